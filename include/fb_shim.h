@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the pure-C core needs from its host, mapped to the kernel or to libc.
+ *
+ * The core (files marked so in Documentation/design.rst) runs in the module, in
+ * the user-level scheduler and in the simulator. It takes no locks, does not
+ * sleep except in fb_zalloc()/fb_free(), and uses no floating point.
+ */
+#ifndef FB_SHIM_H
+#define FB_SHIM_H
+
+#ifdef __KERNEL__
+
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
+#include <linux/bsearch.h>
+#include <linux/ctype.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/list.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+/**
+ * fb_zalloc() - zeroed memory of any size, contiguous to the core only
+ * @bytes: how much
+ *
+ * Context: may sleep. The kernel host calls the core inside
+ * memalloc_noio_save(), for it may run while a queue is frozen.
+ *
+ * Return: the memory, or NULL; the caller reports -ENOMEM.
+ */
+static inline void *fb_zalloc(size_t bytes)
+{
+	return kvzalloc(bytes, GFP_KERNEL);
+}
+
+/**
+ * fb_free() - give back what fb_zalloc() gave
+ * @p: the memory, or NULL
+ *
+ * Context: may sleep.
+ */
+static inline void fb_free(const void *p)
+{
+	kvfree(p);
+}
+
+#else /* user space */
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int32_t s32;
+typedef int64_t s64;
+
+#define U32_MAX UINT32_MAX
+#define U64_MAX UINT64_MAX
+#define BITS_PER_LONG (8 * (unsigned int)sizeof(long))
+#define BITS_TO_LONGS(n) (((n) + BITS_PER_LONG - 1) / BITS_PER_LONG)
+
+#define min(a, b) ({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a < _b ? _a : _b; })
+#define max(a, b) ({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a > _b ? _a : _b; })
+#define min_t(t, a, b) min((t)(a), (t)(b))
+#define max_t(t, a, b) max((t)(a), (t)(b))
+#define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+static inline u64 div_u64(u64 a, u32 b) { return a / b; }
+static inline u64 div64_u64(u64 a, u64 b) { return a / b; }
+static inline u64 div_u64_rem(u64 a, u32 b, u32 *r) { *r = a % b; return a / b; }
+static inline u64 div64_u64_rem(u64 a, u64 b, u64 *r) { *r = a % b; return a / b; }
+static inline u64 mul_u64_u32_shr(u64 a, u32 b, unsigned int s) { return ((unsigned __int128)a * b) >> s; }
+static inline u64 mul_u64_u64_shr(u64 a, u64 b, unsigned int s) { return ((unsigned __int128)a * b) >> s; }
+static inline u64 mul_u64_u64_div_u64(u64 a, u64 b, u64 c) { return (unsigned __int128)a * b / c; }
+
+static inline unsigned int hweight_long(unsigned long w) { return __builtin_popcountl(w); }
+static inline unsigned long __ffs(unsigned long w) { return __builtin_ctzl(w); }
+static inline unsigned long __fls(unsigned long w) { return BITS_PER_LONG - 1 - __builtin_clzl(w); }
+
+struct list_head { struct list_head *next, *prev; };
+#define LIST_HEAD_INIT(n) { &(n), &(n) }
+static inline void INIT_LIST_HEAD(struct list_head *l) { l->next = l->prev = l; }
+static inline bool list_empty(const struct list_head *l) { return l->next == l; }
+static inline void list_add_tail(struct list_head *n, struct list_head *h)
+{
+	n->prev = h->prev;
+	n->next = h;
+	h->prev->next = n;
+	h->prev = n;
+}
+static inline void list_del_init(struct list_head *n)
+{
+	n->prev->next = n->next;
+	n->next->prev = n->prev;
+	INIT_LIST_HEAD(n);
+}
+#define list_entry(p, type, member) container_of(p, type, member)
+#define list_first_entry(h, type, member) list_entry((h)->next, type, member)
+#define list_for_each_entry(pos, h, member)					\
+	for (pos = list_entry((h)->next, __typeof__(*pos), member);		\
+	     &pos->member != (h);						\
+	     pos = list_entry(pos->member.next, __typeof__(*pos), member))
+
+static inline void *fb_zalloc(size_t bytes) { return calloc(1, bytes); }
+static inline void fb_free(const void *p) { free((void *)p); }
+
+#endif /* __KERNEL__ */
+#endif /* FB_SHIM_H */
