@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: GPL-2.0
+# lib.sh - what guest scripts share; start a script with ". /lab/lib.sh"
+#
+# Checks print TAP lines, which the host counts. End every script with
+# done_testing: a script without it has died early and fails.
+#
+#	ok NAME			not_ok NAME REASON	skip NAME REASON
+#	expect_eq NAME GOT WANT			expect_ne NAME GOT OTHER
+#	expect_le NAME GOT MOST			expect_ge NAME GOT LEAST
+#	expect_match NAME TEXT REGEX		expect_no_match NAME TEXT REGEX
+#	expect_ok NAME COMMAND...		expect_fail NAME COMMAND...
+#	expect_within NAME SECONDS COMMAND...	note TEXT	done_testing
+#
+# Modules, drives, disks (disks are named as in /sys/block):
+#
+#	load_module NAME [PARAMETERS]		unload_module NAME
+#	drive_new NAME FILE.fbdrive [LINES]	prints the disk's name
+#	drive_off NAME				drive_stat NAME KEY
+#	model_load DISK FILE.fbmodel		sched_set DISK SCHEDULER
+#	sched_get DISK				iosched DISK KEY [VALUE]
+#	fb DISK				the disk's /sys/kernel/freeblock directory
+#	kv FILE KEY				the value of a "key value" line
+#	wait_for SECONDS COMMAND...		until the command succeeds
+#
+# fio: results as JSON in /out/NAME.json and terse in /tmp/NAME.terse
+#
+#	fio_run NAME ARGUMENTS...		fio_errors NAME
+#	fio_iops NAME [read|write]		fio_ios NAME [read|write]
+#
+# Files given to the lab (--file, drives, models) are in /lab/files, where
+# FILE arguments without a slash are looked up. What lands in /out comes back.
+
+tap_count=0
+tap_failed=0
+
+note()
+{
+	echo "# $*"
+}
+
+ok()
+{
+	tap_count=$((tap_count + 1))
+	echo "ok $1"
+}
+
+not_ok()
+{
+	local name="$1"
+
+	shift
+	tap_count=$((tap_count + 1))
+	tap_failed=$((tap_failed + 1))
+	echo "not ok $name - $*" | tr '\n' ' '
+	echo
+	return 0
+}
+
+skip()
+{
+	local name="$1"
+
+	shift
+	tap_count=$((tap_count + 1))
+	echo "ok $name # SKIP $*"
+}
+
+done_testing()
+{
+	echo "1..$tap_count"
+	[ $tap_failed = 0 ]
+	exit
+}
+
+die()
+{
+	echo "not ok $0 - died: $*"
+	exit 99
+}
+
+# Compare as numbers, which may have decimals. An empty or malformed value
+# compares as nothing at all.
+number_is()
+{
+	echo "$1 $2 $3" | awk '
+		$1 !~ /^-?[0-9.]+$/ || $3 !~ /^-?[0-9.]+$/ || NF != 3 { exit 1 }
+		$2 == "le" { exit !($1 + 0 <= $3 + 0) }
+		$2 == "ge" { exit !($1 + 0 >= $3 + 0) }
+		{ exit 1 }'
+}
+
+expect_eq()
+{
+	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got '$2', want '$3'"; fi
+}
+
+expect_ne()
+{
+	if [ "$2" != "$3" ]; then ok "$1"; else not_ok "$1" "got '$2', want another"; fi
+}
+
+expect_le()
+{
+	if number_is "$2" le "$3"; then
+		ok "$1 ($2 <= $3)"
+	else
+		not_ok "$1" "got '$2', want at most $3"
+	fi
+}
+
+expect_ge()
+{
+	if number_is "$2" ge "$3"; then
+		ok "$1 ($2 >= $3)"
+	else
+		not_ok "$1" "got '$2', want at least $3"
+	fi
+}
+
+expect_match()
+{
+	if echo "$2" | grep -Eq -e "$3"; then
+		ok "$1"
+	else
+		not_ok "$1" "'$2' does not match '$3'"
+	fi
+}
+
+expect_no_match()
+{
+	if echo "$2" | grep -Eq -e "$3"; then
+		not_ok "$1" "'$2' matches '$3'"
+	else
+		ok "$1"
+	fi
+}
+
+expect_ok()
+{
+	local name="$1" said
+
+	shift
+	if said=$("$@" 2>&1); then ok "$name"; else not_ok "$name" "$* failed: $said"; fi
+}
+
+expect_fail()
+{
+	local name="$1" said
+
+	shift
+	if said=$("$@" 2>&1); then not_ok "$name" "$* succeeded"; else ok "$name"; fi
+}
+
+# A command that hangs in the kernel cannot be killed: it is left behind and
+# the script goes on, to fail with a reason.
+expect_within()
+{
+	local name="$1" seconds="$2" pid left
+
+	shift 2
+	( "$@" >/tmp/within.out 2>&1; echo $? > /tmp/within.rc ) &
+	pid=$!
+	left=$((seconds * 20))
+	while [ -d /proc/$pid ] && [ $left -gt 0 ]; do
+		# A zombie has ended
+		grep -q '^State:.Z' /proc/$pid/status 2>/dev/null && break
+		sleep 0.05
+		left=$((left - 1))
+	done
+	if [ $left = 0 ]; then
+		not_ok "$name" "$* did not end within $seconds s"
+	elif wait $pid; [ "$(cat /tmp/within.rc)" = 0 ]; then
+		ok "$name"
+	else
+		not_ok "$name" "$* failed: $(cat /tmp/within.out)"
+	fi
+	rm -f /tmp/within.rc
+}
+
+wait_for()
+{
+	local left=$(($1 * 20))
+
+	shift
+	while ! "$@" >/dev/null 2>&1; do
+		[ $left -gt 0 ] || return 1
+		sleep 0.05
+		left=$((left - 1))
+	done
+}
+
+kv()
+{
+	sed -n "s/^$2[ :=	]*//p" "$1" 2>/dev/null | head -n 1
+}
+
+lab_file()
+{
+	case $1 in
+	*/*) echo "$1" ;;
+	*) echo "/lab/files/$1" ;;
+	esac
+}
+
+load_module()
+{
+	local name="$1" file="/lab/modules/$1.ko"
+
+	shift
+	if [ -e "$file" ]; then
+		# What our modules need of the kernel's own
+		case $name in
+		mechdisk|freeblock) modprobe -q scsi_mod; modprobe -q sd_mod
+			modprobe -q sg; modprobe -q libcrc32c ;;
+		esac
+		insmod "$file" "$@" || die "insmod $name failed: $(dmesg | tail -n 3)"
+		return
+	fi
+	modprobe "$name" "$@" 2>/tmp/modprobe.err && return
+	# Built in, perhaps (a debug kernel's sd_mod leaves no other trace)
+	[ -d "/sys/module/$name" ] || [ -d "/sys/bus/scsi/drivers/${name%_mod}" ] ||
+		die "modprobe $name failed: $(cat /tmp/modprobe.err)"
+}
+
+unload_module()
+{
+	rmmod "$1"
+}
+
+# drive_new NAME FILE [LINES]: lines override those of the file
+drive_new()
+{
+	local dir="/sys/kernel/mechdisk/$1" disk
+
+	echo "$1" > /sys/kernel/mechdisk/new || die "mechdisk refuses the name $1"
+	cat "$(lab_file "$2")" > "$dir/description" || die "mechdisk refuses $2"
+	if [ -n "$3" ]; then
+		echo "$3" > "$dir/description" || die "mechdisk refuses '$3'"
+	fi
+	echo 1 > "$dir/power" || die "drive $1 does not start: $(cat "$dir/status")"
+	wait_for 30 grep -q 'on sd' "$dir/status" ||
+		die "no disk for drive $1: $(cat "$dir/status")"
+	disk=$(sed -n 's/.*on \(sd[a-z]*\).*/\1/p' "$dir/status" | head -n 1)
+	wait_for 30 [ -b "/dev/$disk" ] || die "no /dev/$disk"
+	echo "$disk"
+}
+
+drive_off()
+{
+	echo 0 > "/sys/kernel/mechdisk/$1/power"
+}
+
+drive_stat()
+{
+	kv "/sys/kernel/mechdisk/$1/stats" "$2"
+}
+
+fb()
+{
+	echo "/sys/kernel/freeblock/$1"
+}
+
+model_load()
+{
+	cat "$(lab_file "$2")" > "/sys/kernel/freeblock/$1/model" ||
+		die "model $2 refused: $(cat "/sys/kernel/freeblock/$1/model_status")"
+}
+
+sched_set()
+{
+	echo "$2" > "/sys/block/$1/queue/scheduler" || return 1
+	[ "$(sched_get "$1")" = "$2" ]
+}
+
+sched_get()
+{
+	sed 's/.*\[\(.*\)\].*/\1/' "/sys/block/$1/queue/scheduler"
+}
+
+iosched()
+{
+	if [ $# = 3 ]; then
+		echo "$3" > "/sys/block/$1/queue/iosched/$2"
+	else
+		cat "/sys/block/$1/queue/iosched/$2"
+	fi
+}
+
+fio_run()
+{
+	local name="$1"
+
+	shift
+	fio --output-format=json,terse --terse-version=3 --eta=never \
+		--output="/tmp/$name.fio" --name="$name" "$@" ||
+		die "fio $name failed: $(tail -n 5 "/tmp/$name.fio")"
+	sed -n '/^{/,/^}/p' "/tmp/$name.fio" > "/out/$name.json"
+	grep '^3;' "/tmp/$name.fio" > "/tmp/$name.terse"
+}
+
+fio_field()
+{
+	awk -F';' -v f="$2" '{ s += $f } END { print s + 0 }' "/tmp/$1.terse"
+}
+
+fio_errors()
+{
+	fio_field "$1" 5
+}
+
+fio_iops()
+{
+	local read write
+
+	read=$(fio_field "$1" 8)
+	write=$(fio_field "$1" 49)
+	case ${2-} in
+	read) echo "$read" ;;
+	write) echo "$write" ;;
+	*) echo $((read + write)) ;;
+	esac
+}
+
+# Requests done, from the JSON: terse has only kilobytes
+fio_ios()
+{
+	awk -v want="${2-}" '
+		/"(read|write|trim)" : \{/ { split($0, q, "\""); side = q[2] }
+		/"total_ios" :/ && (want == "" ? side ~ /read|write/ : side == want) {
+			gsub(/[^0-9]/, ""); s += $0 }
+		END { print s + 0 }' "/out/$1.json"
+}
+
+# fault NAME PROBABILITY [TIMES]: arm a fault injector of the debug kernel
+# without its own back trace, which the log scanner would take for a report
+fault()
+{
+	local dir="/sys/kernel/debug/$1"
+
+	[ -d "$dir" ] || return 1
+	echo 0 > "$dir/verbose"
+	echo 1 > "$dir/interval"
+	echo "${3--1}" > "$dir/times"
+	echo "$2" > "$dir/probability"
+}

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Count TAP lines: what a guest script says about its own checks.
+
+A script says "ok NAME" or "not ok NAME - reason" for each check, "ok NAME #
+SKIP reason" for one that does not apply, and at its very end the plan "1..N".
+A script that dies early prints no plan; the plan is what tells a complete
+run from a broken one, so its absence or a wrong number is a failure.
+"""
+
+import re
+from collections import namedtuple
+
+Tap = namedtuple("Tap", "passed failed skipped plan errors")
+
+_LINE = re.compile(r"^(ok|not ok)\b\s*(?:\d+\s+)?(?:-\s+)?(.*)$")
+_PLAN = re.compile(r"^1\.\.(\d+)\s*$")
+
+
+def parse(text):
+    """Tap of `text`: lists of names, and of errors in the protocol itself."""
+    passed, failed, skipped, plans, errors = [], [], [], [], []
+    for line in text.replace("\r", "").split("\n"):
+        plan = _PLAN.match(line)
+        if plan:
+            plans.append(int(plan.group(1)))
+            continue
+        match = _LINE.match(line)
+        if not match:
+            continue
+        if plans:
+            errors.append("a check after the plan: " + line)
+        name = match.group(2)
+        if match.group(1) == "not ok":
+            failed.append(name)
+        elif re.search(r"#\s*SKIP\b", name, re.I):
+            skipped.append(name)
+        else:
+            passed.append(name)
+    total = len(passed) + len(failed) + len(skipped)
+    if not plans:
+        errors.append("no plan: the script did not reach its end")
+    elif len(plans) > 1:
+        errors.append("%d plans" % len(plans))
+    elif plans[0] != total:
+        errors.append("planned %d checks, ran %d" % (plans[0], total))
+    elif total == 0:
+        errors.append("the script checked nothing")
+    return Tap(passed, failed, skipped, plans[0] if plans else None, errors)

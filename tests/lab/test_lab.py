@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of the lab's own judgement: the log scanner and the counting.
+
+Prints TAP itself, so that the check runner counts it like a guest script.
+Each report is one that Linux 6.1 prints (lib/, mm/, kernel/locking/), and
+each must be found alone in an otherwise clean log.
+"""
+
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import logscan  # noqa: E402
+import tap  # noqa: E402
+
+CLEAN = """\
+[    0.000000] Linux version 6.1.0-56-amd64 (debian-kernel@lists.debian.org)
+[    0.000000] Command line: console=ttyS0 loglevel=5 panic=-1
+[    0.004000] Spectre V2 : Mitigation: Retpolines
+[    0.100000] RETBleed: Vulnerable
+[    0.200000] Lock dependency validator: Copyright (c) 2006 Red Hat, Inc., Ingo Molnar
+[    0.210000] kasan: KernelAddressSanitizer initialized
+[    0.220000] kmemleak: Kernel memory leak detector initialized (mem pool available: 39834)
+[    0.230000] rcu: RCU lockdep checking is enabled.
+[    2.000000] freeblock: loading out-of-tree module taints kernel.
+[    2.010000] freeblock: module verification failed: signature and/or required key missing
+[    3.000000] sd 0:0:0:0: [sda] tag#12 FAILED Result: hostbyte=DID_OK driverbyte=DRIVER_OK
+[    3.000001] sd 0:0:0:0: [sda] tag#12 Sense Key : Medium Error [current]
+[    3.000002] critical medium error, dev sda, sector 1234 op 0x0:(READ) flags 0x0
+[    3.000003] Buffer I/O error on dev sda, logical block 154, async page read
+[    3.100000] sd 0:0:0:0: device reset
+[    3.200000] debug: no BUGs here; WARNINGs are counted
+"""
+
+PLANTED = {
+    "WARN": "------------[ cut here ]------------",
+    "WARNING line": "WARNING: CPU: 0 PID: 1 at block/elevator.c:12 elv_x+0x1/0x2",
+    "BUG at": "kernel BUG at block/blk-mq.c:100!",
+    "BUG null": "BUG: kernel NULL pointer dereference, address: 0000000000000008",
+    "page fault": "BUG: unable to handle page fault for address: ffffc90000000000",
+    "Oops": "Oops: 0000 [#1] PREEMPT SMP KASAN PTI",
+    "GPF": "general protection fault, probably for non-canonical address 0xdffffc0000000",
+    "panic": "Kernel panic - not syncing: Fatal exception",
+    "lockdep circular": "WARNING: possible circular locking dependency detected",
+    "lockdep recursive": "WARNING: possible recursive locking detected",
+    "lockdep state": "WARNING: inconsistent lock state",
+    "lockdep key": "INFO: trying to register non-static key.",
+    "lockdep freed": "WARNING: held lock freed!",
+    "rcu": "WARNING: suspicious RCU usage",
+    "irq inversion": "WARNING: possible irq lock inversion dependency detected",
+    "KASAN": "BUG: KASAN: use-after-free in fb_x+0x12/0x20 [freeblock]",
+    "UBSAN": "UBSAN: shift-out-of-bounds in fb_search.c:10:3",
+    "sleeping": "BUG: sleeping function called from invalid context at mm/slab.h:500",
+    "atomic": "BUG: scheduling while atomic: fio/100/0x00000002",
+    "kmemleak": "kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
+    "hung task": "INFO: task fio:123 blocked for more than 60 seconds.",
+    "soft lockup": "watchdog: BUG: soft lockup - CPU#1 stuck for 26s! [fbsearch:99]",
+    "workqueue": "BUG: workqueue lockup - pool cpus=0 node=0 flags=0x0 nice=0 stuck for 31s!",
+    "rcu stall": "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
+    "self stall": "rcu: INFO: rcu_preempt self-detected stall on CPU",
+    "debugobjects": "ODEBUG: free active (active state 0) object type: hrtimer hint: fb_t+0x0/0x1",
+    "list": "list_add corruption. next->prev should be prev (x), but was y.",
+    "refcount": "refcount_t: underflow; use-after-free.",
+    "slab": "BUG fb_request (Tainted: G  O): Objects remaining in fb_request on shutdown",
+    "kmem_cache": "kmem_cache_destroy fb_request: Slab cache still has objects when it "
+                  "is destroyed",
+    "bad page": "BUG: Bad page state in process fio  pfn:12345",
+    "alloc": "fio: page allocation failure: order:4, mode:0x40c00(GFP_NOIO)",
+    "segfault": "fio[123]: segfault at 0 ip 0000 sp 0000 error 4 in fio[400000]",
+    "trace": "Call Trace:",
+    "oom": "fio invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0",
+    "debugfs": "debugfs: Directory 'sda' with parent 'freeblock' already present!",
+    "sysfs": "sysfs: cannot create duplicate filename '/kernel/freeblock/sda'",
+}
+
+count = failed = 0
+
+
+def check(name, good, reason=""):
+    global count, failed
+    count += 1
+    if good:
+        print("ok " + name)
+    else:
+        failed += 1
+        print("not ok %s - %s" % (name, reason))
+
+
+def test_logscan():
+    found = logscan.scan(CLEAN)
+    check("a clean log has no report", not found, found)
+    for name, line in PLANTED.items():
+        middle = CLEAN.count("\n") // 2
+        for form in ("[    9.000000] ", "[    9.000000][  T123] ", "<4>[    9.000000] "):
+            lines = CLEAN.split("\n")
+            lines.insert(middle, form + line)
+            found = logscan.scan("\r\n".join(lines))
+            if len(found) != 1 or found[0].lineno != middle + 1 or line not in found[0].excerpt:
+                check("planted: " + name, False, "%r: %r" % (form, found))
+                break
+        else:
+            check("planted: " + name, True)
+    both = logscan.scan(CLEAN + "[9.0] " + PLANTED["KASAN"] + "\n" + "[9.1] x\n" * 200 +
+                        "[9.2] " + PLANTED["hung task"] + "\n")
+    check("two reports, two problems", [p.kind for p in both] == ["KASAN", "hung task"], both)
+    first = logscan.scan(PLANTED["BUG at"])
+    check("a report in the first and only line", len(first) == 1, first)
+    check("an empty log", logscan.scan("") == [])
+
+
+def test_tap():
+    good = tap.parse("# note\nok a\nok b # SKIP no disk\nok 3 - c\n1..3\n")
+    check("a good run", (good.passed, good.failed, good.skipped, good.errors) ==
+          (["a", "c"], [], ["b # SKIP no disk"], []), good)
+    check("a failed check is counted", tap.parse("ok a\nnot ok b - why\n1..2\n").failed ==
+          ["b - why"])
+    for name, text in (
+            ("no plan", "ok a\nok b\n"),
+            ("a short run", "ok a\n1..2\n"),
+            ("a check that was not planned", "ok a\nok b\n1..1\n"),
+            ("a check after the plan", "ok a\n1..1\nnot ok b\n"),
+            ("two plans", "ok a\n1..1\n1..1\n"),
+            ("nothing checked", "1..0\n"),
+            ("silence", ""),
+            ("a plan in the middle of a line", "ok a\nfoo 1..1\n")):
+        check(name + " is an error", bool(tap.parse(text).errors))
+    check("carriage returns do not matter", not tap.parse("ok a\r\n1..1\r\n").errors)
+    check("'okay' and 'not okay' are prose",
+          tap.parse("okay then\nnot okay\nok a\n1..1\n").errors == [])
+
+
+test_logscan()
+test_tap()
+print("1..%d" % count)
+sys.exit(1 if failed else 0)
