@@ -7,7 +7,7 @@
  * per track: the track on which their first sector lies; the group's count of
  * wanted granules lets the search pass over what is done. The map does not know
  * tracks: its caller says which group a run belongs to, and never passes a run
- * that spans two groups.
+ * that spans two groups (fb_for_each_run() cuts ranges so).
  *
  * No locking: one thread owns a map (DESIGN 4, exactly once).
  */
@@ -22,7 +22,7 @@
  * @groups: number of groups
  * @wanted: bit set = registered, not yet read
  * @flying: bit set = a read is on its way; never set together with @wanted
- * @group_wanted: wanted granules of each group
+ * @group_wanted: wanted granules of each group (a group has fewer than 65536)
  * @n_wanted: sum of @group_wanted
  * @n_flying: granules in flight
  * @n_done: granules read since they were registered
@@ -38,28 +38,142 @@ struct fb_bitmap {
 	u64 n_done;
 };
 
+/**
+ * fb_bitmap_init() - an empty map: nothing registered
+ * @bm: the map, its old content is not freed
+ * @granules: how many granules, at least one
+ * @groups: how many groups, at least one
+ *
+ * Context: may sleep (allocates two bits per granule and two bytes per group).
+ *
+ * Return: 0, -EINVAL (a size is zero) or -ENOMEM; @bm is empty then and may be
+ * destroyed.
+ */
 int fb_bitmap_init(struct fb_bitmap *bm, u64 granules, u32 groups);
+
+/**
+ * fb_bitmap_destroy() - free what fb_bitmap_init() took
+ * @bm: the map; unusable, but may be destroyed again
+ *
+ * Context: may sleep.
+ */
 void fb_bitmap_destroy(struct fb_bitmap *bm);
 
-/* each returns how many granules changed state; granules in other states stay as they are */
-u32 fb_bitmap_want(struct fb_bitmap *bm, u64 first, u32 n, u32 group);	/* not wanted, not flying -> wanted */
-u32 fb_bitmap_unwant(struct fb_bitmap *bm, u64 first, u32 n, u32 group);	/* wanted -> not registered */
-u32 fb_bitmap_take(struct fb_bitmap *bm, u64 first, u32 n, u32 group);	/* wanted -> flying */
-u32 fb_bitmap_done(struct fb_bitmap *bm, u64 first, u32 n);		/* flying -> done */
-u32 fb_bitmap_untake(struct fb_bitmap *bm, u64 first, u32 n, u32 group);	/* flying -> wanted */
+/*
+ * The five moves below return how many granules changed state; granules in
+ * another state stay as they are, so that a move may be repeated without harm.
+ * A run that ends beyond the map, or a group that does not exist, moves
+ * nothing. Cost: one turn of a loop per 64 granules. They never sleep.
+ */
 
+/**
+ * fb_bitmap_want() - register: neither wanted nor flying -> wanted
+ * @bm: the map
+ * @first: first granule of the run
+ * @n: length of the run in granules
+ * @group: the group of all of them
+ *
+ * Return: granules that were not registered before.
+ */
+u32 fb_bitmap_want(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
+
+/**
+ * fb_bitmap_unwant() - take back: wanted -> not registered; flying ones stay
+ * @bm: the map
+ * @first: first granule of the run
+ * @n: length of the run in granules
+ * @group: the group of all of them
+ *
+ * Return: granules that are no longer wanted.
+ */
+u32 fb_bitmap_unwant(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
+
+/**
+ * fb_bitmap_take() - a read is sent: wanted -> flying
+ * @bm: the map
+ * @first: first granule of the run
+ * @n: length of the run in granules
+ * @group: the group of all of them
+ *
+ * Return: granules now in flight that were not.
+ */
+u32 fb_bitmap_take(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
+
+/**
+ * fb_bitmap_done() - a read delivered its data: flying -> done
+ * @bm: the map
+ * @first: first granule of the run
+ * @n: length of the run in granules
+ *
+ * Return: granules done by this call: each is to be delivered once.
+ */
+u32 fb_bitmap_done(struct fb_bitmap *bm, u64 first, u32 n);
+
+/**
+ * fb_bitmap_untake() - a read failed or its data are void: flying -> wanted
+ * @bm: the map
+ * @first: first granule of the run
+ * @n: length of the run in granules
+ * @group: the group of all of them
+ *
+ * Return: granules wanted again.
+ */
+u32 fb_bitmap_untake(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
+
+/**
+ * fb_bitmap_is_wanted() - is a granule registered and not yet sent for
+ * @bm: the map
+ * @granule: which; beyond the end: false
+ *
+ * Return: true when wanted.
+ */
 bool fb_bitmap_is_wanted(const struct fb_bitmap *bm, u64 granule);
+
+/**
+ * fb_bitmap_is_flying() - is a granule being read
+ * @bm: the map
+ * @granule: which; beyond the end: false
+ *
+ * Return: true when in flight.
+ */
 bool fb_bitmap_is_flying(const struct fb_bitmap *bm, u64 granule);
-u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n);	/* wanted ones */
+
+/**
+ * fb_bitmap_count() - wanted granules of a run
+ * @bm: the map
+ * @first: first granule of the run
+ * @n: length of the run in granules
+ *
+ * Return: how many are wanted; 0 for a run that ends beyond the map.
+ */
+u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n);
+
+/**
+ * fb_bitmap_group() - wanted granules of a group
+ * @bm: the map
+ * @group: which; beyond the last: 0
+ *
+ * Return: how many are wanted.
+ */
 u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group);
 
-/*
- * Trim a run to begin and end with a wanted granule. Returns the number of
- * wanted granules in it and changes @first and @n; 0 leaves them alone.
+/**
+ * fb_bitmap_trim() - shrink a run to begin and end with a wanted granule
+ * @bm: the map
+ * @first: in: first granule of the run; out: its first wanted one
+ * @n: in: length of the run; out: up to and with its last wanted granule
+ *
+ * Return: how many of them are wanted; 0: @first and @n are unchanged.
  */
 u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n);
 
-/* the first flying granule at or after @from, or @granules */
+/**
+ * fb_bitmap_next_flying() - the next granule in flight
+ * @bm: the map
+ * @from: where to begin
+ *
+ * Return: the first flying granule at or after @from, or @bm->granules.
+ */
 u64 fb_bitmap_next_flying(const struct fb_bitmap *bm, u64 from);
 
 #endif /* FB_BITMAP_H */

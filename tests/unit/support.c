@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Helpers of the core's unit tests; see support.h.
+ */
+#include "../../model_text.h"
+#include "support.h"
+
+#define MODEL_MAX (1024 * 1024)
+
+u64 rnd_next(struct rnd *r)
+{
+	u64 z = r->state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+u64 rnd_below(struct rnd *r, u64 n)
+{
+	return rnd_next(r) % n;
+}
+
+static struct disk_model *support_parse(const char *text, size_t len, const char *name)
+{
+	struct model_text_error err;
+	struct disk_model *dm;
+
+	if (model_text_parse(text, len, &dm, &err)) {
+		fprintf(stderr, "%s:%u: %s\n", name, err.line, err.reason);
+		exit(1);
+	}
+	return dm;
+}
+
+struct disk_model *support_model_file(const char *path)
+{
+	const char *root = getenv("FB_ROOT");
+	const char * const roots[] = { root ? root : ".", "../.." };
+	struct disk_model *dm = NULL;
+	char name[512];
+	char *text = malloc(MODEL_MAX);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(roots) && !dm; i++) {
+		FILE *f;
+
+		snprintf(name, sizeof(name), "%s/%s", roots[i], path);
+		f = fopen(name, "r");
+		if (!f)
+			continue;
+		dm = support_parse(text, fread(text, 1, MODEL_MAX, f), name);
+		fclose(f);
+	}
+	free(text);
+	if (!dm) {
+		fprintf(stderr, "no file %s\n", path);
+		exit(1);
+	}
+	return dm;
+}
+
+/* CRC-32 of zlib, bit by bit */
+static u32 support_crc32(const char *p, size_t len)
+{
+	u32 crc = U32_MAX;
+	int bit;
+
+	while (len--) {
+		crc ^= (u8)*p++;
+		for (bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320U : 0);
+	}
+	return ~crc;
+}
+
+struct disk_model *support_model_text(const char *records)
+{
+	size_t len = strlen(records);
+	char *text = malloc(len + 64);
+	struct disk_model *dm;
+
+	snprintf(text, len + 64, "%send %zu %08x\n", records, len, support_crc32(records, len));
+	dm = support_parse(text, strlen(text), "test model");
+	free(text);
+	return dm;
+}
+
+struct dm_place support_place(struct rnd *r, const struct disk_model *dm)
+{
+	struct dm_place p = {
+		.cyl = rnd_below(r, dm_info(dm)->cylinders),
+		.head = rnd_below(r, dm_info(dm)->heads),
+		.angle = rnd_next(r),
+	};
+
+	return p;
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The coverage map against a naive one: an array with a state per granule.
+ * Expectations come from that array, which knows no words and no masks.
+ *
+ * Planted bugs, each seen to fail test_random: fb_bitmap_mask() without its
+ * second half (runs spill over into the last word); fb_bitmap_untake() without
+ * adding to @group_wanted; fb_bitmap_want() without "~flying" (a granule in
+ * flight is registered again and delivered twice: test_exactly_once, too).
+ */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../../fb_bitmap.h"
+#include "support.h"
+
+enum naive { NONE, WANTED, FLYING };
+
+#define GRANULES 1000U	/* not a multiple of 64 */
+#define PER_GROUP 41U	/* an Atlas 10K track: neither divides nor meets words */
+#define GROUPS ((GRANULES + PER_GROUP - 1) / PER_GROUP)
+
+struct naive_map {
+	u8 state[GRANULES];
+	u64 done;
+};
+
+static u32 naive_move(struct naive_map *nm, u64 first, u32 n, enum naive from, enum naive to)
+{
+	u32 moved = 0;
+	u64 g;
+
+	for (g = first; g < first + n; g++) {
+		if (nm->state[g] != from)
+			continue;
+		nm->state[g] = to;
+		moved++;
+	}
+	return moved;
+}
+
+static void compare(const struct fb_bitmap *bm, const struct naive_map *nm)
+{
+	u32 wanted[GROUPS] = { 0 };
+	u64 n_wanted = 0, n_flying = 0, g;
+	u32 i;
+
+	for (g = 0; g < GRANULES; g++) {
+		assert_int_equal(fb_bitmap_is_wanted(bm, g), nm->state[g] == WANTED);
+		assert_int_equal(fb_bitmap_is_flying(bm, g), nm->state[g] == FLYING);
+		n_wanted += nm->state[g] == WANTED;
+		n_flying += nm->state[g] == FLYING;
+		wanted[g / PER_GROUP] += nm->state[g] == WANTED;
+	}
+	assert_int_equal(bm->n_wanted, n_wanted);
+	assert_int_equal(bm->n_flying, n_flying);
+	assert_int_equal(bm->n_done, nm->done);
+	for (i = 0; i < GROUPS; i++)
+		assert_int_equal(fb_bitmap_group(bm, i), wanted[i]);
+}
+
+static void compare_queries(const struct fb_bitmap *bm, const struct naive_map *nm,
+			    u64 first, u32 n)
+{
+	u64 lo = first, hi = first, g, f = first, next = GRANULES;
+	u32 count = 0, len = n;
+
+	for (g = first; g < first + n; g++) {
+		if (nm->state[g] != WANTED)
+			continue;
+		lo = count ? lo : g;
+		hi = g;
+		count++;
+	}
+	assert_int_equal(fb_bitmap_count(bm, first, n), count);
+	assert_int_equal(fb_bitmap_trim(bm, &f, &len), count);
+	assert_int_equal(f, count ? lo : first);
+	assert_int_equal(len, count ? hi - lo + 1 : n);
+	for (g = GRANULES; g-- > first;)
+		next = nm->state[g] == FLYING ? g : next;
+	assert_int_equal(fb_bitmap_next_flying(bm, first), next);
+}
+
+/* 20,000 random moves of random runs within a group: states, counts, queries */
+static void test_random(void **state)
+{
+	static struct naive_map nm;
+	struct fb_bitmap bm;
+	struct rnd r = { 1 };
+	u32 i;
+
+	(void)state;
+	memset(&nm, 0, sizeof(nm));
+	assert_int_equal(fb_bitmap_init(&bm, GRANULES, GROUPS), 0);
+	for (i = 0; i < 20000; i++) {
+		u32 group = rnd_below(&r, GROUPS);
+		u32 size = min(GRANULES - group * PER_GROUP, PER_GROUP);
+		u32 off = rnd_below(&r, size), n = 1 + rnd_below(&r, size - off), moved;
+		u64 first = group * PER_GROUP + off;
+
+		switch (rnd_below(&r, 5)) {
+		case 0:
+			moved = naive_move(&nm, first, n, NONE, WANTED);
+			assert_int_equal(fb_bitmap_want(&bm, first, n, group), moved);
+			break;
+		case 1:
+			moved = naive_move(&nm, first, n, WANTED, NONE);
+			assert_int_equal(fb_bitmap_unwant(&bm, first, n, group), moved);
+			break;
+		case 2:
+			moved = naive_move(&nm, first, n, WANTED, FLYING);
+			assert_int_equal(fb_bitmap_take(&bm, first, n, group), moved);
+			break;
+		case 3:
+			moved = naive_move(&nm, first, n, FLYING, NONE);
+			nm.done += moved;
+			assert_int_equal(fb_bitmap_done(&bm, first, n), moved);
+			break;
+		default:
+			moved = naive_move(&nm, first, n, FLYING, WANTED);
+			assert_int_equal(fb_bitmap_untake(&bm, first, n, group), moved);
+		}
+		first = rnd_below(&r, GRANULES);
+		compare_queries(&bm, &nm, first, 1 + rnd_below(&r, GRANULES - first));
+		if (i % 64 == 0)
+			compare(&bm, &nm);
+	}
+	compare(&bm, &nm);
+	fb_bitmap_destroy(&bm);
+}
+
+/*
+ * Every granule is delivered exactly once although reads overlap, fail and are
+ * repeated, and although their range is registered again while they fly.
+ */
+static void test_exactly_once(void **state)
+{
+	static u8 delivered[GRANULES];
+	struct fb_bitmap bm;
+	struct rnd r = { 2 };
+	u32 group, i;
+
+	(void)state;
+	memset(delivered, 0, sizeof(delivered));
+	assert_int_equal(fb_bitmap_init(&bm, GRANULES, GROUPS), 0);
+	for (group = 0; group < GROUPS; group++)
+		fb_bitmap_want(&bm, group * PER_GROUP,
+			       min(GRANULES - group * PER_GROUP, PER_GROUP), group);
+	for (i = 0; bm.n_wanted + bm.n_flying && i < 1000000; i++) {
+		u64 first = rnd_below(&r, GRANULES), g;
+		u32 n = 1 + rnd_below(&r, 12), k;
+
+		group = first / PER_GROUP;
+		n = min((u64)n, min((group + 1) * PER_GROUP, GRANULES) - first);
+		switch (rnd_below(&r, 5)) {
+		case 0:
+		case 1:
+			fb_bitmap_take(&bm, first, n, group);
+			break;
+		case 2:
+			for (k = 0, g = first; g < first + n; g++) {
+				delivered[g] += fb_bitmap_is_flying(&bm, g);
+				k += fb_bitmap_is_flying(&bm, g);
+			}
+			assert_int_equal(fb_bitmap_done(&bm, first, n), k);
+			break;
+		case 3:
+			fb_bitmap_untake(&bm, first, n, group);
+			break;
+		default:
+			for (g = first; g < first + n; g++)
+				if (fb_bitmap_is_flying(&bm, g) || fb_bitmap_is_wanted(&bm, g))
+					assert_int_equal(fb_bitmap_want(&bm, g, 1, group), 0);
+		}
+	}
+	assert_int_equal(bm.n_done, GRANULES);
+	for (i = 0; i < GRANULES; i++)
+		assert_int_equal(delivered[i], 1);
+	fb_bitmap_destroy(&bm);
+}
+
+/* what lies outside moves nothing; an empty map cannot be made */
+static void test_bounds(void **state)
+{
+	struct fb_bitmap bm;
+	u64 first = 90;
+	u32 n = 11;
+
+	(void)state;
+	assert_int_equal(fb_bitmap_init(&bm, 0, 1), -EINVAL);
+	assert_int_equal(fb_bitmap_init(&bm, 1, 0), -EINVAL);
+	fb_bitmap_destroy(&bm);
+	assert_int_equal(fb_bitmap_init(&bm, 100, 2), 0);
+	assert_int_equal(fb_bitmap_want(&bm, 90, 11, 0), 0);
+	assert_int_equal(fb_bitmap_want(&bm, U64_MAX, 2, 0), 0);
+	assert_int_equal(fb_bitmap_want(&bm, 5, 0, 0), 0);
+	assert_int_equal(fb_bitmap_want(&bm, 5, 1, 2), 0);
+	assert_int_equal(fb_bitmap_want(&bm, 90, 10, 1), 10);
+	assert_int_equal(fb_bitmap_take(&bm, 99, 2, 1), 0);
+	assert_int_equal(fb_bitmap_trim(&bm, &first, &n), 0);
+	assert_int_equal(first, 90);
+	assert_int_equal(n, 11);
+	assert_int_equal(fb_bitmap_group(&bm, 1), 10);
+	assert_int_equal(fb_bitmap_group(&bm, 2), 0);
+	assert_false(fb_bitmap_is_wanted(&bm, 100));
+	assert_int_equal(fb_bitmap_next_flying(&bm, 0), 100);
+	assert_int_equal(fb_bitmap_next_flying(&bm, 200), 100);
+	fb_bitmap_destroy(&bm);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_exactly_once),
+		cmocka_unit_test(test_bounds),
+	};
+
+	return cmocka_run_group_tests_name("bitmap", tests, NULL, NULL);
+}
