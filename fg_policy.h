@@ -10,16 +10,26 @@
 
 #include "disk_model.h"
 
+/**
+ * enum fg_policy_id - the policies
+ * @FG_FIFO: arrival order
+ * @FG_CLOOK: ascending LBN from the last one sent, then from the lowest
+ * @FG_SSTF: shortest seek, ties by rotational latency
+ * @FG_SPTF: shortest seek + rotational latency
+ * @FG_SPTF_SW: smallest seek among those within sw_percent of the shortest positioning
+ * @FG_POLICIES: how many
+ */
 enum fg_policy_id {
-	FG_FIFO,	/* arrival order */
-	FG_CLOOK,	/* ascending LBN from the last one sent, then from the lowest */
-	FG_SSTF,	/* shortest seek, ties by rotational latency */
-	FG_SPTF,	/* shortest seek + rotational latency */
-	FG_SPTF_SW,	/* smallest seek among those within sw_percent of the shortest positioning */
+	FG_FIFO,
+	FG_CLOOK,
+	FG_SSTF,
+	FG_SPTF,
+	FG_SPTF_SW,
 	FG_POLICIES,
 };
 
-extern const char * const fg_policy_name[FG_POLICIES];	/* fifo clook sstf sptf sptf-sw */
+/* fifo clook sstf sptf sptf-sw */
+extern const char * const fg_policy_name[FG_POLICIES];
 
 /**
  * struct fg_req - one pending request, embedded in the host's own
@@ -29,7 +39,7 @@ extern const char * const fg_policy_name[FG_POLICIES];	/* fifo clook sstf sptf s
  * @write: direction
  * @placed: @start is valid (a model was there and the LBN within it)
  * @start: where its first sector begins
- * @deadline_ns: sent before all others once this is past (starvation bound)
+ * @deadline_ns: sent before all others once this is past (starvation bound); 0 = none
  * @seek_ns: scratch of the last choice
  * @pos_ns: scratch of the last choice: seek + rotational latency, U64_MAX = pruned
  */
@@ -85,30 +95,100 @@ struct fg_choice {
 	bool reckoned;
 };
 
+/**
+ * fg_policy_by_name() - the policy of that name
+ * @name: one of fg_policy_name[], exactly
+ *
+ * Return: its number, or -EINVAL.
+ */
+int fg_policy_by_name(const char *name);
+
+/**
+ * fg_pool_init() - an empty pool: fifo, SPTF-SW at 60 %
+ * @pool: the pool
+ */
 void fg_pool_init(struct fg_pool *pool);
-void fg_pool_add(struct fg_pool *pool, struct fg_req *req);	/* at the tail */
+
+/**
+ * fg_pool_add() - a request has arrived: it goes to the tail
+ * @pool: the pool
+ * @req: in no pool
+ */
+void fg_pool_add(struct fg_pool *pool, struct fg_req *req);
+
+/**
+ * fg_pool_del() - a request is sent, merged away or cancelled
+ * @pool: the pool
+ * @req: in this pool
+ */
 void fg_pool_del(struct fg_pool *pool, struct fg_req *req);
 
-/* map @req's start once, at insertion or after a front merge; @dm may be NULL */
+/**
+ * fg_req_place() - find out where a request begins
+ * @req: @lbn is read, @placed and @start are set
+ * @dm: model, or NULL: then it is not placed
+ *
+ * To be called once, at insertion, and again after a front merge or when
+ * another model has been loaded.
+ */
 void fg_req_place(struct fg_req *req, const struct disk_model *dm);
 
-/*
- * Choose with the head at @head (NULL: unknown, or no model: sstf, sptf and
- * sptf-sw then fall back to clook). Does not remove it from the pool.
+/**
+ * fg_choose() - which request goes next
+ * @pool: the pool; nothing is removed from it
+ * @dm: model, or NULL
+ * @head: where the head will be, or NULL: unknown
+ * @now_ns: for deadlines: the earliest that has passed goes first
+ * @c: out: the choice; @c->req is NULL when the pool is empty
+ *
+ * Without model or head, or when no request is placed, sstf, sptf and sptf-sw
+ * choose as clook does. A request that is not placed among others that are
+ * waits for its deadline. Of equals the oldest goes.
+ *
+ * Cost: under 15,000 instructions at 256 pending.
  */
 void fg_choose(struct fg_pool *pool, const struct disk_model *dm,
 	       const struct dm_place *head, u64 now_ns, struct fg_choice *c);
 
-/* O(1): does @req, just inserted or changed by a merge, replace the choice? */
+/**
+ * fg_offer() - does a request that has just come, or was changed by a merge,
+ *	replace the choice
+ * @pool: the pool; it holds @req
+ * @dm: as in fg_choose()
+ * @head: as in fg_choose(), the same as when @c was made
+ * @req: the request
+ * @c: the choice; replaced if @req is better
+ *
+ * O(1). For all policies but sptf-sw the result is what fg_choose() would say. A
+ * new shortest positioning time narrows sptf-sw's window: if that shuts the
+ * present choice out, @req takes its place, although a third may have a smaller
+ * seek. If @req is the choice itself and its beginning moved, the choice is
+ * reckoned anew but not compared with the others: a host that wants the best
+ * chooses again.
+ *
+ * Return: true when @c changed in any way that voids a plan made for it.
+ */
 bool fg_offer(struct fg_pool *pool, const struct disk_model *dm,
 	      const struct dm_place *head, struct fg_req *req, struct fg_choice *c);
 
-/* the caller sends @req: C-LOOK's position moves (the caller removes it from the pool) */
+/**
+ * fg_sent() - a request is sent: C-LOOK goes on from its end
+ * @pool: the pool; the caller removes the request from it
+ * @req: the request
+ */
 void fg_sent(struct fg_pool *pool, const struct fg_req *req);
 
-/*
- * Transparent mode: mq-deadline's order (reads first, writes at the latest after
- * two read batches, batches of 16 ascending LBNs, expired requests first), no model.
+/**
+ * fg_choose_deadline() - transparent mode: mq-deadline's order, without a model
+ * @pool: the pool; nothing is removed from it, but the batch is counted down: the
+ *	caller sends what this returns
+ * @now_ns: for deadlines
+ *
+ * Reads go first, writes at the latest after two batches of reads; a batch is 16
+ * requests of ascending LBNs and begins with the direction's earliest deadline
+ * if that has passed.
+ *
+ * Return: the request, or NULL when the pool is empty.
  */
 struct fg_req *fg_choose_deadline(struct fg_pool *pool, u64 now_ns);
 

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Foreground policies (freeblock paper, 4.2). Core; see fg_policy.h.
+ *
+ * A new policy is a pair of functions and a line in fg_ops[].
+ */
+#include "fg_policy.h"
+
+/* mq-deadline's values: fifo_batch, writes_starved */
+#define FG_BATCH 16
+#define FG_STARVED 2
+
+/* dm_position() rounds angles: what is ruled out by them must be so by more than this */
+#define FG_ROUNDING_NS 8
+
+#define FG_SW_PERCENT 60	/* the paper's compromise (5.3) */
+
+const char * const fg_policy_name[FG_POLICIES] = {
+	[FG_FIFO] = "fifo",
+	[FG_CLOOK] = "clook",
+	[FG_SSTF] = "sstf",
+	[FG_SPTF] = "sptf",
+	[FG_SPTF_SW] = "sptf-sw",
+};
+
+/**
+ * struct fg_view - what a policy sees
+ * @pool: the pending requests
+ * @dm: model; never NULL for mechanical policies
+ * @head: where the head will be; never NULL for mechanical policies
+ */
+struct fg_view {
+	struct fg_pool *pool;
+	const struct disk_model *dm;
+	const struct dm_place *head;
+};
+
+/**
+ * struct fg_ops - one policy
+ * @mechanical: it needs a model, the head, and placed requests
+ * @choose: choose from the whole pool; leaves @c->req NULL if nothing can be chosen
+ * @better: @req, reckoned if @mechanical, goes before @c, which is set
+ */
+struct fg_ops {
+	bool mechanical;
+	void (*choose)(const struct fg_view *v, struct fg_choice *c);
+	bool (*better)(const struct fg_view *v, const struct fg_req *req, struct fg_choice *c);
+};
+
+int fg_policy_by_name(const char *name)
+{
+	int i;
+
+	for (i = 0; i < FG_POLICIES; i++)
+		if (!strcmp(name, fg_policy_name[i]))
+			return i;
+	return -EINVAL;
+}
+
+void fg_pool_init(struct fg_pool *pool)
+{
+	memset(pool, 0, sizeof(*pool));
+	INIT_LIST_HEAD(&pool->reqs);
+	pool->policy = FG_FIFO;
+	pool->sw_percent = FG_SW_PERCENT;
+}
+
+void fg_pool_add(struct fg_pool *pool, struct fg_req *req)
+{
+	list_add_tail(&req->node, &pool->reqs);
+	pool->count++;
+}
+
+void fg_pool_del(struct fg_pool *pool, struct fg_req *req)
+{
+	list_del_init(&req->node);
+	pool->count--;
+}
+
+void fg_req_place(struct fg_req *req, const struct disk_model *dm)
+{
+	req->placed = dm && !dm_place_of(dm, req->lbn, &req->start);
+}
+
+void fg_sent(struct fg_pool *pool, const struct fg_req *req)
+{
+	pool->last_lbn = req->lbn + req->nsect;
+}
+
+/* ---- fifo, clook ---- */
+
+static void fg_take(struct fg_choice *c, struct fg_req *req)
+{
+	memset(c, 0, sizeof(*c));
+	c->req = req;
+}
+
+static void fg_fifo_choose(const struct fg_view *v, struct fg_choice *c)
+{
+	if (!list_empty(&v->pool->reqs))
+		fg_take(c, list_first_entry(&v->pool->reqs, struct fg_req, node));
+}
+
+static bool fg_fifo_better(const struct fg_view *v, const struct fg_req *req,
+			   struct fg_choice *c)
+{
+	return false;
+}
+
+/* distance upward from the last one sent; what lies below it wraps to the far end */
+static u64 fg_clook_key(const struct fg_pool *pool, const struct fg_req *req)
+{
+	return req->lbn - pool->last_lbn;
+}
+
+static void fg_clook_choose(const struct fg_view *v, struct fg_choice *c)
+{
+	struct fg_req *req, *best = NULL;
+
+	list_for_each_entry(req, &v->pool->reqs, node)
+		if (!best || fg_clook_key(v->pool, req) < fg_clook_key(v->pool, best))
+			best = req;
+	if (best)
+		fg_take(c, best);
+}
+
+static bool fg_clook_better(const struct fg_view *v, const struct fg_req *req,
+			    struct fg_choice *c)
+{
+	return fg_clook_key(v->pool, req) < fg_clook_key(v->pool, c->req);
+}
+
+/* ---- the mechanical ones ---- */
+
+static void fg_reckon(const struct fg_view *v, struct fg_req *req)
+{
+	u64 latency;
+
+	dm_position(v->dm, v->head, &req->start, req->write, &req->seek_ns, &latency);
+	req->pos_ns = req->seek_ns + latency;
+}
+
+static void fg_take_reckoned(struct fg_choice *c, struct fg_req *req)
+{
+	c->req = req;
+	c->seek_ns = req->seek_ns;
+	c->pos_ns = req->pos_ns;
+	c->reckoned = true;
+}
+
+static u32 fg_distance(const struct fg_view *v, const struct fg_req *req)
+{
+	u32 a = v->head->cyl, b = req->start.cyl;
+
+	return a < b ? b - a : a - b;
+}
+
+static bool fg_sstf_before(const struct fg_req *a, u64 seek_ns, u64 pos_ns)
+{
+	return a->seek_ns < seek_ns || (a->seek_ns == seek_ns && a->pos_ns < pos_ns);
+}
+
+/* @reach: a distance is hopeless from here on, for its shortest seek is longer than the best */
+static void fg_sstf_choose(const struct fg_view *v, struct fg_choice *c)
+{
+	u32 reach = U32_MAX;
+	struct fg_req *req;
+
+	list_for_each_entry(req, &v->pool->reqs, node) {
+		u32 cyls = fg_distance(v, req);
+
+		req->pos_ns = U64_MAX;
+		if (!req->placed || cyls >= reach)
+			continue;
+		if (c->req && dm_seek_floor_ns(v->dm, cyls) > c->seek_ns) {
+			reach = cyls;
+			continue;
+		}
+		fg_reckon(v, req);
+		if (!c->req || fg_sstf_before(req, c->seek_ns, c->pos_ns))
+			fg_take_reckoned(c, req);
+	}
+}
+
+static bool fg_sstf_better(const struct fg_view *v, const struct fg_req *req,
+			   struct fg_choice *c)
+{
+	return fg_sstf_before(req, c->seek_ns, c->pos_ns);
+}
+
+/**
+ * struct fg_prune - which requests cannot be positioned to within a time
+ * @limit_ns: the time; U64_MAX at first
+ * @angle: the same as an angle; U32_MAX while it is a turn or more
+ * @next_ns: one turn earlier than @limit_ns: who misses this turn must begin by then
+ * @reach: distances from which no seek is short enough, as far as known
+ */
+struct fg_prune {
+	u64 limit_ns;
+	u32 angle;
+	u64 next_ns;
+	u32 reach;
+};
+
+static void fg_prune_set(struct fg_prune *p, const struct fg_view *v, u64 limit_ns)
+{
+	u64 period = dm_period_ns(v->dm);
+
+	limit_ns += FG_ROUNDING_NS;
+	p->limit_ns = limit_ns;
+	p->angle = limit_ns < period ? dm_ns_to_angle(v->dm, limit_ns) : U32_MAX;
+	p->next_ns = limit_ns < period ? 0 : limit_ns - period;
+}
+
+/*
+ * A place comes round at one moment per turn. If the first such moment is past the
+ * limit, or if it is before the shortest possible seek has ended and the next one
+ * is past the limit, there is no need to look at the seek.
+ */
+static bool fg_prune(struct fg_prune *p, const struct fg_view *v, const struct fg_req *req)
+{
+	u32 angle = req->start.angle - v->head->angle, cyls;
+	u64 floor, first;
+
+	if (angle > p->angle)
+		return true;
+	cyls = fg_distance(v, req);
+	if (cyls >= p->reach)
+		return true;
+	floor = dm_seek_floor_ns(v->dm, cyls);
+	if (floor > p->limit_ns) {
+		p->reach = cyls;
+		return true;
+	}
+	first = dm_angle_to_ns(v->dm, angle);
+	return first > p->next_ns && first + FG_ROUNDING_NS < floor;
+}
+
+/*
+ * The shortest positioning time; every request within @percent of it has @pos_ns
+ * set afterwards, except such that seek for longer than the shortest takes in all.
+ */
+static void fg_shortest(const struct fg_view *v, u32 percent, struct fg_choice *c)
+{
+	struct fg_prune prune = { .limit_ns = U64_MAX, .angle = U32_MAX,
+				  .next_ns = U64_MAX, .reach = U32_MAX };
+	struct fg_req *req;
+
+	list_for_each_entry(req, &v->pool->reqs, node) {
+		req->pos_ns = U64_MAX;
+		if (!req->placed || fg_prune(&prune, v, req))
+			continue;
+		fg_reckon(v, req);
+		if (c->req && req->pos_ns >= c->pos_ns)
+			continue;
+		fg_take_reckoned(c, req);
+		fg_prune_set(&prune, v, c->pos_ns + div_u64(c->pos_ns * percent, 100));
+	}
+	c->best_pos_ns = c->pos_ns;
+}
+
+static void fg_sptf_choose(const struct fg_view *v, struct fg_choice *c)
+{
+	fg_shortest(v, 0, c);
+}
+
+static bool fg_sptf_better(const struct fg_view *v, const struct fg_req *req,
+			   struct fg_choice *c)
+{
+	if (req->pos_ns >= c->pos_ns)
+		return false;
+	c->best_pos_ns = req->pos_ns;
+	return true;
+}
+
+/* "within n% of the shortest positioning time": the longest that is */
+static u64 fg_sw_window(const struct fg_pool *pool, u64 best_pos_ns)
+{
+	return best_pos_ns + div_u64(best_pos_ns * pool->sw_percent, 100);
+}
+
+/* the winner of the first pass is the oldest of the shortest: ties stay with it */
+static void fg_sw_choose(const struct fg_view *v, struct fg_choice *c)
+{
+	struct fg_req *req;
+	u64 window;
+
+	fg_shortest(v, v->pool->sw_percent, c);
+	if (!c->req)
+		return;
+	window = fg_sw_window(v->pool, c->best_pos_ns);
+	list_for_each_entry(req, &v->pool->reqs, node)
+		if (req->pos_ns <= window && fg_sstf_before(req, c->seek_ns, c->pos_ns))
+			fg_take_reckoned(c, req);
+}
+
+static bool fg_sw_better(const struct fg_view *v, const struct fg_req *req,
+			 struct fg_choice *c)
+{
+	if (req->pos_ns < c->best_pos_ns)
+		c->best_pos_ns = req->pos_ns;
+	if (c->pos_ns > fg_sw_window(v->pool, c->best_pos_ns))
+		return true;
+	return req->pos_ns <= fg_sw_window(v->pool, c->best_pos_ns) &&
+	       fg_sstf_before(req, c->seek_ns, c->pos_ns);
+}
+
+/* ---- the table and what all share ---- */
+
+static const struct fg_ops fg_ops[FG_POLICIES] = {
+	[FG_FIFO] = { .choose = fg_fifo_choose, .better = fg_fifo_better },
+	[FG_CLOOK] = { .choose = fg_clook_choose, .better = fg_clook_better },
+	[FG_SSTF] = { true, fg_sstf_choose, fg_sstf_better },
+	[FG_SPTF] = { true, fg_sptf_choose, fg_sptf_better },
+	[FG_SPTF_SW] = { true, fg_sw_choose, fg_sw_better },
+};
+
+static struct fg_req *fg_expired(const struct fg_pool *pool, u64 now_ns)
+{
+	struct fg_req *req, *best = NULL;
+
+	list_for_each_entry(req, &pool->reqs, node)
+		if (req->deadline_ns && req->deadline_ns < now_ns &&
+		    (!best || req->deadline_ns < best->deadline_ns))
+			best = req;
+	return best;
+}
+
+/* the policy in force has what it needs to reckon */
+static bool fg_can_reckon(const struct fg_view *v)
+{
+	return fg_ops[v->pool->policy].mechanical && v->dm && v->head;
+}
+
+void fg_choose(struct fg_pool *pool, const struct disk_model *dm,
+	       const struct dm_place *head, u64 now_ns, struct fg_choice *c)
+{
+	const struct fg_view v = { .pool = pool, .dm = dm, .head = head };
+	struct fg_req *expired = fg_expired(pool, now_ns);
+	bool reckon = fg_can_reckon(&v);
+
+	memset(c, 0, sizeof(*c));
+	if (expired) {
+		c->req = expired;
+		c->expired = true;
+		if (reckon && expired->placed) {
+			fg_reckon(&v, expired);
+			fg_take_reckoned(c, expired);
+			c->best_pos_ns = c->pos_ns;
+		}
+		return;
+	}
+	if (reckon || !fg_ops[pool->policy].mechanical)
+		fg_ops[pool->policy].choose(&v, c);
+	if (!c->req)
+		fg_clook_choose(&v, c);
+}
+
+/* @req is the choice itself and may have changed */
+static bool fg_offer_self(const struct fg_view *v, struct fg_req *req, struct fg_choice *c)
+{
+	u64 seek = c->seek_ns, pos = c->pos_ns;
+
+	if (!c->reckoned || !req->placed || !fg_can_reckon(v))
+		return true;
+	fg_reckon(v, req);
+	fg_take_reckoned(c, req);
+	c->best_pos_ns = min(c->best_pos_ns, c->pos_ns);
+	return c->seek_ns != seek || c->pos_ns != pos;
+}
+
+bool fg_offer(struct fg_pool *pool, const struct disk_model *dm,
+	      const struct dm_place *head, struct fg_req *req, struct fg_choice *c)
+{
+	const struct fg_view v = { .pool = pool, .dm = dm, .head = head };
+	const struct fg_ops *ops = &fg_ops[pool->policy];
+	bool reckon = fg_can_reckon(&v) && req->placed;
+
+	if (c->req == req)
+		return fg_offer_self(&v, req, c);
+	if (c->expired)
+		return false;
+	if (reckon)
+		fg_reckon(&v, req);
+	if (!c->req) {
+		memset(c, 0, sizeof(*c));
+	} else if (c->reckoned == reckon) {
+		if (ops->mechanical && !reckon)
+			ops = &fg_ops[FG_CLOOK];
+		if (!ops->better(&v, req, c))
+			return false;
+	} else if (!reckon) {
+		return false;
+	}
+	if (!reckon) {
+		fg_take(c, req);
+		return true;
+	}
+	if (!c->reckoned)
+		c->best_pos_ns = req->pos_ns;
+	fg_take_reckoned(c, req);
+	return true;
+}
+
+/* ---- transparent mode ---- */
+
+/* lowest LBN of @write's direction at or above the last one sent */
+static struct fg_req *fg_batch_next(const struct fg_pool *pool, bool write)
+{
+	struct fg_req *req, *best = NULL;
+
+	list_for_each_entry(req, &pool->reqs, node)
+		if (req->write == write && req->lbn >= pool->last_lbn &&
+		    (!best || req->lbn < best->lbn))
+			best = req;
+	return best;
+}
+
+static struct fg_req *fg_earliest(const struct fg_pool *pool, bool write)
+{
+	struct fg_req *req, *best = NULL;
+
+	list_for_each_entry(req, &pool->reqs, node)
+		if (req->write == write && (!best || req->deadline_ns < best->deadline_ns))
+			best = req;
+	return best;
+}
+
+struct fg_req *fg_choose_deadline(struct fg_pool *pool, u64 now_ns)
+{
+	struct fg_req *next, *reads, *writes, *oldest;
+
+	if (pool->batch) {
+		next = fg_batch_next(pool, pool->batch_write);
+		if (next) {
+			pool->batch--;
+			return next;
+		}
+	}
+	reads = fg_earliest(pool, false);
+	writes = fg_earliest(pool, true);
+	if (!reads && !writes)
+		return NULL;
+	if (reads && (!writes || pool->starved++ < FG_STARVED)) {
+		pool->batch_write = false;
+		oldest = reads;
+	} else {
+		pool->batch_write = true;
+		pool->starved = 0;
+		oldest = writes;
+	}
+	pool->batch = FG_BATCH - 1;
+	next = fg_batch_next(pool, pool->batch_write);
+	if (!next || (oldest->deadline_ns && oldest->deadline_ns < now_ns))
+		next = oldest;
+	return next;
+}

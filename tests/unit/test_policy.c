@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Foreground policies against a chooser that asks dm_position() for every
+ * pending request and applies the policy's definition (paper, 4.2) literally.
+ *
+ * Planted bugs, each seen to fail: fg_prune() comparing with the shortest time
+ * where SPTF-SW needs its window (test_mechanical); the floor of a longer distance
+ * kept as @reach for shorter ones (test_mechanical); fg_clook_key() as an absolute
+ * difference (test_clook); "deadline < now" turned round (test_expiry);
+ * fg_sw_better() without the seek (test_offer).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../../fg_policy.h"
+#include "support.h"
+
+#define MOST 256
+
+struct pool {
+	struct fg_pool pool;
+	struct fg_req req[MOST];
+};
+
+static struct disk_model *dm;
+
+static void fill(struct pool *p, struct rnd *r, u32 n, u32 local_cyls)
+{
+	u64 sectors = dm_info(dm)->sectors, base = rnd_below(r, sectors);
+	u32 i;
+
+	fg_pool_init(&p->pool);
+	for (i = 0; i < n; i++) {
+		struct fg_req *req = &p->req[i];
+
+		memset(req, 0, sizeof(*req));
+		req->lbn = local_cyls ? (base + rnd_below(r, local_cyls * 2000ULL)) % sectors :
+					rnd_below(r, sectors - 64);
+		req->nsect = 8 + 8 * rnd_below(r, 4);
+		req->write = rnd_below(r, 3) == 0;
+		req->deadline_ns = U64_MAX;
+		fg_req_place(req, dm);
+		assert_true(req->placed);
+		fg_pool_add(&p->pool, req);
+	}
+}
+
+static void brute_position(struct pool *p, u32 n, const struct dm_place *head,
+			   u64 seek[MOST], u64 pos[MOST])
+{
+	u64 latency;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		dm_position(dm, head, &p->req[i].start, p->req[i].write, &seek[i], &latency);
+		pos[i] = seek[i] + latency;
+	}
+}
+
+/* the policy's definition, of equals the oldest */
+static u32 brute_choose(enum fg_policy_id policy, u32 percent, u32 n, const u64 seek[MOST],
+			const u64 pos[MOST])
+{
+	u64 shortest = U64_MAX;
+	u32 i, best = MOST;
+
+	for (i = 0; i < n; i++)
+		shortest = min(shortest, pos[i]);
+	for (i = 0; i < n; i++) {
+		bool first = best == MOST;
+
+		switch (policy) {
+		case FG_SSTF:
+			if (first || seek[i] < seek[best] ||
+			    (seek[i] == seek[best] && pos[i] < pos[best]))
+				best = i;
+			break;
+		case FG_SPTF:
+			if (first || pos[i] < pos[best])
+				best = i;
+			break;
+		default:
+			if (pos[i] * 100 > shortest * (100 + percent))
+				break;
+			if (first || seek[i] < seek[best] ||
+			    (seek[i] == seek[best] && pos[i] < pos[best]))
+				best = i;
+		}
+	}
+	return best;
+}
+
+/* 6,000 random pools of 1-256 requests, spread over the disk or over a few cylinders */
+static void test_mechanical(void **state)
+{
+	static const enum fg_policy_id policy[] = { FG_SSTF, FG_SPTF, FG_SPTF_SW };
+	static struct pool p;
+	static u64 seek[MOST], pos[MOST];
+	struct rnd r = { 11 };
+	u32 i, k;
+
+	(void)state;
+	for (i = 0; i < 2000; i++) {
+		u32 n = 1 + rnd_below(&r, i % 4 ? 20 : MOST);
+		struct dm_place head = support_place(&r, dm);
+		struct fg_choice c;
+
+		fill(&p, &r, n, i % 3 ? 0 : 40);
+		if (i % 3 == 0)
+			head = p.req[0].start;
+		brute_position(&p, n, &head, seek, pos);
+		for (k = 0; k < ARRAY_SIZE(policy); k++) {
+			u32 best;
+
+			p.pool.policy = policy[k];
+			p.pool.sw_percent = rnd_below(&r, 4) * 30;
+			best = brute_choose(policy[k], p.pool.sw_percent, n, seek, pos);
+			fg_choose(&p.pool, dm, &head, 0, &c);
+			assert_ptr_equal(c.req, &p.req[best]);
+			assert_int_equal(c.seek_ns, seek[best]);
+			assert_int_equal(c.pos_ns, pos[best]);
+			assert_true(c.reckoned);
+			assert_false(c.expired);
+		}
+	}
+}
+
+/* ascending from the last one sent, then from the lowest; also when the head is unknown */
+static void test_clook(void **state)
+{
+	static struct pool p;
+	struct rnd r = { 12 };
+	u32 i, k;
+
+	(void)state;
+	for (i = 0; i < 1000; i++) {
+		u32 n = 1 + rnd_below(&r, 30);
+		struct fg_req *up = NULL, *lowest = NULL;
+		struct fg_choice c;
+
+		fill(&p, &r, n, 0);
+		p.pool.last_lbn = rnd_below(&r, dm_info(dm)->sectors);
+		for (k = 0; k < n; k++) {
+			struct fg_req *q = &p.req[k];
+
+			if (!lowest || q->lbn < lowest->lbn)
+				lowest = q;
+			if (q->lbn >= p.pool.last_lbn && (!up || q->lbn < up->lbn))
+				up = q;
+		}
+		p.pool.policy = i % 2 ? FG_CLOOK : FG_SSTF + i / 2 % 3;
+		fg_choose(&p.pool, i % 4 ? dm : NULL, NULL, 0, &c);
+		assert_ptr_equal(c.req, up ? up : lowest);
+		assert_false(c.reckoned);
+		fg_sent(&p.pool, c.req);
+		assert_int_equal(p.pool.last_lbn, c.req->lbn + c.req->nsect);
+	}
+}
+
+static void test_fifo(void **state)
+{
+	static struct pool p;
+	struct rnd r = { 13 };
+	struct fg_choice c;
+	u32 i;
+
+	(void)state;
+	fill(&p, &r, 30, 0);
+	for (i = 0; i < 30; i++) {
+		fg_choose(&p.pool, dm, NULL, 0, &c);
+		assert_ptr_equal(c.req, &p.req[i]);
+		fg_pool_del(&p.pool, c.req);
+	}
+	fg_choose(&p.pool, dm, NULL, 0, &c);
+	assert_null(c.req);
+}
+
+/* the earliest of those past their deadline goes first, whatever the policy */
+static void test_expiry(void **state)
+{
+	static struct pool p;
+	struct rnd r = { 14 };
+	u32 i, k;
+
+	(void)state;
+	for (i = 0; i < 1000; i++) {
+		u32 n = 2 + rnd_below(&r, 30);
+		struct dm_place head = support_place(&r, dm), later = support_place(&r, dm);
+		struct fg_req *earliest = NULL;
+		struct fg_choice c;
+
+		fill(&p, &r, n, 0);
+		for (k = 0; k < n; k++) {
+			struct fg_req *q = &p.req[k];
+
+			q->deadline_ns = rnd_below(&r, 2000);
+			if (q->deadline_ns && q->deadline_ns < 100 &&
+			    (!earliest || q->deadline_ns < earliest->deadline_ns))
+				earliest = q;
+		}
+		p.pool.policy = i % FG_POLICIES;
+		fg_choose(&p.pool, dm, &head, 100, &c);
+		assert_non_null(c.req);
+		assert_int_equal(c.expired, earliest != NULL);
+		if (!earliest)
+			continue;
+		assert_ptr_equal(c.req, earliest);
+		for (k = 0; k < n; k++)
+			if (&p.req[k] != earliest)
+				assert_false(fg_offer(&p.pool, dm, &later, &p.req[k], &c));
+	}
+}
+
+/* one request after another is offered; the choice is what a fresh one would be */
+static void test_offer(void **state)
+{
+	static struct pool p;
+	static u64 seek[MOST], pos[MOST];
+	struct rnd r = { 15 };
+	u32 i, k;
+
+	(void)state;
+	for (i = 0; i < 2000; i++) {
+		u32 n = 1 + rnd_below(&r, 30);
+		struct dm_place head = support_place(&r, dm);
+		struct fg_choice c = { 0 }, fresh;
+		u64 shortest = U64_MAX;
+
+		fill(&p, &r, n, i % 3 ? 0 : 40);
+		brute_position(&p, n, &head, seek, pos);
+		p.pool.policy = i % FG_POLICIES;
+		INIT_LIST_HEAD(&p.pool.reqs);
+		p.pool.count = 0;
+		for (k = 0; k < n; k++) {
+			struct fg_req *before = c.req;
+
+			fg_pool_add(&p.pool, &p.req[k]);
+			assert_int_equal(fg_offer(&p.pool, dm, &head, &p.req[k], &c),
+					 c.req != before);
+			fg_choose(&p.pool, dm, &head, 0, &fresh);
+			if (p.pool.policy != FG_SPTF_SW) {
+				assert_ptr_equal(c.req, fresh.req);
+				assert_int_equal(c.pos_ns, fresh.pos_ns);
+				continue;
+			}
+			/* O(1) cannot find the third: within the window, as good as before */
+			shortest = min(shortest, pos[k]);
+			assert_int_equal(c.best_pos_ns, shortest);
+			assert_true(c.pos_ns * 100 <= shortest * 160);
+			if (pos[k] * 100 <= shortest * 160)
+				assert_true(c.seek_ns <= seek[k]);
+		}
+	}
+}
+
+/* a choice without reckoning gives way to a request that can be reckoned, not the reverse */
+static void test_unplaced(void **state)
+{
+	static struct pool p;
+	struct rnd r = { 16 };
+	struct dm_place head = support_place(&r, dm);
+	struct fg_choice c;
+
+	(void)state;
+	fill(&p, &r, 3, 0);
+	p.pool.policy = FG_SPTF;
+	p.req[0].placed = false;
+	p.req[2].placed = false;
+	fg_choose(&p.pool, dm, &head, 0, &c);
+	assert_ptr_equal(c.req, &p.req[1]);
+	assert_false(fg_offer(&p.pool, dm, &head, &p.req[2], &c));
+	fg_pool_del(&p.pool, &p.req[1]);
+	fg_choose(&p.pool, dm, &head, 0, &c);
+	assert_false(c.reckoned);
+	assert_ptr_equal(c.req, p.req[0].lbn < p.req[2].lbn ? &p.req[0] : &p.req[2]);
+	fg_pool_add(&p.pool, &p.req[1]);
+	assert_true(fg_offer(&p.pool, dm, &head, &p.req[1], &c));
+	assert_ptr_equal(c.req, &p.req[1]);
+	assert_true(c.reckoned);
+	/* a front merge moves the choice's own beginning: its times follow */
+	p.req[1].lbn -= min(p.req[1].lbn, (u64)8);
+	fg_req_place(&p.req[1], dm);
+	assert_true(fg_offer(&p.pool, dm, &head, &p.req[1], &c));
+	assert_false(fg_offer(&p.pool, dm, &head, &p.req[1], &c));
+}
+
+/* no model: reads first, writes after two batches, 16 ascending, expired first */
+static void test_deadline(void **state)
+{
+	static struct pool p;
+	struct rnd r = { 17 };
+	struct fg_req *req;
+	u64 last = 0;
+	u32 i;
+
+	(void)state;
+	fill(&p, &r, 100, 0);
+	for (i = 0; i < 100; i++)
+		p.req[i].write = i >= 60;
+	p.req[77].deadline_ns = 5;
+	for (i = 0; i < 100; i++) {
+		/* reads 16, reads 16, writes 16, reads 16, reads the other 12, writes 24 */
+		bool write = (i >= 32 && i < 48) || i >= 76;
+
+		req = fg_choose_deadline(&p.pool, 10);
+		assert_non_null(req);
+		assert_int_equal(req->write, write);
+		if (i == 32)
+			assert_ptr_equal(req, &p.req[77]);
+		else if (i % 16 && i < 76 && last < req->lbn)
+			assert_true(req->lbn > last);
+		last = req->lbn;
+		fg_sent(&p.pool, req);
+		fg_pool_del(&p.pool, req);
+	}
+	assert_null(fg_choose_deadline(&p.pool, 10));
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_int_equal(fg_policy_by_name("sptf-sw"), FG_SPTF_SW);
+	assert_int_equal(fg_policy_by_name("fifo"), FG_FIFO);
+	assert_int_equal(fg_policy_by_name("SPTF"), -EINVAL);
+	assert_int_equal(fg_policy_by_name(""), -EINVAL);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	dm = support_model_file("models/atlas10k.fbmodel");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	dm_free(dm);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mechanical),
+		cmocka_unit_test(test_clook),
+		cmocka_unit_test(test_fifo),
+		cmocka_unit_test(test_expiry),
+		cmocka_unit_test(test_offer),
+		cmocka_unit_test(test_unplaced),
+		cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_names),
+	};
+
+	return cmocka_run_group_tests_name("policy", tests, setup, teardown);
+}
