@@ -5,6 +5,10 @@
  *
  * Angles are u32 fractions of a turn (2^32 = one revolution, so wrap-around is
  * the arithmetic's own); times are u64 nanoseconds; LBNs are 512-byte sectors.
+ *
+ * A built model never changes. The queries allocate nothing, sleep never, take
+ * no lock and may run in any context, several at once; dm_build() and dm_free()
+ * may sleep.
  */
 #ifndef DISK_MODEL_H
 #define DISK_MODEL_H
@@ -12,6 +16,17 @@
 #include "include/fb_shim.h"
 
 #define DM_ID_LEN 40		/* vendor, product, serial: text plus NUL */
+
+/* Bounds of what a model may say. Whoever fills a struct dm_spec keeps to them. */
+#define DM_CYLINDERS_MAX 16777216U
+#define DM_HEADS_MAX 128U		/* cylinders * heads fits 31 bits */
+#define DM_SPT_MAX 65535U		/* keeps sector -> angle exact in 64 bits */
+#define DM_PERIOD_PS_MIN 1000000000ULL	/* 60 000 rpm */
+#define DM_PERIOD_PS_MAX 100000000000ULL	/* 600 rpm; keeps angle -> ns in 64 bits */
+#define DM_NS_MAX 1000000000U		/* one second: longest seek, settle, overhead */
+#define DM_GRANULE_MAX 2048U		/* sectors: 1 MiB */
+#define DM_ZONES_MAX 65536U
+#define DM_SEEK_POINTS_MAX 32768U	/* per table */
 
 struct disk_model;
 
@@ -76,6 +91,12 @@ struct dm_place {
  * @angle0: angle at which physical sector 0 begins
  * @sector_angle: angle of one sector, 2^32/spt rounded down
  * @anomalous: slips or remaps touch this track: LBN order has holes
+ * @phys0: private: sector 0, counted from the zone's first sector
+ * @slipped: private: sectors of the zone slipped before @slip0
+ * @slip0: private: first slip that touches the track ...
+ * @slip1: private: ... and the one after the last
+ * @remap0: private: first remapped sector of the track ...
+ * @remap1: private: ... and the one after the last
  */
 struct dm_track {
 	u32 cyl;
@@ -87,6 +108,13 @@ struct dm_track {
 	u32 angle0;
 	u32 sector_angle;
 	bool anomalous;
+	/* private: what disk_model.c has found already */
+	u64 phys0;
+	u32 slipped;
+	u32 slip0;
+	u32 slip1;
+	u32 remap0;
+	u32 remap1;
 };
 
 /**
@@ -108,65 +136,375 @@ struct dm_access {
  * @lbn: first
  * @nsect: how many; 0 = no such piece
  * @wait: angle from the window's beginning to the first sector's beginning
- * @span: angle from the first sector's beginning to the last sector's end
+ * @span: angle from the first sector's beginning to the last sector's end; 64 bits
+ *	because a whole track is 2^32
  */
 struct dm_piece {
 	u64 lbn;
 	u32 nsect;
 	u32 wait;
-	u32 span;
+	u64 span;
 };
 
 /* ---- what every caller may ask; none of these allocates, sleeps or locks ---- */
 
+/**
+ * dm_info() - the header facts of a model
+ * @dm: model
+ *
+ * Context: any.
+ *
+ * Return: valid as long as @dm.
+ */
 const struct dm_info *dm_info(const struct disk_model *dm);
 
-/* angle <-> time for this drive's period; dm_ns_to_angle() drops whole turns */
+/**
+ * dm_angle_to_ns() - how long the platter takes to turn by an angle
+ * @dm: model
+ * @angle: fraction of a turn
+ *
+ * Context: any.
+ *
+ * Return: ns, to the nearest; off by less than 1 ns.
+ */
 u64 dm_angle_to_ns(const struct disk_model *dm, u32 angle);
+
+/**
+ * dm_ns_to_angle() - how far the platter turns in a time, whole turns dropped
+ * @dm: model
+ * @ns: nanoseconds; up to an hour the result is off by less than 2^-32 turn
+ *
+ * Context: any.
+ *
+ * Return: fraction of a turn.
+ */
 u32 dm_ns_to_angle(const struct disk_model *dm, u64 ns);
+
+/**
+ * dm_period_ns() - one revolution
+ * @dm: model
+ *
+ * Context: any.
+ *
+ * Return: ns, to the nearest.
+ */
 u64 dm_period_ns(const struct disk_model *dm);
 
+/**
+ * dm_place_of() - where an LBN begins
+ * @dm: model
+ * @lbn: 512-byte sector
+ * @p: result; for a remapped LBN its spare sector's place
+ *
+ * Context: any. Cost O(log zones + log slips + log remaps). Layout as in
+ * DiskSim's layout_g1 (paper, 4.2: skews are fractions of a turn).
+ *
+ * Return: 0, or -ERANGE when @lbn is beyond the capacity.
+ */
 int dm_place_of(const struct disk_model *dm, u64 lbn, struct dm_place *p);
+
+/**
+ * dm_track_of() - the track on which an LBN lies in order
+ * @dm: model
+ * @lbn: 512-byte sector; a remapped one counts where it would lie if sound
+ * @t: result
+ *
+ * Context: any. Cost as dm_place_of().
+ *
+ * Return: 0, or -ERANGE when @lbn is beyond the capacity.
+ */
 int dm_track_of(const struct disk_model *dm, u64 lbn, struct dm_track *t);
+
+/**
+ * dm_track_at() - the track under one head of one cylinder
+ * @dm: model
+ * @cyl: cylinder
+ * @head: physical head
+ * @t: result; @t->nsect is 0 when no LBN lies there
+ *
+ * Context: any. Cost as dm_place_of().
+ *
+ * Return: 0, or -ERANGE when there is no such cylinder or head.
+ */
 int dm_track_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_track *t);
 
-/* angle at which @lbn, which lies on @t, begins; remapped LBNs: -ENXIO */
+/**
+ * dm_lbn_angle() - the angle at which an LBN of a known track begins
+ * @dm: model
+ * @t: track, from one of the functions here
+ * @lbn: 512-byte sector
+ * @angle: result, fraction of a turn
+ *
+ * Context: any. Cost O(slips and remaps on the track).
+ *
+ * Return: 0, -ERANGE when @lbn is not on @t, -ENXIO when it is remapped.
+ */
 int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn, u32 *angle);
 
-/* the seek alone: 0 on the same track; max(seek, head switch), plus settle for a write */
+/**
+ * dm_seek_ns() - the seek alone (paper, 4.2: seek profile, interpolated)
+ * @dm: model
+ * @from: where the head is
+ * @to: where it goes; the angles do not matter
+ * @write: what follows is a write
+ *
+ * Context: any.
+ *
+ * Return: ns: 0 on the same track, even for a write; else the longer of seek and
+ * head switch, plus settle for a write.
+ */
 u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write);
 
-/* a lower bound of dm_seek_ns() for every distance of @cyls or more: for pruning */
+/**
+ * dm_seek_floor_ns() - a lower bound of dm_seek_ns() from some distance on
+ * @dm: model
+ * @cyls: distance in cylinders
+ *
+ * Seek profiles measured on drives are not monotonic; this is, and so can prune
+ * a search that goes outward.
+ *
+ * Context: any.
+ *
+ * Return: ns: no seek, read or write, over @cyls cylinders or more is shorter;
+ * 0 for distance 0.
+ */
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
 
-/* seek and rotational latency to one place, as if without zero-latency access */
+/**
+ * dm_position() - seek and rotational latency to one place
+ * @dm: model
+ * @from: where the head is, and the angle then
+ * @to: where it goes
+ * @write: what follows is a write
+ * @seek_ns: result: as dm_seek_ns()
+ * @latency_ns: result: wait from there until @to->angle passes
+ *
+ * As if without zero-latency access: the quantity that SPTF orders by.
+ *
+ * Context: any.
+ */
 void dm_position(const struct disk_model *dm, const struct dm_place *from,
 		 const struct dm_place *to, bool write, u64 *seek_ns, u64 *latency_ns);
 
+/**
+ * dm_access() - predict one media access (paper, figure 6: head time)
+ * @dm: model
+ * @from: where the head is, and the angle then
+ * @lbn: first sector
+ * @nsect: sectors, not 0
+ * @write: direction
+ * @a: result
+ *
+ * Track by track: seek or head switch (with settle before a write), wait for the
+ * first sector needed, transfer. With zero-latency access a head that lands inside
+ * the range it needs of a track starts at the next whole sector and is done one
+ * turn later. A slipped sector takes its time, a remapped one a trip to its spare.
+ *
+ * Context: any. Cost O(tracks touched + remaps touched).
+ *
+ * Return: 0, or -ERANGE when the range is empty or beyond the capacity.
+ */
 int dm_access(const struct disk_model *dm, const struct dm_place *from,
 	      u64 lbn, u32 nsect, bool write, struct dm_access *a);
 
-/*
- * The LBN runs of @t of which every sector passes the head wholly within the
- * window that begins at @angle and lasts @span (2^32 or more: the whole track,
- * beginning at the first whole sector). Up to two: the track's logical start
- * lies between them (paper, figure 11). Runs end at slips' holes only where the
- * LBNs are not consecutive, and at remapped LBNs; of more than two runs the two
- * largest are given. @piece[0] is the one that passes first.
+/**
+ * dm_window() - what of a track can be read in a window of time
+ * @dm: model
+ * @t: track
+ * @angle: where the window begins
+ * @span: how long it lasts, as an angle; 2^32 is one turn. The sector that the
+ *	beginning cuts counts only if the window lasts until it has passed again
+ * @piece: result, in the order of passing; nsect 0 where there is none
+ *
+ * The LBN runs of which every sector passes the head wholly within the window.
+ * Up to two: the track's logical start lies between them (paper, figure 11). A
+ * slipped sector does not end a run (the LBNs are consecutive), a remapped one does;
+ * of more than two runs the two longest are given.
+ *
+ * Context: any. Cost O(slips and remaps on the track).
  */
 void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	       u64 span, struct dm_piece piece[2]);
 
-/* track number, for per-track counts: 0 .. cylinders * heads - 1, in LBN order
- * where the drive's head order allows (cyl * heads + logical head)
+/**
+ * dm_track_index() - the number of a track, for counts per track
+ * @dm: model
+ * @t: track
+ *
+ * Context: any.
+ *
+ * Return: cylinder * heads + logical head, 0 .. dm_tracks() - 1: a track with a
+ * higher number holds higher LBNs.
  */
 u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
+
+/**
+ * dm_tracks() - how many tracks there are
+ * @dm: model
+ *
+ * Context: any.
+ *
+ * Return: cylinders * heads, those without LBNs included.
+ */
 u32 dm_tracks(const struct disk_model *dm);
 
-/* the track with number @index; may sleep never, cost O(log zones) */
+/**
+ * dm_track_by_index() - the track with a number
+ * @dm: model
+ * @index: as from dm_track_index()
+ * @t: result
+ *
+ * Context: any. Cost as dm_place_of().
+ *
+ * Return: 0, or -ERANGE.
+ */
 int dm_track_by_index(const struct disk_model *dm, u32 index, struct dm_track *t);
 
+/* ---- building one: for model_text.c and tests ---- */
+
+/**
+ * enum dm_head_order - in which order LBNs go through the heads of a cylinder
+ * @DM_HEADS_PLAIN: 0 .. heads - 1 on every cylinder
+ * @DM_HEADS_SERPENTINE_ZONE: backwards on odd cylinders, counted from the zone's first
+ * @DM_HEADS_SERPENTINE_DISK: backwards on odd cylinders, counted from the disk's first
+ */
+enum dm_head_order {
+	DM_HEADS_PLAIN,
+	DM_HEADS_SERPENTINE_ZONE,
+	DM_HEADS_SERPENTINE_DISK,
+};
+
+/**
+ * struct dm_spec_seek - one measured point of a seek profile
+ * @cyls: distance, from 1
+ * @ns: time
+ * @line: where the text says so, for messages
+ */
+struct dm_spec_seek {
+	u32 cyls;
+	u32 ns;
+	u32 line;
+};
+
+/**
+ * struct dm_spec_slip - sectors of a zone that hold no LBN; the LBNs move up
+ * @at: first, counted from the zone's first sector
+ * @n: how many in a row
+ * @line: where the text says so, for messages
+ */
+struct dm_spec_slip {
+	u64 at;
+	u32 n;
+	u32 line;
+};
+
+/**
+ * struct dm_spec_remap - a sector whose LBN lives in one of the zone's spares
+ * @from: it, counted from the zone's first sector
+ * @to: the spare, counted likewise
+ * @line: where the text says so, for messages
+ */
+struct dm_spec_remap {
+	u64 from;
+	u64 to;
+	u32 line;
+};
+
+/**
+ * struct dm_spec_zone - cylinders with the same number of sectors per track
+ * @first_cyl: first cylinder
+ * @last_cyl: last cylinder
+ * @spt: sectors per track
+ * @angle: where the zone's first sector begins, 2^-64 turn
+ * @track_skew: added from track to track, 2^-64 turn
+ * @cyl_skew: added on top of @track_skew * (heads - 1) from cylinder to cylinder
+ * @dead: sectors at the zone's front that hold no LBN
+ * @spares: sectors that hold no LBN unless remapped; the slipped ones are among them,
+ *	the others lie at the zone's end
+ * @slips: how many of dm_spec.slip belong to this zone
+ * @remaps: how many of dm_spec.remap belong to this zone
+ * @line: where the text says so, for messages
+ */
+struct dm_spec_zone {
+	u32 first_cyl;
+	u32 last_cyl;
+	u32 spt;
+	u64 angle;
+	u64 track_skew;
+	u64 cyl_skew;
+	u64 dead;
+	u64 spares;
+	u32 slips;
+	u32 remaps;
+	u32 line;
+};
+
+/**
+ * struct dm_spec - all that a model is built from
+ * @info: header
+ * @order: head order
+ * @line: where the text states the capacity, for messages
+ * @seek: read profile
+ * @seeks: its points
+ * @write_seek: write profile, settle included; without points it is @seek plus settle
+ * @write_seeks: its points
+ * @zone: zones in LBN order
+ * @zones: how many
+ * @slip: slips, zone by zone, ascending in each
+ * @slips: how many
+ * @remap: remaps, zone by zone, ascending in each
+ * @remaps: how many
+ */
+struct dm_spec {
+	struct dm_info info;
+	enum dm_head_order order;
+	u32 line;
+	struct dm_spec_seek *seek;
+	u32 seeks;
+	struct dm_spec_seek *write_seek;
+	u32 write_seeks;
+	struct dm_spec_zone *zone;
+	u32 zones;
+	struct dm_spec_slip *slip;
+	u32 slips;
+	struct dm_spec_remap *remap;
+	u32 remaps;
+};
+
+/**
+ * struct dm_fault - why a model could not be built
+ * @line: line of the record at fault, 0 = the whole
+ * @reason: for people, without newline; names the value
+ */
+struct dm_fault {
+	u32 line;
+	char reason[160];
+};
+
+/**
+ * dm_build() - check a specification and build the model from it
+ * @spec: what the disk is said to be; not kept
+ * @out: the model, to be freed with dm_free(); untouched on error
+ * @fault: filled when -EINVAL is returned
+ *
+ * Checks what takes more than one value to check: zones without gap or overlap,
+ * slips and remaps against their zone, seek profiles against the stroke, the sum of
+ * all zones against the capacity. Single values within the DM_* bounds above, and
+ * counts that match the arrays, are the caller's duty (model_text.c).
+ *
+ * Context: may sleep (allocates with fb_zalloc()).
+ *
+ * Return: 0, -EINVAL (the specification is at fault) or -ENOMEM.
+ */
+int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_fault *fault);
+
+/**
+ * dm_free() - free a model
+ * @dm: model, or NULL
+ *
+ * Context: may sleep; nobody may use @dm any more.
+ */
 void dm_free(struct disk_model *dm);
 
 #endif /* DISK_MODEL_H */

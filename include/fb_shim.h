@@ -55,6 +55,7 @@ static inline void fb_free(const void *p)
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -68,6 +69,8 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int32_t s32;
 typedef int64_t s64;
+
+#define __printf(fmt, args) __attribute__((__format__(__printf__, fmt, args)))
 
 #define U32_MAX UINT32_MAX
 #define U64_MAX UINT64_MAX
