@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+# What a person types. The kernel module's own rules are in Kbuild; results
+# land under build/, and nothing else in the tree is written to.
+
+SHELL := /bin/sh
+BUILD ?= build
+override BUILD := $(abspath $(BUILD))
+PYTHON := /usr/bin/python3
+
+# Variables of make demo; what is not given is tools/demo's own default
+DEMO_VARIABLES := DRIVE POLICY CONSERVATISM_US RUNTIME_S NOISE SEED
+demo_settings = $(foreach v,$(DEMO_VARIABLES),$(if $($(v)),$(v)='$($(v))'))
+
+.PHONY: help
+help:
+	@echo 'make demo          freeblock scheduling at work on a simulated disk: table, picture, verdict'
+	@echo '                   DRIVE= POLICY= CONSERVATISM_US= RUNTIME_S= NOISE= SEED= vary it'
+	@echo 'make check         all tests; the last line says how many passed'
+	@echo '                   ONLY=regex runs the tests whose name matches'
+	@echo 'make modules       freeblock.ko for the installed 6.1 headers (KDIR= for others)'
+	@echo 'make modules-debug the same for the lab'"'"'s debug kernel (built once, some ten minutes)'
+	@echo 'make install       freeblock.ko into /lib/modules of the running kernel (as root)'
+	@echo 'make style         checkpatch, sparse, compiler warnings, kernel-doc, sizes'
+	@echo 'make bench soak    long measurements, where there are any'
+	@echo 'make setup         install the Debian packages that are missing'
+	@echo 'make clean         remove $(BUILD)'
+
+.PHONY: setup
+setup:
+	@tools/setup
+
+.PHONY: modules modules-debug
+ifdef KDIR
+modules: setup
+	@KDIR='$(KDIR)' tools/build-modules other '$(BUILD)'
+else
+modules: setup
+	@tools/build-modules stock '$(BUILD)'
+endif
+
+modules-debug: setup
+	@tools/build-modules debug '$(BUILD)'
+
+.PHONY: demo
+demo: modules
+	@$(PYTHON) tools/demo --build '$(BUILD)' $(demo_settings)
+
+.PHONY: check
+check: modules modules-debug
+	@$(PYTHON) tests/check --build '$(BUILD)' $(if $(ONLY),--only '$(ONLY)')
+
+.PHONY: style
+style: setup
+	@$(PYTHON) tools/check-style --build '$(BUILD)'
+
+# Long runs are lab scripts too: tests/lab/b-*.sh and s-*.sh
+.PHONY: bench soak
+bench: modules
+	@$(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 'b-*.sh' --only '^lab'
+
+soak: modules modules-debug
+	@$(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 's-*.sh' --only '^lab'
+
+.PHONY: install
+install:
+	@KDIR=/lib/modules/$$(uname -r)/build tools/build-modules other '$(BUILD)'
+	install -D -m 644 '$(BUILD)/kernel-'$$(uname -r)/freeblock/freeblock.ko \
+		'$(DESTDIR)/lib/modules/'$$(uname -r)/extra/freeblock.ko
+	$(if $(DESTDIR),,/sbin/depmod -a)
+
+.PHONY: clean
+clean:
+	rm -rf '$(BUILD)'

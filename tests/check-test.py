@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of tests/check: can its counting be fooled? Prints TAP.
+
+Each case is something that went wrong in a test run, and must come out as at
+least one failure; the good cases must come out as none.
+"""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import os
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+_loader = importlib.machinery.SourceFileLoader("check", os.path.join(HERE, "check"))
+check = importlib.util.module_from_spec(importlib.util.spec_from_loader("check", _loader))
+_loader.exec_module(check)
+
+GOOD = """\
+[==========] Running 2 test(s).
+[ RUN      ] one
+[       OK ] one
+[ RUN      ] two
+[       OK ] two
+[==========] 2 test(s) run.
+[  PASSED  ] 2 test(s).
+"""
+# cmocka 1.1.5 names the group since 1.1.6
+NAMED = GOOD.replace("Running", "model: Running").replace("] 2 test(s) run", "] model: 2 test(s) run")
+FAILED = """\
+[==========] Running 2 test(s).
+[ RUN      ] one
+[       OK ] one
+[ RUN      ] two
+[  ERROR   ] --- 0x1 != 0x2
+[   LINE   ] --- t.c:12: error: Failure!
+[  FAILED  ] two
+[==========] 2 test(s) run.
+[  PASSED  ] 1 test(s).
+[  FAILED  ] 1 test(s), listed below:
+[  FAILED  ] two
+
+ 1 FAILED TEST(S)
+"""
+CRASHED = "\n".join(GOOD.split("\n")[:4]) + "\nSegmentation fault\nmake: *** [check] Error 139\n"
+
+count = failed = 0
+
+
+def report(name, good, detail=""):
+    global count, failed
+    count += 1
+    failed += not good
+    print("ok " + name if good else "not ok %s - %s" % (name, detail))
+
+
+def cmocka(name, text, status, passed, failures):
+    got = check.count_cmocka(text, status)
+    report("cmocka: " + name, got.passed == passed and
+           (len(got.failed) == failures if failures is not None else got.failed),
+           "%d passed, failed %s" % (got.passed, got.failed))
+
+
+def test_cmocka():
+    cmocka("all good", GOOD, 0, 2, 0)
+    cmocka("two groups, one with a name", GOOD + NAMED, 0, 4, 0)
+    cmocka("one failed", FAILED, 2, 1, 1)
+    cmocka("one failed, and make hides it", FAILED, 0, 1, 1)
+    cmocka("a crash in the middle", CRASHED, 2, 1, None)
+    cmocka("a crash in the middle, and make hides it", CRASHED, 0, 1, None)
+    cmocka("a crash after a good group", GOOD + CRASHED, 2, 3, None)
+    cmocka("a failure of make alone", GOOD, 2, 2, 1)
+    cmocka("silence", "", 0, 0, 1)
+    cmocka("compiler error", "t.c:1: error: expected ';'\n", 2, 0, 1)
+    cmocka("no tests in the group", "[==========] Running 0 test(s).\n", 0, 0, 1)
+    cmocka("sanitizer", GOOD + "==1==ERROR: AddressSanitizer: heap-use-after-free\n", 1, 2, None)
+    cmocka("sanitizer that goes on", GOOD + "x.c:3:1: runtime error: shift exponent 64\n", 0, 2,
+           None)
+    skipping = GOOD.replace("[       OK ] two", "[  SKIPPED ] two")
+    got = check.count_cmocka(skipping, 0)
+    report("cmocka: a skipped test is not a passed one",
+           (got.passed, got.skipped, got.failed) == (1, 1, []), vars(got))
+
+
+def test_tap():
+    for name, text, status, passed, failures in (
+            ("all good", "ok a\nok b\n1..2\n", 0, 2, 0),
+            ("one failed", "ok a\nnot ok b - why\n1..2\n", 1, 1, 1),
+            ("one failed, status 0", "ok a\nnot ok b - why\n1..2\n", 0, 1, 1),
+            ("died early, status 0", "ok a\n", 0, 1, 1),
+            ("died early", "ok a\n", 1, 1, 1),
+            ("status only", "ok a\n1..1\n", 3, 1, 1),
+            ("silence", "", 0, 0, 1)):
+        got = check.count_tap(text, status)
+        report("tap: " + name, (got.passed, len(got.failed)) == (passed, failures), vars(got))
+
+
+def test_commands():
+    with tempfile.TemporaryDirectory() as out:
+        for name, command, limit in (
+                ("a command that is not there", ["/nonexistent/command"], 5),
+                ("a command that does not end", ["sh", "-c", "echo ok a; echo 1..1; sleep 60"], 1),
+                ("a command that kills itself", ["sh", "-c", "echo ok a; kill -9 $$"], 5)):
+            runner = check.Runner()
+            with contextlib.redirect_stdout(io.StringIO()):
+                runner.one(check.Test(name, command, check.count_tap, out, limit))
+            report(name + " fails", len(runner.total.failed) >= 1, vars(runner.total))
+
+
+def test_ways():
+    with tempfile.NamedTemporaryFile("w+", suffix=".sh") as script:
+        script.write("# lab: kernel=stock clock=icount\n#  lab: kernel=debug smp=4 timeout=9\n")
+        script.flush()
+        found = check.ways(script.name)
+        report("two ways to run a script", found ==
+               [{"kernel": "stock", "clock": "icount"},
+                {"kernel": "debug", "smp": 4, "timeout": 9}], found)
+        for text in ("echo no header\n", "# lab: colour=red\n"):
+            script.seek(0)
+            script.truncate()
+            script.write(text)
+            script.flush()
+            try:
+                check.ways(script.name)
+                report("refused: " + text.strip(), False, "accepted")
+            except ValueError:
+                report("refused: " + text.strip(), True)
+
+
+test_cmocka()
+test_tap()
+test_commands()
+test_ways()
+print("1..%d" % count)
+sys.exit(1 if failed else 0)

@@ -1,0 +1,80 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Can tools/check-btf fail? Our header as it is must fit the stock kernel;
+with one declaration spoilt it must not, and the spoilt one must be named.
+Prints TAP."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+HEADER = os.path.join(TOP, "include", "compat", "fb_elevator.h")
+
+# name, what to replace (regular expression), by what, what the report must name
+PLANTED = (
+    ("two members of the ops swapped",
+     r"(\tvoid \(\*prepare_request\).*?;\n)(\tvoid \(\*finish_request\).*?;\n)", r"\2\1",
+     "finish_request"),
+    ("two members of the same type swapped by name",
+     r"(\*elevator_name;\n)(\tconst char )(\*elevator_alias;\n)", r"\3\2\1", "elevator_alias"),
+    ("a member left out", r"\tsize_t icq_align;\n", "", "icq_align"),
+    ("an argument of another type",
+     r"(\(\*insert_requests\).*?)bool at_head", r"\1unsigned int at_head", "insert_requests"),
+    ("an argument missing", r"(\(\*completed_request\)\(struct request \*rq), u64 now", r"\1",
+     "completed_request"),
+    ("a bit field grown", r"registered:1", "registered:2", "registered"),
+    ("an array of another length", r"#define ELV_HASH_BITS 6", "#define ELV_HASH_BITS 7", "hash"),
+    ("enumerators swapped", r"(ELEVATOR_FRONT_MERGE\s*= )1(,.*?ELEVATOR_BACK_MERGE\s*= )2",
+     r"\g<1>2\g<2>1", "ELEVATOR_FRONT_MERGE"),
+    ("a function's argument", r"(void elv_rb_del\(struct )rb_root( \*root)", r"\1rb_node\2",
+     "elv_rb_del"),
+    ("a function the kernel lacks", r"\n#endif /\* FB_COMPAT_ELEVATOR_H \*/",
+     "\nvoid elv_no_such(struct request *rq);\n#endif", "elv_no_such"),
+)
+
+
+def check_btf(kernel, header, out):
+    done = subprocess.run([os.path.join(TOP, "tools", "check-btf"), "--kdir", kernel["KDIR"],
+                           "--image", kernel["KIMAGE"], "--header", header, "--out", out],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False)
+    return done.returncode, done.stdout
+
+
+def main():
+    said = subprocess.run([os.path.join(HERE, "kernel"), "stock"], text=True, check=True,
+                          stdout=subprocess.PIPE).stdout
+    kernel = dict(line.split("=", 1) for line in said.splitlines())
+    with open(HEADER) as file:
+        good = file.read()
+    failed = 0
+
+    def report(name, passed, why):
+        nonlocal failed
+        failed += not passed
+        print("ok " + name if passed else "not ok %s - %s" % (name, why.replace("\n", " ")),
+              flush=True)
+
+    with tempfile.TemporaryDirectory() as folder:
+        header = os.path.join(folder, "fb_elevator.h")
+        out = os.path.join(folder, "out")
+        code, text = check_btf(kernel, HEADER, out)
+        report("the header fits the stock kernel", code == 0, text)
+        for name, old, new, names in PLANTED:
+            spoilt, count = re.subn(old, new, good, flags=re.S, count=1)
+            if not count or spoilt == good:
+                report("planted: " + name, False, "the header has no such place any more")
+                continue
+            with open(header, "w") as file:
+                file.write(spoilt)
+            code, text = check_btf(kernel, header, out)
+            report("planted: " + name, code == 1 and names in text, text)
+    print("1..%d" % (len(PLANTED) + 1))
+    return 1 if failed else 0
+
+
+sys.exit(main())

@@ -1,0 +1,51 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Can a lab run fail? Boots the stock kernel with scripts that misbehave,
+and looks whether the lab says so. Prints TAP."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# name, script, exit status wanted, words that the result's problems must have
+CASES = (
+    ("a report in the log and a module held",
+     '. /lab/lib.sh\nload_module null_blk\n'
+     '( trap "" TERM HUP; exec sleep 1000 < /dev/nullb0 ) &\n'
+     'echo "BUG: KASAN: use-after-free in planted+0x1/0x2" > /dev/kmsg\n'
+     'ok "nothing to see"\ndone_testing\n', 125,
+     ("KASAN", "null_blk cannot be removed")),
+    ("a script that dies", '. /lab/lib.sh\nset -e\nok first\nfalse\nok second\ndone_testing\n',
+     1, ()),
+    ("a failed check", '. /lab/lib.sh\nexpect_eq sum $((1 + 1)) 3\ndone_testing\n', 1, ()),
+    ("a guest that crashes", 'echo c > /proc/sysrq-trigger\n', 125, ("kernel log",)),
+    ("a guest that does not end", 'while :; do :; done\n', 125, ("no end after",)),
+)
+
+failed = 0
+with tempfile.TemporaryDirectory() as folder:
+    for number, (name, text, status, words) in enumerate(CASES):
+        script = os.path.join(folder, "planted.sh")
+        with open(script, "w") as out:
+            out.write(text)
+        where = os.path.join(folder, str(number))
+        done = subprocess.run([os.path.join(HERE, "lab"), script, "--out", where, "--quiet",
+                               "--timeout", "15" if "does not end" in name else "120"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                              text=True)
+        try:
+            with open(os.path.join(where, "result.json")) as file:
+                problems = " ".join(json.load(file)["problems"])
+        except OSError:
+            problems = "no result"
+        good = done.returncode == status and all(word in problems for word in words) and \
+            bool(words) == bool(problems)
+        failed += not good
+        print("ok " + name if good else "not ok %s - status %d, problems: %s" %
+              (name, done.returncode, problems.replace("\n", " ")[:500]), flush=True)
+print("1..%d" % len(CASES))
+sys.exit(1 if failed else 0)
