@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * mechdisk.h - what the kernel parts of the simulated drive share.
+ */
+#ifndef MECHDISK_H
+#define MECHDISK_H
+
+#include <linux/device.h>
+#include <scsi/scsi_cmnd.h>
+
+#include "mechdisk_engine.h"
+#include "mechdisk_store.h"
+
+struct mdh;
+
+/* Room for the name of a block device, as DISK_NAME_LEN. */
+#define MDH_NAME	32
+
+/**
+ * enum mdh_fault - mishaps that can be provoked
+ * @MDH_DEVICE_BUSY: queuecommand returns SCSI_MLQUEUE_DEVICE_BUSY
+ * @MDH_HOST_BUSY: queuecommand returns SCSI_MLQUEUE_HOST_BUSY
+ * @MDH_HANG: the command is swallowed until the error handler asks for it
+ * @MDH_HW_ERROR: the command ends in its normal time with a hardware error
+ * @MDH_FAULTS: how many there are
+ */
+enum mdh_fault {
+	MDH_DEVICE_BUSY,
+	MDH_HOST_BUSY,
+	MDH_HANG,
+	MDH_HW_ERROR,
+	MDH_FAULTS
+};
+
+/* mechdisk_scsi.c: a powered-on drive. */
+
+/**
+ * mdh_power_on() - add a disk
+ * @cfg: what it is; must stay until mdh_power_off()
+ * @parent: parent device of the SCSI host
+ *
+ * Context: process, sleeps until the disk has been probed.
+ * Return: the drive or an ERR_PTR().
+ */
+struct mdh *mdh_power_on(const struct mde_config *cfg, struct device *parent);
+
+/**
+ * mdh_power_off() - remove a disk, whatever it is doing
+ * @h: the drive; gone afterwards, its data too
+ *
+ * Commands in flight end in their time.  Context: process, sleeps.
+ */
+void mdh_power_off(struct mdh *h);
+
+/**
+ * mdh_disk_name() - name of the block device
+ * @h: the drive
+ * @name: set to for example "sda", or to "" if there is none
+ */
+void mdh_disk_name(struct mdh *h, char name[MDH_NAME]);
+
+/**
+ * mdh_show_stats() - counters as "key value" lines
+ * @h: the drive
+ * @page: a page to fill
+ *
+ * Return: bytes written.
+ */
+ssize_t mdh_show_stats(struct mdh *h, char *page);
+
+/**
+ * mdh_reset_stats() - start counting anew; empties the journal too
+ * @h: the drive
+ */
+void mdh_reset_stats(struct mdh *h);
+
+/**
+ * mdh_inject() - provoke mishaps
+ * @h: the drive
+ * @fault: which
+ * @count: the next so many reads, writes and verifies; 0 for no more
+ */
+void mdh_inject(struct mdh *h, enum mdh_fault fault, u32 count);
+
+/**
+ * mdh_faults_left() - mishaps still to come
+ * @h: the drive
+ * @left: set to the number of each
+ */
+void mdh_faults_left(struct mdh *h, u32 left[MDH_FAULTS]);
+
+/**
+ * mdh_bad_add() - make sectors unreadable
+ * @h: the drive
+ * @bad: the sectors, within the drive
+ *
+ * Return: 0 or -ENOSPC.
+ */
+int mdh_bad_add(struct mdh *h, const struct mde_bad *bad);
+
+/**
+ * mdh_bad_clear() - make all sectors readable
+ * @h: the drive
+ */
+void mdh_bad_clear(struct mdh *h);
+
+/**
+ * mdh_bad_get() - the bad ranges as they stand
+ * @h: the drive
+ * @bad: room for MDE_BAD_MAX
+ *
+ * Return: how many there are.
+ */
+u32 mdh_bad_get(struct mdh *h, struct mde_bad *bad);
+
+/**
+ * mdh_store() - a drive's data and journal
+ * @h: the drive
+ *
+ * Return: the store, valid until mdh_power_off().
+ */
+struct mds *mdh_store(struct mdh *h);
+
+/* mechdisk_cdb.c: commands that do not touch the medium. */
+
+/**
+ * struct mdr_range - sectors a command wants
+ * @op: what it wants with them
+ * @lbn: first sector
+ * @count: how many
+ */
+struct mdr_range {
+	enum mde_op op;
+	u64 lbn;
+	u32 count;
+};
+
+/**
+ * mdr_decode() - find out what a command wants
+ * @cfg: the drive
+ * @cmd: the command
+ * @range: filled in if it wants sectors
+ *
+ * Return: true if it reads, writes or verifies sectors of the drive; false if
+ * it was carried out or refused on the spot and can be completed.
+ */
+bool mdr_decode(const struct mde_config *cfg, struct scsi_cmnd *cmd,
+		struct mdr_range *range);
+
+/* mechdisk_ctl.c: /sys/kernel/mechdisk. */
+
+/**
+ * mdc_init() - create /sys/kernel/mechdisk
+ *
+ * Return: 0 or a negative error.
+ */
+int mdc_init(void);
+
+/**
+ * mdc_exit() - remove all drives and /sys/kernel/mechdisk
+ */
+void mdc_exit(void);
+
+#endif /* MECHDISK_H */

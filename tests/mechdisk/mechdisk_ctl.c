@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mechdisk_ctl.c - /sys/kernel/mechdisk: describe drives, switch them on and
+ * off, watch them, provoke mishaps.
+ *
+ * Locks
+ *   mdc_lock (mutex): the list of drives.  Taken by writes to "new" and
+ *   "delete" and at module exit.
+ *   mdc.conf (mutex): one drive's description, error and power.  Taken by the
+ *   drive's own files; removing the drive's directory waits for those, so it
+ *   is never held (nor waited for) by whoever removes the directory.
+ *   Order: mdc_lock, mdc.conf, what mechdisk_scsi.c takes.
+ */
+#include <linux/kobject.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+
+#include "mechdisk.h"
+#include "mechdisk_compat.h"
+#include "mechdisk_text.h"
+
+/* A 24 TB drive with 100 000 slips fits. */
+#define MDC_TEXT_MAX	(8U << 20)
+#define MDC_NAME_MAX	31
+
+/**
+ * struct mdc - a drive's directory
+ * @kobj: its directory
+ * @node: in mdc_drives
+ * @conf: protects the rest
+ * @text: the description
+ * @len: its length
+ * @room: bytes allocated for it
+ * @h: the drive, if it is on
+ * @cfg: what @text says, valid while @h is set
+ * @err: why the last power-on failed
+ * @failed: it did
+ */
+struct mdc {
+	struct kobject kobj;
+	struct list_head node;
+	struct mutex conf;
+	char *text;
+	size_t len;
+	size_t room;
+	struct mdh *h;
+	struct mde_config cfg;
+	struct mdt_error err;
+	bool failed;
+};
+
+static DEFINE_MUTEX(mdc_lock);
+static LIST_HEAD(mdc_drives);
+static struct kobject *mdc_root;
+static struct device *mdc_parent;
+
+static struct mdc *mdc_of(struct kobject *kobj)
+{
+	return container_of(kobj, struct mdc, kobj);
+}
+
+/* Power. */
+
+static int mdc_power_on(struct mdc *d)
+{
+	struct mdh *h;
+	int ret;
+
+	lockdep_assert_held(&d->conf);
+	if (d->h)
+		return 0;
+	ret = mdt_parse(d->text, d->len, &d->cfg, &d->err);
+	if (!ret) {
+		h = mdh_power_on(&d->cfg, mdc_parent);
+		if (!IS_ERR(h)) {
+			d->h = h;
+			d->failed = false;
+			return 0;
+		}
+		ret = PTR_ERR(h);
+		d->err.line = 0;
+		snprintf(d->err.reason, sizeof(d->err.reason),
+			 "adding the disk failed (%d)", ret);
+	}
+	if (ret == -ENOMEM)
+		strscpy(d->err.reason, "out of memory", sizeof(d->err.reason));
+	d->failed = true;
+	mdt_free(&d->cfg);
+	return ret;
+}
+
+static void mdc_power_off(struct mdc *d)
+{
+	lockdep_assert_held(&d->conf);
+	d->failed = false;
+	if (!d->h)
+		return;
+	mdh_power_off(d->h);
+	d->h = NULL;
+	mdt_free(&d->cfg);
+}
+
+/* Files of one drive. */
+
+static ssize_t power_show(struct kobject *kobj, struct kobj_attribute *attr,
+			  char *page)
+{
+	struct mdc *d = mdc_of(kobj);
+	bool on;
+
+	mutex_lock(&d->conf);
+	on = d->h;
+	mutex_unlock(&d->conf);
+	return sysfs_emit(page, "%d\n", on);
+}
+
+static ssize_t power_store(struct kobject *kobj, struct kobj_attribute *attr,
+			   const char *page, size_t len)
+{
+	struct mdc *d = mdc_of(kobj);
+	bool on;
+	int ret = kstrtobool(page, &on);
+
+	if (ret)
+		return ret;
+	mutex_lock(&d->conf);
+	if (on)
+		ret = mdc_power_on(d);
+	else
+		mdc_power_off(d);
+	mutex_unlock(&d->conf);
+	return ret ?: len;
+}
+
+static ssize_t status_show(struct kobject *kobj, struct kobj_attribute *attr,
+			   char *page)
+{
+	struct mdc *d = mdc_of(kobj);
+	char name[MDH_NAME];
+	ssize_t n;
+
+	mutex_lock(&d->conf);
+	if (d->h) {
+		mdh_disk_name(d->h, name);
+		n = sysfs_emit(page, "on %s\n", name);
+	} else if (d->failed && d->err.line) {
+		n = sysfs_emit(page, "error line %u: %s\n", d->err.line,
+			       d->err.reason);
+	} else if (d->failed) {
+		n = sysfs_emit(page, "error: %s\n", d->err.reason);
+	} else {
+		n = sysfs_emit(page, "off\n");
+	}
+	mutex_unlock(&d->conf);
+	return n;
+}
+
+/* The drive if it is on, with conf held; NULL with conf released. */
+static struct mdh *mdc_get_on(struct mdc *d)
+{
+	mutex_lock(&d->conf);
+	if (!d->h)
+		mutex_unlock(&d->conf);
+	return d->h;
+}
+
+static ssize_t stats_show(struct kobject *kobj, struct kobj_attribute *attr,
+			  char *page)
+{
+	struct mdc *d = mdc_of(kobj);
+	struct mdh *h;
+	ssize_t n = -ENODEV;
+
+	mutex_lock(&d->conf);
+	h = d->h;
+	if (h)
+		n = mdh_show_stats(h, page);
+	mutex_unlock(&d->conf);
+	return n;
+}
+
+static ssize_t stats_reset_store(struct kobject *kobj,
+				 struct kobj_attribute *attr, const char *page,
+				 size_t len)
+{
+	struct mdc *d = mdc_of(kobj);
+	ssize_t ret = len;
+
+	mutex_lock(&d->conf);
+	if (d->h)
+		mdh_reset_stats(d->h);
+	else
+		ret = -ENODEV;
+	mutex_unlock(&d->conf);
+	return ret;
+}
+
+static ssize_t medium_errors_show(struct kobject *kobj,
+				  struct kobj_attribute *attr, char *page)
+{
+	struct mdc *d = mdc_of(kobj);
+	struct mde_bad *bad = kcalloc(MDE_BAD_MAX, sizeof(*bad), GFP_KERNEL);
+	ssize_t n = 0;
+	u32 i, bads;
+
+	if (!bad)
+		return -ENOMEM;
+	mutex_lock(&d->conf);
+	bads = d->h ? mdh_bad_get(d->h, bad) : 0;
+	mutex_unlock(&d->conf);
+	for (i = 0; i < bads; i++) {
+		n += sysfs_emit_at(page, n,
+				   "%llu %llu asc=%02x recovery_ms=%llu info=%d",
+				   bad[i].lbn, bad[i].count, bad[i].asc,
+				   bad[i].recovery_ns / NSEC_PER_MSEC,
+				   bad[i].info);
+		if (bad[i].times == MDE_ALWAYS)
+			n += sysfs_emit_at(page, n, " times=always\n");
+		else
+			n += sysfs_emit_at(page, n, " times=%u\n",
+					   bad[i].times);
+	}
+	kfree(bad);
+	return n;
+}
+
+/* "clear" or "add LBN COUNT [key=value ...]"; one command a write. */
+static ssize_t medium_errors_store(struct kobject *kobj,
+				   struct kobj_attribute *attr,
+				   const char *page, size_t len)
+{
+	struct mdc *d = mdc_of(kobj);
+	struct mdt_error err = { 0 };
+	struct mde_bad bad;
+	size_t n = len;
+	int ret;
+
+	if (n && page[n - 1] == '\n')
+		n--;
+	mutex_lock(&d->conf);
+	ret = -ENODEV;
+	if (!d->h)
+		goto out;
+	ret = 0;
+	if (n == 5 && !memcmp(page, "clear", 5)) {
+		mdh_bad_clear(d->h);
+		goto out;
+	}
+	ret = -EINVAL;
+	if (n < 4 || memcmp(page, "add ", 4))
+		goto out;
+	ret = mdt_parse_bad(page + 4, n - 4, d->cfg.sectors, &bad, &err);
+	if (ret)
+		pr_info("mechdisk: %s: medium_errors: %s\n",
+			kobject_name(kobj), err.reason);
+	else
+		ret = mdh_bad_add(d->h, &bad);
+out:
+	mutex_unlock(&d->conf);
+	return ret ?: len;
+}
+
+static const char * const mdc_faults[MDH_FAULTS] = {
+	[MDH_DEVICE_BUSY]	= "fail_next busy",
+	[MDH_HOST_BUSY]		= "fail_next host_busy",
+	[MDH_HANG]		= "hang_next",
+	[MDH_HW_ERROR]		= "hw_error_next",
+};
+
+static ssize_t inject_show(struct kobject *kobj, struct kobj_attribute *attr,
+			   char *page)
+{
+	struct mdc *d = mdc_of(kobj);
+	u32 left[MDH_FAULTS] = { 0 };
+	ssize_t n = 0;
+	int i;
+
+	mutex_lock(&d->conf);
+	if (d->h)
+		mdh_faults_left(d->h, left);
+	mutex_unlock(&d->conf);
+	for (i = 0; i < MDH_FAULTS; i++)
+		n += sysfs_emit_at(page, n, "%s %u\n", mdc_faults[i], left[i]);
+	return n;
+}
+
+static ssize_t inject_store(struct kobject *kobj, struct kobj_attribute *attr,
+			    const char *page, size_t len)
+{
+	struct mdc *d = mdc_of(kobj);
+	ssize_t ret = len;
+	u32 count;
+	int i;
+
+	for (i = 0; i < MDH_FAULTS; i++) {
+		size_t n = strlen(mdc_faults[i]);
+
+		if (!strncmp(page, mdc_faults[i], n) && page[n] == ' ' &&
+		    !kstrtou32(page + n + 1, 10, &count))
+			break;
+	}
+	if (i == MDH_FAULTS)
+		return -EINVAL;
+	mutex_lock(&d->conf);
+	if (d->h)
+		mdh_inject(d->h, i, count);
+	else
+		ret = -ENODEV;
+	mutex_unlock(&d->conf);
+	return ret;
+}
+
+static struct kobj_attribute mdc_power = __ATTR_RW(power);
+static struct kobj_attribute mdc_status = __ATTR_RO(status);
+static struct kobj_attribute mdc_stats = __ATTR_RO(stats);
+static struct kobj_attribute mdc_stats_reset = __ATTR_WO(stats_reset);
+static struct kobj_attribute mdc_medium_errors = __ATTR_RW(medium_errors);
+static struct kobj_attribute mdc_inject = __ATTR_RW(inject);
+
+static struct attribute *mdc_attrs[] = {
+	&mdc_power.attr,
+	&mdc_status.attr,
+	&mdc_stats.attr,
+	&mdc_stats_reset.attr,
+	&mdc_medium_errors.attr,
+	&mdc_inject.attr,
+	NULL,
+};
+
+static ssize_t mdc_description_read(struct file *file, struct kobject *kobj,
+				    MDK_BIN_ATTR *attr, char *buf, loff_t pos,
+				    size_t len)
+{
+	struct mdc *d = mdc_of(kobj);
+	ssize_t n;
+
+	mutex_lock(&d->conf);
+	n = memory_read_from_buffer(buf, len, &pos, d->text, d->len);
+	mutex_unlock(&d->conf);
+	return n;
+}
+
+/*
+ * Always at the end: the file system does not tell a new text from one more
+ * line, so the text itself does ("fbdrive 1" starts anew).
+ */
+static int mdc_append(struct mdc *d, const char *buf, size_t len)
+{
+	size_t room = d->room ?: PAGE_SIZE;
+	char *text;
+
+	lockdep_assert_held(&d->conf);
+	if (len > MDC_TEXT_MAX - d->len)
+		return -EFBIG;
+	while (room < d->len + len)
+		room *= 2;
+	if (room > d->room) {
+		text = kvmalloc(room, GFP_KERNEL);
+		if (!text)
+			return -ENOMEM;
+		if (d->len)
+			memcpy(text, d->text, d->len);
+		kvfree(d->text);
+		d->text = text;
+		d->room = room;
+	}
+	memcpy(d->text + d->len, buf, len);
+	d->len += len;
+	return 0;
+}
+
+static ssize_t mdc_description_write(struct file *file, struct kobject *kobj,
+				     MDK_BIN_ATTR *attr, char *buf, loff_t pos,
+				     size_t len)
+{
+	struct mdc *d = mdc_of(kobj);
+	int ret;
+
+	mutex_lock(&d->conf);
+	ret = mdc_append(d, buf, len);
+	mutex_unlock(&d->conf);
+	return ret ?: len;
+}
+
+static ssize_t mdc_journal_read(struct file *file, struct kobject *kobj,
+				MDK_BIN_ATTR *attr, char *buf, loff_t pos,
+				size_t len)
+{
+	struct mdc *d = mdc_of(kobj);
+	struct mdh *h = mdc_get_on(d);
+	ssize_t n;
+
+	if (!h)
+		return -ENODEV;
+	n = mds_journal_read(mdh_store(h), pos, buf, len);
+	mutex_unlock(&d->conf);
+	return n;
+}
+
+/* Anything written empties the journal. */
+static ssize_t mdc_journal_write(struct file *file, struct kobject *kobj,
+				 MDK_BIN_ATTR *attr, char *buf, loff_t pos,
+				 size_t len)
+{
+	struct mdc *d = mdc_of(kobj);
+	struct mdh *h = mdc_get_on(d);
+
+	if (!h)
+		return -ENODEV;
+	mds_journal_clear(mdh_store(h));
+	mutex_unlock(&d->conf);
+	return len;
+}
+
+static struct bin_attribute mdc_description = {
+	.attr = { .name = "description", .mode = 0644 },
+	.read = mdc_description_read,
+	.write = mdc_description_write,
+};
+
+static struct bin_attribute mdc_journal = {
+	.attr = { .name = "journal", .mode = 0644 },
+	.read = mdc_journal_read,
+	.write = mdc_journal_write,
+};
+
+static MDK_BIN_ATTR * const mdc_bin_attrs[] = {
+	&mdc_description,
+	&mdc_journal,
+	NULL,
+};
+
+static const struct attribute_group mdc_group = {
+	.attrs = mdc_attrs,
+	.bin_attrs = (void *)mdc_bin_attrs,
+};
+
+static const struct attribute_group *mdc_groups[] = { &mdc_group, NULL };
+
+static void mdc_release(struct kobject *kobj)
+{
+	struct mdc *d = mdc_of(kobj);
+
+	kvfree(d->text);
+	kfree(d);
+}
+
+static const struct kobj_type mdc_type = {
+	.release = mdc_release,
+	.sysfs_ops = &kobj_sysfs_ops,
+	.default_groups = mdc_groups,
+};
+
+/* Files of /sys/kernel/mechdisk itself. */
+
+/* The name written, without its newline; 0 if it is no file name. */
+static size_t mdc_name(const char *page, size_t len, char *name)
+{
+	size_t i;
+
+	if (len && page[len - 1] == '\n')
+		len--;
+	if (!len || len > MDC_NAME_MAX)
+		return 0;
+	for (i = 0; i < len; i++)
+		if (!isalnum(page[i]) && page[i] != '-' && page[i] != '_')
+			return 0;
+	memcpy(name, page, len);
+	name[len] = '\0';
+	return len;
+}
+
+static struct mdc *mdc_find(const char *name)
+{
+	struct mdc *d;
+
+	lockdep_assert_held(&mdc_lock);
+	list_for_each_entry(d, &mdc_drives, node)
+		if (!strcmp(kobject_name(&d->kobj), name))
+			return d;
+	return NULL;
+}
+
+static ssize_t new_store(struct kobject *kobj, struct kobj_attribute *attr,
+			 const char *page, size_t len)
+{
+	char name[MDC_NAME_MAX + 1];
+	struct mdc *d;
+	int ret;
+
+	if (!mdc_name(page, len, name) || !strcmp(name, "new") ||
+	    !strcmp(name, "delete"))
+		return -EINVAL;
+	mutex_lock(&mdc_lock);
+	ret = -EEXIST;
+	if (mdc_find(name))
+		goto out;
+	ret = -ENOMEM;
+	d = kzalloc(sizeof(*d), GFP_KERNEL);
+	if (!d)
+		goto out;
+	mutex_init(&d->conf);
+	ret = kobject_init_and_add(&d->kobj, &mdc_type, mdc_root, "%s", name);
+	if (ret) {
+		kobject_put(&d->kobj);
+		goto out;
+	}
+	list_add_tail(&d->node, &mdc_drives);
+	kobject_uevent(&d->kobj, KOBJ_ADD);
+out:
+	mutex_unlock(&mdc_lock);
+	return ret ?: len;
+}
+
+static void mdc_remove(struct mdc *d)
+{
+	lockdep_assert_held(&mdc_lock);
+	list_del(&d->node);
+	mutex_lock(&d->conf);
+	mdc_power_off(d);
+	mutex_unlock(&d->conf);
+	/* A late "power on" finds its file gone, or has finished by then. */
+	kobject_del(&d->kobj);
+	mutex_lock(&d->conf);
+	mdc_power_off(d);
+	mutex_unlock(&d->conf);
+	kobject_put(&d->kobj);
+}
+
+static ssize_t delete_store(struct kobject *kobj, struct kobj_attribute *attr,
+			    const char *page, size_t len)
+{
+	char name[MDC_NAME_MAX + 1];
+	ssize_t ret = -ENOENT;
+	struct mdc *d;
+
+	if (!mdc_name(page, len, name))
+		return -EINVAL;
+	mutex_lock(&mdc_lock);
+	d = mdc_find(name);
+	if (d) {
+		mdc_remove(d);
+		ret = len;
+	}
+	mutex_unlock(&mdc_lock);
+	return ret;
+}
+
+static struct kobj_attribute mdc_new = __ATTR_WO(new);
+static struct kobj_attribute mdc_delete = __ATTR_WO(delete);
+
+static const struct attribute *mdc_root_attrs[] = {
+	&mdc_new.attr,
+	&mdc_delete.attr,
+	NULL,
+};
+
+int mdc_init(void)
+{
+	int ret;
+
+	mdc_parent = root_device_register("mechdisk");
+	if (IS_ERR(mdc_parent))
+		return PTR_ERR(mdc_parent);
+	ret = -ENOMEM;
+	mdc_root = kobject_create_and_add("mechdisk", kernel_kobj);
+	if (!mdc_root)
+		goto parent;
+	ret = sysfs_create_files(mdc_root, mdc_root_attrs);
+	if (ret)
+		goto root;
+	return 0;
+root:
+	kobject_put(mdc_root);
+parent:
+	root_device_unregister(mdc_parent);
+	return ret;
+}
+
+void mdc_exit(void)
+{
+	struct mdc *d, *next;
+
+	sysfs_remove_files(mdc_root, mdc_root_attrs);
+	mutex_lock(&mdc_lock);
+	list_for_each_entry_safe(d, next, &mdc_drives, node)
+		mdc_remove(d);
+	mutex_unlock(&mdc_lock);
+	kobject_put(mdc_root);
+	root_device_unregister(mdc_parent);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * mechdisk_shim.h - the few names that let the engine and the text parser
+ * compile in the kernel and in user space.
+ *
+ * Nothing else in mechdisk_engine.c and mechdisk_text.c depends on where they
+ * run.  64-bit only: the engine divides u64 with plain operators.
+ */
+#ifndef MECHDISK_SHIM_H
+#define MECHDISK_SHIM_H
+
+#ifdef __KERNEL__
+
+#include <linux/bitops.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#if BITS_PER_LONG != 64
+#error "mechdisk needs a 64-bit kernel"
+#endif
+
+/* Process context, may sleep. */
+static inline void *mdk_zalloc(size_t bytes)
+{
+	return kvzalloc(bytes, GFP_KERNEL);
+}
+
+static inline void mdk_free(void *mem)
+{
+	kvfree(mem);
+}
+
+#else /* user space */
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int32_t s32;
+typedef int64_t s64;
+
+#define U32_MAX UINT32_MAX
+#define U64_MAX UINT64_MAX
+#define S64_MAX INT64_MAX
+#define NSEC_PER_SEC 1000000000L
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define __printf(a, b) __attribute__((format(printf, a, b)))
+#define fallthrough __attribute__((__fallthrough__))
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define max(a, b) ((a) > (b) ? (a) : (b))
+
+static inline u64 mul_u64_u64_shr(u64 a, u64 b, unsigned int shift)
+{
+	return (u64)(((unsigned __int128)a * b) >> shift);
+}
+
+static inline int fls64(u64 x)
+{
+	return x ? 64 - __builtin_clzll(x) : 0;
+}
+
+static inline void *mdk_zalloc(size_t bytes)
+{
+	return calloc(1, bytes);
+}
+
+static inline void mdk_free(void *mem)
+{
+	free(mem);
+}
+
+#endif /* __KERNEL__ */
+
+#endif /* MECHDISK_SHIM_H */

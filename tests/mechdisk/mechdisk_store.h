@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * mechdisk_store.h - what is written on the simulated drive's platters.
+ *
+ * Sparse: 4 KiB pages appear when written.  A sector never written reads as 64
+ * little-endian u64 words, word i = LBN * 64 + i.
+ *
+ * Also the write journal: what every 4 KiB block contained after each write,
+ * so that a reader of the disk can be checked without trusting the disk.
+ */
+#ifndef MECHDISK_STORE_H
+#define MECHDISK_STORE_H
+
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+#define MDS_SECTOR	512
+#define MDS_BLOCK	4096
+
+/**
+ * struct mds_record - one entry of the write journal, as user space reads it
+ * @block: LBN / 8
+ * @crc: CRC-32 as of zlib of the whole block after the write
+ * @pad: 0
+ * @ns: when the write was to be reported, CLOCK_MONOTONIC
+ */
+struct mds_record {
+	__le64 block;
+	__le32 crc;
+	__le32 pad;
+	__le64 ns;
+};
+
+/**
+ * struct mds - a drive's data
+ * @lock: protects all below; taken in process context, sleeps
+ * @pages: block number to 4 KiB page
+ * @scratch: pattern of a block never written, rebuilt for each use
+ * @record: the journal
+ * @room: entries it can hold
+ * @used: entries in it
+ * @overflow: entries dropped since it was last emptied
+ */
+struct mds {
+	/* private: */
+	struct mutex lock;
+	struct xarray pages;
+	u8 *scratch;
+	struct mds_record *record;
+	u64 room;
+	u64 used;
+	u64 overflow;
+};
+
+/**
+ * mds_init() - an empty platter
+ * @s: the store
+ * @records: entries of the journal; 0 for none
+ *
+ * Context: process, sleeps.
+ * Return: 0 or -ENOMEM.
+ */
+int mds_init(struct mds *s, u64 records);
+
+/**
+ * mds_exit() - free all pages and the journal
+ * @s: the store
+ */
+void mds_exit(struct mds *s);
+
+/**
+ * mds_read() - copy data off the platter
+ * @s: the store
+ * @pos: first byte
+ * @buf: where to
+ * @len: bytes
+ *
+ * Context: process, sleeps.
+ */
+void mds_read(struct mds *s, u64 pos, void *buf, size_t len);
+
+/**
+ * mds_prepare() - make room for a write
+ * @s: the store
+ * @lbn: first sector
+ * @sectors: how many
+ *
+ * Context: process, may sleep, starts no I/O.
+ * Return: 0 or -ENOMEM; then nothing has changed that a reader could see.
+ */
+int mds_prepare(struct mds *s, u64 lbn, u32 sectors);
+
+/**
+ * mds_write() - copy data onto the platter
+ * @s: the store
+ * @pos: first byte; mds_prepare() was called for its sectors
+ * @buf: where from
+ * @len: bytes
+ *
+ * Context: process, sleeps.
+ */
+void mds_write(struct mds *s, u64 pos, const void *buf, size_t len);
+
+/**
+ * mds_journal() - record a finished write
+ * @s: the store
+ * @lbn: first sector
+ * @sectors: how many
+ * @ns: when it is to be reported
+ *
+ * One entry for each 4 KiB block touched.  Entries that find no room are
+ * dropped and counted.  Context: process, sleeps.
+ */
+void mds_journal(struct mds *s, u64 lbn, u32 sectors, u64 ns);
+
+/**
+ * mds_journal_read() - copy entries of the journal
+ * @s: the store
+ * @pos: first byte
+ * @buf: where to
+ * @len: bytes
+ *
+ * Return: bytes copied.
+ */
+size_t mds_journal_read(struct mds *s, u64 pos, void *buf, size_t len);
+
+/**
+ * mds_journal_clear() - empty the journal
+ * @s: the store
+ */
+void mds_journal_clear(struct mds *s);
+
+/**
+ * mds_journal_state() - how full the journal is
+ * @s: the store
+ * @used: set to the entries in it
+ * @overflow: set to the entries dropped
+ */
+void mds_journal_state(struct mds *s, u64 *used, u64 *overflow);
+
+#endif /* MECHDISK_STORE_H */
