@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What belongs to a disk and outlives a scheduler switch (DESIGN 4, Lifetime).
+ *
+ * A struct fb_disk is made when a disk first gets the scheduler and lives until the
+ * module goes; the scheduler attaches to it and detaches from it. It is found again by
+ * the device's unique id and capacity, or by its name where a device has no id.
+ *
+ * Locks: see fb_disk.h. fb_disks_mutex is taken with the queue frozen.
+ */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <scsi/scsi_device.h>
+
+#include "fb_disk.h"
+#include "fb_scan.h"
+#include "fb_sysfs.h"
+
+/* share of completions that must fit the model, and after how many it is judged */
+#define FB_DISK_FITS_PPM 500000
+
+static DEFINE_MUTEX(fb_disks_mutex);
+static LIST_HEAD(fb_disks);
+static struct kset *fb_disk_kset;
+static struct dentry *fb_disk_debugfs;
+
+static void fb_disk_release(struct kobject *kobj)
+{
+	struct fb_disk *fd = container_of(kobj, struct fb_disk, kobj);
+
+	dm_free(fd->model);
+	kvfree(fd->text);
+	kvfree(fd->upload);
+	kfree(fd);
+}
+
+static const struct kobj_type fb_disk_ktype = {
+	.release = fb_disk_release,
+	.sysfs_ops = &kobj_sysfs_ops,
+	.default_groups = fb_sysfs_disk_groups,
+};
+
+/* ---- who the device is ---- */
+
+static void fb_disk_copy_id(char *to, const char *from, size_t len)
+{
+	size_t n = strnlen(from, min_t(size_t, len, DM_ID_LEN - 1));
+
+	while (n && from[n - 1] == ' ')
+		n--;
+	memcpy(to, from, n);
+	to[n] = '\0';
+}
+
+static struct scsi_device *fb_disk_scsi(struct gendisk *disk)
+{
+	struct device *parent = disk_to_dev(disk)->parent;
+
+	return parent && scsi_is_sdev_device(parent) ? to_scsi_device(parent) : NULL;
+}
+
+static void fb_disk_identify(struct fb_disk *fd, struct gendisk *disk)
+{
+	struct scsi_device *sdev = fb_disk_scsi(disk);
+	u8 id[16];
+	int n = 0;
+
+	if (disk->fops->get_unique_id)
+		n = disk->fops->get_unique_id(disk, id, BLK_UID_NAA);
+	if (n > 0)
+		snprintf(fd->id, sizeof(fd->id), "naa.%*phN", n, id);
+	fd->sectors = get_capacity(disk);
+	if (sdev) {
+		fb_disk_copy_id(fd->vendor, sdev->vendor, 8);
+		fb_disk_copy_id(fd->product, sdev->model, 16);
+	}
+}
+
+static bool fb_disk_on_bus(struct device *dev, const char *bus)
+{
+	for (; dev; dev = dev->parent)
+		if (dev->bus && !strcmp(dev->bus->name, bus))
+			return true;
+	return false;
+}
+
+/* where rotational positions mean nothing, or are not ours to schedule (DESIGN 4) */
+static const char *fb_disk_unfit(struct request_queue *q)
+{
+	struct gendisk *disk = q->disk;
+
+	if (!disk)
+		return "no disk";
+	if (blk_queue_nonrot(q))
+		return "solid state";
+	if (blk_queue_is_zoned(q))
+		return "zoned";
+	if (disk->ia_ranges)
+		return "multi-actuator";
+	if (!fb_disk_scsi(disk))
+		return "not a SCSI or SATA disk";
+	if (fb_disk_on_bus(disk_to_dev(disk)->parent, "usb"))
+		return "USB bridge";
+	return NULL;
+}
+
+/**
+ * fb_disk_transparent() - why the scheduler does not schedule this disk
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the reason, for people; NULL: it does.
+ */
+const char *fb_disk_transparent(const struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	if (!fd->q)
+		return "another scheduler";
+	if (fd->unfit)
+		return fd->unfit;
+	if (!fd->model)
+		return "no model";
+	if (fd->distrusted)
+		return "the model does not fit this drive: load a better one";
+	if (fd->sectors != dm_info(fd->model)->sectors)
+		return "the disk's capacity is no longer the model's";
+	return NULL;
+}
+
+/**
+ * fb_disk_judge() - is the model still believed?
+ * @fd: the disk, locked
+ * @h: what completions taught
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true when it has just been given up.
+ */
+bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
+{
+	lockdep_assert_held(&fd->lock);
+	if (fd->distrusted || h->mechanical + h->odd < FB_DISK_JUDGE_MIN ||
+	    h->fits >= FB_DISK_FITS_PPM)
+		return false;
+	fd->distrusted = true;
+	return true;
+}
+
+/* ---- the list ---- */
+
+static struct fb_disk *fb_disk_find(const struct fb_disk *like, const char *name)
+{
+	struct fb_disk *fd;
+
+	lockdep_assert_held(&fb_disks_mutex);
+	list_for_each_entry(fd, &fb_disks, node) {
+		if (fd->q || fd->sectors != like->sectors)
+			continue;
+		if (like->id[0] ? !strcmp(fd->id, like->id) :
+				  !fd->id[0] && !strcmp(kobject_name(&fd->kobj), name))
+			return fd;
+	}
+	return NULL;
+}
+
+/* a name that a disk which is gone still bears is free for its successor */
+static void fb_disk_yield_name(const char *name, const struct fb_disk *to)
+{
+	static unsigned int gone;
+	struct fb_disk *fd;
+	char old[FB_NAME_LEN];
+
+	lockdep_assert_held(&fb_disks_mutex);
+	list_for_each_entry(fd, &fb_disks, node) {
+		if (fd == to || strcmp(kobject_name(&fd->kobj), name))
+			continue;
+		snprintf(old, sizeof(old), "%.16s.gone%u", name, ++gone);
+		if (kobject_rename(&fd->kobj, old))
+			pr_warn("freeblock: %s: cannot rename its predecessor\n", name);
+		return;
+	}
+}
+
+static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
+{
+	struct fb_disk *fd = kzalloc(sizeof(*fd), GFP_KERNEL);
+
+	if (!fd)
+		return NULL;
+	strscpy(fd->id, like->id, sizeof(fd->id));
+	strscpy(fd->vendor, like->vendor, sizeof(fd->vendor));
+	strscpy(fd->product, like->product, sizeof(fd->product));
+	fd->sectors = like->sectors;
+	mutex_init(&fd->config);
+	spin_lock_init(&fd->lock);
+	init_waitqueue_head(&fd->wait);
+	fb_guard_init(&fd->guard);
+	strscpy(fd->model_status, "none\n", sizeof(fd->model_status));
+	fd->kobj.kset = fb_disk_kset;
+	fb_disk_yield_name(name, NULL);
+	if (kobject_init_and_add(&fd->kobj, &fb_disk_ktype, NULL, "%s", name)) {
+		kobject_put(&fd->kobj);
+		return NULL;
+	}
+	fd->debugfs = debugfs_create_dir(name, fb_disk_debugfs);
+	fb_sysfs_debugfs(fd);
+	list_add_tail(&fd->node, &fb_disks);
+	return fd;
+}
+
+static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
+{
+	if (!strcmp(kobject_name(&fd->kobj), name))
+		return;
+	fb_disk_yield_name(name, fd);
+	if (kobject_rename(&fd->kobj, name))
+		pr_warn("freeblock: %s: cannot rename %s\n", name, kobject_name(&fd->kobj));
+}
+
+/**
+ * fb_disk_attach() - a scheduler takes over a disk
+ * @q: its queue
+ * @sched: the scheduler's own, for @model_changed
+ * @model_changed: called with fb_disk.lock held when fb_disk.model has been replaced
+ *
+ * Context: init_sched: may sleep, queue frozen, inside memalloc_noio_save().
+ *
+ * Return: the disk, detached from any other queue; NULL: no memory.
+ */
+struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched,
+			       void (*model_changed)(struct fb_disk *fd))
+{
+	struct gendisk *disk = q->disk;
+	const char *name = disk ? disk->disk_name : "unnamed";
+	struct fb_disk *like = kzalloc(sizeof(*like), GFP_KERNEL);
+	struct fb_disk *fd;
+
+	if (!like)
+		return NULL;
+	if (disk)
+		fb_disk_identify(like, disk);
+	mutex_lock(&fb_disks_mutex);
+	fd = fb_disk_find(like, name);
+	if (fd)
+		fb_disk_adopt_name(fd, name);
+	else
+		fd = fb_disk_new(like, name);
+	if (fd) {
+		kobject_get(&fd->kobj);
+		spin_lock_irq(&fd->lock);
+		fd->sched = sched;
+		fd->model_changed = model_changed;
+		fd->unfit = fb_disk_unfit(q);
+		fd->bdev = disk ? disk->part0 : NULL;
+		fd->distrusted = false;
+		fd->q = q;
+		spin_unlock_irq(&fd->lock);
+	}
+	mutex_unlock(&fb_disks_mutex);
+	kfree(like);
+	return fd;
+}
+
+/**
+ * fb_disk_detach() - the scheduler lets go of the disk; its task is suspended
+ * @fd: the disk
+ *
+ * Context: exit_sched: may sleep, queue frozen. Waits for the search thread to leave
+ * submit_bio, which does not wait for the queue (NOWAIT).
+ */
+void fb_disk_detach(struct fb_disk *fd)
+{
+	spin_lock_irq(&fd->lock);
+	fb_gap_void(fd);
+	fd->q = NULL;
+	fd->bdev = NULL;
+	fd->sched = NULL;
+	fd->model_changed = NULL;
+	spin_unlock_irq(&fd->lock);
+	wait_event(fd->wait, !READ_ONCE(fd->submitting));
+	WARN_ON_ONCE(fd->vehicle == FB_VEHICLE_HELD);
+	kobject_put(&fd->kobj);
+}
+
+/**
+ * fb_disk_get() - the disk of that name, with a reference
+ * @name: as in /sys/kernel/freeblock
+ *
+ * Context: may sleep.
+ *
+ * Return: the disk, for fb_disk_put(); or NULL.
+ */
+struct fb_disk *fb_disk_get(const char *name)
+{
+	struct kobject *kobj = kset_find_obj(fb_disk_kset, name);
+
+	return kobj ? container_of(kobj, struct fb_disk, kobj) : NULL;
+}
+
+/**
+ * fb_disk_put() - give back the reference of fb_disk_get()
+ * @fd: the disk
+ *
+ * Context: may sleep.
+ */
+void fb_disk_put(struct fb_disk *fd)
+{
+	kobject_put(&fd->kobj);
+}
+
+/* ---- the model: whole or not at all ---- */
+
+static int fb_disk_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
+	__printf(3, 4);
+
+static int fb_disk_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
+{
+	char reason[192];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, args);
+	va_end(args);
+	snprintf(fd->model_status, sizeof(fd->model_status), "refused: %s\n", reason);
+	pr_err("freeblock: %s: model refused: %s\n", kobject_name(&fd->kobj), reason);
+	return ret;
+}
+
+static int fb_disk_check_model(struct fb_disk *fd, const struct disk_model *dm)
+{
+	const struct dm_info *info = dm_info(dm);
+
+	if (info->sectors != fd->sectors)
+		return fb_disk_refuse(fd, -EINVAL, "it is for %llu sectors, the disk has %llu",
+				      info->sectors, fd->sectors);
+	if (fd->vendor[0] && strcmp(info->vendor, fd->vendor))
+		return fb_disk_refuse(fd, -EINVAL, "it is for vendor '%s', the disk says '%s'",
+				      info->vendor, fd->vendor);
+	if (fd->product[0] && strcmp(info->product, fd->product))
+		return fb_disk_refuse(fd, -EINVAL, "it is for product '%s', the disk says '%s'",
+				      info->product, fd->product);
+	if (info->granule_sectors < FB_MIN_GRANULE || info->granule_sectors > FB_BUF_SECTORS)
+		return fb_disk_refuse(fd, -EINVAL, "a granule of %u sectors is not between %u and %u",
+				      info->granule_sectors, FB_MIN_GRANULE, FB_BUF_SECTORS);
+	return 0;
+}
+
+static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm)
+{
+	struct disk_model *old;
+
+	spin_lock_irq(&fd->lock);
+	old = fd->model;
+	fd->model = dm;
+	fd->distrusted = false;
+	fb_gap_void(fd);
+	if (fd->model_changed)
+		fd->model_changed(fd);
+	spin_unlock_irq(&fd->lock);
+	dm_free(old);
+}
+
+/* all of the text is there: put it in force, or keep the old model and say why */
+static int fb_disk_commit(struct fb_disk *fd)
+{
+	struct model_text_error err;
+	struct disk_model *dm;
+	int ret;
+
+	lockdep_assert_held(&fd->config);
+	if (fd->task)
+		return fb_disk_refuse(fd, -EBUSY, "a task is at work: stop it first");
+	ret = model_text_parse(fd->upload, fd->upload_len, &dm, &err);
+	if (ret == -ENOMEM)
+		return fb_disk_refuse(fd, ret, "out of memory");
+	if (ret)
+		return fb_disk_refuse(fd, ret, "line %u: %s", err.line, err.reason);
+	ret = fb_disk_check_model(fd, dm);
+	if (ret) {
+		dm_free(dm);
+		return ret;
+	}
+	fb_disk_swap_model(fd, dm);
+	kvfree(fd->text);
+	fd->text = fd->upload;
+	fd->text_len = fd->upload_len;
+	fd->upload = NULL;
+	snprintf(fd->model_status, sizeof(fd->model_status), "loaded: %zu bytes, '%s' '%s'\n",
+		 fd->text_len, dm_info(dm)->vendor, dm_info(dm)->product);
+	pr_info("freeblock: %s: model %s", kobject_name(&fd->kobj), fd->model_status);
+	return 0;
+}
+
+static void fb_disk_drop_upload(struct fb_disk *fd)
+{
+	kvfree(fd->upload);
+	fd->upload = NULL;
+	fd->upload_len = 0;
+	fd->upload_max = 0;
+}
+
+static int fb_disk_grow_upload(struct fb_disk *fd, size_t len)
+{
+	size_t size = max_t(size_t, 2 * fd->upload_max, 2 * PAGE_SIZE);
+	char *bigger;
+
+	if (fd->upload_len + len <= fd->upload_max)
+		return 0;
+	if (fd->upload_len + len > MODEL_TEXT_MAX)
+		return fb_disk_refuse(fd, -EFBIG, "it is longer than %u bytes", MODEL_TEXT_MAX);
+	while (size < fd->upload_len + len)
+		size *= 2;
+	bigger = kvmalloc(size, GFP_KERNEL);
+	if (!bigger)
+		return fb_disk_refuse(fd, -ENOMEM, "out of memory");
+	memcpy(bigger, fd->upload, fd->upload_len);
+	kvfree(fd->upload);
+	fd->upload = bigger;
+	fd->upload_max = size;
+	return 0;
+}
+
+static int fb_disk_append(struct fb_disk *fd, const char *data, loff_t off, size_t len)
+{
+	int ret;
+
+	if (!off)
+		fb_disk_drop_upload(fd);
+	if (off != fd->upload_len)
+		return fb_disk_refuse(fd, -EINVAL,
+				      "bytes at %lld, expected at %zu: write it in order and from its beginning",
+				      off, fd->upload_len);
+	ret = fb_disk_grow_upload(fd, len);
+	if (ret)
+		return ret;
+	memcpy(fd->upload + off, data, len);
+	fd->upload_len += len;
+	if (model_text_complete(fd->upload, fd->upload_len))
+		return fb_disk_commit(fd);
+	snprintf(fd->model_status, sizeof(fd->model_status),
+		 "incomplete: %zu bytes, no end record yet\n", fd->upload_len);
+	return 0;
+}
+
+/**
+ * fb_disk_upload() - one piece of a model's text
+ * @fd: the disk
+ * @data: the piece, as a write to sysfs brings it: split at any byte
+ * @off: its place in the text; 0 begins anew
+ * @len: its length
+ *
+ * One transaction: a write at 0 begins, writes at the end append, the "end" record
+ * commits. Until then, and when it is refused, the old model stays in force.
+ *
+ * Context: may sleep; does no I/O, allocates without (a queue may be frozen, waiting for
+ * this store).
+ *
+ * Return: @len; -EINVAL, -EBUSY, -EFBIG or -ENOMEM with the reason in model_status.
+ */
+ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len)
+{
+	unsigned int noio = memalloc_noio_save();
+	int ret;
+
+	mutex_lock(&fd->config);
+	ret = fb_disk_append(fd, data, off, len);
+	if (ret || !fd->upload)
+		fb_disk_drop_upload(fd);
+	mutex_unlock(&fd->config);
+	memalloc_noio_restore(noio);
+	return ret ? ret : len;
+}
+
+/* ---- module ---- */
+
+/**
+ * fb_disk_init() - the directories
+ *
+ * Context: module init.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int fb_disk_init(void)
+{
+	fb_disk_kset = kset_create_and_add("freeblock", NULL, kernel_kobj);
+	if (!fb_disk_kset)
+		return -ENOMEM;
+	fb_disk_debugfs = debugfs_create_dir("freeblock", NULL);
+	return 0;
+}
+
+/**
+ * fb_disk_exit() - stop all tasks, forget all disks
+ *
+ * Context: module exit: no scheduler is attached. Stores are waited for before the tasks
+ * they could start are stopped.
+ */
+void fb_disk_exit(void)
+{
+	struct fb_disk *fd, *next;
+
+	debugfs_remove_recursive(fb_disk_debugfs);
+	list_for_each_entry_safe(fd, next, &fb_disks, node) {
+		list_del(&fd->node);
+		kobject_del(&fd->kobj);
+		fb_scan_end(&fd->scan);
+		kobject_put(&fd->kobj);
+	}
+	kset_unregister(fb_disk_kset);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What belongs to a disk: its model, its task, the gap before the next foreground
+ * request, and the reads of our own. Kernel only.
+ *
+ * Locks, outermost first:
+ *
+ *   fb_disks_mutex	fb_disk.c	list of disks. Taken in init_sched (queue frozen):
+ *			nobody does I/O or allocates for I/O under it.
+ *   fb_disk.config	mutex: model upload and swap, task create/start/reap. Same rule.
+ *   fb_disk.lock	spinlock, irqsave (completions come in hard and soft interrupts):
+ *			everything marked [L] below, the attached scheduler's pool and
+ *			pipeline included. Nothing sleeps or allocates under it. Inside
+ *			blk-mq's own locks; takes none itself but the wait queue's.
+ *
+ * fb_disk.model is written with both config and lock held, read with either; the
+ * search thread reads it without, for it cannot change while there is a task.
+ * The task's coverage map belongs to the search thread alone.
+ */
+#ifndef FB_DISK_H
+#define FB_DISK_H
+
+#include <linux/bio.h>
+#include <linux/blk-mq.h>
+#include <linux/kobject.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "disk_model.h"
+#include "fb_bitmap.h"
+#include "fb_guard.h"
+#include "fb_head.h"
+#include "fb_search.h"
+#include "fg_policy.h"
+#include "include/freeblock.h"
+#include "model_text.h"
+
+struct dentry;
+struct fb_disk;
+struct fb_scan;
+
+/* ---- our own reads (fb_vehicle.c) ---- */
+
+/*
+ * 256 KiB: 1.5 of the longest tracks of the drives of the papers, hence the most one
+ * gap can give there, and well below the 512 KiB that HBAs take in one command.
+ */
+#define FB_BUF_SECTORS 512
+#define FB_BUF_PAGES (FB_BUF_SECTORS >> (PAGE_SHIFT - SECTOR_SHIFT))
+#define FB_MIN_GRANULE 8	/* sectors */
+#define FB_BUF_GRANULES (FB_BUF_SECTORS / FB_MIN_GRANULE)
+
+/*
+ * Two commands at the drive, the held vehicle, one being checked by its consumer, and
+ * as many again to ride out a slow consumer.
+ */
+#define FB_BUFS 8
+
+enum fb_buf_state {
+	FB_BUF_FREE,		/* in fb_disk.bufs, nobody's */
+	FB_BUF_VEHICLE,		/* the vehicle's, not aimed */
+	FB_BUF_SENT,		/* at the drive */
+	FB_BUF_ENDED,		/* read, waits for the search thread */
+	FB_BUF_DELIVER,		/* the consumer's */
+	FB_BUF_DELIVERED,	/* waits for the search thread again */
+};
+
+/**
+ * struct fb_buf - one free read and its memory
+ * @bio: its bio, set up anew for each read
+ * @bvec: the bio's vectors
+ * @pages: memory, FB_BUF_PAGES of them
+ * @data: the same, mapped contiguously
+ * @fd: the disk
+ * @state: [L]
+ * @dirty: [L] a foreground write overlapped it: discard
+ * @taken: the search thread has marked its granules as flying
+ * @rq: the request that carries it while FB_BUF_SENT [L]
+ * @lbn: first sector of the free part [L]; granule-aligned
+ * @nsect: its sectors [L]
+ * @good: sectors read without error, valid from FB_BUF_ENDED on
+ * @status: how it ended
+ * @mask: granules that were wanted when it was sent, from @lbn's on
+ */
+struct fb_buf {
+	struct bio bio;
+	struct bio_vec bvec[FB_BUF_PAGES];
+	struct page *pages[FB_BUF_PAGES];
+	void *data;
+	struct fb_disk *fd;
+	enum fb_buf_state state;
+	bool dirty;
+	bool taken;
+	struct request *rq;
+	u64 lbn;
+	u32 nsect;
+	u32 good;
+	blk_status_t status;
+	DECLARE_BITMAP(mask, FB_BUF_GRANULES);
+};
+
+/*
+ * The request that carries separate reads (DESIGN 4):
+ * NONE -> ENTERING -> HELD -> NONE (flies), or HELD -> NONE (returned).
+ */
+enum fb_vehicle_state {
+	FB_VEHICLE_NONE,
+	FB_VEHICLE_ENTERING,	/* bio submitted, not yet seen by the scheduler */
+	FB_VEHICLE_HELD,	/* the scheduler holds its request */
+};
+
+/* ---- statistics, all [L] ---- */
+
+enum fb_cause {
+	FB_CAUSE_PLAIN,		/* foreground, nothing of ours before it in its gap */
+	FB_CAUSE_PREPEND,	/* foreground with a prepended read */
+	FB_CAUSE_SEPARATE,	/* a separate free read itself */
+	FB_CAUSE_AFTER,		/* foreground just after a separate read */
+	FB_CAUSES,
+};
+
+#define FB_HIST_STEP_NS 10000		/* histogram of prediction errors: 10 us a bucket ... */
+#define FB_HIST_HALF 100		/* ... +-1 ms, and one bucket beyond at either side */
+
+struct fb_stats {
+	u64 fg_requests;		/* scheduled foreground requests completed */
+	u64 untracked;			/* no memory for our part: sent at once */
+	u64 max_in_flight;		/* scheduled commands at the device */
+	u64 predicted;			/* completions with a prediction */
+	u64 within_50us;
+	u64 miss[FB_CAUSES];		/* one turn or more later than predicted */
+	u64 early_turn;			/* one turn or more earlier */
+	u64 hist[2 * FB_HIST_HALF + 2];
+	u64 out_of_order;		/* completions overtaken by the drive */
+	u64 gaps;			/* gaps offered to the search */
+	u64 prepends;			/* sent */
+	u64 separates;			/* sent */
+	u64 no_buffer;			/* plans not used: all buffers busy */
+	u64 too_late;			/* plans not used: the drive was about to finish */
+	u64 not_fit;			/* plans not used: limits of queue or request */
+	u64 discarded;			/* free reads overlapped by a foreground write */
+	u64 free_sectors;		/* read in wanted granules */
+	u64 free_errors;		/* free reads with an error */
+	u64 searches;
+	u64 search_tracks;
+	u64 search_ns;
+	u64 search_max_ns;
+	u64 choices;
+	u64 choice_ns;
+	u64 choice_max_ns;
+};
+
+/* ---- one task (fb_task.c) ---- */
+
+enum fb_task_state {
+	FB_TASK_NEW,
+	FB_TASK_RUNNING,
+	FB_TASK_STOPPING,
+	FB_TASK_OVER,
+};
+
+struct freeblock_task {
+	struct fb_disk *fd;
+	char name[24];
+	const struct freeblock_ops *ops;
+	void *ctx;
+	struct {
+		u64 first;
+		u64 count;
+	} range[FREEBLOCK_RANGES];
+	u32 ranges;
+	enum fb_task_state state;	/* [L] */
+	enum freeblock_end end;
+	struct fb_bitmap map;		/* the search thread's */
+	u64 total;			/* blocks; [L] from here on */
+	u64 done;
+	u64 failed;
+	u64 flying;
+	struct task_struct *thread;
+	struct completion over;
+	struct work_struct deliver;
+	struct work_struct ended;
+};
+
+/* ---- the disk ---- */
+
+#define FB_DISK_JUDGE_MIN 200	/* completions before a model is judged */
+
+#define FB_NAME_LEN 32
+#define FB_ID_LEN 48
+
+/**
+ * struct fb_disk - a disk, outliving scheduler switches
+ * @kobj: /sys/kernel/freeblock/<disk>
+ * @node: in fb_disks
+ * @id: unique id as text, or "" when the device has none
+ * @sectors: capacity when attached
+ * @vendor: as in INQUIRY, trailing blanks removed, "" when not SCSI
+ * @product: as in INQUIRY
+ * @config: see the table of locks
+ * @text: the text of @model; config
+ * @text_len: its length; config
+ * @upload: a model on its way in; config
+ * @upload_len: bytes so far; config
+ * @upload_max: bytes allocated; config
+ * @model_status: how the last upload went; config
+ * @debugfs: debugfs directory
+ * @scan: fb_scan.c's own
+ * @model: see the table of locks
+ * @lock: see the table of locks
+ * @q: queue of the attached scheduler or NULL [L]
+ * @bdev: its whole-disk block device; valid while @q is [L]
+ * @sched: the attached scheduler [L]
+ * @model_changed: tells it that @model has been replaced [L]
+ * @unfit: why the attached device is not scheduled, NULL: it is fit [L]
+ * @distrusted: the model does not fit what completions say [L]
+ * @task: the task or NULL; written with config and lock held [L]
+ * @wait: the search thread waits here
+ * @gen: generation of the gap: a plan of another one is void [L]
+ * @gap_open: @gap waits for the search [L]
+ * @gap: the gap before the next foreground request [L]
+ * @lim: limits of its plan [L]
+ * @plan: best plan for @gap, of generation @plan_gen [L]
+ * @plan_gen: see @plan [L]
+ * @search_ns: budget of a search [L]
+ * @vehicle: state [L]
+ * @vehicle_rq: its request while held [L]
+ * @vehicle_buf: its buffer while entering or held [L]
+ * @let_go: give the vehicle back now: freeze, stop [L]
+ * @submitting: the thread is inside submit_bio [L]
+ * @fg_last_ns: last moment with foreground work [L]
+ * @fg_active: foreground pooled or in flight [L]
+ * @bufs: FB_BUFS buffers while a task is started, else NULL
+ * @guard: [L]
+ * @stats: [L]
+ */
+struct fb_disk {
+	struct kobject kobj;
+	struct list_head node;
+	char id[FB_ID_LEN];
+	u64 sectors;
+	char vendor[DM_ID_LEN];
+	char product[DM_ID_LEN];
+
+	struct mutex config;
+	char *text;
+	size_t text_len;
+	char *upload;
+	size_t upload_len;
+	size_t upload_max;
+	char model_status[224];
+	struct dentry *debugfs;
+	struct fb_scan *scan;
+
+	struct disk_model *model;
+
+	spinlock_t lock;
+	struct request_queue *q;
+	struct block_device *bdev;
+	void *sched;
+	void (*model_changed)(struct fb_disk *fd);
+	const char *unfit;
+	bool distrusted;
+	struct freeblock_task *task;
+
+	wait_queue_head_t wait;
+	u32 gen;
+	bool gap_open;
+	struct fb_gap gap;
+	struct fb_limits lim;
+	struct fb_plan plan;
+	u32 plan_gen;
+	u64 search_ns;
+
+	enum fb_vehicle_state vehicle;
+	struct request *vehicle_rq;
+	struct fb_buf *vehicle_buf;
+	bool let_go;
+	bool submitting;
+	u64 fg_last_ns;
+	bool fg_active;
+	struct fb_buf *bufs;
+
+	struct fb_guard guard;
+	struct fb_stats stats;
+};
+
+/* fb_disk.c */
+int fb_disk_init(void);
+void fb_disk_exit(void);
+struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched,
+			       void (*model_changed)(struct fb_disk *fd));
+void fb_disk_detach(struct fb_disk *fd);
+struct fb_disk *fb_disk_get(const char *name);
+void fb_disk_put(struct fb_disk *fd);
+const char *fb_disk_transparent(const struct fb_disk *fd);
+bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
+ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len);
+
+/* fb_task.c */
+int fb_task_init(void);
+void fb_task_exit(void);
+void fb_task_fill(struct freeblock_task *task);
+void fb_task_absorb(struct freeblock_task *task);
+bool fb_task_may_read(struct fb_disk *fd);
+bool fb_task_over(struct freeblock_task *task);
+void fb_task_end(struct freeblock_task *task);
+
+/* fb_gap.c */
+void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim);
+void fb_gap_void(struct fb_disk *fd);
+const struct fb_plan *fb_gap_plan(const struct fb_disk *fd);
+int fb_gap_thread(void *data);
+
+/* fb_vehicle.c */
+struct fb_buf *fb_buf_alloc_all(struct fb_disk *fd);
+void fb_buf_free_all(struct fb_buf *bufs);
+bool fb_buf_is_ours(const struct bio *bio);
+bool fb_buf_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect);
+u32 fb_buf_prepend_limit(const struct fb_disk *fd, struct request *rq);
+void fb_buf_overlap(struct fb_disk *fd, u64 lbn, u32 nsect);
+u32 fb_vehicle_max(struct request_queue *q);
+void fb_vehicle_enter(struct fb_disk *fd);
+bool fb_vehicle_hold(struct fb_disk *fd, struct request *rq);
+struct request *fb_vehicle_send(struct fb_disk *fd, u64 lbn, u32 nsect);
+void fb_vehicle_return(struct fb_disk *fd);
+
+#endif /* FB_DISK_H */

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The gap before the next foreground request, its plan, and the thread that searches it
+ * (freeblock paper, 4.1 and 4.3; DESIGN 4).
+ *
+ * The scheduler opens a gap when it has chosen the next request, and takes the plan, if
+ * there is one of the same generation, when it sends. The foreground never waits for the
+ * search. What voids a gap advances fb_disk.gen, which is the paper's stop flag too.
+ *
+ * Locks: fb_disk.lock; the table is in fb_disk.h.
+ */
+#include <linux/freezer.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+
+#include "fb_disk.h"
+#include "trace.h"
+
+/*
+ * How long a vehicle is held without foreground work: shorter sends back up to a quarter
+ * of them unused, longer gains nothing and keeps the disk from runtime suspend
+ * (KERNEL-NOTES, How long to hold). It is the poll for a freeze of a quiesced queue too.
+ */
+#define FB_GAP_HOLD_NS (20 * NSEC_PER_MSEC)
+
+/**
+ * fb_gap_open() - there is a new gap: search it
+ * @fd: the disk, locked
+ * @gap: from the request before to the next one
+ * @lim: what a plan may be
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim)
+{
+	fb_gap_void(fd);
+	fd->gap = *gap;
+	fd->lim = *lim;
+	fd->gap_open = true;
+	fd->stats.gaps++;
+	trace_freeblock_gap(fd, gap);
+	wake_up(&fd->wait);
+}
+
+/**
+ * fb_gap_void() - no gap any more; its plan and its search are worth nothing
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_gap_void(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	WRITE_ONCE(fd->gen, fd->gen + 1);
+	fd->gap_open = false;
+	fd->plan.kind = FB_PLAN_NONE;
+}
+
+/**
+ * fb_gap_plan() - the plan for the present gap
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the plan, or NULL.
+ */
+const struct fb_plan *fb_gap_plan(const struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	return fd->plan.kind == FB_PLAN_NONE || fd->plan_gen != fd->gen ? NULL : &fd->plan;
+}
+
+static bool fb_gap_publish(struct fb_disk *fd, const struct fb_plan *plan, u32 gen)
+{
+	bool current_gap;
+
+	spin_lock_irq(&fd->lock);
+	current_gap = fd->gen == gen;
+	if (current_gap) {
+		fd->plan = *plan;
+		fd->plan_gen = gen;
+		trace_freeblock_plan(fd, plan);
+	}
+	spin_unlock_irq(&fd->lock);
+	if (current_gap && plan->kind == FB_PLAN_SEPARATE)
+		fb_vehicle_enter(fd);
+	return current_gap;
+}
+
+static void fb_gap_count(struct fb_disk *fd, const struct fb_search *s, u64 ns)
+{
+	spin_lock_irq(&fd->lock);
+	fd->stats.searches++;
+	fd->stats.search_tracks += s->tracks;
+	fd->stats.search_ns += ns;
+	fd->stats.search_max_ns = max(fd->stats.search_max_ns, ns);
+	spin_unlock_irq(&fd->lock);
+}
+
+/* take the gap that waits, if the task may read; the limits come with it */
+static bool fb_gap_take(struct fb_disk *fd, struct fb_gap *gap, struct fb_limits *lim,
+			u32 *gen, u64 *budget_ns)
+{
+	bool open;
+
+	spin_lock_irq(&fd->lock);
+	open = fd->gap_open && fb_task_may_read(fd);
+	fd->gap_open = false;
+	*gap = fd->gap;
+	*lim = fd->lim;
+	*gen = fd->gen;
+	*budget_ns = fd->search_ns;
+	spin_unlock_irq(&fd->lock);
+	return open;
+}
+
+static void fb_gap_search(struct freeblock_task *task)
+{
+	struct fb_disk *fd = task->fd;
+	struct fb_limits lim;
+	struct fb_search s;
+	struct fb_gap gap;
+	u64 begin, budget_ns;
+	u32 wanted = 0;
+	u32 gen;
+	bool more;
+
+	if (!fb_gap_take(fd, &gap, &lim, &gen, &budget_ns))
+		return;
+	/* what was sent before this gap was opened must not be found again */
+	fb_task_absorb(task);
+	begin = ktime_get_ns();
+	fb_search_start(&s, fd->model, &task->map, &gap, &lim);
+	do {
+		more = fb_search_step(&s);
+		if (s.best.wanted > wanted) {
+			wanted = s.best.wanted;
+			if (!fb_gap_publish(fd, &s.best, gen))
+				break;
+		}
+		cond_resched();
+	} while (more && READ_ONCE(fd->gen) == gen && ktime_get_ns() - begin < budget_ns);
+	fb_gap_count(fd, &s, ktime_get_ns() - begin);
+}
+
+/* a vehicle is not held for longer than the foreground is at work */
+static void fb_gap_mind_vehicle(struct fb_disk *fd)
+{
+	bool back;
+
+	spin_lock_irq(&fd->lock);
+	if (fd->q && percpu_ref_is_dying(&fd->q->q_usage_counter))
+		fd->let_go = true;
+	back = fd->vehicle == FB_VEHICLE_HELD &&
+	       (fd->let_go || (!fd->fg_active &&
+			       ktime_get_ns() - fd->fg_last_ns > FB_GAP_HOLD_NS));
+	if (fd->let_go && fd->q && !percpu_ref_is_dying(&fd->q->q_usage_counter) &&
+	    fd->vehicle == FB_VEHICLE_NONE && fd->task->state == FB_TASK_RUNNING)
+		fd->let_go = false;
+	spin_unlock_irq(&fd->lock);
+	if (back)
+		fb_vehicle_return(fd);
+}
+
+static bool fb_gap_has_work(struct fb_disk *fd)
+{
+	bool work;
+	int i;
+
+	spin_lock_irq(&fd->lock);
+	work = fd->gap_open || fd->task->state != FB_TASK_RUNNING ||
+	       (fd->let_go && fd->vehicle == FB_VEHICLE_HELD);
+	for (i = 0; !work && i < FB_BUFS; i++)
+		work = fd->bufs[i].state == FB_BUF_ENDED ||
+		       fd->bufs[i].state == FB_BUF_DELIVERED;
+	spin_unlock_irq(&fd->lock);
+	return work;
+}
+
+static void fb_gap_wait(struct fb_disk *fd)
+{
+	if (READ_ONCE(fd->vehicle) == FB_VEHICLE_NONE)
+		wait_event_freezable(fd->wait, fb_gap_has_work(fd));
+	else
+		wait_event_freezable_timeout(fd->wait, fb_gap_has_work(fd),
+					     nsecs_to_jiffies(FB_GAP_HOLD_NS));
+}
+
+/* nothing of ours is at the drive, with the scheduler, or with the consumer */
+static bool fb_gap_drained(struct fb_disk *fd)
+{
+	bool drained = true;
+	int i;
+
+	spin_lock_irq(&fd->lock);
+	for (i = 0; i < FB_BUFS; i++)
+		drained &= fd->bufs[i].state == FB_BUF_FREE;
+	spin_unlock_irq(&fd->lock);
+	return drained;
+}
+
+/* stopping: let go of everything and wait for what is on its way */
+static void fb_gap_drain(struct freeblock_task *task)
+{
+	struct fb_disk *fd = task->fd;
+
+	for (;;) {
+		spin_lock_irq(&fd->lock);
+		fd->let_go = true;
+		fb_gap_void(fd);
+		spin_unlock_irq(&fd->lock);
+		fb_vehicle_return(fd);
+		fb_task_absorb(task);
+		if (fb_gap_drained(fd))
+			return;
+		wait_event_freezable_timeout(fd->wait, fb_gap_drained(fd),
+					     nsecs_to_jiffies(FB_GAP_HOLD_NS));
+	}
+}
+
+/**
+ * fb_gap_thread() - search gaps for one task until it is over
+ * @data: the task, started
+ *
+ * Context: a kernel thread at the lowest priority: the foreground's CPU time comes first.
+ *
+ * Return: 0, after kthread_stop().
+ */
+int fb_gap_thread(void *data)
+{
+	struct freeblock_task *task = data;
+	struct fb_disk *fd = task->fd;
+
+	set_user_nice(current, MAX_NICE);
+	set_freezable();
+	fb_task_fill(task);
+	while (!fb_task_over(task)) {
+		fb_gap_wait(fd);
+		fb_task_absorb(task);
+		fb_gap_mind_vehicle(fd);
+		fb_gap_search(task);
+	}
+	fb_gap_drain(task);
+	fb_task_end(task);
+	wait_event_freezable(fd->wait, kthread_should_stop());
+	return 0;
+}

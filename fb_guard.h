@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The guard: free reads that cost the foreground too many turns stop, and come back
+ * after a pause that doubles (DESIGN 4). Core; the caller serialises.
+ */
+#ifndef FB_GUARD_H
+#define FB_GUARD_H
+
+#include "include/fb_shim.h"
+
+#define FB_GUARD_SECONDS 10		/* the bound holds over this window */
+#define FB_GUARD_MIN_MISSES 5		/* fewer are no evidence, whatever their share */
+#define FB_GUARD_PAUSE_NS (10ULL * 1000000000)
+#define FB_GUARD_PAUSE_MAX_NS (640ULL * 1000000000)
+#define FB_GUARD_CALM_NS (60ULL * 1000000000)	/* trouble-free time that resets the pause */
+
+/**
+ * struct fb_guard - its memory
+ * @second: the second that @slot stands for
+ * @slot: index of the present second in the rings
+ * @fg: foreground requests completed in each of the last seconds
+ * @missed: turns lost through free reads in each
+ * @fg_sum: sum of @fg
+ * @missed_sum: sum of @missed
+ * @off_until_ns: free reads are off until then; 0: they are on
+ * @on_since_ns: when they came on
+ * @pause_ns: length of the next pause
+ * @trips: times it switched off
+ */
+struct fb_guard {
+	u64 second;
+	u32 slot;
+	u32 fg[FB_GUARD_SECONDS];
+	u32 missed[FB_GUARD_SECONDS];
+	u32 fg_sum;
+	u32 missed_sum;
+	u64 off_until_ns;
+	u64 on_since_ns;
+	u64 pause_ns;
+	u64 trips;
+};
+
+void fb_guard_init(struct fb_guard *g);
+
+/* count one foreground completion and @missed turns; true: this one switched free reads off */
+bool fb_guard_count(struct fb_guard *g, u64 now_ns, u32 fg, u32 missed, u32 bound_ppm);
+
+/* are free reads on? Ends a pause that is over. */
+bool fb_guard_on(struct fb_guard *g, u64 now_ns);
+
+#endif /* FB_GUARD_H */

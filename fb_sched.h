@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The scheduler on one queue: what freeblock_iosched.c and its tunables share.
+ */
+#ifndef FB_SCHED_H
+#define FB_SCHED_H
+
+#include <linux/hrtimer.h>
+
+#include "fb_disk.h"
+
+enum fbs_state {
+	FBS_NEW,	/* allocated, merged away, or a held vehicle */
+	FBS_POOLED,	/* waits in the pool */
+	FBS_SENT,	/* at the device, counted */
+	FBS_REQUEUED,	/* came back from the driver, still counted until re-inserted */
+	FBS_DONE,	/* completed, about to be freed */
+};
+
+/**
+ * struct fbs_rq - our part of a request, in elv.priv[0]; [L]
+ * @fg: its place in the pool
+ * @rq: the request
+ * @state: see there
+ * @cause: what stood before it in its gap
+ * @prepended: a read was linked in front of it once: never again (KERNEL-NOTES)
+ * @ours: a separate free read
+ * @sent_ns: when it was handed to the driver
+ * @flight: in fbs.flight, in the order sent
+ * @lbn: first sector as sent
+ * @nsect: sectors as sent
+ * @placed: @acc is valid
+ * @acc: predicted access
+ * @start_ns: when the access begins: the end of the one before; 0: unknown
+ */
+struct fbs_rq {
+	struct fg_req fg;
+	struct request *rq;
+	enum fbs_state state;
+	enum fb_cause cause;
+	bool prepended;
+	bool ours;
+	u64 sent_ns;
+	struct list_head flight;
+	u64 lbn;
+	u32 nsect;
+	bool placed;
+	struct dm_access acc;
+	u64 start_ns;
+};
+
+/**
+ * struct fbs - the scheduler on one queue; all [L] of @fd
+ * @fd: the disk
+ * @q: its queue
+ * @sort: pending requests by LBN, reads and writes, for merging
+ * @bypass: requests to send before all others: requeued ones, those without our part
+ * @pool: pending foreground requests
+ * @choice: the provisional next one
+ * @pinned: a separate read has been sent for @choice's gap: @choice is next for good
+ * @flight: requests at the device, in the order sent
+ * @nr_flight: how many
+ * @head: head and phase
+ * @tail_known: @tail is valid
+ * @tail: where the head will be at the end of the request sent last
+ * @window_ns: the slot stays open until then; 0: it is not open
+ * @timer: ends the window
+ * @depth: commands kept at the device
+ * @conservatism_ns: added to seek estimates of the freeblock decision
+ * @target_ppm: bound of the guard
+ * @expire_ns: longest wait of a read [0] and a write [1]
+ * @commit_ns: length of the window
+ */
+struct fbs {
+	struct fb_disk *fd;
+	struct request_queue *q;
+	struct rb_root sort[2];
+	struct list_head bypass;
+	struct fg_pool pool;
+	struct fg_choice choice;
+	bool pinned;
+	struct list_head flight;
+	u32 nr_flight;
+	struct fb_head head;
+	bool tail_known;
+	struct dm_place tail;
+	u64 window_ns;
+	struct hrtimer timer;
+
+	u32 depth;
+	u64 conservatism_ns;
+	u32 target_ppm;
+	u64 expire_ns[2];
+	u64 commit_ns;
+};
+
+void fbs_changed(struct fbs *fs);
+
+#endif /* FB_SCHED_H */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * sysfs and debugfs files: of a disk, and of the scheduler on a queue.
+ */
+#ifndef FB_SYSFS_H
+#define FB_SYSFS_H
+
+#include "include/compat/fb_compat.h"
+
+struct fb_disk;
+
+extern const struct attribute_group *fb_sysfs_disk_groups[];
+extern struct elv_fs_entry fb_sysfs_sched_attrs[];
+
+void fb_sysfs_debugfs(struct fb_disk *fd);
+
+#endif /* FB_SYSFS_H */

@@ -1,0 +1,945 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * freeblock: an I/O scheduler that orders foreground requests by rotational position,
+ * keeps two commands at the drive, and lets wanted blocks be read in the gaps between
+ * (Lumb, Schindler, Ganger, "Freeblock Scheduling Outside of Disk Firmware", FAST 2002).
+ *
+ * This file knows blk-mq and nothing of seeks; fg_policy.c, fb_search.c, fb_head.c and
+ * disk_model.c know seeks and nothing of blk-mq.
+ *
+ * Locks: all state of a queue is guarded by fb_disk.lock of the disk it is attached to
+ * (irqsave: completions arrive in hard and soft interrupts). It nests inside blk-mq's
+ * locks. Requests are freed, and queues run, after it has been dropped. The table is in
+ * fb_disk.h.
+ */
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "fb_sched.h"
+#include "fb_sysfs.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
+static const u32 fbs_depth = 2;			/* one in service, one behind it (paper, 3.3) */
+static const u64 fbs_conservatism_ns = 400 * NSEC_PER_USEC;	/* < 0.6 % slowdown (paper, 5.3) */
+static const u32 fbs_target_ppm = 5000;		/* half a percent of the foreground */
+static const u64 fbs_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
+static const u64 fbs_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
+static const u64 fbs_search_ns = 200 * NSEC_PER_USEC;
+/* twice what a program needs to answer a completion with its next request */
+static const u64 fbs_commit_ns = 300 * NSEC_PER_USEC;
+/* a command must be with the drive this long before it is to start there */
+static const u64 fbs_lead_ns = 200 * NSEC_PER_USEC;
+static const u32 fbs_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
+/* a completion this many turns late is recovery, not rotation: the head is lost */
+static const s32 fbs_max_turns = 8;
+
+static struct kmem_cache *fbs_cache;
+
+/* our part of @rq; NULL: none, because it bypasses schedulers or memory was short */
+static struct fbs_rq *fbs_rq(const struct request *rq)
+{
+	return rq->rq_flags & RQF_ELVPRIV ? rq->elv.priv[0] : NULL;
+}
+
+static bool fbs_is_transparent(const struct fbs *fs)
+{
+	return fb_disk_transparent(fs->fd);
+}
+
+/* ---- predictions ---- */
+
+static u64 fbs_overhead_ns(const struct fbs *fs, bool write)
+{
+	const struct dm_info *info = dm_info(fs->fd->model);
+
+	return write ? info->write_overhead_ns : info->read_overhead_ns;
+}
+
+/* reckon @fq's access from @from, which the head leaves at @start_ns (0: unknown when) */
+static void fbs_predict(struct fbs *fs, struct fbs_rq *fq, const struct dm_place *from,
+			u64 start_ns)
+{
+	fq->placed = from && !dm_access(fs->fd->model, from, fq->lbn, fq->nsect, fq->fg.write,
+					&fq->acc);
+	fq->start_ns = fq->placed ? start_ns : 0;
+}
+
+/* the drive is idle: the arm starts when the command has been taken in */
+static bool fbs_idle_head(struct fbs *fs, u64 now, bool write, struct dm_place *from,
+			  u64 *start_ns)
+{
+	*start_ns = now + fbs_overhead_ns(fs, write);
+	return fb_head_now(&fs->head, *start_ns, from);
+}
+
+/* without a place to start from at least the end is known: it is that of the last sector */
+static bool fbs_end_place(struct fbs *fs, struct fbs_rq *fq, struct dm_place *end)
+{
+	struct dm_place last;
+	struct dm_access acc;
+
+	if (fq->placed) {
+		*end = fq->acc.end;
+		return true;
+	}
+	if (dm_place_of(fs->fd->model, fq->lbn + fq->nsect - 1, &last) ||
+	    dm_access(fs->fd->model, &last, fq->lbn + fq->nsect - 1, 1, false, &acc))
+		return false;
+	*end = acc.end;
+	return true;
+}
+
+static void fbs_predict_sent(struct fbs *fs, struct fbs_rq *fq, u64 now)
+{
+	struct fbs_rq *before = NULL;
+	struct dm_place from;
+	u64 start_ns = 0;
+	bool known;
+
+	if (fs->nr_flight)
+		before = list_last_entry(&fs->flight, struct fbs_rq, flight);
+	if (before) {
+		known = fs->tail_known;
+		from = fs->tail;
+		if (before->start_ns)
+			start_ns = before->start_ns + before->acc.total_ns;
+	} else {
+		known = fbs_idle_head(fs, now, fq->fg.write, &from, &start_ns);
+	}
+	fbs_predict(fs, fq, known ? &from : NULL, start_ns);
+	fs->tail_known = fbs_end_place(fs, fq, &fs->tail);
+}
+
+/* ---- the choice of the next request, and the gap before it ---- */
+
+static void fbs_void_choice(struct fbs *fs)
+{
+	fs->choice.req = NULL;
+	fs->pinned = false;
+	fb_gap_void(fs->fd);
+}
+
+static struct fbs_rq *fbs_chosen(const struct fbs *fs)
+{
+	return container_of(fs->choice.req, struct fbs_rq, fg);
+}
+
+/* offer the gap between the tail and the chosen request to the search */
+static void fbs_open_gap(struct fbs *fs)
+{
+	struct fbs_rq *fq = fbs_chosen(fs);
+	struct fb_disk *fd = fs->fd;
+	struct fb_limits lim = {
+		.conservatism_ns = fs->conservatism_ns,
+		.max_sectors = fb_vehicle_max(fs->q),
+		.separate = true,
+	};
+	struct fb_gap gap = {
+		.src = fs->tail,
+		.dst = fq->fg.start,
+		.dst_lbn = fq->fg.lbn,
+		.dst_nsect = fq->fg.nsect,
+		.dst_write = fq->fg.write,
+	};
+
+	/* beyond two the drive may reorder; alone, the command before has not been sent yet */
+	if (!fs->nr_flight || fs->depth > 2 || !fs->tail_known || !fs->choice.reckoned ||
+	    !fb_task_may_read(fd)) {
+		fb_gap_void(fd);
+		return;
+	}
+	lim.granule_sectors = dm_info(fd->model)->granule_sectors;
+	if (!fq->prepended)
+		lim.max_prepend_sectors = fb_buf_prepend_limit(fd, fq->rq);
+	fb_gap_open(fd, &gap, &lim);
+}
+
+static void fbs_choose(struct fbs *fs, const struct dm_place *head, u64 now)
+{
+	struct fb_stats *st = &fs->fd->stats;
+	u64 ns;
+
+	fg_choose(&fs->pool, fs->fd->model, head, now, &fs->choice);
+	ns = ktime_get_ns() - now;
+	st->choices++;
+	st->choice_ns += ns;
+	st->choice_max_ns = max(st->choice_max_ns, ns);
+	if (!fs->choice.req) {
+		fb_gap_void(fs->fd);
+		return;
+	}
+	trace_freeblock_choice(fs->fd, &fs->pool, &fs->choice);
+	fbs_open_gap(fs);
+}
+
+/* choose anew with the head at the tail; with an idle drive the choice waits for dispatch */
+static void fbs_choose_next(struct fbs *fs)
+{
+	if (!fs->nr_flight || fbs_is_transparent(fs)) {
+		fbs_void_choice(fs);
+		return;
+	}
+	fbs_choose(fs, fs->tail_known ? &fs->tail : NULL, ktime_get_ns());
+}
+
+/* O(1): is the request that has come, or grown at its front, better than the choice? */
+static void fbs_reconsider(struct fbs *fs, struct fbs_rq *fq)
+{
+	if (fs->pinned || !fs->nr_flight || fbs_is_transparent(fs))
+		return;
+	if (!fs->choice.req)
+		fbs_choose_next(fs);
+	else if (fg_offer(&fs->pool, fs->fd->model, fs->tail_known ? &fs->tail : NULL, &fq->fg,
+			  &fs->choice))
+		fbs_open_gap(fs);
+}
+
+/* ---- the pool ---- */
+
+static void fbs_note_activity(struct fbs *fs)
+{
+	fs->fd->fg_active = fs->pool.count || fs->nr_flight;
+	fs->fd->fg_last_ns = ktime_get_ns();
+}
+
+static void fbs_pool_add(struct fbs *fs, struct fbs_rq *fq)
+{
+	struct request *rq = fq->rq;
+	bool write = op_is_write(req_op(rq));
+
+	fq->fg.lbn = blk_rq_pos(rq);
+	fq->fg.nsect = blk_rq_sectors(rq);
+	fq->fg.write = write;
+	fq->fg.deadline_ns = ktime_get_ns() + fs->expire_ns[write];
+	fg_req_place(&fq->fg, fs->fd->model);
+	fg_pool_add(&fs->pool, &fq->fg);
+	elv_rb_add(&fs->sort[rq_data_dir(rq)], rq);
+	if (fb_compat_rq_mergeable(rq)) {
+		elv_rqhash_add(fs->q, rq);
+		if (!fs->q->last_merge)
+			fs->q->last_merge = rq;
+	}
+	fq->state = FBS_POOLED;
+	fbs_note_activity(fs);
+}
+
+static void fbs_pool_del(struct fbs *fs, struct fbs_rq *fq)
+{
+	struct request *rq = fq->rq;
+
+	fg_pool_del(&fs->pool, &fq->fg);
+	elv_rb_del(&fs->sort[rq_data_dir(rq)], rq);
+	elv_rqhash_del(fs->q, rq);
+	if (fs->q->last_merge == rq)
+		fs->q->last_merge = NULL;
+	fq->state = FBS_NEW;
+}
+
+static void fbs_uncount(struct fbs *fs, struct fbs_rq *fq)
+{
+	list_del_init(&fq->flight);
+	fs->nr_flight--;
+}
+
+static void fbs_insert_one(struct fbs *fs, struct request *rq, bool at_head,
+			   struct list_head *free)
+{
+	struct fbs_rq *fq = fbs_rq(rq);
+
+	lockdep_assert_held(&fs->fd->lock);
+	if (fq && fb_buf_is_ours(rq->bio) && fb_vehicle_hold(fs->fd, rq)) {
+		fq->ours = true;
+		return;
+	}
+	if (fq && fq->state == FBS_REQUEUED) {
+		fbs_uncount(fs, fq);
+		fq->state = FBS_NEW;
+		at_head = true;
+	}
+	if (!at_head && blk_mq_sched_try_insert_merge(fs->q, rq, free))
+		return;
+	if (!fq)
+		fs->fd->stats.untracked++;
+	if (!fq || at_head) {
+		list_add(&rq->queuelist, &fs->bypass);
+		return;
+	}
+	fbs_pool_add(fs, fq);
+	fbs_reconsider(fs, fq);
+}
+
+static void fbs_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_head *list, bool at_head)
+{
+	struct fbs *fs = hctx->queue->elevator->elevator_data;
+	struct request *rq, *next;
+	unsigned long flags;
+	LIST_HEAD(free);
+
+	spin_lock_irqsave(&fs->fd->lock, flags);
+	list_for_each_entry_safe(rq, next, list, queuelist) {
+		list_del_init(&rq->queuelist);
+		fbs_insert_one(fs, rq, at_head, &free);
+	}
+	spin_unlock_irqrestore(&fs->fd->lock, flags);
+
+	list_for_each_entry_safe(rq, next, &free, queuelist) {
+		list_del_init(&rq->queuelist);
+		blk_mq_free_request(rq);
+	}
+}
+
+/* ---- merging, as mq-deadline ---- */
+
+static bool fbs_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr_segs)
+{
+	struct fbs *fs = q->elevator->elevator_data;
+	struct request *free = NULL;
+	unsigned long flags;
+	bool merged;
+
+	spin_lock_irqsave(&fs->fd->lock, flags);
+	merged = blk_mq_sched_try_merge(q, bio, nr_segs, &free);
+	spin_unlock_irqrestore(&fs->fd->lock, flags);
+	if (free)
+		blk_mq_free_request(free);
+	return merged;
+}
+
+static int fbs_request_merge(struct request_queue *q, struct request **rq, struct bio *bio)
+{
+	struct fbs *fs = q->elevator->elevator_data;
+	struct request *found = elv_rb_find(&fs->sort[bio_data_dir(bio)], bio_end_sector(bio));
+
+	lockdep_assert_held(&fs->fd->lock);
+	if (!found || !elv_bio_merge_ok(found, bio))
+		return ELEVATOR_NO_MERGE;
+	*rq = found;
+	return fb_compat_discard_mergable(found) ? ELEVATOR_DISCARD_MERGE : ELEVATOR_FRONT_MERGE;
+}
+
+/* @rq has grown; at its front: it begins elsewhere now */
+static void fbs_request_merged(struct request_queue *q, struct request *rq, enum elv_merge type)
+{
+	struct fbs *fs = q->elevator->elevator_data;
+	struct fbs_rq *fq = fbs_rq(rq);
+
+	lockdep_assert_held(&fs->fd->lock);
+	if (!fq || fq->state != FBS_POOLED)
+		return;
+	fq->fg.nsect = blk_rq_sectors(rq);
+	if (type != ELEVATOR_FRONT_MERGE)
+		return;
+	elv_rb_del(&fs->sort[rq_data_dir(rq)], rq);
+	elv_rb_add(&fs->sort[rq_data_dir(rq)], rq);
+	fq->fg.lbn = blk_rq_pos(rq);
+	fg_req_place(&fq->fg, fs->fd->model);
+	if (fs->choice.req == &fq->fg && !fs->pinned)
+		fbs_choose_next(fs);
+	else if (fs->choice.req != &fq->fg)
+		fbs_reconsider(fs, fq);
+}
+
+/* @next has become part of @rq; it need not be in the pool (7.2 merges before insertion) */
+static void fbs_requests_merged(struct request_queue *q, struct request *rq, struct request *next)
+{
+	struct fbs *fs = q->elevator->elevator_data;
+	struct fbs_rq *fq = fbs_rq(rq);
+	struct fbs_rq *gone = fbs_rq(next);
+
+	lockdep_assert_held(&fs->fd->lock);
+	list_del_init(&next->queuelist);
+	if (fq && fq->state == FBS_POOLED)
+		fq->fg.nsect = blk_rq_sectors(rq);
+	if (!gone || gone->state != FBS_POOLED)
+		return;
+	if (fq)
+		fq->fg.deadline_ns = min(fq->fg.deadline_ns, gone->fg.deadline_ns);
+	if (fs->choice.req == &gone->fg) {
+		fb_gap_void(fs->fd);
+		fs->choice.req = NULL;
+		if (fq && fq->state == FBS_POOLED && fs->pinned)
+			fs->choice.req = &fq->fg;
+	}
+	fbs_pool_del(fs, gone);
+	if (!fs->choice.req) {
+		fs->pinned = false;
+		if (fs->pool.count)
+			fbs_choose_next(fs);
+	}
+}
+
+/* ---- sending ---- */
+
+/* hand @fq to the driver: count it, predict it, and turn to the next */
+static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
+{
+	struct fb_disk *fd = fs->fd;
+	struct request *rq = fq->rq;
+
+	lockdep_assert_held(&fd->lock);
+	fq->lbn = blk_rq_pos(rq);
+	fq->nsect = blk_rq_sectors(rq);
+	fq->fg.write = op_is_write(req_op(rq));
+	fq->sent_ns = now;
+	fq->placed = false;
+	fq->start_ns = 0;
+	if (fq->fg.write)
+		fb_buf_overlap(fd, fq->lbn, fq->nsect);
+	if (!fbs_is_transparent(fs) && fq->nsect)
+		fbs_predict_sent(fs, fq, now);
+	else
+		fs->tail_known = false;
+	list_add_tail(&fq->flight, &fs->flight);
+	fs->nr_flight++;
+	fd->stats.max_in_flight = max_t(u64, fd->stats.max_in_flight, fs->nr_flight);
+	fq->state = FBS_SENT;
+	rq->rq_flags |= RQF_STARTED;
+	fbs_note_activity(fs);
+	return rq;
+}
+
+/* an in-flight write and a free read of the same sectors: the drive may swap them */
+static void fbs_check_writes(struct fbs *fs)
+{
+	struct fbs_rq *fq;
+
+	list_for_each_entry(fq, &fs->flight, flight)
+		if (fq->fg.write)
+			fb_buf_overlap(fs->fd, fq->lbn, fq->nsect);
+}
+
+/* too late for a plan: the drive would finish before our command is with it */
+static bool fbs_too_late(const struct fbs *fs, u64 now)
+{
+	const struct fbs_rq *last = list_last_entry(&fs->flight, struct fbs_rq, flight);
+
+	return !last->start_ns || last->start_ns + last->acc.total_ns < now + fbs_lead_ns;
+}
+
+static struct request *fbs_send_separate(struct fbs *fs, const struct fb_plan *plan, u64 now)
+{
+	struct request *rq = fb_vehicle_send(fs->fd, plan->piece[0].lbn, plan->piece[0].nsect);
+	struct fbs_rq *fq;
+
+	if (!rq)
+		return NULL;
+	fq = fbs_rq(rq);
+	fq->cause = FB_CAUSE_SEPARATE;
+	fs->pinned = true;
+	fbs_chosen(fs)->cause = FB_CAUSE_AFTER;
+	fb_gap_void(fs->fd);
+	fbs_send(fs, fq, now);
+	fbs_check_writes(fs);
+	return rq;
+}
+
+/* send the choice, with what the plan puts in front of it */
+static struct request *fbs_send_choice(struct fbs *fs, const struct fb_plan *plan, u64 now)
+{
+	struct fbs_rq *fq = fbs_chosen(fs);
+	struct request *rq = fq->rq;
+
+	fbs_pool_del(fs, fq);
+	fg_sent(&fs->pool, &fq->fg);
+	if (plan && plan->kind == FB_PLAN_PREPEND &&
+	    fb_buf_prepend(fs->fd, rq, plan->piece[0].lbn, plan->piece[0].nsect)) {
+		fq->prepended = true;
+		fq->cause = FB_CAUSE_PREPEND;
+	}
+	fbs_void_choice(fs);
+	fbs_send(fs, fq, now);
+	if (fq->prepended)
+		fbs_check_writes(fs);
+	if (fs->pool.count)
+		fbs_choose_next(fs);
+	return rq;
+}
+
+static bool fbs_window_open(const struct fbs *fs, u64 now)
+{
+	return fs->window_ns && fs->nr_flight && !fs->pinned && now < fs->window_ns;
+}
+
+/* a slot is free: fill it (DESIGN 4, step 3) */
+static struct request *fbs_fill_slot(struct fbs *fs)
+{
+	u64 now = ktime_get_ns();
+	const struct fb_plan *plan = NULL;
+	struct dm_place head;
+	struct request *rq;
+	u64 start_ns;
+
+	if (!fs->pool.count || fs->nr_flight >= fs->depth || fbs_window_open(fs, now))
+		return NULL;
+	fs->window_ns = 0;
+	if (!fs->nr_flight && !fs->pinned)
+		fbs_choose(fs, fbs_idle_head(fs, now, false, &head, &start_ns) ? &head : NULL, now);
+	else if (!fs->choice.req)
+		fbs_choose_next(fs);
+	if (fs->nr_flight && !fs->pinned) {
+		plan = fb_gap_plan(fs->fd);
+		if (plan && fbs_too_late(fs, now)) {
+			fs->fd->stats.too_late++;
+			plan = NULL;
+		}
+	}
+	if (plan && plan->kind == FB_PLAN_SEPARATE) {
+		rq = fbs_send_separate(fs, plan, now);
+		if (rq)
+			return rq;
+	}
+	return fbs_send_choice(fs, plan, now);
+}
+
+/* no model to go by: mq-deadline's order, as many commands as the drive takes */
+static struct request *fbs_fill_transparent(struct fbs *fs)
+{
+	u64 now = ktime_get_ns();
+	struct fg_req *req = fg_choose_deadline(&fs->pool, now);
+	struct fbs_rq *fq;
+
+	if (!req)
+		return NULL;
+	fq = container_of(req, struct fbs_rq, fg);
+	fbs_pool_del(fs, fq);
+	fg_sent(&fs->pool, req);
+	return fbs_send(fs, fq, now);
+}
+
+static struct request *fbs_send_bypass(struct fbs *fs)
+{
+	struct request *rq = list_first_entry_or_null(&fs->bypass, struct request, queuelist);
+	struct fbs_rq *fq;
+
+	if (!rq)
+		return NULL;
+	fq = fbs_rq(rq);
+	if (fq && !fbs_is_transparent(fs) && fs->nr_flight >= fs->depth)
+		return NULL;
+	list_del_init(&rq->queuelist);
+	fb_head_lose(&fs->head);
+	fs->tail_known = false;
+	if (fq)
+		fbs_send(fs, fq, ktime_get_ns());
+	else
+		rq->rq_flags |= RQF_STARTED;
+	if (!fs->pinned)
+		fbs_choose_next(fs);
+	return rq;
+}
+
+static struct request *fbs_dispatch_request(struct blk_mq_hw_ctx *hctx)
+{
+	struct fbs *fs = hctx->queue->elevator->elevator_data;
+	struct request *rq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&fs->fd->lock, flags);
+	rq = fbs_send_bypass(fs);
+	if (!rq)
+		rq = fbs_is_transparent(fs) ? fbs_fill_transparent(fs) : fbs_fill_slot(fs);
+	spin_unlock_irqrestore(&fs->fd->lock, flags);
+	return rq;
+}
+
+/*
+ * False at the limit and while the slot is held open; completed_request() and the timer
+ * run the queue again. A freeze runs the queues, and so tells that a held vehicle must go
+ * (KERNEL-NOTES, Life cycle).
+ */
+static bool fbs_has_work(struct blk_mq_hw_ctx *hctx)
+{
+	struct fbs *fs = hctx->queue->elevator->elevator_data;
+	unsigned long flags;
+	bool work;
+
+	spin_lock_irqsave(&fs->fd->lock, flags);
+	if (percpu_ref_is_dying(&fs->q->q_usage_counter) && !fs->fd->let_go) {
+		fs->fd->let_go = true;
+		wake_up(&fs->fd->wait);
+	}
+	work = fs->pool.count && (fbs_is_transparent(fs) ||
+				  (fs->nr_flight < fs->depth &&
+				   !fbs_window_open(fs, ktime_get_ns())));
+	if (!list_empty(&fs->bypass))
+		work = fbs_is_transparent(fs) || fs->nr_flight < fs->depth ||
+		       !fbs_rq(list_first_entry(&fs->bypass, struct request, queuelist));
+	spin_unlock_irqrestore(&fs->fd->lock, flags);
+	return work;
+}
+
+static enum hrtimer_restart fbs_timer(struct hrtimer *timer)
+{
+	struct fbs *fs = container_of(timer, struct fbs, timer);
+	unsigned long flags;
+
+	spin_lock_irqsave(&fs->fd->lock, flags);
+	fs->window_ns = 0;
+	spin_unlock_irqrestore(&fs->fd->lock, flags);
+	blk_mq_run_hw_queues(fs->q, true);
+	return HRTIMER_NORESTART;
+}
+
+/* ---- completion ---- */
+
+static void fbs_count_error(struct fb_stats *st, s64 error_ns)
+{
+	s64 bucket = div_s64(error_ns, FB_HIST_STEP_NS) + (error_ns < 0 ? 0 : 1) + FB_HIST_HALF;
+
+	st->hist[clamp_t(s64, bucket, 0, 2 * FB_HIST_HALF + 1)]++;
+	st->predicted++;
+	if (abs(error_ns) <= 50 * (s64)NSEC_PER_USEC)
+		st->within_50us++;
+}
+
+static void fbs_count_turns(struct fbs *fs, const struct fbs_rq *fq, s32 turns, u64 now)
+{
+	struct fb_disk *fd = fs->fd;
+	u32 missed = 0;
+
+	if (turns > 0) {
+		fd->stats.miss[fq->cause]++;
+		missed = fq->cause != FB_CAUSE_PLAIN;
+		trace_freeblock_miss(fd, fq->lbn, fq->cause, turns);
+	} else if (turns < 0) {
+		fd->stats.early_turn++;
+	}
+	if (fb_guard_count(&fd->guard, now, !fq->ours, missed, fs->target_ppm)) {
+		fb_gap_void(fd);
+		pr_notice("freeblock: %s: free reads cost the foreground too many turns, off for a while\n",
+			  kobject_name(&fd->kobj));
+	}
+}
+
+/* the request behind the one that ended at @end_ns is in service now: predict it from there */
+static void fbs_predict_next(struct fbs *fs, const struct fb_head_end *end)
+{
+	struct fbs_rq *next = list_first_entry_or_null(&fs->flight, struct fbs_rq, flight);
+	struct dm_place from;
+	u64 start_ns;
+	bool known;
+
+	if (!next)
+		return;
+	if (end->verdict != FB_HEAD_MECHANICAL) {
+		next->start_ns = 0;
+		return;
+	}
+	if (next->sent_ns <= end->end_ns) {
+		known = true;
+		from = fs->head.at;
+		start_ns = end->end_ns;
+	} else {
+		known = fbs_idle_head(fs, next->sent_ns, next->fg.write, &from, &start_ns);
+	}
+	fbs_predict(fs, next, known ? &from : NULL, start_ns);
+}
+
+/* what this completion says about the prediction, the head and the phase */
+static void fbs_observe(struct fbs *fs, struct fbs_rq *fq, u64 now)
+{
+	struct fb_disk *fd = fs->fd;
+	const struct dm_info *info = dm_info(fd->model);
+	u32 report_ns = fq->fg.write ? info->write_report_ns : info->read_report_ns;
+	u64 predicted = fq->start_ns ? fq->start_ns + fq->acc.total_ns : 0;
+	u64 transfer = fq->placed ? fq->acc.total_ns - fq->acc.seek_ns - fq->acc.latency_ns : 0;
+	struct fb_head_end end = { .verdict = FB_HEAD_ODD };
+	struct dm_place place;
+
+	if (!fbs_end_place(fs, fq, &place)) {
+		fb_head_lose(&fs->head);
+		fbs_predict_next(fs, &end);
+		return;
+	}
+	fb_head_complete(&fs->head, now, &place, predicted, max(fq->start_ns, fq->sent_ns),
+			 transfer, fq->fg.write, &end);
+	if (end.verdict == FB_HEAD_MECHANICAL && end.turns > fbs_max_turns) {
+		end.verdict = FB_HEAD_ODD;
+		fb_head_lose(&fs->head);
+	}
+	if (predicted) {
+		fbs_count_error(&fd->stats, (s64)(now - report_ns - predicted));
+		fbs_count_turns(fs, fq, end.verdict == FB_HEAD_MECHANICAL ? end.turns : 0, now);
+	}
+	trace_freeblock_complete(fd, fq->lbn, fq->nsect, fq->cause, predicted, now, &end);
+	fbs_predict_next(fs, &end);
+	if (end.verdict != FB_HEAD_MECHANICAL) {
+		fs->tail_known = fs->nr_flight && fs->tail_known;
+		fb_gap_void(fd);
+	}
+	if (fb_disk_judge(fd, &fs->head)) {
+		fbs_void_choice(fs);
+		pr_warn("freeblock: %s: the model does not fit the drive, scheduling as mq-deadline\n",
+			kobject_name(&fd->kobj));
+	}
+}
+
+/* hold the slot open for the request that this completion provokes (DESIGN 4, step 3) */
+static bool fbs_open_window(struct fbs *fs, const struct fbs_rq *done, u64 now)
+{
+	const struct fbs_rq *next = list_first_entry_or_null(&fs->flight, struct fbs_rq, flight);
+
+	if (!fs->commit_ns || fs->pinned || done->ours || fs->nr_flight != fs->depth - 1 || !next ||
+	    !next->start_ns ||
+	    next->start_ns + next->acc.total_ns < now + fs->commit_ns + fbs_lead_ns)
+		return false;
+	fs->window_ns = now + fs->commit_ns;
+	hrtimer_start(&fs->timer, ns_to_ktime(fs->window_ns), HRTIMER_MODE_ABS);
+	return true;
+}
+
+/* true: run the queue */
+static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
+{
+	struct fb_disk *fd = fs->fd;
+
+	lockdep_assert_held(&fd->lock);
+	if (fs->flight.next != &fq->flight) {
+		fd->stats.out_of_order++;
+		fb_head_lose(&fs->head);
+		fq->start_ns = 0;
+	}
+	fbs_uncount(fs, fq);
+	fq->state = FBS_DONE;
+	if (!fq->ours)
+		fd->stats.fg_requests++;
+	fbs_note_activity(fs);
+	if (fbs_is_transparent(fs))
+		return true;
+	fbs_observe(fs, fq, now);
+	return !fbs_open_window(fs, fq, now);
+}
+
+static void fbs_completed_request(struct request *rq, u64 now)
+{
+	struct fbs *fs = rq->q->elevator->elevator_data;
+	struct fbs_rq *fq = fbs_rq(rq);
+	unsigned long flags;
+	bool run = false;
+
+	if (!fq)
+		return;
+	spin_lock_irqsave(&fs->fd->lock, flags);
+	if (fq->state == FBS_SENT)
+		run = fbs_complete(fs, fq, now);
+	spin_unlock_irqrestore(&fs->fd->lock, flags);
+	if (run)
+		blk_mq_run_hw_queues(fs->q, true);
+}
+
+/* the driver gave @rq back; it stays counted until it is inserted again or completes */
+static void fbs_requeue_request(struct request *rq)
+{
+	struct fbs *fs = rq->q->elevator->elevator_data;
+	struct fbs_rq *fq = fbs_rq(rq);
+	unsigned long flags;
+
+	spin_lock_irqsave(&fs->fd->lock, flags);
+	fb_head_lose(&fs->head);
+	fb_gap_void(fs->fd);
+	if (fq && fq->state == FBS_SENT) {
+		fq->start_ns = 0;
+		fq->state = FBS_REQUEUED;
+	}
+	spin_unlock_irqrestore(&fs->fd->lock, flags);
+}
+
+/* ---- our part of a request ---- */
+
+static void fbs_prepare_request(struct request *rq)
+{
+	struct fbs_rq *fq = kmem_cache_zalloc(fbs_cache, GFP_NOWAIT | __GFP_NOWARN);
+
+	/* without it the request is sent at once, and counted in fb_stats.untracked */
+	rq->elv.priv[0] = fq;
+	if (!fq)
+		return;
+	fq->rq = rq;
+	INIT_LIST_HEAD(&fq->flight);
+	INIT_LIST_HEAD(&fq->fg.node);
+}
+
+static void fbs_finish_request(struct request *rq)
+{
+	struct fbs *fs = rq->q->elevator->elevator_data;
+	struct fbs_rq *fq = fbs_rq(rq);
+	unsigned long flags;
+	bool run;
+
+	if (!fq)
+		return;
+	spin_lock_irqsave(&fs->fd->lock, flags);
+	WARN_ON_ONCE(fq->state == FBS_POOLED);
+	/* ended without completed_request(), or completed after a requeue that bypassed us */
+	run = fq->state == FBS_SENT || fq->state == FBS_REQUEUED;
+	if (run) {
+		fbs_uncount(fs, fq);
+		fb_head_lose(&fs->head);
+	}
+	spin_unlock_irqrestore(&fs->fd->lock, flags);
+	rq->elv.priv[0] = NULL;
+	kmem_cache_free(fbs_cache, fq);
+	if (run)
+		blk_mq_run_hw_queues(fs->q, true);
+}
+
+/* ---- life cycle ---- */
+
+/* the model has been replaced: all places are void; called with the lock held */
+static void fbs_model_changed(struct fb_disk *fd)
+{
+	struct fbs *fs = fd->sched;
+	struct fbs_rq *fq;
+	struct fg_req *req;
+
+	lockdep_assert_held(&fd->lock);
+	fb_head_init(&fs->head, fd->model);
+	fs->tail_known = false;
+	list_for_each_entry(fq, &fs->flight, flight) {
+		fq->placed = false;
+		fq->start_ns = 0;
+	}
+	list_for_each_entry(req, &fs->pool.reqs, node)
+		fg_req_place(req, fd->model);
+	fbs_void_choice(fs);
+}
+
+/**
+ * fbs_changed() - a tunable has changed
+ * @fs: the scheduler, its disk locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fbs_changed(struct fbs *fs)
+{
+	lockdep_assert_held(&fs->fd->lock);
+	if (!fs->pinned)
+		fbs_choose_next(fs);
+}
+
+static void fbs_init(struct fbs *fs, struct request_queue *q)
+{
+	fs->q = q;
+	fs->sort[READ] = RB_ROOT;
+	fs->sort[WRITE] = RB_ROOT;
+	INIT_LIST_HEAD(&fs->bypass);
+	INIT_LIST_HEAD(&fs->flight);
+	fg_pool_init(&fs->pool);
+	fs->pool.policy = FG_SPTF_SW;
+	fs->pool.sw_percent = fbs_sw_percent;
+	hrtimer_init(&fs->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	fs->timer.function = fbs_timer;
+	fs->depth = fbs_depth;
+	fs->conservatism_ns = fbs_conservatism_ns;
+	fs->target_ppm = fbs_target_ppm;
+	fs->expire_ns[READ] = fbs_read_expire_ns;
+	fs->expire_ns[WRITE] = fbs_write_expire_ns;
+	fs->commit_ns = fbs_commit_ns;
+}
+
+static int fbs_init_sched(struct request_queue *q, struct elevator_queue *eq)
+{
+	unsigned int noio = memalloc_noio_save();
+	struct fbs *fs = kzalloc_node(sizeof(*fs), GFP_KERNEL, q->node);
+	int ret = -ENOMEM;
+
+	if (!fs)
+		goto out;
+	fbs_init(fs, q);
+	fs->fd = fb_disk_attach(q, fs, fbs_model_changed);
+	if (!fs->fd) {
+		kfree(fs);
+		goto out;
+	}
+	spin_lock_irq(&fs->fd->lock);
+	fb_head_init(&fs->head, fs->fd->model);
+	fs->fd->search_ns = fbs_search_ns;
+	spin_unlock_irq(&fs->fd->lock);
+	eq->elevator_data = fs;
+	/* one order for the queue, however many hardware queues it has */
+	blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
+	ret = 0;
+out:
+	memalloc_noio_restore(noio);
+	return ret;
+}
+FB_COMPAT_INIT_SCHED(fbs_init_sched)
+
+static void fbs_exit_sched(struct elevator_queue *eq)
+{
+	struct fbs *fs = eq->elevator_data;
+
+	hrtimer_cancel(&fs->timer);
+	fb_disk_detach(fs->fd);
+	WARN_ON_ONCE(fs->pool.count);
+	WARN_ON_ONCE(fs->nr_flight);
+	WARN_ON_ONCE(!list_empty(&fs->bypass));
+	kfree(fs);
+}
+
+static struct elevator_type fbs_type = {
+	.ops = {
+		.init_sched		= fbs_init_sched_compat,
+		.exit_sched		= fbs_exit_sched,
+		.bio_merge		= fbs_bio_merge,
+		.request_merge		= fbs_request_merge,
+		.request_merged		= fbs_request_merged,
+		.requests_merged	= fbs_requests_merged,
+		.former_request		= elv_rb_former_request,
+		.next_request		= elv_rb_latter_request,
+		.prepare_request	= fbs_prepare_request,
+		.finish_request		= fbs_finish_request,
+		.insert_requests	= fbs_insert_requests,
+		.dispatch_request	= fbs_dispatch_request,
+		.has_work		= fbs_has_work,
+		.completed_request	= fbs_completed_request,
+		.requeue_request	= fbs_requeue_request,
+	},
+	.elevator_attrs = fb_sysfs_sched_attrs,
+	.elevator_name = "freeblock",
+	.elevator_owner = THIS_MODULE,
+};
+
+static int __init fbs_module_init(void)
+{
+	int ret = -ENOMEM;
+
+	fbs_cache = KMEM_CACHE(fbs_rq, 0);
+	if (!fbs_cache)
+		return ret;
+	ret = fb_task_init();
+	if (ret)
+		goto destroy_cache;
+	ret = fb_disk_init();
+	if (ret)
+		goto exit_task;
+	ret = elv_register(&fbs_type);
+	if (ret)
+		goto exit_disk;
+	return 0;
+
+exit_disk:
+	fb_disk_exit();
+exit_task:
+	fb_task_exit();
+destroy_cache:
+	kmem_cache_destroy(fbs_cache);
+	return ret;
+}
+
+static void __exit fbs_module_exit(void)
+{
+	elv_unregister(&fbs_type);
+	fb_disk_exit();
+	fb_task_exit();
+	kmem_cache_destroy(fbs_cache);
+}
+
+module_init(fbs_module_init);
+module_exit(fbs_module_exit);
+
+MODULE_DESCRIPTION("Freeblock I/O scheduler: background reads in rotational gaps");
+MODULE_LICENSE("GPL");

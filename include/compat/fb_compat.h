@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What differs between kernel versions, and nothing else. The sources call these
+ * and hold no version conditional of their own.
+ */
+#ifndef FB_COMPAT_H
+#define FB_COMPAT_H
+
+#include "fb_elevator.h"
+
+/*
+ * Linux 6.1: the scheduler allocates its own elevator_queue and sets q->elevator.
+ */
+#define FB_COMPAT_INIT_SCHED(fn)						\
+	static int fn##_compat(struct request_queue *q, struct elevator_type *e)	\
+	{									\
+		struct elevator_queue *eq = elevator_alloc(q, e);		\
+		int ret;							\
+										\
+		if (!eq)							\
+			return -ENOMEM;						\
+		ret = fn(q, eq);						\
+		if (ret)							\
+			kobject_put(&eq->kobj);					\
+		else								\
+			q->elevator = eq;					\
+		return ret;							\
+	}
+
+/* block/blk.h, not exported: may bios still be merged into @rq? */
+static inline bool fb_compat_rq_mergeable(const struct request *rq)
+{
+	if (blk_rq_is_passthrough((struct request *)rq))
+		return false;
+	if (req_op(rq) == REQ_OP_FLUSH || req_op(rq) == REQ_OP_WRITE_ZEROES ||
+	    req_op(rq) == REQ_OP_ZONE_APPEND)
+		return false;
+	return !(rq->cmd_flags & REQ_NOMERGE_FLAGS) && !(rq->rq_flags & RQF_NOMERGE_FLAGS);
+}
+
+/* block/blk.h, not exported: discards that a driver takes several ranges of */
+static inline bool fb_compat_discard_mergable(const struct request *rq)
+{
+	return req_op(rq) == REQ_OP_DISCARD && queue_max_discard_segments(rq->q) > 1;
+}
+
+#endif /* FB_COMPAT_H */

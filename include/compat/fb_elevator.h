@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The elevator interface of the kernel, which lives in its private header
+ * block/elevator.h and is not part of linux-headers.
+ *
+ * A wrong layout here is a crash, and module versions do not notice it (their
+ * CRCs come from Module.symvers). Therefore: a kernel that is not named below is
+ * refused, and `make modules` compares these declarations with the target
+ * kernel's BTF (tools/check-btf).
+ */
+#ifndef FB_COMPAT_ELEVATOR_H
+#define FB_COMPAT_ELEVATOR_H
+
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/hashtable.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0) || \
+	LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#error "freeblock: include/compat covers Linux 6.1 only; add this kernel's elevator declarations"
+#endif
+
+struct blk_mq_alloc_data;
+struct blk_mq_debugfs_attr;
+struct elevator_queue;
+struct elevator_type;
+struct io_cq;
+
+enum elv_merge {
+	ELEVATOR_NO_MERGE	= 0,
+	ELEVATOR_FRONT_MERGE	= 1,
+	ELEVATOR_BACK_MERGE	= 2,
+	ELEVATOR_DISCARD_MERGE	= 3,
+};
+
+struct elevator_mq_ops {
+	int (*init_sched)(struct request_queue *q, struct elevator_type *e);
+	void (*exit_sched)(struct elevator_queue *eq);
+	int (*init_hctx)(struct blk_mq_hw_ctx *hctx, unsigned int idx);
+	void (*exit_hctx)(struct blk_mq_hw_ctx *hctx, unsigned int idx);
+	void (*depth_updated)(struct blk_mq_hw_ctx *hctx);
+
+	bool (*allow_merge)(struct request_queue *q, struct request *rq, struct bio *bio);
+	bool (*bio_merge)(struct request_queue *q, struct bio *bio, unsigned int nr_segs);
+	int (*request_merge)(struct request_queue *q, struct request **rq, struct bio *bio);
+	void (*request_merged)(struct request_queue *q, struct request *rq, enum elv_merge type);
+	void (*requests_merged)(struct request_queue *q, struct request *rq, struct request *next);
+	void (*limit_depth)(blk_opf_t opf, struct blk_mq_alloc_data *data);
+	void (*prepare_request)(struct request *rq);
+	void (*finish_request)(struct request *rq);
+	void (*insert_requests)(struct blk_mq_hw_ctx *hctx, struct list_head *list, bool at_head);
+	struct request *(*dispatch_request)(struct blk_mq_hw_ctx *hctx);
+	bool (*has_work)(struct blk_mq_hw_ctx *hctx);
+	void (*completed_request)(struct request *rq, u64 now);
+	void (*requeue_request)(struct request *rq);
+	struct request *(*former_request)(struct request_queue *q, struct request *rq);
+	struct request *(*next_request)(struct request_queue *q, struct request *rq);
+	void (*init_icq)(struct io_cq *icq);
+	void (*exit_icq)(struct io_cq *icq);
+};
+
+#define ELV_NAME_MAX 16
+#define ELV_HASH_BITS 6
+
+struct elv_fs_entry {
+	struct attribute attr;
+	ssize_t (*show)(struct elevator_queue *eq, char *page);
+	ssize_t (*store)(struct elevator_queue *eq, const char *page, size_t count);
+};
+
+struct elevator_type {
+	struct kmem_cache *icq_cache;
+	struct elevator_mq_ops ops;
+	size_t icq_size;
+	size_t icq_align;
+	struct elv_fs_entry *elevator_attrs;
+	const char *elevator_name;
+	const char *elevator_alias;
+	const unsigned int elevator_features;
+	struct module *elevator_owner;
+#ifdef CONFIG_BLK_DEBUG_FS
+	const struct blk_mq_debugfs_attr *queue_debugfs_attrs;
+	const struct blk_mq_debugfs_attr *hctx_debugfs_attrs;
+#endif
+	char icq_cache_name[ELV_NAME_MAX + 6];
+	struct list_head list;
+};
+
+struct elevator_queue {
+	struct elevator_type *type;
+	void *elevator_data;
+	struct kobject kobj;
+	struct mutex sysfs_lock;
+	unsigned int registered:1;
+	DECLARE_HASHTABLE(hash, ELV_HASH_BITS);
+};
+
+/* exported by the kernel, declared only in its private headers */
+int elv_register(struct elevator_type *e);
+void elv_unregister(struct elevator_type *e);
+struct elevator_queue *elevator_alloc(struct request_queue *q, struct elevator_type *e);
+bool elv_bio_merge_ok(struct request *rq, struct bio *bio);
+void elv_rqhash_add(struct request_queue *q, struct request *rq);
+void elv_rqhash_del(struct request_queue *q, struct request *rq);
+void elv_rb_add(struct rb_root *root, struct request *rq);
+void elv_rb_del(struct rb_root *root, struct request *rq);
+struct request *elv_rb_find(struct rb_root *root, sector_t sector);
+struct request *elv_rb_former_request(struct request_queue *q, struct request *rq);
+struct request *elv_rb_latter_request(struct request_queue *q, struct request *rq);
+bool blk_mq_sched_try_merge(struct request_queue *q, struct bio *bio, unsigned int nr_segs,
+			    struct request **merged_request);
+bool blk_mq_sched_try_insert_merge(struct request_queue *q, struct request *rq,
+				   struct list_head *free);
+
+#endif /* FB_COMPAT_ELEVATOR_H */

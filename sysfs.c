@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * sysfs and debugfs: /sys/kernel/freeblock/<disk>/, the scheduler's tunables in
+ * queue/iosched/, /sys/kernel/debug/freeblock/<disk>/. The files are described in
+ * Documentation/ABI/testing/sysfs-block-freeblock.
+ *
+ * Locks: fb_disk.config around the model's text, fb_disk.lock around everything that the
+ * scheduler reads; the table is in fb_disk.h.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+
+#include "fb_scan.h"
+#include "fb_sched.h"
+#include "fb_sysfs.h"
+
+/* ---- a disk ---- */
+
+static struct fb_disk *fb_sysfs_disk(struct kobject *kobj)
+{
+	return container_of(kobj, struct fb_disk, kobj);
+}
+
+static ssize_t model_write(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
+			   char *buf, loff_t off, size_t count)
+{
+	return fb_disk_upload(fb_sysfs_disk(kobj), buf, off, count);
+}
+
+static ssize_t model_read(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
+			  char *buf, loff_t off, size_t count)
+{
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	ssize_t ret;
+
+	mutex_lock(&fd->config);
+	ret = memory_read_from_buffer(buf, count, &off, fd->text, fd->text_len);
+	mutex_unlock(&fd->config);
+	return ret;
+}
+
+static BIN_ATTR_RW(model, 0);
+
+static ssize_t model_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	ssize_t len;
+
+	mutex_lock(&fd->config);
+	len = sysfs_emit(page, "%s", fd->model_status);
+	mutex_unlock(&fd->config);
+	return len;
+}
+
+static struct kobj_attribute model_status_attr = __ATTR_RO(model_status);
+
+static ssize_t status_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	const char *why;
+	ssize_t len;
+
+	spin_lock_irq(&fd->lock);
+	why = fb_disk_transparent(fd);
+	len = sysfs_emit(page, "id %s\nsectors %llu\nattached %d\nmodel %d\nscheduling %s\ntask %s\n",
+			 fd->id[0] ? fd->id : "-", fd->sectors, !!fd->q, !!fd->model,
+			 why ? why : "yes", fd->task ? fd->task->name : "none");
+	spin_unlock_irq(&fd->lock);
+	return len;
+}
+
+static struct kobj_attribute status_attr = __ATTR_RO(status);
+
+static ssize_t scan_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	return fb_scan_show(&fb_sysfs_disk(kobj)->scan, page);
+}
+
+static ssize_t scan_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
+			  size_t count)
+{
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	int ret = fb_scan_command(&fd->scan, kobject_name(kobj), page);
+
+	if (ret)
+		pr_err("freeblock: %s: scan: '%.*s' refused (%d)\n", kobject_name(kobj),
+		       (int)strcspn(page, "\n"), page, ret);
+	return ret ? ret : count;
+}
+
+static struct kobj_attribute scan_attr = __ATTR_RW(scan);
+
+static ssize_t progress_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	return fb_scan_progress(&fb_sysfs_disk(kobj)->scan, page);
+}
+
+static struct kobj_attribute progress_attr = __ATTR_RO(progress);
+
+static ssize_t granule_bytes_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	u32 sectors = 0;
+
+	mutex_lock(&fd->config);
+	if (fd->model)
+		sectors = dm_info(fd->model)->granule_sectors;
+	mutex_unlock(&fd->config);
+	return sectors ? sysfs_emit(page, "%u\n", sectors << SECTOR_SHIFT) : -ENODATA;
+}
+
+static struct kobj_attribute granule_bytes_attr = __ATTR_RO(granule_bytes);
+
+static struct attribute *fb_sysfs_disk_attrs[] = {
+	&model_status_attr.attr,
+	&status_attr.attr,
+	&scan_attr.attr,
+	&progress_attr.attr,
+	&granule_bytes_attr.attr,
+	NULL
+};
+
+static struct bin_attribute *fb_sysfs_disk_bin_attrs[] = {
+	&bin_attr_model,
+	NULL
+};
+
+static const struct attribute_group fb_sysfs_disk_group = {
+	.attrs = fb_sysfs_disk_attrs,
+	.bin_attrs = fb_sysfs_disk_bin_attrs,
+};
+
+const struct attribute_group *fb_sysfs_disk_groups[] = {
+	&fb_sysfs_disk_group,
+	NULL
+};
+
+/* ---- tunables of the scheduler ---- */
+
+/* one number: where it lives, its unit, its range; nothing is clamped */
+struct fb_sysfs_number {
+	struct elv_fs_entry entry;
+	u64 (*get)(struct fbs *fs);
+	void (*set)(struct fbs *fs, u64 value);
+	u64 lowest;
+	u64 highest;
+};
+
+static ssize_t fb_sysfs_number_show(struct fbs *fs, const struct fb_sysfs_number *n, char *page)
+{
+	u64 value;
+
+	spin_lock_irq(&fs->fd->lock);
+	value = n->get(fs);
+	spin_unlock_irq(&fs->fd->lock);
+	return sysfs_emit(page, "%llu\n", value);
+}
+
+static ssize_t fb_sysfs_number_store(struct fbs *fs, const struct fb_sysfs_number *n,
+				     const char *page, size_t count)
+{
+	u64 value;
+	int ret = kstrtou64(page, 10, &value);
+
+	if (ret || value < n->lowest || value > n->highest) {
+		pr_err("freeblock: %s: '%.*s' is not a number from %llu to %llu\n",
+		       n->entry.attr.name, (int)strcspn(page, "\n"), page, n->lowest, n->highest);
+		return -EINVAL;
+	}
+	spin_lock_irq(&fs->fd->lock);
+	n->set(fs, value);
+	fbs_changed(fs);
+	spin_unlock_irq(&fs->fd->lock);
+	return count;
+}
+
+/* a number that is @field in units of @unit: its accessors and its file */
+#define FB_SYSFS_NUMBER(name, field, unit, low, high)					\
+static u64 name##_get(struct fbs *fs) { return div_u64(fs->field, unit); }		\
+static void name##_set(struct fbs *fs, u64 value) { fs->field = value * (unit); }	\
+static ssize_t name##_show(struct elevator_queue *eq, char *page);			\
+static ssize_t name##_store(struct elevator_queue *eq, const char *page, size_t count);	\
+static const struct fb_sysfs_number name##_number = {					\
+	.entry = __ATTR_RW(name),							\
+	.get = name##_get,								\
+	.set = name##_set,								\
+	.lowest = low,									\
+	.highest = high,								\
+};											\
+static ssize_t name##_show(struct elevator_queue *eq, char *page)			\
+{											\
+	return fb_sysfs_number_show(eq->elevator_data, &name##_number, page);		\
+}											\
+static ssize_t name##_store(struct elevator_queue *eq, const char *page, size_t count)	\
+{											\
+	return fb_sysfs_number_store(eq->elevator_data, &name##_number, page, count);	\
+}
+
+FB_SYSFS_NUMBER(sw_percent, pool.sw_percent, 1, 0, 1000)
+FB_SYSFS_NUMBER(depth, depth, 1, 1, 4)
+FB_SYSFS_NUMBER(conservatism_us, conservatism_ns, NSEC_PER_USEC, 0, 10000)
+FB_SYSFS_NUMBER(target_slowdown_ppm, target_ppm, 1, 0, 1000000)
+FB_SYSFS_NUMBER(read_expire, expire_ns[READ], NSEC_PER_MSEC, 1, 600000)
+FB_SYSFS_NUMBER(write_expire, expire_ns[WRITE], NSEC_PER_MSEC, 1, 600000)
+FB_SYSFS_NUMBER(search_us, fd->search_ns, NSEC_PER_USEC, 1, 100000)
+FB_SYSFS_NUMBER(commit_us, commit_ns, NSEC_PER_USEC, 0, 100000)
+
+static ssize_t policy_show(struct elevator_queue *eq, char *page)
+{
+	struct fbs *fs = eq->elevator_data;
+	ssize_t len = 0;
+	int i;
+
+	for (i = 0; i < FG_POLICIES; i++)
+		len += sysfs_emit_at(page, len, i == fs->pool.policy ? "[%s] " : "%s ",
+				     fg_policy_name[i]);
+	page[len - 1] = '\n';
+	return len;
+}
+
+static ssize_t policy_store(struct elevator_queue *eq, const char *page, size_t count)
+{
+	struct fbs *fs = eq->elevator_data;
+	int i = __sysfs_match_string(fg_policy_name, FG_POLICIES, page);
+
+	if (i < 0) {
+		pr_err("freeblock: policy: '%.*s' is none of fifo clook sstf sptf sptf-sw\n",
+		       (int)strcspn(page, "\n"), page);
+		return -EINVAL;
+	}
+	spin_lock_irq(&fs->fd->lock);
+	fs->pool.policy = i;
+	fbs_changed(fs);
+	spin_unlock_irq(&fs->fd->lock);
+	return count;
+}
+
+/* what free reads do now, in a word or two */
+static const char *fb_sysfs_free_state(struct fb_disk *fd, const struct fbs *fs)
+{
+	if (!fd->task || fd->task->state != FB_TASK_RUNNING)
+		return "no task";
+	if (fs->depth != 2)
+		return "off: depth is not 2";
+	if (!fb_guard_on(&fd->guard, ktime_get_ns()))
+		return "off: they cost the foreground too many turns";
+	return "on";
+}
+
+static ssize_t status_text(struct fbs *fs, char *page)
+{
+	struct fb_disk *fd = fs->fd;
+	const struct fb_stats *st = &fd->stats;
+	const char *why = fb_disk_transparent(fd);
+	ssize_t len;
+
+	len = sysfs_emit(page,
+			 "scheduling %s\nfree_reads %s\nphase %s\npending %u\nin_flight %u\nmax_in_flight %llu\nfg_requests %llu\nuntracked %llu\nout_of_order %llu\n",
+			 why ? why : "yes", why ? "off: not scheduling" : fb_sysfs_free_state(fd, fs),
+			 !why && fb_head_locked(&fs->head, ktime_get_ns()) ? "locked" : "unknown",
+			 fs->pool.count, fs->nr_flight, st->max_in_flight, st->fg_requests,
+			 st->untracked, st->out_of_order);
+	len += sysfs_emit_at(page, len,
+			     "pred_total %llu\npred_within_50us %llu\nmiss_fg %llu\nmiss_prepend %llu\nmiss_separate %llu\nmiss_after %llu\nearly_turn %llu\nmechanical %llu\nearly %llu\nodd %llu\nperiod_ps %llu\n",
+			     st->predicted, st->within_50us, st->miss[FB_CAUSE_PLAIN],
+			     st->miss[FB_CAUSE_PREPEND], st->miss[FB_CAUSE_SEPARATE],
+			     st->miss[FB_CAUSE_AFTER], st->early_turn, fs->head.mechanical,
+			     fs->head.early, fs->head.odd, fs->head.period_ps);
+	len += sysfs_emit_at(page, len,
+			     "gaps %llu\nprepends %llu\nseparates %llu\ntoo_late %llu\nno_buffer %llu\nnot_fit %llu\ndiscarded %llu\nfree_errors %llu\nfree_sectors %llu\nguard_trips %llu\n",
+			     st->gaps, st->prepends, st->separates, st->too_late, st->no_buffer,
+			     st->not_fit, st->discarded, st->free_errors, st->free_sectors,
+			     fd->guard.trips);
+	len += sysfs_emit_at(page, len,
+			     "searches %llu\nsearch_tracks %llu\nsearch_ns %llu\nsearch_max_ns %llu\nchoices %llu\nchoice_ns %llu\nchoice_max_ns %llu\n",
+			     st->searches, st->search_tracks, st->search_ns, st->search_max_ns,
+			     st->choices, st->choice_ns, st->choice_max_ns);
+	return len;
+}
+
+static ssize_t sched_status_show(struct elevator_queue *eq, char *page)
+{
+	struct fbs *fs = eq->elevator_data;
+	ssize_t len;
+
+	spin_lock_irq(&fs->fd->lock);
+	len = status_text(fs, page);
+	spin_unlock_irq(&fs->fd->lock);
+	return len;
+}
+
+struct elv_fs_entry fb_sysfs_sched_attrs[] = {
+	__ATTR_RW(policy),
+	__ATTR_RW(sw_percent),
+	__ATTR_RW(depth),
+	__ATTR_RW(conservatism_us),
+	__ATTR_RW(target_slowdown_ppm),
+	__ATTR_RW(read_expire),
+	__ATTR_RW(write_expire),
+	__ATTR_RW(search_us),
+	__ATTR_RW(commit_us),
+	__ATTR(status, 0444, sched_status_show, NULL),
+	__ATTR_NULL
+};
+
+/* ---- debugfs ---- */
+
+/* lower edge of the bucket in microseconds, requests */
+static int prediction_error_show(struct seq_file *m, void *v)
+{
+	struct fb_disk *fd = m->private;
+	u64 count;
+	int i;
+
+	for (i = 0; i < 2 * FB_HIST_HALF + 2; i++) {
+		count = READ_ONCE(fd->stats.hist[i]);
+		if (count)
+			seq_printf(m, "%d %llu\n",
+				   (i - FB_HIST_HALF - 1) * (FB_HIST_STEP_NS / 1000), count);
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(prediction_error);
+
+/* any write: all counters of the disk to zero */
+static ssize_t reset_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+{
+	struct fb_disk *fd = file->private_data;
+
+	spin_lock_irq(&fd->lock);
+	memset(&fd->stats, 0, sizeof(fd->stats));
+	spin_unlock_irq(&fd->lock);
+	return count;
+}
+
+static const struct file_operations reset_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = reset_write,
+	.llseek = noop_llseek,
+};
+
+/**
+ * fb_sysfs_debugfs() - the debugfs files of a disk
+ * @fd: the disk, with its directory
+ *
+ * Context: may sleep. Errors are ignored, as debugfs wants it.
+ */
+void fb_sysfs_debugfs(struct fb_disk *fd)
+{
+	debugfs_create_file("prediction_error", 0444, fd->debugfs, fd, &prediction_error_fops);
+	debugfs_create_file("reset", 0200, fd->debugfs, fd, &reset_fops);
+	debugfs_create_file("scan_crc", 0444, fd->debugfs, &fd->scan, &fb_scan_crc_fops);
+}
