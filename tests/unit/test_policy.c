@@ -236,10 +236,11 @@ static void test_offer(void **state)
 		p.pool.count = 0;
 		for (k = 0; k < n; k++) {
 			struct fg_req *before = c.req;
+			bool replaced;
 
 			fg_pool_add(&p.pool, &p.req[k]);
-			assert_int_equal(fg_offer(&p.pool, dm, &head, &p.req[k], &c),
-					 c.req != before);
+			replaced = fg_offer(&p.pool, dm, &head, &p.req[k], &c);
+			assert_int_equal(replaced, c.req != before);
 			fg_choose(&p.pool, dm, &head, 0, &fresh);
 			if (p.pool.policy != FG_SPTF_SW) {
 				assert_ptr_equal(c.req, fresh.req);
@@ -252,6 +253,8 @@ static void test_offer(void **state)
 			assert_true(c.pos_ns * 100 <= shortest * 160);
 			if (pos[k] * 100 <= shortest * 160)
 				assert_true(c.seek_ns <= seek[k]);
+			if (before && pos[before - p.req] * 100 <= shortest * 160)
+				assert_true(c.seek_ns <= seek[before - p.req]);
 		}
 	}
 }

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Head and phase tracking. Core; see fb_head.h.
+ */
+#include "fb_head.h"
+
+/*
+ * Reports are late by up to 100 us of jitter and some interrupt latency. A larger
+ * tolerance would take more accidents (2 * tolerance / period of them) for mechanical.
+ */
+#define FB_HEAD_TOLERANCE_NS 250000
+
+/* trust: seven odd completions in a row void the anchor, three the lock */
+#define FB_HEAD_TRUST_MAX 64
+
+/* an unconfirmed phase: 1 ppm of error grows to 60 us in a minute */
+#define FB_HEAD_BELIEF_NS (60 * 1000000000ULL)
+
+/*
+ * The first windows are short, so that a period that is off by 500 ppm (3 us per
+ * revolution of a 10,000 rpm drive) is corrected before it leaves the tolerance.
+ */
+#define FB_HEAD_SHORT_WINDOW (FB_HEAD_WINDOW / 4)
+#define FB_HEAD_SHORT_WINDOWS 4
+
+/*
+ * The period is averaged over this many revolutions (12 s at 10,000 rpm): an edge
+ * known to 3 us gives it to 0.3 ppm, and it follows a drive that warms up.
+ */
+#define FB_HEAD_BASE_TURNS 2048
+
+#define FB_HEAD_PERIOD_PPM 2000	/* a period further from the model's is an accident */
+#define FB_HEAD_FITS_SHIFT 6	/* @fits averages over 64 completions */
+#define FB_HEAD_PPM 1000000
+
+static u64 fb_head_period_ns(const struct fb_head *h)
+{
+	return div_u64(h->period_ps, 1000);
+}
+
+static void fb_head_unanchor(struct fb_head *h)
+{
+	h->anchored = false;
+	h->trust = 0;
+}
+
+void fb_head_init(struct fb_head *h, const struct disk_model *dm)
+{
+	u64 quarter = dm_period_ns(dm) / 4;
+
+	memset(h, 0, sizeof(*h));
+	h->dm = dm;
+	h->period_ps = dm_info(dm)->period_ps;
+	h->tolerance_ns = min_t(u64, FB_HEAD_TOLERANCE_NS, quarter);
+	h->fits = FB_HEAD_PPM;
+}
+
+void fb_head_lose(struct fb_head *h)
+{
+	h->known = false;
+}
+
+void fb_head_reset(struct fb_head *h, u64 until_ns)
+{
+	fb_head_lose(h);
+	fb_head_unanchor(h);
+	h->hold_until_ns = until_ns;
+}
+
+bool fb_head_locked(const struct fb_head *h, u64 now_ns)
+{
+	return h->anchored && h->trust >= FB_HEAD_LOCK &&
+	       (now_ns <= h->at_ns || now_ns - h->at_ns <= FB_HEAD_BELIEF_NS);
+}
+
+/*
+ * The angle that passes in @ns: as many nanoseconds as the period has picoseconds
+ * are a thousand whole turns, so that nothing overflows, whatever the time.
+ */
+static u32 fb_head_turned(const struct fb_head *h, u64 ns)
+{
+	u64 rest, ps;
+
+	div64_u64_rem(ns, h->period_ps, &rest);
+	div64_u64_rem(rest * 1000, h->period_ps, &ps);
+	return mul_u64_u64_div_u64(ps, 1ULL << 32, h->period_ps);
+}
+
+u32 fb_head_angle(const struct fb_head *h, u64 ns)
+{
+	if (ns < h->anchor_ns)
+		return h->anchor_angle - fb_head_turned(h, h->anchor_ns - ns);
+	return h->anchor_angle + fb_head_turned(h, ns - h->anchor_ns);
+}
+
+u64 fb_head_when(const struct fb_head *h, u64 ns, u32 angle)
+{
+	u32 ahead = angle - fb_head_angle(h, ns);
+	u32 back = -ahead;
+
+	if (ahead <= back)
+		return ns + div_u64(mul_u64_u32_shr(h->period_ps, ahead, 32) + 500, 1000);
+	return ns - div_u64(mul_u64_u32_shr(h->period_ps, back, 32) + 500, 1000);
+}
+
+bool fb_head_now(const struct fb_head *h, u64 ns, struct dm_place *p)
+{
+	if (!h->known || !fb_head_locked(h, ns))
+		return false;
+	p->cyl = h->at.cyl;
+	p->head = h->at.head;
+	p->angle = fb_head_angle(h, ns);
+	return true;
+}
+
+static void fb_head_window_begin(struct fb_head *h)
+{
+	h->win_n = 0;
+	h->win_min = U64_MAX >> 1;
+	h->win_moved = 0;
+}
+
+static void fb_head_anchor(struct fb_head *h, u64 ns, u32 angle)
+{
+	h->anchored = true;
+	h->anchor_ns = ns;
+	h->anchor_angle = angle;
+	h->trust = 0;
+	h->windows = 0;
+	h->base_turns = 0;
+	fb_head_window_begin(h);
+}
+
+/*
+ * The early edge has moved by @moved_ns in @turns revolutions: correct the period by
+ * its mean over all windows since the anchor, of which the oldest fade.
+ */
+static void fb_head_learn_period(struct fb_head *h, s64 moved_ns, u64 turns)
+{
+	u64 model = dm_info(h->dm)->period_ps;
+	u64 bound = div_u64(model, FB_HEAD_PPM) * FB_HEAD_PERIOD_PPM;
+	u64 step;
+
+	h->base_turns = min_t(u64, h->base_turns + turns, FB_HEAD_BASE_TURNS);
+	if (!h->base_turns)
+		return;
+	if (moved_ns < 0) {
+		step = div64_u64(-moved_ns * 1000, h->base_turns);
+		h->period_ps = max(h->period_ps - step, model - bound);
+	} else {
+		step = div64_u64(moved_ns * 1000, h->base_turns);
+		h->period_ps = min(h->period_ps + step, model + bound);
+	}
+}
+
+/*
+ * A window is full: its smallest residual is the edge. Move the anchor to the last
+ * end, seen from that edge, before the period changes, so that the phase does not jump.
+ */
+static void fb_head_window_end(struct fb_head *h)
+{
+	u64 turns = 0, anchor_ns = h->at_ns + h->win_min - h->win_moved;
+
+	if (anchor_ns > h->anchor_ns)
+		turns = div64_u64(anchor_ns - h->anchor_ns, fb_head_period_ns(h));
+	h->anchor_ns = anchor_ns;
+	h->anchor_angle = h->at.angle;
+	/* the first edge has no other to be compared with */
+	if (h->windows)
+		fb_head_learn_period(h, h->win_min, turns);
+	if (h->windows < FB_HEAD_SHORT_WINDOWS)
+		h->windows++;
+	fb_head_window_begin(h);
+}
+
+/*
+ * Take a consistent completion into the window. One before the edge moves it at once.
+ * How far: a cache hit ends at any angle and may hit the tolerance by chance, so
+ * that once locked a quarter of it must do; a true edge is followed in four steps.
+ *
+ * Return: by how much the anchor moved, never positive.
+ */
+static s64 fb_head_follow(struct fb_head *h, s64 residual)
+{
+	s64 most = h->tolerance_ns, move = 0;
+
+	if (h->trust >= FB_HEAD_LOCK)
+		most /= 4;
+	if (residual < 0) {
+		move = max(residual, -most);
+		h->anchor_ns += move;
+		h->win_moved += move;
+		residual = 0;
+	}
+	h->win_min = min(h->win_min, residual + h->win_moved);
+	h->win_n++;
+	return move;
+}
+
+static void fb_head_window_check(struct fb_head *h)
+{
+	u32 full = h->windows < FB_HEAD_SHORT_WINDOWS ? FB_HEAD_SHORT_WINDOW : FB_HEAD_WINDOW;
+
+	if (h->win_n >= full)
+		fb_head_window_end(h);
+}
+
+static void fb_head_fit(struct fb_head *h, bool fits)
+{
+	h->fits -= h->fits >> FB_HEAD_FITS_SHIFT;
+	h->fits += fits ? FB_HEAD_PPM >> FB_HEAD_FITS_SHIFT : 0;
+}
+
+/* (a - b) in revolutions, rounded */
+static s32 fb_head_turns(const struct fb_head *h, u64 a, u64 b)
+{
+	u64 period = fb_head_period_ns(h), half = period / 2;
+
+	if (a >= b)
+		return div64_u64(a - b + half, period);
+	return -(s32)div64_u64(b - a + half, period);
+}
+
+static void fb_head_mechanical(struct fb_head *h, const struct dm_place *end,
+			       struct fb_head_end *out)
+{
+	out->verdict = FB_HEAD_MECHANICAL;
+	h->mechanical++;
+	h->trust = min_t(u32, h->trust + 1, FB_HEAD_TRUST_MAX);
+	h->known = true;
+	h->at = *end;
+	h->at_ns = out->end_ns;
+}
+
+static void fb_head_early(struct fb_head *h, struct fb_head_end *out)
+{
+	out->verdict = FB_HEAD_EARLY;
+	h->early++;
+	fb_head_lose(h);
+}
+
+/* not at the angle: either this completion is an accident or the phase is wrong */
+static void fb_head_odd(struct fb_head *h, const struct dm_place *end, struct fb_head_end *out)
+{
+	out->verdict = FB_HEAD_ODD;
+	h->odd++;
+	h->trust /= 2;
+	fb_head_fit(h, false);
+	fb_head_lose(h);
+	if (!h->trust)
+		fb_head_anchor(h, out->end_ns, end->angle);
+}
+
+void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
+		      u64 pred_ns, u64 started_ns, u64 xfer_ns, bool write,
+		      struct fb_head_end *out)
+{
+	const struct dm_info *info = dm_info(h->dm);
+	u64 report = write ? info->write_report_ns : info->read_report_ns, nearest;
+
+	memset(out, 0, sizeof(*out));
+	out->end_ns = now_ns - min(report, now_ns);
+	if (now_ns < h->hold_until_ns) {
+		out->verdict = FB_HEAD_ODD;
+		fb_head_lose(h);
+		return;
+	}
+	/* 1/1024: the drive may turn faster than the model says */
+	if (started_ns && out->end_ns < started_ns + xfer_ns - (xfer_ns >> 10)) {
+		fb_head_early(h, out);
+		return;
+	}
+	if (h->anchored && h->trust >= FB_HEAD_LOCK && !fb_head_locked(h, now_ns))
+		fb_head_unanchor(h);
+	if (!h->anchored) {
+		fb_head_anchor(h, out->end_ns, end->angle);
+		out->turns = pred_ns ? fb_head_turns(h, out->end_ns, pred_ns) : 0;
+		fb_head_mechanical(h, end, out);
+		return;
+	}
+
+	nearest = fb_head_when(h, out->end_ns, end->angle);
+	out->residual_ns = out->end_ns - nearest;
+	if (out->residual_ns > h->tolerance_ns || out->residual_ns < -(s64)h->tolerance_ns) {
+		if (pred_ns && out->end_ns + h->tolerance_ns < pred_ns)
+			fb_head_early(h, out);
+		else
+			fb_head_odd(h, end, out);
+		return;
+	}
+	/* a seek shorter than believed saves one turn, never two */
+	out->turns = pred_ns ? fb_head_turns(h, nearest, pred_ns) : 0;
+	if (out->turns < -1) {
+		fb_head_early(h, out);
+		return;
+	}
+	out->end_ns = nearest + fb_head_follow(h, out->residual_ns);
+	fb_head_fit(h, true);
+	fb_head_mechanical(h, end, out);
+	fb_head_window_check(h);
+}
