@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * mechdisk.h - what the kernel parts of the simulated drive share.
+ * What the kernel parts of the simulated drive share.
  */
 #ifndef MECHDISK_H
 #define MECHDISK_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mechdisk_cdb.c - SCSI commands: decoding, and those that need no medium.
+ * SCSI commands: decoding, and those that need no medium.
  *
  * Runs in queuecommand's context, takes no lock.
  */
@@ -41,40 +41,33 @@ static void mdr_pad(u8 *to, size_t size, const char *name)
 	memcpy(to, name, len);
 }
 
-/* World-wide name: FNV-1a of vendor, product and serial, locally assigned. */
+/* FNV-1a of a name and a mark at its end. */
+static u64 mdr_hash(u64 hash, const char *s)
+{
+	for (; *s; s++)
+		hash = (hash ^ (u8)*s) * 0x100000001b3ULL;
+	return (hash ^ 0xff) * 0x100000001b3ULL;
+}
+
+/* World-wide name: hash of vendor, product and serial, locally assigned. */
 static u64 mdr_wwn(const struct mde_config *cfg)
 {
-	const char *part[] = { cfg->vendor, cfg->product, cfg->serial };
 	u64 hash = 0xcbf29ce484222325ULL;
-	const char *s;
-	int i;
 
-	for (i = 0; i < ARRAY_SIZE(part); i++) {
-		for (s = part[i]; *s; s++)
-			hash = (hash ^ (u8)*s) * 0x100000001b3ULL;
-		hash = (hash ^ 0xff) * 0x100000001b3ULL;
-	}
+	hash = mdr_hash(hash, cfg->vendor);
+	hash = mdr_hash(hash, cfg->product);
+	hash = mdr_hash(hash, cfg->serial);
 	return hash >> 4 | 3ULL << 60;
 }
 
+/* One designator: Linux would prefer a T10 vendor identification to this. */
 static u32 mdr_vpd_83(const struct mde_config *cfg, u8 *p)
 {
-	size_t serial = strlen(cfg->serial);
-
-	/* NAA, binary. */
-	p[0] = 1;
-	p[1] = 3;
+	p[0] = 1;		/* binary */
+	p[1] = 3;		/* NAA */
 	p[3] = 8;
 	put_unaligned_be64(mdr_wwn(cfg), p + 4);
-	p += 12;
-	/* T10 vendor identification, ASCII. */
-	p[0] = 2;
-	p[1] = 1;
-	p[3] = 24 + serial;
-	mdr_pad(p + 4, 8, cfg->vendor);
-	mdr_pad(p + 12, 16, cfg->product);
-	memcpy(p + 28, cfg->serial, serial);
-	return 12 + 28 + serial;
+	return 12;
 }
 
 /* Length of the vital product data page, or 0 if there is no such page. */

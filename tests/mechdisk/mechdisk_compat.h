@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * mechdisk_compat.h - differences between kernels 6.1, 6.12 and 7.2.
+ * Differences between kernels 6.1, 6.12 and 7.2.
  */
 #ifndef MECHDISK_COMPAT_H
 #define MECHDISK_COMPAT_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mechdisk_ctl.c - /sys/kernel/mechdisk: describe drives, switch them on and
+ * /sys/kernel/mechdisk: describe drives, switch them on and
  * off, watch them, provoke mishaps.
  *
  * Locks

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mechdisk_engine.c - mechanics and firmware of a simulated disk drive.
+ * Mechanics and firmware of a simulated disk drive.
  *
  * Written from "Freeblock Scheduling Outside of Disk Firmware" (2.1, 3.1-3.3,
  * 4.2) and from the published description of the DiskSim disk layouts, and on
@@ -18,6 +18,12 @@
  * "it has just gone by".  1 ns is 1/17000 of a sector.
  */
 #define MDE_SLACK_PS	1000ULL
+
+/*
+ * Choosing the next command takes the host some microseconds.  If a report is
+ * due this soon after, the report goes first, or the choice would delay it.
+ */
+#define MDE_DEFER_PS	200000000ULL
 
 /* Streams of random numbers, so that one kind of noise never shifts another. */
 #define MDE_STREAM_PHASE	0x70686173ULL
@@ -468,13 +474,13 @@ static struct mde_slot *mde_choose(struct mde *e, u64 t)
 {
 	struct mde_slot *chosen = NULL;
 	u64 best = U64_MAX;
-	int i;
+	u32 left;
 
-	for (i = 0; i < MDE_SLOTS; i++) {
-		struct mde_slot *s = &e->slot[i];
+	for (left = e->queued; left; left &= left - 1) {
+		struct mde_slot *s = &e->slot[mdk_lowest(left)];
 		u64 cost;
 
-		if (s->state != MDE_QUEUED || s->ready > t)
+		if (s->ready > t)
 			continue;
 		if (e->cfg->firmware == MDE_FCFS)
 			cost = s->ready;
@@ -568,6 +574,12 @@ static void mde_report(struct mde *e, struct mde_slot *s)
 	e->last_report = s->report;
 }
 
+/* A slot's bit in the masks. */
+static u32 mde_bit(const struct mde *e, const struct mde_slot *s)
+{
+	return 1U << (s - e->slot);
+}
+
 static void mde_serve(struct mde *e, struct mde_slot *s, u64 t)
 {
 	u64 nominal = mde_cost(e, s, t, U64_MAX) +
@@ -598,7 +610,8 @@ static void mde_serve(struct mde *e, struct mde_slot *s, u64 t)
 	mde_report(e, s);
 	mde_count(e, s);
 	e->media_free = s->media_end;
-	s->state = MDE_STARTED;
+	e->queued &= ~mde_bit(e, s);
+	e->started |= mde_bit(e, s);
 }
 
 /* Time: nanoseconds of the caller, picoseconds since power-on. */
@@ -617,11 +630,10 @@ static u64 mde_ns(const struct mde *e, u64 ps)
 static u64 mde_next_start(const struct mde *e)
 {
 	u64 ready = MDE_NEVER;
-	int i;
+	u32 left;
 
-	for (i = 0; i < MDE_SLOTS; i++)
-		if (e->slot[i].state == MDE_QUEUED)
-			ready = min(ready, e->slot[i].ready);
+	for (left = e->queued; left; left &= left - 1)
+		ready = min(ready, e->slot[mdk_lowest(left)].ready);
 	return ready == MDE_NEVER ? ready : max(ready, e->media_free);
 }
 
@@ -636,61 +648,64 @@ void mde_advance(struct mde *e, u64 now_ns)
 
 int mde_submit(struct mde *e, u64 now_ns, enum mde_op op, u64 lbn, u32 count)
 {
-	struct mde_slot *s;
+	const struct mde_config *c = e->cfg;
 	u64 now = mde_ps(e, now_ns);
-	int i;
+	u32 free = ~(e->queued | e->started | e->reporting);
+	struct mde_slot *s;
 
-	for (i = 0; i < MDE_SLOTS; i++)
-		if (e->slot[i].state == MDE_FREE)
-			break;
-	if (i == MDE_SLOTS)
+	if (!free)
 		return -EBUSY;
-
-	mde_advance(e, now_ns);
-	s = &e->slot[i];
-	memset(s, 0, sizeof(*s));
+	s = &e->slot[mdk_lowest(free)];
 	s->lbn = lbn;
 	s->count = count;
 	s->op = op;
 	s->arrived = now;
-	s->ready = now + 1000 * (op == MDE_WRITE ? e->cfg->overhead_write_ns :
-				 e->cfg->overhead_read_ns);
+	s->ready = now + 1000 * (op == MDE_WRITE ? c->overhead_write_ns :
+				 c->overhead_read_ns);
+	s->data_ready = 0;
 	if (op == MDE_WRITE) {
 		e->bus_out_free = max(e->bus_out_free, s->ready) +
-			e->cfg->bus_ns * 1000 * count;
+			c->bus_ns * 1000 * count;
 		s->data_ready = e->bus_out_free;
 	}
-	mde_locate(e->cfg, lbn, count, &s->first);
-	s->state = MDE_QUEUED;
+	mde_locate(c, lbn, count, &s->first);
+	e->queued |= mde_bit(e, s);
 	e->outstanding++;
-	e->stats.max_outstanding = max(e->stats.max_outstanding,
-				       (u64)e->outstanding);
-	mde_advance(e, now_ns);
-	return i;
+	if (e->outstanding > e->stats.max_outstanding)
+		e->stats.max_outstanding = e->outstanding;
+	return s - e->slot;
 }
 
 int mde_started(struct mde *e)
 {
-	int i, found = -1;
+	int found = -1;
+	u32 left;
 
-	for (i = 0; i < MDE_SLOTS; i++)
-		if (e->slot[i].state == MDE_STARTED &&
-		    (found < 0 || e->slot[i].started < e->slot[found].started))
+	for (left = e->started; left; left &= left - 1) {
+		int i = mdk_lowest(left);
+
+		if (found < 0 || e->slot[i].started < e->slot[found].started)
 			found = i;
-	if (found >= 0)
-		e->slot[found].state = MDE_REPORTING;
+	}
+	if (found >= 0) {
+		e->started &= ~(1U << found);
+		e->reporting |= 1U << found;
+	}
 	return found;
 }
 
 /* The started command that is to be reported first, or -1. */
 static int mde_first_report(const struct mde *e)
 {
-	int i, found = -1;
+	int found = -1;
+	u32 left;
 
-	for (i = 0; i < MDE_SLOTS; i++)
-		if (e->slot[i].state >= MDE_STARTED &&
-		    (found < 0 || e->slot[i].report < e->slot[found].report))
+	for (left = e->started | e->reporting; left; left &= left - 1) {
+		int i = mdk_lowest(left);
+
+		if (found < 0 || e->slot[i].report < e->slot[found].report)
 			found = i;
+	}
 	return found;
 }
 
@@ -706,8 +721,8 @@ u64 mde_next_event(const struct mde *e)
 	int i = mde_first_report(e);
 	u64 t = mde_next_start(e);
 
-	if (i >= 0)
-		t = min(t, e->slot[i].report);
+	if (i >= 0 && (t == MDE_NEVER || e->slot[i].report < t + MDE_DEFER_PS))
+		t = e->slot[i].report;
 	return t == MDE_NEVER ? t : mde_ns(e, t);
 }
 
@@ -718,7 +733,11 @@ u64 mde_report_ns(const struct mde *e, int slot)
 
 void mde_release(struct mde *e, int slot)
 {
-	e->slot[slot].state = MDE_FREE;
+	u32 keep = ~(1U << slot);
+
+	e->queued &= keep;
+	e->started &= keep;
+	e->reporting &= keep;
 	e->outstanding--;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * mechdisk_engine.h - mechanics and firmware of a simulated disk drive.
+ * Mechanics and firmware of a simulated disk drive.
  *
  * The engine is handed a clock and commands and says when each command starts
  * at the medium and when its completion is to be reported.  It moves no data,
@@ -198,14 +198,11 @@ struct mde_piece {
 	bool remapped;
 };
 
-enum mde_state { MDE_FREE, MDE_QUEUED, MDE_STARTED, MDE_REPORTING };
-
 /**
  * struct mde_slot - a command in the drive
  * @lbn: first LBN
  * @count: LBNs
  * @op: what to do
- * @state: MDE_STARTED until mde_started() has handed it to the caller
  * @arrived: when it was submitted, ps
  * @ready: when the drive has understood it, ps
  * @data_ready: a write's data are in the drive's buffer, ps
@@ -221,7 +218,6 @@ struct mde_slot {
 	u64 lbn;
 	u32 count;
 	enum mde_op op;
-	enum mde_state state;
 	u64 arrived;
 	u64 ready;
 	u64 data_ready;
@@ -276,6 +272,10 @@ struct mde {
 	u64 last_report;	/* ps */
 	u64 rng_noise;
 	u64 rng_jitter;
+	/* Slots by state; free ones are in none. */
+	u32 queued;		/* wait for the medium */
+	u32 started;		/* mde_started() has yet to hand them out */
+	u32 reporting;		/* wait for their report */
 	u32 outstanding;
 	struct mde_slot slot[MDE_SLOTS];
 	struct mde_bad bad[MDE_BAD_MAX];
@@ -311,6 +311,8 @@ void mde_init(struct mde *e, const struct mde_config *cfg, u64 now_ns);
  * @lbn: first LBN
  * @count: LBNs, at least 1; the range lies inside the drive
  *
+ * The command's service begins in mde_advance() at the earliest.
+ *
  * Return: the slot the command occupies until mde_release(), or -EBUSY if the
  * queue is full.
  */
@@ -322,7 +324,8 @@ int mde_submit(struct mde *e, u64 now_ns, enum mde_op op, u64 lbn, u32 count);
  * @now_ns: the time
  *
  * Each time the medium becomes free the firmware chooses among the commands
- * that had arrived by that instant, however late this call comes.
+ * that it had understood by that instant, however late this call comes and
+ * whatever was submitted since.
  */
 void mde_advance(struct mde *e, u64 now_ns);
 
@@ -347,6 +350,8 @@ int mde_due(const struct mde *e, u64 now_ns);
 /**
  * mde_next_event() - when the drive next needs attention
  * @e: the drive
+ *
+ * That is, when to call mde_advance() and mde_due() next.
  *
  * Return: nanoseconds, or MDE_NEVER.
  */

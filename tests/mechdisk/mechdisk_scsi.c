@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mechdisk_scsi.c - the simulated drive as a SCSI low-level driver.
+ * The simulated drive as a SCSI low-level driver.
  *
  * A command goes through these hands:
  *   queuecommand    hands it to the engine
@@ -319,11 +319,6 @@ static int mdh_submit(struct mdh *h, struct mdh_cmd *c)
 		list_add_tail(&c->node, &h->hung);
 		return 0;
 	}
-	/*
-	 * What has started must have gone to the worker before the slot's
-	 * fields can belong to a new command.
-	 */
-	mdh_advance(h);
 	i = mde_submit(&h->engine, ktime_get_ns(), c->range.op, c->range.lbn,
 		       c->range.count);
 	if (i < 0)
@@ -331,7 +326,7 @@ static int mdh_submit(struct mdh *h, struct mdh_cmd *c)
 	c->state = MDH_QUEUED;
 	c->hw_error = mdh_fault(h, MDH_HW_ERROR);
 	h->slot[i] = c;
-	mdh_advance(h);
+	/* The timer starts it, at once if need be: this must not take long. */
 	mdh_arm(h);
 	return 0;
 }

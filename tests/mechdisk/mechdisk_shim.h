@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * mechdisk_shim.h - the few names that let the engine and the text parser
+ * The few names that let the engine and the text parser
  * compile in the kernel and in user space.
  *
  * Nothing else in mechdisk_engine.c and mechdisk_text.c depends on where they
@@ -85,5 +85,11 @@ static inline void mdk_free(void *mem)
 }
 
 #endif /* __KERNEL__ */
+
+/* Number of the lowest bit set in @mask, which is not 0. */
+static inline int mdk_lowest(u32 mask)
+{
+	return __builtin_ctz(mask);
+}
 
 #endif /* MECHDISK_SHIM_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mechdisk_store.c - what is written on the simulated drive's platters.
+ * What is written on the simulated drive's platters.
  *
  * Locks
  *   mds.lock (mutex): pages, scratch, journal.  Process context only; nothing

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * mechdisk_store.h - what is written on the simulated drive's platters.
+ * What is written on the simulated drive's platters.
  *
  * Sparse: 4 KiB pages appear when written.  A sector never written reads as 64
  * little-endian u64 words, word i = LBN * 64 + i.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mechdisk_text.c - the .fbdrive text: what the simulated drive is.
+ * The .fbdrive text: what the simulated drive is.
  *
  * One record a line.  Most records are scalars and sit in one table with their
  * range; the rest (zones, slips, remaps, seek points, noise ...) have a

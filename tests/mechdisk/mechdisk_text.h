@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * mechdisk_text.h - the .fbdrive text: what the simulated drive is.
+ * The .fbdrive text: what the simulated drive is.
  *
  * Format: Documentation/drive-format.rst.
  */
