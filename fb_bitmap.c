@@ -169,6 +169,18 @@ u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
 	return group < bm->groups ? bm->group_wanted[group] : 0;
 }
 
+u32 fb_bitmap_group_most(const struct fb_bitmap *bm, u32 group, u32 n)
+{
+	u32 i, most = 0;
+
+	if (group >= bm->groups)
+		return 0;
+	n = min(n, bm->groups - group);
+	for (i = group; i < group + n; i++)
+		most = max_t(u32, most, bm->group_wanted[i]);
+	return most;
+}
+
 u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n)
 {
 	u64 end = *first + *n, lo = 0, hi = 0, w;

@@ -158,6 +158,16 @@ u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n);
 u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group);
 
 /**
+ * fb_bitmap_group_most() - the fullest of some groups
+ * @bm: the map
+ * @group: the first of them
+ * @n: how many; groups beyond the last count as empty
+ *
+ * Return: the largest number of wanted granules that one of them has.
+ */
+u32 fb_bitmap_group_most(const struct fb_bitmap *bm, u32 group, u32 n);
+
+/**
  * fb_bitmap_trim() - shrink a run to begin and end with a wanted granule
  * @bm: the map
  * @first: in: first granule of the run; out: its first wanted one

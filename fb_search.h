@@ -49,12 +49,23 @@ struct fb_limits {
 	u32 granule_sectors;
 };
 
+/**
+ * enum fb_plan_kind - what a plan asks for
+ * @FB_PLAN_NONE: nothing: the next foreground request goes alone
+ * @FB_PLAN_PREPEND: @piece[0] ends exactly where the foreground begins
+ * @FB_PLAN_SEPARATE: pieces are commands of their own
+ */
 enum fb_plan_kind {
 	FB_PLAN_NONE,
-	FB_PLAN_PREPEND,	/* piece[0] ends exactly where the foreground begins */
-	FB_PLAN_SEPARATE,	/* pieces are commands of their own */
+	FB_PLAN_PREPEND,
+	FB_PLAN_SEPARATE,
 };
 
+/**
+ * struct fb_plan_piece - one range to read
+ * @lbn: first LBN
+ * @nsect: sectors
+ */
 struct fb_plan_piece {
 	u64 lbn;
 	u32 nsect;
@@ -64,10 +75,12 @@ struct fb_plan_piece {
  * struct fb_plan - the best use of a gap found so far
  * @kind: what to do
  * @npieces: pieces in use (1 as yet)
- * @piece: granule-aligned LBN ranges; a prepend's end is not aligned where the
- *	foreground's beginning is not: the last partial granule is read, not delivered
+ * @piece: granule-aligned LBN ranges (but for the end of the disk, whose last granule
+ *	may be short); a prepend's end is not aligned where the foreground's beginning
+ *	is not: the last partial granule is read, not delivered
  * @wanted: granules that it reads and that are wanted
- * @slack_ns: how much later than reckoned the head may be and still make it
+ * @slack_ns: how much later than reckoned, conservatism included, the head may be on
+ *	either leg and still make it
  */
 struct fb_plan {
 	enum fb_plan_kind kind;
@@ -78,20 +91,40 @@ struct fb_plan {
 };
 
 /**
+ * struct fb_search_arm - cylinders at growing distance on one side of source or destination
+ * @base: cylinder of the source or the destination
+ * @dist: next distance
+ * @end: first distance that is not the arm's any more
+ * @up: it goes to higher cylinders
+ * @inner: it goes towards the other of the two
+ */
+struct fb_search_arm {
+	u32 base;
+	u32 dist;
+	u32 end;
+	bool up;
+	bool inner;
+};
+
+/**
  * struct fb_search - a search under way; all fields private to fb_search.c but @best,
- * @latency_ns and the counters
+ * @latency_ns, @window_ns and @tracks
  * @dm: model
  * @bm: map
- * @gap: the gap
+ * @gap: the gap, @lead_ns already in its source's angle
  * @lim: limits
  * @best: best plan so far
  * @latency_ns: rotational latency before the destination: the opportunity
- * @window_ns: from leaving @gap.src to the destination's first sector: seek + latency
+ * @window_ns: from leaving @gap.src (after @lead_ns) to the destination's first sector:
+ *	seek + latency
+ * @period_ns: one revolution
+ * @granule_ns: a granule's transfer time where tracks are longest
  * @tracks: tracks examined
- * @pass: 0 destination track, 1 cylinders outward, 2 over
- * @dist: cylinder distance of the ring being examined
- * @arm: which of the four cylinders of the ring
- * @head: next head in that cylinder
+ * @between: cylinders from source to destination
+ * @arm: of source and destination, inner and outer
+ * @track: next track of the cylinder being examined, by index
+ * @track_end: the track after its last
+ * @begun: the destination track has been examined
  */
 struct fb_search {
 	const struct disk_model *dm;
@@ -101,26 +134,61 @@ struct fb_search {
 	struct fb_plan best;
 	u64 latency_ns;
 	u64 window_ns;
+	u64 period_ns;
+	u64 granule_ns;
 	u32 tracks;
-	u32 pass;
-	u32 dist;
-	u32 arm;
-	u32 head;
+	u32 between;
+	struct fb_search_arm arm[4];
+	u32 track;
+	u32 track_end;
+	bool begun;
 };
 
+/**
+ * fb_search_start() - begin to look at a gap
+ * @s: filled; @s->best is empty
+ * @dm: model; must not change during the search
+ * @bm: map with a granule per @lim->granule_sectors and a group per track of @dm
+ * @gap: copied
+ * @lim: copied
+ *
+ * Context: any; nothing in a search sleeps or allocates.
+ */
 void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 		     const struct fb_bitmap *bm, const struct fb_gap *gap,
 		     const struct fb_limits *lim);
 
-/* examine one more track; false: nothing left that can beat @best */
+/**
+ * fb_search_step() - examine one more track, or pass over some that are done
+ * @s: the search; @s->best is replaced when something better is found
+ *
+ * Order (paper, 4.3): the destination track, then the tracks of the cylinders at
+ * distance 0, 1, 2, ... of source and destination. Cost: about 1 us at 1 GHz.
+ *
+ * Return: false: nothing is left that can beat @s->best.
+ */
 bool fb_search_step(struct fb_search *s);
 
-/*
- * The groups (tracks) of the granules of an LBN range: calls @fn for each run of
- * granules wholly inside [@lbn, @lbn + @nsect) that share one group. The host moves
- * coverage (take, done, untake, want) with it.
+/**
+ * typedef fb_runs_fn - gets one run of granules of one group
+ * @ctx: the caller's
+ * @first: first granule
+ * @n: how many
+ * @group: their group
  */
 typedef void (*fb_runs_fn)(void *ctx, u64 first, u32 n, u32 group);
+
+/**
+ * fb_for_each_run() - the groups (tracks) of the granules of an LBN range
+ * @dm: model
+ * @granule_sectors: coverage granule, power of two
+ * @lbn: first LBN
+ * @nsect: sectors
+ * @fn: called, in LBN order, for each run of granules that lie wholly in the range and
+ *	share one group; the host moves coverage (take, done, untake, want) with it.
+ *	The disk's last granule may be short; it counts as whole.
+ * @ctx: passed on
+ */
 void fb_for_each_run(const struct disk_model *dm, u32 granule_sectors, u64 lbn,
 		     u64 nsect, fb_runs_fn fn, void *ctx);
 
