@@ -855,7 +855,8 @@ static int fbs_init_sched(struct request_queue *q, struct elevator_queue *eq)
 		goto out;
 	}
 	spin_lock_irq(&fs->fd->lock);
-	fb_head_init(&fs->head, fs->fd->model);
+	if (fs->fd->model)
+		fb_head_init(&fs->head, fs->fd->model);
 	fs->fd->search_ns = fbs_search_ns;
 	spin_unlock_irq(&fs->fd->lock);
 	eq->elevator_data = fs;
