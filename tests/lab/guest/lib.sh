@@ -32,6 +32,8 @@
 
 tap_count=0
 tap_failed=0
+# die() must be heard from within $(...) too
+exec 3>&1
 
 note()
 {
@@ -74,7 +76,7 @@ done_testing()
 
 die()
 {
-	echo "not ok $0 - died: $*"
+	echo "not ok $0 - died: $*" >&3
 	exit 99
 }
 

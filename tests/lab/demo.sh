@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0
+# The guest's part of make demo: one foreground, first alone, then with a scan
+# of the whole disk. tools/demo starts it and makes sense of what it leaves in
+# /out: fio's JSON, status before and after, samples over time, checksums.
+#
+# Variables: DRIVE MODEL POLICY CONSERVATISM_US RUNTIME_S NOISE SEED BSSPLIT
+# and SCAN=0 to leave out the second phase.
+
+. /lab/lib.sh
+
+phase()
+{
+	local name="$1" elapsed=0 status="/sys/block/$disk/queue/iosched/status" pid
+
+	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
+	fio --name="$name" --filename="/dev/$disk" --direct=1 --ioengine=libaio \
+		--iodepth=10 --rw=randrw --rwmixread=67 --bssplit="$BSSPLIT" \
+		--norandommap --random_generator=tausworthe64 --randseed="$SEED" \
+		--allrandrepeat=1 --time_based --runtime="$RUNTIME_S" \
+		--lat_percentiles=1 --eta=never --output-format=json+ \
+		--output="/out/$name.json" &
+	pid=$!
+	# The samples are taken from outside the load, once a second: a small
+	# and even disturbance in both phases.
+	while kill -0 $pid 2>/dev/null; do
+		echo "$name $(cut -d' ' -f1 /proc/uptime) fg_requests $(kv "$status" fg_requests)" \
+			"free_sectors $(kv "$status" free_sectors)" >> /out/samples
+		if [ $((elapsed % 10)) = 0 ]; then
+			echo "@demo $name $elapsed of $RUNTIME_S s"
+		fi
+		sleep 1
+		elapsed=$((elapsed + 1))
+	done
+	if wait $pid; then ok "$name: fio"; else not_ok "$name: fio" "status $?"; fi
+	cat "$status" > "/out/$name.status"
+	cat "/sys/kernel/mechdisk/demo/stats" > "/out/$name.drive"
+	cat "/sys/kernel/debug/freeblock/$disk/prediction_error" > "/out/$name.errors"
+}
+
+stopped()
+{
+	! kv "/sys/kernel/freeblock/$disk/scan" state | grep -Eq 'running|stopping'
+}
+
+load_module mechdisk
+load_module freeblock
+extra="seed $SEED
+journal_records $((RUNTIME_S * 600 + 65536))"
+[ -n "$NOISE" ] && extra="$extra
+noise $NOISE"
+disk=$(drive_new demo "$DRIVE.fbdrive" "$extra") || exit 1
+cat "/sys/block/$disk/size" > /out/sectors
+expect_ok "scheduler freeblock" sched_set "$disk" freeblock
+model_load "$disk" "$MODEL.fbmodel"
+cat "/sys/kernel/freeblock/$disk/model_status" > /out/model_status
+expect_ok "policy $POLICY" iosched "$disk" policy "$POLICY"
+[ "$POLICY" = sptf-sw ] && expect_ok "sw_percent 60" iosched "$disk" sw_percent 60
+expect_ok "conservatism $CONSERVATISM_US us" iosched "$disk" conservatism_us "$CONSERVATISM_US"
+echo 1 > /sys/kernel/mechdisk/demo/stats_reset
+
+phase baseline
+if [ "${SCAN-1}" = 1 ]; then
+	# Nothing is in flight here, so this is the state the scan starts from
+	drive_stat demo journal_records > /out/journal_at_start
+	expect_ok "scan starts" sh -c "echo 'start crc' > /sys/kernel/freeblock/$disk/scan"
+	phase freeblock
+	cat "/sys/kernel/freeblock/$disk/scan" > /out/scan
+	echo stop > "/sys/kernel/freeblock/$disk/scan" 2>/dev/null
+	expect_ok "scan stops" wait_for 60 stopped
+	cat "/sys/kernel/freeblock/$disk/scan" > /out/scan_stopped
+	cat "/sys/kernel/debug/freeblock/$disk/scan_crc" > /out/scan_crc
+	expect_ok "checksums" test -s /out/scan_crc
+fi
+cat /sys/kernel/mechdisk/demo/stats > /out/drive
+cat /sys/kernel/mechdisk/demo/journal > /out/journal
+expect_eq "journal complete" "$(drive_stat demo journal_overflow)" 0
+sched_set "$disk" none
+drive_off demo
+expect_within "unload freeblock" 30 unload_module freeblock
+expect_within "unload mechdisk" 30 unload_module mechdisk
+done_testing

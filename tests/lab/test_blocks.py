@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of tests/lab/blocks.py: every planted wrong block must be found, and
+no right one called wrong. Prints TAP."""
+
+import os
+import sys
+import zlib
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import blocks  # noqa: E402
+
+CAPACITY = 8 * 1000 + 1
+count = failed = 0
+
+
+def check(name, got, want):
+    global count, failed
+    count += 1
+    failed += got != want
+    print("ok " + name if got == want else "not ok %s - got %s, want %s" % (name, got, want))
+
+
+def delivered(*rows):
+    return np.array(list(rows), dtype=blocks.DELIVERED).tobytes()
+
+
+def journal(*rows):
+    return np.array([(b, c, 0, i) for i, (b, c) in enumerate(rows)],
+                    dtype=blocks.JOURNAL).tobytes()
+
+
+def right(block):
+    """A block never written, computed here without the module's help."""
+    data = b"".join((word).to_bytes(8, "little")
+                    for word in range(block * 512, block * 512 + 512))
+    return zlib.crc32(data)
+
+
+def wrong(rows, writes=(), at_start=0):
+    return blocks.verify(delivered(*rows), journal(*writes), CAPACITY, at_start).wrong
+
+
+good = [(b, right(b), 1) for b in range(50)]
+check("blocks never written", wrong(good), 0)
+check("all are counted", blocks.verify(delivered(*good), b"", CAPACITY).delivered, 50)
+check("nothing delivered", blocks.verify(b"", b"", CAPACITY)[:3], (0, 0, 0))
+for place in (0, 25, 49):
+    bad = list(good)
+    bad[place] = (place, right(place) ^ 1, 1)
+    check("planted: a wrong checksum at %d" % place, wrong(bad), 1)
+swapped = list(good)
+swapped[3], swapped[4] = (3, right(4), 1), (4, right(3), 1)
+check("planted: two blocks exchanged", wrong(swapped), 2)
+check("planted: delivered twice", wrong(good[:9] + [(9, right(9), 2)]), 1)
+check("planted: listed twice", wrong(good + [good[7]]), 1)
+check("planted: never delivered but listed", wrong([(1, right(1), 0)]), 1)
+check("planted: beyond the disk", wrong([(1001, right(1001), 1)]), 1)
+check("the examples name the block", "block 9:" in blocks.verify(
+    delivered((9, 0, 1)), b"", CAPACITY).examples[0], True)
+
+check("the short last block", wrong([(1000, zlib.crc32(blocks.pattern(8000, 1)), 1)]), 0)
+check("planted: the short last block in full", wrong([(1000, right(1000), 1)]), 1)
+
+check("read after a write during the scan", wrong([(5, 77, 1)], [(5, 77)]), 0)
+check("read before a write during the scan", wrong([(5, right(5), 1)], [(5, 77)]), 0)
+check("one of several writes", wrong([(5, 78, 1)], [(5, 77), (5, 78), (5, 79)]), 0)
+check("planted: another block's write", wrong([(5, 77, 1)], [(6, 77)]), 1)
+check("written before the scan", wrong([(5, 77, 1)], [(5, 77)], 1), 0)
+check("planted: stale, the pattern though written before", wrong([(5, right(5), 1)], [(5, 77)], 1),
+      1)
+check("planted: stale, overwritten before the scan",
+      wrong([(5, 77, 1)], [(5, 77), (5, 78)], 2), 1)
+check("before and during", wrong([(5, 77, 1)], [(5, 77), (5, 78)], 1), 0)
+
+print("1..%d" % count)
+sys.exit(1 if failed else 0)
