@@ -233,6 +233,11 @@ static u32 dm_track_angle(const struct dm_zone *z, u32 c, u32 h)
 
 /* ---- slips and remaps ---- */
 
+static u64 dm_slip_end(const struct dm_slip *slip)
+{
+	return slip->at + slip->n;
+}
+
 /* How many slips of the zone begin before physical number @phys. */
 static u32 dm_slips_before(const struct dm_zone *z, u64 phys)
 {
@@ -363,15 +368,10 @@ static void dm_track_anomalies(const struct dm_zone *z, struct dm_track *t)
 
 	if (z->slips) {
 		t->slip0 = dm_slips_before(z, t->phys0);
-		if (t->slip0) {
-			const struct dm_slip *s = &z->slip[t->slip0 - 1];
-
-			t->slipped = s->before + s->n;
-			if (s->at + s->n > t->phys0) {
-				t->slipped = s->before;
-				t->slip0--;
-			}
-		}
+		if (t->slip0 && dm_slip_end(&z->slip[t->slip0 - 1]) > t->phys0)
+			t->slip0--;
+		if (t->slip0)
+			t->slipped = z->slip[t->slip0 - 1].before + z->slip[t->slip0 - 1].n;
 		t->slip1 = t->slip0;
 		while (t->slip1 < z->slips && z->slip[t->slip1].at < end)
 			t->slip1++;
@@ -915,7 +915,7 @@ static int dm_build_remaps(const struct dm_zone *z, struct dm_remap *out, u64 ph
 					    from, (unsigned long long)p[i - 1].from);
 		k = dm_slips_before(z, from + 1);
 		if (from < z->dead || from >= z->data_end ||
-		    (k && from < z->slip[k - 1].at + z->slip[k - 1].n))
+		    (k && from < dm_slip_end(&z->slip[k - 1])))
 			return dm_fault_set(fault, p[i].line,
 					    "remapped sector %llu holds no LBN", from);
 		if (to < z->data_end || to >= phys_end)
