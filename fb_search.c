@@ -39,8 +39,9 @@ static u64 fb_granule_end(const struct disk_model *dm, u32 granule_sectors, u64 
 	return div_u64(end, granule_sectors);
 }
 
-void fb_for_each_run(const struct disk_model *dm, u32 granule_sectors, u64 lbn,
-		     u64 nsect, fb_runs_fn fn, void *ctx)
+/* in parentheses, lest checkpatch take it for a loop */
+void (fb_for_each_run)(const struct disk_model *dm, u32 granule_sectors, u64 lbn,
+		       u64 nsect, fb_runs_fn fn, void *ctx)
 {
 	u64 first = fb_granule_first(granule_sectors, lbn);
 	u64 end = fb_granule_end(dm, granule_sectors, lbn + nsect), stop;
@@ -184,22 +185,26 @@ static void fb_search_run(struct fb_search *s, const struct fb_visit *v, u64 fir
 		   min(wait, v->usable_ns - min(passed, v->usable_ns)));
 }
 
-/* A read from @lbn to @end, which lies on the next track: only the model can tell. */
-static bool fb_search_across(struct fb_search *s, u64 lbn, u64 end, u32 wanted)
+/* A read from @lbn on this track to @end on the next: only the model can tell. */
+static bool fb_search_across(struct fb_search *s, const struct fb_visit *v, u64 lbn,
+			     u64 end, u32 wanted)
 {
 	u64 con = s->lim.conservatism_ns, total;
 	struct dm_place from = s->gap.src;
 	struct dm_access a;
+	u32 angle;
 
-	if (end - lbn > s->lim.max_sectors)
+	if (end - lbn > s->lim.max_sectors || dm_lbn_angle(s->dm, &v->t, lbn, &angle))
 		return false;
 	from.angle += dm_ns_to_angle(s->dm, con);
 	if (dm_access(s->dm, &from, lbn, end - lbn, false, &a) ||
-	    fb_forbidden(s, a.end.cyl, a.end.head) ||
-	    a.total_ns - a.seek_ns + con > s->period_ns)
+	    fb_forbidden(s, a.end.cyl, a.end.head))
 		return false;
 	total = a.total_ns + dm_seek_ns(s->dm, &a.end, &s->gap.dst, s->gap.dst_write) + 2 * con;
-	if (total > s->window_ns)
+	/* the first track's part is not to be met in its tail, as above */
+	angle = v->t.angle0 + (v->t.spt - 1) * v->t.sector_angle - angle;
+	if (total > s->window_ns ||
+	    a.latency_ns + dm_angle_to_ns(s->dm, angle) + con > s->period_ns)
 		return false;
 	fb_propose(s, FB_PLAN_SEPARATE, lbn, end, wanted,
 		   min(a.latency_ns, s->window_ns - total));
@@ -230,13 +235,13 @@ static void fb_search_straddler(struct fb_search *s, const struct fb_visit *v,
 		n = straddler - first;
 		wanted = fb_bitmap_trim(s->bm, &first, &n);
 		if (wanted && wanted + 1 > s->best.wanted &&
-		    fb_search_across(s, first * g, end, wanted + 1))
+		    fb_search_across(s, v, first * g, end, wanted + 1))
 			return;
 	}
 	if (s->best.wanted || dm_lbn_angle(s->dm, &v->t, straddler * g, &angle) ||
 	    dm_angle_to_ns(s->dm, angle - v->angle) > v->usable_ns)
 		return;
-	fb_search_across(s, straddler * g, end, 1);
+	fb_search_across(s, v, straddler * g, end, 1);
 }
 
 /* ---- tracks and cylinders ---- */

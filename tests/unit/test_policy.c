@@ -204,7 +204,7 @@ static void test_expiry(void **state)
 		p.pool.policy = i % FG_POLICIES;
 		fg_choose(&p.pool, dm, &head, 100, &c);
 		assert_non_null(c.req);
-		assert_int_equal(c.expired, earliest != NULL);
+		assert_int_equal(c.expired, !!earliest);
 		if (!earliest)
 			continue;
 		assert_ptr_equal(c.req, earliest);
@@ -284,7 +284,7 @@ static void test_unplaced(void **state)
 	assert_ptr_equal(c.req, &p.req[1]);
 	assert_true(c.reckoned);
 	/* a front merge moves the choice's own beginning: its times follow */
-	p.req[1].lbn -= min(p.req[1].lbn, (u64)8);
+	p.req[1].lbn -= min_t(u64, p.req[1].lbn, 8);
 	fg_req_place(&p.req[1], dm);
 	assert_true(fg_offer(&p.pool, dm, &head, &p.req[1], &c));
 	assert_false(fg_offer(&p.pool, dm, &head, &p.req[1], &c));

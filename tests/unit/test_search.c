@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The search against brute force on a small disk: every run of granules of every
+ * track is tried, and dm_access() says whether the head gets there, reads it and
+ * reaches the destination in time, with the conservatism on both ways.
+ *
+ * Planted bugs, each seen to fail: conservatism on one way only, and the source track
+ * not forbidden (test_feasible); no trim after the cut to max_sectors and only
+ * the first of two pieces looked at (test_optimum); an inner arm that stops one
+ * cylinder short, and fb_arm_skip() jumping to 4 * dist (test_optimum); prepends without
+ * the conservatism (test_prepend); the end of the disk's short granule dropped
+ * (test_runs); straddlers skipped (test_exactly_once).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../../fb_search.h"
+#include "support.h"
+
+/*
+ * 90 cylinders of 3 heads, 6 ms per turn; 100 and 84 sectors per track, so that
+ * granules of 8 straddle tracks; a slip, a remap; seeks that are not monotonic.
+ */
+static const char small_disk[] =
+	"fbmodel 1\n"
+	"vendor TEST\n"
+	"product SMALL\n"
+	"sectors 24462\n"
+	"cylinders 90\n"
+	"heads 3\n"
+	"head_order serpentine-zone\n"
+	"period_ps 6000000000\n"
+	"head_switch_ns 200000\n"
+	"write_settle_ns 400000\n"
+	"zero_latency yes\n"
+	"seek 1 700000\n"
+	"seek 2 650000\n"
+	"seek 10 900000\n"
+	"seek 89 2600000\n"
+	"zone 0 39 spt 100 angle 0 track_skew 0.11 cyl_skew 0.3 dead 0 spares 1\n"
+	"slip 700\n"
+	"zone 40 89 spt 84 angle 0.9 track_skew 0.13 cyl_skew 0.31 dead 0 spares 137\n"
+	"remap 1000 to 12599\n";
+
+#define GRANULE 8
+#define REMAPPED_LBN (11999 + 1000)
+
+static struct disk_model *dm;
+static struct fb_bitmap bm;
+
+static void want_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_want(ctx, first, n, group);
+}
+
+static void take_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_take(ctx, first, n, group);
+}
+
+static void done_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	(void)group;
+	fb_bitmap_done(ctx, first, n);
+}
+
+static void new_map(void)
+{
+	u64 sectors = dm_info(dm)->sectors;
+
+	fb_bitmap_destroy(&bm);
+	assert_int_equal(fb_bitmap_init(&bm, (sectors + GRANULE - 1) / GRANULE,
+					dm_tracks(dm)), 0);
+	fb_for_each_run(dm, GRANULE, 0, sectors, want_run, &bm);
+	assert_int_equal(bm.n_wanted, bm.granules);
+}
+
+/* leave about @per_mille of the map wanted, in runs of 1 to @longest granules */
+static void thin_map(struct rnd *r, u32 per_mille, u32 longest)
+{
+	new_map();
+	while (bm.n_wanted * 1000 > bm.granules * per_mille) {
+		u64 lbn = rnd_below(r, dm_info(dm)->sectors);
+		u64 n = (2 + rnd_below(r, longest)) * GRANULE;
+
+		n = min(n, dm_info(dm)->sectors - lbn);
+		fb_for_each_run(dm, GRANULE, lbn, n, take_run, &bm);
+		fb_for_each_run(dm, GRANULE, lbn, n, done_run, &bm);
+	}
+}
+
+static void random_gap(struct rnd *r, struct fb_gap *gap)
+{
+	memset(gap, 0, sizeof(*gap));
+	gap->src = support_place(r, dm);
+	gap->dst_nsect = 8 + rnd_below(r, 16);
+	do {
+		gap->dst_lbn = rnd_below(r, dm_info(dm)->sectors - gap->dst_nsect);
+		assert_int_equal(dm_place_of(dm, gap->dst_lbn, &gap->dst), 0);
+	} while (rnd_below(r, 2) && (gap->dst.cyl > gap->src.cyl + 5 ||
+				     gap->dst.cyl + 5 < gap->src.cyl));
+	gap->dst_write = rnd_below(r, 3) == 0;
+	gap->lead_ns = rnd_below(r, 4) ? 0 : rnd_below(r, 1000000);
+}
+
+static struct fb_limits limits(u64 conservatism_ns, u32 prepend)
+{
+	struct fb_limits lim = {
+		.conservatism_ns = conservatism_ns,
+		.max_sectors = 1024,
+		.max_prepend_sectors = prepend,
+		.separate = true,
+		.granule_sectors = GRANULE,
+	};
+
+	return lim;
+}
+
+static void search(struct fb_search *s, const struct fb_gap *gap, const struct fb_limits *lim)
+{
+	u32 steps = 0;
+
+	fb_search_start(s, dm, &bm, gap, lim);
+	while (fb_search_step(s))
+		assert_true(++steps < 10000);
+}
+
+/* time left when [lbn, lbn + nsect) is read in the gap; negative: it does not fit */
+static s64 spare_ns(const struct fb_gap *gap, const struct fb_limits *lim, u64 lbn, u32 nsect,
+		    struct dm_access *a)
+{
+	struct dm_place from = gap->src;
+	u64 seek, latency;
+
+	from.angle += dm_ns_to_angle(dm, gap->lead_ns);
+	dm_position(dm, &from, &gap->dst, gap->dst_write, &seek, &latency);
+	from.angle += dm_ns_to_angle(dm, lim->conservatism_ns);
+	assert_int_equal(dm_access(dm, &from, lbn, nsect, false, a), 0);
+	return seek + latency - 2 * lim->conservatism_ns - a->total_ns -
+	       dm_seek_ns(dm, &a->end, &gap->dst, gap->dst_write);
+}
+
+static bool same_track(const struct dm_place *p, u32 cyl, u32 head)
+{
+	return p->cyl == cyl && p->head == head;
+}
+
+static bool forbidden(const struct fb_gap *gap, u32 cyl, u32 head)
+{
+	return same_track(&gap->src, cyl, head) || same_track(&gap->dst, cyl, head);
+}
+
+/* most wanted granules that one run of one track, of at most @most granules, can give */
+static u32 brute_track(const struct fb_gap *gap, const struct fb_limits *lim,
+		       const struct dm_track *t)
+{
+	u64 first = (t->first_lbn + GRANULE - 1) / GRANULE, end, a, b;
+	u32 most = lim->max_sectors / GRANULE, best = 0;
+	struct dm_access acc;
+
+	end = t->first_lbn + t->nsect == dm_info(dm)->sectors ? bm.granules :
+	      (t->first_lbn + t->nsect) / GRANULE;
+	for (a = first; a < end; a++) {
+		if (!fb_bitmap_is_wanted(&bm, a))
+			continue;
+		for (b = min(end, a + most); b > a; b--) {
+			u32 wanted = fb_bitmap_count(&bm, a, b - a);
+			u64 last = min(b * GRANULE, dm_info(dm)->sectors);
+
+			if (wanted <= best)
+				break;
+			/* what fits only by rounding need not be found */
+			if (spare_ns(gap, lim, a * GRANULE, last - a * GRANULE, &acc) < 40)
+				continue;
+			best = wanted;
+			break;
+		}
+	}
+	return best;
+}
+
+static u32 brute_force(const struct fb_gap *gap, const struct fb_limits *lim)
+{
+	u32 i, best = 0;
+
+	for (i = 0; i < dm_tracks(dm); i++) {
+		struct dm_track t;
+
+		assert_int_equal(dm_track_by_index(dm, i, &t), 0);
+		if (fb_bitmap_group(&bm, i) <= best || forbidden(gap, t.cyl, t.head))
+			continue;
+		best = max(best, brute_track(gap, lim, &t));
+	}
+	return best;
+}
+
+static u64 pick_conservatism(struct rnd *r)
+{
+	return rnd_below(r, 5) * 100000;
+}
+
+/* whatever the search finds fits, is aligned, trimmed, counted right and allowed */
+static void test_feasible(void **state)
+{
+	static const u32 density[] = { 1000, 500, 100, 20 };
+	struct rnd r = { 21 };
+	u32 i, found = 0;
+
+	(void)state;
+	for (i = 0; i < 8000; i++) {
+		struct fb_limits lim = limits(pick_conservatism(&r), 0);
+		const struct fb_plan_piece *p;
+		struct dm_access a;
+		struct fb_search s;
+		struct fb_gap gap;
+		struct dm_place late;
+		struct dm_track t;
+		u64 end_ns;
+		s64 spare;
+
+		if (i % 500 == 0)
+			thin_map(&r, density[i / 500 % 4], 1 + i % 7);
+		random_gap(&r, &gap);
+		lim.max_sectors = i % 3 ? 1024 : 40;
+		search(&s, &gap, &lim);
+		if (s.best.kind == FB_PLAN_NONE)
+			continue;
+		found++;
+		p = &s.best.piece[0];
+		assert_int_equal(s.best.kind, FB_PLAN_SEPARATE);
+		assert_int_equal(s.best.npieces, 1);
+		assert_true(p->nsect <= lim.max_sectors);
+		assert_int_equal(p->lbn % GRANULE, 0);
+		assert_true(p->nsect % GRANULE == 0 ||
+			    p->lbn + p->nsect == dm_info(dm)->sectors);
+		assert_true(fb_bitmap_is_wanted(&bm, p->lbn / GRANULE));
+		assert_true(fb_bitmap_is_wanted(&bm, (p->lbn + p->nsect - 1) / GRANULE));
+		assert_int_equal(fb_bitmap_count(&bm, p->lbn / GRANULE,
+						 (p->nsect + GRANULE - 1) / GRANULE),
+				 s.best.wanted);
+		spare = spare_ns(&gap, &lim, p->lbn, p->nsect, &a);
+		/* angles are rounded to 0.7 ns, and several are added */
+		assert_true(spare >= -20);
+		assert_true(s.best.slack_ns <= (u64)max_t(s64, spare, 0) + 20);
+		assert_true(s.best.slack_ns <= a.latency_ns + 20);
+		assert_false(forbidden(&gap, a.end.cyl, a.end.head));
+		assert_int_equal(dm_track_of(dm, p->lbn, &t), 0);
+		assert_false(forbidden(&gap, t.cyl, t.head));
+		/* the slack is real: so much later there, and it ends at the same moment */
+		end_ns = a.total_ns;
+		late = gap.src;
+		late.angle += dm_ns_to_angle(dm, gap.lead_ns + lim.conservatism_ns +
+					     s.best.slack_ns - min_t(u64, s.best.slack_ns, 20));
+		assert_int_equal(dm_access(dm, &late, p->lbn, p->nsect, false, &a), 0);
+		assert_true(a.total_ns <= end_ns + 20);
+	}
+	assert_true(found > 4000);
+}
+
+/* never worse than the best single run on any one track, at every density */
+static void test_optimum(void **state)
+{
+	static const u32 density[] = { 1000, 500, 100, 20, 3 };
+	struct rnd r = { 22 };
+	u32 i, nonzero = 0;
+
+	(void)state;
+	for (i = 0; i < 1000; i++) {
+		struct fb_limits lim = limits(pick_conservatism(&r), 0);
+		struct fb_search s;
+		struct fb_gap gap;
+		u32 best;
+
+		if (i % 100 == 0)
+			thin_map(&r, density[i / 100 % 5], i % 200 ? 1 : 6);
+		random_gap(&r, &gap);
+		search(&s, &gap, &lim);
+		best = brute_force(&gap, &lim);
+		nonzero += best > 0;
+		/* a granule across two tracks is one more than brute force knows of */
+		assert_true(s.best.wanted >= best);
+		assert_true(s.best.wanted <= best + 1);
+	}
+	assert_true(nonzero > 500);
+}
+
+/* with a short maximum a prefix is taken: at least as good as the best half */
+static void test_prefix(void **state)
+{
+	struct rnd r = { 23 };
+	u32 i;
+
+	(void)state;
+	thin_map(&r, 500, 3);
+	for (i = 0; i < 300; i++) {
+		struct fb_limits lim = limits(100000, 0);
+		struct fb_search s;
+		struct fb_gap gap;
+
+		lim.max_sectors = 3 * GRANULE;
+		random_gap(&r, &gap);
+		search(&s, &gap, &lim);
+		assert_true(2 * s.best.wanted >= brute_force(&gap, &lim));
+	}
+}
+
+/* wanted granules of [lbn, dst), found from dst backwards while the head is there in time */
+static u32 brute_prepend(const struct fb_gap *gap, const struct fb_limits *lim)
+{
+	struct dm_place from = gap->src;
+	u64 seek, latency, lbn = gap->dst_lbn;
+	struct dm_track t;
+	u32 angle, best = 0;
+
+	from.angle += dm_ns_to_angle(dm, gap->lead_ns);
+	dm_position(dm, &from, &gap->dst, false, &seek, &latency);
+	assert_int_equal(dm_track_of(dm, lbn, &t), 0);
+	if (dm_lbn_angle(dm, &t, lbn, &angle))
+		return 0;
+	while (lbn-- > t.first_lbn && gap->dst_lbn - lbn <= lim->max_prepend_sectors) {
+		if (dm_lbn_angle(dm, &t, lbn, &angle))
+			break;
+		if (dm_angle_to_ns(dm, gap->dst.angle - angle) + lim->conservatism_ns > latency)
+			break;
+		if (lbn % GRANULE == 0)
+			best = fb_bitmap_count(&bm, lbn / GRANULE,
+					       gap->dst_lbn / GRANULE - lbn / GRANULE);
+	}
+	return best;
+}
+
+/* a prepend ends at the destination, is the best there is, and costs the foreground nothing */
+static void test_prepend(void **state)
+{
+	static const u32 density[] = { 1000, 300, 30 };
+	struct rnd r = { 24 };
+	u32 i, found = 0;
+
+	(void)state;
+	for (i = 0; i < 6000; i++) {
+		struct fb_limits lim = limits(pick_conservatism(&r), i % 3 ? 1024 : 48);
+		struct dm_access alone, joined;
+		const struct fb_plan_piece *p;
+		struct dm_place late;
+		struct fb_search s;
+		struct fb_gap gap;
+
+		if (i % 600 == 0)
+			thin_map(&r, density[i / 600 % 3], 4);
+		lim.separate = false;
+		random_gap(&r, &gap);
+		search(&s, &gap, &lim);
+		if (gap.dst_write) {
+			assert_int_equal(s.best.kind, FB_PLAN_NONE);
+			continue;
+		}
+		assert_int_equal(s.best.wanted, brute_prepend(&gap, &lim));
+		if (s.best.kind == FB_PLAN_NONE)
+			continue;
+		found++;
+		p = &s.best.piece[0];
+		assert_int_equal(s.best.kind, FB_PLAN_PREPEND);
+		assert_int_equal(p->lbn + p->nsect, gap.dst_lbn);
+		assert_true(p->nsect <= lim.max_prepend_sectors);
+		assert_true(fb_bitmap_is_wanted(&bm, p->lbn / GRANULE));
+		/* as late as conservatism and slack allow, it ends when the foreground alone does */
+		late = gap.src;
+		late.angle += dm_ns_to_angle(dm, gap.lead_ns + lim.conservatism_ns +
+					     s.best.slack_ns - min_t(u64, s.best.slack_ns, 20));
+		assert_int_equal(dm_access(dm, &late, gap.dst_lbn, gap.dst_nsect, false,
+					   &alone), 0);
+		assert_int_equal(dm_access(dm, &late, p->lbn, p->nsect + gap.dst_nsect, false,
+					   &joined), 0);
+		assert_true(joined.total_ns <= alone.total_ns + 20);
+	}
+	assert_true(found > 1500);
+}
+
+/* of equals the prepend; a separate read only if it brings more */
+static void test_prepend_first(void **state)
+{
+	struct rnd r = { 25 };
+	u32 i, prepends = 0, separates = 0;
+
+	(void)state;
+	thin_map(&r, 600, 2);
+	for (i = 0; i < 2000; i++) {
+		struct fb_limits both = limits(200000, 1024), only = limits(200000, 1024);
+		struct fb_limits none = limits(200000, 0);
+		struct fb_search s, prepend, separate;
+		struct fb_gap gap;
+
+		random_gap(&r, &gap);
+		only.separate = false;
+		search(&s, &gap, &both);
+		search(&prepend, &gap, &only);
+		search(&separate, &gap, &none);
+		assert_int_equal(s.best.wanted, max(prepend.best.wanted, separate.best.wanted));
+		if (s.best.kind == FB_PLAN_PREPEND)
+			assert_true(prepend.best.wanted >= separate.best.wanted);
+		if (s.best.kind == FB_PLAN_SEPARATE)
+			assert_true(separate.best.wanted > prepend.best.wanted);
+		prepends += s.best.kind == FB_PLAN_PREPEND;
+		separates += s.best.kind == FB_PLAN_SEPARATE;
+	}
+	assert_true(prepends > 100 && separates > 100);
+}
+
+struct coverage {
+	u32 *times;
+	u64 bytes;
+};
+
+static void deliver_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct coverage *c = ctx;
+	u64 g;
+
+	(void)group;
+	for (g = first; g < first + n; g++)
+		if (fb_bitmap_is_flying(&bm, g))
+			c->times[g]++;
+	fb_bitmap_done(&bm, first, n);
+}
+
+/*
+ * Searching and reading until nothing is left to find delivers each granule once,
+ * straddlers and the short last one too; but not the one whose remapped sector is far
+ * away: the way there and back takes longer than any gap.
+ */
+static void test_exactly_once(void **state)
+{
+	struct fb_limits lim = limits(100000, 1024);
+	struct rnd r = { 26 };
+	struct coverage c;
+	u64 g;
+	u32 i;
+
+	(void)state;
+	new_map();
+	c.times = calloc(bm.granules, sizeof(*c.times));
+	for (i = 0; i < 20000 && bm.n_wanted > 1; i++) {
+		const struct fb_plan_piece *p;
+		struct fb_search s;
+		struct fb_gap gap;
+
+		random_gap(&r, &gap);
+		search(&s, &gap, &lim);
+		if (s.best.kind == FB_PLAN_NONE)
+			continue;
+		p = &s.best.piece[0];
+		fb_for_each_run(dm, GRANULE, p->lbn, p->nsect, take_run, &bm);
+		assert_int_equal(bm.n_flying, s.best.wanted);
+		fb_for_each_run(dm, GRANULE, p->lbn, p->nsect, deliver_run, &c);
+		assert_int_equal(bm.n_flying, 0);
+	}
+	assert_true(fb_bitmap_is_wanted(&bm, REMAPPED_LBN / GRANULE));
+	for (g = 0; g < bm.granules; g++)
+		assert_int_equal(c.times[g], g != REMAPPED_LBN / GRANULE);
+	free(c.times);
+}
+
+struct runs {
+	u64 next;
+	u32 calls;
+};
+
+static void check_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct runs *runs = ctx;
+	struct dm_track t;
+	u64 g;
+
+	assert_int_equal(first, runs->next);
+	assert_true(n > 0);
+	for (g = first; g < first + n; g++) {
+		assert_int_equal(dm_track_of(dm, g * GRANULE, &t), 0);
+		assert_int_equal(dm_track_index(dm, &t), group);
+	}
+	runs->next = first + n;
+	runs->calls++;
+}
+
+/* runs cover exactly the granules wholly inside, in order, one group each */
+static void test_runs(void **state)
+{
+	u64 sectors = dm_info(dm)->sectors, granules = (sectors + GRANULE - 1) / GRANULE;
+	struct rnd r = { 27 };
+	struct runs runs = { 0 };
+	u32 i;
+
+	(void)state;
+	assert_true(sectors % GRANULE != 0);
+	fb_for_each_run(dm, GRANULE, 0, sectors, check_run, &runs);
+	assert_int_equal(runs.next, granules);
+	assert_true(runs.calls <= dm_tracks(dm) && runs.calls > dm_tracks(dm) / 2);
+	for (i = 0; i < 2000; i++) {
+		u64 lbn = rnd_below(&r, sectors), n = 1 + rnd_below(&r, 400), end;
+
+		end = lbn + n >= sectors ? granules : (lbn + n) / GRANULE;
+		runs.next = (lbn + GRANULE - 1) / GRANULE;
+		end = max(end, runs.next);
+		fb_for_each_run(dm, GRANULE, lbn, n, check_run, &runs);
+		assert_int_equal(runs.next, end);
+	}
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	dm = support_model_text(small_disk);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	fb_bitmap_destroy(&bm);
+	dm_free(dm);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_feasible),
+		cmocka_unit_test(test_optimum),
+		cmocka_unit_test(test_prefix),
+		cmocka_unit_test(test_prepend),
+		cmocka_unit_test(test_prepend_first),
+		cmocka_unit_test(test_exactly_once),
+		cmocka_unit_test(test_runs),
+	};
+
+	return cmocka_run_group_tests_name("search", tests, setup, teardown);
+}
