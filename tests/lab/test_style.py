@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Can tools/check-style fail? A small tree with a module, first as it should
+be, then with one fault of each kind planted. Prints TAP."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+COPIED = ("tools/check-style", "tools/build-modules", "tools/check-btf", "tests/lab/kernel",
+          "tests/lab/debug.config", "include/compat/fb_elevator.h")
+
+GOOD = """\
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/module.h>
+
+/**
+ * toy_double() - twice as much
+ * @n: how much
+ *
+ * Return: twice that.
+ */
+static int toy_double(int n)
+{
+	return 2 * n;
+}
+
+static int __init toy_init(void)
+{
+	return toy_double(0);
+}
+module_init(toy_init);
+
+MODULE_LICENSE("GPL");
+"""
+
+# name of the check that must fail, what is put before toy_init(). The
+# planted words are spelled apart here, for this file is checked too.
+PLANTED = (
+    ("sparse and W=1", "static __le32 toy_le(void)\n{\n\treturn 1;\n}\n"
+     "static int toy_use(void)\n{\n\treturn toy_le() == 0;\n}\n"),
+    ("sparse and W=1", "static void toy_unused(void)\n{\n\tint n;\n\n\tn = 1;\n}\n"),
+    ("sparse and W=1", "int toy_not_static;\n"),
+    ("checkpatch toy.c", "static int toy_space( int n)\n{\n\treturn n;\n}\n"),
+    ("kernel-doc toy.c", "/**\n * toy_doc() - has an argument nobody describes\n */\n"
+     "static int toy_doc(int n)\n{\n\treturn n;\n}\n"),
+    ("no unfinished business", "/* TO" "DO: later */\n"),
+    ("no unfinished business", '#define TOY_PATH "/wo' 'rk/main"\n'),
+    ("no file over", "static void toy_long(void)\n{\n" + "\tbarrier();\n" * 80 + "}\n"),
+    ("kernel versions", "#if LINUX_VERSION_" "CODE < 1\n#endif\n"),
+)
+
+count = failed = 0
+
+
+def report(name, good, why=""):
+    global count, failed
+    count += 1
+    failed += not good
+    print("ok " + name if good else "not ok %s - %s" % (name, why), flush=True)
+
+
+def check_style(tree, source):
+    with open(os.path.join(tree, "toy.c"), "w") as file:
+        file.write(source)
+    done = subprocess.run([os.path.join(tree, "tools/check-style"), "--build",
+                           os.path.join(tree, "build")], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    return done.returncode, re.findall(r"^not ok (.*) - ", done.stdout, re.M), done.stdout
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tree:
+        for name in COPIED:
+            os.makedirs(os.path.dirname(os.path.join(tree, name)), exist_ok=True)
+            shutil.copy(os.path.join(TOP, name), os.path.join(tree, name))
+        with open(os.path.join(tree, "Kbuild"), "w") as file:
+            file.write("# SPDX-License-Identifier: GPL-2.0\nobj-m := toy.o\n")
+        with open(os.path.join(tree, ".gitignore"), "w") as file:
+            file.write("build/\n")
+        subprocess.run(["git", "init", "-q", tree], check=True)
+        status, bad, said = check_style(tree, GOOD)
+        report("a clean tree", status == 0 and not bad, said[-300:].replace("\n", " "))
+        for name, text in PLANTED:
+            planted = GOOD.replace("static int __init", text + "\nstatic int __init")
+            status, bad, said = check_style(tree, planted)
+            report("planted: %s: %s" % (name, text.split("\n")[0]),
+                   status != 0 and any(b.startswith(name) for b in bad), bad)
+    print("1..%d" % count)
+    return 1 if failed else 0
+
+
+sys.exit(main())
