@@ -46,8 +46,7 @@ enum fb_head_verdict {
  * @at_ns: when that was (media end, free of report noise)
  * @tolerance_ns: a larger residual is not the model's angle
  * @win_n: completions in the window
- * @win_min: smallest residual in it, ns, against the anchor as it was at its beginning
- * @win_moved: what early completions have moved the anchor since, ns, never positive
+ * @win: their residuals, ascending, ns
  * @windows: windows since the anchor, saturating
  * @base_turns: revolutions over which the period is averaged
  * @mechanical: count, for status
@@ -68,8 +67,7 @@ struct fb_head {
 	u64 at_ns;
 	u32 tolerance_ns;
 	u32 win_n;
-	s64 win_min;
-	s64 win_moved;
+	s64 win[FB_HEAD_WINDOW];
 	u32 windows;
 	u64 base_turns;
 	u64 mechanical;
