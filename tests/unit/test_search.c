@@ -4,12 +4,12 @@
  * track is tried, and dm_access() says whether the head gets there, reads it and
  * reaches the destination in time, with the conservatism on both ways.
  *
- * Planted bugs, each seen to fail: conservatism on one way only, and the source track
- * not forbidden (test_feasible); no trim after the cut to max_sectors and only
- * the first of two pieces looked at (test_optimum); an inner arm that stops one
- * cylinder short, and fb_arm_skip() jumping to 4 * dist (test_optimum); prepends without
- * the conservatism (test_prepend); the end of the disk's short granule dropped
- * (test_runs); straddlers skipped (test_exactly_once).
+ * Planted bugs, each seen to fail: conservatism on one way only, the source track not
+ * forbidden, no trim after the cut to max_sectors (test_feasible); only the first of
+ * two pieces looked at, an inner arm that stops one cylinder short, the far way of
+ * an inner arm reckoned as that of an outer one (test_optimum); prepends without the
+ * conservatism (test_prepend); the end of the disk's short granule dropped (test_runs);
+ * straddlers skipped (test_exactly_once).
  */
 #include <setjmp.h>
 #include <stdarg.h>
