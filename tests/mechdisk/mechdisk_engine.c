@@ -354,9 +354,9 @@ static void mde_rotate(const struct mde *e, const struct mde_piece *p, u64 t,
 	u64 len = mde_pass(e, p, p->phys);
 	u64 into = e->period - wait;
 
-	if (into <= MDE_SLACK_PS)
+	if (into <= MDE_SLACK_PS) {
 		wait = 0;
-	else if (zero_latency && into < len && wait) {
+	} else if (zero_latency && into < len && wait) {
 		u64 j = (into * p->spt + e->period - 1 -
 			 MDE_SLACK_PS * p->spt) / e->period;
 

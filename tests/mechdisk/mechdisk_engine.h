@@ -117,9 +117,53 @@ struct mde_bad {
 
 /**
  * struct mde_config - all that a .fbdrive description says
+ * @vendor: for INQUIRY, NUL-terminated
+ * @product: for INQUIRY
+ * @revision: for INQUIRY
+ * @serial: for INQUIRY
+ * @period_ps: one revolution, ps
+ * @rpm_error_ppm: the real speed is that much higher
+ * @seed: of angle, noise and jitter
+ * @heads: surfaces
+ * @order: enum mde_order
+ * @zone: the zones
+ * @zones: how many
+ * @slip: slips, by zone and index
+ * @slips: how many
+ * @remap: remaps, by zone and defective sector
+ * @remaps: how many
+ * @seek: points of the seek curve, by distance
+ * @seeks: how many
+ * @sectors: capacity in LBNs (computed)
+ * @cylinders: how many (computed)
+ * @head_switch_ns: least time of a move to another head
+ * @write_settle_ns: added to a move before a write
+ * @zero_latency: 0 or 1
+ * @noise: enum mde_noise, on seeks
+ * @noise_sd_ns: its standard deviation
+ * @outlier_ppm: share of seeks that take @outlier_ns longer
+ * @outlier_ns: how much longer
+ * @overhead_read_ns: from arrival to readiness, read and verify
+ * @overhead_write_ns: from arrival to readiness, write
+ * @bus_ns: a sector's time on the bus
+ * @completion_overhead_ns: from the end to the report
+ * @jitter_ns: most that a report is late on top of that
+ * @firmware: enum mde_policy
+ * @bad: sectors unreadable from the start
+ * @bads: how many ranges
+ * @heal_on_write: a write makes a bad sector good, 0 or 1
+ * @physical_exponent: physical block of 2^n sectors; not used by the engine,
+ *	like all below
+ * @queue_depth: commands the host may queue
+ * @hw_queues: hardware queues of the host
+ * @max_sectors: longest transfer
+ * @seg_boundary: no segment crosses a multiple of it, bytes, a power of two
+ * @max_segment_size: longest segment, bytes
+ * @timeout_ms: before the host's error handler acts
+ * @journal_records: room in the write journal
  *
  * Filled by mdt_parse(); Documentation/drive-format.rst gives each record's
- * unit, range and default.  Times in nanoseconds unless the name says else.
+ * unit, range and default.
  */
 struct mde_config {
 	char vendor[9];
@@ -131,7 +175,7 @@ struct mde_config {
 	s64 rpm_error_ppm;
 	u64 seed;
 	u64 heads;
-	u64 order;		/* enum mde_order */
+	u64 order;
 	struct mde_zone *zone;
 	u32 zones;
 	struct mde_slip *slip;
@@ -140,34 +184,33 @@ struct mde_config {
 	u32 remaps;
 	struct mde_seek *seek;
 	u32 seeks;
-	u64 sectors;		/* capacity in LBNs (computed) */
-	u64 cylinders;		/* (computed) */
+	u64 sectors;
+	u64 cylinders;
 
 	u64 head_switch_ns;
 	u64 write_settle_ns;
-	u64 zero_latency;	/* 0 or 1 */
-	u64 noise;		/* enum mde_noise */
+	u64 zero_latency;
+	u64 noise;
 	u64 noise_sd_ns;
 	u64 outlier_ppm;
 	u64 outlier_ns;
 	u64 overhead_read_ns;
 	u64 overhead_write_ns;
-	u64 bus_ns;		/* per sector */
+	u64 bus_ns;
 	u64 completion_overhead_ns;
 	u64 jitter_ns;
-	u64 firmware;		/* enum mde_policy */
+	u64 firmware;
 
 	struct mde_bad bad[MDE_BAD_MAX];
 	u32 bads;
-	u64 heal_on_write;	/* 0 or 1 */
+	u64 heal_on_write;
 
-	/* For the host adapter, not used by the engine. */
 	u64 physical_exponent;
 	u64 queue_depth;
 	u64 hw_queues;
 	u64 max_sectors;
-	u64 seg_boundary;	/* bytes, a power of two */
-	u64 max_segment_size;	/* bytes */
+	u64 seg_boundary;
+	u64 max_segment_size;
 	u64 timeout_ms;
 	u64 journal_records;
 };
@@ -232,8 +275,22 @@ struct mde_slot {
 
 /**
  * struct mde_stats - what the drive did since power-on or the last reset
- *
- * All times in picoseconds.  seek_ps includes head switches and settles.
+ * @reads: read commands begun
+ * @writes: write commands begun
+ * @verifies: verify commands begun
+ * @sectors_read: without error
+ * @sectors_written: without error
+ * @sectors_verified: without error
+ * @seeks: moves of one cylinder or more
+ * @head_switches: moves within a cylinder
+ * @extra_turns: commands whose first track took more than half a turn longer
+ *	than without noise
+ * @medium_errors: commands ended by a bad sector
+ * @max_outstanding: most commands in the drive at once
+ * @busy_ps: the medium was at work, ps
+ * @seek_ps: of that: seeks, head switches and settles, ps
+ * @rotate_ps: of that: waiting for sectors, ps
+ * @transfer_ps: of that: transferring, ps
  */
 struct mde_stats {
 	u64 reads;

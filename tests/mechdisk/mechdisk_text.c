@@ -41,8 +41,23 @@ static __printf(2, 3) int mdt_fail(struct mdt_error *err, const char *fmt, ...)
 	return -EINVAL;
 }
 
-/* printf arguments for "%.*s"; long words are cut. */
-#define MDT_SHOW(w) (int)((w)->len > 32 ? 32 : (w)->len), (w)->s
+/* The same, starting with a word in quotes; long ones are cut. */
+static __printf(3, 4) int mdt_blame(struct mdt_error *err,
+				    const struct mdt_word *w,
+				    const char *fmt, ...)
+{
+	int len = w->len > 32 ? 32 : w->len;
+	va_list args;
+
+	/* The words of a line are never empty, but a number's may be. */
+	snprintf(err->reason, sizeof(err->reason), "'%.*s' ", len,
+		 len ? w->s : "");
+	va_start(args, fmt);
+	vsnprintf(err->reason + len + 3, sizeof(err->reason) - len - 3, fmt,
+		  args);
+	va_end(args);
+	return -EINVAL;
+}
 
 static bool mdt_is(const struct mdt_word *w, const char *name)
 {
@@ -107,11 +122,11 @@ static int mdt_number(struct mdt_error *err, const struct mdt_word *w, u64 lo,
 	u64 v;
 
 	if (mdt_digits(w->s, w->len, &v))
-		return mdt_fail(err, "'%.*s' is not a number", MDT_SHOW(w));
+		return mdt_blame(err, w, "is not a number");
 	if (v < lo || v > hi)
-		return mdt_fail(err, "%.*s is not within %llu to %llu",
-				MDT_SHOW(w), (unsigned long long)lo,
-				(unsigned long long)hi);
+		return mdt_blame(err, w, "is not within %llu to %llu",
+				 (unsigned long long)lo,
+				 (unsigned long long)hi);
 	*value = v;
 	return 0;
 }
@@ -173,9 +188,8 @@ static int mdt_fraction(struct mdt_error *err, const struct mdt_word *w,
 		mdt_ratio(lo, 1000000000) / 1000000000;
 	return 0;
 bad:
-	return mdt_fail(err,
-			"'%.*s' is not a fraction of a turn (a/b or 0.ddd, below 1)",
-			MDT_SHOW(w));
+	return mdt_blame(err, w,
+			 "is not a fraction of a turn (a/b or 0.ddd, below 1)");
 }
 
 static int mdt_args(struct mdt *m, int lo, int hi)
@@ -183,11 +197,11 @@ static int mdt_args(struct mdt *m, int lo, int hi)
 	if (m->words - 1 >= lo && m->words - 1 <= hi)
 		return 0;
 	if (lo == hi)
-		return mdt_fail(m->err, "'%.*s' takes %d value%s, not %d",
-				MDT_SHOW(&m->word[0]), lo, lo == 1 ? "" : "s",
-				m->words - 1);
-	return mdt_fail(m->err, "'%.*s' takes %d to %d values, not %d",
-			MDT_SHOW(&m->word[0]), lo, hi, m->words - 1);
+		return mdt_blame(m->err, &m->word[0],
+				 "takes %d value%s, not %d", lo,
+				 lo == 1 ? "" : "s", m->words - 1);
+	return mdt_blame(m->err, &m->word[0], "takes %d to %d values, not %d",
+			 lo, hi, m->words - 1);
 }
 
 /* Scalar records. */
@@ -263,8 +277,8 @@ static int mdt_set_scalar(struct mdt *m, const struct mdt_scalar *sc)
 	else if (mdt_is(w, sc->one))
 		*mdt_field(m->cfg, sc) = 1;
 	else
-		return mdt_fail(m->err, "'%.*s' is neither '%s' nor '%s'",
-				MDT_SHOW(w), sc->zero, sc->one);
+		return mdt_blame(m->err, w, "is neither '%s' nor '%s'",
+				 sc->zero, sc->one);
 	return 0;
 }
 
@@ -278,12 +292,11 @@ static int mdt_set_name(struct mdt *m, char *to, size_t size)
 	if (ret)
 		return ret;
 	if (w->len >= size)
-		return mdt_fail(m->err, "'%.*s' is longer than %zu characters",
-				MDT_SHOW(w), size - 1);
+		return mdt_blame(m->err, w, "is longer than %zu characters",
+				 size - 1);
 	for (i = 0; i < w->len; i++)
 		if (w->s[i] <= ' ' || w->s[i] > '~')
-			return mdt_fail(m->err, "'%.*s' is not plain ASCII",
-					MDT_SHOW(w));
+			return mdt_blame(m->err, w, "is not plain ASCII");
 	memset(to, 0, size);
 	memcpy(to, w->s, w->len);
 	return 0;
@@ -326,9 +339,8 @@ static int mdt_set_noise(struct mdt *m)
 	else if (mdt_is(kind, "laplace"))
 		c->noise = MDE_NOISE_LAPLACE;
 	else
-		return mdt_fail(m->err,
-				"'%.*s' is none of 'off', 'gauss', 'laplace'",
-				MDT_SHOW(kind));
+		return mdt_blame(m->err, kind,
+				 "is none of 'off', 'gauss', 'laplace'");
 	if (m->words == 2)
 		return 0;
 	return mdt_number(m->err, &m->word[2], 0, 10000000, &c->noise_sd_ns);
@@ -501,11 +513,10 @@ static int mdt_bad_option(struct mdt_error *err, const struct mdt_word *w,
 	int ret;
 
 	if (!eq)
-		return mdt_fail(err, "'%.*s' is not key=value", MDT_SHOW(w));
+		return mdt_blame(err, w, "is not key=value");
 	if (mdt_is(&key, "asc")) {
 		if (!mdt_is(&val, "11") && !mdt_is(&val, "15"))
-			return mdt_fail(err, "asc '%.*s' is neither 11 nor 15",
-					MDT_SHOW(&val));
+			return mdt_blame(err, w, "is neither 11 nor 15");
 		bad->asc = mdt_is(&val, "11") ? 0x11 : 0x15;
 		return 0;
 	}
@@ -528,7 +539,7 @@ static int mdt_bad_option(struct mdt_error *err, const struct mdt_word *w,
 		}
 		return mdt_number32(err, &val, 1, MDE_ALWAYS - 1, &bad->times);
 	}
-	return mdt_fail(err, "unknown option '%.*s'", MDT_SHOW(&key));
+	return mdt_blame(err, w, "is no option");
 }
 
 /* The words from @first on: LBN COUNT [key=value ...]. */
@@ -624,7 +635,7 @@ static int mdt_record(struct mdt *m)
 		return mdt_set_name(m, c->revision, sizeof(c->revision));
 	if (mdt_is(w, "serial"))
 		return mdt_set_name(m, c->serial, sizeof(c->serial));
-	return mdt_fail(m->err, "unknown record '%.*s'", MDT_SHOW(w));
+	return mdt_blame(m->err, w, "is no record");
 }
 
 /* Spare sectors that slips leave, and slips that lie where data would end. */
@@ -739,8 +750,7 @@ static int mdt_line(struct mdt *m, const char *s, size_t len, bool *begun)
 		return 0;
 	}
 	if (!*begun)
-		return mdt_fail(m->err, "'%.*s' before 'fbdrive 1'",
-				MDT_SHOW(&m->word[0]));
+		return mdt_blame(m->err, &m->word[0], "before 'fbdrive 1'");
 	return mdt_record(m);
 }
 

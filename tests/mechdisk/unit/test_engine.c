@@ -553,9 +553,9 @@ static void test_angle(void **state)
 	(void)state;
 	begin(&f, "");
 	mde_place_head(&f.e, 0, 0, f.now, 1ULL << 62);
-	assert_true(mdu_turn_apart(mdu_turn(mde_angle(&f.e, f.now)), 0.25) < 1e-9);
+	assert_true(mdu_turn_apart(mdu_turn(mde_angle(&f.e, f.now)), 0.25) < 1 / 1e9);
 	assert_true(mdu_turn_apart(mdu_turn(mde_angle(&f.e, f.now + TURN / 2)),
-				   0.75) < 1e-9);
+				   0.75) < 1 / 1e9);
 	end(&f);
 }
 

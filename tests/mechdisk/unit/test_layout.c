@@ -94,7 +94,7 @@ static void check_all(const char *extra, bool serpentine)
 		if (p.cyl != w->cyl || p.head != w->head ||
 		    p.sector != w->sector || p.remapped != w->remapped ||
 		    p.lbns != 1 || p.phys != 1 ||
-		    mdu_turn_apart(mdu_turn(p.angle), w->angle) > 1e-6)
+		    mdu_turn_apart(mdu_turn(p.angle), w->angle) > 1 / 1e6)
 			fail_msg("LBN %llu: %u/%u/%u %.9f, not %u/%u/%u %.9f",
 				 (unsigned long long)lbn, p.cyl, p.head,
 				 p.sector, mdu_turn(p.angle), w->cyl, w->head,

@@ -36,7 +36,7 @@ static void test_places(void **state)
 			fail_msg("LBN %llu: %u/%u/%u, not %u/%u/%u", lbn, p.cyl,
 				 p.head, p.sector, cyl, head, sector);
 		apart = mdu_turn_apart(mdu_turn(p.angle), angle);
-		if (apart > 1e-6)
+		if (apart > 1 / 1e6)
 			fail_msg("LBN %llu: angle %.9f, not %.9f", lbn,
 				 mdu_turn(p.angle), angle);
 		worst = fmax(worst, apart);
@@ -82,7 +82,7 @@ static void test_seeks(void **state)
 		for (i = 0; i < 4; i++) {
 			double got = mde_move_ps(&c, dist, i & 1, i >> 1) / 1e9;
 
-			if (fabs(got - ms[i]) > 1.1e-6)
+			if (fabs(got - ms[i]) > 1.1 / 1e6)
 				fail_msg("distance %u kind %d: %f, not %f",
 					 dist, i, got, ms[i]);
 		}
@@ -155,7 +155,7 @@ static void check_wrap(const struct mde_config *c, const struct access *a,
 {
 	double rest = got - a->seek - c->period_ps / 1e9;
 
-	if (rest < -2e-6 || rest > c->period_ps / 1e9 / 200)
+	if (rest < -2 / 1e6 || rest > c->period_ps / 1e9 / 200)
 		fail_msg("%llu+%u lands inside: %f, seek %f", a->to, a->sectors,
 			 got, a->seek);
 }
@@ -191,7 +191,7 @@ static void test_accesses(void **state)
 			continue;
 		}
 		n++;
-		if (fabs(got - a.total) > 20e-6) {
+		if (fabs(got - a.total) > 20 / 1e6) {
 			off++;
 			print_message("%llu+%u %c from %u/%u: %f, DiskSim %f\n",
 				      a.to, a.sectors, a.rw, a.from_cyl,
