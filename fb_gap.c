@@ -120,7 +120,7 @@ static void fb_gap_search(struct freeblock_task *task)
 	struct fb_limits lim;
 	struct fb_search s;
 	struct fb_gap gap;
-	u64 begin, budget_ns;
+	u64 begin, budget_ns, spent_ns = 0;
 	u32 wanted = 0;
 	u32 gen;
 	bool more;
@@ -129,18 +129,20 @@ static void fb_gap_search(struct freeblock_task *task)
 		return;
 	/* what was sent before this gap was opened must not be found again */
 	fb_task_absorb(task);
-	begin = ktime_get_ns();
 	fb_search_start(&s, fd->model, &task->map, &gap, &lim);
 	do {
+		/* the budget is for our own work, not for those we let go first */
+		begin = ktime_get_ns();
 		more = fb_search_step(&s);
+		spent_ns += ktime_get_ns() - begin;
 		if (s.best.wanted > wanted) {
 			wanted = s.best.wanted;
 			if (!fb_gap_publish(fd, &s.best, gen))
 				break;
 		}
 		cond_resched();
-	} while (more && READ_ONCE(fd->gen) == gen && ktime_get_ns() - begin < budget_ns);
-	fb_gap_count(fd, &s, ktime_get_ns() - begin);
+	} while (more && READ_ONCE(fd->gen) == gen && spent_ns < budget_ns);
+	fb_gap_count(fd, &s, spent_ns);
 }
 
 /* a vehicle is not held for longer than the foreground is at work */
