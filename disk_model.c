@@ -24,36 +24,45 @@
 #define DM_SLOPE_SHIFT 24
 
 /*
- * Buckets of the seek table, as in an HDR histogram: distances below 128 have one
- * each, every octave above has 64. Profiles are dense where distances are short
- * (paper, 4.2), so a bucket seldom holds more than one point.
+ * Which segment of a seek profile a distance lies on: looked up by the distance itself
+ * where profiles are dense (paper, 4.2), by groups of distances beyond. There a segment
+ * is longer than a group on usual drives, so the one found is right or the next is.
  */
-#define DM_BUCKET_BITS 6
-#define DM_BUCKETS ((32 - DM_BUCKET_BITS + 1) << DM_BUCKET_BITS)
+#define DM_NEAR 512
+#define DM_FAR 2048
+
+/* Hints where to begin the search for a zone: several for each zone of usual drives. */
+#define DM_HINTS 256
 
 /**
  * struct dm_seg - one line of a seek profile
- * @cyls: where it begins; the next one's is where it ends
- * @ns: seek time there
+ * @base: seek time where it begins, 2^-DM_SLOPE_SHIFT ns, and a half ns for rounding
  * @slope: 2^-DM_SLOPE_SHIFT ns per cylinder
+ * @cyls: where it begins; the next one's is where it ends
  * @floor: the shortest seek to be had anywhere beyond this segment's beginning, as
  *	far as the segment itself does not rise; see dm_curve_floor()
  */
 struct dm_seg {
-	u32 cyls;
-	u32 ns;
+	s64 base;
 	s64 slope;
+	u32 cyls;
 	u32 floor;
 };
 
 /**
- * struct dm_curve - a seek profile
- * @seg: segments, with one more whose @cyls is U32_MAX
- * @bucket: first segment that a bucket's distances may lie on
+ * struct dm_curve - a seek profile, for reads or for writes
+ * @head_switch: within a cylinder, ns
+ * @far_shift: distances per entry of @far, 2^n
+ * @near: segment of each distance below DM_NEAR
+ * @far: segment of the first distance of each group
+ * @seg: segments, and one more whose @cyls is U32_MAX
  */
 struct dm_curve {
-	struct dm_seg *seg;
-	u16 bucket[DM_BUCKETS];
+	u32 head_switch;
+	u32 far_shift;
+	u16 near[DM_NEAR];
+	u16 far[DM_FAR];
+	struct dm_seg seg[];
 };
 
 /**
@@ -121,12 +130,16 @@ struct dm_zone {
  * @rate: angle units per ns, 2^-DM_RATE_SHIFT
  * @period: period in 2^-DM_PERIOD_SHIFT ns
  * @serpentine: 1: every other cylinder runs backwards
+ * @write_curve: the write profile was measured, not derived
  * @curve: seek profile for reads and for writes
- * @head_switch: for reads and for writes, ns
  * @zones: how many
  * @zone: zones in LBN order
  * @zone_lbn: their first LBNs, side by side for the search
  * @zone_cyl: their first cylinders
+ * @lbn_shift: LBNs per hint, 2^n
+ * @cyl_shift: cylinders per hint, 2^n
+ * @lbn_hint: zone of every 2^@lbn_shift-th LBN, and of the last
+ * @cyl_hint: zone of every 2^@cyl_shift-th cylinder, and of the last
  * @slip: all slips
  * @remap: all remaps
  */
@@ -135,12 +148,16 @@ struct disk_model {
 	u64 rate;
 	u32 period;
 	u32 serpentine;
-	struct dm_curve curve[2];
-	u32 head_switch[2];
+	bool write_curve;
+	struct dm_curve *curve[2];
 	u32 zones;
 	struct dm_zone *zone;
 	u64 *zone_lbn;
-	u32 *zone_cyl;
+	u64 *zone_cyl;
+	unsigned int lbn_shift;
+	unsigned int cyl_shift;
+	u16 lbn_hint[DM_HINTS + 1];
+	u16 cyl_hint[DM_HINTS + 1];
 	struct dm_slip *slip;
 	struct dm_remap *remap;
 };
@@ -189,32 +206,31 @@ static u64 dm_sector_end(const struct dm_zone *z, u32 s)
 
 /* ---- zones ---- */
 
-static u32 dm_zone_of_lbn(const struct disk_model *dm, u64 lbn)
+/*
+ * The last of the ascending @first[0 .. zones - 1] that is not above @x. @hint tells
+ * which zones the 2^@shift values around @x may lie in: mostly one or two.
+ */
+static u32 dm_zone_of(const u64 *first, const u16 *hint, unsigned int shift, u64 x)
 {
-	const u64 *base = dm->zone_lbn;
-	u32 n = dm->zones;
+	u32 zone = hint[x >> shift], n = hint[(x >> shift) + 1] - zone + 1;
 
 	while (n > 1) {
 		u32 half = n / 2;
 
-		base += base[half] <= lbn ? half : 0;
+		zone += first[zone + half] <= x ? half : 0;
 		n -= half;
 	}
-	return base - dm->zone_lbn;
+	return zone;
+}
+
+static u32 dm_zone_of_lbn(const struct disk_model *dm, u64 lbn)
+{
+	return dm_zone_of(dm->zone_lbn, dm->lbn_hint, dm->lbn_shift, lbn);
 }
 
 static u32 dm_zone_of_cyl(const struct disk_model *dm, u32 cyl)
 {
-	const u32 *base = dm->zone_cyl;
-	u32 n = dm->zones;
-
-	while (n > 1) {
-		u32 half = n / 2;
-
-		base += base[half] <= cyl ? half : 0;
-		n -= half;
-	}
-	return base - dm->zone_cyl;
+	return dm_zone_of(dm->zone_cyl, dm->cyl_hint, dm->cyl_shift, cyl);
 }
 
 /* Physical <-> logical head of the zone's cylinder @c: its own inverse. */
@@ -406,6 +422,11 @@ static void dm_track_fill(const struct disk_model *dm, u32 zone, u32 c, u32 h,
 	t->remap1 = 0;
 	if (z->slips | z->remaps)
 		dm_track_anomalies(z, t);
+	if (!t->anomalous && t->phys0 >= z->dead && t->phys0 + t->spt <= z->data_end) {
+		t->first_lbn = z->first_lbn + t->phys0 - z->dead - t->slipped;
+		t->nsect = t->spt;
+		return;
+	}
 	t->first_lbn = dm_track_lbn(z, t, t->phys0);
 	t->nsect = dm_track_lbn(z, t, t->phys0 + t->spt) - t->first_lbn;
 }
@@ -477,41 +498,55 @@ int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn,
 
 /* ---- windows ---- */
 
-/* LBNs [@lbn, @end) pass next; they lie in order on @t, none of them remapped. */
+/* @nsect LBNs from @lbn on, on sectors [@a, @b) of @t, pass next. */
 static void dm_window_run(const struct dm_zone *z, const struct dm_track *t, u32 angle,
-			  u64 lbn, u64 end, struct dm_piece piece[2])
+			  u64 lbn, u32 nsect, u32 a, u32 b, struct dm_piece piece[2])
 {
-	struct dm_piece p;
-	u32 first, last;
+	struct dm_piece *p = &piece[0];
+	u32 start = dm_sector_angle(z, a);
 
-	if (lbn >= end)
-		return;
-	first = dm_track_phys(z, t, lbn) - t->phys0;
-	last = t->slip1 > t->slip0 ? dm_track_phys(z, t, end - 1) - t->phys0 :
-				     first + (u32)(end - lbn) - 1;
-	p.lbn = lbn;
-	p.nsect = end - lbn;
-	p.wait = t->angle0 + dm_sector_angle(z, first) - angle;
-	p.span = dm_sector_end(z, last + 1) - dm_sector_angle(z, first);
-	if (!piece[0].nsect) {
-		piece[0] = p;
-	} else if (!piece[1].nsect) {
-		piece[1] = p;
-	} else if (p.nsect > min(piece[0].nsect, piece[1].nsect)) {
+	if (piece[0].nsect && piece[1].nsect) {
+		/* the shorter one makes room, the order stays */
+		if (nsect <= min(piece[0].nsect, piece[1].nsect))
+			return;
 		if (piece[0].nsect < piece[1].nsect)
 			piece[0] = piece[1];
-		piece[1] = p;
 	}
+	if (piece[0].nsect)
+		p = &piece[1];
+	p->lbn = lbn;
+	p->nsect = nsect;
+	p->wait = t->angle0 + start - angle;
+	p->span = dm_sector_end(z, b) - start;
+}
+
+/* The same for LBNs [@lbn, @end), maybe none, where there are holes between them. */
+static void dm_window_holes(const struct dm_zone *z, const struct dm_track *t, u32 angle,
+			    u64 lbn, u64 end, struct dm_piece piece[2])
+{
+	if (lbn < end)
+		dm_window_run(z, t, angle, lbn, end - lbn, dm_track_phys(z, t, lbn) - t->phys0,
+			      dm_track_phys(z, t, end - 1) - t->phys0 + 1, piece);
 }
 
 /* Sectors [@a, @b) of @t pass next: their LBNs, cut where one is remapped. */
 static void dm_window_sectors(const struct dm_zone *z, const struct dm_track *t, u32 angle,
 			      u32 a, u32 b, struct dm_piece piece[2])
 {
-	u64 lbn = dm_track_lbn(z, t, t->phys0 + a);
-	u64 end = dm_track_lbn(z, t, t->phys0 + b);
+	u64 lbn, end;
 	u32 i;
 
+	if (!t->anomalous) {
+		u32 front = z->dead > t->phys0 ? z->dead - t->phys0 : 0;
+
+		a = max(a, front);
+		b = min(b, front + t->nsect);
+		if (a < b)
+			dm_window_run(z, t, angle, t->first_lbn + a - front, b - a, a, b, piece);
+		return;
+	}
+	lbn = dm_track_lbn(z, t, t->phys0 + a);
+	end = dm_track_lbn(z, t, t->phys0 + b);
 	for (i = t->remap0; i < t->remap1; i++) {
 		u64 cut = dm_track_lbn(z, t, z->remap[i].from);
 
@@ -519,10 +554,10 @@ static void dm_window_sectors(const struct dm_zone *z, const struct dm_track *t,
 			continue;
 		if (cut >= end)
 			break;
-		dm_window_run(z, t, angle, lbn, cut, piece);
+		dm_window_holes(z, t, angle, lbn, cut, piece);
 		lbn = cut + 1;
 	}
-	dm_window_run(z, t, angle, lbn, end, piece);
+	dm_window_holes(z, t, angle, lbn, end, piece);
 }
 
 void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
@@ -550,19 +585,10 @@ void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 
 /* ---- seeks ---- */
 
-static u32 dm_bucket(u32 cyls)
-{
-	unsigned int shift;
-
-	if (cyls < 2U << DM_BUCKET_BITS)
-		return cyls;
-	shift = __fls(cyls) - DM_BUCKET_BITS;
-	return (shift << DM_BUCKET_BITS) + (cyls >> shift);
-}
-
 static const struct dm_seg *dm_curve_seg(const struct dm_curve *curve, u32 cyls)
 {
-	const struct dm_seg *seg = &curve->seg[curve->bucket[dm_bucket(cyls)]];
+	const struct dm_seg *seg = &curve->seg[cyls < DM_NEAR ? curve->near[cyls] :
+							curve->far[cyls >> curve->far_shift]];
 
 	while (cyls >= seg[1].cyls)
 		seg++;
@@ -571,8 +597,7 @@ static const struct dm_seg *dm_curve_seg(const struct dm_curve *curve, u32 cyls)
 
 static u32 dm_seg_ns(const struct dm_seg *seg, u32 cyls)
 {
-	return seg->ns + (((cyls - seg->cyls) * seg->slope + (1LL << (DM_SLOPE_SHIFT - 1))) >>
-			  DM_SLOPE_SHIFT);
+	return (seg->base + (cyls - seg->cyls) * seg->slope) >> DM_SLOPE_SHIFT;
 }
 
 static u64 dm_curve_floor(const struct dm_curve *curve, u32 cyls)
@@ -582,29 +607,42 @@ static u64 dm_curve_floor(const struct dm_curve *curve, u32 cyls)
 	return min(dm_seg_ns(seg, cyls), seg->floor);
 }
 
-u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
-	       const struct dm_place *to, bool write)
+static inline u64 dm_seek(const struct disk_model *dm, const struct dm_place *from,
+			  const struct dm_place *to, bool write)
 {
 	u32 cyls = to->cyl > from->cyl ? to->cyl - from->cyl : from->cyl - to->cyl;
-	u32 ns, head_switch = to->head != from->head ? dm->head_switch[write] : 0;
+	const struct dm_curve *curve = dm->curve[write];
+	u32 ns, head_switch = to->head != from->head ? curve->head_switch : 0;
 
 	if (!cyls)
 		return head_switch;
-	ns = dm_seg_ns(dm_curve_seg(&dm->curve[write], cyls), cyls);
+	ns = dm_seg_ns(dm_curve_seg(curve, cyls), cyls);
 	return max(ns, head_switch);
+}
+
+u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
+	       const struct dm_place *to, bool write)
+{
+	return dm_seek(dm, from, to, write);
 }
 
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls)
 {
+	u64 floor;
+
 	if (!cyls)
 		return 0;
-	return min(dm_curve_floor(&dm->curve[0], cyls), dm_curve_floor(&dm->curve[1], cyls));
+	if (cyls >= dm->info.cylinders)
+		return U64_MAX;
+	floor = dm_curve_floor(dm->curve[0], cyls);
+	/* a write profile that was not given is the read profile and more */
+	return dm->write_curve ? min(floor, dm_curve_floor(dm->curve[1], cyls)) : floor;
 }
 
 void dm_position(const struct disk_model *dm, const struct dm_place *from,
 		 const struct dm_place *to, bool write, u64 *seek_ns, u64 *latency_ns)
 {
-	u64 seek = dm_seek_ns(dm, from, to, write);
+	u64 seek = dm_seek(dm, from, to, write);
 
 	*seek_ns = seek;
 	*latency_ns = dm_angle_to_ns(dm, to->angle - from->angle - dm_ns_to_angle(dm, seek));
@@ -792,8 +830,20 @@ static void dm_curve_floors(struct dm_seg *seg, u32 n, u32 stroke)
 		seg[n].floor = beyond;
 		if (seg[n].slope < 0 && last >= seg[n].cyls)
 			seg[n].floor = min(beyond, dm_seg_ns(&seg[n], last));
-		beyond = min(seg[n].floor, seg[n].ns);
+		beyond = min(seg[n].floor, dm_seg_ns(&seg[n], seg[n].cyls));
 		last = seg[n].cyls - 1;
+	}
+}
+
+/* Which segments the distances 0, 2^@shift, 2 * 2^@shift .. lie on. */
+static void dm_curve_index(const struct dm_seg *seg, u16 *index, u32 n, u32 shift)
+{
+	u32 i, k = 0;
+
+	for (i = 0; i < n; i++) {
+		while ((u64)i << shift >= seg[k + 1].cyls)
+			k++;
+		index[i] = k;
 	}
 }
 
@@ -801,36 +851,32 @@ static void dm_curve_floors(struct dm_seg *seg, u32 n, u32 stroke)
  * Lines from (0, @add) through the points, each @add later; on beyond the last point
  * as between the last two.
  */
-static int dm_build_curve(struct dm_curve *curve, const struct dm_spec_seek *p, u32 n,
-			  u32 add, u32 stroke)
+static struct dm_curve *dm_build_curve(const struct dm_spec_seek *p, u32 n, u32 add, u32 stroke)
 {
-	struct dm_seg *seg = fb_zalloc((n + 2) * sizeof(*seg));
-	u32 i, b;
+	struct dm_curve *curve = fb_zalloc(sizeof(*curve) + (n + 2) * sizeof(curve->seg[0]));
+	struct dm_seg *seg;
+	u32 i, ns = add;
 
-	if (!seg)
-		return -ENOMEM;
-	curve->seg = seg;
-	seg[0].ns = add;
-	for (i = 1; i <= n; i++) {
-		seg[i].cyls = p[i - 1].cyls;
-		seg[i].ns = p[i - 1].ns + add;
-		seg[i - 1].slope = dm_slope(seg[i - 1].ns, seg[i].ns,
-					    seg[i].cyls - seg[i - 1].cyls);
+	if (!curve)
+		return NULL;
+	seg = curve->seg;
+	for (i = 0; i <= n; i++) {
+		seg[i].base = ((s64)ns << DM_SLOPE_SHIFT) + (1LL << (DM_SLOPE_SHIFT - 1));
+		if (i < n) {
+			seg[i + 1].cyls = p[i].cyls;
+			seg[i].slope = dm_slope(ns, p[i].ns + add, p[i].cyls - seg[i].cyls);
+			ns = p[i].ns + add;
+		} else if (n) {
+			seg[n].slope = seg[n - 1].slope;
+		}
 	}
-	if (n)
-		seg[n].slope = seg[n - 1].slope;
 	seg[n + 1].cyls = U32_MAX;
 	dm_curve_floors(seg, n + 1, stroke);
-
-	for (b = 0, i = 0; b < DM_BUCKETS; b++) {
-		u32 shift = max(b >> DM_BUCKET_BITS, 1U) - 1;
-		u32 cyls = (b - (shift << DM_BUCKET_BITS)) << shift;
-
-		while (cyls >= seg[i + 1].cyls)
-			i++;
-		curve->bucket[b] = i;
-	}
-	return 0;
+	while (stroke >> curve->far_shift >= DM_FAR)
+		curve->far_shift++;
+	dm_curve_index(seg, curve->near, DM_NEAR, 0);
+	dm_curve_index(seg, curve->far, DM_FAR, curve->far_shift);
+	return curve;
 }
 
 static int dm_build_seek(struct disk_model *dm, const struct dm_spec *spec,
@@ -844,16 +890,18 @@ static int dm_build_seek(struct disk_model *dm, const struct dm_spec *spec,
 	err = dm_check_seek(spec->seek, spec->seeks, stroke, fault);
 	if (!err)
 		err = dm_check_seek(spec->write_seek, spec->write_seeks, stroke, fault);
-	if (!err)
-		err = dm_build_curve(&dm->curve[0], spec->seek, spec->seeks, 0, stroke);
 	if (err)
 		return err;
-	dm->head_switch[0] = dm->info.head_switch_ns;
-	dm->head_switch[1] = dm->info.head_switch_ns + settle;
-	if (spec->write_seeks)
-		return dm_build_curve(&dm->curve[1], spec->write_seek, spec->write_seeks, 0,
-				      stroke);
-	return dm_build_curve(&dm->curve[1], spec->seek, spec->seeks, settle, stroke);
+	dm->write_curve = spec->write_seeks;
+	dm->curve[0] = dm_build_curve(spec->seek, spec->seeks, 0, stroke);
+	dm->curve[1] = dm->write_curve ?
+		       dm_build_curve(spec->write_seek, spec->write_seeks, 0, stroke) :
+		       dm_build_curve(spec->seek, spec->seeks, settle, stroke);
+	if (!dm->curve[0] || !dm->curve[1])
+		return -ENOMEM;
+	dm->curve[0]->head_switch = dm->info.head_switch_ns;
+	dm->curve[1]->head_switch = dm->info.head_switch_ns + settle;
+	return 0;
 }
 
 /* Heap order by target: @p[@root] sinks into the heap of @n below it. */
@@ -1010,6 +1058,22 @@ static void dm_fill_zone(struct dm_zone *z, const struct disk_model *dm,
 	z->reverse = order == DM_HEADS_SERPENTINE_DISK ? p->first_cyl & 1 : 0;
 }
 
+/* Hints for values below @end; returns the shift. */
+static unsigned int dm_build_hints(const u64 *first, u32 zones, u64 end, u16 *hint)
+{
+	unsigned int shift = 0;
+	u32 i, zone = 0;
+
+	while ((end - 1) >> shift >= DM_HINTS)
+		shift++;
+	for (i = 0; i <= DM_HINTS; i++) {
+		while (zone + 1 < zones && first[zone + 1] <= (u64)i << shift)
+			zone++;
+		hint[i] = zone;
+	}
+	return shift;
+}
+
 static int dm_build_zones(struct disk_model *dm, const struct dm_spec *spec,
 			  struct dm_fault *fault)
 {
@@ -1054,6 +1118,8 @@ static int dm_build_zones(struct disk_model *dm, const struct dm_spec *spec,
 				    "capacity is %llu sectors, but the zones hold %llu",
 				    (unsigned long long)dm->info.sectors,
 				    (unsigned long long)lbn);
+	dm->lbn_shift = dm_build_hints(dm->zone_lbn, dm->zones, max(lbn, 1ULL), dm->lbn_hint);
+	dm->cyl_shift = dm_build_hints(dm->zone_cyl, dm->zones, cyl, dm->cyl_hint);
 	return 0;
 }
 
@@ -1100,8 +1166,8 @@ void dm_free(struct disk_model *dm)
 {
 	if (!dm)
 		return;
-	fb_free(dm->curve[0].seg);
-	fb_free(dm->curve[1].seg);
+	fb_free(dm->curve[0]);
+	fb_free(dm->curve[1]);
 	fb_free(dm->remap);
 	fb_free(dm->slip);
 	fb_free(dm->zone_cyl);

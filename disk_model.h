@@ -26,7 +26,7 @@
 #define DM_NS_MAX 1000000000U		/* one second: longest seek, settle, overhead */
 #define DM_GRANULE_MAX 2048U		/* sectors: 1 MiB */
 #define DM_ZONES_MAX 65536U
-#define DM_SEEK_POINTS_MAX 32768U	/* per table */
+#define DM_SEEK_POINTS_MAX 4096U	/* per profile */
 
 struct disk_model;
 
@@ -266,8 +266,8 @@ u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
  *
  * Context: any.
  *
- * Return: ns: no seek, read or write, over @cyls cylinders or more is shorter;
- * 0 for distance 0.
+ * Return: ns: no seek, read or write, over @cyls cylinders or more is shorter; 0 for
+ * distance 0, U64_MAX for a distance that the disk does not have.
  */
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
 
