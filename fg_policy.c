@@ -169,7 +169,6 @@ static void fg_sstf_choose(const struct fg_view *v, struct fg_choice *c)
 	list_for_each_entry(req, &v->pool->reqs, node) {
 		u32 cyls = fg_distance(v, req);
 
-		req->pos_ns = U64_MAX;
 		if (!req->placed || cyls >= reach)
 			continue;
 		if (c->req && dm_seek_floor_ns(v->dm, cyls) > c->seek_ns) {
@@ -190,24 +189,24 @@ static bool fg_sstf_better(const struct fg_view *v, const struct fg_req *req,
 
 /**
  * struct fg_prune - which requests cannot be positioned to within a time
- * @limit_ns: the time; U64_MAX at first
- * @angle: the same as an angle; U32_MAX while it is a turn or more
- * @next_ns: one turn earlier than @limit_ns: who misses this turn must begin by then
+ * @seek_ns: the same for the seek alone; U64_MAX at first
+ * @angle: the time as an angle; U32_MAX while it is a turn or more
+ * @next_ns: one turn earlier: who misses this turn must begin by then
  * @reach: distances from which no seek is short enough, as far as known
  */
 struct fg_prune {
-	u64 limit_ns;
+	u64 seek_ns;
 	u32 angle;
 	u64 next_ns;
 	u32 reach;
 };
 
-static void fg_prune_set(struct fg_prune *p, const struct fg_view *v, u64 limit_ns)
+static void fg_prune_set(struct fg_prune *p, const struct fg_view *v, u64 limit_ns, u64 seek_ns)
 {
 	u64 period = dm_period_ns(v->dm);
 
 	limit_ns += FG_ROUNDING_NS;
-	p->limit_ns = limit_ns;
+	p->seek_ns = seek_ns;
 	p->angle = limit_ns < period ? dm_ns_to_angle(v->dm, limit_ns) : U32_MAX;
 	p->next_ns = limit_ns < period ? 0 : limit_ns - period;
 }
@@ -217,18 +216,11 @@ static void fg_prune_set(struct fg_prune *p, const struct fg_view *v, u64 limit_
  * limit, or if it is before the shortest possible seek has ended and the next one
  * is past the limit, there is no need to look at the seek.
  */
-static bool fg_prune(struct fg_prune *p, const struct fg_view *v, const struct fg_req *req)
+static bool fg_prune_floor(struct fg_prune *p, const struct fg_view *v, u32 cyls, u32 angle)
 {
-	u32 angle = req->start.angle - v->head->angle, cyls;
-	u64 floor, first;
+	u64 floor = dm_seek_floor_ns(v->dm, cyls), first;
 
-	if (angle > p->angle)
-		return true;
-	cyls = fg_distance(v, req);
-	if (cyls >= p->reach)
-		return true;
-	floor = dm_seek_floor_ns(v->dm, cyls);
-	if (floor > p->limit_ns) {
+	if (floor > p->seek_ns) {
 		p->reach = cyls;
 		return true;
 	}
@@ -236,32 +228,43 @@ static bool fg_prune(struct fg_prune *p, const struct fg_view *v, const struct f
 	return first > p->next_ns && first + FG_ROUNDING_NS < floor;
 }
 
-/*
- * The shortest positioning time; every request within @percent of it has @pos_ns
- * set afterwards, except such that seek for longer than the shortest takes in all.
- */
-static void fg_shortest(const struct fg_view *v, u32 percent, struct fg_choice *c)
+/* inline: most requests are ruled out by the two comparisons */
+static inline bool fg_prune(struct fg_prune *p, const struct fg_view *v,
+			    const struct fg_req *req)
 {
-	struct fg_prune prune = { .limit_ns = U64_MAX, .angle = U32_MAX,
-				  .next_ns = U64_MAX, .reach = U32_MAX };
+	u32 angle = req->start.angle - v->head->angle, cyls;
+
+	if (angle > p->angle || !req->placed)
+		return true;
+	cyls = fg_distance(v, req);
+	return cyls >= p->reach || fg_prune_floor(p, v, cyls, angle);
+}
+
+static void fg_shortest(const struct fg_view *v, struct fg_prune *prune, struct fg_choice *c)
+{
 	struct fg_req *req;
 
+	prune->seek_ns = U64_MAX;
+	prune->angle = U32_MAX;
+	prune->next_ns = U64_MAX;
+	prune->reach = U32_MAX;
 	list_for_each_entry(req, &v->pool->reqs, node) {
-		req->pos_ns = U64_MAX;
-		if (!req->placed || fg_prune(&prune, v, req))
+		if (fg_prune(prune, v, req))
 			continue;
 		fg_reckon(v, req);
 		if (c->req && req->pos_ns >= c->pos_ns)
 			continue;
 		fg_take_reckoned(c, req);
-		fg_prune_set(&prune, v, c->pos_ns + div_u64(c->pos_ns * percent, 100));
+		fg_prune_set(prune, v, c->pos_ns, c->pos_ns);
 	}
 	c->best_pos_ns = c->pos_ns;
 }
 
 static void fg_sptf_choose(const struct fg_view *v, struct fg_choice *c)
 {
-	fg_shortest(v, 0, c);
+	struct fg_prune prune;
+
+	fg_shortest(v, &prune, c);
 }
 
 static bool fg_sptf_better(const struct fg_view *v, const struct fg_req *req,
@@ -279,19 +282,30 @@ static u64 fg_sw_window(const struct fg_pool *pool, u64 best_pos_ns)
 	return best_pos_ns + div_u64(best_pos_ns * pool->sw_percent, 100);
 }
 
-/* the winner of the first pass is the oldest of the shortest: ties stay with it */
+/*
+ * The shortest first, then who is within its window and seeks less. What was out
+ * of reach for the shortest positioning is so for its seek.
+ */
 static void fg_sw_choose(const struct fg_view *v, struct fg_choice *c)
 {
+	struct fg_prune prune;
 	struct fg_req *req;
 	u64 window;
 
-	fg_shortest(v, v->pool->sw_percent, c);
+	fg_shortest(v, &prune, c);
 	if (!c->req)
 		return;
 	window = fg_sw_window(v->pool, c->best_pos_ns);
-	list_for_each_entry(req, &v->pool->reqs, node)
-		if (req->pos_ns <= window && fg_sstf_before(req, c->seek_ns, c->pos_ns))
-			fg_take_reckoned(c, req);
+	fg_prune_set(&prune, v, window, c->seek_ns);
+	list_for_each_entry(req, &v->pool->reqs, node) {
+		if (fg_prune(&prune, v, req))
+			continue;
+		fg_reckon(v, req);
+		if (req->pos_ns > window || !fg_sstf_before(req, c->seek_ns, c->pos_ns))
+			continue;
+		fg_take_reckoned(c, req);
+		prune.seek_ns = c->seek_ns;
+	}
 }
 
 static bool fg_sw_better(const struct fg_view *v, const struct fg_req *req,

@@ -40,8 +40,8 @@ extern const char * const fg_policy_name[FG_POLICIES];
  * @placed: @start is valid (a model was there and the LBN within it)
  * @start: where its first sector begins
  * @deadline_ns: sent before all others once this is past (starvation bound); 0 = none
- * @seek_ns: scratch of the last choice
- * @pos_ns: scratch of the last choice: seek + rotational latency, U64_MAX = pruned
+ * @seek_ns: scratch: its seek when it was last reckoned
+ * @pos_ns: scratch: seek + rotational latency then
  */
 struct fg_req {
 	struct list_head node;

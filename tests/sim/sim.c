@@ -86,6 +86,7 @@ struct cmd {
  * @granules: mean granules per free read
  * @tracks: tracks searched per gap
  * @unused_ms: mean slack of the plans
+ * @odd: share of completions that fb_head found to be at no angle of the model's
  */
 struct result {
 	double iops;
@@ -150,8 +151,7 @@ static void new_request(struct sim *s, struct fg_req *req)
 
 	/* a geometric number of 4 KiB units: the exponential of that mean, cut into units */
 	if (!s->o->fixed)
-		units = 1 + (u32)floor(log((rnd_next(&s->r) >> 11) * 0x1p-53 + 0x1p-54) /
-				       log(0.5));
+		units = 1 + (u32)floor(log((rnd_below(&s->r, 1000000) + 0.5) / 1e6) / log(0.5));
 	memset(req, 0, sizeof(*req));
 	req->nsect = s->o->fixed ? s->o->fixed : min(8 * units, 512u);
 	req->lbn = rnd_below(&s->r, dm_info(s->dm)->sectors / 8 - req->nsect / 8) * 8;
@@ -332,7 +332,9 @@ static void show(const struct opts *o, const struct result *res, double base)
 
 static void head_line(void)
 {
-	printf("policy   noise  cons    req/s  slow%%   MB/s  in50%%  miss%%   odd%%  gap_ms  pre%%  sep%%  gran. slack_ms tracks\n");
+	printf("%-8s %-7s %4s %7s %6s %6s %6s %6s %6s %6s %5s %5s %6s %6s %6s\n", "policy", "noise",
+	       "cons", "req/s", "slow%", "MB/s", "in50%", "miss%", "odd%", "gap_ms", "pre%", "sep%",
+	       "gran", "slack", "tracks");
 }
 
 static void table(struct opts *o)
@@ -362,7 +364,7 @@ static void table(struct opts *o)
 	}
 }
 
-static void usage(void)
+static void help(void)
 {
 	printf("usage: sim [-p POLICY] [-c CONSERVATISM_US|off] [-n off|laplace|gauss]\n"
 	       "           [-m MODEL] [-d DRIVE] [-o OUTSTANDING] [-f SECTORS] [-b STEPS]\n"
@@ -393,7 +395,7 @@ int main(int argc, char **argv)
 		case 'p':
 			policy = fg_policy_by_name(optarg);
 			if (policy < 0) {
-				usage();
+				help();
 				return 2;
 			}
 			o.policy = policy;
@@ -428,7 +430,7 @@ int main(int argc, char **argv)
 			o.seed = strtoull(optarg, NULL, 0);
 			break;
 		default:
-			usage();
+			help();
 			return c == 'h' ? 0 : 2;
 		}
 	}

@@ -18,7 +18,7 @@ static void fail(const char *what, const char *why)
 	exit(1);
 }
 
-struct sim_drive *sim_drive_open(const char *path, const char *noise, uint64_t seed)
+struct sim_drive *sim_drive_open(const char *path, const char *noise, u64 seed)
 {
 	struct sim_drive *d = calloc(1, sizeof(*d));
 	char *text = malloc(TEXT_MAX);
@@ -51,8 +51,8 @@ void sim_drive_close(struct sim_drive *d)
 	free(d);
 }
 
-int sim_drive_submit(struct sim_drive *d, uint64_t now_ns, bool write, uint64_t lbn,
-		     uint32_t nsect)
+int sim_drive_submit(struct sim_drive *d, u64 now_ns, bool write, u64 lbn,
+		     u32 nsect)
 {
 	mde_advance(&d->mde, now_ns);
 	return mde_submit(&d->mde, now_ns, write ? MDE_WRITE : MDE_READ, lbn, nsect);

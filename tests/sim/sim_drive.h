@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef uint32_t u32;
+typedef uint64_t u64;
+
 struct sim_drive;
 
 /**
@@ -20,9 +23,9 @@ struct sim_drive;
  */
 struct sim_done {
 	int slot;
-	uint64_t report_ns;
-	uint64_t started_ns;
-	uint64_t media_end_ns;
+	u64 report_ns;
+	u64 started_ns;
+	u64 media_end_ns;
 };
 
 /**
@@ -33,7 +36,7 @@ struct sim_done {
  *
  * Return: the drive; ends the program when the text is missing or refused.
  */
-struct sim_drive *sim_drive_open(const char *path, const char *noise, uint64_t seed);
+struct sim_drive *sim_drive_open(const char *path, const char *noise, u64 seed);
 
 /**
  * sim_drive_close() - power it off and free it
@@ -51,8 +54,8 @@ void sim_drive_close(struct sim_drive *d);
  *
  * Return: its slot.
  */
-int sim_drive_submit(struct sim_drive *d, uint64_t now_ns, bool write, uint64_t lbn,
-		     uint32_t nsect);
+int sim_drive_submit(struct sim_drive *d, u64 now_ns, bool write, u64 lbn,
+		     u32 nsect);
 
 /**
  * sim_drive_wait() - let the drive live until it reports something

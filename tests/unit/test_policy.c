@@ -3,8 +3,8 @@
  * Foreground policies against a chooser that asks dm_position() for every
  * pending request and applies the policy's definition (paper, 4.2) literally.
  *
- * Planted bugs, each seen to fail: fg_prune() comparing with the shortest time
- * where SPTF-SW needs its window (test_mechanical); the floor of a longer distance
+ * Planted bugs, each seen to fail: SPTF-SW's second pass
+ * pruned by the shortest time instead of the window (test_mechanical); the floor of a longer distance
  * kept as @reach for shorter ones (test_mechanical); fg_clook_key() as an absolute
  * difference (test_clook); "deadline < now" turned round (test_expiry);
  * fg_sw_better() without the seek (test_offer).

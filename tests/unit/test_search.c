@@ -366,7 +366,7 @@ static void test_prepend(void **state)
 		assert_int_equal(p->lbn + p->nsect, gap.dst_lbn);
 		assert_true(p->nsect <= lim.max_prepend_sectors);
 		assert_true(fb_bitmap_is_wanted(&bm, p->lbn / GRANULE));
-		/* as late as conservatism and slack allow, it ends when the foreground alone does */
+		/* as late as conservatism and slack allow: it ends as the foreground alone */
 		late = gap.src;
 		late.angle += dm_ns_to_angle(dm, gap.lead_ns + lim.conservatism_ns +
 					     s.best.slack_ns - min_t(u64, s.best.slack_ns, 20));
