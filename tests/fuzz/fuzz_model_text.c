@@ -126,7 +126,7 @@ static void query(const struct disk_model *dm)
 	struct dm_access a;
 	struct dm_track t;
 	struct dm_place p, from;
-	u32 i, angle;
+	u32 i, angle, nsect;
 
 	for (i = 0; i < 20; i++) {
 		u64 lbn = rnd_below(&rnd, info->sectors);
@@ -144,8 +144,8 @@ static void query(const struct disk_model *dm)
 		assert_true(dm_seek_ns(dm, &from, &p, i & 1) <= 2ULL * DM_NS_MAX);
 		dm_window(dm, &t, rnd_next(&rnd), rnd_next(&rnd) >> 30, piece);
 		assert_true(piece[0].nsect + piece[1].nsect <= t.nsect);
-		assert_int_equal(dm_access(dm, &from, lbn, 1 + rnd_below(&rnd, min_t(u64, 500,
-				 info->sectors - lbn)), i & 1, &a), 0);
+		nsect = 1 + rnd_below(&rnd, min_t(u64, 500, info->sectors - lbn));
+		assert_int_equal(dm_access(dm, &from, lbn, nsect, i & 1, &a), 0);
 		assert_true(a.total_ns >= a.seek_ns + a.latency_ns);
 	}
 }

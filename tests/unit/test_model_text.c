@@ -55,7 +55,8 @@ static const char * const good[] = {
 	"slip 503",						/* 30 */
 	"remap 20 to 2879",					/* 31 */
 	"remap 600  to\t2800",					/* 32 */
-	"zone 30 59 spt 34 angle 0.5 track_skew 0.1 cyl_skew 0.999999999999999999 dead 0 spares 48", /* 33 */
+	/* 33: */
+	"zone 30 59 spt 34 angle 0.5 track_skew 0.1 cyl_skew 0.999999999999999999 dead 0 spares 48",
 };
 
 #define LINES ARRAY_SIZE(good)
@@ -281,7 +282,8 @@ static const struct row rows[] = {
 	{ 8, "granule_sectors 4096", 8, "4096 is not in 1..2048" },
 	{ 9, "cylinders 16777217", 9, "16777217 is not in 1..16777216" },
 	{ 10, "heads 129", 10, "129 is not in 1..128" },
-	{ 11, "head_order serpentine", 11, "'serpentine' is none of plain, serpentine-zone, serpentine-disk" },
+	{ 11, "head_order serpentine", 11,
+	  "'serpentine' is none of plain, serpentine-zone, serpentine-disk" },
 	{ 11, "head_order", 11, "'' is none of plain" },
 	{ 12, "period_ps 999999999", 12, "999999999 is not in 1000000000.." },
 	{ 12, "period_ps 100000000001", 12, "100000000001 is not in" },
@@ -427,8 +429,8 @@ static void test_end(void **state)
 {
 	static const char * const malformed[] = {
 		"end", "end ", "end 5", "end 5 ", "end 5 1234567", "end 5 123456789",
-		"end 5 1234567g", "end 5 12345678 ", "end x 12345678", "end  5 12345678", "end\t5 1",
-		"end 5  12345678", "ending 5 12345678",
+		"end 5 1234567g", "end 5 12345678 ", "end x 12345678", "end  5 12345678",
+		"end\t5 1", "end 5  12345678", "ending 5 12345678",
 		"end 99999999999999999999999999999999999999999999999999999999999 12345678",
 	};
 	size_t len = make_text(0, NULL), at = strstr(text, "\nend ") + 1 - text, i;

@@ -103,7 +103,7 @@ static void test_places(void **state)
 		/* the sector: as many of them as fit before the angle, to the nearest */
 		assert_int_equal((((u64)(p.angle - t.angle0) * t.spt + (1U << 31)) >> 32) % t.spt,
 				 number(field[3]));
-		assert_true(apart(turns(p.angle), atof(field[4])) < 1e-6);
+		assert_true(apart(turns(p.angle), atof(field[4])) < 0.000001);
 		rows++;
 	}
 	assert_int_equal(rows, 2420);
@@ -231,7 +231,8 @@ static void check_access(struct disk_model *dm, const char *field[FIELDS], struc
 		 */
 		assert_true(zero_latency && atof(field[ROT_ADDL_MS]) > 0);
 		assert_true(a.latency_ns < sector);
-		assert_true(is_close(total - ns_of(field[ROT_FIRST_MS]) + a.latency_ns - a.total_ns));
+		total -= ns_of(field[ROT_FIRST_MS]);
+		assert_true(is_close(total + a.latency_ns - a.total_ns));
 		assert_true(apart(turns(a.end.angle), turns(from.angle) +
 				  (a.seek_ns + a.latency_ns) / turn) * turn < CLOSE_NS);
 		tally->inside++;
