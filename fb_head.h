@@ -5,10 +5,9 @@
  * Core; the caller serialises. Nothing here sleeps.
  *
  * Phase: a moment and the platter's angle then, and the period. Completions are
- * reported late by a varying time, never early, so the phase follows the early edge of
- * what they show: an early one moves it at once, late ones only when a whole
- * window of them was late. What the edge moves over many revolutions is the error
- * of the period.
+ * reported late by a varying time, so the phase follows the early edge, the lower
+ * quartile, of what a window of them shows. What the edge moves over many revolutions is
+ * the error of the period.
  *
  * Head: the end of the last mechanical command, or unknown.
  */

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Head and phase tracking against synthetic drives: a platter that turns at a known
+ * rate, commands that end at known angles, reports that come late by a known spread.
+ * What the tracker believes is compared with what the platter does.
+ *
+ * Planted bugs, each seen to fail: the earliest of a window taken for its edge
+ * (test_landed_inside), the latest (test_jitter); fb_head_learn_period() that does
+ * nothing, the anchor not moved to the window's edge (test_speed); report overhead
+ * not taken off (test_jitter); trust not halved (test_jump); hold not heeded
+ * (test_reset); ns * 1000 without the reduction (test_long_times).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../../fb_head.h"
+#include "support.h"
+
+/* 6 ms per turn; reports 150 us after the medium for reads, 80 us for writes */
+static const char small_disk[] =
+	"fbmodel 1\n"
+	"vendor TEST\n"
+	"product SMALL\n"
+	"sectors 9000\n"
+	"cylinders 30\n"
+	"heads 3\n"
+	"head_order plain\n"
+	"period_ps 6000000000\n"
+	"head_switch_ns 200000\n"
+	"write_settle_ns 400000\n"
+	"zero_latency no\n"
+	"read_report_ns 150000\n"
+	"write_report_ns 80000\n"
+	"seek 1 700000\n"
+	"seek 29 1600000\n"
+	"zone 0 29 spt 100 angle 0 track_skew 0.11 cyl_skew 0.3 dead 0 spares 0\n";
+
+#define PERIOD_PS 6000000000ULL
+#define READ_REPORT_NS 150000
+#define WRITE_REPORT_NS 80000
+#define SECOND_NS 1000000000ULL
+
+static struct disk_model *dm;
+
+/**
+ * struct platter - the truth
+ * @r: random numbers
+ * @ppm: how much longer a turn takes than the model says
+ * @phase: angle at time 0
+ * @jitter_ns: reports are late by 0 .. this
+ * @now: media end of the last command, ns
+ * @chain: predicted media end of the next one is reckoned from here
+ */
+struct platter {
+	struct rnd r;
+	s64 ppm;
+	u32 phase;
+	u64 jitter_ns;
+	u64 now;
+	u64 chain;
+};
+
+static double true_period_ns(const struct platter *p)
+{
+	return PERIOD_PS / 1e3 * (1 + p->ppm / 1e6);
+}
+
+static u32 true_angle(const struct platter *p, u64 ns)
+{
+	double turns = ns / true_period_ns(p);
+
+	return p->phase + (u32)(u64)((turns - (u64)turns) * 4294967296.0);
+}
+
+/* the tracker's angle minus the truth, in ns */
+static double angle_error_ns(const struct fb_head *h, const struct platter *p, u64 ns)
+{
+	return (s32)(true_angle(p, ns) - fb_head_angle(h, ns)) / 4294967296.0 * 6e6;
+}
+
+static double period_error_ppm(const struct fb_head *h, const struct platter *p)
+{
+	return (h->period_ps / 1e3 - true_period_ns(p)) / true_period_ns(p) * 1e6;
+}
+
+/* the next command ends 2 to 14 ms later, now and then after a pause; it was predicted */
+static void next_end(struct platter *p, struct dm_place *end)
+{
+	u64 step = 2000000 + rnd_below(&p->r, 12000000);
+
+	if (rnd_below(&p->r, 50) == 0)
+		step += rnd_below(&p->r, 60000000);
+	p->now += step;
+	end->cyl = rnd_below(&p->r, 30);
+	end->head = rnd_below(&p->r, 3);
+	end->angle = true_angle(p, p->now);
+}
+
+static u64 report(struct platter *p, bool write)
+{
+	return p->now + (write ? WRITE_REPORT_NS : READ_REPORT_NS) +
+	       (p->jitter_ns ? rnd_below(&p->r, p->jitter_ns + 1) : 0);
+}
+
+/* one ordinary completion; predicted right but for @turns_off missed turns */
+static void ordinary(struct fb_head *h, struct platter *p, s32 turns_off,
+		     struct fb_head_end *out)
+{
+	bool write = rnd_below(&p->r, 3) == 0;
+	struct dm_place end;
+	u64 pred;
+
+	next_end(p, &end);
+	pred = p->now - turns_off * (s64)true_period_ns(p);
+	fb_head_complete(h, report(p, write), &end, pred, p->now - 1900000, 500000, write, out);
+}
+
+static void settle(struct fb_head *h, struct platter *p, u32 n)
+{
+	struct fb_head_end out;
+
+	while (n--)
+		ordinary(h, p, 0, &out);
+}
+
+/* reports late by up to 100 us: all mechanical, ends known to a few us, never early by much */
+static void test_jitter(void **state)
+{
+	static const u64 jitter[] = { 0, 20000, 100000 };
+	u32 i, k;
+
+	(void)state;
+	for (k = 0; k < ARRAY_SIZE(jitter); k++) {
+		struct platter p = { .r = { 31 + k }, .jitter_ns = jitter[k], .phase = 12345 };
+		struct fb_head_end out;
+		struct dm_place at;
+		struct fb_head h;
+
+		fb_head_init(&h, dm);
+		assert_false(fb_head_locked(&h, 0));
+		for (i = 0; i < FB_HEAD_LOCK; i++) {
+			assert_false(fb_head_locked(&h, p.now));
+			ordinary(&h, &p, 0, &out);
+			assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
+		}
+		assert_true(fb_head_locked(&h, p.now));
+		settle(&h, &p, 200);
+		for (i = 0; i < 3000; i++) {
+			ordinary(&h, &p, 0, &out);
+			assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
+			assert_int_equal(out.turns, 0);
+			/* the quartile of 32 uniform delays: 27 % of their spread, sd 8 % */
+			assert_true(out.end_ns + 1000 >= p.now);
+			assert_true(out.end_ns <= p.now + jitter[k] * 6 / 10 + 1000);
+			assert_true(fb_head_now(&h, p.now + 1000000, &at));
+			assert_int_equal(at.cyl, h.at.cyl);
+			assert_true(angle_error_ns(&h, &p, p.now + 1000000) <
+				    jitter[k] * 0.6 + 1500);
+		}
+		assert_int_equal(h.mechanical, 3216);
+		assert_int_equal(h.early + h.odd, 0);
+		assert_int_equal(h.fits, 1000000);
+	}
+}
+
+/* drives off by up to 500 ppm lock, and in two minutes the period is known to 1 ppm */
+static void test_speed(void **state)
+{
+	static const s64 ppm[] = { -500, -100, 0, 3, 100, 500 };
+	u32 i, k;
+
+	(void)state;
+	for (k = 0; k < ARRAY_SIZE(ppm); k++) {
+		struct platter p = { .r = { 41 + k }, .jitter_ns = 20000, .ppm = ppm[k] };
+		struct fb_head_end out;
+		struct fb_head h;
+
+		fb_head_init(&h, dm);
+		settle(&h, &p, 100);
+		assert_true(fb_head_locked(&h, p.now));
+		while (p.now < 120 * SECOND_NS)
+			settle(&h, &p, 1);
+		for (i = 0; i < 2000; i++) {
+			double error;
+
+			ordinary(&h, &p, 0, &out);
+			assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
+			error = period_error_ppm(&h, &p);
+			assert_true(error < 1 && error > -1);
+			error = angle_error_ns(&h, &p, p.now + 10000000);
+			/* 27 % of 20 us, and what 1 ppm makes of a window's 300 ms */
+			assert_true(error < 14000 && error > -2000);
+		}
+		assert_true(h.odd + h.early <= 2);
+	}
+}
+
+/*
+ * One access in twenty ends up to 200 us before its predicted angle, for the head landed
+ * inside the wanted range of a zero-latency drive: the phase does not follow those.
+ */
+static void test_landed_inside(void **state)
+{
+	struct platter p = { .r = { 36 }, .jitter_ns = 20000 };
+	struct fb_head_end out;
+	struct fb_head h;
+	double error;
+	u32 i;
+
+	(void)state;
+	fb_head_init(&h, dm);
+	for (i = 0; i < 6000; i++) {
+		struct dm_place end;
+		u64 early = rnd_below(&p.r, 20) ? 0 : rnd_below(&p.r, 200000);
+
+		next_end(&p, &end);
+		fb_head_complete(&h, report(&p, false) - early, &end, p.now, 0, 0, false, &out);
+		assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
+		if (i < 300)
+			continue;
+		error = angle_error_ns(&h, &p, p.now);
+		assert_true(error < 20000 && error > -20000);
+	}
+}
+
+/* cache hits: early by the clock, or by the prediction; the phase does not suffer */
+static void test_cache_hits(void **state)
+{
+	struct platter p = { .r = { 51 }, .jitter_ns = 100000 };
+	u32 i, wrong = 0, hits = 0;
+	struct fb_head_end out;
+	struct fb_head h;
+
+	(void)state;
+	fb_head_init(&h, dm);
+	settle(&h, &p, 300);
+	for (i = 0; i < 4000; i++) {
+		struct dm_place end;
+		u64 before = p.now;
+
+		if (rnd_below(&p.r, 4)) {
+			ordinary(&h, &p, 0, &out);
+			wrong += out.verdict != FB_HEAD_MECHANICAL;
+			continue;
+		}
+		/* a hit: 200-700 us, while the medium would have taken until p.now */
+		hits++;
+		next_end(&p, &end);
+		if (i % 2)
+			fb_head_complete(&h, before + 200000 + rnd_below(&p.r, 500000), &end,
+					 p.now, before, 800000, false, &out);
+		else
+			fb_head_complete(&h, before + 200000 + rnd_below(&p.r, 500000), &end,
+					 p.now, 0, 0, false, &out);
+		if (out.verdict == FB_HEAD_MECHANICAL)
+			continue;
+		assert_int_equal(out.verdict, FB_HEAD_EARLY);
+		assert_false(h.known);
+		assert_false(fb_head_now(&h, p.now, &end));
+		p.now = before + 700000;
+	}
+	/* by accident a hit falls within the tolerance of its angle: 8 % of every second */
+	assert_true(h.early > hits * 9 / 10);
+	assert_true(wrong < 40);
+	assert_true(fb_head_locked(&h, p.now));
+}
+
+/* a missed turn, or one saved, is mechanical and counted; two saved are not possible */
+static void test_turns(void **state)
+{
+	struct platter p = { .r = { 61 }, .jitter_ns = 100000 };
+	struct fb_head_end out;
+	struct fb_head h;
+	s32 turns;
+	u32 i;
+
+	(void)state;
+	fb_head_init(&h, dm);
+	settle(&h, &p, 300);
+	for (i = 0; i < 1000; i++) {
+		turns = (s32)(i % 5) - 1;
+		ordinary(&h, &p, turns, &out);
+		assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
+		assert_int_equal(out.turns, turns);
+	}
+	ordinary(&h, &p, -2, &out);
+	assert_int_equal(out.verdict, FB_HEAD_EARLY);
+	assert_false(h.known);
+	ordinary(&h, &p, 0, &out);
+	assert_true(h.known);
+}
+
+/* one odd completion costs the head, not the phase */
+static void test_odd(void **state)
+{
+	struct platter p = { .r = { 71 }, .jitter_ns = 100000 };
+	struct fb_head_end out;
+	struct dm_place end;
+	struct fb_head h;
+	u32 i;
+
+	(void)state;
+	fb_head_init(&h, dm);
+	settle(&h, &p, 300);
+	for (i = 0; i < 20; i++) {
+		next_end(&p, &end);
+		end.angle += 0x40000000;
+		fb_head_complete(&h, report(&p, false), &end, p.now, 0, 0, false, &out);
+		assert_int_equal(out.verdict, FB_HEAD_ODD);
+		assert_false(h.known);
+		assert_true(fb_head_locked(&h, p.now));
+		settle(&h, &p, 60);
+		assert_true(h.known);
+	}
+	assert_int_equal(h.odd, 20);
+	assert_true(angle_error_ns(&h, &p, p.now) < 60000);
+}
+
+/* the platter jumps (a spin-down nobody told of): the lock is lost, then found anew */
+static void test_jump(void **state)
+{
+	struct platter p = { .r = { 81 }, .jitter_ns = 100000 };
+	struct fb_head_end out;
+	struct fb_head h;
+	u32 i, odd = 0;
+
+	(void)state;
+	fb_head_init(&h, dm);
+	settle(&h, &p, 300);
+	p.phase += 0x60000000;
+	for (i = 0; i < 12; i++) {
+		ordinary(&h, &p, 0, &out);
+		odd += out.verdict == FB_HEAD_ODD;
+	}
+	assert_true(odd >= 3);
+	assert_false(fb_head_locked(&h, p.now));
+	settle(&h, &p, 60);
+	assert_true(fb_head_locked(&h, p.now));
+	assert_true(h.known);
+	assert_true(angle_error_ns(&h, &p, p.now) < 60000);
+	assert_true(angle_error_ns(&h, &p, p.now) > -20000);
+}
+
+/* reset: nothing is believed before the hold is over, then 16 completions lock */
+static void test_reset(void **state)
+{
+	struct platter p = { .r = { 91 }, .jitter_ns = 100000 };
+	struct fb_head_end out;
+	struct dm_place at;
+	struct fb_head h;
+	u64 until;
+	u32 i;
+
+	(void)state;
+	fb_head_init(&h, dm);
+	settle(&h, &p, 300);
+	until = p.now + SECOND_NS;
+	fb_head_reset(&h, until);
+	p.phase += 0x12345678;
+	assert_false(fb_head_locked(&h, p.now));
+	assert_false(fb_head_now(&h, p.now, &at));
+	while (p.now + 200000000 < until) {
+		ordinary(&h, &p, 0, &out);
+		assert_int_equal(out.verdict, FB_HEAD_ODD);
+		assert_false(h.anchored);
+		assert_false(h.known);
+	}
+	p.now = until;
+	for (i = 0; i < FB_HEAD_LOCK; i++)
+		ordinary(&h, &p, 0, &out);
+	assert_true(fb_head_locked(&h, p.now));
+	assert_true(fb_head_now(&h, p.now, &at));
+	fb_head_lose(&h);
+	assert_false(fb_head_now(&h, p.now, &at));
+	assert_true(fb_head_locked(&h, p.now));
+}
+
+/* a phase that nothing confirmed for a minute is not believed, and is then made anew */
+static void test_belief(void **state)
+{
+	struct platter p = { .r = { 101 }, .jitter_ns = 100000 };
+	struct fb_head_end out;
+	struct fb_head h;
+
+	(void)state;
+	fb_head_init(&h, dm);
+	settle(&h, &p, 3000);
+	assert_true(fb_head_locked(&h, p.now + 59 * SECOND_NS));
+	assert_false(fb_head_locked(&h, p.now + 61 * SECOND_NS));
+	p.now += 3600 * SECOND_NS;
+	ordinary(&h, &p, 0, &out);
+	assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
+	assert_false(fb_head_locked(&h, p.now));
+	settle(&h, &p, FB_HEAD_LOCK);
+	assert_true(fb_head_locked(&h, p.now));
+}
+
+/* a year from the anchor, both ways, against 128-bit arithmetic; when() inverts angle() */
+static void test_long_times(void **state)
+{
+	const u64 year = 365 * 86400 * SECOND_NS;
+	struct rnd r = { 111 };
+	struct fb_head h;
+	u32 i;
+
+	(void)state;
+	fb_head_init(&h, dm);
+	h.anchored = true;
+	for (i = 0; i < 20000; i++) {
+		unsigned __int128 turned;
+		u64 ns = rnd_below(&r, 2 * year), when, delta;
+		u32 angle = rnd_next(&r);
+
+		h.anchor_ns = year;
+		h.anchor_angle = rnd_next(&r);
+		h.period_ps = PERIOD_PS - 3000000 + rnd_below(&r, 6000000);
+		delta = ns > year ? ns - year : year - ns;
+		turned = (unsigned __int128)delta * 1000 % h.period_ps;
+		turned = (turned << 32) / h.period_ps;
+		assert_int_equal(fb_head_angle(&h, ns), ns > year ?
+				 h.anchor_angle + (u32)turned : h.anchor_angle - (u32)turned);
+		when = fb_head_when(&h, ns, angle);
+		assert_true((when > ns ? when - ns : ns - when) <= h.period_ps / 2000 + 1);
+		/* 1 ns is 716 units of angle */
+		assert_true((u32)(fb_head_angle(&h, when) - angle + 720) <= 1440);
+	}
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	dm = support_model_text(small_disk);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	dm_free(dm);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_jitter),
+		cmocka_unit_test(test_speed),
+		cmocka_unit_test(test_landed_inside),
+		cmocka_unit_test(test_cache_hits),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_odd),
+		cmocka_unit_test(test_jump),
+		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_belief),
+		cmocka_unit_test(test_long_times),
+	};
+
+	return cmocka_run_group_tests_name("head", tests, setup, teardown);
+}
