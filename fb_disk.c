@@ -343,7 +343,7 @@ static int fb_disk_check_model(struct fb_disk *fd, const struct disk_model *dm)
 		return fb_disk_refuse(fd, -EINVAL, "it is for product '%s', the disk says '%s'",
 				      info->product, fd->product);
 	if (info->granule_sectors < FB_MIN_GRANULE || info->granule_sectors > FB_BUF_SECTORS)
-		return fb_disk_refuse(fd, -EINVAL, "a granule of %u sectors is not between %u and %u",
+		return fb_disk_refuse(fd, -EINVAL, "granule of %u sectors, allowed are %u to %u",
 				      info->granule_sectors, FB_MIN_GRANULE, FB_BUF_SECTORS);
 	return 0;
 }
@@ -431,7 +431,7 @@ static int fb_disk_append(struct fb_disk *fd, const char *data, loff_t off, size
 		fb_disk_drop_upload(fd);
 	if (off != fd->upload_len)
 		return fb_disk_refuse(fd, -EINVAL,
-				      "bytes at %lld, expected at %zu: write it in order and from its beginning",
+				      "bytes at %lld, expected at %zu: write it in order",
 				      off, fd->upload_len);
 	ret = fb_disk_grow_upload(fd, len);
 	if (ret)

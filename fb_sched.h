@@ -70,6 +70,7 @@ struct fbs_rq {
  * @target_ppm: bound of the guard
  * @expire_ns: longest wait of a read [0] and a write [1]
  * @commit_ns: length of the window
+ * @search_ns: budget of a search
  */
 struct fbs {
 	struct fb_disk *fd;
@@ -92,6 +93,7 @@ struct fbs {
 	u32 target_ppm;
 	u64 expire_ns[2];
 	u64 commit_ns;
+	u64 search_ns;
 };
 
 void fbs_changed(struct fbs *fs);

@@ -154,6 +154,7 @@ static void fbs_open_gap(struct fbs *fs)
 	lim.granule_sectors = dm_info(fd->model)->granule_sectors;
 	if (!fq->prepended)
 		lim.max_prepend_sectors = fb_buf_prepend_limit(fd, fq->rq);
+	fd->search_ns = fs->search_ns;
 	fb_gap_open(fd, &gap, &lim);
 }
 
@@ -838,6 +839,7 @@ static void fbs_init(struct fbs *fs, struct request_queue *q)
 	fs->expire_ns[READ] = fbs_read_expire_ns;
 	fs->expire_ns[WRITE] = fbs_write_expire_ns;
 	fs->commit_ns = fbs_commit_ns;
+	fs->search_ns = fbs_search_ns;
 }
 
 static int fbs_init_sched(struct request_queue *q, struct elevator_queue *eq)
@@ -857,7 +859,6 @@ static int fbs_init_sched(struct request_queue *q, struct elevator_queue *eq)
 	spin_lock_irq(&fs->fd->lock);
 	if (fs->fd->model)
 		fb_head_init(&fs->head, fs->fd->model);
-	fs->fd->search_ns = fbs_search_ns;
 	spin_unlock_irq(&fs->fd->lock);
 	eq->elevator_data = fs;
 	/* one order for the queue, however many hardware queues it has */
@@ -867,6 +868,7 @@ out:
 	memalloc_noio_restore(noio);
 	return ret;
 }
+
 FB_COMPAT_INIT_SCHED(fbs_init_sched)
 
 static void fbs_exit_sched(struct elevator_queue *eq)

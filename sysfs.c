@@ -62,9 +62,10 @@ static ssize_t status_show(struct kobject *kobj, struct kobj_attribute *attr, ch
 
 	spin_lock_irq(&fd->lock);
 	why = fb_disk_transparent(fd);
-	len = sysfs_emit(page, "id %s\nsectors %llu\nattached %d\nmodel %d\nscheduling %s\ntask %s\n",
-			 fd->id[0] ? fd->id : "-", fd->sectors, !!fd->q, !!fd->model,
-			 why ? why : "yes", fd->task ? fd->task->name : "none");
+	len = sysfs_emit(page, "id %s\nsectors %llu\nattached %d\nmodel %d\n",
+			 fd->id[0] ? fd->id : "-", fd->sectors, !!fd->q, !!fd->model);
+	len += sysfs_emit_at(page, len, "scheduling %s\ntask %s\n", why ? why : "yes",
+			     fd->task ? fd->task->name : "none");
 	spin_unlock_irq(&fd->lock);
 	return len;
 }
@@ -137,73 +138,123 @@ const struct attribute_group *fb_sysfs_disk_groups[] = {
 
 /* ---- tunables of the scheduler ---- */
 
-/* one number: where it lives, its unit, its range; nothing is clamped */
+enum fb_sysfs_number_id {
+	FB_SYSFS_SW_PERCENT,
+	FB_SYSFS_DEPTH,
+	FB_SYSFS_CONSERVATISM,
+	FB_SYSFS_TARGET,
+	FB_SYSFS_READ_EXPIRE,
+	FB_SYSFS_WRITE_EXPIRE,
+	FB_SYSFS_SEARCH,
+	FB_SYSFS_COMMIT,
+};
+
+/* a number in struct fbs: u32 or u64 in units of @unit; nothing is clamped */
 struct fb_sysfs_number {
-	struct elv_fs_entry entry;
-	u64 (*get)(struct fbs *fs);
-	void (*set)(struct fbs *fs, u64 value);
+	const char *name;
+	size_t offset;
+	bool wide;
+	u32 unit;
 	u64 lowest;
 	u64 highest;
 };
 
-static ssize_t fb_sysfs_number_show(struct fbs *fs, const struct fb_sysfs_number *n, char *page)
+static const struct fb_sysfs_number fb_sysfs_numbers[] = {
+	[FB_SYSFS_SW_PERCENT] = {
+		"sw_percent", offsetof(struct fbs, pool.sw_percent), false, 1, 0, 1000
+	},
+	[FB_SYSFS_DEPTH] = {
+		"depth", offsetof(struct fbs, depth), false, 1, 1, 4
+	},
+	[FB_SYSFS_CONSERVATISM] = {
+		"conservatism_us", offsetof(struct fbs, conservatism_ns), true,
+		NSEC_PER_USEC, 0, 10000
+	},
+	[FB_SYSFS_TARGET] = {
+		"target_slowdown_ppm", offsetof(struct fbs, target_ppm), false, 1, 0, 1000000
+	},
+	[FB_SYSFS_READ_EXPIRE] = {
+		"read_expire", offsetof(struct fbs, expire_ns[READ]), true,
+		NSEC_PER_MSEC, 1, 600000
+	},
+	[FB_SYSFS_WRITE_EXPIRE] = {
+		"write_expire", offsetof(struct fbs, expire_ns[WRITE]), true,
+		NSEC_PER_MSEC, 1, 600000
+	},
+	[FB_SYSFS_SEARCH] = {
+		"search_us", offsetof(struct fbs, search_ns), true, NSEC_PER_USEC, 1, 100000
+	},
+	[FB_SYSFS_COMMIT] = {
+		"commit_us", offsetof(struct fbs, commit_ns), true, NSEC_PER_USEC, 0, 100000
+	},
+};
+
+static ssize_t fb_sysfs_number_show(struct elevator_queue *eq, enum fb_sysfs_number_id id,
+				    char *page)
 {
+	const struct fb_sysfs_number *n = &fb_sysfs_numbers[id];
+	struct fbs *fs = eq->elevator_data;
+	void *field = (void *)fs + n->offset;
 	u64 value;
 
 	spin_lock_irq(&fs->fd->lock);
-	value = n->get(fs);
+	value = n->wide ? *(u64 *)field : *(u32 *)field;
 	spin_unlock_irq(&fs->fd->lock);
-	return sysfs_emit(page, "%llu\n", value);
+	return sysfs_emit(page, "%llu\n", div_u64(value, n->unit));
 }
 
-static ssize_t fb_sysfs_number_store(struct fbs *fs, const struct fb_sysfs_number *n,
+static ssize_t fb_sysfs_number_store(struct elevator_queue *eq, enum fb_sysfs_number_id id,
 				     const char *page, size_t count)
 {
+	const struct fb_sysfs_number *n = &fb_sysfs_numbers[id];
+	struct fbs *fs = eq->elevator_data;
+	void *field = (void *)fs + n->offset;
 	u64 value;
-	int ret = kstrtou64(page, 10, &value);
 
-	if (ret || value < n->lowest || value > n->highest) {
-		pr_err("freeblock: %s: '%.*s' is not a number from %llu to %llu\n",
-		       n->entry.attr.name, (int)strcspn(page, "\n"), page, n->lowest, n->highest);
+	if (kstrtou64(page, 10, &value) || value < n->lowest || value > n->highest) {
+		pr_err("freeblock: %s: '%.*s' is not a number from %llu to %llu\n", n->name,
+		       (int)strcspn(page, "\n"), page, n->lowest, n->highest);
 		return -EINVAL;
 	}
 	spin_lock_irq(&fs->fd->lock);
-	n->set(fs, value);
+	if (n->wide)
+		*(u64 *)field = value * n->unit;
+	else
+		*(u32 *)field = value * n->unit;
 	fbs_changed(fs);
 	spin_unlock_irq(&fs->fd->lock);
 	return count;
 }
 
-/* a number that is @field in units of @unit: its accessors and its file */
-#define FB_SYSFS_NUMBER(name, field, unit, low, high)					\
-static u64 name##_get(struct fbs *fs) { return div_u64(fs->field, unit); }		\
-static void name##_set(struct fbs *fs, u64 value) { fs->field = value * (unit); }	\
-static ssize_t name##_show(struct elevator_queue *eq, char *page);			\
-static ssize_t name##_store(struct elevator_queue *eq, const char *page, size_t count);	\
-static const struct fb_sysfs_number name##_number = {					\
-	.entry = __ATTR_RW(name),							\
-	.get = name##_get,								\
-	.set = name##_set,								\
-	.lowest = low,									\
-	.highest = high,								\
-};											\
-static ssize_t name##_show(struct elevator_queue *eq, char *page)			\
+/* the elevator core does not tell a file's functions which file it is */
+#define FB_SYSFS_SHOW(file, id)								\
+static ssize_t file##_show(struct elevator_queue *eq, char *page)			\
 {											\
-	return fb_sysfs_number_show(eq->elevator_data, &name##_number, page);		\
-}											\
-static ssize_t name##_store(struct elevator_queue *eq, const char *page, size_t count)	\
-{											\
-	return fb_sysfs_number_store(eq->elevator_data, &name##_number, page, count);	\
+	return fb_sysfs_number_show(eq, id, page);					\
 }
 
-FB_SYSFS_NUMBER(sw_percent, pool.sw_percent, 1, 0, 1000)
-FB_SYSFS_NUMBER(depth, depth, 1, 1, 4)
-FB_SYSFS_NUMBER(conservatism_us, conservatism_ns, NSEC_PER_USEC, 0, 10000)
-FB_SYSFS_NUMBER(target_slowdown_ppm, target_ppm, 1, 0, 1000000)
-FB_SYSFS_NUMBER(read_expire, expire_ns[READ], NSEC_PER_MSEC, 1, 600000)
-FB_SYSFS_NUMBER(write_expire, expire_ns[WRITE], NSEC_PER_MSEC, 1, 600000)
-FB_SYSFS_NUMBER(search_us, fd->search_ns, NSEC_PER_USEC, 1, 100000)
-FB_SYSFS_NUMBER(commit_us, commit_ns, NSEC_PER_USEC, 0, 100000)
+#define FB_SYSFS_STORE(file, id)							\
+static ssize_t file##_store(struct elevator_queue *eq, const char *page, size_t count)	\
+{											\
+	return fb_sysfs_number_store(eq, id, page, count);				\
+}
+
+FB_SYSFS_SHOW(sw_percent, FB_SYSFS_SW_PERCENT)
+FB_SYSFS_STORE(sw_percent, FB_SYSFS_SW_PERCENT)
+FB_SYSFS_SHOW(depth, FB_SYSFS_DEPTH)
+FB_SYSFS_STORE(depth, FB_SYSFS_DEPTH)
+FB_SYSFS_SHOW(conservatism_us, FB_SYSFS_CONSERVATISM)
+FB_SYSFS_STORE(conservatism_us, FB_SYSFS_CONSERVATISM)
+FB_SYSFS_SHOW(target_slowdown_ppm, FB_SYSFS_TARGET)
+FB_SYSFS_STORE(target_slowdown_ppm, FB_SYSFS_TARGET)
+FB_SYSFS_SHOW(read_expire, FB_SYSFS_READ_EXPIRE)
+FB_SYSFS_STORE(read_expire, FB_SYSFS_READ_EXPIRE)
+FB_SYSFS_SHOW(write_expire, FB_SYSFS_WRITE_EXPIRE)
+FB_SYSFS_STORE(write_expire, FB_SYSFS_WRITE_EXPIRE)
+FB_SYSFS_SHOW(search_us, FB_SYSFS_SEARCH)
+FB_SYSFS_STORE(search_us, FB_SYSFS_SEARCH)
+FB_SYSFS_SHOW(commit_us, FB_SYSFS_COMMIT)
+FB_SYSFS_STORE(commit_us, FB_SYSFS_COMMIT)
 
 static ssize_t policy_show(struct elevator_queue *eq, char *page)
 {
@@ -256,7 +307,8 @@ static ssize_t status_text(struct fbs *fs, char *page)
 
 	len = sysfs_emit(page,
 			 "scheduling %s\nfree_reads %s\nphase %s\npending %u\nin_flight %u\nmax_in_flight %llu\nfg_requests %llu\nuntracked %llu\nout_of_order %llu\n",
-			 why ? why : "yes", why ? "off: not scheduling" : fb_sysfs_free_state(fd, fs),
+			 why ? why : "yes",
+			 why ? "off: not scheduling" : fb_sysfs_free_state(fd, fs),
 			 !why && fb_head_locked(&fs->head, ktime_get_ns()) ? "locked" : "unknown",
 			 fs->pool.count, fs->nr_flight, st->max_in_flight, st->fg_requests,
 			 st->untracked, st->out_of_order);

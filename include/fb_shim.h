@@ -88,18 +88,34 @@ static inline u64 div_u64(u64 a, u32 b) { return a / b; }
 static inline u64 div64_u64(u64 a, u64 b) { return a / b; }
 static inline u64 div_u64_rem(u64 a, u32 b, u32 *r) { *r = a % b; return a / b; }
 static inline u64 div64_u64_rem(u64 a, u64 b, u64 *r) { *r = a % b; return a / b; }
-static inline u64 mul_u64_u32_shr(u64 a, u32 b, unsigned int s) { return ((unsigned __int128)a * b) >> s; }
-static inline u64 mul_u64_u64_shr(u64 a, u64 b, unsigned int s) { return ((unsigned __int128)a * b) >> s; }
-static inline u64 mul_u64_u64_div_u64(u64 a, u64 b, u64 c) { return (unsigned __int128)a * b / c; }
+
+static inline u64 mul_u64_u32_shr(u64 a, u32 b, unsigned int s)
+{
+	return ((unsigned __int128)a * b) >> s;
+}
+
+static inline u64 mul_u64_u64_shr(u64 a, u64 b, unsigned int s)
+{
+	return ((unsigned __int128)a * b) >> s;
+}
+
+static inline u64 mul_u64_u64_div_u64(u64 a, u64 b, u64 c)
+{
+	return (unsigned __int128)a * b / c;
+}
 
 static inline unsigned int hweight_long(unsigned long w) { return __builtin_popcountl(w); }
 static inline unsigned long __ffs(unsigned long w) { return __builtin_ctzl(w); }
 static inline unsigned long __fls(unsigned long w) { return BITS_PER_LONG - 1 - __builtin_clzl(w); }
 
-struct list_head { struct list_head *next, *prev; };
+struct list_head {
+	struct list_head *next, *prev;
+};
+
 #define LIST_HEAD_INIT(n) { &(n), &(n) }
 static inline void INIT_LIST_HEAD(struct list_head *l) { l->next = l->prev = l; }
 static inline bool list_empty(const struct list_head *l) { return l->next == l; }
+
 static inline void list_add_tail(struct list_head *n, struct list_head *h)
 {
 	n->prev = h->prev;
@@ -107,12 +123,14 @@ static inline void list_add_tail(struct list_head *n, struct list_head *h)
 	h->prev->next = n;
 	h->prev = n;
 }
+
 static inline void list_del_init(struct list_head *n)
 {
 	n->prev->next = n->next;
 	n->next->prev = n->prev;
 	INIT_LIST_HEAD(n);
 }
+
 #define list_entry(p, type, member) container_of(p, type, member)
 #define list_first_entry(h, type, member) list_entry((h)->next, type, member)
 #define list_for_each_entry(pos, h, member)					\
