@@ -5,10 +5,11 @@
 #include "fb_head.h"
 
 /*
- * Reports are late by up to 100 us of jitter and some interrupt latency. A larger
- * tolerance would take more accidents (2 * tolerance / period of them) for mechanical.
+ * A residual of up to this share of a revolution is mechanical: 250 us at 10,000 rpm,
+ * for reports are late by up to 100 us of jitter and some interrupt latency. Of accidents
+ * it takes twice that share for mechanical.
  */
-#define FB_HEAD_TOLERANCE_NS 250000
+#define FB_HEAD_TOLERANCE_SHARE 24
 
 /* trust: seven odd completions in a row void the anchor, three the lock */
 #define FB_HEAD_TRUST_MAX 64
@@ -46,12 +47,10 @@ static void fb_head_unanchor(struct fb_head *h)
 
 void fb_head_init(struct fb_head *h, const struct disk_model *dm)
 {
-	u64 quarter = dm_period_ns(dm) / 4;
-
 	memset(h, 0, sizeof(*h));
 	h->dm = dm;
 	h->period_ps = dm_info(dm)->period_ps;
-	h->tolerance_ns = min_t(u64, FB_HEAD_TOLERANCE_NS, quarter);
+	h->tolerance_ns = div_u64(dm_period_ns(dm), FB_HEAD_TOLERANCE_SHARE);
 	h->fits = FB_HEAD_PPM;
 }
 
