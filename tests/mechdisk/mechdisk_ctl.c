@@ -428,7 +428,7 @@ static struct bin_attribute mdc_journal = {
 	.write = mdc_journal_write,
 };
 
-static MDK_BIN_ATTR * const mdc_bin_attrs[] = {
+static MDK_BIN_ATTR *mdc_bin_attrs[] = {
 	&mdc_description,
 	&mdc_journal,
 	NULL,
@@ -436,7 +436,7 @@ static MDK_BIN_ATTR * const mdc_bin_attrs[] = {
 
 static const struct attribute_group mdc_group = {
 	.attrs = mdc_attrs,
-	.bin_attrs = (void *)mdc_bin_attrs,
+	.bin_attrs = mdc_bin_attrs,
 };
 
 static const struct attribute_group *mdc_groups[] = { &mdc_group, NULL };
