@@ -8,7 +8,8 @@
  * numbers that end at the first other character (rows "not a number"); no check for
  * duplicates, for order of slips, for targets used twice (their rows); the checksum
  * compared with itself (test_end); ">=" for ">" at the bounds of numbers (test_limits);
- * a model handed out though the text is wrong (all rows).
+ * a model handed out though the text is wrong (all rows); a seek profile not freed
+ * when the model fails (test_no_memory).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@
 
 #include "../../model_text.h"
 #include "support.h"
+#include "wrap.h"
 
 #define TEXT_MAX 4096
 
@@ -503,6 +505,44 @@ static void test_too_long(void **state)
 	free(big);
 }
 
+/* ---- no memory ---- */
+
+static long allocations_left = -1;	/* before they fail; -1: they do not */
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	if (!allocations_left)
+		return NULL;
+	if (allocations_left > 0)
+		allocations_left--;
+	return __real_calloc(n, size);
+}
+
+/* Each allocation fails once: an error, nothing leaks (the sanitizer tells), no model. */
+static void test_no_memory(void **state)
+{
+	struct model_text_error err = { 0 };
+	struct disk_model *dm = NULL;
+	size_t len = make_text(0, NULL);
+	long n;
+	int ret;
+
+	(void)state;
+	for (n = 0; n < 100; n++) {
+		allocations_left = n;
+		ret = model_text_parse(text, len, &dm, &err);
+		allocations_left = -1;
+		if (!ret)
+			break;
+		assert_int_equal(ret, -ENOMEM);
+		assert_string_equal(err.reason, "out of memory");
+		assert_null(dm);
+	}
+	/* the reader's own and its five arrays, the model, its five arrays, two profiles, a sort */
+	assert_in_range(n, 14, 20);
+	dm_free(dm);
+}
+
 /* The models that come with the source. */
 static void test_shipped(void **state)
 {
@@ -534,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_nul_byte),
 		cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_shipped),
 	};
 
