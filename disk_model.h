@@ -73,6 +73,9 @@ struct dm_info {
  * @cyl: cylinder
  * @head: head (physical, serpentine order already undone)
  * @angle: fraction of a turn; the platter's zero is that of the model
+ *
+ * Queries do not check a place: it must lie on the disk of the model it is used with,
+ * so whoever swaps models forgets the old one's places.
  */
 struct dm_place {
 	u32 cyl;
