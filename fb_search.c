@@ -192,9 +192,10 @@ static bool fb_search_across(struct fb_search *s, const struct fb_visit *v, u64 
 	u64 con = s->lim.conservatism_ns, total;
 	struct dm_place from = s->gap.src;
 	struct dm_access a;
-	u32 angle;
+	u32 angle, last;
 
-	if (end - lbn > s->lim.max_sectors || dm_lbn_angle(s->dm, &v->t, lbn, &angle))
+	if (end - lbn > s->lim.max_sectors || dm_lbn_angle(s->dm, &v->t, lbn, &angle) ||
+	    dm_lbn_angle(s->dm, &v->t, v->t.first_lbn + v->t.nsect - 1, &last))
 		return false;
 	from.angle += dm_ns_to_angle(s->dm, con);
 	if (dm_access(s->dm, &from, lbn, end - lbn, false, &a) ||
@@ -202,9 +203,9 @@ static bool fb_search_across(struct fb_search *s, const struct fb_visit *v, u64 
 		return false;
 	total = a.total_ns + dm_seek_ns(s->dm, &a.end, &s->gap.dst, s->gap.dst_write) + 2 * con;
 	/* the first track's part is not to be met in its tail, as above */
-	angle = v->t.angle0 + (v->t.spt - 1) * v->t.sector_angle - angle;
+	last += v->t.sector_angle;
 	if (total > s->window_ns ||
-	    a.latency_ns + dm_angle_to_ns(s->dm, angle) + con > s->period_ns)
+	    a.latency_ns + dm_angle_to_ns(s->dm, last - angle) + con > s->period_ns)
 		return false;
 	fb_propose(s, FB_PLAN_SEPARATE, lbn, end, wanted,
 		   min(a.latency_ns, s->window_ns - total));

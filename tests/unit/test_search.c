@@ -9,7 +9,7 @@
  * two pieces looked at, an inner arm that stops one cylinder short, the far way of
  * an inner arm reckoned as that of an outer one (test_optimum); prepends without the
  * conservatism (test_prepend); the end of the disk's short granule dropped (test_runs);
- * straddlers skipped (test_exactly_once).
+ * straddlers skipped, a straddler's angle off by one sector (test_exactly_once).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,14 +21,14 @@
 #include "support.h"
 
 /*
- * 90 cylinders of 3 heads, 6 ms per turn; 100 and 84 sectors per track, so that
- * granules of 8 straddle tracks; a slip, a remap; seeks that are not monotonic.
+ * 90 cylinders of 3 heads, 6 ms per turn; 99 and 83 sectors per track, so that
+ * granules of 8 straddle tracks with any number of their sectors on the first; a slip, a remap; seeks that are not monotonic.
  */
 static const char small_disk[] =
 	"fbmodel 1\n"
 	"vendor TEST\n"
 	"product SMALL\n"
-	"sectors 24462\n"
+	"sectors 24190\n"
 	"cylinders 90\n"
 	"heads 3\n"
 	"head_order serpentine-zone\n"
@@ -40,13 +40,13 @@ static const char small_disk[] =
 	"seek 2 650000\n"
 	"seek 10 900000\n"
 	"seek 89 2600000\n"
-	"zone 0 39 spt 100 angle 0 track_skew 0.11 cyl_skew 0.3 dead 0 spares 1\n"
+	"zone 0 39 spt 99 angle 0 track_skew 0.11 cyl_skew 0.3 dead 0 spares 1\n"
 	"slip 700\n"
-	"zone 40 89 spt 84 angle 0.9 track_skew 0.13 cyl_skew 0.31 dead 0 spares 137\n"
-	"remap 1000 to 12599\n";
+	"zone 40 89 spt 83 angle 0.9 track_skew 0.13 cyl_skew 0.31 dead 0 spares 139\n"
+	"remap 1000 to 12449\n";
 
 #define GRANULE 8
-#define REMAPPED_LBN (11999 + 1000)
+#define REMAPPED_LBN (11879 + 1000)
 
 static struct disk_model *dm;
 static struct fb_bitmap bm;
