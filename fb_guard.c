@@ -46,6 +46,21 @@ static void fb_guard_advance(struct fb_guard *g, u64 now_ns)
 	}
 }
 
+/*
+ * Are there more misses than @bound_ppm of the foreground requests, and by more than
+ * chance would have it: two standard deviations of a Poisson count? Without that a drive
+ * that keeps to a third of the bound would be switched off every twenty minutes.
+ */
+static bool fb_guard_exceeded(const struct fb_guard *g, u32 bound_ppm)
+{
+	/* in thousandths, so that the square fits */
+	u64 missed = (u64)g->missed_sum * 1000;
+	u64 bound = div_u64((u64)g->fg_sum * bound_ppm, 1000);
+
+	return g->missed_sum >= FB_GUARD_MIN_MISSES && missed > bound &&
+	       (missed - bound) * (missed - bound) > 4 * 1000 * bound;
+}
+
 /**
  * fb_guard_count() - count, and judge
  * @g: the guard
@@ -66,8 +81,7 @@ bool fb_guard_count(struct fb_guard *g, u64 now_ns, u32 fg, u32 missed, u32 boun
 	g->missed[g->slot] += missed;
 	g->missed_sum += missed;
 
-	if (g->off_until_ns || g->missed_sum < FB_GUARD_MIN_MISSES ||
-	    (u64)g->missed_sum * 1000000 <= (u64)g->fg_sum * bound_ppm)
+	if (g->off_until_ns || !fb_guard_exceeded(g, bound_ppm))
 		return false;
 
 	if (now_ns - g->on_since_ns > FB_GUARD_CALM_NS)

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The guard: what it allows, when it trips, how long it stays off. Expectations come from
+ * its definition in fb_guard.h and from the Poisson distribution.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "fb_guard.h"
+
+#define SEC 1000000000ULL
+#define RATE 150		/* foreground requests a second */
+#define PPM 5000		/* bound: 7.5 of 1500 in ten seconds */
+
+/* a second of foreground with @missed turns in it; the moment at which it tripped, or 0 */
+static u64 one_second(struct fb_guard *g, u64 at, u32 missed)
+{
+	u32 i;
+
+	for (i = 0; i < RATE; i++) {
+		u64 now = at + i * (SEC / RATE);
+
+		if (fb_guard_count(g, now, 1, i < missed, PPM))
+			return now;
+	}
+	return 0;
+}
+
+/* At the bound, for an hour: no trip. Seen to fail without the margin for chance. */
+static void test_holds(void **state)
+{
+	struct fb_guard g;
+	u64 s;
+
+	(void)state;
+	fb_guard_init(&g);
+	for (s = 100; s < 3700; s++)
+		assert_int_equal(one_second(&g, s * SEC, s % 4 != 0), 0);
+	assert_true(fb_guard_on(&g, s * SEC));
+}
+
+/*
+ * 14 turns in the first of ten seconds: 13.0 is 7.5 and two standard deviations. Trips at
+ * the 14th at the latest, for the window is not full and the bound lower. Seen to fail
+ * with the comparison turned round.
+ */
+static void test_trips(void **state)
+{
+	struct fb_guard g;
+	u64 at;
+
+	(void)state;
+	fb_guard_init(&g);
+	at = one_second(&g, 50 * SEC, 14);
+	assert_in_range(at, 50 * SEC, 50 * SEC + 14 * (SEC / RATE));
+	assert_false(fb_guard_on(&g, at + FB_GUARD_PAUSE_NS - 1));
+	assert_true(fb_guard_on(&g, at + FB_GUARD_PAUSE_NS));
+	assert_int_equal(g.trips, 1);
+}
+
+/* Four are no evidence, even of four requests. Seen to fail without the minimum. */
+static void test_few(void **state)
+{
+	struct fb_guard g;
+	u32 i;
+
+	(void)state;
+	fb_guard_init(&g);
+	for (i = 0; i < FB_GUARD_MIN_MISSES - 1; i++)
+		assert_false(fb_guard_count(&g, 7 * SEC + i, 1, 1, PPM));
+	assert_true(fb_guard_count(&g, 7 * SEC + i, 1, 1, PPM));
+}
+
+/* Misses leave the window after ten seconds. Seen to fail when slots are not cleared. */
+static void test_forgets(void **state)
+{
+	struct fb_guard g;
+	u64 s;
+
+	(void)state;
+	fb_guard_init(&g);
+	assert_int_equal(one_second(&g, 100 * SEC, 4), 0);
+	for (s = 101; s < 110; s++)
+		assert_int_equal(one_second(&g, s * SEC, 0), 0);
+	assert_int_equal(g.missed_sum, 4);
+	assert_int_equal(g.fg_sum, FB_GUARD_SECONDS * RATE);
+	one_second(&g, 110 * SEC, 0);
+	assert_int_equal(g.missed_sum, 0);
+	assert_int_equal(g.fg_sum, FB_GUARD_SECONDS * RATE);
+	one_second(&g, 1000 * SEC, 0);
+	assert_int_equal(g.fg_sum, RATE);
+}
+
+/* The pause doubles up to its bound; a calm minute resets it. Seen to fail without both. */
+static void test_doubles(void **state)
+{
+	u64 now = 10 * SEC, at, pause = FB_GUARD_PAUSE_NS;
+	struct fb_guard g;
+	int i;
+
+	(void)state;
+	fb_guard_init(&g);
+	g.on_since_ns = now;
+	for (i = 0; i < 9; i++) {
+		at = one_second(&g, now, 20);
+		assert_int_not_equal(at, 0);
+		assert_false(fb_guard_on(&g, at + pause - 1));
+		now = at + pause;
+		assert_true(fb_guard_on(&g, now));
+		pause = min_t(u64, 2 * pause, FB_GUARD_PAUSE_MAX_NS);
+	}
+	assert_int_equal(pause, FB_GUARD_PAUSE_MAX_NS);
+	at = one_second(&g, now + FB_GUARD_CALM_NS + SEC, 20);
+	assert_false(fb_guard_on(&g, at + FB_GUARD_PAUSE_NS - 1));
+	assert_true(fb_guard_on(&g, at + FB_GUARD_PAUSE_NS));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_holds),
+		cmocka_unit_test(test_trips),
+		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_forgets),
+		cmocka_unit_test(test_doubles),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
