@@ -9,6 +9,7 @@
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
 
 #include "fb_scan.h"
 #include "fb_sched.h"
@@ -298,31 +299,55 @@ static const char *fb_sysfs_free_state(struct fb_disk *fd, const struct fbs *fs)
 	return "on";
 }
 
-static ssize_t status_text(struct fbs *fs, char *page)
+/* what status shows, copied under the lock: formatting takes too long for it */
+struct fb_sysfs_snapshot {
+	struct fb_stats stats;
+	struct fb_head head;
+	const char *transparent;
+	const char *free_reads;
+	bool locked;
+	u32 pending;
+	u32 in_flight;
+	u64 trips;
+};
+
+static void fb_sysfs_take_snapshot(struct fbs *fs, struct fb_sysfs_snapshot *s)
 {
 	struct fb_disk *fd = fs->fd;
-	const struct fb_stats *st = &fd->stats;
-	const char *why = fb_disk_transparent(fd);
+
+	spin_lock_irq(&fd->lock);
+	s->stats = fd->stats;
+	s->head = fs->head;
+	s->transparent = fb_disk_transparent(fd);
+	s->free_reads = s->transparent ? "off: not scheduling" : fb_sysfs_free_state(fd, fs);
+	s->locked = !s->transparent && fb_head_locked(&fs->head, ktime_get_ns());
+	s->pending = fs->pool.count;
+	s->in_flight = fs->nr_flight;
+	s->trips = fd->guard.trips;
+	spin_unlock_irq(&fd->lock);
+}
+
+static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
+{
+	const struct fb_stats *st = &s->stats;
 	ssize_t len;
 
 	len = sysfs_emit(page,
 			 "scheduling %s\nfree_reads %s\nphase %s\npending %u\nin_flight %u\nmax_in_flight %llu\nfg_requests %llu\nuntracked %llu\nout_of_order %llu\n",
-			 why ? why : "yes",
-			 why ? "off: not scheduling" : fb_sysfs_free_state(fd, fs),
-			 !why && fb_head_locked(&fs->head, ktime_get_ns()) ? "locked" : "unknown",
-			 fs->pool.count, fs->nr_flight, st->max_in_flight, st->fg_requests,
-			 st->untracked, st->out_of_order);
+			 s->transparent ? s->transparent : "yes", s->free_reads,
+			 s->locked ? "locked" : "unknown", s->pending, s->in_flight,
+			 st->max_in_flight, st->fg_requests, st->untracked, st->out_of_order);
 	len += sysfs_emit_at(page, len,
 			     "pred_total %llu\npred_within_50us %llu\nmiss_fg %llu\nmiss_prepend %llu\nmiss_separate %llu\nmiss_after %llu\nearly_turn %llu\nmechanical %llu\nearly %llu\nodd %llu\nperiod_ps %llu\n",
 			     st->predicted, st->within_50us, st->miss[FB_CAUSE_PLAIN],
 			     st->miss[FB_CAUSE_PREPEND], st->miss[FB_CAUSE_SEPARATE],
-			     st->miss[FB_CAUSE_AFTER], st->early_turn, fs->head.mechanical,
-			     fs->head.early, fs->head.odd, fs->head.period_ps);
+			     st->miss[FB_CAUSE_AFTER], st->early_turn, s->head.mechanical,
+			     s->head.early, s->head.odd, s->head.period_ps);
 	len += sysfs_emit_at(page, len,
 			     "gaps %llu\nprepends %llu\nseparates %llu\ntoo_late %llu\nno_buffer %llu\nnot_fit %llu\ndiscarded %llu\nfree_errors %llu\nfree_sectors %llu\nguard_trips %llu\n",
 			     st->gaps, st->prepends, st->separates, st->too_late, st->no_buffer,
 			     st->not_fit, st->discarded, st->free_errors, st->free_sectors,
-			     fd->guard.trips);
+			     s->trips);
 	len += sysfs_emit_at(page, len,
 			     "searches %llu\nsearch_tracks %llu\nsearch_ns %llu\nsearch_max_ns %llu\nchoices %llu\nchoice_ns %llu\nchoice_max_ns %llu\n",
 			     st->searches, st->search_tracks, st->search_ns, st->search_max_ns,
@@ -332,12 +357,14 @@ static ssize_t status_text(struct fbs *fs, char *page)
 
 static ssize_t sched_status_show(struct elevator_queue *eq, char *page)
 {
-	struct fbs *fs = eq->elevator_data;
+	struct fb_sysfs_snapshot *s = kmalloc(sizeof(*s), GFP_NOIO);
 	ssize_t len;
 
-	spin_lock_irq(&fs->fd->lock);
-	len = status_text(fs, page);
-	spin_unlock_irq(&fs->fd->lock);
+	if (!s)
+		return -ENOMEM;
+	fb_sysfs_take_snapshot(eq->elevator_data, s);
+	len = status_text(s, page);
+	kfree(s);
 	return len;
 }
 
