@@ -775,11 +775,13 @@ u64 mde_angle(const struct mde *e, u64 now_ns)
 {
 	u64 phase = mde_phase(e, mde_ps(e, now_ns));
 
-	/* phase / period as a 64-bit fraction, 32 bits at a time. */
-	u64 hi = (phase << 30) / e->period;
-	u64 lo = (phase << 30) % e->period;
+	/* phase / period as a 64-bit fraction, 24 bits at a time: a phase has 37. */
+	u64 hi = (phase << 24) / e->period;
+	u64 mid = (phase << 24) % e->period;
+	u64 lo = (mid << 24) % e->period;
 
-	return (hi << 34) + (((lo << 30) / e->period) << 4);
+	mid = (mid << 24) / e->period;
+	return (hi << 40) + (mid << 16) + (lo << 16) / e->period;
 }
 
 void mde_init(struct mde *e, const struct mde_config *cfg, u64 now_ns)

@@ -233,8 +233,8 @@ struct mdt_scalar {
 
 /* Ranges and defaults as in Documentation/drive-format.rst. */
 static const struct mdt_scalar mdt_scalars[] = {
-	/* 60000 to 3530 rpm; more would overflow the engine's angle. */
-	MDT_NUM("period_ps", period_ps, 1000000000, 17000000000ULL, 0),
+	/* 60000 to 600 rpm; more would overflow the engine's angle. */
+	MDT_NUM("period_ps", period_ps, 1000000000, 100000000000ULL, 0),
 	MDT_NUM("seed", seed, 0, U64_MAX, 1),
 	MDT_NUM("heads", heads, 1, 64, 0),
 	MDT_EITHER("order", order, "plain", "serpentine", MDE_PLAIN),
