@@ -205,17 +205,27 @@ u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n)
 	return count;
 }
 
-u64 fb_bitmap_next_flying(const struct fb_bitmap *bm, u64 from)
+static u64 fb_bitmap_next(const struct fb_bitmap *bm, const unsigned long *bits, u64 from)
 {
 	u64 w;
 
-	if (from >= bm->granules || !bm->n_flying)
+	if (from >= bm->granules)
 		return bm->granules;
 	for (w = from / BITS_PER_LONG; w <= (bm->granules - 1) / BITS_PER_LONG; w++) {
-		unsigned long m = bm->flying[w] & fb_bitmap_mask(w, from, bm->granules);
+		unsigned long m = bits[w] & fb_bitmap_mask(w, from, bm->granules);
 
 		if (m)
 			return w * BITS_PER_LONG + __ffs(m);
 	}
 	return bm->granules;
+}
+
+u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from)
+{
+	return bm->n_wanted ? fb_bitmap_next(bm, bm->wanted, from) : bm->granules;
+}
+
+u64 fb_bitmap_next_flying(const struct fb_bitmap *bm, u64 from)
+{
+	return bm->n_flying ? fb_bitmap_next(bm, bm->flying, from) : bm->granules;
 }

@@ -60,6 +60,11 @@ static void compare(const struct fb_bitmap *bm, const struct naive_map *nm)
 	assert_int_equal(bm->n_done, nm->done);
 	for (i = 0; i < GROUPS; i++)
 		assert_int_equal(fb_bitmap_group(bm, i), wanted[i]);
+	for (i = 1; i <= GROUPS; i++)
+		assert_int_equal(fb_bitmap_group_most(bm, GROUPS - i, 3),
+				 max(wanted[GROUPS - i],
+				     max(i > 1 ? wanted[GROUPS - i + 1] : 0,
+					 i > 2 ? wanted[GROUPS - i + 2] : 0)));
 }
 
 static void compare_queries(const struct fb_bitmap *bm, const struct naive_map *nm,
@@ -82,6 +87,9 @@ static void compare_queries(const struct fb_bitmap *bm, const struct naive_map *
 	for (g = GRANULES; g-- > first;)
 		next = nm->state[g] == FLYING ? g : next;
 	assert_int_equal(fb_bitmap_next_flying(bm, first), next);
+	for (next = GRANULES, g = GRANULES; g-- > first;)
+		next = nm->state[g] == WANTED ? g : next;
+	assert_int_equal(fb_bitmap_next_wanted(bm, first), next);
 }
 
 /* 20,000 random moves of random runs within a group: states, counts, queries */

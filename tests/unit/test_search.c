@@ -22,7 +22,8 @@
 
 /*
  * 90 cylinders of 3 heads, 6 ms per turn; 99 and 83 sectors per track, so that
- * granules of 8 straddle tracks with any number of their sectors on the first; a slip, a remap; seeks that are not monotonic.
+ * granules of 8 straddle tracks with any number of their sectors on the first; a slip,
+ * a remap; seeks that are not monotonic.
  */
 static const char small_disk[] =
 	"fbmodel 1\n"
