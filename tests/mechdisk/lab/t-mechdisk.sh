@@ -2,6 +2,9 @@
 # The simulated drive as a disk of the kernel: right data, right sense, errors
 # injected, removal at any moment.  No scheduler of ours is involved.
 #
+# Seen to fail: mds_grow() without the pattern ("its neighbours are as before");
+# mdh_abort() without mdh_forget() (the first hung command never ends).
+#
 # Two toy drives: "a" is tormented, "b" works all the while beside it.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
