@@ -364,11 +364,47 @@ static void table(struct opts *o)
 	}
 }
 
+static bool expect(bool ok, const char *what, double is, double least, double most)
+{
+	printf("%s %s: %.2f (%.2f to %.2f)\n", ok ? "ok" : "not ok", what, is, least, most);
+	return ok;
+}
+
+static bool within(const char *what, double is, double least, double most)
+{
+	return expect(is >= least && is <= most, what, is, least, most);
+}
+
+/* What the lab must reach is reached here first; the drive and its time are simulated. */
+static bool check(struct opts *o)
+{
+	struct result sptf, sw, free;
+	bool ok;
+
+	o->conservatism_us = OFF;
+	o->policy = FG_SPTF;
+	o->noise = "off";
+	run(o, &sptf);
+	ok = within("requests/s, SPTF, no seek noise", sptf.iops, 169, 180);
+	o->noise = "laplace";
+	run(o, &sptf);
+	ok &= within("requests/s, SPTF, seek noise", sptf.iops, 165, 175);
+	o->policy = FG_SPTF_SW;
+	run(o, &sw);
+	ok &= within("SPTF-SW60 below SPTF, %", 100 * (1 - sw.iops / sptf.iops), 4, 8);
+	o->conservatism_us = 300;
+	run(o, &free);
+	ok &= within("free MB/s at 300 us", free.free_mb_s, 6.5, 9);
+	ok &= within("slowdown there, %", 100 * (1 - free.iops / sw.iops), 0, 2);
+	return ok;
+}
+
 static void help(void)
 {
 	printf("usage: sim [-p POLICY] [-c CONSERVATISM_US|off] [-n off|laplace|gauss]\n"
 	       "           [-m MODEL] [-d DRIVE] [-o OUTSTANDING] [-f SECTORS] [-b STEPS]\n"
-	       "           [-t SECONDS] [-s SEED]\n"
+	       "           [-t SECONDS] [-s SEED] | -C\n"
+	       "-C: check the numbers that the lab must reach, with the options before it.\n"
 	       "Without -p and -c: a table of all policies, and of free reads under sptf-sw.\n"
 	       "Run it in the project's root.\n");
 }
@@ -390,7 +426,7 @@ int main(int argc, char **argv)
 	bool one = false;
 	int c, policy;
 
-	while ((c = getopt(argc, argv, "p:c:n:m:d:o:f:b:t:s:h")) != -1) {
+	while ((c = getopt(argc, argv, "p:c:n:m:d:o:f:b:t:s:Ch")) != -1) {
 		switch (c) {
 		case 'p':
 			policy = fg_policy_by_name(optarg);
@@ -405,6 +441,8 @@ int main(int argc, char **argv)
 			o.conservatism_us = strcmp(optarg, "off") ? atoi(optarg) : OFF;
 			one = true;
 			break;
+		case 'C':
+			return !check(&o);
 		case 'n':
 			o.noise = optarg;
 			break;

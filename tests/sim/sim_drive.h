@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The simulated drive behind a door: mechdisk's shim and the core's both define
- * the kernel's names, so no file may include both.
+ * the kernel's names, so no file may include both. Include one of them before this.
  */
 #ifndef SIM_DRIVE_H
 #define SIM_DRIVE_H
-
-#include <stdbool.h>
-#include <stdint.h>
-
-typedef uint32_t u32;
-typedef uint64_t u64;
 
 struct sim_drive;
 

@@ -3,10 +3,9 @@
  * Foreground policies against a chooser that asks dm_position() for every
  * pending request and applies the policy's definition (paper, 4.2) literally.
  *
- * Planted bugs, each seen to fail: SPTF-SW's second pass
- * pruned by the shortest time instead of the window (test_mechanical); the floor of a longer distance
- * kept as @reach for shorter ones (test_mechanical); fg_clook_key() as an absolute
- * difference (test_clook); "deadline < now" turned round (test_expiry);
+ * Planted bugs, each seen to fail: SPTF-SW's second pass pruned by the shortest time
+ * instead of the window, a reach taken too short (test_mechanical); fg_clook_key() as
+ * an absolute difference (test_clook); "deadline < now" turned round (test_expiry);
  * fg_sw_better() without the seek (test_offer).
  */
 #include <setjmp.h>
