@@ -166,6 +166,18 @@ static struct fb_disk *fb_disk_find(const struct fb_disk *like, const char *name
 	return NULL;
 }
 
+/* the kobject's new name is that of the debugfs directory too */
+static void fb_disk_rename(struct fb_disk *fd, const char *name)
+{
+	if (kobject_rename(&fd->kobj, name)) {
+		pr_warn("freeblock: cannot rename %s to %s\n", kobject_name(&fd->kobj), name);
+		return;
+	}
+	debugfs_remove_recursive(fd->debugfs);
+	fd->debugfs = debugfs_create_dir(name, fb_disk_debugfs);
+	fb_sysfs_debugfs(fd);
+}
+
 /* a name that a disk which is gone still bears is free for its successor */
 static void fb_disk_yield_name(const char *name, const struct fb_disk *to)
 {
@@ -178,8 +190,7 @@ static void fb_disk_yield_name(const char *name, const struct fb_disk *to)
 		if (fd == to || strcmp(kobject_name(&fd->kobj), name))
 			continue;
 		snprintf(old, sizeof(old), "%.16s.gone%u", name, ++gone);
-		if (kobject_rename(&fd->kobj, old))
-			pr_warn("freeblock: %s: cannot rename its predecessor\n", name);
+		fb_disk_rename(fd, old);
 		return;
 	}
 }
@@ -216,8 +227,7 @@ static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 	if (!strcmp(kobject_name(&fd->kobj), name))
 		return;
 	fb_disk_yield_name(name, fd);
-	if (kobject_rename(&fd->kobj, name))
-		pr_warn("freeblock: %s: cannot rename %s\n", name, kobject_name(&fd->kobj));
+	fb_disk_rename(fd, name);
 }
 
 /**
