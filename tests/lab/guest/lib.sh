@@ -21,6 +21,9 @@
 #	fb DISK				the disk's /sys/kernel/freeblock directory
 #	kv FILE KEY				the value of a "key value" line
 #	wait_for SECONDS COMMAND...		until the command succeeds
+#	scan_start DISK DRIVE [RANGE]		with checksums
+#	scan_state DISK				scan_stop DISK
+#	keep_scan DISK DRIVE			the host judges every block
 #
 # fio: results as JSON in /out/NAME.json and terse in /tmp/NAME.terse
 #
@@ -286,6 +289,36 @@ iosched()
 	else
 		cat "/sys/block/$1/queue/iosched/$2"
 	fi
+}
+
+# What the host needs to judge a scan (tests/lab/blocks.py). The drive's
+# journal must hold every write: give "journal_records N" at drive_new.
+scan_start()
+{
+	mkdir -p /out/verify
+	drive_stat "$2" journal_records > /out/verify/journal_at_start
+	echo "start ${3:+$3 }crc" > "/sys/kernel/freeblock/$1/scan"
+}
+
+scan_state()
+{
+	kv "/sys/kernel/freeblock/$1/scan" state
+}
+
+scan_stop()
+{
+	# Refused when it is over already
+	echo stop > "/sys/kernel/freeblock/$1/scan" 2>/dev/null
+	wait_for 60 sh -c "! grep -Eq '^state (running|stopping)' /sys/kernel/freeblock/$1/scan"
+}
+
+keep_scan()
+{
+	cat "/sys/kernel/debug/freeblock/$1/scan_crc" > /out/verify/scan_crc
+	cat "/sys/kernel/mechdisk/$2/journal" > /out/verify/journal
+	cat "/sys/block/$1/size" > /out/verify/sectors
+	expect_eq "the journal of drive $2 is complete" "$(drive_stat "$2" journal_overflow)" 0
+	expect_ge "blocks to judge" "$(stat -c %s /out/verify/scan_crc)" 16
 }
 
 fio_run()

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+# A scan under a foreground, from insmod to rmmod: a small drive serves reads
+# and writes all over it (the writes race with the scan for the same blocks)
+# while a scan of all of it rides along; then the scan is stopped. The host
+# judges every delivered block against the drive's pattern and write journal.
+#
+# With a real clock, completions are late by what a busy host takes (1 ms is
+# usual): there the drive is one in slow motion, of the same shape as tiny.
+#
+# Expected: no error in the foreground, never more than two commands from the
+# scheduler at the device, blocks delivered, none of them wrong.
+#
+# lab: kernel=stock clock=icount smp=1 timeout=240
+# lab: kernel=stock clock=real smp=4 timeout=240
+# lab: kernel=debug clock=icount smp=1 timeout=600
+# lab: kernel=debug clock=real smp=4 timeout=420
+
+. /lab/lib.sh
+
+drive=toy
+runtime=20
+least=800	# sectors read for free; the toy drive manages 7000 a second
+[ "$LAB_KERNEL" = debug ] && runtime=8
+if [ "$LAB_CLOCK" = real ]; then
+	drive=slow
+	runtime=30
+	least=8
+fi
+
+load_module mechdisk
+load_module freeblock
+disk=$(drive_new toy "$drive.fbdrive" "journal_records 262144") || exit 1
+status="/sys/block/$disk/queue/iosched/status"
+expect_ok "scheduler freeblock" sched_set "$disk" freeblock
+model_load "$disk" "$drive.fbmodel"
+expect_match "model in force" "$(cat "$(fb "$disk")/model_status")" loaded
+expect_ok "policy" iosched "$disk" policy sptf-sw
+expect_match "scheduling" "$(kv "$status" scheduling)" yes
+
+expect_ok "scan starts" scan_start "$disk" toy
+expect_fail "a second scan is refused" scan_start "$disk" toy
+fio_run load --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=10 \
+	--rw=randrw --rwmixread=67 --bssplit=4k/50:8k/25:16k/25 --norandommap \
+	--time_based --runtime=$runtime --randseed=7 --allrandrepeat=1
+expect_eq "foreground without errors" "$(fio_errors load)" 0
+expect_ge "foreground served" "$(fio_ios load)" 50
+expect_le "two commands at the device" "$(kv "$status" max_in_flight)" 2
+expect_ge "free reads" "$(kv "$status" free_sectors)" $least
+expect_eq "no free read failed" "$(kv "$status" free_errors)" 0
+cat "$status" > /out/status
+cat /sys/kernel/mechdisk/toy/stats > /out/drive
+cat "$(fb "$disk")/scan"
+expect_within "scan stops" 60 scan_stop "$disk"
+expect_match "and says so" "$(scan_state "$disk")" 'stopped|finished'
+keep_scan "$disk" toy
+expect_within "back to none" 30 sched_set "$disk" none
+expect_within "freeblock unloads" 30 unload_module freeblock
+drive_off toy
+expect_within "mechdisk unloads" 30 unload_module mechdisk
+done_testing
