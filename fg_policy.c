@@ -61,6 +61,7 @@ void fg_pool_init(struct fg_pool *pool)
 {
 	memset(pool, 0, sizeof(*pool));
 	INIT_LIST_HEAD(&pool->reqs);
+	pool->earliest_ns = U64_MAX;
 	pool->policy = FG_FIFO;
 	pool->sw_percent = FG_SW_PERCENT;
 }
@@ -69,6 +70,8 @@ void fg_pool_add(struct fg_pool *pool, struct fg_req *req)
 {
 	list_add_tail(&req->node, &pool->reqs);
 	pool->count++;
+	if (req->deadline_ns)
+		pool->earliest_ns = min(pool->earliest_ns, req->deadline_ns);
 }
 
 void fg_pool_del(struct fg_pool *pool, struct fg_req *req)
@@ -249,8 +252,10 @@ static void fg_shortest(const struct fg_view *v, struct fg_prune *prune, struct 
 	prune->next_ns = U64_MAX;
 	prune->reach = U32_MAX;
 	list_for_each_entry(req, &v->pool->reqs, node) {
-		if (fg_prune(prune, v, req))
+		if (fg_prune(prune, v, req)) {
+			req->pos_ns = U64_MAX;
 			continue;
+		}
 		fg_reckon(v, req);
 		if (c->req && req->pos_ns >= c->pos_ns)
 			continue;
@@ -284,7 +289,8 @@ static u64 fg_sw_window(const struct fg_pool *pool, u64 best_pos_ns)
 
 /*
  * The shortest first, then who is within its window and seeks less. What was out
- * of reach for the shortest positioning is so for its seek.
+ * of reach for the shortest positioning is so for its seek; what was reckoned then
+ * need not be again.
  */
 static void fg_sw_choose(const struct fg_view *v, struct fg_choice *c)
 {
@@ -298,9 +304,11 @@ static void fg_sw_choose(const struct fg_view *v, struct fg_choice *c)
 	window = fg_sw_window(v->pool, c->best_pos_ns);
 	fg_prune_set(&prune, v, window, c->seek_ns);
 	list_for_each_entry(req, &v->pool->reqs, node) {
-		if (fg_prune(&prune, v, req))
-			continue;
-		fg_reckon(v, req);
+		if (req->pos_ns == U64_MAX) {
+			if (fg_prune(&prune, v, req))
+				continue;
+			fg_reckon(v, req);
+		}
 		if (req->pos_ns > window || !fg_sstf_before(req, c->seek_ns, c->pos_ns))
 			continue;
 		fg_take_reckoned(c, req);
@@ -329,15 +337,21 @@ static const struct fg_ops fg_ops[FG_POLICIES] = {
 	[FG_SPTF_SW] = { true, fg_sw_choose, fg_sw_better },
 };
 
-static struct fg_req *fg_expired(const struct fg_pool *pool, u64 now_ns)
+/*
+ * The request whose deadline passed first. As a rule none has, and then the pool is not
+ * walked: no deadline in it is before @pool->earliest_ns.
+ */
+static struct fg_req *fg_expired(struct fg_pool *pool, u64 now_ns)
 {
 	struct fg_req *req, *best = NULL;
 
+	if (now_ns <= pool->earliest_ns)
+		return NULL;
 	list_for_each_entry(req, &pool->reqs, node)
-		if (req->deadline_ns && req->deadline_ns < now_ns &&
-		    (!best || req->deadline_ns < best->deadline_ns))
+		if (req->deadline_ns && (!best || req->deadline_ns < best->deadline_ns))
 			best = req;
-	return best;
+	pool->earliest_ns = best ? best->deadline_ns : U64_MAX;
+	return best && best->deadline_ns < now_ns ? best : NULL;
 }
 
 /* the policy in force has what it needs to reckon */

@@ -39,7 +39,8 @@ extern const char * const fg_policy_name[FG_POLICIES];
  * @write: direction
  * @placed: @start is valid (a model was there and the LBN within it)
  * @start: where its first sector begins
- * @deadline_ns: sent before all others once this is past (starvation bound); 0 = none
+ * @deadline_ns: sent before all others once this is past (starvation bound); 0 = none.
+ *	While it is in the pool, lower it only to another's that was in the pool with it.
  * @seek_ns: scratch: its seek when it was last reckoned
  * @pos_ns: scratch: seek + rotational latency then
  */
@@ -59,6 +60,7 @@ struct fg_req {
  * struct fg_pool - the pending requests and the policy's memory
  * @reqs: all, arrival order
  * @count: how many
+ * @earliest_ns: no deadline in the pool is before this
  * @policy: in force
  * @sw_percent: n of SPTF-SWn%
  * @last_lbn: end of the request sent last (C-LOOK goes on from here)
@@ -69,6 +71,7 @@ struct fg_req {
 struct fg_pool {
 	struct list_head reqs;
 	u32 count;
+	u64 earliest_ns;
 	enum fg_policy_id policy;
 	u32 sw_percent;
 	u64 last_lbn;

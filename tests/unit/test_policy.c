@@ -199,6 +199,9 @@ static void test_expiry(void **state)
 			if (q->deadline_ns && q->deadline_ns < 100 &&
 			    (!earliest || q->deadline_ns < earliest->deadline_ns))
 				earliest = q;
+			/* as if it had been added with it */
+			if (q->deadline_ns)
+				p.pool.earliest_ns = min(p.pool.earliest_ns, q->deadline_ns);
 		}
 		p.pool.policy = i % FG_POLICIES;
 		fg_choose(&p.pool, dm, &head, 100, &c);
