@@ -129,7 +129,8 @@ struct fb_stats {
 	u64 untracked;			/* no memory for our part: sent at once */
 	u64 max_in_flight;		/* scheduled commands at the device */
 	u64 predicted;			/* completions with a prediction */
-	u64 within_50us;
+	u64 within_50us;		/* the report, against the predicted media end */
+	u64 end_within_50us;		/* the media end, report noise taken off */
 	u64 miss[FB_CAUSES];		/* one turn or more later than predicted */
 	u64 early_turn;			/* one turn or more earlier */
 	u64 hist[2 * FB_HIST_HALF + 2];
@@ -173,7 +174,9 @@ struct freeblock_task {
 	u32 ranges;
 	enum fb_task_state state;	/* [L] */
 	enum freeblock_end end;
-	struct fb_bitmap map;		/* the search thread's */
+	struct fb_bitmap map;		/* the search thread's, and the next two */
+	u32 fruitless;			/* searches in a row that found nothing */
+	u64 leftover_ns;		/* when a block that fits into no gap was read last */
 	u64 total;			/* blocks; [L] from here on */
 	u64 done;
 	u64 failed;

@@ -23,6 +23,15 @@
  */
 #define FB_GAP_HOLD_NS (20 * NSEC_PER_MSEC)
 
+/*
+ * Leftovers: after so many searches in a row that found nothing (some seconds of a busy
+ * disk), of so few blocks, one a second: each may cost the foreground a turn or two. The
+ * Atlas 10K has eleven of them.
+ */
+#define FB_GAP_FRUITLESS 256
+#define FB_GAP_LEFTOVER 256
+#define FB_GAP_LEFTOVER_NS NSEC_PER_SEC
+
 /**
  * fb_gap_open() - there is a new gap: search it
  * @fd: the disk, locked
@@ -114,6 +123,29 @@ static bool fb_gap_take(struct fb_disk *fd, struct fb_gap *gap, struct fb_limits
 	return open;
 }
 
+/*
+ * Some blocks fit into no gap: those that span the end of a zone, or a sector that was
+ * remapped far away. When only a few are left and nothing else has been found for long,
+ * read one of them all the same, seldom enough that it does not count.
+ */
+static void fb_gap_leftover(struct freeblock_task *task, u32 found, u32 gen)
+{
+	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1, .wanted = 1 };
+	u32 granule = dm_info(task->fd->model)->granule_sectors;
+	u64 now = ktime_get_ns();
+	u64 block;
+
+	task->fruitless = found ? 0 : task->fruitless + 1;
+	if (task->fruitless < FB_GAP_FRUITLESS || task->map.n_wanted > FB_GAP_LEFTOVER ||
+	    now - task->leftover_ns < FB_GAP_LEFTOVER_NS)
+		return;
+	block = fb_bitmap_next_wanted(&task->map, 0);
+	plan.piece[0].lbn = block * granule;
+	plan.piece[0].nsect = min_t(u64, granule, task->fd->sectors - plan.piece[0].lbn);
+	if (fb_gap_publish(task->fd, &plan, gen))
+		task->leftover_ns = now;
+}
+
 static void fb_gap_search(struct freeblock_task *task)
 {
 	struct fb_disk *fd = task->fd;
@@ -129,6 +161,8 @@ static void fb_gap_search(struct freeblock_task *task)
 		return;
 	/* what was sent before this gap was opened must not be found again */
 	fb_task_absorb(task);
+	if (!task->map.n_wanted)
+		return;
 	fb_search_start(&s, fd->model, &task->map, &gap, &lim);
 	do {
 		/* the budget is for our own work, not for those we let go first */
@@ -143,6 +177,7 @@ static void fb_gap_search(struct freeblock_task *task)
 		cond_resched();
 	} while (more && READ_ONCE(fd->gen) == gen && spent_ns < budget_ns);
 	fb_gap_count(fd, &s, spent_ns);
+	fb_gap_leftover(task, wanted, gen);
 }
 
 /* a vehicle is not held for longer than the foreground is at work */

@@ -586,13 +586,18 @@ static enum hrtimer_restart fbs_timer(struct hrtimer *timer)
 
 /* ---- completion ---- */
 
+static bool fbs_within(s64 error_ns)
+{
+	return abs(error_ns) <= 50 * (s64)NSEC_PER_USEC;
+}
+
 static void fbs_count_error(struct fb_stats *st, s64 error_ns)
 {
 	s64 bucket = div_s64(error_ns, FB_HIST_STEP_NS) + (error_ns < 0 ? 0 : 1) + FB_HIST_HALF;
 
 	st->hist[clamp_t(s64, bucket, 0, 2 * FB_HIST_HALF + 1)]++;
 	st->predicted++;
-	if (abs(error_ns) <= 50 * (s64)NSEC_PER_USEC)
+	if (fbs_within(error_ns))
 		st->within_50us++;
 }
 
@@ -663,6 +668,8 @@ static void fbs_observe(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	}
 	if (predicted) {
 		fbs_count_error(&fd->stats, (s64)(now - report_ns - predicted));
+		if (end.verdict == FB_HEAD_MECHANICAL && fbs_within((s64)(end.end_ns - predicted)))
+			fd->stats.end_within_50us++;
 		fbs_count_turns(fs, fq, end.verdict == FB_HEAD_MECHANICAL ? end.turns : 0, now);
 	}
 	trace_freeblock_complete(fd, fq->lbn, fq->nsect, fq->cause, predicted, now, &end);

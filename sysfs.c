@@ -338,8 +338,9 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 			 s->locked ? "locked" : "unknown", s->pending, s->in_flight,
 			 st->max_in_flight, st->fg_requests, st->untracked, st->out_of_order);
 	len += sysfs_emit_at(page, len,
-			     "pred_total %llu\npred_within_50us %llu\nmiss_fg %llu\nmiss_prepend %llu\nmiss_separate %llu\nmiss_after %llu\nearly_turn %llu\nmechanical %llu\nearly %llu\nodd %llu\nperiod_ps %llu\n",
-			     st->predicted, st->within_50us, st->miss[FB_CAUSE_PLAIN],
+			     "pred_total %llu\npred_within_50us %llu\nend_within_50us %llu\nmiss_fg %llu\nmiss_prepend %llu\nmiss_separate %llu\nmiss_after %llu\nearly_turn %llu\nmechanical %llu\nearly %llu\nodd %llu\nperiod_ps %llu\n",
+			     st->predicted, st->within_50us, st->end_within_50us,
+			     st->miss[FB_CAUSE_PLAIN],
 			     st->miss[FB_CAUSE_PREPEND], st->miss[FB_CAUSE_SEPARATE],
 			     st->miss[FB_CAUSE_AFTER], st->early_turn, s->head.mechanical,
 			     s->head.early, s->head.odd, s->head.period_ps);
