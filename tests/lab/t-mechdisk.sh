@@ -8,8 +8,6 @@
 # Two toy drives: "a" is tormented, "b" works all the while beside it.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
-# lab: kernel=stock clock=real smp=4 timeout=300
-# lab: kernel=debug clock=real smp=4 timeout=600
 
 . /lab/lib.sh
 
