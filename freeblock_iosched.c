@@ -32,6 +32,7 @@ static const u64 fbs_search_ns = 200 * NSEC_PER_USEC;
 static const u64 fbs_commit_ns = 300 * NSEC_PER_USEC;
 /* a command must be with the drive this long before it is to start there */
 static const u64 fbs_lead_ns = 200 * NSEC_PER_USEC;
+static const u64 fbs_reset_ns = NSEC_PER_SEC;	/* no new anchor for the phase after a reset */
 static const u32 fbs_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
 /* a completion this many turns late is recovery, not rotation: the head is lost */
 static const s32 fbs_max_turns = 8;
@@ -746,7 +747,11 @@ static void fbs_requeue_request(struct request *rq)
 	unsigned long flags;
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
-	fb_head_lose(&fs->head);
+	/* a command that timed out had the device reset: the spindle's phase is in doubt too */
+	if (rq->rq_flags & RQF_TIMED_OUT && fs->fd->model)
+		fb_head_reset(&fs->head, ktime_get_ns() + fbs_reset_ns);
+	else
+		fb_head_lose(&fs->head);
 	fb_gap_void(fs->fd);
 	if (fq && fq->state == FBS_SENT) {
 		fq->start_ns = 0;
