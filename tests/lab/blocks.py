@@ -26,6 +26,13 @@ WORDS = SECTOR // 8
 DELIVERED = np.dtype([("block", "<u8"), ("crc", "<u4"), ("times", "<u4")])
 JOURNAL = np.dtype([("block", "<u8"), ("crc", "<u4"), ("pad", "<u4"), ("ns", "<u8")])
 
+DELIVERY = np.dtype([("lbn", "<u8"), ("crc", "<u4"), ("status", "<u4"), ("ns", "<u8")])
+GOOD, MEDIUM_ERROR, NOT_TRIED = range(3)
+
+# A write may end after the scheduler has decided to deliver a block and before
+# the consumer looks at its clock.
+SLACK_NS = 5000000
+
 Result = namedtuple("Result", "delivered wrong again rewritten examples")
 
 
@@ -81,3 +88,44 @@ def verify(delivered, journal, capacity, at_start=0):
                 examples.append("block %d: checksum %08x, delivered %d times, can have been %s" % (
                     block, crc, times, ", ".join("%08x" % a for a in sorted(allowed)) or "none"))
     return Result(len(got), wrong, again, rewritten, examples)
+
+
+def verify_deliveries(deliveries, journal, capacity):
+    """Judge what tests/lab/modules/fbconsumer.c noted.
+
+    It knows when each block was delivered, so more is asked than by verify():
+    the content must not be older than a write that had ended by then.
+
+    deliveries: the bytes of its file "blocks". journal, capacity: as above.
+    """
+    writes = {}
+    for record in np.frombuffer(journal, dtype=JOURNAL):
+        writes.setdefault(int(record["block"]), []).append(
+            (int(record["ns"]), int(record["crc"])))
+    wrong = again = rewritten = 0
+    examples = []
+    seen = set()
+    noted = np.frombuffer(deliveries, dtype=DELIVERY)
+    for lbn, crc, status, ns in zip(*(noted[f].tolist() for f in DELIVERY.names)):
+        block, rest = divmod(lbn, BLOCK // SECTOR)
+        history = writes.get(block, [])
+        rewritten += bool(history)
+        ended = [c for at, c in history if at < ns - SLACK_NS]
+        allowed = {c for at, c in history if at >= ns - SLACK_NS}
+        outside = lbn >= capacity
+        if ended:
+            allowed.add(ended[-1])
+        elif not outside:
+            allowed.add(pattern_crc(block, capacity))
+        twice = block in seen
+        seen.add(block)
+        odd = rest or outside or status > NOT_TRIED
+        if twice or odd or (status == GOOD and crc not in allowed):
+            wrong += 1
+            again += twice
+            if len(examples) < 10:
+                examples.append("sector %d: checksum %08x, status %d%s, can have been %s%s" % (
+                    lbn, crc, status, ", delivered again" if twice else "",
+                    ", ".join("%08x" % a for a in sorted(allowed)) or "none",
+                    ", is stale" if crc in [c for _, c in history] else ""))
+    return Result(len(noted), wrong, again, rewritten, examples)

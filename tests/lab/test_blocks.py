@@ -77,5 +77,30 @@ check("planted: stale, overwritten before the scan",
       wrong([(5, 77, 1)], [(5, 77), (5, 78)], 2), 1)
 check("before and during", wrong([(5, 77, 1)], [(5, 77), (5, 78)], 1), 0)
 
+
+def wrong_deliveries(rows, writes=()):
+    """rows: (block, crc, status, ms); writes: (block, crc, ms)"""
+    noted = np.array([(b * 8, c, s, ms * 1000000) for b, c, s, ms in rows], dtype=blocks.DELIVERY)
+    records = np.array([(b, c, 0, ms * 1000000) for b, c, ms in writes], dtype=blocks.JOURNAL)
+    return blocks.verify_deliveries(noted.tobytes(), records.tobytes(), CAPACITY).wrong
+
+
+check("deliveries of blocks never written", wrong_deliveries(
+    [(b, right(b), 0, b) for b in range(50)]), 0)
+check("planted: a delivery with a wrong checksum", wrong_deliveries([(5, 1, 0, 10)]), 1)
+check("planted: a second delivery", wrong_deliveries([(5, right(5), 0, 10), (5, right(5), 0, 11)]), 1)
+check("planted: a second delivery, failed", wrong_deliveries([(5, right(5), 0, 10), (5, 0, 1, 11)]),
+      1)
+check("bad blocks and blocks not tried", wrong_deliveries([(5, 0, 1, 10), (6, 0, 2, 10)]), 0)
+check("planted: a status that is none", wrong_deliveries([(5, right(5), 3, 10)]), 1)
+check("planted: a delivery beyond the disk", wrong_deliveries([(1001, right(1001), 0, 1)]), 1)
+check("delivered after a write", wrong_deliveries([(5, 77, 0, 100)], [(5, 77, 50)]), 0)
+check("delivered before a write", wrong_deliveries([(5, right(5), 0, 40)], [(5, 77, 50)]), 0)
+check("delivered while a write ends", wrong_deliveries([(5, right(5), 0, 51)], [(5, 77, 50)]), 0)
+check("planted: stale, the pattern after a write", wrong_deliveries([(5, right(5), 0, 100)],
+                                                                    [(5, 77, 50)]), 1)
+check("planted: stale, a write after another", wrong_deliveries(
+    [(5, 77, 0, 100)], [(5, 77, 50), (5, 78, 60)]), 1)
+
 print("1..%d" % count)
 sys.exit(1 if failed else 0)

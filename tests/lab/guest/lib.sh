@@ -24,6 +24,8 @@
 #	scan_start DISK DRIVE [RANGE]		with checksums
 #	scan_state DISK				scan_stop DISK
 #	keep_scan DISK DRIVE			the host judges every block
+#	keep_deliveries DISK DRIVE		the same of module fbconsumer's
+#	(several in one script: set verify_folder=/out/verify-NAME before each)
 #
 # fio: results as JSON in /out/NAME.json and terse in /tmp/NAME.terse
 #
@@ -291,12 +293,14 @@ iosched()
 	fi
 }
 
+verify_folder=/out/verify
+
 # What the host needs to judge a scan (tests/lab/blocks.py). The drive's
 # journal must hold every write: give "journal_records N" at drive_new.
 scan_start()
 {
-	mkdir -p /out/verify
-	drive_stat "$2" journal_records > /out/verify/journal_at_start
+	mkdir -p "$verify_folder"
+	drive_stat "$2" journal_records > "$verify_folder/journal_at_start"
 	echo "start ${3:+$3 }crc" > "/sys/kernel/freeblock/$1/scan"
 }
 
@@ -312,13 +316,26 @@ scan_stop()
 	wait_for 60 sh -c "! grep -Eq '^state (running|stopping)' /sys/kernel/freeblock/$1/scan"
 }
 
+keep_journal()
+{
+	cat "/sys/kernel/mechdisk/$2/journal" > "$verify_folder/journal"
+	cat "/sys/block/$1/size" > "$verify_folder/sectors"
+	expect_eq "the journal of drive $2 is complete" "$(drive_stat "$2" journal_overflow)" 0
+}
+
 keep_scan()
 {
-	cat "/sys/kernel/debug/freeblock/$1/scan_crc" > /out/verify/scan_crc
-	cat "/sys/kernel/mechdisk/$2/journal" > /out/verify/journal
-	cat "/sys/block/$1/size" > /out/verify/sectors
-	expect_eq "the journal of drive $2 is complete" "$(drive_stat "$2" journal_overflow)" 0
-	expect_ge "blocks to judge" "$(stat -c %s /out/verify/scan_crc)" 16
+	cat "/sys/kernel/debug/freeblock/$1/scan_crc" > "$verify_folder/scan_crc"
+	expect_ge "blocks to judge" "$(stat -c %s "$verify_folder/scan_crc")" 16
+	keep_journal "$@"
+}
+
+keep_deliveries()
+{
+	mkdir -p "$verify_folder"
+	cat /sys/kernel/debug/fbconsumer/blocks > "$verify_folder/deliveries"
+	expect_ge "deliveries to judge" "$(stat -c %s "$verify_folder/deliveries")" 24
+	keep_journal "$@"
 }
 
 fio_run()
