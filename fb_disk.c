@@ -437,8 +437,12 @@ static int fb_disk_append(struct fb_disk *fd, const char *data, loff_t off, size
 {
 	int ret;
 
-	if (!off)
+	if (!off) {
 		fb_disk_drop_upload(fd);
+	} else if (!fd->upload) {
+		/* some writers go on after an error: the reason for it stays readable */
+		return -EINVAL;
+	}
 	if (off != fd->upload_len)
 		return fb_disk_refuse(fd, -EINVAL,
 				      "bytes at %lld, expected at %zu: write it in order",
