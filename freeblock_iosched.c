@@ -45,6 +45,12 @@ static struct fbs_rq *fbs_rq(const struct request *rq)
 	return rq->rq_flags & RQF_ELVPRIV ? rq->elv.priv[0] : NULL;
 }
 
+/* discards and their like move no head that we could follow, and may be gigabytes long */
+static bool fbs_is_media(const struct request *rq)
+{
+	return req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
+}
+
 static bool fbs_is_transparent(const struct fbs *fs)
 {
 	return fb_disk_transparent(fs->fd);
@@ -63,8 +69,8 @@ static u64 fbs_overhead_ns(const struct fbs *fs, bool write)
 static void fbs_predict(struct fbs *fs, struct fbs_rq *fq, const struct dm_place *from,
 			u64 start_ns)
 {
-	fq->placed = from && !dm_access(fs->fd->model, from, fq->lbn, fq->nsect, fq->fg.write,
-					&fq->acc);
+	fq->placed = from && fbs_is_media(fq->rq) &&
+		     !dm_access(fs->fd->model, from, fq->lbn, fq->nsect, fq->fg.write, &fq->acc);
 	fq->start_ns = fq->placed ? start_ns : 0;
 }
 
@@ -86,6 +92,8 @@ static bool fbs_end_place(struct fbs *fs, struct fbs_rq *fq, struct dm_place *en
 		*end = fq->acc.end;
 		return true;
 	}
+	if (!fbs_is_media(fq->rq))
+		return false;
 	if (dm_place_of(fs->fd->model, fq->lbn + fq->nsect - 1, &last) ||
 	    dm_access(fs->fd->model, &last, fq->lbn + fq->nsect - 1, 1, false, &acc))
 		return false;
@@ -216,7 +224,7 @@ static void fbs_pool_add(struct fbs *fs, struct fbs_rq *fq)
 	fq->fg.nsect = blk_rq_sectors(rq);
 	fq->fg.write = write;
 	fq->fg.deadline_ns = ktime_get_ns() + fs->expire_ns[write];
-	fg_req_place(&fq->fg, fs->fd->model);
+	fg_req_place(&fq->fg, fbs_is_media(rq) ? fs->fd->model : NULL);
 	fg_pool_add(&fs->pool, &fq->fg);
 	elv_rb_add(&fs->sort[rq_data_dir(rq)], rq);
 	if (fb_compat_rq_mergeable(rq)) {
@@ -337,7 +345,7 @@ static void fbs_request_merged(struct request_queue *q, struct request *rq, enum
 	elv_rb_del(&fs->sort[rq_data_dir(rq)], rq);
 	elv_rb_add(&fs->sort[rq_data_dir(rq)], rq);
 	fq->fg.lbn = blk_rq_pos(rq);
-	fg_req_place(&fq->fg, fs->fd->model);
+	fg_req_place(&fq->fg, fbs_is_media(rq) ? fs->fd->model : NULL);
 	if (fs->choice.req == &fq->fg && !fs->pinned)
 		fbs_choose_next(fs);
 	else if (fs->choice.req != &fq->fg)
@@ -390,7 +398,7 @@ static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fq->start_ns = 0;
 	if (fq->fg.write)
 		fb_buf_overlap(fd, fq->lbn, fq->nsect);
-	if (!fbs_is_transparent(fs) && fq->nsect)
+	if (!fbs_is_transparent(fs))
 		fbs_predict_sent(fs, fq, now);
 	else
 		fs->tail_known = false;
@@ -815,8 +823,10 @@ static void fbs_model_changed(struct fb_disk *fd)
 		fq->placed = false;
 		fq->start_ns = 0;
 	}
-	list_for_each_entry(req, &fs->pool.reqs, node)
-		fg_req_place(req, fd->model);
+	list_for_each_entry(req, &fs->pool.reqs, node) {
+		fq = container_of(req, struct fbs_rq, fg);
+		fg_req_place(req, fbs_is_media(fq->rq) ? fd->model : NULL);
+	}
 	fbs_void_choice(fs);
 }
 
