@@ -31,7 +31,7 @@
 
 static unsigned int slow_us;
 module_param(slow_us, uint, 0644);
-MODULE_PARM_DESC(slow_us, "sleep so long for each block, microseconds");
+MODULE_PARM_DESC(slow_us, "sleep so long at the first block of each read, microseconds");
 
 static unsigned int stop_after;
 module_param(stop_after, uint, 0644);
@@ -39,7 +39,11 @@ MODULE_PARM_DESC(stop_after, "stop the task from within the callback of this man
 
 #define FBC_RECORDS 131072
 
-/* @status: 0 = good, 1 = medium error, 2 = not tried, 3 = another one: wrong */
+/*
+ * @ns: when the first block of the same read came: from then on it is the consumer's,
+ * however long it takes over the others
+ * @status: 0 = good, 1 = medium error, 2 = not tried, 3 = another one: wrong
+ */
 struct fbc_record {
 	__le64 lbn;
 	__le32 crc;
@@ -53,6 +57,8 @@ struct fbc_record {
  * @record: deliveries
  * @n: how many
  * @lost: deliveries that found no room
+ * @batch: tells one read from the next: its blocks are as far apart as their data
+ * @batch_ns: when its first block came
  * @inside: callbacks under way
  * @overlaps: callbacks that found another one under way
  * @late: callbacks after the end
@@ -64,6 +70,8 @@ struct fbc {
 	struct fbc_record *record;
 	u32 n;
 	u32 lost;
+	u64 batch;
+	u64 batch_ns;
 	atomic_t inside;
 	u32 overlaps;
 	u32 late;
@@ -97,20 +105,24 @@ static void fbc_block(struct freeblock_task *task, sector_t lbn, unsigned int se
 {
 	struct fbc *c = freeblock_task_ctx(task);
 	struct fbc_record *r = &c->record[c->n];
-	u64 now = ktime_get_ns();
+	u64 batch = (uintptr_t)data - lbn * 512;
 
 	fbc_enter(c);
+	if (batch != c->batch || !data) {
+		c->batch = batch;
+		c->batch_ns = ktime_get_ns();
+		if (slow_us)
+			usleep_range(slow_us, slow_us + slow_us / 4 + 1);
+	}
 	if (c->n == FBC_RECORDS) {
 		c->lost++;
 	} else {
 		r->lbn = cpu_to_le64(lbn);
 		r->status = cpu_to_le32(fbc_status(status, data));
 		r->crc = data ? cpu_to_le32(~crc32_le(~0U, data, (size_t)sectors * 512)) : 0;
-		r->ns = cpu_to_le64(now);
+		r->ns = cpu_to_le64(c->batch_ns);
 		c->n++;
 	}
-	if (slow_us)
-		usleep_range(slow_us, slow_us + slow_us / 4 + 1);
 	if (stop_after && c->n == stop_after)
 		freeblock_task_stop(task);
 	atomic_dec(&c->inside);

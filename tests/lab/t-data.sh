@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0
+# Every wanted block once, and the right one: a tiny drive, nearly all of whose
+# tracks end within a block, is scanned to its end under a foreground of reads
+# and writes. Then once more in a queue that cuts requests small, and at last by
+# a second consumer that notes the time of each delivery, under writes that
+# fight with it for the same two megabytes. The host judges all blocks.
+#
+# Expected: the scan finishes; blocks_delivered = blocks_total, none twice, none
+# bad; a delivery never is older than a write that ended before it.
+#
+# Seen to fail with: no fb_task_absorb() in fb_gap_search() (blocks twice); no
+# fb_gap_leftover() (never finished: four blocks hold a remapped sector); in
+# fb_buf_overlap() no buffer ever dirty (stale deliveries in the last part).
+#
+# lab: kernel=stock clock=icount smp=1 timeout=240
+
+. /lab/lib.sh
+
+load_module mechdisk
+load_module freeblock
+
+# foreground NAME ARGUMENTS: fio in the background, until foreground_end
+foreground()
+{
+	local name="$1"
+
+	shift
+	fio --output-format=json,terse --terse-version=3 --eta=never --output="/tmp/$name.fio" \
+		--name="$name" --filename=/dev/"$disk" --direct=1 --ioengine=libaio \
+		--time_based --runtime=600 --norandommap --allrandrepeat=1 "$@" &
+	fio=$!
+	fio_name=$name
+}
+
+foreground_end()
+{
+	kill -INT $fio
+	wait $fio
+	sed -n '/^{/,/^}/p' "/tmp/$fio_name.fio" > "/out/$fio_name.json"
+	grep '^3;' "/tmp/$fio_name.fio" > "/tmp/$fio_name.terse"
+	expect_eq "$fio_name: foreground without errors" "$(fio_errors $fio_name)" 0
+	note "$fio_name: $(fio_ios $fio_name) requests"
+}
+
+# a fresh drive "d" under freeblock; sets $disk and $status
+fresh()
+{
+	[ -d /sys/kernel/mechdisk/d ] && echo d > /sys/kernel/mechdisk/delete
+	disk=$(drive_new d tiny.fbdrive "journal_records 1000000
+$1") || exit 1
+	status="/sys/block/$disk/queue/iosched/status"
+	sched_set "$disk" freeblock || die "no freeblock"
+	[ -s "$(fb "$disk")/model" ] || model_load "$disk" tiny.fbmodel
+	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
+	# the subject here is data, not cost
+	iosched "$disk" target_slowdown_ppm 1000000
+}
+
+# wait_for that costs the guest's one CPU less
+wait_long()
+{
+	local left="$1"
+
+	shift
+	while ! "$@" >/dev/null 2>&1; do
+		[ "$left" -gt 0 ] || return 1
+		sleep 1
+		left=$((left - 1))
+	done
+}
+
+scan_finished()
+{
+	[ "$(scan_state "$disk")" = finished ]
+}
+
+check_scan()
+{
+	local scan
+
+	scan="$(fb "$disk")/scan"
+	expect_eq "$1: state" "$(kv "$scan" state)" finished
+	expect_eq "$1: all delivered" "$(kv "$scan" blocks_delivered)" "$(kv "$scan" blocks_total)"
+	expect_eq "$1: none twice" "$(kv "$scan" blocks_twice)" 0
+	expect_eq "$1: none bad" "$(kv "$scan" blocks_bad)" 0
+	expect_eq "$1: none skipped" "$(kv "$scan" blocks_skipped)" 0
+	expect_eq "$1: none flying" "$(kv "$scan" blocks_flying)" 0
+	expect_eq "$1: two at the device" "$(kv "$status" max_in_flight)" 2
+	expect_ge "$1: prepended reads" "$(kv "$status" prepends)" 50
+	expect_ge "$1: separate reads" "$(kv "$status" separates)" 100
+	cat "$status" > "/out/status-$1"
+}
+
+fresh
+verify_folder=/out/verify-whole
+expect_eq "whole: blocks" "$(($(cat /sys/block/"$disk"/size) / 8 + 1))" 6267
+scan_start "$disk" d
+foreground whole --rw=randrw --rwmixread=67 --bssplit=4k/50:8k/25:16k/25 --iodepth=10 --randseed=3
+expect_ok "whole: finished" wait_long 300 scan_finished
+foreground_end
+check_scan whole
+keep_scan "$disk" d
+
+# Each segment ends with its page, 32 KiB is the longest request, and the
+# foreground reads files' worth at once and through the page cache.
+fresh "seg_boundary 4096
+max_sectors 64"
+verify_folder=/out/verify-limits
+scan_start "$disk" d
+foreground limits --rw=randrw --rwmixread=80 --bsrange=4k-64k --iodepth=8 --randseed=4
+dd if=/dev/"$disk" of=/dev/null bs=64k count=100 2>/dev/null
+sleep 8
+foreground_end
+expect_ok "limits: stopped" scan_stop "$disk"
+expect_le "limits: two at the device" "$(kv "$status" max_in_flight)" 2
+expect_ge "limits: prepended reads" "$(kv "$status" prepends)" 10
+expect_ge "limits: separate reads" "$(kv "$status" separates)" 10
+keep_scan "$disk" d
+
+# Two megabytes wanted by the consumer, and written to without a pause.
+fresh
+verify_folder=/out/verify-race
+# so slow that reads wait for their delivery while writes come
+load_module fbconsumer slow_us=50000
+consumer=/sys/kernel/debug/fbconsumer
+echo "start $disk 8000 4000 16000 96" > $consumer/command || die "no task"
+foreground race --rw=randrw --rwmixread=30 --bssplit=4k/60:32k/40 --iodepth=10 --randseed=5 \
+	--offset=4m --size=2m
+expect_ok "race: finished" wait_long 120 grep -q '^task over' $consumer/state
+foreground_end
+expect_eq "race: why" "$(kv $consumer/state why)" finished
+expect_eq "race: each block once" "$(kv $consumer/state deliveries)" 512
+expect_eq "race: callbacks one at a time" "$(kv $consumer/state overlaps)" 0
+expect_eq "race: none after the end" "$(kv $consumer/state late)" 0
+expect_ge "race: reads discarded" "$(kv "$status" discarded)" 5
+cat "$status" > /out/status-race
+keep_deliveries "$disk" d
+expect_fail "fbconsumer holds freeblock" unload_module freeblock
+unload_module fbconsumer
+
+expect_within "back to none" 30 sched_set "$disk" none
+expect_within "freeblock unloads" 30 unload_module freeblock
+drive_off d
+expect_within "mechdisk unloads" 30 unload_module mechdisk
+done_testing

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0
+# Hard moments while a foreground runs and a scan is active: the scheduler is
+# switched away and back, the queue frozen, the drive reset, commands hang, are
+# refused or fail, the disk is deleted, powered off and plugged in again, the
+# module unloaded.
+#
+# Expected: nothing hangs or leaks, the foreground's data are right, no error
+# reaches it but by removal of its disk; the scan goes on after each, no block
+# is called bad, and it ends with a clear status.
+#
+# Real-time guests get a drive in slow motion, or there would be no free read.
+#
+# lab: kernel=stock clock=icount smp=1 timeout=240
+# lab: kernel=debug clock=real smp=4 timeout=400
+
+. /lab/lib.sh
+
+kind=tiny
+hw_queues=1
+if [ "$LAB_CLOCK" = real ]; then
+	kind=slow
+	hw_queues=4
+fi
+M=/sys/kernel/mechdisk
+load_module mechdisk
+load_module freeblock
+
+# drive NAME: a drive under freeblock with a model; sets $disk
+drive()
+{
+	disk=$(drive_new "$1" $kind.fbdrive "timeout_ms 3000
+hw_queues $hw_queues
+serial MD$1") || exit 1
+	freeblock_on "$disk" || die "no freeblock"
+	model_load "$disk" $kind.fbmodel
+}
+
+# the subject is survival, not cost: no guard
+freeblock_on()
+{
+	sched_set "$1" freeblock && iosched "$1" target_slowdown_ppm 1000000
+}
+
+# load DISK: writes that fio reads back and verifies, and reads all over
+load()
+{
+	fio --output-format=terse --terse-version=3 --eta=never --output=/tmp/load-"$1" \
+		--filename=/dev/"$1" --direct=1 --ioengine=libaio --time_based --runtime=900 \
+		--allow_file_create=0 \
+		--name=verify --rw=randwrite --bsrange=4k-16k --offset=4m --size=4m --iodepth=6 \
+		--verify=crc32c --verify_backlog=12 --verify_fatal=1 \
+		--name=reads --rw=randread --bsrange=4k-16k --iodepth=6 --norandommap &
+	eval "fio_$1=$!"
+}
+
+# load_ends NAME DISK: stop it; it must have met no error
+load_ends()
+{
+	local pid
+
+	eval "pid=\$fio_$2"
+	kill -INT "$pid" 2>/dev/null
+	wait "$pid"
+	expect_eq "$1: foreground: errors" "$(awk -F';' '{ s += $5 } END { print s + 0 }' \
+		/tmp/load-"$2")" 0
+}
+
+# it was on a disk that is gone: any error, but an end
+load_dies()
+{
+	local pid
+
+	eval "pid=\$fio_$2"
+	expect_ok "$1: fio ends" wait_for 60 sh -c "! grep -q '^State:.[^Z]' /proc/$pid/status"
+	wait "$pid"
+}
+
+progress()
+{
+	cut -d' ' -f1 "$(fb "$1")/progress"
+}
+
+goes_on()
+{
+	[ "$(progress "$1")" -gt "$2" ]
+}
+
+# scan_goes_on NAME DISK: a block more than now, and none called bad
+scan_goes_on()
+{
+	expect_ok "$1: the scan goes on" wait_for 60 goes_on "$2" "$(progress "$2")"
+	expect_eq "$1: scan" "$(scan_state "$2")" running
+	expect_eq "$1: no block is called bad" \
+		"$(kv "$(fb "$2")/scan" blocks_bad) $(kv "$(fb "$2")/scan" blocks_skipped)" "0 0"
+	note "free errors: $(kv /sys/block/"$2"/queue/iosched/status free_errors)"
+}
+
+switch_away()
+{
+	local i=0 other
+
+	while [ $i -lt 4 ]; do
+		for other in none mq-deadline bfq none mq-deadline none; do
+			sched_set "$1" $other || return 1
+			grep -q 'scheduling another scheduler' "$(fb "$1")/status" || return 1
+			[ "$(scan_state "$1")" = running ] || return 1
+			freeblock_on "$1" || return 1
+			sleep "0.$((i * 2))$((i + 1))"
+		done
+		i=$((i + 1))
+	done
+}
+
+freezes()
+{
+	local n
+
+	for n in 4 64 7 33 2 64; do
+		echo $n > /sys/block/"$1"/queue/nr_requests || return 1
+		sleep 0.2
+		echo $((n % 3)) > /sys/block/"$1"/queue/nomerges || return 1
+		echo $((n * 500)) > /sys/block/"$1"/queue/wbt_lat_usec 2>/dev/null
+		sleep 0.2
+	done
+	echo 0 > /sys/block/"$1"/queue/nomerges
+}
+
+resets()
+{
+	local i
+
+	for i in 1 2 3; do
+		sg_reset -d -N /dev/"$1" || return 1
+		sleep 0.3
+		sg_reset -H -N /dev/"$1" || return 1
+		sleep 0.4
+	done
+}
+
+delete_device()
+{
+	echo 1 > /sys/block/"$1"/device/delete
+}
+
+injected()
+{
+	! grep -q ' [1-9]' $M/"$1"/inject
+}
+
+# inject NAME DRIVE DISK KIND N: the mishap, N times
+inject()
+{
+	echo "$4 $5" > $M/"$2"/inject
+	expect_ok "$1: met" wait_for 60 injected "$2"
+	scan_goes_on "$1" "$3"
+}
+
+# ---- one disk ----
+
+drive a
+a=$disk
+load "$a"
+echo start > "$(fb "$a")/scan" || die "no scan"
+scan_goes_on begin "$a"
+expect_fail "unloading is refused while in use" unload_module freeblock
+
+expect_within "24 switches away and back" 90 switch_away "$a"
+scan_goes_on switches "$a"
+expect_within "freezes" 60 freezes "$a"
+scan_goes_on freezes "$a"
+expect_within "resets" 60 resets "$a"
+scan_goes_on resets "$a"
+inject "device busy" a "$a" "fail_next busy" 20
+inject "host busy" a "$a" "fail_next host_busy" 20
+inject "hardware error" a "$a" hw_error_next 12
+inject "hung command" a "$a" hang_next 1
+inject "hung commands" a "$a" hang_next 2
+expect_ge "hung commands were aborted" "$(($(drive_stat a aborts) + $(drive_stat a resets)))" 3
+expect_le "two at the device, all the time" "$(kv /sys/block/"$a"/queue/iosched/status max_in_flight)" 2
+load_ends "mishaps" "$a"
+expect_within "scan stops without a foreground" 30 scan_stop "$a"
+expect_eq "and says so" "$(scan_state "$a")" stopped
+
+# ---- its end and its return ----
+
+echo start > "$(fb "$a")/scan"
+load "$a"
+scan_goes_on "before deletion" "$a"
+model=$(md5sum < "$(fb "$a")/model")
+expect_within "deletion" 60 delete_device "$a"
+load_dies deletion "$a"
+expect_eq "deleted: detached" "$(kv "$(fb "$a")/status" attached)" 0
+expect_eq "deleted: the scan waits" "$(scan_state "$a")" running
+expect_within "power off" 30 drive_off a
+
+drive b
+b=$disk
+expect_eq "another drive under the same name" "$b" "$a"
+expect_eq "is another disk" "$(kv "$(fb "$b")/scan" state)" idle
+load "$b"
+echo start > "$(fb "$b")/scan"
+expect_within "power off under load" 60 drive_off b
+load_dies "power off" "$b"
+
+echo 1 > $M/a/power
+expect_ok "the first drive is back" wait_for 30 grep -q 'on sd' $M/a/status
+a=$(sed -n 's/.*on \(sd[a-z]*\).*/\1/p' $M/a/status)
+expect_ok "its block device" wait_for 30 [ -b /dev/"$a" ]
+freeblock_on "$a"
+expect_eq "it has its model" "$(md5sum < "$(fb "$a")/model")" "$model"
+load "$a"
+scan_goes_on "back again" "$a"
+
+# ---- two at once ----
+
+drive c
+c=$disk
+load "$c"
+echo start > "$(fb "$c")/scan"
+scan_goes_on "second disk" "$c"
+scan_goes_on "first disk beside it" "$a"
+expect_within "the second is powered off" 60 drive_off c
+load_dies "second disk" "$c"
+scan_goes_on "first disk alone" "$a"
+
+# ---- unloading ----
+
+expect_within "scan stops under a foreground" 30 scan_stop "$a"
+echo "start 0 80" > "$(fb "$a")/scan"
+expect_ok "a small one finishes" wait_for 120 grep -q '^state finished' "$(fb "$a")/scan"
+echo start > "$(fb "$a")/scan"
+scan_goes_on "before unloading" "$a"
+expect_within "none" 30 sched_set "$a" none
+expect_within "unloads with two scans running, detached" 30 unload_module freeblock
+load_ends "unloading" "$a"
+load_module freeblock
+freeblock_on "$a"
+expect_eq "a new module knows no model" "$(kv "$(fb "$a")/status" model)" 0
+expect_within "power off" 30 drive_off a
+expect_within "unloads with its disks gone" 30 unload_module freeblock
+expect_within "mechdisk unloads" 30 unload_module mechdisk
+done_testing
