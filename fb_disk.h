@@ -162,6 +162,9 @@ enum fb_task_state {
 	FB_TASK_OVER,
 };
 
+/* ranges in doubt that a task remembers; the oldest are forgotten */
+#define FB_TASK_DOUBTS 32
+
 struct freeblock_task {
 	struct fb_disk *fd;
 	char name[24];
@@ -174,9 +177,15 @@ struct freeblock_task {
 	u32 ranges;
 	enum fb_task_state state;	/* [L] */
 	enum freeblock_end end;
-	struct fb_bitmap map;		/* the search thread's, and the next two */
+	struct fb_bitmap map;		/* the search thread's, and all up to @total */
 	u32 fruitless;			/* searches in a row that found nothing */
 	u64 leftover_ns;		/* when a block that fits into no gap was read last */
+	struct {
+		u64 first;
+		u64 count;
+	} doubt[FB_TASK_DOUBTS];	/* a ring of sectors that could not be read */
+	u32 doubts;			/* so many have been entered */
+	u64 doubt_ns;			/* when one of them was tried last */
 	u64 total;			/* blocks; [L] from here on */
 	u64 done;
 	u64 failed;
@@ -309,6 +318,7 @@ void fb_task_fill(struct freeblock_task *task);
 void fb_task_absorb(struct freeblock_task *task);
 bool fb_task_may_read(struct fb_disk *fd);
 bool fb_task_over(struct freeblock_task *task);
+bool fb_task_cut(struct freeblock_task *task, struct fb_plan *plan);
 void fb_task_end(struct freeblock_task *task);
 
 /* fb_gap.c */

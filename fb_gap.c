@@ -142,7 +142,7 @@ static void fb_gap_leftover(struct freeblock_task *task, u32 found, u32 gen)
 	block = fb_bitmap_next_wanted(&task->map, 0);
 	plan.piece[0].lbn = block * granule;
 	plan.piece[0].nsect = min_t(u64, granule, task->fd->sectors - plan.piece[0].lbn);
-	if (fb_gap_publish(task->fd, &plan, gen))
+	if (fb_task_cut(task, &plan) && fb_gap_publish(task->fd, &plan, gen))
 		task->leftover_ns = now;
 }
 
@@ -151,9 +151,10 @@ static void fb_gap_search(struct freeblock_task *task)
 	struct fb_disk *fd = task->fd;
 	struct fb_limits lim;
 	struct fb_search s;
+	struct fb_plan plan;
 	struct fb_gap gap;
 	u64 begin, budget_ns, spent_ns = 0;
-	u32 wanted = 0;
+	u32 wanted = 0, found = 0;
 	u32 gen;
 	bool more;
 
@@ -171,13 +172,17 @@ static void fb_gap_search(struct freeblock_task *task)
 		spent_ns += ktime_get_ns() - begin;
 		if (s.best.wanted > wanted) {
 			wanted = s.best.wanted;
-			if (!fb_gap_publish(fd, &s.best, gen))
+			plan = s.best;
+			if (!fb_task_cut(task, &plan) || plan.wanted <= found)
+				continue;
+			found = plan.wanted;
+			if (!fb_gap_publish(fd, &plan, gen))
 				break;
 		}
 		cond_resched();
 	} while (more && READ_ONCE(fd->gen) == gen && spent_ns < budget_ns);
 	fb_gap_count(fd, &s, spent_ns);
-	fb_gap_leftover(task, wanted, gen);
+	fb_gap_leftover(task, found, gen);
 }
 
 /* a vehicle is not held for longer than the foreground is at work */

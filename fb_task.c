@@ -18,6 +18,9 @@
 
 #include "fb_disk.h"
 
+/* blocks in doubt are tried so seldom: the drive may take seconds over each */
+#define FB_TASK_DOUBT_NS (5 * (u64)NSEC_PER_SEC)
+
 static struct workqueue_struct *fb_task_wq;
 
 /**
@@ -171,6 +174,84 @@ static void fb_task_set_state(struct fb_buf *buf, enum fb_buf_state state)
 	spin_unlock_irq(&buf->fd->lock);
 }
 
+/* ---- blocks in doubt: the search thread only ---- */
+
+static bool fb_task_meets(u64 first, u64 count, u64 lbn, u64 nsect)
+{
+	return lbn < first + count && first < lbn + nsect;
+}
+
+static bool fb_task_doubts(const struct freeblock_task *task, u64 lbn, u64 nsect)
+{
+	u32 i;
+
+	for (i = 0; i < min(task->doubts, FB_TASK_DOUBTS); i++)
+		if (fb_task_meets(task->doubt[i].first, task->doubt[i].count, lbn, nsect))
+			return true;
+	return false;
+}
+
+static void fb_task_doubt(struct freeblock_task *task, u64 lbn, u64 nsect)
+{
+	u32 i = task->doubts++ % FB_TASK_DOUBTS;
+
+	task->doubt[i].first = lbn;
+	task->doubt[i].count = nsect;
+}
+
+/**
+ * fb_task_cut() - shorten a plan so that blocks in doubt are read alone, and seldom
+ * @task: the task
+ * @plan: the plan; it may read less afterwards, never anything else
+ *
+ * Context: the search thread.
+ *
+ * Return: false: nothing of it may be read now.
+ */
+bool fb_task_cut(struct freeblock_task *task, struct fb_plan *plan)
+{
+	struct fb_plan_piece *p = &plan->piece[0];
+	u32 granule = fb_task_granule(task);
+	u32 i;
+
+	for (i = 0; i < min(task->doubts, FB_TASK_DOUBTS); i++) {
+		u64 first = task->doubt[i].first;
+
+		if (!fb_task_meets(first, task->doubt[i].count, p->lbn, p->nsect))
+			continue;
+		if (plan->kind == FB_PLAN_PREPEND)
+			return false;
+		if (p->lbn < first)
+			p->nsect = first - p->lbn;
+		else if (ktime_get_ns() - task->doubt_ns < FB_TASK_DOUBT_NS)
+			return false;
+		else
+			p->nsect = min(p->nsect, granule);
+	}
+	plan->wanted = fb_bitmap_count(&task->map, div_u64(p->lbn, granule),
+				       DIV_ROUND_UP(p->nsect, granule));
+	return true;
+}
+
+/*
+ * Does a failed read tell which of its blocks is bad? It does if some of it was read, for
+ * then the drive said where it was stopped; and if it was of one block and the medium's
+ * fault, or failed before. A time-out, or an error without a place, may be any block's or
+ * none's: they are read again, each alone.
+ */
+static bool fb_task_error_is_known(struct freeblock_task *task, const struct fb_buf *buf)
+{
+	u32 granule = fb_task_granule(task);
+	u64 bad = buf->lbn + round_down(buf->good, granule);
+	bool doubted = fb_task_doubts(task, bad, 1);
+	bool alone = buf->nsect <= granule;
+	bool known = buf->good || (alone && (buf->status == BLK_STS_MEDIUM || doubted));
+
+	if (!doubted)
+		fb_task_doubt(task, bad, known ? granule : round_up(buf->nsect, granule));
+	return known;
+}
+
 /* one step of one buffer; the search thread owns ENDED and DELIVERED ones */
 static void fb_task_absorb_buf(struct freeblock_task *task, struct fb_buf *buf)
 {
@@ -185,10 +266,17 @@ static void fb_task_absorb_buf(struct freeblock_task *task, struct fb_buf *buf)
 		buf->taken = true;
 	if (state == FB_BUF_ENDED && dirty)
 		task->fd->stats.discarded++;
+	else if (state == FB_BUF_ENDED && buf->status)
+		task->fd->stats.free_errors++;
 	spin_unlock_irq(&task->fd->lock);
 
-	if (take)
+	if (take) {
 		fb_task_runs(buf, fb_task_take_run);
+		if (fb_task_doubts(task, buf->lbn, buf->nsect))
+			task->doubt_ns = ktime_get_ns();
+	}
+	if (state == FB_BUF_ENDED && !dirty && buf->status)
+		dirty = !fb_task_error_is_known(task, buf);
 	if (state == FB_BUF_ENDED && dirty) {
 		fb_task_runs(buf, fb_task_untake_run);
 		fb_task_set_state(buf, FB_BUF_FREE);
@@ -274,8 +362,6 @@ static void fb_task_deliver_end(struct freeblock_task *task, struct fb_buf *buf,
 	task->done += count->done;
 	task->failed += count->failed;
 	fd->stats.free_sectors += (count->done - count->failed) * fb_task_granule(task);
-	if (buf->status)
-		fd->stats.free_errors++;
 	buf->state = FB_BUF_DELIVERED;
 	wake_up(&fd->wait);
 	spin_unlock_irq(&fd->lock);
