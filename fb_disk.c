@@ -26,6 +26,8 @@ static LIST_HEAD(fb_disks);
 static struct kset *fb_disk_kset;
 static struct dentry *fb_disk_debugfs;
 
+static const char fb_disk_multipath[] = "multipath member";
+
 static void fb_disk_release(struct kobject *kobj)
 {
 	struct fb_disk *fd = container_of(kobj, struct fb_disk, kobj);
@@ -173,9 +175,7 @@ static void fb_disk_rename(struct fb_disk *fd, const char *name)
 		pr_warn("freeblock: cannot rename %s to %s\n", kobject_name(&fd->kobj), name);
 		return;
 	}
-	debugfs_remove_recursive(fd->debugfs);
-	fd->debugfs = debugfs_create_dir(name, fb_disk_debugfs);
-	fb_sysfs_debugfs(fd);
+	fb_compat_debugfs_rename(fb_disk_debugfs, fd->debugfs, name);
 }
 
 /* a name that a disk which is gone still bears is free for its successor */
@@ -193,6 +193,27 @@ static void fb_disk_yield_name(const char *name, const struct fb_disk *to)
 		fb_disk_rename(fd, old);
 		return;
 	}
+}
+
+/* an attached disk with the same id: another path to it, and nobody knows who reads what */
+static struct fb_disk *fb_disk_twin(const struct fb_disk *like)
+{
+	struct fb_disk *fd;
+
+	lockdep_assert_held(&fb_disks_mutex);
+	list_for_each_entry(fd, &fb_disks, node)
+		if (fd->q && like->id[0] && !strcmp(fd->id, like->id))
+			return fd;
+	return NULL;
+}
+
+static void fb_disk_bar_twin(struct fb_disk *twin)
+{
+	spin_lock_irq(&twin->lock);
+	twin->unfit = fb_disk_multipath;
+	if (twin->model_changed && twin->model)
+		twin->model_changed(twin);
+	spin_unlock_irq(&twin->lock);
 }
 
 static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
@@ -246,13 +267,16 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched,
 	struct gendisk *disk = q->disk;
 	const char *name = disk ? disk->disk_name : "unnamed";
 	struct fb_disk *like = kzalloc(sizeof(*like), GFP_KERNEL);
-	struct fb_disk *fd;
+	struct fb_disk *fd, *twin;
 
 	if (!like)
 		return NULL;
 	if (disk)
 		fb_disk_identify(like, disk);
 	mutex_lock(&fb_disks_mutex);
+	twin = fb_disk_twin(like);
+	if (twin)
+		fb_disk_bar_twin(twin);
 	fd = fb_disk_find(like, name);
 	if (fd)
 		fb_disk_adopt_name(fd, name);
@@ -263,7 +287,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched,
 		spin_lock_irq(&fd->lock);
 		fd->sched = sched;
 		fd->model_changed = model_changed;
-		fd->unfit = fb_disk_unfit(q);
+		fd->unfit = twin ? fb_disk_multipath : fb_disk_unfit(q);
 		fd->bdev = disk ? disk->part0 : NULL;
 		fd->distrusted = false;
 		fd->q = q;
@@ -319,6 +343,26 @@ struct fb_disk *fb_disk_get(const char *name)
 void fb_disk_put(struct fb_disk *fd)
 {
 	kobject_put(&fd->kobj);
+}
+
+/**
+ * fb_disk_hold_names() - no disk changes its name until fb_disk_release_names()
+ *
+ * Context: may sleep; outermost of our locks.
+ */
+void fb_disk_hold_names(void)
+{
+	mutex_lock(&fb_disks_mutex);
+}
+
+/**
+ * fb_disk_release_names() - undo fb_disk_hold_names()
+ *
+ * Context: may sleep.
+ */
+void fb_disk_release_names(void)
+{
+	mutex_unlock(&fb_disks_mutex);
 }
 
 /* ---- the model: whole or not at all ---- */

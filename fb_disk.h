@@ -5,7 +5,7 @@
  *
  * Locks, outermost first:
  *
- *   fb_disks_mutex	fb_disk.c	list of disks. Taken in init_sched (queue frozen):
+ *   fb_disks_mutex	fb_disk.c	disks and their names. Taken in init_sched (queue frozen):
  *			nobody does I/O or allocates for I/O under it.
  *   fb_disk.config	mutex: model upload and swap, task create/start/reap. Same rule.
  *   fb_disk.lock	spinlock, irqsave (completions come in hard and soft interrupts):
@@ -307,6 +307,8 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched,
 void fb_disk_detach(struct fb_disk *fd);
 struct fb_disk *fb_disk_get(const char *name);
 void fb_disk_put(struct fb_disk *fd);
+void fb_disk_hold_names(void);
+void fb_disk_release_names(void);
 const char *fb_disk_transparent(const struct fb_disk *fd);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
 ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len);

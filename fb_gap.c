@@ -9,7 +9,6 @@
  *
  * Locks: fb_disk.lock; the table is in fb_disk.h.
  */
-#include <linux/freezer.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
 
@@ -185,7 +184,21 @@ static void fb_gap_search(struct freeblock_task *task)
 	fb_gap_leftover(task, found, gen);
 }
 
-/* a vehicle is not held for longer than the foreground is at work */
+/*
+ * A vehicle is held no longer than the foreground is at work and a plan may need it: a
+ * freeze of its queue, or a CPU going offline under its hardware queue, waits for it.
+ */
+static bool fb_gap_must_return(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	if (fd->vehicle != FB_VEHICLE_HELD || !fd->vehicle_rq)
+		return false;
+	if (fd->let_go || !fb_task_may_read(fd) ||
+	    test_bit(BLK_MQ_S_INACTIVE, &fd->vehicle_rq->mq_hctx->state))
+		return true;
+	return !fd->fg_active && ktime_get_ns() - fd->fg_last_ns > FB_GAP_HOLD_NS;
+}
+
 static void fb_gap_mind_vehicle(struct fb_disk *fd)
 {
 	bool back;
@@ -193,9 +206,7 @@ static void fb_gap_mind_vehicle(struct fb_disk *fd)
 	spin_lock_irq(&fd->lock);
 	if (fd->q && percpu_ref_is_dying(&fd->q->q_usage_counter))
 		fd->let_go = true;
-	back = fd->vehicle == FB_VEHICLE_HELD &&
-	       (fd->let_go || (!fd->fg_active &&
-			       ktime_get_ns() - fd->fg_last_ns > FB_GAP_HOLD_NS));
+	back = fb_gap_must_return(fd);
 	if (fd->let_go && fd->q && !percpu_ref_is_dying(&fd->q->q_usage_counter) &&
 	    fd->vehicle == FB_VEHICLE_NONE && fd->task->state == FB_TASK_RUNNING)
 		fd->let_go = false;
@@ -222,10 +233,10 @@ static bool fb_gap_has_work(struct fb_disk *fd)
 static void fb_gap_wait(struct fb_disk *fd)
 {
 	if (READ_ONCE(fd->vehicle) == FB_VEHICLE_NONE)
-		wait_event_freezable(fd->wait, fb_gap_has_work(fd));
+		wait_event_idle(fd->wait, fb_gap_has_work(fd));
 	else
-		wait_event_freezable_timeout(fd->wait, fb_gap_has_work(fd),
-					     nsecs_to_jiffies(FB_GAP_HOLD_NS));
+		wait_event_idle_timeout(fd->wait, fb_gap_has_work(fd),
+					nsecs_to_jiffies(FB_GAP_HOLD_NS));
 }
 
 /* nothing of ours is at the drive, with the scheduler, or with the consumer */
@@ -255,8 +266,8 @@ static void fb_gap_drain(struct freeblock_task *task)
 		fb_task_absorb(task);
 		if (fb_gap_drained(fd))
 			return;
-		wait_event_freezable_timeout(fd->wait, fb_gap_drained(fd),
-					     nsecs_to_jiffies(FB_GAP_HOLD_NS));
+		wait_event_idle_timeout(fd->wait, fb_gap_drained(fd),
+					nsecs_to_jiffies(FB_GAP_HOLD_NS));
 	}
 }
 
@@ -265,6 +276,8 @@ static void fb_gap_drain(struct freeblock_task *task)
  * @data: the task, started
  *
  * Context: a kernel thread at the lowest priority: the foreground's CPU time comes first.
+ * It is not frozen for suspend: it owns the held vehicle, which a suspending disk waits
+ * for; it submits nothing without foreground work.
  *
  * Return: 0, after kthread_stop().
  */
@@ -274,7 +287,6 @@ int fb_gap_thread(void *data)
 	struct fb_disk *fd = task->fd;
 
 	set_user_nice(current, MAX_NICE);
-	set_freezable();
 	fb_task_fill(task);
 	while (!fb_task_over(task)) {
 		fb_gap_wait(fd);
@@ -284,6 +296,6 @@ int fb_gap_thread(void *data)
 	}
 	fb_gap_drain(task);
 	fb_task_end(task);
-	wait_event_freezable(fd->wait, kthread_should_stop());
+	wait_event_idle(fd->wait, kthread_should_stop());
 	return 0;
 }

@@ -31,6 +31,9 @@ static void fb_guard_advance(struct fb_guard *g, u64 now_ns)
 {
 	u64 second = div_u64(now_ns, FB_GUARD_NS_PER_SEC);
 
+	/* the caller's clock may have been read before its lock was taken */
+	if (second <= g->second)
+		return;
 	if (second - g->second >= FB_GUARD_SECONDS) {
 		fb_guard_clear(g);
 		g->second = second;

@@ -85,6 +85,30 @@ struct fb_scan {
 };
 
 static DEFINE_MUTEX(fb_scan_mutex);
+static struct workqueue_struct *fb_scan_wq;
+
+/**
+ * fb_scan_init() - the workqueue on which ended scans are reaped
+ *
+ * Context: module init.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int fb_scan_init(void)
+{
+	fb_scan_wq = alloc_workqueue("freeblock_scan", WQ_UNBOUND, 0);
+	return fb_scan_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * fb_scan_exit() - undo fb_scan_init()
+ *
+ * Context: module exit, all scans ended.
+ */
+void fb_scan_exit(void)
+{
+	destroy_workqueue(fb_scan_wq);
+}
 
 /* ---- callbacks ---- */
 
@@ -119,7 +143,7 @@ static void fb_scan_ended(struct freeblock_task *task, enum freeblock_end why)
 	struct fb_scan *scan = freeblock_task_ctx(task);
 
 	WRITE_ONCE(scan->state, why == FREEBLOCK_FINISHED ? FB_SCAN_FINISHED : FB_SCAN_STOPPED);
-	schedule_work(&scan->reap);
+	queue_work(fb_scan_wq, &scan->reap);
 }
 
 static const struct freeblock_ops fb_scan_ops = {

@@ -60,6 +60,7 @@ struct fbs_rq {
  * @pinned: a separate read has been sent for @choice's gap: @choice is next for good
  * @flight: requests at the device, in the order sent
  * @nr_flight: how many
+ * @nr_untracked: requests at the device without our part: no free reads meanwhile
  * @head: head and phase
  * @tail_known: @tail is valid
  * @tail: where the head will be at the end of the request sent last
@@ -82,6 +83,7 @@ struct fbs {
 	bool pinned;
 	struct list_head flight;
 	u32 nr_flight;
+	u32 nr_untracked;
 	struct fb_head head;
 	bool tail_known;
 	struct dm_place tail;

@@ -219,14 +219,10 @@ bool fb_task_cut(struct freeblock_task *task, struct fb_plan *plan)
 
 		if (!fb_task_meets(first, task->doubt[i].count, p->lbn, p->nsect))
 			continue;
-		if (plan->kind == FB_PLAN_PREPEND)
+		if (plan->kind == FB_PLAN_PREPEND ||
+		    (p->lbn >= first && ktime_get_ns() - task->doubt_ns < FB_TASK_DOUBT_NS))
 			return false;
-		if (p->lbn < first)
-			p->nsect = first - p->lbn;
-		else if (ktime_get_ns() - task->doubt_ns < FB_TASK_DOUBT_NS)
-			return false;
-		else
-			p->nsect = min(p->nsect, granule);
+		p->nsect = p->lbn < first ? first - p->lbn : min(p->nsect, granule);
 	}
 	plan->wanted = fb_bitmap_count(&task->map, div_u64(p->lbn, granule),
 				       DIV_ROUND_UP(p->nsect, granule));

@@ -10,6 +10,7 @@
 #include <linux/blk-integrity.h>
 #include <linux/ioprio.h>
 #include <linux/vmalloc.h>
+#include <trace/events/block.h>
 
 #include "fb_disk.h"
 
@@ -209,6 +210,9 @@ static bool fb_buf_may_prepend(struct request *rq)
 
 	if (req_op(rq) != REQ_OP_READ || blk_integrity_rq(rq) || rq->rq_flags & RQF_SPECIAL_PAYLOAD)
 		return false;
+	/* bio_poll() needs the cookie, which is put into the first bio only */
+	if (rq->cmd_flags & REQ_POLLED)
+		return false;
 #ifdef CONFIG_BLK_INLINE_ENCRYPTION
 	if (rq->crypt_ctx)
 		return false;
@@ -395,6 +399,8 @@ struct request *fb_vehicle_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 	/* else the time it was held would count as the read's */
 	rq->start_time_ns = ktime_get_ns();
 	fb_buf_aim(buf, rq, lbn, nsect);
+	/* it was inserted with another aim */
+	trace_block_rq_insert(rq);
 	fd->vehicle = FB_VEHICLE_NONE;
 	fd->vehicle_rq = NULL;
 	fd->vehicle_buf = NULL;

@@ -12,10 +12,13 @@
  * locks. Requests are freed, and queues run, after it has been dropped. The table is in
  * fb_disk.h.
  */
+#include <linux/blk-integrity.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <trace/events/block.h>
 
+#include "fb_scan.h"
 #include "fb_sched.h"
 #include "fb_sysfs.h"
 
@@ -144,7 +147,8 @@ static void fbs_open_gap(struct fbs *fs)
 	struct fb_limits lim = {
 		.conservatism_ns = fs->conservatism_ns,
 		.max_sectors = fb_vehicle_max(fs->q),
-		.separate = true,
+		/* a protection payload would be that of the vehicle's first aim */
+		.separate = !blk_get_integrity(fs->q->disk),
 	};
 	struct fb_gap gap = {
 		.src = fs->tail,
@@ -155,8 +159,8 @@ static void fbs_open_gap(struct fbs *fs)
 	};
 
 	/* beyond two the drive may reorder; alone, the command before has not been sent yet */
-	if (!fs->nr_flight || fs->depth > 2 || !fs->tail_known || !fs->choice.reckoned ||
-	    !fb_task_may_read(fd)) {
+	if (!fs->nr_flight || fs->nr_untracked || fs->depth > 2 || !fs->tail_known ||
+	    !fs->choice.reckoned || !fb_task_may_read(fd)) {
 		fb_gap_void(fd);
 		return;
 	}
@@ -262,6 +266,7 @@ static void fbs_insert_one(struct fbs *fs, struct request *rq, bool at_head,
 	lockdep_assert_held(&fs->fd->lock);
 	if (fq && fb_buf_is_ours(rq->bio) && fb_vehicle_hold(fs->fd, rq)) {
 		fq->ours = true;
+		trace_block_rq_insert(rq);
 		return;
 	}
 	if (fq && fq->state == FBS_REQUEUED) {
@@ -271,6 +276,7 @@ static void fbs_insert_one(struct fbs *fs, struct request *rq, bool at_head,
 	}
 	if (!at_head && blk_mq_sched_try_insert_merge(fs->q, rq, free))
 		return;
+	trace_block_rq_insert(rq);
 	if (!fq)
 		fs->fd->stats.untracked++;
 	if (!fq || at_head) {
@@ -370,8 +376,10 @@ static void fbs_requests_merged(struct request_queue *q, struct request *rq, str
 	if (fs->choice.req == &gone->fg) {
 		fb_gap_void(fs->fd);
 		fs->choice.req = NULL;
-		if (fq && fq->state == FBS_POOLED && fs->pinned)
+		if (fq && fq->state == FBS_POOLED && fs->pinned) {
 			fs->choice.req = &fq->fg;
+			fq->cause = gone->cause;
+		}
 	}
 	fbs_pool_del(fs, gone);
 	if (!fs->choice.req) {
@@ -519,6 +527,19 @@ static struct request *fbs_fill_transparent(struct fbs *fs)
 	return fbs_send(fs, fq, now);
 }
 
+/* without our part it cannot be watched: no free read until it is back */
+static void fbs_send_untracked(struct fbs *fs, struct request *rq)
+{
+	if (op_is_write(req_op(rq)))
+		fb_buf_overlap(fs->fd, blk_rq_pos(rq), blk_rq_sectors(rq));
+	if (rq->rq_flags & RQF_ELVPRIV && !rq->elv.priv[1]) {
+		rq->elv.priv[1] = fs;
+		fs->nr_untracked++;
+	}
+	rq->rq_flags |= RQF_STARTED;
+	fb_gap_void(fs->fd);
+}
+
 static struct request *fbs_send_bypass(struct fbs *fs)
 {
 	struct request *rq = list_first_entry_or_null(&fs->bypass, struct request, queuelist);
@@ -535,7 +556,7 @@ static struct request *fbs_send_bypass(struct fbs *fs)
 	if (fq)
 		fbs_send(fs, fq, ktime_get_ns());
 	else
-		rq->rq_flags |= RQF_STARTED;
+		fbs_send_untracked(fs, rq);
 	if (!fs->pinned)
 		fbs_choose_next(fs);
 	return rq;
@@ -708,16 +729,33 @@ static bool fbs_open_window(struct fbs *fs, const struct fbs_rq *done, u64 now)
 	return true;
 }
 
+/* the drive took another order: the head will be at the end of what is still there */
+static void fbs_retail(struct fbs *fs)
+{
+	struct fbs_rq *last;
+
+	fb_gap_void(fs->fd);
+	fs->tail_known = false;
+	if (fs->nr_flight) {
+		last = list_last_entry(&fs->flight, struct fbs_rq, flight);
+		fs->tail_known = fbs_end_place(fs, last, &fs->tail);
+	}
+	if (!fs->pinned && fs->pool.count)
+		fbs_choose_next(fs);
+}
+
 /* true: run the queue */
 static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 {
 	struct fb_disk *fd = fs->fd;
+	bool overtaken = false;
 
 	lockdep_assert_held(&fd->lock);
 	if (fs->flight.next != &fq->flight) {
 		fd->stats.out_of_order++;
 		fb_head_lose(&fs->head);
 		fq->start_ns = 0;
+		overtaken = true;
 	}
 	fbs_uncount(fs, fq);
 	fq->state = FBS_DONE;
@@ -727,6 +765,8 @@ static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	if (fbs_is_transparent(fs))
 		return true;
 	fbs_observe(fs, fq, now);
+	if (overtaken)
+		fbs_retail(fs);
 	return !fbs_open_window(fs, fq, now);
 }
 
@@ -755,8 +795,11 @@ static void fbs_requeue_request(struct request *rq)
 	unsigned long flags;
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
-	/* a command that timed out had the device reset: the spindle's phase is in doubt too */
-	if (rq->rq_flags & RQF_TIMED_OUT && fs->fd->model)
+	/*
+	 * A command that timed out may have had the device reset: the phase is in doubt
+	 * too. RQF_TIMED_OUT has been cleared already, the deadline has not.
+	 */
+	if (fs->fd->model && time_after_eq(jiffies, READ_ONCE(rq->deadline)))
 		fb_head_reset(&fs->head, ktime_get_ns() + fbs_reset_ns);
 	else
 		fb_head_lose(&fs->head);
@@ -776,11 +819,24 @@ static void fbs_prepare_request(struct request *rq)
 
 	/* without it the request is sent at once, and counted in fb_stats.untracked */
 	rq->elv.priv[0] = fq;
+	rq->elv.priv[1] = NULL;
 	if (!fq)
 		return;
 	fq->rq = rq;
 	INIT_LIST_HEAD(&fq->flight);
 	INIT_LIST_HEAD(&fq->fg.node);
+}
+
+static void fbs_finish_untracked(struct fbs *fs, struct request *rq)
+{
+	unsigned long flags;
+
+	if (!rq->elv.priv[1])
+		return;
+	spin_lock_irqsave(&fs->fd->lock, flags);
+	fs->nr_untracked--;
+	spin_unlock_irqrestore(&fs->fd->lock, flags);
+	rq->elv.priv[1] = NULL;
 }
 
 static void fbs_finish_request(struct request *rq)
@@ -790,8 +846,10 @@ static void fbs_finish_request(struct request *rq)
 	unsigned long flags;
 	bool run;
 
-	if (!fq)
+	if (!fq) {
+		fbs_finish_untracked(fs, rq);
 		return;
+	}
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	WARN_ON_ONCE(fq->state == FBS_POOLED);
 	/* ended without completed_request(), or completed after a requeue that bypassed us */
@@ -799,6 +857,7 @@ static void fbs_finish_request(struct request *rq)
 	if (run) {
 		fbs_uncount(fs, fq);
 		fb_head_lose(&fs->head);
+		fbs_note_activity(fs);
 	}
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	rq->elv.priv[0] = NULL;
@@ -938,9 +997,12 @@ static int __init fbs_module_init(void)
 	ret = fb_task_init();
 	if (ret)
 		goto destroy_cache;
-	ret = fb_disk_init();
+	ret = fb_scan_init();
 	if (ret)
 		goto exit_task;
+	ret = fb_disk_init();
+	if (ret)
+		goto exit_scan;
 	ret = elv_register(&fbs_type);
 	if (ret)
 		goto exit_disk;
@@ -948,6 +1010,8 @@ static int __init fbs_module_init(void)
 
 exit_disk:
 	fb_disk_exit();
+exit_scan:
+	fb_scan_exit();
 exit_task:
 	fb_task_exit();
 destroy_cache:
@@ -959,6 +1023,7 @@ static void __exit fbs_module_exit(void)
 {
 	elv_unregister(&fbs_type);
 	fb_disk_exit();
+	fb_scan_exit();
 	fb_task_exit();
 	kmem_cache_destroy(fbs_cache);
 }

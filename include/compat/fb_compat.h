@@ -6,6 +6,8 @@
 #ifndef FB_COMPAT_H
 #define FB_COMPAT_H
 
+#include <linux/debugfs.h>
+
 #include "fb_elevator.h"
 
 /*
@@ -42,6 +44,14 @@ static inline bool fb_compat_rq_mergeable(const struct request *rq)
 static inline bool fb_compat_discard_mergable(const struct request *rq)
 {
 	return req_op(rq) == REQ_OP_DISCARD && queue_max_discard_segments(rq->q) > 1;
+}
+
+/* rename a debugfs directory; waits for no reader, so that a queue may be frozen */
+static inline void fb_compat_debugfs_rename(struct dentry *parent, struct dentry *dir,
+					    const char *name)
+{
+	if (!IS_ERR_OR_NULL(dir))
+		debugfs_rename(parent, dir, parent, name);
 }
 
 #endif /* FB_COMPAT_H */
