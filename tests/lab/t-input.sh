@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0
+# Bad input: each is refused with -EINVAL (or what the ABI file says), named in
+# model_status or the log, and changes nothing. Expectations are those of
+# Documentation/ABI/testing/sysfs-block-freeblock.
+#
+# Seen to fail with: fb_disk_check_model() returning 0 (vendor, product); the
+# range check of fb_sysfs_number_store() without "value > n->highest"; a commit
+# that swaps the model before it is checked (the old text is gone).
+#
+# lab: kernel=stock clock=icount smp=1 timeout=200
+# lab: kernel=debug clock=real smp=4 timeout=400
+
+. /lab/lib.sh
+
+# refused NAME FILE VALUE: a write fails and leaves the file as it was
+refused()
+{
+	local name="$1" file="$2" value="$3" before
+
+	before=$(cat "$file")
+	if printf '%s' "$value" > "$file" 2>/dev/null; then
+		not_ok "$name: refused" "'$value' was taken"
+	else
+		ok "$name: refused"
+	fi
+	expect_eq "$name: nothing changed" "$(cat "$file")" "$before"
+}
+
+# bad_model NAME REASON: /tmp/bad.fbmodel is refused for REASON, the model stays
+bad_model()
+{
+	if dd if=/tmp/bad.fbmodel of="$dir/model" bs=1M 2>/dev/null; then
+		not_ok "$1: refused" "it was taken"
+	else
+		ok "$1: refused"
+	fi
+	expect_match "$1: the reason is readable" "$(cat "$dir/model_status")" "$2"
+	expect_ok "$1: the old model is in force" cmp -s "$dir/model" /lab/files/toy.fbmodel
+	expect_eq "$1: still scheduling" "$(kv "$dir/status" scheduling)" yes
+}
+
+logged()
+{
+	dmesg | tail -n 5 | grep -q "$1"
+}
+
+load_module mechdisk
+load_module freeblock
+disk=$(drive_new d toy.fbdrive 'noise off') || exit 1
+dir=$(fb "$disk")
+model=/lab/files/toy.fbmodel
+
+# ---- no model
+
+sched_set "$disk" freeblock
+expect_eq "no model: transparent" "$(kv "$dir/status" scheduling)" "no model"
+expect_eq "no model: the scheduler says so" \
+	"$(kv "/sys/block/$disk/queue/iosched/status" scheduling)" "no model"
+expect_eq "no model: nothing to read" "$(wc -c < "$dir/model")" 0
+expect_fail "no model: no granule" cat "$dir/granule_bytes"
+refused "scan without a model" "$dir/scan" start
+refused "stop without a scan" "$dir/scan" stop
+
+# ---- models
+
+model_load "$disk" toy.fbmodel
+expect_match "model loaded" "$(cat "$dir/model_status")" '^loaded'
+expect_ok "model reads back" cmp -s "$dir/model" $model
+expect_eq "granule" "$(cat "$dir/granule_bytes")" 4096
+
+head -n 20 $model > /tmp/bad.fbmodel
+dd if=/tmp/bad.fbmodel of="$dir/model" bs=1M 2>/dev/null
+expect_match "truncated: waits for its end" "$(cat "$dir/model_status")" 'incomplete: [0-9]+ bytes'
+expect_ok "truncated: the old model is in force" cmp -s "$dir/model" $model
+
+sed 's/^heads .*/heads 77777777777/' $model > /tmp/bad.fbmodel
+bad_model "length and checksum" 'line [0-9]+: .*(bytes|crc32)'
+dd if=/dev/zero bs=1k count=2 2>/dev/null > /tmp/bad.fbmodel
+echo >> /tmp/bad.fbmodel
+tail -n 1 $model >> /tmp/bad.fbmodel
+bad_model "zeros" 'line [0-9]+'
+bad_model_file()
+{
+	[ -e "/lab/files/$2" ] || { not_ok "$1" "no $2 in the lab"; return; }
+	cp "/lab/files/$2" /tmp/bad.fbmodel
+	bad_model "$1" "$3"
+}
+bad_model_file "another disk's" atlas10k.fbmodel 'it is for 17966953 sectors'
+bad_model_file "another vendor's" bad-vendor.fbmodel "vendor 'NOBODY'"
+bad_model_file "another product's" bad-product.fbmodel "product 'NOTHING'"
+bad_model_file "a bad record" bad-record.fbmodel 'line [0-9]+: .*wobble'
+bad_model_file "a bad value" bad-value.fbmodel 'line [0-9]+: .*heads'
+bad_model_file "a granule too large" bad-granule.fbmodel 'granule of 1024 sectors'
+expect_ok "the log names the reason" logged 'model refused: granule of 1024'
+
+if dd if=$model of="$dir/model" bs=512 seek=1 count=1 conv=notrunc 2>/dev/null; then
+	not_ok "out of order: refused" "taken"
+else
+	ok "out of order: refused"
+fi
+expect_ok "out of order: the old model is in force" cmp -s "$dir/model" $model
+
+# split at any byte
+dd if=$model of="$dir/model" bs=7 2>/dev/null
+expect_match "in pieces of seven bytes" "$(cat "$dir/model_status")" '^loaded'
+
+# ---- tunables
+
+it=/sys/block/$disk/queue/iosched
+while read -r name low high; do
+	for value in ' ' x 1x -1 0x "$((high + 1))" 18446744073709551616 "$high$high$high"; do
+		refused "$name '$value'" "$it/$name" "$value"
+	done
+	[ "$low" = 0 ] || refused "$name '$((low - 1))'" "$it/$name" $((low - 1))
+	was=$(cat "$it/$name")
+	for value in "$low" "$high" "$was"; do
+		iosched "$disk" "$name" "$value"
+		expect_eq "$name takes $value" "$(iosched "$disk" "$name")" "$value"
+	done
+done <<-END
+	sw_percent 0 1000
+	depth 1 4
+	conservatism_us 0 10000
+	target_slowdown_ppm 0 1000000
+	read_expire 1 600000
+	write_expire 1 600000
+	search_us 1 100000
+	commit_us 0 100000
+END
+expect_ok "the log names the range" logged "commit_us: '.*' is not a number from 0 to 100000"
+for value in ' ' SPTF sptf-sw60 'sptf clook' scan; do
+	refused "policy '$value'" "$it/policy" "$value"
+done
+
+# every policy and depth under load
+fio --name=load --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=16 \
+	--rw=randrw --bs=4k --time_based --runtime=8 --eta=never --output=/tmp/load.fio &
+load=$!
+for policy in fifo clook sstf sptf sptf-sw; do
+	for depth in 1 2 3 4; do
+		iosched "$disk" policy $policy
+		iosched "$disk" depth $depth
+		sleep 0.2
+	done
+	expect_match "policy $policy" "$(iosched "$disk" policy)" "\[$policy\]"
+done
+wait $load
+expect_eq "fio ran through it all" $? 0
+expect_eq "no errors" "$(grep -c 'err= 0' /tmp/load.fio)" 1
+iosched "$disk" depth 2
+
+# ---- scans
+
+sectors=$(cat "/sys/block/$disk/size")
+for text in ' ' go 'start 0' 'start 0 0' 'start 4 8' 'start 0 7' 'start x 8' 'start 0 8 8' \
+	"start 0 $((sectors + 8))" "start $sectors 8" 'start crc crc' 'stop now' 'start -8 8'; do
+	refused "scan '$text'" "$dir/scan" "$text"
+done
+echo 'start 0 8000' > "$dir/scan"
+expect_match "scan runs" "$(cat "$dir/scan")" 'state running'
+if echo start > "$dir/scan" 2>/dev/null; then not_ok "second scan" taken; else ok "second scan"; fi
+dd if=$model of="$dir/model" bs=1M 2>/dev/null
+expect_match "no model while a scan is at work" "$(cat "$dir/model_status")" 'stop it first'
+expect_ok "no model while a scan is at work: the old one" cmp -s "$dir/model" $model
+echo stop > "$dir/scan"
+scan_over()
+{
+	grep -q 'state stopped' "$dir/scan" && grep -q 'task none' "$dir/status"
+}
+expect_ok "scan stops" wait_for 20 scan_over
+refused "stop again" "$dir/scan" stop
+
+# ---- a scheduler switch keeps the model
+
+sched_set "$disk" none
+expect_eq "switched away" "$(kv "$dir/status" scheduling)" "another scheduler"
+sched_set "$disk" freeblock
+expect_eq "switched back: scheduling" "$(kv "$dir/status" scheduling)" yes
+
+drive_off d
+expect_within "unload freeblock" 20 unload_module freeblock
+done_testing
