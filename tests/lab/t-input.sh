@@ -3,9 +3,9 @@
 # model_status or the log, and changes nothing. Expectations are those of
 # Documentation/ABI/testing/sysfs-block-freeblock.
 #
-# Seen to fail with: fb_disk_check_model() returning 0 (vendor, product); the
-# range check of fb_sysfs_number_store() without "value > n->highest"; a commit
-# that swaps the model before it is checked (the old text is gone).
+# Seen to fail with: fb_disk_commit() without fb_disk_check_model() (other disks'
+# models are taken, the old text is gone); fb_sysfs_number_store() without
+# "value > n->highest".
 #
 # lab: kernel=stock clock=icount smp=1 timeout=200
 # lab: kernel=debug clock=real smp=4 timeout=400
