@@ -77,6 +77,7 @@ enum fb_buf_state {
  * @state: [L]
  * @dirty: [L] a foreground write overlapped it: discard
  * @taken: the search thread has marked its granules as flying
+ * @joined: it is linked in front of a foreground read
  * @rq: the request that carries it while FB_BUF_SENT [L]
  * @lbn: first sector of the free part [L]; granule-aligned
  * @nsect: its sectors [L]
@@ -93,6 +94,7 @@ struct fb_buf {
 	enum fb_buf_state state;
 	bool dirty;
 	bool taken;
+	bool joined;
 	struct request *rq;
 	u64 lbn;
 	u32 nsect;

@@ -230,22 +230,22 @@ bool fb_task_cut(struct freeblock_task *task, struct fb_plan *plan)
 }
 
 /*
- * Does a failed read tell which of its blocks is bad? It does if some of it was read, for
- * then the drive said where it was stopped; and if it was of one block and the medium's
- * fault, or failed before. A time-out, or an error without a place, may be any block's or
- * none's: they are read again, each alone.
+ * Does a failed read tell which of its blocks is bad? The place is known if some of it was
+ * read, for then the drive said where it was stopped; and if it was of one block, with no
+ * foreground read behind it. The fault is the medium's if the drive says so, or if that
+ * block failed before: what Linux would retry (ASC 15h), or a time-out, may be over. Until
+ * both are known the blocks are wanted again, and read alone where the place is in doubt.
  */
 static bool fb_task_error_is_known(struct freeblock_task *task, const struct fb_buf *buf)
 {
 	u32 granule = fb_task_granule(task);
 	u64 bad = buf->lbn + round_down(buf->good, granule);
 	bool doubted = fb_task_doubts(task, bad, 1);
-	bool alone = buf->nsect <= granule;
-	bool known = buf->good || (alone && (buf->status == BLK_STS_MEDIUM || doubted));
+	bool placed = buf->good || (!buf->joined && buf->nsect <= granule);
 
 	if (!doubted)
-		fb_task_doubt(task, bad, known ? granule : round_up(buf->nsect, granule));
-	return known;
+		fb_task_doubt(task, bad, placed ? granule : round_up(buf->nsect, granule));
+	return placed && (buf->status == BLK_STS_MEDIUM || doubted);
 }
 
 /* one step of one buffer; the search thread owns ENDED and DELIVERED ones */

@@ -164,6 +164,7 @@ static void fb_buf_aim(struct fb_buf *buf, struct request *rq, u64 lbn, u32 nsec
 	buf->nsect = nsect;
 	buf->dirty = false;
 	buf->taken = false;
+	buf->joined = false;
 	bitmap_zero(buf->mask, FB_BUF_GRANULES);
 	buf->state = FB_BUF_SENT;
 }
@@ -281,6 +282,7 @@ bool fb_buf_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect)
 	failfast = (rq->cmd_flags & REQ_FAILFAST_MASK) | REQ_FAILFAST_TRANSPORT;
 	fb_buf_setup(buf, NULL, REQ_OP_READ | failfast, lbn, nsect);
 	fb_buf_aim(buf, rq, lbn, nsect);
+	buf->joined = true;
 	buf->bio.bi_next = rq->bio;
 	rq->bio = &buf->bio;
 	rq->__sector = lbn;
