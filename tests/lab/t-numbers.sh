@@ -5,6 +5,11 @@
 # are that table's "at least". Under the instruction clock each figure is
 # exact, so a change of a figure is a change of the code.
 #
+# Seen to fail with: SPTF choosing by seek alone (rates); no conservatism (the
+# guard trips, free bandwidth goes); one command more than the depth ("most
+# commands scheduled", rates); no write settle in the model, and a search that
+# finds three blocks at most (predictions, rates, free bandwidth).
+#
 # lab: kernel=stock clock=icount smp=1 timeout=420
 
 . /lab/lib.sh
