@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0
+# Everything at once, with four CPUs, on the debug kernel: a drive in slow motion
+# (so that free reads happen though the clock is real) serves verified writes,
+# reads and buffered reads from several processes while scans are started and
+# stopped, the scheduler is switched, tunables are changed, memory runs short and
+# commands are refused.
+#
+# Expected: no report in the kernel's log, nothing hangs, the foreground's data
+# are right, free reads of both kinds were made, no block is called bad.
+#
+# Seen to fail with: fb_disk.lock not taken in fb_buf_end_io() (list and lockdep
+# reports); fb_buf_free_all() not called in freeblock_task_destroy() (kmemleak).
+#
+# lab: kernel=debug clock=real smp=4 timeout=400
+
+. /lab/lib.sh
+
+seconds=60
+M=/sys/kernel/mechdisk
+load_module mechdisk
+load_module freeblock
+load_module fbconsumer
+consumer=/sys/kernel/debug/fbconsumer/command
+disk=$(drive_new d slow.fbdrive "hw_queues 4
+timeout_ms 20000") || exit 1
+status="/sys/block/$disk/queue/iosched/status"
+
+freeblock_on()
+{
+	sched_set "$disk" freeblock && iosched "$disk" target_slowdown_ppm 1000000
+}
+
+# the counters survive a switch, but status is there under freeblock only
+count()
+{
+	echo $(($(kv "$status" prepends) + 0)) $(($(kv "$status" separates) + 0))
+}
+
+# what fails for want of memory is not counted: it may
+tunables()
+{
+	local policy
+
+	for policy in fifo clook sstf sptf sptf-sw; do
+		iosched "$disk" policy $policy
+		sleep 0.1
+	done 2>/dev/null
+	iosched "$disk" depth $((step % 4 + 1)) 2>/dev/null
+	sleep 0.3
+	iosched "$disk" depth 2 2>/dev/null
+	iosched "$disk" commit_us $((step % 3 * 300)) 2>/dev/null
+	iosched "$disk" search_us $((step % 2 * 1000 + 200)) 2>/dev/null
+}
+
+scans()
+{
+	echo stop > "$(fb "$disk")/scan" 2>/dev/null
+	echo "start $(((step % 5) * 8000)) 8000 crc" > "$(fb "$disk")/scan" 2>/dev/null
+	echo "start $disk" > $consumer 2>/dev/null
+	echo stop > $consumer 2>/dev/null
+	echo destroy > $consumer 2>/dev/null
+	cat "$(fb "$disk")/scan" "$(fb "$disk")/progress" "$(fb "$disk")/status" \
+		"$(fb "$disk")/model" "/sys/kernel/debug/freeblock/$disk/scan_crc" > /dev/null
+}
+
+switches()
+{
+	local other
+
+	for other in none mq-deadline bfq; do
+		echo $other > /sys/block/"$disk"/queue/scheduler
+		freeblock_on
+	done 2>/dev/null
+}
+
+sched_set "$disk" freeblock || die "no freeblock"
+model_load "$disk" slow.fbmodel
+freeblock_on
+fio --output-format=terse --terse-version=3 --eta=never --output=/tmp/load \
+	--filename=/dev/"$disk" --time_based --runtime=900 --allow_file_create=0 \
+	--name=verify --direct=1 --ioengine=libaio --rw=randwrite --bsrange=4k-16k --offset=4m \
+	--size=4m --iodepth=6 --verify=crc32c --verify_backlog=12 --verify_fatal=1 \
+	--name=reads --direct=1 --ioengine=libaio --rw=randread --bsrange=4k-16k --iodepth=6 \
+	--norandommap \
+	--name=cached --rw=randread --bs=16k --invalidate=1 --fadvise_hint=0 --norandommap &
+fio=$!
+wait_for 60 grep -q '[1-9]' /sys/block/"$disk"/inflight || die "no load"
+
+# first undisturbed, for the phase must be found before anything is read for free
+echo start > "$(fb "$disk")/scan"
+free_reads()
+{
+	# a busy host makes completions so late that the model is distrusted
+	if grep -q 'scheduling the model' "$(fb "$disk")/status"; then
+		sched_set "$disk" none
+		freeblock_on
+	fi
+	# shellcheck disable=SC2046
+	set -- $(count)
+	[ "$1" -ge 3 ] && [ "$2" -ge 3 ]
+}
+expect_ok "prepended and separate reads" wait_for 90 free_reads
+note "prepends and separates: $(count)"
+
+step=0
+begin=$(cut -d. -f1 /proc/uptime)
+while [ $(($(cut -d. -f1 /proc/uptime) - begin)) -lt $seconds ]; do
+	step=$((step + 1))
+	case $((step % 6)) in
+	0) switches ;;
+	1) scans ;;
+	2) tunables ;;
+	3) echo $((step % 3 * 20 + 4)) > /sys/block/"$disk"/queue/nr_requests ;;
+	4) echo "fail_next busy 5" > $M/d/inject
+		echo "fail_next host_busy 5" > $M/d/inject ;;
+	5) fault failslab 2 200
+		scans
+		sleep 0.5
+		fault failslab 0 ;;
+	esac
+	freeblock_on 2>/dev/null
+	sleep 0.5
+done
+note "$step steps"
+expect_ok "freeblock at the end" freeblock_on
+note "prepends and separates: $(count)"
+scan_stop "$disk"
+expect_match "scan: state" "$(scan_state "$disk")" 'stopped|finished|idle'
+expect_eq "scan: no bad block" "$(kv "$(fb "$disk")/scan" blocks_bad)" 0
+expect_eq "scan: none twice" "$(kv "$(fb "$disk")/scan" blocks_twice)" 0
+kill -INT $fio
+expect_ok "fio ends" wait_for 60 sh -c "! grep -q '^State:.[^Z]' /proc/$fio/status"
+wait $fio
+expect_eq "foreground: errors" "$(awk -F';' '{ s += $5 } END { print s + 0 }' /tmp/load)" 0
+cat "$status" > /out/status
+expect_within "to none" 60 sched_set "$disk" none
+unload_module fbconsumer
+expect_within "freeblock unloads" 30 unload_module freeblock
+drive_off d
+expect_within "mechdisk unloads" 30 unload_module mechdisk
+done_testing
