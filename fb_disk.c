@@ -346,22 +346,17 @@ void fb_disk_put(struct fb_disk *fd)
 }
 
 /**
- * fb_disk_hold_names() - no disk changes its name until fb_disk_release_names()
- *
- * Context: may sleep; outermost of our locks.
- */
-void fb_disk_hold_names(void)
-{
-	mutex_lock(&fb_disks_mutex);
-}
-
-/**
- * fb_disk_release_names() - undo fb_disk_hold_names()
+ * fb_disk_copy_name() - a disk's name, which may change when disks come and go
+ * @fd: the disk
+ * @name: filled
+ * @size: its size
  *
  * Context: may sleep.
  */
-void fb_disk_release_names(void)
+void fb_disk_copy_name(const struct fb_disk *fd, char *name, size_t size)
 {
+	mutex_lock(&fb_disks_mutex);
+	strscpy(name, kobject_name(&fd->kobj), size);
 	mutex_unlock(&fb_disks_mutex);
 }
 

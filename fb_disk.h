@@ -155,6 +155,8 @@ struct fb_stats {
 	u64 choice_max_ns;
 };
 
+#define FB_NAME_LEN 32		/* of a disk, as in /sys/block */
+
 /* ---- one task (fb_task.c) ---- */
 
 enum fb_task_state {
@@ -169,6 +171,7 @@ enum fb_task_state {
 
 struct freeblock_task {
 	struct fb_disk *fd;
+	char disk[FB_NAME_LEN];		/* its disk's name when it was created */
 	char name[24];
 	const struct freeblock_ops *ops;
 	void *ctx;
@@ -188,6 +191,7 @@ struct freeblock_task {
 	} doubt[FB_TASK_DOUBTS];	/* a ring of sectors that could not be read */
 	u32 doubts;			/* so many have been entered */
 	u64 doubt_ns;			/* when one of them was tried last */
+	u64 failed_ns;			/* when a read failed last */
 	u64 total;			/* blocks; [L] from here on */
 	u64 done;
 	u64 failed;
@@ -202,7 +206,6 @@ struct freeblock_task {
 
 #define FB_DISK_JUDGE_MIN 200	/* completions before a model is judged */
 
-#define FB_NAME_LEN 32
 #define FB_ID_LEN 48
 
 /**
@@ -309,8 +312,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched,
 void fb_disk_detach(struct fb_disk *fd);
 struct fb_disk *fb_disk_get(const char *name);
 void fb_disk_put(struct fb_disk *fd);
-void fb_disk_hold_names(void);
-void fb_disk_release_names(void);
+void fb_disk_copy_name(const struct fb_disk *fd, char *name, size_t size);
 const char *fb_disk_transparent(const struct fb_disk *fd);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
 ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len);

@@ -181,7 +181,8 @@ static void fb_gap_search(struct freeblock_task *task)
 		cond_resched();
 	} while (more && READ_ONCE(fd->gen) == gen && spent_ns < budget_ns);
 	fb_gap_count(fd, &s, spent_ns);
-	fb_gap_leftover(task, found, gen);
+	if (lim.separate)
+		fb_gap_leftover(task, found, gen);
 }
 
 /*

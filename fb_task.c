@@ -214,6 +214,9 @@ bool fb_task_cut(struct freeblock_task *task, struct fb_plan *plan)
 	u32 granule = fb_task_granule(task);
 	u32 i;
 
+	/* more than are remembered: those forgotten wait like the others */
+	if (task->doubts > FB_TASK_DOUBTS && ktime_get_ns() - task->failed_ns < FB_TASK_DOUBT_NS)
+		return false;
 	for (i = 0; i < min(task->doubts, FB_TASK_DOUBTS); i++) {
 		u64 first = task->doubt[i].first;
 
@@ -271,8 +274,10 @@ static void fb_task_absorb_buf(struct freeblock_task *task, struct fb_buf *buf)
 		if (fb_task_doubts(task, buf->lbn, buf->nsect))
 			task->doubt_ns = ktime_get_ns();
 	}
-	if (state == FB_BUF_ENDED && !dirty && buf->status)
+	if (state == FB_BUF_ENDED && !dirty && buf->status) {
 		dirty = !fb_task_error_is_known(task, buf);
+		task->failed_ns = ktime_get_ns();
+	}
 	if (state == FB_BUF_ENDED && dirty) {
 		fb_task_runs(buf, fb_task_untake_run);
 		fb_task_set_state(buf, FB_BUF_FREE);
@@ -427,6 +432,7 @@ struct freeblock_task *freeblock_task_create(const char *disk, const char *name,
 	task->fd = fd;
 	task->ops = ops;
 	task->ctx = ctx;
+	strscpy(task->disk, disk, sizeof(task->disk));
 	strscpy(task->name, name, sizeof(task->name));
 	init_completion(&task->over);
 	INIT_WORK(&task->deliver, fb_task_deliver_work);
@@ -475,7 +481,7 @@ static int fb_task_start_thread(struct freeblock_task *task, struct fb_buf *bufs
 	struct fb_disk *fd = task->fd;
 	struct task_struct *thread;
 
-	thread = kthread_create(fb_gap_thread, task, "freeblock/%s", kobject_name(&fd->kobj));
+	thread = kthread_create(fb_gap_thread, task, "freeblock/%s", task->disk);
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	task->thread = thread;

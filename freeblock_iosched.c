@@ -876,6 +876,8 @@ static void fbs_model_changed(struct fb_disk *fd)
 	struct fg_req *req;
 
 	lockdep_assert_held(&fd->lock);
+	/* may be called before fb_disk_attach() has returned */
+	fs->fd = fd;
 	fb_head_init(&fs->head, fd->model);
 	fs->tail_known = false;
 	list_for_each_entry(fq, &fs->flight, flight) {

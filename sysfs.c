@@ -82,15 +82,14 @@ static ssize_t scan_store(struct kobject *kobj, struct kobj_attribute *attr, con
 			  size_t count)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	char name[FB_NAME_LEN];
 	int ret;
 
-	/* a scan goes by the disk's name, which must be this disk's until it is found */
-	fb_disk_hold_names();
-	ret = fb_scan_command(&fd->scan, kobject_name(kobj), page);
+	fb_disk_copy_name(fd, name, sizeof(name));
+	ret = fb_scan_command(&fd->scan, name, page);
 	if (ret)
-		pr_err("freeblock: %s: scan: '%.*s' refused (%d)\n", kobject_name(kobj),
+		pr_err("freeblock: %s: scan: '%.*s' refused (%d)\n", name,
 		       (int)strcspn(page, "\n"), page, ret);
-	fb_disk_release_names();
 	return ret ? ret : count;
 }
 
