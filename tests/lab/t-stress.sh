@@ -15,7 +15,7 @@
 
 . /lab/lib.sh
 
-seconds=60
+seconds=40
 M=/sys/kernel/mechdisk
 load_module mechdisk
 load_module freeblock
