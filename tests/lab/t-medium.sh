@@ -156,6 +156,32 @@ own()
 	all_bad_are_bad "$1"
 }
 
+# Errors that pass at the first retry, each met by the foreground first: what is
+# wanted leaves out their blocks, but not those before them.
+fresh
+load_module fbconsumer
+ranges="0 16064"
+at=0
+while [ $at -lt 12 ]; do
+	bad "$((16000 + at * 128 + 67)) 1 recovery_ms=20 asc=15 times=1"
+	ranges="$ranges $((16072 + at * 128)) 120"
+	at=$((at + 1))
+done
+others
+echo "start $disk $ranges" > /sys/kernel/debug/fbconsumer/command || die "no task"
+at=0
+failed=""
+while [ $at -lt 12 ]; do
+	block=$((2000 + at * 16 + 8))
+	dd if=/dev/"$disk" of=/dev/null bs=4k skip=$block count=1 iflag=direct 2>/dev/null ||
+		failed="$failed $block"
+	at=$((at + 1))
+done
+others_end own-once
+expect_eq "own-once: the foreground meets no error" "$failed" ""
+expect_eq "own-once: they are gone" "$(grep -v times=0 $M/d/medium_errors)" ""
+unload_module fbconsumer
+
 own own-retried "asc=15"
 # a debug kernel takes four times as long: the rest is for the stock one
 [ "$LAB_KERNEL" = debug ] && done_testing
