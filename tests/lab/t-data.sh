@@ -8,9 +8,9 @@
 # Expected: the scan finishes; blocks_delivered = blocks_total, none twice, none
 # bad; a delivery never is older than a write that ended before it.
 #
-# Seen to fail with: no fb_task_absorb() in fb_gap_search() (blocks twice); no
-# fb_gap_leftover() (never finished: four blocks hold a remapped sector); in
-# fb_buf_overlap() no buffer ever dirty (stale deliveries in the last part).
+# Seen to fail with: no fb_gap_leftover() (never finished: four blocks hold a
+# remapped sector); in fb_buf_overlap() no buffer ever dirty (stale deliveries in
+# the last part).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=240
 

@@ -9,8 +9,9 @@
 # is called bad, and it ends with a clear status.
 #
 # Seen to fail with: every error of a free read called the medium's (blocks
-# called bad); no let_go in fbs_has_work() and fb_gap_mind_vehicle() (switches
-# hang); fb_disk_find() by name only (another drive inherits model and scan).
+# called bad); fb_disk_find() by name only (another drive inherits model and
+# scan); fb_vehicle_return() never called (no end). Not noticed: no let_go, for
+# under the instruction clock no vehicle happens to be held in a freeze.
 #
 # Real-time guests get a drive in slow motion, or there would be no free read.
 # Where the host is busy even that drive's completions are so late that the model

@@ -8,9 +8,6 @@
 # Expected: no report in the kernel's log, nothing hangs, the foreground's data
 # are right, free reads of both kinds were made, no block is called bad.
 #
-# Seen to fail with: fb_disk.lock not taken in fb_buf_end_io() (list and lockdep
-# reports); fb_buf_free_all() not called in freeblock_task_destroy() (kmemleak).
-#
 # lab: kernel=debug clock=real smp=4 timeout=400
 
 . /lab/lib.sh
