@@ -12,7 +12,7 @@
 # remapped sector); in fb_buf_overlap() no buffer ever dirty (stale deliveries in
 # the last part).
 #
-# lab: kernel=stock clock=icount smp=1 timeout=240
+# lab: kernel=stock clock=icount smp=1 timeout=500
 
 . /lab/lib.sh
 

@@ -7,8 +7,8 @@
 # models are taken, the old text is gone); fb_sysfs_number_store() without
 # "value > n->highest".
 #
-# lab: kernel=stock clock=icount smp=1 timeout=200
-# lab: kernel=debug clock=real smp=4 timeout=400
+# lab: kernel=stock clock=icount smp=1 timeout=500
+# lab: kernel=debug clock=real smp=4 timeout=900
 
 . /lab/lib.sh
 

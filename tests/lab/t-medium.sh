@@ -12,8 +12,8 @@
 # good" reach the foreground); no RQF_MIXED_MERGE in fb_buf_prepend() (errors of
 # the free part reach it).
 #
-# lab: kernel=stock clock=icount smp=1 timeout=240
-# lab: kernel=debug clock=icount smp=1 timeout=300
+# lab: kernel=stock clock=icount smp=1 timeout=500
+# lab: kernel=debug clock=icount smp=1 timeout=900
 
 . /lab/lib.sh
 

@@ -10,10 +10,10 @@
 # Expected: no error in the foreground, never more than two commands from the
 # scheduler at the device, blocks delivered, none of them wrong.
 #
-# lab: kernel=stock clock=icount smp=1 timeout=240
-# lab: kernel=stock clock=real smp=4 timeout=240
-# lab: kernel=debug clock=icount smp=1 timeout=600
-# lab: kernel=debug clock=real smp=4 timeout=420
+# lab: kernel=stock clock=icount smp=1 timeout=500
+# lab: kernel=stock clock=real smp=4 timeout=500
+# lab: kernel=debug clock=icount smp=1 timeout=900
+# lab: kernel=debug clock=real smp=4 timeout=900
 
 . /lab/lib.sh
 

@@ -2,9 +2,9 @@
 # The lab itself: boots, counts, carries files, tells a leak from none.
 # Uses null_blk only, so it says whether a broken run is the lab's fault.
 #
-# lab: kernel=stock clock=icount smp=1 timeout=120
-# lab: kernel=stock clock=real smp=4 timeout=120
-# lab: kernel=debug clock=real smp=4 timeout=240
+# lab: kernel=stock clock=icount smp=1 timeout=500
+# lab: kernel=stock clock=real smp=4 timeout=500
+# lab: kernel=debug clock=real smp=4 timeout=900
 
 . /lab/lib.sh
 

@@ -8,7 +8,7 @@
 # Expected: no report in the kernel's log, nothing hangs, the foreground's data
 # are right, free reads of both kinds were made, no block is called bad.
 #
-# lab: kernel=debug clock=real smp=4 timeout=400
+# lab: kernel=debug clock=real smp=4 timeout=900
 
 . /lab/lib.sh
 
