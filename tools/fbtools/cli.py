@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The command line: finds the subcommands and runs one."""
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+
+from . import ToolError, __path__ as package_path
+
+
+def commands():
+    """The modules of this package that are subcommands."""
+    for found in pkgutil.iter_modules(package_path):
+        if found.name != "cli":
+            module = importlib.import_module("%s.%s" % (__package__, found.name))
+            if hasattr(module, "add_parser"):
+                yield module
+
+
+def main(argv):
+    """Run the subcommand that `argv` names; its exit status."""
+    parser = argparse.ArgumentParser(prog="freeblock", description=(
+        "Tools for the freeblock scheduler's drives and models."))
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for module in commands():
+        module.add_parser(subparsers)
+    args = parser.parse_args(argv)
+    try:
+        return args.run(args)
+    except ToolError as error:
+        print("freeblock: %s" % error, file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # who read the output has enough of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What is known of a drive, before it becomes .fbdrive and .fbmodel text."""
+
+from dataclasses import dataclass, field
+
+from . import ToolError
+
+
+@dataclass
+class Drive:
+    """Units as in the formats: ns, ps, sectors, fractions of a turn.
+
+    layout: dslayout.Layout; seek: [(cylinders, ns)] before a read;
+    overhead_ns: kind of command -> (after a read, after a write);
+    cache: (segments, sectors, write segments) or None."""
+
+    layout: object
+    name: str = ""
+    vendor: str = ""
+    product: str = ""
+    period_ps: int = 0
+    seek: list = field(default_factory=list)
+    head_switch_ns: int = 0
+    write_settle_ns: int = 0
+    zero_latency: bool = False
+    overhead_ns: dict = field(default_factory=dict)
+    bus_ns: int = 0
+    watermark_ppm: int = 0
+    reselect_ns: int = 0
+    extra_disconnect_ns: tuple = (0, 0, 0, 0, 0)
+    completion_ns: tuple = (0, 0)
+    write_move_ns: int = 0
+    early_seek: bool = True
+    firmware: str = "sptf"
+    cache: tuple = None
+    read_ahead: str = "none"
+    read_ahead_max: int = 0
+    read_ahead_on_hit: bool = False
+    keep_passing: bool = False
+    discard_read: bool = False
+    stop_at_once: bool = False
+    written_hits: bool = False
+    append_writes: bool = False
+    write_cache: str = "off"
+    comments: list = field(default_factory=list)
+
+
+def within(what, value, low, high):
+    """The value, if the format can hold it."""
+    if not low <= value <= high:
+        raise ToolError("%s is %s, which the format does not hold (%s to %s)" %
+                        (what, value, low, high))
+    return value
+
+
+def decimal_turn(turn):
+    """A fraction of a turn with 18 decimals, shorter if it ends before."""
+    digits = int(turn * 10 ** 18 + turn.__class__(1, 2)) % 10 ** 18
+    return ("0.%018d" % digits).rstrip("0").rstrip(".")
+
+
+def comment_lines(comments, width=78):
+    """Comments as lines that begin with '#', broken at blanks."""
+    lines = []
+    for text in comments:
+        line = "#"
+        for word in text.split():
+            if len(line) + 1 + len(word) > width and line != "#":
+                lines.append(line)
+                line = "#  "
+            line += " " + word
+        lines.append(line)
+    return lines
