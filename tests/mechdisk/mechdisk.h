@@ -8,7 +8,9 @@
 #include <linux/device.h>
 #include <scsi/scsi_cmnd.h>
 
+#include "mechdisk_diag.h"
 #include "mechdisk_engine.h"
+#include "mechdisk_pages.h"
 #include "mechdisk_store.h"
 
 struct mdh;
@@ -37,20 +39,23 @@ enum mdh_fault {
 /**
  * mdh_power_on() - add a disk
  * @cfg: what it is; must stay until mdh_power_off()
+ * @saved: saved mode pages, or NULL
  * @parent: parent device of the SCSI host
  *
  * Context: process, sleeps until the disk has been probed.
  * Return: the drive or an ERR_PTR().
  */
-struct mdh *mdh_power_on(const struct mde_config *cfg, struct device *parent);
+struct mdh *mdh_power_on(const struct mde_config *cfg,
+			 const struct mdp_modes *saved, struct device *parent);
 
 /**
  * mdh_power_off() - remove a disk, whatever it is doing
  * @h: the drive; gone afterwards, its data too
+ * @saved: set to the saved mode pages
  *
  * Commands in flight end in their time.  Context: process, sleeps.
  */
-void mdh_power_off(struct mdh *h);
+void mdh_power_off(struct mdh *h, struct mdp_modes *saved);
 
 /**
  * mdh_disk_name() - name of the block device
@@ -121,31 +126,74 @@ u32 mdh_bad_get(struct mdh *h, struct mde_bad *bad);
  */
 struct mds *mdh_store(struct mdh *h);
 
-/* mechdisk_cdb.c: commands that do not touch the medium. */
+/**
+ * mdh_pages() - the mode pages as they stand
+ * @h: the drive
+ * @pages: set to a copy
+ *
+ * Context: any, as for the next three.
+ */
+void mdh_pages(struct mdh *h, struct mdp *pages);
 
 /**
- * struct mdr_range - sectors a command wants
- * @op: what it wants with them
+ * mdh_mode_select() - change mode pages and, with them, the drive
+ * @h: the drive
+ * @cdb: MODE SELECT
+ * @list: its parameter list
+ * @len: bytes of it
+ * @err: set if the command is refused
+ *
+ * Return: 0; 1 if the command ends when the write cache, now off, is empty;
+ * -EINVAL if it is refused.
+ */
+int mdh_mode_select(struct mdh *h, const u8 *cdb, const u8 *list, u32 len,
+		    struct mdp_error *err);
+
+/**
+ * mdh_diag_set() - keep what SEND DIAGNOSTIC found out
+ * @h: the drive
+ * @result: the page
+ */
+void mdh_diag_set(struct mdh *h, const struct mdd_result *result);
+
+/**
+ * mdh_diag_get() - what the last SEND DIAGNOSTIC found out
+ * @h: the drive
+ * @result: set to the page
+ */
+void mdh_diag_get(struct mdh *h, struct mdd_result *result);
+
+/* mechdisk_cdb.c: what commands want; those that the medium has no part in. */
+
+/**
+ * struct mdr_range - what a command wants of the engine
+ * @op: what it wants
  * @lbn: first sector
- * @count: how many
+ * @count: how many; 0 of a flush
+ * @flags: for mde_submit()
+ * @at_once: it ends when it has begun (a flush with IMMED)
  */
 struct mdr_range {
 	enum mde_op op;
 	u64 lbn;
 	u32 count;
+	u32 flags;
+	bool at_once;
 };
 
 /**
  * mdr_decode() - find out what a command wants
- * @cfg: the drive
+ * @h: the drive
+ * @cfg: what it is
  * @cmd: the command
- * @range: filled in if it wants sectors
+ * @range: filled in if it is one for the engine
  *
- * Return: true if it reads, writes or verifies sectors of the drive; false if
- * it was carried out or refused on the spot and can be completed.
+ * Context: any; takes the drive's lock for a moment.
+ * Return: true if it is one for the engine; false if it was carried out or
+ * refused on the spot and can be completed.
  */
-bool mdr_decode(const struct mde_config *cfg, struct scsi_cmnd *cmd,
-		struct mdr_range *range);
+bool mdr_decode(struct mdh *h, const struct mde_config *cfg,
+		struct scsi_cmnd *cmd, struct mdr_range *range);
 
 /* mechdisk_ctl.c: /sys/kernel/mechdisk. */
 

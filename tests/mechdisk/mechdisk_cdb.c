@@ -2,12 +2,15 @@
 /*
  * SCSI commands: decoding, and those that need no medium.
  *
- * Runs in queuecommand's context, takes no lock.
+ * Runs in queuecommand's context, which may not sleep.  Locks: none of its own;
+ * mdh_pages(), mdh_mode_select() and mdh_diag_*() take mdh.lock for a moment,
+ * on buffers of ours.
  */
 #include <scsi/scsi.h>
 #include <scsi/scsi_device.h>
 
 #include "mechdisk.h"
+#include "mechdisk_bytes.h"
 #include "mechdisk_compat.h"
 
 #define MDR_REPLY	256
@@ -17,9 +20,29 @@
 #define MDR_BAD_LBA	0x21
 #define MDR_BAD_FIELD	0x24
 
+/* READ DEFECT DATA; the kernel has no names for them. */
+#define MDR_DEFECTS_10	0x37
+#define MDR_DEFECTS_12	0xb7
+
+#define MDR_FUA		0x08	/* byte 1 of reads and writes */
+#define MDR_IMMED	0x02	/* byte 1 of SYNCHRONIZE CACHE */
+/* START STOP UNIT. */
+#define MDR_START	0x01	/* byte 4 */
+#define MDR_NO_FLUSH	0x04	/* byte 4 */
+
 static void mdr_refuse(struct scsi_cmnd *cmd, u8 asc)
 {
 	scsi_build_sense(cmd, 0, ILLEGAL_REQUEST, asc, 0);
+}
+
+/* Refuse with a pointer to the byte at fault. */
+static void mdr_refuse_at(struct scsi_cmnd *cmd, const struct mdp_error *err)
+{
+	mdr_refuse(cmd, err->asc);
+	if (err->asc == MDP_ASC_CDB || err->asc == MDP_ASC_LIST)
+		scsi_set_sense_field_pointer(cmd->sense_buffer,
+					     SCSI_SENSE_BUFFERSIZE, err->field,
+					     8, err->asc == MDP_ASC_CDB);
 }
 
 /* Send the initiator at most @room bytes of a reply. */
@@ -70,6 +93,12 @@ static u32 mdr_vpd_83(const struct mde_config *cfg, u8 *p)
 	return 12;
 }
 
+/* Longest transfer in sectors. */
+static u32 mdr_longest(const struct mde_config *cfg)
+{
+	return cfg->max_sectors * 512 / cfg->sector_bytes;
+}
+
 /* Length of the vital product data page, or 0 if there is no such page. */
 static u32 mdr_vpd(const struct mde_config *cfg, u8 page, u8 *r)
 {
@@ -91,7 +120,7 @@ static u32 mdr_vpd(const struct mde_config *cfg, u8 page, u8 *r)
 	case 0xb0:	/* block limits */
 		len = 0x3c;
 		put_unaligned_be16(1 << cfg->physical_exponent, r + 6);
-		put_unaligned_be32(cfg->max_sectors, r + 8);
+		put_unaligned_be32(mdr_longest(cfg), r + 8);
 		break;
 	case 0xb1:	/* rotation rate; 3.5 inch */
 		len = 0x3c;
@@ -136,7 +165,7 @@ static void mdr_capacity_10(const struct mde_config *cfg, struct scsi_cmnd *cmd)
 	u8 r[8];
 
 	put_unaligned_be32(min_t(u64, cfg->sectors - 1, U32_MAX), r);
-	put_unaligned_be32(MDS_SECTOR, r + 4);
+	put_unaligned_be32(cfg->sector_bytes, r + 4);
 	mdr_send(cmd, r, sizeof(r), sizeof(r));
 }
 
@@ -145,52 +174,135 @@ static void mdr_capacity_16(const struct mde_config *cfg, struct scsi_cmnd *cmd)
 	u8 r[32] = { 0 };
 
 	put_unaligned_be64(cfg->sectors - 1, r);
-	put_unaligned_be32(MDS_SECTOR, r + 8);
+	put_unaligned_be32(cfg->sector_bytes, r + 8);
 	r[13] = cfg->physical_exponent;
+	/* The lowest aligned LBN, in the next two bytes, is 0. */
 	mdr_send(cmd, r, sizeof(r), get_unaligned_be32(cmd->cmnd + 10));
 }
 
-/* The pages asked for; 0 if there is no such page. */
-static u32 mdr_mode_pages(u8 page, bool changeable, u8 *r)
+static void mdr_mode_sense(struct mdh *h, struct scsi_cmnd *cmd)
 {
-	u32 len = 0;
-
-	if (page == 0x08 || page == 0x3f) {
-		r[len] = 0x08;		/* caching: WCE = 0, RCD = 1 */
-		r[len + 1] = 0x12;
-		r[len + 2] = changeable ? 0 : 0x01;
-		len += 0x14;
-	}
-	if (page == 0x0a || page == 0x3f) {
-		r[len] = 0x0a;		/* control: unrestricted reordering */
-		r[len + 1] = 0x0a;
-		r[len + 3] = changeable ? 0 : 0x10;
-		len += 0x0c;
-	}
-	return len;
-}
-
-static void mdr_mode_sense(struct scsi_cmnd *cmd)
-{
-	bool ten = cmd->cmnd[0] == MODE_SENSE_10;
-	u32 head = ten ? 8 : 4;
-	u32 room = ten ? get_unaligned_be16(cmd->cmnd + 7) : cmd->cmnd[4];
-	u8 r[MDR_REPLY] = { 0 };
+	const u8 *cdb = cmd->cmnd;
+	u32 room = cdb[0] == MODE_SENSE_10 ? get_unaligned_be16(cdb + 7) :
+		cdb[4];
+	struct mdp_error err;
+	u8 r[MDP_REPLY];
+	struct mdp pages;
 	u32 len;
 
-	len = mdr_mode_pages(cmd->cmnd[2] & 0x3f, cmd->cmnd[2] >> 6 == 1,
-			     r + head);
-	if (!len || (cmd->cmnd[3] && cmd->cmnd[3] != 0xff))
-		return mdr_refuse(cmd, MDR_BAD_FIELD);
-	len += head;
-	if (ten) {
-		put_unaligned_be16(len - 2, r);
-		r[3] = 0x10;		/* DPOFUA */
-	} else {
-		r[0] = len - 1;
-		r[2] = 0x10;
-	}
+	mdh_pages(h, &pages);
+	len = mdp_sense(&pages, cdb, r, &err);
+	if (!len)
+		return mdr_refuse_at(cmd, &err);
 	mdr_send(cmd, r, len, room);
+}
+
+/*
+ * Fetch a parameter list of @len bytes; false, and the command refused, if it
+ * is longer than any we take or than what was sent.
+ */
+static bool mdr_fetch(struct scsi_cmnd *cmd, u8 *list, u32 len, u32 most)
+{
+	if (len > most) {
+		mdr_refuse(cmd, MDP_ASC_LENGTH);
+		return false;
+	}
+	if (len > scsi_bufflen(cmd) ||
+	    scsi_sg_copy_to_buffer(cmd, list, len) != len) {
+		mdr_refuse(cmd, MDR_BAD_FIELD);
+		return false;
+	}
+	scsi_set_resid(cmd, scsi_bufflen(cmd) - len);
+	return true;
+}
+
+/* True if the write cache has been switched off and wants a flush. */
+static bool mdr_mode_select(struct mdh *h, struct scsi_cmnd *cmd)
+{
+	const u8 *cdb = cmd->cmnd;
+	u32 len = cdb[0] == MODE_SELECT_10 ? get_unaligned_be16(cdb + 7) :
+		cdb[4];
+	struct mdp_error err;
+	u8 list[MDP_LIST];
+	int ret;
+
+	if (!mdr_fetch(cmd, list, len, sizeof(list)))
+		return false;
+	ret = mdh_mode_select(h, cdb, list, len, &err);
+	if (ret < 0)
+		mdr_refuse_at(cmd, &err);
+	else
+		cmd->result = SAM_STAT_GOOD;
+	return ret > 0;
+}
+
+static void mdr_send_diag(struct mdh *h, const struct mde_config *cfg,
+			  struct scsi_cmnd *cmd)
+{
+	u32 len = get_unaligned_be16(cmd->cmnd + 3);
+	struct mdd_result result = { 0 };
+	struct mdp_error err;
+	u8 list[MDD_LIST];
+
+	if (!mdr_fetch(cmd, list, len, sizeof(list)))
+		return;
+	if (!mdd_send(cfg, cmd->cmnd, list, len, &result, &err))
+		return mdr_refuse_at(cmd, &err);
+	mdh_diag_set(h, &result);
+	cmd->result = SAM_STAT_GOOD;
+}
+
+static void mdr_receive_diag(struct mdh *h, const struct mde_config *cfg,
+			     struct scsi_cmnd *cmd)
+{
+	struct mdd_result last, result;
+	struct mdp_error err;
+
+	mdh_diag_get(h, &last);
+	if (!mdd_receive(cfg, cmd->cmnd, &last, &result, &err))
+		return mdr_refuse_at(cmd, &err);
+	mdr_send(cmd, result.page, result.len,
+		 get_unaligned_be16(cmd->cmnd + 3));
+}
+
+/* Send descriptors from byte @at of the reply on; returns its length. */
+static u32 mdr_send_defects(struct scsi_cmnd *cmd, struct mdd_list *list,
+			    u32 at, u32 room)
+{
+	u8 chunk[32 * MDD_ADDRESS];
+	u32 n;
+
+	while (at < room) {
+		for (n = 0; n < sizeof(chunk); n += MDD_ADDRESS)
+			if (!mdd_next(list, chunk + n))
+				break;
+		n = min(n, room - at);
+		if (!n)
+			break;
+		at += sg_pcopy_from_buffer(scsi_sglist(cmd), scsi_sg_count(cmd),
+					   chunk, n, at);
+	}
+	return at;
+}
+
+static void mdr_defects(const struct mde_config *cfg, struct scsi_cmnd *cmd)
+{
+	const u8 *cdb = cmd->cmnd;
+	u32 room = cdb[0] == MDR_DEFECTS_12 ? get_unaligned_be32(cdb + 6) :
+		get_unaligned_be16(cdb + 7);
+	struct mdd_list list;
+	u8 header[MDD_HEADER];
+	u32 len;
+
+	room = min(room, scsi_bufflen(cmd));
+	len = mdd_defects(cfg, cdb, &list, header);
+	mdr_send(cmd, header, len, room);
+	if (len < room)
+		len = mdr_send_defects(cmd, &list, len, room);
+	scsi_set_resid(cmd, scsi_bufflen(cmd) - min(len, room));
+	/* "Defect list not found": here it is in another format. */
+	if (list.substituted)
+		scsi_build_sense(cmd, 0, RECOVERED_ERROR, 0x1c, 0);
 }
 
 static void mdr_report_luns(struct scsi_cmnd *cmd)
@@ -209,13 +321,15 @@ static void mdr_request_sense(struct scsi_cmnd *cmd)
 }
 
 /* Commands that need no medium. */
-static void mdr_reply(const struct mde_config *cfg, struct scsi_cmnd *cmd)
+static void mdr_reply(struct mdh *h, const struct mde_config *cfg,
+		      struct scsi_cmnd *cmd)
 {
 	switch (cmd->cmnd[0]) {
 	case TEST_UNIT_READY:
 	case START_STOP:
-	case SYNCHRONIZE_CACHE:		/* no cache: nothing to write */
+	case SYNCHRONIZE_CACHE:
 	case SYNCHRONIZE_CACHE_16:
+		/* Nothing to flush: see mdr_flush_of(). */
 		scsi_set_resid(cmd, scsi_bufflen(cmd));
 		cmd->result = SAM_STAT_GOOD;
 		return;
@@ -229,7 +343,14 @@ static void mdr_reply(const struct mde_config *cfg, struct scsi_cmnd *cmd)
 		return mdr_refuse(cmd, MDR_BAD_FIELD);
 	case MODE_SENSE:
 	case MODE_SENSE_10:
-		return mdr_mode_sense(cmd);
+		return mdr_mode_sense(h, cmd);
+	case SEND_DIAGNOSTIC:
+		return mdr_send_diag(h, cfg, cmd);
+	case RECEIVE_DIAGNOSTIC:
+		return mdr_receive_diag(h, cfg, cmd);
+	case MDR_DEFECTS_10:
+	case MDR_DEFECTS_12:
+		return mdr_defects(cfg, cmd);
 	case REPORT_LUNS:
 		return mdr_report_luns(cmd);
 	case REQUEST_SENSE:
@@ -251,65 +372,138 @@ static bool mdr_range_of(const u8 *cdb, struct mdr_range *r)
 	case READ_10:
 	case WRITE_10:
 	case VERIFY:
+	case SYNCHRONIZE_CACHE:
 		r->lbn = get_unaligned_be32(cdb + 2);
 		r->count = get_unaligned_be16(cdb + 7);
+		break;
+	case READ_12:
+	case WRITE_12:
+	case VERIFY_12:
+		r->lbn = get_unaligned_be32(cdb + 2);
+		r->count = get_unaligned_be32(cdb + 6);
 		break;
 	case READ_16:
 	case WRITE_16:
 	case VERIFY_16:
+	case SYNCHRONIZE_CACHE_16:
 		r->lbn = get_unaligned_be64(cdb + 2);
 		r->count = get_unaligned_be32(cdb + 10);
 		break;
 	default:
 		return false;
 	}
-	switch (cdb[0]) {
-	case READ_6:
-	case READ_10:
-	case READ_16:
-		r->op = MDE_READ;
-		break;
-	case WRITE_6:
-	case WRITE_10:
-	case WRITE_16:
-		r->op = MDE_WRITE;
-		break;
-	default:
-		r->op = MDE_VERIFY;
-	}
 	return true;
 }
 
-/* Byte 1 asks for protection information, or VERIFY for a comparison. */
-static bool mdr_wants_more(const u8 *cdb)
+static enum mde_op mdr_op_of(u8 opcode)
 {
-	if (cdb[0] == READ_6 || cdb[0] == WRITE_6)
-		return false;
-	if (cdb[0] == VERIFY || cdb[0] == VERIFY_16)
-		return cdb[1] & 0xe6;
-	return cdb[1] & 0xe0;
+	switch (opcode) {
+	case READ_6:
+	case READ_10:
+	case READ_12:
+	case READ_16:
+		return MDE_READ;
+	case WRITE_6:
+	case WRITE_10:
+	case WRITE_12:
+	case WRITE_16:
+		return MDE_WRITE;
+	case SYNCHRONIZE_CACHE:
+	case SYNCHRONIZE_CACHE_16:
+		return MDE_FLUSH;
+	default:
+		return MDE_VERIFY;
+	}
 }
 
-bool mdr_decode(const struct mde_config *cfg, struct scsi_cmnd *cmd,
-		struct mdr_range *r)
+/*
+ * Flags of a command's byte 1; false if it asks for protection information, or
+ * VERIFY for a comparison.  DPO and SYNC_NV are hints that we need not take.
+ */
+static bool mdr_flags_of(const u8 *cdb, struct mdr_range *r)
 {
-	if (!mdr_range_of(cmd->cmnd, r)) {
-		mdr_reply(cfg, cmd);
-		return false;
+	r->flags = 0;
+	r->at_once = false;
+	if (cdb[0] == READ_6 || cdb[0] == WRITE_6)
+		return true;
+	switch (r->op) {
+	case MDE_FLUSH:
+		r->at_once = cdb[1] & MDR_IMMED;
+		return true;
+	case MDE_VERIFY:
+		return !(cdb[1] & 0xe6);
+	default:
+		r->flags = cdb[1] & MDR_FUA ? MDE_FUA : 0;
+		return !(cdb[1] & 0xe0);
 	}
-	if (mdr_wants_more(cmd->cmnd)) {
-		mdr_refuse(cmd, MDR_BAD_FIELD);
-		return false;
+}
+
+/* A flush is for the engine if the drive has what it could concern. */
+static bool mdr_flush_of(const struct mde_config *cfg, struct mdr_range *r)
+{
+	r->op = MDE_FLUSH;
+	r->lbn = 0;
+	r->count = 0;
+	r->flags = 0;
+	return cfg->segments || cfg->queueing == MDE_NCQ;
+}
+
+/* Commands that name no sectors; true if one wants a flush nevertheless. */
+static bool mdr_other(struct mdh *h, const struct mde_config *cfg,
+		      struct scsi_cmnd *cmd, struct mdr_range *r)
+{
+	const u8 *cdb = cmd->cmnd;
+	bool flush = false;
+
+	r->at_once = false;
+	if (cdb[0] == MODE_SELECT || cdb[0] == MODE_SELECT_10) {
+		flush = mdr_mode_select(h, cmd);
+	} else if (cdb[0] == START_STOP &&
+		   !(cdb[4] & (MDR_START | MDR_NO_FLUSH))) {
+		flush = true;
+		r->at_once = cdb[1] & 0x01;
 	}
+	if (flush && mdr_flush_of(cfg, r))
+		return true;
+	if (cdb[0] != MODE_SELECT && cdb[0] != MODE_SELECT_10)
+		mdr_reply(h, cfg, cmd);
+	return false;
+}
+
+/* The command's sectors exist, and fit its buffers and our limit. */
+static bool mdr_check_range(const struct mde_config *cfg, struct scsi_cmnd *cmd,
+			    const struct mdr_range *r)
+{
 	if (r->lbn >= cfg->sectors || r->count > cfg->sectors - r->lbn) {
 		mdr_refuse(cmd, MDR_BAD_LBA);
 		return false;
 	}
-	/* The transfer must hold the sectors, and is bounded as we said. */
-	if (r->op != MDE_VERIFY &&
-	    ((u64)r->count * MDS_SECTOR > scsi_bufflen(cmd) ||
-	     r->count > cfg->max_sectors)) {
+	if ((r->op == MDE_READ || r->op == MDE_WRITE) &&
+	    (r->count * cfg->sector_bytes > scsi_bufflen(cmd) ||
+	     r->count > mdr_longest(cfg))) {
 		mdr_refuse(cmd, MDR_BAD_FIELD);
+		return false;
+	}
+	return true;
+}
+
+bool mdr_decode(struct mdh *h, const struct mde_config *cfg,
+		struct scsi_cmnd *cmd, struct mdr_range *r)
+{
+	if (!mdr_range_of(cmd->cmnd, r))
+		return mdr_other(h, cfg, cmd, r);
+	r->op = mdr_op_of(cmd->cmnd[0]);
+	if (!mdr_flags_of(cmd->cmnd, r)) {
+		mdr_refuse(cmd, MDR_BAD_FIELD);
+		return false;
+	}
+	if (!mdr_check_range(cfg, cmd, r))
+		return false;
+	if (r->op == MDE_FLUSH) {
+		/* The whole cache, whatever the range. */
+		if (mdr_flush_of(cfg, r))
+			return true;
+		mdr_reply(h, cfg, cmd);
 		return false;
 	}
 	if (!r->count) {

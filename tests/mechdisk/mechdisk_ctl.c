@@ -36,7 +36,10 @@
  * @len: its length
  * @room: bytes allocated for it
  * @h: the drive, if it is on
- * @cfg: what @text says, valid while @h is set
+ * @cfg: what @text said at power-on, valid while @h is set
+ * @saved: mode pages that MODE SELECT saved, while @has_saved
+ * @has_saved: there are any
+ * @rewritten: @text was written to since the last power-on
  * @err: why the last power-on failed
  * @failed: it did
  */
@@ -49,6 +52,9 @@ struct mdc {
 	size_t room;
 	struct mdh *h;
 	struct mde_config cfg;
+	struct mdp_modes saved;
+	bool has_saved;
+	bool rewritten;
 	struct mdt_error err;
 	bool failed;
 };
@@ -73,9 +79,14 @@ static int mdc_power_on(struct mdc *d)
 	lockdep_assert_held(&d->conf);
 	if (d->h)
 		return 0;
+	/* What was saved belongs to the drive as it was described then. */
+	if (d->rewritten)
+		d->has_saved = false;
+	d->rewritten = false;
 	ret = mdt_parse(d->text, d->len, &d->cfg, &d->err);
 	if (!ret) {
-		h = mdh_power_on(&d->cfg, mdc_parent);
+		h = mdh_power_on(&d->cfg, d->has_saved ? &d->saved : NULL,
+				 mdc_parent);
 		if (!IS_ERR(h)) {
 			d->h = h;
 			d->failed = false;
@@ -99,7 +110,8 @@ static void mdc_power_off(struct mdc *d)
 	d->failed = false;
 	if (!d->h)
 		return;
-	mdh_power_off(d->h);
+	mdh_power_off(d->h, &d->saved);
+	d->has_saved = true;
 	d->h = NULL;
 	mdt_free(&d->cfg);
 }
@@ -370,6 +382,7 @@ static int mdc_append(struct mdc *d, const char *buf, size_t len)
 	}
 	memcpy(d->text + d->len, buf, len);
 	d->len += len;
+	d->rewritten = true;
 	return 0;
 }
 

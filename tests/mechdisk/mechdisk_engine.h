@@ -17,260 +17,80 @@
 #ifndef MECHDISK_ENGINE_H
 #define MECHDISK_ENGINE_H
 
-#include "mechdisk_shim.h"
+#include "mechdisk_cache.h"
+#include "mechdisk_mech.h"
 
 /* Commands the drive can hold: the depth of its tagged queue. */
 #define MDE_SLOTS	32
-/* Bad ranges a drive can have at once. */
-#define MDE_BAD_MAX	64
-/* &struct mde_bad.times of a range that never recovers. */
-#define MDE_ALWAYS	U32_MAX
 /* Returned by mde_next_event() when nothing is going on. */
 #define MDE_NEVER	U64_MAX
+/* Flag of mde_submit(): the medium itself, not the cache. */
+#define MDE_FUA		1
 
-enum mde_order { MDE_PLAIN, MDE_SERPENTINE };
-enum mde_noise { MDE_NOISE_OFF, MDE_NOISE_GAUSS, MDE_NOISE_LAPLACE };
-enum mde_policy { MDE_FCFS, MDE_SPTF };
-enum mde_op { MDE_READ, MDE_WRITE, MDE_VERIFY };
-
-/**
- * struct mde_zone - cylinders with the same number of sectors per track
- * @cyl_first: first cylinder
- * @cyl_last: last cylinder
- * @spt: sectors per track, slipped and spare ones included
- * @spares: sectors at the zone's end that hold no LBN; a slip uses one up
- * @angle: where the zone's first sector starts, fraction of a turn
- * @skew_track: added at each track switch within a cylinder, fraction of a turn
- * @skew_cyl: added at each cylinder switch, fraction of a turn
- * @lbn_first: first LBN (computed)
- * @lbn_count: LBNs in the zone (computed)
- * @slip_first: index of the zone's first slip in &struct mde_config.slip
- * @slip_count: slips in the zone
- * @remap_first: index of the zone's first remap in &struct mde_config.remap
- * @remap_count: remaps in the zone
- */
-struct mde_zone {
-	u32 cyl_first;
-	u32 cyl_last;
-	u32 spt;
-	u32 spares;
-	u64 angle;
-	u64 skew_track;
-	u64 skew_cyl;
-	u64 lbn_first;
-	u64 lbn_count;
-	u32 slip_first;
-	u32 slip_count;
-	u32 remap_first;
-	u32 remap_count;
-};
-
-/**
- * struct mde_slip - a physical sector that LBNs skip
- * @zone: index of the zone
- * @index: sectors from the zone's first sector, in LBN order of tracks
- */
-struct mde_slip {
-	u32 zone;
-	u64 index;
-};
-
-/**
- * struct mde_remap - a sector whose LBN lives in a spare
- * @zone: index of the zone
- * @from: the defective sector, counted as in &struct mde_slip
- * @to: the spare that replaces it
- */
-struct mde_remap {
-	u32 zone;
-	u64 from;
-	u64 to;
-};
-
-/**
- * struct mde_seek - a point of the seek curve
- * @dist: cylinders
- * @ns: time to travel that far, for a read, nanoseconds
- */
-struct mde_seek {
-	u32 dist;
-	u64 ns;
-};
-
-/**
- * struct mde_bad - sectors that cannot be read
- * @lbn: first bad LBN
- * @count: number of bad LBNs
- * @recovery_ns: how long the drive tries before it gives up
- * @times: how many more commands fail here; MDE_ALWAYS for all
- * @asc: additional sense code to report (0x11 or 0x15)
- * @info: whether the sense data's INFORMATION field is valid
- */
-struct mde_bad {
-	u64 lbn;
-	u64 count;
-	u64 recovery_ns;
-	u32 times;
-	u8 asc;
-	bool info;
-};
-
-/**
- * struct mde_config - all that a .fbdrive description says
- * @vendor: for INQUIRY, NUL-terminated
- * @product: for INQUIRY
- * @revision: for INQUIRY
- * @serial: for INQUIRY
- * @period_ps: one revolution, ps
- * @rpm_error_ppm: the real speed is that much higher
- * @seed: of angle, noise and jitter
- * @heads: surfaces
- * @order: enum mde_order
- * @zone: the zones
- * @zones: how many
- * @slip: slips, by zone and index
- * @slips: how many
- * @remap: remaps, by zone and defective sector
- * @remaps: how many
- * @seek: points of the seek curve, by distance
- * @seeks: how many
- * @sectors: capacity in LBNs (computed)
- * @cylinders: how many (computed)
- * @head_switch_ns: least time of a move to another head
- * @write_settle_ns: added to a move before a write
- * @zero_latency: 0 or 1
- * @noise: enum mde_noise, on seeks
- * @noise_sd_ns: its standard deviation
- * @outlier_ppm: share of seeks that take @outlier_ns longer
- * @outlier_ns: how much longer
- * @overhead_read_ns: from arrival to readiness, read and verify
- * @overhead_write_ns: from arrival to readiness, write
- * @bus_ns: a sector's time on the bus
- * @completion_overhead_ns: from the end to the report
- * @jitter_ns: most that a report is late on top of that
- * @firmware: enum mde_policy
- * @bad: sectors unreadable from the start
- * @bads: how many ranges
- * @heal_on_write: a write makes a bad sector good, 0 or 1
- * @physical_exponent: physical block of 2^n sectors; not used by the engine,
- *	like all below
- * @queue_depth: commands the host may queue
- * @hw_queues: hardware queues of the host
- * @max_sectors: longest transfer
- * @seg_boundary: no segment crosses a multiple of it, bytes, a power of two
- * @max_segment_size: longest segment, bytes
- * @timeout_ms: before the host's error handler acts
- * @journal_records: room in the write journal
- *
- * Filled by mdt_parse(); Documentation/drive-format.rst gives each record's
- * unit, range and default.
- */
-struct mde_config {
-	char vendor[9];
-	char product[17];
-	char revision[5];
-	char serial[21];
-
-	u64 period_ps;
-	s64 rpm_error_ppm;
-	u64 seed;
-	u64 heads;
-	u64 order;
-	struct mde_zone *zone;
-	u32 zones;
-	struct mde_slip *slip;
-	u32 slips;
-	struct mde_remap *remap;
-	u32 remaps;
-	struct mde_seek *seek;
-	u32 seeks;
-	u64 sectors;
-	u64 cylinders;
-
-	u64 head_switch_ns;
-	u64 write_settle_ns;
-	u64 zero_latency;
-	u64 noise;
-	u64 noise_sd_ns;
-	u64 outlier_ppm;
-	u64 outlier_ns;
-	u64 overhead_read_ns;
-	u64 overhead_write_ns;
-	u64 bus_ns;
-	u64 completion_overhead_ns;
-	u64 jitter_ns;
-	u64 firmware;
-
-	struct mde_bad bad[MDE_BAD_MAX];
-	u32 bads;
-	u64 heal_on_write;
-
-	u64 physical_exponent;
-	u64 queue_depth;
-	u64 hw_queues;
-	u64 max_sectors;
-	u64 seg_boundary;
-	u64 max_segment_size;
-	u64 timeout_ms;
-	u64 journal_records;
-};
-
-/**
- * struct mde_piece - a stretch of a command that one pass over one track covers
- * @lbn: its first LBN
- * @lbns: LBNs in it
- * @zone: index of the zone
- * @cyl: cylinder
- * @head: surface
- * @sector: physical sector on the track where it starts
- * @phys: physical sectors the head passes over, slipped ones included
- * @spt: sectors on this track
- * @angle: where @sector starts, fraction of a turn
- * @remapped: it is a single sector living in a spare
- */
-struct mde_piece {
-	u64 lbn;
-	u32 lbns;
-	u32 zone;
-	u32 cyl;
-	u32 head;
-	u32 sector;
-	u32 phys;
-	u32 spt;
-	u64 angle;
-	bool remapped;
-};
+enum mde_op { MDE_READ, MDE_WRITE, MDE_VERIFY, MDE_FLUSH };
 
 /**
  * struct mde_slot - a command in the drive
  * @lbn: first LBN
  * @count: LBNs
  * @op: what to do
+ * @flags: MDE_FUA or 0
+ * @kind: enum mde_kind, what it turned out to be
+ * @seq: commands that came before it
  * @arrived: when it was submitted, ps
  * @ready: when the drive has understood it, ps
- * @data_ready: a write's data are in the drive's buffer, ps
- * @started: its mechanics began, ps
- * @media_end: the head is free again, ps
+ * @bus_start: a write's data begin to arrive, ps
+ * @started: its service began, ps
+ * @media_end: its last sector has passed the head, ps
  * @report: when its completion is to be reported, ps
  * @good: LBNs transferred without error
  * @asc: 0, or the additional sense code of a medium error at LBN @lbn + @good
  * @info: that error's INFORMATION field is valid
- * @first: where it starts on the platter
+ * @held: sectors that came from the cache
+ * @disconnects: a write that leaves the bus once more
+ * @first: where the rest starts on the platter
  */
 struct mde_slot {
 	u64 lbn;
 	u32 count;
 	enum mde_op op;
+	u32 flags;
+	enum mde_kind kind;
+	u64 seq;
 	u64 arrived;
 	u64 ready;
-	u64 data_ready;
+	u64 bus_start;
 	u64 started;
 	u64 media_end;
 	u64 report;
 	u32 good;
 	u8 asc;
 	bool info;
-	struct mde_piece first;
+	u32 held;
+	bool disconnects;
+	struct mdl_piece first;
+};
+
+/**
+ * struct mde_ahead_run - reading on after a read
+ * @segment: where the sectors go; NULL if the drive is not reading on
+ * @next: LBN where the next piece starts
+ * @limit: where to stop
+ * @t: the head is free for the next piece from then on, ps
+ * @positioned: @piece is being read or waited for
+ * @piece: that piece
+ * @arrive: the head is on its track, ps
+ * @start: its first sector begins, ps
+ */
+struct mde_ahead_run {
+	struct mdb_segment *segment;
+	u64 next;
+	u64 limit;
+	u64 t;
+	bool positioned;
+	struct mdl_piece piece;
+	u64 arrive;
+	u64 start;
 };
 
 /**
@@ -278,16 +98,22 @@ struct mde_slot {
  * @reads: read commands begun
  * @writes: write commands begun
  * @verifies: verify commands begun
+ * @flushes: flush commands begun
  * @sectors_read: without error
  * @sectors_written: without error
  * @sectors_verified: without error
+ * @read_hits: reads and verifies that the cache answered
+ * @partial_hits: reads whose first sectors were in the cache
+ * @cached_writes: writes reported before they were on the medium
+ * @destages: times that the drive wrote such data to the medium
+ * @internals: times that it was busy with itself
  * @seeks: moves of one cylinder or more
  * @head_switches: moves within a cylinder
  * @extra_turns: commands whose first track took more than half a turn longer
  *	than without noise
  * @medium_errors: commands ended by a bad sector
  * @max_outstanding: most commands in the drive at once
- * @busy_ps: the medium was at work, ps
+ * @busy_ps: the medium was at work, reading on apart, ps
  * @seek_ps: of that: seeks, head switches and settles, ps
  * @rotate_ps: of that: waiting for sectors, ps
  * @transfer_ps: of that: transferring, ps
@@ -296,9 +122,15 @@ struct mde_stats {
 	u64 reads;
 	u64 writes;
 	u64 verifies;
+	u64 flushes;
 	u64 sectors_read;
 	u64 sectors_written;
 	u64 sectors_verified;
+	u64 read_hits;
+	u64 partial_hits;
+	u64 cached_writes;
+	u64 destages;
+	u64 internals;
 	u64 seeks;
 	u64 head_switches;
 	u64 extra_turns;
@@ -311,6 +143,18 @@ struct mde_stats {
 };
 
 /**
+ * struct mde_caching - what the caching mode page switches
+ * @read_cache: cached data answer reads
+ * @look_ahead: the drive reads on
+ * @write_cache: writes are reported before they are on the medium
+ */
+struct mde_caching {
+	bool read_cache;
+	bool look_ahead;
+	bool write_cache;
+};
+
+/**
  * struct mde - a running drive
  *
  * The caller serialises all calls on one drive.
@@ -319,18 +163,25 @@ struct mde {
 	/* private: */
 	const struct mde_config *cfg;
 	u64 origin_ns;
-	u64 period;		/* ps, rpm error applied */
-	u64 phase0;		/* angle under the head at power-on, as ps */
-	u32 cyl;
-	u32 head;
+	struct mdm mech;
+	struct mdb cache;
+	struct mde_caching caching;
+	struct mde_ahead_run ahead;
+	struct mdb_segment *destaging;	/* until media_free */
+	bool plain;		/* no cache, no barriers, nothing of its own to do */
 	u64 media_free;		/* ps */
 	u64 bus_in_free;	/* to the host, ps */
 	u64 bus_out_free;	/* to the drive, ps */
 	u64 last_report;	/* ps */
-	u64 rng_noise;
+	u64 internal_next;	/* ps */
+	bool last_write;	/* the command before was one ... */
+	u64 last_end;		/* ... and ended at this LBN */
+	u64 write_end;		/* where the last write ended */
+	struct mdl_piece last_read;	/* last piece that a read took off the medium */
 	u64 rng_jitter;
+	u64 seq;
 	/* Slots by state; free ones are in none. */
-	u32 queued;		/* wait for the medium */
+	u32 queued;		/* wait for their service */
 	u32 started;		/* mde_started() has yet to hand them out */
 	u32 reporting;		/* wait for their report */
 	u32 outstanding;
@@ -340,15 +191,11 @@ struct mde {
 	struct mde_stats stats;
 };
 
-/**
- * mde_config_finish() - compute a configuration's derived fields
- * @cfg: zones, slips and remaps filled in, sorted by zone and index
- *
- * Sets each zone's LBN range and table indices, the capacity and the number of
- * cylinders.  The caller has checked that every zone has more sectors than
- * spares.
- */
-void mde_config_finish(struct mde_config *cfg);
+/* A slot's bit in the masks. */
+static inline u32 mde_bit(const struct mde *e, const struct mde_slot *s)
+{
+	return 1U << (s - e->slot);
+}
 
 /**
  * mde_init() - power a drive on
@@ -366,14 +213,16 @@ void mde_init(struct mde *e, const struct mde_config *cfg, u64 now_ns);
  * @now_ns: the time, not before any time handed in earlier
  * @op: what to do
  * @lbn: first LBN
- * @count: LBNs, at least 1; the range lies inside the drive
+ * @count: LBNs, at least 1; the range lies inside the drive; 0 of a flush
+ * @flags: MDE_FUA or 0
  *
  * The command's service begins in mde_advance() at the earliest.
  *
  * Return: the slot the command occupies until mde_release(), or -EBUSY if the
  * queue is full.
  */
-int mde_submit(struct mde *e, u64 now_ns, enum mde_op op, u64 lbn, u32 count);
+int mde_submit(struct mde *e, u64 now_ns, enum mde_op op, u64 lbn, u32 count,
+	       u32 flags);
 
 /**
  * mde_advance() - let the drive live until a time
@@ -412,7 +261,7 @@ int mde_due(const struct mde *e, u64 now_ns);
  *
  * Return: nanoseconds, or MDE_NEVER.
  */
-u64 mde_next_event(const struct mde *e);
+u64 mde_next_event(struct mde *e);
 
 /**
  * mde_report_ns() - when a started command's completion is to be reported
@@ -454,29 +303,14 @@ void mde_bad_clear(struct mde *e);
 void mde_stats_reset(struct mde *e);
 
 /**
- * mde_locate() - where an LBN lives
- * @cfg: the drive's description
- * @lbn: an LBN of the drive
- * @count: LBNs wanted from there on
- * @piece: set to the longest stretch from @lbn that lies on one track,
- *         interrupted by nothing but slipped sectors, at most @count LBNs
- */
-void mde_locate(const struct mde_config *cfg, u64 lbn, u32 count,
-		struct mde_piece *piece);
-
-/**
- * mde_move_ps() - time to bring the head to another track, without noise
- * @cfg: the drive's description
- * @dist: cylinders to travel
- * @other_head: the surface changes
- * @write: a write follows
+ * mde_set_caching() - switch the cache (MODE SELECT, caching page)
+ * @e: the drive
+ * @now_ns: the time
+ * @caching: the new state
  *
- * The longer of seek and head switch; a write settles after any move.
- *
- * Return: picoseconds.
+ * What is cached already stays; writes not on the medium yet go there.
  */
-u64 mde_move_ps(const struct mde_config *cfg, u32 dist, bool other_head,
-		bool write);
+void mde_set_caching(struct mde *e, u64 now_ns, const struct mde_caching *caching);
 
 /**
  * mde_place_head() - put the head somewhere at a chosen angle (for tests)

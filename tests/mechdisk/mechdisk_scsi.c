@@ -13,8 +13,9 @@
  *
  * Locks
  *   mdh.lock (spinlock, hard interrupt context): engine, slot, hung, fault,
- *   late counters, and mdh_cmd.state.  Never held over scsi_done(), which may
- *   come back with the next command.  Inside it: the timer's, the worker's.
+ *   pages, diag, counters, and mdh_cmd.state.  Never held over scsi_done(),
+ *   which may come back with the next command, nor while bytes are copied from
+ *   or to a command's buffers.  Inside it: the timer's, the worker's.
  *   mds.lock (mutex, mechdisk_store.c): taken by the worker without mdh.lock.
  */
 #include <linux/delay.h>
@@ -80,9 +81,11 @@ struct mdh_cmd {
  * @timer: fires at the engine's next event
  * @lock: see above
  * @engine: mechanics and firmware
- * @slot: commands by the engine's slot
+ * @slot: commands by the engine's slot; NULL: nobody waits for that one
  * @hung: commands swallowed
  * @fault: mishaps to come
+ * @pages: mode pages
+ * @diag: result of the last SEND DIAGNOSTIC
  * @commands: completed
  * @late_max: largest lateness, ns
  * @late_sum: of all, ns
@@ -102,6 +105,8 @@ struct mdh {
 	struct mdh_cmd *slot[MDE_SLOTS];
 	struct list_head hung;
 	u32 fault[MDH_FAULTS];
+	struct mdp pages;
+	struct mdd_result diag;
 	u64 commands;
 	u64 late_max;
 	u64 late_sum;
@@ -149,6 +154,8 @@ static void mdh_advance(struct mdh *h)
 		const struct mde_slot *s = &h->engine.slot[i];
 		struct mdh_cmd *c = h->slot[i];
 
+		if (!c)
+			continue;
 		c->report_ns = mde_report_ns(&h->engine, i);
 		c->good = s->good;
 		c->asc = s->asc;
@@ -168,6 +175,8 @@ static struct mdh_cmd *mdh_pop(struct mdh *h)
 
 		h->slot[i] = NULL;
 		mde_release(&h->engine, i);
+		if (!c)
+			continue;
 		if (c->state == MDH_READY) {
 			c->state = MDH_IDLE;
 			return c;
@@ -203,7 +212,7 @@ static void mdh_copy(struct mdh *h, struct mdh_cmd *c, u64 bytes)
 {
 	struct scsi_cmnd *cmd = c->cmd;
 	bool read = c->range.op == MDE_READ;
-	u64 pos = c->range.lbn * MDS_SECTOR;
+	u64 pos = c->range.lbn * h->cfg->sector_bytes;
 	struct sg_mapping_iter it;
 
 	sg_miter_start(&it, scsi_sglist(cmd), scsi_sg_count(cmd),
@@ -223,17 +232,18 @@ static void mdh_copy(struct mdh *h, struct mdh_cmd *c, u64 bytes)
 
 static void mdh_write(struct mdh *h, struct mdh_cmd *c)
 {
-	const struct mdr_range *r = &c->range;
+	u64 pos = c->range.lbn * h->cfg->sector_bytes;
+	u64 len = c->range.count * h->cfg->sector_bytes;
 
-	if (mds_prepare(&h->store, r->lbn, r->count)) {
+	if (mds_prepare(&h->store, pos, len)) {
 		/* "No defect spare location available" comes closest. */
 		scsi_build_sense(c->cmd, 0, HARDWARE_ERROR, 0x32, 0);
 		scsi_set_resid(c->cmd, scsi_bufflen(c->cmd));
 		h->store_failures++;
 		return;
 	}
-	mdh_copy(h, c, (u64)r->count * MDS_SECTOR);
-	mds_journal(&h->store, r->lbn, r->count, c->report_ns);
+	mdh_copy(h, c, len);
+	mds_journal(&h->store, pos, len, c->report_ns);
 }
 
 /* Sense data of an unreadable sector. */
@@ -252,7 +262,7 @@ static void mdh_medium_error(struct mdh_cmd *c)
 static void mdh_move(struct mdh *h, struct mdh_cmd *c)
 {
 	struct scsi_cmnd *cmd = c->cmd;
-	u64 bytes = (u64)c->good * MDS_SECTOR;
+	u64 bytes = c->good * h->cfg->sector_bytes;
 
 	cmd->result = SAM_STAT_GOOD;
 	if (c->hw_error) {
@@ -305,11 +315,33 @@ static bool mdh_fault(struct mdh *h, enum mdh_fault fault)
 	return true;
 }
 
-static int mdh_submit(struct mdh *h, struct mdh_cmd *c)
+/* A flush meets no mishaps: those are for commands that want sectors. */
+static int mdh_submit_flush(struct mdh *h, struct mdh_cmd *c)
 {
 	int i;
 
 	lockdep_assert_held(&h->lock);
+	i = mde_submit(&h->engine, ktime_get_ns(), MDE_FLUSH, 0, 0, 0);
+	if (i < 0)
+		return SCSI_MLQUEUE_DEVICE_BUSY;
+	c->cmd->result = SAM_STAT_GOOD;
+	if (!c->range.at_once) {
+		c->state = MDH_QUEUED;
+		c->hw_error = false;
+		h->slot[i] = c;
+	}
+	mdh_arm(h);
+	return 0;
+}
+
+static int mdh_submit(struct mdh *h, struct mdh_cmd *c)
+{
+	const struct mdr_range *r = &c->range;
+	int i;
+
+	lockdep_assert_held(&h->lock);
+	if (r->op == MDE_FLUSH)
+		return mdh_submit_flush(h, c);
 	if (mdh_fault(h, MDH_DEVICE_BUSY))
 		return SCSI_MLQUEUE_DEVICE_BUSY;
 	if (mdh_fault(h, MDH_HOST_BUSY))
@@ -319,8 +351,8 @@ static int mdh_submit(struct mdh *h, struct mdh_cmd *c)
 		list_add_tail(&c->node, &h->hung);
 		return 0;
 	}
-	i = mde_submit(&h->engine, ktime_get_ns(), c->range.op, c->range.lbn,
-		       c->range.count);
+	i = mde_submit(&h->engine, ktime_get_ns(), r->op, r->lbn, r->count,
+		       r->flags);
 	if (i < 0)
 		return SCSI_MLQUEUE_DEVICE_BUSY;
 	c->state = MDH_QUEUED;
@@ -336,11 +368,11 @@ static MDK_QC_STATUS mdh_queuecommand(struct Scsi_Host *shost,
 {
 	struct mdh *h = shost_priv(shost);
 	struct mdh_cmd *c = scsi_cmd_priv(cmd);
-	struct mdr_range range;
+	struct mdr_range range = { 0 };
 	unsigned long flags;
 	int ret;
 
-	if (!mdr_decode(h->cfg, cmd, &range)) {
+	if (!mdr_decode(h, h->cfg, cmd, &range)) {
 		scsi_done(cmd);
 		return 0;
 	}
@@ -352,6 +384,8 @@ static MDK_QC_STATUS mdh_queuecommand(struct Scsi_Host *shost,
 	spin_lock_irqsave(&h->lock, flags);
 	ret = mdh_submit(h, c);
 	spin_unlock_irqrestore(&h->lock, flags);
+	if (!ret && range.at_once)
+		scsi_done(cmd);
 	return ret;
 }
 
@@ -499,7 +533,8 @@ static int mdh_start(struct mdh *h, struct device *parent)
 	return 0;
 }
 
-struct mdh *mdh_power_on(const struct mde_config *cfg, struct device *parent)
+struct mdh *mdh_power_on(const struct mde_config *cfg,
+			 const struct mdp_modes *saved, struct device *parent)
 {
 	struct Scsi_Host *shost;
 	struct mdh *h;
@@ -516,6 +551,8 @@ struct mdh *mdh_power_on(const struct mde_config *cfg, struct device *parent)
 	mdk_timer_setup(&h->timer, mdh_timer);
 	mdh_limits(shost, cfg);
 	mde_init(&h->engine, cfg, ktime_get_ns());
+	mdp_init(&h->pages, cfg, saved);
+	mde_set_caching(&h->engine, ktime_get_ns(), &h->pages.now.caching);
 
 	ret = mds_init(&h->store, cfg->journal_records);
 	if (ret)
@@ -541,12 +578,13 @@ put:
 	return ERR_PTR(ret);
 }
 
-void mdh_power_off(struct mdh *h)
+void mdh_power_off(struct mdh *h, struct mdp_modes *saved)
 {
 	/* Waits for commands in flight; those that hang time out first. */
 	scsi_remove_host(h->shost);
 	hrtimer_cancel(&h->timer);
 	kthread_destroy_worker(h->worker);
+	*saved = h->pages.saved;
 	mds_exit(&h->store);
 	scsi_host_put(h->shost);
 }
@@ -566,6 +604,57 @@ void mdh_disk_name(struct mdh *h, char name[MDH_NAME])
 	name[0] = '\0';
 	shost_for_each_device(sdev, h->shost)
 		device_for_each_child(&sdev->sdev_gendev, name, mdh_is_disk);
+}
+
+/* What commands want that the medium has no part in. */
+
+void mdh_pages(struct mdh *h, struct mdp *pages)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&h->lock, flags);
+	*pages = h->pages;
+	spin_unlock_irqrestore(&h->lock, flags);
+}
+
+int mdh_mode_select(struct mdh *h, const u8 *cdb, const u8 *list, u32 len,
+		    struct mdp_error *err)
+{
+	const struct mde_caching *now = &h->pages.now.caching;
+	struct mde_caching before;
+	unsigned long flags;
+	int ret = -EINVAL;
+
+	spin_lock_irqsave(&h->lock, flags);
+	before = *now;
+	if (mdp_select(&h->pages, cdb, list, len, err)) {
+		ret = before.write_cache && !now->write_cache;
+		if (memcmp(&before, now, sizeof(before))) {
+			mde_set_caching(&h->engine, ktime_get_ns(), now);
+			mdh_advance(h);
+			mdh_arm(h);
+		}
+	}
+	spin_unlock_irqrestore(&h->lock, flags);
+	return ret;
+}
+
+void mdh_diag_set(struct mdh *h, const struct mdd_result *result)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&h->lock, flags);
+	h->diag = *result;
+	spin_unlock_irqrestore(&h->lock, flags);
+}
+
+void mdh_diag_get(struct mdh *h, struct mdd_result *result)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&h->lock, flags);
+	*result = h->diag;
+	spin_unlock_irqrestore(&h->lock, flags);
 }
 
 /* What the control files want. */
@@ -654,19 +743,25 @@ ssize_t mdh_show_stats(struct mdh *h, char *page)
 
 	return sysfs_emit(page,
 		"commands %llu\nreads %llu\nwrites %llu\nverifies %llu\n"
+		"flushes %llu\n"
 		"sectors_read %llu\nsectors_written %llu\n"
 		"sectors_verified %llu\noutstanding %u\n"
 		"max_outstanding %llu\nbusy_ns %llu\nseek_ns %llu\n"
 		"rotate_ns %llu\ntransfer_ns %llu\nseeks %llu\n"
 		"head_switches %llu\nextra_turns %llu\nmedium_errors %llu\n"
+		"read_hits %llu\npartial_hits %llu\ncached_writes %llu\n"
+		"destages %llu\ninternals %llu\n"
 		"late_max_ns %llu\nlate_mean_ns %llu\nlate_over_10us %llu\n"
 		"journal_records %llu\njournal_overflow %llu\n"
 		"store_failures %llu\naborts %llu\nresets %llu\n",
-		commands, s.reads, s.writes, s.verifies, s.sectors_read,
+		commands, s.reads, s.writes, s.verifies, s.flushes,
+		s.sectors_read,
 		s.sectors_written, s.sectors_verified, outstanding,
 		s.max_outstanding, s.busy_ps / 1000, s.seek_ps / 1000,
 		s.rotate_ps / 1000, s.transfer_ps / 1000, s.seeks,
-		s.head_switches, s.extra_turns, s.medium_errors, late_max,
+		s.head_switches, s.extra_turns, s.medium_errors, s.read_hits,
+		s.partial_hits, s.cached_writes, s.destages, s.internals,
+		late_max,
 		commands ? late_sum / commands : 0, late_over, used, overflow,
 		failures, aborts, resets);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The few names that let the engine and the text parser
- * compile in the kernel and in user space.
+ * The few names that let the drive itself (engine, mechanics, cache, layout) and
+ * the text parser compile in the kernel and in user space.
  *
- * Nothing else in mechdisk_engine.c and mechdisk_text.c depends on where they
- * run.  64-bit only: the engine divides u64 with plain operators.
+ * Nothing else in them depends on where they run.  64-bit only: they divide u64
+ * with plain operators.
  */
 #ifndef MECHDISK_SHIM_H
 #define MECHDISK_SHIM_H
@@ -18,6 +18,7 @@
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
@@ -34,6 +35,12 @@ static inline void *mdk_zalloc(size_t bytes)
 static inline void mdk_free(void *mem)
 {
 	kvfree(mem);
+}
+
+static inline void mdk_sort(void *array, size_t n, size_t size,
+			    int (*cmp)(const void *a, const void *b))
+{
+	sort(array, n, size, cmp, NULL);
 }
 
 #else /* user space */
@@ -82,6 +89,12 @@ static inline void *mdk_zalloc(size_t bytes)
 static inline void mdk_free(void *mem)
 {
 	free(mem);
+}
+
+static inline void mdk_sort(void *array, size_t n, size_t size,
+			    int (*cmp)(const void *a, const void *b))
+{
+	qsort(array, n, size, cmp);
 }
 
 #endif /* __KERNEL__ */

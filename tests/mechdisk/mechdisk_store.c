@@ -13,17 +13,16 @@
 
 #include "mechdisk_store.h"
 
-#define MDS_BLOCK_SECTORS	(MDS_BLOCK / MDS_SECTOR)
-#define MDS_SECTOR_WORDS	(MDS_SECTOR / sizeof(u64))
+#define MDS_BLOCK_WORDS	(MDS_BLOCK / sizeof(u64))
 
 /* What a block holds before anything is written to it. */
 static void mds_pattern(u64 block, void *page)
 {
-	u64 first = block * MDS_BLOCK_SECTORS * MDS_SECTOR_WORDS;
+	u64 first = block * MDS_BLOCK_WORDS;
 	__le64 *word = page;
 	unsigned int i;
 
-	for (i = 0; i < MDS_BLOCK / sizeof(u64); i++)
+	for (i = 0; i < MDS_BLOCK_WORDS; i++)
 		word[i] = cpu_to_le64(first + i);
 }
 
@@ -108,10 +107,10 @@ static int mds_grow(struct mds *s, u64 block)
 	return ret;
 }
 
-int mds_prepare(struct mds *s, u64 lbn, u32 sectors)
+int mds_prepare(struct mds *s, u64 pos, u64 len)
 {
-	u64 block = lbn / MDS_BLOCK_SECTORS;
-	u64 last = (lbn + sectors - 1) / MDS_BLOCK_SECTORS;
+	u64 block = pos / MDS_BLOCK;
+	u64 last = (pos + len - 1) / MDS_BLOCK;
 	int ret = 0;
 
 	mutex_lock(&s->lock);
@@ -140,10 +139,10 @@ void mds_write(struct mds *s, u64 pos, const void *buf, size_t len)
 	mutex_unlock(&s->lock);
 }
 
-void mds_journal(struct mds *s, u64 lbn, u32 sectors, u64 ns)
+void mds_journal(struct mds *s, u64 pos, u64 len, u64 ns)
 {
-	u64 block = lbn / MDS_BLOCK_SECTORS;
-	u64 last = (lbn + sectors - 1) / MDS_BLOCK_SECTORS;
+	u64 block = pos / MDS_BLOCK;
+	u64 last = (pos + len - 1) / MDS_BLOCK;
 
 	mutex_lock(&s->lock);
 	for (; block <= last; block++) {

@@ -2,8 +2,9 @@
 /*
  * What is written on the simulated drive's platters.
  *
- * Sparse: 4 KiB pages appear when written.  A sector never written reads as 64
- * little-endian u64 words, word i = LBN * 64 + i.
+ * Sparse: 4 KiB pages appear when written.  What was never written reads as
+ * little-endian u64 words that count from the start of the disk; so a sector of
+ * 512 bytes reads as 64 words, word i = LBN * 64 + i.
  *
  * Also the write journal: what every 4 KiB block contained after each write,
  * so that a reader of the disk can be checked without trusting the disk.
@@ -15,12 +16,11 @@
 #include <linux/types.h>
 #include <linux/xarray.h>
 
-#define MDS_SECTOR	512
 #define MDS_BLOCK	4096
 
 /**
  * struct mds_record - one entry of the write journal, as user space reads it
- * @block: LBN / 8
+ * @block: which 4 KiB of the disk
  * @crc: CRC-32 as of zlib of the whole block after the write
  * @pad: 0
  * @ns: when the write was to be reported, CLOCK_MONOTONIC
@@ -83,18 +83,18 @@ void mds_read(struct mds *s, u64 pos, void *buf, size_t len);
 /**
  * mds_prepare() - make room for a write
  * @s: the store
- * @lbn: first sector
- * @sectors: how many
+ * @pos: first byte
+ * @len: bytes, at least 1
  *
  * Context: process, may sleep, starts no I/O.
  * Return: 0 or -ENOMEM; then nothing has changed that a reader could see.
  */
-int mds_prepare(struct mds *s, u64 lbn, u32 sectors);
+int mds_prepare(struct mds *s, u64 pos, u64 len);
 
 /**
  * mds_write() - copy data onto the platter
  * @s: the store
- * @pos: first byte; mds_prepare() was called for its sectors
+ * @pos: first byte; mds_prepare() was called for them
  * @buf: where from
  * @len: bytes
  *
@@ -105,14 +105,14 @@ void mds_write(struct mds *s, u64 pos, const void *buf, size_t len);
 /**
  * mds_journal() - record a finished write
  * @s: the store
- * @lbn: first sector
- * @sectors: how many
+ * @pos: first byte
+ * @len: bytes, at least 1
  * @ns: when it is to be reported
  *
  * One entry for each 4 KiB block touched.  Entries that find no room are
  * dropped and counted.  Context: process, sleeps.
  */
-void mds_journal(struct mds *s, u64 lbn, u32 sectors, u64 ns);
+void mds_journal(struct mds *s, u64 pos, u64 len, u64 ns);
 
 /**
  * mds_journal_read() - copy entries of the journal

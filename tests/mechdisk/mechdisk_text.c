@@ -4,216 +4,34 @@
  *
  * One record a line.  Most records are scalars and sit in one table with their
  * range; the rest (zones, slips, remaps, seek points, noise ...) have a
- * function each.  A value out of range is an error, never clamped.
+ * function each.  A value out of range is an error, never clamped.  What
+ * records say about each other is checked when all have been read
+ * (mechdisk_check.c).
  */
-#include "mechdisk_text.h"
-
-#define MDT_WORDS	64
-
-struct mdt_word {
-	const char *s;
-	size_t len;
-};
-
-/**
- * struct mdt - a text being read
- * @cfg: what is being filled in
- * @err: where the reason goes
- * @word: the words of the current line
- * @words: how many
- * @room: entries allocated in zone, slip, remap, seek
- */
-struct mdt {
-	struct mde_config *cfg;
-	struct mdt_error *err;
-	struct mdt_word word[MDT_WORDS];
-	int words;
-	u32 room[4];
-};
-
-static __printf(2, 3) int mdt_fail(struct mdt_error *err, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(err->reason, sizeof(err->reason), fmt, args);
-	va_end(args);
-	return -EINVAL;
-}
-
-/* The same, starting with a word in quotes; long ones are cut. */
-static __printf(3, 4) int mdt_blame(struct mdt_error *err,
-				    const struct mdt_word *w,
-				    const char *fmt, ...)
-{
-	int len = w->len > 32 ? 32 : w->len;
-	va_list args;
-
-	/* The words of a line are never empty, but a number's may be. */
-	snprintf(err->reason, sizeof(err->reason), "'%.*s' ", len,
-		 len ? w->s : "");
-	va_start(args, fmt);
-	vsnprintf(err->reason + len + 3, sizeof(err->reason) - len - 3, fmt,
-		  args);
-	va_end(args);
-	return -EINVAL;
-}
-
-static bool mdt_is(const struct mdt_word *w, const char *name)
-{
-	return strlen(name) == w->len && !memcmp(w->s, name, w->len);
-}
-
-/* Words and numbers. */
-
-static bool mdt_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* Split a line at blanks, up to a comment. */
-static int mdt_split(struct mdt *m, const char *s, size_t len)
-{
-	size_t i = 0;
-
-	m->words = 0;
-	while (i < len) {
-		size_t start;
-
-		if (mdt_blank(s[i])) {
-			i++;
-			continue;
-		}
-		if (s[i] == '#')
-			break;
-		for (start = i; i < len && !mdt_blank(s[i]) && s[i] != '#';)
-			i++;
-		if (m->words == MDT_WORDS)
-			return mdt_fail(m->err, "more than %d words",
-					MDT_WORDS);
-		m->word[m->words].s = s + start;
-		m->word[m->words++].len = i - start;
-	}
-	return 0;
-}
-
-/* Digits only; -EINVAL also if they do not fit. */
-static int mdt_digits(const char *s, size_t len, u64 *value)
-{
-	u64 v = 0;
-	size_t i;
-
-	if (!len)
-		return -EINVAL;
-	for (i = 0; i < len; i++) {
-		u64 d = s[i] - '0';
-
-		if (d > 9 || v > (U64_MAX - d) / 10)
-			return -EINVAL;
-		v = v * 10 + d;
-	}
-	*value = v;
-	return 0;
-}
-
-static int mdt_number(struct mdt_error *err, const struct mdt_word *w, u64 lo,
-		      u64 hi, u64 *value)
-{
-	u64 v;
-
-	if (mdt_digits(w->s, w->len, &v))
-		return mdt_blame(err, w, "is not a number");
-	if (v < lo || v > hi)
-		return mdt_blame(err, w, "is not within %llu to %llu",
-				 (unsigned long long)lo,
-				 (unsigned long long)hi);
-	*value = v;
-	return 0;
-}
-
-static int mdt_number32(struct mdt_error *err, const struct mdt_word *w, u32 lo,
-			u32 hi, u32 *value)
-{
-	u64 v;
-	int ret = mdt_number(err, w, lo, hi, &v);
-
-	if (!ret)
-		*value = v;
-	return ret;
-}
-
-/* floor(num * 2^64 / den) for num < den < 2^32. */
-static u64 mdt_ratio(u64 num, u64 den)
-{
-	u64 hi = (num << 32) / den;
-	u64 rem = (num << 32) % den;
-
-	return hi << 32 | (rem << 32) / den;
-}
-
-/* "63/334" or "0.188622754491": part of a turn, at least 0 and below 1. */
-static int mdt_fraction(struct mdt_error *err, const struct mdt_word *w,
-			u64 *turn)
-{
-	const char *slash = memchr(w->s, '/', w->len);
-	u64 num, den, lo = 0;
-	size_t n, digits;
-
-	if (mdt_is(w, "0")) {
-		*turn = 0;
-		return 0;
-	}
-	if (slash) {
-		n = slash - w->s;
-		if (mdt_digits(w->s, n, &num) ||
-		    mdt_digits(slash + 1, w->len - n - 1, &den) ||
-		    den > U32_MAX || num >= den)
-			goto bad;
-		*turn = mdt_ratio(num, den);
-		return 0;
-	}
-	/* Nine decimals at a time: 10^9 fits the ratio's denominator. */
-	if (w->len < 3 || w->len > 20 || w->s[0] != '0' || w->s[1] != '.')
-		goto bad;
-	digits = w->len - 2;
-	n = digits < 9 ? digits : 9;
-	if (mdt_digits(w->s + 2, n, &num) ||
-	    (digits > 9 && mdt_digits(w->s + 11, digits - 9, &lo)))
-		goto bad;
-	for (; n < 9; n++)
-		num *= 10;
-	for (n = digits; digits > 9 && n < 18; n++)
-		lo *= 10;
-	*turn = mdt_ratio(num, 1000000000) +
-		mdt_ratio(lo, 1000000000) / 1000000000;
-	return 0;
-bad:
-	return mdt_blame(err, w,
-			 "is not a fraction of a turn (a/b or 0.ddd, below 1)");
-}
+#include "mechdisk_check.h"
+#include "mechdisk_engine.h"
 
 static int mdt_args(struct mdt *m, int lo, int hi)
 {
 	if (m->words - 1 >= lo && m->words - 1 <= hi)
 		return 0;
 	if (lo == hi)
-		return mdt_blame(m->err, &m->word[0],
+		return mdw_blame(m->err, &m->word[0],
 				 "takes %d value%s, not %d", lo,
 				 lo == 1 ? "" : "s", m->words - 1);
-	return mdt_blame(m->err, &m->word[0], "takes %d to %d values, not %d",
+	return mdw_blame(m->err, &m->word[0], "takes %d to %d values, not %d",
 			 lo, hi, m->words - 1);
 }
 
 /* Scalar records. */
 
 /**
- * struct mdt_scalar - a record with one number or one of two words
+ * struct mdt_scalar - a record with one number or one of some words
  * @name: the record
  * @at: offset of the u64 in struct mde_config
  * @lo: least value
  * @hi: largest value
- * @zero: word that stands for 0, or NULL for a number
- * @one: word that stands for 1
+ * @choice: words that stand for 0, 1 ..., or NULL for a number
  * @def: default
  */
 struct mdt_scalar {
@@ -221,37 +39,62 @@ struct mdt_scalar {
 	size_t at;
 	u64 lo;
 	u64 hi;
-	const char *zero;
-	const char *one;
+	const char *const *choice;
 	u64 def;
 };
 
+static const char *const mdt_switch[] = { "off", "on", NULL };
+static const char *const mdt_order[] = { "plain", "serpentine", "serpentine-disk", NULL };
+static const char *const mdt_bus_order[] = { "medium", "lbn", NULL };
+static const char *const mdt_policy[] = { "fcfs", "sptf", "clook", "sstf", NULL };
+static const char *const mdt_queueing[] = { "tagged", "ncq", NULL };
+static const char *const mdt_verify[] = { "medium", "cache", NULL };
+static const char *const mdt_trigger[] = { "any", "same-track", NULL };
+static const char *const mdt_stop[] = { "sector", "at-once", NULL };
+static const char *const mdt_destage[] = { "eager", "idle", NULL };
+
 #define MDT_NUM(name, field, lo, hi, def) \
-	{ name, offsetof(struct mde_config, field), lo, hi, NULL, NULL, def }
-#define MDT_EITHER(name, field, zero, one, def) \
-	{ name, offsetof(struct mde_config, field), 0, 1, zero, one, def }
+	{ name, offsetof(struct mde_config, field), lo, hi, NULL, def }
+#define MDT_WORD(name, field, choice, def) \
+	{ name, offsetof(struct mde_config, field), 0, 0, choice, def }
+#define MDT_SWITCH(field, def) MDT_WORD(#field, field, mdt_switch, def)
 
 /* Ranges and defaults as in Documentation/drive-format.rst. */
 static const struct mdt_scalar mdt_scalars[] = {
+	MDT_NUM("physical_exponent", physical_exponent, 0, 7, 0),
 	/* 60000 to 600 rpm; more would overflow the engine's angle. */
 	MDT_NUM("period_ps", period_ps, 1000000000, 100000000000ULL, 0),
 	MDT_NUM("seed", seed, 0, U64_MAX, 1),
 	MDT_NUM("heads", heads, 1, 64, 0),
-	MDT_EITHER("order", order, "plain", "serpentine", MDE_PLAIN),
+	MDT_WORD("order", order, mdt_order, MDE_PLAIN),
 	MDT_NUM("head_switch_ns", head_switch_ns, 0, 100000000, 0),
-	MDT_NUM("write_settle_ns", write_settle_ns, 0, 100000000, 0),
-	MDT_EITHER("zero_latency", zero_latency, "off", "on", 0),
+	MDT_NUM("write_move_ns", write_move_ns, 0, 100000000, 0),
+	MDT_SWITCH(zero_latency, 0),
 	MDT_NUM("bus_ns", bus_ns, 0, 1000000, 0),
-	MDT_NUM("completion_overhead_ns", completion_overhead_ns, 0, 10000000,
-		0),
+	MDT_NUM("bus_watermark_ppm", bus_watermark_ppm, 0, 1000000, 0),
+	MDT_WORD("bus_order", bus_in_order, mdt_bus_order, 0),
+	MDT_NUM("reselect_ns", reselect_ns, 0, 10000000, 0),
 	MDT_NUM("jitter_ns", jitter_ns, 0, 100000, 20000),
-	MDT_EITHER("firmware", firmware, "fcfs", "sptf", MDE_SPTF),
-	MDT_EITHER("heal_on_write", heal_on_write, "off", "on", 1),
-	MDT_NUM("physical_exponent", physical_exponent, 0, 7, 0),
+	MDT_SWITCH(early_seek, 1),
+	MDT_WORD("firmware", firmware, mdt_policy, MDE_SPTF),
+	MDT_WORD("queueing", queueing, mdt_queueing, MDE_TAGGED),
+	MDT_WORD("verify", verify_cached, mdt_verify, 0),
+	MDT_SWITCH(translate, 1),
+	MDT_SWITCH(read_cache, 1),
+	MDT_SWITCH(look_ahead, 1),
+	MDT_WORD("read_ahead_trigger", ahead_trigger, mdt_trigger,
+		 MDE_TRIGGER_ANY),
+	MDT_WORD("read_ahead_on_hit", ahead_on_hit, mdt_switch, 0),
+	MDT_WORD("read_ahead_stop", ahead_stops_at_once, mdt_stop, 0),
+	MDT_SWITCH(keep_passing, 0),
+	MDT_SWITCH(discard_read, 0),
+	MDT_SWITCH(written_hits, 0),
+	MDT_SWITCH(append_writes, 0),
+	MDT_WORD("destage", destage, mdt_destage, MDE_DESTAGE_EAGER),
+	MDT_SWITCH(heal_on_write, 1),
 	MDT_NUM("queue_depth", queue_depth, 1, MDE_SLOTS, MDE_SLOTS),
 	MDT_NUM("hw_queues", hw_queues, 1, 64, 1),
 	MDT_NUM("max_sectors", max_sectors, 8, 65535, 1024),
-	MDT_NUM("seg_boundary", seg_boundary, 4096, 1ULL << 32, 1ULL << 32),
 	MDT_NUM("max_segment_size", max_segment_size, 4096, 1ULL << 31, 65536),
 	MDT_NUM("timeout_ms", timeout_ms, 100, 600000, 30000),
 	MDT_NUM("journal_records", journal_records, 0, 4194304, 65536),
@@ -264,193 +107,481 @@ static u64 *mdt_field(struct mde_config *cfg, const struct mdt_scalar *sc)
 
 static int mdt_set_scalar(struct mdt *m, const struct mdt_scalar *sc)
 {
-	const struct mdt_word *w = &m->word[1];
+	u64 *field = mdt_field(m->cfg, sc);
 	int ret = mdt_args(m, 1, 1);
 
 	if (ret)
 		return ret;
-	if (!sc->zero)
-		return mdt_number(m->err, w, sc->lo, sc->hi,
-				  mdt_field(m->cfg, sc));
-	if (mdt_is(w, sc->zero))
-		*mdt_field(m->cfg, sc) = 0;
-	else if (mdt_is(w, sc->one))
-		*mdt_field(m->cfg, sc) = 1;
-	else
-		return mdt_blame(m->err, w, "is neither '%s' nor '%s'",
-				 sc->zero, sc->one);
-	return 0;
+	if (sc->choice)
+		return mdw_choice(m->err, &m->word[1], sc->choice, field);
+	return mdw_number(m->err, &m->word[1], sc->lo, sc->hi, field);
 }
 
 /* Names that INQUIRY returns: printable, of limited length. */
 static int mdt_set_name(struct mdt *m, char *to, size_t size)
 {
-	const struct mdt_word *w = &m->word[1];
+	const struct mdw_word *w = &m->word[1];
 	size_t i;
 	int ret = mdt_args(m, 1, 1);
 
 	if (ret)
 		return ret;
 	if (w->len >= size)
-		return mdt_blame(m->err, w, "is longer than %zu characters",
+		return mdw_blame(m->err, w, "is longer than %zu characters",
 				 size - 1);
 	for (i = 0; i < w->len; i++)
 		if (w->s[i] <= ' ' || w->s[i] > '~')
-			return mdt_blame(m->err, w, "is not plain ASCII");
+			return mdw_blame(m->err, w, "is not plain ASCII");
 	memset(to, 0, size);
 	memcpy(to, w->s, w->len);
 	return 0;
 }
 
-static int mdt_set_rpm_error(struct mdt *m)
+static int mdt_set_vendor(struct mdt *m)
 {
-	struct mdt_word w = m->word[1];
-	bool negative;
-	u64 v;
+	return mdt_set_name(m, m->cfg->vendor, sizeof(m->cfg->vendor));
+}
+
+static int mdt_set_product(struct mdt *m)
+{
+	return mdt_set_name(m, m->cfg->product, sizeof(m->cfg->product));
+}
+
+static int mdt_set_revision(struct mdt *m)
+{
+	return mdt_set_name(m, m->cfg->revision, sizeof(m->cfg->revision));
+}
+
+static int mdt_set_serial(struct mdt *m)
+{
+	return mdt_set_name(m, m->cfg->serial, sizeof(m->cfg->serial));
+}
+
+/* Records with rules of their own. */
+
+/* The words from the second on: so many numbers of at most @hi. */
+static int mdt_numbers(struct mdt *m, int n, u64 hi, u64 *value)
+{
+	int i, ret = mdt_args(m, n, n);
+
+	for (i = 0; !ret && i < n; i++)
+		ret = mdw_number(m->err, &m->word[1 + i], 0, hi, &value[i]);
+	return ret;
+}
+
+static int mdt_set_sector_bytes(struct mdt *m)
+{
+	const struct mdw_word *w = &m->word[1];
 	int ret = mdt_args(m, 1, 1);
 
 	if (ret)
 		return ret;
-	negative = w.s[0] == '-';
-	if (negative) {
-		w.s++;
-		w.len--;
-	}
-	ret = mdt_number(m->err, &w, 0, 10000, &v);
+	if (!mdw_is(w, "512") && !mdw_is(w, "4096"))
+		return mdw_blame(m->err, w, "is neither 512 nor 4096");
+	m->cfg->sector_bytes = mdw_is(w, "512") ? 512 : 4096;
+	return 0;
+}
+
+static int mdt_set_seg_boundary(struct mdt *m)
+{
+	u64 v = 0;
+	int ret = mdt_args(m, 1, 1);
+
 	if (!ret)
-		m->cfg->rpm_error_ppm = negative ? -(s64)v : (s64)v;
+		ret = mdw_number(m->err, &m->word[1], 4096, 1ULL << 32, &v);
+	if (ret)
+		return ret;
+	if (v & (v - 1))
+		return mdw_blame(m->err, &m->word[1], "is not a power of two");
+	m->cfg->seg_boundary = v;
+	return 0;
+}
+
+static int mdt_set_rpm_error_ppb(struct mdt *m)
+{
+	int ret = mdt_args(m, 1, 1);
+
+	if (ret)
+		return ret;
+	return mdw_signed(m->err, &m->word[1], 10000000,
+			  &m->cfg->rpm_error_ppb);
+}
+
+static int mdt_set_rpm_error_ppm(struct mdt *m)
+{
+	s64 ppm = 0;
+	int ret = mdt_args(m, 1, 1);
+
+	if (!ret)
+		ret = mdw_signed(m->err, &m->word[1], 10000, &ppm);
+	if (!ret)
+		m->cfg->rpm_error_ppb = ppm * 1000;
 	return ret;
+}
+
+static int mdt_set_write_settle(struct mdt *m)
+{
+	int ret = mdt_args(m, 1, 1);
+
+	if (ret)
+		return ret;
+	return mdw_signed(m->err, &m->word[1], 100000000,
+			  &m->cfg->write_settle_ns);
 }
 
 static int mdt_set_noise(struct mdt *m)
 {
-	const struct mdt_word *kind = &m->word[1];
+	static const char *const kinds[] = { "off", "gauss", "laplace", NULL };
 	struct mde_config *c = m->cfg;
 	int ret = mdt_args(m, 1, 2);
 
+	if (!ret)
+		ret = mdw_choice(m->err, &m->word[1], kinds, &c->noise);
 	if (ret)
 		return ret;
-	if (mdt_is(kind, "off")) {
-		c->noise = MDE_NOISE_OFF;
+	if (c->noise == MDE_NOISE_OFF)
 		return mdt_args(m, 1, 1);
-	}
-	if (mdt_is(kind, "gauss"))
-		c->noise = MDE_NOISE_GAUSS;
-	else if (mdt_is(kind, "laplace"))
-		c->noise = MDE_NOISE_LAPLACE;
-	else
-		return mdt_blame(m->err, kind,
-				 "is none of 'off', 'gauss', 'laplace'");
 	if (m->words == 2)
 		return 0;
-	return mdt_number(m->err, &m->word[2], 0, 10000000, &c->noise_sd_ns);
+	return mdw_number(m->err, &m->word[2], 0, 10000000, &c->noise_sd_ns);
 }
 
-static int mdt_set_two(struct mdt *m, u64 hi_a, u64 *a, u64 hi_b, u64 *b)
+static int mdt_set_outliers(struct mdt *m)
 {
-	u64 va, vb;
+	struct mde_config *c = m->cfg;
 	int ret = mdt_args(m, 2, 2);
 
 	if (!ret)
-		ret = mdt_number(m->err, &m->word[1], 0, hi_a, &va);
+		ret = mdw_number(m->err, &m->word[1], 0, 1000000,
+				 &c->outlier_ppm);
 	if (!ret)
-		ret = mdt_number(m->err, &m->word[2], 0, hi_b, &vb);
+		ret = mdw_number(m->err, &m->word[2], 0, 1000000000,
+				 &c->outlier_ns);
+	return ret;
+}
+
+/* One overhead of reads and one of writes, whatever else they are. */
+static int mdt_set_command_overhead(struct mdt *m)
+{
+	u64 (*to)[2] = m->cfg->overhead_ns;
+	u64 v[2];
+	int ret = mdt_numbers(m, 2, 100000000, v);
+
 	if (ret)
 		return ret;
-	*a = va;
-	*b = vb;
+	to[MDE_READ_HIT][0] = v[0];
+	to[MDE_READ_HIT][1] = v[0];
+	to[MDE_READ_MISS][0] = v[0];
+	to[MDE_READ_MISS][1] = v[0];
+	to[MDE_WRITE_HIT][0] = v[1];
+	to[MDE_WRITE_HIT][1] = v[1];
+	to[MDE_WRITE_MISS][0] = v[1];
+	to[MDE_WRITE_MISS][1] = v[1];
 	return 0;
+}
+
+static int mdt_set_overhead(struct mdt *m)
+{
+	static const char *const kinds[] = {
+		"read_hit", "read_miss", "write_hit", "write_miss", NULL
+	};
+	u64 kind = 0;
+	int i, ret = mdt_args(m, 3, 3);
+
+	if (!ret)
+		ret = mdw_choice(m->err, &m->word[1], kinds, &kind);
+	for (i = 0; !ret && i < 2; i++)
+		ret = mdw_number(m->err, &m->word[2 + i], 0, 100000000,
+				 &m->cfg->overhead_ns[kind][i]);
+	return ret;
+}
+
+static int mdt_set_extra_disconnect(struct mdt *m)
+{
+	return mdt_numbers(m, 5, 10000000, m->cfg->extra_disconnect_ns);
+}
+
+static int mdt_set_completion(struct mdt *m)
+{
+	u64 *to = m->cfg->completion_ns;
+	int ret = mdt_args(m, 1, 2);
+
+	if (!ret)
+		ret = mdt_numbers(m, m->words - 1, 10000000, to);
+	if (!ret && m->words == 2)
+		to[1] = to[0];
+	return ret;
+}
+
+static int mdt_set_internal(struct mdt *m)
+{
+	struct mde_config *c = m->cfg;
+	u64 period = 0, busy = 0, cyl = 0;
+	int ret;
+
+	if (m->words == 2 && mdw_is(&m->word[1], "off")) {
+		c->internal_period_ns = 0;
+		c->internal_ns = 0;
+		c->internal_cyl = 0;
+		return 0;
+	}
+	ret = mdt_args(m, 3, 3);
+	if (!ret)
+		ret = mdw_number(m->err, &m->word[1], 10, 86400000, &period);
+	if (!ret)
+		ret = mdw_number(m->err, &m->word[2], 1,
+				 min(period - 1, (u64)60000), &busy);
+	if (!ret)
+		ret = mdw_number(m->err, &m->word[3], 0, MDT_CYLINDERS, &cyl);
+	if (ret)
+		return ret;
+	c->internal_period_ns = period * 1000000;
+	c->internal_ns = busy * 1000000;
+	c->internal_cyl = cyl;
+	m->internal_line = m->err->line;
+	return 0;
+}
+
+/* The cache. */
+
+static int mdt_set_cache(struct mdt *m)
+{
+	struct mde_config *c = m->cfg;
+	u64 segments = 0, sectors = 0, writes = 0;
+	int ret = 0;
+
+	if (m->words != 2 || !mdw_is(&m->word[1], "off")) {
+		ret = mdt_args(m, 3, 3);
+		if (!ret)
+			ret = mdw_number(m->err, &m->word[1], 1,
+					 MDE_SEGMENTS_MAX, &segments);
+		if (!ret)
+			ret = mdw_number(m->err, &m->word[2], 8, 16777216,
+					 &sectors);
+		if (!ret)
+			ret = mdw_number(m->err, &m->word[3], 0, segments,
+					 &writes);
+	}
+	if (ret)
+		return ret;
+	c->segments = segments;
+	c->segment_sectors = sectors;
+	c->write_segments = writes;
+	return 0;
+}
+
+/* "off" leaves MODE SELECT the kind that holds all that it has room for. */
+static int mdt_set_write_cache(struct mdt *m)
+{
+	static const char *const kinds[] = { "off", "stream", "back", NULL };
+	struct mde_config *c = m->cfg;
+	u64 kind = MDE_WRITE_THROUGH;
+	int ret = mdt_args(m, 1, 1);
+
+	if (!ret)
+		ret = mdw_choice(m->err, &m->word[1], kinds, &kind);
+	if (ret)
+		return ret;
+	c->write_cache_on = kind != MDE_WRITE_THROUGH;
+	c->write_cache = kind == MDE_WRITE_STREAM ? MDE_WRITE_STREAM :
+		MDE_WRITE_BACK;
+	m->write_cache_line = m->err->line;
+	return 0;
+}
+
+static int mdt_set_read_ahead(struct mdt *m)
+{
+	static const char *const kinds[] = {
+		"none", "track", "cylinder", "segment", "stream", NULL
+	};
+	struct mde_config *c = m->cfg;
+	int ret = mdt_args(m, 1, 2);
+
+	if (!ret)
+		ret = mdw_choice(m->err, &m->word[1], kinds, &c->ahead);
+	if (ret)
+		return ret;
+	c->ahead_sectors = 0;
+	if (m->words == 2)
+		return 0;
+	if (c->ahead != MDE_AHEAD_SEGMENT)
+		return mdt_args(m, 1, 1);
+	return mdw_number(m->err, &m->word[2], 1, 16777216, &c->ahead_sectors);
 }
 
 /* Lists. */
 
-/* Room for one more entry in a growing array. */
-static void *mdt_more(struct mdt *m, int which, void *array, u32 used,
-		      size_t size)
+/* An array that grows: room for @used + 1 entries, the new ones zeroed. */
+static void *mdt_grow(void *array, u32 used, u32 room, size_t size)
 {
-	u32 room = m->room[which];
-	void *bigger;
+	void *bigger = mdk_zalloc(room * size);
 
-	if (used < room)
-		return array;
-	room = room ? room * 2 : 64;
-	bigger = mdk_zalloc(room * size);
 	if (!bigger)
 		return NULL;
 	if (used)
 		memcpy(bigger, array, used * size);
 	mdk_free(array);
-	m->room[which] = room;
 	return bigger;
+}
+
+/* Room for one more entry of a list, whose line is noted; NULL: no memory. */
+static void *mdt_more(struct mdt *m, enum mdt_list list, void *array, u32 used,
+		      size_t size)
+{
+	u32 room = m->room[list];
+	u32 *line = m->line[list];
+
+	if (used == room) {
+		room = room ? room * 2 : 64;
+		line = mdt_grow(line, used, room, sizeof(*line));
+		if (!line)
+			return NULL;
+		m->line[list] = line;
+		array = mdt_grow(array, used, room, size);
+		if (!array)
+			return NULL;
+		m->room[list] = room;
+	}
+	line[used] = m->err->line;
+	return array;
+}
+
+/* One key=value of a zone. */
+static int mdt_zone_option(struct mdt *m, const struct mdw_word *w,
+			   struct mde_zone *z)
+{
+	struct mdw_word key, val;
+
+	if (!mdw_cut(w, '=', &key, &val))
+		return mdw_blame(m->err, w, "is not key=value");
+	if (!mdw_is(&key, "dead"))
+		return mdw_blame(m->err, w, "is no option");
+	return mdw_number(m->err, &val, 0, MDT_INDEX, &z->dead);
 }
 
 static int mdt_add_zone(struct mdt *m)
 {
 	struct mde_config *c = m->cfg;
-	struct mdt_word *w = m->word;
+	struct mdw_word *w = m->word;
 	struct mdt_error *err = m->err;
 	struct mde_zone *z;
 	u32 next = c->zones ? c->zone[c->zones - 1].cyl_last + 1 : 0;
-	int ret = mdt_args(m, 7, 7);
+	int ret = mdt_args(m, 7, 8);
 
 	if (ret)
 		return ret;
-	z = mdt_more(m, 0, c->zone, c->zones, sizeof(*z));
+	z = mdt_more(m, MDT_ZONES, c->zone, c->zones, sizeof(*z));
 	if (!z)
 		return -ENOMEM;
 	c->zone = z;
 	z += c->zones;
-	if (mdt_number32(err, &w[1], 0, 10000000, &z->cyl_first) ||
-	    mdt_number32(err, &w[2], z->cyl_first, 10000000, &z->cyl_last) ||
-	    mdt_number32(err, &w[3], 1, 65535, &z->spt) ||
-	    mdt_fraction(err, &w[4], &z->angle) ||
-	    mdt_fraction(err, &w[5], &z->skew_track) ||
-	    mdt_fraction(err, &w[6], &z->skew_cyl) ||
-	    mdt_number32(err, &w[7], 0, U32_MAX, &z->spares))
+	if (mdw_number32(err, &w[1], 0, MDT_CYLINDERS, &z->cyl_first) ||
+	    mdw_number32(err, &w[2], z->cyl_first, MDT_CYLINDERS,
+			 &z->cyl_last) ||
+	    mdw_number32(err, &w[3], 1, 65535, &z->spt) ||
+	    mdw_fraction(err, &w[4], &z->angle) ||
+	    mdw_fraction(err, &w[5], &z->skew_track) ||
+	    mdw_fraction(err, &w[6], &z->skew_cyl) ||
+	    mdw_number(err, &w[7], 0, MDT_INDEX, &z->spares) ||
+	    (m->words == 9 && mdt_zone_option(m, &w[8], z)))
 		return -EINVAL;
 	if (z->cyl_first != next)
-		return mdt_fail(err, "zone %u starts at cylinder %u, not at %u",
+		return mdw_fail(err, "zone %u starts at cylinder %u, not at %u",
 				c->zones, z->cyl_first, next);
 	c->zones++;
 	return 0;
 }
 
-/* The zone a slip or remap belongs to; they come in order of zones. */
-static int mdt_in_zone(struct mdt *m, u32 last, u32 *zone)
+/* The zone that a record belongs to: the second word, a zone given, from @lo on. */
+static int mdt_in_zone(struct mdt *m, u32 lo, u32 *zone)
 {
 	if (!m->cfg->zones)
-		return mdt_fail(m->err, "no zone yet");
-	return mdt_number32(m->err, &m->word[1], last, m->cfg->zones - 1, zone);
+		return mdw_fail(m->err, "no zone yet");
+	return mdw_number32(m->err, &m->word[1], lo, m->cfg->zones - 1, zone);
+}
+
+/* All zone_heads name the same number of heads; see also mdx_check_heads(). */
+static int mdt_count_heads(struct mdt *m, u32 heads)
+{
+	if (m->spts && m->spts != heads)
+		return mdw_fail(m->err,
+				"%u heads, but %u in the zone_heads before",
+				heads, m->spts);
+	m->spts = heads;
+	m->spts_line = m->err->line;
+	return 0;
+}
+
+static int mdt_add_zone_heads(struct mdt *m)
+{
+	struct mde_zone *z;
+	u32 i, zone = 0, most = 0, heads = m->words - 2;
+	int ret = mdt_args(m, 2, MDW_WORDS - 1);
+
+	if (!ret)
+		ret = mdt_in_zone(m, 0, &zone);
+	if (!ret)
+		ret = mdt_count_heads(m, heads);
+	if (ret)
+		return ret;
+	z = &m->cfg->zone[zone];
+	if (z->head_spt)
+		return mdw_fail(m->err, "zone %u has a zone_heads already",
+				zone);
+	z->head_spt = mdk_zalloc(heads * sizeof(*z->head_spt));
+	if (!z->head_spt)
+		return -ENOMEM;
+	for (i = 0; i < heads; i++) {
+		ret = mdw_number32(m->err, &m->word[2 + i], 1, z->spt,
+				   &z->head_spt[i]);
+		if (ret)
+			return ret;
+		most = max(most, z->head_spt[i]);
+	}
+	if (most != z->spt)
+		return mdw_fail(m->err,
+				"zone %u: no head has the zone's %u sectors",
+				zone, z->spt);
+	return 0;
+}
+
+/* INDEX or INDEX+COUNT; ascending within a zone. */
+static int mdt_add_slip(struct mdt *m, u32 zone, const struct mdw_word *w)
+{
+	struct mde_config *c = m->cfg;
+	struct mdw_word index, count;
+	struct mde_slip *slip;
+	u64 lo = 0;
+
+	slip = mdt_more(m, MDT_SLIPS, c->slip, c->slips, sizeof(*slip));
+	if (!slip)
+		return -ENOMEM;
+	c->slip = slip;
+	slip += c->slips;
+	if (c->slips && slip[-1].zone == zone)
+		lo = slip[-1].index + slip[-1].count;
+	slip->zone = zone;
+	slip->count = 1;
+	if (mdw_cut(w, '+', &index, &count) &&
+	    mdw_number32(m->err, &count, 1, U32_MAX, &slip->count))
+		return -EINVAL;
+	if (mdw_number(m->err, &index, lo, MDT_INDEX, &slip->index))
+		return -EINVAL;
+	c->slips++;
+	return 0;
 }
 
 static int mdt_add_slips(struct mdt *m)
 {
 	struct mde_config *c = m->cfg;
-	const struct mde_slip *last;
-	u32 zone;
-	int i, ret = mdt_args(m, 2, MDT_WORDS - 1);
+	u32 zone = 0;
+	int i, ret = mdt_args(m, 2, MDW_WORDS - 1);
 
 	if (!ret)
 		ret = mdt_in_zone(m, c->slips ? c->slip[c->slips - 1].zone : 0,
 				  &zone);
-	for (i = 2; !ret && i < m->words; i++) {
-		struct mde_slip *slip;
-		u64 lo = 0;
-
-		slip = mdt_more(m, 1, c->slip, c->slips, sizeof(*slip));
-		if (!slip)
-			return -ENOMEM;
-		c->slip = slip;
-		last = c->slips ? &slip[c->slips - 1] : NULL;
-		if (last && last->zone == zone)
-			lo = last->index + 1;
-		slip += c->slips;
-		slip->zone = zone;
-		ret = mdt_number(m->err, &m->word[i], lo, U64_MAX / 2,
-				 &slip->index);
-		if (!ret)
-			c->slips++;
-	}
+	for (i = 2; !ret && i < m->words; i++)
+		ret = mdt_add_slip(m, zone, &m->word[i]);
 	return ret;
 }
 
@@ -463,7 +594,7 @@ static int mdt_add_remap(struct mdt *m)
 
 	if (ret)
 		return ret;
-	remap = mdt_more(m, 2, c->remap, c->remaps, sizeof(*remap));
+	remap = mdt_more(m, MDT_REMAPS, c->remap, c->remaps, sizeof(*remap));
 	if (!remap)
 		return -ENOMEM;
 	c->remap = remap;
@@ -473,8 +604,8 @@ static int mdt_add_remap(struct mdt *m)
 		return ret;
 	if (c->remaps && remap[-1].zone == remap->zone)
 		lo = remap[-1].from + 1;
-	if (mdt_number(m->err, &m->word[2], lo, U64_MAX / 2, &remap->from) ||
-	    mdt_number(m->err, &m->word[3], 0, U64_MAX / 2, &remap->to))
+	if (mdw_number(m->err, &m->word[2], lo, MDT_INDEX, &remap->from) ||
+	    mdw_number(m->err, &m->word[3], 0, MDT_INDEX, &remap->to))
 		return -EINVAL;
 	c->remaps++;
 	return 0;
@@ -488,58 +619,56 @@ static int mdt_add_seek(struct mdt *m)
 
 	if (ret)
 		return ret;
-	seek = mdt_more(m, 3, c->seek, c->seeks, sizeof(*seek));
+	seek = mdt_more(m, MDT_SEEKS, c->seek, c->seeks, sizeof(*seek));
 	if (!seek)
 		return -ENOMEM;
 	c->seek = seek;
 	seek += c->seeks;
-	if (mdt_number32(m->err, &m->word[1],
-			 c->seeks ? seek[-1].dist + 1 : 1, 10000000,
+	if (mdw_number32(m->err, &m->word[1],
+			 c->seeks ? seek[-1].dist + 1 : 1, MDT_CYLINDERS,
 			 &seek->dist) ||
-	    mdt_number(m->err, &m->word[2], 0, 1000000000, &seek->ns))
+	    mdw_number(m->err, &m->word[2], 0, 1000000000, &seek->ns))
 		return -EINVAL;
 	c->seeks++;
 	return 0;
 }
 
 /* One key=value of a medium error. */
-static int mdt_bad_option(struct mdt_error *err, const struct mdt_word *w,
+static int mdt_bad_option(struct mdt_error *err, const struct mdw_word *w,
 			  struct mde_bad *bad)
 {
-	const char *eq = memchr(w->s, '=', w->len);
-	struct mdt_word key = { w->s, eq ? (size_t)(eq - w->s) : w->len };
-	struct mdt_word val = { eq ? eq + 1 : NULL, w->len - key.len - !!eq };
-	u64 v;
+	struct mdw_word key, val;
+	u64 v = 0;
 	int ret;
 
-	if (!eq)
-		return mdt_blame(err, w, "is not key=value");
-	if (mdt_is(&key, "asc")) {
-		if (!mdt_is(&val, "11") && !mdt_is(&val, "15"))
-			return mdt_blame(err, w, "is neither 11 nor 15");
-		bad->asc = mdt_is(&val, "11") ? 0x11 : 0x15;
+	if (!mdw_cut(w, '=', &key, &val))
+		return mdw_blame(err, w, "is not key=value");
+	if (mdw_is(&key, "asc")) {
+		if (!mdw_is(&val, "11") && !mdw_is(&val, "15"))
+			return mdw_blame(err, w, "is neither 11 nor 15");
+		bad->asc = mdw_is(&val, "11") ? 0x11 : 0x15;
 		return 0;
 	}
-	if (mdt_is(&key, "recovery_ms")) {
-		ret = mdt_number(err, &val, 0, 600000, &v);
+	if (mdw_is(&key, "recovery_ms")) {
+		ret = mdw_number(err, &val, 0, 600000, &v);
 		if (!ret)
 			bad->recovery_ns = v * 1000000;
 		return ret;
 	}
-	if (mdt_is(&key, "info")) {
-		ret = mdt_number(err, &val, 0, 1, &v);
+	if (mdw_is(&key, "info")) {
+		ret = mdw_number(err, &val, 0, 1, &v);
 		if (!ret)
 			bad->info = v;
 		return ret;
 	}
-	if (mdt_is(&key, "times")) {
-		if (mdt_is(&val, "always")) {
+	if (mdw_is(&key, "times")) {
+		if (mdw_is(&val, "always")) {
 			bad->times = MDE_ALWAYS;
 			return 0;
 		}
-		return mdt_number32(err, &val, 1, MDE_ALWAYS - 1, &bad->times);
+		return mdw_number32(err, &val, 1, MDE_ALWAYS - 1, &bad->times);
 	}
-	return mdt_blame(err, w, "is no option");
+	return mdw_blame(err, w, "is no option");
 }
 
 /* The words from @first on: LBN COUNT [key=value ...]. */
@@ -554,9 +683,9 @@ static int mdt_bad_words(struct mdt *m, int first, u64 sectors,
 	bad->times = MDE_ALWAYS;
 	bad->info = true;
 	if (m->words < first + 2)
-		return mdt_fail(m->err, "LBN and COUNT are missing");
-	if (mdt_number(m->err, &m->word[first], 0, sectors - 1, &bad->lbn) ||
-	    mdt_number(m->err, &m->word[first + 1], 1, sectors - bad->lbn,
+		return mdw_fail(m->err, "LBN and COUNT are missing");
+	if (mdw_number(m->err, &m->word[first], 0, sectors - 1, &bad->lbn) ||
+	    mdw_number(m->err, &m->word[first + 1], 1, sectors - bad->lbn,
 		       &bad->count))
 		return -EINVAL;
 	for (i = first + 2; i < m->words; i++)
@@ -569,163 +698,105 @@ int mdt_parse_bad(const char *text, size_t len, u64 sectors,
 		  struct mde_bad *bad, struct mdt_error *err)
 {
 	struct mdt *m = mdk_zalloc(sizeof(*m));
-	int ret;
+	int ret = -EINVAL;
 
 	if (!m)
 		return -ENOMEM;
 	m->err = err;
-	ret = mdt_split(m, text, len);
-	if (!ret)
+	m->words = mdw_split(err, text, len, m->word);
+	if (m->words >= 0)
 		ret = mdt_bad_words(m, 0, sectors, bad);
 	mdk_free(m);
 	return ret;
 }
 
-/* Checked against the capacity once that is known, see mdt_check(). */
+/* Checked against the capacity once that is known, see mdx_check(). */
 static int mdt_add_bad(struct mdt *m)
 {
 	struct mde_config *c = m->cfg;
 	int ret;
 
 	if (c->bads == MDE_BAD_MAX)
-		return mdt_fail(m->err, "more than %d medium errors",
+		return mdw_fail(m->err, "more than %d medium errors",
 				MDE_BAD_MAX);
-	ret = mdt_bad_words(m, 1, U64_MAX / 2, &c->bad[c->bads]);
+	ret = mdt_bad_words(m, 1, MDT_INDEX, &c->bad[c->bads]);
 	if (!ret)
-		c->bads++;
+		m->bad_line[c->bads++] = m->err->line;
 	return ret;
 }
 
 /* The text as a whole. */
 
+static const struct {
+	const char *name;
+	int (*read)(struct mdt *m);
+} mdt_records[] = {
+	{ "seek", mdt_add_seek },
+	{ "slip", mdt_add_slips },
+	{ "remap", mdt_add_remap },
+	{ "zone", mdt_add_zone },
+	{ "zone_heads", mdt_add_zone_heads },
+	{ "medium_error", mdt_add_bad },
+	{ "vendor", mdt_set_vendor },
+	{ "product", mdt_set_product },
+	{ "revision", mdt_set_revision },
+	{ "serial", mdt_set_serial },
+	{ "sector_bytes", mdt_set_sector_bytes },
+	{ "rpm_error_ppm", mdt_set_rpm_error_ppm },
+	{ "rpm_error_ppb", mdt_set_rpm_error_ppb },
+	{ "write_settle_ns", mdt_set_write_settle },
+	{ "noise", mdt_set_noise },
+	{ "outliers", mdt_set_outliers },
+	{ "command_overhead_ns", mdt_set_command_overhead },
+	{ "overhead_ns", mdt_set_overhead },
+	{ "extra_disconnect_ns", mdt_set_extra_disconnect },
+	{ "completion_overhead_ns", mdt_set_completion },
+	{ "internal_activity", mdt_set_internal },
+	{ "cache", mdt_set_cache },
+	{ "write_cache", mdt_set_write_cache },
+	{ "read_ahead", mdt_set_read_ahead },
+	{ "seg_boundary", mdt_set_seg_boundary },
+};
+
 static int mdt_record(struct mdt *m)
 {
-	const struct mdt_word *w = &m->word[0];
-	struct mde_config *c = m->cfg;
+	const struct mdw_word *w = &m->word[0];
 	size_t i;
 
+	for (i = 0; i < ARRAY_SIZE(mdt_records); i++)
+		if (mdw_is(w, mdt_records[i].name))
+			return mdt_records[i].read(m);
 	for (i = 0; i < ARRAY_SIZE(mdt_scalars); i++)
-		if (mdt_is(w, mdt_scalars[i].name))
+		if (mdw_is(w, mdt_scalars[i].name))
 			return mdt_set_scalar(m, &mdt_scalars[i]);
-	if (mdt_is(w, "seek"))
-		return mdt_add_seek(m);
-	if (mdt_is(w, "slip"))
-		return mdt_add_slips(m);
-	if (mdt_is(w, "remap"))
-		return mdt_add_remap(m);
-	if (mdt_is(w, "zone"))
-		return mdt_add_zone(m);
-	if (mdt_is(w, "noise"))
-		return mdt_set_noise(m);
-	if (mdt_is(w, "outliers"))
-		return mdt_set_two(m, 1000000, &c->outlier_ppm, 1000000000,
-				   &c->outlier_ns);
-	if (mdt_is(w, "command_overhead_ns"))
-		return mdt_set_two(m, 100000000, &c->overhead_read_ns,
-				   100000000, &c->overhead_write_ns);
-	if (mdt_is(w, "rpm_error_ppm"))
-		return mdt_set_rpm_error(m);
-	if (mdt_is(w, "medium_error"))
-		return mdt_add_bad(m);
-	if (mdt_is(w, "vendor"))
-		return mdt_set_name(m, c->vendor, sizeof(c->vendor));
-	if (mdt_is(w, "product"))
-		return mdt_set_name(m, c->product, sizeof(c->product));
-	if (mdt_is(w, "revision"))
-		return mdt_set_name(m, c->revision, sizeof(c->revision));
-	if (mdt_is(w, "serial"))
-		return mdt_set_name(m, c->serial, sizeof(c->serial));
-	return mdt_blame(m->err, w, "is no record");
+	return mdw_blame(m->err, w, "is no record");
 }
 
-/* Spare sectors that slips leave, and slips that lie where data would end. */
-static int mdt_check_zone(struct mdt *m, u32 i)
+/* Forget what has been read. */
+static void mdt_reset(struct mdt *m)
 {
-	const struct mde_config *c = m->cfg;
-	const struct mde_zone *z = &c->zone[i];
-	u64 phys = (u64)(z->cyl_last - z->cyl_first + 1) * c->heads * z->spt;
-	u64 end;
-	u32 s, t;
+	struct mde_config *cfg = m->cfg;
+	struct mdt_error *err = m->err;
+	int i;
 
-	if (z->spares >= phys)
-		return mdt_fail(m->err, "zone %u: %u spares, but only %llu sectors",
-				i, z->spares, (unsigned long long)phys);
-	if (z->slip_count + z->remap_count > z->spares)
-		return mdt_fail(m->err,
-				"zone %u: %u slips and %u remaps, but only %u spares",
-				i, z->slip_count, z->remap_count, z->spares);
-	/* The sector after the last LBN's, as slips push it out. */
-	end = phys - z->spares + z->slip_count;
-	for (s = 0; s < z->slip_count; s++)
-		if (c->slip[z->slip_first + s].index >= end)
-			return mdt_fail(m->err,
-					"zone %u: slip %llu lies beyond the last LBN's sector %llu",
-					i, (unsigned long long)
-					c->slip[z->slip_first + s].index,
-					(unsigned long long)end - 1);
-	for (s = 0; s < z->remap_count; s++) {
-		const struct mde_remap *r = &c->remap[z->remap_first + s];
-
-		if (r->from >= end || r->to < end || r->to >= phys)
-			return mdt_fail(m->err,
-					"zone %u: remap %llu %llu: not from below %llu to a spare below %llu",
-					i, (unsigned long long)r->from,
-					(unsigned long long)r->to,
-					(unsigned long long)end,
-					(unsigned long long)phys);
-		for (t = 0; t < z->slip_count; t++)
-			if (c->slip[z->slip_first + t].index == r->from)
-				return mdt_fail(m->err,
-						"zone %u: sector %llu is slipped and remapped",
-						i, (unsigned long long)r->from);
-		for (t = 0; t < s; t++)
-			if (c->remap[z->remap_first + t].to == r->to)
-				return mdt_fail(m->err,
-						"zone %u: spare %llu used twice",
-						i, (unsigned long long)r->to);
-	}
-	return 0;
-}
-
-static int mdt_check(struct mdt *m)
-{
-	struct mde_config *c = m->cfg;
-	u32 i;
-
-	m->err->line = 0;
-	if (!c->period_ps)
-		return mdt_fail(m->err, "no period_ps");
-	if (!c->heads)
-		return mdt_fail(m->err, "no heads");
-	if (!c->zones)
-		return mdt_fail(m->err, "no zone");
-	if (!c->seeks || c->seek[0].dist != 1)
-		return mdt_fail(m->err, "no seek time for distance 1");
-	if (c->seg_boundary & (c->seg_boundary - 1))
-		return mdt_fail(m->err, "seg_boundary is not a power of two");
-	mde_config_finish(c);
-	for (i = 0; i < c->zones; i++)
-		if (mdt_check_zone(m, i))
-			return -EINVAL;
-	if (c->sectors >= 1ULL << 48)
-		return mdt_fail(m->err, "more than 2^48 sectors");
-	for (i = 0; i < c->bads; i++)
-		if (c->bad[i].lbn + c->bad[i].count > c->sectors)
-			return mdt_fail(m->err,
-					"medium error at %llu: the drive has %llu sectors",
-					(unsigned long long)c->bad[i].lbn,
-					(unsigned long long)c->sectors);
-	return 0;
+	mdt_free(cfg);
+	for (i = 0; i < MDT_LISTS; i++)
+		mdk_free(m->line[i]);
+	memset(cfg, 0, sizeof(*cfg));
+	memset(m, 0, sizeof(*m));
+	m->cfg = cfg;
+	m->err = err;
 }
 
 static void mdt_defaults(struct mde_config *c)
 {
 	size_t i;
 
-	mdt_free(c);
-	memset(c, 0, sizeof(*c));
 	for (i = 0; i < ARRAY_SIZE(mdt_scalars); i++)
 		*mdt_field(c, &mdt_scalars[i]) = mdt_scalars[i].def;
+	c->sector_bytes = 512;
+	c->seg_boundary = 1ULL << 32;
+	c->write_cache = MDE_WRITE_BACK;
 	/* The paper's slowdown at 0.3 and 0.4 ms conservatism needs this. */
 	c->noise = MDE_NOISE_LAPLACE;
 	c->noise_sd_ns = 120000;
@@ -737,20 +808,19 @@ static void mdt_defaults(struct mde_config *c)
 
 static int mdt_line(struct mdt *m, const char *s, size_t len, bool *begun)
 {
-	int ret = mdt_split(m, s, len);
-
-	if (ret || !m->words)
-		return ret;
-	if (mdt_is(&m->word[0], "fbdrive")) {
-		if (m->words != 2 || !mdt_is(&m->word[1], "1"))
-			return mdt_fail(m->err, "not 'fbdrive 1'");
+	m->words = mdw_split(m->err, s, len, m->word);
+	if (m->words <= 0)
+		return m->words;
+	if (mdw_is(&m->word[0], "fbdrive")) {
+		if (m->words != 2 || !mdw_is(&m->word[1], "1"))
+			return mdw_fail(m->err, "not 'fbdrive 1'");
 		*begun = true;
+		mdt_reset(m);
 		mdt_defaults(m->cfg);
-		memset(m->room, 0, sizeof(m->room));
 		return 0;
 	}
 	if (!*begun)
-		return mdt_blame(m->err, &m->word[0], "before 'fbdrive 1'");
+		return mdw_blame(m->err, &m->word[0], "before 'fbdrive 1'");
 	return mdt_record(m);
 }
 
@@ -765,7 +835,7 @@ static size_t mdt_last_start(const char *text, size_t len, unsigned int *line)
 		const char *nl = memchr(text + at, '\n', len - at);
 
 		if (len - at > 8 && !memcmp(text + at, "fbdrive", 7) &&
-		    mdt_blank(text[at + 7])) {
+		    mdw_blank(text[at + 7])) {
 			found = at;
 			*line = n;
 		}
@@ -777,13 +847,30 @@ static size_t mdt_last_start(const char *text, size_t len, unsigned int *line)
 	return found;
 }
 
+static int mdt_lines(struct mdt *m, const char *text, size_t len)
+{
+	bool begun = false;
+	size_t at;
+
+	for (at = mdt_last_start(text, len, &m->err->line); at < len;
+	     m->err->line++) {
+		const char *nl = memchr(text + at, '\n', len - at);
+		size_t n = nl ? (size_t)(nl - text) - at : len - at;
+		int ret = mdt_line(m, text + at, n, &begun);
+
+		if (ret)
+			return ret;
+		at += n + 1;
+	}
+	m->err->line = 0;
+	return begun ? mdx_check(m) : mdw_fail(m->err, "no 'fbdrive 1'");
+}
+
 int mdt_parse(const char *text, size_t len, struct mde_config *cfg,
 	      struct mdt_error *err)
 {
 	struct mdt *m = mdk_zalloc(sizeof(*m));
-	bool begun = false;
-	size_t at;
-	int ret = 0;
+	int i, ret;
 
 	memset(cfg, 0, sizeof(*cfg));
 	memset(err, 0, sizeof(*err));
@@ -791,32 +878,25 @@ int mdt_parse(const char *text, size_t len, struct mde_config *cfg,
 		return -ENOMEM;
 	m->cfg = cfg;
 	m->err = err;
-	for (at = mdt_last_start(text, len, &err->line); at < len; err->line++) {
-		const char *nl = memchr(text + at, '\n', len - at);
-		size_t n = nl ? (size_t)(nl - text) - at : len - at;
-
-		ret = mdt_line(m, text + at, n, &begun);
-		if (ret)
-			break;
-		at += n + 1;
-	}
-	if (!ret && !begun) {
-		err->line = 0;
-		ret = mdt_fail(err, "no 'fbdrive 1'");
-	}
-	if (!ret)
-		ret = mdt_check(m);
+	ret = mdt_lines(m, text, len);
+	for (i = 0; i < MDT_LISTS; i++)
+		mdk_free(m->line[i]);
 	mdk_free(m);
 	return ret;
 }
 
 void mdt_free(struct mde_config *cfg)
 {
+	u32 i;
+
+	for (i = 0; i < cfg->zones; i++)
+		mdk_free(cfg->zone[i].head_spt);
 	mdk_free(cfg->zone);
 	mdk_free(cfg->slip);
 	mdk_free(cfg->remap);
 	mdk_free(cfg->seek);
 	cfg->zone = NULL;
+	cfg->zones = 0;
 	cfg->slip = NULL;
 	cfg->remap = NULL;
 	cfg->seek = NULL;

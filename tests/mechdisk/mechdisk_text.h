@@ -7,17 +7,8 @@
 #ifndef MECHDISK_TEXT_H
 #define MECHDISK_TEXT_H
 
-#include "mechdisk_engine.h"
-
-/**
- * struct mdt_error - why a text was refused
- * @line: number of the offending line, from 1; 0 if it is the text as a whole
- * @reason: what is wrong, in words
- */
-struct mdt_error {
-	unsigned int line;
-	char reason[128];
-};
+#include "mechdisk_config.h"
+#include "mechdisk_words.h"
 
 /**
  * mdt_parse() - read a drive's description

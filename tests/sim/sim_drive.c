@@ -2,6 +2,7 @@
 /*
  * The simulated drive behind a door; see sim_drive.h.
  */
+#include "../mechdisk/mechdisk_engine.h"
 #include "../mechdisk/mechdisk_text.h"
 #include "sim_drive.h"
 
@@ -55,7 +56,8 @@ int sim_drive_submit(struct sim_drive *d, u64 now_ns, bool write, u64 lbn,
 		     u32 nsect)
 {
 	mde_advance(&d->mde, now_ns);
-	return mde_submit(&d->mde, now_ns, write ? MDE_WRITE : MDE_READ, lbn, nsect);
+	return mde_submit(&d->mde, now_ns, write ? MDE_WRITE : MDE_READ, lbn,
+			  nsect, 0);
 }
 
 void sim_drive_wait(struct sim_drive *d, struct sim_done *done)

@@ -89,7 +89,7 @@ int mdu_finish(struct mde *e, u64 *now)
 struct mde_slot mdu_run(struct mde *e, u64 *now, enum mde_op op, u64 lbn,
 			u32 count)
 {
-	int submitted = mde_submit(e, *now, op, lbn, count);
+	int submitted = mde_submit(e, *now, op, lbn, count, 0);
 	int slot = mdu_finish(e, now);
 	struct mde_slot s = e->slot[slot];
 

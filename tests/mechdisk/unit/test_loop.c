@@ -41,7 +41,7 @@ static void issue(struct mde *e, const struct mde_config *c, u64 now)
 	u32 sectors = draw_sectors();
 	u64 lbn = draw((c->sectors - sectors) / 8) * 8;
 
-	assert_true(mde_submit(e, now, op, lbn, sectors) >= 0);
+	assert_true(mde_submit(e, now, op, lbn, sectors, 0) >= 0);
 }
 
 /* Commands per second with @depth of them outstanding. */

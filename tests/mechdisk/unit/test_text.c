@@ -55,7 +55,7 @@ static void test_overrides(void **state)
 	assert_int_equal(c.seed, 7);
 	assert_int_equal(c.noise, MDE_NOISE_GAUSS);
 	assert_int_equal(c.noise_sd_ns, 5);
-	assert_true(c.rpm_error_ppm == -12);
+	assert_true(c.rpm_error_ppb == -12000);
 	assert_int_equal(c.bads, 1);
 	assert_int_equal(c.bad[0].asc, 0x15);
 	assert_int_equal(c.bad[0].times, 3);
@@ -72,6 +72,247 @@ static void test_overrides(void **state)
 	assert_string_equal(c.vendor, "ACME");
 	assert_int_equal(c.slips, 0);
 	assert_int_equal(c.zones, 2);
+	mdt_free(&c);
+}
+
+/* Records after BASE, a u64 of the description that they set, and to what. */
+#define FIELD(field) offsetof(struct mde_config, field)
+static const struct {
+	const char *text;
+	size_t at;
+	s64 value;
+} values[] = {
+	/* Defaults. */
+	{ "", FIELD(sector_bytes), 512 },
+	{ "", FIELD(rpm_error_ppb), 0 },
+	{ "", FIELD(order), MDE_PLAIN },
+	{ "", FIELD(write_settle_ns), 0 },
+	{ "", FIELD(write_move_ns), 0 },
+	{ "", FIELD(bus_watermark_ppm), 0 },
+	{ "", FIELD(bus_in_order), 0 },
+	{ "", FIELD(reselect_ns), 0 },
+	{ "", FIELD(extra_disconnect_ns[4]), 0 },
+	{ "", FIELD(completion_ns[1]), 0 },
+	{ "", FIELD(early_seek), 1 },
+	{ "", FIELD(queueing), MDE_TAGGED },
+	{ "", FIELD(verify_cached), 0 },
+	{ "", FIELD(translate), 1 },
+	{ "", FIELD(internal_period_ns), 0 },
+	{ "", FIELD(segments), 0 },
+	{ "", FIELD(read_cache), 1 },
+	{ "", FIELD(look_ahead), 1 },
+	{ "", FIELD(write_cache), MDE_WRITE_BACK },
+	{ "", FIELD(write_cache_on), 0 },
+	{ "", FIELD(ahead), MDE_AHEAD_NONE },
+	{ "", FIELD(ahead_trigger), MDE_TRIGGER_ANY },
+	{ "", FIELD(ahead_on_hit), 0 },
+	{ "", FIELD(ahead_stops_at_once), 0 },
+	{ "", FIELD(keep_passing), 0 },
+	{ "", FIELD(discard_read), 0 },
+	{ "", FIELD(written_hits), 0 },
+	{ "", FIELD(append_writes), 0 },
+	{ "", FIELD(destage), MDE_DESTAGE_EAGER },
+	{ "", FIELD(seg_boundary), 1LL << 32 },
+	/* Words. */
+	{ "sector_bytes 4096", FIELD(sector_bytes), 4096 },
+	{ "sector_bytes 4096\nsector_bytes 512", FIELD(sector_bytes), 512 },
+	{ "order serpentine-disk", FIELD(order), MDE_SERPENTINE_DISK },
+	{ "order serpentine-disk\norder plain", FIELD(order), MDE_PLAIN },
+	{ "bus_order lbn", FIELD(bus_in_order), 1 },
+	{ "early_seek off", FIELD(early_seek), 0 },
+	{ "firmware clook", FIELD(firmware), MDE_CLOOK },
+	{ "firmware sstf", FIELD(firmware), MDE_SSTF },
+	{ "queueing ncq", FIELD(queueing), MDE_NCQ },
+	{ "verify cache", FIELD(verify_cached), 1 },
+	{ "translate off", FIELD(translate), 0 },
+	{ "read_cache off", FIELD(read_cache), 0 },
+	{ "look_ahead off", FIELD(look_ahead), 0 },
+	{ "read_ahead_trigger same-track", FIELD(ahead_trigger), MDE_TRIGGER_SAME_TRACK },
+	{ "read_ahead_on_hit on", FIELD(ahead_on_hit), 1 },
+	{ "read_ahead_stop at-once", FIELD(ahead_stops_at_once), 1 },
+	{ "keep_passing on", FIELD(keep_passing), 1 },
+	{ "discard_read on", FIELD(discard_read), 1 },
+	{ "written_hits on", FIELD(written_hits), 1 },
+	{ "append_writes on", FIELD(append_writes), 1 },
+	{ "destage idle", FIELD(destage), MDE_DESTAGE_IDLE },
+	/* Several values, or several fields. */
+	{ "rpm_error_ppm 7\nrpm_error_ppb -8", FIELD(rpm_error_ppb), -8 },
+	{ "rpm_error_ppb 7\nrpm_error_ppm -8", FIELD(rpm_error_ppb), -8000 },
+	{ "write_settle_ns -5", FIELD(write_settle_ns), -5 },
+	{ "command_overhead_ns 1 2", FIELD(overhead_ns[MDE_READ_HIT][0]), 1 },
+	{ "command_overhead_ns 1 2", FIELD(overhead_ns[MDE_READ_HIT][1]), 1 },
+	{ "command_overhead_ns 1 2", FIELD(overhead_ns[MDE_READ_MISS][0]), 1 },
+	{ "command_overhead_ns 1 2", FIELD(overhead_ns[MDE_READ_MISS][1]), 1 },
+	{ "command_overhead_ns 1 2", FIELD(overhead_ns[MDE_WRITE_HIT][0]), 2 },
+	{ "command_overhead_ns 1 2", FIELD(overhead_ns[MDE_WRITE_HIT][1]), 2 },
+	{ "command_overhead_ns 1 2", FIELD(overhead_ns[MDE_WRITE_MISS][0]), 2 },
+	{ "command_overhead_ns 1 2", FIELD(overhead_ns[MDE_WRITE_MISS][1]), 2 },
+	{ "overhead_ns read_hit 3 4", FIELD(overhead_ns[MDE_READ_HIT][0]), 3 },
+	{ "overhead_ns read_miss 3 4", FIELD(overhead_ns[MDE_READ_MISS][1]), 4 },
+	{ "overhead_ns write_hit 3 4", FIELD(overhead_ns[MDE_WRITE_HIT][1]), 4 },
+	{ "overhead_ns write_miss 3 4", FIELD(overhead_ns[MDE_WRITE_MISS][0]), 3 },
+	{ "command_overhead_ns 1 2\noverhead_ns read_hit 3 4",
+	  FIELD(overhead_ns[MDE_READ_MISS][0]), 1 },
+	{ "overhead_ns read_hit 3 4\ncommand_overhead_ns 1 2",
+	  FIELD(overhead_ns[MDE_READ_HIT][0]), 1 },
+	{ "extra_disconnect_ns 5 6 7 8 9", FIELD(extra_disconnect_ns[0]), 5 },
+	{ "extra_disconnect_ns 5 6 7 8 9", FIELD(extra_disconnect_ns[4]), 9 },
+	{ "completion_overhead_ns 5", FIELD(completion_ns[0]), 5 },
+	{ "completion_overhead_ns 5", FIELD(completion_ns[1]), 5 },
+	{ "completion_overhead_ns 5 6", FIELD(completion_ns[0]), 5 },
+	{ "completion_overhead_ns 5 6", FIELD(completion_ns[1]), 6 },
+	{ "internal_activity 1000 3 199", FIELD(internal_period_ns), 1000000000 },
+	{ "internal_activity 1000 3 199", FIELD(internal_ns), 3000000 },
+	{ "internal_activity 1000 3 199", FIELD(internal_cyl), 199 },
+	{ "internal_activity 1000 3 999\ninternal_activity off",
+	  FIELD(internal_period_ns), 0 },
+	{ "cache 64 16777216 64", FIELD(segments), 64 },
+	{ "cache 64 16777216 63", FIELD(segment_sectors), 16777216 },
+	{ "cache 64 16777216 63", FIELD(write_segments), 63 },
+	{ "cache 4 8 2\ncache off", FIELD(segments), 0 },
+	{ "cache 4 8 2\nwrite_cache stream", FIELD(write_cache), MDE_WRITE_STREAM },
+	{ "cache 4 8 2\nwrite_cache stream", FIELD(write_cache_on), 1 },
+	{ "write_cache back\ncache 4 8 1", FIELD(write_cache), MDE_WRITE_BACK },
+	{ "write_cache back\ncache 4 8 1", FIELD(write_cache_on), 1 },
+	{ "write_cache stream\nwrite_cache off", FIELD(write_cache), MDE_WRITE_BACK },
+	{ "write_cache stream\nwrite_cache off", FIELD(write_cache_on), 0 },
+	{ "read_ahead stream", FIELD(ahead), MDE_AHEAD_STREAM },
+	{ "read_ahead cylinder", FIELD(ahead), MDE_AHEAD_CYLINDER },
+	{ "read_ahead track", FIELD(ahead), MDE_AHEAD_TRACK },
+	{ "read_ahead segment", FIELD(ahead), MDE_AHEAD_SEGMENT },
+	{ "read_ahead segment", FIELD(ahead_sectors), 0 },
+	{ "read_ahead segment 16777216", FIELD(ahead_sectors), 16777216 },
+	{ "read_ahead segment 9\nread_ahead segment", FIELD(ahead_sectors), 0 },
+};
+
+/* Seen to fail: queueing stored in verify_cached. */
+static void test_values(void **state)
+{
+	char text[512];
+	struct mde_config c;
+	struct mdt_error err;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		s64 got;
+
+		snprintf(text, sizeof(text), "%s%s\n", BASE, values[i].text);
+		if (mdu_parse(text, &c, &err))
+			fail_msg("%s: line %u: %s", values[i].text, err.line,
+				 err.reason);
+		memcpy(&got, (char *)&c + values[i].at, sizeof(got));
+		if (got != values[i].value)
+			fail_msg("'%s', u64 at %zu: %lld, not %lld",
+				 values[i].text, values[i].at, (long long)got,
+				 (long long)values[i].value);
+		mdt_free(&c);
+	}
+}
+
+/* Records of one number: the ends of its range are in, their neighbours out. */
+static const struct {
+	const char *name;
+	size_t at;
+	s64 lo;
+	s64 hi;
+	s64 unit;
+} ranges[] = {
+	{ "physical_exponent", FIELD(physical_exponent), 0, 7, 1 },
+	{ "period_ps", FIELD(period_ps), 1000000000, 100000000000, 1 },
+	{ "rpm_error_ppm", FIELD(rpm_error_ppb), -10000, 10000, 1000 },
+	{ "rpm_error_ppb", FIELD(rpm_error_ppb), -10000000, 10000000, 1 },
+	{ "heads", FIELD(heads), 1, 64, 1 },
+	{ "head_switch_ns", FIELD(head_switch_ns), 0, 100000000, 1 },
+	{ "write_settle_ns", FIELD(write_settle_ns), -100000000, 100000000, 1 },
+	{ "write_move_ns", FIELD(write_move_ns), 0, 100000000, 1 },
+	{ "noise laplace", FIELD(noise_sd_ns), 0, 10000000, 1 },
+	{ "outliers 5", FIELD(outlier_ns), 0, 1000000000, 1 },
+	{ "overhead_ns write_hit 0", FIELD(overhead_ns[MDE_WRITE_HIT][1]), 0, 100000000, 1 },
+	{ "command_overhead_ns 0", FIELD(overhead_ns[MDE_WRITE_HIT][1]), 0, 100000000, 1 },
+	{ "bus_ns", FIELD(bus_ns), 0, 1000000, 1 },
+	{ "bus_watermark_ppm", FIELD(bus_watermark_ppm), 0, 1000000, 1 },
+	{ "reselect_ns", FIELD(reselect_ns), 0, 10000000, 1 },
+	{ "extra_disconnect_ns 0 0 0 0", FIELD(extra_disconnect_ns[4]), 0, 10000000, 1 },
+	{ "completion_overhead_ns", FIELD(completion_ns[0]), 0, 10000000, 1 },
+	{ "completion_overhead_ns 0", FIELD(completion_ns[1]), 0, 10000000, 1 },
+	{ "jitter_ns", FIELD(jitter_ns), 0, 100000, 1 },
+	{ "internal_activity 86400000 1", FIELD(internal_cyl), 0, 199, 1 },
+	{ "cache 64 8", FIELD(write_segments), 0, 64, 1 },
+	{ "read_ahead segment", FIELD(ahead_sectors), 1, 16777216, 1 },
+	{ "queue_depth", FIELD(queue_depth), 1, 32, 1 },
+	{ "hw_queues", FIELD(hw_queues), 1, 64, 1 },
+	{ "max_sectors", FIELD(max_sectors), 8, 65535, 1 },
+	{ "seg_boundary", FIELD(seg_boundary), 4096, 1LL << 32, 1 },
+	{ "max_segment_size", FIELD(max_segment_size), 4096, 1LL << 31, 1 },
+	{ "timeout_ms", FIELD(timeout_ms), 100, 600000, 1 },
+	{ "journal_records", FIELD(journal_records), 0, 4194304, 1 },
+};
+
+/* Whether a record with that number is taken; fails if it is, but wrongly. */
+static bool takes(size_t i, s64 value)
+{
+	struct mde_config c;
+	struct mdt_error err;
+	char text[512];
+	s64 got;
+	int ret;
+
+	snprintf(text, sizeof(text), "%s%s %lld\n", BASE, ranges[i].name,
+		 (long long)value);
+	ret = mdu_parse(text, &c, &err);
+	memcpy(&got, (char *)&c + ranges[i].at, sizeof(got));
+	if (!ret && got != value * ranges[i].unit)
+		fail_msg("%s %lld: became %lld", ranges[i].name,
+			 (long long)value, (long long)got);
+	if (ret)
+		assert_int_equal(err.line, 9);
+	mdt_free(&c);
+	return !ret;
+}
+
+/* Seen to fail: bus_watermark_ppm with 1000001 for 1000000 in mdt_scalars. */
+static void test_ranges(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(ranges); i++)
+		if (!takes(i, ranges[i].lo) || !takes(i, ranges[i].hi) ||
+		    takes(i, ranges[i].lo - 1) || takes(i, ranges[i].hi + 1))
+			fail_msg("%s is not %lld to %lld", ranges[i].name,
+				 (long long)ranges[i].lo,
+				 (long long)ranges[i].hi);
+}
+
+/* Lists: what stands in the arrays. */
+static void test_lists(void **state)
+{
+	struct mde_config c;
+	struct mdt_error err;
+
+	(void)state;
+	assert_int_equal(mdu_parse(BASE "zone 200 209 50 0 0 0 20 dead=11\n"
+				   "slip 0 7 9+3\nslip 0 12\nslip 2 11+4 899\n"
+				   "zone_heads 2 40 50\nzone_heads 0 100 1\n"
+				   "remap 2 15 893\n", &c, &err), 0);
+	assert_int_equal(c.zones, 3);
+	assert_int_equal(c.zone[2].dead, 11);
+	assert_int_equal(c.zone[2].spares, 20);
+	assert_int_equal(c.zone[2].head_spt[0], 40);
+	assert_int_equal(c.zone[2].head_spt[1], 50);
+	assert_null(c.zone[1].head_spt);
+	assert_int_equal(c.zone[2].cyl_sectors, 90);
+	assert_int_equal(c.zone[2].lbn_count, 900 - 20 - 11);
+	assert_int_equal(c.slips, 5);
+	assert_int_equal(c.slip[1].index, 9);
+	assert_int_equal(c.slip[1].count, 3);
+	assert_int_equal(c.slip[2].before, 4);
+	assert_int_equal(c.slip[3].before, 0);
+	assert_int_equal(c.zone[2].slip_first, 3);
+	assert_int_equal(c.zone[2].slip_count, 2);
+	assert_int_equal(c.zone[2].remap_count, 1);
+	assert_int_equal(c.sectors, 100 * 101 - 200 + 100 * 2 * 90 + 869);
 	mdt_free(&c);
 }
 
@@ -117,44 +358,127 @@ static const struct {
 	{ "jitter_ns 100001\n", 9, "'100001' is not within 0 to 100000" },
 	{ "period_ps 999999999\n", 9, "is not within" },
 	{ "heads 65\n", 9, "'65' is not within 1 to 64" },
-	{ "order sideways\n", 9, "neither 'plain' nor 'serpentine'" },
-	{ "zero_latency 1\n", 9, "neither 'off' nor 'on'" },
-	{ "noise uniform\n", 9, "none of 'off', 'gauss', 'laplace'" },
+	{ "order sideways\n", 9, "none of 'plain' 'serpentine' 'serpentine-disk'" },
+	{ "zero_latency 1\n", 9, "none of 'off' 'on'" },
+	{ "noise uniform\n", 9, "none of 'off' 'gauss' 'laplace'" },
 	{ "noise off 5\n", 9, "'noise' takes 1 value, not 2" },
 	{ "noise laplace 10000001\n", 9, "is not within" },
 	{ "outliers 5\n", 9, "'outliers' takes 2 values, not 1" },
 	{ "outliers 1000001 5\n", 9, "is not within" },
 	{ "rpm_error_ppm 10001\n", 9, "is not within" },
-	{ "rpm_error_ppm -\n", 9, "'' is not a number" },
+	{ "rpm_error_ppm -\n", 9, "'-' is not a number" },
 	{ "vendor LONGVENDOR\n", 9, "longer than 8 characters" },
 	{ "serial a\x01z\n", 9, "not plain ASCII" },
 	{ "zone 201 300 50 0 0 0 0\n", 9, "zone 2 starts at cylinder 201, not at 200" },
 	{ "zone 200 199 50 0 0 0 0\n", 9, "'199' is not within" },
 	{ "zone 200 300 0 0 0 0 0\n", 9, "'0' is not within" },
-	{ "zone 200 300 50 0 0 0\n", 9, "'zone' takes 7 values, not 6" },
+	{ "zone 150 300 50 0 0 0 0\n", 9, "zone 2 starts at cylinder 150, not at 200" },
+	{ "zone 200 300 50 0 0 0\n", 9, "'zone' takes 7 to 8 values, not 6" },
+	{ "zone 200 300 50 0 0 0 0 dead=1 dead=1\n", 9, "'zone' takes 7 to 8 values, not 9" },
+	{ "zone 200 300 50 0 0 0 0 dead\n", 9, "'dead' is not key=value" },
+	{ "zone 200 300 50 0 0 0 0 lame=1\n", 9, "'lame=1' is no option" },
+	{ "zone 200 300 50 0 0 0 0 dead=x\n", 9, "'x' is not a number" },
+	{ "zone 200 300 50 0 0 0 0 dead=2305843009213693952\n", 9, "is not within" },
 	{ "zone 200 300 50 1 0 0 0\n", 9, "'1' is not a fraction" },
 	{ "zone 200 300 50 0 50/50 0 0\n", 9, "'50/50' is not a fraction" },
 	{ "zone 200 300 50 0 /50 0 0\n", 9, "is not a fraction" },
 	{ "zone 200 300 50 0 5/ 0 0\n", 9, "is not a fraction" },
 	{ "zone 200 300 50 0 0.1234567890123456789 0 0\n", 9, "is not a fraction" },
-	{ "zone 200 201 50 0 0 0 200\n", 0, "zone 2: 200 spares, but only 200 sectors" },
+	{ "zone 200 201 50 0 0 0 200\n", 9, "zone 2: 200 spares, but only 200 sectors" },
+	{ "\nzone 200 201 50 0 0 0 150 dead=50\n", 10,
+	  "zone 2: 50 dead, 150 spares, but only 200 sectors" },
+	{ "zone 200 201 50 0 0 0 150 dead=50\nzone_heads 2 50 50\n", 9,
+	  "zone 2: 50 dead, 150 spares, but only 200 sectors" },
+	{ "zone 200 201 50 0 0 0 99\nzone_heads 2 1 50\nzone 202 203 9 0 0 0 36\n", 11,
+	  "zone 3: 36 spares, but only 36 sectors" },
+	{ "zone_heads 2 50 50\n", 9, "'2' is not within 0 to 1" },
+	{ "zone_heads 0\n", 9, "'zone_heads' takes 2 to 65 values, not 1" },
+	{ "zone_heads 0 100 101\n", 9, "'101' is not within 1 to 100" },
+	{ "zone_heads 0 100 0\n", 9, "'0' is not within 1 to 100" },
+	{ "zone_heads 0 99 98\n", 9, "zone 0: no head has the zone's 100 sectors" },
+	{ "zone_heads 0 100\n\n", 9, "zone_heads names 1 heads, but there are 2" },
+	{ "zone_heads 0 100 9\nheads 3\n", 9, "zone_heads names 2 heads, but there are 3" },
+	{ "zone_heads 0 100 9\nzone_heads 1 90 9 9\n", 10,
+	  "3 heads, but 2 in the zone_heads before" },
+	{ "zone_heads 0 100 9\nzone_heads 0 100 9\n", 10, "zone 0 has a zone_heads already" },
 	{ "slip 2 5\n", 9, "'2' is not within 0 to 1" },
 	{ "slip 0 5 5\n", 9, "'5' is not within 6" },
 	{ "slip 0 5\nslip 0 4\n", 10, "'4' is not within 6" },
 	{ "slip 1 5\nslip 0 4\n", 10, "'0' is not within 1" },
-	{ "slip 1 5\n", 0, "zone 1: 1 slips and 0 remaps, but only 0 spares" },
-	{ "slip 0 19801\n", 0, "slip 19801 lies beyond the last LBN's sector 19800" },
+	{ "slip 0 5+3 7\n", 9, "'7' is not within 8" },
+	{ "slip 0 5+0\n", 9, "'0' is not within 1" },
+	{ "slip 0 5+\n", 9, "'' is not a number" },
+	{ "slip 0 +5\n", 9, "'' is not a number" },
+	{ "slip 0 5+4294967296\n", 9, "is not within" },
+	{ "slip 1 5\n", 6, "zone 1: 1 slips and 0 remaps, but only 0 spares" },
+	{ "slip 0 5+201\n", 5, "zone 0: 201 slips and 0 remaps, but only 200 spares" },
+	{ "slip 0 5+100 200+100\nremap 0 9 19999\n", 5,
+	  "zone 0: 200 slips and 1 remaps, but only 200 spares" },
+	{ "slip 0 4294967290+4294967295\n", 5, "4294967295 slips and 0 remaps" },
+	{ "slip 0 20000\n", 9, "zone 0: slip 20000+1 lies beyond the zone's 20000 sectors" },
+	{ "slip 0 5\nslip 0 19990+11\n", 10, "slip 19990+11 lies beyond" },
+	{ "zone 200 201 50 0 0 0 9 dead=7\n\nslip 2 6\n", 11, "zone 2: slip 6 is dead already" },
 	{ "remap 0 5\n", 9, "'remap' takes 3 values, not 2" },
-	{ "remap 0 5 19799\n", 0, "not from below 19800 to a spare below 20000" },
-	{ "remap 0 5 20000\n", 0, "to a spare below 20000" },
-	{ "remap 0 19800 19900\n", 0, "not from below 19800" },
-	{ "remap 0 5 19900\nremap 0 6 19900\n", 0, "spare 19900 used twice" },
+	{ "remap 0 5 19799\n", 9, "remap to 19799, but spares are within 19800 to 19999" },
+	{ "remap 0 5 20000\n", 9, "remap to 20000, but spares are within" },
+	{ "slip 0 5\nremap 0 6 19800\n", 10, "but spares are within 19801 to 19999" },
+	{ "remap 0 19800 19900\n", 9, "remap 19800, but LBNs are within 0 to 19799" },
+	{ "slip 0 19800\nremap 0 19799 19999\nremap 0 19800 19998\n", 11,
+	  "remap 19800, but LBNs are within 0 to 19799" },
+	{ "zone 200 201 50 0 0 0 9 dead=7\nremap 2 6 199\n", 10,
+	  "remap 6, but LBNs are within 7 to 190" },
+	{ "slip 0 19900+5\nremap 0 5 19904\n", 10, "zone 0: spare 19904 is slipped" },
+	{ "remap 0 5 19900\nremap 0 6 19900\n\n", 10, "spare 19900 used twice" },
+	{ "remap 0 5 19900\nremap 0 6 19901\nremap 0 7 19900\nremap 0 8 19902\n", 11,
+	  "spare 19900 used twice" },
 	{ "remap 0 5 19900\nremap 0 5 19901\n", 10, "'5' is not within 6" },
-	{ "slip 0 5\nremap 0 5 19900\n", 0, "sector 5 is slipped and remapped" },
+	{ "slip 0 5\nremap 0 5 19900\n", 10, "sector 5 is slipped and remapped" },
+	{ "slip 0 5+3 11\nremap 0 7 19900\n", 10, "sector 7 is slipped and remapped" },
 	{ "seek 1 5\n", 9, "'1' is not within 2" },
+	{ "seek 7 5\nseek 6 5\n", 10, "'6' is not within 8" },
 	{ "seek 2\n", 9, "'seek' takes 2 values, not 1" },
 	{ "seg_boundary 4095\n", 9, "is not within" },
-	{ "seg_boundary 5000\n", 0, "seg_boundary is not a power of two" },
+	{ "seg_boundary 5000\n", 9, "'5000' is not a power of two" },
+	{ "sector_bytes 1024\n", 9, "'1024' is neither 512 nor 4096" },
+	{ "sector_bytes\n", 9, "'sector_bytes' takes 1 value, not 0" },
+	{ "overhead_ns read 1 2\n", 9, "none of 'read_hit' 'read_miss' 'write_hit' 'write_miss'" },
+	{ "overhead_ns read_hit 1\n", 9, "'overhead_ns' takes 3 values, not 2" },
+	{ "overhead_ns read_hit 1 100000001\n", 9, "is not within" },
+	{ "command_overhead_ns 5\n", 9, "takes 2 values, not 1" },
+	{ "command_overhead_ns 5 100000001\n", 9, "is not within" },
+	{ "extra_disconnect_ns 1 2 3 4\n", 9, "takes 5 values, not 4" },
+	{ "extra_disconnect_ns 1 2 3 4 10000001\n", 9, "is not within" },
+	{ "completion_overhead_ns 1 10000001\n", 9, "is not within" },
+	{ "completion_overhead_ns 1 2 3\n", 9, "takes 1 to 2 values, not 3" },
+	{ "write_settle_ns -\n", 9, "'-' is not a number" },
+	{ "write_settle_ns --5\n", 9, "'--5' is not a number" },
+	{ "bus_order backwards\n", 9, "none of 'medium' 'lbn'" },
+	{ "firmware look\n", 9, "none of 'fcfs' 'sptf' 'clook' 'sstf'" },
+	{ "queueing simple\n", 9, "none of 'tagged' 'ncq'" },
+	{ "verify disk\n", 9, "none of 'medium' 'cache'" },
+	{ "internal_activity 1000 500\n", 9, "takes 3 values, not 2" },
+	{ "internal_activity on\n", 9, "takes 3 values, not 1" },
+	{ "internal_activity 1000 1000 5\n", 9, "'1000' is not within 1 to 999" },
+	{ "internal_activity 86400000 60001 5\n", 9, "'60001' is not within 1 to 60000" },
+	{ "internal_activity 1000 5 200\n", 9,
+	  "internal activity at cylinder 200: the last is 199" },
+	{ "cache 4 512\n", 9, "'cache' takes 3 values, not 2" },
+	{ "cache on\n", 9, "'cache' takes 3 values, not 1" },
+	{ "cache 4 512 5\n", 9, "'5' is not within 0 to 4" },
+	{ "cache 65 512 5\n", 9, "'65' is not within 1 to 64" },
+	{ "cache 4 7 0\n", 9, "'7' is not within 8" },
+	{ "write_cache on\n", 9, "none of 'off' 'stream' 'back'" },
+	{ "write_cache back\n\n", 9, "write_cache, but there is no cache" },
+	{ "write_cache stream\ncache 4 512 0\n", 9,
+	  "write_cache, but the cache has no segments for writes" },
+	{ "cache 4 512 1\nwrite_cache stream\ncache off\n", 10,
+	  "write_cache, but there is no cache" },
+	{ "read_ahead some\n", 9, "none of 'none' 'track' 'cylinder' 'segment' 'stream'" },
+	{ "read_ahead track 5\n", 9, "'read_ahead' takes 1 value, not 2" },
+	{ "read_ahead segment 0\n", 9, "'0' is not within 1 to 16777216" },
+	{ "read_ahead_trigger never\n", 9, "none of 'any' 'same-track'" },
+	{ "read_ahead_stop never\n", 9, "none of 'sector' 'at-once'" },
+	{ "destage lazy\n", 9, "none of 'eager' 'idle'" },
 	{ "hw_queues 0\n", 9, "'0' is not within 1 to 64" },
 	{ "queue_depth 33\n", 9, "'33' is not within 1 to 32" },
 	{ "medium_error 5\n", 9, "LBN and COUNT are missing" },
@@ -163,10 +487,16 @@ static const struct {
 	{ "medium_error 5 1 times=0\n", 9, "'0' is not within" },
 	{ "medium_error 5 1 colour=red\n", 9, "'colour=red' is no option" },
 	{ "medium_error 5 1 asc\n", 9, "'asc' is not key=value" },
-	{ "medium_error 37799 2\n", 0, "the drive has 37800 sectors" },
+	{ "medium_error 37799 2\n", 9, "the drive has 37800 sectors" },
+	{ "medium_error 1 2\nmedium_error 37800 1\n", 10, "the drive has 37800 sectors" },
 	{ "fbdrive 2\n", 9, "not 'fbdrive 1'" },
 };
 
+/*
+ * Seen to fail: each of write_cache without a cache, a spare used twice, a zone
+ * all spare, slips past the zone's end or that overlap, a zone_heads without
+ * the longest track, a number beyond 64 bits let through.
+ */
 static void test_refused(void **state)
 {
 	char text[1024];
@@ -242,29 +572,35 @@ static void test_shipped(void **state)
 static void test_spoiled(void **state)
 {
 	static const char junk[] = "0123456789./=-#\n \tzslipremapx\xff";
-	const char *text = BASE "slip 0 5 17\nremap 0 6 19900\nnoise gauss 7\n"
-		"medium_error 7 3 asc=11 times=always\noutliers 5 6\n";
+	const char *text = BASE "slip 0 5 17+9\nremap 0 6 19800\nnoise gauss 7\n"
+		"medium_error 7 3 asc=11 times=always\noutliers 5 6\n"
+		"zone 200 299 9 0 0 0 70 dead=8\nzone_heads 0 99 100\nslip 2 8+20\n"
+		"cache 4 512 3\nwrite_cache back\nread_ahead segment 99\n";
 	size_t len = strlen(text);
+	struct mde_config c;
 	struct mdt_error err;
 	unsigned int accepted = 0;
 	char copy[1024];
 	int i, n;
 
 	(void)state;
+	assert_int_equal(mdu_parse(text, &c, &err), 0);
+	mdt_free(&c);
 	srand(1);
 	for (i = 0; i < 30000; i++) {
-		struct mde_config c;
-
 		memcpy(copy, text, len + 1);
 		for (n = rand() % 4; n >= 0; n--)
 			copy[rand() % len] = junk[rand() % (sizeof(junk) - 1)];
 		copy[rand() % 8 ? len : rand() % len] = '\0';
 		if (!mdu_parse(copy, &c, &err)) {
-			struct mde_piece p;
+			struct mdl_piece p;
 			u64 lbn = rand() % c.sectors;
 
-			mde_locate(&c, lbn, 1, &p);
-			mde_locate(&c, c.sectors - 1, 1000, &p);
+			mdl_locate(&c, lbn, 1, &p);
+			mdl_locate(&c, c.sectors - 1, 1000, &p);
+			assert_int_equal(mdl_lbn_at(&c, p.cyl, p.head, p.sector,
+						    &lbn), 0);
+			assert_true(lbn == c.sectors - 1);
 			accepted++;
 		} else {
 			assert_true(err.reason[0]);
@@ -280,6 +616,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_overrides),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_fractions),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_missing),

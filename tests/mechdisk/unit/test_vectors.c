@@ -11,7 +11,7 @@
 
 /*
  * Places exact, angles within 1e-6 turn (issue 2).
- * Seen to fail: mde_place() with (heads - 1) * cyl left out of the track skew.
+ * Seen to fail: mdl_place() with (heads - 1) * cyl left out of the track skew.
  */
 static void test_places(void **state)
 {
@@ -19,7 +19,7 @@ static void test_places(void **state)
 	unsigned int cyl, head, sector, spt, remapped, n = 0;
 	unsigned long long lbn;
 	struct mde_config c;
-	struct mde_piece p;
+	struct mdl_piece p;
 	double angle, worst = 0;
 
 	(void)state;
@@ -30,7 +30,7 @@ static void test_places(void **state)
 		      &sector, &angle, &spt, &remapped) == 7) {
 		double apart;
 
-		mde_locate(&c, lbn, 1, &p);
+		mdl_locate(&c, lbn, 1, &p);
 		if (p.cyl != cyl || p.head != head || p.sector != sector ||
 		    p.spt != spt || p.remapped != remapped)
 			fail_msg("LBN %llu: %u/%u/%u, not %u/%u/%u", lbn, p.cyl,
@@ -80,7 +80,7 @@ static void test_seeks(void **state)
 	while (fscanf(f, "%u,%lf,%lf,%lf,%lf", &dist, &ms[0], &ms[1], &ms[2],
 		      &ms[3]) == 5) {
 		for (i = 0; i < 4; i++) {
-			double got = mde_move_ps(&c, dist, i & 1, i >> 1) / 1e9;
+			double got = mdm_move_ps(&c, dist, i & 1, i >> 1) / 1e9;
 
 			if (fabs(got - ms[i]) > 1.1 / 1e6)
 				fail_msg("distance %u kind %d: %f, not %f",

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a .fbdrive description says, as the engine reads it.
+ *
+ * Filled by mdt_parse(); Documentation/drive-format.rst gives each record's
+ * unit, range and default.  A sector is an LBN of @sector_bytes bytes
+ * everywhere.
+ */
+#ifndef MECHDISK_CONFIG_H
+#define MECHDISK_CONFIG_H
+
+#include "mechdisk_shim.h"
+
+/* Bad ranges a drive can have at once. */
+#define MDE_BAD_MAX	64
+/* Cache segments a drive can have. */
+#define MDE_SEGMENTS_MAX	64
+/* &struct mde_bad.times of a range that never recovers. */
+#define MDE_ALWAYS	U32_MAX
+
+/* In which order LBNs visit the heads of a cylinder. */
+enum mde_order { MDE_PLAIN, MDE_SERPENTINE, MDE_SERPENTINE_DISK };
+enum mde_noise { MDE_NOISE_OFF, MDE_NOISE_GAUSS, MDE_NOISE_LAPLACE };
+enum mde_policy { MDE_FCFS, MDE_SPTF, MDE_CLOOK, MDE_SSTF };
+/* What commands are when it comes to overheads. */
+enum mde_kind { MDE_READ_HIT, MDE_READ_MISS, MDE_WRITE_HIT, MDE_WRITE_MISS, MDE_KINDS };
+
+/**
+ * enum mde_ahead - how far a drive reads on after a read
+ * @MDE_AHEAD_NONE: not at all
+ * @MDE_AHEAD_TRACK: to the end of the track
+ * @MDE_AHEAD_CYLINDER: to the end of the cylinder
+ * @MDE_AHEAD_SEGMENT: until the segment is full, or @ahead_sectors further
+ * @MDE_AHEAD_STREAM: to the end of the track, and of the next one if the
+ *	segment began on an earlier one
+ */
+enum mde_ahead {
+	MDE_AHEAD_NONE,
+	MDE_AHEAD_TRACK,
+	MDE_AHEAD_CYLINDER,
+	MDE_AHEAD_SEGMENT,
+	MDE_AHEAD_STREAM
+};
+
+/**
+ * enum mde_trigger - which reads make the drive read on
+ * @MDE_TRIGGER_ANY: every one
+ * @MDE_TRIGGER_SAME_TRACK: one that starts on the track where the read before
+ *	it ended, further on
+ */
+enum mde_trigger { MDE_TRIGGER_ANY, MDE_TRIGGER_SAME_TRACK };
+
+/**
+ * enum mde_write_cache - which writes are reported before they are on the medium
+ * @MDE_WRITE_THROUGH: none
+ * @MDE_WRITE_STREAM: while a cached write is under way, only those that
+ *	continue it
+ * @MDE_WRITE_BACK: all that find room
+ */
+enum mde_write_cache { MDE_WRITE_THROUGH, MDE_WRITE_STREAM, MDE_WRITE_BACK };
+
+/**
+ * enum mde_destage - when cached writes go to the medium
+ * @MDE_DESTAGE_EAGER: at once, queued like commands
+ * @MDE_DESTAGE_IDLE: when no command wants the medium, or space is needed, or
+ *	the host asks for it
+ */
+enum mde_destage { MDE_DESTAGE_EAGER, MDE_DESTAGE_IDLE };
+
+/**
+ * enum mde_queueing - what may be queued beside what
+ * @MDE_TAGGED: SCSI: everything
+ * @MDE_NCQ: SATA: reads and writes; flush and verify wait for an empty queue
+ *	and hold back what comes after them
+ */
+enum mde_queueing { MDE_TAGGED, MDE_NCQ };
+
+/**
+ * struct mde_zone - cylinders with the same number of sectors per track
+ * @cyl_first: first cylinder
+ * @cyl_last: last cylinder
+ * @spt: sectors per track, slipped and spare ones included; the longest, if
+ *	they differ by head
+ * @head_spt: sectors per track by head number, or NULL: @spt on all
+ * @dead: sectors at the zone's start that hold no LBN
+ * @spares: sectors that hold no LBN: the slipped ones and, for the rest, those
+ *	at the zone's end
+ * @angle: where the zone's first sector starts, fraction of a turn
+ * @skew_track: added at each track switch within a cylinder, fraction of a turn
+ * @skew_cyl: added at each cylinder switch, fraction of a turn
+ * @cyl_sectors: sectors in a cylinder (computed)
+ * @lbn_first: first LBN (computed)
+ * @lbn_count: LBNs in the zone (computed)
+ * @slip_first: index of the zone's first slip in &struct mde_config.slip
+ * @slip_count: slips in the zone
+ * @remap_first: index of the zone's first remap in &struct mde_config.remap
+ * @remap_count: remaps in the zone
+ */
+struct mde_zone {
+	u32 cyl_first;
+	u32 cyl_last;
+	u32 spt;
+	u32 *head_spt;
+	u64 dead;
+	u64 spares;
+	u64 angle;
+	u64 skew_track;
+	u64 skew_cyl;
+	u64 cyl_sectors;
+	u64 lbn_first;
+	u64 lbn_count;
+	u32 slip_first;
+	u32 slip_count;
+	u32 remap_first;
+	u32 remap_count;
+};
+
+/**
+ * struct mde_slip - physical sectors that LBNs skip
+ * @zone: index of the zone
+ * @index: the first: sectors from the zone's first sector, in LBN order of tracks
+ * @count: how many
+ * @before: sectors of the zone slipped before these (computed)
+ */
+struct mde_slip {
+	u32 zone;
+	u32 count;
+	u64 index;
+	u64 before;
+};
+
+/**
+ * struct mde_remap - a sector whose LBN lives in a spare
+ * @zone: index of the zone
+ * @from: the defective sector, counted as in &struct mde_slip
+ * @to: the spare that replaces it
+ */
+struct mde_remap {
+	u32 zone;
+	u64 from;
+	u64 to;
+};
+
+/**
+ * struct mde_seek - a point of the seek curve
+ * @dist: cylinders
+ * @ns: time to travel that far, for a read, nanoseconds
+ */
+struct mde_seek {
+	u32 dist;
+	u64 ns;
+};
+
+/**
+ * struct mde_bad - sectors that cannot be read
+ * @lbn: first bad LBN
+ * @count: number of bad LBNs
+ * @recovery_ns: how long the drive tries before it gives up
+ * @times: how many more commands fail here; MDE_ALWAYS for all
+ * @asc: additional sense code to report (0x11 or 0x15)
+ * @info: whether the sense data's INFORMATION field is valid
+ */
+struct mde_bad {
+	u64 lbn;
+	u64 count;
+	u64 recovery_ns;
+	u32 times;
+	u8 asc;
+	bool info;
+};
+
+/**
+ * struct mde_config - all that a .fbdrive description says
+ * @vendor: for INQUIRY, NUL-terminated
+ * @product: for INQUIRY
+ * @revision: for INQUIRY
+ * @serial: for INQUIRY
+ * @sector_bytes: bytes in an LBN, 512 or 4096
+ * @physical_exponent: physical block of 2^n LBNs; a write that covers one in
+ *	part reads it first
+ * @period_ps: one revolution, ps
+ * @rpm_error_ppb: the real speed is that much higher, parts per billion
+ * @seed: of angle, noise and jitter
+ * @heads: surfaces
+ * @order: enum mde_order
+ * @zone: the zones
+ * @zones: how many
+ * @slip: slips, by zone and index
+ * @slips: how many
+ * @remap: remaps, by zone and defective sector
+ * @remaps: how many
+ * @seek: points of the seek curve, by distance
+ * @seeks: how many
+ * @sectors: capacity in LBNs (computed)
+ * @cylinders: how many (computed)
+ * @head_switch_ns: least time of a move to another head
+ * @write_settle_ns: added to a move before a write; may be negative
+ * @write_move_ns: least time of a move before a write that does not continue
+ *	the one before it
+ * @zero_latency: 0 or 1
+ * @noise: enum mde_noise, on seeks
+ * @noise_sd_ns: its standard deviation
+ * @outlier_ppm: share of seeks that take @outlier_ns longer
+ * @outlier_ns: how much longer
+ * @overhead_ns: from arrival to readiness, by enum mde_kind and by whether the
+ *	command before was a write; verify counts as read
+ * @bus_ns: a sector's time on the bus
+ * @bus_watermark_ppm: a read's transfer begins when that share of it has been
+ *	read
+ * @bus_in_order: a read's sectors cross the bus in LBN order, 0 or 1 (else in
+ *	the order in which they are read)
+ * @reselect_ns: before a transfer that begins after the medium was waited for
+ * @extra_disconnect_ns: writes that do not continue the write before them are
+ *	disconnected from the bus once more: after [0] and [1] ns, for [2] ns,
+ *	the arm moving [4] ns after [0]; their report takes [3] ns longer; all 0:
+ *	they are not
+ * @completion_ns: from the end to the report, of reads and of writes
+ * @jitter_ns: most that a report is late on top of that
+ * @early_seek: 1: the arm moves on when the last sector has passed; 0: when the
+ *	report has been made
+ * @firmware: enum mde_policy
+ * @queueing: enum mde_queueing
+ * @verify_cached: a verify is content with cached data, 0 or 1
+ * @translate: SEND DIAGNOSTIC translates addresses, 0 or 1
+ * @internal_period_ns: every so often the drive is busy with itself; 0: never
+ * @internal_ns: for how long
+ * @internal_cyl: where that leaves the arm
+ * @segments: cache segments; 0: no cache
+ * @segment_sectors: sectors in one
+ * @write_segments: how many may hold data not yet on the medium
+ * @read_cache: cached data answer reads, 0 or 1 (inverse of RCD)
+ * @look_ahead: reading ahead is on, 0 or 1 (inverse of DRA)
+ * @write_cache: enum mde_write_cache when on
+ * @write_cache_on: 0 or 1 (WCE)
+ * @ahead: enum mde_ahead
+ * @ahead_sectors: most sectors to read on with MDE_AHEAD_SEGMENT; 0: the segment
+ * @ahead_trigger: enum mde_trigger
+ * @ahead_on_hit: a read answered by the cache makes it read on, too, 0 or 1
+ * @ahead_stops_at_once: the next command ends reading ahead in mid-sector, 0 or
+ *	1 (else at the end of a sector or seek)
+ * @keep_passing: sectors that pass before the wanted ones are kept, 0 or 1
+ * @discard_read: data are dropped once sent, 0 or 1
+ * @written_hits: written data answer reads, 0 or 1
+ * @append_writes: a write may join a cached one that it continues, 0 or 1
+ * @destage: enum mde_destage
+ * @bad: sectors unreadable from the start
+ * @bads: how many ranges
+ * @heal_on_write: a write makes a bad sector good, 0 or 1
+ * @queue_depth: commands the host may queue; not used by the engine, like all below
+ * @hw_queues: hardware queues of the host
+ * @max_sectors: longest transfer, in units of 512 bytes
+ * @seg_boundary: no segment crosses a multiple of it, bytes, a power of two
+ * @max_segment_size: longest segment, bytes
+ * @timeout_ms: before the host's error handler acts
+ * @journal_records: room in the write journal
+ */
+struct mde_config {
+	char vendor[9];
+	char product[17];
+	char revision[5];
+	char serial[21];
+
+	u64 sector_bytes;
+	u64 physical_exponent;
+	u64 period_ps;
+	s64 rpm_error_ppb;
+	u64 seed;
+	u64 heads;
+	u64 order;
+	struct mde_zone *zone;
+	u32 zones;
+	struct mde_slip *slip;
+	u32 slips;
+	struct mde_remap *remap;
+	u32 remaps;
+	struct mde_seek *seek;
+	u32 seeks;
+	u64 sectors;
+	u64 cylinders;
+
+	u64 head_switch_ns;
+	s64 write_settle_ns;
+	u64 write_move_ns;
+	u64 zero_latency;
+	u64 noise;
+	u64 noise_sd_ns;
+	u64 outlier_ppm;
+	u64 outlier_ns;
+	u64 overhead_ns[MDE_KINDS][2];
+	u64 bus_ns;
+	u64 bus_watermark_ppm;
+	u64 bus_in_order;
+	u64 reselect_ns;
+	u64 extra_disconnect_ns[5];
+	u64 completion_ns[2];
+	u64 jitter_ns;
+	u64 early_seek;
+	u64 firmware;
+	u64 queueing;
+	u64 verify_cached;
+	u64 translate;
+	u64 internal_period_ns;
+	u64 internal_ns;
+	u64 internal_cyl;
+
+	u64 segments;
+	u64 segment_sectors;
+	u64 write_segments;
+	u64 read_cache;
+	u64 look_ahead;
+	u64 write_cache;
+	u64 write_cache_on;
+	u64 ahead;
+	u64 ahead_sectors;
+	u64 ahead_trigger;
+	u64 ahead_on_hit;
+	u64 ahead_stops_at_once;
+	u64 keep_passing;
+	u64 discard_read;
+	u64 written_hits;
+	u64 append_writes;
+	u64 destage;
+
+	struct mde_bad bad[MDE_BAD_MAX];
+	u32 bads;
+	u64 heal_on_write;
+
+	u64 queue_depth;
+	u64 hw_queues;
+	u64 max_sectors;
+	u64 seg_boundary;
+	u64 max_segment_size;
+	u64 timeout_ms;
+	u64 journal_records;
+};
+
+#endif /* MECHDISK_CONFIG_H */

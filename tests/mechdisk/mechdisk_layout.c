@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where LBNs live on the platters of a simulated drive.
+ *
+ * Written from "Freeblock Scheduling Outside of Disk Firmware" (4.2) and the
+ * published description of the DiskSim disk layouts, and on purpose not from
+ * the scheduler's disk model: the model predicts, the drive decides.
+ *
+ * A zone's physical sectors are counted in LBN order of tracks: its sector
+ * @index holds an LBN unless it is dead, slipped or one of the spares at the
+ * end.
+ */
+#include "mechdisk_layout.h"
+
+static const struct mde_zone *mdl_zone_of(const struct mde_config *c, u64 lbn)
+{
+	u32 lo = 0, hi = c->zones - 1;
+
+	while (lo < hi) {
+		u32 mid = (lo + hi + 1) / 2;
+
+		if (c->zone[mid].lbn_first <= lbn)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return &c->zone[lo];
+}
+
+/*
+ * How many of the zone's slips lie before its LBN number @l.  A slip is passed
+ * if its index, less all before it that hold no LBN, is at most @l.
+ */
+static u32 mdl_slips_passed(const struct mde_config *c,
+			    const struct mde_zone *z, u64 l)
+{
+	const struct mde_slip *slip = c->slip + z->slip_first;
+	u32 lo = 0, hi = z->slip_count;
+
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+
+		if (slip[mid].index - slip[mid].before <= z->dead + l)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* How many of the zone's slips start at or before @index. */
+static u32 mdl_slips_from(const struct mde_config *c, const struct mde_zone *z,
+			  u64 index)
+{
+	const struct mde_slip *slip = c->slip + z->slip_first;
+	u32 lo = 0, hi = z->slip_count;
+
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+
+		if (slip[mid].index <= index)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The zone's first remap whose defective sector is not before @index. */
+static u32 mdl_remap_from(const struct mde_config *c, const struct mde_zone *z,
+			  u64 index)
+{
+	const struct mde_remap *remap = c->remap + z->remap_first;
+	u32 lo = 0, hi = z->remap_count;
+
+	while (lo < hi) {
+		u32 mid = (lo + hi) / 2;
+
+		if (remap[mid].from < index)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The head that is the @h-th in LBN order on a zone's cylinder, or the inverse. */
+static u32 mdl_head(const struct mde_config *c, const struct mde_zone *z,
+		    u32 cyl, u32 h)
+{
+	bool back = (c->order == MDE_SERPENTINE && ((cyl - z->cyl_first) & 1)) ||
+		(c->order == MDE_SERPENTINE_DISK && (cyl & 1));
+
+	return back ? c->heads - 1 - h : h;
+}
+
+static u32 mdl_spt(const struct mde_zone *z, u32 head)
+{
+	return z->head_spt ? z->head_spt[head] : z->spt;
+}
+
+void mdl_place(const struct mde_config *c, u32 zone, u64 index,
+	       struct mdl_piece *p)
+{
+	const struct mde_zone *z = &c->zone[zone];
+	u64 cyl = index / z->cyl_sectors;		/* within the zone */
+	u32 sector = index - cyl * z->cyl_sectors;	/* of the cylinder */
+	u32 h;						/* in LBN order */
+
+	p->zone = zone;
+	p->cyl = z->cyl_first + cyl;
+	if (z->head_spt) {
+		for (h = 0;; h++) {
+			p->head = mdl_head(c, z, p->cyl, h);
+			p->spt = z->head_spt[p->head];
+			if (sector < p->spt)
+				break;
+			sector -= p->spt;
+		}
+	} else {
+		h = sector / z->spt;
+		sector -= h * z->spt;
+		p->head = mdl_head(c, z, p->cyl, h);
+		p->spt = z->spt;
+	}
+	p->sector = sector;
+	p->angle = z->angle + z->skew_track * (h + (c->heads - 1) * cyl) +
+		z->skew_cyl * cyl + U64_MAX / p->spt * sector;
+}
+
+/*
+ * Length of the stretch that begins at @index, where slip @s is the next: up to
+ * @want LBNs that end before @end.
+ */
+static void mdl_stretch(const struct mde_config *c, const struct mde_zone *z,
+			u64 index, u32 s, u64 want, u64 end,
+			struct mdl_piece *p)
+{
+	const struct mde_slip *slip = c->slip + z->slip_first;
+	u64 at = index;
+
+	p->lbns = 0;
+	while (p->lbns < want && at < end) {
+		bool slips = s < z->slip_count && slip[s].index < end;
+		u64 stop = slips ? slip[s].index : end;
+		u64 n = min(want - p->lbns, stop - at);
+
+		if (n) {
+			p->lbns += n;
+			p->phys = at + n - index;
+		}
+		if (!slips)
+			break;
+		at = stop + slip[s++].count;
+	}
+}
+
+void mdl_locate(const struct mde_config *c, u64 lbn, u32 count,
+		struct mdl_piece *p)
+{
+	const struct mde_zone *z = mdl_zone_of(c, lbn);
+	const struct mde_slip *slip = c->slip + z->slip_first;
+	const struct mde_remap *remap = c->remap + z->remap_first;
+	u64 l = lbn - z->lbn_first;
+	u64 index = z->dead + l;
+	u32 s = 0, r = 0;
+	u64 end;
+
+	if (z->slip_count)
+		s = mdl_slips_passed(c, z, l);
+	if (s)
+		index += slip[s - 1].before + slip[s - 1].count;
+	if (z->remap_count)
+		r = mdl_remap_from(c, z, index);
+	p->lbn = lbn;
+	p->remapped = r < z->remap_count && remap[r].from == index;
+	if (p->remapped) {
+		p->lbns = 1;
+		p->phys = 1;
+		mdl_place(c, z - c->zone, remap[r].to, p);
+		return;
+	}
+
+	mdl_place(c, z - c->zone, index, p);
+	end = index - p->sector + p->spt;
+	if (r < z->remap_count)
+		end = min(end, remap[r].from);
+	mdl_stretch(c, z, index, s, min((u64)count, z->lbn_count - l), end, p);
+}
+
+/* The zone that has a cylinder, or NULL. */
+static const struct mde_zone *mdl_zone_at(const struct mde_config *c, u32 cyl)
+{
+	u32 lo = 0, hi = c->zones;
+
+	if (cyl >= c->cylinders)
+		return NULL;
+	while (hi - lo > 1) {
+		u32 mid = (lo + hi) / 2;
+
+		if (c->zone[mid].cyl_first <= cyl)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return &c->zone[lo];
+}
+
+/* Which LBN of the zone a sector holds, remaps apart; -ENOENT: none. */
+static int mdl_zone_lbn(const struct mde_config *c, const struct mde_zone *z,
+			u64 index, u64 *l)
+{
+	const struct mde_slip *slip = c->slip + z->slip_first;
+	u32 s = mdl_slips_from(c, z, index);
+	u64 none = z->dead;
+
+	if (s) {
+		slip += s - 1;
+		if (index - slip->index < slip->count)
+			return -ENOENT;
+		none += slip->before + slip->count;
+	}
+	if (index < none || index - none >= z->lbn_count)
+		return -ENOENT;
+	*l = index - none;
+	return 0;
+}
+
+int mdl_lbn_at(const struct mde_config *c, u32 cyl, u32 head, u32 sector,
+	       u64 *lbn)
+{
+	const struct mde_zone *z = mdl_zone_at(c, cyl);
+	const struct mde_remap *remap;
+	u64 index, l;
+	u32 h, r;
+
+	if (!z || head >= c->heads || sector >= mdl_spt(z, head))
+		return -EINVAL;
+	index = (cyl - z->cyl_first) * z->cyl_sectors + sector;
+	for (h = 0; mdl_head(c, z, cyl, h) != head; h++)
+		index += mdl_spt(z, mdl_head(c, z, cyl, h));
+
+	remap = c->remap + z->remap_first;
+	if (!mdl_zone_lbn(c, z, index, &l)) {
+		r = mdl_remap_from(c, z, index);
+		if (r < z->remap_count && remap[r].from == index)
+			return -ENOENT;
+		*lbn = z->lbn_first + l;
+		return 0;
+	}
+	/* A spare: whose? */
+	for (r = 0; r < z->remap_count && remap[r].to != index; r++)
+		;
+	if (r == z->remap_count || mdl_zone_lbn(c, z, remap[r].from, &l))
+		return -ENOENT;
+	*lbn = z->lbn_first + l;
+	return 0;
+}
+
+u64 mdl_zone_sectors(const struct mde_config *c, const struct mde_zone *z)
+{
+	u64 sectors = 0;
+	u32 head;
+
+	for (head = 0; head < c->heads; head++)
+		sectors += mdl_spt(z, head);
+	return (z->cyl_last - z->cyl_first + 1) * sectors;
+}
+
+/* A zone's derived fields; @s and @r are its first slip and remap, and advance. */
+static void mdl_finish_zone(struct mde_config *c, u32 i, u32 *s, u32 *r)
+{
+	struct mde_zone *z = &c->zone[i];
+	u64 sectors = mdl_zone_sectors(c, z);
+	u64 before = 0;
+
+	z->cyl_sectors = sectors / (z->cyl_last - z->cyl_first + 1);
+	z->lbn_count = sectors - z->dead - z->spares;
+	z->slip_first = *s;
+	for (; *s < c->slips && c->slip[*s].zone == i; ++*s) {
+		c->slip[*s].before = before;
+		before += c->slip[*s].count;
+	}
+	z->slip_count = *s - z->slip_first;
+	z->remap_first = *r;
+	while (*r < c->remaps && c->remap[*r].zone == i)
+		++*r;
+	z->remap_count = *r - z->remap_first;
+}
+
+void mdl_finish(struct mde_config *c)
+{
+	u32 i, s = 0, r = 0;
+
+	c->sectors = 0;
+	for (i = 0; i < c->zones; i++) {
+		mdl_finish_zone(c, i, &s, &r);
+		c->zone[i].lbn_first = c->sectors;
+		c->sectors += c->zone[i].lbn_count;
+	}
+	c->cylinders = c->zones ? c->zone[c->zones - 1].cyl_last + 1 : 0;
+}

@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Mode pages; see mechdisk_pages.h.
+ */
+#include "mechdisk_bytes.h"
+#include "mechdisk_pages.h"
+
+#define MDP_SENSE_10	0x5a
+#define MDP_SELECT_10	0x55
+
+/* Page control field of MODE SENSE. */
+enum mdp_control { MDP_CURRENT, MDP_CHANGEABLE, MDP_DEFAULT, MDP_SAVED };
+
+/* Page codes. */
+#define MDP_FORMAT	0x03
+#define MDP_GEOMETRY	0x04
+#define MDP_CACHING	0x08
+#define MDP_CONTROL	0x0a
+#define MDP_NOTCH	0x0c
+#define MDP_ALL_PAGES	0x3f
+#define MDP_ALL_SUBS	0xff
+#define MDP_DPOFUA	0x10	/* device-specific parameter */
+#define MDP_LONGLBA	0x01	/* MODE (10) header: 16-byte block descriptor */
+
+/* Caching page. */
+#define MDP_WCE		0x04
+#define MDP_RCD		0x01
+#define MDP_DISC	0x10
+#define MDP_LBCSS	0x40
+#define MDP_DRA		0x20
+/* Notch page. */
+#define MDP_ND		0x80
+#define MDP_LPN		0x40
+/* Format device page: soft sectors. */
+#define MDP_SSEC	0x80
+
+/* Longest body of a page, all but its first two bytes. */
+#define MDP_BODY	0x16
+
+/**
+ * struct mdp_page - a mode page
+ * @code: page code
+ * @len: length of its body: all but the first two bytes
+ * @free_from: MODE SELECT ignores the body from this byte ...
+ * @free_to: ... to before this one
+ */
+struct mdp_page {
+	u8 code;
+	u8 len;
+	u8 free_from;
+	u8 free_to;
+};
+
+/* In the order in which page 3Fh lists them. */
+static const struct mdp_page mdp_pages[] = {
+	{ .code = MDP_FORMAT, .len = 0x16 },
+	{ .code = MDP_GEOMETRY, .len = 0x16 },
+	{ .code = MDP_CACHING, .len = 0x12 },
+	{ .code = MDP_CONTROL, .len = 0x0a },
+	{ .code = MDP_NOTCH, .len = 0x16, .free_from = 6, .free_to = 14 },
+};
+
+static void mdp_defaults(const struct mde_config *c, struct mdp_modes *m)
+{
+	bool cache = c->segments;
+
+	m->caching.read_cache = cache && c->read_cache;
+	m->caching.look_ahead = cache && c->look_ahead;
+	m->caching.write_cache = cache && c->write_segments &&
+		c->write_cache_on;
+	m->notch = 0;
+	m->logical = false;
+}
+
+/* Format device: what the active notch has. */
+
+/* A fraction of a turn in sectors, rounded. */
+static u32 mdp_skew(u64 angle, u32 spt)
+{
+	u64 sectors = mul_u64_u64_shr(angle, 2 * (u64)spt, 64);
+
+	return (sectors + 1) / 2 % spt;
+}
+
+static u64 mdp_tracks(const struct mde_config *c, const struct mde_zone *z)
+{
+	return (z->cyl_last - z->cyl_first + 1) * c->heads;
+}
+
+static void mdp_format_zone(const struct mde_config *c,
+			    const struct mde_zone *z, u8 *b)
+{
+	u64 tracks = mdp_tracks(c, z);
+
+	/* Zones of more tracks or spares than there is room for: no answer. */
+	if (tracks <= 0xffff && z->spares <= 0xffff) {
+		put_unaligned_be16(tracks, b);
+		put_unaligned_be16(z->spares, b + 2);
+	}
+	put_unaligned_be16(z->spt, b + 8);
+	put_unaligned_be16(mdp_skew(z->skew_track, z->spt), b + 14);
+	put_unaligned_be16(mdp_skew(z->skew_cyl, z->spt), b + 16);
+}
+
+/* The whole drive: means over all tracks. */
+static void mdp_format_drive(const struct mde_config *c, u8 *b)
+{
+	u64 tracks = 0, spt = 0, skew_track = 0, skew_cyl = 0;
+	u32 i;
+
+	for (i = 0; i < c->zones; i++) {
+		const struct mde_zone *z = &c->zone[i];
+		u64 n = mdp_tracks(c, z);
+
+		tracks += n;
+		spt += n * z->spt;
+		skew_track += n * mdp_skew(z->skew_track, z->spt);
+		skew_cyl += n * mdp_skew(z->skew_cyl, z->spt);
+	}
+	put_unaligned_be16(spt / tracks, b + 8);
+	put_unaligned_be16(skew_track / tracks, b + 14);
+	put_unaligned_be16(skew_cyl / tracks, b + 16);
+}
+
+static void mdp_fill_format(const struct mde_config *c,
+			    const struct mdp_modes *m, u8 *b)
+{
+	if (m->notch)
+		mdp_format_zone(c, &c->zone[m->notch - 1], b);
+	else
+		mdp_format_drive(c, b);
+	put_unaligned_be16(c->sector_bytes, b + 10);
+	put_unaligned_be16(1, b + 12);		/* interleave */
+	b[18] = MDP_SSEC;
+}
+
+/* Rigid disk geometry. */
+
+static void mdp_fill_geometry(const struct mde_config *c, u8 *b)
+{
+	put_unaligned_be24(c->cylinders, b);
+	b[3] = c->heads;
+	/* Write precompensation, reduced write current: from nowhere on. */
+	put_unaligned_be24(c->cylinders, b + 4);
+	put_unaligned_be24(c->cylinders, b + 7);
+	/* Nominal, as the drive's label would say. */
+	put_unaligned_be16((60000000000000ULL + c->period_ps / 2) /
+			   c->period_ps, b + 18);
+}
+
+/* Caching. */
+
+static void mdp_fill_caching(const struct mde_config *c,
+			     const struct mdp_modes *m, u8 *b)
+{
+	u64 most = c->ahead_sectors ?: c->segment_sectors;
+
+	if (m->caching.write_cache)
+		b[0] |= MDP_WCE;
+	if (!m->caching.read_cache)
+		b[0] |= MDP_RCD;
+	if (!c->segments)
+		return;
+	if (c->ahead == MDE_AHEAD_SEGMENT || c->ahead == MDE_AHEAD_STREAM)
+		b[0] |= MDP_DISC;
+	if (c->ahead != MDE_AHEAD_NONE) {
+		put_unaligned_be16(0xffff, b + 2);
+		put_unaligned_be16(min(most, (u64)0xffff), b + 6);
+		put_unaligned_be16(min(most, (u64)0xffff), b + 8);
+	}
+	b[10] = MDP_LBCSS;
+	if (!m->caching.look_ahead)
+		b[10] |= MDP_DRA;
+	b[11] = c->segments;
+	put_unaligned_be16(min(c->segment_sectors, (u64)0xffff), b + 12);
+}
+
+static void mdp_mask_caching(const struct mde_config *c, u8 *b)
+{
+	if (!c->segments)
+		return;
+	b[0] = MDP_RCD;
+	if (c->write_segments)
+		b[0] |= MDP_WCE;
+	b[10] = MDP_DRA;
+}
+
+static void mdp_take_caching(const struct mde_config *c, const u8 *b,
+			     struct mdp_modes *m)
+{
+	if (!c->segments)
+		return;
+	m->caching.write_cache = b[0] & MDP_WCE;
+	m->caching.read_cache = !(b[0] & MDP_RCD);
+	m->caching.look_ahead = !(b[10] & MDP_DRA);
+}
+
+/* Control: unrestricted reordering. */
+static void mdp_fill_control(u8 *b)
+{
+	b[1] = 0x10;
+}
+
+/* Notches: notch n is zone n - 1. */
+
+static u32 mdp_boundary(u64 lbn, u32 cyl, u32 head, bool logical)
+{
+	if (logical)
+		return min(lbn, (u64)U32_MAX);
+	return cyl << 8 | head;
+}
+
+static void mdp_fill_notch(const struct mde_config *c,
+			   const struct mdp_modes *m, u8 *b)
+{
+	const struct mde_zone *first = c->zone;
+	const struct mde_zone *last = c->zone + c->zones - 1;
+
+	if (m->notch) {
+		first += m->notch - 1;
+		last = first;
+	}
+	b[0] = MDP_ND | (m->logical ? MDP_LPN : 0);
+	put_unaligned_be16(min(c->zones, 0xffffU), b + 2);
+	put_unaligned_be16(m->notch, b + 4);
+	put_unaligned_be32(mdp_boundary(first->lbn_first, first->cyl_first, 0,
+					m->logical), b + 6);
+	put_unaligned_be32(mdp_boundary(last->lbn_first + last->lbn_count - 1,
+					last->cyl_last, c->heads - 1,
+					m->logical), b + 10);
+	put_unaligned_be64(1 << MDP_FORMAT, b + 14);	/* depends on it */
+}
+
+static void mdp_mask_notch(u8 *b)
+{
+	b[0] = MDP_LPN;
+	put_unaligned_be16(0xffff, b + 4);
+}
+
+static u32 mdp_take_notch(const struct mde_config *c, const u8 *b,
+			  struct mdp_modes *m)
+{
+	u16 notch = get_unaligned_be16(b + 4);
+
+	if (notch > c->zones)
+		return 4;
+	m->notch = notch;
+	m->logical = b[0] & MDP_LPN;
+	return 0;
+}
+
+/* Any page's body, zeroed before: its values, ... */
+static void mdp_fill(const struct mdp_page *page, const struct mde_config *c,
+		     const struct mdp_modes *m, u8 *body)
+{
+	switch (page->code) {
+	case MDP_FORMAT:
+		return mdp_fill_format(c, m, body);
+	case MDP_GEOMETRY:
+		return mdp_fill_geometry(c, body);
+	case MDP_CACHING:
+		return mdp_fill_caching(c, m, body);
+	case MDP_CONTROL:
+		return mdp_fill_control(body);
+	case MDP_NOTCH:
+		return mdp_fill_notch(c, m, body);
+	}
+}
+
+/* ... its changeable bits, ... */
+static void mdp_mask(const struct mdp_page *page, const struct mde_config *c,
+		     u8 *body)
+{
+	if (page->code == MDP_CACHING)
+		mdp_mask_caching(c, body);
+	else if (page->code == MDP_NOTCH)
+		mdp_mask_notch(body);
+}
+
+/* ... and what to take from it; returns 0, or the byte at fault. */
+static u32 mdp_take(const struct mdp_page *page, const struct mde_config *c,
+		    const u8 *body, struct mdp_modes *m)
+{
+	if (page->code == MDP_CACHING)
+		mdp_take_caching(c, body, m);
+	else if (page->code == MDP_NOTCH)
+		return mdp_take_notch(c, body, m);
+	return 0;
+}
+
+void mdp_init(struct mdp *p, const struct mde_config *cfg,
+	      const struct mdp_modes *saved)
+{
+	p->cfg = cfg;
+	if (saved)
+		p->saved = *saved;
+	else
+		mdp_defaults(cfg, &p->saved);
+	p->now = p->saved;
+}
+
+/* Only what the caching page holds outlives power, and there must be any. */
+static bool mdp_savable(const struct mdp *p, const struct mdp_page *page)
+{
+	return page->code == MDP_CACHING && p->cfg->segments;
+}
+
+/* MODE SENSE. */
+
+static u32 mdp_put_page(const struct mdp *p, const struct mdp_page *page,
+			enum mdp_control control, u8 *r)
+{
+	struct mdp_modes m = p->now;
+
+	memset(r, 0, page->len + 2);
+	r[0] = page->code | (mdp_savable(p, page) ? 0x80 : 0);
+	r[1] = page->len;
+	if (control == MDP_DEFAULT)
+		mdp_defaults(p->cfg, &m);
+	else if (control == MDP_SAVED)
+		m = p->saved;
+	if (control == MDP_CHANGEABLE)
+		mdp_mask(page, p->cfg, r + 2);
+	else
+		mdp_fill(page, p->cfg, &m, r + 2);
+	return page->len + 2;
+}
+
+/* The block descriptor: capacity and length of a block. */
+static u32 mdp_put_descriptor(const struct mde_config *c, bool longlba, u8 *r)
+{
+	memset(r, 0, 16);
+	if (longlba) {
+		put_unaligned_be64(c->sectors, r);
+		put_unaligned_be32(c->sector_bytes, r + 12);
+		return 16;
+	}
+	put_unaligned_be32(min(c->sectors, (u64)U32_MAX), r);
+	put_unaligned_be24(c->sector_bytes, r + 5);
+	return 8;
+}
+
+static bool mdp_refuse(struct mdp_error *err, u8 asc, u32 field)
+{
+	err->asc = asc;
+	err->field = field;
+	return false;
+}
+
+static u32 mdp_put_header(const u8 *cdb, u32 descriptor, u32 len, u8 *r)
+{
+	if (cdb[0] != MDP_SENSE_10) {
+		memset(r, 0, 4);
+		r[0] = len + 4 - 1;
+		r[2] = MDP_DPOFUA;
+		r[3] = descriptor;
+		return 4;
+	}
+	memset(r, 0, 8);
+	put_unaligned_be16(len + 8 - 2, r);
+	r[3] = MDP_DPOFUA;
+	r[4] = descriptor == 16 ? MDP_LONGLBA : 0;
+	put_unaligned_be16(descriptor, r + 6);
+	return 8;
+}
+
+u32 mdp_sense(const struct mdp *p, const u8 *cdb, u8 r[MDP_REPLY],
+	      struct mdp_error *err)
+{
+	enum mdp_control control = cdb[2] >> 6;
+	u8 want = cdb[2] & 0x3f;
+	bool longlba = cdb[0] == MDP_SENSE_10 && (cdb[1] & 0x10);
+	u32 head = cdb[0] == MDP_SENSE_10 ? 8 : 4;
+	u32 descriptor = 0, len, i;
+
+	if (!(cdb[1] & 0x08))
+		descriptor = mdp_put_descriptor(p->cfg, longlba, r + head);
+	len = descriptor;
+	for (i = 0; i < ARRAY_SIZE(mdp_pages); i++)
+		if (want == mdp_pages[i].code || want == MDP_ALL_PAGES)
+			len += mdp_put_page(p, &mdp_pages[i], control,
+					    r + head + len);
+	if (len == descriptor)
+		return mdp_refuse(err, MDP_ASC_CDB, 2);
+	/* No page has subpages. */
+	if (cdb[3] && !(cdb[3] == MDP_ALL_SUBS && want == MDP_ALL_PAGES))
+		return mdp_refuse(err, MDP_ASC_CDB, 3);
+	return len + mdp_put_header(cdb, descriptor, len, r);
+}
+
+/* MODE SELECT. */
+
+/* The capacity cannot be changed: the descriptor is as MODE SENSE gave it. */
+static bool mdp_take_descriptor(const struct mde_config *c, const u8 *d,
+				u32 len, u32 at, struct mdp_error *err)
+{
+	u8 mine[16];
+
+	if (!len)
+		return true;
+	mdp_put_descriptor(c, len == 16, mine);
+	if (memcmp(d, mine, len))
+		return mdp_refuse(err, MDP_ASC_LIST, at);
+	return true;
+}
+
+static const struct mdp_page *mdp_find(u8 code)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(mdp_pages); i++)
+		if (mdp_pages[i].code == code)
+			return &mdp_pages[i];
+	return NULL;
+}
+
+/* One page, its body @b at byte @at of the list; into @m. */
+static bool mdp_take_page(const struct mdp *p, const struct mdp_page *page,
+			  const u8 *b, u32 at, struct mdp_modes *m,
+			  struct mdp_error *err)
+{
+	u8 now[MDP_BODY] = { 0 }, mask[MDP_BODY] = { 0 };
+	u32 i, bad;
+
+	mdp_fill(page, p->cfg, m, now);
+	mdp_mask(page, p->cfg, mask);
+	for (i = 0; i < page->len; i++) {
+		if (i >= page->free_from && i < page->free_to)
+			continue;
+		if ((b[i] ^ now[i]) & ~mask[i])
+			return mdp_refuse(err, MDP_ASC_LIST, at + i);
+	}
+	bad = mdp_take(page, p->cfg, b, m);
+	return bad ? mdp_refuse(err, MDP_ASC_LIST, at + bad) : true;
+}
+
+/* The pages from byte @at of the list on; into @m. */
+static bool mdp_take_pages(const struct mdp *p, const u8 *list, u32 at, u32 len,
+			   struct mdp_modes *m, struct mdp_error *err)
+{
+	while (at < len) {
+		const struct mdp_page *page;
+
+		/* PS means nothing here; SPF: no page has subpages. */
+		page = list[at] & 0x40 ? NULL : mdp_find(list[at] & 0x3f);
+		if (!page)
+			return mdp_refuse(err, MDP_ASC_LIST, at);
+		if (len - at < 2)
+			return mdp_refuse(err, MDP_ASC_LENGTH, 0);
+		if (list[at + 1] != page->len)
+			return mdp_refuse(err, MDP_ASC_LIST, at + 1);
+		if (len - at - 2 < page->len)
+			return mdp_refuse(err, MDP_ASC_LENGTH, 0);
+		if (!mdp_take_page(p, page, list + at + 2, at + 2, m, err))
+			return false;
+		at += 2 + page->len;
+	}
+	return true;
+}
+
+/* The list's header and block descriptor; returns where its pages begin, or 0. */
+static u32 mdp_take_header(const struct mdp *p, bool ten, const u8 *list,
+			   u32 len, struct mdp_error *err)
+{
+	u32 head = ten ? 8 : 4, medium_at = ten ? 2 : 1, length_at = ten ? 6 : 3;
+	bool longlba = ten && (list[4] & MDP_LONGLBA);
+	u32 descriptor = ten ? get_unaligned_be16(list + length_at) :
+		list[length_at];
+
+	if (list[medium_at])
+		return mdp_refuse(err, MDP_ASC_LIST, medium_at);
+	if (descriptor && descriptor != (longlba ? 16 : 8))
+		return mdp_refuse(err, MDP_ASC_LIST, length_at);
+	if (len - head < descriptor)
+		return mdp_refuse(err, MDP_ASC_LENGTH, 0);
+	if (!mdp_take_descriptor(p->cfg, list + head, descriptor, head, err))
+		return 0;
+	return head + descriptor;
+}
+
+bool mdp_select(struct mdp *p, const u8 *cdb, const u8 *list, u32 len,
+		struct mdp_error *err)
+{
+	bool ten = cdb[0] == MDP_SELECT_10;
+	struct mdp_modes m = p->now;
+	u32 at;
+
+	/* PF: pages as in the standard, the only ones there are. */
+	if (len && !(cdb[1] & 0x10))
+		return mdp_refuse(err, MDP_ASC_CDB, 1);
+	if (len && len < (ten ? 8 : 4))
+		return mdp_refuse(err, MDP_ASC_LENGTH, 0);
+	if (len) {
+		at = mdp_take_header(p, ten, list, len, err);
+		if (!at || !mdp_take_pages(p, list, at, len, &m, err))
+			return false;
+	}
+	p->now = m;
+	if (cdb[1] & 0x01)
+		p->saved.caching = m.caching;
+	return true;
+}

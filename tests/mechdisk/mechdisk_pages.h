@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Mode pages of the simulated drive: MODE SENSE and MODE SELECT.
+ *
+ * Format device (03h), rigid disk geometry (04h), caching (08h), control (0Ah)
+ * and notch (0Ch), the latter and 03h as in SCSI-2 (9.3.3), which drives still
+ * follow.  Bytes in, bytes out; the caller serialises.
+ */
+#ifndef MECHDISK_PAGES_H
+#define MECHDISK_PAGES_H
+
+#include "mechdisk_engine.h"
+
+/* Room for any reply to MODE SENSE. */
+#define MDP_REPLY	256
+/* Longest parameter list of MODE SELECT: twice a reply. */
+#define MDP_LIST	512
+
+/* Additional sense codes of ILLEGAL REQUEST. */
+#define MDP_ASC_LENGTH	0x1a	/* parameter list length error */
+#define MDP_ASC_CDB	0x24	/* invalid field in the CDB */
+#define MDP_ASC_LIST	0x26	/* invalid field in the parameter list */
+
+/**
+ * struct mdp_error - why a command is refused
+ * @asc: additional sense code
+ * @field: byte at fault, of the CDB or of the list according to @asc
+ */
+struct mdp_error {
+	u8 asc;
+	u16 field;
+};
+
+/**
+ * struct mdp_modes - what MODE SELECT can change
+ * @caching: RCD, DRA (both inverted) and WCE
+ * @notch: active notch, 1 for the first zone; 0: the whole drive
+ * @logical: notch boundaries are LBNs (LPN)
+ */
+struct mdp_modes {
+	struct mde_caching caching;
+	u16 notch;
+	bool logical;
+};
+
+/**
+ * struct mdp - the mode pages of a drive
+ * @cfg: its description
+ * @now: current values
+ * @saved: those it starts with when powered on again
+ */
+struct mdp {
+	const struct mde_config *cfg;
+	struct mdp_modes now;
+	struct mdp_modes saved;
+};
+
+/**
+ * mdp_init() - mode pages of a drive that is being powered on
+ * @p: the pages
+ * @cfg: its description, which must outlive them
+ * @saved: values saved earlier under the same description; NULL: none
+ */
+void mdp_init(struct mdp *p, const struct mde_config *cfg,
+	      const struct mdp_modes *saved);
+
+/**
+ * mdp_sense() - carry out MODE SENSE(6) or (10)
+ * @p: the pages
+ * @cdb: the command
+ * @reply: filled with the whole parameter list, whatever the allocation length
+ * @err: set if the command is refused
+ *
+ * Return: length of the reply; 0 if refused.
+ */
+u32 mdp_sense(const struct mdp *p, const u8 *cdb, u8 reply[MDP_REPLY],
+	      struct mdp_error *err);
+
+/**
+ * mdp_select() - carry out MODE SELECT(6) or (10)
+ * @p: the pages; unchanged if the command is refused
+ * @cdb: the command
+ * @list: its parameter list
+ * @len: bytes of @list
+ * @err: set if the command is refused
+ *
+ * Return: whether it was carried out.
+ */
+bool mdp_select(struct mdp *p, const u8 *cdb, const u8 *list, u32 len,
+		struct mdp_error *err);
+
+#endif /* MECHDISK_PAGES_H */

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a simulated drive does next; see mechdisk_queue.h.
+ */
+#include "mechdisk_queue.h"
+
+/* When the head may begin to write sectors @from .. @from + @n - 1 of a write. */
+u64 mdq_data_ready(const struct mde *e, u64 bus_start, u32 from, u32 n,
+			  u32 all, u64 sector_ps)
+{
+	u64 bus = e->cfg->bus_ns * 1000;
+	u64 last;
+
+	/* The head may land anywhere. */
+	if (e->cfg->zero_latency)
+		return bus_start + bus * all;
+	last = bus_start + bus * (from + n);
+	if (bus <= sector_ps)
+		return bus_start + bus * (from + 1);
+	return last - min(last, sector_ps * (n - 1));
+}
+
+/* Time from @t until a piece has passed, less the time it takes to pass, ps. */
+u64 mdq_position_ps(const struct mde *e, const struct mdl_piece *p, u64 t,
+			   bool write, u64 bus_start, u64 best)
+{
+	struct mdm_turn turn;
+	u64 at = mdm_reach(&e->mech, p, write);
+
+	if (at >= best)
+		return at;
+	at += t;
+	if (write)
+		at = max(at, mdq_data_ready(e, bus_start, 0, p->lbns, p->lbns,
+					    mdm_pass(&e->mech, p, 1)));
+	mdm_rotate(&e->mech, p, at, e->cfg->zero_latency, &turn);
+	return turn.end - mdm_pass(&e->mech, p, p->phys) - t;
+}
+
+/* What the policy wants least of; jobs that came first win ties. */
+static u64 mdq_cost(const struct mde *e, const struct mdq_job *j, u64 t, u64 best)
+{
+	const struct mde_slot *s = j->slot;
+	const struct mdb_segment *g = j->segment;
+	u64 lbn = s ? s->lbn : g->dirty;
+
+	switch (e->cfg->firmware) {
+	case MDE_SPTF:
+		if (s)
+			return mdq_position_ps(e, &s->first, t,
+					       s->op == MDE_WRITE, s->bus_start,
+					       best);
+		return mdq_position_ps(e, &g->first, t, true, g->bus_start, best);
+	case MDE_CLOOK:
+		return lbn >= e->last_end ? lbn - e->last_end :
+			lbn + (1ULL << 62);
+	case MDE_SSTF:
+		return lbn >= e->last_end ? lbn - e->last_end :
+			e->last_end - lbn;
+	default:
+		return s ? s->ready : g->ready;
+	}
+}
+
+static u64 mdq_came(const struct mdq_job *j)
+{
+	return j->slot ? j->slot->arrived : j->segment->arrived;
+}
+
+bool mdq_cacheable(const struct mde *e, const struct mde_slot *s)
+{
+	return s->op == MDE_WRITE && e->caching.write_cache &&
+		!(s->flags & MDE_FUA) && e->cfg->write_segments &&
+		s->count <= e->cache.sectors;
+}
+
+/* The segment that can answer a command's first sectors, or NULL. */
+struct mdb_segment *mdq_answer(struct mde *e, const struct mde_slot *s)
+{
+	bool looks = s->op == MDE_READ ||
+		(s->op == MDE_VERIFY && e->cfg->verify_cached);
+
+	if (!looks || (s->flags & MDE_FUA) || !e->caching.read_cache)
+		return NULL;
+	return mdb_find(&e->cache, s->lbn, s->count, e->cfg->written_hits);
+}
+
+bool mdq_answered(struct mde *e, const struct mde_slot *s)
+{
+	struct mdb_segment *g = mdq_answer(e, s);
+
+	return g && mdb_held(g, s->lbn, s->count) == s->count;
+}
+
+/* Whether a cached write finds room: @into is the segment it joins, if any. */
+bool mdq_room(struct mde *e, const struct mde_slot *s,
+		     struct mdb_segment **into)
+{
+	struct mdb_segment *g = mdb_dirty_overlap(&e->cache, s->lbn, s->count);
+	u32 dirty = mdb_dirty_segments(&e->cache);
+
+	*into = g;
+	if (g)
+		return g != e->destaging && s->lbn >= g->dirty &&
+			s->lbn + s->count <= g->end;
+	if (e->cfg->append_writes)
+		*into = mdb_continues(&e->cache, s->lbn, s->count);
+	if (*into)
+		return true;
+	if (dirty && e->cfg->write_cache == MDE_WRITE_STREAM)
+		return false;
+	return dirty < e->cfg->write_segments;
+}
+
+/* Whether a command must wait until cached data are on the medium. */
+bool mdq_blocked(struct mde *e, const struct mde_slot *s)
+{
+	struct mdb_segment *g;
+	u32 i;
+
+	if (!e->cfg->write_segments)
+		return false;
+	if (s->op == MDE_FLUSH) {
+		for (i = 0; i < e->cache.segments; i++) {
+			g = &e->cache.segment[i];
+			if (mdb_is_dirty(g) && g->arrived <= s->arrived)
+				return true;
+		}
+		return false;
+	}
+	if (mdq_cacheable(e, s))
+		return !mdq_room(e, s, &g);
+	return !mdq_answered(e, s) &&
+		mdb_dirty_overlap(&e->cache, s->lbn, s->count);
+}
+
+/* With NCQ, flush and verify are not queued: they run alone. */
+static bool mdq_runs_alone(const struct mde_slot *s)
+{
+	return s->op == MDE_FLUSH || s->op == MDE_VERIFY;
+}
+
+/* When the commands have ended that a command must not run beside. */
+u64 mdq_barrier(const struct mde *e, const struct mde_slot *s)
+{
+	u32 left = e->queued | e->started | e->reporting;
+	u64 t = 0;
+
+	if (e->cfg->queueing != MDE_NCQ)
+		return 0;
+	for (; left; left &= left - 1) {
+		const struct mde_slot *o = &e->slot[mdk_lowest(left)];
+
+		if (o->seq >= s->seq ||
+		    (!mdq_runs_alone(s) && !mdq_runs_alone(o)))
+			continue;
+		if (e->queued & mde_bit(e, o))
+			return MDE_NEVER;
+		t = max(t, o->report);
+	}
+	return t;
+}
+
+bool mdq_needs_medium(struct mde *e, const struct mde_slot *s)
+{
+	return s->op != MDE_FLUSH && !mdq_cacheable(e, s) && !mdq_answered(e, s);
+}
+
+/* When a queued command can start; MDE_NEVER: something else has to come first. */
+static u64 mdq_slot_start(struct mde *e, const struct mde_slot *s)
+{
+	u64 t;
+
+	if (e->plain)
+		return max(s->ready, e->media_free);
+	if (mdq_blocked(e, s))
+		return MDE_NEVER;
+	t = mdq_barrier(e, s);
+	if (t == MDE_NEVER)
+		return t;
+	t = max(t, s->ready);
+	return mdq_needs_medium(e, s) ? max(t, e->media_free) : t;
+}
+
+/* When cached data can be written; MDE_NEVER if there are none. */
+static u64 mdq_segment_start(const struct mde *e, const struct mdb_segment *g)
+{
+	if (!mdb_is_dirty(g) || g == e->destaging)
+		return MDE_NEVER;
+	return max(g->ready, e->media_free);
+}
+
+/* When the next job can start, ps; MDE_NEVER if there is none. */
+u64 mdq_next_start(struct mde *e)
+{
+	u64 t = MDE_NEVER;
+	u32 left, i;
+
+	for (left = e->queued; left; left &= left - 1)
+		t = min(t, mdq_slot_start(e, &e->slot[mdk_lowest(left)]));
+	if (e->plain)
+		return t;
+	for (i = 0; i < e->cache.segments; i++)
+		t = min(t, mdq_segment_start(e, &e->cache.segment[i]));
+	/* What has been written may be what a command waits for. */
+	if (e->destaging && e->queued)
+		t = min(t, e->media_free);
+	return t;
+}
+
+/* Consider one more job for the medium. */
+static void mdq_weigh(struct mde *e, const struct mdq_job *j, u64 t,
+		      struct mdq_job *chosen, u64 *best)
+{
+	bool any = chosen->slot || chosen->segment;
+	u64 cost = mdq_cost(e, j, t, any ? *best : U64_MAX);
+
+	if (any && (cost > *best ||
+		    (cost == *best && mdq_came(j) >= mdq_came(chosen))))
+		return;
+	*best = cost;
+	*chosen = *j;
+}
+
+static void mdq_choose_segment(struct mde *e, u64 t, struct mdq_job *chosen,
+			       u64 *best)
+{
+	struct mdq_job j = { NULL, NULL };
+	u32 i;
+
+	for (i = 0; i < e->cache.segments; i++) {
+		j.segment = &e->cache.segment[i];
+		if (mdq_segment_start(e, j.segment) > t)
+			continue;
+		mdl_locate(e->cfg, j.segment->dirty,
+			   j.segment->end - j.segment->dirty, &j.segment->first);
+		mdq_weigh(e, &j, t, chosen, best);
+	}
+}
+
+/* The job to start at @t, among those the drive has understood by then. */
+void mdq_choose(struct mde *e, u64 t, struct mdq_job *chosen)
+{
+	struct mdq_job j = { NULL, NULL };
+	bool pressed = false;
+	u64 best = U64_MAX;
+	u32 left;
+
+	*chosen = j;
+	for (left = e->queued; left; left &= left - 1) {
+		u64 start;
+
+		j.slot = &e->slot[mdk_lowest(left)];
+		start = mdq_slot_start(e, j.slot);
+		pressed |= start == MDE_NEVER;
+		if (start > t)
+			continue;
+		if (!e->plain && !mdq_needs_medium(e, j.slot)) {
+			*chosen = j;
+			return;
+		}
+		mdq_weigh(e, &j, t, chosen, &best);
+	}
+	if (e->plain || (e->cfg->destage == MDE_DESTAGE_IDLE && chosen->slot &&
+			 !pressed))
+		return;
+	mdq_choose_segment(e, t, chosen, &best);
+}
