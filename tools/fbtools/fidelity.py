@@ -22,9 +22,10 @@ PROCESSES = 2
 PICTURE_SHARE = 0.999
 
 # How a drive's trace gives the think time, where that is known: FORMATS.md of
-# the drive data ("Which think time the last trace column is").
+# the drive data ("Which think time the last trace column is"). The two that it
+# calls undetermined are read as DiskSim does, which --think auto bears out.
 BY_ROTATION = "FORMATS.md: rotation bears it out"
-AS_DISKSIM = "FORMATS.md: undetermined; read as DiskSim does"
+AS_DISKSIM = "as DiskSim reads it; replay --think auto bears it out"
 THINK = {
     "atlas10k": ("before", BY_ROTATION),
     "atlas_III": ("before", BY_ROTATION),

@@ -7,6 +7,7 @@ sources. Request by request: wait as the trace says, submit, note the response.
 """
 
 import cmath
+import collections
 import json
 import math
 import os
@@ -24,11 +25,18 @@ HOST = os.path.join(BUILD, "mechdisk-host", "mechdisk-host")
 MISS_TURNS = 0.25
 # Beyond 2 cylinders the layouts known for real drives do not predict angles.
 NEAR_CYLINDERS = 2
-# What decides between the two readings of the think time, and how clearly. The
-# mean of n random unit vectors exceeds 3 / sqrt(n) once in 8000.
-LEAST_PAIRS = 100
+# A longer read may end when the bus has carried it, not when its last sector
+# has passed.
+SHORT_SECTORS = 16
+# How clear the reading of the think time must be: the mean of 60 random unit
+# vectors is longer than 0.4 once in 15,000 times (exp(-60 * 0.4^2)).
+LEAST_PAIRS = 60
 LEAST_CONCENTRATION = 0.4
 LEAST_FACTOR = 2
+
+# What the simulated drive makes of a record: response in ns, kind (read_miss
+# and so on), sectors that came from the cache
+Outcome = collections.namedtuple("Outcome", "response_ns kind held")
 
 
 def build_host():
@@ -62,29 +70,40 @@ def drive_info(drive):
     return json.loads(run_host("info", drive))
 
 
-def responses(drive, records, think, extra=()):
-    """Response time of each record on the simulated drive, ns.
-
-    `think` is "before" or "after", `extra` are lines appended to the drive's
-    description."""
+def simulate(drive, records, think):
+    """The Outcome of each record on the simulated drive; `think` is "before" or
+    "after"."""
     lines = ["%s %d %d %d\n" % (record.op, record.lbn, record.count, wait)
              for record, wait in zip(records, traces.waits(records, think))]
-    printed = run_host("replay", drive, settings(extra), lines).split()
-    return [int(ns) for ns in printed]
+    printed = run_host("replay", drive, ["--details"], lines).splitlines()
+    outcomes = []
+    for line in printed:
+        response, kind, held, _, _ = line.split()
+        outcomes.append(Outcome(int(response), kind, int(held)))
+    return outcomes
 
 
-def near_misses(records, starts, turn_ns):
-    """Indices i of reads i, i + 1 that both missed, a few cylinders apart.
+def responses(drive, records, think):
+    """Response time of each record on the simulated drive, ns."""
+    return [outcome.response_ns for outcome in simulate(drive, records, think)]
 
-    `starts` are (zone, cylinder) of each record."""
-    def missed(record):
-        return record.op == "R" and record.response_ns > MISS_TURNS * turn_ns
 
-    for i in range(len(records) - 1):
-        if missed(records[i]) and missed(records[i + 1]) and \
-           starts[i][0] == starts[i + 1][0] and \
-           abs(starts[i][1] - starts[i + 1][1]) <= NEAR_CYLINDERS:
-            yield i
+def short_misses(drive, records, turn_ns):
+    """Whether each record is a short read that waited for the platter, by its
+    measured response and in the simulated drive's view."""
+    outcomes = simulate(drive, records, "after")
+    return [record.count <= SHORT_SECTORS and record.response_ns > MISS_TURNS * turn_ns and
+            outcome.kind == "read_miss" and not outcome.held
+            for record, outcome in zip(records, outcomes)]
+
+
+def near_pairs(misses, places):
+    """Indices i where i and i + 1 both missed, a few cylinders apart in one zone.
+
+    `places` are (zone, cylinder, ...) of each record."""
+    return [i for i in range(len(misses) - 1)
+            if misses[i] and misses[i + 1] and places[i][0] == places[i + 1][0] and
+            abs(places[i][1] - places[i + 1][1]) <= NEAR_CYLINDERS]
 
 
 def concentration(pairs, records, ends, think_ns, turn_ns):
@@ -110,15 +129,15 @@ def locate(drive, lbns):
 def find_think(drive, records):
     """Which reading of the think time the drive's rotation bears out.
 
-    Between the completions of two reads that missed, the platter turns by the
-    angle between their last sectors, give or take whole turns: with the right
+    Between the completions of two reads that waited for the platter, it turns by
+    the angle between their last sectors, give or take whole turns: with the right
     reading of the pause between them, the difference is the same for all pairs.
 
     Returns "before", "after" or None, and the evidence: number of pairs and
     each reading's concentration."""
     turn_ns = drive_info(drive)["turn_ps"] / 1000
     places = locate(drive, [record.lbn + record.count - 1 for record in records])
-    pairs = list(near_misses(records, [place[:2] for place in places], turn_ns))
+    pairs = near_pairs(short_misses(drive, records, turn_ns), places)
     evidence = {"pairs": len(pairs)}
     if len(pairs) < LEAST_PAIRS:
         return None, evidence

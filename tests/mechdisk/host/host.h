@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The simulated drive's engine in a user-space program, in simulated time.
+ *
+ * What a drive needs to be driven by hand: opened from its description, given
+ * commands, waited for.  The subcommands are in host_replay.c, host_loop.c and
+ * host_bench.c; host.c parses the command line.
+ */
+#ifndef MECHDISK_HOST_H
+#define MECHDISK_HOST_H
+
+#include <stdnoreturn.h>
+
+#include "../mechdisk_engine.h"
+#include "../mechdisk_text.h"
+
+/* Who chooses the next command, in the closed loop. */
+enum mdh_where { MDH_DISK, MDH_DRIVER };
+
+/**
+ * struct mdh_drive - a drive under the program's hands
+ * @cfg: what it is
+ * @mde: the drive itself
+ * @now: its clock, ns
+ * @began: told of each command whose mechanics began, in the order of service,
+ *	or NULL
+ * @private: for @began
+ */
+struct mdh_drive {
+	struct mde_config cfg;
+	struct mde mde;
+	u64 now;
+	void (*began)(struct mdh_drive *d, const struct mde_slot *s);
+	void *private;
+};
+
+/**
+ * struct mdh_options - the command line
+ * @drive: file with the description
+ * @text: lines appended to the description
+ * @details: replay prints more columns
+ * @where: who chooses, in the closed loop
+ * @policy: how
+ * @as_disksim: the driver believes of the platter what DiskSim's does
+ * @depth: commands outstanding or thought about
+ * @think_ns: from a completion to the command that follows it
+ * @requests: commands to complete
+ * @reads_only: no writes in the closed loop
+ * @seed: of the closed loop's workload
+ */
+struct mdh_options {
+	const char *drive;
+	char text[4096];
+	bool details;
+	enum mdh_where where;
+	enum mde_policy policy;
+	bool as_disksim;
+	u64 depth;
+	u64 think_ns;
+	u64 requests;
+	bool reads_only;
+	u64 seed;
+};
+
+/**
+ * struct mdh_result - what a closed loop came to, means per command
+ * @rate: commands per second of the drive's time
+ * @response_ns: from the command's birth to its report
+ * @seek_ns: first move, with head switch and write settle
+ * @rotate_ns: what the mechanics took beyond @seek_ns and @transfer_ns
+ * @transfer_ns: from the first sector to the last, switches between tracks
+ *	included
+ */
+struct mdh_result {
+	double rate;
+	double response_ns;
+	double seek_ns;
+	double rotate_ns;
+	double transfer_ns;
+};
+
+/**
+ * mdh_die() - say what is wrong and end the program with status 1
+ * @format: as in printf()
+ */
+noreturn void __printf(1, 2) mdh_die(const char *format, ...);
+
+/**
+ * mdh_set_policy() - let the drive choose by the command line's policy
+ * @options: the lines to append get one more
+ */
+void mdh_set_policy(struct mdh_options *options);
+
+/**
+ * mdh_open() - power a drive on at time 0
+ * @options: the file and the lines to append to it
+ *
+ * Return: the drive; the program ends if the description is refused.
+ */
+struct mdh_drive *mdh_open(const struct mdh_options *options);
+
+/**
+ * mdh_close() - release a drive
+ * @d: the drive
+ */
+void mdh_close(struct mdh_drive *d);
+
+/**
+ * mdh_submit() - hand the drive a command now
+ * @d: the drive, with a free slot
+ * @op: what to do
+ * @lbn: first LBN
+ * @count: LBNs
+ *
+ * Return: the slot it occupies.
+ */
+int mdh_submit(struct mdh_drive *d, enum mde_op op, u64 lbn, u32 count);
+
+/**
+ * mdh_wait() - let the drive live until its next report
+ * @d: the drive; its clock is set to the report
+ * @until: but not longer than this, ns
+ *
+ * Return: the slot reported, still to be released, or -1 if it is @until.
+ */
+int mdh_wait(struct mdh_drive *d, u64 until);
+
+/**
+ * mdh_replay() - commands from standard input, one after the other
+ * @options: the command line
+ *
+ * Return: the program's exit status.
+ */
+int mdh_replay(const struct mdh_options *options);
+
+/**
+ * mdh_locate() - where the LBNs on standard input live
+ * @options: the command line
+ *
+ * Return: the program's exit status.
+ */
+int mdh_locate(const struct mdh_options *options);
+
+/**
+ * mdh_info() - what the program's callers must know of a drive
+ * @options: the command line
+ *
+ * Return: the program's exit status.
+ */
+int mdh_info(const struct mdh_options *options);
+
+/**
+ * mdh_run_loop() - a closed loop of random commands
+ * @options: the command line
+ * @analyse: find out what the mechanics did, too
+ * @result: filled in
+ */
+void mdh_run_loop(const struct mdh_options *options, bool analyse,
+		  struct mdh_result *result);
+
+/**
+ * mdh_loop() - print what a closed loop came to
+ * @options: the command line
+ *
+ * Return: the program's exit status.
+ */
+int mdh_loop(const struct mdh_options *options);
+
+/**
+ * mdh_bench() - how fast the engine is
+ * @options: the command line
+ *
+ * Return: the program's exit status.
+ */
+int mdh_bench(const struct mdh_options *options);
+
+#endif /* MECHDISK_HOST_H */

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Closed loops: the OLTP workload of "Freeblock Scheduling Outside of Disk
+ * Firmware", 5.1 (uniform, two reads to one write, multiples of 4 KiB with
+ * mean 8 KiB), a fixed number of commands outstanding or thought about.
+ *
+ * The choice is the drive's or that of a driver which holds the queue and gives
+ * the drive one command at a time.  The driver knows the mechanics exactly, but
+ * no overheads; where the platter stands it may know or believe as DiskSim's
+ * driver does.
+ */
+#include "host.h"
+
+/* The workload's unit, bytes. */
+#define MDH_UNIT 4096
+/* Sectors that a drive must have, far more than any command of the workload. */
+#define MDH_LEAST_SECTORS 65536
+
+/* Rounding must not turn "this sector starts now" into a lost turn; in turns. */
+#define MDH_SLACK (U64_MAX / 1000000)
+
+/* A command of the workload; @born when its turn came, ns. */
+struct mdh_command {
+	enum mde_op op;
+	u64 lbn;
+	u32 count;
+	u64 born;
+};
+
+struct mdh_loop {
+	const struct mdh_options *o;
+	struct mdh_drive *d;
+	u64 random;
+	/* When thinking ends, in the order of ending, ns. */
+	u64 wake[MDE_SLOTS];
+	u32 thinking;
+	/* The driver's queue, in order of arrival, and what is at the drive. */
+	struct mdh_command queue[MDE_SLOTS];
+	u32 queued;
+	struct mdh_command at_drive[MDE_SLOTS];
+	u32 outstanding;
+	/* Where the last command's mechanics ended, and the last LBN's successor. */
+	u32 cyl;
+	u32 head;
+	u64 next_lbn;
+	/* When that was, when reading on from there ends, and its pace. */
+	u64 passed_ps;
+	u64 ahead_ps;
+	u64 sector_ps;
+	/* Sums. */
+	u64 response_ns;
+	u64 seek_ps;
+	u64 rotate_ps;
+	u64 transfer_ps;
+};
+
+/* xorshift64 (Marsaglia 2003): the workload's own, never the engine's. */
+static u64 mdh_draw(struct mdh_loop *l, u64 bound)
+{
+	u64 x = l->random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	l->random = x;
+	return mul_u64_u64_shr(x, bound, 64);
+}
+
+/* Multiples of 4 KiB with the exponential's memoryless tail, mean 8 KiB. */
+static void mdh_draw_command(struct mdh_loop *l, struct mdh_command *c)
+{
+	u32 unit = MDH_UNIT / l->d->cfg.sector_bytes;
+
+	c->op = l->o->reads_only || mdh_draw(l, 3) ? MDE_READ : MDE_WRITE;
+	c->count = unit;
+	while (mdh_draw(l, 2))
+		c->count += unit;
+	c->lbn = mdh_draw(l, (l->d->cfg.sectors - c->count) / unit) * unit;
+	c->born = l->d->now;
+}
+
+static u64 mdh_turns(const struct mdh_loop *l, u64 ps)
+{
+	u64 period = l->d->mde.mech.period;
+
+	/* A long double's 64 bits hold any part of a turn. */
+	return (long double)(ps % period) / period * 18446744073709551616.0L;
+}
+
+static u64 mdh_move_ps(const struct mdh_loop *l, u32 cyl, u32 head,
+		       const struct mdl_piece *to, bool write)
+{
+	u32 dist = cyl > to->cyl ? cyl - to->cyl : to->cyl - cyl;
+
+	return mdm_move_ps(&l->d->cfg, dist, head != to->head, write);
+}
+
+/* From @angle to the start of a piece, ps. */
+static u64 mdh_wait_ps(const struct mdh_loop *l, u64 angle,
+		       const struct mdl_piece *p)
+{
+	u64 wait = p->angle - angle;
+
+	if (wait > U64_MAX - MDH_SLACK)
+		return 0;
+	return mul_u64_u64_shr(wait, l->d->mde.mech.period, 64);
+}
+
+/* From a command's first sector to its last; @end is set to its last piece. */
+static u64 mdh_transfer_ps(const struct mdh_loop *l, u64 lbn, u32 count,
+			   bool write, struct mdl_piece *end)
+{
+	u64 ps = 0, angle = 0, move;
+	bool first = true;
+	struct mdl_piece p;
+
+	for (; count; lbn += p.lbns, count -= p.lbns) {
+		mdl_locate(&l->d->cfg, lbn, count, &p);
+		if (!first) {
+			move = mdh_move_ps(l, end->cyl, end->head, &p, write);
+			ps += move;
+			ps += mdh_wait_ps(l, angle + mdh_turns(l, move), &p);
+		}
+		ps += l->d->mde.mech.period * p.phys / p.spt;
+		angle = p.angle + U64_MAX / p.spt * p.phys;
+		*end = p;
+		first = false;
+	}
+	return ps;
+}
+
+/* Take apart what a command's mechanics did; exact for a drive without noise. */
+static void mdh_analyse(struct mdh_drive *d, const struct mde_slot *s)
+{
+	struct mdh_loop *l = d->private;
+	bool write = s->op == MDE_WRITE;
+	struct mdl_piece p;
+	u64 seek, transfer;
+
+	mdl_locate(&d->cfg, s->lbn, s->count, &p);
+	seek = mdh_move_ps(l, l->cyl, l->head, &p, write);
+	transfer = mdh_transfer_ps(l, s->lbn, s->count, write, &p);
+	l->seek_ps += seek;
+	l->transfer_ps += transfer;
+	l->rotate_ps += s->media_end - s->started - seek - transfer;
+	l->cyl = p.cyl;
+	l->head = p.head;
+	l->passed_ps = s->media_end;
+	l->sector_ps = d->mde.mech.period / p.spt;
+	l->ahead_ps = l->passed_ps;
+	if (!write)
+		l->ahead_ps += l->sector_ps * (p.spt - p.sector - p.phys);
+}
+
+/*
+ * What the driver takes to be under the head.  DiskSim's driver asks the drive
+ * for the angle at which the last sector ended that it has read, be it ahead;
+ * random reads are read ahead of to the end of their track (DiskSim 4.0,
+ * disksim_diskctlr.c: disk_buffer_estimate_servtime()).
+ */
+static u64 mdh_angle(const struct mdh_loop *l)
+{
+	u64 now_ps = l->d->now * 1000;
+	u64 read_ps;
+
+	if (!l->o->as_disksim)
+		return mde_angle(&l->d->mde, l->d->now);
+	read_ps = min(now_ps, l->ahead_ps);
+	if (read_ps > l->passed_ps)
+		read_ps -= (read_ps - l->passed_ps) % l->sector_ps;
+	return mde_angle(&l->d->mde, read_ps / 1000);
+}
+
+/* What the driver's policy minimises; any unit. */
+static u64 mdh_cost(const struct mdh_loop *l, const struct mdh_command *c)
+{
+	struct mdl_piece p;
+	u64 move, angle;
+
+	switch (l->o->policy) {
+	case MDE_FCFS:
+		return 0;
+	case MDE_CLOOK:
+		/* What lies behind wraps around and so comes last. */
+		return c->lbn - l->next_lbn;
+	case MDE_SSTF:
+		return c->lbn > l->next_lbn ? c->lbn - l->next_lbn :
+					      l->next_lbn - c->lbn;
+	case MDE_SPTF:
+		mdl_locate(&l->d->cfg, c->lbn, c->count, &p);
+		move = mdh_move_ps(l, l->cyl, l->head, &p, c->op == MDE_WRITE);
+		angle = mdh_angle(l) + mdh_turns(l, move);
+		return move + mdh_wait_ps(l, angle, &p);
+	}
+	return 0;
+}
+
+static void mdh_to_drive(struct mdh_loop *l, const struct mdh_command *c)
+{
+	int slot = mdh_submit(l->d, c->op, c->lbn, c->count);
+
+	l->at_drive[slot] = *c;
+	l->outstanding++;
+	l->next_lbn = c->lbn + c->count;
+}
+
+/* The driver sends the best of its queue; of equals, the oldest. */
+static void mdh_dispatch(struct mdh_loop *l)
+{
+	u64 best = mdh_cost(l, &l->queue[0]), cost;
+	struct mdh_command chosen;
+	u32 i, found = 0;
+
+	for (i = 1; i < l->queued; i++) {
+		cost = mdh_cost(l, &l->queue[i]);
+		if (cost < best) {
+			best = cost;
+			found = i;
+		}
+	}
+	chosen = l->queue[found];
+	l->queued--;
+	memmove(&l->queue[found], &l->queue[found + 1],
+		(l->queued - found) * sizeof(chosen));
+	mdh_to_drive(l, &chosen);
+}
+
+/* Someone has done thinking. */
+static void mdh_arrive(struct mdh_loop *l)
+{
+	struct mdh_command c;
+
+	l->thinking--;
+	memmove(l->wake, l->wake + 1, l->thinking * sizeof(l->wake[0]));
+	mdh_draw_command(l, &c);
+	if (l->o->where == MDH_DISK) {
+		mdh_to_drive(l, &c);
+		return;
+	}
+	l->queue[l->queued++] = c;
+	if (!l->outstanding)
+		mdh_dispatch(l);
+}
+
+/* The driver hears of a completion before whoever waits for it thinks anew. */
+static void mdh_complete(struct mdh_loop *l, int slot)
+{
+	l->response_ns += l->d->now - l->at_drive[slot].born;
+	mde_release(&l->d->mde, slot);
+	l->outstanding--;
+	if (l->queued)
+		mdh_dispatch(l);
+	l->wake[l->thinking++] = l->d->now + l->o->think_ns;
+}
+
+void mdh_run_loop(const struct mdh_options *o, bool analyse,
+		  struct mdh_result *r)
+{
+	struct mdh_loop l = { .o = o, .thinking = o->depth };
+	struct mdh_options with_policy = *o;
+	u64 done = 0;
+	int slot;
+
+	if (o->where == MDH_DISK)
+		mdh_set_policy(&with_policy);
+	l.d = mdh_open(&with_policy);
+	if (l.d->cfg.sectors < MDH_LEAST_SECTORS)
+		mdh_die("%s: less than %d sectors", o->drive, MDH_LEAST_SECTORS);
+	l.d->private = &l;
+	l.d->began = analyse || o->where == MDH_DRIVER ? mdh_analyse : NULL;
+	l.random = o->seed * 0x9e3779b97f4a7c15ULL | 1;
+	while (done < o->requests) {
+		slot = mdh_wait(l.d, l.thinking ? l.wake[0] : MDE_NEVER);
+		if (slot < 0) {
+			mdh_arrive(&l);
+		} else {
+			mdh_complete(&l, slot);
+			done++;
+		}
+	}
+	r->rate = 1e9 * done / l.d->now;
+	r->response_ns = (double)l.response_ns / done;
+	r->seek_ns = l.seek_ps / 1e3 / done;
+	r->rotate_ns = l.rotate_ps / 1e3 / done;
+	r->transfer_ns = l.transfer_ps / 1e3 / done;
+	mdh_close(l.d);
+}
+
+int mdh_loop(const struct mdh_options *o)
+{
+	struct mdh_result r;
+
+	mdh_run_loop(o, true, &r);
+	printf("{\"requests_per_s\": %.4f, ", r.rate);
+	printf("\"response_ms\": %.6f, ", r.response_ns / 1e6);
+	printf("\"seek_ms\": %.6f, ", r.seek_ns / 1e6);
+	printf("\"rotation_ms\": %.6f, ", r.rotate_ns / 1e6);
+	printf("\"transfer_ms\": %.6f}\n", r.transfer_ns / 1e6);
+	return 0;
+}

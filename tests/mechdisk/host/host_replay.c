@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Commands of standard input, one outstanding; and where LBNs live.
+ */
+#include "host.h"
+
+#include <ctype.h>
+
+/* A command as a line gives it. */
+struct mdh_line {
+	enum mde_op op;
+	u64 lbn;
+	u64 count;
+	u64 wait_ns;
+};
+
+static const char *const mdh_kinds[MDE_KINDS] = {
+	[MDE_READ_HIT] = "read_hit",
+	[MDE_READ_MISS] = "read_miss",
+	[MDE_WRITE_HIT] = "write_hit",
+	[MDE_WRITE_MISS] = "write_miss",
+};
+
+/* The next number of a line; @at moves past it. */
+static bool mdh_next_number(char **at, u64 *n)
+{
+	char *end;
+
+	while (**at == ' ' || **at == '\t')
+		(*at)++;
+	if (!isdigit((unsigned char)**at))
+		return false;
+	errno = 0;
+	*n = strtoull(*at, &end, 10);
+	*at = end;
+	return !errno && (!*end || isspace((unsigned char)*end));
+}
+
+static bool mdh_at_end(const char *at)
+{
+	while (isspace((unsigned char)*at))
+		at++;
+	return !*at;
+}
+
+/* NULL, or what is wrong with the line. */
+static const char *mdh_parse_line(const struct mdh_drive *d, char *text,
+				  struct mdh_line *l)
+{
+	char *at = text + 1;
+
+	switch (*text) {
+	case 'R':
+		l->op = MDE_READ;
+		break;
+	case 'W':
+		l->op = MDE_WRITE;
+		break;
+	case 'V':
+		l->op = MDE_VERIFY;
+		break;
+	default:
+		return "does not begin with R, W or V";
+	}
+	if (!mdh_next_number(&at, &l->lbn) || !mdh_next_number(&at, &l->count) ||
+	    !mdh_next_number(&at, &l->wait_ns) || !mdh_at_end(at))
+		return "not R|W|V LBN COUNT WAIT_NS";
+	if (!l->count)
+		return "no sectors";
+	if (l->lbn >= d->cfg.sectors || l->count > d->cfg.sectors - l->lbn)
+		return "beyond the drive's last LBN";
+	return NULL;
+}
+
+static void mdh_replay_one(struct mdh_drive *d, const struct mdh_line *l,
+			   bool details)
+{
+	u64 submitted = d->now + l->wait_ns;
+	const struct mde_slot *s;
+	int slot;
+
+	/* What the drive does by itself meanwhile happens in due time. */
+	mdh_wait(d, submitted);
+	mdh_submit(d, l->op, l->lbn, l->count);
+	slot = mdh_wait(d, MDE_NEVER);
+	printf("%llu", (unsigned long long)(d->now - submitted));
+	if (details) {
+		s = &d->mde.slot[slot];
+		printf(" %s %u %lld %lld", mdh_kinds[s->kind], s->held,
+		       (long long)(s->started - s->arrived) / 1000,
+		       (long long)(s->media_end - s->arrived) / 1000);
+	}
+	putchar('\n');
+	mde_release(&d->mde, slot);
+}
+
+int mdh_replay(const struct mdh_options *o)
+{
+	struct mdh_drive *d = mdh_open(o);
+	unsigned int number = 0;
+	struct mdh_line l;
+	const char *wrong;
+	char text[256];
+
+	while (fgets(text, sizeof(text), stdin)) {
+		number++;
+		wrong = mdh_parse_line(d, text, &l);
+		if (wrong)
+			mdh_die("standard input: line %u: %s", number, wrong);
+		mdh_replay_one(d, &l, o->details);
+	}
+	mdh_close(d);
+	return 0;
+}
+
+int mdh_locate(const struct mdh_options *o)
+{
+	struct mdh_drive *d = mdh_open(o);
+	unsigned int number = 0;
+	struct mdl_piece p;
+	char text[256];
+	char *at;
+	u64 lbn;
+
+	while (fgets(text, sizeof(text), stdin)) {
+		number++;
+		at = text;
+		if (!mdh_next_number(&at, &lbn) || !mdh_at_end(at))
+			mdh_die("standard input: line %u: not an LBN", number);
+		if (lbn >= d->cfg.sectors)
+			mdh_die("standard input: line %u: beyond the drive's last LBN",
+				number);
+		mdl_locate(&d->cfg, lbn, 1, &p);
+		printf("%llu %u %u %u %u %u %.12f\n", (unsigned long long)lbn,
+		       p.zone, p.cyl, p.head, p.sector, p.spt,
+		       p.angle / 18446744073709551616.0);
+	}
+	mdh_close(d);
+	return 0;
+}
+
+int mdh_info(const struct mdh_options *o)
+{
+	struct mdh_drive *d = mdh_open(o);
+
+	printf("{\"sectors\": %llu, ", (unsigned long long)d->cfg.sectors);
+	printf("\"cylinders\": %llu, ", (unsigned long long)d->cfg.cylinders);
+	printf("\"heads\": %llu, ", (unsigned long long)d->cfg.heads);
+	printf("\"zones\": %u, ", d->cfg.zones);
+	printf("\"turn_ps\": %llu}\n", (unsigned long long)d->mde.mech.period);
+	mdh_close(d);
+	return 0;
+}
