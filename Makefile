@@ -21,6 +21,8 @@ help:
 	@echo 'make modules-debug the same for the lab'"'"'s debug kernel (built once, some ten minutes)'
 	@echo 'make install       freeblock.ko into /lib/modules of the running kernel (as root)'
 	@echo 'make style         checkpatch, sparse, compiler warnings, kernel-doc, sizes'
+	@echo 'make fidelity      the simulated drive against traces of real ones; DRIVES=folder'
+	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
 	@echo 'make bench soak    long measurements, where there are any'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
@@ -52,6 +54,14 @@ check: modules modules-debug
 .PHONY: style
 style: setup
 	@$(PYTHON) tools/check-style --build '$(BUILD)'
+
+.PHONY: fidelity yardstick
+fidelity: setup
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock fidelity $(if $(DRIVES),--drives '$(DRIVES)') \
+		--out '$(BUILD)/fidelity'
+
+yardstick: setup
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock yardstick
 
 # Long runs are lab scripts too: tests/lab/b-*.sh and s-*.sh
 .PHONY: bench soak

@@ -170,6 +170,7 @@ struct mde {
 	struct mdb_segment *destaging;	/* until media_free */
 	bool plain;		/* no cache, no barriers, nothing of its own to do */
 	u64 media_free;		/* ps */
+	u64 passed;		/* the last command's last sector had, ps */
 	u64 bus_in_free;	/* to the host, ps */
 	u64 bus_out_free;	/* to the drive, ps */
 	u64 last_report;	/* ps */

@@ -37,20 +37,35 @@ u64 mdq_position_ps(const struct mde *e, const struct mdl_piece *p, u64 t,
 	return turn.end - mdm_pass(&e->mech, p, p->phys) - t;
 }
 
+/*
+ * Positioning time of a job.  A drive whose arm waits for the report has ranked
+ * its jobs when the last sector had passed, and does not think of the bus.
+ */
+static u64 mdq_position_job(const struct mde *e, const struct mdq_job *j, u64 t,
+			    u64 best)
+{
+	const struct mde_slot *s = j->slot;
+	const struct mdb_segment *g = j->segment;
+	bool write = !s || s->op == MDE_WRITE;
+	u64 bus_start = s ? s->bus_start : g->bus_start;
+
+	if (!e->cfg->early_seek && t == e->media_free) {
+		t = e->passed;
+		bus_start = 0;
+	}
+	return mdq_position_ps(e, s ? &s->first : &g->first, t, write, bus_start,
+			       best);
+}
+
 /* What the policy wants least of; jobs that came first win ties. */
 static u64 mdq_cost(const struct mde *e, const struct mdq_job *j, u64 t, u64 best)
 {
 	const struct mde_slot *s = j->slot;
-	const struct mdb_segment *g = j->segment;
-	u64 lbn = s ? s->lbn : g->dirty;
+	u64 lbn = s ? s->lbn : j->segment->dirty;
 
 	switch (e->cfg->firmware) {
 	case MDE_SPTF:
-		if (s)
-			return mdq_position_ps(e, &s->first, t,
-					       s->op == MDE_WRITE, s->bus_start,
-					       best);
-		return mdq_position_ps(e, &g->first, t, true, g->bus_start, best);
+		return mdq_position_job(e, j, t, best);
 	case MDE_CLOOK:
 		return lbn >= e->last_end ? lbn - e->last_end :
 			lbn + (1ULL << 62);
@@ -58,7 +73,7 @@ static u64 mdq_cost(const struct mde *e, const struct mdq_job *j, u64 t, u64 bes
 		return lbn >= e->last_end ? lbn - e->last_end :
 			e->last_end - lbn;
 	default:
-		return s ? s->ready : g->ready;
+		return s ? s->ready : j->segment->ready;
 	}
 }
 

@@ -265,6 +265,7 @@ static void mdv_ended(struct mde *e, struct mde_slot *s, u64 done)
 	mdv_begun(e, s, done);
 	s->report = max(s->report, e->last_report);
 	e->last_report = s->report;
+	e->passed = s->media_end;
 	e->media_free = e->cfg->early_seek ? s->media_end : s->report;
 	e->stats.busy_ps += s->media_end - s->started;
 }
@@ -516,6 +517,7 @@ void mdv_destage(struct mde *e, struct mdb_segment *g, u64 t)
 	mdv_widen(e->cfg, &x);
 	g->writing = g->end;
 	e->media_free = mdv_transfer(e, &x, t);
+	e->passed = e->media_free;
 	e->destaging = g;
 	if (e->cfg->heal_on_write)
 		mdv_heal(e, x.lbn, x.end - x.lbn);
