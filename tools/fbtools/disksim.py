@@ -681,25 +681,33 @@ def cache(drive, disk, report):
         drive.cache = (segments, sectors, writes)
     if level == 2:
         report.note("Enable caching in buffer 2 is taken as 1")
-    ahead = disk.integer("Buffer continuous read", 0, 4)
-    drive.read_ahead = ("none", "track", "cylinder", "segment", "stream")[ahead]
-    if ahead == 3:
-        drive.read_ahead_max = disk.integer("Maximum read-ahead (blks)")
-    drive.read_ahead_on_hit = disk.flag("Read-ahead on idle hit")
+    read_ahead(drive, disk, report)
     drive.keep_passing = disk.flag("Read any free blocks")
-    over = disk.integer("Read-ahead over requested", -1, 1)
-    drive.discard_read = over == -1
-    if over != -1:
-        report.note("Read-ahead over requested %d: the simulated drive always reads ahead over "
-                    "what it has sent when a segment is full" % over if over else
-                    "Read-ahead over requested 0 (a full segment ends reading ahead): the "
-                    "simulated drive has its own rule")
     drive.stop_at_once = disk.flag("Stop prefetch in sector")
     drive.written_hits = disk.flag("Allow read hits on write data")
     drive.append_writes = disk.flag("Combine seq writes")
     drive.write_cache = ("off", "stream", "back")[disk.integer("Fast write level", 0, 2)]
-    if drive.write_cache != "off" and not level:
-        raise disk.get("Fast write level").error("writes are cached, but caching is off")
+    for name, wanted in (("Fast write level", drive.write_cache != "off"),
+                         ("Read any free blocks", drive.keep_passing),
+                         ("Buffer continuous read", drive.read_ahead != "none")):
+        if wanted and not level:
+            raise disk.get(name).error("makes no sense where 'Enable caching in buffer' is 0")
+
+
+def read_ahead(drive, disk, report):
+    """How far the drive reads on (disk_buffer_get_max_readahead)."""
+    level = disk.integer("Buffer continuous read", 0, 4)
+    drive.read_ahead = ("none", "track", "cylinder", "segment", "stream")[level]
+    if level == 3:
+        drive.read_ahead_max = disk.integer("Maximum read-ahead (blks)")
+    drive.read_ahead_on_hit = disk.flag("Read-ahead on idle hit")
+    over = disk.integer("Read-ahead over requested", -1, 1)
+    drive.discard_read = over == -1
+    if over == 0:
+        report.ignore(disk.get("Read-ahead over requested").place,
+                      "disk/Read-ahead over requested", "0",
+                      "without a maximum it reads on for a segment, whatever the segment holds",
+                      level == 3 and not drive.read_ahead_max)
 
 
 def make_drive(source):

@@ -498,6 +498,6 @@ def _notes(number, sparing, pieces):
                      "LBN-to-place direction puts them where other LBNs are, its other direction "
                      "as here" % (number, sparing.doubled))
     if sparing.shifted:
-        notes.append("zone %d: on tracks behind a slip sectors are numbered from further on than in "
-                     "DiskSim; angles are the same" % number)
+        notes.append("zone %d: on tracks behind a slip sectors are numbered from further on than "
+                     "in DiskSim; angles are the same" % number)
     return notes

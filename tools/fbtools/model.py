@@ -12,6 +12,10 @@ TERMS = ("Facts from DiskSim 4.0's description of the drive. DiskSim's copyright
          "Warranty\" statements (COPYING.disksim) must go with this file.")
 
 
+# A value that has no counterpart: does that change what the drive does?
+LOST = {True: " (not simulated)", False: " (no loss)", None: ""}
+
+
 def add_parser(subparsers):
     """Add `model` and its actions."""
     model = subparsers.add_parser("model", help="make models of drives")
@@ -65,7 +69,7 @@ def replace_all(outputs):
         for name, path in temporary:
             os.replace(name, path)
     except OSError as error:
-        raise ToolError("%s: %s" % (error.filename, error.strerror)) from error
+        raise ToolError("%s: %s" % (path, error.strerror)) from error
     finally:
         for name, _ in temporary:
             if os.path.exists(name):
@@ -100,10 +104,16 @@ def show(drive, report, files, outputs, out):
     for item in report.overrides:
         out.write("override: %(parameter)s = %(value)s (file: %(file_value)s): %(source)s\n" %
                   item)
+    statistics = [item for item in report.ignored if item["reason"] == disksim.STATISTICS]
+    if statistics:
+        out.write("ignored (no loss): %s: %s\n" % (disksim.STATISTICS, ", ".join(
+            "%s:%d %s" % (os.path.basename(item["file"]), item["line"], item["parameter"])
+            for item in statistics)))
     for item in report.ignored:
-        out.write("ignored%s: %s:%d: %s = %s: %s\n" % (
-            {True: " (NOT SIMULATED)", False: " (no loss)", None: ""}[item["lost"]],
-            item["file"], item["line"], item["parameter"], item["value"], item["reason"]))
+        if item not in statistics:
+            out.write("ignored%s: %s:%d: %s = %s: %s\n" % (
+                LOST[item["lost"]], os.path.basename(item["file"]), item["line"],
+                item["parameter"], item["value"], item["reason"]))
     for path, _ in outputs:
         out.write("wrote: %s\n" % path)
 
