@@ -266,7 +266,7 @@ disksim_bus ASIDE { Read block transfer time = 0.9, Write block transfer time = 
 disksim_ctlr CTLR { Bulk sector transfer time = 0.04 }
 source test.diskspecs
 instantiate [ bus0 ] as NEAR
-instantiate [ bus9 ] as ASIDE
+instantiate [ bus8 .. bus9 ] as ASIDE
 instantiate [ ctlr0 ] as CTLR
 instantiate [ disk0 ] as TEST_D
 topology disksim_iodriver driver0 [ disksim_bus bus0 [ disksim_ctlr ctlr0 [
@@ -540,14 +540,16 @@ class Refusals(Case):
     Seen to fail: a drive put in its place before the model is written
     (test_outputs)."""
 
-    def check(self, words, model=None, seek=SEEKS, specs=None, args=()):
+    def check(self, words, model=None, seek=SEEKS, specs=None, run=None):
         """One bad drive."""
         files = {"test_model": model or model_text(), "test_seek": seek}
         if specs:
             files["test_diskspecs"] = specs
+        if run:
+            files["test_parv"] = run
         shutil.rmtree(os.path.join(self.folder, "in"), ignore_errors=True)
         with self.subTest(words=words):
-            self.refuse(self.write(**files), words, *args)
+            self.refuse(self.write(**files), words)
 
     def test_layouts(self):
         text = model_text()
@@ -629,6 +631,8 @@ class Refusals(Case):
                 ("Time scale", "Time scales", "test.diskspecs:4: 'Time scales for overheads'")):
             self.assertIn(old, SPECS)
             self.check(words, specs=SPECS.replace(old, new, 1))
+        self.check("test.parv:7: '..' stands between", specs=SPECS,
+                   run=RUN.replace("bus8 ..", "disk8 .."))
 
     def test_sources(self):
         self.refuse(os.path.join(self.folder, "nowhere"), "no such file or folder")

@@ -219,10 +219,23 @@ def _list(tokens):
     values = []
     while tokens.peek() != "]":
         values.append(_value(tokens))
+        if tokens.peek() == "..":
+            values += _range(tokens, values.pop())
         if tokens.peek() != "]":
             tokens.expect(",")
     tokens.expect("]")
     return values
+
+
+def _range(tokens, first):
+    """`disk0 .. disk3`: the names from the first to the last."""
+    place = tokens.place()
+    tokens.expect("..")
+    ends = [re.fullmatch(r"(.*?)(\d+)", str(end)) for end in (first, _word(tokens))]
+    if not all(ends) or ends[0].group(1) != ends[1].group(1):
+        raise place.error("'..' stands between two names that differ in their number")
+    return [ends[0].group(1) + str(n)
+            for n in range(int(ends[0].group(2)), int(ends[1].group(2)) + 1)]
 
 
 def _body(tokens, block):
