@@ -195,8 +195,8 @@ struct mde_bad {
  * @cylinders: how many (computed)
  * @head_switch_ns: least time of a move to another head
  * @write_settle_ns: added to a move before a write; may be negative
- * @write_move_ns: least time of a move before a write that does not continue
- *	the one before it
+ * @write_move_ns: least time until a write has reached its track, even the one
+ *	where the head is; not if it goes on with cached data just written
  * @zero_latency: 0 or 1
  * @noise: enum mde_noise, on seeks
  * @noise_sd_ns: its standard deviation

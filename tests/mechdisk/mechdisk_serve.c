@@ -485,14 +485,13 @@ static void mdv_serve_write(struct mde *e, struct mde_slot *s, u64 t)
 	struct mdv_span x = {
 		.lbn = s->lbn, .end = s->lbn + s->count, .write = true,
 		.bus_start = s->bus_start,
+		.least = e->cfg->write_move_ns * 1000,
 	};
 	u64 nominal = mdv_nominal(e, s, t);
 
 	s->kind = MDE_WRITE_MISS;
 	s->good = s->count;
 	s->asc = 0;
-	if (s->lbn != e->write_end)
-		x.least = e->cfg->write_move_ns * 1000;
 	mdv_widen(e->cfg, &x);
 	s->media_end = mdv_transfer(e, &x, t);
 	mdv_count_turn(e, s, nominal, &x);

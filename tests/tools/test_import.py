@@ -279,14 +279,14 @@ head_switch_ns 800000
 write_settle_ns 500000
 zero_latency on
 write_move_ns 600000
-overhead_ns read_hit 600000 800000
+overhead_ns read_hit 660000 860000
 overhead_ns read_miss 1000000 1200000
 overhead_ns write_hit 1400000 1600000
 overhead_ns write_miss 1800000 2000000
 bus_ns 50000
 bus_watermark_ppm 750000
 reselect_ns 140000
-extra_disconnect_ns 420000 240000 260000 380000 300000
+extra_disconnect_ns 420000 240000 260000 0 300000
 completion_overhead_ns 20000 40000
 early_seek on
 firmware clook
@@ -333,6 +333,11 @@ class Mapping(Case):
             self.assertIn(line, lines)
         for kind in KINDS:
             self.assertEqual(vectors(kind, self.out[kind], "-", given="")[0], 0)
+        self.convert(self.write(test_model=model_text(), test_seek=SEEKS, test_parv=RUN,
+                                test_diskspecs=SPECS.replace("Fast write level = 1",
+                                                             "Fast write level = 0")))
+        # written through, it reselects before it is reported
+        self.assertIn("completion_overhead_ns 20000 120000", self.read_output("drive"))
 
     def test_cases(self):
         """One parameter changed, one line of the drive changed."""

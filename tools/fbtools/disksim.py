@@ -79,14 +79,14 @@ IGNORED = {
         "Write hit stop prefetch": (1, _ENDS_AHEAD),
         "Read directly to buffer": (1, "a sector is in the buffer when it has passed"),
         "Immed transfer partial hit": (1, "what is in the buffer is sent at once"),
-        "Other reselect overhead": (0, "transfers are not interrupted"),
+        "Other reselect overhead": (0, "a write that left the bus twice reselects like others"),
         "Read disconnect afterread": (0, "passes while the medium is waited for"),
         "Read disconnect afterwrite": (0, "passes while the medium is waited for"),
         "Write disconnect overhead": (0, "passes while the medium is waited for"),
         "Extradisc command overhead": (None, "'Extra write disconnect' is 0"),
         "Extradisc disconnect overhead": (None, "'Extra write disconnect' is 0"),
         "Extradisc inter-disconnect delay": (None, "'Extra write disconnect' is 0"),
-        "Extradisc 2nd disconnect overhead": (None, "'Extra write disconnect' is 0"),
+        "Extradisc 2nd disconnect overhead": (None, "passes while the medium is waited for"),
         "Extradisc seek delta": (None, "'Extra write disconnect' is 0"),
     },
     "disksim_ioqueue": {
@@ -630,18 +630,24 @@ def overheads(drive, disk):
         drive.overhead_ns[kind.lower().replace(" ", "_")] = tuple(
             rounded(each + scale * disk.milliseconds("%s over. after %s" % (kind, before)))
             for before in ("read", "write"))
-    drive.completion_ns = (ns("Read completion overhead"), ns("Write completion overhead"))
-    drive.reselect_ns = rounded(scale * (disk.milliseconds("First reselect overhead") +
-                                         disk.milliseconds("Data preparation overhead")))
+    prepare = scale * disk.milliseconds("Data preparation overhead")
+    drive.reselect_ns = rounded(scale * disk.milliseconds("First reselect overhead") + prepare)
+    # what is there already is prepared after the command, without reselecting
+    drive.overhead_ns["read_hit"] = tuple(
+        time + rounded(prepare) for time in drive.overhead_ns["read_hit"])
+    # a write comes back to the bus when it is on the medium (disk_check_bus)
+    reselect = 0 if disk.integer("Fast write level", 0) else \
+        scale * disk.milliseconds("First reselect overhead")
+    drive.completion_ns = (
+        ns("Read completion overhead"),
+        rounded(scale * disk.milliseconds("Write completion overhead") + reselect))
     # the mechanics' own least wait is not scaled (disk_check_hda)
     drive.write_move_ns = rounded(disk.milliseconds("Minimum seek delay"))
     if disk.flag("Extra write disconnect"):
         drive.extra_disconnect_ns = (
             rounded(each + scale * disk.milliseconds("Extradisc command overhead")),
             ns("Extradisc disconnect overhead"), ns("Extradisc inter-disconnect delay"),
-            rounded(scale * (disk.milliseconds("Extradisc 2nd disconnect overhead") +
-                             disk.milliseconds("Other reselect overhead"))),
-            ns("Extradisc seek delta"))
+            0, ns("Extradisc seek delta"))
 
 
 def firmware(drive, disk, report):
