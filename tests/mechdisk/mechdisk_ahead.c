@@ -67,7 +67,8 @@ u64 mda_limit(const struct mde *e, const struct mdb_segment *s, u64 end)
 		limit = mda_cylinder_end(c, end - 1);
 		break;
 	case MDE_AHEAD_SEGMENT:
-		limit = end + (c->ahead_sectors ?: c->segment_sectors);
+		limit = c->ahead_sectors ? end + c->ahead_sectors :
+			max(end, s->start + c->segment_sectors);
 		break;
 	case MDE_AHEAD_STREAM:
 		limit = mda_stream_end(c, s, end);
@@ -88,6 +89,14 @@ static u64 mda_before_bad(const struct mde *e, u64 from, u64 limit)
 			limit = max(b->lbn, from);
 	}
 	return limit;
+}
+
+void mda_further(struct mde *e, u64 end)
+{
+	struct mde_ahead_run *a = &e->ahead;
+	u64 limit = mda_limit(e, a->segment, end);
+
+	a->limit = max(a->limit, mda_before_bad(e, a->next, limit));
 }
 
 void mda_begin(struct mde *e, struct mdb_segment *s, u64 limit, u64 t)
@@ -147,29 +156,35 @@ static u32 mda_passed(const struct mde *e, u64 t)
 	return sectors * a->piece.lbns / a->piece.phys;
 }
 
+static void mda_got(struct mde *e, u64 end)
+{
+	if (end > e->ahead.segment->end)
+		mdb_extend(&e->cache, e->ahead.segment, end);
+}
+
 void mda_run(struct mde *e, u64 t)
 {
 	struct mde_ahead_run *a = &e->ahead;
 
 	if (!a->segment)
 		return;
-	while (mda_position(e)) {
-		u64 end = mda_piece_end(e);
+	while (a->positioned || t > a->t) {
+		u64 end;
 
+		if (!mda_position(e)) {
+			a->segment = NULL;
+			return;
+		}
+		end = mda_piece_end(e);
 		if (t < end) {
-			u64 got = a->piece.lbn + mda_passed(e, t);
-
-			if (got > a->segment->end)
-				mdb_extend(&e->cache, a->segment, got);
+			mda_got(e, a->piece.lbn + mda_passed(e, t));
 			return;
 		}
 		a->next = a->piece.lbn + a->piece.lbns;
-		if (a->next > a->segment->end)
-			mdb_extend(&e->cache, a->segment, a->next);
+		mda_got(e, a->next);
 		a->t = end;
 		a->positioned = false;
 	}
-	a->segment = NULL;
 }
 
 /* When the head can leave the piece it is on. */
@@ -191,9 +206,12 @@ void mda_stop(struct mde *e, u64 t)
 	struct mde_ahead_run *a = &e->ahead;
 
 	mda_run(e, t);
-	if (!a->segment)
-		return;
-	e->media_free = max(e->media_free, mda_leave(e, t));
+	if (a->segment && a->positioned) {
+		u64 leave = mda_leave(e, t);
+
+		mda_got(e, a->piece.lbn + mda_passed(e, leave));
+		e->media_free = max(e->media_free, leave);
+	}
 	a->segment = NULL;
 }
 

@@ -22,6 +22,13 @@
 u64 mda_limit(const struct mde *e, const struct mdb_segment *s, u64 end);
 
 /**
+ * mda_further() - go on at least as far as after a read
+ * @e: the drive, reading on
+ * @end: LBN after the last one the read wanted
+ */
+void mda_further(struct mde *e, u64 end);
+
+/**
  * mda_begin() - read on
  * @e: the drive, not reading on
  * @s: the segment that continues

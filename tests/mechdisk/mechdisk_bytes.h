@@ -8,13 +8,7 @@
 
 #ifdef __KERNEL__
 
-#include <linux/version.h>
-
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
-#include <linux/unaligned.h>
-#else
-#include <asm/unaligned.h>
-#endif
+#include "mechdisk_compat.h"
 
 #else /* user space */
 

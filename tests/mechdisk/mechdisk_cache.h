@@ -17,8 +17,11 @@
  * @dirty: sectors from here to @end are not on the medium yet; @end if all are
  * @writing: up to here they are being written; @dirty if none are
  * @arrived: when the oldest write came whose sectors are dirty, ps
+ * @seq: commands that came before that write
  * @ready: the drive had understood it, ps
- * @bus_start: its data began to arrive, ps
+ * @bus_start: what is dirty began to arrive, ps
+ * @bus_next: what is to be written after @writing began to arrive, ps
+ * @filled: what a command brought last is there from then on, ps
  * @used: when it was last of use, in uses
  * @written: it was filled by writes
  * @first: where @dirty starts on the platter, up to @end
@@ -29,8 +32,11 @@ struct mdb_segment {
 	u64 dirty;
 	u64 writing;
 	u64 arrived;
+	u64 seq;
 	u64 ready;
 	u64 bus_start;
+	u64 bus_next;
+	u64 filled;
 	u64 used;
 	bool written;
 	struct mdl_piece first;

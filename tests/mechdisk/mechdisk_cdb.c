@@ -10,7 +10,6 @@
 #include <scsi/scsi_device.h>
 
 #include "mechdisk.h"
-#include "mechdisk_bytes.h"
 #include "mechdisk_compat.h"
 
 #define MDR_REPLY	256
@@ -270,18 +269,17 @@ static u32 mdr_send_defects(struct scsi_cmnd *cmd, struct mdd_list *list,
 			    u32 at, u32 room)
 {
 	u8 chunk[32 * MDD_ADDRESS];
-	u32 n;
+	u32 n, sent;
 
-	while (at < room) {
+	do {
 		for (n = 0; n < sizeof(chunk); n += MDD_ADDRESS)
 			if (!mdd_next(list, chunk + n))
 				break;
 		n = min(n, room - at);
-		if (!n)
-			break;
-		at += sg_pcopy_from_buffer(scsi_sglist(cmd), scsi_sg_count(cmd),
-					   chunk, n, at);
-	}
+		sent = sg_pcopy_from_buffer(scsi_sglist(cmd),
+					    scsi_sg_count(cmd), chunk, n, at);
+		at += sent;
+	} while (sent);
 	return at;
 }
 

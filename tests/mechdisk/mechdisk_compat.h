@@ -11,6 +11,12 @@
 #include <scsi/scsi_device.h>
 #include <scsi/scsi_host.h>
 
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
 /* Return type of queuecommand. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 #define MDK_QC_STATUS	enum scsi_qc_status

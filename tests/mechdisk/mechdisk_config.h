@@ -236,6 +236,8 @@ struct mde_bad {
  * @ahead_sectors: most sectors to read on with MDE_AHEAD_SEGMENT; 0: the segment
  * @ahead_trigger: enum mde_trigger
  * @ahead_on_hit: a read answered by the cache makes it read on, too, 0 or 1
+ * @ahead_join: a read that begins with the sector that is just being read on
+ *	goes along with it, 0 or 1
  * @ahead_stops_at_once: the next command ends reading ahead in mid-sector, 0 or
  *	1 (else at the end of a sector or seek)
  * @keep_passing: sectors that pass before the wanted ones are kept, 0 or 1
@@ -314,6 +316,7 @@ struct mde_config {
 	u64 ahead_sectors;
 	u64 ahead_trigger;
 	u64 ahead_on_hit;
+	u64 ahead_join;
 	u64 ahead_stops_at_once;
 	u64 keep_passing;
 	u64 discard_read;

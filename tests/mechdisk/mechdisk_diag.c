@@ -110,7 +110,8 @@ u32 mdd_defects(const struct mde_config *cfg, const u8 *cdb,
 	memset(header, 0, MDD_HEADER);
 	header[1] = (want & (MDD_PLIST | MDD_GLIST)) | l->format;
 	if (twelve) {
-		put_unaligned_be32(min(bytes, (u64)U32_MAX), header + 4);
+		put_unaligned_be32(bytes < U32_MAX ? bytes : U32_MAX,
+				   header + 4);
 		return 8;
 	}
 	/* All ones: there is more than the field can say; (12) gets at it. */
@@ -171,13 +172,14 @@ static bool mdd_is_place(u8 format)
 static bool mdd_find_block(const struct mde_config *c, u8 format, const u8 *d,
 			   struct mdd_address *a)
 {
-	if (format == MDD_LONG_BLOCK)
-		a->lbn = get_unaligned_be64(d);
-	else if (get_unaligned_be32(d + 4))
-		return false;
-	else
+	u32 rest = 0;
+
+	a->lbn = get_unaligned_be64(d);
+	if (format == MDD_SHORT_BLOCK) {
 		a->lbn = get_unaligned_be32(d);
-	if (a->lbn >= c->sectors)
+		rest = get_unaligned_be32(d + 4);
+	}
+	if (rest || a->lbn >= c->sectors)
 		return false;
 	mdl_locate(c, a->lbn, 1, &a->at);
 	a->spare = a->at.remapped;

@@ -74,6 +74,7 @@ static bool mde_step(struct mde *e, u64 now)
 		mda_stop(e, t);
 		return true;
 	}
+	e->clock = max(e->clock, t);
 	if (job.slot)
 		mdv_serve(e, job.slot, t);
 	else
@@ -96,9 +97,10 @@ void mde_advance(struct mde *e, u64 now_ns)
 /* A command has come: answer it at once, or make the drive stop reading on. */
 static void mde_arrive(struct mde *e, struct mde_slot *s, u64 now)
 {
+	e->clock = max(e->clock, now);
 	mda_run(e, now);
 	if (!mdq_blocked(e, s) && mdq_barrier(e, s) <= now) {
-		if (s->op == MDE_FLUSH || mdq_cacheable(e, s)) {
+		if (s->op == MDE_FLUSH || s->cacheable) {
 			mda_stop(e, max(now, e->media_free));
 			mdv_serve(e, s, now);
 			return;
@@ -120,7 +122,7 @@ static void mde_write_arrives(struct mde *e, struct mde_slot *s)
 	u64 begin = s->ready;
 
 	s->disconnects = extra[0] && e->write_end && s->lbn != e->write_end &&
-		!mdq_cacheable(e, s);
+		!s->cacheable;
 	if (s->disconnects) {
 		s->ready = s->arrived + (extra[0] + extra[4]) * 1000;
 		begin = s->arrived + (extra[0] + extra[1] + extra[2] +
@@ -149,9 +151,10 @@ int mde_submit(struct mde *e, u64 now_ns, enum mde_op op, u64 lbn, u32 count,
 	s->flags = flags;
 	s->seq = e->seq++;
 	s->arrived = now;
+	s->cacheable = mdq_cacheable(e, s);
 	s->ready = op == MDE_FLUSH ? now :
 		mdv_understood(e, s, op != MDE_WRITE ? MDE_READ_MISS :
-			       mdq_cacheable(e, s) ? MDE_WRITE_HIT :
+			       s->cacheable ? MDE_WRITE_HIT :
 			       MDE_WRITE_MISS);
 	if (op == MDE_WRITE)
 		mde_write_arrives(e, s);
@@ -215,6 +218,7 @@ u64 mde_next_event(struct mde *e)
 
 	if (i >= 0 && (t == MDE_NEVER || e->slot[i].report < t + MDE_DEFER_PS))
 		t = e->slot[i].report;
+	t = min(t, mdq_next_immediate(e));
 	for (left = e->started; left; left &= left - 1)
 		t = min(t, e->slot[mdk_lowest(left)].started);
 	return t == MDE_NEVER ? t : mde_ns(e, t);
@@ -227,8 +231,15 @@ u64 mde_report_ns(const struct mde *e, int slot)
 
 void mde_release(struct mde *e, int slot)
 {
+	const struct mde_slot *s = &e->slot[slot];
 	u32 keep = ~(1U << slot);
 
+	/* What must not run beside it does not begin before its report. */
+	if (!(e->queued & ~keep)) {
+		e->ended = max(e->ended, s->report);
+		if (mdq_runs_alone(s))
+			e->ended_alone = max(e->ended_alone, s->report);
+	}
 	e->queued &= keep;
 	e->started &= keep;
 	e->reporting &= keep;
@@ -257,7 +268,8 @@ void mde_stats_reset(struct mde *e)
 void mde_set_caching(struct mde *e, u64 now_ns, const struct mde_caching *caching)
 {
 	mde_advance(e, now_ns);
-	mda_stop(e, max(mde_ps(e, now_ns), e->media_free));
+	e->clock = max(e->clock, mde_ps(e, now_ns));
+	mda_stop(e, max(e->clock, e->media_free));
 	e->caching = *caching;
 }
 
@@ -287,6 +299,19 @@ u64 mde_angle(const struct mde *e, u64 now_ns)
 	return (hi << 40) + (mid << 16) + (lo << 16) / period;
 }
 
+/* Whether it matters what the command before was. */
+static bool mde_looks_back(const struct mde_config *cfg)
+{
+	u32 i;
+
+	if (cfg->extra_disconnect_ns[0])
+		return true;
+	for (i = 0; i < MDE_KINDS; i++)
+		if (cfg->overhead_ns[i][0] != cfg->overhead_ns[i][1])
+			return true;
+	return false;
+}
+
 void mde_init(struct mde *e, const struct mde_config *cfg, u64 now_ns)
 {
 	memset(e, 0, sizeof(*e));
@@ -298,7 +323,7 @@ void mde_init(struct mde *e, const struct mde_config *cfg, u64 now_ns)
 	e->caching.look_ahead = cfg->look_ahead;
 	e->caching.write_cache = cfg->write_cache_on;
 	e->plain = !cfg->segments && cfg->queueing == MDE_TAGGED &&
-		!cfg->internal_period_ns;
+		!cfg->internal_period_ns && !mde_looks_back(cfg);
 	e->internal_next = cfg->internal_period_ns * 1000;
 	e->rng_jitter = cfg->seed ^ MDE_STREAM_JITTER;
 	memcpy(e->bad, cfg->bad, sizeof(e->bad));

@@ -48,6 +48,7 @@ enum mde_op { MDE_READ, MDE_WRITE, MDE_VERIFY, MDE_FLUSH };
  * @info: that error's INFORMATION field is valid
  * @held: sectors that came from the cache
  * @disconnects: a write that leaves the bus once more
+ * @cacheable: a write that need not reach the medium before its report
  * @first: where the rest starts on the platter
  */
 struct mde_slot {
@@ -68,6 +69,7 @@ struct mde_slot {
 	bool info;
 	u32 held;
 	bool disconnects;
+	bool cacheable;
 	struct mdl_piece first;
 };
 
@@ -168,6 +170,10 @@ struct mde {
 	struct mde_caching caching;
 	struct mde_ahead_run ahead;
 	struct mdb_segment *destaging;	/* until media_free */
+	u64 clock;		/* nothing new starts before, ps */
+	u64 ended;		/* last report of a command released, ps, */
+	u64 ended_alone;	/* ... and of one that runs alone with NCQ */
+	u64 hit_bus_free;	/* from the cache to the host, ps */
 	bool plain;		/* no cache, no barriers, nothing of its own to do */
 	u64 media_free;		/* ps */
 	u64 passed;		/* the last command's last sector had, ps */
@@ -177,7 +183,8 @@ struct mde {
 	u64 internal_next;	/* ps */
 	bool last_write;	/* the command before was one ... */
 	u64 last_end;		/* ... and ended at this LBN */
-	u64 write_end;		/* where the last write ended */
+	u64 write_end;		/* where the last write command ended, */
+	u64 written_end;	/* ... and the last write to the medium */
 	struct mdl_piece last_read;	/* last piece that a read took off the medium */
 	u64 rng_jitter;
 	u64 seq;

@@ -150,6 +150,12 @@ static void mdp_fill_geometry(const struct mde_config *c, u8 *b)
 
 /* Caching. */
 
+/* A number for a field of 16 bits that only gives an idea. */
+static u32 mdp_about(u64 n)
+{
+	return n < 0xffff ? n : 0xffff;
+}
+
 static void mdp_fill_caching(const struct mde_config *c,
 			     const struct mdp_modes *m, u8 *b)
 {
@@ -165,14 +171,14 @@ static void mdp_fill_caching(const struct mde_config *c,
 		b[0] |= MDP_DISC;
 	if (c->ahead != MDE_AHEAD_NONE) {
 		put_unaligned_be16(0xffff, b + 2);
-		put_unaligned_be16(min(most, (u64)0xffff), b + 6);
-		put_unaligned_be16(min(most, (u64)0xffff), b + 8);
+		put_unaligned_be16(mdp_about(most), b + 6);
+		put_unaligned_be16(mdp_about(most), b + 8);
 	}
 	b[10] = MDP_LBCSS;
 	if (!m->caching.look_ahead)
 		b[10] |= MDP_DRA;
 	b[11] = c->segments;
-	put_unaligned_be16(min(c->segment_sectors, (u64)0xffff), b + 12);
+	put_unaligned_be16(mdp_about(c->segment_sectors), b + 12);
 }
 
 static void mdp_mask_caching(const struct mde_config *c, u8 *b)

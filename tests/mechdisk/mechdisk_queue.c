@@ -27,7 +27,7 @@ u64 mdq_position_ps(const struct mde *e, const struct mdl_piece *p, u64 t,
 	struct mdm_turn turn;
 	u64 at = mdm_reach(&e->mech, p, write);
 
-	if (at >= best)
+	if (at > best)
 		return at;
 	at += t;
 	if (write)
@@ -57,6 +57,12 @@ static u64 mdq_position_job(const struct mde *e, const struct mdq_job *j, u64 t,
 			       best);
 }
 
+/* How many commands came before it. */
+static u64 mdq_came(const struct mdq_job *j)
+{
+	return j->slot ? j->slot->seq : j->segment->seq;
+}
+
 /* What the policy wants least of; jobs that came first win ties. */
 static u64 mdq_cost(const struct mde *e, const struct mdq_job *j, u64 t, u64 best)
 {
@@ -73,13 +79,8 @@ static u64 mdq_cost(const struct mde *e, const struct mdq_job *j, u64 t, u64 bes
 		return lbn >= e->last_end ? lbn - e->last_end :
 			e->last_end - lbn;
 	default:
-		return s ? s->ready : j->segment->ready;
+		return mdq_came(j);
 	}
-}
-
-static u64 mdq_came(const struct mdq_job *j)
-{
-	return j->slot ? j->slot->arrived : j->segment->arrived;
 }
 
 bool mdq_cacheable(const struct mde *e, const struct mde_slot *s)
@@ -107,6 +108,17 @@ bool mdq_answered(struct mde *e, const struct mde_slot *s)
 	return g && mdb_held(g, s->lbn, s->count) == s->count;
 }
 
+/* A flush that waits for what is dirty must not wait for what joins it, too. */
+static bool mdq_flush_waits(const struct mde *e)
+{
+	u32 left;
+
+	for (left = e->queued; left; left &= left - 1)
+		if (e->slot[mdk_lowest(left)].op == MDE_FLUSH)
+			return true;
+	return false;
+}
+
 /* Whether a cached write finds room: @into is the segment it joins, if any. */
 bool mdq_room(struct mde *e, const struct mde_slot *s,
 		     struct mdb_segment **into)
@@ -118,7 +130,7 @@ bool mdq_room(struct mde *e, const struct mde_slot *s,
 	if (g)
 		return g != e->destaging && s->lbn >= g->dirty &&
 			s->lbn + s->count <= g->end;
-	if (e->cfg->append_writes)
+	if (e->cfg->append_writes && !mdq_flush_waits(e))
 		*into = mdb_continues(&e->cache, s->lbn, s->count);
 	if (*into)
 		return true;
@@ -143,14 +155,13 @@ bool mdq_blocked(struct mde *e, const struct mde_slot *s)
 		}
 		return false;
 	}
-	if (mdq_cacheable(e, s))
+	if (s->cacheable)
 		return !mdq_room(e, s, &g);
 	return !mdq_answered(e, s) &&
 		mdb_dirty_overlap(&e->cache, s->lbn, s->count);
 }
 
-/* With NCQ, flush and verify are not queued: they run alone. */
-static bool mdq_runs_alone(const struct mde_slot *s)
+bool mdq_runs_alone(const struct mde_slot *s)
 {
 	return s->op == MDE_FLUSH || s->op == MDE_VERIFY;
 }
@@ -159,10 +170,11 @@ static bool mdq_runs_alone(const struct mde_slot *s)
 u64 mdq_barrier(const struct mde *e, const struct mde_slot *s)
 {
 	u32 left = e->queued | e->started | e->reporting;
-	u64 t = 0;
+	u64 t;
 
 	if (e->cfg->queueing != MDE_NCQ)
 		return 0;
+	t = mdq_runs_alone(s) ? e->ended : e->ended_alone;
 	for (; left; left &= left - 1) {
 		const struct mde_slot *o = &e->slot[mdk_lowest(left)];
 
@@ -178,7 +190,9 @@ u64 mdq_barrier(const struct mde *e, const struct mde_slot *s)
 
 bool mdq_needs_medium(struct mde *e, const struct mde_slot *s)
 {
-	return s->op != MDE_FLUSH && !mdq_cacheable(e, s) && !mdq_answered(e, s);
+	if (s->op == MDE_FLUSH)
+		return false;
+	return e->plain || (!s->cacheable && !mdq_answered(e, s));
 }
 
 /* When a queued command can start; MDE_NEVER: something else has to come first. */
@@ -187,13 +201,15 @@ static u64 mdq_slot_start(struct mde *e, const struct mde_slot *s)
 	u64 t;
 
 	if (e->plain)
-		return max(s->ready, e->media_free);
+		return s->op == MDE_FLUSH ? s->ready :
+			max(s->ready, e->media_free);
 	if (mdq_blocked(e, s))
 		return MDE_NEVER;
 	t = mdq_barrier(e, s);
 	if (t == MDE_NEVER)
 		return t;
-	t = max(t, s->ready);
+	/* What it waited for, or what can answer it, was not there before. */
+	t = max(max(t, s->ready), e->clock);
 	return mdq_needs_medium(e, s) ? max(t, e->media_free) : t;
 }
 
@@ -217,8 +233,8 @@ u64 mdq_next_start(struct mde *e)
 		return t;
 	for (i = 0; i < e->cache.segments; i++)
 		t = min(t, mdq_segment_start(e, &e->cache.segment[i]));
-	/* What has been written may be what a command waits for. */
-	if (e->destaging && e->queued)
+	/* What has been written may be what a command waits for, or was joined. */
+	if (e->destaging)
 		t = min(t, e->media_free);
 	return t;
 }
@@ -253,7 +269,37 @@ static void mdq_choose_segment(struct mde *e, u64 t, struct mdq_job *chosen,
 	}
 }
 
-/* The job to start at @t, among those the drive has understood by then. */
+u64 mdq_next_immediate(struct mde *e)
+{
+	u64 t = MDE_NEVER;
+	u32 left;
+
+	for (left = e->queued; left; left &= left - 1) {
+		struct mde_slot *s = &e->slot[mdk_lowest(left)];
+
+		if (!mdq_needs_medium(e, s))
+			t = min(t, mdq_slot_start(e, s));
+	}
+	return t;
+}
+
+/* Of the commands that the medium has nothing to do with the oldest, or NULL. */
+static struct mde_slot *mdq_immediate(struct mde *e, u64 t)
+{
+	struct mde_slot *found = NULL;
+	u32 left;
+
+	for (left = e->queued; left; left &= left - 1) {
+		struct mde_slot *s = &e->slot[mdk_lowest(left)];
+
+		if (mdq_needs_medium(e, s) || mdq_slot_start(e, s) > t)
+			continue;
+		if (!found || s->seq < found->seq)
+			found = s;
+	}
+	return found;
+}
+
 void mdq_choose(struct mde *e, u64 t, struct mdq_job *chosen)
 {
 	struct mdq_job j = { NULL, NULL };
@@ -262,19 +308,17 @@ void mdq_choose(struct mde *e, u64 t, struct mdq_job *chosen)
 	u32 left;
 
 	*chosen = j;
+	chosen->slot = mdq_immediate(e, t);
+	if (chosen->slot)
+		return;
 	for (left = e->queued; left; left &= left - 1) {
 		u64 start;
 
 		j.slot = &e->slot[mdk_lowest(left)];
 		start = mdq_slot_start(e, j.slot);
 		pressed |= start == MDE_NEVER;
-		if (start > t)
-			continue;
-		if (!e->plain && !mdq_needs_medium(e, j.slot)) {
-			*chosen = j;
-			return;
-		}
-		mdq_weigh(e, &j, t, chosen, &best);
+		if (start <= t)
+			mdq_weigh(e, &j, t, chosen, &best);
 	}
 	if (e->plain || (e->cfg->destage == MDE_DESTAGE_IDLE && chosen->slot &&
 			 !pressed))

@@ -112,6 +112,20 @@ u64 mdq_barrier(const struct mde *e, const struct mde_slot *s);
 u64 mdq_next_start(struct mde *e);
 
 /**
+ * mdq_next_immediate() - when the next command can start that needs no medium
+ * @e: the drive
+ *
+ * Return: ps; MDE_NEVER if there is none.
+ */
+u64 mdq_next_immediate(struct mde *e);
+
+/**
+ * mdq_runs_alone() - whether a command is one that NCQ does not queue
+ * @s: the command
+ */
+bool mdq_runs_alone(const struct mde_slot *s);
+
+/**
  * mdq_choose() - the job to start
  * @e: the drive
  * @t: now, ps

@@ -175,17 +175,24 @@ static void mdv_rotate(struct mde *e, const struct mdl_piece *p, u64 t,
 	e->stats.rotate_ps += turn->end - t - pass;
 }
 
-/* Hand a piece's sectors to the bus: @n of them, @skip after its first. */
+/* Hand those of a piece's sectors to the bus that lie in @lbn to @end - 1. */
 static void mdv_send(struct mde *e, struct mdv_bus *bus,
 		     const struct mdl_piece *p, const struct mdm_turn *turn,
-		     u32 skip, u32 n)
+		     u64 lbn, u64 end)
 {
+	u64 from = max(p->lbn, lbn), to = min(p->lbn + p->lbns, end);
 	u64 sector_ps = mdm_pass(&e->mech, p, 1);
 	u64 late_start = turn->end - sector_ps * turn->split;
-	u32 late = min(turn->split, n);
+	u32 n, late;
 
+	if (from >= to)
+		return;
+	/* Slipped sectors pass between the others. */
+	n = to - from == p->lbns ? p->phys : to - from;
+	late = min(turn->split, n);
 	if (!late) {
-		mdv_bus_take(bus, turn->start + sector_ps * skip, sector_ps, n);
+		mdv_bus_take(bus, turn->start + sector_ps * (from - p->lbn),
+			     sector_ps, n);
 	} else if (e->cfg->bus_in_order) {
 		mdv_bus_take(bus, late_start, sector_ps, late);
 		mdv_bus_held(bus, bus->end, n - late);
@@ -324,7 +331,6 @@ static u64 mdv_piece(struct mde *e, struct mdv_span *x, const struct mdl_piece *
 		     u64 t, struct mdm_turn *turn)
 {
 	bool first = p->lbn == x->from;
-	u32 skip = x->lbn > p->lbn ? x->lbn - p->lbn : 0;
 	u32 all = x->to - x->from, at = p->lbn - x->from;
 
 	t = mdv_reach(e, p, t, x->write, first ? x->least : 0);
@@ -335,9 +341,7 @@ static u64 mdv_piece(struct mde *e, struct mdv_span *x, const struct mdl_piece *
 					  mdm_pass(&e->mech, p, 1)));
 	mdv_rotate(e, p, t, e->cfg->zero_latency && !x->in_order, turn);
 	if (x->bus)
-		mdv_send(e, x->bus, p, turn, skip,
-			 p->phys - skip - (p->lbn + p->lbns > x->end ?
-					   p->lbn + p->lbns - x->end : 0));
+		mdv_send(e, x->bus, p, turn, x->lbn, x->end);
 	return turn->end + mdv_read_first(e, x, p);
 }
 
@@ -430,6 +434,7 @@ static void mdv_keep(struct mde *e, struct mde_slot *s, struct mdb_segment *g,
 	if (!s->held)
 		g->start = min(g->start, mdv_passed_before(e, x));
 	mdb_extend(&e->cache, g, s->lbn + s->good);
+	g->filled = s->media_end;
 	if (e->cfg->discard_read)
 		g->start = g->end;
 	if (!s->asc && triggers)
@@ -477,6 +482,7 @@ static void mdv_keep_written(struct mde *e, const struct mde_slot *s)
 	if (!g)
 		return;
 	g->written = true;
+	g->filled = s->media_end;
 	mdb_extend(&e->cache, g, s->lbn + s->count);
 }
 
@@ -495,6 +501,7 @@ static void mdv_serve_write(struct mde *e, struct mde_slot *s, u64 t)
 	mdv_widen(e->cfg, &x);
 	s->media_end = mdv_transfer(e, &x, t);
 	mdv_count_turn(e, s, nominal, &x);
+	e->written_end = x.end;
 	if (e->cfg->heal_on_write)
 		mdv_heal(e, s->lbn, s->count);
 	mdv_ended(e, s, s->media_end + (s->disconnects ?
@@ -511,7 +518,7 @@ void mdv_destage(struct mde *e, struct mdb_segment *g, u64 t)
 		.bus_start = g->bus_start,
 	};
 
-	if (g->dirty != e->write_end)
+	if (g->dirty != e->written_end)
 		x.least = e->cfg->write_move_ns * 1000;
 	mdv_widen(e->cfg, &x);
 	g->writing = g->end;
@@ -523,6 +530,7 @@ void mdv_destage(struct mde *e, struct mdb_segment *g, u64 t)
 	e->stats.destages++;
 	e->stats.busy_ps += e->media_free - t;
 	e->last_end = x.end;
+	e->written_end = x.end;
 }
 
 /* What was being written has been. */
@@ -531,6 +539,9 @@ void mdv_settle(struct mde *e)
 	e->destaging->dirty = e->destaging->writing;
 	/* What joined meanwhile is a job of its own. */
 	e->destaging->ready = max(e->destaging->ready, e->media_free);
+	e->destaging->bus_start = max(e->destaging->bus_start,
+				      e->destaging->bus_next);
+	e->clock = max(e->clock, e->media_free);
 	e->destaging = NULL;
 }
 
@@ -542,25 +553,45 @@ static void mdv_serve_hit(struct mde *e, struct mde_slot *s, u64 t)
 	u64 end = s->lbn + s->count;
 	u64 done = max(t, mdv_understood(e, s, MDE_READ_HIT));
 
+	/* Its sectors may still be on their way off the medium, or the bus. */
+	done = max(done, g->filled);
 	s->kind = MDE_READ_HIT;
 	s->held = s->count;
 	s->good = s->count;
 	s->asc = 0;
-	if (s->op == MDE_READ)
-		done += mdv_bus_ps(e) * s->count;
+	if (s->op == MDE_READ) {
+		done = max(done, e->hit_bus_free) + mdv_bus_ps(e) * s->count;
+		e->hit_bus_free = done;
+	}
 	s->media_end = done;
 	mdb_touch(&e->cache, g);
 	e->stats.read_hits++;
 	mdv_begun(e, s, done);
 	if (g == e->ahead.segment) {
-		e->ahead.limit = max(e->ahead.limit, mda_limit(e, g, end));
-		return;
+		mda_further(e, end);
+	} else {
+		mda_stop(e, max(t, e->media_free));
+		if (e->cfg->ahead_on_hit && !mdb_is_dirty(g) && e->media_free <= t)
+			mdv_read_on(e, g, end, max(t, s->ready));
 	}
-	mda_stop(e, max(t, e->media_free));
-	if (e->cfg->ahead_on_hit && !mdb_is_dirty(g) && e->media_free <= t)
-		mdv_read_on(e, g, end, max(t, s->ready));
-	if (e->cfg->discard_read)
+	if (e->cfg->discard_read && !mdb_is_dirty(g))
 		g->start = max(g->start, min(end, g->end));
+}
+
+/*
+ * A write joins a dirty segment.  Its data come later than those before them:
+ * what goes to the medium in one piece must have begun to arrive late enough.
+ */
+static void mdv_join(struct mde *e, struct mdb_segment *g, const struct mde_slot *s)
+{
+	u64 from = g == e->destaging ? g->writing : g->dirty;
+	u64 before = mdv_bus_ps(e) * (s->lbn - from);
+	u64 began = s->bus_start - min(before, s->bus_start);
+	u64 *start = g == e->destaging ? &g->bus_next : &g->bus_start;
+
+	*start = max(*start, began);
+	if (s->lbn + s->count > g->end)
+		mdb_extend(&e->cache, g, s->lbn + s->count);
 }
 
 static void mdv_serve_cached_write(struct mde *e, struct mde_slot *s, u64 t)
@@ -568,6 +599,8 @@ static void mdv_serve_cached_write(struct mde *e, struct mde_slot *s, u64 t)
 	struct mdb_segment *g;
 	u64 end = s->lbn + s->count;
 
+	/* Without room the drive cannot have taken the data. */
+	s->bus_start = max(s->bus_start, t);
 	mdq_room(e, s, &g);
 	mdb_forget(&e->cache, g, s->lbn, s->count);
 	if (!g) {
@@ -577,16 +610,19 @@ static void mdv_serve_cached_write(struct mde *e, struct mde_slot *s, u64 t)
 		g->writing = s->lbn;
 		g->end = end;
 		g->arrived = s->arrived;
+		g->seq = s->seq;
 		g->ready = s->ready;
 		g->bus_start = s->bus_start;
-	} else if (end > g->end) {
-		mdb_extend(&e->cache, g, end);
+	} else {
+		mdv_join(e, g, s);
 	}
 	s->kind = MDE_WRITE_HIT;
 	s->held = s->count;
 	s->good = s->count;
 	s->asc = 0;
-	s->media_end = max(t, s->bus_start + mdv_bus_ps(e) * s->count);
+	s->media_end = s->bus_start + mdv_bus_ps(e) * s->count;
+	e->bus_out_free = max(e->bus_out_free, s->media_end);
+	g->filled = s->media_end;
 	e->stats.cached_writes++;
 	mdv_begun(e, s, s->media_end);
 }
@@ -604,7 +640,7 @@ void mdv_serve(struct mde *e, struct mde_slot *s, u64 t)
 	s->started = t;
 	if (s->op == MDE_FLUSH)
 		mdv_serve_flush(e, s, t);
-	else if (mdq_cacheable(e, s))
+	else if (s->cacheable)
 		mdv_serve_cached_write(e, s, t);
 	else if (s->op == MDE_WRITE)
 		mdv_serve_write(e, s, t);
@@ -619,10 +655,12 @@ bool mdv_ride(struct mde *e, struct mde_slot *s, u64 now)
 {
 	struct mdb_segment *g = e->ahead.segment;
 	u32 held = g && mdq_answer(e, s) == g ? mdb_held(g, s->lbn, s->count) : 0;
+	bool front = g && e->cfg->ahead_join && s->lbn == g->end &&
+		e->ahead.positioned && s->op == MDE_READ && !(s->flags & MDE_FUA);
 	u64 end = s->lbn + s->count;
 	struct mdv_bus bus;
 
-	if (!held || (e->queued & ~mde_bit(e, s)) || e->media_free > now ||
+	if ((!held && !front) || (e->queued & ~mde_bit(e, s)) || e->media_free > now ||
 	    mdv_first_bad(e, s->lbn, s->count))
 		return false;
 	s->started = now;
@@ -631,12 +669,14 @@ bool mdv_ride(struct mde *e, struct mde_slot *s, u64 now)
 	s->good = s->count;
 	s->asc = 0;
 	mdv_bus_open(e, s, &bus);
-	mdv_bus_held(&bus, mdv_understood(e, s, MDE_READ_HIT), held);
+	if (held)
+		mdv_bus_held(&bus, mdv_understood(e, s, MDE_READ_HIT), held);
 	s->media_end = mda_ride(e, end, mdv_bus_take, &bus);
 	e->stats.partial_hits++;
+	g->filled = s->media_end;
 	mdb_touch(&e->cache, g);
 	mdv_ended(e, s, s->op == MDE_READ ?
 		  max(s->media_end, mdv_bus_close(&bus, false)) : s->media_end);
-	e->ahead.limit = max(e->ahead.limit, mda_limit(e, g, end));
+	mda_further(e, end);
 	return true;
 }

@@ -3,7 +3,7 @@
  * What is written on the simulated drive's platters.
  *
  * Locks
- *   mds.lock (mutex): pages, scratch, journal.  Process context only; nothing
+ *   mds.lock (mutex): pages, unsummed, scratch, journal.  Process context only; nothing
  *   else is taken under it but the xarray's and the allocator's own locks.
  */
 #include <linux/crc32.h>
@@ -42,6 +42,7 @@ int mds_init(struct mds *s, u64 records)
 {
 	mutex_init(&s->lock);
 	xa_init(&s->pages);
+	xa_init(&s->unsummed);
 	s->used = 0;
 	s->overflow = 0;
 	s->room = records;
@@ -64,6 +65,7 @@ void mds_exit(struct mds *s)
 		cond_resched();
 	}
 	xa_destroy(&s->pages);
+	xa_destroy(&s->unsummed);
 	kfree(s->scratch);
 	vfree(s->record);
 	s->scratch = NULL;
@@ -120,6 +122,30 @@ int mds_prepare(struct mds *s, u64 pos, u64 len)
 	return ret;
 }
 
+/* The journal. */
+
+static void mds_sum(struct mds *s, u64 index)
+{
+	struct mds_record *r = s->record + index;
+
+	lockdep_assert_held(&s->lock);
+	r->crc = cpu_to_le32(~crc32_le(~0, mds_block(s, le64_to_cpu(r->block)),
+				       MDS_BLOCK));
+}
+
+/* The block is about to change, or its record to be read. */
+static void mds_settle(struct mds *s, u64 block)
+{
+	void *index;
+
+	lockdep_assert_held(&s->lock);
+	if (xa_empty(&s->unsummed))
+		return;
+	index = xa_erase(&s->unsummed, block);
+	if (index)
+		mds_sum(s, xa_to_value(index));
+}
+
 void mds_write(struct mds *s, u64 pos, const void *buf, size_t len)
 {
 	const u8 *from = buf;
@@ -130,6 +156,7 @@ void mds_write(struct mds *s, u64 pos, const void *buf, size_t len)
 		size_t n = min_t(size_t, len, MDS_BLOCK - at);
 		u8 *page = xa_load(&s->pages, pos / MDS_BLOCK);
 
+		mds_settle(s, pos / MDS_BLOCK);
 		if (!WARN_ON_ONCE(!page))
 			memcpy(page + at, from, n);
 		from += n;
@@ -153,10 +180,11 @@ void mds_journal(struct mds *s, u64 pos, u64 len, u64 ns)
 			continue;
 		}
 		r->block = cpu_to_le64(block);
-		r->crc = cpu_to_le32(~crc32_le(~0, mds_block(s, block),
-					       MDS_BLOCK));
 		r->pad = 0;
 		r->ns = cpu_to_le64(ns);
+		if (xa_err(xa_store(&s->unsummed, block, xa_mk_value(s->used),
+				    GFP_NOIO | __GFP_NOWARN)))
+			mds_sum(s, s->used);
 		s->used++;
 	}
 	mutex_unlock(&s->lock);
@@ -164,19 +192,35 @@ void mds_journal(struct mds *s, u64 pos, u64 len, u64 ns)
 
 size_t mds_journal_read(struct mds *s, u64 pos, void *buf, size_t len)
 {
-	u64 size;
+	const size_t size = sizeof(*s->record);
+	size_t done = 0;
 
-	mutex_lock(&s->lock);
-	size = s->used * sizeof(*s->record);
-	len = pos < size ? min_t(u64, len, size - pos) : 0;
-	memcpy(buf, (u8 *)s->record + pos, len);
-	mutex_unlock(&s->lock);
-	return len;
+	/* One at a time: whoever moves data is not to wait for all. */
+	while (done < len) {
+		u64 index = (pos + done) / size;
+		size_t at = (pos + done) % size;
+		size_t n = min(len - done, size - at);
+		bool there;
+
+		mutex_lock(&s->lock);
+		there = index < s->used;
+		if (there) {
+			mds_settle(s, le64_to_cpu(s->record[index].block));
+			memcpy(buf + done, (u8 *)&s->record[index] + at, n);
+		}
+		mutex_unlock(&s->lock);
+		if (!there)
+			break;
+		done += n;
+		cond_resched();
+	}
+	return done;
 }
 
 void mds_journal_clear(struct mds *s)
 {
 	mutex_lock(&s->lock);
+	xa_destroy(&s->unsummed);
 	s->used = 0;
 	s->overflow = 0;
 	mutex_unlock(&s->lock);

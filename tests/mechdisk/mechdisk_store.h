@@ -7,7 +7,9 @@
  * 512 bytes reads as 64 words, word i = LBN * 64 + i.
  *
  * Also the write journal: what every 4 KiB block contained after each write,
- * so that a reader of the disk can be checked without trusting the disk.
+ * so that a reader of the disk can be checked without trusting the disk.  Its
+ * checksums take their time, so they are not computed before the next write to
+ * the block, or the journal's reader, needs them.
  */
 #ifndef MECHDISK_STORE_H
 #define MECHDISK_STORE_H
@@ -36,6 +38,8 @@ struct mds_record {
  * struct mds - a drive's data
  * @lock: protects all below; taken in process context, sleeps
  * @pages: block number to 4 KiB page
+ * @unsummed: block number to the index of its last record, while that has no
+ *	checksum yet
  * @scratch: pattern of a block never written, rebuilt for each use
  * @record: the journal
  * @room: entries it can hold
@@ -46,6 +50,7 @@ struct mds {
 	/* private: */
 	struct mutex lock;
 	struct xarray pages;
+	struct xarray unsummed;
 	u8 *scratch;
 	struct mds_record *record;
 	u64 room;

@@ -85,6 +85,7 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_WORD("read_ahead_trigger", ahead_trigger, mdt_trigger,
 		 MDE_TRIGGER_ANY),
 	MDT_WORD("read_ahead_on_hit", ahead_on_hit, mdt_switch, 0),
+	MDT_WORD("read_ahead_join", ahead_join, mdt_switch, 1),
 	MDT_WORD("read_ahead_stop", ahead_stops_at_once, mdt_stop, 0),
 	MDT_SWITCH(keep_passing, 0),
 	MDT_SWITCH(discard_read, 0),

@@ -241,6 +241,7 @@ SPECS = """disksim_disk TEST_D {
   Scheduler = disksim_ioqueue { Scheduling policy = 3 },
   Per-request overhead time = 0.1, Time scale for overheads = 2.0,
   Bulk sector transfer time = 0.02, Allow read hits on write data = 1, Preseeking level = 2,
+  Allow almost read hits = 1,
   Number of buffer segments = 4, Maximum number of write segments = 2,
   Segment size (in blks) = 128, High (read) water mark = 0.75, Enable caching in buffer = 1,
   Buffer continuous read = 3, Maximum read-ahead (blks) = 96, Read-ahead over requested = -1,
@@ -293,6 +294,7 @@ firmware clook
 cache 4 128 2
 read_ahead segment 96
 read_ahead_on_hit on
+read_ahead_join on
 read_ahead_stop at-once
 keep_passing on
 discard_read on
@@ -349,7 +351,7 @@ class Mapping(Case):
                  "read_ahead cylinder"),
                 ("Buffer continuous read = 3", "Buffer continuous read = 0", "read_ahead none"),
                 ("Maximum read-ahead (blks) = 96", "Maximum read-ahead (blks) = 0",
-                 "read_ahead segment"),
+                 "read_ahead segment 128"),
                 ("policy = 3", "policy = 7", "firmware sstf"),
                 ("policy = 3", "policy = 8", "firmware sptf"),
                 ("Preseeking level = 2", "Preseeking level = 1", "early_seek off"),

@@ -61,7 +61,6 @@ IGNORED = {
         "Hold bus entire write xfer": (None, _BUS_ALONE),
         "Never disconnect": (None, _BUS_ALONE),
         "Disconnect write if seek": (None, _BUS_ALONE),
-        "Allow almost read hits": (0, "a sector not yet read is no hit"),
         "Allow sneaky full read hits": (0, "hits do not pass what is under way"),
         "Allow sneaky partial read hits": (0, "hits do not pass what is under way"),
         "Allow sneaky intermediate read hits": (0, "hits do not pass what is under way"),
@@ -134,7 +133,8 @@ USED = {
         "defects"),
     "disksim_disk": (
         "Model", "Scheduler", "Per-request overhead time", "Time scale for overheads",
-        "Bulk sector transfer time", "Allow read hits on write data", "Preseeking level",
+        "Bulk sector transfer time", "Allow almost read hits", "Allow read hits on write data",
+        "Preseeking level",
         "Number of buffer segments", "Maximum number of write segments",
         "Segment size (in blks)", "High (read) water mark", "Enable caching in buffer",
         "Buffer continuous read", "Read-ahead over requested", "Read-ahead on idle hit",
@@ -705,15 +705,17 @@ def read_ahead(drive, disk, report):
     level = disk.integer("Buffer continuous read", 0, 4)
     drive.read_ahead = ("none", "track", "cylinder", "segment", "stream")[level]
     if level == 3:
-        drive.read_ahead_max = disk.integer("Maximum read-ahead (blks)")
+        drive.read_ahead_max = disk.integer("Maximum read-ahead (blks)") or \
+            disk.integer("Segment size (in blks)")
     drive.read_ahead_on_hit = disk.flag("Read-ahead on idle hit")
+    drive.read_ahead_join = disk.flag("Allow almost read hits")
     over = disk.integer("Read-ahead over requested", -1, 1)
     drive.discard_read = over == -1
     if over == 0:
         report.ignore(disk.get("Read-ahead over requested").place,
                       "disk/Read-ahead over requested", "0",
                       "without a maximum it reads on for a segment, whatever the segment holds",
-                      level == 3 and not drive.read_ahead_max)
+                      level == 3 and not disk.integer("Maximum read-ahead (blks)"))
 
 
 def make_drive(source):

@@ -36,6 +36,7 @@ class Drive:
     read_ahead: str = "none"
     read_ahead_max: int = 0
     read_ahead_on_hit: bool = False
+    read_ahead_join: bool = False
     keep_passing: bool = False
     discard_read: bool = False
     stop_at_once: bool = False

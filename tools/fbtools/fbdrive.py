@@ -90,6 +90,7 @@ def _cache(drive):
         ahead += " %d" % drive.read_ahead_max
     return lines + [
         ahead, "read_ahead_on_hit " + switch(drive.read_ahead_on_hit),
+        "read_ahead_join " + switch(drive.read_ahead_join),
         "read_ahead_stop " + ("at-once" if drive.stop_at_once else "sector"),
         "keep_passing " + switch(drive.keep_passing),
         "discard_read " + switch(drive.discard_read),

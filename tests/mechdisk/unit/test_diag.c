@@ -105,7 +105,10 @@ static void test_format_substituted(void **state)
 	assert_false(list.substituted);
 }
 
-/* A run of slips counts by its sectors; (12) starts anywhere. */
+/*
+ * A run of slips counts by its sectors; (12) starts anywhere.
+ * Seen to fail: mdd_skip() to the begin of a run.
+ */
 static void test_index(void **state)
 {
 	u8 cdb[12] = { 0xb7, 0x18 | SECTOR, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0 };
@@ -171,7 +174,7 @@ static u64 translated(u8 from, u8 to, u64 address, u8 bits)
 	return get_unaligned_be64(result.page + 6);
 }
 
-/* Seen to fail: mdd_find_place() with the head before the cylinder. */
+/* Seen to fail: mdd_find_place() with the cylinder one byte further on. */
 static void test_there_and_back(void **state)
 {
 	struct mdl_piece p;

@@ -2,8 +2,6 @@
 /*
  * Mode pages: MODE SENSE and MODE SELECT as command bytes.  Expectations are the
  * toy drive's description and the layout of SCSI-2 9.3.3 and SBC-3 6.4.
- *
- * Seen to fail: see the tests.
  */
 #include "support.h"
 
@@ -128,7 +126,7 @@ static void test_geometry(void **state)
 	assert_int_equal(be16(p + 20), 10000);
 }
 
-/* Seen to fail: mdp_fill_notch() with the zone after the active notch. */
+/* Seen to fail: mdp_fill_notch() with the zone after the active notch's. */
 static void test_notches(void **state)
 {
 	static const u32 first[] = { 0, 0, 500, 1000 };
@@ -266,7 +264,10 @@ static void test_write_segments(void **state)
 	assert_false(put(page, false));
 }
 
-/* What is fixed cannot be changed, and a list is taken whole or not at all. */
+/*
+ * What is fixed cannot be changed, and a list is taken whole or not at all.
+ * Seen to fail: mdp_take_page() that skips fixed bits.
+ */
 static void test_atomic(void **state)
 {
 	u8 list[4 + 20 + 24] = { 0 };
@@ -299,6 +300,7 @@ static u8 refuse(const u8 *cdb, const u8 *list, u32 len)
 	return done ? 0 : err.asc;
 }
 
+/* Seen to fail: mdp_take_pages() without the check of what is left. */
 static void test_list_errors(void **state)
 {
 	u8 six[6] = { 0x15, 0x10, 0, 0, 0, 0 };

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading on, on a drive made for reckoning by hand (hand.h).  Without
+ * overheads a read of 10 to 19 handed in at 0 takes 600 to 1200 us.
+ */
+#include "hand.h"
+
+#define BUS (10 * US)
+#define RECORDS "cache 4 400 0\nbus_ns 10000\n"
+
+/*
+ * After a read of @count from @lbn and a long rest, @last is in the buffer and
+ * the sector after it is not.
+ */
+static void reads_on_to(const char *records, u64 lbn, u32 count, u64 last)
+{
+	struct hand h;
+
+	hand_begin(&h, records);
+	hand_run(&h, 0, MDE_READ, lbn, count);
+	assert_true(hand_hits(&h, 60 * MS, lbn, last + 1 - lbn));
+	assert_false(hand_hits(&h, 100 * MS, last + 1, 1));
+	hand_end(&h);
+}
+
+static void test_limits(void **state)
+{
+	(void)state;
+	reads_on_to(RECORDS "read_ahead none\n", 10, 10, 19);
+	reads_on_to(RECORDS "read_ahead track\n", 10, 10, 99);
+	reads_on_to(RECORDS "read_ahead track\n", 90, 15, 199);
+	/* A read that ends with the track ends with it. */
+	reads_on_to(RECORDS "read_ahead track\n", 90, 10, 99);
+	reads_on_to(RECORDS "read_ahead cylinder\n", 10, 10, 199);
+	reads_on_to(RECORDS "read_ahead cylinder\n", 190, 15, 399);
+	reads_on_to(RECORDS "read_ahead segment 30\n", 10, 10, 49);
+	reads_on_to(RECORDS "read_ahead segment 1\n", 10, 10, 20);
+	reads_on_to(RECORDS "read_ahead segment 30\n", 90, 10, 129);
+	reads_on_to(RECORDS "read_ahead stream\n", 10, 10, 99);
+	/* The segment began on the track before: this track and the next. */
+	reads_on_to(RECORDS "read_ahead stream\n", 90, 20, 299);
+	reads_on_to(RECORDS "read_ahead track\nlook_ahead off\n", 10, 10, 19);
+}
+
+/* The segment began at 10 and has room for 100 sectors. */
+static void test_full(void **state)
+{
+	(void)state;
+	reads_on_to(RECORDS "cache 4 100 0\nread_ahead segment\n", 10, 10, 109);
+}
+
+/* Nothing follows the drive's last sector. */
+static void test_end_of_drive(void **state)
+{
+	static const char *const kinds[] = {
+		"read_ahead track\n", "read_ahead cylinder\n",
+		"read_ahead segment\n", "read_ahead stream\n",
+	};
+	struct hand h;
+	char text[128];
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		snprintf(text, sizeof(text), RECORDS "%s", kinds[i]);
+		hand_begin(&h, text);
+		assert_int_equal(h.c.sectors, 99 * CYLINDER);
+		hand_run(&h, 0, MDE_READ, h.c.sectors - 20, 10);
+		assert_true(hand_hits(&h, 100 * MS, h.c.sectors - 20, 20));
+		hand_run(&h, 200 * MS, MDE_READ, h.c.sectors - 1, 1);
+		hand_until(&h, 300 * MS);
+		hand_end(&h);
+	}
+}
+
+/* 20 to 24 have passed in the middle of sector 25, and no more. */
+static void test_hit_under_way(void **state)
+{
+	struct hand h;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead track\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	assert_int_equal(hand_run(&h, 1530 * US, MDE_READ, 18, 7),
+			 1530 * US + 7 * BUS);
+	assert_int_equal(h.e.stats.read_hits, 1);
+	/* Reading on was not disturbed: 40 has passed at 2460. */
+	assert_true(hand_hits(&h, 2490 * US, 40, 1));
+	hand_end(&h);
+}
+
+/*
+ * A host that asks for the next sectors at once: 20 is just under the head, and
+ * it comes with it, or else a stream would lose a turn at each command.
+ */
+static void test_front(void **state)
+{
+	struct hand h;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead track\n");
+	assert_int_equal(hand_run(&h, 0, MDE_READ, 10, 10), 20 * SECTOR + BUS);
+	assert_int_equal(hand_run(&h, 20 * SECTOR + BUS, MDE_READ, 20, 10),
+			 30 * SECTOR + BUS);
+	hand_end(&h);
+}
+
+/* Riding along: no move, no rotation. */
+static void test_ride(void **state)
+{
+	const struct mde_slot *s;
+	struct hand h;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead track\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	/* At 1600 us 20 to 25 have passed; 33 has at 2040. */
+	s = hand_done(&h, hand_send(&h, 1600 * US, MDE_READ, 24, 10));
+	assert_int_equal(hand_ns(s->report), 34 * SECTOR + BUS);
+	assert_int_equal(s->held, 2);
+	assert_int_equal(s->kind, MDE_READ_MISS);
+	assert_int_equal(h.e.stats.partial_hits, 1);
+	/* It goes on behind that. */
+	assert_true(hand_hits(&h, 10 * MS, 99, 1));
+	hand_end(&h);
+}
+
+/* Beyond where the drive would have stopped, and on from there. */
+static void test_ride_beyond(void **state)
+{
+	struct hand h;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead segment 10\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	assert_int_equal(hand_run(&h, 1600 * US, MDE_READ, 24, 26),
+			 50 * SECTOR + BUS);
+	assert_true(hand_hits(&h, 10 * MS, 59, 1));
+	assert_false(hand_hits(&h, 20 * MS, 60, 1));
+	hand_end(&h);
+	/*
+	 * Over a head switch: 99 has passed at 6000, sector 0 of the other track
+	 * begins at 12000.
+	 */
+	hand_begin(&h, RECORDS "read_ahead cylinder\n");
+	hand_run(&h, 0, MDE_READ, 80, 10);
+	assert_int_equal(hand_run(&h, 5500 * US, MDE_READ, 85, 25),
+			 2 * TURN + 10 * SECTOR + BUS);
+	hand_end(&h);
+}
+
+static void test_trigger(void **state)
+{
+	struct hand h;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead track\nread_ahead_trigger same-track\n");
+	/* No read before it. */
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	/* Further on, same track: to its end. */
+	assert_false(hand_hits(&h, 20 * MS, 30, 10));
+	assert_true(hand_hits(&h, 40 * MS, 99, 1));
+	/* Not further on. */
+	assert_false(hand_hits(&h, 60 * MS, 5, 2));
+	assert_false(hand_hits(&h, 80 * MS, 7, 1));
+	/* That was further on. */
+	assert_true(hand_hits(&h, 100 * MS, 8, 1));
+	/* Another track. */
+	assert_false(hand_hits(&h, 120 * MS, TRACK + 50, 1));
+	assert_false(hand_hits(&h, 140 * MS, TRACK + 51, 1));
+	hand_end(&h);
+}
+
+static void test_on_hit(void **state)
+{
+	struct hand h;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead segment 30\nread_ahead_on_hit on\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	/* 10 to 49 are there; 30 sectors after the hit: to 69. */
+	assert_true(hand_hits(&h, 20 * MS, 30, 10));
+	assert_true(hand_hits(&h, 40 * MS, 50, 20));
+	/* And again: to 99. */
+	assert_true(hand_hits(&h, 60 * MS, 70, 30));
+	hand_end(&h);
+	hand_begin(&h, RECORDS "read_ahead segment 30\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	assert_true(hand_hits(&h, 20 * MS, 30, 10));
+	assert_false(hand_hits(&h, 40 * MS, 50, 1));
+	hand_end(&h);
+}
+
+/*
+ * A miss elsewhere, 1000 us away, in the middle of sector 25.
+ * Seen to fail: mda_leave() without ahead_stops_at_once.
+ */
+static void test_stop(void **state)
+{
+	struct hand h;
+	int n;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead track\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	/* 25 ends at 1560 us; the arm is there at 2560: 42 has begun. */
+	n = hand_send(&h, 1515 * US, MDE_READ, CYLINDER + 42, 1);
+	assert_int_equal(hand_started(&h, n), 26 * SECTOR);
+	assert_int_equal(hand_report(&h, n), TURN + 43 * SECTOR + BUS);
+	hand_end(&h);
+	hand_begin(&h, RECORDS "read_ahead track\nread_ahead_stop at-once\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	/* The arm is there at 2515: 42 begins at 2520. */
+	n = hand_send(&h, 1515 * US, MDE_READ, CYLINDER + 42, 1);
+	assert_int_equal(hand_started(&h, n), 1515 * US);
+	assert_int_equal(hand_report(&h, n), 43 * SECTOR + BUS);
+	/* What had passed is kept. */
+	assert_true(hand_hits(&h, 60 * MS, 10, 15));
+	assert_false(hand_hits(&h, 80 * MS, 25, 1));
+	hand_end(&h);
+}
+
+/* Its arrival ends reading on, whatever the drive's overhead. */
+static void test_stop_overhead(void **state)
+{
+	struct hand h;
+	int n;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead track\ncommand_overhead_ns 200000 0\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	n = hand_send(&h, 1530 * US, MDE_READ, CYLINDER + 50, 1);
+	assert_int_equal(hand_started(&h, n), 1730 * US);
+	assert_false(hand_hits(&h, 20 * MS, 27, 1));
+	hand_end(&h);
+}
+
+/* The head switch from 6000 to 6300 us is finished, and then the way back. */
+static void test_stop_seek(void **state)
+{
+	struct hand h;
+	int n;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead cylinder\nread_ahead_stop at-once\n");
+	hand_run(&h, 0, MDE_READ, 90, 10);
+	n = hand_send(&h, 6100 * US, MDE_READ, 9, 1);
+	assert_int_equal(hand_started(&h, n), 6300 * US);
+	/* At 6600 sector 9 has gone. */
+	assert_int_equal(hand_report(&h, n), 2 * TURN + 10 * SECTOR + BUS);
+	hand_end(&h);
+	/* Rotation is not waited for. */
+	hand_begin(&h, RECORDS "read_ahead cylinder\n");
+	hand_run(&h, 0, MDE_READ, 90, 10);
+	n = hand_send(&h, 6400 * US, MDE_READ, 50, 1);
+	assert_int_equal(hand_started(&h, n), 6400 * US);
+	hand_end(&h);
+}
+
+/* After the sector under the head, and that one is kept. */
+static void test_stop_keeps(void **state)
+{
+	struct hand h;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead track\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	hand_run(&h, 1530 * US, MDE_READ, CYLINDER + 50, 1);
+	assert_true(hand_hits(&h, 20 * MS, 10, 16));
+	assert_false(hand_hits(&h, 40 * MS, 26, 1));
+	hand_end(&h);
+}
+
+/* With a command waiting the drive does not begin to read on. */
+static void test_not_begun(void **state)
+{
+	struct hand h;
+	int n;
+
+	(void)state;
+	/* Handed in before the first is served. */
+	hand_begin(&h, RECORDS "read_ahead cylinder\nfirmware fcfs\n");
+	hand_send(&h, 0, MDE_READ, 90, 10);
+	n = hand_send(&h, 0, MDE_READ, 50, 1);
+	assert_int_equal(hand_started(&h, n), TURN);
+	assert_int_equal(hand_report(&h, n), TURN + 51 * SECTOR + BUS);
+	hand_end(&h);
+	/* While it is served. */
+	hand_begin(&h, RECORDS "read_ahead cylinder\n");
+	hand_send(&h, 0, MDE_READ, 90, 10);
+	n = hand_send(&h, 3 * MS, MDE_READ, 50, 1);
+	assert_int_equal(hand_started(&h, n), TURN);
+	assert_int_equal(hand_report(&h, n), TURN + 51 * SECTOR + BUS);
+	hand_end(&h);
+}
+
+/* The arm moves on at the report: up to then the drive reads on. */
+static void test_late_seek(void **state)
+{
+	struct hand h;
+	int n;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead track\nearly_seek off\n"
+		   "completion_overhead_ns 140000\nfirmware fcfs\n");
+	hand_send(&h, 0, MDE_READ, 10, 10);
+	n = hand_send(&h, 0, MDE_READ, CYLINDER + 50, 1);
+	/* The report is at 1200 + 10 + 140 us, in the middle of 22. */
+	assert_int_equal(hand_started(&h, n), 23 * SECTOR);
+	assert_true(hand_hits(&h, 20 * MS, 10, 12));
+	assert_false(hand_hits(&h, 40 * MS, 24, 1));
+	hand_end(&h);
+}
+
+/*
+ * Nobody asked for it: no error, no recovery, and the drive stops there.
+ * Seen to fail: mda_before_bad() that finds none.
+ */
+static void test_bad(void **state)
+{
+	const struct mde_slot *s;
+	struct hand h;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead track\n"
+		   "medium_error 50 1 recovery_ms=1 times=1\n");
+	assert_int_equal(hand_run(&h, 0, MDE_READ, 10, 10), 20 * SECTOR + BUS);
+	assert_true(hand_hits(&h, 12 * MS, 10, 40));
+	assert_int_equal(h.e.stats.medium_errors, 0);
+	/* Its only failure is still to come: 50 begins at 21 ms. */
+	s = hand_done(&h, hand_send(&h, 20 * MS, MDE_READ, 50, 1));
+	assert_int_equal(hand_ns(s->report), 22 * MS + SECTOR);
+	assert_int_equal(s->asc, 0x11);
+	/* It has healed. */
+	assert_int_equal(hand_done(&h, hand_send(&h, 30 * MS, MDE_READ, 50, 1))->asc,
+			 0);
+	hand_end(&h);
+	/* Right behind the read. */
+	hand_begin(&h, RECORDS "read_ahead track\nmedium_error 20 1\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	assert_int_equal(hand_done(&h, hand_send(&h, 20 * MS, MDE_READ, 20, 1))->asc,
+			 0x11);
+	hand_end(&h);
+}
+
+/* A hit on the way extends reading on, but not beyond a bad sector. */
+static void test_bad_beyond(void **state)
+{
+	struct hand h;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead segment 30\n"
+		   "medium_error 45 1 recovery_ms=1\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	assert_true(hand_hits(&h, 1530 * US, 20, 4));
+	assert_int_equal(hand_done(&h, hand_send(&h, 20 * MS, MDE_READ, 45, 1))->asc,
+			 0x11);
+	assert_false(hand_hits(&h, 40 * MS, 46, 1));
+	hand_end(&h);
+	/* The same for a command that rides along. */
+	hand_begin(&h, RECORDS "read_ahead segment 10\n"
+		   "medium_error 35 1 recovery_ms=1\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	hand_run(&h, 1530 * US, MDE_READ, 23, 5);
+	assert_int_equal(h.e.stats.partial_hits, 1);
+	assert_int_equal(hand_done(&h, hand_send(&h, 20 * MS, MDE_READ, 35, 1))->asc,
+			 0x11);
+	hand_end(&h);
+}
+
+/* Sent on the way or not: what has been sent is dropped. */
+static void test_discard(void **state)
+{
+	struct hand h;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead track\ndiscard_read on\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	assert_true(hand_hits(&h, 1530 * US, 20, 4));
+	assert_true(hand_hits(&h, 20 * MS, 30, 4));
+	assert_false(hand_hits(&h, 40 * MS, 20, 4));
+	hand_end(&h);
+	hand_begin(&h, RECORDS "read_ahead track\ndiscard_read on\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	assert_true(hand_hits(&h, 1530 * US, 20, 4));
+	assert_false(hand_hits(&h, 20 * MS, 20, 4));
+	hand_end(&h);
+}
+
+/* Look-ahead switched off while the drive reads on: it stops. */
+static void test_switched_off(void **state)
+{
+	struct mde_caching off = { .read_cache = true };
+	struct hand h;
+
+	(void)state;
+	hand_begin(&h, RECORDS "read_ahead track\n");
+	hand_run(&h, 0, MDE_READ, 10, 10);
+	hand_until(&h, 1530 * US);
+	mde_set_caching(&h.e, h.now, &off);
+	assert_true(hand_hits(&h, 20 * MS, 10, 15));
+	assert_false(hand_hits(&h, 40 * MS, 27, 1));
+	assert_false(hand_hits(&h, 60 * MS, 28, 1));
+	hand_end(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_end_of_drive),
+		cmocka_unit_test(test_hit_under_way),
+		cmocka_unit_test(test_front),
+		cmocka_unit_test(test_ride),
+		cmocka_unit_test(test_ride_beyond),
+		cmocka_unit_test(test_trigger),
+		cmocka_unit_test(test_on_hit),
+		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_stop_overhead),
+		cmocka_unit_test(test_stop_seek),
+		cmocka_unit_test(test_stop_keeps),
+		cmocka_unit_test(test_not_begun),
+		cmocka_unit_test(test_late_seek),
+		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_bad_beyond),
+		cmocka_unit_test(test_discard),
+		cmocka_unit_test(test_switched_off),
+	};
+
+	return cmocka_run_group_tests_name("mechdisk reading on", tests, NULL, NULL);
+}
