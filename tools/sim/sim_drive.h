@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The simulated drive behind a door: mechdisk's shim and the core's both define
+ * the kernel's names, so no file may include both. Include one of them before this.
+ *
+ * Sectors are of 512 bytes here, whatever the drive's blocks; times are nanoseconds
+ * since power-on.
+ */
+#ifndef SIM_DRIVE_H
+#define SIM_DRIVE_H
+
+#define SIM_DRIVE_SLOTS 32	/* commands it can hold */
+
+struct sim_drive;
+
+/**
+ * struct sim_drive_info - what a host can ask it
+ * @sectors: capacity
+ * @block: sectors in one of its blocks; commands are multiples of it
+ * @queue: commands that a host may queue, at most SIM_DRIVE_SLOTS
+ */
+struct sim_drive_info {
+	u64 sectors;
+	u32 block;
+	u32 queue;
+};
+
+/**
+ * struct sim_drive_done - a completion
+ * @slot: as returned by sim_drive_submit()
+ * @report_ns: when it is reported
+ */
+struct sim_drive_done {
+	int slot;
+	u64 report_ns;
+};
+
+/**
+ * struct sim_drive_stats - what a host cannot see
+ * @busy_ns: the medium was at work, reading ahead apart
+ * @seek_ns: of that: seeks, head switches, settles
+ * @rotate_ns: of that: waiting for sectors
+ * @transfer_ns: of that: transferring
+ * @extra_turns: commands that took most of a turn longer than without noise
+ * @read_hits: reads that the cache answered
+ */
+struct sim_drive_stats {
+	u64 busy_ns;
+	u64 seek_ns;
+	u64 rotate_ns;
+	u64 transfer_ns;
+	u64 extra_turns;
+	u64 read_hits;
+};
+
+/**
+ * sim_drive_open() - power a drive on
+ * @path: its .fbdrive text
+ * @lines: further lines, which override those of the text; each ends in a newline
+ * @noise: "off", "laplace", "gauss", one of the latter two with ":" and a standard
+ *	deviation in microseconds, or "": as the text says
+ * @seed: of angle, noise and jitter
+ *
+ * Return: the drive; ends the program when the text is missing or refused.
+ */
+struct sim_drive *sim_drive_open(const char *path, const char *lines, const char *noise,
+				 u64 seed);
+
+/**
+ * sim_drive_close() - power it off and free it
+ * @d: the drive
+ */
+void sim_drive_close(struct sim_drive *d);
+
+/**
+ * sim_drive_info() - what it is
+ * @d: the drive
+ * @info: out
+ */
+void sim_drive_info(const struct sim_drive *d, struct sim_drive_info *info);
+
+/**
+ * sim_drive_submit() - hand it a command
+ * @d: the drive
+ * @now_ns: the time
+ * @write: direction
+ * @lbn: first sector, a multiple of its block, as is
+ * @nsect: sectors
+ *
+ * Return: its slot, 0 .. SIM_DRIVE_SLOTS - 1; a command that is cut through a block, or
+ * one too many, ends the program.
+ */
+int sim_drive_submit(struct sim_drive *d, u64 now_ns, bool write, u64 lbn, u32 nsect);
+
+/**
+ * sim_drive_wait() - let the drive live until it reports something
+ * @d: the drive
+ * @until_ns: but not beyond this
+ * @done: out: the completion; its slot is free again
+ *
+ * Return: false: nothing is reported by @until_ns.
+ */
+bool sim_drive_wait(struct sim_drive *d, u64 until_ns, struct sim_drive_done *done);
+
+/**
+ * sim_drive_stats() - what it has done since power-on
+ * @d: the drive
+ * @stats: out
+ */
+void sim_drive_stats(const struct sim_drive *d, struct sim_drive_stats *stats);
+
+#endif /* SIM_DRIVE_H */

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The foreground; see sim_load.h.
+ *
+ * What is asked for and when are drawn from streams of their own, and requests are drawn
+ * in the order of arrival: runs of one seed see the same requests, whatever the schedule.
+ */
+#include <math.h>
+
+#include "sim_load.h"
+#include "sim_file.h"
+
+#define SIML_UNIT 8		/* 4 KiB: the paper's requests are multiples of it */
+#define SIML_EXP_MAX 512	/* sectors: an exponential's longest request, 256 KiB */
+#define SIML_MIN_SHARE 4	/* the disk is that many times longer than any request */
+
+static u64 siml_bits(struct siml_rnd *r)
+{
+	u64 z = r->state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+/* 0 .. @n - 1 */
+static u64 siml_below(struct siml_rnd *r, u64 n)
+{
+	return mul_u64_u64_shr(siml_bits(r), n, 64);
+}
+
+/* in (0, 1) */
+static double siml_share(struct siml_rnd *r)
+{
+	return ((siml_bits(r) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double siml_exponential(struct siml_rnd *r, double mean)
+{
+	return -mean * log(siml_share(r));
+}
+
+/* units that hold @sectors */
+static u64 siml_units(const struct siml *l, u64 sectors)
+{
+	return (sectors + l->unit - 1) / l->unit;
+}
+
+/* ---- what ---- */
+
+/* of an exponential only whole units: as long as it is beyond one more unit */
+static u32 siml_exp_sectors(struct siml *l, u64 mean)
+{
+	double more = 1 - (double)l->unit * 512 / mean, units = 1;
+
+	if (more > 0)
+		units += floor(log(siml_share(&l->what)) / log(more));
+	return min(units * l->unit, (double)SIML_EXP_MAX);
+}
+
+static u32 siml_sectors(struct siml *l)
+{
+	const struct simo_sizes *z = &l->o->sizes;
+	double sum = 0, at;
+	u32 i;
+
+	if (z->mean)
+		return siml_exp_sectors(l, z->mean);
+	for (i = 0; i < z->n; i++)
+		sum += z->size[i].share;
+	at = siml_share(&l->what) * sum;
+	for (i = 0; i + 1 < z->n && at >= z->size[i].share; i++)
+		at -= z->size[i].share;
+	return z->size[i].bytes / 512;
+}
+
+static u64 siml_stream_lbn(struct siml *l, u32 process, u32 nsect)
+{
+	u64 *next = &l->stream[process % l->o->places];
+	u64 lbn;
+
+	if (*next + nsect > l->units * l->unit)
+		*next = 0;
+	lbn = *next;
+	*next += nsect;
+	return lbn;
+}
+
+static u64 siml_lbn(struct siml *l, u32 process, u32 nsect)
+{
+	u64 units = siml_units(l, nsect);
+
+	switch (l->o->place) {
+	case SIMO_STREAMS:
+		return siml_stream_lbn(l, process, nsect);
+	case SIMO_CYLINDERS:
+		return (l->cyl_first + siml_below(&l->what, l->cyl_units - units + 1)) * l->unit;
+	default:
+		return siml_below(&l->what, l->units - units + 1) * l->unit;
+	}
+}
+
+static u32 siml_longest(const struct simo *o)
+{
+	u64 most = 0;
+	u32 i;
+
+	if (o->sizes.mean)
+		return SIML_EXP_MAX;
+	for (i = 0; i < o->sizes.n; i++)
+		most = max(most, o->sizes.size[i].bytes / 512);
+	return most;
+}
+
+/* the band of cylinders lies anywhere, as the seed wills */
+static void siml_init_band(struct siml *l, const struct disk_model *dm, u32 longest)
+{
+	u64 cylinders = dm_info(dm)->cylinders, most, first, end;
+	struct dm_track a, b;
+	u32 cyl;
+
+	if (l->o->places > cylinders)
+		sim_fail("locality: the disk has only %llu cylinders",
+			 (unsigned long long)cylinders);
+	most = cylinders - l->o->places;
+	cyl = siml_below(&l->what, most + 1);
+	while (dm_track_by_index(dm, cyl * dm_info(dm)->heads, &a) || !a.nsect) {
+		if (!cyl--)
+			sim_fail("locality: the disk's first cylinders are empty");
+	}
+	first = a.first_lbn;
+	end = dm_info(dm)->sectors;
+	if (cyl + l->o->places < cylinders &&
+	    !dm_track_by_index(dm, (cyl + l->o->places) * dm_info(dm)->heads, &b) && b.nsect)
+		end = b.first_lbn;
+	l->cyl_first = siml_units(l, first);
+	l->cyl_units = end / l->unit - l->cyl_first;
+	if (l->cyl_units * l->unit < longest)
+		sim_fail("locality: %llu cylinders are shorter than a request",
+			 (unsigned long long)l->o->places);
+}
+
+/* ---- when ---- */
+
+static void siml_swap(struct siml *l, u32 a, u32 b)
+{
+	struct siml_wake w = l->wake[a];
+
+	l->wake[a] = l->wake[b];
+	l->wake[b] = w;
+}
+
+static bool siml_before(const struct siml *l, u32 a, u32 b)
+{
+	const struct siml_wake *x = &l->wake[a], *y = &l->wake[b];
+
+	return x->ns < y->ns || (x->ns == y->ns && x->process < y->process);
+}
+
+static void siml_think(struct siml *l, u32 process, u64 until_ns)
+{
+	u32 i = l->thinking++;
+
+	l->wake[i].ns = until_ns;
+	l->wake[i].process = process;
+	for (; i && siml_before(l, i, (i - 1) / 2); i = (i - 1) / 2)
+		siml_swap(l, i, (i - 1) / 2);
+}
+
+static u32 siml_wake_up(struct siml *l)
+{
+	u32 process = l->wake[0].process, i = 0, child;
+
+	l->wake[0] = l->wake[--l->thinking];
+	while ((child = 2 * i + 1) < l->thinking) {
+		if (child + 1 < l->thinking && siml_before(l, child + 1, child))
+			child++;
+		if (!siml_before(l, child, i))
+			break;
+		siml_swap(l, i, child);
+		i = child;
+	}
+	return process;
+}
+
+static u64 siml_think_ns(struct siml *l)
+{
+	double ns = l->o->think_ms * 1e6;
+
+	return l->o->think_constant ? ns : siml_exponential(&l->when, ns);
+}
+
+u64 siml_next_ns(const struct siml *l)
+{
+	if (l->o->rate)
+		return l->next_ns;
+	return l->thinking ? l->wake[0].ns : SIML_NEVER;
+}
+
+struct siml_req *siml_arrive(struct siml *l)
+{
+	u64 now_ns = siml_next_ns(l);
+	struct siml_req *req;
+
+	if (!l->n_free)
+		sim_fail("rate: the drive cannot keep up, %d requests wait after %.0f s",
+			 SIMO_PENDING_MAX, now_ns / 1e9);
+	req = l->free[--l->n_free];
+	memset(req, 0, sizeof(*req));
+	if (l->o->rate) {
+		l->next_ns += siml_exponential(&l->when, 1e9 / l->o->rate);
+		req->process = l->o->place == SIMO_STREAMS ?
+			siml_below(&l->what, l->o->places) : 0;
+	} else {
+		req->process = siml_wake_up(l);
+	}
+	req->arrived_ns = now_ns;
+	req->fg.nsect = siml_sectors(l);
+	req->fg.lbn = siml_lbn(l, req->process, req->fg.nsect);
+	req->fg.write = siml_share(&l->what) >= l->o->reads;
+	return req;
+}
+
+void siml_done(struct siml *l, struct siml_req *req, u64 now_ns)
+{
+	if (!l->o->rate)
+		siml_think(l, req->process, now_ns + siml_think_ns(l));
+	l->free[l->n_free++] = req;
+}
+
+/* ---- beginning ---- */
+
+void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm)
+{
+	const struct dm_info *info = dm_info(dm);
+	u32 longest = siml_longest(o), i;
+
+	memset(l, 0, sizeof(*l));
+	l->o = o;
+	l->unit = max_t(u32, SIML_UNIT, info->physical_sectors);
+	l->units = info->sectors / l->unit;
+	if (longest > info->sectors / SIML_MIN_SHARE)
+		sim_fail("size: requests of %u sectors on a disk of %llu", longest,
+			 (unsigned long long)info->sectors);
+	l->what.state = o->seed;
+	l->when.state = ~o->seed;
+	if (o->place == SIMO_CYLINDERS)
+		siml_init_band(l, dm, longest);
+	for (i = 0; i < o->places && o->place == SIMO_STREAMS; i++)
+		l->stream[i] = siml_below(&l->what, l->units) * l->unit;
+	for (i = 0; i < SIMO_PENDING_MAX; i++)
+		l->free[l->n_free++] = &l->req[i];
+	if (o->rate)
+		l->next_ns = siml_exponential(&l->when, 1e9 / o->rate);
+	for (i = 0; i < o->outstanding && !o->rate; i++)
+		siml_think(l, i, 0);
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Settings; see sim_opts.h.
+ */
+#include <math.h>
+
+#include "../../fg_policy.h"
+#include "sim_opts.h"
+#include "sim_file.h"
+
+#define SIMO_SECONDS 60		/* disk time of a run whose end is not set */
+#define SIMO_MAX_S 1e7		/* disk time of a run: 116 days */
+#define SIMO_MAX_BYTES 1048576	/* longest request and granule */
+
+enum simo_type { SIMO_TEXT, SIMO_LINES, SIMO_WHOLE, SIMO_REAL };
+
+/**
+ * struct simo_setting - one setting
+ * @name: as in words and results
+ * @type: what it is in struct simo: char *, char *, u64, double
+ * @offset: its place there
+ * @preset: default
+ * @least: of a number
+ * @most: of a number
+ */
+struct simo_setting {
+	const char *name;
+	enum simo_type type;
+	size_t offset;
+	const char *preset;
+	double least;
+	double most;
+};
+
+/*
+ * Presets: the paper's drive; the kernel's tunables; the paper's workload (5.1) without
+ * its think time. 512 sectors are the kernel's buffers (fb_disk.h), 200 tracks what it
+ * looks at in its 200 us.
+ */
+static const struct simo_setting simo_settings[] = {
+	{ "drive", SIMO_TEXT, offsetof(struct simo, drive),
+	  "tests/mechdisk/drives/atlas10k.fbdrive", 0, 0 },
+	{ "set", SIMO_LINES, offsetof(struct simo, set), "", 0, 0 },
+	{ "model", SIMO_TEXT, offsetof(struct simo, model), "models/atlas10k.fbmodel", 0, 0 },
+	{ "noise", SIMO_TEXT, offsetof(struct simo, noise), "", 0, 0 },
+	{ "seed", SIMO_WHOLE, offsetof(struct simo, seed), "1", 0, 1e15 },
+	{ "policy", SIMO_TEXT, offsetof(struct simo, policy_name), "sptf-sw", 0, 0 },
+	{ "sw_percent", SIMO_WHOLE, offsetof(struct simo, sw_percent), "60", 0, 1000 },
+	{ "depth", SIMO_WHOLE, offsetof(struct simo, depth), "0", 0, 32 },
+	{ "read_expire_ms", SIMO_WHOLE, offsetof(struct simo, read_expire_ms), "500", 0, 1e6 },
+	{ "write_expire_ms", SIMO_WHOLE, offsetof(struct simo, write_expire_ms),
+	  "5000", 0, 1e6 },
+	{ "commit_us", SIMO_REAL, offsetof(struct simo, commit_us), "300", 0, 1e5 },
+	{ "lead_us", SIMO_REAL, offsetof(struct simo, lead_us), "200", 0, 1e5 },
+	{ "outstanding", SIMO_WHOLE, offsetof(struct simo, outstanding), "10", 1, SIMO_PENDING_MAX },
+	{ "think_ms", SIMO_REAL, offsetof(struct simo, think_ms), "0", 0, 1e6 },
+	{ "think", SIMO_TEXT, offsetof(struct simo, think_name), "constant", 0, 0 },
+	{ "rate", SIMO_REAL, offsetof(struct simo, rate), "0", 0, 1e5 },
+	{ "reads", SIMO_REAL, offsetof(struct simo, reads), "0.6666666667", 0, 1 },
+	{ "size", SIMO_TEXT, offsetof(struct simo, size_text), "exp:8k", 0, 0 },
+	{ "locality", SIMO_TEXT, offsetof(struct simo, place_text), "uniform", 0, 0 },
+	{ "task", SIMO_TEXT, offsetof(struct simo, task_name), "none", 0, 0 },
+	{ "range", SIMO_TEXT, offsetof(struct simo, range_text), "", 0, 0 },
+	{ "granule", SIMO_WHOLE, offsetof(struct simo, granule), "0", 0, SIMO_MAX_BYTES },
+	{ "conservatism_us", SIMO_REAL, offsetof(struct simo, conservatism_us),
+	  "400", 0, 1e5 },
+	{ "max_sectors", SIMO_WHOLE, offsetof(struct simo, max_sectors), "512", 1, 65536 },
+	{ "max_prepend_sectors", SIMO_WHOLE, offsetof(struct simo, max_prepend_sectors),
+	  "512", 0, 65536 },
+	{ "separate", SIMO_WHOLE, offsetof(struct simo, separate), "1", 0, 1 },
+	{ "steps", SIMO_WHOLE, offsetof(struct simo, steps), "200", 1, 1e9 },
+	{ "guard_ppm", SIMO_WHOLE, offsetof(struct simo, guard_ppm), "0", 0, 1e6 },
+	{ "seconds", SIMO_REAL, offsetof(struct simo, seconds), "0", 0, SIMO_MAX_S },
+	{ "requests", SIMO_WHOLE, offsetof(struct simo, requests), "0", 0, 1e12 },
+	{ "whole", SIMO_WHOLE, offsetof(struct simo, whole), "0", 0, 1 },
+};
+
+/* ---- values ---- */
+
+static char *simo_copy(const char *text, size_t len, const char *more)
+{
+	char *copy = malloc(len + strlen(more) + 1);
+
+	if (!copy)
+		sim_fail("out of memory");
+	memcpy(copy, text, len);
+	strcpy(copy + len, more);
+	return copy;
+}
+
+static double simo_number(const struct simo_setting *s, const char *text)
+{
+	char *end;
+	double x = strtod(text, &end);
+
+	if (!*text || *end || !isfinite(x) || (s->type == SIMO_WHOLE && x != floor(x)))
+		sim_fail("%s: not a%s number: '%s'", s->name,
+			 s->type == SIMO_WHOLE ? " whole" : "", text);
+	if (x < s->least || x > s->most)
+		sim_fail("%s: %s is not between %.12g and %.12g", s->name, text, s->least,
+			 s->most);
+	return x;
+}
+
+static void simo_assign(struct simo *o, const struct simo_setting *s, const char *text)
+{
+	void *field = (char *)o + s->offset;
+	char **lines = field, *old = *lines;
+
+	switch (s->type) {
+	case SIMO_TEXT:
+		*lines = simo_copy(text, strlen(text), "");
+		break;
+	case SIMO_LINES:
+		*lines = simo_copy(old ? old : "", old ? strlen(old) : 0, text);
+		if (*text)
+			*lines = simo_copy(*lines, strlen(*lines), "\n");
+		break;
+	case SIMO_WHOLE:
+		*(u64 *)field = simo_number(s, text);
+		break;
+	case SIMO_REAL:
+		*(double *)field = simo_number(s, text);
+		break;
+	}
+}
+
+static void simo_word(struct simo *o, const char *word)
+{
+	const char *value = strchr(word, '=');
+	size_t len, i;
+
+	if (!value)
+		sim_fail("'%s' is not NAME=VALUE", word);
+	len = value - word;
+	for (i = 0; i < ARRAY_SIZE(simo_settings); i++) {
+		const struct simo_setting *s = &simo_settings[i];
+
+		if (strlen(s->name) == len && !memcmp(word, s->name, len)) {
+			simo_assign(o, s, value + 1);
+			return;
+		}
+	}
+	sim_fail("no such setting: %.*s", (int)len, word);
+}
+
+/* ---- texts with a meaning ---- */
+
+/* "8k" or "8192", up to @stop: bytes, whole sectors */
+static u64 simo_bytes(const char *text, char stop, const char **end)
+{
+	char *after;
+	double x = strtod(text, &after);
+
+	if (after == text || x < 0)
+		sim_fail("size: not a size: '%s'", text);
+	if (*after == 'k') {
+		x *= 1024;
+		after++;
+	}
+	if (*after != stop && *after)
+		sim_fail("size: not a size: '%s'", text);
+	if (x < 512 || x > SIMO_MAX_BYTES || fmod(x, 512))
+		sim_fail("size: '%s' is not a multiple of 512 bytes up to %d", text,
+			 SIMO_MAX_BYTES);
+	*end = after;
+	return x;
+}
+
+static void simo_read_sizes(struct simo *o)
+{
+	struct simo_sizes *z = &o->sizes;
+	const char *text = o->size_text;
+	char *after;
+
+	if (!strncmp(text, "exp:", 4)) {
+		z->mean = simo_bytes(text + 4, 0, &text);
+		return;
+	}
+	do {
+		if (z->n == SIMO_SIZES_MAX)
+			sim_fail("size: more than %d sizes", SIMO_SIZES_MAX);
+		z->size[z->n].bytes = simo_bytes(text, '/', &text);
+		z->size[z->n].share = 1;
+		if (*text) {
+			z->size[z->n].share = strtod(text + 1, &after);
+			if (after == text + 1 || !(z->size[z->n].share > 0))
+				sim_fail("size: not a share: '%s'", text + 1);
+			text = after;
+			if (*text && *text != ':')
+				sim_fail("size: not SIZE/SHARE:SIZE/SHARE: '%s'", o->size_text);
+		}
+		z->n++;
+	} while (*text++);
+}
+
+/* the number N of "name:N", at least 1 */
+static bool simo_counted(const char *text, const char *name, u64 most, u64 *n)
+{
+	size_t len = strlen(name);
+	char *end;
+
+	if (strncmp(text, name, len) || text[len] != ':')
+		return false;
+	*n = strtoull(text + len + 1, &end, 10);
+	if (!isdigit((u8)text[len + 1]) || *end || !*n || *n > most)
+		sim_fail("locality: %s:N needs N from 1 to %llu", name, (unsigned long long)most);
+	return true;
+}
+
+static void simo_read_place(struct simo *o)
+{
+	if (!strcmp(o->place_text, "uniform"))
+		o->place = SIMO_UNIFORM;
+	else if (simo_counted(o->place_text, "cylinders", U32_MAX, &o->places))
+		o->place = SIMO_CYLINDERS;
+	else if (simo_counted(o->place_text, "streams", SIMO_PENDING_MAX, &o->places))
+		o->place = SIMO_STREAMS;
+	else
+		sim_fail("locality: not uniform, cylinders:N or streams:N: '%s'", o->place_text);
+}
+
+static void simo_read_range(struct simo *o)
+{
+	char *end;
+
+	if (!*o->range_text)
+		return;
+	o->first = strtoull(o->range_text, &end, 10);
+	if (!isdigit((u8)*o->range_text) || *end != '+' || !isdigit((u8)end[1]))
+		sim_fail("range: not FIRST+COUNT: '%s'", o->range_text);
+	o->count = strtoull(end + 1, &end, 10);
+	if (*end || !o->count)
+		sim_fail("range: not FIRST+COUNT: '%s'", o->range_text);
+}
+
+/* which of two words; @name for the message */
+static bool simo_first_of(const char *name, const char *text, const char *a, const char *b)
+{
+	if (strcmp(text, a) && strcmp(text, b))
+		sim_fail("%s: neither %s nor %s: '%s'", name, a, b, text);
+	return !strcmp(text, a);
+}
+
+static void simo_read_texts(struct simo *o)
+{
+	o->policy = SIMO_NONE;
+	if (strcmp(o->policy_name, "none")) {
+		o->policy = fg_policy_by_name(o->policy_name);
+		if (o->policy < 0)
+			sim_fail("policy: no such policy: '%s'", o->policy_name);
+	}
+	o->think_constant = simo_first_of("think", o->think_name, "constant", "exponential");
+	o->scan = simo_first_of("task", o->task_name, "scan", "none");
+	simo_read_sizes(o);
+	simo_read_place(o);
+	simo_read_range(o);
+}
+
+/* settings that are right by themselves but not together */
+static void simo_check(const struct simo *o)
+{
+	if (o->whole && !o->scan)
+		sim_fail("whole: there is no task to read everything of");
+	if (o->scan && o->policy == SIMO_NONE)
+		sim_fail("task: under the drive's own order (policy none) no gap is known");
+	if (o->scan && o->depth && o->depth != 2)
+		sim_fail("task: gaps are known with two commands at the drive, not %llu",
+			 (unsigned long long)o->depth);
+	if (o->granule & (o->granule - 1) || (o->granule && o->granule < 512))
+		sim_fail("granule: %llu bytes are not a power of two from 512",
+			 (unsigned long long)o->granule);
+}
+
+void simo_read(struct simo *o, char **words, int n)
+{
+	size_t i;
+	int k;
+
+	memset(o, 0, sizeof(*o));
+	for (i = 0; i < ARRAY_SIZE(simo_settings); i++)
+		simo_assign(o, &simo_settings[i], simo_settings[i].preset);
+	for (k = 0; k < n; k++)
+		simo_word(o, words[k]);
+	if (!o->seconds && !o->requests && !o->whole)
+		o->seconds = SIMO_SECONDS;
+	simo_read_texts(o);
+	simo_check(o);
+}
+
+/* ---- told again ---- */
+
+static void simo_print_text(const char *text, FILE *out)
+{
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '\n')
+			fputs("\\n", out);
+		else if (*text == '"' || *text == '\\')
+			fprintf(out, "\\%c", *text);
+		else
+			fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+void simo_print(const struct simo *o, FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(simo_settings); i++) {
+		const struct simo_setting *s = &simo_settings[i];
+		const void *field = (const char *)o + s->offset;
+
+		fprintf(out, "%s\"%s\": ", i ? ", " : "{", s->name);
+		if (s->type == SIMO_WHOLE)
+			fprintf(out, "%llu", (unsigned long long)*(const u64 *)field);
+		else if (s->type == SIMO_REAL)
+			fprintf(out, "%.10g", *(const double *)field);
+		else
+			simo_print_text(*(char * const *)field, out);
+	}
+	fputs("}", out);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What to simulate: settings as words "name=value", checked and told again in the
+ * results. Documentation/sim.rst describes each.
+ */
+#ifndef SIM_OPTS_H
+#define SIM_OPTS_H
+
+#include "../../include/fb_shim.h"
+
+#define SIMO_PENDING_MAX 4096	/* foreground requests in the system, at most */
+#define SIMO_SIZES_MAX 16
+#define SIMO_NONE (-1)		/* policy: all at once to the drive's own queue */
+
+enum simo_place { SIMO_UNIFORM, SIMO_CYLINDERS, SIMO_STREAMS };
+
+/**
+ * struct simo_sizes - how long foreground requests are
+ * @mean: of an exponential distribution in whole units, bytes; 0: by @size
+ * @n: entries of @size
+ * @size: bytes, and the share that is so long, in any unit
+ */
+struct simo_sizes {
+	u64 mean;
+	u32 n;
+	struct {
+		u64 bytes;
+		double share;
+	} size[SIMO_SIZES_MAX];
+};
+
+/**
+ * struct simo - the settings; those of @private are read from the texts above them
+ * @drive: .fbdrive file
+ * @set: further lines of it, each with its newline
+ * @model: .fbmodel file
+ * @noise: see sim_drive_open()
+ * @seed: of drive and foreground
+ * @policy_name: none, or one of fg_policy_name[]
+ * @sw_percent: n of SPTF-SWn%
+ * @depth: commands at the drive; 0: two, and as many as it takes under none
+ * @read_expire_ms: a read waits no longer; 0: as long as it may be
+ * @write_expire_ms: a write likewise
+ * @commit_us: how long a free slot waits for the request that a completion provokes
+ * @lead_us: a command must be with the drive so long before it is to start there
+ * @outstanding: processes of the closed loop
+ * @think_ms: mean time between a completion and the process's next request
+ * @think_name: constant or exponential
+ * @rate: of Poisson arrivals, per second; 0: the closed loop
+ * @reads: share of reads
+ * @size_text: bytes (4k), exp:MEAN, or SIZE/SHARE:SIZE/SHARE...
+ * @place_text: uniform, cylinders:N or streams:N
+ * @task_name: none or scan
+ * @range_text: FIRST+COUNT, sectors; empty: the whole disk
+ * @granule: coverage granule, bytes; 0: the model's
+ * @conservatism_us: added to each seek of the freeblock decision
+ * @max_sectors: longest separate read
+ * @max_prepend_sectors: longest prepend
+ * @separate: separate reads are allowed
+ * @steps: search budget, tracks
+ * @guard_ppm: turns that free reads may cost the foreground; 0: no guard
+ * @seconds: end after so much disk time; 0: no such end, but 60 if there is no other
+ * @requests: end after so many foreground requests; 0: no such end
+ * @whole: end when the task's blocks are all read
+ * @policy: @policy_name; SIMO_NONE or an enum fg_policy_id
+ * @think_constant: of @think_name
+ * @sizes: of @size_text
+ * @place: of @place_text
+ * @places: its N
+ * @scan: of @task_name
+ * @first: of @range_text
+ * @count: of @range_text; 0: the whole disk
+ */
+struct simo {
+	char *drive;
+	char *set;
+	char *model;
+	char *noise;
+	u64 seed;
+	char *policy_name;
+	u64 sw_percent;
+	u64 depth;
+	u64 read_expire_ms;
+	u64 write_expire_ms;
+	double commit_us;
+	double lead_us;
+	u64 outstanding;
+	double think_ms;
+	char *think_name;
+	double rate;
+	double reads;
+	char *size_text;
+	char *place_text;
+	char *task_name;
+	char *range_text;
+	u64 granule;
+	double conservatism_us;
+	u64 max_sectors;
+	u64 max_prepend_sectors;
+	u64 separate;
+	u64 steps;
+	u64 guard_ppm;
+	double seconds;
+	u64 requests;
+	u64 whole;
+	/* private: */
+	int policy;
+	bool think_constant;
+	struct simo_sizes sizes;
+	enum simo_place place;
+	u64 places;
+	bool scan;
+	u64 first;
+	u64 count;
+};
+
+/**
+ * simo_read() - settings from words
+ * @o: out: the defaults, and what the words say
+ * @words: "name=value" each; of a name given twice the latter counts, but set= adds
+ * @n: how many
+ *
+ * Ends the program when a word is wrong.
+ */
+void simo_read(struct simo *o, char **words, int n);
+
+/**
+ * simo_print() - the settings as a JSON object
+ * @o: settings
+ * @out: where to
+ */
+void simo_print(const struct simo *o, FILE *out);
+
+#endif /* SIM_OPTS_H */

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What came of a run; see sim_result.h.
+ */
+#include "sim_result.h"
+
+#define SIMR_NS_PER_S 1e9
+#define SIMR_NS_PER_MS 1e6
+#define SIMR_S_PER_DAY 86400
+
+/**
+ * struct simr - an object being written
+ * @out: where to
+ * @empty: its first member comes next
+ */
+struct simr {
+	FILE *out;
+	bool empty;
+};
+
+static void simr_name(struct simr *r, const char *name)
+{
+	fprintf(r->out, "%s\"%s\": ", r->empty ? "" : ", ", name);
+	r->empty = false;
+}
+
+static void simr_open(struct simr *r, const char *name)
+{
+	simr_name(r, name);
+	fputc('{', r->out);
+	r->empty = true;
+}
+
+static void simr_close(struct simr *r)
+{
+	fputc('}', r->out);
+	r->empty = false;
+}
+
+static void simr_count(struct simr *r, const char *name, u64 n)
+{
+	simr_name(r, name);
+	fprintf(r->out, "%llu", (unsigned long long)n);
+}
+
+static void simr_real(struct simr *r, const char *name, double x)
+{
+	simr_name(r, name);
+	fprintf(r->out, "%.9g", x);
+}
+
+/* a / b; 0 when there is nothing to divide */
+static void simr_per(struct simr *r, const char *name, double a, double b)
+{
+	simr_real(r, name, b ? a / b : 0);
+}
+
+static void simr_foreground(struct simr *r, const struct sims *s, double seconds)
+{
+	const struct sims_stats *st = &s->stats;
+	const struct simh *h = &st->response;
+
+	simr_count(r, "requests", st->requests);
+	simr_real(r, "requests_per_s", st->requests / seconds);
+	simr_real(r, "foreground_mb_s", st->sectors * 512 / 1e6 / seconds);
+	simr_open(r, "response_ms");
+	simr_real(r, "mean", simh_mean(h) / SIMR_NS_PER_MS);
+	simr_real(r, "p50", simh_quantile(h, .5) / SIMR_NS_PER_MS);
+	simr_real(r, "p99", simh_quantile(h, .99) / SIMR_NS_PER_MS);
+	simr_real(r, "p99.9", simh_quantile(h, .999) / SIMR_NS_PER_MS);
+	simr_real(r, "max", h->most / SIMR_NS_PER_MS);
+	simr_close(r);
+}
+
+static void simr_drive(struct simr *r, const struct sims *s, double seconds)
+{
+	u64 commands = s->stats.requests + s->stats.separates;
+	struct sim_drive_stats d;
+
+	sim_drive_stats(s->drive, &d);
+	simr_real(r, "utilisation", d.busy_ns / SIMR_NS_PER_S / seconds);
+	simr_open(r, "command_ms");
+	simr_per(r, "seek", d.seek_ns / SIMR_NS_PER_MS, commands);
+	simr_per(r, "rotation", d.rotate_ns / SIMR_NS_PER_MS, commands);
+	simr_per(r, "transfer", d.transfer_ns / SIMR_NS_PER_MS, commands);
+	simr_close(r);
+	simr_count(r, "extra_turns", d.extra_turns);
+	simr_count(r, "read_hits", d.read_hits);
+}
+
+static void simr_histogram(struct simr *r, const struct sims_stats *st)
+{
+	char bucket[16];
+	int i;
+
+	simr_open(r, "prediction_errors_10us");
+	for (i = 0; i < SIMS_HIST; i++) {
+		if (!st->hist[i])
+			continue;
+		snprintf(bucket, sizeof(bucket), "%d", i - SIMS_HIST_HALF);
+		simr_count(r, bucket, st->hist[i]);
+	}
+	simr_close(r);
+}
+
+static void simr_predictions(struct simr *r, const struct sims *s)
+{
+	static const char * const causes[SIMS_CAUSES] = {
+		[SIMS_PLAIN] = "plain",
+		[SIMS_PREPEND] = "prepend",
+		[SIMS_SEPARATE] = "separate",
+		[SIMS_AFTER] = "after",
+	};
+	const struct sims_stats *st = &s->stats;
+	int i;
+
+	simr_count(r, "predicted", st->predicted);
+	simr_per(r, "reports_within_50us", st->report_within, st->predicted);
+	simr_per(r, "ends_within_50us", st->end_within, st->predicted);
+	simr_per(r, "turn_late", st->late, st->predicted);
+	simr_per(r, "turn_early", st->early, st->predicted);
+	simr_open(r, "misses");
+	for (i = 0; i < SIMS_CAUSES; i++)
+		simr_count(r, causes[i], st->miss[i]);
+	simr_close(r);
+	simr_count(r, "early_turns", st->early_turn);
+	simr_open(r, "head");
+	simr_count(r, "mechanical", s->head.mechanical);
+	simr_count(r, "early", s->head.early);
+	simr_count(r, "odd", s->head.odd);
+	simr_close(r);
+	simr_count(r, "out_of_order", st->out_of_order);
+	simr_histogram(r, st);
+}
+
+/* MB/s of each tenth that was read to its end */
+static void simr_tenths(struct simr *r, const struct simt *t)
+{
+	u64 before_ns = 0, before = 0, blocks;
+	int i;
+
+	simr_name(r, "mb_s_by_tenth");
+	fputc('[', r->out);
+	for (i = 0; i < SIMT_PARTS && t->part_ns[i]; i++) {
+		blocks = (t->total * (i + 1) + SIMT_PARTS - 1) / SIMT_PARTS;
+		fprintf(r->out, "%s%.5g", i ? ", " : "", (blocks - before) * 1e3 *
+			simt_block_bytes(t) / max_t(u64, t->part_ns[i] - before_ns, 1));
+		before_ns = t->part_ns[i];
+		before = blocks;
+	}
+	fputc(']', r->out);
+}
+
+static void simr_gaps(struct simr *r, const struct sims *s)
+{
+	const struct simt *t = s->task;
+	u64 reads = s->stats.prepends + s->stats.separates;
+
+	simr_count(r, "gaps", t->gaps);
+	simr_per(r, "gap_latency_ms", t->latency_ns / SIMR_NS_PER_MS, t->gaps);
+	simr_count(r, "plans", t->plans);
+	simr_per(r, "plan_slack_ms", t->slack_ns / SIMR_NS_PER_MS, t->plans);
+	simr_count(r, "prepends", s->stats.prepends);
+	simr_count(r, "separates", s->stats.separates);
+	simr_per(r, "blocks_per_read", t->got, reads);
+	simr_per(r, "tracks_per_search", t->tracks, t->gaps);
+	simr_count(r, "most_tracks", t->most_tracks);
+	simr_count(r, "too_late", s->stats.too_late);
+	simr_count(r, "spoilt", s->stats.spoilt);
+	simr_count(r, "leftovers", t->leftovers);
+	simr_count(r, "guard_trips", t->guard.trips);
+}
+
+static void simr_task(struct simr *r, const struct sims *s, double seconds)
+{
+	const struct simt *t = s->task;
+	bool whole = simt_over(t);
+
+	simr_name(r, "map");
+	fputs(whole ? "\"whole\"" : "\"from fresh\"", r->out);
+	simr_real(r, "free_mb_s", t->got * simt_block_bytes(t) / 1e6 / seconds);
+	simr_per(r, "task_done", t->got, t->total);
+	if (whole && !s->o->count) {
+		simr_real(r, "scan_s", seconds);
+		simr_real(r, "scans_per_day", SIMR_S_PER_DAY / seconds);
+	}
+	simr_tenths(r, t);
+	simr_gaps(r, s);
+}
+
+void simr_print(const struct sims *s, u64 end_ns, double wall_s, FILE *out)
+{
+	double seconds = end_ns / SIMR_NS_PER_S;
+	struct simr r = { out, true };
+
+	fputc('{', out);
+	simr_name(&r, "settings");
+	simo_print(s->o, out);
+	simr_real(&r, "seconds", seconds);
+	simr_real(&r, "wall_s", wall_s);
+	simr_foreground(&r, s, seconds);
+	simr_drive(&r, s, seconds);
+	if (s->o->policy != SIMO_NONE)
+		simr_predictions(&r, s);
+	if (s->o->scan)
+		simr_task(&r, s, seconds);
+	fputs("}\n", out);
+}

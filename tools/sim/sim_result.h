@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What came of a run, as JSON. Documentation/sim.rst describes each value.
+ */
+#ifndef SIM_RESULT_H
+#define SIM_RESULT_H
+
+#include "sim_sched.h"
+
+/**
+ * simr_print() - settings and results
+ * @s: the scheduler at the end of the run
+ * @end_ns: disk time of the run
+ * @wall_s: how long it took us
+ * @out: where to
+ */
+void simr_print(const struct sims *s, u64 end_ns, double wall_s, FILE *out);
+
+#endif /* SIM_RESULT_H */

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The pipeline; see sim_sched.h.
+ *
+ * Function by function what freeblock_iosched.c does, without what a kernel needs besides
+ * (locks, merging, requeues, errors). Choosing and searching take no time; the search is
+ * made when its plan is needed, for nothing that it looks at changes before.
+ */
+#include "sim_sched.h"
+#include "sim_file.h"
+
+#define SIMS_NS_PER_MS 1000000ULL
+#define SIMS_WITHIN_NS 50000	/* the paper's figure 7 */
+#define SIMS_MAX_TURNS 8	/* so many turns late is recovery: the head is lost */
+
+static struct siml_req *sims_chosen(const struct sims *s)
+{
+	return container_of(s->choice.req, struct siml_req, fg);
+}
+
+static struct sims_cmd *sims_last(struct sims *s)
+{
+	return s->nr_flight ? &s->cmd[s->flight[s->nr_flight - 1]] : NULL;
+}
+
+/* ---- predictions ---- */
+
+static void sims_predict(struct sims *s, struct sims_cmd *c, const struct dm_place *from,
+			 u64 start_ns)
+{
+	c->placed = from && !dm_access(s->dm, from, c->lbn, c->nsect, c->write, &c->acc);
+	c->start_ns = c->placed ? start_ns : 0;
+}
+
+/* the drive is idle: the arm starts when the command has been taken in */
+static bool sims_idle_head(struct sims *s, u64 now_ns, bool write, struct dm_place *from,
+			   u64 *start_ns)
+{
+	const struct dm_info *info = dm_info(s->dm);
+
+	*start_ns = now_ns + (write ? info->write_overhead_ns : info->read_overhead_ns);
+	return fb_head_now(&s->head, *start_ns, from);
+}
+
+/* without a place to start from at least the end is known: it is that of the last sector */
+static bool sims_end_place(const struct sims *s, const struct sims_cmd *c, struct dm_place *end)
+{
+	u64 lbn = c->lbn + c->nsect - 1;
+	struct dm_place last;
+	struct dm_access acc;
+
+	if (c->placed) {
+		*end = c->acc.end;
+		return true;
+	}
+	if (dm_place_of(s->dm, lbn, &last) || dm_access(s->dm, &last, lbn, 1, false, &acc))
+		return false;
+	*end = acc.end;
+	return true;
+}
+
+static void sims_predict_sent(struct sims *s, struct sims_cmd *c, u64 now_ns)
+{
+	const struct sims_cmd *before = sims_last(s);
+	struct dm_place from = s->tail;
+	bool known = s->tail_known;
+	u64 start_ns = 0;
+
+	if (!before)
+		known = sims_idle_head(s, now_ns, c->write, &from, &start_ns);
+	else if (before->start_ns)
+		start_ns = before->start_ns + before->acc.total_ns;
+	sims_predict(s, c, known ? &from : NULL, start_ns);
+	s->tail_known = sims_end_place(s, c, &s->tail);
+}
+
+/* ---- the choice, and the gap before it ---- */
+
+static void sims_open_gap(struct sims *s, u64 now_ns)
+{
+	struct fg_req *fg = s->choice.req;
+
+	s->gap_open = s->nr_flight && s->depth == 2 && s->tail_known && s->choice.reckoned &&
+		simt_may_read(s->task, now_ns);
+	s->gap = (struct fb_gap) {
+		.src = s->tail,
+		.dst = fg->start,
+		.dst_lbn = fg->lbn,
+		.dst_nsect = fg->nsect,
+		.dst_write = fg->write,
+	};
+}
+
+static void sims_choose(struct sims *s, const struct dm_place *head, u64 now_ns)
+{
+	s->gap_open = false;
+	fg_choose(&s->pool, s->dm, head, now_ns, &s->choice);
+	if (s->choice.req)
+		sims_open_gap(s, now_ns);
+}
+
+/* with an idle drive the choice waits until a command is sent */
+static void sims_choose_next(struct sims *s, u64 now_ns)
+{
+	s->choice.req = NULL;
+	s->pinned = false;
+	s->gap_open = false;
+	if (s->nr_flight && s->pool.count)
+		sims_choose(s, s->tail_known ? &s->tail : NULL, now_ns);
+}
+
+static void sims_reconsider(struct sims *s, struct siml_req *req, u64 now_ns)
+{
+	if (s->pinned || !s->nr_flight)
+		return;
+	if (!s->choice.req)
+		sims_choose_next(s, now_ns);
+	else if (fg_offer(&s->pool, s->dm, s->tail_known ? &s->tail : NULL, &req->fg, &s->choice))
+		sims_open_gap(s, now_ns);
+}
+
+static u64 sims_deadline(const struct sims *s, bool write, u64 now_ns)
+{
+	u64 ms = write ? s->o->write_expire_ms : s->o->read_expire_ms;
+
+	return ms ? now_ns + ms * SIMS_NS_PER_MS : 0;
+}
+
+void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
+{
+	if (s->o->policy == SIMO_NONE) {
+		fg_pool_add(&s->pool, &req->fg);
+		return;
+	}
+	req->fg.deadline_ns = sims_deadline(s, req->fg.write, now_ns);
+	fg_req_place(&req->fg, s->dm);
+	fg_pool_add(&s->pool, &req->fg);
+	sims_reconsider(s, req, now_ns);
+}
+
+/* ---- sending ---- */
+
+static bool sims_overlap(const struct sims_cmd *a, u64 first, u64 end)
+{
+	return a->free_end > a->lbn && first < a->free_end && a->lbn < end;
+}
+
+/* a foreground write spoils free reads of the same sectors, whichever was sent first */
+static void sims_spoil(struct sims *s, struct sims_cmd *c)
+{
+	u32 i;
+
+	for (i = 0; i < s->nr_flight; i++) {
+		struct sims_cmd *other = &s->cmd[s->flight[i]];
+
+		if (c->write && sims_overlap(other, c->lbn, c->lbn + c->nsect))
+			other->spoilt = true;
+		if (other->write && sims_overlap(c, other->lbn, other->lbn + other->nsect))
+			c->spoilt = true;
+	}
+}
+
+static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
+{
+	int slot = sim_drive_submit(s->drive, now_ns, cmd->write, cmd->lbn, cmd->nsect);
+	struct sims_cmd *c = &s->cmd[slot];
+
+	*c = *cmd;
+	c->sent_ns = now_ns;
+	if (s->o->policy != SIMO_NONE)
+		sims_predict_sent(s, c, now_ns);
+	sims_spoil(s, c);
+	s->flight[s->nr_flight++] = slot;
+	if (c->free_end > c->lbn)
+		simt_take(s->task, c->lbn, c->free_end);
+}
+
+/* the next piece of the plan in use */
+static void sims_send_piece(struct sims *s, u64 now_ns)
+{
+	const struct fb_plan_piece *p = &s->plan.piece[s->next_piece++];
+
+	sims_send(s, &(struct sims_cmd) {
+		.lbn = p->lbn,
+		.nsect = p->nsect,
+		.free_end = p->lbn + p->nsect,
+		.cause = SIMS_SEPARATE,
+	}, now_ns);
+	s->stats.separates++;
+}
+
+static void sims_begin_plan(struct sims *s, const struct fb_plan *plan, u64 now_ns)
+{
+	s->plan = *plan;
+	s->next_piece = 0;
+	s->pinned = true;
+	s->gap_open = false;
+	sims_chosen(s)->after_free = true;
+	sims_send_piece(s, now_ns);
+}
+
+/* send the choice, from @lbn on, which is before its own beginning if @prepended */
+static void sims_send_choice(struct sims *s, u64 lbn, bool prepended, u64 now_ns)
+{
+	struct siml_req *req = sims_chosen(s);
+
+	fg_pool_del(&s->pool, &req->fg);
+	fg_sent(&s->pool, &req->fg);
+	s->choice.req = NULL;
+	s->stats.prepends += prepended;
+	sims_send(s, &(struct sims_cmd) {
+		.req = req,
+		.lbn = lbn,
+		.nsect = req->fg.lbn + req->fg.nsect - lbn,
+		.write = req->fg.write,
+		.free_end = req->fg.lbn,
+		.cause = prepended ? SIMS_PREPEND : req->after_free ? SIMS_AFTER : SIMS_PLAIN,
+	}, now_ns);
+	sims_choose_next(s, now_ns);
+}
+
+static bool sims_window_open(const struct sims *s, u64 now_ns)
+{
+	return s->window_ns && s->nr_flight && !s->pinned && now_ns < s->window_ns;
+}
+
+/* too late for a plan: the drive would finish before our command is with it */
+static bool sims_too_late(struct sims *s, u64 now_ns)
+{
+	const struct sims_cmd *last = sims_last(s);
+
+	return !last->start_ns ||
+	       last->start_ns + last->acc.total_ns < now_ns + (u64)(s->o->lead_us * 1000);
+}
+
+static void sims_find_plan(struct sims *s, u64 now_ns, struct fb_plan *plan)
+{
+	plan->kind = FB_PLAN_NONE;
+	if (!s->gap_open || !s->nr_flight || s->pinned)
+		return;
+	simt_plan(s->task, &s->gap, now_ns, plan);
+	if (plan->kind == FB_PLAN_NONE || !sims_too_late(s, now_ns))
+		return;
+	s->stats.too_late++;
+	plan->kind = FB_PLAN_NONE;
+}
+
+/* a slot is free: fill it (DESIGN 4, step 3) */
+static void sims_fill_slot(struct sims *s, u64 now_ns)
+{
+	struct dm_place head;
+	struct fb_plan plan;
+	u64 start_ns;
+
+	s->window_ns = 0;
+	if (s->pinned && s->next_piece < s->plan.npieces) {
+		sims_send_piece(s, now_ns);
+		return;
+	}
+	if (!s->nr_flight && !s->pinned)
+		sims_choose(s, sims_idle_head(s, now_ns, false, &head, &start_ns) ? &head : NULL,
+			    now_ns);
+	else if (!s->choice.req)
+		sims_choose_next(s, now_ns);
+	sims_find_plan(s, now_ns, &plan);
+	if (plan.kind == FB_PLAN_SEPARATE)
+		sims_begin_plan(s, &plan, now_ns);
+	else if (plan.kind == FB_PLAN_PREPEND)
+		sims_send_choice(s, plan.piece[0].lbn, true, now_ns);
+	else
+		sims_send_choice(s, s->choice.req->lbn, false, now_ns);
+}
+
+/* no policy: in the order of arrival, as many as the drive takes */
+static void sims_fill_none(struct sims *s, u64 now_ns)
+{
+	struct siml_req *req;
+
+	req = list_first_entry(&s->pool.reqs, struct siml_req, fg.node);
+	fg_pool_del(&s->pool, &req->fg);
+	sims_send(s, &(struct sims_cmd) {
+		.req = req,
+		.lbn = req->fg.lbn,
+		.nsect = req->fg.nsect,
+		.write = req->fg.write,
+		.free_end = req->fg.lbn,
+	}, now_ns);
+}
+
+void sims_fill(struct sims *s, u64 now_ns)
+{
+	while (s->pool.count && s->nr_flight < s->depth && !sims_window_open(s, now_ns)) {
+		if (s->o->policy == SIMO_NONE)
+			sims_fill_none(s, now_ns);
+		else
+			sims_fill_slot(s, now_ns);
+	}
+}
+
+/* ---- completion ---- */
+
+static bool sims_within(s64 error_ns)
+{
+	return error_ns <= SIMS_WITHIN_NS && error_ns >= -SIMS_WITHIN_NS;
+}
+
+static void sims_count_error(struct sims *s, s64 error_ns)
+{
+	struct sims_stats *st = &s->stats;
+	s64 bucket = error_ns / SIMS_HIST_STEP_NS + (error_ns < 0 ? 0 : 1) + SIMS_HIST_HALF;
+	s64 half = dm_period_ns(s->dm) / 2;
+
+	st->hist[bucket < 0 ? 0 : min(bucket, (s64)SIMS_HIST - 1)]++;
+	st->predicted++;
+	st->report_within += sims_within(error_ns);
+	st->late += error_ns > half;
+	st->early += error_ns < -half;
+}
+
+static void sims_count_turns(struct sims *s, const struct sims_cmd *c, s32 turns, u64 now_ns)
+{
+	bool missed = turns > 0 && c->cause != SIMS_PLAIN;
+
+	s->stats.miss[c->cause] += turns > 0;
+	s->stats.early_turn += turns < 0;
+	if (s->o->guard_ppm &&
+	    fb_guard_count(&s->task->guard, now_ns, !!c->req, missed, s->o->guard_ppm))
+		s->gap_open = false;
+}
+
+/* the command behind the one that ended at @end_ns is in service now */
+static void sims_predict_next(struct sims *s, const struct fb_head_end *end)
+{
+	struct sims_cmd *next = s->nr_flight ? &s->cmd[s->flight[0]] : NULL;
+	struct dm_place from = s->head.at;
+	u64 start_ns = end->end_ns;
+	bool known = true;
+
+	if (!next)
+		return;
+	if (end->verdict != FB_HEAD_MECHANICAL) {
+		next->start_ns = 0;
+		return;
+	}
+	if (next->sent_ns > end->end_ns)
+		known = sims_idle_head(s, next->sent_ns, next->write, &from, &start_ns);
+	sims_predict(s, next, known ? &from : NULL, start_ns);
+}
+
+static void sims_count_prediction(struct sims *s, const struct sims_cmd *c,
+				  const struct fb_head_end *end, u64 predicted_ns, u64 now_ns)
+{
+	const struct dm_info *info = dm_info(s->dm);
+	u32 report_ns = c->write ? info->write_report_ns : info->read_report_ns;
+	bool mechanical = end->verdict == FB_HEAD_MECHANICAL;
+
+	sims_count_error(s, now_ns - report_ns - predicted_ns);
+	s->stats.end_within += mechanical && sims_within(end->end_ns - predicted_ns);
+	sims_count_turns(s, c, mechanical ? end->turns : 0, now_ns);
+}
+
+/* what this completion says about the prediction, the head and the phase */
+static void sims_observe(struct sims *s, const struct sims_cmd *c, u64 now_ns)
+{
+	u64 predicted_ns = c->start_ns ? c->start_ns + c->acc.total_ns : 0;
+	u64 transfer_ns = c->placed ? c->acc.total_ns - c->acc.seek_ns - c->acc.latency_ns : 0;
+	struct fb_head_end end = { .verdict = FB_HEAD_ODD };
+	struct dm_place place;
+
+	if (!sims_end_place(s, c, &place)) {
+		fb_head_lose(&s->head);
+		sims_predict_next(s, &end);
+		return;
+	}
+	fb_head_complete(&s->head, now_ns, &place, predicted_ns, max(c->start_ns, c->sent_ns),
+			 transfer_ns, c->write, &end);
+	if (end.verdict == FB_HEAD_MECHANICAL && end.turns > SIMS_MAX_TURNS) {
+		end.verdict = FB_HEAD_ODD;
+		fb_head_lose(&s->head);
+	}
+	if (predicted_ns)
+		sims_count_prediction(s, c, &end, predicted_ns, now_ns);
+	sims_predict_next(s, &end);
+	if (end.verdict != FB_HEAD_MECHANICAL) {
+		s->tail_known = s->nr_flight && s->tail_known;
+		s->gap_open = false;
+	}
+}
+
+/* hold the slot open for the request that this completion provokes (DESIGN 4, step 3) */
+static void sims_open_window(struct sims *s, const struct sims_cmd *done, u64 now_ns)
+{
+	const struct sims_cmd *next = s->nr_flight ? &s->cmd[s->flight[0]] : NULL;
+	u64 commit_ns = s->o->commit_us * 1000, lead_ns = s->o->lead_us * 1000;
+
+	if (!commit_ns || s->pinned || !done->req || s->nr_flight != s->depth - 1 || !next ||
+	    !next->start_ns || next->start_ns + next->acc.total_ns < now_ns + commit_ns + lead_ns)
+		return;
+	s->window_ns = now_ns + commit_ns;
+}
+
+/* the drive took another order: the head will be at the end of what is still there */
+static void sims_retail(struct sims *s, u64 now_ns)
+{
+	s->gap_open = false;
+	s->tail_known = s->nr_flight && sims_end_place(s, sims_last(s), &s->tail);
+	if (!s->pinned && s->pool.count)
+		sims_choose_next(s, now_ns);
+}
+
+/* take a command off the flight; false: it was not the first */
+static bool sims_land(struct sims *s, int slot)
+{
+	u32 i = 0, k;
+
+	while (s->flight[i] != (u32)slot)
+		i++;
+	s->nr_flight--;
+	for (k = i; k < s->nr_flight; k++)
+		s->flight[k] = s->flight[k + 1];
+	return !i;
+}
+
+static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
+{
+	if (c->free_end > c->lbn) {
+		s->stats.spoilt += c->spoilt;
+		simt_done(s->task, c->lbn, c->free_end, c->spoilt, now_ns);
+	}
+	if (!c->req)
+		return;
+	s->stats.requests++;
+	s->stats.sectors += c->req->fg.nsect;
+	simh_add(&s->stats.response, now_ns - c->req->arrived_ns);
+	siml_done(s->load, c->req, now_ns);
+}
+
+void sims_complete(struct sims *s, const struct sim_drive_done *done)
+{
+	struct sims_cmd c = s->cmd[done->slot];
+	u64 now_ns = done->report_ns;
+	bool in_order = sims_land(s, done->slot);
+
+	if (s->o->policy != SIMO_NONE) {
+		if (!in_order) {
+			s->stats.out_of_order++;
+			fb_head_lose(&s->head);
+			c.start_ns = 0;
+		}
+		sims_observe(s, &c, now_ns);
+		if (!in_order)
+			sims_retail(s, now_ns);
+		sims_open_window(s, &c, now_ns);
+	}
+	sims_deliver(s, &c, now_ns);
+}
+
+/* ---- beginning ---- */
+
+static u32 sims_depth(const struct sims *s)
+{
+	struct sim_drive_info info;
+
+	sim_drive_info(s->drive, &info);
+	if (s->o->depth > info.queue)
+		sim_fail("depth: the drive's queue takes %u", info.queue);
+	if (s->o->depth)
+		return s->o->depth;
+	return s->o->policy == SIMO_NONE ? info.queue : min(2U, info.queue);
+}
+
+void sims_init(struct sims *s)
+{
+	s->depth = sims_depth(s);
+	fb_head_init(&s->head, s->dm);
+	fg_pool_init(&s->pool);
+	if (s->o->policy != SIMO_NONE)
+		s->pool.policy = s->o->policy;
+	s->pool.sw_percent = s->o->sw_percent;
+}

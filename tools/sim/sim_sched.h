@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The pipeline: what freeblock_iosched.c does between blk-mq and the drive, with the
+ * same core beneath (DESIGN 4).
+ */
+#ifndef SIM_SCHED_H
+#define SIM_SCHED_H
+
+#include "../../fb_head.h"
+#include "sim_drive.h"
+#include "sim_load.h"
+#include "sim_stat.h"
+#include "sim_task.h"
+
+#define SIMS_HIST_STEP_NS 10000	/* prediction errors: 10 us a bucket ... */
+#define SIMS_HIST_HALF 100	/* ... +-1 ms, and one bucket beyond at either side */
+#define SIMS_HIST (2 * SIMS_HIST_HALF + 2)
+
+enum sims_cause {
+	SIMS_PLAIN,	/* foreground, nothing of ours before it in its gap */
+	SIMS_PREPEND,	/* foreground with a prepended read */
+	SIMS_SEPARATE,	/* a separate free read itself */
+	SIMS_AFTER,	/* foreground just after a separate read */
+	SIMS_CAUSES,
+};
+
+/**
+ * struct sims_cmd - a command at the drive
+ * @req: foreground request, or NULL
+ * @lbn: first sector
+ * @nsect: sectors
+ * @write: direction
+ * @free_end: its free part is from @lbn to here; @lbn: there is none
+ * @spoilt: a foreground write overlaps the free part
+ * @cause: what stood before it in its gap
+ * @sent_ns: when it was sent
+ * @start_ns: when its access begins: the end of the one before; 0: unknown
+ * @placed: @acc is valid
+ * @acc: predicted access
+ */
+struct sims_cmd {
+	struct siml_req *req;
+	u64 lbn;
+	u32 nsect;
+	bool write;
+	u64 free_end;
+	bool spoilt;
+	enum sims_cause cause;
+	u64 sent_ns;
+	u64 start_ns;
+	bool placed;
+	struct dm_access acc;
+};
+
+/**
+ * struct sims_stats - what happened
+ * @requests: foreground requests ended
+ * @sectors: of theirs
+ * @response: from arrival to report
+ * @predicted: completions with a prediction
+ * @report_within: of those, reports within 50 us of the predicted media end
+ * @end_within: of those, media ends, report noise taken off, within 50 us
+ * @hist: errors of the reports, as fb_stats.hist
+ * @late: report errors of more than half a turn
+ * @early: and less than minus that
+ * @miss: a turn or more later than predicted, by cause
+ * @early_turn: a turn or more earlier
+ * @prepends: sent
+ * @separates: sent
+ * @too_late: plans not used: the drive was about to finish
+ * @out_of_order: completions overtaken by the drive
+ * @spoilt: free reads overlapped by a foreground write
+ */
+struct sims_stats {
+	u64 requests;
+	u64 sectors;
+	struct simh response;
+	u64 predicted;
+	u64 report_within;
+	u64 end_within;
+	u64 hist[SIMS_HIST];
+	u64 late;
+	u64 early;
+	u64 miss[SIMS_CAUSES];
+	u64 early_turn;
+	u64 prepends;
+	u64 separates;
+	u64 too_late;
+	u64 out_of_order;
+	u64 spoilt;
+};
+
+/**
+ * struct sims - the scheduler
+ * @o: settings
+ * @dm: model
+ * @drive: the drive
+ * @load: the foreground
+ * @task: the task
+ * @depth: commands at the drive
+ * @pool: pending requests
+ * @choice: the provisional next one
+ * @pinned: a separate read has been sent for @choice's gap: @choice is next for good
+ * @gap_open: @gap may be searched
+ * @gap: from the tail to the choice
+ * @plan: the plan in use while @pinned ...
+ * @next_piece: ... and which of its pieces is sent next
+ * @flight: slots at the drive, in the order sent
+ * @nr_flight: how many
+ * @cmd: by slot
+ * @head: head and phase
+ * @tail_known: @tail is valid
+ * @tail: where the head will be at the end of the command sent last
+ * @window_ns: the slot stays open until then; 0: it is not open
+ * @stats: what happened
+ */
+struct sims {
+	const struct simo *o;
+	const struct disk_model *dm;
+	struct sim_drive *drive;
+	struct siml *load;
+	struct simt *task;
+	u32 depth;
+	struct fg_pool pool;
+	struct fg_choice choice;
+	bool pinned;
+	bool gap_open;
+	struct fb_gap gap;
+	struct fb_plan plan;
+	u32 next_piece;
+	u32 flight[SIM_DRIVE_SLOTS];
+	u32 nr_flight;
+	struct sims_cmd cmd[SIM_DRIVE_SLOTS];
+	struct fb_head head;
+	bool tail_known;
+	struct dm_place tail;
+	u64 window_ns;
+	struct sims_stats stats;
+};
+
+/**
+ * sims_init() - an idle scheduler
+ * @s: out; @o, @dm, @drive, @load and @task are set already
+ */
+void sims_init(struct sims *s);
+
+/**
+ * sims_insert() - a foreground request has come
+ * @s: the scheduler
+ * @req: the request
+ * @now_ns: the time
+ */
+void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns);
+
+/**
+ * sims_complete() - the drive has reported a command
+ * @s: the scheduler
+ * @done: which, and when
+ */
+void sims_complete(struct sims *s, const struct sim_drive_done *done);
+
+/**
+ * sims_fill() - send what is to be sent now
+ * @s: the scheduler
+ * @now_ns: the time
+ */
+void sims_fill(struct sims *s, u64 now_ns);
+
+#endif /* SIM_SCHED_H */

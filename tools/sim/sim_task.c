@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The task; see sim_task.h.
+ *
+ * A search takes no time here: what fb_gap.c's thread does beside the disk's mechanics
+ * is done at the moment its plan is needed. Its budget is a number of steps.
+ */
+#include "sim_task.h"
+#include "sim_file.h"
+
+/* as in fb_gap.c: when blocks that fit into no gap are read all the same, and how often */
+#define SIMT_FRUITLESS 256
+#define SIMT_LEFTOVER 256
+#define SIMT_LEFTOVER_NS 1000000000ULL
+
+static void simt_want_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct simt *t = ctx;
+
+	fb_bitmap_want(&t->bm, first, n, group);
+}
+
+static void simt_take_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct simt *t = ctx;
+
+	fb_bitmap_take(&t->bm, first, n, group);
+}
+
+static void simt_untake_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct simt *t = ctx;
+
+	fb_bitmap_untake(&t->bm, first, n, group);
+}
+
+static void simt_done_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct simt *t = ctx;
+	u64 part;
+
+	t->got += fb_bitmap_done(&t->bm, first, n);
+	for (part = t->got * SIMT_PARTS / t->total; part && !t->part_ns[part - 1]; part--)
+		t->part_ns[part - 1] = t->now_ns;
+}
+
+void simt_take(struct simt *t, u64 lbn, u64 end)
+{
+	fb_for_each_run(t->dm, t->lim.granule_sectors, lbn, end - lbn, simt_take_run, t);
+}
+
+void simt_done(struct simt *t, u64 lbn, u64 end, bool spoilt, u64 now_ns)
+{
+	t->now_ns = now_ns;
+	fb_for_each_run(t->dm, t->lim.granule_sectors, lbn, end - lbn,
+			spoilt ? simt_untake_run : simt_done_run, t);
+}
+
+bool simt_may_read(struct simt *t, u64 now_ns)
+{
+	return t->bm.n_wanted && (!t->o->guard_ppm || fb_guard_on(&t->guard, now_ns));
+}
+
+bool simt_over(const struct simt *t)
+{
+	return t->total && !t->bm.n_wanted && !t->bm.n_flying;
+}
+
+u64 simt_block_bytes(const struct simt *t)
+{
+	return t->lim.granule_sectors * 512ULL;
+}
+
+/* one of the last blocks, which no gap can hold; see fb_gap_leftover() */
+static void simt_leftover(struct simt *t, u64 now_ns, struct fb_plan *plan)
+{
+	u32 g = t->lim.granule_sectors;
+
+	t->fruitless = plan->kind == FB_PLAN_NONE ? t->fruitless + 1 : 0;
+	if (t->fruitless < SIMT_FRUITLESS || t->bm.n_wanted > SIMT_LEFTOVER || !t->lim.separate ||
+	    now_ns - t->leftover_ns < SIMT_LEFTOVER_NS)
+		return;
+	plan->kind = FB_PLAN_SEPARATE;
+	plan->npieces = 1;
+	plan->wanted = 1;
+	plan->slack_ns = 0;
+	plan->piece[0].lbn = fb_bitmap_next_wanted(&t->bm, 0) * g;
+	plan->piece[0].nsect = min_t(u64, g, dm_info(t->dm)->sectors - plan->piece[0].lbn);
+	t->leftover_ns = now_ns;
+	t->leftovers++;
+}
+
+void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_plan *plan)
+{
+	struct fb_search search;
+	u64 steps = 0;
+
+	fb_search_start(&search, t->dm, &t->bm, gap, &t->lim);
+	while (fb_search_step(&search) && ++steps < t->o->steps)
+		;
+	*plan = search.best;
+	t->gaps++;
+	t->tracks += search.tracks;
+	t->most_tracks = max_t(u64, t->most_tracks, search.tracks);
+	t->latency_ns += search.latency_ns;
+	if (plan->kind != FB_PLAN_NONE) {
+		t->plans++;
+		t->slack_ns += plan->slack_ns;
+	}
+	simt_leftover(t, now_ns, plan);
+}
+
+/* ---- beginning and end ---- */
+
+static void simt_init_limits(struct simt *t, const struct dm_info *info)
+{
+	const struct simo *o = t->o;
+	struct fb_limits *lim = &t->lim;
+
+	lim->granule_sectors = o->granule ? o->granule / 512 : info->granule_sectors;
+	if (lim->granule_sectors < info->physical_sectors)
+		sim_fail("granule: shorter than the drive's blocks of %u bytes",
+			 info->physical_sectors * 512);
+	if (o->max_sectors < lim->granule_sectors)
+		sim_fail("max_sectors: shorter than a granule, %u sectors",
+			 lim->granule_sectors);
+	lim->conservatism_ns = o->conservatism_us * 1000;
+	lim->max_sectors = o->max_sectors;
+	lim->max_prepend_sectors = o->max_prepend_sectors;
+	lim->separate = o->separate;
+}
+
+static void simt_init_map(struct simt *t, const struct dm_info *info)
+{
+	u32 g = t->lim.granule_sectors;
+	u64 count = t->o->count ? t->o->count : info->sectors;
+
+	if (t->o->first >= info->sectors || count > info->sectors - t->o->first)
+		sim_fail("range: beyond the disk's %llu sectors",
+			 (unsigned long long)info->sectors);
+	if (t->o->first % g || (count % g && t->o->first + count != info->sectors))
+		sim_fail("range: not whole blocks of %u sectors", g);
+	if (fb_bitmap_init(&t->bm, (info->sectors + g - 1) / g, dm_tracks(t->dm)))
+		sim_fail("out of memory");
+	fb_for_each_run(t->dm, g, t->o->first, count, simt_want_run, t);
+	t->total = t->bm.n_wanted;
+}
+
+void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm)
+{
+	memset(t, 0, sizeof(*t));
+	t->o = o;
+	t->dm = dm;
+	fb_guard_init(&t->guard);
+	if (!o->scan)
+		return;
+	simt_init_limits(t, dm_info(dm));
+	simt_init_map(t, dm_info(dm));
+}
+
+void simt_destroy(struct simt *t)
+{
+	fb_bitmap_destroy(&t->bm);
+}
