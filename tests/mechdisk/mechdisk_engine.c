@@ -87,9 +87,11 @@ void mde_advance(struct mde *e, u64 now_ns)
 	u64 now = mde_ps(e, now_ns);
 
 	while (mde_step(e, now))
-		;
-	if (e->destaging && e->media_free <= now)
+		e->changes++;
+	if (e->destaging && e->media_free <= now) {
 		mdv_settle(e);
+		e->changes++;
+	}
 }
 
 /* Arrival. */
@@ -166,6 +168,9 @@ int mde_submit(struct mde *e, u64 now_ns, enum mde_op op, u64 lbn, u32 count,
 		e->stats.max_outstanding = e->outstanding;
 	if (!e->plain)
 		mde_arrive(e, s, now);
+	else if (op == MDE_FLUSH)
+		mdv_serve(e, s, now);
+	e->changes++;
 	return s - e->slot;
 }
 
@@ -218,7 +223,8 @@ u64 mde_next_event(struct mde *e)
 
 	if (i >= 0 && (t == MDE_NEVER || e->slot[i].report < t + MDE_DEFER_PS))
 		t = e->slot[i].report;
-	t = min(t, mdq_next_immediate(e));
+	if (!e->plain)
+		t = min(t, mdq_next_immediate(e));
 	for (left = e->started; left; left &= left - 1)
 		t = min(t, e->slot[mdk_lowest(left)].started);
 	return t == MDE_NEVER ? t : mde_ns(e, t);
@@ -240,6 +246,7 @@ void mde_release(struct mde *e, int slot)
 		if (mdq_runs_alone(s))
 			e->ended_alone = max(e->ended_alone, s->report);
 	}
+	e->changes++;
 	e->queued &= keep;
 	e->started &= keep;
 	e->reporting &= keep;
@@ -271,6 +278,7 @@ void mde_set_caching(struct mde *e, u64 now_ns, const struct mde_caching *cachin
 	e->clock = max(e->clock, mde_ps(e, now_ns));
 	mda_stop(e, max(e->clock, e->media_free));
 	e->caching = *caching;
+	e->changes++;
 }
 
 void mde_place_head(struct mde *e, u32 cyl, u32 head, u64 now_ns, u64 angle)
@@ -282,6 +290,7 @@ void mde_place_head(struct mde *e, u32 cyl, u32 head, u64 now_ns, u64 angle)
 	m->cyl = cyl;
 	m->head = head;
 	e->media_free = now;
+	e->changes++;
 	m->phase0 = (want + m->period - now % m->period) % m->period;
 }
 
@@ -325,6 +334,7 @@ void mde_init(struct mde *e, const struct mde_config *cfg, u64 now_ns)
 	e->plain = !cfg->segments && cfg->queueing == MDE_TAGGED &&
 		!cfg->internal_period_ns && !mde_looks_back(cfg);
 	e->internal_next = cfg->internal_period_ns * 1000;
+	e->changes = 1;
 	e->rng_jitter = cfg->seed ^ MDE_STREAM_JITTER;
 	memcpy(e->bad, cfg->bad, sizeof(e->bad));
 	e->bads = cfg->bads;

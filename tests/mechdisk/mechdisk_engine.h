@@ -49,6 +49,9 @@ enum mde_op { MDE_READ, MDE_WRITE, MDE_VERIFY, MDE_FLUSH };
  * @held: sectors that came from the cache
  * @disconnects: a write that leaves the bus once more
  * @cacheable: a write that need not reach the medium before its report
+ * @considered: private: @start and @needs_medium are right after so many changes
+ * @start: private: when it can start, ps
+ * @needs_medium: private: it has to wait for the head
  * @first: where the rest starts on the platter
  */
 struct mde_slot {
@@ -70,6 +73,9 @@ struct mde_slot {
 	u32 held;
 	bool disconnects;
 	bool cacheable;
+	u64 considered;
+	u64 start;
+	bool needs_medium;
 	struct mdl_piece first;
 };
 
@@ -170,6 +176,7 @@ struct mde {
 	struct mde_caching caching;
 	struct mde_ahead_run ahead;
 	struct mdb_segment *destaging;	/* until media_free */
+	u64 changes;		/* how often something changed that commands wait for */
 	u64 clock;		/* nothing new starts before, ps */
 	u64 ended;		/* last report of a command released, ps, */
 	u64 ended_alone;	/* ... and of one that runs alone with NCQ */

@@ -188,21 +188,11 @@ u64 mdq_barrier(const struct mde *e, const struct mde_slot *s)
 	return t;
 }
 
-bool mdq_needs_medium(struct mde *e, const struct mde_slot *s)
-{
-	if (s->op == MDE_FLUSH)
-		return false;
-	return e->plain || (!s->cacheable && !mdq_answered(e, s));
-}
-
 /* When a queued command can start; MDE_NEVER: something else has to come first. */
-static u64 mdq_slot_start(struct mde *e, const struct mde_slot *s)
+static u64 mdq_earliest(struct mde *e, const struct mde_slot *s, bool needs_medium)
 {
 	u64 t;
 
-	if (e->plain)
-		return s->op == MDE_FLUSH ? s->ready :
-			max(s->ready, e->media_free);
 	if (mdq_blocked(e, s))
 		return MDE_NEVER;
 	t = mdq_barrier(e, s);
@@ -210,7 +200,34 @@ static u64 mdq_slot_start(struct mde *e, const struct mde_slot *s)
 		return t;
 	/* What it waited for, or what can answer it, was not there before. */
 	t = max(max(t, s->ready), e->clock);
-	return mdq_needs_medium(e, s) ? max(t, e->media_free) : t;
+	return needs_medium ? max(t, e->media_free) : t;
+}
+
+/* Think a queued command over, once after each change. */
+static void mdq_consider(struct mde *e, struct mde_slot *s)
+{
+	if (s->considered == e->changes)
+		return;
+	s->considered = e->changes;
+	s->needs_medium = s->op != MDE_FLUSH && !s->cacheable &&
+		!mdq_answered(e, s);
+	s->start = mdq_earliest(e, s, s->needs_medium);
+}
+
+bool mdq_needs_medium(struct mde *e, struct mde_slot *s)
+{
+	if (e->plain)
+		return s->op != MDE_FLUSH;
+	mdq_consider(e, s);
+	return s->needs_medium;
+}
+
+static u64 mdq_slot_start(struct mde *e, struct mde_slot *s)
+{
+	if (e->plain)
+		return max(s->ready, e->media_free);
+	mdq_consider(e, s);
+	return s->start;
 }
 
 /* When cached data can be written; MDE_NEVER if there are none. */
@@ -308,7 +325,8 @@ void mdq_choose(struct mde *e, u64 t, struct mdq_job *chosen)
 	u32 left;
 
 	*chosen = j;
-	chosen->slot = mdq_immediate(e, t);
+	if (!e->plain)
+		chosen->slot = mdq_immediate(e, t);
 	if (chosen->slot)
 		return;
 	for (left = e->queued; left; left &= left - 1) {

@@ -77,7 +77,7 @@ bool mdq_answered(struct mde *e, const struct mde_slot *s);
  * @e: the drive
  * @s: the command
  */
-bool mdq_needs_medium(struct mde *e, const struct mde_slot *s);
+bool mdq_needs_medium(struct mde *e, struct mde_slot *s);
 
 /**
  * mdq_room() - whether there is room for a cacheable write
