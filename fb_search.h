@@ -13,6 +13,8 @@
 #include "fb_bitmap.h"
 
 #define FB_PLAN_PIECES 4	/* several pieces per gap need no new shape (DESIGN 4) */
+#define FB_REGIONS 64		/* parts of the disk that weights tell apart */
+#define FB_WEIGHT_ONE 256	/* weight of a granule where all are worth the same */
 
 /**
  * struct fb_gap - the head's way from the request before to the next one
@@ -34,12 +36,35 @@ struct fb_gap {
 };
 
 /**
- * struct fb_limits - what a plan may be
+ * enum fb_lift - limits of the paper's scheduler that a search may lift
+ * @FB_LIFT_SOURCE: it reads on the source track, too, before the arm leaves it
+ * @FB_LIFT_DEST: it reads on the destination track what does not end at the request
+ * @FB_LIFT_SEVERAL: it finds several pieces for one gap
+ *
+ * The first two are allowed where the drive's look-ahead is off, or known not to be
+ * triggered by them; they hold for the tracks of a plan's own pieces, too. Both sides of
+ * a track's logical end take one of them and @FB_LIFT_SEVERAL.
+ */
+enum fb_lift {
+	FB_LIFT_SOURCE = 1,
+	FB_LIFT_DEST = 2,
+	FB_LIFT_SEVERAL = 4,
+};
+
+/**
+ * struct fb_limits - what a plan may be; what is zero lifts nothing
  * @conservatism_ns: added to each seek estimate of this decision (paper, 3.3)
  * @max_sectors: longest separate read
  * @max_prepend_sectors: longest prepend; 0 = prepending is not allowed to this request
  * @separate: separate reads are allowed
  * @granule_sectors: coverage granule, power of two
+ * @lift: enum fb_lift, or-ed; 0 = the paper's limits
+ * @switch_ns: conservatism of a head switch; 0 = @conservatism_ns
+ * @turn_ns: conservatism where the head stays on the track; 0 = @conservatism_ns
+ * @pipe_ns: least head time of the command before a read, before a write, for these to
+ *	be at the drive in time: the drive's overhead and the host's; 0 = no bound
+ * @weight: of a granule, by FB_REGIONS equal parts of the cylinders, 1 .. 65535; NULL =
+ *	FB_WEIGHT_ONE everywhere. It must outlive the search
  */
 struct fb_limits {
 	u64 conservatism_ns;
@@ -47,18 +72,25 @@ struct fb_limits {
 	u32 max_prepend_sectors;
 	bool separate;
 	u32 granule_sectors;
+	u32 lift;
+	u32 switch_ns;
+	u32 turn_ns;
+	u32 pipe_ns[2];
+	const u16 *weight;
 };
 
 /**
  * enum fb_plan_kind - what a plan asks for
  * @FB_PLAN_NONE: nothing: the next foreground request goes alone
  * @FB_PLAN_PREPEND: @piece[0] ends exactly where the foreground begins
- * @FB_PLAN_SEPARATE: pieces are commands of their own
+ * @FB_PLAN_SEPARATE: pieces are commands of their own, to be sent in their order
+ * @FB_PLAN_BOTH: so, but for the last, which is a prepend
  */
 enum fb_plan_kind {
 	FB_PLAN_NONE,
 	FB_PLAN_PREPEND,
 	FB_PLAN_SEPARATE,
+	FB_PLAN_BOTH,
 };
 
 /**
@@ -74,25 +106,75 @@ struct fb_plan_piece {
 /**
  * struct fb_plan - the best use of a gap found so far
  * @kind: what to do
- * @npieces: pieces in use (1 as yet)
+ * @npieces: pieces in use; 1 without FB_LIFT_SEVERAL
  * @piece: granule-aligned LBN ranges (but for the end of the disk, whose last granule
  *	may be short); a prepend's end is not aligned where the foreground's beginning
  *	is not: the last partial granule is read, not delivered
  * @wanted: granules that it reads and that are wanted
+ * @value: what they are worth; of two plans the one with more is better
  * @slack_ns: how much later than reckoned, conservatism included, the head may be on
- *	either leg and still make it
+ *	any leg and still make it
  */
 struct fb_plan {
 	enum fb_plan_kind kind;
 	u32 npieces;
 	struct fb_plan_piece piece[FB_PLAN_PIECES];
 	u32 wanted;
+	u64 value;
 	u64 slack_ns;
 };
 
 /**
- * struct fb_search_arm - cylinders at growing distance on one side of source or destination
- * @base: cylinder of the source or the destination
+ * struct fb_spot - the head over a track at a moment
+ * @place: the track, and the platter's angle then
+ * @ns: the moment, from the beginning of the gap
+ */
+struct fb_spot {
+	struct dm_place place;
+	u64 ns;
+};
+
+/**
+ * struct fb_piece - a piece that fits, while searching
+ * @lbn: first LBN
+ * @end: after its last one
+ * @wanted: granules
+ * @value: what they are worth
+ * @slack_ns: as in struct fb_plan
+ * @begin: at its first sector
+ * @stop: after its last sector
+ * @prepend: it ends where the foreground begins
+ */
+struct fb_piece {
+	u64 lbn;
+	u64 end;
+	u32 wanted;
+	u64 value;
+	u64 slack_ns;
+	struct fb_spot begin;
+	struct fb_spot stop;
+	bool prepend;
+};
+
+/**
+ * struct fb_hop - the part of a gap between two pieces, or its ends
+ * @from: where it begins
+ * @to: where it ends
+ * @window_ns: how long it lasts
+ * @last: the foreground follows
+ * @write: and it writes
+ */
+struct fb_hop {
+	struct fb_spot from;
+	struct fb_spot to;
+	u64 window_ns;
+	bool last;
+	bool write;
+};
+
+/**
+ * struct fb_search_arm - cylinders at growing distance on one side of a hop's beginning or end
+ * @base: cylinder of the beginning or the end
  * @dist: next distance
  * @end: first distance that is not the arm's any more
  * @up: it goes to higher cylinders
@@ -107,8 +189,8 @@ struct fb_search_arm {
 };
 
 /**
- * struct fb_search - a search under way; all fields private to fb_search.c but @best,
- * @latency_ns, @window_ns and @tracks
+ * struct fb_search - a search under way; all fields private but @best, @latency_ns,
+ *	@window_ns and @tracks
  * @dm: model
  * @bm: map
  * @gap: the gap, @lead_ns already in its source's angle
@@ -119,12 +201,22 @@ struct fb_search_arm {
  *	seek + latency
  * @period_ns: one revolution
  * @granule_ns: a granule's transfer time where tracks are longest
+ * @fg_ns: the foreground's transfer time
  * @tracks: tracks examined
- * @between: cylinders from source to destination
- * @arm: of source and destination, inner and outer
+ * @region: FB_REGIONS / cylinders, 32 binary places
+ * @most_weight: the largest weight there is
+ * @piece: pieces found in hops that are done
+ * @npieces: how many
+ * @open: bit i: the hop before @piece[i] is still to be searched
+ * @at: the present hop is the one before @piece[at]
+ * @hop: the present hop
+ * @find: its best piece; without value: none
+ * @weight: of the cylinder being examined
+ * @between: cylinders from its beginning to its end
+ * @arm: of beginning and end, inner and outer
  * @track: next track of the cylinder being examined, by index
  * @track_end: the track after its last
- * @begun: the destination track has been examined
+ * @begun: the foreground's own track has been examined
  */
 struct fb_search {
 	const struct disk_model *dm;
@@ -136,7 +228,17 @@ struct fb_search {
 	u64 window_ns;
 	u64 period_ns;
 	u64 granule_ns;
+	u64 fg_ns;
 	u32 tracks;
+	u32 region;
+	u32 most_weight;
+	struct fb_piece piece[FB_PLAN_PIECES];
+	u32 npieces;
+	u32 open;
+	u32 at;
+	struct fb_hop hop;
+	struct fb_piece find;
+	u32 weight;
 	u32 between;
 	struct fb_search_arm arm[4];
 	u32 track;
@@ -163,7 +265,9 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
  * @s: the search; @s->best is replaced when something better is found
  *
  * Order (paper, 4.3): the destination track, then the tracks of the cylinders at
- * distance 0, 1, 2, ... of source and destination. Cost: about 1 us at 1 GHz.
+ * distance 0, 1, 2, ... of source and destination. With FB_LIFT_SEVERAL the best piece
+ * found stays, and the time before and after it is searched like a gap of its own.
+ * Cost: about 1 us at 1 GHz.
  *
  * Return: false: nothing is left that can beat @s->best.
  */

@@ -9,7 +9,11 @@
  * two pieces looked at, an inner arm that stops one cylinder short, the far way of
  * an inner arm reckoned as that of an outer one (test_optimum); prepends without the
  * conservatism (test_prepend); the end of the disk's short granule dropped (test_runs);
- * straddlers skipped, a straddler's angle off by one sector (test_exactly_once).
+ * straddlers skipped, a straddler's angle off by one sector (test_exactly_once). With
+ * limits lifted (test_lifted): a landing only one conservatism early reckoned with, no
+ * bound on a piece's or the foreground's head time, the hop before a piece not searched, a
+ * hop that begins where the piece before it began, a straddler that ends where it
+ * began, a prepend or a piece that begins at its end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -410,6 +414,178 @@ static void test_prepend_first(void **state)
 	assert_true(prepends > 100 && separates > 100);
 }
 
+/* ---- limits lifted ---- */
+
+/* the conservatism of a way, told once more */
+static u64 leg_con(const struct fb_limits *lim, const struct dm_place *a, u32 cyl, u32 head)
+{
+	if (a->cyl != cyl)
+		return lim->conservatism_ns;
+	return a->head != head ? lim->switch_ns : lim->turn_ns;
+}
+
+/**
+ * struct trip - a plan carried out
+ * @at: where the head is
+ * @ns: when, from the beginning of the gap
+ */
+struct trip {
+	struct dm_place at;
+	u64 ns;
+};
+
+/* Read a piece, @late_ns later than reckoned; may be negative. */
+static void trip_read(struct trip *trip, const struct fb_limits *lim, u64 lbn, u32 nsect,
+		      s64 late_ns)
+{
+	struct dm_access a;
+	struct dm_track t;
+	u64 con;
+
+	assert_int_equal(dm_track_of(dm, lbn, &t), 0);
+	con = leg_con(lim, &trip->at, t.cyl, t.head) + late_ns;
+	trip->at.angle += dm_ns_to_angle(dm, con + 10 * dm_period_ns(dm));
+	assert_int_equal(dm_access(dm, &trip->at, lbn, nsect, false, &a), 0);
+	trip->at = a.end;
+	trip->ns += con + a.total_ns;
+}
+
+static struct trip trip_begin(const struct fb_gap *gap)
+{
+	struct trip trip = { .at = gap->src };
+
+	trip.at.angle += dm_ns_to_angle(dm, gap->lead_ns);
+	return trip;
+}
+
+/* how long the foreground's first sector is still away; negative: it has gone by */
+static s64 trip_left(const struct trip *trip, const struct fb_search *s,
+		     const struct fb_limits *lim, const struct fb_gap *gap)
+{
+	return (s64)(s->window_ns - trip->ns) -
+	       (s64)dm_seek_ns(dm, &trip->at, &gap->dst, gap->dst_write) -
+	       (s64)leg_con(lim, &trip->at, gap->dst.cyl, gap->dst.head);
+}
+
+static struct fb_limits lifted(struct rnd *r, u32 lift)
+{
+	struct fb_limits lim = limits(rnd_below(r, 4) * 100000, 1024);
+
+	lim.lift = lift;
+	lim.switch_ns = 1 + rnd_below(r, 150000);
+	lim.turn_ns = 1 + rnd_below(r, 60000);
+	return lim;
+}
+
+/*
+ * Read a piece as planned, as late as the slack allows, and a conservatism earlier than
+ * the seek's own estimate: it ends at the same moment.
+ */
+static void check_piece(struct trip *trip, const struct fb_search *s,
+			const struct fb_limits *lim, const struct fb_plan_piece *p)
+{
+	struct trip early = *trip, late = *trip;
+	struct dm_track t;
+	u64 con;
+
+	assert_int_equal(dm_track_of(dm, p->lbn, &t), 0);
+	con = leg_con(lim, &trip->at, t.cyl, t.head);
+	trip_read(trip, lim, p->lbn, p->nsect, 0);
+	trip_read(&late, lim, p->lbn, p->nsect,
+		  s->best.slack_ns - min_t(u64, s->best.slack_ns, 20));
+	assert_true(late.ns <= trip->ns + 20);
+	trip_read(&early, lim, p->lbn, p->nsect, 20 - 2 * (s64)con);
+	assert_true(early.ns + 20 >= trip->ns && early.ns <= trip->ns + 20);
+}
+
+/* what a piece must not touch, what it must have, and that it is in time for the next */
+static void check_plan(const struct fb_search *s, const struct fb_limits *lim,
+		       const struct fb_gap *gap)
+{
+	struct trip trip = trip_begin(gap), before;
+	u32 i, wanted = 0, n = s->best.npieces;
+	bool prepend = s->best.kind == FB_PLAN_PREPEND || s->best.kind == FB_PLAN_BOTH;
+
+	assert_true(n >= 1 && n <= FB_PLAN_PIECES);
+	assert_true(n == 1 || lim->lift & FB_LIFT_SEVERAL);
+	for (i = 0; i < n; i++) {
+		const struct fb_plan_piece *p = &s->best.piece[i];
+		bool last = i == n - 1;
+
+		assert_int_equal(p->lbn % GRANULE, 0);
+		assert_true(fb_bitmap_is_wanted(&bm, p->lbn / GRANULE));
+		wanted += fb_bitmap_count(&bm, p->lbn / GRANULE,
+					  last && prepend ? p->nsect / GRANULE :
+					  (p->nsect + GRANULE - 1) / GRANULE);
+		before = trip;
+		if (last && prepend) {
+			assert_int_equal(p->lbn + p->nsect, gap->dst_lbn);
+			trip_read(&trip, lim, p->lbn, p->nsect, 0);
+			assert_true(trip.ns <= s->window_ns + 20);
+			break;
+		}
+		check_piece(&trip, s, lim, p);
+		assert_true(trip.ns - before.ns + 20 >= lim->pipe_ns[last && gap->dst_write]);
+		if (!last)
+			continue;
+		assert_true(s->window_ns + s->fg_ns - trip.ns + 20 >=
+			    max(lim->pipe_ns[0], lim->pipe_ns[1]));
+		assert_true(trip_left(&trip, s, lim, gap) >= (s64)s->best.slack_ns - 40);
+	}
+	assert_int_equal(wanted, s->best.wanted);
+	assert_int_equal(wanted * FB_WEIGHT_ONE, s->best.value);
+}
+
+static bool touches(const struct fb_plan *plan, const struct dm_place *p)
+{
+	struct dm_place at;
+	u32 i;
+
+	for (i = 0; i < plan->npieces; i++) {
+		assert_int_equal(dm_place_of(dm, plan->piece[i].lbn, &at), 0);
+		if (same_track(p, at.cyl, at.head))
+			return true;
+	}
+	return false;
+}
+
+/* plans with limits lifted can be carried out, and are not worse than without */
+static void test_lifted(void **state)
+{
+	static const u32 density[] = { 1000, 500, 100, 20 };
+	struct rnd r = { 28 };
+	u32 i, kinds[4] = { 0 }, source = 0, dest = 0, several = 0, better = 0;
+
+	(void)state;
+	for (i = 0; i < 8000; i++) {
+		struct fb_limits lim = lifted(&r, i % 3 ? 7 : rnd_below(&r, 8)), none;
+		struct fb_search s, old;
+		struct fb_gap gap;
+
+		if (i % 500 == 0)
+			thin_map(&r, density[i / 500 % 4], 1 + i % 7);
+		random_gap(&r, &gap);
+		none = lim;
+		none.lift = 0;
+		if (i % 2)
+			lim.pipe_ns[rnd_below(&r, 2)] = rnd_below(&r, 800000);
+		search(&s, &gap, &lim);
+		search(&old, &gap, &none);
+		if (!(i % 2))
+			assert_true(s.best.wanted >= old.best.wanted);
+		better += s.best.wanted > old.best.wanted;
+		kinds[s.best.kind]++;
+		if (s.best.kind == FB_PLAN_NONE)
+			continue;
+		check_plan(&s, &lim, &gap);
+		several += s.best.npieces > 2;
+		source += touches(&s.best, &gap.src);
+		dest += s.best.kind == FB_PLAN_SEPARATE && touches(&s.best, &gap.dst);
+	}
+	assert_true(kinds[FB_PLAN_SEPARATE] > 2000 && kinds[FB_PLAN_BOTH] > 60);
+	assert_true(better > 1000 && source > 400 && dest > 400 && several > 20);
+}
+
 struct coverage {
 	u32 *times;
 	u64 bytes;
@@ -509,6 +685,46 @@ static void test_runs(void **state)
 	}
 }
 
+static u64 fnv(u64 hash, u64 value)
+{
+	u32 i;
+
+	for (i = 0; i < 8; i++, value >>= 8)
+		hash = (hash ^ (value & 255)) * 0x100000001b3ULL;
+	return hash;
+}
+
+/*
+ * Without limits lifted the search is that of the paper to the last bit: plans, slack and
+ * tracks looked at, as they were before limits could be lifted.
+ */
+static void test_unlifted(void **state)
+{
+	static const u32 density[] = { 1000, 500, 100, 20, 3 };
+	u64 hash = 0xcbf29ce484222325ULL;
+	struct rnd r = { 29 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 10000; i++) {
+		struct fb_limits lim = limits(pick_conservatism(&r), i % 3 ? 1024 : 48);
+		struct fb_search s;
+		struct fb_gap gap;
+
+		if (i % 500 == 0)
+			thin_map(&r, density[i / 500 % 5], 1 + i % 7);
+		random_gap(&r, &gap);
+		search(&s, &gap, &lim);
+		hash = fnv(fnv(fnv(hash, s.best.kind), s.best.wanted), s.tracks);
+		if (s.best.kind == FB_PLAN_NONE)
+			continue;
+		assert_int_equal(s.best.npieces, 1);
+		hash = fnv(fnv(fnv(hash, s.best.piece[0].lbn), s.best.piece[0].nsect),
+			   s.best.slack_ns);
+	}
+	assert_int_equal(hash, 0x9c75a8b8e372c7acULL);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -532,7 +748,9 @@ int main(void)
 		cmocka_unit_test(test_prefix),
 		cmocka_unit_test(test_prepend),
 		cmocka_unit_test(test_prepend_first),
+		cmocka_unit_test(test_lifted),
 		cmocka_unit_test(test_exactly_once),
+		cmocka_unit_test(test_unlifted),
 		cmocka_unit_test(test_runs),
 	};
 

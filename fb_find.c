@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What one track has to offer (freeblock paper, 4.3). Core; see fb_find.h.
+ *
+ * A hop is a part of the gap: from its beginning, or the end of a piece, to the next
+ * piece or the destination. A read on track T may use what is left of it when the ways
+ * to T and from T on, each with its conservatism added, are taken off: "usable" below.
+ *
+ * Drives with zero-latency access begin in the middle of a request when the head
+ * lands there, and then end where they landed, one turn later. That must not befall
+ * a read in a gap: its end would depend on the exact moment of landing, which a
+ * conservatism hides. The head lands up to the conservatism earlier than planned; so a
+ * read that ends within a turn, less the conservatism, of its planned landing
+ * is never met in its tail: usable time is capped so. A head that lands late, within
+ * the slack, still finds the first sector ahead; later than that, either kind of drive
+ * takes another turn.
+ */
+#include "fb_find.h"
+
+static bool fb_same_track(const struct dm_place *p, u32 cyl, u32 head)
+{
+	return p->cyl == cyl && p->head == head;
+}
+
+/*
+ * Reads where the foreground was or is going to could start the drive's prefetcher:
+ * only where that has been excluded.
+ */
+static bool fb_find_forbidden(const struct fb_search *s, u32 cyl, u32 head)
+{
+	u32 lift = s->lim.lift;
+
+	return (!(lift & FB_LIFT_SOURCE) && fb_same_track(&s->hop.from.place, cyl, head)) ||
+	       (!(lift & FB_LIFT_DEST) && fb_same_track(&s->hop.to.place, cyl, head));
+}
+
+static u64 fb_find_con(const struct fb_search *s, const struct dm_place *a,
+		       const struct dm_place *b)
+{
+	return fb_find_con_ns(s, a->cyl != b->cyl, a->head != b->head, a->head == b->head);
+}
+
+/* the way from @a to @b, conservatism included */
+static u64 fb_find_leg(const struct fb_search *s, const struct dm_place *a,
+		       const struct dm_place *b, bool write)
+{
+	return dm_seek_ns(s->dm, a, b, write) + fb_find_con(s, a, b);
+}
+
+/* ---- the plan ---- */
+
+static void fb_find_add(struct fb_plan *plan, const struct fb_piece *p)
+{
+	plan->piece[plan->npieces].lbn = p->lbn;
+	plan->piece[plan->npieces].nsect = p->end - p->lbn;
+	plan->slack_ns = plan->npieces ? min(plan->slack_ns, p->slack_ns) : p->slack_ns;
+	plan->npieces++;
+	plan->wanted += p->wanted;
+	plan->value += p->value;
+	if (p->prepend)
+		plan->kind = plan->npieces > 1 ? FB_PLAN_BOTH : FB_PLAN_PREPEND;
+	else
+		plan->kind = FB_PLAN_SEPARATE;
+}
+
+/* the pieces there are, with the hop's best one among them */
+static void fb_find_write(struct fb_search *s)
+{
+	u32 i;
+
+	memset(&s->best, 0, sizeof(s->best));
+	for (i = 0; i < s->npieces; i++) {
+		if (i == s->at)
+			fb_find_add(&s->best, &s->find);
+		fb_find_add(&s->best, &s->piece[i]);
+	}
+	if (i == s->at)
+		fb_find_add(&s->best, &s->find);
+}
+
+/*
+ * A command is sent when the last but one before it has ended. It must find the drive
+ * still at work on the last one, else the drive idles, or takes another command first.
+ */
+static bool fb_find_in_time(const struct fb_search *s, const struct fb_piece *p)
+{
+	const struct fb_piece *next = &s->piece[s->at];
+	const u32 *pipe = s->lim.pipe_ns;
+
+	/* the foreground alone would take no longer */
+	if (p->prepend)
+		return true;
+	if (p->stop.ns - s->hop.from.ns < pipe[s->hop.write])
+		return false;
+	/* what follows the foreground is not known yet */
+	if (s->hop.last || next->prepend)
+		return s->window_ns - p->stop.ns + s->fg_ns >= max(pipe[0], pipe[1]);
+	return next->stop.ns - p->stop.ns >= pipe[s->at + 1 == s->npieces && s->gap.dst_write];
+}
+
+/* Greedy; of equals a prepend, for it costs no command, else the one with more slack. */
+static void fb_find_propose(struct fb_search *s, const struct fb_piece *p)
+{
+	const struct fb_piece *best = &s->find;
+
+	if (!p->value || p->value < best->value)
+		return;
+	if (p->value == best->value && (best->prepend || p->slack_ns <= best->slack_ns))
+		return;
+	if (!fb_find_in_time(s, p))
+		return;
+	s->find = *p;
+	fb_find_write(s);
+}
+
+/* ---- prepending ---- */
+
+/* Granules from @lbn to the foreground's beginning on its track, which is at @at. */
+static void fb_find_prepend_run(struct fb_search *s, const struct dm_track *t, u64 lbn,
+				u32 at, u32 angle)
+{
+	struct fb_piece p = { .end = s->gap.dst_lbn, .prepend = true, .stop = s->hop.to };
+	u32 g = s->lim.granule_sectors, n;
+	u64 first = fb_granule_first(g, lbn), end = div_u64(s->gap.dst_lbn, g);
+
+	if (first >= end)
+		return;
+	n = end - first;
+	p.wanted = fb_bitmap_trim(s->bm, &first, &n);
+	p.lbn = first * g;
+	p.begin.place = s->gap.dst;
+	if (!p.wanted || dm_lbn_angle(s->dm, t, p.lbn, &p.begin.place.angle))
+		return;
+	p.value = (u64)p.wanted * fb_find_weight(s, t->cyl);
+	p.slack_ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
+	p.begin.ns = s->hop.to.ns - dm_angle_to_ns(s->dm, at - p.begin.place.angle);
+	fb_find_propose(s, &p);
+}
+
+/*
+ * Prepend: what passes on the destination track after the head can be there and
+ * ends exactly where the foreground read begins.
+ */
+void fb_find_prepend(struct fb_search *s)
+{
+	const struct fb_hop *hop = &s->hop;
+	const struct fb_gap *gap = &s->gap;
+	struct dm_piece piece[2];
+	struct dm_track t;
+	u64 lbn, leg;
+	u32 angle, at, i;
+
+	leg = fb_find_leg(s, &hop->from.place, &hop->to.place, false);
+	if (!hop->last || gap->dst_write || !s->lim.max_prepend_sectors || hop->window_ns <= leg)
+		return;
+	/* a remapped destination is not where its neighbours are */
+	if (dm_track_of(s->dm, gap->dst_lbn, &t) || dm_lbn_angle(s->dm, &t, gap->dst_lbn, &at) ||
+	    !fb_same_track(&gap->dst, t.cyl, t.head))
+		return;
+
+	angle = at - dm_ns_to_angle(s->dm, hop->window_ns - leg);
+	/* half a sector more, lest rounding cuts off the last one */
+	dm_window(s->dm, &t, angle, (u64)(at - angle) + t.sector_angle / 2, piece);
+	i = piece[1].nsect && piece[1].lbn + piece[1].nsect == gap->dst_lbn;
+	if (!piece[i].nsect || piece[i].lbn + piece[i].nsect != gap->dst_lbn)
+		return;
+	lbn = max(piece[i].lbn, gap->dst_lbn - min_t(u64, gap->dst_lbn,
+						     s->lim.max_prepend_sectors));
+	fb_find_prepend_run(s, &t, lbn, at, angle);
+}
+
+/* ---- pieces of their own ---- */
+
+/**
+ * struct fb_visit - a track seen from the hop
+ * @t: the track
+ * @at: the head there, when it surely is
+ * @usable_ns: from then until the head must surely leave
+ */
+struct fb_visit {
+	struct dm_track t;
+	struct fb_spot at;
+	u64 usable_ns;
+};
+
+u64 fb_find_need_ns(const struct fb_search *s, u32 weight)
+{
+	return (div_u64(s->find.value, weight) + 1) * s->granule_ns;
+}
+
+u64 fb_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns)
+{
+	/* with one seek less, the head may well land a turn before the end of a read */
+	if (s->lim.lift)
+		con_ns *= 2;
+	if (legs_ns >= s->hop.window_ns || con_ns >= s->period_ns)
+		return 0;
+	return min(s->hop.window_ns - legs_ns, s->period_ns - con_ns);
+}
+
+/* The best of granules [@first, @end), all of which pass within the visit. */
+static void fb_find_run(struct fb_search *s, const struct fb_visit *v, u64 first, u64 end)
+{
+	struct fb_piece p = { .begin = v->at, .stop = v->at };
+	u32 g = s->lim.granule_sectors, most = s->lim.max_sectors / g, n, last;
+	u64 wait, passed;
+
+	if (first >= end)
+		return;
+	n = end - first;
+	p.wanted = fb_bitmap_trim(s->bm, &first, &n);
+	if (n > most) {
+		n = most;
+		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
+	}
+	p.value = (u64)p.wanted * fb_find_weight(s, v->t.cyl);
+	if (!p.wanted || p.value < s->find.value)
+		return;
+	p.lbn = first * g;
+	p.end = min((first + n) * g, dm_info(s->dm)->sectors);
+	if (dm_lbn_angle(s->dm, &v->t, p.lbn, &p.begin.place.angle) ||
+	    dm_lbn_angle(s->dm, &v->t, p.end - 1, &last))
+		return;
+	p.stop.place.angle = last + v->t.sector_angle;
+	wait = dm_angle_to_ns(s->dm, p.begin.place.angle - v->at.place.angle);
+	passed = dm_angle_to_ns(s->dm, p.stop.place.angle - v->at.place.angle);
+	p.begin.ns += wait;
+	p.stop.ns += passed;
+	p.slack_ns = min(wait, v->usable_ns - min(passed, v->usable_ns));
+	fb_find_propose(s, &p);
+}
+
+/* A read from @lbn on this track to @end on the next: only the model can tell. */
+static bool fb_find_across(struct fb_search *s, const struct fb_visit *v, u64 lbn,
+			   u64 end, u32 wanted)
+{
+	struct fb_piece p = { .lbn = lbn, .end = end, .wanted = wanted, .begin = v->at };
+	struct dm_place from = s->hop.from.place;
+	u64 con = fb_find_con(s, &from, &v->at.place), total;
+	struct dm_access a;
+	u32 last;
+
+	if (end - lbn > s->lim.max_sectors ||
+	    dm_lbn_angle(s->dm, &v->t, lbn, &p.begin.place.angle) ||
+	    dm_lbn_angle(s->dm, &v->t, v->t.first_lbn + v->t.nsect - 1, &last))
+		return false;
+	from.angle += dm_ns_to_angle(s->dm, con);
+	if (dm_access(s->dm, &from, lbn, end - lbn, false, &a) ||
+	    fb_find_forbidden(s, a.end.cyl, a.end.head))
+		return false;
+	total = con + a.total_ns + fb_find_leg(s, &a.end, &s->hop.to.place, s->hop.write);
+	/* the first track's part is not to be met in its tail, as above */
+	last += v->t.sector_angle - p.begin.place.angle;
+	if (total > s->hop.window_ns ||
+	    a.latency_ns + dm_angle_to_ns(s->dm, last) + con > s->period_ns)
+		return false;
+	p.value = (u64)wanted * fb_find_weight(s, v->t.cyl);
+	p.begin.ns = s->hop.from.ns + con + a.seek_ns + a.latency_ns;
+	p.stop.place = a.end;
+	p.stop.ns = s->hop.from.ns + con + a.total_ns;
+	p.slack_ns = min(a.latency_ns, s->hop.window_ns - total);
+	fb_find_propose(s, &p);
+	return true;
+}
+
+/*
+ * The granule that begins at the end of this track and ends on the next can be read
+ * in no other way than across the head switch, alone or with the run before it.
+ */
+static void fb_find_straddler(struct fb_search *s, const struct fb_visit *v,
+			      const struct dm_piece piece[2])
+{
+	u64 g = s->lim.granule_sectors, track_end = v->t.first_lbn + v->t.nsect;
+	u64 straddler = div_u64(track_end, g), first, end;
+	u32 weight = fb_find_weight(s, v->t.cyl), n, wanted, angle, i;
+
+	end = min((straddler + 1) * g, dm_info(s->dm)->sectors);
+	if (end <= track_end || straddler * g < v->t.first_lbn ||
+	    !fb_bitmap_is_wanted(s->bm, straddler))
+		return;
+	for (i = 0; i < 2; i++) {
+		if (!piece[i].nsect || piece[i].lbn + piece[i].nsect <= straddler * g)
+			continue;
+		first = fb_granule_first(g, piece[i].lbn);
+		if (first >= straddler)
+			continue;
+		n = straddler - first;
+		wanted = fb_bitmap_trim(s->bm, &first, &n);
+		if (wanted && (wanted + 1ULL) * weight > s->find.value &&
+		    fb_find_across(s, v, first * g, end, wanted + 1))
+			return;
+	}
+	if (s->find.value >= weight || dm_lbn_angle(s->dm, &v->t, straddler * g, &angle) ||
+	    dm_angle_to_ns(s->dm, angle - v->at.place.angle) > v->usable_ns)
+		return;
+	fb_find_across(s, v, straddler * g, end, 1);
+}
+
+void fb_find_track(struct fb_search *s, u32 index)
+{
+	const struct fb_hop *hop = &s->hop;
+	u32 g = s->lim.granule_sectors, i;
+	struct dm_piece piece[2];
+	struct fb_visit v;
+	u64 leg;
+
+	if (dm_track_by_index(s->dm, index, &v.t) || fb_find_forbidden(s, v.t.cyl, v.t.head))
+		return;
+	v.at.place.cyl = v.t.cyl;
+	v.at.place.head = v.t.head;
+	leg = fb_find_leg(s, &hop->from.place, &v.at.place, false);
+	v.usable_ns = fb_find_usable_ns(s, leg + fb_find_leg(s, &v.at.place, &hop->to.place,
+							     hop->write),
+					fb_find_con(s, &hop->from.place, &v.at.place));
+	if (v.usable_ns < fb_find_need_ns(s, fb_find_weight(s, v.t.cyl)))
+		return;
+	s->tracks++;
+	v.at.place.angle = hop->from.place.angle + dm_ns_to_angle(s->dm, leg);
+	v.at.ns = hop->from.ns + leg;
+	dm_window(s->dm, &v.t, v.at.place.angle, dm_ns_to_angle(s->dm, v.usable_ns), piece);
+	for (i = 0; i < 2; i++)
+		if (piece[i].nsect)
+			fb_find_run(s, &v, fb_granule_first(g, piece[i].lbn),
+				    fb_granule_end(s->dm, g, piece[i].lbn + piece[i].nsect));
+	fb_find_straddler(s, &v, piece);
+}

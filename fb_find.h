@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What one track has to offer to a part of a gap (freeblock paper, 4.3): for
+ * fb_search.c only, which says which tracks to look at. Core.
+ */
+#ifndef FB_FIND_H
+#define FB_FIND_H
+
+#include "fb_search.h"
+
+/* the first granule that begins at @lbn or later */
+static inline u64 fb_granule_first(u32 granule_sectors, u64 lbn)
+{
+	return div_u64(lbn + granule_sectors - 1, granule_sectors);
+}
+
+/* granules that end at or before @end; the disk's last one may be short */
+static inline u64 fb_granule_end(const struct disk_model *dm, u32 granule_sectors, u64 end)
+{
+	if (end >= dm_info(dm)->sectors)
+		return fb_granule_first(granule_sectors, dm_info(dm)->sectors);
+	return div_u64(end, granule_sectors);
+}
+
+/**
+ * fb_find_weight() - what a granule of a cylinder is worth
+ * @s: the search
+ * @cyl: the cylinder
+ *
+ * Return: FB_WEIGHT_ONE when all are worth the same.
+ */
+static inline u32 fb_find_weight(const struct fb_search *s, u32 cyl)
+{
+	return s->lim.weight ? s->lim.weight[mul_u64_u32_shr(cyl, s->region, 32)] :
+			       FB_WEIGHT_ONE;
+}
+
+/**
+ * fb_find_con_ns() - the conservatism of a way, or a lower bound
+ * @s: the search
+ * @cyls: its length in cylinders
+ * @head: another head, or not known
+ * @track: the same track, or not known
+ *
+ * Return: ns; the least of what may apply when it is not known what does.
+ */
+static inline u64 fb_find_con_ns(const struct fb_search *s, u32 cyls, bool head, bool track)
+{
+	const struct fb_limits *lim = &s->lim;
+	u64 con = lim->conservatism_ns;
+
+	if (cyls)
+		return con;
+	if (head && lim->switch_ns)
+		con = lim->switch_ns;
+	if (track && lim->turn_ns)
+		con = head ? min_t(u64, con, lim->turn_ns) : lim->turn_ns;
+	return con;
+}
+
+/**
+ * fb_find_usable_ns() - what ways to a track and on leave of the hop
+ * @s: the search
+ * @legs_ns: both ways, conservatism included
+ * @con_ns: the first one's conservatism
+ *
+ * Return: ns for waiting and reading; 0 = nothing.
+ */
+u64 fb_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns);
+
+/**
+ * fb_find_need_ns() - how long a track must be usable to beat the hop's best piece
+ * @s: the search
+ * @weight: the track's
+ *
+ * Return: ns; no read that is worth more takes less.
+ */
+u64 fb_find_need_ns(const struct fb_search *s, u32 weight);
+
+/**
+ * fb_find_prepend() - look at what ends where the foreground begins
+ * @s: the search; @s->find and @s->best are replaced if it is better
+ */
+void fb_find_prepend(struct fb_search *s);
+
+/**
+ * fb_find_track() - look at what a track has for the present hop
+ * @s: the search; @s->find and @s->best are replaced if it is better
+ * @index: the track, as in dm_track_index()
+ */
+void fb_find_track(struct fb_search *s, u32 index);
+
+#endif /* FB_FIND_H */
