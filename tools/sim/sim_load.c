@@ -11,7 +11,8 @@
 #include "sim_file.h"
 
 #define SIML_UNIT 8		/* 4 KiB: the paper's requests are multiples of it */
-#define SIML_EXP_MAX 512	/* sectors: an exponential's longest request, 256 KiB */
+#define SIML_EXP_MAX 2048	/* sectors: an exponential's longest request, 1 MiB ... */
+#define SIML_EXP_MEAN 8		/* ... and that many times its mean at least: 0.03 % are cut */
 #define SIML_MIN_SHARE 4	/* the disk is that many times longer than any request */
 
 static u64 siml_bits(struct siml_rnd *r)
@@ -244,6 +245,10 @@ void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm
 			 (unsigned long long)info->sectors);
 	l->what.state = o->seed;
 	l->when.state = ~o->seed;
+	if (o->sizes.mean && (o->sizes.mean < l->unit * 512 ||
+			      o->sizes.mean > SIML_EXP_MAX / SIML_EXP_MEAN * 512))
+		sim_fail("size: an exponential's mean is from %u to %u bytes", l->unit * 512,
+			 SIML_EXP_MAX / SIML_EXP_MEAN * 512);
 	if (o->place == SIMO_CYLINDERS)
 		siml_init_band(l, dm, longest);
 	for (i = 0; i < o->places && o->place == SIMO_STREAMS; i++)

@@ -167,11 +167,23 @@ static u64 simo_bytes(const char *text, char stop, const char **end)
 	return x;
 }
 
+/* "/SHARE", up to the next ":" or the end */
+static double simo_share(const char *text, const char **end)
+{
+	char *after;
+	double x = strtod(text + 1, &after);
+
+	if (*text != '/' || after == text + 1 || !(x > 0) || !isfinite(x) ||
+	    (*after && *after != ':'))
+		sim_fail("size: not SIZE/SHARE:SIZE/SHARE, each share above 0: '%s'", text);
+	*end = after;
+	return x;
+}
+
 static void simo_read_sizes(struct simo *o)
 {
 	struct simo_sizes *z = &o->sizes;
 	const char *text = o->size_text;
-	char *after;
 
 	if (!strncmp(text, "exp:", 4)) {
 		z->mean = simo_bytes(text + 4, 0, &text);
@@ -182,14 +194,9 @@ static void simo_read_sizes(struct simo *o)
 			sim_fail("size: more than %d sizes", SIMO_SIZES_MAX);
 		z->size[z->n].bytes = simo_bytes(text, '/', &text);
 		z->size[z->n].share = 1;
-		if (*text) {
-			z->size[z->n].share = strtod(text + 1, &after);
-			if (after == text + 1 || !(z->size[z->n].share > 0))
-				sim_fail("size: not a share: '%s'", text + 1);
-			text = after;
-			if (*text && *text != ':')
-				sim_fail("size: not SIZE/SHARE:SIZE/SHARE: '%s'", o->size_text);
-		}
+		/* a single size needs no share */
+		if (z->n || *text)
+			z->size[z->n].share = simo_share(text, &text);
 		z->n++;
 	} while (*text++);
 }
