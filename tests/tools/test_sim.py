@@ -225,6 +225,28 @@ class Numbers(Case):
         self.assertGreater(free[2], 10)
         self.assertLess(self.atlas(task="scan", steps="2")["tracks_per_search"], 3)
 
+    def test_lift(self):
+        """The paper's limits, lifted: more free bandwidth, no more slowdown. Seen to fail: lift ignored, plans of which only
+        the first piece is sent, or not the prepend."""
+        r = {lift: self.atlas(task="scan", conservatism_us="300", lift=lift)
+             for lift in ("", "source+dest", "all")}
+        self.assertGreater(r["source+dest"]["free_mb_s"], 1.03 * r[""]["free_mb_s"])
+        self.assertGreater(r["all"]["free_mb_s"], r["source+dest"]["free_mb_s"])
+        self.assertEqual((r[""]["several"], r["source+dest"]["several"]), (0, 0))
+        self.assertGreater(r["all"]["several"], 1000)
+        self.assertGreater(r["all"]["separates"] + r["all"]["prepends"],
+                           r["all"]["plans"] + r["all"]["several"] - 10)
+        self.near(r["all"]["requests_per_s"], r[""]["requests_per_s"], .01)
+
+    def test_weight(self):
+        """Where blocks are worth more, more are read. Seen to fail: weights ignored."""
+        share = {}
+        for weight in ("flat", "edge:8"):
+            left = self.atlas(task="scan", weight=weight)["left_by_tenth"]
+            self.assertEqual(len(left), 10)
+            share[weight] = (left[0] + left[9]) / sum(left)
+        self.assertLess(share["edge:8"], .95 * share["flat"])
+
     def test_guard(self):
         """It stops free reads that cost too much. Seen to fail: a guard never asked."""
         free = {}
@@ -355,7 +377,9 @@ class Refusals(Case):
                 ("--outstanding 0", "outstanding"), ("--outstanding 2.5", "whole number"),
                 ("--think-spread wide", "think", "'wide'"), ("--rate -1", "rate"),
                 ("--steps x", "steps"), ("--task read", "task"), ("--seed ''", "seed"),
-                ("--depth 33", "depth"), ("--processes 0", "--processes")):
+                ("--depth 33", "depth"),
+                ("--lift all+", "lift"), ("--lift most", "lift", "'most'"),
+                ("--weight edge:0", "weight"), ("--weight rim", "weight", "'rim'"), ("--processes 0", "--processes")):
             with self.subTest(words):
                 self.refused(words, *said)
 

@@ -28,7 +28,8 @@ PROCESSES = 2
 BASELINE_REQUESTS = 1000000
 # What a run without a task does not depend on
 OF_TASK = ("task", "range", "granule", "conservatism_us", "max_sectors", "max_prepend_sectors",
-           "separate", "steps", "guard_ppm", "whole")
+           "separate", "lift", "switch_us", "turn_us", "pipe_read_us", "pipe_write_us", "weight",
+           "steps", "guard_ppm", "whole")
 TELL_TTY_S = 0.5
 TELL_LOG_S = 15
 
@@ -63,6 +64,13 @@ SETTINGS = (
     ("--max-sectors", "max_sectors", "N", "longest separate read (512)"),
     ("--max-prepend-sectors", "max_prepend_sectors", "N", "longest prepend (512)"),
     ("--separate", "separate", "0|1", "separate reads (1)"),
+    ("--lift", "lift", "LIMITS", "of the paper's that are lifted: source+dest+several, or all "
+     "(none)"),
+    ("--switch", "switch_us", "US", "conservatism of head switches (--conservatism)"),
+    ("--turn", "turn_us", "US", "conservatism on the same track (--conservatism)"),
+    ("--pipe-read", "pipe_read_us", "US", "least head time of a command before a read (0)"),
+    ("--pipe-write", "pipe_write_us", "US", "least head time of a command before a write (0)"),
+    ("--weight", "weight", "W", "what a block is worth: flat, edge or edge:K (flat)"),
     ("--steps", "steps", "N", "search budget, tracks (200)"),
     ("--guard", "guard_ppm", "PPM", "turns that free reads may cost, 0: no bound (0)"),
     ("--seconds", "seconds", "S", "disk time of a run (60)"),

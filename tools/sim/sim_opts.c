@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "../../fb_search.h"
 #include "../../fg_policy.h"
 #include "sim_opts.h"
 #include "sim_file.h"
@@ -11,6 +12,8 @@
 #define SIMO_SECONDS 60		/* disk time of a run whose end is not set */
 #define SIMO_MAX_S 1e7		/* disk time of a run: 116 days */
 #define SIMO_MAX_BYTES 1048576	/* longest request and granule */
+
+#define SIMO_EDGE_MAX 250	/* weights stay within 16 bits */
 
 enum simo_type { SIMO_TEXT, SIMO_LINES, SIMO_WHOLE, SIMO_REAL };
 
@@ -68,6 +71,12 @@ static const struct simo_setting simo_settings[] = {
 	{ "max_prepend_sectors", SIMO_WHOLE, offsetof(struct simo, max_prepend_sectors),
 	  "512", 0, 65536 },
 	{ "separate", SIMO_WHOLE, offsetof(struct simo, separate), "1", 0, 1 },
+	{ "lift", SIMO_TEXT, offsetof(struct simo, lift_text), "", 0, 0 },
+	{ "switch_us", SIMO_REAL, offsetof(struct simo, switch_us), "0", 0, 1e5 },
+	{ "turn_us", SIMO_REAL, offsetof(struct simo, turn_us), "0", 0, 1e5 },
+	{ "pipe_read_us", SIMO_REAL, offsetof(struct simo, pipe_read_us), "0", 0, 1e5 },
+	{ "pipe_write_us", SIMO_REAL, offsetof(struct simo, pipe_write_us), "0", 0, 1e5 },
+	{ "weight", SIMO_TEXT, offsetof(struct simo, weight_text), "flat", 0, 0 },
 	{ "steps", SIMO_WHOLE, offsetof(struct simo, steps), "200", 1, 1e9 },
 	{ "guard_ppm", SIMO_WHOLE, offsetof(struct simo, guard_ppm), "0", 0, 1e6 },
 	{ "seconds", SIMO_REAL, offsetof(struct simo, seconds), "0", 0, SIMO_MAX_S },
@@ -241,6 +250,51 @@ static void simo_read_range(struct simo *o)
 		sim_fail("range: not FIRST+COUNT: '%s'", o->range_text);
 }
 
+/* "source+several" */
+static void simo_read_lift(struct simo *o)
+{
+	static const struct {
+		const char *name;
+		u32 lift;
+	} lifts[] = {
+		{ "source", FB_LIFT_SOURCE },
+		{ "dest", FB_LIFT_DEST },
+		{ "several", FB_LIFT_SEVERAL },
+		{ "all", FB_LIFT_SOURCE | FB_LIFT_DEST | FB_LIFT_SEVERAL },
+	};
+	const char *text = o->lift_text;
+	size_t len, i;
+
+	for (; *text; text += len + (text[len] == '+')) {
+		len = strcspn(text, "+");
+		for (i = 0; i < ARRAY_SIZE(lifts); i++)
+			if (strlen(lifts[i].name) == len && !memcmp(text, lifts[i].name, len))
+				break;
+		if (i == ARRAY_SIZE(lifts) || (text[len] && !text[len + 1]))
+			sim_fail("lift: not source, dest, several or all, with + between: '%s'",
+				 o->lift_text);
+		o->lift |= lifts[i].lift;
+	}
+}
+
+static void simo_read_weight(struct simo *o)
+{
+	const char *text = o->weight_text;
+	char *end;
+
+	if (!strcmp(text, "flat"))
+		return;
+	o->edge = 1;
+	if (!strcmp(text, "edge"))
+		return;
+	if (!strncmp(text, "edge:", 5)) {
+		o->edge = strtod(text + 5, &end);
+		if (end != text + 5 && !*end && o->edge > 0 && o->edge <= SIMO_EDGE_MAX)
+			return;
+	}
+	sim_fail("weight: not flat, edge or edge:K with K up to %d: '%s'", SIMO_EDGE_MAX, text);
+}
+
 /* which of two words; @name for the message */
 static bool simo_first_of(const char *name, const char *text, const char *a, const char *b)
 {
@@ -259,6 +313,8 @@ static void simo_read_texts(struct simo *o)
 	}
 	o->think_constant = simo_first_of("think", o->think_name, "constant", "exponential");
 	o->scan = simo_first_of("task", o->task_name, "scan", "none");
+	simo_read_lift(o);
+	simo_read_weight(o);
 	simo_read_sizes(o);
 	simo_read_place(o);
 	simo_read_range(o);

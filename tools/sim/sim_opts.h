@@ -57,6 +57,13 @@ struct simo_sizes {
  * @max_sectors: longest separate read
  * @max_prepend_sectors: longest prepend
  * @separate: separate reads are allowed
+ * @lift_text: which limits of the paper's to lift: source, dest, several, with "+"
+ *	between them; all; empty: none
+ * @switch_us: conservatism of a head switch; 0: @conservatism_us
+ * @turn_us: conservatism where the head stays on the track; 0: @conservatism_us
+ * @pipe_read_us: least head time of the command before a read
+ * @pipe_write_us: least head time of the command before a write
+ * @weight_text: what a block is worth: flat, edge or edge:K, see simt_init_weight()
  * @steps: search budget, tracks
  * @guard_ppm: turns that free reads may cost the foreground; 0: no guard
  * @seconds: end after so much disk time; 0: no such end, but 60 if there is no other
@@ -68,6 +75,8 @@ struct simo_sizes {
  * @place: of @place_text
  * @places: its N
  * @scan: of @task_name
+ * @lift: of @lift_text
+ * @edge: K of @weight_text; 0: flat
  * @first: of @range_text
  * @count: of @range_text; 0: the whole disk
  */
@@ -98,6 +107,12 @@ struct simo {
 	u64 max_sectors;
 	u64 max_prepend_sectors;
 	u64 separate;
+	char *lift_text;
+	double switch_us;
+	double turn_us;
+	double pipe_read_us;
+	double pipe_write_us;
+	char *weight_text;
 	u64 steps;
 	u64 guard_ppm;
 	double seconds;
@@ -110,6 +125,8 @@ struct simo {
 	enum simo_place place;
 	u64 places;
 	bool scan;
+	u32 lift;
+	double edge;
 	u64 first;
 	u64 count;
 };

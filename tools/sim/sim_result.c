@@ -151,6 +151,22 @@ static void simr_tenths(struct simr *r, const struct simt *t)
 	fputc(']', r->out);
 }
 
+/* blocks still wanted, by tenth of the disk in LBNs */
+static void simr_left(struct simr *r, const struct simt *t)
+{
+	u64 first, end;
+	int i;
+
+	simr_name(r, "left_by_tenth");
+	fputc('[', r->out);
+	for (i = 0; i < SIMT_PARTS; i++) {
+		first = t->bm.granules * i / SIMT_PARTS;
+		end = t->bm.granules * (i + 1) / SIMT_PARTS;
+		fprintf(r->out, "%s%u", i ? ", " : "", fb_bitmap_count(&t->bm, first, end - first));
+	}
+	fputc(']', r->out);
+}
+
 static void simr_gaps(struct simr *r, const struct sims *s)
 {
 	const struct simt *t = s->task;
@@ -162,6 +178,7 @@ static void simr_gaps(struct simr *r, const struct sims *s)
 	simr_per(r, "plan_slack_ms", t->slack_ns / SIMR_NS_PER_MS, t->plans);
 	simr_count(r, "prepends", s->stats.prepends);
 	simr_count(r, "separates", s->stats.separates);
+	simr_count(r, "several", s->stats.several);
 	simr_per(r, "blocks_per_read", t->got, reads);
 	simr_per(r, "tracks_per_search", t->tracks, t->gaps);
 	simr_count(r, "most_tracks", t->most_tracks);
@@ -185,6 +202,7 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 		simr_real(r, "scans_per_day", SIMR_S_PER_DAY / seconds);
 	}
 	simr_tenths(r, t);
+	simr_left(r, t);
 	simr_gaps(r, s);
 }
 

@@ -189,6 +189,12 @@ static void sims_send_piece(struct sims *s, u64 now_ns)
 	s->stats.separates++;
 }
 
+/* pieces of the plan in use that are commands of their own */
+static u32 sims_commands(const struct sims *s)
+{
+	return s->plan.kind == FB_PLAN_BOTH ? s->plan.npieces - 1 : s->plan.npieces;
+}
+
 static void sims_begin_plan(struct sims *s, const struct fb_plan *plan, u64 now_ns)
 {
 	s->plan = *plan;
@@ -196,6 +202,7 @@ static void sims_begin_plan(struct sims *s, const struct fb_plan *plan, u64 now_
 	s->pinned = true;
 	s->gap_open = false;
 	sims_chosen(s)->after_free = true;
+	s->stats.several += plan->npieces > 1;
 	sims_send_piece(s, now_ns);
 }
 
@@ -253,8 +260,12 @@ static void sims_fill_slot(struct sims *s, u64 now_ns)
 	u64 start_ns;
 
 	s->window_ns = 0;
-	if (s->pinned && s->next_piece < s->plan.npieces) {
+	if (s->pinned && s->next_piece < sims_commands(s)) {
 		sims_send_piece(s, now_ns);
+		return;
+	}
+	if (s->pinned && s->plan.kind == FB_PLAN_BOTH) {
+		sims_send_choice(s, s->plan.piece[s->next_piece].lbn, true, now_ns);
 		return;
 	}
 	if (!s->nr_flight && !s->pinned)
@@ -263,7 +274,7 @@ static void sims_fill_slot(struct sims *s, u64 now_ns)
 	else if (!s->choice.req)
 		sims_choose_next(s, now_ns);
 	sims_find_plan(s, now_ns, &plan);
-	if (plan.kind == FB_PLAN_SEPARATE)
+	if (plan.kind == FB_PLAN_SEPARATE || plan.kind == FB_PLAN_BOTH)
 		sims_begin_plan(s, &plan, now_ns);
 	else if (plan.kind == FB_PLAN_PREPEND)
 		sims_send_choice(s, plan.piece[0].lbn, true, now_ns);

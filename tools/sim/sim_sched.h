@@ -67,6 +67,7 @@ struct sims_cmd {
  * @early_turn: a turn or more earlier
  * @prepends: sent
  * @separates: sent
+ * @several: plans of more than one piece
  * @too_late: plans not used: the drive was about to finish
  * @out_of_order: completions overtaken by the drive
  * @spoilt: free reads overlapped by a foreground write
@@ -85,6 +86,7 @@ struct sims_stats {
 	u64 early_turn;
 	u64 prepends;
 	u64 separates;
+	u64 several;
 	u64 too_late;
 	u64 out_of_order;
 	u64 spoilt;

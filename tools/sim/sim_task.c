@@ -112,6 +112,24 @@ void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_p
 
 /* ---- beginning and end ---- */
 
+/*
+ * A block near the edge of the disk is worth 1 + K |2c/C - 1|^2, c being its cylinder of
+ * C: the foreground's heads come there seldom, and what is left at a scan's end is there.
+ */
+static void simt_init_weight(struct simt *t)
+{
+	double off;
+	u32 i;
+
+	if (!t->o->edge)
+		return;
+	for (i = 0; i < FB_REGIONS; i++) {
+		off = 2 * (i + 0.5) / FB_REGIONS - 1;
+		t->weight[i] = FB_WEIGHT_ONE * (1 + t->o->edge * off * off) + 0.5;
+	}
+	t->lim.weight = t->weight;
+}
+
 static void simt_init_limits(struct simt *t, const struct dm_info *info)
 {
 	const struct simo *o = t->o;
@@ -128,6 +146,12 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 	lim->max_sectors = o->max_sectors;
 	lim->max_prepend_sectors = o->max_prepend_sectors;
 	lim->separate = o->separate;
+	lim->lift = o->lift;
+	lim->switch_ns = o->switch_us * 1000;
+	lim->turn_ns = o->turn_us * 1000;
+	lim->pipe_ns[0] = o->pipe_read_us * 1000;
+	lim->pipe_ns[1] = o->pipe_write_us * 1000;
+	simt_init_weight(t);
 }
 
 static void simt_init_map(struct simt *t, const struct dm_info *info)

@@ -18,6 +18,7 @@
  * @dm: model
  * @bm: the map
  * @lim: of every plan
+ * @weight: of @lim
  * @guard: the guard; its memory is used only if @o->guard_ppm
  * @total: blocks at the beginning
  * @got: blocks read
@@ -38,6 +39,7 @@ struct simt {
 	const struct disk_model *dm;
 	struct fb_bitmap bm;
 	struct fb_limits lim;
+	u16 weight[FB_REGIONS];
 	struct fb_guard guard;
 	u64 total;
 	u64 got;
