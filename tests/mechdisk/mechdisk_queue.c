@@ -6,7 +6,7 @@
 
 /* When the head may begin to write sectors @from .. @from + @n - 1 of a write. */
 u64 mdq_data_ready(const struct mde *e, u64 bus_start, u32 from, u32 n,
-			  u32 all, u64 sector_ps)
+		   u32 all, u64 sector_ps)
 {
 	u64 bus = e->cfg->bus_ns * 1000;
 	u64 last;
@@ -22,7 +22,7 @@ u64 mdq_data_ready(const struct mde *e, u64 bus_start, u32 from, u32 n,
 
 /* Time from @t until a piece has passed, less the time it takes to pass, ps. */
 u64 mdq_position_ps(const struct mde *e, const struct mdl_piece *p, u64 t,
-			   bool write, u64 bus_start, u64 best)
+		    bool write, u64 bus_start, u64 best)
 {
 	struct mdm_turn turn;
 	u64 at = mdm_reach(&e->mech, p, write);
@@ -121,7 +121,7 @@ static bool mdq_flush_waits(const struct mde *e)
 
 /* Whether a cached write finds room: @into is the segment it joins, if any. */
 bool mdq_room(struct mde *e, const struct mde_slot *s,
-		     struct mdb_segment **into)
+	      struct mdb_segment **into)
 {
 	struct mdb_segment *g = mdb_dirty_overlap(&e->cache, s->lbn, s->count);
 	u32 dirty = mdb_dirty_segments(&e->cache);
