@@ -37,6 +37,22 @@ static u64 mde_ns(const struct mde *e, u64 ps)
 	return e->origin_ns + (ps + 999) / 1000;
 }
 
+/*
+ * Nothing but the drive's own business happens by @now, each time long over
+ * before the next: only the last one shows, and is left to do.
+ */
+static void mde_internal_skip(struct mde *e, u64 now)
+{
+	u64 period = e->cfg->internal_period_ns * 1000;
+	u64 times;
+
+	if (e->internal_next > now || e->media_free > e->internal_next)
+		return;
+	times = (now - e->internal_next) / period;
+	e->internal_next += times * period;
+	e->stats.internals += times;
+}
+
 /* The drive's own business, if it is due before anything else that is by @now. */
 static bool mde_internal(struct mde *e, u64 before, u64 now)
 {
@@ -51,6 +67,8 @@ static bool mde_internal(struct mde *e, u64 before, u64 now)
 	e->mech.cyl = e->cfg->internal_cyl;
 	e->internal_next += e->cfg->internal_period_ns * 1000;
 	e->stats.internals++;
+	if (before == MDE_NEVER)
+		mde_internal_skip(e, now);
 	return true;
 }
 

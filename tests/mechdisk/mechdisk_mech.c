@@ -101,7 +101,7 @@ static u64 mdm_seek_ps(const struct mde_config *c, u32 dist)
 	const struct mde_seek *p = c->seek;
 	u32 lo = 0, hi = c->seeks - 1;
 	u64 x0 = 0;
-	s64 y0 = 0, y;
+	s64 y0 = 0, dx, y;
 
 	if (!dist)
 		return 0;
@@ -117,10 +117,12 @@ static u64 mdm_seek_ps(const struct mde_config *c, u32 dist)
 		return p[lo].ns * 1000;
 	if (lo) {
 		x0 = p[lo - 1].dist;
-		y0 = p[lo - 1].ns * 1000;
+		y0 = p[lo - 1].ns;
 	}
-	y = y0 + ((s64)(p[lo].ns * 1000) - y0) * (s64)(dist - x0) /
-		(s64)(p[lo].dist - x0);
+	/* In nanoseconds, and the rest in ps: 1 s times 10^7 cylinders fits. */
+	dx = p[lo].dist - x0;
+	y = ((s64)p[lo].ns - y0) * (s64)(dist - x0);
+	y = y0 * 1000 + y / dx * 1000 + y % dx * 1000 / dx;
 	return y < 0 ? 0 : y;
 }
 

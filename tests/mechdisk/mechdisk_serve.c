@@ -412,9 +412,13 @@ static bool mdv_triggers(const struct mde *e, const struct mdl_piece *first)
 /* Read on from a segment's end, if the drive does and nobody else waits. */
 static void mdv_read_on(struct mde *e, struct mdb_segment *g, u64 end, u64 t)
 {
-	u64 limit = mda_limit(e, g, end);
+	u64 limit;
 
-	if (limit <= g->end || (e->queued && e->media_free <= t))
+	/* Working out how far it would go takes time. */
+	if (e->queued && e->media_free <= t)
+		return;
+	limit = mda_limit(e, g, end);
+	if (limit <= g->end)
 		return;
 	mda_begin(e, g, limit, t);
 	if (e->queued)

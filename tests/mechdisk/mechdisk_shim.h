@@ -68,8 +68,17 @@ typedef int64_t s64;
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define __printf(a, b) __attribute__((format(printf, a, b)))
 #define fallthrough __attribute__((__fallthrough__))
-#define min(a, b) ((a) < (b) ? (a) : (b))
-#define max(a, b) ((a) > (b) ? (a) : (b))
+/* As in the kernel, each argument is worked out once. */
+#define min(a, b) ({			\
+	__auto_type min_a = (a);	\
+	__auto_type min_b = (b);	\
+	min_a < min_b ? min_a : min_b;	\
+})
+#define max(a, b) ({			\
+	__auto_type max_a = (a);	\
+	__auto_type max_b = (b);	\
+	max_a > max_b ? max_a : max_b;	\
+})
 
 static inline u64 mul_u64_u64_shr(u64 a, u64 b, unsigned int shift)
 {

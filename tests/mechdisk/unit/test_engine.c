@@ -302,6 +302,26 @@ static void test_noise(void **state)
 	assert_true(fabs(mean - 10) < 2 && fabs(sd - 99.5) < 10);
 }
 
+/*
+ * The longest seeks that a description can have: 10^7 cylinders, a second.
+ * Seen to fail: the product of both in picoseconds.
+ */
+static void test_long_seek(void **state)
+{
+	struct mde_seek curve[] = {
+		{ .dist = 1, .ns = 3 }, { .dist = 10000000, .ns = 1000000000 },
+	};
+	struct mde_config c = { .seek = curve, .seeks = 2 };
+
+	(void)state;
+	/* 3 + (10^9 - 3) * (dist - 1) / (10^7 - 1) ns */
+	assert_int_equal(mdm_move_ps(&c, 9999999, false, false), 999999899999);
+	assert_int_equal(mdm_move_ps(&c, 2, false, false), 103000);
+	curve[0].ns = 1000000000;
+	curve[1].ns = 3;
+	assert_int_equal(mdm_move_ps(&c, 9999999, false, false), 103001);
+}
+
 /* Noise never makes a seek shorter than nothing, nor moves a head switch. */
 static void test_noise_bounds(void **state)
 {
@@ -573,6 +593,7 @@ int main(void)
 		cmocka_unit_test(test_report),
 		cmocka_unit_test(test_reports_in_order),
 		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_long_seek),
 		cmocka_unit_test(test_noise_bounds),
 		cmocka_unit_test(test_rpm_error),
 		cmocka_unit_test(test_policies),

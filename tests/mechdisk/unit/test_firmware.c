@@ -5,6 +5,8 @@
  */
 #include "hand.h"
 
+#include <time.h>
+
 #define COMMANDS 5
 
 /*
@@ -209,6 +211,42 @@ static void test_internal(void **state)
 	hand_until(&h, 95 * MS);
 	assert_int_equal(h.e.stats.internals, 9);
 	hand_end(&h);
+}
+
+/*
+ * A hundred days with nobody there: 864 million times, too many to go through
+ * one by one with interrupts off; and the instants stay those of a drive that
+ * somebody looks at all the time.
+ *
+ * Seen to fail: mde_internal() without mde_internal_skip() (the time).
+ */
+static void test_internal_idle(void **state)
+{
+	const u64 span[] = { 95 * MS, 10000 * MS, 8640000000ULL * MS };
+	struct hand h, often;
+	clock_t begun = clock();
+	u32 i, k;
+	int n, m;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(span); i++) {
+		hand_begin(&h, "internal_activity 10 2 11\n");
+		hand_begin(&often, "internal_activity 10 2 11\n");
+		hand_run(&h, 0, MDE_READ, 10, 1);
+		hand_run(&often, 0, MDE_READ, 10, 1);
+		for (k = 1; i < 2 && k < 1000; k++)
+			hand_until(&often, span[i] * k / 1000);
+		n = hand_send(&h, span[i], MDE_READ, 500, 1);
+		m = hand_send(&often, span[i], MDE_READ, 500, 1);
+		assert_true(hand_report(&h, n) > span[i]);
+		assert_int_equal(hand_report(&h, n), hand_report(&often, m));
+		assert_in_range(h.e.stats.internals, span[i] / (10 * MS),
+				span[i] / (10 * MS) + 2);
+		assert_int_equal(h.e.stats.internals, often.e.stats.internals);
+		hand_end(&h);
+		hand_end(&often);
+	}
+	assert_true(clock() - begun < 2 * CLOCKS_PER_SEC);
 }
 
 /* With a command waiting the drive's own business still has its turn. */
@@ -541,6 +579,7 @@ int main(void)
 		cmocka_unit_test(test_ncq_hit),
 		cmocka_unit_test(test_ncq_write_back),
 		cmocka_unit_test(test_internal),
+		cmocka_unit_test(test_internal_idle),
 		cmocka_unit_test(test_internal_between),
 		cmocka_unit_test(test_read_modify_write),
 		cmocka_unit_test(test_read_modify_write_tracks),
