@@ -4,24 +4,35 @@
  */
 #include "mechdisk_ahead.h"
 
-/* First LBN on the track of @lbn, and the one after its last. */
-static void mda_track(const struct mde_config *c, u64 lbn, u64 *first, u64 *end)
+/* First LBN on the track of @lbn. */
+static u64 mda_track_first(const struct mde_config *c, u64 lbn)
 {
 	struct mdl_piece p;
-	u32 cyl, head, s;
+	u64 first = lbn;
+	u32 s;
+
+	mdl_locate(c, lbn, 1, &p);
+	for (s = 0; s < p.spt; s++)
+		if (!mdl_lbn_at(c, p.cyl, p.head, s, &first))
+			break;
+	return first;
+}
+
+/* LBN after the last one on the track of @lbn. */
+static u64 mda_track_end(const struct mde_config *c, u64 lbn)
+{
+	struct mdl_piece p;
+	u32 cyl, head;
 
 	mdl_locate(c, lbn, U32_MAX, &p);
 	cyl = p.cyl;
 	head = p.head;
-	*first = lbn;
-	for (s = 0; s < p.spt; s++)
-		if (!mdl_lbn_at(c, cyl, head, s, first))
-			break;
-	for (*end = lbn; *end < c->sectors; *end += p.lbns) {
-		mdl_locate(c, *end, U32_MAX, &p);
+	for (; lbn < c->sectors; lbn += p.lbns) {
+		mdl_locate(c, lbn, U32_MAX, &p);
 		if ((p.cyl != cyl || p.head != head) && !p.remapped)
 			break;
 	}
+	return lbn;
 }
 
 static u64 mda_cylinder_end(const struct mde_config *c, u64 lbn)
@@ -42,26 +53,23 @@ static u64 mda_cylinder_end(const struct mde_config *c, u64 lbn)
 static u64 mda_stream_end(const struct mde_config *c, const struct mdb_segment *s,
 			  u64 lbn)
 {
-	u64 first, end, next;
+	u64 end = mda_track_end(c, lbn);
 
-	mda_track(c, lbn, &first, &end);
-	if (s->start < first && end < c->sectors) {
-		mda_track(c, end, &next, &first);
-		end = first;
-	}
+	if (end < c->sectors && s->start < mda_track_first(c, lbn))
+		end = mda_track_end(c, end);
 	return end;
 }
 
 u64 mda_limit(const struct mde *e, const struct mdb_segment *s, u64 end)
 {
 	const struct mde_config *c = e->cfg;
-	u64 first, limit = end;
+	u64 limit = end;
 
 	if (!e->caching.read_cache || !e->caching.look_ahead || end >= c->sectors)
 		return end;
 	switch (c->ahead) {
 	case MDE_AHEAD_TRACK:
-		mda_track(c, end - 1, &first, &limit);
+		limit = mda_track_end(c, end - 1);
 		break;
 	case MDE_AHEAD_CYLINDER:
 		limit = mda_cylinder_end(c, end - 1);
