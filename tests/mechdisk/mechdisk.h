@@ -143,6 +143,8 @@ void mdh_pages(struct mdh *h, struct mdp *pages);
  * @len: bytes of it
  * @err: set if the command is refused
  *
+ * May be called again for the same command.
+ *
  * Return: 0; 1 if the command ends when the write cache, now off, is empty;
  * -EINVAL if it is refused.
  */

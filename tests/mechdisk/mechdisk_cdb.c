@@ -44,12 +44,27 @@ static void mdr_refuse_at(struct scsi_cmnd *cmd, const struct mdp_error *err)
 					     8, err->asc == MDP_ASC_CDB);
 }
 
+/*
+ * Whether a command's data go the way it wants; else it fails as by an adapter.
+ * Buffers of the other direction may be pages that must not be written to.
+ */
+static bool mdr_way(struct scsi_cmnd *cmd, enum dma_data_direction way)
+{
+	if (!scsi_bufflen(cmd) || cmd->sc_data_direction == way)
+		return true;
+	scsi_set_resid(cmd, scsi_bufflen(cmd));
+	cmd->result = DID_ERROR << 16;
+	return false;
+}
+
 /* Send the initiator at most @room bytes of a reply. */
 static void mdr_send(struct scsi_cmnd *cmd, const u8 *reply, u32 len, u32 room)
 {
-	u32 sent = scsi_sg_copy_from_buffer(cmd, (void *)reply,
-					    min(len, room));
+	u32 sent;
 
+	if (!mdr_way(cmd, DMA_FROM_DEVICE))
+		return;
+	sent = scsi_sg_copy_from_buffer(cmd, (void *)reply, min(len, room));
 	scsi_set_resid(cmd, scsi_bufflen(cmd) - sent);
 	cmd->result = SAM_STAT_GOOD;
 }
@@ -202,6 +217,8 @@ static void mdr_mode_sense(struct mdh *h, struct scsi_cmnd *cmd)
  */
 static bool mdr_fetch(struct scsi_cmnd *cmd, u8 *list, u32 len, u32 most)
 {
+	if (!mdr_way(cmd, DMA_TO_DEVICE))
+		return false;
 	if (len > most) {
 		mdr_refuse(cmd, MDP_ASC_LENGTH);
 		return false;
@@ -292,6 +309,8 @@ static void mdr_defects(const struct mde_config *cfg, struct scsi_cmnd *cmd)
 	u8 header[MDD_HEADER];
 	u32 len;
 
+	if (!mdr_way(cmd, DMA_FROM_DEVICE))
+		return;
 	room = min(room, scsi_bufflen(cmd));
 	len = mdd_defects(cfg, cdb, &list, header);
 	mdr_send(cmd, header, len, room);
@@ -476,13 +495,17 @@ static bool mdr_check_range(const struct mde_config *cfg, struct scsi_cmnd *cmd,
 		mdr_refuse(cmd, MDR_BAD_LBA);
 		return false;
 	}
-	if ((r->op == MDE_READ || r->op == MDE_WRITE) &&
-	    (r->count * cfg->sector_bytes > scsi_bufflen(cmd) ||
-	     r->count > mdr_longest(cfg))) {
+	if (r->op == MDE_FLUSH)
+		return true;
+	/* VERIFY, too: its course is worked out with interrupts off. */
+	if (r->count > mdr_longest(cfg) ||
+	    (r->op != MDE_VERIFY &&
+	     r->count * cfg->sector_bytes > scsi_bufflen(cmd))) {
 		mdr_refuse(cmd, MDR_BAD_FIELD);
 		return false;
 	}
-	return true;
+	return r->op == MDE_VERIFY ||
+		mdr_way(cmd, r->op == MDE_READ ? DMA_FROM_DEVICE : DMA_TO_DEVICE);
 }
 
 bool mdr_decode(struct mdh *h, const struct mde_config *cfg,
@@ -505,6 +528,7 @@ bool mdr_decode(struct mdh *h, const struct mde_config *cfg,
 		return false;
 	}
 	if (!r->count) {
+		scsi_set_resid(cmd, scsi_bufflen(cmd));
 		cmd->result = SAM_STAT_GOOD;
 		return false;
 	}

@@ -174,10 +174,14 @@ static ssize_t status_show(struct kobject *kobj, struct kobj_attribute *attr,
 /* The drive if it is on, with conf held; NULL with conf released. */
 static struct mdh *mdc_get_on(struct mdc *d)
 {
+	struct mdh *h;
+
 	mutex_lock(&d->conf);
-	if (!d->h)
+	h = d->h;
+	/* Once released, it may be on. */
+	if (!h)
 		mutex_unlock(&d->conf);
-	return d->h;
+	return h;
 }
 
 static ssize_t stats_show(struct kobject *kobj, struct kobj_attribute *attr,

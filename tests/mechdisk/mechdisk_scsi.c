@@ -143,13 +143,12 @@ static void mdh_arm(struct mdh *h)
 			      HRTIMER_MODE_ABS_HARD);
 }
 
-/* Let the drive live until now; give the worker what has started. */
-static void mdh_advance(struct mdh *h)
+/* Give the worker what has started. */
+static void mdh_hand_out(struct mdh *h)
 {
 	int i;
 
 	lockdep_assert_held(&h->lock);
-	mde_advance(&h->engine, ktime_get_ns());
 	while ((i = mde_started(&h->engine)) >= 0) {
 		const struct mde_slot *s = &h->engine.slot[i];
 		struct mdh_cmd *c = h->slot[i];
@@ -164,12 +163,25 @@ static void mdh_advance(struct mdh *h)
 	}
 }
 
+/* Let the drive live until now. */
+static void mdh_advance(struct mdh *h)
+{
+	lockdep_assert_held(&h->lock);
+	mde_advance(&h->engine, ktime_get_ns());
+	mdh_hand_out(h);
+}
+
 /* A command that ends now, with its data moved; NULL if there is none. */
 static struct mdh_cmd *mdh_pop(struct mdh *h)
 {
 	int i;
 
 	lockdep_assert_held(&h->lock);
+	/*
+	 * What the cache answered when it came may be due before the timer has
+	 * looked at it even once.
+	 */
+	mdh_hand_out(h);
 	while ((i = mde_due(&h->engine, ktime_get_ns())) >= 0) {
 		struct mdh_cmd *c = h->slot[i];
 
@@ -243,6 +255,7 @@ static void mdh_write(struct mdh *h, struct mdh_cmd *c)
 		return;
 	}
 	mdh_copy(h, c, len);
+	scsi_set_resid(c->cmd, scsi_bufflen(c->cmd) - len);
 	mds_journal(&h->store, pos, len, c->report_ns);
 }
 
@@ -628,7 +641,13 @@ int mdh_mode_select(struct mdh *h, const u8 *cdb, const u8 *list, u32 len,
 	spin_lock_irqsave(&h->lock, flags);
 	before = *now;
 	if (mdp_select(&h->pages, cdb, list, len, err)) {
-		ret = before.write_cache && !now->write_cache;
+		/*
+		 * Also if it had been off: a command that found the drive's
+		 * queue full when it came to the flush is here once more.
+		 */
+		ret = !now->write_cache &&
+			(before.write_cache ||
+			 mdb_dirty_segments(&h->engine.cache));
 		if (memcmp(&before, now, sizeof(before))) {
 			mde_set_caching(&h->engine, ktime_get_ns(), now);
 			mdh_advance(h);
