@@ -47,6 +47,87 @@ static u64 fb_find_leg(const struct fb_search *s, const struct dm_place *a,
 	return dm_seek_ns(s->dm, a, b, write) + fb_find_con(s, a, b);
 }
 
+/* ---- what is it worth? ---- */
+
+/* FB_WEIGHT_ONE times the square root; the roots that are not in the table are rounded down */
+static u32 fb_find_root(const struct fb_search *s, u32 n)
+{
+	u32 shift = 0;
+
+	while (n > FB_ROOTS) {
+		n >>= 2;
+		shift++;
+	}
+	return s->lim.root[n] << shift;
+}
+
+/*
+ * @wanted granules of @t. With roots, what is left behind counts, too: reads take large
+ * pieces from full tracks first, and would leave crumbs on all of them, each of which
+ * costs a gap of its own in the end.
+ */
+static u64 fb_find_worth(const struct fb_search *s, const struct dm_track *t, u32 wanted)
+{
+	u32 weight = fb_find_weight(s, t->cyl), left;
+
+	if (!s->lim.root)
+		return (u64)wanted * weight;
+	left = max(fb_bitmap_group(s->bm, dm_track_index(s->dm, t)), wanted);
+	left = fb_find_root(s, left) - fb_find_root(s, left - wanted);
+	return (u64)left * weight / FB_WEIGHT_ONE;
+}
+
+u32 fb_find_need(const struct fb_search *s, u32 weight)
+{
+	u64 root;
+
+	if (!s->lim.root)
+		return min_t(u64, div_u64(s->find.value, weight) + 1, U32_MAX);
+	/* at best they are all that the track has */
+	root = div_u64(s->find.value * FB_WEIGHT_ONE, weight);
+	/* more than a track can have (DM_SPT_MAX) */
+	if (root >= FB_WEIGHT_ONE * 256)
+		return U32_MAX;
+	return (u32)(root * root) / (FB_WEIGHT_ONE * FB_WEIGHT_ONE) + 1;
+}
+
+u64 fb_find_miss(const struct fb_search *s, u64 margin_ns)
+{
+	u64 cost = s->lim.miss_value;
+	u32 n, part;
+
+	if (!cost)
+		return 0;
+	n = div_u64_rem(margin_ns, s->lim.miss_ns, &part);
+	/* a straight line from one half to the next */
+	return n > 31 ? 0 : (cost - div_u64(cost * part, 2 * s->lim.miss_ns)) >> n;
+}
+
+/* That of the way from @a to @b with some slack. Seeks vary; the platter does not. */
+static u64 fb_find_leg_miss(const struct fb_search *s, const struct dm_place *a,
+			    const struct dm_place *b, u64 slack_ns)
+{
+	return a->cyl == b->cyl ? 0 : fb_find_miss(s, s->lim.conservatism_ns + slack_ns);
+}
+
+/*
+ * How many granules to leave unread for the sake of slack: such that the next
+ * one would cost more than it saves.
+ */
+static u32 fb_find_spare(const struct fb_search *s, const struct dm_place *a,
+			 const struct dm_place *b, u64 slack_ns, u64 granule_ns, u64 each)
+{
+	u64 miss = fb_find_leg_miss(s, a, b, slack_ns), less;
+	u32 n = 0;
+
+	for (; miss > each; miss = less, n++) {
+		less = fb_find_leg_miss(s, a, b, slack_ns + (n + 1) * granule_ns);
+		if (miss - less <= each)
+			break;
+	}
+	return n;
+}
+
 /* ---- the plan ---- */
 
 static void fb_find_add(struct fb_plan *plan, const struct fb_piece *p)
@@ -115,25 +196,43 @@ static void fb_find_propose(struct fb_search *s, const struct fb_piece *p)
 
 /* ---- prepending ---- */
 
-/* Granules from @lbn to the foreground's beginning on its track, which is at @at. */
+/*
+ * Granules from @lbn to the foreground's beginning on its track, which is at angle @at;
+ * the head is surely there at @angle.
+ */
 static void fb_find_prepend_run(struct fb_search *s, const struct dm_track *t, u64 lbn,
 				u32 at, u32 angle)
 {
 	struct fb_piece p = { .end = s->gap.dst_lbn, .prepend = true, .stop = s->hop.to };
-	u32 g = s->lim.granule_sectors, n;
-	u64 first = fb_granule_first(g, lbn), end = div_u64(s->gap.dst_lbn, g);
+	u32 g = s->lim.granule_sectors, n, spare;
+	u64 first = fb_granule_first(g, lbn), end = div_u64(s->gap.dst_lbn, g), ns;
 
 	if (first >= end)
 		return;
 	n = end - first;
 	p.wanted = fb_bitmap_trim(s->bm, &first, &n);
-	p.lbn = first * g;
 	p.begin.place = s->gap.dst;
-	if (!p.wanted || dm_lbn_angle(s->dm, t, p.lbn, &p.begin.place.angle))
+	if (!p.wanted || dm_lbn_angle(s->dm, t, first * g, &p.begin.place.angle))
 		return;
-	p.value = (u64)p.wanted * fb_find_weight(s, t->cyl);
+	p.value = fb_find_worth(s, t, p.wanted);
+	if (s->lim.miss_value) {
+		ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
+		spare = fb_find_spare(s, &s->hop.from.place, &s->hop.to.place, ns,
+				      dm_angle_to_ns(s->dm, t->sector_angle) * g,
+				      div_u64(p.value, p.wanted));
+		spare = min(spare, n - 1);
+		first += spare;
+		n -= spare;
+		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
+		if (!p.wanted || dm_lbn_angle(s->dm, t, first * g, &p.begin.place.angle))
+			return;
+		p.value = fb_find_worth(s, t, p.wanted);
+	}
+	p.lbn = first * g;
 	p.slack_ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
 	p.begin.ns = s->hop.to.ns - dm_angle_to_ns(s->dm, at - p.begin.place.angle);
+	ns = fb_find_leg_miss(s, &s->hop.from.place, &s->hop.to.place, p.slack_ns);
+	p.value -= min(p.value, ns);
 	fb_find_propose(s, &p);
 }
 
@@ -183,11 +282,6 @@ struct fb_visit {
 	u64 usable_ns;
 };
 
-u64 fb_find_need_ns(const struct fb_search *s, u32 weight)
-{
-	return (div_u64(s->find.value, weight) + 1) * s->granule_ns;
-}
-
 u64 fb_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns)
 {
 	/* with one seek less, the head may well land a turn before the end of a read */
@@ -198,12 +292,51 @@ u64 fb_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns)
 	return min(s->hop.window_ns - legs_ns, s->period_ns - con_ns);
 }
 
+/* Where and when @n granules from @first on pass, and what slack there is. */
+static bool fb_find_pass(const struct fb_search *s, const struct fb_visit *v, u64 first, u32 n,
+			 struct fb_piece *p, u64 slack_ns[2])
+{
+	u32 g = s->lim.granule_sectors, last;
+	u64 passed;
+
+	p->lbn = first * g;
+	p->end = min((first + n) * g, dm_info(s->dm)->sectors);
+	p->begin = v->at;
+	p->stop = v->at;
+	if (dm_lbn_angle(s->dm, &v->t, p->lbn, &p->begin.place.angle) ||
+	    dm_lbn_angle(s->dm, &v->t, p->end - 1, &last))
+		return false;
+	p->stop.place.angle = last + v->t.sector_angle;
+	slack_ns[0] = dm_angle_to_ns(s->dm, p->begin.place.angle - v->at.place.angle);
+	passed = dm_angle_to_ns(s->dm, p->stop.place.angle - v->at.place.angle);
+	slack_ns[1] = v->usable_ns - min(passed, v->usable_ns);
+	p->begin.ns += slack_ns[0];
+	p->stop.ns += passed;
+	return true;
+}
+
+/* Leave granules at both ends unread where slack is worth more. */
+static void fb_find_shorten(const struct fb_search *s, const struct fb_visit *v,
+			    const struct fb_piece *p, const u64 slack_ns[2], u64 *first, u32 *n)
+{
+	u64 granule_ns = dm_angle_to_ns(s->dm, v->t.sector_angle) * s->lim.granule_sectors;
+	u64 each = div_u64(p->value, p->wanted);
+	u32 spare;
+
+	spare = fb_find_spare(s, &s->hop.from.place, &v->at.place, slack_ns[0], granule_ns, each);
+	spare = min(spare, *n - 1);
+	*first += spare;
+	*n -= spare;
+	spare = fb_find_spare(s, &v->at.place, &s->hop.to.place, slack_ns[1], granule_ns, each);
+	*n -= min(spare, *n - 1);
+}
+
 /* The best of granules [@first, @end), all of which pass within the visit. */
 static void fb_find_run(struct fb_search *s, const struct fb_visit *v, u64 first, u64 end)
 {
-	struct fb_piece p = { .begin = v->at, .stop = v->at };
-	u32 g = s->lim.granule_sectors, most = s->lim.max_sectors / g, n, last;
-	u64 wait, passed;
+	u32 most = s->lim.max_sectors / s->lim.granule_sectors, n;
+	struct fb_piece p = { 0 };
+	u64 slack_ns[2], miss;
 
 	if (first >= end)
 		return;
@@ -213,20 +346,20 @@ static void fb_find_run(struct fb_search *s, const struct fb_visit *v, u64 first
 		n = most;
 		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
 	}
-	p.value = (u64)p.wanted * fb_find_weight(s, v->t.cyl);
-	if (!p.wanted || p.value < s->find.value)
+	p.value = fb_find_worth(s, &v->t, p.wanted);
+	if (!p.wanted || p.value < s->find.value || !fb_find_pass(s, v, first, n, &p, slack_ns))
 		return;
-	p.lbn = first * g;
-	p.end = min((first + n) * g, dm_info(s->dm)->sectors);
-	if (dm_lbn_angle(s->dm, &v->t, p.lbn, &p.begin.place.angle) ||
-	    dm_lbn_angle(s->dm, &v->t, p.end - 1, &last))
-		return;
-	p.stop.place.angle = last + v->t.sector_angle;
-	wait = dm_angle_to_ns(s->dm, p.begin.place.angle - v->at.place.angle);
-	passed = dm_angle_to_ns(s->dm, p.stop.place.angle - v->at.place.angle);
-	p.begin.ns += wait;
-	p.stop.ns += passed;
-	p.slack_ns = min(wait, v->usable_ns - min(passed, v->usable_ns));
+	if (s->lim.miss_value) {
+		fb_find_shorten(s, v, &p, slack_ns, &first, &n);
+		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
+		p.value = fb_find_worth(s, &v->t, p.wanted);
+		if (!p.wanted || !fb_find_pass(s, v, first, n, &p, slack_ns))
+			return;
+	}
+	p.slack_ns = min(slack_ns[0], slack_ns[1]);
+	miss = fb_find_leg_miss(s, &s->hop.from.place, &v->at.place, slack_ns[0]) +
+	       fb_find_leg_miss(s, &v->at.place, &s->hop.to.place, slack_ns[1]);
+	p.value -= min(p.value, miss);
 	fb_find_propose(s, &p);
 }
 
@@ -236,7 +369,7 @@ static bool fb_find_across(struct fb_search *s, const struct fb_visit *v, u64 lb
 {
 	struct fb_piece p = { .lbn = lbn, .end = end, .wanted = wanted, .begin = v->at };
 	struct dm_place from = s->hop.from.place;
-	u64 con = fb_find_con(s, &from, &v->at.place), total;
+	u64 con = fb_find_con(s, &from, &v->at.place), total, miss;
 	struct dm_access a;
 	u32 last;
 
@@ -254,11 +387,14 @@ static bool fb_find_across(struct fb_search *s, const struct fb_visit *v, u64 lb
 	if (total > s->hop.window_ns ||
 	    a.latency_ns + dm_angle_to_ns(s->dm, last) + con > s->period_ns)
 		return false;
-	p.value = (u64)wanted * fb_find_weight(s, v->t.cyl);
+	p.value = fb_find_worth(s, &v->t, wanted);
 	p.begin.ns = s->hop.from.ns + con + a.seek_ns + a.latency_ns;
 	p.stop.place = a.end;
 	p.stop.ns = s->hop.from.ns + con + a.total_ns;
 	p.slack_ns = min(a.latency_ns, s->hop.window_ns - total);
+	miss = fb_find_leg_miss(s, &from, &v->at.place, a.latency_ns) +
+	       fb_find_leg_miss(s, &a.end, &s->hop.to.place, s->hop.window_ns - total);
+	p.value -= min(p.value, miss);
 	fb_find_propose(s, &p);
 	return true;
 }
@@ -272,7 +408,7 @@ static void fb_find_straddler(struct fb_search *s, const struct fb_visit *v,
 {
 	u64 g = s->lim.granule_sectors, track_end = v->t.first_lbn + v->t.nsect;
 	u64 straddler = div_u64(track_end, g), first, end;
-	u32 weight = fb_find_weight(s, v->t.cyl), n, wanted, angle, i;
+	u32 n, wanted, angle, i;
 
 	end = min((straddler + 1) * g, dm_info(s->dm)->sectors);
 	if (end <= track_end || straddler * g < v->t.first_lbn ||
@@ -286,11 +422,12 @@ static void fb_find_straddler(struct fb_search *s, const struct fb_visit *v,
 			continue;
 		n = straddler - first;
 		wanted = fb_bitmap_trim(s->bm, &first, &n);
-		if (wanted && (wanted + 1ULL) * weight > s->find.value &&
+		if (wanted && fb_find_worth(s, &v->t, wanted + 1) > s->find.value &&
 		    fb_find_across(s, v, first * g, end, wanted + 1))
 			return;
 	}
-	if (s->find.value >= weight || dm_lbn_angle(s->dm, &v->t, straddler * g, &angle) ||
+	if (s->find.value >= fb_find_worth(s, &v->t, 1) ||
+	    dm_lbn_angle(s->dm, &v->t, straddler * g, &angle) ||
 	    dm_angle_to_ns(s->dm, angle - v->at.place.angle) > v->usable_ns)
 		return;
 	fb_find_across(s, v, straddler * g, end, 1);
@@ -312,7 +449,7 @@ void fb_find_track(struct fb_search *s, u32 index)
 	v.usable_ns = fb_find_usable_ns(s, leg + fb_find_leg(s, &v.at.place, &hop->to.place,
 							     hop->write),
 					fb_find_con(s, &hop->from.place, &v.at.place));
-	if (v.usable_ns < fb_find_need_ns(s, fb_find_weight(s, v.t.cyl)))
+	if (v.usable_ns < s->granule_ns * fb_find_need_cached(s, fb_find_weight(s, v.t.cyl)))
 		return;
 	s->tracks++;
 	v.at.place.angle = hop->from.place.angle + dm_ns_to_angle(s->dm, leg);

@@ -69,13 +69,39 @@ static inline u64 fb_find_con_ns(const struct fb_search *s, u32 cyls, bool head,
 u64 fb_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns);
 
 /**
- * fb_find_need_ns() - how long a track must be usable to beat the hop's best piece
+ * fb_find_need() - how many granules a track must have to beat the hop's best piece
  * @s: the search
  * @weight: the track's
  *
- * Return: ns; no read that is worth more takes less.
+ * Return: so many; no fewer are worth more.
  */
-u64 fb_find_need_ns(const struct fb_search *s, u32 weight);
+u32 fb_find_need(const struct fb_search *s, u32 weight);
+
+/**
+ * fb_find_need_cached() - fb_find_need(), which is mostly asked for the same again
+ * @s: the search
+ * @weight: the track's
+ *
+ * Return: as there.
+ */
+static inline u32 fb_find_need_cached(struct fb_search *s, u32 weight)
+{
+	if (s->need_weight != weight || s->need_value != s->find.value) {
+		s->need_weight = weight;
+		s->need_value = s->find.value;
+		s->need = fb_find_need(s, weight);
+	}
+	return s->need;
+}
+
+/**
+ * fb_find_miss() - what it costs that a seek may take longer than its estimate
+ * @s: the search
+ * @margin_ns: so much longer, and nothing happens
+ *
+ * Return: the cost, to be weighed against a piece's value.
+ */
+u64 fb_find_miss(const struct fb_search *s, u64 margin_ns);
 
 /**
  * fb_find_prepend() - look at what ends where the foreground begins

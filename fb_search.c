@@ -45,7 +45,7 @@ static bool fb_arm_hopeless(const struct fb_search *s, const struct fb_search_ar
 	u64 legs = dm_seek_floor_ns(s->dm, dist) + dm_seek_floor_ns(s->dm, far) + con +
 		   fb_find_con_ns(s, far, true, true);
 
-	return fb_find_usable_ns(s, legs, con) < fb_find_need_ns(s, s->most_weight);
+	return fb_find_usable_ns(s, legs, con) < s->granule_ns * fb_find_need(s, s->most_weight);
 }
 
 /* Nothing at @arm->dist was usable: how far is nothing usable either? */
@@ -61,7 +61,7 @@ static void fb_arm_skip(const struct fb_search *s, struct fb_search_arm *arm)
 		arm->dist++;
 }
 
-static bool fb_cylinder_usable(const struct fb_search *s, u32 cyl)
+static bool fb_cylinder_usable(struct fb_search *s, u32 cyl)
 {
 	const struct dm_place *from = &s->hop.from.place, *to = &s->hop.to.place;
 	struct dm_place src = { .cyl = cyl, .head = from->head };
@@ -72,7 +72,7 @@ static bool fb_cylinder_usable(const struct fb_search *s, u32 cyl)
 		   fb_find_con_ns(s, to->cyl != cyl, true, true);
 
 	return fb_find_usable_ns(s, legs, con) >=
-	       fb_find_need_ns(s, fb_find_weight(s, cyl));
+	       s->granule_ns * fb_find_need_cached(s, fb_find_weight(s, cyl));
 }
 
 static struct fb_search_arm *fb_nearest_arm(struct fb_search *s)
@@ -99,7 +99,7 @@ static bool fb_search_outward(struct fb_search *s)
 			return false;
 		cyl = arm->up ? arm->base + arm->dist : arm->base - arm->dist;
 		most = fb_bitmap_group_most(s->bm, cyl * heads, heads);
-		if ((u64)most * fb_find_weight(s, cyl) <= s->find.value) {
+		if (most < fb_find_need_cached(s, fb_find_weight(s, cyl))) {
 			if (arm->dist % FB_SEARCH_HORIZON == FB_SEARCH_HORIZON - 1)
 				fb_arm_skip(s, arm);
 			else
@@ -156,6 +156,7 @@ static void fb_hop_open(struct fb_search *s, u32 at)
 
 	memset(&s->find, 0, sizeof(s->find));
 	s->at = at;
+	s->steps = 0;
 	s->open &= ~(1U << at);
 	hop->last = at == s->npieces;
 	hop->write = hop->last && s->gap.dst_write;
@@ -168,6 +169,9 @@ static void fb_hop_open(struct fb_search *s, u32 at)
 	if (!hop->last)
 		hop->to = s->piece[at].begin;
 	hop->window_ns = hop->to.ns - hop->from.ns;
+	/* a head that comes early may find the request a turn before: what if we are in its way? */
+	if (!s->npieces)
+		s->find.value = fb_find_miss(s, s->period_ns - s->latency_ns);
 	fb_hop_arms(s);
 	if (hop->last)
 		fb_find_prepend(s);
@@ -193,7 +197,7 @@ static bool fb_hop_next(struct fb_search *s)
 {
 	if (!(s->lim.lift & FB_LIFT_SEVERAL) || s->npieces == FB_PLAN_PIECES)
 		return false;
-	if (s->find.value)
+	if (s->find.wanted)
 		fb_hop_split(s);
 	if (!s->open || s->npieces == FB_PLAN_PIECES)
 		return false;
@@ -209,10 +213,12 @@ bool fb_search_step(struct fb_search *s)
 		fb_hop_open(s, 0);
 		return s->lim.separate;
 	}
+	if (s->lim.hop_steps && s->steps++ == s->lim.hop_steps)
+		return fb_hop_next(s);
 	while (s->track < s->track_end) {
 		u32 index = s->track++;
 
-		if ((u64)fb_bitmap_group(s->bm, index) * s->weight > s->find.value) {
+		if (fb_bitmap_group(s->bm, index) >= fb_find_need_cached(s, s->weight)) {
 			fb_find_track(s, index);
 			return true;
 		}

@@ -15,6 +15,7 @@
 #define FB_PLAN_PIECES 4	/* several pieces per gap need no new shape (DESIGN 4) */
 #define FB_REGIONS 64		/* parts of the disk that weights tell apart */
 #define FB_WEIGHT_ONE 256	/* weight of a granule where all are worth the same */
+#define FB_ROOTS 1024		/* square roots that fb_limits.root has, after that of 0 */
 
 /**
  * struct fb_gap - the head's way from the request before to the next one
@@ -59,12 +60,20 @@ enum fb_lift {
  * @separate: separate reads are allowed
  * @granule_sectors: coverage granule, power of two
  * @lift: enum fb_lift, or-ed; 0 = the paper's limits
+ * @hop_steps: steps that FB_LIFT_SEVERAL spends on one piece; 0 = until nothing is left
+ *	that can be better, which on a sparse map is all that a host allows
  * @switch_ns: conservatism of a head switch; 0 = @conservatism_ns
  * @turn_ns: conservatism where the head stays on the track; 0 = @conservatism_ns
  * @pipe_ns: least head time of the command before a read, before a write, for these to
  *	be at the drive in time: the drive's overhead and the host's; 0 = no bound
  * @weight: of a granule, by FB_REGIONS equal parts of the cylinders, 1 .. 65535; NULL =
  *	FB_WEIGHT_ONE everywhere. It must outlive the search
+ * @root: FB_WEIGHT_ONE times the square roots of 0 .. FB_ROOTS: a track's granules are worth
+ *	the root of how many they are, so that each is worth the more the fewer are left;
+ *	NULL = all the same. It must outlive the search; see fb_worth.h
+ * @miss_value: what a seek that may come too late costs, were there no margin; it
+ *	is weighed against what the piece is worth; 0 = nothing
+ * @miss_ns: that cost halves with each so many ns of margin: conservatism and slack
  */
 struct fb_limits {
 	u64 conservatism_ns;
@@ -73,10 +82,14 @@ struct fb_limits {
 	bool separate;
 	u32 granule_sectors;
 	u32 lift;
+	u32 hop_steps;
 	u32 switch_ns;
 	u32 turn_ns;
 	u32 pipe_ns[2];
 	const u16 *weight;
+	const u16 *root;
+	u64 miss_value;
+	u32 miss_ns;
 };
 
 /**
@@ -111,7 +124,8 @@ struct fb_plan_piece {
  *	may be short); a prepend's end is not aligned where the foreground's beginning
  *	is not: the last partial granule is read, not delivered
  * @wanted: granules that it reads and that are wanted
- * @value: what they are worth; of two plans the one with more is better
+ * @value: what they are worth, less what may go wrong; of two plans the one with more is
+ *	better
  * @slack_ns: how much later than reckoned, conservatism included, the head may be on
  *	any leg and still make it
  */
@@ -139,7 +153,7 @@ struct fb_spot {
  * @lbn: first LBN
  * @end: after its last one
  * @wanted: granules
- * @value: what they are worth
+ * @value: as in struct fb_plan
  * @slack_ns: as in struct fb_plan
  * @begin: at its first sector
  * @stop: after its last sector
@@ -210,7 +224,11 @@ struct fb_search_arm {
  * @open: bit i: the hop before @piece[i] is still to be searched
  * @at: the present hop is the one before @piece[at]
  * @hop: the present hop
- * @find: its best piece; without value: none
+ * @steps: spent on it
+ * @find: its best piece; if it wants nothing: none, but one must be worth more than this
+ * @need_value: @need is for this value ...
+ * @need_weight: ... and this weight
+ * @need: granules that a track must have to beat @find
  * @weight: of the cylinder being examined
  * @between: cylinders from its beginning to its end
  * @arm: of beginning and end, inner and outer
@@ -237,7 +255,11 @@ struct fb_search {
 	u32 open;
 	u32 at;
 	struct fb_hop hop;
+	u32 steps;
 	struct fb_piece find;
+	u64 need_value;
+	u32 need_weight;
+	u32 need;
 	u32 weight;
 	u32 between;
 	struct fb_search_arm arm[4];

@@ -13,7 +13,10 @@
  * limits lifted (test_lifted): a landing only one conservatism early reckoned with, no
  * bound on a piece's or the foreground's head time, the hop before a piece not searched, a
  * hop that begins where the piece before it began, a straddler that ends where it
- * began, a prepend or a piece that begins at its end.
+ * began, a prepend or a piece that begins at its end. Of worth: the worth of all that is
+ * left, a need two too high, one kept for another weight, regions of twice the size
+ * (test_worth); a price for ways within a cylinder, a price that falls to nothing within
+ * a half, none for a gap of nearly a turn, no granule left unread at either end (test_miss).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +24,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../fb_search.h"
+#include "../../fb_worth.h"
 #include "support.h"
 
 /*
@@ -567,8 +570,10 @@ static void test_lifted(void **state)
 		random_gap(&r, &gap);
 		none = lim;
 		none.lift = 0;
-		if (i % 2)
+		if (i % 2) {
 			lim.pipe_ns[rnd_below(&r, 2)] = rnd_below(&r, 800000);
+			lim.hop_steps = rnd_below(&r, 30);
+		}
 		search(&s, &gap, &lim);
 		search(&old, &gap, &none);
 		if (!(i % 2))
@@ -584,6 +589,176 @@ static void test_lifted(void **state)
 	}
 	assert_true(kinds[FB_PLAN_SEPARATE] > 2000 && kinds[FB_PLAN_BOTH] > 60);
 	assert_true(better > 1000 && source > 400 && dest > 400 && several > 20);
+}
+
+/* ---- what it is worth ---- */
+
+static double root_of(u32 n)
+{
+	double root = n;
+	u32 i;
+
+	for (i = 0; n && i < 30; i++)
+		root = (root + n / root) / 2;
+	return root;
+}
+
+/* @wanted granules of a track of @left, told once more */
+static double worth(const struct fb_limits *lim, const struct dm_track *t, u32 wanted)
+{
+	u32 left = fb_bitmap_group(&bm, dm_track_index(dm, t));
+	u32 region = (u64)t->cyl * FB_REGIONS / dm_info(dm)->cylinders;
+	double value = lim->root ? root_of(left) - root_of(left - wanted) : wanted;
+
+	return value * (lim->weight ? lim->weight[region] : FB_WEIGHT_ONE);
+}
+
+/* with roots and weights, too, nothing on one track is worth more than what is found */
+static void test_worth(void **state)
+{
+	static const u32 density[] = { 1000, 500, 100, 20 };
+	struct rnd r = { 30 };
+	struct fb_worth w;
+	u32 i, k, nonzero = 0;
+
+	(void)state;
+	fb_worth_init(&w, &bm);
+	for (i = 0; i < 400; i++) {
+		struct fb_limits lim = limits(pick_conservatism(&r), 0);
+		double best = 0;
+		struct fb_search s;
+		struct fb_gap gap;
+
+		for (k = 0; k < FB_REGIONS; k++)
+			w.weight[k] = 1 + rnd_below(&r, 1000);
+		if (i % 50 == 0)
+			thin_map(&r, density[i / 50 % 4], i % 100 ? 1 : 6);
+		lim.weight = i % 3 ? w.weight : NULL;
+		lim.root = i % 2 ? w.root : NULL;
+		random_gap(&r, &gap);
+		search(&s, &gap, &lim);
+		for (k = 0; k < dm_tracks(dm); k++) {
+			struct dm_track t;
+			double value;
+
+			assert_int_equal(dm_track_by_index(dm, k, &t), 0);
+			if (!fb_bitmap_group(&bm, k) || forbidden(&gap, t.cyl, t.head))
+				continue;
+			value = worth(&lim, &t, brute_track(&gap, &lim, &t));
+			best = max(best, value);
+		}
+		nonzero += best > 0;
+		/* roots are rounded to a 256th, and weighed */
+		assert_true(s.best.value >= best - 8);
+	}
+	assert_true(nonzero > 150);
+}
+
+/* the price of a seek that may come late, told once more */
+static double price(const struct fb_limits *lim, double margin_ns)
+{
+	double cost = lim->miss_value;
+
+	for (; margin_ns >= lim->miss_ns; margin_ns -= lim->miss_ns)
+		cost /= 2;
+	return cost - cost / 2 * margin_ns / lim->miss_ns;
+}
+
+/* what a plan of one piece is worth, less what may go wrong; -1: it spans two tracks */
+static double net_value(const struct fb_plan *plan, const struct fb_limits *lim,
+			const struct fb_gap *gap)
+{
+	const struct fb_plan_piece *p = &plan->piece[0];
+	u64 con = lim->conservatism_ns;
+	struct dm_access a;
+	struct dm_track t;
+	double value;
+	s64 spare;
+	u32 n;
+
+	assert_int_equal(dm_track_of(dm, p->lbn, &t), 0);
+	if (p->lbn + p->nsect > t.first_lbn + t.nsect)
+		return -1;
+	n = p->nsect + (plan->kind == FB_PLAN_PREPEND ? 0 : GRANULE - 1);
+	assert_int_equal(plan->wanted, fb_bitmap_count(&bm, p->lbn / GRANULE, n / GRANULE));
+	value = worth(lim, &t, plan->wanted);
+	if (plan->kind == FB_PLAN_PREPEND)
+		return t.cyl == gap->src.cyl ? value : value - price(lim, con + plan->slack_ns);
+	spare = spare_ns(gap, lim, p->lbn, p->nsect, &a);
+	if (t.cyl != gap->src.cyl)
+		value -= price(lim, con + a.latency_ns);
+	if (t.cyl != gap->dst.cyl)
+		value -= price(lim, con + max(spare, (s64)0));
+	return value;
+}
+
+/* one granule less at either end would not be worth more */
+static void check_length(const struct fb_search *s, const struct fb_limits *lim,
+			 const struct fb_gap *gap, double net)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		struct fb_plan plan = s->best;
+		struct fb_plan_piece *p = &plan.piece[0];
+		struct dm_place was, is;
+
+		if (p->nsect <= 2 * GRANULE || (i && plan.kind == FB_PLAN_PREPEND))
+			continue;
+		assert_int_equal(dm_place_of(dm, p->lbn, &was), 0);
+		p->lbn += i ? 0 : GRANULE;
+		assert_int_equal(dm_place_of(dm, p->lbn, &is), 0);
+		plan.slack_ns += dm_angle_to_ns(dm, is.angle - was.angle);
+		p->nsect -= GRANULE;
+		plan.wanted = fb_bitmap_count(&bm, p->lbn / GRANULE, p->nsect / GRANULE);
+		assert_true(net_value(&plan, lim, gap) <= net + 3 + lim->miss_value / 1000);
+	}
+}
+
+/* a plan's value is what it brings less what may go wrong, and that decides */
+static void test_miss(void **state)
+{
+	static const u32 density[] = { 1000, 500, 100, 20 };
+	u32 i, found = 0, compared = 0, worse = 0, tolls = 0;
+	double sum = 0, sum_free = 0;
+	struct rnd r = { 31 };
+
+	(void)state;
+	for (i = 0; i < 4000; i++) {
+		struct fb_limits lim = limits(rnd_below(&r, 3) * 50000, 1024), none;
+		struct fb_search s, free_s;
+		struct fb_gap gap;
+		double net, toll;
+
+		if (i % 500 == 0)
+			thin_map(&r, density[i / 500 % 4], 1 + i % 7);
+		random_gap(&r, &gap);
+		none = lim;
+		lim.miss_value = rnd_below(&r, 20000);
+		lim.miss_ns = 20000 + rnd_below(&r, 80000);
+		search(&s, &gap, &lim);
+		search(&free_s, &gap, &none);
+		toll = price(&lim, s.period_ns - s.latency_ns);
+		if (free_s.best.kind == FB_PLAN_NONE)
+			assert_int_equal(s.best.kind, FB_PLAN_NONE);
+		tolls += free_s.best.kind && !s.best.kind && toll > FB_WEIGHT_ONE;
+		net = s.best.kind ? net_value(&s.best, &lim, &gap) : 0;
+		if (s.best.kind && net >= 0) {
+			found++;
+			assert_true(s.best.value + 3 + lim.miss_value / 1000 >= net &&
+				    s.best.value <= net + 3 + lim.miss_value / 1000);
+			assert_true(s.best.value + 2 >= toll);
+			check_length(&s, &lim, &gap, net);
+		}
+		if (!free_s.best.kind || net < 0 || net_value(&free_s.best, &lim, &gap) < 0)
+			continue;
+		compared++;
+		sum += net;
+		sum_free += net_value(&free_s.best, &lim, &gap);
+		worse += net + toll + 3 < net_value(&free_s.best, &lim, &gap);
+	}
+	assert_true(found > 1500 && compared > 1500 && tolls > 20);
+	assert_true(sum > 1.05 * sum_free && worse < compared / 100);
 }
 
 struct coverage {
@@ -749,6 +924,8 @@ int main(void)
 		cmocka_unit_test(test_prepend),
 		cmocka_unit_test(test_prepend_first),
 		cmocka_unit_test(test_lifted),
+		cmocka_unit_test(test_worth),
+		cmocka_unit_test(test_miss),
 		cmocka_unit_test(test_exactly_once),
 		cmocka_unit_test(test_unlifted),
 		cmocka_unit_test(test_runs),

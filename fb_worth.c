@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What blocks are worth in the course of a scan. Core; see fb_worth.h.
+ */
+#include "fb_worth.h"
+
+/* the running mean forgets in so many gaps: two seconds of a busy disk */
+#define FB_WORTH_GAPS 256
+
+/* weights stay within so many times FB_WEIGHT_ONE, and one such part of it */
+#define FB_WORTH_SPREAD 16
+
+/* wanted granules by region */
+static void fb_worth_count(const struct fb_bitmap *bm, u64 left[FB_REGIONS])
+{
+	u32 group = 0, i;
+
+	for (i = 0; i < FB_REGIONS; i++) {
+		u32 end = (u64)bm->groups * (i + 1) / FB_REGIONS;
+
+		for (left[i] = 0; group < end; group++)
+			left[i] += fb_bitmap_group(bm, group);
+	}
+}
+
+void fb_worth_init(struct fb_worth *w, const struct fb_bitmap *bm)
+{
+	u32 n, root = 0, i;
+
+	w->mean = 0;
+	fb_worth_count(bm, w->begun);
+	for (i = 0; i < FB_REGIONS; i++)
+		w->weight[i] = FB_WEIGHT_ONE;
+	for (n = 0; n <= FB_ROOTS; n++) {
+		while ((root + 1) * (root + 1) <= n * FB_WEIGHT_ONE * FB_WEIGHT_ONE)
+			root++;
+		w->root[n] = root;
+	}
+}
+
+/*
+ * The fourth power of how far a region is behind the whole, within bounds: on the
+ * Atlas 10K a steep one is better than a flat one, and steeper brings no more.
+ */
+static u16 fb_worth_weight(u64 left, u64 begun, u64 all_left, u64 all_begun)
+{
+	u64 ratio;
+
+	/* 2 is the fourth root of FB_WORTH_SPREAD */
+	if (mul_u64_u64_div_u64(left, all_begun, all_left) >= 2 * begun)
+		return FB_WEIGHT_ONE * FB_WORTH_SPREAD;
+	ratio = mul_u64_u64_div_u64(left * FB_WEIGHT_ONE, all_begun, all_left);
+	ratio = max_t(u64, div64_u64(ratio, begun), FB_WEIGHT_ONE / 2);
+	ratio = ratio * ratio / FB_WEIGHT_ONE;
+	return ratio * ratio / FB_WEIGHT_ONE;
+}
+
+void fb_worth_balance(struct fb_worth *w, const struct fb_bitmap *bm)
+{
+	u64 left[FB_REGIONS], begun = 0;
+	u32 i;
+
+	if (!bm->n_wanted)
+		return;
+	fb_worth_count(bm, left);
+	for (i = 0; i < FB_REGIONS; i++)
+		begun += w->begun[i];
+	for (i = 0; i < FB_REGIONS; i++)
+		w->weight[i] = fb_worth_weight(left[i], w->begun[i], bm->n_wanted, begun);
+}
+
+void fb_worth_gap(struct fb_worth *w, u64 value)
+{
+	w->mean += value - div_u64(w->mean, FB_WORTH_GAPS);
+}
+
+u64 fb_worth_miss(const struct fb_worth *w, u32 gaps)
+{
+	return div_u64(w->mean * gaps, FB_WORTH_GAPS);
+}
