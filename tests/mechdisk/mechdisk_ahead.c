@@ -130,7 +130,7 @@ static bool mda_position(struct mde *e)
 	if (a->next >= a->limit)
 		return false;
 	left = a->limit - a->next;
-	mdl_locate(e->cfg, a->next, min(left, (u64)U32_MAX), &a->piece);
+	mdl_locate(e->cfg, a->next, min_t(u64, left, U32_MAX), &a->piece);
 	a->arrive = a->t + mdm_move(&e->mech, &a->piece, false);
 	mdm_rotate(&e->mech, &a->piece, a->arrive, false, &turn);
 	a->start = turn.start;

@@ -212,7 +212,7 @@ static void mdp_fill_control(u8 *b)
 static u32 mdp_boundary(u64 lbn, u32 cyl, u32 head, bool logical)
 {
 	if (logical)
-		return min(lbn, (u64)U32_MAX);
+		return min_t(u64, lbn, U32_MAX);
 	return cyl << 8 | head;
 }
 
@@ -341,7 +341,7 @@ static u32 mdp_put_descriptor(const struct mde_config *c, bool longlba, u8 *r)
 		put_unaligned_be32(c->sector_bytes, r + 12);
 		return 16;
 	}
-	put_unaligned_be32(min(c->sectors, (u64)U32_MAX), r);
+	put_unaligned_be32(min_t(u64, c->sectors, U32_MAX), r);
 	put_unaligned_be24(c->sector_bytes, r + 5);
 	return 8;
 }

@@ -37,7 +37,7 @@ static void mdv_bus_open(struct mde *e, const struct mde_slot *s,
 	bus->e = e;
 	bus->end = e->bus_in_free;
 	bus->sectors = 0;
-	bus->need = max(need, (u64)1);
+	bus->need = max_t(u64, need, 1);
 	bus->begin = 0;
 }
 
@@ -142,7 +142,7 @@ static void mdv_heal(struct mde *e, u64 lbn, u32 count)
 
 /* When the drive has understood a command, if it turns out to be of a kind. */
 u64 mdv_understood(const struct mde *e, const struct mde_slot *s,
-			  enum mde_kind kind)
+		   enum mde_kind kind)
 {
 	return s->arrived + 1000 * e->cfg->overhead_ns[kind][e->last_write];
 }
@@ -352,7 +352,7 @@ static u64 mdv_transfer(struct mde *e, struct mdv_span *x, u64 t)
 	u64 lbn = x->from;
 
 	while (lbn < x->to) {
-		mdl_locate(e->cfg, lbn, min(x->to - lbn, (u64)U32_MAX), &x->last);
+		mdl_locate(e->cfg, lbn, min_t(u64, x->to - lbn, U32_MAX), &x->last);
 		t = mdv_piece(e, x, &x->last, t, &turn);
 		if (lbn == x->from)
 			x->turn = turn;
@@ -393,7 +393,7 @@ static u64 mdv_passed_before(const struct mde *e, const struct mdv_span *x)
 	/* After a landing inside the request, the rest of the turn. */
 	n = x->turn.split ? p.sector :
 		(x->turn.start - x->at) * p.spt / e->mech.period;
-	n = min(n, (u64)p.sector);
+	n = min_t(u64, n, p.sector);
 	if (mdl_lbn_at(e->cfg, p.cyl, p.head, p.sector - n, &lbn) || lbn > x->from)
 		return x->from;
 	return lbn;

@@ -79,6 +79,8 @@ typedef int64_t s64;
 	__auto_type max_b = (b);	\
 	max_a > max_b ? max_a : max_b;	\
 })
+#define min_t(type, a, b) min((type)(a), (type)(b))
+#define max_t(type, a, b) max((type)(a), (type)(b))
 
 static inline u64 mul_u64_u64_shr(u64 a, u64 b, unsigned int shift)
 {
