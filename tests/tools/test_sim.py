@@ -247,6 +247,19 @@ class Numbers(Case):
             share[weight] = (left[0] + left[9]) / sum(left)
         self.assertLess(share["edge:8"], .95 * share["flat"])
 
+    def test_worth(self):
+        """Roots cost a fresh map some speed, a price for misses leaves more slack,
+        balance keeps regions together. Seen to fail: each of them ignored."""
+        r = {words: self.atlas(task="scan", conservatism_us="100", **dict([words]))
+             for words in (("value", "count"), ("value", "root"), ("miss_gaps", "50"))}
+        plain, root, priced = r.values()
+        self.assertGreater(plain["free_mb_s"], root["free_mb_s"])
+        self.assertGreater(priced["plan_slack_ms"], 1.5 * plain["plan_slack_ms"])
+        self.assertLess(sum(priced["misses"].values()), sum(plain["misses"].values()))
+        balanced = self.atlas(task="scan", weight="balance")["left_by_tenth"]
+        left = self.atlas(task="scan")["left_by_tenth"]
+        self.assertLess(max(balanced) - min(balanced), max(left) - min(left))
+
     def test_guard(self):
         """It stops free reads that cost too much. Seen to fail: a guard never asked."""
         free = {}
@@ -379,7 +392,8 @@ class Refusals(Case):
                 ("--steps x", "steps"), ("--task read", "task"), ("--seed ''", "seed"),
                 ("--depth 33", "depth"),
                 ("--lift all+", "lift"), ("--lift most", "lift", "'most'"),
-                ("--weight edge:0", "weight"), ("--weight rim", "weight", "'rim'"), ("--processes 0", "--processes")):
+                ("--weight edge:0", "weight"), ("--weight rim", "weight", "'rim'"),
+                ("--value cube", "value", "'cube'"), ("--balance 0", "balance_s"), ("--processes 0", "--processes")):
             with self.subTest(words):
                 self.refused(words, *said)
 

@@ -29,7 +29,7 @@ BASELINE_REQUESTS = 1000000
 # What a run without a task does not depend on
 OF_TASK = ("task", "range", "granule", "conservatism_us", "max_sectors", "max_prepend_sectors",
            "separate", "lift", "switch_us", "turn_us", "pipe_read_us", "pipe_write_us", "weight",
-           "steps", "guard_ppm", "whole")
+           "balance_s", "value", "hop_steps", "miss_gaps", "miss_half_us", "steps", "guard_ppm", "whole")
 TELL_TTY_S = 0.5
 TELL_LOG_S = 15
 
@@ -70,7 +70,13 @@ SETTINGS = (
     ("--turn", "turn_us", "US", "conservatism on the same track (--conservatism)"),
     ("--pipe-read", "pipe_read_us", "US", "least head time of a command before a read (0)"),
     ("--pipe-write", "pipe_write_us", "US", "least head time of a command before a write (0)"),
-    ("--weight", "weight", "W", "what a block is worth: flat, edge or edge:K (flat)"),
+    ("--weight", "weight", "W", "what a block is worth where it lies: flat, balance, edge or "
+     "edge:K (flat)"),
+    ("--balance", "balance_s", "S", "disk time between two looks at the balance (5)"),
+    ("--value", "value", "V", "what a track's blocks are worth: count, or root (count)"),
+    ("--hop-steps", "hop_steps", "N", "search budget for one of several pieces (no bound)"),
+    ("--miss-gaps", "miss_gaps", "N", "a seek without margin costs what N gaps bring (0)"),
+    ("--miss-half", "miss_half_us", "US", "margin that halves this (100)"),
     ("--steps", "steps", "N", "search budget, tracks (200)"),
     ("--guard", "guard_ppm", "PPM", "turns that free reads may cost, 0: no bound (0)"),
     ("--seconds", "seconds", "S", "disk time of a run (60)"),

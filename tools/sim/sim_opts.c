@@ -78,6 +78,11 @@ static const struct simo_setting simo_settings[] = {
 	{ "pipe_read_us", SIMO_REAL, offsetof(struct simo, pipe_read_us), "0", 0, 1e5 },
 	{ "pipe_write_us", SIMO_REAL, offsetof(struct simo, pipe_write_us), "0", 0, 1e5 },
 	{ "weight", SIMO_TEXT, offsetof(struct simo, weight_text), "flat", 0, 0 },
+	{ "balance_s", SIMO_REAL, offsetof(struct simo, balance_s), "5", 0.1, 1e6 },
+	{ "value", SIMO_TEXT, offsetof(struct simo, value_name), "count", 0, 0 },
+	{ "hop_steps", SIMO_WHOLE, offsetof(struct simo, hop_steps), "0", 0, 1e9 },
+	{ "miss_gaps", SIMO_WHOLE, offsetof(struct simo, miss_gaps), "0", 0, 1e6 },
+	{ "miss_half_us", SIMO_REAL, offsetof(struct simo, miss_half_us), "100", 0.1, 1e5 },
 	{ "steps", SIMO_WHOLE, offsetof(struct simo, steps), "200", 1, 1e9 },
 	{ "guard_ppm", SIMO_WHOLE, offsetof(struct simo, guard_ppm), "0", 0, 1e6 },
 	{ "seconds", SIMO_REAL, offsetof(struct simo, seconds), "0", 0, SIMO_MAX_S },
@@ -285,6 +290,9 @@ static void simo_read_weight(struct simo *o)
 
 	if (!strcmp(text, "flat"))
 		return;
+	o->balance = !strcmp(text, "balance");
+	if (o->balance)
+		return;
 	o->edge = 1;
 	if (!strcmp(text, "edge"))
 		return;
@@ -293,7 +301,8 @@ static void simo_read_weight(struct simo *o)
 		if (end != text + 5 && !*end && o->edge > 0 && o->edge <= SIMO_EDGE_MAX)
 			return;
 	}
-	sim_fail("weight: not flat, edge or edge:K with K up to %d: '%s'", SIMO_EDGE_MAX, text);
+	sim_fail("weight: not flat, balance, edge or edge:K with K up to %d: '%s'",
+		 SIMO_EDGE_MAX, text);
 }
 
 /* which of two words; @name for the message */
@@ -314,6 +323,7 @@ static void simo_read_texts(struct simo *o)
 	}
 	o->think_constant = simo_first_of("think", o->think_name, "constant", "exponential");
 	o->scan = simo_first_of("task", o->task_name, "scan", "none");
+	o->root = simo_first_of("value", o->value_name, "root", "count");
 	simo_read_lift(o);
 	simo_read_weight(o);
 	simo_read_sizes(o);

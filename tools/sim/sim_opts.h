@@ -63,7 +63,14 @@ struct simo_sizes {
  * @turn_us: conservatism where the head stays on the track; 0: @conservatism_us
  * @pipe_read_us: least head time of the command before a read
  * @pipe_write_us: least head time of the command before a write
- * @weight_text: what a block is worth: flat, edge or edge:K, see simt_init_weight()
+ * @hop_steps: steps for one of several pieces; 0: no bound but @steps
+ * @value_name: what the blocks of a track are worth: count: each the same, root: the root
+ *	of how many they are
+ * @weight_text: what a block is worth where it lies: flat; edge or edge:K, see
+ *	simt_init_weight(); balance: the more, the more of its region is left
+ * @balance_s: disk time between two looks at the balance
+ * @miss_gaps: a seek without any margin costs what so many gaps bring; 0: nothing
+ * @miss_half_us: margin that halves this cost
  * @steps: search budget, tracks
  * @guard_ppm: turns that free reads may cost the foreground; 0: no guard
  * @seconds: end after so much disk time; 0: no such end, but 60 if there is no other
@@ -76,7 +83,9 @@ struct simo_sizes {
  * @places: its N
  * @scan: of @task_name
  * @lift: of @lift_text
- * @edge: K of @weight_text; 0: flat
+ * @root: of @value_name
+ * @balance: of @weight_text
+ * @edge: K of @weight_text; 0: none
  * @first: of @range_text
  * @count: of @range_text; 0: the whole disk
  */
@@ -112,7 +121,12 @@ struct simo {
 	double turn_us;
 	double pipe_read_us;
 	double pipe_write_us;
+	u64 hop_steps;
+	char *value_name;
 	char *weight_text;
+	double balance_s;
+	u64 miss_gaps;
+	double miss_half_us;
 	u64 steps;
 	u64 guard_ppm;
 	double seconds;
@@ -126,6 +140,8 @@ struct simo {
 	u64 places;
 	bool scan;
 	u32 lift;
+	bool root;
+	bool balance;
 	double edge;
 	u64 first;
 	u64 count;

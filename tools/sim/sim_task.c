@@ -90,15 +90,27 @@ static void simt_leftover(struct simt *t, u64 now_ns, struct fb_plan *plan)
 	t->leftovers++;
 }
 
+/* what the plans before say about the worth of the next */
+static void simt_weigh(struct simt *t, u64 now_ns)
+{
+	if (t->o->balance && now_ns - t->balanced_ns >= t->o->balance_s * 1e9) {
+		fb_worth_balance(&t->worth, &t->bm);
+		t->balanced_ns = now_ns;
+	}
+	t->lim.miss_value = fb_worth_miss(&t->worth, t->o->miss_gaps);
+}
+
 void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_plan *plan)
 {
 	struct fb_search search;
 	u64 steps = 0;
 
+	simt_weigh(t, now_ns);
 	fb_search_start(&search, t->dm, &t->bm, gap, &t->lim);
 	while (fb_search_step(&search) && ++steps < t->o->steps)
 		;
 	*plan = search.best;
+	fb_worth_gap(&t->worth, plan->kind == FB_PLAN_NONE ? 0 : plan->value);
 	t->gaps++;
 	t->tracks += search.tracks;
 	t->most_tracks = max_t(u64, t->most_tracks, search.tracks);
@@ -121,13 +133,14 @@ static void simt_init_weight(struct simt *t)
 	double off;
 	u32 i;
 
-	if (!t->o->edge)
-		return;
-	for (i = 0; i < FB_REGIONS; i++) {
+	for (i = 0; i < FB_REGIONS && t->o->edge; i++) {
 		off = 2 * (i + 0.5) / FB_REGIONS - 1;
-		t->weight[i] = FB_WEIGHT_ONE * (1 + t->o->edge * off * off) + 0.5;
+		t->worth.weight[i] = FB_WEIGHT_ONE * (1 + t->o->edge * off * off) + 0.5;
 	}
-	t->lim.weight = t->weight;
+	if (t->o->edge || t->o->balance)
+		t->lim.weight = t->worth.weight;
+	if (t->o->root)
+		t->lim.root = t->worth.root;
 }
 
 static void simt_init_limits(struct simt *t, const struct dm_info *info)
@@ -151,7 +164,8 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 	lim->turn_ns = o->turn_us * 1000;
 	lim->pipe_ns[0] = o->pipe_read_us * 1000;
 	lim->pipe_ns[1] = o->pipe_write_us * 1000;
-	simt_init_weight(t);
+	lim->hop_steps = o->hop_steps;
+	lim->miss_ns = o->miss_half_us * 1000;
 }
 
 static void simt_init_map(struct simt *t, const struct dm_info *info)
@@ -168,6 +182,7 @@ static void simt_init_map(struct simt *t, const struct dm_info *info)
 		sim_fail("out of memory");
 	fb_for_each_run(t->dm, g, t->o->first, count, simt_want_run, t);
 	t->total = t->bm.n_wanted;
+	fb_worth_init(&t->worth, &t->bm);
 }
 
 void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm)
@@ -180,6 +195,7 @@ void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm
 		return;
 	simt_init_limits(t, dm_info(dm));
 	simt_init_map(t, dm_info(dm));
+	simt_init_weight(t);
 }
 
 void simt_destroy(struct simt *t)

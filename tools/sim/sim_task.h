@@ -7,7 +7,7 @@
 #define SIM_TASK_H
 
 #include "../../fb_guard.h"
-#include "../../fb_search.h"
+#include "../../fb_worth.h"
 #include "sim_opts.h"
 
 #define SIMT_PARTS 10		/* a scan's speed is told for each tenth */
@@ -18,7 +18,8 @@
  * @dm: model
  * @bm: the map
  * @lim: of every plan
- * @weight: of @lim
+ * @worth: for @lim
+ * @balanced_ns: when regions were weighed last
  * @guard: the guard; its memory is used only if @o->guard_ppm
  * @total: blocks at the beginning
  * @got: blocks read
@@ -39,7 +40,8 @@ struct simt {
 	const struct disk_model *dm;
 	struct fb_bitmap bm;
 	struct fb_limits lim;
-	u16 weight[FB_REGIONS];
+	struct fb_worth worth;
+	u64 balanced_ns;
 	struct fb_guard guard;
 	u64 total;
 	u64 got;
