@@ -13,6 +13,7 @@ import math
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -608,9 +609,31 @@ class Refusals(Case):
                 ("  }\n}\n", "  }\n", "the text ends in the midst of a block"),
                 ("extracted,", "hpl,", "'hpl' cannot be imported"),
                 ("test.seek", "lost.seek", "there is no file 'lost.seek'"),
-                ("rpms) = 7200", "rpms) = 100000", "the period is 600000000")):
+                ("rpms) = 7200", "rpms) = 100000", ": the period is 600000000"),
+                ("switch time = 0.8", "switch time = 200.0", ": the head switch time is"),
+                ("surfaces = 3", "surfaces = 129", "test.model:2: Number of data surfaces: 129")):
             self.assertIn(old, text)
             self.check(words, model=text.replace(old, new, 1))
+        text = text.replace("[ 50, 3599 ]", "[]").replace("surfaces = 3", "surfaces = 65")
+        self.check("test.model:2: the number of heads is 65", model=text)
+
+    def test_excess(self):
+        """Numbers and nesting that nothing can compute with.
+
+        Seen to fail: each of these hung or ended in a traceback."""
+        text = model_text()
+        for number in ("1.0e999999999", "1.0e-999999999", "9" * 5000, "1.0e400"):
+            self.check("test.model:", model=text.replace("switch time = 0.8",
+                                                         "switch time = " + number))
+        self.check("more than 32 deep", model="dm_disk X { a = " + "[" * 100000)
+        self.check("more than 32 deep", model="dm_disk X { a = " + "b { c = " * 100000)
+        self.check("more than 10000 names", model="dm_disk X { a = [ d1 .. d999999999 ] }")
+        for line in ("1, 1/0", "1, 1e999999999", "1, 1e-99999999", "1, 1.0, 1/0", "1_0, 1.0",
+                     "9" * 5000 + ", 1.0", "99999999999, 1.0", "1, nan", "1, inf"):
+            self.check("test.seek:1: '%s" % line[:20], seek=line + "\n39, 6.0\n")
+        self.check("test.model:11: 26999940 cylinders, tracks or ranges with spares",
+                   model=text.replace("used = 9", "used = 3").replace("= 39", "= 8999999")
+                   .replace("slips = [ 100 ], defects = [ 50, 3599 ]", "slips = []"))
 
     def test_seeks(self):
         for seek, words in (
@@ -621,8 +644,8 @@ class Refusals(Case):
                 ("0, 1.0\n", "test.seek:1: distance 0"),
                 ("1, -1.0\n", "test.seek:1: distance 1, -1.0"),
                 ("", "test.seek: no seek times"),
-                ("1, 1.0\n20, 2000.0\n39, 3.0\n", "which the format does not hold"),
-                ("1, 9.0\n2, 8.0\n", "over the full stroke is")):
+                ("1, 1.0\n20, 2000.0\n39, 3.0\n", "test.seek:2: a seek time is 2000.0 ms, which"),
+                ("1, 9.0\n2, 8.0\n", "test.seek: a seek over the full stroke is")):
             self.check(words, seek=seek)
         self.check("which the format does not hold", model=model_text(settle="-1.6"))
 
@@ -631,10 +654,12 @@ class Refusals(Case):
                 ("policy = 3", "policy = 2", "test.diskspecs:3: Scheduling policy: policy 2"),
                 ("water mark = 0.75", "water mark = 1.75", "1.75 is not within 0 .. 1"),
                 ("Segment size (in blks) = 128", "Segment size (in blks) = 4",
-                 "a segment's size is 4"),
+                 "test.diskspecs:8: a segment's size is 4"),
                 ("source test.model", "source lost.model", "test.diskspecs:2: there is no file"),
                 ("Per-request overhead time = 0.1", "Per-request overhead time = 1000.0",
-                 "which the format does not hold"),
+                 "overhead of a read_hit is"),
+                ("read-ahead (blks) = 96", "read-ahead (blks) = 99999999",
+                 "test.diskspecs:9: the most to read ahead is 99999999"),
                 ("Time scale", "Time scales", "test.diskspecs:4: 'Time scales for overheads'")):
             self.assertIn(old, SPECS)
             self.check(words, specs=SPECS.replace(old, new, 1))
@@ -660,6 +685,32 @@ class Refusals(Case):
         self.refuse(folder, "is a folder")
         self.out["model"] = os.path.join(self.folder, "out.fbmodel")
         self.refuse(folder, "1 to 16 printable", "--product", "with blank")
+        for more in ([], ["--model", self.out["model"]]):
+            self.assertIn("1 to 16 printable", freeblock(
+                "model", "import", folder, "--product", "a\nb", *more or
+                ["--drive", self.out["drive"]]).stderr)
+            self.assertEqual(os.listdir(self.folder), ["in"])
+
+    def test_what_is_there(self):
+        """What is read is not written over, a device is not replaced, a symbolic
+        link stays one.
+
+        Seen to fail: all three."""
+        folder = self.write(test_model=model_text(), test_seek=SEEKS)
+        curve = os.path.join(folder, "test.seek")
+        self.assertIn("would be written over", freeblock(
+            "model", "import", folder, "--model", curve).stderr)
+        with open(curve, encoding="ascii") as file:
+            self.assertEqual(file.read(), SEEKS)
+        fifo, link = os.path.join(self.folder, "fifo"), os.path.join(self.folder, "link")
+        os.mkfifo(fifo)
+        self.assertIn("is no ordinary file", freeblock(
+            "model", "import", folder, "--model", fifo).stderr)
+        self.assertTrue(stat.S_ISFIFO(os.stat(fifo).st_mode))
+        os.symlink("target", link)
+        self.assertEqual(freeblock("model", "import", folder, "--model", link).returncode, 0)
+        self.assertTrue(os.path.islink(link) and os.path.isfile(
+            os.path.join(self.folder, "target")))
 
     def test_a_bad_drive_changes_nothing(self):
         folder = self.write(test_model=model_text(), test_seek=SEEKS)

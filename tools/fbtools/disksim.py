@@ -10,10 +10,12 @@ src/modules/*.modspec, diskmodel/*.c.
 
 import math
 import os
+import re
 from fractions import Fraction
 
 from . import ToolError, dslayout, libparam
 from .drive import Drive
+from .fbmodel import MAX_CYLINDERS, MAX_HEADS
 
 STATISTICS = "what DiskSim prints"
 # What describes how DiskSim was run and no drive: block type -> what it is
@@ -202,6 +204,11 @@ class Reader:
                                      "value": libparam.text_of(param.value)})
         return param
 
+    def place(self, name):
+        """Where the parameter stands, or its block if it is left out."""
+        param = self.block.params.get(name)
+        return param.place if param else self.block.place
+
     def number(self, name, low=None, high=None, required=True):
         """A number within low .. high, as a Fraction."""
         param = self.get(name, required)
@@ -282,6 +289,12 @@ def rounded(value):
 
 # ---- the seek curve ----
 
+MAX_SEEK_MS = 1000
+# Plain numbers, not so long that computing with them takes for ever
+_DISTANCE = re.compile(r"-?[0-9]{1,9}")
+_TIME = re.compile(r"-?(?:[0-9]{1,20}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?")
+
+
 def read_seek(path, report):
     """[(cylinders, ns)] of a .seek file, exact duplicates dropped."""
     points, promised = [], None
@@ -313,17 +326,16 @@ def read_seek(path, report):
 
 def _seek_point(line, place):
     words = [word.strip() for word in line.split(",")]
-    try:
-        if len(words) not in (2, 3):
-            raise ValueError
-        distance, time = int(words[0]), Fraction(words[1])
-        if len(words) == 3:
-            Fraction(words[2])
-    except ValueError:
-        raise place.error("'%s' is not 'distance, ms[, deviation]'" % line.strip()) from None
+    if len(words) not in (2, 3) or not _DISTANCE.fullmatch(words[0]) or \
+            not all(_TIME.fullmatch(word) for word in words[1:]):
+        raise place.error("'%.60s' is not 'distance, ms[, deviation]'" % line.strip())
+    distance, time = int(words[0]), Fraction(words[1])
     if distance < 1 or time < 0:
         raise place.error("distance %d, %s ms: distances begin at 1, times are not negative" %
                           (distance, words[1]))
+    if time > MAX_SEEK_MS:
+        raise place.error("a seek time is %s ms, which the format does not hold (0 to %d)" %
+                          (words[1], MAX_SEEK_MS))
     return distance, rounded(time * 1000000)
 
 
@@ -387,22 +399,24 @@ def hplplus10(mech, stroke):
 
 
 def seek_points(mech, stroke, find, report):
-    """The read seek curve; its first point is at one cylinder."""
+    """The read seek curve, whose first point is at one cylinder, and where it stands."""
     kind = mech.word("Seek type")
     if kind == "extracted":
         curve = mech.get("Full seek curve")
         path = find(mech.word("Full seek curve"), curve.place)
         points = fit_stroke(read_seek(path, report), stroke, report)
+        where = path
         report.note("%s: %d seek times" % (path, len(points)))
     elif kind == "hplplus10":
         points = hplplus10(mech, stroke)
+        where = mech.place("First ten seek times")
     else:
         raise mech.get("Seek type").error(
             "'%s' cannot be imported: DiskSim 4.0 does not compute it right; extracted and "
             "hplplus10 can" % kind)
     if points[0][0] > 1:
         points.insert(0, (1, rounded(Fraction(points[0][1], points[0][0]))))
-    return points
+    return points, where
 
 
 # ---- the layout ----
@@ -422,8 +436,8 @@ def read_zone(reader, units):
     if len(defects) % 2:
         raise reader.get("defects").error("%d numbers: not pairs" % len(defects))
     zone = dslayout.SourceZone(
-        first=reader.integer("First cylinder number"),
-        last=reader.integer("Last cylinder number"), spt=spt,
+        first=reader.integer("First cylinder number", 0, MAX_CYLINDERS - 1),
+        last=reader.integer("Last cylinder number", 0, MAX_CYLINDERS - 1), spt=spt,
         angle=angle("Offset of first block"), track_skew=angle("Skew for track switch"),
         cyl_skew=angle("Skew for cylinder switch"),
         dead=reader.integer("Empty space at zone front", required=False),
@@ -594,8 +608,10 @@ class Source:
 
 
 def bus_ns(source, disk, report):
-    """Exact ns that a block takes from the drive to the host: the slowest on the way."""
+    """Exact ns that a block takes from the drive to the host, the slowest on the way,
+    and where that stands."""
     times = {"disk": disk.milliseconds("Bulk sector transfer time")}
+    places = {"disk": disk.place("Bulk sector transfer time")}
     on_way = source.path()
     for block in source.blocks.get("disksim_bus", []):
         bus = Reader(block, "bus:" + block.name, report)
@@ -603,6 +619,7 @@ def bus_ns(source, disk, report):
         write = bus.milliseconds("Write block transfer time")
         if on_way is None or block.name in on_way:
             times[bus.label] = max(read, write)
+            places[bus.label] = bus.place("Read block transfer time")
             if read != write:
                 report.note("%s: a block takes %s ns to read and %s ns to write; the simulated "
                             "bus is the slower" % (bus.label, float(read), float(write)))
@@ -612,10 +629,11 @@ def bus_ns(source, disk, report):
         time = ctlr.milliseconds("Bulk sector transfer time")
         if on_way is None or block.name in on_way:
             times[ctlr.label] = time
+            places[ctlr.label] = ctlr.place("Bulk sector transfer time")
         ctlr.finish()
     slowest = max(times, key=times.get)
     report.note("bus: %s ns a block, as of %s" % (float(times[slowest]), slowest))
-    return times[slowest]
+    return times[slowest], places[slowest]
 
 
 def overheads(drive, disk):
@@ -630,6 +648,11 @@ def overheads(drive, disk):
         drive.overhead_ns[kind.lower().replace(" ", "_")] = tuple(
             rounded(each + scale * disk.milliseconds("%s over. after %s" % (kind, before)))
             for before in ("read", "write"))
+        drive.places[kind.lower().replace(" ", "_")] = disk.place(kind + " over. after read")
+    drive.places.update(reselect_ns=disk.place("First reselect overhead"),
+                        completion_ns=disk.place("Read completion overhead"),
+                        write_move_ns=disk.place("Minimum seek delay"),
+                        extra_disconnect_ns=disk.place("Extradisc command overhead"))
     prepare = scale * disk.milliseconds("Data preparation overhead")
     drive.reselect_ns = rounded(scale * disk.milliseconds("First reselect overhead") + prepare)
     # what is there already is prepared after the command, without reselecting
@@ -685,6 +708,10 @@ def cache(drive, disk, report):
     writes = disk.integer("Maximum number of write segments", 0)
     if level:
         drive.cache = (segments, sectors, writes)
+    drive.places.update(segments=disk.place("Number of buffer segments"),
+                        segment_sectors=disk.place("Segment size (in blks)"),
+                        write_segments=disk.place("Maximum number of write segments"),
+                        read_ahead_max=disk.place("Maximum read-ahead (blks)"))
     if level == 2:
         report.note("Enable caching in buffer 2 is taken as 1")
     read_ahead(drive, disk, report)
@@ -722,14 +749,20 @@ def make_drive(source):
     """The Drive that the source describes."""
     report = source.report
     model = Reader(source.model, "model", report)
-    heads = model.integer("Number of data surfaces", 1)
-    cylinders = model.integer("Number of cylinders", 1)
+    heads = model.integer("Number of data surfaces", 1, MAX_HEADS)
+    cylinders = model.integer("Number of cylinders", 1, MAX_CYLINDERS)
     mech = model.child("Mechanical Model", "dm_mech_g1", "mech")
     layout = model.child("Layout Model", "dm_layout_g1", "layout")
     drive = Drive(layout=read_layout(layout, heads, cylinders, report))
     rpm = mech.integer("Rotation speed (in rpms)", 1)
     drive.period_ps = 60 * 10 ** 12 // rpm          # DiskSim's is whole ps, too
-    drive.seek = seek_points(mech, drive.layout.cylinders - 1, source.find, report)
+    drive.seek, curve = seek_points(mech, drive.layout.cylinders - 1, source.find, report)
+    drive.places.update(
+        seek=curve, heads=model.place("Number of data surfaces"),
+        cylinders=model.place("Number of cylinders"),
+        period_ps=mech.place("Rotation speed (in rpms)"),
+        head_switch_ns=mech.place("Head switch time"),
+        write_settle_ns=mech.place("Add. write settling delay"))
     drive.head_switch_ns = rounded(mech.milliseconds("Head switch time"))
     drive.write_settle_ns = rounded(mech.milliseconds("Add. write settling delay", None))
     mech.finish()
@@ -738,7 +771,8 @@ def make_drive(source):
     if source.disk:
         disk = Reader(source.disk, "disk", report)
         disk.get("Model")
-        drive.bus_ns = rounded(bus_ns(source, disk, report))
+        exact, drive.places["bus_ns"] = bus_ns(source, disk, report)
+        drive.bus_ns = rounded(exact)
         overheads(drive, disk)
         firmware(drive, disk, report)
         disk.finish()

@@ -44,14 +44,29 @@ class Drive:
     append_writes: bool = False
     write_cache: str = "off"
     comments: list = field(default_factory=list)
+    places: dict = field(default_factory=dict)      # field -> where its value stands
+
+    def within(self, name, what, value, low, high):
+        """The field's value, if the format can hold it."""
+        if not low <= value <= high:
+            where = self.places.get(name)
+            raise ToolError("%s%s is %s, which the format does not hold (%s to %s)" % (
+                "%s: " % where if where else "", what, value, low, high))
+        return value
 
 
 def within(what, value, low, high):
     """The value, if the format can hold it."""
-    if not low <= value <= high:
-        raise ToolError("%s is %s, which the format does not hold (%s to %s)" %
-                        (what, value, low, high))
-    return value
+    return Drive(None).within("", what, value, low, high)
+
+
+def check_identity(drive):
+    """INQUIRY has room for vendor and product, and the formats have words."""
+    for name, value, room in (("vendor", drive.vendor, 8), ("product", drive.product, 16)):
+        if not 1 <= len(value) <= room or not value.isascii() or not value.isprintable() or \
+                " " in value or "#" in value:
+            raise ToolError("%s %r: 1 to %d printable characters without blanks or # (--vendor, "
+                            "--product)" % (name, value, room))
 
 
 def decimal_turn(turn):

@@ -20,6 +20,8 @@ from . import ToolError
 
 TRACK, PER_CYL, PER_TRACK, PER_CYL_TO_END = 1, 2, 3, 4
 AT_END, PER_RANGE, PER_ZONE, PER_ZONE_TO_END = 7, 8, 9, 10
+# Each takes a run of slips, and a text of some MB holds no more
+MAX_UNITS = 1000000
 # Why the others cannot be taken over (FORMATS.md; layout_g1.c)
 UNUSABLE = {
     0: "DiskSim's translation for it (g1_ltop_nosparing) returns no place",
@@ -121,6 +123,11 @@ class Sparing:
         """The LBNs' places: [(physical index, count)] in LBN order."""
         first = self.zone.dead
         end = first + self.lbns()
+        if self.scheme in (PER_CYL, PER_TRACK, PER_CYL_TO_END, PER_RANGE) and \
+                self.total // self.unit()[0] > MAX_UNITS:
+            raise self.zone.place.error("%d cylinders, tracks or ranges with spares of their own: "
+                                        "more than the formats hold" %
+                                        (self.total // self.unit()[0]))
         if self.scheme == TRACK:
             runs = self._track_runs(first, end)
         elif self.scheme == PER_CYL_TO_END:

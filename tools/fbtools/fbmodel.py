@@ -4,7 +4,7 @@
 import zlib
 
 from . import ToolError
-from .drive import comment_lines, decimal_turn, within
+from .drive import check_identity, comment_lines, decimal_turn, within
 
 # As in disk_model.h
 MAX_CYLINDERS = 16777216
@@ -30,8 +30,8 @@ def seal(text: bytes) -> bytes:
 def _seek_lines(drive):
     """Seek records; a settle below zero needs a write profile of its own."""
     stroke = drive.layout.cylinders - 1
-    lines = ["write_settle_ns %d" % within("the write settle time", max(drive.write_settle_ns, 0),
-                                           0, MAX_NS)]
+    lines = ["write_settle_ns %d" % drive.within(
+        "write_settle_ns", "the write settle time", max(drive.write_settle_ns, 0), 0, MAX_NS)]
     within("the number of seek points", len(drive.seek), 0, MAX_SEEKS)
     kinds = [("seek", 0)]
     if drive.write_settle_ns < 0:
@@ -39,22 +39,22 @@ def _seek_lines(drive):
     for kind, more in kinds:
         points = [(d, ns + more) for d, ns in drive.seek]
         for distance, ns in points:
-            lines.append("%s %d %d" % (kind, within("a seek distance", distance, 1, stroke),
-                                       within("a %s over %d cylinders" % (kind, distance), ns,
-                                              0, MAX_NS)))
-        _check_stroke(kind, points, stroke)
+            lines.append("%s %d %d" % (
+                kind, drive.within("seek", "a seek distance", distance, 1, stroke),
+                drive.within("seek", "a %s over %d cylinders" % (kind, distance), ns, 0, MAX_NS)))
+        _check_stroke(drive, kind, points, stroke)
     return lines
 
 
-def _check_stroke(kind, points, stroke):
+def _check_stroke(drive, kind, points, stroke):
     """The line through the last points must make sense up to the full stroke."""
     (d0, t0), (d1, t1) = ([(0, 0)] + points)[-2:]
     if d1 < stroke:
         if len(points) == 1:
-            raise ToolError("one %s point, at %d cylinders, does not reach the stroke of %d" %
-                            (kind, d1, stroke))
-        within("a %s over the full stroke" % kind, t1 + (t1 - t0) * (stroke - d1) // (d1 - d0),
-               1, MAX_NS)
+            raise ToolError("%s: one %s point, at %d cylinders, does not reach the stroke of %d" %
+                            (drive.places.get("seek", "the drive"), kind, d1, stroke))
+        drive.within("seek", "a %s over the full stroke" % kind,
+                     t1 + (t1 - t0) * (stroke - d1) // (d1 - d0), 1, MAX_NS)
 
 
 def _zone_lines(layout):
@@ -83,17 +83,20 @@ def overheads(drive):
 
 def write(drive):
     """The sealed text, as bytes."""
+    check_identity(drive)
     layout = drive.layout
     lines = ["fbmodel 1"] + comment_lines(drive.comments)
     lines += ["vendor " + drive.vendor, "product " + drive.product,
               "sectors %d" % layout.sectors, "physical_sectors 1", "granule_sectors 8",
-              "cylinders %d" % within("the number of cylinders", layout.cylinders, 1,
-                                      MAX_CYLINDERS),
-              "heads %d" % within("the number of heads", layout.heads, 1, MAX_HEADS),
+              "cylinders %d" % drive.within("cylinders", "the number of cylinders",
+                                            layout.cylinders, 1, MAX_CYLINDERS),
+              "heads %d" % drive.within("heads", "the number of heads", layout.heads, 1,
+                                        MAX_HEADS),
               "head_order " + layout.order,
-              "period_ps %d" % within("the period", drive.period_ps, 10 ** 9, 10 ** 11),
-              "head_switch_ns %d" % within("the head switch time", drive.head_switch_ns, 0,
-                                           MAX_NS),
+              "period_ps %d" % drive.within("period_ps", "the period", drive.period_ps, 10 ** 9,
+                                            10 ** 11),
+              "head_switch_ns %d" % drive.within("head_switch_ns", "the head switch time",
+                                                 drive.head_switch_ns, 0, MAX_NS),
               "zero_latency " + ("yes" if drive.zero_latency else "no")]
     names = ("read_overhead_ns", "write_overhead_ns", "read_report_ns", "write_report_ns")
     lines += ["%s %d" % (name, within(name, ns, 0, MAX_NS))

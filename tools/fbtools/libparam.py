@@ -15,6 +15,11 @@ from fractions import Fraction
 from . import ToolError
 
 MAX_DEPTH = 16          # of files within files
+MAX_NESTING = 32        # of blocks and lists within each other
+MAX_NAMES = 10000       # that 'disk0 .. disk3' may stand for
+# No quantity needs more; computing with a billion digits takes for ever
+MAX_DIGITS = 40
+MAX_EXPONENT = 30
 
 _TOKEN = re.compile(r"[ \t\r\f]+|#[^\n]*|(?P<newline>\n)|(?P<mark>[{}\[\],=;?])|"
                     r"(?P<word>[^ \t\r\n\f;{},\[\]?=#]+)")
@@ -37,14 +42,27 @@ class Place:
         return ToolError("%s: %s" % (self, reason))
 
 
+def exact(text):
+    """A decimal number as a Fraction; ValueError if it is none or excessive."""
+    match = _DECIMAL.match(text) or _INTEGER.match(text)
+    if not match or "x" in text:
+        raise ValueError("no decimal number")
+    digits, _, exponent = text.lower().partition("e")
+    if len(digits) > MAX_DIGITS or len(exponent) > 4 or abs(int(exponent or 0)) > MAX_EXPONENT:
+        raise ValueError("more than %d digits or an exponent beyond %d" %
+                         (MAX_DIGITS, MAX_EXPONENT))
+    return Fraction(text)
+
+
 class Number:
-    """A number exactly as written."""
+    """A number exactly as written; ValueError if it is excessive."""
 
     def __init__(self, text):
         self.text = text
         self.integer = bool(_INTEGER.match(text))
-        self.value = Fraction(int(text, 0) if "x" in text else int(text)) if self.integer \
-            else Fraction(text)
+        if len(text) > MAX_DIGITS + 5:
+            raise ValueError("more than %d digits" % MAX_DIGITS)
+        self.value = Fraction(int(text, 0)) if "x" in text else exact(text)
 
     def __str__(self):
         return self.text
@@ -125,6 +143,7 @@ class _Tokens:
     def __init__(self, name, text, find):
         self.find = find
         self.depth = 0
+        self.nesting = 0
         self.files = [name]
         self.tokens = list(self._scan(name, text))
         self.at = 0
@@ -177,6 +196,19 @@ class _Tokens:
         self.at += 1
         return self.tokens[self.at - 1][0]
 
+    def enter(self, mark):
+        """Step over the mark that begins a block or list."""
+        self.nesting += 1
+        if self.nesting > MAX_NESTING:
+            raise self.place().error("blocks and lists within each other, more than %d deep" %
+                                     MAX_NESTING)
+        self.expect(mark)
+
+    def leave(self, mark):
+        """Step over the mark that ends it."""
+        self.expect(mark)
+        self.nesting -= 1
+
     def expect(self, mark):
         """Step over a mark that must be next."""
         place = self.place()
@@ -210,12 +242,15 @@ def _value(tokens):
     if _is_word(tokens.peek()) and tokens.peek(1) == "[":
         return Topology(word, tokens.next(), _list(tokens))
     if _INTEGER.match(word) or _DECIMAL.match(word):
-        return Number(word)
+        try:
+            return Number(word)
+        except ValueError as error:
+            raise place.error("'%.20s..': %s" % (word, error)) from None
     return word
 
 
 def _list(tokens):
-    tokens.expect("[")
+    tokens.enter("[")
     values = []
     while tokens.peek() != "]":
         values.append(_value(tokens))
@@ -223,7 +258,7 @@ def _list(tokens):
             values += _range(tokens, values.pop())
         if tokens.peek() != "]":
             tokens.expect(",")
-    tokens.expect("]")
+    tokens.leave("]")
     return values
 
 
@@ -231,16 +266,18 @@ def _range(tokens, first):
     """`disk0 .. disk3`: the names from the first to the last."""
     place = tokens.place()
     tokens.expect("..")
-    ends = [re.fullmatch(r"(.*?)(\d+)", str(end)) for end in (first, _word(tokens))]
+    ends = [re.fullmatch(r"(.*?)(\d{1,9})", str(end)) for end in (first, _word(tokens))]
     if not all(ends) or ends[0].group(1) != ends[1].group(1):
         raise place.error("'..' stands between two names that differ in their number")
+    if int(ends[1].group(2)) - int(ends[0].group(2)) >= MAX_NAMES:
+        raise place.error("'..' stands for more than %d names" % MAX_NAMES)
     return [ends[0].group(1) + str(n)
             for n in range(int(ends[0].group(2)), int(ends[1].group(2)) + 1)]
 
 
 def _body(tokens, block):
     """`{ name = value, .. }`, a name being any number of words."""
-    tokens.expect("{")
+    tokens.enter("{")
     while tokens.peek() != "}":
         place = tokens.place()
         words = [_word(tokens)]
@@ -250,7 +287,7 @@ def _body(tokens, block):
         block.add(Param(" ".join(words), _value(tokens), place))
         if tokens.peek() != "}":
             tokens.expect(",")
-    tokens.expect("}")
+    tokens.leave("}")
     return block
 
 

@@ -53,13 +53,25 @@ def comments(report, files):
     return lines
 
 
+def spare(outputs, inputs):
+    """Error if a file would be written over what it is made from."""
+    for path in outputs:
+        for other in inputs:
+            if os.path.realpath(path) == os.path.realpath(other):
+                raise ToolError("%s: would be written over, but is read" % path)
+
+
 def replace_all(outputs):
-    """Write all files [(path, data)] or none."""
+    """Write all files [(path, data)] or none; through symbolic links, but never
+    in the place of a device or the like."""
     temporary = []
     try:
         for path, data in outputs:
             if os.path.isdir(path):
                 raise ToolError("%s: is a folder" % path)
+            if os.path.exists(path) and not os.path.isfile(path):
+                raise ToolError("%s: is no ordinary file" % path)
+            path = os.path.realpath(path)
             handle, name = tempfile.mkstemp(dir=os.path.dirname(path) or ".",
                                             prefix=os.path.basename(path) + ".")
             temporary.append((name, path))
@@ -125,6 +137,7 @@ def run_import(args):
     if args.drive and args.model and os.path.realpath(args.drive) == os.path.realpath(args.model):
         raise ToolError("--drive and --model name the same file")
     drive, report, files = disksim.load(args.source, args.override)
+    spare([path for path in (args.drive, args.model) if path], files)
     drive.vendor = args.vendor
     drive.product = args.product or product_name(drive.name)
     drive.comments = comments(report, files)
