@@ -14,15 +14,23 @@ int mdw_fail(struct mdt_error *err, const char *fmt, ...)
 	return -EINVAL;
 }
 
+/* A character of a bad word as a message has it: one line of plain ASCII. */
+static char mdw_shown(char c)
+{
+	return c > ' ' && c <= '~' ? c : '?';
+}
+
 int mdw_blame(struct mdt_error *err, const struct mdw_word *w,
 	      const char *fmt, ...)
 {
-	int len = w->len > 32 ? 32 : w->len;
+	int i, len = w->len > 32 ? 32 : w->len;
 	va_list args;
 
 	/* The words of a line are never empty, but a number's may be. */
-	snprintf(err->reason, sizeof(err->reason), "'%.*s' ", len,
-		 len ? w->s : "");
+	err->reason[0] = '\'';
+	for (i = 0; i < len; i++)
+		err->reason[1 + i] = mdw_shown(w->s[i]);
+	memcpy(err->reason + 1 + len, "' ", 3);
 	va_start(args, fmt);
 	vsnprintf(err->reason + len + 3, sizeof(err->reason) - len - 3, fmt,
 		  args);

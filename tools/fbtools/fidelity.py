@@ -11,8 +11,9 @@ import glob
 import json
 import multiprocessing
 import os
+import re
 
-from . import ToolError, disksim, fbdrive, replay, score, traces
+from . import ToolError, disksim, fbdrive, libparam, replay, score, traces
 from .model import comments, product_name, replace_all
 
 DRIVES = os.path.join(os.environ.get("FREEBLOCK_DRIVES") or
@@ -69,8 +70,7 @@ class Folder:
         """A measured seek curve, or the model's own."""
         if self.seek or not self.model:
             return bool(self.seek)
-        with open(self.model, encoding="utf-8", errors="replace") as file:
-            return "hplplus10" in file.read()
+        return "hplplus10" in libparam.read_file(self.model)
 
     def lacks(self):
         """The missing parts, in words; empty if nothing is missing."""
@@ -81,6 +81,9 @@ class Folder:
 
 
 def find_folders(path):
+    """The drives' folders; the one given may be one itself."""
+    if Folder(path).model:
+        return [Folder(os.path.abspath(path))]
     return [Folder(entry.path) for entry in sorted(os.scandir(path), key=lambda e: e.name)
             if entry.is_dir()]
 
@@ -90,7 +93,8 @@ def import_drive(folder, out):
     path = os.path.join(out, folder.name + ".fbdrive")
     drive, report, files = disksim.load([folder.path])
     drive.vendor = "DISKSIM"
-    drive.product = product_name(drive.name)
+    # whatever the files are called, INQUIRY has room for 16 printable characters
+    drive.product = re.sub("[^!-~]|#", "-", product_name(drive.name))[:16]
     drive.comments = comments(report, files)
     replace_all([(path, fbdrive.write(drive))])
     return path
@@ -118,7 +122,10 @@ def disksim_times(folder, think, count):
 
 def draw(path, title, curves):
     """Cumulative distributions of response times, {name: ns}."""
-    import matplotlib  # pylint: disable=import-outside-toplevel
+    try:
+        import matplotlib  # pylint: disable=import-outside-toplevel
+    except ImportError as error:
+        raise ToolError("the pictures need matplotlib (make setup): %s" % error) from error
     matplotlib.use("Agg")
     from matplotlib import pyplot  # pylint: disable=import-outside-toplevel
     figure, axes = pyplot.subplots(figsize=(8, 5))
@@ -203,8 +210,9 @@ def add_parser(subparsers):
         description="For each folder of a drive's facts (DiskSim's .model, .seek and .diskspecs, "
         "and a measured .trace): import the drive, replay the trace, compare. Writes table.json, "
         "the imported drives and a picture of each drive's distributions.")
-    parser.add_argument("--drives", metavar="FOLDER", default=DRIVES,
-                        help="where the folders are (%(default)s)")
+    parser.add_argument("--drives", metavar="FOLDER",
+                        help="where the folders are, or one of them (%s)" %
+                        DRIVES.replace("%", "%%"))
     parser.add_argument("--out", metavar="FOLDER", default=os.path.join(replay.BUILD, "fidelity"),
                         help="where the results go (%(default)s)")
     parser.set_defaults(run=run)
@@ -212,15 +220,20 @@ def add_parser(subparsers):
 
 def run(args):
     """Measure all drives and print the table."""
-    if not os.path.isdir(args.drives):
+    drives = args.drives or DRIVES
+    if not os.path.isdir(drives):
+        if args.drives:
+            raise ToolError("%s: no folder of drives" % drives)
         print("freeblock fidelity: skipped: no folder of drives at %s (give --drives)" %
-              os.path.normpath(args.drives))
+              os.path.normpath(drives))
         return 0
-    folders = find_folders(args.drives)
+    folders = find_folders(drives)
     for folder in folders:
         if folder.lacks():
             print("%s: left out: %s" % (folder.name, folder.lacks()))
     folders = [folder for folder in folders if not folder.lacks()]
+    if not folders:
+        raise ToolError("%s: no folder in it has all that it takes to compare a drive" % drives)
     replay.build_host()
     try:
         os.makedirs(args.out, exist_ok=True)

@@ -14,7 +14,7 @@ import os
 import subprocess
 
 from . import ToolError, score, traces
-from .model import replace_all
+from .model import replace_all, spare
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("FREEBLOCK_BUILD") or os.path.join(TOP, "build")
@@ -173,6 +173,8 @@ def score_trace(drive, trace, think, out=None):
     """Replay a trace file and compare; figures by name.
 
     `think` may also be "auto"."""
+    if out:
+        spare([out], [drive, trace])
     build_host()
     records = traces.read(trace)
     traces.check_capacity(trace, records, drive_info(drive)["sectors"])

@@ -14,6 +14,8 @@ import bisect
 import itertools
 import math
 
+from . import ToolError
+
 BUCKETS = 1750
 HEIGHTS = 10000
 PAIRED_GOOD_NS = 300 * 1000
@@ -27,6 +29,10 @@ def bucket_tops():
         top += 1 + top // 100
 
 
+# A time has to be below the last bucket's top
+LONGEST_US = max(bucket_tops()) - 1
+
+
 def distribution(times_ns):
     """Points (us, share below) of the cumulative distribution, up to share 1."""
     times = sorted(ns // 1000 for ns in times_ns)
@@ -36,7 +42,7 @@ def distribution(times_ns):
         points.append((top, below / len(times)))
         if below == len(times):
             return points
-    raise ValueError("a response time of %d us is beyond the last bucket" % times[-1])
+    raise ToolError("a response time of %d us is beyond the last bucket" % times[-1])
 
 
 def quantiles(points):

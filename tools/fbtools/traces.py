@@ -11,11 +11,15 @@ import collections
 import decimal
 import re
 
-from . import ToolError
+from . import ToolError, score
 
 # op: "R" or "W"; line: where the record stands in its file, from 1
 Record = collections.namedtuple("Record", "op lbn count response_ns think_ns line")
 
+# The simulated drive's clock counts ps in 64 bits: 213 days
+CLOCK_DAYS = 100
+CLOCK_NS = CLOCK_DAYS * 86400 * 10 ** 9
+MAX_DIGITS = 40
 LINE = re.compile(r"(R|W)\s+\S+\s+(-?\d+)\s+(-?\d+)\s+(-?\d+(?:\.\d*)?)\s+(-?\d+(?:\.\d*)?)\Z")
 FORM = "not R|W LABEL LBN SECTORS RESPONSE_US THINK_US"
 
@@ -36,6 +40,8 @@ def parse(path, number, text):
     match = LINE.match(text.strip())
     if not match:
         raise Error(path, number, FORM)
+    if max(map(len, match.groups())) > MAX_DIGITS:
+        raise Error(path, number, "a number of more than %d digits" % MAX_DIGITS)
     op, lbn, count, response, think = match.groups()
     record = Record(op, int(lbn), int(count), nanoseconds(response), nanoseconds(think), number)
     for name, value in (("LBN", record.lbn), ("number of sectors", record.count),
@@ -57,7 +63,23 @@ def read(path):
         raise ToolError("%s: %s" % (path, error.strerror)) from error
     if not records:
         raise Error(path, 1, "no records")
+    check_times(path, records)
     return records
+
+
+def check_times(path, records):
+    """Error if the times are none that a drive can have taken."""
+    total = 0
+    for record in records:
+        if record.response_ns // 1000 > score.LONGEST_US:
+            raise Error(path, record.line, "a response of more than %d s" %
+                        (score.LONGEST_US // 10 ** 6))
+        total += record.think_ns
+        if total > CLOCK_NS:
+            raise Error(path, record.line, "think times of more than %d days together" %
+                        CLOCK_DAYS)
+    if not any(record.response_ns for record in records):
+        raise Error(path, records[0].line, "this and all other responses take no time")
 
 
 def check_capacity(path, records, sectors):

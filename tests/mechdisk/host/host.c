@@ -94,8 +94,10 @@ struct mdh_drive *mdh_open(const struct mdh_options *o)
 	ret = mdt_parse(text, len, &d->cfg, &err);
 	if (ret == -ENOMEM)
 		mdh_die("out of memory");
-	if (ret)
+	if (ret && err.line)
 		mdh_die("%s: line %u: %s", o->drive, err.line, err.reason);
+	if (ret)
+		mdh_die("%s: %s", o->drive, err.reason);
 	free(text);
 	mde_init(&d->mde, &d->cfg, 0);
 	return d;

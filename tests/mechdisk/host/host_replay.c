@@ -6,6 +6,9 @@
 
 #include <ctype.h>
 
+/* The engine counts ps in 64 bits; beyond half of them, 106 days, is no need. */
+#define MDH_CLOCK_NS (U64_MAX / 2000)
+
 /* A command as a line gives it. */
 struct mdh_line {
 	enum mde_op op;
@@ -69,6 +72,8 @@ static const char *mdh_parse_line(const struct mdh_drive *d, char *text,
 		return "no sectors";
 	if (l->lbn >= d->cfg.sectors || l->count > d->cfg.sectors - l->lbn)
 		return "beyond the drive's last LBN";
+	if (l->wait_ns > MDH_CLOCK_NS || d->now + l->wait_ns > MDH_CLOCK_NS)
+		return "beyond the clock's 106 days";
 	return NULL;
 }
 
