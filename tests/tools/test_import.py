@@ -536,6 +536,18 @@ class Seeks(Case):
         self.assertIn("at 1 of 3 distances a seek is shorter", said)
         self.assertIn("seek 1 1500000", self.read_output("drive"))
 
+    def test_without_effect(self):
+        """What moves no LBN is said. Seen to fail: it was not."""
+        text = model_text().replace("[ 100 ]", "[ 100, 3600 ]").replace("50, 3599", "3598, 3599")
+        text = text.replace("track switch = 7", "track switch = 67").replace("= 0.3", "= -0.3")
+        said = self.convert(self.write(test_model=text, test_seek=SEEKS))
+        for words in ("test.model:8: zone 0: 1 of its slips, such as 3600, lie beyond its end, 3600",
+                      "test.model:8: zone 0: 1 remapped sectors hold no LBN",
+                      "test.model:9: Skew for track switch is 1.11667 turns; whole",
+                      "test.model:13: Skew for cylinder switch is -0.3 turns; whole"):
+            self.assertIn(words, said)
+        self.assertIn("zone 0 19 60 0 7/60 11/60 9", self.read_output("drive"))
+
     def test_longer_than_the_stroke(self):
         folder = self.write(test_model=model_text(), test_seek="1, 1.0\n29, 5.0\n49, 9.0\n")
         self.assertIn("longer than the stroke", self.convert(folder))

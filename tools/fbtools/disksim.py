@@ -421,7 +421,7 @@ def seek_points(mech, stroke, find, report):
 
 # ---- the layout ----
 
-def read_zone(reader, units):
+def read_zone(reader, units, report):
     """One zone; skews as fractions of a turn."""
     if "Skew units" in reader.block.params:
         units = skew_units(reader)
@@ -430,7 +430,11 @@ def read_zone(reader, units):
     def angle(name):
         value = reader.number(name, required=False)
         # DiskSim truncates skews in sectors: (int)d * sector_width
-        return value if units == "revolutions" else Fraction(math.trunc(value), spt)
+        turns = value if units == "revolutions" else Fraction(math.trunc(value), spt)
+        if not 0 <= turns < 1:
+            report.note("%s: %s is %.6g turns; whole turns do not count" % (
+                reader.place(name), name, turns))
+        return turns
 
     defects = reader.numbers("defects", integers=True, required=False)
     if len(defects) % 2:
@@ -478,7 +482,7 @@ def read_layout(layout, heads, cylinders, report):
     if scheme in dslayout.UNUSABLE:
         raise layout.get("Sparing scheme used").error(
             "sparing scheme %d cannot be imported: %s" % (scheme, dslayout.UNUSABLE[scheme]))
-    zones = [read_zone(Reader(block, "zone:%d" % i, report), units)
+    zones = [read_zone(Reader(block, "zone:%d" % i, report), units, report)
              for i, block in enumerate(zone_blocks(layout))]
     if not zones:
         raise layout.get("Zones").error("there are none")

@@ -481,7 +481,7 @@ def convert(zones, heads, cylinders, mapping, scheme, range_size):
             after = follows - zone.last - 1 if (first, end) == pieces[i][-1] else 0
             out.append(cutter.cut(first, end, before, after))
             starts.append((out[-1].first, zone.first, zone.place))
-        notes += _notes(i, cutter.sparing, pieces[i])
+        notes += _notes(i, cutter.sparing, pieces[i]) + _idle(i, cutter)
     return Layout(heads, cylinders, choose_order(mapping, heads, starts), out,
                   sum(z.lbns for z in out), notes)
 
@@ -492,6 +492,21 @@ def _head_order(zone, heads, mapping):
         odd = (cyl if mapping == 1 else zone.first + cyl) % 2
         return heads - 1 - track if mapping and odd else track
     return head
+
+
+def _idle(number, cutter):
+    """Slips and defects that move no LBN: perhaps they are mistaken."""
+    zone, sparing, notes = cutter.zone, cutter.sparing, []
+    end = sparing.total // zone.spt if sparing.scheme == TRACK else sparing.total
+    beyond = [slip for slip in zone.slips if slip >= end]
+    if beyond:
+        notes.append("%s: zone %d: %d of its slips, such as %d, lie beyond its end, %d" %
+                     (zone.place, number, len(beyond), beyond[0], end))
+    unused = len(sparing.remaps()) - len(cutter.remaps)
+    if unused:
+        notes.append("%s: zone %d: %d remapped sectors hold no LBN" %
+                     (zone.place, number, unused))
+    return notes
 
 
 def _notes(number, sparing, pieces):
