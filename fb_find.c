@@ -37,7 +37,8 @@ static bool fb_find_forbidden(const struct fb_search *s, u32 cyl, u32 head)
 static u64 fb_find_con(const struct fb_search *s, const struct dm_place *a,
 		       const struct dm_place *b)
 {
-	return fb_find_con_ns(s, a->cyl != b->cyl, a->head != b->head, a->head == b->head);
+	return fb_find_con_ns(s, fb_find_apart(a->cyl, b->cyl), a->head != b->head,
+			      a->head == b->head);
 }
 
 /* the way from @a to @b, conservatism included */
@@ -107,7 +108,7 @@ u64 fb_find_miss(const struct fb_search *s, u64 margin_ns)
 static u64 fb_find_leg_miss(const struct fb_search *s, const struct dm_place *a,
 			    const struct dm_place *b, u64 slack_ns)
 {
-	return a->cyl == b->cyl ? 0 : fb_find_miss(s, s->lim.conservatism_ns + slack_ns);
+	return a->cyl == b->cyl ? 0 : fb_find_miss(s, fb_find_con(s, a, b) + slack_ns);
 }
 
 /*

@@ -8,6 +8,12 @@
 
 #include "fb_search.h"
 
+/* cylinders from one to the other */
+static inline u32 fb_find_apart(u32 a, u32 b)
+{
+	return a > b ? a - b : b - a;
+}
+
 /* the first granule that begins at @lbn or later */
 static inline u64 fb_granule_first(u32 granule_sectors, u64 lbn)
 {
@@ -47,7 +53,7 @@ static inline u32 fb_find_weight(const struct fb_search *s, u32 cyl)
 static inline u64 fb_find_con_ns(const struct fb_search *s, u32 cyls, bool head, bool track)
 {
 	const struct fb_limits *lim = &s->lim;
-	u64 con = lim->conservatism_ns;
+	u64 con = lim->leg_ns ? lim->leg_ns[fbm_band(cyls)] : lim->conservatism_ns;
 
 	if (cyls)
 		return con;
@@ -56,6 +62,20 @@ static inline u64 fb_find_con_ns(const struct fb_search *s, u32 cyls, bool head,
 	if (track && lim->turn_ns)
 		con = head ? min_t(u64, con, lim->turn_ns) : lim->turn_ns;
 	return con;
+}
+
+/**
+ * fb_find_con_floor_ns() - a lower bound of the conservatism of ways
+ * @s: the search
+ * @cyls: their least length in cylinders
+ *
+ * Return: ns; no way of @cyls cylinders or more has less.
+ */
+static inline u64 fb_find_con_floor_ns(const struct fb_search *s, u32 cyls)
+{
+	if (s->lim.leg_ns)
+		return s->floor_ns[fbm_band(cyls)];
+	return fb_find_con_ns(s, cyls, true, true);
 }
 
 /**

@@ -73,11 +73,6 @@ static u32 fbm_bin(u64 ns)
 	return min_t(u64, div_u64(ns, FBM_BIN_NS), FBM_BINS - 1);
 }
 
-u32 fbm_band(u32 dist)
-{
-	return dist ? min_t(u32, __fls(dist) / 2 + 1, FBM_BANDS - 1) : 0;
-}
-
 void fbm_target(struct fb_margin *m, u32 target_ppm)
 {
 	m->target_ppm = target_ppm;

@@ -127,7 +127,10 @@ void fbm_target(struct fb_margin *m, u32 target_ppm);
  *
  * Return: 0 for a head switch or none, ascending with @dist.
  */
-u32 fbm_band(u32 dist);
+static inline u32 fbm_band(u32 dist)
+{
+	return dist ? min_t(u32, __fls(dist) / 2 + 1, FBM_BANDS - 1) : 0;
+}
 
 /**
  * fbm_learn() - a command has ended whose end had been predicted

@@ -41,9 +41,9 @@ static bool fb_arm_hopeless(const struct fb_search *s, const struct fb_search_ar
 			    u32 dist, u32 end)
 {
 	u32 far = arm->inner ? s->between - (end - 1) : s->between + dist;
-	u64 con = fb_find_con_ns(s, dist, true, true);
+	u64 con = fb_find_con_floor_ns(s, dist);
 	u64 legs = dm_seek_floor_ns(s->dm, dist) + dm_seek_floor_ns(s->dm, far) + con +
-		   fb_find_con_ns(s, far, true, true);
+		   fb_find_con_floor_ns(s, far);
 
 	return fb_find_usable_ns(s, legs, con) < s->granule_ns * fb_find_need(s, s->most_weight);
 }
@@ -66,10 +66,10 @@ static bool fb_cylinder_usable(struct fb_search *s, u32 cyl)
 	const struct dm_place *from = &s->hop.from.place, *to = &s->hop.to.place;
 	struct dm_place src = { .cyl = cyl, .head = from->head };
 	struct dm_place dst = { .cyl = cyl, .head = to->head };
-	u64 con = fb_find_con_ns(s, from->cyl != cyl, true, true);
+	u64 con = fb_find_con_ns(s, fb_find_apart(from->cyl, cyl), true, true);
 	u64 legs = dm_seek_ns(s->dm, from, &src, false) +
 		   dm_seek_ns(s->dm, &dst, to, s->hop.write) + con +
-		   fb_find_con_ns(s, to->cyl != cyl, true, true);
+		   fb_find_con_ns(s, fb_find_apart(to->cyl, cyl), true, true);
 
 	return fb_find_usable_ns(s, legs, con) >=
 	       s->granule_ns * fb_find_need_cached(s, fb_find_weight(s, cyl));
@@ -128,7 +128,7 @@ static void fb_hop_arms(struct fb_search *s)
 	u32 src = s->hop.from.place.cyl, dst = s->hop.to.place.cyl, d, i;
 	u32 cylinders = dm_info(s->dm)->cylinders;
 
-	d = src < dst ? dst - src : src - dst;
+	d = fb_find_apart(src, dst);
 	s->between = d;
 	for (i = 0; i < ARRAY_SIZE(s->arm); i++) {
 		struct fb_search_arm *arm = &s->arm[i];
@@ -240,6 +240,18 @@ static u32 fb_search_most_weight(const struct fb_limits *lim)
 	return most;
 }
 
+/* longer ways may need less than shorter ones: the least from each band on */
+static void fb_search_floors(struct fb_search *s)
+{
+	u32 least = U32_MAX, i;
+
+	for (i = FBM_BANDS; i--;) {
+		/* band 0: head switches, and the same track, which have their own */
+		least = min_t(u32, least, i ? s->lim.leg_ns[i] : fb_find_con_ns(s, 0, true, true));
+		s->floor_ns[i] = least;
+	}
+}
+
 void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 		     const struct fb_bitmap *bm, const struct fb_gap *gap,
 		     const struct fb_limits *lim)
@@ -275,4 +287,6 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	s->fg_ns = div_u64(s->period_ns * gap->dst_nsect, spt);
 	s->region = div_u64((u64)FB_REGIONS << 32, dm_info(dm)->cylinders);
 	s->most_weight = fb_search_most_weight(lim);
+	if (lim->leg_ns)
+		fb_search_floors(s);
 }

@@ -11,6 +11,7 @@
 
 #include "disk_model.h"
 #include "fb_bitmap.h"
+#include "fb_margin.h"
 
 #define FB_PLAN_PIECES 4	/* several pieces per gap need no new shape (DESIGN 4) */
 #define FB_REGIONS 64		/* parts of the disk that weights tell apart */
@@ -64,6 +65,8 @@ enum fb_lift {
  *	that can be better, which on a sparse map is all that a host allows
  * @switch_ns: conservatism of a head switch; 0 = @conservatism_ns
  * @turn_ns: conservatism where the head stays on the track; 0 = @conservatism_ns
+ * @leg_ns: @conservatism_ns by fbm_band() of the way's length, FBM_BANDS of them, such as
+ *	fb_margin.con_ns; NULL = the same for all. It must outlive the search, unchanged
  * @pipe_ns: least head time of the command before a read, before a write, for these to
  *	be at the drive in time: the drive's overhead and the host's; 0 = no bound
  * @weight: of a granule, by FB_REGIONS equal parts of the cylinders, 1 .. 65535; NULL =
@@ -85,6 +88,7 @@ struct fb_limits {
 	u32 hop_steps;
 	u32 switch_ns;
 	u32 turn_ns;
+	const u32 *leg_ns;
 	u32 pipe_ns[2];
 	const u16 *weight;
 	const u16 *root;
@@ -217,6 +221,7 @@ struct fb_search_arm {
  * @granule_ns: a granule's transfer time where tracks are longest
  * @fg_ns: the foreground's transfer time
  * @tracks: tracks examined
+ * @floor_ns: least conservatism of a way by fbm_band() of its length, or a longer one
  * @region: FB_REGIONS / cylinders, 32 binary places
  * @most_weight: the largest weight there is
  * @piece: pieces found in hops that are done
@@ -248,6 +253,7 @@ struct fb_search {
 	u64 granule_ns;
 	u64 fg_ns;
 	u32 tracks;
+	u32 floor_ns[FBM_BANDS];
 	u32 region;
 	u32 most_weight;
 	struct fb_piece piece[FB_PLAN_PIECES];

@@ -7,7 +7,9 @@
  * Planted bugs, each seen to fail: conservatism on one way only, the source track not
  * forbidden, no trim after the cut to max_sectors (test_feasible); only the first of
  * two pieces looked at, an inner arm that stops one cylinder short, the far way of
- * an inner arm reckoned as that of an outer one (test_optimum); prepends without the
+ * an inner arm reckoned as that of an outer one (test_optimum); a floor that is the band's
+ * own value, the far way's conservatism by the near one's length, one band for all
+ * (test_legs); prepends without the
  * conservatism (test_prepend); the end of the disk's short granule dropped (test_runs);
  * straddlers skipped, a straddler's angle off by one sector (test_exactly_once). With
  * limits lifted (test_lifted): a landing only one conservatism early reckoned with, no
@@ -136,18 +138,35 @@ static void search(struct fb_search *s, const struct fb_gap *gap, const struct f
 		assert_true(++steps < 10000);
 }
 
+/* the conservatism of a way, told once more */
+static u64 leg_con(const struct fb_limits *lim, const struct dm_place *a, u32 cyl, u32 head)
+{
+	u32 cyls = a->cyl > cyl ? a->cyl - cyl : cyl - a->cyl, band = 0, own;
+
+	own = a->head != head ? lim->switch_ns : lim->turn_ns;
+	if (!cyls && own)
+		return own;
+	for (; cyls && band < FBM_BANDS - 1; cyls /= 4)
+		band++;
+	return lim->leg_ns ? lim->leg_ns[band] : lim->conservatism_ns;
+}
+
 /* time left when [lbn, lbn + nsect) is read in the gap; negative: it does not fit */
 static s64 spare_ns(const struct fb_gap *gap, const struct fb_limits *lim, u64 lbn, u32 nsect,
 		    struct dm_access *a)
 {
 	struct dm_place from = gap->src;
-	u64 seek, latency;
+	u64 seek, latency, con;
+	struct dm_track t;
 
 	from.angle += dm_ns_to_angle(dm, gap->lead_ns);
 	dm_position(dm, &from, &gap->dst, gap->dst_write, &seek, &latency);
-	from.angle += dm_ns_to_angle(dm, lim->conservatism_ns);
+	assert_int_equal(dm_track_of(dm, lbn, &t), 0);
+	con = leg_con(lim, &from, t.cyl, t.head);
+	from.angle += dm_ns_to_angle(dm, con);
 	assert_int_equal(dm_access(dm, &from, lbn, nsect, false, a), 0);
-	return seek + latency - 2 * lim->conservatism_ns - a->total_ns -
+	con += leg_con(lim, &a->end, gap->dst.cyl, gap->dst.head);
+	return seek + latency - con - a->total_ns -
 	       dm_seek_ns(dm, &a->end, &gap->dst, gap->dst_write);
 }
 
@@ -295,6 +314,48 @@ static void test_optimum(void **state)
 	assert_true(nonzero > 500);
 }
 
+/* conservatism by distance; longer ways may need far less than shorter ones */
+static void random_legs(struct rnd *r, u32 leg_ns[FBM_BANDS])
+{
+	u32 i;
+
+	for (i = 0; i < FBM_BANDS; i++)
+		leg_ns[i] = rnd_below(r, 2) ? rnd_below(r, 100000) : rnd_below(r, 900000);
+}
+
+/* with a conservatism per distance, too, what is found fits and nothing better is passed over */
+static void test_legs(void **state)
+{
+	static const u32 density[] = { 1000, 500, 100, 20, 3 };
+	u32 i, nonzero = 0, leg_ns[FBM_BANDS];
+	struct rnd r = { 32 };
+
+	(void)state;
+	for (i = 0; i < 2000; i++) {
+		struct fb_limits lim = limits(200000, 0);
+		struct dm_access a;
+		struct fb_search s;
+		struct fb_gap gap;
+		u32 best;
+
+		if (i % 100 == 0)
+			thin_map(&r, density[i / 100 % 5], i % 200 ? 1 : 6);
+		random_gap(&r, &gap);
+		random_legs(&r, leg_ns);
+		lim.leg_ns = leg_ns;
+		lim.switch_ns = i % 3 ? 0 : rnd_below(&r, 300000);
+		search(&s, &gap, &lim);
+		best = brute_force(&gap, &lim);
+		nonzero += best > 0;
+		assert_true(s.best.wanted >= best && s.best.wanted <= best + 1);
+		if (s.best.kind == FB_PLAN_NONE)
+			continue;
+		assert_true(spare_ns(&gap, &lim, s.best.piece[0].lbn, s.best.piece[0].nsect,
+				     &a) >= -20);
+	}
+	assert_true(nonzero > 1000);
+}
+
 /* with a short maximum a prefix is taken: at least as good as the best half */
 static void test_prefix(void **state)
 {
@@ -418,14 +479,6 @@ static void test_prepend_first(void **state)
 }
 
 /* ---- limits lifted ---- */
-
-/* the conservatism of a way, told once more */
-static u64 leg_con(const struct fb_limits *lim, const struct dm_place *a, u32 cyl, u32 head)
-{
-	if (a->cyl != cyl)
-		return lim->conservatism_ns;
-	return a->head != head ? lim->switch_ns : lim->turn_ns;
-}
 
 /**
  * struct trip - a plan carried out
@@ -558,6 +611,7 @@ static void test_lifted(void **state)
 	static const u32 density[] = { 1000, 500, 100, 20 };
 	struct rnd r = { 28 };
 	u32 i, kinds[4] = { 0 }, source = 0, dest = 0, several = 0, better = 0;
+	u32 leg_ns[FBM_BANDS];
 
 	(void)state;
 	for (i = 0; i < 8000; i++) {
@@ -573,6 +627,8 @@ static void test_lifted(void **state)
 		if (i % 2) {
 			lim.pipe_ns[rnd_below(&r, 2)] = rnd_below(&r, 800000);
 			lim.hop_steps = rnd_below(&r, 30);
+			random_legs(&r, leg_ns);
+			lim.leg_ns = i % 4 == 1 ? leg_ns : NULL;
 		}
 		search(&s, &gap, &lim);
 		search(&old, &gap, &none);
@@ -920,6 +976,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_feasible),
 		cmocka_unit_test(test_optimum),
+		cmocka_unit_test(test_legs),
 		cmocka_unit_test(test_prefix),
 		cmocka_unit_test(test_prepend),
 		cmocka_unit_test(test_prepend_first),
