@@ -26,7 +26,8 @@ import taptest  # noqa: E402
 # Which model is to fit which drive. Tracks that differ by surface have none.
 FITS = (("nearline16", "nearline16"), ("nearline16", "nearline16-512e"),
         ("nearline16", "nearline16-wc"), ("nearline16", "nearline16-ppm"),
-        ("nearline16-serpentine", "nearline16-serpentine"), ("archive8", "archive8"))
+        ("nearline16-serpentine", "nearline16-serpentine"), ("nearline24", "nearline24"),
+        ("archive8", "archive8"))
 SAMPLES = 3000
 
 

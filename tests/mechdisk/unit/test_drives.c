@@ -65,6 +65,13 @@ static const struct sheet sheets[] = {
 	NEARLINE("nearline16-wc", 4096, 0),
 	NEARLINE("nearline16-ppm", 4096, 0),
 	{
+		/* 24e12 bytes rounded up to GiB */
+		.name = "nearline24.fbdrive", .bytes = 46875541504ULL * 512,
+		.sector_bytes = 4096, .heads = 20, .cylinders = 599952, .zones = 24,
+		.spt = { 660, 317 }, .rpm = 7200, .seek_ms = { 1.0, 8.5, 16.5 },
+		.skew_ms = { 1.125, 1.8 }, .rate = 240,
+	},
+	{
 		.name = "archive8.fbdrive", .bytes = 15628053168ULL * 512,
 		.sector_bytes = 512, .physical_exponent = 3, .heads = 12,
 		.cylinders = 437760, .zones = 20, .spt = { 472, 272 }, .rpm = 5400,
