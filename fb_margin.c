@@ -341,6 +341,23 @@ static void fbm_charge(struct fb_margin *m, const struct fbm_leg *leg, s32 turns
 	m->cost_ns -= fbm_alone_ns(m, leg->gap_ns);
 }
 
+void fbm_predict(struct fbm_leg *leg, const struct disk_model *dm, const struct dm_place *from,
+		 u64 lbn, u32 nsect, const struct dm_access *acc)
+{
+	u64 transfer_ns = acc->total_ns - acc->seek_ns - acc->latency_ns;
+	struct dm_place to;
+	struct dm_track t;
+
+	leg->simple = false;
+	leg->dist = 0;
+	leg->slack_ns = acc->latency_ns;
+	if (dm_place_of(dm, lbn, &to) || dm_track_of(dm, lbn, &t))
+		return;
+	leg->dist = to.cyl > from->cyl ? to.cyl - from->cyl : from->cyl - to.cyl;
+	/* another track costs a switch, landing within it most of a turn, slips a sector or two */
+	leg->simple = transfer_ns < (nsect + 2ULL) * dm_angle_to_ns(dm, t.sector_angle);
+}
+
 void fbm_learn(struct fb_margin *m, u64 now_ns, const struct fbm_leg *leg)
 {
 	u32 band = fbm_band(leg->dist), bin = fbm_bin(leg->slack_ns);

@@ -13,7 +13,7 @@
 #ifndef FB_MARGIN_H
 #define FB_MARGIN_H
 
-#include "include/fb_shim.h"
+#include "disk_model.h"
 
 #define FBM_BANDS 10		/* seek distances: 0, 1-3, 4-15, 16-63, ... by fours */
 #define FBM_BINS 64		/* slacks told apart ... */
@@ -131,6 +131,18 @@ static inline u32 fbm_band(u32 dist)
 {
 	return dist ? min_t(u32, __fls(dist) / 2 + 1, FBM_BANDS - 1) : 0;
 }
+
+/**
+ * fbm_predict() - what of a leg is known beforehand
+ * @leg: @dist, @slack_ns and @simple are filled, the rest is left alone
+ * @dm: model
+ * @from: where the head sets out
+ * @lbn: first LBN of the command
+ * @nsect: its length, at least 1
+ * @acc: its access by dm_access() from there
+ */
+void fbm_predict(struct fbm_leg *leg, const struct disk_model *dm, const struct dm_place *from,
+		 u64 lbn, u32 nsect, const struct dm_access *acc);
 
 /**
  * fbm_learn() - a command has ended whose end had been predicted

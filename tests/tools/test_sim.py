@@ -393,7 +393,11 @@ class Refusals(Case):
                 ("--depth 33", "depth"),
                 ("--lift all+", "lift"), ("--lift most", "lift", "'most'"),
                 ("--weight edge:0", "weight"), ("--weight rim", "weight", "'rim'"),
-                ("--value cube", "value", "'cube'"), ("--balance 0", "balance_s"), ("--processes 0", "--processes")):
+                ("--value cube", "value", "'cube'"), ("--balance 0", "balance_s"),
+                ("--conservatism automatic", "conservatism_us", "'automatic'"),
+                ("--conservatism -1", "conservatism_us"),
+                ("--target-slowdown-ppm 0", "target_slowdown_ppm"),
+                ("--processes 0", "--processes")):
             with self.subTest(words):
                 self.refused(words, *said)
 

@@ -27,9 +27,10 @@ PROCESSES = 2
 # standard error of their rate is below 0.05 %.
 BASELINE_REQUESTS = 1000000
 # What a run without a task does not depend on
-OF_TASK = ("task", "range", "granule", "conservatism_us", "max_sectors", "max_prepend_sectors",
-           "separate", "lift", "switch_us", "turn_us", "pipe_read_us", "pipe_write_us", "weight",
-           "balance_s", "value", "hop_steps", "miss_gaps", "miss_half_us", "steps", "guard_ppm", "whole")
+OF_TASK = ("task", "range", "granule", "conservatism_us", "target_slowdown_ppm", "max_sectors",
+           "max_prepend_sectors", "separate", "lift", "switch_us", "turn_us", "pipe_read_us",
+           "pipe_write_us", "weight", "balance_s", "value", "hop_steps", "miss_gaps",
+           "miss_half_us", "steps", "guard_ppm", "whole")
 TELL_TTY_S = 0.5
 TELL_LOG_S = 15
 
@@ -59,8 +60,9 @@ SETTINGS = (
     ("--task", "task", "TASK", "none, or scan: read every block once (none)"),
     ("--range", "range", "FIRST+COUNT", "sectors that the scan wants (all)"),
     ("--granule", "granule", "BYTES", "coverage granule (the model's)"),
-    ("--conservatism", "conservatism_us", "US", "added to each seek of the freeblock decision "
-     "(400)"),
+    ("--conservatism", "conservatism_us", "US", "added to each seek of the freeblock decision, "
+     "or auto: learnt (400)"),
+    ("--target-slowdown-ppm", "target_slowdown_ppm", "PPM", "what free reads may cost then (5000)"),
     ("--max-sectors", "max_sectors", "N", "longest separate read (512)"),
     ("--max-prepend-sectors", "max_prepend_sectors", "N", "longest prepend (512)"),
     ("--separate", "separate", "0|1", "separate reads (1)"),

@@ -15,12 +15,12 @@
 
 #define SIMO_EDGE_MAX 250	/* weights stay within 16 bits */
 
-enum simo_type { SIMO_TEXT, SIMO_LINES, SIMO_WHOLE, SIMO_REAL };
+enum simo_type { SIMO_TEXT, SIMO_LINES, SIMO_WHOLE, SIMO_REAL, SIMO_REAL_OR_AUTO };
 
 /**
  * struct simo_setting - one setting
  * @name: as in words and results
- * @type: what it is in struct simo: char *, char *, u64, double
+ * @type: what it is in struct simo: char *, char *, u64, double, double
  * @offset: its place there
  * @preset: default
  * @least: of a number
@@ -66,8 +66,10 @@ static const struct simo_setting simo_settings[] = {
 	{ "task", SIMO_TEXT, offsetof(struct simo, task_name), "none", 0, 0 },
 	{ "range", SIMO_TEXT, offsetof(struct simo, range_text), "", 0, 0 },
 	{ "granule", SIMO_WHOLE, offsetof(struct simo, granule), "0", 0, SIMO_MAX_BYTES },
-	{ "conservatism_us", SIMO_REAL, offsetof(struct simo, conservatism_us),
+	{ "conservatism_us", SIMO_REAL_OR_AUTO, offsetof(struct simo, conservatism_us),
 	  "400", 0, 1e5 },
+	{ "target_slowdown_ppm", SIMO_WHOLE, offsetof(struct simo, target_slowdown_ppm),
+	  "5000", 1, 1e6 },
 	{ "max_sectors", SIMO_WHOLE, offsetof(struct simo, max_sectors), "512", 1, 65536 },
 	{ "max_prepend_sectors", SIMO_WHOLE, offsetof(struct simo, max_prepend_sectors),
 	  "512", 0, 65536 },
@@ -108,6 +110,8 @@ static double simo_number(const struct simo_setting *s, const char *text)
 	char *end;
 	double x = strtod(text, &end);
 
+	if (s->type == SIMO_REAL_OR_AUTO && !strcmp(text, "auto"))
+		return SIMO_AUTO;
 	if (!*text || *end || !isfinite(x) || (s->type == SIMO_WHOLE && x != floor(x)))
 		sim_fail("%s: not a%s number: '%s'", s->name,
 			 s->type == SIMO_WHOLE ? " whole" : "", text);
@@ -135,6 +139,7 @@ static void simo_assign(struct simo *o, const struct simo_setting *s, const char
 		*(u64 *)field = simo_number(s, text);
 		break;
 	case SIMO_REAL:
+	case SIMO_REAL_OR_AUTO:
 		*(double *)field = simo_number(s, text);
 		break;
 	}
@@ -389,7 +394,9 @@ void simo_print(const struct simo *o, FILE *out)
 		fprintf(out, "%s\"%s\": ", i ? ", " : "{", s->name);
 		if (s->type == SIMO_WHOLE)
 			fprintf(out, "%llu", (unsigned long long)*(const u64 *)field);
-		else if (s->type == SIMO_REAL)
+		else if (s->type == SIMO_REAL_OR_AUTO && *(const double *)field == SIMO_AUTO)
+			simo_print_text("auto", out);
+		else if (s->type == SIMO_REAL || s->type == SIMO_REAL_OR_AUTO)
 			fprintf(out, "%.10g", *(const double *)field);
 		else
 			simo_print_text(*(char * const *)field, out);

@@ -10,6 +10,7 @@
 
 #define SIMO_PENDING_MAX 4096	/* foreground requests in the system, at most */
 #define SIMO_SIZES_MAX 16
+#define SIMO_AUTO (-1)		/* conservatism_us: "auto" */
 #define SIMO_NONE (-1)		/* policy: all at once to the drive's own queue */
 
 enum simo_place { SIMO_UNIFORM, SIMO_CYLINDERS, SIMO_STREAMS };
@@ -53,7 +54,8 @@ struct simo_sizes {
  * @task_name: none or scan
  * @range_text: FIRST+COUNT, sectors; empty: the whole disk
  * @granule: coverage granule, bytes; 0: the model's
- * @conservatism_us: added to each seek of the freeblock decision
+ * @conservatism_us: added to each seek of the freeblock decision; SIMO_AUTO: it is learnt
+ * @target_slowdown_ppm: what free reads may cost then
  * @max_sectors: longest separate read
  * @max_prepend_sectors: longest prepend
  * @separate: separate reads are allowed
@@ -113,6 +115,7 @@ struct simo {
 	char *range_text;
 	u64 granule;
 	double conservatism_us;
+	u64 target_slowdown_ppm;
 	u64 max_sectors;
 	u64 max_prepend_sectors;
 	u64 separate;

@@ -173,6 +173,7 @@ static void simr_gaps(struct simr *r, const struct sims *s)
 	u64 reads = s->stats.prepends + s->stats.separates;
 
 	simr_count(r, "gaps", t->gaps);
+	simr_count(r, "gaps_spared", t->spared);
 	simr_per(r, "gap_latency_ms", t->latency_ns / SIMR_NS_PER_MS, t->gaps);
 	simr_count(r, "plans", t->plans);
 	simr_per(r, "plan_slack_ms", t->slack_ns / SIMR_NS_PER_MS, t->plans);
@@ -186,6 +187,18 @@ static void simr_gaps(struct simr *r, const struct sims *s)
 	simr_count(r, "spoilt", s->stats.spoilt);
 	simr_count(r, "leftovers", t->leftovers);
 	simr_count(r, "guard_trips", t->guard.trips);
+}
+
+static void simr_margin(struct simr *r, const struct fb_margin *m)
+{
+	int i;
+
+	simr_name(r, "auto_us");
+	for (i = 0; i < FBM_BANDS; i++)
+		fprintf(r->out, "%s%.5g", i ? ", " : "[", m->con_ns[i] / 1e3);
+	fputc(']', r->out);
+	simr_real(r, "auto_one_us", fbm_one_ns(m) / 1e3);
+	simr_real(r, "auto_cost_ppm", m->cost_ppm);
 }
 
 static void simr_task(struct simr *r, const struct sims *s, double seconds)
@@ -204,6 +217,8 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 	simr_tenths(r, t);
 	simr_left(r, t);
 	simr_gaps(r, s);
+	if (s->o->conservatism_us == SIMO_AUTO)
+		simr_margin(r, &t->margin);
 }
 
 void simr_print(const struct sims *s, u64 end_ns, double wall_s, FILE *out)

@@ -30,6 +30,8 @@ static void sims_predict(struct sims *s, struct sims_cmd *c, const struct dm_pla
 {
 	c->placed = from && !dm_access(s->dm, from, c->lbn, c->nsect, c->write, &c->acc);
 	c->start_ns = c->placed ? start_ns : 0;
+	if (c->placed)
+		fbm_predict(&c->leg, s->dm, from, c->lbn, c->nsect, &c->acc);
 }
 
 /* the drive is idle: the arm starts when the command has been taken in */
@@ -222,6 +224,7 @@ static void sims_send_choice(struct sims *s, u64 lbn, bool prepended, u64 now_ns
 		.write = req->fg.write,
 		.free_end = req->fg.lbn,
 		.cause = prepended ? SIMS_PREPEND : req->after_free ? SIMS_AFTER : SIMS_PLAIN,
+		.leg.gap_ns = s->task->gap_ns,
 	}, now_ns);
 	sims_choose_next(s, now_ns);
 }
@@ -358,6 +361,21 @@ static void sims_predict_next(struct sims *s, const struct fb_head_end *end)
 	sims_predict(s, next, known ? &from : NULL, start_ns);
 }
 
+static void sims_learn(struct sims *s, const struct sims_cmd *c, s64 late_ns, u64 now_ns)
+{
+	static const enum fbm_cause causes[SIMS_CAUSES] = {
+		[SIMS_PLAIN] = FBM_PLAIN,
+		[SIMS_PREPEND] = FBM_BEHIND,
+		[SIMS_SEPARATE] = FBM_READ,
+		[SIMS_AFTER] = FBM_BEHIND,
+	};
+	struct fbm_leg leg = c->leg;
+
+	leg.cause = causes[c->cause];
+	leg.late_ns = late_ns;
+	simt_learn(s->task, now_ns, &leg);
+}
+
 static void sims_count_prediction(struct sims *s, const struct sims_cmd *c,
 				  const struct fb_head_end *end, u64 predicted_ns, u64 now_ns)
 {
@@ -366,6 +384,7 @@ static void sims_count_prediction(struct sims *s, const struct sims_cmd *c,
 	bool mechanical = end->verdict == FB_HEAD_MECHANICAL;
 
 	sims_count_error(s, now_ns - report_ns - predicted_ns);
+	sims_learn(s, c, now_ns - report_ns - predicted_ns, now_ns);
 	s->stats.end_within += mechanical && sims_within(end->end_ns - predicted_ns);
 	sims_count_turns(s, c, mechanical ? end->turns : 0, now_ns);
 }

@@ -37,6 +37,7 @@ enum sims_cause {
  * @start_ns: when its access begins: the end of the one before; 0: unknown
  * @placed: @acc is valid
  * @acc: predicted access
+ * @leg: what there is to learn from it
  */
 struct sims_cmd {
 	struct siml_req *req;
@@ -50,6 +51,7 @@ struct sims_cmd {
 	u64 start_ns;
 	bool placed;
 	struct dm_access acc;
+	struct fbm_leg leg;
 };
 
 /**

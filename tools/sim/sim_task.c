@@ -100,16 +100,36 @@ static void simt_weigh(struct simt *t, u64 now_ns)
 	t->lim.miss_value = fb_worth_miss(&t->worth, t->o->miss_gaps);
 }
 
+void simt_learn(struct simt *t, u64 now_ns, const struct fbm_leg *leg)
+{
+	if (t->o->conservatism_us != SIMO_AUTO)
+		return;
+	fbm_learn(&t->margin, now_ns, leg);
+	t->lim.conservatism_ns = fbm_one_ns(&t->margin);
+}
+
+static void simt_search(struct simt *t, struct fb_search *search, struct fb_plan *plan)
+{
+	u64 steps = 0;
+
+	plan->kind = FB_PLAN_NONE;
+	if (t->o->conservatism_us == SIMO_AUTO && fbm_spare(&t->margin, search->latency_ns)) {
+		t->spared++;
+		return;
+	}
+	while (fb_search_step(search) && ++steps < t->o->steps)
+		;
+	*plan = search->best;
+}
+
 void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_plan *plan)
 {
 	struct fb_search search;
-	u64 steps = 0;
 
 	simt_weigh(t, now_ns);
 	fb_search_start(&search, t->dm, &t->bm, gap, &t->lim);
-	while (fb_search_step(&search) && ++steps < t->o->steps)
-		;
-	*plan = search.best;
+	t->gap_ns = search.latency_ns;
+	simt_search(t, &search, plan);
 	fb_worth_gap(&t->worth, plan->kind == FB_PLAN_NONE ? 0 : plan->value);
 	t->gaps++;
 	t->tracks += search.tracks;
@@ -155,7 +175,12 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 	if (o->max_sectors < lim->granule_sectors)
 		sim_fail("max_sectors: shorter than a granule, %u sectors",
 			 lim->granule_sectors);
-	lim->conservatism_ns = o->conservatism_us * 1000;
+	fbm_init(&t->margin, dm_period_ns(t->dm), o->target_slowdown_ppm);
+	lim->conservatism_ns = fbm_one_ns(&t->margin);
+	if (o->conservatism_us == SIMO_AUTO)
+		lim->leg_ns = t->margin.con_ns;
+	else
+		lim->conservatism_ns = o->conservatism_us * 1000;
 	lim->max_sectors = o->max_sectors;
 	lim->max_prepend_sectors = o->max_prepend_sectors;
 	lim->separate = o->separate;

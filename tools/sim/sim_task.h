@@ -19,12 +19,15 @@
  * @bm: the map
  * @lim: of every plan
  * @worth: for @lim
+ * @margin: for @lim, when the conservatism is learnt
+ * @gap_ns: rotational latency of the gap planned last
  * @balanced_ns: when regions were weighed last
  * @guard: the guard; its memory is used only if @o->guard_ppm
  * @total: blocks at the beginning
  * @got: blocks read
  * @part_ns: when each tenth of @total was done; 0: it is not
  * @gaps: searched
+ * @spared: of those, left alone, see fbm_spare()
  * @tracks: searched
  * @most_tracks: the most in one search
  * @latency_ns: rotational latency of the gaps, sum
@@ -41,12 +44,15 @@ struct simt {
 	struct fb_bitmap bm;
 	struct fb_limits lim;
 	struct fb_worth worth;
+	struct fb_margin margin;
+	u64 gap_ns;
 	u64 balanced_ns;
 	struct fb_guard guard;
 	u64 total;
 	u64 got;
 	u64 part_ns[SIMT_PARTS];
 	u64 gaps;
+	u64 spared;
 	u64 tracks;
 	u64 most_tracks;
 	u64 latency_ns;
@@ -117,6 +123,14 @@ void simt_take(struct simt *t, u64 lbn, u64 end);
  * @now_ns: the time
  */
 void simt_done(struct simt *t, u64 lbn, u64 end, bool spoilt, u64 now_ns);
+
+/**
+ * simt_learn() - a command has ended whose end had been predicted
+ * @t: the task
+ * @now_ns: the time
+ * @leg: what it was
+ */
+void simt_learn(struct simt *t, u64 now_ns, const struct fbm_leg *leg);
 
 /**
  * simt_block_bytes() - bytes of a block
