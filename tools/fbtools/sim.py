@@ -53,6 +53,7 @@ SETTINGS = (
     ("--reads", "reads", "SHARE", "of all requests, 0 to 1 (2/3)"),
     ("--size", "size", "SIZES", "of requests: 4k, exp:8k, or 4k/50:8k/30:64k/20 (exp:8k)"),
     ("--locality", "locality", "WHERE", "uniform, cylinders:N or streams:N (uniform)"),
+    ("--trace", "trace", "FILE", "requests that come as recorded, lines MS LBN SECTORS R|W"),
     ("--read-expire", "read_expire_ms", "MS", "longest wait of a read, 0: none (500)"),
     ("--write-expire", "write_expire_ms", "MS", "longest wait of a write, 0: none (5000)"),
     ("--commit", "commit_us", "US", "how long a free slot waits for an answer (300)"),

@@ -80,6 +80,11 @@ void sim_drive_info(const struct sim_drive *d, struct sim_drive_info *info)
 	info->queue = d->cfg.queue_depth;
 }
 
+u64 sim_drive_now(const struct sim_drive *d, u64 now_ns)
+{
+	return now_ns;
+}
+
 int sim_drive_submit(struct sim_drive *d, u64 now_ns, bool write, u64 lbn, u32 nsect)
 {
 	int slot;
@@ -109,6 +114,7 @@ bool sim_drive_wait(struct sim_drive *d, u64 until_ns, struct sim_drive_done *do
 		done->slot = mde_due(&d->mde, now);
 	} while (done->slot < 0);
 	done->report_ns = mde_report_ns(&d->mde, done->slot);
+	done->outcome = SIM_DRIVE_GOOD;
 	mde_release(&d->mde, done->slot);
 	return true;
 }
@@ -117,6 +123,7 @@ void sim_drive_stats(const struct sim_drive *d, struct sim_drive_stats *stats)
 {
 	const struct mde_stats *s = &d->mde.stats;
 
+	stats->inside = true;
 	stats->busy_ns = s->busy_ps / 1000;
 	stats->seek_ns = s->seek_ps / 1000;
 	stats->rotate_ns = s->rotate_ps / 1000;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The simulated drive behind a door: mechdisk's shim and the core's both define
- * the kernel's names, so no file may include both. Include one of them before this.
+ * The drive behind a door. Two are there: the simulated one (sim_drive.c: mechdisk's shim
+ * and the core's both define the kernel's names, so no file may include both), and a real
+ * one behind /dev/sgX (tools/sg/sg_drive.c). Include one of the shims before this.
  *
  * Sectors are of 512 bytes here, whatever the drive's blocks; times are nanoseconds
- * since power-on.
+ * since power-on, or since a real drive was opened.
  */
 #ifndef SIM_DRIVE_H
 #define SIM_DRIVE_H
@@ -26,13 +27,25 @@ struct sim_drive_info {
 };
 
 /**
+ * enum sim_drive_outcome - how a command ended; the simulated drive's all end well
+ * @SIM_DRIVE_GOOD: well
+ * @SIM_DRIVE_MEDIUM: a sector cannot be read or written
+ * @SIM_DRIVE_AGAIN: not carried out, through no fault of the medium
+ */
+enum sim_drive_outcome { SIM_DRIVE_GOOD, SIM_DRIVE_MEDIUM, SIM_DRIVE_AGAIN };
+
+/**
  * struct sim_drive_done - a completion
  * @slot: as returned by sim_drive_submit()
  * @report_ns: when it is reported
+ * @outcome: how it ended
+ * @bad: SIM_DRIVE_MEDIUM: the sector; all before it went well. U64_MAX: unknown
  */
 struct sim_drive_done {
 	int slot;
 	u64 report_ns;
+	enum sim_drive_outcome outcome;
+	u64 bad;
 };
 
 /**
@@ -43,8 +56,10 @@ struct sim_drive_done {
  * @transfer_ns: of that: transferring
  * @extra_turns: commands that took most of a turn longer than without noise
  * @read_hits: reads that the cache answered
+ * @inside: all of it is known; else only @busy_ns, which is then the time with commands
  */
 struct sim_drive_stats {
+	bool inside;
 	u64 busy_ns;
 	u64 seek_ns;
 	u64 rotate_ns;
@@ -80,6 +95,16 @@ void sim_drive_close(struct sim_drive *d);
 void sim_drive_info(const struct sim_drive *d, struct sim_drive_info *info);
 
 /**
+ * sim_drive_now() - the time
+ * @d: the drive
+ * @now_ns: that of the event being dealt with
+ *
+ * Return: @now_ns if the drive is simulated, for thinking takes no time there; else the
+ * clock's.
+ */
+u64 sim_drive_now(const struct sim_drive *d, u64 now_ns);
+
+/**
  * sim_drive_submit() - hand it a command
  * @d: the drive
  * @now_ns: the time
@@ -98,7 +123,7 @@ int sim_drive_submit(struct sim_drive *d, u64 now_ns, bool write, u64 lbn, u32 n
  * @until_ns: but not beyond this
  * @done: out: the completion; its slot is free again
  *
- * Return: false: nothing is reported by @until_ns.
+ * Return: false: nothing is reported by @until_ns, or a real drive's host is to end.
  */
 bool sim_drive_wait(struct sim_drive *d, u64 until_ns, struct sim_drive_done *done);
 

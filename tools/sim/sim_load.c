@@ -13,6 +13,7 @@
 #define SIML_UNIT 8		/* 4 KiB: the paper's requests are multiples of it */
 #define SIML_EXP_MAX 2048	/* sectors: an exponential's longest request, 1 MiB ... */
 #define SIML_EXP_MEAN 8		/* ... and that many times its mean at least: 0.03 % are cut */
+#define SIML_TRACE_MAX 2048	/* sectors: a trace's longest request, 1 MiB */
 #define SIML_MIN_SHARE 4	/* the disk is that many times longer than any request */
 
 static u64 siml_bits(struct siml_rnd *r)
@@ -101,11 +102,14 @@ static u64 siml_lbn(struct siml *l, u32 process, u32 nsect)
 	}
 }
 
-static u32 siml_longest(const struct simo *o)
+u32 siml_longest(const struct siml *l)
 {
+	const struct simo *o = l->o;
 	u64 most = 0;
 	u32 i;
 
+	if (l->trace.n)
+		return l->trace.longest;
 	if (o->sizes.mean)
 		return SIML_EXP_MAX;
 	for (i = 0; i < o->sizes.n; i++)
@@ -193,9 +197,34 @@ static u64 siml_think_ns(struct siml *l)
 
 u64 siml_next_ns(const struct siml *l)
 {
+	if (l->trace.n)
+		return l->traced < l->trace.n ? l->trace.req[l->traced].ns : SIML_NEVER;
 	if (l->o->rate)
 		return l->next_ns;
 	return l->thinking ? l->wake[0].ns : SIML_NEVER;
+}
+
+static void siml_trace_next(struct siml *l, struct siml_req *req)
+{
+	const struct sim_trace_req *r = &l->trace.req[l->traced++];
+
+	req->fg.nsect = r->nsect;
+	req->fg.lbn = r->lbn;
+	req->fg.write = r->write;
+}
+
+static void siml_draw_next(struct siml *l, struct siml_req *req)
+{
+	if (l->o->rate) {
+		l->next_ns += siml_exponential(&l->when, 1e9 / l->o->rate);
+		req->process = l->o->place == SIMO_STREAMS ?
+			siml_below(&l->what, l->o->places) : 0;
+	} else {
+		req->process = siml_wake_up(l);
+	}
+	req->fg.nsect = siml_sectors(l);
+	req->fg.lbn = siml_lbn(l, req->process, req->fg.nsect);
+	req->fg.write = siml_share(&l->what) >= l->o->reads;
 }
 
 struct siml_req *siml_arrive(struct siml *l)
@@ -204,27 +233,41 @@ struct siml_req *siml_arrive(struct siml *l)
 	struct siml_req *req;
 
 	if (!l->n_free)
-		sim_fail("rate: the drive cannot keep up, %d requests wait after %.0f s",
-			 SIMO_PENDING_MAX, now_ns / 1e9);
+		sim_fail("%s: the drive cannot keep up, %d requests wait after %.0f s",
+			 l->trace.n ? "trace" : "rate", SIMO_PENDING_MAX, now_ns / 1e9);
 	req = l->free[--l->n_free];
 	memset(req, 0, sizeof(*req));
-	if (l->o->rate) {
-		l->next_ns += siml_exponential(&l->when, 1e9 / l->o->rate);
-		req->process = l->o->place == SIMO_STREAMS ?
-			siml_below(&l->what, l->o->places) : 0;
-	} else {
-		req->process = siml_wake_up(l);
-	}
 	req->arrived_ns = now_ns;
-	req->fg.nsect = siml_sectors(l);
-	req->fg.lbn = siml_lbn(l, req->process, req->fg.nsect);
-	req->fg.write = siml_share(&l->what) >= l->o->reads;
+	if (l->trace.n)
+		siml_trace_next(l, req);
+	else
+		siml_draw_next(l, req);
 	return req;
+}
+
+bool siml_writes(const struct siml *l)
+{
+	return l->trace.n ? l->trace.writes : l->o->reads < 1;
+}
+
+bool siml_over(const struct siml *l)
+{
+	return l->trace.n && l->traced == l->trace.n && l->n_free == SIMO_PENDING_MAX;
+}
+
+double siml_share_done(const struct siml *l)
+{
+	return l->trace.n ? (double)l->traced / l->trace.n : 0;
+}
+
+void siml_destroy(struct siml *l)
+{
+	sim_trace_free(&l->trace);
 }
 
 void siml_done(struct siml *l, struct siml_req *req, u64 now_ns)
 {
-	if (!l->o->rate)
+	if (!l->o->rate && !l->trace.n)
 		siml_think(l, req->process, now_ns + siml_think_ns(l));
 	l->free[l->n_free++] = req;
 }
@@ -234,10 +277,13 @@ void siml_done(struct siml *l, struct siml_req *req, u64 now_ns)
 void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm)
 {
 	const struct dm_info *info = dm_info(dm);
-	u32 longest = siml_longest(o), i;
+	u32 longest, i;
 
 	memset(l, 0, sizeof(*l));
 	l->o = o;
+	if (*o->trace)
+		sim_trace_read(&l->trace, o->trace, info, SIML_TRACE_MAX);
+	longest = siml_longest(l);
 	l->unit = max_t(u32, SIML_UNIT, info->physical_sectors);
 	l->units = info->sectors / l->unit;
 	if (longest > info->sectors / SIML_MIN_SHARE)
@@ -257,6 +303,6 @@ void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm
 		l->free[l->n_free++] = &l->req[i];
 	if (o->rate)
 		l->next_ns = siml_exponential(&l->when, 1e9 / o->rate);
-	for (i = 0; i < o->outstanding && !o->rate; i++)
+	for (i = 0; i < o->outstanding && !o->rate && !l->trace.n; i++)
 		siml_think(l, i, 0);
 }

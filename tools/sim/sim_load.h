@@ -3,13 +3,14 @@
  * The foreground: who asks for what, and when (freeblock paper, 5.1).
  *
  * A closed loop of processes that each wait for their request, think, and send
- * another; or arrivals at random, however many requests wait already.
+ * another; or arrivals at random, or as recorded, however many requests wait already.
  */
 #ifndef SIM_LOAD_H
 #define SIM_LOAD_H
 
 #include "../../fg_policy.h"
 #include "sim_opts.h"
+#include "sim_trace.h"
 
 #define SIML_NEVER U64_MAX
 
@@ -18,12 +19,16 @@
  * @fg: its place in the pool
  * @arrived_ns: when it came
  * @after_free: a separate free read goes before it in its gap
+ * @alone: nothing is to be read before it in its gap: a command with it has failed
+ * @tries: how often it was not carried out
  * @process: of the closed loop
  */
 struct siml_req {
 	struct fg_req fg;
 	u64 arrived_ns;
 	bool after_free;
+	bool alone;
+	u32 tries;
 	u32 process;
 };
 
@@ -55,6 +60,8 @@ struct siml_rnd {
  * @wake: the closed loop's processes that think, a heap by time
  * @thinking: how many
  * @next_ns: next of the arrivals at random
+ * @trace: all requests, if they were recorded ...
+ * @traced: ... and how many have come
  * @stream: where each stream goes on
  * @cyl_first: SIMO_CYLINDERS: first unit ...
  * @cyl_units: ... and units of the band
@@ -71,6 +78,8 @@ struct siml {
 	struct siml_wake wake[SIMO_PENDING_MAX];
 	u32 thinking;
 	u64 next_ns;
+	struct sim_trace trace;
+	u32 traced;
 	u64 stream[SIMO_PENDING_MAX];
 	u64 cyl_first;
 	u64 cyl_units;
@@ -104,6 +113,44 @@ u64 siml_next_ns(const struct siml *l);
  * Return: the request, without a place. Ends the program when too many wait.
  */
 struct siml_req *siml_arrive(struct siml *l);
+
+/**
+ * siml_longest() - the longest request there can be
+ * @l: the foreground
+ *
+ * Return: sectors.
+ */
+u32 siml_longest(const struct siml *l);
+
+/**
+ * siml_writes() - may a request be a write?
+ * @l: the foreground
+ *
+ * Return: true if so.
+ */
+bool siml_writes(const struct siml *l);
+
+/**
+ * siml_over() - is a trace at its end, and all its requests, too?
+ * @l: the foreground
+ *
+ * Return: true if so; never without a trace.
+ */
+bool siml_over(const struct siml *l);
+
+/**
+ * siml_share_done() - how much of a trace has come
+ * @l: the foreground
+ *
+ * Return: 0 to 1; 0 without a trace.
+ */
+double siml_share_done(const struct siml *l);
+
+/**
+ * siml_destroy() - free the trace
+ * @l: the foreground
+ */
+void siml_destroy(struct siml *l);
 
 /**
  * siml_done() - a request has ended

@@ -3,193 +3,31 @@
  * The simulator host: the core (model, policies, search, map, head) and the simulated
  * drive's engine in one program, driven from event to event. One run; settings are
  * arguments NAME=VALUE, results are JSON. People use tools/freeblock sim.
- *
- * Three things happen: a foreground request comes, the drive reports a command, the
- * moment passes until which a free slot was held open. After each the scheduler sends
- * what it can.
  */
-#include <time.h>
-
-#include "../../model_text.h"
 #include "sim_result.h"
+#include "sim_run.h"
 #include "sim_file.h"
 
-#define SIM_NS_PER_S 1000000000ULL
-#define SIM_PROGRESS_EVENTS 4096	/* how often to look at the wall's clock */
-#define SIM_PROGRESS_S 0.5
-/* a whole scan that reads nothing in so many foreground requests never ends */
-#define SIM_STALL_REQUESTS 1000000
-
-/**
- * struct sim - a run
- * @o: settings
- * @dm: model
- * @sched: the scheduler
- * @load: the foreground
- * @task: the task
- * @now_ns: disk time
- * @progress: tell it on standard error
- * @events: so far
- * @began_s: wall time at the beginning
- * @told_s: and when progress was told last
- * @got: blocks read when one was read last
- * @got_requests: and foreground requests ended then
- */
-struct sim {
-	struct simo o;
-	struct disk_model *dm;
-	struct sims sched;
-	struct siml load;
-	struct simt task;
-	u64 now_ns;
-	bool progress;
-	u64 events;
-	double began_s;
-	double told_s;
-	u64 got;
-	u64 got_requests;
-};
-
-static double sim_wall_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
-static struct disk_model *sim_model(const char *path)
-{
-	struct model_text_error err;
-	struct disk_model *dm;
-	size_t len;
-	char *text = sim_file_read(path, &len);
-
-	if (model_text_parse(text, len, &dm, &err))
-		sim_fail("%s:%u: %s", path, err.line, err.reason);
-	free(text);
-	return dm;
-}
-
-static void sim_open(struct sim *sim)
-{
-	struct sims *s = &sim->sched;
-	const struct simo *o = &sim->o;
-	struct sim_drive_info info;
-
-	sim->dm = sim_model(o->model);
-	s->o = o;
-	s->dm = sim->dm;
-	s->drive = sim_drive_open(o->drive, o->set, o->noise, o->seed);
-	s->load = &sim->load;
-	s->task = &sim->task;
-	sim_drive_info(s->drive, &info);
-	if (info.sectors != dm_info(sim->dm)->sectors)
-		sim_fail("%s has %llu sectors, %s has %llu", o->drive,
-			 (unsigned long long)info.sectors, o->model,
-			 (unsigned long long)dm_info(sim->dm)->sectors);
-	siml_init(&sim->load, o, sim->dm);
-	simt_init(&sim->task, o, sim->dm);
-	sims_init(s);
-}
-
-/* how much of the run is done, by what is nearest to its end */
-static double sim_share(const struct sim *sim)
-{
-	const struct simo *o = &sim->o;
-	double share = 0;
-
-	if (o->seconds)
-		share = max(share, sim->now_ns / (o->seconds * SIM_NS_PER_S));
-	if (o->requests)
-		share = max(share, (double)sim->sched.stats.requests / o->requests);
-	if (o->whole)
-		share = max(share, (double)sim->task.got / sim->task.total);
-	return share;
-}
-
-static bool sim_over(const struct sim *sim)
-{
-	const struct simo *o = &sim->o;
-
-	return (o->seconds && sim->now_ns >= o->seconds * SIM_NS_PER_S) ||
-	       (o->requests && sim->sched.stats.requests >= o->requests) ||
-	       (o->whole && simt_over(&sim->task));
-}
-
-static void sim_check_stall(struct sim *sim)
-{
-	u64 requests = sim->sched.stats.requests;
-
-	if (sim->task.got != sim->got) {
-		sim->got = sim->task.got;
-		sim->got_requests = requests;
-	} else if (requests - sim->got_requests > SIM_STALL_REQUESTS) {
-		sim_fail("whole: no block read in %d foreground requests, %llu of %llu are left",
-			 SIM_STALL_REQUESTS,
-			 (unsigned long long)(sim->task.total - sim->task.got),
-			 (unsigned long long)sim->task.total);
-	}
-}
-
-static void sim_mind(struct sim *sim)
-{
-	double now_s;
-
-	if (++sim->events % SIM_PROGRESS_EVENTS)
-		return;
-	if (sim->o.whole)
-		sim_check_stall(sim);
-	if (!sim->progress)
-		return;
-	now_s = sim_wall_s();
-	if (now_s < sim->told_s + SIM_PROGRESS_S)
-		return;
-	sim->told_s = now_s;
-	fprintf(stderr, "progress %.5f\n", sim_share(sim));
-}
-
-static void sim_event(struct sim *sim)
-{
-	struct sims *s = &sim->sched;
-	u64 arrival_ns = siml_next_ns(&sim->load), until_ns = arrival_ns;
-	struct sim_drive_done done;
-
-	if (s->window_ns)
-		until_ns = min(until_ns, s->window_ns);
-	if (sim_drive_wait(s->drive, until_ns, &done)) {
-		sim->now_ns = done.report_ns;
-		sims_complete(s, &done);
-	} else if (until_ns == SIML_NEVER) {
-		sim_fail("nothing will ever happen again");
-	} else {
-		sim->now_ns = until_ns;
-		if (until_ns == arrival_ns)
-			sims_insert(s, siml_arrive(&sim->load), until_ns);
-		else
-			s->window_ns = 0;
-	}
-	sims_fill(s, sim->now_ns);
-}
+#define SIM_PROGRESS_EVENTS 4096	/* a few milliseconds of ours */
 
 int main(int argc, char **argv)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
+	const struct simo *o;
 
 	if (!sim)
 		sim_fail("out of memory");
+	o = &sim->o;
 	sim->progress = argc > 1 && !strcmp(argv[1], "--progress");
+	sim->progress_events = SIM_PROGRESS_EVENTS;
 	simo_read(&sim->o, argv + 1 + sim->progress, argc - 1 - sim->progress);
-	sim->began_s = sim_wall_s();
-	sim_open(sim);
-	while (!sim_over(sim)) {
-		sim_event(sim);
-		sim_mind(sim);
-	}
-	simr_print(&sim->sched, sim->now_ns, sim_wall_s() - sim->began_s, stdout);
-	simt_destroy(&sim->task);
+	sim_run_model(sim);
+	sim->sched.drive = sim_drive_open(o->drive, o->set, o->noise, o->seed);
+	sim_run_begin(sim);
+	sim_run(sim);
+	simr_print(&sim->sched, sim->now_ns, sim_wall_s() - sim->began_s, "", stdout);
 	sim_drive_close(sim->sched.drive);
-	dm_free(sim->dm);
+	sim_run_end(sim);
 	free(sim);
 	return 0;
 }

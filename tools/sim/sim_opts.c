@@ -63,6 +63,7 @@ static const struct simo_setting simo_settings[] = {
 	{ "reads", SIMO_REAL, offsetof(struct simo, reads), "0.6666666667", 0, 1 },
 	{ "size", SIMO_TEXT, offsetof(struct simo, size_text), "exp:8k", 0, 0 },
 	{ "locality", SIMO_TEXT, offsetof(struct simo, place_text), "uniform", 0, 0 },
+	{ "trace", SIMO_TEXT, offsetof(struct simo, trace), "", 0, 0 },
 	{ "task", SIMO_TEXT, offsetof(struct simo, task_name), "none", 0, 0 },
 	{ "range", SIMO_TEXT, offsetof(struct simo, range_text), "", 0, 0 },
 	{ "granule", SIMO_WHOLE, offsetof(struct simo, granule), "0", 0, SIMO_MAX_BYTES },
@@ -339,6 +340,8 @@ static void simo_read_texts(struct simo *o)
 /* settings that are right by themselves but not together */
 static void simo_check(const struct simo *o)
 {
+	if (*o->trace && o->rate)
+		sim_fail("rate: the trace says when requests come");
 	if (o->whole && !o->scan)
 		sim_fail("whole: there is no task to read everything of");
 	if (o->scan && o->policy == SIMO_NONE)
@@ -361,7 +364,7 @@ void simo_read(struct simo *o, char **words, int n)
 		simo_assign(o, &simo_settings[i], simo_settings[i].preset);
 	for (k = 0; k < n; k++)
 		simo_word(o, words[k]);
-	if (!o->seconds && !o->requests && !o->whole)
+	if (!o->seconds && !o->requests && !o->whole && !*o->trace)
 		o->seconds = SIMO_SECONDS;
 	simo_read_texts(o);
 	simo_check(o);

@@ -51,6 +51,7 @@ struct simo_sizes {
  * @reads: share of reads
  * @size_text: bytes (4k), exp:MEAN, or SIZE/SHARE:SIZE/SHARE...
  * @place_text: uniform, cylinders:N or streams:N
+ * @trace: file of requests, see sim_trace.h; empty: none
  * @task_name: none or scan
  * @range_text: FIRST+COUNT, sectors; empty: the whole disk
  * @granule: coverage granule, bytes; 0: the model's
@@ -111,6 +112,7 @@ struct simo {
 	double reads;
 	char *size_text;
 	char *place_text;
+	char *trace;
 	char *task_name;
 	char *range_text;
 	u64 granule;

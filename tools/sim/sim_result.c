@@ -79,6 +79,9 @@ static void simr_drive(struct simr *r, const struct sims *s, double seconds)
 
 	sim_drive_stats(s->drive, &d);
 	simr_real(r, "utilisation", d.busy_ns / SIMR_NS_PER_S / seconds);
+	simr_count(r, "most_at_drive", s->stats.most);
+	if (!d.inside)
+		return;
 	simr_open(r, "command_ms");
 	simr_per(r, "seek", d.seek_ns / SIMR_NS_PER_MS, commands);
 	simr_per(r, "rotation", d.rotate_ns / SIMR_NS_PER_MS, commands);
@@ -86,6 +89,16 @@ static void simr_drive(struct simr *r, const struct sims *s, double seconds)
 	simr_close(r);
 	simr_count(r, "extra_turns", d.extra_turns);
 	simr_count(r, "read_hits", d.read_hits);
+}
+
+static void simr_errors(struct simr *r, const struct sims *s)
+{
+	simr_open(r, "errors");
+	simr_count(r, "foreground", s->stats.failed);
+	simr_count(r, "free", s->stats.free_errors);
+	simr_count(r, "blocks_skipped", s->task->skipped);
+	simr_count(r, "sent_again", s->stats.again);
+	simr_close(r);
 }
 
 static void simr_histogram(struct simr *r, const struct sims_stats *st)
@@ -221,7 +234,8 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 		simr_margin(r, &t->margin);
 }
 
-void simr_print(const struct sims *s, u64 end_ns, double wall_s, FILE *out)
+void simr_print(const struct sims *s, u64 end_ns, double wall_s, const char *more,
+		FILE *out)
 {
 	double seconds = end_ns / SIMR_NS_PER_S;
 	struct simr r = { out, true };
@@ -233,9 +247,10 @@ void simr_print(const struct sims *s, u64 end_ns, double wall_s, FILE *out)
 	simr_real(&r, "wall_s", wall_s);
 	simr_foreground(&r, s, seconds);
 	simr_drive(&r, s, seconds);
+	simr_errors(&r, s);
 	if (s->o->policy != SIMO_NONE)
 		simr_predictions(&r, s);
 	if (s->o->scan)
 		simr_task(&r, s, seconds);
-	fputs("}\n", out);
+	fprintf(out, "%s}\n", more);
 }

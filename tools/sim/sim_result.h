@@ -12,8 +12,10 @@
  * @s: the scheduler at the end of the run
  * @end_ns: disk time of the run
  * @wall_s: how long it took us
+ * @more: further members, as JSON, each with a comma before it
  * @out: where to
  */
-void simr_print(const struct sims *s, u64 end_ns, double wall_s, FILE *out);
+void simr_print(const struct sims *s, u64 end_ns, double wall_s, const char *more,
+		FILE *out);
 
 #endif /* SIM_RESULT_H */

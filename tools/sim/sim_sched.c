@@ -3,8 +3,8 @@
  * The pipeline; see sim_sched.h.
  *
  * Function by function what freeblock_iosched.c does, without what a kernel needs besides
- * (locks, merging, requeues, errors). Choosing and searching take no time; the search is
- * made when its plan is needed, for nothing that it looks at changes before.
+ * (locks, merging, requeues). With a simulated drive choosing and searching take no time.
+ * The search is made when its plan is needed, for nothing that it looks at changes before.
  */
 #include "sim_sched.h"
 #include "sim_file.h"
@@ -12,6 +12,7 @@
 #define SIMS_NS_PER_MS 1000000ULL
 #define SIMS_WITHIN_NS 50000	/* the paper's figure 7 */
 #define SIMS_MAX_TURNS 8	/* so many turns late is recovery: the head is lost */
+#define SIMS_TRIES 5		/* as the kernel's sd: a request that is not carried out */
 
 static struct siml_req *sims_chosen(const struct sims *s)
 {
@@ -83,7 +84,7 @@ static void sims_open_gap(struct sims *s, u64 now_ns)
 	struct fg_req *fg = s->choice.req;
 
 	s->gap_open = s->nr_flight && s->depth == 2 && s->tail_known && s->choice.reckoned &&
-		simt_may_read(s->task, now_ns);
+		!sims_chosen(s)->alone && simt_may_read(s->task, now_ns);
 	s->gap = (struct fb_gap) {
 		.src = s->tail,
 		.dst = fg->start,
@@ -164,15 +165,19 @@ static void sims_spoil(struct sims *s, struct sims_cmd *c)
 
 static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
 {
-	int slot = sim_drive_submit(s->drive, now_ns, cmd->write, cmd->lbn, cmd->nsect);
-	struct sims_cmd *c = &s->cmd[slot];
+	struct sims_cmd *c;
+	int slot;
 
+	now_ns = sim_drive_now(s->drive, now_ns);
+	slot = sim_drive_submit(s->drive, now_ns, cmd->write, cmd->lbn, cmd->nsect);
+	c = &s->cmd[slot];
 	*c = *cmd;
 	c->sent_ns = now_ns;
 	if (s->o->policy != SIMO_NONE)
 		sims_predict_sent(s, c, now_ns);
 	sims_spoil(s, c);
 	s->flight[s->nr_flight++] = slot;
+	s->stats.most = max(s->stats.most, s->nr_flight);
 	if (c->free_end > c->lbn)
 		simt_take(s->task, c->lbn, c->free_end);
 }
@@ -249,7 +254,7 @@ static void sims_find_plan(struct sims *s, u64 now_ns, struct fb_plan *plan)
 	if (!s->gap_open || !s->nr_flight || s->pinned)
 		return;
 	simt_plan(s->task, &s->gap, now_ns, plan);
-	if (plan->kind == FB_PLAN_NONE || !sims_too_late(s, now_ns))
+	if (plan->kind == FB_PLAN_NONE || !sims_too_late(s, sim_drive_now(s->drive, now_ns)))
 		return;
 	s->stats.too_late++;
 	plan->kind = FB_PLAN_NONE;
@@ -451,6 +456,68 @@ static bool sims_land(struct sims *s, int slot)
 	return !i;
 }
 
+/* ---- errors ---- */
+
+/* nobody knows when the drive began with the next command, nor from where */
+static void sims_lose(struct sims *s)
+{
+	struct fb_head_end end = { .verdict = FB_HEAD_ODD };
+
+	fb_head_lose(&s->head);
+	sims_predict_next(s, &end);
+	s->tail_known = s->nr_flight && s->tail_known;
+	s->gap_open = false;
+}
+
+/* the request goes back to the pool, and will go without a free read */
+static void sims_again(struct sims *s, struct siml_req *req, u64 now_ns)
+{
+	req->alone = true;
+	fg_pool_add(&s->pool, &req->fg);
+	if (s->o->policy != SIMO_NONE)
+		sims_reconsider(s, req, now_ns);
+}
+
+/* a foreground request is only to blame for what is wrong with its own sectors */
+static void sims_fail_req(struct sims *s, const struct sims_cmd *c,
+			  const struct sim_drive_done *done, u64 now_ns)
+{
+	bool joined = c->free_end > c->lbn;
+
+	if (done->outcome == SIM_DRIVE_MEDIUM && joined &&
+	    (done->bad == U64_MAX || done->bad < c->free_end)) {
+		sims_again(s, c->req, now_ns);
+	} else if (done->outcome == SIM_DRIVE_AGAIN && c->req->tries++ < SIMS_TRIES) {
+		sims_again(s, c->req, now_ns);
+	} else {
+		s->stats.failed++;
+		siml_done(s->load, c->req, now_ns);
+	}
+}
+
+static void sims_fail_free(struct sims *s, const struct sims_cmd *c,
+			   const struct sim_drive_done *done, u64 now_ns)
+{
+	bool good = done->bad != U64_MAX && done->bad >= c->free_end;
+
+	if (done->outcome == SIM_DRIVE_AGAIN || good) {
+		simt_done(s->task, c->lbn, c->free_end, c->spoilt || !good, now_ns);
+		return;
+	}
+	s->stats.free_errors++;
+	simt_failed(s->task, c->lbn, c->free_end, done->bad, now_ns);
+}
+
+static void sims_fail(struct sims *s, const struct sims_cmd *c,
+		      const struct sim_drive_done *done, u64 now_ns)
+{
+	s->stats.again += done->outcome == SIM_DRIVE_AGAIN;
+	if (c->free_end > c->lbn)
+		sims_fail_free(s, c, done, now_ns);
+	if (c->req)
+		sims_fail_req(s, c, done, now_ns);
+}
+
 static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
 {
 	if (c->free_end > c->lbn) {
@@ -477,12 +544,18 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 			fb_head_lose(&s->head);
 			c.start_ns = 0;
 		}
-		sims_observe(s, &c, now_ns);
+		if (done->outcome == SIM_DRIVE_GOOD)
+			sims_observe(s, &c, now_ns);
+		else
+			sims_lose(s);
 		if (!in_order)
 			sims_retail(s, now_ns);
 		sims_open_window(s, &c, now_ns);
 	}
-	sims_deliver(s, &c, now_ns);
+	if (done->outcome == SIM_DRIVE_GOOD)
+		sims_deliver(s, &c, now_ns);
+	else
+		sims_fail(s, &c, done, now_ns);
 }
 
 /* ---- beginning ---- */

@@ -73,6 +73,10 @@ struct sims_cmd {
  * @too_late: plans not used: the drive was about to finish
  * @out_of_order: completions overtaken by the drive
  * @spoilt: free reads overlapped by a foreground write
+ * @most: commands at the drive, at most
+ * @free_errors: free reads that met a bad sector, or may have
+ * @failed: foreground requests that did for good; not among @requests
+ * @again: commands that had to be sent again, for another reason
  */
 struct sims_stats {
 	u64 requests;
@@ -92,6 +96,10 @@ struct sims_stats {
 	u64 too_late;
 	u64 out_of_order;
 	u64 spoilt;
+	u32 most;
+	u64 free_errors;
+	u64 failed;
+	u64 again;
 };
 
 /**

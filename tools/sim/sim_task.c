@@ -13,6 +13,16 @@
 #define SIMT_LEFTOVER 256
 #define SIMT_LEFTOVER_NS 1000000000ULL
 
+#define SIMT_AGAIN_NS 1000000000ULL	/* a drive may try for seconds: one block in so long */
+
+/* the disk's last block may be short */
+static u32 simt_sectors(const struct simt *t, u64 block)
+{
+	u64 left = dm_info(t->dm)->sectors - block * t->lim.granule_sectors;
+
+	return min_t(u64, t->lim.granule_sectors, left);
+}
+
 static void simt_want_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct simt *t = ctx;
@@ -38,10 +48,38 @@ static void simt_done_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct simt *t = ctx;
 	u64 part;
+	u32 i;
 
+	for (i = 0; i < n && t->deliver; i++)
+		if (fb_bitmap_is_flying(&t->bm, first + i))
+			t->deliver(t->deliver_to, (first + i) * t->lim.granule_sectors,
+				   simt_sectors(t, first + i));
 	t->got += fb_bitmap_done(&t->bm, first, n);
 	for (part = t->got * SIMT_PARTS / t->total; part && !t->part_ns[part - 1]; part--)
 		t->part_ns[part - 1] = t->now_ns;
+}
+
+static void simt_skip_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct simt *t = ctx;
+
+	t->skipped += fb_bitmap_done(&t->bm, first, n);
+}
+
+/* those in flight wait, in flight, to be read alone */
+static void simt_again_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct simt *t = ctx;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		if (!fb_bitmap_is_flying(&t->bm, first + i))
+			continue;
+		if (t->again_n == SIMT_AGAIN)
+			simt_skip_run(t, first + i, 1, group);
+		else
+			t->again[(t->again_first + t->again_n++) % SIMT_AGAIN] = first + i;
+	}
 }
 
 void simt_take(struct simt *t, u64 lbn, u64 end)
@@ -56,9 +94,31 @@ void simt_done(struct simt *t, u64 lbn, u64 end, bool spoilt, u64 now_ns)
 			spoilt ? simt_untake_run : simt_done_run, t);
 }
 
+static void simt_run(struct simt *t, u64 lbn, u64 end, fb_runs_fn fn)
+{
+	if (end > lbn)
+		fb_for_each_run(t->dm, t->lim.granule_sectors, lbn, end - lbn, fn, t);
+}
+
+void simt_failed(struct simt *t, u64 lbn, u64 end, u64 bad, u64 now_ns)
+{
+	u32 g = t->lim.granule_sectors;
+	u64 at;
+
+	t->now_ns = now_ns;
+	if (bad == U64_MAX && end - lbn > g) {
+		simt_run(t, lbn, end, simt_again_run);
+		return;
+	}
+	at = bad == U64_MAX ? lbn : bad / g * g;
+	simt_run(t, lbn, at, simt_done_run);
+	simt_run(t, at, min(at + g, end), simt_skip_run);
+	simt_run(t, at + g, end, simt_untake_run);
+}
+
 bool simt_may_read(struct simt *t, u64 now_ns)
 {
-	return t->bm.n_wanted && (!t->o->guard_ppm || fb_guard_on(&t->guard, now_ns));
+	return (t->bm.n_wanted || t->again_n) && (!t->o->guard_ppm || fb_guard_on(&t->guard, now_ns));
 }
 
 bool simt_over(const struct simt *t)
@@ -71,23 +131,43 @@ u64 simt_block_bytes(const struct simt *t)
 	return t->lim.granule_sectors * 512ULL;
 }
 
-/* one of the last blocks, which no gap can hold; see fb_gap_leftover() */
-static void simt_leftover(struct simt *t, u64 now_ns, struct fb_plan *plan)
+static void simt_plan_block(struct simt *t, u64 block, struct fb_plan *plan)
 {
-	u32 g = t->lim.granule_sectors;
-
-	t->fruitless = plan->kind == FB_PLAN_NONE ? t->fruitless + 1 : 0;
-	if (t->fruitless < SIMT_FRUITLESS || t->bm.n_wanted > SIMT_LEFTOVER || !t->lim.separate ||
-	    now_ns - t->leftover_ns < SIMT_LEFTOVER_NS)
-		return;
 	plan->kind = FB_PLAN_SEPARATE;
 	plan->npieces = 1;
 	plan->wanted = 1;
 	plan->slack_ns = 0;
-	plan->piece[0].lbn = fb_bitmap_next_wanted(&t->bm, 0) * g;
-	plan->piece[0].nsect = min_t(u64, g, dm_info(t->dm)->sectors - plan->piece[0].lbn);
+	plan->piece[0].lbn = block * t->lim.granule_sectors;
+	plan->piece[0].nsect = simt_sectors(t, block);
+}
+
+/* one of the last blocks, which no gap can hold; see fb_gap_leftover() */
+static void simt_leftover(struct simt *t, u64 now_ns, struct fb_plan *plan)
+{
+	t->fruitless = plan->kind == FB_PLAN_NONE ? t->fruitless + 1 : 0;
+	if (t->fruitless < SIMT_FRUITLESS || t->bm.n_wanted > SIMT_LEFTOVER || !t->lim.separate ||
+	    now_ns - t->leftover_ns < SIMT_LEFTOVER_NS)
+		return;
+	simt_plan_block(t, fb_bitmap_next_wanted(&t->bm, 0), plan);
 	t->leftover_ns = now_ns;
 	t->leftovers++;
+}
+
+/* one of a read that failed; a plan that is not used leaves it wanted as any other */
+static bool simt_again(struct simt *t, u64 now_ns, struct fb_plan *plan)
+{
+	u64 block;
+
+	if (!t->again_n || now_ns - t->again_ns < SIMT_AGAIN_NS)
+		return false;
+	block = t->again[t->again_first];
+	t->again_first = (t->again_first + 1) % SIMT_AGAIN;
+	t->again_n--;
+	t->again_ns = now_ns;
+	simt_plan_block(t, block, plan);
+	simt_run(t, plan->piece[0].lbn, plan->piece[0].lbn + plan->piece[0].nsect,
+		 simt_untake_run);
+	return true;
 }
 
 /* what the plans before say about the worth of the next */
@@ -126,6 +206,8 @@ void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_p
 {
 	struct fb_search search;
 
+	if (simt_again(t, now_ns, plan))
+		return;
 	simt_weigh(t, now_ns);
 	fb_search_start(&search, t->dm, &t->bm, gap, &t->lim);
 	t->gap_ns = search.latency_ns;

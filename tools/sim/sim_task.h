@@ -11,6 +11,7 @@
 #include "sim_opts.h"
 
 #define SIMT_PARTS 10		/* a scan's speed is told for each tenth */
+#define SIMT_AGAIN 1024		/* blocks that wait to be read alone, at most */
 
 /**
  * struct simt - the task
@@ -36,6 +37,14 @@
  * @leftovers: blocks read though they fit into no gap
  * @fruitless: searches in a row that found nothing
  * @leftover_ns: when the last leftover was read
+ * @again: ring of blocks in flight whose read failed, nobody knows which: each is to be
+ *	read alone
+ * @again_first: the first of them
+ * @again_n: how many
+ * @again_ns: when one was read last
+ * @skipped: blocks given up: they cannot be read
+ * @deliver: called with each block read, may be NULL ...
+ * @deliver_to: ... and its first argument
  * @now_ns: for callbacks
  */
 struct simt {
@@ -61,6 +70,13 @@ struct simt {
 	u64 leftovers;
 	u32 fruitless;
 	u64 leftover_ns;
+	u64 again[SIMT_AGAIN];
+	u32 again_first;
+	u32 again_n;
+	u64 again_ns;
+	u64 skipped;
+	void (*deliver)(void *to, u64 lbn, u32 nsect);
+	void *deliver_to;
 	u64 now_ns;
 };
 
@@ -131,6 +147,17 @@ void simt_done(struct simt *t, u64 lbn, u64 end, bool spoilt, u64 now_ns);
  * @leg: what it was
  */
 void simt_learn(struct simt *t, u64 now_ns, const struct fbm_leg *leg);
+
+/**
+ * simt_failed() - a sector of it cannot be read
+ * @t: the task
+ * @lbn: first sector of its free part
+ * @end: the one after the last
+ * @bad: the sector, U64_MAX: unknown. Its block is given up, those before are read, those
+ *	behind are wanted again; if it is unknown, each will be read alone
+ * @now_ns: the time
+ */
+void simt_failed(struct simt *t, u64 lbn, u64 end, u64 bad, u64 now_ns);
 
 /**
  * simt_block_bytes() - bytes of a block
