@@ -33,6 +33,7 @@
 #include "fb_guard.h"
 #include "fb_head.h"
 #include "fb_search.h"
+#include "fb_worth.h"
 #include "fg_policy.h"
 #include "include/freeblock.h"
 #include "model_text.h"
@@ -44,13 +45,17 @@ struct fb_scan;
 /* ---- our own reads (fb_vehicle.c) ---- */
 
 /*
- * 256 KiB: 1.5 of the longest tracks of the drives of the papers, hence the most one
- * gap can give there, and well below the 512 KiB that HBAs take in one command.
+ * A buffer holds 1.5 of the drive's longest tracks, the most one gap can give, within
+ * these bounds: 256 KiB, which is that of the drives of the papers, and 1280 KiB, the
+ * kernel's own limit to a command (max_sectors_kb).
  */
-#define FB_BUF_SECTORS 512
-#define FB_BUF_PAGES (FB_BUF_SECTORS >> (PAGE_SHIFT - SECTOR_SHIFT))
+#define FB_BUF_MIN_SECTORS 512
+#define FB_BUF_MAX_SECTORS 2560
 #define FB_MIN_GRANULE 8	/* sectors */
-#define FB_BUF_GRANULES (FB_BUF_SECTORS / FB_MIN_GRANULE)
+#define FB_BUF_GRANULES (FB_BUF_MAX_SECTORS / FB_MIN_GRANULE)
+
+/* memory comes in chunks of so much, for few segments; in pages if there are none */
+#define FB_BUF_CHUNK_ORDER get_order(64 * 1024)
 
 /*
  * Two commands at the drive, the held vehicle, one being checked by its consumer, and
@@ -70,8 +75,8 @@ enum fb_buf_state {
 /**
  * struct fb_buf - one free read and its memory
  * @bio: its bio, set up anew for each read
- * @bvec: the bio's vectors
- * @pages: memory, FB_BUF_PAGES of them
+ * @bvec: the bio's vectors, as many as chunks
+ * @chunk: memory, fb_bufs.chunks of them
  * @data: the same, mapped contiguously
  * @fd: the disk
  * @state: [L]
@@ -87,8 +92,8 @@ enum fb_buf_state {
  */
 struct fb_buf {
 	struct bio bio;
-	struct bio_vec bvec[FB_BUF_PAGES];
-	struct page *pages[FB_BUF_PAGES];
+	struct bio_vec *bvec;
+	struct page **chunk;
 	void *data;
 	struct fb_disk *fd;
 	enum fb_buf_state state;
@@ -101,6 +106,20 @@ struct fb_buf {
 	u32 good;
 	blk_status_t status;
 	DECLARE_BITMAP(mask, FB_BUF_GRANULES);
+};
+
+/**
+ * struct fb_bufs - a task's buffers
+ * @sectors: what one holds
+ * @order: of its chunks
+ * @chunks: how many it has
+ * @buf: the buffers
+ */
+struct fb_bufs {
+	u32 sectors;
+	u32 order;
+	u32 chunks;
+	struct fb_buf buf[FB_BUFS];
 };
 
 /*
@@ -140,6 +159,8 @@ struct fb_stats {
 	u64 gaps;			/* gaps offered to the search */
 	u64 prepends;			/* sent */
 	u64 separates;			/* sent */
+	u64 several;			/* plans of several pieces begun */
+	u64 dropped;			/* their pieces given up: no vehicle, or the head lost */
 	u64 no_buffer;			/* plans not used: all buffers busy */
 	u64 too_late;			/* plans not used: the drive was about to finish */
 	u64 not_fit;			/* plans not used: limits of queue or request */
@@ -183,6 +204,8 @@ struct freeblock_task {
 	enum fb_task_state state;	/* [L] */
 	enum freeblock_end end;
 	struct fb_bitmap map;		/* the search thread's, and all up to @total */
+	struct fb_worth worth;
+	u64 balanced_ns;		/* when the regions were weighed last */
 	u32 fruitless;			/* searches in a row that found nothing */
 	u64 leftover_ns;		/* when a block that fits into no gap was read last */
 	struct {
@@ -245,11 +268,12 @@ struct freeblock_task {
  * @vehicle: state [L]
  * @vehicle_rq: its request while held [L]
  * @vehicle_buf: its buffer while entering or held [L]
+ * @vehicle_due: the plan in use needs another one [L]
  * @let_go: give the vehicle back now: freeze, stop [L]
  * @submitting: the thread is inside submit_bio [L]
  * @fg_last_ns: last moment with foreground work [L]
  * @fg_active: foreground pooled or in flight [L]
- * @bufs: FB_BUFS buffers while a task is started, else NULL
+ * @bufs: while a task is started, else NULL
  * @guard: [L]
  * @stats: [L]
  */
@@ -294,11 +318,12 @@ struct fb_disk {
 	enum fb_vehicle_state vehicle;
 	struct request *vehicle_rq;
 	struct fb_buf *vehicle_buf;
+	bool vehicle_due;
 	bool let_go;
 	bool submitting;
 	u64 fg_last_ns;
 	bool fg_active;
-	struct fb_buf *bufs;
+	struct fb_bufs *bufs;
 
 	struct fb_guard guard;
 	struct fb_stats stats;
@@ -321,6 +346,7 @@ ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t 
 int fb_task_init(void);
 void fb_task_exit(void);
 void fb_task_fill(struct freeblock_task *task);
+void fb_task_weigh(struct freeblock_task *task, struct fb_limits *lim);
 void fb_task_absorb(struct freeblock_task *task);
 bool fb_task_may_read(struct fb_disk *fd);
 bool fb_task_over(struct freeblock_task *task);
@@ -334,16 +360,17 @@ const struct fb_plan *fb_gap_plan(const struct fb_disk *fd);
 int fb_gap_thread(void *data);
 
 /* fb_vehicle.c */
-struct fb_buf *fb_buf_alloc_all(struct fb_disk *fd);
-void fb_buf_free_all(struct fb_buf *bufs);
+struct fb_bufs *fb_buf_alloc_all(struct fb_disk *fd);
+void fb_buf_free_all(struct fb_bufs *bufs);
 bool fb_buf_is_ours(const struct bio *bio);
 bool fb_buf_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect);
 u32 fb_buf_prepend_limit(const struct fb_disk *fd, struct request *rq);
 void fb_buf_overlap(struct fb_disk *fd, u64 lbn, u32 nsect);
-u32 fb_vehicle_max(struct request_queue *q);
+u32 fb_vehicle_max(const struct fb_disk *fd);
 void fb_vehicle_enter(struct fb_disk *fd);
 bool fb_vehicle_hold(struct fb_disk *fd, struct request *rq);
 struct request *fb_vehicle_send(struct fb_disk *fd, u64 lbn, u32 nsect);
+void fb_vehicle_need(struct fb_disk *fd);
 void fb_vehicle_return(struct fb_disk *fd);
 
 #endif /* FB_DISK_H */

@@ -90,7 +90,7 @@ static bool fb_gap_publish(struct fb_disk *fd, const struct fb_plan *plan, u32 g
 		trace_freeblock_plan(fd, plan);
 	}
 	spin_unlock_irq(&fd->lock);
-	if (current_gap && plan->kind == FB_PLAN_SEPARATE)
+	if (current_gap && plan->kind != FB_PLAN_PREPEND)
 		fb_vehicle_enter(fd);
 	return current_gap;
 }
@@ -153,8 +153,8 @@ static void fb_gap_search(struct freeblock_task *task)
 	struct fb_plan plan;
 	struct fb_gap gap;
 	u64 begin, budget_ns, spent_ns = 0;
-	u32 wanted = 0, found = 0;
-	u32 gen;
+	u64 value = 0;
+	u32 gen, found = 0;
 	bool more;
 
 	if (!fb_gap_take(fd, &gap, &lim, &gen, &budget_ns))
@@ -163,20 +163,21 @@ static void fb_gap_search(struct freeblock_task *task)
 	fb_task_absorb(task);
 	if (!task->map.n_wanted)
 		return;
+	fb_task_weigh(task, &lim);
 	fb_search_start(&s, fd->model, &task->map, &gap, &lim);
 	do {
 		/* the budget is for our own work, not for those we let go first */
 		begin = ktime_get_ns();
 		more = fb_search_step(&s);
 		spent_ns += ktime_get_ns() - begin;
-		if (s.best.wanted > wanted) {
-			wanted = s.best.wanted;
+		if (s.best.value > value) {
+			value = s.best.value;
 			plan = s.best;
-			if (!fb_task_cut(task, &plan) || plan.wanted <= found)
-				continue;
-			found = plan.wanted;
-			if (!fb_gap_publish(fd, &plan, gen))
-				break;
+			if (fb_task_cut(task, &plan)) {
+				found = plan.wanted;
+				if (!fb_gap_publish(fd, &plan, gen))
+					break;
+			}
 		}
 		cond_resched();
 	} while (more && READ_ONCE(fd->gen) == gen && spent_ns < budget_ns);
@@ -214,6 +215,8 @@ static void fb_gap_mind_vehicle(struct fb_disk *fd)
 	spin_unlock_irq(&fd->lock);
 	if (back)
 		fb_vehicle_return(fd);
+	else if (READ_ONCE(fd->vehicle_due))
+		fb_vehicle_enter(fd);
 }
 
 static bool fb_gap_has_work(struct fb_disk *fd)
@@ -222,11 +225,11 @@ static bool fb_gap_has_work(struct fb_disk *fd)
 	int i;
 
 	spin_lock_irq(&fd->lock);
-	work = fd->gap_open || fd->task->state != FB_TASK_RUNNING ||
+	work = fd->gap_open || fd->task->state != FB_TASK_RUNNING || fd->vehicle_due ||
 	       (fd->let_go && fd->vehicle == FB_VEHICLE_HELD);
 	for (i = 0; !work && i < FB_BUFS; i++)
-		work = fd->bufs[i].state == FB_BUF_ENDED ||
-		       fd->bufs[i].state == FB_BUF_DELIVERED;
+		work = fd->bufs->buf[i].state == FB_BUF_ENDED ||
+		       fd->bufs->buf[i].state == FB_BUF_DELIVERED;
 	spin_unlock_irq(&fd->lock);
 	return work;
 }
@@ -248,7 +251,7 @@ static bool fb_gap_drained(struct fb_disk *fd)
 
 	spin_lock_irq(&fd->lock);
 	for (i = 0; i < FB_BUFS; i++)
-		drained &= fd->bufs[i].state == FB_BUF_FREE;
+		drained &= fd->bufs->buf[i].state == FB_BUF_FREE;
 	spin_unlock_irq(&fd->lock);
 	return drained;
 }

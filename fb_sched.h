@@ -58,6 +58,8 @@ struct fbs_rq {
  * @pool: pending foreground requests
  * @choice: the provisional next one
  * @pinned: a separate read has been sent for @choice's gap: @choice is next for good
+ * @plan: the plan in use while pinned; FB_PLAN_NONE: nothing of it is left to be sent
+ * @next_piece: its next piece
  * @flight: requests at the device, in the order sent
  * @nr_flight: how many
  * @nr_untracked: requests at the device without our part: no free reads meanwhile
@@ -67,6 +69,7 @@ struct fbs_rq {
  * @window_ns: the slot stays open until then; 0: it is not open
  * @timer: ends the window
  * @depth: commands kept at the device
+ * @lift: enum fb_lift: limits that searches lift
  * @conservatism_ns: added to seek estimates of the freeblock decision
  * @target_ppm: bound of the guard
  * @expire_ns: longest wait of a read [0] and a write [1]
@@ -81,6 +84,8 @@ struct fbs {
 	struct fg_pool pool;
 	struct fg_choice choice;
 	bool pinned;
+	struct fb_plan plan;
+	u32 next_piece;
 	struct list_head flight;
 	u32 nr_flight;
 	u32 nr_untracked;
@@ -91,6 +96,7 @@ struct fbs {
 	struct hrtimer timer;
 
 	u32 depth;
+	u32 lift;
 	u64 conservatism_ns;
 	u32 target_ppm;
 	u64 expire_ns[2];

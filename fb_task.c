@@ -21,6 +21,9 @@
 /* blocks in doubt are tried so seldom: the drive may take seconds over each */
 #define FB_TASK_DOUBT_NS (5 * (u64)NSEC_PER_SEC)
 
+/* the regions' weights are reckoned anew so often: a scan takes hours */
+#define FB_TASK_BALANCE_NS (5 * (u64)NSEC_PER_SEC)
+
 static struct workqueue_struct *fb_task_wq;
 
 /**
@@ -120,9 +123,30 @@ void fb_task_fill(struct freeblock_task *task)
 			left -= n;
 		}
 	}
+	fb_worth_init(&task->worth, &task->map);
+	task->balanced_ns = ktime_get_ns();
 	spin_lock_irq(&task->fd->lock);
 	task->total = task->map.n_wanted;
 	spin_unlock_irq(&task->fd->lock);
+}
+
+/**
+ * fb_task_weigh() - what the task's blocks are worth, for the next search
+ * @task: the task
+ * @lim: limits of the search; its weights are valid until the next call
+ *
+ * Context: the search thread.
+ */
+void fb_task_weigh(struct freeblock_task *task, struct fb_limits *lim)
+{
+	u64 now = ktime_get_ns();
+
+	if (now - task->balanced_ns >= FB_TASK_BALANCE_NS) {
+		fb_worth_balance(&task->worth, &task->map);
+		task->balanced_ns = now;
+	}
+	lim->weight = task->worth.weight;
+	lim->root = task->worth.root;
 }
 
 static void fb_task_take_run(void *ctx, u64 first, u32 n, u32 group)
@@ -199,24 +223,13 @@ static void fb_task_doubt(struct freeblock_task *task, u64 lbn, u64 nsect)
 	task->doubt[i].count = nsect;
 }
 
-/**
- * fb_task_cut() - shorten a plan so that blocks in doubt are read alone, and seldom
- * @task: the task
- * @plan: the plan; it may read less afterwards, never anything else
- *
- * Context: the search thread.
- *
- * Return: false: nothing of it may be read now.
- */
-bool fb_task_cut(struct freeblock_task *task, struct fb_plan *plan)
+/* the first piece reads up to what is in doubt, or one block of it; false: nothing */
+static bool fb_task_cut_piece(struct freeblock_task *task, struct fb_plan *plan)
 {
 	struct fb_plan_piece *p = &plan->piece[0];
 	u32 granule = fb_task_granule(task);
 	u32 i;
 
-	/* more than are remembered: those forgotten wait like the others */
-	if (task->doubts > FB_TASK_DOUBTS && ktime_get_ns() - task->failed_ns < FB_TASK_DOUBT_NS)
-		return false;
 	for (i = 0; i < min(task->doubts, FB_TASK_DOUBTS); i++) {
 		u64 first = task->doubt[i].first;
 
@@ -230,6 +243,33 @@ bool fb_task_cut(struct freeblock_task *task, struct fb_plan *plan)
 	plan->wanted = fb_bitmap_count(&task->map, div_u64(p->lbn, granule),
 				       DIV_ROUND_UP(p->nsect, granule));
 	return true;
+}
+
+/**
+ * fb_task_cut() - shorten a plan so that blocks in doubt are read alone, and seldom
+ * @task: the task
+ * @plan: the plan; it may read less afterwards, never anything else
+ *
+ * Context: the search thread.
+ *
+ * Return: false: nothing of it may be read now.
+ */
+bool fb_task_cut(struct freeblock_task *task, struct fb_plan *plan)
+{
+	u32 i = 0;
+
+	/* more than are remembered: those forgotten wait like the others */
+	if (task->doubts > FB_TASK_DOUBTS && ktime_get_ns() - task->failed_ns < FB_TASK_DOUBT_NS)
+		return false;
+	while (i < plan->npieces &&
+	       !fb_task_doubts(task, plan->piece[i].lbn, plan->piece[i].nsect))
+		i++;
+	if (i == plan->npieces)
+		return true;
+	if (plan->npieces > 1)
+		plan->kind = FB_PLAN_SEPARATE;
+	plan->npieces = 1;
+	return fb_task_cut_piece(task, plan);
 }
 
 /*
@@ -302,7 +342,7 @@ void fb_task_absorb(struct freeblock_task *task)
 	int i;
 
 	for (i = 0; i < FB_BUFS; i++)
-		fb_task_absorb_buf(task, &task->fd->bufs[i]);
+		fb_task_absorb_buf(task, &task->fd->bufs->buf[i]);
 	flying = task->map.n_flying;
 	spin_lock_irq(&task->fd->lock);
 	task->flying = flying;
@@ -375,12 +415,12 @@ static void fb_task_deliver_work(struct work_struct *work)
 	int b;
 
 	for (b = 0; b < FB_BUFS; b++) {
-		struct fb_buf *buf = &task->fd->bufs[b];
+		struct fb_buf *buf = &task->fd->bufs->buf[b];
 		struct fb_task_count count = {};
 
 		if (!fb_task_deliver_begin(buf))
 			continue;
-		invalidate_kernel_vmap_range(buf->data, FB_BUF_SECTORS << SECTOR_SHIFT);
+		invalidate_kernel_vmap_range(buf->data, task->fd->bufs->sectors << SECTOR_SHIFT);
 		for_each_set_bit(i, buf->mask, FB_BUF_GRANULES)
 			fb_task_deliver_block(task, buf, i, &count);
 		fb_task_deliver_end(task, buf, &count);
@@ -476,7 +516,7 @@ int freeblock_task_add(struct freeblock_task *task, sector_t first, sector_t cou
 }
 EXPORT_SYMBOL_GPL(freeblock_task_add);
 
-static int fb_task_start_thread(struct freeblock_task *task, struct fb_buf *bufs)
+static int fb_task_start_thread(struct freeblock_task *task, struct fb_bufs *bufs)
 {
 	struct fb_disk *fd = task->fd;
 	struct task_struct *thread;
@@ -498,7 +538,7 @@ static int fb_task_start_locked(struct freeblock_task *task)
 {
 	struct fb_disk *fd = task->fd;
 	const struct disk_model *dm = fd->model;
-	struct fb_buf *bufs;
+	struct fb_bufs *bufs;
 	int ret;
 
 	lockdep_assert_held(&fd->config);
@@ -559,7 +599,7 @@ EXPORT_SYMBOL_GPL(freeblock_task_stop);
 void freeblock_task_destroy(struct freeblock_task *task)
 {
 	struct fb_disk *fd = task->fd;
-	struct fb_buf *bufs;
+	struct fb_bufs *bufs;
 
 	freeblock_task_stop(task);
 	if (task->thread) {

@@ -61,47 +61,80 @@ bool fb_buf_is_ours(const struct bio *bio)
 	return bio && bio->bi_end_io == fb_buf_end_io;
 }
 
-static void fb_buf_free(struct fb_buf *buf)
+static void fb_buf_free(const struct fb_bufs *bufs, struct fb_buf *buf)
 {
-	int i;
+	u32 i;
 
 	vunmap(buf->data);
-	for (i = 0; i < FB_BUF_PAGES; i++)
-		if (buf->pages[i])
-			__free_page(buf->pages[i]);
+	for (i = 0; buf->chunk && i < bufs->chunks; i++)
+		if (buf->chunk[i])
+			__free_pages(buf->chunk[i], bufs->order);
+	kfree(buf->chunk);
+	kfree(buf->bvec);
 }
 
-static int fb_buf_alloc(struct fb_buf *buf)
+/* one range of addresses for all chunks of a buffer */
+static void *fb_buf_map(const struct fb_bufs *bufs, const struct fb_buf *buf)
 {
-	int i;
+	u32 each = 1 << bufs->order, n = bufs->chunks * each, i;
+	struct page **pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL);
+	void *data;
 
-	for (i = 0; i < FB_BUF_PAGES; i++) {
-		buf->pages[i] = alloc_page(GFP_KERNEL);
-		if (!buf->pages[i])
+	if (!pages)
+		return NULL;
+	for (i = 0; i < n; i++)
+		pages[i] = buf->chunk[i / each] + i % each;
+	data = vmap(pages, n, VM_MAP, PAGE_KERNEL);
+	kvfree(pages);
+	return data;
+}
+
+static int fb_buf_alloc(const struct fb_bufs *bufs, struct fb_buf *buf)
+{
+	gfp_t gfp = GFP_KERNEL;
+	u32 i;
+
+	/* pages will do if there are no larger chunks to be had easily */
+	if (bufs->order)
+		gfp |= __GFP_NORETRY | __GFP_NOWARN;
+	buf->chunk = kcalloc(bufs->chunks, sizeof(*buf->chunk), GFP_KERNEL);
+	buf->bvec = kcalloc(bufs->chunks, sizeof(*buf->bvec), GFP_KERNEL);
+	if (!buf->chunk || !buf->bvec)
+		return -ENOMEM;
+	for (i = 0; i < bufs->chunks; i++) {
+		buf->chunk[i] = alloc_pages(gfp, bufs->order);
+		if (!buf->chunk[i])
 			return -ENOMEM;
 	}
-	buf->data = vmap(buf->pages, FB_BUF_PAGES, VM_MAP, PAGE_KERNEL);
+	buf->data = fb_buf_map(bufs, buf);
 	return buf->data ? 0 : -ENOMEM;
 }
 
-/**
- * fb_buf_alloc_all() - buffers for a task
- * @fd: the disk
- *
- * Context: may sleep; inside memalloc_noio_save().
- *
- * Return: FB_BUFS buffers, or NULL.
- */
-struct fb_buf *fb_buf_alloc_all(struct fb_disk *fd)
+/* 1.5 tracks, see FB_BUF_MIN_SECTORS; tracks are longest at LBN 0 */
+static u32 fb_buf_size(const struct disk_model *dm)
 {
-	struct fb_buf *bufs = kvcalloc(FB_BUFS, sizeof(*bufs), GFP_KERNEL);
+	u32 nsect = dm_info(dm)->granule_sectors;
+	struct dm_track t;
+
+	if (!dm_track_of(dm, 0, &t))
+		nsect = max(nsect, t.spt + t.spt / 2);
+	nsect = max_t(u32, nsect, FB_BUF_MIN_SECTORS);
+	return min_t(u32, round_up(nsect, PAGE_SECTORS), FB_BUF_MAX_SECTORS);
+}
+
+static struct fb_bufs *fb_buf_try_alloc(struct fb_disk *fd, u32 order)
+{
+	struct fb_bufs *bufs = kvzalloc(sizeof(*bufs), GFP_KERNEL);
 	int i;
 
 	if (!bufs)
 		return NULL;
+	bufs->sectors = fb_buf_size(fd->model);
+	bufs->order = order;
+	bufs->chunks = DIV_ROUND_UP(bufs->sectors, PAGE_SECTORS << order);
 	for (i = 0; i < FB_BUFS; i++) {
-		bufs[i].fd = fd;
-		if (fb_buf_alloc(&bufs[i])) {
+		bufs->buf[i].fd = fd;
+		if (fb_buf_alloc(bufs, &bufs->buf[i])) {
 			fb_buf_free_all(bufs);
 			return NULL;
 		}
@@ -110,20 +143,37 @@ struct fb_buf *fb_buf_alloc_all(struct fb_disk *fd)
 }
 
 /**
+ * fb_buf_alloc_all() - buffers for a task
+ * @fd: the disk, with its model
+ *
+ * Context: fb_disk.config held; may sleep; inside memalloc_noio_save().
+ *
+ * Return: FB_BUFS buffers, or NULL.
+ */
+struct fb_bufs *fb_buf_alloc_all(struct fb_disk *fd)
+{
+	struct fb_bufs *bufs;
+
+	lockdep_assert_held(&fd->config);
+	bufs = fb_buf_try_alloc(fd, FB_BUF_CHUNK_ORDER);
+	return bufs ? bufs : fb_buf_try_alloc(fd, 0);
+}
+
+/**
  * fb_buf_free_all() - free what fb_buf_alloc_all() gave
  * @bufs: the buffers, all FB_BUF_FREE, or NULL
  *
  * Context: may sleep.
  */
-void fb_buf_free_all(struct fb_buf *bufs)
+void fb_buf_free_all(struct fb_bufs *bufs)
 {
 	int i;
 
 	if (!bufs)
 		return;
 	for (i = 0; i < FB_BUFS; i++) {
-		WARN_ON_ONCE(bufs[i].state != FB_BUF_FREE);
-		fb_buf_free(&bufs[i]);
+		WARN_ON_ONCE(bufs->buf[i].state != FB_BUF_FREE);
+		fb_buf_free(bufs, &bufs->buf[i]);
 	}
 	kvfree(bufs);
 }
@@ -134,25 +184,25 @@ static struct fb_buf *fb_buf_find_free(struct fb_disk *fd)
 
 	lockdep_assert_held(&fd->lock);
 	for (i = 0; fd->bufs && i < FB_BUFS; i++)
-		if (fd->bufs[i].state == FB_BUF_FREE)
-			return &fd->bufs[i];
+		if (fd->bufs->buf[i].state == FB_BUF_FREE)
+			return &fd->bufs->buf[i];
 	return NULL;
 }
 
-static void fb_buf_setup(struct fb_buf *buf, struct block_device *bdev, blk_opf_t opf,
-			 u64 lbn, u32 nsect)
+static void fb_buf_setup(const struct fb_bufs *bufs, struct fb_buf *buf,
+			 struct block_device *bdev, blk_opf_t opf, u64 lbn, u32 nsect)
 {
-	u32 left = nsect << SECTOR_SHIFT;
+	u32 left = nsect << SECTOR_SHIFT, chunk = PAGE_SIZE << bufs->order;
 	int i;
 
-	bio_init(&buf->bio, bdev, buf->bvec, FB_BUF_PAGES, opf);
+	bio_init(&buf->bio, bdev, buf->bvec, bufs->chunks, opf);
 	buf->bio.bi_iter.bi_sector = lbn;
 	buf->bio.bi_end_io = fb_buf_end_io;
 	buf->bio.bi_private = buf;
 	for (i = 0; left; i++) {
-		u32 bytes = min_t(u32, left, PAGE_SIZE);
+		u32 bytes = min(left, chunk);
 
-		__bio_add_page(&buf->bio, buf->pages[i], bytes, 0);
+		__bio_add_page(&buf->bio, buf->chunk[i], bytes, 0);
 		left -= bytes;
 	}
 }
@@ -169,10 +219,23 @@ static void fb_buf_aim(struct fb_buf *buf, struct request *rq, u64 lbn, u32 nsec
 	buf->state = FB_BUF_SENT;
 }
 
-/* segments of @nsect sectors in one of our buffers, at most: one a page */
-static u32 fb_buf_segments(u32 nsect)
+/*
+ * Sectors of one of our buffers that are one segment for sure. Chunks are aligned to
+ * their size, so a power of two within the queue's limits fits a whole number of times.
+ */
+static u32 fb_buf_segment(const struct fb_disk *fd)
 {
-	return DIV_ROUND_UP(nsect, PAGE_SECTORS);
+	u64 bytes = PAGE_SIZE << fd->bufs->order;
+
+	bytes = min_t(u64, bytes, rounddown_pow_of_two(queue_max_segment_size(fd->q)));
+	bytes = min_t(u64, bytes - 1, queue_segment_boundary(fd->q)) + 1;
+	return bytes >> SECTOR_SHIFT;
+}
+
+/* segments of @nsect sectors in one of our buffers, at most */
+static u32 fb_buf_segments(const struct fb_disk *fd, u32 nsect)
+{
+	return DIV_ROUND_UP(nsect, fb_buf_segment(fd));
 }
 
 /**
@@ -192,7 +255,7 @@ void fb_buf_overlap(struct fb_disk *fd, u64 lbn, u32 nsect)
 
 	lockdep_assert_held(&fd->lock);
 	for (i = 0; fd->bufs && i < FB_BUFS; i++) {
-		struct fb_buf *buf = &fd->bufs[i];
+		struct fb_buf *buf = &fd->bufs->buf[i];
 
 		if (buf->state < FB_BUF_SENT || buf->state > FB_BUF_DELIVER)
 			continue;
@@ -242,10 +305,12 @@ u32 fb_buf_prepend_limit(const struct fb_disk *fd, struct request *rq)
 	u32 max_segs = queue_max_segments(rq->q);
 
 	lockdep_assert_held(&fd->lock);
-	if (!fb_buf_may_prepend(rq) || len >= max_len || rq->nr_phys_segments >= max_segs)
+	if (!fd->bufs || !fb_buf_may_prepend(rq) || len >= max_len ||
+	    rq->nr_phys_segments >= max_segs)
 		return 0;
-	max_len = min_t(u32, max_len - len, FB_BUF_SECTORS);
-	return min_t(u32, max_len, (max_segs - rq->nr_phys_segments) * PAGE_SECTORS);
+	max_len = min(max_len - len, fd->bufs->sectors);
+	return min_t(u64, max_len,
+		     (u64)(max_segs - rq->nr_phys_segments) * fb_buf_segment(fd));
 }
 
 /**
@@ -262,7 +327,8 @@ u32 fb_buf_prepend_limit(const struct fb_disk *fd, struct request *rq)
  *
  * Context: fb_disk.lock held.
  *
- * Return: false when it does not fit or no buffer is free; @rq is unchanged then.
+ * Return: false when it does not fit, does not end where @rq begins, or no buffer is
+ * free; @rq is unchanged then.
  */
 bool fb_buf_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect)
 {
@@ -270,7 +336,7 @@ bool fb_buf_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect)
 	blk_opf_t failfast;
 
 	lockdep_assert_held(&fd->lock);
-	if (nsect > fb_buf_prepend_limit(fd, rq)) {
+	if (lbn + nsect != blk_rq_pos(rq) || nsect > fb_buf_prepend_limit(fd, rq)) {
 		fd->stats.not_fit++;
 		return false;
 	}
@@ -280,14 +346,14 @@ bool fb_buf_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect)
 		return false;
 	}
 	failfast = (rq->cmd_flags & REQ_FAILFAST_MASK) | REQ_FAILFAST_TRANSPORT;
-	fb_buf_setup(buf, NULL, REQ_OP_READ | failfast, lbn, nsect);
+	fb_buf_setup(fd->bufs, buf, NULL, REQ_OP_READ | failfast, lbn, nsect);
 	fb_buf_aim(buf, rq, lbn, nsect);
 	buf->joined = true;
 	buf->bio.bi_next = rq->bio;
 	rq->bio = &buf->bio;
 	rq->__sector = lbn;
 	rq->__data_len += nsect << SECTOR_SHIFT;
-	rq->nr_phys_segments += fb_buf_segments(nsect);
+	rq->nr_phys_segments += fb_buf_segments(fd, nsect);
 	rq->cmd_flags |= failfast;
 	rq->rq_flags |= RQF_MIXED_MERGE;
 	fd->stats.prepends++;
@@ -296,17 +362,21 @@ bool fb_buf_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect)
 
 /**
  * fb_vehicle_max() - longest separate read that the queue takes in one piece
- * @q: the queue
+ * @fd: the disk, locked, with a queue
  *
- * Context: any.
+ * Context: fb_disk.lock held.
  *
- * Return: sectors.
+ * Return: sectors; 0: there are no buffers.
  */
-u32 fb_vehicle_max(struct request_queue *q)
+u32 fb_vehicle_max(const struct fb_disk *fd)
 {
-	u32 nsect = min_t(u32, queue_max_sectors(q), FB_BUF_SECTORS);
+	u32 nsect;
 
-	return min_t(u32, nsect, queue_max_segments(q) * PAGE_SECTORS);
+	lockdep_assert_held(&fd->lock);
+	if (!fd->bufs)
+		return 0;
+	nsect = min(queue_max_sectors(fd->q), fd->bufs->sectors);
+	return min_t(u64, nsect, (u64)queue_max_segments(fd->q) * fb_buf_segment(fd));
 }
 
 /**
@@ -321,10 +391,12 @@ u32 fb_vehicle_max(struct request_queue *q)
 void fb_vehicle_enter(struct fb_disk *fd)
 {
 	struct block_device *bdev;
+	struct fb_bufs *bufs;
 	struct fb_buf *buf = NULL;
 	u32 nsect;
 
 	spin_lock_irq(&fd->lock);
+	fd->vehicle_due = false;
 	if (fd->q && !fd->let_go && fd->vehicle == FB_VEHICLE_NONE)
 		buf = fb_buf_find_free(fd);
 	if (!buf) {
@@ -336,10 +408,11 @@ void fb_vehicle_enter(struct fb_disk *fd)
 	fd->vehicle_buf = buf;
 	fd->submitting = true;
 	bdev = fd->bdev;
-	nsect = fb_vehicle_max(fd->q);
+	bufs = fd->bufs;
+	nsect = fb_vehicle_max(fd);
 	spin_unlock_irq(&fd->lock);
 
-	fb_buf_setup(buf, bdev, FB_VEHICLE_OPF, 0, nsect);
+	fb_buf_setup(bufs, buf, bdev, FB_VEHICLE_OPF, 0, nsect);
 	bio_set_prio(&buf->bio, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
 	submit_bio_noacct(&buf->bio);
 
@@ -389,7 +462,7 @@ struct request *fb_vehicle_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 		fd->stats.no_buffer++;
 		return NULL;
 	}
-	if (nsect > fb_vehicle_max(rq->q) || nsect > blk_rq_sectors(rq)) {
+	if (nsect > fb_vehicle_max(fd) || nsect > blk_rq_sectors(rq)) {
 		fd->stats.not_fit++;
 		return NULL;
 	}
@@ -397,7 +470,7 @@ struct request *fb_vehicle_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 	buf->bio.bi_iter.bi_size = nsect << SECTOR_SHIFT;
 	rq->__sector = lbn;
 	rq->__data_len = nsect << SECTOR_SHIFT;
-	rq->nr_phys_segments = fb_buf_segments(nsect);
+	rq->nr_phys_segments = fb_buf_segments(fd, nsect);
 	/* else the time it was held would count as the read's */
 	rq->start_time_ns = ktime_get_ns();
 	fb_buf_aim(buf, rq, lbn, nsect);
@@ -408,6 +481,19 @@ struct request *fb_vehicle_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 	fd->vehicle_buf = NULL;
 	fd->stats.separates++;
 	return rq;
+}
+
+/**
+ * fb_vehicle_need() - a separate read follows the one just sent: have a vehicle ready
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held. The search thread does it.
+ */
+void fb_vehicle_need(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	fd->vehicle_due = true;
+	wake_up(&fd->wait);
 }
 
 /**

@@ -31,6 +31,7 @@ static const u32 fbs_target_ppm = 5000;		/* half a percent of the foreground */
 static const u64 fbs_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
 static const u64 fbs_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
 static const u64 fbs_search_ns = 200 * NSEC_PER_USEC;
+static const u32 fbs_hop_steps = 60;
 /* twice what a program needs to answer a completion with its next request */
 static const u64 fbs_commit_ns = 300 * NSEC_PER_USEC;
 /* a command must be with the drive this long before it is to start there */
@@ -127,8 +128,18 @@ static void fbs_predict_sent(struct fbs *fs, struct fbs_rq *fq, u64 now)
 
 /* ---- the choice of the next request, and the gap before it ---- */
 
+/* what is left of the plan in use was reckoned from what is no longer so */
+static void fbs_drop_pieces(struct fbs *fs)
+{
+	if (fs->plan.kind == FB_PLAN_NONE)
+		return;
+	fs->fd->stats.dropped += fs->plan.npieces - fs->next_piece;
+	fs->plan.kind = FB_PLAN_NONE;
+}
+
 static void fbs_void_choice(struct fbs *fs)
 {
+	fbs_drop_pieces(fs);
 	fs->choice.req = NULL;
 	fs->pinned = false;
 	fb_gap_void(fs->fd);
@@ -146,7 +157,11 @@ static void fbs_open_gap(struct fbs *fs)
 	struct fb_disk *fd = fs->fd;
 	struct fb_limits lim = {
 		.conservatism_ns = fs->conservatism_ns,
-		.max_sectors = fb_vehicle_max(fs->q),
+		.max_sectors = fb_vehicle_max(fd),
+		.lift = fs->lift,
+		.hop_steps = fbs_hop_steps,
+		.pipe_ns = { fbs_overhead_ns(fs, false) + fbs_lead_ns,
+			     fbs_overhead_ns(fs, true) + fbs_lead_ns },
 		/* a protection payload would be that of the vehicle's first aim */
 		.separate = !blk_get_integrity(fs->q->disk),
 	};
@@ -352,10 +367,12 @@ static void fbs_request_merged(struct request_queue *q, struct request *rq, enum
 	elv_rb_add(&fs->sort[rq_data_dir(rq)], rq);
 	fq->fg.lbn = blk_rq_pos(rq);
 	fg_req_place(&fq->fg, fbs_is_media(rq) ? fs->fd->model : NULL);
-	if (fs->choice.req == &fq->fg && !fs->pinned)
-		fbs_choose_next(fs);
-	else if (fs->choice.req != &fq->fg)
+	if (fs->choice.req != &fq->fg)
 		fbs_reconsider(fs, fq);
+	else if (fs->pinned)
+		fbs_drop_pieces(fs);
+	else
+		fbs_choose_next(fs);
 }
 
 /* @next has become part of @rq; it need not be in the pool (7.2 merges before insertion) */
@@ -375,6 +392,7 @@ static void fbs_requests_merged(struct request_queue *q, struct request *rq, str
 		fq->fg.deadline_ns = min(fq->fg.deadline_ns, gone->fg.deadline_ns);
 	if (fs->choice.req == &gone->fg) {
 		fb_gap_void(fs->fd);
+		fbs_drop_pieces(fs);
 		fs->choice.req = NULL;
 		if (fq && fq->state == FBS_POOLED && fs->pinned) {
 			fs->choice.req = &fq->fg;
@@ -437,33 +455,70 @@ static bool fbs_too_late(const struct fbs *fs, u64 now)
 	return !last->start_ns || last->start_ns + last->acc.total_ns < now + fbs_lead_ns;
 }
 
-static struct request *fbs_send_separate(struct fbs *fs, const struct fb_plan *plan, u64 now)
+/* pieces of a plan that are commands of their own */
+static u32 fbs_commands(const struct fb_plan *plan)
 {
-	struct request *rq = fb_vehicle_send(fs->fd, plan->piece[0].lbn, plan->piece[0].nsect);
+	switch (plan->kind) {
+	case FB_PLAN_SEPARATE:
+		return plan->npieces;
+	case FB_PLAN_BOTH:
+		return plan->npieces - 1;
+	default:
+		return 0;
+	}
+}
+
+/* the next piece of the plan in use that is a command of its own; NULL: there is none */
+static struct request *fbs_send_piece(struct fbs *fs, u64 now)
+{
+	const struct fb_plan_piece *p = &fs->plan.piece[fs->next_piece];
+	struct request *rq;
 	struct fbs_rq *fq;
 
-	if (!rq)
+	if (fs->next_piece >= fbs_commands(&fs->plan))
 		return NULL;
+	rq = fb_vehicle_send(fs->fd, p->lbn, p->nsect);
+	if (!rq) {
+		fbs_drop_pieces(fs);
+		return NULL;
+	}
+	if (++fs->next_piece < fbs_commands(&fs->plan))
+		fb_vehicle_need(fs->fd);
 	fq = fbs_rq(rq);
 	fq->cause = FB_CAUSE_SEPARATE;
-	fs->pinned = true;
-	fbs_chosen(fs)->cause = FB_CAUSE_AFTER;
-	fb_gap_void(fs->fd);
 	fbs_send(fs, fq, now);
 	fbs_check_writes(fs);
 	return rq;
 }
 
-/* send the choice, with what the plan puts in front of it */
-static struct request *fbs_send_choice(struct fbs *fs, const struct fb_plan *plan, u64 now)
+/* put a plan with commands of its own in use */
+static struct request *fbs_begin_plan(struct fbs *fs, const struct fb_plan *plan, u64 now)
+{
+	struct request *rq;
+
+	fs->plan = *plan;
+	fs->next_piece = 0;
+	rq = fbs_send_piece(fs, now);
+	if (!rq)
+		return NULL;
+	fs->pinned = true;
+	fbs_chosen(fs)->cause = FB_CAUSE_AFTER;
+	fb_gap_void(fs->fd);
+	if (plan->npieces > 1)
+		fs->fd->stats.several++;
+	return rq;
+}
+
+/* send the choice, with the read that the plan puts in front of it, if it does */
+static struct request *fbs_send_choice(struct fbs *fs, const struct fb_plan_piece *prepend,
+				       u64 now)
 {
 	struct fbs_rq *fq = fbs_chosen(fs);
 	struct request *rq = fq->rq;
 
 	fbs_pool_del(fs, fq);
 	fg_sent(&fs->pool, &fq->fg);
-	if (plan && plan->kind == FB_PLAN_PREPEND &&
-	    fb_buf_prepend(fs->fd, rq, plan->piece[0].lbn, plan->piece[0].nsect)) {
+	if (prepend && fb_buf_prepend(fs->fd, rq, prepend->lbn, prepend->nsect)) {
 		fq->prepended = true;
 		fq->cause = FB_CAUSE_PREPEND;
 	}
@@ -481,11 +536,36 @@ static bool fbs_window_open(const struct fbs *fs, u64 now)
 	return fs->window_ns && fs->nr_flight && !fs->pinned && now < fs->window_ns;
 }
 
+/* a separate read has been sent: what is left of its plan, then the choice */
+static struct request *fbs_go_on(struct fbs *fs, u64 now)
+{
+	struct request *rq = fbs_send_piece(fs, now);
+	const struct fb_plan_piece *prepend = NULL;
+
+	if (rq)
+		return rq;
+	if (fs->plan.kind == FB_PLAN_BOTH)
+		prepend = &fs->plan.piece[fs->next_piece++];
+	return fbs_send_choice(fs, prepend, now);
+}
+
+/* the plan for the gap before the choice, if it is there in time; or NULL */
+static const struct fb_plan *fbs_take_plan(struct fbs *fs, u64 now)
+{
+	const struct fb_plan *plan = fs->nr_flight ? fb_gap_plan(fs->fd) : NULL;
+
+	if (plan && fbs_too_late(fs, now)) {
+		fs->fd->stats.too_late++;
+		return NULL;
+	}
+	return plan;
+}
+
 /* a slot is free: fill it (DESIGN 4, step 3) */
 static struct request *fbs_fill_slot(struct fbs *fs)
 {
 	u64 now = ktime_get_ns();
-	const struct fb_plan *plan = NULL;
+	const struct fb_plan *plan;
 	struct dm_place head;
 	struct request *rq;
 	u64 start_ns;
@@ -493,23 +573,17 @@ static struct request *fbs_fill_slot(struct fbs *fs)
 	if (!fs->pool.count || fs->nr_flight >= fs->depth || fbs_window_open(fs, now))
 		return NULL;
 	fs->window_ns = 0;
-	if (!fs->nr_flight && !fs->pinned)
+	if (fs->pinned)
+		return fbs_go_on(fs, now);
+	if (!fs->nr_flight)
 		fbs_choose(fs, fbs_idle_head(fs, now, false, &head, &start_ns) ? &head : NULL, now);
 	else if (!fs->choice.req)
 		fbs_choose_next(fs);
-	if (fs->nr_flight && !fs->pinned) {
-		plan = fb_gap_plan(fs->fd);
-		if (plan && fbs_too_late(fs, now)) {
-			fs->fd->stats.too_late++;
-			plan = NULL;
-		}
-	}
-	if (plan && plan->kind == FB_PLAN_SEPARATE) {
-		rq = fbs_send_separate(fs, plan, now);
-		if (rq)
-			return rq;
-	}
-	return fbs_send_choice(fs, plan, now);
+	plan = fbs_take_plan(fs, now);
+	if (plan && plan->kind == FB_PLAN_PREPEND)
+		return fbs_send_choice(fs, &plan->piece[0], now);
+	rq = plan ? fbs_begin_plan(fs, plan, now) : NULL;
+	return rq ? rq : fbs_send_choice(fs, NULL, now);
 }
 
 /* no model to go by: mq-deadline's order, as many commands as the drive takes */
@@ -553,6 +627,7 @@ static struct request *fbs_send_bypass(struct fbs *fs)
 	list_del_init(&rq->queuelist);
 	fb_head_lose(&fs->head);
 	fs->tail_known = false;
+	fbs_drop_pieces(fs);
 	if (fq)
 		fbs_send(fs, fq, ktime_get_ns());
 	else
@@ -707,6 +782,7 @@ static void fbs_observe(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	if (end.verdict != FB_HEAD_MECHANICAL) {
 		fs->tail_known = fs->nr_flight && fs->tail_known;
 		fb_gap_void(fd);
+		fbs_drop_pieces(fs);
 	}
 	if (fb_disk_judge(fd, &fs->head)) {
 		fbs_void_choice(fs);
@@ -735,6 +811,7 @@ static void fbs_retail(struct fbs *fs)
 	struct fbs_rq *last;
 
 	fb_gap_void(fs->fd);
+	fbs_drop_pieces(fs);
 	fs->tail_known = false;
 	if (fs->nr_flight) {
 		last = list_last_entry(&fs->flight, struct fbs_rq, flight);
@@ -804,6 +881,7 @@ static void fbs_requeue_request(struct request *rq)
 	else
 		fb_head_lose(&fs->head);
 	fb_gap_void(fs->fd);
+	fbs_drop_pieces(fs);
 	if (fq && fq->state == FBS_SENT) {
 		fq->start_ns = 0;
 		fq->state = FBS_REQUEUED;
@@ -917,6 +995,7 @@ static void fbs_init(struct fbs *fs, struct request_queue *q)
 	hrtimer_init(&fs->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	fs->timer.function = fbs_timer;
 	fs->depth = fbs_depth;
+	fs->lift = FB_LIFT_SOURCE | FB_LIFT_DEST | FB_LIFT_SEVERAL;
 	fs->conservatism_ns = fbs_conservatism_ns;
 	fs->target_ppm = fbs_target_ppm;
 	fs->expire_ns[READ] = fbs_read_expire_ns;

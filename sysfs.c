@@ -290,6 +290,60 @@ static ssize_t policy_store(struct elevator_queue *eq, const char *page, size_t 
 	return count;
 }
 
+static const char * const fb_sysfs_lifts[] = { "source", "dest", "several" };
+
+static ssize_t lift_show(struct elevator_queue *eq, char *page)
+{
+	struct fbs *fs = eq->elevator_data;
+	u32 lift = READ_ONCE(fs->lift), i;
+	ssize_t len = 0;
+
+	for (i = 0; i < ARRAY_SIZE(fb_sysfs_lifts); i++)
+		if (lift & BIT(i))
+			len += sysfs_emit_at(page, len, "%s ", fb_sysfs_lifts[i]);
+	if (!len)
+		return sysfs_emit(page, "none\n");
+	page[len - 1] = '\n';
+	return len;
+}
+
+static int fb_sysfs_parse_lift(char *text, u32 *lift)
+{
+	char *word;
+	int i;
+
+	*lift = 0;
+	if (sysfs_streq(text, "none"))
+		return 0;
+	while ((word = strsep(&text, " \n"))) {
+		if (!*word)
+			continue;
+		i = match_string(fb_sysfs_lifts, ARRAY_SIZE(fb_sysfs_lifts), word);
+		if (i < 0)
+			return i;
+		*lift |= BIT(i);
+	}
+	return *lift ? 0 : -EINVAL;
+}
+
+static ssize_t lift_store(struct elevator_queue *eq, const char *page, size_t count)
+{
+	struct fbs *fs = eq->elevator_data;
+	char text[64];
+	u32 lift;
+
+	if (strscpy(text, page, sizeof(text)) < 0 || fb_sysfs_parse_lift(text, &lift)) {
+		pr_err("freeblock: lift: '%.*s' is neither none nor of source, dest, several\n",
+		       (int)strcspn(page, "\n"), page);
+		return -EINVAL;
+	}
+	spin_lock_irq(&fs->fd->lock);
+	fs->lift = lift;
+	fbs_changed(fs);
+	spin_unlock_irq(&fs->fd->lock);
+	return count;
+}
+
 /* what free reads do now, in a word or two */
 static const char *fb_sysfs_free_state(struct fb_disk *fd, const struct fbs *fs)
 {
@@ -348,9 +402,9 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 			     st->miss[FB_CAUSE_AFTER], st->early_turn, s->head.mechanical,
 			     s->head.early, s->head.odd, s->head.period_ps);
 	len += sysfs_emit_at(page, len,
-			     "gaps %llu\nprepends %llu\nseparates %llu\ntoo_late %llu\nno_buffer %llu\nnot_fit %llu\ndiscarded %llu\nfree_errors %llu\nfree_sectors %llu\nguard_trips %llu\n",
-			     st->gaps, st->prepends, st->separates, st->too_late, st->no_buffer,
-			     st->not_fit, st->discarded, st->free_errors, st->free_sectors,
+			     "gaps %llu\nprepends %llu\nseparates %llu\nseveral %llu\ndropped %llu\ntoo_late %llu\nno_buffer %llu\nnot_fit %llu\ndiscarded %llu\nfree_errors %llu\nfree_sectors %llu\nguard_trips %llu\n",
+			     st->gaps, st->prepends, st->separates, st->several, st->dropped,
+			     st->too_late, st->no_buffer, st->not_fit, st->discarded, st->free_errors, st->free_sectors,
 			     s->trips);
 	len += sysfs_emit_at(page, len,
 			     "searches %llu\nsearch_tracks %llu\nsearch_ns %llu\nsearch_max_ns %llu\nchoices %llu\nchoice_ns %llu\nchoice_max_ns %llu\n",
@@ -376,6 +430,7 @@ struct elv_fs_entry fb_sysfs_sched_attrs[] = {
 	__ATTR_RW(policy),
 	__ATTR_RW(sw_percent),
 	__ATTR_RW(depth),
+	__ATTR_RW(lift),
 	__ATTR_RW(conservatism_us),
 	__ATTR_RW(target_slowdown_ppm),
 	__ATTR_RW(read_expire),

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0
+# Limits of the paper's scheduler lifted (issue 4, point 2), one after the other, on the
+# simulated Atlas 10K with 10 requests outstanding, a fresh map each time: several
+# pieces in a gap, the source track, the whole destination track.
+#
+# lab: kernel=stock clock=icount smp=1 timeout=420
+
+. /lab/lib.sh
+
+SECONDS_EACH=30
+SIZES=4k/50:8k/25:12k/12:16k/7:20k/3:24k/1:28k/1:32k/1
+
+status()
+{
+	kv "/sys/block/$disk/queue/iosched/status" "$1"
+}
+
+# oltp NAME: the foreground; sets $rate in requests per 100 s
+oltp()
+{
+	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
+	fio_run "$1" --filename="/dev/$disk" --direct=1 --ioengine=libaio \
+		--iodepth=10 --rw=randrw --rwmixread=67 --bssplit=$SIZES \
+		--norandommap --random_generator=tausworthe64 --randseed=1 \
+		--allrandrepeat=1 --time_based --runtime=$SECONDS_EACH
+	rate=$(($(fio_ios "$1") * 100 / SECONDS_EACH))
+	expect_eq "$1: no errors" "$(fio_errors "$1")" 0
+	note "$1: $rate requests in 100 s"
+}
+
+# scan NAME LIFT: the same with a scan; sets $free in kB/s, too
+scan()
+{
+	verify_folder="/out/verify-$1"
+	expect_ok "$1: lift $2" iosched "$disk" lift "$2"
+	expect_eq "$1: so it says" "$(iosched "$disk" lift)" "$2"
+	scan_start "$disk" d
+	oltp "$1"
+	free=$(($(status free_sectors) * 512 / SECONDS_EACH / 1000))
+	cp "/sys/block/$disk/queue/iosched/status" "/out/$1.status"
+	note "$1: $free kB/s free"
+	expect_eq "$1: most commands scheduled" "$(status max_in_flight)" 2
+	expect_within "$1: scan stops" 60 scan_stop "$disk"
+	keep_scan "$disk" d
+}
+
+load_module mechdisk
+load_module freeblock
+disk=$(drive_new d atlas10k.fbdrive "journal_records 262144") || exit 1
+sched_set "$disk" freeblock
+model_load "$disk" atlas10k.fbmodel
+iosched "$disk" conservatism_us 300
+
+oltp alone
+alone=$rate
+scan paper none
+paper=$free
+scan several several
+several=$free
+scan all "source dest several"
+expect_ge "several pieces: free kB/s" $several $paper
+expect_ge "all limits lifted: free kB/s" $free $several
+drive_off d
+expect_within "unload freeblock" 20 unload_module freeblock
+done_testing
