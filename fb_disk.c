@@ -405,6 +405,7 @@ static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm)
 	old = fd->model;
 	fd->model = dm;
 	fd->distrusted = false;
+	fbm_init(&fd->margin, dm_period_ns(dm), FBM_TARGET_PPM);
 	fb_gap_void(fd);
 	if (fd->model_changed)
 		fd->model_changed(fd);

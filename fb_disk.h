@@ -32,6 +32,7 @@
 #include "fb_bitmap.h"
 #include "fb_guard.h"
 #include "fb_head.h"
+#include "fb_margin.h"
 #include "fb_search.h"
 #include "fb_worth.h"
 #include "fg_policy.h"
@@ -157,6 +158,7 @@ struct fb_stats {
 	u64 hist[2 * FB_HIST_HALF + 2];
 	u64 out_of_order;		/* completions overtaken by the drive */
 	u64 gaps;			/* gaps offered to the search */
+	u64 spared;			/* gaps left alone: nearly a turn, which may be gained */
 	u64 prepends;			/* sent */
 	u64 separates;			/* sent */
 	u64 several;			/* plans of several pieces begun */
@@ -205,6 +207,7 @@ struct freeblock_task {
 	enum freeblock_end end;
 	struct fb_bitmap map;		/* the search thread's, and all up to @total */
 	struct fb_worth worth;
+	u32 leg_ns[FBM_BANDS];		/* the search's copy of fb_margin.con_ns */
 	u64 balanced_ns;		/* when the regions were weighed last */
 	u32 fruitless;			/* searches in a row that found nothing */
 	u64 leftover_ns;		/* when a block that fits into no gap was read last */
@@ -274,6 +277,7 @@ struct freeblock_task {
  * @fg_last_ns: last moment with foreground work [L]
  * @fg_active: foreground pooled or in flight [L]
  * @bufs: while a task is started, else NULL
+ * @margin: what completions taught about conservatism [L]
  * @guard: [L]
  * @stats: [L]
  */
@@ -325,6 +329,7 @@ struct fb_disk {
 	bool fg_active;
 	struct fb_bufs *bufs;
 
+	struct fb_margin margin;
 	struct fb_guard guard;
 	struct fb_stats stats;
 };

@@ -106,9 +106,10 @@ static void fb_gap_count(struct fb_disk *fd, const struct fb_search *s, u64 ns)
 }
 
 /* take the gap that waits, if the task may read; the limits come with it */
-static bool fb_gap_take(struct fb_disk *fd, struct fb_gap *gap, struct fb_limits *lim,
+static bool fb_gap_take(struct freeblock_task *task, struct fb_gap *gap, struct fb_limits *lim,
 			u32 *gen, u64 *budget_ns)
 {
+	struct fb_disk *fd = task->fd;
 	bool open;
 
 	spin_lock_irq(&fd->lock);
@@ -116,6 +117,10 @@ static bool fb_gap_take(struct fb_disk *fd, struct fb_gap *gap, struct fb_limits
 	fd->gap_open = false;
 	*gap = fd->gap;
 	*lim = fd->lim;
+	if (lim->leg_ns) {
+		memcpy(task->leg_ns, lim->leg_ns, sizeof(task->leg_ns));
+		lim->leg_ns = task->leg_ns;
+	}
 	*gen = fd->gen;
 	*budget_ns = fd->search_ns;
 	spin_unlock_irq(&fd->lock);
@@ -157,7 +162,7 @@ static void fb_gap_search(struct freeblock_task *task)
 	u32 gen, found = 0;
 	bool more;
 
-	if (!fb_gap_take(fd, &gap, &lim, &gen, &budget_ns))
+	if (!fb_gap_take(task, &gap, &lim, &gen, &budget_ns))
 		return;
 	/* what was sent before this gap was opened must not be found again */
 	fb_task_absorb(task);

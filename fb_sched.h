@@ -31,6 +31,7 @@ enum fbs_state {
  * @nsect: sectors as sent
  * @placed: @acc is valid
  * @acc: predicted access
+ * @leg: what the conservatism may learn from it
  * @start_ns: when the access begins: the end of the one before; 0: unknown
  */
 struct fbs_rq {
@@ -46,6 +47,7 @@ struct fbs_rq {
 	u32 nsect;
 	bool placed;
 	struct dm_access acc;
+	struct fbm_leg leg;
 	u64 start_ns;
 };
 
@@ -70,7 +72,8 @@ struct fbs_rq {
  * @timer: ends the window
  * @depth: commands kept at the device
  * @lift: enum fb_lift: limits that searches lift
- * @conservatism_ns: added to seek estimates of the freeblock decision
+ * @auto_margin: the conservatism is learnt, from @target_ppm
+ * @conservatism_ns: if not: added to seek estimates of the freeblock decision
  * @target_ppm: bound of the guard
  * @expire_ns: longest wait of a read [0] and a write [1]
  * @commit_ns: length of the window
@@ -97,6 +100,7 @@ struct fbs {
 
 	u32 depth;
 	u32 lift;
+	bool auto_margin;
 	u64 conservatism_ns;
 	u32 target_ppm;
 	u64 expire_ns[2];

@@ -26,8 +26,6 @@
 #include "trace.h"
 
 static const u32 fbs_depth = 2;			/* one in service, one behind it (paper, 3.3) */
-static const u64 fbs_conservatism_ns = 400 * NSEC_PER_USEC;	/* < 0.6 % slowdown (paper, 5.3) */
-static const u32 fbs_target_ppm = 5000;		/* half a percent of the foreground */
 static const u64 fbs_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
 static const u64 fbs_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
 static const u64 fbs_search_ns = 200 * NSEC_PER_USEC;
@@ -76,6 +74,8 @@ static void fbs_predict(struct fbs *fs, struct fbs_rq *fq, const struct dm_place
 	fq->placed = from && fbs_is_media(fq->rq) &&
 		     !dm_access(fs->fd->model, from, fq->lbn, fq->nsect, fq->fg.write, &fq->acc);
 	fq->start_ns = fq->placed ? start_ns : 0;
+	if (fq->placed && fs->fd->task)
+		fbm_predict(&fq->leg, fs->fd->model, from, fq->lbn, fq->nsect, &fq->acc);
 }
 
 /* the drive is idle: the arm starts when the command has been taken in */
@@ -150,13 +150,27 @@ static struct fbs_rq *fbs_chosen(const struct fbs *fs)
 	return container_of(fs->choice.req, struct fbs_rq, fg);
 }
 
+/* what the choice would wait for its sector, were nothing read before it */
+static u64 fbs_gap_ns(const struct fbs *fs)
+{
+	return fs->choice.reckoned ? fs->choice.pos_ns - fs->choice.seek_ns : 0;
+}
+
+static void fbs_set_margin(const struct fbs *fs, struct fb_limits *lim)
+{
+	lim->conservatism_ns = fs->conservatism_ns;
+	if (!fs->auto_margin)
+		return;
+	lim->conservatism_ns = fbm_one_ns(&fs->fd->margin);
+	lim->leg_ns = fs->fd->margin.con_ns;
+}
+
 /* offer the gap between the tail and the chosen request to the search */
 static void fbs_open_gap(struct fbs *fs)
 {
 	struct fbs_rq *fq = fbs_chosen(fs);
 	struct fb_disk *fd = fs->fd;
 	struct fb_limits lim = {
-		.conservatism_ns = fs->conservatism_ns,
 		.max_sectors = fb_vehicle_max(fd),
 		.lift = fs->lift,
 		.hop_steps = fbs_hop_steps,
@@ -179,6 +193,12 @@ static void fbs_open_gap(struct fbs *fs)
 		fb_gap_void(fd);
 		return;
 	}
+	if (fs->auto_margin && fbm_spare(&fd->margin, fbs_gap_ns(fs))) {
+		fd->stats.spared++;
+		fb_gap_void(fd);
+		return;
+	}
+	fbs_set_margin(fs, &lim);
 	lim.granule_sectors = dm_info(fd->model)->granule_sectors;
 	if (!fq->prepended)
 		lim.max_prepend_sectors = fb_buf_prepend_limit(fd, fq->rq);
@@ -522,6 +542,7 @@ static struct request *fbs_send_choice(struct fbs *fs, const struct fb_plan_piec
 		fq->prepended = true;
 		fq->cause = FB_CAUSE_PREPEND;
 	}
+	fq->leg.gap_ns = fbs_gap_ns(fs);
 	fbs_void_choice(fs);
 	fbs_send(fs, fq, now);
 	if (fq->prepended)
@@ -706,6 +727,31 @@ static void fbs_count_error(struct fb_stats *st, s64 error_ns)
 		st->within_50us++;
 }
 
+/*
+ * The guard is a net below the learnt conservatism, which keeps the cost at the target:
+ * it must not switch off what varies around it by chance.
+ */
+static u32 fbs_guard_ppm(const struct fbs *fs)
+{
+	return fs->auto_margin ? 2 * fs->target_ppm : fs->target_ppm;
+}
+
+static void fbs_learn(struct fbs *fs, struct fbs_rq *fq, s64 late_ns, u64 now)
+{
+	static const enum fbm_cause causes[FB_CAUSES] = {
+		[FB_CAUSE_PLAIN] = FBM_PLAIN,
+		[FB_CAUSE_PREPEND] = FBM_BEHIND,
+		[FB_CAUSE_SEPARATE] = FBM_READ,
+		[FB_CAUSE_AFTER] = FBM_BEHIND,
+	};
+
+	if (!fs->fd->task)
+		return;
+	fq->leg.cause = causes[fq->cause];
+	fq->leg.late_ns = late_ns;
+	fbm_learn(&fs->fd->margin, now, &fq->leg);
+}
+
 static void fbs_count_turns(struct fbs *fs, const struct fbs_rq *fq, s32 turns, u64 now)
 {
 	struct fb_disk *fd = fs->fd;
@@ -718,7 +764,7 @@ static void fbs_count_turns(struct fbs *fs, const struct fbs_rq *fq, s32 turns, 
 	} else if (turns < 0) {
 		fd->stats.early_turn++;
 	}
-	if (fb_guard_count(&fd->guard, now, !fq->ours, missed, fs->target_ppm)) {
+	if (fb_guard_count(&fd->guard, now, !fq->ours, missed, fbs_guard_ppm(fs))) {
 		fb_gap_void(fd);
 		pr_notice("freeblock: %s: free reads cost the foreground too many turns, off for a while\n",
 			  kobject_name(&fd->kobj));
@@ -773,6 +819,7 @@ static void fbs_observe(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	}
 	if (predicted) {
 		fbs_count_error(&fd->stats, (s64)(now - report_ns - predicted));
+		fbs_learn(fs, fq, (s64)(now - report_ns - predicted), now);
 		if (end.verdict == FB_HEAD_MECHANICAL && fbs_within((s64)(end.end_ns - predicted)))
 			fd->stats.end_within_50us++;
 		fbs_count_turns(fs, fq, end.verdict == FB_HEAD_MECHANICAL ? end.turns : 0, now);
@@ -946,6 +993,12 @@ static void fbs_finish_request(struct request *rq)
 
 /* ---- life cycle ---- */
 
+/* what free reads may cost is never nothing at all to what learns from it */
+static u32 fbs_target(const struct fbs *fs)
+{
+	return max(fs->target_ppm, 1U);
+}
+
 /* the model has been replaced: all places are void; called with the lock held */
 static void fbs_model_changed(struct fb_disk *fd)
 {
@@ -957,6 +1010,7 @@ static void fbs_model_changed(struct fb_disk *fd)
 	/* may be called before fb_disk_attach() has returned */
 	fs->fd = fd;
 	fb_head_init(&fs->head, fd->model);
+	fbm_target(&fd->margin, fbs_target(fs));
 	fs->tail_known = false;
 	list_for_each_entry(fq, &fs->flight, flight) {
 		fq->placed = false;
@@ -978,6 +1032,7 @@ static void fbs_model_changed(struct fb_disk *fd)
 void fbs_changed(struct fbs *fs)
 {
 	lockdep_assert_held(&fs->fd->lock);
+	fbm_target(&fs->fd->margin, fbs_target(fs));
 	if (!fs->pinned)
 		fbs_choose_next(fs);
 }
@@ -996,8 +1051,8 @@ static void fbs_init(struct fbs *fs, struct request_queue *q)
 	fs->timer.function = fbs_timer;
 	fs->depth = fbs_depth;
 	fs->lift = FB_LIFT_SOURCE | FB_LIFT_DEST | FB_LIFT_SEVERAL;
-	fs->conservatism_ns = fbs_conservatism_ns;
-	fs->target_ppm = fbs_target_ppm;
+	fs->auto_margin = true;
+	fs->target_ppm = FBM_TARGET_PPM;
 	fs->expire_ns[READ] = fbs_read_expire_ns;
 	fs->expire_ns[WRITE] = fbs_write_expire_ns;
 	fs->commit_ns = fbs_commit_ns;
@@ -1019,8 +1074,10 @@ static int fbs_init_sched(struct request_queue *q, struct elevator_queue *eq)
 		goto out;
 	}
 	spin_lock_irq(&fs->fd->lock);
-	if (fs->fd->model)
+	if (fs->fd->model) {
 		fb_head_init(&fs->head, fs->fd->model);
+		fbm_target(&fs->fd->margin, fbs_target(fs));
+	}
 	spin_unlock_irq(&fs->fd->lock);
 	eq->elevator_data = fs;
 	/* one order for the queue, however many hardware queues it has */

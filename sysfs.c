@@ -145,7 +145,6 @@ const struct attribute_group *fb_sysfs_disk_groups[] = {
 enum fb_sysfs_number_id {
 	FB_SYSFS_SW_PERCENT,
 	FB_SYSFS_DEPTH,
-	FB_SYSFS_CONSERVATISM,
 	FB_SYSFS_TARGET,
 	FB_SYSFS_READ_EXPIRE,
 	FB_SYSFS_WRITE_EXPIRE,
@@ -169,10 +168,6 @@ static const struct fb_sysfs_number fb_sysfs_numbers[] = {
 	},
 	[FB_SYSFS_DEPTH] = {
 		"depth", offsetof(struct fbs, depth), false, 1, 1, 4
-	},
-	[FB_SYSFS_CONSERVATISM] = {
-		"conservatism_us", offsetof(struct fbs, conservatism_ns), true,
-		NSEC_PER_USEC, 0, 10000
 	},
 	[FB_SYSFS_TARGET] = {
 		"target_slowdown_ppm", offsetof(struct fbs, target_ppm), false, 1, 0, 1000000
@@ -247,8 +242,6 @@ FB_SYSFS_SHOW(sw_percent, FB_SYSFS_SW_PERCENT)
 FB_SYSFS_STORE(sw_percent, FB_SYSFS_SW_PERCENT)
 FB_SYSFS_SHOW(depth, FB_SYSFS_DEPTH)
 FB_SYSFS_STORE(depth, FB_SYSFS_DEPTH)
-FB_SYSFS_SHOW(conservatism_us, FB_SYSFS_CONSERVATISM)
-FB_SYSFS_STORE(conservatism_us, FB_SYSFS_CONSERVATISM)
 FB_SYSFS_SHOW(target_slowdown_ppm, FB_SYSFS_TARGET)
 FB_SYSFS_STORE(target_slowdown_ppm, FB_SYSFS_TARGET)
 FB_SYSFS_SHOW(read_expire, FB_SYSFS_READ_EXPIRE)
@@ -285,6 +278,41 @@ static ssize_t policy_store(struct elevator_queue *eq, const char *page, size_t 
 	}
 	spin_lock_irq(&fs->fd->lock);
 	fs->pool.policy = i;
+	fbs_changed(fs);
+	spin_unlock_irq(&fs->fd->lock);
+	return count;
+}
+
+#define FB_SYSFS_MOST_CONSERVATISM_US 10000
+
+static ssize_t conservatism_us_show(struct elevator_queue *eq, char *page)
+{
+	struct fbs *fs = eq->elevator_data;
+	u64 ns;
+	bool learnt;
+
+	spin_lock_irq(&fs->fd->lock);
+	learnt = fs->auto_margin;
+	ns = fs->conservatism_ns;
+	spin_unlock_irq(&fs->fd->lock);
+	return learnt ? sysfs_emit(page, "auto\n") :
+			sysfs_emit(page, "%llu\n", div_u64(ns, NSEC_PER_USEC));
+}
+
+static ssize_t conservatism_us_store(struct elevator_queue *eq, const char *page, size_t count)
+{
+	struct fbs *fs = eq->elevator_data;
+	bool learn = sysfs_streq(page, "auto");
+	u64 us = 0;
+
+	if (!learn && (kstrtou64(page, 10, &us) || us > FB_SYSFS_MOST_CONSERVATISM_US)) {
+		pr_err("freeblock: conservatism_us: '%.*s' is neither auto nor a number from 0 to %u\n",
+		       (int)strcspn(page, "\n"), page, FB_SYSFS_MOST_CONSERVATISM_US);
+		return -EINVAL;
+	}
+	spin_lock_irq(&fs->fd->lock);
+	fs->auto_margin = learn;
+	fs->conservatism_ns = us * NSEC_PER_USEC;
 	fbs_changed(fs);
 	spin_unlock_irq(&fs->fd->lock);
 	return count;
@@ -366,6 +394,8 @@ struct fb_sysfs_snapshot {
 	u32 pending;
 	u32 in_flight;
 	u64 trips;
+	u32 con_ns[FBM_BANDS];
+	s32 cost_ppm;
 };
 
 static void fb_sysfs_take_snapshot(struct fbs *fs, struct fb_sysfs_snapshot *s)
@@ -381,6 +411,8 @@ static void fb_sysfs_take_snapshot(struct fbs *fs, struct fb_sysfs_snapshot *s)
 	s->pending = fs->pool.count;
 	s->in_flight = fs->nr_flight;
 	s->trips = fd->guard.trips;
+	memcpy(s->con_ns, fd->margin.con_ns, sizeof(s->con_ns));
+	s->cost_ppm = fd->margin.cost_ppm;
 	spin_unlock_irq(&fd->lock);
 }
 
@@ -388,6 +420,7 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 {
 	const struct fb_stats *st = &s->stats;
 	ssize_t len;
+	int i;
 
 	len = sysfs_emit(page,
 			 "scheduling %s\nfree_reads %s\nphase %s\npending %u\nin_flight %u\nmax_in_flight %llu\nfg_requests %llu\nuntracked %llu\nout_of_order %llu\n",
@@ -410,6 +443,11 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 			     "searches %llu\nsearch_tracks %llu\nsearch_ns %llu\nsearch_max_ns %llu\nchoices %llu\nchoice_ns %llu\nchoice_max_ns %llu\n",
 			     st->searches, st->search_tracks, st->search_ns, st->search_max_ns,
 			     st->choices, st->choice_ns, st->choice_max_ns);
+	len += sysfs_emit_at(page, len, "spared %llu\ncost_ppm %d\nconservatism_ns", st->spared,
+			     s->cost_ppm);
+	for (i = 0; i < FBM_BANDS; i++)
+		len += sysfs_emit_at(page, len, " %u", s->con_ns[i]);
+	len += sysfs_emit_at(page, len, "\n");
 	return len;
 }
 

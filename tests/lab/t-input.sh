@@ -112,6 +112,7 @@ while read -r name low high; do
 		refused "$name '$value'" "$it/$name" "$value"
 	done
 	[ "$low" = 0 ] || refused "$name '$((low - 1))'" "$it/$name" $((low - 1))
+	refused "$name 'Auto'" "$it/$name" Auto
 	was=$(cat "$it/$name")
 	for value in "$low" "$high" "$was"; do
 		iosched "$disk" "$name" "$value"
@@ -131,6 +132,19 @@ expect_ok "the log names the range" logged "commit_us: '.*' is not a number from
 for value in ' ' SPTF sptf-sw60 'sptf clook' scan; do
 	refused "policy '$value'" "$it/policy" "$value"
 done
+
+for value in ' ' all 'none source' 'none several' 'source,dest' SOURCE 'source dest severa' \
+	'source source source source source source source source source source source'; do
+	refused "lift '$value'" "$it/lift" "$value"
+done
+was=$(cat "$it/lift")
+for value in none source 'source several' "$was"; do
+	iosched "$disk" lift "$value"
+	expect_eq "lift takes $value" "$(iosched "$disk" lift)" "$value"
+done
+iosched "$disk" conservatism_us 300
+iosched "$disk" conservatism_us auto
+expect_eq "conservatism_us takes auto" "$(iosched "$disk" conservatism_us)" auto
 
 # every policy and depth under load
 fio --name=load --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=16 \

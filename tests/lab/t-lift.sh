@@ -58,8 +58,12 @@ paper=$free
 scan several several
 several=$free
 scan all "source dest several"
+all=$free
+expect_ok "conservatism auto" iosched "$disk" conservatism_us auto
+scan auto "source dest several"
+scan auto2 "source dest several"
 expect_ge "several pieces: free kB/s" $several $paper
-expect_ge "all limits lifted: free kB/s" $free $several
+expect_ge "all limits lifted: free kB/s" $all $several
 drive_off d
 expect_within "unload freeblock" 20 unload_module freeblock
 done_testing
