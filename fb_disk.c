@@ -391,9 +391,10 @@ static int fb_disk_check_model(struct fb_disk *fd, const struct disk_model *dm)
 	if (fd->product[0] && strcmp(info->product, fd->product))
 		return fb_disk_refuse(fd, -EINVAL, "it is for product '%s', the disk says '%s'",
 				      info->product, fd->product);
-	if (info->granule_sectors < FB_MIN_GRANULE || info->granule_sectors > FB_BUF_MAX_SECTORS)
-		return fb_disk_refuse(fd, -EINVAL, "granule of %u sectors, allowed are %u to %u",
-				      info->granule_sectors, FB_MIN_GRANULE, FB_BUF_MAX_SECTORS);
+	BUILD_BUG_ON(DM_GRANULE_MAX > FB_BUF_MAX_SECTORS);
+	if (info->granule_sectors < FB_MIN_GRANULE)
+		return fb_disk_refuse(fd, -EINVAL, "granule of %u sectors, at least %u are needed",
+				      info->granule_sectors, FB_MIN_GRANULE);
 	return 0;
 }
 

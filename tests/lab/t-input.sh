@@ -90,8 +90,8 @@ bad_model_file "another vendor's" bad-vendor.fbmodel "vendor 'NOBODY'"
 bad_model_file "another product's" bad-product.fbmodel "product 'NOTHING'"
 bad_model_file "a bad record" bad-record.fbmodel 'line [0-9]+: .*wobble'
 bad_model_file "a bad value" bad-value.fbmodel 'line [0-9]+: .*heads'
-bad_model_file "a granule too large" bad-granule.fbmodel 'granule of 1024 sectors'
-expect_ok "the log names the reason" logged 'model refused: granule of 1024'
+bad_model_file "a granule too small" bad-granule.fbmodel 'granule of 4 sectors'
+expect_ok "the log names the reason" logged 'model refused: granule of 4 '
 
 if dd if=$model of="$dir/model" bs=512 seek=1 count=1 conv=notrunc 2>/dev/null; then
 	not_ok "out of order: refused" "taken"
