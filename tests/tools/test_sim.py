@@ -270,6 +270,58 @@ class Numbers(Case):
         self.assertLess(free["5000"], free["0"] / 2)
 
 
+class Price(Case):
+    """What two commands at the drive cost against its own queue (Atlas 10K)."""
+
+    def at_load(self, **settings):
+        """Response at a load, about 30, 60 and 86 % of the drive's time."""
+        return [sim.simulate(rate=rate, requests="60000", **settings)
+                for rate in ("32", "68", "110")]
+
+    def test_hold(self):
+        """The second command held back: our SPTF is as quick as the drive's.
+
+        Seen to fail: nothing held back, held back for half of the time."""
+        for ours, drive in zip(self.at_load(policy="sptf"), self.at_load(policy="none")):
+            for figure, share in (("mean", .02), ("p99", .025)):
+                self.between(.98, ours["response_ms"][figure] / drive["response_ms"][figure],
+                             1 + share)
+        early = self.at_load(policy="sptf", hold="0")[2]
+        self.assertGreater(early["response_ms"]["mean"], 1.08 * drive["response_ms"]["mean"])
+
+    def test_closed(self):
+        """Where nothing can come meanwhile, nothing is lost. Seen to fail: no lead."""
+        for task in ("none", "scan"):
+            r = [sim.simulate(requests="60000", task=task, hold=hold) for hold in "01"]
+            self.assertGreater(r[1]["requests_per_s"], .998 * r[0]["requests_per_s"])
+            if task == "scan":
+                self.assertGreater(r[1]["free_mb_s"], .99 * r[0]["free_mb_s"])
+
+    def test_depth_auto(self):
+        """Without a task all is as if the drive alone ordered. Seen to fail: a depth that
+        stays two."""
+        for ours, drive in zip(self.at_load(depth="auto"), self.at_load(policy="none")):
+            self.assertEqual(ours["response_ms"], drive["response_ms"])
+            self.assertGreaterEqual(ours["own_order"], ours["requests"])
+
+    def test_depth_changes(self):
+        """A short scan under the guard: to and fro, and nothing is lost. Seen to fail:
+        no waiting until the drive has ended what it had."""
+        common = {"rate": "110", "task": "scan", "conservatism_us": "150", "guard_ppm": "3000",
+                  "requests": "60000"}
+        ours = sim.simulate(depth="auto", **common)
+        self.assertGreater(ours["guard_trips"], 3)
+        self.between(.2, ours["own_order"] / ours["requests"], .99)
+        self.assertGreater(ours["reports_within_50us"], .96)
+        self.assertLess(ours["out_of_order"], 30)
+        two = sim.simulate(depth="2", **common)
+        self.assertEqual(two["own_order"], 0)
+        self.assertLess(ours["response_ms"]["p99"], two["response_ms"]["p99"])
+        r = sim.simulate(depth="auto", rate="110", task="scan", range="0+8000", requests="60000")
+        self.assertEqual(r["map"], "whole")
+        self.assertGreater(r["own_order"], r["requests"] / 4)
+
+
 class Scans(Case):
     """To the last block."""
 
@@ -390,7 +442,8 @@ class Refusals(Case):
                 ("--outstanding 0", "outstanding"), ("--outstanding 2.5", "whole number"),
                 ("--think-spread wide", "think", "'wide'"), ("--rate -1", "rate"),
                 ("--steps x", "steps"), ("--task read", "task"), ("--seed ''", "seed"),
-                ("--depth 33", "depth"),
+                ("--depth 33", "depth"), ("--depth 1.5", "depth", "1.5"), ("--hold 2", "hold"),
+                ("--depth automatic", "depth", "'automatic'"),
                 ("--lift all+", "lift"), ("--lift most", "lift", "'most'"),
                 ("--weight edge:0", "weight"), ("--weight rim", "weight", "'rim'"),
                 ("--value cube", "value", "'cube'"), ("--balance 0", "balance_s"),
@@ -406,6 +459,7 @@ class Refusals(Case):
         for words, *said in (
                 ("--whole 1", "whole", "task"), ("--task scan --policy none", "policy none"),
                 ("--task scan --depth 4", "two commands"),
+                ("--policy none --depth auto", "depth", "none"),
                 ("--task scan --range 8", "range"), ("--task scan --range 4+800", "whole blocks"),
                 ("--task scan --range 17966952+100", "range", "17966953"),
                 ("--task scan --granule 1000", "granule"),

@@ -45,7 +45,9 @@ SETTINGS = (
     ("--policy", "policy", "P", "fifo, clook, sstf, sptf, sptf-sw, or none: the drive's own "
      "order (sptf-sw)"),
     ("--sw-percent", "sw_percent", "N", "of sptf-sw (60)"),
-    ("--depth", "depth", "N", "commands at the drive (2; with policy none as many as it takes)"),
+    ("--depth", "depth", "N", "commands at the drive, or auto: two while free reads are wanted, "
+     "else its own queue (2; with policy none as many as it takes)"),
+    ("--hold", "hold", "0|1", "keep the second command back until the first is about to end (1)"),
     ("--outstanding", "outstanding", "N", "processes of the closed loop (10)"),
     ("--think", "think_ms", "MS", "their think time (0)"),
     ("--think-spread", "think", "KIND", "constant or exponential (constant)"),

@@ -49,7 +49,8 @@ static const struct simo_setting simo_settings[] = {
 	{ "seed", SIMO_WHOLE, offsetof(struct simo, seed), "1", 0, 1e15 },
 	{ "policy", SIMO_TEXT, offsetof(struct simo, policy_name), "sptf-sw", 0, 0 },
 	{ "sw_percent", SIMO_WHOLE, offsetof(struct simo, sw_percent), "60", 0, 1000 },
-	{ "depth", SIMO_WHOLE, offsetof(struct simo, depth), "0", 0, 32 },
+	{ "depth", SIMO_REAL_OR_AUTO, offsetof(struct simo, depth), "0", 0, 32 },
+	{ "hold", SIMO_WHOLE, offsetof(struct simo, hold), "1", 0, 1 },
 	{ "read_expire_ms", SIMO_WHOLE, offsetof(struct simo, read_expire_ms), "500", 0, 1e6 },
 	{ "write_expire_ms", SIMO_WHOLE, offsetof(struct simo, write_expire_ms),
 	  "5000", 0, 1e6 },
@@ -346,9 +347,13 @@ static void simo_check(const struct simo *o)
 		sim_fail("whole: there is no task to read everything of");
 	if (o->scan && o->policy == SIMO_NONE)
 		sim_fail("task: under the drive's own order (policy none) no gap is known");
-	if (o->scan && o->depth && o->depth != 2)
-		sim_fail("task: gaps are known with two commands at the drive, not %llu",
-			 (unsigned long long)o->depth);
+	if (o->depth != floor(o->depth))
+		sim_fail("depth: %g is not a whole number", o->depth);
+	if (o->scan && o->depth > 0 && o->depth != 2)
+		sim_fail("task: gaps are known with two commands at the drive, not %.0f",
+			 o->depth);
+	if (o->policy == SIMO_NONE && o->depth == SIMO_AUTO)
+		sim_fail("depth: auto is for a policy; none leaves all to the drive");
 	if (o->granule & (o->granule - 1) || (o->granule && o->granule < 512))
 		sim_fail("granule: %llu bytes are not a power of two from 512",
 			 (unsigned long long)o->granule);

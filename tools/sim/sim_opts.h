@@ -10,7 +10,7 @@
 
 #define SIMO_PENDING_MAX 4096	/* foreground requests in the system, at most */
 #define SIMO_SIZES_MAX 16
-#define SIMO_AUTO (-1)		/* conservatism_us: "auto" */
+#define SIMO_AUTO (-1)		/* conservatism_us, depth: "auto" */
 #define SIMO_NONE (-1)		/* policy: all at once to the drive's own queue */
 
 enum simo_place { SIMO_UNIFORM, SIMO_CYLINDERS, SIMO_STREAMS };
@@ -39,7 +39,9 @@ struct simo_sizes {
  * @seed: of drive and foreground
  * @policy_name: none, or one of fg_policy_name[]
  * @sw_percent: n of SPTF-SWn%
- * @depth: commands at the drive; 0: two, and as many as it takes under none
+ * @depth: commands at the drive; 0: two, and as many as it takes under none; SIMO_AUTO: two
+ *	while free reads are wanted, else as many as it takes, in its own order
+ * @hold: keep the second one back until the first is about to end
  * @read_expire_ms: a read waits no longer; 0: as long as it may be
  * @write_expire_ms: a write likewise
  * @commit_us: how long a free slot waits for the request that a completion provokes
@@ -100,7 +102,8 @@ struct simo {
 	u64 seed;
 	char *policy_name;
 	u64 sw_percent;
-	u64 depth;
+	double depth;
+	u64 hold;
 	u64 read_expire_ms;
 	u64 write_expire_ms;
 	double commit_us;

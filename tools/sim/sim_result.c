@@ -89,6 +89,7 @@ static void simr_drive(struct simr *r, const struct sims *s, double seconds)
 	simr_close(r);
 	simr_count(r, "extra_turns", d.extra_turns);
 	simr_count(r, "read_hits", d.read_hits);
+	simr_count(r, "own_order", s->stats.deep);
 }
 
 static void simr_errors(struct simr *r, const struct sims *s)

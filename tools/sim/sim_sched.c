@@ -131,14 +131,11 @@ static u64 sims_deadline(const struct sims *s, bool write, u64 now_ns)
 
 void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 {
-	if (s->o->policy == SIMO_NONE) {
-		fg_pool_add(&s->pool, &req->fg);
-		return;
-	}
 	req->fg.deadline_ns = sims_deadline(s, req->fg.write, now_ns);
 	fg_req_place(&req->fg, s->dm);
 	fg_pool_add(&s->pool, &req->fg);
-	sims_reconsider(s, req, now_ns);
+	if (!s->deep)
+		sims_reconsider(s, req, now_ns);
 }
 
 /* ---- sending ---- */
@@ -163,6 +160,23 @@ static void sims_spoil(struct sims *s, struct sims_cmd *c)
 	}
 }
 
+/*
+ * A command alone at the drive is in service. The next one is held back until this one is
+ * about to end, for what comes meanwhile may be better; but it must be there in time, or
+ * the drive would idle. When that end is not known nothing is held back.
+ */
+static void sims_hold(struct sims *s)
+{
+	const struct dm_info *info = dm_info(s->dm);
+	const struct sims_cmd *c = &s->cmd[s->flight[0]];
+	u64 lead_ns = (u64)(s->o->lead_us * 1000) +
+		max(info->read_overhead_ns, info->write_overhead_ns);
+
+	s->window_ns = 0;
+	if (s->o->hold && s->depth == 2 && s->nr_flight == 1 && c->start_ns)
+		s->window_ns = max(c->start_ns + c->acc.total_ns, lead_ns) - lead_ns;
+}
+
 static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
 {
 	struct sims_cmd *c;
@@ -173,11 +187,12 @@ static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
 	c = &s->cmd[slot];
 	*c = *cmd;
 	c->sent_ns = now_ns;
-	if (s->o->policy != SIMO_NONE)
+	if (!s->deep)
 		sims_predict_sent(s, c, now_ns);
 	sims_spoil(s, c);
 	s->flight[s->nr_flight++] = slot;
 	s->stats.most = max(s->stats.most, s->nr_flight);
+	sims_hold(s);
 	if (c->free_end > c->lbn)
 		simt_take(s->task, c->lbn, c->free_end);
 }
@@ -290,8 +305,8 @@ static void sims_fill_slot(struct sims *s, u64 now_ns)
 		sims_send_choice(s, s->choice.req->lbn, false, now_ns);
 }
 
-/* no policy: in the order of arrival, as many as the drive takes */
-static void sims_fill_none(struct sims *s, u64 now_ns)
+/* the drive's own queue: in the order of arrival, as many as it takes */
+static void sims_fill_deep(struct sims *s, u64 now_ns)
 {
 	struct siml_req *req;
 
@@ -304,13 +319,36 @@ static void sims_fill_none(struct sims *s, u64 now_ns)
 		.write = req->fg.write,
 		.free_end = req->fg.lbn,
 	}, now_ns);
+	s->stats.deep++;
+}
+
+/*
+ * With depth auto the drive orders as it likes while no free read is wanted, which costs
+ * no response time. Where its head is then is not followed. When free reads come back
+ * nothing is sent until all but one of its commands have ended.
+ */
+static void sims_set_depth(struct sims *s, u64 now_ns)
+{
+	bool deep = !simt_may_read(s->task, now_ns);
+
+	if (s->o->depth != SIMO_AUTO || s->deep == deep)
+		return;
+	s->deep = deep;
+	s->depth = deep ? s->queue : min(2U, s->queue);
+	s->window_ns = 0;
+	s->choice.req = NULL;
+	s->pinned = false;
+	s->gap_open = false;
+	s->tail_known = false;
+	fb_head_lose(&s->head);
 }
 
 void sims_fill(struct sims *s, u64 now_ns)
 {
+	sims_set_depth(s, now_ns);
 	while (s->pool.count && s->nr_flight < s->depth && !sims_window_open(s, now_ns)) {
-		if (s->o->policy == SIMO_NONE)
-			sims_fill_none(s, now_ns);
+		if (s->deep)
+			sims_fill_deep(s, now_ns);
 		else
 			sims_fill_slot(s, now_ns);
 	}
@@ -357,7 +395,8 @@ static void sims_predict_next(struct sims *s, const struct fb_head_end *end)
 
 	if (!next)
 		return;
-	if (end->verdict != FB_HEAD_MECHANICAL) {
+	/* from the drive's own queue any may be next */
+	if (end->verdict != FB_HEAD_MECHANICAL || s->nr_flight >= s->depth) {
 		next->start_ns = 0;
 		return;
 	}
@@ -428,6 +467,10 @@ static void sims_open_window(struct sims *s, const struct sims_cmd *done, u64 no
 	const struct sims_cmd *next = s->nr_flight ? &s->cmd[s->flight[0]] : NULL;
 	u64 commit_ns = s->o->commit_us * 1000, lead_ns = s->o->lead_us * 1000;
 
+	if (s->o->hold && s->depth == 2) {
+		sims_hold(s);
+		return;
+	}
 	if (!commit_ns || s->pinned || !done->req || s->nr_flight != s->depth - 1 || !next ||
 	    !next->start_ns || next->start_ns + next->acc.total_ns < now_ns + commit_ns + lead_ns)
 		return;
@@ -538,7 +581,7 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 	u64 now_ns = done->report_ns;
 	bool in_order = sims_land(s, done->slot);
 
-	if (s->o->policy != SIMO_NONE) {
+	if (!s->deep) {
 		if (!in_order) {
 			s->stats.out_of_order++;
 			fb_head_lose(&s->head);
@@ -548,7 +591,7 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 			sims_observe(s, &c, now_ns);
 		else
 			sims_lose(s);
-		if (!in_order)
+		if (!in_order || !s->tail_known)
 			sims_retail(s, now_ns);
 		sims_open_window(s, &c, now_ns);
 	}
@@ -562,18 +605,20 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 
 static u32 sims_depth(const struct sims *s)
 {
-	struct sim_drive_info info;
-
-	sim_drive_info(s->drive, &info);
-	if (s->o->depth > info.queue)
-		sim_fail("depth: the drive's queue takes %u", info.queue);
-	if (s->o->depth)
+	if (s->o->depth > s->queue)
+		sim_fail("depth: the drive's queue takes %u", s->queue);
+	if (s->o->depth > 0)
 		return s->o->depth;
-	return s->o->policy == SIMO_NONE ? info.queue : min(2U, info.queue);
+	return s->deep ? s->queue : min(2U, s->queue);
 }
 
 void sims_init(struct sims *s)
 {
+	struct sim_drive_info info;
+
+	sim_drive_info(s->drive, &info);
+	s->queue = info.queue;
+	s->deep = s->o->policy == SIMO_NONE;
 	s->depth = sims_depth(s);
 	fb_head_init(&s->head, s->dm);
 	fg_pool_init(&s->pool);

@@ -77,6 +77,7 @@ struct sims_cmd {
  * @free_errors: free reads that met a bad sector, or may have
  * @failed: foreground requests that did for good; not among @requests
  * @again: commands that had to be sent again, for another reason
+ * @deep: foreground requests left to the drive's own order
  */
 struct sims_stats {
 	u64 requests;
@@ -100,6 +101,7 @@ struct sims_stats {
 	u64 free_errors;
 	u64 failed;
 	u64 again;
+	u64 deep;
 };
 
 /**
@@ -109,7 +111,9 @@ struct sims_stats {
  * @drive: the drive
  * @load: the foreground
  * @task: the task
- * @depth: commands at the drive
+ * @queue: commands that the drive takes
+ * @depth: commands at the drive, at most
+ * @deep: the drive orders: commands are neither chosen nor predicted
  * @pool: pending requests
  * @choice: the provisional next one
  * @pinned: a separate read has been sent for @choice's gap: @choice is next for good
@@ -132,7 +136,9 @@ struct sims {
 	struct sim_drive *drive;
 	struct siml *load;
 	struct simt *task;
+	u32 queue;
 	u32 depth;
+	bool deep;
 	struct fg_pool pool;
 	struct fg_choice choice;
 	bool pinned;
