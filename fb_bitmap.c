@@ -25,21 +25,22 @@ static bool fb_bitmap_holds(const struct fb_bitmap *bm, u64 first, u32 n)
 
 int fb_bitmap_init(struct fb_bitmap *bm, u64 granules, u32 groups)
 {
-	size_t words = BITS_TO_LONGS(granules);
-
 	memset(bm, 0, sizeof(*bm));
 	if (!granules || !groups)
 		return -EINVAL;
 
-	bm->wanted = fb_zalloc(words * sizeof(long));
-	bm->flying = fb_zalloc(words * sizeof(long));
-	bm->group_wanted = fb_zalloc((size_t)groups * sizeof(*bm->group_wanted));
-	if (!bm->wanted || !bm->flying || !bm->group_wanted) {
+	bm->granules = granules;
+	bm->groups = groups;
+	while ((groups - 1) >> bm->shift >= FB_BITMAP_COUNTS)
+		bm->shift++;
+	bm->counts = ((groups - 1) >> bm->shift) + 1;
+	bm->wanted = fb_zalloc(BITS_TO_LONGS(granules) * sizeof(long));
+	bm->flying = fb_zalloc(FB_BITMAP_FLYING * sizeof(*bm->flying));
+	bm->count = fb_zalloc((size_t)bm->counts * sizeof(*bm->count));
+	if (!bm->wanted || !bm->flying || !bm->count) {
 		fb_bitmap_destroy(bm);
 		return -ENOMEM;
 	}
-	bm->granules = granules;
-	bm->groups = groups;
 	return 0;
 }
 
@@ -47,8 +48,82 @@ void fb_bitmap_destroy(struct fb_bitmap *bm)
 {
 	fb_free(bm->wanted);
 	fb_free(bm->flying);
-	fb_free(bm->group_wanted);
+	fb_free(bm->count);
 	memset(bm, 0, sizeof(*bm));
+}
+
+/* ---- what flies ---- */
+
+/* Where word @w is in the list, or would be. */
+static u32 fb_bitmap_flying_at(const struct fb_bitmap *bm, u64 w)
+{
+	u32 at = 0, n = bm->flying_words;
+
+	while (n) {
+		u32 half = n / 2;
+
+		if (bm->flying[at + half].index < w) {
+			at += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return at;
+}
+
+static unsigned long fb_bitmap_flying_word(const struct fb_bitmap *bm, u64 w)
+{
+	u32 at = fb_bitmap_flying_at(bm, w);
+
+	return at < bm->flying_words && bm->flying[at].index == w ? bm->flying[at].bits : 0;
+}
+
+/* false: there is no room */
+static bool fb_bitmap_flying_set(struct fb_bitmap *bm, u64 w, unsigned long bits)
+{
+	u32 at = fb_bitmap_flying_at(bm, w);
+	struct fb_bitmap_word *word = &bm->flying[at];
+
+	if (at == bm->flying_words || word->index != w) {
+		if (bm->flying_words == FB_BITMAP_FLYING)
+			return false;
+		memmove(word + 1, word, (bm->flying_words - at) * sizeof(*word));
+		bm->flying_words++;
+		word->index = w;
+		word->bits = 0;
+	}
+	word->bits |= bits;
+	return true;
+}
+
+/* Returns those of @bits that were set. */
+static unsigned long fb_bitmap_flying_clear(struct fb_bitmap *bm, u64 w, unsigned long bits)
+{
+	u32 at = fb_bitmap_flying_at(bm, w);
+	struct fb_bitmap_word *word = &bm->flying[at];
+
+	if (at == bm->flying_words || word->index != w)
+		return 0;
+	bits &= word->bits;
+	word->bits &= ~bits;
+	if (!word->bits) {
+		bm->flying_words--;
+		memmove(word, word + 1, (bm->flying_words - at) * sizeof(*word));
+	}
+	return bits;
+}
+
+/* ---- moves ---- */
+
+/* @n granules of @group are wanted more than before; it may be negative */
+static void fb_bitmap_add(struct fb_bitmap *bm, u32 group, s32 n)
+{
+	u32 region = div_u64((u64)group * FB_REGIONS + FB_REGIONS - 1, bm->groups);
+
+	bm->count[group >> bm->shift] += n;
+	bm->region[region] += n;
+	bm->n_wanted += n;
 }
 
 u32 fb_bitmap_want(struct fb_bitmap *bm, u64 first, u32 n, u32 group)
@@ -61,64 +136,61 @@ u32 fb_bitmap_want(struct fb_bitmap *bm, u64 first, u32 n, u32 group)
 	for (w = first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++) {
 		unsigned long m = fb_bitmap_mask(w, first, end);
 
-		m &= ~(bm->wanted[w] | bm->flying[w]);
+		m &= ~(bm->wanted[w] | fb_bitmap_flying_word(bm, w));
 		bm->wanted[w] |= m;
 		moved += hweight_long(m);
 	}
-	bm->group_wanted[group] += moved;
-	bm->n_wanted += moved;
-	return moved;
-}
-
-/* granules of the run that are set in @from go over to @to, or nowhere */
-static u32 fb_bitmap_move(unsigned long *from, unsigned long *to, u64 first, u64 end)
-{
-	u32 moved = 0;
-	u64 w;
-
-	for (w = first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++) {
-		unsigned long m = fb_bitmap_mask(w, first, end) & from[w];
-
-		from[w] &= ~m;
-		if (to)
-			to[w] |= m;
-		moved += hweight_long(m);
-	}
+	fb_bitmap_add(bm, group, moved);
 	return moved;
 }
 
 u32 fb_bitmap_unwant(struct fb_bitmap *bm, u64 first, u32 n, u32 group)
 {
-	u32 moved;
+	u64 end = first + n, w;
+	u32 moved = 0;
 
 	if (!fb_bitmap_holds(bm, first, n) || group >= bm->groups)
 		return 0;
-	moved = fb_bitmap_move(bm->wanted, NULL, first, first + n);
-	bm->group_wanted[group] -= moved;
-	bm->n_wanted -= moved;
+	for (w = first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++) {
+		unsigned long m = fb_bitmap_mask(w, first, end) & bm->wanted[w];
+
+		bm->wanted[w] &= ~m;
+		moved += hweight_long(m);
+	}
+	fb_bitmap_add(bm, group, -(s32)moved);
 	return moved;
 }
 
 u32 fb_bitmap_take(struct fb_bitmap *bm, u64 first, u32 n, u32 group)
 {
-	u32 moved;
+	u64 end = first + n, w;
+	u32 moved = 0;
 
 	if (!fb_bitmap_holds(bm, first, n) || group >= bm->groups)
 		return 0;
-	moved = fb_bitmap_move(bm->wanted, bm->flying, first, first + n);
-	bm->group_wanted[group] -= moved;
-	bm->n_wanted -= moved;
+	for (w = first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++) {
+		unsigned long m = fb_bitmap_mask(w, first, end) & bm->wanted[w];
+
+		if (!m || !fb_bitmap_flying_set(bm, w, m))
+			continue;
+		bm->wanted[w] &= ~m;
+		moved += hweight_long(m);
+	}
+	fb_bitmap_add(bm, group, -(s32)moved);
 	bm->n_flying += moved;
 	return moved;
 }
 
 u32 fb_bitmap_done(struct fb_bitmap *bm, u64 first, u32 n)
 {
-	u32 moved;
+	u64 end = first + n, w;
+	u32 moved = 0;
 
 	if (!fb_bitmap_holds(bm, first, n))
 		return 0;
-	moved = fb_bitmap_move(bm->flying, NULL, first, first + n);
+	for (w = first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++)
+		moved += hweight_long(fb_bitmap_flying_clear(bm, w,
+							     fb_bitmap_mask(w, first, end)));
 	bm->n_flying -= moved;
 	bm->n_done += moved;
 	return moved;
@@ -126,30 +198,34 @@ u32 fb_bitmap_done(struct fb_bitmap *bm, u64 first, u32 n)
 
 u32 fb_bitmap_untake(struct fb_bitmap *bm, u64 first, u32 n, u32 group)
 {
-	u32 moved;
+	u64 end = first + n, w;
+	u32 moved = 0;
 
 	if (!fb_bitmap_holds(bm, first, n) || group >= bm->groups)
 		return 0;
-	moved = fb_bitmap_move(bm->flying, bm->wanted, first, first + n);
+	for (w = first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++) {
+		unsigned long m = fb_bitmap_flying_clear(bm, w, fb_bitmap_mask(w, first, end));
+
+		bm->wanted[w] |= m;
+		moved += hweight_long(m);
+	}
 	bm->n_flying -= moved;
-	bm->group_wanted[group] += moved;
-	bm->n_wanted += moved;
+	fb_bitmap_add(bm, group, moved);
 	return moved;
 }
 
-static bool fb_bitmap_test(const unsigned long *bits, u64 granule)
-{
-	return bits[granule / BITS_PER_LONG] >> (granule % BITS_PER_LONG) & 1;
-}
+/* ---- queries ---- */
 
 bool fb_bitmap_is_wanted(const struct fb_bitmap *bm, u64 granule)
 {
-	return granule < bm->granules && fb_bitmap_test(bm->wanted, granule);
+	return granule < bm->granules &&
+	       bm->wanted[granule / BITS_PER_LONG] >> (granule % BITS_PER_LONG) & 1;
 }
 
 bool fb_bitmap_is_flying(const struct fb_bitmap *bm, u64 granule)
 {
-	return granule < bm->granules && fb_bitmap_test(bm->flying, granule);
+	return fb_bitmap_flying_word(bm, granule / BITS_PER_LONG) >>
+	       (granule % BITS_PER_LONG) & 1;
 }
 
 u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n)
@@ -166,18 +242,20 @@ u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n)
 
 u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
 {
-	return group < bm->groups ? bm->group_wanted[group] : 0;
+	if (group >= bm->groups)
+		return 0;
+	return bm->count[group >> bm->shift];
 }
 
 u32 fb_bitmap_group_most(const struct fb_bitmap *bm, u32 group, u32 n)
 {
-	u32 i, most = 0;
+	u32 i, last, most = 0;
 
-	if (group >= bm->groups)
+	if (group >= bm->groups || !n)
 		return 0;
-	n = min(n, bm->groups - group);
-	for (i = group; i < group + n; i++)
-		most = max_t(u32, most, bm->group_wanted[i]);
+	last = group + min(n, bm->groups - group) - 1;
+	for (i = group >> bm->shift; i <= last >> bm->shift; i++)
+		most = max(most, bm->count[i]);
 	return most;
 }
 
@@ -205,14 +283,14 @@ u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n)
 	return count;
 }
 
-static u64 fb_bitmap_next(const struct fb_bitmap *bm, const unsigned long *bits, u64 from)
+u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from)
 {
 	u64 w;
 
-	if (from >= bm->granules)
+	if (!bm->n_wanted || from >= bm->granules)
 		return bm->granules;
 	for (w = from / BITS_PER_LONG; w <= (bm->granules - 1) / BITS_PER_LONG; w++) {
-		unsigned long m = bits[w] & fb_bitmap_mask(w, from, bm->granules);
+		unsigned long m = bm->wanted[w] & fb_bitmap_mask(w, from, bm->granules);
 
 		if (m)
 			return w * BITS_PER_LONG + __ffs(m);
@@ -220,12 +298,18 @@ static u64 fb_bitmap_next(const struct fb_bitmap *bm, const unsigned long *bits,
 	return bm->granules;
 }
 
-u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from)
-{
-	return bm->n_wanted ? fb_bitmap_next(bm, bm->wanted, from) : bm->granules;
-}
-
 u64 fb_bitmap_next_flying(const struct fb_bitmap *bm, u64 from)
 {
-	return bm->n_flying ? fb_bitmap_next(bm, bm->flying, from) : bm->granules;
+	u32 at;
+
+	if (from >= bm->granules)
+		return bm->granules;
+	for (at = fb_bitmap_flying_at(bm, from / BITS_PER_LONG); at < bm->flying_words; at++) {
+		const struct fb_bitmap_word *word = &bm->flying[at];
+		unsigned long m = word->bits & fb_bitmap_mask(word->index, from, bm->granules);
+
+		if (m)
+			return word->index * BITS_PER_LONG + __ffs(m);
+	}
+	return bm->granules;
 }

@@ -9,6 +9,10 @@
  * tracks: its caller says which group a run belongs to, and never passes a run
  * that spans two groups (fb_for_each_run() cuts ranges so).
  *
+ * Memory is that of a large drive in its worst case, whatever order it is read in: a
+ * bit per granule, and counts that groups share where groups are many. What flies is
+ * little at any time and kept in a list. All is allocated at once, at the beginning.
+ *
  * No locking: one thread owns a map (DESIGN 4, exactly once).
  */
 #ifndef FB_BITMAP_H
@@ -16,23 +20,45 @@
 
 #include "include/fb_shim.h"
 
+#define FB_REGIONS 64		/* parts of the disk that are counted and weighed apart */
+#define FB_BITMAP_COUNTS (1U << 18)	/* counts at most: 1 MiB */
+#define FB_BITMAP_FLYING 1024	/* words with flying granules at most: 16 KiB */
+
+/**
+ * struct fb_bitmap_word - one word of a map that is mostly zero
+ * @index: which
+ * @bits: not zero
+ */
+struct fb_bitmap_word {
+	u64 index;
+	unsigned long bits;
+};
+
 /**
  * struct fb_bitmap - one coverage map
  * @granules: number of granules
  * @groups: number of groups
+ * @shift: 2^n groups share a count; 0 = each has its own
+ * @counts: number of counts
  * @wanted: bit set = registered, not yet read
+ * @count: wanted granules of groups that follow each other
  * @flying: bit set = a read is on its way; never set together with @wanted
- * @group_wanted: wanted granules of each group (a group has fewer than 65536)
- * @n_wanted: sum of @group_wanted
+ * @flying_words: how many there are of them, in ascending order
+ * @region: wanted granules of FB_REGIONS equal parts of the groups
+ * @n_wanted: sum of @count
  * @n_flying: granules in flight
  * @n_done: granules read since they were registered
  */
 struct fb_bitmap {
 	u64 granules;
 	u32 groups;
+	u32 shift;
+	u32 counts;
 	unsigned long *wanted;
-	unsigned long *flying;
-	u16 *group_wanted;
+	u32 *count;
+	struct fb_bitmap_word *flying;
+	u32 flying_words;
+	u64 region[FB_REGIONS];
 	u64 n_wanted;
 	u64 n_flying;
 	u64 n_done;
@@ -44,7 +70,8 @@ struct fb_bitmap {
  * @granules: how many granules, at least one
  * @groups: how many groups, at least one
  *
- * Context: may sleep (allocates two bits per granule and two bytes per group).
+ * Context: may sleep (allocates a bit per granule and a count per group, at most
+ * FB_BITMAP_COUNTS of them).
  *
  * Return: 0, -EINVAL (a size is zero) or -ENOMEM; @bm is empty then and may be
  * destroyed.
@@ -64,6 +91,9 @@ void fb_bitmap_destroy(struct fb_bitmap *bm);
  * another state stay as they are, so that a move may be repeated without harm.
  * A run that ends beyond the map, or a group that does not exist, moves
  * nothing. Cost: one turn of a loop per 64 granules. They never sleep.
+ *
+ * A word of FB_BITMAP_FLYING more that has flying granules cannot be remembered: they
+ * stay wanted. A host's buffers hold some hundred words.
  */
 
 /**
@@ -153,7 +183,8 @@ u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n);
  * @bm: the map
  * @group: which; beyond the last: 0
  *
- * Return: how many are wanted.
+ * Return: how many are wanted; where it shares its count with others (@bm->shift), of all
+ * of them.
  */
 u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group);
 
@@ -163,7 +194,8 @@ u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group);
  * @group: the first of them
  * @n: how many; groups beyond the last count as empty
  *
- * Return: the largest number of wanted granules that one of them has.
+ * Return: the largest number of wanted granules that one of them has, as told by
+ * fb_bitmap_group().
  */
 u32 fb_bitmap_group_most(const struct fb_bitmap *bm, u32 group, u32 n);
 

@@ -62,6 +62,19 @@ static u32 fb_find_root(const struct fb_search *s, u32 n)
 	return s->lim.root[n] << shift;
 }
 
+/* wanted granules of @t; the map may count no single tracks */
+static u32 fb_find_left(const struct fb_search *s, const struct dm_track *t)
+{
+	u32 g = s->lim.granule_sectors;
+	u64 first;
+
+	if (!s->bm->shift)
+		return fb_bitmap_group(s->bm, dm_track_index(s->dm, t));
+	first = fb_granule_first(g, t->first_lbn);
+	return fb_bitmap_count(s->bm, first,
+			       fb_granule_first(g, t->first_lbn + t->nsect) - first);
+}
+
 /*
  * @wanted granules of @t. With roots, what is left behind counts, too: reads take large
  * pieces from full tracks first, and would leave crumbs on all of them, each of which
@@ -73,7 +86,7 @@ static u64 fb_find_worth(const struct fb_search *s, const struct dm_track *t, u3
 
 	if (!s->lim.root)
 		return (u64)wanted * weight;
-	left = max(fb_bitmap_group(s->bm, dm_track_index(s->dm, t)), wanted);
+	left = max(fb_find_left(s, t), wanted);
 	left = fb_find_root(s, left) - fb_find_root(s, left - wanted);
 	return (u64)left * weight / FB_WEIGHT_ONE;
 }
@@ -434,24 +447,27 @@ static void fb_find_straddler(struct fb_search *s, const struct fb_visit *v,
 	fb_find_across(s, v, straddler * g, end, 1);
 }
 
-void fb_find_track(struct fb_search *s, u32 index)
+bool fb_find_track(struct fb_search *s, u32 index)
 {
 	const struct fb_hop *hop = &s->hop;
-	u32 g = s->lim.granule_sectors, i;
+	u32 g = s->lim.granule_sectors, need, i;
 	struct dm_piece piece[2];
 	struct fb_visit v;
 	u64 leg;
 
 	if (dm_track_by_index(s->dm, index, &v.t) || fb_find_forbidden(s, v.t.cyl, v.t.head))
-		return;
+		return true;
+	need = fb_find_need_cached(s, fb_find_weight(s, v.t.cyl));
+	if (s->bm->shift && fb_find_left(s, &v.t) < need)
+		return false;
 	v.at.place.cyl = v.t.cyl;
 	v.at.place.head = v.t.head;
 	leg = fb_find_leg(s, &hop->from.place, &v.at.place, false);
 	v.usable_ns = fb_find_usable_ns(s, leg + fb_find_leg(s, &v.at.place, &hop->to.place,
 							     hop->write),
 					fb_find_con(s, &hop->from.place, &v.at.place));
-	if (v.usable_ns < s->granule_ns * fb_find_need_cached(s, fb_find_weight(s, v.t.cyl)))
-		return;
+	if (v.usable_ns < s->granule_ns * need)
+		return true;
 	s->tracks++;
 	v.at.place.angle = hop->from.place.angle + dm_ns_to_angle(s->dm, leg);
 	v.at.ns = hop->from.ns + leg;
@@ -461,4 +477,5 @@ void fb_find_track(struct fb_search *s, u32 index)
 			fb_find_run(s, &v, fb_granule_first(g, piece[i].lbn),
 				    fb_granule_end(s->dm, g, piece[i].lbn + piece[i].nsect));
 	fb_find_straddler(s, &v, piece);
+	return true;
 }

@@ -133,7 +133,10 @@ void fb_find_prepend(struct fb_search *s);
  * fb_find_track() - look at what a track has for the present hop
  * @s: the search; @s->find and @s->best are replaced if it is better
  * @index: the track, as in dm_track_index()
+ *
+ * Return: false: the track has too little, but shares its count with others, so that it
+ * could not be seen before.
  */
-void fb_find_track(struct fb_search *s, u32 index);
+bool fb_find_track(struct fb_search *s, u32 index);
 
 #endif /* FB_FIND_H */

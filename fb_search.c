@@ -218,10 +218,9 @@ bool fb_search_step(struct fb_search *s)
 	while (s->track < s->track_end) {
 		u32 index = s->track++;
 
-		if (fb_bitmap_group(s->bm, index) >= fb_find_need_cached(s, s->weight)) {
-			fb_find_track(s, index);
+		if (fb_bitmap_group(s->bm, index) >= fb_find_need_cached(s, s->weight) &&
+		    fb_find_track(s, index))
 			return true;
-		}
 	}
 	return fb_search_outward(s) || fb_hop_next(s);
 }

@@ -14,7 +14,6 @@
 #include "fb_margin.h"
 
 #define FB_PLAN_PIECES 4	/* several pieces per gap need no new shape (DESIGN 4) */
-#define FB_REGIONS 64		/* parts of the disk that weights tell apart */
 #define FB_WEIGHT_ONE 256	/* weight of a granule where all are worth the same */
 #define FB_ROOTS 1024		/* square roots that fb_limits.root has, after that of 0 */
 

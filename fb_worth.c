@@ -10,25 +10,12 @@
 /* weights stay within so many times FB_WEIGHT_ONE, and one such part of it */
 #define FB_WORTH_SPREAD 16
 
-/* wanted granules by region */
-static void fb_worth_count(const struct fb_bitmap *bm, u64 left[FB_REGIONS])
-{
-	u32 group = 0, i;
-
-	for (i = 0; i < FB_REGIONS; i++) {
-		u32 end = (u64)bm->groups * (i + 1) / FB_REGIONS;
-
-		for (left[i] = 0; group < end; group++)
-			left[i] += fb_bitmap_group(bm, group);
-	}
-}
-
 void fb_worth_init(struct fb_worth *w, const struct fb_bitmap *bm)
 {
 	u32 n, root = 0, i;
 
 	w->mean = 0;
-	fb_worth_count(bm, w->begun);
+	memcpy(w->begun, bm->region, sizeof(w->begun));
 	for (i = 0; i < FB_REGIONS; i++)
 		w->weight[i] = FB_WEIGHT_ONE;
 	for (n = 0; n <= FB_ROOTS; n++) {
@@ -57,16 +44,15 @@ static u16 fb_worth_weight(u64 left, u64 begun, u64 all_left, u64 all_begun)
 
 void fb_worth_balance(struct fb_worth *w, const struct fb_bitmap *bm)
 {
-	u64 left[FB_REGIONS], begun = 0;
+	u64 begun = 0;
 	u32 i;
 
 	if (!bm->n_wanted)
 		return;
-	fb_worth_count(bm, left);
 	for (i = 0; i < FB_REGIONS; i++)
 		begun += w->begun[i];
 	for (i = 0; i < FB_REGIONS; i++)
-		w->weight[i] = fb_worth_weight(left[i], w->begun[i], bm->n_wanted, begun);
+		w->weight[i] = fb_worth_weight(bm->region[i], w->begun[i], bm->n_wanted, begun);
 }
 
 void fb_worth_gap(struct fb_worth *w, u64 value)

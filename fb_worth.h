@@ -41,7 +41,8 @@ void fb_worth_init(struct fb_worth *w, const struct fb_bitmap *bm);
  * @w: its weights are replaced
  * @bm: the map
  *
- * To be called every few seconds while a scan runs. Cost: a few instructions per group.
+ * To be called every few seconds while a scan runs. Cost: that of FB_REGIONS weights,
+ * whatever the size of the disk; the map counts by region as it goes.
  *
  * Context: any, but not during a search that uses @w.
  */

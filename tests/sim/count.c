@@ -1,34 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work for an instruction counter (make -C tests/sim count): choices among 256
- * pending requests, and whole searches on maps covered to some degree, on the
- * Atlas 10K. The counter looks at fg_choose(), or at fb_search_start()
- * and fb_search_step(), only.
+ * Work for an instruction counter (tests/sim/count.py): choices among 256 pending
+ * requests, and searches on maps of which some is left to be read. The counter looks at
+ * count_choice() and count_search() only, and at each call apart.
  */
+#include <valgrind/callgrind.h>
+
 #include "../../fb_search.h"
+#include "../../fb_worth.h"
 #include "../../fg_policy.h"
 #include "../unit/support.h"
 
 #define PENDING 256
 #define TIMES 200
 #define CONSERVATISM_NS 300000
-#define MAX_SECTORS 1024
 
 static struct disk_model *dm;
 static struct fb_bitmap bm;
+static struct fb_worth worth;
 static struct fg_pool pool;
 static struct fg_req req[PENDING];
 static struct rnd r = { 1 };
 
-/* @cyls: 0: all over the disk, else within so many cylinders */
-static void fill(u64 cyls)
+static unsigned int number(const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (end == text || *end || n > UINT_MAX) {
+		fprintf(stderr, "count: not a number: '%s'\n", text);
+		exit(2);
+	}
+	return n;
+}
+
+/* @cyls: 0: all over the disk, else within so many cylinders of its outermost zone */
+static void fill(u32 cyls)
 {
 	u64 sectors = dm_info(dm)->sectors, base = rnd_below(&r, sectors / 2), i;
+	struct dm_track t;
 
+	dm_track_of(dm, 0, &t);
 	fg_pool_init(&pool);
 	for (i = 0; i < PENDING; i++) {
 		memset(&req[i], 0, sizeof(req[i]));
-		req[i].lbn = cyls ? base + rnd_below(&r, cyls * 1800) : rnd_below(&r, sectors);
+		req[i].lbn = rnd_below(&r, sectors);
+		if (cyls)
+			req[i].lbn = base + rnd_below(&r, (u64)cyls * dm_info(dm)->heads * t.spt);
 		req[i].nsect = 8;
 		req[i].write = rnd_below(&r, 3) == 0;
 		req[i].deadline_ns = U64_MAX;
@@ -37,11 +55,22 @@ static void fill(u64 cyls)
 	}
 }
 
-static void choices(const char *policy, u64 cyls)
+static __attribute__((noipa))
+void count_choice(const struct dm_place *head, struct fg_choice *c)
+{
+	fg_choose(&pool, dm, head, 1, c);
+}
+
+static void choices(const char *policy, u32 cyls)
 {
 	int id = fg_policy_by_name(policy), i;
 	struct fg_choice c;
 
+	if (id < 0) {
+		fprintf(stderr, "count: no such policy: '%s'\n", policy);
+		exit(2);
+	}
+	CALLGRIND_START_INSTRUMENTATION;
 	for (i = 0; i < TIMES; i++) {
 		struct dm_place head = support_place(&r, dm);
 
@@ -49,77 +78,144 @@ static void choices(const char *policy, u64 cyls)
 		if (cyls)
 			head.cyl = req[0].start.cyl;
 		pool.policy = id;
-		fg_choose(&pool, dm, &head, 1, &c);
+		count_choice(&head, &c);
 	}
 }
+
+/* ---- searches ---- */
 
 static void want_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	fb_bitmap_want(ctx, first, n, group);
 }
 
-static void take_run(void *ctx, u64 first, u32 n, u32 group)
+/*
+ * Share of the granules left at a place, in 2^-16: everywhere the same, or near the edges
+ * of the disk, where the foreground's heads come seldom: 9 |2x - 1|^8 is 1 on average.
+ */
+static u32 left_at(u64 granule, u32 left, bool edge)
 {
-	fb_bitmap_take(ctx, first, n, group);
-	fb_bitmap_done(ctx, first, n);
+	s64 x = (s64)(granule * 2048 / bm.granules) - 1024;
+	u64 x2 = x * x, x4 = x2 * x2 >> 20;
+
+	return edge ? min(9 * left * (x4 * x4 >> 20) >> 20, 65536ULL) : left;
 }
 
-/* reads of 14 granules, as gaps give them, until @percent is covered */
-static void searches(u32 percent)
+/* all but @done_percent, in runs of one to nine granules */
+static void fill_map(u32 done_percent, bool edge)
 {
-	const struct fb_limits lim = {
+	u32 g = dm_info(dm)->granule_sectors, left = (100 - done_percent) * 65536 / 100;
+	u64 sectors = dm_info(dm)->sectors, first, n;
+
+	fb_bitmap_init(&bm, (sectors + g - 1) / g, dm_tracks(dm));
+	for (first = 0; first < bm.granules; first += n) {
+		n = min(1 + rnd_below(&r, 9), bm.granules - first);
+		if (rnd_below(&r, 65536) < left_at(first, left, edge))
+			fb_for_each_run(dm, g, first * g, min(n * g, sectors - first * g),
+					want_run, &bm);
+	}
+	fb_worth_init(&worth, &bm);
+}
+
+/* the gap before what SPTF-SW60 chooses among ten */
+static struct fb_gap some_gap(void)
+{
+	struct fb_gap gap = { .src = support_place(&r, dm), .dst_nsect = 16 };
+	struct fg_choice c;
+
+	fill(0);
+	pool.policy = FG_SPTF_SW;
+	while (pool.count > 10)
+		fg_pool_del(&pool, list_first_entry(&pool.reqs, struct fg_req, node));
+	fg_choose(&pool, dm, &gap.src, 1, &c);
+	gap.dst = c.req->start;
+	gap.dst_lbn = c.req->lbn;
+	gap.dst_write = c.req->write;
+	return gap;
+}
+
+/* Returns the steps. */
+static __attribute__((noipa))
+u32 count_search(struct fb_search *s, const struct fb_gap *gap, const struct fb_limits *lim,
+		 u32 most)
+{
+	u32 steps = 0;
+
+	fb_search_start(s, dm, &bm, gap, lim);
+	while (fb_search_step(s) && ++steps < most)
+		;
+	return steps;
+}
+
+/* the paper's limits, or none of them */
+static struct fb_limits limits(bool lifted)
+{
+	u32 period_us = div_u64(dm_period_ns(dm), 1000);
+	struct fb_limits lim = {
 		.conservatism_ns = CONSERVATISM_NS,
-		.max_sectors = MAX_SECTORS,
-		.max_prepend_sectors = MAX_SECTORS,
 		.separate = true,
 		.granule_sectors = dm_info(dm)->granule_sectors,
 	};
-	u32 g = lim.granule_sectors, i;
-	u64 sectors = dm_info(dm)->sectors, tracks = 0, most = 0, wanted = 0, lbn;
+	struct dm_track t;
+
+	/* half of the longest track, and no less than a buffer of 256 KiB */
+	dm_track_of(dm, 0, &t);
+	lim.max_sectors = max(512U, t.spt / 2);
+	lim.max_prepend_sectors = lim.max_sectors;
+	if (!lifted)
+		return lim;
+	lim.lift = FB_LIFT_SOURCE | FB_LIFT_DEST | FB_LIFT_SEVERAL;
+	lim.hop_steps = 60;
+	lim.switch_ns = 50000;
+	lim.turn_ns = 20000;
+	lim.weight = worth.weight;
+	lim.root = worth.root;
+	lim.miss_ns = 100000;
+	lim.pipe_ns[0] = period_us * 50;
+	lim.pipe_ns[1] = period_us * 50;
+	return lim;
+}
+
+static void searches(u32 done_percent, bool edge, bool lifted, u32 most_steps)
+{
+	u64 wanted = 0, steps = 0, tracks = 0, most = 0, bytes;
+	struct fb_limits lim;
 	struct fb_search s;
+	u32 i;
 
-	fb_bitmap_init(&bm, (sectors + g - 1) / g, dm_tracks(dm));
-	fb_for_each_run(dm, g, 0, sectors, want_run, &bm);
-	while (bm.n_wanted * 100 > bm.granules * (100 - percent)) {
-		lbn = rnd_below(&r, sectors - 14 * g);
-		fb_for_each_run(dm, g, lbn, 14 * g, take_run, &bm);
-	}
+	fill_map(done_percent, edge);
+	lim = limits(lifted);
+	bytes = lim.granule_sectors * 512ULL;
+	CALLGRIND_START_INSTRUMENTATION;
 	for (i = 0; i < TIMES; i++) {
-		struct fb_gap gap = { .src = support_place(&r, dm), .dst_nsect = 16 };
-		struct fg_choice c;
+		struct fb_gap gap = some_gap();
+		u32 n = count_search(&s, &gap, &lim, most_steps);
 
-		/* the gap before what SPTF-SW60 chooses among ten */
-		fill(0);
-		pool.policy = FG_SPTF_SW;
-		while (pool.count > 10)
-			fg_pool_del(&pool, list_first_entry(&pool.reqs, struct fg_req, node));
-		fg_choose(&pool, dm, &gap.src, 1, &c);
-		gap.dst = c.req->start;
-		gap.dst_lbn = c.req->lbn;
-		gap.dst_write = c.req->write;
-		fb_search_start(&s, dm, &bm, &gap, &lim);
-		while (fb_search_step(&s))
-			;
+		steps += n;
+		most = max_t(u64, most, n);
 		tracks += s.tracks;
 		wanted += s.best.wanted;
-		most = max_t(u64, most, s.tracks);
 	}
-	printf("# tracks per search %.1f, most %llu, wanted granules %.1f\n", 1.0 * tracks / TIMES,
-	       (unsigned long long)most, 1.0 * wanted / TIMES);
+	printf("{\"left\": %.4f, \"steps\": %.1f, \"most_steps\": %llu, \"tracks\": %.1f, "
+	       "\"kib\": %.1f}\n", 1.0 * bm.n_wanted / bm.granules,
+	       1.0 * steps / TIMES, (unsigned long long)most, 1.0 * tracks / TIMES,
+	       1.0 * wanted * bytes / 1024 / TIMES);
 	fb_bitmap_destroy(&bm);
 }
 
 int main(int argc, char **argv)
 {
-	if (argc != 3) {
-		fprintf(stderr, "usage: count POLICY CYLINDERS | count search PERCENT\n");
+	if (argc < 5) {
+		fprintf(stderr, "usage: count choose MODEL POLICY CYLINDERS\n"
+			"       count search MODEL PERCENT_DONE random|edge paper|lifted STEPS\n");
 		return 2;
 	}
-	dm = support_model_file("models/atlas10k.fbmodel");
-	if (!strcmp(argv[1], "search"))
-		searches(atoi(argv[2]));
-	else
-		choices(argv[1], atoi(argv[2]));
+	dm = support_model_file(argv[2]);
+	if (!strcmp(argv[1], "choose"))
+		choices(argv[3], number(argv[4]));
+	else if (argc == 7)
+		searches(number(argv[3]), !strcmp(argv[4], "edge"), !strcmp(argv[5], "lifted"),
+			 number(argv[6]));
 	dm_free(dm);
 	return 0;
 }

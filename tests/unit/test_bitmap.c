@@ -6,7 +6,10 @@
  * Planted bugs, each seen to fail test_random: fb_bitmap_mask() without its
  * second half (runs spill over into the last word); fb_bitmap_untake() without
  * adding to @group_wanted; fb_bitmap_want() without "~flying" (a granule in
- * flight is registered again and delivered twice: test_exactly_once, too).
+ * flight is registered again and delivered twice: test_exactly_once, too); a word that
+ * flies sought one too late. Others: regions that begin a granule early (sanitizer), a count
+ * of twice as many groups (test_shared), a list that is never full (sanitizer,
+ * test_flying_full).
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -42,10 +45,20 @@ static u32 naive_move(struct naive_map *nm, u64 first, u32 n, enum naive from, e
 	return moved;
 }
 
+/* region i has the groups from groups * i / FB_REGIONS on */
+static u32 region_of(u32 group, u64 groups)
+{
+	u32 region = 0;
+
+	while (groups * (region + 1) / FB_REGIONS <= group)
+		region++;
+	return region;
+}
+
 static void compare(const struct fb_bitmap *bm, const struct naive_map *nm)
 {
 	u32 wanted[GROUPS] = { 0 };
-	u64 n_wanted = 0, n_flying = 0, g;
+	u64 n_wanted = 0, n_flying = 0, region[FB_REGIONS] = { 0 }, g;
 	u32 i;
 
 	for (g = 0; g < GRANULES; g++) {
@@ -54,7 +67,9 @@ static void compare(const struct fb_bitmap *bm, const struct naive_map *nm)
 		n_wanted += nm->state[g] == WANTED;
 		n_flying += nm->state[g] == FLYING;
 		wanted[g / PER_GROUP] += nm->state[g] == WANTED;
+		region[region_of(g / PER_GROUP, GROUPS)] += nm->state[g] == WANTED;
 	}
+	assert_memory_equal(bm->region, region, sizeof(region));
 	assert_int_equal(bm->n_wanted, n_wanted);
 	assert_int_equal(bm->n_flying, n_flying);
 	assert_int_equal(bm->n_done, nm->done);
@@ -219,12 +234,75 @@ static void test_bounds(void **state)
 	fb_bitmap_destroy(&bm);
 }
 
+/* of a large disk, groups that follow each other share a count */
+static void test_shared(void **state)
+{
+	const u32 groups = 4 * FB_BITMAP_COUNTS - 5, size = 3;
+	u64 region[FB_REGIONS] = { 0 };
+	struct fb_bitmap bm;
+	struct rnd r = { 3 };
+	u32 i, k;
+
+	(void)state;
+	assert_int_equal(fb_bitmap_init(&bm, (u64)groups * size, groups), 0);
+	assert_int_equal(bm.counts, FB_BITMAP_COUNTS - 1);
+	for (i = 0; i < groups; i++) {
+		k = 1 + rnd_below(&r, size);
+		fb_bitmap_want(&bm, i * size, k, i);
+		if (rnd_below(&r, 3) == 0) {
+			fb_bitmap_take(&bm, i * size, 1, i);
+			fb_bitmap_done(&bm, i * size, 1);
+			k--;
+		}
+		region[region_of(i, groups)] += k;
+	}
+	assert_memory_equal(bm.region, region, sizeof(region));
+	for (i = 0; i < groups; i += 4)
+		assert_int_equal(fb_bitmap_group(&bm, i + rnd_below(&r, min(4U, groups - i))),
+				 fb_bitmap_count(&bm, i * size,
+						 min(4U, groups - i) * size));
+	for (i = 0; i + 10 < groups; i += 1001)
+		for (k = i; k < i + 10; k++)
+			assert_true(fb_bitmap_group_most(&bm, i, 10) >=
+				    fb_bitmap_count(&bm, k * size, size));
+	assert_int_equal(fb_bitmap_group_most(&bm, groups, 1), 0);
+	assert_int_equal(fb_bitmap_group_most(&bm, 0, 0), 0);
+	fb_bitmap_destroy(&bm);
+}
+
+/* what cannot be remembered as flying stays wanted, and nothing is lost */
+static void test_flying_full(void **state)
+{
+	const u64 granules = (FB_BITMAP_FLYING + 2) * (u64)BITS_PER_LONG;
+	struct fb_bitmap bm;
+	u64 g;
+
+	(void)state;
+	assert_int_equal(fb_bitmap_init(&bm, granules, 1), 0);
+	assert_int_equal(fb_bitmap_want(&bm, 0, granules, 0), granules);
+	/* from the end, so that the list is moved */
+	for (g = granules - 1; g >= 2 * BITS_PER_LONG; g -= BITS_PER_LONG)
+		assert_int_equal(fb_bitmap_take(&bm, g, 1, 0), 1);
+	assert_int_equal(fb_bitmap_take(&bm, 0, 2 * BITS_PER_LONG, 0), 0);
+	assert_int_equal(fb_bitmap_take(&bm, granules - 2, 1, 0), 1);
+	assert_int_equal(bm.n_flying, FB_BITMAP_FLYING + 1);
+	assert_int_equal(bm.n_wanted, granules - FB_BITMAP_FLYING - 1);
+	assert_true(fb_bitmap_is_wanted(&bm, 0));
+	assert_int_equal(fb_bitmap_next_flying(&bm, 0), 3 * BITS_PER_LONG - 1);
+	assert_int_equal(fb_bitmap_done(&bm, 0, granules), FB_BITMAP_FLYING + 1);
+	assert_int_equal(fb_bitmap_next_flying(&bm, 0), granules);
+	assert_int_equal(fb_bitmap_take(&bm, 0, BITS_PER_LONG, 0), BITS_PER_LONG);
+	fb_bitmap_destroy(&bm);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_exactly_once),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_flying_full),
 	};
 
 	return cmocka_run_group_tests_name("bitmap", tests, NULL, NULL);

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Large drives: what the core allocates for 24 TB, measured at its allocator, and that it
+ * is no more in the worst interleaving; that a search whose counts are shared by tracks
+ * finds what one with a count per track finds; that no step of a search is long.
+ *
+ * Bounds: the project's, 64 MiB for a drive and 1 GiB for sixty of them, buffers included.
+ *
+ * Planted bugs, each seen to fail: a second plane of bits, a count per track
+ * (test_memory); an allocation for what flies (test_worst); counts of twice as many tracks,
+ * a fullest group sought in all but the last count, a track passed over that has just
+ * enough (test_shared_search).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../../fb_search.h"
+#include "../../fb_worth.h"
+#include "support.h"
+#include "wrap.h"
+
+#define SECTORS 46875541504ULL
+#define GRANULE 512U
+#define GRANULES (SECTORS / GRANULE)
+#define CYLINDERS 599952U
+#define HEADS 20U
+#define DISKS 60
+#define PART_TRACKS (20000 * HEADS)	/* searches look at these */
+#define PART (PART_TRACKS * 5280ULL)	/* all in the first zone */
+#define BUFFERS (4 * 1280 * 1024)	/* bytes of a host's buffers for such a drive */
+
+static struct disk_model *dm;
+static struct fb_bitmap bm;
+static size_t allocated, model_bytes;
+static u32 allocations;
+
+/* kept, not only while a model is built: an upper bound */
+void *__wrap_calloc(size_t n, size_t size)
+{
+	allocated += n * size;
+	allocations++;
+	return __real_calloc(n, size);
+}
+
+static void want_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_want(ctx, first, n, group);
+}
+
+static void unwant_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_unwant(ctx, first, n, group);
+}
+
+static void take_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_take(ctx, first, n, group);
+}
+
+static void untake_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_untake(ctx, first, n, group);
+}
+
+static void done_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	(void)group;
+	fb_bitmap_done(ctx, first, n);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	dm = support_model_file("models/nearline24.fbmodel");
+	model_bytes = allocated;
+	return fb_bitmap_init(&bm, GRANULES, dm_tracks(dm));
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	fb_bitmap_destroy(&bm);
+	dm_free(dm);
+	return 0;
+}
+
+/* a bit per granule, four bytes per 64 tracks, and little else */
+static void test_memory(void **state)
+{
+	size_t map = allocated - model_bytes, all;
+
+	(void)state;
+	assert_int_equal(dm_info(dm)->sectors, SECTORS);
+	assert_int_equal(dm_info(dm)->granule_sectors, GRANULE);
+	assert_int_equal(dm_tracks(dm), CYLINDERS * HEADS);
+	assert_int_equal(map, GRANULES / 8 + 4 * (CYLINDERS * HEADS / 64) + 16 * 1024);
+	assert_true(model_bytes <= 64 * 1024);
+	assert_true(map + model_bytes <= 64 * 1024 * 1024);
+	all = model_bytes + map + sizeof(bm) + sizeof(struct fb_worth) +
+	      sizeof(struct fb_search) + BUFFERS;
+	print_message("model %zu, map %zu, with buffers %zu bytes\n", model_bytes, map, all);
+	assert_true(DISKS * all <= 1024 * 1024 * 1024);
+}
+
+/* reads in random order that overlap, fail and are repeated, all over the disk */
+static void test_worst(void **state)
+{
+	const fb_runs_fn moves[] = { want_run, unwant_run, take_run, done_run, untake_run };
+	const u32 before = allocations;
+	u64 regions = 0, groups = 0;
+	struct rnd r = { 1 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 400000; i++) {
+		u64 lbn = rnd_below(&r, SECTORS), n = 1 + rnd_below(&r, 50 * GRANULE);
+
+		n = min(n, SECTORS - lbn);
+		fb_for_each_run(dm, GRANULE, lbn, n, moves[i % 2 ? rnd_below(&r, 5) : 0], &bm);
+		/* more than a host's buffers hold */
+		if (bm.flying_words > 100)
+			fb_bitmap_done(&bm, 0, (u32)GRANULES);
+	}
+	fb_bitmap_done(&bm, 0, (u32)GRANULES);
+	assert_int_equal(bm.n_flying, 0);
+	assert_int_equal(allocations, before);
+	for (i = 0; i < FB_REGIONS; i++)
+		regions += bm.region[i];
+	for (i = 0; i < bm.groups; i += 1U << bm.shift)
+		groups += fb_bitmap_group(&bm, i);
+	assert_int_equal(regions, bm.n_wanted);
+	assert_int_equal(groups, bm.n_wanted);
+	assert_int_equal(fb_bitmap_count(&bm, 0, (u32)GRANULES), bm.n_wanted);
+	fb_for_each_run(dm, GRANULE, 0, SECTORS, unwant_run, &bm);
+	assert_int_equal(bm.n_wanted, 0);
+}
+
+/* ---- searches ---- */
+
+/* some of the first cylinders, of each tenth of them less */
+static void fill_part(struct rnd *r)
+{
+	u64 part = PART, first, n;
+
+	for (first = 0; first < part; first += n) {
+		n = (1 + rnd_below(r, 9)) * GRANULE;
+		if (rnd_below(r, 1024) < 1024U >> (first * 10 / part))
+			fb_for_each_run(dm, GRANULE, first, n, want_run, &bm);
+	}
+}
+
+/* a map of the same granules with a count of its own for each track */
+static struct fb_bitmap exact_map(void)
+{
+	struct fb_bitmap exact = bm;
+	struct dm_track t;
+	u32 i;
+
+	exact.shift = 0;
+	exact.counts = exact.groups;
+	exact.count = __real_calloc(exact.groups, sizeof(*exact.count));
+	for (i = 0; i < PART_TRACKS; i++) {
+		assert_int_equal(dm_track_by_index(dm, i, &t), 0);
+		u64 first = div_u64(t.first_lbn + GRANULE - 1, GRANULE);
+		u64 end = div_u64(t.first_lbn + t.nsect + GRANULE - 1, GRANULE);
+
+		exact.count[i] = fb_bitmap_count(&bm, first, end - first);
+	}
+	return exact;
+}
+
+static struct fb_gap random_gap(struct rnd *r)
+{
+	struct fb_gap gap = { .src = support_place(r, dm), .dst_nsect = 16 };
+
+	gap.src.cyl = rnd_below(r, PART_TRACKS / HEADS);
+	gap.dst_lbn = rnd_below(r, PART);
+	assert_int_equal(dm_place_of(dm, gap.dst_lbn, &gap.dst), 0);
+	return gap;
+}
+
+static u32 search(struct fb_search *s, const struct fb_bitmap *map, const struct fb_gap *gap,
+		  bool lifted, const struct fb_worth *worth)
+{
+	struct fb_limits lim = {
+		.conservatism_ns = 300000, .separate = true, .granule_sectors = GRANULE,
+		.max_sectors = 2560, .max_prepend_sectors = 2560,
+	};
+	u32 steps = 1;
+
+	if (lifted) {
+		lim.lift = FB_LIFT_SOURCE | FB_LIFT_DEST | FB_LIFT_SEVERAL;
+		lim.root = worth->root;
+	}
+	fb_search_start(s, dm, map, gap, &lim);
+	while (fb_search_step(s))
+		steps++;
+	return steps;
+}
+
+/* the plans are the same, and few tracks are looked at for them */
+static void test_shared_search(void **state)
+{
+	struct fb_worth worth;
+	struct fb_bitmap exact;
+	struct fb_search s, e;
+	struct rnd r = { 2 };
+	u32 i, found = 0;
+	u64 tracks = 0;
+
+	(void)state;
+	fill_part(&r);
+	fb_worth_init(&worth, &bm);
+	exact = exact_map();
+	for (i = 0; i < 200; i++) {
+		struct fb_gap gap = random_gap(&r);
+		u32 steps = search(&s, &bm, &gap, i % 2, &worth);
+
+		search(&e, &exact, &gap, i % 2, &worth);
+		assert_int_equal(s.best.kind, e.best.kind);
+		assert_int_equal(s.best.npieces, e.best.npieces);
+		assert_memory_equal(s.best.piece, e.best.piece, sizeof(s.best.piece));
+		assert_int_equal(s.best.value, e.best.value);
+		assert_true(s.tracks <= steps + FB_PLAN_PIECES);
+		tracks += s.tracks;
+		found += s.best.kind != FB_PLAN_NONE;
+	}
+	print_message("%u plans, %u tracks a search\n", found, (u32)(tracks / 200));
+	assert_true(found > 100);
+	fb_free(exact.count);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_worst),
+		cmocka_unit_test(test_shared_search),
+	};
+
+	return cmocka_run_group_tests_name("large", tests, setup, teardown);
+}
