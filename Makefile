@@ -23,6 +23,8 @@ help:
 	@echo 'make style         checkpatch, sparse, compiler warnings, kernel-doc, sizes'
 	@echo 'make fidelity      the simulated drive against traces of real ones; DRIVES=folder'
 	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
+	@echo 'make bench-peers   freeblock, bfq, mq-deadline, kyber and none side by side: tables, picture'
+	@echo '                   DRIVE= LOAD= PEER= SECONDS_= SET= FRESH=1 restrict or vary it'
 	@echo 'make bench soak    long measurements, where there are any'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
@@ -70,6 +72,15 @@ bench: modules
 
 soak: modules modules-debug
 	@$(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 's-*.sh' --only '^lab'
+
+# A bench that was stopped goes on; FRESH=1: measure all of it anew
+.PHONY: bench-peers
+bench-peers: modules
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock peers --build '$(BUILD)' \
+		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(LOAD),--load '$(LOAD)') \
+		$(if $(PEER),--peer '$(PEER)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
+		$(if $(SET),--set '$(SET)') $(if $(THROUGH),--through '$(THROUGH)') \
+		$(if $(FRESH),--fresh)
 
 .PHONY: install
 install:

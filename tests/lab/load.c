@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * load - requests to a disk, for comparing schedulers (Documentation/peers.rst)
+ *
+ *   load random DISK KEY=VALUE...	requests all over the disk
+ *   load stream DISK KEY=VALUE...	one request behind the other
+ *
+ * Direct asynchronous I/O; one submitting thread, so that a scheduler that
+ * looks at processes sees one. What is requested is drawn by the request's
+ * number, whatever the order of completions: under each scheduler the same
+ * requests, and with a rate at the same instants, arrive.
+ *
+ * With a rate (open arrivals, Poisson) the latency counts from the instant at
+ * which the request was due, so that a scheduler which makes the submitter wait
+ * is not let off. Counted is a window of time only: from start + warmup, for
+ * "seconds". All times are CLOCK_MONOTONIC in nanoseconds, unless they say
+ * otherwise.
+ *
+ * Keys (numbers): seconds, warmup (s); start (s of the clock; 0: now); seed;
+ * depth (requests kept outstanding; with a rate: at most); rate (per 1000 s; 0:
+ * closed loop); reads (percent); begin_pm (of a stream: where on the disk it
+ * begins, per mille; it goes on from the disk's start when it meets the end);
+ * bytes (of a stream's request); pause_us (of a stream, after each completion);
+ * class (ioprio class: 0 none, 2 best effort, 3 idle) and level. Keys (text):
+ * out (a file for the latencies of a random load in microseconds, 32 bits each,
+ * little endian, highest bit: a write); snap (a file to be copied when the window
+ * begins and ends; up to 8) and snaps (prefix of the copies).
+ *
+ * Prints "key value" lines.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <linux/fs.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../include/fb_shim.h"
+
+#define SLOTS_MAX	4096
+#define SNAPS_MAX	8
+#define NSEC		1000000000ULL
+#define BLOCK		4096
+#define IOPRIO_WHO_PROCESS 1
+#define IOPRIO_CLASS_SHIFT 13
+/* Longest request of a random load, blocks */
+#define RANDOM_BLOCKS	8
+
+struct slot {
+	struct iocb cb;
+	/* When it was due */
+	u64 due;
+	char *buffer;
+	int write;
+};
+
+static struct {
+	u64 seconds, warmup, start, seed, depth, rate, reads, begin_pm;
+	u64 bytes, pause_us, class, level;
+	const char *out, *snaps, *snap[SNAPS_MAX];
+	int nr_snaps;
+} opt = { .seconds = 10, .seed = 1, .depth = 1, .reads = 100, .bytes = 65536 };
+
+static const struct {
+	const char *name;
+	u64 *value;
+} numbers[] = {
+	{ "seconds", &opt.seconds }, { "warmup", &opt.warmup }, { "start", &opt.start },
+	{ "seed", &opt.seed }, { "depth", &opt.depth }, { "rate", &opt.rate },
+	{ "reads", &opt.reads }, { "begin_pm", &opt.begin_pm }, { "bytes", &opt.bytes },
+	{ "pause_us", &opt.pause_us }, { "class", &opt.class }, { "level", &opt.level },
+};
+
+static struct slot slots[SLOTS_MAX];
+/* Slots that are free, a stack; with @lock, for there may be two threads */
+static int idle[SLOTS_MAX], nr_idle;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static aio_context_t ctx;
+static int disk, random_load;
+static u64 window_from, window_until, number, disk_bytes;
+/* Of the window; the reaper's */
+static u64 done, done_bytes, errors, nr_latencies;
+static u32 *latencies;
+/* The submitter's and the reaper's; the latter ends when both agree */
+static atomic_ulong submitted, reaped;
+static atomic_int over;
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "load: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static u64 now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NSEC + ts.tv_nsec;
+}
+
+static void sleep_until(u64 when)
+{
+	struct timespec ts = { .tv_sec = when / NSEC, .tv_nsec = when % NSEC };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+}
+
+/* The @nr-th number of a sequence: SplitMix64 */
+static u64 draw(u64 nr)
+{
+	u64 z = (opt.seed * 0x2545f4914f6cdd1dULL) + nr * 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+/*
+ * Multiples of 4 KiB, k * 4 KiB with a probability of 2^-k cut at 32 KiB: the
+ * freeblock paper's exponential distribution with a mean of 8 KiB (5.1), in the
+ * per cents that the demo uses too.
+ */
+static unsigned int draw_blocks(u64 x)
+{
+	static const unsigned char up_to[RANDOM_BLOCKS] = { 50, 75, 87, 94, 97, 98, 99, 100 };
+	unsigned int k = 0;
+
+	while (x % 100 >= up_to[k])
+		k++;
+	return k + 1;
+}
+
+static void fill_random(struct slot *s)
+{
+	u64 blocks = disk_bytes / BLOCK - RANDOM_BLOCKS;
+
+	s->write = draw(4 * number) % 100 >= opt.reads;
+	s->cb.aio_nbytes = draw_blocks(draw(4 * number + 1)) * BLOCK;
+	s->cb.aio_offset = draw(4 * number + 2) % blocks * BLOCK;
+}
+
+static void fill_stream(struct slot *s)
+{
+	u64 fits = disk_bytes / opt.bytes;
+
+	s->write = opt.reads == 0;
+	s->cb.aio_nbytes = opt.bytes;
+	s->cb.aio_offset = (fits * opt.begin_pm / 1000 + number) % fits * opt.bytes;
+}
+
+static void submit(struct slot *s, u64 due)
+{
+	struct iocb *cb = &s->cb;
+
+	memset(cb, 0, sizeof(*cb));
+	if (random_load)
+		fill_random(s);
+	else
+		fill_stream(s);
+	number++;
+	s->due = due;
+	cb->aio_data = (uintptr_t)s;
+	cb->aio_fildes = disk;
+	cb->aio_lio_opcode = s->write ? IOCB_CMD_PWRITE : IOCB_CMD_PREAD;
+	cb->aio_buf = (uintptr_t)s->buffer;
+	submitted++;
+	if (syscall(SYS_io_submit, ctx, 1, &cb) != 1)
+		fail("io_submit");
+}
+
+static void account(struct slot *s, s64 result, u64 at)
+{
+	u64 us = (at - s->due) / 1000;
+
+	if (result != (s64)s->cb.aio_nbytes)
+		errors++;
+	if (at >= window_from && at < window_until) {
+		done++;
+		done_bytes += s->cb.aio_nbytes;
+	}
+	if (s->due >= window_from && s->due < window_until && latencies) {
+		if (us >= 1U << 31)
+			us = (1U << 31) - 1;
+		if (nr_latencies < (1U << 22))
+			latencies[nr_latencies++] = us | (s->write ? 1U << 31 : 0);
+	}
+}
+
+/* Wait for at least one completion; puts the slots that became free in @free */
+static int reap(struct slot **free)
+{
+	struct io_event events[64];
+	u64 at;
+	int n, i;
+
+	n = syscall(SYS_io_getevents, ctx, 1, 64, events, NULL);
+	if (n < 0 && errno == EINTR)
+		return 0;
+	if (n < 0)
+		fail("io_getevents");
+	at = now();
+	for (i = 0; i < n; i++) {
+		free[i] = (struct slot *)(uintptr_t)events[i].data;
+		account(free[i], events[i].res, at);
+	}
+	reaped += n;
+	return n;
+}
+
+static void copy(FILE *to, const char *path)
+{
+	char buffer[4096];
+	FILE *from = fopen(path, "r");
+	size_t n;
+
+	if (!from)
+		fail(path);
+	fprintf(to, "== %s\n", path);
+	while ((n = fread(buffer, 1, sizeof(buffer), from)) > 0)
+		fwrite(buffer, 1, n, to);
+	fclose(from);
+}
+
+static void snapshot(const char *which)
+{
+	char path[256];
+	FILE *to;
+	int i;
+
+	if (!opt.nr_snaps)
+		return;
+	snprintf(path, sizeof(path), "%s.%s", opt.snaps, which);
+	to = fopen(path, "w");
+	if (!to)
+		fail(path);
+	fprintf(to, "== now\n%llu\n", (unsigned long long)now());
+	for (i = 0; i < opt.nr_snaps; i++)
+		copy(to, opt.snap[i]);
+	fclose(to);
+}
+
+/* A thread of its own, so that loads of any kind take them alike */
+static void *snapshots(void *unused)
+{
+	sleep_until(window_from);
+	snapshot("begin");
+	sleep_until(window_until);
+	snapshot("end");
+	return unused;
+}
+
+static void closed_loop(void)
+{
+	struct slot *free[64];
+	u64 i;
+	int n, j;
+
+	for (i = 0; i < opt.depth; i++)
+		submit(&slots[i], now());
+	while (reaped < submitted) {
+		n = reap(free);
+		for (j = 0; j < n && now() < window_until; j++) {
+			if (opt.pause_us)
+				sleep_until(now() + opt.pause_us * 1000);
+			submit(free[j], now());
+		}
+	}
+}
+
+static void *reaper(void *unused)
+{
+	struct slot *free[64];
+	int n, i;
+
+	/* The last request wakes it, whenever that was submitted */
+	while (!over || reaped < submitted) {
+		if (reaped == submitted) {
+			usleep(1000);
+			continue;
+		}
+		n = reap(free);
+		pthread_mutex_lock(&lock);
+		for (i = 0; i < n; i++)
+			idle[nr_idle++] = free[i] - slots;
+		pthread_mutex_unlock(&lock);
+	}
+	return unused;
+}
+
+static struct slot *take_slot(void)
+{
+	int i = -1;
+
+	for (;;) {
+		pthread_mutex_lock(&lock);
+		if (nr_idle)
+			i = idle[--nr_idle];
+		pthread_mutex_unlock(&lock);
+		if (i >= 0)
+			return &slots[i];
+		usleep(1000);
+	}
+}
+
+/* To the next arrival: exponential, its mean 1000 s / rate */
+static u64 draw_interval(void)
+{
+	double u = ((draw(4 * number + 3) >> 11) + 1) / (double)(1ULL << 53);
+
+	return -log(u) * 1e12 / opt.rate;
+}
+
+static void open_loop(u64 begin)
+{
+	u64 due = begin + draw_interval();
+	pthread_t thread;
+
+	for (nr_idle = 0; nr_idle < (int)opt.depth; nr_idle++)
+		idle[nr_idle] = nr_idle;
+	if (pthread_create(&thread, NULL, reaper, NULL))
+		fail("pthread_create");
+	while (due < window_until) {
+		struct slot *s = take_slot();
+
+		sleep_until(due);
+		submit(s, due);
+		due += draw_interval();
+	}
+	over = 1;
+	pthread_join(thread, NULL);
+}
+
+static void parse(char *word)
+{
+	char *value = strchr(word, '='), *end;
+	unsigned int i;
+
+	if (!value) {
+		fprintf(stderr, "load: '%s' is not KEY=VALUE\n", word);
+		exit(2);
+	}
+	*value++ = 0;
+	if (!strcmp(word, "out")) {
+		opt.out = value;
+		return;
+	}
+	if (!strcmp(word, "snaps")) {
+		opt.snaps = value;
+		return;
+	}
+	if (!strcmp(word, "snap") && opt.nr_snaps < SNAPS_MAX) {
+		opt.snap[opt.nr_snaps++] = value;
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		if (strcmp(word, numbers[i].name))
+			continue;
+		*numbers[i].value = strtoull(value, &end, 10);
+		if (*value >= '0' && *value <= '9' && !*end)
+			return;
+		fprintf(stderr, "load: %s=%s: not a number\n", word, value);
+		exit(2);
+	}
+	fprintf(stderr, "load: unknown key '%s'\n", word);
+	exit(2);
+}
+
+static void check(void)
+{
+	u64 bytes = random_load ? RANDOM_BLOCKS * BLOCK : opt.bytes;
+	const char *bad = NULL;
+
+	if (disk_bytes < 2 * bytes || !bytes || bytes % BLOCK)
+		bad = "bytes: not a multiple of 4096, or the disk holds fewer than two requests";
+	else if (opt.begin_pm > 999)
+		bad = "begin_pm: 0 to 999";
+	else if (opt.depth < 1 || opt.depth > SLOTS_MAX)
+		bad = "depth: 1 to 4096";
+	else if (opt.rate && !random_load)
+		bad = "a stream has no rate";
+	else if (opt.reads > 100)
+		bad = "reads: 0 to 100";
+	else if (opt.nr_snaps && !opt.snaps)
+		bad = "snap without snaps";
+	if (!bad)
+		return;
+	fprintf(stderr, "load: %s\n", bad);
+	exit(2);
+}
+
+static void prepare(const char *path)
+{
+	size_t bytes = random_load ? RANDOM_BLOCKS * BLOCK : opt.bytes;
+	u64 i;
+
+	disk = open(path, O_RDWR | O_DIRECT);
+	if (disk < 0 || ioctl(disk, BLKGETSIZE64, &disk_bytes))
+		fail(path);
+	check();
+	if (random_load)
+		latencies = malloc(sizeof(*latencies) << 22);
+	for (i = 0; i < opt.depth; i++) {
+		if (posix_memalign((void **)&slots[i].buffer, BLOCK, bytes))
+			fail("posix_memalign");
+		memset(slots[i].buffer, i, bytes);
+	}
+	if (syscall(SYS_io_setup, opt.depth, &ctx))
+		fail("io_setup");
+	if (opt.class && syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
+				 opt.class << IOPRIO_CLASS_SHIFT | opt.level))
+		fail("ioprio_set");
+}
+
+static void results(void)
+{
+	FILE *file;
+
+	printf("requests %llu\nbytes %llu\nseconds %llu\nerrors %llu\nlatencies %llu\n",
+	       (unsigned long long)done, (unsigned long long)done_bytes,
+	       (unsigned long long)opt.seconds, (unsigned long long)errors,
+	       (unsigned long long)nr_latencies);
+	if (!opt.out || !latencies)
+		return;
+	file = fopen(opt.out, "w");
+	if (!file || fwrite(latencies, sizeof(*latencies), nr_latencies, file) != nr_latencies ||
+	    fclose(file))
+		fail(opt.out);
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t snapper;
+	u64 begin;
+	int i;
+
+	if (argc < 3 || (strcmp(argv[1], "random") && strcmp(argv[1], "stream"))) {
+		fprintf(stderr, "usage: load random|stream DISK KEY=VALUE...\n");
+		return 2;
+	}
+	random_load = !strcmp(argv[1], "random");
+	for (i = 3; i < argc; i++)
+		parse(argv[i]);
+	prepare(argv[2]);
+	begin = opt.start ? opt.start * NSEC : now();
+	window_from = begin + opt.warmup * NSEC;
+	window_until = window_from + opt.seconds * NSEC;
+	if (pthread_create(&snapper, NULL, snapshots, NULL))
+		fail("pthread_create");
+	sleep_until(begin);
+	if (opt.rate)
+		open_loop(begin);
+	else
+		closed_loop();
+	pthread_join(snapper, NULL);
+	results();
+	return errors ? 1 : 0;
+}

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0
+# The guest's part of make bench-peers: cells of the comparison, one after the
+# other, each on a drive of its own that has just been switched on.
+# tools/fbtools/peers.py writes the list of cells and makes sense of what is left
+# in /out/ID: what the loads said, their latencies, counters when the window began
+# and ended. Documentation/peers.rst says what is measured.
+#
+# Files beside it: load (tests/lab/load.c, compiled) and cells.
+
+. /lab/lib.sh
+
+LOAD=/lab/files/load
+nr=0
+
+begin_load()
+{
+	local name="$1" kind="$2"
+
+	shift 2
+	$LOAD "$kind" "/dev/$disk" start=$start warmup=$warmup seconds=$seconds seed=$seed \
+		out="$out/$name.lat" "$@" > "$out/$name.said" 2> "$out/$name.err" &
+	loads="$loads $name:$!"
+}
+
+# The files whose change over the window counts
+snaps()
+{
+	echo "snaps=$out/snap snap=/proc/timer_list snap=/sys/block/$disk/stat" \
+		"snap=/sys/kernel/mechdisk/$d/stats"
+	[ "$sched" = freeblock ] && echo "snap=/sys/kernel/freeblock/$disk/progress"
+}
+
+tune()
+{
+	local word
+
+	expect_ok "$id: scheduler $sched" sched_set "$disk" "$sched"
+	[ "$sched" = freeblock ] && model_load "$disk" "$model"
+	for word in $attrs; do
+		expect_ok "$id: $word" iosched "$disk" "${word%%=*}" "${word#*=}"
+	done
+	[ -n "$queue_depth" ] &&
+		expect_ok "$id: queue_depth" sh -c \
+			"echo $queue_depth > /sys/block/$disk/device/queue_depth"
+	[ -n "$nr_requests" ] && [ "$sched" != none ] &&
+		expect_ok "$id: nr_requests" sh -c \
+			"echo $nr_requests > /sys/block/$disk/queue/nr_requests"
+}
+
+sleep_until()
+{
+	local left=$(($1 - $(cut -d. -f1 /proc/uptime)))
+
+	[ $left -le 0 ] || sleep $left
+}
+
+# Sums of function_graph's lines, each outermost call of a function of ours with
+# its time: "NAME CALLS NANOSECONDS"
+trace_sums()
+{
+	sed 's/ \[[a-z_]*\]//' "$1" | awk '
+		match($0, /[0-9.]+ us +\|/) {
+			us = substr($0, RSTART, RLENGTH) + 0
+			name = substr($0, RSTART + RLENGTH)
+			gsub(/[^a-zA-Z0-9_.]/, "", name)
+			calls[name]++
+			sum[name] += us
+		}
+		END { for (name in sum) printf "%s %d %.0f\n", name, calls[name], sum[name] * 1000 }'
+}
+
+# Its options exist only while it is the tracer. Waiting is not CPU time.
+graph()
+{
+	local option
+
+	echo function_graph > current_tracer
+	for option in nosleep-time nofuncgraph-irqs funcgraph-tail; do
+		echo $option > trace_options
+	done
+}
+
+# trace NAMES: which functions of drive and scheduler the kernel calls, and the time
+# spent in them during the window. First all of them are traced, to find those
+# that others call: tracing the inner ones would slow them down.
+trace()
+{
+	local dir=/sys/kernel/debug/tracing pattern
+
+	# shellcheck disable=SC2015
+	cd $dir && echo nop > current_tracer || die "no tracer"
+	echo 16384 > buffer_size_kb
+	echo 1 > max_graph_depth
+	echo > set_ftrace_filter
+	for pattern in $1; do
+		echo "$pattern" >> set_ftrace_filter
+	done
+	sleep_until $((start + 1))
+	graph
+	sleep $((warmup - 2))
+	echo 0 > tracing_on
+	trace_sums trace | cut -d' ' -f1 > /tmp/names
+	echo nop > current_tracer
+	cat /tmp/names > set_ftrace_filter
+	sleep_until $((start + warmup))
+	graph
+	echo 1 > tracing_on
+	sleep $((seconds - 1))
+	echo 0 > tracing_on
+	cat per_cpu/cpu0/stats > "$out/trace.stats"
+	sleep_until $((start + warmup + seconds))
+	trace_sums trace > "$out/trace.sums"
+	echo nop > current_tracer
+	echo > set_ftrace_filter
+	echo 1 > tracing_on
+	cd /root || exit
+}
+
+run_loads()
+{
+	local load i=0 item words
+
+	start=$(($(cut -d. -f1 /proc/uptime) + 2))
+	loads=
+	words=$(snaps)
+	# shellcheck disable=SC2086 # words are meant
+	while [ -n "$fg" ]; do
+		load=${fg%%;*}
+		fg=${fg#"$load"}
+		fg=${fg#;}
+		begin_load fg$i $load $words
+		words=
+		i=$((i + 1))
+	done
+	# shellcheck disable=SC2086
+	case $bg in
+	none) ;;
+	scan) expect_ok "$id: scan" sh -c "echo start > $(fb "$disk")/scan" ;;
+	*) begin_load bg $bg ;;
+	esac
+	[ -n "$trace" ] && trace "$trace"
+	for item in $loads; do
+		if wait "${item#*:}"; then
+			ok "$id: ${item%:*}"
+		else
+			not_ok "$id: ${item%:*}" "$(cat "$out/${item%:*}.err")"
+		fi
+	done
+}
+
+# cell KEY=VALUE...: the keys are the variables below
+cell()
+{
+	local id drive model extra sched attrs queue_depth nr_requests fg bg trace word
+	local warmup seconds seed out disk d loads start
+
+	for word in "$@"; do
+		local "$word"
+	done
+	nr=$((nr + 1))
+	d=d$nr
+	out=/out/$id
+	mkdir -p "$out"
+	disk=$(drive_new $d "$drive" "$extra") || exit 1
+	tune
+	run_loads
+	cat "/sys/kernel/mechdisk/$d/stats" > "$out/drive"
+	if [ "$sched" = freeblock ]; then
+		cat "/sys/block/$disk/queue/iosched/status" > "$out/status"
+		[ "$bg" = scan ] && scan_stop "$disk"
+		cat "$(fb "$disk")/granule_bytes" > "$out/granule_bytes"
+	fi
+	sched_set "$disk" none
+	drive_off $d
+	echo "@cell $id"
+}
+
+load_module mechdisk
+load_module freeblock
+for module in bfq kyber-iosched; do
+	load_module $module
+done
+. /lab/files/cells
+done_testing
