@@ -25,7 +25,9 @@ help:
 	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
 	@echo 'make bench-peers   freeblock, bfq, mq-deadline, kyber and none side by side: tables, picture'
 	@echo '                   DRIVE= LOAD= PEER= SECONDS_= SET= FRESH=1 restrict or vary it'
-	@echo 'make bench soak    long measurements, where there are any'
+	@echo 'make bench         the paper'"'"'s evaluation: data, pictures, build/bench/summary.json; an hour'
+	@echo '                   FIGURE=name measures one, QUICK=1 with fewer requests'
+	@echo 'make soak          long runs of the lab'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
 
@@ -65,11 +67,15 @@ fidelity: setup
 yardstick: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock yardstick
 
-# Long runs are lab scripts too: tests/lab/b-*.sh and s-*.sh
+# The simulator's part, and, if all is wanted, that of the lab: tests/lab/b-*.sh
 .PHONY: bench soak
-bench: modules
-	@$(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 'b-*.sh' --only '^lab'
+bench: $(if $(FIGURE),setup,modules)
+	@status=0; FREEBLOCK_BUILD='$(BUILD)' tools/freeblock bench $(if $(QUICK),--quick) \
+		$(foreach name,$(FIGURE),--figure '$(name)') || status=$$?; \
+	$(if $(FIGURE),,$(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 'b-*.sh' \
+		--only '^lab' || status=$$?;) exit $$status
 
+# Lab scripts too: tests/lab/s-*.sh
 soak: modules modules-debug
 	@$(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 's-*.sh' --only '^lab'
 

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The bench's pictures."""
+
+from . import ToolError
+
+
+def pyplot():
+    """matplotlib's, drawing into files."""
+    try:
+        import matplotlib  # pylint: disable=import-outside-toplevel
+    except ImportError as error:
+        raise ToolError("the pictures need matplotlib (make setup): %s" % error) from error
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as found  # pylint: disable=import-outside-toplevel
+    return found
+
+
+def panels(path, title, plots):
+    """Some plots side by side.
+
+    plots: [{title, x, y, lines: {label: [(x, y), ...]}, steps (a histogram), log}]"""
+    plt = pyplot()
+    figure, axes = plt.subplots(1, len(plots), figsize=(6.4 * len(plots), 4.8), squeeze=False)
+    for axis, plot in zip(axes[0], plots):
+        for number, (label, points) in enumerate(plot["lines"].items()):
+            draw = axis.step if plot.get("steps") else axis.plot
+            style = {"where": "post"} if plot.get("steps") else {"marker": "osv^Dx+*"[number % 8],
+                                                                 "markersize": 4}
+            draw([x for x, _ in points], [y for _, y in points], label=label, **style)
+        axis.set_title(plot.get("title", ""))
+        axis.set_xlabel(plot["x"])
+        axis.set_ylabel(plot["y"])
+        if plot.get("log"):
+            axis.set_yscale("log")
+        else:
+            axis.set_ylim(bottom=0)
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize="small")
+    figure.suptitle(title)
+    figure.savefig(path, dpi=100, bbox_inches="tight")
+    plt.close(figure)
