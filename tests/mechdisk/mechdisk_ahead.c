@@ -235,7 +235,8 @@ u64 mda_ride(struct mde *e, u64 end,
 		u64 to = min(end - a->piece.lbn, (u64)a->piece.lbns);
 		u64 start = a->start + mdm_pass(&e->mech, &a->piece, from);
 
-		took(arg, start, mdm_pass(&e->mech, &a->piece, 1), to - from);
+		if (took)
+			took(arg, start, mdm_pass(&e->mech, &a->piece, 1), to - from);
 		t = a->start + mdm_pass(&e->mech, &a->piece,
 					mda_phys(&a->piece, to));
 		mdb_extend(&e->cache, a->segment, a->piece.lbn + to);

@@ -60,7 +60,7 @@ void mda_stop(struct mde *e, u64 t);
  * @end: LBN after the last one wanted
  * @took: called for each stretch read: its first sector starts at @start, one
  *	each @sector_ps follows, @n in all
- * @arg: for @took
+ * @arg: for @took, which may be NULL
  *
  * Return: when the last of them had passed, ps.
  */

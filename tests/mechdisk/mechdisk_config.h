@@ -240,6 +240,7 @@ struct mde_bad {
  *	goes along with it, 0 or 1
  * @ahead_stops_at_once: the next command ends reading ahead in mid-sector, 0 or
  *	1 (else at the end of a sector or seek)
+ * @ahead_least: sectors that are read on whoever waits for the drive
  * @keep_passing: sectors that pass before the wanted ones are kept, 0 or 1
  * @discard_read: data are dropped once sent, 0 or 1
  * @written_hits: written data answer reads, 0 or 1
@@ -318,6 +319,7 @@ struct mde_config {
 	u64 ahead_on_hit;
 	u64 ahead_join;
 	u64 ahead_stops_at_once;
+	u64 ahead_least;
 	u64 keep_passing;
 	u64 discard_read;
 	u64 written_hits;

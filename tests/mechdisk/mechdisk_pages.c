@@ -171,6 +171,7 @@ static void mdp_fill_caching(const struct mde_config *c,
 		b[0] |= MDP_DISC;
 	if (c->ahead != MDE_AHEAD_NONE) {
 		put_unaligned_be16(0xffff, b + 2);
+		put_unaligned_be16(mdp_about(c->ahead_least), b + 4);
 		put_unaligned_be16(mdp_about(most), b + 6);
 		put_unaligned_be16(mdp_about(most), b + 8);
 	}

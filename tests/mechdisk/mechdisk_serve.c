@@ -409,18 +409,31 @@ static bool mdv_triggers(const struct mde *e, const struct mdl_piece *first)
 		first->head == last->head && first->lbn >= last->lbn + last->lbns;
 }
 
-/* Read on from a segment's end, if the drive does and nobody else waits. */
+/* The beginning of reading on, which goes on whoever waits. */
+static void mdv_read_least(struct mde *e, struct mdb_segment *g)
+{
+	u64 end = min(g->end + e->cfg->ahead_least, e->ahead.limit);
+
+	g->filled = mda_ride(e, end, NULL, NULL);
+	e->media_free = max(e->media_free, g->filled);
+}
+
+/* Read on from a segment's end, if the drive does. */
 static void mdv_read_on(struct mde *e, struct mdb_segment *g, u64 end, u64 t)
 {
 	u64 limit;
 
 	/* Working out how far it would go takes time. */
-	if (e->queued && e->media_free <= t)
+	if (e->queued && e->media_free <= t && !e->cfg->ahead_least)
 		return;
 	limit = mda_limit(e, g, end);
+	if (e->queued && e->cfg->ahead_least)
+		limit = min(limit, g->end + e->cfg->ahead_least);
 	if (limit <= g->end)
 		return;
 	mda_begin(e, g, limit, t);
+	if (e->cfg->ahead_least)
+		mdv_read_least(e, g);
 	if (e->queued)
 		mda_stop(e, e->media_free);
 }

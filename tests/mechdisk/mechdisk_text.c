@@ -87,6 +87,7 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_WORD("read_ahead_on_hit", ahead_on_hit, mdt_switch, 0),
 	MDT_WORD("read_ahead_join", ahead_join, mdt_switch, 1),
 	MDT_WORD("read_ahead_stop", ahead_stops_at_once, mdt_stop, 0),
+	MDT_NUM("read_ahead_least", ahead_least, 0, 16777216, 0),
 	MDT_SWITCH(keep_passing, 0),
 	MDT_SWITCH(discard_read, 0),
 	MDT_SWITCH(written_hits, 0),
