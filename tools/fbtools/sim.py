@@ -69,8 +69,8 @@ SETTINGS = (
     ("--max-sectors", "max_sectors", "N", "longest separate read (512)"),
     ("--max-prepend-sectors", "max_prepend_sectors", "N", "longest prepend (512)"),
     ("--separate", "separate", "0|1", "separate reads (1)"),
-    ("--lift", "lift", "LIMITS", "of the paper's that are lifted: source+dest+several, or all "
-     "(none)"),
+    ("--lift", "lift", "LIMITS", "of the paper's that are lifted: source+dest+several, or all, "
+     "or auto: as a probe of the drive's look-ahead allows (none)"),
     ("--switch", "switch_us", "US", "conservatism of head switches (--conservatism)"),
     ("--turn", "turn_us", "US", "conservatism on the same track (--conservatism)"),
     ("--pipe-read", "pipe_read_us", "US", "least head time of a command before a read (0)"),
@@ -299,6 +299,12 @@ def tenths(result):
         "%.2f" % x for x in result.get("mb_s_by_tenth", ()))
 
 
+def probed(result):
+    """Lines about what the probe of the drive's look-ahead found."""
+    return ["lift %s: %s" % (lift, found["state"])
+            for lift, found in result.get("probe", {}).items()]
+
+
 def add_parser(subparsers):
     """Add `sim`."""
     parser = subparsers.add_parser(
@@ -331,4 +337,6 @@ def run(args):
     print("\n".join(table(varied, results)))
     if len(results) == 1 and results[0].get("mb_s_by_tenth"):
         print(tenths(results[0]))
+    if len(results) == 1:
+        print("".join(line + "\n" for line in probed(results[0])), end="")
     return 0

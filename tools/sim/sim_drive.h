@@ -19,11 +19,13 @@ struct sim_drive;
  * @sectors: capacity
  * @block: sectors in one of its blocks; commands are multiples of it
  * @queue: commands that a host may queue, at most SIM_DRIVE_SLOTS
+ * @look_ahead_off: it says that it does not read ahead (MODE SENSE, caching page: DRA)
  */
 struct sim_drive_info {
 	u64 sectors;
 	u32 block;
 	u32 queue;
+	bool look_ahead_off;
 };
 
 /**

@@ -278,13 +278,16 @@ static void simo_read_lift(struct simo *o)
 	const char *text = o->lift_text;
 	size_t len, i;
 
+	o->probe = !strcmp(text, "auto");
+	if (o->probe)
+		text = "all";
 	for (; *text; text += len + (text[len] == '+')) {
 		len = strcspn(text, "+");
 		for (i = 0; i < ARRAY_SIZE(lifts); i++)
 			if (strlen(lifts[i].name) == len && !memcmp(text, lifts[i].name, len))
 				break;
 		if (i == ARRAY_SIZE(lifts) || (text[len] && !text[len + 1]))
-			sim_fail("lift: not source, dest, several or all, with + between: '%s'",
+			sim_fail("lift: not auto, nor source, dest, several or all, with + between: '%s'",
 				 o->lift_text);
 		o->lift |= lifts[i].lift;
 	}

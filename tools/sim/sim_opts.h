@@ -63,7 +63,7 @@ struct simo_sizes {
  * @max_prepend_sectors: longest prepend
  * @separate: separate reads are allowed
  * @lift_text: which limits of the paper's to lift: source, dest, several, with "+"
- *	between them; all; empty: none
+ *	between them; all; auto: all, but source and dest as the probe allows; empty: none
  * @switch_us: conservatism of a head switch; 0: @conservatism_us
  * @turn_us: conservatism where the head stays on the track; 0: @conservatism_us
  * @pipe_read_us: least head time of the command before a read
@@ -88,6 +88,7 @@ struct simo_sizes {
  * @places: its N
  * @scan: of @task_name
  * @lift: of @lift_text
+ * @probe: of @lift_text: the drive's look-ahead is probed
  * @root: of @value_name
  * @balance: of @weight_text
  * @edge: K of @weight_text; 0: none
@@ -148,6 +149,7 @@ struct simo {
 	u64 places;
 	bool scan;
 	u32 lift;
+	bool probe;
 	bool root;
 	bool balance;
 	double edge;

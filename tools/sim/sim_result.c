@@ -43,6 +43,12 @@ static void simr_count(struct simr *r, const char *name, u64 n)
 	fprintf(r->out, "%llu", (unsigned long long)n);
 }
 
+static void simr_text(struct simr *r, const char *name, const char *text)
+{
+	simr_name(r, name);
+	fprintf(r->out, "\"%s\"", text);
+}
+
 static void simr_real(struct simr *r, const char *name, double x)
 {
 	simr_name(r, name);
@@ -215,6 +221,30 @@ static void simr_margin(struct simr *r, const struct fb_margin *m)
 	simr_real(r, "auto_cost_ppm", m->cost_ppm);
 }
 
+static void simr_probe(struct simr *r, const struct fb_probe *p, u64 now_ns)
+{
+	static const struct {
+		const char *name;
+		u32 lift;
+	} lifts[FBP_LIFTS] = {
+		{ "source", FB_LIFT_SOURCE },
+		{ "dest", FB_LIFT_DEST },
+	};
+	char text[FBP_TEXT];
+	int i;
+
+	simr_open(r, "probe");
+	for (i = 0; i < FBP_LIFTS; i++) {
+		fbp_describe(p, lifts[i].lift, now_ns, text, sizeof(text));
+		simr_open(r, lifts[i].name);
+		simr_text(r, "state", text);
+		simr_count(r, "refusals", p->lift[i].refusals);
+		simr_real(r, "decided_s", p->lift[i].since_ns / SIMR_NS_PER_S);
+		simr_close(r);
+	}
+	simr_close(r);
+}
+
 static void simr_task(struct simr *r, const struct sims *s, double seconds)
 {
 	const struct simt *t = s->task;
@@ -233,6 +263,8 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 	simr_gaps(r, s);
 	if (s->o->conservatism_us == SIMO_AUTO)
 		simr_margin(r, &t->margin);
+	if (s->o->probe)
+		simr_probe(r, &t->probe, seconds * SIMR_NS_PER_S);
 }
 
 void simr_print(const struct sims *s, u64 end_ns, double wall_s, const char *more,

@@ -187,6 +187,9 @@ static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
 	c = &s->cmd[slot];
 	*c = *cmd;
 	c->sent_ns = now_ns;
+	c->mark.behind = s->lifts;
+	c->mark.ours = c->cause != SIMS_PLAIN;
+	s->lifts = c->mark.at;
 	if (!s->deep)
 		sims_predict_sent(s, c, now_ns);
 	sims_spoil(s, c);
@@ -197,9 +200,16 @@ static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
 		simt_take(s->task, c->lbn, c->free_end);
 }
 
+/* what command @i of the plan in use was allowed, and needs */
+static u32 sims_lifts(const struct sims *s, u32 i)
+{
+	return s->pinned ? fbp_lifts(s->dm, &s->gap, &s->plan, i) & s->task->lim.lift : 0;
+}
+
 /* the next piece of the plan in use */
 static void sims_send_piece(struct sims *s, u64 now_ns)
 {
+	u32 lifts = sims_lifts(s, s->next_piece);
 	const struct fb_plan_piece *p = &s->plan.piece[s->next_piece++];
 
 	sims_send(s, &(struct sims_cmd) {
@@ -207,6 +217,7 @@ static void sims_send_piece(struct sims *s, u64 now_ns)
 		.nsect = p->nsect,
 		.free_end = p->lbn + p->nsect,
 		.cause = SIMS_SEPARATE,
+		.mark.at = lifts,
 	}, now_ns);
 	s->stats.separates++;
 }
@@ -245,6 +256,7 @@ static void sims_send_choice(struct sims *s, u64 lbn, bool prepended, u64 now_ns
 		.free_end = req->fg.lbn,
 		.cause = prepended ? SIMS_PREPEND : req->after_free ? SIMS_AFTER : SIMS_PLAIN,
 		.leg.gap_ns = s->task->gap_ns,
+		.mark.at = sims_lifts(s, s->next_piece),
 	}, now_ns);
 	sims_choose_next(s, now_ns);
 }
@@ -431,6 +443,7 @@ static void sims_count_prediction(struct sims *s, const struct sims_cmd *c,
 	sims_learn(s, c, now_ns - report_ns - predicted_ns, now_ns);
 	s->stats.end_within += mechanical && sims_within(end->end_ns - predicted_ns);
 	sims_count_turns(s, c, mechanical ? end->turns : 0, now_ns);
+	fbp_seen(&s->task->probe, now_ns, &c->mark, end);
 }
 
 /* what this completion says about the prediction, the head and the phase */
@@ -614,9 +627,10 @@ static u32 sims_depth(const struct sims *s)
 
 void sims_init(struct sims *s)
 {
-	struct sim_drive_info info;
+	struct sim_drive_info info = { 0 };
 
 	sim_drive_info(s->drive, &info);
+	fbp_lookahead_off(&s->task->probe, info.look_ahead_off);
 	s->queue = info.queue;
 	s->deep = s->o->policy == SIMO_NONE;
 	s->depth = sims_depth(s);

@@ -38,6 +38,7 @@ enum sims_cause {
  * @placed: @acc is valid
  * @acc: predicted access
  * @leg: what there is to learn from it
+ * @mark: what the probe asks about it
  */
 struct sims_cmd {
 	struct siml_req *req;
@@ -52,6 +53,7 @@ struct sims_cmd {
 	bool placed;
 	struct dm_access acc;
 	struct fbm_leg leg;
+	struct fbp_mark mark;
 };
 
 /**
@@ -121,6 +123,7 @@ struct sims_stats {
  * @gap: from the tail to the choice
  * @plan: the plan in use while @pinned ...
  * @next_piece: ... and which of its pieces is sent next
+ * @lifts: that the command sent last used
  * @flight: slots at the drive, in the order sent
  * @nr_flight: how many
  * @cmd: by slot
@@ -146,6 +149,7 @@ struct sims {
 	struct fb_gap gap;
 	struct fb_plan plan;
 	u32 next_piece;
+	u32 lifts;
 	u32 flight[SIM_DRIVE_SLOTS];
 	u32 nr_flight;
 	struct sims_cmd cmd[SIM_DRIVE_SLOTS];

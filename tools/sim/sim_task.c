@@ -209,6 +209,8 @@ void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_p
 	if (simt_again(t, now_ns, plan))
 		return;
 	simt_weigh(t, now_ns);
+	if (t->o->probe)
+		t->lim.lift = fbp_allowed(&t->probe, t->o->lift, now_ns);
 	fb_search_start(&search, t->dm, &t->bm, gap, &t->lim);
 	t->gap_ns = search.latency_ns;
 	simt_search(t, &search, plan);
@@ -298,6 +300,7 @@ void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm
 	t->o = o;
 	t->dm = dm;
 	fb_guard_init(&t->guard);
+	fbp_init(&t->probe);
 	if (!o->scan)
 		return;
 	simt_init_limits(t, dm_info(dm));

@@ -7,6 +7,7 @@
 #define SIM_TASK_H
 
 #include "../../fb_guard.h"
+#include "../../fb_probe.h"
 #include "../../fb_worth.h"
 #include "sim_opts.h"
 
@@ -20,6 +21,7 @@
  * @bm: the map
  * @lim: of every plan
  * @worth: for @lim
+ * @probe: for @lim, when lifts are probed
  * @margin: for @lim, when the conservatism is learnt
  * @gap_ns: rotational latency of the gap planned last
  * @balanced_ns: when regions were weighed last
@@ -53,6 +55,7 @@ struct simt {
 	struct fb_bitmap bm;
 	struct fb_limits lim;
 	struct fb_worth worth;
+	struct fb_probe probe;
 	struct fb_margin margin;
 	u64 gap_ns;
 	u64 balanced_ns;
