@@ -27,7 +27,7 @@ import taptest  # noqa: E402
 FITS = (("nearline16", "nearline16"), ("nearline16", "nearline16-512e"),
         ("nearline16", "nearline16-wc"), ("nearline16", "nearline16-ppm"),
         ("nearline16-serpentine", "nearline16-serpentine"), ("nearline24", "nearline24"),
-        ("archive8", "archive8"))
+        ("archive8", "archive8"), ("cheetah9", "cheetah9"))
 SAMPLES = 3000
 
 
