@@ -115,13 +115,15 @@ static inline u32 fb_find_need_cached(struct fb_search *s, u32 weight)
 }
 
 /**
- * fb_find_miss() - what it costs that a seek may take longer than its estimate
+ * fb_find_toll() - what it costs that anything at all is read in the gap
  * @s: the search
- * @margin_ns: so much longer, and nothing happens
  *
- * Return: the cost, to be weighed against a piece's value.
+ * Where nearly a whole turn is to be waited the foreground alone may come early enough to
+ * gain that turn.
+ *
+ * Return: the cost, to be weighed against a plan's value.
  */
-u64 fb_find_miss(const struct fb_search *s, u64 margin_ns);
+u64 fb_find_toll(const struct fb_search *s);
 
 /**
  * fb_find_prepend() - look at what ends where the foreground begins

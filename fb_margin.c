@@ -12,6 +12,7 @@
 
 #define FBM_ONE 0x40000000U	/* 30 binary places */
 #define FBM_PPM 1000000
+#define FBM_CHANCE_MOST 65535	/* 16 binary places */
 
 /*
  * Trials fade, lest a bin that was safe last week be trusted when heat or age have
@@ -35,6 +36,16 @@
 #define FBM_PRIOR (100 * FBM_TRIAL)
 #define FBM_PRIOR_BAND (400 * FBM_TRIAL)
 #define FBM_PRIOR_GAIN (25 * FBM_TRIAL)
+
+/*
+ * Odds: what a search that weighs them must keep is where it is as good as even. A lost turn
+ * costs 14 gaps at first, which is what 5000 ppm come to on an Atlas 10K; the feedback is that
+ * of the risk.
+ */
+#define FBM_RISK_FLOOR (FBM_ONE / 10 * 3)
+#define FBM_PRICE_START (14 * 256)
+#define FBM_PRICE_LEAST 64
+#define FBM_PRICE_MOST (256 * 256)
 
 /* one band is reckoned every so many trials, and moves so little then */
 #define FBM_RECKON 16
@@ -76,19 +87,6 @@ static u32 fbm_bin(u64 ns)
 void fbm_target(struct fb_margin *m, u32 target_ppm)
 {
 	m->target_ppm = target_ppm;
-}
-
-void fbm_init(struct fb_margin *m, u64 period_ns, u32 target_ppm)
-{
-	u32 i;
-
-	memset(m, 0, sizeof(*m));
-	m->period_ns = period_ns;
-	m->target_ppm = target_ppm;
-	m->risk = FBM_RISK_START;
-	m->one_ns = FBM_START_NS;
-	for (i = 0; i < FBM_BANDS; i++)
-		m->con_ns[i] = FBM_START_NS;
 }
 
 /* ---- the tail ---- */
@@ -200,6 +198,16 @@ static u32 fbm_towards(u32 from, u32 to)
 	return from - min_t(u32, from - to, FBM_STEP_NS);
 }
 
+/* shares for a search, without what no slack helps against */
+static void fbm_tell(u16 chance[FBM_BINS], const u32 share[FBM_BINS])
+{
+	u32 i;
+
+	for (i = 0; i < FBM_BINS; i++)
+		chance[i] = min_t(u32, (share[i] - share[FBM_BINS - 1]) >> 14,
+				   FBM_CHANCE_MOST);
+}
+
 /* one band after the other, and all together */
 static void fbm_reckon(struct fb_margin *m)
 {
@@ -214,10 +222,14 @@ static void fbm_reckon(struct fb_margin *m)
 		fbm_gains(m);
 		risk = min(m->risk * FBM_GAP_BLOCKS, FBM_ONE / 2);
 		m->early_ns = fbm_towards(m->early_ns, fbm_quantile_ns(m->gain, risk));
+		fbm_tell(m->odds.early, m->gain);
 		return;
 	}
 	fbm_shares(&m->tail[band], band ? m->share : NULL, share);
 	m->con_ns[band] = fbm_towards(m->con_ns[band], fbm_quantile_ns(share, m->risk));
+	m->odds.floor_ns[band] = fbm_towards(m->odds.floor_ns[band],
+					     fbm_quantile_ns(share, FBM_RISK_FLOOR));
+	fbm_tell(m->odds.late[band], share);
 }
 
 /* how much earlier the head must come to gain a turn */
@@ -296,10 +308,20 @@ static s32 fbm_cost_ppm(const struct fb_margin *m, u64 span_ns)
 	return m->cost_ns < 0 ? -ppm : ppm;
 }
 
+/* more may be risked, or less: by what is left of the target */
+static void fbm_move(struct fb_margin *m, s32 left)
+{
+	s32 risk = m->risk, price = m->odds.price;
+
+	risk += (s32)((s64)(risk / FBM_GAIN) * left >> 10);
+	m->risk = max_t(s32, min_t(s32, risk, FBM_RISK_MOST), FBM_RISK_LEAST);
+	price -= price * left / (FBM_GAIN << 10);
+	m->odds.price = max_t(s32, min_t(s32, price, FBM_PRICE_MOST), FBM_PRICE_LEAST);
+}
+
 static void fbm_feed_back(struct fb_margin *m, u64 now_ns)
 {
 	u64 span_ns = now_ns - m->since_ns;
-	s32 risk = m->risk;
 	u32 i;
 
 	if (now_ns >= m->since_ns && span_ns < FBM_WINDOW_NS)
@@ -307,8 +329,7 @@ static void fbm_feed_back(struct fb_margin *m, u64 now_ns)
 	/* a window with a long pause in it says nothing; so does one with hardly a free read */
 	if (span_ns < 2 * FBM_WINDOW_NS && m->behind >= FBM_BEHIND_MIN &&
 	    m->trials >= FBM_ENOUGH) {
-		risk += (s32)((s64)(risk / FBM_GAIN) * fbm_left(m, span_ns) >> 10);
-		m->risk = max_t(s32, min_t(s32, risk, FBM_RISK_MOST), FBM_RISK_LEAST);
+		fbm_move(m, fbm_left(m, span_ns));
 		m->cost_ppm += (fbm_cost_ppm(m, span_ns) - m->cost_ppm) / FBM_GAIN;
 	}
 	for (i = 0; i < FBM_BANDS; i++)
@@ -377,6 +398,27 @@ void fbm_learn(struct fb_margin *m, u64 now_ns, const struct fbm_leg *leg)
 		fbm_reckon(m);
 }
 
+/* ---- beginning ---- */
+
+void fbm_init(struct fb_margin *m, u64 period_ns, u32 target_ppm)
+{
+	u32 i;
+
+	memset(m, 0, sizeof(*m));
+	m->period_ns = period_ns;
+	m->target_ppm = target_ppm;
+	m->risk = FBM_RISK_START;
+	m->one_ns = FBM_START_NS;
+	m->odds.price = FBM_PRICE_START;
+	fbm_shares(&m->all, NULL, m->share);
+	fbm_gains(m);
+	for (i = 0; i < FBM_BANDS; i++) {
+		m->con_ns[i] = FBM_START_NS;
+		m->odds.floor_ns[i] = FBM_START_NS;
+		fbm_tell(m->odds.late[i], m->share);
+	}
+}
+
 /* ---- the answer ---- */
 
 u32 fbm_conservatism_ns(const struct fb_margin *m, u32 dist)
@@ -387,6 +429,19 @@ u32 fbm_conservatism_ns(const struct fb_margin *m, u32 dist)
 u32 fbm_one_ns(const struct fb_margin *m)
 {
 	return m->one_ns;
+}
+
+u32 fbm_chance(const u16 chance[FBM_BINS], u64 margin_ns)
+{
+	u32 ns = min_t(u64, margin_ns, FBM_BINS * FBM_BIN_NS), i;
+
+	/* straight between the bins' middles */
+	ns = max_t(u32, ns, FBM_BIN_NS / 2) - FBM_BIN_NS / 2;
+	i = ns / FBM_BIN_NS;
+	if (i >= FBM_BINS - 1)
+		return chance[FBM_BINS - 1];
+	/* more margin, less chance (fbm_monotone) */
+	return chance[i] - (chance[i] - chance[i + 1]) * (ns % FBM_BIN_NS) / FBM_BIN_NS;
 }
 
 bool fbm_spare(const struct fb_margin *m, u64 gap_ns)

@@ -63,6 +63,24 @@ struct fbm_tail {
 };
 
 /**
+ * struct fbm_odds - what may go wrong and what it costs, for fb_limits.odds
+ * @floor_ns: conservatism by band that a plan must keep whatever it is worth
+ * @late: chance to lose a turn by band and margin, 16 binary places: see fbm_chance()
+ * @early: chance to gain one, by what is missing of a turn
+ * @price: what a lost turn costs, in 256ths of what a gap brings
+ *
+ * A margin that is the same for all plans refuses those that are worth their risk, and takes
+ * such as are not. So the search weighs: what a plan brings, less what its
+ * legs' chances cost; the feedback moves the price until the target is met.
+ */
+struct fbm_odds {
+	u32 floor_ns[FBM_BANDS];
+	u16 late[FBM_BANDS][FBM_BINS];
+	u16 early[FBM_BINS];
+	u32 price;
+};
+
+/**
  * struct fb_margin - what was learnt
  * @period_ns: one revolution
  * @target_ppm: foreground time that free reads may cost, of all time
@@ -74,6 +92,7 @@ struct fbm_tail {
  * @own_n: foreground requests of the last slack alone, as in struct fbm_tail
  * @own_lost: turns lost by them
  * @con_ns: conservatism by band
+ * @odds: for a search that weighs the risk itself, instead of @con_ns
  * @one_ns: conservatism for all distances
  * @early_ns: how near a whole turn a gap is left alone
  * @trials: how many
@@ -95,6 +114,7 @@ struct fb_margin {
 	u32 own_n;
 	u32 own_lost;
 	u32 con_ns[FBM_BANDS];
+	struct fbm_odds odds;
 	u32 one_ns;
 	u32 early_ns;
 	u64 trials;
@@ -168,6 +188,15 @@ u32 fbm_conservatism_ns(const struct fb_margin *m, u32 dist);
  * Return: ns.
  */
 u32 fbm_one_ns(const struct fb_margin *m);
+
+/**
+ * fbm_chance() - read one of the tables of struct fbm_odds
+ * @chance: the table
+ * @margin_ns: how much later, or earlier, than expected it may be
+ *
+ * Return: 16 binary places.
+ */
+u32 fbm_chance(const u16 chance[FBM_BINS], u64 margin_ns);
 
 /**
  * fbm_spare() - had a gap better have no free read?

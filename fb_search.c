@@ -169,9 +169,8 @@ static void fb_hop_open(struct fb_search *s, u32 at)
 	if (!hop->last)
 		hop->to = s->piece[at].begin;
 	hop->window_ns = hop->to.ns - hop->from.ns;
-	/* a head that comes early may find the request a turn before: what if we are in its way? */
 	if (!s->npieces)
-		s->find.value = fb_find_miss(s, s->period_ns - s->latency_ns);
+		s->find.value = fb_find_toll(s);
 	fb_hop_arms(s);
 	if (hop->last)
 		fb_find_prepend(s);

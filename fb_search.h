@@ -15,7 +15,7 @@
 
 #define FB_PLAN_PIECES 4	/* several pieces per gap need no new shape (DESIGN 4) */
 #define FB_WEIGHT_ONE 256	/* weight of a granule where all are worth the same */
-#define FB_ROOTS 1024		/* square roots that fb_limits.root has, after that of 0 */
+#define FB_ROOTS 1024		/* powers that fb_limits.root has, after that of 0 */
 
 /**
  * struct fb_gap - the head's way from the request before to the next one
@@ -70,12 +70,15 @@ enum fb_lift {
  *	be at the drive in time: the drive's overhead and the host's; 0 = no bound
  * @weight: of a granule, by FB_REGIONS equal parts of the cylinders, 1 .. 65535; NULL =
  *	FB_WEIGHT_ONE everywhere. It must outlive the search
- * @root: FB_WEIGHT_ONE times the square roots of 0 .. FB_ROOTS: a track's granules are worth
- *	the root of how many they are, so that each is worth the more the fewer are left;
+ * @root: FB_WEIGHT_ONE times 0 .. FB_ROOTS to the power of 2/5: a track's granules are worth
+ *	so much for how many they are, so that each is worth the more the fewer are left;
  *	NULL = all the same. It must outlive the search; see fb_worth.h
  * @miss_value: what a seek that may come too late costs, were there no margin; it
  *	is weighed against what the piece is worth; 0 = nothing
  * @miss_ns: that cost halves with each so many ns of margin: conservatism and slack
+ * @odds: the chances that were learnt, instead of @miss_ns: @miss_value is then what a lost
+ *	turn costs (fb_worth_turn()), and @leg_ns best the floor_ns of these; NULL = by
+ *	@miss_ns. It must outlive the search, unchanged
  */
 struct fb_limits {
 	u64 conservatism_ns;
@@ -93,6 +96,7 @@ struct fb_limits {
 	const u16 *root;
 	u64 miss_value;
 	u32 miss_ns;
+	const struct fbm_odds *odds;
 };
 
 /**

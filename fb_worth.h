@@ -5,7 +5,7 @@
  *
  * The largest gain gap by gap makes the beginning of a scan fast and its end slow: half
  * the time goes into the last tenth. Three things shorten the whole: to leave
- * no crumbs on tracks (roots), to let no region lag behind (weights), and to take no
+ * no crumbs on tracks (powers of what is there, below 1), to let no region lag behind (weights), and to take no
  * risk for a piece that is worth less (the price of a miss).
  */
 #ifndef FB_WORTH_H
@@ -56,12 +56,21 @@ void fb_worth_balance(struct fb_worth *w, const struct fb_bitmap *bm);
 void fb_worth_gap(struct fb_worth *w, u64 value);
 
 /**
- * fb_worth_miss() - the price of a miss, for fb_limits.miss_value
+ * fb_worth_miss() - the price of a miss, for fb_limits.miss_value without odds
  * @w: it
  * @gaps: a seek without any margin costs what so many gaps bring
  *
  * Return: the price.
  */
 u64 fb_worth_miss(const struct fb_worth *w, u32 gaps);
+
+/**
+ * fb_worth_turn() - the price of a lost turn, for fb_limits.miss_value with odds
+ * @w: it
+ * @price: fbm_odds.price: 256ths of what a gap brings
+ *
+ * Return: the price.
+ */
+u64 fb_worth_turn(const struct fb_worth *w, u32 price);
 
 #endif /* FB_WORTH_H */

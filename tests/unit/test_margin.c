@@ -324,6 +324,34 @@ static void test_no_reads(void **state)
 }
 
 /*
+ * The odds of an exponential error are half of exp(-margin / mean); a turn has the higher a
+ * price the less it may cost. Seen to fail with bins shifted by two, odds halved, and a price that
+ * moves the other way.
+ */
+static void test_odds(void **state)
+{
+	static const struct {
+		u64 margin_ns;
+		u32 percent;
+	} odds[] = { { 50000, 28 }, { 100000, 15 }, { 200000, 5 }, { 400000, 0 } };
+	struct disk d = new_disk(84853, 84853);
+	u32 i, at;
+
+	(void)state;
+	run(&d, 3600, true);
+	for (i = 0; i < ARRAY_SIZE(odds); i++) {
+		at = fbm_chance(d.m.odds.late[fbm_band(1000)], odds[i].margin_ns) * 100 / 65536;
+		assert_in_range(at + 5, odds[i].percent, odds[i].percent + 10);
+	}
+	assert_in_range(d.m.odds.floor_ns[fbm_band(1000)], 25000, 65000);
+	assert_int_equal(d.m.odds.floor_ns[0], 0);
+	at = d.m.odds.price;
+	fbm_target(&d.m, FBM_TARGET_PPM / 5);
+	run(&d, 600, true);
+	assert_true(d.m.odds.price > 2 * at);
+}
+
+/*
  * Neither a pause nor a clock set back is taken for cheap reads. Seen to fail when a
  * window with a pause in it counts.
  */
@@ -375,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_own_misses),
 		cmocka_unit_test(test_drift),
 		cmocka_unit_test(test_no_reads),
+		cmocka_unit_test(test_odds),
 		cmocka_unit_test(test_clock),
 		cmocka_unit_test(test_target),
 	};

@@ -9,16 +9,16 @@
  * two pieces looked at, an inner arm that stops one cylinder short, the far way of
  * an inner arm reckoned as that of an outer one (test_optimum); a floor that is the band's
  * own value, the far way's conservatism by the near one's length, one band for all
- * (test_legs); prepends without the
- * conservatism (test_prepend); the end of the disk's short granule dropped (test_runs);
+ * (test_legs); prepends without the conservatism (test_prepend); the end of the disk's short granule dropped (test_runs);
  * straddlers skipped, a straddler's angle off by one sector (test_exactly_once). With
  * limits lifted (test_lifted): a landing only one conservatism early reckoned with, no
  * bound on a piece's or the foreground's head time, the hop before a piece not searched, a
  * hop that begins where the piece before it began, a straddler that ends where it
  * began, a prepend or a piece that begins at its end. Of worth: the worth of all that is
- * left, a need two too high, one kept for another weight, regions of twice the size
+ * left, a need one too high, one kept for another weight, regions of twice the size
  * (test_worth); a price for ways within a cylinder, a price that falls to nothing within
- * a half, none for a gap of nearly a turn, no granule left unread at either end (test_miss).
+ * a half, none for a gap of nearly a turn, no granule left unread at either end, odds off by
+ * half a bin, of another band, not for head switches, a toll by the other odds (test_miss).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -138,17 +138,23 @@ static void search(struct fb_search *s, const struct fb_gap *gap, const struct f
 		assert_true(++steps < 10000);
 }
 
+static u32 band_of(u32 a, u32 b)
+{
+	u32 cyls = a > b ? a - b : b - a, band = 0;
+
+	for (; cyls && band < FBM_BANDS - 1; cyls /= 4)
+		band++;
+	return band;
+}
+
 /* the conservatism of a way, told once more */
 static u64 leg_con(const struct fb_limits *lim, const struct dm_place *a, u32 cyl, u32 head)
 {
-	u32 cyls = a->cyl > cyl ? a->cyl - cyl : cyl - a->cyl, band = 0, own;
+	u32 own = a->head != head ? lim->switch_ns : lim->turn_ns;
 
-	own = a->head != head ? lim->switch_ns : lim->turn_ns;
-	if (!cyls && own)
+	if (a->cyl == cyl && own)
 		return own;
-	for (; cyls && band < FBM_BANDS - 1; cyls /= 4)
-		band++;
-	return lim->leg_ns ? lim->leg_ns[band] : lim->conservatism_ns;
+	return lim->leg_ns ? lim->leg_ns[band_of(a->cyl, cyl)] : lim->conservatism_ns;
 }
 
 /* time left when [lbn, lbn + nsect) is read in the gap; negative: it does not fit */
@@ -649,13 +655,14 @@ static void test_lifted(void **state)
 
 /* ---- what it is worth ---- */
 
+/* to the power of 2/5 */
 static double root_of(u32 n)
 {
-	double root = n;
+	double root = n, square = (double)n * n;
 	u32 i;
 
-	for (i = 0; n && i < 30; i++)
-		root = (root + n / root) / 2;
+	for (i = 0; n && i < 60; i++)
+		root -= (root - square / (root * root * root * root)) / 5;
 	return root;
 }
 
@@ -720,12 +727,64 @@ static double price(const struct fb_limits *lim, double margin_ns)
 	return cost - cost / 2 * margin_ns / lim->miss_ns;
 }
 
+/* a table of odds at a margin, between the middles of its bins */
+static double chance(const u16 *table, double margin_ns)
+{
+	double at = max(margin_ns / FBM_BIN_NS - 0.5, 0.0);
+	u32 i = min(at, FBM_BINS - 1.0);
+
+	if (i == FBM_BINS - 1)
+		return table[i] / 65536.0;
+	return (table[i] + (at - i) * ((double)table[i + 1] - table[i])) / 65536;
+}
+
+/* what a way may cost that has so much slack */
+static double leg_price(const struct fb_limits *lim, const struct dm_place *a, u32 cyl, u32 head,
+			double slack_ns)
+{
+	double margin_ns = leg_con(lim, a, cyl, head) + slack_ns;
+
+	if (same_track(a, cyl, head))
+		return 0;
+	if (lim->odds)
+		return lim->miss_value * chance(lim->odds->late[band_of(a->cyl, cyl)], margin_ns);
+	return a->cyl == cyl ? 0 : price(lim, margin_ns);
+}
+
+/* what it costs that anything is read in the gap */
+static double toll_of(const struct fb_limits *lim, const struct fb_search *s)
+{
+	double missing_ns = s->period_ns - s->latency_ns;
+
+	if (!lim->odds)
+		return price(lim, missing_ns);
+	return chance(lim->odds->early, missing_ns) * lim->miss_value;
+}
+
+/* odds that fall with the margin, each band's in its own way */
+static void random_odds(struct rnd *r, struct fbm_odds *odds)
+{
+	u32 i, k, late, early = rnd_below(r, 40000);
+
+	for (k = 0; k < FBM_BANDS; k++) {
+		odds->floor_ns[k] = rnd_below(r, 100000);
+		late = rnd_below(r, 40000);
+		for (i = 0; i < FBM_BINS; i++) {
+			odds->late[k][i] = late;
+			late -= late * rnd_below(r, 20) / 100;
+		}
+	}
+	for (i = 0; i < FBM_BINS; i++) {
+		odds->early[i] = early;
+		early -= early * rnd_below(r, 20) / 100;
+	}
+}
+
 /* what a plan of one piece is worth, less what may go wrong; -1: it spans two tracks */
 static double net_value(const struct fb_plan *plan, const struct fb_limits *lim,
 			const struct fb_gap *gap)
 {
 	const struct fb_plan_piece *p = &plan->piece[0];
-	u64 con = lim->conservatism_ns;
 	struct dm_access a;
 	struct dm_track t;
 	double value;
@@ -739,13 +798,10 @@ static double net_value(const struct fb_plan *plan, const struct fb_limits *lim,
 	assert_int_equal(plan->wanted, fb_bitmap_count(&bm, p->lbn / GRANULE, n / GRANULE));
 	value = worth(lim, &t, plan->wanted);
 	if (plan->kind == FB_PLAN_PREPEND)
-		return t.cyl == gap->src.cyl ? value : value - price(lim, con + plan->slack_ns);
+		return value - leg_price(lim, &gap->src, t.cyl, t.head, plan->slack_ns);
 	spare = spare_ns(gap, lim, p->lbn, p->nsect, &a);
-	if (t.cyl != gap->src.cyl)
-		value -= price(lim, con + a.latency_ns);
-	if (t.cyl != gap->dst.cyl)
-		value -= price(lim, con + max(spare, (s64)0));
-	return value;
+	value -= leg_price(lim, &gap->src, t.cyl, t.head, a.latency_ns);
+	return value - leg_price(lim, &gap->dst, t.cyl, t.head, max(spare, (s64)0));
 }
 
 /* one granule less at either end would not be worth more */
@@ -778,6 +834,7 @@ static void test_miss(void **state)
 	u32 i, found = 0, compared = 0, worse = 0, tolls = 0;
 	double sum = 0, sum_free = 0;
 	struct rnd r = { 31 };
+	struct fbm_odds odds;
 
 	(void)state;
 	for (i = 0; i < 4000; i++) {
@@ -792,12 +849,22 @@ static void test_miss(void **state)
 		none = lim;
 		lim.miss_value = rnd_below(&r, 20000);
 		lim.miss_ns = 20000 + rnd_below(&r, 80000);
+		if (i % 2) {
+			random_odds(&r, &odds);
+			lim.odds = &odds;
+			lim.leg_ns = odds.floor_ns;
+			none.leg_ns = odds.floor_ns;
+		}
 		search(&s, &gap, &lim);
 		search(&free_s, &gap, &none);
-		toll = price(&lim, s.period_ns - s.latency_ns);
+		toll = toll_of(&lim, &s);
 		if (free_s.best.kind == FB_PLAN_NONE)
 			assert_int_equal(s.best.kind, FB_PLAN_NONE);
 		tolls += free_s.best.kind && !s.best.kind && toll > FB_WEIGHT_ONE;
+		/* refused for its price only */
+		if (free_s.best.kind && !s.best.kind)
+			assert_true(net_value(&free_s.best, &lim, &gap) <= toll + 3 +
+				    lim.miss_value / 1000.);
 		net = s.best.kind ? net_value(&s.best, &lim, &gap) : 0;
 		if (s.best.kind && net >= 0) {
 			found++;

@@ -45,16 +45,21 @@ static u32 region_of(u32 group)
 	return region;
 }
 
-/* square roots are exact, rounded down */
+static u64 fifth(u64 x)
+{
+	return x * x * x * x * x;
+}
+
+/* powers of 2/5 are exact, rounded down */
 static void test_roots(void **state)
 {
-	u32 i;
+	u64 i;
 
 	(void)state;
 	fb_worth_init(&w, &bm);
 	for (i = 0; i <= FB_ROOTS; i++)
-		assert_in_range(i * FB_WEIGHT_ONE * FB_WEIGHT_ONE, w.root[i] * w.root[i],
-				(w.root[i] + 1) * (w.root[i] + 1) - 1);
+		assert_in_range(i * i * fifth(FB_WEIGHT_ONE), fifth(w.root[i]),
+				fifth(w.root[i] + 1) - 1);
 }
 
 static u32 half(u32 group)
@@ -149,6 +154,7 @@ static void test_miss(void **state)
 	for (i = 0; i < 3000; i++)
 		fb_worth_gap(&w, i % 2 ? 1000 : 3000);
 	assert_in_range(fb_worth_miss(&w, 6), 11900, 12100);
+	assert_in_range(fb_worth_turn(&w, 6 * 256 + 128), 12900, 13100);
 	for (i = 0; i < 3000; i++)
 		fb_worth_gap(&w, 0);
 	assert_in_range(fb_worth_miss(&w, 6), 0, 6);

@@ -69,8 +69,8 @@ struct simo_sizes {
  * @pipe_read_us: least head time of the command before a read
  * @pipe_write_us: least head time of the command before a write
  * @hop_steps: steps for one of several pieces; 0: no bound but @steps
- * @value_name: what the blocks of a track are worth: count: each the same, root: the root
- *	of how many they are
+ * @value_name: what the blocks of a track are worth: count: each the same, root: the
+ *	power of 2/5 of how many they are
  * @weight_text: what a block is worth where it lies: flat; edge or edge:K, see
  *	simt_init_weight(); balance: the more, the more of its region is left
  * @balance_s: disk time between two looks at the balance

@@ -193,7 +193,6 @@ static void simr_gaps(struct simr *r, const struct sims *s)
 	u64 reads = s->stats.prepends + s->stats.separates;
 
 	simr_count(r, "gaps", t->gaps);
-	simr_count(r, "gaps_spared", t->spared);
 	simr_per(r, "gap_latency_ms", t->latency_ns / SIMR_NS_PER_MS, t->gaps);
 	simr_count(r, "plans", t->plans);
 	simr_per(r, "plan_slack_ms", t->slack_ns / SIMR_NS_PER_MS, t->plans);
@@ -215,10 +214,10 @@ static void simr_margin(struct simr *r, const struct fb_margin *m)
 
 	simr_name(r, "auto_us");
 	for (i = 0; i < FBM_BANDS; i++)
-		fprintf(r->out, "%s%.5g", i ? ", " : "[", m->con_ns[i] / 1e3);
+		fprintf(r->out, "%s%.5g", i ? ", " : "[", m->odds.floor_ns[i] / 1e3);
 	fputc(']', r->out);
-	simr_real(r, "auto_one_us", fbm_one_ns(m) / 1e3);
 	simr_real(r, "auto_cost_ppm", m->cost_ppm);
+	simr_real(r, "auto_price_gaps", m->odds.price / 256.);
 }
 
 static void simr_probe(struct simr *r, const struct fb_probe *p, u64 now_ns)

@@ -177,7 +177,10 @@ static void simt_weigh(struct simt *t, u64 now_ns)
 		fb_worth_balance(&t->worth, &t->bm);
 		t->balanced_ns = now_ns;
 	}
-	t->lim.miss_value = fb_worth_miss(&t->worth, t->o->miss_gaps);
+	if (t->lim.odds)
+		t->lim.miss_value = fb_worth_turn(&t->worth, t->lim.odds->price);
+	else
+		t->lim.miss_value = fb_worth_miss(&t->worth, t->o->miss_gaps);
 }
 
 void simt_learn(struct simt *t, u64 now_ns, const struct fbm_leg *leg)
@@ -188,23 +191,10 @@ void simt_learn(struct simt *t, u64 now_ns, const struct fbm_leg *leg)
 	t->lim.conservatism_ns = fbm_one_ns(&t->margin);
 }
 
-static void simt_search(struct simt *t, struct fb_search *search, struct fb_plan *plan)
-{
-	u64 steps = 0;
-
-	plan->kind = FB_PLAN_NONE;
-	if (t->o->conservatism_us == SIMO_AUTO && fbm_spare(&t->margin, search->latency_ns)) {
-		t->spared++;
-		return;
-	}
-	while (fb_search_step(search) && ++steps < t->o->steps)
-		;
-	*plan = search->best;
-}
-
 void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_plan *plan)
 {
 	struct fb_search search;
+	u64 steps = 0;
 
 	if (simt_again(t, now_ns, plan))
 		return;
@@ -213,7 +203,9 @@ void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_p
 		t->lim.lift = fbp_allowed(&t->probe, t->o->lift, now_ns);
 	fb_search_start(&search, t->dm, &t->bm, gap, &t->lim);
 	t->gap_ns = search.latency_ns;
-	simt_search(t, &search, plan);
+	while (fb_search_step(&search) && ++steps < t->o->steps)
+		;
+	*plan = search.best;
 	fb_worth_gap(&t->worth, plan->kind == FB_PLAN_NONE ? 0 : plan->value);
 	t->gaps++;
 	t->tracks += search.tracks;
@@ -261,10 +253,12 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 			 lim->granule_sectors);
 	fbm_init(&t->margin, dm_period_ns(t->dm), o->target_slowdown_ppm);
 	lim->conservatism_ns = fbm_one_ns(&t->margin);
-	if (o->conservatism_us == SIMO_AUTO)
-		lim->leg_ns = t->margin.con_ns;
-	else
+	if (o->conservatism_us == SIMO_AUTO) {
+		lim->odds = &t->margin.odds;
+		lim->leg_ns = lim->odds->floor_ns;
+	} else {
 		lim->conservatism_ns = o->conservatism_us * 1000;
+	}
 	lim->max_sectors = o->max_sectors;
 	lim->max_prepend_sectors = o->max_prepend_sectors;
 	lim->separate = o->separate;

@@ -30,7 +30,6 @@
  * @got: blocks read
  * @part_ns: when each tenth of @total was done; 0: it is not
  * @gaps: searched
- * @spared: of those, left alone, see fbm_spare()
  * @tracks: searched
  * @most_tracks: the most in one search
  * @latency_ns: rotational latency of the gaps, sum
@@ -64,7 +63,6 @@ struct simt {
 	u64 got;
 	u64 part_ns[SIMT_PARTS];
 	u64 gaps;
-	u64 spared;
 	u64 tracks;
 	u64 most_tracks;
 	u64 latency_ns;
