@@ -19,7 +19,7 @@ KERNEL_MODULES = (
 )
 
 PROGRAMS = (
-    "/usr/bin/fio", "/usr/sbin/blktrace", "/usr/bin/blkparse", "/usr/bin/btt",
+    "/usr/bin/chrt", "/usr/bin/fio", "/usr/sbin/blktrace", "/usr/bin/blkparse", "/usr/bin/btt",
     "/usr/bin/sg_inq", "/usr/bin/sg_verify", "/usr/bin/sg_read",
     "/usr/bin/sg_dd", "/usr/bin/sg_raw", "/usr/bin/sg_reset",
     "/usr/bin/sg_modes", "/usr/bin/sg_readcap", "/usr/bin/sg_turs",
@@ -69,6 +69,13 @@ class Cpio:
         with open(source, "rb") as src:
             data = src.read()
         self.data(name, data, mode or stat.S_IMODE(os.stat(source).st_mode))
+
+    def program(self, source):
+        """A program in /bin, and the libraries it needs."""
+        self.file("bin/" + os.path.basename(source), source, 0o755)
+        for library in _libraries(source):
+            self.file(library.replace("/usr/lib/", "/lib/").replace("/lib64/", "/lib/"),
+                      os.path.realpath(library), 0o755)
 
     def link(self, name, target):
         name = name.strip("/")
@@ -162,10 +169,7 @@ def write_base(path, release, tree):
         for program in PROGRAMS:
             if not os.path.exists(program):
                 continue
-            cpio.file("bin/" + os.path.basename(program), program, 0o755)
-            for library in _libraries(program):
-                cpio.file(library.replace("/usr/lib/", "/lib/").replace("/lib64/", "/lib/"),
-                          os.path.realpath(library), 0o755)
+            cpio.program(program)
         # Where the loader looks besides its built-in places
         cpio.data("etc/ld.so.conf", b"/lib/x86_64-linux-gnu\n")
         cpio.data("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n")

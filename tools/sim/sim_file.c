@@ -2,6 +2,9 @@
 /*
  * Errors and files; see sim_file.h.
  */
+#define _GNU_SOURCE
+#include <errno.h>
+
 #include "../../include/fb_shim.h"
 #include "sim_file.h"
 
@@ -11,7 +14,7 @@ void sim_fail(const char *fmt, ...)
 {
 	va_list args;
 
-	fprintf(stderr, "freeblock-sim: ");
+	fprintf(stderr, "%s: ", program_invocation_short_name);
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);

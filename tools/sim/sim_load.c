@@ -13,6 +13,7 @@
 #define SIML_UNIT 8		/* 4 KiB: the paper's requests are multiples of it */
 #define SIML_EXP_MAX 2048	/* sectors: an exponential's longest request, 1 MiB ... */
 #define SIML_EXP_MEAN 8		/* ... and that many times its mean at least: 0.03 % are cut */
+#define SIML_EXP_MOST 32	/* ... and so many at most, for drives that take less at once */
 #define SIML_TRACE_MAX 2048	/* sectors: a trace's longest request, 1 MiB */
 #define SIML_MIN_SHARE 4	/* the disk is that many times longer than any request */
 
@@ -57,7 +58,7 @@ static u32 siml_exp_sectors(struct siml *l, u64 mean)
 
 	if (more > 0)
 		units += floor(log(siml_share(&l->what)) / log(more));
-	return min(units * l->unit, (double)SIML_EXP_MAX);
+	return min(units * l->unit, (double)siml_longest(l));
 }
 
 static u32 siml_sectors(struct siml *l)
@@ -111,7 +112,7 @@ u32 siml_longest(const struct siml *l)
 	if (l->trace.n)
 		return l->trace.longest;
 	if (o->sizes.mean)
-		return SIML_EXP_MAX;
+		return min_t(u64, SIML_EXP_MAX, SIML_EXP_MOST * o->sizes.mean / 512);
 	for (i = 0; i < o->sizes.n; i++)
 		most = max(most, o->sizes.size[i].bytes / 512);
 	return most;

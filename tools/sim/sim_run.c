@@ -67,6 +67,11 @@ static double sim_share(const struct sim *sim)
 	return max(share, siml_share_done(&sim->load));
 }
 
+static bool sim_stopped(const struct sim *sim)
+{
+	return sim->stop && atomic_load(sim->stop);
+}
+
 static bool sim_over(const struct sim *sim)
 {
 	const struct simo *o = &sim->o;
@@ -120,7 +125,7 @@ static void sim_event(struct sim *sim)
 	if (sim_drive_wait(s->drive, until_ns, &done)) {
 		sim->now_ns = done.report_ns;
 		sims_complete(s, &done);
-	} else if (sim->stop && *sim->stop) {
+	} else if (sim_stopped(sim)) {
 		return;
 	} else if (until_ns == SIML_NEVER) {
 		sim_fail("nothing will ever happen again");
@@ -137,7 +142,7 @@ static void sim_event(struct sim *sim)
 void sim_run(struct sim *sim)
 {
 	sim->began_s = sim_wall_s();
-	while (!sim_over(sim) && !(sim->stop && *sim->stop)) {
+	while (!sim_over(sim) && !sim_stopped(sim)) {
 		sim_event(sim);
 		sim_mind(sim);
 	}

@@ -7,6 +7,8 @@
 #ifndef SIM_RUN_H
 #define SIM_RUN_H
 
+#include <stdatomic.h>
+
 #include "sim_sched.h"
 
 /**
@@ -35,7 +37,7 @@ struct sim {
 	u64 now_ns;
 	bool progress;
 	u32 progress_events;
-	const volatile int *stop;
+	atomic_int *stop;
 	u64 events;
 	double began_s;
 	double told_s;

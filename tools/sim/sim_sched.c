@@ -530,7 +530,7 @@ static void sims_again(struct sims *s, struct siml_req *req, u64 now_ns)
 {
 	req->alone = true;
 	fg_pool_add(&s->pool, &req->fg);
-	if (s->o->policy != SIMO_NONE)
+	if (!s->deep)
 		sims_reconsider(s, req, now_ns);
 }
 

@@ -13,7 +13,7 @@
 #define SIMT_LEFTOVER 256
 #define SIMT_LEFTOVER_NS 1000000000ULL
 
-#define SIMT_AGAIN_NS 1000000000ULL	/* a drive may try for seconds: one block in so long */
+#define SIMT_AGAIN_NS 1000000000ULL	/* a drive tries for seconds: one block in so long */
 
 /* the disk's last block may be short */
 static u32 simt_sectors(const struct simt *t, u64 block)
@@ -118,7 +118,9 @@ void simt_failed(struct simt *t, u64 lbn, u64 end, u64 bad, u64 now_ns)
 
 bool simt_may_read(struct simt *t, u64 now_ns)
 {
-	return (t->bm.n_wanted || t->again_n) && (!t->o->guard_ppm || fb_guard_on(&t->guard, now_ns));
+	if (!t->bm.n_wanted && !t->again_n)
+		return false;
+	return !t->o->guard_ppm || fb_guard_on(&t->guard, now_ns);
 }
 
 bool simt_over(const struct simt *t)
@@ -145,7 +147,7 @@ static void simt_plan_block(struct simt *t, u64 block, struct fb_plan *plan)
 static void simt_leftover(struct simt *t, u64 now_ns, struct fb_plan *plan)
 {
 	t->fruitless = plan->kind == FB_PLAN_NONE ? t->fruitless + 1 : 0;
-	if (t->fruitless < SIMT_FRUITLESS || t->bm.n_wanted > SIMT_LEFTOVER || !t->lim.separate ||
+	if (t->fruitless < SIMT_FRUITLESS || !t->bm.n_wanted || t->bm.n_wanted > SIMT_LEFTOVER || !t->lim.separate ||
 	    now_ns - t->leftover_ns < SIMT_LEFTOVER_NS)
 		return;
 	simt_plan_block(t, fb_bitmap_next_wanted(&t->bm, 0), plan);
