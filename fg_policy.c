@@ -15,12 +15,33 @@
 
 #define FG_SW_PERCENT 60	/* the paper's compromise (5.3) */
 
+/*
+ * auto, while the drive is idle at times (Documentation/sim.rst has the measurements): a
+ * third of the window, and less the more idle the drive is, costs next to no response
+ * time against SPTF and brings 1, 4, 11 % more free bandwidth at 30, 60, 86 % load. A
+ * sixteenth of its age, taken off a request's cost, holds p99 to that of the drive's own
+ * queue; it is one turn at most, so that in a burst the shortest still goes first.
+ */
+#define FG_AUTO_WINDOW 3
+#define FG_AGE_SHIFT 4
+#define FG_AGE_EVERY 16		/* pruning follows the age every so many requests */
+
+/*
+ * Completions that leave the drive idle: 14 % at 86 % load, 2 % at 98 %, none in a closed
+ * loop without think time. Averaged over 1024, for at high load hundreds in a row leave
+ * it busy.
+ */
+#define FG_IDLE_SHIFT 10
+#define FG_LOADED (FG_IDLE_ONE / 400)
+#define FG_UNLOADED (FG_IDLE_ONE / 200)
+
 const char * const fg_policy_name[FG_POLICIES] = {
 	[FG_FIFO] = "fifo",
 	[FG_CLOOK] = "clook",
 	[FG_SSTF] = "sstf",
 	[FG_SPTF] = "sptf",
 	[FG_SPTF_SW] = "sptf-sw",
+	[FG_AUTO] = "auto",
 };
 
 /**
@@ -28,11 +49,15 @@ const char * const fg_policy_name[FG_POLICIES] = {
  * @pool: the pending requests
  * @dm: model; never NULL for mechanical policies
  * @head: where the head will be; never NULL for mechanical policies
+ * @now_ns: the time that ages are reckoned to
+ * @aged: age counts
  */
 struct fg_view {
 	struct fg_pool *pool;
 	const struct disk_model *dm;
 	const struct dm_place *head;
+	u64 now_ns;
+	bool aged;
 };
 
 /**
@@ -64,6 +89,7 @@ void fg_pool_init(struct fg_pool *pool)
 	pool->earliest_ns = U64_MAX;
 	pool->policy = FG_FIFO;
 	pool->sw_percent = FG_SW_PERCENT;
+	pool->idle = FG_UNLOADED;
 }
 
 void fg_pool_add(struct fg_pool *pool, struct fg_req *req)
@@ -88,6 +114,14 @@ void fg_req_place(struct fg_req *req, const struct disk_model *dm)
 void fg_sent(struct fg_pool *pool, const struct fg_req *req)
 {
 	pool->last_lbn = req->lbn + req->nsect;
+}
+
+void fg_ended(struct fg_pool *pool, bool idle)
+{
+	pool->idle -= pool->idle >> FG_IDLE_SHIFT;
+	if (idle)
+		pool->idle += FG_IDLE_ONE >> FG_IDLE_SHIFT;
+	pool->loaded = pool->idle < (pool->loaded ? FG_UNLOADED : FG_LOADED);
 }
 
 /* ---- fifo, clook ---- */
@@ -135,12 +169,25 @@ static bool fg_clook_better(const struct fg_view *v, const struct fg_req *req,
 
 /* ---- the mechanical ones ---- */
 
+/* what a request is behind one that has waited for the longest time that counts */
+static u64 fg_handicap(const struct fg_view *v, const struct fg_req *req)
+{
+	u64 turn, age;
+
+	if (!v->aged)
+		return 0;
+	turn = dm_period_ns(v->dm);
+	age = v->now_ns > req->arrived_ns ? v->now_ns - req->arrived_ns : 0;
+	return turn - min(age >> FG_AGE_SHIFT, turn);
+}
+
 static void fg_reckon(const struct fg_view *v, struct fg_req *req)
 {
 	u64 latency;
 
 	dm_position(v->dm, v->head, &req->start, req->write, &req->seek_ns, &latency);
 	req->pos_ns = req->seek_ns + latency;
+	req->cost_ns = req->pos_ns + fg_handicap(v, req);
 }
 
 static void fg_take_reckoned(struct fg_choice *c, struct fg_req *req)
@@ -148,6 +195,7 @@ static void fg_take_reckoned(struct fg_choice *c, struct fg_req *req)
 	c->req = req;
 	c->seek_ns = req->seek_ns;
 	c->pos_ns = req->pos_ns;
+	c->cost_ns = req->cost_ns;
 	c->reckoned = true;
 }
 
@@ -196,12 +244,14 @@ static bool fg_sstf_better(const struct fg_view *v, const struct fg_req *req,
  * @angle: the time as an angle; U32_MAX while it is a turn or more
  * @next_ns: one turn earlier: who misses this turn must begin by then
  * @reach: distances from which no seek is short enough, as far as known
+ * @handicap_ns: it is the time for requests with this handicap or more
  */
 struct fg_prune {
 	u64 seek_ns;
 	u32 angle;
 	u64 next_ns;
 	u32 reach;
+	u64 handicap_ns;
 };
 
 static void fg_prune_set(struct fg_prune *p, const struct fg_view *v, u64 limit_ns, u64 seek_ns)
@@ -243,26 +293,50 @@ static inline bool fg_prune(struct fg_prune *p, const struct fg_view *v,
 	return cyls >= p->reach || fg_prune_floor(p, v, cyls, angle);
 }
 
+/* no request with @handicap_ns or more can cost less than @cost_ns but by such a time */
+static void fg_prune_cost(struct fg_prune *p, const struct fg_view *v, u64 cost_ns,
+			  u64 handicap_ns)
+{
+	u64 limit_ns = cost_ns - min(cost_ns, handicap_ns);
+
+	p->handicap_ns = handicap_ns;
+	fg_prune_set(p, v, limit_ns, limit_ns);
+}
+
+/* the list is by age: the handicap grows on the way, and less can be hoped for */
+static void fg_prune_age(struct fg_prune *p, const struct fg_view *v, const struct fg_req *req,
+			 const struct fg_choice *c)
+{
+	u64 handicap_ns = fg_handicap(v, req);
+
+	if (c->req && handicap_ns > p->handicap_ns)
+		fg_prune_cost(p, v, c->cost_ns, handicap_ns);
+}
+
 static void fg_shortest(const struct fg_view *v, struct fg_prune *prune, struct fg_choice *c)
 {
 	struct fg_req *req;
+	u32 n = 0;
 
 	prune->seek_ns = U64_MAX;
 	prune->angle = U32_MAX;
 	prune->next_ns = U64_MAX;
 	prune->reach = U32_MAX;
 	list_for_each_entry(req, &v->pool->reqs, node) {
+		if (v->aged && !(n++ % FG_AGE_EVERY))
+			fg_prune_age(prune, v, req, c);
 		if (fg_prune(prune, v, req)) {
 			req->pos_ns = U64_MAX;
 			continue;
 		}
 		fg_reckon(v, req);
-		if (c->req && req->pos_ns >= c->pos_ns)
+		if (c->req && req->cost_ns >= c->cost_ns)
 			continue;
 		fg_take_reckoned(c, req);
-		fg_prune_set(prune, v, c->pos_ns, c->pos_ns);
+		fg_prune_cost(prune, v, c->cost_ns, c->cost_ns - c->pos_ns);
 	}
 	c->best_pos_ns = c->pos_ns;
+	c->best_cost_ns = c->cost_ns;
 }
 
 static void fg_sptf_choose(const struct fg_view *v, struct fg_choice *c)
@@ -275,16 +349,22 @@ static void fg_sptf_choose(const struct fg_view *v, struct fg_choice *c)
 static bool fg_sptf_better(const struct fg_view *v, const struct fg_req *req,
 			   struct fg_choice *c)
 {
-	if (req->pos_ns >= c->pos_ns)
+	if (req->cost_ns >= c->cost_ns)
 		return false;
 	c->best_pos_ns = req->pos_ns;
+	c->best_cost_ns = req->cost_ns;
 	return true;
 }
 
-/* "within n% of the shortest positioning time": the longest that is */
-static u64 fg_sw_window(const struct fg_pool *pool, u64 best_pos_ns)
+/* "within n% of the shortest positioning time": the longest that is, handicap included */
+static u64 fg_sw_window(const struct fg_view *v, const struct fg_choice *c)
 {
-	return best_pos_ns + div_u64(best_pos_ns * pool->sw_percent, 100);
+	u32 percent = v->pool->sw_percent;
+
+	if (v->aged)
+		percent = mul_u64_u32_shr(FG_IDLE_ONE - v->pool->idle, percent, FG_IDLE_BITS) /
+			  FG_AUTO_WINDOW;
+	return c->best_cost_ns + div_u64(c->best_pos_ns * percent, 100);
 }
 
 /*
@@ -301,15 +381,18 @@ static void fg_sw_choose(const struct fg_view *v, struct fg_choice *c)
 	fg_shortest(v, &prune, c);
 	if (!c->req)
 		return;
-	window = fg_sw_window(v->pool, c->best_pos_ns);
+	window = fg_sw_window(v, c);
 	fg_prune_set(&prune, v, window, c->seek_ns);
+	/* a reach was that of requests as young as they were */
+	if (v->aged)
+		prune.reach = U32_MAX;
 	list_for_each_entry(req, &v->pool->reqs, node) {
 		if (req->pos_ns == U64_MAX) {
 			if (fg_prune(&prune, v, req))
 				continue;
 			fg_reckon(v, req);
 		}
-		if (req->pos_ns > window || !fg_sstf_before(req, c->seek_ns, c->pos_ns))
+		if (req->cost_ns > window || !fg_sstf_before(req, c->seek_ns, c->pos_ns))
 			continue;
 		fg_take_reckoned(c, req);
 		prune.seek_ns = c->seek_ns;
@@ -319,12 +402,15 @@ static void fg_sw_choose(const struct fg_view *v, struct fg_choice *c)
 static bool fg_sw_better(const struct fg_view *v, const struct fg_req *req,
 			 struct fg_choice *c)
 {
-	if (req->pos_ns < c->best_pos_ns)
+	u64 window;
+
+	if (req->cost_ns < c->best_cost_ns) {
 		c->best_pos_ns = req->pos_ns;
-	if (c->pos_ns > fg_sw_window(v->pool, c->best_pos_ns))
-		return true;
-	return req->pos_ns <= fg_sw_window(v->pool, c->best_pos_ns) &&
-	       fg_sstf_before(req, c->seek_ns, c->pos_ns);
+		c->best_cost_ns = req->cost_ns;
+	}
+	window = fg_sw_window(v, c);
+	return c->cost_ns > window ||
+	       (req->cost_ns <= window && fg_sstf_before(req, c->seek_ns, c->pos_ns));
 }
 
 /* ---- the table and what all share ---- */
@@ -335,6 +421,7 @@ static const struct fg_ops fg_ops[FG_POLICIES] = {
 	[FG_SSTF] = { true, fg_sstf_choose, fg_sstf_better },
 	[FG_SPTF] = { true, fg_sptf_choose, fg_sptf_better },
 	[FG_SPTF_SW] = { true, fg_sw_choose, fg_sw_better },
+	[FG_AUTO] = { true, fg_sw_choose, fg_sw_better },
 };
 
 /*
@@ -360,14 +447,27 @@ static bool fg_can_reckon(const struct fg_view *v)
 	return fg_ops[v->pool->policy].mechanical && v->dm && v->head;
 }
 
+static struct fg_view fg_view(struct fg_pool *pool, const struct disk_model *dm,
+			      const struct dm_place *head, u64 now_ns)
+{
+	return (struct fg_view) {
+		.pool = pool,
+		.dm = dm,
+		.head = head,
+		.now_ns = now_ns,
+		.aged = pool->policy == FG_AUTO && !pool->loaded,
+	};
+}
+
 void fg_choose(struct fg_pool *pool, const struct disk_model *dm,
 	       const struct dm_place *head, u64 now_ns, struct fg_choice *c)
 {
-	const struct fg_view v = { .pool = pool, .dm = dm, .head = head };
+	const struct fg_view v = fg_view(pool, dm, head, now_ns);
 	struct fg_req *expired = fg_expired(pool, now_ns);
 	bool reckon = fg_can_reckon(&v);
 
 	memset(c, 0, sizeof(*c));
+	c->now_ns = now_ns;
 	if (expired) {
 		c->req = expired;
 		c->expired = true;
@@ -375,6 +475,7 @@ void fg_choose(struct fg_pool *pool, const struct disk_model *dm,
 			fg_reckon(&v, expired);
 			fg_take_reckoned(c, expired);
 			c->best_pos_ns = c->pos_ns;
+			c->best_cost_ns = c->cost_ns;
 		}
 		return;
 	}
@@ -393,14 +494,17 @@ static bool fg_offer_self(const struct fg_view *v, struct fg_req *req, struct fg
 		return true;
 	fg_reckon(v, req);
 	fg_take_reckoned(c, req);
-	c->best_pos_ns = min(c->best_pos_ns, c->pos_ns);
+	if (c->cost_ns < c->best_cost_ns) {
+		c->best_pos_ns = c->pos_ns;
+		c->best_cost_ns = c->cost_ns;
+	}
 	return c->seek_ns != seek || c->pos_ns != pos;
 }
 
 bool fg_offer(struct fg_pool *pool, const struct disk_model *dm,
 	      const struct dm_place *head, struct fg_req *req, struct fg_choice *c)
 {
-	const struct fg_view v = { .pool = pool, .dm = dm, .head = head };
+	const struct fg_view v = fg_view(pool, dm, head, max(c->now_ns, req->arrived_ns));
 	const struct fg_ops *ops = &fg_ops[pool->policy];
 	bool reckon = fg_can_reckon(&v) && req->placed;
 
@@ -424,8 +528,10 @@ bool fg_offer(struct fg_pool *pool, const struct disk_model *dm,
 		fg_take(c, req);
 		return true;
 	}
-	if (!c->reckoned)
+	if (!c->reckoned) {
 		c->best_pos_ns = req->pos_ns;
+		c->best_cost_ns = req->cost_ns;
+	}
 	fg_take_reckoned(c, req);
 	return true;
 }

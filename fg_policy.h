@@ -17,6 +17,7 @@
  * @FG_SSTF: shortest seek, ties by rotational latency
  * @FG_SPTF: shortest seek + rotational latency
  * @FG_SPTF_SW: smallest seek among those within sw_percent of the shortest positioning
+ * @FG_AUTO: sptf-sw while the drive is never idle; else what answers soonest, see fg_ended()
  * @FG_POLICIES: how many
  */
 enum fg_policy_id {
@@ -25,10 +26,11 @@ enum fg_policy_id {
 	FG_SSTF,
 	FG_SPTF,
 	FG_SPTF_SW,
+	FG_AUTO,
 	FG_POLICIES,
 };
 
-/* fifo clook sstf sptf sptf-sw */
+/* fifo clook sstf sptf sptf-sw auto */
 extern const char * const fg_policy_name[FG_POLICIES];
 
 /**
@@ -41,8 +43,10 @@ extern const char * const fg_policy_name[FG_POLICIES];
  * @start: where its first sector begins
  * @deadline_ns: sent before all others once this is past (starvation bound); 0 = none.
  *	While it is in the pool, lower it only to another's that was in the pool with it.
+ * @arrived_ns: when it came; of requests in a pool not before those added earlier
  * @seek_ns: scratch: its seek when it was last reckoned
  * @pos_ns: scratch: seek + rotational latency then
+ * @cost_ns: scratch: @pos_ns, and under auto what it is behind older ones
  */
 struct fg_req {
 	struct list_head node;
@@ -52,9 +56,14 @@ struct fg_req {
 	bool placed;
 	struct dm_place start;
 	u64 deadline_ns;
+	u64 arrived_ns;
 	u64 seek_ns;
 	u64 pos_ns;
+	u64 cost_ns;
 };
+
+#define FG_IDLE_BITS 20
+#define FG_IDLE_ONE (1 << FG_IDLE_BITS)	/* fg_pool.idle: all of them */
 
 /**
  * struct fg_pool - the pending requests and the policy's memory
@@ -64,6 +73,8 @@ struct fg_req {
  * @policy: in force
  * @sw_percent: n of SPTF-SWn%
  * @last_lbn: end of the request sent last (C-LOOK goes on from here)
+ * @idle: auto: share of the late completions that left nothing to do, of FG_IDLE_ONE
+ * @loaded: auto: the drive is never idle
  * @batch: transparent mode: requests left in the present direction's batch
  * @starved: transparent mode: times reads went before waiting writes
  * @batch_write: transparent mode: the batch's direction
@@ -75,6 +86,8 @@ struct fg_pool {
 	enum fg_policy_id policy;
 	u32 sw_percent;
 	u64 last_lbn;
+	u32 idle;
+	bool loaded;
 	u32 batch;
 	u32 starved;
 	bool batch_write;
@@ -85,7 +98,10 @@ struct fg_pool {
  * @req: it, or NULL
  * @seek_ns: predicted seek (0 when not reckoned)
  * @pos_ns: predicted seek + latency (0 when not reckoned)
- * @best_pos_ns: the shortest positioning time seen in this choice (SPTF-SW)
+ * @cost_ns: what @pos_ns is by age (as @pos_ns but under auto)
+ * @best_pos_ns: the positioning time of least cost seen in this choice (SPTF-SW) ...
+ * @best_cost_ns: ... and this cost
+ * @now_ns: when it was made
  * @expired: chosen because its deadline had passed: nothing replaces it
  * @reckoned: seek_ns and pos_ns are valid
  */
@@ -93,7 +109,10 @@ struct fg_choice {
 	struct fg_req *req;
 	u64 seek_ns;
 	u64 pos_ns;
+	u64 cost_ns;
 	u64 best_pos_ns;
+	u64 best_cost_ns;
+	u64 now_ns;
 	bool expired;
 	bool reckoned;
 };
@@ -180,6 +199,18 @@ bool fg_offer(struct fg_pool *pool, const struct disk_model *dm,
  * @req: the request
  */
 void fg_sent(struct fg_pool *pool, const struct fg_req *req);
+
+/**
+ * fg_ended() - the drive has ended a foreground request
+ * @pool: the pool
+ * @idle: nothing of the foreground is left, neither here nor at the drive
+ *
+ * Tells auto how loaded the drive is. As long as it is idle at times, response time is what
+ * counts: shortest positioning within a narrow window, and a request's age counts for
+ * it, so that few wait long. When it never is, the policy is sptf-sw, whose short seeks
+ * leave most for free reads.
+ */
+void fg_ended(struct fg_pool *pool, bool idle);
 
 /**
  * fg_choose_deadline() - transparent mode: mq-deadline's order, without a model

@@ -13,6 +13,7 @@
 
 #define PENDING 256
 #define TIMES 200
+#define NOW_NS 256000000	/* the oldest of them has waited so long */
 #define CONSERVATISM_NS 300000
 
 static struct disk_model *dm;
@@ -47,6 +48,7 @@ static void fill(u32 cyls)
 		req[i].lbn = rnd_below(&r, sectors);
 		if (cyls)
 			req[i].lbn = base + rnd_below(&r, (u64)cyls * dm_info(dm)->heads * t.spt);
+		req[i].arrived_ns = i * (NOW_NS / PENDING);
 		req[i].nsect = 8;
 		req[i].write = rnd_below(&r, 3) == 0;
 		req[i].deadline_ns = U64_MAX;
@@ -58,7 +60,7 @@ static void fill(u32 cyls)
 static __attribute__((noipa))
 void count_choice(const struct dm_place *head, struct fg_choice *c)
 {
-	fg_choose(&pool, dm, head, 1, c);
+	fg_choose(&pool, dm, head, NOW_NS, c);
 }
 
 static void choices(const char *policy, u32 cyls)

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-POLICIES = ("fifo", "clook", "sstf", "sptf", "sptf-sw")
+POLICIES = ("fifo", "clook", "sstf", "sptf", "sptf-sw", "auto")
 DRIVES = ("atlas10k", "nearline16", "nearline24")
 # search budgets in steps: what sim and kernel allow
 BUDGET = {"paper": 200, "lifted": 400}

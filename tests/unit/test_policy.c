@@ -60,6 +60,12 @@ static void brute_position(struct pool *p, u32 n, const struct dm_place *head,
 }
 
 /* the policy's definition, of equals the oldest */
+/* auto on a drive that is idle at times: the older of two like requests costs less */
+static u64 brute_cost(u64 now, u64 arrived, u64 pos)
+{
+	return pos + dm_period_ns(dm) - min((now - arrived) / 16, dm_period_ns(dm));
+}
+
 static u32 brute_choose(enum fg_policy_id policy, u32 percent, u32 n, const u64 seek[MOST],
 			const u64 pos[MOST])
 {
@@ -127,6 +133,75 @@ static void test_mechanical(void **state)
 	}
 }
 
+/*
+ * auto: least cost within its window, and of those the least seek. Two choosers that
+ * round apart may take another of the same cost.
+ */
+static void test_auto(void **state)
+{
+	static struct pool p;
+	static u64 seek[MOST], pos[MOST], cost[MOST];
+	struct rnd r = { 18 };
+	u32 i, k;
+
+	(void)state;
+	for (i = 0; i < 2000; i++) {
+		u32 n = 1 + rnd_below(&r, i % 4 ? 20 : MOST), best = MOST, least = 0;
+		struct dm_place head = support_place(&r, dm);
+		u64 now = 1 + rnd_below(&r, 300000000), window;
+		struct fg_choice c;
+
+		fill(&p, &r, n, i % 3 ? 0 : 40);
+		brute_position(&p, n, &head, seek, pos);
+		p.pool.policy = FG_AUTO;
+		p.pool.idle = rnd_below(&r, FG_IDLE_ONE);
+		for (k = 0; k < n; k++) {
+			p.req[k].arrived_ns = k * now / n;
+			cost[k] = brute_cost(now, p.req[k].arrived_ns, pos[k]);
+			least = cost[k] < cost[least] ? k : least;
+		}
+		window = cost[least] + pos[least] *
+			((FG_IDLE_ONE - p.pool.idle) * 60ULL / FG_IDLE_ONE / 3) / 100;
+		for (k = 0; k < n; k++)
+			if (cost[k] <= window && (best == MOST || seek[k] < seek[best] ||
+						  (seek[k] == seek[best] && pos[k] < pos[best])))
+				best = k;
+		fg_choose(&p.pool, dm, &head, now, &c);
+		assert_ptr_equal(c.req, &p.req[best]);
+		assert_int_equal(c.cost_ns, cost[best]);
+		assert_int_equal(c.best_cost_ns, cost[least]);
+		p.pool.loaded = true;
+		fg_choose(&p.pool, dm, &head, now, &c);
+		assert_ptr_equal(c.req, &p.req[brute_choose(FG_SPTF_SW, 60, n, seek, pos)]);
+	}
+}
+
+/* the load is told by completions that leave the drive idle; it takes a while either way */
+static void test_load(void **state)
+{
+	struct fg_pool pool;
+	u32 i;
+
+	(void)state;
+	fg_pool_init(&pool);
+	assert_false(pool.loaded);
+	for (i = 0; i < 20000 && !pool.loaded; i++)
+		fg_ended(&pool, false);
+	assert_in_range(i, 100, 2000);
+	/* one in a thousand is not enough */
+	for (i = 0; i < 20000; i++) {
+		fg_ended(&pool, i % 1000 == 0);
+		assert_true(pool.loaded);
+	}
+	for (i = 0; i < 20000 && pool.loaded; i++)
+		fg_ended(&pool, i % 50 == 0);
+	assert_in_range(i, 50, 2000);
+	/* at the end of either scale nothing overflows */
+	for (i = 0; i < 20000; i++)
+		fg_ended(&pool, true);
+	assert_in_range(pool.idle, FG_IDLE_ONE / 10 * 9, FG_IDLE_ONE);
+}
+
 /* ascending from the last one sent, then from the lowest; also when the head is unknown */
 static void test_clook(void **state)
 {
@@ -150,7 +225,7 @@ static void test_clook(void **state)
 			if (q->lbn >= p.pool.last_lbn && (!up || q->lbn < up->lbn))
 				up = q;
 		}
-		p.pool.policy = i % 2 ? FG_CLOOK : FG_SSTF + i / 2 % 3;
+		p.pool.policy = i % 2 ? FG_CLOOK : FG_SSTF + i / 2 % 4;
 		fg_choose(&p.pool, i % 4 ? dm : NULL, NULL, 0, &c);
 		assert_ptr_equal(c.req, up ? up : lowest);
 		assert_false(c.reckoned);
@@ -244,7 +319,7 @@ static void test_offer(void **state)
 			replaced = fg_offer(&p.pool, dm, &head, &p.req[k], &c);
 			assert_int_equal(replaced, c.req != before);
 			fg_choose(&p.pool, dm, &head, 0, &fresh);
-			if (p.pool.policy != FG_SPTF_SW) {
+			if (p.pool.policy < FG_SPTF_SW) {
 				assert_ptr_equal(c.req, fresh.req);
 				assert_int_equal(c.pos_ns, fresh.pos_ns);
 				continue;
@@ -252,6 +327,8 @@ static void test_offer(void **state)
 			/* O(1) cannot find the third: within the window, as good as before */
 			shortest = min(shortest, pos[k]);
 			assert_int_equal(c.best_pos_ns, shortest);
+			if (p.pool.policy == FG_AUTO)
+				continue;
 			assert_true(c.pos_ns * 100 <= shortest * 160);
 			if (pos[k] * 100 <= shortest * 160)
 				assert_true(c.seek_ns <= seek[k]);
@@ -351,6 +428,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mechanical),
+		cmocka_unit_test(test_auto),
+		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_clook),
 		cmocka_unit_test(test_fifo),
 		cmocka_unit_test(test_expiry),

@@ -42,8 +42,8 @@ SETTINGS = (
     ("--noise", "noise", "KIND", "seek noise: off, laplace or gauss, with :US for the standard "
      "deviation (as the drive says)"),
     ("--seed", "seed", "N", "of drive and foreground (1)"),
-    ("--policy", "policy", "P", "fifo, clook, sstf, sptf, sptf-sw, or none: the drive's own "
-     "order (sptf-sw)"),
+    ("--policy", "policy", "P", "fifo, clook, sstf, sptf, sptf-sw, auto, or none: the drive's "
+     "own order (sptf-sw)"),
     ("--sw-percent", "sw_percent", "N", "of sptf-sw (60)"),
     ("--depth", "depth", "N", "commands at the drive, or auto: two while free reads are wanted, "
      "else its own queue (2; with policy none as many as it takes)"),

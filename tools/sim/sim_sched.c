@@ -132,6 +132,7 @@ static u64 sims_deadline(const struct sims *s, bool write, u64 now_ns)
 void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 {
 	req->fg.deadline_ns = sims_deadline(s, req->fg.write, now_ns);
+	req->fg.arrived_ns = now_ns;
 	fg_req_place(&req->fg, s->dm);
 	fg_pool_add(&s->pool, &req->fg);
 	if (!s->deep)
@@ -582,6 +583,7 @@ static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
 	}
 	if (!c->req)
 		return;
+	fg_ended(&s->pool, !s->pool.count && !s->nr_flight);
 	s->stats.requests++;
 	s->stats.sectors += c->req->fg.nsect;
 	simh_add(&s->stats.response, now_ns - c->req->arrived_ns);
