@@ -270,6 +270,54 @@ class Numbers(Case):
         self.assertLess(free["5000"], free["0"] / 2)
 
 
+class Probe(Case):
+    """Reads on the head's own tracks, as a probe of the drive's look-ahead allows
+    (Atlas 10K with a cache).
+
+    Seen to fail: commands that are not marked, their outcome not told, the drive's word
+    that look-ahead is off not heard (test_off), a probe that refuses nothing (test_triggered)."""
+
+    CACHE = "cache 10 400 0"
+    IDLE = CACHE + "\nread_ahead track"
+    TRIGGERED = IDLE + "\nread_ahead_trigger same-track\nread_ahead_least 400"
+
+    def atlas(self, lines, lift):
+        """100 s."""
+        return sim.simulate(task="scan", seconds="100", lift=lift, set=lines)
+
+    def test_off(self):
+        """A drive that says that it does not read ahead: no probe."""
+        for lines in ("", self.IDLE + "\nlook_ahead off"):
+            r = self.atlas(lines, "auto")
+            self.assertEqual([lift["state"] for lift in r["probe"].values()],
+                             ["allowed (look-ahead off)"] * 2)
+            self.assertEqual(r["free_mb_s"], self.atlas(lines, "all")["free_mb_s"])
+
+    def test_not_triggered(self):
+        """A drive that reads ahead when it has nothing else to do: allowed in less
+        than a minute, which brings more."""
+        for lines in (self.CACHE, self.IDLE):
+            r = self.atlas(lines, "auto")
+            for lift in r["probe"].values():
+                self.assertRegex(lift["state"], r"^allowed \(not triggered in \d+ trials\)$")
+                self.between(5, lift["decided_s"], 60)
+                self.assertEqual(lift["refusals"], 0)
+            several = self.atlas(lines, "several")
+            self.assertGreater(r["free_mb_s"], 1.02 * several["free_mb_s"])
+            self.near(r["requests_per_s"], several["requests_per_s"], .003)
+
+    def test_triggered(self):
+        """One that reads on behind a second read on a track, whoever waits: refused, after
+        a few turns."""
+        several = self.atlas(self.TRIGGERED, "several")
+        r = self.atlas(self.TRIGGERED, "auto")
+        self.assertRegex(r["probe"]["source"]["state"], r"^refused \(\d+ of \d\d? late\)")
+        self.between(1, r["probe"]["source"]["refusals"], 2)
+        self.near(r["requests_per_s"], several["requests_per_s"], .003)
+        everything = self.atlas(self.TRIGGERED, "all")
+        self.assertLess(everything["requests_per_s"], .96 * several["requests_per_s"])
+
+
 class Price(Case):
     """What two commands at the drive cost against its own queue (Atlas 10K)."""
 
@@ -460,6 +508,7 @@ class Refusals(Case):
                 ("--depth 33", "depth"), ("--depth 1.5", "depth", "1.5"), ("--hold 2", "hold"),
                 ("--depth automatic", "depth", "'automatic'"),
                 ("--lift all+", "lift"), ("--lift most", "lift", "'most'"),
+                ("--lift auto+dest", "lift", "'auto+dest'"),
                 ("--weight edge:0", "weight"), ("--weight rim", "weight", "'rim'"),
                 ("--value cube", "value", "'cube'"), ("--balance 0", "balance_s"),
                 ("--conservatism automatic", "conservatism_us", "'automatic'"),
