@@ -145,11 +145,12 @@ u32 fbp_lifts(const struct disk_model *dm, const struct fb_gap *gap,
 	      const struct fb_plan *plan, u32 i);
 
 /**
- * fbp_seen() - a command has ended whose end had been predicted
+ * fbp_seen() - a command has ended whose end had been predicted, or was overtaken
  * @p: state
  * @now_ns: monotonic time
  * @mark: of the command
- * @end: what became of it
+ * @end: what became of it; FB_HEAD_ODD as soon as the drive has finished a command that was
+ *	sent later: while it reads on, another may have come that it likes better
  */
 void fbp_seen(struct fb_probe *p, u64 now_ns, const struct fbp_mark *mark,
 	      const struct fb_head_end *end);

@@ -444,7 +444,8 @@ static void sims_count_prediction(struct sims *s, const struct sims_cmd *c,
 	sims_learn(s, c, now_ns - report_ns - predicted_ns, now_ns);
 	s->stats.end_within += mechanical && sims_within(end->end_ns - predicted_ns);
 	sims_count_turns(s, c, mechanical ? end->turns : 0, now_ns);
-	fbp_seen(&s->task->probe, now_ns, &c->mark, end);
+	if (!c->overtaken)
+		fbp_seen(&s->task->probe, now_ns, &c->mark, end);
 }
 
 /* what this completion says about the prediction, the head and the phase */
@@ -500,13 +501,23 @@ static void sims_retail(struct sims *s, u64 now_ns)
 		sims_choose_next(s, now_ns);
 }
 
+/* the drive did something else before it took the command that was next */
+static void sims_overtake(struct sims *s, struct sims_cmd *c, u64 now_ns)
+{
+	const struct fb_head_end odd = { .verdict = FB_HEAD_ODD };
+
+	if (!c->overtaken && !s->deep)
+		fbp_seen(&s->task->probe, now_ns, &c->mark, &odd);
+	c->overtaken = true;
+}
+
 /* take a command off the flight; false: it was not the first */
-static bool sims_land(struct sims *s, int slot)
+static bool sims_land(struct sims *s, int slot, u64 now_ns)
 {
 	u32 i = 0, k;
 
 	while (s->flight[i] != (u32)slot)
-		i++;
+		sims_overtake(s, &s->cmd[s->flight[i++]], now_ns);
 	s->nr_flight--;
 	for (k = i; k < s->nr_flight; k++)
 		s->flight[k] = s->flight[k + 1];
@@ -594,7 +605,7 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 {
 	struct sims_cmd c = s->cmd[done->slot];
 	u64 now_ns = done->report_ns;
-	bool in_order = sims_land(s, done->slot);
+	bool in_order = sims_land(s, done->slot, now_ns);
 
 	if (!s->deep) {
 		if (!in_order) {

@@ -39,6 +39,7 @@ enum sims_cause {
  * @acc: predicted access
  * @leg: what there is to learn from it
  * @mark: what the probe asks about it
+ * @overtaken: the drive has finished a command sent later
  */
 struct sims_cmd {
 	struct siml_req *req;
@@ -54,6 +55,7 @@ struct sims_cmd {
 	struct dm_access acc;
 	struct fbm_leg leg;
 	struct fbp_mark mark;
+	bool overtaken;
 };
 
 /**
