@@ -412,6 +412,13 @@ class Scans(Case):
         self.near(sum(count * 512 / 1e7 / x for x in r["mb_s_by_tenth"]), r["seconds"], .01)
         self.assertNotIn("scans_per_day", r)
 
+    def test_fresh(self):
+        """What was read is wanted again. Seen to fail: it is not."""
+        r = sim.simulate(drive="toy", task="fresh", seconds="300")
+        self.assertEqual(r["map"], "fresh")
+        self.assertGreater(r["task_done"], 2)
+        self.assertEqual(sum(r["left_by_tenth"]) // 100, 1023760 // 8 // 100)
+
     def test_whole(self):
         """A whole small disk. Its last block is short."""
         r = sim.simulate(drive="toy", task="scan", whole="1")
@@ -531,7 +538,8 @@ class Refusals(Case):
     def test_together(self):
         """Settings that do not go together."""
         for words, *said in (
-                ("--whole 1", "whole", "task"), ("--task scan --policy none", "policy none"),
+                ("--whole 1", "whole", "task"),
+                ("--task fresh --whole 1", "whole", "ends"), ("--task scan --policy none", "policy none"),
                 ("--task scan --depth 4", "two commands"),
                 ("--policy none --depth auto", "depth", "none"),
                 ("--task scan --range 8", "range"), ("--task scan --range 4+800", "whole blocks"),

@@ -60,7 +60,8 @@ SETTINGS = (
     ("--write-expire", "write_expire_ms", "MS", "longest wait of a write, 0: none (5000)"),
     ("--commit", "commit_us", "US", "how long a free slot waits for an answer (300)"),
     ("--lead", "lead_us", "US", "how early a command must be at the drive (200)"),
-    ("--task", "task", "TASK", "none, or scan: read every block once (none)"),
+    ("--task", "task", "TASK", "none; scan: read every block once; fresh: want again "
+     "what was read (none)"),
     ("--range", "range", "FIRST+COUNT", "sectors that the scan wants (all)"),
     ("--granule", "granule", "BYTES", "coverage granule (the model's)"),
     ("--conservatism", "conservatism_us", "US", "added to each seek of the freeblock decision, "

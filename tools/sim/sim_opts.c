@@ -332,7 +332,8 @@ static void simo_read_texts(struct simo *o)
 			sim_fail("policy: no such policy: '%s'", o->policy_name);
 	}
 	o->think_constant = simo_first_of("think", o->think_name, "constant", "exponential");
-	o->scan = simo_first_of("task", o->task_name, "scan", "none");
+	o->fresh = !strcmp(o->task_name, "fresh");
+	o->scan = o->fresh || simo_first_of("task", o->task_name, "scan", "none");
 	o->root = simo_first_of("value", o->value_name, "root", "count");
 	simo_read_lift(o);
 	simo_read_weight(o);
@@ -346,8 +347,8 @@ static void simo_check(const struct simo *o)
 {
 	if (*o->trace && o->rate)
 		sim_fail("rate: the trace says when requests come");
-	if (o->whole && !o->scan)
-		sim_fail("whole: there is no task to read everything of");
+	if (o->whole && (!o->scan || o->fresh))
+		sim_fail("whole: there is no task that ends");
 	if (o->scan && o->policy == SIMO_NONE)
 		sim_fail("task: under the drive's own order (policy none) no gap is known");
 	if (o->depth != floor(o->depth))

@@ -54,7 +54,7 @@ struct simo_sizes {
  * @size_text: bytes (4k), exp:MEAN, or SIZE/SHARE:SIZE/SHARE...
  * @place_text: uniform, cylinders:N or streams:N
  * @trace: file of requests, see sim_trace.h; empty: none
- * @task_name: none or scan
+ * @task_name: none; scan; fresh: a scan that wants again what it has read
  * @range_text: FIRST+COUNT, sectors; empty: the whole disk
  * @granule: coverage granule, bytes; 0: the model's
  * @conservatism_us: added to each seek of the freeblock decision; SIMO_AUTO: it is learnt
@@ -86,7 +86,8 @@ struct simo_sizes {
  * @sizes: of @size_text
  * @place: of @place_text
  * @places: its N
- * @scan: of @task_name
+ * @scan: of @task_name, and so for fresh
+ * @fresh: of @task_name
  * @lift: of @lift_text
  * @probe: of @lift_text: the drive's look-ahead is probed
  * @root: of @value_name
@@ -148,6 +149,7 @@ struct simo {
 	enum simo_place place;
 	u64 places;
 	bool scan;
+	bool fresh;
 	u32 lift;
 	bool probe;
 	bool root;

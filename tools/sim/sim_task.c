@@ -59,6 +59,17 @@ static void simt_done_run(void *ctx, u64 first, u32 n, u32 group)
 		t->part_ns[part - 1] = t->now_ns;
 }
 
+/* the map stays as it is: what was read is wanted again */
+static void simt_keep_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct simt *t = ctx;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		t->got += fb_bitmap_is_flying(&t->bm, first + i);
+	fb_bitmap_untake(&t->bm, first, n, group);
+}
+
 static void simt_skip_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct simt *t = ctx;
@@ -91,7 +102,7 @@ void simt_done(struct simt *t, u64 lbn, u64 end, bool spoilt, u64 now_ns)
 {
 	t->now_ns = now_ns;
 	fb_for_each_run(t->dm, t->lim.granule_sectors, lbn, end - lbn,
-			spoilt ? simt_untake_run : simt_done_run, t);
+			spoilt ? simt_untake_run : t->o->fresh ? simt_keep_run : simt_done_run, t);
 }
 
 static void simt_run(struct simt *t, u64 lbn, u64 end, fb_runs_fn fn)
