@@ -7,12 +7,12 @@ Each figure is data, pictures and rows; Documentation/bench.rst has them all.
 import json
 import os
 
-from . import (ToolError, bench_figures, bench_limits, bench_numbers, bench_plot, bench_predict,
+from . import (ToolError, bench_figures, bench_files, bench_limits, bench_numbers, bench_plot, bench_predict,
                bench_rows, bench_run, sim)
 from .replay import BUILD
 
 FIGURES = {figure.name: figure for figure in (
-    bench_predict.Figure7(), bench_figures.Figure8(), bench_figures.Figure9(),
+    bench_predict.Figure7(), bench_files.Files(), bench_figures.Figure8(), bench_figures.Figure9(),
     bench_limits.Figure10(), bench_limits.Scans(), bench_numbers.Numbers(),
     bench_limits.Nearline())}
 # What --quick leaves out: it cannot be made short
@@ -25,19 +25,38 @@ def data_of(figure, got):
             "runs": [{"key": list(key), **result} for key, result in got.items()]}
 
 
-def make(figure, effort, out, processes, quiet):
-    """Measure a figure, draw it, and put its rows into the summary."""
-    cells = figure.cells(effort)
-    got = bench_run.run_cells(cells, os.path.join(out, "cells"), processes, quiet)
-    rows = figure.rows(got, cells)
+def keep(figure, out, data, rows, pictures):
+    """Write a figure's data and pictures, and put its rows into the summary."""
     bench_rows.stamp(rows, figure.name)
     with open(os.path.join(out, "figure-%s.json" % figure.name), "w", encoding="utf-8") as file:
-        json.dump(data_of(figure, got), file)
-    for name, plots in figure.pictures(got):
+        json.dump(data, file)
+    for name, plots in pictures:
         bench_plot.panels(os.path.join(out, "figure-%s-%s.png" % (figure.name, name)),
                           figure.title, plots)
     bench_rows.merge(os.path.join(out, "summary.json"), figure.name, rows)
+    print("\n%s\n" % figure.title)
+    print("\n".join(bench_rows.table([row.record() for row in rows])), flush=True)
     return rows
+
+
+def simulated(figure, args):
+    """The rows of a figure whose runs are there."""
+    cells = figure.cells(effort(args))
+    got = bench_run.run_cells(cells, os.path.join(args.out, "cells"), args.processes, True)
+    return keep(figure, args.out, data_of(figure, got), figure.rows(got, cells),
+                figure.pictures(got))
+
+
+def in_lab(figure, args):
+    """The rows of a figure that the lab measures."""
+    got = figure.measure(args.quick, args.out, args.through)
+    return keep(figure, args.out, {"figure": figure.name, "title": figure.title, "errors_ms": got},
+                figure.rows(got), figure.pictures(got))
+
+
+def effort(args):
+    """How much is run."""
+    return bench_figures.QUICK if args.quick else bench_figures.Effort()
 
 
 def wanted(args):
@@ -59,6 +78,8 @@ def add_parser(subparsers):
                         help="where results go (build/bench)")
     parser.add_argument("--processes", type=int, default=sim.PROCESSES, metavar="N",
                         help="runs at once (%d)" % sim.PROCESSES)
+    parser.add_argument("--through", default="", metavar="COMMAND",
+                        help="put in front of each virtual machine, e.g. \"flock FILE\"")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
 
@@ -68,16 +89,13 @@ def run(args):
     if args.processes < 1:
         raise ToolError("--processes: at least 1")
     os.makedirs(args.out, exist_ok=True)
-    effort = bench_figures.QUICK if args.quick else bench_figures.Effort()
     figures, missed = wanted(args), []
     # All at once, the longest first: figures then find their runs
-    cells = {(figure.name, *key): cell for figure in reversed(figures)
-             for key, cell in figure.cells(effort).items()}
+    cells = {(figure.name, *key): cell for figure in reversed(figures) if hasattr(figure, "cells")
+             for key, cell in figure.cells(effort(args)).items()}
     bench_run.run_cells(cells, os.path.join(args.out, "cells"), args.processes, args.quiet)
     for figure in figures:
-        rows = make(figure, effort, args.out, args.processes, True)
-        print("\n%s\n" % figure.title)
-        print("\n".join(bench_rows.table([row.record() for row in rows])), flush=True)
+        rows = simulated(figure, args) if hasattr(figure, "cells") else in_lab(figure, args)
         missed += [row.name for row in rows if row.verdict() == bench_rows.MISSED]
     print("\n%s\n%d rows are not what was asked" % (os.path.join(args.out, "summary.json"),
                                                     len(missed)))
