@@ -7,8 +7,8 @@ Each figure is data, pictures and rows; Documentation/bench.rst has them all.
 import json
 import os
 
-from . import (ToolError, bench_figures, bench_files, bench_limits, bench_numbers, bench_plot, bench_predict,
-               bench_rows, bench_run, sim)
+from . import (ToolError, bench_figures, bench_files, bench_limits, bench_numbers, bench_plot,
+               bench_predict, bench_rows, bench_run, sim)
 from .replay import BUILD
 
 FIGURES = {figure.name: figure for figure in (
