@@ -69,8 +69,9 @@ yardstick: setup
 
 # The simulator's part, and, if all is wanted, that of the lab: tests/lab/b-*.sh
 .PHONY: bench soak
-bench: $(if $(FIGURE),setup,modules)
+bench: $(if $(filter-out files,$(FIGURE)),setup,modules)
 	@status=0; FREEBLOCK_BUILD='$(BUILD)' tools/freeblock bench $(if $(QUICK),--quick) \
+		$(if $(THROUGH),--through '$(THROUGH)') \
 		$(foreach name,$(FIGURE),--figure '$(name)') || status=$$?; \
 	$(if $(FIGURE),,$(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 'b-*.sh' \
 		--only '^lab' || status=$$?;) exit $$status

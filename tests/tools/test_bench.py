@@ -19,7 +19,8 @@ import taptest  # noqa: E402
 
 sys.path.insert(0, os.path.join(taptest.TOP, "tools"))
 
-from fbtools import ToolError, bench_figures, bench_rows, bench_run, cli  # noqa: E402
+from fbtools import (ToolError, bench_figures, bench_files, bench_limits,  # noqa: E402
+                     bench_numbers, bench_peers, bench_predict, bench_rows, bench_run, cli)
 
 TINY = bench_figures.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
                             beside=(300, 400), scan_seeds=1, seeds=1, nearline_s=10)
@@ -72,6 +73,80 @@ class Verdicts(unittest.TestCase):
                     bench_rows.merge(path, "9", [])
                 with open(path, encoding="ascii") as file:
                     self.assertEqual(file.read(), text)
+
+
+class Sums(unittest.TestCase):
+    """What is worked out from results, by numbers whose answer is known."""
+
+    def test_at_slowdown(self):
+        """Between constants on a straight line, beyond them nothing; a constant that is worse
+        in both is none.
+
+        Seen to fail: constants that are worse kept."""
+        curve = [(2.0, 3.0), (0.5, 2.4), (1.0, 2.6), (1.2, 2.5)]
+        for slowdown, want in ((.5, 2.4), (.75, 2.5), (1.5, 2.8), (2.0, 3.0), (.4, None),
+                               (2.1, None)):
+            got = bench_numbers.at_slowdown(curve, slowdown)
+            self.assertEqual(got if got is None else round(got, 6), want, slowdown)
+
+    def test_pooled(self):
+        """Runs of different length count by their length."""
+        runs = [{"seconds": 10, "requests": 1000, "free_mb_s": 1},
+                {"seconds": 30, "requests": 6000, "free_mb_s": 5}]
+        self.assertEqual(bench_numbers.pooled(runs), (175, 4))
+
+    def test_within(self):
+        """Bucket n has errors from 10 (n - 1) to 10 n us.
+
+        Seen to fail: one bucket more on the early side."""
+        result = {"predicted": 100, "prediction_errors_10us": {
+            "-15": 1, "-14": 2, "-5": 3, "-4": 4, "0": 50, "5": 10, "6": 15, "15": 5, "16": 10}}
+        self.assertEqual(bench_predict.within(result, 50), 64)
+        self.assertEqual(bench_predict.within(result, 150), 89)
+
+    def test_files(self):
+        """Each command of figure 7(c) is in one class.
+
+        Seen to fail: early overlaps that are not counted."""
+        found = bench_files.shares([.01, -.14, .8, -.8, 6.1, -7.5, 3, None, None, -.05])
+        self.assertEqual({name: round(share) for name, share in found.items()}, {
+            "within 150 us": 30, "0.15 to 1.2 ms off": 20, "a turn late, 5.5 to 6.5 ms": 10,
+            "5.5 to 9 ms early: surprise cache hits": 10, "unknown before": 20, "else": 10})
+
+    def test_bad_errors(self):
+        """Another text is refused, with its line."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "errors")
+            for text, reason in (("12\nx\n", "errors:2: neither"), ("", "no command")):
+                with open(path, "w", encoding="ascii") as file:
+                    file.write(text)
+                with self.assertRaisesRegex(ToolError, reason):
+                    bench_files.read_errors(path)
+
+    def test_last_tenth(self):
+        """Each tenth has as many blocks: half of the time is lost at a ninth of the speed."""
+        self.assertAlmostEqual(bench_limits.last_tenth({"mb_s_by_tenth": [9] * 9 + [1]}), .5)
+
+    def test_peers(self):
+        """Verdicts become rows; without a file there is a row without a value.
+
+        Seen to fail: bounds the wrong way round."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "peers.json")
+            rows = bench_peers.Peers.rows(bench_peers.read(path))
+            self.assertEqual([row.verdict() for row in rows], ["not measured"])
+            with open(path, "w", encoding="ascii") as file:
+                json.dump({"verdicts": [
+                    {"name": "a, low: p99 with scan against none's alone", "value": 1.02,
+                     "most": 1.03, "least": None, "good": True},
+                    {"name": "a, streams: MB/s against mq-deadline", "value": .9, "most": None,
+                     "least": .98, "good": False}]}, file)
+            rows = bench_peers.Peers.rows(bench_peers.read(path))
+            self.assertEqual([row.verdict() for row in rows], ["met", "missed"])
+            with open(path, "w", encoding="ascii") as file:
+                file.write("[]")
+            with self.assertRaisesRegex(ToolError, "not what bench-peers writes"):
+                bench_peers.read(path)
 
 
 class EndToEnd(unittest.TestCase):

@@ -7,14 +7,14 @@ Each figure is data, pictures and rows; Documentation/bench.rst has them all.
 import json
 import os
 
-from . import (ToolError, bench_figures, bench_files, bench_limits, bench_numbers, bench_plot,
-               bench_predict, bench_rows, bench_run, sim)
+from . import (ToolError, bench_figures, bench_files, bench_limits, bench_numbers, bench_peers,
+               bench_plot, bench_predict, bench_rows, bench_run, sim)
 from .replay import BUILD
 
 FIGURES = {figure.name: figure for figure in (
     bench_predict.Figure7(), bench_files.Files(), bench_figures.Figure8(), bench_figures.Figure9(),
     bench_limits.Figure10(), bench_limits.Scans(), bench_numbers.Numbers(),
-    bench_limits.Nearline())}
+    bench_limits.Nearline(), bench_peers.Peers())}
 # What --quick leaves out: it cannot be made short
 LONG = ("nearline",)
 
@@ -50,7 +50,7 @@ def simulated(figure, args):
 def in_lab(figure, args):
     """The rows of a figure that the lab measures."""
     got = figure.measure(args.quick, args.out, args.through)
-    return keep(figure, args.out, {"figure": figure.name, "title": figure.title, "errors_ms": got},
+    return keep(figure, args.out, {"figure": figure.name, "title": figure.title, "measured": got},
                 figure.rows(got), figure.pictures(got))
 
 
