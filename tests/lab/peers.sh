@@ -81,8 +81,8 @@ graph()
 }
 
 # trace NAMES: which functions of drive and scheduler the kernel calls, and the time
-# spent in them during the window. First all of them are traced, to find those
-# that others call: tracing the inner ones would slow them down.
+# spent in them during the window. First, well before it, all of them are traced, to
+# find those that others call: tracing the inner ones would slow them down.
 trace()
 {
 	local dir=/sys/kernel/debug/tracing pattern
@@ -97,13 +97,13 @@ trace()
 	done
 	sleep_until $((start + 1))
 	graph
-	sleep $((warmup - 2))
+	sleep 2
 	echo 0 > tracing_on
 	trace_sums trace | cut -d' ' -f1 > /tmp/names
 	echo nop > current_tracer
 	cat /tmp/names > set_ftrace_filter
-	sleep_until $((start + warmup))
 	graph
+	sleep_until $((start + warmup))
 	echo 1 > tracing_on
 	sleep $((seconds - 1))
 	echo 0 > tracing_on
@@ -162,6 +162,7 @@ cell()
 	out=/out/$id
 	mkdir -p "$out"
 	disk=$(drive_new $d "$drive" "$extra") || exit 1
+	[ "$sched" = freeblock ] && load_module freeblock
 	tune
 	run_loads
 	cat "/sys/kernel/mechdisk/$d/stats" > "$out/drive"
@@ -172,11 +173,12 @@ cell()
 	fi
 	sched_set "$disk" none
 	drive_off $d
+	# What it has learned of the drive, which knows it again, ends with it
+	[ "$sched" = freeblock ] && expect_ok "$id: unload" unload_module freeblock
 	echo "@cell $id"
 }
 
 load_module mechdisk
-load_module freeblock
 for module in bfq kyber-iosched; do
 	load_module $module
 done

@@ -251,7 +251,7 @@ class Cells(unittest.TestCase):
 
     def test_names_are_distinct(self):
         for load in peers.LOADS:
-            names = [(s.peer, s.name) for s in peers.settings(load, "")]
+            names = [(s.peer, s.name) for s in peers.settings("atlas10k", load, "", True)]
             self.assertEqual(len(names), len(set(names)))
 
     def test_unknown(self):

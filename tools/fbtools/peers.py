@@ -20,8 +20,10 @@ from .replay import BUILD, TOP
 
 LAB = os.path.join(TOP, "tests", "lab")
 WARMUP_S = 5
-# Virtual seconds of one machine at most: some minutes
-MACHINE_S = 900
+# Time for finding out which functions are to be traced
+CPU_WARMUP_S = 15
+# Virtual seconds of one machine at most: what is lost when a bench is stopped
+MACHINE_S = 300
 MACHINE_TIMEOUT_S = 1500
 # Where a reader of the whole disk begins, per mille: from there the mean distance
 # to a place drawn uniformly, 1/3 of the disk, is that of a whole scan
@@ -42,19 +44,19 @@ RANDOM_LOADS = ("closed", "low", "middle", "high")
 # Requests of load.c; resilver: a rebuild's writes and reads beside random reads
 STREAMS = {
     "sequential": "stream depth=32 bytes=1048576",
-    "streams": ";".join("stream depth=4 bytes=262144 begin_pm=%d" % pm
-                        for pm in (0, 250, 500, 750)),
-    "resilver": "stream reads=0 depth=8 bytes=131072 begin_pm=600;random depth=4 reads=100;"
-                "stream depth=4 bytes=1048576 begin_pm=100",
+    "streams": ";".join("stream bytes=1048576 begin_pm=%d" % pm for pm in (0, 250, 500, 750)),
+    "resilver": "stream reads=0 bytes=1048576 begin_pm=600;random depth=4 reads=100;"
+                "stream bytes=1048576 begin_pm=100",
 }
 LOADS = RANDOM_LOADS + tuple(STREAMS) + ("cpu",)
-SECONDS = {"closed": 40, "low": 60, "middle": 60, "high": 60, "sequential": 15, "streams": 15,
+SECONDS = {"closed": 30, "low": 40, "middle": 40, "high": 40, "sequential": 15, "streams": 15,
            "resilver": 30, "cpu": 20}
 # Functions whose time is taken under the load "cpu": the drive's and the scheduler's
 TRACED = {"freeblock": ":mod:mechdisk :mod:freeblock", "mq-deadline": ":mod:mechdisk dd_*",
           "bfq": ":mod:mechdisk :mod:bfq", "kyber": ":mod:mechdisk :mod:kyber_iosched",
           "none": ":mod:mechdisk"}
 IDLE, BEST_EFFORT = "class=3", "class=2 level=7"
+STRICT = "low_latency=0 strict_guarantees=1"
 KIB_64, KIB_256, MIB = 1 << 16, 1 << 18, 1 << 20
 SIZE_NAMES = {KIB_64: "64k", KIB_256: "256k", MIB: "1m"}
 
@@ -92,41 +94,58 @@ def grid(peer, sizes, pauses, class_=IDLE, **options):
     return [Setting(peer, (size, pause, class_), **options) for size in sizes for pause in pauses]
 
 
-def peer_settings():
-    """The peers' settings (Documentation/peers.rst)."""
-    both, pauses = (KIB_64, MIB), (0, 16, 64, 256)
+def usual_settings():
+    """The peers' settings that are always compared."""
+    both = (KIB_64, MIB)
     return [
-        Setting("none"), *grid("none", (KIB_64,), (0, 16, 64), BEST_EFFORT),
-        *grid("none", (MIB,), (64, 256), BEST_EFFORT),
-        *grid("none", (KIB_64,), (0, 16), BEST_EFFORT, depth="2"),
-        Setting("kyber"), *grid("kyber", (KIB_64,), (16, 64), BEST_EFFORT),
-        *grid("kyber", (MIB,), (256,), BEST_EFFORT),
-        *grid("kyber", (KIB_64,), (16,), BEST_EFFORT,
-              attrs="read_lat_nsec=20000000"),
-        Setting("mq-deadline"), *grid("mq-deadline", both, pauses),
-        *grid("mq-deadline", (KIB_256,), (0,)), Setting("mq-deadline", (KIB_64, 0, IDLE, 2)),
-        Setting("mq-deadline", (KIB_64, 0, IDLE, 4)),
+        Setting("none"), *grid("none", (KIB_64,), (16,), BEST_EFFORT),
+        Setting("kyber"), *grid("kyber", (KIB_64,), (16,), BEST_EFFORT),
+        Setting("mq-deadline"), *grid("mq-deadline", both, (0,)),
         *grid("mq-deadline", both, (0,), attrs="prio_aging_expire=100"),
-        *grid("mq-deadline", (MIB,), (0,), attrs="prio_aging_expire=500"),
-        *grid("mq-deadline", (KIB_64,), (16, 64), BEST_EFFORT),
-        *grid("mq-deadline", (MIB,), (64, 256), BEST_EFFORT),
-        *grid("mq-deadline", (KIB_64,), (16,), BEST_EFFORT,
-              attrs="fifo_batch=1 read_expire=100 write_expire=100"),
-        Setting("bfq"),
-        *grid("bfq", both, (0,)), *grid("bfq", both, (0,), attrs="low_latency=0"),
-        *grid("bfq", (KIB_64,), (0,), attrs="low_latency=0 slice_idle=0"),
-        *grid("bfq", both, (0,), attrs="low_latency=0 strict_guarantees=1"),
-        *grid("bfq", (KIB_64,), (16, 64), attrs="low_latency=0"),
-        *grid("bfq", (MIB,), (64,), BEST_EFFORT, attrs="low_latency=0"),
+        *grid("mq-deadline", (KIB_64,), (64,), BEST_EFFORT),
+        Setting("bfq"), *grid("bfq", both, (0,)), *grid("bfq", both, (0,), attrs=STRICT),
     ]
 
 
-def settings(load, attrs):
+def more_settings():
+    """On drives without a write cache: what else is said to help."""
+    both = (KIB_64, MIB)
+    return [
+        *grid("none", (MIB,), (256,), BEST_EFFORT),
+        *grid("none", (KIB_64,), (16,), BEST_EFFORT, depth="2"),
+        *grid("kyber", (MIB,), (256,), BEST_EFFORT),
+        *grid("kyber", (KIB_64,), (16,), BEST_EFFORT, attrs="read_lat_nsec=20000000"),
+        *grid("mq-deadline", both, (16, 64, 256)), *grid("mq-deadline", (KIB_256,), (0,)),
+        Setting("mq-deadline", (KIB_64, 0, IDLE, 2)),
+        *grid("bfq", (MIB,), (0,), attrs="low_latency=0"),
+        *grid("bfq", (KIB_64,), (0,), attrs="low_latency=0 slice_idle=0"),
+    ]
+
+
+def wide_settings():
+    """With --wide only: these were never the best of their peer."""
+    return [
+        *grid("none", (KIB_64,), (0, 64), BEST_EFFORT), *grid("none", (MIB,), (64,), BEST_EFFORT),
+        *grid("none", (KIB_64,), (0,), BEST_EFFORT, depth="2"),
+        *grid("kyber", (KIB_64,), (64,), BEST_EFFORT),
+        *grid("mq-deadline", (MIB,), (0,), attrs="prio_aging_expire=500"),
+        *grid("mq-deadline", (KIB_64,), (16,), BEST_EFFORT),
+        *grid("mq-deadline", (MIB,), (64, 256), BEST_EFFORT),
+        *grid("mq-deadline", (KIB_64,), (16,), BEST_EFFORT,
+              attrs="fifo_batch=1 read_expire=100 write_expire=100"),
+        *grid("bfq", (KIB_64,), (0,), attrs="low_latency=0"),
+        *grid("bfq", (KIB_64,), (16, 64), attrs="low_latency=0"),
+        *grid("bfq", (MIB,), (0, 64), BEST_EFFORT, attrs="low_latency=0"),
+    ]
+
+
+def settings(drive, load, attrs, wide=False):
     """Of freeblock, with these further attributes, and of its peers."""
     ours = [Setting("freeblock", "none", attrs), Setting("freeblock", "scan", attrs)]
     if load in STREAMS or load == "cpu":
         return ours + [Setting(peer) for peer in ("mq-deadline", "none", "bfq", "kyber")]
-    return ours + peer_settings()
+    more = [] if drive.endswith("-wc") else more_settings()
+    return ours + usual_settings() + more + (wide_settings() if wide else [])
 
 
 def checksum(*paths):
@@ -157,6 +176,10 @@ class Cell:
         rate = DRIVES[self.drive][3][("low", "middle", "high").index(self.load)]
         return "random depth=1024 rate=%d reads=67" % rate
 
+    def warmup(self):
+        """Seconds that do not count."""
+        return CPU_WARMUP_S if self.load == "cpu" else WARMUP_S
+
     def variables(self):
         """What tests/lab/peers.sh wants to know, but for the id."""
         drive, model, extra, _ = DRIVES[self.drive]
@@ -165,7 +188,7 @@ class Cell:
                 "extra": "\n".join(x for x in (NO_JOURNAL, extra) if x),
                 "sched": self.setting.peer, "attrs": self.setting.attrs,
                 "queue_depth": self.setting.depth, "nr_requests": "256",
-                "fg": self.foreground(), "bg": self.setting.reads, "warmup": str(WARMUP_S),
+                "fg": self.foreground(), "bg": self.setting.reads, "warmup": str(self.warmup()),
                 "seconds": str(self.seconds), "seed": str(self.seed), "trace": trace}
 
     def key(self, sums):
@@ -192,7 +215,7 @@ class Cell:
 
     def virtual_s(self):
         """Virtual seconds it takes, about."""
-        return self.seconds + WARMUP_S + 3
+        return self.seconds + self.warmup() + 3
 
 
 class Bench:
@@ -396,7 +419,7 @@ def plan(args):
     return [Cell(drive, load, setting, args.seconds or SECONDS[load], args.seed)
             for drive in chosen(args.drive, DRIVES, "drive")
             for load in chosen(args.load, LOADS, "load")
-            for setting in settings(load, args.set)
+            for setting in settings(drive, load, args.set, args.wide)
             if setting.peer in peers and args.match in setting.name]
 
 
@@ -430,6 +453,8 @@ def add_parser(subparsers):
     parser.add_argument("--peer", default="",
                         help="comma list: freeblock mq-deadline bfq kyber none")
     parser.add_argument("--match", default="", help="only settings whose name has this in it")
+    parser.add_argument("--wide", action="store_true",
+                        help="also settings that were never the best of their peer")
     parser.add_argument("--set", default="", metavar="'KEY=VALUE ...'",
                         help="iosched attributes of freeblock")
     parser.add_argument("--seconds", type=int, default=0,
