@@ -220,6 +220,13 @@ static void simr_margin(struct simr *r, const struct fb_margin *m)
 	simr_real(r, "auto_price_gaps", m->odds.price / 256.);
 }
 
+/* a share as its two numbers */
+static void simr_late(struct simr *r, const char *name, u32 bad, u32 n)
+{
+	simr_name(r, name);
+	fprintf(r->out, "[%u, %u]", bad, n);
+}
+
 static void simr_probe(struct simr *r, const struct fb_probe *p, u64 now_ns)
 {
 	static const struct {
@@ -238,9 +245,13 @@ static void simr_probe(struct simr *r, const struct fb_probe *p, u64 now_ns)
 		simr_open(r, lifts[i].name);
 		simr_text(r, "state", text);
 		simr_count(r, "refusals", p->lift[i].refusals);
+		simr_late(r, "late_at", p->lift[i].test[0].bad, p->lift[i].test[0].n);
+		simr_late(r, "late_behind", p->lift[i].test[1].bad, p->lift[i].test[1].n);
 		simr_real(r, "decided_s", p->lift[i].since_ns / SIMR_NS_PER_S);
 		simr_close(r);
 	}
+	simr_late(r, "late_plain", p->base[0].bad, p->base[0].n);
+	simr_late(r, "late_ordinary", p->base[1].bad, p->base[1].n);
 	simr_close(r);
 }
 
