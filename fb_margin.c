@@ -53,6 +53,13 @@
 #define FBM_STEP_NS 10000
 
 /*
+ * The least floor: phases are known to some us. What is read where the head is already must
+ * not begin right there: a hair decides whether that is now or a turn later, and to
+ * predict the wrong one loses the head.
+ */
+#define FBM_LEAST_NS 20000U
+
+/*
  * Feedback: every 8 s, in which a target of 5000 ppm is 7 turns of a 10,000 rpm disk, by a
  * sixteenth of what is left or overdrawn, in units of the target: a few minutes decide.
  * Counts of so few turns vary by more than the target: what is cut off must be far.
@@ -228,7 +235,8 @@ static void fbm_reckon(struct fb_margin *m)
 	fbm_shares(&m->tail[band], band ? m->share : NULL, share);
 	m->con_ns[band] = fbm_towards(m->con_ns[band], fbm_quantile_ns(share, m->risk));
 	m->odds.floor_ns[band] = fbm_towards(m->odds.floor_ns[band],
-					     fbm_quantile_ns(share, FBM_RISK_FLOOR));
+					     max(fbm_quantile_ns(share, FBM_RISK_FLOOR),
+						 FBM_LEAST_NS));
 	fbm_tell(m->odds.late[band], share);
 }
 

@@ -306,6 +306,14 @@ class Probe(Case):
             self.assertGreater(r["free_mb_s"], 1.02 * several["free_mb_s"])
             self.near(r["requests_per_s"], several["requests_per_s"], .003)
 
+    def test_learnt(self):
+        """With a conservatism that is learnt, too. Seen to fail: none at all where the
+        head stays, for then it is predicted a turn off."""
+        r = {lift: sim.simulate(task="scan", seconds="100", conservatism_us="auto", lift=lift,
+                                set=self.IDLE) for lift in ("several", "auto")}
+        self.assertEqual([lift["refusals"] for lift in r["auto"]["probe"].values()], [0, 0])
+        self.assertGreater(r["auto"]["free_mb_s"], 1.02 * r["several"]["free_mb_s"])
+
     def test_triggered(self):
         """One that reads on behind a second read on a track, whoever waits: refused, after
         a few turns."""
