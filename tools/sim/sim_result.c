@@ -250,9 +250,9 @@ static void simr_probe(struct simr *r, const struct fb_probe *p, u64 now_ns)
 		simr_real(r, "decided_s", p->lift[i].since_ns / SIMR_NS_PER_S);
 		simr_close(r);
 	}
+	simr_close(r);
 	simr_late(r, "late_plain", p->base[0].bad, p->base[0].n);
 	simr_late(r, "late_ordinary", p->base[1].bad, p->base[1].n);
-	simr_close(r);
 }
 
 static void simr_task(struct simr *r, const struct sims *s, double seconds)
