@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -456,14 +457,22 @@ void sim_drive_close(struct sim_drive *d)
 	free(d);
 }
 
+static double sgd_seconds(struct timeval t)
+{
+	return t.tv_sec + t.tv_usec / 1e6;
+}
+
 void sgd_print(const struct sim_drive *d, FILE *out)
 {
 	const struct sgv *v = d->v;
+	struct rusage use;
 
 	fprintf(out, ", \"device\": {\"block\": \"%s\", \"vendor\": \"%s\", \"product\": \"%s\", ",
 		v->block, v->vendor, v->product);
 	fprintf(out, "\"revision\": \"%s\", \"serial\": \"%s\", \"queue_depth\": %u, ",
 		v->revision, v->serial, v->queue);
-	fprintf(out, "\"timeouts\": %llu, \"indirect\": %llu}",
-		(unsigned long long)d->timeouts, (unsigned long long)d->indirect);
+	getrusage(RUSAGE_SELF, &use);
+	fprintf(out, "\"timeouts\": %llu, \"indirect\": %llu, \"cpu_s\": %.6f}",
+		(unsigned long long)d->timeouts, (unsigned long long)d->indirect,
+		sgd_seconds(use.ru_utime) + sgd_seconds(use.ru_stime));
 }

@@ -573,7 +573,7 @@ static void sims_fail_free(struct sims *s, const struct sims_cmd *c,
 		return;
 	}
 	s->stats.free_errors++;
-	simt_failed(s->task, c->lbn, c->free_end, done->bad, now_ns);
+	simt_failed(s->task, c->lbn, c->free_end, done->bad, c->req, now_ns);
 }
 
 static void sims_fail(struct sims *s, const struct sims_cmd *c,

@@ -111,13 +111,13 @@ static void simt_run(struct simt *t, u64 lbn, u64 end, fb_runs_fn fn)
 		fb_for_each_run(t->dm, t->lim.granule_sectors, lbn, end - lbn, fn, t);
 }
 
-void simt_failed(struct simt *t, u64 lbn, u64 end, u64 bad, u64 now_ns)
+void simt_failed(struct simt *t, u64 lbn, u64 end, u64 bad, bool joined, u64 now_ns)
 {
 	u32 g = t->lim.granule_sectors;
 	u64 at;
 
 	t->now_ns = now_ns;
-	if (bad == U64_MAX && end - lbn > g) {
+	if (bad == U64_MAX && (joined || end - lbn > g)) {
 		simt_run(t, lbn, end, simt_again_run);
 		return;
 	}

@@ -155,10 +155,12 @@ void simt_learn(struct simt *t, u64 now_ns, const struct fbm_leg *leg);
  * @lbn: first sector of its free part
  * @end: the one after the last
  * @bad: the sector, U64_MAX: unknown. Its block is given up, those before are read, those
- *	behind are wanted again; if it is unknown, each will be read alone
+ *	behind are wanted again; if it is unknown, each will be read alone, but for a
+ *	block that was
+ * @joined: there was more in the command than the free part
  * @now_ns: the time
  */
-void simt_failed(struct simt *t, u64 lbn, u64 end, u64 bad, u64 now_ns);
+void simt_failed(struct simt *t, u64 lbn, u64 end, u64 bad, bool joined, u64 now_ns);
 
 /**
  * simt_block_bytes() - bytes of a block
