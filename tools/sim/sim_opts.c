@@ -287,7 +287,7 @@ static void simo_read_lift(struct simo *o)
 			if (strlen(lifts[i].name) == len && !memcmp(text, lifts[i].name, len))
 				break;
 		if (i == ARRAY_SIZE(lifts) || (text[len] && !text[len + 1]))
-			sim_fail("lift: not auto, nor some of source, dest, several, all, by +: '%s'",
+			sim_fail("lift: not auto, nor of source, dest, several, all (+): '%s'",
 				 o->lift_text);
 		o->lift |= lifts[i].lift;
 	}
