@@ -26,6 +26,8 @@ SETTINGS = (
      "or VENDOR PRODUCT if it has none"),
     ("--report-us", "report_us", "US", "completions are reported so much later than the model "
      "says (0)"),
+    ("--search-us", "search_us", "US", "what choosing and searching take: a command that is held "
+     "back goes so much earlier (500)"),
     ("--timeout", "timeout_ms", "MS", "of a command (30000)"),
     ("--crc", "crc", "FILE", "write a checksum of each block read to this new file"),
 )

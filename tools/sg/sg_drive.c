@@ -74,6 +74,7 @@ struct sgd_cmd {
 /**
  * struct sim_drive - the drive
  * @v: the device
+ * @host_ns: see struct sim_drive_info
  * @stop: see sgd_open()
  * @cfg: how to use it
  * @zero_ns: the clock's time at its beginning
@@ -94,6 +95,7 @@ struct sgd_cmd {
  */
 struct sim_drive {
 	const struct sgv *v;
+	u64 host_ns;
 	atomic_int *stop;
 	struct sgd_config cfg;
 	u64 zero_ns;
@@ -396,6 +398,7 @@ void sim_drive_info(const struct sim_drive *d, struct sim_drive_info *info)
 	info->sectors = d->v->sectors;
 	info->block = d->v->block_sectors;
 	info->queue = min_t(u32, d->v->queue, SGD_SLOTS);
+	info->host_ns = d->host_ns;
 	info->look_ahead_off = d->v->look_ahead_off;
 }
 
@@ -405,13 +408,14 @@ void sim_drive_stats(const struct sim_drive *d, struct sim_drive_stats *stats)
 	stats->busy_ns = d->busy_ns + (d->flying ? sgd_now_ns(d) - d->busy_from_ns : 0);
 }
 
-struct sim_drive *sgd_open(const struct sgv *v, atomic_int *stop)
+struct sim_drive *sgd_open(const struct sgv *v, u64 host_ns, atomic_int *stop)
 {
 	struct sim_drive *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		sim_fail("out of memory");
 	d->v = v;
+	d->host_ns = host_ns;
 	d->stop = stop;
 	return d;
 }

@@ -33,12 +33,13 @@ struct sgd_config {
 /**
  * sgd_open() - a drive that can only be asked what it is
  * @v: the device, kept
+ * @host_ns: see struct sim_drive_info
  * @stop: to be set when the drive is lost; when it is set a wait ends
  *
  * Return: the drive, to be closed with sim_drive_close(), which first waits for all of
  * its commands.
  */
-struct sim_drive *sgd_open(const struct sgv *v, atomic_int *stop);
+struct sim_drive *sgd_open(const struct sgv *v, u64 host_ns, atomic_int *stop);
 
 /**
  * sgd_start() - use it; the clock starts now

@@ -17,8 +17,8 @@
 #define SGM_ALLOW_DIO "/sys/module/sg/parameters/allow_dio"
 
 enum sgm_name {
-	SGM_DEVICE, SGM_ALLOW_WRITES, SGM_CONFIRM, SGM_REPORT_US, SGM_TIMEOUT_MS, SGM_DIRECT,
-	SGM_CRC, SGM_NAMES,
+	SGM_DEVICE, SGM_ALLOW_WRITES, SGM_CONFIRM, SGM_REPORT_US, SGM_SEARCH_US,
+	SGM_TIMEOUT_MS, SGM_DIRECT, SGM_CRC, SGM_NAMES,
 };
 
 /**
@@ -38,6 +38,8 @@ static const struct sgm_setting sgm_settings[SGM_NAMES] = {
 	[SGM_ALLOW_WRITES] = { "allow_writes", "0", 1 },
 	[SGM_CONFIRM] = { "confirm", "", 0 },
 	[SGM_REPORT_US] = { "report_us", "0", 10000 },
+	/* a search takes some 100 us, to wake up some 10 */
+	[SGM_SEARCH_US] = { "search_us", "500", 10000 },
 	/* sd's, too */
 	[SGM_TIMEOUT_MS] = { "timeout_ms", "30000", 600000 },
 	[SGM_DIRECT] = { "direct", "0", 1 },
@@ -197,7 +199,7 @@ static void sgm_open(struct sgm *m)
 	sim_run_model(sim);
 	sgv_open(&m->v, m->text[SGM_DEVICE]);
 	sgv_check_model(&m->v, sim->o.model, dm_info(sim->dm));
-	sim->sched.drive = sgd_open(&m->v, &sgm_stop);
+	sim->sched.drive = sgd_open(&m->v, sgm_number(m, SGM_SEARCH_US) * 1000, &sgm_stop);
 	sim_run_begin(sim);
 	sgm_check_writes(m, cfg.writes);
 	sgm_check_crc(m);

@@ -78,6 +78,7 @@ void sim_drive_info(const struct sim_drive *d, struct sim_drive_info *info)
 	info->block = d->block;
 	/* at most MDE_SLOTS: the text's parser sees to it */
 	info->queue = d->cfg.queue_depth;
+	info->host_ns = 0;
 	info->look_ahead_off = !d->cfg.segments || !d->cfg.look_ahead;
 }
 

@@ -19,12 +19,14 @@ struct sim_drive;
  * @sectors: capacity
  * @block: sectors in one of its blocks; commands are multiples of it
  * @queue: commands that a host may queue, at most SIM_DRIVE_SLOTS
+ * @host_ns: what the host takes to choose and search, at most; 0 if time is simulated
  * @look_ahead_off: it says that it does not read ahead (MODE SENSE, caching page: DRA)
  */
 struct sim_drive_info {
 	u64 sectors;
 	u32 block;
 	u32 queue;
+	u64 host_ns;
 	bool look_ahead_off;
 };
 

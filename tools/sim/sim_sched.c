@@ -170,7 +170,7 @@ static void sims_hold(struct sims *s)
 {
 	const struct dm_info *info = dm_info(s->dm);
 	const struct sims_cmd *c = &s->cmd[s->flight[0]];
-	u64 lead_ns = (u64)(s->o->lead_us * 1000) +
+	u64 lead_ns = (u64)(s->o->lead_us * 1000) + s->host_ns +
 		max(info->read_overhead_ns, info->write_overhead_ns);
 
 	s->window_ns = 0;
@@ -645,6 +645,7 @@ void sims_init(struct sims *s)
 	sim_drive_info(s->drive, &info);
 	fbp_lookahead_off(&s->task->probe, info.look_ahead_off);
 	s->queue = info.queue;
+	s->host_ns = info.host_ns;
 	s->deep = s->o->policy == SIMO_NONE;
 	s->depth = sims_depth(s);
 	fb_head_init(&s->head, s->dm);

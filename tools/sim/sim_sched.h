@@ -116,6 +116,7 @@ struct sims_stats {
  * @load: the foreground
  * @task: the task
  * @queue: commands that the drive takes
+ * @host_ns: see struct sim_drive_info
  * @depth: commands at the drive, at most
  * @deep: the drive orders: commands are neither chosen nor predicted
  * @pool: pending requests
@@ -142,6 +143,7 @@ struct sims {
 	struct siml *load;
 	struct simt *task;
 	u32 queue;
+	u64 host_ns;
 	u32 depth;
 	bool deep;
 	struct fg_pool pool;

@@ -158,7 +158,8 @@ static void simt_plan_block(struct simt *t, u64 block, struct fb_plan *plan)
 static void simt_leftover(struct simt *t, u64 now_ns, struct fb_plan *plan)
 {
 	t->fruitless = plan->kind == FB_PLAN_NONE ? t->fruitless + 1 : 0;
-	if (t->fruitless < SIMT_FRUITLESS || !t->bm.n_wanted || t->bm.n_wanted > SIMT_LEFTOVER || !t->lim.separate ||
+	if (t->fruitless < SIMT_FRUITLESS || !t->bm.n_wanted ||
+	    t->bm.n_wanted > SIMT_LEFTOVER || !t->lim.separate ||
 	    now_ns - t->leftover_ns < SIMT_LEFTOVER_NS)
 		return;
 	simt_plan_block(t, fb_bitmap_next_wanted(&t->bm, 0), plan);
