@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0
+# The user-level scheduler (tools/freeblock sg, Documentation/sg.rst) over /dev/sgX,
+# without the kernel module: what it refuses, its figures, errors, its ends.
+#
+# Expected: the figures of the simulator for the same settings, run here, and the
+# kernel's (t-numbers.sh); never more than two commands at the drive; every block
+# delivered is right (the host judges its checksum). The alone run is under
+# mq-deadline, that with the scan under bfq: both do not see the commands.
+#
+# lab-programs: sg sim
+# lab: kernel=stock clock=icount smp=1 timeout=300
+
+. /lab/lib.sh
+
+M=/sys/kernel/mechdisk
+ATLAS=/lab/files/atlas10k.fbmodel
+TINY=/lab/files/tiny.fbmodel
+SECONDS_EACH=30
+WITHIN_PM=30
+
+# get FILE KEY: a number of a result (the last of that name: settings come first)
+get()
+{
+	sed -n 's/.*"'"$2"'": \([-0-9.e+]*\).*/\1/p' "/out/$1.json"
+}
+
+# pm NUMBER FACTOR: times FACTOR, as a whole number
+pm()
+{
+	echo "$1 $2" | awk '{ printf "%d", $1 * $2 + 0.5 }'
+}
+
+# fresh DRIVE [LINES]: sets $disk and $sg
+fresh()
+{
+	[ -d $M/d ] && echo d > $M/delete
+	disk=$(drive_new d "$1.fbdrive" "$2") || exit 1
+	sg=/dev/$(ls "/sys/block/$disk/device/scsi_generic")
+	wait_for 10 [ -c "$sg" ] || die "no $sg"
+	echo 1 > $M/d/stats_reset
+}
+
+# run NAME SETTINGS...: sets $status; the result is in /out/NAME.json
+run()
+{
+	local name="$1"
+
+	shift
+	$before freeblock-sg device="$sg" "$@" > "/out/$name.json" 2> "/out/$name.err"
+	status=$?
+}
+
+good()
+{
+	run "$@"
+	expect_eq "$1: ends well" "$status $(cat "/out/$1.err")" "0 "
+}
+
+# refused NAME PATTERN SETTINGS...
+refused()
+{
+	local name="$1" pattern="$2"
+
+	shift 2
+	run refused "$@"
+	expect_eq "refused: $name" "$status $(stat -c %s /out/refused.json)" "2 0"
+	expect_match "refused: $name: the reason" "$(cat /out/refused.err)" "$pattern"
+}
+
+# agree NAME KEY WITHIN: run NAME and the simulator's
+agree()
+{
+	local measured simulated
+
+	measured=$(pm "$(get "$1" "$2")" 1000)
+	simulated=$(pm "$(get "$1-sim" "$2")" 1000)
+	note "$1: $2: measured $measured, simulated $simulated"
+	expect_ge "$1: $2 * 10^6" $((measured * 1000)) $((simulated * (1000 - $3)))
+	expect_le "$1: $2 * 10^6" $((measured * 1000)) $((simulated * (1000 + $3)))
+}
+
+# in_time NAME: plans were made before it was too late for them
+in_time()
+{
+	expect_ge "$1: plans" "$(get "$1" plans)" 50
+	expect_le "$1: plans that came too late" "$(get "$1" too_late)" \
+		$(($(get "$1" plans) / 50))
+}
+
+# ---- what is refused, and that it touches nothing
+
+load_module mechdisk
+fresh tiny
+W="allow_writes=1 reads=.5"
+W2="allow_writes=1 confirm=MDTINY001"
+refused "another product's model" "is for 'QUANTUM' 'ATLAS10K'" model=$ATLAS
+refused "writes by themselves" "the foreground writes" model=$TINY reads=.5
+refused "writes unconfirmed" "confirm its serial number" model=$TINY $W
+refused "writes to another drive" "you said 'MDTINY002'" model=$TINY $W confirm=MDTINY002
+refused "a block device" "name the SCSI generic device" model=$TINY device="/dev/$disk"
+refused "long commands" "takes 1024" model=$TINY size=1024k
+refused "direct transfers that are not allowed" "echo 1 > /sys/module/sg" model=$TINY direct=1
+refused "no room for a file" "crc: /nowhere" model=$TINY task=scan crc=/nowhere/crc
+echo 1 > "/sys/block/$disk/device/queue_depth"
+refused "one command at once" "echo 2 > .*queue_depth" model=$TINY
+echo 16 > "/sys/block/$disk/device/queue_depth"
+exec 9< "$sg"
+refused "in use by another program" "another program has it open" model=$TINY
+exec 9<&-
+expect_eq "refused: nothing was written" "$(drive_stat d writes)" 0
+# a partition: from sector 64 on, 1000 sectors
+dd if=/dev/zero of=/tmp/mbr bs=512 count=1 2>/dev/null
+printf '\0\0\0\0\203\0\0\0\100\0\0\0\350\003\0\0' |
+	dd of=/tmp/mbr bs=1 seek=446 conv=notrunc 2>/dev/null
+printf '\125\252' | dd of=/tmp/mbr bs=1 seek=510 conv=notrunc 2>/dev/null
+dd if=/tmp/mbr of="/dev/$disk" bs=512 conv=fsync 2>/dev/null
+blockdev --rereadpt "/dev/$disk"
+wait_for 10 [ -b "/dev/${disk}1" ] || die "no partition"
+refused "writes where a partition is" "there is a partition, ${disk}1" model=$TINY $W $W2
+mkswap "/dev/${disk}1" > /dev/null && swapon "/dev/${disk}1" || die "no swap"
+refused "in use as swap" "or a partition of it is in use" model=$TINY
+swapoff "/dev/${disk}1"
+good unused model=$TINY seconds=.1
+
+fresh toy "vendor MECHDISK
+product TINY"
+refused "another size" "sectors of 512 bytes" model=$TINY
+
+# ---- the figures
+
+fresh atlas10k "journal_records 40000"
+sched_set "$disk" mq-deadline
+F="model=$ATLAS reads=.67 seconds=$SECONDS_EACH"
+W="allow_writes=1 confirm=MD10K0176"
+S="drive=/lab/files/atlas10k.fbdrive"
+T="task=scan conservatism_us=300"
+freeblock-sim $F $S > /out/alone-sim.json || die "no simulator"
+freeblock-sim $F $S $T > /out/scan-sim.json
+good alone $F $W
+agree alone requests_per_s $WITHIN_PM
+fresh atlas10k
+sched_set "$disk" bfq
+# not to wait for the simulated drive's thread (FIFO, 50), which has the same CPU
+before="chrt -f 60"
+good scan $F $W $T
+before=
+agree scan requests_per_s $WITHIN_PM
+agree scan free_mb_s $WITHIN_PM
+expect_ge "scan: free kB/s" "$(pm "$(get scan free_mb_s)" 1000)" 6500
+expect_le "scan: slowdown, per mille" \
+	$((1000 - $(pm "$(get scan requests_per_s)" 1000000) / $(pm "$(get alone requests_per_s)" 1000))) 21
+expect_ge "scan: reports within 50 us of the prediction, per mille" \
+	"$(pm "$(get scan reports_within_50us)" 1000)" 970
+expect_eq "scan: most commands sent" "$(get scan most_at_drive)" 2
+expect_eq "scan: most commands the drive saw" "$(drive_stat d max_outstanding)" 2
+in_time scan
+expect_le "scan: our CPU time, per mille" \
+	"$(pm "$(get scan cpu_s)" $((1000 / SECONDS_EACH)))" 40
+expect_eq "scan: commands left" "$(drive_stat d outstanding)" 0
+expect_le "scan: drive late, ns" "$(drive_stat d late_max_ns)" 20000
+
+# ---- the data, with writes that overlap free reads
+
+fresh tiny "journal_records 40000"
+mkdir -p /out/verify
+echo 0 > /out/verify/journal_at_start
+good data model=$TINY reads=.5 $W2 task=scan conservatism_us=100 outstanding=3 seconds=20 \
+	crc=/out/verify/scan_crc
+expect_eq "data: a checksum of each block" "$(stat -c %s /out/verify/scan_crc)" \
+	$(($(pm "$(get data task_done)" $((50129 / 8 + 1))) * 16))
+in_time data
+keep_journal "$disk" d
+
+# ---- bad sectors: the scan goes on, and ends
+
+fresh tiny
+for lbn in 803 1610 2411; do
+	echo "add $lbn 1 recovery_ms=20 asc=11" > $M/d/medium_errors
+done
+# nobody says where: each block of the read is then tried alone
+echo "add 3202 1 recovery_ms=20 asc=11 info=0" > $M/d/medium_errors
+B="model=$TINY task=scan range=0+4000 conservatism_us=100 outstanding=3 size=4k"
+good bad $B whole=1 seconds=60
+expect_eq "bad: blocks skipped" "$(get bad blocks_skipped)" 4
+expect_eq "bad: the rest was read" "$(pm "$(get bad task_done)" 500)" 496
+expect_ge "bad: reads that failed" "$(get bad free)" 4
+in_time bad
+note "bad: $(get bad foreground) foreground requests failed"
+echo "add 0 4000 recovery_ms=1 asc=11 info=0" > $M/d/medium_errors
+good bad-own model=$TINY size=4k requests=500
+expect_ge "bad-own: foreground requests that failed" "$(get bad-own foreground)" 10
+
+# ---- mishaps
+
+fresh tiny "timeout_ms 60000"
+echo "hang_next 1" > $M/d/inject
+good hang $B seconds=4 timeout_ms=1000
+expect_eq "hang: a command took too long" "$(get hang timeouts)" 1
+expect_ge "hang: it was sent again" "$(get hang sent_again)" 1
+expect_eq "hang: no request failed" "$(get hang foreground)" 0
+# Linux sends these again itself
+echo "hw_error_next 3" > $M/d/inject
+good again $B seconds=1
+expect_eq "hardware errors: no request failed" "$(get again foreground)" 0
+expect_eq "hardware errors: they are over" "$(sed -n 's/hw_error_next //p' $M/d/inject)" 0
+
+# ---- a trace; direct transfers; interrupted; the drive gone
+
+awk 'BEGIN { for (i = 0; i < 200; i++) print i * 10.5, i * 7919 % 40000, 8, "R # " i }' > /tmp/trace
+echo 1 > /sys/module/sg/parameters/allow_dio
+good trace model=$TINY trace=/tmp/trace direct=1
+expect_eq "trace: requests" "$(get trace requests)" 200
+expect_ge "trace: milliseconds" "$(pm "$(get trace seconds)" 1000)" 2089
+expect_le "trace: milliseconds" "$(pm "$(get trace seconds)" 1000)" 2150
+expect_eq "trace: direct transfers" "$(get trace indirect)" 0
+printf '0 0 8 R\n5 16 8 W\n' > /tmp/trace
+refused "a trace that writes" "the foreground writes" model=$TINY trace=/tmp/trace
+
+freeblock-sg device="$sg" $B seconds=600 > /out/interrupted.json 2>/dev/null &
+running=$!
+sleep 2
+kill -INT $running
+wait $running
+expect_eq "interrupted: status" $? 0
+expect_ge "interrupted: results of the time before, ms" "$(pm "$(get interrupted seconds)" 1000)" 1500
+expect_le "interrupted: at once, ms" "$(pm "$(get interrupted seconds)" 1000)" 2500
+expect_eq "interrupted: commands left" "$(drive_stat d outstanding)" 0
+
+freeblock-sg device="$sg" $B seconds=600 > /out/gone.json 2> /out/gone.err &
+running=$!
+sleep 1
+drive_off d
+wait $running
+expect_eq "gone: status" $? 1
+expect_match "gone: the reason" "$(cat /out/gone.err)" "is gone|No such device"
+expect_ge "gone: results of the time before" "$(get gone requests)" 50
+done_testing
