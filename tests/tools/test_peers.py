@@ -180,11 +180,19 @@ class Verdicts(unittest.TestCase):
         self.assertTrue(all(self.judged(rows).values()))
 
     def test_sequential(self):
-        rows = [dict(row("freeblock", "none", 1, 0, fg_mb_s=97.9), load="sequential"),
-                dict(row("mq-deadline", "none", 1, 0, fg_mb_s=100), load="sequential")]
+        rows = [row("freeblock", "none", 1, 0, load="sequential", parts_mb_s=[97.9]),
+                row("mq-deadline", "none", 1, 0, load="sequential", parts_mb_s=[100])]
         self.assertEqual(list(self.judged(rows).values()), [False])
-        rows[0]["fg_mb_s"] = 98.1
+        rows[0]["parts_mb_s"] = [98.1]
         self.assertEqual(list(self.judged(rows).values()), [True])
+
+    def test_parts(self):
+        """0.9, 1.1 and 0.95: a mean of 0.983; 0.9, 1.1, 0.93: 0.977."""
+        rows = [row("freeblock", "scan", 1, 0, load="resilver", parts_mb_s=[90, 1.1, 9.5]),
+                row("mq-deadline", "none", 1, 0, load="resilver", parts_mb_s=[100, 1, 10])]
+        self.assertEqual(list(self.judged(rows).values()), [True])
+        rows[0]["parts_mb_s"][2] = 9.3
+        self.assertEqual(list(self.judged(rows).values()), [False])
 
     def test_cpu(self):
         """100 and 60 without the drive's 40: 1.67 times; scheduler's share and all but

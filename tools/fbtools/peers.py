@@ -20,8 +20,8 @@ from .replay import BUILD, TOP
 
 LAB = os.path.join(TOP, "tests", "lab")
 WARMUP_S = 5
-# Time for finding out which functions are to be traced
-CPU_WARMUP_S = 15
+# Time for tracing and for reading the trace, about half of it each
+CPU_WARMUP_S = 30
 # Virtual seconds of one machine at most: what is lost when a bench is stopped
 MACHINE_S = 300
 MACHINE_TIMEOUT_S = 1500
@@ -333,7 +333,10 @@ def print_group(drive, load, rows):
     for row in rows:
         cells = [number(row.get(key), form) if form else "%.1f" % (row[key] / 1000)
                  for _, key, form in COLUMNS]
-        print("  %-12s %-56s" % (row["peer"], row["setting"]) + "".join("%10s" % c for c in cells))
+        parts = row["parts_mb_s"]
+        print("  %-12s %-56s" % (row["peer"], row["setting"]) +
+              "".join("%10s" % c for c in cells) +
+              ("   = " + " + ".join("%.2f" % p for p in parts) if len(parts) > 1 else ""))
 
 
 def print_comparison(compared):
@@ -416,11 +419,12 @@ def chosen(given, known, what):
 def plan(args):
     """The cells that the arguments ask for."""
     peers = chosen(args.peer, ("freeblock", "mq-deadline", "bfq", "kyber", "none"), "peer")
+    names = [name for name in args.setting.split(",") if name]
     return [Cell(drive, load, setting, args.seconds or SECONDS[load], args.seed)
             for drive in chosen(args.drive, DRIVES, "drive")
             for load in chosen(args.load, LOADS, "load")
             for setting in settings(drive, load, args.set, args.wide)
-            if setting.peer in peers and args.match in setting.name]
+            if setting.peer in peers and setting.name in (names or [setting.name])]
 
 
 def run(args):
@@ -429,8 +433,9 @@ def run(args):
     folder = os.path.join(build, "bench", "peers")
     cells = plan(args)
     if not cells:
-        raise ToolError("no setting of these peers matches '%s'" % args.match)
-    rows = Bench(build, folder, args.through, args.fresh).run(cells)
+        raise ToolError("no setting of these peers is called '%s'" % args.setting)
+    bench = Bench(build, folder, args.through, args.fresh)
+    rows = [row for row in map(bench.kept, cells) if row] if args.kept else bench.run(cells)
     summary = peersum.summarize(rows)
     path = os.path.join(build, "bench", "peers.json")
     with open(path, "w") as file:
@@ -452,7 +457,10 @@ def add_parser(subparsers):
     parser.add_argument("--load", default="", help="comma list: %s" % " ".join(LOADS))
     parser.add_argument("--peer", default="",
                         help="comma list: freeblock mq-deadline bfq kyber none")
-    parser.add_argument("--match", default="", help="only settings whose name has this in it")
+    parser.add_argument("--setting", default="", metavar="NAMES",
+                        help="comma list: only settings that tables call so")
+    parser.add_argument("--kept", action="store_true",
+                        help="measure nothing: show what is there")
     parser.add_argument("--wide", action="store_true",
                         help="also settings that were never the best of their peer")
     parser.add_argument("--set", default="", metavar="'KEY=VALUE ...'",
