@@ -626,6 +626,11 @@ u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	return dm_seek(dm, from, to, write);
 }
 
+u32 dm_switch_ns(const struct disk_model *dm, bool write)
+{
+	return dm->curve[write]->head_switch;
+}
+
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls)
 {
 	u64 floor;

@@ -260,6 +260,18 @@ u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write);
 
 /**
+ * dm_switch_ns() - changing heads
+ * @dm: model
+ * @write: what follows is a write
+ *
+ * Context: any.
+ *
+ * Return: ns: dm_seek_ns() is the longer of this, if the heads differ, and what it is
+ * between places of the same head.
+ */
+u32 dm_switch_ns(const struct disk_model *dm, bool write);
+
+/**
  * dm_seek_floor_ns() - a lower bound of dm_seek_ns() from some distance on
  * @dm: model
  * @cyls: distance in cylinders

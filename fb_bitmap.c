@@ -240,13 +240,6 @@ u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n)
 	return count;
 }
 
-u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
-{
-	if (group >= bm->groups)
-		return 0;
-	return bm->count[group >> bm->shift];
-}
-
 u32 fb_bitmap_group_most(const struct fb_bitmap *bm, u32 group, u32 n)
 {
 	u32 i, last, most = 0;
@@ -257,6 +250,22 @@ u32 fb_bitmap_group_most(const struct fb_bitmap *bm, u32 group, u32 n)
 	for (i = group >> bm->shift; i <= last >> bm->shift; i++)
 		most = max(most, bm->count[i]);
 	return most;
+}
+
+u32 fb_bitmap_poor(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		const u32 *count = &bm->count[group >> bm->shift];
+		const u32 *last = &bm->count[(group + unit - 1) >> bm->shift];
+
+		for (; count <= last; count++)
+			if (*count >= need)
+				return i;
+		group += up ? unit : -unit;
+	}
+	return n;
 }
 
 u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n)
@@ -283,19 +292,24 @@ u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n)
 	return count;
 }
 
-u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from)
+u64 fb_bitmap_next_before(const struct fb_bitmap *bm, u64 from, u64 end)
 {
 	u64 w;
 
-	if (!bm->n_wanted || from >= bm->granules)
-		return bm->granules;
-	for (w = from / BITS_PER_LONG; w <= (bm->granules - 1) / BITS_PER_LONG; w++) {
-		unsigned long m = bm->wanted[w] & fb_bitmap_mask(w, from, bm->granules);
+	if (from >= end)
+		return end;
+	for (w = from / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++) {
+		unsigned long m = bm->wanted[w] & fb_bitmap_mask(w, from, end);
 
 		if (m)
 			return w * BITS_PER_LONG + __ffs(m);
 	}
-	return bm->granules;
+	return end;
+}
+
+u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from)
+{
+	return bm->n_wanted ? fb_bitmap_next_before(bm, from, bm->granules) : bm->granules;
 }
 
 u64 fb_bitmap_next_flying(const struct fb_bitmap *bm, u64 from)

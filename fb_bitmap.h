@@ -186,7 +186,10 @@ u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n);
  * Return: how many are wanted; where it shares its count with others (@bm->shift), of all
  * of them.
  */
-u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group);
+static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
+{
+	return group < bm->groups ? bm->count[group >> bm->shift] : 0;
+}
 
 /**
  * fb_bitmap_group_most() - the fullest of some groups
@@ -198,6 +201,19 @@ u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group);
  * fb_bitmap_group().
  */
 u32 fb_bitmap_group_most(const struct fb_bitmap *bm, u32 group, u32 n);
+
+/**
+ * fb_bitmap_poor() - how many cylinders can be passed over
+ * @bm: the map
+ * @group: the first cylinder's first group
+ * @unit: groups of a cylinder
+ * @n: how many cylinders there are, all of the map
+ * @up: the next one's groups are higher
+ * @need: a group with so many granules makes a cylinder rich
+ *
+ * Return: how many are poor before the first rich one, as told by fb_bitmap_group().
+ */
+u32 fb_bitmap_poor(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need);
 
 /**
  * fb_bitmap_trim() - shrink a run to begin and end with a wanted granule
@@ -220,6 +236,16 @@ u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n);
  * Return: the first wanted granule at or after @from, or @bm->granules.
  */
 u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from);
+
+/**
+ * fb_bitmap_next_before() - the same, not beyond some place
+ * @bm: the map
+ * @from: where to begin
+ * @end: where to stop, at most @bm->granules
+ *
+ * Return: the first wanted granule at or after @from, or @end.
+ */
+u64 fb_bitmap_next_before(const struct fb_bitmap *bm, u64 from, u64 end);
 
 /**
  * fb_bitmap_next_flying() - the next granule in flight

@@ -63,8 +63,7 @@ static u32 fb_find_root(const struct fb_search *s, u32 n)
 	return (root[n] << shift) + ((root[n + 1] - root[n]) * part << shift) / 32;
 }
 
-/* wanted granules of @t; the map may count no single tracks */
-static u32 fb_find_left(const struct fb_search *s, const struct dm_track *t)
+u32 fb_find_left(const struct fb_search *s, const struct dm_track *t)
 {
 	u32 g = s->lim.granule_sectors;
 	u64 first;
@@ -77,17 +76,18 @@ static u32 fb_find_left(const struct fb_search *s, const struct dm_track *t)
 }
 
 /*
- * @wanted granules of @t. With powers, what is left behind counts, too: reads take large
- * pieces from full tracks first, and would leave crumbs on all of them, each of which
- * costs a gap of its own in the end.
+ * @wanted of the @left granules on @t. With powers, what is left behind counts, too: reads
+ * take large pieces from full tracks first, and would leave crumbs on all of them, each of
+ * which costs a gap of its own in the end.
  */
-static u64 fb_find_worth(const struct fb_search *s, const struct dm_track *t, u32 wanted)
+static u64 fb_find_worth(const struct fb_search *s, const struct dm_track *t, u32 left,
+			 u32 wanted)
 {
-	u32 weight = fb_find_weight(s, t->cyl), left;
+	u32 weight = fb_find_weight(s, t->cyl);
 
 	if (!s->lim.root)
 		return (u64)wanted * weight;
-	left = max(fb_find_left(s, t), wanted);
+	left = max(left, wanted);
 	left = fb_find_root(s, left) - fb_find_root(s, left - wanted);
 	return (u64)left * weight / FB_WEIGHT_ONE;
 }
@@ -243,7 +243,7 @@ static void fb_find_prepend_run(struct fb_search *s, const struct dm_track *t, u
 				u32 at, u32 angle)
 {
 	struct fb_piece p = { .end = s->gap.dst_lbn, .prepend = true, .stop = s->hop.to };
-	u32 g = s->lim.granule_sectors, n, spare;
+	u32 g = s->lim.granule_sectors, left, n, spare;
 	u64 first = fb_granule_first(g, lbn), end = div_u64(s->gap.dst_lbn, g), ns;
 
 	if (first >= end)
@@ -253,7 +253,8 @@ static void fb_find_prepend_run(struct fb_search *s, const struct dm_track *t, u
 	p.begin.place = s->gap.dst;
 	if (!p.wanted || dm_lbn_angle(s->dm, t, first * g, &p.begin.place.angle))
 		return;
-	p.value = fb_find_worth(s, t, p.wanted);
+	left = fb_find_left(s, t);
+	p.value = fb_find_worth(s, t, left, p.wanted);
 	if (s->lim.miss_value) {
 		ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
 		spare = fb_find_spare(s, &s->hop.from.place, &s->hop.to.place, ns,
@@ -265,7 +266,7 @@ static void fb_find_prepend_run(struct fb_search *s, const struct dm_track *t, u
 		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
 		if (!p.wanted || dm_lbn_angle(s->dm, t, first * g, &p.begin.place.angle))
 			return;
-		p.value = fb_find_worth(s, t, p.wanted);
+		p.value = fb_find_worth(s, t, left, p.wanted);
 	}
 	p.lbn = first * g;
 	p.slack_ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
@@ -312,11 +313,13 @@ void fb_find_prepend(struct fb_search *s)
 /**
  * struct fb_visit - a track seen from the hop
  * @t: the track
+ * @left: its wanted granules
  * @at: the head there, when it surely is
  * @usable_ns: from then until the head must surely leave
  */
 struct fb_visit {
-	struct dm_track t;
+	const struct dm_track *t;
+	u32 left;
 	struct fb_spot at;
 	u64 usable_ns;
 };
@@ -342,10 +345,10 @@ static bool fb_find_pass(const struct fb_search *s, const struct fb_visit *v, u6
 	p->end = min((first + n) * g, dm_info(s->dm)->sectors);
 	p->begin = v->at;
 	p->stop = v->at;
-	if (dm_lbn_angle(s->dm, &v->t, p->lbn, &p->begin.place.angle) ||
-	    dm_lbn_angle(s->dm, &v->t, p->end - 1, &last))
+	if (dm_lbn_angle(s->dm, v->t, p->lbn, &p->begin.place.angle) ||
+	    dm_lbn_angle(s->dm, v->t, p->end - 1, &last))
 		return false;
-	p->stop.place.angle = last + v->t.sector_angle;
+	p->stop.place.angle = last + v->t->sector_angle;
 	slack_ns[0] = dm_angle_to_ns(s->dm, p->begin.place.angle - v->at.place.angle);
 	passed = dm_angle_to_ns(s->dm, p->stop.place.angle - v->at.place.angle);
 	slack_ns[1] = v->usable_ns - min(passed, v->usable_ns);
@@ -358,7 +361,7 @@ static bool fb_find_pass(const struct fb_search *s, const struct fb_visit *v, u6
 static void fb_find_shorten(const struct fb_search *s, const struct fb_visit *v,
 			    const struct fb_piece *p, const u64 slack_ns[2], u64 *first, u32 *n)
 {
-	u64 granule_ns = dm_angle_to_ns(s->dm, v->t.sector_angle) * s->lim.granule_sectors;
+	u64 granule_ns = dm_angle_to_ns(s->dm, v->t->sector_angle) * s->lim.granule_sectors;
 	u64 each = div_u64(p->value, p->wanted);
 	u32 spare;
 
@@ -380,18 +383,21 @@ static void fb_find_run(struct fb_search *s, const struct fb_visit *v, u64 first
 	if (first >= end)
 		return;
 	n = end - first;
+	/* equals count, for they may have more slack */
+	if (n + 1 < fb_find_need_cached(s, s->weight))
+		return;
 	p.wanted = fb_bitmap_trim(s->bm, &first, &n);
 	if (n > most) {
 		n = most;
 		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
 	}
-	p.value = fb_find_worth(s, &v->t, p.wanted);
+	p.value = fb_find_worth(s, v->t, v->left, p.wanted);
 	if (!p.wanted || p.value < s->find.value || !fb_find_pass(s, v, first, n, &p, slack_ns))
 		return;
 	if (s->lim.miss_value) {
 		fb_find_shorten(s, v, &p, slack_ns, &first, &n);
 		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
-		p.value = fb_find_worth(s, &v->t, p.wanted);
+		p.value = fb_find_worth(s, v->t, v->left, p.wanted);
 		if (!p.wanted || !fb_find_pass(s, v, first, n, &p, slack_ns))
 			return;
 	}
@@ -413,8 +419,8 @@ static bool fb_find_across(struct fb_search *s, const struct fb_visit *v, u64 lb
 	u32 last;
 
 	if (end - lbn > s->lim.max_sectors ||
-	    dm_lbn_angle(s->dm, &v->t, lbn, &p.begin.place.angle) ||
-	    dm_lbn_angle(s->dm, &v->t, v->t.first_lbn + v->t.nsect - 1, &last))
+	    dm_lbn_angle(s->dm, v->t, lbn, &p.begin.place.angle) ||
+	    dm_lbn_angle(s->dm, v->t, v->t->first_lbn + v->t->nsect - 1, &last))
 		return false;
 	from.angle += dm_ns_to_angle(s->dm, con);
 	if (dm_access(s->dm, &from, lbn, end - lbn, false, &a) ||
@@ -422,11 +428,11 @@ static bool fb_find_across(struct fb_search *s, const struct fb_visit *v, u64 lb
 		return false;
 	total = con + a.total_ns + fb_find_leg(s, &a.end, &s->hop.to.place, s->hop.write);
 	/* the first track's part is not to be met in its tail, as above */
-	last += v->t.sector_angle - p.begin.place.angle;
+	last += v->t->sector_angle - p.begin.place.angle;
 	if (total > s->hop.window_ns ||
 	    a.latency_ns + dm_angle_to_ns(s->dm, last) + con > s->period_ns)
 		return false;
-	p.value = fb_find_worth(s, &v->t, wanted);
+	p.value = fb_find_worth(s, v->t, v->left, wanted);
 	p.begin.ns = s->hop.from.ns + con + a.seek_ns + a.latency_ns;
 	p.stop.place = a.end;
 	p.stop.ns = s->hop.from.ns + con + a.total_ns;
@@ -445,12 +451,12 @@ static bool fb_find_across(struct fb_search *s, const struct fb_visit *v, u64 lb
 static void fb_find_straddler(struct fb_search *s, const struct fb_visit *v,
 			      const struct dm_piece piece[2])
 {
-	u64 g = s->lim.granule_sectors, track_end = v->t.first_lbn + v->t.nsect;
+	u64 g = s->lim.granule_sectors, track_end = v->t->first_lbn + v->t->nsect;
 	u64 straddler = div_u64(track_end, g), first, end;
 	u32 n, wanted, angle, i;
 
 	end = min((straddler + 1) * g, dm_info(s->dm)->sectors);
-	if (end <= track_end || straddler * g < v->t.first_lbn ||
+	if (end <= track_end || straddler * g < v->t->first_lbn ||
 	    !fb_bitmap_is_wanted(s->bm, straddler))
 		return;
 	for (i = 0; i < 2; i++) {
@@ -460,47 +466,54 @@ static void fb_find_straddler(struct fb_search *s, const struct fb_visit *v,
 		if (first >= straddler)
 			continue;
 		n = straddler - first;
+		if (n + 1 < fb_find_need_cached(s, s->weight))
+			continue;
 		wanted = fb_bitmap_trim(s->bm, &first, &n);
-		if (wanted && fb_find_worth(s, &v->t, wanted + 1) > s->find.value &&
+		if (wanted && fb_find_worth(s, v->t, v->left, wanted + 1) > s->find.value &&
 		    fb_find_across(s, v, first * g, end, wanted + 1))
 			return;
 	}
-	if (s->find.value >= fb_find_worth(s, &v->t, 1) ||
-	    dm_lbn_angle(s->dm, &v->t, straddler * g, &angle) ||
+	if (s->find.value >= fb_find_worth(s, v->t, v->left, 1) ||
+	    dm_lbn_angle(s->dm, v->t, straddler * g, &angle) ||
 	    dm_angle_to_ns(s->dm, angle - v->at.place.angle) > v->usable_ns)
 		return;
 	fb_find_across(s, v, straddler * g, end, 1);
 }
 
-bool fb_find_track(struct fb_search *s, u32 index)
+/* one of the two ways of the cylinder being examined, by a head that is @other or not */
+static u64 fb_find_way(const struct fb_search *s, u32 i, u32 cyls, bool other, bool write)
 {
-	const struct fb_hop *hop = &s->hop;
-	u32 g = s->lim.granule_sectors, need, i;
-	struct dm_piece piece[2];
-	struct fb_visit v;
-	u64 leg;
+	u32 ns = s->ways_ns[i];
 
-	if (dm_track_by_index(s->dm, index, &v.t) || fb_find_forbidden(s, v.t.cyl, v.t.head))
-		return true;
-	need = fb_find_need_cached(s, fb_find_weight(s, v.t.cyl));
-	if (s->bm->shift && fb_find_left(s, &v.t) < need)
-		return false;
-	v.at.place.cyl = v.t.cyl;
-	v.at.place.head = v.t.head;
-	leg = fb_find_leg(s, &hop->from.place, &v.at.place, false);
-	v.usable_ns = fb_find_usable_ns(s, leg + fb_find_leg(s, &v.at.place, &hop->to.place,
-							     hop->write),
-					fb_find_con(s, &hop->from.place, &v.at.place));
-	if (v.usable_ns < s->granule_ns * need)
-		return true;
+	return (other ? max(ns, s->switch_ns[write]) : ns) +
+	       fb_find_con_ns(s, cyls, other, !other);
+}
+
+void fb_find_track(struct fb_search *s, const struct dm_track *t, u32 left)
+{
+	struct fb_visit v = { .t = t, .left = left };
+	const struct fb_hop *hop = &s->hop;
+	u32 g = s->lim.granule_sectors, apart = fb_find_apart(hop->from.place.cyl, t->cyl), i;
+	bool other = hop->from.place.head != t->head;
+	u64 leg = fb_find_way(s, 0, apart, other, false), legs;
+	struct dm_piece piece[2];
+
+	if (fb_find_forbidden(s, t->cyl, t->head))
+		return;
+	legs = leg + fb_find_way(s, 1, fb_find_apart(hop->to.place.cyl, t->cyl),
+				 hop->to.place.head != t->head, hop->write);
+	v.usable_ns = fb_find_usable_ns(s, legs, fb_find_con_ns(s, apart, other, !other));
+	if (v.usable_ns < s->granule_ns * fb_find_need_cached(s, s->weight))
+		return;
 	s->tracks++;
+	v.at.place.cyl = t->cyl;
+	v.at.place.head = t->head;
 	v.at.place.angle = hop->from.place.angle + dm_ns_to_angle(s->dm, leg);
 	v.at.ns = hop->from.ns + leg;
-	dm_window(s->dm, &v.t, v.at.place.angle, dm_ns_to_angle(s->dm, v.usable_ns), piece);
+	dm_window(s->dm, t, v.at.place.angle, dm_ns_to_angle(s->dm, v.usable_ns), piece);
 	for (i = 0; i < 2; i++)
 		if (piece[i].nsect)
 			fb_find_run(s, &v, fb_granule_first(g, piece[i].lbn),
 				    fb_granule_end(s->dm, g, piece[i].lbn + piece[i].nsect));
 	fb_find_straddler(s, &v, piece);
-	return true;
 }

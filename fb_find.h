@@ -134,11 +134,18 @@ void fb_find_prepend(struct fb_search *s);
 /**
  * fb_find_track() - look at what a track has for the present hop
  * @s: the search; @s->find and @s->best are replaced if it is better
- * @index: the track, as in dm_track_index()
- *
- * Return: false: the track has too little, but shares its count with others, so that it
- * could not be seen before.
+ * @t: the track, on the cylinder being examined
+ * @left: its wanted granules
  */
-bool fb_find_track(struct fb_search *s, u32 index);
+void fb_find_track(struct fb_search *s, const struct dm_track *t, u32 left);
+
+/**
+ * fb_find_left() - wanted granules of a track
+ * @s: the search
+ * @t: the track
+ *
+ * Return: how many, even where tracks share counts.
+ */
+u32 fb_find_left(const struct fb_search *s, const struct dm_track *t);
 
 #endif /* FB_FIND_H */

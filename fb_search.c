@@ -10,8 +10,12 @@
  */
 #include "fb_find.h"
 
-/* one step passes over at most so many cylinders, to keep it short */
-#define FB_SEARCH_STRIDE 16
+/*
+ * An arm passes over so many poor cylinders before another has its turn; one step passes
+ * over so many such strides at most, to keep it short.
+ */
+#define FB_SEARCH_STRIDE 8
+#define FB_SEARCH_STRIDES 4
 
 /* how often an arm asks whether all the rest of it is too far */
 #define FB_SEARCH_HORIZON 32
@@ -61,62 +65,131 @@ static void fb_arm_skip(const struct fb_search *s, struct fb_search_arm *arm)
 		arm->dist++;
 }
 
-static bool fb_cylinder_usable(struct fb_search *s, u32 cyl)
+static bool fb_cylinder_usable(struct fb_search *s, u32 cyl, u32 need)
 {
 	const struct dm_place *from = &s->hop.from.place, *to = &s->hop.to.place;
 	struct dm_place src = { .cyl = cyl, .head = from->head };
 	struct dm_place dst = { .cyl = cyl, .head = to->head };
 	u64 con = fb_find_con_ns(s, fb_find_apart(from->cyl, cyl), true, true);
-	u64 legs = dm_seek_ns(s->dm, from, &src, false) +
-		   dm_seek_ns(s->dm, &dst, to, s->hop.write) + con +
-		   fb_find_con_ns(s, fb_find_apart(to->cyl, cyl), true, true);
+	u64 legs;
 
-	return fb_find_usable_ns(s, legs, con) >=
-	       s->granule_ns * fb_find_need_cached(s, fb_find_weight(s, cyl));
+	s->ways_ns[0] = dm_seek_ns(s->dm, from, &src, false);
+	s->ways_ns[1] = dm_seek_ns(s->dm, &dst, to, s->hop.write);
+	legs = (u64)s->ways_ns[0] + s->ways_ns[1] + con +
+	       fb_find_con_ns(s, fb_find_apart(to->cyl, cyl), true, true);
+	return fb_find_usable_ns(s, legs, con) >= s->granule_ns * need;
 }
 
+/* the nearest; of equals the first */
 static struct fb_search_arm *fb_nearest_arm(struct fb_search *s)
 {
-	struct fb_search_arm *best = NULL;
-	u32 i;
+	struct fb_search_arm *arm, *best = NULL;
 
-	for (i = 0; i < ARRAY_SIZE(s->arm); i++)
-		if (s->arm[i].dist < s->arm[i].end && (!best || s->arm[i].dist < best->dist))
-			best = &s->arm[i];
+	for (arm = s->arm; arm < s->arm + ARRAY_SIZE(s->arm); arm++)
+		if (arm->dist < arm->end && (!best || arm->dist < best->dist))
+			best = arm;
 	return best;
+}
+
+/* Pass over what has too little in the arm's present stride; false: that is all of it. */
+static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
+{
+	u32 end = min(arm->dist / FB_SEARCH_STRIDE * FB_SEARCH_STRIDE + FB_SEARCH_STRIDE,
+		      arm->end), heads = dm_info(s->dm)->heads, n = end - arm->dist;
+	u32 first = arm->up ? arm->base + arm->dist : arm->base - arm->dist;
+	u32 last = arm->up ? first + n - 1 : first - (n - 1);
+	u32 weight = s->most_weight, need;
+
+	/* two regions may meet here; of a small disk, more */
+	if (s->region <= U32_MAX / FB_SEARCH_STRIDE)
+		weight = max(fb_find_weight(s, first), fb_find_weight(s, last));
+	need = fb_find_need_cached(s, weight);
+	arm->dist += fb_bitmap_poor(s->bm, first * heads, heads, n, arm->up, need);
+	if (arm->dist < end)
+		return true;
+	if (arm->dist % FB_SEARCH_HORIZON == 0) {
+		/* the last one was not usable, for it is poor */
+		arm->dist--;
+		fb_arm_skip(s, arm);
+	}
+	return false;
+}
+
+/* The tracks of a cylinder are next. */
+static void fb_cylinder_open(struct fb_search *s, u32 cyl)
+{
+	u32 heads = dm_info(s->dm)->heads, g = s->lim.granule_sectors;
+	struct dm_track t;
+
+	s->track = cyl * heads;
+	s->track_end = s->track + heads;
+	if (!s->bm->shift)
+		return;
+	dm_track_by_index(s->dm, s->track, &t);
+	s->granule = fb_granule_first(g, t.first_lbn);
+	dm_track_by_index(s->dm, s->track_end - 1, &t);
+	s->granule_end = fb_granule_first(g, t.first_lbn + t.nsect);
 }
 
 /* Go on to the next cylinder that may hold something; false: there is none. */
 static bool fb_search_outward(struct fb_search *s)
 {
-	u32 heads = dm_info(s->dm)->heads, i;
+	u32 i;
 
-	for (i = 0; i < FB_SEARCH_STRIDE; i++) {
+	for (i = 0; i < FB_SEARCH_STRIDES; i++) {
 		struct fb_search_arm *arm = fb_nearest_arm(s);
-		u32 cyl, most;
+		u32 cyl;
 
 		if (!arm)
 			return false;
-		cyl = arm->up ? arm->base + arm->dist : arm->base - arm->dist;
-		most = fb_bitmap_group_most(s->bm, cyl * heads, heads);
-		if (most < fb_find_need_cached(s, fb_find_weight(s, cyl))) {
-			if (arm->dist % FB_SEARCH_HORIZON == FB_SEARCH_HORIZON - 1)
-				fb_arm_skip(s, arm);
-			else
-				arm->dist++;
+		if (!fb_arm_pass(s, arm))
 			continue;
-		}
-		if (!fb_cylinder_usable(s, cyl)) {
+		cyl = arm->up ? arm->base + arm->dist : arm->base - arm->dist;
+		s->weight = fb_find_weight(s, cyl);
+		if (!fb_cylinder_usable(s, cyl, fb_find_need_cached(s, s->weight))) {
 			fb_arm_skip(s, arm);
 			continue;
 		}
 		arm->dist++;
-		s->weight = fb_find_weight(s, cyl);
-		s->track = cyl * heads;
-		s->track_end = s->track + heads;
+		fb_cylinder_open(s, cyl);
 		break;
 	}
 	return true;
+}
+
+/* The next track, by its own count; false: there is none. */
+static bool fb_cylinder_counted(struct fb_search *s, struct dm_track *t, u32 *left)
+{
+	u32 need = fb_find_need_cached(s, s->weight);
+
+	while (s->track < s->track_end) {
+		*left = fb_bitmap_group(s->bm, s->track);
+		if (*left >= need)
+			return !dm_track_by_index(s->dm, s->track++, t);
+		s->track++;
+	}
+	return false;
+}
+
+/* The cylinder's next track with enough granules; false: there is none. */
+static bool fb_cylinder_next(struct fb_search *s, struct dm_track *t, u32 *left)
+{
+	u32 need = fb_find_need_cached(s, s->weight), g = s->lim.granule_sectors;
+	u64 first;
+
+	if (!s->bm->shift)
+		return fb_cylinder_counted(s, t, left);
+	while (s->granule < s->granule_end) {
+		first = fb_bitmap_next_before(s->bm, s->granule, s->granule_end);
+		s->granule = s->granule_end;
+		if (first == s->granule_end || dm_track_of(s->dm, first * g, t))
+			return false;
+		s->granule = fb_granule_first(g, t->first_lbn + t->nsect);
+		*left = fb_bitmap_count(s->bm, first, s->granule - first);
+		if (*left >= need)
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -206,6 +279,9 @@ static bool fb_hop_next(struct fb_search *s)
 
 bool fb_search_step(struct fb_search *s)
 {
+	struct dm_track t;
+	u32 left;
+
 	if (!s->begun) {
 		s->begun = true;
 		s->tracks++;
@@ -214,12 +290,9 @@ bool fb_search_step(struct fb_search *s)
 	}
 	if (s->lim.hop_steps && s->steps++ == s->lim.hop_steps)
 		return fb_hop_next(s);
-	while (s->track < s->track_end) {
-		u32 index = s->track++;
-
-		if (fb_bitmap_group(s->bm, index) >= fb_find_need_cached(s, s->weight) &&
-		    fb_find_track(s, index))
-			return true;
+	if (fb_cylinder_next(s, &t, &left)) {
+		fb_find_track(s, &t, left);
+		return true;
 	}
 	return fb_search_outward(s) || fb_hop_next(s);
 }
@@ -268,6 +341,8 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	dm_position(dm, &s->gap.src, &gap->dst, gap->dst_write, &seek, &s->latency_ns);
 	s->window_ns = seek + s->latency_ns;
 	s->period_ns = dm_period_ns(dm);
+	s->switch_ns[0] = dm_switch_ns(dm, false);
+	s->switch_ns[1] = dm_switch_ns(dm, true);
 	/*
 	 * Tracks are longest at LBN 0, or so near the gap that they matter; were a
 	 * longer one elsewhere, the search might pass over it, nothing worse.
@@ -285,6 +360,7 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	s->fg_ns = div_u64(s->period_ns * gap->dst_nsect, spt);
 	s->region = div_u64((u64)FB_REGIONS << 32, dm_info(dm)->cylinders);
 	s->most_weight = fb_search_most_weight(lim);
+	s->weight = s->most_weight;
 	if (lim->leg_ns)
 		fb_search_floors(s);
 }

@@ -240,8 +240,13 @@ struct fb_search_arm {
  * @weight: of the cylinder being examined
  * @between: cylinders from its beginning to its end
  * @arm: of beginning and end, inner and outer
+ * @ways_ns: seeks from the hop's beginning to the cylinder being examined and on to its end,
+ *	with the same head
+ * @switch_ns: what they take at least with another head
  * @track: next track of the cylinder being examined, by index
  * @track_end: the track after its last
+ * @granule: where tracks share counts: its next granule ...
+ * @granule_end: ... and the one after its last
  * @begun: the foreground's own track has been examined
  */
 struct fb_search {
@@ -272,8 +277,12 @@ struct fb_search {
 	u32 weight;
 	u32 between;
 	struct fb_search_arm arm[4];
+	u32 ways_ns[2];
+	u32 switch_ns[2];
 	u32 track;
 	u32 track_end;
+	u64 granule;
+	u64 granule_end;
 	bool begun;
 };
 

@@ -12,7 +12,7 @@
 #include "../unit/support.h"
 
 #define PENDING 256
-#define TIMES 200
+#define TIMES 400
 #define NOW_NS 256000000	/* the oldest of them has waited so long */
 #define CONSERVATISM_NS 300000
 
@@ -150,7 +150,7 @@ u32 count_search(struct fb_search *s, const struct fb_gap *gap, const struct fb_
 }
 
 /* the paper's limits, or none of them */
-static struct fb_limits limits(bool lifted)
+static struct fb_limits limits(bool lifted, u32 hop_steps)
 {
 	u32 period_us = div_u64(dm_period_ns(dm), 1000);
 	struct fb_limits lim = {
@@ -167,7 +167,7 @@ static struct fb_limits limits(bool lifted)
 	if (!lifted)
 		return lim;
 	lim.lift = FB_LIFT_SOURCE | FB_LIFT_DEST | FB_LIFT_SEVERAL;
-	lim.hop_steps = 60;
+	lim.hop_steps = hop_steps;
 	lim.switch_ns = 50000;
 	lim.turn_ns = 20000;
 	lim.weight = worth.weight;
@@ -178,21 +178,26 @@ static struct fb_limits limits(bool lifted)
 	return lim;
 }
 
-static void searches(u32 done_percent, bool edge, bool lifted, u32 most_steps)
+static void searches(u32 done_percent, bool edge, u32 most_steps, u32 hop_steps)
 {
+	bool lifted = hop_steps;
 	u64 wanted = 0, steps = 0, tracks = 0, most = 0, bytes;
 	struct fb_limits lim;
 	struct fb_search s;
 	u32 i;
 
 	fill_map(done_percent, edge);
-	lim = limits(lifted);
+	lim = limits(lifted, hop_steps);
 	bytes = lim.granule_sectors * 512ULL;
 	CALLGRIND_START_INSTRUMENTATION;
 	for (i = 0; i < TIMES; i++) {
 		struct fb_gap gap = some_gap();
-		u32 n = count_search(&s, &gap, &lim, most_steps);
+		u32 n;
 
+		if (lifted)
+			lim.miss_value = fb_worth_miss(&worth, 6);
+		n = count_search(&s, &gap, &lim, most_steps);
+		fb_worth_gap(&worth, s.best.value);
 		steps += n;
 		most = max_t(u64, most, n);
 		tracks += s.tracks;
@@ -209,14 +214,15 @@ int main(int argc, char **argv)
 {
 	if (argc < 5) {
 		fprintf(stderr, "usage: count choose MODEL POLICY CYLINDERS\n"
-			"       count search MODEL PERCENT_DONE random|edge paper|lifted STEPS\n");
+			"       count search MODEL PERCENT_DONE random|edge STEPS HOP_STEPS\n"
+			"       HOP_STEPS 0: the paper's limits, else all of them lifted\n");
 		return 2;
 	}
 	dm = support_model_file(argv[2]);
 	if (!strcmp(argv[1], "choose"))
 		choices(argv[3], number(argv[4]));
 	else if (argc == 7)
-		searches(number(argv[3]), !strcmp(argv[4], "edge"), !strcmp(argv[5], "lifted"),
+		searches(number(argv[3]), !strcmp(argv[4], "edge"), number(argv[5]),
 			 number(argv[6]));
 	dm_free(dm);
 	return 0;
