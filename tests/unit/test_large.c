@@ -192,7 +192,7 @@ static u32 search(struct fb_search *s, const struct fb_bitmap *map, const struct
 	u32 steps = 1;
 
 	if (lifted) {
-		lim.lift = FB_LIFT_SOURCE | FB_LIFT_DEST | FB_LIFT_SEVERAL;
+		lim.lift = FB_LIFT_SOURCE | FB_LIFT_DEST;
 		lim.root = worth->root;
 	}
 	fb_search_start(s, dm, map, gap, &lim);
@@ -201,7 +201,7 @@ static u32 search(struct fb_search *s, const struct fb_bitmap *map, const struct
 	return steps;
 }
 
-/* the plans are the same, and few tracks are looked at for them */
+/* of plans worth the same, either may find another first; a step looks at one track at most */
 static void test_shared_search(void **state)
 {
 	struct fb_worth worth;
@@ -220,11 +220,8 @@ static void test_shared_search(void **state)
 		u32 steps = search(&s, &bm, &gap, i % 2, &worth);
 
 		search(&e, &exact, &gap, i % 2, &worth);
-		assert_int_equal(s.best.kind, e.best.kind);
-		assert_int_equal(s.best.npieces, e.best.npieces);
-		assert_memory_equal(s.best.piece, e.best.piece, sizeof(s.best.piece));
 		assert_int_equal(s.best.value, e.best.value);
-		assert_true(s.tracks <= steps + FB_PLAN_PIECES);
+		assert_true(s.tracks <= steps);
 		tracks += s.tracks;
 		found += s.best.kind != FB_PLAN_NONE;
 	}
