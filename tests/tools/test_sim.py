@@ -378,6 +378,16 @@ class Price(Case):
             if task == "scan":
                 self.assertGreater(r[1]["free_mb_s"], .99 * r[0]["free_mb_s"])
 
+    def test_search(self):
+        """A search takes time, which held back there is. Seen to fail: time that it does
+        not take."""
+        free = {(hold, us): sim.simulate(rate="68", requests="60000", task="scan", hold=hold,
+                                         search_us=us) for hold in "01" for us in ("0", "200")}
+        self.assertEqual(free["0", "0"]["unsearched"], 0)
+        self.assertGreater(free["1", "200"]["unsearched"], 10)
+        self.assertGreater(free["1", "200"]["free_mb_s"], .95 * free["1", "0"]["free_mb_s"])
+        self.assertLess(free["0", "200"]["free_mb_s"], .7 * free["0", "0"]["free_mb_s"])
+
     def test_depth_auto(self):
         """Without a task all is as if the drive alone ordered. Seen to fail: a depth that
         stays two."""

@@ -30,7 +30,7 @@ BASELINE_REQUESTS = 1000000
 OF_TASK = ("task", "range", "granule", "conservatism_us", "target_slowdown_ppm", "max_sectors",
            "max_prepend_sectors", "separate", "lift", "switch_us", "turn_us", "pipe_read_us",
            "pipe_write_us", "weight", "balance_s", "value", "hop_steps", "miss_gaps",
-           "miss_half_us", "steps", "guard_ppm", "whole")
+           "miss_half_us", "steps", "search_us", "guard_ppm", "whole")
 TELL_TTY_S = 0.5
 TELL_LOG_S = 15
 
@@ -84,6 +84,7 @@ SETTINGS = (
     ("--miss-gaps", "miss_gaps", "N", "a seek without margin costs what N gaps bring (0)"),
     ("--miss-half", "miss_half_us", "US", "margin that halves this (100)"),
     ("--steps", "steps", "N", "search budget, tracks (200)"),
+    ("--search", "search_us", "US", "how long a search takes (0)"),
     ("--guard", "guard_ppm", "PPM", "turns that free reads may cost, 0: no bound (0)"),
     ("--seconds", "seconds", "S", "disk time of a run (60)"),
     ("--requests", "requests", "N", "end after so many foreground requests"),

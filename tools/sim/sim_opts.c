@@ -88,6 +88,7 @@ static const struct simo_setting simo_settings[] = {
 	{ "miss_gaps", SIMO_WHOLE, offsetof(struct simo, miss_gaps), "0", 0, 1e6 },
 	{ "miss_half_us", SIMO_REAL, offsetof(struct simo, miss_half_us), "100", 0.1, 1e5 },
 	{ "steps", SIMO_WHOLE, offsetof(struct simo, steps), "200", 1, 1e9 },
+	{ "search_us", SIMO_REAL, offsetof(struct simo, search_us), "0", 0, 1e5 },
 	{ "guard_ppm", SIMO_WHOLE, offsetof(struct simo, guard_ppm), "0", 0, 1e6 },
 	{ "seconds", SIMO_REAL, offsetof(struct simo, seconds), "0", 0, SIMO_MAX_S },
 	{ "requests", SIMO_WHOLE, offsetof(struct simo, requests), "0", 0, 1e12 },

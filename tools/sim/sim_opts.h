@@ -77,6 +77,7 @@ struct simo_sizes {
  * @miss_gaps: a seek without any margin costs what so many gaps bring; 0: nothing
  * @miss_half_us: margin that halves this cost
  * @steps: search budget, tracks
+ * @search_us: how long a gap must have been known before its plan can be used
  * @guard_ppm: turns that free reads may cost the foreground; 0: no guard
  * @seconds: end after so much disk time; 0: no such end, but 60 if there is no other
  * @requests: end after so many foreground requests; 0: no such end
@@ -138,6 +139,7 @@ struct simo {
 	u64 miss_gaps;
 	double miss_half_us;
 	u64 steps;
+	double search_us;
 	u64 guard_ppm;
 	double seconds;
 	u64 requests;

@@ -203,6 +203,7 @@ static void simr_gaps(struct simr *r, const struct sims *s)
 	simr_per(r, "tracks_per_search", t->tracks, t->gaps);
 	simr_count(r, "most_tracks", t->most_tracks);
 	simr_count(r, "too_late", s->stats.too_late);
+	simr_count(r, "unsearched", s->stats.unsearched);
 	simr_count(r, "spoilt", s->stats.spoilt);
 	simr_count(r, "leftovers", t->leftovers);
 	simr_count(r, "guard_trips", t->guard.trips);

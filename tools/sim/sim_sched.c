@@ -85,6 +85,7 @@ static void sims_open_gap(struct sims *s, u64 now_ns)
 
 	s->gap_open = s->nr_flight && s->depth == 2 && s->tail_known && s->choice.reckoned &&
 		!sims_chosen(s)->alone && simt_may_read(s->task, now_ns);
+	s->gap_ns = now_ns;
 	s->gap = (struct fb_gap) {
 		.src = s->tail,
 		.dst = fg->start,
@@ -281,6 +282,10 @@ static void sims_find_plan(struct sims *s, u64 now_ns, struct fb_plan *plan)
 	plan->kind = FB_PLAN_NONE;
 	if (!s->gap_open || !s->nr_flight || s->pinned)
 		return;
+	if (now_ns < s->gap_ns + (u64)(s->o->search_us * 1000)) {
+		s->stats.unsearched++;
+		return;
+	}
 	simt_plan(s->task, &s->gap, now_ns, plan);
 	if (plan->kind == FB_PLAN_NONE || !sims_too_late(s, sim_drive_now(s->drive, now_ns)))
 		return;
@@ -318,12 +323,17 @@ static void sims_fill_slot(struct sims *s, u64 now_ns)
 		sims_send_choice(s, s->choice.req->lbn, false, now_ns);
 }
 
-/* the drive's own queue: in the order of arrival, as many as it takes */
+/*
+ * The drive's own queue: as many as it takes, in the order of arrival under none, else
+ * in mq-deadline's, which matters when there are more.
+ */
 static void sims_fill_deep(struct sims *s, u64 now_ns)
 {
-	struct siml_req *req;
+	struct siml_req *req = list_first_entry(&s->pool.reqs, struct siml_req, fg.node);
 
-	req = list_first_entry(&s->pool.reqs, struct siml_req, fg.node);
+	if (s->o->policy != SIMO_NONE)
+		req = container_of(fg_choose_deadline(&s->pool, now_ns), struct siml_req, fg);
+	fg_sent(&s->pool, &req->fg);
 	fg_pool_del(&s->pool, &req->fg);
 	sims_send(s, &(struct sims_cmd) {
 		.req = req,

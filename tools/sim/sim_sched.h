@@ -81,6 +81,7 @@ struct sims_cmd {
  * @free_errors: free reads that met a bad sector, or may have
  * @failed: foreground requests that did for good; not among @requests
  * @again: commands that had to be sent again, for another reason
+ * @unsearched: gaps that were known too late to be searched
  * @deep: foreground requests left to the drive's own order
  */
 struct sims_stats {
@@ -105,6 +106,7 @@ struct sims_stats {
 	u64 free_errors;
 	u64 failed;
 	u64 again;
+	u64 unsearched;
 	u64 deep;
 };
 
@@ -124,6 +126,7 @@ struct sims_stats {
  * @pinned: a separate read has been sent for @choice's gap: @choice is next for good
  * @gap_open: @gap may be searched
  * @gap: from the tail to the choice
+ * @gap_ns: since when it has been known
  * @plan: the plan in use while @pinned ...
  * @next_piece: ... and which of its pieces is sent next
  * @lifts: that the command sent last used
@@ -151,6 +154,7 @@ struct sims {
 	bool pinned;
 	bool gap_open;
 	struct fb_gap gap;
+	u64 gap_ns;
 	struct fb_plan plan;
 	u32 next_piece;
 	u32 lifts;
