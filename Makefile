@@ -69,7 +69,7 @@ yardstick: setup
 
 # The simulator's part, and, if all is wanted, that of the lab: tests/lab/b-*.sh
 .PHONY: bench soak
-bench: $(if $(filter-out files,$(FIGURE)),setup,modules)
+bench: $(if $(FIGURE),$(if $(filter files,$(FIGURE)),modules,setup),modules)
 	@status=0; FREEBLOCK_BUILD='$(BUILD)' tools/freeblock bench $(if $(QUICK),--quick) \
 		$(if $(THROUGH),--through '$(THROUGH)') \
 		$(foreach name,$(FIGURE),--figure '$(name)') || status=$$?; \

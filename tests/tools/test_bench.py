@@ -23,7 +23,7 @@ from fbtools import (ToolError, bench_figures, bench_files, bench_limits,  # noq
                      bench_numbers, bench_peers, bench_predict, bench_rows, bench_run, cli)
 
 TINY = bench_figures.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
-                            beside=(300, 400), scan_seeds=1, seeds=1, nearline_s=10)
+                            beside=(300, 400), seeds=1, nearline_s=10)
 KEYS = {"name", "value", "unit", "paper", "reference", "command", "asked", "verdict", "figure",
         "date"}
 

@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
 """Figure 10 of the paper, and whole scans: what limits a scheduler outside the drive."""
 
-from .bench_figures import ATLAS, CHEETAH, NEARLINE, below, first, free, rate
+from .bench_figures import ATLAS, CHEETAH, LIFT, NEARLINE, WEIGHED, below, first, free, rate
 from .bench_rows import Row
 from .bench_run import command
 
 # A scheduler in the drive: it knows how long each seek will take and where the
 # platter is, no command has to travel, it may read whatever passes, as long as it
-# likes, and its search ends when nothing is left to look at. Left out: it could
+# likes, and its search has ten times the time of ours. Left out: it could
 # also give up a read that turns out to be late.
 IN_DRIVE = {"noise": "off", "set": "command_overhead_ns 0 0\nbus_ns 0\njitter_ns 0",
             "lead_us": "0", "max_sectors": "65536", "max_prepend_sectors": "65536",
-            "steps": "100000"}
+            "steps": "2000"}
 SIDES = {"in the drive": {**IN_DRIVE, "lift": "all"},
          "in the drive, one request per track": IN_DRIVE,
          "external": {}}
 SCANS = {"paper's limits, 300 us": {"conservatism_us": "300"},
          "paper's limits, auto": {"conservatism_us": "auto"},
-         "limits lifted, auto": {"conservatism_us": "auto", "lift": "all"},
-         "in the drive": {**SIDES["in the drive"], "conservatism_us": "0"}}
+         "limits lifted, auto": {"conservatism_us": "auto", **LIFT},
+         "limits lifted, auto, blocks weighed": {"conservatism_us": "auto", **WEIGHED},
+         "in the drive": {**SIDES["in the drive"], "conservatism_us": "0"},
+         "in the drive, blocks weighed": {**IN_DRIVE, **WEIGHED, "conservatism_us": "0",
+                                          "pipe_read_us": "0", "pipe_write_us": "0"}}
+THINKS = {ATLAS: (0, 30), CHEETAH: (0,)}
 
 
 def last_tenth(result):
@@ -92,8 +96,8 @@ class Scans:
     def cells(self, effort):
         """Each drive, think time and kind of scan."""
         cells = {}
-        for drive in (ATLAS, CHEETAH):
-            for think in (0, 30):
+        for drive, thinks in THINKS.items():
+            for think in thinks:
                 load = {"drive": drive, "policy": "sptf-sw", "think_ms": str(think)}
                 cells[drive, think, "alone"] = {**load, "requests": str(effort.alone)}
                 for name, settings in SCANS.items():
@@ -116,7 +120,7 @@ class Scans:
                     "37" if paper else "", "", line),
                 Row("time for the last tenth, whole scan, " + where,
                     100 * last_tenth(r), "%", "", "50" if paper else "", line)]
-            if name != "in the drive":
+            if not name.startswith("in the drive"):
                 rows.append(Row("slowdown by a whole scan, " + where,
                                 below(rate(r), rate(got[drive, think, "alone"])), "%",
                                 command=line))
@@ -124,13 +128,13 @@ class Scans:
 
     def pictures(self, got):
         """By tenth."""
-        for drive in (ATLAS, CHEETAH):
+        for drive, thinks in THINKS.items():
             yield drive, [{
                 "title": "%s, think time %d ms" % (drive, think),
                 "x": "tenth of the scan", "y": "MB/s",
                 "lines": {name: list(enumerate(got[drive, think, name]["mb_s_by_tenth"], 1))
                           for name in SCANS},
-            } for think in (0, 30)]
+            } for think in thinks]
 
 
 class Nearline:
@@ -143,8 +147,9 @@ class Nearline:
         """All limits lifted."""
         load = {"drive": NEARLINE, "policy": "sptf-sw"}
         return {("alone",): {**load, "requests": str(effort.alone)},
-                ("lifted",): {**load, "task": "scan", "conservatism_us": "auto", "lift": "all",
-                              "hop_steps": "20", "whole": "1"}}
+                ("lifted",): {**load, "task": "scan", "conservatism_us": "auto", **WEIGHED,
+                              "pipe_read_us": "300", "pipe_write_us": "300",
+                              "balance_s": "60", "whole": "1"}}
 
     def rows(self, got, cells):
         """How long it takes."""

@@ -3,7 +3,7 @@
 
 import itertools
 
-from .bench_figures import ATLAS, below
+from .bench_figures import ATLAS, LIFT, WEIGHED, below
 from .bench_rows import Row
 from .bench_run import command
 
@@ -11,17 +11,16 @@ LOAD = {"drive": ATLAS, "policy": "sptf-sw"}
 # Constants tried, us, and what auto may cost, ppm
 CONSTANTS = (150, 200, 250, 300, 350, 400, 500)
 TARGETS = (2500, 5000, 10000, 15000)
-LIFTED_TARGETS = (2500, 3500, 5000)
-# How a scan with all limits lifted may value blocks and spend its search
-LIFTED = {"flat": {}, "20 steps a piece": {"hop_steps": "20"},
-          "20 steps a piece, balance": {"hop_steps": "20", "weight": "balance"}}
+LIFTED_TARGETS = (2500, 4000, 5000)
+# How a scan with all limits lifted values blocks: each alike, or those more that are
+# few on their track, and where a scan lags
+LIFTED = {"blocks alike": LIFT, "blocks weighed": WEIGHED}
 # Poisson arrivals per second that keep the drive busy for 30, 60 and 85 % of the
 # time in its own order, as in peers.rst
 LOADS = {"30 %": "35", "60 %": "70", "85 %": "108"}
-OPEN = {"none": {"policy": "none"}, "without a scan": {"depth": "auto"},
-        "with a scan": {"depth": "auto", "task": "scan", "lift": "all", "hop_steps": "20",
-                        "conservatism_us": "auto"}}
-FRESH_S = 60
+ADAPTIVE = {"policy": "auto", "depth": "auto"}
+OPEN = {"none": {"policy": "none"}, "without a scan": ADAPTIVE,
+        "with a scan": {**ADAPTIVE, "task": "fresh", "conservatism_us": "auto", **LIFT}}
 
 
 def pooled(results):
@@ -53,21 +52,18 @@ class Numbers:
     title = "The project's numbers"
 
     def cells(self, effort):
-        """Whole scans with some seeds, fresh maps with many, open arrivals."""
+        """Whole scans and fresh maps with some seeds, open arrivals."""
         cells = {}
-        for seed in map(str, range(1, effort.scan_seeds + 1)):
+        for seed in map(str, range(1, effort.seeds + 1)):
             cells["alone", seed] = {**LOAD, "seed": seed, "requests": str(effort.alone)}
             for key, settings in self.scans(effort).items():
                 cells[(*key, seed)] = {**LOAD, "task": "scan", **settings, "whole": "1",
                                        "seed": seed}
-        for seed in map(str, range(1, effort.seeds + 1)):
-            minute = {"seconds": str(FRESH_S), "seed": seed}
-            cells["fresh alone", seed] = {**LOAD, **minute}
-            for target in LIFTED_TARGETS:
-                cells["fresh", "auto %d ppm" % target, seed] = {
-                    **LOAD, "task": "scan", "conservatism_us": "auto",
-                    "target_slowdown_ppm": str(target), "lift": "all", "hop_steps": "20",
-                    **minute}
+            for target, (name, settings) in itertools.product(LIFTED_TARGETS, LIFTED.items()):
+                cells["fresh", "auto %d ppm, %s" % (target, name), seed] = {
+                    **LOAD, "task": "fresh", "conservatism_us": "auto",
+                    "target_slowdown_ppm": str(target), **settings, "seed": seed,
+                    "requests": str(effort.alone // 2)}
         for load, per_s in LOADS.items():
             for name, settings in OPEN.items():
                 cells["open", load, name] = {"drive": ATLAS, **settings, "rate": per_s,
@@ -78,7 +74,7 @@ class Numbers:
     def scans(effort):
         """{(kind, name): settings}"""
         scans = {}
-        constants = CONSTANTS if effort.scan_seeds > 1 else (200, 300, 400)
+        constants = CONSTANTS if effort.seeds > 1 else (200, 300, 400)
         for us in constants:
             scans["paper", "%d us" % us] = {"conservatism_us": str(us)}
         for target in TARGETS:
@@ -86,10 +82,9 @@ class Numbers:
                 "conservatism_us": "auto", "target_slowdown_ppm": str(target)}
         for target, (name, settings) in itertools.product(LIFTED_TARGETS, LIFTED.items()):
             scans["lifted", "auto %d ppm, %s" % (target, name)] = {
-                "conservatism_us": "auto", "target_slowdown_ppm": str(target), "lift": "all",
-                **settings}
+                "conservatism_us": "auto", "target_slowdown_ppm": str(target), **settings}
         for us in (300, 400):
-            scans["lifted", "%d us, flat" % us] = {"conservatism_us": str(us), "lift": "all"}
+            scans["lifted", "%d us, blocks alike" % us] = {"conservatism_us": str(us), **LIFT}
         return scans
 
     @staticmethod
@@ -114,7 +109,7 @@ class Numbers:
                 ("whole scan, limits as in the paper", "paper", "alone", 2.0,
                  "3.1 (65 % of in-firmware)", "2.9-3.0", 3.0, "3.3"),
                 ("whole scan, all limits lifted", "lifted", "alone", 0.6, "", "3.7", 3.7, "4.0"),
-                ("fresh map, all limits lifted", "fresh", "fresh alone", 0.6, "", "7.9", 7.8,
+                ("fresh map, all limits lifted", "fresh", "alone", 0.6, "", "7.9", 7.8,
                  "8.3")):
             points = self.points(got, kind, alone)
             kept = {name: p for name, p in points.items() if p[0] <= limit}
