@@ -22,6 +22,7 @@ SCANS = {"paper's limits, 300 us": {"conservatism_us": "300"},
          "in the drive": {**SIDES["in the drive"], "conservatism_us": "0"},
          "in the drive, blocks weighed": {**IN_DRIVE, **WEIGHED, "conservatism_us": "0",
                                           "pipe_read_us": "0", "pipe_write_us": "0"}}
+# Think times of whole scans, ms, by drive
 THINKS = {ATLAS: (0, 30), CHEETAH: (0,)}
 
 
