@@ -103,7 +103,7 @@ class Numbers:
         return self.scan_rows(got, cells) + self.auto_rows(got, cells) + self.open_rows(got, cells)
 
     def scan_rows(self, got, cells):
-        """The most free bandwidth of the settings that keep to a slowdown."""
+        """The most free bandwidth of the settings that keep to a slowdown; 0 if none does."""
         rows = []
         for what, kind, alone, limit, paper, reference, least, goal in (
                 ("whole scan, limits as in the paper", "paper", "alone", 2.0,
@@ -116,7 +116,7 @@ class Numbers:
             best = max(kept, key=lambda name, p=kept: p[name][1]) if kept else None
             line = command(cells[kind, best, "1"], "--baseline") if best else ""
             rows.append(Row("%s, slowdown at most %g %%" % (what, limit),
-                            kept[best][1] if best else None, "MB/s", paper, reference, line,
+                            kept[best][1] if best else 0.0, "MB/s", paper, reference, line,
                             least, None, goal))
             if best:
                 rows.append(Row("its slowdown (%s), %s" % (best, what), kept[best][0], "%",
