@@ -92,6 +92,15 @@ static u64 fb_find_worth(const struct fb_search *s, const struct dm_track *t, u3
 	return (u64)left * weight / FB_WEIGHT_ONE;
 }
 
+u64 fb_find_most(const struct fb_search *s)
+{
+	u32 most = s->lim.max_sectors / s->lim.granule_sectors;
+
+	if (!s->lim.root)
+		return (u64)most * s->most_weight;
+	return (u64)fb_find_root(s, most) * s->most_weight / FB_WEIGHT_ONE;
+}
+
 u32 fb_find_need(const struct fb_search *s, u32 weight)
 {
 	u32 least = 1, most = FB_ROOTS + 1;
@@ -146,7 +155,8 @@ u64 fb_find_toll(const struct fb_search *s)
 
 	if (!s->lim.odds)
 		return fb_find_miss(s, missing_ns);
-	return s->lim.miss_value * fbm_chance(s->lim.odds->early, missing_ns) >> 16;
+	return (s->lim.miss_value * fbm_chance(s->lim.odds->early, missing_ns) >> 16) +
+	       div_u64(s->lim.miss_value * s->extra_ns, s->period_ns);
 }
 
 /*

@@ -89,6 +89,14 @@ static inline u64 fb_find_con_floor_ns(const struct fb_search *s, u32 cyls)
 u64 fb_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns);
 
 /**
+ * fb_find_most() - what no piece of its own can be worth more than
+ * @s: the search
+ *
+ * Return: the value of as many granules as one read may have, where they are worth most.
+ */
+u64 fb_find_most(const struct fb_search *s);
+
+/**
  * fb_find_need() - how many granules a track must have to beat the hop's best piece
  * @s: the search
  * @weight: the track's
@@ -119,7 +127,7 @@ static inline u32 fb_find_need_cached(struct fb_search *s, u32 weight)
  * @s: the search
  *
  * Where nearly a whole turn is to be waited the foreground alone may come early enough to
- * gain that turn.
+ * gain that turn; or it would land within the request and begin there.
  *
  * Return: the cost, to be weighed against a plan's value.
  */

@@ -367,6 +367,7 @@ static void fbm_charge(struct fb_margin *m, const struct fbm_leg *leg, s32 turns
 	if (leg->cause != FBM_BEHIND)
 		return;
 	m->behind++;
+	m->cost_ns += leg->extra_ns;
 	m->cost_ns -= fbm_alone_ns(m, leg->gap_ns);
 }
 

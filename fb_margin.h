@@ -39,6 +39,8 @@ enum fbm_cause {
  * @cause: why
  * @slack_ns: predicted rotational wait at its end
  * @gap_ns: rotational wait of the foreground had it gone alone; FBM_BEHIND only
+ * @extra_ns: what the free read costs it though all goes as planned (fb_search.extra_ns);
+ *	FBM_BEHIND only
  * @late_ns: measured less predicted media end, whole turns included
  * @simple: one track, not landed within the sectors wanted: it says something about the
  *	seek. The others count as cost only
@@ -48,6 +50,7 @@ struct fbm_leg {
 	enum fbm_cause cause;
 	u64 slack_ns;
 	u64 gap_ns;
+	u64 extra_ns;
 	s64 late_ns;
 	bool simple;
 };

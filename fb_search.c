@@ -288,7 +288,8 @@ bool fb_search_step(struct fb_search *s)
 		fb_hop_open(s, 0);
 		return s->lim.separate;
 	}
-	if (s->lim.hop_steps && s->steps++ == s->lim.hop_steps)
+	if (s->find.value >= s->most_value ||
+	    (s->lim.hop_steps && s->steps++ == s->lim.hop_steps))
 		return fb_hop_next(s);
 	if (fb_cylinder_next(s, &t, &left)) {
 		fb_find_track(s, &t, left);
@@ -321,6 +322,17 @@ static void fb_search_floors(struct fb_search *s)
 		least = min_t(u32, least, i ? s->lim.leg_ns[i] : fb_find_con_ns(s, 0, true, true));
 		s->floor_ns[i] = least;
 	}
+}
+
+u64 fb_search_extra_ns(const struct disk_model *dm, const struct fb_gap *gap, u64 latency_ns)
+{
+	u64 period_ns = dm_period_ns(dm), missing_ns = period_ns - min(latency_ns, period_ns), ns;
+	struct dm_track t;
+
+	if (!dm_info(dm)->zero_latency || dm_track_at(dm, gap->dst.cyl, gap->dst.head, &t))
+		return 0;
+	ns = dm_angle_to_ns(dm, t.sector_angle) * gap->dst_nsect;
+	return min(ns, period_ns) - min(missing_ns, min(ns, period_ns));
 }
 
 void fb_search_start(struct fb_search *s, const struct disk_model *dm,
@@ -359,8 +371,10 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	/* the longest track gives the shortest time, and so the safe one */
 	s->fg_ns = div_u64(s->period_ns * gap->dst_nsect, spt);
 	s->region = div_u64((u64)FB_REGIONS << 32, dm_info(dm)->cylinders);
+	s->extra_ns = fb_search_extra_ns(dm, gap, s->latency_ns);
 	s->most_weight = fb_search_most_weight(lim);
 	s->weight = s->most_weight;
+	s->most_value = fb_find_most(s);
 	if (lim->leg_ns)
 		fb_search_floors(s);
 }

@@ -10,7 +10,7 @@
 
 #define SIMO_PENDING_MAX 4096	/* foreground requests in the system, at most */
 #define SIMO_SIZES_MAX 16
-#define SIMO_AUTO (-1)		/* conservatism_us, depth: "auto" */
+#define SIMO_AUTO (-1)		/* "auto", where a setting has it */
 #define SIMO_NONE (-1)		/* policy: all at once to the drive's own queue */
 
 enum simo_place { SIMO_UNIFORM, SIMO_CYLINDERS, SIMO_STREAMS };
@@ -66,7 +66,8 @@ struct simo_sizes {
  *	between them; all; auto: all, but source and dest as the probe allows; empty: none
  * @switch_us: conservatism of a head switch; 0: @conservatism_us
  * @turn_us: conservatism where the head stays on the track; 0: @conservatism_us
- * @pipe_read_us: least head time of the command before a read
+ * @pipe_read_us: least head time of the command before a read; SIMO_AUTO: the model's
+ *	overhead and @lead_us
  * @pipe_write_us: least head time of the command before a write
  * @hop_steps: steps for one of several pieces; 0: no bound but @steps
  * @value_name: what the blocks of a track are worth: count: each the same, root: the

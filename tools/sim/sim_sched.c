@@ -258,6 +258,7 @@ static void sims_send_choice(struct sims *s, u64 lbn, bool prepended, u64 now_ns
 		.free_end = req->fg.lbn,
 		.cause = prepended ? SIMS_PREPEND : req->after_free ? SIMS_AFTER : SIMS_PLAIN,
 		.leg.gap_ns = s->task->gap_ns,
+		.leg.extra_ns = s->task->extra_ns,
 		.mark.at = sims_lifts(s, s->next_piece),
 	}, now_ns);
 	sims_choose_next(s, now_ns);

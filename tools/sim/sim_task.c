@@ -217,6 +217,7 @@ void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_p
 		t->lim.lift = fbp_allowed(&t->probe, t->o->lift, now_ns);
 	fb_search_start(&search, t->dm, &t->bm, gap, &t->lim);
 	t->gap_ns = search.latency_ns;
+	t->extra_ns = search.extra_ns;
 	while (fb_search_step(&search) && ++steps < t->o->steps)
 		;
 	*plan = search.best;
@@ -279,8 +280,13 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 	lim->lift = o->lift;
 	lim->switch_ns = o->switch_us * 1000;
 	lim->turn_ns = o->turn_us * 1000;
+	/* as the kernel does, if not told */
 	lim->pipe_ns[0] = o->pipe_read_us * 1000;
+	if (o->pipe_read_us == SIMO_AUTO)
+		lim->pipe_ns[0] = info->read_overhead_ns + o->lead_us * 1000;
 	lim->pipe_ns[1] = o->pipe_write_us * 1000;
+	if (o->pipe_write_us == SIMO_AUTO)
+		lim->pipe_ns[1] = info->write_overhead_ns + o->lead_us * 1000;
 	lim->hop_steps = o->hop_steps;
 	lim->miss_ns = o->miss_half_us * 1000;
 }

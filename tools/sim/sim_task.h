@@ -24,6 +24,7 @@
  * @probe: for @lim, when lifts are probed
  * @margin: for @lim, when the conservatism is learnt
  * @gap_ns: rotational latency of the gap planned last
+ * @extra_ns: what reads in it cost, see fb_search_extra_ns()
  * @balanced_ns: when regions were weighed last
  * @guard: the guard; its memory is used only if @o->guard_ppm
  * @total: blocks at the beginning
@@ -57,6 +58,7 @@ struct simt {
 	struct fb_probe probe;
 	struct fb_margin margin;
 	u64 gap_ns;
+	u64 extra_ns;
 	u64 balanced_ns;
 	struct fb_guard guard;
 	u64 total;
