@@ -248,5 +248,56 @@ class Traces(Case):
             sim.simulate(drive="nearline16", trace=trace)
 
 
+class Errors(Case):
+    """Bad sectors; of the scheduler's core, so the simulator shows them as well.
+
+    Seen to fail: a foreground request that fails with the free read before it; blocks
+    given up because they were read with a bad one."""
+
+    BAD = (803, 1610, 2411, 3202)
+    BLOCKS = 500
+
+    def scan(self, *lines, **settings):
+        """A scan of the first blocks to its end."""
+        sets = [("set", line) for line in lines]
+        job = {**TINY, "policy": "sptf-sw", "noise": "laplace", "task": "scan", "whole": "1",
+               "range": "0+%d" % (8 * self.BLOCKS), "conservatism_us": "100", "reads": "1",
+               "outstanding": "3", "size": "4k", "seconds": "200", **settings}
+        return sim.run_jobs([sim.complete(list(job.items()) + sets)])[0]
+
+    def bad(self, lbns, more=""):
+        """Lines of a drive's description."""
+        return ["medium_error %d 1 recovery_ms=20%s" % (lbn, more) for lbn in lbns]
+
+    def skipped(self, r, blocks):
+        """The scan has read all but these."""
+        self.assertEqual(r["map"], "whole")
+        self.assertEqual(r["errors"]["blocks_skipped"], blocks)
+        self.assertAlmostEqual(r["task_done"] * self.BLOCKS, self.BLOCKS - blocks, delta=.01)
+
+    def test_scan(self):
+        """Blocks with a bad sector are given up, no other, wherever the drive says it is."""
+        for more in ("", " info=0", " asc=15", " asc=15 info=0"):
+            for seed in range(3):
+                r = self.scan(*self.bad(self.BAD, more), seed=str(seed))
+                self.skipped(r, len(self.BAD))
+                self.assertGreaterEqual(r["errors"]["free"], len(self.BAD))
+
+    def test_foreground(self):
+        """Requests for good sectors do not fail, those for bad ones do."""
+        good = b"".join(b"%d %d 8 R\n" % (50 * (i // 5), 200 * (i * 7 % 250) + 96)
+                        for i in range(20000))
+        for more in ("", " info=0"):
+            # some just before a request: reads that are prepended to it meet them
+            r = self.scan(*self.bad(range(91, 10000, 200), more), trace=self.file(good), range="",
+                          whole="0", separate="0")
+            self.assertGreaterEqual(r["errors"]["free"], 5)
+            self.assertEqual(r["requests"], 20000)
+            self.assertEqual(r["errors"]["foreground"], 0)
+            own = b"".join(b"%d %d 8 R\n" % (100 * i, 800 if i % 4 else 16) for i in range(40))
+            r = self.scan(*self.bad([803], more), trace=self.file(own), task="none", whole="0")
+            self.assertEqual((r["requests"], r["errors"]["foreground"]), (10, 30))
+
+
 if __name__ == "__main__":
     taptest.main()

@@ -102,6 +102,14 @@ int sim_drive_submit(struct sim_drive *d, u64 now_ns, bool write, u64 lbn, u32 n
 	return slot;
 }
 
+static void sim_drive_judge(const struct sim_drive *d, struct sim_drive_done *done)
+{
+	const struct mde_slot *s = &d->mde.slot[done->slot];
+
+	done->outcome = s->asc ? SIM_DRIVE_MEDIUM : SIM_DRIVE_GOOD;
+	done->bad = s->info ? (s->lbn + s->good) * d->block : U64_MAX;
+}
+
 bool sim_drive_wait(struct sim_drive *d, u64 until_ns, struct sim_drive_done *done)
 {
 	u64 now;
@@ -116,7 +124,7 @@ bool sim_drive_wait(struct sim_drive *d, u64 until_ns, struct sim_drive_done *do
 		done->slot = mde_due(&d->mde, now);
 	} while (done->slot < 0);
 	done->report_ns = mde_report_ns(&d->mde, done->slot);
-	done->outcome = SIM_DRIVE_GOOD;
+	sim_drive_judge(d, done);
 	mde_release(&d->mde, done->slot);
 	return true;
 }

@@ -31,10 +31,10 @@ struct sim_drive_info {
 };
 
 /**
- * enum sim_drive_outcome - how a command ended; the simulated drive's all end well
+ * enum sim_drive_outcome - how a command ended
  * @SIM_DRIVE_GOOD: well
  * @SIM_DRIVE_MEDIUM: a sector cannot be read or written
- * @SIM_DRIVE_AGAIN: not carried out, through no fault of the medium
+ * @SIM_DRIVE_AGAIN: not carried out, through no fault of the medium; real drives only
  */
 enum sim_drive_outcome { SIM_DRIVE_GOOD, SIM_DRIVE_MEDIUM, SIM_DRIVE_AGAIN };
 
