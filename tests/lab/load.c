@@ -35,6 +35,7 @@
 #include <linux/fs.h>
 #include <math.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -94,6 +95,8 @@ static u32 *latencies;
 /* The submitter's and the reaper's; the latter ends when both agree */
 static atomic_ulong submitted, reaped;
 static atomic_int over;
+/* With a rate: raised for each request sent, and at the end */
+static sem_t sent;
 
 static void fail(const char *what)
 {
@@ -279,24 +282,28 @@ static void closed_loop(void)
 	}
 }
 
+/* Blocks in io_getevents() only while something is under way: there it would not
+ * hear of the end.
+ */
 static void *reaper(void *unused)
 {
 	struct slot *free[64];
+	u64 known = 0;
 	int n, i;
 
-	/* The last request wakes it, whenever that was submitted */
-	while (!over || reaped < submitted) {
-		if (reaped == submitted) {
-			usleep(1000);
-			continue;
+	for (;;) {
+		sem_wait(&sent);
+		if (over && reaped == submitted)
+			return unused;
+		known++;
+		while (reaped < known) {
+			n = reap(free);
+			pthread_mutex_lock(&lock);
+			for (i = 0; i < n; i++)
+				idle[nr_idle++] = free[i] - slots;
+			pthread_mutex_unlock(&lock);
 		}
-		n = reap(free);
-		pthread_mutex_lock(&lock);
-		for (i = 0; i < n; i++)
-			idle[nr_idle++] = free[i] - slots;
-		pthread_mutex_unlock(&lock);
 	}
-	return unused;
 }
 
 static struct slot *take_slot(void)
@@ -329,16 +336,18 @@ static void open_loop(u64 begin)
 
 	for (nr_idle = 0; nr_idle < (int)opt.depth; nr_idle++)
 		idle[nr_idle] = nr_idle;
-	if (pthread_create(&thread, NULL, reaper, NULL))
+	if (sem_init(&sent, 0, 0) || pthread_create(&thread, NULL, reaper, NULL))
 		fail("pthread_create");
 	while (due < window_until) {
 		struct slot *s = take_slot();
 
 		sleep_until(due);
 		submit(s, due);
+		sem_post(&sent);
 		due += draw_interval();
 	}
 	over = 1;
+	sem_post(&sent);
 	pthread_join(thread, NULL);
 }
 

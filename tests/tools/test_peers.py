@@ -214,7 +214,7 @@ class Verdicts(unittest.TestCase):
         rows = [row("none", "none", 50, 0), row("none", "reader", 50, 0)]
         self.assertEqual(peersum.summarize(rows)["faults"], [])
         rows[0]["errors"] = 1
-        rows[1]["late_pm"] = 1.5
+        rows[1]["late_pm"] = 10.5
         self.assertEqual(len(peersum.summarize(rows)["faults"]), 2)
 
 
