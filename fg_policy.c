@@ -13,6 +13,8 @@
 /* dm_position() rounds angles: what is ruled out by them must be so by more than this */
 #define FG_ROUNDING_NS 8
 
+#define FG_FAR DM_CYLINDERS_MAX	/* cylinders: any distance is less */
+
 #define FG_SW_PERCENT 60	/* the paper's compromise (5.3) */
 
 /*
@@ -243,14 +245,18 @@ static bool fg_sstf_better(const struct fg_view *v, const struct fg_req *req,
  * @seek_ns: the same for the seek alone; U64_MAX at first
  * @angle: the time as an angle; U32_MAX while it is a turn or more
  * @next_ns: one turn earlier: who misses this turn must begin by then
- * @reach: distances from which no seek is short enough, as far as known
+ * @at: the head's angle
+ * @first_cyl: within reach, as far as known, are this cylinder ...
+ * @cyls: ... and so many behind it; from anywhere else no seek is short enough
  * @handicap_ns: it is the time for requests with this handicap or more
  */
 struct fg_prune {
 	u64 seek_ns;
 	u32 angle;
 	u64 next_ns;
-	u32 reach;
+	u32 at;
+	u32 first_cyl;
+	u32 cyls;
 	u64 handicap_ns;
 };
 
@@ -264,17 +270,27 @@ static void fg_prune_set(struct fg_prune *p, const struct fg_view *v, u64 limit_
 	p->next_ns = limit_ns < period ? 0 : limit_ns - period;
 }
 
+/* farther than @cyls is too far */
+static void fg_prune_reach(struct fg_prune *p, const struct fg_view *v, u32 cyls)
+{
+	/* may wrap below cylinder 0, as the difference to it does */
+	p->first_cyl = v->head->cyl - cyls;
+	p->cyls = 2 * cyls;
+}
+
 /*
  * A place comes round at one moment per turn. If the first such moment is past the
  * limit, or if it is before the shortest possible seek has ended and the next one
  * is past the limit, there is no need to look at the seek.
  */
-static bool fg_prune_floor(struct fg_prune *p, const struct fg_view *v, u32 cyls, u32 angle)
+static bool fg_prune_floor(struct fg_prune *p, const struct fg_view *v,
+			   const struct fg_req *req, u32 angle)
 {
+	u32 cyls = fg_distance(v, req);
 	u64 floor = dm_seek_floor_ns(v->dm, cyls), first;
 
 	if (floor > p->seek_ns) {
-		p->reach = cyls;
+		fg_prune_reach(p, v, cyls - 1);
 		return true;
 	}
 	first = dm_angle_to_ns(v->dm, angle);
@@ -285,12 +301,10 @@ static bool fg_prune_floor(struct fg_prune *p, const struct fg_view *v, u32 cyls
 static inline bool fg_prune(struct fg_prune *p, const struct fg_view *v,
 			    const struct fg_req *req)
 {
-	u32 angle = req->start.angle - v->head->angle, cyls;
+	u32 angle = req->start.angle - p->at;
 
-	if (angle > p->angle || !req->placed)
-		return true;
-	cyls = fg_distance(v, req);
-	return cyls >= p->reach || fg_prune_floor(p, v, cyls, angle);
+	return angle > p->angle || req->start.cyl - p->first_cyl > p->cyls || !req->placed ||
+	       fg_prune_floor(p, v, req, angle);
 }
 
 /* no request with @handicap_ns or more can cost less than @cost_ns but by such a time */
@@ -321,7 +335,8 @@ static void fg_shortest(const struct fg_view *v, struct fg_prune *prune, struct 
 	prune->seek_ns = U64_MAX;
 	prune->angle = U32_MAX;
 	prune->next_ns = U64_MAX;
-	prune->reach = U32_MAX;
+	prune->at = v->head->angle;
+	fg_prune_reach(prune, v, FG_FAR);
 	list_for_each_entry(req, &v->pool->reqs, node) {
 		if (v->aged && !(n++ % FG_AGE_EVERY))
 			fg_prune_age(prune, v, req, c);
@@ -385,7 +400,7 @@ static void fg_sw_choose(const struct fg_view *v, struct fg_choice *c)
 	fg_prune_set(&prune, v, window, c->seek_ns);
 	/* a reach was that of requests as young as they were */
 	if (v->aged)
-		prune.reach = U32_MAX;
+		fg_prune_reach(&prune, v, FG_FAR);
 	list_for_each_entry(req, &v->pool->reqs, node) {
 		if (req->pos_ns == U64_MAX) {
 			if (fg_prune(&prune, v, req))
