@@ -63,7 +63,7 @@ struct fg_req {
 };
 
 #define FG_IDLE_BITS 20
-#define FG_IDLE_ONE (1 << FG_IDLE_BITS)	/* fg_pool.idle: all of them */
+#define FG_IDLE_ONE 0x100000	/* fg_pool.idle: all of them */
 
 /**
  * struct fg_pool - the pending requests and the policy's memory
