@@ -218,6 +218,8 @@ static void fb_hop_arms(struct fb_search *s)
 	}
 	s->track = 0;
 	s->track_end = 0;
+	s->granule = 0;
+	s->granule_end = 0;
 }
 
 /* ---- hops ---- */

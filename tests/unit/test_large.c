@@ -9,7 +9,7 @@
  * Planted bugs, each seen to fail: a second plane of bits, a count per track
  * (test_memory); an allocation for what flies (test_worst); counts of twice as many tracks,
  * a fullest group sought in all but the last count, a track passed over that has just
- * enough (test_shared_search).
+ * enough (test_shared_search); granules of one hop left over for the next (test_several).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -230,12 +230,66 @@ static void test_shared_search(void **state)
 	fb_free(exact.count);
 }
 
+/* when the head is at the foreground's first sector, were the plan carried out */
+static u64 arrival(const struct fb_plan *plan, const struct fb_gap *gap)
+{
+	struct dm_access a = { .end = gap->src };
+	u64 ns = 0, seek, latency;
+	u32 i;
+
+	for (i = 0; i < plan->npieces; i++) {
+		const struct dm_place from = a.end;
+
+		assert_int_equal(dm_access(dm, &from, plan->piece[i].lbn, plan->piece[i].nsect,
+					   false, &a), 0);
+		ns += a.total_ns;
+	}
+	dm_position(dm, &a.end, &gap->dst, gap->dst_write, &seek, &latency);
+	return ns + seek + latency;
+}
+
+/*
+ * Several pieces in a gap, each searched with little effort: no plan makes the foreground
+ * late. Granules of the hop before are none of the next one's.
+ */
+static void test_several(void **state)
+{
+	struct fb_limits lim = {
+		.conservatism_ns = 300000, .separate = true, .granule_sectors = GRANULE,
+		.max_sectors = 2560, .max_prepend_sectors = 2560, .hop_steps = 15,
+		.lift = FB_LIFT_SOURCE | FB_LIFT_DEST | FB_LIFT_SEVERAL,
+	};
+	u32 i, steps, several = 0;
+	struct rnd r = { 3 };
+
+	(void)state;
+	for (i = 0; i < 3000; i++) {
+		struct fb_gap gap = random_gap(&r);
+		struct fb_search s;
+		u64 ns;
+
+		fb_search_start(&s, dm, &bm, &gap, &lim);
+		for (steps = 0; steps < 50 && fb_search_step(&s); steps++)
+			;
+		if (s.best.kind == FB_PLAN_NONE || s.best.kind == FB_PLAN_PREPEND)
+			continue;
+		several += s.best.npieces > 1;
+		if (s.best.kind == FB_PLAN_BOTH)
+			s.best.npieces--;
+		ns = arrival(&s.best, &gap);
+		assert_in_range(ns, s.window_ns - 1000, s.window_ns + 1000);
+	}
+	print_message("%u plans of several pieces\n", several);
+	assert_true(several > 30);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_worst),
 		cmocka_unit_test(test_shared_search),
+		cmocka_unit_test(test_several),
 	};
 
 	return cmocka_run_group_tests_name("large", tests, setup, teardown);
