@@ -158,7 +158,7 @@ static void test_both(void **state)
 		assert_int_equal(plan.kind, FB_PLAN_SEPARATE);
 		assert_int_equal(plan.npieces, 2);
 		assert_int_equal(plan.piece[0].lbn, TAIL_LBN);
-		/* its last sector ends in the instant when the next piece begins, give or take a ns */
+		/* its last sector ends when the next piece begins, give or take a ns */
 		assert_in_range(plan.piece[0].nsect, TAIL - 1, TAIL);
 		assert_int_equal(plan.piece[1].lbn, TRACK_LBN);
 		assert_int_equal(plan.piece[1].nsect, HEAD);
