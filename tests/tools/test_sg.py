@@ -67,7 +67,7 @@ class Refusals(Case):
 
     def test_devices(self):
         """Nothing but /dev/sgX will do."""
-        for path, pattern in (("/dev/null", r"^freeblock: /dev/null: not a SCSI generic device.*lsscsi"),
+        for path, pattern in (("/dev/null", r"^freeblock: /dev/null: not a SCSI generic.*lsscsi"),
                               (MODEL, "not a SCSI generic device"),
                               (self.folder, "not a SCSI generic device"),
                               (self.folder + "/sg0", "No such file")):

@@ -175,14 +175,13 @@ static void sgv_measure(struct sgv *v)
 	};
 	static const u8 cdb10[10] = { SGV_READ_CAPACITY_10 };
 	u8 answer[SGV_CAPACITY_LEN];
-	u32 bytes, exponent = 0;
 	struct sgs sense;
 	u64 blocks;
+	u32 bytes;
 
 	if (sgv_ask(v, cdb16, sizeof(cdb16), answer, SGV_CAPACITY_LEN, &sense)) {
 		blocks = sgs_get(answer, 8) + 1;
 		bytes = sgs_get(answer + 8, 4);
-		exponent = answer[13] & 0xf;
 	} else if (sgv_ask(v, cdb10, sizeof(cdb10), answer, 8, &sense)) {
 		blocks = sgs_get(answer, 4) + 1;
 		bytes = sgs_get(answer + 4, 4);
@@ -194,7 +193,6 @@ static void sgv_measure(struct sgv *v)
 		sim_fail("%s: blocks of %u bytes; a power of two, 512 to %u, is needed: sg_format",
 			 v->path, bytes, SGV_MOST_BLOCK);
 	v->block_sectors = bytes / 512;
-	v->physical_sectors = v->block_sectors << exponent;
 	v->sectors = blocks * v->block_sectors;
 }
 

@@ -23,7 +23,6 @@
  * @serial: vital product data page 80h, "" if it has none
  * @sectors: capacity, of 512 bytes
  * @block_sectors: of its blocks, which commands count in
- * @physical_sectors: of what it writes at once
  * @queue: commands that Linux hands it at once
  * @most_sectors: longest command
  * @look_ahead_off: it says that it does not read ahead (caching page: DRA)
@@ -40,7 +39,6 @@ struct sgv {
 	char serial[SGV_NAME];
 	u64 sectors;
 	u32 block_sectors;
-	u32 physical_sectors;
 	u32 queue;
 	u32 most_sectors;
 	bool look_ahead_off;
