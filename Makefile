@@ -24,7 +24,7 @@ help:
 	@echo 'make fidelity      the simulated drive against traces of real ones; DRIVES=folder'
 	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
 	@echo 'make bench-peers   freeblock, bfq, mq-deadline, kyber and none side by side: tables, picture'
-	@echo '                   DRIVE= LOAD= PEER= SECONDS_= SET= WIDE=1 FRESH=1 restrict or vary it'
+	@echo '                   DRIVE= LOAD= PEER= SECONDS_= SET= WIDE=1 FRESH=1 KEPT=1 restrict or vary it'
 	@echo 'make bench         the paper'"'"'s evaluation: data, pictures, build/bench/summary.json'
 	@echo '                   FIGURE=name measures one (bench.rst), QUICK=1 with fewer requests'
 	@echo 'make soak          long runs of the lab'
@@ -87,7 +87,7 @@ bench-peers: modules
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(LOAD),--load '$(LOAD)') \
 		$(if $(PEER),--peer '$(PEER)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
 		$(if $(SET),--set '$(SET)') $(if $(THROUGH),--through '$(THROUGH)') \
-		$(if $(WIDE),--wide) $(if $(FRESH),--fresh)
+		$(if $(WIDE),--wide) $(if $(FRESH),--fresh) $(if $(KEPT),--kept)
 
 .PHONY: install
 install:

@@ -123,7 +123,7 @@ def more_settings():
 
 
 def wide_settings():
-    """With --wide only: these were never the best of their peer."""
+    """With --wide only: neighbours of the others."""
     return [
         *grid("none", (KIB_64,), (0, 64), BEST_EFFORT), *grid("none", (MIB,), (64,), BEST_EFFORT),
         *grid("none", (KIB_64,), (0,), BEST_EFFORT, depth="2"),
@@ -436,6 +436,8 @@ def run(args):
         raise ToolError("no setting of these peers is called '%s'" % args.setting)
     bench = Bench(build, folder, args.through, args.fresh)
     rows = [row for row in map(bench.kept, cells) if row] if args.kept else bench.run(cells)
+    if not rows:
+        raise ToolError("none of these cells has been measured")
     summary = peersum.summarize(rows)
     path = os.path.join(build, "bench", "peers.json")
     with open(path, "w") as file:
@@ -462,7 +464,7 @@ def add_parser(subparsers):
     parser.add_argument("--kept", action="store_true",
                         help="measure nothing: show what is there")
     parser.add_argument("--wide", action="store_true",
-                        help="also settings that were never the best of their peer")
+                        help="also neighbours of the usual settings")
     parser.add_argument("--set", default="", metavar="'KEY=VALUE ...'",
                         help="iosched attributes of freeblock")
     parser.add_argument("--seconds", type=int, default=0,
