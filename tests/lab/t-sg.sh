@@ -7,6 +7,10 @@
 # delivered is right (the host judges its checksum). The alone run is under
 # mq-deadline, that with the scan under bfq: both do not see the commands.
 #
+# Seen to fail with: reads sent one block further on than meant (data, blocks skipped);
+# completions stamped to 200 us (predictions); a block device that is not opened
+# exclusively (swap); commands held back as long as in the simulator (plans too late).
+#
 # lab-programs: sg sim
 # lab: kernel=stock clock=icount smp=1 timeout=300
 
@@ -67,16 +71,18 @@ refused()
 	expect_match "refused: $name: the reason" "$(cat /out/refused.err)" "$pattern"
 }
 
-# agree NAME KEY WITHIN: run NAME and the simulator's
+# near NAME MEASURED OTHER: within $WITHIN_PM
+near()
+{
+	note "$1: measured $2, other $3"
+	expect_ge "$1, times 1000" $(($2 * 1000)) $(($3 * (1000 - WITHIN_PM)))
+	expect_le "$1, times 1000" $(($2 * 1000)) $(($3 * (1000 + WITHIN_PM)))
+}
+
+# agree NAME KEY: run NAME and the simulator's
 agree()
 {
-	local measured simulated
-
-	measured=$(pm "$(get "$1" "$2")" 1000)
-	simulated=$(pm "$(get "$1-sim" "$2")" 1000)
-	note "$1: $2: measured $measured, simulated $simulated"
-	expect_ge "$1: $2 * 10^6" $((measured * 1000)) $((simulated * (1000 - $3)))
-	expect_le "$1: $2 * 10^6" $((measured * 1000)) $((simulated * (1000 + $3)))
+	near "$1: $2 * 1000" "$(pm "$(get "$1" "$2")" 1000)" "$(pm "$(get "$1-sim" "$2")" 1000)"
 }
 
 # in_time NAME: plans were made before it was too late for them
@@ -137,18 +143,20 @@ T="task=scan conservatism_us=300"
 freeblock-sim $F $S > /out/alone-sim.json || die "no simulator"
 freeblock-sim $F $S $T > /out/scan-sim.json
 good alone $F $W
-agree alone requests_per_s $WITHIN_PM
+agree alone requests_per_s
 fresh atlas10k
 sched_set "$disk" bfq
 # not to wait for the simulated drive's thread (FIFO, 50), which has the same CPU
 before="chrt -f 60"
 good scan $F $W $T
-before=
-agree scan requests_per_s $WITHIN_PM
-agree scan free_mb_s $WITHIN_PM
-expect_ge "scan: free kB/s" "$(pm "$(get scan free_mb_s)" 1000)" 6500
+agree scan requests_per_s
+agree scan free_mb_s
+# the kernel's, by make demo (Documentation/results.rst), whose foreground is fio's
+near "scan: requests in 100 s, beside the kernel's" "$(pm "$(get scan requests_per_s)" 100)" 15670
+near "scan: free kB/s, beside the kernel's" "$(pm "$(get scan free_mb_s)" 1000)" 7410
 expect_le "scan: slowdown, per mille" \
-	$((1000 - $(pm "$(get scan requests_per_s)" 1000000) / $(pm "$(get alone requests_per_s)" 1000))) 21
+	$((1000 - $(pm "$(get scan requests_per_s)" 1000000) /
+	   $(pm "$(get alone requests_per_s)" 1000))) 21
 expect_ge "scan: reports within 50 us of the prediction, per mille" \
 	"$(pm "$(get scan reports_within_50us)" 1000)" 970
 expect_eq "scan: most commands sent" "$(get scan most_at_drive)" 2
@@ -159,16 +167,51 @@ expect_le "scan: our CPU time, per mille" \
 expect_eq "scan: commands left" "$(drive_stat d outstanding)" 0
 expect_le "scan: drive late, ns" "$(drive_stat d late_max_ns)" 20000
 
+# what is learnt on the way, and the drive's own order
+A="conservatism_us=auto lift=auto depth=auto seconds=15"
+freeblock-sim $F $S task=scan $A > /out/auto-sim.json
+good auto $F $W task=scan $A
+before=
+agree auto requests_per_s
+# what it learns in so short a time may differ
+WITHIN_PM=60
+agree auto free_mb_s
+WITHIN_PM=30
+in_time auto
+freeblock-sim $F $S policy=none seconds=15 > /out/none-sim.json
+good none $F $W policy=none seconds=15
+agree none requests_per_s
+expect_eq "none: most commands sent" "$(get none most_at_drive)" 10
+
 # ---- the data, with writes that overlap free reads
 
+# checksums NAME: where they go
+checksums()
+{
+	verify_folder=/out/verify-$1
+	mkdir -p $verify_folder
+	echo 0 > $verify_folder/journal_at_start
+	crc=$verify_folder/scan_crc
+}
+
 fresh tiny "journal_records 40000"
-mkdir -p /out/verify
-echo 0 > /out/verify/journal_at_start
-good data model=$TINY reads=.5 $W2 task=scan conservatism_us=100 outstanding=3 seconds=20 \
-	crc=/out/verify/scan_crc
-expect_eq "data: a checksum of each block" "$(stat -c %s /out/verify/scan_crc)" \
+checksums data
+good data model=$TINY reads=.5 $W2 task=scan conservatism_us=100 outstanding=3 seconds=20 crc=$crc
+expect_eq "data: a checksum of each block" "$(stat -c %s $crc)" \
 	$(($(pm "$(get data task_done)" $((50129 / 8 + 1))) * 16))
 in_time data
+keep_journal "$disk" d
+
+# 24 TB in blocks of 4096 bytes, so that LBNs do not fit 32 bits
+
+fresh nearline24 "journal_records 1000"
+checksums large
+L="model=/lab/files/nearline24.fbmodel reads=1 task=scan seconds=10"
+freeblock-sim drive=/lab/files/nearline24.fbdrive $L > /out/large-sim.json
+good large $L crc=$crc
+agree large requests_per_s
+agree large free_mb_s
+expect_ge "large: blocks to judge" $(($(stat -c %s $crc) / 16)) 10000
 keep_journal "$disk" d
 
 # ---- bad sectors: the scan goes on, and ends
@@ -180,11 +223,14 @@ done
 # nobody says where: each block of the read is then tried alone
 echo "add 3202 1 recovery_ms=20 asc=11 info=0" > $M/d/medium_errors
 B="model=$TINY task=scan range=0+4000 conservatism_us=100 outstanding=3 size=4k"
-good bad $B whole=1 seconds=60
+checksums bad
+good bad $B whole=1 seconds=60 crc=$crc
+expect_eq "bad: a checksum of each block read" "$(stat -c %s $crc)" $((496 * 16))
 expect_eq "bad: blocks skipped" "$(get bad blocks_skipped)" 4
 expect_eq "bad: the rest was read" "$(pm "$(get bad task_done)" 500)" 496
 expect_ge "bad: reads that failed" "$(get bad free)" 4
 in_time bad
+keep_journal "$disk" d
 note "bad: $(get bad foreground) foreground requests failed"
 echo "add 0 4000 recovery_ms=1 asc=11 info=0" > $M/d/medium_errors
 good bad-own model=$TINY size=4k requests=500
@@ -206,7 +252,8 @@ expect_eq "hardware errors: they are over" "$(sed -n 's/hw_error_next //p' $M/d/
 
 # ---- a trace; direct transfers; interrupted; the drive gone
 
-awk 'BEGIN { for (i = 0; i < 200; i++) print i * 10.5, i * 7919 % 40000, 8, "R # " i }' > /tmp/trace
+awk 'BEGIN { for (i = 0; i < 200; i++) print i * 10.5, i * 7919 % 40000, 8, "R # " i }' \
+	> /tmp/trace
 echo 1 > /sys/module/sg/parameters/allow_dio
 good trace model=$TINY trace=/tmp/trace direct=1
 expect_eq "trace: requests" "$(get trace requests)" 200
@@ -216,14 +263,18 @@ expect_eq "trace: direct transfers" "$(get trace indirect)" 0
 printf '0 0 8 R\n5 16 8 W\n' > /tmp/trace
 refused "a trace that writes" "the foreground writes" model=$TINY trace=/tmp/trace
 
-freeblock-sg device="$sg" $B seconds=600 > /out/interrupted.json 2>/dev/null &
+freeblock-sg device="$sg" $B seconds=600 timeout_ms=1000 > /out/interrupted.json 2>/dev/null &
 running=$!
+aborts=$(drive_stat d aborts)
 sleep 2
+echo "hang_next 1" > $M/d/inject
+sleep 0.2
 kill -INT $running
 wait $running
 expect_eq "interrupted: status" $? 0
+expect_eq "interrupted: a command that hung was waited for" "$(drive_stat d aborts)" $((aborts + 1))
 expect_ge "interrupted: results of the time before, ms" "$(pm "$(get interrupted seconds)" 1000)" 1500
-expect_le "interrupted: at once, ms" "$(pm "$(get interrupted seconds)" 1000)" 2500
+expect_le "interrupted: at once, ms" "$(pm "$(get interrupted seconds)" 1000)" 2700
 expect_eq "interrupted: commands left" "$(drive_stat d outstanding)" 0
 
 freeblock-sg device="$sg" $B seconds=600 > /out/gone.json 2> /out/gone.err &

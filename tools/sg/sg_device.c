@@ -31,6 +31,7 @@
 #define SGV_MODE_SENSE_10 0x5a
 #define SGV_NO_BLOCKS 0x08	/* DBD: no block descriptors */
 #define SGV_PAGE_CACHING 0x08
+#define SGV_RCD 0x01		/* of its byte 2 */
 #define SGV_DRA 0x20		/* of its byte 12 */
 #define SGV_READ_CAPACITY_10 0x25
 #define SGV_SERVICE_IN_16 0x9e
@@ -165,7 +166,7 @@ static void sgv_ask_cache(struct sgv *v)
 	/* after the header, and block descriptors if there are some all the same */
 	at = 8 + sgs_get(answer + 6, 2);
 	if (at + 13 <= SGV_PAGE_LEN && (answer[at] & 0x3f) == SGV_PAGE_CACHING)
-		v->look_ahead_off = answer[at + 12] & SGV_DRA;
+		v->look_ahead_off = answer[at + 2] & SGV_RCD || answer[at + 12] & SGV_DRA;
 }
 
 static void sgv_measure(struct sgv *v)

@@ -25,7 +25,8 @@
  * @block_sectors: of its blocks, which commands count in
  * @queue: commands that Linux hands it at once
  * @most_sectors: longest command
- * @look_ahead_off: it says that it does not read ahead (caching page: DRA)
+ * @look_ahead_off: it says that it does not read ahead (caching page: DRA), or keeps
+ *	nothing that it could read ahead for (RCD)
  */
 struct sgv {
 	const char *path;
