@@ -21,7 +21,7 @@
 #include "include/fb_shim.h"
 
 #define FB_REGIONS 64		/* parts of the disk that are counted and weighed apart */
-#define FB_BITMAP_COUNTS (1U << 18)	/* counts at most: 1 MiB */
+#define FB_BITMAP_COUNTS 262144U	/* counts at most: 1 MiB */
 #define FB_BITMAP_FLYING 1024	/* words with flying granules at most: 16 KiB */
 
 /**

@@ -23,7 +23,7 @@ static struct fg_pool pool;
 static struct fg_req req[PENDING];
 static struct rnd r = { 1 };
 
-static unsigned int number(const char *text)
+static unsigned int parse_u32(const char *text)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
@@ -203,9 +203,9 @@ static void searches(u32 done_percent, bool edge, u32 most_steps, u32 hop_steps)
 		tracks += s.tracks;
 		wanted += s.best.wanted;
 	}
-	printf("{\"left\": %.4f, \"steps\": %.1f, \"most_steps\": %llu, \"tracks\": %.1f, "
-	       "\"kib\": %.1f}\n", 1.0 * bm.n_wanted / bm.granules,
-	       1.0 * steps / TIMES, (unsigned long long)most, 1.0 * tracks / TIMES,
+	printf("{\"left\": %.4f, \"steps\": %.1f, \"most_steps\": %llu, ",
+	       1.0 * bm.n_wanted / bm.granules, 1.0 * steps / TIMES, (unsigned long long)most);
+	printf("\"tracks\": %.1f, \"kib\": %.1f}\n", 1.0 * tracks / TIMES,
 	       1.0 * wanted * bytes / 1024 / TIMES);
 	fb_bitmap_destroy(&bm);
 }
@@ -220,10 +220,10 @@ int main(int argc, char **argv)
 	}
 	dm = support_model_file(argv[2]);
 	if (!strcmp(argv[1], "choose"))
-		choices(argv[3], number(argv[4]));
+		choices(argv[3], parse_u32(argv[4]));
 	else if (argc == 7)
-		searches(number(argv[3]), !strcmp(argv[4], "edge"), number(argv[5]),
-			 number(argv[6]));
+		searches(parse_u32(argv[3]), !strcmp(argv[4], "edge"), parse_u32(argv[5]),
+			 parse_u32(argv[6]));
 	dm_free(dm);
 	return 0;
 }
