@@ -291,7 +291,8 @@ bool fb_search_step(struct fb_search *s)
 		return s->lim.separate;
 	}
 	if (s->find.value >= s->most_value ||
-	    (s->lim.hop_steps && s->steps++ == s->lim.hop_steps))
+	    (s->lim.lift & FB_LIFT_SEVERAL && s->lim.hop_steps &&
+	     s->steps++ == s->lim.hop_steps))
 		return fb_hop_next(s);
 	if (fb_cylinder_next(s, &t, &left)) {
 		fb_find_track(s, &t, left);

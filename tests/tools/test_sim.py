@@ -413,6 +413,48 @@ class Price(Case):
         self.assertGreater(r["own_order"], r["requests"] / 4)
 
 
+class Auto(Case):
+    """Conservatism auto: what free reads cost is what was asked for, whatever the drive."""
+
+    def cost(self, target="5000", **settings):
+        """Slowdown in percent; its standard error is 0.1."""
+        alone = sim.simulate(requests="200000", **settings)
+        r = sim.simulate(requests="200000", task="fresh", lift="all", conservatism_us="auto",
+                         target_slowdown_ppm=target, **settings)
+        return 100 * (1 - r["requests_per_s"] / alone["requests_per_s"])
+
+    def off(self, share):
+        """A model of the Atlas 10K whose seeks are too short or too long."""
+        lines = []
+        with open(sim.model_file("atlas10k"), "rb") as file:
+            for line in file.read().splitlines():
+                words = line.split()
+                if words[:1] == [b"seek"]:
+                    words[2] = b"%d" % (share * int(words[2]))
+                if words[:1] != [b"end"]:
+                    lines.append(b" ".join(words))
+        with open(self.model, "wb") as file:
+            file.write(fbmodel.seal(b"\n".join(lines)))
+        return self.model
+
+    def test_target(self):
+        """On the right model. Seen to fail: a price that stays."""
+        for target in ("2000", "15000"):
+            self.between(.4 * float(target) / 1e4, self.cost(target),
+                         1.2 * float(target) / 1e4 + .3)
+
+    def test_wrong(self):
+        """Other spreads, outliers, jitter, a model that is wrong.
+
+        Seen to fail: a price that stays at 4 gaps."""
+        for settings in ({"noise": "gauss:60"}, {"noise": "laplace:200"},
+                         {"set": "outliers 1000 3000000\njitter_ns 100000"},
+                         {"set": "period_ps 5985635909\nhead_switch_ns 226000"},
+                         {"model": self.off(.97)}):
+            with self.subTest(settings):
+                self.between(.15, self.cost(**settings), .85)
+
+
 class Scans(Case):
     """To the last block."""
 

@@ -218,6 +218,11 @@ void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_p
 	fb_search_start(&search, t->dm, &t->bm, gap, &t->lim);
 	t->gap_ns = search.latency_ns;
 	t->extra_ns = search.extra_ns;
+	if (t->lim.odds && fbm_spare(&t->margin, search.latency_ns)) {
+		t->spared++;
+		plan->kind = FB_PLAN_NONE;
+		return;
+	}
 	while (fb_search_step(&search) && ++steps < t->o->steps)
 		;
 	*plan = search.best;

@@ -31,6 +31,7 @@
  * @got: blocks read
  * @part_ns: when each tenth of @total was done; 0: it is not
  * @gaps: searched
+ * @spared: left alone instead, see fbm_spare()
  * @tracks: searched
  * @most_tracks: the most in one search
  * @latency_ns: rotational latency of the gaps, sum
@@ -65,6 +66,7 @@ struct simt {
 	u64 got;
 	u64 part_ns[SIMT_PARTS];
 	u64 gaps;
+	u64 spared;
 	u64 tracks;
 	u64 most_tracks;
 	u64 latency_ns;
