@@ -18,9 +18,9 @@ POLICIES = ("sstf", "sptf-sw", "sptf")
 NAMES = {"none": "the drive's own queue", "sptf": "SPTF", "sptf-sw": "SPTF-SW60",
          "sstf": "SSTF"}
 
-# All of the paper's limits lifted, as the kernel does it on these drives: a command is
-# with the drive 200 us before it is to start, besides the drive's own overhead
-LIFT = {"lift": "all", "hop_steps": "20", "pipe_read_us": "200", "pipe_write_us": "545"}
+# All of the paper's limits lifted; blocks worth the same, or more where few are left on a
+# track and where a scan lags
+LIFT = {"lift": "all"}
 WEIGHED = {**LIFT, "value": "root", "weight": "balance"}
 
 

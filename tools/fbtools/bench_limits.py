@@ -11,7 +11,7 @@ from .bench_run import command
 # also give up a read that turns out to be late.
 IN_DRIVE = {"noise": "off", "set": "command_overhead_ns 0 0\nbus_ns 0\njitter_ns 0",
             "lead_us": "0", "max_sectors": "65536", "max_prepend_sectors": "65536",
-            "steps": "2000"}
+            "pipe_read_us": "0", "pipe_write_us": "0", "hop_steps": "0", "steps": "2000"}
 SIDES = {"in the drive": {**IN_DRIVE, "lift": "all"},
          "in the drive, one request per track": IN_DRIVE,
          "external": {}}
@@ -20,8 +20,7 @@ SCANS = {"paper's limits, 300 us": {"conservatism_us": "300"},
          "limits lifted, auto": {"conservatism_us": "auto", **LIFT},
          "limits lifted, auto, blocks weighed": {"conservatism_us": "auto", **WEIGHED},
          "in the drive": {**SIDES["in the drive"], "conservatism_us": "0"},
-         "in the drive, blocks weighed": {**IN_DRIVE, **WEIGHED, "conservatism_us": "0",
-                                          "pipe_read_us": "0", "pipe_write_us": "0"}}
+         "in the drive, blocks weighed": {**IN_DRIVE, **WEIGHED, "conservatism_us": "0"}}
 # Think times of whole scans, ms, by drive
 THINKS = {ATLAS: (0, 30), CHEETAH: (0,)}
 
@@ -149,7 +148,6 @@ class Nearline:
         load = {"drive": NEARLINE, "policy": "sptf-sw"}
         return {("alone",): {**load, "requests": str(effort.alone)},
                 ("lifted",): {**load, "task": "scan", "conservatism_us": "auto", **WEIGHED,
-                              "pipe_read_us": "300", "pipe_write_us": "300",
                               "balance_s": "60", "whole": "1"}}
 
     def rows(self, got, cells):
