@@ -351,6 +351,9 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	s->bm = bm;
 	s->gap = *gap;
 	s->lim = *lim;
+	/* a gap with one piece has the whole budget for it */
+	if (!(lim->lift & FB_LIFT_SEVERAL))
+		s->lim.hop_steps = 0;
 	/* the platter turns while the arm must wait */
 	s->gap.src.angle += dm_ns_to_angle(dm, gap->lead_ns);
 	dm_position(dm, &s->gap.src, &gap->dst, gap->dst_write, &seek, &s->latency_ns);
