@@ -6,7 +6,8 @@
  * leaves the smaller.
  *
  * Seen to fail: limits lifted whatever is allowed, several pieces likewise
- * (test_one_request); the hop before a piece not searched (test_both).
+ * (test_one_request); the steps bounded whatever is allowed (test_steps); the hop
+ * before a piece not searched (test_both).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,7 +102,7 @@ static void make_gap(struct fb_gap *gap)
 	assert_int_equal(dm_place_of(dm, gap->dst_lbn, &gap->dst), 0);
 }
 
-static void search(u32 lift, struct fb_plan *plan)
+static void search(u32 lift, u32 hop_steps, struct fb_plan *plan)
 {
 	struct fb_limits lim = {
 		.max_sectors = 1024,
@@ -109,6 +110,7 @@ static void search(u32 lift, struct fb_plan *plan)
 		.separate = true,
 		.granule_sectors = 1,
 		.lift = lift,
+		.hop_steps = hop_steps,
 	};
 	struct fb_search s;
 	struct fb_gap gap;
@@ -133,13 +135,24 @@ static void test_one_request(void **state)
 {
 	struct fb_plan plan;
 
-	search(0, &plan);
+	search(0, 0, &plan);
 	assert_larger(&plan);
 	/* several pieces, but on different tracks */
-	search(FB_LIFT_SEVERAL, &plan);
+	search(FB_LIFT_SEVERAL, 0, &plan);
 	assert_larger(&plan);
 	/* two commands to a track, but one to a gap */
-	search(FB_LIFT_SOURCE | FB_LIFT_DEST, &plan);
+	search(FB_LIFT_SOURCE | FB_LIFT_DEST, 0, &plan);
+	assert_larger(&plan);
+}
+
+/* the steps of one of several pieces are no bound where there may be only one */
+static void test_steps(void **state)
+{
+	struct fb_plan plan;
+
+	search(FB_LIFT_SEVERAL, 1, &plan);
+	assert_int_equal(plan.kind, FB_PLAN_NONE);
+	search(0, 1, &plan);
 	assert_larger(&plan);
 }
 
@@ -154,7 +167,7 @@ static void test_both(void **state)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(lifts); i++) {
-		search(lifts[i], &plan);
+		search(lifts[i], 0, &plan);
 		assert_int_equal(plan.kind, FB_PLAN_SEPARATE);
 		assert_int_equal(plan.npieces, 2);
 		assert_int_equal(plan.piece[0].lbn, TAIL_LBN);
@@ -187,6 +200,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_request),
+		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_both),
 	};
 
