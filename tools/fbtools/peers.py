@@ -431,6 +431,8 @@ def run(args):
     """Measure, merge, show; 1 if something asked for is not reached."""
     build = os.path.abspath(args.build)
     folder = os.path.join(build, "bench", "peers")
+    if args.seconds < 0 or args.seed < 0:
+        raise ToolError("seconds %d, seed %d: not below 0" % (args.seconds, args.seed))
     cells = plan(args)
     if not cells:
         raise ToolError("no setting of these peers is called '%s'" % args.setting)
@@ -468,7 +470,7 @@ def add_parser(subparsers):
     parser.add_argument("--set", default="", metavar="'KEY=VALUE ...'",
                         help="iosched attributes of freeblock")
     parser.add_argument("--seconds", type=int, default=0,
-                        help="disk time that is counted, of each cell (%s)" % ", ".join(
+                        help="disk time that is counted, of each cell (0: %s)" % ", ".join(
                             "%s %d" % item for item in SECONDS.items()))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--fresh", action="store_true", help="measure what is there already, too")
