@@ -12,7 +12,7 @@
 
 #define FBM_ONE 0x40000000U	/* 30 binary places */
 #define FBM_PPM 1000000
-#define FBM_CHANCE_MOST 65535	/* 16 binary places */
+#define FBM_CHANCE_MOST 65535U	/* 16 binary places */
 
 /*
  * Trials fade, lest a bin that was safe last week be trusted when heat or age have
@@ -211,8 +211,7 @@ static void fbm_tell(u16 chance[FBM_BINS], const u32 share[FBM_BINS])
 	u32 i;
 
 	for (i = 0; i < FBM_BINS; i++)
-		chance[i] = min_t(u32, (share[i] - share[FBM_BINS - 1]) >> 14,
-				   FBM_CHANCE_MOST);
+		chance[i] = min((share[i] - share[FBM_BINS - 1]) >> 14, FBM_CHANCE_MOST);
 }
 
 /* one band after the other, and all together */

@@ -226,8 +226,10 @@ class Numbers(Case):
         self.assertLess(self.atlas(task="scan", steps="2")["tracks_per_search"], 3)
 
     def test_lift(self):
-        """The paper's limits, lifted: more free bandwidth, no more slowdown. Seen to fail: lift ignored, plans of which only
-        the first piece is sent, or not the prepend."""
+        """The paper's limits, lifted: more free bandwidth, no more slowdown.
+
+        Seen to fail: lift ignored, plans of which only the first piece is sent, or not the
+        prepend."""
         r = {lift: self.atlas(task="scan", conservatism_us="300", lift=lift)
              for lift in ("", "source+dest", "all")}
         self.assertGreater(r["source+dest"]["free_mb_s"], 1.03 * r[""]["free_mb_s"])
@@ -576,7 +578,8 @@ class Refusals(Case):
                 ("--drive /nowhere.fbdrive --model %s" % self.model, "/nowhere.fbdrive"),
                 ("--drive %s" % self.drive, "--model"), ("--noise loud", "noise", "loud"),
                 ("--noise laplace:x", "laplace:x"), ("--size 5", "size", "'5'"),
-                ("--size 4k/50:8k", "size"), ("--size exp:", "size"), ("--size exp:2k", "size", "4096"), ("--size 4k/0", "share"),
+                ("--size 4k/50:8k", "size"), ("--size exp:", "size"),
+                ("--size exp:2k", "size", "4096"), ("--size 4k/0", "share"),
                 ("--locality cylinders:0", "cylinders:N"), ("--locality near", "locality"),
                 ("--locality cylinders:99999", "10042 cylinders"), ("--reads 1.5", "reads", "1.5"),
                 ("--outstanding 0", "outstanding"), ("--outstanding 2.5", "whole number"),

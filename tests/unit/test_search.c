@@ -871,7 +871,7 @@ static double net_value(const struct fb_plan *plan, const struct fb_limits *lim,
 		return value - leg_price(lim, &gap->src, t.cyl, t.head, plan->slack_ns);
 	spare = spare_ns(gap, lim, p->lbn, p->nsect, &a);
 	value -= leg_price(lim, &gap->src, t.cyl, t.head, a.latency_ns);
-	return value - leg_price(lim, &gap->dst, t.cyl, t.head, max(spare, (s64)0));
+	return value - leg_price(lim, &gap->dst, t.cyl, t.head, max_t(s64, spare, 0));
 }
 
 /* one granule less at either end would not be worth more */
