@@ -151,6 +151,65 @@ bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
 	return true;
 }
 
+/* ---- its look-ahead ---- */
+
+#define FB_DISK_MODE_LEN 64		/* header, block descriptor and the caching page */
+#define FB_DISK_MODE_TIMEOUT (10 * HZ)
+#define FB_DISK_CACHING_PAGE 0x08	/* SBC-4, 6.5.6 */
+
+/* the caching page: byte 2, bit 0: RCD; byte 12, bit 5: DRA */
+static bool fb_disk_lookahead_is_off(const u8 *page)
+{
+	return (page[0] & 0x3f) == FB_DISK_CACHING_PAGE && page[1] >= 11 &&
+	       (page[2] & BIT(0) || page[12] & BIT(5));
+}
+
+static bool fb_disk_mode_sense(struct scsi_device *sdev, u8 *buf)
+{
+	struct scsi_mode_data data = {};
+	struct scsi_sense_hdr sense;
+	u32 at;
+
+	if (fb_compat_mode_sense(sdev, FB_DISK_CACHING_PAGE, buf, FB_DISK_MODE_LEN,
+				 FB_DISK_MODE_TIMEOUT, &data, &sense))
+		return false;
+	at = data.header_length + data.block_descriptor_length;
+	return at + 13 <= FB_DISK_MODE_LEN && fb_disk_lookahead_is_off(buf + at);
+}
+
+/**
+ * fb_disk_ask_lookahead() - ask the drive whether it reads ahead
+ * @fd: the disk
+ *
+ * If it does not, or has no read cache to read ahead into, its probe allows all. No answer
+ * counts as a look-ahead that is on.
+ *
+ * Context: may sleep; sends the drive a command, so the drive had better be awake, and no
+ * lock of ours may be held.
+ */
+void fb_disk_ask_lookahead(struct fb_disk *fd)
+{
+	u8 *buf = kmalloc(FB_DISK_MODE_LEN, GFP_NOIO);
+	struct scsi_device *sdev;
+	bool off = false;
+
+	if (!buf)
+		return;
+	spin_lock_irq(&fd->lock);
+	sdev = fd->q && fd->q->disk ? fb_disk_scsi(fd->q->disk) : NULL;
+	if (sdev && scsi_device_get(sdev))
+		sdev = NULL;
+	spin_unlock_irq(&fd->lock);
+	if (sdev) {
+		off = fb_disk_mode_sense(sdev, buf);
+		scsi_device_put(sdev);
+	}
+	kfree(buf);
+	spin_lock_irq(&fd->lock);
+	fbp_lookahead_off(&fd->probe, off);
+	spin_unlock_irq(&fd->lock);
+}
+
 /* ---- the list ---- */
 
 static struct fb_disk *fb_disk_find(const struct fb_disk *like, const char *name)
@@ -230,6 +289,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	spin_lock_init(&fd->lock);
 	init_waitqueue_head(&fd->wait);
 	fb_guard_init(&fd->guard);
+	fbp_init(&fd->probe);
 	strscpy(fd->model_status, "none\n", sizeof(fd->model_status));
 	fd->kobj.kset = fb_disk_kset;
 	fb_disk_yield_name(name, NULL);

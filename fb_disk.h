@@ -33,6 +33,7 @@
 #include "fb_guard.h"
 #include "fb_head.h"
 #include "fb_margin.h"
+#include "fb_probe.h"
 #include "fb_search.h"
 #include "fb_worth.h"
 #include "fg_policy.h"
@@ -209,6 +210,7 @@ struct freeblock_task {
 	struct fb_worth worth;
 	u32 leg_ns[FBM_BANDS];		/* the search's copy of fb_margin.con_ns */
 	u64 balanced_ns;		/* when the regions were weighed last */
+	bool asked;			/* the drive, about its look-ahead */
 	u32 fruitless;			/* searches in a row that found nothing */
 	u64 leftover_ns;		/* when a block that fits into no gap was read last */
 	struct {
@@ -268,6 +270,8 @@ struct freeblock_task {
  * @plan: best plan for @gap, of generation @plan_gen [L]
  * @plan_gen: see @plan [L]
  * @search_ns: budget of a search [L]
+ * @probing: searches lift what @probe allows of @lim.lift [L]
+ * @probe: do free reads trigger the drive's look-ahead? [L]
  * @vehicle: state [L]
  * @vehicle_rq: its request while held [L]
  * @vehicle_buf: its buffer while entering or held [L]
@@ -318,6 +322,8 @@ struct fb_disk {
 	struct fb_plan plan;
 	u32 plan_gen;
 	u64 search_ns;
+	bool probing;
+	struct fb_probe probe;
 
 	enum fb_vehicle_state vehicle;
 	struct request *vehicle_rq;
@@ -345,6 +351,7 @@ void fb_disk_put(struct fb_disk *fd);
 void fb_disk_copy_name(const struct fb_disk *fd, char *name, size_t size);
 const char *fb_disk_transparent(const struct fb_disk *fd);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
+void fb_disk_ask_lookahead(struct fb_disk *fd);
 ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len);
 
 /* fb_task.c */

@@ -115,6 +115,8 @@ static bool fb_gap_take(struct freeblock_task *task, struct fb_gap *gap, struct 
 	spin_lock_irq(&fd->lock);
 	open = fd->gap_open && fb_task_may_read(fd);
 	fd->gap_open = false;
+	if (open && fd->probing)
+		fd->lim.lift = fbp_allowed(&fd->probe, fd->lim.lift, ktime_get_ns());
 	*gap = fd->gap;
 	*lim = fd->lim;
 	if (lim->leg_ns) {
@@ -164,6 +166,11 @@ static void fb_gap_search(struct freeblock_task *task)
 
 	if (!fb_gap_take(task, &gap, &lim, &gen, &budget_ns))
 		return;
+	/* there is foreground work: the drive is awake */
+	if (!task->asked) {
+		fb_disk_ask_lookahead(fd);
+		task->asked = true;
+	}
 	/* what was sent before this gap was opened must not be found again */
 	fb_task_absorb(task);
 	if (!task->map.n_wanted)

@@ -44,6 +44,7 @@ enum fb_head_verdict {
  * @at: where the head is, at the end of the last mechanical command
  * @at_ns: when that was (media end, free of report noise)
  * @tolerance_ns: a larger residual is not the model's angle
+ * @edge_ns: so much a report may be ahead of the phase
  * @win_n: completions in the window
  * @win: their residuals, ascending, ns
  * @windows: windows since the anchor, saturating
@@ -65,6 +66,7 @@ struct fb_head {
 	struct dm_place at;
 	u64 at_ns;
 	u32 tolerance_ns;
+	u32 edge_ns;
 	u32 win_n;
 	s64 win[FB_HEAD_WINDOW];
 	u32 windows;

@@ -9,6 +9,8 @@
 
 #include "fb_disk.h"
 
+#define FBS_DEPTH 2	/* one command in service, one behind it (freeblock paper, 3.3) */
+
 enum fbs_state {
 	FBS_NEW,	/* allocated, merged away, or a held vehicle */
 	FBS_POOLED,	/* waits in the pool */
@@ -32,6 +34,7 @@ enum fbs_state {
  * @placed: @acc is valid
  * @acc: predicted access
  * @leg: what the conservatism may learn from it
+ * @mark: what the probe of look-ahead asks about it
  * @start_ns: when the access begins: the end of the one before; 0: unknown
  */
 struct fbs_rq {
@@ -48,6 +51,7 @@ struct fbs_rq {
 	bool placed;
 	struct dm_access acc;
 	struct fbm_leg leg;
+	struct fbp_mark mark;
 	u64 start_ns;
 };
 
@@ -62,21 +66,25 @@ struct fbs_rq {
  * @pinned: a separate read has been sent for @choice's gap: @choice is next for good
  * @plan: the plan in use while pinned; FB_PLAN_NONE: nothing of it is left to be sent
  * @next_piece: its next piece
+ * @lifts: limits that the command sent last lifted
  * @flight: requests at the device, in the order sent
  * @nr_flight: how many
  * @nr_untracked: requests at the device without our part: no free reads meanwhile
  * @head: head and phase
  * @tail_known: @tail is valid
  * @tail: where the head will be at the end of the request sent last
- * @window_ns: the slot stays open until then; 0: it is not open
- * @timer: ends the window
- * @depth: commands kept at the device
- * @lift: enum fb_lift: limits that searches lift
+ * @window_ns: the second command is held back until then; 0: it is not
+ * @timer: ends that
+ * @deep: the drive orders: commands are neither chosen nor predicted
+ * @depth: commands kept at the device when not @deep
+ * @auto_depth: @deep while no free reads are wanted
+ * @hold: hold the second command back
+ * @lift: enum fb_lift: limits that searches lift ...
+ * @auto_lift: ... where the probe allows it
  * @auto_margin: the conservatism is learnt, from @target_ppm
  * @conservatism_ns: if not: added to seek estimates of the freeblock decision
  * @target_ppm: bound of the guard
  * @expire_ns: longest wait of a read [0] and a write [1]
- * @commit_ns: length of the window
  * @search_ns: budget of a search
  */
 struct fbs {
@@ -89,6 +97,7 @@ struct fbs {
 	bool pinned;
 	struct fb_plan plan;
 	u32 next_piece;
+	u32 lifts;
 	struct list_head flight;
 	u32 nr_flight;
 	u32 nr_untracked;
@@ -98,13 +107,16 @@ struct fbs {
 	u64 window_ns;
 	struct hrtimer timer;
 
+	bool deep;
 	u32 depth;
+	bool auto_depth;
+	u32 hold;
 	u32 lift;
+	bool auto_lift;
 	bool auto_margin;
 	u64 conservatism_ns;
 	u32 target_ppm;
 	u64 expire_ns[2];
-	u64 commit_ns;
 	u64 search_ns;
 };
 

@@ -47,6 +47,7 @@ struct fb_gap {
  * @FB_LIFT_SOURCE: it reads on the source track, too, before the arm leaves it
  * @FB_LIFT_DEST: it reads on the destination track what does not end at the request
  * @FB_LIFT_SEVERAL: it finds several pieces for one gap
+ * @FB_LIFT_ALL: all of them
  *
  * The first two are allowed where the drive's look-ahead is off, or known not to be
  * triggered by them; they hold for the tracks of a plan's own pieces, too. Both sides of
@@ -56,6 +57,7 @@ enum fb_lift {
 	FB_LIFT_SOURCE = 1,
 	FB_LIFT_DEST = 2,
 	FB_LIFT_SEVERAL = 4,
+	FB_LIFT_ALL = 7,
 };
 
 /**

@@ -25,15 +25,14 @@
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-static const u32 fbs_depth = 2;			/* one in service, one behind it (paper, 3.3) */
 static const u64 fbs_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
 static const u64 fbs_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
 static const u64 fbs_search_ns = 200 * NSEC_PER_USEC;
 static const u32 fbs_hop_steps = 60;
-/* twice what a program needs to answer a completion with its next request */
-static const u64 fbs_commit_ns = 300 * NSEC_PER_USEC;
 /* a command must be with the drive this long before it is to start there */
 static const u64 fbs_lead_ns = 200 * NSEC_PER_USEC;
+/* the timer and kblockd take so long to send a command that was held back */
+static const u64 fbs_wake_ns = 100 * NSEC_PER_USEC;
 static const u64 fbs_reset_ns = NSEC_PER_SEC;	/* no new anchor for the phase after a reset */
 static const u32 fbs_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
 /* a completion this many turns late is recovery, not rotation: the head is lost */
@@ -56,6 +55,12 @@ static bool fbs_is_media(const struct request *rq)
 static bool fbs_is_transparent(const struct fbs *fs)
 {
 	return fb_disk_transparent(fs->fd);
+}
+
+/* the order is not ours: as many commands as the drive takes, and no predictions */
+static bool fbs_is_hands_off(const struct fbs *fs)
+{
+	return fs->deep || fbs_is_transparent(fs);
 }
 
 /* ---- predictions ---- */
@@ -203,6 +208,7 @@ static void fbs_open_gap(struct fbs *fs)
 	if (!fq->prepended)
 		lim.max_prepend_sectors = fb_buf_prepend_limit(fd, fq->rq);
 	fd->search_ns = fs->search_ns;
+	fd->probing = fs->auto_lift;
 	fb_gap_open(fd, &gap, &lim);
 }
 
@@ -227,7 +233,7 @@ static void fbs_choose(struct fbs *fs, const struct dm_place *head, u64 now)
 /* choose anew with the head at the tail; with an idle drive the choice waits for dispatch */
 static void fbs_choose_next(struct fbs *fs)
 {
-	if (!fs->nr_flight || fbs_is_transparent(fs)) {
+	if (!fs->nr_flight || fbs_is_hands_off(fs)) {
 		fbs_void_choice(fs);
 		return;
 	}
@@ -237,7 +243,7 @@ static void fbs_choose_next(struct fbs *fs)
 /* O(1): is the request that has come, or grown at its front, better than the choice? */
 static void fbs_reconsider(struct fbs *fs, struct fbs_rq *fq)
 {
-	if (fs->pinned || !fs->nr_flight || fbs_is_transparent(fs))
+	if (fs->pinned || !fs->nr_flight || fbs_is_hands_off(fs))
 		return;
 	if (!fs->choice.req)
 		fbs_choose_next(fs);
@@ -247,6 +253,22 @@ static void fbs_reconsider(struct fbs *fs, struct fbs_rq *fq)
 }
 
 /* ---- the pool ---- */
+
+/* where @fq begins; in the drive's own order nobody asks */
+static void fbs_place(const struct fbs *fs, struct fbs_rq *fq)
+{
+	bool ask = fbs_is_media(fq->rq) && !fs->deep;
+
+	fg_req_place(&fq->fg, ask ? fs->fd->model : NULL);
+}
+
+static void fbs_place_all(struct fbs *fs)
+{
+	struct fg_req *req;
+
+	list_for_each_entry(req, &fs->pool.reqs, node)
+		fbs_place(fs, container_of(req, struct fbs_rq, fg));
+}
 
 static void fbs_note_activity(struct fbs *fs)
 {
@@ -263,7 +285,7 @@ static void fbs_pool_add(struct fbs *fs, struct fbs_rq *fq)
 	fq->fg.nsect = blk_rq_sectors(rq);
 	fq->fg.write = write;
 	fq->fg.deadline_ns = ktime_get_ns() + fs->expire_ns[write];
-	fg_req_place(&fq->fg, fbs_is_media(rq) ? fs->fd->model : NULL);
+	fbs_place(fs, fq);
 	fg_pool_add(&fs->pool, &fq->fg);
 	elv_rb_add(&fs->sort[rq_data_dir(rq)], rq);
 	if (fb_compat_rq_mergeable(rq)) {
@@ -386,7 +408,7 @@ static void fbs_request_merged(struct request_queue *q, struct request *rq, enum
 	elv_rb_del(&fs->sort[rq_data_dir(rq)], rq);
 	elv_rb_add(&fs->sort[rq_data_dir(rq)], rq);
 	fq->fg.lbn = blk_rq_pos(rq);
-	fg_req_place(&fq->fg, fbs_is_media(rq) ? fs->fd->model : NULL);
+	fbs_place(fs, fq);
 	if (fs->choice.req != &fq->fg)
 		fbs_reconsider(fs, fq);
 	else if (fs->pinned)
@@ -429,6 +451,29 @@ static void fbs_requests_merged(struct request_queue *q, struct request *rq, str
 
 /* ---- sending ---- */
 
+/*
+ * A command alone at the drive is in service. The next one is held back until this one is
+ * about to end, for what comes meanwhile may be better; but it must be there in time, or
+ * the drive would idle. When that end is not known nothing is held back. True: held.
+ */
+static bool fbs_hold(struct fbs *fs)
+{
+	const struct fbs_rq *fq;
+	u64 lead_ns;
+
+	fs->window_ns = 0;
+	if (!fs->hold || fs->depth != FBS_DEPTH || fs->nr_flight != 1 || fs->pinned)
+		return false;
+	fq = list_first_entry(&fs->flight, struct fbs_rq, flight);
+	lead_ns = fbs_wake_ns + fbs_lead_ns +
+		  max(fbs_overhead_ns(fs, false), fbs_overhead_ns(fs, true));
+	if (!fq->start_ns || fq->start_ns + fq->acc.total_ns < ktime_get_ns() + lead_ns)
+		return false;
+	fs->window_ns = fq->start_ns + fq->acc.total_ns - lead_ns;
+	hrtimer_start(&fs->timer, ns_to_ktime(fs->window_ns), HRTIMER_MODE_ABS);
+	return true;
+}
+
 /* hand @fq to the driver: count it, predict it, and turn to the next */
 static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
 {
@@ -444,14 +489,20 @@ static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fq->start_ns = 0;
 	if (fq->fg.write)
 		fb_buf_overlap(fd, fq->lbn, fq->nsect);
-	if (!fbs_is_transparent(fs))
+	fq->mark.behind = fs->lifts;
+	fq->mark.ours = fq->cause != FB_CAUSE_PLAIN;
+	fs->lifts = fq->mark.at;
+	if (!fbs_is_hands_off(fs))
 		fbs_predict_sent(fs, fq, now);
 	else
 		fs->tail_known = false;
 	list_add_tail(&fq->flight, &fs->flight);
 	fs->nr_flight++;
-	fd->stats.max_in_flight = max_t(u64, fd->stats.max_in_flight, fs->nr_flight);
 	fq->state = FBS_SENT;
+	if (!fbs_is_hands_off(fs)) {
+		fd->stats.max_in_flight = max_t(u64, fd->stats.max_in_flight, fs->nr_flight);
+		fbs_hold(fs);
+	}
 	rq->rq_flags |= RQF_STARTED;
 	fbs_note_activity(fs);
 	return rq;
@@ -473,6 +524,16 @@ static bool fbs_too_late(const struct fbs *fs, u64 now)
 	const struct fbs_rq *last = list_last_entry(&fs->flight, struct fbs_rq, flight);
 
 	return !last->start_ns || last->start_ns + last->acc.total_ns < now + fbs_lead_ns;
+}
+
+/* limits that command @i of a plan was allowed to lift, and does */
+static u32 fbs_lifts(const struct fbs *fs, const struct fb_plan *plan, u32 i)
+{
+	const struct fb_disk *fd = fs->fd;
+
+	if (plan->kind == FB_PLAN_NONE)
+		return 0;
+	return fbp_lifts(fd->model, &fd->gap, plan, i) & fd->lim.lift;
 }
 
 /* pieces of a plan that are commands of their own */
@@ -502,10 +563,11 @@ static struct request *fbs_send_piece(struct fbs *fs, u64 now)
 		fbs_drop_pieces(fs);
 		return NULL;
 	}
-	if (++fs->next_piece < fbs_commands(&fs->plan))
-		fb_vehicle_need(fs->fd);
 	fq = fbs_rq(rq);
 	fq->cause = FB_CAUSE_SEPARATE;
+	fq->mark.at = fbs_lifts(fs, &fs->plan, fs->next_piece);
+	if (++fs->next_piece < fbs_commands(&fs->plan))
+		fb_vehicle_need(fs->fd);
 	fbs_send(fs, fq, now);
 	fbs_check_writes(fs);
 	return rq;
@@ -543,6 +605,8 @@ static struct request *fbs_send_choice(struct fbs *fs, const struct fb_plan_piec
 		fq->cause = FB_CAUSE_PREPEND;
 	}
 	fq->leg.gap_ns = fbs_gap_ns(fs);
+	fq->mark.at = fbs_lifts(fs, &fs->plan, fs->next_piece);
+	fs->next_piece += !!prepend;
 	fbs_void_choice(fs);
 	fbs_send(fs, fq, now);
 	if (fq->prepended)
@@ -566,7 +630,7 @@ static struct request *fbs_go_on(struct fbs *fs, u64 now)
 	if (rq)
 		return rq;
 	if (fs->plan.kind == FB_PLAN_BOTH)
-		prepend = &fs->plan.piece[fs->next_piece++];
+		prepend = &fs->plan.piece[fs->next_piece];
 	return fbs_send_choice(fs, prepend, now);
 }
 
@@ -607,7 +671,26 @@ static struct request *fbs_fill_slot(struct fbs *fs)
 	return rq ? rq : fbs_send_choice(fs, NULL, now);
 }
 
-/* no model to go by: mq-deadline's order, as many commands as the drive takes */
+/*
+ * With depth auto the drive orders as it likes while no free read is wanted: its own
+ * choice answers best. Where its head is then is not followed. When free reads come back
+ * nothing is sent until all but one of its commands have ended.
+ */
+static void fbs_set_deep(struct fbs *fs)
+{
+	bool deep = fs->auto_depth && !fb_task_may_read(fs->fd);
+
+	if (deep == fs->deep)
+		return;
+	fs->deep = deep;
+	fs->window_ns = 0;
+	fs->tail_known = false;
+	fbs_void_choice(fs);
+	fb_head_lose(&fs->head);
+	fbs_place_all(fs);
+}
+
+/* not our order: mq-deadline's, as many commands as the drive takes */
 static struct request *fbs_fill_transparent(struct fbs *fs)
 {
 	u64 now = ktime_get_ns();
@@ -643,7 +726,7 @@ static struct request *fbs_send_bypass(struct fbs *fs)
 	if (!rq)
 		return NULL;
 	fq = fbs_rq(rq);
-	if (fq && !fbs_is_transparent(fs) && fs->nr_flight >= fs->depth)
+	if (fq && !fbs_is_hands_off(fs) && fs->nr_flight >= fs->depth)
 		return NULL;
 	list_del_init(&rq->queuelist);
 	fb_head_lose(&fs->head);
@@ -665,9 +748,10 @@ static struct request *fbs_dispatch_request(struct blk_mq_hw_ctx *hctx)
 	unsigned long flags;
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
+	fbs_set_deep(fs);
 	rq = fbs_send_bypass(fs);
 	if (!rq)
-		rq = fbs_is_transparent(fs) ? fbs_fill_transparent(fs) : fbs_fill_slot(fs);
+		rq = fbs_is_hands_off(fs) ? fbs_fill_transparent(fs) : fbs_fill_slot(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	return rq;
 }
@@ -688,11 +772,12 @@ static bool fbs_has_work(struct blk_mq_hw_ctx *hctx)
 		fs->fd->let_go = true;
 		wake_up(&fs->fd->wait);
 	}
-	work = fs->pool.count && (fbs_is_transparent(fs) ||
+	fbs_set_deep(fs);
+	work = fs->pool.count && (fbs_is_hands_off(fs) ||
 				  (fs->nr_flight < fs->depth &&
 				   !fbs_window_open(fs, ktime_get_ns())));
 	if (!list_empty(&fs->bypass))
-		work = fbs_is_transparent(fs) || fs->nr_flight < fs->depth ||
+		work = fbs_is_hands_off(fs) || fs->nr_flight < fs->depth ||
 		       !fbs_rq(list_first_entry(&fs->bypass, struct request, queuelist));
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	return work;
@@ -781,7 +866,8 @@ static void fbs_predict_next(struct fbs *fs, const struct fb_head_end *end)
 
 	if (!next)
 		return;
-	if (end->verdict != FB_HEAD_MECHANICAL) {
+	/* of those that the drive orders any may be next */
+	if (end->verdict != FB_HEAD_MECHANICAL || fs->nr_flight >= fs->depth) {
 		next->start_ns = 0;
 		return;
 	}
@@ -823,6 +909,7 @@ static void fbs_observe(struct fbs *fs, struct fbs_rq *fq, u64 now)
 		if (end.verdict == FB_HEAD_MECHANICAL && fbs_within((s64)(end.end_ns - predicted)))
 			fd->stats.end_within_50us++;
 		fbs_count_turns(fs, fq, end.verdict == FB_HEAD_MECHANICAL ? end.turns : 0, now);
+		fbp_seen(&fd->probe, now, &fq->mark, &end);
 	}
 	trace_freeblock_complete(fd, fq->lbn, fq->nsect, fq->cause, predicted, now, &end);
 	fbs_predict_next(fs, &end);
@@ -836,20 +923,6 @@ static void fbs_observe(struct fbs *fs, struct fbs_rq *fq, u64 now)
 		pr_warn("freeblock: %s: the model does not fit the drive, scheduling as mq-deadline\n",
 			kobject_name(&fd->kobj));
 	}
-}
-
-/* hold the slot open for the request that this completion provokes (DESIGN 4, step 3) */
-static bool fbs_open_window(struct fbs *fs, const struct fbs_rq *done, u64 now)
-{
-	const struct fbs_rq *next = list_first_entry_or_null(&fs->flight, struct fbs_rq, flight);
-
-	if (!fs->commit_ns || fs->pinned || done->ours || fs->nr_flight != fs->depth - 1 || !next ||
-	    !next->start_ns ||
-	    next->start_ns + next->acc.total_ns < now + fs->commit_ns + fbs_lead_ns)
-		return false;
-	fs->window_ns = now + fs->commit_ns;
-	hrtimer_start(&fs->timer, ns_to_ktime(fs->window_ns), HRTIMER_MODE_ABS);
-	return true;
 }
 
 /* the drive took another order: the head will be at the end of what is still there */
@@ -875,7 +948,7 @@ static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	bool overtaken = false;
 
 	lockdep_assert_held(&fd->lock);
-	if (fs->flight.next != &fq->flight) {
+	if (!fs->deep && fs->flight.next != &fq->flight) {
 		fd->stats.out_of_order++;
 		fb_head_lose(&fs->head);
 		fq->start_ns = 0;
@@ -886,12 +959,12 @@ static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	if (!fq->ours)
 		fd->stats.fg_requests++;
 	fbs_note_activity(fs);
-	if (fbs_is_transparent(fs))
+	if (fbs_is_hands_off(fs))
 		return true;
 	fbs_observe(fs, fq, now);
-	if (overtaken)
+	if (overtaken || !fs->tail_known)
 		fbs_retail(fs);
-	return !fbs_open_window(fs, fq, now);
+	return !fbs_hold(fs);
 }
 
 static void fbs_completed_request(struct request *rq, u64 now)
@@ -1004,7 +1077,6 @@ static void fbs_model_changed(struct fb_disk *fd)
 {
 	struct fbs *fs = fd->sched;
 	struct fbs_rq *fq;
-	struct fg_req *req;
 
 	lockdep_assert_held(&fd->lock);
 	/* may be called before fb_disk_attach() has returned */
@@ -1016,10 +1088,7 @@ static void fbs_model_changed(struct fb_disk *fd)
 		fq->placed = false;
 		fq->start_ns = 0;
 	}
-	list_for_each_entry(req, &fs->pool.reqs, node) {
-		fq = container_of(req, struct fbs_rq, fg);
-		fg_req_place(req, fbs_is_media(fq->rq) ? fd->model : NULL);
-	}
+	fbs_place_all(fs);
 	fbs_void_choice(fs);
 }
 
@@ -1032,6 +1101,7 @@ static void fbs_model_changed(struct fb_disk *fd)
 void fbs_changed(struct fbs *fs)
 {
 	lockdep_assert_held(&fs->fd->lock);
+	fbs_set_deep(fs);
 	fbm_target(&fs->fd->margin, fbs_target(fs));
 	if (!fs->pinned)
 		fbs_choose_next(fs);
@@ -1049,13 +1119,15 @@ static void fbs_init(struct fbs *fs, struct request_queue *q)
 	fs->pool.sw_percent = fbs_sw_percent;
 	hrtimer_init(&fs->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	fs->timer.function = fbs_timer;
-	fs->depth = fbs_depth;
-	fs->lift = FB_LIFT_SOURCE | FB_LIFT_DEST | FB_LIFT_SEVERAL;
+	fs->depth = FBS_DEPTH;
+	fs->auto_depth = true;
+	fs->hold = true;
+	fs->auto_lift = true;
+	fs->lift = FB_LIFT_ALL;
 	fs->auto_margin = true;
 	fs->target_ppm = FBM_TARGET_PPM;
 	fs->expire_ns[READ] = fbs_read_expire_ns;
 	fs->expire_ns[WRITE] = fbs_write_expire_ns;
-	fs->commit_ns = fbs_commit_ns;
 	fs->search_ns = fbs_search_ns;
 }
 

@@ -144,12 +144,11 @@ const struct attribute_group *fb_sysfs_disk_groups[] = {
 
 enum fb_sysfs_number_id {
 	FB_SYSFS_SW_PERCENT,
-	FB_SYSFS_DEPTH,
+	FB_SYSFS_HOLD,
 	FB_SYSFS_TARGET,
 	FB_SYSFS_READ_EXPIRE,
 	FB_SYSFS_WRITE_EXPIRE,
 	FB_SYSFS_SEARCH,
-	FB_SYSFS_COMMIT,
 };
 
 /* a number in struct fbs: u32 or u64 in units of @unit; nothing is clamped */
@@ -166,8 +165,8 @@ static const struct fb_sysfs_number fb_sysfs_numbers[] = {
 	[FB_SYSFS_SW_PERCENT] = {
 		"sw_percent", offsetof(struct fbs, pool.sw_percent), false, 1, 0, 1000
 	},
-	[FB_SYSFS_DEPTH] = {
-		"depth", offsetof(struct fbs, depth), false, 1, 1, 4
+	[FB_SYSFS_HOLD] = {
+		"hold_back", offsetof(struct fbs, hold), false, 1, 0, 1
 	},
 	[FB_SYSFS_TARGET] = {
 		"target_slowdown_ppm", offsetof(struct fbs, target_ppm), false, 1, 0, 1000000
@@ -182,9 +181,6 @@ static const struct fb_sysfs_number fb_sysfs_numbers[] = {
 	},
 	[FB_SYSFS_SEARCH] = {
 		"search_us", offsetof(struct fbs, search_ns), true, NSEC_PER_USEC, 1, 100000
-	},
-	[FB_SYSFS_COMMIT] = {
-		"commit_us", offsetof(struct fbs, commit_ns), true, NSEC_PER_USEC, 0, 100000
 	},
 };
 
@@ -240,8 +236,8 @@ static ssize_t file##_store(struct elevator_queue *eq, const char *page, size_t 
 
 FB_SYSFS_SHOW(sw_percent, FB_SYSFS_SW_PERCENT)
 FB_SYSFS_STORE(sw_percent, FB_SYSFS_SW_PERCENT)
-FB_SYSFS_SHOW(depth, FB_SYSFS_DEPTH)
-FB_SYSFS_STORE(depth, FB_SYSFS_DEPTH)
+FB_SYSFS_SHOW(hold_back, FB_SYSFS_HOLD)
+FB_SYSFS_STORE(hold_back, FB_SYSFS_HOLD)
 FB_SYSFS_SHOW(target_slowdown_ppm, FB_SYSFS_TARGET)
 FB_SYSFS_STORE(target_slowdown_ppm, FB_SYSFS_TARGET)
 FB_SYSFS_SHOW(read_expire, FB_SYSFS_READ_EXPIRE)
@@ -250,8 +246,6 @@ FB_SYSFS_SHOW(write_expire, FB_SYSFS_WRITE_EXPIRE)
 FB_SYSFS_STORE(write_expire, FB_SYSFS_WRITE_EXPIRE)
 FB_SYSFS_SHOW(search_us, FB_SYSFS_SEARCH)
 FB_SYSFS_STORE(search_us, FB_SYSFS_SEARCH)
-FB_SYSFS_SHOW(commit_us, FB_SYSFS_COMMIT)
-FB_SYSFS_STORE(commit_us, FB_SYSFS_COMMIT)
 
 static ssize_t policy_show(struct elevator_queue *eq, char *page)
 {
@@ -278,6 +272,40 @@ static ssize_t policy_store(struct elevator_queue *eq, const char *page, size_t 
 	}
 	spin_lock_irq(&fs->fd->lock);
 	fs->pool.policy = i;
+	fbs_changed(fs);
+	spin_unlock_irq(&fs->fd->lock);
+	return count;
+}
+
+#define FB_SYSFS_MOST_DEPTH 4
+
+static ssize_t depth_show(struct elevator_queue *eq, char *page)
+{
+	struct fbs *fs = eq->elevator_data;
+	bool learnt;
+	u32 depth;
+
+	spin_lock_irq(&fs->fd->lock);
+	learnt = fs->auto_depth;
+	depth = fs->depth;
+	spin_unlock_irq(&fs->fd->lock);
+	return learnt ? sysfs_emit(page, "auto\n") : sysfs_emit(page, "%u\n", depth);
+}
+
+static ssize_t depth_store(struct elevator_queue *eq, const char *page, size_t count)
+{
+	struct fbs *fs = eq->elevator_data;
+	bool adapt = sysfs_streq(page, "auto");
+	u32 depth = FBS_DEPTH;
+
+	if (!adapt && (kstrtou32(page, 10, &depth) || !depth || depth > FB_SYSFS_MOST_DEPTH)) {
+		pr_err("freeblock: depth: '%.*s' is neither auto nor a number from 1 to %u\n",
+		       (int)strcspn(page, "\n"), page, FB_SYSFS_MOST_DEPTH);
+		return -EINVAL;
+	}
+	spin_lock_irq(&fs->fd->lock);
+	fs->auto_depth = adapt;
+	fs->depth = depth;
 	fbs_changed(fs);
 	spin_unlock_irq(&fs->fd->lock);
 	return count;
@@ -323,9 +351,16 @@ static const char * const fb_sysfs_lifts[] = { "source", "dest", "several" };
 static ssize_t lift_show(struct elevator_queue *eq, char *page)
 {
 	struct fbs *fs = eq->elevator_data;
-	u32 lift = READ_ONCE(fs->lift), i;
 	ssize_t len = 0;
+	bool probed;
+	u32 lift, i;
 
+	spin_lock_irq(&fs->fd->lock);
+	probed = fs->auto_lift;
+	lift = fs->lift;
+	spin_unlock_irq(&fs->fd->lock);
+	if (probed)
+		return sysfs_emit(page, "auto\n");
 	for (i = 0; i < ARRAY_SIZE(fb_sysfs_lifts); i++)
 		if (lift & BIT(i))
 			len += sysfs_emit_at(page, len, "%s ", fb_sysfs_lifts[i]);
@@ -357,15 +392,18 @@ static int fb_sysfs_parse_lift(char *text, u32 *lift)
 static ssize_t lift_store(struct elevator_queue *eq, const char *page, size_t count)
 {
 	struct fbs *fs = eq->elevator_data;
+	bool probe = sysfs_streq(page, "auto");
+	u32 lift = FB_LIFT_ALL;
 	char text[64];
-	u32 lift;
 
-	if (strscpy(text, page, sizeof(text)) < 0 || fb_sysfs_parse_lift(text, &lift)) {
-		pr_err("freeblock: lift: '%.*s' is neither none nor of source, dest, several\n",
+	if (!probe &&
+	    (strscpy(text, page, sizeof(text)) < 0 || fb_sysfs_parse_lift(text, &lift))) {
+		pr_err("freeblock: lift: '%.*s' is neither auto, nor none, nor of source, dest, several\n",
 		       (int)strcspn(page, "\n"), page);
 		return -EINVAL;
 	}
 	spin_lock_irq(&fs->fd->lock);
+	fs->auto_lift = probe;
 	fs->lift = lift;
 	fbs_changed(fs);
 	spin_unlock_irq(&fs->fd->lock);
@@ -377,7 +415,7 @@ static const char *fb_sysfs_free_state(struct fb_disk *fd, const struct fbs *fs)
 {
 	if (!fd->task || fd->task->state != FB_TASK_RUNNING)
 		return "no task";
-	if (fs->depth != 2)
+	if (fs->depth != FBS_DEPTH)
 		return "off: depth is not 2";
 	if (!fb_guard_on(&fd->guard, ktime_get_ns()))
 		return "off: they cost the foreground too many turns";
@@ -394,6 +432,8 @@ struct fb_sysfs_snapshot {
 	u32 pending;
 	u32 in_flight;
 	u64 trips;
+	bool deep;
+	char probe[2][FBP_TEXT];
 	u32 con_ns[FBM_BANDS];
 	s32 cost_ppm;
 };
@@ -401,6 +441,7 @@ struct fb_sysfs_snapshot {
 static void fb_sysfs_take_snapshot(struct fbs *fs, struct fb_sysfs_snapshot *s)
 {
 	struct fb_disk *fd = fs->fd;
+	u64 now = ktime_get_ns();
 
 	spin_lock_irq(&fd->lock);
 	s->stats = fd->stats;
@@ -411,6 +452,9 @@ static void fb_sysfs_take_snapshot(struct fbs *fs, struct fb_sysfs_snapshot *s)
 	s->pending = fs->pool.count;
 	s->in_flight = fs->nr_flight;
 	s->trips = fd->guard.trips;
+	s->deep = fs->deep;
+	fbp_describe(&fd->probe, FB_LIFT_SOURCE, now, s->probe[0], FBP_TEXT);
+	fbp_describe(&fd->probe, FB_LIFT_DEST, now, s->probe[1], FBP_TEXT);
 	memcpy(s->con_ns, fd->margin.con_ns, sizeof(s->con_ns));
 	s->cost_ppm = fd->margin.cost_ppm;
 	spin_unlock_irq(&fd->lock);
@@ -443,6 +487,8 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 			     "searches %llu\nsearch_tracks %llu\nsearch_ns %llu\nsearch_max_ns %llu\nchoices %llu\nchoice_ns %llu\nchoice_max_ns %llu\n",
 			     st->searches, st->search_tracks, st->search_ns, st->search_max_ns,
 			     st->choices, st->choice_ns, st->choice_max_ns);
+	len += sysfs_emit_at(page, len, "order %s\nlift_source %s\nlift_dest %s\n",
+			     s->deep ? "drive" : "policy", s->probe[0], s->probe[1]);
 	len += sysfs_emit_at(page, len, "spared %llu\ncost_ppm %d\nconservatism_ns", st->spared,
 			     s->cost_ppm);
 	for (i = 0; i < FBM_BANDS; i++)
@@ -468,13 +514,13 @@ struct elv_fs_entry fb_sysfs_sched_attrs[] = {
 	__ATTR_RW(policy),
 	__ATTR_RW(sw_percent),
 	__ATTR_RW(depth),
+	__ATTR_RW(hold_back),
 	__ATTR_RW(lift),
 	__ATTR_RW(conservatism_us),
 	__ATTR_RW(target_slowdown_ppm),
 	__ATTR_RW(read_expire),
 	__ATTR_RW(write_expire),
 	__ATTR_RW(search_us),
-	__ATTR_RW(commit_us),
 	__ATTR(status, 0444, sched_status_show, NULL),
 	__ATTR_NULL
 };

@@ -7,6 +7,7 @@
 #define FB_COMPAT_H
 
 #include <linux/debugfs.h>
+#include <scsi/scsi_device.h>
 
 #include "fb_elevator.h"
 
@@ -52,6 +53,14 @@ static inline void fb_compat_debugfs_rename(struct dentry *parent, struct dentry
 {
 	if (!IS_ERR_OR_NULL(dir))
 		debugfs_rename(parent, dir, parent, name);
+}
+
+/* later kernels ask for a subpage, too */
+static inline int fb_compat_mode_sense(struct scsi_device *sdev, int page, u8 *buf, int len,
+				       int timeout, struct scsi_mode_data *data,
+				       struct scsi_sense_hdr *sense)
+{
+	return scsi_mode_sense(sdev, 0, page, buf, len, timeout, 1, data, sense);
 }
 
 #endif /* FB_COMPAT_H */

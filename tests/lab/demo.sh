@@ -58,6 +58,8 @@ cat "/sys/kernel/freeblock/$disk/model_status" > /out/model_status
 expect_ok "policy $POLICY" iosched "$disk" policy "$POLICY"
 [ "$POLICY" = sptf-sw ] && expect_ok "sw_percent 60" iosched "$disk" sw_percent 60
 expect_ok "conservatism $CONSERVATISM_US us" iosched "$disk" conservatism_us "$CONSERVATISM_US"
+# the same order with and without the scan, so that what differs is the scan's price
+expect_ok "depth 2" iosched "$disk" depth 2
 echo 1 > /sys/kernel/mechdisk/demo/stats_reset
 
 phase baseline

@@ -44,6 +44,8 @@ disk=$(drive_new d0 "$DRIVE.fbdrive" '') || exit 1
 sched_set "$disk" freeblock
 model_load "$disk" "$DRIVE.fbmodel"
 iosched "$disk" conservatism_us "$CONSERVATISM_US"
+iosched "$disk" lift none
+iosched "$disk" depth 2
 
 iosched "$disk" policy sptf
 oltp sptf "$SPTF_S"

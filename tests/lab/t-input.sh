@@ -120,15 +120,13 @@ while read -r name low high; do
 	done
 done <<-END
 	sw_percent 0 1000
-	depth 1 4
-	conservatism_us 0 10000
+	hold_back 0 1
 	target_slowdown_ppm 0 1000000
 	read_expire 1 600000
 	write_expire 1 600000
 	search_us 1 100000
-	commit_us 0 100000
 END
-expect_ok "the log names the range" logged "commit_us: '.*' is not a number from 0 to 100000"
+expect_ok "the log names the range" logged "search_us: '.*' is not a number from 1 to 100000"
 for value in ' ' SPTF sptf-sw60 'sptf clook' scan; do
 	refused "policy '$value'" "$it/policy" "$value"
 done
@@ -138,20 +136,31 @@ for value in ' ' all 'none source' 'none several' 'source,dest' SOURCE 'source d
 	refused "lift '$value'" "$it/lift" "$value"
 done
 was=$(cat "$it/lift")
-for value in none source 'source several' "$was"; do
+for value in none source 'source several' 'source dest several' "$was"; do
 	iosched "$disk" lift "$value"
 	expect_eq "lift takes $value" "$(iosched "$disk" lift)" "$value"
 done
-iosched "$disk" conservatism_us 300
-iosched "$disk" conservatism_us auto
-expect_eq "conservatism_us takes auto" "$(iosched "$disk" conservatism_us)" auto
+# numbers, or auto
+while read -r name low high; do
+	for value in ' ' x -1 Auto 'auto 1' "$((high + 1))" 18446744073709551616; do
+		refused "$name '$value'" "$it/$name" "$value"
+	done
+	for value in "$low" "$high" auto; do
+		iosched "$disk" "$name" "$value"
+		expect_eq "$name takes $value" "$(iosched "$disk" "$name")" "$value"
+	done
+done <<-END
+	depth 1 4
+	conservatism_us 0 10000
+END
+refused "depth 0" "$it/depth" 0
 
 # every policy and depth under load
 fio --name=load --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=16 \
 	--rw=randrw --bs=4k --time_based --runtime=8 --eta=never --output=/tmp/load.fio &
 load=$!
 for policy in fifo clook sstf sptf sptf-sw; do
-	for depth in 1 2 3 4; do
+	for depth in 1 2 auto 3 4; do
 		iosched "$disk" policy $policy
 		iosched "$disk" depth $depth
 		sleep 0.2
@@ -161,7 +170,7 @@ done
 wait $load
 expect_eq "fio ran through it all" $? 0
 expect_eq "no errors" "$(grep -c 'err= 0' /tmp/load.fio)" 1
-iosched "$disk" depth 2
+iosched "$disk" depth auto
 
 # ---- scans
 

@@ -42,6 +42,9 @@ drive()
 	sched_set "$disk" freeblock
 	model_load "$disk" "$1.fbmodel"
 	iosched "$disk" conservatism_us 300
+	# the paper's limits, and its two commands with and without a scan
+	iosched "$disk" lift none
+	iosched "$disk" depth 2
 }
 
 status()

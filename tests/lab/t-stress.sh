@@ -44,8 +44,8 @@ tunables()
 	done 2>/dev/null
 	iosched "$disk" depth $((step % 4 + 1)) 2>/dev/null
 	sleep 0.3
-	iosched "$disk" depth 2 2>/dev/null
-	iosched "$disk" commit_us $((step % 3 * 300)) 2>/dev/null
+	iosched "$disk" depth auto 2>/dev/null
+	iosched "$disk" hold_back $((step % 2)) 2>/dev/null
 	iosched "$disk" search_us $((step % 2 * 1000 + 200)) 2>/dev/null
 }
 

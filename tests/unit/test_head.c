@@ -8,7 +8,8 @@
  * (test_landed_inside), the latest (test_jitter); fb_head_learn_period() that does
  * nothing, the anchor not moved to the window's edge (test_speed); report overhead
  * not taken off (test_jitter); trust not halved (test_jump); hold not heeded
- * (test_reset); ns * 1000 without the reduction (test_long_times).
+ * (test_reset); ns * 1000 without the reduction (test_long_times); no allowance for
+ * what a report may be ahead of the phase (test_on_the_heels).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -268,6 +269,29 @@ static void test_cache_hits(void **state)
 	assert_true(fb_head_locked(&h, p.now));
 }
 
+/* a read that needs its transfer time only, from the end of the one before: no cache hit */
+static void test_on_the_heels(void **state)
+{
+	struct platter p = { .r = { 53 }, .jitter_ns = 20000 };
+	struct fb_head_end out;
+	struct dm_place end;
+	struct fb_head h;
+	u64 before;
+	u32 i;
+
+	(void)state;
+	fb_head_init(&h, dm);
+	settle(&h, &p, 300);
+	for (i = 0; i < 300; i++) {
+		ordinary(&h, &p, 0, &out);
+		before = p.now;
+		next_end(&p, &end);
+		fb_head_complete(&h, report(&p, false), &end, p.now, out.end_ns, p.now - before,
+				 false, &out);
+		assert_int_equal(out.verdict, FB_HEAD_MECHANICAL);
+	}
+}
+
 /* a missed turn, or one saved, is mechanical and counted; two saved are not possible */
 static void test_turns(void **state)
 {
@@ -450,6 +474,7 @@ int main(void)
 		cmocka_unit_test(test_speed),
 		cmocka_unit_test(test_landed_inside),
 		cmocka_unit_test(test_cache_hits),
+		cmocka_unit_test(test_on_the_heels),
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_odd),
 		cmocka_unit_test(test_jump),
