@@ -159,7 +159,6 @@ struct fb_stats {
 	u64 hist[2 * FB_HIST_HALF + 2];
 	u64 out_of_order;		/* completions overtaken by the drive */
 	u64 gaps;			/* gaps offered to the search */
-	u64 spared;			/* gaps left alone: nearly a turn, which may be gained */
 	u64 prepends;			/* sent */
 	u64 separates;			/* sent */
 	u64 several;			/* plans of several pieces begun */
@@ -208,7 +207,8 @@ struct freeblock_task {
 	enum freeblock_end end;
 	struct fb_bitmap map;		/* the search thread's, and all up to @total */
 	struct fb_worth worth;
-	u32 leg_ns[FBM_BANDS];		/* the search's copy of fb_margin.con_ns */
+	struct fbm_odds odds;		/* the search's copy of fb_margin.odds */
+	struct fb_search search;	/* here, for stacks are small */
 	u64 balanced_ns;		/* when the regions were weighed last */
 	bool asked;			/* the drive, about its look-ahead */
 	u32 fruitless;			/* searches in a row that found nothing */

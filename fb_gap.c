@@ -119,9 +119,10 @@ static bool fb_gap_take(struct freeblock_task *task, struct fb_gap *gap, struct 
 		fd->lim.lift = fbp_allowed(&fd->probe, fd->lim.lift, ktime_get_ns());
 	*gap = fd->gap;
 	*lim = fd->lim;
-	if (lim->leg_ns) {
-		memcpy(task->leg_ns, lim->leg_ns, sizeof(task->leg_ns));
-		lim->leg_ns = task->leg_ns;
+	if (lim->odds) {
+		task->odds = *lim->odds;
+		lim->odds = &task->odds;
+		lim->leg_ns = task->odds.floor_ns;
 	}
 	*gen = fd->gen;
 	*budget_ns = fd->search_ns;
@@ -155,8 +156,8 @@ static void fb_gap_leftover(struct freeblock_task *task, u32 found, u32 gen)
 static void fb_gap_search(struct freeblock_task *task)
 {
 	struct fb_disk *fd = task->fd;
+	struct fb_search *s = &task->search;
 	struct fb_limits lim;
-	struct fb_search s;
 	struct fb_plan plan;
 	struct fb_gap gap;
 	u64 begin, budget_ns, spent_ns = 0;
@@ -176,15 +177,15 @@ static void fb_gap_search(struct freeblock_task *task)
 	if (!task->map.n_wanted)
 		return;
 	fb_task_weigh(task, &lim);
-	fb_search_start(&s, fd->model, &task->map, &gap, &lim);
+	fb_search_start(s, fd->model, &task->map, &gap, &lim);
 	do {
 		/* the budget is for our own work, not for those we let go first */
 		begin = ktime_get_ns();
-		more = fb_search_step(&s);
+		more = fb_search_step(s);
 		spent_ns += ktime_get_ns() - begin;
-		if (s.best.value > value) {
-			value = s.best.value;
-			plan = s.best;
+		if (s->best.value > value) {
+			value = s->best.value;
+			plan = s->best;
 			if (fb_task_cut(task, &plan)) {
 				found = plan.wanted;
 				if (!fb_gap_publish(fd, &plan, gen))
@@ -193,7 +194,8 @@ static void fb_gap_search(struct freeblock_task *task)
 		}
 		cond_resched();
 	} while (more && READ_ONCE(fd->gen) == gen && spent_ns < budget_ns);
-	fb_gap_count(fd, &s, spent_ns);
+	fb_gap_count(fd, s, spent_ns);
+	fb_worth_gap(&task->worth, value);
 	if (lim.separate)
 		fb_gap_leftover(task, found, gen);
 }

@@ -35,6 +35,7 @@ enum fbs_state {
  * @acc: predicted access
  * @leg: what the conservatism may learn from it
  * @mark: what the probe of look-ahead asks about it
+ * @overtaken: a command sent later has ended before it: the probe knows
  * @start_ns: when the access begins: the end of the one before; 0: unknown
  */
 struct fbs_rq {
@@ -52,6 +53,7 @@ struct fbs_rq {
 	struct dm_access acc;
 	struct fbm_leg leg;
 	struct fbp_mark mark;
+	bool overtaken;
 	u64 start_ns;
 };
 

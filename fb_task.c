@@ -145,6 +145,8 @@ void fb_task_weigh(struct freeblock_task *task, struct fb_limits *lim)
 		fb_worth_balance(&task->worth, &task->map);
 		task->balanced_ns = now;
 	}
+	if (lim->odds)
+		lim->miss_value = fb_worth_turn(&task->worth, lim->odds->price);
 	lim->weight = task->worth.weight;
 	lim->root = task->worth.root;
 }

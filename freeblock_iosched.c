@@ -167,7 +167,7 @@ static void fbs_set_margin(const struct fbs *fs, struct fb_limits *lim)
 	if (!fs->auto_margin)
 		return;
 	lim->conservatism_ns = fbm_one_ns(&fs->fd->margin);
-	lim->leg_ns = fs->fd->margin.con_ns;
+	lim->odds = &fs->fd->margin.odds;
 }
 
 /* offer the gap between the tail and the chosen request to the search */
@@ -195,11 +195,6 @@ static void fbs_open_gap(struct fbs *fs)
 	/* beyond two the drive may reorder; alone, the command before has not been sent yet */
 	if (!fs->nr_flight || fs->nr_untracked || fs->depth > 2 || !fs->tail_known ||
 	    !fs->choice.reckoned || !fb_task_may_read(fd)) {
-		fb_gap_void(fd);
-		return;
-	}
-	if (fs->auto_margin && fbm_spare(&fd->margin, fbs_gap_ns(fs))) {
-		fd->stats.spared++;
 		fb_gap_void(fd);
 		return;
 	}
@@ -284,7 +279,8 @@ static void fbs_pool_add(struct fbs *fs, struct fbs_rq *fq)
 	fq->fg.lbn = blk_rq_pos(rq);
 	fq->fg.nsect = blk_rq_sectors(rq);
 	fq->fg.write = write;
-	fq->fg.deadline_ns = ktime_get_ns() + fs->expire_ns[write];
+	fq->fg.arrived_ns = ktime_get_ns();
+	fq->fg.deadline_ns = fq->fg.arrived_ns + fs->expire_ns[write];
 	fbs_place(fs, fq);
 	fg_pool_add(&fs->pool, &fq->fg);
 	elv_rb_add(&fs->sort[rq_data_dir(rq)], rq);
@@ -909,7 +905,8 @@ static void fbs_observe(struct fbs *fs, struct fbs_rq *fq, u64 now)
 		if (end.verdict == FB_HEAD_MECHANICAL && fbs_within((s64)(end.end_ns - predicted)))
 			fd->stats.end_within_50us++;
 		fbs_count_turns(fs, fq, end.verdict == FB_HEAD_MECHANICAL ? end.turns : 0, now);
-		fbp_seen(&fd->probe, now, &fq->mark, &end);
+		if (!fq->overtaken)
+			fbp_seen(&fd->probe, now, &fq->mark, &end);
 	}
 	trace_freeblock_complete(fd, fq->lbn, fq->nsect, fq->cause, predicted, now, &end);
 	fbs_predict_next(fs, &end);
@@ -941,23 +938,40 @@ static void fbs_retail(struct fbs *fs)
 		fbs_choose_next(fs);
 }
 
+/* the drive did something else before it took the commands sent before @fq */
+static void fbs_overtake(struct fbs *fs, const struct fbs_rq *fq, u64 now)
+{
+	const struct fb_head_end odd = { .verdict = FB_HEAD_ODD };
+	struct fbs_rq *before;
+
+	list_for_each_entry(before, &fs->flight, flight) {
+		if (before == fq)
+			return;
+		if (!before->overtaken)
+			fbp_seen(&fs->fd->probe, now, &before->mark, &odd);
+		before->overtaken = true;
+	}
+}
+
 /* true: run the queue */
 static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 {
 	struct fb_disk *fd = fs->fd;
-	bool overtaken = false;
+	bool overtaken = !fs->deep && fs->flight.next != &fq->flight;
 
 	lockdep_assert_held(&fd->lock);
-	if (!fs->deep && fs->flight.next != &fq->flight) {
+	if (overtaken) {
 		fd->stats.out_of_order++;
 		fb_head_lose(&fs->head);
+		fbs_overtake(fs, fq, now);
 		fq->start_ns = 0;
-		overtaken = true;
 	}
 	fbs_uncount(fs, fq);
 	fq->state = FBS_DONE;
-	if (!fq->ours)
+	if (!fq->ours) {
 		fd->stats.fg_requests++;
+		fg_ended(&fs->pool, !fs->pool.count && !fs->nr_flight);
+	}
 	fbs_note_activity(fs);
 	if (fbs_is_hands_off(fs))
 		return true;
@@ -1115,7 +1129,7 @@ static void fbs_init(struct fbs *fs, struct request_queue *q)
 	INIT_LIST_HEAD(&fs->bypass);
 	INIT_LIST_HEAD(&fs->flight);
 	fg_pool_init(&fs->pool);
-	fs->pool.policy = FG_SPTF_SW;
+	fs->pool.policy = FG_AUTO;
 	fs->pool.sw_percent = fbs_sw_percent;
 	hrtimer_init(&fs->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	fs->timer.function = fbs_timer;

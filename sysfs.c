@@ -266,7 +266,7 @@ static ssize_t policy_store(struct elevator_queue *eq, const char *page, size_t 
 	int i = __sysfs_match_string(fg_policy_name, FG_POLICIES, page);
 
 	if (i < 0) {
-		pr_err("freeblock: policy: '%.*s' is none of fifo clook sstf sptf sptf-sw\n",
+		pr_err("freeblock: policy: '%.*s' is none of fifo clook sstf sptf sptf-sw auto\n",
 		       (int)strcspn(page, "\n"), page);
 		return -EINVAL;
 	}
@@ -489,8 +489,7 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 			     st->choices, st->choice_ns, st->choice_max_ns);
 	len += sysfs_emit_at(page, len, "order %s\nlift_source %s\nlift_dest %s\n",
 			     s->deep ? "drive" : "policy", s->probe[0], s->probe[1]);
-	len += sysfs_emit_at(page, len, "spared %llu\ncost_ppm %d\nconservatism_ns", st->spared,
-			     s->cost_ppm);
+	len += sysfs_emit_at(page, len, "cost_ppm %d\nconservatism_ns", s->cost_ppm);
 	for (i = 0; i < FBM_BANDS; i++)
 		len += sysfs_emit_at(page, len, " %u", s->con_ns[i]);
 	len += sysfs_emit_at(page, len, "\n");
