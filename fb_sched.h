@@ -11,6 +11,8 @@
 
 #define FBS_DEPTH 2	/* one command in service, one behind it (freeblock paper, 3.3) */
 
+#define FBS_GAP_SHIFT 4	/* fbs.mean_gap_ns averages over 16 */
+
 enum fbs_state {
 	FBS_NEW,	/* allocated, merged away, or a held vehicle */
 	FBS_POOLED,	/* waits in the pool */
@@ -80,6 +82,8 @@ struct fbs_rq {
  * @deep: the drive orders: commands are neither chosen nor predicted
  * @depth: commands kept at the device when not @deep
  * @auto_depth: @deep while no free reads are wanted
+ * @mean_gap_ns: what requests wait for their sectors, a running mean
+ * @stream_until_ns: no gaps to speak of: @deep until then
  * @hold: hold the second command back
  * @lift: enum fb_lift: limits that searches lift ...
  * @auto_lift: ... where the probe allows it
@@ -112,6 +116,8 @@ struct fbs {
 	bool deep;
 	u32 depth;
 	bool auto_depth;
+	u64 mean_gap_ns;
+	u64 stream_until_ns;
 	u32 hold;
 	u32 lift;
 	bool auto_lift;
@@ -122,6 +128,21 @@ struct fbs {
 	u64 search_ns;
 };
 
+/* discards and their like move no head that we could follow, and may be gigabytes long */
+static inline bool fbs_is_media(const struct request *rq)
+{
+	return req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
+}
+
+/* freeblock_iosched.c */
 void fbs_changed(struct fbs *fs);
+
+/* fb_flight.c */
+u64 fbf_overhead_ns(const struct fbs *fs, bool write);
+bool fbf_idle_head(struct fbs *fs, u64 now, bool write, struct dm_place *from, u64 *start_ns);
+bool fbf_end_place(struct fbs *fs, struct fbs_rq *fq, struct dm_place *end);
+void fbf_predict_sent(struct fbs *fs, struct fbs_rq *fq, u64 now);
+bool fbf_observe(struct fbs *fs, struct fbs_rq *fq, u64 now);
+void fbf_overtake(struct fbs *fs, const struct fbs_rq *fq, u64 now);
 
 #endif /* FB_SCHED_H */

@@ -33,10 +33,15 @@ static const u32 fbs_hop_steps = 60;
 static const u64 fbs_lead_ns = 200 * NSEC_PER_USEC;
 /* the timer and kblockd take so long to send a command that was held back */
 static const u64 fbs_wake_ns = 100 * NSEC_PER_USEC;
+/*
+ * A foreground that follows itself, a stream or two, leaves no gaps: its mean wait for a
+ * sector is below 1/32 of a turn. The drive then has its queue for half a second, until
+ * some twenty requests are looked at again.
+ */
+static const u32 fbs_stream_share = 32;
+static const u64 fbs_stream_ns = 500 * NSEC_PER_MSEC;
 static const u64 fbs_reset_ns = NSEC_PER_SEC;	/* no new anchor for the phase after a reset */
 static const u32 fbs_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
-/* a completion this many turns late is recovery, not rotation: the head is lost */
-static const s32 fbs_max_turns = 8;
 
 static struct kmem_cache *fbs_cache;
 
@@ -44,12 +49,6 @@ static struct kmem_cache *fbs_cache;
 static struct fbs_rq *fbs_rq(const struct request *rq)
 {
 	return rq->rq_flags & RQF_ELVPRIV ? rq->elv.priv[0] : NULL;
-}
-
-/* discards and their like move no head that we could follow, and may be gigabytes long */
-static bool fbs_is_media(const struct request *rq)
-{
-	return req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
 }
 
 static bool fbs_is_transparent(const struct fbs *fs)
@@ -61,74 +60,6 @@ static bool fbs_is_transparent(const struct fbs *fs)
 static bool fbs_is_hands_off(const struct fbs *fs)
 {
 	return fs->deep || fbs_is_transparent(fs);
-}
-
-/* ---- predictions ---- */
-
-static u64 fbs_overhead_ns(const struct fbs *fs, bool write)
-{
-	const struct dm_info *info = dm_info(fs->fd->model);
-
-	return write ? info->write_overhead_ns : info->read_overhead_ns;
-}
-
-/* reckon @fq's access from @from, which the head leaves at @start_ns (0: unknown when) */
-static void fbs_predict(struct fbs *fs, struct fbs_rq *fq, const struct dm_place *from,
-			u64 start_ns)
-{
-	fq->placed = from && fbs_is_media(fq->rq) &&
-		     !dm_access(fs->fd->model, from, fq->lbn, fq->nsect, fq->fg.write, &fq->acc);
-	fq->start_ns = fq->placed ? start_ns : 0;
-	if (fq->placed && fs->fd->task)
-		fbm_predict(&fq->leg, fs->fd->model, from, fq->lbn, fq->nsect, &fq->acc);
-}
-
-/* the drive is idle: the arm starts when the command has been taken in */
-static bool fbs_idle_head(struct fbs *fs, u64 now, bool write, struct dm_place *from,
-			  u64 *start_ns)
-{
-	*start_ns = now + fbs_overhead_ns(fs, write);
-	return fb_head_now(&fs->head, *start_ns, from);
-}
-
-/* without a place to start from at least the end is known: it is that of the last sector */
-static bool fbs_end_place(struct fbs *fs, struct fbs_rq *fq, struct dm_place *end)
-{
-	struct dm_place last;
-	struct dm_access acc;
-
-	if (fq->placed) {
-		*end = fq->acc.end;
-		return true;
-	}
-	if (!fbs_is_media(fq->rq))
-		return false;
-	if (dm_place_of(fs->fd->model, fq->lbn + fq->nsect - 1, &last) ||
-	    dm_access(fs->fd->model, &last, fq->lbn + fq->nsect - 1, 1, false, &acc))
-		return false;
-	*end = acc.end;
-	return true;
-}
-
-static void fbs_predict_sent(struct fbs *fs, struct fbs_rq *fq, u64 now)
-{
-	struct fbs_rq *before = NULL;
-	struct dm_place from;
-	u64 start_ns = 0;
-	bool known;
-
-	if (fs->nr_flight)
-		before = list_last_entry(&fs->flight, struct fbs_rq, flight);
-	if (before) {
-		known = fs->tail_known;
-		from = fs->tail;
-		if (before->start_ns)
-			start_ns = before->start_ns + before->acc.total_ns;
-	} else {
-		known = fbs_idle_head(fs, now, fq->fg.write, &from, &start_ns);
-	}
-	fbs_predict(fs, fq, known ? &from : NULL, start_ns);
-	fs->tail_known = fbs_end_place(fs, fq, &fs->tail);
 }
 
 /* ---- the choice of the next request, and the gap before it ---- */
@@ -179,8 +110,8 @@ static void fbs_open_gap(struct fbs *fs)
 		.max_sectors = fb_vehicle_max(fd),
 		.lift = fs->lift,
 		.hop_steps = fbs_hop_steps,
-		.pipe_ns = { fbs_overhead_ns(fs, false) + fbs_lead_ns,
-			     fbs_overhead_ns(fs, true) + fbs_lead_ns },
+		.pipe_ns = { fbf_overhead_ns(fs, false) + fbs_lead_ns,
+			     fbf_overhead_ns(fs, true) + fbs_lead_ns },
 		/* a protection payload would be that of the vehicle's first aim */
 		.separate = !blk_get_integrity(fs->q->disk),
 	};
@@ -462,7 +393,7 @@ static bool fbs_hold(struct fbs *fs)
 		return false;
 	fq = list_first_entry(&fs->flight, struct fbs_rq, flight);
 	lead_ns = fbs_wake_ns + fbs_lead_ns +
-		  max(fbs_overhead_ns(fs, false), fbs_overhead_ns(fs, true));
+		  max(fbf_overhead_ns(fs, false), fbf_overhead_ns(fs, true));
 	if (!fq->start_ns || fq->start_ns + fq->acc.total_ns < ktime_get_ns() + lead_ns)
 		return false;
 	fs->window_ns = fq->start_ns + fq->acc.total_ns - lead_ns;
@@ -489,7 +420,7 @@ static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fq->mark.ours = fq->cause != FB_CAUSE_PLAIN;
 	fs->lifts = fq->mark.at;
 	if (!fbs_is_hands_off(fs))
-		fbs_predict_sent(fs, fq, now);
+		fbf_predict_sent(fs, fq, now);
 	else
 		fs->tail_known = false;
 	list_add_tail(&fq->flight, &fs->flight);
@@ -587,6 +518,20 @@ static struct request *fbs_begin_plan(struct fbs *fs, const struct fb_plan *plan
 	return rq;
 }
 
+/* is there anything to gain in the gaps of this foreground? */
+static void fbs_note_gap(struct fbs *fs, u64 now)
+{
+	u64 turn = dm_period_ns(fs->fd->model);
+
+	if (!fs->choice.reckoned)
+		return;
+	fs->mean_gap_ns -= fs->mean_gap_ns >> FBS_GAP_SHIFT;
+	fs->mean_gap_ns += fbs_gap_ns(fs) >> FBS_GAP_SHIFT;
+	if (fs->mean_gap_ns >= div_u64(turn, fbs_stream_share))
+		return;
+	fs->stream_until_ns = now + fbs_stream_ns;
+}
+
 /* send the choice, with the read that the plan puts in front of it, if it does */
 static struct request *fbs_send_choice(struct fbs *fs, const struct fb_plan_piece *prepend,
 				       u64 now)
@@ -601,6 +546,7 @@ static struct request *fbs_send_choice(struct fbs *fs, const struct fb_plan_piec
 		fq->cause = FB_CAUSE_PREPEND;
 	}
 	fq->leg.gap_ns = fbs_gap_ns(fs);
+	fbs_note_gap(fs, now);
 	fq->mark.at = fbs_lifts(fs, &fs->plan, fs->next_piece);
 	fs->next_piece += !!prepend;
 	fbs_void_choice(fs);
@@ -657,7 +603,7 @@ static struct request *fbs_fill_slot(struct fbs *fs)
 	if (fs->pinned)
 		return fbs_go_on(fs, now);
 	if (!fs->nr_flight)
-		fbs_choose(fs, fbs_idle_head(fs, now, false, &head, &start_ns) ? &head : NULL, now);
+		fbs_choose(fs, fbf_idle_head(fs, now, false, &head, &start_ns) ? &head : NULL, now);
 	else if (!fs->choice.req)
 		fbs_choose_next(fs);
 	plan = fbs_take_plan(fs, now);
@@ -668,13 +614,14 @@ static struct request *fbs_fill_slot(struct fbs *fs)
 }
 
 /*
- * With depth auto the drive orders as it likes while no free read is wanted: its own
- * choice answers best. Where its head is then is not followed. When free reads come back
- * nothing is sent until all but one of its commands have ended.
+ * With depth auto the drive orders as it likes while no free read is wanted, or there is
+ * nothing to gain: its own choice answers best. Where its head is then is not followed.
+ * When free reads come back nothing is sent until all but one of its commands have ended.
  */
 static void fbs_set_deep(struct fbs *fs)
 {
-	bool deep = fs->auto_depth && !fb_task_may_read(fs->fd);
+	bool deep = fs->auto_depth && (!fb_task_may_read(fs->fd) ||
+				       ktime_get_ns() < fs->stream_until_ns);
 
 	if (deep == fs->deep)
 		return;
@@ -684,6 +631,9 @@ static void fbs_set_deep(struct fbs *fs)
 	fbs_void_choice(fs);
 	fb_head_lose(&fs->head);
 	fbs_place_all(fs);
+	/* four times what ends it: so many requests are looked at first */
+	if (fs->fd->model)
+		fs->mean_gap_ns = div_u64(dm_period_ns(fs->fd->model), fbs_stream_share / 4);
 }
 
 /* not our order: mq-deadline's, as many commands as the drive takes */
@@ -793,133 +743,21 @@ static enum hrtimer_restart fbs_timer(struct hrtimer *timer)
 
 /* ---- completion ---- */
 
-static bool fbs_within(s64 error_ns)
+/* it is not known when the command in service began: what was reckoned from there is void */
+static void fbs_lose_tail(struct fbs *fs)
 {
-	return abs(error_ns) <= 50 * (s64)NSEC_PER_USEC;
+	fs->tail_known = fs->nr_flight && fs->tail_known;
+	fb_gap_void(fs->fd);
+	fbs_drop_pieces(fs);
 }
 
-static void fbs_count_error(struct fb_stats *st, s64 error_ns)
+static void fbs_judge(struct fbs *fs)
 {
-	s64 bucket = div_s64(error_ns, FB_HIST_STEP_NS) + (error_ns < 0 ? 0 : 1) + FB_HIST_HALF;
-
-	st->hist[clamp_t(s64, bucket, 0, 2 * FB_HIST_HALF + 1)]++;
-	st->predicted++;
-	if (fbs_within(error_ns))
-		st->within_50us++;
-}
-
-/*
- * The guard is a net below the learnt conservatism, which keeps the cost at the target:
- * it must not switch off what varies around it by chance.
- */
-static u32 fbs_guard_ppm(const struct fbs *fs)
-{
-	return fs->auto_margin ? 2 * fs->target_ppm : fs->target_ppm;
-}
-
-static void fbs_learn(struct fbs *fs, struct fbs_rq *fq, s64 late_ns, u64 now)
-{
-	static const enum fbm_cause causes[FB_CAUSES] = {
-		[FB_CAUSE_PLAIN] = FBM_PLAIN,
-		[FB_CAUSE_PREPEND] = FBM_BEHIND,
-		[FB_CAUSE_SEPARATE] = FBM_READ,
-		[FB_CAUSE_AFTER] = FBM_BEHIND,
-	};
-
-	if (!fs->fd->task)
+	if (!fb_disk_judge(fs->fd, &fs->head))
 		return;
-	fq->leg.cause = causes[fq->cause];
-	fq->leg.late_ns = late_ns;
-	fbm_learn(&fs->fd->margin, now, &fq->leg);
-}
-
-static void fbs_count_turns(struct fbs *fs, const struct fbs_rq *fq, s32 turns, u64 now)
-{
-	struct fb_disk *fd = fs->fd;
-	u32 missed = 0;
-
-	if (turns > 0) {
-		fd->stats.miss[fq->cause]++;
-		missed = fq->cause != FB_CAUSE_PLAIN;
-		trace_freeblock_miss(fd, fq->lbn, fq->cause, turns);
-	} else if (turns < 0) {
-		fd->stats.early_turn++;
-	}
-	if (fb_guard_count(&fd->guard, now, !fq->ours, missed, fbs_guard_ppm(fs))) {
-		fb_gap_void(fd);
-		pr_notice("freeblock: %s: free reads cost the foreground too many turns, off for a while\n",
-			  kobject_name(&fd->kobj));
-	}
-}
-
-/* the request behind the one that ended at @end_ns is in service now: predict it from there */
-static void fbs_predict_next(struct fbs *fs, const struct fb_head_end *end)
-{
-	struct fbs_rq *next = list_first_entry_or_null(&fs->flight, struct fbs_rq, flight);
-	struct dm_place from;
-	u64 start_ns;
-	bool known;
-
-	if (!next)
-		return;
-	/* of those that the drive orders any may be next */
-	if (end->verdict != FB_HEAD_MECHANICAL || fs->nr_flight >= fs->depth) {
-		next->start_ns = 0;
-		return;
-	}
-	if (next->sent_ns <= end->end_ns) {
-		known = true;
-		from = fs->head.at;
-		start_ns = end->end_ns;
-	} else {
-		known = fbs_idle_head(fs, next->sent_ns, next->fg.write, &from, &start_ns);
-	}
-	fbs_predict(fs, next, known ? &from : NULL, start_ns);
-}
-
-/* what this completion says about the prediction, the head and the phase */
-static void fbs_observe(struct fbs *fs, struct fbs_rq *fq, u64 now)
-{
-	struct fb_disk *fd = fs->fd;
-	const struct dm_info *info = dm_info(fd->model);
-	u32 report_ns = fq->fg.write ? info->write_report_ns : info->read_report_ns;
-	u64 predicted = fq->start_ns ? fq->start_ns + fq->acc.total_ns : 0;
-	u64 transfer = fq->placed ? fq->acc.total_ns - fq->acc.seek_ns - fq->acc.latency_ns : 0;
-	struct fb_head_end end = { .verdict = FB_HEAD_ODD };
-	struct dm_place place;
-
-	if (!fbs_end_place(fs, fq, &place)) {
-		fb_head_lose(&fs->head);
-		fbs_predict_next(fs, &end);
-		return;
-	}
-	fb_head_complete(&fs->head, now, &place, predicted, max(fq->start_ns, fq->sent_ns),
-			 transfer, fq->fg.write, &end);
-	if (end.verdict == FB_HEAD_MECHANICAL && end.turns > fbs_max_turns) {
-		end.verdict = FB_HEAD_ODD;
-		fb_head_lose(&fs->head);
-	}
-	if (predicted) {
-		fbs_count_error(&fd->stats, (s64)(now - report_ns - predicted));
-		fbs_learn(fs, fq, (s64)(now - report_ns - predicted), now);
-		if (end.verdict == FB_HEAD_MECHANICAL && fbs_within((s64)(end.end_ns - predicted)))
-			fd->stats.end_within_50us++;
-		fbs_count_turns(fs, fq, end.verdict == FB_HEAD_MECHANICAL ? end.turns : 0, now);
-		if (!fq->overtaken)
-			fbp_seen(&fd->probe, now, &fq->mark, &end);
-	}
-	trace_freeblock_complete(fd, fq->lbn, fq->nsect, fq->cause, predicted, now, &end);
-	fbs_predict_next(fs, &end);
-	if (end.verdict != FB_HEAD_MECHANICAL) {
-		fs->tail_known = fs->nr_flight && fs->tail_known;
-		fb_gap_void(fd);
-		fbs_drop_pieces(fs);
-	}
-	if (fb_disk_judge(fd, &fs->head)) {
-		fbs_void_choice(fs);
-		pr_warn("freeblock: %s: the model does not fit the drive, scheduling as mq-deadline\n",
-			kobject_name(&fd->kobj));
-	}
+	fbs_void_choice(fs);
+	pr_warn("freeblock: %s: the model does not fit the drive, scheduling as mq-deadline\n",
+		kobject_name(&fs->fd->kobj));
 }
 
 /* the drive took another order: the head will be at the end of what is still there */
@@ -932,25 +770,10 @@ static void fbs_retail(struct fbs *fs)
 	fs->tail_known = false;
 	if (fs->nr_flight) {
 		last = list_last_entry(&fs->flight, struct fbs_rq, flight);
-		fs->tail_known = fbs_end_place(fs, last, &fs->tail);
+		fs->tail_known = fbf_end_place(fs, last, &fs->tail);
 	}
 	if (!fs->pinned && fs->pool.count)
 		fbs_choose_next(fs);
-}
-
-/* the drive did something else before it took the commands sent before @fq */
-static void fbs_overtake(struct fbs *fs, const struct fbs_rq *fq, u64 now)
-{
-	const struct fb_head_end odd = { .verdict = FB_HEAD_ODD };
-	struct fbs_rq *before;
-
-	list_for_each_entry(before, &fs->flight, flight) {
-		if (before == fq)
-			return;
-		if (!before->overtaken)
-			fbp_seen(&fs->fd->probe, now, &before->mark, &odd);
-		before->overtaken = true;
-	}
 }
 
 /* true: run the queue */
@@ -963,7 +786,7 @@ static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	if (overtaken) {
 		fd->stats.out_of_order++;
 		fb_head_lose(&fs->head);
-		fbs_overtake(fs, fq, now);
+		fbf_overtake(fs, fq, now);
 		fq->start_ns = 0;
 	}
 	fbs_uncount(fs, fq);
@@ -975,7 +798,9 @@ static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fbs_note_activity(fs);
 	if (fbs_is_hands_off(fs))
 		return true;
-	fbs_observe(fs, fq, now);
+	if (!fbf_observe(fs, fq, now))
+		fbs_lose_tail(fs);
+	fbs_judge(fs);
 	if (overtaken || !fs->tail_known)
 		fbs_retail(fs);
 	return !fbs_hold(fs);
@@ -1135,6 +960,7 @@ static void fbs_init(struct fbs *fs, struct request_queue *q)
 	fs->timer.function = fbs_timer;
 	fs->depth = FBS_DEPTH;
 	fs->auto_depth = true;
+	fs->deep = true;
 	fs->hold = true;
 	fs->auto_lift = true;
 	fs->lift = FB_LIFT_ALL;
