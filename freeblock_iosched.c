@@ -35,11 +35,11 @@ static const u64 fbs_lead_ns = 200 * NSEC_PER_USEC;
 static const u64 fbs_wake_ns = 100 * NSEC_PER_USEC;
 /*
  * A foreground that follows itself, a stream or two, leaves no gaps: its mean wait for a
- * sector is below 1/32 of a turn. The drive then has its queue for half a second, until
+ * sector is below 1/32 of a turn. The drive then has its queue for a second, until
  * some twenty requests are looked at again.
  */
 static const u32 fbs_stream_share = 32;
-static const u64 fbs_stream_ns = 500 * NSEC_PER_MSEC;
+static const u64 fbs_stream_ns = NSEC_PER_SEC;
 static const u64 fbs_reset_ns = NSEC_PER_SEC;	/* no new anchor for the phase after a reset */
 static const u32 fbs_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
 
