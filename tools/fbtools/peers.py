@@ -363,8 +363,9 @@ def print_summary(summary):
     for verdict in summary["verdicts"]:
         asked = "at most %g" % verdict["most"] if verdict["most"] is not None else \
             "at least %g" % verdict["least"] if verdict["least"] is not None else "no target"
-        print("%s %s: %.3f (%s)" % ("reached    " if verdict["good"] else "NOT REACHED",
-                                    verdict["name"], verdict["value"], asked))
+        word = "NOT REACHED" if not verdict["good"] else \
+            "measured" if asked == "no target" else "reached"
+        print("%-11s %s: %.3f (%s)" % (word, verdict["name"], verdict["value"], asked))
     for fault in summary["faults"]:
         print("doubtful    " + fault)
 
