@@ -61,9 +61,12 @@ struct fb_scan;
 
 /*
  * Two commands at the drive, the held vehicle, one being checked by its consumer, and
- * as many again to ride out a slow consumer.
+ * as many again to ride out a slow consumer. Those of large drives are not so many: sixty
+ * such disks are to do with 1 GiB (Documentation/large.rst).
  */
 #define FB_BUFS 8
+#define FB_BUFS_LARGE 4
+#define FB_BUF_LARGE_SECTORS 1024	/* so long and longer ones are large */
 
 enum fb_buf_state {
 	FB_BUF_FREE,		/* in fb_disk.bufs, nobody's */
@@ -115,13 +118,15 @@ struct fb_buf {
  * @sectors: what one holds
  * @order: of its chunks
  * @chunks: how many it has
+ * @n: how many buffers there are
  * @buf: the buffers
  */
 struct fb_bufs {
 	u32 sectors;
 	u32 order;
 	u32 chunks;
-	struct fb_buf buf[FB_BUFS];
+	u32 n;
+	struct fb_buf *buf;
 };
 
 /*

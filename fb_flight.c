@@ -55,8 +55,7 @@ static void fbf_predict(struct fbs *fs, struct fbs_rq *fq, const struct dm_place
  *
  * Return: false: the head or the phase is not known.
  */
-bool fbf_idle_head(struct fbs *fs, u64 now, bool write, struct dm_place *from,
-			  u64 *start_ns)
+bool fbf_idle_head(struct fbs *fs, u64 now, bool write, struct dm_place *from, u64 *start_ns)
 {
 	*start_ns = now + fbf_overhead_ns(fs, write);
 	return fb_head_now(&fs->head, *start_ns, from);

@@ -236,12 +236,12 @@ static void fb_gap_mind_vehicle(struct fb_disk *fd)
 static bool fb_gap_has_work(struct fb_disk *fd)
 {
 	bool work;
-	int i;
+	u32 i;
 
 	spin_lock_irq(&fd->lock);
 	work = fd->gap_open || fd->task->state != FB_TASK_RUNNING || fd->vehicle_due ||
 	       (fd->let_go && fd->vehicle == FB_VEHICLE_HELD);
-	for (i = 0; !work && i < FB_BUFS; i++)
+	for (i = 0; !work && i < fd->bufs->n; i++)
 		work = fd->bufs->buf[i].state == FB_BUF_ENDED ||
 		       fd->bufs->buf[i].state == FB_BUF_DELIVERED;
 	spin_unlock_irq(&fd->lock);
@@ -261,10 +261,10 @@ static void fb_gap_wait(struct fb_disk *fd)
 static bool fb_gap_drained(struct fb_disk *fd)
 {
 	bool drained = true;
-	int i;
+	u32 i;
 
 	spin_lock_irq(&fd->lock);
-	for (i = 0; i < FB_BUFS; i++)
+	for (i = 0; i < fd->bufs->n; i++)
 		drained &= fd->bufs->buf[i].state == FB_BUF_FREE;
 	spin_unlock_irq(&fd->lock);
 	return drained;

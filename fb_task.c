@@ -341,9 +341,9 @@ static void fb_task_absorb_buf(struct freeblock_task *task, struct fb_buf *buf)
 void fb_task_absorb(struct freeblock_task *task)
 {
 	u64 flying;
-	int i;
+	u32 i;
 
-	for (i = 0; i < FB_BUFS; i++)
+	for (i = 0; i < task->fd->bufs->n; i++)
 		fb_task_absorb_buf(task, &task->fd->bufs->buf[i]);
 	flying = task->map.n_flying;
 	spin_lock_irq(&task->fd->lock);
@@ -414,9 +414,9 @@ static void fb_task_deliver_work(struct work_struct *work)
 {
 	struct freeblock_task *task = container_of(work, struct freeblock_task, deliver);
 	unsigned int i;
-	int b;
+	u32 b;
 
-	for (b = 0; b < FB_BUFS; b++) {
+	for (b = 0; b < task->fd->bufs->n; b++) {
 		struct fb_buf *buf = &task->fd->bufs->buf[b];
 		struct fb_task_count count = {};
 

@@ -124,22 +124,28 @@ static u32 fb_buf_size(const struct disk_model *dm)
 
 static struct fb_bufs *fb_buf_try_alloc(struct fb_disk *fd, u32 order)
 {
-	struct fb_bufs *bufs = kvzalloc(sizeof(*bufs), GFP_KERNEL);
-	int i;
+	struct fb_bufs *bufs = kzalloc(sizeof(*bufs), GFP_KERNEL);
+	u32 i;
 
 	if (!bufs)
 		return NULL;
 	bufs->sectors = fb_buf_size(fd->model);
 	bufs->order = order;
 	bufs->chunks = DIV_ROUND_UP(bufs->sectors, PAGE_SECTORS << order);
-	for (i = 0; i < FB_BUFS; i++) {
+	bufs->n = bufs->sectors < FB_BUF_LARGE_SECTORS ? FB_BUFS : FB_BUFS_LARGE;
+	bufs->buf = kvcalloc(bufs->n, sizeof(*bufs->buf), GFP_KERNEL);
+	if (!bufs->buf)
+		goto free_bufs;
+	for (i = 0; i < bufs->n; i++) {
 		bufs->buf[i].fd = fd;
-		if (fb_buf_alloc(bufs, &bufs->buf[i])) {
-			fb_buf_free_all(bufs);
-			return NULL;
-		}
+		if (fb_buf_alloc(bufs, &bufs->buf[i]))
+			goto free_bufs;
 	}
 	return bufs;
+
+free_bufs:
+	fb_buf_free_all(bufs);
+	return NULL;
 }
 
 /**
@@ -148,7 +154,7 @@ static struct fb_bufs *fb_buf_try_alloc(struct fb_disk *fd, u32 order)
  *
  * Context: fb_disk.config held; may sleep; inside memalloc_noio_save().
  *
- * Return: FB_BUFS buffers, or NULL.
+ * Return: the buffers, or NULL.
  */
 struct fb_bufs *fb_buf_alloc_all(struct fb_disk *fd)
 {
@@ -167,23 +173,24 @@ struct fb_bufs *fb_buf_alloc_all(struct fb_disk *fd)
  */
 void fb_buf_free_all(struct fb_bufs *bufs)
 {
-	int i;
+	u32 i;
 
 	if (!bufs)
 		return;
-	for (i = 0; i < FB_BUFS; i++) {
+	for (i = 0; bufs->buf && i < bufs->n; i++) {
 		WARN_ON_ONCE(bufs->buf[i].state != FB_BUF_FREE);
 		fb_buf_free(bufs, &bufs->buf[i]);
 	}
-	kvfree(bufs);
+	kvfree(bufs->buf);
+	kfree(bufs);
 }
 
 static struct fb_buf *fb_buf_find_free(struct fb_disk *fd)
 {
-	int i;
+	u32 i;
 
 	lockdep_assert_held(&fd->lock);
-	for (i = 0; fd->bufs && i < FB_BUFS; i++)
+	for (i = 0; fd->bufs && i < fd->bufs->n; i++)
 		if (fd->bufs->buf[i].state == FB_BUF_FREE)
 			return &fd->bufs->buf[i];
 	return NULL;
@@ -251,10 +258,10 @@ static u32 fb_buf_segments(const struct fb_disk *fd, u32 nsect)
  */
 void fb_buf_overlap(struct fb_disk *fd, u64 lbn, u32 nsect)
 {
-	int i;
+	u32 i;
 
 	lockdep_assert_held(&fd->lock);
-	for (i = 0; fd->bufs && i < FB_BUFS; i++) {
+	for (i = 0; fd->bufs && i < fd->bufs->n; i++) {
 		struct fb_buf *buf = &fd->bufs->buf[i];
 
 		if (buf->state < FB_BUF_SENT || buf->state > FB_BUF_DELIVER)

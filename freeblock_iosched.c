@@ -27,8 +27,9 @@
 
 static const u64 fbs_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
 static const u64 fbs_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
-static const u64 fbs_search_ns = 200 * NSEC_PER_USEC;
-static const u32 fbs_hop_steps = 60;
+/* twice as much brings no more of a whole scan, half 3 % less (Documentation/large.rst) */
+static const u64 fbs_search_ns = 100 * NSEC_PER_USEC;
+static const u32 fbs_hop_steps = 30;
 /* a command must be with the drive this long before it is to start there */
 static const u64 fbs_lead_ns = 200 * NSEC_PER_USEC;
 /* the timer and kblockd take so long to send a command that was held back */

@@ -378,7 +378,7 @@ static int fb_sysfs_parse_lift(char *text, u32 *lift)
 	*lift = 0;
 	if (sysfs_streq(text, "none"))
 		return 0;
-	while ((word = strsep(&text, " \n"))) {
+	while ((word = strsep(&text, "\n "))) {
 		if (!*word)
 			continue;
 		i = match_string(fb_sysfs_lifts, ARRAY_SIZE(fb_sysfs_lifts), word);
@@ -481,8 +481,8 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 	len += sysfs_emit_at(page, len,
 			     "gaps %llu\nprepends %llu\nseparates %llu\nseveral %llu\ndropped %llu\ntoo_late %llu\nno_buffer %llu\nnot_fit %llu\ndiscarded %llu\nfree_errors %llu\nfree_sectors %llu\nguard_trips %llu\n",
 			     st->gaps, st->prepends, st->separates, st->several, st->dropped,
-			     st->too_late, st->no_buffer, st->not_fit, st->discarded, st->free_errors, st->free_sectors,
-			     s->trips);
+			     st->too_late, st->no_buffer, st->not_fit, st->discarded,
+			     st->free_errors, st->free_sectors, s->trips);
 	len += sysfs_emit_at(page, len,
 			     "searches %llu\nsearch_tracks %llu\nsearch_ns %llu\nsearch_max_ns %llu\nchoices %llu\nchoice_ns %llu\nchoice_max_ns %llu\n",
 			     st->searches, st->search_tracks, st->search_ns, st->search_max_ns,
