@@ -311,7 +311,7 @@ class Probe(Case):
     def test_learnt(self):
         """With a conservatism that is learnt, too. Seen to fail: none at all where the
         head stays, for then it is predicted a turn off."""
-        r = {lift: sim.simulate(task="scan", seconds="100", conservatism_us="auto", lift=lift,
+        r = {lift: sim.simulate(task="scan", seconds="400", conservatism_us="auto", lift=lift,
                                 set=self.IDLE) for lift in ("several", "auto")}
         self.assertEqual([lift["refusals"] for lift in r["auto"]["probe"].values()], [0, 0])
         self.assertGreater(r["auto"]["free_mb_s"], 1.02 * r["several"]["free_mb_s"])
