@@ -20,7 +20,8 @@ SCANS = {"paper's limits, 300 us": {"conservatism_us": "300"},
          "limits lifted, auto": {"conservatism_us": "auto", **LIFT},
          "limits lifted, auto, blocks weighed": {"conservatism_us": "auto", **WEIGHED},
          "in the drive": {**SIDES["in the drive"], "conservatism_us": "0"},
-         "in the drive, blocks weighed": {**IN_DRIVE, **WEIGHED, "conservatism_us": "0"}}
+         "in the drive, blocks weighed": {**IN_DRIVE, **WEIGHED, "hop_steps": "20",
+                                          "conservatism_us": "0"}}
 # Think times of whole scans, ms, by drive
 THINKS = {ATLAS: (0, 30), CHEETAH: (0,)}
 
