@@ -151,6 +151,23 @@ bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
 	return true;
 }
 
+/**
+ * fb_disk_is_single() - does the device take one command at a time?
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true: it does, and so has no gap to offer.
+ */
+bool fb_disk_is_single(const struct fb_disk *fd)
+{
+	struct scsi_device *sdev;
+
+	lockdep_assert_held(&fd->lock);
+	sdev = fd->q && fd->q->disk ? fb_disk_scsi(fd->q->disk) : NULL;
+	return sdev && sdev->queue_depth < 2;
+}
+
 /* ---- its look-ahead ---- */
 
 #define FB_DISK_MODE_LEN 64		/* header, block descriptor and the caching page */

@@ -164,6 +164,7 @@ struct fb_stats {
 	u64 hist[2 * FB_HIST_HALF + 2];
 	u64 out_of_order;		/* completions overtaken by the drive */
 	u64 gaps;			/* gaps offered to the search */
+	u64 spared;			/* gaps left alone: nearly a turn, which may be gained */
 	u64 prepends;			/* sent */
 	u64 separates;			/* sent */
 	u64 several;			/* plans of several pieces begun */
@@ -357,6 +358,7 @@ void fb_disk_copy_name(const struct fb_disk *fd, char *name, size_t size);
 const char *fb_disk_transparent(const struct fb_disk *fd);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
 void fb_disk_ask_lookahead(struct fb_disk *fd);
+bool fb_disk_is_single(const struct fb_disk *fd);
 ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len);
 
 /* fb_task.c */

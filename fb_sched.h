@@ -71,6 +71,7 @@ struct fbs_rq {
  * @plan: the plan in use while pinned; FB_PLAN_NONE: nothing of it is left to be sent
  * @next_piece: its next piece
  * @lifts: limits that the command sent last lifted
+ * @extra_ns: of the gap offered last: see fb_search_extra_ns()
  * @flight: requests at the device, in the order sent
  * @nr_flight: how many
  * @nr_untracked: requests at the device without our part: no free reads meanwhile
@@ -104,6 +105,7 @@ struct fbs {
 	struct fb_plan plan;
 	u32 next_piece;
 	u32 lifts;
+	u64 extra_ns;
 	struct list_head flight;
 	u32 nr_flight;
 	u32 nr_untracked;

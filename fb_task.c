@@ -21,9 +21,6 @@
 /* blocks in doubt are tried so seldom: the drive may take seconds over each */
 #define FB_TASK_DOUBT_NS (5 * (u64)NSEC_PER_SEC)
 
-/* the regions' weights are reckoned anew so often: a scan takes hours */
-#define FB_TASK_BALANCE_NS (5 * (u64)NSEC_PER_SEC)
-
 static struct workqueue_struct *fb_task_wq;
 
 /**
@@ -141,7 +138,7 @@ void fb_task_weigh(struct freeblock_task *task, struct fb_limits *lim)
 {
 	u64 now = ktime_get_ns();
 
-	if (now - task->balanced_ns >= FB_TASK_BALANCE_NS) {
+	if (now - task->balanced_ns >= FB_WORTH_BALANCE_NS) {
 		fb_worth_balance(&task->worth, &task->map);
 		task->balanced_ns = now;
 	}

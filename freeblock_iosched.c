@@ -29,7 +29,6 @@ static const u64 fbs_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
 static const u64 fbs_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
 /* twice as much brings no more of a whole scan, half 3 % less (Documentation/large.rst) */
 static const u64 fbs_search_ns = 100 * NSEC_PER_USEC;
-static const u32 fbs_hop_steps = 30;
 /* a command must be with the drive this long before it is to start there */
 static const u64 fbs_lead_ns = 200 * NSEC_PER_USEC;
 /* the timer and kblockd take so long to send a command that was held back */
@@ -110,7 +109,7 @@ static void fbs_open_gap(struct fbs *fs)
 	struct fb_limits lim = {
 		.max_sectors = fb_vehicle_max(fd),
 		.lift = fs->lift,
-		.hop_steps = fbs_hop_steps,
+		.hop_steps = FB_HOP_STEPS,
 		.pipe_ns = { fbf_overhead_ns(fs, false) + fbs_lead_ns,
 			     fbf_overhead_ns(fs, true) + fbs_lead_ns },
 		/* a protection payload would be that of the vehicle's first aim */
@@ -127,6 +126,12 @@ static void fbs_open_gap(struct fbs *fs)
 	/* beyond two the drive may reorder; alone, the command before has not been sent yet */
 	if (!fs->nr_flight || fs->nr_untracked || fs->depth > 2 || !fs->tail_known ||
 	    !fs->choice.reckoned || !fb_task_may_read(fd)) {
+		fb_gap_void(fd);
+		return;
+	}
+	fs->extra_ns = fb_search_extra_ns(fd->model, &gap, fbs_gap_ns(fs));
+	if (fs->auto_margin && fbm_spare(&fd->margin, fbs_gap_ns(fs))) {
+		fd->stats.spared++;
 		fb_gap_void(fd);
 		return;
 	}
@@ -547,6 +552,7 @@ static struct request *fbs_send_choice(struct fbs *fs, const struct fb_plan_piec
 		fq->cause = FB_CAUSE_PREPEND;
 	}
 	fq->leg.gap_ns = fbs_gap_ns(fs);
+	fq->leg.extra_ns = fs->extra_ns;
 	fbs_note_gap(fs, now);
 	fq->mark.at = fbs_lifts(fs, &fs->plan, fs->next_piece);
 	fs->next_piece += !!prepend;

@@ -417,6 +417,8 @@ static const char *fb_sysfs_free_state(struct fb_disk *fd, const struct fbs *fs)
 		return "no task";
 	if (fs->depth != FBS_DEPTH)
 		return "off: depth is not 2";
+	if (fb_disk_is_single(fd))
+		return "off: the device takes one command at a time";
 	if (!fb_guard_on(&fd->guard, ktime_get_ns()))
 		return "off: they cost the foreground too many turns";
 	return "on";
@@ -489,7 +491,8 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 			     st->choices, st->choice_ns, st->choice_max_ns);
 	len += sysfs_emit_at(page, len, "order %s\nlift_source %s\nlift_dest %s\n",
 			     s->deep ? "drive" : "policy", s->probe[0], s->probe[1]);
-	len += sysfs_emit_at(page, len, "cost_ppm %d\nconservatism_ns", s->cost_ppm);
+	len += sysfs_emit_at(page, len, "spared %llu\ncost_ppm %d\nconservatism_ns",
+			     st->spared, s->cost_ppm);
 	for (i = 0; i < FBM_BANDS; i++)
 		len += sysfs_emit_at(page, len, " %u", s->con_ns[i]);
 	len += sysfs_emit_at(page, len, "\n");
