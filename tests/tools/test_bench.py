@@ -36,6 +36,27 @@ def bench(*words):
     return status, out.getvalue(), err.getvalue()
 
 
+class Endings(unittest.TestCase):
+    """What ends a command early: a line that says what, no traceback."""
+
+    def test_no_folder(self):
+        """A folder that cannot be made is named.
+
+        Seen to fail: OSError not caught."""
+        status, _, err = bench("--out", os.devnull + "/x")
+        self.assertEqual(status, 1)
+        self.assertEqual(err, "freeblock: %s/x: Not a directory\n" % os.devnull)
+
+    def test_interrupt(self):
+        """As a shell's command that SIGINT ended.
+
+        Seen to fail: KeyboardInterrupt not caught."""
+        with tempfile.TemporaryDirectory() as folder:
+            with mock.patch("fbtools.bench_run.run_cells", side_effect=KeyboardInterrupt):
+                status, _, err = bench("--quick", "--figure", "8", "--out", folder)
+        self.assertEqual((status, err), (130, "freeblock: interrupted\n"))
+
+
 class Verdicts(unittest.TestCase):
     """A bound counts as met when it is reached."""
 

@@ -36,3 +36,12 @@ def main(argv):
         # who read the output has enough of it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        # a file that the user named, or that is not where it should be
+        if error.filename is None:
+            raise
+        print("freeblock: %s: %s" % (error.filename, error.strerror), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("freeblock: interrupted", file=sys.stderr)
+        return 130
