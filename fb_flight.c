@@ -268,6 +268,8 @@ void fbf_overtake(struct fbs *fs, const struct fbs_rq *fq, u64 now)
 	list_for_each_entry(before, &fs->flight, flight) {
 		if (before == fq)
 			return;
+		if (!before->watched)
+			continue;
 		if (!before->overtaken)
 			fbp_seen(&fs->fd->probe, now, &before->mark, &odd);
 		before->overtaken = true;

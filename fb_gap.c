@@ -167,8 +167,11 @@ static void fb_gap_search(struct freeblock_task *task)
 
 	if (!fb_gap_take(task, &gap, &lim, &gen, &budget_ns))
 		return;
-	/* there is foreground work: the drive is awake */
-	if (!task->asked) {
+	/*
+	 * There is foreground work: the drive is awake. No plan has been published, so no
+	 * vehicle is held: a freeze would wait for it, and the command for the freeze's end.
+	 */
+	if (!task->asked && !WARN_ON_ONCE(READ_ONCE(fd->vehicle) != FB_VEHICLE_NONE)) {
 		fb_disk_ask_lookahead(fd);
 		task->asked = true;
 	}
@@ -278,6 +281,7 @@ static void fb_gap_drain(struct freeblock_task *task)
 	for (;;) {
 		spin_lock_irq(&fd->lock);
 		fd->let_go = true;
+		fd->vehicle_due = false;
 		fb_gap_void(fd);
 		spin_unlock_irq(&fd->lock);
 		fb_vehicle_return(fd);

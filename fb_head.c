@@ -37,7 +37,7 @@
 #define FB_HEAD_BASE_TURNS 2048
 
 #define FB_HEAD_PERIOD_PPM 2000	/* a period further from the model's is an accident */
-#define FB_HEAD_FITS_SHIFT 6	/* @fits averages over 64 completions */
+#define FB_HEAD_FITS_SHIFT 5	/* @fits averages over 32 predicted completions */
 #define FB_HEAD_PPM 1000000
 
 static u64 fb_head_period_ns(const struct fb_head *h)
@@ -234,13 +234,18 @@ static void fb_head_early(struct fb_head *h, struct fb_head_end *out)
 	fb_head_lose(h);
 }
 
-/* not at the angle: either this completion is an accident or the phase is wrong */
-static void fb_head_odd(struct fb_head *h, const struct dm_place *end, struct fb_head_end *out)
+/*
+ * Not at the angle: either this completion is an accident or the phase is wrong. Without a
+ * prediction it may as well come from the cache, which says nothing about the model.
+ */
+static void fb_head_odd(struct fb_head *h, const struct dm_place *end, bool predicted,
+			struct fb_head_end *out)
 {
 	out->verdict = FB_HEAD_ODD;
 	h->odd++;
 	h->trust /= 2;
-	fb_head_fit(h, false);
+	if (predicted)
+		fb_head_fit(h, false);
 	fb_head_lose(h);
 	if (!h->trust)
 		fb_head_anchor(h, out->end_ns, end->angle);
@@ -280,7 +285,7 @@ void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 		if (pred_ns && out->end_ns + h->tolerance_ns < pred_ns)
 			fb_head_early(h, out);
 		else
-			fb_head_odd(h, end, out);
+			fb_head_odd(h, end, pred_ns, out);
 		return;
 	}
 	/* a seek shorter than believed saves one turn, never two */
@@ -291,7 +296,8 @@ void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 	}
 	out->end_ns = nearest;
 	fb_head_follow(h, out->residual_ns);
-	fb_head_fit(h, true);
+	if (pred_ns)
+		fb_head_fit(h, true);
 	fb_head_mechanical(h, end, out);
 	fb_head_window_check(h);
 }

@@ -36,6 +36,7 @@ enum fbs_state {
  * @placed: @acc is valid
  * @acc: predicted access
  * @leg: what the conservatism may learn from it
+ * @watched: sent in our order: its completion teaches
  * @mark: what the probe of look-ahead asks about it
  * @overtaken: a command sent later has ended before it: the probe knows
  * @start_ns: when the access begins: the end of the one before; 0: unknown
@@ -54,6 +55,7 @@ struct fbs_rq {
 	bool placed;
 	struct dm_access acc;
 	struct fbm_leg leg;
+	bool watched;
 	struct fbp_mark mark;
 	bool overtaken;
 	u64 start_ns;

@@ -527,6 +527,7 @@ static int fb_task_start_thread(struct freeblock_task *task, struct fb_bufs *buf
 	spin_lock_irq(&fd->lock);
 	fd->bufs = bufs;
 	fd->let_go = false;
+	fd->vehicle_due = false;
 	task->state = FB_TASK_RUNNING;
 	spin_unlock_irq(&fd->lock);
 	wake_up_process(thread);

@@ -382,7 +382,9 @@ u32 fb_vehicle_max(const struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	if (!fd->bufs)
 		return 0;
-	nsect = min(queue_max_sectors(fd->q), fd->bufs->sectors);
+	/* else the block layer would split it (get_max_io_size()) */
+	nsect = round_down(min(queue_max_sectors(fd->q), fd->bufs->sectors),
+			   max(queue_physical_block_size(fd->q) >> SECTOR_SHIFT, 1U));
 	return min_t(u64, nsect, (u64)queue_max_segments(fd->q) * fb_buf_segment(fd));
 }
 

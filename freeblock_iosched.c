@@ -123,8 +123,8 @@ static void fbs_open_gap(struct fbs *fs)
 		.dst_write = fq->fg.write,
 	};
 
-	/* beyond two the drive may reorder; alone, the command before has not been sent yet */
-	if (!fs->nr_flight || fs->nr_untracked || fs->depth > 2 || !fs->tail_known ||
+	/* of more the drive chooses; of one the command before has not been sent yet */
+	if (!fs->nr_flight || fs->nr_untracked || fs->depth != FBS_DEPTH || !fs->tail_known ||
 	    !fs->choice.reckoned || !fb_task_may_read(fd)) {
 		fb_gap_void(fd);
 		return;
@@ -425,14 +425,15 @@ static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fq->mark.behind = fs->lifts;
 	fq->mark.ours = fq->cause != FB_CAUSE_PLAIN;
 	fs->lifts = fq->mark.at;
-	if (!fbs_is_hands_off(fs))
+	fq->watched = !fbs_is_hands_off(fs);
+	if (fq->watched)
 		fbf_predict_sent(fs, fq, now);
 	else
 		fs->tail_known = false;
 	list_add_tail(&fq->flight, &fs->flight);
 	fs->nr_flight++;
 	fq->state = FBS_SENT;
-	if (!fbs_is_hands_off(fs)) {
+	if (fq->watched) {
 		fd->stats.max_in_flight = max_t(u64, fd->stats.max_in_flight, fs->nr_flight);
 		fbs_hold(fs);
 	}
@@ -573,9 +574,13 @@ static bool fbs_window_open(const struct fbs *fs, u64 now)
 /* a separate read has been sent: what is left of its plan, then the choice */
 static struct request *fbs_go_on(struct fbs *fs, u64 now)
 {
-	struct request *rq = fbs_send_piece(fs, now);
 	const struct fb_plan_piece *prepend = NULL;
+	struct request *rq;
 
+	/* stopped, or the drive did not wait for us: the rest would come too late */
+	if (!fb_task_may_read(fs->fd) || !fs->nr_flight || fbs_too_late(fs, now))
+		fbs_drop_pieces(fs);
+	rq = fbs_send_piece(fs, now);
 	if (rq)
 		return rq;
 	if (fs->plan.kind == FB_PLAN_BOTH)
@@ -633,7 +638,10 @@ static void fbs_set_deep(struct fbs *fs)
 	if (deep == fs->deep)
 		return;
 	fs->deep = deep;
+	if (fs->choice.req)
+		fbs_chosen(fs)->cause = FB_CAUSE_PLAIN;
 	fs->window_ns = 0;
+	fs->lifts = 0;
 	fs->tail_known = false;
 	fbs_void_choice(fs);
 	fb_head_lose(&fs->head);
@@ -742,7 +750,9 @@ static enum hrtimer_restart fbs_timer(struct hrtimer *timer)
 	unsigned long flags;
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
-	fs->window_ns = 0;
+	/* it may have been opened anew while we waited for the lock */
+	if (ktime_get_ns() >= fs->window_ns)
+		fs->window_ns = 0;
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	blk_mq_run_hw_queues(fs->q, true);
 	return HRTIMER_NORESTART;
@@ -787,7 +797,7 @@ static void fbs_retail(struct fbs *fs)
 static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 {
 	struct fb_disk *fd = fs->fd;
-	bool overtaken = !fs->deep && fs->flight.next != &fq->flight;
+	bool overtaken = fq->watched && !fbs_is_hands_off(fs) && fs->flight.next != &fq->flight;
 
 	lockdep_assert_held(&fd->lock);
 	if (overtaken) {
@@ -805,12 +815,15 @@ static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fbs_note_activity(fs);
 	if (fbs_is_hands_off(fs))
 		return true;
-	if (!fbf_observe(fs, fq, now))
+	/* what the drive ordered may have ended anywhere, and says nothing about the model */
+	if (!fq->watched)
+		fb_head_lose(&fs->head);
+	if (!fq->watched || !fbf_observe(fs, fq, now))
 		fbs_lose_tail(fs);
 	fbs_judge(fs);
 	if (overtaken || !fs->tail_known)
 		fbs_retail(fs);
-	return !fbs_hold(fs);
+	return !fbs_hold(fs) || !list_empty(&fs->bypass);
 }
 
 static void fbs_completed_request(struct request *rq, u64 now)

@@ -199,7 +199,7 @@ static void simt_weigh(struct simt *t, u64 now_ns)
 
 void simt_learn(struct simt *t, u64 now_ns, const struct fbm_leg *leg)
 {
-	if (t->o->conservatism_us != SIMO_AUTO)
+	if (!t->lim.odds)
 		return;
 	fbm_learn(&t->margin, now_ns, leg);
 	t->lim.conservatism_ns = fbm_one_ns(&t->margin);
