@@ -484,6 +484,7 @@ static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm)
 	fd->model = dm;
 	fd->distrusted = false;
 	fbm_init(&fd->margin, dm_period_ns(dm), FBM_TARGET_PPM);
+	fb_guard_init(&fd->guard);
 	fb_gap_void(fd);
 	if (fd->model_changed)
 		fd->model_changed(fd);

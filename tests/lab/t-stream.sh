@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0
+# Foregrounds that leave nothing to gain, beside a scan, with depth auto: a stream behind
+# the drive's look-ahead is as fast as under mq-deadline, and what the drive orders and
+# answers from its cache does not cost the model its trust; nor do cached writes.
+#
+# Seen to fail: completions without a prediction judged (cached writes).
+#
+# lab: kernel=stock clock=icount smp=1 timeout=300
+
+. /lab/lib.sh
+
+status()
+{
+	kv "/sys/block/$disk/queue/iosched/status" "$1"
+}
+
+# load NAME SECONDS ARGUMENTS; sets $ios
+load()
+{
+	local name="$1" seconds="$2"
+
+	shift 2
+	fio_run "$name" --filename="/dev/$disk" --direct=1 --ioengine=libaio \
+		--time_based --runtime="$seconds" --randseed=1 --allrandrepeat=1 "$@"
+	ios=$(fio_ios "$name")
+	expect_eq "$name: no errors" "$(fio_errors "$name")" 0
+}
+
+load_module mechdisk
+load_module freeblock
+
+disk=$(drive_new d nearline16.fbdrive "") || exit 1
+sched_set "$disk" mq-deadline
+load mq-deadline 5 --iodepth=32 --rw=read --bs=1m
+before=$ios
+sched_set "$disk" freeblock
+model_load "$disk" nearline16.fbmodel
+echo start > "$(fb "$disk")/scan"
+load settle 2 --iodepth=32 --rw=read --bs=1m
+load stream 5 --iodepth=32 --rw=read --bs=1m
+expect_ge "stream beside a scan, per mille of mq-deadline" $((ios * 1000 / before)) 980
+expect_eq "stream: the model is believed" "$(status scheduling)" yes
+drive_off d
+
+disk=$(drive_new e atlas10k.fbdrive "cache 10 400 0
+read_ahead track") || exit 1
+sched_set "$disk" freeblock
+model_load "$disk" atlas10k.fbmodel
+echo start > "$(fb "$disk")/scan"
+load hits 15 --iodepth=32 --rw=read --bs=64k
+expect_eq "cache hits: the model is believed" "$(status scheduling)" yes
+load random 8 --iodepth=10 --rw=randread --bs=8k
+expect_ge "gaps again: free sectors" "$(status free_sectors)" 50000
+drive_off e
+
+disk=$(drive_new f nearline16-wc.fbdrive "") || exit 1
+sched_set "$disk" freeblock
+model_load "$disk" nearline16.fbmodel
+echo start > "$(fb "$disk")/scan"
+load writes 8 --iodepth=1 --rw=randwrite --bs=4k --size=64m
+expect_eq "cached writes: the model is believed" "$(status scheduling)" yes
+drive_off f
+
+expect_within "unload freeblock" 20 unload_module freeblock
+done_testing
