@@ -85,6 +85,7 @@ struct fbs_rq {
  * @deep: the drive orders: commands are neither chosen nor predicted
  * @depth: commands kept at the device when not @deep
  * @auto_depth: @deep while no free reads are wanted
+ * @wake_ns: what it takes to send a command that was held back, as far as known
  * @mean_gap_ns: what requests wait for their sectors, a running mean
  * @stream_until_ns: no gaps to speak of: @deep until then
  * @hold: hold the second command back
@@ -120,6 +121,7 @@ struct fbs {
 	bool deep;
 	u32 depth;
 	bool auto_depth;
+	u64 wake_ns;
 	u64 mean_gap_ns;
 	u64 stream_until_ns;
 	u32 hold;

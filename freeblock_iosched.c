@@ -31,8 +31,13 @@ static const u64 fbs_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline 
 static const u64 fbs_search_ns = 100 * NSEC_PER_USEC;
 /* a command must be with the drive this long before it is to start there */
 static const u64 fbs_lead_ns = 200 * NSEC_PER_USEC;
-/* the timer and kblockd take so long to send a command that was held back */
+/*
+ * The timer and kblockd take so long to send a command that was held back; twice as long
+ * as believed, up to a turn, when a plan comes too late, which is forgotten again over
+ * some hundred plans.
+ */
 static const u64 fbs_wake_ns = 100 * NSEC_PER_USEC;
+static const u32 fbs_wake_shift = 8;
 /*
  * A foreground that follows itself, a stream or two, leaves no gaps: its mean wait for a
  * sector is below 1/32 of a turn. The drive then has its queue for a second, until
@@ -398,7 +403,7 @@ static bool fbs_hold(struct fbs *fs)
 	if (!fs->hold || fs->depth != FBS_DEPTH || fs->nr_flight != 1 || fs->pinned)
 		return false;
 	fq = list_first_entry(&fs->flight, struct fbs_rq, flight);
-	lead_ns = fbs_wake_ns + fbs_lead_ns +
+	lead_ns = fs->wake_ns + fbs_lead_ns +
 		  max(fbf_overhead_ns(fs, false), fbf_overhead_ns(fs, true));
 	if (!fq->start_ns || fq->start_ns + fq->acc.total_ns < ktime_get_ns() + lead_ns)
 		return false;
@@ -595,8 +600,11 @@ static const struct fb_plan *fbs_take_plan(struct fbs *fs, u64 now)
 
 	if (plan && fbs_too_late(fs, now)) {
 		fs->fd->stats.too_late++;
+		fs->wake_ns = min(2 * fs->wake_ns, dm_period_ns(fs->fd->model));
 		return NULL;
 	}
+	if (plan)
+		fs->wake_ns -= (fs->wake_ns - fbs_wake_ns) >> fbs_wake_shift;
 	return plan;
 }
 
@@ -982,6 +990,7 @@ static void fbs_init(struct fbs *fs, struct request_queue *q)
 	fs->auto_depth = true;
 	fs->deep = true;
 	fs->hold = true;
+	fs->wake_ns = fbs_wake_ns;
 	fs->auto_lift = true;
 	fs->lift = FB_LIFT_ALL;
 	fs->auto_margin = true;

@@ -47,7 +47,8 @@ def main():
     """Simulate, then let the lab measure and compare."""
     alone, _ = simulated(SPTF_S, policy="sptf")
     rate, free = simulated(SCAN_S, policy="sptf-sw", task="scan",
-                           conservatism_us=str(CONSERVATISM_US))
+                           conservatism_us=str(CONSERVATISM_US), weight="balance", value="root",
+                           steps="100")
     variables = {"DRIVE": DRIVE, "SIZES": SIZES, "CONSERVATISM_US": CONSERVATISM_US,
                  "SPTF_S": SPTF_S, "SCAN_S": SCAN_S, "SPTF_RATE": round(alone),
                  "SCAN_RATE": round(rate), "SCAN_FREE": round(free), "WITHIN_PM": WITHIN_PM}
