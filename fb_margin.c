@@ -232,7 +232,6 @@ static void fbm_reckon(struct fb_margin *m)
 		return;
 	}
 	fbm_shares(&m->tail[band], band ? m->share : NULL, share);
-	m->con_ns[band] = fbm_towards(m->con_ns[band], fbm_quantile_ns(share, m->risk));
 	m->odds.floor_ns[band] = fbm_towards(m->odds.floor_ns[band],
 					     max(fbm_quantile_ns(share, FBM_RISK_FLOOR),
 						 FBM_LEAST_NS));
@@ -421,18 +420,12 @@ void fbm_init(struct fb_margin *m, u64 period_ns, u32 target_ppm)
 	fbm_shares(&m->all, NULL, m->share);
 	fbm_gains(m);
 	for (i = 0; i < FBM_BANDS; i++) {
-		m->con_ns[i] = FBM_START_NS;
 		m->odds.floor_ns[i] = FBM_START_NS;
 		fbm_tell(m->odds.late[i], m->share);
 	}
 }
 
 /* ---- the answer ---- */
-
-u32 fbm_conservatism_ns(const struct fb_margin *m, u32 dist)
-{
-	return m->con_ns[fbm_band(dist)];
-}
 
 u32 fbm_one_ns(const struct fb_margin *m)
 {

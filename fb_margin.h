@@ -94,8 +94,7 @@ struct fbm_odds {
  * @gain: chance to gain a turn, by what is missing of one
  * @own_n: foreground requests of the last slack alone, as in struct fbm_tail
  * @own_lost: turns lost by them
- * @con_ns: conservatism by band
- * @odds: for a search that weighs the risk itself, instead of @con_ns
+ * @odds: for a search that weighs the risk itself
  * @one_ns: conservatism for all distances
  * @early_ns: how near a whole turn a gap is left alone
  * @trials: how many
@@ -116,7 +115,6 @@ struct fb_margin {
 	u32 gain[FBM_BINS];
 	u32 own_n;
 	u32 own_lost;
-	u32 con_ns[FBM_BANDS];
 	struct fbm_odds odds;
 	u32 one_ns;
 	u32 early_ns;
@@ -176,19 +174,10 @@ void fbm_predict(struct fbm_leg *leg, const struct disk_model *dm, const struct 
 void fbm_learn(struct fb_margin *m, u64 now_ns, const struct fbm_leg *leg);
 
 /**
- * fbm_conservatism_ns() - what to add to a seek estimate
+ * fbm_one_ns() - what to add to seek estimates, whatever their distances
  * @m: state
- * @dist: cylinders
  *
  * Return: ns; changes by a few us a second at most.
- */
-u32 fbm_conservatism_ns(const struct fb_margin *m, u32 dist);
-
-/**
- * fbm_one_ns() - the same, one number for a decision whatever the distances
- * @m: state
- *
- * Return: ns.
  */
 u32 fbm_one_ns(const struct fb_margin *m);
 

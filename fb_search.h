@@ -73,7 +73,7 @@ enum fb_lift {
  * @switch_ns: conservatism of a head switch; 0 = @conservatism_ns
  * @turn_ns: conservatism where the head stays on the track; 0 = @conservatism_ns
  * @leg_ns: @conservatism_ns by fbm_band() of the way's length, FBM_BANDS of them, such as
- *	fb_margin.con_ns; NULL = the same for all. It must outlive the search, unchanged
+ *	fbm_odds.floor_ns; NULL = the same for all. It must outlive the search, unchanged
  * @pipe_ns: least head time of the command before a read, before a write, for these to
  *	be at the drive in time: the drive's overhead and the host's; 0 = no bound
  * @weight: of a granule, by FB_REGIONS equal parts of the cylinders, 1 .. 65535; NULL =

@@ -436,7 +436,7 @@ struct fb_sysfs_snapshot {
 	u64 trips;
 	bool deep;
 	char probe[2][FBP_TEXT];
-	u32 con_ns[FBM_BANDS];
+	u32 floor_ns[FBM_BANDS];
 	s32 cost_ppm;
 };
 
@@ -457,7 +457,7 @@ static void fb_sysfs_take_snapshot(struct fbs *fs, struct fb_sysfs_snapshot *s)
 	s->deep = fs->deep;
 	fbp_describe(&fd->probe, FB_LIFT_SOURCE, now, s->probe[0], FBP_TEXT);
 	fbp_describe(&fd->probe, FB_LIFT_DEST, now, s->probe[1], FBP_TEXT);
-	memcpy(s->con_ns, fd->margin.con_ns, sizeof(s->con_ns));
+	memcpy(s->floor_ns, fd->margin.odds.floor_ns, sizeof(s->floor_ns));
 	s->cost_ppm = fd->margin.cost_ppm;
 	spin_unlock_irq(&fd->lock);
 }
@@ -494,7 +494,7 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 	len += sysfs_emit_at(page, len, "spared %llu\ncost_ppm %d\nconservatism_ns",
 			     st->spared, s->cost_ppm);
 	for (i = 0; i < FBM_BANDS; i++)
-		len += sysfs_emit_at(page, len, " %u", s->con_ns[i]);
+		len += sysfs_emit_at(page, len, " %u", s->floor_ns[i]);
 	len += sysfs_emit_at(page, len, "\n");
 	return len;
 }

@@ -29,7 +29,6 @@
  * @bias: what seeks of at least NEAR cylinders take longer than believed
  * @outlier_ppm: so many seeks take 10 ms longer
  * @flaw_ppm: so many foreground requests lose a turn whatever the slack
- * @one: one number for all distances
  * @turns: lost by free reads, less those that the foreground alone would have lost
  * @reads: free reads
  */
@@ -41,7 +40,6 @@ struct disk {
 	s64 bias;
 	u32 outlier_ppm;
 	u32 flaw_ppm;
-	bool one;
 	s64 turns;
 	u64 reads;
 };
@@ -82,9 +80,14 @@ static u32 some_distance(struct disk *d)
 	return rnd_below(&d->r, 6) ? rnd_below(&d->r, 1 << (1 + rnd_below(&d->r, 13))) : 0;
 }
 
-static u64 margin_of(const struct disk *d, u32 dist)
+static u64 floor_of(const struct disk *d, u32 dist)
 {
-	return d->one ? fbm_one_ns(&d->m) : fbm_conservatism_ns(&d->m, dist);
+	return d->m.odds.floor_ns[fbm_band(dist)];
+}
+
+static u32 late_per_mille(const struct disk *d, u32 dist, u64 margin_ns)
+{
+	return fbm_chance(d->m.odds.late[fbm_band(dist)], margin_ns) * 1000 >> 16;
 }
 
 static s32 turns_of(s64 error, u64 slack)
@@ -122,16 +125,16 @@ static void request(struct disk *d, bool free)
 {
 	u64 gap = rnd_below(&d->r, PERIOD);
 	u32 to = some_distance(d), on = some_distance(d);
-	u64 slack[2] = { margin_of(d, to), margin_of(d, on) };
+	u64 con = fbm_one_ns(&d->m);
 
 	d->now += SERVICE;
-	if (!free || gap < slack[0] + slack[1] + 1000000 || fbm_spare(&d->m, gap)) {
+	if (!free || gap < 2 * con + 1000000 || fbm_spare(&d->m, gap)) {
 		go(d, FBM_PLAIN, to, gap, 0);
 		return;
 	}
 	d->reads++;
-	d->turns += go(d, FBM_READ, to, slack[0] + rnd_below(&d->r, GRANULE), 0);
-	d->turns += go(d, FBM_BEHIND, on, slack[1] + rnd_below(&d->r, GRANULE), gap);
+	d->turns += go(d, FBM_READ, to, con + rnd_below(&d->r, GRANULE), 0);
+	d->turns += go(d, FBM_BEHIND, on, con + rnd_below(&d->r, GRANULE), gap);
 	d->turns -= alone(d, to, gap);
 }
 
@@ -201,24 +204,22 @@ static void test_start(void **state)
 
 	(void)state;
 	for (i = 0; i < 512; i++) {
-		assert_int_equal(fbm_conservatism_ns(&d.m, i), FBM_START_NS);
+		assert_int_equal(floor_of(&d, i), FBM_START_NS);
 		assert_int_equal(fbm_one_ns(&d.m), FBM_START_NS);
 		go(&d, FBM_PLAIN, 100, 50000 + 1000 * i, 0);
 	}
 	for (i = 0; i < 100000; i++) {
 		before[0] = fbm_one_ns(&d.m);
-		before[1] = fbm_conservatism_ns(&d.m, 100);
+		before[1] = floor_of(&d, 100);
 		request(&d, true);
 		assert_in_range(fbm_one_ns(&d.m) + 10000, before[0], before[0] + 20000);
-		assert_in_range(fbm_conservatism_ns(&d.m, 100) + 10000, before[1],
-				before[1] + 20000);
+		assert_in_range(floor_of(&d, 100) + 10000, before[1], before[1] + 20000);
 	}
 }
 
 /*
- * Spreads from 60 to 200 us (standard deviation; 1.41 times the mean), either way of
- * asking. Seen to fail without feedback, and without the turns that the foreground would
- * gain.
+ * Spreads from 60 to 200 us (standard deviation; 1.41 times the mean). Seen to fail without
+ * feedback, and without the turns that the foreground would gain.
  */
 static void test_spreads(void **state)
 {
@@ -226,17 +227,16 @@ static void test_spreads(void **state)
 	u32 i;
 
 	(void)state;
-	for (i = 0; i < 2 * ARRAY_SIZE(mean); i++) {
-		struct disk d = new_disk(mean[i / 2], mean[i / 2]);
+	for (i = 0; i < ARRAY_SIZE(mean); i++) {
+		struct disk d = new_disk(mean[i], mean[i]);
 
-		d.one = i % 2;
 		assert_holds(&d);
 	}
 }
 
 /*
  * Head switches do not err and need next to nothing; short seeks less than long ones.
- * Seen to fail with bands shifted by one, and with one quantile for all bands.
+ * Seen to fail with bands shifted by one, and with the same odds for all bands.
  */
 static void test_distances(void **state)
 {
@@ -244,10 +244,10 @@ static void test_distances(void **state)
 
 	(void)state;
 	assert_holds(&d);
-	assert_true(fbm_conservatism_ns(&d.m, 0) <= FBM_BIN_NS);
-	/* exponential: the quantiles are to each other as the means */
-	assert_in_range(fbm_conservatism_ns(&d.m, 1000) * 100 / fbm_conservatism_ns(&d.m, 10),
-			200, 400);
+	assert_true(floor_of(&d, 0) <= FBM_BIN_NS);
+	/* exponential: of either, exp(-2) / 2 = 68 per mille are above twice the mean */
+	assert_in_range(late_per_mille(&d, 10, 80000), 34, 136);
+	assert_in_range(late_per_mille(&d, 1000, 240000), 34, 136);
 }
 
 /*
@@ -263,8 +263,7 @@ static void test_wrong_model(void **state)
 	less.bias = -150000;
 	assert_cost(&more, 40, 120);
 	assert_cost(&less, 80, 130);
-	assert_true(fbm_conservatism_ns(&more.m, 1000) >
-		    fbm_conservatism_ns(&less.m, 1000) + 150000);
+	assert_true(floor_of(&more, 1000) > floor_of(&less, 1000) + 120000);
 }
 
 /* One seek in a thousand takes 10 ms more, which no conservatism prevents. */
