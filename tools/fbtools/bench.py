@@ -9,7 +9,7 @@ import os
 
 from . import (ToolError, bench_figures, bench_files, bench_limits, bench_numbers, bench_peers,
                bench_plot, bench_predict, bench_rows, bench_run, sim)
-from .replay import BUILD
+from .hosts import BUILD
 
 FIGURES = {figure.name: figure for figure in (
     bench_predict.Figure7(), bench_files.Files(), bench_figures.Figure8(), bench_figures.Figure9(),

@@ -11,7 +11,7 @@ import subprocess
 from . import ToolError
 from .bench_figures import ATLAS
 from .bench_rows import Row
-from .replay import BUILD, TOP
+from .hosts import BUILD, TOP
 
 SCRIPT = os.path.join(TOP, "tests", "lab", "ext4.sh")
 # The Atlas with a cache that reads ahead until the next command comes, as the real

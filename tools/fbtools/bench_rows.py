@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import asdict, dataclass
 
 from . import ToolError
-from .replay import TOP
+from .hosts import TOP
 
 MET, MISSED, UNASKED, UNMEASURED = "met", "missed", "-", "not measured"
 

@@ -13,11 +13,11 @@ import multiprocessing
 import os
 import re
 
-from . import ToolError, disksim, fbdrive, libparam, replay, score, traces
+from . import ToolError, disksim, fbdrive, hosts, libparam, replay, score, traces
 from .model import comments, product_name, replace_all
 
 DRIVES = os.path.join(os.environ.get("FREEBLOCK_DRIVES") or
-                      os.path.join(replay.TOP, os.pardir, "shared", "data", "drives"), "disks")
+                      os.path.join(hosts.TOP, os.pardir, "shared", "data", "drives"), "disks")
 PROCESSES = 2
 # Response times from here on are cut off in the pictures, as a share of requests
 PICTURE_SHARE = 0.999
@@ -213,7 +213,7 @@ def add_parser(subparsers):
     parser.add_argument("--drives", metavar="FOLDER",
                         help="where the folders are, or one of them (%s)" %
                         DRIVES.replace("%", "%%"))
-    parser.add_argument("--out", metavar="FOLDER", default=os.path.join(replay.BUILD, "fidelity"),
+    parser.add_argument("--out", metavar="FOLDER", default=os.path.join(hosts.BUILD, "fidelity"),
                         help="where the results go (%(default)s)")
     parser.set_defaults(run=run)
 

@@ -16,7 +16,7 @@ import subprocess
 import time
 
 from . import ToolError, peersum
-from .replay import BUILD, TOP
+from .hosts import BUILD, TOP
 
 LAB = os.path.join(TOP, "tests", "lab")
 WARMUP_S = 5

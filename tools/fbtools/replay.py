@@ -13,11 +13,10 @@ import math
 import os
 import subprocess
 
-from . import ToolError, score, traces
+from . import ToolError, hosts, score, traces
+from .hosts import BUILD
 from .model import replace_all, spare
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("FREEBLOCK_BUILD") or os.path.join(TOP, "build")
 HOST = os.path.join(BUILD, "mechdisk-host", "mechdisk-host")
 
 # A read that takes less than a quarter turn was not waiting for the platter
@@ -40,14 +39,8 @@ Outcome = collections.namedtuple("Outcome", "response_ns kind held")
 
 
 def build_host():
-    """Bring the host program up to date; its path."""
-    made = subprocess.run(["make", "--no-print-directory", "-s", "-C",
-                           os.path.join(TOP, "tests", "mechdisk", "host"),
-                           "BUILD=" + os.path.abspath(BUILD)], check=False, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if made.returncode:
-        raise ToolError("the simulated drive does not build:\n" + made.stdout.rstrip())
-    return HOST
+    """Bring the simulated drive's program up to date."""
+    hosts.build("tests/mechdisk/host", "the simulated drive")
 
 
 def run_host(subcommand, drive, options=(), lines=()):

@@ -5,15 +5,14 @@ The program in tools/sg does one run; here it is built, started, and its result
 shown. Documentation/sg.rst describes settings and results.
 """
 
-import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
 
-from . import ToolError, sim
-from .replay import BUILD, TOP
+from . import ToolError, hosts, sim
+from .hosts import BUILD
 
 HOST = os.path.join(BUILD, "sg", "freeblock-sg")
 # of the simulator's settings: what only a simulated drive has, and what is described
@@ -34,17 +33,8 @@ SETTINGS = (
 
 
 def build_host():
-    """Bring the program up to date. Tests run side by side: one at a time."""
-    os.makedirs(BUILD, exist_ok=True)
-    with open(os.path.join(BUILD, "sg.lock"), "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        made = subprocess.run(["make", "--no-print-directory", "-s", "-C",
-                               os.path.join(TOP, "tools", "sg"),
-                               "BUILD=" + os.path.abspath(BUILD)], check=False, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if made.returncode:
-        raise ToolError("the program does not build:\n" + made.stdout.rstrip())
-    return HOST
+    """Bring the program up to date."""
+    hosts.build("tools/sg", "the program")
 
 
 def run_host(words, quiet):

@@ -6,7 +6,6 @@ lists, done by a few processes at once, and shown as a table or as JSON.
 Documentation/sim.rst describes settings and results.
 """
 
-import fcntl
 import itertools
 import json
 import os
@@ -16,8 +15,8 @@ import threading
 import time
 from multiprocessing.pool import ThreadPool
 
-from . import ToolError
-from .replay import BUILD, TOP
+from . import ToolError, hosts
+from .hosts import BUILD, TOP
 
 HOST = os.path.join(BUILD, "sim", "freeblock-sim")
 DRIVES = os.path.join(TOP, "tests", "mechdisk", "drives")
@@ -107,17 +106,8 @@ COLUMNS = (
 
 
 def build_host():
-    """Bring the simulator up to date. Tests run side by side: one at a time."""
-    os.makedirs(BUILD, exist_ok=True)
-    with open(os.path.join(BUILD, "sim.lock"), "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        made = subprocess.run(["make", "--no-print-directory", "-s", "-C",
-                               os.path.join(TOP, "tools", "sim"),
-                               "BUILD=" + os.path.abspath(BUILD)], check=False, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if made.returncode:
-        raise ToolError("the simulator does not build:\n" + made.stdout.rstrip())
-    return HOST
+    """Bring the simulator up to date."""
+    hosts.build("tools/sim", "the simulator")
 
 
 def drive_file(name):

@@ -11,12 +11,12 @@ import json
 import multiprocessing
 import os
 
-from . import ToolError, replay
+from . import ToolError, hosts, replay
 
 FOLDER = os.path.join(os.environ.get("FREEBLOCK_DRIVES") or
-                      os.path.join(replay.TOP, os.pardir, "shared", "data", "drives"), "yardstick")
+                      os.path.join(hosts.TOP, os.pardir, "shared", "data", "drives"), "yardstick")
 FILES = ("constantN.json", "think30.json")
-DRIVE = os.path.join(replay.TOP, "tests", "mechdisk", "drives", "atlas10k.fbdrive")
+DRIVE = os.path.join(hosts.TOP, "tests", "mechdisk", "drives", "atlas10k.fbdrive")
 # The yardstick's drive has no noise and no jitter; as in its files, a write's
 # overhead is longer after a write, and the arm waits for the report
 # ("Preseeking level" 0).
