@@ -144,14 +144,27 @@ const struct attribute_group *fb_sysfs_disk_groups[] = {
 
 enum fb_sysfs_number_id {
 	FB_SYSFS_SW_PERCENT,
+	FB_SYSFS_DEPTH,
 	FB_SYSFS_HOLD,
+	FB_SYSFS_CONSERVATISM,
 	FB_SYSFS_TARGET,
 	FB_SYSFS_READ_EXPIRE,
 	FB_SYSFS_WRITE_EXPIRE,
 	FB_SYSFS_SEARCH,
 };
 
-/* a number in struct fbs: u32 or u64 in units of @unit; nothing is clamped */
+/**
+ * struct fb_sysfs_number - a number in struct fbs; nothing is clamped
+ * @name: of the file
+ * @offset: where it is
+ * @wide: u64, else u32
+ * @unit: of the field in units of the file
+ * @lowest: in the file's units
+ * @highest: likewise
+ * @may_be_auto: the file takes "auto", too
+ * @auto_offset: where that is said, a bool
+ * @auto_value: what the number is then
+ */
 struct fb_sysfs_number {
 	const char *name;
 	size_t offset;
@@ -159,14 +172,25 @@ struct fb_sysfs_number {
 	u32 unit;
 	u64 lowest;
 	u64 highest;
+	bool may_be_auto;
+	size_t auto_offset;
+	u64 auto_value;
 };
 
 static const struct fb_sysfs_number fb_sysfs_numbers[] = {
 	[FB_SYSFS_SW_PERCENT] = {
 		"sw_percent", offsetof(struct fbs, pool.sw_percent), false, 1, 0, 1000
 	},
+	[FB_SYSFS_DEPTH] = {
+		"depth", offsetof(struct fbs, depth), false, 1, 1, 4,
+		true, offsetof(struct fbs, auto_depth), FBS_DEPTH
+	},
 	[FB_SYSFS_HOLD] = {
 		"hold_back", offsetof(struct fbs, hold), false, 1, 0, 1
+	},
+	[FB_SYSFS_CONSERVATISM] = {
+		"conservatism_us", offsetof(struct fbs, conservatism_ns), true,
+		NSEC_PER_USEC, 0, 10000, true, offsetof(struct fbs, auto_margin), 0
 	},
 	[FB_SYSFS_TARGET] = {
 		"target_slowdown_ppm", offsetof(struct fbs, target_ppm), false, 1, 0, 1000000
@@ -190,12 +214,15 @@ static ssize_t fb_sysfs_number_show(struct elevator_queue *eq, enum fb_sysfs_num
 	const struct fb_sysfs_number *n = &fb_sysfs_numbers[id];
 	struct fbs *fs = eq->elevator_data;
 	void *field = (void *)fs + n->offset;
+	bool adapt;
 	u64 value;
 
 	spin_lock_irq(&fs->fd->lock);
 	value = n->wide ? *(u64 *)field : *(u32 *)field;
+	adapt = n->may_be_auto && *(bool *)((void *)fs + n->auto_offset);
 	spin_unlock_irq(&fs->fd->lock);
-	return sysfs_emit(page, "%llu\n", div_u64(value, n->unit));
+	return adapt ? sysfs_emit(page, "auto\n") :
+		       sysfs_emit(page, "%llu\n", div_u64(value, n->unit));
 }
 
 static ssize_t fb_sysfs_number_store(struct elevator_queue *eq, enum fb_sysfs_number_id id,
@@ -203,15 +230,19 @@ static ssize_t fb_sysfs_number_store(struct elevator_queue *eq, enum fb_sysfs_nu
 {
 	const struct fb_sysfs_number *n = &fb_sysfs_numbers[id];
 	struct fbs *fs = eq->elevator_data;
+	bool adapt = n->may_be_auto && sysfs_streq(page, "auto");
 	void *field = (void *)fs + n->offset;
-	u64 value;
+	u64 value = n->auto_value;
 
-	if (kstrtou64(page, 10, &value) || value < n->lowest || value > n->highest) {
-		pr_err("freeblock: %s: '%.*s' is not a number from %llu to %llu\n", n->name,
-		       (int)strcspn(page, "\n"), page, n->lowest, n->highest);
+	if (!adapt && (kstrtou64(page, 10, &value) || value < n->lowest || value > n->highest)) {
+		pr_err("freeblock: %s: '%.*s' is not %sa number from %llu to %llu\n", n->name,
+		       (int)strcspn(page, "\n"), page, n->may_be_auto ? "auto or " : "",
+		       n->lowest, n->highest);
 		return -EINVAL;
 	}
 	spin_lock_irq(&fs->fd->lock);
+	if (n->may_be_auto)
+		*(bool *)((void *)fs + n->auto_offset) = adapt;
 	if (n->wide)
 		*(u64 *)field = value * n->unit;
 	else
@@ -236,8 +267,12 @@ static ssize_t file##_store(struct elevator_queue *eq, const char *page, size_t 
 
 FB_SYSFS_SHOW(sw_percent, FB_SYSFS_SW_PERCENT)
 FB_SYSFS_STORE(sw_percent, FB_SYSFS_SW_PERCENT)
+FB_SYSFS_SHOW(depth, FB_SYSFS_DEPTH)
+FB_SYSFS_STORE(depth, FB_SYSFS_DEPTH)
 FB_SYSFS_SHOW(hold_back, FB_SYSFS_HOLD)
 FB_SYSFS_STORE(hold_back, FB_SYSFS_HOLD)
+FB_SYSFS_SHOW(conservatism_us, FB_SYSFS_CONSERVATISM)
+FB_SYSFS_STORE(conservatism_us, FB_SYSFS_CONSERVATISM)
 FB_SYSFS_SHOW(target_slowdown_ppm, FB_SYSFS_TARGET)
 FB_SYSFS_STORE(target_slowdown_ppm, FB_SYSFS_TARGET)
 FB_SYSFS_SHOW(read_expire, FB_SYSFS_READ_EXPIRE)
@@ -272,75 +307,6 @@ static ssize_t policy_store(struct elevator_queue *eq, const char *page, size_t 
 	}
 	spin_lock_irq(&fs->fd->lock);
 	fs->pool.policy = i;
-	fbs_changed(fs);
-	spin_unlock_irq(&fs->fd->lock);
-	return count;
-}
-
-#define FB_SYSFS_MOST_DEPTH 4
-
-static ssize_t depth_show(struct elevator_queue *eq, char *page)
-{
-	struct fbs *fs = eq->elevator_data;
-	bool learnt;
-	u32 depth;
-
-	spin_lock_irq(&fs->fd->lock);
-	learnt = fs->auto_depth;
-	depth = fs->depth;
-	spin_unlock_irq(&fs->fd->lock);
-	return learnt ? sysfs_emit(page, "auto\n") : sysfs_emit(page, "%u\n", depth);
-}
-
-static ssize_t depth_store(struct elevator_queue *eq, const char *page, size_t count)
-{
-	struct fbs *fs = eq->elevator_data;
-	bool adapt = sysfs_streq(page, "auto");
-	u32 depth = FBS_DEPTH;
-
-	if (!adapt && (kstrtou32(page, 10, &depth) || !depth || depth > FB_SYSFS_MOST_DEPTH)) {
-		pr_err("freeblock: depth: '%.*s' is neither auto nor a number from 1 to %u\n",
-		       (int)strcspn(page, "\n"), page, FB_SYSFS_MOST_DEPTH);
-		return -EINVAL;
-	}
-	spin_lock_irq(&fs->fd->lock);
-	fs->auto_depth = adapt;
-	fs->depth = depth;
-	fbs_changed(fs);
-	spin_unlock_irq(&fs->fd->lock);
-	return count;
-}
-
-#define FB_SYSFS_MOST_CONSERVATISM_US 10000
-
-static ssize_t conservatism_us_show(struct elevator_queue *eq, char *page)
-{
-	struct fbs *fs = eq->elevator_data;
-	u64 ns;
-	bool learnt;
-
-	spin_lock_irq(&fs->fd->lock);
-	learnt = fs->auto_margin;
-	ns = fs->conservatism_ns;
-	spin_unlock_irq(&fs->fd->lock);
-	return learnt ? sysfs_emit(page, "auto\n") :
-			sysfs_emit(page, "%llu\n", div_u64(ns, NSEC_PER_USEC));
-}
-
-static ssize_t conservatism_us_store(struct elevator_queue *eq, const char *page, size_t count)
-{
-	struct fbs *fs = eq->elevator_data;
-	bool learn = sysfs_streq(page, "auto");
-	u64 us = 0;
-
-	if (!learn && (kstrtou64(page, 10, &us) || us > FB_SYSFS_MOST_CONSERVATISM_US)) {
-		pr_err("freeblock: conservatism_us: '%.*s' is neither auto nor a number from 0 to %u\n",
-		       (int)strcspn(page, "\n"), page, FB_SYSFS_MOST_CONSERVATISM_US);
-		return -EINVAL;
-	}
-	spin_lock_irq(&fs->fd->lock);
-	fs->auto_margin = learn;
-	fs->conservatism_ns = us * NSEC_PER_USEC;
 	fbs_changed(fs);
 	spin_unlock_irq(&fs->fd->lock);
 	return count;

@@ -5,7 +5,7 @@
 #
 # Seen to fail with: fb_disk_commit() without fb_disk_check_model() (other disks'
 # models are taken, the old text is gone); fb_sysfs_number_store() without
-# "value > n->highest".
+# "value > n->highest", and taking "auto" for every file.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
 # lab: kernel=debug clock=real smp=4 timeout=900
@@ -112,7 +112,7 @@ while read -r name low high; do
 		refused "$name '$value'" "$it/$name" "$value"
 	done
 	[ "$low" = 0 ] || refused "$name '$((low - 1))'" "$it/$name" $((low - 1))
-	refused "$name 'Auto'" "$it/$name" Auto
+	refused "$name 'auto'" "$it/$name" auto
 	was=$(cat "$it/$name")
 	for value in "$low" "$high" "$was"; do
 		iosched "$disk" "$name" "$value"
@@ -154,6 +154,7 @@ done <<-END
 	conservatism_us 0 10000
 END
 refused "depth 0" "$it/depth" 0
+expect_ok "the log names auto and the range" logged "depth: '0' is not auto or a number from 1 to 4"
 
 # every policy and depth under load
 fio --name=load --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=16 \
