@@ -10,8 +10,11 @@ import io
 import json
 import math
 import os
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -79,6 +82,28 @@ def freeblock(*words):
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = cli.main(["sim", *words])
     return status, out.getvalue(), err.getvalue()
+
+
+def status_of(pid):
+    """(name, state, parent) of a process; ("", "X", 0) when it is gone."""
+    try:
+        with open("/proc/%s/stat" % pid, encoding="utf-8", errors="replace") as file:
+            name, _, rest = file.read().partition("(")[2].rpartition(") ")
+    except OSError:
+        return "", "X", 0
+    state, parent = rest.split()[:2]
+    return name, state, int(parent)
+
+
+def is_running(pid):
+    """Whether a process is there and not just a name for its exit status."""
+    return status_of(pid)[1] not in "XZ"
+
+
+def simulators(parent):
+    """Those that a process has started."""
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and
+            status_of(pid)[::2] == ("freeblock-sim", parent)]
 
 
 class Case(unittest.TestCase):
@@ -231,14 +256,14 @@ class Numbers(Case):
         Seen to fail: lift ignored, plans of which only the first piece is sent, or not the
         prepend."""
         r = {lift: self.atlas(task="scan", conservatism_us="300", lift=lift)
-             for lift in ("", "source+dest", "all")}
-        self.assertGreater(r["source+dest"]["free_mb_s"], 1.03 * r[""]["free_mb_s"])
+             for lift in ("none", "source+dest", "all")}
+        self.assertGreater(r["source+dest"]["free_mb_s"], 1.03 * r["none"]["free_mb_s"])
         self.assertGreater(r["all"]["free_mb_s"], r["source+dest"]["free_mb_s"])
-        self.assertEqual((r[""]["several"], r["source+dest"]["several"]), (0, 0))
+        self.assertEqual((r["none"]["several"], r["source+dest"]["several"]), (0, 0))
         self.assertGreater(r["all"]["several"], 1000)
         self.assertGreater(r["all"]["separates"] + r["all"]["prepends"],
                            r["all"]["plans"] + r["all"]["several"] - 10)
-        self.near(r["all"]["requests_per_s"], r[""]["requests_per_s"], .01)
+        self.near(r["all"]["requests_per_s"], r["none"]["requests_per_s"], .01)
 
     def test_weight(self):
         """Where blocks are worth more, more are read. Seen to fail: weights ignored."""
@@ -548,6 +573,27 @@ class Sweeps(Case):
                 1 - r["requests_per_s"] / alone["requests_per_s"]))
         self.assertGreater(results[2]["slowdown_pct"], results[3]["slowdown_pct"] + 5)
 
+    def test_ended(self):
+        """Whose caller is ended does not run on. Seen to fail: no parent-death signal."""
+        with subprocess.Popen([os.path.join(TOP, "tools", "freeblock"), "sim", "--quiet",
+                               "--seconds", "9999999", "--seed", "1,2"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            self.wait_for(lambda: len(simulators(process.pid)) == 2)
+            ours = simulators(process.pid)
+            process.send_signal(signal.SIGTERM)
+        try:
+            self.wait_for(lambda: not any(map(is_running, ours)))
+        finally:
+            for pid in filter(is_running, ours):
+                os.kill(pid, signal.SIGKILL)
+
+    def wait_for(self, condition):
+        """Until it is true; a minute is far more than it takes."""
+        end = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), end, "waited a minute")
+            time.sleep(.05)
+
     def test_table(self):
         """A line a run, the settings that vary first, files by name."""
         status, out, err = freeblock("--drive", "atlas10k,toy", "--policy", "none,sptf",
@@ -577,7 +623,12 @@ class Refusals(Case):
                 ("--policy best", "policy", "'best'"), ("--drive nothing", "nothing"),
                 ("--drive /nowhere.fbdrive --model %s" % self.model, "/nowhere.fbdrive"),
                 ("--drive %s" % self.drive, "--model"), ("--noise loud", "noise", "loud"),
-                ("--noise laplace:x", "laplace:x"), ("--size 5", "size", "'5'"),
+                ("--noise laplace:x", "laplace:x"), ("--noise laplace:nan", "laplace:nan"),
+                ("--noise gauss:-1", "gauss:-1"), ("--noise gauss:10001", "gauss:10001"),
+                ("--seconds 0", "seconds", "default"), ("--requests 0", "requests", "default"),
+                ("--depth 0", "depth", "default"), ("--granule 0", "granule", "default"),
+                ("--switch 0", "switch_us", "default"), ("--turn 0", "turn_us", "default"),
+                ("--size 5", "size", "'5'"),
                 ("--size 4k/50:8k", "size"), ("--size exp:", "size"),
                 ("--size exp:2k", "size", "4096"), ("--size 4k/0", "share"),
                 ("--locality cylinders:0", "cylinders:N"), ("--locality near", "locality"),
@@ -588,7 +639,8 @@ class Refusals(Case):
                 ("--depth 33", "depth"), ("--depth 1.5", "depth", "1.5"), ("--hold 2", "hold"),
                 ("--depth automatic", "depth", "'automatic'"),
                 ("--lift all+", "lift"), ("--lift most", "lift", "'most'"),
-                ("--lift auto+dest", "lift", "'auto+dest'"),
+                ("--lift auto+dest", "lift", "'auto+dest'"), ("--lift=", "lift", "''"),
+                ("--lift none+dest", "lift", "'none+dest'"),
                 ("--weight edge:0", "weight"), ("--weight rim", "weight", "'rim'"),
                 ("--value cube", "value", "'cube'"), ("--balance 0", "balance_s"),
                 ("--conservatism automatic", "conservatism_us", "'automatic'"),

@@ -35,8 +35,8 @@ static void sim_drive_noise(struct mde_config *cfg, const char *noise)
 	if (!noise[len])
 		return;
 	us = strtod(noise + len + 1, &end);
-	if (i == MDE_NOISE_OFF || *end || end == noise + len + 1 || us < 0 ||
-	    us > SIM_DRIVE_NOISE_MAX_US)
+	if (i == MDE_NOISE_OFF || *end || end == noise + len + 1 ||
+	    !(us >= 0 && us <= SIM_DRIVE_NOISE_MAX_US))
 		sim_fail("noise: not KIND:MICROSECONDS: %s", noise);
 	cfg->noise_sd_ns = us * 1000;
 }

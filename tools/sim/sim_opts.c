@@ -25,6 +25,7 @@ enum simo_type { SIMO_TEXT, SIMO_LINES, SIMO_WHOLE, SIMO_REAL, SIMO_REAL_OR_AUTO
  * @preset: default
  * @least: of a number
  * @most: of a number
+ * @not_zero: 0 is what stands for "not given": it is refused when it is given
  */
 struct simo_setting {
 	const char *name;
@@ -33,6 +34,7 @@ struct simo_setting {
 	const char *preset;
 	double least;
 	double most;
+	bool not_zero;
 };
 
 /*
@@ -49,7 +51,7 @@ static const struct simo_setting simo_settings[] = {
 	{ "seed", SIMO_WHOLE, offsetof(struct simo, seed), "1", 0, 1e15 },
 	{ "policy", SIMO_TEXT, offsetof(struct simo, policy_name), "sptf-sw", 0, 0 },
 	{ "sw_percent", SIMO_WHOLE, offsetof(struct simo, sw_percent), "60", 0, 1000 },
-	{ "depth", SIMO_REAL_OR_AUTO, offsetof(struct simo, depth), "0", 0, 32 },
+	{ "depth", SIMO_REAL_OR_AUTO, offsetof(struct simo, depth), "0", 0, 32, true },
 	{ "hold", SIMO_WHOLE, offsetof(struct simo, hold), "1", 0, 1 },
 	{ "read_expire_ms", SIMO_WHOLE, offsetof(struct simo, read_expire_ms), "500", 0, 1e6 },
 	{ "write_expire_ms", SIMO_WHOLE, offsetof(struct simo, write_expire_ms),
@@ -67,7 +69,8 @@ static const struct simo_setting simo_settings[] = {
 	{ "trace", SIMO_TEXT, offsetof(struct simo, trace), "", 0, 0 },
 	{ "task", SIMO_TEXT, offsetof(struct simo, task_name), "none", 0, 0 },
 	{ "range", SIMO_TEXT, offsetof(struct simo, range_text), "", 0, 0 },
-	{ "granule", SIMO_WHOLE, offsetof(struct simo, granule), "0", 0, SIMO_MAX_BYTES },
+	{ "granule", SIMO_WHOLE, offsetof(struct simo, granule), "0", 0, SIMO_MAX_BYTES,
+	  true },
 	{ "conservatism_us", SIMO_REAL_OR_AUTO, offsetof(struct simo, conservatism_us),
 	  "400", 0, 1e5 },
 	{ "target_slowdown_ppm", SIMO_WHOLE, offsetof(struct simo, target_slowdown_ppm),
@@ -76,9 +79,9 @@ static const struct simo_setting simo_settings[] = {
 	{ "max_prepend_sectors", SIMO_WHOLE, offsetof(struct simo, max_prepend_sectors),
 	  "512", 0, 65536 },
 	{ "separate", SIMO_WHOLE, offsetof(struct simo, separate), "1", 0, 1 },
-	{ "lift", SIMO_TEXT, offsetof(struct simo, lift_text), "", 0, 0 },
-	{ "switch_us", SIMO_REAL, offsetof(struct simo, switch_us), "0", 0, 1e5 },
-	{ "turn_us", SIMO_REAL, offsetof(struct simo, turn_us), "0", 0, 1e5 },
+	{ "lift", SIMO_TEXT, offsetof(struct simo, lift_text), "none", 0, 0 },
+	{ "switch_us", SIMO_REAL, offsetof(struct simo, switch_us), "0", 0, 1e5, true },
+	{ "turn_us", SIMO_REAL, offsetof(struct simo, turn_us), "0", 0, 1e5, true },
 	{ "pipe_read_us", SIMO_REAL_OR_AUTO, offsetof(struct simo, pipe_read_us),
 	  "auto", 0, 1e5 },
 	{ "pipe_write_us", SIMO_REAL_OR_AUTO, offsetof(struct simo, pipe_write_us),
@@ -92,8 +95,8 @@ static const struct simo_setting simo_settings[] = {
 	{ "steps", SIMO_WHOLE, offsetof(struct simo, steps), "200", 1, 1e9 },
 	{ "search_us", SIMO_REAL, offsetof(struct simo, search_us), "0", 0, 1e5 },
 	{ "guard_ppm", SIMO_WHOLE, offsetof(struct simo, guard_ppm), "0", 0, 1e6 },
-	{ "seconds", SIMO_REAL, offsetof(struct simo, seconds), "0", 0, SIMO_MAX_S },
-	{ "requests", SIMO_WHOLE, offsetof(struct simo, requests), "0", 0, 1e12 },
+	{ "seconds", SIMO_REAL, offsetof(struct simo, seconds), "0", 0, SIMO_MAX_S, true },
+	{ "requests", SIMO_WHOLE, offsetof(struct simo, requests), "0", 0, 1e12, true },
 	{ "whole", SIMO_WHOLE, offsetof(struct simo, whole), "0", 0, 1 },
 };
 
@@ -150,6 +153,13 @@ static void simo_assign(struct simo *o, const struct simo_setting *s, const char
 	}
 }
 
+static bool simo_is_zero(const struct simo *o, const struct simo_setting *s)
+{
+	const void *field = (const char *)o + s->offset;
+
+	return s->type == SIMO_WHOLE ? !*(const u64 *)field : !*(const double *)field;
+}
+
 static void simo_word(struct simo *o, const char *word)
 {
 	const char *value = strchr(word, '=');
@@ -163,6 +173,8 @@ static void simo_word(struct simo *o, const char *word)
 
 		if (strlen(s->name) == len && !memcmp(word, s->name, len)) {
 			simo_assign(o, s, value + 1);
+			if (s->not_zero && simo_is_zero(o, s))
+				sim_fail("%s: 0 is taken for the default: leave it out", s->name);
 			return;
 		}
 	}
@@ -281,16 +293,20 @@ static void simo_read_lift(struct simo *o)
 	const char *text = o->lift_text;
 	size_t len, i;
 
+	if (!strcmp(text, "none"))
+		return;
 	o->probe = !strcmp(text, "auto");
 	if (o->probe)
 		text = "all";
+	if (!*text)
+		sim_fail("lift: not auto, none, nor of source, dest, several, all (+): ''");
 	for (; *text; text += len + (text[len] == '+')) {
 		len = strcspn(text, "+");
 		for (i = 0; i < ARRAY_SIZE(lifts); i++)
 			if (strlen(lifts[i].name) == len && !memcmp(text, lifts[i].name, len))
 				break;
 		if (i == ARRAY_SIZE(lifts) || (text[len] && !text[len + 1]))
-			sim_fail("lift: not auto, nor of source, dest, several, all (+): '%s'",
+			sim_fail("lift: not auto, none, nor of source, dest, several, all (+): '%s'",
 				 o->lift_text);
 		o->lift |= lifts[i].lift;
 	}
