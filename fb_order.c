@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Orders of idle reads. Core; see fb_order.h.
+ */
+#include "fb_order.h"
+
+#define FBO_DONE U32_MAX	/* fb_order.round: nothing of the region is wanted */
+#define FBO_STEPS 16		/* regions that one question looks into */
+
+/*
+ * Reading on over what is done already, for less than a new command costs: 64 KiB pass in
+ * 0.3 to 1 ms.
+ */
+#define FBO_JOIN_SECTORS 128U
+
+/* near: tracks around the head that are looked at, on either side */
+#define FBO_NEAR_TRACKS 12
+/* near: from one command's end until the next one's arm can move, as reckoned */
+#define FBO_NEAR_TURNAROUND_NS 400000U
+
+/* ---- where something is left ---- */
+
+/* the first granule that begins on a track with this index, or a later one */
+static u64 fbo_track_granule(const struct fb_order *o, const struct fbo_ask *ask, u64 index)
+{
+	u32 tracks = dm_tracks(ask->dm);
+	struct dm_track t;
+
+	for (; index < tracks; index++) {
+		dm_track_by_index(ask->dm, index, &t);
+		if (t.nsect)
+			return div_u64(t.first_lbn + o->granule - 1, o->granule);
+	}
+	return o->granules;
+}
+
+/* the first count with groups of a region of the map, or of a later one; see fb_bitmap_add() */
+static u32 fbo_region_count(const struct fb_bitmap *bm, u32 region)
+{
+	return (u32)div_u64((u64)region * bm->groups, FB_REGIONS) >> bm->shift;
+}
+
+/* the first count from @count on that is not zero, or @bm->counts */
+static u32 fbo_full_count(const struct fb_bitmap *bm, u32 count)
+{
+	u32 region, end;
+
+	while (count < bm->counts) {
+		region = div_u64(((u64)count << bm->shift) * FB_REGIONS + FB_REGIONS - 1,
+				 bm->groups);
+		end = region + 1 < FB_REGIONS ? fbo_region_count(bm, region + 1) : bm->counts;
+		/* a count may be of two regions */
+		if (end <= count)
+			end = count + 1;
+		else if (!bm->region[region])
+			count = end;
+		for (; count < end; count++)
+			if (bm->count[count])
+				return count;
+	}
+	return bm->counts;
+}
+
+u64 fbo_wanted(const struct fb_order *o, const struct fbo_ask *ask, u64 from, u64 end)
+{
+	const struct fb_bitmap *bm = ask->bm;
+	struct dm_track t;
+	u64 stop, found;
+	u32 count;
+
+	if (from >= end || dm_track_of(ask->dm, from * o->granule, &t))
+		return end;
+	count = dm_track_index(ask->dm, &t) >> bm->shift;
+	while (1) {
+		stop = fbo_track_granule(o, ask, ((u64)count + 1) << bm->shift);
+		stop = min(stop, end);
+		found = fb_bitmap_next_before(bm, from, stop);
+		if (found < stop)
+			return found;
+		if (stop == end)
+			return end;
+		count = fbo_full_count(bm, count + 1);
+		from = fbo_track_granule(o, ask, (u64)count << bm->shift);
+		if (from >= end)
+			return end;
+	}
+}
+
+/* ---- how far to read from there ---- */
+
+/* from a wanted granule to the last that belongs with it, within @end and @max granules */
+static u64 fbo_run_end(const struct fb_order *o, const struct fb_bitmap *bm, u64 first,
+		       u64 end, u32 max)
+{
+	u64 at = first, last = first;
+
+	end = min(end, first + max);
+	while (at < end && at - last <= o->join) {
+		if (fb_bitmap_is_wanted(bm, at))
+			last = at;
+		at++;
+	}
+	return last + 1;
+}
+
+static void fbo_piece(const struct fb_order *o, const struct fbo_ask *ask, u64 first, u64 end,
+		      struct fb_plan_piece *out)
+{
+	u64 sectors = dm_info(ask->dm)->sectors;
+
+	out->lbn = first * o->granule;
+	out->nsect = min(end * o->granule, sectors) - out->lbn;
+}
+
+static u32 fbo_max(const struct fb_order *o, const struct fbo_ask *ask)
+{
+	return max_t(u32, ask->max_sectors / o->granule, 1);
+}
+
+static u64 fbo_access_ns(const struct fbo_ask *ask, const struct fb_plan_piece *p)
+{
+	struct dm_access acc;
+
+	if (dm_access(ask->dm, ask->head, p->lbn, p->nsect, false, &acc))
+		return U64_MAX;
+	return acc.total_ns;
+}
+
+/* what is predicted to take too long is halved; false: a granule takes too long */
+static bool fbo_shorten(const struct fb_order *o, const struct fbo_ask *ask,
+			struct fb_plan_piece *out)
+{
+	u64 first = div_u64(out->lbn, o->granule);
+	u32 n = div_u64((u64)out->nsect + o->granule - 1, o->granule);
+
+	if (!ask->head || !ask->max_ns)
+		return true;
+	while (fbo_access_ns(ask, out) > ask->max_ns) {
+		if (n == 1)
+			return false;
+		n /= 2;
+		fb_bitmap_trim(ask->bm, &first, &n);
+		fbo_piece(o, ask, first, first + n, out);
+	}
+	return true;
+}
+
+/* ---- sequential ---- */
+
+static bool fbo_sequential_next(struct fb_order *o, const struct fbo_ask *ask,
+				struct fb_plan_piece *out)
+{
+	u64 first = fbo_wanted(o, ask, o->cursor, o->granules);
+
+	if (first == o->granules) {
+		first = fbo_wanted(o, ask, 0, o->granules);
+		if (first == o->granules)
+			return false;
+	}
+	fbo_piece(o, ask, first, fbo_run_end(o, ask->bm, first, o->granules, fbo_max(o, ask)), out);
+	return true;
+}
+
+const struct fbo_ops fbo_sequential = {
+	.name = "sequential",
+	.next = fbo_sequential_next,
+};
+
+/* ---- staggered ---- */
+
+static void fbo_staggered_start(struct fb_order *o)
+{
+	memset(o->round, 0, sizeof(o->round));
+}
+
+/* of the regions with the lowest round the first: the order of the segments */
+static u32 fbo_staggered_region(const struct fb_order *o)
+{
+	u32 i, best = 0;
+
+	for (i = 1; i < o->regions; i++)
+		if (o->round[i] < o->round[best])
+			best = i;
+	return best;
+}
+
+/* true: the first wanted granule of the region's round is found */
+static bool fbo_staggered_look(struct fb_order *o, const struct fbo_ask *ask, u32 i,
+			       struct fb_plan_piece *out)
+{
+	u64 start = min(i * o->region, o->granules), end = min(start + o->region, o->granules);
+	u64 from = min(start + o->round[i] * o->segment, end), first, round;
+
+	first = fbo_wanted(o, ask, from, end);
+	if (first == end) {
+		o->round[i] = FBO_DONE;
+		return false;
+	}
+	round = div64_u64(first - start, o->segment);
+	if (round > o->round[i]) {
+		o->round[i] = round;
+		return false;
+	}
+	end = min(end, start + (round + 1) * o->segment);
+	fbo_piece(o, ask, first, fbo_run_end(o, ask->bm, first, end, fbo_max(o, ask)), out);
+	return true;
+}
+
+static bool fbo_staggered_next(struct fb_order *o, const struct fbo_ask *ask,
+			       struct fb_plan_piece *out)
+{
+	u32 steps, i;
+
+	for (steps = 0; steps < FBO_STEPS; steps++) {
+		i = fbo_staggered_region(o);
+		if (o->round[i] == FBO_DONE)
+			fbo_staggered_start(o);
+		else if (fbo_staggered_look(o, ask, i, out))
+			return true;
+	}
+	return false;
+}
+
+const struct fbo_ops fbo_staggered = {
+	.name = "staggered",
+	.start = fbo_staggered_start,
+	.next = fbo_staggered_next,
+};
+
+/* ---- near ---- */
+
+/**
+ * struct fbo_best - the best read so far
+ * @piece: it
+ * @wanted: sectors of it that are wanted
+ * @ns: what it takes, turnaround included
+ */
+struct fbo_best {
+	struct fb_plan_piece piece;
+	u64 wanted;
+	u64 ns;
+};
+
+static void fbo_near_try(const struct fb_order *o, const struct fbo_ask *ask, u64 first,
+			 u64 end, struct fbo_best *best)
+{
+	u32 n = min_t(u64, end - first, fbo_max(o, ask));
+	u64 wanted = (u64)fb_bitmap_trim(ask->bm, &first, &n) * o->granule, ns;
+	struct fb_plan_piece p;
+
+	if (!wanted)
+		return;
+	fbo_piece(o, ask, first, first + n, &p);
+	ns = fbo_access_ns(ask, &p);
+	if (ask->max_ns && ns > ask->max_ns)
+		return;
+	ns += FBO_NEAR_TURNAROUND_NS;
+	if (best->wanted && wanted * best->ns <= best->wanted * ns)
+		return;
+	*best = (struct fbo_best) { .piece = p, .wanted = wanted, .ns = ns };
+}
+
+/* the granules that begin on a track */
+static void fbo_near_track(const struct fb_order *o, const struct dm_track *t, u64 *first,
+			   u64 *end)
+{
+	*first = div_u64(t->first_lbn + o->granule - 1, o->granule);
+	*end = div_u64(t->first_lbn + t->nsect + o->granule - 1, o->granule);
+	*end = min(*end, o->granules);
+}
+
+/* what passes first when the head comes to a track */
+static u64 fbo_near_landing(const struct fb_order *o, const struct fbo_ask *ask,
+			    const struct dm_track *t)
+{
+	struct dm_place to = { .cyl = t->cyl, .head = t->head };
+	struct dm_piece piece[2];
+	u64 seek_ns = dm_seek_ns(ask->dm, ask->head, &to, false);
+
+	dm_window(ask->dm, t, ask->head->angle + dm_ns_to_angle(ask->dm, seek_ns), 1ULL << 32,
+		  piece);
+	return div_u64(piece[0].lbn + o->granule - 1, o->granule);
+}
+
+/* the whole track, with those behind it, or what passes from the head's coming on */
+static void fbo_near_look(const struct fb_order *o, const struct fbo_ask *ask, u32 index,
+			  struct fbo_best *best)
+{
+	u64 first, end, at;
+	struct dm_track t;
+
+	if (dm_track_by_index(ask->dm, index, &t) || !t.nsect)
+		return;
+	fbo_near_track(o, &t, &first, &end);
+	if (first >= end || !fb_bitmap_count(ask->bm, first, end - first))
+		return;
+	fbo_near_try(o, ask, first, end, best);
+	at = fbo_near_landing(o, ask, &t);
+	if (at <= first || at >= end)
+		return;
+	fbo_near_try(o, ask, at, end, best);
+	if (fbo_max(o, ask) < end - first)
+		fbo_near_try(o, ask, first, at, best);
+}
+
+static bool fbo_near_next(struct fb_order *o, const struct fbo_ask *ask,
+			  struct fb_plan_piece *out)
+{
+	struct fbo_best best = { .wanted = 0 };
+	struct dm_track t;
+	u32 here, i;
+
+	if (!ask->head || dm_track_at(ask->dm, ask->head->cyl, ask->head->head, &t))
+		return fbo_sequential_next(o, ask, out);
+	here = dm_track_index(ask->dm, &t);
+	for (i = 0; i < FBO_NEAR_TRACKS; i++) {
+		fbo_near_look(o, ask, here + i, &best);
+		if (i && i <= here)
+			fbo_near_look(o, ask, here - i, &best);
+	}
+	if (!best.wanted) {
+		o->cursor = fbo_track_granule(o, ask, here);
+		return fbo_sequential_next(o, ask, out);
+	}
+	*out = best.piece;
+	return true;
+}
+
+const struct fbo_ops fbo_near = {
+	.name = "near",
+	.next = fbo_near_next,
+};
+
+/* ---- for hosts ---- */
+
+const struct fbo_ops *fbo_by_name(const char *name)
+{
+	static const struct fbo_ops *const all[] = { &fbo_sequential, &fbo_staggered, &fbo_near };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++)
+		if (!strcmp(all[i]->name, name))
+			return all[i];
+	return NULL;
+}
+
+int fbo_init(struct fb_order *o, const struct fbo_ops *ops, const struct disk_model *dm,
+	     u32 granule_sectors, u32 regions, u32 segment_sectors)
+{
+	u64 sectors = dm_info(dm)->sectors;
+
+	if (!regions)
+		regions = FBO_REGIONS;
+	if (!segment_sectors)
+		segment_sectors = max(FBO_SEGMENT, granule_sectors);
+	if (regions > FBO_REGIONS_MAX || segment_sectors % granule_sectors)
+		return -EINVAL;
+	memset(o, 0, sizeof(*o));
+	o->ops = ops;
+	o->granule = granule_sectors;
+	o->granules = div_u64(sectors + granule_sectors - 1, granule_sectors);
+	o->join = FBO_JOIN_SECTORS / granule_sectors;
+	o->regions = regions;
+	o->region = div_u64(o->granules + regions - 1, regions);
+	o->segment = segment_sectors / granule_sectors;
+	if (ops->start)
+		ops->start(o);
+	return 0;
+}
+
+bool fbo_next(struct fb_order *o, const struct fbo_ask *ask, struct fb_plan_piece *out)
+{
+	if (!ask->bm->n_wanted || !o->ops->next(o, ask, out) || !fbo_shorten(o, ask, out))
+		return false;
+	o->cursor = div_u64(out->lbn + out->nsect + o->granule - 1, o->granule);
+	return true;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where to read next while the disk is idle. In gaps the order is whatever is free; here
+ * there is a choice, and each order is a table of operations. Core; the caller
+ * serialises. Nothing here sleeps or allocates, and a call looks at a bounded number of
+ * places, however few blocks are left on however large a disk.
+ */
+#ifndef FB_ORDER_H
+#define FB_ORDER_H
+
+#include "fb_search.h"
+
+#define FBO_REGIONS 128		/* staggered: default, the paper's (Practical Scrubbing, IV.A) */
+#define FBO_REGIONS_MAX 512U
+#define FBO_SEGMENT 128U	/* staggered: default, sectors: 64 KiB, the paper's */
+
+struct fb_order;
+
+/**
+ * struct fbo_ask - a question
+ * @dm: model
+ * @bm: map, with a granule per fb_order.granule and a group per track of @dm
+ * @head: where the head is, and the angle then, when the arm can start; NULL: unknown
+ * @max_sectors: longest read
+ * @max_ns: longest access that is predicted from @head; 0: any
+ */
+struct fbo_ask {
+	const struct disk_model *dm;
+	const struct fb_bitmap *bm;
+	const struct dm_place *head;
+	u32 max_sectors;
+	u64 max_ns;
+};
+
+/**
+ * struct fbo_ops - an order
+ * @name: as people write it
+ * @start: from the beginning; may be NULL
+ * @next: what to read next, as fbo_next(); lengths are cut there
+ */
+struct fbo_ops {
+	const char *name;
+	void (*start)(struct fb_order *o);
+	bool (*next)(struct fb_order *o, const struct fbo_ask *ask, struct fb_plan_piece *out);
+};
+
+extern const struct fbo_ops fbo_sequential;	/* by LBN */
+/* the first segment of each region by LBN, then the second (Oprea and Juels, FAST 2010) */
+extern const struct fbo_ops fbo_staggered;
+extern const struct fbo_ops fbo_near;		/* most wanted sectors per time from the head */
+
+/**
+ * struct fb_order - an order and where it is; all private
+ * @ops: which
+ * @granules: of the map
+ * @granule: sectors of a granule
+ * @join: unwanted granules between wanted ones that are read along
+ * @cursor: next granule, where the order has one
+ * @regions: staggered: how many
+ * @region: staggered: granules of a region
+ * @segment: staggered: granules of a segment
+ * @round: staggered: of each region a segment before which nothing is wanted; U32_MAX:
+ *	nothing at all
+ */
+struct fb_order {
+	const struct fbo_ops *ops;
+	u64 granules;
+	u32 granule;
+	u32 join;
+	u64 cursor;
+	u32 regions;
+	u64 region;
+	u64 segment;
+	u32 round[FBO_REGIONS_MAX];
+};
+
+/**
+ * fbo_by_name() - an order by its name
+ * @name: "sequential", "staggered" or "near"
+ *
+ * Return: its table, NULL: there is none of that name.
+ */
+const struct fbo_ops *fbo_by_name(const char *name);
+
+/**
+ * fbo_init() - an order at its beginning
+ * @o: filled
+ * @ops: which order
+ * @dm: model
+ * @granule_sectors: coverage granule, power of two
+ * @regions: staggered: 1 .. FBO_REGIONS_MAX; 0: FBO_REGIONS
+ * @segment_sectors: staggered: a multiple of @granule_sectors, not 0; 0: FBO_SEGMENT, or a
+ *	granule where that is longer
+ *
+ * Return: 0; -EINVAL: regions or segment are not as said, @o is unchanged.
+ */
+int fbo_init(struct fb_order *o, const struct fbo_ops *ops, const struct disk_model *dm,
+	     u32 granule_sectors, u32 regions, u32 segment_sectors);
+
+/**
+ * fbo_next() - what to read next
+ * @o: the order, which goes on only if something is found; it never minds what has
+ *	become of what it found before: what is wanted again is found again
+ * @ask: the question
+ * @out: out: whole granules but for the disk's end, the first and the last one wanted
+ *
+ * Return: false: nothing is found. If blocks are wanted: nothing now; ask again later, in
+ * a millisecond, say.
+ */
+bool fbo_next(struct fb_order *o, const struct fbo_ask *ask, struct fb_plan_piece *out);
+
+/**
+ * fbo_wanted() - the first wanted granule of a stretch, at a bounded cost
+ * @o: the order
+ * @ask: model and map
+ * @from: first granule
+ * @end: the one after the last
+ *
+ * For orders. Passes over parts of the disk where nothing is left.
+ *
+ * Return: the granule, or @end.
+ */
+u64 fbo_wanted(const struct fb_order *o, const struct fbo_ask *ask, u64 from, u64 end);
+
+#endif /* FB_ORDER_H */

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Orders of idle reads: each block once, to the map's very end, from wherever; staggered in
+ * its exact order; no read that is predicted to take longer than allowed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../../fb_order.h"
+#include "support.h"
+
+#define GRANULE 8U
+
+struct bench {
+	struct disk_model *dm;
+	struct fb_bitmap bm;
+	struct fb_order order;
+	struct dm_place head;
+	u64 reads;
+	u64 read_sectors;
+};
+
+static void bench_want(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_want(ctx, first, n, group);
+}
+
+static void bench_read(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct bench *b = ctx;
+
+	fb_bitmap_take(&b->bm, first, n, group);
+	fb_bitmap_done(&b->bm, first, n);
+}
+
+static void bench_open(struct bench *b, const char *model)
+{
+	u64 sectors;
+
+	memset(b, 0, sizeof(*b));
+	b->dm = support_model_file(model);
+	sectors = dm_info(b->dm)->sectors;
+	assert_int_equal(0, fb_bitmap_init(&b->bm, (sectors + GRANULE - 1) / GRANULE,
+					   dm_tracks(b->dm)));
+}
+
+static void bench_want_all(struct bench *b, u64 lbn, u64 n)
+{
+	fb_for_each_run(b->dm, GRANULE, lbn, n, bench_want, &b->bm);
+}
+
+static void bench_close(struct bench *b)
+{
+	fb_bitmap_destroy(&b->bm);
+	dm_free(b->dm);
+}
+
+/* one question, and its answer read; the head is where it ends, 0.4 ms later */
+static bool bench_step(struct bench *b, u32 max_sectors, u64 max_ns, struct fb_plan_piece *p)
+{
+	struct fbo_ask ask = { b->dm, &b->bm, &b->head, max_sectors, max_ns };
+	struct dm_access acc;
+	u64 wanted = b->bm.n_wanted;
+
+	if (!fbo_next(&b->order, &ask, p))
+		return false;
+	assert_true(p->nsect && p->nsect <= max_sectors);
+	assert_true(p->lbn + p->nsect <= dm_info(b->dm)->sectors);
+	assert_int_equal(0, dm_access(b->dm, &b->head, p->lbn, p->nsect, false, &acc));
+	assert_true(!max_ns || acc.total_ns <= max_ns);
+	fb_for_each_run(b->dm, GRANULE, p->lbn, p->nsect, bench_read, b);
+	assert_true(b->bm.n_wanted < wanted);
+	b->head = acc.end;
+	b->head.angle += dm_ns_to_angle(b->dm, 400000);
+	b->reads++;
+	b->read_sectors += p->nsect;
+	return true;
+}
+
+/* until nothing is left; what is not found now is asked for again a millisecond later */
+static void bench_drain(struct bench *b, u32 max_sectors, u64 max_ns)
+{
+	struct fb_plan_piece p;
+	u32 fruitless = 0;
+
+	while (b->bm.n_wanted) {
+		if (bench_step(b, max_sectors, max_ns, &p)) {
+			fruitless = 0;
+			continue;
+		}
+		assert_true(++fruitless < 1000);
+		b->head.angle += dm_ns_to_angle(b->dm, 1000000);
+	}
+	assert_false(bench_step(b, max_sectors, max_ns, &p));
+}
+
+static const char *const bench_orders[] = { "sequential", "staggered", "near" };
+
+/* the toy's whole map, in reads of one granule, of 64 KiB, and of up to a MiB */
+static void test_all_of_it_once(void **state)
+{
+	static const u32 sizes[] = { 8, 128, 2048 };
+	struct bench b;
+	u32 i, k;
+
+	for (i = 0; i < ARRAY_SIZE(bench_orders); i++) {
+		for (k = 0; k < ARRAY_SIZE(sizes); k++) {
+			bench_open(&b, "models/toy.fbmodel");
+			bench_want_all(&b, 0, dm_info(b.dm)->sectors);
+			assert_int_equal(0, fbo_init(&b.order, fbo_by_name(bench_orders[i]), b.dm,
+						     GRANULE, 7, 2 * GRANULE));
+			bench_drain(&b, sizes[k], 0);
+			assert_int_equal(b.bm.n_done, b.bm.granules);
+			/* near reads whole tracks, what a piece before left of them */
+			if (b.order.ops != &fbo_near)
+				assert_int_equal(b.read_sectors, dm_info(b.dm)->sectors);
+			bench_close(&b);
+		}
+	}
+}
+
+/* by hand: the next segment is the first of the next region, then come the seconds */
+static void test_staggered_is_exact(void **state)
+{
+	struct fb_plan_piece p;
+	struct bench b;
+	u64 region, round, start, end, n, lbn;
+	u32 i;
+
+	bench_open(&b, "models/toy.fbmodel");
+	n = b.bm.granules;
+	bench_want_all(&b, 0, dm_info(b.dm)->sectors);
+	assert_int_equal(0, fbo_init(&b.order, &fbo_staggered, b.dm, GRANULE, 7, 2 * GRANULE));
+	region = (n + 6) / 7;
+	for (round = 0; b.bm.n_wanted; round++) {
+		for (i = 0; i < 7; i++) {
+			start = i * region + round * 2;
+			end = min(min((i + 1) * region, n), start + 2);
+			if (start >= end)
+				continue;
+			while (!bench_step(&b, 2048, 0, &p))
+				;
+			lbn = end * GRANULE;
+			assert_int_equal(p.lbn, start * GRANULE);
+			assert_int_equal(p.lbn + p.nsect, min(lbn, dm_info(b.dm)->sectors));
+		}
+	}
+	bench_close(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_of_it_once),
+		cmocka_unit_test(test_staggered_is_exact),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Waiting: a disk that serves one request after the other, arrivals at random, and idle
+ * reads whenever the policy says so. What the requests really wait longer is compared with
+ * the goals and with what the policy says.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "../../fb_wait.h"
+#include "support.h"
+
+#define MS 1000000ULL
+
+/* a disk of 10 ms a request and 2 ms + 5 us a sector an idle read, without and with these */
+struct lane {
+	u64 free_ns;	/* the disk without idle reads is free then */
+	u64 real_ns;	/* and with them */
+};
+
+struct bench {
+	struct fb_wait w;
+	struct rnd rnd;
+	double mean_gap_ns;
+	double tail;	/* 0: exponential; else the exponent of a Pareto distribution */
+	struct lane lane;
+	u64 now;
+	u64 requests;
+	u64 late_ns;
+	u64 most_ns;
+	u64 read_ns;
+	u64 sectors;
+};
+
+static double bench_unit(struct bench *b)
+{
+	return (rnd_next(&b->rnd) >> 11) / 9007199254740992.0;
+}
+
+static u64 bench_gap(struct bench *b)
+{
+	double u = 1 - bench_unit(b);
+
+	if (!b->tail)
+		return -log(u) * b->mean_gap_ns;
+	/* the mean of a Pareto distribution from x0 on is x0 a / (a - 1) */
+	return b->mean_gap_ns * (b->tail - 1) / b->tail * pow(u, -1 / b->tail);
+}
+
+/* idle reads until the next arrival; the last of them may still be going on then */
+static void bench_idle(struct bench *b, u64 next)
+{
+	u64 at, end;
+	u32 n;
+
+	while (1) {
+		at = fbw_begin_ns(&b->w, b->now);
+		if (at == FBW_NEVER || max(at, b->now) >= next)
+			return;
+		b->now = max(at, b->now);
+		n = fbw_sectors(&b->w);
+		end = b->now + 2 * MS + n * 5000ULL;
+		fbw_sent(&b->w, b->now, end, n);
+		b->read_ns += end - b->now;
+		b->sectors += n;
+		b->lane.real_ns = end;
+		if (end > next)
+			return;
+		fbw_ended(&b->w, end);
+		b->now = end;
+	}
+}
+
+static void bench_run(struct bench *b, u64 requests)
+{
+	u64 next = 0, service, done, late;
+
+	while (b->requests < requests) {
+		next += bench_gap(b);
+		while (b->w.busy && b->lane.real_ns < next) {
+			fbw_idle(&b->w, b->lane.real_ns);
+			b->now = b->lane.real_ns;
+		}
+		if (!b->w.busy)
+			bench_idle(b, next);
+		fbw_arrive(&b->w, next);
+		if (b->w.reading)
+			fbw_ended(&b->w, b->lane.real_ns);
+		service = 5 * MS + rnd_below(&b->rnd, 10 * MS);
+		done = max(b->lane.free_ns, next) + service;
+		b->lane.free_ns = done;
+		b->lane.real_ns = max(b->lane.real_ns, next) + service;
+		late = b->lane.real_ns - done;
+		b->late_ns += late;
+		b->most_ns = max(b->most_ns, late);
+		b->requests++;
+		b->now = next;
+	}
+}
+
+static void bench_begin(struct bench *b, double mean_gap_ms, double tail, u64 seed)
+{
+	memset(b, 0, sizeof(*b));
+	fbw_init(&b->w, 0);
+	fbw_set_drive(&b->w, 8 * MS, 10000000);
+	b->rnd.state = seed;
+	b->mean_gap_ns = mean_gap_ms * 1e6;
+	b->tail = tail;
+}
+
+static void bench_check(struct bench *b, u64 mean_ns, u64 max_ns)
+{
+	struct fbw_status st;
+
+	fbw_status(&b->w, b->now, &st);
+	print_message("mean %llu of %llu us, said %llu; max %llu us; wait %llu us, %u sectors, %.3f\n",
+		      (unsigned long long)(b->late_ns / b->requests / 1000),
+		      (unsigned long long)mean_ns / 1000, (unsigned long long)st.mean_ns / 1000,
+		      (unsigned long long)b->most_ns / 1000,
+		      (unsigned long long)st.wait_ns / 1000, st.sectors,
+		      (double)b->read_ns / st.idle_ns);
+	assert_true(b->late_ns <= mean_ns * b->requests);
+	assert_true(st.mean_ns <= mean_ns);
+	assert_true(b->most_ns <= max_ns);
+	assert_true(st.max_ns <= max_ns);
+	/* what is charged is not less than what was waited */
+	assert_true(st.mean_ns * b->requests + b->requests >= b->late_ns);
+	assert_int_equal(st.requests, b->requests);
+}
+
+/*
+ * Poisson arrivals at 5, 30, 60 and 85 % load, heavy-tailed ones at 5, 30, 60 %, three
+ * goals. With heavy tails at 85 % a single busy period has thousands of requests, and the
+ * first such cannot be foreseen.
+ */
+static void test_goals_are_kept(void **state)
+{
+	static const double loads[] = { 0.05, 0.3, 0.6, 0.85 };
+	static const u64 means[] = { MS / 5, MS / 2, 2 * MS };
+	struct bench b;
+	u32 i, k, tail;
+
+	for (tail = 0; tail < 2; tail++)
+		for (i = 0; i < ARRAY_SIZE(loads) - tail; i++)
+			for (k = 0; k < ARRAY_SIZE(means); k++) {
+				bench_begin(&b, 10 / loads[i], tail ? 1.3 : 0, 1 + i);
+				fbw_set_goals(&b.w, means[k], 50 * MS);
+				bench_run(&b, 50000);
+				bench_check(&b, means[k], 50 * MS);
+				assert_true(b.read_ns > 0);
+			}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_goals_are_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
