@@ -23,6 +23,24 @@ static bool fb_bitmap_holds(const struct fb_bitmap *bm, u64 first, u32 n)
 	return n && first < bm->granules && n <= bm->granules - first;
 }
 
+/* how many groups share a count, as a power of two */
+static u32 fb_bitmap_shift(u32 groups)
+{
+	u32 shift = 0;
+
+	while ((groups - 1) >> shift >= FB_BITMAP_COUNTS)
+		shift++;
+	return shift;
+}
+
+u64 fb_bitmap_bytes(u64 granules, u32 groups)
+{
+	u64 counts = ((groups - 1) >> fb_bitmap_shift(groups)) + 1;
+
+	return BITS_TO_LONGS(granules) * sizeof(long) + counts * sizeof(u32) +
+	       FB_BITMAP_FLYING * sizeof(struct fb_bitmap_word);
+}
+
 int fb_bitmap_init(struct fb_bitmap *bm, u64 granules, u32 groups)
 {
 	memset(bm, 0, sizeof(*bm));
@@ -31,8 +49,7 @@ int fb_bitmap_init(struct fb_bitmap *bm, u64 granules, u32 groups)
 
 	bm->granules = granules;
 	bm->groups = groups;
-	while ((groups - 1) >> bm->shift >= FB_BITMAP_COUNTS)
-		bm->shift++;
+	bm->shift = fb_bitmap_shift(groups);
 	bm->counts = ((groups - 1) >> bm->shift) + 1;
 	bm->wanted = fb_zalloc(BITS_TO_LONGS(granules) * sizeof(long));
 	bm->flying = fb_zalloc(FB_BITMAP_FLYING * sizeof(*bm->flying));
@@ -50,6 +67,18 @@ void fb_bitmap_destroy(struct fb_bitmap *bm)
 	fb_free(bm->flying);
 	fb_free(bm->count);
 	memset(bm, 0, sizeof(*bm));
+}
+
+void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from)
+{
+	memcpy(to->wanted, from->wanted, BITS_TO_LONGS(from->granules) * sizeof(long));
+	memcpy(to->count, from->count, (size_t)from->counts * sizeof(*from->count));
+	memcpy(to->flying, from->flying, from->flying_words * sizeof(*from->flying));
+	memcpy(to->region, from->region, sizeof(from->region));
+	to->flying_words = from->flying_words;
+	to->n_wanted = from->n_wanted;
+	to->n_flying = from->n_flying;
+	to->n_done = from->n_done;
 }
 
 /* ---- what flies ---- */

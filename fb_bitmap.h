@@ -86,6 +86,22 @@ int fb_bitmap_init(struct fb_bitmap *bm, u64 granules, u32 groups);
  */
 void fb_bitmap_destroy(struct fb_bitmap *bm);
 
+/**
+ * fb_bitmap_bytes() - what fb_bitmap_init() will allocate
+ * @granules: how many granules
+ * @groups: how many groups
+ *
+ * Return: bytes.
+ */
+u64 fb_bitmap_bytes(u64 granules, u32 groups);
+
+/**
+ * fb_bitmap_copy() - make a map say what another one says
+ * @to: the map, of the same size
+ * @from: the other one
+ */
+void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
+
 /*
  * The five moves below return how many granules changed state; granules in
  * another state stay as they are, so that a move may be repeated without harm.

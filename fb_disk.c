@@ -302,6 +302,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	strscpy(fd->vendor, like->vendor, sizeof(fd->vendor));
 	strscpy(fd->product, like->product, sizeof(fd->product));
 	fd->sectors = like->sectors;
+	mutex_init(&fd->life);
 	mutex_init(&fd->config);
 	spin_lock_init(&fd->lock);
 	init_waitqueue_head(&fd->wait);
@@ -500,7 +501,7 @@ static int fb_disk_commit(struct fb_disk *fd)
 	int ret;
 
 	lockdep_assert_held(&fd->config);
-	if (fd->task)
+	if (fd->svc)
 		return fb_disk_refuse(fd, -EBUSY, "a task is at work: stop it first");
 	ret = model_text_parse(fd->upload, fd->upload_len, &dm, &err);
 	if (ret == -ENOMEM)

@@ -7,15 +7,17 @@
  *
  *   fb_disks_mutex	fb_disk.c	disks and their names. Taken in init_sched (queue frozen):
  *			nobody does I/O or allocates for I/O under it.
- *   fb_disk.config	mutex: model upload and swap, task create/start/reap. Same rule.
+ *   fb_disk.life	mutex: creation, start and destruction of tasks; what is on its way may
+ *			be waited for under it, for that needs no lock but fb_disk.lock.
+ *   fb_disk.config	mutex: model upload and swap. Same rule as fb_disks_mutex.
  *   fb_disk.lock	spinlock, irqsave (completions come in hard and soft interrupts):
  *			everything marked [L] below, the attached scheduler's pool and
  *			pipeline included. Nothing sleeps or allocates under it. Inside
  *			blk-mq's own locks; takes none itself but the wait queue's.
  *
- * fb_disk.model is written with both config and lock held, read with either; the
- * search thread reads it without, for it cannot change while there is a task.
- * The task's coverage map belongs to the search thread alone.
+ * fb_disk.model is written with both config and lock held, read with either; tasks and
+ * their thread read it without, for it cannot change while there is a task.
+ * The coverage maps of started tasks belong to that thread alone.
  */
 #ifndef FB_DISK_H
 #define FB_DISK_H
@@ -35,9 +37,8 @@
 #include "fb_margin.h"
 #include "fb_probe.h"
 #include "fb_search.h"
-#include "fb_worth.h"
+#include "fb_svc.h"
 #include "fg_policy.h"
-#include "include/freeblock.h"
 #include "model_text.h"
 
 struct dentry;
@@ -67,14 +68,15 @@ struct fb_scan;
 #define FB_BUFS 8
 #define FB_BUFS_LARGE 4
 #define FB_BUF_LARGE_SECTORS 1024	/* so long and longer ones are large */
+/* each further task brings what its consumer may hold, so that a slow one delays none else */
+#define FB_BUFS_MAX (FB_BUFS + FREEBLOCK_HELD * (FREEBLOCK_TASKS - 1))
 
 enum fb_buf_state {
 	FB_BUF_FREE,		/* in fb_disk.bufs, nobody's */
 	FB_BUF_VEHICLE,		/* the vehicle's, not aimed */
 	FB_BUF_SENT,		/* at the drive */
-	FB_BUF_ENDED,		/* read, waits for the search thread */
-	FB_BUF_DELIVER,		/* the consumer's */
-	FB_BUF_DELIVERED,	/* waits for the search thread again */
+	FB_BUF_ENDED,		/* read, waits for the thread */
+	FB_BUF_DELIVER,		/* with the consumers */
 };
 
 /**
@@ -86,14 +88,18 @@ enum fb_buf_state {
  * @fd: the disk
  * @state: [L]
  * @dirty: [L] a foreground write overlapped it: discard
- * @taken: the search thread has marked its granules as flying
+ * @taken: the thread has marked its granules as flying
  * @joined: it is linked in front of a foreground read
- * @rq: the request that carries it while FB_BUF_SENT [L]
+ * @rq: the request that carries it while FB_BUF_SENT; NULL: a foreground read of ours [L]
  * @lbn: first sector of the free part [L]; granule-aligned
  * @nsect: its sectors [L]
  * @good: sectors read without error, valid from FB_BUF_ENDED on
  * @status: how it ended
  * @mask: granules that were wanted when it was sent, from @lbn's on
+ * @share: those of each task
+ * @pending: slots of tasks that still get it [L]
+ * @served: slots of those that have got it, for the thread to enter [L]
+ * @voided: slots of those that did not get it, for a write had spoilt it [L]
  */
 struct fb_buf {
 	struct bio bio;
@@ -111,15 +117,21 @@ struct fb_buf {
 	u32 good;
 	blk_status_t status;
 	DECLARE_BITMAP(mask, FB_BUF_GRANULES);
+	struct {
+		DECLARE_BITMAP(mask, FB_BUF_GRANULES);
+	} share[FREEBLOCK_TASKS];
+	u32 pending;
+	u32 served;
+	u32 voided;
 };
 
 /**
- * struct fb_bufs - a task's buffers
+ * struct fb_bufs - the buffers of a disk's tasks
  * @sectors: what one holds
  * @order: of its chunks
  * @chunks: how many it has
- * @n: how many buffers there are
- * @buf: the buffers
+ * @n: how many buffers there are; it grows with the tasks [L]
+ * @buf: the buffers, room for FB_BUFS_MAX
  */
 struct fb_bufs {
 	u32 sectors;
@@ -184,58 +196,6 @@ struct fb_stats {
 	u64 choice_max_ns;
 };
 
-#define FB_NAME_LEN 32		/* of a disk, as in /sys/block */
-
-/* ---- one task (fb_task.c) ---- */
-
-enum fb_task_state {
-	FB_TASK_NEW,
-	FB_TASK_RUNNING,
-	FB_TASK_STOPPING,
-	FB_TASK_OVER,
-};
-
-/* ranges in doubt that a task remembers; the oldest are forgotten */
-#define FB_TASK_DOUBTS 32
-
-struct freeblock_task {
-	struct fb_disk *fd;
-	char disk[FB_NAME_LEN];		/* its disk's name when it was created */
-	char name[24];
-	const struct freeblock_ops *ops;
-	void *ctx;
-	struct {
-		u64 first;
-		u64 count;
-	} range[FREEBLOCK_RANGES];
-	u32 ranges;
-	enum fb_task_state state;	/* [L] */
-	enum freeblock_end end;
-	struct fb_bitmap map;		/* the search thread's, and all up to @total */
-	struct fb_worth worth;
-	struct fbm_odds odds;		/* the search's copy of fb_margin.odds */
-	struct fb_search search;	/* here, for stacks are small */
-	u64 balanced_ns;		/* when the regions were weighed last */
-	bool asked;			/* the drive, about its look-ahead */
-	u32 fruitless;			/* searches in a row that found nothing */
-	u64 leftover_ns;		/* when a block that fits into no gap was read last */
-	struct {
-		u64 first;
-		u64 count;
-	} doubt[FB_TASK_DOUBTS];	/* a ring of sectors that could not be read */
-	u32 doubts;			/* so many have been entered */
-	u64 doubt_ns;			/* when one of them was tried last */
-	u64 failed_ns;			/* when a read failed last */
-	u64 total;			/* blocks; [L] from here on */
-	u64 done;
-	u64 failed;
-	u64 flying;
-	struct task_struct *thread;
-	struct completion over;
-	struct work_struct deliver;
-	struct work_struct ended;
-};
-
 /* ---- the disk ---- */
 
 #define FB_DISK_JUDGE_MIN 200	/* completions before a model is judged */
@@ -250,6 +210,7 @@ struct freeblock_task {
  * @sectors: capacity when attached
  * @vendor: as in INQUIRY, trailing blanks removed, "" when not SCSI
  * @product: as in INQUIRY
+ * @life: see the table of locks
  * @config: see the table of locks
  * @text: the text of @model; config
  * @text_len: its length; config
@@ -267,8 +228,8 @@ struct freeblock_task {
  * @model_changed: tells it that @model has been replaced [L]
  * @unfit: why the attached device is not scheduled, NULL: it is fit [L]
  * @distrusted: the model does not fit what completions say [L]
- * @task: the task or NULL; written with config and lock held [L]
- * @wait: the search thread waits here
+ * @svc: what serves its tasks, NULL: there is none; written with life, config and lock held [L]
+ * @wait: its thread waits here
  * @gen: generation of the gap: a plan of another one is void [L]
  * @gap_open: @gap waits for the search [L]
  * @gap: the gap before the next foreground request [L]
@@ -286,7 +247,7 @@ struct freeblock_task {
  * @submitting: the thread is inside submit_bio [L]
  * @fg_last_ns: last moment with foreground work [L]
  * @fg_active: foreground pooled or in flight [L]
- * @bufs: while a task is started, else NULL
+ * @bufs: from the first start of a task on, while there is one; else NULL [L]
  * @margin: what completions taught about conservatism [L]
  * @guard: [L]
  * @stats: [L]
@@ -299,6 +260,7 @@ struct fb_disk {
 	char vendor[DM_ID_LEN];
 	char product[DM_ID_LEN];
 
+	struct mutex life;
 	struct mutex config;
 	char *text;
 	size_t text_len;
@@ -318,7 +280,7 @@ struct fb_disk {
 	void (*model_changed)(struct fb_disk *fd);
 	const char *unfit;
 	bool distrusted;
-	struct freeblock_task *task;
+	struct fb_svc *svc;
 
 	wait_queue_head_t wait;
 	u32 gen;
@@ -361,17 +323,6 @@ void fb_disk_ask_lookahead(struct fb_disk *fd);
 bool fb_disk_is_single(const struct fb_disk *fd);
 ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len);
 
-/* fb_task.c */
-int fb_task_init(void);
-void fb_task_exit(void);
-void fb_task_fill(struct freeblock_task *task);
-void fb_task_weigh(struct freeblock_task *task, struct fb_limits *lim);
-void fb_task_absorb(struct freeblock_task *task);
-bool fb_task_may_read(struct fb_disk *fd);
-bool fb_task_over(struct freeblock_task *task);
-bool fb_task_cut(struct freeblock_task *task, struct fb_plan *plan);
-void fb_task_end(struct freeblock_task *task);
-
 /* fb_gap.c */
 void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim);
 void fb_gap_void(struct fb_disk *fd);
@@ -380,6 +331,9 @@ int fb_gap_thread(void *data);
 
 /* fb_vehicle.c */
 struct fb_bufs *fb_buf_alloc_all(struct fb_disk *fd);
+int fb_buf_grow(struct fb_disk *fd, u32 n);
+u64 fb_buf_bytes(const struct disk_model *dm, u32 n);
+bool fb_buf_read_now(struct fb_disk *fd, u64 lbn, u32 nsect);
 void fb_buf_free_all(struct fb_bufs *bufs);
 bool fb_buf_is_ours(const struct bio *bio);
 bool fb_buf_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect);

@@ -39,7 +39,7 @@ static void fbf_predict(struct fbs *fs, struct fbs_rq *fq, const struct dm_place
 	fq->placed = from && fbs_is_media(fq->rq) &&
 		     !dm_access(fs->fd->model, from, fq->lbn, fq->nsect, fq->fg.write, &fq->acc);
 	fq->start_ns = fq->placed ? start_ns : 0;
-	if (fq->placed && fs->fd->task)
+	if (fq->placed && fs->fd->svc)
 		fbm_predict(&fq->leg, fs->fd->model, from, fq->lbn, fq->nsect, &fq->acc);
 }
 
@@ -154,7 +154,7 @@ static void fbf_learn(struct fbs *fs, struct fbs_rq *fq, s64 late_ns, u64 now)
 		[FB_CAUSE_AFTER] = FBM_BEHIND,
 	};
 
-	if (!fs->fd->task)
+	if (!fs->fd->svc)
 		return;
 	fq->leg.cause = causes[fq->cause];
 	fq->leg.late_ns = late_ns;

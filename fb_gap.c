@@ -105,24 +105,24 @@ static void fb_gap_count(struct fb_disk *fd, const struct fb_search *s, u64 ns)
 	spin_unlock_irq(&fd->lock);
 }
 
-/* take the gap that waits, if the task may read; the limits come with it */
-static bool fb_gap_take(struct freeblock_task *task, struct fb_gap *gap, struct fb_limits *lim,
+/* take the gap that waits, if anything may be read; the limits come with it */
+static bool fb_gap_take(struct fb_svc *svc, struct fb_gap *gap, struct fb_limits *lim,
 			u32 *gen, u64 *budget_ns)
 {
-	struct fb_disk *fd = task->fd;
+	struct fb_disk *fd = svc->fd;
 	bool open;
 
 	spin_lock_irq(&fd->lock);
-	open = fd->gap_open && fb_task_may_read(fd);
+	open = fd->gap_open && fbv_may_read(fd);
 	fd->gap_open = false;
 	if (open && fd->probing)
 		fd->lim.lift = fbp_allowed(&fd->probe, fd->lim.lift, ktime_get_ns());
 	*gap = fd->gap;
 	*lim = fd->lim;
 	if (lim->odds) {
-		task->odds = *lim->odds;
-		lim->odds = &task->odds;
-		lim->leg_ns = task->odds.floor_ns;
+		svc->odds = *lim->odds;
+		lim->odds = &svc->odds;
+		lim->leg_ns = svc->odds.floor_ns;
 	}
 	*gen = fd->gen;
 	*budget_ns = fd->search_ns;
@@ -135,28 +135,40 @@ static bool fb_gap_take(struct freeblock_task *task, struct fb_gap *gap, struct 
  * remapped far away. When only a few are left and nothing else has been found for long,
  * read one of them all the same, seldom enough that it does not count.
  */
-static void fb_gap_leftover(struct freeblock_task *task, u32 found, u32 gen)
+static void fb_gap_leftover(struct fb_svc *svc, u32 found, u32 gen)
 {
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1, .wanted = 1 };
-	u32 granule = dm_info(task->fd->model)->granule_sectors;
+	u32 granule = dm_info(svc->fd->model)->granule_sectors;
 	u64 now = ktime_get_ns();
 	u64 block;
 
-	task->fruitless = found ? 0 : task->fruitless + 1;
-	if (task->fruitless < FB_GAP_FRUITLESS || task->map.n_wanted > FB_GAP_LEFTOVER ||
-	    now - task->leftover_ns < FB_GAP_LEFTOVER_NS)
+	svc->fruitless = found ? 0 : svc->fruitless + 1;
+	if (svc->fruitless < FB_GAP_FRUITLESS || svc->map->n_wanted > FB_GAP_LEFTOVER ||
+	    now - svc->leftover_ns < FB_GAP_LEFTOVER_NS)
 		return;
-	block = fb_bitmap_next_wanted(&task->map, 0);
+	block = fb_bitmap_next_wanted(svc->map, 0);
 	plan.piece[0].lbn = block * granule;
-	plan.piece[0].nsect = min_t(u64, granule, task->fd->sectors - plan.piece[0].lbn);
-	if (fb_task_cut(task, &plan) && fb_gap_publish(task->fd, &plan, gen))
-		task->leftover_ns = now;
+	plan.piece[0].nsect = min_t(u64, granule, svc->fd->sectors - plan.piece[0].lbn);
+	if (fbv_cut(svc, &plan) && fb_gap_publish(svc->fd, &plan, gen))
+		svc->leftover_ns = now;
 }
 
-static void fb_gap_search(struct freeblock_task *task)
+/*
+ * There is foreground work: the drive is awake. No plan has been published, so no
+ * vehicle is held: a freeze would wait for it, and the command for the freeze's end.
+ */
+static void fb_gap_ask(struct fb_svc *svc)
 {
-	struct fb_disk *fd = task->fd;
-	struct fb_search *s = &task->search;
+	if (svc->asked || READ_ONCE(svc->fd->vehicle) != FB_VEHICLE_NONE)
+		return;
+	fb_disk_ask_lookahead(svc->fd);
+	svc->asked = true;
+}
+
+static void fb_gap_search(struct fb_svc *svc)
+{
+	struct fb_disk *fd = svc->fd;
+	struct fb_search *s = &svc->search;
 	struct fb_limits lim;
 	struct fb_plan plan;
 	struct fb_gap gap;
@@ -165,22 +177,15 @@ static void fb_gap_search(struct freeblock_task *task)
 	u32 gen, found = 0;
 	bool more;
 
-	if (!fb_gap_take(task, &gap, &lim, &gen, &budget_ns))
+	if (!fb_gap_take(svc, &gap, &lim, &gen, &budget_ns))
 		return;
-	/*
-	 * There is foreground work: the drive is awake. No plan has been published, so no
-	 * vehicle is held: a freeze would wait for it, and the command for the freeze's end.
-	 */
-	if (!task->asked && !WARN_ON_ONCE(READ_ONCE(fd->vehicle) != FB_VEHICLE_NONE)) {
-		fb_disk_ask_lookahead(fd);
-		task->asked = true;
-	}
+	fb_gap_ask(svc);
 	/* what was sent before this gap was opened must not be found again */
-	fb_task_absorb(task);
-	if (!task->map.n_wanted)
+	fbv_absorb(svc);
+	if (!svc->map || !svc->map->n_wanted)
 		return;
-	fb_task_weigh(task, &lim);
-	fb_search_start(s, fd->model, &task->map, &gap, &lim);
+	fbv_weigh(svc, &lim);
+	fb_search_start(s, fd->model, svc->map, &gap, &lim);
 	do {
 		/* the budget is for our own work, not for those we let go first */
 		begin = ktime_get_ns();
@@ -189,7 +194,7 @@ static void fb_gap_search(struct freeblock_task *task)
 		if (s->best.value > value) {
 			value = s->best.value;
 			plan = s->best;
-			if (fb_task_cut(task, &plan)) {
+			if (fbv_cut(svc, &plan)) {
 				found = plan.wanted;
 				if (!fb_gap_publish(fd, &plan, gen))
 					break;
@@ -198,9 +203,9 @@ static void fb_gap_search(struct freeblock_task *task)
 		cond_resched();
 	} while (more && READ_ONCE(fd->gen) == gen && spent_ns < budget_ns);
 	fb_gap_count(fd, s, spent_ns);
-	fb_worth_gap(&task->worth, value);
+	fb_worth_gap(&svc->worth, value);
 	if (lim.separate)
-		fb_gap_leftover(task, found, gen);
+		fb_gap_leftover(svc, found, gen);
 }
 
 /*
@@ -212,7 +217,7 @@ static bool fb_gap_must_return(struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	if (fd->vehicle != FB_VEHICLE_HELD || !fd->vehicle_rq)
 		return false;
-	if (fd->let_go || !fb_task_may_read(fd) ||
+	if (fd->let_go || !fbv_may_read(fd) ||
 	    test_bit(BLK_MQ_S_INACTIVE, &fd->vehicle_rq->mq_hctx->state))
 		return true;
 	return !fd->fg_active && ktime_get_ns() - fd->fg_last_ns > FB_GAP_HOLD_NS;
@@ -227,7 +232,7 @@ static void fb_gap_mind_vehicle(struct fb_disk *fd)
 		fd->let_go = true;
 	back = fb_gap_must_return(fd);
 	if (fd->let_go && fd->q && !percpu_ref_is_dying(&fd->q->q_usage_counter) &&
-	    fd->vehicle == FB_VEHICLE_NONE && fd->task->state == FB_TASK_RUNNING)
+	    fd->vehicle == FB_VEHICLE_NONE)
 		fd->let_go = false;
 	spin_unlock_irq(&fd->lock);
 	if (back)
@@ -239,28 +244,28 @@ static void fb_gap_mind_vehicle(struct fb_disk *fd)
 static bool fb_gap_has_work(struct fb_disk *fd)
 {
 	bool work;
-	u32 i;
 
+	if (kthread_should_stop())
+		return true;
 	spin_lock_irq(&fd->lock);
-	work = fd->gap_open || fd->task->state != FB_TASK_RUNNING || fd->vehicle_due ||
+	work = fd->gap_open || fd->vehicle_due || fbv_has_work(fd->svc) ||
 	       (fd->let_go && fd->vehicle == FB_VEHICLE_HELD);
-	for (i = 0; !work && i < fd->bufs->n; i++)
-		work = fd->bufs->buf[i].state == FB_BUF_ENDED ||
-		       fd->bufs->buf[i].state == FB_BUF_DELIVERED;
 	spin_unlock_irq(&fd->lock);
 	return work;
 }
 
-static void fb_gap_wait(struct fb_disk *fd)
+static void fb_gap_wait(struct fb_svc *svc)
 {
-	if (READ_ONCE(fd->vehicle) == FB_VEHICLE_NONE)
+	struct fb_disk *fd = svc->fd;
+
+	if (READ_ONCE(fd->vehicle) == FB_VEHICLE_NONE && !svc->blocked)
 		wait_event_idle(fd->wait, fb_gap_has_work(fd));
-	else
-		wait_event_idle_timeout(fd->wait, fb_gap_has_work(fd),
-					nsecs_to_jiffies(FB_GAP_HOLD_NS));
+	else if (!wait_event_idle_timeout(fd->wait, fb_gap_has_work(fd),
+					  nsecs_to_jiffies(FB_GAP_HOLD_NS)))
+		svc->blocked = false;
 }
 
-/* nothing of ours is at the drive, with the scheduler, or with the consumer */
+/* nothing of ours is at the drive or with the scheduler */
 static bool fb_gap_drained(struct fb_disk *fd)
 {
 	bool drained = true;
@@ -274,9 +279,9 @@ static bool fb_gap_drained(struct fb_disk *fd)
 }
 
 /* stopping: let go of everything and wait for what is on its way */
-static void fb_gap_drain(struct freeblock_task *task)
+static void fb_gap_drain(struct fb_svc *svc)
 {
-	struct fb_disk *fd = task->fd;
+	struct fb_disk *fd = svc->fd;
 
 	for (;;) {
 		spin_lock_irq(&fd->lock);
@@ -285,7 +290,7 @@ static void fb_gap_drain(struct freeblock_task *task)
 		fb_gap_void(fd);
 		spin_unlock_irq(&fd->lock);
 		fb_vehicle_return(fd);
-		fb_task_absorb(task);
+		fbv_absorb(svc);
 		if (fb_gap_drained(fd))
 			return;
 		wait_event_idle_timeout(fd->wait, fb_gap_drained(fd),
@@ -294,30 +299,27 @@ static void fb_gap_drain(struct freeblock_task *task)
 }
 
 /**
- * fb_gap_thread() - search gaps for one task until it is over
- * @data: the task, started
+ * fb_gap_thread() - search gaps for the tasks of a disk until there are none
+ * @data: their service
  *
  * Context: a kernel thread at the lowest priority: the foreground's CPU time comes first.
  * It is not frozen for suspend: it owns the held vehicle, which a suspending disk waits
  * for; it submits nothing without foreground work.
  *
- * Return: 0, after kthread_stop().
+ * Return: 0, after kthread_stop(), when all tasks are over.
  */
 int fb_gap_thread(void *data)
 {
-	struct freeblock_task *task = data;
-	struct fb_disk *fd = task->fd;
+	struct fb_svc *svc = data;
 
 	set_user_nice(current, MAX_NICE);
-	fb_task_fill(task);
-	while (!fb_task_over(task)) {
-		fb_gap_wait(fd);
-		fb_task_absorb(task);
-		fb_gap_mind_vehicle(fd);
-		fb_gap_search(task);
+	while (!kthread_should_stop()) {
+		fb_gap_wait(svc);
+		fbv_absorb(svc);
+		fbv_attend(svc);
+		fb_gap_mind_vehicle(svc->fd);
+		fb_gap_search(svc);
 	}
-	fb_gap_drain(task);
-	fb_task_end(task);
-	wait_event_idle(fd->wait, kthread_should_stop());
+	fb_gap_drain(svc);
 	return 0;
 }

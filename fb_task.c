@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks: the ranges a consumer wants, what of them has been read, and the delivery of
- * blocks (DESIGN 6; the interface is include/freeblock.h).
+ * Tasks: their life, what consumers change of them, and the delivery of blocks (DESIGN 6;
+ * the interface is include/freeblock.h). What is read for them is fb_svc.c's.
  *
- * Exactly once: a block is wanted, in flight or done. Only the search thread changes the
- * coverage map; what is sent and what comes back is posted to it in the state of the
- * buffers: SENT (it marks the blocks as flying) -> ENDED -> DELIVER (the workqueue calls
- * the consumer) -> DELIVERED (it marks them as done) -> FREE.
- *
- * Locks: fb_disk.config for creation, start and end; fb_disk.lock for states and counts;
- * the table is in fb_disk.h.
+ * Locks: fb_disk.life for creation, start and destruction; fb_disk.lock for states and
+ * counts; the table is in fb_disk.h.
  */
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -18,9 +13,12 @@
 
 #include "fb_disk.h"
 
-/* blocks in doubt are tried so seldom: the drive may take seconds over each */
-#define FB_TASK_DOUBT_NS (5 * (u64)NSEC_PER_SEC)
+static unsigned int memory_mib = 1024;
+module_param(memory_mib, uint, 0644);
+MODULE_PARM_DESC(memory_mib, "most memory that all tasks may take together, MiB");
 
+static atomic64_t fb_task_bytes;
+static atomic_t fb_task_last_id;
 static struct workqueue_struct *fb_task_wq;
 
 /**
@@ -44,308 +42,12 @@ int fb_task_init(void)
 void fb_task_exit(void)
 {
 	destroy_workqueue(fb_task_wq);
+	WARN_ON_ONCE(atomic64_read(&fb_task_bytes));
 }
 
 static u32 fb_task_granule(const struct freeblock_task *task)
 {
 	return dm_info(task->fd->model)->granule_sectors;
-}
-
-static bool fb_task_stopping(struct freeblock_task *task)
-{
-	return READ_ONCE(task->state) != FB_TASK_RUNNING;
-}
-
-/**
- * fb_task_over() - has the search thread nothing left to do?
- * @task: the task
- *
- * Context: the search thread.
- *
- * Return: true when all blocks are delivered or the task is to stop.
- */
-bool fb_task_over(struct freeblock_task *task)
-{
-	return fb_task_stopping(task) || (!task->map.n_wanted && !task->map.n_flying);
-}
-
-/**
- * fb_task_may_read() - may free reads be planned now?
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: true when a task wants blocks and nothing forbids to read them.
- */
-bool fb_task_may_read(struct fb_disk *fd)
-{
-	lockdep_assert_held(&fd->lock);
-	return fd->task && fd->task->state == FB_TASK_RUNNING &&
-	       READ_ONCE(fd->task->map.n_wanted) && !fb_disk_transparent(fd) &&
-	       fb_guard_on(&fd->guard, ktime_get_ns());
-}
-
-/* ---- the coverage map: the search thread only ---- */
-
-static void fb_task_want_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	struct freeblock_task *task = ctx;
-
-	fb_bitmap_want(&task->map, first, n, group);
-	cond_resched();
-}
-
-/**
- * fb_task_fill() - enter the ranges into the coverage map
- * @task: the task, started
- *
- * Context: the search thread; may sleep. Piece by piece, so that a stop does not wait for
- * the ten million tracks of a large disk.
- */
-void fb_task_fill(struct freeblock_task *task)
-{
-	u32 granule = fb_task_granule(task);
-	u64 chunk = (u64)granule << 16;
-	u32 i;
-
-	for (i = 0; i < task->ranges; i++) {
-		u64 first = task->range[i].first;
-		u64 left = round_up(task->range[i].count, granule);
-
-		while (left && !fb_task_stopping(task)) {
-			u64 n = min(left, chunk);
-
-			fb_for_each_run(task->fd->model, granule, first, n, fb_task_want_run, task);
-			first += n;
-			left -= n;
-		}
-	}
-	fb_worth_init(&task->worth, &task->map);
-	task->balanced_ns = ktime_get_ns();
-	spin_lock_irq(&task->fd->lock);
-	task->total = task->map.n_wanted;
-	spin_unlock_irq(&task->fd->lock);
-}
-
-/**
- * fb_task_weigh() - what the task's blocks are worth, for the next search
- * @task: the task
- * @lim: limits of the search; its weights are valid until the next call
- *
- * Context: the search thread.
- */
-void fb_task_weigh(struct freeblock_task *task, struct fb_limits *lim)
-{
-	u64 now = ktime_get_ns();
-
-	if (now - task->balanced_ns >= FB_WORTH_BALANCE_NS) {
-		fb_worth_balance(&task->worth, &task->map);
-		task->balanced_ns = now;
-	}
-	if (lim->odds)
-		lim->miss_value = fb_worth_turn(&task->worth, lim->odds->price);
-	lim->weight = task->worth.weight;
-	lim->root = task->worth.root;
-}
-
-static void fb_task_take_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	struct fb_buf *buf = ctx;
-	struct freeblock_task *task = buf->fd->task;
-	u64 base = div_u64(buf->lbn, fb_task_granule(task));
-	u32 i;
-
-	for (i = 0; i < n; i++)
-		if (fb_bitmap_is_wanted(&task->map, first + i))
-			__set_bit(first + i - base, buf->mask);
-	fb_bitmap_take(&task->map, first, n, group);
-}
-
-static void fb_task_untake_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	struct fb_buf *buf = ctx;
-	struct freeblock_task *task = buf->fd->task;
-	u64 base = div_u64(buf->lbn, fb_task_granule(task));
-	u32 i;
-
-	for (i = 0; i < n; i++)
-		if (test_bit(first + i - base, buf->mask))
-			fb_bitmap_untake(&task->map, first + i, 1, group);
-}
-
-static void fb_task_runs(struct fb_buf *buf, fb_runs_fn fn)
-{
-	struct fb_disk *fd = buf->fd;
-
-	fb_for_each_run(fd->model, dm_info(fd->model)->granule_sectors, buf->lbn, buf->nsect,
-			fn, buf);
-}
-
-static void fb_task_mark_done(struct freeblock_task *task, struct fb_buf *buf)
-{
-	u64 base = div_u64(buf->lbn, fb_task_granule(task));
-	unsigned int i;
-
-	for_each_set_bit(i, buf->mask, FB_BUF_GRANULES)
-		fb_bitmap_done(&task->map, base + i, 1);
-}
-
-static void fb_task_set_state(struct fb_buf *buf, enum fb_buf_state state)
-{
-	spin_lock_irq(&buf->fd->lock);
-	buf->state = state;
-	spin_unlock_irq(&buf->fd->lock);
-}
-
-/* ---- blocks in doubt: the search thread only ---- */
-
-static bool fb_task_meets(u64 first, u64 count, u64 lbn, u64 nsect)
-{
-	return lbn < first + count && first < lbn + nsect;
-}
-
-static bool fb_task_doubts(const struct freeblock_task *task, u64 lbn, u64 nsect)
-{
-	u32 i;
-
-	for (i = 0; i < min(task->doubts, FB_TASK_DOUBTS); i++)
-		if (fb_task_meets(task->doubt[i].first, task->doubt[i].count, lbn, nsect))
-			return true;
-	return false;
-}
-
-static void fb_task_doubt(struct freeblock_task *task, u64 lbn, u64 nsect)
-{
-	u32 i = task->doubts++ % FB_TASK_DOUBTS;
-
-	task->doubt[i].first = lbn;
-	task->doubt[i].count = nsect;
-}
-
-/* the first piece reads up to what is in doubt, or one block of it; false: nothing */
-static bool fb_task_cut_piece(struct freeblock_task *task, struct fb_plan *plan)
-{
-	struct fb_plan_piece *p = &plan->piece[0];
-	u32 granule = fb_task_granule(task);
-	u32 i;
-
-	for (i = 0; i < min(task->doubts, FB_TASK_DOUBTS); i++) {
-		u64 first = task->doubt[i].first;
-
-		if (!fb_task_meets(first, task->doubt[i].count, p->lbn, p->nsect))
-			continue;
-		if (plan->kind == FB_PLAN_PREPEND ||
-		    (p->lbn >= first && ktime_get_ns() - task->doubt_ns < FB_TASK_DOUBT_NS))
-			return false;
-		p->nsect = p->lbn < first ? first - p->lbn : min(p->nsect, granule);
-	}
-	plan->wanted = fb_bitmap_count(&task->map, div_u64(p->lbn, granule),
-				       DIV_ROUND_UP(p->nsect, granule));
-	return true;
-}
-
-/**
- * fb_task_cut() - shorten a plan so that blocks in doubt are read alone, and seldom
- * @task: the task
- * @plan: the plan; it may read less afterwards, never anything else
- *
- * Context: the search thread.
- *
- * Return: false: nothing of it may be read now.
- */
-bool fb_task_cut(struct freeblock_task *task, struct fb_plan *plan)
-{
-	u32 i = 0;
-
-	/* more than are remembered: those forgotten wait like the others */
-	if (task->doubts > FB_TASK_DOUBTS && ktime_get_ns() - task->failed_ns < FB_TASK_DOUBT_NS)
-		return false;
-	while (i < plan->npieces &&
-	       !fb_task_doubts(task, plan->piece[i].lbn, plan->piece[i].nsect))
-		i++;
-	if (i == plan->npieces)
-		return true;
-	if (plan->npieces > 1)
-		plan->kind = FB_PLAN_SEPARATE;
-	plan->npieces = 1;
-	return fb_task_cut_piece(task, plan);
-}
-
-/*
- * Does a failed read tell which of its blocks is bad? The place is known if some of it was
- * read, for then the drive said where it was stopped; and if it was of one block, with no
- * foreground read behind it. The fault is the medium's if the drive says so, or if that
- * block failed before: what Linux would retry (ASC 15h), or a time-out, may be over. Until
- * both are known the blocks are wanted again, and read alone where the place is in doubt.
- */
-static bool fb_task_error_is_known(struct freeblock_task *task, const struct fb_buf *buf)
-{
-	u32 granule = fb_task_granule(task);
-	u64 bad = buf->lbn + round_down(buf->good, granule);
-	bool doubted = fb_task_doubts(task, bad, 1);
-	bool placed = buf->good || (!buf->joined && buf->nsect <= granule);
-
-	if (!doubted)
-		fb_task_doubt(task, bad, placed ? granule : round_up(buf->nsect, granule));
-	return placed && (buf->status == BLK_STS_MEDIUM || doubted);
-}
-
-/* one step of one buffer; the search thread owns ENDED and DELIVERED ones */
-static void fb_task_absorb_buf(struct freeblock_task *task, struct fb_buf *buf)
-{
-	enum fb_buf_state state;
-	bool dirty, take;
-
-	spin_lock_irq(&task->fd->lock);
-	state = buf->state;
-	dirty = buf->dirty;
-	take = (state == FB_BUF_SENT || state == FB_BUF_ENDED) && !buf->taken;
-	if (take)
-		buf->taken = true;
-	if (state == FB_BUF_ENDED && dirty)
-		task->fd->stats.discarded++;
-	else if (state == FB_BUF_ENDED && buf->status)
-		task->fd->stats.free_errors++;
-	spin_unlock_irq(&task->fd->lock);
-
-	if (take) {
-		fb_task_runs(buf, fb_task_take_run);
-		if (fb_task_doubts(task, buf->lbn, buf->nsect))
-			task->doubt_ns = ktime_get_ns();
-	}
-	if (state == FB_BUF_ENDED && !dirty && buf->status) {
-		dirty = !fb_task_error_is_known(task, buf);
-		task->failed_ns = ktime_get_ns();
-	}
-	if (state == FB_BUF_ENDED && dirty) {
-		fb_task_runs(buf, fb_task_untake_run);
-		fb_task_set_state(buf, FB_BUF_FREE);
-	} else if (state == FB_BUF_ENDED) {
-		fb_task_set_state(buf, FB_BUF_DELIVER);
-		queue_work(fb_task_wq, &task->deliver);
-	} else if (state == FB_BUF_DELIVERED) {
-		fb_task_mark_done(task, buf);
-		fb_task_set_state(buf, FB_BUF_FREE);
-	}
-}
-
-/**
- * fb_task_absorb() - bring the coverage map up to date with the buffers
- * @task: the task
- *
- * Context: the search thread; may sleep.
- */
-void fb_task_absorb(struct freeblock_task *task)
-{
-	u64 flying;
-	u32 i;
-
-	for (i = 0; i < task->fd->bufs->n; i++)
-		fb_task_absorb_buf(task, &task->fd->bufs->buf[i]);
-	flying = task->map.n_flying;
-	spin_lock_irq(&task->fd->lock);
-	task->flying = flying;
-	spin_unlock_irq(&task->fd->lock);
 }
 
 /* ---- delivery: the workqueue ---- */
@@ -376,54 +78,68 @@ static void fb_task_deliver_block(struct freeblock_task *task, struct fb_buf *bu
 	cond_resched();
 }
 
-/* the buffer is the workqueue's from here on, unless a write has spoilt it */
-static bool fb_task_deliver_begin(struct fb_buf *buf)
+/* the buffer stays with the task's consumer from here on, unless a write has spoilt it */
+static bool fb_task_deliver_begin(struct freeblock_task *task, struct fb_buf *buf)
 {
-	bool ours = false;
+	u32 bit = BIT(task->slot);
+	bool ours;
 
-	spin_lock_irq(&buf->fd->lock);
-	if (buf->state == FB_BUF_DELIVER) {
-		ours = !buf->dirty;
-		if (buf->dirty) {
-			buf->state = FB_BUF_ENDED;
-			wake_up(&buf->fd->wait);
-		}
+	spin_lock_irq(&task->fd->lock);
+	ours = buf->state == FB_BUF_DELIVER && buf->pending & bit;
+	if (ours && buf->dirty) {
+		ours = false;
+		buf->pending &= ~bit;
+		buf->voided |= bit;
+		task->held--;
+		task->fd->stats.discarded++;
+		wake_up(&task->fd->wait);
 	}
-	spin_unlock_irq(&buf->fd->lock);
+	spin_unlock_irq(&task->fd->lock);
 	return ours;
 }
 
 static void fb_task_deliver_end(struct freeblock_task *task, struct fb_buf *buf,
 				const struct fb_task_count *count)
 {
-	struct fb_disk *fd = task->fd;
-
-	spin_lock_irq(&fd->lock);
+	spin_lock_irq(&task->fd->lock);
 	task->done += count->done;
 	task->failed += count->failed;
-	fd->stats.free_sectors += (count->done - count->failed) * fb_task_granule(task);
-	buf->state = FB_BUF_DELIVERED;
-	wake_up(&fd->wait);
-	spin_unlock_irq(&fd->lock);
+	task->held--;
+	buf->pending &= ~BIT(task->slot);
+	buf->served |= BIT(task->slot);
+	wake_up(&task->fd->wait);
+	spin_unlock_irq(&task->fd->lock);
 }
 
 static void fb_task_deliver_work(struct work_struct *work)
 {
 	struct freeblock_task *task = container_of(work, struct freeblock_task, deliver);
+	struct fb_bufs *bufs = task->fd->bufs;
 	unsigned int i;
 	u32 b;
 
-	for (b = 0; b < task->fd->bufs->n; b++) {
-		struct fb_buf *buf = &task->fd->bufs->buf[b];
+	for (b = 0; b < READ_ONCE(bufs->n); b++) {
+		struct fb_buf *buf = &bufs->buf[b];
 		struct fb_task_count count = {};
 
-		if (!fb_task_deliver_begin(buf))
+		if (!fb_task_deliver_begin(task, buf))
 			continue;
-		invalidate_kernel_vmap_range(buf->data, task->fd->bufs->sectors << SECTOR_SHIFT);
-		for_each_set_bit(i, buf->mask, FB_BUF_GRANULES)
+		invalidate_kernel_vmap_range(buf->data, bufs->sectors << SECTOR_SHIFT);
+		for_each_set_bit(i, buf->share[task->slot].mask, FB_BUF_GRANULES)
 			fb_task_deliver_block(task, buf, i, &count);
 		fb_task_deliver_end(task, buf, &count);
 	}
+}
+
+/**
+ * fb_task_deliver() - there is something for a task's consumer
+ * @task: the task
+ *
+ * Context: the thread.
+ */
+void fb_task_deliver(struct freeblock_task *task)
+{
+	queue_work(fb_task_wq, &task->deliver);
 }
 
 /* ---- the end ---- */
@@ -436,20 +152,171 @@ static void fb_task_ended_work(struct work_struct *work)
 	complete_all(&task->over);
 }
 
-/**
- * fb_task_end() - the search thread is through
- * @task: the task; nothing of it is on its way
- *
- * Context: the search thread; may sleep.
- */
-void fb_task_end(struct freeblock_task *task)
+static void fb_task_drop_todo(struct freeblock_task *task)
 {
-	spin_lock_irq(&task->fd->lock);
+	struct fb_op *op, *next;
+
+	list_for_each_entry_safe(op, next, &task->todo, node) {
+		list_del(&op->node);
+		kvfree(op);
+	}
+}
+
+/**
+ * fb_task_try_end() - a task seems to be through
+ * @task: the task, no longer active or without wants; nothing of it is on its way
+ *
+ * It is not when its consumer has just added something.
+ *
+ * Context: the thread; may sleep. The thread knows it no longer when it is over.
+ */
+void fb_task_try_end(struct freeblock_task *task)
+{
+	struct fb_disk *fd = task->fd;
+
+	spin_lock_irq(&fd->lock);
+	if (task->state != FB_TASK_STOPPING && (task->state != FB_TASK_RUNNING || task->ntodo)) {
+		spin_unlock_irq(&fd->lock);
+		return;
+	}
 	task->end = task->state == FB_TASK_STOPPING ? FREEBLOCK_STOPPED : FREEBLOCK_FINISHED;
 	task->state = FB_TASK_OVER;
-	spin_unlock_irq(&task->fd->lock);
+	spin_unlock_irq(&fd->lock);
+	fbv_leave(fd->svc, task);
+	spin_lock_irq(&fd->lock);
+	fd->svc->task[task->slot] = NULL;
+	spin_unlock_irq(&fd->lock);
 	flush_work(&task->deliver);
+	fb_task_drop_todo(task);
 	queue_work(fb_task_wq, &task->ended);
+}
+
+/* ---- creation ---- */
+
+/* @bytes more on @account, unless all tasks together would take too much */
+static int fb_task_charge(struct fb_disk *fd, u64 *account, u64 bytes)
+{
+	u64 most = (u64)READ_ONCE(memory_mib) << 20;
+
+	if (atomic64_add_return(bytes, &fb_task_bytes) > most) {
+		atomic64_sub(bytes, &fb_task_bytes);
+		pr_err("freeblock: %s: a task needs %llu KiB more than memory_mib=%u leaves: stop another one or raise it\n",
+		       kobject_name(&fd->kobj), bytes >> 10, READ_ONCE(memory_mib));
+		return -ENOSPC;
+	}
+	*account += bytes;
+	return 0;
+}
+
+static void fb_task_uncharge(u64 *account, u64 bytes)
+{
+	atomic64_sub(bytes, &fb_task_bytes);
+	*account -= bytes;
+}
+
+/* a map of the disk, charged to @account */
+static int fb_task_init_map(struct fb_disk *fd, struct fb_bitmap *map, u64 *account)
+{
+	const struct dm_info *info = dm_info(fd->model);
+	u64 granules = DIV_ROUND_UP_ULL(info->sectors, info->granule_sectors);
+	u32 tracks = dm_tracks(fd->model);
+	int ret = fb_task_charge(fd, account, fb_bitmap_bytes(granules, tracks));
+
+	if (ret)
+		return ret;
+	ret = fb_bitmap_init(map, granules, tracks);
+	if (ret)
+		fb_task_uncharge(account, fb_bitmap_bytes(granules, tracks));
+	return ret;
+}
+
+/* what serves the tasks; from the second task on with a map for what all want together */
+static int fb_task_need_svc(struct fb_disk *fd)
+{
+	struct fb_svc *svc;
+
+	lockdep_assert_held(&fd->life);
+	if (fd->svc && fd->svc->all.wanted)
+		return 0;
+	if (fd->svc)
+		return fb_task_init_map(fd, &fd->svc->all, &fd->svc->bytes);
+	svc = kvzalloc(sizeof(*svc), GFP_KERNEL);
+	if (!svc)
+		return -ENOMEM;
+	svc->fd = fd;
+	mutex_lock(&fd->config);
+	spin_lock_irq(&fd->lock);
+	if (fd->model)
+		fd->svc = svc;
+	spin_unlock_irq(&fd->lock);
+	mutex_unlock(&fd->config);
+	if (fd->svc)
+		return 0;
+	kvfree(svc);
+	return -ENODATA;
+}
+
+/* the last task is gone: nothing is wanted, nothing is on its way */
+static void fb_task_drop_svc(struct fb_disk *fd)
+{
+	struct fb_svc *svc = fd->svc;
+	struct fb_bufs *bufs;
+
+	lockdep_assert_held(&fd->life);
+	if (!svc || svc->created)
+		return;
+	if (svc->thread)
+		kthread_stop(svc->thread);
+	mutex_lock(&fd->config);
+	spin_lock_irq(&fd->lock);
+	bufs = fd->bufs;
+	fd->bufs = NULL;
+	fd->svc = NULL;
+	spin_unlock_irq(&fd->lock);
+	mutex_unlock(&fd->config);
+	fb_buf_free_all(bufs);
+	fb_bitmap_destroy(&svc->all);
+	fb_task_uncharge(&svc->bytes, svc->bytes);
+	kvfree(svc);
+}
+
+static int fb_task_enter(struct freeblock_task *task)
+{
+	struct fb_disk *fd = task->fd;
+	int ret = fb_task_need_svc(fd);
+
+	if (ret)
+		return ret;
+	if (fd->svc->created == FREEBLOCK_TASKS)
+		return -EBUSY;
+	ret = fb_task_init_map(fd, &task->map, &task->bytes);
+	if (ret) {
+		fb_task_drop_svc(fd);
+		return ret;
+	}
+	fd->svc->created++;
+	return 0;
+}
+
+static struct freeblock_task *fb_task_new(struct fb_disk *fd, const char *disk, const char *name,
+					  const struct freeblock_ops *ops, void *ctx)
+{
+	struct freeblock_task *task = kzalloc(sizeof(*task), GFP_KERNEL);
+
+	if (!task)
+		return NULL;
+	task->fd = fd;
+	task->id = atomic_inc_return(&fb_task_last_id);
+	task->ops = ops;
+	task->ctx = ctx;
+	task->priority = FREEBLOCK_PRIORITY_DEFAULT;
+	strscpy(task->disk, disk, sizeof(task->disk));
+	strscpy(task->name, name, sizeof(task->name));
+	INIT_LIST_HEAD(&task->todo);
+	init_completion(&task->over);
+	INIT_WORK(&task->deliver, fb_task_deliver_work);
+	INIT_WORK(&task->ended, fb_task_ended_work);
+	return task;
 }
 
 /* ---- the interface, documented in include/freeblock.h ---- */
@@ -457,79 +324,190 @@ void fb_task_end(struct freeblock_task *task)
 struct freeblock_task *freeblock_task_create(const char *disk, const char *name,
 					     const struct freeblock_ops *ops, void *ctx)
 {
-	struct freeblock_task *task;
 	struct fb_disk *fd = fb_disk_get(disk);
-	int ret = 0;
+	unsigned int noio = memalloc_noio_save();
+	struct freeblock_task *task = NULL;
+	int ret = -ENODEV;
 
 	if (!fd)
-		return ERR_PTR(-ENODEV);
-	task = kzalloc(sizeof(*task), GFP_NOIO);
-	if (!task) {
-		fb_disk_put(fd);
-		return ERR_PTR(-ENOMEM);
-	}
-	task->fd = fd;
-	task->ops = ops;
-	task->ctx = ctx;
-	strscpy(task->disk, disk, sizeof(task->disk));
-	strscpy(task->name, name, sizeof(task->name));
-	init_completion(&task->over);
-	INIT_WORK(&task->deliver, fb_task_deliver_work);
-	INIT_WORK(&task->ended, fb_task_ended_work);
-
-	mutex_lock(&fd->config);
-	spin_lock_irq(&fd->lock);
-	if (!fd->model)
-		ret = -ENODATA;
-	else if (fd->task)
-		ret = -EBUSY;
-	else
-		fd->task = task;
-	spin_unlock_irq(&fd->lock);
-	mutex_unlock(&fd->config);
-	if (ret) {
-		kfree(task);
-		fb_disk_put(fd);
-		return ERR_PTR(ret);
-	}
-	return task;
+		goto out;
+	task = fb_task_new(fd, disk, name, ops, ctx);
+	ret = -ENOMEM;
+	if (!task)
+		goto put;
+	mutex_lock(&fd->life);
+	ret = fb_task_enter(task);
+	mutex_unlock(&fd->life);
+	if (!ret)
+		goto out;
+	kfree(task);
+put:
+	fb_disk_put(fd);
+out:
+	memalloc_noio_restore(noio);
+	return ret ? ERR_PTR(ret) : task;
 }
 EXPORT_SYMBOL_GPL(freeblock_task_create);
 
-int freeblock_task_add(struct freeblock_task *task, sector_t first, sector_t count)
+/* hand a change to the thread */
+static int fb_task_post(struct freeblock_task *task, struct fb_op *op)
+{
+	struct fb_disk *fd = task->fd;
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&fd->lock, flags);
+	if (task->state >= FB_TASK_STOPPING)
+		ret = -ESHUTDOWN;
+	else if (task->ntodo == FREEBLOCK_RANGES)
+		ret = -ENOSPC;
+	if (!ret) {
+		list_add_tail(&op->node, &task->todo);
+		task->ntodo++;
+		wake_up(&fd->wait);
+	}
+	spin_unlock_irqrestore(&fd->lock, flags);
+	if (ret)
+		kvfree(op);
+	return ret;
+}
+
+static int fb_task_range(struct freeblock_task *task, enum fb_op_kind kind, u64 first, u64 count)
 {
 	u32 granule = fb_task_granule(task);
 	u64 sectors = dm_info(task->fd->model)->sectors;
+	struct fb_op *op;
 
-	if (task->state != FB_TASK_NEW)
-		return -EBUSY;
 	if (!count || first >= sectors || count > sectors - first || first & (granule - 1) ||
 	    (count & (granule - 1) && first + count != sectors))
 		return -EINVAL;
-	if (task->ranges == FREEBLOCK_RANGES)
-		return -ENOSPC;
-	task->range[task->ranges].first = first;
-	task->range[task->ranges].count = count;
-	task->ranges++;
-	return 0;
+	op = kvzalloc(sizeof(*op), GFP_NOIO);
+	if (!op)
+		return -ENOMEM;
+	op->kind = kind;
+	op->first = div_u64(first, granule);
+	op->n = DIV_ROUND_UP_ULL(count, granule);
+	return fb_task_post(task, op);
+}
+
+int freeblock_task_add(struct freeblock_task *task, sector_t first, sector_t count)
+{
+	return fb_task_range(task, FB_OP_ADD, first, count);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_add);
 
-static int fb_task_start_thread(struct freeblock_task *task, struct fb_bufs *bufs)
+int freeblock_task_remove(struct freeblock_task *task, sector_t first, sector_t count)
 {
-	struct fb_disk *fd = task->fd;
-	struct task_struct *thread;
+	return fb_task_range(task, FB_OP_REMOVE, first, count);
+}
+EXPORT_SYMBOL_GPL(freeblock_task_remove);
 
-	thread = kthread_create(fb_gap_thread, task, "freeblock/%s", task->disk);
-	if (IS_ERR(thread))
-		return PTR_ERR(thread);
-	task->thread = thread;
+int freeblock_task_promote(struct freeblock_task *task, sector_t first, sector_t count)
+{
+	return fb_task_range(task, FB_OP_PROMOTE, first, count);
+}
+EXPORT_SYMBOL_GPL(freeblock_task_promote);
+
+int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsigned long *bits,
+			    u64 n)
+{
+	unsigned int noio = memalloc_noio_save();
+	int ret = -EINVAL;
+	struct fb_op *op;
+
+	if (!n || first >= task->map.granules || n > task->map.granules - first)
+		goto out;
+	ret = -ENOMEM;
+	op = kvzalloc(struct_size(op, bits, BITS_TO_LONGS(n)), GFP_KERNEL);
+	if (!op)
+		goto out;
+	op->kind = FB_OP_ADD;
+	op->first = first;
+	op->n = n;
+	op->masked = true;
+	op->base = first;
+	memcpy(op->bits, bits, BITS_TO_LONGS(n) * sizeof(*bits));
+	ret = fb_task_post(task, op);
+out:
+	memalloc_noio_restore(noio);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_add_bits);
+
+int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order, u32 regions,
+			 u32 segment_sectors)
+{
+	bool staggered = order == FREEBLOCK_STAGGERED;
+
+	if (task->state != FB_TASK_NEW)
+		return -EBUSY;
+	if (order > FREEBLOCK_STAGGERED || staggered != !!regions ||
+	    staggered != !!segment_sectors || segment_sectors & (fb_task_granule(task) - 1) ||
+	    regions > task->map.granules)
+		return -EINVAL;
+	task->order = order;
+	task->regions = regions;
+	task->segment_sectors = segment_sectors;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_order);
+
+int freeblock_task_set_priority(struct freeblock_task *task, u32 priority)
+{
+	if (priority >= FREEBLOCK_PRIORITIES)
+		return -EINVAL;
+	WRITE_ONCE(task->priority, priority);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_set_priority);
+
+void freeblock_task_set_deadline(struct freeblock_task *task, u64 deadline_ns)
+{
+	WRITE_ONCE(task->deadline_ns, deadline_ns);
+}
+EXPORT_SYMBOL_GPL(freeblock_task_set_deadline);
+
+static int fb_task_first_bufs(struct fb_disk *fd)
+{
+	struct fb_bufs *bufs = fb_buf_alloc_all(fd);
+
+	if (!bufs)
+		return -ENOMEM;
 	spin_lock_irq(&fd->lock);
 	fd->bufs = bufs;
 	fd->let_go = false;
 	fd->vehicle_due = false;
-	task->state = FB_TASK_RUNNING;
 	spin_unlock_irq(&fd->lock);
+	return 0;
+}
+
+/* buffers for one more task; they stay until the last one is gone */
+static int fb_task_need_bufs(struct fb_disk *fd)
+{
+	u64 bytes = fb_buf_bytes(fd->model, fd->bufs ? FREEBLOCK_HELD : FB_BUFS);
+	int ret = fb_task_charge(fd, &fd->svc->bytes, bytes);
+
+	lockdep_assert_held(&fd->life);
+	if (ret)
+		return ret;
+	ret = fd->bufs ? fb_buf_grow(fd, FREEBLOCK_HELD) : fb_task_first_bufs(fd);
+	if (ret)
+		fb_task_uncharge(&fd->svc->bytes, bytes);
+	return ret;
+}
+
+static int fb_task_need_thread(struct freeblock_task *task)
+{
+	struct fb_svc *svc = task->fd->svc;
+	struct task_struct *thread;
+
+	lockdep_assert_held(&task->fd->life);
+	if (svc->thread)
+		return 0;
+	thread = kthread_create(fb_gap_thread, svc, "freeblock/%s", task->disk);
+	if (IS_ERR(thread))
+		return PTR_ERR(thread);
+	svc->thread = thread;
 	wake_up_process(thread);
 	return 0;
 }
@@ -537,35 +515,25 @@ static int fb_task_start_thread(struct freeblock_task *task, struct fb_bufs *buf
 static int fb_task_start_locked(struct freeblock_task *task)
 {
 	struct fb_disk *fd = task->fd;
-	const struct disk_model *dm = fd->model;
-	struct fb_bufs *bufs;
 	int ret;
 
-	lockdep_assert_held(&fd->config);
 	if (task->state != FB_TASK_NEW)
 		return -EBUSY;
-	if (!task->ranges)
+	if (!task->ntodo && !(task->ops->flags & FREEBLOCK_KEEP))
 		return -EINVAL;
-	ret = fb_bitmap_init(&task->map,
-			     DIV_ROUND_UP_ULL(dm_info(dm)->sectors, fb_task_granule(task)),
-			     dm_tracks(dm));
+	ret = fb_task_need_bufs(fd);
+	if (!ret)
+		ret = fb_task_need_thread(task);
 	if (ret)
 		return ret;
-	bufs = fb_buf_alloc_all(fd);
-	if (!bufs) {
-		ret = -ENOMEM;
-		goto free_map;
-	}
-	ret = fb_task_start_thread(task, bufs);
-	if (ret)
-		goto free_bufs;
+	spin_lock_irq(&fd->lock);
+	while (fd->svc->task[task->slot])
+		task->slot++;
+	fd->svc->task[task->slot] = task;
+	task->state = FB_TASK_RUNNING;
+	wake_up(&fd->wait);
+	spin_unlock_irq(&fd->lock);
 	return 0;
-
-free_bufs:
-	fb_buf_free_all(bufs);
-free_map:
-	fb_bitmap_destroy(&task->map);
-	return ret;
 }
 
 int freeblock_task_start(struct freeblock_task *task)
@@ -573,49 +541,90 @@ int freeblock_task_start(struct freeblock_task *task)
 	unsigned int noio = memalloc_noio_save();
 	int ret;
 
-	mutex_lock(&task->fd->config);
+	mutex_lock(&task->fd->life);
 	ret = fb_task_start_locked(task);
-	mutex_unlock(&task->fd->config);
+	mutex_unlock(&task->fd->life);
 	memalloc_noio_restore(noio);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(freeblock_task_start);
 
+/* no plan that was made for it may be used any more */
+static void fb_task_set_state(struct freeblock_task *task, enum fb_task_state state)
+{
+	lockdep_assert_held(&task->fd->lock);
+	task->state = state;
+	fb_gap_void(task->fd);
+	wake_up(&task->fd->wait);
+}
+
+static void fb_task_stop_locked(struct freeblock_task *task)
+{
+	if (task->state == FB_TASK_RUNNING || task->state == FB_TASK_PAUSED)
+		fb_task_set_state(task, FB_TASK_STOPPING);
+}
+
+static int fb_task_switch_locked(struct freeblock_task *task, enum fb_task_state from,
+				 enum fb_task_state to)
+{
+	if (task->state == to)
+		return -EALREADY;
+	if (task->state != from)
+		return -EINVAL;
+	fb_task_set_state(task, to);
+	return 0;
+}
+
 void freeblock_task_stop(struct freeblock_task *task)
 {
-	struct fb_disk *fd = task->fd;
 	unsigned long flags;
 
-	spin_lock_irqsave(&fd->lock, flags);
-	if (task->state == FB_TASK_RUNNING) {
-		task->state = FB_TASK_STOPPING;
-		fb_gap_void(fd);
-		wake_up(&fd->wait);
-	}
-	spin_unlock_irqrestore(&fd->lock, flags);
+	spin_lock_irqsave(&task->fd->lock, flags);
+	fb_task_stop_locked(task);
+	spin_unlock_irqrestore(&task->fd->lock, flags);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_stop);
+
+int freeblock_task_pause(struct freeblock_task *task)
+{
+	unsigned long flags;
+	int ret;
+
+	spin_lock_irqsave(&task->fd->lock, flags);
+	ret = fb_task_switch_locked(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
+	spin_unlock_irqrestore(&task->fd->lock, flags);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_pause);
+
+int freeblock_task_resume(struct freeblock_task *task)
+{
+	unsigned long flags;
+	int ret;
+
+	spin_lock_irqsave(&task->fd->lock, flags);
+	ret = fb_task_switch_locked(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
+	spin_unlock_irqrestore(&task->fd->lock, flags);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_resume);
 
 void freeblock_task_destroy(struct freeblock_task *task)
 {
 	struct fb_disk *fd = task->fd;
-	struct fb_bufs *bufs;
 
 	freeblock_task_stop(task);
-	if (task->thread) {
+	if (READ_ONCE(task->state) != FB_TASK_NEW) {
 		wait_for_completion(&task->over);
 		flush_work(&task->ended);
-		kthread_stop(task->thread);
 	}
-	mutex_lock(&fd->config);
-	spin_lock_irq(&fd->lock);
-	bufs = fd->bufs;
-	fd->bufs = NULL;
-	fd->task = NULL;
-	spin_unlock_irq(&fd->lock);
-	mutex_unlock(&fd->config);
-	fb_buf_free_all(bufs);
+	mutex_lock(&fd->life);
+	fd->svc->created--;
+	fb_task_drop_svc(fd);
+	mutex_unlock(&fd->life);
+	fb_task_drop_todo(task);
 	fb_bitmap_destroy(&task->map);
+	fb_task_uncharge(&task->bytes, task->bytes);
 	kfree(task);
 	fb_disk_put(fd);
 }
@@ -637,6 +646,8 @@ void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progr
 	p->failed = task->failed;
 	p->flying = task->flying;
 	p->granule_sectors = fb_task_granule(task);
+	p->entering = task->ntodo;
+	p->paused = task->state == FB_TASK_PAUSED;
 	spin_unlock_irqrestore(&task->fd->lock, flags);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_progress);
@@ -646,3 +657,82 @@ u64 freeblock_task_sectors(const struct freeblock_task *task)
 	return dm_info(task->fd->model)->sectors;
 }
 EXPORT_SYMBOL_GPL(freeblock_task_sectors);
+
+/* ---- for people: /sys/kernel/freeblock/<disk>/tasks ---- */
+
+static const char * const fb_task_states[] = {
+	[FB_TASK_NEW] = "new",
+	[FB_TASK_RUNNING] = "running",
+	[FB_TASK_PAUSED] = "paused",
+	[FB_TASK_STOPPING] = "stopping",
+	[FB_TASK_OVER] = "over",
+};
+
+/**
+ * fb_task_list() - the tasks of a disk, a line each
+ * @fd: the disk
+ * @page: filled: id, name, state, priority, blocks in all, delivered, failed, sectors of one
+ *
+ * Context: may sleep.
+ *
+ * Return: characters.
+ */
+ssize_t fb_task_list(struct fb_disk *fd, char *page)
+{
+	ssize_t len = 0;
+	u32 i;
+
+	spin_lock_irq(&fd->lock);
+	for (i = 0; fd->svc && i < FREEBLOCK_TASKS; i++) {
+		const struct freeblock_task *task = fd->svc->task[i];
+
+		if (task)
+			len += sysfs_emit_at(page, len, "%u %s %s %u %llu %llu %llu %u\n", task->id,
+					     task->name, fb_task_states[task->state],
+					     task->priority, task->total, task->done,
+					     task->failed, fb_task_granule(task));
+	}
+	spin_unlock_irq(&fd->lock);
+	return len;
+}
+
+static int fb_task_command_locked(struct freeblock_task *task, const char *word)
+{
+	if (!strcmp(word, "pause"))
+		return fb_task_switch_locked(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
+	if (!strcmp(word, "resume"))
+		return fb_task_switch_locked(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
+	fb_task_stop_locked(task);
+	return 0;
+}
+
+/**
+ * fb_task_command() - "stop ID", "pause ID" or "resume ID"
+ * @fd: the disk
+ * @text: the command
+ *
+ * Context: may sleep.
+ *
+ * Return: 0; -EINVAL (not a command), -ENOENT (no such task), -EALREADY.
+ */
+int fb_task_command(struct fb_disk *fd, const char *text)
+{
+	int ret = -ENOENT, end = 0;
+	char word[8];
+	u32 i, id;
+
+	if (sscanf(text, "%7s %u%n", word, &id, &end) != 2 || !sysfs_streq(text + end, "") ||
+	    (strcmp(word, "stop") && strcmp(word, "pause") && strcmp(word, "resume"))) {
+		pr_err("freeblock: tasks: '%.*s' is none of stop ID, pause ID, resume ID\n",
+		       (int)strcspn(text, "\n"), text);
+		return -EINVAL;
+	}
+	spin_lock_irq(&fd->lock);
+	for (i = 0; fd->svc && i < FREEBLOCK_TASKS; i++)
+		if (fd->svc->task[i] && fd->svc->task[i]->id == id)
+			ret = fb_task_command_locked(fd->svc->task[i], word);
+	spin_unlock_irq(&fd->lock);
+	if (ret == -ENOENT)
+		pr_err("freeblock: tasks: there is no task %u on this disk\n", id);
+	return ret;
+}

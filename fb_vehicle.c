@@ -40,7 +40,8 @@ static void fb_buf_end_io(struct bio *bio)
 		 * earlier and have moved the request on.
 		 */
 		if (buf->status)
-			buf->good = clamp_t(s64, blk_rq_pos(buf->rq) - buf->lbn, 0, buf->nsect);
+			buf->good = buf->rq ? clamp_t(s64, blk_rq_pos(buf->rq) - buf->lbn, 0,
+						      buf->nsect) : 0;
 		buf->rq = NULL;
 		buf->state = FB_BUF_ENDED;
 	}
@@ -71,6 +72,7 @@ static void fb_buf_free(const struct fb_bufs *bufs, struct fb_buf *buf)
 			__free_pages(buf->chunk[i], bufs->order);
 	kfree(buf->chunk);
 	kfree(buf->bvec);
+	memset(buf, 0, sizeof(*buf));
 }
 
 /* one range of addresses for all chunks of a buffer */
@@ -122,37 +124,71 @@ static u32 fb_buf_size(const struct disk_model *dm)
 	return min_t(u32, round_up(nsect, PAGE_SECTORS), FB_BUF_MAX_SECTORS);
 }
 
+/* @n more buffers; nobody sees them before fb_bufs.n says so */
+static int fb_buf_alloc_more(struct fb_disk *fd, struct fb_bufs *bufs, u32 n)
+{
+	u32 i;
+
+	for (i = bufs->n; i < bufs->n + n; i++) {
+		bufs->buf[i].fd = fd;
+		if (fb_buf_alloc(bufs, &bufs->buf[i]))
+			goto free_bufs;
+	}
+	return 0;
+
+free_bufs:
+	for (;; i--) {
+		fb_buf_free(bufs, &bufs->buf[i]);
+		if (i == bufs->n)
+			return -ENOMEM;
+	}
+}
+
+/* how many buffers of a size the first task brings */
+static u32 fb_buf_number(u32 sectors)
+{
+	return sectors < FB_BUF_LARGE_SECTORS ? FB_BUFS : FB_BUFS_LARGE;
+}
+
+/**
+ * fb_buf_bytes() - memory of buffers
+ * @dm: the model of their disk
+ * @n: how many; FB_BUFS: those of the first task
+ *
+ * Return: bytes.
+ */
+u64 fb_buf_bytes(const struct disk_model *dm, u32 n)
+{
+	u32 sectors = fb_buf_size(dm);
+
+	if (n == FB_BUFS)
+		n = fb_buf_number(sectors);
+	return (u64)n * sectors << SECTOR_SHIFT;
+}
+
 static struct fb_bufs *fb_buf_try_alloc(struct fb_disk *fd, u32 order)
 {
 	struct fb_bufs *bufs = kzalloc(sizeof(*bufs), GFP_KERNEL);
-	u32 i;
 
 	if (!bufs)
 		return NULL;
 	bufs->sectors = fb_buf_size(fd->model);
 	bufs->order = order;
 	bufs->chunks = DIV_ROUND_UP(bufs->sectors, PAGE_SECTORS << order);
-	bufs->n = bufs->sectors < FB_BUF_LARGE_SECTORS ? FB_BUFS : FB_BUFS_LARGE;
-	bufs->buf = kvcalloc(bufs->n, sizeof(*bufs->buf), GFP_KERNEL);
-	if (!bufs->buf)
-		goto free_bufs;
-	for (i = 0; i < bufs->n; i++) {
-		bufs->buf[i].fd = fd;
-		if (fb_buf_alloc(bufs, &bufs->buf[i]))
-			goto free_bufs;
+	bufs->buf = kvcalloc(FB_BUFS_MAX, sizeof(*bufs->buf), GFP_KERNEL);
+	if (!bufs->buf || fb_buf_alloc_more(fd, bufs, fb_buf_number(bufs->sectors))) {
+		fb_buf_free_all(bufs);
+		return NULL;
 	}
+	bufs->n = fb_buf_number(bufs->sectors);
 	return bufs;
-
-free_bufs:
-	fb_buf_free_all(bufs);
-	return NULL;
 }
 
 /**
- * fb_buf_alloc_all() - buffers for a task
+ * fb_buf_alloc_all() - buffers for the first task
  * @fd: the disk, with its model
  *
- * Context: fb_disk.config held; may sleep; inside memalloc_noio_save().
+ * Context: fb_disk.life held; may sleep; inside memalloc_noio_save().
  *
  * Return: the buffers, or NULL.
  */
@@ -160,9 +196,35 @@ struct fb_bufs *fb_buf_alloc_all(struct fb_disk *fd)
 {
 	struct fb_bufs *bufs;
 
-	lockdep_assert_held(&fd->config);
+	lockdep_assert_held(&fd->life);
 	bufs = fb_buf_try_alloc(fd, FB_BUF_CHUNK_ORDER);
 	return bufs ? bufs : fb_buf_try_alloc(fd, 0);
+}
+
+/**
+ * fb_buf_grow() - more buffers, for a further task
+ * @fd: the disk, with buffers
+ * @n: how many; never more than FB_BUFS_MAX in all
+ *
+ * They stay until the last task is gone.
+ *
+ * Context: fb_disk.life held; may sleep; inside memalloc_noio_save().
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int fb_buf_grow(struct fb_disk *fd, u32 n)
+{
+	int ret;
+
+	lockdep_assert_held(&fd->life);
+	n = min(n, FB_BUFS_MAX - fd->bufs->n);
+	ret = fb_buf_alloc_more(fd, fd->bufs, n);
+	if (ret)
+		return ret;
+	spin_lock_irq(&fd->lock);
+	fd->bufs->n += n;
+	spin_unlock_irq(&fd->lock);
+	return 0;
 }
 
 /**
@@ -222,6 +284,7 @@ static void fb_buf_aim(struct fb_buf *buf, struct request *rq, u64 lbn, u32 nsec
 	buf->dirty = false;
 	buf->taken = false;
 	buf->joined = false;
+	buf->pending = 0;
 	bitmap_zero(buf->mask, FB_BUF_GRANULES);
 	buf->state = FB_BUF_SENT;
 }
@@ -264,7 +327,7 @@ void fb_buf_overlap(struct fb_disk *fd, u64 lbn, u32 nsect)
 	for (i = 0; fd->bufs && i < fd->bufs->n; i++) {
 		struct fb_buf *buf = &fd->bufs->buf[i];
 
-		if (buf->state < FB_BUF_SENT || buf->state > FB_BUF_DELIVER)
+		if (buf->state < FB_BUF_SENT)
 			continue;
 		if (lbn < buf->lbn + buf->nsect && buf->lbn < lbn + nsect)
 			buf->dirty = true;
@@ -395,7 +458,7 @@ u32 fb_vehicle_max(const struct fb_disk *fd)
  * Its first aim is sector 0: should it reach another scheduler in a switch, it reads
  * that and comes back.
  *
- * Context: the search thread; does not sleep for the queue (NOWAIT).
+ * Context: the thread; does not sleep for the queue (NOWAIT).
  */
 void fb_vehicle_enter(struct fb_disk *fd)
 {
@@ -429,6 +492,44 @@ void fb_vehicle_enter(struct fb_disk *fd)
 	fd->submitting = false;
 	wake_up(&fd->wait);
 	spin_unlock_irq(&fd->lock);
+}
+
+/**
+ * fb_buf_read_now() - read as the foreground does
+ * @fd: the disk
+ * @lbn: first sector
+ * @nsect: sectors
+ *
+ * The request joins those of the foreground. It comes back unread, with BLK_STS_AGAIN, if
+ * the queue is frozen or would have to be waited for.
+ *
+ * Context: the thread; may sleep, but not for the queue (NOWAIT).
+ *
+ * Return: false: there is no queue, no buffer, or it is too long.
+ */
+bool fb_buf_read_now(struct fb_disk *fd, u64 lbn, u32 nsect)
+{
+	struct block_device *bdev;
+	struct fb_buf *buf = NULL;
+
+	spin_lock_irq(&fd->lock);
+	if (fd->q && nsect <= fb_vehicle_max(fd))
+		buf = fb_buf_find_free(fd);
+	if (buf) {
+		fb_buf_aim(buf, NULL, lbn, nsect);
+		fd->submitting = true;
+		bdev = fd->bdev;
+	}
+	spin_unlock_irq(&fd->lock);
+	if (!buf)
+		return false;
+	fb_buf_setup(fd->bufs, buf, bdev, REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE, lbn, nsect);
+	submit_bio_noacct(&buf->bio);
+	spin_lock_irq(&fd->lock);
+	fd->submitting = false;
+	wake_up(&fd->wait);
+	spin_unlock_irq(&fd->lock);
+	return true;
 }
 
 /**
@@ -496,7 +597,7 @@ struct request *fb_vehicle_send(struct fb_disk *fd, u64 lbn, u32 nsect)
  * fb_vehicle_need() - a separate read follows the one just sent: have a vehicle ready
  * @fd: the disk, locked
  *
- * Context: fb_disk.lock held. The search thread does it.
+ * Context: fb_disk.lock held. The thread does it.
  */
 void fb_vehicle_need(struct fb_disk *fd)
 {
@@ -512,7 +613,7 @@ void fb_vehicle_need(struct fb_disk *fd)
  * Quiet and of no length, or each return would log an error and count in diskstats
  * (KERNEL-NOTES, Return).
  *
- * Context: the search thread, no lock held.
+ * Context: the thread, no lock held.
  */
 void fb_vehicle_return(struct fb_disk *fd)
 {

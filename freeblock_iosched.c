@@ -130,7 +130,7 @@ static void fbs_open_gap(struct fbs *fs)
 
 	/* of more the drive chooses; of one the command before has not been sent yet */
 	if (!fs->nr_flight || fs->nr_untracked || fs->depth != FBS_DEPTH || !fs->tail_known ||
-	    !fs->choice.reckoned || !fb_task_may_read(fd)) {
+	    !fs->choice.reckoned || !fbv_may_read(fd)) {
 		fb_gap_void(fd);
 		return;
 	}
@@ -583,7 +583,7 @@ static struct request *fbs_go_on(struct fbs *fs, u64 now)
 	struct request *rq;
 
 	/* stopped, or the drive did not wait for us: the rest would come too late */
-	if (!fb_task_may_read(fs->fd) || !fs->nr_flight || fbs_too_late(fs, now))
+	if (!fbv_may_read(fs->fd) || !fs->nr_flight || fbs_too_late(fs, now))
 		fbs_drop_pieces(fs);
 	rq = fbs_send_piece(fs, now);
 	if (rq)
@@ -640,7 +640,7 @@ static struct request *fbs_fill_slot(struct fbs *fs)
  */
 static void fbs_set_deep(struct fbs *fs)
 {
-	bool deep = fs->auto_depth && (!fb_task_may_read(fs->fd) ||
+	bool deep = fs->auto_depth && (!fbv_may_read(fs->fd) ||
 				       ktime_get_ns() < fs->stream_until_ns);
 
 	if (deep == fs->deep)

@@ -55,6 +55,15 @@ static ssize_t model_status_show(struct kobject *kobj, struct kobj_attribute *at
 
 static struct kobj_attribute model_status_attr = __ATTR_RO(model_status);
 
+static u32 fb_sysfs_tasks(const struct fb_disk *fd)
+{
+	u32 i, n = 0;
+
+	for (i = 0; fd->svc && i < FREEBLOCK_TASKS; i++)
+		n += !!fd->svc->task[i];
+	return n;
+}
+
 static ssize_t status_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
@@ -65,8 +74,8 @@ static ssize_t status_show(struct kobject *kobj, struct kobj_attribute *attr, ch
 	why = fb_disk_transparent(fd);
 	len = sysfs_emit(page, "id %s\nsectors %llu\nattached %d\nmodel %d\n",
 			 fd->id[0] ? fd->id : "-", fd->sectors, !!fd->q, !!fd->model);
-	len += sysfs_emit_at(page, len, "scheduling %s\ntask %s\n", why ? why : "yes",
-			     fd->task ? fd->task->name : "none");
+	len += sysfs_emit_at(page, len, "scheduling %s\ntasks %u\n", why ? why : "yes",
+			     fb_sysfs_tasks(fd));
 	spin_unlock_irq(&fd->lock);
 	return len;
 }
@@ -95,6 +104,21 @@ static ssize_t scan_store(struct kobject *kobj, struct kobj_attribute *attr, con
 
 static struct kobj_attribute scan_attr = __ATTR_RW(scan);
 
+static ssize_t tasks_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	return fb_task_list(fb_sysfs_disk(kobj), page);
+}
+
+static ssize_t tasks_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
+			   size_t count)
+{
+	int ret = fb_task_command(fb_sysfs_disk(kobj), page);
+
+	return ret ? ret : count;
+}
+
+static struct kobj_attribute tasks_attr = __ATTR_RW(tasks);
+
 static ssize_t progress_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
 	return fb_scan_progress(&fb_sysfs_disk(kobj)->scan, page);
@@ -120,6 +144,7 @@ static struct attribute *fb_sysfs_disk_attrs[] = {
 	&model_status_attr.attr,
 	&status_attr.attr,
 	&scan_attr.attr,
+	&tasks_attr.attr,
 	&progress_attr.attr,
 	&granule_bytes_attr.attr,
 	NULL
@@ -379,7 +404,7 @@ static ssize_t lift_store(struct elevator_queue *eq, const char *page, size_t co
 /* what free reads do now, in a word or two */
 static const char *fb_sysfs_free_state(struct fb_disk *fd, const struct fbs *fs)
 {
-	if (!fd->task || fd->task->state != FB_TASK_RUNNING)
+	if (!fb_sysfs_tasks(fd))
 		return "no task";
 	if (fs->depth != FBS_DEPTH)
 		return "off: depth is not 2";

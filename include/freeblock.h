@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For those who want blocks read in the gaps that a disk's foreground leaves:
- * scrubbers, scanners, backups (DESIGN 6; freeblock paper, 2.2).
+ * For those who want blocks read without hurrying: scrubbers, scanners, backups
+ * (DESIGN 6; freeblock paper, 2.2; Practical Scrubbing; Declarative IO).
  *
- * A consumer creates a task on a disk, adds ranges, starts it, and gets every
- * block of them exactly once, in the order that the disk finds cheapest. Blocks
- * are granules: granule_sectors of the disk's model, 4 KiB on small drives.
+ * A consumer creates a task on a disk, adds ranges, starts it, and gets every block of
+ * them exactly once, in the order that the disk finds cheapest: in the gaps of the
+ * foreground while the disk is busy, under the Waiting policy while it is idle. Blocks
+ * are granules: granule_sectors of the disk's model, 4 KiB on small drives. A disk has up
+ * to FREEBLOCK_TASKS tasks; a block that several of them want is read once and delivered
+ * to each.
  *
  * What a block's data is: what the medium held when it was read. A foreground
  * write that the scheduler sees and that overlaps the read makes it discard the
@@ -16,10 +19,15 @@
 #ifndef FREEBLOCK_H
 #define FREEBLOCK_H
 
+#include <linux/bits.h>
 #include <linux/blk_types.h>
 #include <linux/types.h>
 
 struct freeblock_task;
+
+#define FREEBLOCK_TASKS 8		/* of a disk, at most */
+#define FREEBLOCK_PRIORITIES 8		/* 0 .. 7, higher ones first */
+#define FREEBLOCK_PRIORITY_DEFAULT 4
 
 /**
  * enum freeblock_end - why a task is over
@@ -32,31 +40,65 @@ enum freeblock_end {
 };
 
 /**
+ * enum freeblock_flags - what a consumer needs, or-ed
+ * @FREEBLOCK_MEDIUM: blocks must come from the medium, not from the drive's cache
+ * @FREEBLOCK_NO_DATA: it does not look at the data: with BLK_STS_OK @data may be NULL,
+ *	and the drive may be asked to verify instead of to read
+ * @FREEBLOCK_KEEP: when all is delivered the task waits for more ranges instead of being
+ *	finished
+ */
+enum freeblock_flags {
+	FREEBLOCK_MEDIUM = BIT(0),
+	FREEBLOCK_NO_DATA = BIT(1),
+	FREEBLOCK_KEEP = BIT(2),
+};
+
+/**
+ * enum freeblock_order - in which order blocks are read while the disk is idle
+ * @FREEBLOCK_NEAR: what is cheapest from where the head is
+ * @FREEBLOCK_SEQUENTIAL: ascending
+ * @FREEBLOCK_STAGGERED: the first segment of each region, then the second of each ...
+ *	(Practical Scrubbing, IV.A): finds bursts of bad sectors soonest
+ */
+enum freeblock_order {
+	FREEBLOCK_NEAR,
+	FREEBLOCK_SEQUENTIAL,
+	FREEBLOCK_STAGGERED,
+};
+
+/**
  * struct freeblock_ops - what a consumer is told
+ * @flags: enum freeblock_flags, or-ed
  * @block: one block has been read. @lbn is its first 512-byte sector, @sectors its
  *	length (less than a granule only at the end of the disk). @status is
- *	BLK_STS_OK and @data holds it; or BLK_STS_MEDIUM: the block could not be
- *	read; or BLK_STS_IOERR: it was not tried, for it lies just behind one that
- *	could not be read and the drive may take seconds for each (DESIGN 4, bad
- *	sectors). @data is NULL then. Valid during the call only.
+ *	BLK_STS_OK and @data holds it (but see FREEBLOCK_NO_DATA); or BLK_STS_MEDIUM:
+ *	the block could not be read; or BLK_STS_IOERR: it was not tried, for it lies
+ *	just behind one that could not be read and the drive may take seconds for each
+ *	(DESIGN 4, bad sectors). @data is NULL then. Valid during the call only.
  * @ended: the task is over, no further call follows.
  *
  * Context: both are called from a workqueue, one call at a time for a task; they may
- * sleep. While @block sleeps at most the task's own buffers wait.
+ * sleep. While @block sleeps, only its own task waits: at most FREEBLOCK_HELD reads are
+ * kept for it, what else is read meanwhile for others it gets by a read of its own.
  */
 struct freeblock_ops {
+	u32 flags;
 	void (*block)(struct freeblock_task *task, sector_t lbn, unsigned int sectors,
 		      const void *data, blk_status_t status);
 	void (*ended)(struct freeblock_task *task, enum freeblock_end why);
 };
 
+#define FREEBLOCK_HELD 2
+
 /**
  * struct freeblock_progress - how far a task is; all counts in blocks
- * @total: registered
+ * @total: registered; it grows while added ranges are entered, see @entering
  * @done: delivered, whatever their status
  * @failed: delivered with a status that is not BLK_STS_OK
  * @flying: being read or delivered
  * @granule_sectors: sectors of a block
+ * @entering: ranges added or removed are still being entered
+ * @paused: freeblock_task_pause()
  */
 struct freeblock_progress {
 	u64 total;
@@ -64,6 +106,8 @@ struct freeblock_progress {
 	u64 failed;
 	u64 flying;
 	u32 granule_sectors;
+	bool entering;
+	bool paused;
 };
 
 /**
@@ -77,37 +121,146 @@ struct freeblock_progress {
  * Context: may sleep; not from a callback.
  *
  * Return: the task; or ERR_PTR: -ENODEV (no such disk), -ENODATA (it has no model),
- * -EBUSY (it has a task: one a disk as yet), -ENOMEM.
+ * -EBUSY (it has FREEBLOCK_TASKS tasks), -ENOSPC (freeblock.memory_mib would be exceeded),
+ * -ENOMEM.
  */
 struct freeblock_task *freeblock_task_create(const char *disk, const char *name,
 					     const struct freeblock_ops *ops, void *ctx);
 
 /**
  * freeblock_task_add() - want a range
- * @task: not yet started
+ * @task: any that is not over
  * @first: first 512-byte sector, a multiple of the granule
  * @count: sectors; a multiple of the granule unless the range ends with the disk
  *
+ * Blocks that are wanted already or on their way stay so; those that have been delivered
+ * are wanted again. Entered by the task's thread: freeblock_progress.entering.
+ *
  * Context: may sleep.
  *
- * Return: 0; -EINVAL (not aligned, empty, beyond the disk), -EBUSY (started already),
- * -ENOSPC (more than FREEBLOCK_RANGES ranges).
+ * Return: 0; -EINVAL (not aligned, empty, beyond the disk), -ESHUTDOWN (stopped or over),
+ * -ENOSPC (FREEBLOCK_RANGES are waiting to be entered), -ENOMEM.
  */
 int freeblock_task_add(struct freeblock_task *task, sector_t first, sector_t count);
 
-#define FREEBLOCK_RANGES 16
+#define FREEBLOCK_RANGES 4096
+
+/**
+ * freeblock_task_add_bits() - want blocks, by a bit for each
+ * @task: any that is not over
+ * @first: number of the block that the first bit is for
+ * @bits: set: wanted; copied
+ * @n: how many bits
+ *
+ * What freeblock_task_add() does, for coverage that was saved.
+ *
+ * Context: may sleep.
+ *
+ * Return: as freeblock_task_add().
+ */
+int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsigned long *bits,
+			    u64 n);
+
+/**
+ * freeblock_task_remove() - no longer want a range
+ * @task: any that is not over
+ * @first: first 512-byte sector, a multiple of the granule
+ * @count: sectors; a multiple of the granule unless the range ends with the disk
+ *
+ * Blocks on their way are still delivered. freeblock_progress.total counts no longer
+ * what is taken back.
+ *
+ * Context: may sleep.
+ *
+ * Return: as freeblock_task_add().
+ */
+int freeblock_task_remove(struct freeblock_task *task, sector_t first, sector_t count);
+
+/**
+ * freeblock_task_promote() - a range is needed now
+ * @task: running
+ * @first: first 512-byte sector, a multiple of the granule
+ * @count: sectors; a multiple of the granule unless the range ends with the disk
+ *
+ * Blocks of the range that the task still wants are read at once, as foreground reads.
+ *
+ * Context: may sleep.
+ *
+ * Return: as freeblock_task_add().
+ */
+int freeblock_task_promote(struct freeblock_task *task, sector_t first, sector_t count);
+
+/**
+ * freeblock_task_order() - the order of idle reads; FREEBLOCK_NEAR when not called
+ * @task: not yet started
+ * @order: which
+ * @regions: of FREEBLOCK_STAGGERED, at least 1; else 0
+ * @segment_sectors: of FREEBLOCK_STAGGERED, a multiple of the granule; else 0
+ *
+ * Return: 0; -EINVAL (a value that makes no sense), -EBUSY (started already).
+ */
+int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order, u32 regions,
+			 u32 segment_sectors);
+
+/**
+ * freeblock_task_set_priority() - who goes first
+ * @task: any
+ * @priority: 0 .. FREEBLOCK_PRIORITIES - 1, higher ones first
+ *
+ * Idle time goes to the task with the highest priority, and the earliest deadline among
+ * those. Gaps serve all tasks alike, but see freeblock_task_set_deadline().
+ *
+ * Context: any but hard interrupts.
+ *
+ * Return: 0; -EINVAL.
+ */
+int freeblock_task_set_priority(struct freeblock_task *task, u32 priority);
+
+/**
+ * freeblock_task_set_deadline() - when all of it should be done
+ * @task: any
+ * @deadline_ns: of ktime_get_ns(); 0: none
+ *
+ * While a task will not make its deadline at the rate at which it goes, gaps are
+ * searched for its blocks only. The foreground pays nothing for it.
+ *
+ * Context: any but hard interrupts.
+ */
+void freeblock_task_set_deadline(struct freeblock_task *task, u64 deadline_ns);
 
 /**
  * freeblock_task_start() - begin to read
- * @task: with at least one range
+ * @task: new
  *
  * Context: may sleep. Returns at once; the task waits while its disk has another
  * scheduler, and goes on when freeblock is back.
  *
- * Return: 0; -EINVAL (no range), -EBUSY (started already), -ENOMEM or what
- * kthread_create() says.
+ * Return: 0; -EINVAL (no range was added, and no FREEBLOCK_KEEP), -EBUSY (started already),
+ * -ENOMEM or what kthread_create() says.
  */
 int freeblock_task_start(struct freeblock_task *task);
+
+/**
+ * freeblock_task_pause() - read nothing for this task until it is resumed
+ * @task: any
+ *
+ * Blocks on their way are still delivered. Others may still read the same blocks.
+ *
+ * Context: any but hard interrupts, callbacks too. Returns at once.
+ *
+ * Return: 0; -EALREADY (it is paused), -EINVAL (not running).
+ */
+int freeblock_task_pause(struct freeblock_task *task);
+
+/**
+ * freeblock_task_resume() - go on after freeblock_task_pause()
+ * @task: any
+ *
+ * Context: any but hard interrupts, callbacks too. Returns at once.
+ *
+ * Return: 0; -EALREADY (it is running), -EINVAL (neither).
+ */
+int freeblock_task_resume(struct freeblock_task *task);
 
 /**
  * freeblock_task_stop() - read no more

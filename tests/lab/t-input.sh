@@ -189,7 +189,7 @@ expect_ok "no model while a scan is at work: the old one" cmp -s "$dir/model" $m
 echo stop > "$dir/scan"
 scan_over()
 {
-	grep -q 'state stopped' "$dir/scan" && grep -q 'task none' "$dir/status"
+	grep -q 'state stopped' "$dir/scan" && grep -q 'tasks 0' "$dir/status"
 }
 expect_ok "scan stops" wait_for 20 scan_over
 refused "stop again" "$dir/scan" stop

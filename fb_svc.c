@@ -1,0 +1,792 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What serves the tasks of a disk: the coverage map that gaps are searched for, what of it
+ * is on its way, and what it means for each task (DESIGN 6).
+ *
+ * Exactly once: a block is wanted, in flight or done, for each task in a map of its own.
+ * While several tasks are active their wants are joined in fb_svc.all: a block that several
+ * of them want is read once and shared. Only the thread changes maps; what is sent and what
+ * comes back is posted to it in the state of the buffers: SENT (it marks the blocks as
+ * flying) -> ENDED -> DELIVER (workqueues call the consumers; it marks as done what has been
+ * served) -> FREE.
+ *
+ * All functions run in the thread but those that say otherwise.
+ *
+ * Locks: fb_disk.lock for states and counts; the table is in fb_disk.h.
+ */
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "fb_disk.h"
+
+/* blocks in doubt are tried so seldom: the drive may take seconds over each */
+#define FBV_DOUBT_NS (5 * (u64)NSEC_PER_SEC)
+
+/* ranges are entered in pieces of so many granules, between which the thread looks up */
+#define FBV_CHUNK 65536
+
+/* a task's rate is measured over so long */
+#define FBV_RATE_NS (10 * (u64)NSEC_PER_SEC)
+
+static u32 fbv_granule(const struct fb_svc *svc)
+{
+	return dm_info(svc->fd->model)->granule_sectors;
+}
+
+/* a task whose consumer is slow gets no more for now */
+static bool fbv_is_stalled(const struct freeblock_task *task)
+{
+	return READ_ONCE(task->held) >= FREEBLOCK_HELD;
+}
+
+static bool fbv_is_hungry(const struct freeblock_task *task)
+{
+	return task && READ_ONCE(task->state) == FB_TASK_RUNNING && task->wanted &&
+	       !fbv_is_stalled(task);
+}
+
+/**
+ * fbv_may_read() - may free reads be planned now?
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true when a task wants blocks and nothing forbids to read them.
+ */
+bool fbv_may_read(struct fb_disk *fd)
+{
+	bool hungry = false;
+	u32 i;
+
+	lockdep_assert_held(&fd->lock);
+	for (i = 0; fd->svc && i < FREEBLOCK_TASKS && !hungry; i++)
+		hungry = fbv_is_hungry(fd->svc->task[i]);
+	return hungry && !fb_disk_transparent(fd) && fb_guard_on(&fd->guard, ktime_get_ns());
+}
+
+/* ---- runs of granules that lie on one track ---- */
+
+/**
+ * struct fbv_walk - what a walk over runs works on
+ * @svc: the service
+ * @task: of moves of a task's map
+ * @map: of moves of a buffer's blocks
+ * @mask: of the buffer's granules
+ * @base: the buffer's first granule
+ * @op: of ranges that are entered
+ */
+struct fbv_walk {
+	struct fb_svc *svc;
+	struct freeblock_task *task;
+	struct fb_bitmap *map;
+	unsigned long *mask;
+	u64 base;
+	struct fb_op *op;
+};
+
+static void fbv_each_run(struct fb_svc *svc, u64 first, u64 n, fb_runs_fn fn,
+			 struct fbv_walk *walk)
+{
+	u32 granule = fbv_granule(svc);
+
+	walk->svc = svc;
+	fb_for_each_run(svc->fd->model, granule, first * granule, n * granule, fn, walk);
+}
+
+static void fbv_buf_runs(struct fb_svc *svc, const struct fb_buf *buf, fb_runs_fn fn,
+			 struct fbv_walk *walk)
+{
+	walk->base = div_u64(buf->lbn, fbv_granule(svc));
+	fb_for_each_run(svc->fd->model, fbv_granule(svc), buf->lbn, buf->nsect, fn, walk);
+}
+
+/* all runs of granules that @map has wanted blocks in */
+static void fbv_wanted_runs(struct fb_svc *svc, const struct fb_bitmap *map, fb_runs_fn fn,
+			    struct fbv_walk *walk)
+{
+	u64 at = fb_bitmap_next_wanted(map, 0);
+
+	while (at < map->granules) {
+		u64 n = min_t(u64, FBV_CHUNK, map->granules - at);
+
+		fbv_each_run(svc, at, n, fn, walk);
+		cond_resched();
+		at = fb_bitmap_next_wanted(map, at + n);
+	}
+}
+
+/* ---- tasks join and leave the map that gaps are searched for ---- */
+
+static bool fbv_is_wanted(const struct fb_svc *svc, u64 granule)
+{
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++)
+		if (svc->task[i] && svc->task[i]->active &&
+		    fb_bitmap_is_wanted(&svc->task[i]->map, granule))
+			return true;
+	return false;
+}
+
+static void fbv_join_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fbv_walk *walk = ctx;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (fb_bitmap_is_wanted(&walk->task->map, first + i))
+			fb_bitmap_want(&walk->svc->all, first + i, 1, group);
+}
+
+static void fbv_leave_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fbv_walk *walk = ctx;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (!fbv_is_wanted(walk->svc, first + i))
+			fb_bitmap_unwant(&walk->svc->all, first + i, 1, group);
+}
+
+static struct freeblock_task *fbv_sole(const struct fb_svc *svc)
+{
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++)
+		if (svc->task[i] && svc->task[i]->active)
+			return svc->task[i];
+	return NULL;
+}
+
+static void fbv_activate(struct fb_svc *svc, struct freeblock_task *task)
+{
+	struct fbv_walk walk = { .task = task };
+
+	if (svc->nactive == 1) {
+		fb_bitmap_copy(&svc->all, &fbv_sole(svc)->map);
+		svc->joint = true;
+	}
+	task->active = true;
+	task->rate = 0;
+	task->mark_ns = ktime_get_ns();
+	task->mark_done = task->map.n_done;
+	svc->nactive++;
+	svc->weighed = NULL;
+	if (svc->joint)
+		fbv_wanted_runs(svc, &task->map, fbv_join_run, &walk);
+}
+
+static void fbv_deactivate(struct fb_svc *svc, struct freeblock_task *task)
+{
+	struct fbv_walk walk = { .task = task };
+
+	task->active = false;
+	svc->nactive--;
+	svc->weighed = NULL;
+	if (svc->nactive > 1)
+		fbv_wanted_runs(svc, &task->map, fbv_leave_run, &walk);
+	else
+		svc->joint = false;
+}
+
+/* it will not make its deadline at the rate at which it goes */
+static bool fbv_is_late(struct freeblock_task *task, u64 now)
+{
+	u64 deadline_ns = READ_ONCE(task->deadline_ns);
+	u64 past_ns = now - task->mark_ns;
+
+	if (past_ns >= FBV_RATE_NS) {
+		task->rate = div64_u64((task->map.n_done - task->mark_done) * NSEC_PER_SEC,
+				       past_ns);
+		task->mark_ns = now;
+		task->mark_done = task->map.n_done;
+		task->rate = max(task->rate, 1ULL);
+	}
+	if (!deadline_ns || !task->rate || !task->map.n_wanted || fbv_is_stalled(task))
+		return false;
+	return now + div64_u64(task->map.n_wanted, task->rate) * NSEC_PER_SEC > deadline_ns;
+}
+
+/* does @a go before @b? */
+static bool fbv_goes_first(const struct freeblock_task *a, const struct freeblock_task *b)
+{
+	u64 a_ns = a->deadline_ns ? a->deadline_ns : U64_MAX;
+	u64 b_ns = b->deadline_ns ? b->deadline_ns : U64_MAX;
+
+	return a->priority != b->priority ? a->priority > b->priority : a_ns < b_ns;
+}
+
+/* what the gaps are searched for: all tasks' blocks, or those of one that is late */
+static void fbv_pick_map(struct fb_svc *svc)
+{
+	struct freeblock_task *late = NULL, *task;
+	u64 now = ktime_get_ns();
+	u32 i;
+
+	svc->map = NULL;
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		task = svc->task[i];
+		if (!task || !task->active)
+			continue;
+		svc->map = svc->joint ? &svc->all : &task->map;
+		if (fbv_is_late(task, now) && (!late || fbv_goes_first(task, late)))
+			late = task;
+	}
+	if (late)
+		svc->map = &late->map;
+}
+
+/**
+ * fbv_weigh() - what the blocks are worth, for the next search
+ * @svc: the service, with a map
+ * @lim: limits of the search; its weights are valid until the next call
+ */
+void fbv_weigh(struct fb_svc *svc, struct fb_limits *lim)
+{
+	u64 now = ktime_get_ns();
+
+	if (svc->weighed != svc->map) {
+		fb_worth_init(&svc->worth, svc->map);
+		svc->weighed = svc->map;
+		svc->balanced_ns = now;
+	}
+	if (now - svc->balanced_ns >= FB_WORTH_BALANCE_NS) {
+		fb_worth_balance(&svc->worth, svc->map);
+		svc->balanced_ns = now;
+	}
+	if (lim->odds)
+		lim->miss_value = fb_worth_turn(&svc->worth, lim->odds->price);
+	lim->weight = svc->worth.weight;
+	lim->root = svc->worth.root;
+}
+
+/* ---- changes of what a task wants ---- */
+
+static void fbv_add_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fbv_walk *walk = ctx;
+	const struct fb_op *op = walk->op;
+	struct freeblock_task *task = walk->task;
+	u32 i;
+
+	if (!walk->mask) {
+		fb_bitmap_want(&task->map, first, n, group);
+	} else {
+		for (i = 0; i < n; i++)
+			if (test_bit(first + i - op->base, walk->mask))
+				fb_bitmap_want(&task->map, first + i, 1, group);
+	}
+	if (task->active && walk->svc->joint)
+		fbv_join_run(walk, first, n, group);
+}
+
+static void fbv_remove_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fbv_walk *walk = ctx;
+
+	fb_bitmap_unwant(&walk->task->map, first, n, group);
+	if (walk->task->active && walk->svc->joint)
+		fbv_leave_run(walk, first, n, group);
+}
+
+/*
+ * Read what is wanted of a range at once; it stays until all of it is done, for a read may
+ * come back unread (EAGAIN) when the queue is frozen. True: it is done.
+ */
+static bool fbv_promote(struct fb_svc *svc, struct freeblock_task *task, struct fb_op *op)
+{
+	u64 end = op->first + op->n, at = op->first;
+	u32 granule = fbv_granule(svc);
+	u64 sectors = dm_info(svc->fd->model)->sectors;
+
+	for (;;) {
+		u64 first = fb_bitmap_next_before(&task->map, at, end), n = 1;
+
+		if (first >= end)
+			break;
+		while (n < FB_BUF_GRANULES && first + n < end &&
+		       fb_bitmap_is_wanted(&task->map, first + n))
+			n++;
+		if (!fb_buf_read_now(svc->fd, first * granule,
+				     min_t(u64, n * granule, sectors - first * granule)))
+			return false;
+		at = first + n;
+		fbv_absorb(svc);
+	}
+	return fb_bitmap_next_wanted(&task->map, op->first) >= end &&
+	       fb_bitmap_next_flying(&task->map, op->first) >= end;
+}
+
+/* a piece of a task's first change */
+static void fbv_enter(struct fb_svc *svc, struct freeblock_task *task)
+{
+	struct fbv_walk walk = { .task = task };
+	struct fb_op *op;
+	u64 n;
+
+	spin_lock_irq(&svc->fd->lock);
+	op = list_first_entry_or_null(&task->todo, struct fb_op, node);
+	spin_unlock_irq(&svc->fd->lock);
+	if (!op)
+		return;
+	n = min_t(u64, op->n, FBV_CHUNK);
+	walk.op = op;
+	if (op->kind == FB_OP_PROMOTE) {
+		svc->blocked = !fbv_promote(svc, task, op);
+		if (svc->blocked)
+			return;
+		n = op->n;
+	} else if (op->kind == FB_OP_ADD) {
+		walk.mask = op->masked ? op->bits : NULL;
+		fbv_each_run(svc, op->first, n, fbv_add_run, &walk);
+	} else {
+		fbv_each_run(svc, op->first, n, fbv_remove_run, &walk);
+	}
+	op->first += n;
+	op->n -= n;
+	cond_resched();
+	if (op->n)
+		return;
+	svc->weighed = NULL;
+	spin_lock_irq(&svc->fd->lock);
+	list_del(&op->node);
+	task->ntodo--;
+	spin_unlock_irq(&svc->fd->lock);
+	kvfree(op);
+}
+
+/* ---- blocks on their way ---- */
+
+static void fbv_take_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fbv_walk *walk = ctx;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (fb_bitmap_is_wanted(walk->map, first + i))
+			__set_bit(first + i - walk->base, walk->mask);
+	fb_bitmap_take(walk->map, first, n, group);
+}
+
+static void fbv_untake_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fbv_walk *walk = ctx;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (test_bit(first + i - walk->base, walk->mask))
+			fb_bitmap_untake(walk->map, first + i, 1, group);
+}
+
+/* what of a read is over for all: wanted again if anybody wants it */
+static void fbv_settle_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fbv_walk *walk = ctx;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		if (!test_bit(first + i - walk->base, walk->mask))
+			continue;
+		fb_bitmap_done(walk->map, first + i, 1);
+		if (fbv_is_wanted(walk->svc, first + i))
+			fb_bitmap_want(walk->map, first + i, 1, group);
+	}
+}
+
+/* who wants what of a read that has been sent */
+static void fbv_take(struct fb_svc *svc, struct fb_buf *buf)
+{
+	struct fbv_walk walk = { .svc = svc };
+	u32 i, pending = 0;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		struct freeblock_task *task = svc->task[i];
+
+		bitmap_zero(buf->share[i].mask, FB_BUF_GRANULES);
+		if (!task || !task->active || (svc->joint && fbv_is_stalled(task)))
+			continue;
+		walk.map = &task->map;
+		walk.mask = buf->share[i].mask;
+		fbv_buf_runs(svc, buf, fbv_take_run, &walk);
+		if (!bitmap_empty(walk.mask, FB_BUF_GRANULES))
+			pending |= BIT(i);
+		bitmap_or(buf->mask, buf->mask, walk.mask, FB_BUF_GRANULES);
+	}
+	if (svc->joint) {
+		walk.map = &svc->all;
+		walk.mask = buf->mask;
+		fbv_buf_runs(svc, buf, fbv_take_run, &walk);
+	}
+	spin_lock_irq(&svc->fd->lock);
+	buf->pending = pending;
+	for (i = 0; i < FREEBLOCK_TASKS; i++)
+		if (pending & BIT(i))
+			svc->task[i]->held++;
+	spin_unlock_irq(&svc->fd->lock);
+}
+
+static void fbv_settle(struct fb_svc *svc, struct fb_buf *buf)
+{
+	struct fbv_walk walk = { .svc = svc, .map = &svc->all, .mask = buf->mask };
+
+	if (svc->joint)
+		fbv_buf_runs(svc, buf, fbv_settle_run, &walk);
+	spin_lock_irq(&svc->fd->lock);
+	buf->state = FB_BUF_FREE;
+	spin_unlock_irq(&svc->fd->lock);
+}
+
+static void fbv_untake(struct fb_svc *svc, struct fb_buf *buf, u32 slots)
+{
+	struct fbv_walk walk = { .svc = svc };
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		if (!(slots & BIT(i)))
+			continue;
+		walk.map = &svc->task[i]->map;
+		walk.mask = buf->share[i].mask;
+		fbv_buf_runs(svc, buf, fbv_untake_run, &walk);
+	}
+}
+
+static void fbv_mark_done(struct fb_svc *svc, struct fb_buf *buf, u32 slots)
+{
+	u64 base = div_u64(buf->lbn, fbv_granule(svc));
+	unsigned int bit;
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++)
+		if (slots & BIT(i))
+			for_each_set_bit(bit, buf->share[i].mask, FB_BUF_GRANULES)
+				fb_bitmap_done(&svc->task[i]->map, base + bit, 1);
+}
+
+/* nobody gets it: all of it is wanted again */
+static void fbv_give_up(struct fb_svc *svc, struct fb_buf *buf)
+{
+	u32 i, slots = buf->pending;
+
+	fbv_untake(svc, buf, slots);
+	spin_lock_irq(&svc->fd->lock);
+	buf->pending = 0;
+	for (i = 0; i < FREEBLOCK_TASKS; i++)
+		if (slots & BIT(i))
+			svc->task[i]->held--;
+	spin_unlock_irq(&svc->fd->lock);
+	fbv_settle(svc, buf);
+}
+
+/* ---- blocks in doubt ---- */
+
+static bool fbv_meets(u64 first, u64 count, u64 lbn, u64 nsect)
+{
+	return lbn < first + count && first < lbn + nsect;
+}
+
+static bool fbv_doubts(const struct fb_svc *svc, u64 lbn, u64 nsect)
+{
+	u32 i;
+
+	for (i = 0; i < min(svc->doubts, FB_SVC_DOUBTS); i++)
+		if (fbv_meets(svc->doubt[i].first, svc->doubt[i].count, lbn, nsect))
+			return true;
+	return false;
+}
+
+static void fbv_doubt(struct fb_svc *svc, u64 lbn, u64 nsect)
+{
+	u32 i = svc->doubts++ % FB_SVC_DOUBTS;
+
+	svc->doubt[i].first = lbn;
+	svc->doubt[i].count = nsect;
+}
+
+/* the first piece reads up to what is in doubt, or one block of it; false: nothing */
+static bool fbv_cut_piece(struct fb_svc *svc, struct fb_plan *plan)
+{
+	struct fb_plan_piece *p = &plan->piece[0];
+	u32 granule = fbv_granule(svc);
+	u32 i;
+
+	for (i = 0; i < min(svc->doubts, FB_SVC_DOUBTS); i++) {
+		u64 first = svc->doubt[i].first;
+
+		if (!fbv_meets(first, svc->doubt[i].count, p->lbn, p->nsect))
+			continue;
+		if (plan->kind == FB_PLAN_PREPEND ||
+		    (p->lbn >= first && ktime_get_ns() - svc->doubt_ns < FBV_DOUBT_NS))
+			return false;
+		p->nsect = p->lbn < first ? first - p->lbn : min(p->nsect, granule);
+	}
+	plan->wanted = fb_bitmap_count(svc->map, div_u64(p->lbn, granule),
+				       DIV_ROUND_UP(p->nsect, granule));
+	return true;
+}
+
+/* is there anybody to deliver it to? Of several tasks some may be stalled */
+static bool fbv_has_taker(const struct fb_svc *svc, const struct fb_plan *plan)
+{
+	u32 granule = fbv_granule(svc), i, k;
+
+	if (!svc->joint)
+		return true;
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		const struct freeblock_task *task = svc->task[i];
+
+		if (!task || !task->active || fbv_is_stalled(task))
+			continue;
+		for (k = 0; k < plan->npieces; k++)
+			if (fb_bitmap_count(&task->map, div_u64(plan->piece[k].lbn, granule),
+					    DIV_ROUND_UP(plan->piece[k].nsect, granule)))
+				return true;
+	}
+	return false;
+}
+
+/**
+ * fbv_cut() - shorten a plan so that blocks in doubt are read alone, and seldom
+ * @svc: the service
+ * @plan: the plan; it may read less afterwards, never anything else
+ *
+ * Return: false: nothing of it may be read now.
+ */
+bool fbv_cut(struct fb_svc *svc, struct fb_plan *plan)
+{
+	u32 i = 0;
+
+	if (!fbv_has_taker(svc, plan))
+		return false;
+	/* more than are remembered: those forgotten wait like the others */
+	if (svc->doubts > FB_SVC_DOUBTS && ktime_get_ns() - svc->failed_ns < FBV_DOUBT_NS)
+		return false;
+	while (i < plan->npieces &&
+	       !fbv_doubts(svc, plan->piece[i].lbn, plan->piece[i].nsect))
+		i++;
+	if (i == plan->npieces)
+		return true;
+	if (plan->npieces > 1)
+		plan->kind = FB_PLAN_SEPARATE;
+	plan->npieces = 1;
+	return fbv_cut_piece(svc, plan);
+}
+
+/*
+ * Does a failed read tell which of its blocks is bad? The place is known if some of it was
+ * read, for then the drive said where it was stopped; and if it was of one block, with no
+ * foreground read behind it. The fault is the medium's if the drive says so, or if that
+ * block failed before: what Linux would retry (ASC 15h), or a time-out, may be over. Until
+ * both are known the blocks are wanted again, and read alone where the place is in doubt.
+ */
+static bool fbv_error_is_known(struct fb_svc *svc, const struct fb_buf *buf)
+{
+	u32 granule = fbv_granule(svc);
+	u64 bad = buf->lbn + round_down(buf->good, granule);
+	bool doubted = fbv_doubts(svc, bad, 1);
+	bool placed = buf->good || (!buf->joined && buf->nsect <= granule);
+
+	svc->failed_ns = ktime_get_ns();
+	if (!doubted)
+		fbv_doubt(svc, bad, placed ? granule : round_up(buf->nsect, granule));
+	return placed && (buf->status == BLK_STS_MEDIUM || doubted);
+}
+
+/* ---- buffers ---- */
+
+static void fbv_count_ended(struct fb_svc *svc, const struct fb_buf *buf, bool dirty)
+{
+	struct fb_stats *st = &svc->fd->stats;
+	u32 granule = fbv_granule(svc);
+
+	lockdep_assert_held(&svc->fd->lock);
+	if (dirty)
+		st->discarded++;
+	else if (buf->status == BLK_STS_AGAIN)
+		return;
+	else if (buf->status)
+		st->free_errors++;
+	else
+		st->free_sectors += (u64)bitmap_weight(buf->mask, FB_BUF_GRANULES) * granule;
+}
+
+/* a read is back: who gets it, or is it to be read again? */
+static void fbv_absorb_ended(struct fb_svc *svc, struct fb_buf *buf, bool dirty)
+{
+	u32 i;
+
+	if (!dirty && buf->status)
+		dirty = buf->status == BLK_STS_AGAIN || !fbv_error_is_known(svc, buf);
+	if (dirty || !buf->pending) {
+		fbv_give_up(svc, buf);
+		return;
+	}
+	spin_lock_irq(&svc->fd->lock);
+	buf->state = FB_BUF_DELIVER;
+	spin_unlock_irq(&svc->fd->lock);
+	for (i = 0; i < FREEBLOCK_TASKS; i++)
+		if (buf->pending & BIT(i))
+			fb_task_deliver(svc->task[i]);
+}
+
+static void fbv_absorb_delivered(struct fb_svc *svc, struct fb_buf *buf)
+{
+	u32 served, voided, pending;
+
+	spin_lock_irq(&svc->fd->lock);
+	served = buf->served;
+	voided = buf->voided;
+	pending = buf->pending;
+	buf->served = 0;
+	buf->voided = 0;
+	spin_unlock_irq(&svc->fd->lock);
+	fbv_mark_done(svc, buf, served);
+	fbv_untake(svc, buf, voided);
+	if (!pending)
+		fbv_settle(svc, buf);
+}
+
+/* one step of one buffer; true: it has become free */
+static bool fbv_absorb_buf(struct fb_svc *svc, struct fb_buf *buf)
+{
+	enum fb_buf_state state;
+	bool dirty, take;
+
+	spin_lock_irq(&svc->fd->lock);
+	state = buf->state;
+	dirty = buf->dirty;
+	take = (state == FB_BUF_SENT || state == FB_BUF_ENDED) && !buf->taken;
+	if (take)
+		buf->taken = true;
+	spin_unlock_irq(&svc->fd->lock);
+	if (take) {
+		fbv_take(svc, buf);
+		if (fbv_doubts(svc, buf->lbn, buf->nsect))
+			svc->doubt_ns = ktime_get_ns();
+	}
+	if (state == FB_BUF_ENDED) {
+		spin_lock_irq(&svc->fd->lock);
+		fbv_count_ended(svc, buf, dirty);
+		spin_unlock_irq(&svc->fd->lock);
+		fbv_absorb_ended(svc, buf, dirty);
+	} else if (state == FB_BUF_DELIVER) {
+		fbv_absorb_delivered(svc, buf);
+	}
+	return state >= FB_BUF_ENDED && READ_ONCE(buf->state) == FB_BUF_FREE &&
+	       buf->status != BLK_STS_AGAIN;
+}
+
+static void fbv_publish(struct fb_svc *svc)
+{
+	u32 i;
+
+	spin_lock_irq(&svc->fd->lock);
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		struct freeblock_task *task = svc->task[i];
+
+		if (!task)
+			continue;
+		task->wanted = task->map.n_wanted;
+		task->flying = task->map.n_flying;
+		task->total = task->map.n_done + task->wanted + task->flying;
+	}
+	spin_unlock_irq(&svc->fd->lock);
+}
+
+/**
+ * fbv_absorb() - bring the coverage maps up to date with the buffers
+ * @svc: the service
+ */
+void fbv_absorb(struct fb_svc *svc)
+{
+	u32 i;
+
+	for (i = 0; i < READ_ONCE(svc->fd->bufs->n); i++)
+		if (fbv_absorb_buf(svc, &svc->fd->bufs->buf[i]))
+			svc->blocked = false;
+	fbv_publish(svc);
+}
+
+/* ---- tasks ---- */
+
+/**
+ * fbv_leave() - a task is over
+ * @svc: the service
+ * @task: the task; nothing of it is on its way
+ */
+void fbv_leave(struct fb_svc *svc, struct freeblock_task *task)
+{
+	if (task->active)
+		fbv_deactivate(svc, task);
+}
+
+static void fbv_attend_task(struct fb_svc *svc, struct freeblock_task *task)
+{
+	enum fb_task_state state = READ_ONCE(task->state);
+
+	if (state == FB_TASK_RUNNING && !task->active)
+		fbv_activate(svc, task);
+	else if (state != FB_TASK_RUNNING && task->active)
+		fbv_deactivate(svc, task);
+	if (state != FB_TASK_STOPPING)
+		fbv_enter(svc, task);
+	if (task->map.n_flying)
+		return;
+	if (state == FB_TASK_STOPPING ||
+	    (state == FB_TASK_RUNNING && !task->map.n_wanted &&
+	     !(task->ops->flags & FREEBLOCK_KEEP)))
+		fb_task_try_end(task);
+}
+
+/**
+ * fbv_attend() - what tasks ask for: changes of their wants, begin, pause, end
+ * @svc: the service
+ *
+ * A long range is entered piece by piece, one a call. Picks the map that gaps are searched
+ * for.
+ */
+void fbv_attend(struct fb_svc *svc)
+{
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		struct freeblock_task *task = READ_ONCE(svc->task[i]);
+
+		if (task)
+			fbv_attend_task(svc, task);
+	}
+	fbv_pick_map(svc);
+	fbv_publish(svc);
+}
+
+static bool fbv_task_has_work(const struct fb_svc *svc, const struct freeblock_task *task)
+{
+	if (!task)
+		return false;
+	return (task->state == FB_TASK_RUNNING) != task->active ||
+	       (task->state == FB_TASK_STOPPING && !task->flying) ||
+	       (task->state != FB_TASK_STOPPING && task->ntodo && !svc->blocked);
+}
+
+/**
+ * fbv_has_work() - is there anything for fbv_absorb() or fbv_attend() to do?
+ * @svc: the service, its disk locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true when there is.
+ */
+bool fbv_has_work(struct fb_svc *svc)
+{
+	struct fb_bufs *bufs = svc->fd->bufs;
+	bool work = false;
+	u32 i;
+
+	lockdep_assert_held(&svc->fd->lock);
+	for (i = 0; !work && i < FREEBLOCK_TASKS; i++)
+		work = fbv_task_has_work(svc, svc->task[i]);
+	for (i = 0; !work && i < bufs->n; i++)
+		work = bufs->buf[i].state == FB_BUF_ENDED ||
+		       (bufs->buf[i].state == FB_BUF_DELIVER &&
+			(bufs->buf[i].served || bufs->buf[i].voided || !bufs->buf[i].pending));
+	return work;
+}
