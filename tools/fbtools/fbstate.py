@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The module's files of a disk, and what to say when they are not there.
+
+All that scan, scrub and status read in sysfs and procfs goes through here, below
+ROOT, where tests put a tree of their own.
+"""
+
+import errno
+import os
+
+from . import ToolError
+
+ROOT = "/"
+KERNEL = "sys/kernel/freeblock"
+# no task is served while the scheduler says one of these; else why it is transparent
+NEXT = {
+    "no model": "load it: cat FILE.fbmodel > /%s/%%s/model" % KERNEL,
+    "another scheduler": "echo freeblock > /sys/block/%s/queue/scheduler",
+    "the model does not fit this drive: load a better one":
+        "cat FILE.fbmodel > /" + KERNEL + "/%s/model",
+}
+
+
+def path(*parts):
+    """A path below ROOT."""
+    return os.path.join(ROOT, *(part.lstrip("/") for part in parts))
+
+
+def read(*parts):
+    """The text of a file without its last newline; None if it is not there, or has
+    nothing to say now (ENODATA, ENODEV)."""
+    try:
+        with open(path(*parts), encoding="utf-8", errors="replace") as file:
+            return file.read().rstrip("\n")
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENODATA, errno.ENODEV, errno.ENOTDIR,
+                           errno.EINVAL, errno.EOPNOTSUPP):
+            return None
+        raise
+
+
+def pairs(text):
+    """Lines "key value" as a dictionary; words are numbers where they are."""
+    found = {}
+    for line in (text or "").splitlines():
+        key, _, value = line.strip().partition(" ")
+        if key:
+            found[key] = int(value) if value.isdigit() else value
+    return found
+
+
+def names():
+    """The disks that the module knows."""
+    folder = path(KERNEL)
+    if not os.path.isdir(folder):
+        raise ToolError("the module freeblock is not loaded: modprobe freeblock, or insmod "
+                        "build/kernel-$(uname -r)/freeblock/freeblock.ko")
+    return sorted(name for name in os.listdir(folder) if os.path.isdir(os.path.join(folder, name)))
+
+
+class Disk:
+    """A disk that the module knows, or knew: reading never fails because it went away."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def read(self, name):
+        """One of its files in /sys/kernel/freeblock."""
+        return read(KERNEL, self.name, name)
+
+    def pairs(self, name):
+        """The same as a dictionary."""
+        return pairs(self.read(name))
+
+    def write(self, name, text):
+        """Write one of them; what the kernel refuses is said with its reason."""
+        target = path(KERNEL, self.name, name)
+        try:
+            with open(target, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise ToolError(refusal(self.name, "%s > %s" % (text.strip(), target),
+                                    error)) from error
+
+    def sched(self):
+        """The scheduler's counters; empty while the disk has another one."""
+        return pairs(read("sys/block", self.name, "queue/iosched/status"))
+
+    def scheduler(self):
+        """The scheduler in force; None if the disk is gone."""
+        text = read("sys/block", self.name, "queue/scheduler")
+        if text is None:
+            return None
+        return text.partition("[")[2].partition("]")[0] or text
+
+    def is_there(self):
+        """Whether the module has a folder for it."""
+        return os.path.isdir(path(KERNEL, self.name))
+
+    def identity(self):
+        """What is the disk's own, whatever its name: unique id, sectors."""
+        status = self.pairs("status")
+        return {"id": str(status.get("id", "-")), "sectors": status.get("sectors", 0)}
+
+    def granule_bytes(self):
+        """Bytes of a block; 0 without a model."""
+        return int(self.read("granule_bytes") or 0)
+
+    def stuck(self):
+        """Why no task advances now, and what to do; None if nothing hinders it."""
+        why = self.pairs("status").get("scheduling")
+        if why is None:
+            return "the disk is not there"
+        if why == "yes":
+            return None
+        hint = NEXT.get(why)
+        return "%s%s" % (why, ": " + hint % self.name if hint else "")
+
+
+def refusal(disk, what, error):
+    """An OSError of a file of the module, as a sentence with what to do."""
+    hints = {
+        errno.EACCES: "run it as root",
+        errno.EPERM: "run it as root",
+        errno.ENOENT: "this module has no such file: load the one of this source tree",
+        errno.EINVAL: "the kernel log says why: dmesg | grep freeblock",
+        errno.EALREADY: "it is so already, or there is none: freeblock status " + disk,
+        errno.EBUSY: "another task or reader has it: freeblock status " + disk,
+        errno.ENODATA: "the disk has no model: " + NEXT["no model"] % disk,
+        errno.ENODEV: "the disk is gone: freeblock status",
+        errno.ENOSPC: "the module's memory is used up: stop tasks (freeblock status), or raise "
+                      "/sys/module/freeblock/parameters/memory_mib",
+    }
+    hint = hints.get(error.errno)
+    return "%s: %s%s" % (what, error.strerror, "; " + hint if hint else "")
+
+
+def need(name):
+    """The disk of this name; a ToolError that says what to do first if it is not one of
+    the module's."""
+    known = names()
+    name = name[len("/dev/"):] if name.startswith("/dev/") else name
+    if name in known:
+        return Disk(name)
+    if os.path.isdir(path("sys/block", name)):
+        raise ToolError("%s does not have the scheduler: echo freeblock > "
+                        "/sys/block/%s/queue/scheduler" % (name, name))
+    raise ToolError("%s: no such disk; freeblock knows %s" % (name, ", ".join(known) or "none"))
+
+
+def need_model(disk):
+    """`disk`, or a ToolError if it has no model."""
+    if not disk.granule_bytes():
+        raise ToolError("%s has no model, without which nothing is read; %s" %
+                        (disk.name, NEXT["no model"] % disk.name))
+    return disk
+
+
+def whole(name):
+    """The disk of this name with a model."""
+    return need_model(need(name))
+
+
+def span(seconds):
+    """A time for people: 3d04h, 2h05m, 4m10s."""
+    if seconds is None:
+        return "-"
+    seconds = int(seconds)
+    for unit, lower, big, small in ((86400, 3600, "d", "h"), (3600, 60, "h", "m"),
+                                    (60, 1, "m", "s")):
+        if seconds >= unit:
+            return "%d%s%02d%s" % (seconds // unit, big, seconds % unit // lower, small)
+    return "%ds" % seconds

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a task costs the foreground, from counters read before and after.
+
+The scheduler counts the commands that lost a revolution behind or with a read of ours;
+each is a revolution that the foreground waited. The block layer's own latency
+(/sys/block/<disk>/stat, the same as /proc/diskstats) is shown beside it, but it cannot
+tell our reads from the foreground's.
+"""
+
+import time
+
+from . import fbstate
+
+CAVEAT = ("latency is the block layer's mean of all requests; while a task runs its own reads "
+          "are among them, and the foreground may have changed by itself")
+CAUSED = ("miss_prepend", "miss_separate", "miss_after")
+
+
+def _block_stat(name):
+    """Requests done and milliseconds spent in them, reads and writes."""
+    words = (fbstate.read("sys/block", name, "stat") or "").split()
+    if len(words) < 8:
+        return None
+    return int(words[0]) + int(words[4]), int(words[3]) + int(words[7])
+
+
+def sample(name):
+    """The counters of a disk, now."""
+    sched = fbstate.Disk(name).sched()
+    idle = fbstate.Disk(name).pairs("idle_status")
+    return {
+        "at": time.monotonic(),
+        "requests": sched.get("fg_requests"),
+        "caused": sum(sched.get(key, 0) for key in CAUSED) if sched else None,
+        "own": sched.get("miss_fg"),
+        "free_sectors": sched.get("free_sectors"),
+        "period_ps": sched.get("period_ps", 0),
+        "guard_trips": sched.get("guard_trips"),
+        "idle": {key: value for key, value in idle.items() if isinstance(value, int)},
+        "stat": _block_stat(name),
+    }
+
+
+def _less(after, before, key):
+    """How much a counter grew; None if it was not there, or was reset meanwhile."""
+    if after[key] is None or before[key] is None or after[key] < before[key]:
+        return None
+    return after[key] - before[key]
+
+
+def latency_ms(after, before):
+    """Mean latency between two samples; None without requests."""
+    if not after["stat"] or not before["stat"]:
+        return None
+    requests = after["stat"][0] - before["stat"][0]
+    ms = after["stat"][1] - before["stat"][1]
+    return round(ms / requests, 3) if requests > 0 and ms >= 0 else None
+
+
+def between(after, before):
+    """What lies between two samples of a disk."""
+    requests, caused = _less(after, before, "requests"), _less(after, before, "caused")
+    cost = {
+        "seconds": round(after["at"] - before["at"], 1),
+        "requests": requests,
+        "misses_caused": caused,
+        "misses_own": _less(after, before, "own"),
+        "mean_added_us": None,
+        "guard_trips": _less(after, before, "guard_trips"),
+        "latency_ms": latency_ms(after, before),
+    }
+    if requests and caused is not None:
+        cost["mean_added_us"] = round(caused * after["period_ps"] / 1e6 / requests, 3)
+    if after["idle"]:
+        cost["idle"] = after["idle"]
+    return cost
+
+
+class Meter:
+    """The cost of a task on some disks: `seconds` without it first, then with it."""
+
+    def __init__(self, names, seconds):
+        first = {name: sample(name) for name in names}
+        if seconds:
+            time.sleep(seconds)
+        self.start = {name: sample(name) for name in names}
+        self.before = {name: latency_ms(self.start[name], first[name]) for name in names}
+
+    def report(self):
+        """By disk."""
+        found = {}
+        for name, start in self.start.items():
+            found[name] = between(sample(name), start)
+            found[name]["latency_before_ms"] = self.before[name]
+        return found
+
+
+def text(cost):
+    """A disk's cost in a line."""
+    if cost["requests"] is None:
+        return "cost unknown (the disk has another scheduler, or its counters were reset)"
+    words = "%d foreground requests, %s misses caused" % (cost["requests"], cost["misses_caused"])
+    if cost["mean_added_us"] is not None:
+        words += ", %.1f us added to each on average" % cost["mean_added_us"]
+    if cost["latency_ms"] is not None:
+        words += "; latency %.2f ms" % cost["latency_ms"]
+        if cost.get("latency_before_ms") is not None:
+            words += " (before: %.2f ms)" % cost["latency_before_ms"]
+    return words

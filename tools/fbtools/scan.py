@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Checksum a disk, or compare it with its checksums, in the gaps of its foreground.
+
+Blocks come through /dev/freeblock/<disk> in the order that costs least; what a digest of
+each is written to, and how it survives interruptions, is in scan_file.py.
+Documentation/scan-scrub.rst describes use, output and exit statuses.
+"""
+
+import json
+import os
+import select
+import signal
+import time
+
+from . import ToolError, fbstate, fbstate_where, scan_file, scan_source
+from .fbstate_cost import CAVEAT, Meter
+from .fbstate_cost import text as cost_text
+from .fbstate_progress import Progress
+from .scan_file import GOOD, NOT_TRIED, UNREADABLE
+
+# Of five seconds that an interruption may cost: reads for two, and their way to the disk
+SYNC_S = 2.0
+POLL_S = 0.5
+BAD_BLOCKS, DIFFERENT = 3, 4    # exit statuses
+NAMES = {state: name for name, state in scan_file.STATES.items()}
+
+
+class Verifier:
+    """In place of a file that is written: compares with one that is there."""
+
+    def __init__(self, old, header):
+        self.header = header
+        self.old = old
+        self.state = bytearray(header.layout.blocks)
+        self.differing = []
+        self.resumed = False
+
+    def put(self, number, state, digest):
+        """A block was delivered."""
+        self.state[number] = state
+        found = difference(number, self.old.get(number), (state, digest))
+        if found:
+            self.differing.append(found)
+
+    def count(self, state):
+        """How many blocks are in this state."""
+        return self.state.count(state)
+
+    def sync(self):
+        """Nothing is kept."""
+
+    def finish(self):
+        """Nothing is kept."""
+
+    def close(self):
+        """Nothing is kept."""
+
+
+def difference(number, old, new):
+    """None if a block's two records say the same; else what it was and is."""
+    if old == new:
+        return None
+    return number, describe(old), describe(new)
+
+
+def describe(record):
+    """A record in a word."""
+    if record is None:
+        return "missing"
+    state, digest = record
+    return digest.hex() if state == GOOD else NAMES[state].replace(" ", "-")
+
+
+def compare(old, new):
+    """All differences of two finished files."""
+    found, records = [], {}
+    for number, state, digest in old.all():
+        records[number] = (state, digest)
+        if len(records) >= scan_file.CHUNK:
+            found += _compare_some(records, new)
+    return found + _compare_some(records, new)
+
+
+def _compare_some(records, new):
+    found = [difference(number, old, new.get(number)) for number, old in records.items()]
+    records.clear()
+    return [one for one in found if one]
+
+
+class Scan:
+    """One run: blocks from the disks, digests to the sink."""
+
+    def __init__(self, sink, quiet, before_s):
+        self.sink = sink
+        self.layout = sink.header.layout
+        self.digest = scan_file.digest_function(sink.header.algorithm)
+        self.stopped = None
+        self.synced = time.monotonic()
+        self.disks = {name: fbstate.Disk(name) for name in self.layout.disks()}
+        self.meter = Meter(self.disks, before_s)
+        # those not tried are tried again
+        self.got = bytearray(sink.state.replace(bytes((NOT_TRIED,)), b"\0"))
+        self.done = self.layout.blocks - self.got.count(0)
+        self.progress = Progress(self.layout.blocks, self.done, self.layout.block * 512, quiet)
+
+    def stop(self, number, _frame):
+        """A signal: save, and end."""
+        self.stopped = number
+
+    def take(self, disk, record):
+        """A record of the device: blocks, and their data unless they could not be read."""
+        lbn, sectors, status, data = record
+        for number, low, high in self.layout.places(disk, lbn, sectors):
+            if status == 0:
+                piece = data[(low - lbn) * 512:(high - lbn) * 512]
+                self.sink.put(number, GOOD, self.digest(piece))
+            else:
+                self.sink.put(number, UNREADABLE if status == scan_source.MEDIUM else NOT_TRIED,
+                              bytes(16))
+            self.done += not self.got[number]
+            self.got[number] = 1
+
+    def tick(self, gone):
+        """Now and then: save, show."""
+        if time.monotonic() - self.synced >= SYNC_S:
+            self.sink.sync()
+            self.synced = time.monotonic()
+        self.progress.set(self.done)
+        self.progress.show(lambda: self.remark(gone))
+
+    def remark(self, gone):
+        """What a reader of the progress should know."""
+        if gone:
+            return "waiting: the disk is gone"
+        stuck = [why for why in (disk.stuck() for disk in self.disks.values()) if why]
+        if stuck:
+            return "waiting: " + stuck[0]
+        return "; ".join(cost_text(cost) for cost in self.meter.report().values())
+
+    def run(self):
+        """Read until all is there or a signal comes. What has been put is saved in any
+        case."""
+        wanted = {}
+        for disk, first, sectors in self.layout.ranges(self.got):
+            wanted.setdefault(disk, []).append((first, sectors))
+        old = {number: signal.signal(number, self.stop)
+               for number in (signal.SIGINT, signal.SIGTERM)}
+        sources = []
+        try:
+            for disk, ranges in wanted.items():
+                sources.append(scan_source.Source(disk, ranges))
+            self._loop(sources)
+        finally:
+            for source in sources:
+                source.close()
+            self.sink.sync()
+            self.progress.set(self.done)
+            self.progress.end()
+            for number, handler in old.items():
+                signal.signal(number, handler)
+
+    def _loop(self, sources):
+        """Until all has been delivered, or a signal came. Those whose disk is gone are
+        asked now and then: poll() would not wait for them."""
+        poller = select.poll()
+        by_fd = {source.fileno(): source for source in sources}
+        for fd in by_fd:
+            poller.register(fd, select.POLLIN)
+        ticked = time.monotonic()
+        while self.stopped is None and self.missing():
+            for fd, _ in poller.poll(POLL_S * 1000):
+                for record in by_fd[fd].records():
+                    self.take(by_fd[fd].disk, record)
+            gone = [source for source in sources if source.gone]
+            if gone:
+                time.sleep(POLL_S)
+            if gone or time.monotonic() - ticked >= POLL_S:
+                ticked = time.monotonic()
+                self.tick(gone)
+
+    def missing(self):
+        """How many blocks are not there yet."""
+        return self.layout.blocks - self.done
+
+
+def header_of(args):
+    """What this run is about: the device's segments, their disks, the block."""
+    segments = fbstate_where.locate(args.device, args.member)
+    disks = {segment.disk: fbstate.whole(segment.disk) for segment in segments}
+    granules = {name: disk.granule_bytes() for name, disk in disks.items()}
+    if len(set(granules.values())) > 1:
+        raise ToolError("%s lies on disks with blocks of different sizes (%s): scan their "
+                        "partitions one by one" % (args.device, ", ".join(
+                            "%s: %d" % one for one in sorted(granules.items()))))
+    return scan_file.Header(args.device, args.algorithm, max(granules.values()), segments,
+                            {name: disk.identity() for name, disk in disks.items()})
+
+
+def result_of(scan, differing, args):
+    """What is printed at the end, as an object."""
+    sink, layout = scan.sink, scan.layout
+    bad = [number for number, state in enumerate(sink.state) if state in (UNREADABLE, NOT_TRIED)] \
+        if sink.count(UNREADABLE) + sink.count(NOT_TRIED) else []
+    result = {
+        "device": args.device, "file": args.output, "verify": args.verify,
+        "algorithm": sink.header.algorithm, "finished": scan.stopped is None,
+        "progress": scan.progress.values(), "good": sink.count(GOOD),
+        "unreadable": sink.count(UNREADABLE), "not_tried": sink.count(NOT_TRIED),
+        "bad": [dict(_place(layout, number), state=NAMES[sink.state[number]]) for number in bad],
+        "cost": scan.meter.report(), "caveat": CAVEAT,
+    }
+    if args.verify:
+        result["differing"] = [dict(_place(layout, number), was=was, now=now)
+                               for number, was, now in differing]
+    return result
+
+
+def _place(layout, number):
+    disk, lbn, sectors, first = layout.block_of(number)
+    return {"sector": first, "sectors": sectors, "disk": disk, "lbn": lbn}
+
+
+def print_result(result):
+    """For people."""
+    where = "sector %(sector)d, %(sectors)d long (%(disk)s %(lbn)d)"
+    for block in result["bad"]:
+        print("%s %s" % (block["state"], where % block))
+    for block in result.get("differing", ()):
+        print("differs %s: was %s, is %s" % (where % block, block["was"], block["now"]))
+    progress = result["progress"]
+    print("%s: %d of %d blocks of %d bytes%s: %d good, %d unreadable, %d not tried%s" % (
+        result["device"], progress["done"], progress["blocks"], progress["block_bytes"],
+        ", %d of them before" % progress["before"] if progress["before"] else "",
+        result["good"], result["unreadable"], result["not_tried"],
+        ", %d differ" % len(result["differing"]) if "differing" in result else ""))
+    for name, cost in result["cost"].items():
+        print("%s: %s" % (name, cost_text(cost)))
+    if not result["finished"]:
+        print("interrupted%s" % ("; the same command goes on" if result["file"] else ""))
+
+
+def add_parser(subparsers):
+    """Add `scan`."""
+    parser = subparsers.add_parser(
+        "scan", help="checksum a disk in the gaps of its foreground, or compare with checksums",
+        description="Read every block of a disk, partition, LVM linear volume or member of an md "
+        "raid1, in the order that costs the foreground least, and write a digest of each to a "
+        "file, or compare with such a file. Interrupted in any way, the same command goes on "
+        "where it was. Exit status: 0 all read, and equal; 1 an error; 2 usage; 3 blocks could "
+        "not be read; 4 blocks differ; 130, 143 interrupted by SIGINT, SIGTERM.")
+    parser.add_argument("device", metavar="DEVICE", help="/dev/sda, sda2, /dev/vg/volume, /dev/md0")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the digests there; FILE.part "
+                        "until all are there; keep it on another disk")
+    parser.add_argument("--verify", metavar="FILE", help="compare with these digests")
+    parser.add_argument("--algorithm", choices=scan_file.ALGORITHMS, help="of the digests "
+                        "(blake2b-128, with --verify that of the file)")
+    parser.add_argument("--member", metavar="NAME", help="of an md raid1: the member to read")
+    parser.add_argument("--before", type=float, default=5, metavar="SECONDS",
+                        help="measure the foreground's latency that long before beginning (5)")
+    parser.add_argument("--json", action="store_true", help="print the result as an object")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.set_defaults(run=run)
+
+
+def check(args):
+    """Refuse what makes no sense; what to compare with, or None."""
+    if not args.output and not args.verify:
+        raise ToolError("scan: give -o FILE to write digests, --verify FILE to compare, or both")
+    if not 0 <= args.before <= 3600:
+        raise ToolError("--before: %g is not between 0 and 3600" % args.before)
+    old = scan_file.open_finished(args.verify) if args.verify else None
+    if old and args.algorithm not in (None, old.header.algorithm):
+        raise ToolError("%s: digests are %s, not %s" % (args.verify, old.header.algorithm,
+                                                        args.algorithm))
+    args.algorithm = old.header.algorithm if old else args.algorithm or scan_file.ALGORITHMS[0]
+    return old
+
+
+def run(args):
+    """Scan, print what came of it."""
+    old = check(args)
+    header = header_of(args)
+    if old:
+        differs = header.same_as(old.header)
+        if differs:
+            raise ToolError("%s is about something else: %s" % (args.verify, differs))
+    sink = scan_file.Writer(args.output, header) if args.output else Verifier(old, header)
+    try:
+        scan = Scan(sink, args.quiet, args.before)
+        scan.run()
+        differing = []
+        if scan.stopped is None:
+            if args.output and old:
+                differing = compare(old, sink)
+            sink.finish()
+        if not args.output:
+            differing = sorted(sink.differing)
+        result = result_of(scan, differing, args)
+    finally:
+        sink.close()
+    if args.json:
+        print(json.dumps(result, indent=1))
+    else:
+        print_result(result)
+    return status_of(scan, result)
+
+
+def status_of(scan, result):
+    """The exit status."""
+    if scan.stopped is not None:
+        return 128 + scan.stopped
+    if result.get("differing"):
+        return DIFFERENT
+    return BAD_BLOCKS if result["bad"] else os.EX_OK
