@@ -25,6 +25,8 @@ help:
 	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
 	@echo 'make bench-peers   freeblock, bfq, mq-deadline, kyber and none side by side: tables, picture'
 	@echo '                   DRIVE= LOAD= PEER= SECONDS_= SET= WIDE=1 FRESH=1 KEPT=1 restrict or vary it'
+	@echo 'make bench-scrub   scrubbers beside foregrounds: tables, picture, build/bench-scrub/summary.json'
+	@echo '                   DRIVE= LOAD= CELL= SECONDS_= QUICK=1 FRESH=1 KEPT=1 restrict or vary it'
 	@echo 'make bench         the paper'"'"'s evaluation: data, pictures, build/bench/summary.json'
 	@echo '                   FIGURE=name measures one (bench.rst), QUICK=1 with fewer requests'
 	@echo 'make soak          long runs of the lab'
@@ -88,6 +90,15 @@ bench-peers: modules
 		$(if $(PEER),--peer '$(PEER)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
 		$(if $(SET),--set '$(SET)') $(if $(THROUGH),--through '$(THROUGH)') \
 		$(if $(WIDE),--wide) $(if $(FRESH),--fresh) $(if $(KEPT),--kept)
+
+# Likewise. CELL= is a regular expression for settings as the tables call them
+.PHONY: bench-scrub
+bench-scrub: modules
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock bench-scrub --build '$(BUILD)' \
+		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(LOAD),--load '$(LOAD)') \
+		$(if $(CELL),--cell '$(CELL)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
+		$(if $(THROUGH),--through '$(THROUGH)') $(if $(QUICK),--quick) \
+		$(if $(FRESH),--fresh) $(if $(KEPT),--kept)
 
 .PHONY: install
 install:

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * load - requests to a disk, for comparing schedulers (Documentation/peers.rst)
+ * load - requests to a disk, for comparing schedulers (Documentation/peers.rst) and
+ * scrubbers (Documentation/scrub-bench.rst)
  *
  *   load random DISK KEY=VALUE...	requests all over the disk
  *   load stream DISK KEY=VALUE...	one request behind the other
+ *   load chunks DISK KEY=VALUE...	requests behind each other from a random place, again
+ *					and again: the scrubbing paper's (DSN 2012, IV-B)
+ *   load replay DISK KEY=VALUE...	those of a trace, at its instants
  *
  * Direct asynchronous I/O; one submitting thread, so that a scheduler that
  * looks at processes sees one. What is requested is drawn by the request's
  * number, whatever the order of completions: under each scheduler the same
  * requests, and with a rate at the same instants, arrive.
  *
- * With a rate (open arrivals, Poisson) the latency counts from the instant at
+ * With a rate (open arrivals, Poisson) and in a replay the latency counts from the instant at
  * which the request was due, so that a scheduler which makes the submitter wait
  * is not let off. Counted is a window of time only: from start + warmup, for
  * "seconds". All times are CLOCK_MONOTONIC in nanoseconds, unless they say
@@ -20,11 +24,15 @@
  * depth (requests kept outstanding; with a rate: at most); rate (per 1000 s; 0:
  * closed loop); reads (percent); begin_pm (of a stream: where on the disk it
  * begins, per mille; it goes on from the disk's start when it meets the end);
- * bytes (of a stream's request); pause_us (of a stream, after each completion);
- * class (ioprio class: 0 none, 2 best effort, 3 idle) and level. Keys (text):
- * out (a file for the latencies of a random load in microseconds, 32 bits each,
- * little endian, highest bit: a write); snap (a file to be copied when the window
- * begins and ends; up to 8) and snaps (prefix of the copies).
+ * bytes (of a stream's request, or a chunk's); chunk (bytes); pause_us (of a closed
+ * loop, after each completion); think_us (the same, but the mean of an exponential
+ * distribution); class (ioprio class: 0 none, 2 best effort, 3 idle) and level;
+ * errors_ok (1: requests that fail are counted, and no reason to exit with 1).
+ * Keys (text): out (a file for the latencies in microseconds of all but a stream, 32
+ * bits each, little endian, highest bit: a write); snap (a file to be copied when the
+ * window begins and ends; up to 8) and snaps (prefix of the copies); trace (of a
+ * replay: lines "US R|W SECTOR SECTORS" with sectors of 512 bytes and microseconds since
+ * the start that do not decrease).
  *
  * Prints "key value" lines.
  */
@@ -67,10 +75,17 @@ struct slot {
 
 static struct {
 	u64 seconds, warmup, start, seed, depth, rate, reads, begin_pm;
-	u64 bytes, pause_us, class, level;
-	const char *out, *snaps, *snap[SNAPS_MAX];
+	u64 bytes, chunk, pause_us, think_us, class, level, errors_ok;
+	const char *out, *snaps, *trace, *snap[SNAPS_MAX];
 	int nr_snaps;
 } opt = { .seconds = 10, .seed = 1, .depth = 1, .reads = 100, .bytes = 65536 };
+
+static const struct {
+	const char *name;
+	const char **value;
+} texts[] = {
+	{ "out", &opt.out }, { "snaps", &opt.snaps }, { "trace", &opt.trace },
+};
 
 static const struct {
 	const char *name;
@@ -80,14 +95,29 @@ static const struct {
 	{ "seed", &opt.seed }, { "depth", &opt.depth }, { "rate", &opt.rate },
 	{ "reads", &opt.reads }, { "begin_pm", &opt.begin_pm }, { "bytes", &opt.bytes },
 	{ "pause_us", &opt.pause_us }, { "class", &opt.class }, { "level", &opt.level },
+	{ "chunk", &opt.chunk }, { "think_us", &opt.think_us }, { "errors_ok", &opt.errors_ok },
 };
 
+/* A replay's requests; offset and bytes as the disk counts them, at since the start */
+struct record {
+	u64 at, offset;
+	u32 bytes;
+	int write;
+};
+
+enum { RANDOM, STREAM, CHUNKS, REPLAY, KINDS };
+
+static const char * const kinds[KINDS] = { "random", "stream", "chunks", "replay" };
+
 static struct slot slots[SLOTS_MAX];
+static struct record *records;
+static u64 nr_records;
+static u32 longest_record;
 /* Slots that are free, a stack; with @lock, for there may be two threads */
 static int idle[SLOTS_MAX], nr_idle;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static aio_context_t ctx;
-static int disk, random_load;
+static int disk, kind;
 static u64 window_from, window_until, number, disk_bytes;
 /* Of the window; the reaper's */
 static u64 done, done_bytes, errors, nr_latencies;
@@ -163,15 +193,36 @@ static void fill_stream(struct slot *s)
 	s->cb.aio_offset = (fits * opt.begin_pm / 1000 + number) % fits * opt.bytes;
 }
 
+/* Places are multiples of 4 KiB */
+static void fill_chunks(struct slot *s)
+{
+	u64 each = opt.chunk / opt.bytes, places = (disk_bytes - opt.chunk) / BLOCK + 1;
+
+	s->write = opt.reads == 0;
+	s->cb.aio_nbytes = opt.bytes;
+	s->cb.aio_offset = draw(4 * (number / each) + 2) % places * BLOCK +
+			   number % each * opt.bytes;
+}
+
+static void fill_replay(struct slot *s)
+{
+	const struct record *r = &records[number];
+
+	s->write = r->write;
+	s->cb.aio_nbytes = r->bytes;
+	s->cb.aio_offset = r->offset;
+}
+
+static void (* const fill[KINDS])(struct slot *s) = {
+	fill_random, fill_stream, fill_chunks, fill_replay,
+};
+
 static void submit(struct slot *s, u64 due)
 {
 	struct iocb *cb = &s->cb;
 
 	memset(cb, 0, sizeof(*cb));
-	if (random_load)
-		fill_random(s);
-	else
-		fill_stream(s);
+	fill[kind](s);
 	number++;
 	s->due = due;
 	cb->aio_data = (uintptr_t)s;
@@ -264,6 +315,22 @@ static void *snapshots(void *unused)
 	return unused;
 }
 
+/* Exponential, in the unit of the mean; each request has a number of its own */
+static double draw_exponential(double mean)
+{
+	double u = ((draw(4 * number + 3) >> 11) + 1) / (double)(1ULL << 53);
+
+	return -log(u) * mean;
+}
+
+static void think(void)
+{
+	if (opt.pause_us)
+		sleep_until(now() + opt.pause_us * 1000);
+	if (opt.think_us)
+		sleep_until(now() + draw_exponential(opt.think_us * 1000.0));
+}
+
 static void closed_loop(void)
 {
 	struct slot *free[64];
@@ -275,8 +342,7 @@ static void closed_loop(void)
 	while (reaped < submitted) {
 		n = reap(free);
 		for (j = 0; j < n && now() < window_until; j++) {
-			if (opt.pause_us)
-				sleep_until(now() + opt.pause_us * 1000);
+			think();
 			submit(free[j], now());
 		}
 	}
@@ -321,17 +387,19 @@ static struct slot *take_slot(void)
 	}
 }
 
-/* To the next arrival: exponential, its mean 1000 s / rate */
-static u64 draw_interval(void)
+/* When the next one arrives after the one that was due at @due: of a rate the mean is
+ * 1000 s / rate. A trace's end is never.
+ */
+static u64 next_due(u64 begin, u64 due)
 {
-	double u = ((draw(4 * number + 3) >> 11) + 1) / (double)(1ULL << 53);
-
-	return -log(u) * 1e12 / opt.rate;
+	if (kind != REPLAY)
+		return due + (u64)draw_exponential(1e12 / opt.rate);
+	return number < nr_records ? begin + records[number].at : UINT64_MAX;
 }
 
 static void open_loop(u64 begin)
 {
-	u64 due = begin + draw_interval();
+	u64 due = next_due(begin, begin);
 	pthread_t thread;
 
 	for (nr_idle = 0; nr_idle < (int)opt.depth; nr_idle++)
@@ -344,7 +412,7 @@ static void open_loop(u64 begin)
 		sleep_until(due);
 		submit(s, due);
 		sem_post(&sent);
-		due += draw_interval();
+		due = next_due(begin, due);
 	}
 	over = 1;
 	sem_post(&sent);
@@ -361,12 +429,10 @@ static void parse(char *word)
 		exit(2);
 	}
 	*value++ = 0;
-	if (!strcmp(word, "out")) {
-		opt.out = value;
-		return;
-	}
-	if (!strcmp(word, "snaps")) {
-		opt.snaps = value;
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (strcmp(word, texts[i].name))
+			continue;
+		*texts[i].value = value;
 		return;
 	}
 	if (!strcmp(word, "snap") && opt.nr_snaps < SNAPS_MAX) {
@@ -386,9 +452,77 @@ static void parse(char *word)
 	exit(2);
 }
 
+static void bad_record(u64 line, const char *why)
+{
+	fprintf(stderr, "load: %s:%llu: %s\n", opt.trace, (unsigned long long)line, why);
+	exit(2);
+}
+
+static void parse_record(char *text, u64 line)
+{
+	struct record *r = &records[nr_records];
+	unsigned long long us, sector, sectors;
+	char op, more;
+
+	if (sscanf(text, "%llu %c %llu %llu %c", &us, &op, &sector, &sectors, &more) != 4 ||
+	    (op != 'R' && op != 'W'))
+		bad_record(line, "not US R|W SECTOR SECTORS");
+	if (!sectors || sectors > 1U << 20)
+		bad_record(line, "1 to 2^20 sectors");
+	if (sector > disk_bytes / 512 || sectors > disk_bytes / 512 - sector)
+		bad_record(line, "beyond the end of the disk");
+	if (sector * 512 % BLOCK || sectors * 512 % BLOCK)
+		bad_record(line, "no multiples of 8 sectors");
+	r->at = us * 1000;
+	if (nr_records && r->at < r[-1].at)
+		bad_record(line, "earlier than the line before");
+	r->offset = sector * 512;
+	r->bytes = sectors * 512;
+	r->write = op == 'W';
+	if (r->bytes > longest_record)
+		longest_record = r->bytes;
+	nr_records++;
+}
+
+static void read_trace(void)
+{
+	u64 room = 0, line = 0;
+	char text[128];
+	FILE *file;
+
+	if (!opt.trace) {
+		fprintf(stderr, "load: a replay needs trace=FILE\n");
+		exit(2);
+	}
+	file = fopen(opt.trace, "r");
+	if (!file)
+		fail(opt.trace);
+	while (fgets(text, sizeof(text), file)) {
+		line++;
+		if (nr_records == room) {
+			room = room ? 2 * room : 1024;
+			records = realloc(records, room * sizeof(*records));
+			if (!records)
+				fail(opt.trace);
+		}
+		parse_record(text, line);
+	}
+	fclose(file);
+	if (!nr_records)
+		bad_record(line, "no request");
+}
+
+/* What the longest request has */
+static u64 longest(void)
+{
+	if (kind == REPLAY)
+		return longest_record;
+	return kind == RANDOM ? RANDOM_BLOCKS * BLOCK : opt.bytes;
+}
+
 static void check(void)
 {
-	u64 bytes = random_load ? RANDOM_BLOCKS * BLOCK : opt.bytes;
+	u64 bytes = longest();
 	const char *bad = NULL;
 
 	if (disk_bytes < 2 * bytes || !bytes || bytes % BLOCK)
@@ -397,8 +531,14 @@ static void check(void)
 		bad = "begin_pm: 0 to 999";
 	else if (opt.depth < 1 || opt.depth > SLOTS_MAX)
 		bad = "depth: 1 to 4096";
-	else if (opt.rate && !random_load)
-		bad = "a stream has no rate";
+	else if (opt.rate && kind != RANDOM)
+		bad = "only a random load has a rate";
+	else if ((kind == CHUNKS) != !!opt.chunk)
+		bad = "chunk: of chunks, and of them only";
+	else if (kind == CHUNKS && (opt.chunk % bytes || opt.chunk > disk_bytes))
+		bad = "chunk: not a multiple of bytes, or the disk is smaller";
+	else if ((kind == REPLAY) != !!opt.trace)
+		bad = "trace: of a replay, and of it only";
 	else if (opt.reads > 100)
 		bad = "reads: 0 to 100";
 	else if (opt.nr_snaps && !opt.snaps)
@@ -411,14 +551,17 @@ static void check(void)
 
 static void prepare(const char *path)
 {
-	size_t bytes = random_load ? RANDOM_BLOCKS * BLOCK : opt.bytes;
+	size_t bytes;
 	u64 i;
 
 	disk = open(path, O_RDWR | O_DIRECT);
 	if (disk < 0 || ioctl(disk, BLKGETSIZE64, &disk_bytes))
 		fail(path);
+	if (kind == REPLAY)
+		read_trace();
 	check();
-	if (random_load)
+	bytes = longest();
+	if (kind != STREAM)
 		latencies = malloc(sizeof(*latencies) << 22);
 	for (i = 0; i < opt.depth; i++) {
 		if (posix_memalign((void **)&slots[i].buffer, BLOCK, bytes))
@@ -454,11 +597,12 @@ int main(int argc, char **argv)
 	u64 begin;
 	int i;
 
-	if (argc < 3 || (strcmp(argv[1], "random") && strcmp(argv[1], "stream"))) {
-		fprintf(stderr, "usage: load random|stream DISK KEY=VALUE...\n");
+	while (kind < KINDS && argc > 2 && strcmp(argv[1], kinds[kind]))
+		kind++;
+	if (argc < 3 || kind == KINDS) {
+		fprintf(stderr, "usage: load random|stream|chunks|replay DISK KEY=VALUE...\n");
 		return 2;
 	}
-	random_load = !strcmp(argv[1], "random");
 	for (i = 3; i < argc; i++)
 		parse(argv[i]);
 	prepare(argv[2]);
@@ -468,11 +612,11 @@ int main(int argc, char **argv)
 	if (pthread_create(&snapper, NULL, snapshots, NULL))
 		fail("pthread_create");
 	sleep_until(begin);
-	if (opt.rate)
+	if (opt.rate || kind == REPLAY)
 		open_loop(begin);
 	else
 		closed_loop();
 	pthread_join(snapper, NULL);
 	results();
-	return errors ? 1 : 0;
+	return errors && !opt.errors_ok ? 1 : 0;
 }

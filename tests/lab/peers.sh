@@ -8,51 +8,9 @@
 # Files beside it: load (tests/lab/load.c, compiled) and cells.
 
 . /lab/lib.sh
+. /lab/cells.sh
 
-LOAD=/lab/files/load
 nr=0
-
-begin_load()
-{
-	local name="$1" kind="$2"
-
-	shift 2
-	$LOAD "$kind" "/dev/$disk" start=$start warmup=$warmup seconds=$seconds seed=$seed \
-		out="$out/$name.lat" "$@" > "$out/$name.said" 2> "$out/$name.err" &
-	loads="$loads $name:$!"
-}
-
-# The files whose change over the window counts
-snaps()
-{
-	echo "snaps=$out/snap snap=/proc/timer_list snap=/sys/block/$disk/stat" \
-		"snap=/sys/kernel/mechdisk/$d/stats"
-	[ "$sched" = freeblock ] && echo "snap=/sys/kernel/freeblock/$disk/progress"
-}
-
-tune()
-{
-	local word
-
-	expect_ok "$id: scheduler $sched" sched_set "$disk" "$sched"
-	[ "$sched" = freeblock ] && model_load "$disk" "$model"
-	for word in $attrs; do
-		expect_ok "$id: $word" iosched "$disk" "${word%%=*}" "${word#*=}"
-	done
-	[ -n "$queue_depth" ] &&
-		expect_ok "$id: queue_depth" sh -c \
-			"echo $queue_depth > /sys/block/$disk/device/queue_depth"
-	[ -n "$nr_requests" ] && [ "$sched" != none ] &&
-		expect_ok "$id: nr_requests" sh -c \
-			"echo $nr_requests > /sys/block/$disk/queue/nr_requests"
-}
-
-sleep_until()
-{
-	local left=$(($1 - $(cut -d. -f1 /proc/uptime)))
-
-	[ $left -le 0 ] || sleep $left
-}
 
 # Sums of function_graph's lines, each outermost call of a function of ours with
 # its time: "NAME CALLS NANOSECONDS"
@@ -119,34 +77,17 @@ trace()
 
 run_loads()
 {
-	local load i=0 item words
-
-	start=$(($(cut -d. -f1 /proc/uptime) + 2))
+	start=$(($(uptime_s) + 2))
 	loads=
-	words=$(snaps)
+	begin_loads "$(snaps)"
 	# shellcheck disable=SC2086 # words are meant
-	while [ -n "$fg" ]; do
-		load=${fg%%;*}
-		fg=${fg#"$load"}
-		fg=${fg#;}
-		begin_load fg$i $load $words
-		words=
-		i=$((i + 1))
-	done
-	# shellcheck disable=SC2086
 	case $bg in
 	none) ;;
 	scan) expect_ok "$id: scan" sh -c "echo start > $(fb "$disk")/scan" ;;
 	*) begin_load bg $bg ;;
 	esac
 	[ -n "$trace" ] && trace "$trace"
-	for item in $loads; do
-		if wait "${item#*:}"; then
-			ok "$id: ${item%:*}"
-		else
-			not_ok "$id: ${item%:*}" "$(cat "$out/${item%:*}.err")"
-		fi
-	done
+	wait_loads
 }
 
 # cell KEY=VALUE...: the keys are the variables below

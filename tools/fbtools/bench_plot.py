@@ -18,7 +18,8 @@ def pyplot():
 def panels(path, title, plots):
     """Some plots side by side.
 
-    plots: [{title, x, y, lines: {label: [(x, y), ...]}, steps (a histogram), log}]"""
+    plots: [{title, x, y, lines: {label: [(x, y), ...]}, steps (a histogram), log,
+    points (no lines between them)}]"""
     plt = pyplot()
     figure, axes = plt.subplots(1, len(plots), figsize=(6.4 * len(plots), 4.8), squeeze=False)
     for axis, plot in zip(axes[0], plots):
@@ -26,6 +27,8 @@ def panels(path, title, plots):
             draw = axis.step if plot.get("steps") else axis.plot
             style = {"where": "post"} if plot.get("steps") else {"marker": "osv^Dx+*"[number % 8],
                                                                  "markersize": 4}
+            if plot.get("points"):
+                style["linestyle"] = ""
             draw([x for x, _ in points], [y for _, y in points], label=label, **style)
         axis.set_title(plot.get("title", ""))
         axis.set_xlabel(plot["x"])

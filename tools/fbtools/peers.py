@@ -219,7 +219,16 @@ class Cell:
 
 
 class Bench:
-    """Runs cells and keeps their figures."""
+    """Runs cells and keeps their figures.
+
+    script: the guest's part; programs: compiled for it, from .c files beside it;
+    figures: makes sense of the folder that a cell leaves."""
+
+    name = "peers"
+    script = "peers.sh"
+    programs = ("load",)
+    figures = staticmethod(peersum.cell_figures)
+    machine_s = MACHINE_S
 
     def __init__(self, build, folder, through, fresh):
         self.build = build
@@ -228,18 +237,22 @@ class Bench:
         self.fresh = fresh
         self.measured = set()
         self.cells = os.path.join(folder, "cells")
-        self.load = os.path.join(build, "load")
         os.makedirs(self.cells, exist_ok=True)
         self.release = self._compile()
         self.sums = self._sums()
 
+    def program(self, name):
+        """Where a compiled program is."""
+        return os.path.join(self.build, name)
+
     def _compile(self):
-        """The load generator; the kernel's release."""
-        source = os.path.join(LAB, "load.c")
-        done = subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-static", "-o", self.load,
-                               source, "-lm", "-lpthread"], check=False)
-        if done.returncode:
-            raise ToolError("%s does not compile" % source)
+        """The programs for the guest; the kernel's release."""
+        for name in self.programs:
+            source = os.path.join(LAB, name + ".c")
+            done = subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-static", "-o",
+                                   self.program(name), source, "-lm", "-lpthread"], check=False)
+            if done.returncode:
+                raise ToolError("%s does not compile" % source)
         said = subprocess.run([os.path.join(LAB, "kernel"), "stock"], text=True, check=False,
                               stdout=subprocess.PIPE)
         if said.returncode:
@@ -254,8 +267,10 @@ class Bench:
         for name in ("freeblock.ko", "mechdisk.ko"):
             if name not in found:
                 raise ToolError("no %s in %s: make modules" % (name, folder))
-        return {"all": self.release + checksum(found["mechdisk.ko"], self.load,
-                                               os.path.join(LAB, "peers.sh")),
+        return {"all": self.release + checksum(found["mechdisk.ko"],
+                                               *map(self.program, self.programs),
+                                               os.path.join(LAB, "guest", "cells.sh"),
+                                               os.path.join(LAB, self.script)),
                 "freeblock": checksum(found["freeblock.ko"])}
 
     def path(self, cell):
@@ -270,6 +285,10 @@ class Bench:
         with open(self.path(cell)) as file:
             return cell.row(json.load(file))
 
+    def files(self, _cells):
+        """What the guest needs further, as the lab's --file has it."""
+        return [self.program(name) for name in self.programs]
+
     def machine(self, cells):
         """One virtual machine: measure the cells, keep their figures."""
         out = os.path.join(self.folder, "run")
@@ -278,14 +297,15 @@ class Bench:
         with open(listed, "w") as file:
             file.writelines(cell.line(name) for name, cell in names.items())
         command = self.through + [
-            os.path.join(LAB, "lab"), os.path.join(LAB, "peers.sh"), "--quiet",
-            "--build", self.build, "--out", out, "--timeout", str(MACHINE_TIMEOUT_S),
-            "--file", self.load, "--file", listed + ":lab/files/cells"]
+            os.path.join(LAB, "lab"), os.path.join(LAB, self.script), "--quiet",
+            "--build", self.build, "--out", out, "--timeout", str(MACHINE_TIMEOUT_S)]
+        for spec in self.files(cells) + [listed + ":lab/files/cells"]:
+            command += ["--file", spec]
         status = subprocess.run(command, check=False).returncode
         if status:
             raise ToolError("the run in the virtual machine failed (details in %s)" % out)
         for name, cell in names.items():
-            figures = peersum.cell_figures(os.path.join(out, "files", name))
+            figures = self.figures(os.path.join(out, "files", name))
             with open(self.path(cell), "w") as file:
                 json.dump(figures, file, indent=1)
         self.measured.update(cells)
@@ -294,23 +314,23 @@ class Bench:
         """Measure what is not there yet; all rows."""
         wanted = [cell for cell in cells if not self.kept(cell)]
         total = sum(c.virtual_s() for c in wanted)
-        print("peers: %d cells, %d of them to be measured: %.0f min of disk time" %
-              (len(cells), len(wanted), total / 60), flush=True)
+        print("%s: %d cells, %d of them to be measured: %.0f min of disk time" %
+              (self.name, len(cells), len(wanted), total / 60), flush=True)
         began, passed = time.monotonic(), 0
         while wanted:
             batch, length = [], 0
-            while wanted and (not batch or length + wanted[0].virtual_s() <= MACHINE_S):
+            while wanted and (not batch or length + wanted[0].virtual_s() <= self.machine_s):
                 batch.append(wanted.pop(0))
                 length += batch[-1].virtual_s()
-            print("peers: %s to %s ..." % tuple("%s, %s, %s %s" % (
-                c.drive, c.load, c.setting.peer, c.setting.name) for c in (batch[0], batch[-1])),
+            print("%s: %s to %s ..." % (self.name, *("%s, %s, %s %s" % (
+                c.drive, c.load, c.setting.peer, c.setting.name) for c in (batch[0], batch[-1]))),
                 flush=True)
             self.machine(batch)
             passed += length
             wall = time.monotonic() - began
-            print("peers: %d %% after %.1f min, %.1f min to go" %
-                  (100 * passed // total, wall / 60, wall / 60 * (total - passed) / passed),
-                  flush=True)
+            print("%s: %d %% after %.1f min, %.1f min to go" %
+                  (self.name, 100 * passed // total, wall / 60,
+                   wall / 60 * (total - passed) / passed), flush=True)
         return [self.kept(cell) for cell in cells]
 
 

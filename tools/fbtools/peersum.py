@@ -9,7 +9,7 @@ import re
 
 from . import ToolError
 
-PERCENTILES = (50, 90, 99, 99.9)
+PERCENTILES = (50, 90, 95, 99, 99.9)
 # Fewer requests than this make no 99.9th percentile: it would be the longest or
 # the one before
 LEAST_FOR_P999 = 2000
