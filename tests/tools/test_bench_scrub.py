@@ -67,7 +67,7 @@ def row(peer, background, fg_mb_s, mean, scrub, **more):
 
 
 class Sums(unittest.TestCase):
-    """What a guest leaves."""
+    """What a guest leaves. Seen to fail: figures beside "lacking" shown as values."""
 
     def test_cell(self):
         with tempfile.TemporaryDirectory() as folder:
