@@ -574,7 +574,8 @@ class Sweeps(Case):
         self.assertGreater(results[2]["slowdown_pct"], results[3]["slowdown_pct"] + 5)
 
     def test_ended(self):
-        """Whose caller is ended does not run on. Seen to fail: no parent-death signal."""
+        """Whose caller is ended does not run on: nobody hears its progress. Seen to
+        fail: run without --progress."""
         with subprocess.Popen([os.path.join(TOP, "tools", "freeblock"), "sim", "--quiet",
                                "--seconds", "9999999", "--seed", "1,2"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:

@@ -248,15 +248,14 @@ int main(int argc, char **argv)
 	struct sgm *m = calloc(1, sizeof(*m));
 	struct sim *sim;
 	bool lost;
-	int first;
 
 	if (!m)
 		sim_fail("out of memory");
 	sim = &m->sim;
-	first = sim_run_words(sim, argc, argv);
+	sim->progress = argc > 1 && !strcmp(argv[1], "--progress");
 	sim->progress_events = SGM_PROGRESS_EVENTS;
 	sim->stop = &sgm_stop;
-	sgm_read(m, argv + first, argc - first);
+	sgm_read(m, argv + 1 + sim->progress, argc - 1 - sim->progress);
 	sgm_handle_signals();
 	sgm_open(m);
 	sim_run(sim);

@@ -14,14 +14,13 @@ int main(int argc, char **argv)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
 	const struct simo *o;
-	int first;
 
 	if (!sim)
 		sim_fail("out of memory");
 	o = &sim->o;
-	first = sim_run_words(sim, argc, argv);
+	sim->progress = argc > 1 && !strcmp(argv[1], "--progress");
 	sim->progress_events = SIM_PROGRESS_EVENTS;
-	simo_read(&sim->o, argv + first, argc - first);
+	simo_read(&sim->o, argv + 1 + sim->progress, argc - 1 - sim->progress);
 	sim_run_model(sim);
 	sim->sched.drive = sim_drive_open(o->drive, o->set, o->noise, o->seed);
 	sim_run_begin(sim);

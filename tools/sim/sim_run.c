@@ -2,8 +2,6 @@
 /*
  * A run; see sim_run.h.
  */
-#include <signal.h>
-#include <sys/prctl.h>
 #include <time.h>
 
 #include "../../model_text.h"
@@ -21,14 +19,6 @@ double sim_wall_s(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
-int sim_run_words(struct sim *sim, int argc, char **argv)
-{
-	sim->progress = argc > 1 && !strcmp(argv[1], "--progress");
-	if (sim->progress)
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-	return 1 + sim->progress;
 }
 
 void sim_run_model(struct sim *sim)

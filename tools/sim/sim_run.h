@@ -53,17 +53,6 @@ struct sim {
 double sim_wall_s(void);
 
 /**
- * sim_run_words() - what stands before the settings
- * @sim: the run. Out: @progress
- * @argc: words of the command line
- * @argv: the words. Behind "--progress" the program ends (SIGTERM) with who started it:
- *	nobody else waits for the result
- *
- * Return: the first setting's index.
- */
-int sim_run_words(struct sim *sim, int argc, char **argv);
-
-/**
  * sim_run_model() - read the model
  * @sim: the run; @o is set. Out: @dm. Ends the program when it is refused
  */
