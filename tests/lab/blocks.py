@@ -12,6 +12,9 @@ of those it could have had during the scan:
 
 A block that was delivered more than once is wrong whatever it holds, for the
 scan promises each block once.
+
+The journal has a record for each 4096 bytes. A scan's block may be a multiple of
+that: then a content is one of the states that it went through, record by record.
 """
 
 import zlib
@@ -19,12 +22,13 @@ from collections import namedtuple
 
 import numpy as np
 
-BLOCK = 4096
+UNIT = 4096  # of the journal
 SECTOR = 512
+UNIT_SECTORS = UNIT // SECTOR
 WORDS = SECTOR // 8
 
 DELIVERED = np.dtype([("block", "<u8"), ("crc", "<u4"), ("times", "<u4")])
-JOURNAL = np.dtype([("block", "<u8"), ("crc", "<u4"), ("pad", "<u4"), ("ns", "<u8")])
+JOURNAL = np.dtype([("unit", "<u8"), ("crc", "<u4"), ("pad", "<u4"), ("ns", "<u8")])
 
 DELIVERY = np.dtype([("lbn", "<u8"), ("crc", "<u4"), ("status", "<u4"), ("ns", "<u8")])
 GOOD, MEDIUM_ERROR, NOT_TRIED = range(3)
@@ -34,6 +38,7 @@ GOOD, MEDIUM_ERROR, NOT_TRIED = range(3)
 SLACK_NS = 5000000
 
 Result = namedtuple("Result", "delivered wrong again rewritten examples")
+Write = namedtuple("Write", "number unit crc ns")
 
 
 def pattern(lbn, sectors):
@@ -42,46 +47,86 @@ def pattern(lbn, sectors):
     return np.arange(lbn * WORDS, (lbn + sectors) * WORDS, dtype="<u8").tobytes()
 
 
-def pattern_crc(block, capacity, block_bytes=BLOCK):
-    """Checksum of a block never written; the disk's last may be short."""
-    per_block = block_bytes // SECTOR
-    lbn = block * per_block
-    return zlib.crc32(pattern(lbn, min(per_block, capacity - lbn)))
+def join(crcs):
+    """Checksum of units in a row from the checksum of each: that of a and b is
+    linear in that of a."""
+    zeros = bytes(UNIT)
+    joined = crcs[0]
+    for crc in crcs[1:]:
+        joined = zlib.crc32(zeros, joined) ^ zlib.crc32(zeros) ^ crc
+    return joined
 
 
-def verify(delivered, journal, capacity, at_start=0):
+class Disk:
+    """What the blocks of a disk have held.
+
+    journal: bytes of the drive's journal. capacity: of the disk in sectors.
+    block_bytes: of a scan's block."""
+
+    def __init__(self, journal, capacity, block_bytes=UNIT):
+        if block_bytes < UNIT or block_bytes % UNIT:
+            raise ValueError("blocks of %d bytes are not whole units of the journal, %d" %
+                             (block_bytes, UNIT))
+        self.capacity = capacity
+        self.sectors = block_bytes // SECTOR
+        self.writes = {}
+        records = np.frombuffer(journal, dtype=JOURNAL)
+        for number, (unit, crc, ns) in enumerate(zip(*(
+                records[field].tolist() for field in ("unit", "crc", "ns")))):
+            self.writes.setdefault(unit * UNIT_SECTORS // self.sectors, []).append(
+                Write(number, unit, crc, ns))
+
+    def is_outside(self, block):
+        """Whether the disk has no such block."""
+        return block * self.sectors >= self.capacity
+
+    def whole(self, block, crc):
+        """The checksum of a block, continued to the end of its last unit: the
+        journal has whole units, with the pattern behind the end of the disk."""
+        end = min((block + 1) * self.sectors, self.capacity)
+        return zlib.crc32(pattern(end, -end % UNIT_SECTORS), crc)
+
+    def contents(self, block, had_ended):
+        """The checksums that whole() of a block may have; had_ended(write): whether
+        the write was over before."""
+        first = block * self.sectors
+        end = min(first + self.sectors, self.capacity)
+        writes = self.writes.get(block, ())
+        if not writes:
+            return {zlib.crc32(pattern(first, end - first + -end % UNIT_SECTORS))}
+        crcs = [zlib.crc32(pattern(lbn, UNIT_SECTORS)) for lbn in range(first, end, UNIT_SECTORS)]
+        for write in filter(had_ended, writes):
+            crcs[write.unit - first // UNIT_SECTORS] = write.crc
+        found = {join(crcs)}
+        for write in writes:
+            if not had_ended(write):
+                crcs[write.unit - first // UNIT_SECTORS] = write.crc
+                found.add(join(crcs))
+        return found
+
+
+def verify(delivered, journal, capacity, at_start=0, block_bytes=UNIT):
     """Judge a scan.
 
-    delivered: the bytes of debugfs scan_crc. journal: those of the drive's
-    journal. capacity: of the disk in sectors. at_start: how many records of
-    the journal had been written when the scan was started.
+    delivered: the bytes of debugfs scan_crc. at_start: how many records of the
+    journal had been written when the scan was started. The others: see Disk.
 
     Result(delivered, wrong, again, rewritten, examples): blocks delivered;
     those with a wrong checksum or delivered again; of these, the latter;
     blocks for which the journal had a say; up to ten lines about wrong ones.
     """
+    disk = Disk(journal, capacity, block_bytes)
     got = np.frombuffer(delivered, dtype=DELIVERED)
-    records = np.frombuffer(journal, dtype=JOURNAL)
-    before, during = {}, {}
-    for record in records[:at_start]:
-        before[int(record["block"])] = int(record["crc"])
-    for record in records[at_start:]:
-        during.setdefault(int(record["block"]), set()).add(int(record["crc"]))
     wrong = again = rewritten = 0
     examples = []
     seen = set()
-    for block, crc, times in zip(got["block"].tolist(), got["crc"].tolist(),
-                                 got["times"].tolist()):
-        allowed = set(during.get(block, ()))
-        if block in before:
-            allowed.add(before[block])
-        rewritten += bool(allowed)
-        outside = block * (BLOCK // SECTOR) >= capacity
-        if block not in before and not outside and crc not in allowed:
-            allowed.add(pattern_crc(block, capacity))
+    for block, crc, times in zip(*(got[field].tolist() for field in DELIVERED.names)):
+        outside = disk.is_outside(block)
+        allowed = set() if outside else disk.contents(block, lambda w: w.number < at_start)
+        rewritten += block in disk.writes
         twice = times != 1 or block in seen
         seen.add(block)
-        if twice or outside or crc not in allowed:
+        if twice or outside or disk.whole(block, crc) not in allowed:
             wrong += 1
             again += twice
             if len(examples) < 10:
@@ -90,42 +135,35 @@ def verify(delivered, journal, capacity, at_start=0):
     return Result(len(got), wrong, again, rewritten, examples)
 
 
-def verify_deliveries(deliveries, journal, capacity):
+def verify_deliveries(deliveries, journal, capacity, block_bytes=UNIT):
     """Judge what tests/lab/modules/fbconsumer.c noted.
 
     It knows when each block was delivered, so more is asked than by verify():
     the content must not be older than a write that had ended by then.
 
-    deliveries: the bytes of its file "blocks". journal, capacity: as above.
+    deliveries: the bytes of its file "blocks". The others: see Disk.
     """
-    writes = {}
-    for record in np.frombuffer(journal, dtype=JOURNAL):
-        writes.setdefault(int(record["block"]), []).append(
-            (int(record["ns"]), int(record["crc"])))
+    disk = Disk(journal, capacity, block_bytes)
     wrong = again = rewritten = 0
     examples = []
     seen = set()
     noted = np.frombuffer(deliveries, dtype=DELIVERY)
-    for lbn, crc, status, ns in zip(*(noted[f].tolist() for f in DELIVERY.names)):
-        block, rest = divmod(lbn, BLOCK // SECTOR)
-        history = writes.get(block, [])
-        rewritten += bool(history)
-        ended = [c for at, c in history if at < ns - SLACK_NS]
-        allowed = {c for at, c in history if at >= ns - SLACK_NS}
+    for lbn, crc, status, ns in zip(*(noted[field].tolist() for field in DELIVERY.names)):
+        block, rest = divmod(lbn, disk.sectors)
         outside = lbn >= capacity
-        if ended:
-            allowed.add(ended[-1])
-        elif not outside:
-            allowed.add(pattern_crc(block, capacity))
+        allowed = set() if outside else disk.contents(
+            block, lambda w, before=ns - SLACK_NS: w.ns < before)
+        rewritten += block in disk.writes
         twice = block in seen
         seen.add(block)
         odd = rest or outside or status > NOT_TRIED
-        if twice or odd or (status == GOOD and crc not in allowed):
+        if twice or odd or (status == GOOD and disk.whole(block, crc) not in allowed):
             wrong += 1
             again += twice
             if len(examples) < 10:
                 examples.append("sector %d: checksum %08x, status %d%s, can have been %s%s" % (
                     lbn, crc, status, ", delivered again" if twice else "",
                     ", ".join("%08x" % a for a in sorted(allowed)[:4]) or "none",
-                    ", is stale" if crc in [c for _, c in history] else ""))
+                    ", is stale" if not outside and disk.whole(block, crc) in disk.contents(
+                        block, lambda w: False) else ""))
     return Result(len(noted), wrong, again, rewritten, examples)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Every wanted block once, and the right one: a tiny drive, nearly all of whose
 # tracks end within a block, is scanned to its end under a foreground of reads
-# and writes. Then once more in a queue that cuts requests small, and at last by
+# and writes. Then once more in a queue that cuts requests small; a part of a large
+# drive, whose blocks are larger than a write and a page; and at last by
 # a second consumer that notes the time of each delivery, under writes that
 # fight with it for the same two megabytes. The host judges all blocks.
 #
@@ -116,6 +117,20 @@ expect_le "limits: two at the device" "$(kv "$status" max_in_flight)" 2
 expect_ge "limits: prepended reads" "$(kv "$status" prepends)" 10
 expect_ge "limits: separate reads" "$(kv "$status" separates)" 10
 keep_scan "$disk" d
+
+# Blocks of 128 KiB, which the foreground writes to piece by piece.
+disk=$(drive_new n nearline16.fbdrive "journal_records 1000000") || exit 1
+sched_set "$disk" freeblock || die "no freeblock"
+model_load "$disk" nearline16.fbmodel
+verify_folder=/out/verify-large
+scan_start "$disk" n "0 65536"
+foreground large --rw=randrw --rwmixread=50 --bssplit=4k/60:32k/40 --iodepth=10 --randseed=6 \
+	--size=128m
+expect_ok "large: finished" wait_long 60 scan_finished
+foreground_end
+expect_eq "large: blocks" "$(kv "$(fb "$disk")/scan" blocks_delivered)" 256
+keep_scan "$disk" n
+drive_off n
 
 # Two megabytes wanted by the consumer, and written to without a pause.
 fresh

@@ -1,7 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tests of tests/lab/blocks.py: every planted wrong block must be found, and
-no right one called wrong. Prints TAP."""
+no right one called wrong. Prints TAP.
+
+Seen to fail, besides the planted blocks: units joined without the first one's
+share, writes before the scan forgotten, a short block not continued, a state
+that is one unit's instead of the block's."""
 
 import os
 import sys
@@ -101,6 +105,67 @@ check("planted: stale, the pattern after a write", wrong_deliveries([(5, right(5
                                                                     [(5, 77, 50)]), 1)
 check("planted: stale, a write after another", wrong_deliveries(
     [(5, 77, 0, 100)], [(5, 77, 50), (5, 78, 60)]), 1)
+
+# Blocks of 16 KiB: four units of the journal. What they hold is written here in full, and
+# its checksum is zlib's own.
+LARGE = 4 * blocks.UNIT
+LARGE_CAPACITY = 32 * 20 + 9
+
+
+def held(block, **units):
+    """A large block in which these units (u0 .. u3) hold this byte over and over."""
+    data = bytearray(b"".join(word.to_bytes(8, "little")
+                              for word in range(block * LARGE // 8, (block + 1) * LARGE // 8)))
+    for name, byte in units.items():
+        at = int(name[1:]) * blocks.UNIT
+        data[at:at + blocks.UNIT] = bytes([byte]) * blocks.UNIT
+    return bytes(data)
+
+
+def unit(block, number, byte):
+    """A record of the journal."""
+    return block * 4 + number, zlib.crc32(bytes([byte]) * blocks.UNIT)
+
+
+def wrong_large(block, data, writes=(), at_start=0):
+    return blocks.verify(delivered((block, zlib.crc32(data), 1)), journal(*writes),
+                         LARGE_CAPACITY, at_start, LARGE).wrong
+
+
+W = [unit(3, 0, 1), unit(3, 2, 2), unit(3, 0, 3)]
+check("16 KiB never written", wrong_large(3, held(3)), 0)
+check("planted: 16 KiB of another place", wrong_large(3, held(4)), 1)
+for name, data, right_since in (("not yet", held(3), 0), ("one of three", held(3, u0=1), 1),
+                                ("two of three", held(3, u0=1, u2=2), 2),
+                                ("all", held(3, u0=3, u2=2), 3)):
+    check("16 KiB, writes: " + name, wrong_large(3, data, W), 0)
+    for at_start in range(4):
+        check("16 KiB, %d written before, writes: %s" % (at_start, name),
+              wrong_large(3, data, W, at_start), int(at_start > right_since))
+check("planted: 16 KiB, the second write but not the first", wrong_large(3, held(3, u2=2), W), 1)
+check("planted: 16 KiB, units exchanged", wrong_large(3, held(3, u0=2, u2=1), W), 1)
+check("planted: 16 KiB, a write to another block", wrong_large(3, held(3, u1=9),
+                                                                 [unit(4, 1, 9)]), 1)
+END = held(20)[:9 * 512]
+check("16 KiB, the short last block", wrong_large(20, END), 0)
+check("planted: 16 KiB, the last block in full", wrong_large(20, held(20)), 1)
+check("planted: 16 KiB, beyond the disk", wrong_large(21, held(21)), 1)
+check("16 KiB, the short last block, written", wrong_large(
+    20, held(20, u0=7)[:9 * 512], [unit(20, 0, 7)]), 0)
+TAIL = bytes([7]) * 512 + held(20)[9 * 512:12 * 512] + held(20)[12 * 512:16 * 512]
+check("16 KiB, the short last block, its last sector written", wrong_large(
+    20, held(20)[:8 * 512] + bytes([7]) * 512, [(20 * 4 + 1, zlib.crc32(TAIL))]), 0)
+late = np.array([(3 * 32, zlib.crc32(held(3, u0=1)), 0, 40 * 10 ** 6)], dtype=blocks.DELIVERY)
+for ms in (20, 30, 36, 50):
+    records = np.array([(u, c, 0, at * 10 ** 6) for (u, c), at in zip(W[:2], (10, ms))],
+                       dtype=blocks.JOURNAL)
+    check("16 KiB, delivered at 40 ms, the second write at %d" % ms, blocks.verify_deliveries(
+        late.tobytes(), records.tobytes(), LARGE_CAPACITY, LARGE).wrong, int(ms < 35))
+try:
+    blocks.Disk(b"", 8, 2048)
+    check("blocks of 2 KiB are refused", "no", "refused")
+except ValueError:
+    check("blocks of 2 KiB are refused", "refused", "refused")
 
 print("1..%d" % count)
 sys.exit(1 if failed else 0)

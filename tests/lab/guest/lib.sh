@@ -326,6 +326,7 @@ keep_journal()
 keep_scan()
 {
 	cat "/sys/kernel/debug/freeblock/$1/scan_crc" > "$verify_folder/scan_crc"
+	cat "/sys/kernel/freeblock/$1/granule_bytes" > "$verify_folder/granule_bytes"
 	expect_ge "blocks to judge" "$(stat -c %s "$verify_folder/scan_crc")" 16
 	keep_journal "$@"
 }
@@ -334,6 +335,7 @@ keep_deliveries()
 {
 	mkdir -p "$verify_folder"
 	cat /sys/kernel/debug/fbconsumer/blocks > "$verify_folder/deliveries"
+	cat "/sys/kernel/freeblock/$1/granule_bytes" > "$verify_folder/granule_bytes"
 	expect_ge "deliveries to judge" "$(stat -c %s "$verify_folder/deliveries")" 24
 	keep_journal "$@"
 }
