@@ -5,24 +5,14 @@
 # their latencies, counters when the window began and ended, bad sectors planted and
 # found. Documentation/scrub-bench.rst says what is measured.
 #
-# Files beside it: load (tests/lab/load.c, compiled), scrubload, cells, traces.
+# Files beside it: load (tests/lab/load.c, compiled), scrubload, scrub-fb.sh, cells, traces.
 
 . /lab/lib.sh
 . /lab/cells.sh
+. /lab/files/scrub-fb.sh
 
 SCRUB=/lab/files/scrubload
 nr=0
-
-# What this cell needs and this module does not have, in words; nothing if all is there
-lacking()
-{
-	local name
-
-	for name in $needs; do
-		[ -e "$(fb "$disk")/$name" ] ||
-			echo "no /sys/kernel/freeblock/DISK/$name in this module"
-	done
-}
 
 # begin_scrubber NAME KIND PATH KEY=VALUE...
 begin_scrubber()
@@ -35,11 +25,6 @@ begin_scrubber()
 	loads="$loads $name:$!"
 }
 
-command_of_disk()
-{
-	expect_ok "$id: $2" sh -c "echo '$2' > $(fb "$disk")/$1"
-}
-
 begin_background()
 {
 	local words
@@ -49,9 +34,7 @@ begin_background()
 	case $bg in
 	none) ;;
 	read\ *|verify\ *) begin_scrubber bg "${bg%% *}" "/dev/$disk" $words ;;
-	both) command_of_disk scan start; command_of_disk scrub start ;;
-	scan|scrub) command_of_disk "$bg" start ;;
-	*) command_of_disk "${bg%% *}" "start $words" ;;
+	*) begin_tasks $bg ;;
 	esac
 }
 
@@ -79,16 +62,6 @@ plant()
 	done
 }
 
-# The file that lists what freeblock has found bad
-watched()
-{
-	if [ -e "$(fb "$disk")/bad_blocks" ]; then
-		echo "$(fb "$disk")/bad_blocks"
-	else
-		echo "$(fb "$disk")/scan"
-	fi
-}
-
 measure()
 {
 	start=$(($(uptime_s) + 2))
@@ -101,40 +74,6 @@ measure()
 		[ "$sched" = freeblock ] && begin_scrubber watch watch "$(watched)"
 	fi
 	wait_loads
-}
-
-# Files of freeblock's that say how far tasks are
-more_snaps()
-{
-	local name
-
-	[ "$sched" = freeblock ] || return
-	for name in scrub tasks idle_status; do
-		[ -e "$(fb "$disk")/$name" ] && echo "snap=$(fb "$disk")/$name"
-	done
-}
-
-settings_of_disk()
-{
-	local word
-
-	for word in $fbset; do
-		expect_ok "$id: $word" sh -c "echo '${word#*=}' > $(fb "$disk")/${word%%=*}"
-	done
-}
-
-# What freeblock says when all is over; the tasks must be over before the drive goes
-keep_freeblock()
-{
-	local name
-
-	cat "/sys/block/$disk/queue/iosched/status" > "$out/status"
-	cat "$(fb "$disk")/granule_bytes" > "$out/granule_bytes"
-	for name in scan scrub tasks idle_status bad_blocks; do
-		[ -e "$(fb "$disk")/$name" ] && cat "$(fb "$disk")/$name" > "$out/$name"
-	done
-	[ -e "$(fb "$disk")/scrub" ] && echo stop > "$(fb "$disk")/scrub" 2>/dev/null
-	scan_stop "$disk"
 }
 
 # cell KEY=VALUE...: the keys are the variables below

@@ -62,7 +62,7 @@ def row(peer, background, fg_mb_s, mean, scrub, **more):
     """Figures of a cell."""
     return {"drive": "d", "load": "sequential", "peer": peer, "background": background,
             "setting": "alone" if background == "none" else "idle 64k", "group": "g",
-            "seconds": 10, "seed": 1, "fg_mb_s": fg_mb_s, "mean_ms": mean, "scrub_mb_s": scrub,
+            "seconds": 10, "warmup": 5, "seed": 1, "fg_mb_s": fg_mb_s, "mean_ms": mean, "scrub_mb_s": scrub,
             "requests_per_s": 9, "fg_errors": 0, "late_pm": 0} | more
 
 
@@ -137,8 +137,11 @@ class Detection(unittest.TestCase):
         self.assertEqual(scrubbench_sums.detections(self.PLANTED, found), [None, None])
 
     def test_row(self):
-        got = scrubbench_sums.with_detections({"found": [(12, 1000, 8)]}, self.PLANTED)
+        """Of a run of 100 s: the second burst lasts from 20 s to its end."""
+        got = scrubbench_sums.with_detections(
+            {"found": [(12, 1000, 8)], "warmup": 5, "seconds": 95}, self.PLANTED)
         self.assertEqual((got["bursts"], got["bursts_found"]), (2, 1))
+        self.assertEqual(got["detect_least_s"], (2 + 80) / 2)
         self.assertEqual((got["detect_mean_s"], got["detect_max_s"]), (2, 2))
 
     def test_planted(self):

@@ -14,6 +14,7 @@ from . import ToolError, peers, scrubbench_cells, scrubbench_rows, scrubbench_su
 from .bench_plot import panels
 from .replay import BUILD
 
+FREEBLOCK_PART = os.path.join(peers.LAB, "scrub-fb.sh")
 QUICK_SECONDS = {"sequential": 60, "random": 60, "quiet": 10, "bursts": 120}
 
 
@@ -25,6 +26,15 @@ class Bench(peers.Bench):
     programs = ("load", "scrubload")
     figures = staticmethod(scrubbench_sums.cell_figures)
     machine_s = 600
+
+    def _sums(self):
+        sums = super()._sums()
+        sums["freeblock"] += peers.checksum(FREEBLOCK_PART)
+        return sums
+
+    def files(self, cells):
+        """Programs, freeblock's part of the script."""
+        return super().files(cells) + [FREEBLOCK_PART]
 
 
 def plan(args):

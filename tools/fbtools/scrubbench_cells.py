@@ -225,7 +225,7 @@ class Cell(peers.Cell):
 
     def row(self, figures):
         """What the rows are made of."""
-        return {**super().row(figures), "group": self.setting.group}
+        return {**super().row(figures), "group": self.setting.group, "warmup": self.warmup()}
 
     def title(self):
         """What people call it."""

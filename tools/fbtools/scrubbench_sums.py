@@ -99,7 +99,10 @@ def with_detections(row, planted):
         return row
     times = detections(planted, row["found"])
     met = sorted(t for t in times if t is not None)
-    row.update(bursts=len(planted), bursts_found=len(met))
+    until_end = [row["warmup"] + row["seconds"] - second for second, _ in planted]
+    least = [left if t is None else t for t, left in zip(times, until_end)]
+    row.update(bursts=len(planted), bursts_found=len(met),
+               detect_least_s=sum(least) / len(least))
     if met:
         row.update(detect_mean_s=sum(met) / len(met), detect_max_s=met[-1],
                    detect_median_s=peersum.percentile(met, 50))

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0
+# What only freeblock's cells of scrub.sh need: a change of this repeats no others.
+# Variables of a cell: see scrub.sh.
+
+# What this cell needs and this module does not have, in words; nothing if all is there
+lacking()
+{
+	local name missing=
+
+	for name in $needs; do
+		[ -e "$(fb "$disk")/$name" ] || missing="$missing $name"
+	done
+	[ -z "$missing" ] || echo "this module has no /sys/kernel/freeblock/<disk>/:$missing"
+}
+
+command_of_disk()
+{
+	local file="$1"
+
+	shift
+	expect_ok "$id: $file $*" sh -c "echo '$*' > $(fb "$disk")/$file"
+}
+
+# begin_tasks scan|scrub|both [WORDS]: what freeblock reads in the background; both: a scan
+# and a scrub of the same blocks
+begin_tasks()
+{
+	local kind="$1"
+
+	shift
+	case $kind in
+	both) command_of_disk scan start "$@"; command_of_disk scrub start "$@" ;;
+	*) command_of_disk "$kind" start "$@" ;;
+	esac
+}
+
+# The file that lists what freeblock has found bad
+watched()
+{
+	if [ -e "$(fb "$disk")/bad_blocks" ]; then
+		echo "$(fb "$disk")/bad_blocks"
+	else
+		echo "$(fb "$disk")/scan"
+	fi
+}
+
+# Files of freeblock's that say how far tasks are
+more_snaps()
+{
+	local name
+
+	[ "$sched" = freeblock ] || return
+	for name in scrub tasks idle_status; do
+		[ -e "$(fb "$disk")/$name" ] && echo "snap=$(fb "$disk")/$name"
+	done
+}
+
+settings_of_disk()
+{
+	local word
+
+	for word in $fbset; do
+		expect_ok "$id: $word" sh -c "echo '${word#*=}' > $(fb "$disk")/${word%%=*}"
+	done
+}
+
+# What freeblock says when all is over; the tasks must be over before the drive goes
+keep_freeblock()
+{
+	local name
+
+	cat "/sys/block/$disk/queue/iosched/status" > "$out/status"
+	cat "$(fb "$disk")/granule_bytes" > "$out/granule_bytes"
+	for name in scan scrub tasks idle_status bad_blocks; do
+		[ -e "$(fb "$disk")/$name" ] && cat "$(fb "$disk")/$name" > "$out/$name"
+	done
+	[ -e "$(fb "$disk")/scrub" ] && echo stop > "$(fb "$disk")/scrub" 2>/dev/null
+	scan_stop "$disk"
+}
+
