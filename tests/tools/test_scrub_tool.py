@@ -4,8 +4,12 @@
 command against a made-up sysfs. Prints TAP; takes some seconds.
 """
 
+import contextlib
+import io
+import json
 import os
 import random
+import signal
 import sys
 import tempfile
 import unittest
@@ -15,8 +19,9 @@ sys.dont_write_bytecode = True
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "tools"))
 
+import fakedisk  # noqa: E402
 import taptest  # noqa: E402
-from fbtools import ToolError, scrub_state  # noqa: E402
+from fbtools import ToolError, cli, fbstate, scrub, scrub_port, scrub_state  # noqa: E402
 
 DISK = {"id": "naa.5000", "sectors": 8 * 1000, "block_bytes": 4096, "blocks": 1000}
 
@@ -76,9 +81,8 @@ class Crashes(Case):
     """Whatever becomes of the file, nothing is counted that was not delivered, and what
     was saved before the harm is there.
 
-    Seen to fail with: no checksum of a record (a flipped bit counts a block); words put
-    in place of those there, not or-ed; a new file for each save without a rename (cut
-    short, it has less than the save before).
+    Seen to fail with: no checksum of a record (a flipped bit counts a block); one without
+    the nonce (another file's records count).
     """
 
     def setUp(self):
@@ -177,13 +181,58 @@ class Journals(Case):
                 more[0] |= 255
                 with self.assertRaises(OSError):
                     grown.journal.save(bytes(more))
-            bits, _ = scrub_state.replay(self.written(), b"", bytearray(len(saved))), None
-            raw = self.written()
-            found = bytearray(len(saved))
-            nonce = bytes.fromhex(scrub_state.parse_header("", raw[:512])["nonce"])
-            scrub_state.replay(raw, nonce, found)
+            found = self.load_copy()
             self.assertTrue(subset(saved, found) and subset(found, more), broken)
-            self.assertIsNotNone(bits)
+
+    def test_full(self):
+        """A save that failed half-way, for want of room, say, is made up for by the next.
+
+        Seen to fail with save() that takes the map for saved before it is written."""
+        grown, really = Growth(self.path, 2, 3), scrub_state.write_all
+
+        def write(fd, data, offset):
+            really(fd, data[:len(data) // 2], offset)
+            raise OSError(28, "No space left on device")
+
+        with mock.patch.object(scrub_state, "write_all", write), self.assertRaises(OSError):
+            grown.step()
+        self.assertTrue(subset(self.load_copy(), grown.bits))
+        grown.step()
+        self.assertEqual(self.load_copy(), grown.bits)
+        grown.journal.close()
+
+    def test_order(self):
+        """What is saved is on stable storage before save() returns, a new file before it has
+        its name.
+
+        Seen to fail without os.fdatasync()."""
+        events = []
+
+        def note(name, function):
+            def noting(*words):
+                events.append(name)
+                return function(*words)
+            return noting
+
+        grown = Growth(self.path, 0, 3)
+        with contextlib.ExitStack() as stack:
+            for name in ("write_all", "sync_folder"):
+                stack.enter_context(mock.patch.object(
+                    scrub_state, name, note(name, getattr(scrub_state, name))))
+            for name in ("fsync", "fdatasync", "rename"):
+                stack.enter_context(mock.patch.object(os, name, note(name, getattr(os, name))))
+            grown.step()
+            grown.step()
+        self.assertEqual(events, ["write_all", "fsync", "rename", "sync_folder", "fsync",
+                                  "write_all", "fdatasync"])
+        grown.journal.close()
+
+    def load_copy(self):
+        """The map of the file while it is open."""
+        raw, bits = self.written(), bytearray(scrub_state.map_bytes(1000))
+        header = scrub_state.parse_header("", raw[:scrub_state.HEADER])
+        scrub_state.replay(raw, bytes.fromhex(header["nonce"]), bits)
+        return bits
 
     def test_never_less(self):
         """A map that lacks what was saved is a fault, not a save."""
@@ -230,6 +279,287 @@ class Journals(Case):
         journal.save(bytes(bits))
         self.assertEqual(journal.size, scrub_state.HEADER + 16 + 8)
         journal.close()
+
+
+class Kernel:
+    """In place of scrub_port.Port: a scrubber that verifies some blocks at each look.
+
+    script: what happens at which look, before the answer.
+    """
+
+    def __init__(self, disk, each=37, seed=1):
+        self.disk, self.each, self.rng = disk, each, random.Random(seed)
+        self.now, self.looks, self.script, self.restored = "idle", 0, {}, []
+        self.words, self.reads, self.lost = [], 0, False
+        self.bits = bytearray(scrub_state.map_bytes(1000))
+        self.truth = bytearray(len(self.bits))      # delivered in this pass, ever
+        self.blocks_bad = 0
+
+    def identity(self):
+        """As of DISK."""
+        return dict(DISK)
+
+    def state(self):
+        """Some progress, then the state."""
+        self.looks += 1
+        for event in self.script.pop(self.looks, ()):
+            event(self)
+        if self.lost:
+            return None
+        if self.now == "running":
+            left = [b for b in range(1000) if not self.bits[b // 8] >> b % 8 & 1]
+            for block in self.rng.sample(left, min(self.each, len(left))):
+                self.bits[block // 8] |= 1 << block % 8
+                self.truth[block // 8] |= 1 << block % 8
+                self.reads += 1
+            if len(left) <= self.each:
+                self.now = "finished"
+        return self.now
+
+    def values(self):
+        """As the kernel's file."""
+        return {"state": self.now, "blocks_bad": self.blocks_bad}
+
+    def command(self, words):
+        """start, stop ..."""
+        self.words.append(words)
+        self.now = {"start": "running", "pause": "paused", "resume": "running",
+                    "stop": "stopped"}[words.split()[0]]
+
+    def coverage(self, _blocks):
+        """The map."""
+        return None if self.lost else bytes(self.bits)
+
+    def restore(self, bits):
+        """Verified before."""
+        if not subset(bits, self.truth):
+            raise AssertionError("the tool counts what was not delivered")
+        self.bits[:] = bits
+        self.restored.append(scrub_state.count(bits))
+
+    def reload(self):
+        """The module goes and comes back: it knows nothing."""
+        self.now, self.bits = "idle", bytearray(len(self.bits))
+
+
+class Commands(Case):
+    """freeblock scrub against a made-up kernel."""
+
+    def setUp(self):
+        super().setUp()
+        tree = fakedisk.Tree(os.path.join(self.folder, "root"))
+        self.tree = tree
+        tree.disk("sda", 8000, 4096, {"id": "naa.5000"})
+        tree.partition("sda", "sda1", 804, 400)
+        self.kernel = Kernel(fbstate.Disk("sda"))
+        for patch in tree.patches() + [
+                mock.patch.object(scrub, "Port", lambda disk: self.kernel),
+                mock.patch.object(scrub, "SAVE_S", 0),
+                mock.patch.object(signal, "signal", self.catch)]:
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def catch(self, number, handler):
+        """Handlers are called by the script, not by the system."""
+        self.handler = (number, handler)
+
+    def scrub(self, *words):
+        """Status, output, errors."""
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = cli.main(["scrub", "sda", *words, "--state", self.path])
+        return status, out.getvalue(), err.getvalue()
+
+    def run_to(self, *more):
+        """A run with an object."""
+        status, out, err = self.scrub("run", "--quiet", "--before", "0", "--json", *more)
+        return status, json.loads(out) if out else None, err
+
+    def interrupt(self, _kernel):
+        """SIGTERM."""
+        self.handler[1](signal.SIGTERM, None)
+
+    def test_run(self):
+        """A pass from end to end; the next run begins another."""
+        status, result, _ = self.run_to("--order", "staggered=128", "--segment", "1024")
+        self.assertEqual((status, result["progress"]["done"], self.kernel.words),
+                         (0, 1000, ["start staggered=128 segment=1024"]))
+        self.kernel.reload()
+        self.kernel.truth = bytearray(len(self.kernel.truth))
+        status, result, err = self.run_to()
+        self.assertEqual((status, result["progress"]["pass"], self.kernel.reads), (0, 2, 2000))
+        self.assertIn("pass 2 begins", err)
+
+    def test_interrupted(self):
+        """What was verified up to the signal is saved; nothing is read twice."""
+        self.kernel.script = {9: [self.interrupt]}
+        status, result, _ = self.run_to()
+        self.assertEqual(status, 143)
+        saved = result["progress"]["done"]
+        self.assertEqual(saved, scrub_state.count(self.kernel.bits))
+        self.kernel.reload()
+        status, result, err = self.run_to()
+        self.assertEqual((status, self.kernel.reads, self.kernel.restored[-1]), (0, 1000, saved))
+        self.assertIn("%d of 1000 blocks were verified before" % saved, err)
+
+    def test_joined(self):
+        """A run that was killed: the kernel went on meanwhile, the next run joins.
+
+        Seen to fail with begin() that starts whatever the state is."""
+        self.kernel.script = {6: [self.interrupt]}
+        self.run_to()
+        for _ in range(3):
+            self.kernel.state()
+        words = len(self.kernel.words)
+        status, _, _ = self.run_to()
+        self.assertEqual((status, len(self.kernel.words), self.kernel.reads), (0, words, 1000))
+
+    def test_reloaded(self):
+        """The module is loaded anew: what was saved is restored, at most one look's work
+        done again."""
+        self.kernel.script = {8: [Kernel.reload], 15: [Kernel.reload]}
+        status, _, _ = self.run_to()
+        self.assertEqual(status, 0)
+        self.assertLessEqual(self.kernel.reads, 1000 + 2 * self.kernel.each)
+
+    def test_unplugged(self):
+        """The disk goes and comes back, with the module's memory or without."""
+        def lost(kernel):
+            kernel.lost = True
+
+        def back(kernel):
+            kernel.lost = False
+
+        self.kernel.script = {5: [lost], 9: [back], 12: [lost], 14: [back, Kernel.reload]}
+        status, _, err = self.run_to()
+        self.assertEqual(status, 0)
+        self.assertIn("waiting: no disk, or no model", err)
+        self.assertLessEqual(self.kernel.reads, 1000 + self.kernel.each)
+
+    def test_somebody_else(self):
+        """Another scrub began: what was saved does not count for it."""
+        def other(kernel):
+            kernel.reload()
+            kernel.truth = bytearray(len(kernel.truth))
+            kernel.now = "running"
+
+        self.kernel.script = {8: [other], 20: [self.interrupt]}
+        status, result, err = self.run_to()
+        self.assertEqual((status, result["progress"]["pass"]), (143, 2))
+        self.assertEqual(result["progress"]["done"], scrub_state.count(self.kernel.truth))
+        self.assertIn("somebody began another scrub", err)
+
+    def test_stopped(self):
+        """Stopped by somebody: saved, and over."""
+        self.kernel.script = {7: [lambda kernel: kernel.command("stop")]}
+        status, result, _ = self.run_to()
+        self.assertEqual((status, result["scrub"]["state"]), (0, "stopped"))
+        self.assertEqual(result["progress"]["done"], scrub_state.count(self.kernel.bits))
+
+    def test_crashes(self):
+        """The tool dies in any of its writes, the kernel forgets: again and again. Nothing
+        is counted that was not delivered (Kernel.restore looks), the pass ends, and at most
+        one look's work is done again each time.
+
+        Seen to fail with a journal that is written anew in its place, not renamed."""
+        really, rng, deaths = scrub_state.write_all, random.Random(8), 0
+
+        class Death(BaseException):
+            """kill -9"""
+
+        def write(fd, data, offset):
+            really(fd, data[:rng.randrange(len(data) + 1)] if dying[0] == 0 else data, offset)
+            dying[0] -= 1
+            if dying[0] < 0:
+                raise Death
+
+        while True:
+            dying = [rng.randrange(7)]
+            with mock.patch.object(scrub_state, "write_all", write):
+                try:
+                    status, _, _ = self.run_to()
+                    break
+                except Death:
+                    deaths += 1
+            self.kernel.reload()
+        self.assertEqual(status, 0)
+        self.assertGreater(deaths, 3)
+        self.assertLessEqual(self.kernel.reads, 1000 + deaths * self.kernel.each)
+
+    def test_bad(self):
+        """Bad blocks are an exit status of their own."""
+        self.kernel.blocks_bad = 2
+        self.assertEqual(self.run_to()[0], 3)
+
+    def test_commands(self):
+        """Start, pause, resume, stop, in any state."""
+        self.assertRegex(self.scrub("pause")[2], r"sda is not being scrubbed \(idle\).*start")
+        self.assertEqual(self.scrub("start")[0], 0)
+        self.assertRegex(self.scrub("start")[2], "being scrubbed already: freeblock scrub")
+        for word in ("pause", "resume", "stop"):
+            self.assertEqual(self.scrub(word)[:2], (0, ""))
+        self.assertEqual(self.kernel.words, ["start", "pause", "resume", "stop"])
+        self.assertRegex(self.scrub("status")[1], "^state stopped\n")
+
+    def test_partition(self):
+        """Whole blocks around it; its own file."""
+        for given, words in (("sda1", "start 800 408"), ("/dev/sda", "start")):
+            self.kernel.now = "idle"
+            with contextlib.redirect_stderr(io.StringIO()):
+                self.assertEqual(cli.main(["scrub", given, "start"]), 0)
+            self.assertEqual(self.kernel.words[-1], words)
+        self.assertEqual(sorted(name for name in os.listdir(
+            os.path.join(self.tree.root, scrub.FOLDER)) if name.endswith("coverage")),
+            ["naa.5000.800-408.coverage", "naa.5000.coverage"])
+
+    def test_refused(self):
+        """What makes no sense, and what to do."""
+        for words, pattern in ((["start", "--order", "random"], "--order: 'random' is none of"),
+                               (["start", "--order", "staggered=0"], "is none of"),
+                               (["start", "--segment", "8"], "--segment is for"),
+                               (["run", "--before", "1e9"], "--before: 1e.09 is not between")):
+            status, _, err = self.scrub(*words)
+            self.assertEqual(status, 1)
+            self.assertRegex(err, pattern)
+        self.tree.write("sys/kernel/freeblock/sda/granule_bytes", "")
+        self.assertRegex(self.scrub("run")[2], "sda has no model.*load it")
+
+    def test_service(self):
+        """A unit that starts this tool."""
+        status, out, err = self.scrub("install-service")
+        self.assertEqual(status, 0)
+        self.assertRegex(out, r"ExecStart=/.* scrub %i run --wait")
+        self.assertIn("systemctl enable --now freeblock-scrub@sda", err)
+
+
+class Ports(unittest.TestCase):
+    """The kernel's files themselves."""
+
+    def test_files(self):
+        """What is read and written."""
+        with tempfile.TemporaryDirectory() as folder:
+            tree = fakedisk.Tree(folder)
+            tree.disk("sda", 1001, 4096)
+            with contextlib.ExitStack() as stack:
+                for patch in tree.patches():
+                    stack.enter_context(patch)
+                port = scrub_port.Port(fbstate.Disk("sda"))
+                with self.assertRaisesRegex(ToolError, "this module has no scrubber"):
+                    port.state()
+                tree.write("sys/kernel/freeblock/sda/scrub", "state paused\nblocks_total 126")
+                self.assertEqual(port.state(), "paused")
+                self.assertEqual(port.identity(), {"id": "naa.sda", "sectors": 1001,
+                                                   "block_bytes": 4096, "blocks": 126})
+                self.assertIsNone(port.coverage(126))
+                path = os.path.join(folder, "sys/kernel/freeblock/sda/coverage")
+                with open(path, "wb") as file:
+                    file.write(bytes(16))
+                port.restore(b"\1" * 16)
+                self.assertEqual(port.coverage(126), b"\1" * 16)
+                port.command("stop")
+                self.assertEqual(fbstate.Disk("sda").read("scrub"), "stop")
+                tree.write("sys/kernel/freeblock/sda/granule_bytes", "")
+                self.assertIsNone(port.state())
 
 
 if __name__ == "__main__":

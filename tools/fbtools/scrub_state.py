@@ -45,6 +45,12 @@ def count(bits):
     return int.from_bytes(bits, "little").bit_count()
 
 
+def count_some(bits, first, blocks):
+    """How many of the bits from `first` on are set."""
+    some = int.from_bytes(bits[first // 8:(first + blocks + 7) // 8], "little")
+    return (some >> first % 8 & (1 << blocks) - 1).bit_count()
+
+
 def contains(bits, others):
     """Whether each bit of `others` is in `bits`, too."""
     for at in range(0, len(others), CHUNK):

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Drive the kernel's scrubber of a disk, and keep its coverage on stable storage.
+
+Documentation/scan-scrub.rst describes use, states and exit statuses; the file is that of
+scrub_state.py.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+
+from . import ToolError, fbstate, fbstate_where, scrub_state
+from .fbstate_cost import CAVEAT, Meter
+from .fbstate_cost import text as cost_text
+from .fbstate_progress import Progress
+from .scrub_port import ACTIVE, ORDERS, Port
+
+# Of five seconds that an interruption may cost: two between saves, and the save itself
+SAVE_S = 2.0
+FOLDER = "var/lib/freeblock"
+ACTIONS = ("run", "start", "pause", "resume", "stop", "status", "install-service")
+
+SERVICE = """\
+# /etc/systemd/system/freeblock-scrub@.service
+[Unit]
+Description=Scrub of %%i in the gaps of its foreground
+After=local-fs.target
+
+[Service]
+ExecStart=%s scrub %%i run --wait --quiet
+KillSignal=SIGTERM
+Nice=10
+StateDirectory=freeblock
+SuccessExitStatus=143
+Restart=on-failure
+RestartPreventExitStatus=3
+RestartSec=60
+
+[Install]
+WantedBy=multi-user.target
+"""
+HOWTO = """\
+Write that to /etc/systemd/system/freeblock-scrub@.service, then
+  systemctl daemon-reload
+  systemctl enable --now freeblock-scrub@%(disk)s
+It waits for module, scheduler and model of the disk, goes on where the last run was saved,
+and ends when the disk has been scrubbed. Begin another pass now and then:
+  systemctl restart freeblock-scrub@%(disk)s"""
+
+
+def say(text):
+    """A line about what happens."""
+    print("freeblock: " + text, file=sys.stderr, flush=True)
+
+
+class Keeper:
+    """Keeps a scrub going and its journal up to date, through whatever happens to disk,
+    module and scheduler."""
+
+    def __init__(self, port, journal, piece):
+        self.port, self.journal, self.piece = port, journal, piece
+        self.blocks = piece.blocks
+        self.waiting = None
+        self.stopped = False
+
+    def verified(self):
+        """How many blocks of the piece are on record."""
+        return scrub_state.count_some(self.journal.bits, self.piece.first, self.blocks)
+
+    def begin(self):
+        """Join the scrub that runs, or start one with what is left of the saved pass."""
+        if self.port.state() in ACTIVE:
+            self.save()
+            return
+        if self.verified() == self.blocks:
+            self.journal.begin_pass()
+            say("pass %d begins" % self.journal.number)
+        if self.verified():
+            say("%d of %d blocks were verified before" % (self.verified(), self.blocks))
+        self.journal.save(bytes(self.journal.bits))
+        self.port.restore(bytes(self.journal.bits))
+        self.port.command(self.piece.words)
+
+    def save(self):
+        """Bring the kernel's map to stable storage. One that lacks what was saved is that
+        of another pass, which somebody else began."""
+        bits = self.port.coverage(self.journal.identity["blocks"])
+        if bits is None:
+            return
+        if not scrub_state.contains(bits, self.journal.bits):
+            self.journal.begin_pass()
+            say("somebody began another scrub: what was saved of the last one does not count "
+                "for it")
+        self.journal.save(bits)
+
+    def wait(self, why):
+        """Say once what is waited for."""
+        if why != self.waiting:
+            say("waiting: " + why)
+        self.waiting = why
+
+    def step(self):
+        """Look what became of it, and save. False: it is over."""
+        state = self.port.state()
+        if state is None:
+            self.wait("no disk, or no model")
+            return True
+        if self.port.identity() != self.journal.identity:
+            raise ToolError("%s is another disk now, or has another model: what is saved does "
+                            "not fit it" % self.port.disk.name)
+        if state == "idle":
+            # the module was loaded anew, or the disk came back under another one
+            self.begin()
+            return True
+        self.save()
+        self.waiting = None
+        return state in ACTIVE
+
+    def run(self, progress, remark):
+        """Until it is over, or a signal comes."""
+        self.begin()
+        while not self.stopped and self.step():
+            progress.set(self.verified())
+            progress.show(remark)
+            time.sleep(SAVE_S)
+        if self.stopped:
+            self.step()
+        progress.set(self.verified())
+        progress.end()
+
+
+class Piece:
+    """What is to be verified: a disk or a part of it, and the words that start it."""
+
+    def __init__(self, args, port):
+        if args.order and not ORDERS.match(args.order):
+            raise ToolError("--order: '%s' is none of sequential, near, staggered=REGIONS" %
+                            args.order)
+        if args.segment is not None and not (args.order or "").startswith("staggered"):
+            raise ToolError("--segment is for --order staggered=REGIONS")
+        segments = fbstate_where.locate(args.device)
+        if len(segments) > 1:
+            raise ToolError("%s lies in %d pieces: scrub its disks" % (args.device, len(segments)))
+        whole, block = port.disk.identity()["sectors"], port.disk.granule_bytes() // 512
+        piece = segments[0]
+        self.first = piece.disk_first // block
+        end = (piece.disk_first + piece.sectors + block - 1) // block
+        self.blocks = end - self.first
+        words, self.suffix = ["start"], ""
+        if piece.sectors != whole:
+            words += [str(self.first * block), str(min(end * block, whole) - self.first * block)]
+            self.suffix = ".%s-%s" % tuple(words[1:])
+        words += [args.order] if args.order else []
+        words += ["segment=%d" % args.segment] if args.segment is not None else []
+        self.words = " ".join(words)
+
+
+def default_state(identity, piece):
+    """Where the coverage of a disk, or of a piece of it, is kept."""
+    return fbstate.path(FOLDER, identity["id"].replace("/", "_") + piece.suffix + ".coverage")
+
+
+def wait_for(args):
+    """The disk with its model; waits for it if so asked."""
+    said = None
+    while True:
+        try:
+            name = fbstate_where.locate(args.device)[0].disk
+            return fbstate.whole(name)
+        except ToolError as error:
+            if not args.wait:
+                raise
+            if str(error) != said:
+                said = str(error)
+                say("waiting: " + said)
+        time.sleep(SAVE_S)
+
+
+def open_state(args, port, piece):
+    """The journal; says what there is to say."""
+    identity = port.identity()
+    journal, said = scrub_state.open_journal(args.state or default_state(identity, piece),
+                                             identity)
+    if said:
+        say(said)
+    return journal
+
+
+def run_keeper(args):
+    """scrub DEVICE run"""
+    port = Port(wait_for(args))
+    piece = Piece(args, port)
+    journal = open_state(args, port, piece)
+    keeper = Keeper(port, journal, piece)
+    stopped = []
+
+    def stop(number, _frame):
+        stopped.append(number)
+        keeper.stopped = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    meter = Meter([port.disk.name], args.before)
+    progress = Progress(keeper.blocks, keeper.verified(),
+                        journal.identity["block_bytes"], args.quiet)
+    try:
+        keeper.run(progress, lambda: remark_of(port, meter))
+    finally:
+        journal.close()
+    report(args, port, dict(progress.values(), state_file=journal.path,
+                            **{"pass": journal.number}), meter.report())
+    return 128 + stopped[0] if stopped else status_of(port)
+
+
+def remark_of(port, meter):
+    """What a reader of the progress should know."""
+    stuck = port.disk.stuck()
+    return "waiting: " + stuck if stuck else \
+        "; ".join(cost_text(cost) for cost in meter.report().values())
+
+
+def status_of(port):
+    """3 when bad blocks were found."""
+    return 3 if int(port.values().get("blocks_bad", 0)) else os.EX_OK
+
+
+def report(args, port, progress, cost):
+    """What is printed at the end."""
+    values = port.values()
+    if args.json:
+        print(json.dumps({"disk": port.disk.name, "scrub": values, "progress": progress,
+                          "cost": cost, "caveat": CAVEAT}, indent=1))
+        return
+    for key, value in values.items():
+        print("%s %s" % (key, value))
+    if progress:
+        print("saved %d of %d blocks in %s" % (progress["done"], progress["blocks"],
+                                               progress["state_file"]))
+    for one in cost.values():
+        print("cost %s" % cost_text(one))
+
+
+def run_start(args, port):
+    """scrub DEVICE start: with what was saved, but nobody saves what comes."""
+    piece = Piece(args, port)
+    if port.state() in ACTIVE:
+        raise ToolError("%s is being scrubbed already: freeblock scrub %s status" %
+                        (port.disk.name, args.device))
+    journal = open_state(args, port, piece)
+    try:
+        Keeper(port, journal, piece).begin()
+    finally:
+        journal.close()
+    say("started; its progress is not saved: use 'run' for that (or install-service)")
+
+
+def run_command(args):
+    """scrub DEVICE start, pause, resume, stop, status"""
+    segment = fbstate_where.locate(args.device)[0]
+    port = Port(fbstate.whole(segment.disk))
+    if args.action == "start":
+        run_start(args, port)
+    elif args.action != "status":
+        if port.state() not in ACTIVE:
+            raise ToolError("%s is not being scrubbed (%s): freeblock scrub %s start" %
+                            (port.disk.name, port.state(), args.device))
+        port.command(args.action)
+    else:
+        port.state()
+        report(args, port, None, {})
+        return status_of(port)
+    return os.EX_OK
+
+
+def add_parser(subparsers):
+    """Add `scrub`."""
+    parser = subparsers.add_parser(
+        "scrub", help="verify a disk in the gaps of its foreground and while it is idle",
+        description="Have the kernel verify a disk or partition. run: start, and save every two "
+        "seconds what has been verified, go on with it after a crash, power cut, reboot, or "
+        "when the disk comes back; ends when all is verified. start: the same, unattended, and "
+        "nothing is saved. install-service: print a systemd unit for run. Exit status: 0 well; "
+        "1 an error; 2 usage; 3 bad blocks were found; 130, 143 interrupted.")
+    parser.add_argument("device", metavar="DEVICE", help="/dev/sda, sda2")
+    parser.add_argument("action", choices=ACTIONS, help="what to do")
+    parser.add_argument("--order", metavar="ORDER", help="while the disk is idle: sequential, "
+                        "near, staggered=REGIONS")
+    parser.add_argument("--segment", type=int, metavar="KIB", help="of staggered")
+    parser.add_argument("--state", metavar="FILE", help="what has been verified is kept there "
+                        "(/%s/<id>.coverage)" % FOLDER)
+    parser.add_argument("--wait", action="store_true", help="run: wait for module, disk and model")
+    parser.add_argument("--before", type=float, default=5, metavar="SECONDS",
+                        help="run: measure the foreground's latency that long before (5)")
+    parser.add_argument("--json", action="store_true", help="print the result as an object")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.set_defaults(run=run)
+
+
+def run(args):
+    """Do what is asked."""
+    if not 0 <= args.before <= 3600:
+        raise ToolError("--before: %g is not between 0 and 3600" % args.before)
+    if args.action == "install-service":
+        print(SERVICE % os.path.realpath(sys.argv[0]), end="")
+        print(HOWTO % {"disk": os.path.basename(args.device)}, file=sys.stderr)
+        return os.EX_OK
+    return run_keeper(args) if args.action == "run" else run_command(args)

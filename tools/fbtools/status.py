@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the module does on each disk: scheduling or why not, tasks with rate and time left,
+idle time, bad blocks, and what the foreground paid.
+"""
+
+import json
+import time
+
+from . import ToolError, fbstate, fbstate_cost, fbstate_where
+
+TASK = ("priority", "total", "done", "failed", "granule")
+IDLE = ("idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us")
+BAD_SHOWN = 10
+
+
+def tasks(disk):
+    """The disk's tasks: id -> what the kernel's line says. A name may have blanks."""
+    found = {}
+    for line in (disk.read("tasks") or "").splitlines():
+        words = line.split()
+        if len(words) < 8 or not words[0].isdigit():
+            raise ToolError("%s: tasks: not understood: '%s'" % (disk.name, line))
+        task = dict(zip(TASK, map(int, words[-5:])))
+        task.update(name=" ".join(words[1:-6]), state=words[-6])
+        found[int(words[0])] = task
+    return found
+
+
+def add_rates(now, before, seconds):
+    """Rate and time left of each task, from two looks at it."""
+    for number, task in now.items():
+        old = before.get(number)
+        task["bytes_per_s"] = task["eta_s"] = None
+        if old and old["name"] == task["name"] and seconds > 0:
+            blocks = max(task["done"] - old["done"], 0) / seconds
+            # the kernel's granule is in sectors
+            task["bytes_per_s"] = round(blocks * task["granule"] * 512)
+            if blocks and task["state"] == "running":
+                task["eta_s"] = round((task["total"] - task["done"]) / blocks)
+
+
+def look(disk):
+    """All there is to say of a disk, but rates."""
+    status = disk.pairs("status")
+    sched = disk.sched()
+    bad = (disk.read("bad_blocks") or "").splitlines()
+    return {
+        "disk": disk.name, "id": status.get("id"), "sectors": status.get("sectors"),
+        "scheduler": disk.scheduler(), "attached": status.get("attached") == 1,
+        "scheduling": status.get("scheduling"), "stuck": disk.stuck(),
+        "model": disk.read("model_status"), "granule_bytes": disk.granule_bytes(),
+        "free_reads": sched.get("free_reads"), "tasks": tasks(disk),
+        "scrub": disk.pairs("scrub"), "bad_blocks": bad,
+        "idle": {name: disk.read(name) for name in IDLE if disk.read(name) is not None},
+        "idle_status": disk.pairs("idle_status"),
+        "cost": cost(fbstate_cost.sample(disk.name), sched),
+    }
+
+
+def cost(sample, sched):
+    """What the foreground paid since the disk was first seen, or the counters reset."""
+    zero = {**sample, "requests": 0, "caused": 0, "own": 0, "guard_trips": 0}
+    if sample["requests"] is None:
+        zero = sample
+    found = fbstate_cost.between(sample, zero)
+    del found["seconds"]
+    del found["latency_ms"]
+    found["recent_ppm"] = sched.get("cost_ppm")
+    return found
+
+
+def lines(one):
+    """A disk for people."""
+    yield "%s: scheduler %s, %s" % (one["disk"], one["scheduler"] or "none: it is not there",
+                                    "scheduling" if not one["stuck"] else
+                                    "not scheduling: " + one["stuck"])
+    yield "  id %s, %.1f GB, model %s, blocks of %d KiB, free reads %s" % (
+        one["id"], (one["sectors"] or 0) * 512 / 1e9, one["model"] or "none",
+        one["granule_bytes"] // 1024, one["free_reads"] or "-")
+    for number, task in sorted(one["tasks"].items()):
+        share = 100.0 * task["done"] / task["total"] if task["total"] else 0.0
+        yield "  task %d %s: %s, priority %d, %.1f %% of %d blocks, %d failed, %s MB/s, left %s" % (
+            number, task["name"], task["state"], task["priority"], share, task["total"],
+            task["failed"], "-" if task["bytes_per_s"] is None else
+            "%.1f" % (task["bytes_per_s"] / 1e6), fbstate.span(task["eta_s"]))
+    if not one["tasks"]:
+        yield "  no tasks"
+    if one["idle"]:
+        yield "  idle time: " + ", ".join("%s %s" % (key[len("idle_"):], value)
+                                          for key, value in one["idle"].items())
+    if one["idle_status"]:
+        yield "    " + ", ".join("%s %s" % pair for pair in one["idle_status"].items())
+    yield "  bad blocks: %d" % len(one["bad_blocks"])
+    for block in one["bad_blocks"][:BAD_SHOWN]:
+        yield "    " + block
+    yield "  foreground: " + (fbstate_cost.text({**one["cost"], "latency_ms": None})
+                              if one["cost"]["requests"] is not None else "not counted now")
+
+
+def add_parser(subparsers):
+    """Add `status`."""
+    parser = subparsers.add_parser(
+        "status", help="disks, tasks with rate and time left, and what the foreground paid",
+        description="Show what the module does on each disk that it knows, or on one. Takes a "
+        "second, to see how fast tasks advance. Exit status: 0, or 1: an error.")
+    parser.add_argument("device", nargs="?", metavar="DEVICE", help="a disk or partition")
+    parser.add_argument("--seconds", type=float, default=1, metavar="S",
+                        help="between the two looks that give rates (1; 0: no rates)")
+    parser.add_argument("--json", action="store_true", help="print a list of objects")
+    parser.set_defaults(run=run)
+
+
+def run(args):
+    """Look twice, print."""
+    if not 0 <= args.seconds <= 3600:
+        raise ToolError("--seconds: %g is not between 0 and 3600" % args.seconds)
+    known = fbstate.names()
+    if args.device:
+        known = sorted({s.disk for s in fbstate_where.locate(args.device)})
+        known = [fbstate.need(name).name for name in known]
+    disks = [fbstate.Disk(name) for name in known]
+    before, began = [tasks(disk) for disk in disks], time.monotonic()
+    if args.seconds and any(before):
+        time.sleep(args.seconds)
+    found = [look(disk) for disk in disks]
+    for one, old in zip(found, before):
+        add_rates(one["tasks"], old, time.monotonic() - began)
+    if args.json:
+        print(json.dumps(found, indent=1))
+    else:
+        print("\n".join(line for one in found for line in lines(one)) or
+              "the module knows no disk: echo freeblock > /sys/block/DISK/queue/scheduler")
+    return 0
