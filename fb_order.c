@@ -13,10 +13,8 @@
  */
 #define FBO_JOIN_SECTORS 128U
 
-/* near: tracks around the head that are looked at, on either side */
-#define FBO_NEAR_TRACKS 12
-/* near: from one command's end until the next one's arm can move, as reckoned */
-#define FBO_NEAR_TURNAROUND_NS 400000U
+#define FBO_NEAR_TRACKS 4	/* near: tracks on either side that are looked at */
+#define FBO_NEAR_TURNS 3	/* near: and how much of the way from there, tracks */
 
 /* ---- where something is left ---- */
 
@@ -95,7 +93,7 @@ static u64 fbo_run_end(const struct fb_order *o, const struct fb_bitmap *bm, u64
 	u64 at = first, last = first;
 
 	end = min(end, first + max);
-	while (at < end && at - last <= o->join) {
+	while (at < end && at - last <= o->join + 1) {
 		if (fb_bitmap_is_wanted(bm, at))
 			last = at;
 		at++;
@@ -230,35 +228,18 @@ const struct fbo_ops fbo_staggered = {
 /* ---- near ---- */
 
 /**
- * struct fbo_best - the best read so far
- * @piece: it
- * @wanted: sectors of it that are wanted
- * @ns: what it takes, turnaround included
+ * struct fbo_best - the best beginning so far
+ * @first: its granule
+ * @end: not to be read beyond this one
+ * @wanted: granules wanted from there on, over FBO_NEAR_TURNS tracks ...
+ * @ns: ... and what it takes to come there and read on over them
  */
 struct fbo_best {
-	struct fb_plan_piece piece;
+	u64 first;
+	u64 end;
 	u64 wanted;
 	u64 ns;
 };
-
-static void fbo_near_try(const struct fb_order *o, const struct fbo_ask *ask, u64 first,
-			 u64 end, struct fbo_best *best)
-{
-	u32 n = min_t(u64, end - first, fbo_max(o, ask));
-	u64 wanted = (u64)fb_bitmap_trim(ask->bm, &first, &n) * o->granule, ns;
-	struct fb_plan_piece p;
-
-	if (!wanted)
-		return;
-	fbo_piece(o, ask, first, first + n, &p);
-	ns = fbo_access_ns(ask, &p);
-	if (ask->max_ns && ns > ask->max_ns)
-		return;
-	ns += FBO_NEAR_TURNAROUND_NS;
-	if (best->wanted && wanted * best->ns <= best->wanted * ns)
-		return;
-	*best = (struct fbo_best) { .piece = p, .wanted = wanted, .ns = ns };
-}
 
 /* the granules that begin on a track */
 static void fbo_near_track(const struct fb_order *o, const struct dm_track *t, u64 *first,
@@ -267,6 +248,36 @@ static void fbo_near_track(const struct fb_order *o, const struct dm_track *t, u
 	*first = div_u64(t->first_lbn + o->granule - 1, o->granule);
 	*end = div_u64(t->first_lbn + t->nsect + o->granule - 1, o->granule);
 	*end = min(*end, o->granules);
+}
+
+static bool fbo_near_better(const struct fbo_best *best, u64 wanted, u64 ns)
+{
+	return wanted && (!best->wanted || wanted * best->ns > best->wanted * ns);
+}
+
+static u64 fbo_near_pass_ns(const struct fbo_ask *ask)
+{
+	return FBO_NEAR_TURNS * (dm_period_ns(ask->dm) + dm_info(ask->dm)->head_switch_ns);
+}
+
+/* begin with the first wanted granule from @at on, within @end */
+static void fbo_near_try(const struct fb_order *o, const struct fbo_ask *ask, u64 at, u64 end,
+			 u64 pass, struct fbo_best *best)
+{
+	u64 first = fb_bitmap_next_before(ask->bm, at, end), wanted, ns;
+	struct fb_plan_piece p;
+	struct dm_access acc;
+
+	if (first >= end)
+		return;
+	pass = min(pass, o->granules - first);
+	wanted = fb_bitmap_count(ask->bm, first, pass);
+	fbo_piece(o, ask, first, first + 1, &p);
+	if (dm_access(ask->dm, ask->head, p.lbn, 1, false, &acc))
+		return;
+	ns = fbo_near_pass_ns(ask) + acc.seek_ns + acc.latency_ns;
+	if (fbo_near_better(best, wanted, ns))
+		*best = (struct fbo_best) { first, o->granules, wanted, ns };
 }
 
 /* what passes first when the head comes to a track */
@@ -282,25 +293,60 @@ static u64 fbo_near_landing(const struct fb_order *o, const struct fbo_ask *ask,
 	return div_u64(piece[0].lbn + o->granule - 1, o->granule);
 }
 
-/* the whole track, with those behind it, or what passes from the head's coming on */
-static void fbo_near_look(const struct fb_order *o, const struct fbo_ask *ask, u32 index,
+/* a track from its beginning, and from where the head comes to it */
+static void fbo_near_look(const struct fb_order *o, const struct fbo_ask *ask, u64 index,
 			  struct fbo_best *best)
 {
-	u64 first, end, at;
+	u64 first, end, at, pass;
 	struct dm_track t;
 
-	if (dm_track_by_index(ask->dm, index, &t) || !t.nsect)
+	if (index >= dm_tracks(ask->dm) || !fb_bitmap_group(ask->bm, index) ||
+	    dm_track_by_index(ask->dm, index, &t) || !t.nsect)
 		return;
 	fbo_near_track(o, &t, &first, &end);
-	if (first >= end || !fb_bitmap_count(ask->bm, first, end - first))
+	if (first >= end)
 		return;
-	fbo_near_try(o, ask, first, end, best);
+	pass = FBO_NEAR_TURNS * (end - first);
+	if (!fbo_near_better(best, fb_bitmap_count(ask->bm, first, min(pass, o->granules - first)),
+			     fbo_near_pass_ns(ask)))
+		return;
+	fbo_near_try(o, ask, first, end, pass, best);
 	at = fbo_near_landing(o, ask, &t);
-	if (at <= first || at >= end)
-		return;
-	fbo_near_try(o, ask, at, end, best);
-	if (fbo_max(o, ask) < end - first)
-		fbo_near_try(o, ask, first, at, best);
+	if (at > first && at < end)
+		fbo_near_try(o, ask, at, end, pass, best);
+}
+
+/* this track and those around it, then at doubling distance */
+static bool fbo_near_search(const struct fb_order *o, const struct fbo_ask *ask, u32 here,
+			    struct fbo_best *best)
+{
+	u32 i;
+
+	fbo_near_look(o, ask, here, best);
+	for (i = 1; i <= FBO_NEAR_TRACKS; i++) {
+		fbo_near_look(o, ask, (u64)here + i, best);
+		if (i <= here)
+			fbo_near_look(o, ask, here - i, best);
+	}
+	for (i = 2 * FBO_NEAR_TRACKS; i && i < dm_tracks(ask->dm); i *= 4) {
+		fbo_near_look(o, ask, (u64)here + i, best);
+		if (i <= here)
+			fbo_near_look(o, ask, here - i, best);
+	}
+	return best->wanted;
+}
+
+/* the head is where the read before has ended: go on behind it */
+static bool fbo_near_goes_on(const struct fb_order *o, const struct fbo_ask *ask, u64 *first)
+{
+	struct dm_track t;
+
+	if (!o->cursor || dm_track_of(ask->dm, o->cursor * o->granule - 1, &t) ||
+	    t.cyl != ask->head->cyl || t.head != ask->head->head)
+		return false;
+	*first = fb_bitmap_next_before(ask->bm, o->cursor,
+				       min(o->cursor + o->join + 1, o->granules));
+	return *first < o->granules && fb_bitmap_is_wanted(ask->bm, *first);
 }
 
 static bool fbo_near_next(struct fb_order *o, const struct fbo_ask *ask,
@@ -308,21 +354,18 @@ static bool fbo_near_next(struct fb_order *o, const struct fbo_ask *ask,
 {
 	struct fbo_best best = { .wanted = 0 };
 	struct dm_track t;
-	u32 here, i;
+	u64 first;
 
 	if (!ask->head || dm_track_at(ask->dm, ask->head->cyl, ask->head->head, &t))
 		return fbo_sequential_next(o, ask, out);
-	here = dm_track_index(ask->dm, &t);
-	for (i = 0; i < FBO_NEAR_TRACKS; i++) {
-		fbo_near_look(o, ask, here + i, &best);
-		if (i && i <= here)
-			fbo_near_look(o, ask, here - i, &best);
-	}
-	if (!best.wanted) {
-		o->cursor = fbo_track_granule(o, ask, here);
+	if (fbo_near_goes_on(o, ask, &first)) {
+		best.first = first;
+	} else if (!fbo_near_search(o, ask, dm_track_index(ask->dm, &t), &best)) {
+		o->cursor = fbo_track_granule(o, ask, dm_track_index(ask->dm, &t));
 		return fbo_sequential_next(o, ask, out);
 	}
-	*out = best.piece;
+	fbo_piece(o, ask, best.first,
+		  fbo_run_end(o, ask->bm, best.first, o->granules, fbo_max(o, ask)), out);
 	return true;
 }
 

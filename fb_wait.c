@@ -16,17 +16,20 @@
  */
 #define FBW_LEARN 32
 #define FBW_LEARN_NS 100000000U
-#define FBW_LEARN_SIZE 3	/* 512 KiB */
+#define FBW_LEARN_SIZE 1	/* 128 KiB */
 
 #define FBW_RETUNE 64		/* intervals until threshold and size are found anew */
 #define FBW_AGE 8192		/* intervals after which the past counts half */
 #define FBW_FORGET 1024		/* busy periods in which the longest is forgotten */
-#define FBW_SIZE_AGE 128	/* commands, likewise */
-#define FBW_ALONE_AGE 512	/* requests, likewise */
+#define FBW_SIZE_AGE 8192	/* commands of a size, likewise */
+#define FBW_STALE 32		/* what is known of sizes not in use fades by such a part */
+#define FBW_PRIOR 32		/* commands that what is reckoned of a size counts for */
+#define FBW_ALONE_AGE 4096	/* requests, likewise */
 #define FBW_SIZE_KNOWN 8	/* commands of a size that tell what it takes */
 
 /* the mean is aimed at from below by one such part, so that the budget seldom steps in */
 #define FBW_AIM_PART 16
+#define FBW_ALIKE 32		/* yields that differ by less than such a part are alike */
 #define FBW_WINDOW 4096		/* requests whose allowance may be saved up */
 #define FBW_CONTROL_OF 32	/* one interval in so many is left alone ... */
 #define FBW_CONTROL_NS 10000000000ULL	/* ... but for what lasts longer than this */
@@ -189,21 +192,38 @@ struct fbw_cost {
 	u64 rest_ns;
 };
 
-/* somebody comes during a long one rather than a short one: E[x^2] / 2 E[x] */
+/*
+ * What was measured, and the more of what is reckoned the less that is. Somebody comes
+ * during a long command rather than a short one: E[x^2] / 2 E[x] is left of it.
+ */
 static void fbw_cost(const struct fb_wait *w, u32 size, struct fbw_cost *c)
 {
 	const struct fbw_size *s = &w->sizes[size];
+	u64 sectors = FBW_SECTORS_MIN << size, n = s->n + FBW_PRIOR, ns, us;
 
-	if (s->n >= FBW_SIZE_KNOWN && s->ns) {
-		c->ns = div_u64(s->ns, s->n);
-		c->sectors = div_u64(s->sectors, s->n);
-		c->rest_ns = mul_u64_u64_div_u64(s->sq, (u64)FBW_NS_PER_US * FBW_NS_PER_US,
-						 2 * s->ns);
-		return;
+	ns = fbw_overhead_ns(w) + fbw_transfer_ns(w, sectors);
+	us = div_u64(ns, FBW_NS_PER_US);
+	c->sectors = div64_u64(s->sectors + FBW_PRIOR * sectors, n);
+	c->ns = div64_u64(s->ns + FBW_PRIOR * ns, n);
+	c->rest_ns = mul_u64_u64_div_u64(s->sq + FBW_PRIOR * us * us,
+					 (u64)FBW_NS_PER_US * FBW_NS_PER_US,
+					 2 * max_t(u64, s->ns + FBW_PRIOR * ns, 1));
+}
+
+/* sizes that are not used are to be tried again some day */
+static void fbw_fade(struct fb_wait *w)
+{
+	struct fbw_size *s = w->sizes;
+
+	for (; s < w->sizes + FBW_SIZES; s++) {
+		if (s == &w->sizes[w->size])
+			continue;
+		s->ns -= mul_u64_u64_div_u64(s->ns, s->n / FBW_STALE + !!s->n, max(s->n, 1U));
+		s->sq -= mul_u64_u64_div_u64(s->sq, s->n / FBW_STALE + !!s->n, max(s->n, 1U));
+		s->sectors -= mul_u64_u64_div_u64(s->sectors, s->n / FBW_STALE + !!s->n,
+						  max(s->n, 1U));
+		s->n -= s->n / FBW_STALE + !!s->n;
 	}
-	c->sectors = FBW_SECTORS_MIN << size;
-	c->ns = fbw_overhead_ns(w) + fbw_transfer_ns(w, c->sectors);
-	c->rest_ns = c->ns / 2;
 }
 
 /* ---- threshold and size ---- */
@@ -244,7 +264,7 @@ static void fbw_try(const struct fb_wait *w, u32 size, u64 requests, struct fbw_
 			break;
 	}
 	bin++;
-	c->wait_ns = w->fixed_ns == FBW_AUTO ? fbw_bin_ns(bin) : w->fixed_ns;
+	c->wait_ns = fbw_bin_ns(bin);
 	c->sectors = FBW_SECTORS_MIN << size;
 	ns -= min(ns, n * fbw_bin_ns(bin));
 	c->yield = mul_u64_u64_div_u64(ns, cost.sectors, max_t(u64, cost.ns, 1));
@@ -261,26 +281,39 @@ static u32 fbw_longest(const struct fb_wait *w)
 	return size;
 }
 
+/*
+ * Of the sizes that yield about the most the shortest: it costs least, and what yields
+ * differ by is chance.
+ */
+static void fbw_choose(const struct fb_wait *w, u32 sizes, struct fbw_choice *best)
+{
+	struct fbw_choice c[FBW_SIZES];
+	u64 requests = 0, most = 0;
+	u32 i;
+
+	for (i = 0; i < FBW_BINS; i++)
+		requests += w->bins[i].requests;
+	for (i = 0; i < sizes; i++) {
+		fbw_try(w, i, requests, &c[i]);
+		most = max(most, c[i].yield);
+	}
+	for (i = 0; i < sizes && c[i].yield < most - most / FBW_ALIKE; i++)
+		;
+	*best = c[i];
+}
+
 static void fbw_tune(struct fb_wait *w)
 {
-	u32 sizes = fbw_longest(w), size;
-	struct fbw_choice best = { 0 }, c;
-	u64 requests = 0;
+	struct fbw_choice best = { .wait_ns = FBW_LEARN_NS };
+	u32 sizes = fbw_longest(w);
 
 	w->intervals = 0;
-	for (size = 0; size < FBW_BINS; size++)
-		requests += w->bins[size].requests;
-	for (size = 0; size < sizes; size++) {
-		fbw_try(w, size, requests, &c);
-		if (!best.sectors || c.yield > best.yield ||
-		    (c.yield == best.yield && c.wait_ns < best.wait_ns))
-			best = c;
-	}
-	if (w->aged_n < FBW_LEARN) {
-		best.wait_ns = w->fixed_ns == FBW_AUTO ? FBW_LEARN_NS : w->fixed_ns;
-		best.sectors = sizes ? FBW_SECTORS_MIN << min_t(u32, sizes - 1, FBW_LEARN_SIZE) : 0;
-	}
-	w->wait_ns = best.wait_ns;
+	fbw_fade(w);
+	if (sizes && w->aged_n >= FBW_LEARN)
+		fbw_choose(w, sizes, &best);
+	else if (sizes)
+		best.sectors = FBW_SECTORS_MIN << min_t(u32, sizes - 1, FBW_LEARN_SIZE);
+	w->wait_ns = w->fixed_ns == FBW_AUTO ? best.wait_ns : w->fixed_ns;
 	w->sectors = best.sectors;
 	if (w->fixed_sectors && sizes)
 		w->sectors = min(w->fixed_sectors, FBW_SECTORS_MIN << (sizes - 1));

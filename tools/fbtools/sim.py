@@ -29,7 +29,9 @@ BASELINE_REQUESTS = 1000000
 OF_TASK = ("task", "range", "granule", "conservatism_us", "target_slowdown_ppm", "max_sectors",
            "max_prepend_sectors", "separate", "lift", "switch_us", "turn_us", "pipe_read_us",
            "pipe_write_us", "weight", "balance_s", "value", "hop_steps", "miss_gaps",
-           "miss_half_us", "steps", "search_us", "guard_ppm", "whole")
+           "miss_half_us", "steps", "search_us", "guard_ppm", "whole", "idle", "idle_wait_us",
+           "idle_size_kib", "idle_mean_us", "idle_max_us", "order", "segment_kib",
+           "idle_command", "start", "save", "log")
 TELL_TTY_S = 0.5
 TELL_LOG_S = 15
 
@@ -85,6 +87,19 @@ SETTINGS = (
     ("--steps", "steps", "N", "search budget, tracks (200)"),
     ("--search", "search_us", "US", "how long a search takes (0)"),
     ("--guard", "guard_ppm", "PPM", "turns that free reads may cost, 0: no bound (0)"),
+    ("--idle", "idle", "off|on", "read when nobody else wants anything, too (off)"),
+    ("--idle-wait", "idle_wait_us", "US", "idle so long before the first idle read (auto)"),
+    ("--idle-size", "idle_size_kib", "KIB", "longest idle read (auto)"),
+    ("--idle-mean", "idle_mean_us", "US", "what they may cost a request on the mean (500)"),
+    ("--idle-max", "idle_max_us", "US", "and at most (50000)"),
+    ("--order", "order", "ORDER", "of idle reads: near, sequential, staggered, or "
+     "staggered:REGIONS (near)"),
+    ("--segment", "segment_kib", "KIB", "of a region at a time, staggered (64)"),
+    ("--idle-command", "idle_command", "CMD", "read or verify (read)"),
+    ("--start", "start", "MAP", "what is read already: none, random:SHARE, or a file of "
+     "--save (none)"),
+    ("--save", "save", "FILE", "write there what is left at the end"),
+    ("--log", "log", "FILE", "write there arrival and response of each request, ns"),
     ("--seconds", "seconds", "S", "disk time of a run (60)"),
     ("--requests", "requests", "N", "end after so many foreground requests"),
     ("--whole", "whole", "0|1", "end when the scan is complete (0)"),

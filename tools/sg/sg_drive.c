@@ -229,8 +229,9 @@ static void sgd_write(struct sim_drive *d, struct sgd_cmd *c)
 	c->buf->uses--;
 }
 
-int sim_drive_submit(struct sim_drive *d, u64 now_ns, bool write, u64 lbn, u32 nsect)
+int sim_drive_submit(struct sim_drive *d, u64 now_ns, enum sim_drive_op op, u64 lbn, u32 nsect)
 {
+	bool write = op == SIM_DRIVE_WRITE;
 	const struct sgv *v = d->v;
 	struct sgd_cmd *c = d->cmd;
 

@@ -80,6 +80,7 @@ void sim_drive_info(const struct sim_drive *d, struct sim_drive_info *info)
 	info->queue = d->cfg.queue_depth;
 	info->host_ns = 0;
 	info->look_ahead_off = !d->cfg.segments || !d->cfg.look_ahead;
+	info->verify = true;
 }
 
 u64 sim_drive_now(const struct sim_drive *d, u64 now_ns)
@@ -87,16 +88,20 @@ u64 sim_drive_now(const struct sim_drive *d, u64 now_ns)
 	return now_ns;
 }
 
-int sim_drive_submit(struct sim_drive *d, u64 now_ns, bool write, u64 lbn, u32 nsect)
+int sim_drive_submit(struct sim_drive *d, u64 now_ns, enum sim_drive_op op, u64 lbn, u32 nsect)
 {
+	static const enum mde_op ops[] = {
+		[SIM_DRIVE_READ] = MDE_READ,
+		[SIM_DRIVE_WRITE] = MDE_WRITE,
+		[SIM_DRIVE_VERIFY] = MDE_VERIFY,
+	};
 	int slot;
 
 	if (lbn % d->block || nsect % d->block)
 		sim_fail("%u sectors at %llu are not whole blocks of the drive", nsect,
 			 (unsigned long long)lbn);
 	mde_advance(&d->mde, now_ns);
-	slot = mde_submit(&d->mde, now_ns, write ? MDE_WRITE : MDE_READ, lbn / d->block,
-			  nsect / d->block, 0);
+	slot = mde_submit(&d->mde, now_ns, ops[op], lbn / d->block, nsect / d->block, 0);
 	if (slot < 0)
 		sim_fail("the drive's queue is full");
 	return slot;

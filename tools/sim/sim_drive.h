@@ -21,6 +21,7 @@ struct sim_drive;
  * @queue: commands that a host may queue, at most SIM_DRIVE_SLOTS
  * @host_ns: what the host takes to choose and search, at most; 0 if time is simulated
  * @look_ahead_off: it says that it does not read ahead (MODE SENSE, caching page: DRA)
+ * @verify: it can be told to verify
  */
 struct sim_drive_info {
 	u64 sectors;
@@ -28,7 +29,16 @@ struct sim_drive_info {
 	u32 queue;
 	u64 host_ns;
 	bool look_ahead_off;
+	bool verify;
 };
+
+/**
+ * enum sim_drive_op - what a command does
+ * @SIM_DRIVE_READ: it reads
+ * @SIM_DRIVE_WRITE: it writes
+ * @SIM_DRIVE_VERIFY: it reads from the medium, and transfers nothing; if the drive can
+ */
+enum sim_drive_op { SIM_DRIVE_READ, SIM_DRIVE_WRITE, SIM_DRIVE_VERIFY };
 
 /**
  * enum sim_drive_outcome - how a command ended
@@ -112,14 +122,14 @@ u64 sim_drive_now(const struct sim_drive *d, u64 now_ns);
  * sim_drive_submit() - hand it a command
  * @d: the drive
  * @now_ns: the time
- * @write: direction
+ * @op: what to do
  * @lbn: first sector, a multiple of its block, as is
  * @nsect: sectors
  *
  * Return: its slot, 0 .. SIM_DRIVE_SLOTS - 1; a command that is cut through a block, or
  * one too many, ends the program.
  */
-int sim_drive_submit(struct sim_drive *d, u64 now_ns, bool write, u64 lbn, u32 nsect);
+int sim_drive_submit(struct sim_drive *d, u64 now_ns, enum sim_drive_op op, u64 lbn, u32 nsect);
 
 /**
  * sim_drive_wait() - let the drive live until it reports something

@@ -95,6 +95,19 @@ static const struct simo_setting simo_settings[] = {
 	{ "steps", SIMO_WHOLE, offsetof(struct simo, steps), "200", 1, 1e9 },
 	{ "search_us", SIMO_REAL, offsetof(struct simo, search_us), "0", 0, 1e5 },
 	{ "guard_ppm", SIMO_WHOLE, offsetof(struct simo, guard_ppm), "0", 0, 1e6 },
+	{ "idle", SIMO_TEXT, offsetof(struct simo, idle_name), "off", 0, 0 },
+	{ "idle_wait_us", SIMO_REAL_OR_AUTO, offsetof(struct simo, idle_wait_us), "auto", 0, 1e9 },
+	{ "idle_size_kib", SIMO_REAL_OR_AUTO, offsetof(struct simo, idle_size_kib),
+	  "auto", 4, 4096 },
+	{ "idle_mean_us", SIMO_REAL, offsetof(struct simo, idle_mean_us), "500", 0, 1e7 },
+	{ "idle_max_us", SIMO_REAL, offsetof(struct simo, idle_max_us), "50000", 1000, 1e7 },
+	{ "order", SIMO_TEXT, offsetof(struct simo, order_text), "near", 0, 0 },
+	{ "segment_kib", SIMO_WHOLE, offsetof(struct simo, segment_kib), "0", 0, 1048576,
+	  true },
+	{ "idle_command", SIMO_TEXT, offsetof(struct simo, idle_command), "read", 0, 0 },
+	{ "start", SIMO_TEXT, offsetof(struct simo, start_text), "none", 0, 0 },
+	{ "save", SIMO_TEXT, offsetof(struct simo, save), "", 0, 0 },
+	{ "log", SIMO_TEXT, offsetof(struct simo, log), "", 0, 0 },
 	{ "seconds", SIMO_REAL, offsetof(struct simo, seconds), "0", 0, SIMO_MAX_S, true },
 	{ "requests", SIMO_WHOLE, offsetof(struct simo, requests), "0", 0, 1e12, true },
 	{ "whole", SIMO_WHOLE, offsetof(struct simo, whole), "0", 0, 1 },
@@ -342,6 +355,37 @@ static bool simo_first_of(const char *name, const char *text, const char *a, con
 	return !strcmp(text, a);
 }
 
+/* "staggered:512" */
+static void simo_read_order(struct simo *o)
+{
+	const char *colon = strchr(o->order_text, ':');
+	char *end;
+
+	o->order = fbo_by_name(colon ? "staggered" : o->order_text);
+	if (!o->order || (colon && strncmp(o->order_text, "staggered:", 10)))
+		sim_fail("order: not sequential, near, staggered or staggered:REGIONS: '%s'",
+			 o->order_text);
+	if (!colon)
+		return;
+	o->order_regions = strtoull(colon + 1, &end, 10);
+	if (!isdigit((u8)colon[1]) || *end || !o->order_regions ||
+	    o->order_regions > FBO_REGIONS_MAX)
+		sim_fail("order: staggered:REGIONS needs 1 to %u regions: '%s'", FBO_REGIONS_MAX,
+			 o->order_text);
+}
+
+static void simo_read_start(struct simo *o)
+{
+	char *end;
+
+	if (strncmp(o->start_text, "random:", 7))
+		return;
+	o->start_share = strtod(o->start_text + 7, &end);
+	if (end == o->start_text + 7 || *end || !(o->start_share >= 0 && o->start_share < 1))
+		sim_fail("start: random:SHARE needs a share from 0 to below 1: '%s'",
+			 o->start_text);
+}
+
 static void simo_read_texts(struct simo *o)
 {
 	o->policy = SIMO_NONE;
@@ -354,6 +398,10 @@ static void simo_read_texts(struct simo *o)
 	o->fresh = !strcmp(o->task_name, "fresh");
 	o->scan = o->fresh || simo_first_of("task", o->task_name, "scan", "none");
 	o->root = simo_first_of("value", o->value_name, "root", "count");
+	o->idle = simo_first_of("idle", o->idle_name, "on", "off");
+	o->verify = simo_first_of("idle_command", o->idle_command, "verify", "read");
+	simo_read_order(o);
+	simo_read_start(o);
 	simo_read_lift(o);
 	simo_read_weight(o);
 	simo_read_sizes(o);
@@ -370,6 +418,10 @@ static void simo_check(const struct simo *o)
 		sim_fail("whole: there is no task that ends");
 	if (o->scan && o->policy == SIMO_NONE)
 		sim_fail("task: under the drive's own order (policy none) no gap is known");
+	if (o->idle && !o->scan)
+		sim_fail("idle: there is no task to read for");
+	if (!o->scan && (strcmp(o->start_text, "none") || *o->save))
+		sim_fail("start, save: there is no task");
 	if (o->depth != floor(o->depth))
 		sim_fail("depth: %g is not a whole number", o->depth);
 	if (o->scan && o->depth > 0 && o->depth != 2)

@@ -6,7 +6,7 @@
 #ifndef SIM_OPTS_H
 #define SIM_OPTS_H
 
-#include "../../include/fb_shim.h"
+#include "../../fb_order.h"
 
 #define SIMO_PENDING_MAX 4096	/* foreground requests in the system, at most */
 #define SIMO_SIZES_MAX 16
@@ -80,6 +80,17 @@ struct simo_sizes {
  * @steps: search budget, tracks
  * @search_us: how long a gap must have been known before its plan can be used
  * @guard_ppm: turns that free reads may cost the foreground; 0: no guard
+ * @idle_name: off; on: blocks are read when nobody else wants anything, too
+ * @idle_wait_us: threshold of the policy; SIMO_AUTO: it is found
+ * @idle_size_kib: longest idle read; SIMO_AUTO: it is found
+ * @idle_mean_us: what idle reads may cost a foreground request, on the mean
+ * @idle_max_us: and at most
+ * @order_text: sequential, staggered, staggered:REGIONS or near
+ * @segment_kib: staggered: of a region, at a time; 0: 64, or a block
+ * @idle_command: read or verify
+ * @start_text: what is read already: none, random:SHARE, or a file that save= has written
+ * @save: file that gets what is left at the end; empty: none
+ * @log: file that gets arrival and response of each request; empty: none
  * @seconds: end after so much disk time; 0: no such end, but 60 if there is no other
  * @requests: end after so many foreground requests; 0: no such end
  * @whole: end when the task's blocks are all read
@@ -95,6 +106,11 @@ struct simo_sizes {
  * @root: of @value_name
  * @balance: of @weight_text
  * @edge: K of @weight_text; 0: none
+ * @idle: of @idle_name
+ * @verify: of @idle_command
+ * @order: of @order_text
+ * @order_regions: of @order_text; 0: as many as the order likes
+ * @start_share: SHARE of @start_text; 0: none
  * @first: of @range_text
  * @count: of @range_text; 0: the whole disk
  */
@@ -142,6 +158,17 @@ struct simo {
 	u64 steps;
 	double search_us;
 	u64 guard_ppm;
+	char *idle_name;
+	double idle_wait_us;
+	double idle_size_kib;
+	double idle_mean_us;
+	double idle_max_us;
+	char *order_text;
+	u64 segment_kib;
+	char *idle_command;
+	char *start_text;
+	char *save;
+	char *log;
 	double seconds;
 	u64 requests;
 	u64 whole;
@@ -158,6 +185,11 @@ struct simo {
 	bool root;
 	bool balance;
 	double edge;
+	bool idle;
+	bool verify;
+	const struct fbo_ops *order;
+	u64 order_regions;
+	double start_share;
 	u64 first;
 	u64 count;
 };

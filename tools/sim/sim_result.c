@@ -130,6 +130,7 @@ static void simr_predictions(struct simr *r, const struct sims *s)
 		[SIMS_PREPEND] = "prepend",
 		[SIMS_SEPARATE] = "separate",
 		[SIMS_AFTER] = "after",
+		[SIMS_IDLE] = "idle",
 	};
 	const struct sims_stats *st = &s->stats;
 	int i;
@@ -200,7 +201,7 @@ static void simr_gaps(struct simr *r, const struct sims *s)
 	simr_count(r, "prepends", s->stats.prepends);
 	simr_count(r, "separates", s->stats.separates);
 	simr_count(r, "several", s->stats.several);
-	simr_per(r, "blocks_per_read", t->got, reads);
+	simr_per(r, "blocks_per_read", t->got - t->begun, reads);
 	simr_per(r, "tracks_per_search", t->tracks, t->gaps);
 	simr_count(r, "most_tracks", t->most_tracks);
 	simr_count(r, "too_late", s->stats.too_late);
@@ -257,6 +258,33 @@ static void simr_probe(struct simr *r, const struct fb_probe *p, u64 now_ns)
 	simr_late(r, "late_ordinary", p->base[1].bad, p->base[1].n);
 }
 
+static void simr_idle(struct simr *r, const struct sims *s, double seconds)
+{
+	const struct simi *i = &s->idle;
+	struct fbw_status st;
+
+	fbw_status(&i->wait, seconds * SIMR_NS_PER_S, &st);
+	simr_open(r, "idle");
+	simr_text(r, "state", fbw_why_name[st.why]);
+	simr_real(r, "wait_ms", st.wait_ns / SIMR_NS_PER_MS);
+	simr_count(r, "size_kib", st.sectors / 2);
+	simr_real(r, "mean_us", st.mean_ns / 1e3);
+	simr_real(r, "max_us", st.max_ns / 1e3);
+	simr_count(r, "requests", st.requests);
+	simr_count(r, "collisions", st.collisions);
+	simr_count(r, "reads", i->reads);
+	simr_real(r, "mb_s", i->sectors * 512 / 1e6 / seconds);
+	simr_per(r, "read_ms", st.used_ns / SIMR_NS_PER_MS, st.reads);
+	simr_per(r, "kib_per_read", i->sectors / 2., i->reads);
+	simr_real(r, "idle_share", st.idle_ns / SIMR_NS_PER_S / seconds);
+	simr_per(r, "used_share", st.used_ns, st.idle_ns);
+	simr_real(r, "moved_us", st.moved_ns / 1e3);
+	simr_real(r, "credit_us", st.credit_ns / 1e3);
+	simr_per(r, "predicted", i->predicted, i->reads);
+	simr_real(r, "longest_predicted_ms", i->most_ns / SIMR_NS_PER_MS);
+	simr_close(r);
+}
+
 static void simr_task(struct simr *r, const struct sims *s, double seconds)
 {
 	const struct simt *t = s->task;
@@ -264,7 +292,7 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 
 	simr_name(r, "map");
 	fputs(whole ? "\"whole\"" : s->o->fresh ? "\"fresh\"" : "\"from fresh\"", r->out);
-	simr_real(r, "free_mb_s", t->got * simt_block_bytes(t) / 1e6 / seconds);
+	simr_real(r, "free_mb_s", (t->got - t->begun) * simt_block_bytes(t) / 1e6 / seconds);
 	simr_per(r, "task_done", t->got, t->total);
 	if (whole && !s->o->count) {
 		simr_real(r, "scan_s", seconds);
@@ -273,6 +301,8 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 	simr_tenths(r, t);
 	simr_left(r, t);
 	simr_gaps(r, s);
+	if (s->o->idle)
+		simr_idle(r, s, seconds);
 	if (s->o->conservatism_us == SIMO_AUTO)
 		simr_margin(r, &t->margin);
 	if (s->o->probe)

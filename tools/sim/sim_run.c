@@ -49,7 +49,13 @@ void sim_run_begin(struct sim *sim)
 			 (unsigned long long)dm_info(sim->dm)->sectors);
 	siml_init(&sim->load, o, sim->dm);
 	simt_init(&sim->task, o, sim->dm);
+	simi_init(&s->idle, o, &sim->task);
 	sims_init(s);
+	if (*o->log) {
+		s->stats.log = fopen(o->log, "w");
+		if (!s->stats.log)
+			sim_fail("%s: %s", o->log, strerror(errno));
+	}
 }
 
 /* how much of the run is done, by what is nearest to its end */
@@ -122,6 +128,7 @@ static void sim_event(struct sim *sim)
 
 	if (s->window_ns)
 		until_ns = min(until_ns, s->window_ns);
+	until_ns = min(until_ns, s->idle.next_ns);
 	if (sim_drive_wait(s->drive, until_ns, &done)) {
 		sim->now_ns = done.report_ns;
 		sims_complete(s, &done);
@@ -133,7 +140,7 @@ static void sim_event(struct sim *sim)
 		sim->now_ns = until_ns;
 		if (until_ns == arrival_ns)
 			sims_insert(s, siml_arrive(&sim->load), until_ns);
-		else
+		else if (until_ns == s->window_ns)
 			s->window_ns = 0;
 	}
 	sims_fill(s, sim->now_ns);
@@ -150,6 +157,10 @@ void sim_run(struct sim *sim)
 
 void sim_run_end(struct sim *sim)
 {
+	if (sim->sched.stats.log && fclose(sim->sched.stats.log))
+		sim_fail("%s: %s", sim->o.log, strerror(errno));
+	if (*sim->o.save)
+		simt_save(&sim->task);
 	simt_destroy(&sim->task);
 	siml_destroy(&sim->load);
 	dm_free(sim->dm);

@@ -136,6 +136,7 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 	req->fg.arrived_ns = now_ns;
 	fg_req_place(&req->fg, s->dm);
 	fg_pool_add(&s->pool, &req->fg);
+	simi_arrived(&s->idle, now_ns);
 	if (!s->deep)
 		sims_reconsider(s, req, now_ns);
 }
@@ -179,13 +180,20 @@ static void sims_hold(struct sims *s)
 		s->window_ns = max(c->start_ns + c->acc.total_ns, lead_ns) - lead_ns;
 }
 
+static enum sim_drive_op sims_op(const struct sims *s, const struct sims_cmd *c)
+{
+	if (c->cause == SIMS_IDLE && s->o->verify)
+		return SIM_DRIVE_VERIFY;
+	return c->write ? SIM_DRIVE_WRITE : SIM_DRIVE_READ;
+}
+
 static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
 {
 	struct sims_cmd *c;
 	int slot;
 
 	now_ns = sim_drive_now(s->drive, now_ns);
-	slot = sim_drive_submit(s->drive, now_ns, cmd->write, cmd->lbn, cmd->nsect);
+	slot = sim_drive_submit(s->drive, now_ns, sims_op(s, cmd), cmd->lbn, cmd->nsect);
 	c = &s->cmd[slot];
 	*c = *cmd;
 	c->sent_ns = now_ns;
@@ -367,6 +375,31 @@ static void sims_set_depth(struct sims *s, u64 now_ns)
 	fb_head_lose(&s->head);
 }
 
+/* nobody wants anything: one read at a time, which whoever comes goes behind */
+static void sims_read_idle(struct sims *s, u64 now_ns)
+{
+	struct fb_plan_piece p;
+	struct dm_place head;
+	struct sims_cmd *c;
+	u64 start_ns;
+	bool known;
+
+	s->idle.next_ns = SIMI_NEVER;
+	if (!s->o->idle || s->idle.foreground || s->nr_flight || !simt_may_read(s->task, now_ns))
+		return;
+	known = sims_idle_head(s, now_ns, false, &head, &start_ns);
+	if (!simi_find(&s->idle, now_ns, known ? &head : NULL, &p))
+		return;
+	sims_send(s, &(struct sims_cmd) {
+		.lbn = p.lbn,
+		.nsect = p.nsect,
+		.free_end = p.lbn + p.nsect,
+		.cause = SIMS_IDLE,
+	}, now_ns);
+	c = sims_last(s);
+	simi_sent(&s->idle, now_ns, c->start_ns ? c->start_ns + c->acc.total_ns : 0, p.nsect);
+}
+
 void sims_fill(struct sims *s, u64 now_ns)
 {
 	sims_set_depth(s, now_ns);
@@ -376,6 +409,7 @@ void sims_fill(struct sims *s, u64 now_ns)
 		else
 			sims_fill_slot(s, now_ns);
 	}
+	sims_read_idle(s, now_ns);
 }
 
 /* ---- completion ---- */
@@ -451,6 +485,8 @@ static void sims_count_prediction(struct sims *s, const struct sims_cmd *c,
 	u32 report_ns = c->write ? info->write_report_ns : info->read_report_ns;
 	bool mechanical = end->verdict == FB_HEAD_MECHANICAL;
 
+	if (c->cause == SIMS_IDLE)
+		return;
 	sims_count_error(s, now_ns - report_ns - predicted_ns);
 	sims_learn(s, c, now_ns - report_ns - predicted_ns, now_ns);
 	s->stats.end_within += mechanical && sims_within(end->end_ns - predicted_ns);
@@ -570,6 +606,7 @@ static void sims_fail_req(struct sims *s, const struct sims_cmd *c,
 		sims_again(s, c->req, now_ns);
 	} else {
 		s->stats.failed++;
+		simi_gone(&s->idle, now_ns);
 		siml_done(s->load, c->req, now_ns);
 	}
 }
@@ -609,6 +646,10 @@ static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
 	s->stats.requests++;
 	s->stats.sectors += c->req->fg.nsect;
 	simh_add(&s->stats.response, now_ns - c->req->arrived_ns);
+	if (s->stats.log)
+		fprintf(s->stats.log, "%llu %llu\n", (unsigned long long)c->req->arrived_ns,
+			(unsigned long long)(now_ns - c->req->arrived_ns));
+	simi_gone(&s->idle, now_ns);
 	siml_done(s->load, c->req, now_ns);
 }
 
@@ -618,6 +659,8 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 	u64 now_ns = done->report_ns;
 	bool in_order = sims_land(s, done->slot, now_ns);
 
+	if (c.cause == SIMS_IDLE)
+		fbw_ended(&s->idle.wait, now_ns);
 	if (!s->deep) {
 		if (!in_order) {
 			s->stats.out_of_order++;
@@ -655,6 +698,8 @@ void sims_init(struct sims *s)
 
 	sim_drive_info(s->drive, &info);
 	fbp_lookahead_off(&s->task->probe, info.look_ahead_off);
+	if (s->o->verify && !info.verify)
+		sim_fail("idle_command: this drive is not told to verify");
 	s->queue = info.queue;
 	s->host_ns = info.host_ns;
 	s->deep = s->o->policy == SIMO_NONE;

@@ -8,6 +8,7 @@
 
 #include "../../fb_head.h"
 #include "sim_drive.h"
+#include "sim_idle.h"
 #include "sim_load.h"
 #include "sim_stat.h"
 #include "sim_task.h"
@@ -21,6 +22,7 @@ enum sims_cause {
 	SIMS_PREPEND,	/* foreground with a prepended read */
 	SIMS_SEPARATE,	/* a separate free read itself */
 	SIMS_AFTER,	/* foreground just after a separate read */
+	SIMS_IDLE,	/* read while nobody else wanted anything */
 	SIMS_CAUSES,
 };
 
@@ -83,6 +85,7 @@ struct sims_cmd {
  * @again: commands that had to be sent again, for another reason
  * @unsearched: gaps that were known too late to be searched
  * @deep: foreground requests left to the drive's own order
+ * @log: arrival and response of each request, or NULL
  */
 struct sims_stats {
 	u64 requests;
@@ -108,6 +111,7 @@ struct sims_stats {
 	u64 again;
 	u64 unsearched;
 	u64 deep;
+	FILE *log;
 };
 
 /**
@@ -117,6 +121,7 @@ struct sims_stats {
  * @drive: the drive
  * @load: the foreground
  * @task: the task
+ * @idle: reads for it while nobody else wants anything
  * @queue: commands that the drive takes
  * @host_ns: see struct sim_drive_info
  * @depth: commands at the drive, at most
@@ -145,6 +150,7 @@ struct sims {
 	struct sim_drive *drive;
 	struct siml *load;
 	struct simt *task;
+	struct simi idle;
 	u32 queue;
 	u64 host_ns;
 	u32 depth;

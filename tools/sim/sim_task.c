@@ -296,6 +296,105 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 	lim->miss_ns = o->miss_half_us * 1000;
 }
 
+/* ---- what is read already ---- */
+
+/* a run of whole blocks that is not wanted at the beginning */
+static void simt_drop_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct simt *t = ctx;
+
+	t->got += fb_bitmap_unwant(&t->bm, first, n, group);
+}
+
+static void simt_drop(struct simt *t, u64 first, u64 n)
+{
+	u64 lbn = first * t->lim.granule_sectors;
+	u64 left = dm_info(t->dm)->sectors - lbn;
+
+	fb_for_each_run(t->dm, t->lim.granule_sectors, lbn,
+			min_t(u64, n * t->lim.granule_sectors, left), simt_drop_run, t);
+}
+
+/* splitmix64, as everywhere */
+static void simt_start_random(struct simt *t)
+{
+	u64 state = t->o->seed ^ 0x5ca1ab1edecade00ULL, z, i;
+
+	for (i = 0; i < t->bm.granules; i++) {
+		z = state += 0x9e3779b97f4a7c15ULL;
+		z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+		z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+		z ^= z >> 31;
+		if ((z >> 11) / 9007199254740992.0 < t->o->start_share)
+			simt_drop(t, i, 1);
+	}
+}
+
+/* "freeblock-map BLOCK_SECTORS BLOCKS", and a line "FIRST COUNT" for each run that is left */
+static void simt_start_file(struct simt *t, const char *path)
+{
+	unsigned long long g, n, first, count;
+	FILE *in = fopen(path, "r");
+	u64 line = 1, done = 0;
+	int got;
+
+	if (!in)
+		sim_fail("%s: %s", path, strerror(errno));
+	if (fscanf(in, "freeblock-map %llu %llu\n", &g, &n) != 2 ||
+	    g != t->lim.granule_sectors || n != t->bm.granules)
+		sim_fail("%s:1: not \"freeblock-map %u %llu\", a map of this disk", path,
+			 t->lim.granule_sectors, (unsigned long long)t->bm.granules);
+	while ((got = fscanf(in, "%llu %llu\n", &first, &count)) == 2) {
+		line++;
+		if (first < done || first >= n || !count || count > n - first)
+			sim_fail("%s:%llu: not a run of the disk's %llu blocks behind the last",
+				 path, (unsigned long long)line, n);
+		simt_drop(t, done, first - done);
+		done = first + count;
+	}
+	if (got != EOF)
+		sim_fail("%s:%llu: not \"FIRST COUNT\"", path, (unsigned long long)line + 1);
+	simt_drop(t, done, n - done);
+	fclose(in);
+}
+
+static void simt_start(struct simt *t)
+{
+	if (t->o->start_share)
+		simt_start_random(t);
+	else if (strcmp(t->o->start_text, "none") && strncmp(t->o->start_text, "random:", 7))
+		simt_start_file(t, t->o->start_text);
+	t->begun = t->got;
+}
+
+static bool simt_is_left(const struct simt *t, u64 block)
+{
+	return fb_bitmap_is_wanted(&t->bm, block) || fb_bitmap_is_flying(&t->bm, block);
+}
+
+void simt_save(const struct simt *t)
+{
+	FILE *out = fopen(t->o->save, "w");
+	u64 at = 0, first;
+
+	if (!out)
+		sim_fail("%s: %s", t->o->save, strerror(errno));
+	fprintf(out, "freeblock-map %u %llu\n", t->lim.granule_sectors,
+		(unsigned long long)t->bm.granules);
+	while (at < t->bm.granules) {
+		first = at;
+		while (at < t->bm.granules && simt_is_left(t, at))
+			at++;
+		if (at > first)
+			fprintf(out, "%llu %llu\n", (unsigned long long)first,
+				(unsigned long long)(at - first));
+		else
+			at++;
+	}
+	if (fclose(out))
+		sim_fail("%s: %s", t->o->save, strerror(errno));
+}
+
 static void simt_init_map(struct simt *t, const struct dm_info *info)
 {
 	u32 g = t->lim.granule_sectors;
@@ -310,6 +409,7 @@ static void simt_init_map(struct simt *t, const struct dm_info *info)
 		sim_fail("out of memory");
 	fb_for_each_run(t->dm, g, t->o->first, count, simt_want_run, t);
 	t->total = t->bm.n_wanted;
+	simt_start(t);
 	fb_worth_init(&t->worth, &t->bm);
 }
 

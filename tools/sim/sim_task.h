@@ -28,7 +28,8 @@
  * @balanced_ns: when regions were weighed last
  * @guard: the guard; its memory is used only if @o->guard_ppm
  * @total: blocks at the beginning
- * @got: blocks read
+ * @got: blocks read, those that were at the beginning among them
+ * @begun: blocks that were read at the beginning
  * @part_ns: when each tenth of @total was done; 0: it is not
  * @gaps: searched
  * @spared: left alone instead, see fbm_spare()
@@ -64,6 +65,7 @@ struct simt {
 	struct fb_guard guard;
 	u64 total;
 	u64 got;
+	u64 begun;
 	u64 part_ns[SIMT_PARTS];
 	u64 gaps;
 	u64 spared;
@@ -94,6 +96,14 @@ struct simt {
  * Ends the program when range or granule do not fit the disk.
  */
 void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm);
+
+/**
+ * simt_save() - write what is left to the file that the settings name
+ * @t: the task; what flies is left, too
+ *
+ * Ends the program when it cannot be written.
+ */
+void simt_save(const struct simt *t);
 
 /**
  * simt_destroy() - free the map
