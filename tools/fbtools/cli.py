@@ -13,7 +13,7 @@ from . import ToolError, __path__ as package_path
 def commands():
     """The modules of this package that are subcommands."""
     for found in pkgutil.iter_modules(package_path):
-        if found.name != "cli":
+        if found.name != "cli" and not found.ispkg:
             module = importlib.import_module("%s.%s" % (__package__, found.name))
             if hasattr(module, "add_parser"):
                 yield module

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tune: what a trace of a disk says about when to scrub it, and how.
+
+The paper is Practical Scrubbing (Amvrosiadis, Oprea, Schroeder, DSN 2012),
+section V. Documentation/tune.rst describes it.
+"""
+
+import collections
+import concurrent.futures
+import json
+import os
+import sys
+
+from . import ToolError
+
+JOBS = 2
+MEAN_MS, MAX_MS = 1.0, 50.0
+MODEL = "nearline16"
+Goals = collections.namedtuple("Goals", "mean_us max_us")
+# What a worker needs for one trace
+Job = collections.namedtuple("Job", "path device model service goals sizes_kib policies adaptive "
+                             "plots")
+
+
+def add_parser(subparsers):
+    """Add `tune`."""
+    parser = subparsers.add_parser(
+        "tune", help="when to scrub a disk in its idle time, from a trace of what it is asked",
+        description="Reads traces (blktrace, blkparse's text, fio's iolog, MSR Cambridge CSV), "
+        "tells the statistics of their idle intervals, simulates policies, and returns the wait "
+        "and the request size that scrub fastest within the goals.")
+    parser.add_argument("traces", nargs="*", metavar="TRACE", help="files, or folders of them")
+    add_reading(parser)
+    add_goals(parser)
+    add_writing(parser)
+    add_making(parser)
+    parser.set_defaults(run=run)
+
+
+def add_reading(parser):
+    """Options about what is read."""
+    parser.add_argument("--device", metavar="NAME", help="which device of a trace of several, as "
+                        "the trace has it: 8,0, src1.1, /dev/sda")
+    parser.add_argument("--record", nargs=2, metavar=("SECONDS", "DISK"), help="record the disk's "
+                        "requests now (as root), and tune for them")
+    parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="traces at once (%d)" %
+                        JOBS)
+
+
+def add_goals(parser):
+    """Options about the drive and what may be."""
+    parser.add_argument("--model", metavar="FILE", help="the disk's .fbmodel, or the name of one "
+                        "in models/ (%s)" % MODEL)
+    parser.add_argument("--service", metavar="A+B*KiB", help="microseconds of a scrubber's request "
+                        "instead, as 8500+5.2*KiB")
+    parser.add_argument("--mean-slowdown", type=float, default=MEAN_MS, metavar="MS",
+                        help="goal: mean slowdown per foreground request (%g)" % MEAN_MS)
+    parser.add_argument("--max-slowdown", type=float, default=MAX_MS, metavar="MS",
+                        help="goal: the most one may be slowed down (%g)" % MAX_MS)
+    parser.add_argument("--sizes", metavar="KIB,..", help="sizes of the scrubber's requests to try "
+                        "(64 to 4096 in steps of 64)")
+
+
+def add_writing(parser):
+    """Options about what comes out."""
+    parser.add_argument("--stats", action="store_true", help="only the statistics")
+    parser.add_argument("--no-adaptive", dest="adaptive", action="store_false",
+                        help="leave out sizes that change while it scrubs")
+    parser.add_argument("--plots", metavar="FOLDER", help="the paper's figures 8 to 15 as PNG")
+    parser.add_argument("--json", action="store_true", help="one object a trace, a line each, as "
+                        "they come")
+    parser.add_argument("--apply", metavar="DISK", help="write the best setting of the one trace to "
+                        "/sys/kernel/freeblock/DISK")
+
+
+def add_making(parser):
+    """Options of synthetic traces."""
+    parser.add_argument("--generate", metavar="NAME", help="write a synthetic trace like one of the "
+                        "paper's table II: src11, usr1, proj2, prn1, c6t8d0, c6t5d1, c6t5d0, "
+                        "c3t3d0, disk66, disk88")
+    parser.add_argument("-o", "--out", metavar="FILE", help="where to (.gz, .xz: packed)")
+    parser.add_argument("--days", type=float, default=7.0, metavar="D", help="its length (7)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of its randomness (1)")
+    parser.add_argument("--table2", action="store_true", help="the paper's table II beside what "
+                        "--generate makes")
+
+
+def goals_of(args):
+    """The goals, us."""
+    for name, value in (("--mean-slowdown", args.mean_slowdown),
+                        ("--max-slowdown", args.max_slowdown)):
+        if not 0 < value <= 1e6:
+            raise ToolError("%s %g: more than 0 and up to 10^6 ms" % (name, value))
+    return Goals(args.mean_slowdown * 1000, args.max_slowdown * 1000)
+
+
+def sizes_of(text):
+    """The sizes to try, KiB."""
+    if text is None:
+        return list(range(64, 4096 + 1, 64))
+    words = text.split(",")
+    if not all(word.isdecimal() and 1 <= int(word) <= 1 << 20 for word in words):
+        raise ToolError("--sizes %s: whole KiB from 1 to %d" % (text, 1 << 20))
+    return sorted({int(word) for word in words})
+
+
+def check_needs():
+    """Error if a library is missing."""
+    try:
+        import pandas  # pylint: disable=import-outside-toplevel,unused-import
+        import statsmodels  # pylint: disable=import-outside-toplevel,unused-import
+    except ImportError as error:
+        raise ToolError("tune needs python3-pandas and python3-statsmodels (make setup): %s" %
+                        error) from error
+
+
+def service_of(job):
+    """The drive's service times."""
+    from .sim import MODELS  # pylint: disable=import-outside-toplevel
+    from .tuning import service  # pylint: disable=import-outside-toplevel
+    if job.service:
+        return service.constants(job.service)
+    name = job.model or MODEL
+    if "/" in name or name.endswith(".fbmodel"):
+        return service.Model(name)
+    path = os.path.join(MODELS, name + ".fbmodel")
+    if not os.path.exists(path):
+        raise ToolError("no model %s in %s" % (name, MODELS))
+    return service.Model(path)
+
+
+def analyse(job):
+    """All about one trace."""
+    from .tuning import compare, intervals, policy, search, stats  # pylint: disable=import-outside-toplevel
+    service = service_of(job)
+    with intervals.of_trace(job.path, job.device, service) as spool:
+        lengths, moments = stats.lengths_of(spool), stats.Moments(spool)
+        result = {"trace": job.path, "service": service.name,
+                  "statistics": stats.summary(spool, lengths, moments)}
+        if job.policies:
+            sizes = policy.fixed(service, search.LEAST_KIB)
+            curves, model = compare.curves(spool, lengths, moments, sizes)
+            result["policies"] = {"ar_order": model.order, "curves": curves,
+                                  "verdict": compare.verdict(curves)}
+            result["goals"] = job.goals._asdict()
+            result["fixed"] = search.fixed_sizes(spool, service, job.goals, job.sizes_kib)
+            result["best"] = search.best_of(result["fixed"])
+            if job.adaptive:
+                result["adaptive"] = search.adaptive(spool, service, job.goals, job.sizes_kib,
+                                                     result["best"])
+        if job.plots:
+            from .tuning import plots  # pylint: disable=import-outside-toplevel
+            result["plots"] = plots.draw(job, spool, lengths, result, service)
+    return result
+
+
+def files_of(names):
+    """The traces that the names stand for; a recording of several files once."""
+    found = []
+    for name in names:
+        if os.path.isdir(name):
+            inside = sorted(os.path.join(name, one) for one in os.listdir(name)
+                            if not one.startswith("."))
+            found += [one for one in inside if os.path.isfile(one)]
+            if not any(os.path.isfile(one) for one in inside):
+                raise ToolError("%s: no files in this folder" % name)
+        else:
+            found.append(name)
+    return list(dict.fromkeys(first_of_recording(name) for name in found))
+
+
+def first_of_recording(name):
+    """A recording's first file for each of them."""
+    from .tracefile import blktrace  # pylint: disable=import-outside-toplevel
+    members = blktrace.members(name)
+    return members[0] if members else name
+
+
+def results_of(jobs, processes):
+    """Each job with its result or its ToolError, as they come."""
+    if len(jobs) == 1 or processes == 1:
+        for job in jobs:
+            yield job, guarded(job)
+        return
+    with concurrent.futures.ProcessPoolExecutor(min(processes, len(jobs))) as pool:
+        running = {pool.submit(guarded, job): job for job in jobs}
+        for done in concurrent.futures.as_completed(running):
+            yield running[done], done.result()
+
+
+def guarded(job):
+    """A job's result, or what is wrong with its trace as text."""
+    try:
+        return analyse(job)
+    except ToolError as error:
+        return str(error)
+    except OSError as error:
+        return "%s: %s" % (error.filename or job.path, error.strerror)
+
+
+def tune(args, traces):
+    """Analyse, print, apply; the exit status."""
+    from .tuning import report  # pylint: disable=import-outside-toplevel
+    goals, sizes = goals_of(args), sizes_of(args.sizes)
+    jobs = [Job(path, args.device, args.model, args.service, goals, sizes, not args.stats,
+                args.adaptive, args.plots) for path in files_of(traces)]
+    if args.apply and len(jobs) != 1:
+        raise ToolError("--apply: the setting of one trace, not of %d" % len(jobs))
+    if args.apply and args.stats:
+        raise ToolError("--apply needs what --stats leaves out")
+    service_of(jobs[0])
+    if args.plots:
+        os.makedirs(args.plots, exist_ok=True)
+    failed = 0
+    for job, result in results_of(jobs, args.jobs):
+        if isinstance(result, str):
+            failed += 1
+            print("freeblock: %s" % result, file=sys.stderr)
+            continue
+        print(json.dumps(result) if args.json else report.text(result), flush=True)
+        if args.apply:
+            apply_to(args, job, result)
+    return 1 if failed else 0
+
+
+def apply_to(args, job, result):
+    """Write the best setting to the disk's files."""
+    from .tuning import apply  # pylint: disable=import-outside-toplevel
+    if not result["best"]:
+        raise ToolError("%s: nothing to apply: no setting keeps the goals" % job.path)
+    written = apply.write(args.apply, result["best"]["wait_us"], result["best"]["size_kib"])
+    print("written: %s" % ", ".join("%s = %s" % pair for pair in written), file=sys.stderr)
+
+
+def generate(args):
+    """Write a synthetic trace."""
+    from .tuning import generate as maker, report  # pylint: disable=import-outside-toplevel
+    if not args.out:
+        raise ToolError("--generate needs -o FILE")
+    trace = maker.Trace(args.generate, check_days(args.days), args.seed)
+    trace.write(args.out)
+    print(report.table2([maker.compared_of(trace)]))
+    return 0
+
+
+def check_days(days):
+    """Days of a synthetic trace."""
+    if not 0 < days <= 366:
+        raise ToolError("--days %g: more than 0, up to 366" % days)
+    return days
+
+
+def table2(args):
+    """The paper's table II beside what is generated."""
+    from .tuning import generate as maker, report  # pylint: disable=import-outside-toplevel
+    rows = [maker.compared_of(maker.Trace(name, check_days(args.days), args.seed))
+            for name in maker.PROFILES]
+    print(json.dumps(rows, indent=1) if args.json else report.table2(rows))
+    return 0
+
+
+def run(args):
+    """Do what the arguments say."""
+    if args.jobs < 1:
+        raise ToolError("--jobs: at least 1")
+    if args.model and args.service:
+        raise ToolError("--model and --service: one of them")
+    if bool(args.generate) + args.table2 + bool(args.record) + bool(args.traces) != 1:
+        raise ToolError("one of: traces, --record, --generate, --table2")
+    check_needs()
+    if args.generate:
+        return generate(args)
+    if args.table2:
+        return table2(args)
+    if args.record:
+        from .tuning import record  # pylint: disable=import-outside-toplevel
+        return tune(args, [record.record(*args.record, args.out)])
+    return tune(args, args.traces)
