@@ -13,15 +13,12 @@ interval depends on the one before, so that tools/tune/replay.c goes through the
 
 import collections
 import ctypes
-import fcntl
 import functools
 import os
-import subprocess
 
 import numpy as np
 
-from .. import ToolError
-from ..replay import BUILD, TOP
+from .. import hosts
 
 
 class Sizes:
@@ -106,17 +103,9 @@ class _Sum(ctypes.Structure):
 
 @functools.lru_cache(maxsize=1)
 def library():
-    """tools/tune/replay.c, compiled. Several may want it: one at a time."""
-    os.makedirs(BUILD, exist_ok=True)
-    with open(os.path.join(BUILD, "tune.lock"), "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        made = subprocess.run(["make", "--no-print-directory", "-s", "-C",
-                               os.path.join(TOP, "tools", "tune"),
-                               "BUILD=" + os.path.abspath(BUILD)], check=False, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if made.returncode:
-        raise ToolError("tools/tune does not build:\n" + made.stdout.rstrip())
-    found = ctypes.CDLL(os.path.join(BUILD, "tune", "replay.so"))
+    """tools/tune/replay.c, compiled."""
+    hosts.build("tools/tune", "tools/tune")
+    found = ctypes.CDLL(os.path.join(hosts.BUILD, "tune", "replay.so"))
     found.replay_run.restype = None
     found.replay_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64] + \
         3 * [ctypes.c_void_p]
