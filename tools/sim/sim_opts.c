@@ -312,14 +312,14 @@ static void simo_read_lift(struct simo *o)
 	if (o->probe)
 		text = "all";
 	if (!*text)
-		sim_fail("lift: not auto, none, nor of source, dest, several, all (+): ''");
+		sim_fail("lift: not auto, none, nor of source, dest, several, all: ''");
 	for (; *text; text += len + (text[len] == '+')) {
 		len = strcspn(text, "+");
 		for (i = 0; i < ARRAY_SIZE(lifts); i++)
 			if (strlen(lifts[i].name) == len && !memcmp(text, lifts[i].name, len))
 				break;
 		if (i == ARRAY_SIZE(lifts) || (text[len] && !text[len + 1]))
-			sim_fail("lift: not auto, none, nor of source, dest, several, all (+): '%s'",
+			sim_fail("lift: not auto, none, nor of source, dest, several, all: '%s'",
 				 o->lift_text);
 		o->lift |= lifts[i].lift;
 	}
