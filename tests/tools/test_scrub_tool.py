@@ -281,6 +281,10 @@ class Journals(Case):
         journal.close()
 
 
+class Death(BaseException):
+    """kill -9"""
+
+
 class Kernel:
     """In place of scrub_port.Port: a scrubber that verifies some blocks at each look.
 
@@ -298,6 +302,10 @@ class Kernel:
     def identity(self):
         """As of DISK."""
         return dict(DISK)
+
+    def find(self, _identity):
+        """Unless it is lost; time passes."""
+        return not self.lost or self.state() is not None
 
     def state(self):
         """Some progress, then the state."""
@@ -391,12 +399,12 @@ class Commands(Case):
         self.assertIn("pass 2 begins", err)
 
     def test_interrupted(self):
-        """What was verified up to the signal is saved; nothing is read twice."""
+        """The kernel is stopped, what it verified is saved; nothing is read twice."""
         self.kernel.script = {9: [self.interrupt]}
         status, result, _ = self.run_to()
         self.assertEqual(status, 143)
         saved = result["progress"]["done"]
-        self.assertEqual(saved, scrub_state.count(self.kernel.bits))
+        self.assertEqual((saved, self.kernel.now), (scrub_state.count(self.kernel.bits), "stopped"))
         self.kernel.reload()
         status, result, err = self.run_to()
         self.assertEqual((status, self.kernel.reads, self.kernel.restored[-1]), (0, 1000, saved))
@@ -406,8 +414,12 @@ class Commands(Case):
         """A run that was killed: the kernel went on meanwhile, the next run joins.
 
         Seen to fail with begin() that starts whatever the state is."""
-        self.kernel.script = {6: [self.interrupt]}
-        self.run_to()
+        def die(_kernel):
+            raise Death
+
+        self.kernel.script = {6: [die]}
+        with self.assertRaises(Death):
+            self.run_to()
         for _ in range(3):
             self.kernel.state()
         words = len(self.kernel.words)
@@ -433,7 +445,7 @@ class Commands(Case):
         self.kernel.script = {5: [lost], 9: [back], 12: [lost], 14: [back, Kernel.reload]}
         status, _, err = self.run_to()
         self.assertEqual(status, 0)
-        self.assertIn("waiting: no disk, or no model", err)
+        self.assertIn("waiting: no disk naa.5000 with a model", err)
         self.assertLessEqual(self.kernel.reads, 1000 + self.kernel.each)
 
     def test_somebody_else(self):
@@ -463,9 +475,6 @@ class Commands(Case):
 
         Seen to fail with a journal that is written anew in its place, not renamed."""
         really, rng, deaths = scrub_state.write_all, random.Random(8), 0
-
-        class Death(BaseException):
-            """kill -9"""
 
         def write(fd, data, offset):
             really(fd, data[:rng.randrange(len(data) + 1)] if dying[0] == 0 else data, offset)
@@ -556,6 +565,19 @@ class Ports(unittest.TestCase):
                     file.write(bytes(16))
                 port.restore(b"\1" * 16)
                 self.assertEqual(port.coverage(126), b"\1" * 16)
+                was = port.identity()
+                self.assertTrue(port.find(was))
+                tree.disk("sda", 77, 4096, {"id": "naa.other"})
+                self.assertFalse(port.find(was))
+                tree.disk("sdb", 1001, 4096, {"id": "naa.sda"})
+                self.assertTrue(port.find(was))
+                self.assertEqual(port.disk.name, "sdb")
+                tree.disk("sdb", 1001, 8192, {"id": "naa.sda"})
+                with self.assertRaisesRegex(ToolError, "sdb has a model with another block size"):
+                    port.find(was)
+                tree.remove("sys/kernel/freeblock/sdb")
+                self.assertFalse(port.find(was))
+                port.disk = fbstate.Disk("sda")
                 port.command("stop")
                 self.assertEqual(fbstate.Disk("sda").read("scrub"), "stop")
                 tree.write("sys/kernel/freeblock/sda/granule_bytes", "")

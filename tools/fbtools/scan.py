@@ -6,6 +6,7 @@ each is written to, and how it survives interruptions, is in scan_file.py.
 Documentation/scan-scrub.rst describes use, output and exit statuses.
 """
 
+import itertools
 import json
 import os
 import select
@@ -137,18 +138,23 @@ class Scan:
             return "waiting: " + stuck[0]
         return "; ".join(cost_text(cost) for cost in self.meter.report().values())
 
+    def wanted(self, disk):
+        """An iterator of the ranges of a disk that are missing; None if none is."""
+        ranges = (rest for name, *rest in self.layout.ranges(self.got) if name == disk)
+        first = next(ranges, None)
+        return itertools.chain((first,), ranges) if first else None
+
     def run(self):
         """Read until all is there or a signal comes. What has been put is saved in any
         case."""
-        wanted = {}
-        for disk, first, sectors in self.layout.ranges(self.got):
-            wanted.setdefault(disk, []).append((first, sectors))
         old = {number: signal.signal(number, self.stop)
                for number in (signal.SIGINT, signal.SIGTERM)}
         sources = []
         try:
-            for disk, ranges in wanted.items():
-                sources.append(scan_source.Source(disk, ranges))
+            for disk in self.disks:
+                ranges = self.wanted(disk)
+                if ranges:
+                    sources.append(scan_source.Source(disk, ranges))
             self._loop(sources)
         finally:
             for source in sources:
@@ -168,6 +174,8 @@ class Scan:
             poller.register(fd, select.POLLIN)
         ticked = time.monotonic()
         while self.stopped is None and self.missing():
+            for source in sources:
+                source.feed()
             for fd, _ in poller.poll(POLL_S * 1000):
                 for record in by_fd[fd].records():
                     self.take(by_fd[fd].disk, record)

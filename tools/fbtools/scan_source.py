@@ -45,14 +45,14 @@ def parse(raw):
 
 
 class Source:
-    """A task on a disk that delivers ranges, (first sector, sectors); of the whole disk,
-    whole blocks."""
+    """A task on a disk that delivers ranges: an iterator of (first sector, sectors), of the
+    whole disk, whole blocks."""
 
     def __init__(self, disk, ranges):
         self.disk = disk
-        self.ranges = list(reversed(ranges))
+        self.ranges = ranges
+        self.next = next(ranges, None)
         self.gone = False
-        self.over = False
         self.fd = self.data = -1
         try:
             self.fd = self._open("dev/freeblock/" + disk, os.O_NONBLOCK)
@@ -92,9 +92,10 @@ class Source:
         self.sectors, self.buffer = told[10], max(BUFFER, told[13])
 
     def feed(self):
-        """Declare more of the ranges, as many as can wait to be entered."""
-        while self.ranges:
-            first, count = self.ranges[-1]
+        """Declare more of the ranges, as many as can wait to be entered. There may be
+        millions, when a scan goes on."""
+        while self.next:
+            first, count = self.next
             count = min(count, self.sectors - first)
             try:
                 fcntl.ioctl(self.fd, IOC_ADD, RANGE.pack(first, count))
@@ -103,7 +104,7 @@ class Source:
                     return
                 raise ToolError("/dev/freeblock/%s: %s" % (
                     self.disk, self.reason() or error.strerror)) from error
-            self.ranges.pop()
+            self.next = next(self.ranges, None)
 
     def fileno(self):
         """For poll()."""
@@ -111,7 +112,6 @@ class Source:
 
     def records(self):
         """What has been read meanwhile."""
-        self.feed()
         try:
             raw = os.read(self.fd, self.buffer)
         except OSError as error:
@@ -123,7 +123,6 @@ class Source:
                                 "goes on" % self.disk) from error
             raise
         self.gone = False
-        self.over = not raw
         yield from parse(raw)
 
     def close(self):

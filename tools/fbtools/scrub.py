@@ -19,6 +19,7 @@ from .scrub_port import ACTIVE, ORDERS, Port
 
 # Of five seconds that an interruption may cost: two between saves, and the save itself
 SAVE_S = 2.0
+STOP_LOOKS = 20                 # within that time a scrub that is stopped should end
 FOLDER = "var/lib/freeblock"
 ACTIONS = ("run", "start", "pause", "resume", "stop", "status", "install-service")
 
@@ -103,13 +104,10 @@ class Keeper:
 
     def step(self):
         """Look what became of it, and save. False: it is over."""
-        state = self.port.state()
+        state = self.port.state() if self.port.find(self.journal.identity) else None
         if state is None:
-            self.wait("no disk, or no model")
+            self.wait("no disk %s with a model" % self.journal.identity["id"])
             return True
-        if self.port.identity() != self.journal.identity:
-            raise ToolError("%s is another disk now, or has another model: what is saved does "
-                            "not fit it" % self.port.disk.name)
         if state == "idle":
             # the module was loaded anew, or the disk came back under another one
             self.begin()
@@ -117,6 +115,15 @@ class Keeper:
         self.save()
         self.waiting = None
         return state in ACTIVE
+
+    def stop(self):
+        """End the scrub, and save what the reads under way brought."""
+        if self.port.state() in ACTIVE:
+            self.port.command("stop")
+        for _ in range(STOP_LOOKS):
+            if not self.step():
+                break
+            time.sleep(SAVE_S / STOP_LOOKS)
 
     def run(self, progress, remark):
         """Until it is over, or a signal comes."""
@@ -126,7 +133,7 @@ class Keeper:
             progress.show(remark)
             time.sleep(SAVE_S)
         if self.stopped:
-            self.step()
+            self.stop()
         progress.set(self.verified())
         progress.end()
 

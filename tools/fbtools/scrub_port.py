@@ -40,7 +40,26 @@ class Port:
         if found["id"] == "-":
             found["id"] = "name.%s" % self.disk.name
         return {**found, "block_bytes": block,
-                "blocks": (found["sectors"] * 512 + block - 1) // block}
+                "blocks": (found["sectors"] * 512 + block - 1) // block if block else 0}
+
+    def find(self, identity):
+        """Whether this disk is there with its model; its name may have changed meanwhile."""
+        if self.identity() == identity:
+            return True
+        try:
+            known = fbstate.names()
+        except ToolError:
+            return False
+        for name in known:
+            other = Port(fbstate.Disk(name)).identity()
+            if other["id"] != identity["id"] or other["sectors"] != identity["sectors"]:
+                continue
+            self.disk = fbstate.Disk(name)
+            if other["block_bytes"] and other != identity:
+                raise ToolError("%s has a model with another block size now: what is saved does "
+                                "not fit it" % name)
+            return other == identity
+        return False
 
     def coverage(self, blocks):
         """The map: a bit for each block that has been verified in this pass; None if there
