@@ -8,6 +8,9 @@
 # Expected: no report in the kernel's log, nothing hangs, the foreground's data
 # are right, free reads of both kinds were made, no block is called bad.
 #
+# Seen to fail: a policy stored without the disk's lock (lockdep's assertions); a scan's
+# checksums not freed at its end (kmemleak).
+#
 # lab: kernel=debug clock=real smp=4 timeout=900
 
 . /lab/lib.sh
