@@ -14,7 +14,12 @@
 #define FBO_JOIN_SECTORS 128U
 
 #define FBO_NEAR_TRACKS 4	/* near: tracks on either side that are looked at */
-#define FBO_NEAR_TURNS 3	/* near: and how much of the way from there, tracks */
+#define FBO_NEAR_TURNS 3	/* near: how much of the way from there counts, tracks */
+#define FBO_NEAR_WORDS 512	/* near: words of the map on either side that are looked at ... */
+#define FBO_NEAR_STARTS 8	/* ... for as many places where something wanted begins */
+#define FBO_CUT_TRACKS 16	/* near: so much behind a cut is long */
+#define FBO_CUT_NS 3000000U	/* near: what is cut in two costs another way some day */
+#define FBO_TURNAROUND_NS 400000U	/* from a read's end until the next one's arm can move */
 
 /* ---- where something is left ---- */
 
@@ -228,11 +233,11 @@ const struct fbo_ops fbo_staggered = {
 /* ---- near ---- */
 
 /**
- * struct fbo_best - the best beginning so far
- * @first: its granule
+ * struct fbo_best - the best read so far
+ * @first: its first granule
  * @end: not to be read beyond this one
- * @wanted: granules wanted from there on, over FBO_NEAR_TURNS tracks ...
- * @ns: ... and what it takes to come there and read on over them
+ * @wanted: granules wanted ...
+ * @ns: ... and what it takes to come there and read them
  */
 struct fbo_best {
 	u64 first;
@@ -241,6 +246,73 @@ struct fbo_best {
 	u64 ns;
 };
 
+static void fbo_near_offer(struct fbo_best *best, u64 first, u64 end, u64 wanted, u64 ns)
+{
+	if (wanted && (!best->wanted || wanted * best->ns > best->wanted * ns))
+		*best = (struct fbo_best) { first, end, wanted, ns };
+}
+
+/* does something wanted begin here, but for holes? @track granules are a track */
+static bool fbo_near_begins(const struct fbo_ask *ask, u64 first, u32 track)
+{
+	u32 n = min_t(u64, first, track);
+
+	return !n || fb_bitmap_count(ask->bm, first - n, n) <= n / 4;
+}
+
+/*
+ * Where nothing begins what is left is cut in two. That costs a way more some day, unless
+ * what stays behind is long.
+ */
+static u64 fbo_near_cut_ns(const struct fbo_ask *ask, u64 first, u32 track)
+{
+	u32 n = min_t(u64, first, FBO_CUT_TRACKS * track);
+
+	if (fbo_near_begins(ask, first, track) ||
+	    fb_bitmap_count(ask->bm, first - n, n) >= n - n / 8)
+		return 0;
+	return FBO_CUT_NS;
+}
+
+/*
+ * The drive reads on where a read ends: begin at @first, and go on over FBO_NEAR_TURNS
+ * tracks of @track granules.
+ */
+static void fbo_near_ahead(const struct fb_order *o, const struct fbo_ask *ask, u64 first,
+			   u32 track, struct fbo_best *best)
+{
+	u32 turn_ns = dm_period_ns(ask->dm) + dm_info(ask->dm)->head_switch_ns;
+	u32 n = min_t(u64, FBO_NEAR_TURNS * track, o->granules - first);
+	struct fb_plan_piece p;
+	struct dm_access acc;
+
+	fbo_piece(o, ask, first, first + 1, &p);
+	if (!dm_access(ask->dm, ask->head, p.lbn, 1, false, &acc))
+		fbo_near_offer(best, first, o->granules, fb_bitmap_count(ask->bm, first, n),
+			       acc.total_ns + fbo_near_cut_ns(ask, first, track) +
+			       FBO_NEAR_TURNS * turn_ns);
+}
+
+/*
+ * It does not, and each command loses what passes until the next is there: a read that
+ * takes the rest of a track loses that least, for the drive takes it as it passes.
+ */
+static void fbo_near_alone(const struct fb_order *o, const struct fbo_ask *ask, u64 first,
+			   u64 end, struct fbo_best *best)
+{
+	u32 n = min_t(u64, end - first, fbo_max(o, ask)), wanted;
+	struct fb_plan_piece p;
+	u64 ns;
+
+	wanted = fb_bitmap_trim(ask->bm, &first, &n);
+	if (!wanted)
+		return;
+	fbo_piece(o, ask, first, first + n, &p);
+	ns = fbo_access_ns(ask, &p);
+	if (!ask->max_ns || ns <= ask->max_ns)
+		fbo_near_offer(best, first, first + n, wanted, ns + FBO_TURNAROUND_NS);
+}
+
 /* the granules that begin on a track */
 static void fbo_near_track(const struct fb_order *o, const struct dm_track *t, u64 *first,
 			   u64 *end)
@@ -248,36 +320,6 @@ static void fbo_near_track(const struct fb_order *o, const struct dm_track *t, u
 	*first = div_u64(t->first_lbn + o->granule - 1, o->granule);
 	*end = div_u64(t->first_lbn + t->nsect + o->granule - 1, o->granule);
 	*end = min(*end, o->granules);
-}
-
-static bool fbo_near_better(const struct fbo_best *best, u64 wanted, u64 ns)
-{
-	return wanted && (!best->wanted || wanted * best->ns > best->wanted * ns);
-}
-
-static u64 fbo_near_pass_ns(const struct fbo_ask *ask)
-{
-	return FBO_NEAR_TURNS * (dm_period_ns(ask->dm) + dm_info(ask->dm)->head_switch_ns);
-}
-
-/* begin with the first wanted granule from @at on, within @end */
-static void fbo_near_try(const struct fb_order *o, const struct fbo_ask *ask, u64 at, u64 end,
-			 u64 pass, struct fbo_best *best)
-{
-	u64 first = fb_bitmap_next_before(ask->bm, at, end), wanted, ns;
-	struct fb_plan_piece p;
-	struct dm_access acc;
-
-	if (first >= end)
-		return;
-	pass = min(pass, o->granules - first);
-	wanted = fb_bitmap_count(ask->bm, first, pass);
-	fbo_piece(o, ask, first, first + 1, &p);
-	if (dm_access(ask->dm, ask->head, p.lbn, 1, false, &acc))
-		return;
-	ns = fbo_near_pass_ns(ask) + acc.seek_ns + acc.latency_ns;
-	if (fbo_near_better(best, wanted, ns))
-		*best = (struct fbo_best) { first, o->granules, wanted, ns };
 }
 
 /* what passes first when the head comes to a track */
@@ -293,34 +335,63 @@ static u64 fbo_near_landing(const struct fb_order *o, const struct fbo_ask *ask,
 	return div_u64(piece[0].lbn + o->granule - 1, o->granule);
 }
 
-/* a track from its beginning, and from where the head comes to it */
+/* whatever passes on a track */
 static void fbo_near_look(const struct fb_order *o, const struct fbo_ask *ask, u64 index,
 			  struct fbo_best *best)
 {
-	u64 first, end, at, pass;
+	u64 first, end, at;
 	struct dm_track t;
 
 	if (index >= dm_tracks(ask->dm) || !fb_bitmap_group(ask->bm, index) ||
 	    dm_track_by_index(ask->dm, index, &t) || !t.nsect)
 		return;
 	fbo_near_track(o, &t, &first, &end);
-	if (first >= end)
-		return;
-	pass = FBO_NEAR_TURNS * (end - first);
-	if (!fbo_near_better(best, fb_bitmap_count(ask->bm, first, min(pass, o->granules - first)),
-			     fbo_near_pass_ns(ask)))
-		return;
-	fbo_near_try(o, ask, first, end, pass, best);
 	at = fbo_near_landing(o, ask, &t);
-	if (at > first && at < end)
-		fbo_near_try(o, ask, at, end, pass, best);
+	if (!ask->ahead) {
+		fbo_near_alone(o, ask, first, end, best);
+		if (at > first && at < end)
+			fbo_near_alone(o, ask, at, end, best);
+		return;
+	}
+	at = fb_bitmap_next_before(ask->bm, clamp(at, first, end), end);
+	if (at < end)
+		fbo_near_ahead(o, ask, at, end - first, best);
 }
 
-/* this track and those around it, then at doubling distance */
-static bool fbo_near_search(const struct fb_order *o, const struct fbo_ask *ask, u32 here,
-			    struct fbo_best *best)
+/*
+ * Where something wanted begins, in the words of the map from @word on, @step at a time:
+ * the nearest FBO_NEAR_STARTS such places.
+ */
+static void fbo_near_starts(const struct fb_order *o, const struct fbo_ask *ask, u64 word,
+			    int step, u32 track, struct fbo_best *best)
 {
-	u32 i;
+	const unsigned long *wanted = ask->bm->wanted;
+	u32 found = 0, i;
+	unsigned long w;
+	u64 first;
+
+	for (i = 0; i < FBO_NEAR_WORDS && found < FBO_NEAR_STARTS; i++, word += step) {
+		if (word >= BITS_TO_LONGS(o->granules))
+			return;
+		w = wanted[word] & ~(wanted[word] << 1);
+		if (word && wanted[word - 1] >> (BITS_PER_LONG - 1))
+			w &= ~1UL;
+		for (; w; w &= w - 1) {
+			first = word * BITS_PER_LONG + __ffs(w);
+			if (!fbo_near_begins(ask, first, track))
+				continue;
+			fbo_near_ahead(o, ask, first, track, best);
+			found++;
+			break;
+		}
+	}
+}
+
+static bool fbo_near_search(const struct fb_order *o, const struct fbo_ask *ask,
+			    const struct dm_track *t, struct fbo_best *best)
+{
+	u32 here = dm_track_index(ask->dm, t), i;
+	u64 first, end, word;
 
 	fbo_near_look(o, ask, here, best);
 	for (i = 1; i <= FBO_NEAR_TRACKS; i++) {
@@ -328,25 +399,29 @@ static bool fbo_near_search(const struct fb_order *o, const struct fbo_ask *ask,
 		if (i <= here)
 			fbo_near_look(o, ask, here - i, best);
 	}
-	for (i = 2 * FBO_NEAR_TRACKS; i && i < dm_tracks(ask->dm); i *= 4) {
-		fbo_near_look(o, ask, (u64)here + i, best);
-		if (i <= here)
-			fbo_near_look(o, ask, here - i, best);
-	}
+	if (!ask->ahead || !t->nsect)
+		return best->wanted;
+	fbo_near_track(o, t, &first, &end);
+	word = first / BITS_PER_LONG;
+	fbo_near_starts(o, ask, word, 1, end - first, best);
+	if (word)
+		fbo_near_starts(o, ask, word - 1, -1, end - first, best);
 	return best->wanted;
 }
 
-/* the head is where the read before has ended: go on behind it */
-static bool fbo_near_goes_on(const struct fb_order *o, const struct fbo_ask *ask, u64 *first)
+/* the head is where the read before has ended: go on behind it, what passes first */
+static bool fbo_near_goes_on(const struct fb_order *o, const struct fbo_ask *ask,
+			     const struct dm_track *here, struct fbo_best *best)
 {
+	u64 end = min(o->cursor + here->nsect / 4 / o->granule + 1, o->granules);
 	struct dm_track t;
 
-	if (!o->cursor || dm_track_of(ask->dm, o->cursor * o->granule - 1, &t) ||
-	    t.cyl != ask->head->cyl || t.head != ask->head->head)
+	if (!ask->ahead || !o->cursor || dm_track_of(ask->dm, o->cursor * o->granule - 1, &t) ||
+	    t.cyl != here->cyl || t.head != here->head)
 		return false;
-	*first = fb_bitmap_next_before(ask->bm, o->cursor,
-				       min(o->cursor + o->join + 1, o->granules));
-	return *first < o->granules && fb_bitmap_is_wanted(ask->bm, *first);
+	best->first = fb_bitmap_next_before(ask->bm, o->cursor, end);
+	best->end = o->granules;
+	return best->first < end;
 }
 
 static bool fbo_near_next(struct fb_order *o, const struct fbo_ask *ask,
@@ -354,18 +429,15 @@ static bool fbo_near_next(struct fb_order *o, const struct fbo_ask *ask,
 {
 	struct fbo_best best = { .wanted = 0 };
 	struct dm_track t;
-	u64 first;
 
 	if (!ask->head || dm_track_at(ask->dm, ask->head->cyl, ask->head->head, &t))
 		return fbo_sequential_next(o, ask, out);
-	if (fbo_near_goes_on(o, ask, &first)) {
-		best.first = first;
-	} else if (!fbo_near_search(o, ask, dm_track_index(ask->dm, &t), &best)) {
+	if (!fbo_near_goes_on(o, ask, &t, &best) && !fbo_near_search(o, ask, &t, &best)) {
 		o->cursor = fbo_track_granule(o, ask, dm_track_index(ask->dm, &t));
 		return fbo_sequential_next(o, ask, out);
 	}
 	fbo_piece(o, ask, best.first,
-		  fbo_run_end(o, ask->bm, best.first, o->granules, fbo_max(o, ask)), out);
+		  fbo_run_end(o, ask->bm, best.first, best.end, fbo_max(o, ask)), out);
 	return true;
 }
 

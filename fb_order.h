@@ -21,6 +21,7 @@ struct fb_order;
  * @dm: model
  * @bm: map, with a granule per fb_order.granule and a group per track of @dm
  * @head: where the head is, and the angle then, when the arm can start; NULL: unknown
+ * @ahead: the drive reads on behind a read, and answers from that
  * @max_sectors: longest read
  * @max_ns: longest access that is predicted from @head; 0: any
  */
@@ -28,6 +29,7 @@ struct fbo_ask {
 	const struct disk_model *dm;
 	const struct fb_bitmap *bm;
 	const struct dm_place *head;
+	bool ahead;
 	u32 max_sectors;
 	u64 max_ns;
 };

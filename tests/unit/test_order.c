@@ -13,12 +13,14 @@
 #include "support.h"
 
 #define GRANULE 8U
+#define FRUITLESS 1000		/* questions in a row without an answer, at most */
 
 struct bench {
 	struct disk_model *dm;
 	struct fb_bitmap bm;
 	struct fb_order order;
 	struct dm_place head;
+	bool ahead;
 	u64 reads;
 	u64 read_sectors;
 };
@@ -61,7 +63,7 @@ static void bench_close(struct bench *b)
 /* one question, and its answer read; the head is where it ends, 0.4 ms later */
 static bool bench_step(struct bench *b, u32 max_sectors, u64 max_ns, struct fb_plan_piece *p)
 {
-	struct fbo_ask ask = { b->dm, &b->bm, &b->head, max_sectors, max_ns };
+	struct fbo_ask ask = { b->dm, &b->bm, &b->head, b->ahead, max_sectors, max_ns };
 	struct dm_access acc;
 	u64 wanted = b->bm.n_wanted;
 
@@ -69,6 +71,9 @@ static bool bench_step(struct bench *b, u32 max_sectors, u64 max_ns, struct fb_p
 		return false;
 	assert_true(p->nsect && p->nsect <= max_sectors);
 	assert_true(p->lbn + p->nsect <= dm_info(b->dm)->sectors);
+	/* neither its first nor its last block is read in vain */
+	assert_true(fb_bitmap_is_wanted(&b->bm, p->lbn / GRANULE));
+	assert_true(fb_bitmap_is_wanted(&b->bm, (p->lbn + p->nsect - 1) / GRANULE));
 	assert_int_equal(0, dm_access(b->dm, &b->head, p->lbn, p->nsect, false, &acc));
 	assert_true(!max_ns || acc.total_ns <= max_ns);
 	fb_for_each_run(b->dm, GRANULE, p->lbn, p->nsect, bench_read, b);
@@ -91,7 +96,7 @@ static void bench_drain(struct bench *b, u32 max_sectors, u64 max_ns)
 			fruitless = 0;
 			continue;
 		}
-		assert_true(++fruitless < 1000);
+		assert_true(++fruitless < FRUITLESS);
 		b->head.angle += dm_ns_to_angle(b->dm, 1000000);
 	}
 	assert_false(bench_step(b, max_sectors, max_ns, &p));
@@ -99,26 +104,106 @@ static void bench_drain(struct bench *b, u32 max_sectors, u64 max_ns)
 
 static const char *const bench_orders[] = { "sequential", "staggered", "near" };
 
+static void all_of_it(const char *order, bool ahead, u32 size)
+{
+	struct bench b;
+
+	bench_open(&b, "models/toy.fbmodel");
+	b.ahead = ahead;
+	bench_want_all(&b, 0, dm_info(b.dm)->sectors);
+	assert_int_equal(0, fbo_init(&b.order, fbo_by_name(order), b.dm, GRANULE, 7, 2 * GRANULE));
+	bench_drain(&b, size, 0);
+	assert_int_equal(b.bm.n_done, b.bm.granules);
+	/* near reads over the holes of a track */
+	if (b.order.ops != &fbo_near)
+		assert_int_equal(b.read_sectors, dm_info(b.dm)->sectors);
+	bench_close(&b);
+}
+
 /* the toy's whole map, in reads of one granule, of 64 KiB, and of up to a MiB */
 static void test_all_of_it_once(void **state)
 {
 	static const u32 sizes[] = { 8, 128, 2048 };
-	struct bench b;
 	u32 i, k;
 
-	for (i = 0; i < ARRAY_SIZE(bench_orders); i++) {
-		for (k = 0; k < ARRAY_SIZE(sizes); k++) {
-			bench_open(&b, "models/toy.fbmodel");
-			bench_want_all(&b, 0, dm_info(b.dm)->sectors);
-			assert_int_equal(0, fbo_init(&b.order, fbo_by_name(bench_orders[i]), b.dm,
-						     GRANULE, 7, 2 * GRANULE));
-			bench_drain(&b, sizes[k], 0);
-			assert_int_equal(b.bm.n_done, b.bm.granules);
-			/* near reads whole tracks, what a piece before left of them */
-			if (b.order.ops != &fbo_near)
-				assert_int_equal(b.read_sectors, dm_info(b.dm)->sectors);
-			bench_close(&b);
+	for (i = 0; i < ARRAY_SIZE(bench_orders); i++)
+		for (k = 0; k < 2 * ARRAY_SIZE(sizes); k++)
+			all_of_it(bench_orders[i], k % 2, sizes[k / 2]);
+}
+
+/*
+ * Blocks at random, one of 2 to 512, and heads at random: what others read meanwhile is
+ * never found, and what has come back is found again.
+ */
+static void test_random_maps(void **state)
+{
+	struct rnd rnd = { 7 };
+	struct fb_plan_piece p;
+	struct dm_track t;
+	struct bench b;
+	u64 at;
+	u32 i, k;
+
+	for (k = 0; k < 6; k++) {
+		bench_open(&b, "models/toy.fbmodel");
+		b.ahead = k % 2;
+		assert_int_equal(0, fbo_init(&b.order, fbo_by_name(bench_orders[k / 2]), b.dm,
+					     GRANULE, 0, 0));
+		for (at = 0; at < b.bm.granules; at += 1 + rnd_below(&rnd, 4 << k))
+			bench_want_all(&b, at * GRANULE, GRANULE);
+		for (i = 0; b.bm.n_wanted && i < 20000; i++) {
+			b.head = support_place(&rnd, b.dm);
+			bench_step(&b, 8 << rnd_below(&rnd, 9), 0, &p);
+			at = rnd_below(&rnd, b.bm.granules);
+			assert_int_equal(0, dm_track_of(b.dm, at * GRANULE, &t));
+			fb_bitmap_unwant(&b.bm, at, 1, dm_track_index(b.dm, &t));
+			if (i == 100)
+				bench_want_all(&b, 0, 100 * GRANULE);
 		}
+		bench_drain(&b, 512, 0);
+		bench_close(&b);
+	}
+}
+
+/* 24 TB of which some blocks are left, the very last one among them */
+static void test_few_on_a_large_disk(void **state)
+{
+	struct fb_plan_piece p;
+	struct bench b;
+	u32 i, k, asked;
+	u64 last;
+
+	bench_open(&b, "models/nearline24.fbmodel");
+	last = (b.bm.granules - 1) * GRANULE;
+	for (i = 0; i < ARRAY_SIZE(bench_orders); i++) {
+		assert_int_equal(0, fbo_init(&b.order, fbo_by_name(bench_orders[i]), b.dm,
+					     GRANULE, 512, 0));
+		for (k = 0; k < 5; k++)
+			bench_want_all(&b, last / 5 * k / GRANULE * GRANULE, GRANULE);
+		bench_want_all(&b, last, dm_info(b.dm)->sectors - last);
+		assert_int_equal(b.bm.n_wanted, 6);
+		for (asked = 0; b.bm.n_wanted; asked++) {
+			assert_true(asked < FRUITLESS);
+			bench_step(&b, 128, 0, &p);
+		}
+	}
+	bench_close(&b);
+}
+
+/* no read is predicted to take longer than allowed, and what is short enough is found */
+static void test_longest(void **state)
+{
+	struct bench b;
+	u32 i;
+
+	for (i = 0; i < 2 * ARRAY_SIZE(bench_orders); i++) {
+		bench_open(&b, "models/toy.fbmodel");
+		b.ahead = i % 2;
+		bench_want_all(&b, 40000, 20000);
+		assert_int_equal(0, fbo_init(&b.order, fbo_by_name(bench_orders[i / 2]), b.dm,
+					     GRANULE, 16, 0));
+		bench_drain(&b, 2048, 12000000);
+		bench_close(&b);
 	}
 }
 
@@ -156,6 +241,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_of_it_once),
 		cmocka_unit_test(test_staggered_is_exact),
+		cmocka_unit_test(test_random_maps),
+		cmocka_unit_test(test_few_on_a_large_disk),
+		cmocka_unit_test(test_longest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

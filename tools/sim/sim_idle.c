@@ -19,7 +19,7 @@ static u32 simi_sector_ps(const struct disk_model *dm)
 	return dm_info(dm)->period_ps / spt;
 }
 
-void simi_init(struct simi *i, const struct simo *o, const struct simt *task)
+void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bool ahead)
 {
 	const struct disk_model *dm = task->dm;
 	u64 wait_ns = FBW_AUTO;
@@ -28,6 +28,7 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task)
 	memset(i, 0, sizeof(*i));
 	i->o = o;
 	i->task = task;
+	i->ahead = ahead && !o->verify;
 	i->next_ns = SIMI_NEVER;
 	if (!o->idle)
 		return;
@@ -64,6 +65,7 @@ bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
 		.dm = i->task->dm,
 		.bm = &i->task->bm,
 		.head = head,
+		.ahead = i->ahead,
 		.max_sectors = fbw_sectors(&i->wait),
 		.max_ns = fbw_longest_ns(&i->wait),
 	};

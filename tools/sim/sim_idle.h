@@ -16,6 +16,7 @@
  * struct simi - idle reads
  * @o: settings
  * @task: whose blocks are read
+ * @ahead: the drive reads on behind an idle read, and answers from that
  * @wait: when
  * @order: where
  * @foreground: requests in the system
@@ -29,6 +30,7 @@
 struct simi {
 	const struct simo *o;
 	const struct simt *task;
+	bool ahead;
 	struct fb_wait wait;
 	struct fb_order order;
 	u32 foreground;
@@ -45,10 +47,11 @@ struct simi {
  * @i: out
  * @o: settings, kept
  * @task: the task, kept; it is set up already
+ * @ahead: the drive may read ahead
  *
  * Ends the program when the order's settings do not fit the disk.
  */
-void simi_init(struct simi *i, const struct simo *o, const struct simt *task);
+void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bool ahead);
 
 /**
  * simi_arrived() - a foreground request has come

@@ -49,7 +49,7 @@ void sim_run_begin(struct sim *sim)
 			 (unsigned long long)dm_info(sim->dm)->sectors);
 	siml_init(&sim->load, o, sim->dm);
 	simt_init(&sim->task, o, sim->dm);
-	simi_init(&s->idle, o, &sim->task);
+	simi_init(&s->idle, o, &sim->task, !info.look_ahead_off);
 	sims_init(s);
 	if (*o->log) {
 		s->stats.log = fopen(o->log, "w");
