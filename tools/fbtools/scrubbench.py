@@ -10,12 +10,14 @@ import json
 import os
 import re
 
-from . import ToolError, peers, scrubbench_cells, scrubbench_rows, scrubbench_sums
+from . import (ToolError, peers, scrubbench_cells, scrubbench_rows, scrubbench_sums,
+               scrubbench_traces)
 from .bench_plot import panels
-from .replay import BUILD
+from .hosts import BUILD
 
 FREEBLOCK_PART = os.path.join(peers.LAB, "scrub-fb.sh")
-QUICK_SECONDS = {"sequential": 60, "random": 60, "quiet": 10, "bursts": 120}
+SECTOR = 512
+QUICK_SECONDS = {"sequential": 60, "random": 60, "quiet": 10, "bursts": 120, "replay": 120}
 
 
 class Bench(peers.Bench):
@@ -33,15 +35,17 @@ class Bench(peers.Bench):
         return sums
 
     def files(self, cells):
-        """Programs, freeblock's part of the script."""
-        return super().files(cells) + [FREEBLOCK_PART]
+        """Programs, freeblock's part of the script, traces."""
+        traces = {cell.trace for cell in cells if cell.trace}
+        return super().files(cells) + [FREEBLOCK_PART] + sorted(traces)
 
 
 def plan(args):
     """The cells that the arguments ask for."""
     known = scrubbench_cells.LOADS
     seconds = QUICK_SECONDS if args.quick else scrubbench_cells.SECONDS
-    cells = [scrubbench_cells.Cell(drive, load, setting, args.seconds or seconds[load], args.seed)
+    cells = [scrubbench_cells.Cell(
+        drive, load, setting, args.seconds or scrubbench_cells.seconds_of(load, seconds), args.seed)
              for drive in peers.chosen(args.drive, scrubbench_cells.DRIVES, "drive")
              for load in peers.chosen(args.load, known, "load")
              for setting in scrubbench_cells.settings(load)
@@ -59,6 +63,15 @@ def plan(args):
     return found
 
 
+def give_traces(cells, folder):
+    """Give replays what they replay; Error if it cannot be made."""
+    for cell in cells:
+        if cell.load.startswith(scrubbench_cells.REPLAY):
+            cell.trace = scrubbench_traces.excerpt(
+                folder, cell.load[len(scrubbench_cells.REPLAY):], cell.drive,
+                cell.seconds + cell.warmup(), cell.seed)
+
+
 def rows_of(bench, cells, kept):
     """Figures of all cells, or of those that are there."""
     if not kept:
@@ -67,6 +80,8 @@ def rows_of(bench, cells, kept):
     for cell in cells:
         row = bench.kept(cell)
         if row:
+            scrubbench_sums.with_disk(row, scrubbench_traces.disk_sectors(cell.drive),
+                                      SECTOR * cell.unit())
             found.append(scrubbench_sums.with_detections(row, cell.planted()))
     return found
 
@@ -96,6 +111,7 @@ def run(args):
     build = os.path.abspath(args.build)
     folder = os.path.join(build, "bench-scrub")
     cells = plan(args)
+    give_traces(cells, os.path.join(folder, "traces"))
     bench = Bench(build, folder, args.through, args.fresh)
     figures = rows_of(bench, cells, args.kept)
     if not figures:

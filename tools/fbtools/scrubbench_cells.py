@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """What make bench-scrub measures: foregrounds, scrubbers, and the matrix of both."""
 
+import os
 import random
 import re
 
-from . import peers
+from . import peers, scrubbench_traces
 
 # 64 KiB requests of the scrubbing paper (IV-B); its chunk and mean think time
 REQUEST, CHUNK, THINK_US = 1 << 16, 8 << 20, 100000
@@ -13,12 +14,16 @@ SIZES = {1 << 16: "64k", 1 << 18: "256k", 1 << 20: "1m", 1 << 22: "4m"}
 KIB_64, MIB = 1 << 16, 1 << 20
 # One command of 4 MiB goes to the drive as one, as a SAS adapter has it
 EXTRA = "%s\nmax_sectors 8192" % peers.NO_JOURNAL
-LOADS = ("sequential", "random", "quiet", "bursts")
+REPLAY = "replay-"
+LOADS = ("sequential", "random", "quiet", "bursts") + tuple(
+    REPLAY + name for name in scrubbench_traces.GENERATED)
 DRIVES = ("atlas10k", "nearline16")
-SECONDS = {"sequential": 120, "random": 120, "quiet": 20, "bursts": 300}
+SECONDS = {"sequential": 120, "random": 120, "quiet": 20, "bursts": 300, "replay": 300}
 # Bursts lie in a range, which is what is scrubbed: a pass of the disk would take hours.
-# Sectors of 512 bytes: 1 GiB in the middle of the disk.
-RANGES = {"atlas10k": (8388608, 2097152), "nearline16": (15625000000, 2097152)}
+# Sectors of 512 bytes: 1 GiB in the middle of the disk; whole blocks of both models.
+RANGES = {"atlas10k": (8388608, 2097152), "nearline16": (15624999936, 2097152)}
+# A segment of freeblock's scrub, KiB: 64, or a block of the model's
+SEGMENTS = {"atlas10k": 64, "nearline16": 128}
 BURSTS = 12
 # "Several tens of sectors close together": 4 runs of 8 to 24 within 2 MiB
 RUNS, RUN_SECTORS, BURST_SECTORS = 4, (8, 24), 4096
@@ -30,18 +35,19 @@ class Setting:
     """A scheduler, what scrubs, and what is set for it.
 
     group: what CELL= knows it by, beside its name; scrub: words for scrub.sh; needs:
-    files of /sys/kernel/freeblock/<disk>/; fbset: what is written there."""
+    files of /sys/kernel/freeblock/<disk>/; fbset: what is written there; attrs: of the
+    scheduler."""
 
     depth = ""
 
-    def __init__(self, group, peer, name="alone", scrub="none", needs=(), fbset=""):
+    def __init__(self, group, peer, name="alone", scrub="none", needs=(), fbset="", attrs=""):
         self.group = group
         self.peer = peer
         self.name = name
         self.scrub = scrub
         self.needs = tuple(needs)
         self.fbset = fbset
-        self.attrs = ""
+        self.attrs = attrs
         self.background = "none" if scrub == "none" else "scrub"
 
 
@@ -98,8 +104,12 @@ def user_level():
 IDLE_FILES = ("idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us")
 
 
+# No gap is that long: idle time is all that is left
+NO_GAPS = "conservatism_us=10000"
+
+
 def waiting(mean_us):
-    """The scrub in gaps and idle time, at most mean_us slower per foreground request."""
+    """Idle time is used, for at most mean_us on the mean per foreground request."""
     return "idle_wait_us=auto idle_size_kib=auto idle_mean_us=%d" % mean_us
 
 
@@ -107,15 +117,26 @@ def freeblock():
     """Gaps only, with idle time, the kernel's scrubber."""
     needs = ("scrub",) + IDLE_FILES
     found = [Setting("freeblock", "freeblock", "gaps only", "scan")]
+    found += [Setting("freeblock", "freeblock", "waiting, %d ms" % ms, "scan", IDLE_FILES,
+                      waiting(ms * 1000), NO_GAPS) for ms in (1, 2, 4)]
     found += [Setting("freeblock", "freeblock", "gaps + idle, %g ms" % (us / 1000), "scan",
-                      IDLE_FILES, waiting(us)) for us in (500, 1000, 2000, 4000)]
-    return found + [
-        Setting("freeblock", "freeblock", "scrub sequential, 1 ms", "scrub sequential segment=64",
+                      IDLE_FILES, waiting(us)) for us in (500, 1000)]
+    return found + scrubs(needs) + [twice(needs)]
+
+
+def twice(needs):
+    """Two tasks that want the same blocks."""
+    return Setting("twice", "freeblock", "scan and scrub at once, 1 ms", "both",
+                   needs + ("tasks",), waiting(1000))
+
+
+def scrubs(needs):
+    """The kernel's scrubber in both orders."""
+    return [
+        Setting("freeblock", "freeblock", "scrub sequential, 1 ms", "scrub sequential segment=%d",
                 needs, waiting(1000)),
         Setting("freeblock", "freeblock", "scrub staggered 128, 1 ms",
-                "scrub staggered=128 segment=64", needs, waiting(1000)),
-        Setting("twice", "freeblock", "scan and scrub at once, 1 ms", "both", needs + ("tasks",),
-                waiting(1000))]
+                "scrub staggered=128 segment=%d", needs, waiting(1000))]
 
 
 def quiet():
@@ -127,9 +148,11 @@ def quiet():
         found += [s for regions in (2, 8, 32, 64, 128, 256, 512) for s in programs(
             "regions", "none", kind, (KIB_64,), idle=False, regions=regions)]
     found += programs("size", "none", "verify", sizes[1:], idle=False, regions=128)
+    found += [Setting("freeblock", "freeblock", "gaps + idle, 1 ms", "scan", IDLE_FILES,
+                      waiting(1000)), twice(("scrub",) + IDLE_FILES)]
     for order in ("sequential", "staggered=128", "staggered=512"):
         found.append(Setting("freeblock", "freeblock", "scrub %s" % order.replace("=", " "),
-                             "scrub %s segment=64" % order, ("scrub",) + IDLE_FILES,
+                             "scrub %s segment=%%d" % order, ("scrub",) + IDLE_FILES,
                              waiting(1000)))
     return found
 
@@ -154,7 +177,7 @@ def settings(load):
 
 
 QUICK = re.compile(r"alone|idle 64k|default 64k (0|16) ms|verify default 64k 16 ms|"
-                   r"idle 64k staggered 128|gaps only|gaps \+ idle, 1 ms|"
+                   r"idle 64k staggered 128|gaps only|(gaps \+ idle|waiting), 1 ms|"
                    r"scrub (sequential|staggered 128)(, 1 ms)?|"
                    r"(verify|read) default 64k 0 ms( staggered (2|128))?")
 
@@ -179,14 +202,23 @@ def bursts(drive, seconds, seed):
     return sorted(found)
 
 
+def seconds_of(load, table):
+    """How long a cell is measured."""
+    return table["replay" if load.startswith(REPLAY) else load]
+
+
 class Cell(peers.Cell):
-    """One measurement."""
+    """One measurement; trace: the path of a replay's excerpt."""
+
+    trace = None
 
     def foreground(self):
         """Requests, as load.c takes them."""
         if self.load == "quiet":
             # one request at the start, and one behind the window
             return "stream bytes=4096 pause_us=%d" % ((self.seconds + self.warmup()) * 10 ** 6)
+        if self.load.startswith(REPLAY):
+            return "replay depth=1024 trace=/lab/files/" + os.path.basename(self.trace)
         words = CHUNKS % (CHUNK if self.load == "sequential" else REQUEST)
         return words + " errors_ok=1" if self.load == "bursts" else words
 
@@ -196,7 +228,7 @@ class Cell(peers.Cell):
 
     def scrub(self):
         """What reads beside the foreground."""
-        words = self.setting.scrub
+        words = self.setting.scrub.replace("%d", str(SEGMENTS[self.drive]))
         if self.load != "bursts" or words == "none":
             return words
         first, count = RANGES[self.drive]
@@ -217,11 +249,12 @@ class Cell(peers.Cell):
             "%d %d" % (first // unit, count // unit) for first, count in runs))
             for second, runs in self.planted())
         return {"drive": drive + ".fbdrive", "model": model + ".fbmodel", "extra": EXTRA,
-                "sched": self.setting.peer, "attrs": "", "queue_depth": "", "nr_requests": "256",
+                "sched": self.setting.peer, "attrs": self.setting.attrs,
+                "queue_depth": "", "nr_requests": "256",
                 "needs": " ".join(self.setting.needs), "fbset": self.setting.fbset,
                 "fg": self.foreground(), "bg": self.scrub(), "warmup": str(self.warmup()),
                 "seconds": str(self.seconds), "seed": str(self.seed), "bursts": planted,
-                "errors": ERRORS}
+                "errors": ERRORS, "trace": peers.checksum(self.trace) if self.trace else ""}
 
     def row(self, figures):
         """What the rows are made of."""

@@ -34,6 +34,21 @@ PAPER = {
     ("sequential", "bfq", "idle 64k", "foreground change against none"): -20.6,
     ("sequential", "bfq", "idle 64k", "scrub"): 9.0,
 }
+# Table III: of each trace scrub MB/s at 1, 2 and 4 ms, then CFQ's and its mean slowdown, ms
+TABLE_3 = {"c6t8d0": (38.75, 50.53, 61.51, 6.25, 938), "c6t5d1": (68.12, 72.83, 73.97, 13.75, 4.4),
+           "src11": (73.54, 75.77, 76.40, 13.19, 7.7), "usr1": (62.49, 71.24, 71.58, 13.44, 106)}
+TUNED = "waiting, %d ms"
+for _name, (_one, _two, _four, _cfq, _slower) in TABLE_3.items():
+    for _ms, _scrub in ((1, _one), (2, _two), (4, _four)):
+        PAPER["replay-" + _name, "freeblock", TUNED % _ms, "scrub"] = _scrub
+        PAPER["replay-" + _name, "freeblock", TUNED % _ms, "mean slowdown against none"] = _ms
+    PAPER["replay-" + _name, "bfq", "idle 64k", "scrub"] = _cfq
+    PAPER["replay-" + _name, "bfq", "idle 64k", "mean slowdown against none"] = _slower
+BASE = ("bfq", "idle 64k")
+# Where the paper's staggered scrubber is as fast as its sequential one, or faster (IV-A)
+REGIONS = (128, 256, 512)
+TWICE, ONCE = "scan and scrub at once, 1 ms", "gaps + idle, 1 ms"
+DAY_S = 86400
 # Schedulers whose figures without scrub all are compared with
 BASES = ("none", "mq-deadline")
 
@@ -60,9 +75,8 @@ def against(rows):
                 row["slowdown_%s_ms" % base] = row["mean_ms"] - found[0]["mean_ms"]
 
 
-def record(row, measure, unit, value, note=""):
+def record(row, measure, unit, value, note="", paper=None):
     """One object of summary.json."""
-    paper = PAPER.get((row["load"], row["peer"], row["setting"], measure))
     made = {"name": "%s, %s, %s %s: %s" % (row["drive"], row["load"], row["peer"],
                                            row["setting"], measure),
             "value": value, "unit": unit, "paper": paper,
@@ -95,7 +109,68 @@ def why_not(row, measure):
         return "not available: fewer than 2000 requests"
     if measure.startswith("time to detect"):
         return "not available: no burst was found"
+    if not row["scrub_mb_s"]:
+        return "not available: nothing was scrubbed"
     return "not available: without a scrub was not measured"
+
+
+def find(group, peer, setting):
+    """The figures of a cell; None if it is not there."""
+    for row in group:
+        if (row["peer"], row["setting"]) == (peer, setting):
+            return row
+    return None
+
+
+def quotient(above, below, key, measure, paper=None):
+    """A row: one cell's figure by another's; [] if either was not asked for."""
+    if not above or not below:
+        return []
+    for row in (above, below):
+        if "lacking" in row:
+            return [record(above, measure, "times", None, why_not(row, measure), paper)]
+    if not below.get(key) or above.get(key) is None:
+        return [record(above, measure, "times", None, "not available: nothing to divide by", paper)]
+    return [record(above, measure, "times", above[key] / below[key], "", paper)]
+
+
+def compared(group):
+    """Rows of one drive and load that compare two cells."""
+    load, made = group[0]["load"], []
+    three = TABLE_3.get(load.partition("replay-")[2])
+    for setting, paper in ((TUNED % 1, three[0] / three[3] if three else None), (ONCE, None)):
+        made += quotient(find(group, "freeblock", setting), find(group, *BASE), "scrub_mb_s",
+                         "scrub against bfq idle 64k", paper)
+    for kind in ("verify default 64k 0 ms", "default 64k 0 ms"):
+        for regions in REGIONS:
+            made += quotient(find(group, "none", "%s staggered %d" % (kind, regions)),
+                             find(group, "none", kind), "scrub_mb_s", "scrub against sequential",
+                             1.0 if kind.startswith("verify") else None)
+    return made + quotient(find(group, "freeblock", TWICE), find(group, "freeblock", ONCE),
+                           "media_per_byte", "media reads of two scans against one")
+
+
+def latent_days(row):
+    """Mean time that an error stays undetected on the whole disk at a cell's rate: half a
+    pass, where each pass has the same order."""
+    if "lacking" in row or not row["scrub_mb_s"]:
+        return None
+    return row["disk_bytes"] / (row["scrub_mb_s"] * 1e6) / 2 / DAY_S
+
+
+def cell_rows(row):
+    """Rows of one cell."""
+    made = []
+    for measure, (unit, key) in measures_of(row).items():
+        value = None if "lacking" in row else row.get(key)
+        made.append(record(row, measure, unit, value,
+                           "" if value is not None else why_not(row, measure),
+                           PAPER.get((row["load"], row["peer"], row["setting"], measure))))
+    if row["background"] != "none" and row["load"] != "bursts":
+        days = latent_days(row)
+        made.append(record(row, "mean latent error time of the whole disk", "days", days,
+                           "" if days is not None else why_not(row, "")))
+    return made
 
 
 def rows(figures):
@@ -104,10 +179,8 @@ def rows(figures):
     for group in grouped(figures).values():
         against(group)
         for row in group:
-            for measure, (unit, key) in measures_of(row).items():
-                value = None if "lacking" in row else row.get(key)
-                made.append(record(row, measure, unit, value,
-                                   "" if value is not None else why_not(row, measure)))
+            made += cell_rows(row)
+        made += compared(group)
     today, tree = datetime.date.today().isoformat(), commit()
     for one in made:
         one.update(date=today, commit=tree)

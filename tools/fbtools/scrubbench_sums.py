@@ -53,16 +53,15 @@ def foreground(folder):
 
 
 def scrubbed_bytes(folder, begin, end):
-    """Of the window: a program's, or blocks that freeblock's task delivered."""
+    """Of the window: a program's, or blocks that freeblock's task delivered; of two tasks
+    those of the one that had more."""
     said = peersum.keys(peersum.read_text(os.path.join(folder, "bg.said")))
     if said:
         return said["bytes"]
     granule = int(peersum.read_text(os.path.join(folder, "granule_bytes")) or 0)
-    ends = [counters(text, "/scrub") for text in (begin, end)]
-    if all("blocks_delivered" in e for e in ends) and ends[1]["blocks_delivered"]:
-        return (ends[1]["blocks_delivered"] - ends[0]["blocks_delivered"]) * granule
-    blocks = [peersum.snapshot(text).get("blocks", 0) for text in (begin, end)]
-    return (blocks[1] - blocks[0]) * granule
+    scans = [peersum.snapshot(text).get("blocks", 0) for text in (begin, end)]
+    scrubs = [counters(text, "/scrub").get("blocks_delivered", 0) for text in (begin, end)]
+    return max(scans[1] - scans[0], scrubs[1] - scrubs[0]) * granule
 
 
 def cell_figures(folder):
@@ -91,6 +90,18 @@ def cell_figures(folder):
     }
     figures.update(peersum.latency_figures(latencies))
     return figures
+
+
+def with_disk(row, sectors, sector_bytes):
+    """The row of a cell, with what takes the disk to tell: its size (sectors of 512
+    bytes), and what the drive read for each byte scrubbed. Foregrounds of reads only: what
+    they read is not the scrubber's."""
+    row["disk_bytes"] = sectors * SECTOR
+    scrubbed = row.get("scrub_mb_s", 0) * row.get("window_s", 0) * 1e6
+    if scrubbed:
+        read = (row["sectors_read"] + row["sectors_verified"]) * sector_bytes
+        row["media_per_byte"] = (read - row["fg_mb_s"] * row["window_s"] * 1e6) / scrubbed
+    return row
 
 
 def with_detections(row, planted):
