@@ -63,7 +63,8 @@ def row(peer, background, fg_mb_s, mean, scrub, **more):
     return {"drive": "d", "load": "sequential", "peer": peer, "background": background,
             "setting": "alone" if background == "none" else "idle 64k", "group": "g",
             "seconds": 10, "warmup": 5, "seed": 1, "fg_mb_s": fg_mb_s, "mean_ms": mean, "scrub_mb_s": scrub,
-            "requests_per_s": 9, "fg_errors": 0, "late_pm": 0, "disk_bytes": 10**10} | more
+            "requests_per_s": 9, "fg_errors": 0, "late_pm": 0, "disk_bytes": 10**10,
+            "date": "2026-11-21", "commit": "c0ffee"} | more
 
 
 class Sums(unittest.TestCase):
@@ -382,6 +383,7 @@ class Arguments(unittest.TestCase):
 
     def args(self, **more):
         return type("Args", (), {"drive": "atlas10k", "load": "random", "cell": "", "quick": False,
+                                 "trace": "",
                                  "seconds": 0, "seed": 1} | more)
 
     def test_cell(self):
@@ -390,6 +392,26 @@ class Arguments(unittest.TestCase):
                                                           "freeblock", "user"})
         got = scrubbench.plan(self.args(cell="delay"))
         self.assertEqual({c.setting.group for c in got}, {"alone", "delay"})
+
+    def test_trace(self):
+        """A file of the user's is the only load, unless others are named."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "mine.csv")
+            # 0.5 s apart, 4 KiB each, block after block; 128166372000000000: Windows' clock
+            write(folder, "mine.csv", "".join(
+                "%d,h,0,%s,%d,4096,100\n" % (128166372000000000 + i * 5000000,
+                                             "Write" if i % 2 else "Read", i * 4096)
+                for i in range(100)))
+            args = self.args(load="", trace=path, seconds=5)
+            cells = scrubbench.plan(args)
+            self.assertEqual({c.load for c in cells}, {"replay-mine.csv"})
+            scrubbench.give_traces(cells[:1], folder, args)
+            with open(cells[0].trace, encoding="ascii") as file:
+                got = file.read().splitlines()
+        self.assertEqual(got[:2], ["0 R 0 8", "500000 W 8 8"])
+        self.assertEqual(len(got), 20)
+        self.assertEqual(cells[0].foreground(), "replay depth=1024 trace=/lab/files/" +
+                         os.path.basename(cells[0].trace))
 
     def test_wrong(self):
         for more in ({"cell": "("}, {"cell": "no such"}, {"load": "heavy"}, {"drive": "floppy"}):

@@ -6,6 +6,7 @@ build/bench-scrub/cells, writes summary.json, a table and a picture.
 Documentation/scrub-bench.rst says what is measured and how to read it.
 """
 
+import datetime
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import re
 from . import (ToolError, peers, scrubbench_cells, scrubbench_rows, scrubbench_sums,
                scrubbench_traces)
 from .bench_plot import panels
+from .bench_rows import commit
 from .hosts import BUILD
 
 FREEBLOCK_PART = os.path.join(peers.LAB, "scrub-fb.sh")
@@ -26,8 +28,13 @@ class Bench(peers.Bench):
     name = "bench-scrub"
     script = "scrub.sh"
     programs = ("load", "scrubload")
-    figures = staticmethod(scrubbench_sums.cell_figures)
-    machine_s = 600
+    machine_s = 1200
+
+    @staticmethod
+    def figures(folder):
+        """A cell's, and of which tree and day they are."""
+        return {**scrubbench_sums.cell_figures(folder), "commit": commit(),
+                "date": datetime.date.today().isoformat()}
 
     def _sums(self):
         sums = super()._sums()
@@ -40,14 +47,20 @@ class Bench(peers.Bench):
         return super().files(cells) + [FREEBLOCK_PART] + sorted(traces)
 
 
+def own_load(args):
+    """The name of the replay of a file of the user's; "" without one."""
+    return scrubbench_cells.REPLAY + os.path.basename(args.trace) if args.trace else ""
+
+
 def plan(args):
     """The cells that the arguments ask for."""
-    known = scrubbench_cells.LOADS
+    own = own_load(args)
+    known = scrubbench_cells.LOADS + ((own,) if own else ())
     seconds = QUICK_SECONDS if args.quick else scrubbench_cells.SECONDS
     cells = [scrubbench_cells.Cell(
         drive, load, setting, args.seconds or scrubbench_cells.seconds_of(load, seconds), args.seed)
              for drive in peers.chosen(args.drive, scrubbench_cells.DRIVES, "drive")
-             for load in peers.chosen(args.load, known, "load")
+             for load in peers.chosen(args.load or own, known, "load")
              for setting in scrubbench_cells.settings(load)
              if not args.quick or scrubbench_cells.is_quick(setting)]
     try:
@@ -63,13 +76,15 @@ def plan(args):
     return found
 
 
-def give_traces(cells, folder):
+def give_traces(cells, folder, args):
     """Give replays what they replay; Error if it cannot be made."""
     for cell in cells:
-        if cell.load.startswith(scrubbench_cells.REPLAY):
+        seconds = cell.seconds + cell.warmup()
+        if args.trace and cell.load == own_load(args):
+            cell.trace = scrubbench_traces.excerpt_of(args.trace, folder, cell.drive, seconds)
+        elif cell.load.startswith(scrubbench_cells.REPLAY):
             cell.trace = scrubbench_traces.excerpt(
-                folder, cell.load[len(scrubbench_cells.REPLAY):], cell.drive,
-                cell.seconds + cell.warmup(), cell.seed)
+                folder, cell.load[len(scrubbench_cells.REPLAY):], cell.drive, seconds, cell.seed)
 
 
 def rows_of(bench, cells, kept):
@@ -111,7 +126,7 @@ def run(args):
     build = os.path.abspath(args.build)
     folder = os.path.join(build, "bench-scrub")
     cells = plan(args)
-    give_traces(cells, os.path.join(folder, "traces"))
+    give_traces(cells, os.path.join(folder, "traces"), args)
     bench = Bench(build, folder, args.through, args.fresh)
     figures = rows_of(bench, cells, args.kept)
     if not figures:
@@ -142,6 +157,9 @@ def add_parser(subparsers):
                         help="comma list: %s" % " ".join(scrubbench_cells.LOADS))
     parser.add_argument("--cell", default="", metavar="REGEX",
                         help="only settings that tables call so, or a group of them")
+    parser.add_argument("--trace", default="", metavar="FILE",
+                        help="replay this one (any that `freeblock tune` reads), as load "
+                             "replay-NAME")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter cells")
     parser.add_argument("--kept", action="store_true",
                         help="measure nothing: show what is there")

@@ -248,13 +248,15 @@ class Cell(peers.Cell):
         planted = ";".join("%d %s" % (second, ",".join(
             "%d %d" % (first // unit, count // unit) for first, count in runs))
             for second, runs in self.planted())
-        return {"drive": drive + ".fbdrive", "model": model + ".fbmodel", "extra": EXTRA,
+        known = {"drive": drive + ".fbdrive", "model": model + ".fbmodel", "extra": EXTRA,
                 "sched": self.setting.peer, "attrs": self.setting.attrs,
                 "queue_depth": "", "nr_requests": "256",
                 "needs": " ".join(self.setting.needs), "fbset": self.setting.fbset,
                 "fg": self.foreground(), "bg": self.scrub(), "warmup": str(self.warmup()),
                 "seconds": str(self.seconds), "seed": str(self.seed), "bursts": planted,
-                "errors": ERRORS, "trace": peers.checksum(self.trace) if self.trace else ""}
+                "errors": ERRORS}
+        # for the key: the name does not tell what is in it
+        return {**known, "trace": peers.checksum(self.trace)} if self.trace else known
 
     def row(self, figures):
         """What the rows are made of."""

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The rows of build/bench-scrub/summary.json, and the tables for people."""
 
-import datetime
-
-from .bench_rows import commit
-
 # measure: unit, its key in the figures
 MEASURES = {
     "foreground throughput": ("MB/s", "fg_mb_s"),
@@ -82,7 +78,7 @@ def record(row, measure, unit, value, note="", paper=None):
             "value": value, "unit": unit, "paper": paper,
             "drive": row["drive"], "load": row["load"], "peer": row["peer"],
             "setting": row["setting"], "measure": measure, "seconds": row["seconds"],
-            "seed": row["seed"], "command": "make bench-scrub DRIVE=%s LOAD=%s" % (
+            "seed": row["seed"], "date": row["date"], "commit": row["commit"], "command": "make bench-scrub DRIVE=%s LOAD=%s" % (
                 row["drive"], row["load"])}
     if note:
         made["note"] = note
@@ -181,9 +177,6 @@ def rows(figures):
         for row in group:
             made += cell_rows(row)
         made += compared(group)
-    today, tree = datetime.date.today().isoformat(), commit()
-    for one in made:
-        one.update(date=today, commit=tree)
     return made
 
 

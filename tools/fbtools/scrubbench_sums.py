@@ -68,7 +68,7 @@ def cell_figures(folder):
     """The figures of one cell out of what the guest left in its folder."""
     lacking = peersum.read_text(os.path.join(folder, "lacking")).strip()
     if lacking:
-        return {"lacking": "; ".join(lacking.splitlines())}
+        return {"lacking": lacking}
     begin = peersum.read_text(os.path.join(folder, "snap.begin"))
     end = peersum.read_text(os.path.join(folder, "snap.end"))
     window = peersum.snapshot(end)["now_ns"] - peersum.snapshot(begin)["now_ns"]

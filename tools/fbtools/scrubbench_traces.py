@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Traces for make bench-scrub: an excerpt of one, as load.c replays it.
 
-Those of the scrubbing paper are not at hand: `freeblock tune` makes some with the
-statistics that its table II tells (tuning/generate.py). Any other that it reads will do, too.
+Those of the scrubbing paper are not at hand: tuning/generate.py makes some with the statistics
+that its table II tells. Any file that `freeblock tune` reads will do, too.
 """
 
 import os
@@ -93,9 +93,18 @@ def write_excerpt(path, requests, seconds, sectors):
 
 
 def excerpt(folder, name, drive, seconds, seed):
-    """The path of an excerpt; it is made if it is not there."""
+    """The path of an excerpt of a trace that is made, which is made if it is not there."""
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "%s-%s-%d-%d.trace" % (name, drive, seconds, seed))
     if not os.path.exists(path):
         write_excerpt(path, generated(name, seed), seconds, disk_sectors(drive))
+    return path
+
+
+def excerpt_of(trace, folder, drive, seconds):
+    """The same of a file."""
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "%s-%s-%d.trace" % (peers.checksum(trace)[:16], drive, seconds))
+    if not os.path.exists(path):
+        write_excerpt(path, read(trace), seconds, disk_sectors(drive))
     return path
