@@ -12,7 +12,9 @@
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <scsi/scsi_common.h>
 #include <scsi/scsi_device.h>
+#include <scsi/scsi_proto.h>
 
 #include "fb_disk.h"
 #include "fb_scan.h"
@@ -194,6 +196,19 @@ static bool fb_disk_mode_sense(struct scsi_device *sdev, u8 *buf)
 	return at + 13 <= FB_DISK_MODE_LEN && fb_disk_lookahead_is_off(buf + at);
 }
 
+/* the attached device, with a reference for scsi_device_put(); or NULL */
+static struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd)
+{
+	struct scsi_device *sdev;
+
+	spin_lock_irq(&fd->lock);
+	sdev = fd->q && fd->q->disk ? fb_disk_scsi(fd->q->disk) : NULL;
+	if (sdev && scsi_device_get(sdev))
+		sdev = NULL;
+	spin_unlock_irq(&fd->lock);
+	return sdev;
+}
+
 /**
  * fb_disk_ask_lookahead() - ask the drive whether it reads ahead
  * @fd: the disk
@@ -212,11 +227,7 @@ void fb_disk_ask_lookahead(struct fb_disk *fd)
 
 	if (!buf)
 		return;
-	spin_lock_irq(&fd->lock);
-	sdev = fd->q && fd->q->disk ? fb_disk_scsi(fd->q->disk) : NULL;
-	if (sdev && scsi_device_get(sdev))
-		sdev = NULL;
-	spin_unlock_irq(&fd->lock);
+	sdev = fb_disk_get_scsi(fd);
 	if (sdev) {
 		off = fb_disk_mode_sense(sdev, buf);
 		scsi_device_put(sdev);
@@ -225,6 +236,50 @@ void fb_disk_ask_lookahead(struct fb_disk *fd)
 	spin_lock_irq(&fd->lock);
 	fbp_lookahead_off(&fd->probe, off);
 	spin_unlock_irq(&fd->lock);
+}
+
+/* ---- is it awake? ---- */
+
+#define FB_DISK_SENSE_LEN 18
+#define FB_DISK_SENSE_TIMEOUT (10 * HZ)
+#define FB_DISK_ASC_LOW_POWER 0x5e	/* SPC-4, LOW POWER CONDITION ON */
+
+/* REQUEST SENSE does not change a drive's power condition (SBC-4, 4.20) */
+static bool fb_disk_sense_awake(struct scsi_device *sdev)
+{
+	static const u8 cmd[6] = { REQUEST_SENSE, 0, 0, 0, FB_DISK_SENSE_LEN, 0 };
+	u8 *sense = kzalloc(FB_DISK_SENSE_LEN, GFP_NOIO);
+	struct scsi_sense_hdr hdr;
+	bool awake = false;
+
+	if (!sense)
+		return false;
+	if (!fb_compat_scsi_read(sdev, cmd, sense, FB_DISK_SENSE_LEN, FB_DISK_SENSE_TIMEOUT))
+		awake = !scsi_normalize_sense(sense, FB_DISK_SENSE_LEN, &hdr) ||
+			(hdr.sense_key != NOT_READY && hdr.asc != FB_DISK_ASC_LOW_POWER);
+	kfree(sense);
+	return awake;
+}
+
+/**
+ * fb_disk_is_awake() - ask the drive whether its platters turn
+ * @fd: the disk
+ *
+ * Context: may sleep; sends the drive a command that does not wake it. No lock of ours may
+ * be held, nor a vehicle.
+ *
+ * Return: false: it has spun down, does not answer, or there is none.
+ */
+bool fb_disk_is_awake(struct fb_disk *fd)
+{
+	struct scsi_device *sdev = fb_disk_get_scsi(fd);
+	bool awake;
+
+	if (!sdev)
+		return false;
+	awake = fb_disk_sense_awake(sdev);
+	scsi_device_put(sdev);
+	return awake;
 }
 
 /* ---- the list ---- */
@@ -308,6 +363,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	init_waitqueue_head(&fd->wait);
 	fb_guard_init(&fd->guard);
 	fbp_init(&fd->probe);
+	fb_idle_init(fd);
 	strscpy(fd->model_status, "none\n", sizeof(fd->model_status));
 	fd->kobj.kset = fb_disk_kset;
 	fb_disk_yield_name(name, NULL);
@@ -333,13 +389,14 @@ static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
  * fb_disk_attach() - a scheduler takes over a disk
  * @q: its queue
  * @sched: the scheduler's own, for @model_changed
+ * @head: its head and phase, to be read with the lock held until it detaches
  * @model_changed: called with fb_disk.lock held when fb_disk.model has been replaced
  *
  * Context: init_sched: may sleep, queue frozen, inside memalloc_noio_save().
  *
  * Return: the disk, detached from any other queue; NULL: no memory.
  */
-struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched,
+struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
 			       void (*model_changed)(struct fb_disk *fd))
 {
 	struct gendisk *disk = q->disk;
@@ -364,11 +421,13 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched,
 		kobject_get(&fd->kobj);
 		spin_lock_irq(&fd->lock);
 		fd->sched = sched;
+		fd->head = head;
 		fd->model_changed = model_changed;
 		fd->unfit = twin ? fb_disk_multipath : fb_disk_unfit(q);
 		fd->bdev = disk ? disk->part0 : NULL;
 		fd->distrusted = false;
 		fd->q = q;
+		fb_idle_wake(fd);
 		spin_unlock_irq(&fd->lock);
 	}
 	mutex_unlock(&fb_disks_mutex);
@@ -390,6 +449,8 @@ void fb_disk_detach(struct fb_disk *fd)
 	fd->q = NULL;
 	fd->bdev = NULL;
 	fd->sched = NULL;
+	fd->head = NULL;
+	fd->idle.ready = false;
 	fd->model_changed = NULL;
 	spin_unlock_irq(&fd->lock);
 	wait_event(fd->wait, !READ_ONCE(fd->submitting));
@@ -486,6 +547,7 @@ static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm)
 	fd->distrusted = false;
 	fbm_init(&fd->margin, dm_period_ns(dm), FBM_TARGET_PPM);
 	fb_guard_init(&fd->guard);
+	fb_idle_set_drive(fd);
 	fb_gap_void(fd);
 	if (fd->model_changed)
 		fd->model_changed(fd);

@@ -38,6 +38,7 @@
 #include "fb_probe.h"
 #include "fb_search.h"
 #include "fb_svc.h"
+#include "fb_wait.h"
 #include "fg_policy.h"
 #include "model_text.h"
 
@@ -158,6 +159,7 @@ enum fb_cause {
 	FB_CAUSE_PREPEND,	/* foreground with a prepended read */
 	FB_CAUSE_SEPARATE,	/* a separate free read itself */
 	FB_CAUSE_AFTER,		/* foreground just after a separate read */
+	FB_CAUSE_IDLE,		/* an idle read */
 	FB_CAUSES,
 };
 
@@ -186,6 +188,7 @@ struct fb_stats {
 	u64 not_fit;			/* plans not used: limits of queue or request */
 	u64 discarded;			/* free reads overlapped by a foreground write */
 	u64 free_sectors;		/* read in wanted granules */
+	u64 idles;			/* idle reads sent */
 	u64 free_errors;		/* free reads with an error */
 	u64 searches;
 	u64 search_tracks;
@@ -194,6 +197,38 @@ struct fb_stats {
 	u64 choices;
 	u64 choice_ns;
 	u64 choice_max_ns;
+};
+
+/* ---- idle reads (fb_idle.c) ---- */
+
+#define FB_IDLE_AUTO U32_MAX
+
+/**
+ * struct fb_idle - reads while the disk is idle; all [L]
+ * @wait: the Waiting policy
+ * @goal_mean_us: setting: mean slowdown of a foreground request; 0: no idle reads
+ * @goal_max_us: setting: the most one may wait
+ * @wait_us: setting: threshold, or FB_IDLE_AUTO
+ * @size_kib: setting: longest read, or FB_IDLE_AUTO
+ * @ready: @piece is to be sent when the queue runs, unless the foreground comes first
+ * @piece: the next idle read, or the one at the drive
+ * @reading: it is at the drive
+ * @woken: something has changed: the thread is to reckon anew
+ * @retry_ns: not to look for a read before
+ * @used_ns: when one was at the drive last
+ */
+struct fb_idle {
+	struct fb_wait wait;
+	u32 goal_mean_us;
+	u32 goal_max_us;
+	u32 wait_us;
+	u32 size_kib;
+	bool ready;
+	struct fb_plan_piece piece;
+	bool reading;
+	bool woken;
+	u64 retry_ns;
+	u64 used_ns;
 };
 
 /* ---- the disk ---- */
@@ -225,6 +260,7 @@ struct fb_stats {
  * @q: queue of the attached scheduler or NULL [L]
  * @bdev: its whole-disk block device; valid while @q is [L]
  * @sched: the attached scheduler [L]
+ * @head: its head and phase, or NULL [L]
  * @model_changed: tells it that @model has been replaced [L]
  * @unfit: why the attached device is not scheduled, NULL: it is fit [L]
  * @distrusted: the model does not fit what completions say [L]
@@ -246,7 +282,8 @@ struct fb_stats {
  * @let_go: give the vehicle back now: freeze, stop [L]
  * @submitting: the thread is inside submit_bio [L]
  * @fg_last_ns: last moment with foreground work [L]
- * @fg_active: foreground pooled or in flight [L]
+ * @fg_active: there is a foreground request in the system [L]
+ * @idle: see struct fb_idle [L]
  * @bufs: from the first start of a task on, while there is one; else NULL [L]
  * @margin: what completions taught about conservatism [L]
  * @guard: [L]
@@ -277,6 +314,7 @@ struct fb_disk {
 	struct request_queue *q;
 	struct block_device *bdev;
 	void *sched;
+	const struct fb_head *head;
 	void (*model_changed)(struct fb_disk *fd);
 	const char *unfit;
 	bool distrusted;
@@ -301,6 +339,7 @@ struct fb_disk {
 	bool submitting;
 	u64 fg_last_ns;
 	bool fg_active;
+	struct fb_idle idle;
 	struct fb_bufs *bufs;
 
 	struct fb_margin margin;
@@ -311,7 +350,7 @@ struct fb_disk {
 /* fb_disk.c */
 int fb_disk_init(void);
 void fb_disk_exit(void);
-struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched,
+struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
 			       void (*model_changed)(struct fb_disk *fd));
 void fb_disk_detach(struct fb_disk *fd);
 struct fb_disk *fb_disk_get(const char *name);
@@ -322,6 +361,21 @@ bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
 void fb_disk_ask_lookahead(struct fb_disk *fd);
 bool fb_disk_is_single(const struct fb_disk *fd);
 ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len);
+
+bool fb_disk_is_awake(struct fb_disk *fd);
+
+/* fb_idle.c */
+void fb_idle_init(struct fb_disk *fd);
+void fb_idle_set_drive(struct fb_disk *fd);
+void fb_idle_changed(struct fb_disk *fd);
+void fb_idle_wake(struct fb_disk *fd);
+void fb_idle_arrive(struct fb_disk *fd);
+void fb_idle_quiet(struct fb_disk *fd);
+void fb_idle_sent(struct fb_disk *fd, u64 now, u64 end_ns);
+void fb_idle_ended(struct fb_disk *fd);
+u64 fb_idle_due_ns(struct fb_disk *fd);
+void fb_idle_read(struct fb_svc *svc);
+ssize_t fb_idle_describe(struct fb_disk *fd, char *page);
 
 /* fb_gap.c */
 void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim);

@@ -154,7 +154,7 @@ static void fbf_learn(struct fbs *fs, struct fbs_rq *fq, s64 late_ns, u64 now)
 		[FB_CAUSE_AFTER] = FBM_BEHIND,
 	};
 
-	if (!fs->fd->svc)
+	if (!fs->fd->svc || fq->cause == FB_CAUSE_IDLE)
 		return;
 	fq->leg.cause = causes[fq->cause];
 	fq->leg.late_ns = late_ns;
@@ -168,7 +168,7 @@ static void fbf_count_turns(struct fbs *fs, const struct fbs_rq *fq, s32 turns, 
 
 	if (turns > 0) {
 		fd->stats.miss[fq->cause]++;
-		missed = fq->cause != FB_CAUSE_PLAIN;
+		missed = fq->cause != FB_CAUSE_PLAIN && fq->cause != FB_CAUSE_IDLE;
 		trace_freeblock_miss(fd, fq->lbn, fq->cause, turns);
 	} else if (turns < 0) {
 		fd->stats.early_turn++;

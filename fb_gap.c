@@ -217,10 +217,12 @@ static bool fb_gap_must_return(struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	if (fd->vehicle != FB_VEHICLE_HELD || !fd->vehicle_rq)
 		return false;
-	if (fd->let_go || !fbv_may_read(fd) ||
+	if (fd->let_go || !fbv_wants(fd) ||
 	    test_bit(BLK_MQ_S_INACTIVE, &fd->vehicle_rq->mq_hctx->state))
 		return true;
-	return !fd->fg_active && ktime_get_ns() - fd->fg_last_ns > FB_GAP_HOLD_NS;
+	if (fd->fg_active || fd->idle.ready || fd->idle.reading)
+		return false;
+	return ktime_get_ns() - max(fd->fg_last_ns, fd->idle.used_ns) > FB_GAP_HOLD_NS;
 }
 
 static void fb_gap_mind_vehicle(struct fb_disk *fd)
@@ -248,20 +250,39 @@ static bool fb_gap_has_work(struct fb_disk *fd)
 	if (kthread_should_stop())
 		return true;
 	spin_lock_irq(&fd->lock);
-	work = fd->gap_open || fd->vehicle_due || fbv_has_work(fd->svc) ||
+	work = fd->gap_open || fd->vehicle_due || fd->idle.woken || fbv_has_work(fd->svc) ||
 	       (fd->let_go && fd->vehicle == FB_VEHICLE_HELD);
+	fd->idle.woken = false;
 	spin_unlock_irq(&fd->lock);
 	return work;
+}
+
+/* how long there may be nothing to do; U64_MAX: as long as nothing happens */
+static u64 fb_gap_patience_ns(struct fb_svc *svc)
+{
+	struct fb_disk *fd = svc->fd;
+	u64 ns = U64_MAX, now, due_ns;
+
+	spin_lock_irq(&fd->lock);
+	if (fd->vehicle != FB_VEHICLE_NONE || svc->blocked)
+		ns = FB_GAP_HOLD_NS;
+	now = ktime_get_ns();
+	due_ns = fb_idle_due_ns(fd);
+	spin_unlock_irq(&fd->lock);
+	if (due_ns != FBW_NEVER)
+		ns = min(ns, due_ns > now ? due_ns - now : 0);
+	return ns;
 }
 
 static void fb_gap_wait(struct fb_svc *svc)
 {
 	struct fb_disk *fd = svc->fd;
+	u64 ns = fb_gap_patience_ns(svc);
 
-	if (READ_ONCE(fd->vehicle) == FB_VEHICLE_NONE && !svc->blocked)
+	if (ns == U64_MAX)
 		wait_event_idle(fd->wait, fb_gap_has_work(fd));
-	else if (!wait_event_idle_timeout(fd->wait, fb_gap_has_work(fd),
-					  nsecs_to_jiffies(FB_GAP_HOLD_NS)))
+	else if (ns && wait_event_interruptible_hrtimeout(fd->wait, fb_gap_has_work(fd),
+							  ns_to_ktime(ns)))
 		svc->blocked = false;
 }
 
@@ -319,6 +340,7 @@ int fb_gap_thread(void *data)
 		fbv_attend(svc);
 		fb_gap_mind_vehicle(svc->fd);
 		fb_gap_search(svc);
+		fb_idle_read(svc);
 	}
 	fb_gap_drain(svc);
 	return 0;

@@ -76,6 +76,7 @@ struct fbs_rq {
  * @extra_ns: of the gap offered last: see fb_search_extra_ns()
  * @flight: requests at the device, in the order sent
  * @nr_flight: how many
+ * @nr_idle: those of them that are idle reads
  * @nr_untracked: requests at the device without our part: no free reads meanwhile
  * @head: head and phase
  * @tail_known: @tail is valid
@@ -111,6 +112,7 @@ struct fbs {
 	u64 extra_ns;
 	struct list_head flight;
 	u32 nr_flight;
+	u32 nr_idle;
 	u32 nr_untracked;
 	struct fb_head head;
 	bool tail_known;

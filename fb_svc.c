@@ -46,14 +46,14 @@ static bool fbv_is_hungry(const struct freeblock_task *task)
 }
 
 /**
- * fbv_may_read() - may free reads be planned now?
+ * fbv_wants() - does a task want blocks that may be read from this disk?
  * @fd: the disk, locked
  *
  * Context: fb_disk.lock held.
  *
- * Return: true when a task wants blocks and nothing forbids to read them.
+ * Return: true when one does, and its consumer keeps up.
  */
-bool fbv_may_read(struct fb_disk *fd)
+bool fbv_wants(struct fb_disk *fd)
 {
 	bool hungry = false;
 	u32 i;
@@ -61,7 +61,20 @@ bool fbv_may_read(struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	for (i = 0; fd->svc && i < FREEBLOCK_TASKS && !hungry; i++)
 		hungry = fbv_is_hungry(fd->svc->task[i]);
-	return hungry && !fb_disk_transparent(fd) && fb_guard_on(&fd->guard, ktime_get_ns());
+	return hungry && !fb_disk_transparent(fd);
+}
+
+/**
+ * fbv_may_read() - may free reads be planned now?
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true when a task wants blocks and nothing forbids to read them in gaps.
+ */
+bool fbv_may_read(struct fb_disk *fd)
+{
+	return fbv_wants(fd) && fb_guard_on(&fd->guard, ktime_get_ns());
 }
 
 /* ---- runs of granules that lie on one track ---- */
@@ -214,6 +227,27 @@ static bool fbv_goes_first(const struct freeblock_task *a, const struct freebloc
 	u64 b_ns = b->deadline_ns ? b->deadline_ns : U64_MAX;
 
 	return a->priority != b->priority ? a->priority > b->priority : a_ns < b_ns;
+}
+
+/**
+ * fbv_idle_task() - whom idle time goes to
+ * @svc: the service
+ *
+ * Return: the task, or NULL.
+ */
+struct freeblock_task *fbv_idle_task(struct fb_svc *svc)
+{
+	struct freeblock_task *first = NULL;
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		struct freeblock_task *task = svc->task[i];
+
+		if (fbv_is_hungry(task) && task->active && task->map.n_wanted &&
+		    (!first || fbv_goes_first(task, first)))
+			first = task;
+	}
+	return first;
 }
 
 /* what the gaps are searched for: all tasks' blocks, or those of one that is late */

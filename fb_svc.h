@@ -12,6 +12,7 @@
 
 #include "fb_bitmap.h"
 #include "fb_margin.h"
+#include "fb_order.h"
 #include "fb_search.h"
 #include "fb_worth.h"
 #include "include/freeblock.h"
@@ -69,6 +70,7 @@ struct fb_op {
  * @priority: [L]
  * @deadline_ns: [L]; 0: none
  * @order: of idle reads
+ * @idle_order: the same, at work; the thread's, from the start on
  * @regions: see freeblock_task_order()
  * @segment_sectors: see freeblock_task_order()
  * @todo: changes that wait to be entered, in their order [L]
@@ -102,6 +104,7 @@ struct freeblock_task {
 	u32 priority;
 	u64 deadline_ns;
 	enum freeblock_order order;
+	struct fb_order idle_order;
 	u32 regions;
 	u32 segment_sectors;
 	struct list_head todo;
@@ -178,7 +181,9 @@ struct fb_svc {
 };
 
 /* fb_svc.c */
+bool fbv_wants(struct fb_disk *fd);
 bool fbv_may_read(struct fb_disk *fd);
+struct freeblock_task *fbv_idle_task(struct fb_svc *svc);
 bool fbv_has_work(struct fb_svc *svc);
 void fbv_absorb(struct fb_svc *svc);
 void fbv_leave(struct fb_svc *svc, struct freeblock_task *task);

@@ -443,7 +443,7 @@ int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order
 		return -EBUSY;
 	if (order > FREEBLOCK_STAGGERED || staggered != !!regions ||
 	    staggered != !!segment_sectors || segment_sectors & (fb_task_granule(task) - 1) ||
-	    regions > task->map.granules)
+	    regions > FBO_REGIONS_MAX)
 		return -EINVAL;
 	task->order = order;
 	task->regions = regions;
@@ -512,6 +512,18 @@ static int fb_task_need_thread(struct freeblock_task *task)
 	return 0;
 }
 
+static int fb_task_init_order(struct freeblock_task *task)
+{
+	static const struct fbo_ops * const orders[] = {
+		[FREEBLOCK_NEAR] = &fbo_near,
+		[FREEBLOCK_SEQUENTIAL] = &fbo_sequential,
+		[FREEBLOCK_STAGGERED] = &fbo_staggered,
+	};
+
+	return fbo_init(&task->idle_order, orders[task->order], task->fd->model,
+			fb_task_granule(task), task->regions, task->segment_sectors);
+}
+
 static int fb_task_start_locked(struct freeblock_task *task)
 {
 	struct fb_disk *fd = task->fd;
@@ -521,7 +533,9 @@ static int fb_task_start_locked(struct freeblock_task *task)
 		return -EBUSY;
 	if (!task->ntodo && !(task->ops->flags & FREEBLOCK_KEEP))
 		return -EINVAL;
-	ret = fb_task_need_bufs(fd);
+	ret = fb_task_init_order(task);
+	if (!ret)
+		ret = fb_task_need_bufs(fd);
 	if (!ret)
 		ret = fb_task_need_thread(task);
 	if (ret)

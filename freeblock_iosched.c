@@ -209,8 +209,22 @@ static void fbs_place_all(struct fbs *fs)
 
 static void fbs_note_activity(struct fbs *fs)
 {
-	fs->fd->fg_active = fs->pool.count || fs->nr_flight;
-	fs->fd->fg_last_ns = ktime_get_ns();
+	bool active = fs->pool.count || fs->nr_flight > fs->nr_idle || fs->nr_untracked ||
+		      !list_empty(&fs->bypass);
+	bool quiet = fs->fd->fg_active && !active;
+
+	if (active || quiet)
+		fs->fd->fg_last_ns = ktime_get_ns();
+	fs->fd->fg_active = active;
+	if (quiet)
+		fb_idle_quiet(fs->fd);
+}
+
+/* a foreground request has come, of those whose end will be seen */
+static void fbs_note_arrival(struct fbs *fs)
+{
+	fb_idle_arrive(fs->fd);
+	fs->fd->fg_active = true;
 }
 
 static void fbs_pool_add(struct fbs *fs, struct fbs_rq *fq)
@@ -251,6 +265,10 @@ static void fbs_uncount(struct fbs *fs, struct fbs_rq *fq)
 {
 	list_del_init(&fq->flight);
 	fs->nr_flight--;
+	if (fq->cause == FB_CAUSE_IDLE) {
+		fs->nr_idle--;
+		fb_idle_ended(fs->fd);
+	}
 }
 
 static void fbs_insert_one(struct fbs *fs, struct request *rq, bool at_head,
@@ -274,6 +292,8 @@ static void fbs_insert_one(struct fbs *fs, struct request *rq, bool at_head,
 	trace_block_rq_insert(rq);
 	if (!fq)
 		fs->fd->stats.untracked++;
+	if (fq || rq->rq_flags & RQF_ELVPRIV)
+		fbs_note_arrival(fs);
 	if (!fq || at_head) {
 		list_add(&rq->queuelist, &fs->bypass);
 		return;
@@ -687,6 +707,35 @@ static void fbs_send_untracked(struct fbs *fs, struct request *rq)
 	fb_gap_void(fs->fd);
 }
 
+/* there is an idle read, and still nothing else */
+static bool fbs_idle_is_due(const struct fbs *fs)
+{
+	return fs->fd->idle.ready && !fs->fd->fg_active && !fs->nr_flight &&
+	       !fbs_is_transparent(fs);
+}
+
+static struct request *fbs_send_idle(struct fbs *fs)
+{
+	const struct fb_plan_piece *piece = &fs->fd->idle.piece;
+	u64 now = ktime_get_ns();
+	struct request *rq;
+	struct fbs_rq *fq;
+
+	if (!fbs_idle_is_due(fs))
+		return NULL;
+	fs->fd->idle.ready = false;
+	rq = fb_vehicle_send(fs->fd, piece->lbn, piece->nsect);
+	if (!rq)
+		return NULL;
+	fq = fbs_rq(rq);
+	fq->cause = FB_CAUSE_IDLE;
+	fs->nr_idle++;
+	fs->fd->stats.idles++;
+	fbs_send(fs, fq, now);
+	fb_idle_sent(fs->fd, now, fq->start_ns ? fq->start_ns + fq->acc.total_ns : 0);
+	return rq;
+}
+
 static struct request *fbs_send_bypass(struct fbs *fs)
 {
 	struct request *rq = list_first_entry_or_null(&fs->bypass, struct request, queuelist);
@@ -721,6 +770,8 @@ static struct request *fbs_dispatch_request(struct blk_mq_hw_ctx *hctx)
 	rq = fbs_send_bypass(fs);
 	if (!rq)
 		rq = fbs_is_hands_off(fs) ? fbs_fill_transparent(fs) : fbs_fill_slot(fs);
+	if (!rq)
+		rq = fbs_send_idle(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	return rq;
 }
@@ -748,6 +799,7 @@ static bool fbs_has_work(struct blk_mq_hw_ctx *hctx)
 	if (!list_empty(&fs->bypass))
 		work = fbs_is_hands_off(fs) || fs->nr_flight < fs->depth ||
 		       !fbs_rq(list_first_entry(&fs->bypass, struct request, queuelist));
+	work = work || fbs_idle_is_due(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	return work;
 }
@@ -900,6 +952,7 @@ static void fbs_finish_untracked(struct fbs *fs, struct request *rq)
 		return;
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	fs->nr_untracked--;
+	fbs_note_activity(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	rq->elv.priv[1] = NULL;
 }
@@ -1009,7 +1062,7 @@ static int fbs_init_sched(struct request_queue *q, struct elevator_queue *eq)
 	if (!fs)
 		goto out;
 	fbs_init(fs, q);
-	fs->fd = fb_disk_attach(q, fs, fbs_model_changed);
+	fs->fd = fb_disk_attach(q, fs, &fs->head, fbs_model_changed);
 	if (!fs->fd) {
 		kfree(fs);
 		goto out;

@@ -140,6 +140,74 @@ static ssize_t granule_bytes_show(struct kobject *kobj, struct kobj_attribute *a
 
 static struct kobj_attribute granule_bytes_attr = __ATTR_RO(granule_bytes);
 
+/* ---- idle reads ---- */
+
+/**
+ * struct fb_sysfs_idle - a setting of idle reads; nothing is clamped
+ * @attr: the file
+ * @offset: where it is in struct fb_idle, u32
+ * @lowest: that may be written
+ * @highest: likewise
+ * @may_be_auto: "auto" may
+ */
+struct fb_sysfs_idle {
+	struct kobj_attribute attr;
+	size_t offset;
+	u32 lowest;
+	u32 highest;
+	bool may_be_auto;
+};
+
+static ssize_t fb_sysfs_idle_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	const struct fb_sysfs_idle *file = container_of(attr, struct fb_sysfs_idle, attr);
+	u32 value = READ_ONCE(*(u32 *)((void *)&fb_sysfs_disk(kobj)->idle + file->offset));
+
+	return value == FB_IDLE_AUTO ? sysfs_emit(page, "auto\n") : sysfs_emit(page, "%u\n", value);
+}
+
+static ssize_t fb_sysfs_idle_store(struct kobject *kobj, struct kobj_attribute *attr,
+				   const char *page, size_t count)
+{
+	const struct fb_sysfs_idle *file = container_of(attr, struct fb_sysfs_idle, attr);
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	u32 value = FB_IDLE_AUTO;
+
+	if (!(file->may_be_auto && sysfs_streq(page, "auto")) &&
+	    (kstrtou32(page, 10, &value) || value < file->lowest || value > file->highest)) {
+		pr_err("freeblock: %s: '%.*s' is not %sa number from %u to %u\n",
+		       attr->attr.name, (int)strcspn(page, "\n"), page,
+		       file->may_be_auto ? "auto or " : "", file->lowest, file->highest);
+		return -EINVAL;
+	}
+	spin_lock_irq(&fd->lock);
+	*(u32 *)((void *)&fd->idle + file->offset) = value;
+	fb_idle_changed(fd);
+	spin_unlock_irq(&fd->lock);
+	return count;
+}
+
+#define FB_SYSFS_IDLE(_name, _field, _lowest, _highest, _auto)				\
+static struct fb_sysfs_idle _name##_file = {						\
+	.attr = __ATTR(_name, 0644, fb_sysfs_idle_show, fb_sysfs_idle_store),		\
+	.offset = offsetof(struct fb_idle, _field),					\
+	.lowest = _lowest,								\
+	.highest = _highest,								\
+	.may_be_auto = _auto,								\
+}
+
+FB_SYSFS_IDLE(idle_wait_us, wait_us, 0, 3600U * USEC_PER_SEC, true);
+FB_SYSFS_IDLE(idle_size_kib, size_kib, FBW_SECTORS_MIN / 2, FBW_SECTORS_MAX / 2, true);
+FB_SYSFS_IDLE(idle_mean_us, goal_mean_us, 0, 10 * USEC_PER_SEC, false);
+FB_SYSFS_IDLE(idle_max_us, goal_max_us, 1000, 60 * USEC_PER_SEC, false);
+
+static ssize_t idle_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	return fb_idle_describe(fb_sysfs_disk(kobj), page);
+}
+
+static struct kobj_attribute idle_status_attr = __ATTR_RO(idle_status);
+
 static struct attribute *fb_sysfs_disk_attrs[] = {
 	&model_status_attr.attr,
 	&status_attr.attr,
@@ -147,6 +215,11 @@ static struct attribute *fb_sysfs_disk_attrs[] = {
 	&tasks_attr.attr,
 	&progress_attr.attr,
 	&granule_bytes_attr.attr,
+	&idle_wait_us_file.attr.attr,
+	&idle_size_kib_file.attr.attr,
+	&idle_mean_us_file.attr.attr,
+	&idle_max_us_file.attr.attr,
+	&idle_status_attr.attr,
 	NULL
 };
 
@@ -472,8 +545,8 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 			     st->miss[FB_CAUSE_AFTER], st->early_turn, s->head.mechanical,
 			     s->head.early, s->head.odd, s->head.period_ps);
 	len += sysfs_emit_at(page, len,
-			     "gaps %llu\nprepends %llu\nseparates %llu\nseveral %llu\ndropped %llu\ntoo_late %llu\nno_buffer %llu\nnot_fit %llu\ndiscarded %llu\nfree_errors %llu\nfree_sectors %llu\nguard_trips %llu\n",
-			     st->gaps, st->prepends, st->separates, st->several, st->dropped,
+			     "idle_reads %llu\ngaps %llu\nprepends %llu\nseparates %llu\nseveral %llu\ndropped %llu\ntoo_late %llu\nno_buffer %llu\nnot_fit %llu\ndiscarded %llu\nfree_errors %llu\nfree_sectors %llu\nguard_trips %llu\n",
+			     st->idles, st->gaps, st->prepends, st->separates, st->several, st->dropped,
 			     st->too_late, st->no_buffer, st->not_fit, st->discarded,
 			     st->free_errors, st->free_sectors, s->trips);
 	len += sysfs_emit_at(page, len,

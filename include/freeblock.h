@@ -194,7 +194,7 @@ int freeblock_task_promote(struct freeblock_task *task, sector_t first, sector_t
  * freeblock_task_order() - the order of idle reads; FREEBLOCK_NEAR when not called
  * @task: not yet started
  * @order: which
- * @regions: of FREEBLOCK_STAGGERED, at least 1; else 0
+ * @regions: of FREEBLOCK_STAGGERED, 1 .. 512; else 0
  * @segment_sectors: of FREEBLOCK_STAGGERED, a multiple of the granule; else 0
  *
  * Return: 0; -EINVAL (a value that makes no sense), -EBUSY (started already).

@@ -63,4 +63,11 @@ static inline int fb_compat_mode_sense(struct scsi_device *sdev, int page, u8 *b
 	return scsi_mode_sense(sdev, 0, page, buf, len, timeout, 1, data, sense);
 }
 
+/* scsi_execute_cmd() from 6.3 on */
+static inline int fb_compat_scsi_read(struct scsi_device *sdev, const u8 *cmd, u8 *buf, int len,
+				      int timeout)
+{
+	return scsi_execute_req(sdev, cmd, DMA_FROM_DEVICE, buf, len, NULL, timeout, 1, NULL);
+}
+
 #endif /* FB_COMPAT_H */

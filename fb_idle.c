@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads while the disk is idle (Practical Scrubbing, section V; DESIGN 6 and 7): when, by
+ * the Waiting policy of fb_wait.c; where, by the task's order of fb_order.c. One is at the
+ * drive at a time, so that a foreground request waits for no more than that.
+ *
+ * The thread finds the next read and has the vehicle held; the scheduler sends it if there
+ * is still no foreground request when its queue runs.
+ *
+ * Locks: fb_disk.lock for fb_disk.idle; the table is in fb_disk.h. Orders are the thread's.
+ */
+#include <linux/blk-mq.h>
+#include <linux/pm_runtime.h>
+
+#include "fb_disk.h"
+
+/* nothing was found, or the queue did not take it: look again then */
+#define FB_IDLE_RETRY_NS (20 * (u64)NSEC_PER_MSEC)
+
+/* a drive that had no command for so long may have spun down by itself: ask before reading */
+#define FB_IDLE_ASLEEP_NS (10 * (u64)NSEC_PER_SEC)
+
+/* from here to the drive: finding what to read, and sending it */
+#define FB_IDLE_SEND_NS (50 * (u64)NSEC_PER_USEC)
+
+/**
+ * fb_idle_init() - no idle read yet, default goals
+ * @fd: the disk
+ *
+ * Context: nobody else knows the disk.
+ */
+void fb_idle_init(struct fb_disk *fd)
+{
+	fd->idle.goal_mean_us = FBW_MEAN_NS / NSEC_PER_USEC;
+	fd->idle.goal_max_us = FBW_MAX_NS / NSEC_PER_USEC;
+	fd->idle.wait_us = FB_IDLE_AUTO;
+	fd->idle.size_kib = FB_IDLE_AUTO;
+	fbw_init(&fd->idle.wait, ktime_get_ns());
+}
+
+/**
+ * fb_idle_set_drive() - the model has been replaced
+ * @fd: the disk, locked, with a model
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_set_drive(struct fb_disk *fd)
+{
+	const struct disk_model *dm = fd->model;
+	struct dm_track t;
+
+	lockdep_assert_held(&fd->lock);
+	/* tracks are shortest at the end */
+	if (!dm_track_of(dm, dm_info(dm)->sectors - 1, &t))
+		fbw_set_drive(&fd->idle.wait, dm_period_ns(dm),
+			      div_u64(dm_period_ns(dm) * 1000, t.spt));
+}
+
+/**
+ * fb_idle_changed() - the settings have changed
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_changed(struct fb_disk *fd)
+{
+	struct fb_idle *idle = &fd->idle;
+	bool wait_auto = idle->wait_us == FB_IDLE_AUTO;
+
+	lockdep_assert_held(&fd->lock);
+	fbw_set_goals(&idle->wait, (u64)idle->goal_mean_us * NSEC_PER_USEC,
+		      (u64)idle->goal_max_us * NSEC_PER_USEC);
+	fbw_set_fixed(&idle->wait, wait_auto ? FBW_AUTO : (u64)idle->wait_us * NSEC_PER_USEC,
+		      idle->size_kib == FB_IDLE_AUTO ? 0 : idle->size_kib * 2);
+	fb_idle_wake(fd);
+}
+
+/**
+ * fb_idle_wake() - the thread is to reckon anew when to read
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_wake(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	if (!fd->svc)
+		return;
+	fd->idle.woken = true;
+	wake_up(&fd->wait);
+}
+
+/**
+ * fb_idle_arrive() - a foreground request has come
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held. What has not been sent is not sent.
+ */
+void fb_idle_arrive(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	fd->idle.ready = false;
+	fbw_arrive(&fd->idle.wait, ktime_get_ns());
+}
+
+/**
+ * fb_idle_quiet() - the last foreground request has ended
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_quiet(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	fbw_idle(&fd->idle.wait, ktime_get_ns());
+	fb_idle_wake(fd);
+}
+
+/**
+ * fb_idle_sent() - the scheduler has sent the idle read
+ * @fd: the disk, locked
+ * @now: the time
+ * @end_ns: when it will end; 0: not known
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_sent(struct fb_disk *fd, u64 now, u64 end_ns)
+{
+	struct fb_idle *idle = &fd->idle;
+
+	lockdep_assert_held(&fd->lock);
+	idle->ready = false;
+	idle->reading = true;
+	idle->used_ns = now;
+	fbw_sent(&idle->wait, now, end_ns ? end_ns : now + fbw_longest_ns(&idle->wait),
+		 idle->piece.nsect);
+	/* the next one is not to wait for its vehicle */
+	fb_vehicle_need(fd);
+}
+
+/**
+ * fb_idle_ended() - the idle read is no longer at the drive
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_ended(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	fd->idle.reading = false;
+	fd->idle.used_ns = ktime_get_ns();
+	fbw_ended(&fd->idle.wait, fd->idle.used_ns);
+	fb_idle_wake(fd);
+}
+
+/**
+ * fb_idle_due_ns() - when the thread is to look for an idle read
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the moment, past or to come; FBW_NEVER: not before something happens.
+ */
+u64 fb_idle_due_ns(struct fb_disk *fd)
+{
+	const struct fb_idle *idle = &fd->idle;
+	u64 due_ns;
+
+	lockdep_assert_held(&fd->lock);
+	if (idle->ready || idle->reading || fd->let_go || !fbv_wants(fd))
+		return FBW_NEVER;
+	due_ns = fbw_begin_ns(&idle->wait, ktime_get_ns());
+	return due_ns == FBW_NEVER ? due_ns : max(due_ns, idle->retry_ns);
+}
+
+static bool fb_idle_is_due(struct fb_disk *fd)
+{
+	bool due;
+
+	spin_lock_irq(&fd->lock);
+	due = fb_idle_due_ns(fd) <= ktime_get_ns();
+	spin_unlock_irq(&fd->lock);
+	return due;
+}
+
+static void fb_idle_later(struct fb_disk *fd, u64 ns)
+{
+	spin_lock_irq(&fd->lock);
+	fd->idle.retry_ns = ktime_get_ns() + ns;
+	spin_unlock_irq(&fd->lock);
+}
+
+/* neither suspended nor, as far as it says, spun down: it must not be woken for this */
+static bool fb_idle_is_awake(struct fb_disk *fd)
+{
+	bool ask = false, suspended = true;
+
+	spin_lock_irq(&fd->lock);
+	if (fd->q) {
+		suspended = fd->q->dev && !pm_runtime_active(fd->q->dev);
+		ask = ktime_get_ns() - max(fd->fg_last_ns, fd->idle.used_ns) > FB_IDLE_ASLEEP_NS;
+	}
+	spin_unlock_irq(&fd->lock);
+	if (suspended)
+		return false;
+	return !ask || fb_disk_is_awake(fd);
+}
+
+/* what to read next, for the task that idle time goes to */
+static bool fb_idle_find(struct fb_svc *svc, struct fb_plan_piece *piece)
+{
+	struct freeblock_task *task = fbv_idle_task(svc);
+	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1 };
+	struct fb_disk *fd = svc->fd;
+	struct dm_place head;
+	struct fbo_ask ask;
+	u64 start_ns;
+
+	if (!task)
+		return false;
+	spin_lock_irq(&fd->lock);
+	start_ns = ktime_get_ns() + FB_IDLE_SEND_NS + dm_info(fd->model)->read_overhead_ns;
+	ask = (struct fbo_ask) {
+		.dm = fd->model,
+		.bm = &task->map,
+		.head = fd->head && fb_head_now(fd->head, start_ns, &head) ? &head : NULL,
+		.max_sectors = fd->q ? min(fbw_sectors(&fd->idle.wait), fb_vehicle_max(fd)) : 0,
+		.max_ns = fbw_longest_ns(&fd->idle.wait),
+	};
+	spin_unlock_irq(&fd->lock);
+	if (!ask.max_sectors || !fbo_next(&task->idle_order, &ask, &plan.piece[0]) ||
+	    !fbv_cut(svc, &plan))
+		return false;
+	*piece = plan.piece[0];
+	return true;
+}
+
+/* offer it to the scheduler, and run its queue; false: it is not its time any more */
+static bool fb_idle_offer(struct fb_disk *fd, const struct fb_plan_piece *piece)
+{
+	struct request_queue *q = NULL;
+
+	spin_lock_irq(&fd->lock);
+	if (fd->vehicle == FB_VEHICLE_HELD && fd->vehicle_rq &&
+	    fb_idle_due_ns(fd) <= ktime_get_ns()) {
+		fd->idle.piece = *piece;
+		fd->idle.ready = true;
+		fd->submitting = true;
+		q = fd->q;
+	}
+	spin_unlock_irq(&fd->lock);
+	if (!q)
+		return false;
+	blk_mq_run_hw_queues(q, false);
+	spin_lock_irq(&fd->lock);
+	fd->submitting = false;
+	wake_up(&fd->wait);
+	spin_unlock_irq(&fd->lock);
+	return true;
+}
+
+/**
+ * fb_idle_read() - begin an idle read if it is time for one
+ * @svc: the service
+ *
+ * Context: the thread; may sleep, but not for the queue.
+ */
+void fb_idle_read(struct fb_svc *svc)
+{
+	struct fb_disk *fd = svc->fd;
+	struct fb_plan_piece piece;
+
+	if (!fb_idle_is_due(fd))
+		return;
+	if (!fb_idle_is_awake(fd)) {
+		fb_idle_later(fd, FB_IDLE_ASLEEP_NS);
+		return;
+	}
+	/* before it is looked where the head is, for this takes a while */
+	fb_vehicle_enter(fd);
+	if (!fb_idle_find(svc, &piece) || !fb_idle_offer(fd, &piece))
+		fb_idle_later(fd, FB_IDLE_RETRY_NS);
+}
+
+/**
+ * fb_idle_describe() - how it goes, for people
+ * @fd: the disk
+ * @page: filled, "key value" lines
+ *
+ * Context: may sleep.
+ *
+ * Return: characters.
+ */
+ssize_t fb_idle_describe(struct fb_disk *fd, char *page)
+{
+	struct fbw_status st;
+
+	spin_lock_irq(&fd->lock);
+	fbw_status(&fd->idle.wait, ktime_get_ns(), &st);
+	spin_unlock_irq(&fd->lock);
+	return sysfs_emit(page,
+			  "state %s\nwait_us %llu\nsize_kib %u\nmean_us %llu.%03llu\nmax_us %llu\nrequests %llu\ncollisions %llu\nreads %llu\nsectors %llu\nused_us %llu\nidle_us %llu\n",
+			  fbw_why_name[st.why], div_u64(st.wait_ns, NSEC_PER_USEC), st.sectors / 2,
+			  div_u64(st.mean_ns, NSEC_PER_USEC), st.mean_ns % NSEC_PER_USEC,
+			  div_u64(st.max_ns, NSEC_PER_USEC), st.requests, st.collisions, st.reads,
+			  st.read_sectors, div_u64(st.used_ns, NSEC_PER_USEC),
+			  div_u64(st.idle_ns, NSEC_PER_USEC));
+}
