@@ -4,6 +4,9 @@
 # and the whole destination track, a conservatism that is learnt instead of 300 us. The
 # host judges each block delivered.
 #
+# Seen to fail: no fb_vehicle_need(), so that a plan's second piece finds no vehicle (free
+# kB/s of several, and with conservatism auto; 44 pieces given up in 74 plans of several).
+#
 # lab: kernel=stock clock=icount smp=1 timeout=420
 
 . /lab/lib.sh
@@ -41,6 +44,9 @@ scan()
 	cp "/sys/block/$disk/queue/iosched/status" "/out/$1.status"
 	note "$1: $free kB/s free"
 	expect_eq "$1: most commands scheduled" "$(status max_in_flight)" 2
+	# 0 to 4 in some 400
+	expect_le "$1: pieces given up, of $(status several) plans of several" \
+		$(($(status dropped) * 10)) "$(status several)"
 	expect_within "$1: scan stops" 60 scan_stop "$disk"
 	keep_scan "$disk" d
 }
