@@ -131,27 +131,33 @@ def service_of(job):
 
 def analyse(job):
     """All about one trace."""
-    from .tuning import compare, intervals, policy, search, stats  # pylint: disable=import-outside-toplevel
+    from .tuning import intervals, stats  # pylint: disable=import-outside-toplevel
     service = service_of(job)
     with intervals.of_trace(job.path, job.device, service) as spool:
         lengths, moments = stats.lengths_of(spool), stats.Moments(spool)
         result = {"trace": job.path, "service": service.name,
-                  "statistics": stats.summary(spool, lengths, moments)}
+                  "statistics": stats.summary(spool, lengths, moments),
+                  "series": stats.series(spool, lengths)}
         if job.policies:
-            sizes = policy.fixed(service, search.LEAST_KIB)
-            curves, model = compare.curves(spool, lengths, moments, sizes)
-            result["policies"] = {"ar_order": model.order, "curves": curves,
-                                  "verdict": compare.verdict(curves)}
-            result["goals"] = job.goals._asdict()
-            result["fixed"] = search.fixed_sizes(spool, service, job.goals, job.sizes_kib)
-            result["best"] = search.best_of(result["fixed"])
-            if job.adaptive:
-                result["adaptive"] = search.adaptive(spool, service, job.goals, job.sizes_kib,
-                                                     result["best"])
-        if job.plots:
-            from .tuning import plots  # pylint: disable=import-outside-toplevel
-            result["plots"] = plots.draw(job, spool, lengths, result, service)
+            result.update(simulated(job, spool, lengths, moments, service))
     return result
+
+
+def simulated(job, spool, lengths, moments, service):
+    """Policies, sizes, and what is best."""
+    from .tuning import compare, policy, search  # pylint: disable=import-outside-toplevel
+    curves, model = compare.curves(spool, lengths, moments,
+                                   policy.fixed(service, search.LEAST_KIB))
+    fixed = search.fixed_sizes(spool, service, job.goals, job.sizes_kib)
+    best = search.best_of(fixed)
+    varying = search.adaptive(spool, service, job.goals, job.sizes_kib, best) \
+        if job.adaptive else {}
+    most = max((one["size_kib"] for one in fixed), default=0)
+    rows = search.figure_rows(fixed, best, varying) if job.plots else []
+    return {"policies": {"ar_order": model.order, "curves": curves,
+                         "verdict": compare.verdict(curves)},
+            "goals": job.goals._asdict(), "fixed": fixed, "best": best, "adaptive": varying,
+            "tradeoff": search.tradeoff(spool, service, rows, most)}
 
 
 def files_of(names):
@@ -199,8 +205,8 @@ def guarded(job):
 
 
 def tune(args, traces):
-    """Analyse, print, apply; the exit status."""
-    from .tuning import report  # pylint: disable=import-outside-toplevel
+    """Analyse, print, draw, apply; the exit status."""
+    from .tuning import plots, report  # pylint: disable=import-outside-toplevel
     goals, sizes = goals_of(args), sizes_of(args.sizes)
     jobs = [Job(path, args.device, args.model, args.service, goals, sizes, not args.stats,
                 args.adaptive, args.plots) for path in files_of(traces)]
@@ -211,16 +217,20 @@ def tune(args, traces):
     service_of(jobs[0])
     if args.plots:
         os.makedirs(args.plots, exist_ok=True)
-    failed = 0
+    good = []
     for job, result in results_of(jobs, args.jobs):
         if isinstance(result, str):
-            failed += 1
             print("freeblock: %s" % result, file=sys.stderr)
             continue
+        good.append(result)
         print(json.dumps(result) if args.json else report.text(result), flush=True)
+        if args.plots:
+            plots.of_trace(args.plots, result)
         if args.apply:
             apply_to(args, job, result)
-    return 1 if failed else 0
+    if args.plots and good:
+        plots.of_all(args.plots, sorted(good, key=lambda one: one["trace"]))
+    return 1 if len(good) < len(jobs) else 0
 
 
 def apply_to(args, job, result):

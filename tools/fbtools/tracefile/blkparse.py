@@ -61,13 +61,13 @@ def parse(path, block, devices):
         devices.takes(name.decode("ascii"), first)
     mine = (devices.wanted or "").encode("ascii", "replace")
     rows = [words for _, words in rows if words[0] == mine]
-    try:
-        seconds = np.array([words[3].replace(b".", b"") for words in rows], "S").astype(np.int64)
-        sector = np.array([words[7] for words in rows], "S").astype(np.int64)
-        sectors = np.array([words[9] for words in rows], "S").astype(np.int64)
-    except (ValueError, OverflowError):
+    columns = [[words[3].replace(b".", b"") for words in rows], [words[7] for words in rows],
+               [words[9] for words in rows]]
+    if rows and not all(b"".join(column).isdigit() and len(max(column, key=len)) <= DIGITS
+                        for column in columns):
         find_error(path, block)
-    return events.Events(seconds, sector, sectors,
+    time_ns, sector, sectors = (np.array(column, "S").astype(np.int64) for column in columns)
+    return events.Events(time_ns, sector, sectors,
                          np.array([b"W" in words[6] for words in rows], dtype=bool),
                          np.array([words[5] == b"C" for words in rows], dtype=bool))
 

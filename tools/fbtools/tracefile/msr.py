@@ -22,6 +22,7 @@ NUMBERS = {"time": np.int64, "disk": np.int64, "offset": np.int64, "size": np.in
 FORM = "not TIMESTAMP,HOSTNAME,DISK,Read|Write,OFFSET,SIZE,RESPONSE"
 LINE = re.compile(rb"\s*(\d{1,19}),([^,\s]+),(\d{1,9}),(read|write),(\d{1,19}),(\d{1,18}),"
                   rb"(\d{1,18})\s*\Z", re.I)
+SHAPE = re.compile(rb"\s*,[^,\s]*,,(?:read|write),,,\s*\Z", re.I)
 TICK_NS = 100
 SECTOR = 512
 MOST = (1 << 63) - 1
@@ -51,22 +52,26 @@ def find_error(path, block, otherwise):
     raise Error(path, block.first, "this or one of the next lines: %s" % otherwise)
 
 
+def shapes_right(block):
+    """Whether all lines, their digits left out, look like LINE: cheap, for they are few."""
+    shapes = set(block.data.translate(None, b"0123456789").split(b"\n"))
+    return all(SHAPE.match(shape) for shape in shapes if shape.strip())
+
+
 def table(path, block):
     """A block's columns, checked."""
-    lines = block.data.count(b"\n")
+    if not shapes_right(block):
+        find_error(path, block, FORM)
     try:
         found = pandas.read_csv(io.BytesIO(block.data), header=None, names=NAMES, dtype={
             **NUMBERS, "host": "category", "op": "category"}, index_col=False, quoting=3,
             na_filter=False, engine="c")
     except (ValueError, OverflowError, pandas.errors.ParserError) as error:
         find_error(path, block, error)
-    wrong = np.flatnonzero((found.time < 0) | (found.disk < 0) | (found.offset < 0) |
-                           (found["size"] <= 0) | (found.response < 0) |
-                           (found.response > MOST_RESPONSE) |
-                           (found.offset > MOST - found["size"]))
-    kinds = {str(kind).strip().lower() for kind in found.op.cat.categories}
-    if len(wrong) or kinds - {"read", "write"} or block.data.count(b",") != 6 * len(found) or \
-            len(found) > lines:
+    # numbers above MOST make pandas take another type
+    if any(found[name].dtype != kind for name, kind in NUMBERS.items()) or \
+            (found["size"] <= 0).any() or (found.response > MOST_RESPONSE).any() or \
+            (found.offset > MOST - found["size"]).any():
         find_error(path, block, FORM)
     return found
 

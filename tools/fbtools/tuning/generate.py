@@ -41,7 +41,9 @@ WEEK_S, DAY_S, HOUR_S = 604800, 86400, 3600
 SERVICE_S = 0.003
 # requests of a busy period where table I's duration is not told (TPC-C)
 TPC_REQUESTS = 2
-ABOVE_S, ABOVE_SHARE = 0.1, 0.09
+# Share above 100 ms: the first with which mean and variance can be met
+ABOVE_S, ABOVE_SHARES = 0.1, (0.09, 0.07, 0.05, 0.035, 0.025, 0.015)
+MET = 0.01
 # Latent correlation: (share, factor per interval) of first-order autoregressions
 CORRELATED = ((0.2, 0.8), (0.2, 0.995))
 # Activity over the day: exp(+-DAILY) around its mean, at its highest at 15 h
@@ -55,7 +57,7 @@ CAPACITY = 100 * 10 ** 9
 GRAIN = 4096
 MOST_GRAINS = 16
 SEQUENTIAL = 0.5
-BATCH = 1 << 17
+BATCH = 1 << 14
 LEAST_INTERVALS = 1000
 
 
@@ -70,18 +72,22 @@ class Fit:
 
     GRID = np.concatenate(([0], np.geomspace(1e-9, 3e6, 3000)))
 
-    def __init__(self, mean, cov, count, share):
+    def __init__(self, mean, cov, count):
         from scipy.optimize import brentq  # pylint: disable=import-outside-toplevel
         self.solve = brentq
-        self.mean, self.cov, self.count, self.share = mean, cov, count, share
-        try:
-            self.a = brentq(lambda a: self.share_above(a) - share, 0.2, 2.5, xtol=1e-4)
-        except ValueError as error:
-            raise ToolError("no distribution with decreasing hazard has mean %g s, coefficient of "
-                            "variation %g and %g %% above %g s among %d intervals" % (
-                                mean, cov, 100 * share, ABOVE_S, count)) from error
-        self.r = self.rate(self.a)
-        self.s = self.scale(self.a, self.r)
+        self.mean, self.cov, self.count = mean, cov, count
+        for share in ABOVE_SHARES:
+            off = [self.share_above(a) - share for a in (0.2, 2.5)]
+            if off[0] * off[1] >= 0:
+                continue
+            self.a = brentq(lambda a: self.share_above(a) - share,  # pylint: disable=cell-var-from-loop
+                            0.2, 2.5, xtol=1e-4)
+            self.r = self.rate(self.a)
+            self.s = self.scale(self.a, self.r)
+            if abs(self.cov_of(self.a, self.r) / cov - 1) < MET:
+                return
+        raise ToolError("%d idle intervals are too few for a mean of %.4g s and a coefficient of "
+                        "variation of %.4g" % (count, mean, cov))
 
     def moments(self, a, s, r):
         """(mean, mean square)"""
@@ -213,7 +219,7 @@ class Trace:
         aim = want.copy()
         for _ in range(ROUNDS):
             base = np.empty(count)
-            base[ranks] = Fit(*aim, count, ABOVE_SHARE).lengths()
+            base[ranks] = Fit(*aim, count).lengths()
             found = modulated(base, self.counts)
             got = np.array([found.mean(), found.std() / found.mean()])
             aim *= want / got

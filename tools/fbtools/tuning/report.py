@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Results for people."""
 
+from .compare import used_at
+
 
 def number(value, form="%.4g"):
     """A number, or - for none."""
@@ -25,8 +27,6 @@ def text(result):
     if "policies" in result:
         lines += [""] + policies(result["policies"])
         lines += [""] + sizes(result)
-    if result.get("plots"):
-        lines += ["", "pictures: " + " ".join(result["plots"])]
     return "\n".join(lines) + "\n"
 
 
@@ -73,24 +73,27 @@ def statistics(found):
           "%.2f %%" % (100 * one["longer"])] for one in found["remaining"]])
 
 
+# Collisions in % of the idle intervals for which idle time is told
+RATES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
+
+
 def policies(found):
     """The figure 14."""
-    curves = found["curves"]
-    names = list(curves)
-    lines = ["idle time used, of what is idle, by share of intervals used (AR of order %d)" %
-             found["ar_order"]]
-    rows = []
-    for name in names:
-        rows.append([name] + ["%.1f" % (100 * one["idle_used"]) for one in curves[name]])
-        rows.append(["  in % of intervals"] + ["%.2f" % (100 * one["fired_rate"])
-                                               for one in curves[name]])
-    lines += table(["policy"] + [""] * len(curves["oracle"]), rows)
-    verdict = found["verdict"]
-    lines.append("Lossless Waiting uses at least %s of what Oracle uses" %
-                 number(verdict["lossless_of_oracle"], "%.4f"))
-    return lines + ["Waiting is ahead of %s by at least %s of the idle time" % (
-        name.replace("waiting_ahead_of_", ""), number(value, "%+.4f"))
+    curves, verdict = found["curves"], found["verdict"]
+    lines = ["idle time used, %% (AR of order %d)" % found["ar_order"]]
+    lines += table(["collisions in % of intervals"] + ["%g" % rate for rate in RATES],
+                   [[name] + [number(percent(used_at(points, rate / 100)), "%.1f")
+                              for rate in RATES] for name, points in curves.items()])
+    lines.append("Lossless Waiting uses at least %s %% of what Oracle uses" %
+                 number(percent(verdict["lossless_of_oracle"]), "%.2f"))
+    return lines + ["Waiting is ahead of %s by at least %s %% of the idle time" % (
+        name.replace("waiting_ahead_of_", ""), number(percent(value), "%.2f"))
         for name, value in verdict.items() if name.startswith("waiting_ahead_of_")]
+
+
+def percent(share):
+    """A share in %; None stays."""
+    return None if share is None else 100 * share
 
 
 def setting(one):

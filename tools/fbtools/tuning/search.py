@@ -104,3 +104,31 @@ def adaptive(spool, service, goals, sizes_kib, best):
          policy.swapping(service, best["size_kib"], int(switch * 1e9), most),
          {"switch_s": switch}) for switch in SWITCHES_S])
     return {"exponential": exponential, "linear": linear, "swapping": swapped}
+
+
+def sizes_of(service, one, most_kib):
+    """The Sizes that a row of fixed_sizes() or adaptive() stands for."""
+    if one["approach"] == "swapping":
+        return policy.swapping(service, one["size_kib"], int(one["switch_s"] * 1e9), most_kib)
+    if "factor" in one:
+        return policy.growing(service, one["size_kib"], one["factor"], one.get("more_kib", 0),
+                              most_kib)
+    return policy.fixed(service, one["size_kib"])
+
+
+def tradeoff(spool, service, rows, most_kib):
+    """{label: results of thresholds}: the paper's figure 15."""
+    waits = [int(wait) for wait in THRESHOLDS_US[::20]]
+    found = {}
+    for one in rows:
+        sizes = sizes_of(service, one, most_kib)
+        results = policy.simulate(spool, [policy.waiting(sizes, wait * 1000) for wait in waits])
+        found["%s %d KiB" % (one["approach"], one["size_kib"])] = [
+            {"wait_us": wait, **result} for wait, result in zip(waits, results)]
+    return found
+
+
+def figure_rows(fixed, best, varying):
+    """What figure 15 shows: the smallest, the best and the largest size, what varies."""
+    rows = {one["size_kib"]: one for one in (fixed[:1] + fixed[-1:] + ([best] if best else []))}
+    return [rows[kib] for kib in sorted(rows)] + [one for one in varying.values() if one]

@@ -186,3 +186,16 @@ def summary(spool, lengths, moments):
                         for share in LONGEST_SHARES],
             "remaining": waits, "period": periodicity(spool.by_hour),
             "autocorrelation": autocorrelation(moments)}
+
+
+def series(spool, lengths):
+    """What the paper's figures 8 and 10 to 13 show."""
+    longest = min(max(spool.longest_ns / 1e9, 1e-4), 1e4)
+    waits = [float(x) for x in np.geomspace(1e-5, longest, 80)]
+    return {"requests_by_hour": [int(x) for x in spool.by_hour],
+            "longest": [(share, float(lengths.share_of_longest(share)))
+                        for share in np.linspace(0, 0.5, 51).tolist()],
+            "waited_s": waits,
+            "expected": [seconds(lengths.expected_remaining(x * 1e9)) for x in waits],
+            "percentile_1": [seconds(lengths.remaining_percentile(x * 1e9)) for x in waits],
+            "usable": [float(lengths.usable(x * 1e9)) for x in waits]}

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A recording of what a disk is asked now: with blktrace, or from the block layer's
+trace events."""
+
+import os
+import re
+import select
+import shutil
+import stat
+import subprocess
+import time
+
+from .. import ToolError
+
+TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
+DEBUGFS = "/sys/kernel/debug/block"
+INSTANCE = "freeblock-tune-%d"
+EVENTS = ("block_rq_issue", "block_rq_complete")
+MAX_SECONDS = 366 * 86400
+# PROGRAM-PID [CPU] FLAGS SECONDS: EVENT: MAJOR,MINOR RWBS [BYTES] (COMMAND) SECTOR + SECTORS [..]
+LINE = re.compile(r"\s*.*-(\d+)\s+\[(\d+)\]\s+\S+\s+(\d+)\.(\d{6}): (block_rq_issue|"
+                  r"block_rq_complete): (\d+,\d+) ([A-Z]+) (?:\d+ )?\(.*\) (\d+) \+ (\d+) ")
+
+
+def seconds_of(text):
+    """How long to record."""
+    if not re.fullmatch(r"\d{1,9}", text) or not 1 <= int(text) <= MAX_SECONDS:
+        raise ToolError("--record %s: whole seconds from 1 to %d" % (text, MAX_SECONDS))
+    return int(text)
+
+
+def device_of(disk):
+    """(path, MAJOR, MINOR) of a whole disk."""
+    path = disk if "/" in disk else "/dev/" + disk
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise ToolError("--record: %s: %s" % (path, error.strerror)) from error
+    if not stat.S_ISBLK(found.st_mode):
+        raise ToolError("--record: %s is no block device" % path)
+    major, minor = os.major(found.st_rdev), os.minor(found.st_rdev)
+    if os.path.exists("/sys/dev/block/%d:%d/partition" % (major, minor)):
+        raise ToolError("--record: %s is a partition: name the whole disk, whose idle time it is" %
+                        path)
+    return path, major, minor
+
+
+def record(seconds, disk, out):
+    """Record; what a reader can be given."""
+    seconds = seconds_of(seconds)
+    if os.geteuid():
+        raise ToolError("--record: only root may trace the block layer")
+    path, major, minor = device_of(disk)
+    if not out:
+        raise ToolError("--record needs -o NAME: where the recording goes")
+    if shutil.which("blktrace") and os.path.isdir(DEBUGFS):
+        return with_blktrace(seconds, path, out)
+    for root in TRACEFS:
+        if os.path.isdir(os.path.join(root, "instances")):
+            return with_events(root, seconds, (major, minor), out)
+    raise ToolError("--record: neither blktrace with debugfs nor tracefs is there (mount -t tracefs "
+                    "tracefs /sys/kernel/tracing)")
+
+
+def with_blktrace(seconds, path, out):
+    """NAME.blktrace.0 and its like."""
+    folder, name = os.path.split(os.path.abspath(out))
+    done = subprocess.run(["blktrace", "-d", path, "-w", str(seconds), "-a", "issue", "-a",
+                           "complete", "-D", folder, "-o", name], check=False, text=True,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    if done.returncode:
+        raise ToolError("--record: blktrace: %s" % (done.stderr.strip() or
+                                                    "status %d" % done.returncode))
+    return out
+
+
+def put(path, text):
+    """Write a file of tracefs."""
+    try:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+    except OSError as error:
+        raise ToolError("--record: %s: %s refused: %s" % (path, text, error.strerror)) from error
+
+
+def converted(line, number):
+    """A line of the events as blkparse would print it; None for other lines."""
+    match = LINE.match(line)
+    if not match:
+        return None
+    pid, cpu, second, micro, event, device, kind, sector, sectors = match.groups()
+    return "%s %s %d %s.%s000 %s %s %s %s + %s [0]\n" % (
+        device, int(cpu), number, second, micro, pid, "D" if event == EVENTS[0] else "C", kind,
+        sector, sectors)
+
+
+def with_events(root, seconds, device, out):
+    """A text like blkparse's."""
+    folder = os.path.join(root, "instances", INSTANCE % os.getpid())
+    try:
+        os.mkdir(folder)
+    except OSError as error:
+        raise ToolError("--record: %s: %s" % (folder, error.strerror)) from error
+    try:
+        put(os.path.join(folder, "trace_clock"), "mono")
+        for event in EVENTS:
+            events = os.path.join(folder, "events", "block", event)
+            # the kernel's dev_t
+            put(os.path.join(events, "filter"), "dev == %d" % (device[0] << 20 | device[1]))
+            put(os.path.join(events, "enable"), "1")
+        with open(os.path.join(folder, "trace_pipe"), "rb", buffering=0) as pipe, \
+                open(out, "w", encoding="ascii") as file:
+            copy_events(pipe, file, time.monotonic() + seconds)
+    finally:
+        os.rmdir(folder)
+    return out
+
+
+def copy_events(pipe, file, until):
+    """Convert what comes from a pipe until a time."""
+    os.set_blocking(pipe.fileno(), False)
+    rest, number = b"", 0
+    while True:
+        left = until - time.monotonic()
+        if left <= 0 or not select.select([pipe], [], [], left)[0]:
+            return
+        piece = pipe.read(1 << 16)
+        if not piece:
+            time.sleep(0.01)
+            continue
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            number += 1
+            text = converted(line.decode("ascii", "replace"), number)
+            file.write(text or "")
