@@ -42,7 +42,7 @@ SERVICE_S = 0.003
 # requests of a busy period where table I's duration is not told (TPC-C)
 TPC_REQUESTS = 2
 # Share above 100 ms: the first with which mean and variance can be met
-ABOVE_S, ABOVE_SHARES = 0.1, (0.09, 0.07, 0.05, 0.035, 0.025, 0.015)
+ABOVE_S, ABOVE_SHARES = 0.1, (0.08, 0.06, 0.045, 0.03, 0.02, 0.01)
 MET = 0.01
 # Latent correlation: (share, factor per interval) of first-order autoregressions
 CORRELATED = ((0.2, 0.8), (0.2, 0.995))
@@ -70,7 +70,7 @@ class Fit:
     """a, s and r for a mean and a coefficient of variation among `count` intervals, of which
     the longest is that which one of 2 * count exceeds."""
 
-    GRID = np.concatenate(([0], np.geomspace(1e-9, 3e6, 3000)))
+    GRID = np.concatenate(([0], np.geomspace(1e-9, 3e6, 1500)))
 
     def __init__(self, mean, cov, count):
         from scipy.optimize import brentq  # pylint: disable=import-outside-toplevel

@@ -97,7 +97,8 @@ class Moments:
             here = np.concatenate((before, chunk.idle_ns - self.mean_ns))
             for lag in range(self.lags + 1):
                 start = max(len(before), lag)
-                sums[lag] += np.dot(here[start:], here[start - lag:len(here) - lag])
+                if start < len(here):
+                    sums[lag] += np.dot(here[start:], here[start - lag:len(here) - lag])
             before = here[len(here) - min(self.lags, len(here)):]
         self.covariance = sums / self.count
 
@@ -149,7 +150,7 @@ def periodicity(by_hour):
     values = np.log1p(np.asarray(by_hour[:-1], float))
     longest = min(LONGEST_PERIOD_H, len(values) // 3)
     none = {"period_h": 1, "f": None, "log10_p": None, "hours": len(values)}
-    if longest < 2 or not values.std():
+    if longest < 2 or not np.ptp(values):
         return none
     tried = [(anova(values, period), period) for period in range(2, longest + 1)]
     (statistic, log_p), period = min(tried, key=lambda one: one[0][1])
