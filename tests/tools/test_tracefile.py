@@ -171,8 +171,15 @@ class Devices(Files):
 
 
 class Bad(Files):
-    """Refused with the line and the reason. Seen to fail: pandas' own checks alone (columns
-    that are too many, a negative offset), the number of the piece's first line."""
+    """Refused with the line and the reason. Seen to fail: pandas' own checks of MSR lines,
+    Python's of blkparse's numbers."""
+
+    def test_line(self):
+        """Lines are counted over pieces. Seen to fail: from the piece's begin."""
+        path = self.put(MSR * 10 + b"x\n" + MSR)
+        with self.assertRaises(tracefile.Error) as caught:
+            rows(msr.read(path, None, 200))
+        self.assertIn("line 21: ", str(caught.exception))
 
     def test_msr(self):
         """Fields missing, too many, negative, too large, of the wrong kind."""
