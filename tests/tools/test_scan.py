@@ -354,6 +354,23 @@ class Runs(Case):
         status, result, _ = self.scan("sda", "-o", self.out)
         self.assertEqual((status, result["good"]), (0, 125))
 
+    def test_full(self):
+        """What cannot be saved is said, and what was saved counts."""
+        really, writes = scan_file._write_all, []
+
+        def write(fd, data, offset):
+            writes.append(offset)
+            if len(writes) == 5:
+                raise OSError(28, "No space left on device")
+            really(fd, data, offset)
+
+        with mock.patch.object(scan_file, "_write_all", write), \
+                mock.patch.object(scan, "SYNC_S", 0), mock.patch.object(scan, "POLL_S", 0):
+            status, _, err = self.scan("sda", "-o", self.out)
+        self.assertEqual(status, 1)
+        self.assertRegex(err, "digests: No space left on device; what was saved by then counts")
+        self.assertEqual(self.scan("sda", "-o", self.out)[0], 0)
+
     def test_cost(self):
         """What the foreground paid is said beside it."""
         self.tree.iosched("sda", fg_requests=100, miss_prepend=1, miss_separate=0, miss_after=0,

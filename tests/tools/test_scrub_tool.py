@@ -10,6 +10,7 @@ import json
 import os
 import random
 import signal
+import struct
 import sys
 import tempfile
 import unittest
@@ -73,7 +74,7 @@ class Growth:
         blocks = list(range(first, first + self.random.randrange(80)))
         for block in blocks + self.random.sample(range(1000), 5):
             self.bits[block // 8] |= 1 << block % 8
-        self.journal.save(bytes(self.bits))
+        self.journal.save(bytes(self.bits), 7)
         self.saved.append((self.journal.size, bytes(self.bits)))
 
 
@@ -180,7 +181,7 @@ class Journals(Case):
                 more = bytearray(grown.bits)
                 more[0] |= 255
                 with self.assertRaises(OSError):
-                    grown.journal.save(bytes(more))
+                    grown.journal.save(bytes(more), 7)
             found = self.load_copy()
             self.assertTrue(subset(saved, found) and subset(found, more), broken)
 
@@ -238,7 +239,7 @@ class Journals(Case):
         """A map that lacks what was saved is a fault, not a save."""
         grown = Growth(self.path, 2, 3)
         with self.assertRaises(ValueError):
-            grown.journal.save(bytes(len(grown.bits)))
+            grown.journal.save(bytes(len(grown.bits)), 7)
         grown.journal.close()
         self.assertEqual(self.load(self.written())[0], grown.bits)
 
@@ -274,9 +275,9 @@ class Journals(Case):
                 "blocks": 91552735}
         journal, _ = scrub_state.open_journal(self.path, disk)
         bits = bytearray(scrub_state.map_bytes(disk["blocks"]))
-        journal.save(bytes(bits))
+        journal.save(bytes(bits), 7)
         bits[5000000] = 1
-        journal.save(bytes(bits))
+        journal.save(bytes(bits), 7)
         self.assertEqual(journal.size, scrub_state.HEADER + 16 + 8)
         journal.close()
 
@@ -294,10 +295,10 @@ class Kernel:
     def __init__(self, disk, each=37, seed=1):
         self.disk, self.each, self.rng = disk, each, random.Random(seed)
         self.now, self.looks, self.script, self.restored = "idle", 0, {}, []
-        self.words, self.reads, self.lost = [], 0, False
+        self.words, self.reads, self.lost, self.began = [], 0, False, 1000
         self.bits = bytearray(scrub_state.map_bytes(1000))
         self.truth = bytearray(len(self.bits))      # delivered in this pass, ever
-        self.blocks_bad = 0
+        self.blocks_bad, self.bad = 0, set()
 
     def identity(self):
         """As of DISK."""
@@ -315,7 +316,8 @@ class Kernel:
         if self.lost:
             return None
         if self.now == "running":
-            left = [b for b in range(1000) if not self.bits[b // 8] >> b % 8 & 1]
+            left = [b for b in range(1000) if not self.bits[b // 8] >> b % 8 & 1 and
+                    b not in self.bad]
             for block in self.rng.sample(left, min(self.each, len(left))):
                 self.bits[block // 8] |= 1 << block % 8
                 self.truth[block // 8] |= 1 << block % 8
@@ -326,24 +328,37 @@ class Kernel:
 
     def values(self):
         """As the kernel's file."""
-        return {"state": self.now, "blocks_bad": self.blocks_bad}
+        return {"state": self.now, "blocks_bad": self.blocks_bad, "first": 0, "sectors": 8000}
 
     def command(self, words):
-        """start, stop ..."""
+        """start, stop ... A start that does not resume is a new pass."""
         self.words.append(words)
+        first = words.split()[0]
+        if first == "start" and "resume-coverage" not in words:
+            self.new_pass()
         self.now = {"start": "running", "pause": "paused", "resume": "running",
-                    "stop": "stopped"}[words.split()[0]]
+                    "stop": "stopped"}[first]
 
-    def coverage(self, _blocks):
+    def new_pass(self):
+        """Nothing has been verified in it."""
+        self.began += 1
+        self.bits, self.truth = bytearray(len(self.bits)), bytearray(len(self.bits))
+
+    def coverage(self, _identity):
         """The map."""
-        return None if self.lost else bytes(self.bits)
+        return None if self.lost else scrub_port.Coverage(self.known, bytes(self.bits))
 
-    def restore(self, bits):
+    @property
+    def known(self):
+        """When this pass began, as far as the module remembers."""
+        return 0 if self.now == "idle" else self.began
+
+    def restore(self, _identity, covered):
         """Verified before."""
-        if not subset(bits, self.truth):
-            raise AssertionError("the tool counts what was not delivered")
-        self.bits[:] = bits
-        self.restored.append(scrub_state.count(bits))
+        if not subset(covered.bits, self.truth) or covered.began != self.began:
+            raise AssertionError("the tool counts what was not delivered in this pass")
+        self.bits[:] = covered.bits
+        self.restored.append(scrub_state.count(covered.bits))
 
     def reload(self):
         """The module goes and comes back: it knows nothing."""
@@ -392,8 +407,6 @@ class Commands(Case):
         status, result, _ = self.run_to("--order", "staggered=128", "--segment", "1024")
         self.assertEqual((status, result["progress"]["done"], self.kernel.words),
                          (0, 1000, ["start staggered=128 segment=1024"]))
-        self.kernel.reload()
-        self.kernel.truth = bytearray(len(self.kernel.truth))
         status, result, err = self.run_to()
         self.assertEqual((status, result["progress"]["pass"], self.kernel.reads), (0, 2, 2000))
         self.assertIn("pass 2 begins", err)
@@ -451,9 +464,7 @@ class Commands(Case):
     def test_somebody_else(self):
         """Another scrub began: what was saved does not count for it."""
         def other(kernel):
-            kernel.reload()
-            kernel.truth = bytearray(len(kernel.truth))
-            kernel.now = "running"
+            kernel.command("start")
 
         self.kernel.script = {8: [other], 20: [self.interrupt]}
         status, result, err = self.run_to()
@@ -495,10 +506,37 @@ class Commands(Case):
         self.assertGreater(deaths, 3)
         self.assertLessEqual(self.kernel.reads, 1000 + deaths * self.kernel.each)
 
+    def test_cannot_save(self):
+        """What cannot be saved is said."""
+        with mock.patch.object(os, "fdatasync", side_effect=OSError(5, "Input/output error")):
+            status, _, err = self.run_to()
+        self.assertEqual(status, 1)
+        self.assertRegex(err, "disk.coverage: Input/output error; the kernel goes on, but noth")
+
     def test_bad(self):
-        """Bad blocks are an exit status of their own."""
-        self.kernel.blocks_bad = 2
-        self.assertEqual(self.run_to()[0], 3)
+        """Bad blocks are an exit status of their own, and are never verified: the pass is
+        over nevertheless, and the next run begins another.
+
+        Seen to fail with a pass that is over only when all of it is verified."""
+        self.kernel.blocks_bad, self.kernel.bad = 2, {5, 77}
+        status, result, _ = self.run_to()
+        self.assertEqual((status, result["progress"]["done"]), (3, 998))
+        self.assertEqual(self.run_to()[1]["progress"]["pass"], 2)
+
+    def test_finished_alone(self):
+        """The tool was killed, and the kernel came to the end: the next run says so, and
+        does not begin another pass."""
+        def die(_kernel):
+            raise Death
+
+        self.kernel.script = {6: [die]}
+        with self.assertRaises(Death):
+            self.run_to()
+        while self.kernel.state() != "finished":
+            pass
+        status, result, _ = self.run_to()
+        self.assertEqual((status, result["progress"]["done"], len(self.kernel.words)),
+                         (0, 1000, 1))
 
     def test_commands(self):
         """Start, pause, resume, stop, in any state."""
@@ -559,13 +597,23 @@ class Ports(unittest.TestCase):
                 self.assertEqual(port.state(), "paused")
                 self.assertEqual(port.identity(), {"id": "naa.sda", "sectors": 1001,
                                                    "block_bytes": 4096, "blocks": 126})
-                self.assertIsNone(port.coverage(126))
-                path = os.path.join(folder, "sys/kernel/freeblock/sda/coverage")
-                with open(path, "wb") as file:
-                    file.write(bytes(16))
-                port.restore(b"\1" * 16)
-                self.assertEqual(port.coverage(126), b"\1" * 16)
                 was = port.identity()
+                self.assertIsNone(port.coverage(was))
+                path = os.path.join(folder, "sys/kernel/freeblock/sda/coverage")
+                # as fb_scrub.c has it
+                head = struct.pack("<8sIIQQII88s", b"fbcover", 1, 8, 126, 1234, 3, 0, b"naa.sda")
+                self.assertEqual(len(head), 128)
+                with open(path, "wb") as file:
+                    file.write(head + bytes(16))
+                self.assertEqual(port.coverage(was), (1234, bytes(16)))
+                port.restore(was, scrub_port.Coverage(99, b"\1" * 16))
+                self.assertEqual(port.coverage(was), (99, b"\1" * 16))
+                for other in ({"id": "naa.x"}, {"blocks": 125}, {"block_bytes": 512}):
+                    self.assertIsNone(port.coverage({**was, **other}))
+                with open(path, "r+b") as file:
+                    file.write(b"x")
+                with self.assertRaisesRegex(ToolError, "coverage: of a version"):
+                    port.coverage(was)
                 self.assertTrue(port.find(was))
                 tree.disk("sda", 77, 4096, {"id": "naa.other"})
                 self.assertFalse(port.find(was))

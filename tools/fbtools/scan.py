@@ -204,6 +204,18 @@ def header_of(args):
                             {name: disk.identity() for name, disk in disks.items()})
 
 
+def read_all(scan, old):
+    """Run a scan, and finish its file; what differs from `old`."""
+    scan.run()
+    if isinstance(scan.sink, Verifier):
+        return sorted(scan.sink.differing)
+    differing = []
+    if scan.stopped is None:
+        differing = compare(old, scan.sink) if old else []
+        scan.sink.finish()
+    return differing
+
+
 def result_of(scan, differing, args):
     """What is printed at the end, as an object."""
     sink, layout = scan.sink, scan.layout
@@ -295,15 +307,10 @@ def run(args):
     sink = scan_file.Writer(args.output, header) if args.output else Verifier(old, header)
     try:
         scan = Scan(sink, args.quiet, args.before)
-        scan.run()
-        differing = []
-        if scan.stopped is None:
-            if args.output and old:
-                differing = compare(old, sink)
-            sink.finish()
-        if not args.output:
-            differing = sorted(sink.differing)
-        result = result_of(scan, differing, args)
+        result = result_of(scan, read_all(scan, old), args)
+    except OSError as error:
+        raise ToolError("%s: %s; what was saved by then counts, the same command goes on" % (
+            error.filename or args.output, error.strerror)) from error
     finally:
         sink.close()
     if args.json:

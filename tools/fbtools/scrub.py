@@ -15,7 +15,7 @@ from . import ToolError, fbstate, fbstate_where, scrub_state
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Progress
-from .scrub_port import ACTIVE, ORDERS, Port
+from .scrub_port import ACTIVE, ORDERS, Coverage, Port
 
 # Of five seconds that an interruption may cost: two between saves, and the save itself
 SAVE_S = 2.0
@@ -70,31 +70,59 @@ class Keeper:
         """How many blocks of the piece are on record."""
         return scrub_state.count_some(self.journal.bits, self.piece.first, self.blocks)
 
-    def begin(self):
-        """Join the scrub that runs, or start one with what is left of the saved pass."""
-        if self.port.state() in ACTIVE:
-            self.save()
-            return
-        if self.verified() == self.blocks:
-            self.journal.begin_pass()
-            say("pass %d begins" % self.journal.number)
-        if self.verified():
-            say("%d of %d blocks were verified before" % (self.verified(), self.blocks))
-        self.journal.save(bytes(self.journal.bits))
-        self.port.restore(bytes(self.journal.bits))
-        self.port.command(self.piece.words)
+    def kernel(self):
+        """What the kernel's map says, and whether it is of the pass that is on record."""
+        covered = self.port.coverage(self.journal.identity)
+        if covered is None:
+            return None, False
+        ours = scrub_state.contains(covered.bits, self.journal.bits) and \
+            self.journal.began in (0, covered.began)
+        return covered, ours
 
-    def save(self):
-        """Bring the kernel's map to stable storage. One that lacks what was saved is that
-        of another pass, which somebody else began."""
-        bits = self.port.coverage(self.journal.identity["blocks"])
-        if bits is None:
+    def begin(self):
+        """Join the scrub that runs, or was finished while nobody looked; else start one with
+        what is left of the pass on record."""
+        state, journal = self.port.state(), self.journal
+        covered, ours = self.kernel()
+        if state in ACTIVE or state == "finished" and ours and journal.began and \
+                not journal.finished:
+            self.check_range()
+            self.save(state)
             return
-        if not scrub_state.contains(bits, self.journal.bits):
+        if journal.finished or self.verified() == self.blocks:
+            journal.begin_pass()
+            say("pass %d begins" % journal.number)
+        if covered and ours and journal.began:
+            journal.save(covered.bits, covered.began)
+        saved = scrub_state.count(journal.bits)
+        if not saved:
+            journal.save(bytes(journal.bits), 0)
+            self.port.command(self.piece.words)
+            return
+        say("%d of %d blocks were verified before" % (self.verified(), self.blocks))
+        journal.save(bytes(journal.bits), journal.began)
+        self.port.restore(journal.identity, Coverage(journal.began, bytes(journal.bits)))
+        self.port.command(self.piece.words + " resume-coverage")
+
+    def check_range(self):
+        """A scrub that is joined must be of the same piece."""
+        values = self.port.values()
+        if (values["first"], values["sectors"]) != self.piece.range:
+            raise ToolError("sectors %s+%s of %s are being scrubbed, not %d+%d: freeblock scrub "
+                            "%s stop" % (values["first"], values["sectors"], self.port.disk.name,
+                                         *self.piece.range, self.port.disk.name))
+
+    def save(self, state):
+        """Bring the kernel's map to stable storage. One of another pass, which somebody else
+        began, takes the place of what is on record."""
+        covered, ours = self.kernel()
+        if covered is None:
+            return
+        if not ours:
             self.journal.begin_pass()
             say("somebody began another scrub: what was saved of the last one does not count "
                 "for it")
-        self.journal.save(bits)
+        self.journal.save(covered.bits, covered.began, state == "finished")
 
     def wait(self, why):
         """Say once what is waited for."""
@@ -112,16 +140,25 @@ class Keeper:
             # the module was loaded anew, or the disk came back under another one
             self.begin()
             return True
-        self.save()
+        self.save(state)
         self.waiting = None
         return state in ACTIVE
 
     def stop(self):
         """End the scrub, and save what the reads under way brought."""
         if self.port.state() in ACTIVE:
-            self.port.command("stop")
+            try:
+                self.port.command("stop")
+            except ToolError:
+                # unless it has just ended by itself
+                if self.port.state() in ACTIVE:
+                    raise
         for _ in range(STOP_LOOKS):
-            if not self.step():
+            state = self.port.state()
+            if state in (None, "idle"):
+                break
+            self.save(state)
+            if state not in ACTIVE:
                 break
             time.sleep(SAVE_S / STOP_LOOKS)
 
@@ -155,10 +192,11 @@ class Piece:
         self.first = piece.disk_first // block
         end = (piece.disk_first + piece.sectors + block - 1) // block
         self.blocks = end - self.first
+        self.range = (self.first * block, min(end * block, whole) - self.first * block)
         words, self.suffix = ["start"], ""
         if piece.sectors != whole:
-            words += [str(self.first * block), str(min(end * block, whole) - self.first * block)]
-            self.suffix = ".%s-%s" % tuple(words[1:])
+            words += ["%d %d" % self.range]
+            self.suffix = ".%d-%d" % self.range
         words += [args.order] if args.order else []
         words += ["segment=%d" % args.segment] if args.segment is not None else []
         self.words = " ".join(words)
@@ -214,6 +252,9 @@ def run_keeper(args):
                         journal.identity["block_bytes"], args.quiet)
     try:
         keeper.run(progress, lambda: remark_of(port, meter))
+    except OSError as error:
+        raise ToolError("%s: %s; the kernel goes on, but nothing is saved: run it again" % (
+            error.filename or journal.path, error.strerror)) from error
     finally:
         journal.close()
     report(args, port, dict(progress.values(), state_file=journal.path,

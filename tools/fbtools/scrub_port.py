@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """The kernel's scrubber of a disk: /sys/kernel/freeblock/<disk>/scrub and coverage."""
 
+import collections
 import re
+import struct
 
 from . import ToolError, fbstate, scrub_state
 
 ORDERS = re.compile(r"^(sequential|near|staggered=[1-9]\d*)$")
+# of the file "coverage"; the map follows
+HEADER = struct.Struct("<8sIIQQII88s")
+MAGIC, VERSION = b"fbcover\0", 1
+Coverage = collections.namedtuple("Coverage", "began bits")
+Coverage.__doc__ = "When a pass began, seconds since 1970, and the map of what it verified."
 ACTIVE = ("running", "paused", "stopping")
 
 
@@ -61,22 +68,36 @@ class Port:
             return other == identity
         return False
 
-    def coverage(self, blocks):
-        """The map: a bit for each block that has been verified in this pass; None if there
-        is none now."""
+    def _file(self):
+        return fbstate.path(fbstate.KERNEL, self.disk.name, "coverage")
+
+    def coverage(self, identity):
+        """When this pass began, and the map: a bit for each block that has been verified in
+        it. None if there is none now, or a pass began while we looked."""
         try:
-            with open(fbstate.path(fbstate.KERNEL, self.disk.name, "coverage"), "rb") as file:
+            with open(self._file(), "rb", buffering=0) as file:
                 raw = file.read()
+                file.seek(0)
+                again = file.read(HEADER.size)
         except OSError:
             return None
-        wanted = scrub_state.map_bytes(blocks)
-        return raw.ljust(wanted, b"\0") if 0 < len(raw) <= wanted else None
+        size = HEADER.size + scrub_state.map_bytes(identity["blocks"])
+        if len(raw) != size or raw[:HEADER.size] != again:
+            return None
+        magic, version, granule, blocks, began, _, _, disk = HEADER.unpack(again)
+        if magic != MAGIC or version != VERSION:
+            raise ToolError("%s: of a version that this tool does not know" % self._file())
+        if (disk.rstrip(b"\0").decode(), granule * 512, blocks) != (
+                identity["id"], identity["block_bytes"], identity["blocks"]):
+            return None
+        return Coverage(began, raw[HEADER.size:])
 
-    def restore(self, bits):
-        """Take these blocks for verified; before start."""
-        path = fbstate.path(fbstate.KERNEL, self.disk.name, "coverage")
+    def restore(self, identity, covered):
+        """Take these blocks for verified; before "start ... resume-coverage"."""
+        raw = HEADER.pack(MAGIC, VERSION, identity["block_bytes"] // 512, identity["blocks"],
+                          covered.began, 0, 0, identity["id"].encode()) + covered.bits
         try:
-            with open(path, "r+b", buffering=0) as file:
-                scrub_state.write_all(file.fileno(), bits, 0)
+            with open(self._file(), "r+b", buffering=0) as file:
+                scrub_state.write_all(file.fileno(), raw, 0)
         except OSError as error:
-            raise ToolError(fbstate.refusal(self.disk.name, path, error)) from error
+            raise ToolError(fbstate.refusal(self.disk.name, self._file(), error)) from error

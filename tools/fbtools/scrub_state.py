@@ -13,7 +13,6 @@ import fcntl
 import os
 import re
 import struct
-import time
 import zlib
 
 from . import ToolError
@@ -85,20 +84,18 @@ class Journal:
     """The coverage of one pass over one disk, open for saving.
 
     `identity` is a dictionary: id, sectors, block_bytes, blocks. `bits` is what is on
-    stable storage.
+    stable storage. `began` is by what the kernel knows the pass, 0 if it has not yet said
+    so; `finished` is true when it came to its end, be it with bad blocks.
     """
 
-    def __init__(self, path, identity, number=1, bits=None):
-        self.path, self.identity, self.number = path, dict(identity), number
+    def __init__(self, path, identity):
+        self.path, self.identity = path, dict(identity)
+        self.number, self.began, self.finished = 1, 0, False
         self.nonce = os.urandom(8)
         self.bits = bytearray(map_bytes(identity["blocks"]))
         self.file = None
         self.size = 0
-        self.started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        self.ignored = 0
         self._lock(path)
-        if bits is not None:
-            self.bits[:] = bits
 
     def _lock(self, path):
         os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
@@ -120,9 +117,10 @@ class Journal:
     def header(self):
         """The bytes at the beginning of the file."""
         body = ("fbcoverage 1\nnonce %s\nid %s\nsectors %d\nblock_bytes %d\nblocks %d\npass %d\n"
-                "started %s\n" % (self.nonce.hex(), self.identity["id"],
+                "began %d\nfinished %d\n" % (self.nonce.hex(), self.identity["id"],
                                   self.identity["sectors"], self.identity["block_bytes"],
-                                  self.identity["blocks"], self.number, self.started)).encode()
+                                  self.identity["blocks"], self.number, self.began,
+                                  self.finished)).encode()
         return (body + b"end %08x" % zlib.crc32(body)).ljust(HEADER - 1) + b"\n"
 
     def record(self, first, words):
@@ -130,12 +128,15 @@ class Journal:
         head = HEAD.pack(MARK, first, len(words) // WORD)
         return head + CHECK.pack(zlib.crc32(words, zlib.crc32(self.nonce + head))) + words
 
-    def save(self, bits):
+    def save(self, bits, began, finished=False):
         """Bring the map to stable storage; when it returns it is there. Bits are never
         taken away."""
         if not contains(bits, self.bits):
             raise ValueError("coverage shrinks")
-        if self.file is None or self.size > SLACK + 2 * len(self.bits):
+        said = (self.began, self.finished)
+        self.began, self.finished = began, finished
+        if self.file is None or said != (began, finished) or \
+                self.size > SLACK + 2 * len(self.bits):
             self._write_anew(bits)
             return
         data = b"".join(self.record(*run) for run in changed_runs(self.bits, bits))
@@ -167,8 +168,7 @@ class Journal:
 
     def begin_pass(self):
         """Forget the coverage: another pass over the disk."""
-        self.number += 1
-        self.started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        self.number, self.began, self.finished = self.number + 1, 0, False
         self.bits = bytearray(len(self.bits))
         self._write_anew(bytes(len(self.bits)))
 
@@ -181,7 +181,7 @@ def parse_header(path, raw):
             rest[:8] != b"%08x" % zlib.crc32(body):
         raise Damaged("%s: not a file of coverage, or its header is damaged" % path)
     found = dict(line.split(" ", 1) for line in body.decode().splitlines())
-    for key in ("sectors", "block_bytes", "blocks", "pass"):
+    for key in ("sectors", "block_bytes", "blocks", "pass", "began", "finished"):
         found[key] = int(found[key])
     return found
 
@@ -254,7 +254,8 @@ def _load(journal):
     if why:
         raise ToolError("%s is not of this disk: %s; give another --state, or move it away" %
                         (journal.path, why))
-    journal.number, journal.started = header["pass"], header["started"]
+    journal.number, journal.began = header["pass"], header["began"]
+    journal.finished = bool(header["finished"])
     _, ignored = replay(raw, bytes.fromhex(header["nonce"]), journal.bits)
     if ignored:
         return "%s: %d of %d bytes are no whole record: ignored, what they said is verified " \
