@@ -33,10 +33,13 @@ static u32 fbv_granule(const struct fb_svc *svc)
 	return dm_info(svc->fd->model)->granule_sectors;
 }
 
-/* a task whose consumer is slow gets no more for now */
+/*
+ * A task whose consumer is slow gets no more for now. One that is alone may fill all buffers;
+ * the next one brings its own.
+ */
 static bool fbv_is_stalled(const struct freeblock_task *task)
 {
-	return READ_ONCE(task->held) >= FREEBLOCK_HELD;
+	return READ_ONCE(task->fd->svc->nactive) > 1 && READ_ONCE(task->held) >= FREEBLOCK_HELD;
 }
 
 static bool fbv_is_hungry(const struct freeblock_task *task)
@@ -183,7 +186,7 @@ static void fbv_activate(struct fb_svc *svc, struct freeblock_task *task)
 	task->rate = 0;
 	task->mark_ns = ktime_get_ns();
 	task->mark_done = task->map.n_done;
-	svc->nactive++;
+	WRITE_ONCE(svc->nactive, svc->nactive + 1);
 	svc->weighed = NULL;
 	if (svc->joint)
 		fbv_wanted_runs(svc, &task->map, fbv_join_run, &walk);
@@ -194,7 +197,7 @@ static void fbv_deactivate(struct fb_svc *svc, struct freeblock_task *task)
 	struct fbv_walk walk = { .task = task };
 
 	task->active = false;
-	svc->nactive--;
+	WRITE_ONCE(svc->nactive, svc->nactive - 1);
 	svc->weighed = NULL;
 	if (svc->nactive > 1)
 		fbv_wanted_runs(svc, &task->map, fbv_leave_run, &walk);
@@ -453,9 +456,6 @@ static void fbv_take(struct fb_svc *svc, struct fb_buf *buf)
 	}
 	spin_lock_irq(&svc->fd->lock);
 	buf->pending = pending;
-	for (i = 0; i < FREEBLOCK_TASKS; i++)
-		if (pending & BIT(i))
-			svc->task[i]->held++;
 	spin_unlock_irq(&svc->fd->lock);
 }
 
@@ -499,15 +499,8 @@ static void fbv_mark_done(struct fb_svc *svc, struct fb_buf *buf, u32 slots)
 /* nobody gets it: all of it is wanted again */
 static void fbv_give_up(struct fb_svc *svc, struct fb_buf *buf)
 {
-	u32 i, slots = buf->pending;
-
-	fbv_untake(svc, buf, slots);
-	spin_lock_irq(&svc->fd->lock);
+	fbv_untake(svc, buf, buf->pending);
 	buf->pending = 0;
-	for (i = 0; i < FREEBLOCK_TASKS; i++)
-		if (slots & BIT(i))
-			svc->task[i]->held--;
-	spin_unlock_irq(&svc->fd->lock);
 	fbv_settle(svc, buf);
 }
 
@@ -646,19 +639,22 @@ static void fbv_count_ended(struct fb_svc *svc, const struct fb_buf *buf, bool d
 /* a read is back: who gets it, or is it to be read again? */
 static void fbv_absorb_ended(struct fb_svc *svc, struct fb_buf *buf, bool dirty)
 {
-	u32 i;
+	u32 i, pending = buf->pending;
 
 	if (!dirty && buf->status)
 		dirty = buf->status == BLK_STS_AGAIN || !fbv_error_is_known(svc, buf);
-	if (dirty || !buf->pending) {
+	if (dirty || !pending) {
 		fbv_give_up(svc, buf);
 		return;
 	}
 	spin_lock_irq(&svc->fd->lock);
 	buf->state = FB_BUF_DELIVER;
+	for (i = 0; i < FREEBLOCK_TASKS; i++)
+		if (pending & BIT(i))
+			svc->task[i]->held++;
 	spin_unlock_irq(&svc->fd->lock);
 	for (i = 0; i < FREEBLOCK_TASKS; i++)
-		if (buf->pending & BIT(i))
+		if (pending & BIT(i))
 			fb_task_deliver(svc->task[i]);
 }
 

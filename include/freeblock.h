@@ -78,8 +78,9 @@ enum freeblock_order {
  * @ended: the task is over, no further call follows.
  *
  * Context: both are called from a workqueue, one call at a time for a task; they may
- * sleep. While @block sleeps, only its own task waits: at most FREEBLOCK_HELD reads are
- * kept for it, what else is read meanwhile for others it gets by a read of its own.
+ * sleep. While @block sleeps, only its own task waits: while there are others, no more
+ * than FREEBLOCK_HELD reads are kept for it, and those that were on their way then; what
+ * else is read meanwhile for others it gets by a read of its own.
  */
 struct freeblock_ops {
 	u32 flags;

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0
+# Several tasks of one disk: each gets every block it wants once, what several want is read
+# from the medium once, a slow consumer delays only itself; ranges come and go at any time;
+# a paused task gets nothing, a promoted range comes at once, the higher priority goes
+# first; memory is bounded. The disk is idle, so that simulated time alone decides.
+#
+# lab: kernel=stock clock=icount smp=1 timeout=300
+# lab: kernel=debug clock=real smp=4 timeout=600
+
+. /lab/lib.sh
+
+tasks=/sys/kernel/debug/fbtasks
+
+do_task()
+{
+	echo "$*" > $tasks/command
+}
+
+# field NAME N: of the task's line: 2 state 3 total 4 done 5 failed 6 flying 7 once 8 twice
+# 9 checksum 10 last
+field()
+{
+	awk -v name="$1" -v n="$2" '$1 == name { print $n }' $tasks/state
+}
+
+is_over()
+{
+	[ "$(field "$1" 2)" = finished ]
+}
+
+# media sectors read since the last call
+media()
+{
+	local now
+
+	now=$(drive_stat d sectors_read)
+	echo $((now - media_before))
+	media_before=$now
+}
+
+# begin NAME...: scans of the whole disk, at once
+begin()
+{
+	local name
+
+	for name; do
+		do_task "new $name $disk"
+		do_task "add $name 0 $sectors"
+	done
+	for name; do
+		do_task "start $name"
+	done
+}
+
+expect_whole()
+{
+	expect_ok "$1: it ends" wait_for 120 is_over "$1"
+	expect_eq "$1: every block" "$(field "$1" 7) $(field "$1" 3)" "$blocks $blocks"
+	expect_eq "$1: none twice" "$(field "$1" 8)" 0
+	expect_eq "$1: none failed" "$(field "$1" 5)" 0
+}
+
+load_module mechdisk
+load_module freeblock
+load_module fbtasks
+disk=$(drive_new d tiny.fbdrive "") || exit 1
+sched_set "$disk" freeblock
+model_load "$disk" tiny.fbmodel
+# here the subject is order, not cost
+echo 0 > "$(fb "$disk")/idle_wait_us"
+sectors=$(cat "/sys/block/$disk/size")
+blocks=$(((sectors + 7) / 8))
+media_before=$(drive_stat d sectors_read)
+
+begin one
+expect_whole one
+crc=$(field one 9)
+alone=$(media)
+do_task "destroy one"
+
+begin a b
+expect_whole a
+expect_whole b
+expect_eq "the same data" "$(field a 9) $(field b 9)" "$crc $crc"
+expect_le "two scans read as much as one, per mille" $(($(media) * 1000 / alone)) 1020
+do_task "destroy a"
+do_task "destroy b"
+
+# 6000 blocks of 20 ms would take two minutes
+begin quick slow
+do_task "slow slow 20000"
+expect_whole quick
+expect_ge "the slow one is far behind" $((blocks - $(field slow 4))) $((blocks / 2))
+expect_eq "and still runs" "$(field slow 2)" running
+do_task "slow slow 0"
+expect_whole slow
+do_task "destroy quick"
+do_task "destroy slow"
+
+do_task "new p $disk keep"
+do_task "start p"
+do_task "add p 0 8000"
+expect_ok "added after the start" wait_for 60 sh -c "grep -q '^p running 1000 1000 ' $tasks/state"
+expect_eq "a task that is kept does not end" "$(field p 2)" running
+do_task "pause p"
+do_task "add p 8000 8000"
+expect_ok "added while paused" wait_for 60 sh -c "grep -q '^p paused 2000 1000 ' $tasks/state"
+sleep 2
+expect_eq "nothing comes while paused" "$(field p 4)" 1000
+expect_fail "paused twice" do_task "pause p"
+do_task "remove p 12000 4000"
+expect_ok "taken back" wait_for 60 sh -c "grep -q '^p paused 1500 1000 ' $tasks/state"
+do_task "resume p"
+expect_ok "it goes on" wait_for 60 sh -c "grep -q '^p running 1500 1500 ' $tasks/state"
+do_task "bits p 24000 8000 4"
+expect_ok "every fourth block" wait_for 60 sh -c "grep -q '^p running 1750 1750 ' $tasks/state"
+echo 0 > "$(fb "$disk")/idle_mean_us"
+do_task "add p 32000 1600"
+sleep 2
+expect_eq "no idle reads: nothing comes" "$(field p 4)" 1750
+do_task "promote p 32000 800"
+expect_ok "promoted: it comes" wait_for 10 sh -c "grep -q '^p running 1950 1850 ' $tasks/state"
+sleep 1
+expect_eq "and no more than that" "$(field p 4)" 1850
+expect_fail "a range beyond the disk" do_task "add p $sectors 8"
+expect_fail "not whole blocks" do_task "add p 4 8"
+id=$(awk '$2 == "p" { print $1 }' "$(fb "$disk")/tasks")
+expect_fail "a command that is none" sh -c "echo 'kill $id' > $(fb "$disk")/tasks"
+expect_fail "a task that is none" sh -c "echo 'stop 4000000' > $(fb "$disk")/tasks"
+echo "stop $id" > "$(fb "$disk")/tasks"
+expect_ok "stopped through sysfs" wait_for 10 sh -c "grep -q '^p stopped' $tasks/state"
+expect_fail "nothing can be added then" do_task "add p 0 8"
+do_task "destroy p"
+expect_eq "no task is left" "$(cat "$(fb "$disk")/tasks")" ""
+echo 500 > "$(fb "$disk")/idle_mean_us"
+
+begin low high
+do_task "priority high 7"
+expect_fail "a priority that is none" do_task "priority high 8"
+do_task "remove low 0 $((sectors / 16 * 8))"
+do_task "remove high $((sectors / 16 * 8)) $((sectors - sectors / 16 * 8))"
+expect_ok "high: it ends" wait_for 60 is_over high
+expect_ok "low: it ends" wait_for 60 is_over low
+expect_ge "the higher priority goes first" "$(field low 10)" "$(field high 10)"
+do_task "destroy low"
+do_task "destroy high"
+
+n=0
+while [ $n -lt 8 ]; do
+	do_task "new t$n $disk" || not_ok "task $n" "refused"
+	n=$((n + 1))
+done
+expect_fail "a ninth task" do_task "new t8 $disk"
+while [ $n -gt 0 ]; do
+	n=$((n - 1))
+	do_task "destroy t$n"
+done
+echo 0 > /sys/module/freeblock/parameters/memory_mib
+expect_fail "more memory than allowed" do_task "new m $disk"
+echo 1024 > /sys/module/freeblock/parameters/memory_mib
+expect_ok "enough of it" do_task "new m $disk"
+do_task "destroy m"
+
+expect_within "fbtasks unloads" 20 unload_module fbtasks
+expect_within "freeblock unloads" 20 unload_module freeblock
+drive_off d
+done_testing
