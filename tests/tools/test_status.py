@@ -62,7 +62,7 @@ class Status(unittest.TestCase):
         """All files that there can be."""
         self.task(200)
         self.tree.write(SYSFS + "idle_wait_us", "auto")
-        self.tree.write(SYSFS + "idle_status", "state waiting\nreads 12")
+        self.tree.write(SYSFS + "idle_status", "state waiting\nmean_us 41.250\nmax_us 900\nreads 12")
         self.tree.write(SYSFS + "bad_blocks", "4096 8 medium\n8192 8 medium")
         self.tree.iosched("sda", scheduling="yes", free_reads="on", fg_requests=1000,
                           miss_prepend=1, miss_separate=2, miss_after=1, miss_fg=9,
@@ -79,10 +79,10 @@ class Status(unittest.TestCase):
                 "6.6 MB/s, left 10m21s",
                 "  task 7 scrub: paused, priority 1, 50.0 % of 100 blocks, 0 failed, 0.0 MB/s, "
                 "left -",
-                "  idle time: wait_us auto", "    state waiting, reads 12",
+                "  idle time: wait_us auto", "    state waiting, mean_us 41.25, max_us 900, reads 12",
                 "  bad blocks: 2", "    8192 8 medium",
                 "  foreground: 1000 foreground requests, 4 misses caused, 32.0 us added to each "
-                "on average",
+                "on average, idle reads added 41.2 us to each, 900 at most",
                 "sdb: scheduler freeblock, not scheduling: no model: load it: cat FILE.fbmodel > "
                 "/sys/kernel/freeblock/sdb/model"):
             self.assertIn(line + "\n", out)

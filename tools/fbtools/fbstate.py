@@ -7,6 +7,7 @@ ROOT, where tests put a tree of their own.
 
 import errno
 import os
+import re
 
 from . import ToolError
 
@@ -39,13 +40,20 @@ def read(*parts):
         raise
 
 
+def number(word):
+    """A word as a number, if it is one."""
+    if word.isdigit():
+        return int(word)
+    return float(word) if re.fullmatch(r"\d+\.\d+", word) else word
+
+
 def pairs(text):
     """Lines "key value" as a dictionary; words are numbers where they are."""
     found = {}
     for line in (text or "").splitlines():
         key, _, value = line.strip().partition(" ")
         if key:
-            found[key] = int(value) if value.isdigit() else value
+            found[key] = number(value)
     return found
 
 

@@ -36,7 +36,8 @@ def sample(name):
         "free_sectors": sched.get("free_sectors"),
         "period_ps": sched.get("period_ps", 0),
         "guard_trips": sched.get("guard_trips"),
-        "idle": {key: value for key, value in idle.items() if isinstance(value, int)},
+        # of late, as the Waiting policy measures it against its goals
+        "idle": {key: idle[key] for key in ("mean_us", "max_us") if key in idle},
         "stat": _block_stat(name),
     }
 
@@ -102,6 +103,8 @@ def text(cost):
     words = "%d foreground requests, %s misses caused" % (cost["requests"], cost["misses_caused"])
     if cost["mean_added_us"] is not None:
         words += ", %.1f us added to each on average" % cost["mean_added_us"]
+    if cost.get("idle"):
+        words += ", idle reads added %(mean_us).1f us to each, %(max_us)d at most" % cost["idle"]
     if cost["latency_ms"] is not None:
         words += "; latency %.2f ms" % cost["latency_ms"]
         if cost.get("latency_before_ms") is not None:
