@@ -187,6 +187,12 @@ struct fb_stats {
 	u64 too_late;			/* plans not used: the drive was about to finish */
 	u64 not_fit;			/* plans not used: limits of queue or request */
 	u64 discarded;			/* free reads overlapped by a foreground write */
+	u64 others;			/* background reads of others sent ... */
+	u64 others_sectors;		/* ... their sectors */
+	u64 others_gap;			/* ... in a gap */
+	u64 others_idle;		/* ... without foreground */
+	u64 others_expired;		/* ... as foreground, for their age */
+	u64 others_max_age_ns;		/* the longest that one waited here */
 	u64 free_sectors;		/* read in wanted granules */
 	u64 idles;			/* idle reads sent */
 	u64 free_errors;		/* free reads with an error */

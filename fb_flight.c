@@ -32,6 +32,12 @@ u64 fbf_overhead_ns(const struct fbs *fs, bool write)
 	return write ? info->write_overhead_ns : info->read_overhead_ns;
 }
 
+/* only while something is read in gaps is it of use what they take */
+static bool fbf_learns(const struct fbs *fs)
+{
+	return fs->fd->svc || fs->others.seen_ns;
+}
+
 /* reckon @fq's access from @from, which the head leaves at @start_ns (0: unknown when) */
 static void fbf_predict(struct fbs *fs, struct fbs_rq *fq, const struct dm_place *from,
 			u64 start_ns)
@@ -39,7 +45,7 @@ static void fbf_predict(struct fbs *fs, struct fbs_rq *fq, const struct dm_place
 	fq->placed = from && fbs_is_media(fq->rq) &&
 		     !dm_access(fs->fd->model, from, fq->lbn, fq->nsect, fq->fg.write, &fq->acc);
 	fq->start_ns = fq->placed ? start_ns : 0;
-	if (fq->placed && fs->fd->svc)
+	if (fq->placed && fbf_learns(fs))
 		fbm_predict(&fq->leg, fs->fd->model, from, fq->lbn, fq->nsect, &fq->acc);
 }
 
@@ -119,6 +125,85 @@ void fbf_predict_sent(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fs->tail_known = fbf_end_place(fs, fq, &fs->tail);
 }
 
+/* ---- when the next one goes ---- */
+
+/**
+ * fbf_hold() - hold the second command back?
+ * @fs: the scheduler, its disk locked, with a model; its timer is started if so
+ *
+ * A command alone at the drive is in service. The next one is held back until this one is
+ * about to end, for what comes meanwhile may be better; but it must be there in time, or
+ * the drive would idle. When that end is not known nothing is held back.
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true: held.
+ */
+bool fbf_hold(struct fbs *fs)
+{
+	const struct fbs_rq *fq;
+	u64 lead_ns;
+
+	fs->window_ns = 0;
+	if (!fs->hold || fs->depth != FBS_DEPTH || fs->nr_flight != 1 || fs->pinned)
+		return false;
+	fq = list_first_entry(&fs->flight, struct fbs_rq, flight);
+	lead_ns = fs->wake_ns + FBS_LEAD_NS +
+		  max(fbf_overhead_ns(fs, false), fbf_overhead_ns(fs, true));
+	if (!fq->start_ns || fq->start_ns + fq->acc.total_ns < ktime_get_ns() + lead_ns)
+		return false;
+	fs->window_ns = fq->start_ns + fq->acc.total_ns - lead_ns;
+	hrtimer_start(&fs->timer, ns_to_ktime(fs->window_ns), HRTIMER_MODE_ABS);
+	return true;
+}
+
+/**
+ * fbf_window_open() - is the second command still held back?
+ * @fs: the scheduler, its disk locked
+ * @now: the time
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true if so.
+ */
+bool fbf_window_open(const struct fbs *fs, u64 now)
+{
+	return fs->window_ns && fs->nr_flight && !fs->pinned && now < fs->window_ns;
+}
+
+/**
+ * fbf_too_late() - would the drive finish before a command that is sent now is with it?
+ * @fs: the scheduler, its disk locked, with a command at the drive
+ * @now: the time
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true if so: too late for a plan.
+ */
+bool fbf_too_late(const struct fbs *fs, u64 now)
+{
+	const struct fbs_rq *last = list_last_entry(&fs->flight, struct fbs_rq, flight);
+
+	return !last->start_ns || last->start_ns + last->acc.total_ns < now + FBS_LEAD_NS;
+}
+
+/**
+ * fbf_check_writes() - a free read has been sent: have writes of its sectors been before?
+ * @fs: the scheduler, its disk locked
+ *
+ * The drive may swap them.
+ *
+ * Context: fb_disk.lock held.
+ */
+void fbf_check_writes(struct fbs *fs)
+{
+	struct fbs_rq *fq;
+
+	list_for_each_entry(fq, &fs->flight, flight)
+		if (fq->fg.write)
+			fb_buf_overlap(fs->fd, fq->lbn, fq->nsect);
+}
+
 /* ---- what completions teach ---- */
 
 static bool fbf_within(s64 error_ns)
@@ -154,7 +239,7 @@ static void fbf_learn(struct fbs *fs, struct fbs_rq *fq, s64 late_ns, u64 now)
 		[FB_CAUSE_AFTER] = FBM_BEHIND,
 	};
 
-	if (!fs->fd->svc || fq->cause == FB_CAUSE_IDLE)
+	if (!fbf_learns(fs) || fq->cause == FB_CAUSE_IDLE)
 		return;
 	fq->leg.cause = causes[fq->cause];
 	fq->leg.late_ns = late_ns;
@@ -173,7 +258,7 @@ static void fbf_count_turns(struct fbs *fs, const struct fbs_rq *fq, s32 turns, 
 	} else if (turns < 0) {
 		fd->stats.early_turn++;
 	}
-	if (fb_guard_count(&fd->guard, now, !fq->ours, missed, fbf_guard_ppm(fs))) {
+	if (fb_guard_count(&fd->guard, now, fbs_is_foreground(fq), missed, fbf_guard_ppm(fs))) {
 		fb_gap_void(fd);
 		pr_notice("freeblock: %s: free reads cost the foreground too many turns, off for a while\n",
 			  kobject_name(&fd->kobj));

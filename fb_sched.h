@@ -8,8 +8,12 @@
 #include <linux/hrtimer.h>
 
 #include "fb_disk.h"
+#include "include/compat/fb_compat.h"
 
 #define FBS_DEPTH 2	/* one command in service, one behind it (freeblock paper, 3.3) */
+
+/* a command must be with the drive this long before it is to start there */
+#define FBS_LEAD_NS (200 * (u64)NSEC_PER_USEC)
 
 #define FBS_GAP_SHIFT 4	/* fbs.mean_gap_ns averages over 16 */
 
@@ -29,6 +33,9 @@ enum fbs_state {
  * @cause: what stood before it in its gap
  * @prepended: a read was linked in front of it once: never again (KERNEL-NOTES)
  * @ours: a separate free read
+ * @idle: of the idle I/O class
+ * @background: an idle-class read: in fbs.others, or sent from there
+ * @since_ns: when it came, while it was one; 0: it never was
  * @sent_ns: when it was handed to the driver
  * @flight: in fbs.flight, in the order sent
  * @lbn: first sector as sent
@@ -48,6 +55,9 @@ struct fbs_rq {
 	enum fb_cause cause;
 	bool prepended;
 	bool ours;
+	bool idle;
+	bool background;
+	u64 since_ns;
 	u64 sent_ns;
 	struct list_head flight;
 	u64 lbn;
@@ -62,12 +72,39 @@ struct fbs_rq {
 };
 
 /**
+ * struct fbk - other people's background reads (fb_others.c); all [L]
+ * @reqs: pooled struct fbs_rq, the oldest first
+ * @count: how many
+ * @flying: how many are at the drive, but for those that joined the foreground
+ * @seen_ns: when the last one came or was sent; 0: long ago
+ * @sent_ns: when the last one was sent
+ * @next_lbn: behind that
+ * @fg_end_ns: when the last foreground request ended
+ * @expire_ns: greatest age in the pool
+ * @wait_ns: so long without foreground before one is sent that is a turn away
+ * @depth: to which they may allocate requests; written with the queue frozen
+ */
+struct fbk {
+	struct list_head reqs;
+	u32 count;
+	u32 flying;
+	u64 seen_ns;
+	u64 sent_ns;
+	u64 next_lbn;
+	u64 fg_end_ns;
+	u64 expire_ns;
+	u64 wait_ns;
+	u32 depth;
+};
+
+/**
  * struct fbs - the scheduler on one queue; all [L] of @fd
  * @fd: the disk
  * @q: its queue
  * @sort: pending requests by LBN, reads and writes, for merging
  * @bypass: requests to send before all others: requeued ones, those without our part
  * @pool: pending foreground requests
+ * @others: pending background reads of others
  * @choice: the provisional next one
  * @pinned: a separate read has been sent for @choice's gap: @choice is next for good
  * @plan: the plan in use while pinned; FB_PLAN_NONE: nothing of it is left to be sent
@@ -104,6 +141,7 @@ struct fbs {
 	struct rb_root sort[2];
 	struct list_head bypass;
 	struct fg_pool pool;
+	struct fbk others;
 	struct fg_choice choice;
 	bool pinned;
 	struct fb_plan plan;
@@ -142,6 +180,24 @@ static inline bool fbs_is_media(const struct request *rq)
 	return req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
 }
 
+/* the order is not ours: as many commands as the drive takes, and no predictions */
+static inline bool fbs_is_hands_off(const struct fbs *fs)
+{
+	return fs->deep || fb_disk_transparent(fs->fd);
+}
+
+/* our part of @rq; NULL: none, because it bypasses schedulers or memory was short */
+static inline struct fbs_rq *fbs_rq(const struct request *rq)
+{
+	return rq->rq_flags & RQF_ELVPRIV ? rq->elv.priv[0] : NULL;
+}
+
+/* at the drive: not a free read, and no background read of others before its age */
+static inline bool fbs_is_foreground(const struct fbs_rq *fq)
+{
+	return !fq->ours && !fq->background;
+}
+
 /* freeblock_iosched.c */
 void fbs_changed(struct fbs *fs);
 
@@ -150,7 +206,29 @@ u64 fbf_overhead_ns(const struct fbs *fs, bool write);
 bool fbf_idle_head(struct fbs *fs, u64 now, bool write, struct dm_place *from, u64 *start_ns);
 bool fbf_end_place(struct fbs *fs, struct fbs_rq *fq, struct dm_place *end);
 void fbf_predict_sent(struct fbs *fs, struct fbs_rq *fq, u64 now);
+bool fbf_hold(struct fbs *fs);
+bool fbf_window_open(const struct fbs *fs, u64 now);
+bool fbf_too_late(const struct fbs *fs, u64 now);
+void fbf_check_writes(struct fbs *fs);
 bool fbf_observe(struct fbs *fs, struct fbs_rq *fq, u64 now);
 void fbf_overtake(struct fbs *fs, const struct fbs_rq *fq, u64 now);
+
+/* fb_others.c */
+void fbk_init(struct fbs *fs);
+int fbk_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx);
+void fbk_depth_updated(struct blk_mq_hw_ctx *hctx);
+void fbk_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data);
+bool fbk_allow_merge(struct request_queue *q, struct request *rq, struct bio *bio);
+bool fbk_submitter_is_idle(void);
+bool fbk_recognise(struct fbs_rq *fq);
+void fbk_add(struct fbs *fs, struct fbs_rq *fq);
+void fbk_del(struct fbs *fs, struct fbs_rq *fq);
+void fbk_merged(struct fbs *fs, struct fbs_rq *fq, struct fbs_rq *gone);
+bool fbk_expire(struct fbs *fs);
+bool fbk_is_due(struct fbs *fs);
+void fbk_note_sent(struct fbs *fs, struct fbs_rq *fq, u64 now);
+bool fbk_want_order(struct fbs *fs);
+struct fbs_rq *fbk_pick_idle(struct fbs *fs, u64 now, u64 *due_ns);
+struct fbs_rq *fbk_pick_gap(struct fbs *fs, const struct fb_gap *gap, u32 more, u64 now);
 
 #endif /* FB_SCHED_H */

@@ -29,8 +29,6 @@ static const u64 fbs_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
 static const u64 fbs_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
 /* twice as much brings no more of a whole scan, half 3 % less (Documentation/large.rst) */
 static const u64 fbs_search_ns = 100 * NSEC_PER_USEC;
-/* a command must be with the drive this long before it is to start there */
-static const u64 fbs_lead_ns = 200 * NSEC_PER_USEC;
 /*
  * The timer and kblockd take so long to send a command that was held back; twice as long
  * as believed, up to a turn, when a plan comes too late, which is forgotten again over
@@ -49,23 +47,6 @@ static const u64 fbs_reset_ns = NSEC_PER_SEC;	/* no new anchor for the phase aft
 static const u32 fbs_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
 
 static struct kmem_cache *fbs_cache;
-
-/* our part of @rq; NULL: none, because it bypasses schedulers or memory was short */
-static struct fbs_rq *fbs_rq(const struct request *rq)
-{
-	return rq->rq_flags & RQF_ELVPRIV ? rq->elv.priv[0] : NULL;
-}
-
-static bool fbs_is_transparent(const struct fbs *fs)
-{
-	return fb_disk_transparent(fs->fd);
-}
-
-/* the order is not ours: as many commands as the drive takes, and no predictions */
-static bool fbs_is_hands_off(const struct fbs *fs)
-{
-	return fs->deep || fbs_is_transparent(fs);
-}
 
 /* ---- the choice of the next request, and the gap before it ---- */
 
@@ -106,31 +87,44 @@ static void fbs_set_margin(const struct fbs *fs, struct fb_limits *lim)
 	lim->odds = &fs->fd->margin.odds;
 }
 
-/* offer the gap between the tail and the chosen request to the search */
-static void fbs_open_gap(struct fbs *fs)
+/* of more the drive chooses; of one the command before has not been sent yet */
+static bool fbs_is_gap(const struct fbs *fs)
 {
-	struct fbs_rq *fq = fbs_chosen(fs);
-	struct fb_disk *fd = fs->fd;
-	struct fb_limits lim = {
-		.max_sectors = fb_vehicle_max(fd),
-		.lift = fs->lift,
-		.hop_steps = FB_HOP_STEPS,
-		.pipe_ns = { fbf_overhead_ns(fs, false) + fbs_lead_ns,
-			     fbf_overhead_ns(fs, true) + fbs_lead_ns },
-		/* a protection payload would be that of the vehicle's first aim */
-		.separate = !blk_get_integrity(fs->q->disk),
-	};
-	struct fb_gap gap = {
+	return fs->nr_flight && !fs->nr_untracked && fs->depth == FBS_DEPTH && fs->tail_known &&
+	       fs->choice.reckoned;
+}
+
+/* from the tail to the choice */
+static struct fb_gap fbs_gap(const struct fbs *fs)
+{
+	const struct fbs_rq *fq = fbs_chosen(fs);
+
+	return (struct fb_gap) {
 		.src = fs->tail,
 		.dst = fq->fg.start,
 		.dst_lbn = fq->fg.lbn,
 		.dst_nsect = fq->fg.nsect,
 		.dst_write = fq->fg.write,
 	};
+}
 
-	/* of more the drive chooses; of one the command before has not been sent yet */
-	if (!fs->nr_flight || fs->nr_untracked || fs->depth != FBS_DEPTH || !fs->tail_known ||
-	    !fs->choice.reckoned || !fbv_may_read(fd)) {
+/* offer the gap between the tail and the chosen request to the search */
+static void fbs_open_gap(struct fbs *fs)
+{
+	struct fbs_rq *fq = fbs_chosen(fs);
+	struct fb_disk *fd = fs->fd;
+	struct fb_gap gap = fbs_gap(fs);
+	struct fb_limits lim = {
+		.max_sectors = fb_vehicle_max(fd),
+		.lift = fs->lift,
+		.hop_steps = FB_HOP_STEPS,
+		.pipe_ns = { fbf_overhead_ns(fs, false) + FBS_LEAD_NS,
+			     fbf_overhead_ns(fs, true) + FBS_LEAD_NS },
+		/* a protection payload would be that of the vehicle's first aim */
+		.separate = !blk_get_integrity(fs->q->disk),
+	};
+
+	if (!fbs_is_gap(fs) || !fbv_may_read(fd)) {
 		fb_gap_void(fd);
 		return;
 	}
@@ -180,7 +174,7 @@ static void fbs_choose_next(struct fbs *fs)
 /* O(1): is the request that has come, or grown at its front, better than the choice? */
 static void fbs_reconsider(struct fbs *fs, struct fbs_rq *fq)
 {
-	if (fs->pinned || !fs->nr_flight || fbs_is_hands_off(fs))
+	if (fq->background || fs->pinned || !fs->nr_flight || fbs_is_hands_off(fs))
 		return;
 	if (!fs->choice.req)
 		fbs_choose_next(fs);
@@ -205,12 +199,14 @@ static void fbs_place_all(struct fbs *fs)
 
 	list_for_each_entry(req, &fs->pool.reqs, node)
 		fbs_place(fs, container_of(req, struct fbs_rq, fg));
+	list_for_each_entry(req, &fs->others.reqs, node)
+		fbs_place(fs, container_of(req, struct fbs_rq, fg));
 }
 
 static void fbs_note_activity(struct fbs *fs)
 {
-	bool active = fs->pool.count || fs->nr_flight > fs->nr_idle || fs->nr_untracked ||
-		      !list_empty(&fs->bypass);
+	bool active = fs->pool.count || fs->nr_untracked || !list_empty(&fs->bypass) ||
+		      fs->nr_flight > fs->nr_idle + fs->others.flying;
 	bool quiet = fs->fd->fg_active && !active;
 
 	if (active || quiet)
@@ -238,7 +234,10 @@ static void fbs_pool_add(struct fbs *fs, struct fbs_rq *fq)
 	fq->fg.arrived_ns = ktime_get_ns();
 	fq->fg.deadline_ns = fq->fg.arrived_ns + fs->expire_ns[write];
 	fbs_place(fs, fq);
-	fg_pool_add(&fs->pool, &fq->fg);
+	if (fq->background)
+		fbk_add(fs, fq);
+	else
+		fg_pool_add(&fs->pool, &fq->fg);
 	elv_rb_add(&fs->sort[rq_data_dir(rq)], rq);
 	if (fb_compat_rq_mergeable(rq)) {
 		elv_rqhash_add(fs->q, rq);
@@ -253,7 +252,10 @@ static void fbs_pool_del(struct fbs *fs, struct fbs_rq *fq)
 {
 	struct request *rq = fq->rq;
 
-	fg_pool_del(&fs->pool, &fq->fg);
+	if (fq->background)
+		fbk_del(fs, fq);
+	else
+		fg_pool_del(&fs->pool, &fq->fg);
 	elv_rb_del(&fs->sort[rq_data_dir(rq)], rq);
 	elv_rqhash_del(fs->q, rq);
 	if (fs->q->last_merge == rq)
@@ -269,12 +271,14 @@ static void fbs_uncount(struct fbs *fs, struct fbs_rq *fq)
 		fs->nr_idle--;
 		fb_idle_ended(fs->fd);
 	}
+	fs->others.flying -= fq->background;
 }
 
 static void fbs_insert_one(struct fbs *fs, struct request *rq, bool at_head,
 			   struct list_head *free)
 {
 	struct fbs_rq *fq = fbs_rq(rq);
+	bool background;
 
 	lockdep_assert_held(&fs->fd->lock);
 	if (fq && fb_buf_is_ours(rq->bio) && fb_vehicle_hold(fs->fd, rq)) {
@@ -287,12 +291,13 @@ static void fbs_insert_one(struct fbs *fs, struct request *rq, bool at_head,
 		fq->state = FBS_NEW;
 		at_head = true;
 	}
-	if (!at_head && blk_mq_sched_try_insert_merge(fs->q, rq, free))
+	background = fq && !at_head && fbk_recognise(fq);
+	if (!at_head && !background && blk_mq_sched_try_insert_merge(fs->q, rq, free))
 		return;
 	trace_block_rq_insert(rq);
 	if (!fq)
 		fs->fd->stats.untracked++;
-	if (fq || rq->rq_flags & RQF_ELVPRIV)
+	if (!background && (fq || rq->rq_flags & RQF_ELVPRIV))
 		fbs_note_arrival(fs);
 	if (!fq || at_head) {
 		list_add(&rq->queuelist, &fs->bypass);
@@ -388,8 +393,11 @@ static void fbs_requests_merged(struct request_queue *q, struct request *rq, str
 		fq->fg.nsect = blk_rq_sectors(rq);
 	if (!gone || gone->state != FBS_POOLED)
 		return;
-	if (fq)
-		fq->fg.deadline_ns = min(fq->fg.deadline_ns, gone->fg.deadline_ns);
+	if (fq && fq->state == FBS_POOLED) {
+		fbk_merged(fs, fq, gone);
+		if (!fq->background && !gone->background)
+			fq->fg.deadline_ns = min(fq->fg.deadline_ns, gone->fg.deadline_ns);
+	}
 	if (fs->choice.req == &gone->fg) {
 		fb_gap_void(fs->fd);
 		fbs_drop_pieces(fs);
@@ -409,29 +417,6 @@ static void fbs_requests_merged(struct request_queue *q, struct request *rq, str
 
 /* ---- sending ---- */
 
-/*
- * A command alone at the drive is in service. The next one is held back until this one is
- * about to end, for what comes meanwhile may be better; but it must be there in time, or
- * the drive would idle. When that end is not known nothing is held back. True: held.
- */
-static bool fbs_hold(struct fbs *fs)
-{
-	const struct fbs_rq *fq;
-	u64 lead_ns;
-
-	fs->window_ns = 0;
-	if (!fs->hold || fs->depth != FBS_DEPTH || fs->nr_flight != 1 || fs->pinned)
-		return false;
-	fq = list_first_entry(&fs->flight, struct fbs_rq, flight);
-	lead_ns = fs->wake_ns + fbs_lead_ns +
-		  max(fbf_overhead_ns(fs, false), fbf_overhead_ns(fs, true));
-	if (!fq->start_ns || fq->start_ns + fq->acc.total_ns < ktime_get_ns() + lead_ns)
-		return false;
-	fs->window_ns = fq->start_ns + fq->acc.total_ns - lead_ns;
-	hrtimer_start(&fs->timer, ns_to_ktime(fs->window_ns), HRTIMER_MODE_ABS);
-	return true;
-}
-
 /* hand @fq to the driver: count it, predict it, and turn to the next */
 static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
 {
@@ -443,6 +428,8 @@ static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fq->nsect = blk_rq_sectors(rq);
 	fq->fg.write = op_is_write(req_op(rq));
 	fq->sent_ns = now;
+	if (fq->since_ns)
+		fbk_note_sent(fs, fq, now);
 	fq->placed = false;
 	fq->start_ns = 0;
 	if (fq->fg.write)
@@ -460,29 +447,11 @@ static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fq->state = FBS_SENT;
 	if (fq->watched) {
 		fd->stats.max_in_flight = max_t(u64, fd->stats.max_in_flight, fs->nr_flight);
-		fbs_hold(fs);
+		fbf_hold(fs);
 	}
 	rq->rq_flags |= RQF_STARTED;
 	fbs_note_activity(fs);
 	return rq;
-}
-
-/* an in-flight write and a free read of the same sectors: the drive may swap them */
-static void fbs_check_writes(struct fbs *fs)
-{
-	struct fbs_rq *fq;
-
-	list_for_each_entry(fq, &fs->flight, flight)
-		if (fq->fg.write)
-			fb_buf_overlap(fs->fd, fq->lbn, fq->nsect);
-}
-
-/* too late for a plan: the drive would finish before our command is with it */
-static bool fbs_too_late(const struct fbs *fs, u64 now)
-{
-	const struct fbs_rq *last = list_last_entry(&fs->flight, struct fbs_rq, flight);
-
-	return !last->start_ns || last->start_ns + last->acc.total_ns < now + fbs_lead_ns;
 }
 
 /* limits that command @i of a plan was allowed to lift, and does */
@@ -528,7 +497,7 @@ static struct request *fbs_send_piece(struct fbs *fs, u64 now)
 	if (++fs->next_piece < fbs_commands(&fs->plan))
 		fb_vehicle_need(fs->fd);
 	fbs_send(fs, fq, now);
-	fbs_check_writes(fs);
+	fbf_check_writes(fs);
 	return rq;
 }
 
@@ -585,15 +554,10 @@ static struct request *fbs_send_choice(struct fbs *fs, const struct fb_plan_piec
 	fbs_void_choice(fs);
 	fbs_send(fs, fq, now);
 	if (fq->prepended)
-		fbs_check_writes(fs);
+		fbf_check_writes(fs);
 	if (fs->pool.count)
 		fbs_choose_next(fs);
 	return rq;
-}
-
-static bool fbs_window_open(const struct fbs *fs, u64 now)
-{
-	return fs->window_ns && fs->nr_flight && !fs->pinned && now < fs->window_ns;
 }
 
 /* a separate read has been sent: what is left of its plan, then the choice */
@@ -603,7 +567,7 @@ static struct request *fbs_go_on(struct fbs *fs, u64 now)
 	struct request *rq;
 
 	/* stopped, or the drive did not wait for us: the rest would come too late */
-	if (!fbv_may_read(fs->fd) || !fs->nr_flight || fbs_too_late(fs, now))
+	if (!fbv_may_read(fs->fd) || !fs->nr_flight || fbf_too_late(fs, now))
 		fbs_drop_pieces(fs);
 	rq = fbs_send_piece(fs, now);
 	if (rq)
@@ -618,7 +582,7 @@ static const struct fb_plan *fbs_take_plan(struct fbs *fs, u64 now)
 {
 	const struct fb_plan *plan = fs->nr_flight ? fb_gap_plan(fs->fd) : NULL;
 
-	if (plan && fbs_too_late(fs, now)) {
+	if (plan && fbf_too_late(fs, now)) {
 		fs->fd->stats.too_late++;
 		fs->wake_ns = min(2 * fs->wake_ns, dm_period_ns(fs->fd->model));
 		return NULL;
@@ -626,6 +590,52 @@ static const struct fb_plan *fbs_take_plan(struct fbs *fs, u64 now)
 	if (plan)
 		fs->wake_ns -= (fs->wake_ns - fbs_wake_ns) >> fbs_wake_shift;
 	return plan;
+}
+
+/* ---- sending what others read in the background ---- */
+
+static struct request *fbs_send_other(struct fbs *fs, struct fbs_rq *fq, u64 now)
+{
+	fbs_pool_del(fs, fq);
+	return fbs_send(fs, fq, now);
+}
+
+/* no foreground at all: the one command that it may find in its way */
+static struct request *fbs_send_quiet(struct fbs *fs, u64 now)
+{
+	u64 due_ns;
+	struct fbs_rq *fq = fbk_pick_idle(fs, now, &due_ns);
+
+	if (!fq || now < due_ns)
+		return NULL;
+	fs->window_ns = 0;
+	fs->fd->stats.others_idle++;
+	return fbs_send_other(fs, fq, now);
+}
+
+/* the best of them that fits before the choice, if it is more than the plan brings */
+static struct request *fbs_send_in_gap(struct fbs *fs, const struct fb_plan *plan, u64 now)
+{
+	struct fb_gap gap;
+	struct fbs_rq *fq;
+	u32 wanted = 0;
+
+	if (!fbs_is_gap(fs) || fbf_too_late(fs, now) ||
+	    (fs->auto_margin && fbm_spare(&fs->fd->margin, fbs_gap_ns(fs))))
+		return NULL;
+	if (plan)
+		wanted = plan->wanted * dm_info(fs->fd->model)->granule_sectors;
+	gap = fbs_gap(fs);
+	fq = fbk_pick_gap(fs, &gap, wanted, now);
+	if (!fq)
+		return NULL;
+	fs->extra_ns = fb_search_extra_ns(fs->fd->model, &gap, fbs_gap_ns(fs));
+	fs->fd->stats.others_gap++;
+	fq->cause = FB_CAUSE_SEPARATE;
+	fs->pinned = true;
+	fbs_chosen(fs)->cause = FB_CAUSE_AFTER;
+	fb_gap_void(fs->fd);
+	return fbs_send_other(fs, fq, now);
 }
 
 /* a slot is free: fill it (DESIGN 4, step 3) */
@@ -637,7 +647,9 @@ static struct request *fbs_fill_slot(struct fbs *fs)
 	struct request *rq;
 	u64 start_ns;
 
-	if (!fs->pool.count || fs->nr_flight >= fs->depth || fbs_window_open(fs, now))
+	if (!fs->pool.count)
+		return fbs_send_quiet(fs, now);
+	if (fs->nr_flight >= fs->depth || fbf_window_open(fs, now))
 		return NULL;
 	fs->window_ns = 0;
 	if (fs->pinned)
@@ -647,6 +659,9 @@ static struct request *fbs_fill_slot(struct fbs *fs)
 	else if (!fs->choice.req)
 		fbs_choose_next(fs);
 	plan = fbs_take_plan(fs, now);
+	rq = fs->others.count ? fbs_send_in_gap(fs, plan, now) : NULL;
+	if (rq)
+		return rq;
 	if (plan && plan->kind == FB_PLAN_PREPEND)
 		return fbs_send_choice(fs, &plan->piece[0], now);
 	rq = plan ? fbs_begin_plan(fs, plan, now) : NULL;
@@ -660,8 +675,9 @@ static struct request *fbs_fill_slot(struct fbs *fs)
  */
 static void fbs_set_deep(struct fbs *fs)
 {
-	bool deep = fs->auto_depth && (!fbv_may_read(fs->fd) ||
-				       ktime_get_ns() < fs->stream_until_ns);
+	bool deep = fs->auto_depth &&
+		    ((!fbv_may_read(fs->fd) && !fbk_want_order(fs)) ||
+		     ktime_get_ns() < fs->stream_until_ns);
 
 	if (deep == fs->deep)
 		return;
@@ -687,7 +703,7 @@ static struct request *fbs_fill_transparent(struct fbs *fs)
 	struct fbs_rq *fq;
 
 	if (!req)
-		return NULL;
+		return fbs_send_quiet(fs, now);
 	fq = container_of(req, struct fbs_rq, fg);
 	fbs_pool_del(fs, fq);
 	fg_sent(&fs->pool, req);
@@ -711,7 +727,7 @@ static void fbs_send_untracked(struct fbs *fs, struct request *rq)
 static bool fbs_idle_is_due(const struct fbs *fs)
 {
 	return fs->fd->idle.ready && !fs->fd->fg_active && !fs->nr_flight &&
-	       !fbs_is_transparent(fs);
+	       !fs->others.count && !fb_disk_transparent(fs->fd);
 }
 
 static struct request *fbs_send_idle(struct fbs *fs)
@@ -766,6 +782,8 @@ static struct request *fbs_dispatch_request(struct blk_mq_hw_ctx *hctx)
 	unsigned long flags;
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
+	if (unlikely(fs->others.count) && fbk_expire(fs) && !fs->pinned)
+		fbs_choose_next(fs);
 	fbs_set_deep(fs);
 	rq = fbs_send_bypass(fs);
 	if (!rq)
@@ -795,7 +813,9 @@ static bool fbs_has_work(struct blk_mq_hw_ctx *hctx)
 	fbs_set_deep(fs);
 	work = fs->pool.count && (fbs_is_hands_off(fs) ||
 				  (fs->nr_flight < fs->depth &&
-				   !fbs_window_open(fs, ktime_get_ns())));
+				   !fbf_window_open(fs, ktime_get_ns())));
+	if (unlikely(fs->others.count))
+		work |= fbk_is_due(fs);
 	if (!list_empty(&fs->bypass))
 		work = fbs_is_hands_off(fs) || fs->nr_flight < fs->depth ||
 		       !fbs_rq(list_first_entry(&fs->bypass, struct request, queuelist));
@@ -868,7 +888,8 @@ static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	}
 	fbs_uncount(fs, fq);
 	fq->state = FBS_DONE;
-	if (!fq->ours) {
+	if (fbs_is_foreground(fq)) {
+		fs->others.fg_end_ns = now;
 		fd->stats.fg_requests++;
 		fg_ended(&fs->pool, !fs->pool.count && !fs->nr_flight);
 	}
@@ -883,7 +904,7 @@ static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fbs_judge(fs);
 	if (overtaken || !fs->tail_known)
 		fbs_retail(fs);
-	return !fbs_hold(fs) || !list_empty(&fs->bypass);
+	return !fbf_hold(fs) || !list_empty(&fs->bypass);
 }
 
 static void fbs_completed_request(struct request *rq, u64 now)
@@ -940,6 +961,7 @@ static void fbs_prepare_request(struct request *rq)
 	if (!fq)
 		return;
 	fq->rq = rq;
+	fq->idle = fbk_submitter_is_idle();
 	INIT_LIST_HEAD(&fq->flight);
 	INIT_LIST_HEAD(&fq->fg.node);
 }
@@ -1035,6 +1057,7 @@ static void fbs_init(struct fbs *fs, struct request_queue *q)
 	INIT_LIST_HEAD(&fs->bypass);
 	INIT_LIST_HEAD(&fs->flight);
 	fg_pool_init(&fs->pool);
+	fbk_init(fs);
 	fs->pool.policy = FG_AUTO;
 	fs->pool.sw_percent = fbs_sw_percent;
 	hrtimer_init(&fs->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
@@ -1090,7 +1113,7 @@ static void fbs_exit_sched(struct elevator_queue *eq)
 
 	hrtimer_cancel(&fs->timer);
 	fb_disk_detach(fs->fd);
-	WARN_ON_ONCE(fs->pool.count);
+	WARN_ON_ONCE(fs->pool.count || fs->others.count || fs->others.flying);
 	WARN_ON_ONCE(fs->nr_flight);
 	WARN_ON_ONCE(!list_empty(&fs->bypass));
 	kfree(fs);
@@ -1100,12 +1123,16 @@ static struct elevator_type fbs_type = {
 	.ops = {
 		.init_sched		= fbs_init_sched_compat,
 		.exit_sched		= fbs_exit_sched,
+		.init_hctx		= fbk_init_hctx,
+		.depth_updated		= fbk_depth_updated,
+		.allow_merge		= fbk_allow_merge,
 		.bio_merge		= fbs_bio_merge,
 		.request_merge		= fbs_request_merge,
 		.request_merged		= fbs_request_merged,
 		.requests_merged	= fbs_requests_merged,
 		.former_request		= elv_rb_former_request,
 		.next_request		= elv_rb_latter_request,
+		.limit_depth		= fbk_limit_depth,
 		.prepare_request	= fbs_prepare_request,
 		.finish_request		= fbs_finish_request,
 		.insert_requests	= fbs_insert_requests,

@@ -249,6 +249,8 @@ enum fb_sysfs_number_id {
 	FB_SYSFS_READ_EXPIRE,
 	FB_SYSFS_WRITE_EXPIRE,
 	FB_SYSFS_SEARCH,
+	FB_SYSFS_OTHERS_EXPIRE,
+	FB_SYSFS_OTHERS_WAIT,
 };
 
 /**
@@ -303,6 +305,14 @@ static const struct fb_sysfs_number fb_sysfs_numbers[] = {
 	},
 	[FB_SYSFS_SEARCH] = {
 		"search_us", offsetof(struct fbs, search_ns), true, NSEC_PER_USEC, 1, 100000
+	},
+	[FB_SYSFS_OTHERS_EXPIRE] = {
+		"background_expire", offsetof(struct fbs, others.expire_ns), true,
+		NSEC_PER_MSEC, 1, 600000
+	},
+	[FB_SYSFS_OTHERS_WAIT] = {
+		"background_wait_us", offsetof(struct fbs, others.wait_ns), true,
+		NSEC_PER_USEC, 0, 1000000
 	},
 };
 
@@ -379,6 +389,10 @@ FB_SYSFS_SHOW(write_expire, FB_SYSFS_WRITE_EXPIRE)
 FB_SYSFS_STORE(write_expire, FB_SYSFS_WRITE_EXPIRE)
 FB_SYSFS_SHOW(search_us, FB_SYSFS_SEARCH)
 FB_SYSFS_STORE(search_us, FB_SYSFS_SEARCH)
+FB_SYSFS_SHOW(background_expire, FB_SYSFS_OTHERS_EXPIRE)
+FB_SYSFS_STORE(background_expire, FB_SYSFS_OTHERS_EXPIRE)
+FB_SYSFS_SHOW(background_wait_us, FB_SYSFS_OTHERS_WAIT)
+FB_SYSFS_STORE(background_wait_us, FB_SYSFS_OTHERS_WAIT)
 
 static ssize_t policy_show(struct elevator_queue *eq, char *page)
 {
@@ -496,6 +510,7 @@ struct fb_sysfs_snapshot {
 	const char *free_reads;
 	bool locked;
 	u32 pending;
+	u32 others;
 	u32 in_flight;
 	u64 trips;
 	bool deep;
@@ -516,6 +531,7 @@ static void fb_sysfs_take_snapshot(struct fbs *fs, struct fb_sysfs_snapshot *s)
 	s->free_reads = s->transparent ? "off: not scheduling" : fb_sysfs_free_state(fd, fs);
 	s->locked = !s->transparent && fb_head_locked(&fs->head, ktime_get_ns());
 	s->pending = fs->pool.count;
+	s->others = fs->others.count;
 	s->in_flight = fs->nr_flight;
 	s->trips = fd->guard.trips;
 	s->deep = fs->deep;
@@ -553,6 +569,11 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 			     "searches %llu\nsearch_tracks %llu\nsearch_ns %llu\nsearch_max_ns %llu\nchoices %llu\nchoice_ns %llu\nchoice_max_ns %llu\n",
 			     st->searches, st->search_tracks, st->search_ns, st->search_max_ns,
 			     st->choices, st->choice_ns, st->choice_max_ns);
+	len += sysfs_emit_at(page, len,
+			     "background_pending %u\nbackground_sent %llu\nbackground_sectors %llu\nbackground_gap %llu\nbackground_idle %llu\nbackground_expired %llu\nbackground_max_age_us %llu\n",
+			     s->others, st->others, st->others_sectors, st->others_gap,
+			     st->others_idle, st->others_expired,
+			     div_u64(st->others_max_age_ns, NSEC_PER_USEC));
 	len += sysfs_emit_at(page, len, "order %s\nlift_source %s\nlift_dest %s\n",
 			     s->deep ? "drive" : "policy", s->probe[0], s->probe[1]);
 	len += sysfs_emit_at(page, len, "spared %llu\ncost_ppm %d\nconservatism_ns",
@@ -587,6 +608,8 @@ struct elv_fs_entry fb_sysfs_sched_attrs[] = {
 	__ATTR_RW(read_expire),
 	__ATTR_RW(write_expire),
 	__ATTR_RW(search_us),
+	__ATTR_RW(background_expire),
+	__ATTR_RW(background_wait_us),
 	__ATTR(status, 0444, sched_status_show, NULL),
 	__ATTR_NULL
 };

@@ -47,6 +47,30 @@ static inline bool fb_compat_discard_mergable(const struct request *rq)
 	return req_op(rq) == REQ_OP_DISCARD && queue_max_discard_segments(rq->q) > 1;
 }
 
+/*
+ * The depth to which half of a queue's requests may be allocated at most. This kernel counts
+ * it by word of the bitmap, and wants to be told the least that will be asked for.
+ */
+static inline unsigned int fb_compat_half_depth(struct blk_mq_hw_ctx *hctx)
+{
+	struct sbitmap_queue *tags = &hctx->sched_tags->bitmap_tags;
+	unsigned int half = max(1U, (1U << tags->sb.shift) / 2);
+
+	sbitmap_queue_min_shallow_depth(tags, half);
+	return half;
+}
+
+static inline void fb_compat_set_depth(struct blk_mq_alloc_data *data, unsigned int depth)
+{
+	data->shallow_depth = depth;
+}
+
+/* later kernels keep it in the bio only */
+static inline void fb_compat_set_ioprio(struct request *rq, unsigned short prio)
+{
+	rq->ioprio = prio;
+}
+
 /* rename a debugfs directory; waits for no reader, so that a queue may be frozen */
 static inline void fb_compat_debugfs_rename(struct dentry *parent, struct dentry *dir,
 					    const char *name)

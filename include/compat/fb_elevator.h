@@ -21,11 +21,24 @@
 #error "freeblock: include/compat covers Linux 6.1 only; add this kernel's elevator declarations"
 #endif
 
-struct blk_mq_alloc_data;
 struct blk_mq_debugfs_attr;
+struct blk_mq_ctx;
 struct elevator_queue;
 struct elevator_type;
 struct io_cq;
+
+/* block/blk-mq.h: a request about to be allocated */
+struct blk_mq_alloc_data {
+	struct request_queue *q;
+	blk_mq_req_flags_t flags;
+	unsigned int shallow_depth;
+	blk_opf_t cmd_flags;
+	req_flags_t rq_flags;
+	unsigned int nr_tags;
+	struct request **cached_rq;
+	struct blk_mq_ctx *ctx;
+	struct blk_mq_hw_ctx *hctx;
+};
 
 enum elv_merge {
 	ELEVATOR_NO_MERGE	= 0,

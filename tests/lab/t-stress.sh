@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Everything at once, with four CPUs, on the debug kernel: a drive in slow motion
 # (so that free reads happen though the clock is real) serves verified writes,
-# reads and buffered reads from several processes while scans are started and
-# stopped, the scheduler is switched, tunables are changed, memory runs short and
-# commands are refused.
+# reads, buffered reads and reads of the idle class from several processes while
+# scans are started and stopped, the scheduler is switched, tunables are changed,
+# memory runs short and commands are refused.
 #
 # Expected: no report in the kernel's log, nothing hangs, the foreground's data
 # are right, free reads of both kinds were made, no block is called bad.
@@ -82,7 +82,9 @@ fio --output-format=terse --terse-version=3 --eta=never --output=/tmp/load \
 	--size=4m --iodepth=6 --verify=crc32c --verify_backlog=12 --verify_fatal=1 \
 	--name=reads --direct=1 --ioengine=libaio --rw=randread --bsrange=4k-16k --iodepth=6 \
 	--norandommap \
-	--name=cached --rw=randread --bs=16k --invalidate=1 --fadvise_hint=0 --norandommap &
+	--name=cached --rw=randread --bs=16k --invalidate=1 --fadvise_hint=0 --norandommap \
+	--name=idle --prioclass=3 --direct=1 --ioengine=libaio --rw=read --bsrange=4k-64k \
+	--iodepth=8 &
 fio=$!
 wait_for 60 grep -q '[1-9]' /sys/block/"$disk"/inflight || die "no load"
 
@@ -124,6 +126,7 @@ done
 note "$step steps"
 expect_ok "freeblock at the end" freeblock_on
 note "prepends and separates: $(count)"
+expect_ge "reads of the idle class" "$(kv "$status" background_sent)" 1
 scan_stop "$disk"
 expect_match "scan: state" "$(scan_state "$disk")" 'stopped|finished|idle'
 expect_eq "scan: no bad block" "$(kv "$(fb "$disk")/scan" blocks_bad)" 0

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0
+# Reads of the idle I/O class beside a foreground of random reads: they are read in gaps and
+# while there is no foreground, cost it little, are sent before background_expire however
+# busy it is, and get lost neither at a switch of schedulers nor without a model.
+#
+# The foreground alone is measured first, with the same requests at the same instants
+# (Poisson, about 60 % of the drive's time). All times are the drive's, hence exact.
+#
+# lab-programs: load
+# lab: kernel=stock clock=icount smp=1 timeout=300
+
+. /lab/lib.sh
+
+status()
+{
+	kv "/sys/block/$disk/queue/iosched/status" "$1"
+}
+
+reset()
+{
+	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
+}
+
+# value NAME KEY: what load has said
+value()
+{
+	kv "/tmp/$1" "$2"
+}
+
+# foreground NAME ARGUMENTS: random reads; sets $mean and $p99 in us
+foreground()
+{
+	local name="$1" n
+
+	shift
+	load random "/dev/$disk" reads=100 "$@" out=/tmp/latencies > "/tmp/$name"
+	expect_eq "$name: ends" $? 0
+	od -An -v -tu4 -w4 /tmp/latencies | sort -n > /tmp/us
+	n=$(wc -l < /tmp/us)
+	mean=$(awk '{ s += $1 } END { printf "%d", s / NR }' /tmp/us)
+	p99=$(sed -n "$((n * 99 / 100))p" /tmp/us)
+	note "$name: $n reads, mean $mean us, 99 % within $p99 us"
+}
+
+# background NAME ARGUMENTS: reads of the idle class, one behind the other, begun
+background()
+{
+	local name="$1"
+
+	shift
+	load stream "/dev/$disk" class=3 begin_pm=211 "$@" > "/tmp/$name" &
+	pid=$!
+}
+
+# ended NAME: the background; sets $kib
+ended()
+{
+	wait $pid
+	expect_eq "$1: ends" $? 0
+	kib=$(($(value "$1" bytes) / 1024))
+	note "$1: $kib KiB; $(grep ^background "/sys/block/$disk/queue/iosched/status" | tr '\n' ' ')"
+}
+
+load_module mechdisk
+load_module freeblock
+disk=$(drive_new d nearline16.fbdrive "journal_records 0") || exit 1
+sched_set "$disk" freeblock
+
+# ---- without a model: while there is no foreground, here when it has ended
+
+background nomodel-bg seconds=2 bytes=131072 depth=4
+foreground nomodel seconds=2 depth=8
+ended nomodel-bg
+expect_ge "without a model: sent" "$(status background_sent)" 4
+expect_le "without a model: greatest age, us" "$(status background_max_age_us)" 5200000
+
+# ---- beside 60 % load
+
+model_load "$disk" nearline16.fbmodel
+foreground alone depth=256 rate=49000 warmup=2 seconds=60
+mean_alone=$mean
+p99_alone=$p99
+reset
+background beside-bg warmup=2 seconds=60 bytes=131072 depth=16
+foreground beside depth=256 rate=49000 warmup=2 seconds=60
+ended beside-bg
+expect_ge "beside: KiB/s" $((kib / 60)) 20000
+expect_le "beside: mean, per mille of alone" $((mean * 1000 / mean_alone)) 1200
+expect_le "beside: 99th percentile, per mille of alone" $((p99 * 1000 / p99_alone)) 1150
+expect_ge "beside: in gaps" "$(status background_gap)" 10
+expect_ge "beside: without foreground" "$(status background_idle)" 500
+expect_eq "beside: order" "$(status order)" policy
+expect_le "beside: free reads' misses" $(($(status miss_separate) + $(status miss_after))) 5
+
+# ---- a foreground that leaves no time: the age is kept
+
+reset
+iosched "$disk" background_expire 1000
+background busy-bg seconds=10 bytes=131072 depth=4
+foreground busy seconds=10 depth=32
+ended busy-bg
+expect_ge "busy: KiB" "$kib" 4096
+expect_ge "busy: expired" "$(status background_expired)" 1
+expect_le "busy: greatest age, us" "$(status background_max_age_us)" 1100000
+iosched "$disk" background_expire 5000
+
+# ---- requests behind each other are merged, with their like only
+
+reset
+background merge-bg seconds=2 bytes=4096 depth=32
+foreground merge seconds=2 depth=4
+ended merge-bg
+expect_le "merge: requests, per mille of reads" $(($(status background_sent) * 4000 / kib)) 500
+
+# ---- a switch finds them waiting
+
+background switch-bg seconds=4 bytes=65536 depth=16
+load random "/dev/$disk" reads=100 seconds=2 depth=32 > /tmp/switch &
+fg_pid=$!
+sleep 1
+expect_ge "switch: they wait" "$(status background_pending)" 1
+expect_within "switch away" 20 sched_set "$disk" mq-deadline
+expect_within "and back" 20 sched_set "$disk" freeblock
+wait $fg_pid
+expect_eq "switch: the foreground ends" $? 0
+ended switch-bg
+expect_eq "switch: none left" "$(status background_pending)" 0
+
+sched_set "$disk" none
+drive_off d
+expect_within "unload freeblock" 20 unload_module freeblock
+done_testing
