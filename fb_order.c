@@ -7,6 +7,8 @@
 #define FBO_DONE U32_MAX	/* fb_order.round: nothing of the region is wanted */
 #define FBO_STEPS 16		/* regions that one question looks into */
 
+#define FBO_STAGGERED_NEXT 8	/* staggered: regions of a round from which the head chooses */
+
 /*
  * Reading on over what is done already, for less than a new command costs: 64 KiB pass in
  * 0.3 to 1 ms.
@@ -15,6 +17,8 @@
 
 #define FBO_NEAR_TRACKS 4	/* near: tracks on either side that are looked at */
 #define FBO_NEAR_TURNS 3	/* near: how much of the way from there counts, tracks */
+#define FBO_WEIGH_EACH 1024	/* near: questions between two looks at the regions */
+#define FBO_NEAR_FAR 16		/* near: and if nothing is there, the first distance, tracks */
 #define FBO_NEAR_WORDS 512	/* near: words of the map on either side that are looked at ... */
 #define FBO_NEAR_STARTS 8	/* ... for as many places where something wanted begins */
 #define FBO_CUT_TRACKS 16	/* near: so much behind a cut is long */
@@ -209,6 +213,29 @@ static bool fbo_staggered_look(struct fb_order *o, const struct fbo_ask *ask, u3
 	return true;
 }
 
+/*
+ * Of the next regions of the round the one that the head comes to first: each round is
+ * complete before the next begins, as in the exact order, but the ways are shorter.
+ */
+static void fbo_staggered_nearest(struct fb_order *o, const struct fbo_ask *ask, u32 i,
+				  struct fb_plan_piece *out)
+{
+	u64 best_ns = fbo_access_ns(ask, out), ns;
+	u32 round = o->round[i], seen = 1;
+	struct fb_plan_piece p;
+
+	for (i++; i < o->regions && seen < FBO_STAGGERED_NEXT; i++) {
+		if (o->round[i] != round || !fbo_staggered_look(o, ask, i, &p))
+			continue;
+		seen++;
+		ns = fbo_access_ns(ask, &p);
+		if (out->nsect * ns >= p.nsect * best_ns)
+			continue;
+		*out = p;
+		best_ns = ns;
+	}
+}
+
 static bool fbo_staggered_next(struct fb_order *o, const struct fbo_ask *ask,
 			       struct fb_plan_piece *out)
 {
@@ -219,9 +246,13 @@ static bool fbo_staggered_next(struct fb_order *o, const struct fbo_ask *ask,
 		if (o->round[i] == FBO_DONE)
 			fbo_staggered_start(o);
 		else if (fbo_staggered_look(o, ask, i, out))
-			return true;
+			break;
 	}
-	return false;
+	if (steps == FBO_STEPS)
+		return false;
+	if (ask->head)
+		fbo_staggered_nearest(o, ask, i, out);
+	return true;
 }
 
 const struct fbo_ops fbo_staggered = {
@@ -250,6 +281,33 @@ static void fbo_near_offer(struct fbo_best *best, u64 first, u64 end, u64 wanted
 {
 	if (wanted && (!best->wanted || wanted * best->ns > best->wanted * ns))
 		*best = (struct fbo_best) { first, end, wanted, ns };
+}
+
+/*
+ * A scan that reads where the head is comes to its end where tracks are long first, and then
+ * all ways are far. So regions that lag count for more: by what is left of them against what
+ * is left of the whole.
+ */
+static void fbo_near_weigh(struct fb_order *o, const struct fbo_ask *ask)
+{
+	const struct fb_bitmap *bm = ask->bm;
+	u64 first = 0, end, share;
+	u32 i;
+
+	if (o->asked++ % FBO_WEIGH_EACH)
+		return;
+	for (i = 0; i < FB_REGIONS; i++, first = end) {
+		end = fbo_track_granule(o, ask, div_u64((u64)(i + 1) * bm->groups, FB_REGIONS));
+		share = mul_u64_u64_div_u64(bm->region[i] * FB_WEIGHT_ONE, o->granules,
+					    max_t(u64, end - first, 1));
+		share = div64_u64(share, max_t(u64, bm->n_wanted, 1));
+		o->weight[i] = clamp_t(u64, share, FB_WEIGHT_ONE / 4, FB_WEIGHT_ONE * 4);
+	}
+}
+
+static u32 fbo_near_region(const struct fbo_ask *ask, u32 cyl)
+{
+	return div_u64((u64)cyl * FB_REGIONS, dm_info(ask->dm)->cylinders);
 }
 
 /* does something wanted begin here, but for holes? @track granules are a track */
@@ -288,7 +346,9 @@ static void fbo_near_ahead(const struct fb_order *o, const struct fbo_ask *ask, 
 
 	fbo_piece(o, ask, first, first + 1, &p);
 	if (!dm_access(ask->dm, ask->head, p.lbn, 1, false, &acc))
-		fbo_near_offer(best, first, o->granules, fb_bitmap_count(ask->bm, first, n),
+		fbo_near_offer(best, first, o->granules,
+			       (u64)fb_bitmap_count(ask->bm, first, n) *
+			       o->weight[fbo_near_region(ask, acc.end.cyl)],
 			       acc.total_ns + fbo_near_cut_ns(ask, first, track) +
 			       FBO_NEAR_TURNS * turn_ns);
 }
@@ -387,6 +447,57 @@ static void fbo_near_starts(const struct fb_order *o, const struct fbo_ask *ask,
 	}
 }
 
+/* the beginning of a region */
+static void fbo_near_go(const struct fb_order *o, const struct fbo_ask *ask, u32 region,
+			u32 track, struct fbo_best *best)
+{
+	u32 groups = ask->bm->groups;
+	u64 from = fbo_track_granule(o, ask, div_u64((u64)region * groups, FB_REGIONS));
+	u64 end = fbo_track_granule(o, ask, div_u64((u64)(region + 1) * groups, FB_REGIONS));
+	u64 first = fbo_wanted(o, ask, from, end);
+
+	if (first < end)
+		fbo_near_ahead(o, ask, first, track, best);
+}
+
+/* of the regions that lag more than this one the nearest on either side */
+static void fbo_near_lagging(const struct fb_order *o, const struct fbo_ask *ask, u32 track,
+			     struct fbo_best *best)
+{
+	u32 here = fbo_near_region(ask, ask->head->cyl), i;
+	u32 least = o->weight[here] + o->weight[here] / 3;
+
+	for (i = here + 1; i < FB_REGIONS && o->weight[i] < least; i++)
+		;
+	if (i < FB_REGIONS)
+		fbo_near_go(o, ask, i, track, best);
+	for (i = here; i && o->weight[i - 1] < least; i--)
+		;
+	if (i)
+		fbo_near_go(o, ask, i - 1, track, best);
+}
+
+/* nothing is left around: the first on either side, at doubling distance */
+static bool fbo_near_far(const struct fb_order *o, const struct fbo_ask *ask, u32 here,
+			 u32 track, struct fbo_best *best)
+{
+	u64 from, end, first, tracks = dm_tracks(ask->dm), dist;
+
+	for (dist = FBO_NEAR_FAR; !best->wanted && dist < 2 * tracks; dist *= 2) {
+		from = fbo_track_granule(o, ask, min(here + dist / 2, tracks));
+		end = fbo_track_granule(o, ask, min(here + dist, tracks));
+		first = fbo_wanted(o, ask, from, end);
+		if (first < end)
+			fbo_near_ahead(o, ask, first, track, best);
+		from = fbo_track_granule(o, ask, here > dist ? here - dist : 0);
+		end = fbo_track_granule(o, ask, here > dist / 2 ? here - dist / 2 : 0);
+		first = fbo_wanted(o, ask, from, end);
+		if (first < end)
+			fbo_near_ahead(o, ask, first, track, best);
+	}
+	return best->wanted;
+}
+
 static bool fbo_near_search(const struct fb_order *o, const struct fbo_ask *ask,
 			    const struct dm_track *t, struct fbo_best *best)
 {
@@ -399,14 +510,17 @@ static bool fbo_near_search(const struct fb_order *o, const struct fbo_ask *ask,
 		if (i <= here)
 			fbo_near_look(o, ask, here - i, best);
 	}
-	if (!ask->ahead || !t->nsect)
+	if (!t->nsect)
 		return best->wanted;
 	fbo_near_track(o, t, &first, &end);
 	word = first / BITS_PER_LONG;
-	fbo_near_starts(o, ask, word, 1, end - first, best);
-	if (word)
+	if (ask->ahead)
+		fbo_near_starts(o, ask, word, 1, end - first, best);
+	if (ask->ahead && word)
 		fbo_near_starts(o, ask, word - 1, -1, end - first, best);
-	return best->wanted;
+	if (ask->ahead)
+		fbo_near_lagging(o, ask, end - first, best);
+	return best->wanted || fbo_near_far(o, ask, here, end - first, best);
 }
 
 /* the head is where the read before has ended: go on behind it, what passes first */
@@ -432,6 +546,7 @@ static bool fbo_near_next(struct fb_order *o, const struct fbo_ask *ask,
 
 	if (!ask->head || dm_track_at(ask->dm, ask->head->cyl, ask->head->head, &t))
 		return fbo_sequential_next(o, ask, out);
+	fbo_near_weigh(o, ask);
 	if (!fbo_near_goes_on(o, ask, &t, &best) && !fbo_near_search(o, ask, &t, &best)) {
 		o->cursor = fbo_track_granule(o, ask, dm_track_index(ask->dm, &t));
 		return fbo_sequential_next(o, ask, out);

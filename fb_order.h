@@ -47,7 +47,10 @@ struct fbo_ops {
 };
 
 extern const struct fbo_ops fbo_sequential;	/* by LBN */
-/* the first segment of each region by LBN, then the second (Oprea and Juels, FAST 2010) */
+/*
+ * The first segment of each region by LBN, then the second (Oprea and Juels, FAST 2010). Where the
+ * head is known it takes that of the round's next eight that it comes to first.
+ */
 extern const struct fbo_ops fbo_staggered;
 extern const struct fbo_ops fbo_near;		/* most wanted sectors per time from the head */
 
@@ -58,6 +61,8 @@ extern const struct fbo_ops fbo_near;		/* most wanted sectors per time from the 
  * @granule: sectors of a granule
  * @join: unwanted granules between wanted ones that are read along
  * @cursor: next granule, where the order has one
+ * @asked: near: questions
+ * @weight: near: of a granule, by region of the map
  * @regions: staggered: how many
  * @region: staggered: granules of a region
  * @segment: staggered: granules of a segment
@@ -70,6 +75,8 @@ struct fb_order {
 	u32 granule;
 	u32 join;
 	u64 cursor;
+	u32 asked;
+	u16 weight[FB_REGIONS];
 	u32 regions;
 	u64 region;
 	u64 segment;

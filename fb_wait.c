@@ -480,12 +480,12 @@ static enum fbw_why fbw_barred(const struct fb_wait *w, u64 now)
 {
 	if (!w->goal_mean_ns)
 		return FBW_OFF;
+	if (!w->sectors)
+		return FBW_SHORT;
 	if (w->busy)
 		return FBW_BUSY;
 	if (w->reading)
 		return FBW_READING;
-	if (!w->sectors)
-		return FBW_SHORT;
 	if (w->control && now - w->idle_ns < FBW_CONTROL_NS)
 		return FBW_CONTROL;
 	return fbw_affords(w, now) ? FBW_RUN : FBW_BUDGET;

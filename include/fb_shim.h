@@ -80,6 +80,7 @@ typedef int64_t s64;
 #define min(a, b) ({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a < _b ? _a : _b; })
 #define max(a, b) ({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a > _b ? _a : _b; })
 #define clamp(a, lo, hi) min(max(a, lo), hi)
+#define clamp_t(t, a, lo, hi) clamp((t)(a), (t)(lo), (t)(hi))
 #define min_t(t, a, b) min((t)(a), (t)(b))
 #define max_t(t, a, b) max((t)(a), (t)(b))
 #define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))

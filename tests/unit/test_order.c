@@ -21,6 +21,7 @@ struct bench {
 	struct fb_order order;
 	struct dm_place head;
 	bool ahead;
+	bool lost;
 	u64 reads;
 	u64 read_sectors;
 };
@@ -63,7 +64,8 @@ static void bench_close(struct bench *b)
 /* one question, and its answer read; the head is where it ends, 0.4 ms later */
 static bool bench_step(struct bench *b, u32 max_sectors, u64 max_ns, struct fb_plan_piece *p)
 {
-	struct fbo_ask ask = { b->dm, &b->bm, &b->head, b->ahead, max_sectors, max_ns };
+	struct fbo_ask ask = { b->dm, &b->bm, b->lost ? NULL : &b->head, b->ahead,
+			       max_sectors, max_ns };
 	struct dm_access acc;
 	u64 wanted = b->bm.n_wanted;
 
@@ -129,6 +131,34 @@ static void test_all_of_it_once(void **state)
 	for (i = 0; i < ARRAY_SIZE(bench_orders); i++)
 		for (k = 0; k < 2 * ARRAY_SIZE(sizes); k++)
 			all_of_it(bench_orders[i], k % 2, sizes[k / 2]);
+}
+
+/*
+ * Where the head is known the regions of a round may come in another order, but a round is
+ * complete before the next begins, and no more than 7 regions are passed over at any time.
+ */
+static void test_staggered_by_rounds(void **state)
+{
+	u32 round[64] = { 0 }, passed, i, k;
+	struct fb_plan_piece p;
+	struct bench b;
+	u64 region;
+
+	bench_open(&b, "models/toy.fbmodel");
+	bench_want_all(&b, 0, dm_info(b.dm)->sectors);
+	assert_int_equal(0, fbo_init(&b.order, &fbo_staggered, b.dm, GRANULE, 64, 2 * GRANULE));
+	region = (b.bm.granules + 63) / 64;
+	for (k = 0; k < 64 * 100; k++) {
+		assert_true(bench_step(&b, 2048, 0, &p));
+		i = p.lbn / GRANULE / region;
+		assert_int_equal(p.lbn / GRANULE, i * region + 2 * round[i]);
+		round[i]++;
+		assert_int_equal(round[i], k / 64 + 1);
+		for (passed = 0; i--; )
+			passed += round[i] <= k / 64;
+		assert_true(passed < 8);
+	}
+	bench_close(&b);
 }
 
 /*
@@ -207,7 +237,10 @@ static void test_longest(void **state)
 	}
 }
 
-/* by hand: the next segment is the first of the next region, then come the seconds */
+/*
+ * By hand: the next segment is the first of the next region, then come the seconds; where
+ * the head is not known.
+ */
 static void test_staggered_is_exact(void **state)
 {
 	struct fb_plan_piece p;
@@ -216,6 +249,7 @@ static void test_staggered_is_exact(void **state)
 	u32 i;
 
 	bench_open(&b, "models/toy.fbmodel");
+	b.lost = true;
 	n = b.bm.granules;
 	bench_want_all(&b, 0, dm_info(b.dm)->sectors);
 	assert_int_equal(0, fbo_init(&b.order, &fbo_staggered, b.dm, GRANULE, 7, 2 * GRANULE));
@@ -241,6 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_of_it_once),
 		cmocka_unit_test(test_staggered_is_exact),
+		cmocka_unit_test(test_staggered_by_rounds),
 		cmocka_unit_test(test_random_maps),
 		cmocka_unit_test(test_few_on_a_large_disk),
 		cmocka_unit_test(test_longest),

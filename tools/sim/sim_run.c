@@ -149,6 +149,7 @@ static void sim_event(struct sim *sim)
 void sim_run(struct sim *sim)
 {
 	sim->began_s = sim_wall_s();
+	sims_fill(&sim->sched, sim->now_ns);
 	while (!sim_over(sim) && !sim_stopped(sim)) {
 		sim_event(sim);
 		sim_mind(sim);
