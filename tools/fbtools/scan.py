@@ -9,6 +9,7 @@ Documentation/scan-scrub.rst describes use, output and exit statuses.
 import itertools
 import json
 import os
+import re
 import select
 import signal
 import time
@@ -23,6 +24,7 @@ from .scan_file import GOOD, NOT_TRIED, UNREADABLE
 SYNC_S = 2.0
 POLL_S = 0.5
 BAD_BLOCKS, DIFFERENT = 3, 4    # exit statuses
+BAD = re.compile(b"[%c%c]" % (UNREADABLE, NOT_TRIED))
 NAMES = {state: name for name, state in scan_file.STATES.items()}
 
 
@@ -34,7 +36,10 @@ class Verifier:
         self.old = old
         self.state = bytearray(header.layout.blocks)
         self.differing = []
-        self.resumed = False
+
+    def has(self, number):
+        """Whether a block was delivered in this run."""
+        return self.state[number]
 
     def put(self, number, state, digest):
         """A block was delivered."""
@@ -99,9 +104,7 @@ class Scan:
         self.synced = time.monotonic()
         self.disks = {name: fbstate.Disk(name) for name in self.layout.disks()}
         self.meter = Meter(self.disks, before_s)
-        # those not tried are tried again
-        self.got = bytearray(sink.state.replace(bytes((NOT_TRIED,)), b"\0"))
-        self.done = self.layout.blocks - self.got.count(0)
+        self.done = self.layout.blocks - sink.state.count(0)
         self.progress = Progress(self.layout.blocks, self.done, self.layout.block * 512, quiet)
 
     def stop(self, number, _frame):
@@ -112,14 +115,13 @@ class Scan:
         """A record of the device: blocks, and their data unless they could not be read."""
         lbn, sectors, status, data = record
         for number, low, high in self.layout.places(disk, lbn, sectors):
+            self.done += not self.sink.has(number)
             if status == 0:
                 piece = data[(low - lbn) * 512:(high - lbn) * 512]
                 self.sink.put(number, GOOD, self.digest(piece))
             else:
                 self.sink.put(number, UNREADABLE if status == scan_source.MEDIUM else NOT_TRIED,
                               bytes(16))
-            self.done += not self.got[number]
-            self.got[number] = 1
 
     def tick(self, gone):
         """Now and then: save, show."""
@@ -140,7 +142,7 @@ class Scan:
 
     def wanted(self, disk):
         """An iterator of the ranges of a disk that are missing; None if none is."""
-        ranges = (rest for name, *rest in self.layout.ranges(self.got) if name == disk)
+        ranges = (rest for name, *rest in self.layout.ranges(self.sink.state) if name == disk)
         first = next(ranges, None)
         return itertools.chain((first,), ranges) if first else None
 
@@ -219,8 +221,7 @@ def read_all(scan, old):
 def result_of(scan, differing, args):
     """What is printed at the end, as an object."""
     sink, layout = scan.sink, scan.layout
-    bad = [number for number, state in enumerate(sink.state) if state in (UNREADABLE, NOT_TRIED)] \
-        if sink.count(UNREADABLE) + sink.count(NOT_TRIED) else []
+    bad = [match.start() for match in BAD.finditer(sink.state)]
     result = {
         "device": args.device, "file": args.output, "verify": args.verify,
         "algorithm": sink.header.algorithm, "finished": scan.stopped is None,

@@ -283,8 +283,7 @@ class Writer(Records):
         if os.path.exists(path):
             raise ToolError("%s is there already; compare with it: --verify %s; or move it away" %
                             (path, path))
-        self.resumed = os.path.exists(part)
-        if not self.resumed:
+        if not os.path.exists(part):
             _create(part, header)
         super().__init__(part, "r+b")
         self.pending = {}
@@ -307,12 +306,17 @@ class Writer(Records):
         # this run's names, that run's nonce
         header.nonce, header.started = self.header.nonce, self.header.started
         header.length, self.header = self.header.length, header
+        # those not tried are tried again
         for number, state, _ in self.all():
-            self.state[number] = state
+            self.state[number] = state % NOT_TRIED
 
     def count(self, state):
         """How many blocks are in this state."""
         return self.state.count(state)
+
+    def has(self, number):
+        """Whether a block was delivered, in this run or before."""
+        return self.state[number] or number in self.pending
 
     def put(self, number, state, digest):
         """A block was delivered."""
