@@ -56,7 +56,7 @@ class Table(unittest.TestCase):
         Seen to fail: what the time of day changes not corrected."""
         for name in generate.PROFILES:
             row = generate.compared_of(trace_of(name))
-            for what, part in (("mean_s", 0.03), ("cov", 0.03), ("variance_s2", 0.08)):
+            for what, part in (("mean_s", 0.03), ("cov", 0.03), ("variance_s2", 0.1)):
                 with self.subTest(disk=name, what=what):
                     want = row["paper_" + what]
                     self.assertAlmostEqual(row[what], want, delta=part * want)
@@ -112,7 +112,7 @@ class Period(unittest.TestCase):
         """ANOVA finds 24 h in four days. Seen to fail: no change over the day."""
         with intervals.Spool() as spool:
             first = None
-            for arrivals, responses, _, _, _ in generate.Trace("c3t3d0", 4).requests():
+            for arrivals, responses, _, _, _ in generate.Trace("c6t8d0", 4).requests():
                 first = arrivals[0] if first is None else first
                 spool.first_ns = 0
                 spool.add_hours(intervals.tracefile.make_chunk(

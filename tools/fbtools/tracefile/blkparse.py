@@ -12,64 +12,67 @@ import re
 import numpy as np
 
 from . import Error, events
-from .text import BLOCK, Devices, blocks, shown
+from .text import Devices, blocks, shown
 
-START = rb"\s*\d+,\d+\s+\d+\s+\d+\s+\d+\.\d{9}\s+\d+\s+[A-Za-z]+\s"
+B = rb"[ \t]+"
+START = B.join((rb"[ \t]*\d+,\d+", rb"\d+", rb"\d+", rb"\d+\.\d{9}", rb"\d+", rb"[A-Za-z]+", rb""))
 FORM = "not MAJOR,MINOR CPU SEQUENCE SECONDS PID ACTION RWBS SECTOR + SECTORS [PROGRAM]"
-REQUEST = re.compile(START + rb"+[A-Z]*[RW][A-Z]*\s+\d+ \+ \d+ \[")
+LINES = re.compile(rb"^" + START, re.M)
+# RWBS of what moves data: not a flush (F alone), a discard (D), a zone command (Z)
+MOVES = rb"([DC])" + B + rb"(F?[RW][A-Z]*)" + B
+# What is a request, and what looks like one but for its numbers
+LIKE = re.compile(B.join((rb"^[ \t]*\S+", rb"\S+", rb"\S+", rb"\S+", rb"\S+", MOVES)) +
+                  rb"\S+ \+ \S+ ", re.M)
+REQUEST = re.compile(B.join((rb"^[ \t]*(\d+,\d+)", rb"\d+", rb"\d+", rb"(\d{1,9}\.\d{9})", rb"\d+",
+                             MOVES)) + rb"(\d{1,15}) \+ (\d{1,9}) \[", re.M)
 # the first words of blkparse's summary
 END = re.compile(rb"^(?:CPU\d+ \(|Total \(|Throughput \(R/W\)|Events \()", re.M)
-DIGITS = 18
-# RWBS of what moves data: not a flush (F alone), a discard (D), a zone command (Z)
-MOVES = re.compile(rb"F?[RW][A-Z]*\Z")
+# Lines are objects here: fewer of them at a time
+BLOCK = 2 << 20
 
 
 def find_error(path, block):
     """Raise Error for the first line of a block that is none of blkparse's."""
-    for number, line in enumerate(block.data.splitlines(), block.first):
-        if not line.strip():
-            continue
-        words = line.split()
-        if not re.match(START, line) or (wanted(words) and not (
-                REQUEST.match(line) and max(len(words[7]), len(words[9]),
-                                            len(words[3])) <= DIGITS)):
+    for number, line in enumerate(block.data.split(b"\n"), block.first):
+        if line.strip() and (not re.match(START, line) or
+                             LIKE.match(line) and not REQUEST.match(line)):
             raise Error(path, number, "%s: %s" % (FORM, shown(line)))
     raise Error(path, block.first, FORM)
 
 
-def wanted(words):
-    """Whether a line's words are a request sent or completed, with data."""
-    return len(words) > 9 and words[5] in (b"D", b"C") and words[8] == b"+" and \
-        words[9] != b"0" and MOVES.match(words[6]) is not None
-
-
-def check(path, block):
+def check(path, block, requests):
     """Error if a line is none of blkparse's."""
     lines = block.data.count(b"\n")
-    good = len(re.findall(rb"^" + START, block.data, re.M))
+    good = len(LINES.findall(block.data))
     if good != lines and good != sum(1 for line in block.data.split(b"\n") if line.strip()):
         find_error(path, block)
+    if len(LIKE.findall(block.data)) != requests:
+        find_error(path, block)
+
+
+def line_of(block, device):
+    """The first line of a block with a request of a device."""
+    for match in REQUEST.finditer(block.data):
+        if match.group(1) == device:
+            return block.first + block.data.count(b"\n", 0, match.start())
+    raise ValueError(device)
 
 
 def parse(path, block, devices):
     """The events of one device in a block."""
-    check(path, block)
-    rows = [(number, words) for number, words in
-            enumerate(map(bytes.split, block.data.split(b"\n")), block.first) if wanted(words)]
-    for name in dict.fromkeys(words[0] for _, words in rows):
-        first = next(number for number, words in rows if words[0] == name)
-        devices.takes(name.decode("ascii"), first)
+    rows = REQUEST.findall(block.data)
+    check(path, block, len(rows))
+    for name in dict.fromkeys(row[0] for row in rows):
+        devices.takes(name.decode("ascii"), line_of(block, name))
     mine = (devices.wanted or "").encode("ascii", "replace")
-    rows = [words for _, words in rows if words[0] == mine]
-    columns = [[words[3].replace(b".", b"") for words in rows], [words[7] for words in rows],
-               [words[9] for words in rows]]
-    if rows and not all(b"".join(column).isdigit() and len(max(column, key=len)) <= DIGITS
-                        for column in columns):
-        find_error(path, block)
-    time_ns, sector, sectors = (np.array(column, "S").astype(np.int64) for column in columns)
-    return events.Events(time_ns, sector, sectors,
-                         np.array([b"W" in words[6] for words in rows], dtype=bool),
-                         np.array([words[5] == b"C" for words in rows], dtype=bool))
+    rows = [row[1:] for row in rows if row[0] == mine]
+    seconds, actions, kinds, first, count = zip(*rows) if rows else 5 * ((),)
+    time_ns = np.array([text.replace(b".", b"") for text in seconds], "S").astype(np.int64)
+    found = events.Events(time_ns, np.array(first, "S").astype(np.int64),
+                          np.array(count, "S").astype(np.int64),
+                          np.array([b"W" in kind for kind in kinds], dtype=bool),
+                          np.array([action == b"C" for action in actions], dtype=bool))
+    return events.take(found, found.sectors > 0)
 
 
 def without_summary(found):

@@ -22,20 +22,21 @@ import numpy as np
 
 from .. import ToolError
 
-# s, s^2, requests (table I; the paper's week); memoryless: TPC-C
-Profile = collections.namedtuple("Profile", "mean variance requests memoryless",
+# s, s^2, coefficient of variation, requests (table I; the paper's week);
+# memoryless: TPC-C. To the digits of the table variance is (cov mean)^2.
+Profile = collections.namedtuple("Profile", "mean variance cov requests memoryless",
                                  defaults=(False,))
 PROFILES = {
-    "src11": Profile(0.4640, 101.31, 45746222),
-    "usr1": Profile(0.0997, 0.7448, 45283980),
-    "proj2": Profile(0.1384, 772.18, 29266482),
-    "prn1": Profile(0.2280, 8.3073, 11233411),
-    "c6t8d0": Profile(0.1502, 4.3243, 9529855),
-    "c6t5d1": Profile(0.4503, 180.13, 4588778),
-    "c6t5d0": Profile(0.4345, 15.545, 3365078),
-    "c3t3d0": Profile(0.4555, 14.051, 2742326),
-    "disk66": Profile(0.0014, 1.5e-6, 513038, True),
-    "disk88": Profile(0.0015, 1.6e-6, 513844, True),
+    "src11": Profile(0.4640, 101.31, 21.693, 45746222),
+    "usr1": Profile(0.0997, 0.7448, 8.6516, 45283980),
+    "proj2": Profile(0.1384, 772.18, 200.75, 29266482),
+    "prn1": Profile(0.2280, 8.3073, 12.641, 11233411),
+    "c6t8d0": Profile(0.1502, 4.3243, 13.845, 9529855),
+    "c6t5d1": Profile(0.4503, 180.13, 29.807, 4588778),
+    "c6t5d0": Profile(0.4345, 15.545, 9.0731, 3365078),
+    "c3t3d0": Profile(0.4555, 14.051, 8.2301, 2742326),
+    "disk66": Profile(0.0014, 1.5e-6, 0.8608, 513038, True),
+    "disk88": Profile(0.0015, 1.6e-6, 0.8785, 513844, True),
 }
 WEEK_S, DAY_S, HOUR_S = 604800, 86400, 3600
 SERVICE_S = 0.003
@@ -48,8 +49,8 @@ MET = 0.01
 CORRELATED = ((0.2, 0.8), (0.2, 0.995))
 # Activity over the day: exp(+-DAILY) around its mean, at its highest at 15 h
 DAILY, HIGHEST_H = 0.7, 15
-# What is longer than a minute does not come from how busy a time of day is
-MODULATED_S = 60
+# What is longer than an hour does not come from how busy a time of day is
+MODULATED_S = 3600
 ROUNDS = 4
 TICK_S = 1e-7
 BEGIN_TICKS = 128166372000000000
@@ -208,14 +209,14 @@ class Trace:
 
     def memoryless(self, profile, count):
         """Lengths in any order."""
-        lengths = weibull_lengths(profile.mean, profile.variance ** 0.5 / profile.mean, count)
+        lengths = weibull_lengths(profile.mean, profile.cov, count)
         return self.random.permutation(lengths)
 
     def fitted(self, profile, count):
         """Lengths in a correlated order and changed by the time of day, such that the
         profile's mean and variance come out."""
         ranks = np.argsort(latent(count, self.random), kind="stable")
-        want = np.array([profile.mean, profile.variance ** 0.5 / profile.mean])
+        want = np.array([profile.mean, profile.cov])
         aim = want.copy()
         for _ in range(ROUNDS):
             base = np.empty(count)
@@ -296,5 +297,4 @@ def compared_of(trace):
     """A generated trace beside table II."""
     profile = PROFILES[trace.name]
     return {**trace.figures(), "paper_mean_s": profile.mean,
-            "paper_variance_s2": profile.variance,
-            "paper_cov": profile.variance ** 0.5 / profile.mean}
+            "paper_variance_s2": profile.variance, "paper_cov": profile.cov}

@@ -40,6 +40,19 @@ def picture(path, title, across, up, lines, log=""):
     return path
 
 
+def bars(path, title, across, up, values):
+    """How often there is each of some whole numbers."""
+    plt = pyplot()
+    figure, axis = plt.subplots(figsize=(6.4, 4.8))
+    axis.hist(values, bins=[n + 0.5 for n in range(max(values + [24]) + 1)])
+    axis.set_title(title, fontsize="medium")
+    axis.set_xlabel(across)
+    axis.set_ylabel(up)
+    figure.savefig(path, dpi=100, bbox_inches="tight")
+    plt.close(figure)
+    return path
+
+
 def of_trace(folder, result):
     """Figures 8, 14 and 15: one of each trace."""
     name = name_of(result["trace"])
@@ -64,10 +77,9 @@ def of_trace(folder, result):
 def of_all(folder, results):
     """Figures 9 to 13: all traces in one."""
     periods = [one["statistics"]["period"]["period_h"] for one in results]
-    counts = {period: periods.count(period) for period in range(1, max(periods) + 1)}
     series = {name_of(one["trace"]): one["series"] for one in results}
-    made = [picture(os.path.join(folder, "figure-09.png"), "Periods by ANOVA (1: none)",
-                    "period, h", "traces", {"": list(counts.items())}),
+    made = [bars(os.path.join(folder, "figure-09.png"), "Periods by ANOVA (1: none)", "period, h",
+                 "traces", periods),
             picture(os.path.join(folder, "figure-10.png"), "Idle time in the longest intervals",
                     "longest intervals, %", "share of idle time",
                     {name: [(100 * x, y) for x, y in one["longest"]]
