@@ -10,9 +10,9 @@
  * Locks: fb_disk.lock for fb_disk.idle; the table is in fb_disk.h. Orders are the thread's.
  */
 #include <linux/blk-mq.h>
-#include <linux/pm_runtime.h>
 
 #include "fb_disk.h"
+#include "include/compat/fb_compat.h"
 
 /* nothing was found, or the queue did not take it: look again then */
 #define FB_IDLE_RETRY_NS (20 * (u64)NSEC_PER_MSEC)
@@ -197,7 +197,7 @@ static bool fb_idle_is_awake(struct fb_disk *fd)
 
 	spin_lock_irq(&fd->lock);
 	if (fd->q) {
-		suspended = fd->q->dev && !pm_runtime_active(fd->q->dev);
+		suspended = fb_compat_queue_sleeps(fd->q);
 		ask = ktime_get_ns() - max(fd->fg_last_ns, fd->idle.used_ns) > FB_IDLE_ASLEEP_NS;
 	}
 	spin_unlock_irq(&fd->lock);

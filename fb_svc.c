@@ -333,15 +333,18 @@ static void fbv_remove_run(void *ctx, u64 first, u32 n, u32 group)
 static bool fbv_promote(struct fb_svc *svc, struct freeblock_task *task, struct fb_op *op)
 {
 	u64 end = op->first + op->n, at = op->first;
-	u32 granule = fbv_granule(svc);
+	u32 granule = fbv_granule(svc), most;
 	u64 sectors = dm_info(svc->fd->model)->sectors;
 
-	for (;;) {
+	spin_lock_irq(&svc->fd->lock);
+	most = svc->fd->q ? fb_vehicle_max(svc->fd) / granule : 0;
+	spin_unlock_irq(&svc->fd->lock);
+	while (most) {
 		u64 first = fb_bitmap_next_before(&task->map, at, end), n = 1;
 
 		if (first >= end)
 			break;
-		while (n < FB_BUF_GRANULES && first + n < end &&
+		while (n < most && first + n < end &&
 		       fb_bitmap_is_wanted(&task->map, first + n))
 			n++;
 		if (!fb_buf_read_now(svc->fd, first * granule,

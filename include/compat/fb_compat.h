@@ -87,6 +87,16 @@ static inline int fb_compat_mode_sense(struct scsi_device *sdev, int page, u8 *b
 	return scsi_mode_sense(sdev, 0, page, buf, len, timeout, 1, data, sense);
 }
 
+/* is it suspended, or about to be? Kernels without runtime power management have no such state */
+static inline bool fb_compat_queue_sleeps(const struct request_queue *q)
+{
+#ifdef CONFIG_PM
+	return q->dev && q->rpm_status != RPM_ACTIVE;
+#else
+	return false;
+#endif
+}
+
 /* scsi_execute_cmd() from 6.3 on */
 static inline int fb_compat_scsi_read(struct scsi_device *sdev, const u8 *cmd, u8 *buf, int len,
 				      int timeout)
