@@ -21,6 +21,19 @@ command_of_disk()
 	expect_ok "$id: $file $*" sh -c "echo '$*' > $(fb "$disk")/$file"
 }
 
+# repeat FILE WORDS: start a task anew whenever it has come to its end
+repeat()
+{
+	local file="$1"
+
+	shift
+	while [ "$(uptime_s)" -lt $((start + warmup + seconds)) ]; do
+		sleep 1
+		[ "$(kv "$(fb "$disk")/$file" state)" = finished ] || continue
+		echo "start $*" > "$(fb "$disk")/$file" || return 1
+	done
+}
+
 # begin_tasks scan|scrub|both [WORDS]: what freeblock reads in the background; both: a scan
 # and a scrub of the same blocks
 begin_tasks()
@@ -32,6 +45,11 @@ begin_tasks()
 	both) command_of_disk scan start "$@"; command_of_disk scrub start "$@" ;;
 	*) command_of_disk "$kind" start "$@" ;;
 	esac
+	# Bursts are looked for in a range, pass after pass
+	if [ -n "$bursts" ]; then
+		repeat "$kind" "$@" 2> "$out/repeat.err" &
+		loads="$loads repeat:$!"
+	fi
 }
 
 # The file that lists what freeblock has found bad

@@ -236,10 +236,13 @@ class Compared(unittest.TestCase):
     def test_media_reads(self):
         """10 s: 30 MB scrubbed at 3 MB/s, 10 MB of the foreground; 75 MB read or verified."""
         figures = {"scrub_mb_s": 3, "window_s": 10, "fg_mb_s": 1, "sectors_read": 125000,
-                   "sectors_verified": 25000}
+                   "sectors_verified": 25000, "load": "random", "peer": "freeblock"}
         self.assertAlmostEqual(
             scrubbench_sums.with_disk(figures, 1000, 500)["media_per_byte"], 65 / 30)
         self.assertEqual(figures["disk_bytes"], 512000)
+        figures["load"] = "bursts"
+        self.assertAlmostEqual(
+            scrubbench_sums.with_disk(figures, 1000, 500)["scrub_mb_s"], 6.5)
         self.assertNotIn("media_per_byte", scrubbench_sums.with_disk({"lacking": "x"}, 1, 512))
 
     def test_latent(self):
@@ -310,7 +313,9 @@ class Cells(unittest.TestCase):
     def test_range_of_a_task(self):
         settings = {s.name: s for s in scrubbench_cells.settings("bursts")}
         for name, words in (("gaps only", "scan %d %d"),
-                            ("scrub sequential, 1 ms", "scrub %d %d sequential segment=64")):
+                            ("scrub sequential, 1 ms", "scrub %d %d sequential"),
+                            ("scrub staggered 128, 1 ms",
+                             "scrub %d %d staggered=128 segment=64")):
             cell = scrubbench_cells.Cell("atlas10k", "bursts", settings[name], 300, 1)
             self.assertEqual(cell.scrub(), words % scrubbench_cells.RANGES["atlas10k"])
 

@@ -104,19 +104,21 @@ def user_level():
 IDLE_FILES = ("idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us")
 
 
+# Of the kernel's scrub; the segment is that of the drive
+STAGGERED = "staggered=%d segment=%%d"
 # No gap is that long: idle time is all that is left
 NO_GAPS = "conservatism_us=10000"
 
 
 def waiting(mean_us):
-    """Idle time is used, for at most mean_us on the mean per foreground request."""
+    """Idle time is used, for at most mean_us on the mean per foreground request; 0: not."""
     return "idle_wait_us=auto idle_size_kib=auto idle_mean_us=%d" % mean_us
 
 
 def freeblock():
     """Gaps only, with idle time, the kernel's scrubber."""
     needs = ("scrub",) + IDLE_FILES
-    found = [Setting("freeblock", "freeblock", "gaps only", "scan")]
+    found = [Setting("freeblock", "freeblock", "gaps only", "scan", IDLE_FILES, waiting(0))]
     found += [Setting("freeblock", "freeblock", "waiting, %d ms" % ms, "scan", IDLE_FILES,
                       waiting(ms * 1000), NO_GAPS) for ms in (1, 2, 4)]
     found += [Setting("freeblock", "freeblock", "gaps + idle, %g ms" % (us / 1000), "scan",
@@ -133,10 +135,10 @@ def twice(needs):
 def scrubs(needs):
     """The kernel's scrubber in both orders."""
     return [
-        Setting("freeblock", "freeblock", "scrub sequential, 1 ms", "scrub sequential segment=%d",
-                needs, waiting(1000)),
+        Setting("freeblock", "freeblock", "scrub sequential, 1 ms", "scrub sequential", needs,
+                waiting(1000)),
         Setting("freeblock", "freeblock", "scrub staggered 128, 1 ms",
-                "scrub staggered=128 segment=%d", needs, waiting(1000))]
+                "scrub " + STAGGERED % 128, needs, waiting(1000))]
 
 
 def quiet():
@@ -150,10 +152,10 @@ def quiet():
     found += programs("size", "none", "verify", sizes[1:], idle=False, regions=128)
     found += [Setting("freeblock", "freeblock", "gaps + idle, 1 ms", "scan", IDLE_FILES,
                       waiting(1000)), twice(("scrub",) + IDLE_FILES)]
-    for order in ("sequential", "staggered=128", "staggered=512"):
-        found.append(Setting("freeblock", "freeblock", "scrub %s" % order.replace("=", " "),
-                             "scrub %s segment=%%d" % order, ("scrub",) + IDLE_FILES,
-                             waiting(1000)))
+    for order, words in (("sequential", "sequential"), ("staggered 128", STAGGERED % 128),
+                         ("staggered 512", STAGGERED % 512)):
+        found.append(Setting("freeblock", "freeblock", "scrub " + order, "scrub " + words,
+                             ("scrub",) + IDLE_FILES, waiting(1000)))
     return found
 
 

@@ -97,10 +97,16 @@ def with_disk(row, sectors, sector_bytes):
     bytes), and what the drive read for each byte scrubbed. Foregrounds of reads only: what
     they read is not the scrubber's."""
     row["disk_bytes"] = sectors * SECTOR
+    if "lacking" in row:
+        return row
+    read = (row["sectors_read"] + row["sectors_verified"]) * sector_bytes
+    beside = read - row["fg_mb_s"] * row["window_s"] * 1e6
+    if row["load"] == "bursts" and row["peer"] == "freeblock":
+        # its own counters begin anew with each pass
+        row["scrub_mb_s"] = max(0, beside / row["window_s"] / 1e6)
     scrubbed = row.get("scrub_mb_s", 0) * row.get("window_s", 0) * 1e6
     if scrubbed:
-        read = (row["sectors_read"] + row["sectors_verified"]) * sector_bytes
-        row["media_per_byte"] = (read - row["fg_mb_s"] * row["window_s"] * 1e6) / scrubbed
+        row["media_per_byte"] = beside / scrubbed
     return row
 
 
