@@ -183,10 +183,12 @@ class Bad(Files):
 
     def test_msr(self):
         """Fields missing, too many, negative, too large, of the wrong kind."""
-        for line, reason in ((b"1,2,3", "not TIMESTAMP"), (b"1,h,1,Read,0,512,1,9", "not TIMESTAMP"),
+        for line, reason in ((b"1,2,3", "not TIMESTAMP"),
+                             (b"1,h,1,Read,0,512,1,9", "not TIMESTAMP"),
                              (b"1,h,1,Read,-8,512,1", "not TIMESTAMP"),
                              (b"1,h,1,Look,0,512,1", "not TIMESTAMP"),
-                             (b"1,h,1,Read,0,0,1", "no bytes"), (b"1,h,1,Read,0,1e3,1", "not TIMESTAMP"),
+                             (b"1,h,1,Read,0,0,1", "no bytes"),
+                             (b"1,h,1,Read,0,1e3,1", "not TIMESTAMP"),
                              (b"9999999999999999999,h,1,Read,0,512,1", "above"),
                              (b"1,h,1,Read,0,512,999999999999999999", "a response of"),
                              (b"1,h,,Read,0,512,1", "not TIMESTAMP")):
@@ -261,8 +263,8 @@ class Blktrace(Files):
         self.put(b"", "a.blktrace.2")
         self.put(b"".join((record("<", 2000, 8, 512, READ | D), record("<", 4000, 8, 512, READ | D),
                            record("<", 6000, 99, 512, READ | D))), "a.blktrace.0")
-        self.put(b"".join((record("<", 3000, 8, 512, READ | C), record("<", 5000, 8, 512, READ | C))),
-                 "a.blktrace.1")
+        self.put(b"".join((record("<", 3000, 8, 512, READ | C),
+                            record("<", 5000, 8, 512, READ | C))), "a.blktrace.1")
         for name in ("a", "a.blktrace.1"):
             found = rows(tracefile.read(os.path.join(self.folder.name, name)))
             self.assertEqual(found, [(2000, 8, 1, False, 1000), (4000, 8, 1, False, 1000)])

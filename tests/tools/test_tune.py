@@ -452,7 +452,8 @@ class Command(unittest.TestCase):
         """Each trace is a line; a bad one is told and counts in the status."""
         self.put("other", self.TRACE.replace("60", "61"))
         bad = self.put("bad", self.TRACE + "x\n")
-        status, out, err = tune(self.folder, *self.SERVICE, "--json", "--jobs", "2", "--no-adaptive")
+        status, out, err = tune(self.folder, *self.SERVICE, "--json", "--jobs", "2",
+                                "--no-adaptive")
         self.assertEqual(status, 1)
         self.assertEqual({os.path.basename(json.loads(line)["trace"])
                           for line in out.splitlines()}, {"trace", "other"})
@@ -522,7 +523,7 @@ class Command(unittest.TestCase):
         self.assertEqual(open(self.trace, encoding="ascii").read(), self.TRACE)
 
 
-EVENTS = """            fio-812     [001] d..1.   100.000010: block_rq_issue: 8,0 R 4096 () 2048 + 8 [fio]
+EVENTS = """     fio-812     [001] d..1.   100.000010: block_rq_issue: 8,0 R 4096 () 2048 + 8 [fio]
           <idle>-0       [000] d.h1.   100.005010: block_rq_complete: 8,0 R () 2048 + 8 [0]
      kworker/1:1-33      [001] d..1.   100.006000: block_rq_issue: 8,0 FF 0 () 0 + 0 [kworker/1:1]
 """
@@ -569,8 +570,8 @@ class Record(unittest.TestCase):
                     self.assertRaisesRegex(ToolError, "blktrace: no tracing"):
                 record.with_blktrace(5, "/dev/sda", folder + "/out")
             with open(folder + "/words", encoding="ascii") as file:
-                self.assertEqual(file.read(), "-d /dev/sda -w 5 -a issue -a complete -D %s -o out\n" %
-                                 folder)
+                self.assertEqual(file.read(), "-d /dev/sda -w 5 -a issue -a complete -D %s -o "
+                                 "out\n" % folder)
 
 
 if __name__ == "__main__":

@@ -69,14 +69,14 @@ def add_writing(parser):
     parser.add_argument("--plots", metavar="FOLDER", help="the paper's figures 8 to 15 as PNG")
     parser.add_argument("--json", action="store_true", help="one object a trace, a line each, as "
                         "they come")
-    parser.add_argument("--apply", metavar="DISK", help="write the best setting of the one trace to "
-                        "/sys/kernel/freeblock/DISK")
+    parser.add_argument("--apply", metavar="DISK", help="write the best setting of the one trace "
+                        "to /sys/kernel/freeblock/DISK")
 
 
 def add_making(parser):
     """Options of synthetic traces."""
-    parser.add_argument("--generate", metavar="NAME", help="write a synthetic trace like one of the "
-                        "paper's table II: src11, usr1, proj2, prn1, c6t8d0, c6t5d1, c6t5d0, "
+    parser.add_argument("--generate", metavar="NAME", help="write a synthetic trace like one of "
+                        "the paper's table II: src11, usr1, proj2, prn1, c6t8d0, c6t5d1, c6t5d0, "
                         "c3t3d0, disk66, disk88")
     parser.add_argument("-o", "--out", metavar="FILE", help="where to (.gz, .xz: packed)")
     parser.add_argument("--days", type=float, default=7.0, metavar="D", help="its length (7)")

@@ -27,7 +27,6 @@ RECORD = ORDERS["<"].itemsize
 # Low half of the action: what happened; high half: of what kind
 SENT, COMPLETED = 7, 8
 WRITE, DISCARD, NOTIFY = 1 << 17, 1 << 30, 1 << 26
-BATCH_NS = 10 ** 9 * 10
 PIECE = 4 << 20
 SECTOR = 512
 

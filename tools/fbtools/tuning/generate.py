@@ -38,7 +38,7 @@ PROFILES = {
     "disk66": Profile(0.0014, 1.5e-6, 0.8608, 513038, True),
     "disk88": Profile(0.0015, 1.6e-6, 0.8785, 513844, True),
 }
-WEEK_S, DAY_S, HOUR_S = 604800, 86400, 3600
+WEEK_S, HOUR_S = 604800, 3600
 SERVICE_S = 0.003
 # requests of a busy period where table I's duration is not told (TPC-C)
 TPC_REQUESTS = 2
@@ -78,11 +78,9 @@ class Fit:
         self.solve = brentq
         self.mean, self.cov, self.count = mean, cov, count
         for share in ABOVE_SHARES:
-            off = [self.share_above(a) - share for a in (0.2, 2.5)]
-            if off[0] * off[1] >= 0:
+            if (self.share_above(0.2) < share) == (self.share_above(2.5) < share):
                 continue
-            self.a = brentq(lambda a: self.share_above(a) - share,  # pylint: disable=cell-var-from-loop
-                            0.2, 2.5, xtol=1e-4)
+            self.a = brentq(self.off_share, 0.2, 2.5, args=(share,), xtol=1e-4)
             self.r = self.rate(self.a)
             self.s = self.scale(self.a, self.r)
             if abs(self.cov_of(self.a, self.r) / cov - 1) < MET:
@@ -129,6 +127,10 @@ class Fit:
         """Share longer than 100 ms, with mean and variation right."""
         r = self.rate(a)
         return survival(ABOVE_S, a, self.scale(a, r), r)
+
+    def off_share(self, a, share):
+        """By how much that is not the share wanted."""
+        return self.share_above(a) - share
 
     def lengths(self):
         """The lengths of all intervals, ascending."""

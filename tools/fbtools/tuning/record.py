@@ -58,8 +58,8 @@ def record(seconds, disk, out):
     for root in TRACEFS:
         if os.path.isdir(os.path.join(root, "instances")):
             return with_events(root, seconds, (major, minor), out)
-    raise ToolError("--record: neither blktrace with debugfs nor tracefs is there (mount -t tracefs "
-                    "tracefs /sys/kernel/tracing)")
+    raise ToolError("--record: neither blktrace with debugfs nor tracefs is there (mount -t "
+                    "tracefs tracefs /sys/kernel/tracing)")
 
 
 def with_blktrace(seconds, path, out):

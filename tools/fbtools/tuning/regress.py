@@ -12,7 +12,8 @@ class Model:
     whole trace is in its favour."""
 
     def __init__(self, moments):
-        from statsmodels.tsa.stattools import levinson_durbin  # pylint: disable=import-outside-toplevel
+        # pylint: disable-next=import-outside-toplevel
+        from statsmodels.tsa.stattools import levinson_durbin
         self.mean_ns = moments.mean_ns
         self.order, self.factors = 0, np.zeros(0)
         if moments.lags < 1 or moments.covariance[0] <= 0:

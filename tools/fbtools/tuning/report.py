@@ -60,8 +60,9 @@ def statistics(found):
     lines.append("idle time in the longest: " + ", ".join(
         "%g %%: %.1f %%" % (100 * one["intervals"], 100 * one["idle_time"])
         for one in found["longest"]))
-    lines.append("period: %s" % ("none" if period["period_h"] == 1 else "%d h (F %.4g, p 10^%.0f)" % (
-        period["period_h"], period["f"], period["log10_p"])))
+    lines.append("period: none" if period["period_h"] == 1 else
+                 "period: %d h (F %.4g, p 10^%.0f)" % (
+                     period["period_h"], period["f"], period["log10_p"]))
     lines.append("autocorrelation: %s; lag 1 %.3f, %d of %d lags beyond the 95 %% band" % (
         "strong" if acf["strong"] else "weak", acf["acf"][1] if len(acf["acf"]) > 1 else 0,
         acf["beyond_band"], len(acf["acf"]) - 1))

@@ -10,8 +10,9 @@ import numpy as np
 
 from . import policy
 
-LEAST_KIB, MOST_KIB = 64, 4096
-STEP_KIB = 64
+# The size that policies are compared with: the least that costs no more (the
+# paper, figure 4)
+LEAST_KIB = 64
 # Thresholds that are tried: 0, and 10 us to an hour in steps of 2 %
 THRESHOLDS_US = np.unique(np.concatenate(([0], np.round(np.geomspace(
     10, 3600e6, int(np.log(360e6) / np.log(1.02)))).astype(np.int64))))
