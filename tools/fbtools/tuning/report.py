@@ -85,11 +85,17 @@ def policies(found):
     lines += table(["collisions in % of intervals"] + ["%g" % rate for rate in RATES],
                    [[name] + [number(percent(used_at(points, rate / 100)), "%.1f")
                               for rate in RATES] for name, points in curves.items()])
-    lines.append("Lossless Waiting uses at least %s %% of what Oracle uses" %
-                 number(percent(verdict["lossless_of_oracle"]), "%.2f"))
-    return lines + ["Waiting is ahead of %s by at least %s %% of the idle time" % (
-        name.replace("waiting_ahead_of_", ""), number(percent(value), "%.2f"))
-        for name, value in verdict.items() if name.startswith("waiting_ahead_of_")]
+    if verdict["lossless_of_oracle"] is not None:
+        lines.append("Lossless Waiting uses at least %.2f %% of what Oracle uses" %
+                     (100 * verdict["lossless_of_oracle"]))
+    for name, value in verdict.items():
+        other = name.replace("waiting_ahead_of_", "")
+        if value is None and other != name:
+            lines.append("Waiting never has as many collisions as %s" % other)
+        elif other != name:
+            lines.append("Waiting is ahead of %s by at least %.2f %% of the idle time" % (
+                other, 100 * value))
+    return lines
 
 
 def percent(share):
