@@ -68,6 +68,7 @@ sched_set "$disk" freeblock
 model_load "$disk" tiny.fbmodel
 # here the subject is order, not cost
 echo 0 > "$(fb "$disk")/idle_wait_us"
+echo 10000000 > "$(fb "$disk")/idle_mean_us"
 sectors=$(cat "/sys/block/$disk/size")
 blocks=$(((sectors + 7) / 8))
 media_before=0
@@ -135,7 +136,7 @@ expect_ok "stopped through sysfs" wait_for 10 sh -c "grep -q '^p stopped' $tasks
 expect_fail "nothing can be added then" do_task "add p 0 8"
 do_task "destroy p"
 expect_eq "no task is left" "$(cat "$(fb "$disk")/tasks")" ""
-echo 500 > "$(fb "$disk")/idle_mean_us"
+echo 10000000 > "$(fb "$disk")/idle_mean_us"
 
 begin low high
 do_task "priority high 7"
