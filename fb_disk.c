@@ -19,6 +19,7 @@
 #include "fb_disk.h"
 #include "fb_scan.h"
 #include "fb_sysfs.h"
+#include "fb_user.h"
 
 /* share of completions that must fit the model, and after how many it is judged */
 #define FB_DISK_FITS_PPM 500000
@@ -322,6 +323,7 @@ static void fb_disk_yield_name(const char *name, const struct fb_disk *to)
 			continue;
 		snprintf(old, sizeof(old), "%.16s.gone%u", name, ++gone);
 		fb_disk_rename(fd, old);
+		fbu_disk_gone(fd->user);
 		return;
 	}
 }
@@ -371,6 +373,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 		kobject_put(&fd->kobj);
 		return NULL;
 	}
+	fd->user = fbu_disk_new();
 	fd->debugfs = debugfs_create_dir(name, fb_disk_debugfs);
 	fb_sysfs_debugfs(fd);
 	list_add_tail(&fd->node, &fb_disks);
@@ -429,6 +432,8 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fd->q = q;
 		fb_idle_wake(fd);
 		spin_unlock_irq(&fd->lock);
+		if (disk)
+			fbu_disk_here(fd->user, name, disk_devt(disk));
 	}
 	mutex_unlock(&fb_disks_mutex);
 	kfree(like);
@@ -444,6 +449,10 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
  */
 void fb_disk_detach(struct fb_disk *fd)
 {
+	const struct gendisk *disk = fd->q->disk;
+
+	if (!disk || test_bit(GD_DEAD, &disk->state))
+		fbu_disk_gone(fd->user);
 	spin_lock_irq(&fd->lock);
 	fb_gap_void(fd);
 	fd->q = NULL;
@@ -703,6 +712,7 @@ void fb_disk_exit(void)
 		list_del(&fd->node);
 		kobject_del(&fd->kobj);
 		fb_scan_end(&fd->scan);
+		fbu_disk_free(fd->user);
 		kobject_put(&fd->kobj);
 	}
 	kset_unregister(fb_disk_kset);

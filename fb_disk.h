@@ -45,6 +45,7 @@
 struct dentry;
 struct fb_disk;
 struct fb_scan;
+struct fbu_disk;
 
 /* ---- our own reads (fb_vehicle.c) ---- */
 
@@ -261,6 +262,7 @@ struct fb_idle {
  * @model_status: how the last upload went; config
  * @debugfs: debugfs directory
  * @scan: fb_scan.c's own
+ * @user: fb_user.c's own, NULL: no character device
  * @model: see the table of locks
  * @lock: see the table of locks
  * @q: queue of the attached scheduler or NULL [L]
@@ -313,6 +315,7 @@ struct fb_disk {
 	char model_status[224];
 	struct dentry *debugfs;
 	struct fb_scan *scan;
+	struct fbu_disk *user;
 
 	struct disk_model *model;
 

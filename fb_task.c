@@ -662,6 +662,7 @@ void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progr
 	p->granule_sectors = fb_task_granule(task);
 	p->entering = task->ntodo;
 	p->paused = task->state == FB_TASK_PAUSED;
+	p->stopping = task->state == FB_TASK_STOPPING;
 	spin_unlock_irqrestore(&task->fd->lock, flags);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_progress);

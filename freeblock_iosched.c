@@ -21,6 +21,7 @@
 #include "fb_scan.h"
 #include "fb_sched.h"
 #include "fb_sysfs.h"
+#include "fb_user.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
@@ -1159,9 +1160,12 @@ static int __init fbs_module_init(void)
 	ret = fb_scan_init();
 	if (ret)
 		goto exit_task;
-	ret = fb_disk_init();
+	ret = fbu_init();
 	if (ret)
 		goto exit_scan;
+	ret = fb_disk_init();
+	if (ret)
+		goto exit_user;
 	ret = elv_register(&fbs_type);
 	if (ret)
 		goto exit_disk;
@@ -1169,6 +1173,8 @@ static int __init fbs_module_init(void)
 
 exit_disk:
 	fb_disk_exit();
+exit_user:
+	fbu_exit();
 exit_scan:
 	fb_scan_exit();
 exit_task:
@@ -1182,6 +1188,7 @@ static void __exit fbs_module_exit(void)
 {
 	elv_unregister(&fbs_type);
 	fb_disk_exit();
+	fbu_exit();
 	fb_scan_exit();
 	fb_task_exit();
 	kmem_cache_destroy(fbs_cache);

@@ -100,6 +100,8 @@ struct freeblock_ops {
  * @granule_sectors: sectors of a block
  * @entering: ranges added or removed are still being entered
  * @paused: freeblock_task_pause()
+ * @stopping: freeblock_task_stop(), or it was stopped by hand; a consumer that sleeps in its
+ *	callback ends it
  */
 struct freeblock_progress {
 	u64 total;
@@ -109,6 +111,7 @@ struct freeblock_progress {
 	u32 granule_sectors;
 	bool entering;
 	bool paused;
+	bool stopping;
 };
 
 /**

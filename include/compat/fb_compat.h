@@ -7,6 +7,9 @@
 #define FB_COMPAT_H
 
 #include <linux/debugfs.h>
+#include <linux/device.h>
+#include <linux/module.h>
+#include <linux/version.h>
 #include <scsi/scsi_device.h>
 
 #include "fb_elevator.h"
@@ -103,5 +106,22 @@ static inline int fb_compat_scsi_read(struct scsi_device *sdev, const u8 *cmd, u
 {
 	return scsi_execute_req(sdev, cmd, DMA_FROM_DEVICE, buf, len, NULL, timeout, 1, NULL);
 }
+
+/* Linux 6.4: the class no longer asks whose it is */
+static inline struct class *fb_compat_class_create(const char *name)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	return class_create(name);
+#else
+	return class_create(THIS_MODULE, name);
+#endif
+}
+
+/* Linux 6.2: class.devnode does not change the device */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define FB_COMPAT_CONST_DEVICE const
+#else
+#define FB_COMPAT_CONST_DEVICE
+#endif
 
 #endif /* FB_COMPAT_H */

@@ -85,7 +85,8 @@
  * @order: see above
  * @regions: of FREEBLOCK_IOC_STAGGERED, at least 1; else 0
  * @segment_sectors: of FREEBLOCK_IOC_STAGGERED, a multiple of the disk's granule; else 0
- * @name: for people, in the list of tasks; ends with a 0; empty: the command's
+ * @name: for people, in the list of tasks; one word of ASCII, ends with a 0; empty: the
+ *	command's
  * @sectors: returned: length of the block device
  * @start_sector: returned: where it begins on the disk
  * @granule_sectors: returned: length of a block
@@ -216,7 +217,10 @@ struct freeblock_ioc_reason {
 #define FREEBLOCK_IOC_PROMOTE _IOW(FREEBLOCK_IOC_MAGIC, 3, struct freeblock_ioc_range)
 /* EINVAL: nothing is declared, and no FREEBLOCK_IOC_KEEP; EALREADY: it was started */
 #define FREEBLOCK_IOC_START _IO(FREEBLOCK_IOC_MAGIC, 4)
-/* read nothing until RESUME; what is on its way still comes. EBADFD: not started; EALREADY */
+/*
+ * Read nothing until RESUME; what is on its way still comes. EBADFD: not started; EALREADY:
+ * it is that; ESHUTDOWN: stopped, or all has been delivered
+ */
 #define FREEBLOCK_IOC_PAUSE _IO(FREEBLOCK_IOC_MAGIC, 5)
 #define FREEBLOCK_IOC_RESUME _IO(FREEBLOCK_IOC_MAGIC, 6)
 /* for good; what waits can still be read. EBADFD: not started */

@@ -1,0 +1,1143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tasks for user space: the character device /dev/freeblock/<disk>. An open file is one
+ * task; the interface is include/uapi/freeblock.h. Of the rest of the module it sees
+ * include/freeblock.h only, but for the fbu_disk_*() that fb_disk.c calls.
+ *
+ * Blocks go through a ring of the file: the task's callback fills it, and sleeps while it
+ * is full, read() empties it. Ring and table are all the memory that a file can have.
+ *
+ * Locks, outermost first:
+ *
+ *   fbu_file.config	mutex: ioctl(), one at a time. The task is made under it, once.
+ *   fbu_file.reader	mutex: read(), one at a time, while it takes from the ring: the end
+ *			of the ring and page faults. Nobody waits for blocks under it.
+ *   fbu_lock		spinlock: the list of disks, what is known of each, its open files.
+ *			Taken while queues are frozen: nothing allocates or sleeps under it.
+ *   fbu_file.words	spinlock: the reason.
+ *
+ * The callback takes none of them: of the ring it alone moves the head, and fbu_file.filled
+ * hands blocks over.
+ *
+ * Devices come and go in a work of their own: disks do so with their queue frozen, when
+ * nobody may wait for memory, and devtmpfs does.
+ */
+#include <linux/blkdev.h>
+#include <linux/cdev.h>
+#include <linux/ctype.h>
+#include <linux/device.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/idr.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/uaccess.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "fb_user.h"
+#include "include/compat/fb_compat.h"
+#include "include/freeblock.h"
+#include "include/uapi/freeblock.h"
+
+#define FBU_LOOK (HZ / 2)	/* how often a callback that waits looks for a stop */
+#define FBU_MINORS 1024		/* disks that were seen since the module was loaded */
+
+/**
+ * struct fbu_disk - a disk, from when the scheduler first sees it until the module goes
+ * @node: in fbu_disks
+ * @minor: its device's
+ * @name: its name; fbu_lock
+ * @dev: number of its block device; fbu_lock
+ * @gone: there is no such disk now; written with fbu_lock
+ * @round: how often any of these have changed; fbu_lock
+ * @files: open files; fbu_lock
+ * @shown: name of the device that there is, "" if there is none; the work's
+ */
+struct fbu_disk {
+	struct list_head node;
+	int minor;
+	char name[DISK_NAME_LEN];
+	dev_t dev;
+	bool gone;
+	u64 round;
+	struct list_head files;
+	char shown[DISK_NAME_LEN];
+};
+
+/* a block that waits to be read */
+struct fbu_slot {
+	u64 lbn;		/* from the start of the block device */
+	u32 sectors;
+	u32 status;
+};
+
+/**
+ * struct fbu_file - an open file
+ * @disk: its disk
+ * @node: in fbu_disk.files
+ * @config: see the table of locks
+ * @reader: see the table of locks
+ * @task: NULL before the set-up, which sets all down to @data before it
+ * @ops: the task's
+ * @start: first sector of the block device on the disk
+ * @sectors: its length
+ * @granule: sectors of a block
+ * @slots: blocks that fit into the ring
+ * @slot: the ring
+ * @data: the blocks' data, NULL with FREEBLOCK_IOC_NO_DATA
+ * @head: where the next block goes; the callback's
+ * @tail: the next block to be read; @reader
+ * @filled: blocks between them
+ * @stalled_ns: so long the callback has waited; the callback's
+ * @started: FREEBLOCK_IOC_START was given; written with @config
+ * @closing: nobody will read any more
+ * @ended: the task is over
+ * @why: how; valid when @ended
+ * @readable: readers wait here
+ * @space: the callback waits here
+ * @words: see the table of locks
+ * @reason: why the last call that failed did so; @words
+ */
+struct fbu_file {
+	struct fbu_disk *disk;
+	struct list_head node;
+	struct mutex config;
+	struct mutex reader;
+	struct freeblock_task *task;
+	struct freeblock_ops ops;
+	u64 start;
+	u64 sectors;
+	u32 granule;
+	u32 slots;
+	struct fbu_slot *slot;
+	void *data;
+	u32 head;
+	u32 tail;
+	atomic_t filled;
+	u64 stalled_ns;
+	bool started;
+	bool closing;
+	bool ended;
+	enum freeblock_end why;
+	wait_queue_head_t readable;
+	wait_queue_head_t space;
+	spinlock_t words;
+	char reason[FREEBLOCK_IOC_REASON_LEN];
+};
+
+static DEFINE_SPINLOCK(fbu_lock);
+static LIST_HEAD(fbu_disks);
+static DEFINE_IDA(fbu_minors);
+static struct class *fbu_class;
+static struct cdev fbu_cdev;
+static dev_t fbu_first;
+
+/* ---- why a call failed ---- */
+
+static int fbu_refuse(struct fbu_file *ff, int ret, const char *fmt, ...) __printf(3, 4);
+
+static int fbu_refuse(struct fbu_file *ff, int ret, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	spin_lock(&ff->words);
+	vscnprintf(ff->reason, sizeof(ff->reason), fmt, args);
+	spin_unlock(&ff->words);
+	va_end(args);
+	return ret;
+}
+
+static int fbu_refuse_pointer(struct fbu_file *ff)
+{
+	return fbu_refuse(ff, -EFAULT, "the argument's memory is not accessible");
+}
+
+/* what the set-up wrote is seen by those who see this */
+static bool fbu_has_started(const struct fbu_file *ff)
+{
+	/* pairs with fbu_start() */
+	return smp_load_acquire(&ff->started);
+}
+
+/* so are @why, and the last block in the ring */
+static bool fbu_has_ended(const struct fbu_file *ff)
+{
+	/* pairs with fbu_ended() */
+	return smp_load_acquire(&ff->ended);
+}
+
+/* ---- the ring: the task's side ---- */
+
+static u32 fbu_status(blk_status_t status)
+{
+	if (status == BLK_STS_OK)
+		return FREEBLOCK_RECORD_OK;
+	return status == BLK_STS_MEDIUM ? FREEBLOCK_RECORD_UNREADABLE : FREEBLOCK_RECORD_UNTRIED;
+}
+
+static void *fbu_slot_data(const struct fbu_file *ff, u32 i)
+{
+	return ff->data + (((size_t)i * ff->granule) << SECTOR_SHIFT);
+}
+
+static bool fbu_has_space(const struct fbu_file *ff)
+{
+	return atomic_read_acquire(&ff->filled) < ff->slots;
+}
+
+static bool fbu_is_stopping(struct freeblock_task *task)
+{
+	struct freeblock_progress progress;
+
+	freeblock_task_progress(task, &progress);
+	return progress.stopping;
+}
+
+/*
+ * Idle, for a reader may take its time: no hung task. Nobody tells that the administrator
+ * has stopped the task; what does not fit is dropped then, for the reader may never come.
+ */
+static bool fbu_wait_for_space(struct fbu_file *ff, struct freeblock_task *task)
+{
+	u64 begun;
+
+	if (fbu_has_space(ff))
+		return true;
+	begun = ktime_get_ns();
+	while (!fbu_has_space(ff) && !READ_ONCE(ff->closing) && !fbu_is_stopping(task))
+		wait_event_idle_timeout(ff->space,
+					fbu_has_space(ff) || READ_ONCE(ff->closing), FBU_LOOK);
+	WRITE_ONCE(ff->stalled_ns, ff->stalled_ns + ktime_get_ns() - begun);
+	return fbu_has_space(ff);
+}
+
+/* what of the block is the block device's */
+static void fbu_fill(struct fbu_file *ff, u64 lbn, u32 sectors, const void *data, u32 status)
+{
+	struct fbu_slot *slot = &ff->slot[ff->head];
+	u64 first = max(lbn, ff->start);
+	u64 end = min(lbn + sectors, ff->start + ff->sectors);
+
+	slot->lbn = first - ff->start;
+	slot->sectors = end - first;
+	slot->status = status;
+	if (ff->data && data)
+		memcpy(fbu_slot_data(ff, ff->head), data + ((first - lbn) << SECTOR_SHIFT),
+		       (size_t)slot->sectors << SECTOR_SHIFT);
+}
+
+static void fbu_block(struct freeblock_task *task, sector_t lbn, unsigned int sectors,
+		      const void *data, blk_status_t status)
+{
+	struct fbu_file *ff = freeblock_task_ctx(task);
+
+	if (WARN_ON_ONCE(lbn + sectors <= ff->start || lbn >= ff->start + ff->sectors))
+		return;
+	if (!fbu_wait_for_space(ff, task))
+		return;
+	fbu_fill(ff, lbn, sectors, data, fbu_status(status));
+	ff->head = ff->head + 1 == ff->slots ? 0 : ff->head + 1;
+	atomic_fetch_inc_release(&ff->filled);
+	wake_up(&ff->readable);
+}
+
+static void fbu_ended(struct freeblock_task *task, enum freeblock_end why)
+{
+	struct fbu_file *ff = freeblock_task_ctx(task);
+
+	ff->why = why;
+	/* for fbu_has_ended() */
+	smp_store_release(&ff->ended, true);
+	wake_up(&ff->readable);
+}
+
+/* ---- the ring: the reader's side ---- */
+
+static bool fbu_joins(const struct fbu_slot *slot, const struct fbu_slot *next)
+{
+	return next->status == slot->status && next->lbn == slot->lbn + slot->sectors;
+}
+
+static size_t fbu_data_bytes(const struct fbu_file *ff, const struct fbu_slot *slot)
+{
+	if (!ff->data || slot->status != FREEBLOCK_RECORD_OK)
+		return 0;
+	return (size_t)slot->sectors << SECTOR_SHIFT;
+}
+
+/* the next record of @filled blocks that fits into @size bytes: how many blocks it joins */
+static u32 fbu_next_record(const struct fbu_file *ff, u32 filled, size_t size,
+			   struct freeblock_record *record)
+{
+	u32 i = ff->tail, n;
+
+	*record = (struct freeblock_record) {
+		.lbn = ff->slot[i].lbn,
+		.status = ff->slot[i].status,
+		.version = FREEBLOCK_IOC_VERSION,
+		.header_bytes = sizeof(*record),
+	};
+	for (n = 0; n < filled; n++) {
+		const struct fbu_slot *slot = &ff->slot[i];
+		size_t bytes = fbu_data_bytes(ff, slot);
+
+		if (sizeof(*record) + record->data_bytes + bytes > size)
+			break;
+		record->sectors += slot->sectors;
+		record->data_bytes += bytes;
+		i = i + 1 == ff->slots ? 0 : i + 1;
+		if (n + 1 < filled && !fbu_joins(slot, &ff->slot[i]))
+			return n + 1;
+	}
+	return n;
+}
+
+static int fbu_copy_record(const struct fbu_file *ff, const struct freeblock_record *record,
+			   u32 n, char __user *to)
+{
+	u32 i = ff->tail;
+
+	if (copy_to_user(to, record, sizeof(*record)))
+		return -EFAULT;
+	to += sizeof(*record);
+	for (; n && record->data_bytes; n--) {
+		size_t bytes = fbu_data_bytes(ff, &ff->slot[i]);
+
+		if (copy_to_user(to, fbu_slot_data(ff, i), bytes))
+			return -EFAULT;
+		to += bytes;
+		i = i + 1 == ff->slots ? 0 : i + 1;
+	}
+	return 0;
+}
+
+static void fbu_drop(struct fbu_file *ff, u32 n)
+{
+	ff->tail = ff->tail + n >= ff->slots ? ff->tail + n - ff->slots : ff->tail + n;
+	atomic_fetch_sub_release(n, &ff->filled);
+	wake_up(&ff->space);
+}
+
+/* a record is taken when all of it has been copied; 0: there is none */
+static ssize_t fbu_take(struct fbu_file *ff, char __user *to, size_t size)
+{
+	struct freeblock_record record;
+	size_t done = 0;
+	u32 filled, n;
+
+	lockdep_assert_held(&ff->reader);
+	while ((filled = atomic_read_acquire(&ff->filled))) {
+		n = fbu_next_record(ff, filled, size - done, &record);
+		if (!n && !done)
+			return fbu_refuse(ff, -EMSGSIZE,
+					  "a buffer of %zu bytes, the next record has %zu", size,
+					  sizeof(record) + fbu_data_bytes(ff, &ff->slot[ff->tail]));
+		if (!n)
+			break;
+		if (fbu_copy_record(ff, &record, n, to + done))
+			return done ? done : fbu_refuse(ff, -EFAULT, "the buffer is not writable");
+		done += sizeof(record) + record.data_bytes;
+		fbu_drop(ff, n);
+	}
+	return done;
+}
+
+static ssize_t fbu_take_locked(struct fbu_file *ff, char __user *to, size_t size, bool nonblock)
+{
+	ssize_t ret;
+
+	if (nonblock) {
+		/* its holder may sleep on a page of its own */
+		if (!mutex_trylock(&ff->reader))
+			return -EAGAIN;
+	} else if (mutex_lock_interruptible(&ff->reader)) {
+		return -ERESTARTSYS;
+	}
+	ret = fbu_take(ff, to, size);
+	mutex_unlock(&ff->reader);
+	return ret;
+}
+
+static bool fbu_would_not_wait(const struct fbu_file *ff)
+{
+	return atomic_read(&ff->filled) || READ_ONCE(ff->ended) || READ_ONCE(ff->disk->gone);
+}
+
+static ssize_t fbu_read(struct file *file, char __user *to, size_t size, loff_t *pos)
+{
+	struct fbu_file *ff = file->private_data;
+	bool nonblock = file->f_flags & O_NONBLOCK;
+
+	if (!fbu_has_started(ff))
+		return fbu_refuse(ff, -EBADFD, "not started");
+	for (;;) {
+		/* what was filled before the end is seen after it */
+		bool ended = fbu_has_ended(ff);
+		ssize_t ret = fbu_take_locked(ff, to, size, nonblock);
+
+		if (ret)
+			return ret;
+		if (ended)
+			return ff->why == FREEBLOCK_FINISHED ? 0 :
+			       fbu_refuse(ff, -ECANCELED, "stopped before all was delivered");
+		if (READ_ONCE(ff->disk->gone))
+			return fbu_refuse(ff, -ENODEV, "the disk is gone");
+		if (nonblock)
+			return -EAGAIN;
+		if (wait_event_interruptible(ff->readable, fbu_would_not_wait(ff)))
+			return -ERESTARTSYS;
+	}
+}
+
+static __poll_t fbu_poll(struct file *file, poll_table *wait)
+{
+	struct fbu_file *ff = file->private_data;
+	bool gone, ended;
+
+	poll_wait(file, &ff->readable, wait);
+	if (!fbu_has_started(ff))
+		return EPOLLERR;
+	gone = READ_ONCE(ff->disk->gone);
+	ended = fbu_has_ended(ff);
+	if (gone || (ended && ff->why == FREEBLOCK_STOPPED))
+		return EPOLLIN | EPOLLRDNORM | EPOLLHUP;
+	return ended || atomic_read(&ff->filled) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+/* ---- set-up ---- */
+
+static bool fbu_is_zero(const __u64 *word, u32 n)
+{
+	while (n--)
+		if (word[n])
+			return false;
+	return true;
+}
+
+/* one word of the list of tasks; or empty */
+static bool fbu_is_name(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_IOC_NAME_LEN && name[i]; i++)
+		if (!isascii(name[i]) || !isgraph(name[i]))
+			return false;
+	return i < FREEBLOCK_IOC_NAME_LEN;
+}
+
+static int fbu_check_order(struct fbu_file *ff, const struct freeblock_ioc_setup *s)
+{
+	if (s->order > FREEBLOCK_IOC_STAGGERED)
+		return fbu_refuse(ff, -EINVAL, "order %u is not known", s->order);
+	if (s->order == FREEBLOCK_IOC_STAGGERED ? !s->regions || !s->segment_sectors :
+						  s->regions || s->segment_sectors)
+		return fbu_refuse(ff, -EINVAL,
+				  "%u regions and segments of %u sectors: the staggered order needs both, others none",
+				  s->regions, s->segment_sectors);
+	return 0;
+}
+
+static int fbu_check_setup(struct fbu_file *ff, const struct freeblock_ioc_setup *s)
+{
+	const u32 flags = FREEBLOCK_IOC_MEDIUM | FREEBLOCK_IOC_NO_DATA | FREEBLOCK_IOC_KEEP;
+
+	if (s->version != FREEBLOCK_IOC_VERSION)
+		return fbu_refuse(ff, -EPROTONOSUPPORT, "version %u, this module knows %u",
+				  s->version, FREEBLOCK_IOC_VERSION);
+	if (ff->task)
+		return fbu_refuse(ff, -EALREADY, "set up already: open the device again");
+	if (!capable(CAP_SYS_RAWIO))
+		return fbu_refuse(ff, -EPERM, "CAP_SYS_RAWIO is needed");
+	if (s->flags & ~flags)
+		return fbu_refuse(ff, -EINVAL, "flags 0x%x are not known", s->flags & ~flags);
+	if (s->priority >= FREEBLOCK_PRIORITIES)
+		return fbu_refuse(ff, -EINVAL, "priority %u, the highest is %u", s->priority,
+				  FREEBLOCK_PRIORITIES - 1);
+	if (s->buffer_kib && (s->buffer_kib < FREEBLOCK_IOC_BUFFER_KIB_MIN ||
+			      s->buffer_kib > FREEBLOCK_IOC_BUFFER_KIB_MAX))
+		return fbu_refuse(ff, -EINVAL, "a buffer of %u KiB: neither 0 nor within %u .. %u",
+				  s->buffer_kib, FREEBLOCK_IOC_BUFFER_KIB_MIN,
+				  FREEBLOCK_IOC_BUFFER_KIB_MAX);
+	if (!fbu_is_name(s->name))
+		return fbu_refuse(ff, -EINVAL,
+				  "the name has blanks or strange characters, or does not end");
+	if (!fbu_is_zero(s->reserved, ARRAY_SIZE(s->reserved)))
+		return fbu_refuse(ff, -EINVAL, "reserved fields are not 0");
+	return fbu_check_order(ff, s);
+}
+
+/* @disk: filled with the name that the disk has at @round */
+static int fbu_check_disk(struct fbu_file *ff, struct block_device *bdev, char *disk, u64 *round)
+{
+	struct fbu_disk *ud = ff->disk;
+	int ret = 0;
+
+	spin_lock(&fbu_lock);
+	if (ud->gone)
+		ret = -ENODEV;
+	else if (disk_devt(bdev->bd_disk) != ud->dev || !disk_live(bdev->bd_disk))
+		ret = -EXDEV;
+	strscpy(disk, ud->name, DISK_NAME_LEN);
+	*round = ud->round;
+	spin_unlock(&fbu_lock);
+	if (ret == -ENODEV)
+		return fbu_refuse(ff, ret, "the disk is gone");
+	if (ret)
+		return fbu_refuse(ff, ret, "fd is of %pg: neither %s nor a partition of it", bdev,
+				  disk);
+	ff->start = get_start_sect(bdev);
+	ff->sectors = bdev_nr_sectors(bdev);
+	return 0;
+}
+
+static int fbu_check_fd(struct fbu_file *ff, int fd, char *disk, u64 *round)
+{
+	struct file *file = fget(fd);
+	int ret;
+
+	if (!file)
+		return fbu_refuse(ff, -EBADF, "fd %d is not open", fd);
+	if (!(file->f_mode & FMODE_READ))
+		ret = fbu_refuse(ff, -EBADF, "fd %d is not open for reading", fd);
+	else if (!S_ISBLK(file_inode(file)->i_mode))
+		ret = fbu_refuse(ff, -ENOTBLK, "fd %d is not of a block device", fd);
+	else
+		ret = fbu_check_disk(ff, I_BDEV(file->f_mapping->host), disk, round);
+	fput(file);
+	return ret;
+}
+
+static int fbu_refuse_create(struct fbu_file *ff, int ret, const char *disk)
+{
+	switch (ret) {
+	case -ENODEV:
+		return fbu_refuse(ff, ret, "the disk is gone");
+	case -ENODATA:
+		return fbu_refuse(ff, ret, "%s has no model", disk);
+	case -EBUSY:
+		return fbu_refuse(ff, ret, "%s has as many tasks as it can have", disk);
+	case -ENOSPC:
+		return fbu_refuse(ff, ret, "the memory for tasks is in use");
+	default:
+		return fbu_refuse(ff, ret, "no task: error %d", -ret);
+	}
+}
+
+static int fbu_alloc_ring(struct fbu_file *ff, const struct freeblock_ioc_setup *s)
+{
+	u32 kib = s->buffer_kib ?: FREEBLOCK_IOC_BUFFER_KIB;
+	bool wants_data = !(s->flags & FREEBLOCK_IOC_NO_DATA);
+	size_t block = wants_data ? (size_t)ff->granule << SECTOR_SHIFT : 0;
+
+	ff->slots = ((size_t)kib << 10) / (block + sizeof(*ff->slot));
+	if (!ff->slots)
+		return fbu_refuse(ff, -EINVAL, "a buffer of %u KiB holds no block of %u sectors",
+				  kib, ff->granule);
+	ff->slot = kvcalloc(ff->slots, sizeof(*ff->slot), GFP_KERNEL_ACCOUNT);
+	if (ff->slot && block)
+		ff->data = kvmalloc(ff->slots * block, GFP_KERNEL_ACCOUNT);
+	if (!ff->slot || (block && !ff->data))
+		return fbu_refuse(ff, -ENOMEM, "no memory for a buffer of %u KiB", kib);
+	return 0;
+}
+
+static void fbu_free_ring(struct fbu_file *ff)
+{
+	kvfree(ff->data);
+	kvfree(ff->slot);
+	ff->data = NULL;
+	ff->slot = NULL;
+}
+
+/* is the task's disk the one that was looked at? */
+static int fbu_check_task(struct fbu_file *ff, struct freeblock_task *task, u64 round)
+{
+	bool same;
+
+	spin_lock(&fbu_lock);
+	same = ff->disk->round == round && !ff->disk->gone;
+	spin_unlock(&fbu_lock);
+	if (!same || ff->start + ff->sectors > freeblock_task_sectors(task))
+		return fbu_refuse(ff, -ENODEV, "the disk has just changed");
+	return 0;
+}
+
+static int fbu_dress_task(struct fbu_file *ff, struct freeblock_task *task,
+			  const struct freeblock_ioc_setup *s)
+{
+	struct freeblock_progress progress;
+	int ret;
+
+	freeblock_task_progress(task, &progress);
+	ff->granule = progress.granule_sectors;
+	ret = freeblock_task_order(task, s->order, s->regions, s->segment_sectors);
+	if (ret)
+		return fbu_refuse(ff, ret,
+				  "%u regions of segments of %u sectors do not suit blocks of %u",
+				  s->regions, s->segment_sectors, ff->granule);
+	freeblock_task_set_priority(task, s->priority);
+	freeblock_task_set_deadline(task, s->deadline_ns);
+	return fbu_alloc_ring(ff, s);
+}
+
+static void fbu_make_word(char *name)
+{
+	for (; *name; name++)
+		if (!isascii(*name) || !isgraph(*name))
+			*name = '_';
+}
+
+static u32 fbu_flags(u32 flags)
+{
+	return (flags & FREEBLOCK_IOC_MEDIUM ? FREEBLOCK_MEDIUM : 0) |
+	       (flags & FREEBLOCK_IOC_NO_DATA ? FREEBLOCK_NO_DATA : 0) |
+	       (flags & FREEBLOCK_IOC_KEEP ? FREEBLOCK_KEEP : 0);
+}
+
+static int fbu_make_task(struct fbu_file *ff, const struct freeblock_ioc_setup *s,
+			 const char *disk, u64 round)
+{
+	struct freeblock_task *task;
+	char name[TASK_COMM_LEN];
+	int ret;
+
+	get_task_comm(name, current);
+	fbu_make_word(name);
+	ff->ops.flags = fbu_flags(s->flags);
+	ff->ops.block = fbu_block;
+	ff->ops.ended = fbu_ended;
+	task = freeblock_task_create(disk, s->name[0] ? s->name : name, &ff->ops, ff);
+	if (IS_ERR(task))
+		return fbu_refuse_create(ff, PTR_ERR(task), disk);
+	ret = fbu_check_task(ff, task, round);
+	if (!ret)
+		ret = fbu_dress_task(ff, task, s);
+	if (ret) {
+		freeblock_task_destroy(task);
+		fbu_free_ring(ff);
+		return ret;
+	}
+	ff->task = task;
+	return 0;
+}
+
+static int fbu_setup(struct fbu_file *ff, struct freeblock_ioc_setup __user *arg)
+{
+	struct freeblock_ioc_setup s;
+	char disk[DISK_NAME_LEN];
+	u64 round;
+	int ret;
+
+	/* written back first: a task that was made stays */
+	if (copy_from_user(&s, arg, sizeof(s)) || copy_to_user(arg, &s, sizeof(s)))
+		return fbu_refuse_pointer(ff);
+	ret = fbu_check_setup(ff, &s);
+	if (!ret)
+		ret = fbu_check_fd(ff, s.fd, disk, &round);
+	if (!ret)
+		ret = fbu_make_task(ff, &s, disk, round);
+	if (ret)
+		return ret;
+	s.sectors = ff->sectors;
+	s.start_sector = ff->start;
+	s.granule_sectors = ff->granule;
+	s.record_bytes = sizeof(struct freeblock_record) +
+			 (ff->data ? ff->granule << SECTOR_SHIFT : 0);
+	return copy_to_user(arg, &s, sizeof(s)) ? fbu_refuse_pointer(ff) : 0;
+}
+
+/* ---- ranges ---- */
+
+/* from the block device's sectors to whole blocks of the disk */
+static int fbu_check_range(struct fbu_file *ff, const struct freeblock_ioc_range *r, u64 *first,
+			   u64 *count)
+{
+	u64 begin = ff->start + r->first, end = begin + r->count, last = ff->start + ff->sectors;
+
+	if (!fbu_is_zero(r->reserved, ARRAY_SIZE(r->reserved)))
+		return fbu_refuse(ff, -EINVAL, "reserved fields are not 0");
+	if (!r->count)
+		return fbu_refuse(ff, -EINVAL, "an empty range");
+	if (r->first >= ff->sectors || r->count > ff->sectors - r->first)
+		return fbu_refuse(ff, -ERANGE,
+				  "sectors %llu+%llu: the block device has %llu",
+				  r->first, r->count, ff->sectors);
+	if ((r->first && begin % ff->granule) || (end != last && end % ff->granule))
+		return fbu_refuse(ff, -EINVAL,
+				  "sectors %llu+%llu: not whole blocks of %u, the device begins at %llu",
+				  r->first, r->count, ff->granule, ff->start);
+	*first = round_down(begin, ff->granule);
+	*count = min(round_up(end, ff->granule), freeblock_task_sectors(ff->task)) - *first;
+	return 0;
+}
+
+static int fbu_refuse_range(struct fbu_file *ff, int ret, const struct freeblock_ioc_range *r)
+{
+	switch (ret) {
+	case 0:
+		return 0;
+	case -ESHUTDOWN:
+		return fbu_refuse(ff, ret, "the task is over");
+	case -ENOSPC:
+		return fbu_refuse(ff, ret, "%u ranges wait to be entered", FREEBLOCK_RANGES);
+	case -EOPNOTSUPP:
+		return fbu_refuse(ff, ret, "this module cannot do that");
+	default:
+		return fbu_refuse(ff, ret, "sectors %llu+%llu: error %d", r->first, r->count, -ret);
+	}
+}
+
+static int fbu_range(struct fbu_file *ff, unsigned int cmd,
+		     const struct freeblock_ioc_range __user *arg)
+{
+	struct freeblock_ioc_range r;
+	u64 first, count;
+	int ret;
+
+	if (copy_from_user(&r, arg, sizeof(r)))
+		return fbu_refuse_pointer(ff);
+	ret = fbu_check_range(ff, &r, &first, &count);
+	if (ret)
+		return ret;
+	if (cmd == FREEBLOCK_IOC_PROMOTE && !ff->started)
+		return fbu_refuse(ff, -EBADFD, "not started");
+	if (cmd == FREEBLOCK_IOC_ADD)
+		ret = freeblock_task_add(ff->task, first, count);
+	else if (cmd == FREEBLOCK_IOC_REMOVE)
+		ret = freeblock_task_remove(ff->task, first, count);
+	else
+		ret = freeblock_task_promote(ff->task, first, count);
+	return fbu_refuse_range(ff, ret, &r);
+}
+
+/* ---- what else can be asked for ---- */
+
+static int fbu_start(struct fbu_file *ff)
+{
+	int ret;
+
+	if (ff->started)
+		return fbu_refuse(ff, -EALREADY, "started already");
+	ret = freeblock_task_start(ff->task);
+	if (ret == -EINVAL)
+		return fbu_refuse(ff, ret, "nothing is declared");
+	if (ret)
+		return fbu_refuse(ff, ret, "not started: error %d", -ret);
+	/* for fbu_has_started() */
+	smp_store_release(&ff->started, true);
+	return 0;
+}
+
+static int fbu_control(struct fbu_file *ff, unsigned int cmd)
+{
+	int ret = 0;
+
+	if (!ff->started)
+		return fbu_refuse(ff, -EBADFD, "not started");
+	if (cmd == FREEBLOCK_IOC_STOP)
+		freeblock_task_stop(ff->task);
+	else if (cmd == FREEBLOCK_IOC_PAUSE)
+		ret = freeblock_task_pause(ff->task);
+	else
+		ret = freeblock_task_resume(ff->task);
+	if (ret == -EALREADY)
+		return fbu_refuse(ff, ret, "it is that already");
+	return ret ? fbu_refuse(ff, -ESHUTDOWN, "the task is over") : 0;
+}
+
+static int fbu_urgency(struct fbu_file *ff, const struct freeblock_ioc_urgency __user *arg)
+{
+	struct freeblock_ioc_urgency u;
+	int ret;
+
+	if (copy_from_user(&u, arg, sizeof(u)))
+		return fbu_refuse_pointer(ff);
+	if (u.pad)
+		return fbu_refuse(ff, -EINVAL, "reserved fields are not 0");
+	ret = freeblock_task_set_priority(ff->task, u.priority);
+	if (ret)
+		return fbu_refuse(ff, ret, "priority %u, the highest is %u", u.priority,
+				  FREEBLOCK_PRIORITIES - 1);
+	freeblock_task_set_deadline(ff->task, u.deadline_ns);
+	return 0;
+}
+
+static u32 fbu_state(const struct fbu_file *ff, const struct freeblock_progress *p)
+{
+	if (!ff->started)
+		return FREEBLOCK_IOC_NEW;
+	if (fbu_has_ended(ff))
+		return ff->why == FREEBLOCK_FINISHED ? FREEBLOCK_IOC_FINISHED :
+						       FREEBLOCK_IOC_STOPPED;
+	return p->paused ? FREEBLOCK_IOC_PAUSED : FREEBLOCK_IOC_RUNNING;
+}
+
+static int fbu_progress(struct fbu_file *ff, struct freeblock_ioc_progress __user *arg)
+{
+	struct freeblock_progress p = {};
+	struct freeblock_ioc_progress u = {};
+
+	freeblock_task_progress(ff->task, &p);
+	u.total = p.total;
+	u.done = p.done;
+	u.failed = p.failed;
+	u.flying = p.flying;
+	u.granule_sectors = ff->granule;
+	u.state = fbu_state(ff, &p);
+	u.waiting = atomic_read(&ff->filled);
+	u.buffer_blocks = ff->slots;
+	u.entering = p.entering;
+	u.gone = READ_ONCE(ff->disk->gone);
+	u.stalled_ns = READ_ONCE(ff->stalled_ns);
+	return copy_to_user(arg, &u, sizeof(u)) ? fbu_refuse_pointer(ff) : 0;
+}
+
+static int fbu_reason(struct fbu_file *ff, struct freeblock_ioc_reason __user *arg)
+{
+	struct freeblock_ioc_reason r = {};
+
+	spin_lock(&ff->words);
+	strscpy(r.text, ff->reason, sizeof(r.text));
+	spin_unlock(&ff->words);
+	return copy_to_user(arg, &r, sizeof(r)) ? -EFAULT : 0;
+}
+
+/* any call but those that are good before the set-up */
+static long fbu_command(struct fbu_file *ff, unsigned int cmd, void __user *arg)
+{
+	lockdep_assert_held(&ff->config);
+	if (!ff->task)
+		return fbu_refuse(ff, -EBADFD, "not set up");
+	switch (cmd) {
+	case FREEBLOCK_IOC_ADD:
+	case FREEBLOCK_IOC_REMOVE:
+	case FREEBLOCK_IOC_PROMOTE:
+		return fbu_range(ff, cmd, arg);
+	case FREEBLOCK_IOC_START:
+		return fbu_start(ff);
+	case FREEBLOCK_IOC_PAUSE:
+	case FREEBLOCK_IOC_RESUME:
+	case FREEBLOCK_IOC_STOP:
+		return fbu_control(ff, cmd);
+	case FREEBLOCK_IOC_URGENCY:
+		return fbu_urgency(ff, arg);
+	default:
+		return fbu_progress(ff, arg);
+	}
+}
+
+static bool fbu_knows(unsigned int cmd)
+{
+	switch (cmd) {
+	case FREEBLOCK_IOC_SETUP:
+	case FREEBLOCK_IOC_ADD:
+	case FREEBLOCK_IOC_REMOVE:
+	case FREEBLOCK_IOC_PROMOTE:
+	case FREEBLOCK_IOC_START:
+	case FREEBLOCK_IOC_PAUSE:
+	case FREEBLOCK_IOC_RESUME:
+	case FREEBLOCK_IOC_STOP:
+	case FREEBLOCK_IOC_URGENCY:
+	case FREEBLOCK_IOC_PROGRESS:
+		return true;
+	}
+	return false;
+}
+
+static long fbu_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct fbu_file *ff = file->private_data;
+	long ret;
+
+	if (cmd == FREEBLOCK_IOC_REASON)
+		return fbu_reason(ff, (void __user *)arg);
+	if (!fbu_knows(cmd))
+		return fbu_refuse(ff, -ENOTTY, "no call 0x%x", cmd);
+	if (mutex_lock_interruptible(&ff->config))
+		return -ERESTARTSYS;
+	if (cmd == FREEBLOCK_IOC_SETUP)
+		ret = fbu_setup(ff, (void __user *)arg);
+	else
+		ret = fbu_command(ff, cmd, (void __user *)arg);
+	mutex_unlock(&ff->config);
+	return ret;
+}
+
+/* ---- open and close ---- */
+
+static struct fbu_disk *fbu_find(int minor)
+{
+	struct fbu_disk *ud;
+
+	lockdep_assert_held(&fbu_lock);
+	list_for_each_entry(ud, &fbu_disks, node)
+		if (ud->minor == minor && !ud->gone)
+			return ud;
+	return NULL;
+}
+
+static int fbu_open(struct inode *inode, struct file *file)
+{
+	struct fbu_file *ff;
+
+	if (!capable(CAP_SYS_RAWIO))
+		return -EPERM;
+	ff = kzalloc(sizeof(*ff), GFP_KERNEL_ACCOUNT);
+	if (!ff)
+		return -ENOMEM;
+	mutex_init(&ff->config);
+	mutex_init(&ff->reader);
+	spin_lock_init(&ff->words);
+	init_waitqueue_head(&ff->readable);
+	init_waitqueue_head(&ff->space);
+	spin_lock(&fbu_lock);
+	ff->disk = fbu_find(iminor(inode));
+	if (ff->disk)
+		list_add_tail(&ff->node, &ff->disk->files);
+	spin_unlock(&fbu_lock);
+	if (!ff->disk) {
+		kfree(ff);
+		return -ENODEV;
+	}
+	file->private_data = ff;
+	return stream_open(inode, file);
+}
+
+static int fbu_release(struct inode *inode, struct file *file)
+{
+	struct fbu_file *ff = file->private_data;
+
+	WRITE_ONCE(ff->closing, true);
+	wake_up(&ff->space);
+	if (ff->task)
+		freeblock_task_destroy(ff->task);
+	spin_lock(&fbu_lock);
+	list_del(&ff->node);
+	spin_unlock(&fbu_lock);
+	fbu_free_ring(ff);
+	kfree(ff);
+	return 0;
+}
+
+static const struct file_operations fbu_fops = {
+	.owner = THIS_MODULE,
+	.open = fbu_open,
+	.read = fbu_read,
+	.poll = fbu_poll,
+	.unlocked_ioctl = fbu_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.release = fbu_release,
+};
+
+/* ---- devices ---- */
+
+static char *fbu_devnode(FB_COMPAT_CONST_DEVICE struct device *dev, umode_t *mode)
+{
+	return kasprintf(GFP_KERNEL, "freeblock/%s", dev_name(dev));
+}
+
+static void fbu_hide(struct fbu_disk *ud)
+{
+	if (!ud->shown[0])
+		return;
+	device_destroy(fbu_class, fbu_first + ud->minor);
+	ud->shown[0] = '\0';
+}
+
+static void fbu_show(struct fbu_disk *ud, const char *name)
+{
+	struct device *dev = device_create(fbu_class, NULL, fbu_first + ud->minor, NULL, "%s",
+					   name);
+
+	if (IS_ERR(dev))
+		pr_err("freeblock: no device freeblock/%s: error %ld\n", name, -PTR_ERR(dev));
+	else
+		strscpy(ud->shown, name, sizeof(ud->shown));
+}
+
+/* the name that its device should have now, "" if none */
+static void fbu_wanted(struct fbu_disk *ud, char *name)
+{
+	spin_lock(&fbu_lock);
+	strscpy(name, ud->gone ? "" : ud->name, DISK_NAME_LEN);
+	spin_unlock(&fbu_lock);
+}
+
+static struct fbu_disk *fbu_after(struct fbu_disk *ud)
+{
+	struct list_head *next;
+
+	spin_lock(&fbu_lock);
+	next = ud ? ud->node.next : fbu_disks.next;
+	spin_unlock(&fbu_lock);
+	return next == &fbu_disks ? NULL : list_entry(next, struct fbu_disk, node);
+}
+
+/* old names go before new ones come: a disk may have another's. No disk is ever freed here. */
+static void fbu_devices_work(struct work_struct *work)
+{
+	char name[DISK_NAME_LEN];
+	struct fbu_disk *ud;
+
+	for (ud = fbu_after(NULL); ud; ud = fbu_after(ud)) {
+		fbu_wanted(ud, name);
+		if (strcmp(ud->shown, name))
+			fbu_hide(ud);
+	}
+	for (ud = fbu_after(NULL); ud; ud = fbu_after(ud)) {
+		fbu_wanted(ud, name);
+		if (name[0] && !ud->shown[0])
+			fbu_show(ud, name);
+	}
+}
+
+static DECLARE_WORK(fbu_devices, fbu_devices_work);
+
+/**
+ * fbu_disk_new() - a disk has been seen for the first time
+ *
+ * Context: may sleep; does no I/O, allocates without (a queue is frozen).
+ *
+ * Return: the disk, gone so far; NULL: no memory or too many, it goes without a device.
+ */
+struct fbu_disk *fbu_disk_new(void)
+{
+	struct fbu_disk *ud = kzalloc(sizeof(*ud), GFP_NOIO);
+
+	if (!ud)
+		return NULL;
+	ud->minor = ida_alloc_max(&fbu_minors, FBU_MINORS - 1, GFP_NOIO);
+	if (ud->minor < 0) {
+		pr_err("freeblock: more than %u disks: no device for this one\n", FBU_MINORS);
+		kfree(ud);
+		return NULL;
+	}
+	ud->gone = true;
+	INIT_LIST_HEAD(&ud->files);
+	spin_lock(&fbu_lock);
+	list_add_tail(&ud->node, &fbu_disks);
+	spin_unlock(&fbu_lock);
+	return ud;
+}
+
+/**
+ * fbu_disk_here() - the disk is here, perhaps under another name
+ * @ud: the disk, or NULL
+ * @name: its name
+ * @dev: number of its block device
+ *
+ * Its device follows soon.
+ *
+ * Context: may sleep, queue frozen.
+ */
+void fbu_disk_here(struct fbu_disk *ud, const char *name, dev_t dev)
+{
+	if (!ud)
+		return;
+	spin_lock(&fbu_lock);
+	strscpy(ud->name, name, sizeof(ud->name));
+	ud->dev = dev;
+	WRITE_ONCE(ud->gone, false);
+	ud->round++;
+	spin_unlock(&fbu_lock);
+	schedule_work(&fbu_devices);
+}
+
+/**
+ * fbu_disk_gone() - the disk is no longer here; it may come back
+ * @ud: the disk, or NULL
+ *
+ * Its device goes soon; its readers are told at once.
+ *
+ * Context: may sleep, queue frozen.
+ */
+void fbu_disk_gone(struct fbu_disk *ud)
+{
+	struct fbu_file *ff;
+
+	if (!ud)
+		return;
+	spin_lock(&fbu_lock);
+	WRITE_ONCE(ud->gone, true);
+	ud->round++;
+	list_for_each_entry(ff, &ud->files, node)
+		wake_up(&ff->readable);
+	spin_unlock(&fbu_lock);
+	schedule_work(&fbu_devices);
+}
+
+/**
+ * fbu_disk_free() - forget the disk
+ * @ud: the disk, or NULL
+ *
+ * Context: module exit: may sleep; no file is open, no disk comes or goes.
+ */
+void fbu_disk_free(struct fbu_disk *ud)
+{
+	if (!ud)
+		return;
+	flush_work(&fbu_devices);
+	spin_lock(&fbu_lock);
+	list_del(&ud->node);
+	spin_unlock(&fbu_lock);
+	fbu_hide(ud);
+	ida_free(&fbu_minors, ud->minor);
+	kfree(ud);
+}
+
+/* ---- module ---- */
+
+/**
+ * fbu_init() - the class and the numbers of devices
+ *
+ * Context: module init.
+ *
+ * Return: 0 or why not.
+ */
+int fbu_init(void)
+{
+	int ret = alloc_chrdev_region(&fbu_first, 0, FBU_MINORS, "freeblock");
+
+	if (ret)
+		return ret;
+	fbu_class = fb_compat_class_create("freeblock");
+	if (IS_ERR(fbu_class)) {
+		ret = PTR_ERR(fbu_class);
+		goto free_region;
+	}
+	fbu_class->devnode = fbu_devnode;
+	cdev_init(&fbu_cdev, &fbu_fops);
+	fbu_cdev.owner = THIS_MODULE;
+	ret = cdev_add(&fbu_cdev, fbu_first, FBU_MINORS);
+	if (ret)
+		goto destroy_class;
+	return 0;
+
+destroy_class:
+	class_destroy(fbu_class);
+free_region:
+	unregister_chrdev_region(fbu_first, FBU_MINORS);
+	return ret;
+}
+
+/**
+ * fbu_exit() - undo fbu_init()
+ *
+ * Context: module exit, all disks freed.
+ */
+void fbu_exit(void)
+{
+	flush_work(&fbu_devices);
+	cdev_del(&fbu_cdev);
+	class_destroy(fbu_class);
+	unregister_chrdev_region(fbu_first, FBU_MINORS);
+	ida_destroy(&fbu_minors);
+}

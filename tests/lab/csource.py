@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Programs in C for guests: tests/lab/NAME.c, or the example of Documentation/NAME.rst."""
+
+import os
+import re
+import subprocess
+import textwrap
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static")
+
+
+def example(text):
+    """The first literal block of a document that begins with an #include, as C."""
+    for block in re.findall(r"::\n\n((?:[ \t]+[^\n]*\n|\n)+)", text):
+        code = textwrap.dedent(block.expandtabs(8)).strip("\n") + "\n"
+        if code.startswith("#include"):
+            return code
+    raise ValueError("no example in C")
+
+
+def source(name):
+    """(a file's path, the C in it)"""
+    if name.endswith(".rst"):
+        path = os.path.join(TOP, "Documentation", name)
+        with open(path) as file:
+            return path, example(file.read())
+    path = os.path.join(HERE, name)
+    with open(path) as file:
+        return path, file.read()
+
+
+def compile_static(name, folder):
+    """The program made of `name` (user-device.rst -> folder/user-device), its path."""
+    path, code = source(name)
+    os.makedirs(folder, exist_ok=True)
+    out = os.path.join(folder, name.rpartition(".")[0])
+    done = subprocess.run(["cc", *FLAGS, "-I", os.path.join(TOP, "include"),
+                           "-o", "%s.%d" % (out, os.getpid()), "-x", "c", "-", "-lpthread"],
+                          input=code, text=True, check=False)
+    if done.returncode:
+        raise SystemExit("csource: %s does not compile" % path)
+    os.rename("%s.%d" % (out, os.getpid()), out)
+    return out

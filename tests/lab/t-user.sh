@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0
+# /dev/freeblock/<disk>: records against the content of the disk; several readers, in
+# threads and processes; partitions; every call that is wrong; random calls; readers
+# that are killed, that do not read, and whose disk goes.
+#
+# Expected: what include/uapi/freeblock.h says. Nothing is delivered twice, torn, wrong or
+# from outside of the block device; two readers cost one read of the medium; nothing
+# of a reader is left when it is gone (the list of tasks, and the debug kernel's kmemleak).
+# Under the real clock the drive is slow and so are the ranges small; there four CPUs race.
+#
+# lab-compile: fbread.c user-device.rst
+# lab: kernel=stock clock=icount smp=1 timeout=400
+# lab: kernel=debug clock=real smp=4 timeout=600
+
+. /lab/lib.sh
+
+kind=tiny
+range=16000	# sectors that are read at once in most steps
+kills=${USER_KILLS:-25}
+calls=${USER_CALLS:-3000}
+if [ "$LAB_CLOCK" = real ]; then
+	kind=slow
+	range=64
+	calls=${USER_CALLS:-1500}
+fi
+M=/sys/kernel/mechdisk
+load_module mechdisk
+load_module freeblock
+
+# drive NAME: a drive under freeblock with a model; sets $disk
+drive()
+{
+	disk=$(drive_new "$1" $kind.fbdrive "serial MD$1") || exit 1
+	freeblock_on "$disk" || die "no freeblock"
+	[ -s "$(fb "$disk")/model" ] || model_load "$disk" $kind.fbmodel
+}
+
+# the subject is not cost: idle time may be used, whatever it costs others
+freeblock_on()
+{
+	sched_set "$1" freeblock && iosched "$1" target_slowdown_ppm 1000000 &&
+		echo 1000 > "$(fb "$1")/idle_wait_us" &&
+		echo 10000000 > "$(fb "$1")/idle_mean_us" &&
+		echo 60000000 > "$(fb "$1")/idle_max_us"
+}
+
+load()
+{
+	fio --output-format=terse --terse-version=3 --eta=never --output=/tmp/load --name=load \
+		--filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=6 --rw=randread \
+		--bsrange=4k-16k --norandommap --time_based --runtime=3600 --allow_file_create=0 &
+	fio=$!
+	wait_for 30 grep -q '[1-9]' /sys/block/"$disk"/inflight || die "no load"
+}
+
+load_ends()
+{
+	kill -INT $fio
+	wait $fio
+}
+
+# copy NAME BLOCKDEV [OPTION=VALUE]...: all of it is there, once, and right
+copy()
+{
+	local name="$1" block="$2" out=/tmp/copy
+
+	shift 2
+	fbread copy /dev/freeblock/"$disk" "$block" "$@" >$out 2>&1
+	expect_eq "$name: end" "$(kv $out end | sort -u)" 0
+	expect_eq "$name: twice, wrong, missing, bad" "$(grep -E \
+		'^(twice|wrong|missing|unreadable|untried) ' $out | sort -u | tr '\n' ' ')" \
+		"missing 0 twice 0 unreadable 0 untried 0 wrong 0 "
+	[ "$(kv $out end | sort -u)" = 0 ] || cat $out
+	note "$(cut -d' ' -f1 /proc/uptime) s"
+}
+
+# medium NAME OPTION...: copies of all of the disk, none else reads; sets $media, the sectors
+# that the drive read for them, without those of the comparison
+medium()
+{
+	media=$(drive_stat a sectors_read)
+	copy "$@"
+	media=$(($(drive_stat a sectors_read) - media - \
+		$(grep -c '^end' /tmp/copy) * $(cat /sys/block/"$disk"/size)))
+}
+
+no_tasks()
+{
+	[ -z "$(cat "$(fb "$disk")/tasks")" ]
+}
+
+task_id()
+{
+	cut -d' ' -f1 "$(fb "$disk")/tasks" | head -n 1
+}
+
+node()
+{
+	[ -c /dev/freeblock/"$1" ]
+}
+
+no_node()
+{
+	[ ! -e /dev/freeblock/"$1" ]
+}
+
+# hold [poll]: a reader that starts and reads late; its words in /tmp/hold
+hold()
+{
+	: > /tmp/hold
+	fbread hold /dev/freeblock/"$disk" /dev/"$disk" "$@" > /tmp/hold 2>&1 &
+	holder=$!
+	wait_for 30 grep -q holds /tmp/hold || die "no holder: $(cat /tmp/hold)"
+}
+
+other=$(drive_new o $kind.fbdrive "serial MDo") || exit 1
+drive a
+D=/dev/$disk
+expect_ok "the device appears" wait_for 10 node "$disk"
+expect_eq "its mode" "$(stat -c %a /dev/freeblock/"$disk")" 600
+# begins and ends within blocks
+expect_ok "a partition" fbread part "$D" 1 1003 $((range + 6))
+P=${D}1
+wait_for 10 [ -b "$P" ] || die "no $P"
+
+# ---- content ----
+
+if [ "$LAB_CLOCK" = icount ]; then
+	medium "whole disk, one file" "$D" threads=3
+	one=$media
+	medium "whole disk, two files" "$D" files=2 threads=2 forks=1
+	note "sectors read from the medium: one file $one, two $media"
+	expect_le "two cost one read of the medium (1/1000)" $((media * 1000 / one)) 1020
+fi
+copy "partition" "$P" threads=2 forks=1
+copy "small buffers, now" "$D" count=$range buf=4128 threads=2 promote=1
+copy "poll" "$D" first=$((range / 2)) count=$range nonblock=1 threads=2 kib=64
+copy "without data" "$D" count=$range flags=2
+copy "small ring, slow" "$D" count=$((range / 4)) kib=64 slow_us=2000 buf=65536
+copy "ranges that overlap" "$D" first=0 count=$((range / 2)) first=16 count=$((range / 2)) \
+	first=0 count=8
+expect_ok "nothing is left" no_tasks
+
+expect_ok "the documented example" user-device /dev/freeblock/"$disk" "$P" /tmp/image
+expect_eq "its copy" "$(md5sum < /tmp/image)" "$(md5sum < "$P")"
+
+# ---- wrong calls ----
+
+load
+fbread calls /dev/freeblock/"$disk" "$D" /dev/"$other" "$P" > /tmp/calls 2>/out/reasons
+expect_eq "wrong calls: all made" $? 0
+while IFS='|' read -r name got want; do
+	expect_eq "$name" "$got" "$want"
+done < /tmp/calls
+fbread fuzz /dev/freeblock/"$disk" "$D" 1 "$calls"
+expect_eq "random calls" $? 0
+expect_ok "random calls: nothing is left" no_tasks
+
+# ---- readers that are killed, or do not read ----
+
+expect_ok "killed readers" fbread kill /dev/freeblock/"$disk" "$D" 1 "$kills" 400000
+expect_ok "killed readers: nothing is left" no_tasks
+copy "after them" "$D" count=$((range / 4))
+hold poll
+expect_fail "a module in use cannot be unloaded" unload_module freeblock
+expect_fail "a model is refused" sh -c "cat $(lab_file $kind.fbmodel) > $(fb "$disk")/model"
+echo "stop $(task_id)" > "$(fb "$disk")/tasks"
+expect_within "a reader whose task is stopped" 30 wait_for 30 [ ! -d /proc/$holder ]
+wait $holder
+expect_eq "hears of it" "$(tr '\n' ' ' < /tmp/hold)" "holds poll hangup read ECANCELED "
+
+# ---- other schedulers, and no disk ----
+
+fbread copy /dev/freeblock/"$disk" "$D" count=$range > /tmp/copy 2>&1 &
+reader=$!
+for away in none mq-deadline none; do
+	sched_set "$disk" $away
+	expect_ok "$away: the device stays" node "$disk"
+	freeblock_on "$disk"
+done
+wait $reader
+expect_eq "a reader and other schedulers" "$(grep -E '^(twice|wrong|missing|end) ' /tmp/copy |
+	tr '\n' ' ')" "twice 0 wrong 0 missing 0 end 0 "
+
+hold poll
+old=$disk
+echo 1 > /sys/block/"$disk"/device/delete
+wait $fio
+expect_within "a reader whose disk goes" 30 wait_for 30 [ ! -d /proc/$holder ]
+wait $holder
+expect_eq "hears of it, too" "$(tr '\n' ' ' < /tmp/hold)" "holds poll hangup read ENODEV "
+expect_ok "and so goes the device" wait_for 10 no_node "$old"
+drive_off a
+drive b
+expect_ok "another disk of that name" wait_for 10 node "$disk"
+expect_eq "has it" "$disk" "$old"
+b=$disk
+echo 1 > $M/a/power
+wait_for 30 grep -q 'on sd' $M/a/status || die "no return"
+disk=$(sed -n 's/.*on \(sd[a-z]*\).*/\1/p' $M/a/status)
+wait_for 30 [ -b /dev/"$disk" ]
+freeblock_on "$disk"
+expect_ok "back under a new name" wait_for 10 node "$disk"
+expect_ne "which is new" "$disk" "$b"
+expect_fail "another disk's descriptor" fbread copy /dev/freeblock/"$disk" /dev/"$b"
+load
+copy "back again" /dev/"$disk" count=$((range / 4))
+load_ends
+
+sched_set "$disk" none
+sched_set "$b" none
+expect_within "unloads" 30 unload_module freeblock
+expect_ok "and takes its devices along" no_node "$disk"
+drive_off a
+drive_off b
+drive_off o
+expect_within "mechdisk unloads" 30 unload_module mechdisk
+done_testing
