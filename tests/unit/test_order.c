@@ -12,7 +12,7 @@
 #include "../../fb_order.h"
 #include "support.h"
 
-#define GRANULE 8U
+#define GRANULE 64U		/* the toy's last one is short */
 #define FRUITLESS 1000		/* questions in a row without an answer, at most */
 
 struct bench {
@@ -122,10 +122,15 @@ static void all_of_it(const char *order, bool ahead, u32 size)
 	bench_close(&b);
 }
 
-/* the toy's whole map, in reads of one granule, of 64 KiB, and of up to a MiB */
+/*
+ * The toy's whole map, in reads of one granule, of 64 KiB, and of up to a MiB.
+ *
+ * Seen to fail: the last block as long as the others; parts of the map passed over with
+ * their first count.
+ */
 static void test_all_of_it_once(void **state)
 {
-	static const u32 sizes[] = { 8, 128, 2048 };
+	static const u32 sizes[] = { 64, 128, 2048 };
 	u32 i, k;
 
 	for (i = 0; i < ARRAY_SIZE(bench_orders); i++)
@@ -136,6 +141,8 @@ static void test_all_of_it_once(void **state)
 /*
  * Where the head is known the regions of a round may come in another order, but a round is
  * complete before the next begins, and no more than 7 regions are passed over at any time.
+ *
+ * Seen to fail: regions of the next round among them; a round not noticed to be over.
  */
 static void test_staggered_by_rounds(void **state)
 {
@@ -164,6 +171,8 @@ static void test_staggered_by_rounds(void **state)
 /*
  * Blocks at random, one of 2 to 512, and heads at random: what others read meanwhile is
  * never found, and what has come back is found again.
+ *
+ * Seen to fail: no second round.
  */
 static void test_random_maps(void **state)
 {
@@ -183,7 +192,7 @@ static void test_random_maps(void **state)
 			bench_want_all(&b, at * GRANULE, GRANULE);
 		for (i = 0; b.bm.n_wanted && i < 20000; i++) {
 			b.head = support_place(&rnd, b.dm);
-			bench_step(&b, 8 << rnd_below(&rnd, 9), 0, &p);
+			bench_step(&b, GRANULE << rnd_below(&rnd, 6), 0, &p);
 			at = rnd_below(&rnd, b.bm.granules);
 			assert_int_equal(0, dm_track_of(b.dm, at * GRANULE, &t));
 			fb_bitmap_unwant(&b.bm, at, 1, dm_track_index(b.dm, &t));
@@ -220,7 +229,11 @@ static void test_few_on_a_large_disk(void **state)
 	bench_close(&b);
 }
 
-/* no read is predicted to take longer than allowed, and what is short enough is found */
+/*
+ * No read is predicted to take longer than allowed, and what is short enough is found.
+ *
+ * Seen to fail: nothing shortened.
+ */
 static void test_longest(void **state)
 {
 	struct bench b;
