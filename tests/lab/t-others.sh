@@ -6,6 +6,10 @@
 # The foreground alone is measured first, with the same requests at the same instants
 # (Poisson, about 60 % of the drive's time). All times are the drive's, hence exact.
 #
+# Seen to fail: reads in gaps that did not ask when the head is at the foreground's sector
+# (mean, 99th percentile); reads sent with foreground at the drive (the same); none that
+# joined the foreground for their age (KiB and age of "busy").
+#
 # lab-programs: load
 # lab: kernel=stock clock=icount smp=1 timeout=300
 
@@ -85,8 +89,8 @@ background beside-bg warmup=2 seconds=60 bytes=131072 depth=16
 foreground beside depth=256 rate=49000 warmup=2 seconds=60
 ended beside-bg
 expect_ge "beside: KiB/s" $((kib / 60)) 20000
-expect_le "beside: mean, per mille of alone" $((mean * 1000 / mean_alone)) 1200
-expect_le "beside: 99th percentile, per mille of alone" $((p99 * 1000 / p99_alone)) 1150
+expect_le "beside: mean, per mille of alone" $((mean * 1000 / mean_alone)) 1150
+expect_le "beside: 99th percentile, per mille of alone" $((p99 * 1000 / p99_alone)) 1100
 expect_ge "beside: in gaps" "$(status background_gap)" 10
 expect_ge "beside: without foreground" "$(status background_idle)" 500
 expect_eq "beside: order" "$(status order)" policy
