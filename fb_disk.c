@@ -682,17 +682,23 @@ ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t 
 /* ---- module ---- */
 
 /**
- * fb_disk_init() - the directories
+ * fb_disk_init() - the directories, and what devices of disks need
  *
  * Context: module init.
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0 or why not.
  */
 int fb_disk_init(void)
 {
+	int ret = fbu_init();
+
+	if (ret)
+		return ret;
 	fb_disk_kset = kset_create_and_add("freeblock", NULL, kernel_kobj);
-	if (!fb_disk_kset)
+	if (!fb_disk_kset) {
+		fbu_exit();
 		return -ENOMEM;
+	}
 	fb_disk_debugfs = debugfs_create_dir("freeblock", NULL);
 	return 0;
 }
@@ -716,4 +722,5 @@ void fb_disk_exit(void)
 		kobject_put(&fd->kobj);
 	}
 	kset_unregister(fb_disk_kset);
+	fbu_exit();
 }

@@ -21,7 +21,6 @@
 #include "fb_scan.h"
 #include "fb_sched.h"
 #include "fb_sysfs.h"
-#include "fb_user.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
@@ -1160,12 +1159,9 @@ static int __init fbs_module_init(void)
 	ret = fb_scan_init();
 	if (ret)
 		goto exit_task;
-	ret = fbu_init();
-	if (ret)
-		goto exit_scan;
 	ret = fb_disk_init();
 	if (ret)
-		goto exit_user;
+		goto exit_scan;
 	ret = elv_register(&fbs_type);
 	if (ret)
 		goto exit_disk;
@@ -1173,8 +1169,6 @@ static int __init fbs_module_init(void)
 
 exit_disk:
 	fb_disk_exit();
-exit_user:
-	fbu_exit();
 exit_scan:
 	fb_scan_exit();
 exit_task:
@@ -1188,7 +1182,6 @@ static void __exit fbs_module_exit(void)
 {
 	elv_unregister(&fbs_type);
 	fb_disk_exit();
-	fbu_exit();
 	fb_scan_exit();
 	fb_task_exit();
 	kmem_cache_destroy(fbs_cache);
