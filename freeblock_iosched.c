@@ -592,8 +592,6 @@ static const struct fb_plan *fbs_take_plan(struct fbs *fs, u64 now)
 	return plan;
 }
 
-/* ---- sending what others read in the background ---- */
-
 static struct request *fbs_send_other(struct fbs *fs, struct fbs_rq *fq, u64 now)
 {
 	fbs_pool_del(fs, fq);
