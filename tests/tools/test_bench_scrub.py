@@ -64,7 +64,7 @@ def row(peer, background, fg_mb_s, mean, scrub, **more):
             "setting": "alone" if background == "none" else "idle 64k", "group": "g",
             "seconds": 10, "warmup": 5, "seed": 1, "fg_mb_s": fg_mb_s, "mean_ms": mean, "scrub_mb_s": scrub,
             "requests_per_s": 9, "fg_errors": 0, "late_pm": 0, "disk_bytes": 10**10,
-            "date": "2026-11-21", "commit": "c0ffee"} | more
+            "goal_ms": 0, "date": "2026-11-21", "commit": "c0ffee"} | more
 
 
 class Sums(unittest.TestCase):
@@ -192,6 +192,16 @@ class Rows(unittest.TestCase):
         for (*where, measure) in scrubbench_rows.PAPER:
             self.assertIn(tuple(where), known)
             self.assertIn(measure, {**scrubbench_rows.MEASURES, **scrubbench_rows.DETECTION})
+
+    def test_goal(self):
+        """3 ms slower than none, where 2 were allowed."""
+        figures = [row("none", "none", 2, 5, 0), row("freeblock", "scrub", 2, 8, 1, goal_ms=2)]
+        got = [r for r in scrubbench_rows.rows(figures)
+               if r["measure"] == "mean slowdown against its goal"]
+        self.assertEqual([r["value"] for r in got], [1.5])
+        known = {s.name: s.goal_ms for s in scrubbench_cells.settings("random")}
+        self.assertEqual((known["waiting, 4 ms"], known["gaps + idle, 0.5 ms"],
+                          known["gaps only"], known["idle 64k"]), (4, 0.5, 0, 0))
 
     def test_objects(self):
         for one in json.loads(json.dumps(list(self.made().values()))):

@@ -49,6 +49,8 @@ class Setting:
         self.fbset = fbset
         self.attrs = attrs
         self.background = "none" if scrub == "none" else "scrub"
+        goal = re.search(r"idle_mean_us=(\d+)", fbset)
+        self.goal_ms = int(goal.group(1)) / 1000 if goal else 0
 
 
 def program(kind, size, delay_ms=0, idle=True, regions=1):
@@ -262,7 +264,8 @@ class Cell(peers.Cell):
 
     def row(self, figures):
         """What the rows are made of."""
-        return {**super().row(figures), "group": self.setting.group, "warmup": self.warmup()}
+        return {**super().row(figures), "group": self.setting.group, "warmup": self.warmup(),
+                "goal_ms": self.setting.goal_ms}
 
     def title(self):
         """What people call it."""

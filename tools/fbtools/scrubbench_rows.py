@@ -105,7 +105,7 @@ def why_not(row, measure):
         return "not available: fewer than 2000 requests"
     if measure.startswith("time to detect"):
         return "not available: no burst was found"
-    if not row["scrub_mb_s"]:
+    if not measure:
         return "not available: nothing was scrubbed"
     return "not available: without a scrub was not measured"
 
@@ -162,6 +162,11 @@ def cell_rows(row):
         made.append(record(row, measure, unit, value,
                            "" if value is not None else why_not(row, measure),
                            PAPER.get((row["load"], row["peer"], row["setting"], measure))))
+    if row["goal_ms"] and row["load"] != "quiet":
+        slower = None if "lacking" in row else row.get("slowdown_none_ms")
+        made.append(record(row, "mean slowdown against its goal", "times",
+                           None if slower is None else slower / row["goal_ms"],
+                           "" if slower is not None else why_not(row, "mean slowdown")))
     if row["background"] != "none" and row["load"] != "bursts":
         days = latent_days(row)
         made.append(record(row, "mean latent error time of the whole disk", "days", days,
@@ -199,10 +204,10 @@ def table(drive, load, group):
     """Lines of one drive and load."""
     columns = COLUMNS + (FOUND if load == "bursts" else ())
     lines = ["", "%s, %s" % (drive, load),
-             "  %-12s %-32s" % ("peer", "setting") + "".join("%11s" % c[0] for c in columns) +
+             "  %-12s %-44s" % ("peer", "setting") + "".join("%11s" % c[0] for c in columns) +
              "  paper"]
     for row in group:
-        line = "  %-12s %-32s" % (row["peer"], row["setting"])
+        line = "  %-12s %-44s" % (row["peer"], row["setting"])
         if "lacking" in row:
             lines.append(line + "  not available: " + row["lacking"])
             continue
