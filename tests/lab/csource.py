@@ -11,13 +11,22 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static")
 
 
-def example(text):
-    """The first literal block of a document that begins with an #include, as C."""
+def examples(text):
+    """The literal blocks of a document that begin with an #include, as C."""
+    found = []
     for block in re.findall(r"::\n\n((?:[ \t]+[^\n]*\n|\n)+)", text):
         code = textwrap.dedent(block.expandtabs(8)).strip("\n") + "\n"
         if code.startswith("#include"):
-            return code
-    raise ValueError("no example in C")
+            found.append(code)
+    return found
+
+
+def example(text):
+    """The first of them."""
+    found = examples(text)
+    if not found:
+        raise ValueError("no example in C")
+    return found[0]
 
 
 def source(name):
