@@ -18,6 +18,7 @@
 
 #include "fb_disk.h"
 #include "fb_scan.h"
+#include "fb_scrub.h"
 #include "fb_sysfs.h"
 #include "fb_user.h"
 
@@ -109,6 +110,15 @@ static const char *fb_disk_unfit(struct request_queue *q)
 	if (fb_disk_on_bus(disk_to_dev(disk)->parent, "usb"))
 		return "USB bridge";
 	return NULL;
+}
+
+static void fb_disk_init_medium(struct fb_disk *fd, struct gendisk *disk)
+{
+	const struct scsi_device *sdev = disk ? fb_disk_scsi(disk) : NULL;
+
+	lockdep_assert_held(&fd->lock);
+	fb_medium_init(&fd->medium, !strcmp(fd->vendor, "ATA"),
+		       sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw));
 }
 
 /**
@@ -366,6 +376,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	fb_guard_init(&fd->guard);
 	fbp_init(&fd->probe);
 	fb_idle_init(fd);
+	fbb_init(&fd->bad);
 	strscpy(fd->model_status, "none\n", sizeof(fd->model_status));
 	fd->kobj.kset = fb_disk_kset;
 	fb_disk_yield_name(name, NULL);
@@ -429,6 +440,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fd->unfit = twin ? fb_disk_multipath : fb_disk_unfit(q);
 		fd->bdev = disk ? disk->part0 : NULL;
 		fd->distrusted = false;
+		fb_disk_init_medium(fd, disk);
 		fd->q = q;
 		fb_idle_wake(fd);
 		spin_unlock_irq(&fd->lock);
@@ -719,6 +731,7 @@ void fb_disk_exit(void)
 		kobject_del(&fd->kobj);
 		fb_scan_end(&fd->scan);
 		fbu_disk_free(fd->user);
+		fb_scrub_end(&fd->scrub);
 		kobject_put(&fd->kobj);
 	}
 	kset_unregister(fb_disk_kset);

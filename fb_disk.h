@@ -31,10 +31,12 @@
 #include <linux/workqueue.h>
 
 #include "disk_model.h"
+#include "fb_bad.h"
 #include "fb_bitmap.h"
 #include "fb_guard.h"
 #include "fb_head.h"
 #include "fb_margin.h"
+#include "fb_medium.h"
 #include "fb_probe.h"
 #include "fb_search.h"
 #include "fb_svc.h"
@@ -46,6 +48,7 @@ struct dentry;
 struct fb_disk;
 struct fb_scan;
 struct fbu_disk;
+struct fb_scrub;
 
 /* ---- our own reads (fb_vehicle.c) ---- */
 
@@ -92,6 +95,11 @@ enum fb_buf_state {
  * @dirty: [L] a foreground write overlapped it: discard
  * @taken: the thread has marked its granules as flying
  * @joined: it is linked in front of a foreground read
+ * @how: how it was sent
+ * @sent_ns: when it was aimed
+ * @ended_ns: when its bio ended
+ * @over: its bio has ended, its request has not: the verdict is not in [L]
+ * @proven: it came from the medium, valid from FB_BUF_ENDED on
  * @rq: the request that carries it while FB_BUF_SENT; NULL: a foreground read of ours [L]
  * @lbn: first sector of the free part [L]; granule-aligned
  * @nsect: its sectors [L]
@@ -113,6 +121,11 @@ struct fb_buf {
 	bool dirty;
 	bool taken;
 	bool joined;
+	bool over;
+	bool proven;
+	enum fb_medium_how how;
+	u64 sent_ns;
+	u64 ended_ns;
 	struct request *rq;
 	u64 lbn;
 	u32 nsect;
@@ -197,6 +210,9 @@ struct fb_stats {
 	u64 free_sectors;		/* read in wanted granules */
 	u64 idles;			/* idle reads sent */
 	u64 free_errors;		/* free reads with an error */
+	u64 verifies;			/* sent */
+	u64 fuas;			/* sent */
+	u64 unproven;			/* not counted as from the medium */
 	u64 searches;
 	u64 search_tracks;
 	u64 search_ns;
@@ -263,6 +279,7 @@ struct fb_idle {
  * @debugfs: debugfs directory
  * @scan: fb_scan.c's own
  * @user: fb_user.c's own, NULL: no character device
+ * @scrub: fb_scrub.c's own
  * @model: see the table of locks
  * @lock: see the table of locks
  * @q: queue of the attached scheduler or NULL [L]
@@ -295,6 +312,8 @@ struct fb_idle {
  * @bufs: from the first start of a task on, while there is one; else NULL [L]
  * @margin: what completions taught about conservatism [L]
  * @guard: [L]
+ * @bad: see there
+ * @medium: how what the medium holds is read [L]
  * @stats: [L]
  */
 struct fb_disk {
@@ -316,6 +335,7 @@ struct fb_disk {
 	struct dentry *debugfs;
 	struct fb_scan *scan;
 	struct fbu_disk *user;
+	struct fb_scrub *scrub;
 
 	struct disk_model *model;
 
@@ -353,6 +373,8 @@ struct fb_disk {
 
 	struct fb_margin margin;
 	struct fb_guard guard;
+	struct fb_bad bad;
+	struct fb_medium medium;
 	struct fb_stats stats;
 };
 

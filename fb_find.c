@@ -34,6 +34,17 @@ static bool fb_find_forbidden(const struct fb_search *s, u32 cyl, u32 head)
 	       (!(lift & FB_LIFT_DEST) && fb_same_track(&s->hop.to.place, cyl, head));
 }
 
+static bool fb_find_avoided(const struct fb_search *s, const struct dm_track *t)
+{
+	u32 i;
+
+	for (i = 0; i < s->lim.navoid; i++)
+		if (s->lim.avoid[i].first < t->first_lbn + t->nsect &&
+		    t->first_lbn < s->lim.avoid[i].end)
+			return true;
+	return false;
+}
+
 static u64 fb_find_con(const struct fb_search *s, const struct dm_place *a,
 		       const struct dm_place *b)
 {
@@ -304,7 +315,7 @@ void fb_find_prepend(struct fb_search *s)
 		return;
 	/* a remapped destination is not where its neighbours are */
 	if (dm_track_of(s->dm, gap->dst_lbn, &t) || dm_lbn_angle(s->dm, &t, gap->dst_lbn, &at) ||
-	    !fb_same_track(&gap->dst, t.cyl, t.head))
+	    !fb_same_track(&gap->dst, t.cyl, t.head) || fb_find_avoided(s, &t))
 		return;
 
 	angle = at - dm_ns_to_angle(s->dm, hop->window_ns - leg);
@@ -508,7 +519,7 @@ void fb_find_track(struct fb_search *s, const struct dm_track *t, u32 left)
 	u64 leg = fb_find_way(s, 0, apart, other, false), legs;
 	struct dm_piece piece[2];
 
-	if (fb_find_forbidden(s, t->cyl, t->head))
+	if (fb_find_forbidden(s, t->cyl, t->head) || fb_find_avoided(s, t))
 		return;
 	legs = leg + fb_find_way(s, 1, fb_find_apart(hop->to.place.cyl, t->cyl),
 				 hop->to.place.head != t->head, hop->write);

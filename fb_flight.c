@@ -42,7 +42,7 @@ static bool fbf_learns(const struct fbs *fs)
 static void fbf_predict(struct fbs *fs, struct fbs_rq *fq, const struct dm_place *from,
 			u64 start_ns)
 {
-	fq->placed = from && fbs_is_media(fq->rq) &&
+	fq->placed = from && fbs_is_media(fq) &&
 		     !dm_access(fs->fd->model, from, fq->lbn, fq->nsect, fq->fg.write, &fq->acc);
 	fq->start_ns = fq->placed ? start_ns : 0;
 	if (fq->placed && fbf_learns(fs))
@@ -86,7 +86,7 @@ bool fbf_end_place(struct fbs *fs, struct fbs_rq *fq, struct dm_place *end)
 		*end = fq->acc.end;
 		return true;
 	}
-	if (!fbs_is_media(fq->rq))
+	if (!fbs_is_media(fq))
 		return false;
 	if (dm_place_of(fs->fd->model, fq->lbn + fq->nsect - 1, &last) ||
 	    dm_access(fs->fd->model, &last, fq->lbn + fq->nsect - 1, 1, false, &acc))
@@ -322,6 +322,8 @@ bool fbf_observe(struct fbs *fs, struct fbs_rq *fq, u64 now)
 		end.verdict = FB_HEAD_ODD;
 		fb_head_lose(&fs->head);
 	}
+	fq->observed = true;
+	fq->verdict = end.verdict;
 	if (predicted) {
 		fbf_count_error(&fd->stats, (s64)(now - report_ns - predicted));
 		fbf_learn(fs, fq, (s64)(now - report_ns - predicted), now);

@@ -149,7 +149,8 @@ static void fb_gap_leftover(struct fb_svc *svc, u32 found, u32 gen)
 	block = fb_bitmap_next_wanted(svc->map, 0);
 	plan.piece[0].lbn = block * granule;
 	plan.piece[0].nsect = min_t(u64, granule, svc->fd->sectors - plan.piece[0].lbn);
-	if (fbv_cut(svc, &plan) && fb_gap_publish(svc->fd, &plan, gen))
+	if (fbb_divert(svc, svc->map, &plan.piece[0]) && fbv_cut(svc, &plan) &&
+	    fb_gap_publish(svc->fd, &plan, gen))
 		svc->leftover_ns = now;
 }
 
@@ -185,6 +186,7 @@ static void fb_gap_search(struct fb_svc *svc)
 	if (!svc->map || !svc->map->n_wanted)
 		return;
 	fbv_weigh(svc, &lim);
+	fbb_limits(&fd->bad, &lim);
 	fb_search_start(s, fd->model, svc->map, &gap, &lim);
 	do {
 		/* the budget is for our own work, not for those we let go first */

@@ -228,8 +228,12 @@ static bool fb_idle_find(struct fb_svc *svc, struct fb_plan_piece *piece)
 		.max_ns = fbw_longest_ns(&fd->idle.wait),
 	};
 	spin_unlock_irq(&fd->lock);
-	if (!ask.max_sectors || !fbo_next(&task->idle_order, &ask, &plan.piece[0]) ||
-	    !fbv_cut(svc, &plan))
+	if (!ask.max_sectors)
+		return false;
+	if (fbb_idle(svc, &task->map, ask.max_sectors, piece))
+		return true;
+	if (!fbo_next(&task->idle_order, &ask, &plan.piece[0]) ||
+	    !fbb_divert(svc, &task->map, &plan.piece[0]) || !fbv_cut(svc, &plan))
 		return false;
 	*piece = plan.piece[0];
 	return true;

@@ -2,42 +2,25 @@
 /*
  * The scan, first consumer of include/freeblock.h, of which it sees nothing else.
  *
- * Locks: fb_scan_mutex guards all scans against their commands and readers, and is never
- * taken in a callback of the task. The callbacks come one at a time and alone write the
- * counts and the table of checksums; readers see them word by word.
+ * Locks: fb_job_mutex guards scans against their commands and readers. The callbacks come
+ * one at a time and alone write the counts and the table of checksums; readers see them
+ * word by word.
  */
 #include <linux/crc32.h>
-#include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
-#include <linux/workqueue.h>
 
+#include "fb_job.h"
 #include "fb_scan.h"
-#include "include/freeblock.h"
 
 #define FB_SCAN_BAD 64			/* bad blocks that are listed; all are counted */
 #define FB_SCAN_TABLE_MAX (64UL << 20)	/* bytes of checksums */
-
-enum fb_scan_state {
-	FB_SCAN_RUNNING,
-	FB_SCAN_STOPPING,
-	FB_SCAN_STOPPED,
-	FB_SCAN_FINISHED,
-};
-
-static const char * const fb_scan_state_name[] = {
-	[FB_SCAN_RUNNING] = "running",
-	[FB_SCAN_STOPPING] = "stopping",
-	[FB_SCAN_STOPPED] = "stopped",
-	[FB_SCAN_FINISHED] = "finished",
-};
 
 /* one block's checksum; @times it was delivered: 1, or something is wrong */
 struct fb_scan_crc {
@@ -54,61 +37,29 @@ struct fb_scan_record {
 
 /**
  * struct fb_scan - one scan, running or over
- * @task: NULL when over and reaped
- * @state: see there; RUNNING -> STOPPING by command, the last two by the callback
+ * @job: its task
  * @first: first sector
  * @count: sectors
  * @granule: sectors of a block
  * @blocks: blocks of the range
- * @progress: the last seen before the task was reaped
  * @table: a checksum for each block of the range, or NULL
  * @twice: blocks delivered more than once (counted with @table only)
  * @bad: first sectors of the first bad blocks
  * @nbad: blocks that could not be read
  * @skipped: blocks not tried, just behind a bad one
- * @reap: destroys the task when it is over
  */
 struct fb_scan {
-	struct freeblock_task *task;
-	enum fb_scan_state state;
+	struct fb_job job;
 	u64 first;
 	u64 count;
 	u32 granule;
 	u64 blocks;
-	struct freeblock_progress progress;
 	struct fb_scan_crc *table;
 	u64 twice;
 	u64 bad[FB_SCAN_BAD];
 	u64 nbad;
 	u64 skipped;
-	struct work_struct reap;
 };
-
-static DEFINE_MUTEX(fb_scan_mutex);
-static struct workqueue_struct *fb_scan_wq;
-
-/**
- * fb_scan_init() - the workqueue on which ended scans are reaped
- *
- * Context: module init.
- *
- * Return: 0 or -ENOMEM.
- */
-int fb_scan_init(void)
-{
-	fb_scan_wq = alloc_workqueue("freeblock_scan", WQ_UNBOUND, 0);
-	return fb_scan_wq ? 0 : -ENOMEM;
-}
-
-/**
- * fb_scan_exit() - undo fb_scan_init()
- *
- * Context: module exit, all scans ended.
- */
-void fb_scan_exit(void)
-{
-	destroy_workqueue(fb_scan_wq);
-}
 
 /* ---- callbacks ---- */
 
@@ -142,8 +93,7 @@ static void fb_scan_ended(struct freeblock_task *task, enum freeblock_end why)
 {
 	struct fb_scan *scan = freeblock_task_ctx(task);
 
-	WRITE_ONCE(scan->state, why == FREEBLOCK_FINISHED ? FB_SCAN_FINISHED : FB_SCAN_STOPPED);
-	queue_work(fb_scan_wq, &scan->reap);
+	fb_job_ended(&scan->job, why);
 }
 
 static const struct freeblock_ops fb_scan_ops = {
@@ -153,29 +103,9 @@ static const struct freeblock_ops fb_scan_ops = {
 
 /* ---- begin and end ---- */
 
-static void fb_scan_reap(struct fb_scan *scan)
-{
-	lockdep_assert_held(&fb_scan_mutex);
-	if (!scan->task)
-		return;
-	freeblock_task_stop(scan->task);
-	freeblock_task_progress(scan->task, &scan->progress);
-	freeblock_task_destroy(scan->task);
-	scan->task = NULL;
-}
-
-static void fb_scan_reap_work(struct work_struct *work)
-{
-	struct fb_scan *scan = container_of(work, struct fb_scan, reap);
-
-	mutex_lock(&fb_scan_mutex);
-	fb_scan_reap(scan);
-	mutex_unlock(&fb_scan_mutex);
-}
-
 static int fb_scan_add(struct fb_scan *scan)
 {
-	int ret = freeblock_task_add(scan->task, scan->first, scan->count);
+	int ret = freeblock_task_add(scan->job.task, scan->first, scan->count);
 
 	if (ret)
 		pr_err("freeblock: scan: sectors %llu+%llu: not whole blocks of this disk\n",
@@ -208,22 +138,18 @@ static int fb_scan_prepare(struct fb_scan *scan, const char *disk, bool crc)
 {
 	int ret;
 
-	scan->task = freeblock_task_create(disk, "scan", &fb_scan_ops, scan);
-	if (IS_ERR(scan->task)) {
-		ret = PTR_ERR(scan->task);
-		scan->task = NULL;
+	ret = fb_job_create(&scan->job, disk, "scan", &fb_scan_ops, scan);
+	if (ret)
 		return ret;
-	}
-	freeblock_task_progress(scan->task, &scan->progress);
-	scan->granule = scan->progress.granule_sectors;
+	scan->granule = scan->job.progress.granule_sectors;
 	if (!scan->count)
-		scan->count = freeblock_task_sectors(scan->task);
+		scan->count = freeblock_task_sectors(scan->job.task);
 	scan->blocks = DIV_ROUND_UP_ULL(scan->count, scan->granule);
 	ret = fb_scan_add(scan);
 	if (!ret && crc)
 		ret = fb_scan_table(scan);
 	if (!ret)
-		ret = freeblock_task_start(scan->task);
+		ret = fb_job_start(&scan->job);
 	return ret;
 }
 
@@ -232,32 +158,22 @@ static int fb_scan_start(struct fb_scan **slot, const char *disk, u64 first, u64
 	struct fb_scan *scan;
 	int ret;
 
-	if (*slot && (*slot)->task)
+	if (*slot && (*slot)->job.task)
 		return -EBUSY;
 	scan = kzalloc(sizeof(*scan), GFP_KERNEL);
 	if (!scan)
 		return -ENOMEM;
 	scan->first = first;
 	scan->count = count;
-	INIT_WORK(&scan->reap, fb_scan_reap_work);
+	fb_job_setup(&scan->job);
 	ret = fb_scan_prepare(scan, disk, crc);
 	if (ret) {
-		if (scan->task)
-			freeblock_task_destroy(scan->task);
+		fb_job_abandon(&scan->job);
 		fb_scan_free(scan);
 		return ret;
 	}
 	fb_scan_free(*slot);
 	*slot = scan;
-	return 0;
-}
-
-static int fb_scan_stop(struct fb_scan *scan)
-{
-	if (!scan || !scan->task)
-		return -EALREADY;
-	if (cmpxchg(&scan->state, FB_SCAN_RUNNING, FB_SCAN_STOPPING) == FB_SCAN_RUNNING)
-		freeblock_task_stop(scan->task);
 	return 0;
 }
 
@@ -270,7 +186,7 @@ static int fb_scan_parse(struct fb_scan **slot, const char *disk, char *text)
 	int n = 0;
 
 	if (!strcmp(word, "stop") && !text)
-		return fb_scan_stop(*slot);
+		return fb_job_stop(*slot ? &(*slot)->job : NULL);
 	if (strcmp(word, "start"))
 		return -EINVAL;
 	while ((word = strsep(&text, " "))) {
@@ -305,9 +221,9 @@ int fb_scan_command(struct fb_scan **slot, const char *disk, const char *text)
 	int ret = -ENOMEM;
 
 	if (copy) {
-		mutex_lock(&fb_scan_mutex);
+		mutex_lock(&fb_job_mutex);
 		ret = fb_scan_parse(slot, disk, strim(copy));
-		mutex_unlock(&fb_scan_mutex);
+		mutex_unlock(&fb_job_mutex);
 		kfree(copy);
 	}
 	memalloc_noio_restore(noio);
@@ -326,21 +242,12 @@ void fb_scan_end(struct fb_scan **slot)
 
 	if (!scan)
 		return;
-	mutex_lock(&fb_scan_mutex);
-	fb_scan_reap(scan);
-	mutex_unlock(&fb_scan_mutex);
-	cancel_work_sync(&scan->reap);
+	fb_job_end(&scan->job);
 	fb_scan_free(scan);
 	*slot = NULL;
 }
 
 /* ---- what it tells ---- */
-
-static void fb_scan_update(struct fb_scan *scan)
-{
-	if (scan->task)
-		freeblock_task_progress(scan->task, &scan->progress);
-}
 
 /**
  * fb_scan_show() - the state of the scan
@@ -357,22 +264,22 @@ ssize_t fb_scan_show(struct fb_scan **slot, char *page)
 	ssize_t len;
 	u64 i;
 
-	mutex_lock(&fb_scan_mutex);
+	mutex_lock(&fb_job_mutex);
 	scan = *slot;
 	if (!scan) {
-		mutex_unlock(&fb_scan_mutex);
+		mutex_unlock(&fb_job_mutex);
 		return sysfs_emit(page, "state idle\n");
 	}
-	fb_scan_update(scan);
+	fb_job_update(&scan->job);
 	len = sysfs_emit(page,
 			 "state %s\nfirst %llu\nsectors %llu\nblock_sectors %u\nblocks_total %llu\nblocks_delivered %llu\nblocks_flying %llu\nblocks_bad %llu\nblocks_skipped %llu\nblocks_twice %llu\nbad",
-			 fb_scan_state_name[READ_ONCE(scan->state)], scan->first, scan->count,
-			 scan->granule, scan->blocks, scan->progress.done, scan->progress.flying,
-			 scan->nbad, scan->skipped, scan->twice);
+			 fb_job_state_name(&scan->job), scan->first, scan->count,
+			 scan->granule, scan->blocks, scan->job.progress.done,
+			 scan->job.progress.flying, scan->nbad, scan->skipped, scan->twice);
 	for (i = 0; i < min_t(u64, scan->nbad, FB_SCAN_BAD); i++)
 		len += sysfs_emit_at(page, len, " %llu", scan->bad[i]);
 	len += sysfs_emit_at(page, len, "\n");
-	mutex_unlock(&fb_scan_mutex);
+	mutex_unlock(&fb_job_mutex);
 	return len;
 }
 
@@ -390,13 +297,13 @@ ssize_t fb_scan_progress(struct fb_scan **slot, char *page)
 	struct fb_scan *scan;
 	ssize_t len;
 
-	mutex_lock(&fb_scan_mutex);
+	mutex_lock(&fb_job_mutex);
 	scan = *slot;
 	if (scan)
-		fb_scan_update(scan);
-	len = sysfs_emit(page, "%llu %llu\n", scan ? scan->progress.done : 0,
+		fb_job_update(&scan->job);
+	len = sysfs_emit(page, "%llu %llu\n", scan ? scan->job.progress.done : 0,
 			 scan ? scan->blocks : 0);
-	mutex_unlock(&fb_scan_mutex);
+	mutex_unlock(&fb_job_mutex);
 	return len;
 }
 
@@ -423,7 +330,7 @@ static void *fb_scan_crc_at(struct seq_file *m, loff_t *pos)
 
 static void *fb_scan_crc_start(struct seq_file *m, loff_t *pos)
 {
-	mutex_lock(&fb_scan_mutex);
+	mutex_lock(&fb_job_mutex);
 	return fb_scan_crc_at(m, pos);
 }
 
@@ -435,7 +342,7 @@ static void *fb_scan_crc_next(struct seq_file *m, void *v, loff_t *pos)
 
 static void fb_scan_crc_stop(struct seq_file *m, void *v)
 {
-	mutex_unlock(&fb_scan_mutex);
+	mutex_unlock(&fb_job_mutex);
 }
 
 static int fb_scan_crc_show(struct seq_file *m, void *v)

@@ -11,8 +11,6 @@
 struct fb_scan;
 struct seq_file;
 
-int fb_scan_init(void);
-void fb_scan_exit(void);
 int fb_scan_command(struct fb_scan **slot, const char *disk, const char *text);
 ssize_t fb_scan_show(struct fb_scan **slot, char *page);
 ssize_t fb_scan_progress(struct fb_scan **slot, char *page);

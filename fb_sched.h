@@ -46,6 +46,8 @@ enum fbs_state {
  * @watched: sent in our order: its completion teaches
  * @mark: what the probe of look-ahead asks about it
  * @overtaken: a command sent later has ended before it: the probe knows
+ * @observed: @verdict is valid
+ * @verdict: what its completion was
  * @start_ns: when the access begins: the end of the one before; 0: unknown
  */
 struct fbs_rq {
@@ -68,6 +70,8 @@ struct fbs_rq {
 	bool watched;
 	struct fbp_mark mark;
 	bool overtaken;
+	bool observed;
+	enum fb_head_verdict verdict;
 	u64 start_ns;
 };
 
@@ -174,10 +178,13 @@ struct fbs {
 	u64 search_ns;
 };
 
-/* discards and their like move no head that we could follow, and may be gigabytes long */
-static inline bool fbs_is_media(const struct request *rq)
+/*
+ * Discards and their like move no head that we could follow, and may be gigabytes long. Our
+ * own reads may look like something else (fb_medium.c).
+ */
+static inline bool fbs_is_media(const struct fbs_rq *fq)
 {
-	return req_op(rq) == REQ_OP_READ || req_op(rq) == REQ_OP_WRITE;
+	return fq->ours || req_op(fq->rq) == REQ_OP_READ || req_op(fq->rq) == REQ_OP_WRITE;
 }
 
 /* the order is not ours: as many commands as the drive takes, and no predictions */

@@ -61,6 +61,16 @@ enum fb_lift {
 };
 
 /**
+ * struct fb_avoid - sectors that are not to be read in gaps
+ * @first: the first
+ * @end: behind the last
+ */
+struct fb_avoid {
+	u64 first;
+	u64 end;
+};
+
+/**
  * struct fb_limits - what a plan may be; what is zero lifts nothing
  * @conservatism_ns: added to each seek estimate of this decision (paper, 3.3)
  * @max_sectors: longest separate read
@@ -84,6 +94,8 @@ enum fb_lift {
  * @miss_value: what a seek that may come too late costs, were there no margin; it
  *	is weighed against what the piece is worth; 0 = nothing
  * @miss_ns: that cost halves with each so many ns of margin: conservatism and slack
+ * @avoid: no plan reads on a track that has sectors of these
+ * @navoid: how many
  * @odds: the chances that were learnt, instead of @miss_ns: @miss_value is then what a lost
  *	turn costs (fb_worth_turn()), and @leg_ns best the floor_ns of these; NULL = by
  *	@miss_ns. It must outlive the search, unchanged
@@ -104,6 +116,8 @@ struct fb_limits {
 	const u16 *root;
 	u64 miss_value;
 	u32 miss_ns;
+	const struct fb_avoid *avoid;
+	u32 navoid;
 	const struct fbm_odds *odds;
 };
 

@@ -19,9 +19,6 @@
 
 #include "fb_disk.h"
 
-/* blocks in doubt are tried so seldom: the drive may take seconds over each */
-#define FBV_DOUBT_NS (5 * (u64)NSEC_PER_SEC)
-
 /* ranges are entered in pieces of so many granules, between which the thread looks up */
 #define FBV_CHUNK 65536
 
@@ -78,6 +75,30 @@ bool fbv_wants(struct fb_disk *fd)
 bool fbv_may_read(struct fb_disk *fd)
 {
 	return fbv_wants(fd) && fb_guard_on(&fd->guard, ktime_get_ns());
+}
+
+/**
+ * fbv_needs() - what the tasks that run need together
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: FREEBLOCK_MEDIUM if one needs it, FREEBLOCK_NO_DATA if none wants data.
+ */
+u32 fbv_needs(const struct fb_disk *fd)
+{
+	u32 medium = 0, no_data = FREEBLOCK_NO_DATA, i;
+
+	lockdep_assert_held(&fd->lock);
+	for (i = 0; fd->svc && i < FREEBLOCK_TASKS; i++) {
+		const struct freeblock_task *task = fd->svc->task[i];
+
+		if (!task || task->state != FB_TASK_RUNNING)
+			continue;
+		medium |= task->ops->flags & FREEBLOCK_MEDIUM;
+		no_data &= task->ops->flags;
+	}
+	return medium | no_data;
 }
 
 /* ---- runs of granules that lie on one track ---- */
@@ -433,6 +454,12 @@ static void fbv_settle_run(void *ctx, u64 first, u32 n, u32 group)
 	}
 }
 
+/* a task that began just now may want data that a VERIFY does not bring */
+static bool fbv_is_served(const struct freeblock_task *task, const struct fb_buf *buf)
+{
+	return buf->how != FB_MEDIUM_VERIFY || task->ops->flags & FREEBLOCK_NO_DATA;
+}
+
 /* who wants what of a read that has been sent */
 static void fbv_take(struct fb_svc *svc, struct fb_buf *buf)
 {
@@ -443,7 +470,8 @@ static void fbv_take(struct fb_svc *svc, struct fb_buf *buf)
 		struct freeblock_task *task = svc->task[i];
 
 		bitmap_zero(buf->share[i].mask, FB_BUF_GRANULES);
-		if (!task || !task->active || (svc->joint && fbv_is_stalled(task)))
+		if (!task || !task->active || (svc->joint && fbv_is_stalled(task)) ||
+		    !fbv_is_served(task, buf))
 			continue;
 		walk.map = &task->map;
 		walk.mask = buf->share[i].mask;
@@ -507,53 +535,6 @@ static void fbv_give_up(struct fb_svc *svc, struct fb_buf *buf)
 	fbv_settle(svc, buf);
 }
 
-/* ---- blocks in doubt ---- */
-
-static bool fbv_meets(u64 first, u64 count, u64 lbn, u64 nsect)
-{
-	return lbn < first + count && first < lbn + nsect;
-}
-
-static bool fbv_doubts(const struct fb_svc *svc, u64 lbn, u64 nsect)
-{
-	u32 i;
-
-	for (i = 0; i < min(svc->doubts, FB_SVC_DOUBTS); i++)
-		if (fbv_meets(svc->doubt[i].first, svc->doubt[i].count, lbn, nsect))
-			return true;
-	return false;
-}
-
-static void fbv_doubt(struct fb_svc *svc, u64 lbn, u64 nsect)
-{
-	u32 i = svc->doubts++ % FB_SVC_DOUBTS;
-
-	svc->doubt[i].first = lbn;
-	svc->doubt[i].count = nsect;
-}
-
-/* the first piece reads up to what is in doubt, or one block of it; false: nothing */
-static bool fbv_cut_piece(struct fb_svc *svc, struct fb_plan *plan)
-{
-	struct fb_plan_piece *p = &plan->piece[0];
-	u32 granule = fbv_granule(svc);
-	u32 i;
-
-	for (i = 0; i < min(svc->doubts, FB_SVC_DOUBTS); i++) {
-		u64 first = svc->doubt[i].first;
-
-		if (!fbv_meets(first, svc->doubt[i].count, p->lbn, p->nsect))
-			continue;
-		if (plan->kind == FB_PLAN_PREPEND ||
-		    (p->lbn >= first && ktime_get_ns() - svc->doubt_ns < FBV_DOUBT_NS))
-			return false;
-		p->nsect = p->lbn < first ? first - p->lbn : min(p->nsect, granule);
-	}
-	plan->wanted = fb_bitmap_count(svc->map, div_u64(p->lbn, granule),
-				       DIV_ROUND_UP(p->nsect, granule));
-	return true;
-}
-
 /* is there anybody to deliver it to? Of several tasks some may be stalled */
 static bool fbv_has_taker(const struct fb_svc *svc, const struct fb_plan *plan)
 {
@@ -575,7 +556,7 @@ static bool fbv_has_taker(const struct fb_svc *svc, const struct fb_plan *plan)
 }
 
 /**
- * fbv_cut() - shorten a plan so that blocks in doubt are read alone, and seldom
+ * fbv_cut() - shorten a plan for a gap so that what it reads may be read, and is wanted
  * @svc: the service
  * @plan: the plan; it may read less afterwards, never anything else
  *
@@ -583,42 +564,7 @@ static bool fbv_has_taker(const struct fb_svc *svc, const struct fb_plan *plan)
  */
 bool fbv_cut(struct fb_svc *svc, struct fb_plan *plan)
 {
-	u32 i = 0;
-
-	if (!fbv_has_taker(svc, plan))
-		return false;
-	/* more than are remembered: those forgotten wait like the others */
-	if (svc->doubts > FB_SVC_DOUBTS && ktime_get_ns() - svc->failed_ns < FBV_DOUBT_NS)
-		return false;
-	while (i < plan->npieces &&
-	       !fbv_doubts(svc, plan->piece[i].lbn, plan->piece[i].nsect))
-		i++;
-	if (i == plan->npieces)
-		return true;
-	if (plan->npieces > 1)
-		plan->kind = FB_PLAN_SEPARATE;
-	plan->npieces = 1;
-	return fbv_cut_piece(svc, plan);
-}
-
-/*
- * Does a failed read tell which of its blocks is bad? The place is known if some of it was
- * read, for then the drive said where it was stopped; and if it was of one block, with no
- * foreground read behind it. The fault is the medium's if the drive says so, or if that
- * block failed before: what Linux would retry (ASC 15h), or a time-out, may be over. Until
- * both are known the blocks are wanted again, and read alone where the place is in doubt.
- */
-static bool fbv_error_is_known(struct fb_svc *svc, const struct fb_buf *buf)
-{
-	u32 granule = fbv_granule(svc);
-	u64 bad = buf->lbn + round_down(buf->good, granule);
-	bool doubted = fbv_doubts(svc, bad, 1);
-	bool placed = buf->good || (!buf->joined && buf->nsect <= granule);
-
-	svc->failed_ns = ktime_get_ns();
-	if (!doubted)
-		fbv_doubt(svc, bad, placed ? granule : round_up(buf->nsect, granule));
-	return placed && (buf->status == BLK_STS_MEDIUM || doubted);
+	return fbv_has_taker(svc, plan) && fbb_cut(svc, plan);
 }
 
 /* ---- buffers ---- */
@@ -639,19 +585,66 @@ static void fbv_count_ended(struct fb_svc *svc, const struct fb_buf *buf, bool d
 		st->free_sectors += (u64)bitmap_weight(buf->mask, FB_BUF_GRANULES) * granule;
 }
 
+/* what lies behind a bad block was not tried: with a quarantine it is, later */
+static void fbv_cut_tail(struct fb_svc *svc, struct fb_buf *buf)
+{
+	unsigned int from = buf->good / fbv_granule(svc) + 1, i;
+	DECLARE_BITMAP(tail, FB_BUF_GRANULES);
+	struct fbv_walk walk = { .svc = svc, .mask = tail };
+
+	if (from >= FB_BUF_GRANULES)
+		return;
+	for (i = 0; i <= FREEBLOCK_TASKS; i++) {
+		/* the last is what all want together */
+		bool all = i == FREEBLOCK_TASKS;
+		unsigned long *mask = all ? buf->mask : buf->share[i].mask;
+
+		if (all ? !svc->joint : !(buf->pending & BIT(i)))
+			continue;
+		walk.map = all ? &svc->all : &svc->task[i]->map;
+		bitmap_copy(tail, mask, FB_BUF_GRANULES);
+		bitmap_clear(tail, 0, from);
+		fbv_buf_runs(svc, buf, fbv_untake_run, &walk);
+		bitmap_andnot(mask, mask, tail, FB_BUF_GRANULES);
+	}
+}
+
+/* who wants what the medium holds does not get what may be from the cache */
+static void fbv_withhold(struct fb_svc *svc, struct fb_buf *buf)
+{
+	u32 i;
+
+	lockdep_assert_held(&svc->fd->lock);
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		if (!(buf->pending & BIT(i)) ||
+		    !(svc->task[i]->ops->flags & FREEBLOCK_MEDIUM))
+			continue;
+		buf->pending &= ~BIT(i);
+		buf->voided |= BIT(i);
+		svc->fd->stats.unproven++;
+	}
+}
+
 /* a read is back: who gets it, or is it to be read again? */
 static void fbv_absorb_ended(struct fb_svc *svc, struct fb_buf *buf, bool dirty)
 {
-	u32 i, pending = buf->pending;
+	u32 i, pending;
 
+	if (!dirty && buf->status != BLK_STS_AGAIN)
+		fbb_ended(svc, buf);
 	if (!dirty && buf->status)
-		dirty = buf->status == BLK_STS_AGAIN || !fbv_error_is_known(svc, buf);
-	if (dirty || !pending) {
+		dirty = buf->status == BLK_STS_AGAIN || !fbb_error_is_known(svc, buf);
+	if (dirty || !buf->pending) {
 		fbv_give_up(svc, buf);
 		return;
 	}
+	if (buf->status && READ_ONCE(svc->fd->bad.quarantine_kib))
+		fbv_cut_tail(svc, buf);
 	spin_lock_irq(&svc->fd->lock);
 	buf->state = FB_BUF_DELIVER;
+	if (!buf->proven)
+		fbv_withhold(svc, buf);
+	pending = buf->pending;
 	for (i = 0; i < FREEBLOCK_TASKS; i++)
 		if (pending & BIT(i))
 			svc->task[i]->held++;
@@ -693,8 +686,7 @@ static bool fbv_absorb_buf(struct fb_svc *svc, struct fb_buf *buf)
 	spin_unlock_irq(&svc->fd->lock);
 	if (take) {
 		fbv_take(svc, buf);
-		if (fbv_doubts(svc, buf->lbn, buf->nsect))
-			svc->doubt_ns = ktime_get_ns();
+		fbb_sent(svc, buf);
 	}
 	if (state == FB_BUF_ENDED) {
 		spin_lock_irq(&svc->fd->lock);

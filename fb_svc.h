@@ -22,9 +22,6 @@ struct fb_disk;
 
 #define FB_NAME_LEN 32		/* of a disk, as in /sys/block */
 
-/* ranges in doubt that a disk remembers; the oldest are forgotten */
-#define FB_SVC_DOUBTS 32
-
 enum fb_task_state {
 	FB_TASK_NEW,
 	FB_TASK_RUNNING,
@@ -147,10 +144,6 @@ struct freeblock_task {
  * @asked: the drive, about its look-ahead
  * @fruitless: searches in a row that found nothing
  * @leftover_ns: when a block that fits into no gap was read last
- * @doubt: a ring of sectors that could not be read
- * @doubts: so many have been entered
- * @doubt_ns: when one of them was tried last
- * @failed_ns: when a read failed last
  */
 struct fb_svc {
 	struct fb_disk *fd;
@@ -171,19 +164,13 @@ struct fb_svc {
 	bool asked;
 	u32 fruitless;
 	u64 leftover_ns;
-	struct {
-		u64 first;
-		u64 count;
-	} doubt[FB_SVC_DOUBTS];
-	u32 doubts;
-	u64 doubt_ns;
-	u64 failed_ns;
 };
 
 /* fb_svc.c */
 bool fbv_wants(struct fb_disk *fd);
 bool fbv_may_read(struct fb_disk *fd);
 struct freeblock_task *fbv_idle_task(struct fb_svc *svc);
+u32 fbv_needs(const struct fb_disk *fd);
 bool fbv_has_work(struct fb_svc *svc);
 void fbv_absorb(struct fb_svc *svc);
 void fbv_leave(struct fb_svc *svc, struct freeblock_task *task);

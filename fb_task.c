@@ -67,6 +67,8 @@ static void fb_task_deliver_block(struct freeblock_task *task, struct fb_buf *bu
 	blk_status_t status = BLK_STS_OK;
 	const void *data = buf->data + (((size_t)i * granule) << SECTOR_SHIFT);
 
+	if (buf->how == FB_MEDIUM_VERIFY)
+		data = NULL;
 	if (buf->good < end) {
 		/* the first that was not read is the bad one, the drive was stopped there */
 		status = buf->good >= i * granule ? BLK_STS_MEDIUM : BLK_STS_IOERR;

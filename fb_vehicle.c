@@ -17,6 +17,26 @@
 /* nothing of a separate read may be retried: it would take the drive from the foreground */
 #define FB_VEHICLE_OPF (REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE | REQ_FAILFAST_MASK)
 
+/* a read of ours has ended; the verdict on its completion may not be in yet */
+static void fb_buf_ended(struct fb_buf *buf, blk_status_t status)
+{
+	buf->status = status;
+	buf->ended_ns = ktime_get_ns();
+	buf->good = buf->nsect;
+	if (status) {
+		buf->good = fb_medium_good(buf);
+		/* no cache has errors of the medium */
+		buf->proven |= status == BLK_STS_MEDIUM;
+		/* it is to be read again, in another way */
+		buf->dirty |= fb_medium_refused(buf->fd, buf);
+	} else if (buf->rq && buf->how != FB_MEDIUM_VERIFY) {
+		buf->over = true;
+		return;
+	}
+	buf->rq = NULL;
+	buf->state = FB_BUF_ENDED;
+}
+
 static void fb_buf_end_io(struct bio *bio)
 {
 	struct fb_buf *buf = bio->bi_private;
@@ -33,17 +53,7 @@ static void fb_buf_end_io(struct bio *bio)
 			fd->vehicle_buf = NULL;
 		}
 	} else {
-		buf->status = bio->bi_status;
-		buf->good = buf->nsect;
-		/*
-		 * Of a failed read the sectors before the bad one were completed
-		 * earlier and have moved the request on.
-		 */
-		if (buf->status)
-			buf->good = buf->rq ? clamp_t(s64, blk_rq_pos(buf->rq) - buf->lbn, 0,
-						      buf->nsect) : 0;
-		buf->rq = NULL;
-		buf->state = FB_BUF_ENDED;
+		fb_buf_ended(buf, bio->bi_status);
 	}
 	wake_up(&fd->wait);
 	spin_unlock_irqrestore(&fd->lock, flags);
@@ -285,6 +295,10 @@ static void fb_buf_aim(struct fb_buf *buf, struct request *rq, u64 lbn, u32 nsec
 	buf->taken = false;
 	buf->joined = false;
 	buf->pending = 0;
+	buf->over = false;
+	buf->sent_ns = ktime_get_ns();
+	buf->how = FB_MEDIUM_READ;
+	buf->proven = false;
 	bitmap_zero(buf->mask, FB_BUF_GRANULES);
 	buf->state = FB_BUF_SENT;
 }
@@ -430,15 +444,8 @@ bool fb_buf_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect)
 	return true;
 }
 
-/**
- * fb_vehicle_max() - longest separate read that the queue takes in one piece
- * @fd: the disk, locked, with a queue
- *
- * Context: fb_disk.lock held.
- *
- * Return: sectors; 0: there are no buffers.
- */
-u32 fb_vehicle_max(const struct fb_disk *fd)
+/* longest read that the queue takes in one piece; 0: there are no buffers */
+static u32 fb_vehicle_read_max(const struct fb_disk *fd)
 {
 	u32 nsect;
 
@@ -449,6 +456,21 @@ u32 fb_vehicle_max(const struct fb_disk *fd)
 	nsect = round_down(min(queue_max_sectors(fd->q), fd->bufs->sectors),
 			   max(queue_physical_block_size(fd->q) >> SECTOR_SHIFT, 1U));
 	return min_t(u64, nsect, (u64)queue_max_segments(fd->q) * fb_buf_segment(fd));
+}
+
+/**
+ * fb_vehicle_max() - longest separate read, as such reads are sent now
+ * @fd: the disk, locked, with a queue
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: sectors; 0: there are no buffers.
+ */
+u32 fb_vehicle_max(const struct fb_disk *fd)
+{
+	if (fd->bufs && fb_medium_how(fd) == FB_MEDIUM_VERIFY)
+		return fb_medium_verify_max(fd);
+	return fb_vehicle_read_max(fd);
 }
 
 /**
@@ -481,7 +503,7 @@ void fb_vehicle_enter(struct fb_disk *fd)
 	fd->submitting = true;
 	bdev = fd->bdev;
 	bufs = fd->bufs;
-	nsect = fb_vehicle_max(fd);
+	nsect = fb_vehicle_read_max(fd);
 	spin_unlock_irq(&fd->lock);
 
 	fb_buf_setup(bufs, buf, bdev, FB_VEHICLE_OPF, 0, nsect);
@@ -513,10 +535,13 @@ bool fb_buf_read_now(struct fb_disk *fd, u64 lbn, u32 nsect)
 	struct fb_buf *buf = NULL;
 
 	spin_lock_irq(&fd->lock);
-	if (fd->q && nsect <= fb_vehicle_max(fd))
+	if (fd->q && nsect <= fb_vehicle_read_max(fd))
 		buf = fb_buf_find_free(fd);
 	if (buf) {
 		fb_buf_aim(buf, NULL, lbn, nsect);
+		/* who cannot wait is content with what can be had */
+		buf->how = min(fb_medium_how(fd), FB_MEDIUM_FUA);
+		buf->proven = true;
 		fd->submitting = true;
 		bdev = fd->bdev;
 	}
@@ -566,13 +591,15 @@ struct request *fb_vehicle_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 {
 	struct request *rq = fd->vehicle_rq;
 	struct fb_buf *buf = fd->vehicle_buf;
+	enum fb_medium_how how = fb_medium_how(fd);
 
 	lockdep_assert_held(&fd->lock);
 	if (fd->vehicle != FB_VEHICLE_HELD || !rq) {
 		fd->stats.no_buffer++;
 		return NULL;
 	}
-	if (nsect > fb_vehicle_max(fd) || nsect > blk_rq_sectors(rq)) {
+	if (nsect > fb_vehicle_max(fd) ||
+	    (how != FB_MEDIUM_VERIFY && nsect > blk_rq_sectors(rq))) {
 		fd->stats.not_fit++;
 		return NULL;
 	}
@@ -584,6 +611,8 @@ struct request *fb_vehicle_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 	/* else the time it was held would count as the read's */
 	rq->start_time_ns = ktime_get_ns();
 	fb_buf_aim(buf, rq, lbn, nsect);
+	buf->how = how;
+	buf->proven = how != FB_MEDIUM_READ;
 	/* it was inserted with another aim */
 	trace_block_rq_insert(rq);
 	fd->vehicle = FB_VEHICLE_NONE;

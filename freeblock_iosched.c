@@ -18,7 +18,7 @@
 #include <linux/slab.h>
 #include <trace/events/block.h>
 
-#include "fb_scan.h"
+#include "fb_job.h"
 #include "fb_sched.h"
 #include "fb_sysfs.h"
 
@@ -188,7 +188,7 @@ static void fbs_reconsider(struct fbs *fs, struct fbs_rq *fq)
 /* where @fq begins; in the drive's own order nobody asks */
 static void fbs_place(const struct fbs *fs, struct fbs_rq *fq)
 {
-	bool ask = fbs_is_media(fq->rq) && !fs->deep;
+	bool ask = fbs_is_media(fq) && !fs->deep;
 
 	fg_req_place(&fq->fg, ask ? fs->fd->model : NULL);
 }
@@ -430,6 +430,7 @@ static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fq->sent_ns = now;
 	if (fq->since_ns)
 		fbk_note_sent(fs, fq, now);
+	fq->observed = false;
 	fq->placed = false;
 	fq->start_ns = 0;
 	if (fq->fg.write)
@@ -451,6 +452,7 @@ static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	}
 	rq->rq_flags |= RQF_STARTED;
 	fbs_note_activity(fs);
+	fb_medium_apply(fd, rq);
 	return rq;
 }
 
@@ -914,9 +916,12 @@ static void fbs_completed_request(struct request *rq, u64 now)
 
 	if (!fq)
 		return;
+	fb_medium_restore(rq);
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	if (fq->state == FBS_SENT)
 		run = fbs_complete(fs, fq, now);
+	if (fq->ours || fq->prepended)
+		fb_medium_judge(fs->fd, rq, fq->observed ? &fq->verdict : NULL);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	if (run)
 		blk_mq_run_hw_queues(fs->q, true);
@@ -997,6 +1002,8 @@ static void fbs_finish_request(struct request *rq)
 		fb_head_lose(&fs->head);
 		fbs_note_activity(fs);
 	}
+	if (fq->ours || fq->prepended)
+		fb_medium_judge(fs->fd, rq, NULL);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	rq->elv.priv[0] = NULL;
 	kmem_cache_free(fbs_cache, fq);
@@ -1154,12 +1161,12 @@ static int __init fbs_module_init(void)
 	ret = fb_task_init();
 	if (ret)
 		goto destroy_cache;
-	ret = fb_scan_init();
+	ret = fb_job_init();
 	if (ret)
 		goto exit_task;
 	ret = fb_disk_init();
 	if (ret)
-		goto exit_scan;
+		goto exit_job;
 	ret = elv_register(&fbs_type);
 	if (ret)
 		goto exit_disk;
@@ -1167,8 +1174,8 @@ static int __init fbs_module_init(void)
 
 exit_disk:
 	fb_disk_exit();
-exit_scan:
-	fb_scan_exit();
+exit_job:
+	fb_job_exit();
 exit_task:
 	fb_task_exit();
 destroy_cache:
@@ -1180,7 +1187,7 @@ static void __exit fbs_module_exit(void)
 {
 	elv_unregister(&fbs_type);
 	fb_disk_exit();
-	fb_scan_exit();
+	fb_job_exit();
 	fb_task_exit();
 	kmem_cache_destroy(fbs_cache);
 }

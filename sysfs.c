@@ -13,6 +13,7 @@
 
 #include "fb_scan.h"
 #include "fb_sched.h"
+#include "fb_scrub.h"
 #include "fb_sysfs.h"
 
 /* ---- a disk ---- */
@@ -103,6 +104,125 @@ static ssize_t scan_store(struct kobject *kobj, struct kobj_attribute *attr, con
 }
 
 static struct kobj_attribute scan_attr = __ATTR_RW(scan);
+
+/* what the scrubber is to know of a disk */
+struct fb_sysfs_scrub {
+	struct fb_scrub_disk disk;
+	char name[FB_NAME_LEN];
+	char id[FB_ID_LEN];
+};
+
+static void fb_sysfs_scrub_disk(struct fb_disk *fd, struct fb_sysfs_scrub *s)
+{
+	memset(s, 0, sizeof(*s));
+	fb_disk_copy_name(fd, s->name, sizeof(s->name));
+	if (fd->id[0])
+		strscpy(s->id, fd->id, sizeof(s->id));
+	else
+		snprintf(s->id, sizeof(s->id), "name.%s", s->name);
+	s->disk.name = s->name;
+	s->disk.id = s->id;
+	mutex_lock(&fd->config);
+	if (fd->model) {
+		s->disk.sectors = dm_info(fd->model)->sectors;
+		s->disk.granule = dm_info(fd->model)->granule_sectors;
+	}
+	mutex_unlock(&fd->config);
+}
+
+static ssize_t scrub_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	return fb_scrub_show(&fb_sysfs_disk(kobj)->scrub, page);
+}
+
+static ssize_t scrub_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
+			   size_t count)
+{
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	struct fb_sysfs_scrub s;
+	int ret;
+
+	fb_sysfs_scrub_disk(fd, &s);
+	ret = fb_scrub_command(&fd->scrub, &s.disk, page);
+	return ret ? ret : count;
+}
+
+static struct kobj_attribute scrub_attr = __ATTR_RW(scrub);
+
+static ssize_t coverage_read(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
+			     char *buf, loff_t off, size_t count)
+{
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	struct fb_sysfs_scrub s;
+
+	fb_sysfs_scrub_disk(fd, &s);
+	return fb_scrub_read(&fd->scrub, &s.disk, buf, off, count);
+}
+
+static ssize_t coverage_write(struct file *file, struct kobject *kobj,
+			      struct bin_attribute *attr, char *buf, loff_t off, size_t count)
+{
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	struct fb_sysfs_scrub s;
+
+	fb_sysfs_scrub_disk(fd, &s);
+	return fb_scrub_write(&fd->scrub, &s.disk, buf, off, count);
+}
+
+static BIN_ATTR_RW(coverage, 0);
+
+static ssize_t bad_blocks_read(struct file *file, struct kobject *kobj,
+			       struct bin_attribute *attr, char *buf, loff_t off, size_t count)
+{
+	return fbb_read_list(fb_sysfs_disk(kobj), buf, off, count);
+}
+
+static BIN_ATTR_RO(bad_blocks, 0);
+
+/* a number in struct fb_disk, under its lock; nothing is clamped */
+struct fb_sysfs_limit {
+	struct kobj_attribute attr;
+	size_t offset;
+	u32 lowest;
+	u32 highest;
+};
+
+static u32 *fb_sysfs_limit(struct kobject *kobj, const struct kobj_attribute *attr)
+{
+	const struct fb_sysfs_limit *l = container_of(attr, struct fb_sysfs_limit, attr);
+
+	return (void *)fb_sysfs_disk(kobj) + l->offset;
+}
+
+static ssize_t limit_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%u\n", READ_ONCE(*fb_sysfs_limit(kobj, attr)));
+}
+
+static ssize_t limit_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
+			   size_t count)
+{
+	const struct fb_sysfs_limit *l = container_of(attr, struct fb_sysfs_limit, attr);
+	u32 value;
+
+	if (kstrtou32(page, 10, &value) || value < l->lowest || value > l->highest) {
+		pr_err("freeblock: %s: '%.*s' is not a number from %u to %u\n", attr->attr.name,
+		       (int)strcspn(page, "\n"), page, l->lowest, l->highest);
+		return -EINVAL;
+	}
+	WRITE_ONCE(*fb_sysfs_limit(kobj, attr), value);
+	return count;
+}
+
+#define FB_SYSFS_LIMIT(name, field, lowest, highest)					\
+	static struct fb_sysfs_limit name##_limit = {					\
+		__ATTR(name, 0644, limit_show, limit_store),				\
+		offsetof(struct fb_disk, field), lowest, highest			\
+	}
+
+FB_SYSFS_LIMIT(bad_quarantine_kib, bad.quarantine_kib, 0, 65536);
+FB_SYSFS_LIMIT(bad_slow_s, bad.slow_s, 1, 86400);
+FB_SYSFS_LIMIT(bad_slow_most, bad.slow_most, 1, 1000);
 
 static ssize_t tasks_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
@@ -212,6 +332,10 @@ static struct attribute *fb_sysfs_disk_attrs[] = {
 	&model_status_attr.attr,
 	&status_attr.attr,
 	&scan_attr.attr,
+	&scrub_attr.attr,
+	&bad_quarantine_kib_limit.attr.attr,
+	&bad_slow_s_limit.attr.attr,
+	&bad_slow_most_limit.attr.attr,
 	&tasks_attr.attr,
 	&progress_attr.attr,
 	&granule_bytes_attr.attr,
@@ -225,6 +349,8 @@ static struct attribute *fb_sysfs_disk_attrs[] = {
 
 static struct bin_attribute *fb_sysfs_disk_bin_attrs[] = {
 	&bin_attr_model,
+	&bin_attr_coverage,
+	&bin_attr_bad_blocks,
 	NULL
 };
 
@@ -515,6 +641,7 @@ struct fb_sysfs_snapshot {
 	u64 trips;
 	bool deep;
 	char probe[2][FBP_TEXT];
+	char medium[FB_MEDIUM_TEXT];
 	u32 floor_ns[FBM_BANDS];
 	s32 cost_ppm;
 };
@@ -537,6 +664,7 @@ static void fb_sysfs_take_snapshot(struct fbs *fs, struct fb_sysfs_snapshot *s)
 	s->deep = fs->deep;
 	fbp_describe(&fd->probe, FB_LIFT_SOURCE, now, s->probe[0], FBP_TEXT);
 	fbp_describe(&fd->probe, FB_LIFT_DEST, now, s->probe[1], FBP_TEXT);
+	fb_medium_describe(&fd->medium, s->medium, sizeof(s->medium));
 	memcpy(s->floor_ns, fd->margin.odds.floor_ns, sizeof(s->floor_ns));
 	s->cost_ppm = fd->margin.cost_ppm;
 	spin_unlock_irq(&fd->lock);
@@ -561,10 +689,11 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 			     st->miss[FB_CAUSE_AFTER], st->early_turn, s->head.mechanical,
 			     s->head.early, s->head.odd, s->head.period_ps);
 	len += sysfs_emit_at(page, len,
-			     "idle_reads %llu\ngaps %llu\nprepends %llu\nseparates %llu\nseveral %llu\ndropped %llu\ntoo_late %llu\nno_buffer %llu\nnot_fit %llu\ndiscarded %llu\nfree_errors %llu\nfree_sectors %llu\nguard_trips %llu\n",
-			     st->idles, st->gaps, st->prepends, st->separates, st->several, st->dropped,
-			     st->too_late, st->no_buffer, st->not_fit, st->discarded,
-			     st->free_errors, st->free_sectors, s->trips);
+			     "idle_reads %llu\ngaps %llu\nprepends %llu\nseparates %llu\nseveral %llu\ndropped %llu\ntoo_late %llu\nno_buffer %llu\nnot_fit %llu\ndiscarded %llu\nfree_errors %llu\nfree_sectors %llu\nguard_trips %llu\nverifies %llu\nfuas %llu\nunproven %llu\nmedium %s\n",
+			     st->idles, st->gaps, st->prepends, st->separates, st->several,
+			     st->dropped, st->too_late, st->no_buffer, st->not_fit, st->discarded,
+			     st->free_errors, st->free_sectors, s->trips, st->verifies, st->fuas,
+			     st->unproven, s->medium);
 	len += sysfs_emit_at(page, len,
 			     "searches %llu\nsearch_tracks %llu\nsearch_ns %llu\nsearch_max_ns %llu\nchoices %llu\nchoice_ns %llu\nchoice_max_ns %llu\n",
 			     st->searches, st->search_tracks, st->search_ns, st->search_max_ns,

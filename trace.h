@@ -138,6 +138,25 @@ TRACE_EVENT(freeblock_miss,
 		  __entry->cause, __entry->turns)
 );
 
+TRACE_EVENT(freeblock_bad,
+	TP_PROTO(const struct fb_disk *fd, u64 lbn, u32 nsect, u64 took_ns),
+	TP_ARGS(fd, lbn, nsect, took_ns),
+	TP_STRUCT__entry(
+		__string(disk, kobject_name(&fd->kobj))
+		__field(u64, lbn)
+		__field(u32, nsect)
+		__field(u64, took_ns)
+	),
+	TP_fast_assign(
+		__assign_str(disk, kobject_name(&fd->kobj));
+		__entry->lbn = lbn;
+		__entry->nsect = nsect;
+		__entry->took_ns = took_ns;
+	),
+	TP_printk("%s lbn=%llu+%u took_ns=%llu", __get_str(disk), __entry->lbn, __entry->nsect,
+		  __entry->took_ns)
+);
+
 #endif /* FREEBLOCK_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH

@@ -33,6 +33,11 @@
 		return ret;							\
 	}
 
+/*
+ * Linux 6.1: what ends a request without a bio gets two arguments.
+ */
+#define FB_COMPAT_END_IO(fn)	enum rq_end_io_ret fn(struct request *rq, blk_status_t status)
+
 /* block/blk.h, not exported: may bios still be merged into @rq? */
 static inline bool fb_compat_rq_mergeable(const struct request *rq)
 {

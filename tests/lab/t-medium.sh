@@ -33,6 +33,8 @@ fresh()
 	sched_set "$disk" freeblock || die "no freeblock"
 	[ -s "$(fb "$disk")/model" ] || model_load "$disk" tiny.fbmodel
 	iosched "$disk" target_slowdown_ppm 1000000
+	# t-bad.sh is about the quarantine: here all is read in gaps
+	echo 0 > "$(fb "$disk")/bad_quarantine_kib"
 	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
 }
 

@@ -104,6 +104,7 @@ struct mde_ahead_run {
 /**
  * struct mde_stats - what the drive did since power-on or the last reset
  * @reads: read commands begun
+ * @fua_reads: of these, with FUA
  * @writes: write commands begun
  * @verifies: verify commands begun
  * @flushes: flush commands begun
@@ -128,6 +129,7 @@ struct mde_ahead_run {
  */
 struct mde_stats {
 	u64 reads;
+	u64 fua_reads;
 	u64 writes;
 	u64 verifies;
 	u64 flushes;

@@ -761,7 +761,7 @@ ssize_t mdh_show_stats(struct mdh *h, char *page)
 	mds_journal_state(&h->store, &used, &overflow);
 
 	return sysfs_emit(page,
-		"commands %llu\nreads %llu\nwrites %llu\nverifies %llu\n"
+		"commands %llu\nreads %llu\nfua_reads %llu\nwrites %llu\nverifies %llu\n"
 		"flushes %llu\n"
 		"sectors_read %llu\nsectors_written %llu\n"
 		"sectors_verified %llu\noutstanding %u\n"
@@ -773,7 +773,7 @@ ssize_t mdh_show_stats(struct mdh *h, char *page)
 		"late_max_ns %llu\nlate_mean_ns %llu\nlate_over_10us %llu\n"
 		"journal_records %llu\njournal_overflow %llu\n"
 		"store_failures %llu\naborts %llu\nresets %llu\n",
-		commands, s.reads, s.writes, s.verifies, s.flushes,
+		commands, s.reads, s.fua_reads, s.writes, s.verifies, s.flushes,
 		s.sectors_read,
 		s.sectors_written, s.sectors_verified, outstanding,
 		s.max_outstanding, s.busy_ps / 1000, s.seek_ps / 1000,

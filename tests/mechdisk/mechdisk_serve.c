@@ -209,6 +209,7 @@ static void mdv_count(struct mde *e, const struct mde_slot *s)
 	switch (s->op) {
 	case MDE_READ:
 		st->reads++;
+		st->fua_reads += !!(s->flags & MDE_FUA);
 		st->sectors_read += s->good;
 		break;
 	case MDE_WRITE:

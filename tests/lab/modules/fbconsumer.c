@@ -37,6 +37,10 @@ static unsigned int stop_after;
 module_param(stop_after, uint, 0644);
 MODULE_PARM_DESC(stop_after, "stop the task from within the callback of this many-th block");
 
+static unsigned int flags;
+module_param(flags, uint, 0644);
+MODULE_PARM_DESC(flags, "enum freeblock_flags of the next task");
+
 #define FBC_RECORDS 131072
 
 /*
@@ -94,7 +98,7 @@ static void fbc_enter(struct fbc *c)
 static u32 fbc_status(blk_status_t status, const void *data)
 {
 	if (status == BLK_STS_OK)
-		return data ? 0 : 3;
+		return data || flags & FREEBLOCK_NO_DATA ? 0 : 3;
 	if (data)
 		return 3;
 	return status == BLK_STS_MEDIUM ? 1 : status == BLK_STS_IOERR ? 2 : 3;
@@ -138,7 +142,7 @@ static void fbc_ended(struct freeblock_task *task, enum freeblock_end why)
 	atomic_dec(&c->inside);
 }
 
-static const struct freeblock_ops fbc_ops = {
+static struct freeblock_ops fbc_ops = {
 	.block = fbc_block,
 	.ended = fbc_ended,
 };
@@ -183,6 +187,7 @@ static int fbc_start(const char *disk, char *ranges)
 		return -EBUSY;
 	memset(&fbc, 0, sizeof(fbc));
 	fbc.record = record;
+	fbc_ops.flags = flags;
 	fbc.task = freeblock_task_create(disk, "fbconsumer", &fbc_ops, &fbc);
 	if (IS_ERR(fbc.task)) {
 		ret = PTR_ERR(fbc.task);

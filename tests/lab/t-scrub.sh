@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0
+# The scrubber, from its commands to its end: bad commands; a scrub under a foreground;
+# pause, stop; its coverage read, given back after the module was loaded anew, and refused
+# where it is not that disk's.
+#
+# Expected: coverage never counts a block that was not delivered, never shrinks within a
+# pass; a scrub that goes on from it delivers what is left and no more; whatever is refused
+# has a reason in the log and changes nothing.
+#
+# lab: kernel=stock clock=icount smp=1 timeout=200
+# lab: kernel=debug clock=icount smp=1 timeout=500
+
+. /lab/lib.sh
+
+M=/sys/kernel/mechdisk
+
+fresh()
+{
+	load_module freeblock
+	sched_set "$disk" freeblock || die "no freeblock"
+	model_load "$disk" tiny.fbmodel
+	iosched "$disk" target_slowdown_ppm 1000000
+	scrub="$(fb "$disk")/scrub"
+	coverage="$(fb "$disk")/coverage"
+}
+
+scrub()
+{
+	echo "$*" > "$scrub"
+}
+
+# refused NAME REASON COMMAND...: not done, with this in the log, and nothing has changed
+refused()
+{
+	local name="$1" reason="$2" before
+
+	shift 2
+	before=$(grep -v 'flying\|delivered\|verified\|rate' "$scrub")
+	dmesg -c > /dev/null
+	expect_fail "$name: refused" "$@"
+	expect_match "$name: why" "$(dmesg)" "scrub: .*$reason"
+	expect_eq "$name: nothing has changed" \
+		"$(grep -v 'flying\|delivered\|verified\|rate' "$scrub")" "$before"
+}
+
+# bits FILE: blocks that a coverage counts
+bits()
+{
+	od -An -v -tu1 -j128 "$1" | awk '
+		{ for (i = 1; i <= NF; i++) for (b = $i; b; b = int(b / 2)) n += b % 2 }
+		END { print n + 0 }'
+}
+
+# within A B: every block of coverage A is in B
+within()
+{
+	cmp -l "$1" "$2" | awk '
+		function value(octal,  v, i) {
+			for (i = 1; i <= length(octal); i++)
+				v = v * 8 + substr(octal, i, 1)
+			return v
+		}
+		$1 > 128 {
+			a = value($2); b = value($3)
+			for (i = 0; i < 8; i++) {
+				if (a % 2 && !(b % 2))
+					lost = 1
+				a = int(a / 2); b = int(b / 2)
+			}
+		}
+		END { exit lost }'
+}
+
+others()
+{
+	fio --output=/tmp/others --eta=never --name=others --filename=/dev/"$disk" --direct=1 \
+		--ioengine=libaio --iodepth=8 --rw=randread --bs=4k --norandommap \
+		--time_based --runtime=900 --allow_file_create=0 2>/dev/null &
+	fio=$!
+	wait_for 30 grep -q '[1-9]' /sys/block/"$disk"/inflight || die "no load"
+}
+
+others_end()
+{
+	kill -INT $fio
+	wait $fio
+	expect_match "the foreground met no error" "$(cat /tmp/others)" 'err= 0'
+}
+
+is()
+{
+	[ "$(kv "$scrub" state)" = "$1" ]
+}
+
+verified()
+{
+	[ "$(kv "$scrub" blocks_verified)" -ge "$1" ]
+}
+
+load_module mechdisk
+disk=$(drive_new d tiny.fbdrive) || exit 1
+fresh
+
+# ---- commands ----
+
+expect_eq "idle at first" "$(cat "$scrub")" "state idle"
+refused "no command" "'' is none of" scrub
+refused "unknown" "'begin' is none of start" scrub begin
+refused "unknown word" "'fast' is none of" scrub start fast
+refused "one number" "FIRST needs a COUNT" scrub start 0
+refused "three numbers" "'8' is none of" scrub start 0 8 8
+refused "no sectors" "COUNT behind it, not 0" scrub start 0 0
+refused "not whole blocks" "not whole blocks of 8" scrub start 4 8
+refused "beyond the end" "the disk has 50129" scrub start 50128 16
+refused "no regions" "REGIONS is a number" scrub start staggered=0
+refused "regions in words" "REGIONS is a number" scrub start staggered=many
+refused "too many regions" "more regions than blocks" scrub start staggered=10000
+refused "segment alone" "is for staggered" scrub start segment=64
+refused "segment not of blocks" "not whole blocks of 4 KiB" scrub start staggered=4 segment=6
+refused "a segment too large" "KIB is a number" scrub start staggered=4 segment=4294967295
+refused "pause of nothing" "not being scrubbed" scrub pause
+refused "resume of nothing" "not being scrubbed" scrub resume
+refused "stop of nothing" "not being scrubbed" scrub stop
+
+# ---- under a foreground; pause, stop ----
+
+others
+expect_ok "starts" scrub start
+expect_match "order" "$(kv "$scrub" order)" '^sequential$'
+refused "a second one" "it is being scrubbed" scrub start near
+refused "resume of a running one" "it is so already" scrub resume
+cp "$coverage" /tmp/now
+refused "coverage while running" "it is being scrubbed" cp /tmp/now "$coverage"
+expect_ok "it goes on" wait_for 60 verified 200
+cp "$coverage" /tmp/one
+expect_ok "goes on further" wait_for 60 verified 600
+cp "$coverage" /tmp/two
+expect_ge "coverage: at least what it counted" "$(bits /tmp/two)" 600
+expect_ok "coverage never shrinks" within /tmp/one /tmp/two
+expect_ok "pauses" scrub pause
+expect_ok "says so" is paused
+sleep 1
+before=$(kv "$scrub" blocks_verified)
+sleep 2
+expect_eq "reads nothing then" "$(kv "$scrub" blocks_verified)" "$before"
+expect_ok "resumes" scrub resume
+expect_ok "goes on after it" wait_for 60 verified $((before + 100))
+expect_ok "stops" scrub stop
+expect_ok "is stopped" wait_for 60 is stopped
+kept=$(kv "$scrub" blocks_verified)
+cp "$coverage" /tmp/kept
+expect_eq "coverage is what it counted" "$(bits /tmp/kept)" "$kept"
+expect_ge "read from the medium" "$(drive_stat d verifies)" 20
+expect_eq "none is bad" "$(kv "$scrub" blocks_bad)" 0
+others_end
+
+# ---- coverage given back ----
+
+expect_ok "none" sched_set "$disk" none
+expect_ok "the module goes" unload_module freeblock
+fresh
+expect_eq "it knows nothing" "$(bits "$coverage")" 0
+cat /tmp/kept | sed 's/fbcover/fbother/' > /tmp/wrong
+refused "not a coverage" "not such a file" cp /tmp/wrong "$coverage"
+cat /tmp/kept | sed 's/naa\./nbb./;s/name\./nbme./' > /tmp/wrong
+refused "of another disk" "of disk 'nb" cp /tmp/wrong "$coverage"
+{ head -c 12 /tmp/kept; printf '\020'; tail -c +14 /tmp/kept; } > /tmp/wrong
+refused "of other blocks" "its blocks have 16 sectors" cp /tmp/wrong "$coverage"
+{ head -c 16 /tmp/kept; printf '\001'; tail -c +18 /tmp/kept; } > /tmp/wrong
+refused "of another size" "blocks, the disk has 6267" cp /tmp/wrong "$coverage"
+cat /tmp/kept /tmp/kept > /tmp/wrong
+refused "too long" "in order, from the start" cp /tmp/wrong "$coverage"
+expect_eq "nothing was taken" "$(bits "$coverage")" 0
+head -c 300 /tmp/kept > /tmp/short
+expect_ok "half of it" cp /tmp/short "$coverage"
+expect_eq "is not taken" "$(bits "$coverage")" 0
+expect_ok "all of it" cp /tmp/kept "$coverage"
+expect_ok "is" cmp /tmp/kept "$coverage"
+
+others
+range="16384 4096"
+had=$(bits /tmp/kept)
+expect_ok "goes on from there" scrub start $range staggered=4 segment=64 resume-coverage
+expect_match "order" "$(kv "$scrub" order)" '^staggered=4 segment=64$'
+before=$(kv "$scrub" blocks_before)
+expect_ge "some of it was done" "$before" 1
+expect_ok "finishes" wait_for 300 is finished
+expect_eq "all verified" "$(kv "$scrub" blocks_verified)" 512
+expect_eq "and read what was left, no more" "$(kv "$scrub" blocks_delivered)" $((512 - before))
+expect_eq "coverage has both" "$(bits "$coverage")" $((had + 512 - before))
+expect_eq "a pass" "$(kv "$scrub" passes)" 1
+refused "nothing is left" "all of it has been verified" scrub start $range resume-coverage
+expect_ok "a new pass" scrub start 0 8192 near
+expect_le "begins with nothing" "$(bits "$coverage")" 100
+others_end
+
+# ---- going ----
+
+expect_ok "none" sched_set "$disk" none
+expect_within "the module goes, with a scrub at work" 60 unload_module freeblock
+drive_off d
+expect_within "mechdisk unloads" 30 unload_module mechdisk
+done_testing

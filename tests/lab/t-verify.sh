@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0
+# How what the medium holds is read: VERIFY if nobody wants data, READ with FUA if
+# somebody does, or if the drive is a SATA one or was caught answering VERIFY from its
+# cache, or has no such command.
+#
+# Expected: the drive's own counters of commands; no more than one command more than was
+# asked for on any path; a foreground without errors; nothing in flight afterwards, for
+# the block layer counts a VERIFY as the read that it was when it came.
+#
+# lab: kernel=stock clock=icount smp=1 timeout=200
+# lab: kernel=debug clock=icount smp=1 timeout=400
+
+. /lab/lib.sh
+
+M=/sys/kernel/mechdisk
+C=/sys/kernel/debug/fbconsumer
+load_module mechdisk
+load_module freeblock
+load_module fbconsumer
+
+MEDIUM=1
+NO_DATA=2
+runtime=6
+[ "$LAB_KERNEL" = debug ] && runtime=3
+
+fresh()
+{
+	[ -d $M/d ] && echo d > $M/delete
+	disk=$(drive_new d tiny.fbdrive "$1") || exit 1
+	status="/sys/block/$disk/queue/iosched/status"
+	sched_set "$disk" freeblock || die "no freeblock"
+	[ -s "$(fb "$disk")/model" ] || model_load "$disk" "${2:-tiny.fbmodel}"
+	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
+	iosched "$disk" target_slowdown_ppm 1000000
+}
+
+# consume FLAGS RANGE SECONDS [FIO ARGUMENTS]: a task with these needs under a foreground
+consume()
+{
+	local range="$2" seconds="$3"
+
+	echo "$1" > /sys/module/fbconsumer/parameters/flags
+	echo 1 > $M/d/stats_reset
+	echo "start $disk${range:+ $range}" > $C/command || die "no task"
+	shift 3
+	fio_run load --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=8 \
+		--rw=randread --bs=4k --norandommap --time_based --runtime="$seconds" \
+		--randseed=3 "$@"
+	expect_eq "foreground without errors" "$(fio_errors load)" 0
+	echo stop > $C/command
+	wait_for 60 grep -q 'task over' $C/state || die "the task does not end"
+	expect_eq "no block failed" "$(kv $C/state failed)" 0
+	echo destroy > $C/command
+	expect_ok "nothing stays in flight" wait_for 20 grep -q '^ *0 *0$' /sys/block/"$disk"/inflight
+}
+
+# ---- VERIFY ----
+
+fresh
+consume $((MEDIUM | NO_DATA)) "" $runtime
+expect_ge "verify: VERIFYs" "$(drive_stat d verifies)" 50
+expect_eq "verify: each sent as such" "$(drive_stat d verifies)" "$(kv "$status" verifies)"
+expect_eq "verify: as many as separate reads" "$(kv "$status" verifies)" "$(kv "$status" separates)"
+expect_eq "verify: no FUA" "$(drive_stat d fua_reads)" 0
+expect_ge "verify: predicted within 50 us, of a hundred" \
+	"$(($(kv "$status" end_within_50us) * 100 / $(kv "$status" pred_total)))" 90
+expect_eq "verify: in order" "$(kv "$status" out_of_order)" 0
+cat "$status" > /out/verify
+
+# ---- FUA: somebody wants the data ----
+
+fresh
+consume $MEDIUM "" $runtime
+expect_ge "fua: reads" "$(drive_stat d fua_reads)" 50
+expect_eq "fua: each sent as such" "$(drive_stat d fua_reads)" "$(kv "$status" fuas)"
+expect_eq "fua: no VERIFY" "$(drive_stat d verifies)" 0
+
+# ---- VERIFY that is turned back once, and again, by device and host ----
+
+fresh
+( sleep 1; echo "fail_next busy 20" > $M/d/inject; echo "fail_next host_busy 20" > $M/d/inject
+  sleep 1; echo "hw_error_next 3" > $M/d/inject ) &
+consume $((MEDIUM | NO_DATA)) "" $runtime
+expect_ge "turned back: VERIFYs" "$(drive_stat d verifies)" 20
+expect_match "turned back: VERIFY stays" "$(kv "$status" medium)" '^verify$'
+
+# ---- a drive that answers VERIFY from its cache, and one that does not ----
+
+# What is to be verified is read again and again, and so stays in the cache.
+verify_cached()
+{
+	fresh "cache 64 1024 0
+verify $1"
+	while [ -e /tmp/warm ]; do
+		dd if=/dev/"$disk" of=/dev/null bs=512k count=4 iflag=direct 2>/dev/null
+		sleep 0.1
+	done &
+	consume $((MEDIUM | NO_DATA)) "0 4096" $runtime --rw=randwrite --offset=8m
+	rm /tmp/warm
+	wait $!
+	: > /tmp/warm
+}
+
+: > /tmp/warm
+verify_cached medium
+expect_match "honest: VERIFY stays" "$(kv "$status" medium)" '^verify$'
+expect_ge "honest: VERIFYs" "$(drive_stat d verifies)" 10
+verify_cached cache
+expect_match "dishonest: caught" "$(kv "$status" medium)" '^fua .no verify: answered from the cache'
+expect_ge "dishonest: FUA instead" "$(drive_stat d fua_reads)" 5
+cat "$status" > /out/dishonest
+cat $M/d/stats > /out/dishonest-drive
+
+# ---- SATA drives are not asked ----
+
+fresh "vendor ATA" tiny-ata.fbmodel
+consume $((MEDIUM | NO_DATA)) "" $runtime
+expect_match "SATA: told so" "$(kv "$status" medium)" '^fua .no verify: SATA'
+expect_eq "SATA: no VERIFY" "$(drive_stat d verifies)" 0
+expect_ge "SATA: FUA" "$(drive_stat d fua_reads)" 20
+
+# ---- neither is needed ----
+
+fresh
+consume 0 "" $runtime
+expect_ge "plain: separate reads" "$(kv "$status" separates)" 50
+expect_eq "plain: no FUA" "$(drive_stat d fua_reads)" 0
+expect_eq "plain: no VERIFY" "$(drive_stat d verifies)" 0
+done_testing
