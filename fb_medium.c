@@ -190,7 +190,7 @@ void fb_medium_apply(struct fb_disk *fd, struct request *rq)
 	buf = rq->bio->bi_private;
 	if (buf->joined)
 		return;
-	if (buf->rq)
+	if (buf->rq && buf->how != FB_MEDIUM_READ)
 		rq->timeout = max_t(unsigned int, rq->q->rq_timeout, FB_MEDIUM_TIMEOUT);
 	switch (buf->how) {
 	case FB_MEDIUM_READ:
