@@ -154,18 +154,6 @@ static void fb_gap_leftover(struct fb_svc *svc, u32 found, u32 gen)
 		svc->leftover_ns = now;
 }
 
-/*
- * There is foreground work: the drive is awake. No plan has been published, so no
- * vehicle is held: a freeze would wait for it, and the command for the freeze's end.
- */
-static void fb_gap_ask(struct fb_svc *svc)
-{
-	if (svc->asked || READ_ONCE(svc->fd->vehicle) != FB_VEHICLE_NONE)
-		return;
-	fb_disk_ask_lookahead(svc->fd);
-	svc->asked = true;
-}
-
 static void fb_gap_search(struct fb_svc *svc)
 {
 	struct fb_disk *fd = svc->fd;
@@ -180,7 +168,8 @@ static void fb_gap_search(struct fb_svc *svc)
 
 	if (!fb_gap_take(svc, &gap, &lim, &gen, &budget_ns))
 		return;
-	fb_gap_ask(svc);
+	/* there is foreground work: the drive is awake */
+	fbv_ask_drive(svc);
 	/* what was sent before this gap was opened must not be found again */
 	fbv_absorb(svc);
 	if (!svc->map || !svc->map->n_wanted)

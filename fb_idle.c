@@ -226,6 +226,7 @@ static bool fb_idle_find(struct fb_svc *svc, struct fb_plan_piece *piece)
 		.head = fd->head && fb_head_now(fd->head, start_ns, &head) ? &head : NULL,
 		.max_sectors = fd->q ? min(fbw_sectors(&fd->idle.wait), fb_vehicle_max(fd)) : 0,
 		.max_ns = fbw_longest_ns(&fd->idle.wait),
+		.ahead = !fd->probe.off,
 	};
 	spin_unlock_irq(&fd->lock);
 	if (!ask.max_sectors)
@@ -280,6 +281,7 @@ void fb_idle_read(struct fb_svc *svc)
 		fb_idle_later(fd, FB_IDLE_ASLEEP_NS);
 		return;
 	}
+	fbv_ask_drive(svc);
 	/* before it is looked where the head is, for this takes a while */
 	fb_vehicle_enter(fd);
 	if (!fb_idle_find(svc, &piece) || !fb_idle_offer(fd, &piece))

@@ -731,6 +731,23 @@ void fbv_absorb(struct fb_svc *svc)
 	fbv_publish(svc);
 }
 
+/**
+ * fbv_ask_drive() - learn once what must be known of the drive: whether it reads ahead
+ * @svc: the service
+ *
+ * Not while a vehicle is held: a freeze would wait for it, and the command for the
+ * freeze's end.
+ *
+ * Context: may sleep; sends a command: the drive is to be awake.
+ */
+void fbv_ask_drive(struct fb_svc *svc)
+{
+	if (svc->asked || READ_ONCE(svc->fd->vehicle) != FB_VEHICLE_NONE)
+		return;
+	fb_disk_ask_lookahead(svc->fd);
+	svc->asked = true;
+}
+
 /* ---- tasks ---- */
 
 /**

@@ -175,6 +175,7 @@ bool fbv_has_work(struct fb_svc *svc);
 void fbv_absorb(struct fb_svc *svc);
 void fbv_leave(struct fb_svc *svc, struct freeblock_task *task);
 void fbv_attend(struct fb_svc *svc);
+void fbv_ask_drive(struct fb_svc *svc);
 void fbv_weigh(struct fb_svc *svc, struct fb_limits *lim);
 bool fbv_cut(struct fb_svc *svc, struct fb_plan *plan);
 
