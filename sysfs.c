@@ -214,15 +214,26 @@ static ssize_t limit_store(struct kobject *kobj, struct kobj_attribute *attr, co
 	return count;
 }
 
-#define FB_SYSFS_LIMIT(name, field, lowest, highest)					\
-	static struct fb_sysfs_limit name##_limit = {					\
-		__ATTR(name, 0644, limit_show, limit_store),				\
-		offsetof(struct fb_disk, field), lowest, highest			\
-	}
+static struct fb_sysfs_limit bad_quarantine_kib_limit = {
+	.attr = __ATTR(bad_quarantine_kib, 0644, limit_show, limit_store),
+	.offset = offsetof(struct fb_disk, bad.quarantine_kib),
+	.lowest = 0,
+	.highest = 65536,
+};
 
-FB_SYSFS_LIMIT(bad_quarantine_kib, bad.quarantine_kib, 0, 65536);
-FB_SYSFS_LIMIT(bad_slow_s, bad.slow_s, 1, 86400);
-FB_SYSFS_LIMIT(bad_slow_most, bad.slow_most, 1, 1000);
+static struct fb_sysfs_limit bad_slow_s_limit = {
+	.attr = __ATTR(bad_slow_s, 0644, limit_show, limit_store),
+	.offset = offsetof(struct fb_disk, bad.slow_s),
+	.lowest = 1,
+	.highest = 86400,
+};
+
+static struct fb_sysfs_limit bad_slow_most_limit = {
+	.attr = __ATTR(bad_slow_most, 0644, limit_show, limit_store),
+	.offset = offsetof(struct fb_disk, bad.slow_most),
+	.lowest = 1,
+	.highest = 1000,
+};
 
 static ssize_t tasks_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {

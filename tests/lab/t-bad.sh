@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+# Bad sectors that take the drive seconds each: a burst of them under a scrub, with a
+# foreground that reads good sectors only; then an idle disk.
+#
+# Expected: the foreground meets no error; the first failure of a burst is all that it
+# waits for, the surroundings are left alone while it goes on, and read when the disk is
+# idle; the SCSI error handler does nothing; the list has exactly the bad blocks.
+#
+# lab: kernel=stock clock=icount smp=1 timeout=200
+
+. /lab/lib.sh
+
+M=/sys/kernel/mechdisk
+load_module mechdisk
+load_module freeblock
+
+fresh()
+{
+	disk=$(drive_new d tiny.fbdrive) || exit 1
+	status="/sys/block/$disk/queue/iosched/status"
+	sched_set "$disk" freeblock || die "no freeblock"
+	model_load "$disk" tiny.fbmodel
+	iosched "$disk" target_slowdown_ppm 1000000
+	D=$(fb "$disk")
+	echo 128 > "$D/bad_quarantine_kib"
+	# the policy of idle reads is not the question here
+	echo 100000 > "$D/idle_mean_us"
+	echo 50000 > "$D/idle_wait_us"
+	echo 1 > $M/d/stats_reset
+}
+
+bad()
+{
+	echo "add $1" > $M/d/medium_errors || die "medium_errors refuses '$1'"
+}
+
+listed()
+{
+	sort -n "$D/bad_blocks" | tr '\n' ';'
+}
+
+is()
+{
+	[ "$(kv "$D/scrub" state)" = "$1" ]
+}
+
+no_error_handler()
+{
+	expect_eq "$1: no command aborted" "$(drive_stat d aborts)" 0
+	expect_eq "$1: no reset" "$(drive_stat d resets)" 0
+	expect_eq "$1: the disk is running" "$(cat /sys/block/"$disk"/device/state)" running
+}
+
+# ---- tunables ----
+
+fresh
+expect_eq "pause by default" "$(cat "$D/bad_slow_s")" 60
+expect_eq "recoveries by default" "$(cat "$D/bad_slow_most")" 3
+expect_fail "no number" sh -c "echo many > $D/bad_slow_s"
+expect_fail "too small" sh -c "echo 0 > $D/bad_slow_s"
+expect_fail "too large" sh -c "echo 70000 > $D/bad_quarantine_kib"
+expect_eq "nothing changed" "$(cat "$D/bad_quarantine_kib")" 128
+
+# ---- one burst: 2 s each; what is around it waits for the foreground's end ----
+
+# Two bad blocks; the quarantine of either has the other one
+bad "2401 1 recovery_ms=2000 asc=11"
+bad "2425 1 recovery_ms=2000 asc=11"
+echo 5 > "$D/bad_slow_s"
+echo "start 0 4096 near" > "$D/scrub" || die "no scrub"
+fio_run burst --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=8 --rw=randread \
+	--bs=4k --norandommap --offset=4m --time_based --runtime=12 --randseed=4
+expect_eq "burst: no error in the foreground" "$(fio_errors burst)" 0
+expect_eq "burst: met once while there is a foreground" "$(drive_stat d medium_errors)" 1
+expect_eq "burst: one block listed" "$(wc -l < "$D/bad_blocks")" 1
+expect_ge "burst: the rest goes on" "$(kv "$D/scrub" blocks_verified)" 300
+cat "$status" > /out/burst
+expect_ok "burst: all is done when idle" wait_for 60 is finished
+cat "$D/scrub" "$D/idle_status" > /out/scrub-end
+expect_eq "burst: listed" "$(listed)" "2400 8 medium;2424 8 medium;"
+expect_eq "burst: each tried once" "$(drive_stat d medium_errors)" 2
+expect_match "burst: told in the log" "$(dmesg | grep 'cannot be read')" 'sectors 2424.8'
+expect_eq "burst: all but two verified" "$(kv "$D/scrub" blocks_verified)" 510
+expect_eq "burst: bad" "$(kv "$D/scrub" blocks_bad)" 2
+expect_eq "burst: none given up untried" "$(kv "$D/scrub" blocks_skipped)" 0
+no_error_handler burst
+
+done_testing
