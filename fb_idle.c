@@ -226,7 +226,7 @@ static bool fb_idle_find(struct fb_svc *svc, struct fb_plan_piece *piece)
 		.head = fd->head && fb_head_now(fd->head, start_ns, &head) ? &head : NULL,
 		.max_sectors = fd->q ? min(fbw_sectors(&fd->idle.wait), fb_vehicle_max(fd)) : 0,
 		.max_ns = fbw_longest_ns(&fd->idle.wait),
-		.ahead = !fd->probe.off,
+		.ahead = !fd->probe.off && fb_medium_how(fd) == FB_MEDIUM_READ,
 	};
 	spin_unlock_irq(&fd->lock);
 	if (!ask.max_sectors)

@@ -21,7 +21,7 @@
 
 #define FBW_NEVER U64_MAX	/* fbw_begin_ns(): not before something happens */
 #define FBW_AUTO U64_MAX	/* fbw_set_fixed(): find the threshold */
-#define FBW_MEAN_NS 500000U	/* default of the mean slowdown's goal */
+#define FBW_MEAN_NS 1000000U	/* default of the mean slowdown's goal */
 #define FBW_MAX_NS 50000000U	/* default of the maximum's: the paper's */
 #define FBW_BINS 104		/* idle intervals by length: from 16 us, four a doubling */
 #define FBW_SIZES 7		/* 64 KiB, doubling, to 4 MiB: the paper's range */

@@ -74,7 +74,8 @@ enum freeblock_order {
  *	BLK_STS_OK and @data holds it (but see FREEBLOCK_NO_DATA); or BLK_STS_MEDIUM:
  *	the block could not be read; or BLK_STS_IOERR: it was not tried, for it lies
  *	just behind one that could not be read and the drive may take seconds for each
- *	(with bad_quarantine_kib 0 only; else it is tried while the disk is idle). @data is NULL then. Valid during the call only.
+ *	(with bad_quarantine_kib 0 only; else it is tried while the disk is idle). @data
+ *	is NULL then. Valid during the call only.
  * @ended: the task is over, no further call follows.
  *
  * Context: both are called from a workqueue, one call at a time for a task; they may

@@ -42,6 +42,7 @@ disk=$(drive_new a atlas10k.fbdrive "") || exit 1
 sched_set "$disk" freeblock
 model_load "$disk" atlas10k.fbmodel
 think alone 20
+echo 500 > "$(fb "$disk")/idle_mean_us"
 before=$mean
 echo start > "$(fb "$disk")/scan"
 think beside 40

@@ -90,7 +90,7 @@ SETTINGS = (
     ("--idle", "idle", "off|on", "read when nobody else wants anything, too (off)"),
     ("--idle-wait", "idle_wait_us", "US", "idle so long before the first idle read (auto)"),
     ("--idle-size", "idle_size_kib", "KIB", "longest idle read (auto)"),
-    ("--idle-mean", "idle_mean_us", "US", "what they may cost a request on the mean (500)"),
+    ("--idle-mean", "idle_mean_us", "US", "what they may cost a request on the mean (1000)"),
     ("--idle-max", "idle_max_us", "US", "and at most (50000)"),
     ("--order", "order", "ORDER", "of idle reads: near, sequential, staggered, or "
      "staggered:REGIONS (near)"),

@@ -99,7 +99,7 @@ static const struct simo_setting simo_settings[] = {
 	{ "idle_wait_us", SIMO_REAL_OR_AUTO, offsetof(struct simo, idle_wait_us), "auto", 0, 1e9 },
 	{ "idle_size_kib", SIMO_REAL_OR_AUTO, offsetof(struct simo, idle_size_kib),
 	  "auto", 4, 4096 },
-	{ "idle_mean_us", SIMO_REAL, offsetof(struct simo, idle_mean_us), "500", 0, 1e7 },
+	{ "idle_mean_us", SIMO_REAL, offsetof(struct simo, idle_mean_us), "1000", 0, 1e7 },
 	{ "idle_max_us", SIMO_REAL, offsetof(struct simo, idle_max_us), "50000", 1000, 1e7 },
 	{ "order", SIMO_TEXT, offsetof(struct simo, order_text), "near", 0, 0 },
 	{ "segment_kib", SIMO_WHOLE, offsetof(struct simo, segment_kib), "0", 0, 1048576,
