@@ -4,7 +4,6 @@
 # pauses are used and both goals kept; a goal of 0 switches it off.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
-# lab: kernel=debug clock=icount smp=1 timeout=600
 
 . /lab/lib.sh
 

@@ -8,7 +8,6 @@
 # has a reason in the log and changes nothing.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=200
-# lab: kernel=debug clock=icount smp=1 timeout=500
 
 . /lab/lib.sh
 

@@ -10,7 +10,6 @@
 #
 # lab-compile: fbread.c user-device.rst
 # lab: kernel=stock clock=icount smp=1 timeout=400
-# lab: kernel=debug clock=real smp=4 timeout=600
 
 . /lab/lib.sh
 
