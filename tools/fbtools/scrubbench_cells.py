@@ -152,12 +152,11 @@ def quiet():
         found += [s for regions in (2, 8, 32, 64, 128, 256, 512) for s in programs(
             "regions", "none", kind, (KIB_64,), idle=False, regions=regions)]
     found += programs("size", "none", "verify", sizes[1:], idle=False, regions=128)
-    found += [Setting("freeblock", "freeblock", "gaps + idle, 1 ms", "scan", IDLE_FILES,
-                      waiting(1000)), twice(("scrub",) + IDLE_FILES)]
+    # The goal is out of reach: of the two requests of this foreground one may be met
     for order, words in (("sequential", "sequential"), ("staggered 128", STAGGERED % 128),
                          ("staggered 512", STAGGERED % 512)):
         found.append(Setting("freeblock", "freeblock", "scrub " + order, "scrub " + words,
-                             ("scrub",) + IDLE_FILES, waiting(1000)))
+                             ("scrub",) + IDLE_FILES, waiting(10 ** 7)))
     return found
 
 
