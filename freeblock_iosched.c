@@ -445,6 +445,7 @@ static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
 		fs->tail_known = false;
 	list_add_tail(&fq->flight, &fs->flight);
 	fs->nr_flight++;
+	fs->nr_idle += fq->cause == FB_CAUSE_IDLE;
 	fq->state = FBS_SENT;
 	if (fq->watched) {
 		fd->stats.max_in_flight = max_t(u64, fd->stats.max_in_flight, fs->nr_flight);
@@ -745,7 +746,6 @@ static struct request *fbs_send_idle(struct fbs *fs)
 		return NULL;
 	fq = fbs_rq(rq);
 	fq->cause = FB_CAUSE_IDLE;
-	fs->nr_idle++;
 	fs->fd->stats.idles++;
 	fbs_send(fs, fq, now);
 	fb_idle_sent(fs->fd, now, fq->start_ns ? fq->start_ns + fq->acc.total_ns : 0);
