@@ -417,6 +417,7 @@ int fb_gap_thread(void *data);
 /* fb_vehicle.c */
 struct fb_bufs *fb_buf_alloc_all(struct fb_disk *fd);
 int fb_buf_grow(struct fb_disk *fd, u32 n);
+u32 fb_buf_missing(const struct fb_disk *fd, u32 tasks);
 u64 fb_buf_bytes(const struct disk_model *dm, u32 n);
 bool fb_buf_read_now(struct fb_disk *fd, u64 lbn, u32 nsect);
 void fb_buf_free_all(struct fb_bufs *bufs);

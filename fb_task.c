@@ -486,13 +486,14 @@ static int fb_task_first_bufs(struct fb_disk *fd)
 /* buffers for one more task; they stay until the last one is gone */
 static int fb_task_need_bufs(struct fb_disk *fd)
 {
-	u64 bytes = fb_buf_bytes(fd->model, fd->bufs ? FREEBLOCK_HELD : FB_BUFS);
+	u32 n = fb_buf_missing(fd, fd->svc->created);
+	u64 bytes = fb_buf_bytes(fd->model, n);
 	int ret = fb_task_charge(fd, &fd->svc->bytes, bytes);
 
 	lockdep_assert_held(&fd->life);
 	if (ret)
 		return ret;
-	ret = fd->bufs ? fb_buf_grow(fd, FREEBLOCK_HELD) : fb_task_first_bufs(fd);
+	ret = fd->bufs ? fb_buf_grow(fd, n) : fb_task_first_bufs(fd);
 	if (ret)
 		fb_task_uncharge(&fd->svc->bytes, bytes);
 	return ret;

@@ -161,19 +161,35 @@ static u32 fb_buf_number(u32 sectors)
 }
 
 /**
+ * fb_buf_missing() - how many buffers there are to be besides those that there are
+ * @fd: the disk
+ * @tasks: for so many tasks, if there are any buffers; else for one
+ *
+ * Context: fb_disk.life held.
+ *
+ * Return: how many.
+ */
+u32 fb_buf_missing(const struct fb_disk *fd, u32 tasks)
+{
+	u32 first = fb_buf_number(fb_buf_size(fd->model)), want;
+
+	lockdep_assert_held(&fd->life);
+	if (!fd->bufs)
+		return first;
+	want = first + FREEBLOCK_HELD * (tasks - 1);
+	return want > fd->bufs->n ? want - fd->bufs->n : 0;
+}
+
+/**
  * fb_buf_bytes() - memory of buffers
  * @dm: the model of their disk
- * @n: how many; FB_BUFS: those of the first task
+ * @n: how many
  *
  * Return: bytes.
  */
 u64 fb_buf_bytes(const struct disk_model *dm, u32 n)
 {
-	u32 sectors = fb_buf_size(dm);
-
-	if (n == FB_BUFS)
-		n = fb_buf_number(sectors);
-	return (u64)n * sectors << SECTOR_SHIFT;
+	return (u64)n * fb_buf_size(dm) << SECTOR_SHIFT;
 }
 
 static struct fb_bufs *fb_buf_try_alloc(struct fb_disk *fd, u32 order)
@@ -227,7 +243,6 @@ int fb_buf_grow(struct fb_disk *fd, u32 n)
 	int ret;
 
 	lockdep_assert_held(&fd->life);
-	n = min(n, FB_BUFS_MAX - fd->bufs->n);
 	ret = fb_buf_alloc_more(fd, fd->bufs, n);
 	if (ret)
 		return ret;
