@@ -112,7 +112,15 @@ static void fbb_quarantine(struct fb_svc *svc, u64 lbn, u32 nsect)
 
 /* ---- doubt ---- */
 
-static bool fbb_doubts(const struct fb_bad *b, u64 lbn, u64 nsect)
+/**
+ * fbb_doubts() - is any of these sectors in doubt?
+ * @b: the disk's
+ * @lbn: first sector
+ * @nsect: how many
+ *
+ * Return: true: it is to be read alone.
+ */
+bool fbb_doubts(const struct fb_bad *b, u64 lbn, u64 nsect)
 {
 	u32 i;
 

@@ -360,7 +360,8 @@ static bool fbv_promote(struct fb_svc *svc, struct freeblock_task *task, struct 
 	spin_lock_irq(&svc->fd->lock);
 	most = svc->fd->q ? fb_vehicle_max(svc->fd) / granule : 0;
 	spin_unlock_irq(&svc->fd->lock);
-	while (most) {
+	/* what it cannot take would be read again and again */
+	while (most && task->active && !fbv_is_stalled(task)) {
 		u64 first = fb_bitmap_next_before(&task->map, at, end), n = 1;
 
 		if (first >= end)
@@ -368,6 +369,8 @@ static bool fbv_promote(struct fb_svc *svc, struct freeblock_task *task, struct 
 		while (n < most && first + n < end &&
 		       fb_bitmap_is_wanted(&task->map, first + n))
 			n++;
+		if (fbb_doubts(&svc->fd->bad, first * granule, n * granule))
+			n = 1;
 		if (!fb_buf_read_now(svc->fd, first * granule,
 				     min_t(u64, n * granule, sectors - first * granule)))
 			return false;
