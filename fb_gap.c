@@ -255,7 +255,8 @@ static u64 fb_gap_patience_ns(struct fb_svc *svc)
 	u64 ns = U64_MAX, now, due_ns;
 
 	spin_lock_irq(&fd->lock);
-	if (fd->vehicle != FB_VEHICLE_NONE || svc->blocked)
+	/* nobody tells that a freeze is over */
+	if (fd->vehicle != FB_VEHICLE_NONE || svc->blocked || (fd->let_go && fd->q))
 		ns = FB_GAP_HOLD_NS;
 	now = ktime_get_ns();
 	due_ns = fb_idle_due_ns(fd);
@@ -299,6 +300,7 @@ static void fb_gap_drain(struct fb_svc *svc)
 		spin_lock_irq(&fd->lock);
 		fd->let_go = true;
 		fd->vehicle_due = false;
+		fd->idle.ready = false;
 		fb_gap_void(fd);
 		spin_unlock_irq(&fd->lock);
 		fb_vehicle_return(fd);

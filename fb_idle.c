@@ -131,6 +131,7 @@ void fb_idle_sent(struct fb_disk *fd, u64 now, u64 end_ns)
 	lockdep_assert_held(&fd->lock);
 	idle->ready = false;
 	idle->reading = true;
+	idle->retry_ns = 0;
 	idle->used_ns = now;
 	fbw_sent(&idle->wait, now, end_ns ? end_ns : now + fbw_longest_ns(&idle->wait),
 		 idle->piece.nsect);
@@ -250,6 +251,8 @@ static bool fb_idle_offer(struct fb_disk *fd, const struct fb_plan_piece *piece)
 	    fb_idle_due_ns(fd) <= ktime_get_ns()) {
 		fd->idle.piece = *piece;
 		fd->idle.ready = true;
+		/* should the scheduler find that it does not fit */
+		fd->idle.retry_ns = ktime_get_ns() + FB_IDLE_RETRY_NS;
 		fd->submitting = true;
 		q = fd->q;
 	}
