@@ -602,27 +602,27 @@ void freeblock_task_stop(struct freeblock_task *task)
 }
 EXPORT_SYMBOL_GPL(freeblock_task_stop);
 
-int freeblock_task_pause(struct freeblock_task *task)
+static int fb_task_switch(struct freeblock_task *task, enum fb_task_state from,
+			  enum fb_task_state to)
 {
 	unsigned long flags;
 	int ret;
 
 	spin_lock_irqsave(&task->fd->lock, flags);
-	ret = fb_task_switch_locked(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
+	ret = fb_task_switch_locked(task, from, to);
 	spin_unlock_irqrestore(&task->fd->lock, flags);
 	return ret;
+}
+
+int freeblock_task_pause(struct freeblock_task *task)
+{
+	return fb_task_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_pause);
 
 int freeblock_task_resume(struct freeblock_task *task)
 {
-	unsigned long flags;
-	int ret;
-
-	spin_lock_irqsave(&task->fd->lock, flags);
-	ret = fb_task_switch_locked(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
-	spin_unlock_irqrestore(&task->fd->lock, flags);
-	return ret;
+	return fb_task_switch(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_resume);
 
