@@ -93,7 +93,8 @@ class Where(Case):
                               ("/dev/disk/by-id/x-part2", Segment(0, 696, "sda", 304))):
             self.assertEqual(fbstate_where.locate(name), [segment])
         for name, pattern in (("sdz", "no such block device"), ("/dev/sdz", "no such file"),
-                              ("/dev/disk", "not a block device")):
+                              ("/dev/disk", "not a block device"), ("/", "not a block device"),
+                              ("", "'': no such block device"), ("..", "no such block device")):
             with self.assertRaisesRegex(ToolError, pattern):
                 fbstate_where.locate(name)
 

@@ -515,6 +515,10 @@ class Command(unittest.TestCase):
                               (("--generate", "src12", "-o", self.trace), "no disk src12"),
                               (("--generate", "proj2", "--days", "0.0001", "-o", self.trace),
                                "too few"),
+                              (("--generate", "src11", "--seed", "-1", "-o", self.trace),
+                               "--seed -1"),
+                              (("--generate", "src11", "--days", "0.01", "-o", "/dev/full"),
+                               "No space left"),
                               (("--table2", "--days", "-1"), "--days")):
             with self.subTest(words=words):
                 status, out, err = tune(*words)

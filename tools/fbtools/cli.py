@@ -2,12 +2,15 @@
 """The command line: finds the subcommands and runs one."""
 
 import argparse
+import errno
 import importlib
 import os
 import pkgutil
 import sys
 
 from . import ToolError, __path__ as package_path
+
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def commands():
@@ -37,10 +40,11 @@ def main(argv):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        # a file that the user named, or that is not where it should be
-        if error.filename is None:
+        # a file that the user named, or that is not where it should be; or its disk is full
+        if error.filename is None and error.errno not in UNWRITABLE:
             raise
-        print("freeblock: %s: %s" % (error.filename, error.strerror), file=sys.stderr)
+        print("freeblock: %s: %s" % (error.filename or "what is written", error.strerror),
+              file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("freeblock: interrupted", file=sys.stderr)

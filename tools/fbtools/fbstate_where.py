@@ -21,9 +21,9 @@ CLASS = "sys/class/block"
 def device_name(given):
     """The kernel's name of a device given as /dev/..., a link to that, or a name."""
     if "/" not in given:
-        if os.path.isdir(fbstate.path(CLASS, given)):
+        if given.strip(".") and os.path.isdir(fbstate.path(CLASS, given)):
             return given
-        raise ToolError("%s: no such block device; see /%s" % (given, CLASS))
+        raise ToolError("%s: no such block device; see /%s" % (given or "''", CLASS))
     full = fbstate.path(given)
     if not os.path.exists(full):
         raise ToolError("%s: no such file" % given)
@@ -33,7 +33,7 @@ def device_name(given):
         link = fbstate.path("sys/dev/block/%d:%d" % (os.major(mode.st_rdev),
                                                      os.minor(mode.st_rdev)))
         name = os.path.basename(os.path.realpath(link))
-    if not os.path.isdir(fbstate.path(CLASS, name)):
+    if not name or not os.path.isdir(fbstate.path(CLASS, name)):
         raise ToolError("%s: not a block device" % given)
     return name
 

@@ -192,6 +192,8 @@ class Trace:
     def __init__(self, name, days=7.0, seed=1):
         if name not in PROFILES:
             raise ToolError("no disk %s in the paper's table II: %s" % (name, " ".join(PROFILES)))
+        if seed < 0:
+            raise ToolError("--seed %d: 0 or more" % seed)
         profile = PROFILES[name]
         self.name = name
         self.random = np.random.default_rng([seed, sum(name.encode("ascii"))])
