@@ -425,6 +425,7 @@ bool fb_buf_is_ours(const struct bio *bio);
 bool fb_buf_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect);
 u32 fb_buf_prepend_limit(const struct fb_disk *fd, struct request *rq);
 void fb_buf_overlap(struct fb_disk *fd, u64 lbn, u32 nsect);
+u32 fb_vehicle_read_max(const struct fb_disk *fd);
 u32 fb_vehicle_max(const struct fb_disk *fd);
 void fb_vehicle_enter(struct fb_disk *fd);
 bool fb_vehicle_hold(struct fb_disk *fd, struct request *rq);

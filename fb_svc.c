@@ -137,12 +137,16 @@ static void fbv_buf_runs(struct fb_svc *svc, const struct fb_buf *buf, fb_runs_f
 	fb_for_each_run(svc->fd->model, fbv_granule(svc), buf->lbn, buf->nsect, fn, walk);
 }
 
-/* all runs of granules that @map has wanted blocks in */
+/*
+ * All runs of granules that @map has wanted blocks in. Those of a large disk take a second
+ * or more: no vehicle is held meanwhile, a freeze would wait for it.
+ */
 static void fbv_wanted_runs(struct fb_svc *svc, const struct fb_bitmap *map, fb_runs_fn fn,
 			    struct fbv_walk *walk)
 {
 	u64 at = fb_bitmap_next_wanted(map, 0);
 
+	fb_vehicle_return(svc->fd);
 	while (at < map->granules) {
 		u64 n = min_t(u64, FBV_CHUNK, map->granules - at);
 
@@ -358,7 +362,7 @@ static bool fbv_promote(struct fb_svc *svc, struct freeblock_task *task, struct 
 	u64 sectors = dm_info(svc->fd->model)->sectors;
 
 	spin_lock_irq(&svc->fd->lock);
-	most = svc->fd->q ? fb_vehicle_max(svc->fd) / granule : 0;
+	most = svc->fd->q ? fb_vehicle_read_max(svc->fd) / granule : 0;
 	spin_unlock_irq(&svc->fd->lock);
 	/* what it cannot take would be read again and again */
 	while (most && task->active && !fbv_is_stalled(task)) {

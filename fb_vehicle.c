@@ -459,8 +459,15 @@ bool fb_buf_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect)
 	return true;
 }
 
-/* longest read that the queue takes in one piece; 0: there are no buffers */
-static u32 fb_vehicle_read_max(const struct fb_disk *fd)
+/**
+ * fb_vehicle_read_max() - longest read that the queue takes in one piece
+ * @fd: the disk, locked, with a queue
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: sectors; 0: there are no buffers.
+ */
+u32 fb_vehicle_read_max(const struct fb_disk *fd)
 {
 	u32 nsect;
 
