@@ -980,6 +980,7 @@ static void fbs_finish_untracked(struct fbs *fs, struct request *rq)
 	fbs_note_activity(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	rq->elv.priv[1] = NULL;
+	blk_mq_run_hw_queues(fs->q, true);
 }
 
 static void fbs_finish_request(struct request *rq)
