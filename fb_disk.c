@@ -8,6 +8,7 @@
  *
  * Locks: see fb_disk.h. fb_disks_mutex is taken with the queue frozen.
  */
+#include <linux/ata.h>
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
@@ -255,6 +256,36 @@ void fb_disk_ask_lookahead(struct fb_disk *fd)
 #define FB_DISK_SENSE_TIMEOUT (10 * HZ)
 #define FB_DISK_ASC_LOW_POWER 0x5e	/* SPC-4, LOW POWER CONDITION ON */
 
+/* ATA PASS-THROUGH (16): SAT-3, 12.2.2 */
+#define FB_DISK_ATA_NO_DATA (3 << 1)
+#define FB_DISK_ATA_CK_COND BIT(5)
+#define FB_DISK_ATA_STATUS_RETURN 0x09
+#define FB_DISK_ATA_ACTIVE 0xff
+#define FB_DISK_ATA_IDLE 0x80
+
+/*
+ * libata answers REQUEST SENSE itself, with CHECK CONDITION, and knows nothing of the drive's
+ * power. CHECK POWER MODE does not change that (ACS-3, 7.3); its answer is the count: standby
+ * below 80h, idle, active or idle.
+ */
+static bool fb_disk_ata_awake(struct scsi_device *sdev)
+{
+	static const u8 cmd[16] = {
+		ATA_16, FB_DISK_ATA_NO_DATA, FB_DISK_ATA_CK_COND, [14] = ATA_CMD_CHK_POWER
+	};
+	u8 *sense = kzalloc(SCSI_SENSE_BUFFERSIZE, GFP_NOIO);
+	const u8 *desc;
+	bool awake;
+
+	if (!sense)
+		return false;
+	fb_compat_scsi_ask(sdev, cmd, sense, FB_DISK_SENSE_TIMEOUT);
+	desc = scsi_sense_desc_find(sense, SCSI_SENSE_BUFFERSIZE, FB_DISK_ATA_STATUS_RETURN);
+	awake = desc && (desc[5] == FB_DISK_ATA_ACTIVE || desc[5] == FB_DISK_ATA_IDLE);
+	kfree(sense);
+	return awake;
+}
+
 /* REQUEST SENSE does not change a drive's power condition (SBC-4, 4.20) */
 static bool fb_disk_sense_awake(struct scsi_device *sdev)
 {
@@ -268,6 +299,8 @@ static bool fb_disk_sense_awake(struct scsi_device *sdev)
 	if (!fb_compat_scsi_read(sdev, cmd, sense, FB_DISK_SENSE_LEN, FB_DISK_SENSE_TIMEOUT))
 		awake = !scsi_normalize_sense(sense, FB_DISK_SENSE_LEN, &hdr) ||
 			(hdr.sense_key != NOT_READY && hdr.asc != FB_DISK_ASC_LOW_POWER);
+	else
+		awake = fb_disk_ata_awake(sdev);
 	kfree(sense);
 	return awake;
 }

@@ -112,6 +112,13 @@ static inline int fb_compat_scsi_read(struct scsi_device *sdev, const u8 *cmd, u
 	return scsi_execute_req(sdev, cmd, DMA_FROM_DEVICE, buf, len, NULL, timeout, 1, NULL);
 }
 
+/* a command without data, for what its sense data tell; SCSI_SENSE_BUFFERSIZE of them */
+static inline void fb_compat_scsi_ask(struct scsi_device *sdev, const u8 *cmd, u8 *sense,
+				      int timeout)
+{
+	__scsi_execute(sdev, cmd, DMA_NONE, NULL, 0, sense, NULL, timeout, 1, 0, 0, NULL);
+}
+
 /* Linux 6.4: the class no longer asks whose it is */
 static inline struct class *fb_compat_class_create(const char *name)
 {
