@@ -31,6 +31,7 @@
 #define FBW_AIM_PART 16
 #define FBW_ALIKE 32		/* yields that differ by less than such a part are alike */
 #define FBW_WINDOW 4096		/* requests whose allowance may be saved up */
+#define FBW_START 64		/* requests whose allowance there is to begin with */
 #define FBW_CONTROL_OF 32	/* one interval in so many is left alone ... */
 #define FBW_CONTROL_NS 10000000000ULL	/* ... but for what lasts longer than this */
 
@@ -363,6 +364,7 @@ void fbw_init(struct fb_wait *w, u64 now)
 	memset(w, 0, sizeof(*w));
 	w->goal_mean_ns = FBW_MEAN_NS;
 	w->goal_max_ns = FBW_MAX_NS;
+	w->credit_ns = FBW_START * FBW_MEAN_NS;
 	w->fixed_ns = FBW_AUTO;
 	w->turn_ns = FBW_TURN_NS;
 	w->sector_ps = FBW_SECTOR_PS;
@@ -379,9 +381,10 @@ void fbw_set_drive(struct fb_wait *w, u64 turn_ns, u32 sector_ps)
 
 void fbw_set_goals(struct fb_wait *w, u64 mean_ns, u64 max_ns)
 {
+	if (mean_ns != w->goal_mean_ns)
+		w->credit_ns = mean_ns * FBW_START;
 	w->goal_mean_ns = mean_ns;
 	w->goal_max_ns = max_ns;
-	w->credit_ns = min_t(s64, w->credit_ns, (s64)(mean_ns * FBW_WINDOW));
 	fbw_tune(w);
 }
 

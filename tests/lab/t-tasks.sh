@@ -137,8 +137,6 @@ expect_fail "nothing can be added then" do_task "add p 0 8"
 do_task "destroy p"
 expect_eq "no task is left" "$(cat "$(fb "$disk")/tasks")" ""
 echo 10000000 > "$(fb "$disk")/idle_mean_us"
-# what may be spent grows with each request
-dd if="/dev/$disk" of=/dev/null bs=4k count=20 iflag=direct 2>/dev/null
 
 begin low high
 do_task "priority high 7"
