@@ -148,6 +148,13 @@ static u64 fb_scrub_blocks(const struct fb_scrub_disk *disk)
 	return DIV_ROUND_UP_ULL(disk->sectors, disk->granule);
 }
 
+static void fb_scrub_drop_upload(struct fb_scrub *scrub)
+{
+	kvfree(scrub->upload);
+	scrub->upload = NULL;
+	scrub->upload_len = 0;
+}
+
 /* the disk's scrubs, with a map that fits its present model, empty if it had none */
 static struct fb_scrub *fb_scrub_get(struct fb_scrub **slot, const struct fb_scrub_disk *disk)
 {
@@ -168,6 +175,8 @@ static struct fb_scrub *fb_scrub_get(struct fb_scrub **slot, const struct fb_scr
 	map = vzalloc(BITS_TO_LONGS(blocks) * sizeof(*map));
 	if (!map)
 		return NULL;
+	/* what is on its way in has the length of the map before */
+	fb_scrub_drop_upload(scrub);
 	vfree(scrub->map);
 	scrub->map = map;
 	scrub->granule = disk->granule;
@@ -630,13 +639,6 @@ static void fb_scrub_take_upload(struct fb_scrub *scrub)
 	scrub->passes = le32_to_cpu(h->passes);
 }
 
-static void fb_scrub_drop_upload(struct fb_scrub *scrub)
-{
-	kvfree(scrub->upload);
-	scrub->upload = NULL;
-	scrub->upload_len = 0;
-}
-
 static int fb_scrub_append(struct fb_scrub *scrub, const struct fb_scrub_disk *disk,
 			   const char *buf, loff_t off, size_t count)
 {
@@ -648,8 +650,8 @@ static int fb_scrub_append(struct fb_scrub *scrub, const struct fb_scrub_disk *d
 		fb_scrub_drop_upload(scrub);
 		scrub->upload = kvzalloc(size, GFP_KERNEL);
 	}
-	if (!scrub->upload)
-		return off ? -EINVAL : -ENOMEM;
+	if (!off && !scrub->upload)
+		return -ENOMEM;
 	if (off != scrub->upload_len || count > size - off)
 		return fb_scrub_refuse(disk, -EINVAL,
 				       "coverage: %zu bytes at %lld: write %zu, in order, from the start",

@@ -7,6 +7,9 @@
 # pass; a scrub that goes on from it delivers what is left and no more; whatever is refused
 # has a reason in the log and changes nothing.
 #
+# Seen to fail with: fb_scrub_get() that keeps an upload of another model's length (KASAN:
+# fb_scrub_write() writes behind it).
+#
 # lab: kernel=stock clock=icount smp=1 timeout=200
 
 . /lab/lib.sh
@@ -169,6 +172,14 @@ refused "of other blocks" "its blocks have 16 sectors" cp /tmp/wrong "$coverage"
 refused "of another size" "blocks, the disk has 6267" cp /tmp/wrong "$coverage"
 cat /tmp/kept /tmp/kept > /tmp/wrong
 refused "too long" "in order, from the start" cp /tmp/wrong "$coverage"
+model_load "$disk" tiny-wide.fbmodel
+cp "$coverage" /tmp/half
+half=$(($(wc -c < /tmp/half) - 8))
+expect_ok "nearly all, of a model with fewer blocks" dd if=/tmp/half of="$coverage" bs=$half \
+	count=1
+model_load "$disk" tiny.fbmodel
+refused "and the rest, of one with more" "in order, from the start" dd if=/tmp/kept \
+	of="$coverage" bs=$half skip=1 seek=1 conv=notrunc
 expect_eq "nothing was taken" "$(bits "$coverage")" 0
 head -c 300 /tmp/kept > /tmp/short
 expect_ok "half of it" cp /tmp/short "$coverage"
