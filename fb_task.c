@@ -739,7 +739,8 @@ int fb_task_command(struct fb_disk *fd, const char *text)
 	char word[8];
 	u32 i, id;
 
-	if (sscanf(text, "%7s %u%n", word, &id, &end) != 2 || !sysfs_streq(text + end, "") ||
+	/* sscanf() would take the lower 32 bits of a longer number */
+	if (sscanf(text, "%7s %n", word, &end) != 1 || kstrtou32(text + end, 10, &id) ||
 	    (strcmp(word, "stop") && strcmp(word, "pause") && strcmp(word, "resume"))) {
 		pr_err("freeblock: tasks: '%.*s' is none of stop ID, pause ID, resume ID\n",
 		       (int)strcspn(text, "\n"), text);
@@ -752,5 +753,8 @@ int fb_task_command(struct fb_disk *fd, const char *text)
 	spin_unlock_irq(&fd->lock);
 	if (ret == -ENOENT)
 		pr_err("freeblock: tasks: there is no task %u on this disk\n", id);
+	else if (ret)
+		pr_err("freeblock: tasks: '%s %u': it is %s\n", word, id,
+		       ret == -EALREADY ? "so already" : "stopping");
 	return ret;
 }

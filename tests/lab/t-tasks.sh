@@ -131,6 +131,7 @@ expect_fail "not whole blocks" do_task "add p 4 8"
 id=$(awk '$2 == "p" { print $1 }' "$(fb "$disk")/tasks")
 expect_fail "a command that is none" sh -c "echo 'kill $id' > $(fb "$disk")/tasks"
 expect_fail "a task that is none" sh -c "echo 'stop 4000000' > $(fb "$disk")/tasks"
+expect_fail "its number and 2^32" sh -c "echo 'stop $((id + 4294967296))' > $(fb "$disk")/tasks"
 echo "stop $id" > "$(fb "$disk")/tasks"
 expect_ok "stopped through sysfs" wait_for 10 sh -c "grep -q '^p stopped' $tasks/state"
 expect_fail "nothing can be added then" do_task "add p 0 8"
