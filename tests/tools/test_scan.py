@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from unittest import mock
@@ -192,6 +193,32 @@ class Files(Case):
         scan_file.Writer(self.out, self.header(
             segments=[Segment(0, 696, "sdq", 304)],
             disks={"sdq": {"id": "naa.5", "sectors": 1000}})).close()
+
+    def test_two_at_once(self):
+        """Of two that begin at the same moment one writes; the other is refused.
+
+        Seen to fail with _create() without the folder's lock."""
+        writers, refused = [], []
+
+        def begin():
+            try:
+                writers.append(scan_file.Writer(self.out, self.header()))
+            except ToolError as error:
+                refused.append(str(error))
+
+        really = scan_file._write_all
+        with mock.patch.object(scan_file, "_write_all",
+                               lambda *args: (time.sleep(0.2), really(*args))):
+            both = [threading.Thread(target=begin) for _ in range(2)]
+            for thread in both:
+                thread.start()
+            for thread in both:
+                thread.join()
+        self.assertEqual((len(writers), len(refused)), (1, 1))
+        self.assertRegex(refused[0], "another freeblock scan writes it")
+        self.assertEqual(os.fstat(writers[0].file.fileno()).st_ino,
+                         os.stat(self.out + ".part").st_ino)
+        writers[0].close()
 
     def test_spoiled_record(self):
         """A record with any byte spoiled is none, and its block is wanted again.

@@ -283,8 +283,7 @@ class Writer(Records):
         if os.path.exists(path):
             raise ToolError("%s is there already; compare with it: --verify %s; or move it away" %
                             (path, path))
-        if not os.path.exists(part):
-            _create(part, header)
+        _create(part, header)
         super().__init__(part, "r+b")
         self.pending = {}
         self.state = bytearray(self.header.layout.blocks)
@@ -373,10 +372,18 @@ def sync_folder(path):
 
 
 def _create(path, header):
-    """An empty file with this header, whole or not at all."""
-    new = path + ".new"
-    with open(new, "wb", buffering=0) as file:
-        _write_all(file.fileno(), header.text(), 0)
-        os.fsync(file.fileno())
-    os.rename(new, path)
-    sync_folder(path)
+    """An empty file with this header, whole or not at all, unless there is one. Of two at
+    once one makes it: the other would put its own over what the first writes to."""
+    folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        if os.path.exists(path):
+            return
+        new = path + ".new"
+        with open(new, "wb", buffering=0) as file:
+            _write_all(file.fileno(), header.text(), 0)
+            os.fsync(file.fileno())
+        os.rename(new, path)
+        os.fsync(folder)
+    finally:
+        os.close(folder)
