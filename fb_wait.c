@@ -324,7 +324,10 @@ static void fbw_tune(struct fb_wait *w)
 
 static void fbw_charge(struct fb_wait *w, u32 n, u64 ns)
 {
-	w->credit_ns -= (s64)(n * ns);
+	s64 least = -(s64)(w->goal_mean_ns * FBW_WINDOW);
+
+	/* a debt beyond this, a command of seconds, would not be paid in any time that matters */
+	w->credit_ns = max_t(s64, w->credit_ns - (s64)(n * ns), least);
 	w->cost_ns += n * ns;
 	w->n_charged += n;
 	w->most_ns = max(w->most_ns, ns);
