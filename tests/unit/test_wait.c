@@ -290,7 +290,8 @@ static void test_moved(void **state)
 		      (unsigned long long)st.moved_ns / 1000,
 		      (unsigned long long)cost / i / 1000, (unsigned long long)st.mean_ns / 1000);
 	assert_true(st.moved_ns > 11 * MS && st.moved_ns < 13 * MS);
-	assert_true(st.mean_ns <= MS);
+	/* 64 requests' worth is granted to begin with */
+	assert_true(st.mean_ns * i <= MS * (i + 64));
 	/* the first ones, before it was known, are not charged */
 	assert_true(cost <= MS * i + 1000 * 12 * MS);
 	assert_true(cost > MS * i / 4);
