@@ -329,9 +329,10 @@ int fb_gap_thread(void *data)
 	set_user_nice(current, MAX_NICE);
 	while (!kthread_should_stop()) {
 		fb_gap_wait(svc);
+		/* first: the next piece of a plan in use waits for its vehicle */
+		fb_gap_mind_vehicle(svc->fd);
 		fbv_absorb(svc);
 		fbv_attend(svc);
-		fb_gap_mind_vehicle(svc->fd);
 		fb_gap_search(svc);
 		fb_idle_read(svc);
 	}

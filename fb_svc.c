@@ -41,17 +41,18 @@ static bool fbv_is_stalled(const struct freeblock_task *task)
 
 static bool fbv_is_hungry(const struct freeblock_task *task)
 {
-	return task && READ_ONCE(task->state) == FB_TASK_RUNNING && task->wanted &&
-	       !fbv_is_stalled(task);
+	return task && READ_ONCE(task->state) == FB_TASK_RUNNING && task->wanted;
 }
 
 /**
  * fbv_wants() - does a task want blocks that may be read from this disk?
  * @fd: the disk, locked
  *
+ * That its consumer is slow does not count: the foreground's order is not to change with it.
+ *
  * Context: fb_disk.lock held.
  *
- * Return: true when one does, and its consumer keeps up.
+ * Return: true when one does.
  */
 bool fbv_wants(struct fb_disk *fd)
 {
@@ -272,6 +273,7 @@ struct freeblock_task *fbv_idle_task(struct fb_svc *svc)
 		struct freeblock_task *task = svc->task[i];
 
 		if (fbv_is_hungry(task) && task->active && task->map.n_wanted &&
+		    !fbv_is_stalled(task) &&
 		    (!first || fbv_goes_first(task, first)))
 			first = task;
 	}

@@ -140,7 +140,8 @@ struct freeblock_task *freeblock_task_create(const char *disk, const char *name,
  *
  * Blocks that are wanted already or on their way stay so; those that have been delivered
  * are wanted again. A block is on its way until all of the read that brought it has been
- * delivered: added by the callback that gets it, it is not read again. Entered by the task's thread: freeblock_progress.entering.
+ * delivered: added by the callback that gets it, it is not read again. Entered by the task's
+ * thread: freeblock_progress.entering.
  *
  * Context: may sleep.
  *

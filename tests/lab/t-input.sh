@@ -124,9 +124,9 @@ done <<-END
 	target_slowdown_ppm 0 1000000
 	read_expire 1 600000
 	write_expire 1 600000
-	search_us 1 100000
 	background_expire 1 600000
 	background_wait_us 0 1000000
+	search_us 1 100000
 END
 expect_ok "the log names the range" logged "search_us: '.*' is not a number from 1 to 100000"
 for value in ' ' SPTF sptf-sw60 'sptf clook' scan; do
