@@ -130,6 +130,19 @@ bool fbb_doubts(const struct fb_bad *b, u64 lbn, u64 nsect)
 	return false;
 }
 
+/**
+ * fbb_forget() - no block is in doubt
+ * @b: the disk's
+ *
+ * Those that were may have been written meanwhile, and what is bad is found again.
+ *
+ * Context: there is no thread that reads for tasks.
+ */
+void fbb_forget(struct fb_bad *b)
+{
+	b->doubts = 0;
+}
+
 static void fbb_doubt(struct fb_bad *b, u64 lbn, u64 nsect)
 {
 	u32 i = b->doubts++ % FBB_DOUBTS;

@@ -64,6 +64,7 @@ struct fb_bad {
 void fbb_init(struct fb_bad *b);
 void fbb_limits(const struct fb_bad *b, struct fb_limits *lim);
 const struct fb_avoid *fbb_zone(const struct fb_bad *b, u64 lbn, u64 nsect);
+void fbb_forget(struct fb_bad *b);
 bool fbb_doubts(const struct fb_bad *b, u64 lbn, u64 nsect);
 bool fbb_cut(struct fb_svc *svc, struct fb_plan *plan);
 void fbb_sent(struct fb_svc *svc, const struct fb_buf *buf);

@@ -683,9 +683,12 @@ static void fbv_absorb_delivered(struct fb_svc *svc, struct fb_buf *buf)
 /* one step of one buffer; true: it has become free */
 static bool fbv_absorb_buf(struct fb_svc *svc, struct fb_buf *buf)
 {
-	enum fb_buf_state state;
+	enum fb_buf_state state = READ_ONCE(buf->state);
 	bool dirty, take;
 
+	/* most have nothing for us; what is sent just now has its gap voided by that */
+	if (state < FB_BUF_SENT || (state == FB_BUF_SENT && buf->taken))
+		return false;
 	spin_lock_irq(&svc->fd->lock);
 	state = buf->state;
 	dirty = buf->dirty;
@@ -709,21 +712,28 @@ static bool fbv_absorb_buf(struct fb_svc *svc, struct fb_buf *buf)
 	       buf->status != BLK_STS_AGAIN;
 }
 
+static bool fbv_is_published(const struct freeblock_task *task)
+{
+	return task->wanted == task->map.n_wanted && task->flying == task->map.n_flying &&
+	       task->total == task->map.n_done + task->wanted + task->flying;
+}
+
+/* the counts are written here only, so what is as it was need not be written again */
 static void fbv_publish(struct fb_svc *svc)
 {
 	u32 i;
 
-	spin_lock_irq(&svc->fd->lock);
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
 		struct freeblock_task *task = svc->task[i];
 
-		if (!task)
+		if (!task || fbv_is_published(task))
 			continue;
+		spin_lock_irq(&svc->fd->lock);
 		task->wanted = task->map.n_wanted;
 		task->flying = task->map.n_flying;
 		task->total = task->map.n_done + task->wanted + task->flying;
+		spin_unlock_irq(&svc->fd->lock);
 	}
-	spin_unlock_irq(&svc->fd->lock);
 }
 
 /**

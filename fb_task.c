@@ -246,6 +246,7 @@ static int fb_task_need_svc(struct fb_disk *fd)
 	if (!svc)
 		return -ENOMEM;
 	svc->fd = fd;
+	fbb_forget(&fd->bad);
 	mutex_lock(&fd->config);
 	spin_lock_irq(&fd->lock);
 	if (fd->model)

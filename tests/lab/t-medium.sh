@@ -33,8 +33,9 @@ fresh()
 	sched_set "$disk" freeblock || die "no freeblock"
 	[ -s "$(fb "$disk")/model" ] || model_load "$disk" tiny.fbmodel
 	iosched "$disk" target_slowdown_ppm 1000000
-	# t-bad.sh is about the quarantine: here all is read in gaps
+	# the subject is reads in gaps: quarantine (t-bad.sh) and idle reads are not
 	echo 0 > "$(fb "$disk")/bad_quarantine_kib"
+	echo 0 > "$(fb "$disk")/idle_mean_us"
 	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
 }
 

@@ -8,7 +8,6 @@
 # the block layer counts a VERIFY as the read that it was when it came.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=200
-# lab: kernel=debug clock=icount smp=1 timeout=400
 
 . /lab/lib.sh
 
