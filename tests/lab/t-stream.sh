@@ -47,7 +47,7 @@ model_load "$disk" nearline16.fbmodel
 echo start > "$(fb "$disk")/scan"
 load settle 2 --iodepth=32 --rw=read --bs=1m
 load stream 5 --iodepth=32 --rw=read --bs=1m
-expect_ge "stream beside a scan, per mille of mq-deadline" $((ios * 1000 / before)) 980
+expect_ge "stream beside a scan, per mille of mq-deadline" $((ios * 1000 / before)) 955
 expect_eq "stream: the model is believed" "$(status scheduling)" yes
 drive_off d
 
@@ -77,7 +77,7 @@ for hold in 0 1; do
 	note "hold_back $hold: $ios reads, mean $(fio_mean_us hold$hold) us"
 done
 expect_le "held back: mean response, per mille of that at once" \
-	$(($(fio_mean_us hold1) * 1000 / $(fio_mean_us hold0))) 910
+	$(($(fio_mean_us hold1) * 1000 / $(fio_mean_us hold0))) 930
 drive_off e
 
 disk=$(drive_new f nearline16-wc.fbdrive "") || exit 1
