@@ -73,6 +73,7 @@ if [ "${SCAN-1}" = 1 ]; then
 	expect_ok "scan stops" wait_for 60 stopped
 	cat "/sys/kernel/freeblock/$disk/scan" > /out/scan_stopped
 	cat "/sys/kernel/debug/freeblock/$disk/scan_crc" > /out/scan_crc
+	cat "$(fb "$disk")/granule_bytes" > /out/granule_bytes
 	expect_ok "checksums" test -s /out/scan_crc
 fi
 cat /sys/kernel/mechdisk/demo/stats > /out/drive
