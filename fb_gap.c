@@ -318,7 +318,7 @@ static void fb_gap_drain(struct fb_svc *svc)
  *
  * Context: a kernel thread at the lowest priority: the foreground's CPU time comes first.
  * It is not frozen for suspend: it owns the held vehicle, which a suspending disk waits
- * for; it submits nothing without foreground work.
+ * for; what it submits does not wait for a queue that is closed (NOWAIT).
  *
  * Return: 0, after kthread_stop(), when all tasks are over.
  */

@@ -572,6 +572,7 @@ static void fb_task_set_state(struct freeblock_task *task, enum fb_task_state st
 {
 	lockdep_assert_held(&task->fd->lock);
 	task->state = state;
+	task->fd->idle.ready = false;
 	fb_gap_void(task->fd);
 	wake_up(&task->fd->wait);
 }

@@ -9,63 +9,10 @@
 # lab: kernel=stock clock=icount smp=1 timeout=600
 
 . /lab/lib.sh
+. /lab/files/bad.sh
 
-M=/sys/kernel/mechdisk
 load_module mechdisk
 load_module freeblock
-
-fresh()
-{
-	if [ -d $M/d ]; then
-		sched_set "$disk" none
-		rmmod freeblock
-		load_module freeblock
-		echo d > $M/delete
-	fi
-	disk=$(drive_new d tiny.fbdrive) || exit 1
-	status="/sys/block/$disk/queue/iosched/status"
-	sched_set "$disk" freeblock || die "no freeblock"
-	model_load "$disk" tiny.fbmodel
-	iosched "$disk" target_slowdown_ppm 1000000
-	D=$(fb "$disk")
-	echo 128 > "$D/bad_quarantine_kib"
-	# the policy of idle reads is not the question here
-	echo 10000000 > "$D/idle_mean_us"
-	echo 50000 > "$D/idle_wait_us"
-	echo 1 > $M/d/stats_reset
-}
-
-bad()
-{
-	echo "add $1" > $M/d/medium_errors || die "medium_errors refuses '$1'"
-}
-
-listed()
-{
-	sort -n "$D/bad_blocks" | tr '\n' ';'
-}
-
-is()
-{
-	[ "$(kv "$D/scrub" state)" = "$1" ]
-}
-
-no_error_handler()
-{
-	expect_eq "$1: no command aborted" "$(drive_stat d aborts)" 0
-	expect_eq "$1: no reset" "$(drive_stat d resets)" 0
-	expect_eq "$1: the disk is running" "$(cat /sys/block/"$disk"/device/state)" running
-}
-
-# ---- tunables ----
-
-fresh
-expect_eq "pause by default" "$(cat "$D/bad_slow_s")" 60
-expect_eq "recoveries by default" "$(cat "$D/bad_slow_most")" 3
-expect_fail "no number" sh -c "echo many > $D/bad_slow_s"
-expect_fail "too small" sh -c "echo 0 > $D/bad_slow_s"
-expect_fail "too large" sh -c "echo 70000 > $D/bad_quarantine_kib"
-expect_eq "nothing changed" "$(cat "$D/bad_quarantine_kib")" 128
 
 # ---- 7 s each, many: tasks pause ----
 

@@ -9,47 +9,10 @@
 # lab: kernel=stock clock=icount smp=1 timeout=200
 
 . /lab/lib.sh
+. /lab/files/bad.sh
 
-M=/sys/kernel/mechdisk
 load_module mechdisk
 load_module freeblock
-
-fresh()
-{
-	disk=$(drive_new d tiny.fbdrive) || exit 1
-	status="/sys/block/$disk/queue/iosched/status"
-	sched_set "$disk" freeblock || die "no freeblock"
-	model_load "$disk" tiny.fbmodel
-	iosched "$disk" target_slowdown_ppm 1000000
-	D=$(fb "$disk")
-	echo 128 > "$D/bad_quarantine_kib"
-	# the policy of idle reads is not the question here
-	echo 100000 > "$D/idle_mean_us"
-	echo 50000 > "$D/idle_wait_us"
-	echo 1 > $M/d/stats_reset
-}
-
-bad()
-{
-	echo "add $1" > $M/d/medium_errors || die "medium_errors refuses '$1'"
-}
-
-listed()
-{
-	sort -n "$D/bad_blocks" | tr '\n' ';'
-}
-
-is()
-{
-	[ "$(kv "$D/scrub" state)" = "$1" ]
-}
-
-no_error_handler()
-{
-	expect_eq "$1: no command aborted" "$(drive_stat d aborts)" 0
-	expect_eq "$1: no reset" "$(drive_stat d resets)" 0
-	expect_eq "$1: the disk is running" "$(cat /sys/block/"$disk"/device/state)" running
-}
 
 # ---- tunables ----
 
