@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A measured drive as .fbmodel text (Documentation/model-format.rst)."""
+
+from fractions import Fraction
+
+from .. import ToolError
+from ..drive import comment_lines, decimal_turn, within
+from ..fbmodel import (MAX_BYTES, MAX_CYLINDERS, MAX_HEADS, MAX_NS, MAX_SEEKS, MAX_SPT,
+                       MAX_ZONES, seal)
+
+MAX_TEXT = 39
+# As tools/make-drives: 4 KiB, from 1 TiB on 128 KiB, and then so much that the
+# map stays below 16 MiB.
+SMALL_GRANULE, LARGE_GRANULE = 8, 256
+LARGE_DRIVE = 1 << 31
+MAX_GRANULES = 1 << 27
+HEADS_A_LINE = 16
+NS_FIELDS = ("head_switch_ns", "write_settle_ns", "read_overhead_ns", "write_overhead_ns",
+             "read_report_ns", "write_report_ns")
+SEEK_KINDS = ("seek", "write_seek", "seek_spread")
+
+
+def granule_sectors(sectors, physical):
+    """Granule of the coverage map."""
+    granule = max(SMALL_GRANULE if sectors < LARGE_DRIVE else LARGE_GRANULE, physical)
+    while sectors > MAX_GRANULES * granule and granule < 2048:
+        granule *= 2
+    return granule
+
+
+def _text(name, value):
+    """A text record, or nothing if there is nothing to say."""
+    value = str(value or "").strip()
+    if not value:
+        return []
+    if len(value) > MAX_TEXT or not value.isascii() or not value.isprintable():
+        raise ToolError("%s %r: a model holds 1 to %d printable ASCII characters" %
+                        (name, value, MAX_TEXT))
+    return ["%s %s" % (name, value)]
+
+
+def _identity_lines(identity, sectors, unit):
+    for name in ("vendor", "product"):
+        if not str(identity.get(name) or "").strip():
+            raise ToolError("the drive's INQUIRY data have no %s" % name)
+    lines = []
+    for name in ("vendor", "product", "serial", "revision", "wwn"):
+        lines += _text(name, identity.get(name))
+    return lines + ["sectors %d" % sectors, "physical_sectors %d" % unit,
+                    "granule_sectors %d" % granule_sectors(sectors, unit)]
+
+
+def _mechanics_lines(mechanics):
+    lines = ["period_ps %d" % within("the period, ps", round(mechanics["period_ps"]), 10 ** 9,
+                                     10 ** 11),
+             "zero_latency " + ("yes" if mechanics["zero_latency"] else "no")]
+    for name in NS_FIELDS:
+        lines.append("%s %d" % (name, within(name, round(mechanics.get(name, 0)), 0, MAX_NS)))
+    for kind in SEEK_KINDS:
+        points = list(mechanics.get(kind) or [])
+        within("the number of %s points" % kind, len(points), int(kind == "seek"), MAX_SEEKS)
+        for cylinders, ns in points:
+            lines.append("%s %d %d" % (kind, cylinders, within(
+                "a %s over %d cylinders, ns" % (kind, cylinders), round(ns), 0, MAX_NS)))
+    return lines
+
+
+def _turn(value):
+    return decimal_turn(Fraction(value))
+
+
+def _zone_lines(zone, unit, fewer):
+    """A zone and what belongs to it; `fewer` of its spare LBNs hold data."""
+    spares = zone.spares * unit - fewer
+    slipped = sum(int(count) for _, count in zone.slips) * unit
+    if spares < slipped:
+        raise ToolError("zone of cylinders %d to %d: %d LBNs do not fill a physical block, and no "
+                        "spare is left for them" % (zone.first_cyl, zone.last_cyl, fewer))
+    lines = ["zone %d %d spt %d angle %s track_skew %s cyl_skew %s dead %d spares %d" % (
+        zone.first_cyl, zone.last_cyl, within("sectors per track", zone.spt * unit, 1, MAX_SPT),
+        _turn(zone.angle), _turn(zone.track_skew), _turn(zone.cyl_skew), zone.dead * unit,
+        spares)]
+    if zone.head_spt:
+        for first in range(0, len(zone.head_spt), HEADS_A_LINE):
+            lines.append("head_spt %d %s" % (first, " ".join(
+                str(spt * unit) for spt in zone.head_spt[first:first + HEADS_A_LINE])))
+    for at, count in zone.slips:
+        count = count * unit
+        lines.append("slip %d" % (at * unit) if count == 1 else "slip %d %d" % (at * unit, count))
+    for source, spare in zone.remaps:
+        lines += ["remap %d to %d" % (source * unit + i, spare * unit + i) for i in range(unit)]
+    return lines
+
+
+def fbmodel(layout, identity, mechanics):
+    """The sealed text, as bytes.
+
+    identity: vendor, product and, if known, serial, revision, wwn; unit_sectors,
+    512-byte LBNs in a unit (default 1); sectors, the drive's LBNs, where its last
+    do not fill a unit; comments; distrusted, a reason. mechanics: period_ps,
+    zero_latency, NS_FIELDS and points (cylinders, ns) of SEEK_KINDS."""
+    unit = identity.get("unit_sectors") or 1
+    sectors = identity.get("sectors") or layout.blocks * unit
+    over = sectors - layout.blocks * unit
+    if not 0 <= over < unit:
+        raise ToolError("the drive has %d LBNs, but the zones found hold %d" %
+                        (sectors, layout.blocks * unit))
+    within("the number of zones", len(layout.zones), 1, MAX_ZONES)
+    lines = ["fbmodel 1"] + comment_lines(identity.get("comments") or [])
+    lines += _identity_lines(identity, sectors, unit)
+    lines += ["cylinders %d" % within("the number of cylinders", layout.cylinders, 1,
+                                      MAX_CYLINDERS),
+              "heads %d" % within("the number of heads", layout.heads, 1, MAX_HEADS),
+              "head_order " + layout.order]
+    if identity.get("distrusted"):
+        lines.append("distrusted %s" % identity["distrusted"])
+    lines += _mechanics_lines(mechanics)
+    for zone in layout.zones:
+        lines += _zone_lines(zone, unit, over if zone is layout.zones[-1] else 0)
+    data = seal(("\n".join(lines) + "\n").encode("ascii"))
+    within("the model's size in bytes", len(data), 0, MAX_BYTES)
+    return data

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where a drive's units lie: the zones of Documentation/model-format.rst.
+
+A unit is the larger of logical and physical block; blocks number units. All
+counts here are in units, angles in turns. A zone's *slots* are numbered from 0
+in the order in which units visit its tracks, dead and spare ones included. Each
+query takes and gives whole numpy arrays.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+from .. import ToolError
+from .modeltext import fbmodel
+
+ORDERS = ("plain", "serpentine-zone", "serpentine-disk")
+
+# A track that holds units: its first unit, how many (remapped ones included),
+# the angle at which slot 0 begins, slots, and the slot of its first unit.
+TRACK = np.dtype([("first", "<i8"), ("count", "<i4"), ("start", "<f8"), ("spt", "<i4"),
+                  ("cyl", "<i4"), ("head", "<i2"), ("slot", "<i4")])
+# `count` slots that hold no unit lie before a block, on its track.
+HOLE = np.dtype([("block", "<i8"), ("count", "<i4")])
+# A block that lives in a spare, and where.
+MOVED = np.dtype([("block", "<i8"), ("cyl", "<i4"), ("head", "<i2"), ("slot", "<i4")])
+PLACE = np.dtype([("zone", "<i4"), ("cyl", "<i4"), ("head", "<i2"), ("slot", "<i4"),
+                  ("spt", "<i4"), ("start", "<f8")])
+
+
+def _pairs(values):
+    """A list of pairs as an array of two columns."""
+    return np.array(values, dtype=np.int64).reshape(-1, 2)
+
+
+@dataclass
+class Zone:
+    """As a zone record of a model and the records that belong to it. head_spt:
+    slots per track by physical head, None where all have `spt`."""
+
+    first_cyl: int
+    last_cyl: int
+    spt: int
+    angle: float = 0.0
+    track_skew: float = 0.0
+    cyl_skew: float = 0.0
+    dead: int = 0
+    spares: int = 0
+    slips: list = field(default_factory=list)
+    remaps: list = field(default_factory=list)
+    head_spt: list = None
+
+    def cyl_slots(self, heads):
+        """Slots of a cylinder."""
+        return sum(self.head_spt) if self.head_spt else heads * self.spt
+
+    def slots(self, heads):
+        """All slots."""
+        return (self.last_cyl - self.first_cyl + 1) * self.cyl_slots(heads)
+
+
+class _Index:
+    """A layout's zones as arrays. A *number* counts the slots of all zones."""
+
+    def __init__(self, layout):
+        zones, heads = layout.zones, layout.heads
+        self.heads = heads
+
+        def column(get, kind=np.int64):
+            return np.array([get(zone) for zone in zones], dtype=kind)
+
+        self.first_cyl = column(lambda z: z.first_cyl)
+        self.cyl_slots = column(lambda z: z.cyl_slots(heads))
+        slots = column(lambda z: z.slots(heads))
+        self.base = np.concatenate(([0], np.cumsum(slots)))
+        self.dead = column(lambda z: z.dead)
+        self.held = slots - self.dead - column(lambda z: z.spares)
+        self.first = np.concatenate(([0], np.cumsum(self.held)))
+        self.angle = column(lambda z: z.angle, float)
+        self.track_skew = column(lambda z: z.track_skew, float)
+        # what a cylinder adds, less whole turns, so that many stay exact
+        self.turn = (column(lambda z: z.cyl_skew, float) + (heads - 1) * self.track_skew) % 1
+        self.spt = np.array([z.head_spt or [z.spt] * heads for z in zones], dtype=np.int64)
+        self.before = self._cumulated()
+        self._index_slips(zones)
+        self._index_remaps(zones)
+
+    def _cumulated(self):
+        """[zone, backwards?, track]: slots of a cylinder's tracks before it."""
+        both = np.stack([self.spt, self.spt[:, ::-1]], axis=1)
+        return np.concatenate((np.zeros(both.shape[:2] + (1,), np.int64),
+                               np.cumsum(both, axis=2)), axis=2)
+
+    def _index_slips(self, zones):
+        slips = [_pairs(zone.slips) for zone in zones]
+        self.slip_zone = np.repeat(np.arange(len(zones)), [len(s) for s in slips])
+        joined = np.concatenate(slips) if slips else _pairs([])
+        self.slip_at = joined[:, 0] + self.base[self.slip_zone]
+        self.slip_count = joined[:, 1]
+        self.slipped = np.concatenate(([0], np.cumsum(self.slip_count)))
+        self.zone_slip = np.searchsorted(self.slip_zone, np.arange(len(zones)))
+        # from which block on each slip counts
+        within = self.slipped[:-1] - self.slipped[self.zone_slip[self.slip_zone]]
+        self.slip_block = self.first[self.slip_zone] + joined[:, 0] - within - \
+            self.dead[self.slip_zone]
+
+    def _index_remaps(self, zones):
+        remaps = [_pairs(zone.remaps) for zone in zones]
+        zone = np.repeat(np.arange(len(zones)), [len(r) for r in remaps])
+        joined = np.concatenate(remaps) if remaps else _pairs([])
+        self.moved_block = self.block_from(joined[:, 0] + self.base[zone], zone)
+        self.moved_to = joined[:, 1] + self.base[zone]
+
+    def zone_of(self, blocks):
+        """The blocks' zones."""
+        return np.searchsorted(self.first, blocks, side="right") - 1
+
+    def number(self, blocks, zone):
+        """The numbers of the blocks' slots, remaps apart."""
+        index = self.dead[zone] + blocks - self.first[zone]
+        if len(self.slip_at):
+            passed = np.searchsorted(self.slip_block, blocks, side="right")
+            index = index + self.slipped[passed] - self.slipped[self.zone_slip[zone]]
+        return index + self.base[zone]
+
+    def block_from(self, number, zone):
+        """The first block whose slot, remaps apart, is `number` or later; a zone's
+        end for slots behind its last block."""
+        slips = 0
+        if len(self.slip_at):
+            begun = np.searchsorted(self.slip_at, number, side="left")
+            slips = self.slipped[begun] - self.slipped[self.zone_slip[zone]]
+            last = np.maximum(begun - 1, 0)
+            over = self.slip_at[last] + self.slip_count[last] - number
+            slips = slips - np.where(begun > self.zone_slip[zone], np.maximum(over, 0), 0)
+        held = number - self.base[zone] - self.dead[zone] - slips
+        return self.first[zone] + np.clip(held, 0, self.held[zone])
+
+    def move(self, blocks, number):
+        """Numbers with the blocks' remaps heeded."""
+        if not len(self.moved_block):
+            return number
+        at = np.minimum(np.searchsorted(self.moved_block, blocks), len(self.moved_block) - 1)
+        return np.where(self.moved_block[at] == blocks, self.moved_to[at], number)
+
+    def is_moved(self, blocks):
+        """Which blocks live in spares."""
+        return np.isin(blocks, self.moved_block)
+
+
+@dataclass
+class Layout:
+    """A whole drive. zones follow each other from cylinder 0; not to be changed
+    once asked."""
+
+    heads: int
+    cylinders: int
+    order: str
+    zones: list
+    _index: _Index = field(default=None, repr=False, compare=False)
+
+    @property
+    def index(self):
+        """The zones as arrays."""
+        if self._index is None:
+            self._index = _Index(self)
+        return self._index
+
+    @property
+    def blocks(self):
+        """Capacity in units."""
+        return int(self.index.first[-1])
+
+    capacity = blocks
+
+    def _backwards(self, zone, cyl):
+        """Whether cylinders run from the last head to the first."""
+        if self.order == "plain":
+            return np.zeros(np.shape(cyl), dtype=np.int64)
+        return (cyl - (self.index.first_cyl[zone] if self.order == "serpentine-zone" else 0)) & 1
+
+    def _place(self, number, zone):
+        """Where slots lie."""
+        index = self.index
+        places = np.empty(np.shape(number), PLACE)
+        cyl, slot = np.divmod(number - index.base[zone], index.cyl_slots[zone])
+        back = self._backwards(zone, cyl + index.first_cyl[zone])
+        track = np.zeros(np.shape(number), dtype=np.int64)
+        for i in range(1, self.heads):
+            track += slot >= index.before[zone, back, i]
+        slot = slot - index.before[zone, back, track]
+        head = np.where(back, self.heads - 1 - track, track)
+        spt = index.spt[zone, head]
+        places["zone"], places["cyl"] = zone, cyl + index.first_cyl[zone]
+        places["head"], places["slot"], places["spt"] = head, slot, spt
+        places["start"] = (self._track_start(zone, cyl, track) + slot / spt) % 1
+        return places
+
+    def _track_start(self, zone, cyl, track):
+        """Angle of slot 0 of the zone's cyl-th cylinder's track in order."""
+        index = self.index
+        return (index.angle[zone] + cyl * index.turn[zone] % 1 +
+                track * index.track_skew[zone]) % 1
+
+    def locate(self, blocks):
+        """PLACE array: zone, cyl, head, slot, spt, and the angle at which the
+        slot begins, of each block."""
+        blocks = np.asarray(blocks, dtype=np.int64)
+        if np.any((blocks < 0) | (blocks >= self.blocks)):
+            raise ValueError("a block beyond the drive's %d" % self.blocks)
+        zone = self.index.zone_of(blocks)
+        return self._place(self.index.move(blocks, self.index.number(blocks, zone)), zone)
+
+    def moved(self, blocks):
+        """Which blocks live in spares."""
+        return self.index.is_moved(np.asarray(blocks, dtype=np.int64))
+
+    def track_base(self, cyl, head):
+        """(zone, number of slot 0, slots, angle of slot 0) of tracks."""
+        cyl, head = np.asarray(cyl, dtype=np.int64), np.asarray(head, dtype=np.int64)
+        if np.any((cyl < 0) | (cyl >= self.cylinders) | (head < 0) | (head >= self.heads)):
+            raise ValueError("a track that the drive does not have")
+        index = self.index
+        zone = np.searchsorted(index.first_cyl, cyl, side="right") - 1
+        back = self._backwards(zone, cyl)
+        track = np.where(back, self.heads - 1 - head, head)
+        cyl = cyl - index.first_cyl[zone]
+        number = index.base[zone] + cyl * index.cyl_slots[zone] + index.before[zone, back, track]
+        return zone, number, index.spt[zone, head], self._track_start(zone, cyl, track)
+
+    def block_at(self, cyl, head, turns):
+        """The block whose unit begins next at or after an angle on a track; -1
+        where the track holds none. Spares' tenants and blocks that have moved away
+        do not count."""
+        zone, number, spt, start = self.track_base(cyl, head)
+        index = self.index
+        # what lies a rounding error before the angle begins at it
+        ahead = (np.asarray(turns) - start) % 1 * spt
+        slot = np.ceil(ahead - 1e-6).astype(np.int64) % spt
+        first, end = index.block_from(number, zone), index.block_from(number + spt, zone)
+        blocks = index.block_from(number + slot, zone)
+        blocks = np.where(blocks >= end, first, blocks)
+        for _ in range(int(np.max(end - first, initial=0))):
+            away = index.is_moved(blocks) & (end > first)
+            if not np.any(away):
+                break
+            blocks = np.where(away, blocks + 1, blocks)
+            blocks = np.where(blocks >= end, first, blocks)
+        empty = (end <= first) | index.is_moved(blocks)
+        return np.where(empty, -1, blocks)
+
+    def tracks(self, first_block=0, last_block=None):
+        """TRACK array of all tracks that hold units from first_block to last_block,
+        in the order of blocks."""
+        last_block = self.blocks - 1 if last_block is None else last_block
+        index = self.index
+        ends = np.array([first_block, last_block], dtype=np.int64)
+        zone = index.zone_of(ends)
+        at = self._place(index.number(ends, zone), zone)
+        back = self._backwards(zone, at["cyl"].astype(np.int64))
+        track = np.where(back, self.heads - 1 - at["head"], at["head"])
+        order = np.arange(at["cyl"][0] * np.int64(self.heads) + track[0],
+                          at["cyl"][1] * np.int64(self.heads) + track[1] + 1)
+        cyl, track = np.divmod(order, self.heads)
+        zone = np.searchsorted(index.first_cyl, cyl, side="right") - 1
+        back = self._backwards(zone, cyl)
+        return self._tracks(cyl, np.where(back, self.heads - 1 - track, track))
+
+    def _tracks(self, cyl, head):
+        zone, number, spt, start = self.track_base(cyl, head)
+        first = self.index.block_from(number, zone)
+        count = self.index.block_from(number + spt, zone) - first
+        keep = count > 0
+        found = np.empty(np.count_nonzero(keep), TRACK)
+        for name, values in (("first", first), ("count", count), ("start", start), ("spt", spt),
+                             ("cyl", cyl), ("head", head)):
+            found[name] = values[keep]
+        found["slot"] = self.index.number(first[keep], zone[keep]) - number[keep]
+        return found
+
+    def holes(self):
+        """HOLE array: where slips interrupt tracks."""
+        tracks, index = self.tracks(), self.index
+        blocks = np.unique(index.slip_block)
+        blocks = blocks[blocks < self.blocks]
+        zone = index.zone_of(blocks)
+        track = np.searchsorted(tracks["first"], blocks, side="right") - 1
+        keep = tracks["first"][track] < blocks
+        blocks, zone = blocks[keep], zone[keep]
+        found = np.empty(len(blocks), HOLE)
+        found["block"] = blocks
+        found["count"] = index.number(blocks, zone) - index.number(blocks - 1, zone) - 1
+        return found
+
+    def spares(self):
+        """MOVED array: the blocks that live in spares, and where."""
+        blocks = np.sort(self.index.moved_block)
+        at = self.locate(blocks)
+        found = np.empty(len(blocks), MOVED)
+        found["block"] = blocks
+        for name in ("cyl", "head", "slot"):
+            found[name] = at[name]
+        return found
+
+    def to_model(self, identity, mechanics):
+        """modeltext.fbmodel()."""
+        return fbmodel(self, identity, mechanics)
+
+    def save(self, path):
+        """As JSON."""
+        with open(path, "w", encoding="ascii") as file:
+            json.dump(self.as_dict(), file)
+
+    def as_dict(self):
+        """What JSON can say."""
+        zones = [asdict(zone) for zone in self.zones]
+        for zone in zones:
+            for name in ("slips", "remaps"):
+                zone[name] = _pairs(zone[name]).tolist()
+        return {"heads": self.heads, "cylinders": self.cylinders, "order": self.order,
+                "zones": zones}
+
+    @staticmethod
+    def from_dict(said):
+        """The inverse of as_dict()."""
+        zones = [Zone(**zone) for zone in said["zones"]]
+        return Layout(said["heads"], said["cylinders"], said["order"], zones)
+
+    @staticmethod
+    def load(path):
+        """What save() wrote."""
+        try:
+            with open(path, encoding="ascii") as file:
+                return Layout.from_dict(json.load(file))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ToolError("%s: not a saved layout: %s" % (path, error)) from error
