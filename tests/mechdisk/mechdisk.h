@@ -11,6 +11,7 @@
 #include "mechdisk_diag.h"
 #include "mechdisk_engine.h"
 #include "mechdisk_pages.h"
+#include "mechdisk_reply.h"
 #include "mechdisk_store.h"
 
 struct mdh;
@@ -168,22 +169,6 @@ void mdh_diag_get(struct mdh *h, struct mdd_result *result);
 /* mechdisk_cdb.c: what commands want; those that the medium has no part in. */
 
 /**
- * struct mdr_range - what a command wants of the engine
- * @op: what it wants
- * @lbn: first sector
- * @count: how many; 0 of a flush
- * @flags: for mde_submit()
- * @at_once: it ends when it has begun (a flush with IMMED)
- */
-struct mdr_range {
-	enum mde_op op;
-	u64 lbn;
-	u32 count;
-	u32 flags;
-	bool at_once;
-};
-
-/**
  * mdr_decode() - find out what a command wants
  * @h: the drive
  * @cfg: what it is
@@ -195,7 +180,7 @@ struct mdr_range {
  * refused on the spot and can be completed.
  */
 bool mdr_decode(struct mdh *h, const struct mde_config *cfg,
-		struct scsi_cmnd *cmd, struct mdr_range *range);
+		struct scsi_cmnd *cmd, struct mdy_range *range);
 
 /* mechdisk_ctl.c: /sys/kernel/mechdisk. */
 

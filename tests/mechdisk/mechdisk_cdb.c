@@ -12,8 +12,6 @@
 #include "mechdisk.h"
 #include "mechdisk_compat.h"
 
-#define MDR_REPLY	256
-
 /* Additional sense codes of ILLEGAL REQUEST. */
 #define MDR_BAD_OPCODE	0x20
 #define MDR_BAD_LBA	0x21
@@ -23,8 +21,6 @@
 #define MDR_DEFECTS_10	0x37
 #define MDR_DEFECTS_12	0xb7
 
-#define MDR_FUA		0x08	/* byte 1 of reads and writes */
-#define MDR_IMMED	0x02	/* byte 1 of SYNCHRONIZE CACHE */
 /* START STOP UNIT. */
 #define MDR_START	0x01	/* byte 4 */
 #define MDR_NO_FLUSH	0x04	/* byte 4 */
@@ -69,129 +65,30 @@ static void mdr_send(struct scsi_cmnd *cmd, const u8 *reply, u32 len, u32 room)
 	cmd->result = SAM_STAT_GOOD;
 }
 
-/* Copy a name padded with blanks, as SCSI wants it. */
-static void mdr_pad(u8 *to, size_t size, const char *name)
-{
-	size_t len = strnlen(name, size);
-
-	memset(to, ' ', size);
-	memcpy(to, name, len);
-}
-
-/* FNV-1a of a name and a mark at its end. */
-static u64 mdr_hash(u64 hash, const char *s)
-{
-	for (; *s; s++)
-		hash = (hash ^ (u8)*s) * 0x100000001b3ULL;
-	return (hash ^ 0xff) * 0x100000001b3ULL;
-}
-
-/* World-wide name: hash of vendor, product and serial, locally assigned. */
-static u64 mdr_wwn(const struct mde_config *cfg)
-{
-	u64 hash = 0xcbf29ce484222325ULL;
-
-	hash = mdr_hash(hash, cfg->vendor);
-	hash = mdr_hash(hash, cfg->product);
-	hash = mdr_hash(hash, cfg->serial);
-	return hash >> 4 | 3ULL << 60;
-}
-
-/* One designator: Linux would prefer a T10 vendor identification to this. */
-static u32 mdr_vpd_83(const struct mde_config *cfg, u8 *p)
-{
-	p[0] = 1;		/* binary */
-	p[1] = 3;		/* NAA */
-	p[3] = 8;
-	put_unaligned_be64(mdr_wwn(cfg), p + 4);
-	return 12;
-}
-
-/* Longest transfer in sectors. */
-static u32 mdr_longest(const struct mde_config *cfg)
-{
-	return cfg->max_sectors * 512 / cfg->sector_bytes;
-}
-
-/* Length of the vital product data page, or 0 if there is no such page. */
-static u32 mdr_vpd(const struct mde_config *cfg, u8 page, u8 *r)
-{
-	static const u8 pages[] = { 0x00, 0x80, 0x83, 0xb0, 0xb1 };
-	u32 len;
-
-	switch (page) {
-	case 0x00:
-		len = sizeof(pages);
-		memcpy(r + 4, pages, len);
-		break;
-	case 0x80:
-		len = strlen(cfg->serial);
-		memcpy(r + 4, cfg->serial, len);
-		break;
-	case 0x83:
-		len = mdr_vpd_83(cfg, r + 4);
-		break;
-	case 0xb0:	/* block limits */
-		len = 0x3c;
-		put_unaligned_be16(1 << cfg->physical_exponent, r + 6);
-		put_unaligned_be32(mdr_longest(cfg), r + 8);
-		break;
-	case 0xb1:	/* rotation rate; 3.5 inch */
-		len = 0x3c;
-		put_unaligned_be16((60000000000000ULL + cfg->period_ps / 2) /
-				   cfg->period_ps, r + 4);
-		r[7] = 2;
-		break;
-	default:
-		return 0;
-	}
-	r[1] = page;
-	put_unaligned_be16(len, r + 2);
-	return len + 4;
-}
-
 static void mdr_inquiry(const struct mde_config *cfg, struct scsi_cmnd *cmd)
 {
-	u32 room = get_unaligned_be16(cmd->cmnd + 3);
-	u8 r[MDR_REPLY] = { 0 };
-	u32 len = 96;
+	u8 r[MDY_REPLY];
+	u32 len = mdy_inquiry(cfg, cmd->cmnd, r);
 
-	if (cmd->cmnd[1] & 1) {
-		len = mdr_vpd(cfg, cmd->cmnd[2], r);
-		if (!len)
-			return mdr_refuse(cmd, MDR_BAD_FIELD);
-		return mdr_send(cmd, r, len, room);
-	}
-	if (cmd->cmnd[2])
+	if (!len)
 		return mdr_refuse(cmd, MDR_BAD_FIELD);
-	r[2] = 6;		/* SPC-4 */
-	r[3] = 0x12;		/* HISUP, response format 2 */
-	r[4] = len - 5;
-	r[7] = 0x02;		/* CMDQUE */
-	mdr_pad(r + 8, 8, cfg->vendor);
-	mdr_pad(r + 16, 16, cfg->product);
-	mdr_pad(r + 32, 4, cfg->revision);
-	mdr_send(cmd, r, len, room);
+	mdr_send(cmd, r, len, get_unaligned_be16(cmd->cmnd + 3));
 }
 
 static void mdr_capacity_10(const struct mde_config *cfg, struct scsi_cmnd *cmd)
 {
-	u8 r[8];
+	u8 r[MDY_REPLY];
+	u32 len = mdy_capacity_10(cfg, r);
 
-	put_unaligned_be32(min_t(u64, cfg->sectors - 1, U32_MAX), r);
-	put_unaligned_be32(cfg->sector_bytes, r + 4);
-	mdr_send(cmd, r, sizeof(r), sizeof(r));
+	mdr_send(cmd, r, len, len);
 }
 
 static void mdr_capacity_16(const struct mde_config *cfg, struct scsi_cmnd *cmd)
 {
-	u8 r[32] = { 0 };
+	u8 r[MDY_REPLY];
+	u32 len = mdy_capacity_16(cfg, r);
 
-	put_unaligned_be64(cfg->sectors - 1, r);
-	put_unaligned_be32(cfg->sector_bytes, r + 8);
-	r[13] = cfg->physical_exponent;
-	/* The lowest aligned LBN, in the next two bytes, is 0. */
-	mdr_send(cmd, r, sizeof(r), get_unaligned_be32(cmd->cmnd + 10));
+	mdr_send(cmd, r, len, get_unaligned_be32(cmd->cmnd + 10));
 }
 
 static void mdr_mode_sense(struct mdh *h, struct scsi_cmnd *cmd)
@@ -377,86 +274,8 @@ static void mdr_reply(struct mdh *h, const struct mde_config *cfg,
 	}
 }
 
-/* Sectors a command names; false if it names none. */
-static bool mdr_range_of(const u8 *cdb, struct mdr_range *r)
-{
-	switch (cdb[0]) {
-	case READ_6:
-	case WRITE_6:
-		r->lbn = get_unaligned_be24(cdb + 1) & 0x1fffff;
-		r->count = cdb[4] ?: 256;
-		break;
-	case READ_10:
-	case WRITE_10:
-	case VERIFY:
-	case SYNCHRONIZE_CACHE:
-		r->lbn = get_unaligned_be32(cdb + 2);
-		r->count = get_unaligned_be16(cdb + 7);
-		break;
-	case READ_12:
-	case WRITE_12:
-	case VERIFY_12:
-		r->lbn = get_unaligned_be32(cdb + 2);
-		r->count = get_unaligned_be32(cdb + 6);
-		break;
-	case READ_16:
-	case WRITE_16:
-	case VERIFY_16:
-	case SYNCHRONIZE_CACHE_16:
-		r->lbn = get_unaligned_be64(cdb + 2);
-		r->count = get_unaligned_be32(cdb + 10);
-		break;
-	default:
-		return false;
-	}
-	return true;
-}
-
-static enum mde_op mdr_op_of(u8 opcode)
-{
-	switch (opcode) {
-	case READ_6:
-	case READ_10:
-	case READ_12:
-	case READ_16:
-		return MDE_READ;
-	case WRITE_6:
-	case WRITE_10:
-	case WRITE_12:
-	case WRITE_16:
-		return MDE_WRITE;
-	case SYNCHRONIZE_CACHE:
-	case SYNCHRONIZE_CACHE_16:
-		return MDE_FLUSH;
-	default:
-		return MDE_VERIFY;
-	}
-}
-
-/*
- * Flags of a command's byte 1; false if it asks for protection information, or
- * VERIFY for a comparison.  DPO and SYNC_NV are hints that we need not take.
- */
-static bool mdr_flags_of(const u8 *cdb, struct mdr_range *r)
-{
-	r->flags = 0;
-	r->at_once = false;
-	if (cdb[0] == READ_6 || cdb[0] == WRITE_6)
-		return true;
-	switch (r->op) {
-	case MDE_FLUSH:
-		r->at_once = cdb[1] & MDR_IMMED;
-		return true;
-	case MDE_VERIFY:
-		return !(cdb[1] & 0xe6);
-	default:
-		r->flags = cdb[1] & MDR_FUA ? MDE_FUA : 0;
-		return !(cdb[1] & 0xe0);
-	}
-}
-
 /* A flush is for the engine if the drive has what it could concern. */
-static bool mdr_flush_of(const struct mde_config *cfg, struct mdr_range *r)
+static bool mdr_flush_of(const struct mde_config *cfg, struct mdy_range *r)
 {
 	r->op = MDE_FLUSH;
 	r->lbn = 0;
@@ -467,7 +286,7 @@ static bool mdr_flush_of(const struct mde_config *cfg, struct mdr_range *r)
 
 /* Commands that name no sectors; true if one wants a flush nevertheless. */
 static bool mdr_other(struct mdh *h, const struct mde_config *cfg,
-		      struct scsi_cmnd *cmd, struct mdr_range *r)
+		      struct scsi_cmnd *cmd, struct mdy_range *r)
 {
 	const u8 *cdb = cmd->cmnd;
 	bool flush = false;
@@ -489,7 +308,7 @@ static bool mdr_other(struct mdh *h, const struct mde_config *cfg,
 
 /* The command's sectors exist, and fit its buffers and our limit. */
 static bool mdr_check_range(const struct mde_config *cfg, struct scsi_cmnd *cmd,
-			    const struct mdr_range *r)
+			    const struct mdy_range *r)
 {
 	if (r->lbn >= cfg->sectors || r->count > cfg->sectors - r->lbn) {
 		mdr_refuse(cmd, MDR_BAD_LBA);
@@ -498,7 +317,7 @@ static bool mdr_check_range(const struct mde_config *cfg, struct scsi_cmnd *cmd,
 	if (r->op == MDE_FLUSH)
 		return true;
 	/* VERIFY, too: its course is worked out with interrupts off. */
-	if (r->count > mdr_longest(cfg) ||
+	if (r->count > mdy_longest(cfg) ||
 	    (r->op != MDE_VERIFY &&
 	     r->count * cfg->sector_bytes > scsi_bufflen(cmd))) {
 		mdr_refuse(cmd, MDR_BAD_FIELD);
@@ -509,12 +328,11 @@ static bool mdr_check_range(const struct mde_config *cfg, struct scsi_cmnd *cmd,
 }
 
 bool mdr_decode(struct mdh *h, const struct mde_config *cfg,
-		struct scsi_cmnd *cmd, struct mdr_range *r)
+		struct scsi_cmnd *cmd, struct mdy_range *r)
 {
-	if (!mdr_range_of(cmd->cmnd, r))
+	if (!mdy_names_sectors(cmd->cmnd, r))
 		return mdr_other(h, cfg, cmd, r);
-	r->op = mdr_op_of(cmd->cmnd[0]);
-	if (!mdr_flags_of(cmd->cmnd, r)) {
+	if (!mdy_flags(cmd->cmnd, r)) {
 		mdr_refuse(cmd, MDR_BAD_FIELD);
 		return false;
 	}

@@ -63,7 +63,7 @@ struct mdh_cmd {
 	struct kthread_work work;
 	struct scsi_cmnd *cmd;
 	struct list_head node;
-	struct mdr_range range;
+	struct mdy_range range;
 	enum mdh_state state;
 	u64 report_ns;
 	u32 good;
@@ -349,7 +349,7 @@ static int mdh_submit_flush(struct mdh *h, struct mdh_cmd *c)
 
 static int mdh_submit(struct mdh *h, struct mdh_cmd *c)
 {
-	const struct mdr_range *r = &c->range;
+	const struct mdy_range *r = &c->range;
 	int i;
 
 	lockdep_assert_held(&h->lock);
@@ -381,7 +381,7 @@ static MDK_QC_STATUS mdh_queuecommand(struct Scsi_Host *shost,
 {
 	struct mdh *h = shost_priv(shost);
 	struct mdh_cmd *c = scsi_cmd_priv(cmd);
-	struct mdr_range range = { 0 };
+	struct mdy_range range = { 0 };
 	unsigned long flags;
 	int ret;
 

@@ -15,6 +15,7 @@ static const char mdh_usage[] =
 	"           [--policy fcfs|clook|sstf|sptf] [--depth N] [--think-ns N]\n"
 	"           [--bus-ns N] [--requests N] [--seed N] [--as-disksim]\n"
 	"       mechdisk-host bench DRIVE [--requests N] [--seed N]\n"
+	"       mechdisk-host probe DRIVE [--host-ns N] [--seed N] [--destructive]\n"
 	"Each takes --set LINE: a line appended to DRIVE's description.\n"
 	"COMMANDS: a line each, R|W|V LBN COUNT WAIT_NS; WAIT_NS passes between\n"
 	"the report of the command before and this one.  Printed: the time from\n"
@@ -22,7 +23,9 @@ static const char mdh_usage[] =
 	"came from the cache, and when, from the submission, its service began and\n"
 	"its last sector had passed the head, ns.\n"
 	"LBNS: one per line.  Printed: LBN ZONE CYLINDER HEAD SECTOR\n"
-	"SECTORS_PER_TRACK ANGLE, the last in turns.\n";
+	"SECTORS_PER_TRACK ANGLE, the last in turns.\n"
+	"probe speaks with freeblock extract (tools/extract/probe_protocol.h); its\n"
+	"--seed is the drive's: of angle, noise and jitter.\n";
 
 static const char *const mdh_policies[] = {
 	[MDE_FCFS] = "fcfs",
@@ -118,13 +121,13 @@ static void mdh_drain(struct mdh_drive *d)
 			d->began(d, &d->mde.slot[slot]);
 }
 
-int mdh_submit(struct mdh_drive *d, enum mde_op op, u64 lbn, u32 count)
+int mdh_submit(struct mdh_drive *d, enum mde_op op, u64 lbn, u32 count, u32 flags)
 {
 	int slot;
 
 	mde_advance(&d->mde, d->now);
 	mdh_drain(d);
-	slot = mde_submit(&d->mde, d->now, op, lbn, count, 0);
+	slot = mde_submit(&d->mde, d->now, op, lbn, count, flags);
 	if (slot < 0)
 		mdh_die("the drive's queue is full");
 	return slot;
@@ -188,6 +191,14 @@ void mdh_set_policy(struct mdh_options *o)
 	mdh_append(o, line);
 }
 
+void mdh_set_seed(struct mdh_options *o)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "seed %llu", (unsigned long long)o->seed);
+	mdh_append(o, line);
+}
+
 static void mdh_option(struct mdh_options *o, const char *name, const char *value)
 {
 	char line[64];
@@ -211,6 +222,9 @@ static void mdh_option(struct mdh_options *o, const char *name, const char *valu
 		o->requests = mdh_number(name, value, 1, 1000 * 1000 * 1000);
 	} else if (!strcmp(name, "--seed")) {
 		o->seed = mdh_number(name, value, 1, U64_MAX);
+		o->seeded = true;
+	} else if (!strcmp(name, "--host-ns")) {
+		o->host_ns = mdh_number(name, value, 0, NSEC_PER_SEC);
 	} else {
 		mdh_die("%s: no such option\n%s", name, mdh_usage);
 	}
@@ -228,6 +242,10 @@ static void mdh_options(struct mdh_options *o, int argc, char **argv)
 		}
 		if (!strcmp(argv[i], "--as-disksim")) {
 			o->as_disksim = true;
+			continue;
+		}
+		if (!strcmp(argv[i], "--destructive")) {
+			o->destructive = true;
 			continue;
 		}
 		if (i + 1 == argc)
@@ -248,9 +266,11 @@ int main(int argc, char **argv)
 		{ "info", mdh_info },
 		{ "loop", mdh_loop },
 		{ "bench", mdh_bench },
+		{ "probe", mdh_probe },
 	};
 	struct mdh_options o = {
 		.policy = MDE_SPTF, .depth = 1, .requests = 20000, .seed = 1,
+		.host_ns = 10000,
 	};
 	size_t i;
 

@@ -3,8 +3,8 @@
  * The simulated drive's engine in a user-space program, in simulated time.
  *
  * What a drive needs to be driven by hand: opened from its description, given
- * commands, waited for.  The subcommands are in host_replay.c, host_loop.c and
- * host_bench.c; host.c parses the command line.
+ * commands, waited for.  The subcommands are in host_replay.c, host_loop.c,
+ * host_probe.c and host_bench.c; host.c parses the command line.
  */
 #ifndef MECHDISK_HOST_H
 #define MECHDISK_HOST_H
@@ -16,6 +16,9 @@
 
 /* Who chooses the next command, in the closed loop. */
 enum mdh_where { MDH_DISK, MDH_DRIVER };
+
+/* The engine counts ps in 64 bits; beyond half of them, 106 days, is no need. */
+#define MDH_CLOCK_NS (U64_MAX / 2000)
 
 /**
  * struct mdh_drive - a drive under the program's hands
@@ -47,6 +50,9 @@ struct mdh_drive {
  * @requests: commands to complete
  * @reads_only: no writes in the closed loop
  * @seed: of the closed loop's workload
+ * @seeded: @seed was given
+ * @host_ns: probe: what the host needs between a command's end and the next one
+ * @destructive: probe: writes are carried out
  */
 struct mdh_options {
 	const char *drive;
@@ -60,6 +66,9 @@ struct mdh_options {
 	u64 requests;
 	bool reads_only;
 	u64 seed;
+	bool seeded;
+	u64 host_ns;
+	bool destructive;
 };
 
 /**
@@ -92,6 +101,12 @@ noreturn void __printf(1, 2) mdh_die(const char *format, ...);
 void mdh_set_policy(struct mdh_options *options);
 
 /**
+ * mdh_set_seed() - let the drive's angle, noise and jitter be those of --seed
+ * @options: the lines to append get one more
+ */
+void mdh_set_seed(struct mdh_options *options);
+
+/**
  * mdh_open() - power a drive on at time 0
  * @options: the file and the lines to append to it
  *
@@ -111,10 +126,11 @@ void mdh_close(struct mdh_drive *d);
  * @op: what to do
  * @lbn: first LBN
  * @count: LBNs
+ * @flags: MDE_FUA or 0
  *
  * Return: the slot it occupies.
  */
-int mdh_submit(struct mdh_drive *d, enum mde_op op, u64 lbn, u32 count);
+int mdh_submit(struct mdh_drive *d, enum mde_op op, u64 lbn, u32 count, u32 flags);
 
 /**
  * mdh_wait() - let the drive live until its next report
@@ -173,5 +189,15 @@ int mdh_loop(const struct mdh_options *options);
  * Return: the program's exit status.
  */
 int mdh_bench(const struct mdh_options *options);
+
+/**
+ * mdh_probe() - time commands for freeblock extract
+ * @options: the command line
+ *
+ * tools/extract/probe_protocol.h says how.
+ *
+ * Return: the program's exit status.
+ */
+int mdh_probe(const struct mdh_options *options);
 
 #endif /* MECHDISK_HOST_H */

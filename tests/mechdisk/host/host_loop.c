@@ -197,7 +197,7 @@ static u64 mdh_cost(const struct mdh_loop *l, const struct mdh_command *c)
 
 static void mdh_to_drive(struct mdh_loop *l, const struct mdh_command *c)
 {
-	int slot = mdh_submit(l->d, c->op, c->lbn, c->count);
+	int slot = mdh_submit(l->d, c->op, c->lbn, c->count, 0);
 
 	l->at_drive[slot] = *c;
 	l->outstanding++;

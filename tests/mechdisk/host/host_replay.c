@@ -6,9 +6,6 @@
 
 #include <ctype.h>
 
-/* The engine counts ps in 64 bits; beyond half of them, 106 days, is no need. */
-#define MDH_CLOCK_NS (U64_MAX / 2000)
-
 /* A command as a line gives it. */
 struct mdh_line {
 	enum mde_op op;
@@ -86,7 +83,7 @@ static void mdh_replay_one(struct mdh_drive *d, const struct mdh_line *l,
 
 	/* What the drive does by itself meanwhile happens in due time. */
 	mdh_wait(d, submitted);
-	mdh_submit(d, l->op, l->lbn, l->count);
+	mdh_submit(d, l->op, l->lbn, l->count, 0);
 	slot = mdh_wait(d, MDE_NEVER);
 	printf("%llu", (unsigned long long)(d->now - submitted));
 	if (details) {

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * INQUIRY, READ CAPACITY, and the fields of commands that name sectors (SPC-4,
+ * SBC-3).
+ */
+#include "mechdisk_bytes.h"
+#include "mechdisk_reply.h"
+
+#define MDY_READ_6	0x08
+#define MDY_READ_10	0x28
+#define MDY_READ_12	0xa8
+#define MDY_READ_16	0x88
+#define MDY_WRITE_6	0x0a
+#define MDY_WRITE_10	0x2a
+#define MDY_WRITE_12	0xaa
+#define MDY_WRITE_16	0x8a
+#define MDY_VERIFY_10	0x2f
+#define MDY_VERIFY_12	0xaf
+#define MDY_VERIFY_16	0x8f
+#define MDY_FLUSH_10	0x35	/* SYNCHRONIZE CACHE */
+#define MDY_FLUSH_16	0x91
+
+#define MDY_FUA		0x08	/* byte 1 of reads and writes */
+#define MDY_IMMED	0x02	/* byte 1 of SYNCHRONIZE CACHE */
+
+/* Copy a name padded with blanks, as SCSI wants it. */
+static void mdy_pad(u8 *to, size_t size, const char *name)
+{
+	size_t len = strnlen(name, size);
+
+	memset(to, ' ', size);
+	memcpy(to, name, len);
+}
+
+/* FNV-1a of a name and a mark at its end. */
+static u64 mdy_hash(u64 hash, const char *s)
+{
+	for (; *s; s++)
+		hash = (hash ^ (u8)*s) * 0x100000001b3ULL;
+	return (hash ^ 0xff) * 0x100000001b3ULL;
+}
+
+/* World-wide name: hash of vendor, product and serial, locally assigned. */
+static u64 mdy_wwn(const struct mde_config *cfg)
+{
+	u64 hash = 0xcbf29ce484222325ULL;
+
+	hash = mdy_hash(hash, cfg->vendor);
+	hash = mdy_hash(hash, cfg->product);
+	hash = mdy_hash(hash, cfg->serial);
+	return hash >> 4 | 3ULL << 60;
+}
+
+/* One designator: Linux would prefer a T10 vendor identification to this. */
+static u32 mdy_vpd_83(const struct mde_config *cfg, u8 *p)
+{
+	p[0] = 1;		/* binary */
+	p[1] = 3;		/* NAA */
+	p[3] = 8;
+	put_unaligned_be64(mdy_wwn(cfg), p + 4);
+	return 12;
+}
+
+u32 mdy_longest(const struct mde_config *cfg)
+{
+	return cfg->max_sectors * 512 / cfg->sector_bytes;
+}
+
+/* Length of the vital product data page, or 0 if there is no such page. */
+static u32 mdy_vpd(const struct mde_config *cfg, u8 page, u8 *r)
+{
+	static const u8 pages[] = { 0x00, 0x80, 0x83, 0xb0, 0xb1 };
+	u32 len;
+
+	switch (page) {
+	case 0x00:
+		len = sizeof(pages);
+		memcpy(r + 4, pages, len);
+		break;
+	case 0x80:
+		len = strlen(cfg->serial);
+		memcpy(r + 4, cfg->serial, len);
+		break;
+	case 0x83:
+		len = mdy_vpd_83(cfg, r + 4);
+		break;
+	case 0xb0:	/* block limits */
+		len = 0x3c;
+		put_unaligned_be16(1 << cfg->physical_exponent, r + 6);
+		put_unaligned_be32(mdy_longest(cfg), r + 8);
+		break;
+	case 0xb1:	/* rotation rate; 3.5 inch */
+		len = 0x3c;
+		put_unaligned_be16((60000000000000ULL + cfg->period_ps / 2) /
+				   cfg->period_ps, r + 4);
+		r[7] = 2;
+		break;
+	default:
+		return 0;
+	}
+	r[1] = page;
+	put_unaligned_be16(len, r + 2);
+	return len + 4;
+}
+
+u32 mdy_inquiry(const struct mde_config *cfg, const u8 *cdb, u8 reply[MDY_REPLY])
+{
+	u8 *r = reply;
+	u32 len = 96;
+
+	memset(r, 0, MDY_REPLY);
+	if (cdb[1] & 1)
+		return mdy_vpd(cfg, cdb[2], r);
+	if (cdb[2])
+		return 0;
+	r[2] = 6;		/* SPC-4 */
+	r[3] = 0x12;		/* HISUP, response format 2 */
+	r[4] = len - 5;
+	r[7] = 0x02;		/* CMDQUE */
+	mdy_pad(r + 8, 8, cfg->vendor);
+	mdy_pad(r + 16, 16, cfg->product);
+	mdy_pad(r + 32, 4, cfg->revision);
+	return len;
+}
+
+u32 mdy_capacity_10(const struct mde_config *cfg, u8 reply[MDY_REPLY])
+{
+	put_unaligned_be32(min_t(u64, cfg->sectors - 1, U32_MAX), reply);
+	put_unaligned_be32(cfg->sector_bytes, reply + 4);
+	return 8;
+}
+
+u32 mdy_capacity_16(const struct mde_config *cfg, u8 reply[MDY_REPLY])
+{
+	memset(reply, 0, 32);
+	put_unaligned_be64(cfg->sectors - 1, reply);
+	put_unaligned_be32(cfg->sector_bytes, reply + 8);
+	reply[13] = cfg->physical_exponent;
+	/* The lowest aligned LBN, in the next two bytes, is 0. */
+	return 32;
+}
+
+/* Sectors a command names; false if it names none. */
+static bool mdy_range_of(const u8 *cdb, struct mdy_range *r)
+{
+	switch (cdb[0]) {
+	case MDY_READ_6:
+	case MDY_WRITE_6:
+		r->lbn = get_unaligned_be24(cdb + 1) & 0x1fffff;
+		r->count = cdb[4] ?: 256;
+		break;
+	case MDY_READ_10:
+	case MDY_WRITE_10:
+	case MDY_VERIFY_10:
+	case MDY_FLUSH_10:
+		r->lbn = get_unaligned_be32(cdb + 2);
+		r->count = get_unaligned_be16(cdb + 7);
+		break;
+	case MDY_READ_12:
+	case MDY_WRITE_12:
+	case MDY_VERIFY_12:
+		r->lbn = get_unaligned_be32(cdb + 2);
+		r->count = get_unaligned_be32(cdb + 6);
+		break;
+	case MDY_READ_16:
+	case MDY_WRITE_16:
+	case MDY_VERIFY_16:
+	case MDY_FLUSH_16:
+		r->lbn = get_unaligned_be64(cdb + 2);
+		r->count = get_unaligned_be32(cdb + 10);
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+static enum mde_op mdy_op_of(u8 opcode)
+{
+	switch (opcode) {
+	case MDY_READ_6:
+	case MDY_READ_10:
+	case MDY_READ_12:
+	case MDY_READ_16:
+		return MDE_READ;
+	case MDY_WRITE_6:
+	case MDY_WRITE_10:
+	case MDY_WRITE_12:
+	case MDY_WRITE_16:
+		return MDE_WRITE;
+	case MDY_FLUSH_10:
+	case MDY_FLUSH_16:
+		return MDE_FLUSH;
+	default:
+		return MDE_VERIFY;
+	}
+}
+
+bool mdy_names_sectors(const u8 *cdb, struct mdy_range *r)
+{
+	if (!mdy_range_of(cdb, r))
+		return false;
+	r->op = mdy_op_of(cdb[0]);
+	return true;
+}
+
+bool mdy_flags(const u8 *cdb, struct mdy_range *r)
+{
+	r->flags = 0;
+	r->at_once = false;
+	if (cdb[0] == MDY_READ_6 || cdb[0] == MDY_WRITE_6)
+		return true;
+	switch (r->op) {
+	case MDE_FLUSH:
+		r->at_once = cdb[1] & MDY_IMMED;
+		return true;
+	case MDE_VERIFY:
+		return !(cdb[1] & 0xe6);
+	default:
+		r->flags = cdb[1] & MDY_FUA ? MDE_FUA : 0;
+		return !(cdb[1] & 0xe0);
+	}
+}
+

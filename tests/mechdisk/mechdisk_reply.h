@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Who the simulated drive says it is, and which sectors a command names: the
+ * part of its SCSI commands that the kernel module and the program in user
+ * space have in common.
+ *
+ * Bytes in, bytes out; takes no lock.
+ */
+#ifndef MECHDISK_REPLY_H
+#define MECHDISK_REPLY_H
+
+#include "mechdisk_engine.h"
+
+/* Room for any reply here. */
+#define MDY_REPLY	256
+
+/**
+ * struct mdy_range - what a command wants of the engine
+ * @op: what it wants
+ * @lbn: first sector
+ * @count: how many; 0 of a flush
+ * @flags: for mde_submit()
+ * @at_once: it ends when it has begun (a flush with IMMED)
+ */
+struct mdy_range {
+	enum mde_op op;
+	u64 lbn;
+	u32 count;
+	u32 flags;
+	bool at_once;
+};
+
+/**
+ * mdy_longest() - longest transfer
+ * @cfg: the drive
+ *
+ * Return: LBNs.
+ */
+u32 mdy_longest(const struct mde_config *cfg);
+
+/**
+ * mdy_inquiry() - carry out INQUIRY
+ * @cfg: the drive
+ * @cdb: the command
+ * @reply: filled with the whole reply, whatever the allocation length
+ *
+ * Return: length of the reply; 0 if there is no such page.
+ */
+u32 mdy_inquiry(const struct mde_config *cfg, const u8 *cdb, u8 reply[MDY_REPLY]);
+
+/**
+ * mdy_capacity_10() - carry out READ CAPACITY(10)
+ * @cfg: the drive
+ * @reply: filled in
+ *
+ * Return: length of the reply.
+ */
+u32 mdy_capacity_10(const struct mde_config *cfg, u8 reply[MDY_REPLY]);
+
+/**
+ * mdy_capacity_16() - carry out READ CAPACITY(16)
+ * @cfg: the drive
+ * @reply: filled in
+ *
+ * Return: length of the reply.
+ */
+u32 mdy_capacity_16(const struct mde_config *cfg, u8 reply[MDY_REPLY]);
+
+/**
+ * mdy_names_sectors() - which sectors does a command name, and what for?
+ * @cdb: the command
+ * @r: @op, @lbn and @count set if it names any
+ *
+ * Return: whether it is a read, write, verify or flush.
+ */
+bool mdy_names_sectors(const u8 *cdb, struct mdy_range *r);
+
+/**
+ * mdy_flags() - flags of a command that names sectors
+ * @cdb: the command
+ * @r: @flags and @at_once set
+ *
+ * DPO and SYNC_NV are hints that need not be taken.
+ *
+ * Return: false if it asks for protection information, or VERIFY for a
+ * comparison.
+ */
+bool mdy_flags(const u8 *cdb, struct mdy_range *r);
+
+#endif /* MECHDISK_REPLY_H */

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A drive that can be timed, real or simulated, through a probe program.
+
+The program does the timing (tools/extract/ at a real drive, tests/mechdisk/host/ at a
+simulated one) and is spoken to in the records of tools/extract/probe_protocol.h. All
+positions are in units: the larger of a logical and a physical block.
+"""
+
+import os
+import signal
+import struct
+import subprocess
+import tempfile
+
+import numpy
+
+from .. import ToolError, hosts
+
+READ, WRITE, VERIFY = 0, 1, 2
+FUA, OVERLAP, ABSOLUTE = 1, 2, 4
+OP = numpy.dtype([("op", "u1"), ("flags", "u1"), ("pad", "<u2"), ("count", "<u4"),
+                  ("block", "<u8"), ("wait", "<u8")])
+RESULT = numpy.dtype([("submit", "<u8"), ("done", "<u8"), ("status", "<i4"), ("asc", "<u4")])
+# status of a result: 0, a sense key, 0x100 + SCSI status, or what the host says
+GOOD, MEDIUM, ILLEGAL = 0, 3, 5
+NOT_ALLOWED, NOT_VALID, INTERRUPTED, TIMED_OUT, GONE, ADAPTER = -1, -22, -4, -110, -19, -5
+CHECK_CONDITION = 2
+
+_MAGIC, _VERSION = 0x42525046, 1
+_MAY_WRITE, _SIMULATED = 1, 2
+_RUN, _CDB, _NOW = 1, 2, 3
+_MOST_OPS = 1 << 20
+_MOST_DATA = 1 << 20
+_HELLO = struct.Struct("<IIQIIII")
+_REQUEST = struct.Struct("<II")
+_TAIL = struct.Struct("<QQ")
+_COMMAND = struct.Struct("<16sIIII")
+_ANSWER = struct.Struct("<QQiIII64s")
+
+_SIMULATOR = os.path.join(hosts.BUILD, "mechdisk-host", "mechdisk-host")
+_PROBE = os.path.join(hosts.BUILD, "extract", "extract-probe")
+_INQUIRY = 0x12
+_PAGE_SERIAL, _PAGE_NAMES, _PAGE_KIND = 0x80, 0x83, 0xb1
+
+
+class Device:
+    """A drive: what it says it is, and how long commands take.
+
+    `disk_ns` is the time spent at the drive so far: what was spent before, in the runs
+    that this one resumes, may be put into `disk_before_ns`."""
+
+    def __init__(self, command, name):
+        self.name = name
+        self.disk_before_ns = 0
+        self._counted_ns = 0
+        self._clock_ns = 0
+        # pylint: disable-next=consider-using-with
+        self._errors = tempfile.TemporaryFile()
+        # pylint: disable-next=consider-using-with
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         stderr=self._errors, start_new_session=True)
+        try:
+            self._greet()
+            self.inquiry = self._inquire()
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def simulated(cls, drive, *, set=(), seed=None, host_ns=None, destructive=False):
+        """The drive of a description, in simulated time; `set`: lines appended to it."""
+        # pylint: disable=redefined-builtin
+        hosts.build("tests/mechdisk/host", "the simulated drive")
+        words = [_SIMULATOR, "probe", drive]
+        for line in set:
+            words += ["--set", line]
+        for option, value in (("--seed", seed), ("--host-ns", host_ns)):
+            words += [option, str(value)] if value is not None else []
+        return cls(words + (["--destructive"] if destructive else []), drive)
+
+    @classmethod
+    def open(cls, path, *, in_use=False, destructive=False):
+        """The drive behind /dev/sgX; `in_use`: even if someone else uses it."""
+        hosts.build("tools/extract", "the probe")
+        words = [_PROBE, path] + (["--in-use"] if in_use else [])
+        return cls(words + (["--destructive"] if destructive else []), path)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def close(self):
+        """Let go of the drive."""
+        process = self._process
+        for pipe in (process.stdin, process.stdout):
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                pass
+        process.wait()
+        self._errors.close()
+
+    # ---- records
+
+    def _fail(self):
+        """The program has ended: say why."""
+        self._process.wait()
+        self._errors.seek(0)
+        said = self._errors.read().decode("utf-8", "replace").strip()
+        said = said.partition(": ")[2] or said
+        raise ToolError(said or "%s: the probe ended with status %d" %
+                        (self.name, self._process.returncode))
+
+    def _send(self, *parts):
+        try:
+            for part in parts:
+                self._process.stdin.write(part)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            self._fail()
+
+    def _read(self, size):
+        """So many bytes. An interrupt cuts the batch short, and is passed on when the
+        answer is complete: the program can be asked again, to put things back."""
+        data, interrupt = bytearray(), None
+        while len(data) < size:
+            try:
+                part = self._process.stdout.read(size - len(data))
+            except KeyboardInterrupt as error:
+                interrupt = error
+                self._process.send_signal(signal.SIGINT)
+                continue
+            if not part:
+                self._fail()
+            data += part
+        return data, interrupt
+
+    def _answer(self, size, more=None):
+        """An answer of `size` bytes, `more` of them (a function of it) more, and the tail."""
+        data, interrupt = self._read(size)
+        rest, again = self._read((more(data) if more else 0) + _TAIL.size)
+        self._clock_ns, self._counted_ns = _TAIL.unpack_from(rest, len(rest) - _TAIL.size)
+        if interrupt or again:
+            raise interrupt or again
+        return data, rest[:len(rest) - _TAIL.size]
+
+    def _greet(self):
+        hello, interrupt = self._read(_HELLO.size)
+        if interrupt:
+            raise interrupt
+        magic, version, self.blocks, unit, self.logical_bytes, self.longest, flags = \
+            _HELLO.unpack(hello)
+        if (magic, version) != (_MAGIC, _VERSION):
+            raise ToolError("%s: the probe speaks another language: build it anew" % self.name)
+        self.unit_bytes = unit
+        self.unit_sectors = unit // 512
+        self.may_write = bool(flags & _MAY_WRITE)
+        self.is_simulated = bool(flags & _SIMULATED)
+
+    # ---- commands
+
+    @staticmethod
+    def ops(blocks, count=1, flags=FUA, wait=0, op=READ):
+        """Ops for run(); each argument is one number or as many as there are ops."""
+        fields = numpy.broadcast_arrays(*(numpy.atleast_1d(numpy.asarray(x, dtype="i8"))
+                                          for x in (blocks, count, flags, wait, op)))
+        ops = numpy.zeros(fields[0].shape, dtype=OP)
+        for name, values in zip(("block", "count", "flags", "wait", "op"), fields):
+            if len(values) and values.min() < 0:
+                raise ValueError("%s %d: less than 0" % (name, values.min()))
+            ops[name] = values
+        return ops
+
+    def run(self, ops):
+        """Have a batch carried out; a RESULT for each op. A command that fails is a result
+        too, but a drive that is gone is a ToolError."""
+        if len(ops) > _MOST_OPS:
+            return numpy.concatenate([self.run(ops[i:i + _MOST_OPS])
+                                      for i in range(0, len(ops), _MOST_OPS)])
+        ops = numpy.ascontiguousarray(ops, dtype=OP)
+        self._send(_REQUEST.pack(_RUN, len(ops)), ops.tobytes())
+        data, _ = self._answer(len(ops) * RESULT.itemsize)
+        results = numpy.frombuffer(data, dtype=RESULT)
+        if (results["status"] == GONE).any():
+            raise ToolError("%s: the disk is gone" % self.name)
+        return results
+
+    def cdb(self, cdb, data_out=b"", data_in=0, timeout_ms=0):
+        """Send a command as such: its SCSI status (or a negative one of those above),
+        sense data and data."""
+        cdb, data_out = bytes(cdb), bytes(data_out)
+        if len(cdb) not in (6, 10, 12, 16) or max(len(data_out), data_in) > _MOST_DATA:
+            raise ValueError("no such command: %d bytes, %d out, %d in" %
+                             (len(cdb), len(data_out), data_in))
+        self._send(_REQUEST.pack(_CDB, 0),
+                   _COMMAND.pack(cdb, len(cdb), len(data_out), data_in, timeout_ms), data_out)
+        head, data = self._answer(_ANSWER.size, lambda head: _ANSWER.unpack(head)[5])
+        status, sense_len, sense = (_ANSWER.unpack(head)[i] for i in (2, 4, 6))
+        if status == GONE:
+            raise ToolError("%s: the disk is gone" % self.name)
+        return status, sense[:sense_len], bytes(data)
+
+    def now(self):
+        """The probe's clock, ns."""
+        self._send(_REQUEST.pack(_NOW, 0))
+        self._answer(0)
+        return self._clock_ns
+
+    @property
+    def disk_ns(self):
+        """Time at the drive, waits included, but not the host's own between batches."""
+        return self.disk_before_ns + self._counted_ns
+
+    # ---- who it is
+
+    def page(self, page):
+        """A page of vital product data without its header; b"" if there is none."""
+        status, _, data = self.cdb(bytes((_INQUIRY, 1, page, 4, 0, 0)), data_in=1024)
+        if status or len(data) < 4 or data[1] != page:
+            return b""
+        return data[4:4 + int.from_bytes(data[2:4], "big")]
+
+    def _inquire(self):
+        status, _, data = self.cdb(bytes((_INQUIRY, 0, 0, 0, 96, 0)), data_in=96)
+        if status or len(data) < 36:
+            raise ToolError("%s: INQUIRY fails" % self.name)
+        kind = self.page(_PAGE_KIND)
+        return {"type": data[0] & 0x1f, "vendor": _text(data[8:16]), "product": _text(data[16:32]),
+                "revision": _text(data[32:36]), "serial": _text(self.page(_PAGE_SERIAL)),
+                "wwn": _wwn(self.page(_PAGE_NAMES)),
+                "rpm": int.from_bytes(kind[:2], "big") if len(kind) >= 2 else 0}
+
+
+def _text(data):
+    return data.decode("ascii", "replace").strip(" \0")
+
+
+def _wwn(page):
+    """The logical unit's world-wide name, as sysfs has it ("naa.5000..."); "": none."""
+    at, best = 0, ""
+    while at + 4 <= len(page):
+        kind, value = page[at + 1] & 0x3f, page[at + 4:at + 4 + page[at + 3]]
+        if kind == 3:
+            return "naa." + value.hex()
+        if kind == 2 and not best:
+            best = "eui." + value.hex()
+        at += 4 + page[at + 3]
+    return best
