@@ -180,6 +180,8 @@ struct mde_bad {
  *	part reads it first
  * @period_ps: one revolution, ps
  * @rpm_error_ppb: the real speed is that much higher, parts per billion
+ * @rpm_drift_ppm: the speed grows by so much, evenly ...
+ * @rpm_drift_s: ... in the seconds from power-on on; 0: it stays
  * @seed: of angle, noise and jitter
  * @heads: surfaces
  * @order: enum mde_order
@@ -191,6 +193,8 @@ struct mde_bad {
  * @remaps: how many
  * @seek: points of the seek curve, by distance
  * @seeks: how many
+ * @seek_drift_ppm: seeks grow longer by so much, evenly ...
+ * @seek_drift_s: ... in the seconds from power-on on; 0: they stay
  * @sectors: capacity in LBNs (computed)
  * @cylinders: how many (computed)
  * @head_switch_ns: least time of a move to another head
@@ -267,6 +271,8 @@ struct mde_config {
 	u64 physical_exponent;
 	u64 period_ps;
 	s64 rpm_error_ppb;
+	s64 rpm_drift_ppm;
+	u64 rpm_drift_s;
 	u64 seed;
 	u64 heads;
 	u64 order;
@@ -278,6 +284,8 @@ struct mde_config {
 	u32 remaps;
 	struct mde_seek *seek;
 	u32 seeks;
+	s64 seek_drift_ppm;
+	u64 seek_drift_s;
 	u64 sectors;
 	u64 cylinders;
 

@@ -86,6 +86,7 @@ static bool mde_step(struct mde *e, u64 now)
 		mdv_settle(e);
 		return true;
 	}
+	mdm_drift(&e->mech, t);
 	mdq_choose(e, t, &job);
 	if (e->ahead.segment &&
 	    (job.segment || mdq_needs_medium(e, job.slot))) {
@@ -119,6 +120,7 @@ static void mde_arrive(struct mde *e, struct mde_slot *s, u64 now)
 {
 	e->clock = max(e->clock, now);
 	mda_run(e, now);
+	mdm_drift(&e->mech, now);
 	if (!mdq_blocked(e, s) && mdq_barrier(e, s) <= now) {
 		if (s->op == MDE_FLUSH || s->cacheable) {
 			mda_stop(e, max(now, e->media_free));
@@ -303,19 +305,20 @@ void mde_place_head(struct mde *e, u32 cyl, u32 head, u64 now_ns, u64 angle)
 {
 	struct mdm *m = &e->mech;
 	u64 now = mde_ps(e, now_ns);
-	u64 want = mul_u64_u64_shr(angle, m->period, 64);
+	u64 want = mul_u64_u64_shr(angle, m->nominal, 64);
 
 	m->cyl = cyl;
 	m->head = head;
 	e->media_free = now;
 	e->changes++;
-	m->phase0 = (want + m->period - now % m->period) % m->period;
+	m->phase0 = 0;
+	m->phase0 = (want + m->nominal - mdm_turned(m, now)) % m->nominal;
 }
 
 u64 mde_angle(const struct mde *e, u64 now_ns)
 {
-	u64 period = e->mech.period;
-	u64 phase = mdm_phase(&e->mech, mde_ps(e, now_ns));
+	u64 period = e->mech.nominal;
+	u64 phase = mdm_turned(&e->mech, mde_ps(e, now_ns));
 
 	/* phase / period as a 64-bit fraction, 24 bits at a time: a phase has 37. */
 	u64 hi = (phase << 24) / period;

@@ -13,6 +13,11 @@
  * "it has just gone by".  1 ns is 1/17000 of a sector.
  */
 #define MDM_SLACK_PS	1000ULL
+/* ... and scaling them to a speed that has changed. */
+#define MDM_SCALE_PS	10ULL
+
+#define MDM_SECOND_PS	1000000000000ULL
+#define MDM_MILLION	1000000ULL
 
 /* Streams of random numbers, so that one kind of noise never shifts another. */
 #define MDM_STREAM_PHASE	0x70686173ULL
@@ -147,6 +152,14 @@ u64 mdm_move_ps(const struct mde_config *c, u32 dist, bool other_head,
 	return mdm_move_with(c, mdm_seek_ps(c, dist), dist, other_head, write);
 }
 
+/* The seek at present. */
+static u64 mdm_seek_now_ps(const struct mdm *m, u32 dist)
+{
+	s64 ps = mdm_seek_ps(m->cfg, dist);
+
+	return ps + ps / 1000 * m->seek_ppm / 1000;
+}
+
 static u32 mdm_distance(const struct mdm *m, const struct mdl_piece *p)
 {
 	return m->cyl > p->cyl ? m->cyl - p->cyl : p->cyl - m->cyl;
@@ -154,15 +167,17 @@ static u32 mdm_distance(const struct mdm *m, const struct mdl_piece *p)
 
 u64 mdm_reach(const struct mdm *m, const struct mdl_piece *p, bool write)
 {
-	return mdm_move_ps(m->cfg, mdm_distance(m, p), m->head != p->head,
-			   write);
+	u32 dist = mdm_distance(m, p);
+
+	return mdm_move_with(m->cfg, mdm_seek_now_ps(m, dist), dist,
+			     m->head != p->head, write);
 }
 
 u64 mdm_move(struct mdm *m, const struct mdl_piece *p, bool write)
 {
 	u32 dist = mdm_distance(m, p);
 	bool other_head = m->head != p->head;
-	s64 seek = mdm_seek_ps(m->cfg, dist);
+	s64 seek = mdm_seek_now_ps(m, dist);
 
 	if (dist)
 		seek += mdm_noise_ps(m);
@@ -173,9 +188,52 @@ u64 mdm_move(struct mdm *m, const struct mdl_piece *p, bool write)
 	return mdm_move_with(m->cfg, seek, dist, other_head, write);
 }
 
+/* Drift. */
+
+/*
+ * A speed of 1 + ppm * t / ramp has turned the platter by t + ppm * t^2 / (2 ramp):
+ * reckoned from power-on each time, so that no rounding adds up.
+ */
+u64 mdm_turned(const struct mdm *m, u64 t)
+{
+	u64 ramp = m->cfg->rpm_drift_s * MDM_SECOND_PS, more;
+	s64 ppm = m->cfg->rpm_drift_ppm;
+
+	if (!ppm)
+		return (t + m->phase0) % m->nominal;
+	more = t < ramp ? mul_u64_u64_div_u64(t, t, 2 * ramp) :
+		ramp / 2 + (t - ramp);
+	more = mul_u64_u64_div_u64(more, ppm < 0 ? -ppm : ppm, MDM_MILLION);
+	return (ppm < 0 ? t + m->phase0 - more : t + m->phase0 + more) %
+		m->nominal;
+}
+
+/* What has come at @t of @ppm, times the microseconds it takes. */
+static s64 mdm_ramp(s64 ppm, u64 seconds, u64 t)
+{
+	return ppm * (s64)min(t / MDM_MILLION, seconds * MDM_MILLION);
+}
+
+void mdm_drift(struct mdm *m, u64 t)
+{
+	const struct mde_config *c = m->cfg;
+	u64 whole = c->rpm_drift_s * MDM_MILLION * MDM_MILLION;
+
+	if (c->rpm_drift_ppm)
+		m->period = mul_u64_u64_div_u64(m->nominal, whole, whole +
+						mdm_ramp(c->rpm_drift_ppm, c->rpm_drift_s, t));
+	if (c->seek_drift_ppm)
+		m->seek_ppm = mdm_ramp(c->seek_drift_ppm, c->seek_drift_s, t) /
+			(s64)(c->seek_drift_s * MDM_MILLION);
+}
+
 u64 mdm_phase(const struct mdm *m, u64 t)
 {
-	return (t + m->phase0) % m->period;
+	u64 turned = mdm_turned(m, t);
+
+	if (m->period == m->nominal)
+		return turned;
+	return mul_u64_u64_div_u64(turned, m->period, m->nominal);
 }
 
 void mdm_rotate(const struct mdm *m, const struct mdl_piece *p, u64 t,
@@ -187,11 +245,11 @@ void mdm_rotate(const struct mdm *m, const struct mdl_piece *p, u64 t,
 	u64 len = mdm_pass(m, p, p->phys);
 	u64 into = m->period - wait;
 
-	if (into <= MDM_SLACK_PS) {
+	if (into <= m->slack) {
 		wait = 0;
 	} else if (zero_latency && into < len && wait) {
-		u64 j = (into * p->spt + m->period - 1 -
-			 MDM_SLACK_PS * p->spt) / m->period;
+		u64 j = (into * p->spt + m->period - 1 - m->slack * p->spt) /
+			m->period;
 
 		if (j < p->phys) {
 			u64 next = mdm_pass(m, p, j);
@@ -207,6 +265,18 @@ void mdm_rotate(const struct mdm *m, const struct mdl_piece *p, u64 t,
 	turn->split = 0;
 }
 
+/* Besides more rounding: what the change of speed in two turns makes of their end. */
+static u64 mdm_slack(const struct mde_config *c)
+{
+	u64 two = 2 * c->period_ps, ppm;
+
+	if (!c->rpm_drift_ppm)
+		return MDM_SLACK_PS;
+	ppm = c->rpm_drift_ppm < 0 ? -c->rpm_drift_ppm : c->rpm_drift_ppm;
+	return MDM_SLACK_PS + MDM_SCALE_PS + mul_u64_u64_div_u64(two, two, c->rpm_drift_s * MDM_SECOND_PS) *
+		ppm / MDM_MILLION;
+}
+
 void mdm_init(struct mdm *m, const struct mde_config *cfg)
 {
 	u64 seed = cfg->seed ^ MDM_STREAM_PHASE;
@@ -214,8 +284,10 @@ void mdm_init(struct mdm *m, const struct mde_config *cfg)
 	memset(m, 0, sizeof(*m));
 	m->cfg = cfg;
 	/* The error is small enough for the product to fit 63 bits. */
-	m->period = cfg->period_ps - (s64)cfg->period_ps * cfg->rpm_error_ppb /
+	m->nominal = cfg->period_ps - (s64)cfg->period_ps * cfg->rpm_error_ppb /
 		(1000000000 + cfg->rpm_error_ppb);
+	m->period = m->nominal;
+	m->slack = mdm_slack(cfg);
 	m->phase0 = mdm_random_below(&seed, m->period);
 	m->rng = cfg->seed ^ MDM_STREAM_NOISE;
 }

@@ -14,7 +14,10 @@
 /**
  * struct mdm - arm, head and platter of a running drive
  * @cfg: its description
- * @period: one revolution, speed error applied, ps
+ * @nominal: one revolution at power-on, speed error applied, ps
+ * @period: one revolution at the instant last told to mdm_drift(), ps
+ * @seek_ppm: seeks take longer by so much then
+ * @slack: angles that are apart by less are the same, ps
  * @phase0: angle under the head at power-on, as ps since angle 0
  * @cyl: the head's cylinder
  * @head: the surface in use
@@ -22,7 +25,10 @@
  */
 struct mdm {
 	const struct mde_config *cfg;
+	u64 nominal;
 	u64 period;
+	s64 seek_ppm;
+	u64 slack;
 	u64 phase0;
 	u32 cyl;
 	u32 head;
@@ -66,13 +72,23 @@ u64 mdm_random_below(u64 *state, u64 bound);
 void mdm_init(struct mdm *m, const struct mde_config *cfg);
 
 /**
+ * mdm_drift() - let the speed of platter and arm be those of an instant
+ * @m: the mechanics
+ * @t: the instant, ps
+ *
+ * To be called when a job begins.  Angles are exact at any instant without it.
+ */
+void mdm_drift(struct mdm *m, u64 t);
+
+/**
  * mdm_move_ps() - time to bring the head to another track, without noise
  * @cfg: the drive's description
  * @dist: cylinders to travel
  * @other_head: the surface changes
  * @write: a write follows
  *
- * The longer of seek and head switch; a write settles after any move.
+ * The longer of seek and head switch; a write settles after any move.  Without
+ * drift, too.
  *
  * Return: picoseconds.
  */
@@ -125,6 +141,15 @@ static inline u64 mdm_pass(const struct mdm *m, const struct mdl_piece *p, u32 n
  */
 void mdm_rotate(const struct mdm *m, const struct mdl_piece *p, u64 t,
 		bool zero_latency, struct mdm_turn *turn);
+
+/**
+ * mdm_turned() - how far the platter is from angle 0
+ * @m: the mechanics
+ * @t: when, ps
+ *
+ * Return: the angle that has passed since angle 0, in ps of the speed at power-on.
+ */
+u64 mdm_turned(const struct mdm *m, u64 t);
 
 /**
  * mdm_phase() - what is under the head

@@ -221,6 +221,33 @@ static int mdt_set_rpm_error_ppm(struct mdt *m)
 	return ret;
 }
 
+/* A change that comes evenly: parts per million, and the seconds it takes. */
+static int mdt_set_drift(struct mdt *m, s64 most, s64 *ppm, u64 *seconds)
+{
+	s64 by = 0;
+	int ret = mdt_args(m, 2, 2);
+
+	if (!ret)
+		ret = mdw_signed(m->err, &m->word[1], most, &by);
+	if (!ret)
+		ret = mdw_number(m->err, &m->word[2], 1, 1000000, seconds);
+	if (!ret)
+		*ppm = by;
+	return ret;
+}
+
+static int mdt_set_rpm_drift(struct mdt *m)
+{
+	return mdt_set_drift(m, 10000, &m->cfg->rpm_drift_ppm,
+			     &m->cfg->rpm_drift_s);
+}
+
+static int mdt_set_seek_drift(struct mdt *m)
+{
+	return mdt_set_drift(m, 200000, &m->cfg->seek_drift_ppm,
+			     &m->cfg->seek_drift_s);
+}
+
 static int mdt_set_write_settle(struct mdt *m)
 {
 	int ret = mdt_args(m, 1, 1);
@@ -746,6 +773,8 @@ static const struct {
 	{ "sector_bytes", mdt_set_sector_bytes },
 	{ "rpm_error_ppm", mdt_set_rpm_error_ppm },
 	{ "rpm_error_ppb", mdt_set_rpm_error_ppb },
+	{ "rpm_drift", mdt_set_rpm_drift },
+	{ "seek_drift", mdt_set_seek_drift },
 	{ "write_settle_ns", mdt_set_write_settle },
 	{ "noise", mdt_set_noise },
 	{ "outliers", mdt_set_outliers },
