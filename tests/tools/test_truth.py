@@ -1,0 +1,75 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of what judges extractions: the true model of a drive, the drive of a model, the
+judge of predictions. Prints TAP; takes some seconds."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools"))
+
+import taptest  # noqa: E402
+from fbtools import ToolError, asdrive, sim, truth  # noqa: E402
+
+# Written by tools/make-drives, which knows nothing of truth.py
+MADE = ("nearline16", "nearline24", "archive8", "cheetah9")
+
+
+def facts(text):
+    """A model's records but the last."""
+    return [line for line in text.decode().splitlines()
+            if line and not line.startswith(("#", "end "))]
+
+
+def path_of(folder, name, text):
+    """A file with that text."""
+    path = os.path.join(folder, name)
+    with open(path, "wb") as file:
+        file.write(text)
+    return path
+
+
+class Truth(unittest.TestCase):
+    """The shipped drives and the models shipped with them."""
+
+    def test_shipped(self):
+        """Every record of the shipped model, and no other."""
+        for name in MADE:
+            with open(sim.model_file(name), "rb") as file:
+                shipped = facts(file.read())
+            self.assertEqual(sorted(facts(truth.model(sim.drive_file(name)))), sorted(shipped),
+                             name)
+
+    def test_not_a_drive(self):
+        """A model is no description."""
+        with self.assertRaisesRegex(ToolError, "not a drive's description"):
+            truth.model(sim.model_file("toy"))
+
+
+class AsDrive(unittest.TestCase):
+    """A model, simulated as the drive that it describes."""
+
+    def test_same_drive(self):
+        """Without noise the model's drive serves a foreground as the true one does."""
+        for name in ("toy", "cheetah9"):
+            with tempfile.TemporaryDirectory() as folder:
+                model = path_of(folder, "m", truth.model(sim.drive_file(name)))
+                drive = path_of(folder, "d.fbdrive", asdrive.drive(model).encode())
+                runs = [sim.simulate(drive=d, model=model, noise="off", task="fresh",
+                                     seconds="20") for d in (sim.drive_file(name), drive)]
+            for key in ("requests_per_s", "free_mb_s"):
+                self.assertAlmostEqual(runs[0][key] / runs[1][key], 1, delta=0.01,
+                                       msg="%s %s" % (name, key))
+
+    def test_not_a_model(self):
+        """A description is no model."""
+        with self.assertRaisesRegex(ToolError, "not a model"):
+            asdrive.drive(sim.drive_file("toy"))
+
+
+if __name__ == "__main__":
+    taptest.main()

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The true .fbmodel of a simulated drive, from its .fbdrive text.
+
+For judging what was extracted, never for extracting. What a model cannot say (caches,
+noise, bad sectors) is left out; what it could say wrongly is refused.
+"""
+
+import collections
+from fractions import Fraction
+
+from . import ToolError
+from .drive import decimal_turn
+from .extraction.modeltext import granule_sectors
+from .fbmodel import seal
+
+ORDERS = {"plain": "plain", "serpentine": "serpentine-zone", "serpentine-disk": "serpentine-disk"}
+HEADS_A_LINE = 16
+
+
+def records(path):
+    """Scalar records {name: words}, and lists of words of the others by name."""
+    scalars, lists = {}, collections.defaultdict(list)
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            words = line.split("#")[0].split()
+            if not words:
+                continue
+            if words[0] in ("zone", "zone_heads", "slip", "remap", "seek", "overhead_ns"):
+                lists[words[0]].append(words[1:])
+            else:
+                scalars[words[0]] = words[1:]
+    if scalars.get("fbdrive") != ["1"]:
+        raise ToolError("%s: not a drive's description (fbdrive 1)" % path)
+    return scalars, lists
+
+
+def period_ps(scalars):
+    """One revolution at the drive's real speed."""
+    error = Fraction(int(scalars.get("rpm_error_ppm", ["0"])[0]), 10 ** 6)
+    if "rpm_error_ppb" in scalars:
+        error = Fraction(int(scalars["rpm_error_ppb"][0]), 10 ** 9)
+    return round(int(scalars["period_ps"][0]) / (1 + error))
+
+
+def _overheads(scalars, lists):
+    """(read, write): from arrival until the arm moves, ns, at an idle drive."""
+    read, write = (int(word) for word in scalars.get("command_overhead_ns", ["0", "0"]))
+    for kind, after_read, _ in lists["overhead_ns"]:
+        read = int(after_read) if kind == "read_miss" else read
+        write = int(after_read) if kind == "write_miss" else write
+    return read, write
+
+
+class _Zone:
+    """A zone record, all in 512-byte LBNs."""
+
+    def __init__(self, words, scale):
+        self.first, self.last, spt = (int(word) for word in words[:3])
+        self.spt = spt * scale
+        self.angle, self.track_skew, self.cyl_skew = (Fraction(word) for word in words[3:6])
+        self.spares = int(words[6]) * scale
+        self.dead = sum(int(word[len("dead="):]) for word in words[7:]) * scale
+        self.heads = []
+        self.lines = []
+
+    def sectors(self, heads):
+        """LBNs that it holds."""
+        turn = sum(self.heads) if self.heads else self.spt * heads
+        return (self.last - self.first + 1) * turn - self.dead - self.spares
+
+    def text(self):
+        """Its records."""
+        lines = ["zone %d %d spt %d angle %s track_skew %s cyl_skew %s dead %d spares %d" % (
+            self.first, self.last, self.spt, decimal_turn(self.angle),
+            decimal_turn(self.track_skew), decimal_turn(self.cyl_skew), self.dead, self.spares)]
+        for first in range(0, len(self.heads), HEADS_A_LINE):
+            lines.append("head_spt %d %s" % (
+                first, " ".join("%d" % n for n in self.heads[first:first + HEADS_A_LINE])))
+        return lines + self.lines
+
+
+def zones(lists, scale):
+    """The zones with what belongs to them."""
+    found = [_Zone(words, scale) for words in lists["zone"]]
+    for words in lists["zone_heads"]:
+        found[int(words[0])].heads = [int(word) * scale for word in words[1:]]
+    for words in lists["slip"]:
+        for word in words[1:]:
+            at, count = (int(part) for part in (word + "+1").split("+")[:2])
+            found[int(words[0])].lines.append("slip %d %d" % (at * scale, count * scale))
+    for zone, start, end in lists["remap"]:
+        found[int(zone)].lines += ["remap %d to %d" % (int(start) * scale + i,
+                                                       int(end) * scale + i)
+                                   for i in range(scale)]
+    return found
+
+
+def _header(scalars, lists, layout, scale):
+    heads = int(scalars["heads"][0])
+    read, write = _overheads(scalars, lists)
+    report = [int(word) for word in scalars.get("completion_overhead_ns", ["0"])]
+    bus = int(scalars.get("bus_ns", ["0"])[0])
+    sectors = sum(zone.sectors(heads) for zone in layout)
+    physical = scale << int(scalars.get("physical_exponent", ["0"])[0])
+    return ["fbmodel 1", "vendor " + scalars.get("vendor", ["MECHDISK"])[0],
+            "product " + scalars.get("product", ["SIMULATED"])[0],
+            "sectors %d" % sectors, "physical_sectors %d" % physical,
+            "granule_sectors %d" % granule_sectors(sectors, physical),
+            "cylinders %d" % (layout[-1].last + 1), "heads %d" % heads,
+            "head_order " + ORDERS[scalars.get("order", ["plain"])[0]],
+            "period_ps %d" % period_ps(scalars),
+            "head_switch_ns " + scalars.get("head_switch_ns", ["0"])[0],
+            "write_settle_ns " + scalars.get("write_settle_ns", ["0"])[0],
+            "zero_latency " + ("yes" if scalars.get("zero_latency") == ["on"] else "no"),
+            "read_overhead_ns %d" % read, "write_overhead_ns %d" % write,
+            "read_report_ns %d" % (report[0] + bus), "write_report_ns %d" % report[-1]]
+
+
+def model(path):
+    """The sealed .fbmodel text, bytes, of the drive described in a file."""
+    scalars, lists = records(path)
+    scale = int(scalars.get("sector_bytes", ["512"])[0]) // 512
+    layout = zones(lists, scale)
+    lines = _header(scalars, lists, layout, scale)
+    lines += ["seek %s %s" % (distance, ns) for distance, ns in lists["seek"]]
+    for zone in layout:
+        lines += zone.text()
+    return seal(("\n".join(lines) + "\n").encode("ascii"))
