@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0
+"""observe: what freeblock would give on a disk that runs under another scheduler.
+
+The disk's requests are recorded from the block layer's trace events, nothing is
+changed; then the simulator serves them on a drive made from the disk's model, as
+now and with freeblock. Documentation/observe.rst says what that can tell and what
+not.
+"""
+
+import json
+import os
+import tempfile
+
+import numpy as np
+
+from . import ToolError, asdrive, sim, tracefile
+
+# A scan's last blocks are slower: (share of the disk, read already in the midst of it)
+STAGES = ((0.5, 0.25), (0.3, 0.65), (0.15, 0.875), (0.05, 0.975))
+DAY_S = 86400.0
+# Shorter recordings say little: the scan has to find its pace
+LEAST_S = 5.0
+MOST_SECTORS = 65535
+# As the module is set by default (Documentation/admin-guide.rst)
+MODULE = {"policy": "auto", "depth": "auto", "conservatism_us": "auto", "lift": "all"}
+
+
+def add_parser(subparsers):
+    """The subcommand's options."""
+    parser = subparsers.add_parser(
+        "observe", help="what freeblock would give on a disk as it is used now",
+        description="Record a disk's requests, its scheduler untouched, and tell what freeblock "
+        "would read beside them: MB/s, days for a scan of the whole disk, and what it would cost.")
+    parser.add_argument("disk", nargs="?", metavar="DISK", help="/dev/sdX, to be recorded "
+                        "(as root)")
+    parser.add_argument("--trace", metavar="FILE", help="a recording instead: blktrace, blkparse "
+                        "text, fio iolog, MSR CSV")
+    parser.add_argument("--model", metavar="FILE", required=True, help="the disk's .fbmodel "
+                        "(freeblock extract makes it)")
+    parser.add_argument("--seconds", type=int, default=60, metavar="S",
+                        help="how long to record (60)")
+    parser.add_argument("-o", "--out", metavar="FILE", help="keep the recording there")
+    parser.add_argument("--seed", type=int, default=1, metavar="N",
+                        help="of the simulated drive's noise (1)")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.set_defaults(run=run)
+
+
+def model_facts(path):
+    """(sectors, sectors of a physical block) of a model."""
+    facts = {}
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            words = line.split()
+            if len(words) == 2 and words[0] in ("sectors", "physical_sectors"):
+                facts[words[0]] = int(words[1])
+    if "sectors" not in facts:
+        raise ToolError("%s: not a model (Documentation/model-format.rst)" % path)
+    return facts["sectors"], facts.get("physical_sectors", 1)
+
+
+def read_requests(path, sectors, physical):
+    """The trace's requests in whole physical blocks, as one chunk."""
+    chunk = tracefile.join(list(tracefile.read(path)))
+    end = chunk.sector + chunk.sectors
+    if int(end.max()) > sectors:
+        raise ToolError("%s: a request ends at LBN %d, the model's disk has %d: is it this disk's "
+                        "model?" % (path, int(end.max()), sectors))
+    first = chunk.sector // physical * physical
+    count = -(-(end - first) // physical) * physical
+    return chunk._replace(time_ns=chunk.time_ns - chunk.time_ns[0], sector=first,
+                          sectors=np.minimum(count, MOST_SECTORS // physical * physical))
+
+
+def write_requests(chunk, path):
+    """As the simulator reads them."""
+    with open(path, "w", encoding="ascii") as file:
+        for row in zip(chunk.time_ns / 1e6, chunk.sector, chunk.sectors,
+                       np.where(chunk.write, "W", "R")):
+            file.write("%.6f %d %d %s\n" % row)
+
+
+def _jobs(common):
+    """Runs: as now, freeblock without a task, with a scan at its beginning and in each
+    stage, and these with idle time."""
+    scan = dict(MODULE, task="scan")
+    scans = [scan] + [dict(scan, start="random:%g" % done) for _, done in STAGES]
+    jobs = [{"policy": "none"}, MODULE] + scans + [dict(job, idle="on") for job in scans]
+    return [sim.complete(list({**common, **job}.items())) for job in jobs]
+
+
+def days(rates, capacity_mb):
+    """A whole scan at rates that hold from stage to stage."""
+    if min(rates) <= 0:
+        return None
+    return sum(share * capacity_mb / rate for (share, _), rate in zip(STAGES, rates)) / DAY_S
+
+
+def _side(results, plain, capacity_mb):
+    """What a scan comes to, from its beginning and its stages."""
+    rates = [result["free_mb_s"] for result in results[1:]]
+    first = results[0]["response_ms"]
+    return {"free_mb_s": results[0]["free_mb_s"],
+            "stages_mb_s": {"%g" % done: rate for (_, done), rate in zip(STAGES, rates)},
+            "days_per_scan": days(rates, capacity_mb),
+            "mean_ms": first["mean"], "p99_ms": first["p99"],
+            "mean_cost_pct": 100 * (first["mean"] / plain["mean"] - 1),
+            "p99_cost_pct": 100 * (first["p99"] / plain["p99"] - 1)}
+
+
+def predict(model, chunk, sectors, seed=1):
+    """What freeblock would give beside these requests."""
+    with tempfile.TemporaryDirectory(prefix="freeblock-observe-") as folder:
+        trace, drive = (os.path.join(folder, name) for name in ("trace", "disk.fbdrive"))
+        write_requests(chunk, trace)
+        with open(drive, "w", encoding="ascii") as file:
+            file.write(asdrive.drive(
+                model, max(asdrive.MAX_SECTORS, int(chunk.sectors.max()))))
+        seconds = float(chunk.time_ns[-1]) / 1e9
+        results = sim.run_jobs(_jobs({"drive": drive, "model": model, "trace": trace,
+                                      "seconds": "%.6f" % seconds, "seed": str(seed)}))
+    now, alone, *scans = results
+    answered = chunk.response_ns[chunk.response_ns >= 0]
+    capacity_mb = sectors * 512 / 1e6
+    half = len(STAGES) + 1
+    return {"seconds": seconds, "requests": len(chunk.time_ns),
+            "requests_per_s": len(chunk.time_ns) / seconds,
+            "reads_pct": 100 * float((~chunk.write).mean()),
+            "measured_mean_ms": float(answered.mean()) / 1e6 if len(answered) else None,
+            "now_mean_ms": now["response_ms"]["mean"], "now_p99_ms": now["response_ms"]["p99"],
+            "utilisation_pct": 100 * now["utilisation"],
+            "freeblock_mean_ms": alone["response_ms"]["mean"],
+            "gaps": _side(scans[:half], now["response_ms"], capacity_mb),
+            "gaps_and_idle": _side(scans[half:], now["response_ms"], capacity_mb)}
+
+
+def show(found):
+    """The result for people."""
+    print("%d requests in %.1f s (%.1f/s, %.0f %% reads); the drive busy %.0f %% of the time" % (
+        found["requests"], found["seconds"], found["requests_per_s"], found["reads_pct"],
+        found["utilisation_pct"]))
+    if found["measured_mean_ms"] is not None:
+        print("mean response: %.2f ms measured, %.2f ms by the model%s" % (
+            found["measured_mean_ms"], found["now_mean_ms"],
+            "" if 0.8 < found["now_mean_ms"] / found["measured_mean_ms"] < 1.25 else
+            " - they differ: caches, or not this disk's model; trust the rest less"))
+    print("%-24s %10s %12s %11s %10s" % ("freeblock would give", "free MB/s", "days a scan",
+                                         "mean cost", "p99 cost"))
+    for name, key in (("in gaps", "gaps"), ("in gaps and idle time", "gaps_and_idle")):
+        side = found[key]
+        print("%-24s %10.2f %12s %10.1f%% %9.1f%%" % (
+            name, side["free_mb_s"],
+            "never" if side["days_per_scan"] is None else "%.2f" % side["days_per_scan"],
+            side["mean_cost_pct"], side["p99_cost_pct"]))
+    print("(cost: response against the drive's own order, without a scan)")
+
+
+def run(args):
+    """The subcommand."""
+    if bool(args.disk) == bool(args.trace):
+        raise ToolError("one of: DISK, --trace")
+    sectors, physical = model_facts(args.model)
+    path = args.trace
+    with tempfile.TemporaryDirectory(prefix="freeblock-observe-") as folder:
+        if args.disk:
+            from .tuning import record  # pylint: disable=import-outside-toplevel
+            path = record.record(str(args.seconds), args.disk,
+                                 args.out or os.path.join(folder, "recording"))
+        chunk = read_requests(path, sectors, physical)
+    if float(chunk.time_ns[-1]) / 1e9 < LEAST_S:
+        raise ToolError("%s: requests of %.1f s only; at least %g are wanted (--seconds)" % (
+            path, float(chunk.time_ns[-1]) / 1e9, LEAST_S))
+    found = predict(args.model, chunk, sectors, args.seed)
+    if args.json:
+        print(json.dumps(found, indent=1))
+    else:
+        show(found)
+    return 0
