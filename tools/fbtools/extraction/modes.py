@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A drive's mode pages while it is measured: caches and reordering off, and back again.
+
+Only current values are changed, never saved ones, and only what MODE SENSE declares changeable.
+What was there before is journaled first (journal.py). It is put back when the work ends,
+whether well, by an error or by a signal; after SIGKILL, a panic or a loss of power
+`freeblock restore` does it.
+
+    with modes.quiet(dev, state_dir) as switched:
+        ...
+    switched.report         # lines for people: what was switched, and what could not be
+    switched.unable         # the latter alone
+    switched.off("RCD")     # True: as it should be while measuring
+
+Bits: SBC-3 6.4.5 (caching, 08h), SPC-4 7.5.8 (control, 0Ah). A drive that is reset puts its
+saved values back by itself; so what is there is read before anything is written.
+"""
+
+import atexit
+import collections
+import contextlib
+import signal
+import threading
+
+from .. import ToolError
+from . import identity as names
+from . import journal, sgio
+from .pages import CHANGEABLE, Pages, Refused
+
+Bit = collections.namedtuple("Bit", "name page byte mask quiet what")
+# in the order in which they are switched; off means as `quiet`
+BITS = (
+    Bit("WCE", 0x08, 2, 0x04, 0x00, "write cache"),
+    Bit("RCD", 0x08, 2, 0x01, 0x01, "read cache"),
+    Bit("DRA", 0x08, 12, 0x20, 0x20, "read-ahead"),
+    # the queue algorithm modifier: restricted reordering
+    Bit("QAM", 0x0a, 3, 0xf0, 0x00, "unrestricted reordering"),
+)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class ModeError(ToolError):
+    """The drive's modes are not what they should be."""
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal asked the process to end: everything on the way out is put back. Like an
+    interrupt, which Device passes on when the answer that it waits for is complete."""
+
+
+def _merge(page, before, mask):
+    """A page with those bits of another one that a mask names."""
+    return bytes(p & ~m & 0xff | b & m for p, b, m in zip(page, before, mask))
+
+
+def _bit_masks(code, mask):
+    """A page's mask, and then the masks of each of our bits in it."""
+    yield mask
+    for bit in BITS:
+        if bit.page == code and bit.byte < len(mask) and mask[bit.byte] & bit.mask:
+            one = bytearray(len(mask))
+            one[bit.byte] = bit.mask
+            yield bytes(one)
+
+
+def put_back(pages, journaled):
+    """Make the bits that the journal names what they were, and see that they are; whether
+    anything had to be written."""
+    written = False
+    for code, (before, mask) in sorted(journaled.items()):
+        refused = None
+        # all at once is too much for some drives: then one by one
+        for part in _bit_masks(code, mask):
+            now = pages.read(code)
+            if now is None or len(now) != len(before):
+                raise ModeError("page %02xh is not the one that was changed" % code)
+            if now == _merge(now, before, part):
+                continue
+            written = True
+            try:
+                pages.write(_merge(now, before, part))
+            except Refused as error:
+                refused = error
+        now = pages.read(code)
+        if now is None or now != _merge(now, before, mask):
+            raise refused or ModeError(
+                "page %02xh was written back, and the drive has other values: %s" % (
+                    code, now.hex(" ") if now else "none"))
+    return written
+
+
+class Switched:
+    """What quiet() did to a drive."""
+
+    def __init__(self, dev):
+        self.pages = Pages(dev)
+        self.report = []
+        self.unable = []
+        self.found = {}         # bit's name: value when we came
+        self._state = {}        # bit's name: value now; missing: the drive has no such bit
+        self._can = {}          # bit's name: may be changed
+        self.before = {}        # page: (bytes, mask of the bits that we may change)
+
+    def off(self, name):
+        """Whether what this bit is about is off now; None: the drive does not say."""
+        bit = _bit(name)
+        value = self._state.get(name)
+        return None if value is None else value == bit.quiet
+
+    def can(self, name):
+        """Whether the drive lets us switch it."""
+        return self._can.get(name, False)
+
+    def cannot(self, line):
+        """A line for the report about what stays as it is."""
+        self.report.append(line)
+        self.unable.append(line)
+
+    def look(self):
+        """See what the drive has, and what of it may be changed."""
+        for code in sorted({bit.page for bit in BITS}):
+            try:
+                now = self.pages.read(code)
+                may = self.pages.read(code, CHANGEABLE) if now else None
+            except ToolError as error:
+                self.cannot("page %02xh is left alone: %s" % (code, error))
+                continue
+            bits = [bit for bit in BITS if bit.page == code]
+            if now is None:
+                self.cannot("the drive has no mode page %02xh: %s as it finds fit" % (
+                    code, _list(bit.what for bit in bits)))
+                continue
+            self._look_at(bits, now, may if may and len(may) == len(now) else bytes(len(now)))
+
+    def _look_at(self, bits, now, may):
+        mask = bytearray(len(now))
+        for bit in bits:
+            if bit.byte >= len(now):
+                continue
+            self.found[bit.name] = self._state[bit.name] = now[bit.byte] & bit.mask
+            self._can[bit.name] = may[bit.byte] & bit.mask == bit.mask
+            if self._can[bit.name]:
+                mask[bit.byte] |= bit.mask
+        if any(mask):
+            self.before[bits[0].page] = (now, bytes(mask))
+
+    def set(self, values):
+        """Make bits what `values` ({name: value}) says; those that the drive refuses stay, and
+        are returned. ModeError if it took something and has another."""
+        refused = []
+        for code in sorted({_bit(name).page for name in values}):
+            bits = [_bit(name) for name in values if _bit(name).page == code]
+            if not self._write(code, bits, values):
+                # all at once is too much for some: one by one
+                refused += [bit.name for bit in bits
+                            if len(bits) == 1 or not self._write(code, [bit], values)]
+        return refused
+
+    def _write(self, code, bits, values):
+        """Whether the drive took them."""
+        now = self.pages.read(code)
+        if now is None or len(now) != len(self.before[code][0]):
+            raise ModeError("page %02xh has gone, or changed its length" % code)
+        want = bytearray(now)
+        for bit in bits:
+            want[bit.byte] = want[bit.byte] & ~bit.mask & 0xff | values[bit.name]
+        if bytes(want) == now:
+            return True
+        try:
+            self.pages.write(bytes(want))
+            taken = True
+        except Refused:
+            taken, want = False, now
+        now = self.pages.read(code)
+        if now != bytes(want):
+            raise ModeError("page %02xh was %s, and reads back otherwise: %s instead of %s" % (
+                code, "written" if taken else "refused", now.hex(" ") if now else "nothing",
+                bytes(want).hex(" ")))
+        for bit in BITS:
+            if bit.page == code and bit.byte < len(now):
+                self._state[bit.name] = now[bit.byte] & bit.mask
+        return taken
+
+    def quieten(self):
+        """Switch off what can be; what cannot goes to the report."""
+        on = [bit for bit in BITS if bit.name in self.found and not self.off(bit.name)]
+        refused = self.set({bit.name: bit.quiet for bit in on if self.can(bit.name)})
+        for bit in BITS:
+            if bit.name not in self.found:
+                continue
+            if bit not in on:
+                self.report.append("%s was off already" % bit.what)
+            elif not self.can(bit.name):
+                self.cannot("%s stays on: the drive does not let it be changed (%s)" % (
+                    bit.what, bit.name))
+            elif bit.name in refused:
+                self.cannot("%s stays on: the drive says that it can be changed, and refuses "
+                            "(%s)" % (bit.what, bit.name))
+            else:
+                self.report.append("%s switched off (%s)" % (bit.what, bit.name))
+
+    @contextlib.contextmanager
+    def as_found(self, *which):
+        """For a while all, or the bits named, as we found them: to measure the cache itself."""
+        changed = [name for name in which or self.found
+                   if self.can(name) and self._state[name] != self.found[name]]
+        now = {name: self._state[name] for name in changed}
+        self.set({name: self.found[name] for name in changed})
+        try:
+            yield self
+        finally:
+            self.set(now)
+
+
+def _bit(name):
+    return next(bit for bit in BITS if bit.name == name)
+
+
+def _list(words):
+    return " and ".join(words)
+
+
+class _Signals:
+    """Signals become exceptions while modes are changed, and wait while they are put back."""
+
+    def __init__(self):
+        self.main = threading.current_thread() is threading.main_thread()
+        self.before = {}
+
+    def catch(self):
+        """From now on those that would end the process raise Stopped."""
+        for number in SIGNALS[1:] if self.main else ():
+            # one that was ignored (nohup) stays so
+            if signal.getsignal(number) == signal.SIG_DFL:
+                self.before[number] = signal.signal(number, self._stop)
+
+    @staticmethod
+    def _stop(number, _frame):
+        raise Stopped(number)
+
+    @contextlib.contextmanager
+    def held(self):
+        """None arrives inside; those that came meanwhile do so afterwards."""
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+    def release(self):
+        """As before catch()."""
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+
+
+def _recover(book, switched):
+    """An extraction that was killed has left its journal: put back what it says first."""
+    left = book.read()
+    if left is None:
+        return
+    written = put_back(switched.pages, left["pages"])
+    switched.report.append("modes that an extraction of %s left behind were put back%s" % (
+        left["time"], "" if written else " (the drive had done so itself)"))
+    book.remove()
+
+
+@contextlib.contextmanager
+def quiet(dev, state_dir=journal.DIRECTORY):
+    """The drive without caches and reordering, as far as it lets us; see above."""
+    who = names.inquire(dev)
+    name = str(getattr(dev, "name", "the disk"))
+    book = journal.Journal(state_dir, names.key(who))
+    book.lock()
+    signals = _Signals()
+    switched = Switched(dev)
+    changed = False
+
+    def end():
+        nonlocal changed
+        if not changed:
+            return
+        with signals.held():
+            changed = False
+            _finish(switched, book, who, name)
+
+    # an exception between a signal's handler and the "try" would pass it by
+    atexit.register(end)
+    try:
+        _recover(book, switched)
+        switched.look()
+        signals.catch()
+        if switched.before:
+            changed = True
+            book.write(who, name, switched.before)
+        switched.quieten()
+        yield switched
+    finally:
+        try:
+            end()
+        finally:
+            atexit.unregister(end)
+            signals.release()
+            book.unlock()
+
+
+def _finish(switched, book, who, name):
+    """Put all back and forget about it; ModeError says what to do if that fails."""
+    try:
+        try:
+            put_back(switched.pages, switched.before)
+        except (ToolError, OSError):
+            # the probe may be what failed, and not the disk
+            other = sgio.find(who)
+            if not other:
+                raise
+            with contextlib.closing(other):
+                put_back(Pages(other), switched.before)
+    except (ToolError, OSError) as error:
+        raise ModeError("%s: its modes could not be put back: %s. What they were is in %s: once "
+                        "the disk answers again, run: freeblock restore" % (
+                            name, error, book.path)) from error
+    book.remove()

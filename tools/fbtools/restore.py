@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Put back the mode pages of disks whose extraction was killed.
+
+What they were is journaled before they are changed (extraction/journal.py); this does what the
+extraction itself would have done at its end. It is run at boot and when a disk appears, if
+`freeblock models enable` was, and whenever somebody likes.
+"""
+
+from . import ToolError
+from .extraction import identity as names
+from .extraction import journal, modes, sgio
+from .extraction.pages import Pages
+
+
+def called(identity):
+    """A disk's name for people."""
+    return " ".join(identity[field] for field in ("vendor", "product", "serial", "wwn")
+                    if identity[field])
+
+
+def restore_one(book, look):
+    """Put back what one journal says; (whether that is done or has to wait, a line about it)."""
+    try:
+        book.lock()
+    except journal.Busy as error:
+        return True, "%s: left alone: %s" % (book.name, error)
+    try:
+        content = book.read()
+        if content is None:
+            return True, "%s: nothing to put back" % book.name
+        who = "%s, changed %s by process %d%s" % (
+            called(content["identity"]), content["time"], content["pid"],
+            "" if content["boot_id"] == journal.boot_id() else ", before this boot")
+        dev = look(content["identity"])
+        if dev is None:
+            return True, "%s: the disk is not here; the journal is kept: %s" % (who, book.path)
+        try:
+            written = modes.put_back(Pages(dev), content["pages"])
+        finally:
+            dev.close()
+        book.remove()
+        return True, "%s: %s" % (who, "put back" if written else
+                                 "had its values already: a reset has put them back")
+    except (ToolError, OSError) as error:
+        return False, "%s: not put back: %s; the journal is kept" % (book.name, error)
+    finally:
+        book.unlock()
+
+
+def restore(books, look=sgio.find, say=print):
+    """Put back what journals say; whether none failed."""
+    fine = True
+    for book in books:
+        done, line = restore_one(book, look)
+        say(line)
+        fine = fine and done
+    return fine
+
+
+def add_parser(subparsers):
+    """Add `restore`."""
+    parser = subparsers.add_parser(
+        "restore", help="put back mode pages that a killed extraction left changed",
+        description="Put back the mode pages (caches, reordering) of all disks whose extraction "
+        "ended without doing so: by SIGKILL, a panic, a loss of power. A disk that is not here "
+        "keeps its journal. The status is 1 if one that is here could not be put back.")
+    parser.add_argument("device", metavar="DEVICE", nargs="?",
+                        help="only this disk: /dev/sdX or /dev/sgX")
+    parser.add_argument("--state-dir", metavar="DIR", default=journal.DIRECTORY,
+                        help="where the journals are (%(default)s)")
+    parser.set_defaults(run=run)
+
+
+def run(args):
+    """Put back and say so."""
+    books = journal.all_of(args.state_dir)
+    look = sgio.find
+    if args.device:
+        dev = sgio.Disk(args.device)
+        name = names.key(names.inquire(dev))
+        books = [book for book in books if book.name == name]
+        look = lambda identity: dev if names.same(names.inquire(dev), identity) else None
+    if not books:
+        print("nothing to put back%s" % (" for " + args.device if args.device else ""))
+        return 0
+    return 0 if restore(books, look) else 1
