@@ -178,11 +178,13 @@ static void sgv_measure(struct sgv *v)
 	u8 answer[SGV_CAPACITY_LEN];
 	struct sgs sense;
 	u64 blocks;
-	u32 bytes;
+	u32 bytes, physical = 1;
 
 	if (sgv_ask(v, cdb16, sizeof(cdb16), answer, SGV_CAPACITY_LEN, &sense)) {
 		blocks = sgs_get(answer, 8) + 1;
 		bytes = sgs_get(answer + 8, 4);
+		physical = 1U << (answer[13] & 0xf);
+		v->first_aligned = sgs_get(answer + 14, 2) & 0x3fff;
 	} else if (sgv_ask(v, cdb10, sizeof(cdb10), answer, 8, &sense)) {
 		blocks = sgs_get(answer, 4) + 1;
 		bytes = sgs_get(answer + 4, 4);
@@ -194,13 +196,15 @@ static void sgv_measure(struct sgv *v)
 		sim_fail("%s: blocks of %u bytes; a power of two, 512 to %u, is needed: sg_format",
 			 v->path, bytes, SGV_MOST_BLOCK);
 	v->block_sectors = bytes / 512;
+	v->physical_sectors = physical * v->block_sectors;
 	v->sectors = blocks * v->block_sectors;
 }
 
 /* ---- may it be used? ---- */
 
-static void sgv_open_generic(struct sgv *v)
+static void sgv_open_generic(struct sgv *v, bool in_use)
 {
+	int exclusive = in_use ? 0 : O_EXCL;
 	int version = 0;
 	struct stat st;
 
@@ -213,7 +217,7 @@ static void sgv_open_generic(struct sgv *v)
 	if (!S_ISCHR(st.st_mode) || major(st.st_rdev) != SCSI_GENERIC_MAJOR)
 		sim_fail("%s: not a SCSI generic device, /dev/sgX: see lsscsi -g (and modprobe sg)",
 			 v->path);
-	v->fd = open(v->path, O_RDWR | O_NONBLOCK | O_EXCL | O_CLOEXEC);
+	v->fd = open(v->path, O_RDWR | O_NONBLOCK | exclusive | O_CLOEXEC);
 	if (v->fd < 0 && errno == EBUSY)
 		sim_fail("%s: another program has it open: see fuser -v %s", v->path, v->path);
 	if (v->fd < 0)
@@ -264,8 +268,8 @@ static void sgv_check_kind(const struct sgv *v, const char *dir)
 			 v->block, text);
 }
 
-/* the block device: nobody else's, from now until we close it */
-static void sgv_hold(struct sgv *v)
+/* the block device: nobody else's, from now until we close it, unless it may be */
+static void sgv_hold(struct sgv *v, bool in_use)
 {
 	char dir[2 * SGV_NAME], path[SGV_NAME + 8];
 
@@ -274,6 +278,8 @@ static void sgv_hold(struct sgv *v)
 		return;
 	snprintf(dir, sizeof(dir), "/sys/block/%s", v->block);
 	sgv_check_kind(v, dir);
+	if (in_use)
+		return;
 	sgv_check_holders(v, dir, v->block);
 	sgv_check_partitions(v, dir);
 	snprintf(path, sizeof(path), "/dev/%s", v->block);
@@ -302,13 +308,13 @@ static void sgv_limits(struct sgv *v)
 	v->most_sectors = bytes / 512;
 }
 
-void sgv_open(struct sgv *v, const char *path)
+void sgv_open(struct sgv *v, const char *path, bool in_use)
 {
 	memset(v, 0, sizeof(*v));
 	v->path = path;
 	v->hold = -1;
-	sgv_open_generic(v);
-	sgv_hold(v);
+	sgv_open_generic(v, in_use);
+	sgv_hold(v, in_use);
 	sgv_inquire(v);
 	sgv_measure(v);
 	sgv_ask_cache(v);

@@ -11,9 +11,9 @@
 #define SGV_NAME 64		/* of what sysfs names */
 
 /**
- * struct sgv - a disk behind the SCSI generic interface, in nobody else's use
+ * struct sgv - a disk behind the SCSI generic interface
  * @path: as the user named it
- * @fd: /dev/sgX, exclusive
+ * @fd: /dev/sgX, exclusive unless others may use the disk, too
  * @hold: the block device behind it, exclusive, so that nobody can mount it; -1: none
  * @dir: the device's folder in sysfs
  * @block: the block device's name, such as sda; "": none
@@ -23,6 +23,8 @@
  * @serial: vital product data page 80h, "" if it has none
  * @sectors: capacity, of 512 bytes
  * @block_sectors: of its blocks, which commands count in
+ * @physical_sectors: of its physical blocks, a multiple of those
+ * @first_aligned: first block that begins a physical block
  * @queue: commands that Linux hands it at once
  * @most_sectors: longest command
  * @look_ahead_off: it says that it does not read ahead (caching page: DRA), or keeps
@@ -40,6 +42,8 @@ struct sgv {
 	char serial[SGV_NAME];
 	u64 sectors;
 	u32 block_sectors;
+	u32 physical_sectors;
+	u32 first_aligned;
 	u32 queue;
 	u32 most_sectors;
 	bool look_ahead_off;
@@ -49,11 +53,12 @@ struct sgv {
  * sgv_open() - open it, and see whether it may be used
  * @v: out
  * @path: /dev/sgX
+ * @in_use: others may use it, too
  *
  * Ends the program, saying why and what to do, if it is no SCSI generic device, no disk
  * of the kind that a model describes, or in use.
  */
-void sgv_open(struct sgv *v, const char *path);
+void sgv_open(struct sgv *v, const char *path, bool in_use);
 
 /**
  * sgv_check_model() - is it the disk that a model describes?

@@ -197,7 +197,7 @@ static void sgm_open(struct sgm *m)
 	if (cfg.direct)
 		sgm_check_direct();
 	sim_run_model(sim);
-	sgv_open(&m->v, m->text[SGM_DEVICE]);
+	sgv_open(&m->v, m->text[SGM_DEVICE], false);
 	sgv_check_model(&m->v, sim->o.model, dm_info(sim->dm));
 	sim->sched.drive = sgd_open(&m->v, sgm_number(m, SGM_SEARCH_US) * 1000, &sgm_stop);
 	sim_run_begin(sim);

@@ -7,7 +7,9 @@ positions are in units: the larger of a logical and a physical block.
 """
 
 import os
+import shutil
 import signal
+import stat
 import struct
 import subprocess
 import tempfile
@@ -37,8 +39,9 @@ _TAIL = struct.Struct("<QQ")
 _COMMAND = struct.Struct("<16sIIII")
 _ANSWER = struct.Struct("<QQiIII64s")
 
-_SIMULATOR = os.path.join(hosts.BUILD, "mechdisk-host", "mechdisk-host")
-_PROBE = os.path.join(hosts.BUILD, "extract", "extract-probe")
+# folder of the tree, folder in the build, name
+_SIMULATOR = ("tests/mechdisk/host", "mechdisk-host", "mechdisk-host")
+_PROBE = ("tools/extract", "extract", "extract-probe")
 _INQUIRY = 0x12
 _PAGE_SERIAL, _PAGE_NAMES, _PAGE_KIND = 0x80, 0x83, 0xb1
 
@@ -70,8 +73,7 @@ class Device:
     def simulated(cls, drive, *, set=(), seed=None, host_ns=None, destructive=False):
         """The drive of a description, in simulated time; `set`: lines appended to it."""
         # pylint: disable=redefined-builtin
-        hosts.build("tests/mechdisk/host", "the simulated drive")
-        words = [_SIMULATOR, "probe", drive]
+        words = [_program(*_SIMULATOR), "probe", drive]
         for line in set:
             words += ["--set", line]
         for option, value in (("--seed", seed), ("--host-ns", host_ns)):
@@ -80,9 +82,8 @@ class Device:
 
     @classmethod
     def open(cls, path, *, in_use=False, destructive=False):
-        """The drive behind /dev/sgX; `in_use`: even if someone else uses it."""
-        hosts.build("tools/extract", "the probe")
-        words = [_PROBE, path] + (["--in-use"] if in_use else [])
+        """The drive behind /dev/sgX or /dev/sdX; `in_use`: even if others use it, too."""
+        words = [_program(*_PROBE), generic(path)] + (["--in-use"] if in_use else [])
         return cls(words + (["--destructive"] if destructive else []), path)
 
     def __enter__(self):
@@ -231,6 +232,35 @@ class Device:
                 "revision": _text(data[32:36]), "serial": _text(self.page(_PAGE_SERIAL)),
                 "wwn": _wwn(self.page(_PAGE_NAMES)),
                 "rpm": int.from_bytes(kind[:2], "big") if len(kind) >= 2 else 0}
+
+
+def _program(folder, out, name):
+    """A program's path: built in the tree; where there is none, the one installed."""
+    if os.path.isdir(os.path.join(hosts.TOP, folder)):
+        hosts.build(folder, name)
+        return os.path.join(hosts.BUILD, out, name)
+    path = shutil.which(name)
+    if not path:
+        raise ToolError("%s is not installed" % name)
+    return path
+
+
+def generic(path):
+    """The SCSI generic device of a block device; another path as it is."""
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise ToolError("%s: %s" % (path, error.strerror)) from error
+    if not stat.S_ISBLK(found.st_mode):
+        return path
+    folder = "/sys/dev/block/%d:%d" % (os.major(found.st_rdev), os.minor(found.st_rdev))
+    if os.path.exists(os.path.join(folder, "partition")):
+        raise ToolError("%s: a partition: name the whole disk" % path)
+    try:
+        return "/dev/" + os.listdir(os.path.join(folder, "device", "scsi_generic"))[0]
+    except (OSError, IndexError) as error:
+        raise ToolError("%s: no SCSI generic device belongs to it (modprobe sg; see lsscsi -g)"
+                        % path) from error
 
 
 def _text(data):
