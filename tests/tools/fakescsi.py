@@ -57,6 +57,8 @@ class Drive:
     attention   reports a unit attention first, to every other command
     descriptor_sense  sense data of the other format
     short       sends less of a page than its length says
+    old         knows READ CAPACITY (10) only
+    not_ready   has not been spun up
     """
 
     name = "a drive of bytes"
@@ -72,6 +74,7 @@ class Drive:
         self.log = []
         self.gone = False
         self.told = False
+        self.blocks, self.block_bytes = 1000000, 512
 
     def reset(self):
         """As by a bus reset: saved values are current again."""
@@ -92,7 +95,8 @@ class Drive:
             if self.told:
                 return self._sense(6, 0x29)
         answer = {0x12: self._inquiry, 0x1a: self._mode_sense, 0x5a: self._mode_sense,
-                  0x15: self._mode_select, 0x55: self._mode_select}.get(cdb[0])
+                  0x15: self._mode_select, 0x55: self._mode_select,
+                  0x25: self._capacity, 0x9e: self._capacity}.get(cdb[0])
         if not answer or ("only6" in self.manners and cdb[0] in (0x5a, 0x55)):
             return self._sense(ILLEGAL, 0x20)
         said = answer(bytes(cdb), bytes(data_out))
@@ -106,6 +110,15 @@ class Drive:
         if self.vpd:
             pages[0] = vpd(0, bytes(sorted([0, *self.vpd])))
         return pages[cdb[2]][:room] if cdb[2] in pages else self._sense(ILLEGAL, 0x24)
+
+    def _capacity(self, cdb, _):
+        if "not_ready" in self.manners:
+            return self._sense(2, 4, 2)
+        if cdb[0] == 0x25:
+            return struct.pack(">II", min(self.blocks - 1, 0xffffffff), self.block_bytes)
+        if "old" in self.manners:
+            return self._sense(ILLEGAL, 0x20)
+        return struct.pack(">QI", self.blocks - 1 & (1 << 64) - 1, self.block_bytes) + bytes(20)
 
     def _mode_sense(self, cdb, _):
         ten, page, control = cdb[0] == 0x5a, cdb[2] & 0x3f, cdb[2] >> 6
