@@ -20,8 +20,11 @@
 /* trust: seven odd completions in a row void the anchor, three the lock */
 #define FB_HEAD_TRUST_MAX 64
 
-/* an unconfirmed phase: 1 ppm of error grows to 60 us in a minute */
-#define FB_HEAD_BELIEF_NS (60 * 1000000000ULL)
+/*
+ * An unconfirmed phase: a drive that warms up by 200 ppm in an hour is 25 us off after half
+ * a minute, and 0.5 ppm of error add 15 us.
+ */
+#define FB_HEAD_BELIEF_NS (30 * 1000000000ULL)
 
 /*
  * The first windows are short, so that a period that is off by 500 ppm (3 us per
@@ -31,10 +34,29 @@
 #define FB_HEAD_SHORT_WINDOWS 4
 
 /*
+ * So is one that has lasted as long as the period is averaged over: with few requests the
+ * phase must not wait for many. What came before a pause says nothing of the phase after it.
+ */
+#define FB_HEAD_FEW (FB_HEAD_WINDOW / 8)
+#define FB_HEAD_PAUSE_NS (4 * 1000000000ULL)
+
+/*
  * The period is averaged over this many revolutions (12 s at 10,000 rpm): an edge
  * known to 3 us gives it to 0.3 ppm, and it follows a drive that warms up.
  */
 #define FB_HEAD_BASE_TURNS 2048
+
+/*
+ * A drive that warms up changes its period evenly for an hour: 0.06 ppm a second are 200 ppm
+ * in an hour. Whoever follows only what has come lags behind by a second of that for each
+ * second averaged. So the trend is learnt, too, slowly, for it must not follow noise: by
+ * what the period has changed within two minutes. It is not believed for more than ten.
+ */
+#define FB_HEAD_TREND_S 128
+#define FB_HEAD_TREND_SHARE 4
+#define FB_HEAD_TREND_MOST_S 600
+#define FB_HEAD_TREND_BOUND 360000	/* 10,000 ppm in an hour */
+#define FB_HEAD_SECOND_NS 1000000000ULL
 
 #define FB_HEAD_PERIOD_PPM 2000	/* a period further from the model's is an accident */
 #define FB_HEAD_FITS_SHIFT 5	/* @fits averages over 32 predicted completions */
@@ -124,8 +146,44 @@ static void fb_head_window_begin(struct fb_head *h)
 	h->win_n = 0;
 }
 
+static u64 fb_head_bounded(const struct fb_head *h, s64 period_ps)
+{
+	s64 model = dm_info(h->dm)->period_ps;
+	s64 bound = div_s64(model, FB_HEAD_PPM) * FB_HEAD_PERIOD_PPM;
+
+	return clamp_t(s64, period_ps, model - bound, model + bound);
+}
+
+/* the period goes on as it did */
+static void fb_head_age(struct fb_head *h, u64 ns)
+{
+	u64 ms = div_u64(ns - min(ns, h->aged_ns), 1000000);
+
+	h->aged_ns = max(ns, h->aged_ns);
+	ms = min_t(u64, ms, FB_HEAD_TREND_MOST_S * 1000);
+	h->period_ps = fb_head_bounded(h, h->period_ps + div_s64(h->trend_ps * (s64)ms, 1000));
+}
+
+/* and how does it? */
+static void fb_head_learn_trend(struct fb_head *h, u64 ns)
+{
+	u64 s = div_u64(ns - min(ns, h->mark_ns), FB_HEAD_SECOND_NS);
+	s64 most = div_u64(dm_info(h->dm)->period_ps, FB_HEAD_TREND_BOUND), trend;
+
+	if (s < FB_HEAD_TREND_S)
+		return;
+	if (h->mark_ns && s < FB_HEAD_TREND_MOST_S) {
+		trend = div_s64((s64)h->period_ps - (s64)h->mark_ps, s);
+		trend = h->trend_ps + div_s64(trend - h->trend_ps, FB_HEAD_TREND_SHARE);
+		h->trend_ps = clamp_t(s64, trend, -most, most);
+	}
+	h->mark_ns = ns;
+	h->mark_ps = h->period_ps;
+}
+
 static void fb_head_anchor(struct fb_head *h, u64 ns, u32 angle)
 {
+	fb_head_age(h, ns);
 	h->anchored = true;
 	h->anchor_ns = ns;
 	h->anchor_angle = angle;
@@ -141,20 +199,14 @@ static void fb_head_anchor(struct fb_head *h, u64 ns, u32 angle)
  */
 static void fb_head_learn_period(struct fb_head *h, s64 moved_ns, u64 turns)
 {
-	u64 model = dm_info(h->dm)->period_ps;
-	u64 bound = div_u64(model, FB_HEAD_PPM) * FB_HEAD_PERIOD_PPM;
 	u64 step;
 
-	h->base_turns = min_t(u64, h->base_turns + turns, FB_HEAD_BASE_TURNS);
+	h->base_turns = max(turns, min_t(u64, h->base_turns + turns, FB_HEAD_BASE_TURNS));
 	if (!h->base_turns)
 		return;
-	if (moved_ns < 0) {
-		step = div64_u64(-moved_ns * 1000, h->base_turns);
-		h->period_ps = max(h->period_ps - step, model - bound);
-	} else {
-		step = div64_u64(moved_ns * 1000, h->base_turns);
-		h->period_ps = min(h->period_ps + step, model + bound);
-	}
+	step = div64_u64((moved_ns < 0 ? -moved_ns : moved_ns) * 1000, h->base_turns);
+	h->period_ps = fb_head_bounded(h, moved_ns < 0 ? h->period_ps - step :
+					  h->period_ps + step);
 }
 
 /*
@@ -174,9 +226,12 @@ static void fb_head_window_end(struct fb_head *h)
 		turns = div64_u64(anchor_ns - h->anchor_ns, fb_head_period_ns(h));
 	h->anchor_ns = anchor_ns;
 	h->anchor_angle = h->at.angle;
+	fb_head_age(h, anchor_ns);
 	/* the first edge has no other to be compared with */
 	if (h->windows)
 		fb_head_learn_period(h, edge, turns);
+	if (h->windows >= FB_HEAD_SHORT_WINDOWS)
+		fb_head_learn_trend(h, anchor_ns);
 	if (h->windows < FB_HEAD_SHORT_WINDOWS)
 		h->windows++;
 	fb_head_window_begin(h);
@@ -196,7 +251,9 @@ static void fb_head_window_check(struct fb_head *h)
 {
 	u32 full = h->windows < FB_HEAD_SHORT_WINDOWS ? FB_HEAD_SHORT_WINDOW : FB_HEAD_WINDOW;
 
-	if (h->win_n >= full)
+	if (h->win_n >= full ||
+	    (h->win_n >= FB_HEAD_FEW && h->at_ns > h->anchor_ns &&
+	     h->at_ns - h->anchor_ns >= FB_HEAD_BASE_TURNS * fb_head_period_ns(h)))
 		fb_head_window_end(h);
 }
 
@@ -251,6 +308,14 @@ static void fb_head_odd(struct fb_head *h, const struct dm_place *end, bool pred
 		fb_head_anchor(h, out->end_ns, end->angle);
 }
 
+/* a pause, and not as short as all of the window's */
+static bool fb_head_paused(const struct fb_head *h, u64 ns)
+{
+	u64 lasted_ns = h->at_ns - min(h->anchor_ns, h->at_ns);
+
+	return ns > h->at_ns + max(FB_HEAD_PAUSE_NS, lasted_ns);
+}
+
 void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 		      u64 pred_ns, u64 started_ns, u64 xfer_ns, bool write,
 		      struct fb_head_end *out)
@@ -295,6 +360,8 @@ void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 		return;
 	}
 	out->end_ns = nearest;
+	if (fb_head_paused(h, nearest))
+		fb_head_window_begin(h);
 	fb_head_follow(h, out->residual_ns);
 	if (pred_ns)
 		fb_head_fit(h, true);

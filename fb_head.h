@@ -7,7 +7,7 @@
  * Phase: a moment and the platter's angle then, and the period. Completions are
  * reported late by a varying time, so the phase follows the early edge, the lower
  * quartile, of what a window of them shows. What the edge moves over many revolutions is
- * the error of the period.
+ * the error of the period; what the period changes over minutes is its trend.
  *
  * Head: the end of the last mechanical command, or unknown.
  */
@@ -35,6 +35,10 @@ enum fb_head_verdict {
  * struct fb_head - what completions taught
  * @dm: model
  * @period_ps: one revolution, tracked
+ * @trend_ps: what becomes of it, ps per second
+ * @aged_ns: until when it has become that
+ * @mark_ns: the trend is that since this moment, 0 = none ...
+ * @mark_ps: ... when this was the period
  * @anchor_ns: a moment ...
  * @anchor_angle: ... and the platter's angle then
  * @anchored: @anchor_* valid
@@ -57,6 +61,10 @@ enum fb_head_verdict {
 struct fb_head {
 	const struct disk_model *dm;
 	u64 period_ps;
+	s64 trend_ps;
+	u64 aged_ns;
+	u64 mark_ns;
+	u64 mark_ps;
 	u64 anchor_ns;
 	u32 anchor_angle;
 	bool anchored;
@@ -115,7 +123,7 @@ void fb_head_reset(struct fb_head *h, u64 until_ns);
 /**
  * fb_head_locked() - the phase is believed
  * @h: state
- * @now_ns: the time; a phase not confirmed for a minute is not believed
+ * @now_ns: the time; a phase not confirmed for half a minute is not believed
  *
  * Return: true when it is.
  */
