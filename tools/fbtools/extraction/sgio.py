@@ -5,10 +5,11 @@ Needs no program that would have to be built first, and no module sg: /dev/sdX w
 works early in a boot. Nothing is timed here.
 """
 
-import ctypes
+import array
 import errno
 import fcntl
 import os
+import struct
 
 from .. import ToolError, fbstate
 from . import identity as names
@@ -17,22 +18,11 @@ SG_IO = 0x2285
 NONE, TO_DEVICE, FROM_DEVICE = -1, -2, -3
 TIMEOUT_MS = 30000              # a disk that spins up answers within
 SENSE = 64
-CHECK = 2
-
-
-class Header(ctypes.Structure):
-    """struct sg_io_hdr of <scsi/sg.h>."""
-    _fields_ = [("interface_id", ctypes.c_int), ("dxfer_direction", ctypes.c_int),
-                ("cmd_len", ctypes.c_ubyte), ("mx_sb_len", ctypes.c_ubyte),
-                ("iovec_count", ctypes.c_ushort), ("dxfer_len", ctypes.c_uint),
-                ("dxferp", ctypes.c_void_p), ("cmdp", ctypes.c_void_p),
-                ("sbp", ctypes.c_void_p), ("timeout", ctypes.c_uint),
-                ("flags", ctypes.c_uint), ("pack_id", ctypes.c_int),
-                ("usr_ptr", ctypes.c_void_p), ("status", ctypes.c_ubyte),
-                ("masked_status", ctypes.c_ubyte), ("msg_status", ctypes.c_ubyte),
-                ("sb_len_wr", ctypes.c_ubyte), ("host_status", ctypes.c_ushort),
-                ("driver_status", ctypes.c_ushort), ("resid", ctypes.c_int),
-                ("duration", ctypes.c_uint), ("info", ctypes.c_uint)]
+# struct sg_io_hdr of <scsi/sg.h>: interface, direction, lengths of command and sense, iovecs,
+# length, pointers to data, command and sense, time-out, flags, id, the user's pointer; then
+# status (4 bytes, the last one the sense data's length), host's and driver's, rest, ...
+HEADER = struct.Struct("@iiBBHIPPPIIiPBBBBHHiII0P")
+STATUS, SENSE_LENGTH, HOST_STATUS, REST = 13, 16, 17, 19
 
 
 class Disk:
@@ -49,26 +39,26 @@ class Disk:
 
     def cdb(self, cdb, data_out=b"", data_in=0):
         """Carry out one command: (status, sense data, what it sent)."""
-        sense = ctypes.create_string_buffer(SENSE)
-        command = ctypes.create_string_buffer(bytes(cdb), len(cdb))
         size = len(data_out) or data_in
-        data = ctypes.create_string_buffer(bytes(data_out), max(size, 1))
-        header = Header(interface_id=ord("S"), cmd_len=len(cdb), mx_sb_len=SENSE,
-                        dxfer_direction=TO_DEVICE if data_out else FROM_DEVICE if data_in else NONE,
-                        dxfer_len=size, dxferp=ctypes.addressof(data),
-                        cmdp=ctypes.addressof(command), sbp=ctypes.addressof(sense),
-                        timeout=TIMEOUT_MS)
+        # memory that stays where it is
+        command, data, sense = (array.array("B", b) for b in (
+            bytes(cdb), bytes(data_out).ljust(max(size, 1), b"\0"), bytes(SENSE)))
+        header = bytearray(HEADER.pack(
+            ord("S"), TO_DEVICE if data_out else FROM_DEVICE if data_in else NONE, len(cdb), SENSE,
+            0, size, data.buffer_info()[0], command.buffer_info()[0], sense.buffer_info()[0],
+            TIMEOUT_MS, *[0] * 12))
         try:
             fcntl.ioctl(self._fd, SG_IO, header)
         except OSError as error:
             raise ToolError("%s: %s" % (self.path, "it takes no SCSI commands"
                                         if error.errno in (errno.ENOTTY, errno.EINVAL)
                                         else error.strerror)) from error
-        if header.host_status:
+        done = HEADER.unpack(header)
+        if done[HOST_STATUS]:
             raise ToolError("%s: the adapter did not carry out a command (host status %02x)" % (
-                self.path, header.host_status))
-        received = data.raw[:data_in - max(header.resid, 0)] if data_in else b""
-        return header.status, sense.raw[:header.sb_len_wr], received
+                self.path, done[HOST_STATUS]))
+        received = data.tobytes()[:data_in - max(done[REST], 0)] if data_in else b""
+        return done[STATUS], sense.tobytes()[:done[SENSE_LENGTH]], received
 
     def close(self):
         """Give it back."""

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Models of this machine's disks: kept under the drive's name, loaded when it appears.
+
+A model is kept as <world-wide name>-<firmware revision>.fbmodel: other firmware may place, and
+move, differently. The directory is in /etc because disks appear before /var may be there,
+because nothing writes to it but people and what they start, and because it belongs into a
+backup of the machine's configuration.
+"""
+
+import os
+import re
+import subprocess
+import zlib
+
+from .. import ToolError, fbstate
+from . import identity as names
+from . import journal
+
+DIRECTORY = "/etc/freeblock/models"
+ENDING = ".fbmodel"
+MOST_BYTES = 16 << 20           # as the kernel takes
+HEADER = ("vendor", "product", "serial", "sectors", "wwn", "revision", "distrusted")
+
+
+class Model:
+    """A model's text, sound as far as its seal can tell."""
+
+    def __init__(self, data, name):
+        self.data = data
+        self.name = name
+        self.header = _header(self._sealed())
+
+    @classmethod
+    def of_file(cls, path):
+        """Read it. ToolError if it is none."""
+        with open(path, "rb") as file:
+            return cls(file.read(MOST_BYTES + 1), path)
+
+    def _sealed(self):
+        """The text before its end record, which must be right."""
+        if not self.data.startswith(b"fbmodel 1\n") or len(self.data) > MOST_BYTES:
+            raise ToolError("%s: not a model (fbmodel 1)" % self.name)
+        body, _, end = self.data[:-1].rpartition(b"\n")
+        body += b"\n"
+        if not self.data.endswith(b"\n") or \
+                end != b"end %d %08x" % (len(body), zlib.crc32(body)):
+            raise ToolError("%s: its end record is missing or wrong: it is cut short or was "
+                            "edited (tools/fbmodel-seal)" % self.name)
+        return body
+
+    def check(self, disk):
+        """ToolError if it is another drive's, or for other firmware."""
+        for field in ("wwn", "serial", "vendor", "product", "revision"):
+            mine = self.header.get(field)
+            if mine is not None and mine != disk[field]:
+                raise ToolError("%s: it is for %s %s, the disk has %s" % (
+                    self.name, FIELD_NAMES.get(field, field), mine, disk[field] or "none"))
+        if self.header.get("sectors") != str(disk["sectors"]):
+            raise ToolError("%s: it is for %s sectors, the disk has %s" % (
+                self.name, self.header.get("sectors", "no"), disk["sectors"]))
+
+
+FIELD_NAMES = {"wwn": "the drive", "revision": "firmware"}
+
+
+def _header(text):
+    """The records before the first zone that say whose model it is."""
+    found = {}
+    for line in text.decode("utf-8", "replace").splitlines():
+        word, _, rest = line.strip().partition(" ")
+        if word == "zone":
+            break
+        if word in HEADER:
+            found.setdefault(word, rest.strip())
+    return found
+
+
+def disk_of(name):
+    """What sysfs says of a disk (sdX): identity, sectors. ToolError if there is none."""
+    name = name[len("/dev/"):] if name.startswith("/dev/") else name
+    folder = fbstate.path("sys/block", name)
+    if not re.fullmatch(r"[\w-]+", name, re.ASCII) or not os.path.isdir(folder):
+        raise ToolError("%s: no such disk: name it as in /sys/block" % name)
+
+    def line(what):
+        return (fbstate.read("sys/block", name, what) or "").strip()
+
+    wwn = line("device/wwid")
+    return {"name": name, "vendor": line("device/vendor"), "product": line("device/model"),
+            "revision": line("device/rev"), "serial": _serial(name),
+            "wwn": wwn if wwn.startswith(("naa.", "eui.")) else "",
+            "sectors": int(line("size") or 0)}
+
+
+def _serial(name):
+    """The unit serial number, from page 80h as the kernel keeps it."""
+    try:
+        with open(fbstate.path("sys/block", name, "device/vpd_pg80"), "rb") as file:
+            page = file.read()
+    except OSError:
+        return ""
+    return names.text(page[4:4 + int.from_bytes(page[2:4], "big")]) if len(page) > 4 else ""
+
+
+def disks():
+    """What sysfs says of all SCSI disks."""
+    folder = fbstate.path("sys/block")
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        if os.path.exists(os.path.join(folder, name, "device", "vendor")):
+            yield disk_of(name)
+
+
+def file_name(identity):
+    """What a disk's model is called."""
+    return "%s-%s%s" % (names.key(identity), names.file_name(identity["revision"]) or "none", ENDING)
+
+
+def models(directory):
+    """Names of the models that are kept."""
+    if not os.path.isdir(directory):
+        return []
+    return sorted(name for name in os.listdir(directory) if name.endswith(ENDING))
+
+
+def install(directory, model, identity):
+    """Keep a model for a disk; the path. There is the old one, or the whole new one."""
+    for field, mine in model.header.items():
+        if field in ("wwn", "serial", "revision") and mine != identity[field]:
+            raise ToolError("%s: it is for %s %s, and not for %s" % (
+                model.name, FIELD_NAMES.get(field, field), mine, identity[field] or "none"))
+    journal.make_directory(directory)
+    path = os.path.join(directory, file_name(identity))
+    journal.write_file(path, model.data)
+    return path
+
+
+def choose(directory, disk):
+    """The path of a disk's model. None: it has none. ToolError: only for other firmware."""
+    wanted = file_name(disk)
+    there = models(directory)
+    if wanted in there:
+        return os.path.join(directory, wanted)
+    others = [name for name in there if name.startswith(names.key(disk) + "-")]
+    if others:
+        raise ToolError("%s has firmware %s, and there are models only for other firmware (%s): "
+                        "extract it again" % (disk["name"], disk["revision"] or "(none)",
+                                              ", ".join(others)))
+    return None
+
+
+# ---- into the kernel
+
+def _choose_scheduler(name):
+    """Give the disk the scheduler, the module loaded first if it is not."""
+    if fbstate.Disk(name).scheduler() == "freeblock":
+        return
+    if not os.path.isdir(fbstate.path("sys/module/freeblock")):
+        subprocess.run(["modprobe", "freeblock"], check=False, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+    path = fbstate.path("sys/block", name, "queue/scheduler")
+    try:
+        with open(path, "w", encoding="ascii") as file:
+            file.write("freeblock\n")
+    except OSError as error:
+        raise ToolError("freeblock > %s: %s: is the module loaded? (modprobe freeblock)" % (
+            path, error.strerror)) from error
+
+
+def load(directory, name, scheduler):
+    """Load the model of disk `name`; a line about it; None: it has none. ToolError: it is
+    refused.
+
+    scheduler: choose freeblock for it, too."""
+    disk = disk_of(name)
+    path = choose(directory, disk)
+    if path is None:
+        return None
+    model = Model.of_file(path)
+    model.check(disk)
+    if scheduler:
+        _choose_scheduler(disk["name"])
+    kernel = fbstate.Disk(disk["name"])
+    if not kernel.is_there():
+        return "%s: its model is not loaded: it does not have the scheduler freeblock" % disk["name"]
+    target = fbstate.path(fbstate.KERNEL, disk["name"], "model")
+    try:
+        with open(target, "wb", buffering=0) as file:
+            data = memoryview(model.data)
+            while data:
+                data = data[file.write(data):]
+    except OSError as error:
+        raise ToolError("%s: %s: %s" % (disk["name"], path, kernel.read("model_status") or
+                                        error.strerror)) from error
+    said = kernel.read("model_status") or ""
+    if not said.startswith("loaded"):
+        raise ToolError("%s: %s: %s" % (disk["name"], path, said))
+    return "%s: %s: %s" % (disk["name"], path, said)
