@@ -87,14 +87,15 @@ struct dm_place {
  * struct dm_track - one track and the LBNs on it
  * @cyl: cylinder
  * @head: physical head
- * @zone: index of its zone, private to disk_model.c
- * @spt: physical sectors on the track
+ * @zone: private: index of its zone
+ * @spt: physical sectors on this track
  * @nsect: LBNs that lie on it in order, remapped ones included; 0 = none (spares only)
  * @first_lbn: the first of them
  * @angle0: angle at which physical sector 0 begins
  * @sector_angle: angle of one sector, 2^32/spt rounded down
  * @anomalous: slips or remaps touch this track: LBN order has holes
  * @phys0: private: sector 0, counted from the zone's first sector
+ * @sector: private: one sector, 2^-64 turn, rounded up
  * @slipped: private: sectors of the zone slipped before @slip0
  * @slip0: private: first slip that touches the track ...
  * @slip1: private: ... and the one after the last
@@ -113,6 +114,7 @@ struct dm_track {
 	bool anomalous;
 	/* private: what disk_model.c has found already */
 	u64 phys0;
+	u64 sector;
 	u32 slipped;
 	u32 slip0;
 	u32 slip1;
@@ -365,6 +367,26 @@ u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
 u32 dm_tracks(const struct disk_model *dm);
 
 /**
+ * dm_spt_most() - the longest track
+ * @dm: model
+ *
+ * Context: any.
+ *
+ * Return: physical sectors; no track of the disk has more.
+ */
+u32 dm_spt_most(const struct disk_model *dm);
+
+/**
+ * dm_spt_least() - the shortest track
+ * @dm: model
+ *
+ * Context: any.
+ *
+ * Return: physical sectors; no track of a zone that holds LBNs has fewer.
+ */
+u32 dm_spt_least(const struct disk_model *dm);
+
+/**
  * dm_track_by_index() - the track with a number
  * @dm: model
  * @index: as from dm_track_index()
@@ -427,16 +449,17 @@ struct dm_spec_remap {
 };
 
 /**
- * struct dm_spec_zone - cylinders with the same number of sectors per track
+ * struct dm_spec_zone - cylinders with the same number of sectors per track, or per head's
  * @first_cyl: first cylinder
  * @last_cyl: last cylinder
- * @spt: sectors per track
+ * @spt: sectors per track, where heads differ: of the longest
  * @angle: where the zone's first sector begins, 2^-64 turn
  * @track_skew: added from track to track, 2^-64 turn
  * @cyl_skew: added on top of @track_skew * (heads - 1) from cylinder to cylinder
  * @dead: sectors at the zone's front that hold no LBN
  * @spares: sectors that hold no LBN unless remapped; the slipped ones are among them,
  *	the others lie at the zone's end
+ * @head_spts: how many of dm_spec.head_spt belong to this zone: 0, or one for each head
  * @slips: how many of dm_spec.slip belong to this zone
  * @remaps: how many of dm_spec.remap belong to this zone
  * @line: where the text says so, for messages
@@ -450,6 +473,7 @@ struct dm_spec_zone {
 	u64 cyl_skew;
 	u64 dead;
 	u64 spares;
+	u32 head_spts;
 	u32 slips;
 	u32 remaps;
 	u32 line;
@@ -466,6 +490,7 @@ struct dm_spec_zone {
  * @write_seeks: its points
  * @zone: zones in LBN order
  * @zones: how many
+ * @head_spt: sectors per track by physical head, zone by zone where heads differ
  * @slip: slips, zone by zone, ascending in each
  * @slips: how many
  * @remap: remaps, zone by zone, ascending in each
@@ -481,6 +506,7 @@ struct dm_spec {
 	u32 write_seeks;
 	struct dm_spec_zone *zone;
 	u32 zones;
+	u16 *head_spt;
 	struct dm_spec_slip *slip;
 	u32 slips;
 	struct dm_spec_remap *remap;

@@ -47,13 +47,10 @@ void fb_idle_init(struct fb_disk *fd)
 void fb_idle_set_drive(struct fb_disk *fd)
 {
 	const struct disk_model *dm = fd->model;
-	struct dm_track t;
 
 	lockdep_assert_held(&fd->lock);
-	/* tracks are shortest at the end */
-	if (!dm_track_of(dm, dm_info(dm)->sectors - 1, &t))
-		fbw_set_drive(&fd->idle.wait, dm_period_ns(dm),
-			      div_u64(dm_period_ns(dm) * 1000, t.spt));
+	fbw_set_drive(&fd->idle.wait, dm_period_ns(dm),
+		      div_u64(dm_period_ns(dm) * 1000, dm_spt_least(dm)));
 }
 
 /**

@@ -342,8 +342,7 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 		     const struct fb_bitmap *bm, const struct fb_gap *gap,
 		     const struct fb_limits *lim)
 {
-	u32 spt = 1, i;
-	struct dm_track t;
+	u32 spt = dm_spt_most(dm);
 	u64 seek;
 
 	memset(s, 0, sizeof(*s));
@@ -361,20 +360,8 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	s->period_ns = dm_period_ns(dm);
 	s->switch_ns[0] = dm_switch_ns(dm, false);
 	s->switch_ns[1] = dm_switch_ns(dm, true);
-	/*
-	 * Tracks are longest at LBN 0, or so near the gap that they matter; were a
-	 * longer one elsewhere, the search might pass over it, nothing worse.
-	 */
-	if (!dm_track_of(dm, 0, &t))
-		spt = max(spt, t.spt);
-	for (i = 0; i < 2; i++) {
-		const struct dm_place *p = i ? &s->gap.src : &s->gap.dst;
-
-		if (!dm_track_at(dm, p->cyl, p->head, &t))
-			spt = max(spt, t.spt);
-	}
-	s->granule_ns = div_u64(s->period_ns * lim->granule_sectors, spt);
 	/* the longest track gives the shortest time, and so the safe one */
+	s->granule_ns = div_u64(s->period_ns * lim->granule_sectors, spt);
 	s->fg_ns = div_u64(s->period_ns * gap->dst_nsect, spt);
 	s->region = div_u64((u64)FB_REGIONS << 32, dm_info(dm)->cylinders);
 	s->extra_ns = fb_search_extra_ns(dm, gap, s->latency_ns);

@@ -122,14 +122,11 @@ static int fb_buf_alloc(const struct fb_bufs *bufs, struct fb_buf *buf)
 	return buf->data ? 0 : -ENOMEM;
 }
 
-/* 1.5 tracks, see FB_BUF_MIN_SECTORS; tracks are longest at LBN 0 */
+/* 1.5 tracks, see FB_BUF_MIN_SECTORS */
 static u32 fb_buf_size(const struct disk_model *dm)
 {
-	u32 nsect = dm_info(dm)->granule_sectors;
-	struct dm_track t;
+	u32 spt = dm_spt_most(dm), nsect = max(dm_info(dm)->granule_sectors, spt + spt / 2);
 
-	if (!dm_track_of(dm, 0, &t))
-		nsect = max(nsect, t.spt + t.spt / 2);
 	nsect = max_t(u32, nsect, FB_BUF_MIN_SECTORS);
 	return min_t(u32, round_up(nsect, PAGE_SECTORS), FB_BUF_MAX_SECTORS);
 }

@@ -21,6 +21,7 @@ enum mt_type {
 	MT_SEEK,
 	MT_WRITE_SEEK,
 	MT_ZONE,
+	MT_HEAD_SPT,
 	MT_SLIP,
 	MT_REMAP,
 	MT_END,
@@ -68,6 +69,7 @@ static const struct mt_record mt_records[] = {
 	{ .name = "seek", .type = MT_SEEK },
 	{ .name = "write_seek", .type = MT_WRITE_SEEK },
 	{ .name = "zone", .type = MT_ZONE },
+	{ .name = "head_spt", .type = MT_HEAD_SPT },
 	{ .name = "slip", .type = MT_SLIP },
 	{ .name = "remap", .type = MT_REMAP },
 	{ .name = "end", .type = MT_END },
@@ -85,6 +87,7 @@ static const char * const mt_orders[] = { "plain", "serpentine-zone", "serpentin
  * @word: the rest of the line
  * @record: what the line is
  * @seen: per record: the line that held it first, 0 = none
+ * @head_spts: numbers in @spec.head_spt
  * @spec: what has been read
  * @fault: why not
  */
@@ -96,6 +99,7 @@ struct mt {
 	char *word;
 	const struct mt_record *record;
 	u32 seen[ARRAY_SIZE(mt_records)];
+	u32 head_spts;
 	struct dm_spec spec;
 	struct dm_fault fault;
 };
@@ -394,13 +398,47 @@ static int mt_read_zone(struct mt *mt)
 	return err;
 }
 
-/* The zone that slips and remaps belong to: the last one read. */
+/* The zone that further records belong to: the last one read. */
 static struct dm_spec_zone *mt_zone(struct mt *mt)
 {
 	if (mt->spec.zones)
 		return &mt->spec.zone[mt->spec.zones - 1];
 	mt_fail(mt, "%s before the first zone", mt->record->name);
 	return NULL;
+}
+
+static void mt_skip_blanks(struct mt *mt)
+{
+	while (*mt->word == ' ' || *mt->word == '\t')
+		mt->word++;
+}
+
+/* Heads in the order of their numbers, in one line or several. */
+static int mt_read_head_spt(struct mt *mt)
+{
+	struct dm_spec_zone *z = mt_zone(mt);
+	u32 heads = mt->spec.info.heads, first, spt;
+	int err;
+
+	if (!z)
+		return -EINVAL;
+	err = mt_number32(mt, "head_spt: head", 0, heads - 1, &first);
+	if (!err && z->head_spts < heads && first != z->head_spts)
+		err = mt_fail(mt, "head_spt: head %u stands where head %u belongs", first,
+			      z->head_spts);
+	do {
+		if (!err && z->head_spts == heads)
+			err = mt_fail(mt, "head_spt: the zone's %u heads were given already",
+				      heads);
+		if (!err)
+			err = mt_number32(mt, "head_spt", 1, z->spt, &spt);
+		if (err)
+			return err;
+		mt->spec.head_spt[mt->head_spts++] = spt;
+		z->head_spts++;
+		mt_skip_blanks(mt);
+	} while (*mt->word);
+	return 0;
 }
 
 static int mt_read_slip(struct mt *mt)
@@ -416,8 +454,7 @@ static int mt_read_slip(struct mt *mt)
 	slip->line = mt->line;
 	slip->n = 1;
 	err = mt_number(mt, "slip", 0, MT_SECTORS_MAX, &slip->at);
-	while (*mt->word == ' ' || *mt->word == '\t')
-		mt->word++;
+	mt_skip_blanks(mt);
 	if (!err && *mt->word)
 		err = mt_number32(mt, "slip: count", 1, U32_MAX, &slip->n);
 	return err;
@@ -463,6 +500,8 @@ static int mt_read_record(struct mt *mt)
 		return mt_read_seek(mt, mt->spec.write_seek, &mt->spec.write_seeks);
 	case MT_ZONE:
 		return mt_read_zone(mt);
+	case MT_HEAD_SPT:
+		return mt_read_head_spt(mt);
 	case MT_SLIP:
 		return mt_read_slip(mt);
 	case MT_REMAP:
@@ -526,8 +565,7 @@ static int mt_read_text(struct mt *mt)
 		err = mt_read_line(mt);
 		if (err)
 			return err;
-		while (*mt->word == ' ' || *mt->word == '\t')
-			mt->word++;
+		mt_skip_blanks(mt);
 		if (!*mt->word || *mt->word == '#')
 			continue;
 		err = mt_read_record(mt);
@@ -678,6 +716,12 @@ static u32 mt_count(const struct mt *mt, const char *name)
 	return count;
 }
 
+/* An upper bound of the numbers in such lines: two bytes hold one. */
+static size_t mt_most_numbers(const struct mt *mt, const char *name)
+{
+	return min_t(size_t, mt_count(mt, name) * (MT_LINE_MAX / 2), mt->len / 2);
+}
+
 static void *mt_alloc(const struct mt *mt, const char *name, size_t size)
 {
 	return fb_zalloc((mt_count(mt, name) + 1) * size);
@@ -690,18 +734,21 @@ static int mt_alloc_spec(struct mt *mt)
 	spec->seek = mt_alloc(mt, "seek", sizeof(*spec->seek));
 	spec->write_seek = mt_alloc(mt, "write_seek", sizeof(*spec->write_seek));
 	spec->zone = mt_alloc(mt, "zone", sizeof(*spec->zone));
+	spec->head_spt = fb_zalloc((mt_most_numbers(mt, "head_spt") + 1) *
+				   sizeof(*spec->head_spt));
 	spec->slip = mt_alloc(mt, "slip", sizeof(*spec->slip));
 	spec->remap = mt_alloc(mt, "remap", sizeof(*spec->remap));
 	spec->info.physical_sectors = 1;
 	spec->info.granule_sectors = 8;
-	return spec->seek && spec->write_seek && spec->zone && spec->slip && spec->remap ?
-	       0 : -ENOMEM;
+	return spec->seek && spec->write_seek && spec->zone && spec->head_spt && spec->slip &&
+	       spec->remap ? 0 : -ENOMEM;
 }
 
 static void mt_free(struct mt *mt)
 {
 	fb_free(mt->spec.remap);
 	fb_free(mt->spec.slip);
+	fb_free(mt->spec.head_spt);
 	fb_free(mt->spec.zone);
 	fb_free(mt->spec.write_seek);
 	fb_free(mt->spec.seek);

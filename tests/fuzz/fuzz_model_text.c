@@ -34,7 +34,8 @@ static const char seed_text[] =
 	"write_seek 1 900000\nwrite_seek 3 1000000\n"
 	"zone 0 1 spt 10 angle 0.5 track_skew 0.1 cyl_skew 0.05 dead 5 spares 10\n"
 	"slip 7 2\nslip 12\nremap 5 to 59\nremap 30 to 55\n"
-	"zone 2 3 spt 9 angle 0 track_skew 0.1 cyl_skew 0 dead 0 spares 4\nslip 0\n";
+	"zone 2 3 spt 12 angle 0 track_skew 0.1 cyl_skew 0 dead 0 spares 4\nslip 0\n"
+	"head_spt 0 5 12\nhead_spt 2 10\n";
 
 /* Words that mean something, or nearly do. */
 static const char * const words[] = {
@@ -42,7 +43,7 @@ static const char * const words[] = {
 	"4294967295", "4294967296", "140737488355328", "18446744073709551615",
 	"18446744073709551616", "-1", "0.999999999999999999", "0.5", "yes", "no", "plain",
 	"serpentine-disk", "zone", "slip", "remap", "to", "seek", "write_seek", "end", "spt",
-	"dead", "spares", "#", "\n", "1000000000", "16777216",
+	"dead", "spares", "head_spt", "#", "\n", "1000000000", "16777216",
 };
 
 static size_t seal(char *text, size_t len)

@@ -3,7 +3,8 @@
  * Disk model against a slow, independent walk of the same layout: small random disks
  * with dead sectors, slips, remaps and every head order, each sector of which the test
  * visits in turn, adding skews one by one. What is expected comes from that walk and
- * from exact 128-bit arithmetic, never from disk_model.c.
+ * from exact 128-bit arithmetic, never from disk_model.c. In some zones tracks differ in
+ * length from head to head.
  *
  * Planted bugs, each seen to fail: slips counted with "<" for "<=" in
  * dm_unslipped_to_phys() (places); the remap left out of dm_place_of() (places);
@@ -13,7 +14,10 @@
  * floors taken from the points alone, not from where they lead (seeks); latency from
  * the departure angle (positions); settle left out of a write's head switch (seeks); a
  * landing inside counted from the sector under way, a spare's track angle taken for its
- * sector's (accesses); a seek index one entry off (long seeks).
+ * sector's (accesses); a seek index one entry off (long seeks). Where heads differ:
+ * dm_before() forwards on a backward cylinder, the zone's longest track's sectors for a
+ * shorter track's (places, tracks, windows); the longest track that of the last zone
+ * (tracks).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,6 +30,7 @@
 
 #define DISKS 300
 #define MOST_ZONES 4
+#define MOST_HEADS 5
 #define MOST_SECTORS 65536
 #define NONE UINT64_MAX
 
@@ -63,6 +68,7 @@ struct spot {
 struct disk {
 	struct dm_spec spec;
 	struct dm_spec_zone zone[MOST_ZONES];
+	u16 head_spt[MOST_ZONES * MOST_HEADS];
 	struct dm_spec_slip slip[MOST_SECTORS];
 	struct dm_spec_remap remap[MOST_SECTORS];
 	struct dm_spec_seek seek[64];
@@ -123,17 +129,34 @@ static void random_header(struct disk *d)
 	memset(&d->spec, 0, sizeof(d->spec));
 	info->physical_sectors = 1;
 	info->granule_sectors = 8;
-	info->heads = 1 + below(5);
+	info->heads = 1 + below(MOST_HEADS);
 	info->period_ps = 2000000000 + rnd_below(&rnd, 20000000000ULL);
 	info->head_switch_ns = below(1000000);
 	info->write_settle_ns = below(600000);
 	info->zero_latency = below(2);
 	d->spec.order = below(3);
 	d->spec.zone = d->zone;
+	d->spec.head_spt = d->head_spt;
 	d->spec.slip = d->slip;
 	d->spec.remap = d->remap;
 	d->spec.seek = d->seek;
 	d->spec.write_seek = d->write_seek;
+}
+
+/* Tracks of the zone's heads, at @head_spt if they differ; returns a cylinder's sectors. */
+static u32 random_heads(struct disk *d, struct dm_spec_zone *z, u16 *head_spt)
+{
+	u32 heads = d->spec.info.heads, sum = 0, i;
+
+	if (below(2))
+		return heads * z->spt;
+	z->head_spts = heads;
+	for (i = 0; i < heads; i++)
+		head_spt[i] = 1 + below(z->spt);
+	head_spt[below(heads)] = z->spt;
+	for (i = 0; i < heads; i++)
+		sum += head_spt[i];
+	return sum;
 }
 
 /* Slips of the zone, and how many sectors they take; @room sectors less the dead ones. */
@@ -186,8 +209,12 @@ static void random_remaps(struct disk *d, struct dm_spec_zone *z, u32 first, u32
 	}
 }
 
-/* Walk a zone track by track, sector by sector; returns the LBN after its last. */
-static u64 walk_zone(struct disk *d, struct dm_spec_zone *z, u64 lbn, u64 lbns)
+/*
+ * Walk a zone track by track, sector by sector; returns the LBN after its last. @head_spt:
+ * its own, if it has them.
+ */
+static u64 walk_zone(struct disk *d, struct dm_spec_zone *z, const u16 *head_spt, u64 lbn,
+		     u64 lbns)
 {
 	u32 heads = d->spec.info.heads, cyl, h, s, first = d->n, spare = 0;
 	const struct dm_spec_slip *slip = d->spec.slip + d->spec.slips - z->slips;
@@ -199,12 +226,15 @@ static u64 walk_zone(struct disk *d, struct dm_spec_zone *z, u64 lbn, u64 lbns)
 			    (d->spec.order == DM_HEADS_SERPENTINE_DISK && cyl % 2);
 
 		for (h = 0; h < heads; h++) {
-			for (s = 0; s < z->spt; s++) {
+			u32 head = back ? heads - 1 - h : h;
+			u32 spt = z->head_spts ? head_spt[head] : z->spt;
+
+			for (s = 0; s < spt; s++) {
 				struct spot *spot = &d->spots[d->n];
 				u32 i, k = d->n++ - first;
 
-				*spot = (struct spot){ NONE, angle >> 32, cyl,
-					back ? heads - 1 - h : h, z->spt, s, false, false };
+				*spot = (struct spot){ NONE, angle >> 32, cyl, head, spt, s,
+						       false, false };
 				for (i = 0; i < z->slips; i++)
 					spot->slipped |= k >= slip[i].at &&
 							 k < slip[i].at + slip[i].n;
@@ -228,6 +258,7 @@ static void random_disk(struct disk *d)
 {
 	struct dm_fault fault = { 0 };
 	u32 zones = 1 + below(MOST_ZONES), cyl = 0;
+	u16 *head_spt = d->head_spt;
 	u64 lbn = 0;
 
 	random_header(d);
@@ -244,12 +275,13 @@ static void random_disk(struct disk *d)
 		z->angle = rnd_next(&rnd);
 		z->track_skew = rnd_next(&rnd);
 		z->cyl_skew = rnd_next(&rnd);
-		room = (cyl - z->first_cyl) * d->spec.info.heads * z->spt;
+		room = (cyl - z->first_cyl) * random_heads(d, z, head_spt);
 		z->dead = below(3) ? 0 : below(room / 3 + 1);
 		taken = below(3) ? random_slips(d, z, room - z->dead) : 0;
 		z->spares = min(room - (u32)z->dead, taken + below(room / 8 + 2));
 		drop_late_slips(d, z, taken, room - z->spares);
-		lbn = walk_zone(d, z, lbn, room - z->dead - z->spares);
+		lbn = walk_zone(d, z, head_spt, lbn, room - z->dead - z->spares);
+		head_spt += z->head_spts;
 	}
 	d->spec.info.cylinders = cyl;
 	d->spec.info.sectors = lbn;
@@ -374,6 +406,31 @@ static void check_track(struct disk *d, const struct spot *spot, u32 index)
 	assert_int_equal(same.nsect, t.nsect);
 }
 
+/* Zones that hold no LBN do not count for the shortest. */
+static void check_longest(const struct disk *d)
+{
+	u32 most = 0, least = U32_MAX, zone_least = U32_MAX, k, z = 0;
+	bool lbns = false;
+
+	for (k = 0; k < d->n; k++) {
+		const struct spot *spot = &d->spots[k];
+
+		if (spot->cyl > d->zone[z].last_cyl) {
+			least = lbns ? min(least, zone_least) : least;
+			zone_least = U32_MAX;
+			lbns = false;
+			z++;
+		}
+		most = max(most, spot->spt);
+		zone_least = min(zone_least, spot->spt);
+		lbns |= spot->lbn != NONE;
+	}
+	least = lbns ? min(least, zone_least) : least;
+	assert_int_equal(dm_spt_most(d->dm), most);
+	if (d->spec.info.sectors)
+		assert_int_equal(dm_spt_least(d->dm), least);
+}
+
 static void test_tracks(void **state)
 {
 	struct dm_track t;
@@ -385,6 +442,7 @@ static void test_tracks(void **state)
 		for (k = 0, index = 0; k < disk.n; k += disk.spots[k].spt)
 			check_track(&disk, &disk.spots[k], index++);
 		assert_int_equal(dm_tracks(disk.dm), index);
+		check_longest(&disk);
 		assert_int_equal(dm_track_by_index(disk.dm, index, &t), -ERANGE);
 		assert_int_equal(dm_track_at(disk.dm, disk.spec.info.cylinders, 0, &t), -ERANGE);
 		assert_int_equal(dm_track_at(disk.dm, 0, disk.spec.info.heads, &t), -ERANGE);

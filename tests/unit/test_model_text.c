@@ -9,7 +9,7 @@
  * duplicates, for order of slips, for targets used twice (their rows); the checksum
  * compared with itself (test_end); ">=" for ">" at the bounds of numbers (test_limits);
  * a model handed out though the text is wrong (all rows); a seek profile not freed
- * when the model fails (test_no_memory).
+ * when the model fails (test_no_memory); no check for a head too many (its row).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,6 +60,9 @@ static const char * const good[] = {
 	/* 33: */
 	"zone 30 59 spt 34 angle 0.5 track_skew 0.1 cyl_skew 0.999999999999999999 dead 0 spares 48",
 };
+
+/* the last one, but with as many sectors on two tracks that differ */
+#define ZONE2 "zone 30 59 spt 38 angle 0.5 track_skew 0.1 cyl_skew 0 dead 0 spares 48\n"
 
 #define LINES ARRAY_SIZE(good)
 
@@ -170,6 +173,37 @@ static void test_good(void **state)
 	/* 0.5 + 0.1 + 0.99...: 0.6 less 10^-18, rounded down */
 	assert_int_equal(t.angle0, 0x99999999);
 	dm_free(dm);
+}
+
+/* Tracks by head, in one line or several, beside a slip and a remap. */
+static void test_heads(void **state)
+{
+	static const char * const instead[] = {
+		ZONE2 "head_spt 0 38 30\nslip 3\nremap 10 to 2030",
+		ZONE2 "slip 3\nhead_spt  0\t38 \nremap 10 to 2030\nhead_spt 1 30 ",
+	};
+	struct dm_track t;
+	struct dm_place p;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(instead); i++) {
+		struct disk_model *dm = parse_good(make_text(33, instead[i]));
+
+		/* cylinder 31 is backward: head 1 comes first; sector 3 of cylinder 30 is slipped */
+		assert_int_equal(dm_track_at(dm, 31, 0, &t), 0);
+		assert_int_equal(t.spt, 38);
+		assert_int_equal(t.first_lbn, 2770 + 38 + 30 + 30 - 1);
+		assert_int_equal(dm_place_of(dm, t.first_lbn - 1, &p), 0);
+		assert_int_equal(p.head, 1);
+		/* 0.5 + 0.1, and 29 of 30 sectors, each rounded down */
+		assert_int_equal(p.angle, 0x99999999 + (u32)((29ULL << 32) / 30));
+		/* sector 2030 is number 58 of the last cylinder, backward: 28 of head 0 */
+		assert_int_equal(dm_place_of(dm, 2770 + 9, &p), 0);
+		assert_int_equal(p.cyl, 59);
+		assert_int_equal(p.head, 0);
+		dm_free(dm);
+	}
 }
 
 /* Without the records that may be left out: their defaults. */
@@ -347,6 +381,24 @@ static const struct row rows[] = {
 	  "capacity is 4762 sectors, but the zones hold 4763" },
 	{ 6, "sectors 4761", 6, "capacity is 4761 sectors, but the zones hold 4762" },
 
+	/* tracks by head: 38 + 30 sectors are as many as twice 34 */
+	{ 27, "head_spt 0 1", 27, "head_spt before the first zone" },
+	{ 33, ZONE2 "head_spt", 34, "head_spt: head: number missing" },
+	{ 33, ZONE2 "head_spt 0", 34, "head_spt: number missing" },
+	{ 33, ZONE2 "head_spt 2 30", 34, "head_spt: head: 2 is not in 0..1" },
+	{ 33, ZONE2 "head_spt 1 30", 34, "head 1 stands where head 0 belongs" },
+	{ 33, ZONE2 "head_spt 0 38 x", 34, "'x' is not a number" },
+	{ 33, ZONE2 "head_spt 0 39 29", 34, "head_spt: 39 is not in 1..38" },
+	{ 33, ZONE2 "head_spt 0 38 0", 34, "head_spt: 0 is not in 1..38" },
+	{ 33, ZONE2 "head_spt 0 38 30 1", 34, "the zone's 2 heads were given already" },
+	{ 33, ZONE2 "head_spt 0 38 30\nhead_spt 0 38 30", 35,
+	  "the zone's 2 heads were given already" },
+	{ 33, ZONE2 "head_spt 0 38", 33, "names heads 0..0 of this zone, but the disk has 2" },
+	{ 33, ZONE2 "head_spt 0 37 31", 33, "zone's spt is 38, but its longest head_spt is 37" },
+	{ 33, ZONE2 "head_spt 0 38 29", 6,
+	  "capacity is 4762 sectors, but the zones hold 4732" },
+	{ 33, ZONE2 "head_spt 0 38\nhead_spt 1 1\nslip 1122", 36, "is beyond the zone's last LBN" },
+
 	/* slips */
 	{ 27, "slip 5", 27, "slip before the first zone" },
 	{ 28, "slip", 28, "slip: number missing" },
@@ -523,7 +575,7 @@ static void test_no_memory(void **state)
 {
 	struct model_text_error err = { 0 };
 	struct disk_model *dm = NULL;
-	size_t len = make_text(0, NULL);
+	size_t len = make_text(33, ZONE2 "head_spt 0 38 30");
 	long n;
 	int ret;
 
@@ -538,8 +590,8 @@ static void test_no_memory(void **state)
 		assert_string_equal(err.reason, "out of memory");
 		assert_null(dm);
 	}
-	/* the reader's own and its five arrays, the model, its five arrays, two profiles, a sort */
-	assert_in_range(n, 14, 20);
+	/* the reader's own and its six arrays, the model, its six arrays, two profiles, a sort */
+	assert_in_range(n, 16, 21);
 	dm_free(dm);
 }
 
@@ -566,6 +618,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_heads),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_late_header),

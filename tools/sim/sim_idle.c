@@ -7,18 +7,6 @@
 
 #define SIMI_AGAIN_NS 1000000ULL	/* fbo_next(): when to ask again */
 
-/* a track's turn over the sectors of the shortest track */
-static u32 simi_sector_ps(const struct disk_model *dm)
-{
-	u32 spt = U32_MAX, i, step = max(dm_tracks(dm) / 1024, 1U);
-	struct dm_track t;
-
-	for (i = 0; i < dm_tracks(dm); i += step)
-		if (!dm_track_by_index(dm, i, &t) && t.nsect)
-			spt = min(spt, t.spt);
-	return dm_info(dm)->period_ps / spt;
-}
-
 void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bool ahead)
 {
 	const struct disk_model *dm = task->dm;
@@ -33,7 +21,8 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
 	if (!o->idle)
 		return;
 	fbw_init(&i->wait, 0);
-	fbw_set_drive(&i->wait, dm_period_ns(dm), simi_sector_ps(dm));
+	fbw_set_drive(&i->wait, dm_period_ns(dm),
+		      dm_info(dm)->period_ps / dm_spt_least(dm));
 	fbw_set_goals(&i->wait, o->idle_mean_us * 1000, o->idle_max_us * 1000);
 	if (o->idle_wait_us != SIMO_AUTO)
 		wait_ns = o->idle_wait_us * 1000;
