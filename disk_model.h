@@ -15,7 +15,8 @@
 
 #include "include/fb_shim.h"
 
-#define DM_ID_LEN 40		/* vendor, product, serial: text plus NUL */
+#define DM_ID_LEN 40		/* vendor, product, serial ..: text plus NUL */
+#define DM_TEXT_LEN 200		/* a reason: the same */
 
 /* Bounds of what a model may say. Whoever fills a struct dm_spec keeps to them. */
 #define DM_CYLINDERS_MAX 16777216U
@@ -35,6 +36,9 @@ struct disk_model;
  * @vendor: as in INQUIRY, trailing blanks removed
  * @product: as in INQUIRY, trailing blanks removed
  * @serial: unit serial number, or "" when the model fits every unit
+ * @revision: of the firmware, as in INQUIRY, or "" when the model fits all
+ * @wwn: world-wide name, "naa.<hex>" for one, or "" when the model fits every unit
+ * @distrusted: why whoever made the model does not trust it, or ""
  * @sectors: capacity in 512-byte LBNs
  * @physical_sectors: physical block in 512-byte sectors (1, or 8 for 512e/4Kn)
  * @cylinders: number of cylinders
@@ -53,6 +57,9 @@ struct dm_info {
 	char vendor[DM_ID_LEN];
 	char product[DM_ID_LEN];
 	char serial[DM_ID_LEN];
+	char revision[DM_ID_LEN];
+	char wwn[DM_ID_LEN];
+	char distrusted[DM_TEXT_LEN];
 	u64 sectors;
 	u32 physical_sectors;
 	u32 cylinders;
@@ -289,6 +296,18 @@ u32 dm_switch_ns(const struct disk_model *dm, bool write);
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
 
 /**
+ * dm_spread_ns() - how much seeks over a distance vary
+ * @dm: model
+ * @cyls: distance in cylinders
+ *
+ * Context: any. Cost O(points given).
+ *
+ * Return: standard deviation, ns, straight between the points given and the same as at the
+ * nearest beyond them; 0 when the model says nothing of it.
+ */
+u32 dm_spread_ns(const struct disk_model *dm, u32 cyls);
+
+/**
  * dm_position() - seek and rotational latency to one place
  * @dm: model
  * @from: where the head is, and the angle then
@@ -413,7 +432,7 @@ enum dm_head_order {
 };
 
 /**
- * struct dm_spec_seek - one measured point of a seek profile
+ * struct dm_spec_seek - one measured point of a seek profile, or of its spread
  * @cyls: distance, from 1
  * @ns: time
  * @line: where the text says so, for messages
@@ -488,6 +507,8 @@ struct dm_spec_zone {
  * @seeks: its points
  * @write_seek: write profile, settle included; without points it is @seek plus settle
  * @write_seeks: its points
+ * @spread: standard deviation of seeks, or no points
+ * @spreads: its points
  * @zone: zones in LBN order
  * @zones: how many
  * @head_spt: sectors per track by physical head, zone by zone where heads differ
@@ -504,6 +525,8 @@ struct dm_spec {
 	u32 seeks;
 	struct dm_spec_seek *write_seek;
 	u32 write_seeks;
+	struct dm_spec_seek *spread;
+	u32 spreads;
 	struct dm_spec_zone *zone;
 	u32 zones;
 	u16 *head_spt;

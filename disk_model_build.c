@@ -16,11 +16,10 @@ int dm_fault_set(struct dm_fault *fault, u32 line, const char *fmt, ...)
 	return -EINVAL;
 }
 
-static int dm_check_seek(const struct dm_spec_seek *p, u32 n, u32 stroke,
-			 struct dm_fault *fault)
+static int dm_check_distances(const struct dm_spec_seek *p, u32 n, u32 stroke,
+			      struct dm_fault *fault)
 {
-	u64 beyond;
-	u32 i, rise, run, from, to;
+	u32 i;
 
 	for (i = 0; i < n; i++) {
 		if (p[i].cyls > stroke)
@@ -32,6 +31,18 @@ static int dm_check_seek(const struct dm_spec_seek *p, u32 n, u32 stroke,
 					    "seek distance %u does not ascend after %u",
 					    p[i].cyls, p[i - 1].cyls);
 	}
+	return 0;
+}
+
+static int dm_check_seek(const struct dm_spec_seek *p, u32 n, u32 stroke,
+			 struct dm_fault *fault)
+{
+	u32 rise, run, from, to;
+	u64 beyond;
+	int err = dm_check_distances(p, n, stroke, fault);
+
+	if (err)
+		return err;
 	if (!n || p[n - 1].cyls == stroke)
 		return 0;
 	if (n < 2)
@@ -115,6 +126,23 @@ static struct dm_curve *dm_build_curve(const struct dm_spec_seek *p, u32 n, u32 
 	dm_curve_index(seg, curve->near, DM_NEAR, 0);
 	dm_curve_index(seg, curve->far, DM_FAR, curve->far_shift);
 	return curve;
+}
+
+static int dm_build_spread(struct disk_model *dm, const struct dm_spec_seek *p, u32 n,
+			   struct dm_fault *fault)
+{
+	int err = dm_check_distances(p, n, dm->info.cylinders - 1, fault);
+	u32 i;
+
+	if (err || !n)
+		return err;
+	dm->spread = fb_zalloc(n * sizeof(*dm->spread));
+	if (!dm->spread)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		dm->spread[i] = (struct dm_spread){ .cyls = p[i].cyls, .ns = p[i].ns };
+	dm->spreads = n;
+	return 0;
 }
 
 static int dm_build_seek(struct disk_model *dm, const struct dm_spec *spec,
@@ -493,6 +521,8 @@ int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_faul
 	if (!err)
 		err = dm_build_seek(dm, spec, fault);
 	if (!err)
+		err = dm_build_spread(dm, spec->spread, spec->spreads, fault);
+	if (!err)
 		err = dm_build_zones(dm, spec, fault);
 	if (err) {
 		dm_free(dm);
@@ -508,6 +538,7 @@ void dm_free(struct disk_model *dm)
 		return;
 	fb_free(dm->curve[0]);
 	fb_free(dm->curve[1]);
+	fb_free(dm->spread);
 	fb_free(dm->before);
 	fb_free(dm->remap);
 	fb_free(dm->slip);

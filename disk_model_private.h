@@ -63,6 +63,16 @@ struct dm_curve {
 };
 
 /**
+ * struct dm_spread - a point of the seeks' spread
+ * @cyls: distance
+ * @ns: standard deviation
+ */
+struct dm_spread {
+	u32 cyls;
+	u32 ns;
+};
+
+/**
  * struct dm_slip - sectors without LBN
  * @at: first, physical number
  * @before: sectors slipped before it in its zone
@@ -132,6 +142,8 @@ struct dm_zone {
  * @serpentine: 1: every other cylinder runs backwards
  * @write_curve: the write profile was measured, not derived
  * @curve: seek profile for reads and for writes
+ * @spread: how seeks vary, or NULL
+ * @spreads: points of it
  * @zones: how many
  * @zone: zones in LBN order
  * @zone_lbn: their first LBNs, side by side for the search
@@ -153,6 +165,8 @@ struct disk_model {
 	u32 serpentine;
 	bool write_curve;
 	struct dm_curve *curve[2];
+	struct dm_spread *spread;
+	u32 spreads;
 	u32 zones;
 	struct dm_zone *zone;
 	u64 *zone_lbn;

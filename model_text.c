@@ -20,6 +20,7 @@ enum mt_type {
 	MT_ORDER,
 	MT_SEEK,
 	MT_WRITE_SEEK,
+	MT_SPREAD,
 	MT_ZONE,
 	MT_HEAD_SPT,
 	MT_SLIP,
@@ -34,7 +35,7 @@ enum mt_type {
  * @required: a text without it is refused
  * @offset: MT_U32 .. MT_FLAG: where the value goes in struct dm_info
  * @min: least value
- * @max: greatest value
+ * @max: greatest value; of a string: bytes, its NUL among them
  */
 struct mt_record {
 	const char *name;
@@ -48,9 +49,12 @@ struct mt_record {
 #define MT_INFO(field) offsetof(struct dm_info, field)
 
 static const struct mt_record mt_records[] = {
-	{ .name = "vendor", .type = MT_STRING, .required = true, .offset = MT_INFO(vendor) },
-	{ .name = "product", .type = MT_STRING, .required = true, .offset = MT_INFO(product) },
-	{ .name = "serial", .type = MT_STRING, .offset = MT_INFO(serial) },
+	{ "vendor", MT_STRING, true, MT_INFO(vendor), 0, DM_ID_LEN },
+	{ "product", MT_STRING, true, MT_INFO(product), 0, DM_ID_LEN },
+	{ "serial", MT_STRING, false, MT_INFO(serial), 0, DM_ID_LEN },
+	{ "revision", MT_STRING, false, MT_INFO(revision), 0, DM_ID_LEN },
+	{ "wwn", MT_STRING, false, MT_INFO(wwn), 0, DM_ID_LEN },
+	{ "distrusted", MT_STRING, false, MT_INFO(distrusted), 0, DM_TEXT_LEN },
 	{ "sectors", MT_U64, true, MT_INFO(sectors), 1, MT_SECTORS_MAX },
 	{ "physical_sectors", MT_U32, false, MT_INFO(physical_sectors), 1, 8 },
 	{ "granule_sectors", MT_U32, false, MT_INFO(granule_sectors), 1, DM_GRANULE_MAX },
@@ -68,6 +72,7 @@ static const struct mt_record mt_records[] = {
 	{ "write_report_ns", MT_U32, false, MT_INFO(write_report_ns), 0, DM_NS_MAX },
 	{ .name = "seek", .type = MT_SEEK },
 	{ .name = "write_seek", .type = MT_WRITE_SEEK },
+	{ .name = "seek_spread", .type = MT_SPREAD },
 	{ .name = "zone", .type = MT_ZONE },
 	{ .name = "head_spt", .type = MT_HEAD_SPT },
 	{ .name = "slip", .type = MT_SLIP },
@@ -233,9 +238,9 @@ static int mt_read_string(struct mt *mt, char *value)
 		n--;
 	if (!n)
 		return mt_fail(mt, "%s: value missing", mt->record->name);
-	if (n >= DM_ID_LEN)
-		return mt_fail(mt, "%s: '%.40s...' is longer than %d bytes", mt->record->name,
-			       p, DM_ID_LEN - 1);
+	if (n >= mt->record->max)
+		return mt_fail(mt, "%s: '%.40s...' is longer than %llu bytes", mt->record->name,
+			       p, (unsigned long long)mt->record->max - 1);
 	p[n] = '\0';
 	mt->word = p + n;
 	for (; *p; p++) {
@@ -292,7 +297,8 @@ static int mt_read_header(struct mt *mt)
 	}
 }
 
-static int mt_read_seek(struct mt *mt, struct dm_spec_seek *points, u32 *n)
+/* A distance and how long a seek takes over it, or, from @least, how much that varies. */
+static int mt_read_seek(struct mt *mt, struct dm_spec_seek *points, u32 *n, u32 least)
 {
 	struct dm_spec_seek *p = &points[*n];
 	int err;
@@ -304,7 +310,7 @@ static int mt_read_seek(struct mt *mt, struct dm_spec_seek *points, u32 *n)
 			       DM_SEEK_POINTS_MAX);
 	err = mt_number32(mt, "seek distance", 1, DM_CYLINDERS_MAX, &p->cyls);
 	if (!err)
-		err = mt_number32(mt, "seek time", 1, DM_NS_MAX, &p->ns);
+		err = mt_number32(mt, "seek time", least, DM_NS_MAX, &p->ns);
 	p->line = mt->line;
 	++*n;
 	return err;
@@ -495,9 +501,11 @@ static int mt_read_record(struct mt *mt)
 
 	switch (mt->record->type) {
 	case MT_SEEK:
-		return mt_read_seek(mt, mt->spec.seek, &mt->spec.seeks);
+		return mt_read_seek(mt, mt->spec.seek, &mt->spec.seeks, 1);
 	case MT_WRITE_SEEK:
-		return mt_read_seek(mt, mt->spec.write_seek, &mt->spec.write_seeks);
+		return mt_read_seek(mt, mt->spec.write_seek, &mt->spec.write_seeks, 1);
+	case MT_SPREAD:
+		return mt_read_seek(mt, mt->spec.spread, &mt->spec.spreads, 0);
 	case MT_ZONE:
 		return mt_read_zone(mt);
 	case MT_HEAD_SPT:
@@ -733,6 +741,7 @@ static int mt_alloc_spec(struct mt *mt)
 
 	spec->seek = mt_alloc(mt, "seek", sizeof(*spec->seek));
 	spec->write_seek = mt_alloc(mt, "write_seek", sizeof(*spec->write_seek));
+	spec->spread = mt_alloc(mt, "seek_spread", sizeof(*spec->spread));
 	spec->zone = mt_alloc(mt, "zone", sizeof(*spec->zone));
 	spec->head_spt = fb_zalloc((mt_most_numbers(mt, "head_spt") + 1) *
 				   sizeof(*spec->head_spt));
@@ -740,8 +749,8 @@ static int mt_alloc_spec(struct mt *mt)
 	spec->remap = mt_alloc(mt, "remap", sizeof(*spec->remap));
 	spec->info.physical_sectors = 1;
 	spec->info.granule_sectors = 8;
-	return spec->seek && spec->write_seek && spec->zone && spec->head_spt && spec->slip &&
-	       spec->remap ? 0 : -ENOMEM;
+	return spec->seek && spec->write_seek && spec->spread && spec->zone && spec->head_spt &&
+	       spec->slip && spec->remap ? 0 : -ENOMEM;
 }
 
 static void mt_free(struct mt *mt)
@@ -750,6 +759,7 @@ static void mt_free(struct mt *mt)
 	fb_free(mt->spec.slip);
 	fb_free(mt->spec.head_spt);
 	fb_free(mt->spec.zone);
+	fb_free(mt->spec.spread);
 	fb_free(mt->spec.write_seek);
 	fb_free(mt->spec.seek);
 	fb_free(mt);

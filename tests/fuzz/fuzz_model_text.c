@@ -31,7 +31,8 @@ static const char seed_text[] =
 	"fbmodel 1\nvendor A\nproduct B\nsectors 95\ncylinders 4\nheads 3\n"
 	"head_order serpentine-zone\nperiod_ps 6000000000\nhead_switch_ns 1000\n"
 	"write_settle_ns 0\nzero_latency yes\nseek 1 900000\nseek 2 1000000\n"
-	"write_seek 1 900000\nwrite_seek 3 1000000\n"
+	"write_seek 1 900000\nwrite_seek 3 1000000\nseek_spread 1 9\nseek_spread 2 5\n"
+	"revision 1\nwwn naa.5\ndistrusted not good\n"
 	"zone 0 1 spt 10 angle 0.5 track_skew 0.1 cyl_skew 0.05 dead 5 spares 10\n"
 	"slip 7 2\nslip 12\nremap 5 to 59\nremap 30 to 55\n"
 	"zone 2 3 spt 12 angle 0 track_skew 0.1 cyl_skew 0 dead 0 spares 4\nslip 0\n"
@@ -143,6 +144,7 @@ static void query(const struct disk_model *dm)
 		assert_true(lbn - t.first_lbn < t.nsect);
 		from = support_place(&rnd, dm);
 		assert_true(dm_seek_ns(dm, &from, &p, i & 1) <= 2ULL * DM_NS_MAX);
+		assert_true(dm_spread_ns(dm, rnd_below(&rnd, 5)) <= DM_NS_MAX);
 		dm_window(dm, &t, rnd_next(&rnd), rnd_next(&rnd) >> 30, piece);
 		assert_true(piece[0].nsect + piece[1].nsect <= t.nsect);
 		nsect = 1 + rnd_below(&rnd, min_t(u64, 500, info->sectors - lbn));

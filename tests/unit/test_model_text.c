@@ -206,6 +206,29 @@ static void test_heads(void **state)
 	}
 }
 
+/* Whose it is, whether it is trusted, and how much seeks vary. */
+static void test_extracted(void **state)
+{
+	struct disk_model *dm = parse_good(make_text(26,
+		"revision  B 12 \nwwn naa.5000c500a1b2c3d4\n"
+		"distrusted 60 % within 50 us, 97 % are needed\n"
+		"seek_spread 10 30000\nseek_spread 20 50000\nseek_spread 59 40000"));
+
+	(void)state;
+	assert_string_equal(dm_info(dm)->revision, "B 12");
+	assert_string_equal(dm_info(dm)->wwn, "naa.5000c500a1b2c3d4");
+	assert_string_equal(dm_info(dm)->distrusted, "60 % within 50 us, 97 % are needed");
+	assert_int_equal(dm_spread_ns(dm, 0), 30000);
+	assert_int_equal(dm_spread_ns(dm, 10), 30000);
+	assert_int_equal(dm_spread_ns(dm, 11), 32000);
+	assert_int_equal(dm_spread_ns(dm, 20), 50000);
+	/* 10000 less over 39 cylinders, towards 0 */
+	assert_int_equal(dm_spread_ns(dm, 21), 49744);
+	assert_int_equal(dm_spread_ns(dm, 59), 40000);
+	assert_int_equal(dm_spread_ns(dm, U32_MAX), 40000);
+	dm_free(dm);
+}
+
 /* Without the records that may be left out: their defaults. */
 static void test_defaults(void **state)
 {
@@ -229,6 +252,10 @@ static void test_defaults(void **state)
 	}
 	dm = support_model_text(text);
 	assert_string_equal(dm_info(dm)->serial, "");
+	assert_string_equal(dm_info(dm)->revision, "");
+	assert_string_equal(dm_info(dm)->wwn, "");
+	assert_string_equal(dm_info(dm)->distrusted, "");
+	assert_int_equal(dm_spread_ns(dm, 5), 0);
 	assert_int_equal(dm_info(dm)->physical_sectors, 1);
 	assert_int_equal(dm_info(dm)->granule_sectors, 8);
 	assert_int_equal(dm_info(dm)->read_overhead_ns, 0);
@@ -256,6 +283,7 @@ struct row {
 };
 
 #define ZONE1 "zone 0 29 spt 48 angle 0 track_skew 0.25 cyl_skew 0.125 dead 10 spares 100"
+#define HEADS1 "zone 0 29 spt 50 angle 0 track_skew 0 cyl_skew 0 dead 10 spares 100\nhead_spt 0 50 46"
 #define LONG64 "0123456789012345678901234567890123456789012345678901234567890123"
 #define LONG39 "123456789012345678901234567890123456789"
 
@@ -302,6 +330,14 @@ static const struct row rows[] = {
 	{ 28, "write_seek 59 5000000", 28, "header record write_seek after the first zone" },
 
 	/* numbers */
+	{ 5, "revision", 5, "revision: value missing" },
+	{ 5, "revision " LONG39 "0", 5, "is longer than 39" },
+	{ 5, "wwn " LONG39 "0", 5, "is longer than 39" },
+	{ 5, "wwn naa.1\nwwn naa.2", 6, "wwn was given on line 5 already" },
+	{ 5, "distrusted", 5, "distrusted: value missing" },
+	{ 5, "distrusted " LONG64 LONG64 LONG64 "01234567", 5, "is longer than 199" },
+	{ 33, "distrusted late", 33, "header record distrusted after the first zone" },
+
 	{ 6, "sectors", 6, "sectors: number missing" },
 	{ 6, "sectors 4762x", 6, "'4762x' is not a number" },
 	{ 6, "sectors 4762 5", 6, "'5' is too much" },
@@ -341,6 +377,14 @@ static const struct row rows[] = {
 	{ 23, "seek 11 100000", 23, "lead out of 1..1000000000 ns at 59" },
 	{ 25, NULL, 24, "one seek point at 1 cylinders does not reach the stroke of 59" },
 	{ 25, "write_seek 1 1", 25, "seek distance 1 does not ascend after 1" },
+
+	/* spread */
+	{ 26, "seek_spread 0 1000", 26, "seek distance: 0 is not in 1.." },
+	{ 26, "seek_spread 1 -1", 26, "'-1' is not a number" },
+	{ 26, "seek_spread 1 1000000001", 26, "1000000001 is not in 0..1000000000" },
+	{ 26, "seek_spread 5 1\nseek_spread 5 1", 27, "seek distance 5 does not ascend after 5" },
+	{ 26, "seek_spread 60 1", 26, "seek distance 60 is longer than the stroke of 59" },
+	{ 28, "seek_spread 1 1", 28, "header record seek_spread after the first zone" },
 
 	/* zones */
 	{ 27, "zone 0 29", 27, "'' stands where 'spt' belongs" },
@@ -465,6 +509,10 @@ static void test_limits(void **state)
 		{ 12, "period_ps 100000000000", 0, NULL },
 		{ 23, "seek 59 1000000000", 0, NULL },
 		{ 3, "vendor " LONG39, 0, NULL },
+		{ 5, "revision " LONG39, 0, NULL },
+		{ 5, "wwn " LONG39, 0, NULL },
+		{ 5, "distrusted " LONG64 LONG64 LONG64 "0123456", 0, NULL },
+		{ 26, "seek_spread 1 0\nseek_spread 59 1000000000", 0, NULL },
 		{ 30, "slip 503 16", 0, NULL },	/* LBNs end where the spare 2800 begins */
 		{ 30, "slip 2783", 0, NULL },
 		{ 31, "remap 20 to 2785", 0, NULL },
@@ -575,7 +623,7 @@ static void test_no_memory(void **state)
 {
 	struct model_text_error err = { 0 };
 	struct disk_model *dm = NULL;
-	size_t len = make_text(33, ZONE2 "head_spt 0 38 30");
+	size_t len = make_text(27, "seek_spread 1 1\n" HEADS1);
 	long n;
 	int ret;
 
@@ -590,8 +638,8 @@ static void test_no_memory(void **state)
 		assert_string_equal(err.reason, "out of memory");
 		assert_null(dm);
 	}
-	/* the reader's own and its six arrays, the model, its six arrays, two profiles, a sort */
-	assert_in_range(n, 16, 21);
+	/* the reader's own and its seven arrays, the model, its seven arrays, two profiles, a sort */
+	assert_in_range(n, 18, 22);
 	dm_free(dm);
 }
 
@@ -619,6 +667,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),
 		cmocka_unit_test(test_heads),
+		cmocka_unit_test(test_extracted),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_late_header),
