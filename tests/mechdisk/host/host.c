@@ -15,7 +15,8 @@ static const char mdh_usage[] =
 	"           [--policy fcfs|clook|sstf|sptf] [--depth N] [--think-ns N]\n"
 	"           [--bus-ns N] [--requests N] [--seed N] [--as-disksim]\n"
 	"       mechdisk-host bench DRIVE [--requests N] [--seed N]\n"
-	"       mechdisk-host probe DRIVE [--host-ns N] [--seed N] [--destructive]\n"
+	"       mechdisk-host probe DRIVE [--host-ns N] [--host-jitter-ns N]\n"
+	"           [--seed N] [--destructive]\n"
 	"Each takes --set LINE: a line appended to DRIVE's description.\n"
 	"COMMANDS: a line each, R|W|V LBN COUNT WAIT_NS; WAIT_NS passes between\n"
 	"the report of the command before and this one.  Printed: the time from\n"
@@ -225,6 +226,8 @@ static void mdh_option(struct mdh_options *o, const char *name, const char *valu
 		o->seeded = true;
 	} else if (!strcmp(name, "--host-ns")) {
 		o->host_ns = mdh_number(name, value, 0, NSEC_PER_SEC);
+	} else if (!strcmp(name, "--host-jitter-ns")) {
+		o->host_jitter_ns = mdh_number(name, value, 0, NSEC_PER_SEC);
 	} else {
 		mdh_die("%s: no such option\n%s", name, mdh_usage);
 	}

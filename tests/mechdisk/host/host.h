@@ -52,6 +52,7 @@ struct mdh_drive {
  * @seed: of the closed loop's workload
  * @seeded: @seed was given
  * @host_ns: probe: what the host needs between a command's end and the next one
+ * @host_jitter_ns: probe: the host learns of an end up to so much later
  * @destructive: probe: writes are carried out
  */
 struct mdh_options {
@@ -68,6 +69,7 @@ struct mdh_options {
 	u64 seed;
 	bool seeded;
 	u64 host_ns;
+	u64 host_jitter_ns;
 	bool destructive;
 };
 

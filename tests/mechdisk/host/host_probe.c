@@ -41,6 +41,7 @@ struct mdh_batch {
  * @scsi: its answers to other commands
  * @unit: LBNs in a unit
  * @blocks: units of the drive
+ * @random: state of the host's lateness
  * @busy: disk time, ns
  * @learnt: when the host last learnt something, ns
  * @ended: when the last command did, ns
@@ -52,6 +53,7 @@ struct mdh_prober {
 	struct mdx scsi;
 	u32 unit;
 	u64 blocks;
+	u64 random;
 	u64 busy;
 	u64 learnt;
 	u64 ended;
@@ -110,6 +112,27 @@ static int mdh_op_refused(const struct mdh_prober *p, const struct prb_op *op)
 	return op->op == PRB_WRITE && !p->o->destructive ? -EPERM : 0;
 }
 
+/* How late the host learns of an end, ns: an adapter or a bridge of its own mind. */
+static u64 mdh_lateness(struct mdh_prober *p)
+{
+	u64 x = p->random;
+
+	/* xorshift64 (Marsaglia 2003): never the drive's. */
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	p->random = x;
+	return mul_u64_u64_shr(x, p->o->host_jitter_ns + 1, 64);
+}
+
+/* The host learns of an end. */
+static void mdh_learn(struct mdh_prober *p, struct prb_result *r)
+{
+	r->done = p->d->now + mdh_lateness(p);
+	p->ended = max(p->ended, r->done);
+	p->learnt = p->ended;
+}
+
 /* Let time pass until @until, or a command ends; false: none did. */
 static bool mdh_pass(struct mdh_prober *p, struct mdh_batch *b, u64 until)
 {
@@ -127,7 +150,7 @@ static bool mdh_pass(struct mdh_prober *p, struct mdh_batch *b, u64 until)
 		return true;
 	}
 	r = &b->result[b->number[i]];
-	r->done = p->d->now;
+	mdh_learn(p, r);
 	if (p->d->mde.slot[slot].asc) {
 		r->status = MDX_MEDIUM;
 		r->asc = p->d->mde.slot[slot].asc << 8;
@@ -136,8 +159,6 @@ static bool mdh_pass(struct mdh_prober *p, struct mdh_batch *b, u64 until)
 	b->at_drive--;
 	b->slot[i] = b->slot[b->at_drive];
 	b->number[i] = b->number[b->at_drive];
-	p->ended = p->d->now;
-	p->learnt = p->d->now;
 	return true;
 }
 
@@ -204,6 +225,7 @@ static bool mdh_run_batch(struct mdh_prober *p, u32 count)
 		mdh_batch_op(p, &b, i);
 	while (b.at_drive)
 		mdh_pass(p, &b, MDE_NEVER);
+	mdx_pass(p->d, p->learnt);
 	p->busy += p->d->now - began;
 	if (all)
 		mdh_put(result, count * sizeof(*result));
@@ -235,9 +257,8 @@ static bool mdh_run_cdb(struct mdh_prober *p)
 		a.result.status = -EPERM;
 	else
 		mdx_command(&p->scsi, p->d, &c, out, in, &a);
-	a.result.done = p->d->now;
-	p->ended = p->d->now;
-	p->learnt = p->d->now;
+	mdh_learn(p, &a.result);
+	mdx_pass(p->d, p->learnt);
 	p->busy += p->d->now - began;
 	mdh_put(&a, sizeof(a));
 	mdh_put(in, a.data);
@@ -287,7 +308,7 @@ int mdh_probe(const struct mdh_options *o)
 {
 	struct sigaction act = { .sa_handler = mdh_interrupt, .sa_flags = SA_RESTART };
 	struct mdh_options seeded = *o;
-	struct mdh_prober p = { .o = o };
+	struct mdh_prober p = { .o = o, .random = o->seed * 0x9e3779b97f4a7c15ULL | 1 };
 
 	if (o->seeded)
 		mdh_set_seed(&seeded);
