@@ -58,7 +58,7 @@ VIRTUAL_NAMES = (("QEMU", ".*"), ("VMware", ".*"), ("Msft", "Virtual.*"), ("VBOX
 
 # Completions are late, never early; so much (nine of ten are less late) hides the rotation
 # and with it angles. Documentation/extract-safety.rst says how that was found
-MOST_LATE_NS = 250000
+MOST_LATE_NS = 150000
 REPEATS = 24                    # blocks that are read twice to see the cache
 # a read that ends so soon after the same block's read before, in turns, met no medium
 CACHED_TURN = 0.5
