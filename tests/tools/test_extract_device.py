@@ -8,13 +8,16 @@ surface, no skews, no overheads, so that LBN n starts at angle n/60 and a read o
 0.1 ms later.
 
 Seen to fail with: OVERLAP taken for an op like others; three commands at the drive;
-ABSOLUTE waits counted from the last end; wait counted from the submission; a batch that
-begins on a clock gone back; a medium error that raises; SP let through; an interrupt
-that does not read the answer to its end.
+ABSOLUTE taken from the last end; waits counted from the submission; disk time from the
+last submission; FUA not passed on; units taken for blocks; a medium error that is none;
+SP let through; MODE SELECT that does not reach the drive; a stop that does not flush; a
+seed that is not the drive's; a limit of a whole turn; an interrupt that is raised before
+the answer has been read.
 """
 
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -26,7 +29,7 @@ sys.path.insert(0, os.path.join(TOP, "tools"))
 
 import numpy  # noqa: E402
 import taptest  # noqa: E402
-from fbtools import ToolError  # noqa: E402
+from fbtools import ToolError, hosts  # noqa: E402
 from fbtools.extraction import device  # noqa: E402
 from fbtools.extraction.device import (ABSOLUTE, FUA, OVERLAP, READ, VERIFY,  # noqa: E402
                                        WRITE, Device)
@@ -264,13 +267,21 @@ class Commands(Case):
         self.assertEqual(dev.page(0x99), b"")
 
     def test_unit(self):
-        """A unit of eight blocks passes as a whole."""
+        """A unit is its eight blocks: where and how long."""
         dev = self.drive("nearline16-512e", set=["jitter_ns 0"])
-        r = dev.run(dev.ops([80, 80, 81, 81], op=VERIFY))
-        self.same(r["status"], [0] * 4)
-        turn = int(r["done"][1] - r["done"][0])
-        self.assertAlmostEqual((int(r["done"][2]) - int(r["done"][1])) % turn,
-                               (int(r["done"][3]) - int(r["done"][1])) % turn, delta=2)
+        units = (80, 1000 * 1000 * 1000)
+        said = subprocess.run([os.path.join(hosts.BUILD, "mechdisk-host", "mechdisk-host"),
+                               "locate", os.path.join(DRIVES, "nearline16-512e.fbdrive")],
+                              input="".join("%d\n" % (8 * u) for u in units), text=True,
+                              check=True, stdout=subprocess.PIPE).stdout.splitlines()
+        places = [line.split() for line in said]
+        ends = dev.run(dev.ops([units[0], units[0], units[0] + 1, units[1]]))["done"].astype("i8")
+        turn = ends[1] - ends[0]
+        # a neighbour ends eight sectors later, a far one where its angle is
+        self.assertAlmostEqual((ends[2] - ends[1]) / turn % 1, 8 / int(places[0][5]), delta=1e-6)
+        ends_at = [float(p[6]) + 8 / int(p[5]) for p in places]
+        self.assertAlmostEqual((ends[3] - ends[1]) / turn % 1, (ends_at[1] - ends_at[0]) % 1,
+                               delta=1e-6)
 
     def test_caching_page(self):
         """The read cache is switched off in the current values, and answers no more."""
