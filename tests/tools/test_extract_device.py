@@ -277,6 +277,8 @@ class Commands(Case):
         places = [line.split() for line in said]
         ends = dev.run(dev.ops([units[0], units[0], units[0] + 1, units[1]]))["done"].astype("i8")
         turn = ends[1] - ends[0]
+        pair = dev.run(dev.ops([units[0], units[0] + 1], count=[2, 1]))["done"].astype("i8")
+        self.assertAlmostEqual((pair[1] - pair[0]) / turn % 1, 0, delta=1e-6)
         # a neighbour ends eight sectors later, a far one where its angle is
         self.assertAlmostEqual((ends[2] - ends[1]) / turn % 1, 8 / int(places[0][5]), delta=1e-6)
         ends_at = [float(p[6]) + 8 / int(p[5]) for p in places]
