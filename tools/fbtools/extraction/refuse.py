@@ -2,7 +2,8 @@
 """Disks whose mechanics cannot be measured, or mean nothing: which, why, and what to do.
 
 check() asks before anything is measured or changed; check_measured() looks at the rotation and
-the cache once modes.quiet() has done what it could. Both say all that they find.
+the cache once modes.quiet() has done what it could, check_noise() at a measured phase. All say
+everything that they find.
 
 Sources: SBC-4 6.6.2 (block device characteristics, VPD page B1h), SBC-5 6.6.6 (concurrent
 positioning ranges, B9h) and 6.6.2 (MACT), ZBC-2 6.5.2 (zoned block device characteristics, B6h),
@@ -13,7 +14,8 @@ import collections
 import os
 import re
 
-from .. import ToolError, fbstate
+from .. import fbstate
+from . import device
 from . import identity as names
 from .pages import Refused, command
 
@@ -56,9 +58,11 @@ VIRTUAL_NAMES = (("QEMU", ".*"), ("VMware", ".*"), ("Msft", "Virtual.*"), ("VBOX
                  ("ATA", "(?:QEMU|VBOX|VMware).*"), ("Linux", "scsi_debug.*"), ("LIO-ORG", ".*"),
                  ("Google", "PersistentDisk.*"), ("Nutanix", ".*"))
 
-# Completions are late, never early; so much (nine of ten are less late) hides the rotation
-# and with it angles. Documentation/extract-safety.rst says how that was found
+# Completions are late, never early. If nine of ten are less late than this, the period is found
+# to 1 ppm: the table of tests/tools/extract_noise.py in Documentation/extract-safety.rst
 MOST_LATE_NS = 150000
+QUIETER = "an idle host, a real-time priority (chrt -f 60), interrupts not coalesced, no bridge " \
+    "or expander in between"
 REPEATS = 24                    # blocks that are read twice to see the cache
 # a read that ends so soon after the same block's read before, in turns, met no medium
 CACHED_TURN = 0.5
@@ -302,25 +306,28 @@ def check_cache(dev, switched, period_ns=0):
 
 
 def check_noise(phase):
-    """Whether completions are reported so late that the rotation hides behind it.
+    """Whether completions are reported so late that the period stays doubtful.
 
     phase: a Phase that was measured."""
     if phase.late_ns <= MOST_LATE_NS:
         return []
     return [Refusal("jitter", "completions are reported up to %.0f us late (nine of ten are "
-                    "earlier; %.0f are possible)" % (phase.late_ns / 1e3, MOST_LATE_NS / 1e3),
-                    "an idle host, a real-time priority (chrt -f 60), interrupts not coalesced, no "
-                    "bridge or expander in between")]
+                    "earlier; up to %.0f us the period is right to 1 ppm)" % (
+                        phase.late_ns / 1e3, MOST_LATE_NS / 1e3), QUIETER)]
 
 
-def check_measured(dev, switched, phase):
-    """What shows only when the drive is asked: `phase` is a Phase, or the ToolError that
-    measuring it ended in."""
-    if isinstance(phase, ToolError):
-        found = check_cache(dev, switched)
-        return found or [Refusal("rotation", "its rotation cannot be seen: %s" % phase,
-                                 "is it a disk that rotates, attached directly?")]
-    return check_cache(dev, switched, phase.period_ns) + check_noise(phase)
+def check_measured(dev, switched):
+    """What shows only when the drive reads: a cache that answers, an adapter that hides the
+    rotation. A second of disk time.
+
+    switched: what modes.quiet() gave."""
+    seen = device.noise(dev)
+    found = check_cache(dev, switched, seen.turn_ns)
+    if found or seen.visible:
+        return found
+    return [Refusal("jitter" if seen.turn_ns else "rotation", "its rotation cannot be seen: " +
+                    seen.reason, QUIETER if seen.turn_ns else
+                    "is it a disk that rotates, attached directly?")]
 
 
 def text(name, refusals):
