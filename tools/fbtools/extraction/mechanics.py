@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: GPL-2.0
+"""How long a drive's arm and head take to get from track to track, and its electronics
+to begin and to report, by the minimum time between request completions (freeblock
+paper, 4.2; Worthington et al. 1995), with nothing but reads.
+
+Each trial says in one bit whether a move took longer than a limit (onebit.py); with two
+commands at the drive it is the move alone (trials.py). On one track, with one command,
+it is the time from its being sent until the drive is ready to read, plus that from a
+unit's end to the report: nothing that a host sees depends on how these two share that
+sum, since angles are known from reports alone. Each is taken for half of it.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+from .. import ToolError
+from . import trials
+from .device import FUA, OVERLAP
+from .onebit import Bits
+from .phase import lower_edge
+
+LONGEST_NS = 45e6       # of a move: a full stroke and more
+DENSE = 12000           # cylinders up to which all of the paper's distances are measured
+STEP = 1.1              # from one distance to the next, beyond 500 cylinders, if more
+LEAST = {"quick": 90, "full": 240}               # trials of each distance
+SEARCH_ROUNDS = 13      # trials that halve 45 ms down to a few tens of us
+SURE_NS = {"quick": 6e3, "full": 3.5e3}         # standard error wanted of each mean
+BUDGET_S = {"quick": 330, "full": 840}          # disk time that it may take
+ROUND = 6                # trials of each distance in a round
+ELSEWHERE = 0.1         # share of trials before which the head goes somewhere else
+FAR_STROKE = 0.33       # seeks longer than that are made there and back
+NEAR_FACTOR = 1.6       # distances whose spreads are much the same
+SPREADS = 24            # spread records
+
+
+@dataclass
+class Mechanics:
+    """What was found; ns. seek, spread: (cylinders, ns). overlap_ns: what passes from a
+    unit's end until the drive begins with a command that waits."""
+
+    period_ns: float = 0.0
+    head_switch_ns: float = 0.0
+    seek: list = field(default_factory=list)
+    spread: list = field(default_factory=list)
+    seek_err_ns: list = field(default_factory=list)
+    read_overhead_ns: float = 0.0
+    read_report_ns: float = 0.0
+    overlap_ns: float = 0.0
+    write_overhead_ns: float = None
+    write_report_ns: float = None
+    write_settle_ns: float = None
+    zero_latency: bool = None
+    noise: str = ""
+    counts: dict = field(default_factory=dict)
+
+    def as_model(self):
+        """What modeltext.fbmodel() wants. What only writes show is as of reads if nothing
+        was written, and a write settles as long as three tenths of a head switch."""
+        settle = 0.3 * self.head_switch_ns if self.write_settle_ns is None else \
+            self.write_settle_ns
+        return {"period_ps": self.period_ns * 1e3, "zero_latency": bool(self.zero_latency),
+                "head_switch_ns": self.head_switch_ns, "write_settle_ns": settle,
+                "read_overhead_ns": self.read_overhead_ns,
+                "read_report_ns": self.read_report_ns,
+                "write_overhead_ns": _or(self.write_overhead_ns, self.read_overhead_ns),
+                "write_report_ns": _or(self.write_report_ns, self.read_report_ns),
+                "seek": self.seek, "seek_spread": self.spread}
+
+    def save(self, path):
+        """As JSON."""
+        with open(path, "w", encoding="ascii") as file:
+            json.dump(asdict(self), file)
+
+    @classmethod
+    def load(cls, path):
+        """What save() wrote."""
+        try:
+            with open(path, encoding="ascii") as file:
+                return cls(**json.load(file))
+        except (OSError, ValueError, TypeError) as error:
+            raise ToolError("%s: not saved mechanics: %s" % (path, error)) from error
+
+
+def _or(value, other):
+    return other if value is None else value
+
+
+def distances(cylinders):
+    """The paper's (4.2); on large drives, from 500 cylinders on, each a tenth more. Up to
+    the full stroke over so many cylinders."""
+    found = [*range(1, 11), *range(12, 21, 2), *range(25, 51, 5), *range(60, 101, 10),
+             *range(125, 501, 25)]
+    if cylinders <= DENSE:
+        found += range(600, cylinders, 100)
+    at = 500 * STEP
+    while cylinders > DENSE and at < cylinders:
+        digits = 10 ** max(len(str(int(at))) - 3, 0)
+        found.append(int(round(at / digits)) * digits)
+        at *= STEP
+    return sorted({d for d in found if d < cylinders} | {cylinders - 1} - {0})
+
+
+def _span(layout):
+    """First and last cylinder that hold units, spares of the others apart."""
+    many = min(layout.blocks, 1000)
+    first = layout.locate(np.arange(many))["cyl"].min()
+    return int(first), int(layout.locate(np.arange(layout.blocks - many, layout.blocks))["cyl"].max())
+
+
+class Bench:
+    """A drive on the bench: what all the measurements need."""
+
+    def __init__(self, dev, layout, phase, seed=1):
+        self.dev = dev
+        self.layout = layout
+        self.phase = phase
+        self.period = phase.period_ns
+        self.random = np.random.default_rng(seed)
+        late = np.concatenate(phase.late) if phase.late else np.zeros(1)
+        self.noise_sd = float(np.std(late))
+        self.settled_ns = self.period / 4
+        self.strays = 0
+        self.used = 0
+
+    def track(self):
+        """A random track with units on it, by its cylinder and head."""
+        for _ in range(100):
+            at = self.layout.locate(self.random.integers(0, self.layout.blocks, 1))[0]
+            if self.layout.block_at(at["cyl"], at["head"], 0.0) >= 0:
+                return int(at["cyl"]), int(at["head"])
+        raise ToolError("the layout has no track with units")
+
+    def run(self, steps, settled_ns=None):
+        """Trials of a chain of (cyl, head, gap, which)."""
+        found = trials.run(self.dev, self.layout, self.period, self.noise_sd,
+                           trials.Chain.of(steps),
+                           self.settled_ns if settled_ns is None else settled_ns,
+                           self.random.random())
+        self.strays += found.strays
+        self.used += len(found.which)
+        return found
+
+
+# ---- one track ----
+
+def _one_track(bench, gaps):
+    """Reads on one track, one command at a time, each so long after the one before:
+    limits counted from when they were sent, as (limit) of those that are clean."""
+    cyl, head = bench.track()
+    steps = [(cyl, head, gap, 0) for gap in gaps]
+    blocks = trials.choose(bench.layout, trials.Chain.of(steps), bench.period,
+                           bench.random.random())
+    places = bench.layout.locate(blocks)
+    jiggle = bench.random.uniform(0, bench.period / places["spt"])
+    found = bench.dev.run(bench.dev.ops(blocks, flags=FUA, wait=jiggle.astype(np.int64)))
+    done, sent = found["done"].astype(np.float64), found["submit"].astype(np.float64)
+    ends = places["start"] + 1 / places["spt"]
+    took, wait = np.diff(done) / bench.period, trials.waits(places)
+    lost = np.round(took - wait - 1 / places["spt"][1:])
+    off = (done - done[0]) / bench.period - ends
+    middle = np.angle(np.mean(np.exp(2j * np.pi * off))) / (2 * np.pi)
+    late = ((off - middle + 0.5) % 1 - 0.5) * bench.period
+    # those that lost a turn may have begun, and ended, in the midst of their unit
+    clean = np.flatnonzero((lost == 0) & (found["status"][1:] == 0)) + 1
+    if len(clean) < 4:
+        return np.zeros(0)
+    edge = lower_edge(late[clean])
+    on_time = done - (late - edge)
+    limit = on_time[1:] - bench.period / places["spt"][1:] - sent[1:]
+    good = (found["status"][1:] == 0) & (found["status"][:-1] == 0) & \
+        (np.abs(late[1:] - edge) < trials.STRAY_NS + 6 * bench.noise_sd) & (lost >= 0)
+    good &= places["cyl"][1:] == cyl
+    bench.used += int(np.count_nonzero(good))
+    return limit[good]
+
+
+def overhead(bench, batches=8, count=60):
+    """Overhead and report of a read, together."""
+    bits = Bits(1, bench.period, bench.period)
+    host = 0.0
+    for i in range(batches):
+        if i < 4:
+            limits = bits.sample(0, count, bench.random)
+        else:
+            bits.fit()
+            limits = bits.aim(np.zeros(count, dtype=int), bench.random)
+        # the next is sent when the host knows of the end
+        got = _one_track(bench, np.maximum(limits + host, 0))
+        bits.add(np.zeros(len(got), dtype=int), got)
+    bits.fit()
+    bench.settled_ns = bits.mean[0] + 50e3
+    return float(bits.mean[0])
+
+
+# ---- moves ----
+
+def _switch_steps(bench, aims, heads):
+    """Trials of one move each, with half a turn on the same track between them."""
+    steps = []
+    for i, aim in enumerate(aims):
+        if i % 6 == 0:
+            cyl, head = bench.track()
+            steps.append((cyl, head, bench.period, -1))
+        other = head
+        if heads:
+            other = int((head + bench.random.integers(1, bench.layout.heads)) %
+                        bench.layout.heads)
+        steps += [(cyl, head, bench.period / 2, -1), (cyl, other, aim, 0)]
+        head = other
+    return steps
+
+
+def switch(bench, heads=True, batches=14, count=30):
+    """The head switch; or, `heads` false, what passes from a unit's end until the drive
+    begins with the next command, on the same track."""
+    bits = Bits(1, bench.period, bench.period)
+    for i in range(batches):
+        if i < 4:
+            aims = bits.sample(0, count, bench.random)
+        else:
+            bits.fit()
+            aims = bits.aim(np.zeros(count, dtype=int), bench.random)
+        unit = bench.period / np.mean([zone.spt for zone in bench.layout.zones])
+        found = bench.run(_switch_steps(bench, np.maximum(aims - unit / 2, 0), heads))
+        bits.add(found.which, found.limit)
+    bits.fit()
+    return float(bits.mean[0]), float(bits.spread[0])
+
+
+class Seeks:
+    """The seek profile, trial by trial; state() can be taken up again."""
+
+    def __init__(self, bench, state=None):
+        self.bench = bench
+        self.first, self.last = _span(bench.layout)
+        self.list = np.array(distances(self.last - self.first + 1))
+        apart = np.abs(np.subtract.outer(np.log(self.list), np.log(self.list)))
+        nearness = np.exp(-0.5 * (apart / np.log(NEAR_FACTOR)) ** 2)
+        self.bits = Bits(len(self.list), bench.period, LONGEST_NS, nearness)
+        self.unit = bench.period / np.array([zone.spt for zone in bench.layout.zones])
+        self.zones = np.array([zone.first_cyl for zone in bench.layout.zones])
+        self.asked = np.zeros(len(self.list), dtype=int)
+        self.rounds = 0
+        if state and state.get("distances") == self.list.tolist():
+            self.rounds = state["rounds"]
+            self.asked = np.array(state["asked"])
+            self.bits.limits = [np.array(limits, dtype=float) for limits in state["limits"]]
+
+    def state(self):
+        """For JSON."""
+        return {"distances": self.list.tolist(), "rounds": self.rounds,
+                "asked": self.asked.tolist(),
+                "limits": [np.round(limits).astype(int).tolist() for limits in self.bits.limits]}
+
+    def _order(self, wanted):
+        """The round's trials, in a random order; full strokes there and back."""
+        bundles = []
+        for i in np.unique(wanted):
+            count = np.count_nonzero(wanted == i)
+            size = 2 if self.list[i] > FAR_STROKE * (self.last - self.first) else 1
+            bundles += [[i] * min(size, count - at) for at in range(0, count, size)]
+        return [bundles[i] for i in self.bench.random.permutation(len(bundles))]
+
+    def _place(self, distance):
+        """Where a seek of that distance can begin."""
+        random = self.bench.random
+        cyl = int(random.integers(self.first, self.last + 1))
+        if not any(self._room(cyl, distance)):
+            aside = int(random.integers(0, self.last - self.first + 1 - distance))
+            cyl = self.first + aside if random.random() < 0.5 else self.last - aside
+        return cyl, int(random.integers(0, self.bench.layout.heads))
+
+    def _room(self, cyl, distance):
+        """Whether a seek over that distance can go up, and down."""
+        return cyl + distance <= self.last, cyl - distance >= self.first
+
+    def _steps(self, wanted, aims):
+        """A chain of these trials."""
+        aims = {i: list(aims[wanted == i]) for i in np.unique(wanted)}
+        bench, last = self.bench, 0.0
+        cyl, head = self._place(1)
+        steps = [(cyl, head, bench.period, -1)] * 2
+        for bundle in self._order(wanted):
+            for n, i in enumerate(bundle):
+                distance = int(self.list[i])
+                up, down = self._room(cyl, distance)
+                if not (up or down) or (not n and bench.random.random() < ELSEWHERE):
+                    cyl, head = self._place(distance)
+                    up, down = self._room(cyl, distance)
+                    steps.append((cyl, head, bench.period / 2, -1))
+                elif last < 2 * bench.settled_ns:
+                    steps.append((cyl, head, bench.period / 2, -1))
+                cyl += distance if up and (not down or bench.random.random() < 0.5) else -distance
+                aim = aims[i].pop()
+                unit = self.unit[np.searchsorted(self.zones, cyl, side="right") - 1]
+                steps.append((cyl, head, max(aim - unit / 2, 0), i))
+                last = aim
+        return steps
+
+    def round(self, wanted, aims):
+        """A chain of trials, and what it says."""
+        found = self.bench.run(self._steps(wanted, np.asarray(aims)))
+        self.bits.add(found.which, found.limit)
+        np.add.at(self.asked, wanted, 1)
+        self.rounds += 1
+
+    def _tried(self):
+        """Trials of each distance that count."""
+        return np.array([len(limits) for limits in self.bits.limits])
+
+    def _possible(self):
+        """Distances of which trials count: not those to tracks that hold no units."""
+        return (self.asked < 40) | (self._tried() > self.asked / 5)
+
+    def search(self):
+        """A round of one trial each, halving what is in doubt."""
+        everyone = np.arange(len(self.list))
+        self.round(everyone, [self.bits.rough(i)[0] for i in everyone])
+
+    def refine(self, sure_ns, least):
+        """A round near the estimates, of those not sure enough or tried less than so many
+        times; False: there are none."""
+        bits = self.bits
+        tried = self._tried()
+        doubt = np.flatnonzero(((bits.sure > sure_ns) | (tried < least)) & self._possible())
+        if not len(doubt):
+            return False
+        # the least sure more often
+        share = (bits.sure[doubt] / np.median(bits.sure[doubt])) ** 2
+        wanted = np.repeat(doubt, np.clip(np.round(ROUND * share), 1, 3 * ROUND).astype(int))
+        self.round(wanted, bits.aim(wanted, self.bench.random))
+        return True
+
+    def measure(self, sure_ns, least, budget_s, step=lambda share: None):
+        """As sure as wanted, or as the time allows."""
+        dev, bits = self.bench.dev, self.bits
+        began = dev.disk_ns
+        while self.rounds < SEARCH_ROUNDS:
+            self.search()
+            step(0.1 * self.rounds / SEARCH_ROUNDS)
+        bits.fit()
+        fitted = self.rounds
+        while dev.disk_ns - began < budget_s * 1e9 and self.refine(sure_ns, least):
+            if self.rounds >= 1.3 * fitted:
+                bits.fit()
+                fitted = self.rounds
+            else:
+                bits.settle()
+            # what is left to do falls with the square of what is in doubt
+            done = np.mean(np.minimum(sure_ns / bits.sure, 1) ** 2)
+            step(max(done, (dev.disk_ns - began) / (budget_s * 1e9)))
+        bits.fit()
+
+    def means(self):
+        """(cylinders, ns, standard error) of the distances that could be measured."""
+        pick = np.flatnonzero(self._tried() >= SEARCH_ROUNDS)
+        return [(int(self.list[i]), float(self.bits.mean[i]), float(self.bits.sure[i]))
+                for i in pick]
+
+    def spreads(self):
+        """(cylinders, ns) of the standard deviation, at some distances."""
+        good = np.flatnonzero(self._tried() >= SEARCH_ROUNDS)
+        count = min(SPREADS, len(good))
+        pick = good[np.unique(np.round(np.linspace(0, len(good) - 1, count)).astype(int))]
+        return [(int(self.list[i]), float(self.bits.spread[i])) for i in pick]
+
+
+# ---- zero-latency access ----
+
+def _stretch(bench, cyl, head, angle, most):
+    """The longest stretch of units without a hole on a track from an angle on, as
+    (first block, units)."""
+    first = int(bench.layout.block_at(cyl, head, angle % 1))
+    if first < 0:
+        return 0, 0
+    last = min(first + most, bench.layout.blocks)
+    at = bench.layout.locate(np.arange(first, last))
+    same = (at["cyl"] == at["cyl"][0]) & (at["head"] == at["head"][0]) & \
+        (at["slot"] == at["slot"][0] + np.arange(len(at)))
+    return first, int(len(same) if same.all() else np.argmin(same))
+
+
+def zero_latency(bench, seeks, count=16):
+    """Whether the drive begins with any of the sectors wanted: reads of up to half a
+    track after seeks that end in their midst take one turn then, and the rest of one to
+    their beginning otherwise. None: they are too short to tell."""
+    votes = []
+    at = int(np.argmin(np.abs(seeks.list - 10)))
+    distance, move = int(seeks.list[at]), seeks.bits.mean[at]
+    for _ in range(4 * count):
+        cyl, head = bench.track()
+        cyl = min(cyl, bench.layout.cylinders - 1 - distance)
+        begin = int(bench.layout.block_at(cyl, head, bench.random.random()))
+        if begin < 0:
+            continue
+        place = bench.layout.locate(np.array([begin]))[0]
+        leave = place["start"] + 1 / place["spt"]
+        landing = leave + move / bench.period
+        _, _, spt, _ = bench.layout.track_base(cyl + distance, head)
+        units = min(bench.dev.longest, int(spt) // 2)
+        first, length = _stretch(bench, cyl + distance, head, landing - units / spt / 2, units)
+        if length < 0.8 * units or length / spt * bench.period < 300e3:
+            continue
+        found = bench.dev.run(bench.dev.ops([begin, begin, first], [1, 1, length],
+                                            [FUA, FUA, FUA | OVERLAP]))
+        took = float(found["done"][2] - found["done"][1]) - move
+        votes.append((took / bench.period - 1) * spt / length < 0.3)
+        if len(votes) == count:
+            break
+    return bool(np.mean(votes) > 0.5) if len(votes) >= 4 else None
+
+
+# ---- all of it ----
+
+def measure(dev, layout, phase, mode="quick", state=None, keep=None, progress=None, seed=1):
+    """Mechanics of a drive whose layout and phase are known. state: what `keep` was last
+    given in a run that was interrupted. keep(state) is called every some seconds;
+    progress(share, text)."""
+    bench = Bench(dev, layout, phase, seed)
+    step = progress or (lambda share, text: None)
+    found = Mechanics(period_ns=phase.period_ns)
+    step(0, "overheads")
+    total = overhead(bench)
+    found.overlap_ns = max(switch(bench, heads=False)[0], 0.0)
+    found.read_overhead_ns = found.read_report_ns = total / 2
+    if layout.heads > 1:
+        found.head_switch_ns = max(switch(bench)[0] - found.overlap_ns, 0.0)
+    seeks = Seeks(bench, state)
+
+    def tick(share):
+        step(share, "seek profile")
+        if keep and seeks.rounds % 10 == 0:
+            keep(seeks.state())
+
+    seeks.measure(SURE_NS[mode], LEAST[mode], BUDGET_S[mode], tick)
+    if keep:
+        keep(seeks.state())
+    found.seek = [(d, max(ns - found.overlap_ns, 0.0)) for d, ns, _ in seeks.means()]
+    found.seek_err_ns = [sure for _, _, sure in seeks.means()]
+    found.spread, found.noise = seeks.spreads(), seeks.bits.kind[0]
+    found.zero_latency = zero_latency(bench, seeks)
+    found.counts = {"trials": bench.used, "strays": bench.strays, "rounds": seeks.rounds}
+    return found
