@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Python and tools/freeblock for a guest, no more of them than its subcommands import.
+"""Python and tools/freeblock for a guest, no more of them than its subcommands, and what
+else is asked for, import.
 
 Modules are compiled here: a guest whose instructions are counted would take seconds.
 """
@@ -9,9 +10,13 @@ import py_compile
 import subprocess
 import tempfile
 
+import initramfs
+
 PYTHON = "/usr/bin/python3"
 TOOLS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
                      "tools")
+# of Debian, such as numpy
+PACKAGES = "/usr/lib/python3/dist-packages"
 # what starting and running use beyond imports; libraries of modules that have a fallback
 # in the interpreter stay out
 ALSO = ("encodings.ascii", "encodings.idna", "encodings.latin_1", "encodings.utf_8",
@@ -19,13 +24,19 @@ ALSO = ("encodings.ascii", "encodings.idna", "encodings.latin_1", "encodings.utf
 FIND = """
 import importlib, sys
 sys.path.insert(0, sys.argv[1])
+sys.path.append("%s")
 for name in sys.argv[2:]:
     importlib.import_module(name)
 for name, module in sorted(sys.modules.items()):
     path = getattr(module, "__file__", None)
-    if path and path.endswith(".py"):
+    if path:
         print(path)
-"""
+""" % PACKAGES
+# libraries without which a module that numpy imports fails
+NO_FALLBACK = ("_contextvars",)
+# Debian's plain variants of libraries whose default may be forty times as large
+PLAIN = {"libblas.so.3": "/usr/lib/x86_64-linux-gnu/blas/libblas.so.3",
+         "liblapack.so.3": "/usr/lib/x86_64-linux-gnu/lapack/liblapack.so.3"}
 
 
 def _compiled(source):
@@ -36,17 +47,47 @@ def _compiled(source):
             return file.read()
 
 
-def add(cpio, commands):
-    """Put the interpreter, and /bin/freeblock with these subcommands, into an archive."""
-    names = ["fbtools.cli"] + ["fbtools." + name for name in commands]
+def _libraries(source):
+    """What a library of Python needs, plain where there is a choice: names and files."""
+    found, queue = {}, [source]
+    while queue:
+        for path in initramfs.libraries(queue.pop()):
+            name = os.path.basename(path)
+            if name.startswith("libopenblas") or name in found:
+                continue
+            plain = PLAIN.get(name)
+            found[name] = plain if plain and os.path.exists(plain) else path
+            if found[name] == plain:
+                queue.append(plain)
+    return found
+
+
+def _add_library(cpio, source):
+    """A module that is a library."""
+    cpio.file("lib/" + os.path.relpath(source, "/usr/lib"), source)
+    for name, path in sorted(_libraries(source).items()):
+        cpio.file("lib/x86_64-linux-gnu/" + name, os.path.realpath(path), 0o755)
+
+
+def _wanted(path):
+    """Libraries of modules that have a fallback in the interpreter stay out."""
+    return path.endswith(".py") or path.startswith(PACKAGES) or \
+        os.path.basename(path).partition(".")[0] in NO_FALLBACK
+
+
+def add(cpio, commands, modules=()):
+    """Put the interpreter, /bin/freeblock with these subcommands, and further modules,
+    into an archive."""
+    names = ["fbtools.cli"] + ["fbtools." + name for name in commands] + list(modules)
     found = subprocess.run([PYTHON, "-I", "-S", "-c", FIND, TOOLS, *names, *ALSO], check=True,
                            text=True, stdout=subprocess.PIPE).stdout.splitlines()
-    for source in found:
-        if source.startswith(TOOLS):
-            target = "bin/" + os.path.relpath(source, TOOLS)
+    for source in filter(_wanted, found):
+        if source.endswith(".so"):
+            _add_library(cpio, source)
+        elif source.startswith(TOOLS):
+            cpio.data("bin/" + os.path.relpath(source, TOOLS) + "c", _compiled(source))
         else:
-            target = "lib/" + os.path.relpath(source, "/usr/lib")
-        cpio.data(target + "c", _compiled(source))
+            cpio.data("lib/" + os.path.relpath(source, "/usr/lib") + "c", _compiled(source))
     # by which the interpreter knows its place
     cpio.directory("lib/python3.11/lib-dynload")
     cpio.program(PYTHON)

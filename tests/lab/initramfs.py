@@ -75,7 +75,7 @@ class Cpio:
     def program(self, source):
         """A program in /bin, and the libraries it needs."""
         self.file("bin/" + os.path.basename(source), source, 0o755)
-        for library in _libraries(source):
+        for library in libraries(source):
             self.file(library.replace("/usr/lib/", "/lib/").replace("/lib64/", "/lib/"),
                       os.path.realpath(library), 0o755)
 
@@ -93,7 +93,7 @@ class Cpio:
         self._entry("TRAILER!!!", 0)
 
 
-def _libraries(program):
+def libraries(program):
     """The shared objects `program` needs, by the names it needs them under."""
     out = subprocess.run(["ldd", program], stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL, text=True, check=False).stdout

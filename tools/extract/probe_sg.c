@@ -294,9 +294,10 @@ static u8 prs_try(struct prs *p, const struct prb_cdb *c, u8 *out, u8 *in,
 		return 0;
 	a->result.status = h.status;
 	a->sense_len = h.sb_len_wr;
-	if (c->in)
-		a->data = c->in - min_t(u32, max(h.resid, 0), c->in);
 	sgs_read(a->sense, h.sb_len_wr, &sense);
+	/* of a command that was refused, adapters may claim data that never came */
+	if (c->in && (!h.status || sense.key == SGS_RECOVERED || sense.key == SGS_MEDIUM))
+		a->data = c->in - min_t(u32, max(h.resid, 0), c->in);
 	a->result.asc = sense.asc << 8 | sense.ascq;
 	return h.status ? sense.key : 0;
 }
