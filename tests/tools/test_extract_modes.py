@@ -181,11 +181,15 @@ class Switching(Case):
         self.assert_untouched(drive)
 
     def test_nameless(self):
-        """A disk that could not be recognised again is not changed."""
+        """A disk that could not be recognised after a crash is not changed; it is measured as it
+        is."""
         drive = Drive(vpds={})
-        with self.assertRaisesRegex(ToolError, "recognised again"):
-            with modes.quiet(drive, self.state):
-                self.fail("got in")
+        with modes.quiet(drive, self.state) as switched:
+            self.assertEqual(drive.pages, drive.saved)
+            self.assertRegex(switched.unable[0], "no mode is changed: .*recognised again")
+            self.assertEqual(len(switched.unable), 5)
+            self.assertFalse(switched.off("WCE"))
+        self.assertFalse([c for c in drive.log if c[0] in (0x15, 0x55)])
         self.assert_untouched(drive)
 
 
@@ -613,7 +617,8 @@ class Senses(unittest.TestCase):
     def test_formats(self):
         """Key and codes (SPC-4 4.5.2, 4.5.3); nothing is nothing."""
         self.assertEqual(pages.sense_of(bytes.fromhex("72052600")), (5, 0x26, 0))
-        self.assertEqual(pages.sense_of(bytes.fromhex("7000060000000010000000002901")), (6, 0x29, 1))
+        self.assertEqual(pages.sense_of(bytes.fromhex("7000060000000010000000002901")),
+                         (6, 0x29, 1))
         self.assertEqual(pages.sense_of(b""), (0, 0, 0))
 
 

@@ -83,7 +83,8 @@ class Words(unittest.TestCase):
         for dev, kind, words in (
                 (drive(bdc(zoned=1)), "zoned", "host-aware .VPD page B1h"),
                 (drive(bdc(zoned=2)), "shingled", "device-managed"),
-                (drive(bdc(), standard=inquiry(kind=0x14)), "zoned", "host-managed .device type 14h"),
+                (drive(bdc(), standard=inquiry(kind=0x14)), "zoned",
+                 "host-managed .device type 14h"),
                 (drive(bdc(), zbdc(1)), "zoned", "host-aware .VPD page B6h"),
                 (drive(bdc(), zbdc(2)), "zoned", "domains and realms"),
                 (drive(bdc(), zbdc(5)), "zoned", "extension 5")):

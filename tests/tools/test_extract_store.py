@@ -135,7 +135,8 @@ class Store(Case):
     def test_spoiled(self):
         """What is no model, cut, or edited."""
         good = model()
-        for text, words in ((b"", "not a model"), (good[:-4], "end record"), (good[:-1], "end record"),
+        for text, words in ((b"", "not a model"), (good[:-4], "end record"),
+                            (good[:-1], "end record"),
                             (good.replace(b"ACME", b"ACMF"), "end record"),
                             (good + b"x\n", "end record"), (b"x" + good, "not a model")):
             status, said = self.models("install", self.write("x", text))

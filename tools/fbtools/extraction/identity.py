@@ -13,6 +13,8 @@ from .pages import Refused, command
 INQUIRY = 0x12
 SERIAL, DEVICE_ID = 0x80, 0x83
 ROOM = 252
+UNKNOWN = "the disk says neither a world-wide name nor a serial number: it could not be " \
+    "recognised again"
 # designator type and length: which of several is taken, as in the kernel's scsi_vpd_lun_id()
 NAA, EUI64, NAME = 3, 2, 8
 RANKS = {(NAA, 16): 7, (EUI64, 16): 6, (EUI64, 12): 5, (NAA, 8): 4, (EUI64, 8): 3}
@@ -87,14 +89,18 @@ def inquire(dev):
             "wwn": wwn_of(vpd(dev, DEVICE_ID)) if DEVICE_ID in pages else ""}
 
 
+def is_known(identity):
+    """Whether it will be known for the same disk tomorrow."""
+    return bool(identity["wwn"] or identity["serial"])
+
+
 def key(identity):
     """A file's name for the disk: its world-wide name, or vendor, product and serial."""
     if identity["wwn"]:
         return file_name(identity["wwn"])
     if identity["serial"]:
         return file_name("-".join(identity[name] for name in ("vendor", "product", "serial")))
-    raise ToolError("the disk says neither a world-wide name nor a serial number: it could not "
-                    "be recognised again")
+    raise ToolError(UNKNOWN)
 
 
 def file_name(words):

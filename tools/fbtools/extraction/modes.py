@@ -116,12 +116,16 @@ class Switched:
         self.report.append(line)
         self.unable.append(line)
 
-    def look(self):
-        """See what the drive has, and what of it may be changed."""
+    def look(self, hands_off=""):
+        """See what the drive has, and what of it may be changed.
+
+        hands_off: nothing, for this reason."""
+        if hands_off:
+            self.cannot("no mode is changed: %s" % hands_off)
         for code in sorted({bit.page for bit in BITS}):
             try:
                 now = self.pages.read(code)
-                may = self.pages.read(code, CHANGEABLE) if now else None
+                may = self.pages.read(code, CHANGEABLE) if now and not hands_off else None
             except ToolError as error:
                 self.cannot("page %02xh is left alone: %s" % (code, error))
                 continue
@@ -268,39 +272,52 @@ def _recover(book, switched):
 def quiet(dev, state_dir=journal.DIRECTORY):
     """The drive without caches and reordering, as far as it lets us; see above."""
     who = names.inquire(dev)
-    name = str(getattr(dev, "name", "the disk"))
+    switched = Switched(dev)
+    if not names.is_known(who):
+        # after a crash nobody could put anything back
+        switched.look(hands_off=names.UNKNOWN)
+        switched.quieten()
+        yield switched
+        return
     book = journal.Journal(state_dir, names.key(who))
     book.lock()
+    try:
+        _recover(book, switched)
+        with _changed(switched, book, who, str(getattr(dev, "name", "the disk"))):
+            yield switched
+    finally:
+        book.unlock()
+
+
+@contextlib.contextmanager
+def _changed(switched, book, who, name):
+    """Switch off what can be, and put it back whatever happens."""
     signals = _Signals()
-    switched = Switched(dev)
     changed = False
 
     def end():
         nonlocal changed
-        if not changed:
-            return
-        with signals.held():
-            changed = False
-            _finish(switched, book, who, name)
+        if changed:
+            with signals.held():
+                changed = False
+                _finish(switched, book, who, name)
 
     # an exception between a signal's handler and the "try" would pass it by
     atexit.register(end)
     try:
-        _recover(book, switched)
         switched.look()
         signals.catch()
         if switched.before:
             changed = True
             book.write(who, name, switched.before)
         switched.quieten()
-        yield switched
+        yield
     finally:
         try:
             end()
         finally:
             atexit.unregister(end)
             signals.release()
-            book.unlock()
 
 
 def _finish(switched, book, who, name):

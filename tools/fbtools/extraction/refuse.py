@@ -13,6 +13,7 @@ Linux 6.1 drivers/scsi (which devices of a RAID controller are volumes).
 import collections
 import os
 import re
+import struct
 
 from .. import fbstate
 from . import device
@@ -76,8 +77,8 @@ def check_drive(dev):
     """What is to be said about a drive by its own words."""
     kind = names.standard(dev)[0]
     if kind >> 5:
-        return [Refusal("no disk", "no logical unit is there (peripheral qualifier %d)" % (kind >> 5),
-                        "see lsscsi -g")]
+        return [Refusal("no disk", "no logical unit is there (peripheral qualifier %d)" %
+                        (kind >> 5), "see lsscsi -g")]
     kind &= 0x1f
     if kind not in (DISK, HOST_MANAGED):
         return [Refusal("no disk", "it is %s (device type %02xh), not a disk" % (
@@ -103,9 +104,8 @@ def _zoned(kind, bdc, zbdc):
     if kind == HOST_MANAGED:
         why = "host-managed (device type 14h)"
     elif zoned == HOST_AWARE or extension:
-        why = "%s (VPD page %s)" % (
-            "host-aware" if not extension else EXTENSIONS.get(extension, "extension %d" % extension),
-            "B6h" if extension else "B1h")
+        why = "%s (VPD page B6h)" % EXTENSIONS.get(extension, "extension %d" % extension) \
+            if extension else "host-aware (VPD page B1h)"
     elif zoned == DEVICE_MANAGED:
         return [Refusal("shingled", "it is shingled, and moves data about on its own "
                         "(device-managed, VPD page B1h): a place found today is another tomorrow",
@@ -117,8 +117,7 @@ def _zoned(kind, bdc, zbdc):
 
 
 def _actuators(bdc, cpr):
-    ranges = [(int.from_bytes(cpr[at + 8:at + 16], "big"), int.from_bytes(cpr[at + 16:at + 24], "big"))
-              for at in range(64, len(cpr) - 31, 32)]
+    ranges = [struct.unpack_from(">QQ", cpr, at + 8) for at in range(64, len(cpr) - 31, 32)]
     if len(ranges) > 1:
         return [_multi("; ".join("LBN %d to %d" % (first, first + count - 1)
                                  for first, count in ranges), len(ranges))]
@@ -227,8 +226,8 @@ def _queue(queue):
                              "if it does: echo 1 > %s" % os.path.join(queue, "rotational")))
     zoned = _line(queue, "zoned")
     if zoned not in ("", "none"):
-        found.append(Refusal("zoned", "it is shingled, with zones: %s (queue/zoned in sysfs)" % zoned,
-                             "the scheduler leaves zoned disks alone: so does this tool"))
+        found.append(Refusal("zoned", "it is shingled, with zones: %s (queue/zoned in sysfs)" %
+                             zoned, "the scheduler leaves zoned disks alone: so does this tool"))
     folder = os.path.join(queue, "independent_access_ranges")
     ranges = [(int(_line(folder, name, "sector") or 0), int(_line(folder, name, "nr_sectors") or 0))
               for name in sorted(_list(folder), key=lambda name: name.zfill(4))]
@@ -248,7 +247,8 @@ def check_use(sysfs):
             where = folder if part == disk else os.path.join(folder, part)
             users += ["%s belongs to %s" % (part, holder)
                       for holder in _list(os.path.join(where, "holders"))]
-            users += ["%s is mounted on %s" % (part, point) for point in _mounts(_line(where, "dev"))]
+            users += ["%s is mounted on %s" % (part, point)
+                      for point in _mounts(_line(where, "dev"))]
             users += ["%s is swap" % part for name in _swaps() if name == part]
     if not users:
         return []
@@ -300,8 +300,9 @@ def check_cache(dev, switched, period_ns=0):
         return []
     why = "the read cache cannot be switched off" if not switched.off("RCD") else \
         "though its read cache is said to be off"
-    return [Refusal("cache", "reads with FUA are answered by a cache (%d of %d repeated ones), %s" % (
-        cached, good.sum(), why),
+    return [Refusal(
+        "cache", "reads with FUA are answered by a cache (%d of %d repeated ones), %s" % (
+            cached, good.sum(), why),
         "switch caches off where they are: in the drive (sdparm --set=RCD), in the controller")]
 
 

@@ -112,7 +112,8 @@ def disks():
 
 def file_name(identity):
     """What a disk's model is called."""
-    return "%s-%s%s" % (names.key(identity), names.file_name(identity["revision"]) or "none", ENDING)
+    return "%s-%s%s" % (names.key(identity), names.file_name(identity["revision"]) or "none",
+                        ENDING)
 
 
 def models(directory):
@@ -181,7 +182,8 @@ def load(directory, name, scheduler):
         _choose_scheduler(disk["name"])
     kernel = fbstate.Disk(disk["name"])
     if not kernel.is_there():
-        return "%s: its model is not loaded: it does not have the scheduler freeblock" % disk["name"]
+        return "%s: its model is not loaded: it does not have the scheduler freeblock" % \
+            disk["name"]
     target = fbstate.path(fbstate.KERNEL, disk["name"], "model")
     try:
         with open(target, "wb", buffering=0) as file:
