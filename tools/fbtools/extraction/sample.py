@@ -1,0 +1,685 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A drive's layout by timing a sample of its units: `extract --quick`.
+
+Of each zone a few cylinders are surveyed (survey.py), which gives its law
+(lattice.py): where every track begins, in units and in angles. The law is then
+tried at distances that double. Each trial reads two track boundaries, so that it
+says three things: that the boundaries are where the law has them (exact units),
+that the angles are (so that skews, known better with each, extend twice as far the
+next time), and if not, by how many units all has moved. Units move where slots hold
+none: slipped sectors, or spares of some cylinders. Bisection finds where; what comes
+again at equal distances becomes part of the law. Where no move explains what is
+read, the zone ends; bisection finds where, and the next zone is surveyed.
+
+    found = quick(dev, phase)
+    found.layout, found.report
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .. import ToolError
+from .lattice import Law, wrap
+from .places import Layout
+from .survey import GUARD, Meter, law_sigma, survey
+
+LIMIT_S = 600           # of disk time
+REACH = 4               # longest tracks by which a trial looks for moved units
+MOST_REPEATS = 16       # of a read that is to tell slots apart
+ALIKE = 3               # equal steps that make slips a series; 2 if they are large
+LARGE_GAP = 4
+SMALL_MOVE = 16         # up to which a gap is looked at slot by slot
+SERIES_TRIES = 3
+SETTLE_TRIES = 20       # gaps in a zone's first tracks
+BORDER = 12             # units on both sides of a border that are all looked at
+CHECKS = 300            # of the finished layout
+ANGLE_LIMIT = 0.002     # turns off that a checked unit may be
+MORE_CYLINDERS = 0.05   # of what was seen that the drive may have besides
+
+
+@dataclass
+class Found:
+    """layout: places.Layout; laws: [(first unit, Law)]; report: what was verified."""
+
+    layout: Layout
+    laws: list
+    report: dict = field(default_factory=dict)
+
+
+class Zoner:
+    """One zone: its law, and how far it holds."""
+
+    def __init__(self, meter, law, old, first, budget):
+        self.meter = meter
+        self.law = law
+        self.old = old              # of the zone before, or None
+        self.first = first          # the zone's first unit
+        self.blocks = meter.dev.blocks
+        self.budget = budget        # -> whether there is disk time left
+        self.series = None          # (places, size) of gaps that come again
+        self.failed_series = {}     # how often each did not
+        self.approximate = 0        # places of gaps that were not looked for
+        self.moves = {}             # gaps seen so far, for the rate
+
+    # ---- readings
+
+    def _tolerance(self, places):
+        return self.meter.tolerance + 4 * self.law.sigma(places.ravel()).reshape(places.shape)
+
+    def _fit(self, units, angles, moved):
+        """Do measured angles fit units that lie `moved` (one column each) further on?"""
+        places = self.law.place(units[:, None] + np.atleast_1d(moved)[None, :])
+        want = self.law.angle(places.ravel()).reshape(places.shape)
+        return np.abs(wrap(angles[:, None] - want)) <= self._tolerance(places)
+
+    def _read(self, units, moved=0):
+        """Angles of units; those that do not fit `moved` are read again."""
+        angles = self.meter.angles(units)
+        wrong = ~self._fit(units, angles, moved)[:, 0]
+        if np.any(wrong):
+            angles[wrong] = self.meter.angles(units[wrong])
+        return angles, self._fit(units, angles, moved)[:, 0]
+
+    def _around(self, track):
+        """Units about a track's two boundaries, in the order in which they pass."""
+        begin, count = self.law.boundary(track), self.law.count(track)
+        units = begin + np.array([-1, 0, count // 3, 2 * count // 3, count - 1, count])
+        return np.unique(units[(units >= self.first) & (units < self.blocks)])
+
+    def moved_at(self, track, low=0, high=None):
+        """How many places further on than the law says the units at a track's begin
+        lie, from `low` to `high`; None: none of these."""
+        units = self._around(track)
+        if len(units) < 4:
+            return None
+        angles, fits = self._read(units)
+        if np.count_nonzero(~fits) <= 1 and len(units) > 4 or np.all(fits):
+            self._learn(units[fits], angles[fits], 0)
+            return 0
+        high = REACH * int(self.law.slots.max()) if high is None else high
+        return self._search(track, units, angles, low, high)
+
+    def _search(self, track, units, angles, low, high):
+        moves = np.arange(low, high + 1)
+        fits = np.count_nonzero(self._fit(units, angles, moves), axis=0)
+        moves = moves[fits >= len(units) - 1]
+        for cluster in self._clusters(moves)[:8]:
+            found = self._exact(track, units, angles, cluster)
+            if found is not None:
+                return found
+        return None
+
+    @staticmethod
+    def _clusters(moves):
+        """Runs of neighbours, the nearest to 0 first."""
+        if not len(moves):
+            return []
+        runs = np.split(moves, np.flatnonzero(np.diff(moves) > 1) + 1)
+        return sorted(runs, key=lambda run: np.min(np.abs(run)))
+
+    def _exact(self, track, units, angles, moves):
+        """Which of some neighbouring moves puts the boundary where it is."""
+        begin = self.law.boundary(track)
+        more = np.arange(begin - moves.max() - 2, begin - moves.min() + 2)
+        more = more[(more >= self.first) & (more < self.blocks)]
+        if len(more) < 4:
+            return None
+        again = self.meter.angles(more)
+        near = np.count_nonzero(self._fit(more, again, moves), axis=0)
+        units, angles = np.concatenate((units, more)), np.concatenate((angles, again))
+        fits = np.count_nonzero(self._fit(units, angles, moves), axis=0)
+        best = np.flatnonzero(fits == fits.max())
+        # all next to the boundary: on a track alone many moves look alike
+        if len(best) != 1 or near[best[0]] < len(more) or fits.max() < len(units) - 1:
+            return None
+        moved = int(moves[best[0]])
+        good = self._fit(units, angles, moved)[:, 0]
+        self._learn(units[good], angles[good], moved)
+        return moved
+
+    def _learn(self, units, angles, moved):
+        self.law.learn(self.law.place(units + moved), angles, law_sigma(self.meter))
+
+    def _steady(self, track, low, high, last):
+        """moved_at(), a few tracks on if something is in the way there."""
+        for ahead in range(4):
+            if track + ahead > last:
+                break
+            moved = self.moved_at(track + ahead, low, high)
+            if moved is not None:
+                return track + ahead, moved
+        return None
+
+    # ---- gaps
+
+    def _move_of(self, unit, moved, repeats):
+        """Which move from 0 to `moved` fits a unit best."""
+        angles = self.meter.angles([unit] * repeats)
+        angles = angles[~np.isnan(angles)]
+        if not len(angles):
+            return 0
+        angle = angles[0] + np.mean(wrap(angles - angles[0]))
+        # whole tracks away angles come again: what is more likely first
+        for moves in ([np.array([0, moved])] if moved > SMALL_MOVE else []) + \
+                [np.arange(moved + 1)]:
+            off = np.abs(wrap(angle - self.law.angle(self.law.place(unit + moves))))
+            if off.min() <= self.meter.tolerance:
+                break
+        return int(moves[np.argmin(off)])
+
+    def _gap(self, good, bad, moved):
+        """Between unit `good`, where the law says, and unit `bad`, moved: the first
+        that is moved, and by how much it is."""
+        slots = int(self.law.slots.max())
+        sure = int(np.clip(np.ceil((6 * max(self.meter.sigma, GUARD / 2) * slots) ** 2), 1,
+                           MOST_REPEATS))
+        # of a large move a slot more or less does not matter on the way
+        doubt, repeats = (0, sure) if moved <= SMALL_MOVE else (2, 1)
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            if self._move_of(middle, moved, repeats) > doubt:
+                bad = middle
+            else:
+                good = middle
+        size = self._move_of(bad, moved, sure)
+        if moved > SMALL_MOVE and abs(size - moved) <= 2:
+            size = moved
+        return bad, max(size, 1)
+
+    def _first_move(self, low, high, moved):
+        """Tracks next to each other of which the law holds at the first and no more
+        at the second, and the move there; checks on the way up go to `above`."""
+        above = [(high, moved)]
+        while above[-1][0] - low > 1:
+            high, moved = above[-1]
+            middle = self._between(low, high, moved)
+            if middle is None:
+                break
+            track, found = middle
+            if found == 0:
+                low = track
+            else:
+                above.append(middle)
+        return low, above
+
+    def _between(self, low, high, moved):
+        """(track, move) of a track between two, tried about their middle."""
+        middle = (low + high) // 2
+        tries = sorted(range(max(low + 1, middle - 2), min(high, middle + 3)),
+                       key=lambda t: abs(t - middle))
+        for track in tries:
+            found = self.moved_at(track, min(0, moved), max(moved, 0))
+            if found is not None:
+                return track, found
+        return None
+
+    def resolve(self, low, high, moved):
+        """Units are where the law says at track `low`, and moved at track `high`:
+        find the gaps between."""
+        waiting = [(high, moved)]
+        while waiting:
+            high, moved = waiting.pop()
+            if moved == 0:
+                low = high
+                continue
+            if not self.budget():
+                self._spread(low, high, moved)
+                waiting = [(t, m - moved) for t, m in waiting]
+                low = high
+                continue
+            low, above = self._first_move(low, high, moved)
+            track, moved = above.pop()
+            at, size = self._gap(self.law.boundary(low), self.law.boundary(track) +
+                                 self.law.count(track) // 3, moved)
+            self._add(int(self.law.place(at)), size)
+            waiting = [(t, m - size) for t, m in waiting + above + [(track, moved)]]
+
+    def _spread(self, low, high, moved):
+        """No time to look: gaps at equal distances."""
+        begin, end = self.law.track_place(low), self.law.track_place(high)
+        pieces = min(moved, 4096)
+        for i in range(pieces):
+            size = moved * (i + 1) // pieces - moved * i // pieces
+            self.law.add_gap(begin + (end - begin) * (2 * i + 1) // (2 * pieces), size)
+        self.approximate += moved
+
+    def _add(self, place, size):
+        """A gap, and what follows if it is one of a series."""
+        self.law.add_gap(place, size)
+        known = self.moves.setdefault(size, [])
+        known.append(place)
+        need = 2 if size >= LARGE_GAP else ALIKE
+        if len(known) < need or self.series:
+            return
+        steps = np.diff(known[-need:])
+        period = self.law.period
+        step = int(round(steps[-1] / period)) * period
+        if step <= 0 or np.any(np.abs(steps - step) > 8) or \
+                self.failed_series.get((step, size), 0) >= SERIES_TRIES:
+            return
+        last = int(self.law.place(self.blocks - 1))
+        self.law.add_gaps(np.arange(place + step, last, step), size)
+        self.series = (step, size, place)
+
+    def _end_series(self, low, high):
+        """The law with its series holds at track `low`, not at `high`: the series ends
+        between; cut it there."""
+        while high - low > 1:
+            middle = (low + high) // 2
+            moved = self.moved_at(middle, 1 - self.series[1])
+            if moved is not None and moved >= 0:
+                low = middle
+            else:
+                high = middle
+        self.law.cut_gaps(self.law.track_place(low) + self.law.count(low))
+        failed = self.failed_series.get(self.series[:2], 0)
+        self.failed_series[self.series[:2]] = failed + 1
+        self.moves[self.series[1]] = []
+        self.series = None
+
+    # ---- how far
+
+    def extend(self, start):
+        """From a track where the law is sure to where it ends: the last track at whose
+        begin it holds."""
+        last = self._last_track()
+        low, step = start, 2 * self.law.heads
+        high = last + 1
+        while low < last and low + 1 < high:
+            wanted = min(low + step, last, high - 1)
+            gaps = len(self.law.gap_at)
+            found = self._try(wanted, low, high - 1)
+            if found is None:
+                high = wanted
+                step = max((high - low) // 2, 1)
+                continue
+            last = self._last_track()
+            if len(self.law.gap_at) != gaps:
+                # what lay beyond may have moved too far to be recognised
+                step, high = max(found - low, self.law.heads), last + 1
+            low = found
+            step = step * 2 if high > last else max((high - low) // 2, 1)
+            high = min(high, last + 1)
+        return low
+
+    def _last_track(self):
+        """The last that ends before the drive does."""
+        track = int(self.law.track(self.blocks - 1))
+        return track - 1
+
+    def _try(self, track, low, last):
+        """The law at a track, made to fit by gaps if it can be: the track up to which
+        it then holds, or None."""
+        reach = None
+        if self.series:
+            reach = -self.series[1] * (2 + (track - low) * len(self.law.counts) * self.law.period
+                                       // self.series[0])
+            reach = max(reach, -4 * int(self.law.slots.max()))
+        found = self._steady(track, reach or 0, None, last)
+        if found is None:
+            return self._try_series(track, low)
+        track, moved = found
+        if moved < 0:
+            self._end_series(low, track)
+            return low
+        if moved > 0:
+            other = track + self.law.heads // 2 + 1
+            again = self.moved_at(other, moved) if other < last else None
+            if again is not None and again < moved:
+                return None
+            self.resolve(low, track, moved)
+        return track
+
+    def _try_series(self, track, low):
+        """Nothing fits: if there is a series, perhaps because it has ended long ago."""
+        if not self.series:
+            return None
+        kept = self.law.gap_at.copy(), self.law.gap_size.copy()
+        self.law.cut_gaps(self.law.track_place(low) + 1)
+        found = self.moved_at(track)
+        self.law.gap_at, self.law.gap_size = kept
+        self.law.add_gaps([], 0)
+        if found is None:
+            return None
+        self._end_series(low, track)
+        return low
+
+    def end(self, low):
+        """The first unit behind the zone, of which the law still holds at the begin
+        of track `low`."""
+        begin = self.law.boundary(low)
+        limit = min(self.law.boundary(low + 4), self.blocks)
+        units = np.unique(np.linspace(begin, limit - 1, 48).astype(np.int64))
+        _, fits = self._read(units)
+        if np.all(fits) and limit == self.blocks:
+            return limit
+        wrong = np.flatnonzero(~fits[:-1] & ~fits[1:])
+        if not len(wrong):
+            return limit if fits[-1] else int(units[-1])
+        bad = int(units[wrong[0]])
+        good = int(units[wrong[0] - 1]) if wrong[0] else begin - 1
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            if self._read(np.array([middle]))[1][0]:
+                good = middle
+            else:
+                bad = middle
+        return bad
+
+    # ---- back to the zone's first unit
+
+    def settle(self):
+        """From where the law was found back to the zone's first unit; the first unit
+        that the law, with gaps, explains."""
+        top = int(self.law.track(self.law.first)) if self.law.first > self.first else 0
+        lowest = int(self.law.track(self.first)) + 1
+        reach = -REACH * int(self.law.slots.max())
+        for track in range(lowest, top + 1):
+            if self.law.boundary(track) <= self.first:
+                continue
+            moved = self.moved_at(track, reach, 0)
+            if moved is None:
+                continue
+            if moved:
+                self.law.first -= moved
+                self.resolve(track, top + 1, -moved)
+            return self._settle_before(track)
+        return self._settle_before(top)
+
+    def _settle_before(self, track):
+        """The law holds from a track on; how far before?"""
+        good = self.law.boundary(track)
+        for _ in range(SETTLE_TRIES):
+            if good <= self.first:
+                return self.first
+            bad = self._last_wrong(good)
+            if bad is None:
+                return self._settle_first(good)
+            while good - bad > 1:
+                middle = (good + bad) // 2
+                if self._read(np.array([middle]))[1][0]:
+                    good = middle
+                else:
+                    bad = middle
+            if not self._settle_over(good):
+                return good
+        return good
+
+    def _last_wrong(self, good):
+        """The last of some units before `good` that the law does not explain; one
+        alone is a unit that lives elsewhere."""
+        units = np.unique(np.linspace(self.first, good - 1, 32).astype(np.int64))
+        _, fits = self._read(units)
+        wrong = np.flatnonzero(~fits[1:] & ~fits[:-1])
+        return int(units[wrong[-1] + 1]) if len(wrong) else None
+
+    def _settle_over(self, begin):
+        """The law does not hold right before `begin`: because of a gap (which it then
+        gets), or because those units are the zone's before (false)?"""
+        most = REACH * int(self.law.slots.max())
+        units = np.unique(np.linspace(self.first, begin - 1, 6).astype(np.int64))
+        old = None
+        if self.old is not None:
+            old = explained(self.meter, self.old, units, self._careful(units), np.arange(most))
+        units = np.unique(np.maximum(begin - np.array([1, 2, 4, 7, 11]), self.first))
+        own = explained(self.meter, self.law, units, self._careful(units), -np.arange(most))
+        if own is None or old is not None and old < -own:
+            if old:
+                self.old.add_gap(int(self.old.place(self.first)), old)
+            return False
+        self.law.first -= own
+        self.law.add_gap(int(self.law.place(begin)), -own)
+        return own != 0
+
+    def _careful(self, units):
+        """Angles from several reads each."""
+        angles = np.stack([self.meter.angles(units) for _ in range(4)])
+        off = wrap(angles - angles[0])
+        read = np.count_nonzero(~np.isnan(off), axis=0)
+        return angles[0] + np.nansum(off, axis=0) / np.maximum(read, 1)
+
+    def _settle_first(self, good):
+        """Units of the zone's first track may have moved by less than one read shows."""
+        place = self.law.place(self.first)
+        slots = int(self.law.split(place)[2])
+        repeats = int(np.clip((6 * self.meter.sigma * slots) ** 2, 2, MOST_REPEATS))
+        angles = self.meter.angles([self.first] * repeats)
+        off = np.nanmean(wrap(angles - self.law.angle(place)))
+        size = -int(round(off * slots))
+        if size <= 0:
+            return self.first
+        self.law.first += size
+        while size > 0:
+            at, part = self._gap(self.first, good, size)
+            self.law.add_gap(int(self.law.place(at)), part)
+            size -= part
+        return self.first
+
+
+def explained(meter, law, units, angles, moves):
+    """Which of some moves, best first, explains angles; None: none does."""
+    places = law.place(units[:, None] + moves[None, :])
+    off = np.abs(wrap(angles[:, None] - law.angle(places.ravel()).reshape(places.shape)))
+    good = np.flatnonzero(np.all(off <= meter.tolerance + GUARD, axis=0))
+    if not len(good):
+        return None
+    near = good[good <= good[0] + 4]
+    return int(moves[near[np.argmin(off[:, near].mean(axis=0))]])
+
+
+class Sampler:
+    """The whole drive, zone by zone."""
+
+    def __init__(self, dev, phase, *, hint=None, cylinders=None, limit_s=LIMIT_S, save=None,
+                 progress=None):
+        self.dev = dev
+        self.meter = Meter(dev, phase)
+        self.hint = hint
+        self.cylinders = cylinders
+        self.save = save or (lambda state: None)
+        self.progress = progress or (lambda fraction, text: None)
+        self.begun_ns = dev.disk_ns
+        self.limit_s = limit_s
+        self.zones = []             # [first unit, Law]
+        self.notes = []
+        self.approximate = 0
+        self.next = 0
+
+    def _budget(self):
+        return self.dev.disk_ns - self.begun_ns < self.limit_s * 1e9
+
+    def _note(self, text):
+        self.notes.append(text)
+        self._tell(text)
+
+    def _tell(self, text):
+        self.progress(min(self.next / self.dev.blocks, 1.0), text)
+
+    # ---- state
+
+    def state(self):
+        """What resume() takes, for JSON."""
+        return {"next": int(self.next), "hint": self.hint, "notes": self.notes,
+                "approximate": int(self.approximate),
+                "anchor": [int(self.meter.phase.block)],
+                "zones": [[int(first), law.as_dict()] for first, law in self.zones]}
+
+    def resume(self, state):
+        """Go on from there. The phase must be of the same reference block."""
+        if state["anchor"] != [int(self.meter.phase.block)]:
+            raise ToolError("the state saved was measured against block %d, not %d" %
+                            (state["anchor"][0], self.meter.phase.block))
+        self.next, self.hint = state["next"], state["hint"]
+        self.notes, self.approximate = list(state["notes"]), state["approximate"]
+        self.zones = [(first, Law.from_dict(law)) for first, law in state["zones"]]
+
+    # ---- zones
+
+    def run(self):
+        """All zones."""
+        while self.next < self.dev.blocks:
+            self._zone()
+            self.save(self.state())
+        self._tell("%d zones found" % len(self.zones))
+
+    def _zone(self):
+        """The zone that goes on from the first unit not explained."""
+        first = self.next
+        law, _ = survey(self.meter, first, self.hint, self._note)
+        if law is None:
+            self._leftover(first)
+            return
+        old = self.zones[-1][1] if self.zones else None
+        zoner = Zoner(self.meter, law, old, first, self._budget)
+        begin = zoner.settle()
+        if not self.zones and begin:
+            self._note("units 0 to %d: not explained" % (begin - 1))
+            begin = 0
+        zoner.first = begin = self._refine(law, begin)
+        self.zones.append((begin, law))
+        low = zoner.extend(max(int(law.track(law.first)), 0))
+        self.next = zoner.end(low)
+        self.approximate += zoner.approximate
+        if self.next <= begin:
+            raise ToolError("unit %d: no progress" % begin)
+        self.hint = law.heads
+        law.rebase(begin)
+        self._tell("zone %d: units %d to %d, %d tracks a cylinder of %d sectors" %
+                   (len(self.zones) - 1, begin, self.next - 1, law.heads, law.slots.max()))
+
+    def _leftover(self, first):
+        """The drive ends before a zone shows its pattern."""
+        if not self.zones:
+            raise ToolError("the drive's %d units show no regular tracks" % self.dev.blocks)
+        self._note("units %d to %d: too few for a zone" % (first, self.dev.blocks - 1))
+        self.next = self.dev.blocks
+
+    def _refine(self, law, begin):
+        """The border to the zone before, exactly."""
+        if not self.zones:
+            return begin
+        old = self.zones[-1][1]
+        units = np.arange(max(begin - BORDER, self.zones[-1][0] + 1),
+                          min(begin + BORDER, self.dev.blocks))
+        angles = self.meter.angles(units)
+        sigma = self.meter.tolerance
+        misfit = [np.abs(wrap(angles - one.angle(one.place(units)))) > sigma + GUARD
+                  for one in (old, law)]
+        # if the border were before units[i]
+        cost = np.concatenate(([0], np.cumsum(misfit[0]))) + \
+            np.concatenate((np.cumsum(misfit[1][::-1])[::-1], [0]))
+        best = np.flatnonzero(cost == cost.min())
+        edges = np.append(units, units[-1] + 1)[best]
+        return int(edges[np.argmin(np.abs(edges - begin))])
+
+    # ---- the result
+
+    def predict(self, units):
+        """Angles at which units end."""
+        units = np.asarray(units, dtype=np.int64)
+        firsts = np.array([first for first, _ in self.zones])
+        zone = np.searchsorted(firsts, units, side="right") - 1
+        angles = np.empty(len(units))
+        for i in np.unique(zone):
+            law = self.zones[i][1]
+            pick = zone == i
+            angles[pick] = law.angle(law.place(units[pick]))
+        return angles
+
+    def check(self, count=CHECKS, seed=1):
+        """Random units of the whole drive: are they where the laws say?"""
+        units = np.random.default_rng(seed).integers(0, self.dev.blocks, count)
+        angles = np.concatenate([self.meter.angles(part) for part in np.array_split(
+            units, max(count // 50, 1))])
+        off = wrap(angles - self.predict(units))
+        for i in np.flatnonzero(~(np.abs(off) <= self.meter.tolerance)):
+            again = self.meter.angles([units[i]] * 4)
+            off[i] = np.nan if np.all(np.isnan(again)) else \
+                np.nanmean(wrap(again - self.predict([units[i]])))
+        limit = max(ANGLE_LIMIT, self.meter.tolerance)
+        bad = units[~(np.abs(off) <= limit)]
+        good = np.abs(off[np.abs(off) <= limit])
+        return {"checked": int(count), "right": int(count - len(bad)),
+                "limit_turn": float(limit),
+                "median_off_turn": float(np.median(good)) if len(good) else None,
+                "p99_off_turn": float(np.quantile(good, 0.99)) if len(good) else None,
+                "wrong_units": [int(u) for u in np.sort(bad)]}
+
+    def layout(self):
+        """The laws as a Layout."""
+        ends = [first for first, _ in self.zones[1:]] + [self.dev.blocks]
+        heads = {law.heads for _, law in self.zones}
+        if len(heads) > 1:
+            raise ToolError("zones of %s tracks per cylinder: not one drive's" %
+                            " and ".join(map(str, sorted(heads))))
+        zones = []
+        cyl = 0
+        for (first, law), end in zip(self.zones, ends):
+            zones.append(law.zone(first, end, cyl))
+            cyl = zones[-1].last_cyl + 1
+        more = self._more_cylinders(cyl)
+        zones = _widened(zones, more, self.zones[0][1].heads)
+        back = any(len(law.counts) > law.heads for _, law in self.zones)
+        return Layout(self.zones[0][1].heads, zones[-1].last_cyl + 1,
+                      "serpentine-zone" if back else "plain", zones)
+
+    def _more_cylinders(self, seen):
+        """Cylinders without units, of which timing shows nothing."""
+        if not self.cylinders:
+            self._note("cylinders without units are not known: the drive does not say how many "
+                       "cylinders it has")
+            return 0
+        more = self.cylinders - seen
+        if not 0 <= more <= max(seen * MORE_CYLINDERS, 64):
+            self._note("the drive says that it has %d cylinders, %d hold units: not used" %
+                       (self.cylinders, seen))
+            return 0
+        return more
+
+
+def _widened(zones, more, heads):
+    """`more` cylinders of spares, at the ends of zones in proportion to their size."""
+    total = zones[-1].last_cyl + 1
+    found, moved = [], 0
+    for zone in zones:
+        upto = (zone.last_cyl + 1) * more // total
+        extra = upto - moved
+        found.append(type(zone)(**{**zone.__dict__, "first_cyl": zone.first_cyl + moved,
+                                   "last_cyl": zone.last_cyl + upto,
+                                   "spares": zone.spares + extra * zone.cyl_slots(heads)}))
+        moved = upto
+    return found
+
+
+def geometry(dev):
+    """(cylinders, heads) as mode page 4 has them; (None, None) if it makes no sense."""
+    status, _, data = dev.cdb(bytes((0x1a, 0x08, 0x04, 0, 252, 0)), data_in=252)
+    if status or len(data) < 4:
+        return None, None
+    page = data[4 + data[3]:]
+    if len(page) < 6 or page[0] & 0x3f != 4:
+        return None, None
+    cylinders, heads = int.from_bytes(page[2:5], "big"), page[5]
+    if not 1 <= heads <= 128 or not 1 <= cylinders < 1 << 24:
+        return None, None
+    return cylinders, heads
+
+
+def quick(dev, phase, *, state=None, save=None, progress=None, limit_s=LIMIT_S, checks=CHECKS):
+    """The layout of a drive. save(state) is called after each zone: given back as
+    `state` it goes on there. progress(fraction, text)."""
+    cylinders, heads = geometry(dev)
+    begun = dev.disk_ns
+    sampler = Sampler(dev, phase, hint=heads, cylinders=cylinders, limit_s=limit_s, save=save,
+                      progress=progress)
+    if state:
+        sampler.resume(state)
+    sampler.run()
+    layout = sampler.layout()
+    report = sampler.check(checks)
+    report.update(zones=len(sampler.zones), reads=sampler.meter.reads, notes=sampler.notes,
+                  approximate_units=int(sampler.approximate),
+                  disk_s=(dev.disk_ns - begun) * 1e-9,
+                  lateness_turn=2 * sampler.meter.half)
+    return Found(layout, sampler.zones, report)
