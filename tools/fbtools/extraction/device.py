@@ -6,6 +6,7 @@ simulated one) and is spoken to in the records of tools/extract/probe_protocol.h
 positions are in units: the larger of a logical and a physical block.
 """
 
+import functools
 import os
 import shutil
 import signal
@@ -206,7 +207,7 @@ class Device:
         ops = numpy.ascontiguousarray(ops, dtype=OP)
         data, _ = self._exchange((_REQUEST.pack(_RUN, len(ops)), ops.tobytes()),
                                  len(ops) * RESULT.itemsize)
-        results = numpy.frombuffer(data, dtype=RESULT)
+        results = numpy.frombuffer(data, dtype=RESULT).copy()
         if (results["status"] == GONE).any():
             raise ToolError("%s: the disk is gone" % self.name)
         return results
@@ -256,6 +257,7 @@ class Device:
                 "rpm": int.from_bytes(kind[:2], "big") if len(kind) >= 2 else 0}
 
 
+@functools.lru_cache()
 def _program(folder, out, name):
     """A program's path: built in the tree; where there is none, the one installed."""
     if os.path.isdir(os.path.join(hosts.TOP, folder)):
