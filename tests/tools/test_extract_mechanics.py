@@ -123,15 +123,22 @@ class OfOthers(unittest.TestCase):
         dev, truth, bench = bench_of("nearline16.fbdrive", "overhead_ns read_miss 700000 700000",
                                      "jitter_ns 0", "head_switch_ns 300000")
         with dev:
-            self.assertLess(abs(mechanics.overhead(bench) - truth.overhead_ns), 5e3)
+            self.assertLess(abs(mechanics.overhead(bench)[0] - truth.overhead_ns), 5e3)
             self.assertLess(abs(mechanics.switch(bench)[0] - 300e3), 5e3)
+
+    def test_jitter(self):
+        """Completions that are up to 100 us late. Seen to fail: aims that do not heed it."""
+        dev, truth, bench = bench_of("nearline16-512e.fbdrive", "jitter_ns 100000")
+        with dev:
+            self.assertLess(abs(mechanics.overhead(bench)[0] - truth.overhead_ns), 10e3)
+            self.assertLess(abs(mechanics.switch(bench)[0] - 1000e3), 10e3)
 
     def test_arm_waits(self):
         """A drive whose arm moves on with the report: that shows, and is no part of a move."""
         dev, truth, bench = bench_of("toy.fbdrive", "early_seek off", "jitter_ns 0")
         with dev:
             mechanics.overhead(bench)
-            overlap = mechanics.switch(bench, heads=False)[0]
+            overlap = mechanics.switch(bench, lambda _, head: head)[0]
             self.assertLess(abs(overlap - 13200), 5e3)
             self.assertLess(abs(mechanics.switch(bench)[0] - overlap - 500e3), 5e3)
             self.assertEqual(truth.ns("head_switch_ns"), 500000)
@@ -144,6 +151,27 @@ class OfOthers(unittest.TestCase):
                 seeks = mechanics.Seeks(bench)
                 seeks.bits.mean = truth.seek_ns(seeks.list)
                 self.assertIs(mechanics.zero_latency(bench, seeks), wanted)
+
+
+class Writes(unittest.TestCase):
+    """What only writes show, at a drive that may be written to."""
+
+    def test_writes(self):
+        """Overhead, report and settling. Seen to fail: reads in place of the writes."""
+        path = os.path.join(DRIVES, "toy.fbdrive")
+        lines = ["completion_overhead_ns 10000 110000"]
+        truth = Truth(path, lines)
+        with Device.simulated(path, set=lines, destructive=True) as dev:
+            bench = mechanics.Bench(dev, truth.layout, Phase.measure(dev, seconds=3))
+            seeks = mechanics.Seeks(bench)
+            seeks.bits.mean = truth.seek_ns(seeks.list)
+            seeks.bits.sure[:] = 1.0
+            found = mechanics.Mechanics(read_overhead_ns=50e3, read_report_ns=13.2e3)
+            mechanics.measure_writes(bench, seeks, found)
+        # the bus has a sector's data before they can be written
+        self.assertLess(abs(found.write_overhead_ns - 83.2e3), 8e3)
+        self.assertLess(abs(found.write_report_ns - 110e3), 8e3)
+        self.assertLess(abs(found.write_settle_ns - 200e3), 15e3)
 
 
 class Distances(unittest.TestCase):

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import ToolError
 from . import trials
-from .device import FUA, OVERLAP
+from .device import FUA, OVERLAP, READ, WRITE
 from .onebit import Bits
 from .phase import lower_edge
 
@@ -33,6 +33,7 @@ ELSEWHERE = 0.1         # share of trials before which the head goes somewhere e
 FAR_STROKE = 0.33       # seeks longer than that are made there and back
 NEAR_FACTOR = 1.6       # distances whose spreads are much the same
 SPREADS = 24            # spread records
+WRITE_SEEKS = 6         # distances at which settling is measured
 
 
 @dataclass
@@ -132,12 +133,13 @@ class Bench:
                 return int(at["cyl"]), int(at["head"])
         raise ToolError("the layout has no track with units")
 
-    def run(self, steps, settled_ns=None):
-        """Trials of a chain of (cyl, head, gap, which)."""
-        found = trials.run(self.dev, self.layout, self.period, self.noise_sd,
-                           trials.Chain.of(steps),
-                           self.settled_ns if settled_ns is None else settled_ns,
-                           self.random.random())
+    def run(self, steps, op=READ, write_late=0.0):
+        """Trials of a chain of (cyl, head, gap, which); with WRITE the trials write."""
+        chain = trials.Chain.of(steps)
+        chain.op = np.where(chain.which >= 0, op, READ)
+        chain.write_late = write_late
+        found = trials.run(self.dev, self.layout, self.period, self.noise_sd, chain,
+                           self.settled_ns, self.random.random())
         self.strays += found.strays
         self.used += len(found.which)
         return found
@@ -145,88 +147,108 @@ class Bench:
 
 # ---- one track ----
 
-def _one_track(bench, gaps):
-    """Reads on one track, one command at a time, each so long after the one before:
-    limits counted from when they were sent, as (limit) of those that are clean."""
+@dataclass
+class _Track:
+    """Commands on one track, one at a time: of each but the first whether it counts, the
+    limit counted from its being sent, whether it is a write, how much later than a read
+    a write is reported, and how much later than the end before commands are sent, ns."""
+
+    good: np.ndarray
+    limit: np.ndarray
+    write: np.ndarray
+    write_late: float
+    host_ns: float
+
+
+def _one_track(bench, gaps, write=False):
+    """Commands so long after each other; with `write` every other one writes."""
     cyl, head = bench.track()
     steps = [(cyl, head, gap, 0) for gap in gaps]
     blocks = trials.choose(bench.layout, trials.Chain.of(steps), bench.period,
                            bench.random.random())
     places = bench.layout.locate(blocks)
-    jiggle = bench.random.uniform(0, bench.period / places["spt"])
-    found = bench.dev.run(bench.dev.ops(blocks, flags=FUA, wait=jiggle.astype(np.int64)))
+    jiggle = bench.random.uniform(0, bench.period / places["spt"]).astype(np.int64)
+    op = np.where(np.arange(len(blocks)) % 2 == 1, WRITE, READ) if write else READ
+    found = bench.dev.run(bench.dev.ops(blocks, flags=FUA, wait=jiggle, op=op))
     done, sent = found["done"].astype(np.float64), found["submit"].astype(np.float64)
-    ends = places["start"] + 1 / places["spt"]
     took, wait = np.diff(done) / bench.period, trials.waits(places)
     lost = np.round(took - wait - 1 / places["spt"][1:])
-    off = (done - done[0]) / bench.period - ends
+    off = (done - done[0]) / bench.period - places["start"] - 1 / places["spt"]
     middle = np.angle(np.mean(np.exp(2j * np.pi * off))) / (2 * np.pi)
-    late = ((off - middle + 0.5) % 1 - 0.5) * bench.period
+    late = (((off - middle + 0.5) % 1 - 0.5) * bench.period)[1:]
+    good = (found["status"][1:] == 0) & (found["status"][:-1] == 0) & (lost >= 0) & \
+        (places["cyl"][1:] == cyl) & (places["head"][1:] == head)
     # those that lost a turn may have begun, and ended, in the midst of their unit
-    clean = np.flatnonzero((lost == 0) & (found["status"][1:] == 0)) + 1
-    if len(clean) < 4:
-        return np.zeros(0)
-    edge = lower_edge(late[clean])
-    on_time = done - (late - edge)
-    limit = on_time[1:] - bench.period / places["spt"][1:] - sent[1:]
-    good = (found["status"][1:] == 0) & (found["status"][:-1] == 0) & \
-        (np.abs(late[1:] - edge) < trials.STRAY_NS + 6 * bench.noise_sd) & (lost >= 0)
-    good &= places["cyl"][1:] == cyl
+    clean, writes = good & (lost == 0), np.broadcast_to(op, len(blocks))[1:] == WRITE
+    if min(np.count_nonzero(clean & ~writes), np.count_nonzero(clean & writes) if write else 4) < 4:
+        return None
+    edge = lower_edge(late[clean & ~writes])
+    write_late = lower_edge(late[clean & writes]) - edge if write else 0.0
+    limit = done[1:] - (late - edge) - bench.period / places["spt"][1:] - sent[1:]
+    host = (wait + lost) * bench.period - limit
+    good &= np.abs(late - edge - write_late * writes) < trials.STRAY_NS + 6 * bench.noise_sd
     bench.used += int(np.count_nonzero(good))
-    return limit[good]
+    return _Track(good, limit, writes, write_late, float(np.median(host[good])))
 
 
-def overhead(bench, batches=8, count=60):
-    """Overhead and report of a read, together."""
+def overhead(bench, write=False, batches=8, count=60):
+    """Overhead and report of a read, together; of a write its overhead with a read's
+    report, and how much later it is reported."""
     bits = Bits(1, bench.period, bench.period)
-    host = 0.0
+    late, host = [], 0.0
     for i in range(batches):
         if i < 4:
             limits = bits.sample(0, count, bench.random)
         else:
             bits.fit()
             limits = bits.aim(np.zeros(count, dtype=int), bench.random)
-        # the next is sent when the host knows of the end
-        got = _one_track(bench, np.maximum(limits + host, 0))
-        bits.add(np.zeros(len(got), dtype=int), got)
+        track = _one_track(bench, np.maximum(limits + host, 0), write)
+        if track:
+            host = track.host_ns
+            got = track.limit[track.good & (track.write == write)]
+            bits.add(np.zeros(len(got), dtype=int), got)
+            late.append(track.write_late)
     bits.fit()
-    bench.settled_ns = bits.mean[0] + 50e3
-    return float(bits.mean[0])
+    return float(bits.mean[0]), float(np.median(late)) if late else 0.0
 
 
 # ---- moves ----
 
-def _switch_steps(bench, aims, heads):
-    """Trials of one move each, with half a turn on the same track between them."""
-    steps = []
-    for i, aim in enumerate(aims):
-        if i % 6 == 0:
-            cyl, head = bench.track()
-            steps.append((cyl, head, bench.period, -1))
-        other = head
-        if heads:
-            other = int((head + bench.random.integers(1, bench.layout.heads)) %
-                        bench.layout.heads)
-        steps += [(cyl, head, bench.period / 2, -1), (cyl, other, aim, 0)]
-        head = other
-    return steps
+def _other(bench, head):
+    """Another head than that."""
+    return int((head + bench.random.integers(1, bench.layout.heads)) % bench.layout.heads)
 
 
-def switch(bench, heads=True, batches=14, count=30):
-    """The head switch; or, `heads` false, what passes from a unit's end until the drive
-    begins with the next command, on the same track."""
+def switch(bench, to=_other, op=READ, write_late=0.0, batches=14, count=30):
+    """The head switch: time and spread. `to`: which head to go to from a head; the same
+    one shows what passes from a unit's end until the drive begins with a command that
+    waits. Between the trials half a turn passes, so that each command is there in time."""
     bits = Bits(1, bench.period, bench.period)
+    unit = bench.period / np.mean([zone.spt for zone in bench.layout.zones])
     for i in range(batches):
         if i < 4:
             aims = bits.sample(0, count, bench.random)
         else:
             bits.fit()
             aims = bits.aim(np.zeros(count, dtype=int), bench.random)
-        unit = bench.period / np.mean([zone.spt for zone in bench.layout.zones])
-        found = bench.run(_switch_steps(bench, np.maximum(aims - unit / 2, 0), heads))
+        steps = []
+        for n, aim in enumerate(aims):
+            if n % 6 == 0:
+                cyl, head = bench.track()
+                steps.append((cyl, head, bench.period, -1))
+            other = to(bench, head)
+            steps += [(cyl, head, bench.period / 2, -1),
+                      (cyl, other, max(aim - unit / 2, 0), 0)]
+            head = other
+        found = bench.run(steps, op, write_late)
         bits.add(found.which, found.limit)
     bits.fit()
     return float(bits.mean[0]), float(bits.spread[0])
+
+
+def _same(_, head):
+    """No switch."""
+    return head
 
 
 class Seeks:
@@ -272,6 +294,18 @@ class Seeks:
             cyl = self.first + aside if random.random() < 0.5 else self.last - aside
         return cyl, int(random.integers(0, self.bench.layout.heads))
 
+    def pair(self, i):
+        """A random seek of the i-th distance: cylinder, head, and to which cylinder."""
+        distance = int(self.list[i])
+        cyl, head = self._place(distance)
+        up, down = self._room(cyl, distance)
+        go_up = up and (not down or self.bench.random.random() < 0.5)
+        return cyl, head, cyl + distance if go_up else cyl - distance
+
+    def unit_at(self, cyl):
+        """What a unit takes to pass there, at least, ns."""
+        return self.unit[np.searchsorted(self.zones, cyl, side="right") - 1]
+
     def _room(self, cyl, distance):
         """Whether a seek over that distance can go up, and down."""
         return cyl + distance <= self.last, cyl - distance >= self.first
@@ -294,8 +328,7 @@ class Seeks:
                     steps.append((cyl, head, bench.period / 2, -1))
                 cyl += distance if up and (not down or bench.random.random() < 0.5) else -distance
                 aim = aims[i].pop()
-                unit = self.unit[np.searchsorted(self.zones, cyl, side="right") - 1]
-                steps.append((cyl, head, max(aim - unit / 2, 0), i))
+                steps.append((cyl, head, max(aim - self.unit_at(cyl) / 2, 0), i))
                 last = aim
         return steps
 
@@ -412,6 +445,41 @@ def zero_latency(bench, seeks, count=16):
     return bool(np.mean(votes) > 0.5) if len(votes) >= 4 else None
 
 
+# ---- writes ----
+
+def settle(bench, seeks, write_late, rounds=10, each=12):
+    """How much longer a seek takes before a write: of some distances, the mean."""
+    tried = [i for i in range(len(seeks.list)) if np.isfinite(seeks.bits.sure[i])]
+    pick = np.array(tried)[np.linspace(0, 0.9 * (len(tried) - 1), WRITE_SEEKS).astype(int)]
+    bits = Bits(len(pick), bench.period, LONGEST_NS, np.ones((len(pick), len(pick))))
+    which = np.repeat(np.arange(len(pick)), each)
+    for i in range(rounds):
+        if i < 4:
+            aims = np.concatenate([bits.sample(k, each, bench.random) for k in range(len(pick))])
+        else:
+            bits.fit()
+            aims = bits.aim(which, bench.random)
+        steps = []
+        for k, aim in zip(which, aims):
+            cyl, head, end = seeks.pair(pick[k])
+            steps += [(cyl, head, bench.period, -1), (cyl, head, bench.period / 2, -1),
+                      (end, head, max(aim - seeks.unit_at(end) / 2, 0), k)]
+        found = bench.run(steps, WRITE, write_late)
+        bits.add(found.which, found.limit)
+    bits.fit()
+    return float(np.mean(bits.mean - seeks.bits.mean[pick]))
+
+
+def measure_writes(bench, seeks, found):
+    """What only writes show. Random blocks get zeros."""
+    read = found.read_overhead_ns + found.read_report_ns
+    total, late = overhead(bench, write=True)
+    found.write_report_ns = max(found.read_report_ns + late, 0.0)
+    found.write_overhead_ns = max(found.read_overhead_ns + total - read, 0.0)
+    bench.settled_ns = max(read, total) + 50e3
+    found.write_settle_ns = max(settle(bench, seeks, late), 0.0)
+
+
 # ---- all of it ----
 
 def measure(dev, layout, phase, mode="quick", state=None, keep=None, progress=None, seed=1):
@@ -422,8 +490,9 @@ def measure(dev, layout, phase, mode="quick", state=None, keep=None, progress=No
     step = progress or (lambda share, text: None)
     found = Mechanics(period_ns=phase.period_ns)
     step(0, "overheads")
-    total = overhead(bench)
-    found.overlap_ns = max(switch(bench, heads=False)[0], 0.0)
+    total, _ = overhead(bench)
+    bench.settled_ns = total + 50e3
+    found.overlap_ns = max(switch(bench, _same, batches=8)[0], 0.0)
     found.read_overhead_ns = found.read_report_ns = total / 2
     if layout.heads > 1:
         found.head_switch_ns = max(switch(bench)[0] - found.overlap_ns, 0.0)
@@ -441,5 +510,8 @@ def measure(dev, layout, phase, mode="quick", state=None, keep=None, progress=No
     found.seek_err_ns = [sure for _, _, sure in seeks.means()]
     found.spread, found.noise = seeks.spreads(), seeks.bits.kind[0]
     found.zero_latency = zero_latency(bench, seeks)
+    if dev.may_write:
+        step(1, "writes")
+        measure_writes(bench, seeks, found)
     found.counts = {"trials": bench.used, "strays": bench.strays, "rounds": seeks.rounds}
     return found
