@@ -6,7 +6,8 @@
 # Expected: the caching page as MODE SENSE (by sg_raw, not by our tool) shows it before, in
 # between and afterwards; status files of the module.
 #
-# Seen to fail: put_back() that writes nothing; choose() by world-wide name alone.
+# Seen to fail: put_back() that writes nothing; choose() by world-wide name alone; a kernel that
+# is not told of its disk's write cache.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=120
 # lab-freeblock: models restore
@@ -64,6 +65,17 @@ kill -TERM $(cat $modes/*.lock)
 wait $!
 expect_eq "SIGTERM: they are as before" "$(caching)" "$before"
 expect_eq "SIGTERM: nothing is left" "$(ls $modes)" ""
+
+# a kernel that looks meanwhile, as it does at boot, would not flush the cache
+type=$(echo /sys/block/$disk/device/scsi_disk/*/cache_type)
+expect_eq "the kernel flushes" "$(cat $type)" "write back"
+quiet "os.kill(os.getpid(), signal.SIGKILL)" > /dev/null
+echo 1 > /sys/block/$disk/device/rescan
+expect_eq "it looked: it would not" "$(cat $type)" "none"
+flushes=$(drive_stat d flushes)
+freeblock restore > /dev/null
+expect_eq "restored: it does again" "$(cat $type)" "write back"
+expect_ge "what came in between is flushed" $(drive_stat d flushes) $((flushes + 1))
 
 quiet "os.kill(os.getpid(), signal.SIGKILL)" > /dev/null
 drive_off d

@@ -96,7 +96,8 @@ class Drive:
                 return self._sense(6, 0x29)
         answer = {0x12: self._inquiry, 0x1a: self._mode_sense, 0x5a: self._mode_sense,
                   0x15: self._mode_select, 0x55: self._mode_select,
-                  0x25: self._capacity, 0x9e: self._capacity}.get(cdb[0])
+                  0x25: self._capacity, 0x9e: self._capacity,
+                  0x35: lambda *_: b""}.get(cdb[0])
         if not answer or ("only6" in self.manners and cdb[0] in (0x5a, 0x55)):
             return self._sense(ILLEGAL, 0x20)
         said = answer(bytes(cdb), bytes(data_out))

@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.join(TOP, "tools"))
 import taptest  # noqa: E402
 from fakescsi import CACHING, CACHING_MAY, CONTROL, CONTROL_MAY, Drive, Remote, Server  # noqa: E402
 from fbtools import ToolError, cli, fbstate, restore  # noqa: E402
-from fbtools.extraction import device, identity, journal, modes, pages, sgio  # noqa: E402
+from fbtools.extraction import device, identity, journal, modes, pages, sgio, sysfs  # noqa: E402
 
 ALL_OFF = {"WCE": 0, "RCD": 1, "DRA": 0x20, "QAM": 0}
 
@@ -254,7 +254,7 @@ class Ends(Case):
         proxy = mock.Mock(wraps=drive)
         proxy.name = "/dev/sg9"
         direct = mock.Mock(wraps=drive)
-        direct.close = mock.Mock()
+        direct.close, direct.name = mock.Mock(), "/dev/sdq"
         with mock.patch.object(sgio, "find", lambda wanted: direct):
             with modes.quiet(proxy, self.state):
                 proxy.cdb.side_effect = ToolError("the probe ended")
@@ -499,6 +499,65 @@ class Far(Case):
         self.drive.manners.clear()
         self.restore()
         self.assert_untouched(self.drive)
+
+
+class Flushes(Case):
+    """A kernel that looked while the write cache was off would not flush it."""
+
+    def setUp(self):
+        super().setUp()
+        self.device = os.path.join(self.root, "sys/block/sdq/device")
+        self.cache = os.path.join(self.device, "scsi_disk/0:0:0:0/cache_type")
+        os.makedirs(os.path.dirname(self.cache))
+        self.drive = Drive()
+        self.drive.name = "/dev/sdq"
+
+    def believe(self, words):
+        """What the kernel takes the cache for."""
+        with open(self.cache, "w", encoding="ascii") as file:
+            file.write(words + "\n")
+
+    def rescan(self):
+        """What was written to that file."""
+        try:
+            with open(os.path.join(self.device, "rescan"), encoding="ascii") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def syncs(self):
+        """Flushes that the drive got."""
+        return [cdb for cdb in self.drive.log if cdb[0] == 0x35]
+
+    def test_knows(self):
+        """Nothing is to be done if it knows, or if there was no write cache."""
+        self.believe("write back, no read (daft)")
+        with modes.quiet(self.drive, self.state):
+            pass
+        self.believe("write through")
+        self.drive.pages[8] = CACHING[:2] + b"\0" + CACHING[3:]
+        with modes.quiet(self.drive, self.state):
+            pass
+        self.assertEqual((self.rescan(), self.syncs()), ("", []))
+
+    def test_told(self):
+        """It looks again once the cache is on, and what came in between is flushed.
+
+        Seen to fail: put_back() that does not care."""
+        self.believe("write through")
+        with mock.patch.object(sysfs, "is_flushed", side_effect=[False, True]), \
+                modes.quiet(self.drive, self.state):
+            self.assertEqual(self.rescan(), "")
+        self.assertEqual((self.rescan(), len(self.syncs())), ("1\n", 1))
+        self.assert_untouched(self.drive)
+
+    def test_deaf_kernel(self):
+        """One that still does not know: the journal stays, and the message says what to do."""
+        self.believe("write through")
+        with self.assertRaisesRegex(modes.ModeError, "would not flush it: echo 1 > .*/rescan"):
+            with modes.quiet(self.drive, self.state):
+                pass
+        self.assertEqual(self.left(), ["naa.5000c500a1b2c3d4.json"])
 
 
 class Order(Case):

@@ -24,13 +24,14 @@ import threading
 
 from .. import ToolError
 from . import identity as names
-from . import journal, sgio
-from .pages import CHANGEABLE, Pages, Refused
+from . import journal, sgio, sysfs
+from .pages import CHANGEABLE, Pages, Refused, command
 
 Bit = collections.namedtuple("Bit", "name page byte mask quiet what")
+WCE = 0x04
 # in the order in which they are switched; off means as `quiet`
 BITS = (
-    Bit("WCE", 0x08, 2, 0x04, 0x00, "write cache"),
+    Bit("WCE", 0x08, 2, WCE, 0x00, "write cache"),
     Bit("RCD", 0x08, 2, 0x01, 0x01, "read cache"),
     Bit("DRA", 0x08, 12, 0x20, 0x20, "read-ahead"),
     # the queue algorithm modifier: restricted reordering
@@ -86,7 +87,17 @@ def put_back(pages, journaled):
             raise refused or ModeError(
                 "page %02xh was written back, and the drive has other values: %s" % (
                     code, now.hex(" ") if now else "none"))
+    if 0x08 in journaled and journaled[0x08][0][2] & WCE:
+        _flush_from_now_on(pages.dev)
     return written
+
+
+def _flush_from_now_on(dev):
+    """A kernel that looked at the disk while its write cache was off (which it does at boot)
+    does not flush it: it has to look again. What came in between is flushed here."""
+    where = sysfs.of_node(dev.name)
+    if where and sysfs.look_again(where):
+        command(dev, "SYNCHRONIZE CACHE", [0x35] + [0] * 9)
 
 
 class Switched:
@@ -283,7 +294,7 @@ def quiet(dev, state_dir=journal.DIRECTORY):
     book.lock()
     try:
         _recover(book, switched)
-        with _changed(switched, book, who, str(getattr(dev, "name", "the disk"))):
+        with _changed(switched, book, who, dev.name):
             yield switched
     finally:
         book.unlock()

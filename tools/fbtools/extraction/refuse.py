@@ -19,6 +19,9 @@ from .. import fbstate
 from . import device
 from . import identity as names
 from .pages import Refused, command
+from .sysfs import line
+from .sysfs import names as listed
+from .sysfs import of_node as sysfs_of
 
 Refusal = collections.namedtuple("Refusal", "kind reason todo")
 Refusal.__doc__ = "kind: a word for programs; reason and todo: for people."
@@ -152,37 +155,12 @@ def _capacity(dev):
 
 # ---- what the system says
 
-def sysfs_of(path):
-    """The directory in sysfs of a SCSI device, by the name of its node; None: there is none."""
-    name = os.path.basename(os.path.realpath(path))
-    for folder in ("sys/class/scsi_generic", "sys/block"):
-        found = fbstate.path(folder, name, "device")
-        if os.path.isdir(found):
-            return os.path.realpath(found)
-    return None
-
-
-def _line(*parts):
-    try:
-        with open(os.path.join(*parts), encoding="utf-8", errors="replace") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-def _list(path):
-    try:
-        return sorted(os.listdir(path))
-    except OSError:
-        return []
-
-
 def _host(sysfs):
     """The directory of the adapter, the name of its driver, and the channel."""
     at = re.search(r"^(.*?/(host\d+))/.*?(\d+):(\d+):(\d+):(\d+)(?:/|$)", sysfs)
     if not at:
         return "", "", 0
-    proc = _line(at[1], "scsi_host", at[2], "proc_name")
+    proc = line(at[1], "scsi_host", at[2], "proc_name")
     if proc in ("", "(null)", "<NULL>"):
         # some drivers have none: the one of the adapter's device
         link = os.path.join(os.path.dirname(at[1]), "driver")
@@ -199,8 +177,8 @@ def check_system(sysfs):
     """What is to be said about a disk by how it is attached."""
     found = []
     _, proc, channel = _host(sysfs)
-    vendor, product = _line(sysfs, "vendor"), _line(sysfs, "model")
-    level = _line(sysfs, "raid_level")          # hpsa, smartpqi; a disk passed through: N/A
+    vendor, product = line(sysfs, "vendor"), line(sysfs, "model")
+    level = line(sysfs, "raid_level")          # hpsa, smartpqi; a disk passed through: N/A
     volume = RAID_HOSTS.get(proc, lambda channel: False)
     if level not in ("", "N/A") or volume is None or volume(channel) or \
             _named(RAID_NAMES, vendor, product):
@@ -214,23 +192,23 @@ def check_system(sysfs):
         found.append(Refusal("USB bridge", "it is behind a USB bridge, whose delays hide the "
                              "rotation, and which changes commands",
                              "attach the disk itself to SATA or SAS"))
-    for name in _list(os.path.join(sysfs, "block"))[:1]:
+    for name in listed(os.path.join(sysfs, "block"))[:1]:
         found += _queue(os.path.join(sysfs, "block", name, "queue"))
     return found
 
 
 def _queue(queue):
     found = []
-    if _line(queue, "rotational") == "0":
+    if line(queue, "rotational") == "0":
         found.append(Refusal("solid state", "it does not rotate (queue/rotational in sysfs)",
                              "if it does: echo 1 > %s" % os.path.join(queue, "rotational")))
-    zoned = _line(queue, "zoned")
+    zoned = line(queue, "zoned")
     if zoned not in ("", "none"):
         found.append(Refusal("zoned", "it is shingled, with zones: %s (queue/zoned in sysfs)" %
                              zoned, "the scheduler leaves zoned disks alone: so does this tool"))
     folder = os.path.join(queue, "independent_access_ranges")
-    ranges = [(int(_line(folder, name, "sector") or 0), int(_line(folder, name, "nr_sectors") or 0))
-              for name in sorted(_list(folder), key=lambda name: name.zfill(4))]
+    ranges = [(int(line(folder, name, "sector") or 0), int(line(folder, name, "nr_sectors") or 0))
+              for name in sorted(listed(folder), key=lambda name: name.zfill(4))]
     if len(ranges) > 1:
         found.append(_multi("; ".join("sectors %d to %d" % (first, first + count - 1)
                                       for first, count in ranges), len(ranges)))
@@ -240,15 +218,15 @@ def _queue(queue):
 def check_use(sysfs):
     """Who uses the disk: mounts, swap, md, device mapper."""
     users = []
-    for disk in _list(os.path.join(sysfs, "block")):
+    for disk in listed(os.path.join(sysfs, "block")):
         folder = os.path.join(sysfs, "block", disk)
-        parts = [disk] + [name for name in _list(folder) if name.startswith(disk)]
+        parts = [disk] + [name for name in listed(folder) if name.startswith(disk)]
         for part in parts:
             where = folder if part == disk else os.path.join(folder, part)
             users += ["%s belongs to %s" % (part, holder)
-                      for holder in _list(os.path.join(where, "holders"))]
+                      for holder in listed(os.path.join(where, "holders"))]
             users += ["%s is mounted on %s" % (part, point)
-                      for point in _mounts(_line(where, "dev"))]
+                      for point in _mounts(line(where, "dev"))]
             users += ["%s is swap" % part for name in _swaps() if name == part]
     if not users:
         return []
@@ -259,14 +237,14 @@ def check_use(sysfs):
 
 def _mounts(number):
     """Where the block device MAJOR:MINOR is mounted."""
-    lines = _line(fbstate.path("proc/self/mountinfo")).splitlines()
+    lines = line(fbstate.path("proc/self/mountinfo")).splitlines()
     # octal escapes stand for blanks (proc(5))
     return [re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), words[4])
             for words in (line.split() for line in lines) if len(words) > 4 and words[2] == number]
 
 
 def _swaps():
-    lines = _line(fbstate.path("proc/swaps")).splitlines()[1:]
+    lines = line(fbstate.path("proc/swaps")).splitlines()[1:]
     return [os.path.basename(os.path.realpath(line.split()[0])) for line in lines if line.split()]
 
 

@@ -29,7 +29,7 @@ class Disk:
     """/dev/sdX or /dev/sgX."""
 
     def __init__(self, path):
-        self.path = path
+        self.name = path
         # read-only suffices for root, and no udev event comes of its being closed
         try:
             self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -50,13 +50,13 @@ class Disk:
         try:
             fcntl.ioctl(self._fd, SG_IO, header)
         except OSError as error:
-            raise ToolError("%s: %s" % (self.path, "it takes no SCSI commands"
+            raise ToolError("%s: %s" % (self.name, "it takes no SCSI commands"
                                         if error.errno in (errno.ENOTTY, errno.EINVAL)
                                         else error.strerror)) from error
         done = HEADER.unpack(header)
         if done[HOST_STATUS]:
             raise ToolError("%s: the adapter did not carry out a command (host status %02x)" % (
-                self.path, done[HOST_STATUS]))
+                self.name, done[HOST_STATUS]))
         received = data.tobytes()[:data_in - max(done[REST], 0)] if data_in else b""
         return done[STATUS], sense.tobytes()[:done[SENSE_LENGTH]], received
 
