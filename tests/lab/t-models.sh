@@ -9,7 +9,7 @@
 # Seen to fail: put_back() that writes nothing; choose() by world-wide name alone; a kernel that
 # is not told of its disk's write cache.
 #
-# lab: kernel=stock clock=icount smp=1 timeout=120
+# lab: kernel=stock clock=icount smp=1 timeout=300
 # lab-freeblock: models restore
 
 . /lab/lib.sh
