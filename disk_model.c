@@ -529,6 +529,11 @@ u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls)
 	return dm->write_curve ? min(floor, dm_curve_floor(dm->curve[1], cyls)) : floor;
 }
 
+bool dm_spread_is_known(const struct disk_model *dm)
+{
+	return dm->spreads;
+}
+
 u32 dm_spread_ns(const struct disk_model *dm, u32 cyls)
 {
 	const struct dm_spread *p = dm->spread;

@@ -308,6 +308,16 @@ u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
 u32 dm_spread_ns(const struct disk_model *dm, u32 cyls);
 
 /**
+ * dm_spread_is_known() - does the model say how much seeks vary?
+ * @dm: model
+ *
+ * Context: any.
+ *
+ * Return: true: dm_spread_ns() is what it says, even 0.
+ */
+bool dm_spread_is_known(const struct disk_model *dm);
+
+/**
  * dm_position() - seek and rotational latency to one place
  * @dm: model
  * @from: where the head is, and the angle then

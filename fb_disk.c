@@ -82,6 +82,7 @@ static void fb_disk_identify(struct fb_disk *fd, struct gendisk *disk)
 	if (sdev) {
 		fb_disk_copy_id(fd->vendor, sdev->vendor, 8);
 		fb_disk_copy_id(fd->product, sdev->model, 16);
+		fb_disk_copy_id(fd->revision, sdev->rev, 4);
 	}
 }
 
@@ -122,6 +123,12 @@ static void fb_disk_init_medium(struct fb_disk *fd, struct gendisk *disk)
 		       sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw));
 }
 
+/* firmware may be replaced while the disk has another scheduler */
+static bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
+{
+	return !info->revision[0] || !revision[0] || !strcmp(info->revision, revision);
+}
+
 /**
  * fb_disk_transparent() - why the scheduler does not schedule this disk
  * @fd: the disk, locked
@@ -139,11 +146,45 @@ const char *fb_disk_transparent(const struct fb_disk *fd)
 		return fd->unfit;
 	if (!fd->model)
 		return "no model";
+	if (fd->doubt[0] && !fd->forced)
+		return fd->doubt;
 	if (fd->distrusted)
-		return "the model does not fit this drive: load a better one";
+		return "completions do not fit the model: it is wrong, or a write cache is on";
+	if (!fb_disk_is_firmware(fd->revision, dm_info(fd->model)))
+		return "the drive's firmware is no longer the model's";
 	if (fd->sectors != dm_info(fd->model)->sectors)
 		return "the disk's capacity is no longer the model's";
 	return NULL;
+}
+
+/**
+ * fb_disk_force() - use a model that was not trusted by whoever made it, or do not
+ * @fd: the disk
+ * @force: do
+ *
+ * Holds until another model is loaded. What completions say of the model counts still.
+ *
+ * Context: may sleep.
+ *
+ * Return: 0; -ENODATA: there is no model.
+ */
+int fb_disk_force(struct fb_disk *fd, bool force)
+{
+	int ret = 0;
+
+	mutex_lock(&fd->config);
+	if (!fd->model) {
+		ret = -ENODATA;
+	} else if (force != fd->forced) {
+		spin_lock_irq(&fd->lock);
+		fd->forced = force;
+		if (fd->doubt[0] && fd->model_changed)
+			fd->model_changed(fd);
+		fb_idle_wake(fd);
+		spin_unlock_irq(&fd->lock);
+	}
+	mutex_unlock(&fd->config);
+	return ret;
 }
 
 /**
@@ -473,6 +514,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fd->unfit = twin ? fb_disk_multipath : fb_disk_unfit(q);
 		fd->bdev = disk ? disk->part0 : NULL;
 		fd->distrusted = false;
+		strscpy(fd->revision, like->revision, sizeof(fd->revision));
 		fb_disk_init_medium(fd, disk);
 		fd->q = q;
 		fb_idle_wake(fd);
@@ -571,6 +613,23 @@ static int fb_disk_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
 	return ret;
 }
 
+/* the records that a model may do without: which firmware's, and which unit's */
+static int fb_disk_check_unit(struct fb_disk *fd, const struct dm_info *info)
+{
+	char revision[DM_ID_LEN];
+
+	spin_lock_irq(&fd->lock);
+	strscpy(revision, fd->revision, sizeof(revision));
+	spin_unlock_irq(&fd->lock);
+	if (!fb_disk_is_firmware(revision, info))
+		return fb_disk_refuse(fd, -EINVAL, "it is for firmware '%s', the disk says '%s'",
+				      info->revision, revision);
+	if (info->wwn[0] && fd->id[0] && strcasecmp(info->wwn, fd->id))
+		return fb_disk_refuse(fd, -EINVAL, "it is for the disk '%s', this one is '%s'",
+				      info->wwn, fd->id);
+	return 0;
+}
+
 static int fb_disk_check_model(struct fb_disk *fd, const struct disk_model *dm)
 {
 	const struct dm_info *info = dm_info(dm);
@@ -588,18 +647,26 @@ static int fb_disk_check_model(struct fb_disk *fd, const struct disk_model *dm)
 	if (info->granule_sectors < FB_MIN_GRANULE)
 		return fb_disk_refuse(fd, -EINVAL, "granule of %u sectors, at least %u are needed",
 				      info->granule_sectors, FB_MIN_GRANULE);
-	return 0;
+	return fb_disk_check_unit(fd, info);
 }
 
-static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm)
+/* @same: the text is that of the model in force */
+static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
 {
+	const struct dm_info *info = dm_info(dm);
 	struct disk_model *old;
 
 	spin_lock_irq(&fd->lock);
 	old = fd->model;
 	fd->model = dm;
 	fd->distrusted = false;
+	fd->forced = fd->forced && same;
+	fd->doubt[0] = '\0';
+	if (info->distrusted[0])
+		snprintf(fd->doubt, sizeof(fd->doubt), "the model is distrusted: %s",
+			 info->distrusted);
 	fbm_init(&fd->margin, dm_period_ns(dm), FBM_TARGET_PPM);
+	fbm_expect(&fd->margin, dm);
 	fb_guard_init(&fd->guard);
 	fb_idle_set_drive(fd);
 	fb_gap_void(fd);
@@ -614,6 +681,7 @@ static int fb_disk_commit(struct fb_disk *fd)
 {
 	struct model_text_error err;
 	struct disk_model *dm;
+	bool same;
 	int ret;
 
 	lockdep_assert_held(&fd->config);
@@ -629,13 +697,15 @@ static int fb_disk_commit(struct fb_disk *fd)
 		dm_free(dm);
 		return ret;
 	}
-	fb_disk_swap_model(fd, dm);
+	same = fd->text_len == fd->upload_len && !memcmp(fd->text, fd->upload, fd->text_len);
+	fb_disk_swap_model(fd, dm, same);
 	kvfree(fd->text);
 	fd->text = fd->upload;
 	fd->text_len = fd->upload_len;
 	fd->upload = NULL;
-	snprintf(fd->model_status, sizeof(fd->model_status), "loaded: %zu bytes, '%s' '%s'\n",
-		 fd->text_len, dm_info(dm)->vendor, dm_info(dm)->product);
+	snprintf(fd->model_status, sizeof(fd->model_status), "loaded: %zu bytes, '%s' '%s'%s%s\n",
+		 fd->text_len, dm_info(dm)->vendor, dm_info(dm)->product,
+		 fd->doubt[0] ? "; " : "", fd->doubt);
 	pr_info("freeblock: %s: model %s", kobject_name(&fd->kobj), fd->model_status);
 	return 0;
 }

@@ -260,6 +260,10 @@ struct fb_idle {
 
 #define FB_ID_LEN 48
 
+/* a model's reason to be distrusted, and words before it; the same and who it is for */
+#define FB_DOUBT_LEN (DM_TEXT_LEN + 32)
+#define FB_MODEL_STATUS_LEN (FB_DOUBT_LEN + 2 * DM_ID_LEN + 64)
+
 /**
  * struct fb_disk - a disk, outliving scheduler switches
  * @kobj: /sys/kernel/freeblock/<disk>
@@ -268,6 +272,7 @@ struct fb_idle {
  * @sectors: capacity when attached
  * @vendor: as in INQUIRY, trailing blanks removed, "" when not SCSI
  * @product: as in INQUIRY
+ * @revision: of its firmware, likewise [L]
  * @life: see the table of locks
  * @config: see the table of locks
  * @text: the text of @model; config
@@ -288,6 +293,8 @@ struct fb_idle {
  * @head: its head and phase, or NULL [L]
  * @model_changed: tells it that @model has been replaced [L]
  * @unfit: why the attached device is not scheduled, NULL: it is fit [L]
+ * @doubt: that and why whoever made @model did not trust it, or "" [L]
+ * @forced: @model is used in spite of that [L]
  * @distrusted: the model does not fit what completions say [L]
  * @svc: what serves its tasks, NULL: there is none; written with life, config and lock held [L]
  * @wait: its thread waits here
@@ -323,6 +330,7 @@ struct fb_disk {
 	u64 sectors;
 	char vendor[DM_ID_LEN];
 	char product[DM_ID_LEN];
+	char revision[DM_ID_LEN];
 
 	struct mutex life;
 	struct mutex config;
@@ -331,7 +339,7 @@ struct fb_disk {
 	char *upload;
 	size_t upload_len;
 	size_t upload_max;
-	char model_status[224];
+	char model_status[FB_MODEL_STATUS_LEN];
 	struct dentry *debugfs;
 	struct fb_scan *scan;
 	struct fbu_disk *user;
@@ -346,6 +354,8 @@ struct fb_disk {
 	const struct fb_head *head;
 	void (*model_changed)(struct fb_disk *fd);
 	const char *unfit;
+	char doubt[FB_DOUBT_LEN];
+	bool forced;
 	bool distrusted;
 	struct fb_svc *svc;
 
@@ -388,6 +398,7 @@ struct fb_disk *fb_disk_get(const char *name);
 void fb_disk_put(struct fb_disk *fd);
 void fb_disk_copy_name(const struct fb_disk *fd, char *name, size_t size);
 const char *fb_disk_transparent(const struct fb_disk *fd);
+int fb_disk_force(struct fb_disk *fd, bool force);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
 void fb_disk_ask_lookahead(struct fb_disk *fd);
 bool fb_disk_is_single(const struct fb_disk *fd);

@@ -38,6 +38,15 @@
 #define FBM_PRIOR_GAIN (25 * FBM_TRIAL)
 
 /*
+ * A model may say how much seeks vary. Then it begins with the tail of a Laplace distribution of
+ * that spread, FBM_LEAST_NS later, for phases err, too; the longest spread is what all
+ * bands together are believed to have. Tails that the bins do not hold are cut.
+ */
+#define FBM_SQRT2 1518500250U	/* 30 binary places */
+#define FBM_SPREAD_MOST (FBM_BINS * FBM_BIN_NS / 4)
+#define FBM_EXP_SHIFT 12
+
+/*
  * Odds: what a search that weighs them must keep is where it is as good as even. A lost turn
  * costs 14 gaps at first, which is what 5000 ppm come to on an Atlas 10K; the feedback is that
  * of the risk.
@@ -148,10 +157,13 @@ static u32 fbm_belief(const u32 *all, const u32 share[FBM_BINS], u32 i)
 	return min_t(u64, belief, FBM_ONE);
 }
 
-/* @share: out; @all: those of all bands, when @t is one band's */
-static void fbm_shares(const struct fbm_tail *t, const u32 *all, u32 share[FBM_BINS])
+/*
+ * @share: out; @all: those of all bands, when @t is one band's, or the model's; @prior: what
+ * weight they have
+ */
+static void fbm_shares(const struct fbm_tail *t, const u32 *all, u32 prior, u32 share[FBM_BINS])
 {
-	u32 prior = all ? FBM_PRIOR_BAND : FBM_PRIOR, i;
+	u32 i;
 
 	for (i = FBM_BINS; i--;) {
 		u64 sum = (u64)fbm_belief(all, share, i) * prior + (u64)t->lost[i] * FBM_ONE;
@@ -217,13 +229,14 @@ static void fbm_tell(u16 chance[FBM_BINS], const u32 share[FBM_BINS])
 /* one band after the other, and all together */
 static void fbm_reckon(struct fb_margin *m)
 {
+	const u32 *told = m->told ? m->prior : NULL;
 	u32 share[FBM_BINS], band = m->turn, risk;
 
 	m->turn = band < FBM_BANDS ? band + 1 : 0;
 	if (m->trials < FBM_ENOUGH)
 		return;
 	if (band == FBM_BANDS) {
-		fbm_shares(&m->all, NULL, m->share);
+		fbm_shares(&m->all, told, FBM_PRIOR, m->share);
 		m->one_ns = fbm_towards(m->one_ns, fbm_quantile_ns(m->share, m->risk));
 		fbm_gains(m);
 		risk = min(m->risk * FBM_GAP_BLOCKS, FBM_ONE / 2);
@@ -231,7 +244,10 @@ static void fbm_reckon(struct fb_margin *m)
 		fbm_tell(m->odds.early, m->gain);
 		return;
 	}
-	fbm_shares(&m->tail[band], band ? m->share : NULL, share);
+	if (band)
+		fbm_shares(&m->tail[band], m->share, FBM_PRIOR_BAND, share);
+	else
+		fbm_shares(&m->tail[band], told, FBM_PRIOR, share);
 	m->odds.floor_ns[band] = fbm_towards(m->odds.floor_ns[band],
 					     max(fbm_quantile_ns(share, FBM_RISK_FLOOR),
 						 FBM_LEAST_NS));
@@ -417,12 +433,73 @@ void fbm_init(struct fb_margin *m, u64 period_ns, u32 target_ppm)
 	m->risk = FBM_RISK_START;
 	m->one_ns = FBM_START_NS;
 	m->odds.price = FBM_PRICE_START;
-	fbm_shares(&m->all, NULL, m->share);
+	fbm_shares(&m->all, NULL, FBM_PRIOR, m->share);
 	fbm_gains(m);
 	for (i = 0; i < FBM_BANDS; i++) {
 		m->odds.floor_ns[i] = FBM_START_NS;
 		fbm_tell(m->odds.late[i], m->share);
 	}
+}
+
+/* exp(-@x), 30 binary places both: (1 - x / 2^n)^(2^n) */
+static u32 fbm_exp(u64 x)
+{
+	u64 y;
+	u32 i;
+
+	x >>= FBM_EXP_SHIFT;
+	if (x >= FBM_ONE)
+		return 0;
+	y = FBM_ONE - x;
+	for (i = 0; i < FBM_EXP_SHIFT; i++)
+		y = y * y >> 30;
+	return y;
+}
+
+/* chance that a seek of this standard deviation is later than each bin's middle */
+static void fbm_laplace(u32 share[FBM_BINS], u32 spread_ns)
+{
+	u64 ns = FBM_BIN_NS / 2;
+	u32 i;
+
+	for (i = 0; i < FBM_BINS; i++, ns += FBM_BIN_NS) {
+		u64 beyond = ns > FBM_LEAST_NS ? ns - FBM_LEAST_NS : 0;
+
+		/* its tail falls by e every spread / sqrt(2) */
+		share[i] = fbm_exp(div_u64(beyond * FBM_SQRT2, spread_ns)) / 2;
+	}
+}
+
+/* the most that seeks of a band vary; 1: they do not; the last bands of small disks are empty */
+static u32 fbm_band_spread(const struct disk_model *dm, u32 band)
+{
+	u32 first = band ? 1U << 2 * (band - 1) : 1, end = first * 4 - 1;
+	u32 spread_ns = max(dm_spread_ns(dm, first), dm_spread_ns(dm, end));
+
+	return max_t(u32, min_t(u32, spread_ns, FBM_SPREAD_MOST), 1);
+}
+
+void fbm_expect(struct fb_margin *m, const struct disk_model *dm)
+{
+	u32 share[FBM_BINS], most_ns = 1, risk = min(m->risk * FBM_GAP_BLOCKS, FBM_ONE / 2), i;
+
+	if (!dm_spread_is_known(dm))
+		return;
+	m->told = true;
+	for (i = 0; i < FBM_BANDS; i++) {
+		u32 spread_ns = fbm_band_spread(dm, i);
+
+		most_ns = max(most_ns, spread_ns);
+		fbm_laplace(share, spread_ns);
+		m->odds.floor_ns[i] = max(fbm_quantile_ns(share, FBM_RISK_FLOOR), FBM_LEAST_NS);
+		fbm_tell(m->odds.late[i], share);
+	}
+	fbm_laplace(m->prior, most_ns);
+	memcpy(m->share, m->prior, sizeof(m->share));
+	m->one_ns = max(fbm_quantile_ns(m->share, m->risk), FBM_LEAST_NS);
+	fbm_gains(m);
+	m->early_ns = fbm_quantile_ns(m->gain, risk);
+	fbm_tell(m->odds.early, m->gain);
 }
 
 /* ---- the answer ---- */

@@ -18,7 +18,7 @@
 #define FBM_BANDS 10		/* seek distances: 0, 1-3, 4-15, 16-63, ... by fours */
 #define FBM_BINS 64		/* slacks told apart ... */
 #define FBM_BIN_NS 20000	/* ... of so much each; the last one is what lies beyond */
-#define FBM_START_NS 400000	/* until there are trials: the paper's value */
+#define FBM_START_NS 400000	/* until there are trials, unless fbm_expect(): the paper's value */
 #define FBM_TARGET_PPM 5000	/* default target */
 
 /**
@@ -92,6 +92,8 @@ struct fbm_odds {
  * @early: of every band, by what was missing of a turn, and turns gained
  * @share: chance to lose a turn at a slack, all but band 0, 30 binary places
  * @gain: chance to gain a turn, by what is missing of one
+ * @prior: what the model makes believe of @share, if @told
+ * @told: the model has said how much seeks vary
  * @own_n: foreground requests of the last slack alone, as in struct fbm_tail
  * @own_lost: turns lost by them
  * @odds: for a search that weighs the risk itself
@@ -113,6 +115,8 @@ struct fb_margin {
 	struct fbm_tail early;
 	u32 share[FBM_BINS];
 	u32 gain[FBM_BINS];
+	u32 prior[FBM_BINS];
+	bool told;
 	u32 own_n;
 	u32 own_lost;
 	struct fbm_odds odds;
@@ -134,6 +138,16 @@ struct fb_margin {
  * @target_ppm: what free reads may cost, 1 .. 1000000
  */
 void fbm_init(struct fb_margin *m, u64 period_ns, u32 target_ppm);
+
+/**
+ * fbm_expect() - begin with how much the model says that seeks vary
+ * @m: just after fbm_init()
+ * @dm: model; one that says nothing of it changes nothing
+ *
+ * The conservatism of a band is then where the tail of a Laplace distribution of its spread
+ * leaves the risk that there is to begin with, instead of FBM_START_NS.
+ */
+void fbm_expect(struct fb_margin *m, const struct disk_model *dm);
 
 /**
  * fbm_target() - another target from now on

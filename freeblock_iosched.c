@@ -853,7 +853,7 @@ static void fbs_judge(struct fbs *fs)
 	if (!fb_disk_judge(fs->fd, &fs->head))
 		return;
 	fbs_void_choice(fs);
-	pr_warn("freeblock: %s: the model does not fit the drive, scheduling as mq-deadline\n",
+	pr_warn("freeblock: %s: wrong model, or write cache on: scheduling as mq-deadline\n",
 		kobject_name(&fs->fd->kobj));
 }
 

@@ -56,6 +56,27 @@ static ssize_t model_status_show(struct kobject *kobj, struct kobj_attribute *at
 
 static struct kobj_attribute model_status_attr = __ATTR_RO(model_status);
 
+static ssize_t model_force_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%d\n", READ_ONCE(fb_sysfs_disk(kobj)->forced));
+}
+
+static ssize_t model_force_store(struct kobject *kobj, struct kobj_attribute *attr,
+				 const char *page, size_t count)
+{
+	int ret;
+
+	if (!sysfs_streq(page, "0") && !sysfs_streq(page, "1")) {
+		pr_err("freeblock: model_force: '%.*s' is neither 0 nor 1\n",
+		       (int)strcspn(page, "\n"), page);
+		return -EINVAL;
+	}
+	ret = fb_disk_force(fb_sysfs_disk(kobj), page[0] == '1');
+	return ret ? ret : count;
+}
+
+static struct kobj_attribute model_force_attr = __ATTR_RW(model_force);
+
 static u32 fb_sysfs_tasks(const struct fb_disk *fd)
 {
 	u32 i, n = 0;
@@ -341,6 +362,7 @@ static struct kobj_attribute idle_status_attr = __ATTR_RO(idle_status);
 
 static struct attribute *fb_sysfs_disk_attrs[] = {
 	&model_status_attr.attr,
+	&model_force_attr.attr,
 	&status_attr.attr,
 	&scan_attr.attr,
 	&scrub_attr.attr,
@@ -643,7 +665,7 @@ static const char *fb_sysfs_free_state(struct fb_disk *fd, const struct fbs *fs)
 struct fb_sysfs_snapshot {
 	struct fb_stats stats;
 	struct fb_head head;
-	const char *transparent;
+	char transparent[FB_DOUBT_LEN];
 	const char *free_reads;
 	bool locked;
 	u32 pending;
@@ -661,13 +683,15 @@ static void fb_sysfs_take_snapshot(struct fbs *fs, struct fb_sysfs_snapshot *s)
 {
 	struct fb_disk *fd = fs->fd;
 	u64 now = ktime_get_ns();
+	const char *why;
 
 	spin_lock_irq(&fd->lock);
 	s->stats = fd->stats;
 	s->head = fs->head;
-	s->transparent = fb_disk_transparent(fd);
-	s->free_reads = s->transparent ? "off: not scheduling" : fb_sysfs_free_state(fd, fs);
-	s->locked = !s->transparent && fb_head_locked(&fs->head, ktime_get_ns());
+	why = fb_disk_transparent(fd);
+	strscpy(s->transparent, why ? why : "yes", sizeof(s->transparent));
+	s->free_reads = why ? "off: not scheduling" : fb_sysfs_free_state(fd, fs);
+	s->locked = !why && fb_head_locked(&fs->head, ktime_get_ns());
 	s->pending = fs->pool.count;
 	s->others = fs->others.count;
 	s->in_flight = fs->nr_flight;
@@ -689,7 +713,7 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 
 	len = sysfs_emit(page,
 			 "scheduling %s\nfree_reads %s\nphase %s\npending %u\nin_flight %u\nmax_in_flight %llu\nfg_requests %llu\nuntracked %llu\nout_of_order %llu\n",
-			 s->transparent ? s->transparent : "yes", s->free_reads,
+			 s->transparent, s->free_reads,
 			 s->locked ? "locked" : "unknown", s->pending, s->in_flight,
 			 st->max_in_flight, st->fg_requests, st->untracked, st->out_of_order);
 	len += sysfs_emit_at(page, len,

@@ -58,6 +58,7 @@ expect_eq "no model: the scheduler says so" \
 	"$(kv "/sys/block/$disk/queue/iosched/status" scheduling)" "no model"
 expect_eq "no model: nothing to read" "$(wc -c < "$dir/model")" 0
 expect_fail "no model: no granule" cat "$dir/granule_bytes"
+refused "model_force without a model" "$dir/model_force" 1
 refused "scan without a model" "$dir/scan" start
 refused "stop without a scan" "$dir/scan" stop
 
@@ -90,6 +91,8 @@ bad_model_file "another vendor's" bad-vendor.fbmodel "vendor 'NOBODY'"
 bad_model_file "another product's" bad-product.fbmodel "product 'NOTHING'"
 bad_model_file "a bad record" bad-record.fbmodel 'line [0-9]+: .*wobble'
 bad_model_file "a bad value" bad-value.fbmodel 'line [0-9]+: .*heads'
+bad_model_file "other firmware's" bad-revision.fbmodel "firmware '9', the disk says '1'"
+bad_model_file "another unit's" bad-wwn.fbmodel "'naa.5000c500a1b2c3d4', this one is 'naa\."
 bad_model_file "a granule too small" bad-granule.fbmodel 'granule of 4 sectors'
 expect_ok "the log names the reason" logged 'model refused: granule of 4 '
 
@@ -103,6 +106,50 @@ expect_ok "out of order: the old model is in force" cmp -s "$dir/model" $model
 # split at any byte
 dd if=$model of="$dir/model" bs=7 2>/dev/null
 expect_match "in pieces of seven bytes" "$(cat "$dir/model_status")" '^loaded'
+
+# ---- a model that does not trust itself
+
+refused "model_force ' '" "$dir/model_force" ' '
+refused "model_force 2" "$dir/model_force" 2
+refused "model_force yes" "$dir/model_force" yes
+expect_eq "nothing is forced" "$(cat "$dir/model_force")" 0
+why="the model is distrusted: 60 % of the reads within 50 us, 97 % are needed"
+model_load "$disk" distrusted.fbmodel
+expect_match "distrusted: loaded, and it says why" "$(cat "$dir/model_status")" "^loaded.*; $why"
+expect_eq "distrusted: transparent" "$(kv "$dir/status" scheduling)" "$why"
+expect_eq "distrusted: the scheduler says so" \
+	"$(kv "/sys/block/$disk/queue/iosched/status" scheduling)" "$why"
+expect_eq "distrusted: no free reads" \
+	"$(kv "/sys/block/$disk/queue/iosched/status" free_reads)" "off: not scheduling"
+echo 1 > "$dir/model_force"
+expect_eq "forced: scheduling" "$(kv "$dir/status" scheduling)" yes
+model_load "$disk" distrusted.fbmodel
+expect_eq "the same model again: still forced" "$(cat "$dir/model_force")" 1
+sched_set "$disk" none
+sched_set "$disk" freeblock
+expect_eq "a scheduler switch: still forced" "$(kv "$dir/status" scheduling)" yes
+echo 0 > "$dir/model_force"
+expect_eq "no longer forced: transparent" "$(kv "$dir/status" scheduling)" "$why"
+echo 1 > "$dir/model_force"
+model_load "$disk" toy.fbmodel
+expect_eq "another model: not forced" "$(cat "$dir/model_force")" 0
+expect_eq "another model: scheduling" "$(kv "$dir/status" scheduling)" yes
+
+# ---- tracks that differ from head to head, on a drive of its own
+
+surfaces=$(drive_new s nearline16-surfaces.fbdrive 'noise off') || exit 1
+sched_set "$surfaces" freeblock
+model_load "$surfaces" nearline16-surfaces.fbmodel
+# two at the drive, as while free reads are wanted: then each is predicted
+iosched "$surfaces" depth 2
+fio_run surfaces --filename="/dev/$surfaces" --direct=1 --ioengine=libaio --iodepth=8 \
+	--rw=randread --bs=4k --number_ios=400
+it=/sys/block/$surfaces/queue/iosched/status
+expect_eq "surfaces: scheduling" "$(kv "$it" scheduling)" yes
+total=$(kv "$it" pred_total)
+expect_ge "surfaces: predicted" "$total" 300
+expect_ge "surfaces: of them within 50 us" "$(kv "$it" end_within_50us)" $((total * 95 / 100))
+drive_off s
 
 # ---- tunables
 
@@ -195,6 +242,25 @@ scan_over()
 }
 expect_ok "scan stops" wait_for 20 scan_over
 refused "stop again" "$dir/scan" stop
+
+# ---- a model of the firmware there was
+
+model_load "$disk" distrusted.fbmodel
+echo 1 > "$dir/model_force"
+expect_eq "its firmware: scheduling" "$(kv "$dir/status" scheduling)" yes
+drive_off d
+echo 'revision 2' > /sys/kernel/mechdisk/d/description
+echo 1 > /sys/kernel/mechdisk/d/power
+expect_ok "the drive comes back" wait_for 30 grep -q 'on sd' /sys/kernel/mechdisk/d/status
+disk=$(sed -n 's/.*on \(sd[a-z]*\).*/\1/p' /sys/kernel/mechdisk/d/status)
+expect_ok "the disk comes back" wait_for 30 [ -b "/dev/$disk" ]
+sched_set "$disk" freeblock
+dir=$(fb "$disk")
+expect_eq "other firmware: the model is still there" "$(kv "$dir/status" model)" 1
+expect_eq "other firmware: transparent" "$(kv "$dir/status" scheduling)" \
+	"the drive's firmware is no longer the model's"
+model_load "$disk" toy.fbmodel
+expect_eq "a model of any firmware: scheduling" "$(kv "$dir/status" scheduling)" yes
 
 # ---- a scheduler switch keeps the model
 

@@ -217,6 +217,102 @@ static void test_start(void **state)
 	}
 }
 
+/* a model whose seeks vary by @near_ns to 63 cylinders, by @far_ns from 64 on; 0: not said */
+static struct disk_model *model(u32 near_ns, u32 far_ns)
+{
+	char text[1024];
+	int len;
+
+	len = snprintf(text, sizeof(text), "fbmodel 1\nvendor A\nproduct B\nsectors 100000\n"
+		       "cylinders 10000\nheads 1\nhead_order plain\nperiod_ps 6000000000\n"
+		       "head_switch_ns 0\nwrite_settle_ns 0\nzero_latency no\nseek 9999 9000000\n");
+	if (near_ns)
+		len += snprintf(text + len, sizeof(text) - len, "seek_spread %u %u\n"
+				"seek_spread %u %u\n", NEAR - 1, near_ns, NEAR, far_ns);
+	snprintf(text + len, sizeof(text) - len,
+		 "zone 0 9999 spt 10 angle 0 track_skew 0 cyl_skew 0 dead 0 spares 0\n");
+	return support_model_text(text);
+}
+
+static struct disk told_disk(u64 near, u64 far, u32 near_ns, u32 far_ns)
+{
+	struct disk_model *dm = model(near_ns, far_ns);
+	struct disk d = new_disk(near, far);
+
+	fbm_expect(&d.m, dm);
+	dm_free(dm);
+	return d;
+}
+
+static void assert_around(u64 value, u64 want, u64 off)
+{
+	assert_in_range(value, want - off, want + off);
+}
+
+/*
+ * A model that says how much seeks vary: of a Laplace distribution with the mean deviation b,
+ * exp(-x / b) / 2 are later than x; phases may be 20 us off. Seen to fail with the standard
+ * deviation taken for b, with the spread of the shortest seeks for all, and without those 20 us.
+ */
+static void test_told(void **state)
+{
+	struct disk d = told_disk(0, 0, 60000, 120000), none = told_disk(0, 0, 0, 0);
+	struct disk still = told_disk(0, 0, 1, 0), wide = told_disk(0, 0, 1000000000, 1000000000);
+
+	(void)state;
+	/* 30 per cent: b * ln(0.5 / 0.3), b = 42426 and 84853 */
+	assert_around(floor_of(&d, 0), 41672, 1500);
+	assert_around(floor_of(&d, 63), 41672, 1500);
+	assert_around(floor_of(&d, 64), 63345, 1500);
+	assert_around(floor_of(&d, 9999), 63345, 1500);
+	/* 1 per cent of the widest: b * ln 50 */
+	assert_around(fbm_one_ns(&d.m), 351944, 1500);
+	assert_around(late_per_mille(&d, 10, 190000), 9, 1);
+	assert_around(late_per_mille(&d, 100, 190000), 67, 1);
+	assert_int_equal(floor_of(&none, 64), FBM_START_NS);
+	assert_int_equal(fbm_one_ns(&none.m), FBM_START_NS);
+	assert_around(floor_of(&still, 64), 20000, 1000);
+	assert_int_equal(late_per_mille(&still, 64, 50000), 0);
+	/* more than the bins hold: as much as they do */
+	assert_in_range(floor_of(&wide, 64), 100000, FBM_BINS * FBM_BIN_NS);
+	assert_in_range(fbm_one_ns(&wide.m), 500000, FBM_BINS * FBM_BIN_NS);
+}
+
+/* It holds the target whether what the model says is right, far too little or too much. */
+static void test_told_wrong(void **state)
+{
+	static const u32 said[] = { 120000, 20000, 300000 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(said); i++) {
+		struct disk d = told_disk(84853, 84853, said[i], said[i]);
+
+		assert_holds(&d);
+	}
+}
+
+/*
+ * The first half minute: more free reads than without being told, for no more than twice the
+ * target, 50 turns. Seen to fail when the model is not asked.
+ */
+static void test_told_begins(void **state)
+{
+	static const u32 sd[] = { 30000, 60000, 120000 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(sd); i++) {
+		u64 mean = sd[i] / 1.41421356;
+		struct disk told = told_disk(mean, mean, sd[i], sd[i]), none = new_disk(mean, mean);
+
+		run(&told, 30, true);
+		run(&none, 30, true);
+		assert_true(told.reads > none.reads);
+		assert_true(told.turns * (s64)PERIOD < 2 * 30000 * FBM_TARGET_PPM);
+	}
+}
+
 /*
  * Spreads from 60 to 200 us (standard deviation; 1.41 times the mean). Seen to fail without
  * feedback, and without the turns that the foreground would gain.
@@ -396,6 +492,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bands),
 		cmocka_unit_test(test_start),
+		cmocka_unit_test(test_told),
+		cmocka_unit_test(test_told_wrong),
+		cmocka_unit_test(test_told_begins),
 		cmocka_unit_test(test_spreads),
 		cmocka_unit_test(test_distances),
 		cmocka_unit_test(test_wrong_model),

@@ -17,9 +17,14 @@ KERNEL = "sys/kernel/freeblock"
 NEXT = {
     "no model": "load it: cat FILE.fbmodel > /%s/%%s/model" % KERNEL,
     "another scheduler": "echo freeblock > /sys/block/%s/queue/scheduler",
-    "the model does not fit this drive: load a better one":
-        "cat FILE.fbmodel > /" + KERNEL + "/%s/model",
+    "completions do not fit the model: it is wrong, or a write cache is on":
+        "load one that fits: cat FILE.fbmodel > /" + KERNEL + "/%s/model",
+    "the drive's firmware is no longer the model's":
+        "load one of this firmware: cat FILE.fbmodel > /" + KERNEL + "/%s/model",
 }
+# the model's own words follow
+DISTRUSTED = "the model is distrusted: "
+FORCE = "use it all the same: echo 1 > /" + KERNEL + "/%s/model_force"
 
 
 def path(*parts):
@@ -121,7 +126,7 @@ class Disk:
             return "the disk is not there"
         if why == "yes":
             return None
-        hint = NEXT.get(why)
+        hint = FORCE if why.startswith(DISTRUSTED) else NEXT.get(why)
         return "%s%s" % (why, ": " + hint % self.name if hint else "")
 
 

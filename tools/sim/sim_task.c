@@ -272,6 +272,7 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 		sim_fail("max_sectors: shorter than a granule, %u sectors",
 			 lim->granule_sectors);
 	fbm_init(&t->margin, dm_period_ns(t->dm), o->target_slowdown_ppm);
+	fbm_expect(&t->margin, t->dm);
 	lim->conservatism_ns = fbm_one_ns(&t->margin);
 	if (o->conservatism_us == SIMO_AUTO) {
 		lim->odds = &t->margin.odds;
