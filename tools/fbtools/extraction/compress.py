@@ -266,7 +266,10 @@ def compress(tracks, heads, order=None, cylinders=None, holes=None, moved=None):
     holes = np.empty(0, HOLE) if holes is None else np.sort(holes, order="block")
     moved = np.empty(0, MOVED) if moved is None else moved
     _check(tracks)
-    order = order or find_order(tracks, heads)
+    seen = find_order(tracks, heads)
+    if not order or (order, seen) == ("serpentine-zone", "serpentine-disk"):
+        # where both serpentine orders say the same, the latter lets zones begin anywhere
+        order = seen
     if order not in ORDERS:
         raise ValueError("head order %s" % order)
     cylinders = cylinders or int(tracks["cyl"].max()) + 1

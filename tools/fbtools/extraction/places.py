@@ -180,8 +180,8 @@ class Layout:
             return np.zeros(np.shape(cyl), dtype=np.int64)
         return (cyl - (self.index.first_cyl[zone] if self.order == "serpentine-zone" else 0)) & 1
 
-    def _place(self, number, zone):
-        """Where slots lie."""
+    def slot_place(self, number, zone):
+        """PLACE array of slots, given by their numbers among those of all zones."""
         index = self.index
         places = np.empty(np.shape(number), PLACE)
         cyl, slot = np.divmod(number - index.base[zone], index.cyl_slots[zone])
@@ -210,7 +210,7 @@ class Layout:
         if np.any((blocks < 0) | (blocks >= self.blocks)):
             raise ValueError("a block beyond the drive's %d" % self.blocks)
         zone = self.index.zone_of(blocks)
-        return self._place(self.index.move(blocks, self.index.number(blocks, zone)), zone)
+        return self.slot_place(self.index.move(blocks, self.index.number(blocks, zone)), zone)
 
     def moved(self, blocks):
         """Which blocks live in spares."""
@@ -257,7 +257,7 @@ class Layout:
         index = self.index
         ends = np.array([first_block, last_block], dtype=np.int64)
         zone = index.zone_of(ends)
-        at = self._place(index.number(ends, zone), zone)
+        at = self.slot_place(index.number(ends, zone), zone)
         back = self._backwards(zone, at["cyl"].astype(np.int64))
         track = np.where(back, self.heads - 1 - at["head"], at["head"])
         order = np.arange(at["cyl"][0] * np.int64(self.heads) + track[0],
