@@ -16,7 +16,8 @@ FINEST_NS = 500.0       # nothing varies less: the clocks
 SPREADS = np.geomspace(2e3, 600e3, 20)
 # Where to aim, in standard deviations from the estimate: trials near it tell where it
 # is, those farther off how much it varies.
-NEAR, FAR, FAR_SHARE = 0.35, 1.8, 0.25
+NEAR, FAR = 0.15, 1.8
+FAR_SHARE, FAR_SHARE_LATER, LATER = 0.3, 0.12, 100      # later: after so many trials
 
 
 def _laplace(x):
@@ -127,7 +128,8 @@ class Bits:
 
     def aim(self, which, random):
         """Limits to try next, once fit() has been called."""
-        far = random.random(len(which)) < FAR_SHARE
+        tried = np.array([len(self.limits[i]) for i in which])
+        far = random.random(len(which)) < np.where(tried < LATER, FAR_SHARE, FAR_SHARE_LATER)
         off = random.uniform(-1, 1, len(which)) * np.where(far, FAR, NEAR)
         least = np.maximum(self.sure[which], FINEST_NS)
         return self.mean[which] + off * np.maximum(self.spread[which], least)
