@@ -29,6 +29,7 @@ REACH = 4               # longest tracks by which a trial looks for moved units
 MOST_REPEATS = 16       # of a read that is to tell slots apart
 ALIKE = 3               # equal steps that make slips a series; 2 if they are large
 LARGE_GAP = 4
+NARROW = 6              # tracks within which gaps lie too dense to be told apart
 SMALL_MOVE = 16         # up to which a gap is looked at slot by slot
 SERIES_TRIES = 3
 SETTLE_TRIES = 20       # gaps in a zone's first tracks
@@ -189,13 +190,14 @@ class Zoner:
 
     def _first_move(self, low, high, moved):
         """Tracks next to each other of which the law holds at the first and no more
-        at the second, and the move there; checks on the way up go to `above`."""
+        at the second, and the move there, the last of `above`, which tells of others
+        behind. An empty `above`: between them nothing fits."""
         above = [(high, moved)]
         while above[-1][0] - low > 1:
             high, moved = above[-1]
             middle = self._between(low, high, moved)
             if middle is None:
-                break
+                return low, above if high - low <= NARROW else []
             track, found = middle
             if found == 0:
                 low = track
@@ -216,7 +218,7 @@ class Zoner:
 
     def resolve(self, low, high, moved):
         """Units are where the law says at track `low`, and moved at track `high`:
-        find the gaps between."""
+        find the gaps between. The track up to which the law, with these, holds."""
         waiting = [(high, moved)]
         while waiting:
             high, moved = waiting.pop()
@@ -229,11 +231,17 @@ class Zoner:
                 low = high
                 continue
             low, above = self._first_move(low, high, moved)
+            if not above:
+                return low
             track, moved = above.pop()
             at, size = self._gap(self.law.boundary(low), self.law.boundary(track) +
                                  self.law.count(track) // 3, moved)
+            series = self.series
             self._add(int(self.law.place(at)), size)
+            if self.series is not series:
+                return low      # all behind is to be looked at anew
             waiting = [(t, m - size) for t, m in waiting + above + [(track, moved)]]
+        return low
 
     def _spread(self, low, high, moved):
         """No time to look: gaps at equal distances."""
@@ -326,9 +334,12 @@ class Zoner:
         if moved > 0:
             other = track + self.law.heads // 2 + 1
             again = self.moved_at(other, moved) if other < last else None
-            if again is not None and again < moved:
+            if again is not None and again != moved:
+                return None     # a zone of other tracks looks like ever more gaps
+            gaps = len(self.law.gap_at)
+            track = self.resolve(low, track, moved)
+            if track == low and len(self.law.gap_at) == gaps:
                 return None
-            self.resolve(low, track, moved)
         return track
 
     def _try_series(self, track, low):
@@ -526,7 +537,7 @@ class Sampler:
     def _zone(self):
         """The zone that goes on from the first unit not explained."""
         first = self.next
-        law, _ = survey(self.meter, first, self.hint, self._note)
+        law, _ = survey(self.meter, first, self.hint, bool(self.zones), self._note)
         if law is None:
             self._leftover(first)
             return
@@ -609,10 +620,6 @@ class Sampler:
     def layout(self):
         """The laws as a Layout."""
         ends = [first for first, _ in self.zones[1:]] + [self.dev.blocks]
-        heads = {law.heads for _, law in self.zones}
-        if len(heads) > 1:
-            raise ToolError("zones of %s tracks per cylinder: not one drive's" %
-                            " and ".join(map(str, sorted(heads))))
         zones = []
         cyl = 0
         for (first, law), end in zip(self.zones, ends):

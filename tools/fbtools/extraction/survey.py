@@ -240,20 +240,22 @@ def _split(pieces):
 class Pattern:
     """What comes again in a row of tracks."""
 
-    def __init__(self, pieces, hint, before=0):
-        """before: tracks of the zone before them."""
+    def __init__(self, pieces, hint, sure=False, before=0):
+        """hint: tracks of a cylinder, as the drive says, or as other zones have, which
+        is `sure`. before: tracks of the zone before these."""
         self.pieces = pieces
         self.hint = hint
+        self.sure = sure
         self.before = before
         starts = np.array([p.line.start for p in pieces])
         self.steps = np.diff(starts)
-        self.near = 0.0005 + 4 * np.sqrt(2) * float(np.median([p.line.start_sigma
-                                                               for p in pieces]))
+        # two steps compared are four starts
+        self.near = 0.0005 + 4 * 2 * float(np.median([p.line.start_sigma for p in pieces]))
         self.counts = np.array([p.count for p in pieces])
         self.heads = self._heads()
 
-    def _agree(self, values, period):
-        return np.all(np.abs(wrap(values[period:] - values[:-period])) <= self.near)
+    def _agree(self, values, period, margin=1.0):
+        return np.all(np.abs(wrap(values[period:] - values[:-period])) <= margin * self.near)
 
     def _heads(self):
         """Tracks of a cylinder; None: no regularity seen."""
@@ -262,6 +264,11 @@ class Pattern:
             return None
         if np.all(np.abs(wrap(steps - steps[0])) <= self.near):
             return self._heads_alike()
+        if self.hint and 2 <= self.hint <= len(steps) // 2 and \
+                self._agree(steps, self.hint, 1.5):
+            return self.hint
+        if self.sure:
+            return None
         for heads in range(2, min(len(steps) // 2, MOST_HEADS) + 1):
             if self._agree(steps, heads):
                 return heads
@@ -270,7 +277,7 @@ class Pattern:
     def _heads_alike(self):
         """All skews alike: by the tracks' lengths, else what the drive says."""
         counts = self.counts[1:-1]
-        if np.mean(counts != np.median(counts)) > 0:
+        if not self.sure and np.mean(counts != np.median(counts)) > 0:
             for heads in range(2, min(len(counts) // 2, MOST_HEADS) + 1):
                 if np.array_equal(counts[heads:], counts[:-heads]):
                     return heads
@@ -380,11 +387,20 @@ class Slots:
                     piece.line.learn(x, angle)
 
     def _group(self, members, count):
-        """Slots of heads whose tracks hold equally many units."""
+        """Slots of each of some heads whose tracks hold equally many units."""
         mean, err = self._mean(members)
         if err > SLOTS_SURE and mean is not None:
             self._sharpen(members, err)
             mean, err = self._mean(members)
+        if mean is not None and len(members) > 1:
+            each = [self._mean([m]) for m in members]
+            if any(n is not None and abs(n - mean) > 0.5 + 3 * e for n, e in each):
+                return [self._group([m], count)[0] for m in members]
+        return [self._number(mean, err, count)] * len(members)
+
+    @staticmethod
+    def _number(mean, err, count):
+        """Slots, of which `count` hold units."""
         if mean is None or err > 2 * SLOTS_SURE and abs(mean - count) <= 0.6 + 3 * err:
             return count
         return max(int(round(mean)), count)
@@ -412,10 +428,10 @@ def law_sigma(meter):
     return np.hypot(meter.sigma, GUARD / 4)
 
 
-def survey(meter, first, hint, say=lambda text: None):
-    """(law, pieces) of the zone whose units go on from `first`; the law is sure on
-    the last of the pieces. hint: tracks per cylinder that others found, or None.
-    None for the law: the drive ends before a pattern shows."""
+def survey(meter, first, hint, sure=False, say=lambda text: None):
+    """(law, pieces) of the zone whose units go on from `first`; the law is certain on
+    the last of the pieces. hint, sure: as Pattern's. None for the law: the drive ends
+    before a pattern shows."""
     tracer = Tracer(meter)
     pieces = []
     unit = first
@@ -426,7 +442,7 @@ def survey(meter, first, hint, say=lambda text: None):
         unit = pieces[-1].first + pieces[-1].count
         if len(pieces) - begin < wanted:
             continue
-        law = _law_of(pieces, begin, hint)
+        law = _law_of(pieces, begin, hint, sure)
         if law and len(law.counts) > law.heads and len(pieces) - begin < 4 * law.heads + 4:
             wanted = 4 * law.heads + 4      # see each kind of track twice
             continue
@@ -439,14 +455,14 @@ def survey(meter, first, hint, say=lambda text: None):
             begin, wanted = len(pieces) - 1, 2 * hint + 4 if hint else 9
         if len(pieces) > 8 * MOST_HEADS:
             raise ToolError("no regular tracks from unit %d to %d" % (first, unit))
-    return _law_of(pieces, begin, hint), pieces
+    return _law_of(pieces, begin, hint, sure), pieces
 
 
-def _law_of(pieces, begin, hint):
+def _law_of(pieces, begin, hint, sure):
     """The law of the pieces, of which the first may be none of it: what the zone
     before has left, or slips have cut."""
     for skipped in range(1, (len(pieces) - begin) // 3 + 1):
-        law = Pattern(_split(pieces[begin + skipped:]), hint, skipped).law()
+        law = Pattern(_split(pieces[begin + skipped:]), hint, sure, skipped).law()
         if law:
             return law
     return None
