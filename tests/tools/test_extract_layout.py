@@ -231,6 +231,30 @@ class Compress(Case):
         two[0].remaps = [(5, 799)]
         self.assertEqual(len(self.check(Layout(2, 40, "plain", two), 0).zones), 2)
 
+    def test_away(self):
+        """Of blocks that live in spares only their angles are known: the spares that
+        these tell are theirs. A zone that shows no spares gets some."""
+        kind = [("block", "<i8"), ("angle", "<f8")]
+        for i in range(6):
+            layout = random_layout(i, "remaps", heads=3, cylinders=(20, 30), spt=(40, 60))
+            spares = layout.spares()
+            at = layout.locate(spares["block"])
+            away = np.array(list(zip(spares["block"], at["start"] + 1 / at["spt"])), kind)
+            found = compress(layout.tracks(), 3, None, layout.cylinders, layout.holes(),
+                             away=away)
+            blocks = np.arange(layout.blocks)
+            want, got = layout.locate(blocks), found.locate(blocks)
+            apart = (got["start"] - want["start"] + 0.5) % 1 - 0.5
+            self.assertLess(np.max(np.abs(apart)), 1e-6)
+            self.assertEqual(found.moved(blocks).tolist(), layout.moved(blocks).tolist())
+        layout = random_layout(1, "none", "serpentine-disk", heads=2)
+        found = compress(layout.tracks(), 2, away=np.array([(7, 0.3)], kind))
+        at = found.locate([7])[0]
+        self.assertLess(abs((at["start"] + 1 / at["spt"] - 0.3 + 0.5) % 1 - 0.5), 0.6 / at["spt"])
+        blocks = np.delete(np.arange(layout.blocks), 7)
+        self.assertEqual(found.locate(blocks)["head"].tolist(),
+                         layout.locate(blocks)["head"].tolist())
+
     def test_unmeasured(self):
         """Angles of few tracks say those of all."""
         layout = random_layout(5, "cylinder", "serpentine-disk", heads=3, cylinders=(60, 80))

@@ -7,6 +7,7 @@ Small simulated drives of all sparing schemes and head orders, whose every place
 known; some do not tell their defects, or in other formats than they were asked for.
 """
 
+import json
 import os
 import shutil
 import sys
@@ -211,6 +212,28 @@ class Angles(Case):
                  Zone(20, 39, 20, 0.6, 0.11, 0.3, 2, 30)]
         found = self.check(Layout(2, 40, "plain", zones))
         self.assertEqual([zone.first_cyl for zone in found.zones], [0, 20])
+
+    def test_resumed(self):
+        """Cut short after each zone, it goes on there."""
+        layout = random_layout(4, "cylinder", "serpentine-zone", cylinders=(30, 40))
+        dev, state, times = self.device(layout), None, 0
+        phase = Phase.measure(dev, seconds=5)
+
+        def stop(now):
+            raise InterruptedError(json.dumps(now))
+
+        while True:
+            asked = dev.disk_ns
+            try:
+                found, _ = translate.extract(dev, phase, state, stop)
+                break
+            except InterruptedError as error:
+                state, times = json.loads(str(error)), times + 1
+            self.assertLess(times, 10)
+            self.assertGreater(dev.disk_ns, asked)
+        self.same_places(found, found.spares(), layout)
+        self.assertEqual(len(found.zones), 3)
+        self.assertGreater(times, 2)
 
     def test_bad_sector(self):
         """Blocks that cannot be read are left out."""

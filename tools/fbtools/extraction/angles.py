@@ -188,15 +188,22 @@ class _Zones:
             first = cut
 
 
-def with_angles(dev, phase, layout, progress=None):
-    """The layout with zones' angles and skews, cut where they change."""
-    timer, laws = Timer(dev, phase, layout), []
+def with_angles(dev, phase, layout, laws=None, save=None, progress=None):
+    """The layout with zones' angles and skews, cut where they change. laws: what save()
+    was given, after each zone, when an earlier attempt was cut short."""
+    timer, laws = Timer(dev, phase, layout), list(laws or [])
     for i, zone in enumerate(layout.zones):
+        if laws and laws[-1][0] >= zone.first_cyl:
+            continue
         if progress:
-            progress(i / len(layout.zones))
-        laws += _Zones(timer, zone).find()
-    cut = recut(layout, [first for first, _ in laws])
-    for zone, (_, law) in zip(cut.zones, laws):
+            progress(i / len(layout.zones), "angles: zone %d of %d" % (i + 1, len(layout.zones)))
+        laws += [(first, law.angle, law.track, law.cylinder)
+                 for first, law in _Zones(timer, zone).find()]
+        if save:
+            save([[int(first)] + [float(value) for value in law] for first, *law in laws])
+    cut = recut(layout, [first for first, *_ in laws])
+    for zone, (_, *law) in zip(cut.zones, laws):
+        law = Law(*law)
         zone.angle, zone.track_skew = float(law.angle), float(law.track)
         zone.cyl_skew = float(law.cyl_skew(layout.heads))
     return Layout(cut.heads, cut.cylinders, cut.order, cut.zones)

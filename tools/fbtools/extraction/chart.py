@@ -114,7 +114,7 @@ class Chart:
     def __init__(self, translator, progress=None):
         self.ask = translator
         self.blocks = translator.dev.blocks
-        self.progress = progress or (lambda share: None)
+        self.progress = progress or (lambda share, text: None)
         self.notes = []
         self.order = "plain"
         self.order_sure = False
@@ -370,7 +370,7 @@ class Chart:
     def _survey(self, first):
         """Make the chart right from `first`, before which it is, to the end."""
         while True:
-            self.progress(first / self.blocks)
+            self.progress(first / self.blocks, "places: block %d of %d" % (first, self.blocks))
             wrong = last_true(self._agrees, first - 1, self.blocks) + 1
             if wrong >= self.blocks:
                 return
@@ -415,7 +415,7 @@ class Chart:
         good = 0
         for i, block in enumerate(blocks.tolist()):
             if i % 1024 == 0:
-                self.progress(i / len(blocks))
+                self.progress(i / len(blocks), "places: checked %d of %d" % (i, len(blocks)))
             place = self._place(block)
             if place.moved:
                 continue

@@ -2,10 +2,12 @@
 """Zones from tracks: what was measured of each track of a drive, said as a model
 says it, so that each unit lies in the same place."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from .. import ToolError
-from .anglelaw import Breaks, fit
+from .anglelaw import Breaks, fit, wrap
 from .places import HOLE, MOVED, ORDERS, Layout, Zone
 
 
@@ -255,14 +257,63 @@ def _zones(tracks, holes, heads, order, bounds):
     return found
 
 
-def compress(tracks, heads, order=None, cylinders=None, holes=None, moved=None):
+def _roomy(layout, away):
+    """The layout with spares at the end of each zone of which a block is away: cylinders
+    without units more, where timing alone has seen none."""
+    lacking = {int(number) for number in np.unique(layout.index.zone_of(away["block"]))
+               if not len(_spare_slots(layout, number))}
+    more, zones = 0, []
+    for number, zone in enumerate(layout.zones):
+        zone = replace(zone, first_cyl=zone.first_cyl + more)
+        # two, lest serpentine cylinders behind them run the other way
+        more += (1 if layout.order == "plain" else 2) if number in lacking else 0
+        zone.last_cyl += more
+        zone.spares += zone.slots(layout.heads) - layout.zones[number].slots(layout.heads)
+        zones.append(zone)
+    return Layout(layout.heads, layout.cylinders + more, layout.order, zones)
+
+
+def _spare_slots(layout, number):
+    """Numbers of the free slots behind a zone's last block: of the nearest ones."""
+    index, zone = layout.index, layout.zones[number]
+    last = int(index.number(index.first[number + 1] - 1, np.int64(number)))
+    end = min(int(index.base[number + 1]), last + 1 + 2 * zone.cyl_slots(layout.heads))
+    taken = [int(index.base[number]) + to for _, to in zone.remaps]
+    return np.setdiff1d(np.arange(last + 1, end), taken)
+
+
+def _house(layout, away):
+    """The layout with remaps of blocks of which only the angle is known: to those free
+    spares of their zones that end nearest to it."""
+    layout = _roomy(layout, away)
+    index, zone = layout.index, layout.index.zone_of(away["block"])
+    for number in np.unique(zone):
+        slots = _spare_slots(layout, number)
+        at = layout.slot_place(slots, np.full(len(slots), number))
+        free, base = np.ones(len(slots), bool), int(index.base[number])
+        for block, angle in away[["block", "angle"]][zone == number]:
+            if not np.any(free):
+                raise ToolError("more blocks live elsewhere than the zone of cylinders %d to %d "
+                                "has spares" % (layout.zones[number].first_cyl,
+                                                layout.zones[number].last_cyl))
+            off = np.abs(wrap(at["start"] + 1 / at["spt"] - angle))
+            nearest = int(np.argmin(np.where(free, off, 1)))
+            free[nearest] = False
+            home = int(index.number(np.int64(block), number)) - base
+            layout.zones[number].remaps.append((home, int(slots[nearest]) - base))
+        layout.zones[number].remaps.sort()
+    return Layout(layout.heads, layout.cylinders, layout.order, layout.zones)
+
+
+def compress(tracks, heads, order=None, cylinders=None, holes=None, moved=None, away=None):
     """The Layout that places each unit as the tracks do.
 
     tracks: TRACK array of the whole drive in the order of blocks, `start` NaN
     where not measured; order: None to find it; cylinders: of the drive, if it is
     known that some hold nothing; holes: HOLE array of slots that slip in the midst
     of tracks; moved: MOVED array of blocks that live in spares, which their own
-    tracks count as if they lived there."""
+    tracks count as if they lived there; away: the same of whose place only the angle
+    at which the unit ends is known (fields block and angle)."""
     holes = np.empty(0, HOLE) if holes is None else np.sort(holes, order="block")
     moved = np.empty(0, MOVED) if moved is None else moved
     _check(tracks)
@@ -279,8 +330,10 @@ def compress(tracks, heads, order=None, cylinders=None, holes=None, moved=None):
         layout = Layout(heads, cylinders, order, _zones(tracks, holes, heads, order, bounds))
         lesson = _add_remaps(layout, moved)
         if not lesson:
-            return Layout(heads, cylinders, order, layout.zones)
+            break
         splitter.learn(*lesson)
+    layout = Layout(heads, cylinders, order, layout.zones)
+    return layout if away is None or not len(away) else _house(layout, away)
 
 
 def _check(tracks):

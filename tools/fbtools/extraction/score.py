@@ -185,4 +185,5 @@ def score(fbdrive, model_text, mode):
     return {"mode": mode, "lbn_mismatches": both.wrong_places(),
             "track_boundaries_wrong": both.wrong_tracks(),
             "angle_err_p99_turn": both.angle_p99(), "rotation_err_ppm": abs(period - 1) * 1e6,
-            "seek_err_max_us": listed, "seek_err_true_max_us": true, "compared": int(both.count.sum())}
+            "seek_err_max_us": listed, "seek_err_true_max_us": true,
+            "compared": int(both.count.sum())}

@@ -70,14 +70,34 @@ def _set_remaps(layout, moved):
                                                  (spare[some] - base[number]).tolist()))
 
 
-def extract(dev, phase, progress=None):
-    """(Layout, notes for people). progress: called with the share that is done."""
-    def part(low, high):
-        return lambda share: progress and progress(low + (high - low) * share)
-
-    chart = Chart(Translator(dev), part(0, 0.5))
+def _places(dev, progress):
+    """(Layout without angles, notes)."""
+    chart = Chart(Translator(dev), progress)
     layout, moved = chart.make()
     layout = cut_at_spares(layout, moved)
     _set_remaps(layout, moved)
-    layout = Layout(layout.heads, layout.cylinders, layout.order, layout.zones)
-    return with_angles(dev, phase, layout, part(0.5, 1)), chart.notes
+    return Layout(layout.heads, layout.cylinders, layout.order, layout.zones), chart.notes
+
+
+def extract(dev, phase, state=None, save=None, progress=None):
+    """(Layout, notes for people). save(state) is called now and then; with that state,
+    which JSON can say, an extraction that was cut short goes on. progress(share of what
+    is to be done, text)."""
+    def part(low, high):
+        return lambda share, text: progress and progress(low + (high - low) * share, text)
+
+    state = dict(state or {})
+
+    def keep(laws):
+        state["laws"] = laws
+        if save:
+            save(state)
+
+    if "layout" in state:
+        layout = Layout.from_dict(state["layout"])
+    else:
+        layout, state["notes"] = _places(dev, part(0, 0.5))
+        state["layout"] = layout.as_dict()
+        keep([])
+    layout = with_angles(dev, phase, layout, state["laws"], keep, part(0.5, 1))
+    return layout, state["notes"]
