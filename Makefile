@@ -29,6 +29,8 @@ help:
 	@echo '                   DRIVE= LOAD= CELL= TRACE= SECONDS_= QUICK=1 FRESH=1 KEPT=1 restrict or vary it'
 	@echo 'make bench         the paper'"'"'s evaluation: data, pictures, build/bench/summary.json'
 	@echo '                   FIGURE=name measures one (bench.rst), QUICK=1 with fewer requests'
+	@echo 'make extract       models extracted from simulated drives, judged: build/extract/summary.json'
+	@echo '                   DRIVE= MODE= SEED= restrict or vary it'
 	@echo 'make soak          long runs of the lab'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
@@ -99,6 +101,13 @@ bench-scrub: modules
 		$(if $(CELL),--cell '$(CELL)') $(if $(TRACE),--trace '$(TRACE)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
 		$(if $(THROUGH),--through '$(THROUGH)') $(if $(QUICK),--quick) \
 		$(if $(FRESH),--fresh) $(if $(KEPT),--kept)
+
+# DRIVE=: a name of tests/mechdisk/drives, or any .fbdrive file
+.PHONY: extract
+extract: setup
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock bench-extract --out '$(BUILD)/extract' \
+		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(MODE),--mode '$(MODE)') \
+		$(if $(SEED),--seed '$(SEED)')
 
 .PHONY: install
 install:

@@ -100,12 +100,12 @@ def _header(scalars, lists, layout, scale):
     read, write = _overheads(scalars, lists)
     report = [int(word) for word in scalars.get("completion_overhead_ns", ["0"])]
     bus = int(scalars.get("bus_ns", ["0"])[0])
-    sectors = sum(zone.sectors(heads) for zone in layout)
+    held = sum(zone.sectors(heads) for zone in layout)
     physical = scale << int(scalars.get("physical_exponent", ["0"])[0])
     return ["fbmodel 1", "vendor " + scalars.get("vendor", ["MECHDISK"])[0],
             "product " + scalars.get("product", ["SIMULATED"])[0],
-            "sectors %d" % sectors, "physical_sectors %d" % physical,
-            "granule_sectors %d" % granule_sectors(sectors, physical),
+            "sectors %d" % held, "physical_sectors %d" % physical,
+            "granule_sectors %d" % granule_sectors(held, physical),
             "cylinders %d" % (layout[-1].last + 1), "heads %d" % heads,
             "head_order " + ORDERS[scalars.get("order", ["plain"])[0]],
             "period_ps %d" % period_ps(scalars),
@@ -114,6 +114,13 @@ def _header(scalars, lists, layout, scale):
             "zero_latency " + ("yes" if scalars.get("zero_latency") == ["on"] else "no"),
             "read_overhead_ns %d" % read, "write_overhead_ns %d" % write,
             "read_report_ns %d" % (report[0] + bus), "write_report_ns %d" % report[-1]]
+
+
+def sectors(path):
+    """Its capacity in LBNs of 512 bytes."""
+    scalars, lists = records(path)
+    scale = int(scalars.get("sector_bytes", ["512"])[0]) // 512
+    return sum(zone.sectors(int(scalars["heads"][0])) for zone in zones(lists, scale))
 
 
 def model(path):

@@ -33,6 +33,7 @@ class Share:
 
     name: str
     requests: int = 0
+    unpredicted: int = 0
     within_50us_pct: float = 0.0
     within_100us_pct: float = 0.0
     error_p50_us: float = 0.0
@@ -110,24 +111,23 @@ def judge(model_path, unit_sectors, blocks, sizes, results):
 
 
 def _share(name, errors_ns, turns):
+    """What could not be predicted was not predicted well: the scheduler would not have known
+    where the head is."""
     known = ~np.isnan(errors_ns)
-    errors, turns = errors_ns[known] / 1000, turns[known]
-    share = Share(name, int(known.sum()))
-    if share.requests:
-        right = turns == 0
-        share.within_50us_pct = 100 * float((right & (np.abs(errors) <= 50)).mean())
-        share.within_100us_pct = 100 * float((right & (np.abs(errors) <= 100)).mean())
+    errors, right = np.abs(errors_ns) / 1000, turns == 0
+    share = Share(name, len(errors_ns), int((~known).sum()))
+    share.within_50us_pct = 100 * float((right & (errors <= 50)).mean())
+    share.within_100us_pct = 100 * float((right & (errors <= 100)).mean())
+    if known.any():
         share.error_p50_us, share.error_p99_us = (
-            float(x) for x in np.percentile(np.abs(errors), [50, 99]))
-        share.misses_pct = 100 * float((~right).mean())
-        share.errors_us = [float(x) for x in errors]
+            float(x) for x in np.percentile(errors[known], [50, 99]))
+        share.misses_pct = 100 * float((~right[known]).mean())
+        share.errors_us = [float(x) for x in errors_ns[known] / 1000]
     return share
 
 
 def _reason(total, bound_us):
-    close = 100 * float((np.abs(total.errors_us) <= bound_us).mean()) if total.requests else 0.0
-    if not total.requests:
-        return "nothing could be predicted"
+    close = 100 * float((np.abs(total.errors_us) <= bound_us).sum()) / total.requests
     if close < LEAST_WITHIN_PCT:
         return "only %.1f %% of %d reads ended within %d us of the predicted angle" % (
             close, total.requests, bound_us)

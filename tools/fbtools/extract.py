@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0
+"""extract: measure a drive and write the model that the scheduler wants.
+
+Documentation/extract.rst tells what is measured and how; extraction/ does it.
+"""
+
+import json
+import os
+import sys
+
+from . import ToolError
+
+STATE = "/var/lib/freeblock/extract"
+
+
+def add_parser(subparsers):
+    """The subcommand's options."""
+    parser = subparsers.add_parser(
+        "extract", help="measure a drive: its .fbmodel for the scheduler",
+        description="Measure where a drive keeps its sectors and how fast it moves, by timing "
+        "reads, and write the model with which freeblock predicts it. Nothing is written to the "
+        "disk. An extraction that was interrupted goes on where it was.")
+    parser.add_argument("device", nargs="?", metavar="DEVICE", help="/dev/sdX or /dev/sgX, as root")
+    parser.add_argument("--simulated", metavar="FILE", help="a simulated drive instead, from its "
+                        ".fbdrive file")
+    parser.add_argument("-o", "--out", metavar="FILE", help="where the model goes "
+                        "(WWN-REVISION.fbmodel here)")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--quick", action="store_true", help="zones, skews and seek curve by "
+                     "sampling (default): minutes, whatever the size")
+    how.add_argument("--full", action="store_true", help="every track, slip and remap: an hour "
+                     "for 10 GB")
+    parser.add_argument("--no-translation", action="store_true",
+                        help="by timing alone, though the drive may translate addresses")
+    parser.add_argument("--destructive", action="store_true", help="measure writes, too: DESTROYS "
+                        "what is on the disk")
+    parser.add_argument("--in-use", action="store_true", help="even if the disk is in use: it "
+                        "will be slow meanwhile, and the measurements worse")
+    parser.add_argument("--force", action="store_true", help="even where extract would refuse")
+    parser.add_argument("--pictures", metavar="DIR", help="draw what was found there")
+    parser.add_argument("--state", metavar="DIR", help="where what was found so far is kept "
+                        "(%s)" % STATE)
+    parser.add_argument("--fresh", action="store_true", help="do not go on with an interrupted "
+                        "extraction")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the choice of places "
+                        "(1)")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
+    parser.set_defaults(run=run)
+
+
+def show(report):
+    """What was found, for people."""
+    drive, layout, found = report["drive"], report["layout"], report["mechanics"]
+    print("%s %s %s: %d LBNs, %d heads, %d cylinders, %d zones (%s)" % (
+        drive["vendor"], drive["product"], drive["revision"], drive["sectors"], layout["heads"],
+        layout["cylinders"], layout["zones"], layout["how"]))
+    print("rotation %.6f ms (%.2f rpm, error %.2f ppm); head switch %.3f ms; seek 1 to %d "
+          "cylinders %.3f to %.3f ms" % (
+              found["period_ps"] / 1e9, 60e12 / found["period_ps"], found["period_err_ppm"],
+              found["head_switch_ns"] / 1e6, found["seek"][-1][0], found["seek"][0][1] / 1e6,
+              found["seek"][-1][1] / 1e6))
+    for line in report["notes"]:
+        print("- " + line)
+    print("%-8s %6s %10s %10s %9s %9s %7s" % ("reads", "", "in 50 us", "in 100 us", "p50 us",
+                                             "p99 us", "misses"))
+    for share in report["validation"]["shares"]:
+        print("%-8s %6d %9.1f%% %9.1f%% %9.1f %9.1f %6.1f%%" % tuple(
+            share[key] for key in ("name", "requests", "within_50us_pct", "within_100us_pct",
+                                   "error_p50_us", "error_p99_us", "misses_pct")))
+    if not report["validation"]["trusted"]:
+        print("NOT TRUSTED: %s. The scheduler will load it and be transparent." %
+              report["validation"]["reason"])
+    print("%s, after %.1f minutes of disk time" % (report["model"], report["disk_time_s"] / 60))
+
+
+def run(args):
+    """The subcommand."""
+    if bool(args.device) == bool(args.simulated):
+        raise ToolError("one of: DEVICE, --simulated")
+    if args.destructive and not args.simulated:
+        _confirm(args.device)
+    from .extraction import pipeline, state  # pylint: disable=import-outside-toplevel
+    report = pipeline.extract(args, args.state or (
+        os.path.join(os.getcwd(), "extract-state") if args.simulated else STATE))
+    if args.json:
+        print(json.dumps(report, indent=1, default=state.plain))
+    else:
+        show(report)
+    return 0
+
+
+def _confirm(device):
+    """Who destroys a disk says so twice."""
+    if not sys.stdin.isatty():
+        raise ToolError("--destructive asks for the device's name again: run it on a terminal")
+    print("This DESTROYS what is on %s. Type its name to go on: " % device, end="", flush=True)
+    if sys.stdin.readline().strip() != device:
+        raise ToolError("not confirmed: nothing was done")

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0
+"""An extraction from its beginning to its end: refuse, be quiet, measure, write, validate.
+
+Each stage's result, and what the long ones have so far, is kept on disk (state.py): an
+extraction that was interrupted goes on with the stage it was in.
+"""
+
+import contextlib
+import os
+import tempfile
+from dataclasses import asdict
+
+from .. import ToolError
+from . import cache, layout, mechanics, modes, pictures, refuse, sample, translate, validate, walk
+from .device import Device
+from .phase import Phase
+from .progress import Progress
+from .state import State, replace
+
+# Shares of the whole, about: disk time in minutes on small drives
+WEIGHTS = {"translate": {"phase": 1, "layout": 3, "mechanics": 8, "cache": 1, "validation": 1},
+           "full": {"phase": 1, "layout": 10, "mechanics": 12, "cache": 1, "validation": 1},
+           "quick": {"phase": 1, "layout": 3, "mechanics": 6, "cache": 1, "validation": 1}}
+# Each stage chooses its places anew: what was measured in one is not used in another
+SEEDS = {"mechanics": 1000003, "validation": 2000003, "cache": 3000017}
+
+
+def _translated(dev, phase, _part, _save, tell):
+    return translate.extract(dev, phase, lambda share: tell(share, "asking for places"))
+
+
+def _walked(dev, phase, part, save, tell):
+    _, heads = sample.geometry(dev)
+    found = walk.walk(dev, phase, state=part, save=save, progress=tell, heads=heads)
+    return layout.compress(found.tracks, found.heads, holes=found.holes), []
+
+
+def _sampled(dev, phase, part, save, tell):
+    found = sample.quick(dev, phase, state=part, save=save, progress=tell)
+    return found.layout, found.report["notes"]
+
+
+# how: (dev, phase, state, save, progress) -> (Layout, notes for people)
+LAYOUTS = {"translate": _translated, "full": _walked, "quick": _sampled}
+
+
+class Extraction:
+    """One extraction under way."""
+
+    def __init__(self, dev, args, state_dir):
+        self.dev = dev
+        self.args = args
+        self.translated = not args.no_translation and translate.supported(dev)
+        how = "translate" if self.translated else "full" if args.full else "quick"
+        self.how = how
+        key = {"inquiry": dev.inquiry, "blocks": dev.blocks, "how": how, "full": args.full,
+               "seed": args.seed, "destructive": args.destructive}
+        self.state = State(os.path.join(state_dir, self.name()), key, args.fresh)
+        dev.disk_before_ns = self.state.disk_ns
+        self.progress = Progress(WEIGHTS[how], args.quiet, lambda: dev.disk_ns / 1e9)
+        self.notes = []
+        if self.state.resumed:
+            self.notes.append("resumed what was interrupted after %d s of disk time" %
+                              (self.state.disk_ns / 1e9))
+
+    def name(self):
+        """The drive's, for files."""
+        who = self.dev.inquiry
+        name = "%s-%s" % (who["wwn"] or who["serial"] or who["product"], who["revision"])
+        return "".join(c if c.isalnum() or c in "-._" else "_" for c in name)
+
+    def save(self, stage):
+        """What a stage calls with what it has so far."""
+        return lambda value: self.state.put(stage, {"part": value}, self.dev.disk_ns)
+
+    def stage(self, name, measure):
+        """A stage's result: the one kept, or what measure(part, save, tell) returns."""
+        kept = self.state.get(name) or {}
+        if "whole" in kept:
+            self.progress.skip(name)
+            return kept["whole"]
+        tell = self.progress.stage(name)
+        whole = measure(kept.get("part"), self.save(name), tell)
+        self.state.put(name, {"whole": whole}, self.dev.disk_ns)
+        return whole
+
+    def seed(self, stage):
+        """Of a stage's random places."""
+        return self.args.seed + SEEDS[stage]
+
+    # ---- stages
+
+    def find_layout(self, phase):
+        """Where the units lie."""
+        def measure(part, save, tell):
+            found, notes = LAYOUTS[self.how](self.dev, phase, part, save, tell)
+            return {"layout": found.as_dict(), "notes": notes}
+
+        said = self.stage("layout", measure)
+        self.notes += said["notes"]
+        return layout.Layout.from_dict(said["layout"])
+
+    def find_mechanics(self, phase, found):
+        """How fast the arm moves."""
+        def measure(part, save, tell):
+            return asdict(mechanics.measure(
+                self.dev, found, phase, mode="full" if self.args.full else "quick",
+                state=part, keep=save, progress=tell, seed=self.seed("mechanics")))
+
+        return mechanics.Mechanics(**self.stage("mechanics", measure))
+
+    def find_cache(self, phase, found, switched):
+        """What the drive answers without its platters, its caches as they are in use."""
+        def measure(_part, _save, tell):
+            tell(0, "look-ahead, segments, VERIFY")
+            with switched.as_found():
+                kept = cache.measure(self.dev, phase.local_ns, found, self.args.destructive,
+                                     self.seed("cache"))
+            return kept.as_dict()
+
+        kept = cache.Cache(**self.stage("cache", measure))
+        self.notes += kept.lines()
+        return kept.as_dict()
+
+    def measure(self, switched):
+        """All but the validation: (layout, mechanics as modeltext wants them, cache)."""
+        self.progress.stage("phase")(0, "rotation")
+        self.notes += refused(self.dev, refuse.check_measured(self.dev, switched), self.args)
+        phase = Phase.measure(self.dev)
+        found = self.find_layout(phase)
+        moves = self.find_mechanics(phase, found).as_model()
+        moves.update(period_ps=phase.period_ns * 1000, period_err_ppm=phase.period_err_ppm,
+                     late_ns=phase.late_ns)
+        return found, moves, self.find_cache(phase, found, switched)
+
+    def identity(self, moves, reason=""):
+        """The model's header."""
+        comments = ["Extracted by freeblock extract (%s) in %d s of disk time" % (
+            self.how, self.dev.disk_ns / 1e9)]
+        return dict(self.dev.inquiry, unit_sectors=self.dev.unit_sectors,
+                    sectors=self.dev.blocks * self.dev.unit_sectors, comments=comments,
+                    distrusted=reason)
+
+    def write(self, path, found, moves, reason=""):
+        """The model's file."""
+        replace(path, found.to_model(self.identity(moves, reason), moves))
+
+    def validate(self, path, moves):
+        """The verdict about a written model."""
+        return validate.validate(self.dev, path, seed=self.seed("validation"),
+                                 jitter_us=moves["late_ns"] / 1000,
+                                 progress=self.progress.stage("validation"))
+
+    def report(self, found, moves, verdict, path):
+        """What was found, for show() and JSON."""
+        kept = ("period_ps", "period_err_ppm", "head_switch_ns", "seek", "seek_spread",
+                "read_overhead_ns", "read_report_ns", "write_settle_ns", "zero_latency", "late_ns")
+        return {"drive": dict(self.dev.inquiry, sectors=self.dev.blocks * self.dev.unit_sectors),
+                "layout": {"how": self.how, "heads": found.heads, "cylinders": found.cylinders,
+                           "order": found.order, "zones": len(found.zones),
+                           "slips": sum(len(zone.slips) for zone in found.zones),
+                           "remaps": sum(len(zone.remaps) for zone in found.zones)},
+                "mechanics": {name: moves[name] for name in kept if name in moves},
+                "notes": self.notes, "validation": verdict.as_dict(), "model": path,
+                "disk_time_s": self.dev.disk_ns / 1e9}
+
+
+def open_device(args):
+    """The drive that the command line names."""
+    if args.simulated:
+        return Device.simulated(args.simulated, seed=args.seed, destructive=args.destructive)
+    return Device.open(args.device, in_use=args.in_use, destructive=args.destructive)
+
+
+def refused(dev, refusals, args):
+    """ToolError with all of these reasons, or with --force notes about them."""
+    if refusals and not args.force:
+        raise ToolError(refuse.text(dev.name, refusals) + "\n  --force measures it nevertheless")
+    return ["not refused (--force): " + refusal.reason for refusal in refusals]
+
+
+def extract(args, state_dir):
+    """All of it; the report."""
+    with contextlib.ExitStack() as stack:
+        dev = stack.enter_context(open_device(args))
+        forced = refused(dev, refuse.check(dev, refuse.sysfs_of(args.device)
+                                           if args.device else None), args)
+        work = Extraction(dev, args, state_dir)
+        work.notes += forced
+        path = args.out or work.name() + ".fbmodel"
+        with modes.quiet(dev, os.path.join(state_dir, "modes")) as switched:
+            found, moves, cached = work.measure(switched)
+            with tempfile.NamedTemporaryFile(suffix=".fbmodel") as draft:
+                draft.write(found.to_model(work.identity(moves), moves))
+                draft.flush()
+                verdict = work.validate(draft.name, moves)
+        work.progress.end()
+        work.notes += switched.report
+        work.write(path, found, moves, verdict.reason)
+        if args.pictures:
+            pictures.draw(args.pictures, found, dev.unit_sectors, moves, verdict)
+        work.state.end()
+        return dict(work.report(found, moves, verdict, path), cache=cached)
