@@ -10,6 +10,7 @@ import io
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -626,6 +627,18 @@ class Command(Case):
                                r"back\n$")
         self.assertEqual((drive.pages[8], other.pages[8][2]), (CACHING, 1))
         self.assertEqual(self.left(), ["naa.5000c500a1b2c3d5.json"])
+
+    def test_nothing_needed(self):
+        """It runs where there is no numpy, which other commands import.
+
+        Seen to fail: all subcommands imported whatever is asked for."""
+        with open(os.path.join(self.root, "numpy.py"), "w", encoding="ascii") as file:
+            file.write("raise ImportError('there is no numpy')\n")
+        done = subprocess.run([os.path.join(TOP, "tools", "freeblock"), "restore", "--state-dir",
+                               self.state], check=False, text=True, capture_output=True,
+                              env={**os.environ, "PYTHONPATH": self.root})
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, "nothing to put back\n", ""))
 
     def test_no_device(self):
         """What is no disk."""

@@ -13,13 +13,14 @@ from . import ToolError, __path__ as package_path
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
-def commands():
-    """The modules of this package that are subcommands."""
-    for found in pkgutil.iter_modules(package_path):
-        if found.name != "cli" and not found.ispkg:
-            module = importlib.import_module("%s.%s" % (__package__, found.name))
-            if hasattr(module, "add_parser"):
-                yield module
+def commands(word):
+    """The modules of this package that are subcommands, that of this name first."""
+    names = [found.name for found in pkgutil.iter_modules(package_path)
+             if found.name != "cli" and not found.ispkg]
+    for name in sorted(names, key=lambda name: name != word):
+        module = importlib.import_module("%s.%s" % (__package__, name))
+        if hasattr(module, "add_parser"):
+            yield module
 
 
 def main(argv):
@@ -27,8 +28,12 @@ def main(argv):
     parser = argparse.ArgumentParser(prog="freeblock", description=(
         "Tools for the freeblock scheduler's drives and models."))
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in commands():
+    word = argv[0] if argv else None
+    for module in commands(word):
         module.add_parser(subparsers)
+        # restore must not depend, early in a boot, on what others import
+        if word in subparsers.choices:
+            break
     args = parser.parse_args(argv)
     try:
         return args.run(args)
