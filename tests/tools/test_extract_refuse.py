@@ -291,6 +291,7 @@ class System(unittest.TestCase):
         self.assertEqual([r.kind for r in found], ["in use"])
         self.assertEqual(found[0].reason, "it is in use: sda10 is mounted on /srv/my data; "
                          "sda2 is swap; sda3 belongs to md0")
+        self.assertEqual(refuse.check(drive(bdc()), where, in_use=True), [])
 
     def test_sysfs_of(self):
         """Both kinds of nodes lead there."""

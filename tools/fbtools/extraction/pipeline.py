@@ -11,7 +11,8 @@ import tempfile
 from dataclasses import asdict
 
 from .. import ToolError
-from . import cache, layout, mechanics, modes, pictures, refuse, sample, translate, validate, walk
+from . import cache, journal, layout, mechanics, modes, pictures, refuse, sample, translate, \
+    validate, walk
 from .device import Device
 from .phase import Phase
 from .progress import Progress
@@ -127,6 +128,7 @@ class Extraction:
         self.progress.stage("phase")(0, "rotation")
         self.notes += refused(self.dev, refuse.check_measured(self.dev, switched), self.args)
         phase = Phase.measure(self.dev)
+        self.notes += refused(self.dev, refuse.check_noise(phase), self.args)
         found = self.find_layout(phase)
         moves = self.find_mechanics(phase, found).as_model()
         moves.update(period_ps=phase.period_ns * 1000, period_err_ppm=phase.period_err_ppm,
@@ -183,12 +185,14 @@ def extract(args, state_dir):
     """All of it; the report."""
     with contextlib.ExitStack() as stack:
         dev = stack.enter_context(open_device(args))
-        forced = refused(dev, refuse.check(dev, refuse.sysfs_of(args.device)
-                                           if args.device else None), args)
+        forced = refused(dev, refuse.check(
+            dev, refuse.sysfs_of(args.device) if args.device else None, args.in_use), args)
         work = Extraction(dev, args, state_dir)
         work.notes += forced
         path = args.out or work.name() + ".fbmodel"
-        with modes.quiet(dev, os.path.join(state_dir, "modes")) as switched:
+        # freeblock restore, at boot, looks in one place, wherever the rest is kept
+        with modes.quiet(dev, os.path.join(state_dir, "modes") if args.simulated else
+                         journal.DIRECTORY) as switched:
             found, moves, cached = work.measure(switched)
             with tempfile.NamedTemporaryFile(suffix=".fbmodel") as draft:
                 draft.write(found.to_model(work.identity(moves), moves))

@@ -248,16 +248,17 @@ def _swaps():
     return [os.path.basename(os.path.realpath(line.split()[0])) for line in lines if line.split()]
 
 
-def check(dev, sysfs=None):
+def check(dev, sysfs=None, in_use=False):
     """Why this disk is not measured: Refusals; none: it may be.
 
-    sysfs: the SCSI device's directory (sysfs_of()); None: a simulated drive has none."""
+    sysfs: the SCSI device's directory (sysfs_of()); None: a simulated drive has none.
+    in_use: it may be in use."""
     found = check_drive(dev)
     if sysfs:
         # the drive and the system often say the same
         said = {refusal.kind for refusal in found}
         found += [refusal for refusal in check_system(sysfs) if refusal.kind not in said]
-        found += check_use(sysfs)
+        found += [] if in_use else check_use(sysfs)
     return found
 
 
