@@ -77,9 +77,11 @@ def run(args):
     look = sgio.find
     if args.device:
         dev = sgio.Disk(args.device)
-        name = names.key(names.inquire(dev))
-        books = [book for book in books if book.name == name]
-        look = lambda identity: dev if names.same(names.inquire(dev), identity) else None
+        who = names.inquire(dev)
+        books = [book for book in books if names.is_known(who) and book.name == names.key(who)]
+
+        def look(wanted):
+            return dev if names.same(who, wanted) else None
     if not books:
         print("nothing to put back%s" % (" for " + args.device if args.device else ""))
         return 0
