@@ -485,11 +485,30 @@ static const struct dm_seg *dm_curve_seg(const struct dm_curve *curve, u32 cyls)
 	return seg;
 }
 
-static u64 dm_curve_floor(const struct dm_curve *curve, u32 cyls)
+static u32 dm_longer_ns(const struct dm_curve *curve, u32 ns, s32 longer)
 {
+	return ns + (((s64)ns - curve->settle) * longer >> DM_LONGER_SHIFT);
+}
+
+static u64 dm_curve_floor(const struct disk_model *dm, bool write, u32 cyls)
+{
+	const struct dm_curve *curve = dm->curve[write];
 	const struct dm_seg *seg = dm_curve_seg(curve, cyls);
 
-	return min(dm_seg_ns(seg, cyls), seg->floor);
+	return dm_longer_ns(curve, min(dm_seg_ns(seg, cyls), seg->floor),
+			    dm->longer_least[dm_band(cyls)]);
+}
+
+void dm_correct(struct disk_model *dm, const s32 ppm[DM_BANDS])
+{
+	s32 least = S32_MAX;
+	u32 i;
+
+	for (i = DM_BANDS; i--;) {
+		dm->longer[i] = div_s64(ppm[i] * (1LL << DM_LONGER_SHIFT), 1000000);
+		least = min(least, dm->longer[i]);
+		dm->longer_least[i] = least;
+	}
 }
 
 static inline u64 dm_seek(const struct disk_model *dm, const struct dm_place *from,
@@ -502,6 +521,7 @@ static inline u64 dm_seek(const struct disk_model *dm, const struct dm_place *fr
 	if (!cyls)
 		return head_switch;
 	ns = dm_seg_ns(dm_curve_seg(curve, cyls), cyls);
+	ns = dm_longer_ns(curve, ns, dm->longer[dm_band(cyls)]);
 	return max(ns, head_switch);
 }
 
@@ -524,9 +544,9 @@ u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls)
 		return 0;
 	if (cyls >= dm->info.cylinders)
 		return U64_MAX;
-	floor = dm_curve_floor(dm->curve[0], cyls);
+	floor = dm_curve_floor(dm, false, cyls);
 	/* a write profile that was not given is the read profile and more */
-	return dm->write_curve ? min(floor, dm_curve_floor(dm->curve[1], cyls)) : floor;
+	return dm->write_curve ? min(floor, dm_curve_floor(dm, true, cyls)) : floor;
 }
 
 bool dm_spread_is_known(const struct disk_model *dm)

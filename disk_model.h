@@ -6,9 +6,9 @@
  * Angles are u32 fractions of a turn (2^32 = one revolution, so wrap-around is
  * the arithmetic's own); times are u64 nanoseconds; LBNs are 512-byte sectors.
  *
- * A built model never changes. The queries allocate nothing, sleep never, take
- * no lock and may run in any context, several at once; dm_build() and dm_free()
- * may sleep.
+ * A built model never changes, but for the corrections of dm_correct(). The queries
+ * allocate nothing, sleep never, take no lock and may run in any context, several at once;
+ * dm_build() and dm_free() may sleep.
  */
 #ifndef DISK_MODEL_H
 #define DISK_MODEL_H
@@ -28,6 +28,8 @@
 #define DM_GRANULE_MAX 2048U		/* sectors: 1 MiB */
 #define DM_ZONES_MAX 65536U
 #define DM_SEEK_POINTS_MAX 4096U	/* per profile */
+
+#define DM_BANDS 10		/* seek distances: 0, 1-3, 4-15, 16-63, ... by fours */
 
 struct disk_model;
 
@@ -316,6 +318,42 @@ u32 dm_spread_ns(const struct disk_model *dm, u32 cyls);
  * Return: true: dm_spread_ns() is what it says, even 0.
  */
 bool dm_spread_is_known(const struct disk_model *dm);
+
+/**
+ * dm_band() - a distance's band
+ * @cyls: distance in cylinders
+ *
+ * Context: any.
+ *
+ * Return: 0 for a head switch or none, ascending with @cyls.
+ */
+static inline u32 dm_band(u32 cyls)
+{
+	return cyls ? min_t(u32, __fls(cyls) / 2 + 1, DM_BANDS - 1) : 0;
+}
+
+/**
+ * dm_band_first() - where a band begins
+ * @band: its number, above 0
+ *
+ * Context: any.
+ *
+ * Return: its least distance, cylinders.
+ */
+static inline u32 dm_band_first(u32 band)
+{
+	return 1U << 2 * (band - 1);
+}
+
+/**
+ * dm_correct() - seeks take longer than the profile says, or less
+ * @dm: model
+ * @ppm: by dm_band() of the distance: by so much, above -1000000; nothing on a new model.
+ *	That of band 0 is not used. What a write settles does not change with it
+ *
+ * Context: any, but nobody may use @dm meanwhile.
+ */
+void dm_correct(struct disk_model *dm, const s32 ppm[DM_BANDS]);
 
 /**
  * dm_position() - seek and rotational latency to one place

@@ -123,6 +123,7 @@ static struct dm_curve *dm_build_curve(const struct dm_spec_seek *p, u32 n, u32 
 	dm_curve_floors(seg, n + 1, stroke);
 	while (stroke >> curve->far_shift >= DM_FAR)
 		curve->far_shift++;
+	curve->settle = add;
 	dm_curve_index(seg, curve->near, DM_NEAR, 0);
 	dm_curve_index(seg, curve->far, DM_FAR, curve->far_shift);
 	return curve;

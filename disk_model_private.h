@@ -19,6 +19,7 @@
 
 /* Seek slopes in 2^-24 ns per cylinder: half an ns over the longest stroke. */
 #define DM_SLOPE_SHIFT 24
+#define DM_LONGER_SHIFT 20
 
 /*
  * Which segment of a seek profile a distance lies on: looked up by the distance itself
@@ -49,6 +50,7 @@ struct dm_seg {
 /**
  * struct dm_curve - a seek profile, for reads or for writes
  * @head_switch: within a cylinder, ns
+ * @settle: part of each seek that corrections leave alone, ns
  * @far_shift: distances per entry of @far, 2^n
  * @near: segment of each distance below DM_NEAR
  * @far: segment of the first distance of each group
@@ -56,6 +58,7 @@ struct dm_seg {
  */
 struct dm_curve {
 	u32 head_switch;
+	u32 settle;
 	u32 far_shift;
 	u16 near[DM_NEAR];
 	u16 far[DM_FAR];
@@ -135,13 +138,15 @@ struct dm_zone {
 };
 
 /**
- * struct disk_model - a model, read-only once built
+ * struct disk_model - a model, read-only once built but for dm_correct()
  * @info: header facts
  * @rate: angle units per ns, 2^-DM_RATE_SHIFT
  * @period: period in 2^-DM_PERIOD_SHIFT ns
  * @serpentine: 1: every other cylinder runs backwards
  * @write_curve: the write profile was measured, not derived
  * @curve: seek profile for reads and for writes
+ * @longer: by dm_band(): seeks take so much longer, 2^-DM_LONGER_SHIFT
+ * @longer_least: the least of a band and those beyond
  * @spread: how seeks vary, or NULL
  * @spreads: points of it
  * @zones: how many
@@ -165,6 +170,8 @@ struct disk_model {
 	u32 serpentine;
 	bool write_curve;
 	struct dm_curve *curve[2];
+	s32 longer[DM_BANDS];
+	s32 longer_least[DM_BANDS];
 	struct dm_spread *spread;
 	u32 spreads;
 	u32 zones;

@@ -667,6 +667,7 @@ static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool s
 			 info->distrusted);
 	fbm_init(&fd->margin, dm_period_ns(dm), FBM_TARGET_PPM);
 	fbm_expect(&fd->margin, dm);
+	fbc_init(&fd->calib, dm);
 	fb_guard_init(&fd->guard);
 	fb_idle_set_drive(fd);
 	fb_gap_void(fd);

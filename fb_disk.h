@@ -16,7 +16,8 @@
  *			blk-mq's own locks; takes none itself but the wait queue's.
  *
  * fb_disk.model is written with both config and lock held, read with either; tasks and
- * their thread read it without, for it cannot change while there is a task.
+ * their thread read it without, for it cannot change while there is a task. Its seek times
+ * do, under lock and by that thread (fb_calibrate.c): nobody else reads those without.
  * The coverage maps of started tasks belong to that thread alone.
  */
 #ifndef FB_DISK_H
@@ -33,6 +34,7 @@
 #include "disk_model.h"
 #include "fb_bad.h"
 #include "fb_bitmap.h"
+#include "fb_calib.h"
 #include "fb_guard.h"
 #include "fb_head.h"
 #include "fb_margin.h"
@@ -318,6 +320,7 @@ struct fb_idle {
  * @idle: see struct fb_idle [L]
  * @bufs: from the first start of a task on, while there is one; else NULL [L]
  * @margin: what completions taught about conservatism [L]
+ * @calib: and about seek times: see fb_calibrate.c [L]
  * @guard: [L]
  * @bad: see there
  * @medium: how what the medium holds is read [L]
@@ -382,6 +385,7 @@ struct fb_disk {
 	struct fb_bufs *bufs;
 
 	struct fb_margin margin;
+	struct fb_calib calib;
 	struct fb_guard guard;
 	struct fb_bad bad;
 	struct fb_medium medium;
@@ -418,6 +422,11 @@ void fb_idle_ended(struct fb_disk *fd);
 u64 fb_idle_due_ns(struct fb_disk *fd);
 void fb_idle_read(struct fb_svc *svc);
 ssize_t fb_idle_describe(struct fb_disk *fd, char *page);
+
+/* fb_calibrate.c */
+bool fbcal_due(const struct fb_disk *fd);
+void fbcal_correct(struct fb_disk *fd);
+void fbcal_debugfs(struct fb_disk *fd);
 
 /* fb_gap.c */
 void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim);

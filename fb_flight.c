@@ -32,12 +32,6 @@ u64 fbf_overhead_ns(const struct fbs *fs, bool write)
 	return write ? info->write_overhead_ns : info->read_overhead_ns;
 }
 
-/* only while something is read in gaps is it of use what they take */
-static bool fbf_learns(const struct fbs *fs)
-{
-	return fs->fd->svc || fs->others.seen_ns;
-}
-
 /* reckon @fq's access from @from, which the head leaves at @start_ns (0: unknown when) */
 static void fbf_predict(struct fbs *fs, struct fbs_rq *fq, const struct dm_place *from,
 			u64 start_ns)
@@ -45,7 +39,7 @@ static void fbf_predict(struct fbs *fs, struct fbs_rq *fq, const struct dm_place
 	fq->placed = from && fbs_is_media(fq) &&
 		     !dm_access(fs->fd->model, from, fq->lbn, fq->nsect, fq->fg.write, &fq->acc);
 	fq->start_ns = fq->placed ? start_ns : 0;
-	if (fq->placed && fbf_learns(fs))
+	if (fq->placed)
 		fbm_predict(&fq->leg, fs->fd->model, from, fq->lbn, fq->nsect, &fq->acc);
 }
 
@@ -230,7 +224,14 @@ static u32 fbf_guard_ppm(const struct fbs *fs)
 	return fs->auto_margin ? 2 * fs->target_ppm : fs->target_ppm;
 }
 
-static void fbf_learn(struct fbs *fs, struct fbs_rq *fq, s64 late_ns, u64 now)
+/* only while something is read in gaps is it of use what they take */
+static bool fbf_learns(const struct fbs *fs)
+{
+	return fs->fd->svc || fs->others.seen_ns;
+}
+
+static void fbf_learn(struct fbs *fs, struct fbs_rq *fq, enum fb_head_verdict verdict,
+		      s64 late_ns, u64 now)
 {
 	static const enum fbm_cause causes[FB_CAUSES] = {
 		[FB_CAUSE_PLAIN] = FBM_PLAIN,
@@ -239,11 +240,13 @@ static void fbf_learn(struct fbs *fs, struct fbs_rq *fq, s64 late_ns, u64 now)
 		[FB_CAUSE_AFTER] = FBM_BEHIND,
 	};
 
-	if (!fbf_learns(fs) || fq->cause == FB_CAUSE_IDLE)
+	if (fq->cause == FB_CAUSE_IDLE)
 		return;
 	fq->leg.cause = causes[fq->cause];
 	fq->leg.late_ns = late_ns;
-	fbm_learn(&fs->fd->margin, now, &fq->leg);
+	fbcal_learn(fs->fd, fq, verdict, now);
+	if (fbf_learns(fs))
+		fbm_learn(&fs->fd->margin, now, &fq->leg);
 }
 
 static void fbf_count_turns(struct fbs *fs, const struct fbs_rq *fq, s32 turns, u64 now)
@@ -326,7 +329,7 @@ bool fbf_observe(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fq->verdict = end.verdict;
 	if (predicted) {
 		fbf_count_error(&fd->stats, (s64)(now - report_ns - predicted));
-		fbf_learn(fs, fq, (s64)(now - report_ns - predicted), now);
+		fbf_learn(fs, fq, end.verdict, (s64)(now - report_ns - predicted), now);
 		if (end.verdict == FB_HEAD_MECHANICAL && fbf_within((s64)(end.end_ns - predicted)))
 			fd->stats.end_within_50us++;
 		fbf_count_turns(fs, fq, end.verdict == FB_HEAD_MECHANICAL ? end.turns : 0, now);

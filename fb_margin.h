@@ -15,7 +15,7 @@
 
 #include "disk_model.h"
 
-#define FBM_BANDS 10		/* seek distances: 0, 1-3, 4-15, 16-63, ... by fours */
+#define FBM_BANDS DM_BANDS
 #define FBM_BINS 64		/* slacks told apart ... */
 #define FBM_BIN_NS 20000	/* ... of so much each; the last one is what lies beyond */
 #define FBM_START_NS 400000	/* until there are trials, unless fbm_expect(): the paper's value */
@@ -164,7 +164,7 @@ void fbm_target(struct fb_margin *m, u32 target_ppm);
  */
 static inline u32 fbm_band(u32 dist)
 {
-	return dist ? min_t(u32, __fls(dist) / 2 + 1, FBM_BANDS - 1) : 0;
+	return dm_band(dist);
 }
 
 /**

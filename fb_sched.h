@@ -220,6 +220,10 @@ void fbf_check_writes(struct fbs *fs);
 bool fbf_observe(struct fbs *fs, struct fbs_rq *fq, u64 now);
 void fbf_overtake(struct fbs *fs, const struct fbs_rq *fq, u64 now);
 
+/* fb_calibrate.c */
+void fbcal_learn(struct fb_disk *fd, const struct fbs_rq *fq, enum fb_head_verdict verdict,
+		 u64 now);
+
 /* fb_others.c */
 void fbk_init(struct fbs *fs);
 int fbk_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx);

@@ -824,6 +824,7 @@ static const struct file_operations reset_fops = {
 void fb_sysfs_debugfs(struct fb_disk *fd)
 {
 	debugfs_create_file("prediction_error", 0444, fd->debugfs, fd, &prediction_error_fops);
+	fbcal_debugfs(fd);
 	debugfs_create_file("reset", 0200, fd->debugfs, fd, &reset_fops);
 	debugfs_create_file("scan_crc", 0444, fd->debugfs, &fd->scan, &fb_scan_crc_fops);
 }

@@ -73,6 +73,7 @@ typedef int64_t s64;
 #define __printf(fmt, args) __attribute__((__format__(__printf__, fmt, args)))
 
 #define U32_MAX UINT32_MAX
+#define S32_MAX INT32_MAX
 #define U64_MAX UINT64_MAX
 #define BITS_PER_LONG (8 * (unsigned int)sizeof(long))
 #define BITS_TO_LONGS(n) (((n) + BITS_PER_LONG - 1) / BITS_PER_LONG)
@@ -89,6 +90,7 @@ typedef int64_t s64;
 static inline u64 div_u64(u64 a, u32 b) { return a / b; }
 static inline u64 div64_u64(u64 a, u64 b) { return a / b; }
 static inline s64 div_s64(s64 a, s32 b) { return a / b; }
+static inline s64 div64_s64(s64 a, s64 b) { return a / b; }
 static inline u64 div_u64_rem(u64 a, u32 b, u32 *r) { *r = a % b; return a / b; }
 static inline u64 div64_u64_rem(u64 a, u64 b, u64 *r) { *r = a % b; return a / b; }
 
@@ -105,6 +107,17 @@ static inline u64 mul_u64_u64_shr(u64 a, u64 b, unsigned int s)
 static inline u64 mul_u64_u64_div_u64(u64 a, u64 b, u64 c)
 {
 	return (unsigned __int128)a * b / c;
+}
+
+/* the largest number whose square is at most @x */
+static inline u32 int_sqrt64(u64 x)
+{
+	u64 root = 0, bit;
+
+	for (bit = 1ULL << 31; bit; bit >>= 1)
+		if ((root + bit) * (root + bit) <= x)
+			root += bit;
+	return root;
 }
 
 static inline unsigned int hweight_long(unsigned long w) { return __builtin_popcountl(w); }

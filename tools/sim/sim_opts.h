@@ -80,6 +80,7 @@ struct simo_sizes {
  * @steps: search budget, tracks
  * @search_us: how long a gap must have been known before its plan can be used
  * @guard_ppm: turns that free reads may cost the foreground; 0: no guard
+ * @calibrate: 1: seek times are corrected by what completions say
  * @idle_name: off; on: blocks are read when nobody else wants anything, too
  * @idle_wait_us: threshold of the policy; SIMO_AUTO: it is found
  * @idle_size_kib: longest idle read; SIMO_AUTO: it is found
@@ -158,6 +159,7 @@ struct simo {
 	u64 steps;
 	double search_us;
 	u64 guard_ppm;
+	u64 calibrate;
 	char *idle_name;
 	double idle_wait_us;
 	double idle_size_kib;

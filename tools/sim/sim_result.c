@@ -123,6 +123,27 @@ static void simr_histogram(struct simr *r, const struct sims_stats *st)
 	simr_close(r);
 }
 
+/* of distances that have been tried: how much longer seeks are, and how well that is known */
+static void simr_calibration(struct simr *r, const struct fb_calib *c)
+{
+	bool first = true;
+	u32 i;
+
+	simr_name(r, "calibration");
+	fputc('[', r->out);
+	for (i = 1; i < DM_BANDS; i++) {
+		const struct fbc_band *b = &c->band[i];
+
+		if (!b->trials)
+			continue;
+		fprintf(r->out, "%s{\"cylinders\": %u, \"ppm\": %d, \"error_ppm\": %u, \"applied_ppm\": %d, \"spread_us\": %.5g, \"trials\": %llu}",
+			first ? "" : ", ", dm_band_first(i), fbc_ppm(c, i), fbc_error_ppm(c, i),
+			c->applied[i], b->spread_ns / 1e3, (unsigned long long)b->trials);
+		first = false;
+	}
+	fputc(']', r->out);
+}
+
 static void simr_predictions(struct simr *r, const struct sims *s)
 {
 	static const char * const causes[SIMS_CAUSES] = {
@@ -151,6 +172,7 @@ static void simr_predictions(struct simr *r, const struct sims *s)
 	simr_count(r, "odd", s->head.odd);
 	simr_close(r);
 	simr_count(r, "out_of_order", st->out_of_order);
+	simr_calibration(r, &s->calib);
 	simr_histogram(r, st);
 }
 

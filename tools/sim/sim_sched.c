@@ -463,7 +463,12 @@ static void sims_predict_next(struct sims *s, const struct fb_head_end *end)
 	sims_predict(s, next, known ? &from : NULL, start_ns);
 }
 
-static void sims_learn(struct sims *s, const struct sims_cmd *c, s64 late_ns, u64 now_ns)
+/*
+ * What it says about odds and seeks. A completion finds the task's search over, so that the
+ * model may change.
+ */
+static void sims_learn(struct sims *s, const struct sims_cmd *c, enum fb_head_verdict verdict,
+		       s64 late_ns, u64 now_ns)
 {
 	static const enum fbm_cause causes[SIMS_CAUSES] = {
 		[SIMS_PLAIN] = FBM_PLAIN,
@@ -476,6 +481,11 @@ static void sims_learn(struct sims *s, const struct sims_cmd *c, s64 late_ns, u6
 	leg.cause = causes[c->cause];
 	leg.late_ns = late_ns;
 	simt_learn(s->task, now_ns, &leg);
+	if (!s->o->calibrate || verdict == FB_HEAD_EARLY)
+		return;
+	fbc_learn(&s->calib, now_ns, &leg, &c->acc);
+	if (fbc_due(&s->calib, now_ns))
+		fbc_apply(&s->calib, now_ns, s->dm);
 }
 
 static void sims_count_prediction(struct sims *s, const struct sims_cmd *c,
@@ -488,7 +498,7 @@ static void sims_count_prediction(struct sims *s, const struct sims_cmd *c,
 	if (c->cause == SIMS_IDLE)
 		return;
 	sims_count_error(s, now_ns - report_ns - predicted_ns);
-	sims_learn(s, c, now_ns - report_ns - predicted_ns, now_ns);
+	sims_learn(s, c, end->verdict, now_ns - report_ns - predicted_ns, now_ns);
 	s->stats.end_within += mechanical && sims_within(end->end_ns - predicted_ns);
 	sims_count_turns(s, c, mechanical ? end->turns : 0, now_ns);
 	if (!c->overtaken)
@@ -705,6 +715,7 @@ void sims_init(struct sims *s)
 	s->deep = s->o->policy == SIMO_NONE;
 	s->depth = sims_depth(s);
 	fb_head_init(&s->head, s->dm);
+	fbc_init(&s->calib, s->dm);
 	fg_pool_init(&s->pool);
 	if (s->o->policy != SIMO_NONE)
 		s->pool.policy = s->o->policy;

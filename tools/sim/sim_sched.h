@@ -6,6 +6,7 @@
 #ifndef SIM_SCHED_H
 #define SIM_SCHED_H
 
+#include "../../fb_calib.h"
 #include "../../fb_head.h"
 #include "sim_drive.h"
 #include "sim_idle.h"
@@ -139,6 +140,7 @@ struct sims_stats {
  * @nr_flight: how many
  * @cmd: by slot
  * @head: head and phase
+ * @calib: what seeks take longer than the model says
  * @tail_known: @tail is valid
  * @tail: where the head will be at the end of the command sent last
  * @window_ns: the slot stays open until then; 0: it is not open
@@ -146,7 +148,7 @@ struct sims_stats {
  */
 struct sims {
 	const struct simo *o;
-	const struct disk_model *dm;
+	struct disk_model *dm;
 	struct sim_drive *drive;
 	struct siml *load;
 	struct simt *task;
@@ -168,6 +170,7 @@ struct sims {
 	u32 nr_flight;
 	struct sims_cmd cmd[SIM_DRIVE_SLOTS];
 	struct fb_head head;
+	struct fb_calib calib;
 	bool tail_known;
 	struct dm_place tail;
 	u64 window_ns;
