@@ -81,11 +81,11 @@ def locate(limits, turn, guess, spread, kind):
     return guess, max(sure, (cells[1] - cells[0]) / 2)
 
 
-def profile(limits, turn, guess, kind):
-    """For each of SPREADS the logarithm of the likelihood, at its best mean."""
+def profile(limits, turn, guess, reach, kind):
+    """For each of SPREADS the logarithm of the likelihood, at its best mean that near."""
     best = np.empty(len(SPREADS))
+    cells = guess + reach * np.linspace(-1, 1, 15)
     for i, spread in enumerate(SPREADS):
-        cells = guess + max(spread, 20e3) * np.linspace(-1, 1, 17)
         said = likelihood(kind, limits[:, None], turn, cells, spread)
         best[i] = np.sum(np.log(said), axis=0).max()
     return best
@@ -148,9 +148,9 @@ class Bits:
 
     def _best(self, guess, kinds):
         """The likeliest of some kinds: (how likely, kind, of each time over SPREADS)."""
-        found = []
+        found, reach = [], np.minimum(4 * self.sure, COARSE_SD_NS)
         for kind in kinds:
-            own = np.array([profile(limits, self.turn, guess[i], kind)
+            own = np.array([profile(limits, self.turn, guess[i], reach[i], kind)
                             for i, limits in enumerate(self.limits)])
             pooled = self.nearness @ own
             found.append((np.sum(own[np.arange(len(own)), pooled.argmax(axis=1)]), kind, pooled))
