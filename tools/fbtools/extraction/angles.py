@@ -7,12 +7,16 @@ import numpy as np
 from .anglelaw import LEAST_TOLERANCE, Law, fit, wrap
 from .places import Layout, Zone
 
-READS = 3               # of a track's block; the first does not count
+# Reads of a track's block, of which the first does not count: more where ends are late
+# by more of a turn
+READS = (3, 12)
+LATE = 1 / 300          # turns for which the fewest do
 BATCH = 48              # tracks between two looks at the reference angle
 GROWTH = 1.7            # from one timed cylinder of a zone to the next
 RANDOM = 24             # further tracks of a zone, anywhere
-# Of the time by which reads end late: how far a track may seem to be off
-SHARE = 0.9
+# Of the time by which reads end late: how far a track may seem to be off, by the reads
+# that count
+SHARE = 1.8
 FAR = 2                 # times that, for what a law says beyond where it was found
 TRIES = 4               # of tracks that cannot be read: others instead
 
@@ -45,7 +49,9 @@ class Timer:
 
     def __init__(self, dev, phase, layout):
         self.dev, self.phase, self.layout = dev, phase, layout
-        self.tolerance = max(SHARE * phase.late_ns / phase.period_ns, 4 * LEAST_TOLERANCE)
+        late = phase.late_ns / phase.period_ns
+        self.reads = int(np.clip(1 + np.ceil(2 * late / LATE), *READS))
+        self.tolerance = max(SHARE * late / (self.reads - 1), 4 * LEAST_TOLERANCE)
 
     def start(self, cyl, head):
         """Angles of tracks' slot 0; NaN where no block can be read."""
@@ -73,10 +79,10 @@ class Timer:
 
     def _ends(self, blocks):
         """The angles at which reads of blocks end."""
-        got = self.dev.run(self.dev.ops(np.repeat(blocks, READS)))
+        got = self.dev.run(self.dev.ops(np.repeat(blocks, self.reads)))
         self.phase.refresh(self.dev)
-        turns = self.phase.turns(got["done"]).reshape(-1, READS)
-        good = (got["status"] == 0).reshape(-1, READS)
+        turns = self.phase.turns(got["done"]).reshape(-1, self.reads)
+        good = (got["status"] == 0).reshape(-1, self.reads)
         late = wrap(turns - turns[:, -1:])[:, 1:]
         ends = (turns[:, -1] + late.min(axis=1)) % 1
         return np.where(np.all(good, axis=1), ends, np.nan)

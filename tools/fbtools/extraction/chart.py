@@ -5,8 +5,8 @@ A chart is a layout that is believed until an answer contradicts it. If a block 
 where the chart says, so do all before it: what moves one block moves all that follow
 in its zone. So the first block that lies elsewhere is found by doubling steps and
 halving the last, and says what the chart lacks: a hole before it (a slip or spares),
-or a zone that begins there. In the end two blocks of each track are asked for, as
-far as tracks are not too many.
+or a zone that begins there. In the end each track's first and last block and its
+length are asked for, as far as tracks are not too many.
 """
 
 import numpy as np
@@ -22,8 +22,8 @@ MOST_CHECKS = 400000
 SOME_CHECKS = 20000
 # Spares whose tenants are asked for if there is no list of grown defects
 MOST_SPARES = 50000
-# Cylinders of each zone whose tracks' lengths are asked for in the end
-SOME_CYLINDERS = 8
+# Cylinders of each zone whose tracks' lengths are asked for in the end, if not all
+SOME_CYLINDERS = 16
 REPEATS = 2             # periods of slips after which a third and all others are expected
 
 
@@ -299,7 +299,7 @@ class Chart:
     def _alike(self, cyl, zone):
         """Whether a cylinder's tracks are as long as the zone's."""
         spts = zone.head_spt or [zone.spt] * self.heads
-        return all(self.ask.has(cyl, head, spt - 1) and not self.ask.has(cyl, head, spt)
+        return all(not self.ask.has(cyl, head, spt) and self.ask.has(cyl, head, spt - 1)
                    for head, spt in enumerate(spts))
 
     def _turned(self, cyl, zone):
@@ -397,10 +397,13 @@ class Chart:
 
     # ---- in the end
 
+    def _few(self):
+        """Whether each track can be asked for."""
+        return self.cylinders * self.heads * 2 <= MOST_CHECKS
+
     def _ends(self, layout):
         """Blocks to ask for: the first and the last of each track, or of some."""
-        if sum(zone.last_cyl + 1 - zone.first_cyl for zone in layout.zones) * self.heads * 2 <= \
-                MOST_CHECKS:
+        if self._few():
             tracks = layout.tracks()
             return np.unique(np.concatenate((tracks["first"],
                                              tracks["first"] + tracks["count"] - 1)))
@@ -436,14 +439,15 @@ class Chart:
         blocks on them lie as before: (zone, first such cylinder), or None."""
         rng = np.random.default_rng(1)
         for number, zone in enumerate(layout.zones):
-            cyls = rng.integers(zone.first_cyl, zone.last_cyl + 1, SOME_CYLINDERS)
-            # the last that has blocks
+            # up to the last that has blocks
             index = layout.index
             last = index.number(index.first[number + 1] - 1, np.int64(number)) - \
                 index.base[number]
             last = zone.first_cyl + int(last) // zone.cyl_slots(self.heads)
-            cyls = np.unique(np.minimum(np.concatenate((cyls, [last])), last)).tolist()
-            for cyl in cyls:
+            cyls = np.arange(zone.first_cyl, last + 1)
+            if not self._few() and len(cyls) > SOME_CYLINDERS:
+                cyls = np.append(np.sort(rng.choice(cyls, SOME_CYLINDERS, False)), last)
+            for cyl in cyls.tolist():
                 if not self._alike(cyl, zone):
                     return number, last_true(lambda at, zone=zone: self._alike(at, zone),
                                              zone.first_cyl, cyl) + 1
