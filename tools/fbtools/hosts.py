@@ -2,7 +2,9 @@
 """The programs in C that the commands run: where they are built, and how."""
 
 import fcntl
+import functools
 import os
+import shutil
 import subprocess
 
 from . import ToolError
@@ -24,3 +26,16 @@ def build(folder, what):
                               stderr=subprocess.STDOUT)
     if made.returncode:
         raise ToolError("%s does not build:\n%s" % (what, made.stdout.rstrip()))
+
+
+@functools.lru_cache()
+def program(folder, out, name):
+    """A program's path: built from a folder of the tree into BUILD/out; where there is no
+    tree, the one installed."""
+    if os.path.isdir(os.path.join(TOP, folder)):
+        build(folder, name)
+        return os.path.join(BUILD, out, name)
+    path = shutil.which(name)
+    if not path:
+        raise ToolError("%s is not installed" % name)
+    return path

@@ -6,9 +6,7 @@ simulated one) and is spoken to in the records of tools/extract/probe_protocol.h
 positions are in units: the larger of a logical and a physical block.
 """
 
-import functools
 import os
-import shutil
 import signal
 import stat
 import struct
@@ -107,7 +105,7 @@ class Device:
         host needs `host_ns` between what it learns and what it sends, and learns of a
         command's end up to `host_jitter_ns` late."""
         # pylint: disable=redefined-builtin
-        words = [_program(*_SIMULATOR), "probe", drive]
+        words = [hosts.program(*_SIMULATOR), "probe", drive]
         for line in set:
             words += ["--set", line]
         for option, value in (("--seed", seed), ("--host-ns", host_ns),
@@ -118,7 +116,7 @@ class Device:
     @classmethod
     def open(cls, path, *, in_use=False, destructive=False):
         """The drive behind /dev/sgX or /dev/sdX; `in_use`: even if others use it, too."""
-        words = [_program(*_PROBE), generic(path)] + (["--in-use"] if in_use else [])
+        words = [hosts.program(*_PROBE), generic(path)] + (["--in-use"] if in_use else [])
         return cls(words + (["--destructive"] if destructive else []), path)
 
     def __enter__(self):
@@ -255,18 +253,6 @@ class Device:
                 "revision": _text(data[32:36]), "serial": _text(self.page(_PAGE_SERIAL)),
                 "wwn": _wwn(self.page(_PAGE_NAMES)),
                 "rpm": int.from_bytes(kind[:2], "big") if len(kind) >= 2 else 0}
-
-
-@functools.lru_cache()
-def _program(folder, out, name):
-    """A program's path: built in the tree; where there is none, the one installed."""
-    if os.path.isdir(os.path.join(hosts.TOP, folder)):
-        hosts.build(folder, name)
-        return os.path.join(hosts.BUILD, out, name)
-    path = shutil.which(name)
-    if not path:
-        raise ToolError("%s is not installed" % name)
-    return path
 
 
 def generic(path):

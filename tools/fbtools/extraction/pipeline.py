@@ -26,14 +26,15 @@ WEIGHTS = {"translate": {"phase": 1, "layout": 3, "mechanics": 8, "cache": 1, "v
 SEEDS = {"mechanics": 1000003, "validation": 2000003, "cache": 3000017}
 
 
-def _translated(dev, phase, _part, _save, tell):
-    return translate.extract(dev, phase, lambda share: tell(share, "asking for places"))
+def _translated(dev, phase, part, save, tell):
+    return translate.extract(dev, phase, state=part, save=save, progress=tell)
 
 
 def _walked(dev, phase, part, save, tell):
     _, heads = sample.geometry(dev)
     found = walk.walk(dev, phase, state=part, save=save, progress=tell, heads=heads)
-    return layout.compress(found.tracks, found.heads, holes=found.holes), []
+    return layout.compress(found.tracks, found.heads, holes=found.holes,
+                           away=found.away), []
 
 
 def _sampled(dev, phase, part, save, tell):

@@ -5,7 +5,6 @@ The predictions are those of the scheduler's own code (tools/judge), made from t
 that was written: what is judged is what will be believed.
 """
 
-import os
 import subprocess
 from dataclasses import asdict, dataclass, field
 
@@ -13,7 +12,6 @@ import numpy as np
 
 from .. import ToolError, hosts
 
-JUDGE = os.path.join(hosts.BUILD, "judge", "freeblock-judge")
 # The phase is believed after 16 consistent completions, and taken over 32 (fb_head.h)
 WARM_UP = 64
 BATCH = 100
@@ -94,12 +92,12 @@ def judge(model_path, unit_sectors, blocks, sizes, results):
     """What the scheduler would have predicted: (error_ns, turns) per command; nan: nothing.
 
     Of two commands at the drive at once the one reported first was served first."""
-    hosts.build("tools/judge", "the judge of models")
+    program = hosts.program("tools/judge", "judge", "freeblock-judge")
     order = np.argsort(results["done"], kind="stable")
     text = "".join("%d %d R %d %d\n" % row for row in zip(
         results["submit"][order], results["done"][order], blocks[order] * unit_sectors,
         sizes[order] * unit_sectors))
-    done = subprocess.run([JUDGE, model_path], input=text, check=False, text=True,
+    done = subprocess.run([program, model_path], input=text, check=False, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode:
         raise ToolError("the model cannot be judged: %s" % done.stderr.strip())
