@@ -153,6 +153,35 @@ class Law:
         self.gap_at, self.gap_size = self.gap_at[keep], self.gap_size[keep]
         self._index_gaps()
 
+    def shrink(self, place, size):
+        """The gap that ends nearest to a place loses its first `size` places to units
+        that other gaps have moved on; whether there is one."""
+        fits = np.flatnonzero(self.gap_size >= size)
+        if not len(fits):
+            return False
+        ends = self.gap_at[fits] + self.gap_size[fits]
+        near = fits[np.argmin(np.abs(ends - place))]
+        if abs(int(self.gap_at[near]) - place) > 2 * int(self.counts.max()) + size:
+            return False
+        self.gap_at[near] += size
+        self.gap_size[near] -= size
+        keep = self.gap_size > 0
+        self.gap_at, self.gap_size = self.gap_at[keep], self.gap_size[keep]
+        self._index_gaps()
+        return True
+
+    def spell_out(self, first, end):
+        """Between two units let the spares that come with each track or cylinder be
+        gaps like others, so that each can be another one."""
+        low, high = (int(p) for p in self.place(np.array([first, end - 1])))
+        starts, sizes = self._missing(low, high)
+        if len(starts) > MAX_GAPS:
+            raise ToolError("%d slips in a zone: more than a model can say" % len(starts))
+        self.first = first - int(self.slot_index(low))
+        self.counts = self.slots.copy()
+        self.gap_at, self.gap_size = starts, sizes
+        self._index()
+
     def rebase(self, unit):
         """Let the cylinder of a unit be cylinder 0, of two where odd ones run back."""
         place = int(self.place(unit))

@@ -34,7 +34,11 @@ SMALL_MOVE = 16         # up to which a gap is looked at slot by slot
 SERIES_TRIES = 3
 SETTLE_TRIES = 20       # gaps in a zone's first tracks
 BORDER = 12             # units on both sides of a border that are all looked at
-CHECKS = 300            # of the finished layout
+POLISH = 64             # units of each zone that are read once more
+NEAR_MOVE = 64          # places that a closer look takes into account
+MENDS = 20              # gaps that it finds at most
+SEARCHES = 1000         # units read to find what trials have missed
+CHECKS = 500            # of the finished layout
 ANGLE_LIMIT = 0.002     # turns off that a checked unit may be
 MORE_CYLINDERS = 0.05   # of what was seen that the drive may have besides
 
@@ -207,11 +211,12 @@ class Zoner:
 
     def _between(self, low, high, moved):
         """(track, move) of a track between two, tried about their middle."""
-        middle = (low + high) // 2
-        tries = sorted(range(max(low + 1, middle - 2), min(high, middle + 3)),
-                       key=lambda t: abs(t - middle))
-        for track in tries:
-            found = self.moved_at(track, min(0, moved), max(moved, 0))
+        return self._first_seen(about_middle(low, high), min(0, moved), max(moved, 0))
+
+    def _first_seen(self, tracks, low, high):
+        """(track, move) of the first of some tracks at which a move is seen."""
+        for track in tracks:
+            found = self.moved_at(track, low, high)
             if found is not None:
                 return track, found
         return None
@@ -378,6 +383,79 @@ class Zoner:
                 bad = middle
         return bad
 
+    # ---- between what was looked at
+
+    def polish(self, end):
+        """Units at random, of the zone's that end before `end`: its angles get more
+        exact, and where they do not fit a closer look is taken."""
+        units = np.random.default_rng(self.first).integers(self.first, end, POLISH)
+        angles, fits = self._read(units)
+        self._learn(units[fits], angles[fits], 0)
+        self.look_closer(units[~fits], end)
+
+    def look_closer(self, units, end):
+        """Units, of the zone's that end before `end`, that do not fit."""
+        for unit in units:
+            if self.budget() and not self._read(np.array([unit]))[1][0]:
+                self._closer(int(unit), end)
+
+    def _closer(self, unit, end):
+        """Slips that spares behind them take up: units between them have moved, but
+        none before and behind."""
+        law = self.law
+        track, last = int(law.track(unit)), int(law.track(end - 1)) - 1
+        if np.any(law.slots != law.counts) and self.moved_at(track, -NEAR_MOVE, NEAR_MOVE):
+            law.spell_out(self.first, end)
+            track, last = int(law.track(unit)), int(law.track(end - 1)) - 1
+        kept = law.first, law.gap_at.copy(), law.gap_size.copy()
+        low, high = self._unmoved(track, -1, last), self._unmoved(track, 1, last)
+        seen = None
+        if low is not None and high is not None:
+            seen = self._first_seen([t for t in (track, track + 1, track - 1, track + 2)
+                                     if low < t < high], -NEAR_MOVE, NEAR_MOVE)
+        if seen is None:
+            return
+        if not (self._mend(low, seen[0]) and self._mend(seen[0], high)):
+            law.first, law.gap_at, law.gap_size = kept
+            law.add_gaps([], 0)
+
+    def _unmoved(self, track, way, last):
+        """The nearest track that way at which the law holds."""
+        step = 1
+        lowest = int(self.law.track(self.first)) + 1
+        while step < 64 * self.law.heads:
+            other = min(max(track + way * step, lowest), last)
+            if self.moved_at(other, 0, 0) == 0:
+                return other
+            if other in (lowest, last):
+                return None
+            step *= 2
+        return None
+
+    def _mend(self, low, high):
+        """The law holds at track `low`: let it hold at `high`, too."""
+        for _ in range(MENDS):
+            moved = self.moved_at(high, -NEAR_MOVE, NEAR_MOVE)
+            if moved is None:
+                return False
+            if moved == 0:
+                return True
+            good, bad = low, high
+            while bad - good > 1:
+                found = self._first_seen(about_middle(good, bad), -NEAR_MOVE, NEAR_MOVE)
+                if found is None:
+                    break
+                if found[1]:
+                    bad, moved = found
+                else:
+                    good = found[0]
+            if moved > 0:
+                if self.resolve(good, bad, moved) == good:
+                    return False
+            elif not self.law.shrink(self.law.track_place(bad), -moved):
+                return False
+        return False
+
     # ---- back to the zone's first unit
 
     def settle(self):
@@ -468,6 +546,13 @@ class Zoner:
         return self.first
 
 
+def about_middle(low, high):
+    """Up to five numbers between two, the middle one first."""
+    middle = (low + high) // 2
+    return sorted(range(max(low + 1, middle - 2), min(high, middle + 3)),
+                  key=lambda n: abs(n - middle))
+
+
 def explained(meter, law, units, angles, moves):
     """Which of some moves, best first, explains angles; None: none does."""
     places = law.place(units[:, None] + moves[None, :])
@@ -551,11 +636,12 @@ class Sampler:
         self.zones.append((begin, law))
         low = zoner.extend(max(int(law.track(law.first)), 0))
         self.next = zoner.end(low)
-        self.approximate += zoner.approximate
         if self.next <= begin:
             raise ToolError("unit %d: no progress" % begin)
-        self.hint = law.heads
         law.rebase(begin)
+        zoner.polish(self.next)
+        self.approximate += zoner.approximate
+        self.hint = law.heads
         self._tell("zone %d: units %d to %d, %d tracks a cylinder of %d sectors" %
                    (len(self.zones) - 1, begin, self.next - 1, law.heads, law.slots.max()))
 
@@ -598,12 +684,25 @@ class Sampler:
             angles[pick] = law.angle(law.place(units[pick]))
         return angles
 
-    def check(self, count=CHECKS, seed=1):
+    def _off(self, units):
+        """How far the angles of units are off what the laws say, turns."""
+        angles = np.concatenate([self.meter.angles(part) for part in np.array_split(
+            units, len(units) // 50 + 1)])
+        return wrap(angles - self.predict(units))
+
+    def search(self, count=SEARCHES, seed=1):
+        """Random units of the whole drive; a closer look at those that do not fit."""
+        units = np.random.default_rng(seed).integers(0, self.dev.blocks, count)
+        units = units[~(np.abs(self._off(units)) <= self.meter.tolerance)]
+        ends = [first for first, _ in self.zones[1:]] + [self.dev.blocks]
+        for (first, law), end in zip(self.zones, ends):
+            zoner = Zoner(self.meter, law, None, first, self._budget)
+            zoner.look_closer(units[(units >= first) & (units < end)], end)
+
+    def check(self, count=CHECKS, seed=2):
         """Random units of the whole drive: are they where the laws say?"""
         units = np.random.default_rng(seed).integers(0, self.dev.blocks, count)
-        angles = np.concatenate([self.meter.angles(part) for part in np.array_split(
-            units, max(count // 50, 1))])
-        off = wrap(angles - self.predict(units))
+        off = self._off(units)
         for i in np.flatnonzero(~(np.abs(off) <= self.meter.tolerance)):
             again = self.meter.angles([units[i]] * 4)
             off[i] = np.nan if np.all(np.isnan(again)) else \
@@ -683,6 +782,7 @@ def quick(dev, phase, *, state=None, save=None, progress=None, limit_s=LIMIT_S, 
     if state:
         sampler.resume(state)
     sampler.run()
+    sampler.search()
     layout = sampler.layout()
     report = sampler.check(checks)
     report.update(zones=len(sampler.zones), reads=sampler.meter.reads, notes=sampler.notes,

@@ -23,6 +23,7 @@ GUARD = 4e-4            # turns: of the phase, and of angles as floats
 MOST_HEADS = 128        # tracks per cylinder (model-format.rst)
 MOST_TURNS = 200        # along one line: beyond it there are no skews
 SHORT = 16              # units of a track too short for a slope
+MOST_ALIKE = 0.75       # of the tracks that have their head's full length
 SLOTS_SURE = 0.15       # standard error with which a track's slots are told
 MOST_PAIRS = 16         # of reads at both ends of a track, for that
 
@@ -311,7 +312,9 @@ class Pattern:
             most = np.zeros(self.heads, dtype=np.int64)
             np.maximum.at(most, kind, counts)
             fits.append(np.sum((counts == most[kind]) & (counts > 0)))
-        self.back = fits[True] > fits[False]
+        # slips make some tracks shorter, too
+        self.back = fits[True] >= fits[False] + 2 and \
+            fits[True] >= MOST_ALIKE * np.count_nonzero(counts)
         heads = np.arange(self.heads)
         if self.back:
             heads = np.concatenate((heads, heads[::-1]))
