@@ -14,7 +14,8 @@ import numpy as np
 from .layout import TRACK
 from .track import wrap
 
-SPT_SAMPLES = 32        # tracks after which their slots per turn may be put right
+WHOLE_SLOTS = 8         # that a track may begin late because they hold nothing
+SPT_SAMPLES = 8         # square root of the tracks that tell a slot as long as the jitter
 
 
 @dataclass
@@ -93,18 +94,21 @@ class Run:
         found = np.linalg.lstsq(sums[:, :3], sums[:, 3], rcond=1e-14)[0]
         self.law = (np.array(self.base) + found / scale).tolist()
 
-    def check_spt(self, tracks, spread):
+    def check_spt(self, tracks, spread, late):
         """Last units' angles lie `spread` turns behind first ones' beyond what the slots
-        between say: where many tracks agree, their slots per turn were wrong."""
+        between say: where enough tracks agree, their slots per turn were wrong. `late`: how
+        late reports are. Whether something changed."""
         places = self.place(tracks)
         changed = False
         for place in np.unique(places):
-            late = self.late[place]
+            sums = self.late[place]
             mine = spread[places == place]
-            late[0] += len(mine)
-            late[1] += float(mine.sum())
-            slots = late[1] / late[0] * self.spt[place]
-            if late[0] >= SPT_SAMPLES and abs(slots) > 0.5:
+            sums[0] += len(mine)
+            sums[1] += float(mine.sum())
+            slots = sums[1] / sums[0] * self.spt[place]
+            # the mean is then within an eighth of a slot, but for once in 1000
+            enough = max((SPT_SAMPLES * late * self.spt[place]) ** 2, 4)
+            if sums[0] >= enough and abs(slots) > 0.5:
                 self.spt[place] -= int(np.round(slots))
                 self.tail[place] -= int(np.round(slots))
                 self.late[place] = [0, 0.0]
@@ -159,14 +163,25 @@ class Run:
         self.done += 1
         self.first -= self.spt[self.head0] - self.tail[self.head0]
 
-    def begin(self, first, slot, count):
-        """The first track is another: its first unit, in which slot, its units."""
-        usual = self.spt[self.head0] - self.tail[self.head0]
-        before = self.odd.pop(0, None)
-        holes = before.holes if before else []
-        if (slot, count) != (0, usual) or holes:
-            self.odd[0] = Odd(slot, count, holes)
+    def begin(self, first, odd):
+        """The first track is another, and begins with that unit."""
+        self.odd.pop(0, None)
+        if (odd.slot, odd.count) != (0, self.spt[self.head0] - self.tail[self.head0]) or odd.holes:
+            self.odd[0] = odd
         self.first = first
+
+    def last(self):
+        """The last track: TRACK and its Odd, as it was accepted."""
+        track = self.tracks()[-1]
+        return track, self.odd.get(self.done - 1) or Odd(0, int(track["count"]))
+
+    def shorten(self, odd):
+        """The last track is another; None: it is none of this run."""
+        self.next -= int(self.tracks()[-1]["count"])
+        self.odd.pop(self.done - 1, None)
+        self.done -= 1
+        if odd:
+            self.accept_odd(odd)
 
     def tracks(self):
         """All tracks found."""
@@ -199,8 +214,23 @@ def _middle(turns):
     return turns[0] + np.median(wrap(turns - turns[0]))
 
 
-def skews(starts, heads, head0, tolerance):
-    """Track skew, cylinder skew and how many steps from track to track are others, if
+@dataclass
+class Room:
+    """How far steps from track to track may be off, turns; a track whose first slots hold
+    nothing is off by whole slots."""
+
+    unit: float
+    error: float
+
+    def cost(self, off):
+        """How ill these steps fit."""
+        slots = np.round(off / self.unit)
+        whole = (np.abs(off - slots * self.unit) < self.error) & (np.abs(slots) <= WHOLE_SLOTS)
+        return float(np.sum(np.where(np.abs(off) < self.error, 0, np.where(whole, 0.3, 1))))
+
+
+def skews(starts, heads, head0, room):
+    """Track skew, cylinder skew and how ill they fit the steps from track to track, if
     the first track is a cylinder's head0-th; None: it cannot be told."""
     steps = np.diff(starts) % 1
     across = (head0 + np.arange(len(steps))) % heads == heads - 1
@@ -208,41 +238,45 @@ def skews(starts, heads, head0, tolerance):
         return None
     cyl = _middle(steps[across])
     track = _middle(steps[~across]) if heads > 1 else 0.0
-    off = np.abs(wrap(steps - np.where(across, cyl, track)))
+    off = wrap(steps - np.where(across, cyl, track))
     # the first track may begin late: dead sectors
-    return track, cyl, int(np.count_nonzero(off[1:] > tolerance))
+    return track, cyl, room.cost(off[1:])
 
 
-def phase_of(starts, heads, tolerance):
-    """(head0, track skew, cylinder skew, steps that do not fit) for that many heads."""
+def across(starts, heads, head0):
+    """The steps from cylinder to cylinder, and their median."""
+    steps = np.diff(starts) % 1
+    steps = steps[(head0 + np.arange(len(steps))) % heads == heads - 1]
+    return [float(_middle(steps)), *steps.tolist()]
+
+
+def phase_of(starts, heads, room):
+    """(head0, track skew, cylinder skew, cost) for that many heads."""
     best = None
     for head0 in range(heads):
-        found = skews(starts, heads, head0, tolerance)
+        found = skews(starts, heads, head0, room)
         if found and (best is None or found[2] < best[3]):
             best = (head0,) + found
     return best
 
 
-def count_heads(starts, tolerance):
+def count_heads(starts, spt, room):
     """The fewest heads that explain where tracks begin, if the skew between cylinders
     is another than within; 1 if all steps are alike; None: not enough is known."""
-    steps = np.diff(starts)[1:] % 1
-    if len(steps) < 4:
+    if len(starts) < 6:
         return None
-    common = [np.count_nonzero(np.abs(wrap(steps - step)) < tolerance) for step in steps]
-    if max(common) == len(steps):
-        return 1
-    for heads in range(2, (len(steps) - 1) // 2 + 1):
-        found = phase_of(starts, heads, tolerance)
-        if found and found[3] <= len(steps) // 10 and \
-                abs(wrap(found[1] - found[2])) > 2 * tolerance:
+    for heads in range(1, (len(starts) - 2) // 2 + 1):
+        found = phase_of(starts, heads, room)
+        if not found or heads > 1 and abs(wrap(found[1] - found[2])) < room.error:
+            continue
+        if fit(starts, spt, heads, found[0], found[1:3]):
             return heads
     return None
 
 
 def fit(starts, spt, heads, head0, skew):
-    """The law and the slot with which each track's units begin, or None if they follow
-    no law; `skew`: (track, cylinder)."""
+    """The law and the slot with which each track's units begin, mostly 0, or None if they
+    follow no law; `skew`: (track, cylinder)."""
     run = Run(0, heads, head0, [1], [0], [0.0, *skew])
     index = np.arange(len(starts))
     off = wrap(starts - run.start(index))
@@ -257,6 +291,6 @@ def fit(starts, spt, heads, head0, skew):
         run.law = (np.array(run.law) + np.linalg.lstsq(columns, rest, rcond=1e-9)[0]).tolist()
     slots[0] %= spt[0]
     good = np.abs(rest * spt) < 0.35
-    if not good.all() or np.any(slots < 0):
+    if not good.all() or np.any(slots < 0) or np.count_nonzero(slots[1:]) > len(slots) // 4:
         return None
     return run.law, slots

@@ -80,11 +80,24 @@ class Scan:
         at = np.concatenate([np.arange(i, track["count"], leap) for i in range(leap)])
         blocks = track["first"] + at
         edges = track["start"] + (track["slot"] + at + 1 + run.passed(blocks)) / track["spt"]
-        off = wrap(self.reader.angles(blocks) - edges)
+        found, angles = self.reader.run(self.dev.ops(blocks))
+        off = wrap(angles - edges)
         room = 0.5 / track["spt"]
         with np.errstate(invalid="ignore"):
             doubtful = blocks[~((off > -room) & (off < self.reader.late + room))]
-        self.job.note_strays(self._surely(run, track, doubtful), number)
+        strays = self._surely(run, track, doubtful)
+        if not strays:
+            again, _ = self.reader.run(self.dev.ops(blocks))
+            strays = blocks[self._far(found, edges) & self._far(again, edges)].tolist()
+        self.job.note_strays(strays, number)
+
+    def _far(self, found, edges):
+        """Which of some units that should lie on one track are away from it though at the
+        right angle: the ways there and back take a turn more."""
+        took = np.diff(found["done"].astype(np.float64)) / self.reader.phase.period_ns
+        turns = np.round(took - np.diff(edges) % 1)
+        longer = turns > np.median(turns)
+        return np.concatenate(([False], longer[:-1] & longer[1:], [False]))
 
     def _surely(self, run, track, blocks):
         """Those that are not where they should be, however often they are read."""

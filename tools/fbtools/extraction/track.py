@@ -20,6 +20,7 @@ from .. import ToolError
 REFRESH_NS = 2e9        # disk time after which the phase is anchored anew
 CALIBRATE = 96          # reads of one unit that tell how late reports are
 LATE_MIN = 2e-4         # turns: no clock shows less
+FINE = 8                # reads of a unit whose edge is to be known well
 MOST_SPT = 65536        # units on a track
 SLIPS = 2.5             # units in a row that may hold nothing on a track
 STRAYS = 4              # units in a row that may live elsewhere
@@ -83,6 +84,15 @@ class Reader:
         once in ten thousand."""
         share = min(share * unit / self.late, 0.99)
         return int(np.clip(np.ceil(-9.2 / np.log(1 - share)), 2, 100))
+
+
+    def fine_repeats(self, unit):
+        """Reads that tell a unit's edge well enough to work out slots from differences."""
+        return max(self.slot_repeats(unit, 0.4), FINE)
+
+    def fine_error(self, unit):
+        """How far off such an edge may be, but for once in a thousand: turns."""
+        return self.late * (1 - 1e-3 ** (1 / self.fine_repeats(unit)))
 
 
 def early(seen):
@@ -251,20 +261,20 @@ class Surveyor:
         return found
 
     def _fine(self, line, count, strays):
-        """Edges of some units, so well that slots are told: {distance: slots * slope}."""
+        """Edges of some units, so well that slots are told: distances, and turns from the
+        first. Those that are off the line are strays."""
         # at no regular distances, lest slips look like another number of slots
         places = sorted({0, count - 1} | {int(part * count) for part in PARTS} -
                         {at - line.first for at in strays})
         unit = line.slope
-        repeats = self.reader.slot_repeats(unit, 0.4)
-        edges = self.reader.edges(line.first + np.array(places), repeats)
-        good = ~np.isnan(edges)
-        places, edges = np.array(places)[good], edges[good]
+        repeats = self.reader.fine_repeats(unit)
+        places = np.array(places)
+        edges = self.reader.edges(line.first + places, repeats)
         line.base = edges[0]
-        line.known = {0: 0.0}
-        for at, edge in zip(places.tolist(), edges):
-            line.known[at] = (at * line.slope) + float(wrap(edge - line.base - at * line.slope))
-        return places, np.array([line.known[at] for at in places.tolist()])
+        off = wrap(edges - line.base - places * line.slope)
+        good = np.abs(off) <= line.room(repeats) + line.slope
+        strays += [line.first + int(at) for at in places[~good & ~np.isnan(off)]]
+        return places[good], (places * line.slope + off)[good]
 
     def _slots(self, line, found, expected):
         """Slots per turn: the number with which the units are whole slots apart and the

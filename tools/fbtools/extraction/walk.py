@@ -20,10 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import ToolError
+from .border import Border
 from .layout import HOLE, TRACK
-from .run import Odd, Run, count_heads, fit, phase_of
+from .run import Odd, Room, Run, across, count_heads, fit, phase_of
 from .scan import scan
-from .track import Lost, Reader, STRAYS, Surveyor, wrap
+from .track import FINE, Lost, Reader, STRAYS, Surveyor, wrap
 
 BATCH = (8, 512)        # tracks predicted at once
 ALIKE = 132             # tracks, all with one step between them, that tell of one head
@@ -132,15 +133,29 @@ class Walk:
             if first < self.dev.blocks:
                 first = self._one_more(tracks, first)
             ended = first >= self.dev.blocks
+            if ended and not tracks:
+                return
             if self._may_know(len(tracks)) or ended:
-                found = self._deduce(tracks, ended)
+                found = self._deduce(tracks, ended or self._must_know(len(tracks)))
                 if found:
                     break
             if ended or len(tracks) > MOST_LEARN:
                 raise Lost("no law of tracks from block %d on" % tracks[0].first)
         self.runs.append(self._run_of(tracks, *found))
+        if len(self.runs) > 1:
+            self._settle_border()
         self.open = self.run.next < self.dev.blocks
         self.batch = BATCH[0]
+
+    def _settle_border(self):
+        """Between the last two runs."""
+        old, new = self.runs[-2:]
+        end = old.next
+        strays = Border(self.reader, old, new).settle()
+        # what was thought of these before; the second pass looks again
+        self.away = [away for away in self.away if not old.next <= away[0] < end]
+        for run, blocks in zip((-2, -1), strays):
+            self.note_strays(blocks, len(self.runs) + run)
 
     def _one_more(self, tracks, first):
         """Measure a track; the unit that the next begins with."""
@@ -149,40 +164,67 @@ class Walk:
             tracks[-1] if tracks else None
         found = self.surveyor.track(first, like.spt if like else spt,
                                     like.count if like else spt)
-        if tracks and found.count <= STRAYS and \
-                tracks[-1].slots + found.count <= tracks[-1].spt:
-            # too short for a track
-            tracks[-1].strays += range(found.first, found.first + found.count)
-            tracks[-1].count += found.count
-        else:
+        end = found.first + found.count
+        room = self._has_room(tracks, found.count)
+        if found.count > STRAYS or (end >= self.dev.blocks and not room):
             tracks.append(found)
+            return end
+        # too short for a track: a track's end, or its beginning, lives elsewhere
+        strays = list(range(found.first, end))
+        if room:
+            if tracks:
+                tracks[-1].strays += strays
+                tracks[-1].count += found.count
+            else:
+                self._lengthen(found.count)
+                self.note_strays(strays, len(self.runs) - 1)
+            return end
+        found = self.surveyor.track(end, spt, (like.count if like else spt) - len(strays))
+        found.first -= len(strays)
+        found.count += len(strays)
+        found.angle -= len(strays) / found.spt
+        found.strays = strays + found.strays
+        tracks.append(found)
         return found.first + found.count
 
-    def _may_know(self, count):
-        if self.heads:
-            return count >= 2 * self.heads + 2
-        return count >= 6
+    def _has_room(self, tracks, count):
+        """Whether the last track has slots for so many units more."""
+        if tracks:
+            usual = max([track.slots for track in tracks[:-1]], default=tracks[-1].spt)
+            return tracks[-1].slots + count <= usual
+        odd = self.runs and self.run.odd.get(self.run.done - 1)
+        if not odd:
+            return False
+        spt = self.run.spt[int(self.run.place(self.run.done - 1))]
+        return odd.slot + odd.count + sum(slots for _, slots in odd.holes) + count <= spt
 
-    def _deduce(self, tracks, ended):
-        """(law, heads, head0, slots) of as many tracks as follow one; None: not yet."""
+    def _may_know(self, count):
+        return count >= (2 * self.heads + 2 if self.heads else 8)
+
+    def _must_know(self, count):
+        """Whether so many tracks would follow a law if it were one run."""
+        return bool(self.heads) and count >= 4 * self.heads + 6
+
+    def _deduce(self, tracks, must):
+        """(law, heads, head0, slots) of the tracks if they follow one, or if it must be of
+        the first of them; None: not yet."""
         spt = np.array([track.spt for track in tracks])
         starts = np.array([track.angle for track in tracks]) - 1 / spt
-        tolerance = 0.5 / spt.min()
-        heads = self.heads or self._count_heads(starts, tolerance, ended)
+        unit = 1 / spt.min()
+        room = Room(unit, self.reader.fine_error(unit) + 0.05 * unit)
+        heads = self.heads or self._count_heads(starts, spt, room, must)
         if not heads:
             return None
-        if not self.heads and not ended and len(tracks) < 2 * heads + 2:
-            return None
-        for count in range(len(tracks), 0, -1):
-            found = self._law(starts[:count], spt[:count], heads, tolerance)
+        for count in range(len(tracks), 0 if must else len(tracks) - 1, -1):
+            found = self._law(starts[:count], spt[:count], heads, room)
             if found:
                 self.heads = heads
                 return found
         return None
 
-    def _count_heads(self, starts, tolerance, ended):
-        heads = count_heads(starts, tolerance)
-        if heads and heads > 1:
+    def _count_heads(self, starts, spt, room, ended):
+        heads = count_heads(starts, spt, room)
+        if heads and heads > 1 and (ended or len(starts) >= 4 * heads + 4):
             self.known_heads = True
             return heads
         enough = 2 * self.expected_heads + 2 if self.expected_heads else ALIKE
@@ -191,16 +233,22 @@ class Walk:
         return None
 
     @staticmethod
-    def _law(starts, spt, heads, tolerance):
+    def _law(starts, spt, heads, room):
         """(law, heads, head0, slots, count) if all these tracks follow one."""
-        found = phase_of(starts, heads, tolerance)
-        head0, skew = (found[0], found[1:3]) if found else (0, None)
-        if skew is None:
+        found = phase_of(starts, heads, room)
+        if not found:
             # not even one cylinder
             step = float(np.diff(starts[:2])[0] % 1) if len(starts) > 1 else 0.0
-            skew = (step, step)
-        law = fit(starts, spt, heads, head0, skew)
-        return (law[0], heads, head0, law[1]) if law else None
+            law = fit(starts, spt, heads, 0, (step, step))
+            return (law[0], heads, 0, law[1]) if law else None
+        laws = [fit(starts, spt, heads, found[0], (found[1], skew))
+                for skew in across(starts, heads, found[0])]
+        laws = [law for law in laws if law]
+        if not laws:
+            return None
+        # few tracks begin late because their first slots hold nothing
+        law = min(laws, key=lambda law: np.count_nonzero(law[1][1:]))
+        return law[0], heads, found[0], law[1]
 
     def _run_of(self, tracks, law, heads, head0, slots):
         """A run of the first of these tracks, and its pattern."""
@@ -210,6 +258,8 @@ class Walk:
         for track, slot in zip(tracks, slots):
             run.accept_odd(Odd(int(slot), track.count, track.holes))
             self.note_strays(track.strays, len(self.runs))
+        # as many single readings would tell as much
+        run.learn(np.repeat(np.arange(run.done), FINE), np.zeros(FINE * run.done))
         return run
 
     @staticmethod
@@ -224,8 +274,8 @@ class Walk:
         for place in range(period):
             other = (place + heads) % period if plain else period - 1 - place
             seen[place] += seen[other]
-        for place in range(period):
-            seen[place] = seen[place] or seen[(place + 1) % period]
+        everything = sum(seen, [])
+        seen = [both or everything for both in seen]
         return ([max(set(s), key=s.count)
                  for s in ([spt for spt, _ in both] for both in seen)],
                 [min(tail for _, tail in both) for both in seen])
@@ -275,6 +325,8 @@ class Walk:
         off = wrap(self.reader.angles(blocks) - edges)
         index = run.done + np.arange(len(tracks))
         off = self._settle(run, index, blocks, off, unit, tracks)
+        if off is None:
+            return True
         good = self._good(off, unit, tracks)
         wrong = np.flatnonzero(~good)
         right = len(tracks) if not len(wrong) else wrong[0] // 2
@@ -306,7 +358,7 @@ class Walk:
 
     def _settle(self, run, index, blocks, off, unit, tracks):
         """Learn from readings, and repeat those that are not as predicted: the earliest
-        of several counts."""
+        of several counts. None: what was predicted was wrong."""
         with np.errstate(invalid="ignore"):
             rough = np.abs(off) < self.reader.late + 3 * unit
         upto = np.argmin(rough) if not rough.all() else len(rough)
@@ -317,7 +369,8 @@ class Walk:
             run.learn(on[:upto], off[:upto] - self.reader.mean_late)
             moved = np.concatenate((run.start(index), run.start(index[-1:] + 1))) - before
             off = off - moved[on - index[0]]
-            self._check_spt(run, index, off, tracks, upto)
+            if self._check_spt(run, index, off, tracks, upto):
+                return None
         for _ in range(RETRIES):
             wrong = np.flatnonzero(~self._good(off, unit, tracks))
             if not len(wrong):
@@ -348,15 +401,14 @@ class Walk:
         return np.where(bad.all(axis=0), np.nan, np.where(bad, np.inf, late).min(axis=0)) \
             + 0 * off
 
-    @staticmethod
-    def _check_spt(run, index, off, tracks, upto):
+    def _check_spt(self, run, index, off, tracks, upto):
         both = upto // 2
         if both < 2:
-            return
+            return False
         # a track's first unit is the reading before its last one's
         spread = off[2:2 * both:2] - off[1:2 * both - 1:2]
-        slots = tracks["spt"][1:both]
-        run.check_spt(index[1:both], spread * slots / np.maximum(tracks["count"][1:both], 1))
+        share = tracks["spt"][1:both] / np.maximum(tracks["count"][1:both], 1)
+        return run.check_spt(index[1:both], spread * share, self.reader.late)
 
     # ---- tracks that are not
 
@@ -379,7 +431,11 @@ class Walk:
         found = self.surveyor.track(run.next, spt, int(here["count"]), most=spt)
         slot = self._slot(found.angle, here)
         if found.count > spt:
-            self._two(found, slot)
+            # the next run's first track begins where this one's units would go on
+            before = self.run
+            self._close()
+            if self.run is before:
+                before.accept_odd(Odd(slot, found.count))
             return
         if found.spt != here["spt"] or slot + found.slots > here["spt"]:
             self._close()
@@ -399,7 +455,7 @@ class Walk:
         """After an odd track: which is the next one?"""
         run = self.run
         next_slot = self._slot(found.after, run.expect(1)[0])
-        if next_slot <= STRAYS:
+        if next_slot <= STRAYS and self._second(run.next, next_slot):
             if next_slot:
                 self._odd_start(next_slot)
             return
@@ -413,6 +469,16 @@ class Walk:
                     run.accept_odd(Odd(0, 0))
                 return
         self._close()
+
+    def _second(self, first, slot):
+        """Whether the unit behind the next track's first one, which seems to lie in that
+        slot, follows it; at the disk's end, whether the first lies in slot 0."""
+        if first + 1 >= self.dev.blocks:
+            return not slot
+        edge = self.reader.edges([first + 1], self.reader.slot_repeats(1 / self.run.spt[0], 0.6))
+        if np.isnan(edge[0]):
+            return True
+        return 0 < self._slot(edge[0], self.run.expect(1)[0]) - slot <= STRAYS
 
     def _odd_start(self, slot):
         """The next track's first slots hold nothing."""
@@ -433,6 +499,11 @@ class Walk:
         first = run.next
         blocks = np.arange(first, min(first + STRAYS + 1, self.dev.blocks))
         if len(blocks) < 2:
+            # the disk's last unit
+            if len(blocks) and slot + found.slots < found.spt:
+                self._lengthen(1)
+                self.note_strays(blocks.tolist(), len(self.runs) - 1)
+                return True
             return False
         edges = self.reader.edges(blocks, self.reader.slot_repeats(1 / run.spt[0], 0.6))
         for i in range(1, len(blocks)):
@@ -463,52 +534,6 @@ class Walk:
         run.next -= odd.count
         odd.count += units
         run.accept_odd(odd)
-
-    def _two(self, found, slot):
-        """The run ends within what looks like one track: the next run's first track begins
-        where the last one's units would go on. The law of the tracks after it tells."""
-        old, here = self.run, self.run.expect(1)[0]
-        end = found.first + found.count
-        self._close()
-        if self.run is not old:
-            return
-        self._begin(end)
-        new = self.run
-        begun = new.tracks()[0]
-        # the unit before is in the slot before, or on the track before
-        spt, last = int(begun["spt"]), int(begun["slot"])
-        start = begun["start"]
-        if not last:
-            new.precede()
-            begun = new.tracks()[0]
-            start, spt, last = begun["start"], int(begun["spt"]), int(begun["count"])
-        first = self._crossing(
-            found.first, max(end - last, found.first + 1), min(end, found.first +
-                                                               int(here["spt"]) - slot),
-            lambda unit: here["start"] + (slot + unit - found.first + 1) / here["spt"],
-            lambda unit: start + (last - (end - unit) + 1) / spt,
-            end - last)
-        new.begin(first, last - (end - first), end - first)
-        old.accept_odd(Odd(slot, first - found.first))
-
-    def _crossing(self, first, low, high, old, new, likely):
-        """The first unit, from low to high, whose angle is new(unit) and not old(unit);
-        `likely` if there is no telling."""
-        unit = 1 / self.run.spt[0]
-        repeats = self.reader.slot_repeats(unit, 0.35)
-        blocks = np.arange(low, high)
-        blocks = blocks[np.abs(wrap(new(blocks) - old(blocks))) > 0.8 * unit]
-        left, right = 0, len(blocks)
-        while left < right:
-            middle = (left + right) // 2
-            edge = self.reader.edges(blocks[middle:middle + 1], repeats)[0]
-            if abs(wrap(edge - old(blocks[middle]))) < abs(wrap(edge - new(blocks[middle]))):
-                left = middle + 1
-            else:
-                right = middle
-        lowest = blocks[left - 1] + 1 if left else low
-        highest = blocks[left] if left < len(blocks) else high
-        return int(likely if lowest <= likely <= highest else highest)
 
     def _close(self):
         """The run ends here, or where it was doubtful whether it goes on."""
