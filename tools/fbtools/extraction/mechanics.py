@@ -26,12 +26,14 @@ DENSE = 12000           # cylinders up to which all of the paper's distances are
 STEP = 1.1              # from one distance to the next, beyond 500 cylinders, if more
 LEAST = {"quick": 90, "full": 240}               # trials of each distance
 SEARCH_ROUNDS = 13      # trials that halve 45 ms down to a few tens of us
+GUESS_EVERY = 6         # of so many distances one is searched for in all of them,
+GUESS_ROUNDS = 6        # the others in so many, around what lies between
 SURE_NS = {"quick": 6e3, "full": 3.5e3}         # standard error wanted of each mean
 BUDGET_S = {"quick": 340, "full": 840}          # disk time that it may take
 ROUND = 6                # trials of each distance in a round
 ELSEWHERE = 0.04        # share of trials before which the head goes somewhere else
 FAR_STROKE = 0.33       # seeks longer than that are made there and back
-NEAR_FACTOR = 1.6       # distances whose spreads are much the same
+NEAR = 6                # so far along the list spreads are much the same
 SPREADS = 24            # spread records
 SETTLE_NS = 500e3       # believed where nothing may be written: drives need 200 to 500 us
 WRITE_SEEKS = 6         # distances at which settling is measured
@@ -270,8 +272,8 @@ class Seeks:
         self.bench = bench
         self.first, self.last = _span(bench.layout)
         self.list = np.array(distances(self.last - self.first + 1))
-        apart = np.abs(np.subtract.outer(np.log(self.list), np.log(self.list)))
-        nearness = np.exp(-0.5 * (apart / np.log(NEAR_FACTOR)) ** 2)
+        places = np.arange(len(self.list)) / NEAR
+        nearness = np.exp(-0.5 * np.subtract.outer(places, places) ** 2)
         self.bits = Bits(len(self.list), bench.period, LONGEST_NS, nearness)
         self.unit = bench.period / np.array([zone.spt for zone in bench.layout.zones])
         self.zones = np.array([zone.first_cyl for zone in bench.layout.zones])
@@ -359,10 +361,23 @@ class Seeks:
         """Distances of which trials count: not those to tracks that hold no units."""
         return (self.asked < 40) | (self._tried() > self.asked / 5)
 
-    def search(self):
-        """A round of one trial each, halving what is in doubt."""
-        everyone = np.arange(len(self.list))
-        self.round(everyone, [self.bits.rough(i)[0] for i in everyone])
+    def search(self, step):
+        """Rounds of a trial each, halving what is in doubt: first of a few distances,
+        then of those between."""
+        few = np.unique(np.r_[np.arange(0, len(self.list), GUESS_EVERY), len(self.list) - 1])
+        while self.rounds < SEARCH_ROUNDS + GUESS_ROUNDS:
+            step(0.1 * self.rounds / (SEARCH_ROUNDS + GUESS_ROUNDS))
+            which = few
+            if self.rounds >= SEARCH_ROUNDS:
+                known = [self.bits.rough(i)[0] for i in few]
+                self.bits.guess = np.interp(np.sqrt(self.list), np.sqrt(self.list[few]), known)
+                self.bits.guess[few] = np.nan
+                which = np.setdiff1d(np.arange(len(self.list)), few)
+            self.round(which, [self.bits.rough(i)[0] for i in which])
+        good = np.count_nonzero(self._tried() >= GUESS_ROUNDS / 2)
+        if good < len(self.list) / 2:
+            raise ToolError("the seek profile: only of %d of %d distances trials count: units are "
+                            "not where the layout says" % (good, len(self.list)))
 
     def refine(self, sure_ns, least):
         """A round near the estimates, of those not sure enough or tried less than so many
@@ -382,13 +397,7 @@ class Seeks:
         """As sure as wanted, or as the time allows."""
         dev, bits = self.bench.dev, self.bits
         began = dev.disk_ns
-        while self.rounds < SEARCH_ROUNDS:
-            self.search()
-            step(0.1 * self.rounds / SEARCH_ROUNDS)
-        good = np.count_nonzero(self._tried() >= SEARCH_ROUNDS / 2)
-        if good < len(self.list) / 2:
-            raise ToolError("the seek profile: only of %d of %d distances trials count: units are "
-                            "not where the layout says" % (good, len(self.list)))
+        self.search(step)
         bits.fit()
         fitted = self.rounds
         while dev.disk_ns - began < budget_s * 1e9 and self.refine(sure_ns, least):
@@ -498,10 +507,11 @@ def measure_writes(bench, seeks, found):
 
 # ---- all of it ----
 
-def measure(dev, layout, phase, mode="quick", state=None, keep=None, progress=None, seed=1):
+def measure(dev, layout, phase, mode="quick", state=None, keep=None, progress=None, seed=1,
+            budget_s=None):
     """Mechanics of a drive whose layout and phase are known. state: what `keep` was last
     given in a run that was interrupted. keep(state) is called every some seconds;
-    progress(share, text)."""
+    progress(share, text). budget_s: disk time for the seek profile, unless the mode's."""
     bench = Bench(dev, layout, phase, seed)
     step = progress or (lambda share, text: None)
     found = Mechanics(period_ns=phase.period_ns)
@@ -519,7 +529,7 @@ def measure(dev, layout, phase, mode="quick", state=None, keep=None, progress=No
         if keep and seeks.rounds % 10 == 0:
             keep(seeks.state())
 
-    seeks.measure(SURE_NS[mode], LEAST[mode], BUDGET_S[mode], tick)
+    seeks.measure(SURE_NS[mode], LEAST[mode], budget_s or BUDGET_S[mode], tick)
     if keep:
         keep(seeks.state())
     found.seek = [(d, max(ns - found.overlap_ns, 0.0)) for d, ns, _ in seeks.means()]
