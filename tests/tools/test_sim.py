@@ -467,7 +467,8 @@ class Auto(Case):
     def told(self, drive, deviation):
         """A model that says how much seeks vary."""
         def change(words):
-            return words + [b"\nseek_spread 1 %d" % deviation] if words[:1] == [b"heads"] else words
+            more = [b"\nseek_spread 1 %d" % deviation] if words[:1] == [b"heads"] else []
+            return words + more
         return self.other(drive, change)
 
     def test_target(self):

@@ -180,7 +180,7 @@ static void test_heads(void **state)
 {
 	static const char * const instead[] = {
 		ZONE2 "head_spt 0 38 30\nslip 3\nremap 10 to 2030",
-		ZONE2 "slip 3\nhead_spt  0\t38 \nremap 10 to 2030\nhead_spt 1 30 ",
+		ZONE2 "slip 3\nhead_spt  0\t38\t\nremap 10 to 2030\nhead_spt\t1 30\t",
 	};
 	struct dm_track t;
 	struct dm_place p;
@@ -190,7 +190,7 @@ static void test_heads(void **state)
 	for (i = 0; i < ARRAY_SIZE(instead); i++) {
 		struct disk_model *dm = parse_good(make_text(33, instead[i]));
 
-		/* cylinder 31 is backward: head 1 comes first; sector 3 of cylinder 30 is slipped */
+		/* cylinder 31 is backward: head 1 comes first; sector 3 is slipped */
 		assert_int_equal(dm_track_at(dm, 31, 0, &t), 0);
 		assert_int_equal(t.spt, 38);
 		assert_int_equal(t.first_lbn, 2770 + 38 + 30 + 30 - 1);
@@ -210,7 +210,7 @@ static void test_heads(void **state)
 static void test_extracted(void **state)
 {
 	struct disk_model *dm = parse_good(make_text(26,
-		"revision  B 12 \nwwn naa.5000c500a1b2c3d4\n"
+		"revision  B 12\nwwn naa.5000c500a1b2c3d4\n"
 		"distrusted 60 % within 50 us, 97 % are needed\n"
 		"seek_spread 10 30000\nseek_spread 20 50000\nseek_spread 59 40000"));
 
@@ -638,7 +638,7 @@ static void test_no_memory(void **state)
 		assert_string_equal(err.reason, "out of memory");
 		assert_null(dm);
 	}
-	/* the reader's own and its seven arrays, the model, its seven arrays, two profiles, a sort */
+	/* the reader and its seven arrays, the model, its seven arrays, two profiles, a sort */
 	assert_in_range(n, 18, 22);
 	dm_free(dm);
 }
