@@ -62,8 +62,9 @@ VIRTUAL_NAMES = (("QEMU", ".*"), ("VMware", ".*"), ("Msft", "Virtual.*"), ("VBOX
                  ("ATA", "(?:QEMU|VBOX|VMware).*"), ("Linux", "scsi_debug.*"), ("LIO-ORG", ".*"),
                  ("Google", "PersistentDisk.*"), ("Nutanix", ".*"))
 
-# Completions are late, never early. If nine of ten are less late than this, the period is found
-# to 1 ppm: the table of tests/tools/extract_noise.py in Documentation/extract-safety.rst
+# Completions are late, never early. With nine of ten less late than this layouts are found, and
+# the period to 1 ppm; not far beyond layouts are wrong: the tables of tests/tools/extract_noise.py
+# in Documentation/extract-safety.rst
 MOST_LATE_NS = 150000
 QUIETER = "an idle host, a real-time priority (chrt -f 60), interrupts not coalesced, no bridge " \
     "or expander in between"
@@ -292,7 +293,7 @@ def check_noise(phase):
     if phase.late_ns <= MOST_LATE_NS:
         return []
     return [Refusal("jitter", "completions are reported up to %.0f us late (nine of ten are "
-                    "earlier; up to %.0f us the period is right to 1 ppm)" % (
+                    "earlier; beyond %.0f us layouts are not found)" % (
                         phase.late_ns / 1e3, MOST_LATE_NS / 1e3), QUIETER)]
 
 
