@@ -22,6 +22,8 @@ from .state import State, replace
 WEIGHTS = {"translate": {"phase": 1, "layout": 3, "mechanics": 8, "cache": 1, "validation": 1},
            "full": {"phase": 1, "layout": 10, "mechanics": 12, "cache": 1, "validation": 1},
            "quick": {"phase": 1, "layout": 3, "mechanics": 6, "cache": 1, "validation": 1}}
+# Disk time for the seek profile where translation leaves all of it below five minutes
+SEEKS_S = 190
 # Each stage chooses its places anew: what was measured in one is not used in another
 SEEDS = {"mechanics": 1000003, "validation": 2000003, "cache": 3000017}
 
@@ -107,7 +109,8 @@ class Extraction:
         def measure(part, save, tell):
             return asdict(mechanics.measure(
                 self.dev, found, phase, mode="full" if self.args.full else "quick",
-                state=part, keep=save, progress=tell, seed=self.seed("mechanics")))
+                state=part, keep=save, progress=tell, seed=self.seed("mechanics"),
+                budget_s=SEEKS_S if self.how == "translate" and not self.args.full else None))
 
         return mechanics.Mechanics(**self.stage("mechanics", measure))
 

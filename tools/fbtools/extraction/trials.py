@@ -112,9 +112,13 @@ def run(dev, layout, period, noise_sd, chain, settled_ns, begin=0.0):
 def _amend(left, noise_sd, good):
     """What to add to limits because the layout's angles are a little off: as much of what
     is left of the ends' times as is not their noise."""
-    if np.count_nonzero(good) < 10:
+    count = np.count_nonzero(good)
+    if count < 10:
         return np.zeros(len(left))
     seen = (1.4826 * np.median(np.abs(left[good] - np.median(left[good])))) ** 2
     noise = 2 * noise_sd ** 2
-    layout = seen - 1.5 * noise
-    return left * (layout / (layout + noise)) if layout > 1e6 else np.zeros(len(left))
+    layout = max(seen - noise, 0)
+    # less shows by chance, too
+    if layout < max((0.6 + 10 / np.sqrt(count)) * noise, 1e6):
+        return np.zeros(len(left))
+    return left * (layout / (layout + noise))
