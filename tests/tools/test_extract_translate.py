@@ -208,12 +208,13 @@ class Angles(Case):
         self.assertEqual([zone.first_cyl for zone in found.zones], [0, 35])
 
     def test_last_moved(self):
-        """The last block of a zone lives in a spare; the next zone has the same lengths,
-        and slips its first slots."""
-        zones = [Zone(0, 19, 20, 0.1, 0.11, 0.3, 0, 30, [], [(769, 795)]),
-                 Zone(20, 39, 20, 0.6, 0.11, 0.3, 2, 30)]
-        found = self.check(Layout(2, 40, "plain", zones))
-        self.assertEqual([zone.first_cyl for zone in found.zones], [0, 20])
+        """The last block of a zone lives in a spare; the next zone has the same lengths
+        or others, and slips its first slots."""
+        for spt in (20, 18):
+            zones = [Zone(0, 19, 20, 0.1, 0.11, 0.3, 0, 30, [], [(769, 795)]),
+                     Zone(20, 39, spt, 0.6, 0.11, 0.3, 2, 30)]
+            found = self.check(Layout(2, 40, "plain", zones))
+            self.assertEqual([zone.first_cyl for zone in found.zones], [0, 20])
 
     def test_resumed(self):
         """Cut short after each zone, it goes on there."""
