@@ -20,7 +20,7 @@ from .. import ToolError
 REFRESH_NS = 2e9        # disk time after which the phase is anchored anew
 CALIBRATE = 96          # reads of one unit that tell how late reports are
 LATE_MIN = 2e-4         # turns: no clock shows less
-FINE = 8                # reads of a unit whose edge is to be known well
+FINE = 16               # reads of a unit whose edge is to be known well
 MOST_SPT = 65536        # units on a track
 SLIPS = 2.5             # units in a row that may hold nothing on a track
 STRAYS = 4              # units in a row that may live elsewhere
@@ -106,7 +106,7 @@ def early(seen):
 
 
 @dataclass
-class Found:
+class Surveyed:
     """A track: its first unit, how many, slots per turn, the edge of the first unit's
     angle, slots passed over behind which units: [(unit, slots)], units of it that live
     elsewhere, and the edge of the unit after its last (None at the disk's end)."""
@@ -246,12 +246,12 @@ class Surveyor:
             bad = self._next_off(line, good)
         units, strays = self._end(line, good, bad)
         if most and units > most:
-            return Found(first, units, spt, line.base)
+            return Surveyed(first, units, spt, line.base)
         return self._describe(line, units, strays, spt)
 
     def _describe(self, line, count, strays, expected):
         """Slots per turn, slips, and what comes next."""
-        found = Found(line.first, count, expected or 0, line.base, strays=[
+        found = Surveyed(line.first, count, expected or 0, line.base, strays=[
             line.first + at for at in strays])
         if line.first + count < self.blocks:
             found.after = float(self.reader.edges(
@@ -283,6 +283,7 @@ class Surveyor:
         found.angle = line.base
         far, whole = places[-1], turns[-1]
         best = None
+        room = min(self.reader.fine_error(line.slope) / line.slope + 0.1, 0.45)
         for passed in range(int(SLIPS * 4)):
             for spt in {int(round((far + passed) / whole)), expected or 0} - {0}:
                 slots = turns * spt - places
@@ -290,8 +291,8 @@ class Surveyor:
                 if np.any(steps < 0) or np.round(slots[-1]) != passed:
                     continue
                 off = np.abs(slots - np.round(slots)).max()
-                cost = off + 0.05 * passed - (0.2 if spt == expected else 0)
-                if off < 0.45 and (best is None or cost < best[0]):
+                cost = off + 0.05 * passed - (0.1 if spt == expected else 0)
+                if off < room and (best is None or cost < best[0]):
                     best = cost, spt
         if best is None:
             raise Lost("the units from %d to %d are not whole slots apart" %

@@ -12,44 +12,25 @@ Blocks in the midst of tracks that live elsewhere do not show so; a second pass 
 whole tracks and looks for those that take longer than their like.
 
     found = walk(dev, phase, state, progress, save)
-    layout = compress(found.tracks, ...)
+    layout = found.layout()
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from .. import ToolError
 from .border import Border
-from .layout import HOLE, TRACK
+from .found import Found
 from .run import Odd, Room, Run, across, count_heads, fit, phase_of
 from .scan import scan
-from .track import FINE, Lost, Reader, STRAYS, Surveyor, wrap
+from .track import FINE, STRAYS, Lost, Reader, Surveyed, Surveyor, wrap
 
 BATCH = (8, 512)        # tracks predicted at once
 ALIKE = 132             # tracks, all with one step between them, that tell of one head
 MOST_LEARN = 300        # tracks looked at for a pattern
+MOST_LOST = 16          # units where a run begins that are on no line
 MOST_ODD = 8            # tracks in a row that are not as predicted
 RETRIES = 6             # readings of one batch looked at again before it is cut
 SAVE_NS = 5e9           # disk time between savings
-
-# A block that lives elsewhere: the edge of its angle there, and its run.
-AWAY = np.dtype([("block", "<i8"), ("angle", "<f8"), ("run", "<i4")])
-
-
-@dataclass
-class Found:
-    """What the walk found. tracks: TRACK array, cylinders counted as if no cylinder were
-    without units, heads in the order of units; holes: HOLE array; away: AWAY array;
-    runs; bad: blocks that cannot be read; known_heads: whether the skews tell them."""
-
-    tracks: np.ndarray
-    holes: np.ndarray
-    away: np.ndarray
-    runs: list
-    heads: int
-    known_heads: bool
-    bad: list
 
 
 class Walk:
@@ -67,6 +48,7 @@ class Walk:
         self.bad = set()
         self.open = False       # whether the last run may go on
         self.batch = BATCH[0]
+        self.lost = 0           # units in this run's beginning that are on no line
         self.row = []           # the run before each of the last tracks, all odd
         self.trial = None       # (tracks until it is believed, run and position before)
         self.scanned = [0, 0]   # run and track up to which the second pass is done
@@ -144,6 +126,7 @@ class Walk:
         self.runs.append(self._run_of(tracks, *found))
         if len(self.runs) > 1:
             self._settle_border()
+        self.lost = 0
         self.open = self.run.next < self.dev.blocks
         self.batch = BATCH[0]
 
@@ -162,8 +145,7 @@ class Walk:
         spt = tracks[-1].spt if tracks else self.run.spt[0] if self.runs else None
         like = tracks[-self._period()] if len(tracks) >= self._period() else \
             tracks[-1] if tracks else None
-        found = self.surveyor.track(first, like.spt if like else spt,
-                                    like.count if like else spt)
+        found = self._track(first, like.spt if like else spt, like.count if like else spt)
         end = found.first + found.count
         room = self._has_room(tracks, found.count)
         if found.count > STRAYS or (end >= self.dev.blocks and not room):
@@ -186,6 +168,17 @@ class Walk:
         found.strays = strays + found.strays
         tracks.append(found)
         return found.first + found.count
+
+    def _track(self, first, spt, count):
+        """A track, or one unit alone if it is on no line with those behind it."""
+        try:
+            return self.surveyor.track(first, spt, count)
+        except Lost:
+            self.lost += 1
+            if not spt or self.lost > MOST_LOST:
+                raise
+            edge = self.reader.edges([first], self.reader.fine_repeats(1 / spt))[0]
+            return Surveyed(first, 1, spt, float(edge))
 
     def _has_room(self, tracks, count):
         """Whether the last track has slots for so many units more."""
@@ -286,8 +279,8 @@ class Walk:
         blocks = [block for block in blocks if block not in known]
         if not blocks:
             return
-        repeats = self.reader.slot_repeats(1 / (self.runs[run].spt[0] if run < len(self.runs)
-                                                else 400))
+        spt = self.runs[run].spt[0] if run < len(self.runs) else 400
+        repeats = self.reader.slot_repeats(1 / spt, 0.3)
         for block, edge in zip(blocks, self.reader.edges(blocks, repeats)):
             if np.isnan(edge):
                 self.bad.add(block)
@@ -428,7 +421,11 @@ class Walk:
             return
         here = run.expect(1)[0]
         spt = int(here["spt"])
-        found = self.surveyor.track(run.next, spt, int(here["count"]), most=spt)
+        try:
+            found = self.surveyor.track(run.next, spt, int(here["count"]), most=spt)
+        except Lost:
+            self._close()
+            return
         slot = self._slot(found.angle, here)
         if found.count > spt:
             # the next run's first track begins where this one's units would go on
@@ -547,17 +544,7 @@ class Walk:
 
     def found(self):
         """All of it."""
-        tracks, holes, cylinder = [], [], 0
-        for run in self.runs:
-            mine = run.tracks()
-            holes += run.holes()
-            mine["cyl"] += cylinder
-            mine["start"] %= 1
-            cylinder += run.cylinders
-            tracks.append(mine[mine["count"] > 0])
-        return Found(np.concatenate(tracks), np.array(holes, HOLE),
-                     np.array(sorted(self.away), AWAY), self.runs, self.heads,
-                     self.known_heads, sorted(self.bad))
+        return Found(self.runs, self.away, self.heads, self.known_heads, self.bad)
 
 
 def walk(dev, phase, state=None, progress=None, save=None, heads=None):
@@ -583,6 +570,3 @@ def walk(dev, phase, state=None, progress=None, save=None, heads=None):
     if save:
         save(job.state())
     return job.found()
-
-
-__all__ = ["AWAY", "Found", "TRACK", "walk"]
