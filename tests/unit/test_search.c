@@ -20,6 +20,8 @@
  * (test_worth); a price for ways within a cylinder, a price that falls to nothing within
  * a half, none for a gap of nearly a turn, no granule left unread at either end, odds off by
  * half a bin, of another band, not for head switches, a toll by the other odds (test_miss).
+ * On the disk whose tracks differ from head to head: LBN 0's track taken for the longest
+ * (test_optimum), the longest track's sector angle for all (test_feasible, test_lifted).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,26 +37,31 @@
  * granules of 8 straddle tracks with any number of their sectors on the first; a slip,
  * a remap; seeks that are not monotonic.
  */
-static const char small_disk[] =
-	"fbmodel 1\n"
-	"vendor TEST\n"
-	"product SMALL\n"
-	"sectors 24190\n"
-	"cylinders 90\n"
-	"heads 3\n"
-	"head_order serpentine-zone\n"
-	"period_ps 6000000000\n"
-	"head_switch_ns 200000\n"
-	"write_settle_ns 400000\n"
-	"zero_latency yes\n"
-	"seek 1 700000\n"
-	"seek 2 650000\n"
-	"seek 10 900000\n"
-	"seek 89 2600000\n"
-	"zone 0 39 spt 99 angle 0 track_skew 0.11 cyl_skew 0.3 dead 0 spares 1\n"
-	"slip 700\n"
-	"zone 40 89 spt 83 angle 0.9 track_skew 0.13 cyl_skew 0.31 dead 0 spares 139\n"
-	"remap 1000 to 12449\n";
+#define SMALL_DISK(spt)									\
+	"fbmodel 1\n"									\
+	"vendor TEST\n"									\
+	"product SMALL\n"								\
+	"sectors 24190\n"								\
+	"cylinders 90\n"								\
+	"heads 3\n"									\
+	"head_order serpentine-zone\n"							\
+	"period_ps 6000000000\n"							\
+	"head_switch_ns 200000\n"							\
+	"write_settle_ns 400000\n"							\
+	"zero_latency yes\n"								\
+	"seek 1 700000\n"								\
+	"seek 2 650000\n"								\
+	"seek 10 900000\n"								\
+	"seek 89 2600000\n"								\
+	"zone 0 39 spt 99 angle 0 track_skew 0.11 cyl_skew 0.3 dead 0 spares 1\n"	\
+	"slip 700\n"									\
+	"zone 40 89 spt " spt " angle 0.9 track_skew 0.13 cyl_skew 0.31 dead 0 spares 139\n" \
+	"remap 1000 to 12449\n"
+
+static const char small_disk[] = SMALL_DISK("83");
+
+/* the same, but that in the second zone as many sectors lie on tracks of different length */
+static const char surfaces_disk[] = SMALL_DISK("103") "head_spt 0 83 63 103\n";
 
 #define GRANULE 8
 #define REMAPPED_LBN (11879 + 1000)
@@ -1103,6 +1110,13 @@ static int setup(void **state)
 	return 0;
 }
 
+static int setup_surfaces(void **state)
+{
+	(void)state;
+	dm = support_model_text(surfaces_disk);
+	return 0;
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -1130,5 +1144,15 @@ int main(void)
 		cmocka_unit_test(test_runs),
 	};
 
-	return cmocka_run_group_tests_name("search", tests, setup, teardown);
+	const struct CMUnitTest surfaces[] = {
+		cmocka_unit_test(test_feasible),
+		cmocka_unit_test(test_optimum),
+		cmocka_unit_test(test_prepend),
+		cmocka_unit_test(test_lifted),
+		cmocka_unit_test(test_exactly_once),
+		cmocka_unit_test(test_runs),
+	};
+
+	return cmocka_run_group_tests_name("search", tests, setup, teardown) +
+	       cmocka_run_group_tests_name("surfaces", surfaces, setup_surfaces, teardown);
 }
