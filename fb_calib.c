@@ -52,6 +52,8 @@
 /* a seek that is no seek says nothing of the curve */
 #define FBC_SEEK_LEAST_NS 50000
 
+#define FBC_MISFIT_TRIALS 200
+
 #define FBC_Z_SHIFT 2		/* fbc_late[]: quarters of a scale */
 #define FBC_ONE 65536		/* 16 binary places */
 
@@ -273,6 +275,20 @@ bool fbc_due(const struct fb_calib *c, u64 now_ns)
 		s32 missing = fbc_missing(c, i);
 
 		if (missing >= FBC_LEAST_PPM || missing <= -FBC_LEAST_PPM)
+			return true;
+	}
+	return false;
+}
+
+bool fbc_misfit(const struct fb_calib *c)
+{
+	u32 i;
+
+	for (i = 1; i < DM_BANDS; i++) {
+		s32 ppm = fbc_ppm(c, i);
+
+		if ((ppm == FBC_MOST_PPM || ppm == -FBC_MOST_PPM) &&
+		    c->band[i].trials >= FBC_MISFIT_TRIALS)
 			return true;
 	}
 	return false;

@@ -100,6 +100,14 @@ bool fbc_due(const struct fb_calib *c, u64 now_ns);
 void fbc_apply(struct fb_calib *c, u64 now_ns, struct disk_model *dm);
 
 /**
+ * fbc_misfit() - are the model's seek times wrong beyond correction?
+ * @c: state
+ *
+ * Return: true: those of a band are off by FBC_MOST_PPM or more, as many trials say.
+ */
+bool fbc_misfit(const struct fb_calib *c);
+
+/**
  * fbc_ppm() - what is believed of a band
  * @c: state
  * @band: by dm_band()

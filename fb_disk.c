@@ -23,9 +23,6 @@
 #include "fb_sysfs.h"
 #include "fb_user.h"
 
-/* share of completions that must fit the model, and after how many it is judged */
-#define FB_DISK_FITS_PPM 500000
-
 static DEFINE_MUTEX(fb_disks_mutex);
 static LIST_HEAD(fb_disks);
 static struct kset *fb_disk_kset;
@@ -199,8 +196,7 @@ int fb_disk_force(struct fb_disk *fd, bool force)
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
 {
 	lockdep_assert_held(&fd->lock);
-	if (fd->distrusted || h->mechanical + h->odd < FB_DISK_JUDGE_MIN ||
-	    h->fits >= FB_DISK_FITS_PPM)
+	if (fd->distrusted || (!fb_head_misfit(h) && !fbc_misfit(&fd->calib)))
 		return false;
 	fd->distrusted = true;
 	return true;

@@ -258,8 +258,6 @@ struct fb_idle {
 
 /* ---- the disk ---- */
 
-#define FB_DISK_JUDGE_MIN 200	/* completions before a model is judged */
-
 #define FB_ID_LEN 48
 
 /* a model's reason to be distrusted, and words before it; the same and who it is for */

@@ -57,6 +57,8 @@ enum fb_head_verdict {
  * @early: count, for status
  * @odd: count, for status
  * @fits: share of consistent ones among the recent, ppm, decaying average
+ * @right: share of them that took as many turns as predicted, likewise, over more
+ * @bounded: windows in a row that left the period as far from the model's as it may be
  */
 struct fb_head {
 	const struct disk_model *dm;
@@ -83,6 +85,8 @@ struct fb_head {
 	u64 early;
 	u64 odd;
 	u32 fits;
+	u32 right;
+	u32 bounded;
 };
 
 /**
@@ -147,6 +151,15 @@ u32 fb_head_angle(const struct fb_head *h, u64 ns);
  * Return: ns.
  */
 u64 fb_head_when(const struct fb_head *h, u64 ns, u32 angle);
+
+/**
+ * fb_head_misfit() - is the model wrong?
+ * @h: state
+ *
+ * Return: true: too many commands do not end where it says, or not in the turn that it says,
+ * or the platter turns at another speed.
+ */
+bool fb_head_misfit(const struct fb_head *h);
 
 /**
  * fb_head_now() - where the head will be if it waits where it is

@@ -199,6 +199,7 @@ static void test_slower(void **state)
 		d.spread = 0;
 		run(&d, 100000);
 		check_all("no noise", &d, truth[i], 4000);
+		assert_false(fbc_misfit(&d.c));
 		disk_end(&d);
 	}
 }
@@ -308,6 +309,7 @@ static void test_steps(void **state)
 	}
 	assert_true(moved > 40);
 	assert_in_range(last, FBC_MOST_PPM * 9 / 10, FBC_MOST_PPM);
+	assert_true(fbc_misfit(&d.c));
 	disk_end(&d);
 }
 

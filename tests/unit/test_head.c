@@ -425,6 +425,44 @@ static void test_belief(void **state)
 	assert_true(fb_head_locked(&h, p.now));
 }
 
+/* one command in @every takes a turn more than predicted, one in @odd ends anywhere */
+static bool judged(s64 ppm, u32 every, u32 odd)
+{
+	struct platter p = { .r = { 131 }, .jitter_ns = 20000, .ppm = ppm };
+	struct fb_head_end out;
+	struct dm_place end;
+	struct fb_head h;
+	u32 i;
+
+	fb_head_init(&h, dm);
+	settle(&h, &p, 199);
+	assert_false(fb_head_misfit(&h));
+	for (i = 0; i < 2000; i++) {
+		if (odd && i % odd == 0) {
+			next_end(&p, &end);
+			p.now += rnd_below(&p.r, 6000000);
+			fb_head_complete(&h, report(&p, false), &end, p.now, 0, 0, false, &out);
+		}
+		ordinary(&h, &p, every && i % every == 0, &out);
+	}
+	return fb_head_misfit(&h);
+}
+
+/*
+ * A model is wrong when too much does not end as it says, and not before. Seen to fail: no
+ * look at the turns, none at the period's bound.
+ */
+static void test_misfit(void **state)
+{
+	(void)state;
+	assert_false(judged(0, 0, 0));
+	assert_false(judged(1500, 0, 0));
+	assert_false(judged(0, 10, 10));
+	assert_true(judged(0, 3, 0));
+	assert_true(judged(2200, 0, 0));
+	assert_true(judged(6000, 0, 0));
+}
+
 /**
  * struct seldom - few completions
  * @every_ns: one on the mean
@@ -549,6 +587,7 @@ int main(void)
 		cmocka_unit_test(test_jump),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_belief),
+		cmocka_unit_test(test_misfit),
 		cmocka_unit_test(test_seldom),
 		cmocka_unit_test(test_long_times),
 	};

@@ -170,6 +170,9 @@ static void simr_predictions(struct simr *r, const struct sims *s)
 	simr_count(r, "mechanical", s->head.mechanical);
 	simr_count(r, "early", s->head.early);
 	simr_count(r, "odd", s->head.odd);
+	simr_real(r, "fits", s->head.fits / 1e6);
+	simr_real(r, "right", s->head.right / 1e6);
+	simr_count(r, "misfit", fb_head_misfit(&s->head) || fbc_misfit(&s->calib));
 	simr_close(r);
 	simr_count(r, "out_of_order", st->out_of_order);
 	simr_calibration(r, &s->calib);
