@@ -34,6 +34,7 @@ load_module freeblock
 sched_set "$disk" freeblock || die "no freeblock"
 cat /out/extracted.fbmodel > "$(fb "$disk")/model"
 expect_eq "the module takes it" $? 0
+iosched "$disk" depth 2
 load random "/dev/$disk" reads=100 seconds=20 depth=4 > /tmp/load
 expect_eq "a load ends" $? 0
 status="/sys/block/$disk/queue/iosched/status"

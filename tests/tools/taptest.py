@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """unittest that speaks TAP, as tests/check wants it, and what tests here share."""
 
+import contextlib
 import fcntl
+import io
 import os
 import subprocess
 import sys
@@ -32,6 +34,18 @@ def vectors(kind, *args, given=None):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, input=given,
                           check=False)
     return done.returncode, done.stdout
+
+
+def freeblock(*words):
+    """Exit status, output and errors of tools/freeblock with these words, run in this
+    process: what is patched counts."""
+    sys.path.insert(0, os.path.join(TOP, "tools"))
+    from fbtools import cli  # pylint: disable=import-outside-toplevel
+    sys.path.pop(0)
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = cli.main(list(words))
+    return status, out.getvalue(), err.getvalue()
 
 
 class _Result(unittest.TestResult):

@@ -7,8 +7,6 @@ Seen to fail: a validation that compares a model with itself (marked); a state t
 not read (resumed).
 """
 
-import contextlib
-import io
 import json
 import os
 import signal
@@ -23,20 +21,12 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools"))
 
 import taptest  # noqa: E402
-from fbtools import ToolError, cli, sim, truth  # noqa: E402
+from fbtools import ToolError, sim, truth  # noqa: E402
 from fbtools.extraction import validate  # noqa: E402
 from fbtools.extraction.device import Device  # noqa: E402
 from fbtools.extraction.state import State  # noqa: E402
 
 PATIENCE_S = 300
-
-
-def freeblock(*words):
-    """Exit status, output, errors."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = cli.main(list(words))
-    return code, out.getvalue(), err.getvalue()
 
 
 class Extract(unittest.TestCase):
@@ -68,7 +58,7 @@ class Extract(unittest.TestCase):
     def test_quick(self):
         """Model, pictures and nothing left behind; the scheduler makes of it what it makes of
         the truth."""
-        report = self.good(*freeblock(*self.words, "--pictures", self.at("pictures")))
+        report = self.good(*taptest.freeblock(*self.words, "--pictures", self.at("pictures")))
         self.assertEqual(sorted(os.listdir(self.at("pictures"))),
                          ["seek.png", "skews.png", "validation.png", "zones.png"])
         left = [name for _, _, names in os.walk(self.at("state")) for name in names
@@ -94,7 +84,7 @@ class Extract(unittest.TestCase):
         self.assertFalse(os.path.exists(self.model))
         kept = self.stages()
         self.assertIn("layout", kept)
-        report = self.good(*freeblock(*self.words, "--full"))
+        report = self.good(*taptest.freeblock(*self.words, "--full"))
         self.assertTrue(any(note.startswith("resumed") for note in report["notes"]))
 
     def stages(self):
@@ -122,7 +112,7 @@ class Extract(unittest.TestCase):
         for words, reason in ((["extract"], "one of: DEVICE, --simulated"),
                               (["extract", "--simulated", self.at("none")], "No such file"),
                               (["extract", self.at("none")], "none")):
-            code, out, err = freeblock(*words, "--state", self.at("state"))
+            code, out, err = taptest.freeblock(*words, "--state", self.at("state"))
             self.assertEqual((code, out), (1, ""))
             self.assertIn(reason, err)
 

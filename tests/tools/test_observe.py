@@ -7,8 +7,6 @@ TAP; takes some seconds.
 Seen to fail: the trace's sectors taken for 4096 bytes; idle time left out.
 """
 
-import contextlib
-import io
 import json
 import os
 import random
@@ -21,7 +19,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools"))
 
 import taptest  # noqa: E402
-from fbtools import cli, observe, sim  # noqa: E402
+from fbtools import observe, sim  # noqa: E402
 
 SECONDS, RATE = 60, 80
 # What issue 6 asks of the prediction
@@ -50,12 +48,10 @@ class Observe(unittest.TestCase):
         self.model = sim.model_file("atlas10k")
         self.capacity, self.physical = observe.model_facts(self.model)
 
-    def observe(self, *words):
+    @staticmethod
+    def observe(*words):
         """Exit status, output, errors."""
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = cli.main(["observe", *words])
-        return code, out.getvalue(), err.getvalue()
+        return taptest.freeblock("observe", *words)
 
     def test_prediction(self):
         """Free MB/s within 15 % of the true drive's under the scheduler; in idle time more."""

@@ -27,16 +27,13 @@ sys.path.insert(0, os.path.join(TOP, "tools"))
 
 import fakedisk  # noqa: E402
 import taptest  # noqa: E402
-from fbtools import ToolError, cli, fbstate_where, scan, scan_file, scan_source  # noqa: E402
+from fbtools import ToolError, fbstate_where, scan, scan_file, scan_source  # noqa: E402
 from fbtools.fbstate_where import Segment  # noqa: E402
 
 
 def freeblock(*words):
     """A subcommand's status, output and errors."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = cli.main(["scan", *words])
-    return status, out.getvalue(), err.getvalue()
+    return taptest.freeblock("scan", *words)
 
 
 class Case(unittest.TestCase):

@@ -5,8 +5,6 @@ the simulator takes, too. What it does with a device is tested in the lab
 (tests/lab/t-sg.sh). Prints TAP.
 """
 
-import contextlib
-import io
 import json
 import os
 import stat
@@ -21,7 +19,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools"))
 
 import taptest  # noqa: E402
-from fbtools import ToolError, cli, sg, sim  # noqa: E402
+from fbtools import ToolError, sg, sim  # noqa: E402
 
 MODEL = os.path.join(TOP, "models", "atlas10k.fbmodel")
 TINY = {"drive": os.path.join(TOP, "tests", "lab", "files", "tiny.fbdrive"),
@@ -33,10 +31,7 @@ TINY_TURN_MS = 6
 
 def freeblock(*words):
     """A subcommand's status, output and errors."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = cli.main(["sg", *words])
-    return status, out.getvalue(), err.getvalue()
+    return taptest.freeblock("sg", *words)
 
 
 class Case(unittest.TestCase):

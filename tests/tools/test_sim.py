@@ -5,8 +5,6 @@ times are known, the numbers of the freeblock paper on the Atlas 10K, whole
 scans, large drives, sweeps, and settings that must be refused. Prints TAP.
 """
 
-import contextlib
-import io
 import json
 import math
 import os
@@ -22,7 +20,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools"))
 
 import taptest  # noqa: E402
-from fbtools import cli, fbmodel, sim  # noqa: E402
+from fbtools import fbmodel, sim  # noqa: E402
 
 # One surface, 64 sectors on a turn of 6 ms, no skews, no noise, no overheads;
 # any seek takes 3/16 turn, so that the mean wait for one of the 8 places of a track
@@ -78,10 +76,7 @@ ZONE_END = 433 * 6 * 334 - 89
 
 def freeblock(*words):
     """A subcommand's status, output and errors."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = cli.main(["sim", *words])
-    return status, out.getvalue(), err.getvalue()
+    return taptest.freeblock("sim", *words)
 
 
 def status_of(pid):

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of freeblock status against a made-up sysfs. Prints TAP; takes a second."""
 
-import contextlib
-import io
 import json
 import os
 import sys
@@ -17,7 +15,7 @@ sys.path.insert(0, os.path.join(TOP, "tools"))
 
 import fakedisk  # noqa: E402
 import taptest  # noqa: E402
-from fbtools import cli, fbstate, status  # noqa: E402
+from fbtools import fbstate, status  # noqa: E402
 from fbtools.fbstate_progress import Progress  # noqa: E402
 
 SYSFS = "sys/kernel/freeblock/sda/"
@@ -51,12 +49,10 @@ class Status(unittest.TestCase):
         self.tree.write(SYSFS + "tasks", "3 my scan running 4 62500 %d 2 128\n"
                         "7 scrub paused 1 100 50 0 128" % done)
 
-    def status(self, *words):
+    @staticmethod
+    def status(*words):
         """Exit status, output, errors."""
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = cli.main(["status", *words])
-        return code, out.getvalue(), err.getvalue()
+        return taptest.freeblock("status", *words)
 
     def full(self):
         """All files that there can be."""

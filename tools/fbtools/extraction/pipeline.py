@@ -16,7 +16,7 @@ from . import cache, journal, layout, mechanics, modes, pictures, refuse, sample
 from .device import Device
 from .phase import Phase
 from .progress import Progress
-from .state import State, replace
+from .state import State
 
 # Shares of the whole, about: disk time in minutes on small drives
 WEIGHTS = {"translate": {"phase": 1, "layout": 3, "mechanics": 8, "cache": 1, "validation": 1},
@@ -149,7 +149,7 @@ class Extraction:
 
     def write(self, path, found, moves, reason=""):
         """The model's file."""
-        replace(path, found.to_model(self.identity(moves, reason), moves))
+        journal.write_file(os.path.abspath(path), found.to_model(self.identity(moves, reason), moves))
 
     def validate(self, path, moves):
         """The verdict about a written model."""

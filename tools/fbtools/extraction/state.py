@@ -5,18 +5,9 @@ import json
 import os
 
 from .. import ToolError
+from .journal import make_directory, write_file
 
 VERSION = 1
-
-
-def replace(path, data):
-    """Put a file in place whole or not at all, and on the disk."""
-    new = path + ".new"
-    with open(new, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(new, path)
 
 
 def plain(value):
@@ -30,11 +21,11 @@ class State:
     A state belongs to a drive and to how it is measured: of another it is not used."""
 
     def __init__(self, folder, key, fresh=False):
-        self.path = os.path.join(folder, "extract.json")
+        self.path = os.path.join(os.path.abspath(folder), "extract.json")
         self.resumed = False
         self._said = {"version": VERSION, "key": key, "disk_ns": 0, "stages": {}}
         try:
-            os.makedirs(folder, exist_ok=True)
+            make_directory(os.path.abspath(folder))
         except OSError as error:
             raise ToolError("%s: %s; --state names another folder" % (folder, error.strerror)
                             ) from error
@@ -66,7 +57,7 @@ class State:
         """Keep a stage's result, final or so far."""
         self._said["stages"][stage] = value
         self._said["disk_ns"] = disk_ns
-        replace(self.path, json.dumps(self._said, default=plain).encode("ascii"))
+        write_file(self.path, json.dumps(self._said, default=plain).encode("ascii"))
 
     def end(self):
         """The extraction is complete: nothing is to be resumed."""
