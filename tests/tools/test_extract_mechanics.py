@@ -132,6 +132,20 @@ class OfOthers(unittest.TestCase):
             self.assertLess(abs(mechanics.overhead(bench)[0] - truth.overhead_ns), 10e3)
             self.assertLess(abs(mechanics.switch(bench)[0] - 1000e3), 10e3)
 
+    def test_order(self):
+        """A drive that reads on a little after each read, and then chooses the next, which
+        by then are two: what it reads on is no part of a seek. Seen to fail: without pairs."""
+        dev, truth, bench = bench_of("toy.fbdrive", "cache 16 1000 0", "read_ahead segment",
+                                     "read_ahead_least 8")
+        with dev:
+            overlap = mechanics.switch(bench, lambda _, head: head)[0]
+            seeks = mechanics.Seeks(bench)
+            seeks.search(lambda share: None)
+            self.assertTrue(bench.pairs)
+            error = [seeks.bits.rough(i)[0] for i in range(len(seeks.list))]
+            error -= overlap + truth.seek_ns(seeks.list)
+            self.assertLess(abs(np.median(error)), 100e3)
+
     def test_wrong_layout(self):
         """A layout that is not the drive's is found out. Seen to fail: without the check."""
         dev, truth, bench = bench_of("toy.fbdrive")

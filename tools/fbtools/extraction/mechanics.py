@@ -31,9 +31,12 @@ GUESS_ROUNDS = 6        # the others in so many, around what lies between
 SURE_NS = {"quick": 6e3, "full": 3.5e3}         # standard error wanted of each mean
 BUDGET_S = {"quick": 340, "full": 840}          # disk time that it may take
 ROUND = 6                # trials of each distance in a round
+ROUND_LEAST = 60        # of all
 ELSEWHERE = 0.04        # share of trials before which the head goes somewhere else
+OVERTAKEN = 0.05        # share of trials whose order a drive may change
 FAR_STROKE = 0.33       # seeks longer than that are made there and back
 NEAR = 6                # so far along the list spreads are much the same
+UNSURE_NS = 50e3        # a mean whose standard error is larger is none
 SPREADS = 24            # spread records
 SETTLE_NS = 500e3       # believed where nothing may be written: drives need 200 to 500 us
 WRITE_SEEKS = 6         # distances at which settling is measured
@@ -124,6 +127,8 @@ class Bench:
         late = np.concatenate(phase.late) if phase.late else np.zeros(1)
         self.noise_sd = float(np.std(late))
         self.settled_ns = self.period / 4
+        # a drive that changes the order of commands gets two at a time
+        self.pairs = False
         self.strays = 0
         self.used = 0
 
@@ -141,7 +146,8 @@ class Bench:
         chain.op = np.where(chain.which >= 0, op, READ)
         chain.write_late = write_late
         found = trials.run(self.dev, self.layout, self.period, self.noise_sd, chain,
-                           self.settled_ns, self.random.random())
+                           self.settled_ns, self.random.random(), self.pairs)
+        self.pairs = self.pairs or found.overtaken > OVERTAKEN * len(steps)
         self.strays += found.strays
         self.used += len(found.which)
         return found
@@ -338,7 +344,7 @@ class Seeks:
                     cyl, head = self._place(distance)
                     up, down = self._room(cyl, distance)
                     steps.append((cyl, head, bench.period / 2, -1))
-                elif last < 2 * bench.settled_ns:
+                elif bench.pairs or last < 2 * bench.settled_ns:
                     steps.append((cyl, head, bench.period / 2, -1))
                 cyl += distance if up and (not down or bench.random.random() < 0.5) else -distance
                 aim = aims[i].pop()
@@ -373,7 +379,10 @@ class Seeks:
                 self.bits.guess = np.interp(np.sqrt(self.list), np.sqrt(self.list[few]), known)
                 self.bits.guess[few] = np.nan
                 which = np.setdiff1d(np.arange(len(self.list)), few)
+            orderly = not self.bench.pairs
             self.round(which, [self.bits.rough(i)[0] for i in which])
+            # what has just been found out was of no use
+            self.rounds -= orderly and self.bench.pairs
         good = np.count_nonzero(self._tried() >= GUESS_ROUNDS / 2)
         if good < len(self.list) / 2:
             raise ToolError("the seek profile: only of %d of %d distances trials count: units are "
@@ -389,7 +398,8 @@ class Seeks:
             return False
         # the least sure more often
         share = (bits.sure[doubt] / np.median(bits.sure[doubt])) ** 2
-        wanted = np.repeat(doubt, np.clip(np.round(ROUND * share), 1, 3 * ROUND).astype(int))
+        times = max(ROUND, ROUND_LEAST / len(doubt)) * np.clip(share, 0.2, 3)
+        wanted = np.repeat(doubt, np.ceil(times).astype(int))
         self.round(wanted, bits.aim(wanted, self.bench.random))
         return True
 
@@ -411,15 +421,19 @@ class Seeks:
             step(max(done, (dev.disk_ns - began) / (budget_s * 1e9)))
         bits.fit()
 
+    def _known(self):
+        """Distances that could be measured."""
+        return (self._tried() >= SEARCH_ROUNDS) & (self.bits.sure < UNSURE_NS)
+
     def means(self):
         """(cylinders, ns, standard error) of the distances that could be measured."""
-        pick = np.flatnonzero(self._tried() >= SEARCH_ROUNDS)
+        pick = np.flatnonzero(self._known())
         return [(int(self.list[i]), float(self.bits.mean[i]), float(self.bits.sure[i]))
                 for i in pick]
 
     def spreads(self):
         """(cylinders, ns) of the standard deviation, at some distances."""
-        good = np.flatnonzero(self._tried() >= SEARCH_ROUNDS)
+        good = np.flatnonzero(self._known())
         count = min(SPREADS, len(good))
         pick = good[np.unique(np.round(np.linspace(0, len(good) - 1, count)).astype(int))]
         return [(int(self.list[i]), float(self.bits.spread[i])) for i in pick]

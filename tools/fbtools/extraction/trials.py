@@ -45,15 +45,13 @@ class Chain:
 
 @dataclass
 class Trials:
-    """What came of a chain, of its trials that count: whose, from and to which cylinder,
-    the limit (see onebit.py) and what is left of the end's time, ns; and how many did
-    not count, and the instants."""
+    """What came of a chain, of its trials that count: whose, and the limit (onebit.py);
+    and how many did not count: strays, and those whose order the drive changed."""
 
     which: np.ndarray
     limit: np.ndarray
-    left: np.ndarray
-    lost: np.ndarray
     strays: int
+    overtaken: int
 
 
 def choose(layout, chain, period, begin):
@@ -81,23 +79,28 @@ def waits(places):
 
 def spared(found, settled_ns):
     """Which commands of a chain were at the drive in time: `settled_ns` after they were
-    sent the one before was still at work; and none overtook."""
+    sent the one before was still at work; and which came neither before their turn nor
+    after it."""
     done = found["done"].astype(np.int64)
+    order = np.diff(done) > 0
     early = found["submit"][1:].astype(np.int64) + int(settled_ns) <= done[:-1]
-    return early & (np.diff(done) > 0)
+    return early, order & np.append(order[1:], True)
 
 
-def run(dev, layout, period, noise_sd, chain, settled_ns, begin=0.0):
+def run(dev, layout, period, noise_sd, chain, settled_ns, begin=0.0, pairs=False):
     """Have a chain carried out; Trials. noise_sd: of the ends' instants, ns;
-    settled_ns: what the drive needs to understand a command, and to report one."""
+    settled_ns: what the drive needs to understand a command, and to report one; pairs:
+    what is no trial waits until the drive has nothing to do."""
     blocks = choose(layout, chain, period, begin)
     places = layout.locate(blocks)
-    found = dev.run(dev.ops(blocks, flags=FUA | OVERLAP, op=chain.op))
+    flags = FUA | np.where(pairs & (chain.which < 0), 0, OVERLAP)
+    found = dev.run(dev.ops(blocks, flags=flags, op=chain.op))
     took = np.diff(chain.ended(found)) / period
     wait, unit = waits(places), 1 / places["spt"][1:]
     turns = np.round(took - wait - unit)
     left = (took - wait - unit - turns) * period
-    good = (found["status"][1:] == 0) & (found["status"][:-1] == 0) & spared(found, settled_ns)
+    early, order = spared(found, settled_ns)
+    good = (found["status"][1:] == 0) & (found["status"][:-1] == 0) & early & order
     good &= (chain.which[1:] >= 0) & (turns >= 0)
     good &= (places["cyl"][1:] == chain.cyl[1:]) & (places["cyl"][:-1] == chain.cyl[:-1])
     good &= (places["head"][1:] == chain.head[1:]) & (places["head"][:-1] == chain.head[:-1])
@@ -105,8 +108,8 @@ def run(dev, layout, period, noise_sd, chain, settled_ns, begin=0.0):
     # a drive that starts in the midst of a unit ends there, too
     steady = good & (left < width) & (left > -width - unit * period)
     limit = (wait + turns) * period + _amend(left, noise_sd, steady)
-    return Trials(chain.which[1:][steady], limit[steady], left[steady], turns[steady],
-                  int(np.count_nonzero(good & ~steady)))
+    return Trials(chain.which[1:][steady], limit[steady], int(np.count_nonzero(good & ~steady)),
+                  int(np.count_nonzero(~order)))
 
 
 def _amend(left, noise_sd, good):
