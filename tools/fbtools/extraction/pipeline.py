@@ -33,10 +33,14 @@ def _translated(dev, phase, part, save, tell):
 
 
 def _walked(dev, phase, part, save, tell):
-    _, heads = sample.geometry(dev)
+    cylinders, heads = sample.geometry(dev)
     found = walk.walk(dev, phase, state=part, save=save, progress=tell, heads=heads)
-    return layout.compress(found.tracks, found.heads, holes=found.holes,
-                           away=found.away), []
+    notes = ["%d blocks cannot be read; where they lie is taken from their neighbours" %
+             len(found.bad)] if found.bad else []
+    if not found.known_heads:
+        notes.append("the number of heads, %d, is the drive's own word: timing does not tell" %
+                     found.heads)
+    return found.layout(cylinders=cylinders), notes
 
 
 def _sampled(dev, phase, part, save, tell):
