@@ -5,6 +5,7 @@ elsewhere, found by timing alone, against where the simulated drive says that ea
 its LBNs is. Prints TAP.
 """
 
+import json
 import os
 import shutil
 import sys
@@ -19,6 +20,7 @@ import numpy as np  # noqa: E402
 
 import layouts  # noqa: E402
 import taptest  # noqa: E402
+from fbtools import ToolError  # noqa: E402
 from fbtools.extraction.device import Device  # noqa: E402
 from fbtools.extraction.layout import PLACE  # noqa: E402
 from fbtools.extraction.phase import Phase  # noqa: E402
@@ -26,6 +28,7 @@ from fbtools.extraction.walk import walk  # noqa: E402
 
 TOY = os.path.join(taptest.TOP, "tests", "mechdisk", "drives", "toy.fbdrive")
 PROGRAM = None
+NOISE = "noise laplace 30000\njitter_ns 20000\n"
 
 
 def wrap(turns):
@@ -56,6 +59,13 @@ class Case(unittest.TestCase):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
 
+    def drive(self, layout, more=""):
+        """The description of a layout's drive."""
+        path = os.path.join(self.folder, "drive.fbdrive")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(layouts.drive_text(layout, more))
+        return path
+
     def walked(self, path, lines=(), **more):
         """Found of a drive."""
         with Device.simulated(path, set=lines) as dev:
@@ -84,14 +94,103 @@ class Case(unittest.TestCase):
         return truth
 
 
-class Toy(Case):
-    """The drive of the tests, with all that a layout can have."""
+def small(seed, sparing, order="plain", **more):
+    """Some dozens of cylinders in three zones."""
+    return layouts.random_layout(seed, sparing, order, **{
+        "cylinders": (20, 40), "spt": (60, 200), **more})
+
+
+class Drives(Case):
+    """Whole drives."""
 
     def test_toy(self):
-        """Slips, remaps, zone offsets, plain order."""
+        """Slips, remaps in the midst and at the end of tracks, zone offsets."""
         found = self.walked(TOY)
         self.assertEqual((found.heads, found.known_heads), (4, True))
-        self.compare(TOY, found)
+        truth = self.compare(TOY, found)
+        self.assertEqual(found.away["block"].tolist(), [2998, 249995, 440078, 899797])
+        places = found.layout().locate(np.arange(self.blocks))
+        for name in ("cyl", "head", "slot"):
+            self.assertEqual(np.count_nonzero(places[name] != truth[name]), 0, name)
+
+    def test_sparing(self):
+        """Each sparing scheme, with and without zero-latency access, 2 to 7 heads."""
+        for i, sparing in enumerate(layouts.SPARINGS):
+            with self.subTest(sparing=sparing):
+                drawn = small(i + 1, sparing, heads=2 + i % 6)
+                path = self.drive(drawn, NOISE + "zero_latency %s\n" % ("on", "off")[i % 2])
+                found = self.walked(path)
+                self.assertEqual(found.heads, drawn.heads)
+                self.compare(path, found)
+                remaps = sum(len(zone.remaps) for zone in drawn.zones)
+                self.assertEqual(len(found.away), remaps)
+
+    def test_surfaces(self):
+        """Tracks that differ in length by head tell in which order heads are visited."""
+        for order in layouts.ORDERS:
+            with self.subTest(order=order):
+                drawn = small(3, "zone", order, heads=5, surfaces=True)
+                path = self.drive(drawn, NOISE)
+                found = self.walked(path)
+                truth = self.compare(path, found)
+                self.assertEqual(found.order == "plain", order == "plain")
+                places = found.layout().locate(np.arange(self.blocks))
+                for name in ("spt", "slot"):
+                    self.assertEqual(np.count_nonzero(places[name] != truth[name]), 0, name)
+
+    def test_jitter(self):
+        """Reports without jitter, and late by several slots."""
+        drawn = small(5, "defects", heads=3, spt=(180, 200))
+        for jitter, angle in ((0, 1e-5), (100000, 0.002)):
+            with self.subTest(jitter=jitter):
+                path = self.drive(drawn, NOISE + "jitter_ns %d\n" % jitter)
+                self.compare(path, self.walked(path), angle)
+
+    def test_equal_skews(self):
+        """Where a new cylinder begins does not show: the drive has to say its heads."""
+        drawn = small(4, "none", heads=3)
+        for zone in drawn.zones:
+            zone.cyl_skew = zone.track_skew
+        path = self.drive(drawn, NOISE)
+        found = self.walked(path, heads=3)
+        self.assertEqual((found.heads, found.known_heads), (3, False))
+        self.compare(path, found)
+
+
+class Resumed(Case):
+    """A walk that was cut off."""
+
+    def test_resume(self):
+        """From what was saved last, with another reference for angles."""
+        drawn = small(6, "remaps", heads=4, cylinders=(60, 70))
+        path = self.drive(drawn, NOISE)
+        states = []
+
+        def save(state):
+            states.append(json.dumps(state))
+            if len(states) == 2:
+                raise InterruptedError
+
+        with Device.simulated(path) as dev:
+            self.assertRaises(InterruptedError, walk, dev, Phase.measure(dev, seconds=5),
+                              save=save)
+            before = dev.disk_ns
+        with Device.simulated(path, seed=7) as dev:
+            self.blocks, self.unit = dev.blocks, 1
+            begun = dev.disk_ns
+            found = walk(dev, Phase.measure(dev, block=17, seconds=5), json.loads(states[-1]))
+            after = dev.disk_ns - begun
+        self.compare(path, found)
+        whole = self.walked(path)
+        self.assertEqual(found.tracks["first"].tolist(), whole.tracks["first"].tolist())
+        self.assertLess(after, self.minutes * 6e10 - before / 2)
+
+    def test_other(self):
+        """A state of another drive is refused."""
+        with Device.simulated(TOY) as dev:
+            phase = Phase.measure(dev, seconds=1)
+            self.assertRaisesRegex(ToolError, "of a drive with 5 blocks", walk, dev, phase,
+                                   {"blocks": 5})
 
 
 if __name__ == "__main__":

@@ -19,6 +19,9 @@ from .. import ToolError
 
 REFRESH_NS = 2e9        # disk time after which the phase is anchored anew
 CALIBRATE = 96          # reads of one unit that tell how late reports are
+MOST_CALIBRATE = 2500
+MEAN_SLOTS = 0.04       # of a slot, how well their mean is to be known,
+USUAL_SPT = 400         # on a track of so many
 LATE_MIN = 2e-4         # turns: no clock shows less
 FINE = 16               # reads of a unit whose edge is to be known well
 MOST_SPT = 65536        # units on a track
@@ -72,12 +75,24 @@ class Reader:
         return float(np.nanmin(wrap(self.angles(np.full(repeats, block)) - edge)))
 
     def calibrate(self, block):
-        """How late reports are."""
-        seen = self.angles(np.full(CALIBRATE, block))[1:]
+        """How late reports are: more reads where that is more, so that the mean is known to
+        a small part of a slot."""
+        seen = self._late(block, CALIBRATE)
+        spread = float(np.std(seen)) * USUAL_SPT / MEAN_SLOTS
+        more = int(np.clip(spread ** 2, 0, MOST_CALIBRATE))
+        if more > CALIBRATE:
+            seen = self._late(block, more)
+        self.late = max(float(seen.max()) * (1 + 2 / len(seen)), LATE_MIN)
+        self.mean_late = float(seen.mean())
+
+    def _late(self, block, reads):
+        """How late reads of one unit are, hiccups of the host apart."""
+        seen = self.angles(np.full(reads, block))[1:]
         late = wrap(seen - early(seen[:, None])[0])
-        late = late[late < np.quantile(late, 0.9) * 1.5 + LATE_MIN]
-        self.late = max(float(late.max()) * (1 + 2 / CALIBRATE), LATE_MIN)
-        self.mean_late = float(late.mean())
+        late = late[~np.isnan(late)]
+        if not len(late):
+            raise Lost("block %d cannot be read" % block)
+        return late[late < np.quantile(late, 0.9) * 1.5 + LATE_MIN]
 
     def slot_repeats(self, unit, share=0.75):
         """Reads of which one is less than `share` of a slot (`unit` turns) late, but for
@@ -232,7 +247,7 @@ class Surveyor:
     def track(self, first, spt=None, count=None, most=None):
         """The track that begins with a unit; what is expected of it, if anything. With more
         than `most` units it must be two tracks, and is not looked at closely."""
-        unit = 1 / spt if spt else 1 / 400
+        unit = 1 / (spt or USUAL_SPT)
         repeats = int(np.clip(np.ceil(2 * self.reader.late / unit), 3, 12))
         distances = self._distances(first, spt, count)
         edges = self.reader.edges(first + distances, repeats)
@@ -255,7 +270,7 @@ class Surveyor:
             line.first + at for at in strays])
         if line.first + count < self.blocks:
             found.after = float(self.reader.edges(
-                [line.first + count], self.reader.slot_repeats(line.slope, 0.6))[0])
+                [line.first + count], self.reader.slot_repeats(line.slope, 0.5))[0])
         if count > 8:
             self._slots(line, found, expected)
         return found

@@ -22,7 +22,7 @@ from .border import Border
 from .found import Found
 from .run import Odd, Room, Run, across, count_heads, fit, phase_of
 from .scan import scan
-from .track import FINE, STRAYS, Lost, Reader, Surveyed, Surveyor, wrap
+from .track import FINE, STRAYS, USUAL_SPT, Lost, Reader, Surveyed, Surveyor, wrap
 
 BATCH = (8, 512)        # tracks predicted at once
 ALIKE = 132             # tracks, all with one step between them, that tell of one head
@@ -279,7 +279,7 @@ class Walk:
         blocks = [block for block in blocks if block not in known]
         if not blocks:
             return
-        spt = self.runs[run].spt[0] if run < len(self.runs) else 400
+        spt = self.runs[run].spt[0] if run < len(self.runs) else USUAL_SPT
         repeats = self.reader.slot_repeats(1 / spt, 0.3)
         for block, edge in zip(blocks, self.reader.edges(blocks, repeats)):
             if np.isnan(edge):
@@ -409,7 +409,7 @@ class Walk:
     def _slot(edge, track):
         """In which slot of a track a unit ends at that edge, which may be somewhat late."""
         slots = wrap(edge - track["start"]) % 1 * track["spt"] - 1
-        return int(np.floor(slots + 0.3)) % int(track["spt"])
+        return int(np.floor(slots + 0.4)) % int(track["spt"])
 
     def _examine(self):
         """The next track is not as predicted."""
@@ -472,7 +472,7 @@ class Walk:
         slot, follows it; at the disk's end, whether the first lies in slot 0."""
         if first + 1 >= self.dev.blocks:
             return not slot
-        edge = self.reader.edges([first + 1], self.reader.slot_repeats(1 / self.run.spt[0], 0.6))
+        edge = self.reader.edges([first + 1], self.reader.slot_repeats(1 / self.run.spt[0], 0.5))
         if np.isnan(edge[0]):
             return True
         return 0 < self._slot(edge[0], self.run.expect(1)[0]) - slot <= STRAYS
@@ -502,7 +502,7 @@ class Walk:
                 self.note_strays(blocks.tolist(), len(self.runs) - 1)
                 return True
             return False
-        edges = self.reader.edges(blocks, self.reader.slot_repeats(1 / run.spt[0], 0.6))
+        edges = self.reader.edges(blocks, self.reader.slot_repeats(1 / run.spt[0], 0.5))
         for i in range(1, len(blocks)):
             at = self._slot(edges[i], run.expect(1)[0])
             if at not in (0, i):
