@@ -187,7 +187,8 @@ class Compress(Case):
 
     Seen to fail: holes within a track not counted before the next; a lone track
     on a zone's last cylinder taken to run forwards; a zone's cylinders counted from
-    1 for its angles."""
+    1 for its angles; blocks not handed back (test_away_border), heads not turned about
+    (test_mirrored)."""
 
     def check(self, layout, late, order=None, margin=1e-9):
         """Measured up to `late` turns late, each track by itself."""
@@ -255,6 +256,43 @@ class Compress(Case):
         blocks = np.delete(np.arange(layout.blocks), 7)
         self.assertEqual(found.locate(blocks)["head"].tolist(),
                          layout.locate(blocks)["head"].tolist())
+
+    def test_away_border(self):
+        """A zone's last block lives in a spare: who only knows the angles counts it as
+        the next zone's first. The spares tell."""
+        for i in range(4):
+            layout = random_layout(i, "border", heads=3, cylinders=(20, 30), spt=(60, 90))
+            spares, tracks = layout.spares(), layout.tracks()
+            at = layout.locate(spares["block"])
+            away = np.array(list(zip(spares["block"], at["start"] + 1 / at["spt"])),
+                            [("block", "<i8"), ("angle", "<f8")])
+            for first in layout.index.first[1:-1]:
+                self.assertIn(first - 1, spares["block"])
+                track = np.searchsorted(tracks["first"], first)
+                for field, more in (("first", -1), ("count", 1), ("slot", -1)):
+                    tracks[field][track] += more
+                tracks["count"][track - 1] -= 1
+            found = compress(tracks, 3, None, layout.cylinders, layout.holes(), away=away)
+            got, want = (each.tracks() for each in (found, layout))
+            for field in ("first", "count", "cyl", "head"):
+                self.assertTrue(np.all(got[field] == want[field]))
+            self.assertEqual(found.spares().tolist(), spares.tolist())
+
+    def test_mirrored(self):
+        """Heads that are only known by their order in the cylinders, on drives whose
+        tracks differ in length from head to head."""
+        for i in range(6):
+            order = ("serpentine-zone", "serpentine-disk")[i % 2]
+            layout = random_layout(i, ("zone", "dead", "cylinder")[i % 3], order, heads=3 + i % 3,
+                                   surfaces=True, cylinders=(20, 30))
+            tracks = layout.tracks()
+            tracks["head"] = np.where(layout.is_back(tracks["cyl"]),
+                                      layout.heads - 1 - tracks["head"], tracks["head"])
+            found = compress(tracks, layout.heads, None, layout.cylinders, layout.holes())
+            self.assertEqual(len(found.zones), 3)
+            got, want = (each.tracks() for each in (found, layout))
+            for field in ("first", "count", "spt", "cyl"):
+                self.assertTrue(np.all(got[field] == want[field]))
 
     def test_unmeasured(self):
         """Angles of few tracks say those of all."""

@@ -11,6 +11,11 @@ from .anglelaw import Breaks, fit, wrap
 from .places import HOLE, MOVED, ORDERS, Layout, Zone
 
 
+# Cylinders whose lengths show it, of which so many must turn about for a drive whose
+# heads are not known to be serpentine
+SURE = 0.8
+
+
 def _directions(tracks, heads):
     """(cylinders with two tracks or more, whether each runs from the last head
     to the first)."""
@@ -31,6 +36,36 @@ def find_order(tracks, heads):
         return "plain"
     return "serpentine-disk" if np.array_equal(back, (cyl & 1).astype(bool)) else \
         "serpentine-zone"
+
+
+def _mirrored(tracks, heads):
+    """The tracks with heads as they are if only their order in each cylinder is known,
+    and lengths, which belong to heads, show that every other cylinder runs from the
+    last head to the first; else as given."""
+    lengths = np.zeros((int(tracks["cyl"].max()) + 1, heads), np.int64)
+    lengths[tracks["cyl"], tracks["head"]] = tracks["spt"]
+    used = np.flatnonzero(lengths.any(axis=1))
+    back, like = np.zeros(len(lengths), bool), None
+    turns = steps = 0
+    for cyl in used.tolist():
+        row = lengths[cyl]
+        known = row > 0
+        if like is not None:
+            ways = [np.array_equal(row[known], way[known]) for way in (like, like[::-1])]
+            if any(ways):
+                # all alike: as if it turned
+                back[cyl] = ways[1] if ways[0] != ways[1] else not back[last]
+                steps += ways[0] != ways[1]
+                turns += ways[0] != ways[1] and back[cyl] != back[last]
+                last = cyl
+                continue
+        like, last = np.where(known, row, row.max()), cyl
+    if turns < 2 or turns < SURE * steps:
+        return tracks
+    tracks = tracks.copy()
+    turned = back[tracks["cyl"]]
+    tracks["head"][turned] = heads - 1 - tracks["head"][turned]
+    return tracks
 
 
 def _stab(intervals, fits):
@@ -282,6 +317,40 @@ def _spare_slots(layout, number):
     return np.setdiff1d(np.arange(last + 1, end), taken)
 
 
+def _off_spares(layout, number, angle, skip):
+    """How far the nearest of a zone's spares, the first `skip` left out, ends from an
+    angle."""
+    slots = _spare_slots(layout, number)[skip:]
+    if not len(slots):
+        return 1.0
+    at = layout.slot_place(slots, np.full(len(slots), number))
+    return float(np.min(np.abs(wrap(at["start"] + 1 / at["spt"] - angle))))
+
+
+def _handed_back(layout, tracks, holes, away):
+    """The tracks with blocks that live elsewhere, and may be the last of a zone or the
+    first of the next, in the zone of which a spare passes at their angle."""
+    tracks, angles = tracks.copy(), dict(zip(away["block"].tolist(), away["angle"].tolist()))
+    for number in range(1, len(layout.zones)):
+        first = int(layout.index.first[number])
+        at = int(np.searchsorted(tracks["first"], first))
+        track, last = tracks[at], tracks[at - 1]
+        wide = holes[(holes["block"] > last["first"]) & (holes["block"] < first)]["count"].sum()
+        room = min(last["spt"] - last["slot"] - last["count"] - wide, track["count"] - 1)
+        more = 0
+        while more < room and first + more in angles:
+            angle = angles[first + more]
+            if _off_spares(layout, number - 1, angle, more + 1) >= \
+                    _off_spares(layout, number, angle, 0):
+                break
+            more += 1
+        last["count"] += more
+        track["first"] += more
+        track["count"] -= more
+        track["slot"] += more
+    return tracks
+
+
 def _house(layout, away):
     """The layout with remaps of blocks of which only the angle is known: to those free
     spares of their zones that end nearest to it."""
@@ -309,7 +378,8 @@ def compress(tracks, heads, order=None, cylinders=None, holes=None, moved=None, 
     """The Layout that places each unit as the tracks do.
 
     tracks: TRACK array of the whole drive in the order of blocks, `start` NaN
-    where not measured; order: None to find it; cylinders: of the drive, if it is
+    where not measured, `head` in the order of blocks if that is all that is known;
+    order: None to find it; cylinders: of the drive, if it is
     known that some hold nothing; holes: HOLE array of slots that slip in the midst
     of tracks; moved: MOVED array of blocks that live in spares, which their own
     tracks count as if they lived there; away: the same of whose place only the angle
@@ -318,22 +388,34 @@ def compress(tracks, heads, order=None, cylinders=None, holes=None, moved=None, 
     moved = np.empty(0, MOVED) if moved is None else moved
     _check(tracks)
     seen = find_order(tracks, heads)
+    if not order and seen == "plain":
+        tracks = _mirrored(tracks, heads)
+        seen = find_order(tracks, heads)
     if not order or (order, seen) == ("serpentine-zone", "serpentine-disk"):
         # where both serpentine orders say the same, the latter lets zones begin anywhere
         order = seen
     if order not in ORDERS:
         raise ValueError("head order %s" % order)
     cylinders = cylinders or int(tracks["cyl"].max()) + 1
+    layout = _without_away(tracks, heads, order, cylinders, holes, moved)
+    if away is None or not len(away):
+        return layout
+    back = _handed_back(layout, tracks, holes, away)
+    if np.any(back["first"] != tracks["first"]):
+        layout = _without_away(back, heads, order, cylinders, holes, moved)
+    return _house(layout, away)
+
+
+def _without_away(tracks, heads, order, cylinders, holes, moved):
+    """compress() of what has a place."""
     splitter = _Splitter(tracks, heads, order)
     while True:
         bounds = [0] + splitter.splits() + [cylinders]
         layout = Layout(heads, cylinders, order, _zones(tracks, holes, heads, order, bounds))
         lesson = _add_remaps(layout, moved)
         if not lesson:
-            break
+            return Layout(heads, cylinders, order, layout.zones)
         splitter.learn(*lesson)
-    layout = Layout(heads, cylinders, order, layout.zones)
-    return layout if away is None or not len(away) else _house(layout, away)
 
 
 def _check(tracks):
