@@ -111,7 +111,10 @@ class Extract(unittest.TestCase):
         """What is wrong with the words, and what to do."""
         for words, reason in ((["extract"], "one of: DEVICE, --simulated"),
                               (["extract", "--simulated", self.at("none")], "No such file"),
-                              (["extract", self.at("none")], "none")):
+                              (["extract", self.at("none")], "none"),
+                              (self.words + ["-o", self.at("none/m")], "no such directory"),
+                              (self.words + ["-o", self.folder], "a directory"),
+                              (self.words + ["--seed", "-1"], "less than 0")):
             code, out, err = taptest.freeblock(*words, "--state", self.at("state"))
             self.assertEqual((code, out), (1, ""))
             self.assertIn(reason, err)

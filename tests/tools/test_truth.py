@@ -44,6 +44,20 @@ class Truth(unittest.TestCase):
             self.assertEqual(sorted(facts(truth.model(sim.drive_file(name)))), sorted(shipped),
                              name)
 
+    def test_slipped_spares(self):
+        """Spares on every track, of which a zone's last LBNs leave some behind: the
+        scheduler takes the model. Seen to fail: all slips in the model."""
+        slips = " ".join("%d+2" % (track * 50 + 48) for track in range(60))
+        with tempfile.TemporaryDirectory() as folder:
+            drive = path_of(folder, "d.fbdrive", (
+                "fbdrive 1\nperiod_ps 6000000000\nheads 2\nzone 0 29 50 0 0.2 0.3 180\n"
+                "slip 0 %s\nseek 1 500000\nseek 29 900000\n" % slips).encode())
+            text = truth.model(drive)
+            model = path_of(folder, "m", text)
+            self.assertEqual(facts(text)[-1], "slip 2898 2")
+            self.assertGreater(sim.simulate(drive=drive, model=model, task="fresh",
+                                            seconds="2")["requests_per_s"], 0)
+
     def test_not_a_drive(self):
         """A model is no description."""
         with self.assertRaisesRegex(ToolError, "not a drive's description"):

@@ -78,6 +78,8 @@ def run(args):
     """The subcommand."""
     if bool(args.device) == bool(args.simulated):
         raise ToolError("one of: DEVICE, --simulated")
+    if args.seed < 0:
+        raise ToolError("--seed %d: less than 0" % args.seed)
     if args.destructive and not args.simulated:
         _confirm(args.device)
     from .extraction import pipeline, state  # pylint: disable=import-outside-toplevel

@@ -162,7 +162,11 @@ def run(args):
 
     def numbered(number):
         name, drive, mode, lines = runs[number]
-        rows[number] = one(name, drive, mode, lines, args.seed, args.out)
+        try:
+            rows[number] = one(name, drive, mode, lines, args.seed, args.out)
+        except ToolError as error:
+            # the others' results are wanted all the same
+            rows[number] = dict(dict.fromkeys(KEYS), drive=name, mode=mode, refused=str(error))
         print("%d of %d runs done: %s %s" % (sum(row is not None for row in rows), len(rows),
                                              name, mode), file=sys.stderr, flush=True)
 

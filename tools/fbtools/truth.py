@@ -61,14 +61,23 @@ class _Zone:
         self.spares = int(words[6]) * scale
         self.dead = sum(int(word[len("dead="):]) for word in words[7:]) * scale
         self.heads = []
-        self.lines = []
+        self.slips = []
+        self.remaps = []
 
     def sectors(self, heads):
         """LBNs that it holds."""
         turn = sum(self.heads) if self.heads else self.spt * heads
         return (self.last - self.first + 1) * turn - self.dead - self.spares
 
-    def text(self):
+    def _slips(self, heads):
+        """Those before the zone's last LBN: a slipped spare is not used, and no model says so."""
+        end = self.dead + self.sectors(heads)
+        for at, count in self.slips:
+            if at < end:
+                yield "slip %d %d" % (at, count)
+                end += count
+
+    def text(self, heads):
         """Its records."""
         lines = ["zone %d %d spt %d angle %s track_skew %s cyl_skew %s dead %d spares %d" % (
             self.first, self.last, self.spt, decimal_turn(self.angle),
@@ -76,7 +85,7 @@ class _Zone:
         for first in range(0, len(self.heads), HEADS_A_LINE):
             lines.append("head_spt %d %s" % (
                 first, " ".join("%d" % n for n in self.heads[first:first + HEADS_A_LINE])))
-        return lines + self.lines
+        return lines + list(self._slips(heads)) + self.remaps
 
 
 def zones(lists, scale):
@@ -87,11 +96,11 @@ def zones(lists, scale):
     for words in lists["slip"]:
         for word in words[1:]:
             at, count = (int(part) for part in (word + "+1").split("+")[:2])
-            found[int(words[0])].lines.append("slip %d %d" % (at * scale, count * scale))
+            found[int(words[0])].slips.append((at * scale, count * scale))
     for zone, start, end in lists["remap"]:
-        found[int(zone)].lines += ["remap %d to %d" % (int(start) * scale + i,
-                                                       int(end) * scale + i)
-                                   for i in range(scale)]
+        found[int(zone)].remaps += ["remap %d to %d" % (int(start) * scale + i,
+                                                        int(end) * scale + i)
+                                     for i in range(scale)]
     return found
 
 
@@ -131,5 +140,5 @@ def model(path):
     lines = _header(scalars, lists, layout, scale)
     lines += ["seek %s %s" % (distance, ns) for distance, ns in lists["seek"]]
     for zone in layout:
-        lines += zone.text()
+        lines += zone.text(int(scalars["heads"][0]))
     return seal(("\n".join(lines) + "\n").encode("ascii"))

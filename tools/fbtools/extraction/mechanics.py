@@ -277,6 +277,9 @@ class Seeks:
     def __init__(self, bench, state=None):
         self.bench = bench
         self.first, self.last = _span(bench.layout)
+        if self.first == self.last:
+            raise ToolError("%s: all on one cylinder: there are no seeks to measure" %
+                            bench.dev.name)
         self.list = np.array(distances(self.last - self.first + 1))
         places = np.arange(len(self.list)) / NEAR
         nearness = np.exp(-0.5 * np.subtract.outer(places, places) ** 2)

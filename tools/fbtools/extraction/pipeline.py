@@ -189,8 +189,23 @@ def refused(dev, refusals, args):
     return ["not refused (--force): " + refusal.reason for refusal in refusals]
 
 
+def check_outputs(args):
+    """What is to be written can be, as far as one can tell before an hour of measuring."""
+    path = os.path.abspath(args.out or "model")
+    folder = os.path.dirname(path)
+    if args.out and os.path.isdir(path):
+        raise ToolError("%s: a directory: -o names a file" % args.out)
+    if not os.path.isdir(folder):
+        raise ToolError("%s: no such directory" % folder)
+    if not os.access(folder, os.W_OK):
+        raise ToolError("%s: may not be written: -o names another place" % folder)
+    if args.pictures:
+        os.makedirs(args.pictures, exist_ok=True)
+
+
 def extract(args, state_dir):
     """All of it; the report."""
+    check_outputs(args)
     with contextlib.ExitStack() as stack:
         dev = stack.enter_context(open_device(args))
         forced = refused(dev, refuse.check(
