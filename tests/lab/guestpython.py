@@ -20,7 +20,7 @@ PACKAGES = "/usr/lib/python3/dist-packages"
 # what starting and running use beyond imports; libraries of modules that have a fallback
 # in the interpreter stay out
 ALSO = ("encodings.ascii", "encodings.idna", "encodings.latin_1", "encodings.utf_8",
-        "inspect", "site", "_sitebuiltins")
+        "inspect", "locale", "site", "_sitebuiltins")
 FIND = """
 import importlib, sys
 sys.path.insert(0, sys.argv[1])

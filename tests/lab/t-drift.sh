@@ -1,75 +1,117 @@
 # SPDX-License-Identifier: GPL-2.0
-# A drive that warms up, at few requests: 200 ppm faster after an hour, seeks 3 % longer after
-# 20 minutes (issue 6). Predictions stay within 50 us, what was learnt can be read, and a
-# model made of it is accepted and fits from the beginning.
+# A drive that warms up, at few requests (issue 6): 200 ppm faster after an hour, seeks ever
+# longer. Predictions stay within 50 us, what was learnt can be read, and a model made of it
+# is accepted and fits from the beginning. A model of another layout, or with other seeks, is
+# given up: transparent, and it says why.
 #
-# Expected: the issue's 95 %. What seeks really take is the drive's description: 3 % of its
-# curve in $WARM seconds; what was learnt lags behind by minutes.
+# Expected: the issue's 95 %. What seeks really take is the drive's description; what was
+# learnt lags behind by minutes. s-drift.sh, in make soak, does the issue's hour.
 #
-# lab: kernel=stock clock=icount smp=1 timeout=400
+# Seen to fail: corrections never applied (the model has got that; s-drift.sh: within 50 us);
+# fb_head_misfit() and fbc_misfit() always false (both wrong models).
+#
+# lab: kernel=stock clock=icount smp=1 timeout=300
 # lab-freeblock: calibrate
 
 . /lab/lib.sh
 
-: "${DRIFT_RUNS:=4}" "${DRIFT_SECONDS:=150}" "${DRIFT_RATE:=10}" "${DRIFT_RECORD:=seek_drift 30000 1200}"
-: "${DRIFT_SHIFT_LEAST:=5000}" "${DRIFT_SHIFT_MOST:=22000}"
+: "${DRIFT_RUNS:=2}" "${DRIFT_SECONDS:=100}" "${DRIFT_RATE:=9}"
+: "${DRIFT_SEEKS:=30000 400}" "${DRIFT_LEAST:=2000}" "${DRIFT_MOST:=24000}"
 
 status()
 {
 	kv "/sys/block/$disk/queue/iosched/status" "$1"
 }
 
-# load NAME SECONDS: random 4 KiB reads and writes at Poisson times
+# load NAME SECONDS ARGUMENTS...: random 4 KiB reads and writes
 load()
 {
-	fio_run "$1" --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=8 \
+	local name="$1" seconds="$2"
+
+	shift 2
+	fio_run "$name" --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=8 \
 		--rw=randrw --rwmixread=67 --bs=4k --norandommap --randseed=7 --allrandrepeat=1 \
-		--rate_iops=$((DRIFT_RATE * 2 / 3)),$((DRIFT_RATE / 3)) --rate_process=poisson \
-		--time_based --runtime="$2"
-	expect_eq "$1: no errors" "$(fio_errors "$1")" 0
+		--time_based --runtime="$seconds" "$@"
+	expect_eq "$name: no errors" "$(fio_errors "$name")" 0
 }
 
-# share NAME LEAST: of the predictions since the last reset, per mille
-share()
+# predicted NAME SECONDS: at Poisson times, with how many within 50 us
+predicted()
 {
 	local total within
 
+	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
+	load "$1" "$2" --rate_process=poisson \
+		--rate_iops=$((DRIFT_RATE * 2 / 3)),$((DRIFT_RATE / 3))
 	total=$(status pred_total)
 	within=$(status pred_within_50us)
 	note "$1: $within of $total within 50 us"
-	expect_ge "$1: predicted" "$total" $((DRIFT_SECONDS * DRIFT_RATE * 8 / 10))
-	expect_ge "$1: within 50 us, per mille" $((within * 1000 / total)) "$2"
-	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
+	expect_ge "$1: predicted" "$total" $(($2 * DRIFT_RATE * 8 / 10))
+	expect_ge "$1: within 50 us, per mille" $((within * 1000 / (total + 1))) 950
 }
 
-# learnt KEY CYLINDERS: of the band that begins there
+# learnt KEY: of the band of 1024 cylinders and more
 learnt()
 {
-	awk -v key="$1" -v from="$2" '$1 == "band" && $2 == from {
+	awk -v key="$1" '$1 == "band" && $2 == 1024 {
 		for (i = 4; i < NF; i += 2) if ($i == key) print $(i + 1) }' "$calibration"
+}
+
+# seek_ns FILE: of a model over 3000 cylinders or the next
+seek_ns()
+{
+	awk '$1 == "seek" && $2 >= 3000 { print $3; exit }' "$1"
+}
+
+# attach NAME DRIVE MODEL [LINES]: alone the drive orders, and nothing is predicted: depth 2
+attach()
+{
+	disk=$(drive_new "$1" "$2" "$4") || exit 1
+	sched_set "$disk" freeblock
+	model_load "$disk" "$3"
+	iosched "$disk" depth 2
+	calibration=/sys/kernel/debug/freeblock/$disk/calibration
+}
+
+# given_up NAME MODEL: with a wrong model
+given_up()
+{
+	attach "$1" tiny.fbdrive "$2" ""
+	expect_eq "$1: believed at first" "$(status scheduling)" yes
+	load "$1" 8
+	expect_match "$1: given up" "$(status scheduling)" "completions do not fit the model"
+	expect_match "$1: no free reads" "$(status free_reads)" "^off"
+	drive_off "$1"
 }
 
 load_module mechdisk
 load_module freeblock
-disk=$(drive_new a atlas10k.fbdrive "rpm_drift 200 3600
-$DRIFT_RECORD") || exit 1
-sched_set "$disk" freeblock
-model_load "$disk" atlas10k.fbmodel
-# alone the drive orders by itself, and nothing is predicted
-iosched "$disk" depth 2
-calibration=/sys/kernel/debug/freeblock/$disk/calibration
 
+attach a atlas10k.fbdrive atlas10k.fbmodel "rpm_drift 200 3600
+seek_drift $DRIFT_SEEKS"
 for run in $(seq "$DRIFT_RUNS"); do
-	load "run-$run" "$DRIFT_SECONDS"
-	share "run $run" 950
+	predicted "run-$run" "$DRIFT_SECONDS"
 done
 sed 's/^/# /' "$calibration"
 cp "$calibration" /out/calibration
 expect_eq "the phase is known" "$(kv "$calibration" phase)" locked
-expect_ge "trials of long seeks" "$(learnt trials 1024)" 60
-expect_ge "seeks are longer, ppm" "$(learnt shift_ppm 1024)" "$DRIFT_SHIFT_LEAST"
-expect_le "but not too long" "$(learnt shift_ppm 1024)" "$DRIFT_SHIFT_MOST"
-expect_ge "the model has got that, ppm" "$(learnt applied_ppm 1024)" "$DRIFT_SHIFT_LEAST"
+expect_ge "trials of long seeks" "$(learnt trials)" 40
+expect_ge "seeks are longer, ppm" "$(learnt shift_ppm)" "$DRIFT_LEAST"
+expect_le "but not too long" "$(learnt shift_ppm)" "$DRIFT_MOST"
+expect_ge "the model has got that, ppm" "$(learnt applied_ppm)" $((DRIFT_LEAST / 2))
+
+expect_ok "a model of it" freeblock calibrate "$disk" -o /tmp/new.fbmodel
+old_ns=$(seek_ns /lab/files/atlas10k.fbmodel)
+longer=$((($(seek_ns /tmp/new.fbmodel) - old_ns) * 1000000 / old_ns))
+expect_ge "its seeks are longer, ppm" $longer "$DRIFT_LEAST"
+expect_le "but not too long" $longer "$DRIFT_MOST"
+model_load "$disk" /tmp/new.fbmodel
+expect_eq "its period is the tracked one" "$(kv "$calibration" model_period_ps)" \
+	"$(kv /out/calibration period_ps)"
+predicted with-it 40
 drive_off a
+
+given_up skewed tiny-skewed.fbmodel
+given_up swift tiny-swift.fbmodel
 expect_within "unload freeblock" 20 unload_module freeblock
 done_testing
