@@ -38,6 +38,7 @@ FAR_STROKE = 0.33       # seeks longer than that are made there and back
 NEAR = 6                # so far along the list spreads are much the same
 UNSURE_NS = 50e3        # a mean whose standard error is larger is none
 SPREADS = 24            # spread records
+SHORTEST_NS = 300e3     # of reads that are to tell whether the drive begins anywhere
 SETTLE_NS = 500e3       # believed where nothing may be written: drives need 200 to 500 us
 WRITE_SEEKS = 6         # distances at which settling is measured
 
@@ -112,7 +113,8 @@ def _span(layout):
     """First and last cylinder that hold units, spares of the others apart."""
     many = min(layout.blocks, 1000)
     first = layout.locate(np.arange(many))["cyl"].min()
-    return int(first), int(layout.locate(np.arange(layout.blocks - many, layout.blocks))["cyl"].max())
+    last = layout.locate(np.arange(layout.blocks - many, layout.blocks))["cyl"].max()
+    return int(first), int(last)
 
 
 class Bench:
@@ -457,31 +459,39 @@ def _stretch(bench, cyl, head, angle, most):
     return first, int(len(same) if same.all() else np.argmin(same))
 
 
+def _lands_inside(bench, distance, move):
+    """A read of many units after a seek that ends in their midst: whether it took one turn;
+    None if it could not be made."""
+    cyl, head = bench.track()
+    cyl = min(cyl, bench.layout.cylinders - 1 - distance)
+    begin = int(bench.layout.block_at(cyl, head, bench.random.random()))
+    if begin < 0:
+        return None
+    place = bench.layout.locate(np.array([begin]))[0]
+    landing = place["start"] + 1 / place["spt"] + move / bench.period
+    _, _, spt, _ = bench.layout.track_base(cyl + distance, head)
+    units = min(bench.dev.longest, int(spt) // 2)
+    first, length = _stretch(bench, cyl + distance, head, landing - units / spt / 2, units)
+    if length < 0.8 * units or length / spt * bench.period < SHORTEST_NS:
+        return None
+    found = bench.dev.run(bench.dev.ops([begin, begin, first], [1, 1, length],
+                                        [FUA, FUA, FUA | OVERLAP]))
+    took = float(found["done"][2]) - float(found["done"][1]) - move
+    if np.any(found["status"] != 0) or took < 0:
+        return None
+    # else half of the length more
+    return (took / bench.period - 1) * spt / length < 0.3
+
+
 def zero_latency(bench, seeks, count=16):
     """Whether the drive begins with any of the sectors wanted: reads of up to half a
     track after seeks that end in their midst take one turn then, and the rest of one to
     their beginning otherwise. None: they are too short to tell."""
-    votes = []
     at = int(np.argmin(np.abs(seeks.list - 10)))
-    distance, move = int(seeks.list[at]), seeks.bits.mean[at]
+    votes = []
     for _ in range(4 * count):
-        cyl, head = bench.track()
-        cyl = min(cyl, bench.layout.cylinders - 1 - distance)
-        begin = int(bench.layout.block_at(cyl, head, bench.random.random()))
-        if begin < 0:
-            continue
-        place = bench.layout.locate(np.array([begin]))[0]
-        leave = place["start"] + 1 / place["spt"]
-        landing = leave + move / bench.period
-        _, _, spt, _ = bench.layout.track_base(cyl + distance, head)
-        units = min(bench.dev.longest, int(spt) // 2)
-        first, length = _stretch(bench, cyl + distance, head, landing - units / spt / 2, units)
-        if length < 0.8 * units or length / spt * bench.period < 300e3:
-            continue
-        found = bench.dev.run(bench.dev.ops([begin, begin, first], [1, 1, length],
-                                            [FUA, FUA, FUA | OVERLAP]))
-        took = float(found["done"][2] - found["done"][1]) - move
-        votes.append((took / bench.period - 1) * spt / length < 0.3)
+        vote = _lands_inside(bench, int(seeks.list[at]), seeks.bits.mean[at])
+        votes += [vote] if vote is not None else []
         if len(votes) == count:
             break
     return bool(np.mean(votes) > 0.5) if len(votes) >= 4 else None
