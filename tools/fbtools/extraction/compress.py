@@ -14,6 +14,8 @@ from .places import HOLE, MOVED, ORDERS, Layout, Zone
 # Cylinders whose lengths show it, of which so many must turn about for a drive whose
 # heads are not known to be serpentine
 SURE = 0.8
+# A block farther from all spares that are known than so much of a slot is in none
+BETWEEN = 0.35
 
 
 def _directions(tracks, heads):
@@ -216,7 +218,7 @@ class _Filler:
         """Stretches of slots without a gap: (first slots, ends)."""
         tracks, holes = self.tracks, self.holes
         at = np.searchsorted(tracks["first"], holes["block"], side="right") - 1
-        wide = np.bincount(at, weights=holes["count"], minlength=len(tracks)).astype(np.int64)
+        wide = _wide(tracks, holes)
         begin = self.number + tracks["slot"]
         end = begin + tracks["count"] + wide
         # a hole begins where the blocks before it on its track, and their holes, end
@@ -226,7 +228,7 @@ class _Filler:
         begins = np.sort(np.concatenate((begin, hole + holes["count"])))
         ends = np.sort(np.concatenate((end, hole)))
         over = np.flatnonzero(begins[1:] < ends[:-1])
-        if len(over) or np.any(end > self.number + tracks["spt"]):
+        if len(over):
             raise ToolError("zone of cylinders %d to %d: units on a track that has no room for "
                             "them" % (self.zone.first_cyl, self.zone.last_cyl))
         return begins, ends
@@ -292,11 +294,19 @@ def _zones(tracks, holes, heads, order, bounds):
     return found
 
 
+def _lacks(layout, number, away):
+    """Whether some block of a zone passes at an angle at which none of its spares does."""
+    zone = layout.zones[number]
+    mine = away[layout.index.zone_of(away["block"]) == number]
+    return any(_off_spares(layout, number, angle, 0) > BETWEEN / zone.spt
+               for angle in mine["angle"])
+
+
 def _roomy(layout, away):
     """The layout with spares at the end of each zone of which a block is away: cylinders
     without units more, where timing alone has seen none."""
     lacking = {int(number) for number in np.unique(layout.index.zone_of(away["block"]))
-               if not len(_spare_slots(layout, number))}
+               if _lacks(layout, number, away)}
     more, zones = 0, []
     for number, zone in enumerate(layout.zones):
         zone = replace(zone, first_cyl=zone.first_cyl + more)
@@ -327,16 +337,32 @@ def _off_spares(layout, number, angle, skip):
     return float(np.min(np.abs(wrap(at["start"] + 1 / at["spt"] - angle))))
 
 
+def _wide(tracks, holes):
+    """How many slots slip in the midst of each track."""
+    at = np.searchsorted(tracks["first"], holes["block"], side="right") - 1
+    return np.bincount(at, weights=holes["count"], minlength=len(tracks)).astype(np.int64)
+
+
+def _long_enough(tracks, holes):
+    """The tracks, those that hold more than their lengths as long as that: the units
+    were seen there, lengths are reckoned from angles."""
+    held = tracks["slot"] + tracks["count"] + _wide(tracks, holes)
+    if np.any(held > tracks["spt"]):
+        tracks = tracks.copy()
+        tracks["spt"] = np.maximum(tracks["spt"], held)
+    return tracks
+
+
 def _handed_back(layout, tracks, holes, away):
     """The tracks with blocks that live elsewhere, and may be the last of a zone or the
     first of the next, in the zone of which a spare passes at their angle."""
-    tracks, angles = tracks.copy(), dict(zip(away["block"].tolist(), away["angle"].tolist()))
+    wide, tracks = _wide(tracks, holes), tracks.copy()
+    angles = dict(zip(away["block"].tolist(), away["angle"].tolist()))
     for number in range(1, len(layout.zones)):
         first = int(layout.index.first[number])
         at = int(np.searchsorted(tracks["first"], first))
         track, last = tracks[at], tracks[at - 1]
-        wide = holes[(holes["block"] > last["first"]) & (holes["block"] < first)]["count"].sum()
-        room = min(last["spt"] - last["slot"] - last["count"] - wide, track["count"] - 1)
+        room = min(last["spt"] - last["slot"] - last["count"] - wide[at - 1], track["count"] - 1)
         more = 0
         while more < room and first + more in angles:
             angle = angles[first + more]
@@ -387,6 +413,7 @@ def compress(tracks, heads, order=None, cylinders=None, holes=None, moved=None, 
     holes = np.empty(0, HOLE) if holes is None else np.sort(holes, order="block")
     moved = np.empty(0, MOVED) if moved is None else moved
     _check(tracks)
+    tracks = _long_enough(tracks, holes)
     seen = find_order(tracks, heads)
     if not order and seen == "plain":
         tracks = _mirrored(tracks, heads)

@@ -8,12 +8,10 @@ with. Where heads' tracks differ in length, that tells in which order they are v
 
 import numpy as np
 
-from .layout import HOLE, MOVED, compress
-from .track import wrap
+from .layout import HOLE, compress
 
 # A block that lives elsewhere: the edge of its angle there, and its run.
 AWAY = np.dtype([("block", "<i8"), ("angle", "<f8"), ("run", "<i4")])
-FURTHER = 2             # cylinders behind a run's last one that may be spare
 
 
 class Found:
@@ -39,12 +37,7 @@ class Found:
 
     def _first_cyl(self, number):
         """A run's first cylinder."""
-        return sum(self._cylinders(i) for i in range(number))
-
-    def _cylinders(self, number):
-        """Cylinders of a run, those included that hold its spares alone."""
-        spares = self._spares(number)
-        return max([self.runs[number].cylinders] + [cyl + 1 for _, cyl, _, _ in spares])
+        return sum(run.cylinders for run in self.runs[:number])
 
     def _tracks(self, number):
         """A run's tracks that hold units, and its first cylinder."""
@@ -53,37 +46,6 @@ class Found:
         tracks["cyl"] += first
         tracks["start"] %= 1
         return tracks[tracks["count"] > 0], first
-
-    def _spares(self, number):
-        """(block, cylinder of the run, head as visited, slot): where the blocks of a run
-        that live elsewhere may be, behind its last unit: at that angle, the first place
-        that no other has."""
-        run, places = self.runs[number], []
-        last = run.tracks()[-1]
-        index = np.arange(run.done - 1, run.done + FURTHER * run.heads)
-        starts, spt = run.start(index), np.array(run.spt)[run.place(index)]
-        cyl, head = np.divmod(run.head0 + index, run.heads)
-        used = int(last["slot"] + last["count"] + sum(
-            n for _, n in (run.odd[run.done - 1].holes if run.done - 1 in run.odd else [])))
-        for block, angle, _ in self.away[self.away["run"] == number]:
-            slots = (wrap(angle - starts) % 1 * spt - 1) % spt
-            whole = np.round(slots).astype(np.int64) % spt
-            off = np.abs(slots - np.round(slots))
-            free = [i for i in range(len(index)) if (i or whole[i] >= used) and
-                    (cyl[i], head[i], whole[i]) not in [place[1:] for place in places]]
-            if free:
-                # of places that fit equally well the first one, best on a known cylinder
-                best = min(free, key=lambda i: (off[i] > 0.35, cyl[i] >= run.cylinders, i))
-                places.append((int(block), int(cyl[best]), int(head[best]), int(whole[best])))
-        return places
-
-    @property
-    def moved(self):
-        """MOVED array, heads as they are visited."""
-        found = [(block, cyl + self._first_cyl(number), head, slot)
-                 for number in range(len(self.runs))
-                 for block, cyl, head, slot in self._spares(number)]
-        return np.array(sorted(found), MOVED)
 
     def _directions(self):
         """For each run: +1 if its first cylinder's heads are visited as the first run's
@@ -132,8 +94,7 @@ class Found:
         cylinders: of the drive."""
         order = self.order or order or "plain"
         firsts = [self._first_cyl(i) for i in range(len(self.runs))]
-        tracks, moved = self.tracks, self.moved
-        for array in (tracks, moved):
-            array["head"] = self._heads(array, order, firsts)
-        cylinders = max(cylinders or 0, firsts[-1] + self._cylinders(len(self.runs) - 1))
-        return compress(tracks, self.heads, order, cylinders, self.holes, moved)
+        tracks = self.tracks
+        tracks["head"] = self._heads(tracks, order, firsts)
+        cylinders = max(cylinders or 0, firsts[-1] + self.runs[-1].cylinders)
+        return compress(tracks, self.heads, order, cylinders, self.holes, away=self.away)
