@@ -10,7 +10,7 @@ surface, no skews, no overheads, so that LBN n starts at angle n/60 and a read o
 Seen to fail with: OVERLAP taken for an op like others; three commands at the drive;
 ABSOLUTE taken from the last end; waits counted from the submission; disk time from the
 last submission; FUA not passed on; units taken for blocks; a medium error that is none;
-SP let through; MODE SELECT that does not reach the drive; a stop that does not flush; a
+SP or block descriptors let through, LOG SENSE's SP, too; MODE SELECT that does not reach the drive; a stop that does not flush; a
 seed that is not the drive's; a limit of a whole turn; an interrupt that is raised before
 the answer has been read.
 """
@@ -210,6 +210,12 @@ class Outcomes(Case):
         for cdb in ((0x04, 0, 0, 0, 0, 0), (0x1d, 4, 0, 0, 0, 0), (0x55, 0x11) + (0,) * 8,
                     (0x2f, 2) + (0,) * 8, (0x9e, 0x18) + (0,) * 14, (0x48, 1) + (0,) * 8):
             self.assertEqual(dev.cdb(bytes(cdb))[0], device.NOT_ALLOWED, cdb)
+        # a number of blocks in a block descriptor would last, saved or not; and LOG SENSE's SP
+        for cdb, data in (((0x15, 0x10, 0, 0, 12, 0), (0, 0, 0, 8) + (0,) * 8),
+                          ((0x55, 0x10) + (0,) * 6 + (16, 0), (0,) * 7 + (8,) + (0,) * 8),
+                          ((0x4d, 1) + (0,) * 8, ())):
+            self.assertEqual(dev.cdb(bytes(cdb), data_out=bytes(data))[0],
+                             device.NOT_ALLOWED, cdb)
         self.assertFalse(dev.may_write)
         dev = self.drive(destructive=True)
         self.assertTrue(dev.may_write)

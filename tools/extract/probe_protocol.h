@@ -163,13 +163,22 @@ struct prb_answer {
 	uint8_t sense[PRB_SENSE];
 };
 
+/* A list for MODE SELECT without block descriptors: their number of blocks would last (SBC-3). */
+static inline bool prb_bare_list(const uint8_t *data, uint32_t len, bool ten)
+{
+	if (ten)
+		return len >= 8 && !data[6] && !data[7];
+	return len >= 4 && !data[3];
+}
+
 /**
  * prb_harmless() - can a command change nothing that lasts?
  * @cdb: the command
  * @data: what it sends
  * @len: bytes of that
  *
- * Mode pages may be changed, but not saved; self tests are not begun.
+ * Mode pages may be changed, but not saved, nor the capacity with them; self tests are not
+ * begun.
  *
  * Return: whether it may be sent without --destructive.
  */
@@ -187,7 +196,6 @@ static inline bool prb_harmless(const uint8_t *cdb, const uint8_t *data, uint32_
 	case 0x28:		/* READ(10) */
 	case 0x35:		/* SYNCHRONIZE CACHE(10) */
 	case 0x37:		/* READ DEFECT DATA(10) */
-	case 0x4d:		/* LOG SENSE */
 	case 0x5a:		/* MODE SENSE(10) */
 	case 0x88:		/* READ(16) */
 	case 0x91:		/* SYNCHRONIZE CACHE(16) */
@@ -203,6 +211,8 @@ static inline bool prb_harmless(const uint8_t *cdb, const uint8_t *data, uint32_
 		return !(cdb[1] & 0x06);
 	case 0x15:		/* MODE SELECT(6), (10): not saved */
 	case 0x55:
+		return !(cdb[1] & 0x01) && prb_bare_list(data, len, cdb[0] == 0x55);
+	case 0x4d:		/* LOG SENSE: not saved */
 		return !(cdb[1] & 0x01);
 	case 0x1d:		/* SEND DIAGNOSTIC: Translate Address, no test */
 		return (cdb[1] & 0xf7) == 0x10 && len && data[0] == 0x40;
