@@ -25,6 +25,7 @@ from .places import Layout
 from .survey import GUARD, Meter, law_sigma, survey
 
 LIMIT_S = 600           # of disk time
+PATIENCE = 1.5          # times that, then the rest of the drive is left unexplained
 REACH = 4               # longest tracks by which a trial looks for moved units
 MOST_REPEATS = 16       # of a read that is to tell slots apart
 ALIKE = 3               # equal steps that make slips a series; 2 if they are large
@@ -337,7 +338,8 @@ class Zoner:
             self._end_series(low, track)
             return low
         if moved > 0:
-            other = track + self.law.heads // 2 + 1
+            # only at a cylinder's end does another zone of the same skews differ
+            other = (track // self.law.heads + 1) * self.law.heads
             again = self.moved_at(other, moved) if other < last else None
             if again is not None and again != moved:
                 return None     # a zone of other tracks looks like ever more gaps
@@ -582,8 +584,9 @@ class Sampler:
         self.approximate = 0
         self.next = 0
 
-    def _budget(self):
-        return self.dev.disk_ns - self.begun_ns < self.limit_s * 1e9
+    def _budget(self, times=1):
+        """Whether there is disk time left; for what cannot be left out, more."""
+        return self.dev.disk_ns - self.begun_ns < times * self.limit_s * 1e9
 
     def _note(self, text):
         self.notes.append(text)
@@ -615,6 +618,10 @@ class Sampler:
     def run(self):
         """All zones."""
         while self.next < self.dev.blocks:
+            if self.zones and not self._budget(PATIENCE):
+                self._note("no time left")
+                self._skip(self.next, self.dev.blocks)
+                break
             self._zone()
             self.save(self.state())
         self._tell("%d zones found" % len(self.zones))
@@ -633,17 +640,26 @@ class Sampler:
             self._note("units 0 to %d: not explained" % (begin - 1))
             begin = 0
         zoner.first = begin = self._refine(law, begin)
-        self.zones.append((begin, law))
         low = zoner.extend(max(int(law.track(law.first)), 0))
-        self.next = zoner.end(low)
-        if self.next <= begin:
-            raise ToolError("unit %d: no progress" % begin)
+        end = zoner.end(low)
+        if end <= max(begin, first):
+            self._skip(first, law.period)
+            return
+        self.next = end
+        self.zones.append((begin, law))
         law.rebase(begin)
         zoner.polish(self.next)
         self.approximate += zoner.approximate
         self.hint = law.heads
         self._tell("zone %d: units %d to %d, %d tracks a cylinder of %d sectors" %
                    (len(self.zones) - 1, begin, self.next - 1, law.heads, law.slots.max()))
+
+    def _skip(self, first, count):
+        """Units that no law fits count as the zone's before."""
+        self.next = min(first + count, self.dev.blocks)
+        if not self.zones:
+            raise ToolError("units 0 to %d show no regular tracks" % (self.next - 1))
+        self._note("units %d to %d: not explained" % (first, self.next - 1))
 
     def _leftover(self, first):
         """The drive ends before a zone shows its pattern."""

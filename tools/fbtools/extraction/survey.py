@@ -23,7 +23,7 @@ GUARD = 4e-4            # turns: of the phase, and of angles as floats
 MOST_HEADS = 128        # tracks per cylinder (model-format.rst)
 MOST_TURNS = 200        # along one line: beyond it there are no skews
 SHORT = 16              # units of a track too short for a slope
-MOST_ALIKE = 0.75       # of the tracks that have their head's full length
+MOST_ALIKE = 0.6        # of the tracks that have their head's full length
 SLOTS_SURE = 0.15       # standard error with which a track's slots are told
 MOST_PAIRS = 16         # of reads at both ends of a track, for that
 
@@ -248,6 +248,8 @@ class Pattern:
         self.hint = hint
         self.sure = sure
         self.before = before
+        self.back = False           # odd cylinders run backwards
+        self.alike = 0              # tracks that have their head's full length
         starts = np.array([p.line.start for p in pieces])
         self.steps = np.diff(starts)
         # two steps compared are four starts
@@ -294,8 +296,19 @@ class Pattern:
                           for i in range(heads)])
         usual = np.array([np.median(np.abs(wrap(means - m))) for m in means])
         if heads < 3 or np.max(usual) <= self.near:
-            return -self.before % heads, means
+            return self._by_lengths(), means
         return (int(np.argmax(usual)) + 1) % heads, means
+
+    def _by_lengths(self):
+        """The same where skews do not tell: by lengths that come again backwards, else
+        where the zone seems to begin."""
+        begin = -self.before % self.heads
+        scores = []
+        for first in range(self.heads):
+            self._lengths(first)
+            scores.append(self.alike if self.back else 0)
+        best = int(np.argmax(scores))
+        return best if scores[best] > scores[begin] else begin
 
     def _rows(self, first):
         """(cylinder, head in order) of the pieces; the one numbered `first` is 0, 0."""
@@ -315,6 +328,7 @@ class Pattern:
         # slips make some tracks shorter, too
         self.back = fits[True] >= fits[False] + 2 and \
             fits[True] >= MOST_ALIKE * np.count_nonzero(counts)
+        self.alike = max(fits)
         heads = np.arange(self.heads)
         if self.back:
             heads = np.concatenate((heads, heads[::-1]))
