@@ -11,9 +11,6 @@ from .anglelaw import Breaks, fit, wrap
 from .places import HOLE, MOVED, ORDERS, Layout, Zone
 
 
-# Cylinders whose lengths show it, of which so many must turn about for a drive whose
-# heads are not known to be serpentine
-SURE = 0.8
 # A block farther from all spares that are known than so much of a slot is in none
 BETWEEN = 0.35
 
@@ -38,36 +35,6 @@ def find_order(tracks, heads):
         return "plain"
     return "serpentine-disk" if np.array_equal(back, (cyl & 1).astype(bool)) else \
         "serpentine-zone"
-
-
-def _mirrored(tracks, heads):
-    """The tracks with heads as they are if only their order in each cylinder is known,
-    and lengths, which belong to heads, show that every other cylinder runs from the
-    last head to the first; else as given."""
-    lengths = np.zeros((int(tracks["cyl"].max()) + 1, heads), np.int64)
-    lengths[tracks["cyl"], tracks["head"]] = tracks["spt"]
-    used = np.flatnonzero(lengths.any(axis=1))
-    back, like = np.zeros(len(lengths), bool), None
-    turns = steps = 0
-    for cyl in used.tolist():
-        row = lengths[cyl]
-        known = row > 0
-        if like is not None:
-            ways = [np.array_equal(row[known], way[known]) for way in (like, like[::-1])]
-            if any(ways):
-                # all alike: as if it turned
-                back[cyl] = ways[1] if ways[0] != ways[1] else not back[last]
-                steps += ways[0] != ways[1]
-                turns += ways[0] != ways[1] and back[cyl] != back[last]
-                last = cyl
-                continue
-        like, last = np.where(known, row, row.max()), cyl
-    if turns < 2 or turns < SURE * steps:
-        return tracks
-    tracks = tracks.copy()
-    turned = back[tracks["cyl"]]
-    tracks["head"][turned] = heads - 1 - tracks["head"][turned]
-    return tracks
 
 
 def _stab(intervals, fits):
@@ -404,8 +371,7 @@ def compress(tracks, heads, order=None, cylinders=None, holes=None, moved=None, 
     """The Layout that places each unit as the tracks do.
 
     tracks: TRACK array of the whole drive in the order of blocks, `start` NaN
-    where not measured, `head` in the order of blocks if that is all that is known;
-    order: None to find it; cylinders: of the drive, if it is
+    where not measured; order: None to find it; cylinders: of the drive, if it is
     known that some hold nothing; holes: HOLE array of slots that slip in the midst
     of tracks; moved: MOVED array of blocks that live in spares, which their own
     tracks count as if they lived there; away: the same of whose place only the angle
@@ -415,9 +381,6 @@ def compress(tracks, heads, order=None, cylinders=None, holes=None, moved=None, 
     _check(tracks)
     tracks = _long_enough(tracks, holes)
     seen = find_order(tracks, heads)
-    if not order and seen == "plain":
-        tracks = _mirrored(tracks, heads)
-        seen = find_order(tracks, heads)
     if not order or (order, seen) == ("serpentine-zone", "serpentine-disk"):
         # where both serpentine orders say the same, the latter lets zones begin anywhere
         order = seen

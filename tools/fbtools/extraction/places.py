@@ -180,11 +180,6 @@ class Layout:
             return np.zeros(np.shape(cyl), dtype=np.int64)
         return (cyl - (self.index.first_cyl[zone] if self.order == "serpentine-zone" else 0)) & 1
 
-    def is_back(self, cyl):
-        """Which cylinders run from the last head to the first."""
-        zone = np.searchsorted(self.index.first_cyl, cyl, side="right") - 1
-        return self._backwards(zone, cyl) == 1
-
     def slot_place(self, number, zone):
         """PLACE array of slots, given by their numbers among those of all zones."""
         index = self.index
