@@ -134,14 +134,16 @@ int main(int argc, char **argv)
 	char text[JDG_LINE];
 	unsigned int line;
 	struct jdg j = { 0 };
+	u64 sectors;
 
 	if (argc != 2)
 		sim_fail("usage: freeblock-judge MODEL < COMMANDS");
 	j.dm = jdg_model(argv[1]);
+	sectors = dm_info(j.dm)->sectors;
 	fb_head_init(&j.head, j.dm);
 	for (line = 1; fgets(text, sizeof(text), stdin); line++) {
 		jdg_read(text, line, &c);
-		if (!c.nsect || c.lbn + c.nsect > dm_info(j.dm)->sectors)
+		if (!c.nsect || c.lbn >= sectors || c.nsect > sectors - c.lbn)
 			sim_fail("line %u: the model has no such LBNs", line);
 		jdg_command(&j, &c);
 	}
