@@ -253,8 +253,11 @@ class Angles(Case):
         self.check(layout, "medium_error 0 3 recovery_ms=1\n")
 
     def test_unsupported(self):
-        dev = self.device(random_layout(3, "zone"), more="translate off\n")
-        self.assertFalse(translate.supported(dev))
+        """Translation switched off; physical blocks that begin on one track and end on
+        the next."""
+        for more in ("translate off\n", "physical_exponent 3\n"):
+            dev = self.device(random_layout(3, "zone"), more=more)
+            self.assertFalse(translate.supported(dev))
 
 
 if __name__ == "__main__":

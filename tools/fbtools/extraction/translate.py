@@ -14,17 +14,23 @@ from .chart import Chart
 from .diagnostics import Translator
 from .places import Layout
 
+SOME_BLOCKS = 64        # that are tried before a drive is said to translate addresses
+
 
 def supported(dev):
-    """Whether the drive translates blocks into places and back."""
+    """Whether the drive translates blocks into places and back, and its physical blocks
+    lie on one track each."""
     ask = Translator(dev)
     if not ask.supported():
         return False
     try:
-        place = ask.place(0)
-        return ask.tenant(place.cyl, place.head, place.slot) == (0, place.moved)
+        for block in np.linspace(0, dev.blocks - 1, SOME_BLOCKS).astype(np.int64):
+            place = ask.place(block)
+            if ask.tenant(place.cyl, place.head, place.slot) != (block, place.moved):
+                return False
     except ToolError:
         return False
+    return True
 
 
 def _spares(layout, moved):
