@@ -231,6 +231,8 @@ class Zoner:
             if moved == 0:
                 low = high
                 continue
+            if moved < 0:
+                return low
             if not self.budget():
                 self._spread(low, high, moved)
                 waiting = [(t, m - moved) for t, m in waiting]
@@ -338,9 +340,12 @@ class Zoner:
             self._end_series(low, track)
             return low
         if moved > 0:
-            # only at a cylinder's end does another zone of the same skews differ
-            other = (track // self.law.heads + 1) * self.law.heads
+            # a zone of the same skews differs on the last tracks of cylinders alone
+            other = (track // self.law.heads + 1) * self.law.heads - 1
+            other += self.law.heads if other == track else 0
             again = self.moved_at(other, moved) if other < last else None
+            if again is None and other + 2 < last and self.moved_at(other + 2, moved) == moved:
+                return None
             if again is not None and again != moved:
                 return None     # a zone of other tracks looks like ever more gaps
             gaps = len(self.law.gap_at)

@@ -23,6 +23,7 @@ GUARD = 4e-4            # turns: of the phase, and of angles as floats
 MOST_HEADS = 128        # tracks per cylinder (model-format.rst)
 MOST_TURNS = 200        # along one line: beyond it there are no skews
 SHORT = 16              # units of a track too short for a slope
+CLEARLY = 40            # chi square by which one of two explanations is better
 MOST_ALIKE = 0.6        # of the tracks that have their head's full length
 SLOTS_SURE = 0.15       # standard error with which a track's slots are told
 MOST_PAIRS = 16         # of reads at both ends of a track, for that
@@ -319,15 +320,19 @@ class Pattern:
         that each belongs to). Slips and spares can only take away."""
         cyl, head = self._rows(first)
         counts = np.where([p.whole for p in self.pieces], self.counts, 0)
-        fits = []
+        fits, misfit = [], []
         for back in (False, True):
             kind = np.where(back & (cyl % 2 == 1), self.heads - 1 - head, head)
+            misfit.append(self._misfit(kind))
             most = np.zeros(self.heads, dtype=np.int64)
             np.maximum.at(most, kind, counts)
             fits.append(np.sum((counts == most[kind]) & (counts > 0)))
         # slips make some tracks shorter, too
         self.back = fits[True] >= fits[False] + 2 and \
             fits[True] >= MOST_ALIKE * np.count_nonzero(counts)
+        # slopes know nothing of slips
+        self.back |= misfit[False] > misfit[True] + CLEARLY and \
+            misfit[True] < 3 * len(self.pieces)
         self.alike = max(fits)
         heads = np.arange(self.heads)
         if self.back:
@@ -336,6 +341,16 @@ class Pattern:
         most = np.zeros(len(heads), dtype=np.int64)
         np.maximum.at(most, (np.arange(len(counts)) - first) % len(heads), counts)
         return (None if np.any(most == 0) else most), heads
+
+    def _misfit(self, kind):
+        """How badly (chi square) tracks of a kind agree on their slots."""
+        full = np.array([p.count > SHORT and p.line.slope > 0 for p in self.pieces])
+        slots = np.array([1 / p.line.slope if f else 1.0 for p, f in zip(self.pieces, full)])
+        weight = np.array([p.line.cov[1, 1] ** -1.0 if f else 0.0
+                           for p, f in zip(self.pieces, full)]) / slots ** 4
+        total = np.bincount(kind, weight, self.heads)
+        mean = np.bincount(kind, weight * slots, self.heads) / np.maximum(total, 1e-30)
+        return float(np.sum(weight * (slots - mean[kind]) ** 2))
 
     def law(self):
         """The law of these tracks, or None."""
