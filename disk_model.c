@@ -557,13 +557,20 @@ bool dm_spread_is_known(const struct disk_model *dm)
 u32 dm_spread_ns(const struct disk_model *dm, u32 cyls)
 {
 	const struct dm_spread *p = dm->spread;
-	u32 n = dm->spreads, i = 0;
+	u32 n = dm->spreads, i = 0, end = n;
 	s64 rise;
 
 	if (!n)
 		return 0;
-	while (i < n && p[i].cyls < cyls)
-		i++;
+	/* the first point of @cyls or more: models are put in force with interrupts off */
+	while (i < end) {
+		u32 mid = (i + end) / 2;
+
+		if (p[mid].cyls < cyls)
+			i = mid + 1;
+		else
+			end = mid;
+	}
 	if (!i || i == n)
 		return p[i ? n - 1 : 0].ns;
 	rise = ((s64)p[i].ns - p[i - 1].ns) * (cyls - p[i - 1].cyls);

@@ -302,7 +302,7 @@ u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
  * @dm: model
  * @cyls: distance in cylinders
  *
- * Context: any. Cost O(points given).
+ * Context: any. Cost O(log points given).
  *
  * Return: standard deviation, ns, straight between the points given and the same as at the
  * nearest beyond them; 0 when the model says nothing of it.

@@ -132,7 +132,7 @@ static bool fb_disk_is_firmware(const char *revision, const struct dm_info *info
  *
  * Context: fb_disk.lock held.
  *
- * Return: the reason, for people; NULL: it does.
+ * Return: the reason, for people, to be read while the lock is held; NULL: it does.
  */
 const char *fb_disk_transparent(const struct fb_disk *fd)
 {
