@@ -79,7 +79,9 @@ class Shipped(Case):
     """Drives of the repository."""
 
     def test_toy(self):
-        """Slips, among them at zones' first and last tracks, and remaps."""
+        """Slips, among them at zones' first and last tracks, and remaps.
+
+        Seen to fail: gaps a unit late (5001 for 5000)."""
         path = os.path.join(DRIVES, "toy.fbdrive")
         found, _ = self.found(path)
         self.exact(path, found, away=1)
@@ -117,7 +119,9 @@ class Invented(Case):
                 self.assertEqual(len(found.layout.zones), 3)
 
     def test_resume(self):
-        """Interrupted after each zone, a run ends with what one without ends with."""
+        """Interrupted after each zone, a run ends with what one without ends with.
+
+        Seen to fail: zones found before not taken from the state."""
         path = os.path.join(DRIVES, "toy.fbdrive")
         states = []
 
