@@ -114,7 +114,10 @@ class Drives(Case):
             self.assertEqual(np.count_nonzero(places[name] != truth[name]), 0, name)
 
     def test_sparing(self):
-        """Each sparing scheme, with and without zero-latency access, 2 to 7 heads."""
+        """Each sparing scheme, with and without zero-latency access, 2 to 7 heads.
+
+        Seen to fail: without the pass for blocks that live elsewhere; with the borders of
+        runs left where the walk met them."""
         for i, sparing in enumerate(layouts.SPARINGS):
             with self.subTest(sparing=sparing):
                 drawn = small(i + 1, sparing, heads=2 + i % 6)
@@ -139,9 +142,18 @@ class Drives(Case):
                     self.assertEqual(np.count_nonzero(places[name] != truth[name]), 0, name)
 
     def test_jitter(self):
-        """Reports without jitter, and late by several slots."""
-        drawn = small(5, "defects", heads=3, spt=(180, 200))
-        for jitter, angle in ((0, 1e-5), (100000, 0.002)):
+        """Reports without jitter, and late by several slots, on tracks with a spare at the
+        end that slips use up without a change of the units they hold.
+
+        Seen to fail: with last units of such tracks believed as soon as they are no later
+        than reports may be; without the mean lateness taken off."""
+        drawn = small(5, "none", heads=3, spt=(180, 200))
+        for zone in drawn.zones:
+            tracks = range(zone.slots(3) // zone.spt)
+            zone.slips = [(track * zone.spt + (50 if track % 40 == 7 else zone.spt - 1), 1)
+                          for track in tracks]
+            zone.spares = len(tracks)
+        for jitter, angle in ((0, 1e-4), (100000, 0.002)):
             with self.subTest(jitter=jitter):
                 path = self.drive(drawn, NOISE + "jitter_ns %d\n" % jitter)
                 self.compare(path, self.walked(path), angle)
@@ -161,7 +173,9 @@ class Resumed(Case):
     """A walk that was cut off."""
 
     def test_resume(self):
-        """From what was saved last, with another reference for angles."""
+        """From what was saved last, with another reference for angles.
+
+        Seen to fail: with angles not aligned to those of the saved state."""
         drawn = small(6, "remaps", heads=4, cylinders=(60, 70))
         path = self.drive(drawn, NOISE)
         states = []

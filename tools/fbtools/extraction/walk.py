@@ -269,9 +269,12 @@ class Walk:
             seen[place] += seen[other]
         everything = sum(seen, [])
         seen = [both or everything for both in seen]
+        tails = [tail for _, tail in everything]
         return ([max(set(s), key=s.count)
                  for s in ([spt for spt, _ in both] for both in seen)],
-                [min(tail for _, tail in both) for both in seen])
+                # slips make some longer and some shorter: of two that of most tracks
+                [max(set(s), key=lambda tail, s=s: (s.count(tail), tails.count(tail)))
+                 for s in ([tail for _, tail in both] for both in seen)])
 
     def note_strays(self, blocks, run):
         """These blocks of a run live elsewhere: where?"""
