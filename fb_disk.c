@@ -48,11 +48,14 @@ static const struct kobj_type fb_disk_ktype = {
 
 /* ---- who the device is ---- */
 
+/* blanks at either end are none of it: a model's text could not say them */
 static void fb_disk_copy_id(char *to, const char *from, size_t len)
 {
 	size_t n = strnlen(from, min_t(size_t, len, DM_ID_LEN - 1));
 
 	while (n && from[n - 1] == ' ')
+		n--;
+	for (; n && *from == ' '; from++)
 		n--;
 	memcpy(to, from, n);
 	to[n] = '\0';
