@@ -502,6 +502,35 @@ class Auto(Case):
             self.between(-.3, cost, 1)
 
 
+class Drift(Case):
+    """A drive that warms up: 200 ppm in an hour, seeks 3 % longer after 20 minutes."""
+
+    def warm(self, **settings):
+        """An hour of it, at few requests."""
+        return sim.simulate(set="rpm_drift 200 3600\nseek_drift 30000 1200", seconds="3600",
+                            **settings)
+
+    def test_followed(self):
+        """Issue 6's 95 % hold, and would not without corrections; these are near the truth.
+        Seen to fail: a phase that waits for full windows; corrections that are not applied."""
+        for rate, least in (("5", .955), ("0.5", .945)):
+            r = self.warm(rate=rate)
+            self.assertGreater(r["reports_within_50us"], least)
+            self.assertEqual(r["head"]["misfit"], 0)
+        self.assertLess(self.warm(rate="5", calibrate="0")["reports_within_50us"], .945)
+
+    def test_learnt(self):
+        """Seeks over 256 and 1024 cylinders, of which there are many."""
+        r = sim.simulate(set="seek_drift 30000 1", seconds="600")
+        ppm = {b["cylinders"]: b["ppm"] for b in r["calibration"]}
+        for cylinders in 256, 1024:
+            self.assertLess(abs(ppm[cylinders] - 30000), 6000)
+        r = sim.simulate(seconds="600")
+        ppm = {b["cylinders"]: b["ppm"] for b in r["calibration"]}
+        for cylinders in 256, 1024:
+            self.assertLess(abs(ppm[cylinders]), 4000)
+
+
 class Scans(Case):
     """To the last block."""
 
