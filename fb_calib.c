@@ -252,7 +252,8 @@ void fbc_learn(struct fb_calib *c, u64 now_ns, const struct fbm_leg *leg,
 	struct fbc_band *b = &c->band[dm_band(leg->dist)];
 	struct fbc_trial t;
 
-	if (leg->cause != FBM_PLAIN || !leg->simple || !leg->dist || acc->seek_ns < FBC_SEEK_LEAST_NS)
+	if (leg->cause != FBM_PLAIN || !leg->simple || !leg->dist ||
+	    acc->seek_ns < FBC_SEEK_LEAST_NS)
 		return;
 	fbc_age(c, now_ns);
 	if (!fbc_ask(c, leg, acc, &t))

@@ -219,9 +219,10 @@ void mdm_drift(struct mdm *m, u64 t)
 	const struct mde_config *c = m->cfg;
 	u64 whole = c->rpm_drift_s * MDM_MILLION * MDM_MILLION;
 
+	s64 faster = mdm_ramp(c->rpm_drift_ppm, c->rpm_drift_s, t);
+
 	if (c->rpm_drift_ppm)
-		m->period = mul_u64_u64_div_u64(m->nominal, whole, whole +
-						mdm_ramp(c->rpm_drift_ppm, c->rpm_drift_s, t));
+		m->period = mul_u64_u64_div_u64(m->nominal, whole, whole + faster);
 	if (c->seek_drift_ppm)
 		m->seek_ppm = mdm_ramp(c->seek_drift_ppm, c->seek_drift_s, t) /
 			(s64)(c->seek_drift_s * MDM_MILLION);
@@ -268,13 +269,13 @@ void mdm_rotate(const struct mdm *m, const struct mdl_piece *p, u64 t,
 /* Besides more rounding: what the change of speed in two turns makes of their end. */
 static u64 mdm_slack(const struct mde_config *c)
 {
-	u64 two = 2 * c->period_ps, ppm;
+	u64 two = 2 * c->period_ps, ppm, changes;
 
 	if (!c->rpm_drift_ppm)
 		return MDM_SLACK_PS;
 	ppm = c->rpm_drift_ppm < 0 ? -c->rpm_drift_ppm : c->rpm_drift_ppm;
-	return MDM_SLACK_PS + MDM_SCALE_PS + mul_u64_u64_div_u64(two, two, c->rpm_drift_s * MDM_SECOND_PS) *
-		ppm / MDM_MILLION;
+	changes = mul_u64_u64_div_u64(two, two, c->rpm_drift_s * MDM_SECOND_PS);
+	return MDM_SLACK_PS + MDM_SCALE_PS + changes * ppm / MDM_MILLION;
 }
 
 void mdm_init(struct mdm *m, const struct mde_config *cfg)

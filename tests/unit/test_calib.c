@@ -193,7 +193,8 @@ static void test_slower(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(truth); i++) {
 		disk_begin(&d, 5 + i);
-		d.near_ppm = d.far_ppm = truth[i];
+		d.near_ppm = truth[i];
+		d.far_ppm = truth[i];
 		run(&d, 100000);
 		check_all("noise", &d, truth[i], 8000);
 		d.spread = 0;
@@ -235,7 +236,8 @@ static void test_lands_inside(void **state)
 	(void)state;
 	disk_begin(&d, 25);
 	d.inside = 600000;
-	d.near_ppm = d.far_ppm = 20000;
+	d.near_ppm = 20000;
+	d.far_ppm = 20000;
 	run(&d, 100000);
 	check_all("inside", &d, 20000, 6000);
 	disk_end(&d);
@@ -275,7 +277,8 @@ static void test_free_reads(void **state)
 
 	(void)state;
 	disk_begin(&d, 55);
-	d.near_ppm = d.far_ppm = 30000;
+	d.near_ppm = 30000;
+	d.far_ppm = 30000;
 	d.cause = FBM_BEHIND;
 	run(&d, 10000);
 	d.cause = FBM_READ;
@@ -295,7 +298,8 @@ static void test_steps(void **state)
 
 	(void)state;
 	disk_begin(&d, 65);
-	d.near_ppm = d.far_ppm = 300000;
+	d.near_ppm = 300000;
+	d.far_ppm = 300000;
 	d.every = SECOND / 5;
 	for (n = 0; n < 100000; n++) {
 		complete(&d);

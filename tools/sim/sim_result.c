@@ -136,8 +136,9 @@ static void simr_calibration(struct simr *r, const struct fb_calib *c)
 
 		if (!b->trials)
 			continue;
-		fprintf(r->out, "%s{\"cylinders\": %u, \"ppm\": %d, \"error_ppm\": %u, \"applied_ppm\": %d, \"spread_us\": %.5g, \"trials\": %llu}",
-			first ? "" : ", ", dm_band_first(i), fbc_ppm(c, i), fbc_error_ppm(c, i),
+		fprintf(r->out, "%s{\"cylinders\": %u, \"ppm\": %d, \"error_ppm\": %u, ",
+			first ? "" : ", ", dm_band_first(i), fbc_ppm(c, i), fbc_error_ppm(c, i));
+		fprintf(r->out, "\"applied_ppm\": %d, \"spread_us\": %.5g, \"trials\": %llu}",
 			c->applied[i], b->spread_ns / 1e3, (unsigned long long)b->trials);
 		first = false;
 	}
