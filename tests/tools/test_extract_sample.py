@@ -118,6 +118,18 @@ class Invented(Case):
                 self.exact(path, found)
                 self.assertEqual(len(found.layout.zones), 3)
 
+    def test_no_skew(self):
+        """Tracks, or cylinders, that begin at the angle where the one before ends.
+
+        Seen to fail: as many slots per turn as such a line of tracks has units."""
+        for skews in ("0 0.2", "0.2 0"):
+            with self.subTest(skews=skews):
+                path = self.write(
+                    "fbdrive 1\nperiod_ps 6000000000\nheads 4\nzone 0 99 240 0 %s 100\n"
+                    "zone 100 199 200 0 %s 100\nseek 1 700000\nseek 199 3000000\n"
+                    "head_switch_ns 1000000\n%s" % (skews, skews, JITTER))
+                self.exact(path, self.found(path)[0])
+
     def test_resume(self):
         """Interrupted after each zone, a run ends with what one without ends with.
 

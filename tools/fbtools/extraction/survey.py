@@ -510,4 +510,6 @@ def _guess(pieces, hint):
         pieces[-hint].count > 0.7 * usual else whole[-1]
     if piece.count < 0.7 * usual:
         piece = max(whole, key=lambda p: p.count)
-    return piece.count, max(1 / piece.line.slope, piece.count)
+    # tracks without a skew between them run on as one line
+    count = piece.count // max(round(piece.count * piece.line.slope), 1)
+    return count, max(1 / piece.line.slope, count)
