@@ -86,6 +86,17 @@ void fbc_init(struct fb_calib *c, const struct disk_model *dm)
 	}
 }
 
+void fbc_forget(struct fb_calib *c, const struct disk_model *dm)
+{
+	s32 applied[DM_BANDS];
+	u64 applied_ns = c->applied_ns;
+
+	memcpy(applied, c->applied, sizeof(applied));
+	fbc_init(c, dm);
+	memcpy(c->applied, applied, sizeof(applied));
+	c->applied_ns = applied_ns;
+}
+
 static s32 fbc_bounded(s64 ppm)
 {
 	return clamp_t(s64, ppm, -FBC_MOST_PPM, FBC_MOST_PPM);

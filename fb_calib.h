@@ -71,6 +71,15 @@ struct fb_calib {
 void fbc_init(struct fb_calib *c, const struct disk_model *dm);
 
 /**
+ * fbc_forget() - begin anew
+ * @c: state, of a model that is in use
+ * @dm: that model
+ *
+ * What the model has got it keeps, until it is known better.
+ */
+void fbc_forget(struct fb_calib *c, const struct disk_model *dm);
+
+/**
  * fbc_learn() - a command has ended that was not answered by the cache
  * @c: state
  * @now_ns: the time

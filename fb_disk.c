@@ -512,6 +512,9 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fd->model_changed = model_changed;
 		fd->unfit = twin ? fb_disk_multipath : fb_disk_unfit(q);
 		fd->bdev = disk ? disk->part0 : NULL;
+		/* who chooses the scheduler anew wants the model judged anew */
+		if (fd->distrusted && fd->model)
+			fbc_forget(&fd->calib, fd->model);
 		fd->distrusted = false;
 		strscpy(fd->revision, like->revision, sizeof(fd->revision));
 		fb_disk_init_medium(fd, disk);

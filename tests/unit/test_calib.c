@@ -11,7 +11,7 @@
  * difference of believed and applied left out of fbc_ask() (test_slower); no bound to a step
  * (test_steps); the band's own part not learnt (test_one_band); what is written down as
  * learnt from free reads (test_free_reads); the floor taken with the band's own correction
- * (test_floor).
+ * (test_floor); nothing forgotten, or what is applied, too (test_forgets).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -317,6 +317,32 @@ static void test_steps(void **state)
 	disk_end(&d);
 }
 
+/* a model that did not fit is judged anew, and gets back what it had got */
+static void test_forgets(void **state)
+{
+	struct disk d;
+	s32 applied;
+
+	(void)state;
+	disk_begin(&d, 85);
+	d.near_ppm = d.far_ppm = 300000;
+	d.every = SECOND / 5;
+	run(&d, 10000);
+	assert_true(fbc_misfit(&d.c));
+	applied = d.c.applied[5];
+	assert_true(applied > 50000);
+	fbc_forget(&d.c, d.dm);
+	assert_false(fbc_misfit(&d.c));
+	assert_int_equal(d.c.applied[5], applied);
+	d.near_ppm = d.far_ppm = 0;
+	run(&d, 20000);
+	check_all("forgotten", &d, 0, 8000);
+	d.near_ppm = d.far_ppm = 300000;
+	run(&d, 10000);
+	assert_true(fbc_misfit(&d.c));
+	disk_end(&d);
+}
+
 /* of any distance on no seek is shorter than the floor says, whatever the corrections */
 static void test_floor(void **state)
 {
@@ -370,6 +396,7 @@ int main(void)
 		cmocka_unit_test(test_one_band),
 		cmocka_unit_test(test_free_reads),
 		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_forgets),
 		cmocka_unit_test(test_floor),
 		cmocka_unit_test(test_settle),
 	};
