@@ -168,6 +168,23 @@ class Drives(Case):
         self.assertEqual((found.heads, found.known_heads), (3, False))
         self.compare(path, found)
 
+    def test_no_skew(self):
+        """Tracks, or cylinders, that begin at the angle where the one before ends; all of
+        them: it is said that nothing can be told.
+
+        Seen to fail: such a line of tracks taken for a track."""
+        text = "fbdrive 1\nperiod_ps 6000000000\nheads 4\nzone 0 59 140 0 %s 100\n" \
+            "seek 1 700000\nseek 59 2000000\nhead_switch_ns 1000000\n" + NOISE
+        path = os.path.join(self.folder, "drive.fbdrive")
+        for skews in ("0 0.2", "0.2 0", "0 0"):
+            with open(path, "w", encoding="ascii") as file:
+                file.write(text % skews)
+            if skews == "0 0":
+                with self.assertRaisesRegex(ToolError, "without skews"):
+                    self.walked(path)
+            else:
+                self.compare(path, self.walked(path, heads=4))
+
 
 class Resumed(Case):
     """A walk that was cut off."""

@@ -58,10 +58,15 @@ def make_directory(path):
 def write_file(path, data):
     """Replace a file: afterwards there is the old one or the whole new one, also after a crash."""
     beside = path + ".new"
-    with open(beside, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with open(beside, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        # a full disk has no name
+        error.filename = error.filename or path
+        raise
     os.replace(beside, path)
     sync_directory(os.path.dirname(path))
 

@@ -139,6 +139,15 @@ class Surveyed:
         """From the first unit to the last one."""
         return self.count + sum(slots for _, slots in self.holes)
 
+    def split(self):
+        """Tracks without a skew between them are one line: the tracks, by its turns."""
+        turns, rest = divmod(self.count, self.spt) if self.spt else (1, 0)
+        if turns < 2 or rest or self.holes or self.strays:
+            return [self]
+        return [Surveyed(self.first + i * self.spt, self.spt, self.spt, self.angle,
+                         after=self.after if i == turns - 1 else self.angle)
+                for i in range(turns)]
+
 
 class _Line:
     """Units of one track and their edges, in turns on from the first, unwrapped."""

@@ -149,7 +149,7 @@ class Walk:
         end = found.first + found.count
         room = self._has_room(tracks, found.count)
         if found.count > STRAYS or (end >= self.dev.blocks and not room):
-            tracks.append(found)
+            tracks += found.split()
             return end
         # too short for a track: a track's end, or its beginning, lives elsewhere
         strays = list(range(found.first, end))
@@ -246,6 +246,14 @@ class Walk:
     def _run_of(self, tracks, law, heads, head0, slots):
         """A run of the first of these tracks, and its pattern."""
         tracks = tracks[:len(slots)]
+        joined = [track for track in tracks if track.slots > track.spt]
+        # two may by chance
+        if not self.runs and (len(joined) > 1 or any(
+                track.slots > 2 * track.spt for track in joined)):
+            raise ToolError("units %d to %d lie on one line of %.1f turns: without skews tracks "
+                            "cannot be told apart by timing" % (
+                                joined[0].first, joined[0].first + joined[0].count - 1,
+                                joined[0].slots / joined[0].spt))
         spt, tail = self._pattern(tracks, heads, head0, slots)
         run = Run(tracks[0].first, heads, head0, spt, tail, law, next=tracks[0].first)
         for track, slot in zip(tracks, slots):
