@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
-from multiprocessing.pool import ThreadPool
+from concurrent.futures import ThreadPoolExecutor
 
 from . import ToolError, sim, truth
 from .hosts import BUILD, TOP
@@ -32,7 +32,7 @@ STANDARD = (
     ("atlas10k-jitter0", "atlas10k", "quick", ("jitter_ns 0",)),
     ("atlas10k-jitter100", "atlas10k", "quick", ("jitter_ns 100000",)),
 )
-MODES = {"translate": ["--full"], "full": ["--full", "--no-translation"],
+MODES = {"translate": ["--quick"], "full": ["--full", "--no-translation"],
          "quick": ["--quick", "--no-translation"]}
 SIM = {"task": "fresh", "seconds": "1200", "policy": "sptf-sw"}
 KEYS = ("drive", "mode", "lbn_mismatches", "track_boundaries_wrong", "angle_err_p99_turn",
@@ -170,8 +170,8 @@ def run(args):
         print("%d of %d runs done: %s %s" % (sum(row is not None for row in rows), len(rows),
                                              name, mode), file=sys.stderr, flush=True)
 
-    with ThreadPool(PROCESSES) as pool:
-        pool.map(numbered, range(len(runs)), chunksize=1)
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        list(pool.map(numbered, range(len(runs))))
     with open(os.path.join(args.out, "summary.json"), "w", encoding="ascii") as file:
         json.dump(rows, file, indent=1)
     if args.json:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from multiprocessing.pool import ThreadPool
+from concurrent.futures import ThreadPoolExecutor
 
 from . import ToolError, hosts
 from .hosts import BUILD, TOP
@@ -122,8 +122,8 @@ COLUMNS = (
 
 
 def build_host():
-    """Bring the simulator up to date."""
-    hosts.build("tools/sim", "the simulator")
+    """Bring the simulator up to date; its path."""
+    return hosts.program("tools/sim", "sim", "freeblock-sim")
 
 
 def drive_file(name):
@@ -193,7 +193,7 @@ class Runs:
         if self.failed:
             return None
         words = ["%s=%s" % item for item in self.jobs[number]]
-        with subprocess.Popen([HOST, "--progress", *words], text=True, stdout=subprocess.PIPE,
+        with subprocess.Popen([build_host(), "--progress", *words], text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as process:
             said = []
             for line in process.stderr:
@@ -214,8 +214,8 @@ class Runs:
 
     def all(self):
         """Their results in order."""
-        with ThreadPool(self.processes) as pool:
-            results = pool.map(self.one, range(len(self.jobs)), chunksize=1)
+        with ThreadPoolExecutor(self.processes) as pool:
+            results = list(pool.map(self.one, range(len(self.jobs))))
         self.progress.end()
         return results
 

@@ -11,7 +11,6 @@ import io
 import re
 
 import numpy as np
-import pandas
 
 from . import Error, make_chunk, take
 from .text import BLOCK, Devices, blocks, shown
@@ -62,6 +61,8 @@ def table(path, block):
     """A block's columns, checked."""
     if not shapes_right(block):
         find_error(path, block, FORM)
+    # large, and no other format wants it
+    import pandas  # pylint: disable=import-outside-toplevel
     try:
         found = pandas.read_csv(io.BytesIO(block.data), header=None, names=NAMES, dtype={
             **NUMBERS, "host": "category", "op": "category"}, index_col=False, quoting=3,
