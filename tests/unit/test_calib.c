@@ -325,7 +325,8 @@ static void test_forgets(void **state)
 
 	(void)state;
 	disk_begin(&d, 85);
-	d.near_ppm = d.far_ppm = 300000;
+	d.near_ppm = 300000;
+	d.far_ppm = 300000;
 	d.every = SECOND / 5;
 	run(&d, 10000);
 	assert_true(fbc_misfit(&d.c));
@@ -334,10 +335,12 @@ static void test_forgets(void **state)
 	fbc_forget(&d.c, d.dm);
 	assert_false(fbc_misfit(&d.c));
 	assert_int_equal(d.c.applied[5], applied);
-	d.near_ppm = d.far_ppm = 0;
+	d.near_ppm = 0;
+	d.far_ppm = 0;
 	run(&d, 20000);
 	check_all("forgotten", &d, 0, 8000);
-	d.near_ppm = d.far_ppm = 300000;
+	d.near_ppm = 300000;
+	d.far_ppm = 300000;
 	run(&d, 10000);
 	assert_true(fbc_misfit(&d.c));
 	disk_end(&d);

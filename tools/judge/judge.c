@@ -10,8 +10,6 @@
  * how many of these, in ns; "-" for one of which nothing could be predicted: before the
  * phase is believed, or behind one that was not mechanical.
  */
-#include <inttypes.h>
-
 #include "../../disk_model.h"
 #include "../../fb_head.h"
 #include "../../model_text.h"
@@ -62,12 +60,15 @@ static struct disk_model *jdg_model(const char *path)
 
 static void jdg_read(const char *text, unsigned int line, struct jdg_command *c)
 {
+	unsigned long long submit_ns, done_ns, lbn;
 	char way, more;
 
-	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %c %" SCNu64 " %" SCNu32 " %c", &c->submit_ns,
-		   &c->done_ns, &way, &c->lbn, &c->nsect, &more) != 5 ||
-	    (way != 'R' && way != 'W') || c->done_ns < c->submit_ns)
+	if (sscanf(text, "%llu %llu %c %llu %u %c", &submit_ns, &done_ns, &way, &lbn, &c->nsect,
+		   &more) != 5 || (way != 'R' && way != 'W') || done_ns < submit_ns)
 		sim_fail("line %u is not SUBMIT_NS DONE_NS R|W LBN COUNT", line);
+	c->submit_ns = submit_ns;
+	c->done_ns = done_ns;
+	c->lbn = lbn;
 	c->write = way == 'W';
 }
 
@@ -120,8 +121,8 @@ static void jdg_command(struct jdg *j, const struct jdg_command *c)
 		s64 turn_ns = dm_period_ns(j->dm);
 		s64 turns = (late_ns + (late_ns < 0 ? -turn_ns : turn_ns) / 2) / turn_ns;
 
-		printf("%" PRIu64 " %" PRId64 " %" PRId64 "\n", media_ns + report_ns - j->done_ns,
-		       late_ns - turns * turn_ns, turns);
+		printf("%lld %lld %lld\n", (long long)(media_ns + report_ns - j->done_ns),
+		       (long long)(late_ns - turns * turn_ns), (long long)turns);
 	} else {
 		puts("-");
 	}
