@@ -107,6 +107,24 @@ class Extract(unittest.TestCase):
             verdict = validate.validate(dev, path, requests=200)
         self.assertIn("ended within 50 us of the predicted angle", verdict.reason)
 
+    def test_bad_sectors(self):
+        """Some of the validation's reads fail: the others count. Most fail: it says so.
+
+        Seen to fail: one bad sector ended an extraction at its end."""
+        path = self.at("true")
+        with open(path, "wb") as file:
+            file.write(truth.model(sim.drive_file("toy")))
+        for count, trusted in ((10000, True), (900000, False)):
+            line = "medium_error 1000 %d recovery_ms=20" % count
+            with Device.simulated(sim.drive_file("toy"), set=[line]) as dev:
+                if trusted:
+                    verdict = validate.validate(dev, path, requests=200)
+                    self.assertEqual(verdict.reason, "")
+                    self.assertLess(verdict.total.requests, 600)
+                else:
+                    with self.assertRaisesRegex(ToolError, "reads failed"):
+                        validate.validate(dev, path, requests=200)
+
     def test_refusals(self):
         """What is wrong with the words, and what to do."""
         for words, reason in ((["extract"], "one of: DEVICE, --simulated"),

@@ -21,6 +21,7 @@ import numpy as np
 from .. import ToolError
 
 FIRST_READS = 24        # of the first group: the period to about 100 ppm
+TRIED = 8               # blocks, to find one that can be read
 PERIOD_NS = (0.9e6, 110e6)      # what drives have, and a little more
 SURE_TURNS = 0.15       # error of a gap up to which its turns are beyond doubt
 GROWTH = 4              # times the measured time a gap has at most
@@ -52,6 +53,15 @@ def _ends(dev, block, count, wait=0):
         raise ToolError("block %d, which is to tell the angle, cannot be read (status %d, "
                         "ASC 0x%02x)" % (block, found["status"][-1], found["asc"][-1]))
     return found["done"][good].astype(np.float64)
+
+
+def _readable(dev):
+    """The first block from the middle on, by steps, that can be read."""
+    middle, step = dev.blocks // 2, max(dev.blocks // 64, 1)
+    for block in range(middle, min(middle + TRIED * step, dev.blocks), step):
+        if dev.run(dev.ops(block))["status"][0] == 0:
+            return block
+    return middle
 
 
 def lower_edge(late):
@@ -110,7 +120,7 @@ class Phase:
     def measure(cls, dev, block=None, seconds=20.0, reads=10):
         """From nothing, in about `seconds`, of which the drive waits for commands
         most; groups have `reads` reads, more where the host's noise needs them."""
-        phase = cls(dev.blocks // 2 if block is None else int(block), reads)
+        phase = cls(_readable(dev) if block is None else int(block), reads)
         phase._begin(dev)
         phase._grow(dev, seconds)
         return phase

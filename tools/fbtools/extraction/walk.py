@@ -462,6 +462,9 @@ class Walk:
     def _go_on(self, found, slot):
         """After an odd track: which is the next one?"""
         run = self.run
+        if np.isnan(found.after):
+            # it cannot be read, which the next step meets, too
+            return
         next_slot = self._slot(found.after, run.expect(1)[0])
         if next_slot <= STRAYS and self._second(run.next, next_slot):
             if next_slot:
