@@ -116,7 +116,8 @@ def one(name, drive, mode, lines, seed, out):
     row.update(drive=name, mode=mode)
     if done.returncode:
         with open(os.path.join(folder, "log"), encoding="utf-8", errors="replace") as log:
-            row["refused"] = (log.read().strip().splitlines() or ["no reason given"])[-1]
+            said = log.read()
+        row["refused"] = " ".join(said[said.rfind("freeblock: "):].split()) or "no reason given"
         return row
     report = json.loads(done.stdout)
     with open(model, "rb") as file:

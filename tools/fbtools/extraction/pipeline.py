@@ -24,6 +24,8 @@ WEIGHTS = {"translate": {"phase": 1, "layout": 3, "mechanics": 8, "cache": 1, "v
            "quick": {"phase": 1, "layout": 3, "mechanics": 6, "cache": 1, "validation": 1}}
 # Disk time for the seek profile where translation leaves all of it below five minutes
 SEEKS_S = 190
+# Every track of a drive with more units takes days
+FULL_BLOCKS = 80 * 10 ** 6
 # Each stage chooses its places anew: what was measured in one is not used in another
 SEEDS = {"mechanics": 1000003, "validation": 2000003, "cache": 3000017}
 
@@ -136,7 +138,8 @@ class Extraction:
         self.progress.stage("phase")(0, "rotation")
         self.notes += refused(self.dev, refuse.check_measured(self.dev, switched), self.args)
         phase = Phase.measure(self.dev)
-        self.notes += refused(self.dev, refuse.check_noise(phase), self.args)
+        self.notes += refused(self.dev, refuse.check_noise(
+            phase, self.how == "quick" and self.dev.blocks <= FULL_BLOCKS), self.args)
         found = self.find_layout(phase)
         moves = self.find_mechanics(phase, found).as_model()
         moves.update(period_ps=phase.period_ns * 1000, period_err_ppm=phase.period_err_ppm,
