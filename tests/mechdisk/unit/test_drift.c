@@ -35,7 +35,7 @@ static void check_angles(const char *record, double ppm, double ramp)
 		double got = mdu_turn(mde_angle(&h.e, h.start + at[i] * S));
 
 		/* A thousandth of a nanosecond of 6 ms. */
-		if (mdu_turn_apart(got, fmodl(want, 1)) > 1e-9)
+		if (mdu_turn_apart(got, fmodl(want, 1)) > 1.0 / S)
 			fail_msg("%s after %llu s: %.12f, not %.12Lf", record,
 				 (unsigned long long)at[i], got, want - floorl(want));
 	}
