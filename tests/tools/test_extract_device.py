@@ -30,7 +30,7 @@ sys.path.insert(0, os.path.join(TOP, "tools"))
 import numpy  # noqa: E402
 import taptest  # noqa: E402
 from fbtools import ToolError, hosts  # noqa: E402
-from fbtools.extraction import device  # noqa: E402
+from fbtools.extraction import device, identity  # noqa: E402
 from fbtools.extraction.device import (ABSOLUTE, FUA, OVERLAP, READ, VERIFY,  # noqa: E402
                                        WRITE, Device)
 
@@ -265,12 +265,12 @@ class Commands(Case):
         self.assertEqual((dev.unit_sectors, dev.unit_bytes, dev.logical_bytes), (8, 4096, 512))
         _, _, data = dev.cdb(bytes((0x9e, 0x10) + (0,) * 11 + (32, 0, 0)), data_in=32)
         self.assertEqual(int.from_bytes(data[:8], "big") + 1, dev.blocks * 8)
-        self.assertEqual((dev.inquiry["vendor"], dev.inquiry["product"], dev.inquiry["rpm"]),
-                         ("MECHDISK", "NEARLINE16", 7200))
+        self.assertEqual((dev.inquiry["vendor"], dev.inquiry["product"]),
+                         ("MECHDISK", "NEARLINE16"))
         self.assertRegex(dev.inquiry["wwn"], "^naa.3[0-9a-f]{15}$")
         self.assertEqual(dev.inquiry["serial"], "MDNL16-512E")
-        self.assertEqual(list(dev.page(0)), [0, 0x80, 0x83, 0xb0, 0xb1])
-        self.assertEqual(dev.page(0x99), b"")
+        self.assertEqual(list(identity.vpd(dev, 0)[4:]), [0, 0x80, 0x83, 0xb0, 0xb1])
+        self.assertEqual(identity.vpd(dev, 0x99), b"")
 
     def test_unit(self):
         """A unit is its eight blocks: where and how long."""

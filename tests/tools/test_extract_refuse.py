@@ -180,12 +180,6 @@ class Names(unittest.TestCase):
         # the last one runs out of the page
         self.assertEqual(identity.wwn_of(vpd(0x83, designator(3, naa5)[:-1])), "")
 
-    def test_as_device(self):
-        """The simulated drive is called the same by both ways to ask."""
-        with device.Device.simulated(os.path.join(DRIVES, "toy.fbdrive")) as dev:
-            mine = identity.inquire(dev)
-            self.assertEqual(mine, {name: dev.inquiry[name] for name in mine})
-
 
 class System(unittest.TestCase):
     """How a disk is attached."""

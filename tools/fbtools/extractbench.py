@@ -18,8 +18,6 @@ from .hosts import BUILD, TOP
 
 OUT = os.path.join(BUILD, "extract")
 PROCESSES = 2
-# Every track of a drive up to this size: some 80 minutes of disk time
-FULL_SECTORS = 80 * 10 ** 6
 # What of the issue's table is run when nothing is named: (name, drive, mode, lines set)
 STANDARD = (
     ("atlas10k", "atlas10k", "translate", ()),
@@ -81,8 +79,9 @@ def runs_of(args):
 
 def possible(path):
     """The modes that make sense for a drive."""
+    from .extraction import pipeline  # pylint: disable=import-outside-toplevel
     scalars, _ = truth.records(path)
-    small = truth.sectors(path) <= FULL_SECTORS
+    small = truth.sectors(path) <= pipeline.FULL_BLOCKS
     found = ["translate"] if scalars.get("translate", ["on"]) == ["on"] else []
     return found + (["full"] if small else []) + ["quick"]
 

@@ -17,6 +17,7 @@ import threading
 import numpy
 
 from .. import ToolError, hosts
+from . import identity
 
 READ, WRITE, VERIFY = 0, 1, 2
 FUA, OVERLAP, ABSOLUTE = 1, 2, 4
@@ -42,8 +43,6 @@ _ANSWER = struct.Struct("<QQiIII64s")
 # folder of the tree, folder in the build, name
 _SIMULATOR = ("tests/mechdisk/host", "mechdisk-host", "mechdisk-host")
 _PROBE = ("tools/extract", "extract", "extract-probe")
-_INQUIRY = 0x12
-_PAGE_SERIAL, _PAGE_NAMES, _PAGE_KIND = 0x80, 0x83, 0xb1
 
 
 class _Patient:
@@ -93,7 +92,7 @@ class Device:
                                          stderr=self._errors, start_new_session=True)
         try:
             self._greet()
-            self.inquiry = self._inquire()
+            self.inquiry = identity.inquire(self)
         except BaseException:
             self.close()
             raise
@@ -235,25 +234,6 @@ class Device:
         """Time at the drive, waits included, but not the host's own between batches."""
         return self.disk_before_ns + self._counted_ns
 
-    # ---- who it is
-
-    def page(self, page):
-        """A page of vital product data without its header; b"" if there is none."""
-        status, _, data = self.cdb(bytes((_INQUIRY, 1, page, 4, 0, 0)), data_in=1024)
-        if status or len(data) < 4 or data[1] != page:
-            return b""
-        return data[4:4 + int.from_bytes(data[2:4], "big")]
-
-    def _inquire(self):
-        status, _, data = self.cdb(bytes((_INQUIRY, 0, 0, 0, 96, 0)), data_in=96)
-        if status or len(data) < 36:
-            raise ToolError("%s: INQUIRY fails" % self.name)
-        kind = self.page(_PAGE_KIND)
-        return {"type": data[0] & 0x1f, "vendor": _text(data[8:16]), "product": _text(data[16:32]),
-                "revision": _text(data[32:36]), "serial": _text(self.page(_PAGE_SERIAL)),
-                "wwn": _wwn(self.page(_PAGE_NAMES)),
-                "rpm": int.from_bytes(kind[:2], "big") if len(kind) >= 2 else 0}
-
 
 def generic(path):
     """The SCSI generic device of a block device; another path as it is."""
@@ -271,23 +251,6 @@ def generic(path):
     except (OSError, IndexError) as error:
         raise ToolError("%s: no SCSI generic device belongs to it (modprobe sg; see lsscsi -g)"
                         % path) from error
-
-
-def _text(data):
-    return data.decode("ascii", "replace").strip(" \0")
-
-
-def _wwn(page):
-    """The logical unit's world-wide name, as sysfs has it ("naa.5000..."); "": none."""
-    at, best = 0, ""
-    while at + 4 <= len(page):
-        kind, value = page[at + 1] & 0x3f, page[at + 4:at + 4 + page[at + 3]]
-        if kind == 3:
-            return "naa." + value.hex()
-        if kind == 2 and not best:
-            best = "eui." + value.hex()
-        at += 4 + page[at + 3]
-    return best
 
 
 # ---- can the rotation be seen?

@@ -10,6 +10,7 @@ import struct
 from dataclasses import dataclass
 
 from .. import ToolError
+from .pages import sense_of
 
 SEND_DIAGNOSTIC, RECEIVE_DIAGNOSTIC = 0x1d, 0x1c
 DEFECTS_10, DEFECTS_12 = 0x37, 0xb7
@@ -47,13 +48,6 @@ def _unpack(form, data):
     return first >> 8, first & 0xff, second
 
 
-def sense_key(sense):
-    """Of sense data of either format; 0: none."""
-    if len(sense) < 3:
-        return 0
-    return (sense[1] if sense[0] & 0x7f in (0x72, 0x73) else sense[2]) & 0xf
-
-
 @dataclass
 class Place:
     """Where a block lives; moved: in a spare."""
@@ -82,10 +76,10 @@ class Translator:
         cdb = struct.pack(">BBBHB", SEND_DIAGNOSTIC, PAGE_FORMAT, 0, len(page), 0)
         status, sense, _ = self.dev.cdb(cdb, data_out=page)
         if status:
-            if sense_key(sense) == ILLEGAL_REQUEST:
+            if sense_of(sense).key == ILLEGAL_REQUEST:
                 return None
             raise ToolError("%s: SEND DIAGNOSTIC fails (status %d, sense key %d)" %
-                            (self.dev.name, status, sense_key(sense)))
+                            (self.dev.name, status, sense_of(sense).key))
         cdb = struct.pack(">BBBHB", RECEIVE_DIAGNOSTIC, 0, 0, 252, 0)
         status, sense, data = self.dev.cdb(cdb, data_in=252)
         if status or len(data) < 6 or data[0] != PAGE or data[4] & 7 != given or \
@@ -148,7 +142,7 @@ def _read_defects(dev, command, which, first):
         head = 4
     status, sense, data = dev.cdb(cdb, data_in=MOST if head == 8 else 0xffff)
     # a list in another format than asked for is a recovered error
-    if status and sense_key(sense) != 1 or len(data) < head or not data[1] & which:
+    if status and sense_of(sense).key != 1 or len(data) < head or not data[1] & which:
         return None
     length = int.from_bytes(data[head // 2:head], "big")
     return data[1] & 7, length, data[head:head + length]

@@ -11,8 +11,8 @@ import tempfile
 from dataclasses import asdict
 
 from .. import ToolError
-from . import cache, journal, layout, mechanics, modes, pictures, refuse, sample, translate, \
-    validate, walk
+from . import cache, identity, journal, layout, mechanics, modes, pictures, refuse, sample, \
+    translate, validate, walk
 from .device import Device
 from .phase import Phase
 from .progress import Progress
@@ -60,9 +60,8 @@ class Extraction:
     def __init__(self, dev, args, state_dir):
         self.dev = dev
         self.args = args
-        self.translated = not args.no_translation and translate.supported(dev)
-        how = "translate" if self.translated else "full" if args.full else "quick"
-        self.how = how
+        translated = not args.no_translation and translate.supported(dev)
+        self.how = how = "translate" if translated else "full" if args.full else "quick"
         key = {"inquiry": dev.inquiry, "blocks": dev.blocks, "how": how, "full": args.full,
                "seed": args.seed, "destructive": args.destructive}
         self.state = State(os.path.join(state_dir, self.name()), key, args.fresh)
@@ -76,8 +75,8 @@ class Extraction:
     def name(self):
         """The drive's, for files."""
         who = self.dev.inquiry
-        name = "%s-%s" % (who["wwn"] or who["serial"] or who["product"], who["revision"])
-        return "".join(c if c.isalnum() or c in "-._" else "_" for c in name)
+        return identity.file_name("%s-%s" % (
+            identity.key(who) if identity.is_known(who) else who["product"], who["revision"]))
 
     def save(self, stage):
         """What a stage calls with what it has so far."""
@@ -146,7 +145,7 @@ class Extraction:
                      late_ns=phase.late_ns)
         return found, moves, self.find_cache(phase, found, switched)
 
-    def identity(self, moves, reason=""):
+    def identity(self, reason=""):
         """The model's header."""
         comments = ["Extracted by freeblock extract (%s) in %d s of disk time" % (
             self.how, self.dev.disk_ns / 1e9)]
@@ -156,7 +155,8 @@ class Extraction:
 
     def write(self, path, found, moves, reason=""):
         """The model's file."""
-        journal.write_file(os.path.abspath(path), found.to_model(self.identity(moves, reason), moves))
+        journal.write_file(os.path.abspath(path),
+                           found.to_model(self.identity(reason), moves))
 
     def validate(self, path, moves):
         """The verdict about a written model."""
@@ -221,7 +221,7 @@ def extract(args, state_dir):
                          journal.DIRECTORY) as switched:
             found, moves, cached = work.measure(switched)
             with tempfile.NamedTemporaryFile(suffix=".fbmodel") as draft:
-                draft.write(found.to_model(work.identity(moves), moves))
+                draft.write(found.to_model(work.identity(), moves))
                 draft.flush()
                 verdict = work.validate(draft.name, moves)
         work.progress.end()

@@ -21,9 +21,11 @@ import numpy as np
 
 from .. import ToolError
 from .lattice import Law, wrap
+from .pages import Pages
 from .places import Layout
 from .survey import GUARD, Meter, law_sigma, survey
 
+GEOMETRY = 0x04         # mode page: rigid disk geometry (SBC-1 8.3.9)
 LIMIT_S = 600           # of disk time
 PATIENCE = 1.5          # times that, then the rest of the drive is left unexplained
 REACH = 4               # longest tracks by which a trial looks for moved units
@@ -781,11 +783,11 @@ def _widened(zones, more, heads):
 
 def geometry(dev):
     """(cylinders, heads) as mode page 4 has them; (None, None) if it makes no sense."""
-    status, _, data = dev.cdb(bytes((0x1a, 0x08, 0x04, 0, 252, 0)), data_in=252)
-    if status or len(data) < 4:
-        return None, None
-    page = data[4 + data[3]:]
-    if len(page) < 6 or page[0] & 0x3f != 4:
+    try:
+        page = Pages(dev).read(GEOMETRY)
+    except ToolError:
+        page = None
+    if not page or len(page) < 6:
         return None, None
     cylinders, heads = int.from_bytes(page[2:5], "big"), page[5]
     if not 1 <= heads <= 128 or not 1 <= cylinders < 1 << 24:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 
 from .. import ToolError, hosts
+from .device import FUA, OVERLAP
 
 # The phase is believed after 16 consistent completions, and taken over 32 (fb_head.h)
 WARM_UP = 64
@@ -78,8 +79,7 @@ def _local(rng, dev, count):
 
 
 def _measure(dev, blocks, sizes, overlap):
-    """(submit, done, good) of these reads, run in batches."""
-    from .device import FUA, OVERLAP    # pylint: disable=import-outside-toplevel
+    """RESULTs of these reads, run in batches."""
     parts = []
     for first in range(0, len(blocks), BATCH):
         ops = dev.ops(blocks[first:first + BATCH], sizes[first:first + BATCH],
