@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Distributions of times on a uniform grid, the currency between the components.
+
+p[k] is the probability of a time within half a step of k * step. What is rounded
+so stays exact under minima and mixtures; sums (convolutions) keep means exactly and
+variances but for the grid's own step^2 / 12 each.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+STEP = 25e-6            # s; the usual grid
+_FFT_FROM = 512         # bins from which the Fourier transform is the faster convolution
+
+
+def _nice(length):
+    """A length not below that the Fourier transform likes."""
+    best = 1 << (length - 1).bit_length()
+    return min([best] + [m * (1 << max((-(-length // m) - 1).bit_length(), 0)) for m in (3, 5, 9)])
+
+
+class Dist:
+    """A time: step (s), p (probabilities of 0, step, 2 * step ...). Not to be changed."""
+
+    def __init__(self, step, p):
+        self.step = float(step)
+        self.p = np.asarray(p, dtype=float)
+
+    @staticmethod
+    def constant(value, step=STEP):
+        """Always `value` s: the two points beside it, its mean kept."""
+        return Dist.of(np.array([value]), np.array([1.0]), step)
+
+    @staticmethod
+    def uniform(low, high, step=STEP):
+        """Even from low to high s."""
+        if high - low < step:
+            return Dist.constant((low + high) / 2, step)
+        top = int(np.ceil(high / step + 0.5))
+        edges = np.clip((np.arange(-1, top) + 0.5) * step, low, high)
+        edges[0], edges[-1] = low, high
+        return Dist(step, np.diff(edges) / (high - low))
+
+    @staticmethod
+    def from_cdf(function, step, top):
+        """function(times): probability of at most that; all 1 at `top` s, 0 below 0."""
+        edges = (np.arange(int(np.ceil(top / step)) + 1) + 0.5) * step
+        below = np.asarray(function(edges), dtype=float)
+        below[-1] = 1.0
+        return Dist(step, np.diff(below, prepend=0.0))
+
+    @staticmethod
+    def of(values, weights, step=STEP):
+        """Of discrete values (s): each split between the two points beside it, means kept."""
+        at = np.asarray(values, dtype=float) / step
+        low = np.floor(at).astype(np.int64)
+        upper = (at - low) * weights
+        p = np.bincount(low, weights - upper, int(low.max()) + 2)
+        p[1:] += np.bincount(low, upper, len(p) - 1)[:len(p) - 1]
+        return Dist(step, p / p.sum())
+
+    @staticmethod
+    def mix(weights, dists):
+        """One of `dists`, each as likely as its weight says."""
+        weights = np.asarray(weights, dtype=float)
+        p = np.zeros(max(len(d.p) for d in dists))
+        for weight, dist in zip(weights / weights.sum(), dists):
+            p[:len(dist.p)] += weight * dist.p
+        return Dist(dists[0].step, p)
+
+    @cached_property
+    def times(self):
+        """The grid, s."""
+        return np.arange(len(self.p)) * self.step
+
+    def mean(self):
+        """s"""
+        return float(self.p @ self.times)
+
+    def second_moment(self):
+        """s^2"""
+        return float(self.p @ self.times ** 2)
+
+    def variance(self):
+        """s^2"""
+        return max(self.second_moment() - self.mean() ** 2, 0.0)
+
+    def cv2(self):
+        """Squared coefficient of variation."""
+        mean = self.mean()
+        return self.variance() / mean ** 2 if mean else 0.0
+
+    def cdf(self):
+        """Of each grid point: probability of no more."""
+        return np.minimum(np.cumsum(self.p), 1.0)
+
+    def tail(self):
+        """Of each grid point: probability of more."""
+        return 1.0 - self.cdf()
+
+    def at_most(self, time):
+        """Probability of at most `time` s, straight between the borders of bins."""
+        edges = (np.arange(len(self.p) + 1) - 0.5) * self.step
+        return float(np.interp(time, edges, np.concatenate(([0.0], self.cdf())), 0.0, 1.0))
+
+    def quantile(self, share):
+        """The least grid point that at least `share` of the times do not exceed."""
+        return float(np.searchsorted(self.cdf(), share - 1e-12) * self.step)
+
+    def convolve(self, other):
+        """The sum of two independent times."""
+        if min(len(self.p), len(other.p)) < 64 or \
+                max(len(self.p), len(other.p)) < _FFT_FROM:
+            return Dist(self.step, np.convolve(self.p, other.p))
+        length = len(self.p) + len(other.p) - 1
+        size = _nice(length)
+        p = np.fft.irfft(np.fft.rfft(self.p, size) * np.fft.rfft(other.p, size), size)[:length]
+        return Dist(self.step, np.maximum(p, 0.0))
+
+    def shift(self, time):
+        """`time` s more; what falls below 0 is at 0."""
+        at = time / self.step
+        low = int(np.floor(at))
+        upper = at - low
+        p = np.append(self.p * (1 - upper), 0.0)
+        p[1:] += self.p * upper
+        if low >= 0:
+            return Dist(self.step, np.concatenate((np.zeros(low), p)))
+        if -low >= len(p):
+            return Dist(self.step, [p.sum()])
+        kept = p[-low:].copy()
+        kept[0] += p[:-low].sum()
+        return Dist(self.step, kept)
+
+    def scale(self, factor):
+        """`factor` times as long."""
+        return Dist.of(self.times * factor, self.p, self.step)
+
+    def min_of(self, count):
+        """The least of `count` independent ones: P(min > t) = P(t)^count; `count` need not be
+        whole, but at least 0."""
+        tail = np.maximum(self.tail(), 0.0) ** count
+        tail[-1] = 0.0
+        return Dist(self.step, -np.diff(tail, prepend=1.0))
+
+    def max_of(self, count):
+        """The largest of `count` independent ones."""
+        return Dist(self.step, np.diff(self.cdf() ** count, prepend=0.0))
+
+    def cut(self, least=1e-9):
+        """Without the end that is less likely than `least`, which goes to the last bin kept."""
+        keep = int(np.searchsorted(-self.tail(), -least)) + 1
+        if keep >= len(self.p):
+            return self
+        p = self.p[:keep].copy()
+        p[-1] += self.p[keep:].sum()
+        return Dist(self.step, p)
