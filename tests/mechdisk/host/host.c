@@ -9,6 +9,9 @@
 
 static const char mdh_usage[] =
 	"usage: mechdisk-host replay DRIVE [--details] < COMMANDS\n"
+	"       mechdisk-host queue DRIVE [--policy fcfs|look|clook|sstf|sptf]\n"
+	"           [--closed] [--binary] [--skip N] [--batches N] [--details]\n"
+	"           < COMMANDS\n"
 	"       mechdisk-host locate DRIVE < LBNS\n"
 	"       mechdisk-host info DRIVE\n"
 	"       mechdisk-host loop DRIVE [--where disk|driver]\n"
@@ -23,16 +26,23 @@ static const char mdh_usage[] =
 	"submission to report, ns; with --details also its kind, how many sectors\n"
 	"came from the cache, and when, from the submission, its service began and\n"
 	"its last sector had passed the head, ns.\n"
+	"queue keeps them in the driver, one at the drive, and prints what their\n"
+	"times come to, as JSON, without the first --skip; their WAIT_NS is the time\n"
+	"of arrival, with --closed the least time from the arrival of the one before,\n"
+	"which has then ended.  --details prints a line each, in the order of service:\n"
+	"NUMBER ARRIVAL START END KIND CACHED_SECTORS, ns.  With --binary each is 24\n"
+	"bytes, little-endian: u64 WAIT_NS, u64 LBN, u32 COUNT, R|W|V and 3 zeros.\n"
 	"LBNS: one per line.  Printed: LBN ZONE CYLINDER HEAD SECTOR\n"
 	"SECTORS_PER_TRACK ANGLE, the last in turns.\n"
 	"probe speaks with freeblock extract (tools/extract/probe_protocol.h); its\n"
 	"--seed is the drive's: of angle, noise and jitter.\n";
 
 static const char *const mdh_policies[] = {
-	[MDE_FCFS] = "fcfs",
-	[MDE_SPTF] = "sptf",
-	[MDE_CLOOK] = "clook",
-	[MDE_SSTF] = "sstf",
+	[MDH_FCFS] = "fcfs",
+	[MDH_SPTF] = "sptf",
+	[MDH_CLOOK] = "clook",
+	[MDH_SSTF] = "sstf",
+	[MDH_LOOK] = "look",
 };
 
 static const char *const mdh_places[] = {
@@ -228,9 +238,36 @@ static void mdh_option(struct mdh_options *o, const char *name, const char *valu
 		o->host_ns = mdh_number(name, value, 0, NSEC_PER_SEC);
 	} else if (!strcmp(name, "--host-jitter-ns")) {
 		o->host_jitter_ns = mdh_number(name, value, 0, NSEC_PER_SEC);
+	} else if (!strcmp(name, "--skip")) {
+		o->skip = mdh_number(name, value, 0, 1000 * 1000 * 1000);
+	} else if (!strcmp(name, "--batches")) {
+		o->batches = mdh_number(name, value, 1, 1000);
 	} else {
 		mdh_die("%s: no such option\n%s", name, mdh_usage);
 	}
+}
+
+/* An option without a value; false if it is none. */
+static bool mdh_flag(struct mdh_options *o, const char *name)
+{
+	const struct {
+		const char *name;
+		bool *flag;
+	} flags[] = {
+		{ "--details", &o->details },
+		{ "--as-disksim", &o->as_disksim },
+		{ "--destructive", &o->destructive },
+		{ "--closed", &o->closed },
+		{ "--binary", &o->binary },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++)
+		if (!strcmp(name, flags[i].name)) {
+			*flags[i].flag = true;
+			return true;
+		}
+	return false;
 }
 
 static void mdh_options(struct mdh_options *o, int argc, char **argv)
@@ -239,18 +276,8 @@ static void mdh_options(struct mdh_options *o, int argc, char **argv)
 
 	o->drive = argv[2];
 	for (i = 3; i < argc; i++) {
-		if (!strcmp(argv[i], "--details")) {
-			o->details = true;
+		if (mdh_flag(o, argv[i]))
 			continue;
-		}
-		if (!strcmp(argv[i], "--as-disksim")) {
-			o->as_disksim = true;
-			continue;
-		}
-		if (!strcmp(argv[i], "--destructive")) {
-			o->destructive = true;
-			continue;
-		}
 		if (i + 1 == argc)
 			mdh_die("%s: lacks its value\n%s", argv[i], mdh_usage);
 		mdh_option(o, argv[i], argv[i + 1]);
@@ -265,6 +292,7 @@ int main(int argc, char **argv)
 		int (*run)(const struct mdh_options *options);
 	} command[] = {
 		{ "replay", mdh_replay },
+		{ "queue", mdh_queue },
 		{ "locate", mdh_locate },
 		{ "info", mdh_info },
 		{ "loop", mdh_loop },
@@ -272,8 +300,8 @@ int main(int argc, char **argv)
 		{ "probe", mdh_probe },
 	};
 	struct mdh_options o = {
-		.policy = MDE_SPTF, .depth = 1, .requests = 20000, .seed = 1,
-		.host_ns = 10000,
+		.policy = MDH_SPTF, .depth = 1, .requests = 20000, .seed = 1,
+		.host_ns = 10000, .batches = 20,
 	};
 	size_t i;
 

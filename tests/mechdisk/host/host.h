@@ -3,8 +3,8 @@
  * The simulated drive's engine in a user-space program, in simulated time.
  *
  * What a drive needs to be driven by hand: opened from its description, given
- * commands, waited for.  The subcommands are in host_replay.c, host_loop.c,
- * host_probe.c and host_bench.c; host.c parses the command line.
+ * commands, waited for.  The subcommands are in host_replay.c, host_queue.c,
+ * host_loop.c, host_probe.c and host_bench.c; host.c parses the command line.
  */
 #ifndef MECHDISK_HOST_H
 #define MECHDISK_HOST_H
@@ -16,6 +16,15 @@
 
 /* Who chooses the next command, in the closed loop. */
 enum mdh_where { MDH_DISK, MDH_DRIVER };
+
+/* How: the drive's own policies, and one that only `queue` has. */
+enum mdh_policy {
+	MDH_FCFS = MDE_FCFS,
+	MDH_SPTF = MDE_SPTF,
+	MDH_CLOOK = MDE_CLOOK,
+	MDH_SSTF = MDE_SSTF,
+	MDH_LOOK
+};
 
 /* The engine counts ps in 64 bits; beyond half of them, 106 days, is no need. */
 #define MDH_CLOCK_NS (U64_MAX / 2000)
@@ -41,7 +50,7 @@ struct mdh_drive {
  * struct mdh_options - the command line
  * @drive: file with the description
  * @text: lines appended to the description
- * @details: replay prints more columns
+ * @details: replay prints more columns, queue a line for each request
  * @where: who chooses, in the closed loop
  * @policy: how
  * @as_disksim: the driver believes of the platter what DiskSim's does
@@ -54,13 +63,17 @@ struct mdh_drive {
  * @host_ns: probe: what the host needs between a command's end and the next one
  * @host_jitter_ns: probe: the host learns of an end up to so much later
  * @destructive: probe: writes are carried out
+ * @closed: queue: a request does not come before the one before has been served
+ * @binary: queue: requests are binary records
+ * @skip: queue: so many requests are served before counting begins
+ * @batches: queue: means are given of so many stretches of the run, too
  */
 struct mdh_options {
 	const char *drive;
 	char text[4096];
 	bool details;
 	enum mdh_where where;
-	enum mde_policy policy;
+	enum mdh_policy policy;
 	bool as_disksim;
 	u64 depth;
 	u64 think_ns;
@@ -71,6 +84,24 @@ struct mdh_options {
 	u64 host_ns;
 	u64 host_jitter_ns;
 	bool destructive;
+	bool closed;
+	bool binary;
+	u64 skip;
+	u64 batches;
+};
+
+/**
+ * struct mdh_line - a command as a line of standard input gives it
+ * @op: what to do
+ * @lbn: first LBN
+ * @count: LBNs
+ * @ns: the line's time; of what, the subcommand says
+ */
+struct mdh_line {
+	enum mde_op op;
+	u64 lbn;
+	u64 count;
+	u64 ns;
 };
 
 /**
@@ -150,6 +181,44 @@ int mdh_wait(struct mdh_drive *d, u64 until);
  * Return: the program's exit status.
  */
 int mdh_replay(const struct mdh_options *options);
+
+/**
+ * mdh_read_line() - the next command of standard input
+ * @d: the drive
+ * @number: lines read so far
+ * @l: set to the command
+ *
+ * The program ends if a line is no command for the drive.
+ *
+ * Return: false at the end of the input.
+ */
+bool mdh_read_line(const struct mdh_drive *d, unsigned int *number,
+		   struct mdh_line *l);
+
+/**
+ * mdh_check_line() - whether a drive can be given a command
+ * @d: the drive
+ * @l: the command
+ *
+ * Return: NULL, or what is wrong with it.
+ */
+const char *mdh_check_line(const struct mdh_drive *d, const struct mdh_line *l);
+
+/**
+ * mdh_kind_name() - a command's kind in words
+ * @kind: the kind
+ *
+ * Return: read_hit, read_miss, write_hit or write_miss.
+ */
+const char *mdh_kind_name(enum mde_kind kind);
+
+/**
+ * mdh_queue() - commands of standard input that wait in the driver's queue
+ * @options: the command line
+ *
+ * Return: the program's exit status.
+ */
+int mdh_queue(const struct mdh_options *options);
 
 /**
  * mdh_locate() - where the LBNs on standard input live

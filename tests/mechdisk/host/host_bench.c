@@ -18,13 +18,13 @@ int mdh_bench(const struct mdh_options *options)
 {
 	static const struct {
 		const char *name;
-		enum mde_policy policy;
+		enum mdh_policy policy;
 		u32 depth;
 	} run[] = {
-		{ "fcfs_1", MDE_FCFS, 1 },
-		{ "sptf_4", MDE_SPTF, 4 },
-		{ "sptf_10", MDE_SPTF, 10 },
-		{ "sptf_32", MDE_SPTF, 32 },
+		{ "fcfs_1", MDH_FCFS, 1 },
+		{ "sptf_4", MDH_SPTF, 4 },
+		{ "sptf_10", MDH_SPTF, 10 },
+		{ "sptf_32", MDH_SPTF, 32 },
 	};
 	struct mdh_options o;
 	struct mdh_result r;

@@ -178,15 +178,16 @@ static u64 mdh_cost(const struct mdh_loop *l, const struct mdh_command *c)
 	u64 move, angle;
 
 	switch (l->o->policy) {
-	case MDE_FCFS:
+	case MDH_FCFS:
+	case MDH_LOOK:
 		return 0;
-	case MDE_CLOOK:
+	case MDH_CLOOK:
 		/* What lies behind wraps around and so comes last. */
 		return c->lbn - l->next_lbn;
-	case MDE_SSTF:
+	case MDH_SSTF:
 		return c->lbn > l->next_lbn ? c->lbn - l->next_lbn :
 					      l->next_lbn - c->lbn;
-	case MDE_SPTF:
+	case MDH_SPTF:
 		mdl_locate(&l->d->cfg, c->lbn, c->count, &p);
 		move = mdh_move_ps(l, l->cyl, l->head, &p, c->op == MDE_WRITE);
 		angle = mdh_angle(l) + mdh_turns(l, move);
@@ -261,6 +262,8 @@ void mdh_run_loop(const struct mdh_options *o, bool analyse,
 	u64 done = 0;
 	int slot;
 
+	if (o->policy == MDH_LOOK)
+		mdh_die("--policy look: queue has it, the closed loop has not");
 	if (o->where == MDH_DISK)
 		mdh_set_policy(&with_policy);
 	l.d = mdh_open(&with_policy);

@@ -6,20 +6,17 @@
 
 #include <ctype.h>
 
-/* A command as a line gives it. */
-struct mdh_line {
-	enum mde_op op;
-	u64 lbn;
-	u64 count;
-	u64 wait_ns;
-};
-
 static const char *const mdh_kinds[MDE_KINDS] = {
 	[MDE_READ_HIT] = "read_hit",
 	[MDE_READ_MISS] = "read_miss",
 	[MDE_WRITE_HIT] = "write_hit",
 	[MDE_WRITE_MISS] = "write_miss",
 };
+
+const char *mdh_kind_name(enum mde_kind kind)
+{
+	return mdh_kinds[kind];
+}
 
 /* The next number of a line; @at moves past it. */
 static bool mdh_next_number(char **at, u64 *n)
@@ -43,6 +40,17 @@ static bool mdh_at_end(const char *at)
 	return !*at;
 }
 
+const char *mdh_check_line(const struct mdh_drive *d, const struct mdh_line *l)
+{
+	if (!l->count)
+		return "no sectors";
+	if (l->lbn >= d->cfg.sectors || l->count > d->cfg.sectors - l->lbn)
+		return "beyond the drive's last LBN";
+	if (l->ns > MDH_CLOCK_NS || d->now + l->ns > MDH_CLOCK_NS)
+		return "beyond the clock's 106 days";
+	return NULL;
+}
+
 /* NULL, or what is wrong with the line. */
 static const char *mdh_parse_line(const struct mdh_drive *d, char *text,
 				  struct mdh_line *l)
@@ -63,21 +71,30 @@ static const char *mdh_parse_line(const struct mdh_drive *d, char *text,
 		return "does not begin with R, W or V";
 	}
 	if (!mdh_next_number(&at, &l->lbn) || !mdh_next_number(&at, &l->count) ||
-	    !mdh_next_number(&at, &l->wait_ns) || !mdh_at_end(at))
-		return "not R|W|V LBN COUNT WAIT_NS";
-	if (!l->count)
-		return "no sectors";
-	if (l->lbn >= d->cfg.sectors || l->count > d->cfg.sectors - l->lbn)
-		return "beyond the drive's last LBN";
-	if (l->wait_ns > MDH_CLOCK_NS || d->now + l->wait_ns > MDH_CLOCK_NS)
-		return "beyond the clock's 106 days";
-	return NULL;
+	    !mdh_next_number(&at, &l->ns) || !mdh_at_end(at))
+		return "not R|W|V LBN COUNT and a time in ns";
+	return mdh_check_line(d, l);
+}
+
+bool mdh_read_line(const struct mdh_drive *d, unsigned int *number,
+		   struct mdh_line *l)
+{
+	const char *wrong;
+	char text[256];
+
+	if (!fgets(text, sizeof(text), stdin))
+		return false;
+	++*number;
+	wrong = mdh_parse_line(d, text, l);
+	if (wrong)
+		mdh_die("standard input: line %u: %s", *number, wrong);
+	return true;
 }
 
 static void mdh_replay_one(struct mdh_drive *d, const struct mdh_line *l,
 			   bool details)
 {
-	u64 submitted = d->now + l->wait_ns;
+	u64 submitted = d->now + l->ns;
 	const struct mde_slot *s;
 	int slot;
 
@@ -88,7 +105,7 @@ static void mdh_replay_one(struct mdh_drive *d, const struct mdh_line *l,
 	printf("%llu", (unsigned long long)(d->now - submitted));
 	if (details) {
 		s = &d->mde.slot[slot];
-		printf(" %s %u %lld %lld", mdh_kinds[s->kind], s->held,
+		printf(" %s %u %lld %lld", mdh_kind_name(s->kind), s->held,
 		       (long long)(s->started - s->arrived) / 1000,
 		       (long long)(s->media_end - s->arrived) / 1000);
 	}
@@ -101,16 +118,9 @@ int mdh_replay(const struct mdh_options *o)
 	struct mdh_drive *d = mdh_open(o);
 	unsigned int number = 0;
 	struct mdh_line l;
-	const char *wrong;
-	char text[256];
 
-	while (fgets(text, sizeof(text), stdin)) {
-		number++;
-		wrong = mdh_parse_line(d, text, &l);
-		if (wrong)
-			mdh_die("standard input: line %u: %s", number, wrong);
+	while (mdh_read_line(d, &number, &l))
 		mdh_replay_one(d, &l, o->details);
-	}
 	mdh_close(d);
 	return 0;
 }
