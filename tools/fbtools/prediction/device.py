@@ -17,7 +17,8 @@ ALGORITHMS = ("fcfs", "look", "clook", "sstf", "sptf", "sptf-sw")
 
 class Zones(NamedTuple):
     """Arrays, a value for each zone, outside first. sectors_per_track: 512-byte slots
-    of a track, used or not (mean over heads); skews: turns; bytes: of data."""
+    of a track, used or not (mean over heads); skews: turns; bytes: of data; slipped: share
+    of the slots that hold nothing amid others that do."""
 
     first_cylinder: np.ndarray
     last_cylinder: np.ndarray
@@ -26,6 +27,7 @@ class Zones(NamedTuple):
     cylinder_skew: np.ndarray
     first_byte: np.ndarray
     bytes: np.ndarray
+    slipped: np.ndarray
 
 
 class ThreePart(NamedTuple):
@@ -83,10 +85,15 @@ class Device:
     zero_latency: bool = False
     read_overhead: float = 0.0          # from arrival at an idle drive until the arm moves
     write_overhead: float = 0.0
+    read_overhead_after_write: float = None     # if the request before was a write; None: no
+    write_overhead_after_write: float = None    # different
     read_report: float = 0.0            # from the last sector's end to the report
     write_report: float = 0.0
     seek_spread: float = 0.0            # standard deviation of a seek's time
-    bus_rate: float = float("inf")      # bytes/s; a drive's: between it and the host
+    bus_rate: float = float("inf")      # bytes/s, between drive and host; a read's last
+                                        # sector is in read_report
+    bus_watermark: float = 0.0          # share of a read that is there before any of it crosses
+    block: float = SECTOR               # bytes; what requests are aligned to
     cache: CacheSpec = None
     algorithm: str = "fcfs"
     curve: ThreePart = None
@@ -128,7 +135,8 @@ class Device:
         zones = Zones(*(np.array([value]) for value in (
             0, cylinders - 1, float(sectors_per_track),
             _skew(more["track_switch"], revolution_time, sectors_per_track),
-            _skew(more["cylinder_switch"], revolution_time, sectors_per_track), 0.0, held)))
+            _skew(more["cylinder_switch"], revolution_time, sectors_per_track), 0.0, held,
+            0.0)))
         return Device(more.pop("name", "three-part"), revolution_time, heads, cylinders, held,
                       zones, distance, curve.time(distance), curve=curve, **more)
 
@@ -207,7 +215,9 @@ def _zones(header, layout):
 
     return Zones(column(lambda z: z.first_cyl), column(lambda z: z.last_cyl),
                  column(lambda z: z.cyl_slots(heads) / heads), column(lambda z: z.track_skew),
-                 column(lambda z: z.cyl_skew), ends - held, held), float(ends[-1])
+                 column(lambda z: z.cyl_skew), ends - held, held,
+                 column(lambda z: sum(count for _, count in z.slips) / z.slots(heads))), \
+        float(ends[-1])
 
 
 def _points(pairs, unit=1e-9):
@@ -249,6 +259,7 @@ def _of_records(path, header, layout, cache, algorithm):
         zero_latency=header["zero_latency"] == "yes",
         seek_spread=float(np.mean([ns for _, ns in spread])) * 1e-9 if spread else 0.0,
         cache=cache, algorithm=algorithm,
+        block=SECTOR * float(header.get("physical_sectors", 1)),
         **{name: int(header.get(name + "_ns", 0)) * 1e-9
            for name in ("read_overhead", "write_overhead", "read_report", "write_report")})
 
@@ -263,9 +274,24 @@ def _with_drive(device, scalars, lists):
     rate = sector / bus if bus else float("inf")
     noise = scalars.get("noise", ["laplace"])
     spread = 0.0 if noise[0] == "off" else float((noise + ["120000"])[1]) * 1e-9
+    late = number("jitter_ns", 20000) * 1e-9 / 2
+    after = _after_write(scalars, lists)
     return replace(device, seek_spread=spread, bus_rate=rate,
+                   bus_watermark=number("bus_watermark_ppm", 0) * 1e-6,
+                   read_overhead_after_write=after[0], write_overhead_after_write=after[1],
+                   read_report=device.read_report + late,
+                   write_report=device.write_report + late,
                    algorithm=scalars.get("firmware", ["sptf"])[0],
                    cache=_cache(scalars, lists, sector, rate))
+
+
+def _after_write(scalars, lists):
+    """(read, write) overheads, s, if the command before was a write."""
+    found = [float(word) for word in scalars.get("command_overhead_ns", ["0", "0"])]
+    for kind, _, after_write in lists["overhead_ns"]:
+        if kind in ("read_miss", "write_miss"):
+            found[kind == "write_miss"] = float(after_write)
+    return found[0] * 1e-9, found[1] * 1e-9
 
 
 def _cache(scalars, lists, sector, rate):

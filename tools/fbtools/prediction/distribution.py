@@ -61,6 +61,29 @@ class Dist:
         return Dist(step, p / p.sum())
 
     @staticmethod
+    def spread(low, high, weights, step=STEP):
+        """One of many even distributions, each from low to high s: arrays. The density's jumps
+        are put on the grid and summed up; means are kept."""
+        low, high = np.minimum(low, high).ravel() / step, np.maximum(low, high).ravel() / step
+        wide = np.maximum((0.02 - (high - low)) / 2, 0.0)
+        low, high = low - wide, high + wide
+        jump = np.ravel(weights) / (high - low)
+        at = np.concatenate((low, high))
+        base = max(int(np.ceil(-low.min())), 0) if len(low) else 0
+        first = np.floor(at).astype(np.int64)
+        upper = at - first
+        jump = np.concatenate((jump, -jump))
+        size = int(first.max()) + base + 3
+        jumps = np.bincount(first + base, jump * (1 - upper), size) + \
+            np.bincount(first + base + 1, jump * upper, size)
+        density = np.cumsum(jumps)
+        p = (density + np.concatenate(([0.0], density[:-1]))) / 2
+        if base:
+            p = np.concatenate(([p[:base + 1].sum()], p[base + 1:]))
+        p = np.maximum(p, 0.0)
+        return Dist(step, p / p.sum())
+
+    @staticmethod
     def mix(weights, dists):
         """One of `dists`, each as likely as its weight says."""
         weights = np.asarray(weights, dtype=float)
@@ -132,6 +155,20 @@ class Dist:
         kept = p[-low:].copy()
         kept[0] += p[:-low].sum()
         return Dist(self.step, kept)
+
+    def at_least(self, time):
+        """The larger of it and `time` s."""
+        at = time / self.step
+        low = int(np.floor(at))
+        if low < 0:
+            return self
+        p = np.zeros(max(len(self.p), low + 2))
+        p[:len(self.p)] = self.p
+        below = p[:low + 1].sum()
+        p[:low + 1] = 0.0
+        p[low] += below * (1 - at + low)
+        p[low + 1] += below * (at - low)
+        return Dist(self.step, p)
 
     def scale(self, factor):
         """`factor` times as long."""

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The disk mechanism (4.1): the time of a request that no cache answers, from its arrival at
+an idle drive to its report, as a distribution: (1) to (5) with what the paper leaves out."""
+
+import numpy as np
+
+from .access import Access, Tracks
+from .distribution import STEP, Dist
+from .seek import Move, SeekTime, Span, moments
+
+SIZES = 4               # sizes that stand for a distribution of sizes
+PHASES = 32             # angles that stand for a distribution of pauses
+HEADS_AT = 8            # places of the arm that stand for all
+
+
+def gamma_nodes(mean, cv2, count=SIZES):
+    """(values, weights) with the first 2 * count - 1 moments of the gamma distribution with
+    that mean and squared coefficient of variation: Gauss's rule from the recurrence of
+    Laguerre's polynomials (Golub and Welsch, 1969)."""
+    if cv2 <= 0:
+        return np.array([float(mean)]), np.ones(1)
+    alpha = 1 / cv2 - 1
+    i = np.arange(count)
+    beside = np.sqrt(i[1:] * (i[1:] + alpha))
+    values, vectors = np.linalg.eigh(np.diag(2 * i + alpha + 1) + np.diag(beside, 1) +
+                                     np.diag(beside, -1))
+    return values * cv2 * mean, vectors[0] ** 2
+
+
+class Mechanism:
+    """A device under a workload. Times are Dists or s. read: True, False, or None for the
+    workload's mixture."""
+
+    def __init__(self, device, workload, step=STEP):
+        self.device, self.workload, self.step = device, workload, step
+        self.span = Span(device, workload)
+        self.zone_weights = device.zone_weights(workload)
+        self.sizes = gamma_nodes(workload.request_size, workload.request_size_cv2)
+        self._tracks, self._move, self._kept = {}, {}, {}
+
+    def _once(self, key, make):
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    def _either(self, read, make):
+        """make(True), make(False), or their mixture."""
+        if read is not None:
+            return make(bool(read))
+        share = self.workload.read_fraction
+        if share in (0, 1):
+            return make(bool(share))
+        return Dist.mix((share, 1 - share), (make(True), make(False)))
+
+    # the host's side
+
+    def overhead(self, read=True):
+        """s, mean: from the arrival at an idle drive until the arm moves."""
+        device = self.device
+        usual, other = (device.read_overhead, device.read_overhead_after_write) if read else \
+            (device.write_overhead, device.write_overhead_after_write)
+        share = self.workload.read_fraction
+        return usual if other is None else share * usual + (1 - share) * other
+
+    def report(self, read=True):
+        """s, mean: from the last sector's end to the report."""
+        return self.device.read_report if read else self.device.write_report
+
+    # seeks
+
+    def move(self, read=True):
+        """seek.Move, prepared."""
+        if read not in self._move:
+            self._move[read] = Move(self.device, self.span, read, self.step)
+        return self._move[read]
+
+    def seek(self, n=1, read=None):
+        """Dist of the move to one of n random requests, (2) and (4), settling included."""
+        return self._either(read, lambda r: self._once(
+            ("seek", n, r), lambda: self.move(r).dist(n)))
+
+    def mean_seek_curve(self, n=1):
+        """E[ST_ran] in s in closed form, (2) with (4); only with a three-part curve."""
+        curve = SeekTime.of(self.device).curve
+        return moments(curve, self.span.cylinders, n)[0]
+
+    @property
+    def continuing(self):
+        """Share of the requests that continue a run: what (3) is 1 less of, with the locality
+        fraction that the paper mentions below it."""
+        return self.workload.locality_fraction * (1 - 1 / self.workload.requests_per_run)
+
+    @property
+    def pending_of_stride(self):
+        """The n of (4) whose mean distance C / (n + 2) is the workload's run stride less the
+        run; 1 if it has none. The reading of 4.5's run_stride_D in both directions; a mean
+        over C / 2 is n = 0."""
+        stride = self.workload.run_stride
+        if stride is None:
+            return 1.0
+        run = self.workload.run_length or self.workload.request_size
+        # a stride backwards, over the run it begins with, is as long a seek
+        gap = max(abs(stride - run), self.workload.request_size)
+        return max(self.workload.data_span / gap - 2, 0.0)
+
+    def mean_seek(self, n=None, read=None):
+        """E[ST_seq] in s, (3): over all requests, those that continue a run included."""
+        n = self.pending_of_stride if n is None else n
+        return (1 - self.continuing) * self.seek(n, read).mean()
+
+    # rotation and transfer
+
+    def tracks(self, read=True):
+        """access.Tracks, prepared."""
+        if read not in self._tracks:
+            self._tracks[read] = Tracks(self.device, self.zone_weights, read)
+        return self._tracks[read]
+
+    def _sizes(self, size, cv2):
+        if size is None:
+            return self.sizes
+        return gamma_nodes(size, cv2)
+
+    def access(self, read=True, size=None, cv2=0, landing=None):
+        """Dist of the time from the head's landing on the track to the last sector's end:
+        rotational latency (5) and transfer jointly. landing: None: anywhere; else the angle in
+        turns past the first wanted sector's beginning."""
+        def make():
+            values, weights = self._sizes(size, cv2)
+            return Dist.mix(weights, [
+                Access(self.tracks(read), value / 512).dist(self.step, landing)
+                for value in values])
+        return self._once(("access", read, size, cv2, landing), make)
+
+    def transfer(self, size=None, cv2=0, read=True):
+        """Dist of TT[size]: the sectors, and switches of track and cylinder amid them, from the
+        instant the first is under the head; a zone as likely as its bytes."""
+        return self.access(read, size, cv2, landing=0.0)
+
+    def rotation(self, read=True, size=None):
+        """Dist of the rotational latency RL of a random request, (5): even over a turn; with
+        zero-latency access what a landing in the transfer saves of it (the time from the
+        landing to the end, less the transfer's) is taken off."""
+        turn = self.device.revolution_time
+        if not self.device.zero_latency:
+            return Dist.uniform(0, turn, self.step)
+        saved = self.access(read, size).mean() - self.transfer(size, 0, read).mean()
+        inside = min(max(1 - np.sqrt(max(2 * saved / turn - 1e-12, 0.0)), 0.0), 1.0)
+        return self._rotation_within(inside)
+
+    def _rotation_within(self, inside):
+        """A share `inside` of a turn is wanted: 1 - inside for those who land there."""
+        turn = self.device.revolution_time
+        part = [Dist.uniform(0, (1 - inside) * turn, self.step),
+                Dist.constant((1 - inside) * turn, self.step)]
+        return Dist.mix((1 - inside, inside), part)
+
+    # whole requests
+
+    def _arrived(self, read, n, size):
+        """Dist of the move, or of the wait for a write's data if it is longer."""
+        move = self.seek(n, read)
+        if read or not np.isfinite(self.device.bus_rate):
+            return move
+        size = self.workload.request_size if size is None else size
+        if self.device.zero_latency:
+            return move.at_least(size / self.device.bus_rate)
+        return move.at_least(512 / self.device.bus_rate)
+
+    def random(self, n=1, read=None, size=None, cv2=0):
+        """Dist of Mech_Service_Time, (1), of a randomly placed request of n pending ones, from
+        its arrival at an idle drive to its report."""
+        def make(r):
+            return self._once(("random", n, r, size, cv2), lambda: self._arrived(
+                r, n, size).convolve(self.access(r, size, cv2)).shift(
+                    self.overhead(r) + self.report(r)).cut())
+        return self._either(read, make)
+
+    def within_run(self, read=True, gap=0.0, size=None, cv2=0):
+        """Dist of the service time of the next request of a run, without a cache hit: what has
+        passed under the head since the last sector (its report, `gap` s or a Dist of them,
+        the overhead) must come round again, nearly a whole turn, NOT (5). gap None: the
+        angle is even over a turn. Not in the paper."""
+        read = bool(read)
+        passed = self.report(read) + self.overhead(read)
+        return self._once(("within", read, gap, size, cv2), lambda: self._continued(
+            read, gap, passed, size, cv2).shift(passed).cut())
+
+    def _continued(self, read, gap, passed, size, cv2):
+        turn = self.device.revolution_time
+        if gap is None:
+            return self.access(read, size, cv2)
+        if not isinstance(gap, Dist):
+            return self.access(read, size, cv2, landing=(gap + passed) / turn % 1)
+        angles = ((gap.times + passed) / turn * PHASES).astype(np.int64) % PHASES
+        weights = np.bincount(angles, gap.p, PHASES)
+        some = np.flatnonzero(weights > 1e-6)
+        return Dist.mix(weights[some], [
+            self.access(read, size, cv2, landing=(angle + 0.5) / PHASES) for angle in some])
+
+    def service(self, n=None, read=None, gap=None):
+        """Dist of the service time of a request of the workload that no cache answers: the
+        first of a run, or one of none, or one that continues a run (`gap` as for
+        within_run())."""
+        n = self.pending_of_stride if n is None else n
+        share = self.continuing
+        if not share:
+            return self.random(n, read)
+        return self._either(read, lambda r: Dist.mix(
+            (1 - share, share), (self.random(n, r), self.within_run(r, gap))))
+
+    # for policies that choose by positioning time
+
+    def positioning(self, read=True):
+        """Dist of the time from the arm's start to a random request's first sector (with
+        zero-latency access: of seek and rotation() ), the arm being at a random request."""
+        return self._once(("position", read), lambda: self.seek(1, read).convolve(
+            self.rotation(read)).cut())
+
+    def positioning_by_head(self, read=True, places=HEADS_AT):
+        """(weights, Dists): as positioning(), by where the arm is; given that, the times of
+        pending requests are independent of each other. Not in the paper."""
+        return self._once(("by head", read, places), lambda: self._by_head(read, places))
+
+    def _by_head(self, read, places):
+        share = (np.arange(places) + 0.5) / places
+        span, rotation = self.span, self.rotation(read)
+        below = np.concatenate(([0.0], np.cumsum(span.weights)))
+        at = np.interp(share, below, span.edges)
+        move = self.move(read)
+        return np.full(places, 1 / places), [
+            move.dist_from(cylinder).convolve(rotation).cut() for cylinder in at]
+
+    def shortest(self, count, read=True):
+        """Dist of the least positioning time of `count` random requests (SPTF)."""
+        weights, dists = self.positioning_by_head(read)
+        return Dist.mix(weights, [dist.min_of(count) for dist in dists])
+

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Seeks: how far, and how long.
+
+Where requests are uniform over bytes, distances follow from the cylinders' capacities;
+on one zone that is the paper's uniform range of cylinders. A cylinder is a whole one:
+the paper's SD is continuous, and its (2) gives the requests that stay on a cylinder the
+time a; here they have distance 0 (see tail()).
+"""
+
+import functools
+
+import numpy as np
+
+from .. import ToolError
+from .device import ThreePart
+from .distribution import STEP, Dist
+
+FIT_SPLITS = 60         # places tried for the border of a three-part fit
+
+
+class SeekTime:
+    """SeekTime[dis] from points, straight between them, from (0, 0) to the first, and beyond
+    the last as between the last two; or from a ThreePart curve. Times in s."""
+
+    def __init__(self, distance, time, curve=None):
+        self.curve = curve
+        self.distance = np.concatenate(([0.0], distance))
+        self.points = np.concatenate(([0.0], time))
+
+    @staticmethod
+    def of(device, read=True):
+        """A device's. A write's has its settling in it."""
+        if read:
+            return SeekTime(device.seek_distance, device.seek_time, device.curve)
+        if device.write_seek_distance is not None:
+            return SeekTime(device.write_seek_distance, device.write_seek_time)
+        curve = device.curve and device.curve._replace(
+            a=device.curve.a + device.write_settle, c=device.curve.c + device.write_settle)
+        return SeekTime(device.seek_distance, np.maximum(device.seek_time +
+                                                         device.write_settle, 0.0), curve)
+
+    def time(self, distance):
+        """s, of distances (an array)."""
+        if self.curve:
+            return self.curve.time(distance)
+        found = np.interp(distance, self.distance, self.points)
+        if len(self.points) > 2:
+            slope = (self.points[-1] - self.points[-2]) / (self.distance[-1] - self.distance[-2])
+            found = found + slope * np.maximum(distance - self.distance[-1], 0.0)
+        return np.maximum(found, 0.0)
+
+    def reach(self, time, most):
+        """Cyl[t], the inverse: how far, up to `most` cylinders, a seek gets in `time` s (an
+        array). Of times that several distances have, the longest."""
+        far = np.union1d(np.arange(0, min(most, 512) + 1.0), np.linspace(0, most, 2048))
+        # times that fall again are those of all longer seeks, too
+        least = np.minimum.accumulate(self.time(far)[::-1])[::-1]
+        return np.interp(time, least, far)
+
+
+def _power_integral(x, m):
+    """Integral of (1 - u^2)^m over u from 0 to x: recurrence from m's fraction upwards,
+    which is integrated by Gauss's rule (for a whole m: x)."""
+    low = m - np.floor(m)
+    if low:
+        # (1 - u^2)^low is singular at 1 only: u = sin(v) makes it smooth
+        node, weight = np.polynomial.legendre.leggauss(24)
+        half = np.arcsin(x) / 2
+        found = half * np.sum(weight * np.cos(half * (node + 1)) ** (2 * low + 1))
+    else:
+        found = x
+    for i in range(1, int(np.floor(m)) + 1):
+        k = low + i
+        found = (x * (1 - x * x) ** k + 2 * k * found) / (2 * k + 1)
+    return found
+
+
+def moments(curve, cylinders, pending=1, least=0.0):
+    """(mean in s, second moment in s^2) of a seek by a ThreePart curve: (2) with (4), in
+    closed form. `pending` n >= 0 requests, whole or not, uniform over `cylinders` C >= 1.
+
+    E[g(SD)] = g(0+) + integral of g'(y) (1 - y/C)^(n+1) dy, and the jump at e; with y = C u^2
+    the root's part is an integral of (1 - u^2)^(n+1). The paper's is `least` = 0; 0.5 leaves
+    out the requests that stay on a cylinder (ours, see tail())."""
+    a, b, c, d, e = curve
+    m, e, size = pending + 1, min(max(e, least), cylinders), float(cylinders)
+
+    def above(y, power):
+        return (1 - y / size) ** power
+
+    root = _power_integral(np.sqrt(e / size), m) - _power_integral(np.sqrt(least / size), m)
+    near = 2 * np.sqrt(size) * root / 2         # of 1 / (2 sqrt y)
+    line = size / (m + 1) * (above(least, m + 1) - above(e, m + 1))
+    rest, q = size / (m + 1) * above(e, m + 1), 1 - e / size
+    rest_y = size ** 2 * (q ** (m + 1) / (m + 1) - q ** (m + 2) / (m + 2))
+    first, left, right = a + b * np.sqrt(least), a + b * np.sqrt(e), c + d * e
+    mean = first * above(least, m) + b * near + (right - left) * above(e, m) + d * rest
+    second = first ** 2 * above(least, m) + 2 * a * b * near + b * b * line + \
+        (right ** 2 - left ** 2) * above(e, m) + 2 * d * (c * rest + d * rest_y)
+    return float(mean), float(second)
+
+
+def mean_seek(curve, cylinders, pending=1):
+    """E[ST_ran] in s, (2) and (4): of a ThreePart curve in s and cylinders."""
+    return moments(curve, cylinders, pending)[0]
+
+
+def fit(distance, time, cylinders):
+    """(ThreePart, residual): the curve nearest to a table of cylinders and s; the residual is
+    the root of the mean square in s, over the distances of random requests on `cylinders`,
+    so that it says what the fit does to a mean. Not in the paper, whose drives have one."""
+    if len(distance) < 4:
+        raise ToolError("a three-part curve needs 4 points of a seek curve, not %d" %
+                        len(distance))
+    table = SeekTime(distance, time)
+    far = np.unique(np.round(np.geomspace(1, max(cylinders - 1, 2), 400)))
+    weight = np.gradient(far) * np.maximum(1 - far / cylinders, 1e-6)
+    weight, wanted = np.sqrt(weight / weight.sum()), table.time(far)
+    best = None
+    for split in np.unique(np.linspace(2, len(far) - 2, FIT_SPLITS).astype(int)):
+        parts, error = [], 0.0
+        for part, base in ((slice(0, split), np.sqrt(far)), (slice(split, None), far)):
+            terms = np.stack((np.ones_like(base), base), axis=1)[part] * weight[part, None]
+            found = np.linalg.lstsq(terms, wanted[part] * weight[part], rcond=None)[0]
+            error += np.sum((terms @ found - wanted[part] * weight[part]) ** 2)
+            parts += list(found)
+        if best is None or error < best[0]:
+            best = (error, ThreePart(*parts, far[split - 1]))
+    return best[1], float(np.sqrt(best[0]))
+
+
+class Span:
+    """Where a workload's requests lie on a device: cylinders from `first` to `last`, each zone
+    as likely as it has bytes of the data."""
+
+    def __init__(self, device, workload=None):
+        weights = device.zone_weights(workload)
+        inside = weights > 0
+        self.first, self.last = device.span_cylinders(workload) if workload else \
+            (0.0, float(device.cylinders))
+        low = np.maximum(device.zones.first_cylinder[inside], self.first)
+        high = np.minimum(device.zones.last_cylinder[inside] + 1, self.last)
+        self.weights = weights[inside]
+        self.edges = np.append(low, high[-1])
+        self.width = max(self.last - self.first, 1.0)
+        if self.last - self.first < 1.0:
+            # less than a cylinder: no distance but 0
+            self.weights, self.edges = np.ones(1), np.array([self.first, self.first])
+
+    @property
+    def cylinders(self):
+        """C."""
+        return self.width
+
+    @functools.cached_property
+    def _area(self):
+        """At the edges: the distribution function's value, its integral, and its slope."""
+        length = np.diff(self.edges)
+        below = np.concatenate(([0.0], np.cumsum(self.weights)))
+        area = np.concatenate(([0.0], np.cumsum((below[1:] + below[:-1]) / 2 * length)))
+        return below, area, np.append(self.weights / length, 0.0)
+
+    def _integral(self, x):
+        """Integral of the distribution function of cylinders up to x."""
+        below, area, slope = self._area
+        zone = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(slope) - 1)
+        into = np.maximum(x - self.edges[zone], 0.0)
+        return area[zone] + into * (below[zone] + into * slope[zone] / 2)
+
+    def tail(self, distance, pending=1):
+        """Pr[SD >= y] of n pending requests (an array of y in cylinders): (4), which needs
+        cylinders of equal capacity, with n = 1 replaced by the chance of two accesses that
+        are uniform over bytes: its (n + 1)/2th power. Exact for n = 1, and for one zone."""
+        distance = np.asarray(distance, dtype=float)
+        if self.edges[-1] <= self.edges[0]:
+            return np.where(distance <= 0, 1.0, 0.0)
+        low, high = self.edges[:-1, None], self.edges[1:, None]
+        beyond = self._integral(high - distance) - self._integral(low - distance)
+        found = 2 * (self.weights / np.diff(self.edges)) @ beyond
+        return np.clip(found, 0.0, 1.0) ** ((pending + 1) / 2)
+
+    def same_cylinder(self, pending=1):
+        """Probability of distance 0. Cylinders are whole: two places y apart are some whole
+        number of cylinders k apart, k - 1 < y < k + 1, y's mean being k; so Pr[k or more]
+        is Pr[SD >= k - 1/2], for equal cylinders but for 1 / (4 C^2). Not in the paper."""
+        return float(1 - self.tail(np.array([0.5]), pending)[0])
+
+    def distances(self, seek_time):
+        """Whole distances between which a seek curve is nearly straight."""
+        most = int(np.ceil(self.width))
+        points = seek_time.distance[seek_time.distance < most]
+        return np.unique(np.concatenate((
+            [1.0], np.ceil(np.geomspace(1, most, 100)), np.ceil(np.linspace(1, most, 60)), points,
+            points[points >= 2] - 1, [most]))).clip(1)
+
+
+class Move:
+    """Times until the head is on the track of a request, for a device and a span; heads are
+    as likely as each other. Not in the paper: same-cylinder head switches, settling."""
+
+    def __init__(self, device, span, read=True, step=STEP):
+        self.device, self.span, self.step = device, span, step
+        self.seek_time = SeekTime.of(device, read)
+        settle = 0.0 if read else device.write_settle
+        self.switch = max(device.track_switch + settle, 0.0)
+        self.other = (device.heads - 1) / device.heads
+        self.far = np.unique(span.distances(self.seek_time))
+        ends = np.append(self.far[1:] - 1, self.far[-1])
+        self.low, self.high = self.seek_time.time(self.far), self.seek_time.time(ends)
+
+    def _parts(self, reached, same):
+        """From Pr[SD >= far], and the probability of distance 0: bounds and weights."""
+        weight = -np.diff(np.append(reached, 0.0))
+        other, switch = self.other, self.switch
+        at = np.array([0.0, switch])
+        return (np.concatenate((at, self.low, np.maximum(self.low, switch))),
+                np.concatenate((at, self.high, np.maximum(self.high, switch))),
+                np.concatenate(([same * (1 - other), same * other], weight * (1 - other),
+                                weight * other)))
+
+    def _noisy(self, dist, same):
+        """With the drive's seek noise (Laplace's distribution, as the drives have it)."""
+        spread = self.device.seek_spread
+        if spread < self.step / 2:
+            return dist
+        scale = spread / np.sqrt(2)
+        count = int(np.ceil(6 * scale / self.step))
+        kernel = np.exp(-np.abs(np.arange(-count, count + 1)) * self.step / scale)
+        kernel /= kernel.sum()
+        still = np.zeros(len(dist.p))
+        moved = dist.p.copy()
+        # what stays on the cylinder has none
+        for time, weight in zip((0.0, self.switch), same):
+            part = Dist.constant(time, self.step).p[:len(still)] * weight
+            still[:len(part)] += part
+        moved = np.maximum(moved - still, 0.0)
+        noisy = np.convolve(moved, kernel)
+        p = noisy[count:]
+        p[0] += noisy[:count].sum()
+        p[:len(still)] += still
+        return Dist(self.step, p / p.sum())
+
+    def dist(self, pending=1):
+        """Dist of a random request's move: (2) and (4) numerically, for any seek curve."""
+        reached = self.span.tail(self.far - 0.5, pending)
+        same = 1 - float(reached[0])
+        return self._noisy(Dist.spread(*self._parts(reached, same), self.step),
+                           (same * (1 - self.other), same * self.other))
+
+    def dist_from(self, cylinder):
+        """Dist of the move from that cylinder to a request that is uniform over bytes."""
+        below = np.interp(np.stack((cylinder + self.far - 0.5, cylinder - self.far + 0.5)),
+                          self.span.edges, self.span._area[0])
+        reached = 1 - below[0] + below[1]
+        same = 1 - float(reached[0])
+        return self._noisy(Dist.spread(*self._parts(reached, same), self.step),
+                           (same * (1 - self.other), same * self.other))
