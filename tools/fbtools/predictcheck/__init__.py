@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The analytic model held against the simulated drive: what `freeblock validate-predict`
+measures, predicts and compares."""

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""validate-predict: the analytic model against the simulated drive (make validate-predict).
+
+The workloads of the paper's validation (section 5: tables 3 to 6, figure 6) are made from
+their attributes; the drive engine, with a queue in the driver, serves them; `predict` gets the
+same attributes and the drive's description. Documentation/results.rst has the tables.
+"""
+
+import json
+import multiprocessing
+import os
+import sys
+
+from . import ToolError, sim
+from .hosts import BUILD
+from .model import replace_all
+
+OUT = os.path.join(BUILD, "predict")
+PROCESSES = 2
+TABLES = {"3": "table 3", "5": "table 5", "6": "table 6", "figure6": "figure 6"}
+
+
+def add_parser(subparsers):
+    """The subcommand's options."""
+    parser = subparsers.add_parser(
+        "validate-predict", help="compare the analytic model with the simulated drive",
+        description="Predict and measure the workloads of the analytic model's paper on simulated "
+        "drives. Prints tables and whether the goals are met (status 1 if one is not); writes "
+        "summary.json and pictures.")
+    parser.add_argument("--drive", metavar="NAMES", help="of hp_c2490a, atlas10k-paper, atlas10k, "
+                        "nearline16-paper, nearline16, separated by commas; -paper: with the "
+                        "paper's cache (all)")
+    parser.add_argument("--table", metavar="NAMES", help="of %s, separated by commas (all)" %
+                        ", ".join(TABLES))
+    parser.add_argument("--cell", metavar="REGEX", help="only rows whose name matches")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the requests (1)")
+    parser.add_argument("--jobs", type=int, default=PROCESSES, metavar="N",
+                        help="processes at once (%(default)s)")
+    parser.add_argument("--out", default=OUT, metavar="DIR", help="where results go (build/predict)")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.set_defaults(run=run)
+
+
+def chosen(args):
+    """(cells to compare, what is left out)"""
+    from .predictcheck import cells, devices, verdict  # pylint: disable=import-outside-toplevel
+    names = (args.table or ",".join(TABLES)).split(",")
+    for name in names:
+        if name not in TABLES:
+            raise ToolError("--table %s: not one of %s" % (name, ", ".join(TABLES)))
+    drives, said = devices.find(args.drive.split(",") if args.drive else devices.names(), args.out)
+    every = cells.all_cells(drives, [TABLES[name] for name in names])
+    return verdict.select(every, args.cell), said
+
+
+def one(work):
+    """(number, row) of a cell."""
+    from .predictcheck import cells  # pylint: disable=import-outside-toplevel
+    number, cell, seed = work
+    return number, cells.compare(cell, seed)
+
+
+def compare_all(wanted, seed, jobs):
+    """The rows of all cells; says how it gets on."""
+    progress = sim.Progress(len(wanted), False)
+    rows = [None] * len(wanted)
+    work = [(number, cell, seed) for number, cell in enumerate(wanted)]
+    with multiprocessing.Pool(jobs) as pool:
+        for number, row in pool.imap_unordered(one, work):
+            rows[number] = row
+            progress.set(number, 1)
+    progress.end()
+    return rows
+
+
+def write(rows, out):
+    """summary.json."""
+    replace_all([(os.path.join(out, "summary.json"),
+                  (json.dumps(rows, indent=1) + "\n").encode("ascii"))])
+
+
+def show(rows, found):
+    """Everything for people."""
+    from .predictcheck import verdict  # pylint: disable=import-outside-toplevel
+    print("\n".join(verdict.table(rows) + verdict.by_drive(rows) + [""] +
+                    verdict.verdict_lines(found)))
+
+
+def run(args):
+    """The subcommand."""
+    from .predictcheck import pictures, verdict  # pylint: disable=import-outside-toplevel
+    from . import replay  # pylint: disable=import-outside-toplevel
+    if args.jobs < 1 or args.seed < 0:
+        raise ToolError("--jobs %d, --seed %d: at least 1 and 0" % (args.jobs, args.seed))
+    replay.build_host()
+    wanted, left_out = chosen(args)
+    for line in left_out:
+        print(line, file=sys.stderr)
+    if not wanted:
+        raise ToolError("nothing to compare")
+    rows = compare_all(wanted, args.seed, args.jobs)
+    write(rows, args.out)
+    pictures.figure_6(rows, args.out)
+    found = verdict.verdicts(rows)
+    if args.json:
+        print(json.dumps(rows, indent=1))
+    else:
+        show(rows, found)
+        print("rows and pictures: %s" % os.path.normpath(args.out))
+    return 0 if all(one["met"] for one in found) else 1
