@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The cache (4.2, 4.4): which requests it answers, and what those take that it does not.
+
+First the paper's equations, each a function. They count whole requests in the mean, take
+arrivals for constant, and say nothing of a drive whose bus is slower than its medium.
+What predictions are made of is Cache: runs followed one request after the other
+(race.py), of which eq. 8 and 9 are the first approximation.
+"""
+
+import functools
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from . import race
+from .distribution import Dist
+from .race import Gap
+
+
+# The paper's equations
+
+def data_read(request_size, read_ahead_length, segment=math.inf):
+    """What a miss brings into the cache (eq. 7). Bytes; at most a segment (E11)."""
+    return min(request_size + read_ahead_length, max(segment, request_size))
+
+
+def requests_serviced_by_one_disk_access(request_size, run_length, read):
+    """floor(min(run_length, data_read) / request_size), not numbered in the paper. Bytes.
+    At least 1. Valid for runs of one length that is a multiple of the request's (E6)."""
+    return max(math.floor(min(run_length, read) / request_size * (1 + 1e-12)), 1)
+
+
+def miss_probability(serviced, read_fraction=1.0):
+    """1 / requests_serviced_by_one_disk_access (eq. 8) of reads, 1 of writes (the remark after
+    eq. 6). Valid if the drive wins each race."""
+    return read_fraction / serviced + 1 - read_fraction
+
+
+def hurried_miss_probability(mech_service_time, interarrival_time, serviced):
+    """Mech_Service_Time / (interarrival_time requests_serviced_by_one_disk_access), not
+    numbered: in place of eq. 8 if interarrival_time < Mech_Service_Time (E13; s). Never
+    over 1."""
+    if interarrival_time >= mech_service_time:
+        return miss_probability(serviced)
+    if interarrival_time <= 0:
+        return 1.0
+    return min(mech_service_time / (interarrival_time * serviced), 1.0)
+
+
+def partial_hit_probability(positioning, request, request_size, rate, interarrival_time):
+    """Of the `request`-th of a run (from 1), that it comes before its data have been read
+    ahead (eq. 9 and what precedes it): Pr[z <= ST + RL], z = (i - 1) interarrival_time -
+    TT[i request_size]. positioning: Dist of ST + RL (s); rate: of the medium (bytes/s);
+    s. Valid for constant arrivals of one run with nothing lost before, at a drive that is
+    not held up by its bus."""
+    z = (request - 1) * interarrival_time - request * request_size / rate
+    return 1 - positioning.at_most(z) if request > 1 else 0.0
+
+
+def mean_partial_hits(positioning, requests, request_size, rate, interarrival_time):
+    """Partial_Hit_Prob of all requests: eq. 9's of those of a run of `requests`, their mean
+    (E15)."""
+    return sum(partial_hit_probability(positioning, i, request_size, rate, interarrival_time)
+               for i in range(1, requests + 1)) / requests
+
+
+def cache_service_time(request_size, transfer_rate, miss_prob, mech_service_time,
+                       partial_hit_prob=0.0, partial_time=0.0):
+    """E[Cache_Service_Time] (eq. 6, with the product that partial hits add; E10). Bytes,
+    bytes/s, s."""
+    return request_size / transfer_rate + miss_prob * mech_service_time + \
+        partial_hit_prob * partial_time
+
+
+# What predictions are made of
+
+class Followers(NamedTuple):
+    """Requests of a run behind its first. weights: share of all the workload's requests,
+    for each of the run's requests that was followed; steps: race.Steps of as many."""
+
+    weights: np.ndarray
+    steps: race.Steps
+
+    def share(self, kind):
+        """Of all the workload's requests, those of a kind that are behind a run's first."""
+        return float(sum(weight * np.mean(kinds == kind)
+                         for weight, kinds in zip(self.weights, self.steps.kind)))
+
+    def mean(self):
+        """Service, s; 0 if there are none."""
+        total = self.weights.sum()
+        return float(self.weights @ [np.mean(one) for one in self.steps.service] / total) \
+            if total else 0.0
+
+    def dist(self, step):
+        """Dist of their service."""
+        values = np.concatenate(self.steps.service)
+        return Dist.of(values, np.repeat(self.weights, race.PATHS) / race.PATHS, step)
+
+
+class Cache:
+    """A device's cache under a workload.
+
+    Gaps (race.Gap) say when a run's next request comes. The queue above knows that; left
+    out, it is as the workload has it, with nobody waiting."""
+
+    def __init__(self, device, mechanism, workload):
+        self.device, self.mechanism, self.workload = device, mechanism, workload
+        self.spec = device.cache
+        sparse = workload.sparse_run_fraction if self.sparse_requests > 1 else 0.0
+        runs = workload.locality_fraction if workload.requests_per_run > 1 else 0.0
+        self.in_sparse, self.in_runs = sparse, min(runs, 1 - sparse)
+
+    # Who follows whom
+
+    @property
+    def sparse_requests(self):
+        """Mean number of requests of a sparse run."""
+        return self.workload.requests_per_sparse_run or 1
+
+    @functools.cached_property
+    def follower_share(self):
+        """Of all requests, those behind the first of their run or sparse run."""
+        load = self.workload
+        return self.in_runs * (1 - 1 / load.requests_per_run) + \
+            self.in_sparse * (1 - 1 / self.sparse_requests)
+
+    @functools.cached_property
+    def hole(self):
+        """Mean bytes between the requests of a sparse run; without sparse_run_length such
+        that the run is as long as a segment (4.2)."""
+        load, requests = self.workload, self.sparse_requests
+        if requests <= 1:
+            return 0.0
+        length = load.sparse_run_length
+        if length is None:
+            length = self.spec.segment_bytes if self.spec else requests * load.request_size
+        return max((length - requests * load.request_size) / (requests - 1), 0.0)
+
+    def default_gap(self):
+        """As the workload has it, nobody waiting."""
+        load = self.workload
+        between = 1 / load.rate
+        if load.arrival_process == "closed":
+            return Gap("think", load.think_time, load.think_cv2)
+        if load.arrival_process == "constant-closed":
+            return Gap("closed", between)
+        if load.arrival_process == "bursty" and load.burst_rate:
+            return Gap("open", 1 / load.burst_rate, 1.0)
+        return Gap("open", between, float(load.arrival_process != "constant-open"))
+
+    @functools.cached_property
+    def drive(self):
+        """What the race knows of the device."""
+        device, spec = self.device, self.spec
+        pace = self._pace()
+        border = {"track": device.track_bytes(self.workload),
+                  "stream": device.track_bytes(self.workload),
+                  "cylinder": device.bytes_per_cylinder}
+        ahead = spec is not None and spec.read_ahead != "none"
+        bus = 1 / device.bus_rate
+        report = device.read_report - race.SECTOR * bus
+        return race.Drive(
+            turn=device.revolution_time, pace=pace, bus=bus,
+            read_overhead=device.read_overhead,
+            write_overhead=self._after_write(),
+            hit_overhead=max(spec.hit_overhead - report, 0.0) if spec else 0.0,
+            read_report=device.read_report, write_report=device.write_report,
+            zero_latency=device.zero_latency,
+            segment=spec.segment_bytes if spec else 0.0,
+            most=spec.read_ahead_bytes if ahead and spec.read_ahead_bytes else math.inf,
+            border=border.get(spec.read_ahead, math.inf) if ahead else math.inf,
+            stream=ahead and spec.read_ahead == "stream",
+            on_hit=bool(spec and spec.read_ahead_on_hit),
+            discard=bool(spec and spec.discard_read), ahead=ahead,
+            at_once=ahead and spec.read_ahead_trigger == "any")
+
+    def _after_write(self):
+        """A write's overhead: behind the first of a run of writes."""
+        after = self.device.write_overhead_after_write
+        return self.device.write_overhead if after is None else after
+
+    def _pace(self):
+        """s a byte of a stream, a value a path: zones, with their switches."""
+        device = self.device
+        zones, heads = device.zones, device.heads
+        weights = device.zone_weights(self.workload)
+        turn = device.revolution_time
+        data = zones.bytes / (device.zone_cylinders * heads)
+        switches = [_gap(skew, switch / turn) for skew, switch in (
+            (zones.track_skew, device.track_switch), (zones.cylinder_skew,
+                                                      device.cylinder_switch))]
+        pace = turn * (1 + (switches[0] * (heads - 1) + switches[1]) / heads) / data
+        edges = np.cumsum(weights)
+        return pace[np.minimum(np.searchsorted(edges, race.quantiles(5)), len(pace) - 1)]
+
+    # Services
+
+    def first(self, n=1):
+        """Dist of the service of a request that begins a run, or is in none: what the
+        mechanism takes; `n` pending."""
+        share = self.workload.read_fraction
+        return Dist.mix([share, 1 - share], [self.mechanism.random(n, True),
+                                             self.mechanism.random(n, False)]) \
+            if 0 < share < 1 else self.mechanism.random(n, share > 0)
+
+    @functools.cached_property
+    def _writes(self):
+        """Whether each path is of writes: runs are of one direction."""
+        return race.quantiles(2) >= self.workload.read_fraction
+
+    def _first_values(self, n):
+        """Services of the paths' first requests, s."""
+        values = np.empty(race.PATHS)
+        for write in (True, False):
+            those = self._writes == write
+            if those.any():
+                dist = self.mechanism.random(n, not write)
+                values[those] = np.interp(race.quantiles(3)[those], np.append(0.0, dist.cdf()),
+                                          (np.arange(len(dist.p) + 1) - 0.5) * dist.step)
+        return np.maximum(values, 0.0)
+
+    def followers(self, n=1, gap=None):
+        """Followers of runs and of sparse runs, a list; `n` pending, gap: race.Gap."""
+        gap = gap or self.default_gap()
+        load, found = self.workload, []
+        for share, requests, hole in ((self.in_runs, load.requests_per_run, 0.0),
+                                      (self.in_sparse, self.sparse_requests, self.hole)):
+            if share > 0:
+                found.append(self._followers(n, gap, share, requests, hole))
+        return found
+
+    def _followers(self, n, gap, share, requests, hole):
+        """Of one kind of run: `share` of the requests, of which `requests` make a run."""
+        period = self._period()
+        count = min(math.ceil(requests) - 1, 2 * period, race.STEPS)
+        weights = np.ones(count)
+        weights[-1] = min(requests - count, 1)
+        if requests - 1 > count:
+            # those that are not followed are as the last ones are
+            period = min(period, count)
+            weights[-period:] += (requests - 1 - count) / period
+        steps = race.follow(
+            self.drive, self.workload.request_size, count, gap, self._first_values(n),
+            self._writes, None if not hole else
+            lambda step: 2 * hole * race.quantiles(4000 + step))
+        return Followers(weights * share / requests, steps)
+
+    def _period(self):
+        """After so many requests a long run goes on as before: a segment's, where each
+        segment begins with a miss."""
+        drive = self.drive
+        if drive.ahead and not self._writes.all() and drive.most == math.inf and \
+                drive.border == math.inf and not drive.discard:
+            return max(int(drive.segment // self.workload.request_size), 1)
+        return 4
+
+    def service(self, n=1, gap=None, interrupted=0.0):
+        """Dist of the service of all requests, `n` pending; `interrupted`: of those that
+        follow one of their run, the share before which another request was served: they are
+        as random ones, as a segment is lost and the arm elsewhere."""
+        followers = self.followers(n, gap)
+        rest = 1 - self.follower_share * (1 - interrupted)
+        first = self.first(n)
+        return Dist.mix([rest] + [one.weights.sum() * (1 - interrupted) for one in followers],
+                        [first] + [one.dist(first.step) for one in followers])
+
+    @functools.cached_property
+    def _as_it_comes(self):
+        return self.followers()
+
+    @property
+    def miss_prob(self):
+        """Share of the requests that wait for the mechanism to position itself."""
+        return 1 - self.follower_share + sum(one.share(race.MISS) for one in self._as_it_comes)
+
+    @property
+    def partial_hit_prob(self):
+        """Share of the requests of which some bytes were there, others not."""
+        return sum(one.share(race.PARTIAL) for one in self._as_it_comes)
+
+    # 4.4
+
+    @property
+    def lower_workload(self):
+        """What the mechanism is asked for (4.4), read ahead in one piece: misses at their
+        rate, and runs as long as what each of them brings in (E23)."""
+        load, spec = self.workload, self.spec
+        if spec is None or spec.read_ahead == "none":
+            return load
+        read = data_read(load.request_size, self.read_ahead_length, spec.segment_bytes)
+        length = read if load.run_length is None else max(read, load.run_length)
+        if load.sparse_run_fraction and load.sparse_run_length:
+            length = max(length, load.sparse_run_length)
+        return replace(load, request_rate=load.request_rate * self.miss_prob,
+                       run_length=min(length, load.data_span),
+                       requests_per_sparse_run=None, sparse_run_length=None,
+                       sparse_run_fraction=0, effective_request_rate=None)
+
+    @property
+    def read_ahead_length(self):
+        """Bytes read ahead at most after a read (eq. 7)."""
+        drive, size = self.drive, self.workload.request_size
+        if not drive.ahead:
+            return 0.0
+        if drive.border < math.inf:
+            return drive.border / 2
+        return drive.most if drive.most < math.inf else \
+            drive.segment - (0 if drive.discard else min(size, drive.segment))
+
+
+def _gap(skew, switch):
+    """From a track's end to the next one's beginning, turns: it comes `skew` after, or a turn
+    later if the switch takes longer."""
+    return skew + np.ceil(np.maximum(switch - skew, 0.0))
