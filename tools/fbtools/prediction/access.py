@@ -4,20 +4,22 @@ switches of track and cylinder with the skews that they wait for, zero-latency a
 a bus slower than the medium. Not in the paper, which has (5) and a mean rate.
 
 A transfer is its first track's part, whole tracks, and the last one's part. Lengths are
-in sectors, times in turns of the platter; arrays have the axes zone, where the transfer
-begins, where in the first part the head lands, kind of the first switch.
+in sectors of 512 bytes, times in turns of the platter; arrays have the axes zone, place
+where the transfer begins, landing of the head, kind of the first switch: of track, of
+cylinder in time for the skew, of cylinder too late for it.
 """
 
 import functools
 
 import numpy as np
 
-from .distribution import Dist
+from .device import SECTOR
+from .distribution import Dist, spread_rows
 
 STARTS = 6              # places in a track where a transfer that crosses its end begins
-LANDINGS = 24           # places in a track's part where the head lands
-NOISES = 8              # quantiles of the seek noise at a switch of cylinders
-ZONES = 8               # at most so many zones are told apart
+LANDINGS = 24           # landings in a track's part (zero-latency access)
+WAITS = 8               # landings anywhere, where data may be late
+TRACKS_IN_TURN = 12     # whole tracks whose data may be late, one by one; then extrapolated
 
 
 def _wrap(turns):
@@ -26,77 +28,114 @@ def _wrap(turns):
     return np.where(turns > 1 - 1e-9, 0.0, turns)
 
 
-def _laplace(spread):
-    """Mid-quantiles of Laplace noise of that standard deviation."""
-    share = (np.arange(NOISES // 2) + 0.5) / NOISES
-    far = -np.log(2 * share)
-    far *= spread / np.sqrt(np.mean(far ** 2)) if spread else 0.0
-    return np.concatenate((far, -far))
+def _late(margin, spread):
+    """Probability that Laplace noise of a standard deviation exceeds a margin, how much it is
+    then on average, and how much otherwise."""
+    if not spread:
+        return (margin < 0) * 1.0, np.maximum(margin, 0), np.minimum(margin, 0)
+    scale = spread / np.sqrt(2)
+    tail = np.exp(-np.abs(margin) / scale) / 2
+    chance = np.where(margin >= 0, tail, 1 - tail)
+    # E[X; X > m] of Laplace's distribution is (|m| + scale) e^(-|m|/scale) / 2
+    part = (np.abs(margin) + scale) * tail
+    return chance, part / np.maximum(chance, 1e-12), -part / np.maximum(1 - chance, 1e-12)
+
+
+def _axes(vector):
+    """A vector over zones with the other axes."""
+    return vector[:, None, None, None]
 
 
 class Tracks:
     """A device's tracks under a workload: what transfers need of them, prepared once.
-    Vectors over zones, of which many are merged; the heads' skews are as the zone's."""
+    groups: to which row each of the zones belongs that `weights` are over."""
 
-    def __init__(self, device, weights, read=True):
+    def __init__(self, device, weights, groups, read=True):
         zones, keep = device.zones, weights > 0
-        group = self._groups(int(keep.sum()))
 
         def merged(values):
-            return np.bincount(group, values[keep] * weights[keep]) / self.weights
+            return np.bincount(groups, values[keep] * weights[keep]) / self.weights
 
-        self.weights = np.ones(group.max() + 1)
-        self.weights = merged(np.ones(len(weights)))
-        self.sectors = self.weights / merged(1 / zones.sectors_per_track) / self.weights
+        self.weights = np.bincount(groups, weights[keep])
+        self.sectors = 1 / merged(1 / zones.sectors_per_track)
         self.turn, self.heads, self.read = device.revolution_time, device.heads, read
         self.hole = merged(zones.slipped)
-        self.skews = np.stack([merged(zones.track_skew), merged(zones.cylinder_skew)]) + self.hole
         self.zero_latency = device.zero_latency
-        self.unit = device.block / 512
-        self.bus = 512 / device.bus_rate / self.turn
+        self.unit = device.block / SECTOR
+        self.bus = SECTOR / device.bus_rate / self.turn
         self.watermark = device.bus_watermark if read else 0.0
-        settle = 0.0 if read else device.write_settle
-        switch = max(device.track_switch + settle, 0.0)
-        cylinder = np.maximum(device.cylinder_switch + settle + _laplace(device.seek_spread), 0)
-        self.switches = np.concatenate(([switch], cylinder)) / self.turn
+        track, cylinder = merged(zones.track_skew), merged(zones.cylinder_skew)
+        self.skews = np.stack([track, cylinder, cylinder], axis=1) + self.hole[:, None]
+        self._switches(device, 0.0 if read else device.write_settle)
+
+    def _switches(self, device, settle):
+        """switches, chances: [zone, kind]."""
+        track = max(device.track_switch + settle, 0.0) / self.turn
+        usual = max(device.cylinder_switch + settle, 0.0) / self.turn
+        margin = _wrap(self.skews[:, 1] - usual)
+        # nearer to the turn before: usually just missed
+        margin = np.where(margin > 0.5, margin - 1, margin)
+        chance, more, less = _late(margin, device.seek_spread / self.turn)
+        self.switches = np.stack([np.full_like(margin, track), usual + np.minimum(less, margin),
+                                  usual + np.maximum(more, margin + 1e-6)], axis=1)
         other = (self.heads - 1) / self.heads
-        self.chances = np.concatenate(([other], np.full(NOISES, (1 - other) / NOISES)))
-
-    @staticmethod
-    def _groups(count):
-        return np.arange(count) * min(count, ZONES) // count
-
-    @functools.cached_property
-    def skew(self):
-        """[zone, kind of switch]"""
-        return np.repeat(self.skews.T, (1, len(self.switches) - 1), axis=1)
+        self.chances = np.stack([np.full_like(margin, other), (1 - other) * (1 - chance),
+                                 (1 - other) * chance], axis=1)
 
     @functools.cached_property
     def gaps(self):
-        """[zone, kind]: from a whole track's end to the next one's first wanted sector; with
-        zero-latency access to the next sector's beginning."""
-        gap = _wrap(self.skew - self.switches)
+        """(to another track, to another cylinder), vectors over zones: from a whole track's
+        end to the next one's first sector; with zero-latency access to the next sector."""
+        wait = _wrap(self.skews - self.switches)
         if self.zero_latency:
-            sectors = self.sectors[:, None]
-            gap = _wrap(gap * sectors) / sectors
-        return self.switches + gap
+            wait = _wrap(wait * self.sectors[:, None]) / self.sectors[:, None]
+        gap = self.switches + wait
+        chance = self.chances[:, 1:]
+        return gap[:, 0], (gap[:, 1:] * chance).sum(axis=1) / chance.sum(axis=1)
 
-    @functools.cached_property
-    def gap_means(self):
-        """(to another track, to another cylinder), vectors over zones."""
-        return self.gaps[:, 0], self.gaps[:, 1:].mean(axis=1)
+    @property
+    def slow_bus(self):
+        """Whether the medium is faster than the bus, in some zone."""
+        return bool(np.any(self.bus * self.sectors > 1))
 
 
 class _Course:
-    """Transfers under way: position (turns from the first wanted sector's angle), time passed
-    since the landing, when the bus has carried what was read (turns)."""
+    """Transfers under way: position (turns from the angle of the first wanted sector of the
+    track), time since the landing, when the bus has carried what was read; clock: at the
+    landing, since a write's data began to come; None if they are there (turns)."""
 
-    def __init__(self, tracks, time, position, bus):
-        self.tracks, self.time, self.position, self.bus = tracks, time, position, bus
-        self.sectors = tracks.sectors[:, None, None, None]
+    def __init__(self, tracks, count, position, clock):
+        self.tracks, self.position, self.clock = tracks, position, clock
+        self.time, self.bus = np.zeros_like(position), np.zeros_like(position)
+        self.sectors, self.count, self.passed = _axes(tracks.sectors), count, 0.0
+
+    def kept(self):
+        """What switches and parts change."""
+        return self.time, self.position, self.bus
+
+    def only(self, some, before):
+        """Where not `some`, all is as it was `before`."""
+        self.time, self.position, self.bus = (
+            np.where(some, now, then) for now, then in zip(self.kept(), before))
+
+    def _await(self, length):
+        """Until the data of the next `length` sectors are there, or will be as they are
+        wanted; with zero-latency access all data must be."""
+        if self.clock is None:
+            return
+        tracks = self.tracks
+        if tracks.zero_latency:
+            due = tracks.bus * self.count
+        else:
+            last = tracks.bus * (self.passed + length) - (length - 1) / self.sectors
+            due = np.maximum(last, tracks.bus * (self.passed + 1))
+        late = np.maximum(due - self.clock - self.time, 0.0)
+        self.time, self.position = self.time + late, self.position + late
+        self.passed = self.passed + length
 
     def part(self, length):
         """`length` sectors from the position 0 on pass; the head has just landed."""
+        self._await(length)
         turns = length / self.sectors
         into = _wrap(self.position)
         wait = _wrap(-into)
@@ -113,7 +152,7 @@ class _Course:
 
     def _send(self, begun, length):
         bus = self.tracks.bus
-        if bus > 0:
+        if self.tracks.read and bus > 0:
             self.bus = np.maximum(np.maximum(self.bus, begun + 1 / self.sectors) + bus * length,
                                   self.time + bus)
 
@@ -124,134 +163,158 @@ class _Course:
         self.position = _wrap(self.position + switch - length / self.sectors - skew)
 
     def whole(self, count, gap, skew, more):
-        """`count` whole tracks from a landing on, with `count` - 1 switches amid them that take
-        `gap` each and `more` in all for those of cylinders."""
-        tracks = self.tracks
-        into = _wrap(self.position)
-        hole = tracks.hole[:, None, None, None]
-        if tracks.zero_latency:
-            wait = _wrap(-into * self.sectors) / self.sectors
-            drift = wait + (count - 1) * (gap - skew + hole) + more
-            end = into + drift
-            each = 1.0
+        """`count` whole tracks from a landing on; `count` - 1 switches amid them take `gap`
+        each, and `more` in all for those of cylinders."""
+        if self.clock is not None and not self.tracks.zero_latency:
+            self._whole_late(count, gap, skew, more)
+            return
+        into, hole = _wrap(self.position), _axes(self.tracks.hole)
+        if self.tracks.zero_latency:
+            wait, each = _wrap(-into * self.sectors) / self.sectors, 1.0
+            end = into + wait + (count - 1) * (gap - skew + hole) + more
         else:
             wait, each = _wrap(-into), 1 - hole
             end = each + 0 * into
-        some = count > 0
-        begun, passed = self.time + wait, wait + count * each + (count - 1) * gap + more
-        if tracks.bus > 0:
-            length, first = self.sectors * each, begun + 1 / self.sectors
-            last = first + (count - 1) * (each + gap) + more
-            self.bus = np.where(some, np.maximum(np.maximum(
-                np.maximum(self.bus, first) + tracks.bus * length * count,
-                last + tracks.bus * length), self.time + passed + tracks.bus), self.bus)
-        self.time = np.where(some, self.time + passed, self.time)
-        self.position = np.where(some, _wrap(end), self.position)
+        begun = self.time + wait
+        self.time = begun + count * each + (count - 1) * gap + more
+        self.position = _wrap(end)
+        if self.tracks.read and self.tracks.bus > 0:
+            bus, length, first = self.tracks.bus, self.sectors * each, begun + 1 / self.sectors
+            # the first or the last track is the one that the bus waits for
+            self.bus = np.maximum(np.maximum(self.bus, first) + bus * length * count,
+                                  np.maximum(first + (count - 1) * (each + gap) + more +
+                                             bus * length, self.time + bus))
+
+    def _whole_late(self, count, gap, skew, more):
+        """The same where each track may have to wait for its data."""
+        length = self.sectors * (1 - _axes(self.tracks.hole))
+        switch = _axes(self.tracks.switches[:, 0])
+        begun = self.time
+        most = int(min(count.max(), TRACKS_IN_TURN))
+        for i in range(most):
+            before = self.kept() + (self.passed,)
+            if i:
+                self.switch(length, switch, skew)
+            self.part(length)
+            self.only(i < count, before[:3])
+            self.passed = np.where(i < count, self.passed, before[3])
+        left = np.maximum(count - most, 0)
+        self.time = self.time + more + left * (self.time - begun) / max(most, 1)
+        self.passed = self.passed + left * length
 
 
 class Access:
-    """Transfers of `sectors` sectors from a place that is even over the tracks' sectors."""
+    """Transfers of `count` sectors from a place that is even over the tracks' sectors."""
 
-    def __init__(self, tracks, sectors):
-        self.tracks, self.count = tracks, max(sectors, 1.0)
-        size = tracks.sectors * (1 - tracks.hole)
-        self.size = size
-        self.full = np.floor(self.count / size * (1 + 1e-12))
-        self.rest = self.count - self.full * size
-        # the last part of those that begin within `rest` sectors of a track's end is on yet
-        # another track
-        self.crossing = np.clip((self.rest - tracks.unit) / size, 0.0, 1.0)
+    def __init__(self, tracks, count):
+        self.tracks, self.count = tracks, max(count, 1.0)
+        self.size = tracks.sectors * (1 - tracks.hole)
+        self.full = np.floor(self.count / self.size * (1 + 1e-12))
+        self.rest = np.maximum(self.count - self.full * self.size, 0.0)
+        # whoever begins less than `rest` sectors before a track's end is on one more track
+        self.crossing = np.clip((self.rest - tracks.unit) / self.size, 0.0, 1.0)
 
     def _starts(self):
-        """Weights and lengths [zone, start]: of the first track's part, of whole tracks, of the
-        last track's part."""
-        size, rest = self.size[:, None], self.rest[:, None]
-        unit = self.tracks.unit
+        """[zone, start]: weights, lengths of the first track's part, of whole tracks (how
+        many), of the last one's part."""
+        size, rest, full = self.size[:, None], self.rest[:, None], self.full[:, None]
         at = (np.arange(STARTS) + 0.5) / STARTS
-        cross, simple = self.crossing[:, None], 1 - self.crossing[:, None]
-        low = np.minimum(unit / 2, rest / 2)
+        even = np.full_like(rest * at, 1 / STARTS)
+        low = np.minimum(self.tracks.unit, rest) / 2
         first = low + at * (rest - 2 * low)
-        split = (cross / STARTS + 0 * first, first, self.full[:, None] + 0 * first, rest - first)
-        long = np.maximum(rest, unit) + at * (size - np.maximum(rest, unit))
-        long = np.where(self.full[:, None] > 0, long, self.count)
-        last = np.where(self.full[:, None] > 0, rest + size - long, 0.0)
-        plain = (simple / STARTS + 0 * first, long, np.maximum(self.full[:, None] - 1, 0) +
-                 0 * first, last)
-        return [np.concatenate(pair, axis=1) for pair in zip(split, plain)]
+        least = np.maximum(rest, low)
+        long = np.where(full > 0, least + at * (size - least), self.count)
+        split = (self.crossing[:, None] * even, first, full * np.ones_like(even), rest - first)
+        plain = ((1 - self.crossing[:, None]) * even, long,
+                 np.maximum(full - 1, 0) * np.ones_like(even),
+                 np.where(full > 0, rest + size - long, 0.0))
+        if not np.any(self.full):
+            plain = [values[:, :1] for values in plain]
+            plain[0] = 1 - self.crossing[:, None]
+        return [np.concatenate(pair, axis=1)[:, :, None, None] for pair in zip(split, plain)]
 
-    def elements(self, landing=None):
-        """(weights, least, most): arrays of even distributions, in turns, of the time from the
-        landing to the last sector's end, and bus time beyond it. landing: the angle (turns
-        from the first wanted sector's beginning) where it is, or None: anywhere."""
-        weight, first, whole, last = (values[:, :, None, None] for values in self._starts())
-        weight = weight * self.tracks.weights[:, None, None, None]
-        share, position, wide = self._landings(first / self.tracks.sectors[:, None, None, None],
-                                               landing)
-        course = _Course(self.tracks, np.zeros_like(position), position, np.zeros_like(position))
+    def elements(self, landing=None, clock=None):
+        """(weights, least, most), arrays: even distributions, in turns, of the time from the
+        landing to the last sector's end, or to what the bus is later.
+
+        landing: its angle in turns past the first wanted sector's beginning, or None:
+        anywhere. clock: [zone, how it may be] since when data have been coming; or None."""
+        weight, first, whole, last = self._starts()
+        share, position, wide, clock = self._landings(first / _axes(self.tracks.sectors),
+                                                      landing, clock)
+        course = _Course(self.tracks, self.count, position, clock)
         course.part(first)
         if np.any((whole > 0) | (last > 0)):
-            weight = weight * self.tracks.chances
+            weight = weight * self.tracks.chances[:, None, None, :]
             self._others(course, first, whole, last)
-        end = np.maximum(course.time, course.bus - self.tracks.bus)
-        end = np.maximum(end, course.time + self._held_back())
-        weight, wide = np.broadcast_arrays(weight * share, wide + 0 * end)[0:2]
-        end = np.broadcast_to(end, weight.shape)
-        return weight, end, end + np.broadcast_to(wide, weight.shape)
+        end = np.maximum(course.time, course.bus - self.tracks.bus) + self._held_back()
+        least = end - wide / 2 if course.clock is not None else end
+        return weight * share + 0 * end, least, least + wide
 
-    def _landings(self, turns, landing):
-        """Shares, positions, widths (turns of waiting, even, that come on top)."""
+    def _landings(self, turns, landing, clock):
+        """Shares, positions, widths (of an even wait on top), clocks."""
+        one = np.ones_like(turns)
+        if clock is not None:
+            clock = np.repeat(clock, WAITS if landing is None else 1, axis=1)[:, None, :, None]
         if landing is not None:
-            return np.ones_like(turns), landing + 0 * turns, 0 * turns
+            count = 1 if clock is None else clock.shape[2]
+            return one / count, landing * one, 0 * one, clock
+        if clock is not None and not self.tracks.zero_latency:
+            at = np.tile((np.arange(WAITS) + 0.5) / WAITS, clock.shape[2] // WAITS)
+            return one / len(at), at[:, None] * one, one / WAITS, clock
         if not self.tracks.zero_latency:
-            return np.ones_like(turns), 0 * turns, 1 + 0 * turns
+            return one, 0 * one, one, None
         inside = np.minimum(turns, 1.0)
         at = ((np.arange(LANDINGS) + 0.5) / LANDINGS)[:, None] * inside
-        share = np.concatenate((1 - inside, np.repeat(inside / LANDINGS, LANDINGS, axis=2)), axis=2)
-        wide = np.concatenate((1 - inside, 0 * at), axis=2)
-        return share, np.concatenate((0 * inside, at), axis=2), wide
+        share = np.concatenate((1 - inside, inside / LANDINGS + 0 * at), axis=2)
+        return (share, np.concatenate((0 * inside, at), axis=2),
+                np.concatenate((1 - inside, 0 * at), axis=2), None)
 
     def _others(self, course, first, whole, last):
         """The tracks behind the first."""
         tracks = self.tracks
-        skew, switch = tracks.skew[:, None, None, :], tracks.switches
-        before = (course.time, course.position, course.bus)
-        course.switch(first, switch, skew)
-        track, cylinder = (gap[:, None, None, None] for gap in tracks.gap_means)
-        plain = tracks.skews[0][:, None, None, None]
+        skew, switch = (values[:, None, None, :] for values in (tracks.skews, tracks.switches))
+        track, cylinder = (_axes(gap) for gap in tracks.gaps)
         more = cylinder - track
-        course.whole(whole, track, plain, self._crossings(whole - 1) * more)
-        between = np.where(whole > 0, tracks.switches[0], 0.0)
-        some = whole > 0
-        after = (course.time, course.position)
-        course.switch((1 - tracks.hole[:, None, None, None]) * course.sectors, between, plain)
-        course.time = np.where(some, course.time + (self._crossings(whole) -
-                                                    self._crossings(whole - 1)) * more, after[0])
-        course.position = np.where(some, course.position, after[1])
-        done = (course.time, course.position, course.bus)
+        begun = course.kept()
+        course.switch(first, switch, skew)
+        landed, some = course.kept(), whole > 0
+        course.whole(whole, track, skew[..., :1], self._crossings(whole - 1) * more)
+        course.switch(_axes(self.size), switch[..., :1], skew[..., :1])
+        course.time = course.time + (self._crossings(whole) - self._crossings(whole - 1)) * more
+        course.only(some, landed)
         course.part(last)
-        for name, value, none in zip(("time", "position", "bus"), done, before):
-            kept = np.where(some, value, none)
-            setattr(course, name, np.where(last > 0, getattr(course, name), kept))
+        course.only(last > 0, begun)
 
     def _crossings(self, switches):
         """Of `switches` that follow the first one, how many change cylinders, by the first's
-        kind: after one of cylinders each heads-th, else a mean."""
+        kind: after one of cylinders each heads-th does, else a mean."""
         heads = self.tracks.heads
         switches = np.maximum(switches, 0.0)
         every = np.floor(switches / heads)
         left = switches - every * heads
-        kinds = len(self.tracks.switches)
         after_track = every + (left / (heads - 1) if heads > 1 else 0.0)
-        return np.where(np.arange(kinds) == 0, after_track, every)
+        return np.where(np.arange(3) == 0, after_track, every)
 
     def _held_back(self):
         """Turns by which a bus that waits for its watermark ends after the medium."""
         tracks = self.tracks
+        if not tracks.watermark:
+            return 0.0
         least = tracks.bus * self.count - (1 - tracks.watermark) * self.count / tracks.sectors
-        return np.maximum(least - tracks.bus, 0.0)[:, None, None, None] if tracks.watermark else 0.0
+        return _axes(np.maximum(least - tracks.bus, 0.0))
 
-    def dist(self, step, landing=None):
-        """Dist of the time from the landing to the report, without the report's own."""
-        weight, least, most = self.elements(landing)
-        turn = self.tracks.turn
-        return Dist.spread(least * turn, most * turn, weight, step)
+    def rows(self, step, landing=None, clock=None, after=None):
+        """Probabilities [zone, time], each zone's 1 in all, of the time from the landing to
+        the report, without the report's own. after: s [zone, how it may be] to add."""
+        weight, least, most = self.elements(landing, clock)
+        shape, turn = (len(self.size), -1), self.tracks.turn
+        if after is not None:
+            after = np.repeat(after, weight.shape[2] // after.shape[1], axis=1)[:, None, :, None]
+            least, most = least + after / turn, most + after / turn
+        return spread_rows(*(np.broadcast_to(values, weight.shape).reshape(shape)
+                             for values in (least * turn, most * turn, weight)), step)
+
+    def dist(self, step, landing=None, clock=None):
+        """The same as one Dist."""
+        return Dist(step, self.tracks.weights @ self.rows(step, landing, clock))

@@ -14,10 +14,34 @@ STEP = 25e-6            # s; the usual grid
 _FFT_FROM = 512         # bins from which the Fourier transform is the faster convolution
 
 
-def _nice(length):
+def nice_length(length):
     """A length not below that the Fourier transform likes."""
     best = 1 << (length - 1).bit_length()
     return min([best] + [m * (1 << max((-(-length // m) - 1).bit_length(), 0)) for m in (3, 5, 9)])
+
+
+def spread_rows(low, high, weights, step):
+    """[row, time]: probabilities of mixtures, a row each, of even distributions from low to
+    high s: arrays of as many rows. What is below 0 is at 0. The density's jumps are put
+    on the grid, each between two points, and summed up twice; means are kept."""
+    low, high = np.minimum(low, high) / step, np.maximum(low, high) / step
+    wide = np.maximum((0.02 - (high - low)) / 2, 0.0)
+    at = np.concatenate((low - wide, high + wide), axis=1)
+    jump = weights / (high - low + 2 * wide)
+    jump = np.concatenate((jump, -jump), axis=1)
+    base = max(int(np.ceil(-at.min())), 0)
+    first = np.floor(at).astype(np.int64)
+    upper = (at - first) * jump
+    size, rows = int(first.max()) + base + 3, len(at)
+    first += base + size * np.arange(rows)[:, None]
+    jumps = np.bincount(first.ravel(), (jump - upper).ravel(), size * rows)
+    jumps[1:] += np.bincount(first.ravel(), upper.ravel(), size * rows)[:-1]
+    density = np.cumsum(jumps.reshape(rows, size), axis=1)
+    p = np.maximum(density, 0.0)
+    p[:, 1:] += p[:, :-1]
+    if base:
+        p = np.concatenate((p[:, :base + 1].sum(axis=1, keepdims=True), p[:, base + 1:]), axis=1)
+    return p / p.sum(axis=1, keepdims=True)
 
 
 class Dist:
@@ -62,26 +86,9 @@ class Dist:
 
     @staticmethod
     def spread(low, high, weights, step=STEP):
-        """One of many even distributions, each from low to high s: arrays. The density's jumps
-        are put on the grid and summed up; means are kept."""
-        low, high = np.minimum(low, high).ravel() / step, np.maximum(low, high).ravel() / step
-        wide = np.maximum((0.02 - (high - low)) / 2, 0.0)
-        low, high = low - wide, high + wide
-        jump = np.ravel(weights) / (high - low)
-        at = np.concatenate((low, high))
-        base = max(int(np.ceil(-low.min())), 0) if len(low) else 0
-        first = np.floor(at).astype(np.int64)
-        upper = at - first
-        jump = np.concatenate((jump, -jump))
-        size = int(first.max()) + base + 3
-        jumps = np.bincount(first + base, jump * (1 - upper), size) + \
-            np.bincount(first + base + 1, jump * upper, size)
-        density = np.cumsum(jumps)
-        p = (density + np.concatenate(([0.0], density[:-1]))) / 2
-        if base:
-            p = np.concatenate(([p[:base + 1].sum()], p[base + 1:]))
-        p = np.maximum(p, 0.0)
-        return Dist(step, p / p.sum())
+        """One of many even distributions, each from low to high s: arrays; means are kept."""
+        return Dist(step, spread_rows(np.ravel(low)[None], np.ravel(high)[None],
+                                      np.ravel(weights)[None], step)[0])
 
     @staticmethod
     def mix(weights, dists):
@@ -137,7 +144,7 @@ class Dist:
                 max(len(self.p), len(other.p)) < _FFT_FROM:
             return Dist(self.step, np.convolve(self.p, other.p))
         length = len(self.p) + len(other.p) - 1
-        size = _nice(length)
+        size = nice_length(length)
         p = np.fft.irfft(np.fft.rfft(self.p, size) * np.fft.rfft(other.p, size), size)[:length]
         return Dist(self.step, np.maximum(p, 0.0))
 

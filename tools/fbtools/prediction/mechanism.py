@@ -5,10 +5,12 @@ an idle drive to its report, as a distribution: (1) to (5) with what the paper l
 import numpy as np
 
 from .access import Access, Tracks
-from .distribution import STEP, Dist
+from .device import SECTOR
+from .distribution import STEP, Dist, nice_length
 from .seek import Move, SeekTime, Span, moments
 
 SIZES = 4               # sizes that stand for a distribution of sizes
+MOVES = 8               # quantiles of the seek, where data may be late
 PHASES = 32             # angles that stand for a distribution of pauses
 HEADS_AT = 8            # places of the arm that stand for all
 
@@ -25,6 +27,21 @@ def gamma_nodes(mean, cv2, count=SIZES):
     values, vectors = np.linalg.eigh(np.diag(2 * i + alpha + 1) + np.diag(beside, 1) +
                                      np.diag(beside, -1))
     return values * cv2 * mean, vectors[0] ** 2
+
+
+def _quantiles(rows, step):
+    """[row, quantile]: times that stand for rows of probabilities."""
+    share = (np.arange(MOVES) + 0.5) / MOVES
+    return np.stack([np.interp(share, np.cumsum(row), np.arange(len(row)) * step)
+                     for row in rows])
+
+
+def _convolve_rows(weights, first, second):
+    """Probabilities of the sum of two times that are independent given the row."""
+    length = first.shape[1] + second.shape[1] - 1
+    size = nice_length(length)
+    p = np.fft.irfft(weights @ (np.fft.rfft(first, size) * np.fft.rfft(second, size)), size)
+    return np.maximum(p[:length], 0.0)
 
 
 class Mechanism:
@@ -113,7 +130,7 @@ class Mechanism:
     def tracks(self, read=True):
         """access.Tracks, prepared."""
         if read not in self._tracks:
-            self._tracks[read] = Tracks(self.device, self.zone_weights, read)
+            self._tracks[read] = Tracks(self.device, self.zone_weights, self.span.groups, read)
         return self._tracks[read]
 
     def _sizes(self, size, cv2):
@@ -128,7 +145,7 @@ class Mechanism:
         def make():
             values, weights = self._sizes(size, cv2)
             return Dist.mix(weights, [
-                Access(self.tracks(read), value / 512).dist(self.step, landing)
+                Access(self.tracks(read), value / SECTOR).dist(self.step, landing)
                 for value in values])
         return self._once(("access", read, size, cv2, landing), make)
 
@@ -157,24 +174,37 @@ class Mechanism:
 
     # whole requests
 
-    def _arrived(self, read, n, size):
-        """Dist of the move, or of the wait for a write's data if it is longer."""
-        move = self.seek(n, read)
-        if read or not np.isfinite(self.device.bus_rate):
+    def _arrived(self, move, read, size):
+        """Rows of moves, or of the wait for a write's data where that is longer."""
+        rate = self.device.bus_rate
+        if read or not np.isfinite(rate):
             return move
-        size = self.workload.request_size if size is None else size
-        if self.device.zero_latency:
-            return move.at_least(size / self.device.bus_rate)
-        return move.at_least(512 / self.device.bus_rate)
+        wait = (size if self.device.zero_latency else SECTOR) / rate
+        if wait < self.step:
+            return move
+        return np.stack([Dist(self.step, row).at_least(wait).p for row in move])
+
+    def _one_size(self, n, read, size):
+        """Probabilities of move, rotation and transfer together. Zone by zone, since those
+        that are far from the others are also slower or faster."""
+        tracks, found = self.tracks(read), Access(self.tracks(read), size / SECTOR)
+        move = self._once(("moves", n, read), lambda: self.move(read).rows(n))
+        if not read and tracks.slow_bus and not tracks.zero_latency:
+            moves = _quantiles(move, self.step)
+            return tracks.weights @ found.rows(self.step, None, moves / tracks.turn, moves)
+        return _convolve_rows(tracks.weights, self._arrived(move, read, size),
+                              found.rows(self.step))
 
     def random(self, n=1, read=None, size=None, cv2=0):
         """Dist of Mech_Service_Time, (1), of a randomly placed request of n pending ones, from
         its arrival at an idle drive to its report."""
         def make(r):
-            return self._once(("random", n, r, size, cv2), lambda: self._arrived(
-                r, n, size).convolve(self.access(r, size, cv2)).shift(
-                    self.overhead(r) + self.report(r)).cut())
-        return self._either(read, make)
+            values, weights = self._sizes(size, cv2)
+            dist = Dist.mix(weights, [Dist(self.step, self._one_size(n, r, value))
+                                      for value in values])
+            return dist.shift(self.overhead(r) + self.report(r)).cut()
+        return self._either(read, lambda r: self._once(("random", n, r, size, cv2),
+                                                       lambda: make(r)))
 
     def within_run(self, read=True, gap=0.0, size=None, cv2=0):
         """Dist of the service time of the next request of a run, without a cache hit: what has

@@ -13,8 +13,9 @@ import numpy as np
 
 from .. import ToolError
 from .device import ThreePart
-from .distribution import STEP, Dist
+from .distribution import STEP, Dist, spread_rows
 
+ZONES = 8               # at most so many zones are told apart
 FIT_SPLITS = 60         # places tried for the border of a three-part fit
 
 
@@ -131,53 +132,63 @@ def fit(distance, time, cylinders):
 
 class Span:
     """Where a workload's requests lie on a device: cylinders from `first` to `last`, each zone
-    as likely as it has bytes of the data."""
+    as likely as it has bytes of the data; many zones are merged to ZONES groups."""
 
     def __init__(self, device, workload=None):
-        weights = device.zone_weights(workload)
-        inside = weights > 0
+        zone_weights = device.zone_weights(workload)
+        inside = zone_weights > 0
+        count = int(inside.sum())
+        self.groups = np.arange(count) * min(count, ZONES) // count
+        self.weights = np.bincount(self.groups, zone_weights[inside])
         self.first, self.last = device.span_cylinders(workload) if workload else \
             (0.0, float(device.cylinders))
         low = np.maximum(device.zones.first_cylinder[inside], self.first)
-        high = np.minimum(device.zones.last_cylinder[inside] + 1, self.last)
-        self.weights = weights[inside]
-        self.edges = np.append(low, high[-1])
-        self.width = max(self.last - self.first, 1.0)
-        if self.last - self.first < 1.0:
-            # less than a cylinder: no distance but 0
-            self.weights, self.edges = np.ones(1), np.array([self.first, self.first])
+        self.edges = np.append(low[np.unique(self.groups, return_index=True)[1]], self.last)
+        self.cylinders = max(self.last - self.first, 1.0)
 
-    @property
-    def cylinders(self):
-        """C."""
-        return self.width
+    @functools.cached_property
+    def below(self):
+        """The distribution function of cylinders at the edges."""
+        return np.concatenate(([0.0], np.cumsum(self.weights)))
 
     @functools.cached_property
     def _area(self):
-        """At the edges: the distribution function's value, its integral, and its slope."""
+        """At the edges: the integral of the distribution function; between them, its slope."""
         length = np.diff(self.edges)
-        below = np.concatenate(([0.0], np.cumsum(self.weights)))
-        area = np.concatenate(([0.0], np.cumsum((below[1:] + below[:-1]) / 2 * length)))
-        return below, area, np.append(self.weights / length, 0.0)
+        area = np.cumsum((self.below[1:] + self.below[:-1]) / 2 * length)
+        return np.concatenate(([0.0], area)), np.append(self.weights / length, 0.0)
 
     def _integral(self, x):
         """Integral of the distribution function of cylinders up to x."""
-        below, area, slope = self._area
+        area, slope = self._area
         zone = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(slope) - 1)
         into = np.maximum(x - self.edges[zone], 0.0)
-        return area[zone] + into * (below[zone] + into * slope[zone] / 2)
+        return area[zone] + into * (self.below[zone] + into * slope[zone] / 2)
+
+    def tails(self, distance):
+        """[group, y]: Pr[SD >= y] (an array of y > 0 in cylinders) of two accesses, uniform
+        over bytes, if the second is in that group of zones. Exact. Not in the paper."""
+        if self.last - self.first < 1.0:
+            # less than a cylinder: no distance but 0
+            return np.zeros((len(self.weights), len(distance)))
+        low, high = self.edges[:-1, None], self.edges[1:, None]
+        inside = self._integral(high + distance) - self._integral(high - distance) - \
+            self._integral(low + distance) + self._integral(low - distance)
+        return np.clip(1 - inside / (high - low), 0.0, 1.0)
 
     def tail(self, distance, pending=1):
-        """Pr[SD >= y] of n pending requests (an array of y in cylinders): (4), which needs
+        """Pr[SD >= y] of n pending requests (an array of y > 0 in cylinders): (4), which needs
         cylinders of equal capacity, with n = 1 replaced by the chance of two accesses that
         are uniform over bytes: its (n + 1)/2th power. Exact for n = 1, and for one zone."""
-        distance = np.asarray(distance, dtype=float)
-        if self.edges[-1] <= self.edges[0]:
-            return np.where(distance <= 0, 1.0, 0.0)
-        low, high = self.edges[:-1, None], self.edges[1:, None]
-        beyond = self._integral(high - distance) - self._integral(low - distance)
-        found = 2 * (self.weights / np.diff(self.edges)) @ beyond
-        return np.clip(found, 0.0, 1.0) ** ((pending + 1) / 2)
+        return (self.weights @ self.tails(np.asarray(distance, dtype=float))) ** \
+            ((pending + 1) / 2)
+
+    def tail_from(self, cylinder, distance):
+        """Pr[SD >= y] (an array of y > 0) of an access that is uniform over bytes, the arm
+        being at that cylinder."""
+        ends = np.interp(np.stack((cylinder + distance, cylinder - distance)), self.edges,
+                         self.below)
+        return 1 - ends[0] + ends[1]
 
     def same_cylinder(self, pending=1):
         """Probability of distance 0. Cylinders are whole: two places y apart are some whole
@@ -187,71 +198,75 @@ class Span:
 
     def distances(self, seek_time):
         """Whole distances between which a seek curve is nearly straight."""
-        most = int(np.ceil(self.width))
-        points = seek_time.distance[seek_time.distance < most]
+        most = int(np.ceil(self.cylinders))
+        points = seek_time.distance[(seek_time.distance >= 1) & (seek_time.distance < most)]
         return np.unique(np.concatenate((
-            [1.0], np.ceil(np.geomspace(1, most, 100)), np.ceil(np.linspace(1, most, 60)), points,
-            points[points >= 2] - 1, [most]))).clip(1)
+            np.ceil(np.geomspace(1, most, 80)), np.ceil(np.linspace(1, most, 40)), points,
+            np.maximum(points - 1, 1), [1, most])))
 
 
 class Move:
     """Times until the head is on the track of a request, for a device and a span; heads are
-    as likely as each other. Not in the paper: same-cylinder head switches, settling."""
+    as likely as each other. Not in the paper: same-cylinder head switches, settling, the
+    drive's seek noise (as Laplace's distribution)."""
 
     def __init__(self, device, span, read=True, step=STEP):
-        self.device, self.span, self.step = device, span, step
-        self.seek_time = SeekTime.of(device, read)
+        self.span, self.step, self.spread = span, step, device.seek_spread
+        seek_time = SeekTime.of(device, read)
         settle = 0.0 if read else device.write_settle
         self.switch = max(device.track_switch + settle, 0.0)
         self.other = (device.heads - 1) / device.heads
-        self.far = np.unique(span.distances(self.seek_time))
+        self.far = span.distances(seek_time)
         ends = np.append(self.far[1:] - 1, self.far[-1])
-        self.low, self.high = self.seek_time.time(self.far), self.seek_time.time(ends)
+        low, high = seek_time.time(self.far), seek_time.time(ends)
+        self.low = np.concatenate((low, np.maximum(low, self.switch)))
+        self.high = np.concatenate((high, np.maximum(high, self.switch)))
 
-    def _parts(self, reached, same):
-        """From Pr[SD >= far], and the probability of distance 0: bounds and weights."""
-        weight = -np.diff(np.append(reached, 0.0))
-        other, switch = self.other, self.switch
-        at = np.array([0.0, switch])
-        return (np.concatenate((at, self.low, np.maximum(self.low, switch))),
-                np.concatenate((at, self.high, np.maximum(self.high, switch))),
-                np.concatenate(([same * (1 - other), same * other], weight * (1 - other),
-                                weight * other)))
+    @functools.cached_property
+    def tails(self):
+        """[group, distance]: of Span.tails(), by whole cylinders."""
+        return self.span.tails(self.far - 0.5)
 
-    def _noisy(self, dist, same):
-        """With the drive's seek noise (Laplace's distribution, as the drives have it)."""
-        spread = self.device.seek_spread
-        if spread < self.step / 2:
-            return dist
-        scale = spread / np.sqrt(2)
-        count = int(np.ceil(6 * scale / self.step))
+    def _rows(self, reached):
+        """[row, time]: probabilities, from Pr[SD >= far] of each row."""
+        weight = -np.diff(reached, append=0.0)
+        rows = spread_rows(np.tile(self.low, (len(reached), 1)),
+                           np.tile(self.high, (len(reached), 1)),
+                           np.concatenate((weight * (1 - self.other), weight * self.other),
+                                          axis=1) + 1e-300, self.step)
+        rows = self._noisy(rows) * reached[:, :1]
+        same = 1 - reached[:, 0]
+        for time, share in ((0.0, 1 - self.other), (self.switch, self.other)):
+            still = Dist.constant(time, self.step).p
+            short = len(still) - rows.shape[1]
+            if short > 0:
+                rows = np.pad(rows, ((0, 0), (0, short)))
+            rows[:, :len(still)] += np.outer(same * share, still)
+        return rows
+
+    def _noisy(self, rows):
+        """With the noise of seeks; the kernel is short, so it is added up."""
+        scale = self.spread / np.sqrt(2)
+        if scale < self.step / 3:
+            return rows
+        count = int(np.ceil(5 * scale / self.step))
         kernel = np.exp(-np.abs(np.arange(-count, count + 1)) * self.step / scale)
-        kernel /= kernel.sum()
-        still = np.zeros(len(dist.p))
-        moved = dist.p.copy()
-        # what stays on the cylinder has none
-        for time, weight in zip((0.0, self.switch), same):
-            part = Dist.constant(time, self.step).p[:len(still)] * weight
-            still[:len(part)] += part
-        moved = np.maximum(moved - still, 0.0)
-        noisy = np.convolve(moved, kernel)
-        p = noisy[count:]
-        p[0] += noisy[:count].sum()
-        p[:len(still)] += still
-        return Dist(self.step, p / p.sum())
+        noisy = np.zeros((len(rows), rows.shape[1] + 2 * count))
+        for i, share in enumerate(kernel / kernel.sum()):
+            noisy[:, i:i + rows.shape[1]] += share * rows
+        noisy[:, count] += noisy[:, :count].sum(axis=1)
+        return noisy[:, count:]
+
+    def rows(self, pending=1):
+        """[group, time]: probabilities of a random request's move to each group of zones, (2)
+        and (4) numerically for any seek curve."""
+        return self._rows(self.tails ** ((pending + 1) / 2))
 
     def dist(self, pending=1):
-        """Dist of a random request's move: (2) and (4) numerically, for any seek curve."""
-        reached = self.span.tail(self.far - 0.5, pending)
-        same = 1 - float(reached[0])
-        return self._noisy(Dist.spread(*self._parts(reached, same), self.step),
-                           (same * (1 - self.other), same * self.other))
+        """Dist of a random request's move."""
+        reached = (self.span.weights @ self.tails) ** ((pending + 1) / 2)
+        return Dist(self.step, self._rows(reached[None])[0])
 
     def dist_from(self, cylinder):
         """Dist of the move from that cylinder to a request that is uniform over bytes."""
-        below = np.interp(np.stack((cylinder + self.far - 0.5, cylinder - self.far + 0.5)),
-                          self.span.edges, self.span._area[0])
-        reached = 1 - below[0] + below[1]
-        same = 1 - float(reached[0])
-        return self._noisy(Dist.spread(*self._parts(reached, same), self.step),
-                           (same * (1 - self.other), same * self.other))
+        return Dist(self.step, self._rows(self.span.tail_from(cylinder, self.far - 0.5)[None])[0])
