@@ -58,6 +58,10 @@ class Gap(NamedTuple):
         return -mean * np.log(np.maximum(rest, 1e-12)) if mean < float("inf") else \
             np.full(PATHS, 1e6)
 
+    def waits(self, step):
+        """"busy": whether the next request is there already."""
+        return quantiles(2000 + step) < self.busy
+
     def next(self, step, wait, service):
         """(from the report to the next arrival, at least 0; what that one then waits), s."""
         between = self.between
@@ -66,7 +70,7 @@ class Gap(NamedTuple):
         if self.kind == "think":
             return between, wait
         if self.kind == "busy":
-            return np.where(quantiles(2000 + step) < self.busy, 0.0, between), wait
+            return np.where(self.waits(step), 0.0, between), wait
         late = between - service - wait
         return np.maximum(late, 0.0), (np.maximum(-late, 0.0) if self.kind == "open" else wait)
 
