@@ -5,8 +5,9 @@ a bus slower than the medium. Not in the paper, which has (5) and a mean rate.
 
 A transfer is its first track's part, whole tracks, and the last one's part. Lengths are
 in sectors of 512 bytes, times in turns of the platter; arrays have the axes zone, place
-where the transfer begins, landing of the head, kind of the first switch: of track, of
-cylinder in time for the skew, of cylinder too late for it.
+where the transfer begins, landing of the head, kind of course: the first switch is one of
+tracks, and of later ones as few as can be or one more are of cylinders; it is one of
+cylinders in time for the skew; it is one of cylinders, too late for it.
 """
 
 import functools
@@ -46,11 +47,22 @@ def _axes(vector):
     return vector[:, None, None, None]
 
 
+def _units(device, aligned):
+    """By zone: how many of a request's sectors cannot be divided from it by a track's end,
+    if requests begin at multiples of `aligned` sectors. Slips shift tracks against them."""
+    zones = device.zones
+    common = np.gcd(np.round(zones.sectors_per_track).astype(np.int64), int(aligned))
+    begins = np.round(zones.first_byte / SECTOR).astype(np.int64) % common == 0
+    return np.where(zones.slipped > 0, min(device.block / SECTOR, aligned),
+                    np.where(begins, common, 0))
+
+
 class Tracks:
     """A device's tracks under a workload: what transfers need of them, prepared once.
-    groups: to which row each of the zones belongs that `weights` are over."""
+    groups: to which row each of the zones belongs that `weights` are over; aligned: what
+    requests begin at multiples of, bytes."""
 
-    def __init__(self, device, weights, groups, read=True):
+    def __init__(self, device, weights, groups, read=True, aligned=SECTOR):
         zones, keep = device.zones, weights > 0
 
         def merged(values):
@@ -61,26 +73,27 @@ class Tracks:
         self.turn, self.heads, self.read = device.revolution_time, device.heads, read
         self.hole = merged(zones.slipped)
         self.zero_latency = device.zero_latency
-        self.unit = device.block / SECTOR
+        self.unit = merged(_units(device, max(aligned, device.block) / SECTOR))
         self.bus = SECTOR / device.bus_rate / self.turn
         self.watermark = device.bus_watermark if read else 0.0
         track, cylinder = merged(zones.track_skew), merged(zones.cylinder_skew)
-        self.skews = np.stack([track, cylinder, cylinder], axis=1) + self.hole[:, None]
+        self.skews = np.stack([track, track, cylinder, cylinder], axis=1) + self.hole[:, None]
         self._switches(device, 0.0 if read else device.write_settle)
 
     def _switches(self, device, settle):
-        """switches, chances: [zone, kind]."""
+        """first (is the first switch of that kind), switches: [zone, kind]; late: of a switch
+        of cylinders, [zone]."""
         track = max(device.track_switch + settle, 0.0) / self.turn
         usual = max(device.cylinder_switch + settle, 0.0) / self.turn
-        margin = _wrap(self.skews[:, 1] - usual)
+        margin = _wrap(self.skews[:, 2] - usual)
         # nearer to the turn before: usually just missed
         margin = np.where(margin > 0.5, margin - 1, margin)
-        chance, more, less = _late(margin, device.seek_spread / self.turn)
-        self.switches = np.stack([np.full_like(margin, track), usual + np.minimum(less, margin),
+        late, more, less = _late(margin, device.seek_spread / self.turn)
+        # noise does not make a switch of heads shorter
+        self.late = np.where(device.head_changes & (track > usual + margin + 1e-9), 1.0, late)
+        plain = np.full_like(margin, track)
+        self.switches = np.stack([plain, plain, usual + np.minimum(less, margin),
                                   usual + np.maximum(more, margin + 1e-6)], axis=1)
-        other = (self.heads - 1) / self.heads
-        self.chances = np.stack([np.full_like(margin, other), (1 - other) * (1 - chance),
-                                 (1 - other) * chance], axis=1)
 
     @functools.cached_property
     def gaps(self):
@@ -90,8 +103,7 @@ class Tracks:
         if self.zero_latency:
             wait = _wrap(wait * self.sectors[:, None]) / self.sectors[:, None]
         gap = self.switches + wait
-        chance = self.chances[:, 1:]
-        return gap[:, 0], (gap[:, 1:] * chance).sum(axis=1) / chance.sum(axis=1)
+        return gap[:, 0], gap[:, 2] * (1 - self.late) + gap[:, 3] * self.late
 
     @property
     def slow_bus(self):
@@ -162,16 +174,17 @@ class _Course:
         self.time = self.time + switch
         self.position = _wrap(self.position + switch - length / self.sectors - skew)
 
-    def whole(self, count, gap, skew, more):
+    def whole(self, count, gap, skew, more, drift):
         """`count` whole tracks from a landing on; `count` - 1 switches amid them take `gap`
-        each, and `more` in all for those of cylinders."""
+        each, and `more` in all for those of cylinders, after which the next track's first
+        sector is `drift` turns farther back."""
         if self.clock is not None and not self.tracks.zero_latency:
             self._whole_late(count, gap, skew, more)
             return
         into, hole = _wrap(self.position), _axes(self.tracks.hole)
         if self.tracks.zero_latency:
             wait, each = _wrap(-into * self.sectors) / self.sectors, 1.0
-            end = into + wait + (count - 1) * (gap - skew + hole) + more
+            end = into + wait + (count - 1) * (gap - skew + hole) + drift
         else:
             wait, each = _wrap(-into), 1 - hole
             end = each + 0 * into
@@ -220,7 +233,7 @@ class Access:
         size, rest, full = self.size[:, None], self.rest[:, None], self.full[:, None]
         at = (np.arange(STARTS) + 0.5) / STARTS
         even = np.full_like(rest * at, 1 / STARTS)
-        low = np.minimum(self.tracks.unit, rest) / 2
+        low = np.minimum(self.tracks.unit[:, None], rest) / 2
         first = low + at * (rest - 2 * low)
         least = np.maximum(rest, low)
         long = np.where(full > 0, least + at * (size - least), self.count)
@@ -245,8 +258,7 @@ class Access:
         course = _Course(self.tracks, self.count, position, clock)
         course.part(first)
         if np.any((whole > 0) | (last > 0)):
-            weight = weight * self.tracks.chances[:, None, None, :]
-            self._others(course, first, whole, last)
+            weight = weight * self._others(course, first, whole, last)
         end = np.maximum(course.time, course.bus - self.tracks.bus) + self._held_back()
         least = end - wide / 2 if course.clock is not None else end
         return weight * share + 0 * end, least, least + wide
@@ -271,30 +283,46 @@ class Access:
                 np.concatenate((1 - inside, 0 * at), axis=2), None)
 
     def _others(self, course, first, whole, last):
-        """The tracks behind the first."""
+        """The tracks behind the first; the weights of the kinds."""
         tracks = self.tracks
         skew, switch = (values[:, None, None, :] for values in (tracks.skews, tracks.switches))
         track, cylinder = (_axes(gap) for gap in tracks.gaps)
-        more = cylinder - track
+        chances, crossings = self._kinds(np.maximum(whole - (last <= 0), 0))
         begun = course.kept()
         course.switch(first, switch, skew)
         landed, some = course.kept(), whole > 0
-        course.whole(whole, track, skew[..., :1], self._crossings(whole - 1) * more)
+        more = crossings * (cylinder - track)
+        course.whole(whole, track, skew[..., :1], more,
+                     more - crossings * (skew[..., 2:3] - skew[..., :1]))
         course.switch(_axes(self.size), switch[..., :1], skew[..., :1])
-        course.time = course.time + (self._crossings(whole) - self._crossings(whole - 1)) * more
         course.only(some, landed)
         course.part(last)
         course.only(last > 0, begun)
+        return chances
 
-    def _crossings(self, switches):
-        """Of `switches` that follow the first one, how many change cylinders, by the first's
-        kind: after one of cylinders each heads-th does, else a mean."""
-        heads = self.tracks.heads
-        switches = np.maximum(switches, 0.0)
+    def _kinds(self, switches):
+        """(weights, switches of cylinders) by kind, of `switches` that follow the first one:
+        each heads-th is of cylinders."""
+        heads, late = self.tracks.heads, _axes(self.tracks.late)
         every = np.floor(switches / heads)
         left = switches - every * heads
-        after_track = every + (left / (heads - 1) if heads > 1 else 0.0)
-        return np.where(np.arange(3) == 0, after_track, every)
+        one_more = left / (heads - 1) if heads > 1 else 0.0 * left
+        other = (heads - 1) / heads
+        weights = np.concatenate(np.broadcast_arrays(
+            other * (1 - one_more), other * one_more, (1 - other) * (1 - late),
+            (1 - other) * late), axis=3)
+        return weights, every + np.array([0.0, 1.0, 0.0, 0.0])
+
+    @property
+    def mostly_one_track(self):
+        """Whether few transfers need more than one track."""
+        return bool(np.all(self.full == 0) and np.all(self.crossing < 0.2))
+
+    def late(self):
+        """Turns after its first data that the head may begin to write, if the transfer is on
+        one track."""
+        last = self.tracks.bus * self.count - (self.count - 1) / self.tracks.sectors
+        return float(np.max(last))
 
     def _held_back(self):
         """Turns by which a bus that waits for its watermark ends after the medium."""
@@ -304,17 +332,23 @@ class Access:
         least = tracks.bus * self.count - (1 - tracks.watermark) * self.count / tracks.sectors
         return _axes(np.maximum(least - tracks.bus, 0.0))
 
-    def rows(self, step, landing=None, clock=None, after=None):
+    def rows(self, step, landing=None, moves=None):
         """Probabilities [zone, time], each zone's 1 in all, of the time from the landing to
-        the report, without the report's own. after: s [zone, how it may be] to add."""
+        the report, without the report's own. moves: (s [zone, how it may be], their own even
+        widths) from when a write's data began to come until the landing, to be added."""
+        clock = None if moves is None else moves[0] / self.tracks.turn
         weight, least, most = self.elements(landing, clock)
         shape, turn = (len(self.size), -1), self.tracks.turn
-        if after is not None:
-            after = np.repeat(after, weight.shape[2] // after.shape[1], axis=1)[:, None, :, None]
-            least, most = least + after / turn, most + after / turn
+        if moves is not None:
+            after, wide = (np.repeat(values, weight.shape[2] // values.shape[1], axis=1)[
+                :, None, :, None] / turn for values in moves)
+            # one even distribution with the variance of two
+            wide = np.sqrt(wide ** 2 + (most - least) ** 2)
+            middle = (least + most) / 2 + after
+            least, most = middle - wide / 2, middle + wide / 2
         return spread_rows(*(np.broadcast_to(values, weight.shape).reshape(shape)
                              for values in (least * turn, most * turn, weight)), step)
 
-    def dist(self, step, landing=None, clock=None):
+    def dist(self, step, landing=None, moves=None):
         """The same as one Dist."""
-        return Dist(step, self.tracks.weights @ self.rows(step, landing, clock))
+        return Dist(step, self.tracks.weights @ self.rows(step, landing, moves))

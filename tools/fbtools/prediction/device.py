@@ -81,7 +81,8 @@ class Device:
     write_seek_distance: np.ndarray = None      # a write's own points, settling included
     write_seek_time: np.ndarray = None
     track_switch: float = 0.0           # to another track of the cylinder, before a read
-    cylinder_switch: float = 0.0        # to the next LBN's track on the next cylinder
+    cylinder_switch: float = 0.0        # to the next LBN's track on the next cylinder,
+    head_changes: bool = True           # which belongs to another head
     zero_latency: bool = False
     read_overhead: float = 0.0          # from arrival at an idle drive until the arm moves
     write_overhead: float = 0.0
@@ -255,7 +256,7 @@ def _of_records(path, header, layout, cache, algorithm):
         int(header["period_ps"]) * 1e-12, int(header["heads"]), int(header["cylinders"]),
         held, zones, distance, time, write_settle=int(header["write_settle_ns"]) * 1e-9,
         write_seek_distance=write_distance, write_seek_time=write_time, track_switch=switch,
-        cylinder_switch=one if same_head else max(one, switch),
+        cylinder_switch=one if same_head else max(one, switch), head_changes=not same_head,
         zero_latency=header["zero_latency"] == "yes",
         seek_spread=float(np.mean([ns for _, ns in spread])) * 1e-9 if spread else 0.0,
         cache=cache, algorithm=algorithm,

@@ -9,8 +9,9 @@ from .device import SECTOR
 from .distribution import STEP, Dist, nice_length
 from .seek import Move, SeekTime, Span, moments
 
+ALIGNED = 4096          # bytes
 SIZES = 4               # sizes that stand for a distribution of sizes
-MOVES = 8               # quantiles of the seek, where data may be late
+MOVES = 8               # slices of the seek's distribution, where data may be late
 PHASES = 32             # angles that stand for a distribution of pauses
 HEADS_AT = 8            # places of the arm that stand for all
 
@@ -29,11 +30,13 @@ def gamma_nodes(mean, cv2, count=SIZES):
     return values * cv2 * mean, vectors[0] ** 2
 
 
-def _quantiles(rows, step):
-    """[row, quantile]: times that stand for rows of probabilities."""
-    share = (np.arange(MOVES) + 0.5) / MOVES
-    return np.stack([np.interp(share, np.cumsum(row), np.arange(len(row)) * step)
-                     for row in rows])
+def _slices(rows, step):
+    """(means, widths) [row, slice] of MOVES slices, equally likely, of rows of probabilities."""
+    share = np.linspace(0, 1, MOVES * 4 + 1)
+    edges = (np.arange(rows.shape[1] + 1) - 0.5).clip(0) * step
+    at = np.stack([np.interp(share, np.append(0, np.cumsum(row)), edges) for row in rows])
+    means = ((at[:, 1:] + at[:, :-1]) / 2).reshape(len(rows), MOVES, 4).mean(axis=2)
+    return means, at[:, 4::4] - at[:, :-4:4]
 
 
 def _convolve_rows(weights, first, second):
@@ -71,13 +74,17 @@ class Mechanism:
 
     # the host's side
 
-    def overhead(self, read=True):
-        """s, mean: from the arrival at an idle drive until the arm moves."""
+    def _overheads(self, read):
+        """(behind a read, behind a write), s."""
         device = self.device
         usual, other = (device.read_overhead, device.read_overhead_after_write) if read else \
             (device.write_overhead, device.write_overhead_after_write)
-        share = self.workload.read_fraction
-        return usual if other is None else share * usual + (1 - share) * other
+        return usual, usual if other is None else other
+
+    def overhead(self, read=True):
+        """s, mean: from the arrival at an idle drive until the arm moves."""
+        usual, other = self._overheads(read)
+        return self.workload.read_fraction * usual + (1 - self.workload.read_fraction) * other
 
     def report(self, read=True):
         """s, mean: from the last sector's end to the report."""
@@ -130,8 +137,16 @@ class Mechanism:
     def tracks(self, read=True):
         """access.Tracks, prepared."""
         if read not in self._tracks:
-            self._tracks[read] = Tracks(self.device, self.zone_weights, self.span.groups, read)
+            self._tracks[read] = Tracks(self.device, self.zone_weights, self.span.groups, read,
+                                        self.aligned)
         return self._tracks[read]
+
+    @property
+    def aligned(self):
+        """Bytes that requests begin at multiples of, as file systems have it: 4096 if their size
+        is a multiple of that, else of the disk's blocks. Not in the paper."""
+        whole = self.workload.request_size % ALIGNED == 0 and not self.workload.request_size_cv2
+        return ALIGNED if whole else self.device.block
 
     def _sizes(self, size, cv2):
         if size is None:
@@ -174,26 +189,32 @@ class Mechanism:
 
     # whole requests
 
-    def _arrived(self, move, read, size):
+    def _arrived(self, move, read, access):
         """Rows of moves, or of the wait for a write's data where that is longer."""
-        rate = self.device.bus_rate
-        if read or not np.isfinite(rate):
+        tracks = self.tracks(read)
+        wait = tracks.bus * access.count if tracks.zero_latency else access.late()
+        if read or wait * tracks.turn < self.step:
             return move
-        wait = (size if self.device.zero_latency else SECTOR) / rate
-        if wait < self.step:
-            return move
-        return np.stack([Dist(self.step, row).at_least(wait).p for row in move])
+        return np.stack([Dist(self.step, row).at_least(wait * tracks.turn).p for row in move])
 
     def _one_size(self, n, read, size):
         """Probabilities of move, rotation and transfer together. Zone by zone, since those
         that are far from the others are also slower or faster."""
-        tracks, found = self.tracks(read), Access(self.tracks(read), size / SECTOR)
+        tracks, access = self.tracks(read), Access(self.tracks(read), size / SECTOR)
         move = self._once(("moves", n, read), lambda: self.move(read).rows(n))
-        if not read and tracks.slow_bus and not tracks.zero_latency:
-            moves = _quantiles(move, self.step)
-            return tracks.weights @ found.rows(self.step, None, moves / tracks.turn, moves)
-        return _convolve_rows(tracks.weights, self._arrived(move, read, size),
-                              found.rows(self.step))
+        if tracks.slow_bus and not (read or tracks.zero_latency or access.mostly_one_track):
+            return tracks.weights @ access.rows(self.step, None, _slices(move, self.step))
+        return _convolve_rows(tracks.weights, self._arrived(move, read, access),
+                              access.rows(self.step))
+
+    def _host(self, dist, read):
+        """With overhead and report: the overhead is that behind a read or a write."""
+        share, report = self.workload.read_fraction, self.report(read)
+        usual, other = self._overheads(read)
+        if usual == other or share in (0, 1):
+            return dist.shift(self.overhead(read) + report)
+        return Dist.mix((share, 1 - share), (dist.shift(usual + report),
+                                             dist.shift(other + report)))
 
     def random(self, n=1, read=None, size=None, cv2=0):
         """Dist of Mech_Service_Time, (1), of a randomly placed request of n pending ones, from
@@ -202,7 +223,7 @@ class Mechanism:
             values, weights = self._sizes(size, cv2)
             dist = Dist.mix(weights, [Dist(self.step, self._one_size(n, r, value))
                                       for value in values])
-            return dist.shift(self.overhead(r) + self.report(r)).cut()
+            return self._host(dist, r).cut()
         return self._either(read, lambda r: self._once(("random", n, r, size, cv2),
                                                        lambda: make(r)))
 
@@ -212,21 +233,31 @@ class Mechanism:
         the overhead) must come round again, nearly a whole turn, NOT (5). gap None: the
         angle is even over a turn. Not in the paper."""
         read = bool(read)
-        passed = self.report(read) + self.overhead(read)
+        before, own = self.report(read), self._overheads(read)[not read]
         return self._once(("within", read, gap, size, cv2), lambda: self._continued(
-            read, gap, passed, size, cv2).shift(passed).cut())
+            read, gap, before + own, size, cv2).shift(before + own).cut())
 
     def _continued(self, read, gap, passed, size, cv2):
+        """From the head's readiness, `passed` s and the gap after the last sector, to the end."""
         turn = self.device.revolution_time
         if gap is None:
             return self.access(read, size, cv2)
         if not isinstance(gap, Dist):
-            return self.access(read, size, cv2, landing=(gap + passed) / turn % 1)
+            return self._from_angle((gap + passed) / turn % 1, read, size, cv2)
         angles = ((gap.times + passed) / turn * PHASES).astype(np.int64) % PHASES
         weights = np.bincount(angles, gap.p, PHASES)
         some = np.flatnonzero(weights > 1e-6)
-        return Dist.mix(weights[some], [
-            self.access(read, size, cv2, landing=(angle + 0.5) / PHASES) for angle in some])
+        return Dist.mix(weights[some], [self._from_angle((angle + 0.5) / PHASES, read, size, cv2)
+                                        for angle in some])
+
+    def _from_angle(self, angle, read, size, cv2):
+        """From a landing `angle` turns past where the last request ended, a write's data just
+        beginning to come."""
+        tracks, (values, weights) = self.tracks(read), self._sizes(size, cv2)
+        still = np.zeros((len(tracks.weights), 1))
+        moves = None if read or tracks.bus == 0 else (still, still)
+        return Dist.mix(weights, [Access(tracks, value / SECTOR).dist(self.step, angle, moves)
+                                  for value in values])
 
     def service(self, n=None, read=None, gap=None):
         """Dist of the service time of a request of the workload that no cache answers: the
