@@ -1,0 +1,184 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of predicted free bandwidth: the gap of what a policy chooses against the process that
+the closed form is of, what a gap brings against windows that are drawn, limits and order of the
+results, and some runs of the simulator. Prints TAP; 6 s.
+"""
+
+import os
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools"))
+
+import numpy as np  # noqa: E402
+
+import taptest  # noqa: E402
+from fbtools import ToolError, sim  # noqa: E402
+from fbtools.prediction import freegap, freeyield  # noqa: E402
+from fbtools.prediction.device import Device  # noqa: E402
+from fbtools.prediction.freeband import free_bandwidth  # noqa: E402
+from fbtools.prediction.freeyield import FreeSettings  # noqa: E402
+from fbtools.prediction.workload import Workload  # noqa: E402
+from fbtools.predictcheck import depletion  # noqa: E402
+
+ATLAS = Device.from_drive(sim.drive_file("atlas10k"))
+CURVE = (0.2, 1.5)
+
+
+def workload(device=ATLAS, **more):
+    """Ten processes, 8 KiB, two thirds reads."""
+    if "rate" in more:
+        return Workload(more.pop("rate"), "poisson", 8192, 2 / 3, device.capacity,
+                        request_size_cv2=0.5)
+    return Workload(100.0, "closed", 8192, 2 / 3, device.capacity, request_size_cv2=0.5,
+                    **{"outstanding": 10, **more})
+
+
+def predicted(settings=None, device=ATLAS, **more):
+    """The prediction for such a load."""
+    return free_bandwidth(device, workload(device, **more), settings)
+
+
+class Gap(unittest.TestCase):
+    """The chosen request's seek and latency."""
+
+    def drawn(self, policy, n, draws=40000):
+        """(mean seek, mean latency) of choices among n independent requests."""
+        random = np.random.default_rng(3)
+        heads = (np.arange(9) + 0.5) / 9
+        head = heads[random.integers(0, 9, draws)]
+        apart = np.abs(random.random((draws, n)) - head[:, None])
+        seek = CURVE[0] + CURVE[1] * np.sqrt(apart)
+        late = random.random((draws, n))
+        total = seek + late
+        if policy == "sstf":
+            best = seek.argmin(axis=1)
+        elif policy == "sptf":
+            best = total.argmin(axis=1)
+        else:
+            within = total <= 1.6 * total.min(axis=1)[:, None]
+            best = np.where(within, seek, np.inf).argmin(axis=1)
+        at = np.arange(draws), best
+        return seek[at].mean(), late[at].mean()
+
+    def test_closed_form_of_independent_requests(self):
+        """Each policy's choice, to 2 %."""
+        for policy in freegap.MECHANICAL:
+            for n in (2, 7):
+                with self.subTest(policy=policy, n=n):
+                    p = freegap.joint(depletion.seeks(CURVE), freegap.BINS, n, policy, 0.6)
+                    choice = freegap.Choice(1 / freegap.BINS, p.mean(axis=0))
+                    seek, late = self.drawn(policy, n)
+                    self.assertAlmostEqual(choice.seek / seek, 1, delta=0.02)
+                    self.assertAlmostEqual(choice.latency / late, 1, delta=0.02)
+
+    def test_one_pending_is_random(self):
+        """Of one there is no choice: half a turn."""
+        for policy in freegap.MECHANICAL:
+            gap = predicted(FreeSettings(policy=policy), outstanding=2)
+            self.assertAlmostEqual(gap.latency_mean / ATLAS.revolution_time, 0.5, places=6)
+
+    def test_gap_is_a_distribution(self):
+        """Its mean is that of seek and latency."""
+        found = predicted()
+        self.assertAlmostEqual(found.gap.p.sum(), 1, places=9)
+        self.assertAlmostEqual(found.gap.mean(), found.gap_mean, places=9)
+
+
+class Yield(unittest.TestCase):
+    """What a gap brings."""
+
+    def test_window_of_a_track(self):
+        """Whole granules on one side of the track's end, against windows that are drawn."""
+        track = freeyield.Track(1.0, 20.5, FreeSettings(), 4096)
+        fits = track.fits(np.array([0.3]))[:, 0]
+        random = np.random.default_rng(5)
+        end, phase = random.random((2, 200000))
+        # the window is [0, 0.3); the track ends somewhere, granules begin at phase
+        before = np.where(end < 0.3, end, 0.3)
+        after = np.where(end < 0.3, 0.3 - end, 0.0)
+        count = np.floor(np.maximum(before, after) / track.tau - phase)
+        for k in (1, 3, 5, 6):
+            self.assertAlmostEqual(fits[k - 1], (count >= k).mean(), delta=0.06)
+
+    def test_more_conservatism_less_free(self):
+        """Monotone in conservatism, and in what is allowed."""
+        found = [predicted(FreeSettings(conservatism=c * 1e-6)) for c in range(0, 1000, 200)]
+        self.assertEqual(found, sorted(found, key=lambda f: -f.bytes_per_gap))
+        self.assertEqual(found, sorted(found, key=lambda f: -f.slowdown))
+        prepends = predicted(FreeSettings(separate=False)).fresh
+        limited = predicted(FreeSettings()).fresh
+        lifted = predicted(FreeSettings(lift="all")).fresh
+        self.assertLess(prepends, limited)
+        self.assertLess(limited, lifted)
+
+    def test_no_more_than_the_latency(self):
+        """Even without conservatism no more is read than passes in the latency."""
+        found = predicted(FreeSettings(conservatism=0.0, policy="sstf"))
+        passes = found.latency_mean / ATLAS.revolution_time * ATLAS.track_bytes()
+        self.assertLess(found.bytes_per_gap, passes)
+
+    def test_no_gap_without_choice(self):
+        """None in a closed loop of one, nor under an order that reckons nothing."""
+        self.assertEqual(predicted(outstanding=1).fresh, 0)
+        self.assertEqual(predicted(FreeSettings(policy="fifo")).fresh, 0)
+
+
+class Queue(unittest.TestCase):
+    """Arrivals from outside."""
+
+    def test_saturated_is_an_answer(self):
+        """More than the drive can do: said so, with the rate that it can."""
+        found = predicted(rate=1000.0)
+        self.assertTrue(found.saturated)
+        self.assertIsNone(found.foreground_response)
+        self.assertGreater(found.saturation_rate, 150)
+        self.assertGreater(found.fresh, 0)
+
+    def test_light_load_is_m_g_1(self):
+        """Hardly any load: the response is the service, and idle is what is left."""
+        found = predicted(rate=0.1)
+        self.assertLess(found.fresh, 1e3)
+        self.assertAlmostEqual(found.idle_fraction, 1 - 0.1 * found.response_alone, delta=1e-4)
+        self.assertAlmostEqual(found.idle_mean, 10)
+
+    def test_bad_settings_are_named(self):
+        """Each with its value and unit."""
+        for settings, text in ((FreeSettings(policy="sptf-sv"), "policy 'sptf-sv'"),
+                               (FreeSettings(lift="sauce"), "lift 'sauce'"),
+                               (FreeSettings(conservatism=-1.0), "conservatism -1.0 (s)"),
+                               (FreeSettings(granule=0), "granule 0 (bytes)")):
+            with self.assertRaises(ToolError) as caught:
+                predicted(settings)
+            self.assertIn(text, str(caught.exception))
+
+
+class Simulated(unittest.TestCase):
+    """Beside the simulator, on a map that stays fresh; the whole grid is in validate-predict."""
+
+    def agree(self, within, settings, **more):
+        """The free bandwidth of both, relative."""
+        names = {"conservatism_us": "%g" % (settings.conservatism * 1e6), "lift": settings.lift,
+                 "policy": settings.policy, "task": "fresh", "seconds": "60"}
+        ran = sim.simulate(drive="atlas10k", **names, **{k: "%g" % v for k, v in more.items()})
+        found = predicted(settings, **more)
+        self.assertAlmostEqual(found.fresh / ran["free_mb_s"] / 1e6, 1, delta=within)
+        self.assertAlmostEqual(found.requests_per_second / ran["requests_per_s"], 1, delta=0.05)
+
+    def test_closed_loops(self):
+        """Ten outstanding, by policy, the paper's limits and lifted: 10 %."""
+        for policy in ("sptf", "sptf-sw"):
+            for lift in ("none", "all"):
+                with self.subTest(policy=policy, lift=lift):
+                    self.agree(0.1, FreeSettings(policy=policy, lift=lift), outstanding=10)
+
+    def test_poisson(self):
+        """At 70 % of what the drive can do: 10 %."""
+        self.agree(0.1, FreeSettings(), rate=84)
+
+
+if __name__ == "__main__":
+    taptest.main()

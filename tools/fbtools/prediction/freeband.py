@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Free bandwidth in closed form: what the scheduler of this project would read in the
+rotational latencies of a workload, and what that would cost. Not in the paper.
+
+free_bandwidth() puts together the requests pending when the next is chosen (a closed loop,
+or a queue with Poisson arrivals whose service depends on its length), the gap before it
+(freegap), what a gap brings on a fresh map (freeyield) and as a scan goes on (freescan).
+Two commands are at the drive, so that overheads hide behind the command before, and a
+closed loop of N processes leaves N - 1 to choose from. Nothing is read in a gap without a
+request that waits, nor under fifo and clook, which do not reckon.
+"""
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import ToolError
+from . import freegap
+from .distribution import Dist
+from .freeyield import FreeSettings, gap_yield, granule_bytes
+from .mechanism import Mechanism
+
+NODES = (1, 2, 3, 5, 8, 13, 21, 34)     # lengths of a queue that are computed; others between
+LENGTHS = 96            # of a queue at most: beyond is as good as saturated
+AUTO_WINDOW = 3         # policy auto: a part of the window while the drive is idle at times,
+AUTO_LOADED = 1 / 400   # that is for more than this share of completions (fg_policy.c)
+TARGET = 5e-3           # conservatism "auto": what free reads may cost, of the time
+LEAST_AUTO = 20e-6      # s, the least conservatism then
+NEAREST = 64.0          # cylinders: to what a gap's mean distance is rounded
+
+
+@dataclass(frozen=True)
+class FreeBandwidth:
+    """All in SI units; None: does not apply, or has no bound."""
+
+    fresh: float                # bytes/s while everything is wanted
+    gaps_per_second: float
+    bytes_per_gap: float        # on a fresh map
+    plan_share: float           # of the gaps that bring anything then
+    gap: Dist                   # seek and rotational latency before the next request, s
+    gap_mean: float             # s
+    latency_mean: float         # s, the rotational part: what can be used
+    latency_share: float        # of the time the head is at work
+    requests_per_second: float
+    response_alone: float       # s, of foreground requests: without a task,
+    foreground_response: float  # and with one
+    slowdown: float             # of requests/s; 0 for arrivals from outside
+    utilisation: float
+    idle_fraction: float        # of time without requests
+    idle_mean: float            # s, mean length of an idle period
+    saturated: bool
+    saturation_rate: float      # requests/s
+    coverage: np.ndarray = None         # shares of the disk that are read,
+    by_coverage: np.ndarray = None      # and bytes/s there
+    scan_seconds: float = None          # a whole scan
+
+
+class Load:
+    """Device, workload and settings: means of service by how many are pending."""
+
+    def __init__(self, device, workload, settings):
+        self.device = device
+        self.workload = workload
+        self.settings = settings
+        self.turn = device.revolution_time
+        self.reads = np.array([workload.read_fraction, 1 - workload.read_fraction])
+        self.window = settings.sw_percent / 100
+        self.transfer, self.transfer_square = _transfer(device, workload)
+        self.overhead = float(self.reads @ (device.read_overhead, device.write_overhead))
+        self.report = float(self.reads @ (device.read_report, device.write_report))
+
+    @property
+    def policy(self):
+        """The policy whose choices these are."""
+        return "sptf-sw" if self.settings.policy == "auto" else self.settings.policy
+
+    def choice(self, n):
+        """freegap.Choice among n pending ones."""
+        low = max(np.searchsorted(NODES, n, side="right") - 1, 0)
+        if NODES[low] >= n or low == len(NODES) - 1:
+            return self._choice(NODES[low])
+        part = math.log(n / NODES[low]) / math.log(NODES[low + 1] / NODES[low])
+        return freegap.Choice.mix((1 - part, part), (self._choice(NODES[low]),
+                                                     self._choice(NODES[low + 1])))
+
+    def _choice(self, n):
+        return freegap.choice(self.device, (self.workload.data_start, self.workload.data_span),
+                              self.workload.read_fraction, n, self.policy, self.window,
+                              round(self.transfer / self.turn, 2))
+
+    def exact(self, n):
+        """The same, exactly for n: closed loops."""
+        return self._choice(n)
+
+    def turns_lost(self, choice):
+        """s a request loses on the mean: seeks that take longer than reckoned miss their turn,
+        and some gain one; errors are Laplace's."""
+        scale = self.device.seek_spread / math.sqrt(2)
+        if not scale:
+            return 0.0
+        late = np.exp(-choice.late / scale) - np.exp(-(self.turn - choice.late) / scale)
+        return float(choice.latency_pmf @ late) / 2 * self.turn
+
+    def landing_gain(self, choice):
+        """s saved on the mean by zero-latency access of who lands within its request, whose
+        size is spread like an exponential's as far as it varies."""
+        if not self.device.zero_latency:
+            return 0.0
+        missed = self.turn - choice.late
+        size = self.transfer
+        fixed = np.maximum(size - missed, 0)
+        spread = size * np.exp(-missed / size)
+        part = min(self.workload.request_size_cv2, 1.0)
+        return float(choice.latency_pmf @ ((1 - part) * fixed + part * spread))
+
+    def service(self, choice):
+        """(mean, second moment), s, of the head time of a request without a task."""
+        mean = choice.seek + choice.latency + self.transfer + self.turns_lost(choice) - \
+            self.landing_gain(choice)
+        seek = np.arange(len(choice.p)) * choice.step
+        both = seek[:, None] + choice.late
+        variance = float((choice.p * both ** 2).sum()) - (choice.seek + choice.latency) ** 2
+        lost = self.turns_lost(choice) * self.turn
+        return mean, variance + self.transfer_square - self.transfer ** 2 + lost + mean ** 2
+
+    def loss(self, choice, con, plans):
+        """s that a free read costs a request on the mean: one leg with a seek, at `con` s and
+        what a granule leaves over; and landings that gain nothing any more. plans: chance of
+        a plan by latency."""
+        scale = self.device.seek_spread / math.sqrt(2)
+        share = float(choice.latency_pmf @ plans)
+        kept = self.landing_gain(choice) * share
+        if not scale:
+            return kept
+        tau = self.turn * granule_bytes(self.device, self.settings) / self.device.track_bytes()
+        slack = scale / tau * -math.expm1(-tau / scale)
+        lost = share * math.exp(-con / scale) / 2 * slack * self.turn
+        spared = np.exp(-choice.late / scale) / 2 * self.turn * plans
+        return lost + kept - float(choice.latency_pmf @ spared)
+
+    def conservatism(self, service, plans=0.85):
+        """(seek, switch, turn), s: as set; "auto": what holds the cost of lost turns to the
+        target (fb_margin.h), for Laplace's errors."""
+        given = self.settings.conservatism
+        if given != "auto":
+            return (float(given),) + tuple(
+                float(given) if own is None else float(own)
+                for own in (self.settings.switch, self.settings.turn))
+        scale = self.device.seek_spread / math.sqrt(2)
+        con = LEAST_AUTO
+        if scale:
+            tau = self.turn * granule_bytes(self.device, self.settings) / \
+                self.device.track_bytes()
+            slack = scale / tau * -math.expm1(-tau / scale)
+            chance = TARGET * service / self.turn / plans
+            con = max(con, scale * math.log(max(slack / 2 / chance, math.e ** 0.5)))
+        return (con, LEAST_AUTO, LEAST_AUTO)
+
+    def gap(self, choice, con):
+        """(bytes by latency, chance of a plan by latency) of gaps before a mixed request."""
+        settle = self.device.write_settle * self.reads[1]
+        seeks = np.maximum.accumulate(self.device.seek_time)
+        distance = float(np.interp(choice.seek - settle, seeks, self.device.seek_distance))
+        near = max(NEAREST * round(distance / NEAREST), 1.0)
+        found = gap_yield(self.device, self.settings, near,
+                          tuple(round(c * 1e6) * 1e-6 for c in con))
+        return self.reads @ found[0], self.reads @ found[1]
+
+
+@functools.lru_cache(maxsize=64)
+def _transfer(device, workload):
+    """(mean, second moment), s, of the time from a request's first sector to its last."""
+    mechanism = Mechanism(device, workload)
+    share = workload.read_fraction
+    parts = [(weight, mechanism.transfer(read=read, size=workload.request_size,
+                                         cv2=workload.request_size_cv2))
+             for read, weight in ((True, share), (False, 1 - share)) if weight]
+    return (sum(w * d.mean() for w, d in parts), sum(w * d.second_moment() for w, d in parts))
+
+
+# ---- queues ----
+
+@dataclass(frozen=True)
+class _Queue:
+    """What is pending when a request is chosen. weights[n]: share of all requests that are
+    chosen among n + 1 while something is at the drive; idle: share that finds it idle."""
+
+    weights: np.ndarray
+    idle: float
+    service: float              # s, mean over requests
+    response: float             # s
+    rate: float                 # requests/s
+    utilisation: float
+
+
+def _closed(load, extra):
+    """A closed loop; extra(choice): s a request takes longer with a task."""
+    count = int(load.workload.outstanding)
+    think = load.workload.think_time
+    if think > 0:
+        return _thinking(load, count, think, extra)
+    choice = load.exact(max(count - 1, 1))
+    service = load.service(choice)[0]
+    if count == 1:
+        service += load.overhead + load.report
+        return _Queue(np.zeros(1), 1.0, service, service, 1 / service, 1.0)
+    service += extra(choice)
+    weights = np.zeros(count - 1)
+    weights[-1] = 1.0
+    return _Queue(weights, 0.0, service, service * count + load.report, 1 / service, 1.0)
+
+
+def _service_table(load, extra, most):
+    """Service by how many are pending, 1 .. most: means and second moments."""
+    nodes = [n for n in NODES if n < most] + [most]
+    found = []
+    for n in nodes:
+        choice = load.choice(n)
+        mean, square = load.service(choice)
+        more = extra(choice)
+        found.append((mean + more, square + 2 * mean * more))
+    found = np.array(found)
+    at = np.log(np.arange(1, most + 1))
+    return [np.interp(at, np.log(nodes), found[:, i]) for i in (0, 1)]
+
+
+def _thinking(load, count, think, extra):
+    """Processes that think: states by how many are at the disk, each served at the rate of
+    the service among them (a birth and death chain; exponential times)."""
+    mean, _ = _service_table(load, extra, max(count - 1, 1))
+    mean = np.append(mean[0] + load.overhead + load.report, mean)[:count]
+    p = np.ones(count + 1)
+    for n in range(1, count + 1):
+        p[n] = p[n - 1] * (count - n + 1) / think * mean[n - 1]
+    p /= p.sum()
+    rate = float(p[1:] @ (1 / mean))
+    chosen = p[2:] / mean[1:] / rate
+    response = count / rate - think
+    return _Queue(chosen, float(p[1] / mean[0] / rate), float((1 - p[0]) / rate), response, rate,
+                  float(1 - p[0]))
+
+
+def _arrivals(mean, square, rate, most):
+    """[n, k]: chance of k arrivals in a service: Poisson's in a gamma distributed time."""
+    cv2 = np.maximum(square / mean ** 2 - 1, 1e-3)[:, None]
+    shape = 1 / cv2
+    share = rate * mean[:, None] * cv2 / (1 + rate * mean[:, None] * cv2)
+    k = np.arange(1, most + 1)
+    steps = np.log((shape + k - 1) / k) + np.log(share)
+    log = np.cumsum(np.hstack((shape * np.log1p(-share), steps)), axis=1)
+    return np.exp(log)
+
+
+def _open(load, extra):
+    """A queue with Poisson arrivals: what departures leave behind, an embedded chain in which
+    the service depends on what it was chosen among."""
+    rate = load.workload.rate
+    mean, square = _service_table(load, extra, LENGTHS)
+    if rate * mean[-1] >= 1:
+        return None
+    first = mean[0] + load.overhead + load.report
+    come = _arrivals(np.append(first, mean), np.append(square[0] + first ** 2 - mean[0] ** 2,
+                                                       square), rate, LENGTHS)
+    chain = np.zeros((LENGTHS + 1, LENGTHS + 1))
+    chain[0] = come[0]
+    for n in range(1, LENGTHS + 1):
+        chain[n, n - 1:] = come[n, :LENGTHS + 2 - n]
+    chain[:, -1] += 1 - chain.sum(axis=1)
+    lhs = np.vstack((chain.T[:-1] - np.eye(LENGTHS + 1)[:-1], np.ones(LENGTHS + 1)))
+    p = np.maximum(np.linalg.solve(lhs, np.append(np.zeros(LENGTHS), 1.0)), 0)
+    service = float(p[0] * first + p[1:] @ mean)
+    response = float(p @ np.arange(LENGTHS + 1)) / rate
+    return _Queue(p[1:], float(p[0]), service, response, rate, min(rate * service, 1.0))
+
+
+def _queue(load, extra):
+    kind = load.workload.arrival_process
+    if kind == "closed":
+        return _closed(load, extra)
+    if kind == "poisson":
+        queue = _open(load, extra)
+        if load.settings.policy == "auto":
+            queue = _auto(load, extra, queue)
+        return queue
+    raise ToolError("free bandwidth: arrival_process %r: closed and poisson can be predicted"
+                    % kind)
+
+
+def _auto(load, extra, queue):
+    """Policy auto: the less of a window the more the drive is idle."""
+    for _ in range(2):
+        idle = queue.idle if queue else 0.0
+        if idle <= AUTO_LOADED:
+            break
+        load.window = round(load.settings.sw_percent / 100 * (1 - idle) / AUTO_WINDOW, 2)
+        queue = _open(load, extra)
+    return queue
+
+
+# ---- the whole ----
+
+def _mean_choice(load, queue):
+    """The Choice over all gaps, by what was pending."""
+    if not queue.weights.any():
+        return load.choice(1)
+    if np.count_nonzero(queue.weights) == 1:
+        return load.exact(len(queue.weights))
+    at = np.flatnonzero(queue.weights > 1e-4)
+    return freegap.Choice.mix(queue.weights[at], [load.choice(n + 1) for n in at])
+
+
+def free_bandwidth(device, workload, settings=None):
+    """The FreeBandwidth of a workload on a device, on a map where everything is wanted."""
+    settings = (settings or FreeSettings()).check()
+    workload.check()
+    load = Load(device, workload, settings)
+    alone = _queue(load, lambda choice: 0.0)
+    if alone is None:
+        return _saturated(load)
+    choice = _mean_choice(load, alone)
+    con = load.conservatism(alone.service)
+    brings, plans = load.gap(choice, con)
+    reckons = settings.policy in freegap.MECHANICAL + ("auto",)
+    share = float(alone.weights.sum()) if reckons else 0.0
+    queue = alone
+    if share:
+        queue = _queue(load, lambda c: load.loss(c, con[0], plans)) or alone
+    return _result(load, alone, queue, choice, (brings, plans, share))
+
+
+def _result(load, alone, queue, choice, gap):
+    """All figures."""
+    brings, plans, share = gap
+    per_gap = float(choice.latency_pmf @ brings)
+    return FreeBandwidth(
+        fresh=queue.rate * share * per_gap,
+        gaps_per_second=queue.rate * share,
+        bytes_per_gap=per_gap,
+        plan_share=float(choice.latency_pmf @ plans),
+        gap=_gap_dist(choice),
+        gap_mean=choice.seek + choice.latency,
+        latency_mean=choice.latency,
+        latency_share=choice.latency / alone.service,
+        requests_per_second=queue.rate,
+        response_alone=alone.response,
+        foreground_response=queue.response,
+        slowdown=1 - queue.rate / alone.rate,
+        utilisation=queue.utilisation,
+        idle_fraction=1 - queue.utilisation,
+        idle_mean=_idle_mean(load, queue),
+        saturated=False,
+        saturation_rate=_saturation(load))
+
+
+def _gap_dist(choice):
+    """Seek and latency together, as a Dist."""
+    rows, bins = choice.p.shape
+    p = np.zeros(rows + bins)
+    for j in range(bins):
+        p[j:j + rows] += choice.p[:, j]
+    # a latency lies from j to j + 1 steps: half to either
+    p = (p + np.append(0, p[:-1])) / 2
+    return Dist(choice.step, p / p.sum())
+
+
+def _idle_mean(load, queue):
+    """s; arrivals from outside end an idle period after 1 / rate."""
+    if load.workload.arrival_process != "poisson" or queue.utilisation >= 1:
+        return None
+    return 1 / load.workload.rate
+
+
+def _saturation(load):
+    """Requests/s that a long queue is served at."""
+    return 1 / load.service(load.choice(NODES[-1]))[0]
+
+
+def _saturated(load):
+    """The answer when requests come faster than they can be served."""
+    limit = _saturation(load)
+    choice = load.choice(NODES[-1])
+    con = load.conservatism(1 / limit)
+    brings, plans = load.gap(choice, con)
+    queue = _Queue(np.ones(1), 0.0, 1 / limit, None, limit, 1.0)
+    found = _result(load, queue, queue, choice, (brings, plans, 1.0))
+    return FreeBandwidth(**{**found.__dict__, "saturated": True, "response_alone": None,
+                            "foreground_response": None})
