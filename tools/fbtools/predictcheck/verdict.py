@@ -4,6 +4,8 @@
 import re
 import statistics
 
+from .. import ToolError
+
 # Issue 7: each of the tables' workloads, the median of all, each of figure 6, ms of a prediction
 EACH_PCT, MEDIAN_PCT, SWEEP_PCT, TIME_MS = 10.0, 3.0, 12.0, 5.0
 PAPER = {
@@ -131,5 +133,8 @@ def by_drive(rows):
 
 def select(cells, pattern):
     """Those whose name matches."""
-    chosen = re.compile(pattern or "")
+    try:
+        chosen = re.compile(pattern or "")
+    except re.error as error:
+        raise ToolError("--cell %s: %s" % (pattern, error)) from error
     return [one for one in cells if chosen.search(one.name)]

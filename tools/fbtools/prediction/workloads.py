@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .mechanism import ALIGNED
 from .workload import Workload
 
 # Of the TPC-C tables, and of what they leave between the requests of a sparse run
@@ -64,17 +65,19 @@ def _ns(seconds):
     return np.round(np.asarray(seconds) * 1e9).astype(np.int64)
 
 
-def _starts(rng, disk, first, span, length):
-    """Sectors even over a span of bytes, so that what begins there ends within it."""
-    low = int(first) // disk.sector
-    room = (int(span) - np.asarray(length, dtype=np.int64)) // disk.sector + 1
-    return (low + rng.integers(0, room)) * disk.sector
+def _starts(rng, unit, first, span, length):
+    """Multiples of `unit` bytes, even over a span, so that what begins there ends within it."""
+    low = int(first) // unit
+    room = (int(span) - np.asarray(length, dtype=np.int64)) // unit + 1
+    return (low + rng.integers(0, room)) * unit
 
 
 def _runs(rng, disk, count, run, size):
-    """First bytes of `count` requests: runs of `run` contiguous ones, even over the disk."""
+    """First bytes of `count` requests: runs of `run` contiguous ones, even over the disk,
+    aligned as a file system's are."""
     runs = -(-count // run)
-    starts = _starts(rng, disk, 0, disk.capacity, np.full(runs, run * size))
+    unit = ALIGNED if size % ALIGNED == 0 else disk.sector
+    starts = _starts(rng, unit, 0, disk.capacity, np.full(runs, run * size))
     return (starts[:, None] + np.arange(run) * size).ravel()[:count]
 
 
@@ -166,7 +169,7 @@ def tpcc(rng, disk, name, count):
     whole = np.add.reduceat(step, begins)
     span = said.cylinders * disk.capacity // disk.sector * disk.sector
     start = (disk.capacity - span) / 2 // disk.sector * disk.sector
-    first = np.repeat(_starts(rng, disk, start, span, whole), lengths) + before
+    first = np.repeat(_starts(rng, disk.sector, start, span, whole), lengths) + before
     read = np.repeat(rng.random(len(lengths)) < said.read_fraction, lengths)
     arrivals = np.cumsum(rng.exponential(1 / said.effective_request_rate, count))
     requests = Requests(_ns(_with_pauses(rng, arrivals, said)), first[:count], size[:count],
