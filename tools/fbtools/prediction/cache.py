@@ -241,6 +241,14 @@ class Cache:
                 found.append(self._followers(n, gap, share, requests, hole))
         return found
 
+    @property
+    def bases(self):
+        """Of all requests, those that begin a run, and a sparse run: of those kinds that
+        followers() has."""
+        return [share / requests for share, requests in
+                ((self.in_runs, self.workload.requests_per_run),
+                 (self.in_sparse, self.sparse_requests)) if share > 0]
+
     def _followers(self, n, gap, share, requests, hole):
         """Of one kind of run: `share` of the requests, of which `requests` make a run."""
         period = self._period()

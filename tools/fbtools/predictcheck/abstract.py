@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The constants of prediction/policies.py, from an abstract process: n requests on [0, 1],
+uniform, one at a time served by a policy and replaced by a fresh one.
+
+No drive is in it: positions are numbers, seeks a function of their distance, a turn is 1.
+Run as a module (python3 -m fbtools.predictcheck.abstract, in tools/) it prints the tables;
+tests/tools/test_predict_queue.py derives some of them again.
+"""
+
+import numpy as np
+
+COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995)
+MEAN_SEEKS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)      # turns
+# A seek of a tenth of the mean one at least, the rest with the root of the distance, whose
+# mean is 8/15 over two uniform positions.
+LEAST_SEEK = 0.1
+AFTER = 0.06            # turns from the end of positioning to the next choice, mean
+SEED = 1
+
+
+def seek_of(mean):
+    """A seek's turns by the share of the span it goes; `mean` over two random positions."""
+    return lambda distance: mean * (LEAST_SEEK + (1 - LEAST_SEEK) * 15 / 8 * np.sqrt(distance))
+
+
+def _to_nearest_ahead(distance, forwards):
+    """LOOK's cost: what is behind comes after all that is ahead, the nearest first."""
+    ahead = np.where(forwards[:, None], distance, -distance)
+    return np.where(ahead >= 0, ahead, 2 - ahead)
+
+
+def distances(policy, count, replicas=400, steps=800, seed=SEED):
+    """How far the head goes for each of many choices of `policy` (look, clook, sstf)."""
+    draw = np.random.default_rng(seed)
+    at, head = draw.random((replicas, count)), draw.random(replicas)
+    forwards, rows = np.ones(replicas, bool), np.arange(replicas)
+    found = []
+    warm = 50 + 12 * count
+    for step in range(warm + steps):
+        distance = at - head[:, None]
+        cost = {"clook": lambda d: d % 1, "sstf": np.abs,
+                "look": lambda d: _to_nearest_ahead(d, forwards)}[policy](distance)
+        chosen = cost.argmin(axis=1)
+        to = at[rows, chosen]
+        if step >= warm:
+            found.append(np.abs(to - head))
+        forwards, head = to >= head, to
+        at[rows, chosen] = draw.random(replicas)
+    return np.concatenate(found)
+
+
+def sptf_costs(mean_seek, count, replicas=300, steps=400, seed=SEED):
+    """Turns of positioning of each of many choices of SPTF."""
+    draw, seek = np.random.default_rng(seed), seek_of(mean_seek)
+    at, angle = draw.random((replicas, count)), draw.random((replicas, count))
+    head, platter, rows = draw.random(replicas), draw.random(replicas), np.arange(replicas)
+    found = []
+    warm = 50 + 12 * count
+    for step in range(warm + steps):
+        moving = seek(np.abs(at - head[:, None]))
+        cost = moving + (angle - platter[:, None] - moving) % 1
+        chosen = cost.argmin(axis=1)
+        if step >= warm:
+            found.append(cost[rows, chosen])
+        head = at[rows, chosen]
+        platter += cost[rows, chosen] + AFTER * draw.exponential(size=replicas)
+        at[rows, chosen], angle[rows, chosen] = draw.random(replicas), draw.random(replicas)
+    return np.concatenate(found)
+
+
+def fresh_means(mean_seek, counts, samples=400000, seed=SEED + 1):
+    """Mean of the least positioning time of `count` fresh requests, for each of `counts`."""
+    draw = np.random.default_rng(seed)
+    moving = seek_of(mean_seek)(np.abs(draw.random(samples) - draw.random(samples)))
+    cost = np.sort(moving + draw.random(samples))
+    tail = 1 - np.arange(samples) / samples
+    return np.array([np.diff(cost, prepend=0.0) @ tail ** count for count in counts])
+
+
+def worth(mean_seek, count):
+    """How many fresh requests have the same mean least positioning time as `count` of which
+    all but one were left over by SPTF; over `count`."""
+    wanted = sptf_costs(mean_seek, count).mean()
+    tried = count * np.geomspace(0.4, 1.8, 60)
+    means = fresh_means(mean_seek, tried)
+    return float(np.interp(-wanted, -means, tried) / count)
+
+
+def sstf_quantiles(count):
+    """Of SSTF's distance, at SHARES."""
+    return np.quantile(distances("sstf", count), SHARES)
+
+
+def main():
+    """The tables."""
+    _print("_SSTF", [sstf_quantiles(count) * (count + 1) for count in COUNTS])
+    _print("_WORTH", [[1.0 if count == 1 else worth(mean, count) for count in COUNTS]
+                      for mean in MEAN_SEEKS])
+
+
+def _print(name, rows):
+    """A table as policies.py has it."""
+    print("%s = np.array((" % name)
+    for row in rows:
+        words = ["%.5f" % x for x in row]
+        print("    (%s,\n     %s)," % (", ".join(words[:7]), ", ".join(words[7:])))
+    print("))")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The composite device (2, figure 1): a queue above a cache above the mechanism.
+
+Down goes the workload, up come service times. The queue's length feeds back: it decides what
+the cache sees of a run (whether the next request is there already) and how many
+requests an order may choose from; predict() iterates until both agree.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import ToolError
+from . import policies, queue
+from .cache import Cache
+from .device import ALGORITHMS
+from .mechanism import Mechanism
+from .race import MISS, PARTIAL, Gap
+
+MOST_ITERATIONS = 60
+ENOUGH = 1e-3           # of the response time: two iterations that differ by less agree
+KEPT = 32               # mechanisms
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Means; s, requests/s, fractions. A saturated queue has no response: None, and
+    saturation_rate says from which rate on."""
+
+    service_time: float             # E[Cache_Service_Time]: from the drive's start to its report
+    queue_delay: float              # E[Queue_Delay]; None if saturated
+    response_time: float            # their sum (eq. 10), the paper's Device_Service_Time; or None
+    utilisation: float              # of the drive; 1 if saturated
+    saturated: bool
+    saturation_rate: float          # requests/s of this kind the drive can serve
+    queue_size: float               # requests, the one being served included; None if saturated
+    seek_time: float                # of a request that the mechanism positions itself for
+    rotational_latency: float
+    transfer_time: float
+    miss_prob: float
+    partial_hit_prob: float
+    iterations: int
+    throughput: float               # requests/s
+
+
+class _Parts:
+    """What does not depend on when requests come: kept between predictions."""
+
+    kept = {}
+
+    def __init__(self, device, workload):
+        self.device, self.workload = device, workload
+        self.mechanism = Mechanism(device, workload)
+        share = workload.read_fraction
+        self.reads = None if 0 < share < 1 else share > 0
+        self.random = self.mechanism.random(self.mechanism.pending_of_stride, self.reads)
+        self.orders = {}
+
+    @classmethod
+    def of(cls, device, workload):
+        """Of a device and a workload; those of the last ones are kept."""
+        still = replace(workload, request_rate=1.0, effective_request_rate=None, burst_rate=None,
+                        arrival_process="poisson", requests_per_burst=1, burst_cv2=0,
+                        bursty_fraction=0, outstanding=None, think_time=0, think_cv2=0)
+        key = (id(device), still)
+        found = cls.kept.pop(key, None)
+        if found is None or found.device is not device:
+            found = cls(device, still)
+        cls.kept[key] = found
+        while len(cls.kept) > KEPT:
+            del cls.kept[next(iter(cls.kept))]
+        return found
+
+    @property
+    def transfer(self):
+        """s, mean, of a request."""
+        return self.mechanism.transfer(self.workload.request_size,
+                                       read=self.reads is not False).mean()
+
+    def order(self, algorithm):
+        """queue.Services of requests that are positioned for, by the number to choose from."""
+        if algorithm not in self.orders:
+            fcfs = policies.positioning(self.device, self.workload, "fcfs")
+            spread = float(fcfs.second[0] - fcfs.first[0] ** 2)
+            position = policies.positioning(self.device, self.workload, algorithm)
+            self.orders[algorithm] = policies.services(
+                position, self.random.mean() - float(fcfs.first[0]),
+                max(self.random.variance() - spread, 0.0))
+        return self.orders[algorithm]
+
+
+class _Served(NamedTuple):
+    """Services with nobody to choose from: of requests that begin a run, and of the `share` that
+    are behind one; and how many miss, or hit in part."""
+
+    first: queue.Moments
+    behind: queue.Moments
+    share: float
+    miss: float
+    partial: float
+
+    @property
+    def mean(self):
+        """s, of all."""
+        return (1 - self.share) * self.first.mean() + self.share * self.behind.mean()
+
+    @property
+    def within(self):
+        """s^2: variance of a request that has the same place in its run."""
+        return (1 - self.share) * self.first.variance() + self.share * self.behind.variance()
+
+    @property
+    def between(self):
+        """s^2: variance by the place."""
+        return self.share * (1 - self.share) * (self.first.mean() - self.behind.mean()) ** 2
+
+
+def _moments(dist):
+    return queue.Moments(dist.mean(), dist.second_moment())
+
+
+class _Composite:
+    """A device under a workload in one algorithm's order."""
+
+    def __init__(self, device, workload, algorithm):
+        self.workload, self.algorithm = workload, algorithm
+        self.parts = _Parts.of(device, workload)
+        self.cache = Cache(device, self.parts.mechanism, workload)
+        self.rate = workload.rate
+        self.share = self.cache.follower_share
+        self.run = 1 / (1 - self.share)
+        self.order = None if algorithm == "fcfs" else self.parts.order(algorithm)
+
+    def gap(self, waits):
+        """When the next request of a run comes, if a share of requests waits for so long."""
+        gap = self.cache.default_gap()
+        if self.workload.arrival_process == "closed" and self.workload.outstanding > 1:
+            return Gap("busy", self.workload.think_time / self.workload.outstanding, 0.0, waits[0])
+        return gap._replace(wait=waits) if gap.kind == "open" else gap
+
+    def served(self, waits):
+        """_Served, if a share of the requests waits for so long (`waits`)."""
+        random = self.parts.random
+        first = queue.Moments(random.mean(), random.second_moment())
+        if not self.share:
+            return _Served(first, first, 0.0, 1.0, 0.0)
+        followers = self.cache.followers(gap=self.gap(waits))
+        weights = [one.weights.sum() for one in followers]
+        dists = [one.dist(random.step) for one in followers]
+        mean, second = (sum(w * value for w, value in zip(weights, values)) / sum(weights)
+                        for values in ([d.mean() for d in dists],
+                                       [d.second_moment() for d in dists]))
+        share = sum(weights)
+        return _Served(first, queue.Moments(mean, second), share,
+                       1 - share + sum(one.share(MISS) for one in followers),
+                       sum(one.share(PARTIAL) for one in followers))
+
+    def services(self, served):
+        """queue.Services by the number pending, of requests wherever in a run."""
+        if self.order is None:
+            return queue.Services.same(served.mean, served.within + served.between)
+        return self._chosen(served.mean, served.within + served.between, 1 - served.share)
+
+    def _chosen(self, mean, variance, share):
+        """Services of this mean (s) and variance (s^2) with one pending, a share of which choose
+        among the runs that are pending, and save what that brings."""
+        count = np.arange(1, queue.MOST_STATES + 1)
+        runs = np.ceil(count / self.run - 1e-9)
+        gain = share * (self._whole_runs() if self.algorithm.startswith("sptf") else 1.0)
+        first, spread = self.order.gains(runs)
+        mean = mean - gain * first
+        return queue.Services(mean, mean ** 2 + np.maximum(variance - gain * spread, 0.0))
+
+    def turns(self, busy):
+        """(queue.Turn of a run's first request, a list of queue.Kind); busy: share of those
+        behind a first that are there when the one before is done."""
+        random = self.parts.random
+        alone = queue.Moments(random.mean(), random.second_moment())
+        waited = queue.Services.same(alone.mean(), alone.variance()) if self.order is None else \
+            self._chosen(alone.mean(), alone.variance(), 1.0)
+        return queue.Turn(alone, waited), [
+            self._kind(row, base) for row, base in
+            zip(self.cache.by_position(busy=busy), self.cache.bases)]
+
+    def _kind(self, row, base):
+        """queue.Kind of the cache's Positions; base: share of all requests that begin one."""
+        turns = [queue.Turn(_moments(at.came), self._behind(_moments(at.waited))) for at in row]
+        count = sum(at.share for at in row) / base
+        # those that were not followed are as the last ones were
+        period = sum(at.share > base * (1 + 1e-9) for at in row)
+        while len(turns) < count - 1e-9:
+            turns.append(turns[-period])
+        return queue.Kind(base / (1 - self.share), turns, count - (len(turns) - 1))
+
+    def _behind(self, one):
+        """Services of a request behind the first of its run that waited, by the number pending.
+
+        SPTF without reading ahead does not wait a turn for the next request if the one after
+        that is there, too: it takes every other one, and the rest a turn later. So two
+        take a turn together."""
+        if not self.algorithm.startswith("sptf") or self.cache.drive.ahead:
+            return queue.Services.same(one.mean(), one.variance())
+        return queue.Services.of([one] + [queue.Moments(one.first / 2, one.second / 2)])
+
+    def _whole_runs(self):
+        """How much of what SPTF saves by choosing among runs is left; not in the paper.
+
+        It enters a run wherever the platter stands, and who enters it in the middle has to come
+        back for its beginning. The chance of that is the angle of all requests but one, and
+        each time what is saved by the seek is lost twice: going there and coming back.
+        """
+        transfer = self.parts.transfer / self.parts.device.revolution_time
+        return max(1 - 2 * (self.run - 1) * transfer, 0.0) if self.cache.drive.ahead else 1.0
+
+
+def predict(device, workload, algorithm=None):
+    """What `device` makes of `workload` with a queue in the order of `algorithm` (device.ALGORITHMS;
+    None: the device's own). Means; a Prediction, saturated or not.
+
+    Iterates over 4.5's feedback, damped; ToolError if that does not settle.
+    """
+    workload.check()
+    algorithm = algorithm or device.algorithm
+    if algorithm not in ALGORITHMS:
+        raise ToolError("algorithm %r: not one of %s" % (algorithm, ", ".join(ALGORITHMS)))
+    made = _Composite(device, workload, algorithm)
+    if made.share and workload.arrival_process == "poisson":
+        return _in_turns(made)
+    waits, last = (0.0, 0.0), None
+    for iteration in range(1, MOST_ITERATIONS + 1):
+        served = made.served(waits)
+        found = _queued(made, served)
+        if not made.share or not math.isfinite(found.response) and waits[0] >= 1 or \
+                last is not None and abs(found.response - last) <= ENOUGH * last:
+            return _told(made, found, served, iteration)
+        last = found.response
+        waits = _damped(waits, found, iteration)
+    raise _unsettled(found)
+
+
+def _in_turns(made):
+    """predict() of Poisson arrivals in runs: what is iterated is the share of requests that were
+    there when the one before them in their run was done."""
+    busy, last = min(made.rate * made.served((0.0, 0.0)).mean, 1.0), None
+    for iteration in range(1, MOST_ITERATIONS + 1):
+        first, kinds = made.turns(busy)
+        found, waiting = queue.in_turns(made.rate, first, kinds)
+        if last is not None and (found.response == last or
+                                 abs(found.response - last) <= ENOUGH * last):
+            return _told(made, found, made.served((busy, 0.0)), iteration)
+        last = found.response
+        busy += (waiting - busy) / math.sqrt(iteration)
+    raise _unsettled(found)
+
+
+def _unsettled(found):
+    return ToolError("the prediction does not settle: after %d iterations the response time still "
+                     "changes, last to %g s" % (MOST_ITERATIONS, found.response))
+
+
+def _damped(waits, found, iteration):
+    """(share of requests that wait, s that those wait), nearer to what was found; less and less
+    of the way, for who is just in time for a turn of the platter makes jumps."""
+    if not math.isfinite(found.response):
+        return 1.0, max(2 * waits[1], 1.0)
+    share = found.utilisation
+    wait = max(found.response - found.service, 0.0) / share if share else 0.0
+    return tuple(old + (new - old) / math.sqrt(iteration)
+                 for old, new in zip(waits, (share, wait)))
+
+
+def _queued(made, served):
+    """queue.Queued for a workload's arrivals."""
+    load, rate, mean = made.workload, made.rate, served.mean
+    kind = load.arrival_process
+    if kind == "constant-closed":
+        return queue.Queued(mean, min(rate * mean, 1.0), None, mean, min(rate, 1 / mean))
+    if kind == "closed":
+        return queue.closed(load.outstanding, load.think_time, made.services(served))
+    if kind == "bursty":
+        bursts = queue.Bursts(
+            load.request_rate, load.bursty_fraction, load.requests_per_burst, load.burst_cv2,
+            1 / load.burst_rate if load.burst_rate else 0.0)
+        return bursts.queued(made.services(served))
+    services = made.services(served)
+    if kind == "constant-open":
+        return queue.constant(rate, services)
+    return queue.state_dependent(rate, services)
+
+
+def _told(made, found, served, iterations):
+    """A Prediction."""
+    saturated = not math.isfinite(found.response)
+    mechanism, reads = made.parts.mechanism, made.parts.reads
+    limit = queue.saturation_rate(made.services(served))
+    return Prediction(
+        service_time=found.service,
+        queue_delay=None if saturated else max(found.response - found.service, 0.0),
+        response_time=None if saturated else found.response,
+        utilisation=1.0 if saturated else found.utilisation, saturated=saturated,
+        saturation_rate=limit,
+        queue_size=None if saturated else found.throughput * found.response,
+        seek_time=mechanism.seek(1, reads).mean(),
+        rotational_latency=mechanism.rotation(reads is not False).mean(),
+        transfer_time=made.parts.transfer, miss_prob=served.miss,
+        partial_hit_prob=served.partial, iterations=iterations,
+        throughput=min(found.throughput, limit) if saturated else found.throughput)

@@ -1,0 +1,519 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The queue (4.3): how long requests wait for one server.
+
+A service is anything with mean() and second_moment() (s, s^2): a distribution.Dist, or
+Moments. At and beyond saturation a delay is infinite: that is the answer, not an error.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+STATES = 60             # of a chain to begin with
+MOST_STATES = 480       # more requests than that are not waited for: saturated
+NEGLIGIBLE = 1e-7       # what a chain may leave out, probability
+TURNS_NEGLIGIBLE = 1e-4 # .. a chain of matrices, which cost more
+_NODES = 12             # of a quadrature over a service's length
+
+
+class Moments(NamedTuple):
+    """A time of which no more is known: its first moment (s) and its second (s^2)."""
+
+    first: float
+    second: float
+
+    def mean(self):
+        """s"""
+        return self.first
+
+    def second_moment(self):
+        """s^2"""
+        return self.second
+
+    def variance(self):
+        """s^2; never below 0, whatever rounding did."""
+        return max(self.second - self.first ** 2, 0.0)
+
+
+class Services:
+    """Services by the number pending when they begin: arrays first (s) and second (s^2)."""
+
+    def __init__(self, first, second):
+        self.first = np.asarray(first, dtype=float)
+        self.second = np.asarray(second, dtype=float)
+
+    @staticmethod
+    def of(services):
+        """Of a list of services."""
+        return Services([s.mean() for s in services], [s.second_moment() for s in services])
+
+    @staticmethod
+    def through(counts, first, variance):
+        """For 1 .. MOST_STATES pending, through values at `counts`: straight in the logarithm of
+        the number, where what is won by a longer queue is; on as between the last two."""
+        at, nodes = np.log(np.arange(1, MOST_STATES + 1)), np.log(counts)
+        mean = np.interp(at, nodes, np.log(first))
+        spread = np.interp(at, nodes, variance)
+        beyond = at > nodes[-1]
+        slope = np.log(first[-1] / first[-2]) / (nodes[-1] - nodes[-2])
+        mean[beyond] = np.log(first[-1]) + slope * (at[beyond] - nodes[-1])
+        mean = np.exp(mean)
+        return Services(mean, mean ** 2 + spread)
+
+    @staticmethod
+    def same(mean, variance):
+        """The same for any number."""
+        return Services([mean], [mean ** 2 + variance])
+
+    def gains(self, counts):
+        """What is saved, s, and of the variance, s^2, by choosing among `counts`."""
+        at = np.arange(1, len(self.first) + 1)
+        spread = self.second - self.first ** 2
+        return (self.first[0] - np.interp(counts, at, self.first),
+                spread[0] - np.interp(counts, at, spread))
+
+    def __len__(self):
+        return len(self.first)
+
+    def __getitem__(self, at):
+        return Moments(float(self.first[at]), float(self.second[at]))
+
+
+class Queued(NamedTuple):
+    """What a chain finds. response: s, mean; utilisation: share of the time; states[n]:
+    share of the time with n requests, the one being served included; service: s, mean;
+    throughput: 1/s. Saturated: response and size are infinite, states None."""
+
+    response: float
+    utilisation: float
+    states: np.ndarray
+    service: float
+    throughput: float
+
+    @property
+    def size(self):
+        """E[Queue_Size]: mean number of requests, the one being served included."""
+        return math.inf if self.states is None else \
+            float(self.states @ np.arange(len(self.states)))
+
+
+# Arrivals that know nothing of each other
+
+def mg1_delay(rate, mean, second_moment):
+    """E[Queue_Delay], s, of Poisson arrivals (eq. 11): rho^2 (1 + C_s^2) / (2 (1 - rho) rate),
+    written as rate E[S^2] / (2 (1 - rho)). rate: 1/s; mean: s; second_moment: s^2. Exact if
+    services know nothing of each other and of the queue; infinite if rho >= 1."""
+    rho = rate * mean
+    return rate * second_moment / (2 * (1 - rho)) if rho < 1 else math.inf
+
+
+def mm1_delay(rate, mean):
+    """E[Queue_Delay], s, if StDev[S] = E[S] (the paper's remark on eq. 11): M/M/1."""
+    return mg1_delay(rate, mean, 2 * mean ** 2)
+
+
+def constant_delay(rate, mean, variance):
+    """E[Queue_Delay], s, of arrivals at a constant rate, open: D/G/1, not in the paper.
+
+    Kraemer and Langenbach-Belz (1976): rho S / (1 - rho) C_s^2 / 2 exp(-2 (1 - rho) / (3 rho
+    C_s^2)). Within 2 % for Erlang services and rho > 0.5; too large where every service is
+    shorter than the time between arrivals, so that is asked first by whoever knows it.
+    """
+    rho = rate * mean
+    if rho >= 1:
+        return math.inf
+    cs2 = variance / mean ** 2
+    if cs2 == 0:
+        return 0.0
+    return rho * mean * cs2 / (2 * (1 - rho)) * math.exp(-2 * (1 - rho) / (3 * rho * cs2))
+
+
+# Bursts
+
+def burst_wait(size, size_cv2, service, gap):
+    """E[Burst_Queue_Delay], s, of a request in a burst (eq. 12): (n - 1) / 2 (S - A).
+
+    size: requests of a burst, mean; size_cv2 (not in the paper): of a request drawn at
+    random its burst is long, so n - 1 becomes E[n (n - 1)] / E[n]. service, gap (S, A): s.
+    0 if the burst is slower than the server: it is none then.
+    """
+    return max(size * (1 + size_cv2) - 1, 0.0) / 2 * max(service - gap, 0.0)
+
+
+def burst_delay(size, size_cv2, service, gap, bursty_fraction=1.0):
+    """E[Queue_Delay], s, the paper's after eq. 12: strays wait for nothing, no burst meets
+    another."""
+    return bursty_fraction * burst_wait(size, size_cv2, service, gap)
+
+
+class Bursts(NamedTuple):
+    """Bursts and strays, one burst as long after the one before as the next. rate: requests/s
+    of both; fraction: share in bursts; size, cv2: of a burst; gap: s from one of its
+    requests to the next."""
+
+    rate: float
+    fraction: float
+    size: float
+    cv2: float
+    gap: float
+
+    def collisions(self, service):
+        """Mean wait (s) of a request in a burst for the burst before; not in the paper, where a
+        burst is by definition over when its last request is served. As of bursts that
+        arrive at a constant rate, each as one piece of work."""
+        mean = self.size * service.mean()
+        variance = self.size * service.variance() + self.cv2 * mean ** 2
+        return constant_delay(self.rate * self.fraction / self.size, mean, variance)
+
+    def queued(self, services):
+        """Queued: within bursts (eq. 12), by collisions, and none for strays."""
+        drained = [(size, weight, *drain(size, self.gap, services))
+                   for size, weight in self._sizes()]
+        requests = sum(size * weight for size, weight, *_ in drained)
+        wait = sum(size * weight * wait for size, weight, wait, _ in drained) / requests
+        mean = sum(size * weight * mean for size, weight, _, mean in drained) / requests
+        alone = services[0].mean()
+        overall = self.fraction * mean + (1 - self.fraction) * alone
+        busy = self.rate * overall
+        if busy >= 1:
+            return Queued(math.inf, 1.0, None, overall, 1 / overall)
+        spread = Moments(mean, mean ** 2 + services[0].variance())
+        wait += self.collisions(spread)
+        return Queued(overall + self.fraction * wait, busy, None, overall, self.rate)
+
+    def _sizes(self):
+        """(size, weight): two with the mean and the variance of a burst's."""
+        if self.cv2 <= 0:
+            return [(self.size, 1.0)]
+        # not below one request: the lower one is farther from the mean if there is room
+        low = max(1.0, self.size * (1 - math.sqrt(self.cv2)))
+        below = self.size - low
+        if below <= 0:
+            return [(self.size, 1.0)]
+        above = self.cv2 * self.size ** 2 / below
+        return [(low, above / (above + below)), (self.size + above, below / (above + below))]
+
+
+def drain(size, gap, services):
+    """(mean wait, mean service) in s of a burst of `size` requests, one each `gap` s, that finds
+    nobody (eq. 12); with services that depend on how many are pending: step by step."""
+    if len(services) == 1:
+        mean = services[0].mean()
+        return burst_wait(size, 0.0, mean, gap), mean
+    whole = max(int(round(size)), 1)
+    now = waited = served = 0.0
+    for done in range(whole):
+        come = whole if gap <= 0 else min(int(now / gap) + 1, whole)
+        if come <= done:
+            now, come = done * gap, done + 1
+        took = services.first[min(come - done, len(services)) - 1]
+        served += took
+        # who is there waits; who comes meanwhile waits for the rest
+        waited += (come - done - 1) * took
+        later = min(whole, int((now + took) / gap) + 1 if gap > 0 else whole) - come
+        waited += sum(now + took - (come + i) * gap for i in range(later))
+        now += took
+    return waited / whole * (size - 1) / max(whole - 1, 1) if whole > 1 else 0.0, served / whole
+
+
+# Services that depend on how many wait
+
+def service_at(services, count):
+    """The service begun with `count` pending, itself included; the last one for all beyond."""
+    return services[min(count, len(services)) - 1]
+
+
+def arrivals(rate, service, most):
+    """P(k arrivals in a service), k = 0 .. most - 1; Poisson arrivals of `rate`/s.
+
+    Of a Dist exactly; of Moments as if it were a gamma time, a negative binomial number,
+    which has the right mean and variance.
+    """
+    if hasattr(service, "p"):
+        return _arrivals_dist(rate, service, most)
+    return _arrivals_gamma(rate, np.array([service.mean()]),
+                           np.array([service.second_moment()]), most)[0]
+
+
+def _arrivals_gamma(rate, first, second, most):
+    """arrivals() of gamma times with these moments (arrays), a row each."""
+    # A gamma time of no variance has Poisson arrivals; 1e-6 is as good as none.
+    cv2 = np.maximum(second / first ** 2 - 1, 1e-6)
+    shape, scaled = 1 / cv2[:, None], (rate * first * cv2)[:, None]
+    count = np.arange(most - 1)
+    steps = (shape + count) / (count + 1) * (scaled / (1 + scaled))
+    none = np.exp(-shape * np.log1p(scaled))
+    return none * np.cumprod(np.concatenate((np.ones_like(none), steps), axis=1), axis=1)
+
+
+def _poisson(means, most):
+    """Rows of Poisson probabilities of 0 .. most - 1."""
+    count = np.arange(1, most)
+    steps = means[:, None] / count[None, :]
+    first = np.exp(-means)[:, None]
+    return first * np.cumprod(np.concatenate((np.ones_like(first), steps), axis=1), axis=1)
+
+
+def _arrivals_dist(rate, service, most):
+    """arrivals() of a Dist: neighbouring bins together, 8 of them are far less than a gap."""
+    width = max(len(service.p) // 160, 1)
+    pad = -len(service.p) % width
+    p = np.pad(service.p, (0, pad)).reshape(-1, width)
+    times = np.pad(service.times, (0, pad)).reshape(-1, width)
+    weights = p.sum(axis=1)
+    kept = weights > 0
+    middle = (p * times).sum(axis=1)[kept] / weights[kept]
+    return weights[kept] @ _poisson(rate * middle, most)
+
+
+def _up_crossings(rate, services, most):
+    """beyond[n - 1, k]: P(more than k arrivals in the service begun at n); none[n - 1]: P(0)."""
+    if isinstance(services, Services):
+        rows = _arrivals_gamma(rate, services.first[:most], services.second[:most], most)
+    else:
+        rows = np.array([arrivals(rate, service, most) for service in services[:most]])
+    return np.maximum(1 - np.cumsum(rows, axis=1), 0.0), rows[:, 0]
+
+
+def _states(rate, services, most):
+    """Probability of 0 .. most requests left by a departure, of the chain embedded there.
+
+    Between j and j + 1 it goes up as often as down: down only from j + 1 by a service without
+    arrivals, up from i <= j by one with more than j - i + 1. All terms are positive, so
+    nothing cancels. Departures leave what arrivals find, and Poisson arrivals find what
+    there is at any time.
+    """
+    beyond, none = _up_crossings(rate, services, most)
+    last = len(services) - 1
+    found = np.zeros(most + 1)
+    found[0] = 1.0
+    for j in range(most):
+        i = np.arange(1, j + 1)
+        up = beyond[0, j] + found[1:j + 1] @ beyond[np.minimum(i - 1, last), j - i + 1]
+        found[j + 1] = up / none[min(j, last)]
+        if found[j + 1] > 1e200:
+            found /= found[j + 1]
+    return found / found.sum()
+
+
+def saturation_rate(services):
+    """Requests/s beyond which the queue grows without end: the last service is that of a
+    queue as long as one likes."""
+    return 1 / services[-1].mean()
+
+
+def state_dependent(rate, services):
+    """M/G(n)/1, not in the paper: Poisson arrivals of `rate`/s, services[n - 1] that of a request
+    chosen among n (the last for all beyond). Queued; exact if a service depends on n alone.
+    """
+    mean_last = services[-1].mean()
+    if rate * mean_last >= 1:
+        return Queued(math.inf, 1.0, None, mean_last, 1 / mean_last)
+    most = STATES
+    while True:
+        states = _states(rate, services, most)
+        if states[-1] * most < NEGLIGIBLE:
+            break
+        if most >= MOST_STATES:
+            return Queued(math.inf, 1.0, None, mean_last, rate)
+        most *= 2
+    utilisation = 1 - float(states[0])
+    size = float(states @ np.arange(len(states)))
+    return Queued(size / rate, utilisation, states, utilisation / rate, rate)
+
+
+def constant(rate, services):
+    """Queued of arrivals at a constant rate, open. What an order saves of the delay it is taken to
+    save of that of Poisson arrivals."""
+    alone = services[0]
+    delay = constant_delay(rate, alone.mean(), alone.variance())
+    if len(services) == 1:
+        busy = min(rate * alone.mean(), 1.0)
+        return Queued(alone.mean() + delay, busy, None, alone.mean(), min(rate, 1 / alone.mean()))
+    chain = state_dependent(rate, services)
+    if not math.isfinite(delay):
+        return chain
+    saved = (chain.response - chain.service) / mg1_delay(rate, alone.mean(),
+                                                         alone.second_moment())
+    return Queued(chain.service + delay * saved, chain.utilisation, None, chain.service, rate)
+
+
+# Runs: services that take turns
+
+class Turn(NamedTuple):
+    """A place in a run. came, waited: services (Moments) of a request that comes to an idle
+    server, or was there; waited: Services by the number pending."""
+
+    came: Moments
+    waited: Services
+
+
+class Kind(NamedTuple):
+    """Runs of one kind. share: of all first requests, those that begin such a run; turns: of its
+    requests but the first; last: probability that the last of them is in it."""
+
+    share: float
+    turns: list
+    last: float = 1.0
+
+
+def in_turns(rate, first, kinds):
+    """(Queued, probability that a request behind the first of its run was waiting when the one
+    before was done); not in the paper, whose services know nothing of each other.
+
+    Poisson arrivals, first come first served but for the choice among runs: first: Turn of the
+    first request of a run, kinds: a list of Kind, what remains of 1 are single requests.
+    Services take turns, a long one and then short ones: the work of whole runs varies far
+    less than that of as many requests in any order, and with M/G/1 (eq. 11) delays come out
+    twice as long. The chain at departures, a matrix for each place in a run; exact if a
+    service depends on its place and on the number pending alone.
+    """
+    if rate * _mean_turn(first, kinds) >= 1:
+        return Queued(math.inf, 1.0, None, _mean_turn(first, kinds), rate), 1.0
+    most = STATES
+    while True:
+        found, waiting, tail = _turns_chain(rate, first, kinds, most)
+        if tail * most < TURNS_NEGLIGIBLE:
+            return found, waiting
+        if most >= MOST_STATES:
+            return Queued(math.inf, 1.0, None, found.service, rate), 1.0
+        most *= 2
+
+
+def _mean_turn(first, kinds):
+    """s: of a service in an endless queue."""
+    work, count = first.waited[-1].mean(), 1.0
+    for kind in kinds:
+        for i, turn in enumerate(kind.turns):
+            share = kind.share * (kind.last if i + 1 == len(kind.turns) else 1.0)
+            work += share * turn.waited[-1].mean()
+            count += share
+    return work / count
+
+
+def _turn_matrix(rate, turn, most):
+    """From 0 .. most requests left by a departure to those left by the next; more than `most`
+    are counted as `most`."""
+    waited = turn.waited
+    at = np.minimum(np.arange(most), len(waited) - 1)
+    means = np.concatenate(([turn.came.first], waited.first[at]))
+    coming = _arrivals_gamma(rate, means, np.concatenate(([turn.came.second],
+                                                          waited.second[at])), most + 1)
+    # a row of those that come, moved on by those left but the one served
+    left = np.maximum(np.arange(-1, most), 0)[:, None]
+    to = np.arange(most + 1)[None, :] - left
+    matrix = np.where(to >= 0, np.take_along_axis(coming, np.maximum(to, 0), 1), 0.0)
+    matrix[:, -1] += np.maximum(1 - matrix.sum(axis=1), 0.0)
+    return matrix, means
+
+
+class _Sums:
+    """Over all departures of a run's life, weighted: number, those left, those that leave
+    nobody, work; and of the requests behind a first, who waited."""
+
+    def __init__(self):
+        self.number = self.left = self.empty = self.work = 0.0
+        self.behind = self.waiting = 0.0
+
+    def add(self, states, means, weight, behind):
+        """A service that begins with `states`, the probabilities of those left before it."""
+        self.number += weight
+        self.left += weight * float(states @ np.arange(len(states)))
+        self.empty += weight * float(states[0])
+        self.work += weight * float(states @ means)
+        if behind:
+            self.behind += weight
+            self.waiting += weight * (1 - float(states[0]))
+
+
+def _turns_chain(rate, first, kinds, most):
+    """in_turns() with so many states; the probability of the last one, too."""
+    begin, means = _turn_matrix(rate, first, most)
+    run = begin * (1 - sum(kind.share for kind in kinds))
+    steps = []
+    for kind in kinds:
+        now = begin
+        for i, turn in enumerate(kind.turns):
+            matrix = _turn_matrix(rate, turn, most)
+            steps.append((kind, i, *matrix))
+            after = now @ matrix[0]
+            last = kind.last if i + 1 == len(kind.turns) else 1.0
+            now = last * after + (1 - last) * now
+        run = run + kind.share * now
+    states = _stationary(run)
+    sums = _Sums()
+    sums.add(states, means, 1.0, False)
+    for kind, i, matrix, means in steps:
+        if i == 0:
+            now = states @ begin
+        last = kind.last if i + 1 == len(kind.turns) else 1.0
+        sums.add(now, means, kind.share * last, True)
+        now = now @ matrix
+    size, empty = sums.left / sums.number, sums.empty / sums.number
+    service = sums.work / sums.number
+    return Queued(size / rate, 1 - empty, states, service, rate), \
+        sums.waiting / sums.behind if sums.behind else 1 - empty, float(states[-1])
+
+
+# Closed loops
+
+def closed(count, think, services):
+    """`count` processes, each with one request or thinking for `think` s (mean), not in the paper.
+    Queued, at the times of departures.
+
+    Exact for exponential thinking, and without any. The chain embedded at departures: who
+    thinks comes during a service of s with probability 1 - exp(-s / think), each by himself.
+    The length of a service is taken at the nodes of a quadrature for its first moments.
+    """
+    count = int(count)
+    if think <= 0:
+        mean = service_at(services, count).mean()
+        states = np.zeros(count + 1)
+        states[count] = 1.0
+        return Queued(count * mean, 1.0, states, mean, 1 / mean)
+    rows = [_closed_row(count, think, service_at(services, max(n, 1)), n)
+            for n in range(count)]
+    left = _stationary(np.array(rows))
+    means = np.array([service_at(services, max(n, 1)).mean() for n in range(count)])
+    busy = float(left @ means)
+    cycle = busy + float(left[0]) * think / count
+    return Queued(count * cycle - think, busy / cycle, left, busy, 1 / cycle)
+
+
+def _closed_row(count, think, service, left):
+    """From `left` requests after a departure to the number after the next."""
+    begun = max(left, 1)
+    times, weights = _nodes(service)
+    thinking = count - begun
+    coming = 1 - np.exp(-times / think)
+    row = np.zeros(count)
+    k = np.arange(thinking + 1)
+    ways = np.array([math.comb(thinking, int(i)) for i in k], dtype=float)
+    chances = ways * coming[:, None] ** k * (1 - coming[:, None]) ** (thinking - k)
+    row[begun - 1 + k] = weights @ chances
+    return row
+
+
+def _nodes(service):
+    """Times (s) and weights with the service's mean and variance: equal weights on the
+    quantiles of a uniform time; a Dist's own, coarser."""
+    if hasattr(service, "p"):
+        cdf = np.cumsum(service.p)
+        at = np.searchsorted(cdf, (np.arange(_NODES) + 0.5) / _NODES * cdf[-1])
+        times = service.times[np.minimum(at, len(service.p) - 1)]
+    else:
+        times = np.full(_NODES, service.mean())
+    spread = (np.arange(_NODES) + 0.5) / _NODES - 0.5 if np.ptp(times) == 0 else \
+        (times - times.mean()) / times.std()
+    spread = spread / spread.std()
+    times = service.mean() + spread * math.sqrt(service.variance())
+    return np.maximum(times, 0.0), np.full(_NODES, 1 / _NODES)
+
+
+def _stationary(rows):
+    """The distribution that a transition matrix leaves as it is."""
+    size = len(rows)
+    system = rows.T - np.eye(size)
+    system[-1] = 1.0
+    return np.linalg.solve(system, np.eye(size)[-1])
