@@ -51,10 +51,10 @@ def _units(device, aligned):
     """By zone: how many of a request's sectors cannot be divided from it by a track's end,
     if requests begin at multiples of `aligned` sectors. Slips shift tracks against them."""
     zones = device.zones
-    common = np.gcd(np.round(zones.sectors_per_track).astype(np.int64), int(aligned))
+    common = np.gcd(np.gcd(np.round(zones.sectors_per_track).astype(np.int64), zones.slip_unit),
+                    int(aligned))
     begins = np.round(zones.first_byte / SECTOR).astype(np.int64) % common == 0
-    return np.where(zones.slipped > 0, min(device.block / SECTOR, aligned),
-                    np.where(begins, common, 0))
+    return np.where(begins, common, 0)
 
 
 class Tracks:
@@ -70,6 +70,7 @@ class Tracks:
 
         self.weights = np.bincount(groups, weights[keep])
         self.sectors = 1 / merged(1 / zones.sectors_per_track)
+        self.blocks = self.sectors * SECTOR / device.block
         self.turn, self.heads, self.read = device.revolution_time, device.heads, read
         self.hole = merged(zones.slipped)
         self.zero_latency = device.zero_latency
@@ -101,7 +102,7 @@ class Tracks:
         end to the next one's first sector; with zero-latency access to the next sector."""
         wait = _wrap(self.skews - self.switches)
         if self.zero_latency:
-            wait = _wrap(wait * self.sectors[:, None]) / self.sectors[:, None]
+            wait = _wrap(wait * self.blocks[:, None]) / self.blocks[:, None]
         gap = self.switches + wait
         return gap[:, 0], gap[:, 2] * (1 - self.late) + gap[:, 3] * self.late
 
@@ -119,15 +120,16 @@ class _Course:
     def __init__(self, tracks, count, position, clock):
         self.tracks, self.position, self.clock = tracks, position, clock
         self.time, self.bus = np.zeros_like(position), np.zeros_like(position)
+        self.beyond = np.zeros_like(position)   # the head's angle past the part's end, in the end
         self.sectors, self.count, self.passed = _axes(tracks.sectors), count, 0.0
 
     def kept(self):
         """What switches and parts change."""
-        return self.time, self.position, self.bus
+        return self.time, self.position, self.bus, self.beyond
 
     def only(self, some, before):
         """Where not `some`, all is as it was `before`."""
-        self.time, self.position, self.bus = (
+        self.time, self.position, self.bus, self.beyond = (
             np.where(some, now, then) for now, then in zip(self.kept(), before))
 
     def _await(self, length):
@@ -153,13 +155,14 @@ class _Course:
         wait = _wrap(-into)
         begins, passed, end = wait, wait + turns, turns + 0 * into
         if self.tracks.zero_latency:
-            aligned = np.ceil(into * self.sectors - 1e-6) / self.sectors
+            blocks = _axes(self.tracks.blocks)
+            aligned = np.ceil(into * blocks - 1e-6) / blocks
             inside = (into > 0) & (aligned < turns - 1e-9)
             begins = np.where(inside, aligned - into, wait)
             passed = np.where(inside, begins + 1, passed)
             end = np.where(inside, aligned, end)
         begun = self.time + begins
-        self.time, self.position = self.time + passed, end
+        self.time, self.position, self.beyond = self.time + passed, end, _wrap(end - turns)
         self._send(begun, length)
 
     def _send(self, begun, length):
@@ -183,7 +186,8 @@ class _Course:
             return
         into, hole = _wrap(self.position), _axes(self.tracks.hole)
         if self.tracks.zero_latency:
-            wait, each = _wrap(-into * self.sectors) / self.sectors, 1.0
+            blocks = _axes(self.tracks.blocks)
+            wait, each = _wrap(-into * blocks) / blocks, 1.0
             end = into + wait + (count - 1) * (gap - skew + hole) + drift
         else:
             wait, each = _wrap(-into), 1 - hole
@@ -209,8 +213,8 @@ class _Course:
             if i:
                 self.switch(length, switch, skew)
             self.part(length)
-            self.only(i < count, before[:3])
-            self.passed = np.where(i < count, self.passed, before[3])
+            self.only(i < count, before[:-1])
+            self.passed = np.where(i < count, self.passed, before[-1])
         left = np.maximum(count - most, 0)
         self.time = self.time + more + left * (self.time - begun) / max(most, 1)
         self.passed = self.passed + left * length
@@ -246,22 +250,82 @@ class Access:
             plain[0] = 1 - self.crossing[:, None]
         return [np.concatenate(pair, axis=1)[:, :, None, None] for pair in zip(split, plain)]
 
+    def _go(self, course, starts):
+        """The weights of a course's kinds, when it is at the end of its transfers."""
+        weight, first, whole, last = starts
+        course.part(first)
+        if np.any((whole > 0) | (last > 0)):
+            weight = weight * self._others(course, first, whole, last)
+        return weight
+
+    def _reported(self, course):
+        """Turns until the medium or the bus is done, without a sector on the bus."""
+        return np.maximum(course.time, course.bus - self.tracks.bus) + self._held_back()
+
     def elements(self, landing=None, clock=None):
         """(weights, least, most), arrays: even distributions, in turns, of the time from the
         landing to the last sector's end, or to what the bus is later.
 
         landing: its angle in turns past the first wanted sector's beginning, or None:
         anywhere. clock: [zone, how it may be] since when data have been coming; or None."""
-        weight, first, whole, last = self._starts()
-        share, position, wide, clock = self._landings(first / _axes(self.tracks.sectors),
+        starts = self._starts()
+        share, position, wide, clock = self._landings(starts[1] / _axes(self.tracks.sectors),
                                                       landing, clock)
         course = _Course(self.tracks, self.count, position, clock)
-        course.part(first)
-        if np.any((whole > 0) | (last > 0)):
-            weight = weight * self._others(course, first, whole, last)
-        end = np.maximum(course.time, course.bus - self.tracks.bus) + self._held_back()
+        weight = self._go(course, starts)
+        end = self._reported(course)
         least = end - wide / 2 if course.clock is not None else end
         return weight * share + 0 * end, least, least + wide
+
+    def _starts_behind(self):
+        """As _starts(), of transfers that begin where one of as many sectors has ended; four
+        more at a track's beginning, one for each kind of switch to it."""
+        tracks, size = self.tracks, self.size[:, None]
+        begins = np.minimum(tracks.unit[:, None] / size, 1.0)
+        starts = [values[:, :, 0, 0] for values in self._starts()]
+        starts[0] = starts[0] * (1 - begins)
+        kinds = self._kinds(np.zeros_like(_axes(tracks.unit)))[0][:, 0, 0, :]
+        full = self.full[:, None] * np.ones_like(kinds)
+        there = (begins * kinds, np.where(full > 0, size, self.count),
+                 np.maximum(full - 1, 0), np.where(full > 0, self.rest[:, None], 0.0))
+        return [np.concatenate(pair, axis=1)[:, :, None, None] for pair in zip(starts, there)]
+
+    def behind(self, landings):
+        """(weights, turns, states), arrays with an axis for `landings`: angles in turns by which
+        the head is past the end of a transfer of as many sectors when it is told to go on
+        behind it. Times are until the report without a sector on the bus; states are the
+        angles by which the head is past the end when its sectors are read or written."""
+        tracks, starts = self.tracks, self._starts_behind()
+        position = np.asarray(landings)[None, None, :, None] + self.lag()[:, None, None, None]
+        position = position + 0 * starts[0]
+        course = _Course(tracks, self.count, position,
+                         None if tracks.read or not tracks.bus else np.zeros(1))
+        kinds, size = tracks.switches.shape[1], starts[0].shape[1]
+        course.time[:, size - kinds:] = tracks.switches[:, :, None, None]
+        course.position[:, size - kinds:] += (tracks.switches - tracks.skews)[:, :, None, None]
+        weight = self._go(course, starts)
+        end = self._reported(course)
+        return weight + 0 * end, end, course.beyond + 0 * end
+
+    def lag(self):
+        """Turns by zone that a read's report is later than its last sector's end by more than
+        a sector on the bus, as the bus is slow: a mean."""
+        tracks = self.tracks
+        if not tracks.read or not (tracks.slow_bus or tracks.watermark):
+            return 0.0 * tracks.sectors
+        starts = self._starts()
+        course = _Course(tracks, self.count, 0.0 * starts[0], None)
+        weight = self._go(course, starts)
+        return ((self._reported(course) - course.time) * weight).sum(axis=(1, 2, 3)) / \
+            (weight + 0 * course.time).sum(axis=(1, 2, 3))
+
+    def first_states(self):
+        """As in behind(), (weights, states) after a transfer whose landing was anywhere."""
+        starts = self._starts()
+        share, position, _, _ = self._landings(starts[1] / _axes(self.tracks.sectors), None, None)
+        course = _Course(self.tracks, self.count, position, None)
+        weight = self._go(course, starts) * share
+        return weight + 0 * course.beyond, course.beyond + 0 * weight
 
     def _landings(self, turns, landing, clock):
         """Shares, positions, widths (of an even wait on top), clocks."""

@@ -3,6 +3,7 @@
 drive that make the mechanism exact (zones, skews, overheads)."""
 
 import functools
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -18,7 +19,8 @@ ALGORITHMS = ("fcfs", "look", "clook", "sstf", "sptf", "sptf-sw")
 class Zones(NamedTuple):
     """Arrays, a value for each zone, outside first. sectors_per_track: 512-byte slots
     of a track, used or not (mean over heads); skews: turns; bytes: of data; slipped: share
-    of the slots that hold nothing amid others that do."""
+    of the slots that hold nothing amid others that do; slip_unit: what divides all runs of
+    such slots (0: there are none)."""
 
     first_cylinder: np.ndarray
     last_cylinder: np.ndarray
@@ -28,6 +30,7 @@ class Zones(NamedTuple):
     first_byte: np.ndarray
     bytes: np.ndarray
     slipped: np.ndarray
+    slip_unit: np.ndarray
 
 
 class ThreePart(NamedTuple):
@@ -137,7 +140,7 @@ class Device:
             0, cylinders - 1, float(sectors_per_track),
             _skew(more["track_switch"], revolution_time, sectors_per_track),
             _skew(more["cylinder_switch"], revolution_time, sectors_per_track), 0.0, held,
-            0.0)))
+            0.0, 0)))
         return Device(more.pop("name", "three-part"), revolution_time, heads, cylinders, held,
                       zones, distance, curve.time(distance), curve=curve, **more)
 
@@ -217,8 +220,8 @@ def _zones(header, layout):
     return Zones(column(lambda z: z.first_cyl), column(lambda z: z.last_cyl),
                  column(lambda z: z.cyl_slots(heads) / heads), column(lambda z: z.track_skew),
                  column(lambda z: z.cyl_skew), ends - held, held,
-                 column(lambda z: sum(count for _, count in z.slips) / z.slots(heads))), \
-        float(ends[-1])
+                 column(lambda z: sum(count for _, count in z.slips) / z.slots(heads)),
+                 column(lambda z: math.gcd(*(count for _, count in z.slips)))), float(ends[-1])
 
 
 def _points(pairs, unit=1e-9):

@@ -7,12 +7,13 @@ import numpy as np
 from .access import Access, Tracks
 from .device import SECTOR
 from .distribution import STEP, Dist, nice_length
+from .runs import CELLS, Run
 from .seek import Move, SeekTime, Span, moments
 
 ALIGNED = 4096          # bytes
 SIZES = 4               # sizes that stand for a distribution of sizes
 MOVES = 8               # slices of the seek's distribution, where data may be late
-PHASES = 32             # angles that stand for a distribution of pauses
+ZONES_OF_RUNS = 3
 HEADS_AT = 8            # places of the arm that stand for all
 
 
@@ -237,27 +238,29 @@ class Mechanism:
         return self._once(("within", read, gap, size, cv2), lambda: self._continued(
             read, gap, before + own, size, cv2).shift(before + own).cut())
 
+    def _tracks_of_runs(self, read):
+        """With fewer zones where many angles are told apart."""
+        groups = self.span.groups
+        if not self.device.zero_latency or groups[-1] < ZONES_OF_RUNS:
+            return self.tracks(read)
+        return self._once(("few", read), lambda: Tracks(
+            self.device, self.zone_weights, groups * ZONES_OF_RUNS // (groups[-1] + 1), read,
+            self.aligned))
+
     def _continued(self, read, gap, passed, size, cv2):
-        """From the head's readiness, `passed` s and the gap after the last sector, to the end."""
+        """From when the head may go on, `passed` s and the gap after the last sector, to the
+        end."""
         turn = self.device.revolution_time
         if gap is None:
             return self.access(read, size, cv2)
-        if not isinstance(gap, Dist):
-            return self._from_angle((gap + passed) / turn % 1, read, size, cv2)
-        angles = ((gap.times + passed) / turn * PHASES).astype(np.int64) % PHASES
-        weights = np.bincount(angles, gap.p, PHASES)
-        some = np.flatnonzero(weights > 1e-6)
-        return Dist.mix(weights[some], [self._from_angle((angle + 0.5) / PHASES, read, size, cv2)
-                                        for angle in some])
-
-    def _from_angle(self, angle, read, size, cv2):
-        """From a landing `angle` turns past where the last request ended, a write's data just
-        beginning to come."""
-        tracks, (values, weights) = self.tracks(read), self._sizes(size, cv2)
-        still = np.zeros((len(tracks.weights), 1))
-        moves = None if read or tracks.bus == 0 else (still, still)
-        return Dist.mix(weights, [Access(tracks, value / SECTOR).dist(self.step, angle, moves)
-                                  for value in values])
+        values, weights = self._sizes(size, cv2)
+        if isinstance(gap, Dist):
+            at = ((gap.times + passed) / turn * CELLS).astype(np.int64) % CELLS
+            angle = np.bincount(at, gap.p, CELLS)
+        else:
+            angle = (gap + passed) / turn % 1
+        run = Run(self._tracks_of_runs(read), values / SECTOR, weights, angle)
+        return Dist(self.step, run.probabilities(max(self.workload.requests_per_run, 2), self.step))
 
     def service(self, n=None, read=None, gap=None):
         """Dist of the service time of a request of the workload that no cache answers: the
