@@ -100,6 +100,16 @@ class Followers(NamedTuple):
         return Dist.of(values, np.repeat(self.weights, race.PATHS) / race.PATHS, step)
 
 
+class _Kind(NamedTuple):
+    """Runs of one kind, all of one direction. share: of all requests, in them; requests: of a
+    run; hole: mean bytes between two."""
+
+    share: float
+    requests: float
+    hole: float
+    read: bool
+
+
 class Position(NamedTuple):
     """The i-th requests of runs. share: of all requests; waited: Dist of their service if they
     were there when the one before was reported; came: if they came later."""
@@ -121,6 +131,7 @@ class Cache:
         sparse = workload.sparse_run_fraction if self.sparse_requests > 1 else 0.0
         runs = workload.locality_fraction if workload.requests_per_run > 1 else 0.0
         self.in_sparse, self.in_runs = sparse, min(runs, 1 - sparse)
+        self._followed = {}
 
     # Who follows whom
 
@@ -161,49 +172,47 @@ class Cache:
         return Gap("open", between, float(load.arrival_process != "constant-open"))
 
     @functools.cached_property
-    def drive(self):
-        """What the race knows of the device."""
-        device, spec = self.device, self.spec
-        pace = self._pace()
-        border = {"track": device.track_bytes(self.workload),
-                  "stream": device.track_bytes(self.workload),
-                  "cylinder": device.bytes_per_cylinder}
-        ahead = spec is not None and spec.read_ahead != "none"
-        bus = 1 / device.bus_rate
-        report = device.read_report - race.SECTOR * bus
-        return race.Drive(
-            turn=device.revolution_time, pace=pace, bus=bus,
-            read_overhead=device.read_overhead,
-            write_overhead=self._after_write(),
-            hit_overhead=max(spec.hit_overhead - report, 0.0) if spec else 0.0,
-            read_report=device.read_report, write_report=device.write_report,
-            zero_latency=device.zero_latency,
-            segment=spec.segment_bytes if spec else 0.0,
-            most=spec.read_ahead_bytes if ahead and spec.read_ahead_bytes else math.inf,
-            border=border.get(spec.read_ahead, math.inf) if ahead else math.inf,
-            stream=ahead and spec.read_ahead == "stream",
-            on_hit=bool(spec and spec.read_ahead_on_hit),
-            discard=bool(spec and spec.discard_read), ahead=ahead,
-            at_once=ahead and spec.read_ahead_trigger == "any")
-
-    def _after_write(self):
-        """A write's overhead: behind the first of a run of writes."""
-        after = self.device.write_overhead_after_write
-        return self.device.write_overhead if after is None else after
-
-    def _pace(self):
-        """s a byte of a stream, a value a path: zones, with their switches."""
+    def _medium(self):
+        """What the race knows of the medium: zones by path, as likely as accesses to them."""
         device = self.device
-        zones, heads = device.zones, device.heads
-        weights = device.zone_weights(self.workload)
-        turn = device.revolution_time
-        data = zones.bytes / (device.zone_cylinders * heads)
-        switches = [_gap(skew, switch / turn) for skew, switch in (
-            (zones.track_skew, device.track_switch), (zones.cylinder_skew,
-                                                      device.cylinder_switch))]
-        pace = turn * (1 + (switches[0] * (heads - 1) + switches[1]) / heads) / data
-        edges = np.cumsum(weights)
-        return pace[np.minimum(np.searchsorted(edges, race.quantiles(5)), len(pace) - 1)]
+        zones, heads, turn = device.zones, device.heads, device.revolution_time
+        edges = np.cumsum(device.zone_weights(self.workload))
+        at = np.minimum(np.searchsorted(edges, race.quantiles(race.ZONE)), len(edges) - 1)
+        track = zones.sectors_per_track * race.SECTOR
+        unit = np.gcd(np.round(track).astype(np.int64), int(self.mechanism.aligned))
+        switch = turn * (_gap(zones.track_skew, device.track_switch / turn) * (heads - 1) +
+                         _gap(zones.cylinder_skew, device.cylinder_switch / turn)) / heads
+        return {"turn": turn, "track": track[at], "switch": switch[at], "unit": unit[at],
+                "pace": turn / track[at], "zero_latency": device.zero_latency,
+                "block": device.block}
+
+    @functools.cached_property
+    def _writer(self):
+        device, size = self.device, self.workload.request_size
+        bus, pace = 1 / device.bus_rate, self._medium["pace"]
+        # a write's data come as the head needs them, with zero-latency access all before it
+        data = size * bus if device.zero_latency else \
+            race.SECTOR * bus + (size - race.SECTOR) * np.maximum(bus - pace, 0.0)
+        after = device.write_overhead_after_write
+        return race.Drive(bus=0.0, overhead=device.write_overhead if after is None else after,
+                          report=device.write_report, data=data, **self._medium)
+
+    @functools.cached_property
+    def drive(self):
+        """What the race knows of the device, for reads."""
+        device, spec = self.device, self.spec
+        bus = 1 / device.bus_rate
+        read = {"bus": bus, "overhead": device.read_overhead, "report": device.read_report}
+        if spec is None or spec.read_ahead == "none":
+            return race.Drive(**read, **self._medium)
+        return race.Drive(
+            **read, **self._medium, ahead=True, at_once=spec.read_ahead_trigger == "any",
+            hit_overhead=max(spec.hit_overhead - device.read_report + race.SECTOR * bus, 0.0),
+            segment=spec.segment_bytes, most=spec.read_ahead_bytes or math.inf,
+            border={"track": 0.0, "stream": 0.0, "cylinder": device.bytes_per_cylinder}.get(
+                spec.read_ahead), stream=spec.read_ahead == "stream",
+            on_hit=spec.read_ahead_on_hit, discard=spec.discard_read,
+            join=0.0 if spec.read_ahead_join else race.SECTOR)
 
     # Services
 
@@ -215,62 +224,67 @@ class Cache:
                                              self.mechanism.random(n, False)]) \
             if 0 < share < 1 else self.mechanism.random(n, share > 0)
 
-    @functools.cached_property
-    def _writes(self):
-        """Whether each path is of writes: runs are of one direction."""
-        return race.quantiles(2) >= self.workload.read_fraction
-
-    def _first_values(self, n):
-        """Services of the paths' first requests, s."""
-        values = np.empty(race.PATHS)
-        for write in (True, False):
-            those = self._writes == write
-            if those.any():
-                dist = self.mechanism.random(n, not write)
-                values[those] = np.interp(race.quantiles(3)[those], np.append(0.0, dist.cdf()),
-                                          (np.arange(len(dist.p) + 1) - 0.5) * dist.step)
-        return np.maximum(values, 0.0)
-
     def followers(self, n=1, gap=None):
-        """Followers of runs and of sparse runs, a list; `n` pending, gap: race.Gap."""
+        """Followers, a list: of runs and of sparse runs, each of reads and of writes, as far
+        as there are any; `n` pending, gap: race.Gap."""
         gap = gap or self.default_gap()
-        load, found = self.workload, []
-        for share, requests, hole in ((self.in_runs, load.requests_per_run, 0.0),
-                                      (self.in_sparse, self.sparse_requests, self.hole)):
-            if share > 0:
-                found.append(self._followers(n, gap, share, requests, hole))
-        return found
+        return [self._followers(n, gap, kind) for kind in self.kinds]
+
+    @functools.cached_property
+    def kinds(self):
+        """Kinds of runs that there are."""
+        load = self.workload
+        kinds = [_Kind(share * direction, requests, hole, read)
+                 for share, requests, hole in (
+                     (self.in_runs, load.requests_per_run, 0.0),
+                     (self.in_sparse, self.sparse_requests, self.hole))
+                 for read, direction in ((True, load.read_fraction),
+                                         (False, 1 - load.read_fraction))]
+        return [kind for kind in kinds if kind.share > 0]
 
     @property
     def bases(self):
-        """Of all requests, those that begin a run, and a sparse run: of those kinds that
-        followers() has."""
-        return [share / requests for share, requests in
-                ((self.in_runs, self.workload.requests_per_run),
-                 (self.in_sparse, self.sparse_requests)) if share > 0]
+        """Of all requests, those that begin a run, by kind, as followers() has them."""
+        return [kind.share / kind.requests for kind in self.kinds]
 
-    def _followers(self, n, gap, share, requests, hole):
-        """Of one kind of run: `share` of the requests, of which `requests` make a run."""
-        period = self._period()
-        count = min(math.ceil(requests) - 1, 2 * period, race.STEPS)
+    def _followers(self, n, gap, kind):
+        """Of one kind of run."""
+        key = gap, kind, n if gap.by_service else None
+        if key not in self._followed:
+            first = self.mechanism.random(n, kind.read)
+            values = np.interp(race.quantiles(race.FIRST), np.append(0.0, first.cdf()),
+                               (np.arange(len(first.p) + 1) - 0.5) * first.step)
+            self._followed[key] = race.follow(
+                self._writer if not kind.read else self.drive, self.workload.request_size,
+                min(math.ceil(kind.requests) - 1, race.STEPS), gap, np.maximum(values, 0.0),
+                (lambda step: 2 * kind.hole * race.quantiles(race.HOLES + step))
+                if kind.hole else None)
+        steps = self._followed[key]
+        return Followers(self._weights(steps, kind) * kind.share / kind.requests, steps)
+
+    def _weights(self, steps, kind):
+        """How often each step counts in a run of so many requests: those that are not followed
+        go on as the last ones do."""
+        count = len(steps.service)
         weights = np.ones(count)
-        weights[-1] = min(requests - count, 1)
-        if requests - 1 > count:
-            # those that are not followed are as the last ones are
-            period = min(period, count)
-            weights[-period:] += (requests - 1 - count) / period
-        steps = race.follow(
-            self.drive, self.workload.request_size, count, gap, self._first_values(n),
-            self._writes, None if not hole else
-            lambda step: 2 * hole * race.quantiles(4000 + step))
-        return Followers(weights * share / requests, steps)
+        more = kind.requests - 1 - count
+        if more < 0:
+            weights[-1] = 1 + more
+            return weights
+        period = min(1 if steps.steady else self._period(kind.read), count)
+        whole = int(more // period)
+        weights[count - period:] += whole
+        rest = more - whole * period
+        weights[count - period:count - period + int(rest)] += 1
+        weights[count - period + int(rest)] += rest - int(rest)
+        return weights
 
-    def _period(self):
+    def _period(self, read):
         """After so many requests a long run goes on as before: a segment's, where each
         segment begins with a miss."""
         drive = self.drive
-        if drive.ahead and not self._writes.all() and drive.most == math.inf and \
-                drive.border == math.inf and not drive.discard:
+        if read and drive.ahead and drive.most == math.inf and drive.border is None and \
+                not drive.discard:
             return max(int(drive.segment // self.workload.request_size), 1)
         return 4
 
@@ -338,14 +352,18 @@ class Cache:
 
     @property
     def read_ahead_length(self):
-        """Bytes read ahead at most after a read (eq. 7)."""
-        drive, size = self.drive, self.workload.request_size
-        if not drive.ahead:
+        """Bytes read ahead at most after a read (eq. 7); of a track or cylinder, on average."""
+        spec, device = self.spec, self.device
+        if spec is None or spec.read_ahead == "none":
             return 0.0
-        if drive.border < math.inf:
-            return drive.border / 2
-        return drive.most if drive.most < math.inf else \
-            drive.segment - (0 if drive.discard else min(size, drive.segment))
+        if spec.read_ahead == "cylinder":
+            return device.bytes_per_cylinder / 2
+        if spec.read_ahead in ("track", "stream"):
+            return device.track_bytes(self.workload) / 2
+        if spec.read_ahead_bytes:
+            return spec.read_ahead_bytes
+        return spec.segment_bytes - (0 if spec.discard_read else
+                                     min(self.workload.request_size, spec.segment_bytes))
 
 
 def _gap(skew, switch):

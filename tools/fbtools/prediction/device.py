@@ -65,6 +65,8 @@ class CacheSpec:
     transfer_rate: float = float("inf")         # from the cache to the host
     hit_overhead: float = 0.0           # of a read that the cache answers, report and all
     discard_read: bool = False
+    read_ahead_join: bool = True        # a read goes along with reading ahead though nothing of
+                                        # it has been read yet
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,7 +316,8 @@ def _cache(scalars, lists, sector, rate):
         read_ahead_trigger=scalars.get("read_ahead_trigger", ["any"])[0],
         write_policy="through" if scalars.get("write_cache", ["off"])[0] == "off" else "back",
         transfer_rate=rate, hit_overhead=(_hit_overhead(scalars, lists) + report) * 1e-9,
-        discard_read=scalars.get("discard_read") == ["on"])
+        discard_read=scalars.get("discard_read") == ["on"],
+        read_ahead_join=scalars.get("read_ahead_join", ["on"]) == ["on"])
 
 
 def _hit_overhead(scalars, lists):

@@ -5,13 +5,13 @@ The paper asks of the i-th request of a run how likely it is to lose that race, 
 eq. 9 for constant times between arrivals and with nothing before it lost. Here the whole
 run is followed, request by request, of which each begins where the ones before left
 the head and the segment: not in the paper. What is left to chance (when the first is
-served, when the next come, where holes end, how far the end of the track is) is
-integrated over PATHS points of equal weight, a Latin hypercube: an integral that is the
-same each time, no simulation with random numbers.
+served, when the next come, where holes end, where in a track and in which zone the run
+begins) is integrated over PATHS points of equal weight, a Latin hypercube: an integral that
+is the same each time, no simulation with random numbers.
 
-Time begins with the report of a run's first request. Where the head is follows from
-one of its passages: at `at` it was at byte `byte`, from there on bytes take `pace`
-seconds each, and what has passed comes again each turn.
+Arrays have a value for each path. Bytes count from the run's first, time from the report
+of its first request. Byte x comes under the head `origin` + stream(x) after that, and again
+each turn: stream(x) is how long a stream takes to come to it.
 """
 
 import functools
@@ -21,9 +21,15 @@ from typing import NamedTuple
 import numpy as np
 
 PATHS = 128
-STEPS = 24              # requests of a run that are followed at most
+STEPS = 64              # requests of a run that are followed at most
+COST = 18               # .. of which so many take long to
+QUICK = 0.25            # what one takes that does not
 SECTOR = 512
 HIT, PARTIAL, MISS = range(3)
+_HITS, _MISSES = np.full(PATHS, HIT), np.full(PATHS, MISS)
+# Dimensions of the hypercube; those that each step has one of begin at these numbers
+TRACK, CYLINDER, FIRST, ZONE, INSIDE, WITHIN, WAIT = range(7)
+BETWEEN, BUSY, HOLES = 1000, 2000, 3000
 
 
 @functools.lru_cache(maxsize=None)
@@ -31,6 +37,13 @@ def quantiles(dimension):
     """PATHS numbers, evenly over 0 to 1; of different dimensions in unrelated orders."""
     rng = np.random.default_rng(dimension)
     return rng.permutation((np.arange(PATHS) + 0.5) / PATHS)
+
+
+@functools.lru_cache(maxsize=None)
+def exponential(dimension):
+    """The same of an exponential distribution of mean 1, its mean exact."""
+    values = -np.log(quantiles(dimension))
+    return values / values.mean()
 
 
 class Gap(NamedTuple):
@@ -49,24 +62,25 @@ class Gap(NamedTuple):
     busy: float = 0.0
     wait: tuple = (0.0, 0.0)
 
+    @property
+    def by_service(self):
+        """Whether it depends on how long requests take."""
+        return self.kind in ("open", "closed")
+
     def first_wait(self):
-        """s, of each path."""
+        """s"""
         share, mean = self.wait
-        if self.kind != "open" or share <= 0:
+        if self.kind != "open" or share <= 0 or not np.isfinite(mean):
             return np.zeros(PATHS)
-        rest = np.minimum(quantiles(900) / share, 1.0)
-        return -mean * np.log(np.maximum(rest, 1e-12)) if mean < float("inf") else \
-            np.full(PATHS, 1e6)
+        return -mean * np.log(np.minimum(quantiles(WAIT) / share, 1.0))
 
     def waits(self, step):
         """"busy": whether the next request is there already."""
-        return quantiles(2000 + step) < self.busy
+        return quantiles(BUSY + step) < self.busy
 
     def next(self, step, wait, service):
         """(from the report to the next arrival, at least 0; what that one then waits), s."""
-        between = self.between
-        if self.cv2:
-            between = -self.between * np.log(quantiles(1000 + step))
+        between = self.between * (exponential(BETWEEN + step) if self.cv2 else 1.0)
         if self.kind == "think":
             return between, wait
         if self.kind == "busy":
@@ -77,166 +91,235 @@ class Gap(NamedTuple):
 
 @dataclass(frozen=True)
 class Drive:
-    """What the race knows of the drive and the requests. s, bytes; arrays: a value a path.
+    """What the race knows of the drive and of requests of one direction. s, bytes.
 
-    overhead: until a read, a write is understood that needs the medium; hit_overhead: that
-    one does not. report: from the last byte's way to the host until the host knows."""
+    overhead: until a request is understood that needs the medium; data: until a write's are
+    there, too. hit_overhead: until a read that hits is understood. report: from the end of
+    the last sector, a read's with its way over the bus, until the host knows."""
 
     turn: float
-    pace: np.ndarray            # s a byte, with the switches of a stream
-    bus: float                  # s a byte
-    read_overhead: float
-    write_overhead: float
-    hit_overhead: float
-    read_report: float          # with a sector's way over the bus
-    write_report: float
+    pace: np.ndarray            # s a byte of a track
+    track: np.ndarray           # bytes
+    switch: np.ndarray          # s from a track's end to the next one's beginning
+    unit: np.ndarray            # bytes from a track's beginning to the first: multiples of that
+    bus: float                  # s a byte; 0 for writes
+    overhead: float
+    report: float
     zero_latency: bool
-    segment: float              # bytes
-    most: float                 # bytes read ahead at most; inf: until the segment is full
-    border: float               # bytes of a track, if reading ahead ends with it; or inf
-    stream: bool                # .. but goes on over the next if it came over an earlier one
-    on_hit: bool
-    discard: bool
-    ahead: bool                 # reads ahead at all
-    at_once: bool               # .. after a run's first read
+    block: float                # bytes, the medium's
+    data: float = 0.0
+    hit_overhead: float = 0.0
+    ahead: bool = False         # reads ahead at all
+    at_once: bool = True        # .. after a run's first read
+    segment: float = 0.0        # bytes
+    most: float = float("inf")  # bytes read ahead at most; inf: until the segment is full
+    border: float = None        # bytes of a cylinder, of a track (0), if reading ahead ends ..
+    stream: bool = False        # .. with it; or with the next if it came over an earlier one
+    on_hit: bool = False
+    discard: bool = False
+    join: float = 0.0           # of a request so many bytes are there before reading on goes
+                                # on for it
 
-    def read_end(self, start, end, size):
-        """Report of a read that was under the head from `start` to `end`."""
-        first = SECTOR * (self.pace - self.bus)
-        return self.read_report + np.maximum(end, start + first + size * self.bus)
+    @functools.cached_property
+    def period(self):
+        """s from a track's beginning to the next one's."""
+        return self.track * self.pace + self.switch
+
+    @functools.cached_property
+    def slow_bus(self):
+        """Whether a read's bytes come faster than the bus carries them."""
+        return self.bus > self.pace.min()
+
+    def reported(self, start, end, size):
+        """When a request is reported that was under the head from `start` to `end`."""
+        if self.slow_bus:
+            first = SECTOR * (self.pace - self.bus)
+            end = np.maximum(end, start + first + size * self.bus)
+        return self.report + end
 
 
 class Steps(NamedTuple):
-    """What became of each request of a run but its first: lists, a step each, of arrays, a
-    path each. service, wait: s; kind: HIT, PARTIAL, MISS."""
+    """What became of each request of a run but its first: lists, a step each, of arrays.
+    service, wait: s; kind: HIT, PARTIAL, MISS. steady: the last one again and again."""
 
     service: list
     wait: list
     kind: list
+    steady: bool
 
 
 class _State:
-    """Where a run is: arrays, a value a path. Bytes count from the run's first."""
+    """Where a run is. got: what is in the segment for sure ends there."""
 
-    def __init__(self, drive, size, write):
-        # the first request's report is at 0
-        self.time = np.zeros(PATHS)
-        self.end = np.full(PATHS, float(size))
-        transfer = size * drive.pace
-        lag = np.where(write, drive.write_report, drive.read_end(-transfer, 0.0, size))
-        self.at, self.byte = -lag, self.end
+    def __init__(self, drive, size):
+        self.time = 0.0
+        self.begin, self.end = 0.0, np.full(PATHS, float(size))
+        self.phase = np.floor(quantiles(TRACK) * drive.track / drive.unit) * drive.unit
+        self.border = None
+        if drive.border is not None:
+            self.border = (quantiles(CYLINDER) if drive.border else quantiles(TRACK)) * \
+                (drive.border or drive.track)
+        past, self.next = self.past(drive, self.end)
+        transfer = past - self.stream(drive, 0.0)
+        lag = drive.reported(-transfer, 0.0, size)
         if drive.zero_latency:
             # who came down inside it ended there: the end is still to pass
-            inside = quantiles(6) * drive.turn < transfer
-            self.at = self.at + inside * quantiles(7) * transfer
-        self.border = quantiles(1) * drive.border if drive.border < float("inf") else None
-        self.begin = self.end if drive.discard else np.zeros(PATHS)
-        self.holds = ~write             # the segment is of reads
-        ahead = ~write & drive.ahead & drive.at_once
-        self.limit = np.where(ahead, self.far(drive, self.end), self.end)
+            lag = lag - (quantiles(INSIDE) * drive.turn < transfer) * quantiles(WITHIN) * transfer
+        self.origin = -lag - past
+        self.begin = self.end if drive.discard else 0.0
+        self.got = self.end
+        self.limit = self.far(drive, self.end) if drive.ahead and drive.at_once else self.end
+
+    def stream(self, drive, byte):
+        """When a stream comes to a byte."""
+        byte = byte + self.phase
+        return byte * drive.pace + np.floor(byte / drive.track) * drive.switch
+
+    def past(self, drive, end):
+        """(when a stream has passed all bytes before `end`, when it comes to that one): they
+        differ at a track's end."""
+        byte = end + self.phase
+        tracks, in_track = byte / drive.track, byte * drive.pace
+        return in_track + (np.ceil(tracks) - 1) * drive.switch, \
+            in_track + np.floor(tracks) * drive.switch
+
+    def front(self, drive, time):
+        """How far reading ahead has come."""
+        time = time - self.origin
+        tracks = np.floor(time / drive.period)
+        into = np.minimum((time - tracks * drive.period) / drive.pace, drive.track)
+        byte = tracks * drive.track + into - self.phase
+        return np.minimum(np.maximum(byte, self.got), self.limit)
+
+    def next_passage(self, drive, stream, ready):
+        """When what a stream comes to at `stream` is under the head, not before `ready`."""
+        first = self.origin + stream
+        return first + np.ceil((ready - first) / drive.turn) * drive.turn
 
     def far(self, drive, end):
         """How far the drive reads on after a read up to `end`."""
         if self.border is not None:
-            tracks = np.ceil(np.maximum(end - self.border, 0.0) / drive.border)
-            far = self.border + tracks * drive.border
-            return far + drive.border * (self.begin < far - drive.border) if drive.stream else far
+            size = drive.border or drive.track
+            far = np.ceil((end + self.border) / size) * size - self.border
+            return far + size * (self.begin < far - size) if drive.stream else far
         if drive.most < float("inf"):
             return end + drive.most
         return np.maximum(end, self.begin + drive.segment)
 
-    def passes(self, drive, byte, ready):
-        """When a byte is under the head, not before `ready`."""
-        first = self.at + (byte - self.byte) * drive.pace
-        return first + np.ceil(np.maximum(ready - first, 0.0) / drive.turn) * drive.turn
 
-
-def follow(drive, size, steps, gap, first, write, holes=None):
-    """Steps: `steps` more requests of `size` bytes of a run. gap: a Gap. Of each path, first:
-    service of the run's first request, s; write: whether the run is one of writes; holes:
-    None, or function(step) -> bytes between the end of one and the next."""
-    state = _State(drive, size, write)
-    done = Steps([], [], [])
-    service, wait = first, gap.first_wait()
+def follow(drive, size, steps, gap, first, holes=None):
+    """Steps: at most `steps` more requests of `size` bytes of a run, fewer if that would take
+    long. gap: a Gap; first: service of the run's first request, s; holes: None, or
+    function(step) -> bytes between the end of one and the next."""
+    state = _State(drive, size)
+    done = Steps([], [], [], False)
+    service, wait, cost = first, gap.first_wait(), 0
     for step in range(steps):
+        before = service
         late, wait = gap.next(step, wait, service)
-        start = state.end if holes is None else state.end + holes(step)
-        service, kind = _serve(drive, state, start, size, state.time + late, write)
+        arrival = state.time + late
+        if holes is None:
+            start, at = state.end, state.next
+        else:
+            start = state.end + holes(step)
+            at = state.stream(drive, start)
+        serve = _serve if drive.ahead else _through
+        service, kind = serve(drive, state, (start, at), size, arrival)
+        state.time = arrival + service
         for column, value in zip(done, (service, wait, kind)):
             column.append(value)
+        cost += 1 if kind is not _HITS and drive.ahead else QUICK
+        if holes is None and not drive.ahead and np.abs(service - before).max() < 1e-9:
+            return done._replace(steady=True)
+        if cost >= COST:
+            break
     return done
 
 
-def _serve(drive, state, start, size, arrival, write):
-    """One request: (service, kind); `state` goes on."""
-    front = np.minimum(state.byte + np.maximum(arrival - state.at, 0.0) / drive.pace, state.limit)
-    state.begin = np.maximum(state.begin, front - drive.segment)
-    there = state.holds & ~write & (start >= state.begin) & (start <= front)
-    held = np.where(there, np.minimum(front - start, size), 0.0)
-    hit = there & (held >= size * (1 - 1e-9))
-    # reading on goes on for a request that it has begun with, or is about to
+def _through(drive, state, start, size, arrival):
+    """One request that goes to the medium in any case: (service, kind); `state` goes on."""
+    end = start[0] + size
+    past, following = state.past(drive, end)
+    at, passed = _medium(drive, state, start[1], past, arrival + drive.overhead + drive.data)
+    state.end, state.next = end, following
+    # as large numbers are not exact
+    state.origin = np.maximum(state.origin, at - start[1])
+    return drive.reported(at, passed, size) - arrival, _MISSES
+
+
+def _medium(drive, state, start, past, ready, rides=None):
+    """(when the first byte, when all are taken) if the head may begin at `ready`; start, past:
+    stream() of the first and past() of the last; rides: those for which it is there already."""
+    at = state.next_passage(drive, start, ready)
+    if rides is not None:
+        at = np.where(rides, state.origin + start, at)
+    transfer = past - start
+    if not drive.zero_latency:
+        return at, at + transfer
+    # the head comes down inside the request, begins with the next whole block, and takes
+    # what it missed a turn later; what is on the next track comes when it always does
+    block = drive.block * drive.pace
+    into = np.ceil((ready - at + drive.turn) / block - 1e-6) * block
+    inside = (into < transfer) & (np.floor(start / drive.period) == np.floor(past / drive.period))
+    if rides is not None:
+        inside &= ~rides
+    return at, at + np.where(inside, into, transfer)
+
+
+def _serve(drive, state, start, size, arrival):
+    """One request of a drive that reads ahead: (service, kind); `state` goes on."""
+    start, from_start = start
+    end = start + size
+    front = state.front(drive, arrival)
+    if drive.border is not None or drive.most < float("inf"):
+        state.begin = np.maximum(state.begin, front - drive.segment)
+    answered = drive.hit_overhead + (size - SECTOR) * drive.bus + drive.report
     reading = state.limit > front
-    rides = there & ~hit & reading
-    part = rides | ~hit & (held >= SECTOR)
-    begin = start + np.where(part, held, 0.0)
-    service, passed = _medium(drive, state, begin, start + size, arrival, write, rides)
-    answered = drive.hit_overhead + (size - SECTOR) * drive.bus + drive.read_report
-    service = np.where(hit, answered, np.where(part, np.maximum(service, answered), service))
-    _go_on(drive, state, start, start + size, arrival, _Did(hit, part, reading, write, passed))
-    state.time = arrival + service
-    return service, np.where(hit, HIT, np.where(part, PARTIAL, MISS))
+    inside = start >= state.begin
+    hit = inside & (end <= front * (1 + 1e-9))
+    past, following = state.past(drive, end)
+    if hit.all():
+        service, kind, did = np.full(PATHS, answered), _HITS, None
+    else:
+        there = inside & (start <= front) & ~hit
+        rides = there & reading & (front - start >= drive.join)
+        part = rides | there & (front - start >= SECTOR)
+        begin = np.where(part, front, start)
+        at, passed = _medium(drive, state, np.where(part, state.stream(drive, front), from_start),
+                             past, arrival + drive.overhead, rides)
+        service = drive.reported(np.maximum(at, arrival), passed, end - begin) - arrival
+        service = np.where(hit, answered, np.where(part, np.maximum(service, answered), service))
+        kind = np.where(hit, HIT, np.where(part, PARTIAL, MISS))
+        did = (part, rides, passed)
+    _go_on(drive, state, (start, end, following), arrival, hit, reading, did)
+    return service, kind
 
 
-def _medium(drive, state, begin, end, arrival, write, rides):
-    """Service of bytes from the medium, and when their end has passed."""
-    ready = arrival + np.where(write, drive.write_overhead + _data(drive, end - begin),
-                               drive.read_overhead)
-    ready = np.where(rides, state.at, ready)
-    at = state.passes(drive, begin, ready)
-    transfer = (end - begin) * drive.pace
-    passed = at + transfer
-    if drive.zero_latency:
-        # the head comes down inside the request and takes what it missed a turn later
-        inside = ~rides & (at - ready > drive.turn - transfer) & (transfer < drive.turn)
-        passed = np.where(inside, ready + drive.turn, passed)
-    read = drive.read_end(np.maximum(at, arrival), passed, end - begin)
-    return np.where(write, passed + drive.write_report, read) - arrival, passed
-
-
-def _data(drive, size):
-    """From a write's being understood until the head may begin: its data have to come."""
-    if drive.zero_latency:
-        return size * drive.bus
-    return SECTOR * drive.bus + (size - SECTOR) * np.maximum(drive.bus - drive.pace, 0.0)
-
-
-class _Did(NamedTuple):
-    """What became of a request; arrays, a value a path. passed: its end, s."""
-
-    hit: np.ndarray
-    part: np.ndarray
-    reading: np.ndarray
-    write: np.ndarray
-    passed: np.ndarray
-
-
-def _go_on(drive, state, start, end, arrival, did):
-    """What the request leaves behind."""
-    fresh = ~did.hit & ~(did.part & did.reading)
+def _go_on(drive, state, ends, arrival, hit, reading, did):
+    """What the request leaves behind. ends: first byte, next byte, stream() of that; did: what
+    those did that were no hits, or None."""
+    start, end, following = ends
+    fresh = False
+    if did is not None:
+        part, rides, passed = did
+        fresh = ~(hit | rides)
+        state.begin = np.where(hit | part, state.begin, start)
     if drive.discard:
         state.begin = np.where(fresh, end, start)
-    else:
-        state.begin = np.where(did.hit | did.part, state.begin, start)
     limit = state.far(drive, end)
-    resumes = did.hit & ~did.reading & (limit > state.limit) & drive.on_hit
-    more = resumes | did.reading
-    far = np.where(fresh, limit, np.where(more, np.maximum(state.limit, limit), state.limit))
-    at = np.where(resumes, state.passes(drive, state.limit, arrival + drive.read_overhead),
-                  state.at)
-    # the end's next passage, after what was taken off the medium
-    state.at = np.where(fresh, state.passes(drive, end, did.passed - 1e-9), at)
-    state.byte = np.where(fresh, end, np.where(resumes, state.limit, state.byte))
-    state.limit = np.where(did.write | (not drive.ahead), end, far)
+    if drive.on_hit:
+        resumes = hit & ~reading & (limit > state.limit)
+        stream = state.stream(drive, state.limit)
+        at = state.next_passage(drive, stream, arrival + drive.overhead)
+        state.origin = np.where(resumes, at - stream, state.origin)
+        state.got = np.where(resumes, state.limit, state.got)
+        reading = reading | resumes
+    state.limit = np.where(reading, np.maximum(state.limit, limit), state.limit)
+    if did is not None:
+        at = state.next_passage(drive, following, passed - 1e-9)
+        state.origin = np.where(fresh, at - following, state.origin)
+        state.got = np.where(fresh, end, state.got)
+        state.limit = np.where(fresh, limit, state.limit)
     if drive.discard:
         state.begin = end
-    state.end = end
+    state.end, state.next = end, following
