@@ -17,8 +17,8 @@ import numpy as np
 from .device import SECTOR
 from .distribution import Dist, spread_rows
 
-STARTS = 6              # places in a track where a transfer that crosses its end begins
-LANDINGS = 24           # landings in a track's part (zero-latency access)
+STARTS = 5              # places in a track where a transfer that crosses its end begins
+LANDINGS = 12           # landings in a track's part (zero-latency access)
 WAITS = 8               # landings anywhere, where data may be late
 TRACKS_IN_TURN = 12     # whole tracks whose data may be late, one by one; then extrapolated
 

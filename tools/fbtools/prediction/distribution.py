@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-STEP = 25e-6            # s; the usual grid
+STEP = 40e-6            # s; the usual grid
 _FFT_FROM = 512         # bins from which the Fourier transform is the faster convolution
 
 
@@ -22,18 +22,18 @@ def nice_length(length):
 
 def spread_rows(low, high, weights, step):
     """[row, time]: probabilities of mixtures, a row each, of even distributions from low to
-    high s: arrays of as many rows. What is below 0 is at 0. The density's jumps are put
-    on the grid, each between two points, and summed up twice; means are kept."""
+    high s: arrays of as many rows, or one for all. What is below 0 is at 0. The density's
+    jumps are put on the grid, each between two points, and summed up; means are kept."""
     low, high = np.minimum(low, high) / step, np.maximum(low, high) / step
     wide = np.maximum((0.02 - (high - low)) / 2, 0.0)
-    at = np.concatenate((low - wide, high + wide), axis=1)
+    at = np.concatenate((low - wide, high + wide), axis=-1)
     jump = weights / (high - low + 2 * wide)
     jump = np.concatenate((jump, -jump), axis=1)
     base = max(int(np.ceil(-at.min())), 0)
     first = np.floor(at).astype(np.int64)
     upper = (at - first) * jump
-    size, rows = int(first.max()) + base + 3, len(at)
-    first += base + size * np.arange(rows)[:, None]
+    size, rows = int(first.max()) + base + 3, len(weights)
+    first = first + (base + size * np.arange(rows)[:, None])
     jumps = np.bincount(first.ravel(), (jump - upper).ravel(), size * rows)
     jumps[1:] += np.bincount(first.ravel(), upper.ravel(), size * rows)[:-1]
     density = np.cumsum(jumps.reshape(rows, size), axis=1)

@@ -177,13 +177,9 @@ class Mechanism:
         turn = self.device.revolution_time
         if not self.device.zero_latency:
             return Dist.uniform(0, turn, self.step)
-        saved = self.access(read, size).mean() - self.transfer(size, 0, read).mean()
-        inside = min(max(1 - np.sqrt(max(2 * saved / turn - 1e-12, 0.0)), 0.0), 1.0)
-        return self._rotation_within(inside)
-
-    def _rotation_within(self, inside):
-        """A share `inside` of a turn is wanted: 1 - inside for those who land there."""
-        turn = self.device.revolution_time
+        left = self.access(read, size).mean() - self.transfer(size, 0, read).mean()
+        # if a share of a turn is wanted, (1 - share^2) / 2 are left of a turn, on the mean
+        inside = np.sqrt(min(max(1 - 2 * left / turn, 0.0), 1.0))
         part = [Dist.uniform(0, (1 - inside) * turn, self.step),
                 Dist.constant((1 - inside) * turn, self.step)]
         return Dist.mix((1 - inside, inside), part)

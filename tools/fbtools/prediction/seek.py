@@ -15,7 +15,7 @@ from .. import ToolError
 from .device import ThreePart
 from .distribution import STEP, Dist, spread_rows
 
-ZONES = 8               # at most so many zones are told apart
+ZONES = 6               # at most so many zones are told apart
 FIT_SPLITS = 60         # places tried for the border of a three-part fit
 
 
@@ -201,8 +201,8 @@ class Span:
         most = int(np.ceil(self.cylinders))
         points = seek_time.distance[(seek_time.distance >= 1) & (seek_time.distance < most)]
         return np.unique(np.concatenate((
-            np.ceil(np.geomspace(1, most, 80)), np.ceil(np.linspace(1, most, 40)), points,
-            np.maximum(points - 1, 1), [1, most])))
+            np.ceil(np.geomspace(1, most, 64)), np.ceil(np.linspace(1, most, 32)), points,
+            points[points < 32] - 1, [1, most])).clip(1))
 
 
 class Move:
@@ -217,10 +217,13 @@ class Move:
         self.switch = max(device.track_switch + settle, 0.0)
         self.other = (device.heads - 1) / device.heads
         self.far = span.distances(seek_time)
-        ends = np.append(self.far[1:] - 1, self.far[-1])
-        low, high = seek_time.time(self.far), seek_time.time(ends)
-        self.low = np.concatenate((low, np.maximum(low, self.switch)))
-        self.high = np.concatenate((high, np.maximum(high, self.switch)))
+        ends = np.append(self.far[1:], self.far[-1])
+        low, high = seek_time.time(self.far), seek_time.time(np.where(
+            ends < 2 * self.far, ends, ends - 1))
+        # seeks that a switch of heads outlasts
+        self.short = np.flatnonzero(np.minimum(low, high) < self.switch)
+        self.low = np.concatenate((low, np.maximum(low[self.short], self.switch)))
+        self.high = np.concatenate((high, np.maximum(high[self.short], self.switch)))
 
     @functools.cached_property
     def tails(self):
@@ -230,10 +233,10 @@ class Move:
     def _rows(self, reached):
         """[row, time]: probabilities, from Pr[SD >= far] of each row."""
         weight = -np.diff(reached, append=0.0)
-        rows = spread_rows(np.tile(self.low, (len(reached), 1)),
-                           np.tile(self.high, (len(reached), 1)),
-                           np.concatenate((weight * (1 - self.other), weight * self.other),
-                                          axis=1) + 1e-300, self.step)
+        longer = weight[:, self.short] * self.other
+        weight[:, self.short] -= longer
+        rows = spread_rows(self.low, self.high, np.concatenate((weight, longer), axis=1) + 1e-300,
+                           self.step)
         rows = self._noisy(rows) * reached[:, :1]
         same = 1 - reached[:, 0]
         for time, share in ((0.0, 1 - self.other), (self.switch, self.other)):
