@@ -28,6 +28,8 @@ AUTO_WINDOW = 3         # policy auto: a part of the window while the drive is i
 AUTO_LOADED = 1 / 400   # that is for more than this share of completions (fg_policy.c)
 TARGET = 5e-3           # conservatism "auto": what free reads may cost, of the time
 LEAST_AUTO = 20e-6      # s, the least conservatism then
+UNIT = 4096             # bytes
+MOST_UNITS = 65
 NEAREST = 64.0          # cylinders: to what a gap's mean distance is rounded
 
 
@@ -97,10 +99,10 @@ class Load:
     def turns_lost(self, choice):
         """s a request loses on the mean: seeks that take longer than reckoned miss their turn,
         and some gain one; errors are Laplace's."""
-        scale = self.device.seek_spread / math.sqrt(2)
-        if not scale:
+        if not self.scale:
             return 0.0
-        late = np.exp(-choice.late / scale) - np.exp(-(self.turn - choice.late) / scale)
+        late = np.exp(-choice.late / self.scale) - \
+            np.exp(-(self.turn - choice.late) / self.scale)
         return float(choice.latency_pmf @ late) / 2 * self.turn
 
     def landing_gain(self, choice):
@@ -125,38 +127,83 @@ class Load:
         lost = self.turns_lost(choice) * self.turn
         return mean, variance + self.transfer_square - self.transfer ** 2 + lost + mean ** 2
 
-    def loss(self, choice, con, plans):
-        """s that a free read costs a request on the mean: one leg with a seek, at `con` s and
-        what a granule leaves over; and landings that gain nothing any more. plans: chance of
-        a plan by latency."""
-        scale = self.device.seek_spread / math.sqrt(2)
-        share = float(choice.latency_pmf @ plans)
-        kept = self.landing_gain(choice) * share
-        if not scale:
-            return kept
-        tau = self.turn * granule_bytes(self.device, self.settings) / self.device.track_bytes()
-        slack = scale / tau * -math.expm1(-tau / scale)
-        lost = share * math.exp(-con / scale) / 2 * slack * self.turn
-        spared = np.exp(-choice.late / scale) / 2 * self.turn * plans
-        return lost + kept - float(choice.latency_pmf @ spared)
+    @functools.cached_property
+    def scale(self):
+        """s: of a seek's errors, Laplace's."""
+        return self.device.seek_spread / math.sqrt(2)
 
-    def conservatism(self, service, plans=0.85):
-        """(seek, switch, turn), s: as set; "auto": what holds the cost of lost turns to the
-        target (fb_margin.h), for Laplace's errors."""
+    @functools.cached_property
+    def tau(self):
+        """s that a granule takes to pass."""
+        return self.turn * granule_bytes(self.device, self.settings) / self.device.track_bytes()
+
+    def in_time(self, way):
+        """Chance that the drive is long enough at work between the end of a read and the
+        request's (a way of `way` s, what a granule leaves over, and the request itself) for
+        the command after that to be there in time; sizes that vary are in units of 4 KiB."""
+        granule = granule_bytes(self.device, self.settings)
+        if 2 * self.settings.max_bytes < self.device.track_bytes():
+            return 1.0          # pieces are cut long before
+        size = self.workload.request_size
+        units, share = np.array([size / UNIT]), np.ones(1)
+        if self.workload.request_size_cv2 >= 0.1:
+            units = np.arange(1, MOST_UNITS)
+            more = max(1 - UNIT / size, 0.0)
+            share = (1 - more) * more ** (units - 1)
+        pipe = self.settings.lead + max(self.device.read_overhead, self.device.write_overhead)
+        short = pipe - way - units * UNIT / granule * self.tau
+        return float(share @ np.clip(1 - short / self.tau, 0, 1))
+
+    def late(self, con):
+        """Chance that a leg with a seek loses its turn: what a granule leaves over is slack,
+        too."""
+        if not self.scale:
+            return 0.0
+        slack = -self.scale / self.tau * math.expm1(-self.tau / self.scale)
+        return math.exp(-con / self.scale) / 2 * slack
+
+    def kept(self, choice, plans):
+        """s that free reads keep a request from gaining on the mean, less what it would have
+        lost: turns, and landings within it. plans: chance of a plan by latency."""
+        kept = self.landing_gain(choice) * float(choice.latency_pmf @ plans)
+        if self.scale:
+            early = np.exp(-(self.turn - choice.late) / self.scale)
+            late = np.exp(-choice.late / self.scale)
+            kept += float(choice.latency_pmf @ (plans * (early - late))) / 2 * self.turn
+        return kept
+
+    def loss(self, choice, con, plans):
+        """s that free reads cost a request on the mean: one leg of theirs has a seek."""
+        share = float(choice.latency_pmf @ plans)
+        return share * self.late(con) * self.turn + self.kept(choice, plans)
+
+    def conservatism(self, choice, service):
+        """(seek, switch, turn), s: as set; "auto": what holds the cost to the target
+        (fb_margin.h), of which gains that are kept from the foreground are a part."""
         given = self.settings.conservatism
         if given != "auto":
             return (float(given),) + tuple(
                 float(given) if own is None else float(own)
                 for own in (self.settings.switch, self.settings.turn))
-        scale = self.device.seek_spread / math.sqrt(2)
-        con = LEAST_AUTO
-        if scale:
-            tau = self.turn * granule_bytes(self.device, self.settings) / \
-                self.device.track_bytes()
-            slack = scale / tau * -math.expm1(-tau / scale)
-            chance = TARGET * service / self.turn / plans
-            con = max(con, scale * math.log(max(slack / 2 / chance, math.e ** 0.5)))
+        if not self.scale:
+            return (LEAST_AUTO,) * 3
+        con = 3 * self.scale
+        for _ in range(2):
+            con = self._auto_con(choice, service, con)
         return (con, LEAST_AUTO, LEAST_AUTO)
+
+    def _auto_con(self, choice, service, con):
+        """A step of the iteration: con (s) makes the plans, which make con."""
+        brings, plans = self.gap(choice, (con, LEAST_AUTO, LEAST_AUTO))
+        price = 2 * math.exp(con / self.scale) / -math.expm1(-self.tau / self.scale)
+        most = brings[-1] / granule_bytes(self.device, self.settings)
+        # a gap of nearly a turn is left alone where the turn is worth more
+        used = min(1.0, 2 * most / price)
+        budget = TARGET * service - used * self.kept(choice, plans)
+        budget = max(budget, TARGET * service / 5)
+        share = float(choice.latency_pmf @ plans)
+        chance = budget / self.turn / max(share, 0.05)
+        return max(LEAST_AUTO, self.scale / 2, self.scale * math.log(self.late(0.0) / chance))
 
     def gap(self, choice, con):
         """(bytes by latency, chance of a plan by latency) of gaps before a mixed request."""
@@ -164,8 +211,9 @@ class Load:
         seeks = np.maximum.accumulate(self.device.seek_time)
         distance = float(np.interp(choice.seek - settle, seeks, self.device.seek_distance))
         near = max(NEAREST * round(distance / NEAREST), 1.0)
+        con += (self.in_time(con[2]), self.in_time(con[1] + self.device.track_switch))
         found = gap_yield(self.device, self.settings, near,
-                          tuple(round(c * 1e6) * 1e-6 for c in con))
+                          tuple(round(c, 6) for c in con))
         return self.reads @ found[0], self.reads @ found[1]
 
 
@@ -320,7 +368,7 @@ def free_bandwidth(device, workload, settings=None):
     if alone is None:
         return _saturated(load)
     choice = _mean_choice(load, alone)
-    con = load.conservatism(alone.service)
+    con = load.conservatism(choice, alone.service)
     brings, plans = load.gap(choice, con)
     reckons = settings.policy in freegap.MECHANICAL + ("auto",)
     share = float(alone.weights.sum()) if reckons else 0.0
@@ -381,7 +429,7 @@ def _saturated(load):
     """The answer when requests come faster than they can be served."""
     limit = _saturation(load)
     choice = load.choice(NODES[-1])
-    con = load.conservatism(1 / limit)
+    con = load.conservatism(choice, 1 / limit)
     brings, plans = load.gap(choice, con)
     queue = _Queue(np.ones(1), 0.0, 1 / limit, None, limit, 1.0)
     found = _result(load, queue, queue, choice, (brings, plans, 1.0))

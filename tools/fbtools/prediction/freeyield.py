@@ -97,9 +97,11 @@ def tracks_nearby(device, distance, settings, con, write):
     con[kind]. Before a write, settling is saved by who is on its track already."""
     switch = device.track_switch
     settle = device.write_settle if write else 0.0
-    same = [(con["turn"] + con["seek"] - saved, 1)
-            for lift, saved in (("source", 0.0), ("dest", settle)) if lift in settings.lifted]
-    other = [(switch + con["switch"] + con["seek"], 2 * (device.heads - 1))]
+    last = {"source": (con["turn"], 1.0), "dest": (con["turn"] - settle, con["in time on track"])}
+    same = [(con["seek"] + last[lift][0], last[lift][1])
+            for lift in last if lift in settings.lifted]
+    other = [(con["seek"] + switch + con["switch"],
+              (device.heads - 1) * (1 + con["in time on cylinder"]))]
     step = np.arange(1, NEAR)
     near = freegap.seek_time(device, step)
     alone = freegap.seek_time(device, distance)
@@ -150,9 +152,9 @@ class Track:
         return int(self.prepend_most)
 
 
-def _best_of(track, tracks, cap):
+def _best_of(track, tracks, cap, least=0.0):
     """[k, i]: probability that the best of `tracks` has k + 1 granules for a latency, of
-    which at most `cap` s can be used."""
+    which at most `cap` s can be used; but pieces that end before `least` s do not count."""
     points = len(track.late)
     one = np.log(np.maximum(1 - track.fits(np.minimum(track.late, cap)), 1e-9))
     weight = np.zeros(3 * points + 1)           # by extra time, from -points on
@@ -163,8 +165,10 @@ def _best_of(track, tracks, cap):
             weight[points + low] += count * (1 - (cost - low))
             weight[points + low + 1] += count * (cost - low)
     at = np.arange(points)
-    none = one @ weight[points + at[None, :] - at[:, None]]
-    return 1 - np.exp(none)
+    found = 1 - np.exp(one @ weight[points + at[None, :] - at[:, None]])
+    short = int(np.clip(least / track.tau - 0.5, 0, track.most - 1))
+    found[:short] = found[short]
+    return found
 
 
 def _pmf(at_least):
@@ -180,62 +184,69 @@ def _either(one, other):
     return 1 - (1 - one) * (1 - other)
 
 
-def _left(track, usable, k, hop, rest):
-    """What the time left after a piece of k granules brings, less a hop."""
-    phase = np.clip(usable / track.tau - k, 0, 1) / 2
-    return np.interp(usable - (k + phase) * track.tau - hop, track.late, rest, left=0.0)
-
-
 class Pieces(NamedTuple):
-    """Chances of a first piece: at_least[k, i] of k + 1 granules, and time (s) that can be
-    used; `longest`: chance that a track farther off has as many as one piece may have, which
-    ends the search; far: usable time there."""
+    """Chances of a piece of a plan: at_least[k, i] of k + 1 granules; time (s) that can be
+    used; `phase`: part of a granule that passes before the first whole one, at most;
+    `longest`: chance that a track farther off has as many as one piece may have, which ends
+    the search; far: usable time there."""
 
     at_least: np.ndarray
     usable: np.ndarray
+    phase: float
     longest: np.ndarray
     far: np.ndarray
 
-    def granules(self, track, hop=0.0, rest=None):
-        """Expected granules; rest: of further pieces by usable time, each after a `hop`."""
+    def granules(self, track, rest=None):
+        """Expected granules; rest: those of further pieces by usable time."""
         p = _pmf(self.at_least)
         k = np.arange(len(p))[:, None]
         value = (p * k).sum(axis=0)
         if rest is None:
             return value
-        follow = _left(track, self.usable, k[1:], hop, rest)
+        follow = _left(track, self.usable, k[1:], self.phase, rest)
         value = value + (p[1:] * follow).sum(axis=0)
         if len(p) > track.most and track.longest_is_bound:
-            far = _left(track, self.far, track.most, hop, rest)
+            far = _left(track, self.far, track.most, 1.0, rest)
             value += np.minimum(self.longest, p[track.most]) * (far - follow[track.most - 1])
         return value
 
 
-def _pieces(track, tracks, cap):
-    """Pieces of what `tracks` offer."""
-    same = _best_of(track, tracks.same, cap)
-    other = _best_of(track, tracks.other, cap)
+def _left(track, usable, k, phase, rest):
+    """What the time left after a piece of k granules brings."""
+    waited = np.clip(usable / track.tau - k, 0, phase) / 2
+    return np.interp(usable - (k + waited) * track.tau, track.late, rest, left=0.0)
+
+
+def _first(track, device, tracks, con, cap, pipe):
+    """The first piece, of what `tracks` offer; none that ends before `pipe` s."""
+    same = _best_of(track, tracks.same, cap, pipe - con["turn"])
+    other = _best_of(track, tracks.other, cap, pipe - device.track_switch - con["switch"])
     nearest = min((extra for extra, _ in tracks.other), default=0.0)
     return Pieces(_either(same, other),
-                  track.late - (tracks.same[0][0] if tracks.same else nearest),
+                  track.late - (tracks.same[0][0] if tracks.same else nearest), 1.0,
                   other[track.most - 1], track.late - nearest)
 
 
 def _rest(track, device, settings, con, cap):
-    """(hop s, granules by usable time): pieces beyond the first, if they are allowed."""
+    """Granules by usable time of pieces beyond the first; None if there are none. On its own
+    track the next begins where granules do, on another one anywhere; the search looks at
+    the former first, for the first piece was on the cylinder's first track mostly."""
     if "several" not in settings.lifted:
-        return 0.0, None
-    other = [(device.track_switch + con["switch"] - con["turn"], 2 * (device.heads - 1))]
-    same = [(0.0, 1)] if {"source", "dest"} & settings.lifted else []
-    pieces = _pieces(track, Tracks(same, other), cap)
-    if same:
-        # the first piece was on the cylinder's first track mostly, which now is looked at first
-        pieces = pieces._replace(longest=pieces.longest * (
-            1 - _best_of(track, same, cap)[track.most - 1]))
+        return None
+    hop = device.track_switch + con["switch"]
+    other = _best_of(track, [(hop, 2 * (device.heads - 1))], cap)
+    if not settings.lifted & {"source", "dest"}:
+        pieces = Pieces(other, track.late - hop, 1.0, other[track.most - 1], track.late - hop)
+    else:
+        skipped = np.ceil(con["turn"] / track.tau) * track.tau
+        k = np.arange(1, track.most + 1)[:, None]
+        same = (track.late - skipped >= k * track.tau) * (1 - k / track.granules)
+        pieces = Pieces(_either(same, other), track.late - skipped, 0.0,
+                        other[track.most - 1] * (1 - same[track.most - 1]), track.late - hop)
     rest = None
     for _ in range(PIECES - 1):
-        rest = pieces.granules(track, con["turn"], rest)
-    return con["turn"], rest
+        rest = pieces.granules(track, rest)
+    return rest
 
 
 def _gap(track, device, settings, distance, con, write):
@@ -243,14 +254,15 @@ def _gap(track, device, settings, distance, con, write):
     cap = device.revolution_time - con["seek"] * (2 if settings.lifted else 1)
     tracks = tracks_nearby(device, distance, settings, con, write) if settings.separate else \
         Tracks([], [])
-    pieces = _pieces(track, tracks, cap)
-    hop, rest = _rest(track, device, settings, con, cap) if settings.separate else (0.0, None)
+    pipe = settings.lead + (device.write_overhead if write else device.read_overhead)
+    pieces = _first(track, device, tracks, con, cap, pipe)
+    rest = _rest(track, device, settings, con, cap) if settings.separate else None
     if not write:
         before = track.prepended(track.late - con["seek"])
         reaches = before[track.most - 1] if len(before) >= track.most else 0.0
         pieces = pieces._replace(at_least=_either(pieces.at_least, before),
                                  longest=pieces.longest * (1 - reaches))
-    return pieces.granules(track, hop, rest), pieces.at_least[0]
+    return pieces.granules(track, rest), pieces.at_least[0]
 
 
 def _lengths(device, granule, parts=3):
@@ -270,9 +282,12 @@ def _lengths(device, granule, parts=3):
 @functools.lru_cache(maxsize=64)
 def gap_yield(device, settings, distance, con):
     """What gaps of each latency (bins of freegap) bring: ([bytes before a read, before a
-    write], [chance of a plan]). con: conservatism of (seek, switch, turn), s."""
+    write], [chance of a plan]). con: conservatism of (seek, switch, turn), s; and the chances
+    that a read on the request's track, and on its cylinder, ends early enough for what
+    follows to be at the drive in time."""
     granule = granule_bytes(device, settings)
-    con = dict(zip(("seek", "switch", "turn"), con))
+    con = dict(zip(("seek", "switch", "turn", "in time on track",
+                    "in time on cylinder"), con))
     total = np.zeros((2, 2, freegap.BINS))
     for share, granules in _lengths(device, granule):
         track = Track(device.revolution_time, granules, settings, granule)
