@@ -178,11 +178,31 @@ class _Composite:
         behind a first that are there when the one before is done."""
         random = self.parts.random
         alone = queue.Moments(random.mean(), random.second_moment())
-        waited = queue.Services.same(alone.mean(), alone.variance()) if self.order is None else \
-            self._chosen(alone.mean(), alone.variance(), 1.0)
+        rows = self.cache.by_position(busy=busy)
+        if self.order is None:
+            waited = queue.Services.same(alone.mean(), alone.variance())
+        else:
+            behind = sum(at.share * at.waited.mean() for row in rows for at in row) / self.share
+            waited = self._broken(self._chosen(alone.mean(), alone.variance(), 1.0), behind)
         return queue.Turn(alone, waited), [
-            self._kind(row, base) for row, base in
-            zip(self.cache.by_position(busy=busy), self.cache.bases)]
+            self._kind(row, base) for row, base in zip(rows, self.cache.bases)]
+
+    def _broken(self, first, behind):
+        """`first`, Services of a run's first request, and what it costs to come back to a run that
+        was left before all of it had come; not in the paper.
+
+        Requests come run by run, so of `runs` that are pending only the newest is not
+        complete. The order takes it with probability 1 / runs, and leaves it if none comes
+        while those that are there are served: another one behind takes `behind` s.
+        """
+        count = np.arange(1, len(first) + 1)
+        runs = np.ceil(count / self.run - 1e-9)
+        there = count - self.run * (runs - 1)
+        left = np.exp(-self.rate * (first.first + (there - 1) * behind)) / runs
+        left[(runs < 2) | (there > self.run - 1 + 1e-9)] = 0.0
+        more = np.maximum(first.first - behind, 0.0)
+        return queue.Services(first.first + left * more,
+                              first.second + left * more * (2 * first.first + more))
 
     def _kind(self, row, base):
         """queue.Kind of the cache's Positions; base: share of all requests that begin one."""
@@ -243,7 +263,7 @@ def predict(device, workload, algorithm=None):
 def _in_turns(made):
     """predict() of Poisson arrivals in runs: what is iterated is the share of requests that were
     there when the one before them in their run was done."""
-    busy, last = min(made.rate * made.served((0.0, 0.0)).mean, 1.0), None
+    busy, last = min(made.rate * made.parts.random.mean() / made.run, 1.0), None
     for iteration in range(1, MOST_ITERATIONS + 1):
         first, kinds = made.turns(busy)
         found, waiting = queue.in_turns(made.rate, first, kinds)

@@ -369,9 +369,10 @@ def in_turns(rate, first, kinds):
     twice as long. The chain at departures, a matrix for each place in a run; exact if a
     service depends on its place and on the number pending alone.
     """
-    if rate * _mean_turn(first, kinds) >= 1:
-        return Queued(math.inf, 1.0, None, _mean_turn(first, kinds), rate), 1.0
-    most = STATES
+    busy = rate * _mean_turn(first, kinds)
+    if busy >= 1:
+        return Queued(math.inf, 1.0, None, busy / rate, rate), 1.0
+    most = STATES // 2 if busy < 0.5 else STATES
     while True:
         found, waiting, tail = _turns_chain(rate, first, kinds, most)
         if tail * most < TURNS_NEGLIGIBLE:
@@ -512,8 +513,16 @@ def _nodes(service):
 
 
 def _stationary(rows):
-    """The distribution that a transition matrix leaves as it is."""
-    size = len(rows)
-    system = rows.T - np.eye(size)
-    system[-1] = 1.0
-    return np.linalg.solve(system, np.eye(size)[-1])
+    """The distribution that a transition matrix leaves as it is. Grassmann, Taksar and Heyman
+    (1985): state by state is taken out, without subtractions; LAPACK's threads take longer to
+    wake than this takes."""
+    rows = np.array(rows)
+    for state in range(len(rows) - 1, 0, -1):
+        into = rows[:state, state] / rows[state, :state].sum()
+        rows[:state, state] = into
+        rows[:state, :state] += into[:, None] * rows[state, :state]
+    found = np.zeros(len(rows))
+    found[0] = 1.0
+    for state in range(1, len(rows)):
+        found[state] = found[:state] @ rows[:state, state]
+    return found / found.sum()
