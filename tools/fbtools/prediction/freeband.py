@@ -355,7 +355,7 @@ def _mean_choice(load, queue):
         return load.choice(1)
     if np.count_nonzero(queue.weights) == 1:
         return load.exact(len(queue.weights))
-    at = np.flatnonzero(queue.weights > 1e-4)
+    at = np.flatnonzero(queue.weights > 1e-4 * queue.weights.sum())
     return freegap.Choice.mix(queue.weights[at], [load.choice(n + 1) for n in at])
 
 

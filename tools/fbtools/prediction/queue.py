@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 STATES = 60             # of a chain to begin with
-MOST_STATES = 480       # more requests than that are not waited for: saturated
+MOST_STATES = 480       # more requests than that are not told apart
 NEGLIGIBLE = 1e-7       # what a chain may leave out, probability
 TURNS_NEGLIGIBLE = 1e-4 # .. a chain of matrices, which cost more
 _NODES = 12             # of a quadrature over a service's length
@@ -316,7 +316,11 @@ def state_dependent(rate, services):
         if states[-1] * most < NEGLIGIBLE:
             break
         if most >= MOST_STATES:
-            return Queued(math.inf, 1.0, None, mean_last, rate)
+            # at the end nearly all services are the last one; but it may take many to get there
+            delay = mg1_delay(rate, mean_last, services[-1].second_moment())
+            least = float(states @ np.arange(len(states))) / rate
+            return Queued(max(mean_last + delay, least), 1 - float(states[0]), None, mean_last,
+                          rate)
         most *= 2
     utilisation = 1 - float(states[0])
     size = float(states @ np.arange(len(states)))

@@ -42,6 +42,11 @@ def _wrong(name, value, why):
     return ToolError("workload: %s %r (%s): %s" % (name, value, unit, why))
 
 
+def unit_of(name):
+    """An attribute's unit; None of those that are words."""
+    return _RANGES[name][0] if name in _RANGES else None
+
+
 @dataclass(frozen=True)
 class Workload:
     """Means over a workload's life, unless they are said to be something else."""
