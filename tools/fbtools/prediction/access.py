@@ -230,6 +230,9 @@ class Access:
         self.rest = np.maximum(self.count - self.full * self.size, 0.0)
         # whoever begins less than `rest` sectors before a track's end is on one more track
         self.crossing = np.clip((self.rest - tracks.unit) / self.size, 0.0, 1.0)
+        # and whole tracks may begin where tracks do
+        self.fitting = np.where(self.full > 0, np.clip((tracks.unit - self.rest) / self.size,
+                                                       0.0, 1.0), 0.0)
 
     def _starts(self):
         """[zone, start]: weights, lengths of the first track's part, of whole tracks (how
@@ -242,13 +245,16 @@ class Access:
         least = np.maximum(rest, low)
         long = np.where(full > 0, least + at * (size - least), self.count)
         split = (self.crossing[:, None] * even, first, full * np.ones_like(even), rest - first)
-        plain = ((1 - self.crossing[:, None]) * even, long,
+        fit = self.fitting[:, None]
+        plain = ((1 - self.crossing[:, None] - fit) * even, long,
                  np.maximum(full - 1, 0) * np.ones_like(even),
                  np.where(full > 0, rest + size - long, 0.0))
         if not np.any(self.full):
             plain = [values[:, :1] for values in plain]
             plain[0] = 1 - self.crossing[:, None]
-        return [np.concatenate(pair, axis=1)[:, :, None, None] for pair in zip(split, plain)]
+        whole = (fit, np.where(full > 0, size, self.count), np.maximum(full - 1, 0), 0 * fit)
+        parts = (split, plain, whole) if np.any(fit) else (split, plain)
+        return [np.concatenate(values, axis=1)[:, :, None, None] for values in zip(*parts)]
 
     def _go(self, course, starts):
         """The weights of a course's kinds, when it is at the end of its transfers."""
@@ -283,7 +289,9 @@ class Access:
         tracks, size = self.tracks, self.size[:, None]
         begins = np.minimum(tracks.unit[:, None] / size, 1.0)
         starts = [values[:, :, 0, 0] for values in self._starts()]
-        starts[0] = starts[0] * (1 - begins)
+        if np.any(self.fitting):
+            starts = [values[:, :-1] for values in starts]
+        starts[0] = starts[0] / starts[0].sum(axis=1, keepdims=True) * (1 - begins)
         kinds = self._kinds(np.zeros_like(_axes(tracks.unit)))[0][:, 0, 0, :]
         full = self.full[:, None] * np.ones_like(kinds)
         there = (begins * kinds, np.where(full > 0, size, self.count),

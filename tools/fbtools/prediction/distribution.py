@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 STEP = 40e-6            # s; the usual grid
+NARROW = 2.0            # steps; narrower even distributions are points
 _FFT_FROM = 512         # bins from which the Fourier transform is the faster convolution
 
 
@@ -20,25 +21,33 @@ def nice_length(length):
     return min([best] + [m * (1 << max((-(-length // m) - 1).bit_length(), 0)) for m in (3, 5, 9)])
 
 
+def _split(at, weights, rows, size):
+    """[row, size]: weights, each between the two points of the grid beside `at`; both are
+    arrays of as many rows, or `at` has one for all."""
+    first = np.floor(at).astype(np.int64)
+    upper = (at - first) * weights
+    cell = (first + size * np.arange(rows)[:, None]).ravel()
+    found = np.bincount(cell, (weights - upper).ravel(), size * rows)
+    found[1:] += np.bincount(cell, upper.ravel(), size * rows)[:-1]
+    return found.reshape(rows, size)
+
+
 def spread_rows(low, high, weights, step):
     """[row, time]: probabilities of mixtures, a row each, of even distributions from low to
-    high s: arrays of as many rows, or one for all. What is below 0 is at 0. The density's
-    jumps are put on the grid, each between two points, and summed up; means are kept."""
+    high s: arrays of as many rows, or one for all. What is below 0 is at 0. Narrow ones are
+    points; of others the density's jumps are put on the grid and summed up. Means are kept,
+    but for step / 16 at most."""
     low, high = np.minimum(low, high) / step, np.maximum(low, high) / step
-    wide = np.maximum((0.02 - (high - low)) / 2, 0.0)
-    at = np.concatenate((low - wide, high + wide), axis=-1)
-    jump = weights / (high - low + 2 * wide)
-    jump = np.concatenate((jump, -jump), axis=1)
-    base = max(int(np.ceil(-at.min())), 0)
-    first = np.floor(at).astype(np.int64)
-    upper = (at - first) * jump
-    size, rows = int(first.max()) + base + 3, len(weights)
-    first = first + (base + size * np.arange(rows)[:, None])
-    jumps = np.bincount(first.ravel(), (jump - upper).ravel(), size * rows)
-    jumps[1:] += np.bincount(first.ravel(), upper.ravel(), size * rows)[:-1]
-    density = np.cumsum(jumps.reshape(rows, size), axis=1)
-    p = np.maximum(density, 0.0)
-    p[:, 1:] += p[:, :-1]
+    base = max(int(np.ceil(-low.min())), 0)
+    low, high = low + base, high + base
+    size, rows = int(high.max()) + 3, len(weights)
+    narrow = high - low < NARROW
+    p = _split((low + high) / 2, weights * narrow, rows, size)
+    if not np.all(narrow):
+        jump = weights * ~narrow / np.maximum(high - low, NARROW)
+        density = np.cumsum(_split(low, jump, rows, size) - _split(high, jump, rows, size), axis=1)
+        p += np.maximum(density, 0.0) / 2
+        p[:, 1:] += np.maximum(density[:, :-1], 0.0) / 2
     if base:
         p = np.concatenate((p[:, :base + 1].sum(axis=1, keepdims=True), p[:, base + 1:]), axis=1)
     return p / p.sum(axis=1, keepdims=True)
