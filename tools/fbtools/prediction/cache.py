@@ -182,7 +182,8 @@ class Cache:
         unit = np.gcd(np.round(track).astype(np.int64), int(self.mechanism.aligned))
         switch = turn * (_gap(zones.track_skew, device.track_switch / turn) * (heads - 1) +
                          _gap(zones.cylinder_skew, device.cylinder_switch / turn)) / heads
-        return {"turn": turn, "track": track[at], "switch": switch[at], "unit": unit[at],
+        move = (device.track_switch * (heads - 1) + device.cylinder_switch) / heads
+        return {"turn": turn, "move": move, "track": track[at], "switch": switch[at], "unit": unit[at],
                 "pace": turn / track[at], "zero_latency": device.zero_latency,
                 "block": device.block}
 
@@ -194,8 +195,9 @@ class Cache:
         data = size * bus if device.zero_latency else \
             race.SECTOR * bus + (size - race.SECTOR) * np.maximum(bus - pace, 0.0)
         after = device.write_overhead_after_write
+        medium = dict(self._medium, move=max(self._medium["move"] + device.write_settle, 0.0))
         return race.Drive(bus=0.0, overhead=device.write_overhead if after is None else after,
-                          report=device.write_report, data=data, **self._medium)
+                          report=device.write_report, data=data, **medium)
 
     @functools.cached_property
     def drive(self):
@@ -206,11 +208,11 @@ class Cache:
         if spec is None or spec.read_ahead == "none":
             return race.Drive(**read, **self._medium)
         return race.Drive(
-            **read, **self._medium, ahead=True, at_once=spec.read_ahead_trigger == "any",
+            **read, **self._medium, ahead=True, same_track=spec.read_ahead_trigger == "same-track",
             hit_overhead=max(spec.hit_overhead - device.read_report + race.SECTOR * bus, 0.0),
             segment=spec.segment_bytes, most=spec.read_ahead_bytes or math.inf,
-            border={"track": 0.0, "stream": 0.0, "cylinder": device.bytes_per_cylinder}.get(
-                spec.read_ahead), stream=spec.read_ahead == "stream",
+            border={"track": 1, "stream": 1, "cylinder": device.heads}.get(spec.read_ahead, 0),
+            stream=spec.read_ahead == "stream",
             on_hit=spec.read_ahead_on_hit, discard=spec.discard_read,
             join=0.0 if spec.read_ahead_join else race.SECTOR)
 
@@ -283,7 +285,7 @@ class Cache:
         """After so many requests a long run goes on as before: a segment's, where each
         segment begins with a miss."""
         drive = self.drive
-        if read and drive.ahead and drive.most == math.inf and drive.border is None and \
+        if read and drive.ahead and drive.most == math.inf and not drive.border and \
                 not drive.discard:
             return max(int(drive.segment // self.workload.request_size), 1)
         return 4

@@ -308,7 +308,8 @@ def _cache(scalars, lists, sector, rate):
     ahead = scalars.get("read_ahead", ["none"])
     if scalars.get("look_ahead") == ["off"]:
         ahead = ["none"]
-    report = float(scalars.get("completion_overhead_ns", ["0"])[0])
+    report = float(scalars.get("completion_overhead_ns", ["0"])[0]) + \
+        float(scalars.get("jitter_ns", ["20000"])[0]) / 2
     return CacheSpec(
         segments=int(said[0]), segment_bytes=int(said[1]) * sector, read_ahead=ahead[0],
         read_ahead_bytes=int(ahead[1]) * sector if len(ahead) > 1 else None,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-PATHS = 128
+PATHS = 256             # with 16384 the mean service of 40 workloads is the same within 0.9 %
 STEPS = 64              # requests of a run that are followed at most
 COST = 18               # .. of which so many take long to
 QUICK = 0.25            # what one takes that does not
@@ -101,6 +101,7 @@ class Drive:
     pace: np.ndarray            # s a byte of a track
     track: np.ndarray           # bytes
     switch: np.ndarray          # s from a track's end to the next one's beginning
+    move: float                 # s that the head takes for it
     unit: np.ndarray            # bytes from a track's beginning to the first: multiples of that
     bus: float                  # s a byte; 0 for writes
     overhead: float
@@ -110,11 +111,12 @@ class Drive:
     data: float = 0.0
     hit_overhead: float = 0.0
     ahead: bool = False         # reads ahead at all
-    at_once: bool = True        # .. after a run's first read
+    same_track: bool = False    # .. but only after one that goes on where the last one from the
+                                # medium ended, on its track
     segment: float = 0.0        # bytes
     most: float = float("inf")  # bytes read ahead at most; inf: until the segment is full
-    border: float = None        # bytes of a cylinder, of a track (0), if reading ahead ends ..
-    stream: bool = False        # .. with it; or with the next if it came over an earlier one
+    border: int = 0             # tracks with whose end reading ahead ends: of a cylinder, 1; or 0
+    stream: bool = False        # .. but with the next ones' if it came over earlier ones
     on_hit: bool = False
     discard: bool = False
     join: float = 0.0           # of a request so many bytes are there before reading on goes
@@ -149,17 +151,18 @@ class Steps(NamedTuple):
 
 
 class _State:
-    """Where a run is. got: what is in the segment for sure ends there."""
+    """Where a run is. The segment has the bytes from `begin` on; got: up to there for sure;
+    limit: where reading ahead ends; last: where the last read from the medium ended; head:
+    past() of that, without reading ahead; next: stream() of `end`."""
 
     def __init__(self, drive, size):
         self.time = 0.0
         self.begin, self.end = 0.0, np.full(PATHS, float(size))
         self.phase = np.floor(quantiles(TRACK) * drive.track / drive.unit) * drive.unit
-        self.border = None
-        if drive.border is not None:
-            self.border = (quantiles(CYLINDER) if drive.border else quantiles(TRACK)) * \
-                (drive.border or drive.track)
+        before = np.floor(quantiles(CYLINDER) * drive.border)
+        self.border = self.phase + before * drive.track
         past, self.next = self.past(drive, self.end)
+        self.head = past
         transfer = past - self.stream(drive, 0.0)
         lag = drive.reported(-transfer, 0.0, size)
         if drive.zero_latency:
@@ -167,8 +170,10 @@ class _State:
             lag = lag - (quantiles(INSIDE) * drive.turn < transfer) * quantiles(WITHIN) * transfer
         self.origin = -lag - past
         self.begin = self.end if drive.discard else 0.0
-        self.got = self.end
-        self.limit = self.far(drive, self.end) if drive.ahead and drive.at_once else self.end
+        self.last = self.got = self.end
+        self.limit = self.end
+        if drive.ahead and not drive.same_track:
+            self.limit = self.far(drive, self.end)
 
     def stream(self, drive, byte):
         """When a stream comes to a byte."""
@@ -191,6 +196,11 @@ class _State:
         byte = tracks * drive.track + into - self.phase
         return np.minimum(np.maximum(byte, self.got), self.limit)
 
+    def move(self, drive, start, head):
+        """s that the head takes from its track to that of `start`; both as stream() has them, or
+        past() for the head."""
+        return drive.move * (_track(drive, start, 1e-9) != _track(drive, head, -1e-9))
+
     def next_passage(self, drive, stream, ready):
         """When what a stream comes to at `stream` is under the head, not before `ready`."""
         first = self.origin + stream
@@ -198,8 +208,8 @@ class _State:
 
     def far(self, drive, end):
         """How far the drive reads on after a read up to `end`."""
-        if self.border is not None:
-            size = drive.border or drive.track
+        if drive.border:
+            size = drive.border * drive.track
             far = np.ceil((end + self.border) / size) * size - self.border
             return far + size * (self.begin < far - size) if drive.stream else far
         if drive.most < float("inf"):
@@ -240,11 +250,20 @@ def _through(drive, state, start, size, arrival):
     """One request that goes to the medium in any case: (service, kind); `state` goes on."""
     end = start[0] + size
     past, following = state.past(drive, end)
-    at, passed = _medium(drive, state, start[1], past, arrival + drive.overhead + drive.data)
+    ready = np.maximum(arrival + drive.overhead + drive.data, arrival + drive.overhead +
+                       state.move(drive, start[1], state.head))
+    at, passed = _medium(drive, state, start[1], past, ready)
+    state.head = past
     state.end, state.next = end, following
     # as large numbers are not exact
     state.origin = np.maximum(state.origin, at - start[1])
     return drive.reported(at, passed, size) - arrival, _MISSES
+
+
+def _track(drive, stream, rounding):
+    """The number of the track that a stream is on; `rounding` errors do not take it over a
+    track's beginning, or its end."""
+    return np.floor(stream / drive.period + rounding)
 
 
 def _medium(drive, state, start, past, ready, rides=None):
@@ -260,7 +279,7 @@ def _medium(drive, state, start, past, ready, rides=None):
     # what it missed a turn later; what is on the next track comes when it always does
     block = drive.block * drive.pace
     into = np.ceil((ready - at + drive.turn) / block - 1e-6) * block
-    inside = (into < transfer) & (np.floor(start / drive.period) == np.floor(past / drive.period))
+    inside = (into < transfer) & (_track(drive, start, 1e-9) == _track(drive, past, -1e-9))
     if rides is not None:
         inside &= ~rides
     return at, at + np.where(inside, into, transfer)
@@ -271,7 +290,7 @@ def _serve(drive, state, start, size, arrival):
     start, from_start = start
     end = start + size
     front = state.front(drive, arrival)
-    if drive.border is not None or drive.most < float("inf"):
+    if drive.border or drive.most < float("inf"):
         state.begin = np.maximum(state.begin, front - drive.segment)
     answered = drive.hit_overhead + (size - SECTOR) * drive.bus + drive.report
     reading = state.limit > front
@@ -285,8 +304,10 @@ def _serve(drive, state, start, size, arrival):
         rides = there & reading & (front - start >= drive.join)
         part = rides | there & (front - start >= SECTOR)
         begin = np.where(part, front, start)
-        at, passed = _medium(drive, state, np.where(part, state.stream(drive, front), from_start),
-                             past, arrival + drive.overhead, rides)
+        head = state.stream(drive, front)
+        begin_at = np.where(part, head, from_start)
+        at, passed = _medium(drive, state, begin_at, past, arrival + drive.overhead +
+                             state.move(drive, begin_at, head), rides)
         service = drive.reported(np.maximum(at, arrival), passed, end - begin) - arrival
         service = np.where(hit, answered, np.where(part, np.maximum(service, answered), service))
         kind = np.where(hit, HIT, np.where(part, PARTIAL, MISS))
@@ -305,7 +326,7 @@ def _go_on(drive, state, ends, arrival, hit, reading, did):
         fresh = ~(hit | rides)
         state.begin = np.where(hit | part, state.begin, start)
     if drive.discard:
-        state.begin = np.where(fresh, end, start)
+        state.begin = np.where(fresh, end, state.end)
     limit = state.far(drive, end)
     if drive.on_hit:
         resumes = hit & ~reading & (limit > state.limit)
@@ -319,6 +340,11 @@ def _go_on(drive, state, ends, arrival, hit, reading, did):
         at = state.next_passage(drive, following, passed - 1e-9)
         state.origin = np.where(fresh, at - following, state.origin)
         state.got = np.where(fresh, end, state.got)
+        if drive.same_track:
+            same = np.floor((start + state.phase) / drive.track) == \
+                np.ceil((state.last + state.phase) / drive.track) - 1
+            state.last = np.where(hit, state.last, end)
+            limit = np.where(same, limit, end)
         state.limit = np.where(fresh, limit, state.limit)
     if drive.discard:
         state.begin = end
