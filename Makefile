@@ -31,6 +31,8 @@ help:
 	@echo '                   FIGURE=name measures one (bench.rst), QUICK=1 with fewer requests'
 	@echo 'make extract       models extracted from simulated drives, judged: build/extract/summary.json'
 	@echo '                   DRIVE= MODE= SEED= restrict or vary it'
+	@echo 'make validate-predict  the analytic model against the simulated drive: build/predict/summary.json'
+	@echo '                   DRIVE= TABLE= CELL= SEED= restrict or vary it'
 	@echo 'make soak          long runs of the lab'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
@@ -108,6 +110,12 @@ extract: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock bench-extract --out '$(BUILD)/extract' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(MODE),--mode '$(MODE)') \
 		$(if $(SEED),--seed '$(SEED)')
+
+.PHONY: validate-predict
+validate-predict: setup
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock validate-predict --out '$(BUILD)/predict' \
+		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(TABLE),--table '$(TABLE)') \
+		$(if $(CELL),--cell '$(CELL)') $(if $(SEED),--seed '$(SEED)')
 
 .PHONY: install
 install:

@@ -17,7 +17,8 @@ def commands(word):
     """The modules of this package that are subcommands, that of this name first."""
     names = [found.name for found in pkgutil.iter_modules(package_path)
              if found.name != "cli" and not found.ispkg]
-    for name in sorted(names, key=lambda name: name != word):
+    first = word and word.replace("-", "_")
+    for name in sorted(names, key=lambda name: name != first):
         module = importlib.import_module("%s.%s" % (__package__, name))
         if hasattr(module, "add_parser"):
             yield module

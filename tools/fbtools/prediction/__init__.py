@@ -7,3 +7,9 @@ Equations are numbered as in that paper. Everything is in SI units: seconds, byt
 requests per second, cylinders, fractions from 0 to 1; random variables are
 distribution.Dist.
 """
+
+import os
+
+# Matrices here are so small that a second thread costs more than it brings: on a busy machine
+# twice the time. Counts if numpy has not been imported yet.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
