@@ -195,6 +195,20 @@ class Attributes(unittest.TestCase):
         self.assertEqual(characterise.characterise(
             [chunk(seconds, sector, 8)]).workload.arrival_process, "poisson")
 
+    def test_burst_goes_on(self):
+        """As long as its earlier requests would still be served (4.3), though the next one takes
+        longer to come than one service. Seen to fail: told by the time between two alone."""
+        burst = np.array([0, 0.001, 0.002, 0.017, 0.018, 0.047, 0.061])
+        seconds = (np.arange(200)[:, None] * 0.5 + burst).ravel()
+        sector = self.rng.integers(0, 400 * GIB, len(seconds))
+        for size in (3, len(seconds)):
+            load = characterise.characterise(pieces(chunk(seconds, sector, 8), size),
+                                             service_time=0.01).workload
+            # five have 50 ms of service: the sixth comes amid them, the last after all six
+            self.assertEqual(load.requests_per_burst, 6)
+            self.assertAlmostEqual(load.bursty_fraction, 6 / 7)
+            self.assertAlmostEqual(load.burst_rate, 5 / 0.047, 3)
+
     def test_bursts_by_prediction(self):
         """The service time that bursts are told by is asked for when it is needed."""
         asked = []

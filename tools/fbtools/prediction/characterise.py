@@ -6,7 +6,8 @@ What the paper leaves to its authors' thesis is decided here:
 run             requests that each begin where the one before them in the trace ends
 sparse run      the same with holes: each begins at most `reach` bytes after the end of
                 the one before, one at least not at it. Directions do not matter
-burst           requests that each come less than `service_time` after the one before
+burst           requests that each come while those before them in it would still be served,
+                `service_time` each (4.3; E20)
 span            the range that all but a share of 1 - SPAN_SHARE of the requests lie in,
                 as wide as a uniform workload's would be of which that is the share
 pauses          arrivals more than PAUSE apart: left out of effective_request_rate
@@ -158,7 +159,8 @@ class _Arrivals:
     """When requests come."""
 
     def __init__(self, service_time):
-        self.limit = None if service_time is None else service_time * 1e9
+        self.service = None if service_time is None else service_time * 1e9
+        self.work = 0.0         # ns of service that the last request found before it
         self.first = self.last = None
         self.gaps, self.pauses = Moments(), 0.0
         self.groups, self.bursts = Groups(), Moments()
@@ -172,10 +174,19 @@ class _Arrivals:
         self.last = int(time[-1])
         self.gaps.add(gap * 1e-9)
         self.pauses += float(gap[gap > PAUSE * 1e9].sum()) * 1e-9
-        if self.limit is not None:
+        if self.service is not None:
             linked = np.zeros(len(time), dtype=bool)
-            linked[len(time) - len(gap):] = gap < self.limit
+            linked[len(time) - len(gap):] = self.found_before(gap) > 0
             self.ended(self.groups.add(linked, (), time, time))
+
+    def found_before(self, gap):
+        """ns of service that each request finds still to be done (Lindley's equation)."""
+        if not len(gap):
+            return gap
+        work = self.work + np.cumsum(self.service - gap)
+        work -= np.minimum(np.minimum.accumulate(work), 0.0)
+        self.work = float(work[-1])
+        return work
 
     def ended(self, rows):
         """Groups of requests that are over."""
@@ -408,7 +419,7 @@ def reach_of(device):
 
 def characterise(chunks, reach=0.0, service_time=None):
     """A Trace from chunks of tracefile.read: reach (bytes) is the hole that a sparse run
-    may have, service_time (s) what a burst's requests come closer than; None: no bursts."""
+    may have, service_time (s) what each request of a burst takes; None: no bursts."""
     what = Characteriser(reach, service_time)
     for chunk in chunks:
         what.add(chunk)

@@ -12,6 +12,7 @@ from . import compose, freeband, units
 
 ALGORITHMS = ("fcfs", "look", "clook", "sstf", "sptf")
 DAY_S = 86400.0
+SHOWN = 0.005           # a share of requests that does not print as 0 %
 NOTABLE = 0.05          # a share of requests in runs that is worth a remark
 # As the module is set by default (Documentation/admin-guide.rst)
 MODULE = {"policy": "auto", "conservatism": "auto", "lift": "all"}
@@ -164,10 +165,10 @@ def _workload_lines(said):
     lines = ["workload   %s: %s%s, %.0f %% reads, %s on the mean, over %s" % (
         said["workload_from"], rate, ARRIVALS[work["arrival_process"]],
         100 * work["read_fraction"], _size(work["request_size"]), _size(work["data_span"]))]
-    if work.get("run_length"):
+    if work.get("run_length") and work.get("locality_fraction", 1) >= SHOWN:
         lines.append("           %.0f %% in runs of %.1f requests" % (
             100 * work.get("locality_fraction", 1), work["run_length"] / work["request_size"]))
-    if work.get("sparse_run_fraction"):
+    if work.get("sparse_run_fraction", 0) >= SHOWN:
         lines.append("           %.0f %% in runs with holes, of %.1f requests" % (
             100 * work["sparse_run_fraction"], work["requests_per_sparse_run"]))
     if work.get("bursty_fraction"):
