@@ -16,6 +16,7 @@ import numpy as np
 
 from . import race
 from .distribution import Dist
+from .queue import Moments
 from .race import Gap
 
 
@@ -111,12 +112,19 @@ class _Kind(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The i-th requests of runs. share: of all requests; waited: Dist of their service if they
-    were there when the one before was reported; came: if they came later."""
+    """The i-th requests of runs. share: of all requests; waited: their service if they were
+    there when the one before was reported; came: if they came later."""
 
     share: float
-    waited: Dist
-    came: Dist
+    waited: Moments
+    came: Moments
+
+
+def _position(share, values, waits):
+    """A Position of services, s, and whether they are of requests that waited."""
+    waited, came = (Moments(float(some.mean()), float(some @ some) / len(some))
+                    if len(some) else None for some in (values[waits], values[~waits]))
+    return Position(share, waited or came, came or waited)
 
 
 class Cache:
@@ -256,13 +264,23 @@ class Cache:
             first = self.mechanism.random(n, kind.read)
             values = np.interp(race.quantiles(race.FIRST), np.append(0.0, first.cdf()),
                                (np.arange(len(first.p) + 1) - 0.5) * first.step)
+            steps, most = self._worth(gap, kind)
             self._followed[key] = race.follow(
-                self._writer if not kind.read else self.drive, self.workload.request_size,
-                min(math.ceil(kind.requests) - 1, race.STEPS), gap, np.maximum(values, 0.0),
+                self.drive if kind.read else self._writer, self.workload.request_size, steps,
+                gap, np.maximum(values, 0.0),
                 (lambda step: 2 * kind.hole * race.quantiles(race.HOLES + step))
-                if kind.hole else None)
+                if kind.hole else None, most)
         steps = self._followed[key]
         return Followers(self._weights(steps, kind) * kind.share / kind.requests, steps)
+
+    def _worth(self, gap, kind):
+        """How many requests of a run to follow, and how much to spend on it."""
+        steps = min(math.ceil(kind.requests) - 1, race.STEPS)
+        if gap.kind == "busy" or gap.cv2 or kind.hole:
+            steps = min(steps, 2 * self._period(kind.read) if self._refills(kind.read) else
+                        race.SOON)
+        # what is rare need not be known well
+        return steps, max(race.SOON, round(race.COST * min(1.0, 5 * kind.share)))
 
     def _weights(self, steps, kind):
         """How often each step counts in a run of so many requests: those that are not followed
@@ -281,14 +299,17 @@ class Cache:
         weights[count - period + int(rest)] += rest - int(rest)
         return weights
 
-    def _period(self, read):
-        """After so many requests a long run goes on as before: a segment's, where each
-        segment begins with a miss."""
+    def _refills(self, read):
+        """Whether a long run misses again and again, each time a segment has been read."""
         drive = self.drive
-        if read and drive.ahead and drive.most == math.inf and not drive.border and \
-                not drive.discard:
-            return max(int(drive.segment // self.workload.request_size), 1)
-        return 4
+        return read and drive.ahead and drive.most == math.inf and not drive.border and \
+            not drive.discard
+
+    def _period(self, read):
+        """After so many requests a long run goes on as before."""
+        if self._refills(read):
+            return max(int(self.drive.segment // self.workload.request_size), 1)
+        return race.SOON // 2
 
     def service(self, n=1, gap=None, interrupted=0.0):
         """Dist of the service of all requests, `n` pending; `interrupted`: of those that
@@ -308,17 +329,9 @@ class Cache:
         a run varies far less than that of as many independent services, and so do delays:
         (11) is twice what is measured at a utilisation of 0.8 and runs of 4."""
         gap = Gap("busy", 1 / self.workload.rate, 1.0, busy)
-        step = self.mechanism.step
-        found = []
-        for kind in self.followers(n, gap):
-            row = []
-            for i, (weight, values) in enumerate(zip(kind.weights, kind.steps.service)):
-                waited = gap.waits(i)
-                both = [Dist.of(values[those], np.full(those.sum(), 1 / those.sum()), step)
-                        if those.any() else None for those in (waited, ~waited)]
-                row.append(Position(float(weight), both[0] or both[1], both[1] or both[0]))
-            found.append(row)
-        return found
+        return [[_position(float(weight), values, gap.waits(i))
+                 for i, (weight, values) in enumerate(zip(kind.weights, kind.steps.service))]
+                for kind in self.followers(n, gap)]
 
     @functools.cached_property
     def _as_it_comes(self):

@@ -436,11 +436,14 @@ def _turns_chain(rate, first, kinds, most):
     """in_turns() with so many states; the probability of the last one, too."""
     begin, means = _turn_matrix(rate, first, most)
     run = begin * (1 - sum(kind.share for kind in kinds))
-    steps = []
+    steps, made = [], {}
     for kind in kinds:
         now = begin
         for i, turn in enumerate(kind.turns):
-            matrix = _turn_matrix(rate, turn, most)
+            # places far into a run are one and the same
+            if id(turn) not in made:
+                made[id(turn)] = _turn_matrix(rate, turn, most)
+            matrix = made[id(turn)]
             steps.append((kind, i, *matrix))
             after = now @ matrix[0]
             last = kind.last if i + 1 == len(kind.turns) else 1.0

@@ -22,8 +22,9 @@ import numpy as np
 
 PATHS = 256             # with 16384 the mean service of 40 workloads is the same within 0.9 %
 STEPS = 64              # requests of a run that are followed at most
-COST = 18               # .. of which so many take long to
-QUICK = 0.25            # what one takes that does not
+COST = 18               # .. if so many take long to
+SOON = 4                # after so many a run with gaps by chance goes on as it did, but for refills
+QUICK = 0.25            # what one takes that does not take long
 SECTOR = 512
 HIT, PARTIAL, MISS = range(3)
 _HITS, _MISSES = np.full(PATHS, HIT), np.full(PATHS, MISS)
@@ -217,10 +218,11 @@ class _State:
         return np.maximum(end, self.begin + drive.segment)
 
 
-def follow(drive, size, steps, gap, first, holes=None):
+def follow(drive, size, steps, gap, first, holes=None, most=COST):
     """Steps: at most `steps` more requests of `size` bytes of a run, fewer if that would take
-    long. gap: a Gap; first: service of the run's first request, s; holes: None, or
-    function(step) -> bytes between the end of one and the next."""
+    long: only `most` of which not all paths are hits. gap: a Gap; first: service of the run's
+    first request, s; holes: None, or function(step) -> bytes between the end of one and the
+    next."""
     state = _State(drive, size)
     done = Steps([], [], [], False)
     service, wait, cost = first, gap.first_wait(), 0
@@ -241,7 +243,7 @@ def follow(drive, size, steps, gap, first, holes=None):
         cost += 1 if kind is not _HITS and drive.ahead else QUICK
         if holes is None and not drive.ahead and np.abs(service - before).max() < 1e-9:
             return done._replace(steady=True)
-        if cost >= COST:
+        if cost >= most:
             break
     return done
 
