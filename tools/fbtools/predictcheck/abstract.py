@@ -69,6 +69,56 @@ def sptf_costs(mean_seek, count, replicas=300, steps=400, seed=SEED):
     return np.concatenate(found)
 
 
+class _Open:
+    """Many open queues side by side: places, angles, and which of `room` are taken."""
+
+    def __init__(self, draw, replicas, room):
+        self.draw, self.rows = draw, np.arange(replicas)
+        self.at, self.angle = np.zeros((2, replicas, room))
+        self.taken = np.zeros((replicas, room), dtype=bool)
+        self.head, self.platter = draw.random((2, replicas))
+
+    def come(self, rows):
+        """One more request for each of these queues."""
+        free = (~self.taken[rows]).argmax(axis=1)
+        self.taken[rows, free] = True
+        self.at[rows, free], self.angle[rows, free] = self.draw.random((2, len(rows)))
+
+    def serve(self, policy, seek):
+        """Turns that the next of each takes."""
+        distance = np.abs(self.at - self.head[:, None])
+        moving = seek(distance)
+        cost = moving + (self.angle - self.platter[:, None] - moving) % 1
+        chosen = np.where(self.taken, cost if policy == "sptf" else distance, np.inf).argmin(1)
+        took = cost[self.rows, chosen] + AFTER * self.draw.exponential(size=len(self.rows))
+        self.head = self.at[self.rows, chosen]
+        self.taken[self.rows, chosen] = False
+        self.platter = self.platter + took
+        return took
+
+
+def opened(policy, seek, rate, replicas=400, steps=900, room=100, seed=SEED):
+    """(mean response in turns, share of the time that is busy) of an open queue (sstf, sptf) with
+    Poisson arrivals of `rate` a turn."""
+    draw = np.random.default_rng(seed)
+    queues = _Open(draw, replicas, room)
+    busy = idle = left = 0.0
+    warm = steps // 2
+    for step in range(warm + steps):
+        empty = np.flatnonzero(~queues.taken.any(axis=1))
+        pause = draw.exponential(size=len(empty)) / rate
+        queues.platter[empty] += pause
+        queues.come(empty)
+        took = queues.serve(policy, seek)
+        came = draw.poisson(rate * took)
+        for number in range(came.max()):
+            queues.come(np.flatnonzero(came > number))
+        if step >= warm:
+            busy, idle = busy + took.sum(), idle + pause.sum()
+            left += queues.taken.sum()
+    return left / (steps * replicas) / rate, busy / (busy + idle)
+
+
 def fresh_means(mean_seek, counts, samples=400000, seed=SEED + 1):
     """Mean of the least positioning time of `count` fresh requests, for each of `counts`."""
     draw = np.random.default_rng(seed)

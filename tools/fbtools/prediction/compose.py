@@ -21,6 +21,7 @@ from .race import MISS, PARTIAL, Gap
 
 MOST_ITERATIONS = 60
 ENOUGH = 1e-3           # of the response time: two iterations that differ by less agree
+CLOSE = 0.003           # of a share of requests: no need to try again
 KEPT = 32               # mechanisms
 
 
@@ -236,8 +237,8 @@ class _Composite:
 
 
 def predict(device, workload, algorithm=None):
-    """What `device` makes of `workload` with a queue in the order of `algorithm` (device.ALGORITHMS;
-    None: the device's own). Means; a Prediction, saturated or not.
+    """What `device` makes of `workload` with a queue in the order of `algorithm`: one of
+    device.ALGORITHMS; None: the device's own. A Prediction, saturated or not.
 
     Iterates over 4.5's feedback, damped; ToolError if that does not settle.
     """
@@ -267,8 +268,8 @@ def _in_turns(made):
     for iteration in range(1, MOST_ITERATIONS + 1):
         first, kinds = made.turns(busy)
         found, waiting = queue.in_turns(made.rate, first, kinds)
-        if last is not None and (found.response == last or
-                                 abs(found.response - last) <= ENOUGH * last):
+        if math.isinf(found.response) or abs(waiting - busy) < CLOSE or \
+                last is not None and abs(found.response - last) <= ENOUGH * last:
             return _told(made, found, made.served((busy, 0.0)), iteration)
         last = found.response
         busy += (waiting - busy) / math.sqrt(iteration)

@@ -72,6 +72,7 @@ _WORTH = np.array((
 _EDGES = np.concatenate(([0.0], np.geomspace(1e-6, 1, 120)))     # of cells of x
 _PLACES = 24            # where seeks begin, for zones
 STEP = 25e-6            # s
+SW_PERCENT = 60         # the scheduler's own
 
 
 # How far: P(distance > x)
@@ -354,8 +355,8 @@ def _within_window(fresh, least, counts, window):
     return found / found.sum(axis=1, keepdims=True)
 
 
-def positioning(device, workload, algorithm, sw_percent=None):
-    """Positioning of all COUNTS by an algorithm."""
+def positioning(device, workload, algorithm, sw_percent=SW_PERCENT):
+    """Positioning of all COUNTS by an algorithm; sw_percent: of SPTF-SWn%."""
     if algorithm in ("sptf", "sptf-sw"):
         return sptf_positioning(device, workload, sw_percent if algorithm == "sptf-sw" else None)
     return sorted_positioning(device, workload, algorithm)
