@@ -209,6 +209,19 @@ class Attributes(unittest.TestCase):
             self.assertAlmostEqual(load.bursty_fraction, 6 / 7)
             self.assertAlmostEqual(load.burst_rate, 5 / 0.047, 3)
 
+    def test_pauses_are_no_bursts(self):
+        """Poisson arrivals with pauses between them vary much; pairs, though as short as
+        chance makes bursts, are too many. Seen to fail: chance not reckoned with."""
+        gaps = self.rng.exponential(0.05, 20000)
+        gaps[::100] += 8
+        sector = self.rng.integers(0, 400 * GIB, len(gaps))
+        what = characterise.characterise([chunk(np.cumsum(gaps), sector, 8)], service_time=0.01)
+        self.assertGreater(what.arrival_cv2, characterise.BURSTY_CV2)
+        self.assertEqual(what.workload.arrival_process, "poisson")
+        gaps[1::2] = 0.001
+        what = characterise.characterise([chunk(np.cumsum(gaps), sector, 8)], service_time=0.01)
+        self.assertEqual(what.workload.arrival_process, "bursty")
+
     def test_bursts_by_prediction(self):
         """The service time that bursts are told by is asked for when it is needed."""
         asked = []
@@ -270,9 +283,9 @@ class Attributes(unittest.TestCase):
         def disk(**cache):
             return Device.three_part(1e-3, 1e-4, 3e-3, 1e-6, 300, 0.01, 4, 1000, 100,
                                      cache=CacheSpec(**cache) if cache else None)
-        self.assertEqual(characterise.reach_of(disk()), 0)
+        self.assertEqual(characterise.reach_of(disk()), 100 * 512)
         self.assertEqual(characterise.reach_of(disk(
-            segments=1, segment_bytes=65536, read_ahead="none")), 0)
+            segments=1, segment_bytes=65536, read_ahead="none")), 100 * 512)
         self.assertEqual(characterise.reach_of(disk(segments=1, segment_bytes=65536)), 65536)
         self.assertEqual(characterise.reach_of(disk(
             segments=1, segment_bytes=65536, read_ahead_bytes=8192)), 8192)

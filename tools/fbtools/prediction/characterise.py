@@ -14,10 +14,12 @@ pauses          arrivals more than PAUSE apart: left out of effective_request_ra
 arrival process closed if responses say that never two were outstanding though chance
                 would have them be; else by the squared coefficient of variation of the times
                 between arrivals: below CONSTANT_CV2 constant, above BURSTY_CV2 bursty (if
-                there are bursts), else Poisson (1)
+                the bursts are more than chance makes at effective_request_rate: pauses alone
+                are no bursts), else Poisson (1)
 """
 
 import dataclasses
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +32,7 @@ PAUSE = 1.0             # s (paper, 5)
 SPAN_SHARE = 0.98       # of the requests, as many left out at either end
 CONSTANT_CV2 = 0.25     # between arrivals: a Poisson process has 1, one that is constant
 BURSTY_CV2 = 2.0        # but for jitter a sixteenth, bursts of ten four and more
+BEYOND_CHANCE = 1.5     # times the requests found before one in a burst that chance makes
 RECENT = 32             # requests among whose ends an interleaved stream is looked for
 BINS = 1 << 16          # of the map of what is accessed
 BIN_BYTES = 1 << 20     # at first; doubled when an address lies beyond
@@ -372,11 +375,26 @@ class Characteriser:
                     "think_cv2": self.responses.think.cv2()}
         if cv2 < CONSTANT_CV2:
             return {"arrival_process": "constant-open"}
-        if cv2 > BURSTY_CV2 and found.get("burst_rate", 0) > found["request_rate"]:
+        if cv2 > BURSTY_CV2 and found.get("burst_rate", 0) > found["request_rate"] and \
+                self.beyond_chance(found):
             return {"arrival_process": "bursty"}
         # bursts that chance makes are no attribute of a Poisson process
         return {"arrival_process": "poisson", "requests_per_burst": 1, "burst_cv2": 0,
                 "bursty_fraction": 0, "burst_rate": None}
+
+    def beyond_chance(self, found):
+        """Whether bursts are more than the busy periods of two requests and more that Poisson
+        arrivals bring about where each takes the service time. Their sizes are Borel's: one of a
+        single request has the chance exp(-rho), the mean is 1 / (1 - rho)."""
+        rho = found.get("effective_request_rate", found["request_rate"]) * \
+            self.arrivals.service * 1e-9
+        if rho >= 1:
+            return True
+        single = math.exp(-rho)
+        others = (1 / (1 - rho) - single) / (1 - single) - 1
+        chance = (1 - single * (1 - rho)) * others
+        return found["bursty_fraction"] * (found["requests_per_burst"] - 1) > \
+            BEYOND_CHANCE * chance
 
     def describe(self, workload, first, end):
         """The Trace."""
@@ -403,10 +421,11 @@ def _check(reach, service_time):
 
 def reach_of(device):
     """How far apart requests can be for one to be read ahead by the one before, bytes: the
-    x of figure 4, by the paper the cache's segment, or what is read ahead at most."""
+    x of figure 4, by the paper the cache's segment, or what is read ahead at most. A drive
+    that does not read ahead has the next request still on its track."""
     cache = device.cache
     if cache is None or cache.read_ahead == "none":
-        return 0.0
+        return device.track_bytes()
     most = cache.segment_bytes
     if cache.read_ahead_bytes is not None:
         most = min(most, cache.read_ahead_bytes)

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from .. import ToolError
 from ..tuning.report import number, table
-from . import compose, freeband, units
+from . import compose, freeband, standin, units
 
 ALGORITHMS = ("fcfs", "look", "clook", "sstf", "sptf")
 DAY_S = 86400.0
 SHOWN = 0.005           # a share of requests that does not print as 0 %
-NOTABLE = 0.05          # a share of requests in runs that is worth a remark
 # As the module is set by default (Documentation/admin-guide.rst)
 MODULE = {"policy": "auto", "conservatism": "auto", "lift": "all"}
 ARRIVALS = {"poisson": "Poisson", "bursty": "in bursts", "constant-open": "evenly spaced",
@@ -32,10 +31,18 @@ def _ms(time):
     return None if time is None else 1e3 * time
 
 
-def order(found):
+def _awake(workload):
+    """Share of the time that is not pauses, of which predictions for all but bursts know
+    nothing."""
+    return 1.0 if workload.arrival_process == "bursty" else workload.request_rate / workload.rate
+
+
+def order(found, workload):
     """A compose.Prediction as JSON."""
+    awake = 1.0 if found.saturated else _awake(workload)
     return {"saturated": found.saturated, "saturated_at_per_s": found.saturation_rate,
-            "utilisation_pct": 100 * found.utilisation, "throughput_per_s": found.throughput,
+            "utilisation_pct": 100 * found.utilisation * awake,
+            "throughput_per_s": found.throughput * awake,
             "response_ms": _ms(found.response_time), "queue_ms": _ms(found.queue_delay),
             "service_ms": _ms(found.service_time), "queue_size": found.queue_size,
             "miss_pct": 100 * found.miss_prob, "partial_hit_pct": 100 * found.partial_hit_prob,
@@ -48,53 +55,41 @@ def _random(found):
             "transfer_ms": _ms(found.transfer_time)}
 
 
-def _as_freeband_knows(workload, service_time):
-    """(Workload whose free bandwidth stands for this one's, what of this one is left out):
-    arrivals that it has no queue for are Poisson's of the same rate, or one process's; all
-    requests are positioned for."""
-    said, left = {}, []
-    if workload.arrival_process == "constant-closed":
-        said = {"arrival_process": "closed", "outstanding": 1,
-                "think_time": max(1 / workload.rate - service_time, 0.0)}
-    elif workload.arrival_process not in ("poisson", "closed"):
-        said = {"arrival_process": "poisson"}
-        left.append("bursts" if workload.arrival_process == "bursty" else "even spacing")
-    if workload.requests_per_run > 1 and workload.locality_fraction >= NOTABLE or \
-            workload.sparse_run_fraction >= NOTABLE:
-        left.append("runs")
-    return dataclasses.replace(workload, **said), left
+def _responses(found, like, sptf):
+    """(without a task, with one), s. Where freeband knows a stand-in only, SPTF's, and what a miss
+    takes longer with a task in the share of misses."""
+    if not like.roughly or found.saturated or sptf.saturated:
+        return found.response_alone, found.foreground_response
+    longer = like.misses * (found.foreground_response - found.response_alone)
+    return sptf.response_time, sptf.response_time + longer
 
 
-def _cost(alone, busy):
-    """%, of a response with a task over that without."""
-    return None if alone is None or busy is None else 100 * (busy / alone - 1)
+def _busy_share(found, like, sptf):
+    """Of all the time, the share in which the drive is busy for the host."""
+    load = like.workload
+    if like.roughly and load.arrival_process == "poisson":
+        return min(load.request_rate / like.misses * sptf.service_time, 1.0)
+    return found.utilisation * load.request_rate / load.rate
 
 
-def _busy_share(found, workload, left, service_time):
-    """Of all the time. Where runs were left out the cache answers more than freeband knows."""
-    if "runs" in left and workload.arrival_process == "poisson":
-        return min(workload.request_rate * service_time, 1.0)
-    return found.utilisation * workload.request_rate / workload.rate
-
-
-def free_json(found, device, workload, left, service_time):
-    """A freeband.FreeBandwidth as JSON. It tells of the time outside of pauses; means over all
-    the time are made of that here."""
-    awake = workload.request_rate / workload.rate
+def free_json(found, device, like, sptf):
+    """A freeband.FreeBandwidth of a StandIn as JSON. It tells of the time outside of pauses;
+    means over all the time are made of that here."""
+    awake = like.workload.request_rate / like.workload.rate
     rate, whole = awake / 1e6, found.scan_seconds and found.scan_seconds / awake
     course = [] if found.coverage is None else \
         [[float(share), float(each) * rate] for share, each in zip(found.coverage,
                                                                    found.by_coverage)]
-    return {"left_out": left, "fresh_mb_s": found.fresh * rate,
+    alone, busy = _responses(found, like, sptf)
+    return {"roughly": list(like.roughly), "fresh_mb_s": found.fresh * rate,
             "scan_mb_s": device.capacity / whole / 1e6 if whole else None,
             "days_per_scan": whole / DAY_S if whole else None, "mb_s_by_coverage": course,
             "gaps_per_s": found.gaps_per_second * awake, "gap_ms": _ms(found.gap_mean),
             "latency_ms": _ms(found.latency_mean), "latency_pct": 100 * found.latency_share,
-            "saturated": found.saturated, "alone_ms": _ms(found.response_alone),
-            "response_ms": _ms(found.foreground_response),
-            "cost_pct": _cost(found.response_alone, found.foreground_response),
+            "saturated": found.saturated, "alone_ms": _ms(alone), "response_ms": _ms(busy),
+            "cost_pct": None if alone is None else 100 * (busy / alone - 1),
             "slowdown_pct": 100 * found.slowdown,
-            "idle_pct": 100 * (1 - _busy_share(found, workload, left, service_time)),
+            "idle_pct": 100 * (1 - _busy_share(found, like, sptf)),
             "idle_ms": _ms(found.idle_mean)}
 
 
@@ -118,17 +113,18 @@ def _trace(found):
 def answer(disk, device, load, workload, trace, settings):
     """All that is foretold of a disk and a workload, as JSON."""
     orders = {name: compose.predict(device, workload, name) for name in ALGORITHMS}
-    fcfs = orders["fcfs"]
-    like, left = _as_freeband_knows(workload, fcfs.service_time)
-    free = freeband.free_bandwidth(device, like, settings.free)
+    # what comes nearest to freeblock's own order
+    sptf = orders["sptf"]
+    like = standin.stand_in(workload, sptf)
+    free = freeband.free_bandwidth(device, like.workload, settings.free)
     return {
         "disk": disk.path, "name": device.name, "capacity_bytes": int(device.capacity),
         "revolution_ms": _ms(device.revolution_time), "cache": _cache(device, disk),
         "workload_from": load.name, "workload": workload.to_dict(),
-        "trace": _trace(trace) if trace else None, "random": _random(fcfs),
+        "trace": _trace(trace) if trace else None, "random": _random(orders["fcfs"]),
         "order": settings.order,
-        "orders": {name: order(found) for name, found in orders.items()},
-        "free": free_json(free, device, like, left, orders["sptf"].service_time)}
+        "orders": {name: order(found, workload) for name, found in orders.items()},
+        "free": free_json(free, device, like, sptf)}
 
 
 def _size(bytes_):
@@ -191,12 +187,13 @@ def _order_row(name, said):
 
 
 def _saturated_lines(said):
+    work = said["workload"]
     full = ["%s at %.4g" % (name, found["saturated_at_per_s"])
             for name, found in said["orders"].items() if found["saturated"]]
     if not full:
         return []
     return ["saturated at (requests/s): %s; asked for are %.4g" % (
-        ", ".join(full), said["workload"]["request_rate"])]
+        ", ".join(full), work.get("effective_request_rate", work["request_rate"]))]
 
 
 def _free_lines(said):
@@ -209,14 +206,15 @@ def _free_lines(said):
                      "%s %s ms" % (free["alone_ms"], free["response_ms"], free["cost_pct"],
                                    said["order"], number(now, "%.2f")))
     lines.append("free       %.2f MB/s at first, %s MB/s over a whole scan: %s days" % (
-        free["fresh_mb_s"], number(free["scan_mb_s"], "%.2f"),
-        number(free["days_per_scan"], "%.2f")))
+        free["fresh_mb_s"], number(free["scan_mb_s"], "%.2f"), number(
+            free["days_per_scan"], "%.2f")) if free["fresh_mb_s"] else
+                 "free       nothing: no request ever waits behind another, or none is chosen")
     lines.append("idle       %.1f %% of the time%s, not counted above" % (
         free["idle_pct"], "" if free["idle_ms"] is None else ", %.1f ms at a stretch" %
         free["idle_ms"]))
-    if free["left_out"]:
-        lines.append("           (freeblock and free: %s of the workload left out)" %
-                     " and ".join(free["left_out"]))
+    if free["roughly"]:
+        lines.append("           (what freeblock gives is told roughly only: %s)" %
+                     " and ".join(free["roughly"]))
     return lines
 
 
@@ -242,10 +240,10 @@ def _busy(said):
 
 
 def _free(key, form):
-    """Of what freeblock would get; ~ if something of the workload was left out."""
+    """Of what freeblock would get; ~ if that is told roughly."""
     def cell(said):
         value = said["free"][key]
-        return number(value, ("~" if said["free"]["left_out"] else "") + form)
+        return number(value, ("~" if said["free"]["roughly"] else "") + form)
     return cell
 
 
