@@ -24,7 +24,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import taptest  # noqa: E402
 from fbtools import ToolError  # noqa: E402
-from fbtools.prediction import batch, compose, question, report, units  # noqa: E402
+from fbtools.prediction import batch, compose, question, standin, units  # noqa: E402
+from fbtools.prediction.workload import Workload  # noqa: E402
 
 # The HP 97560 of the paper's table 3: seek curve (ms, cylinders), revolution, cylinders
 # (Ruemmler and Wilkes, An introduction to disk drive modeling, table 2)
@@ -358,6 +359,59 @@ class Answers(Folder):
                         0.8 * off["orders"]["fcfs"]["response_ms"])
         self.assertEqual(self.one("--drive", "atlas10k", *words())["orders"]["fcfs"]["miss_pct"],
                          100)
+
+
+class StandIns(Folder):
+    """What stands for workloads that freeband does not know.
+
+    Seen to fail: runs left as they are, their bytes or their rate; bursts not told."""
+
+    @staticmethod
+    def of(service_time=0.01, **changes):
+        """A stand-in."""
+        said = {"request_rate": 60, "arrival_process": "poisson", "request_size": 8192,
+                "read_fraction": 1, "data_span": 1e9, **changes}
+        return standin.stand_in(Workload(**said).check(), service_time)
+
+    def test_known(self):
+        """As they are."""
+        for more in ({}, {"arrival_process": "closed", "outstanding": 4, "think_time": 0.01}):
+            like = self.of(**more)
+            self.assertEqual((like.roughly, like.starts), ((), 1))
+            self.assertEqual(like.workload.request_rate, 60)
+            self.assertEqual(like.workload.to_dict().get("think_time"), more.get("think_time"))
+
+    def test_runs(self):
+        """As many bytes a second, in one request a run."""
+        for more, starts in (({"run_length": 4 * 8192}, 0.25),
+                             ({"run_length": 4 * 8192, "locality_fraction": 0.4}, 0.7),
+                             ({"requests_per_sparse_run": 10, "sparse_run_fraction": 0.5}, 0.55)):
+            like = self.of(effective_request_rate=80, **more)
+            self.assertEqual(like.roughly, ("runs",))
+            self.assertAlmostEqual(like.starts, starts)
+            self.assertAlmostEqual(like.workload.request_rate, 60 * starts)
+            self.assertAlmostEqual(like.workload.rate, 80 * starts)
+            self.assertAlmostEqual(like.workload.rate * like.workload.request_size, 80 * 8192)
+            self.assertEqual(like.workload.requests_per_run, 1)
+            self.assertEqual(like.workload.sparse_run_fraction, 0)
+
+    def test_arrivals(self):
+        """Poisson's; or one process, which pauses for what is left of the time between two."""
+        like = self.of(arrival_process="bursty", requests_per_burst=5, bursty_fraction=0.5)
+        self.assertEqual((like.workload.arrival_process, like.roughly), ("poisson", ("bursts",)))
+        like = self.of(arrival_process="constant-open")
+        self.assertEqual(like.roughly, ("even spacing",))
+        for rate, pause in ((60, 1 / 60 - 0.01), (200, 0)):
+            like = self.of(arrival_process="constant-closed", request_rate=rate)
+            self.assertEqual((like.workload.outstanding, like.roughly), (1, ()))
+            self.assertAlmostEqual(like.workload.think_time, pause)
+
+    def test_told(self):
+        """On the page, and by ~ in a line."""
+        args = ["--model", TOY, *words(run_length="32k", request_rate="20")]
+        self.assertIn("roughly only: runs", predict(*args)[1])
+        self.assertIn(" ~", predict("--model", TOY, *args)[1])
+        self.assertNotIn("~", predict("--model", TOY, TOY, *words())[1])
 
 
 class Batch(Folder):

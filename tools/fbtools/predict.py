@@ -100,9 +100,9 @@ def loads_of(args):
 
 
 def _settings(args):
-    """A report.Settings."""
-    from .prediction import report  # pylint: disable=import-outside-toplevel
-    return report.settings(args.order, args.policy, args.conservatism)
+    """An answer.Settings."""
+    from .prediction import answer  # pylint: disable=import-outside-toplevel
+    return answer.settings(args.order, args.policy, args.conservatism)
 
 
 def _processes(args):

@@ -20,7 +20,8 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import NamedTuple
 
 from .. import ToolError, __path__ as package_path
-from . import compose, question, report
+from . import compose, question
+from .answer import Settings, answer
 
 DASK_PACKAGE = "python3-distributed"
 CONNECT_S = 10
@@ -31,7 +32,7 @@ class Task(NamedTuple):
 
     load: question.Load
     disks: tuple
-    settings: report.Settings
+    settings: Settings
 
 
 def tasks(loads, disks, settings, pairs=False):
@@ -101,14 +102,14 @@ def answers(task):
     found = iter(_workloads(task, good) if good else [])
     said = [device if isinstance(device, Exception) else next(found) for device in devices]
 
-    def answer(item):
+    def one(item):
         disk, device, workload = item
         if isinstance(workload, Exception):
             raise workload
         question.check_span(workload[0], device, workload[1])
-        return report.answer(disk, device, task.load, *workload, task.settings)
+        return answer(disk, device, task.load, *workload, task.settings)
 
-    results = _each(list(zip(task.disks, devices, said)), answer)
+    results = _each(list(zip(task.disks, devices, said)), one)
     return [failed(disk, task.load, _reason(result)) if isinstance(result, Exception) else result
             for disk, result in zip(task.disks, results)]
 

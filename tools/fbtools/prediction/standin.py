@@ -2,8 +2,8 @@
 """A workload in the terms of freeband, which knows Poisson and closed arrivals of requests
 that are each elsewhere. What is not of that kind is stood in for, and said to be.
 
-Bursts and even spacing: Poisson arrivals of the same rate. Runs that the cache answers: what
-is left for the mechanism, as many requests as miss, each of all the bytes that it brings.
+Bursts and even spacing: Poisson arrivals of the same rate. A run: one request of all its
+bytes, as nothing is gained between two requests that follow each other.
 """
 
 import dataclasses
@@ -15,38 +15,46 @@ NOTABLE = 0.05          # a share of requests that is worth a remark
 
 
 class StandIn(NamedTuple):
-    """What freeband is asked. roughly: what of the workload is only approximated; misses:
+    """What freeband is asked. roughly: what of the workload is only approximated; starts:
     requests of the stand-in for each of the workload's."""
 
     workload: Workload
     roughly: tuple
-    misses: float
+    starts: float
 
 
-def stand_in(workload, found):
-    """The StandIn of a workload; found: its compose.Prediction."""
-    runs = workload.requests_per_run > 1 and workload.locality_fraction >= NOTABLE or \
-        workload.sparse_run_fraction >= NOTABLE
-    misses = found.miss_prob if runs and found.miss_prob < 1 - NOTABLE else 1.0
-    said = dict(_arrivals(workload, found.service_time, misses), run_length=None,
+def stand_in(workload, service_time):
+    """The StandIn of a workload whose requests take service_time (s)."""
+    followers = _followers(workload)
+    runs = followers >= NOTABLE
+    starts = 1 - followers if runs else 1.0
+    said = dict(_arrivals(workload, service_time, starts), run_length=None,
                 sparse_run_fraction=0)
-    if misses < 1:
-        said.update(request_rate=workload.request_rate * misses,
-                    effective_request_rate=workload.rate * misses,
-                    request_size=min(workload.request_size / misses, workload.data_span))
+    if runs:
+        said.update(request_rate=workload.request_rate * starts,
+                    effective_request_rate=workload.rate * starts,
+                    request_size=min(workload.request_size / starts, workload.data_span))
     roughly = ["runs"] * runs
     if workload.arrival_process == "bursty":
         roughly.append("bursts")
     elif workload.arrival_process == "constant-open":
         roughly.append("even spacing")
-    return StandIn(dataclasses.replace(workload, **said), tuple(roughly), misses)
+    return StandIn(dataclasses.replace(workload, **said), tuple(roughly), starts)
 
 
-def _arrivals(workload, service_time, misses):
+def _followers(workload):
+    """Share of the requests that are behind the first of a run or a sparse run."""
+    sparse = workload.sparse_run_fraction
+    runs = min(workload.locality_fraction, 1 - sparse)
+    return runs * (1 - 1 / workload.requests_per_run) + \
+        sparse * (1 - 1 / (workload.requests_per_sparse_run or 1))
+
+
+def _arrivals(workload, service_time, starts):
     """Attributes."""
     if workload.arrival_process == "closed":
-        return {"think_time": workload.think_time / misses}
+        return {"think_time": workload.think_time / starts}
     if workload.arrival_process == "constant-closed":
         pause = max(1 / workload.rate - service_time, 0.0)
-        return {"arrival_process": "closed", "outstanding": 1, "think_time": pause / misses}
+        return {"arrival_process": "closed", "outstanding": 1, "think_time": pause / starts}
     return {"arrival_process": "poisson"}
