@@ -203,6 +203,27 @@ class BruteForce(unittest.TestCase):
         found, _ = queue.in_turns(90.0, queue.Turn(services[0], services), [])
         self.assertAlmostEqual(found.response / wanted.response, 1, delta=1e-3)
 
+    def test_chosen_early(self):
+        """Two at the server, the next chosen when the one before begins: those who come meanwhile
+        do not count. Against brute force that remembers each choice; chosen at the last moment
+        it is state_dependent(). Seen to fail: those who came meanwhile counted."""
+        first = MEAN * np.array([1.0, 0.8, 0.7, 0.65, 0.6, 0.55])
+        services, rate = Services(first, first ** 2 * 1.2), 120.0
+        rng = np.random.default_rng(9)
+        others, among = np.zeros((2, 400), dtype=int)
+        seen = 0
+        for step in range(9000):
+            # `among`: of how many the one that begins now was chosen; it leaves `others`
+            took = first[np.clip(among, 1, 6) - 1] * rng.gamma(5, 0.2, 400)
+            left = others + rng.poisson(rate * took)
+            seen += left.sum() * (step >= 2000)
+            among, others = others, np.maximum(left - 1, 0)
+        response = seen / (7000 * 400) / rate
+        self.assertAlmostEqual(queue.chosen_early(rate, services).response / response, 1, delta=0.02)
+        now = queue.state_dependent(rate, services).response
+        self.assertGreater(response, 1.1 * now)
+        self.assertAlmostEqual(queue.chosen_early(rate, services, 0.0).response / now, 1, delta=1e-3)
+
     def test_constant(self):
         """D/G/1 against Lindley's recursion, Erlang services; no variance, no delay.
         Seen to fail: the sum without its 1 / k."""
@@ -343,6 +364,20 @@ class Composite(unittest.TestCase):
             found = compose.predict(self.device, load, "sptf")
             self.assertAlmostEqual(found.throughput * found.response_time, count, delta=1e-6)
             self.assertAlmostEqual(found.utilisation, 1.0)
+
+    def test_two_deep(self):
+        """Chosen early answers later than chosen late, and closed loops choose among one less; not
+        said of runs."""
+        late, soon = (compose.predict(self.device, replace(self.load, request_rate=85.0), "sptf",
+                                      early).response_time for early in (math.inf, 0.0002))
+        self.assertGreater(late, 1.05 * soon)
+        closed = [compose.predict(self.device, replace(self.load, arrival_process="closed",
+                                                       outstanding=count), "sptf", early)
+                  for count, early in ((9, math.inf), (8, None))]
+        hidden = 1 / closed[1].throughput - 1 / closed[0].throughput
+        self.assertAlmostEqual(hidden, self.device.read_overhead, delta=1e-6)
+        with self.assertRaisesRegex(ToolError, "runs"):
+            compose.predict(self.device, replace(self.load, run_length=32768.0), "sptf", math.inf)
 
     def test_runs_settle(self):
         """Runs have a feedback: iterated, counted, settled at all loads."""

@@ -50,8 +50,9 @@ def distances(policy, count, replicas=400, steps=800, seed=SEED):
     return np.concatenate(found)
 
 
-def sptf_costs(mean_seek, count, replicas=300, steps=400, seed=SEED):
-    """Turns of positioning of each of many choices of SPTF."""
+def sptf_costs(mean_seek, count, window=0.0, replicas=300, steps=400, seed=SEED):
+    """Turns of positioning of each of many choices of SPTF; with a window of SPTF-SW: who seeks
+    least of those within 1 + window of the least cost."""
     draw, seek = np.random.default_rng(seed), seek_of(mean_seek)
     at, angle = draw.random((replicas, count)), draw.random((replicas, count))
     head, platter, rows = draw.random(replicas), draw.random(replicas), np.arange(replicas)
@@ -60,7 +61,8 @@ def sptf_costs(mean_seek, count, replicas=300, steps=400, seed=SEED):
     for step in range(warm + steps):
         moving = seek(np.abs(at - head[:, None]))
         cost = moving + (angle - platter[:, None] - moving) % 1
-        chosen = cost.argmin(axis=1)
+        near = cost <= (1 + window) * cost.min(axis=1)[:, None]
+        chosen = np.where(near, moving if window else cost, np.inf).argmin(axis=1)
         if step >= warm:
             found.append(cost[rows, chosen])
         head = at[rows, chosen]

@@ -125,8 +125,8 @@ def _moments(dist):
 class _Composite:
     """A device under a workload in one algorithm's order."""
 
-    def __init__(self, device, workload, algorithm):
-        self.workload, self.algorithm = workload, algorithm
+    def __init__(self, device, workload, algorithm, early=None):
+        self.workload, self.algorithm, self.early = workload, algorithm, early
         self.parts = _Parts.of(device, workload)
         self.cache = Cache(device, self.parts.mechanism, workload)
         self.rate = workload.rate
@@ -163,6 +163,17 @@ class _Composite:
         if self.order is None:
             return queue.Services.same(served.mean, served.within + served.between)
         return self._chosen(served.mean, served.within + served.between, 1 - served.share)
+
+    def pipelined(self, served):
+        """services() with another command at the drive: while one is served the next is
+        understood."""
+        alone = self.services(served)
+        first = np.resize(alone.first, queue.MOST_STATES)
+        spread = np.resize(alone.second - alone.first ** 2, queue.MOST_STATES)
+        mechanism, reads = self.parts.mechanism, self.workload.read_fraction
+        hidden = reads * mechanism.overhead(True) + (1 - reads) * mechanism.overhead(False)
+        first[1:] -= hidden
+        return queue.Services(first, first ** 2 + spread)
 
     def _chosen(self, mean, variance, share):
         """Services of this mean (s) and variance (s^2) with one pending, a share of which choose
@@ -236,9 +247,13 @@ class _Composite:
         return max(1 - 2 * (self.run - 1) * transfer, 0.0) if self.cache.drive.ahead else 1.0
 
 
-def predict(device, workload, algorithm=None):
+def predict(device, workload, algorithm=None, early=None):
     """What `device` makes of `workload` with a queue in the order of `algorithm`: one of
     device.ALGORITHMS; None: the device's own. A Prediction, saturated or not.
+
+    early: None: one command at the drive. Else two, of which the next is chosen so many s
+    before the one before it is done; inf: when that begins. Not in the paper; of Poisson and
+    closed arrivals without runs.
 
     Iterates over 4.5's feedback, damped; ToolError if that does not settle.
     """
@@ -246,7 +261,10 @@ def predict(device, workload, algorithm=None):
     algorithm = algorithm or device.algorithm
     if algorithm not in ALGORITHMS:
         raise ToolError("algorithm %r: not one of %s" % (algorithm, ", ".join(ALGORITHMS)))
-    made = _Composite(device, workload, algorithm)
+    made = _Composite(device, workload, algorithm, early)
+    if early is not None and (made.share or workload.arrival_process not in ("poisson", "closed")):
+        raise ToolError("two commands at the drive: predicted of Poisson and closed arrivals without "
+                        "runs, not of %s" % ("runs" if made.share else workload.arrival_process))
     if made.share and workload.arrival_process == "poisson":
         return _in_turns(made)
     waits, last = (0.0, 0.0), None
@@ -298,6 +316,8 @@ def _queued(made, served):
     kind = load.arrival_process
     if kind == "constant-closed":
         return queue.Queued(mean, min(rate * mean, 1.0), None, mean, min(rate, 1 / mean))
+    if made.early is not None:
+        return _two_deep(made, made.pipelined(served))
     if kind == "closed":
         return queue.closed(load.outstanding, load.think_time, made.services(served))
     if kind == "bursty":
@@ -309,6 +329,16 @@ def _queued(made, served):
     if kind == "constant-open":
         return queue.constant(rate, services)
     return queue.state_dependent(rate, services)
+
+
+def _two_deep(made, services):
+    """queue.Queued with two commands at the drive; who thinks is never among the next."""
+    load = made.workload
+    if load.arrival_process == "closed":
+        return queue.closed(load.outstanding, load.think_time, queue.Services(
+            np.append(services.first[:1], services.first),
+            np.append(services.second[:1], services.second)))
+    return queue.chosen_early(made.rate, services, made.early)
 
 
 def _told(made, found, served, iterations):

@@ -73,6 +73,9 @@ _EDGES = np.concatenate(([0.0], np.geomspace(1e-6, 1, 120)))     # of cells of x
 _PLACES = 24            # where seeks begin, for zones
 STEP = 25e-6            # s
 SW_PERCENT = 60         # the scheduler's own
+# Of the least one's rivals in SPTF-SW's window, so many seek less as if by lot: the least is
+# short because its seek is. From sptf_costs(0.9, n, 0.6) of fbtools.predictcheck.abstract.
+_SW_BY_LOT = 0.55
 
 
 # How far: P(distance > x)
@@ -317,7 +320,7 @@ def _later(p, time):
 
 def sptf_positioning(device, workload, sw_percent=None):
     """Of SPTF: the least positioning time of so many as the n are worth(). With sw_percent of
-    SPTF-SWn%: anyone within that of the least, who seeks least, which says little of his sum.
+    SPTF-SWn%: who seeks least of those within that of the least.
 
     A seek that is longer than believed (device.seek_spread, Laplace) misses its sector if the
     platter's wait was shorter than that, and waits a turn more.
@@ -338,7 +341,8 @@ def sptf_positioning(device, workload, sw_percent=None):
 
 
 def _within_window(fresh, least, counts, window):
-    """Rows like `least`, of a request drawn from those within 1 + window of the least one."""
+    """Rows like `least`, of a request within 1 + window of the least one: with probability
+    _SW_BY_LOT anyone of those."""
     above = 1 - fresh.tail                              # P(one <= time)
     until = np.interp(fresh.times * (1 + window), fresh.times, above)
     near = np.divide(until - above, fresh.tail, out=np.zeros_like(above), where=fresh.tail > 1e-9)
@@ -352,7 +356,7 @@ def _within_window(fresh, least, counts, window):
     from_ = np.searchsorted(fresh.times * (1 + window), fresh.times)
     found = least * alone
     found += fresh.p * (summed[:, np.arange(len(fresh.p))] - summed[:, from_])
-    return found / found.sum(axis=1, keepdims=True)
+    return (1 - _SW_BY_LOT) * least + _SW_BY_LOT * found / found.sum(axis=1, keepdims=True)
 
 
 def positioning(device, workload, algorithm, sw_percent=SW_PERCENT):

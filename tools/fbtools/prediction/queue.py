@@ -16,6 +16,8 @@ STATES = 60             # of a chain to begin with
 MOST_STATES = 480       # more requests than that are not told apart
 NEGLIGIBLE = 1e-7       # what a chain may leave out, probability
 TURNS_NEGLIGIBLE = 1e-4 # .. a chain of matrices, which cost more
+EARLY_ITERATIONS = 12
+EARLY_ENOUGH = 1e-3     # of the response
 SUMMED = 200            # terms of a sum; beyond, its integral
 _NODES = 8              # of a quadrature over a service's length
 
@@ -351,6 +353,53 @@ def state_dependent(rate, services):
     utilisation = 1 - float(states[0])
     size = float(states @ np.arange(len(states)))
     return Queued(size / rate, utilisation, states, utilisation / rate, rate)
+
+
+# Two commands at the drive
+
+def chosen_early(rate, services, early=math.inf):
+    """state_dependent() if each request is chosen before the one before it is done; not in the
+    paper. early: s before that; inf: when the service before begins.
+
+    Who comes after the choice does not take part in it. So a service that begins with n
+    pending was chosen among n less those that came meanwhile: given n, how many that were
+    is asked of the chain itself, and the chain made anew, until both agree.
+    """
+    chosen, last = services, None
+    for _ in range(EARLY_ITERATIONS):
+        found = state_dependent(rate, chosen)
+        if found.states is None or last is not None and \
+                abs(found.response - last) < EARLY_ENOUGH * last:
+            return found
+        last = found.response
+        chosen = _chosen_before(rate, services, chosen, found.states, early)
+    return found
+
+
+def _chosen_before(rate, services, chosen, left, early):
+    """Services by the number pending when they begin, that were chosen before; left: of `chosen`,
+    the states that departures leave."""
+    number = np.arange(1, len(left))
+    began = left[1:].copy()
+    began[0] += left[0]
+    if early < math.inf:
+        came = number[:, None] - number[None, :]
+        weights = _poisson(np.array([rate * early]), len(left))[0][np.maximum(came, 0)]
+        among = number - 1
+    else:
+        # a row for each number a service begins with, a column for that the one before it did
+        at = np.minimum(number, len(chosen)) - 1
+        coming = _arrivals_gamma(rate, chosen.first[at], chosen.second[at], len(left))
+        came = number[:, None] - number[None, :] + 1
+        weights = coming[number[None, :] - 1, np.maximum(came, 0)] * began
+        among = np.maximum(number - 2, 0)
+    weights = np.where(came >= 0, weights, 0.0)
+    # the last one has all that is not told apart
+    sums = weights.sum(axis=1, keepdims=True)
+    weights = np.where(sums > 0, weights / np.maximum(sums, 1e-300), number == number[:, None])
+    last = np.minimum(among, len(services) - 1)
+    return Services(np.append(weights @ services.first[last], services.first[len(left) - 1:]),
+                    np.append(weights @ services.second[last], services.second[len(left) - 1:]))
 
 
 def constant(rate, services):
