@@ -197,10 +197,6 @@ class Dist:
         tail[-1] = 0.0
         return Dist(self.step, -np.diff(tail, prepend=1.0))
 
-    def max_of(self, count):
-        """The largest of `count` independent ones."""
-        return Dist(self.step, np.diff(self.cdf() ** count, prepend=0.0))
-
     def cut(self, least=1e-9):
         """Without the end that is less likely than `least`, which goes to the last bin kept."""
         keep = int(np.searchsorted(-self.tail(), -least)) + 1

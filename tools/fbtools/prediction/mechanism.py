@@ -8,7 +8,7 @@ from .access import Access, Tracks
 from .device import SECTOR
 from .distribution import STEP, Dist, nice_length
 from .runs import CELLS, Run
-from .seek import Move, SeekTime, Span, moments
+from .seek import Move, Span
 
 ALIGNED = 4096          # bytes
 SIZES = 4               # sizes that stand for a distribution of sizes
@@ -103,11 +103,6 @@ class Mechanism:
         """Dist of the move to one of n random requests, (2) and (4), settling included."""
         return self._either(read, lambda r: self._once(
             ("seek", n, r), lambda: self.move(r).dist(n)))
-
-    def mean_seek_curve(self, n=1):
-        """E[ST_ran] in s in closed form, (2) with (4); only with a three-part curve."""
-        curve = SeekTime.of(self.device).curve
-        return moments(curve, self.span.cylinders, n)[0]
 
     @property
     def continuing(self):

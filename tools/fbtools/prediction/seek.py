@@ -82,7 +82,7 @@ def moments(curve, cylinders, pending=1, least=0.0):
 
     E[g(SD)] = g(0+) + integral of g'(y) (1 - y/C)^(n+1) dy, and the jump at e; with y = C u^2
     the root's part is an integral of (1 - u^2)^(n+1). The paper's is `least` = 0; 0.5 leaves
-    out the requests that stay on a cylinder (ours, see tail())."""
+    out the requests that stay on a cylinder (ours, see Move.tails)."""
     a, b, c, d, e = curve
     m, e, size = pending + 1, min(max(e, least), cylinders), float(cylinders)
 
@@ -190,12 +190,6 @@ class Span:
                          self.below)
         return 1 - ends[0] + ends[1]
 
-    def same_cylinder(self, pending=1):
-        """Probability of distance 0. Cylinders are whole: two places y apart are some whole
-        number of cylinders k apart, k - 1 < y < k + 1, y's mean being k; so Pr[k or more]
-        is Pr[SD >= k - 1/2], for equal cylinders but for 1 / (4 C^2). Not in the paper."""
-        return float(1 - self.tail(np.array([0.5]), pending)[0])
-
     def distances(self, seek_time):
         """Whole distances between which a seek curve is nearly straight."""
         most = int(np.ceil(self.cylinders))
@@ -227,7 +221,9 @@ class Move:
 
     @functools.cached_property
     def tails(self):
-        """[group, distance]: of Span.tails(), by whole cylinders."""
+        """[group, distance]: Pr[SD >= far]. Cylinders are whole: two places y apart are some
+        whole number k of them apart, k - 1 < y < k + 1, on the mean y; so Pr[k or more] is
+        Pr[y >= k - 1/2], for C equal cylinders but for 1 / (4 C^2). Not in the paper."""
         return self.span.tails(self.far - 0.5)
 
     def _rows(self, reached):
