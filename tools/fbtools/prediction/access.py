@@ -266,7 +266,8 @@ class Access:
 
     def _reported(self, course):
         """Turns until the medium or the bus is done, without a sector on the bus."""
-        return np.maximum(course.time, course.bus - self.tracks.bus) + self._held_back()
+        return np.maximum(np.maximum(course.time, course.bus - self.tracks.bus),
+                          course.time + self._held_back())
 
     def elements(self, landing=None, clock=None):
         """(weights, least, most), arrays: even distributions, in turns, of the time from the
@@ -366,10 +367,11 @@ class Access:
         more = crossings * (cylinder - track)
         course.whole(whole, track, skew[..., :1], more,
                      more - crossings * (skew[..., 2:3] - skew[..., :1]))
+        through = [np.where(some, now, then) for now, then in zip(course.kept(), begun)]
         course.switch(_axes(self.size), switch[..., :1], skew[..., :1])
         course.only(some, landed)
         course.part(last)
-        course.only(last > 0, begun)
+        course.only(last > 0, through)
         return chances
 
     def _kinds(self, switches):

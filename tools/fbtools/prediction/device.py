@@ -20,7 +20,8 @@ class Zones(NamedTuple):
     """Arrays, a value for each zone, outside first. sectors_per_track: 512-byte slots
     of a track, used or not (mean over heads); skews: turns; bytes: of data; slipped: share
     of the slots that hold nothing amid others that do; slip_unit: what divides all runs of
-    such slots (0: there are none)."""
+    such slots (0: there are none); first_data, end_data: where in the cylinders the zone's
+    data begin and end, as dead and spare sectors do not lie amid them."""
 
     first_cylinder: np.ndarray
     last_cylinder: np.ndarray
@@ -31,6 +32,8 @@ class Zones(NamedTuple):
     bytes: np.ndarray
     slipped: np.ndarray
     slip_unit: np.ndarray
+    first_data: np.ndarray
+    end_data: np.ndarray
 
 
 class ThreePart(NamedTuple):
@@ -142,7 +145,7 @@ class Device:
             0, cylinders - 1, float(sectors_per_track),
             _skew(more["track_switch"], revolution_time, sectors_per_track),
             _skew(more["cylinder_switch"], revolution_time, sectors_per_track), 0.0, held,
-            0.0, 0)))
+            0.0, 0, 0.0, float(cylinders))))
         return Device(more.pop("name", "three-part"), revolution_time, heads, cylinders, held,
                       zones, distance, curve.time(distance), curve=curve, **more)
 
@@ -159,8 +162,9 @@ class Device:
     def cylinder_of(self, byte):
         """Where a byte lies, cylinders and parts of them; arrays, too."""
         zones = self.zones
-        return np.interp(byte, np.append(zones.first_byte, self.capacity),
-                         np.append(zones.first_cylinder, self.cylinders))
+        ends = zones.first_byte + zones.bytes
+        return np.interp(byte, np.stack((zones.first_byte, ends), axis=1).ravel(),
+                         np.stack((zones.first_data, zones.end_data), axis=1).ravel())
 
     def span_cylinders(self, workload):
         """First and last cylinder (floats: where in them) of the workload's data."""
@@ -209,6 +213,13 @@ def _check_three_part(curve, turn, heads, cylinders, sectors):
                 name, value, unit, "at least" if name in "bde" else "over"))
 
 
+def _end_data(zone, heads):
+    """Where in the cylinders a zone's last sector with data ends: what is spare lies behind."""
+    slipped = sum(count for _, count in zone.slips)
+    used = zone.slots(heads) - max(zone.spares - slipped, 0)
+    return zone.first_cyl + used / zone.cyl_slots(heads)
+
+
 def _zones(header, layout):
     """Zones, and their bytes in all."""
     heads = int(header["heads"])
@@ -223,7 +234,9 @@ def _zones(header, layout):
                  column(lambda z: z.cyl_slots(heads) / heads), column(lambda z: z.track_skew),
                  column(lambda z: z.cyl_skew), ends - held, held,
                  column(lambda z: sum(count for _, count in z.slips) / z.slots(heads)),
-                 column(lambda z: math.gcd(*(count for _, count in z.slips)))), float(ends[-1])
+                 column(lambda z: math.gcd(*(count for _, count in z.slips))),
+                 column(lambda z: z.first_cyl + z.dead / z.cyl_slots(heads)),
+                 column(lambda z: _end_data(z, heads))), float(ends[-1])
 
 
 def _points(pairs, unit=1e-9):

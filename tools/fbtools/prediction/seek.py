@@ -142,21 +142,26 @@ class Span:
         self.weights = np.bincount(self.groups, zone_weights[inside])
         self.first, self.last = device.span_cylinders(workload) if workload else \
             (0.0, float(device.cylinders))
-        low = np.maximum(device.zones.first_cylinder[inside], self.first)
-        self.edges = np.append(low[np.unique(self.groups, return_index=True)[1]], self.last)
+        begins = np.unique(self.groups, return_index=True)[1]
+        low = device.zones.first_data[inside][begins]
+        high = device.zones.end_data[inside][np.append(begins[1:], count) - 1]
+        low[0], high[-1] = max(low[0], self.first), min(high[-1], self.last)
+        # between two groups may be spare cylinders
+        self.edges = np.stack((low, high), axis=1).ravel()
         self.cylinders = max(self.last - self.first, 1.0)
 
     @functools.cached_property
     def below(self):
         """The distribution function of cylinders at the edges."""
-        return np.concatenate(([0.0], np.cumsum(self.weights)))
+        return np.append(0.0, np.repeat(np.cumsum(self.weights), 2)[:-1])
 
     @functools.cached_property
     def _area(self):
         """At the edges: the integral of the distribution function; between them, its slope."""
-        length = np.diff(self.edges)
+        length, rise = np.diff(self.edges), np.diff(self.below)
         area = np.cumsum((self.below[1:] + self.below[:-1]) / 2 * length)
-        return np.concatenate(([0.0], area)), np.append(self.weights / length, 0.0)
+        slope = np.divide(rise, length, out=np.zeros_like(rise), where=length > 0)
+        return np.append(0.0, area), np.append(slope, 0.0)
 
     def _integral(self, x):
         """Integral of the distribution function of cylinders up to x."""
@@ -171,7 +176,7 @@ class Span:
         if self.last - self.first < 1.0:
             # less than a cylinder: no distance but 0
             return np.zeros((len(self.weights), len(distance)))
-        low, high = self.edges[:-1, None], self.edges[1:, None]
+        low, high = self.edges[::2, None], self.edges[1::2, None]
         inside = self._integral(high + distance) - self._integral(high - distance) - \
             self._integral(low + distance) + self._integral(low - distance)
         return np.clip(1 - inside / (high - low), 0.0, 1.0)
