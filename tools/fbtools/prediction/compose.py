@@ -6,8 +6,9 @@ the cache sees of a run (whether the next request is there already) and how many
 requests an order may choose from; predict() iterates until both agree.
 """
 
+import functools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,13 +38,28 @@ class Prediction:
     saturated: bool
     saturation_rate: float          # requests/s of this kind the drive can serve
     queue_size: float               # requests, the one being served included; None if saturated
-    seek_time: float                # of a request that the mechanism positions itself for
-    rotational_latency: float
-    transfer_time: float
     miss_prob: float
     partial_hit_prob: float
     iterations: int
     throughput: float               # requests/s
+    parts: object = field(repr=False, compare=False)
+
+    # Of a random request that the mechanism positions itself for, nobody else pending, s
+
+    @property
+    def seek_time(self):
+        """E[ST]"""
+        return self.parts.mechanism.seek(1, self.parts.reads).mean()
+
+    @property
+    def rotational_latency(self):
+        """E[RL]"""
+        return self.parts.mechanism.rotation(self.parts.reads is not False).mean()
+
+    @property
+    def transfer_time(self):
+        """E[TT[request_size]]"""
+        return self.parts.transfer
 
 
 class _Parts:
@@ -74,7 +90,7 @@ class _Parts:
             del cls.kept[next(iter(cls.kept))]
         return found
 
-    @property
+    @functools.cached_property
     def transfer(self):
         """s, mean, of a request."""
         return self.mechanism.transfer(self.workload.request_size,
@@ -344,7 +360,6 @@ def _two_deep(made, services):
 def _told(made, found, served, iterations):
     """A Prediction."""
     saturated = not math.isfinite(found.response)
-    mechanism, reads = made.parts.mechanism, made.parts.reads
     limit = queue.saturation_rate(made.services(served))
     return Prediction(
         service_time=found.service,
@@ -353,8 +368,6 @@ def _told(made, found, served, iterations):
         utilisation=1.0 if saturated else found.utilisation, saturated=saturated,
         saturation_rate=limit,
         queue_size=None if saturated else found.throughput * found.response,
-        seek_time=mechanism.seek(1, reads).mean(),
-        rotational_latency=mechanism.rotation(reads is not False).mean(),
-        transfer_time=made.parts.transfer, miss_prob=served.miss,
-        partial_hit_prob=served.partial, iterations=iterations,
-        throughput=min(found.throughput, limit) if saturated else found.throughput)
+        miss_prob=served.miss, partial_hit_prob=served.partial, iterations=iterations,
+        throughput=min(found.throughput, limit) if saturated else found.throughput,
+        parts=made.parts)

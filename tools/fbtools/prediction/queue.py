@@ -451,7 +451,7 @@ def in_turns(rate, first, kinds):
     busy = rate * _mean_turn(first, kinds)
     if busy >= 1:
         return Queued(math.inf, 1.0, None, busy / rate, rate), 1.0
-    most = STATES // 2 if busy < 0.5 else STATES
+    most = STATES * 2 // 5 if busy < 0.4 else STATES * 2 // 3 if busy < 0.6 else STATES
     while True:
         found, waiting, tail = _turns_chain(rate, first, kinds, most)
         if tail * most < TURNS_NEGLIGIBLE:
@@ -473,17 +473,24 @@ def _mean_turn(first, kinds):
 
 
 def _turn_matrix(rate, turn, most):
-    """From 0 .. most requests left by a departure to those left by the next; more than `most`
-    are counted as `most`."""
+    """From 0 .. most requests left by a departure to those left by the next, more than `most`
+    counted as `most`; and the means of the services (s)."""
     waited = turn.waited
     at = np.minimum(np.arange(most), len(waited) - 1)
     means = np.concatenate(([turn.came.first], waited.first[at]))
-    coming = _arrivals_gamma(rate, means, np.concatenate(([turn.came.second],
-                                                          waited.second[at])), most + 1)
-    # a row of those that come, moved on by those left but the one served
-    left = np.maximum(np.arange(-1, most), 0)[:, None]
-    to = np.arange(most + 1)[None, :] - left
-    matrix = np.where(to >= 0, np.take_along_axis(coming, np.maximum(to, 0), 1), 0.0)
+    second = np.concatenate(([turn.came.second], waited.second[at]))
+    matrix = np.zeros((most + 1, most + 1))
+    if len(waited) == 1:
+        coming = _arrivals_gamma(rate, means[:2], second[:2], most + 1)
+        matrix[0] = coming[0]
+        # each row is the one above it, one to the right
+        padded = np.concatenate((np.zeros(most - 1), coming[1]))
+        matrix[1:] = np.lib.stride_tricks.sliding_window_view(padded, most + 1)[::-1]
+    else:
+        coming = _arrivals_gamma(rate, means, second, most + 1)
+        matrix[0] = coming[0]
+        for left in range(1, most + 1):
+            matrix[left, left - 1:] = coming[left, :most + 2 - left]
     matrix[:, -1] += np.maximum(1 - matrix.sum(axis=1), 0.0)
     return matrix, means
 
