@@ -297,16 +297,16 @@ def predict(device, workload, algorithm=None, early=None):
 
 def _in_turns(made):
     """predict() of Poisson arrivals in runs: what is iterated is the share of requests that were
-    there when the one before them in their run was done."""
-    busy, last = min(made.rate * made.parts.random.mean() / made.run, 1.0), None
+    there when the one before them in their run was done, by their place."""
+    busy, last = np.array([min(made.rate * made.parts.random.mean() / made.run, 1.0)]), None
     for iteration in range(1, MOST_ITERATIONS + 1):
-        first, kinds = made.turns(busy)
+        first, kinds = made.turns(tuple(busy))
         found, waiting = queue.in_turns(made.rate, first, kinds)
-        if math.isinf(found.response) or abs(waiting - busy) < CLOSE or \
+        if math.isinf(found.response) or np.max(np.abs(waiting - busy)) < CLOSE or \
                 last is not None and abs(found.response - last) <= ENOUGH * last:
-            return _told(made, found, made.served((busy, 0.0)), iteration)
+            return _told(made, found, made.served((float(np.mean(busy)), 0.0)), iteration)
         last = found.response
-        busy += (waiting - busy) / math.sqrt(iteration)
+        busy = busy + (waiting - busy) / math.sqrt(iteration)
     raise _unsettled(found)
 
 

@@ -438,7 +438,7 @@ class Kind(NamedTuple):
 
 
 def in_turns(rate, first, kinds):
-    """(Queued, probability that a request behind the first of its run was waiting when the one
+    """(Queued, probabilities that the second, third .. request of a run was waiting when the one
     before was done); not in the paper, whose services know nothing of each other.
 
     Poisson arrivals, first come first served but for the choice among runs: first: Turn of the
@@ -450,14 +450,14 @@ def in_turns(rate, first, kinds):
     """
     busy = rate * _mean_turn(first, kinds)
     if busy >= 1:
-        return Queued(math.inf, 1.0, None, busy / rate, rate), 1.0
+        return Queued(math.inf, 1.0, None, busy / rate, rate), np.ones(1)
     most = STATES * 2 // 5 if busy < 0.4 else STATES * 2 // 3 if busy < 0.6 else STATES
     while True:
         found, waiting, tail = _turns_chain(rate, first, kinds, most)
         if tail * most < TURNS_NEGLIGIBLE:
             return found, waiting
         if most >= MOST_STATES:
-            return Queued(math.inf, 1.0, None, found.service, rate), 1.0
+            return Queued(math.inf, 1.0, None, found.service, rate), np.ones(1)
         most *= 2
 
 
@@ -497,21 +497,25 @@ def _turn_matrix(rate, turn, most):
 
 class _Sums:
     """Over all departures of a run's life, weighted: number, those left, those that leave
-    nobody, work; and of the requests behind a first, who waited."""
+    nobody, work; and of the requests behind a first, by their place, who waited."""
 
     def __init__(self):
         self.number = self.left = self.empty = self.work = 0.0
-        self.behind = self.waiting = 0.0
+        self.behind, self.waiting = [], []
 
-    def add(self, states, means, weight, behind):
+    def add(self, states, means, weight, place):
         """A service that begins with `states`, the probabilities of those left before it."""
         self.number += weight
         self.left += weight * float(states @ np.arange(len(states)))
         self.empty += weight * float(states[0])
         self.work += weight * float(states @ means)
-        if behind:
-            self.behind += weight
-            self.waiting += weight * (1 - float(states[0]))
+        if place is None:
+            return
+        if place == len(self.behind):
+            self.behind.append(0.0)
+            self.waiting.append(0.0)
+        self.behind[place] += weight
+        self.waiting[place] += weight * (1 - float(states[0]))
 
 
 def _turns_chain(rate, first, kinds, most):
@@ -533,17 +537,17 @@ def _turns_chain(rate, first, kinds, most):
         run = run + kind.share * now
     states = _stationary(run)
     sums = _Sums()
-    sums.add(states, means, 1.0, False)
+    sums.add(states, means, 1.0, None)
     for kind, i, matrix, means in steps:
         if i == 0:
             now = states @ begin
         last = kind.last if i + 1 == len(kind.turns) else 1.0
-        sums.add(now, means, kind.share * last, True)
+        sums.add(now, means, kind.share * last, i)
         now = now @ matrix
     size, empty = sums.left / sums.number, sums.empty / sums.number
     service = sums.work / sums.number
     return Queued(size / rate, 1 - empty, states, service, rate), \
-        sums.waiting / sums.behind if sums.behind else 1 - empty, float(states[-1])
+        np.array(sums.waiting) / np.array(sums.behind), float(states[-1])
 
 
 # Closed loops

@@ -52,7 +52,8 @@ class Gap(NamedTuple):
 
     kind: "open": `between` after the one before came, and waits for that to be served;
     "closed": the same, or when that is reported if that is later; "think": `between`
-    after its report; "busy": at once with probability `busy`, else `between` after.
+    after its report; "busy": at once with probability `busy` (a tuple: of the second,
+    third .. request, the last for all beyond), else `between` after.
     between: s, mean; cv2: squared coefficient of variation, 0 or else taken for 1;
     wait: of the run's first request in the queue, (probability, s if it waits): "open".
     """
@@ -77,7 +78,10 @@ class Gap(NamedTuple):
 
     def waits(self, step):
         """"busy": whether the next request is there already."""
-        return quantiles(BUSY + step) < self.busy
+        busy = self.busy
+        if isinstance(busy, tuple):
+            busy = busy[min(step, len(busy) - 1)]
+        return quantiles(BUSY + step) < busy
 
     def next(self, step, wait, service):
         """(from the report to the next arrival, at least 0; what that one then waits), s."""
