@@ -65,6 +65,21 @@ class Generators(unittest.TestCase):
             self.assertEqual(w.requests_per_run, run)
             self.within(case, DISK)
 
+    def test_mixed(self):
+        """Sizes, directions, a part of the disk, both arrivals."""
+        for arrival, cv2 in (("poisson", 1.0), ("constant-open", 0.0)):
+            case = workloads.mixed(rng(), DISK, 50.0, 40000, arrival, 0.1)
+            w, r = case.workload, case.requests
+            between = np.diff(r.ns) / 1e9
+            self.near(between.mean(), 1 / w.request_rate, 0.02, "rate")
+            self.assertAlmostEqual(between.var() / between.mean() ** 2, cv2, 1)
+            self.near(r.size.mean(), w.request_size, 0.02, "size")
+            self.assertAlmostEqual(r.size.var() / r.size.mean() ** 2, w.request_size_cv2, 1)
+            self.near(r.read.mean(), w.read_fraction, 0.02, "reads")
+            self.near(w.data_span, 0.1 * DISK.capacity, 0.001, "span")
+            self.near(r.first.mean(), w.data_span / 2, 0.02, "uniform")
+            self.within(case, DISK)
+
     def test_parallel(self):
         """Closed, constant, runs."""
         case = workloads.parallel(rng(), DISK, 64, 0, 6400)
@@ -224,7 +239,7 @@ class Command(unittest.TestCase):
     def test_refused(self):
         """Names that are none, and nothing left."""
         for words, reason in ((("--drive", "x"), "--drive x: not one of hp_c2490a"),
-                              (("--table", "4"), "--table 4: not one of 3, 5, 6"),
+                              (("--table", "4"), "--table 4: not one of 3, 5, 6, figure6, beyond"),
                               (("--cell", "no such"), "nothing to compare"),
                               (("--cell", "("), "--cell (: "),
                               (("--jobs", "0"), "--jobs 0")):

@@ -17,7 +17,8 @@ from .model import replace_all
 
 OUT = os.path.join(BUILD, "predict")
 PROCESSES = 2
-TABLES = {"3": "table 3", "5": "table 5", "6": "table 6", "figure6": "figure 6"}
+TABLES = {"3": "table 3", "5": "table 5", "6": "table 6", "figure6": "figure 6",
+          "beyond": "beyond the paper"}
 
 
 def add_parser(subparsers):

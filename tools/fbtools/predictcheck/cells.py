@@ -31,7 +31,11 @@ TABLE_5 = {"stk.11": 7.5, "log.14": 15.7, "stk.17": 0.1, "stk.20": 4.4, "cst.24"
 TABLE_6 = (2.3, 4.9, 4.3, 1.9, 1.9, 1.1, 6.5, 1.4, 6.1, 4.1)
 TABLE_6_ALL = 0.7
 FIGURE_6 = {("sstf", 1, 0.8): 29.0}
-GROUPS = ("table 3", "table 5", "table 6", "figure 6")
+GROUPS = ("table 3", "table 5", "table 6", "figure 6", "beyond the paper")
+# Beyond the paper: (policies, utilisation, arrivals, share of the disk)
+BEYOND = ((POLICIES, 0.4, "poisson", 1.0), (POLICIES, 0.7, "poisson", 1.0),
+          (("fcfs", "sptf"), 0.7, "poisson", 0.1), (("fcfs", "sstf"), 0.7, "constant-open", 1.0))
+BEYOND_REQUESTS = 300000
 
 
 class Cell(NamedTuple):
@@ -87,7 +91,17 @@ def figure_6(drive):
                     verdict.SWEEP_PCT if run in GOAL_RUNS else None)
 
 
-TABLES = {"table 3": table_3, "table 5": table_5, "table 6": table_6, "figure 6": figure_6}
+def beyond(drive):
+    """What the paper does not have: reads and writes of mixed sizes."""
+    for policies, share, arrival, part in BEYOND:
+        for policy in policies:
+            yield Cell("beyond the paper", drive, "%s, %s, %d %% of the disk, %d %%" % (
+                arrival, policy, round(100 * part), round(100 * share)), (arrival, part, share),
+                policy)
+
+
+TABLES = {"table 3": table_3, "table 5": table_5, "table 6": table_6, "figure 6": figure_6,
+          "beyond the paper": beyond}
 
 
 def all_cells(drives, groups=GROUPS):
@@ -95,31 +109,41 @@ def all_cells(drives, groups=GROUPS):
     return [cell for drive in drives for group in groups for cell in TABLES[group](drive)]
 
 
-def _rate(cell, rng):
-    """Requests/s that give a utilisation: services are measured at a rate, the rate is set by
-    them, and so on."""
-    run, share = cell.what
+def _poisson(cell, rng, rate, count):
+    """Figure 6's workload at a rate."""
+    return workloads.poisson(rng, cell.drive.disk, rate, count, cell.what[0])
+
+
+def _mixed(cell, rng, rate, count):
+    """That beyond the paper."""
+    arrival, part, _ = cell.what
+    return workloads.mixed(rng, cell.drive.disk, rate, count, arrival, part)
+
+
+def _at_utilisation(cell, rng, generate, count):
+    """(workload and requests, how many only warm up) of the rate that gives the utilisation
+    wanted: services are measured at a rate, the rate is set by them, and so on."""
     rate = 1.0
     for _ in range(ROUNDS):
-        case = workloads.poisson(rng, cell.drive.disk, rate, ROUND, run)
-        rate = share / devices.measure(cell.drive, case, cell.policy)["service_ms"] * 1e3
-    return rate
+        said = devices.measure(cell.drive, generate(cell, rng, rate, ROUND), cell.policy)
+        rate = cell.what[-1] / said["service_ms"] * 1e3
+    return generate(cell, rng, rate, count), count // 20
 
 
 def make_case(cell, rng):
     """(its workload and requests, how many of these only warm the drive up)"""
     disk = cell.drive.disk
+    if cell.group == "figure 6":
+        return _at_utilisation(cell, rng, _poisson, SWEEP[cell.what[-1]])
+    if cell.group == "beyond the paper":
+        return _at_utilisation(cell, rng, _mixed, BEYOND_REQUESTS)
     if cell.group == "table 3":
         run, read, rate = cell.what
         return workloads.parallel(rng, disk, run, read, TABLE_REQUESTS, rate), 0
     if cell.group == "table 5":
         return workloads.tpcc(rng, disk, cell.what[0], DATABASE_REQUESTS), 0
-    if cell.group == "table 6":
-        first, end, repeats = cell.what
-        return workloads.as400(rng, disk, workloads.AS400[first:end], repeats), 0
-    run, share = cell.what
-    count = SWEEP[share]
-    return workloads.poisson(rng, disk, _rate(cell, rng), count, run), count // 20
+    first, end, repeats = cell.what
+    return workloads.as400(rng, disk, workloads.AS400[first:end], repeats), 0
 
 
 def standard_error(batches):

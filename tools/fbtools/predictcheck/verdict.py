@@ -93,11 +93,10 @@ def verdicts(rows):
         found.append(within("figure 6, %s, each utilisation, runs of 1 and 4" % policy,
                             [row for row in sweep if row["policy"] == policy], SWEEP_PCT,
                             PAPER["figure 6"]))
-    others = [row for row in rows if row["group"] not in ("figure 6",) and row not in tables]
-    for group in dict.fromkeys(row["group"] for row in others):
-        for goal in sorted({row["goal_pct"] for row in others if row["group"] == group}):
-            found.append(within(group, [row for row in others if row["group"] == group and
-                                        row["goal_pct"] == goal], goal))
+    others = [row for row in rows if row["group"] != "figure 6" and row not in tables]
+    for kind in dict.fromkeys((row["group"], row["goal_pct"]) for row in others):
+        found.append(within("%s, each" % kind[0], [
+            row for row in others if (row["group"], row["goal_pct"]) == kind], kind[1]))
     timed = [row for row in rows if row.get("prediction_ms") is not None]
     return found + ([time_goal(timed)] if timed else [])
 

@@ -96,6 +96,22 @@ def poisson(rng, disk, rate, count, run=1, size=8192, read_fraction=1.0):
     return Case(workload.check(), requests)
 
 
+def mixed(rng, disk, rate, count, arrival="poisson", share=1.0):
+    """Not in the paper: two reads to one write, multiples of 4 KiB with mean 8 KiB (the OLTP of
+    "Freeblock Scheduling Outside of Disk Firmware", 5.1), over the first `share` of the
+    disk; Poisson or constant-open."""
+    size = rng.geometric(0.5, count) * ALIGNED
+    span = share * disk.capacity // ALIGNED * ALIGNED
+    between = rng.exponential(1 / rate, count) if arrival == "poisson" else \
+        np.full(count, 1 / rate)
+    requests = Requests(_ns(np.cumsum(between)), _starts(rng, ALIGNED, 0, span, size), size,
+                        rng.random(count) < 2 / 3)
+    workload = Workload(
+        request_rate=rate, arrival_process=arrival, request_size=2 * ALIGNED,
+        request_size_cv2=0.5, read_fraction=2 / 3, data_span=span)
+    return Case(workload.check(), requests)
+
+
 def parallel(rng, disk, run, read_fraction, count, rate=120.0, size=16384):
     """Table 3, the parallel scientific file system: constant arrivals, closed; read_fraction
     is 0 or 1."""
