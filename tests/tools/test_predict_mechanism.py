@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the analytic model's mechanism: seeks, rotation, transfers, and what they are made
 of. Expectations are sums over all pairs of cylinders, drawn requests, and the drive engine
-with one request outstanding. Prints TAP; takes some 7 s."""
+with one request outstanding. Prints TAP; takes some 3 s."""
 
 import os
 import subprocess
