@@ -341,6 +341,8 @@ def _queued(made, served):
             load.request_rate, load.bursty_fraction, load.requests_per_burst, load.burst_cv2,
             1 / load.burst_rate if load.burst_rate else 0.0)
         return bursts.queued(made.services(served))
+    if kind == "constant-open" and made.share:
+        return queue.constant_runs(rate, served.first, served.behind, made.run)
     services = made.services(served)
     if kind == "constant-open":
         return queue.constant(rate, services)

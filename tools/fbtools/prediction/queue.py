@@ -71,6 +71,12 @@ class Services:
         """The same for any number."""
         return Services([mean], [mean ** 2 + variance])
 
+    def between(self, count):
+        """The service with `count` pending, a real number."""
+        at = np.arange(1, len(self.first) + 1)
+        return Moments(float(np.interp(count, at, self.first)),
+                       float(np.interp(count, at, self.second)))
+
     def gains(self, counts):
         """What is saved, s, and of the variance, s^2, by choosing among `counts`."""
         at = np.arange(1, len(self.first) + 1)
@@ -402,20 +408,44 @@ def _chosen_before(rate, services, chosen, left, early):
                     np.append(weights @ services.second[last], services.second[len(left) - 1:]))
 
 
+# Constant arrivals
+
 def constant(rate, services):
-    """Queued of arrivals at a constant rate, open. What an order saves of the delay it is taken to
-    save of that of Poisson arrivals."""
-    alone = services[0]
-    delay = constant_delay(rate, alone.mean(), alone.variance())
-    if len(services) == 1:
-        busy = min(rate * alone.mean(), 1.0)
-        return Queued(alone.mean() + delay, busy, None, alone.mean(), min(rate, 1 / alone.mean()))
-    chain = state_dependent(rate, services)
-    if not math.isfinite(delay):
-        return chain
-    saved = (chain.response - chain.service) / mg1_delay(rate, alone.mean(),
-                                                         alone.second_moment())
-    return Queued(chain.service + delay * saved, chain.utilisation, None, chain.service, rate)
+    """Queued of arrivals at a constant rate, open, with services that depend on how many are
+    pending; not in the paper. Who begins finds those waiting who came while he waited: the
+    delay is that of D/G/1 with the service for so many."""
+    low, high = 1.0, float(len(services))
+    service = services[0]
+    for _ in range(40):
+        middle = (low + high) / 2
+        service = services.between(middle)
+        delay = constant_delay(rate, service.mean(), service.variance())
+        low, high = (middle, high) if 1 + rate * delay > middle else (low, middle)
+        if high - low < 1e-4 * high:
+            break
+    mean = service.mean()
+    if len(services) > 1 and low > 0.99 * len(services) or not math.isfinite(delay):
+        return Queued(math.inf, 1.0, None, mean, 1 / mean)
+    return Queued(mean + delay, rate * mean, None, mean, rate)
+
+
+def constant_runs(rate, first, behind, run):
+    """Queued of arrivals at a constant rate, open, in runs of `run` requests, first come first
+    served; not in the paper. Runs are the customers of a D/G/1 queue; within one each waits
+    for what is left of the one before, the first one's length at the nodes of a quadrature."""
+    mean = (first.mean() + (run - 1) * behind.mean()) / run
+    before = constant_delay(rate / run, run * mean, first.variance() +
+                            (run - 1) * behind.variance())
+    if not math.isfinite(before):
+        return Queued(math.inf, 1.0, None, mean, 1 / mean)
+    lengths, weights = gamma_nodes(first.mean(), first.variance() / first.mean() ** 2, _NODES)
+    now = np.full(len(lengths), before)
+    waited = now.copy()
+    for place in range(1, math.ceil(run)):
+        now = np.maximum(now + (lengths if place == 1 else behind.mean()) - 1 / rate, 0.0)
+        waited += now * min(run - place, 1.0)
+    delay = float(weights @ waited) / run
+    return Queued(mean + delay, rate * mean, None, mean, rate)
 
 
 # Runs: services that take turns
