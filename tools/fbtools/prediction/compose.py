@@ -220,14 +220,15 @@ class _Composite:
         was left before all of it had come; not in the paper.
 
         Requests come run by run, so of `runs` that are pending only the newest is not
-        complete. The order takes it with probability 1 / runs, and leaves it if none comes
-        while those that are there are served: another one behind takes `behind` s.
+        complete. The order takes it with probability 1 / runs, and leaves it if fewer come
+        than are missing while it is served: one behind another takes `behind` s.
         """
         count = np.arange(1, len(first) + 1)
         runs = np.ceil(count / self.run - 1e-9)
-        there = count - self.run * (runs - 1)
-        left = np.exp(-self.rate * (first.first + (there - 1) * behind)) / runs
-        left[(runs < 2) | (there > self.run - 1 + 1e-9)] = 0.0
+        missing = np.rint(self.run * runs - count).astype(int)
+        coming = self.rate * (first.first + (self.run - 1) * behind)
+        left = queue.fewer(coming, missing) / runs
+        left[runs < 2] = 0.0
         more = np.maximum(first.first - behind, 0.0)
         return queue.Services(first.first + left * more,
                               first.second + left * more * (2 * first.first + more))

@@ -281,6 +281,12 @@ def _arrivals_gamma(rate, first, second, most):
     return none * np.cumprod(np.concatenate((np.ones_like(none), steps), axis=1), axis=1)
 
 
+def fewer(means, counts):
+    """P(fewer than a count come) of Poisson numbers; arrays."""
+    below = np.cumsum(_poisson(np.asarray(means, dtype=float), int(np.max(counts)) + 2), axis=1)
+    return np.where(counts > 0, below[np.arange(len(means)), np.maximum(counts - 1, 0)], 0.0)
+
+
 def _poisson(means, most):
     """Rows of Poisson probabilities of 0 .. most - 1."""
     count = np.arange(1, most)
