@@ -306,9 +306,10 @@ def _serve(drive, state, start, size, arrival):
     if hit.all():
         service, kind, did = np.full(PATHS, answered), _HITS, None
     else:
-        there = inside & (start <= front) & ~hit
-        rides = there & reading & (front - start >= drive.join)
-        part = rides | there & (front - start >= SECTOR)
+        held = front - start
+        there = inside & (held > -1) & ~hit        # but for a byte, a rounding error
+        rides = there & reading & (held > drive.join - 1)
+        part = rides | there & (held >= SECTOR)
         begin = np.where(part, front, start)
         head = state.stream(drive, front)
         begin_at = np.where(part, head, from_start)
