@@ -332,7 +332,7 @@ class Attributes(unittest.TestCase):
     def test_file(self):
         """Through the shared reader, from a file of fio's."""
         lines = ["fio version 3 iolog", "0 /dev/sda add", "0 /dev/sda open"]
-        lines += ["%d /dev/sda %s %d 4096" % (10000 * i, "write" if i % 4 == 0 else "read", 4096 * i)
+        lines += ["%d /dev/sda %s %d 4096" % (10000 * i, ("read", "write")[i % 4 == 0], 4096 * i)
                   for i in range(200)]
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "log")

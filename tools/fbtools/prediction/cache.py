@@ -131,7 +131,12 @@ class Cache:
     """A device's cache under a workload.
 
     Gaps (race.Gap) say when a run's next request comes. The queue above knows that; left
-    out, it is as the workload has it, with nobody waiting."""
+    out, it is as the workload has it, with nobody waiting.
+
+    As in the paper, writes go through to the medium (a write-back cache is taken for one that
+    writes through: what holds once it is full), what was read before is not read again
+    (4.2: the host's cache sees to that), and of several segments one is used at a time. Runs
+    and sparse runs are all reads or all writes."""
 
     def __init__(self, device, mechanism, workload):
         self.device, self.mechanism, self.workload = device, mechanism, workload
@@ -191,8 +196,8 @@ class Cache:
         switch = turn * (_gap(zones.track_skew, device.track_switch / turn) * (heads - 1) +
                          _gap(zones.cylinder_skew, device.cylinder_switch / turn)) / heads
         move = (device.track_switch * (heads - 1) + device.cylinder_switch) / heads
-        return {"turn": turn, "move": move, "track": track[at], "switch": switch[at], "unit": unit[at],
-                "pace": turn / track[at], "zero_latency": device.zero_latency,
+        return {"turn": turn, "move": move, "track": track[at], "switch": switch[at],
+                "unit": unit[at], "pace": turn / track[at], "zero_latency": device.zero_latency,
                 "block": device.block}
 
     @functools.cached_property
