@@ -117,14 +117,14 @@ def verdict_lines(found):
 
 def by_drive(rows):
     """Lines: median and largest error of each group on each drive."""
-    lines = ["", "%-12s %-18s %5s %9s %8s  %s" % ("group", "drive", "rows", "median%", "worst%",
+    lines = ["", "%-17s %-18s %5s %9s %8s  %s" % ("group", "drive", "rows", "median%", "worst%",
                                                   "worst row")]
     groups = {}
     for row in rows:
         groups.setdefault((row["group"], row["drive"]), []).append(row)
     for (group, drive), members in groups.items():
         worst = max(members, key=off)
-        lines.append("%-12s %-18s %5d %9.2f %8.2f  %s" % (
+        lines.append("%-17s %-18s %5d %9.2f %8.2f  %s" % (
             group, drive, len(members), statistics.median(map(off, members)), off(worst),
             worst["label"]))
     return lines
