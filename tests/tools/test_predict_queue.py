@@ -76,6 +76,13 @@ class Formulas(unittest.TestCase):
         for n in (0, 1, 5, 20):
             self.assertAlmostEqual(states[n], 0.4 * 0.6 ** n, delta=1e-9)
 
+    def test_quantiles(self):
+        """M/M/1's response is exponential. Seen to fail: n^2 in place of n (n - 1)."""
+        found = queue.state_dependent(70.0, Services.of([exponential(MEAN)]))
+        for share in (0.5, 0.9, 0.99):
+            said = queue.quantile(found.response, found.square, share)
+            self.assertAlmostEqual(said / (-math.log(1 - share) * found.response), 1, delta=0.02)
+
     def test_saturated(self):
         """A queue that is never empty is an answer: endless. Seen to fail: 0 s."""
         for rate in (100.0, 130.0):
@@ -353,6 +360,8 @@ class Composite(unittest.TestCase):
         self.assertAlmostEqual(found.response_time, found.service_time + found.queue_delay)
         self.assertAlmostEqual(found.queue_size, 50.0 * found.response_time)
         self.assertEqual(found.iterations, 1)
+        self.assertGreater(found.response_quantile(0.9), 1.5 * found.response_time)
+        self.assertIsNone(compose.predict(self.device, self.load, "sstf").response_quantile(0.9))
 
     def test_orders(self):
         """The more an order sees the sooner it answers, and the later it saturates."""

@@ -43,6 +43,14 @@ class Prediction:
     iterations: int
     throughput: float               # requests/s
     parts: object = field(repr=False, compare=False)
+    response_square: float = None   # s^2, second moment; None if not known
+
+    def response_quantile(self, share):
+        """s: so many of the responses (0 .. 1) take no longer, in order of arrival; None where it
+        is not known: runs, another order, other arrivals than Poisson's, saturated. As of a gamma
+        distribution; not in the paper."""
+        return None if self.response_square is None else \
+            queue.quantile(self.response_time, self.response_square, share)
 
     # Of a random request that the mechanism positions itself for, nobody else pending, s
 
@@ -373,4 +381,4 @@ def _told(made, found, served, iterations):
         queue_size=None if saturated else found.throughput * found.response,
         miss_prob=served.miss, partial_hit_prob=served.partial, iterations=iterations,
         throughput=min(found.throughput, limit) if saturated else found.throughput,
-        parts=made.parts)
+        parts=made.parts, response_square=None if made.order else found.square)

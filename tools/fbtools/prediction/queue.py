@@ -6,6 +6,7 @@ Moments. At and beyond saturation a delay is infinite: that is the answer, not a
 """
 
 import math
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -94,13 +95,15 @@ class Services:
 class Queued(NamedTuple):
     """What a chain finds. response: s, mean; utilisation: share of the time; states[n]:
     share of the time with n requests, the one being served included; service: s, mean;
-    throughput: 1/s. Saturated: response and size are infinite, states None."""
+    throughput: 1/s; square: E[response^2], s^2, of Poisson arrivals served in order. Saturated:
+    response and size are infinite, states None."""
 
     response: float
     utilisation: float
     states: np.ndarray
     service: float
     throughput: float
+    square: float = None
 
     @property
     def size(self):
@@ -363,8 +366,10 @@ def state_dependent(rate, services):
                           rate)
         most *= 2
     utilisation = 1 - float(states[0])
-    size = float(states @ np.arange(len(states)))
-    return Queued(size / rate, utilisation, states, utilisation / rate, rate)
+    count = np.arange(len(states))
+    size, pairs = float(states @ count), float(states @ (count * (count - 1.0)))
+    # served in order, those left behind came during a response: the square of its Poisson mean
+    return Queued(size / rate, utilisation, states, utilisation / rate, rate, pairs / rate ** 2)
 
 
 # Two commands at the drive
@@ -452,6 +457,14 @@ def constant_runs(rate, first, behind, run):
         waited += now * min(run - place, 1.0)
     delay = float(weights @ waited) / run
     return Queued(mean + delay, rate * mean, None, mean, rate)
+
+
+def quantile(mean, square, share):
+    """The time that a share of times with these moments (s, s^2) do not exceed, if they have a
+    gamma distribution: Wilson and Hilferty's approximation."""
+    shape = 1 / (square / mean ** 2 - 1)
+    ninth = 1 / (9 * shape)
+    return mean * max(1 - ninth + NormalDist().inv_cdf(share) * math.sqrt(ninth), 0.0) ** 3
 
 
 # Runs: services that take turns
