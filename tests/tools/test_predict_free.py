@@ -17,7 +17,7 @@ import numpy as np  # noqa: E402
 
 import taptest  # noqa: E402
 from fbtools import ToolError, sim  # noqa: E402
-from fbtools.prediction import freegap, freeyield  # noqa: E402
+from fbtools.prediction import freegap, freescan, freeyield  # noqa: E402
 from fbtools.prediction.device import Device  # noqa: E402
 from fbtools.prediction.freeband import free_bandwidth  # noqa: E402
 from fbtools.prediction.freeyield import FreeSettings  # noqa: E402
@@ -37,9 +37,9 @@ def workload(device=ATLAS, **more):
                     **{"outstanding": 10, **more})
 
 
-def predicted(settings=None, device=ATLAS, **more):
+def predicted(settings=None, device=ATLAS, scan=False, **more):
     """The prediction for such a load."""
-    return free_bandwidth(device, workload(device, **more), settings)
+    return free_bandwidth(device, workload(device, **more), settings, scan)
 
 
 class Gap(unittest.TestCase):
@@ -156,6 +156,67 @@ class Queue(unittest.TestCase):
             self.assertIn(text, str(caught.exception))
 
 
+class Scan(unittest.TestCase):
+    """The course of a scan."""
+
+    def test_windows_of_runs(self):
+        """What windows hold of blocks in runs, against tracks that are drawn."""
+        length, m, window = 20, 8, 6
+        windows, table = freescan.windows_of(length, length)
+        at = list(windows).index(window)
+        random = np.random.default_rng(7)
+        for runs in (1, 2, 3):
+            counts = np.zeros(length + 1)
+            for _ in range(4000):
+                track = self.drawn_track(random, length, m, runs)
+                begin = random.random() * length
+                first, end = int(np.ceil(begin)), int(begin + window)
+                sides = (track[first:end], track[:max(end - length, 0)])
+                counts[max(side.sum() for side in sides)] += 1
+            for k in (1, 3, 5):
+                self.assertAlmostEqual(table[runs - 1][k, m, at], counts[k:].sum() / 4000,
+                                       delta=0.09)
+
+    @staticmethod
+    def drawn_track(random, length, m, runs):
+        """A track with m blocks left, in so many runs of about one length; one run lies within
+        the track, several anywhere on the ring."""
+        parts = [m // runs + (i < m % runs) for i in range(runs)]
+        if runs == 1:
+            track = np.zeros(length, dtype=int)
+            begin = random.integers(0, length - m + 1)
+            track[begin:begin + m] = 1
+            return track
+        words = [[1] * part for part in parts] + [[0]] * (length - m)
+        order = random.permutation(len(words))
+        flat = np.concatenate([words[i] for i in order]).astype(int)
+        return np.roll(flat, random.integers(0, length))
+
+    def test_straddlers(self):
+        """Tracks of whole blocks have none; of odd lengths all but one in a block's sectors."""
+        def of(sectors):
+            device = Device.three_part(1e-3, 1e-5, 2e-3, 1e-7, 100, 0.006, 4, 1000, sectors)
+            return freescan.straddlers_of(device, 4096.0)
+        self.assertEqual(of(320), 0)
+        self.assertEqual(of(324), 0.5)
+        self.assertEqual(of(321), 7 / 8)
+
+    def test_course(self):
+        """A scan gets slower and slower, is done at the end, and took the sum of its parts."""
+        found = predicted(scan=True)
+        self.assertEqual(found.coverage[-1], 1)
+        self.assertTrue((np.diff(found.coverage) >= 0).all())
+        read = np.diff(found.coverage, prepend=0) * ATLAS.capacity
+        some = found.by_coverage > 0
+        self.assertAlmostEqual((read[some] / found.by_coverage[some]).sum() /
+                               found.scan_seconds, 1, delta=0.01)
+        begun = np.interp(0.02, found.coverage, found.by_coverage)
+        self.assertAlmostEqual(begun / found.fresh, 1, delta=0.1)
+        half, most = np.interp((0.5, 0.95), found.coverage, found.by_coverage)
+        self.assertLess(most, half)
+        self.assertLess(half, begun)
+
+
 class Simulated(unittest.TestCase):
     """Beside the simulator, on a map that stays fresh; the whole grid is in validate-predict."""
 
@@ -174,6 +235,13 @@ class Simulated(unittest.TestCase):
             for lift in ("none", "all"):
                 with self.subTest(policy=policy, lift=lift):
                     self.agree(0.1, FreeSettings(policy=policy, lift=lift), outstanding=10)
+
+    def test_whole_scan(self):
+        """Of the Atlas 10K by sstf: 15 %."""
+        ran = sim.simulate(drive="atlas10k", policy="sstf", outstanding="10", lift="all",
+                           task="scan", whole="1")
+        found = predicted(FreeSettings(policy="sstf", lift="all"), scan=True)
+        self.assertAlmostEqual(found.scan_seconds / ran["scan_s"], 1, delta=0.15)
 
     def test_poisson(self):
         """At 70 % of what the drive can do: 10 %."""

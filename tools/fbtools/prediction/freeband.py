@@ -10,6 +10,7 @@ closed loop of N processes leaves N - 1 to choose from. Nothing is read in a gap
 request that waits, nor under fifo and clook, which do not reckon.
 """
 
+import dataclasses
 import functools
 import math
 from dataclasses import dataclass
@@ -17,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import ToolError
-from . import freegap
+from . import freegap, freescan
 from .distribution import Dist
-from .freeyield import FreeSettings, gap_yield, granule_bytes
+from .freeyield import WAYS, FreeSettings, gap_yield, granule_bytes
 from .mechanism import Mechanism
 
 NODES = (1, 2, 3, 5, 8, 13, 21, 34)     # lengths of a queue that are computed; others between
@@ -207,14 +208,39 @@ class Load:
 
     def gap(self, choice, con):
         """(bytes by latency, chance of a plan by latency) of gaps before a mixed request."""
+        found = gap_yield(self.device, self.settings, self.distance(choice), self.ways(con))
+        return self.reads @ found[0], self.reads @ found[1]
+
+    def distance(self, choice):
+        """Cylinders, rounded: a gap's mean distance, by its mean seek."""
         settle = self.device.write_settle * self.reads[1]
         seeks = np.maximum.accumulate(self.device.seek_time)
         distance = float(np.interp(choice.seek - settle, seeks, self.device.seek_distance))
-        near = max(NEAREST * round(distance / NEAREST), 1.0)
-        con += (self.in_time(con[2]), self.in_time(con[1] + self.device.track_switch))
-        found = gap_yield(self.device, self.settings, near,
-                          tuple(round(c, 6) for c in con))
-        return self.reads @ found[0], self.reads @ found[1]
+        return max(NEAREST * round(distance / NEAREST), 1.0)
+
+    def ways(self, con):
+        """The con of gap_yield()."""
+        return tuple(round(c, 6) for c in con + (
+            self.in_time(con[2]), self.in_time(con[1] + self.device.track_switch)))
+
+    def scene(self, choice, con):
+        """The freescan.Scene; pieces beyond a plan's first count as gaps of their own."""
+        ways = self.ways(con)
+        distance = self.distance(choice)
+        pieces = self._pieces(choice, distance, ways)
+        return freescan.Scene(self.device, self.settings, choice, distance,
+                              dict(zip(WAYS, ways)), self.reads, pieces)
+
+    def _pieces(self, choice, distance, ways):
+        """A function of latency: what several pieces bring, by what one does."""
+        if "several" not in self.settings.lifted:
+            return lambda late: 1.0
+        words = self.settings.lifted - {"several"}
+        one = dataclasses.replace(self.settings, lift="+".join(sorted(words)) or "none")
+        all_of = self.reads @ gap_yield(self.device, self.settings, distance, ways)[0]
+        alone = self.reads @ gap_yield(self.device, one, distance, ways)[0]
+        ratio = all_of / np.maximum(alone, 1.0)
+        return lambda late: float(np.interp(late, choice.late, np.maximum(ratio, 1.0)))
 
 
 @functools.lru_cache(maxsize=64)
@@ -359,8 +385,9 @@ def _mean_choice(load, queue):
     return freegap.Choice.mix(queue.weights[at], [load.choice(n + 1) for n in at])
 
 
-def free_bandwidth(device, workload, settings=None):
-    """The FreeBandwidth of a workload on a device, on a map where everything is wanted."""
+def free_bandwidth(device, workload, settings=None, scan=False):
+    """The FreeBandwidth of a workload on a device, on a map where everything is wanted; with
+    `scan` the course of a scan of the whole disk, too, which takes longer to say."""
     settings = (settings or FreeSettings()).check()
     workload.check()
     load = Load(device, workload, settings)
@@ -375,7 +402,12 @@ def free_bandwidth(device, workload, settings=None):
     queue = alone
     if share:
         queue = _queue(load, lambda c: load.loss(c, con[0], plans)) or alone
-    return _result(load, alone, queue, choice, (brings, plans, share))
+    found = _result(load, alone, queue, choice, (brings, plans, share))
+    if scan and share:
+        course = freescan.scan(load.scene(choice, con), found.gaps_per_second)
+        found = dataclasses.replace(found, scan_seconds=course.seconds, coverage=course.done,
+                                    by_coverage=course.rate)
+    return found
 
 
 def _result(load, alone, queue, choice, gap):
@@ -433,5 +465,5 @@ def _saturated(load):
     brings, plans = load.gap(choice, con)
     queue = _Queue(np.ones(1), 0.0, 1 / limit, None, limit, 1.0)
     found = _result(load, queue, queue, choice, (brings, plans, 1.0))
-    return FreeBandwidth(**{**found.__dict__, "saturated": True, "response_alone": None,
-                            "foreground_response": None})
+    return dataclasses.replace(found, saturated=True, response_alone=None,
+                               foreground_response=None)

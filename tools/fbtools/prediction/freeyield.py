@@ -27,6 +27,7 @@ PHASES = 8              # positions of a granule's beginning in a window
 FINE = 4                # latencies per bin of freegap
 NEAR = 24               # cylinders on either side that are looked at on a fresh map
 LIFTS = ("source", "dest", "several")
+WAYS = ("seek", "switch", "turn", "in time on track", "in time on cylinder")
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Tracks(NamedTuple):
     other: list
 
 
-def tracks_nearby(device, distance, settings, con, write):
+def tracks_nearby(device, distance, settings, con, write, reach=NEAR):
     """Tracks for a gap whose seek goes over `distance` cylinders; of a way, conservatism is
     con[kind]. Before a write, settling is saved by who is on its track already."""
     switch = device.track_switch
@@ -102,7 +103,7 @@ def tracks_nearby(device, distance, settings, con, write):
             for lift in last if lift in settings.lifted]
     other = [(con["seek"] + switch + con["switch"],
               (device.heads - 1) * (1 + con["in time on cylinder"]))]
-    step = np.arange(1, NEAR)
+    step = np.arange(1, reach)
     near = freegap.seek_time(device, step)
     alone = freegap.seek_time(device, distance)
     for on in (np.abs(distance - step), distance + step):
@@ -286,8 +287,7 @@ def gap_yield(device, settings, distance, con):
     that a read on the request's track, and on its cylinder, ends early enough for what
     follows to be at the drive in time."""
     granule = granule_bytes(device, settings)
-    con = dict(zip(("seek", "switch", "turn", "in time on track",
-                    "in time on cylinder"), con))
+    con = dict(zip(WAYS, con))
     total = np.zeros((2, 2, freegap.BINS))
     for share, granules in _lengths(device, granule):
         track = Track(device.revolution_time, granules, settings, granule)
