@@ -23,8 +23,11 @@ import numpy as np
 from . import freegap, freeyield
 
 RUNS = 1.4              # runs that a piece cut out leaves, against what random places would
-CLASSES = 12            # latencies that stand for all
+EDGES = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.88, 0.94, 0.97, 0.99, 0.997, 1)
 SHELLS = 24             # of cylinders, ever wider ...
+BUDGET = 200            # steps of a search, and for one of several pieces (sim.rst)
+HOP_BUDGET = 30
+ARMS, PASSED = 4, 32    # arms go outward, and pass so many poor cylinders in a step
 REACH = 6000            # ... up to so many
 SHORT = 24              # blocks: windows of tracks with more go by whole blocks, else by halves
 GROUPS = 4              # parts of the data, from the longest tracks to the shortest
@@ -101,17 +104,29 @@ def windows_of(length, most):
 # ---- gaps ----
 
 class Gaps(NamedTuple):
-    """Classes of gaps: weight[c]; tracks[c, w]: those that offer a window of that length;
-    across[c, w]: those whose end may be crossed within such a one."""
+    """Classes of gaps: weight[c]; tracks[c, s, w]: those of shell s that offer a window of that
+    length; across[c, s, w]: those whose end may be crossed within such a one; looked[c, s]:
+    tracks that the search looks at, and passed[s]: steps in which it passes over others."""
 
     weight: np.ndarray
     tracks: np.ndarray
     across: np.ndarray
+    looked: np.ndarray
+    passed: np.ndarray
+
+    def within(self, budget, rich):
+        """(tracks[c, w], across[c, w]) that a search of `budget` steps comes to; rich: share of
+        the tracks that have enough to be looked at."""
+        cost = self.looked * rich + self.passed
+        before = np.cumsum(cost, axis=1) - cost
+        seen = np.clip((budget - before) / np.maximum(cost, 1e-9), 0, 1)
+        return np.einsum("cs,csw->cw", seen, self.tracks), \
+            np.einsum("cs,csw->cw", seen, self.across)
 
 
-def _shells(device, distance, con, limit):
-    """[(extra s, tracks)] of the cylinders around both ends of a gap."""
-    edges = np.unique(np.round(np.geomspace(1, min(limit, REACH) + 1, SHELLS)))
+def _shells(device, distance, con):
+    """[(cylinders away, extra s, tracks)] of the cylinders around both ends of a gap."""
+    edges = np.unique(np.round(np.geomspace(1, min(device.cylinders, REACH) + 1, SHELLS)))
     middle = (edges[:-1] + edges[1:] - 1) / 2
     count = np.diff(edges) * 2 * device.heads
     near = freegap.seek_time(device, middle) - freegap.seek_time(device, distance) + \
@@ -119,25 +134,32 @@ def _shells(device, distance, con, limit):
     outward = near + freegap.seek_time(device, distance + middle)
     inward = near + freegap.seek_time(device, np.abs(distance - middle))
     between = middle < distance / 2
-    return list(zip(outward, count)) + list(zip(inward[between], count[between]))
+    found = list(zip(middle, outward, count)) + \
+        list(zip(middle[between], inward[between], count[between]))
+    return sorted(found)
 
 
 def _spread(at, counts, size):
-    """Counts at places between the points of a grid, split between their neighbours."""
+    """[s, w]: counts of shells at places between the points of a grid, split between their
+    neighbours; none below it."""
+    seen = at > 0
     at = np.clip(at, 0, size - 1.001)
     low = at.astype(int)
     part = at - low
-    found = np.zeros(size)
-    np.add.at(found, low, counts * (1 - part))
-    np.add.at(found, low + 1, counts * part)
+    found = np.zeros((len(at), size))
+    rows = np.arange(len(at))
+    found[rows, low] = np.where(seen, counts * (1 - part), 0)
+    found[rows, low + 1] += np.where(seen, counts * part, 0)
     return found
 
 
 def _classes(choice):
-    """Latencies that stand for equal shares of the gaps."""
-    share = (np.arange(CLASSES) + 0.5) / CLASSES
-    return np.interp(share, np.append(0, np.cumsum(choice.latency_pmf)),
+    """(latencies, shares): classes of gaps, finer where latencies are long and few."""
+    edges = np.array(EDGES)
+    share = np.diff(edges)
+    late = np.interp(edges[:-1] + share / 2, np.append(0, np.cumsum(choice.latency_pmf)),
                      np.append(0, choice.late + choice.step / 2))
+    return late, share
 
 
 class Scene(NamedTuple):
@@ -155,34 +177,48 @@ class Scene(NamedTuple):
 
 def gaps_of(scene, tau, windows):
     """Gaps for tracks whose blocks pass in tau s; windows: the grid of those."""
+    rows = []
+    for write, share in zip((False, True), scene.reads):
+        offers = _offers(scene, write)
+        for late, part in zip(*_classes(scene.choice)):
+            if share:
+                rows.append((share * part * scene.pieces(late),
+                             *_class_of(scene, offers, late, write, tau, windows)))
+    away = _offers(scene, False)[0]
+    passed = np.diff(away, prepend=0) * ARMS / PASSED
+    return Gaps(*(np.array(column) for column in zip(*rows)), passed)
+
+
+def _offers(scene, write):
+    """(cylinders away, extra s, tracks) of shells; the first are no cylinder away."""
+    near = freeyield.tracks_nearby(scene.device, scene.distance, scene.settings, scene.con,
+                                   write, 1)
+    offers = [(0.0, *offer) for offer in near.same + near.other]
+    offers += _shells(scene.device, scene.distance, scene.con)
+    return np.array(offers).T
+
+
+def _class_of(scene, offers, late, write, tau, windows):
+    """(tracks, across, looked) of Gaps for one class: gaps with `late` s of latency."""
     device, con = scene.device, scene.con
     step, size = windows[1], len(windows)
     cap = device.revolution_time - con["seek"] * (2 if scene.settings.lifted else 1)
-    skews = [(float(device.zone_weights() @ skew) * device.revolution_time, share)
-             for skew, share in ((device.zones.track_skew, 1 - 1 / device.heads),
-                                 (device.zones.cylinder_skew, 1 / device.heads))]
-    rows = []
-    for write, share in zip((False, True), scene.reads):
-        if not share:
-            continue
-        near = freeyield.tracks_nearby(device, scene.distance, scene.settings, con, write, 1)
-        offers = near.same + near.other + _shells(device, scene.distance, con, device.cylinders)
-        if not scene.settings.separate:
-            offers = []
-        extra, count = np.array(offers).reshape(-1, 2).T
-        for late in _classes(scene.choice):
-            usable = np.minimum(late - extra, cap)
-            seen = usable > tau / 2
-            tracks = _spread(usable[seen] / tau / step, count[seen], size)
-            if not write:
-                tracks += _spread(np.array([(late - con["seek"]) / tau + 0.5]) / step,
-                                  np.ones(1), size)
-            across = np.zeros(size)
-            for skew, part in skews:
-                left = usable - skew - tau
-                across += part * _spread(left[left > 0] / tau / step, count[left > 0], size)
-            rows.append((share / CLASSES * scene.pieces(late), tracks, across))
-    return Gaps(*(np.array(column) for column in zip(*rows)))
+    _, extra, count = offers
+    count = count if scene.settings.separate else np.zeros(len(count))
+    usable = np.minimum(late - extra, cap)
+    tracks = _spread((usable - tau / 2) / tau / step + 0.5 / step, count, size) * \
+        (usable > tau / 2)[:, None]
+    across = np.zeros((len(extra), size))
+    zones, turn = device.zones, device.revolution_time
+    for skew, part in ((zones.track_skew, 1 - 1 / device.heads),
+                       (zones.cylinder_skew, 1 / device.heads)):
+        left = usable - float(device.zone_weights() @ skew) * turn - tau
+        across += part * _spread(left / tau / step, count, size)
+    if not write:
+        # what is read with the request costs no search
+        tracks[0] += _spread(np.array([(late - con["seek"]) / tau + 0.5]) / step, np.ones(1),
+                             size)[0]
+    return tracks, across, count * (usable > tau / 2)
 
 
 # ---- the course of a scan ----
@@ -214,6 +250,14 @@ class _State:
         return (float(self.tracks @ self.blocks) * self.scale +
                 self.straddlers * self.across) / self.granules
 
+    def rich(self):
+        """Share of the tracks that have as much as a piece now, and may be looked at."""
+        need = max(self.piece, 1.0)
+        more = np.append(np.cumsum(self.tracks[::-1])[::-1], 0.0)
+        have = float(np.interp(need, np.arange(len(more)), more))
+        lone = self.tracks[0] * self.straddlers * self.across if need < 1.5 else 0.0
+        return have + float(lone)
+
     def chances(self, table):
         """[k, m, w] by the number of runs now."""
         runs = 1 + RUNS * (self.blocks - 1) * (1 - self.blocks / self.length) / \
@@ -239,7 +283,7 @@ class _State:
             self.across *= math.exp(-step * (float(also.sum()) + forced) / held)
 
 
-def _taken(state, gaps, table, bin_share):
+def _taken(state, gaps, budget, table, bin_share):
     """(take, also, plans, blocks): what a gap takes, as in _State.advance(); chance that it
     takes anything; blocks. bin_share: of a turn that a step between windows is."""
     chance = state.chances(table)
@@ -248,10 +292,11 @@ def _taken(state, gaps, table, bin_share):
     wanted = np.concatenate((exact[1:], last))              # exactly k, the most or more
     before = exact[:state.most]                             # 0 .. most - 1 before the end
     before = (np.cumsum(before, axis=2) - before / 2) * bin_share
-    none = gaps.tracks @ np.log(np.maximum(
+    offered, crossed = gaps.within(budget, state.rich())
+    none = offered @ np.log(np.maximum(
         1 - np.tensordot(chance[1:], state.tracks, (1, 0)), 1e-12)).T
-    tracks = np.tensordot(gaps.tracks, wanted * state.tracks[None, :, None], (1, 2))
-    across = np.tensordot(gaps.across, before * state.tracks[None, :, None], (1, 2)) * \
+    tracks = np.tensordot(offered, wanted * state.tracks[None, :, None], (1, 2))
+    across = np.tensordot(crossed, before * state.tracks[None, :, None], (1, 2)) * \
         (state.straddlers * state.across)
     hazard = across.sum(axis=2)
     at_least = 1 - np.exp(none - np.cumsum(hazard[:, ::-1], axis=1)[:, ::-1])
@@ -274,10 +319,11 @@ def course(scene, granules, straddlers, most, blocks, gaps_per_second):
     step = windows[1]
     tau = scene.device.revolution_time / granules
     gaps = gaps_of(scene, tau, windows)
+    budget = HOP_BUDGET if "several" in scene.settings.lifted else BUDGET
     passed, at, done = 0.0, [0.0], [0.0]
     left = 1.0
     while left * blocks > 1 and len(at) < 500:
-        take, also, plans, rate = _taken(state, gaps, table, step / granules)
+        take, also, plans, rate = _taken(state, gaps, budget, table, step / granules)
         forced = math.exp(-FRUITLESS * plans) / gaps_per_second if left * blocks < LEFTOVER else 0
         share = TAIL_STEP if left < TAIL else STEP
         move = share * left * granules / max(rate + forced, 1e-15)
