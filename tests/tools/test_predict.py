@@ -97,7 +97,7 @@ def words(**changes):
 
 def predict(*args):
     """Exit status, output, errors."""
-    return taptest.freeblock("predict", "--quiet", *args)
+    return taptest.freeblock("predict", "--quiet", "--no-scan", *args)
 
 
 def write_trace(path, capacity, rate=60, requests=600, seed=1):
@@ -324,6 +324,20 @@ class Answers(Folder):
         self.assertEqual(first["orders"], second["orders"])
         self.assertEqual(first["free"], second["free"])
         self.assertEqual(first["trace"]["requests"], 600)
+
+    def test_scan(self):
+        """A whole scan takes as long as its course says, and is not as fast as its
+        beginning; the disk has an end."""
+        status, out, _ = taptest.freeblock("predict", "--json", "--model", TOY, *words())
+        free = json.loads(out)["free"]
+        self.assertEqual(status, 0)
+        self.assertIsNone(self.one("--model", TOY, *words())["free"]["days_per_scan"])
+        size = json.loads(out)["capacity_bytes"]
+        self.assertAlmostEqual(free["days_per_scan"] * 86400 * free["scan_mb_s"] * 1e6 / size, 1)
+        self.assertLess(free["scan_mb_s"], free["fresh_mb_s"])
+        shares = [share for share, _ in free["mb_s_by_coverage"]]
+        self.assertEqual(shares, sorted(shares))
+        self.assertTrue(0 <= shares[0] and shares[-1] <= 1)
 
     def test_set_changes(self):
         """--set over a file's attributes."""

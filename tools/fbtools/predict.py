@@ -48,6 +48,8 @@ def add_parser(subparsers):
     free.add_argument("--policy", metavar="NAME", help="freeblock's: clook, sstf, sptf, sptf-sw, "
                       "auto (auto)")
     free.add_argument("--conservatism", metavar="TIME", help="added to each seek of a free read")
+    free.add_argument("--no-scan", action="store_true", help="do not tell how long a whole scan "
+                      "takes, which takes longer to say than all the rest")
     many = parser.add_argument_group("many")
     many.add_argument("--pairs", action="store_true", help="the first disk with the first "
                       "workload and so on, not each with each")
@@ -102,7 +104,7 @@ def loads_of(args):
 def _settings(args):
     """An answer.Settings."""
     from .prediction import answer  # pylint: disable=import-outside-toplevel
-    return answer.settings(args.order, args.policy, args.conservatism)
+    return answer.settings(args.order, args.policy, args.conservatism, not args.no_scan)
 
 
 def _processes(args):

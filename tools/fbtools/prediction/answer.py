@@ -17,13 +17,15 @@ MODULE = {"policy": "auto", "conservatism": "auto", "lift": "all"}
 
 @dataclass(frozen=True)
 class Settings:
-    """What the scheduler would be set to, and the order that costs are told against."""
+    """What the scheduler would be set to, the order that costs are told against, and whether
+    the course of a whole scan is wanted, which takes longest to say."""
 
     order: str
     free: freeband.FreeSettings
+    scan: bool
 
 
-def settings(order, policy_name, conservatism):
+def settings(order, policy_name, conservatism, scan=True):
     """Settings of options' texts, None where they are not given; ToolError."""
     if order is not None and order not in ALGORITHMS:
         raise ToolError("--order %s: one of %s" % (order, ", ".join(ALGORITHMS)))
@@ -39,7 +41,7 @@ def settings(order, policy_name, conservatism):
         free = freeband.FreeSettings(**said).check()
     except ToolError as error:
         raise ToolError("--policy, --conservatism: %s" % error) from error
-    return Settings(order or ORDER, free)
+    return Settings(order or ORDER, free, scan)
 
 
 def _ms(time):
@@ -131,7 +133,7 @@ def answer(disk, device, load, workload, trace, settings):
     # what comes nearest to freeblock's own order
     sptf = orders["sptf"]
     like = standin.stand_in(workload, sptf.service_time)
-    free = freeband.free_bandwidth(device, like.workload, settings.free)
+    free = freeband.free_bandwidth(device, like.workload, settings.free, settings.scan)
     return {
         "disk": disk.path, "name": device.name, "capacity_bytes": int(device.capacity),
         "revolution_ms": _ms(device.revolution_time), "cache": _cache(device, disk),

@@ -29,6 +29,8 @@ def _disk_lines(said):
              "track": "reads ahead to the track's end",
              "cylinder": "reads ahead to the cylinder's end",
              "stream": "reads ahead to the next track's end"}[cache["read_ahead"]]
+    if cache["read_ahead_bytes"]:
+        ahead = "reads ahead %d KiB at most" % (cache["read_ahead_bytes"] / 1024)
     return lines + ["cache      %d segments of %d KiB, %s%s" % (
         cache["segments"], cache["segment_bytes"] / 1024, ahead,
         " (assumed: --cache, --read-ahead)"
