@@ -244,12 +244,10 @@ class _Composite:
     def _kind(self, row, base):
         """queue.Kind of the cache's Positions; base: share of all requests that begin one."""
         turns = [queue.Turn(_moments(at.came), self._behind(_moments(at.waited))) for at in row]
-        count = sum(at.share for at in row) / base
         # those that were not followed are as the last ones were
         period = sum(at.share > base * (1 + 1e-9) for at in row)
-        while len(turns) < count - 1e-9:
-            turns.append(turns[-period])
-        return queue.Kind(base / (1 - self.share), turns, count - (len(turns) - 1))
+        return queue.Kind(base / (1 - self.share), turns, sum(at.share for at in row) / base,
+                          max(period, 1))
 
     def _behind(self, one):
         """Services of a request behind the first of its run that waited, by the number pending.

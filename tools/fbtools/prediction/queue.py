@@ -5,6 +5,7 @@ A service is anything with mean() and second_moment() (s, s^2): a distribution.D
 Moments. At and beyond saturation a delay is infinite: that is the answer, not an error.
 """
 
+import functools
 import math
 from statistics import NormalDist
 from typing import NamedTuple
@@ -19,6 +20,7 @@ NEGLIGIBLE = 1e-7       # what a chain may leave out, probability
 TURNS_NEGLIGIBLE = 1e-4 # .. a chain of matrices, which cost more
 EARLY_ITERATIONS = 12
 EARLY_ENOUGH = 1e-3     # of the response
+STEADY = 1e-7           # change of a probability from one period of a run to the next
 SUMMED = 200            # terms of a sum; beyond, its integral
 _NODES = 8              # of a quadrature over a service's length
 
@@ -199,6 +201,8 @@ class Bursts(NamedTuple):
         """Mean wait (s) of a request in a burst for the burst before; not in the paper, where a
         burst is by definition over when its last request is served. As of bursts that
         arrive at a constant rate, each as one piece of work."""
+        if not self.fraction:
+            return 0.0
         mean = self.size * service.mean()
         variance = self.size * service.variance() + self.cv2 * mean ** 2
         return constant_delay(self.rate * self.fraction / self.size, mean, variance)
@@ -279,9 +283,9 @@ def _arrivals_gamma(rate, first, second, most):
     cv2 = np.maximum(second / first ** 2 - 1, 1e-6)
     shape, scaled = 1 / cv2[:, None], (rate * first * cv2)[:, None]
     count = np.arange(most - 1)
-    steps = (shape + count) / (count + 1) * (scaled / (1 + scaled))
-    none = np.exp(-shape * np.log1p(scaled))
-    return none * np.cumprod(np.concatenate((np.ones_like(none), steps), axis=1), axis=1)
+    steps = np.log((shape + count) / (count + 1) * (scaled / (1 + scaled)))
+    none = -shape * np.log1p(scaled)
+    return np.exp(none + np.concatenate((np.zeros_like(none), np.cumsum(steps, axis=1)), axis=1))
 
 
 def fewer(means, counts):
@@ -292,10 +296,9 @@ def fewer(means, counts):
 
 def _poisson(means, most):
     """Rows of Poisson probabilities of 0 .. most - 1."""
-    count = np.arange(1, most)
-    steps = means[:, None] / count[None, :]
-    first = np.exp(-means)[:, None]
-    return first * np.cumprod(np.concatenate((np.ones_like(first), steps), axis=1), axis=1)
+    means = np.maximum(means, 1e-300)[:, None]
+    steps = np.log(means / np.arange(1, most))
+    return np.exp(np.concatenate((np.zeros_like(means), np.cumsum(steps, axis=1)), axis=1) - means)
 
 
 def _arrivals_dist(rate, service, most):
@@ -479,11 +482,28 @@ class Turn(NamedTuple):
 
 class Kind(NamedTuple):
     """Runs of one kind. share: of all first requests, those that begin such a run; turns: of its
-    requests but the first; last: probability that the last of them is in it."""
+    requests but the first; count: how many those are, on the mean; if more than turns, the
+    further ones are as the last `period` turns are, over and over."""
 
     share: float
     turns: list
-    last: float = 1.0
+    count: float
+    period: int = 1
+
+    @property
+    def whole(self):
+        """How many requests but the first each of these runs has."""
+        return int(self.count + 1e-9)
+
+    @property
+    def part(self):
+        """The share of them that has one more."""
+        return max(self.count - self.whole, 0.0)
+
+    def place(self, number):
+        """Which of the turns the request of that number (from 0) takes."""
+        beyond = number - len(self.turns)
+        return number if beyond < 0 else len(self.turns) - self.period + beyond % self.period
 
 
 def in_turns(rate, first, kinds):
@@ -514,10 +534,12 @@ def _mean_turn(first, kinds):
     """s: of a service in an endless queue."""
     work, count = first.waited[-1].mean(), 1.0
     for kind in kinds:
-        for i, turn in enumerate(kind.turns):
-            share = kind.share * (kind.last if i + 1 == len(kind.turns) else 1.0)
-            work += share * turn.waited[-1].mean()
-            count += share
+        means = [turn.waited[-1].mean() for turn in kind.turns]
+        followed = min(kind.whole, len(means))
+        further = kind.whole - followed
+        work += kind.share * (sum(means[:followed]) + further * np.mean(means[-kind.period:]) +
+                              kind.part * means[kind.place(kind.whole)])
+        count += kind.share * kind.count
     return work / count
 
 
@@ -546,57 +568,78 @@ def _turn_matrix(rate, turn, most):
 
 class _Sums:
     """Over all departures of a run's life, weighted: number, those left, those that leave
-    nobody, work; and of the requests behind a first, by their place, who waited."""
+    nobody, work; and of the requests behind a first, by their turn, who waited."""
 
-    def __init__(self):
+    def __init__(self, turns):
         self.number = self.left = self.empty = self.work = 0.0
-        self.behind, self.waiting = [], []
+        self.behind, self.waiting = np.zeros((2, turns))
 
-    def add(self, states, means, weight, place):
+    def add(self, states, means, weight, turn=None):
         """A service that begins with `states`, the probabilities of those left before it."""
         self.number += weight
         self.left += weight * float(states @ np.arange(len(states)))
         self.empty += weight * float(states[0])
         self.work += weight * float(states @ means)
-        if place is None:
-            return
-        if place == len(self.behind):
-            self.behind.append(0.0)
-            self.waiting.append(0.0)
-        self.behind[place] += weight
-        self.waiting[place] += weight * (1 - float(states[0]))
+        if turn is not None:
+            self.behind[turn] += weight
+            self.waiting[turn] += weight * (1 - float(states[0]))
+
+    def add_run(self, states, kind, made):
+        """The requests of a run behind its first, `states` before them; made: (matrix, means) of
+        each turn. When one period is as the one before it, so are all to come."""
+        number, weight, before = 0, kind.share, None
+        while number < kind.whole:
+            turn = kind.place(number)
+            if turn == len(kind.turns) - kind.period:
+                left = (kind.whole - number) // kind.period
+                steady = before is not None and np.abs(states - before).max() < STEADY
+                weight = kind.share * left if steady and left > 1 else kind.share
+                number += (left - 1) * kind.period if weight > kind.share else 0
+                before = states
+            self.add(states, made[turn][1], weight, turn)
+            states = states @ made[turn][0]
+            number += 1
+            if turn == len(kind.turns) - 1:
+                weight = kind.share
+        if kind.part:
+            turn = kind.place(kind.whole)
+            self.add(states, made[turn][1], kind.share * kind.part, turn)
+
+
+def _whole_run(begin, kind, made):
+    """From what the departure before a run leaves to what its last one leaves."""
+    followed = min(kind.whole, len(kind.turns))
+    for matrix, _ in made[:followed]:
+        begin = begin @ matrix
+    over = [matrix for matrix, _ in made[-kind.period:]]
+    times, rest = divmod(kind.whole - followed, kind.period)
+    if times:
+        begin = begin @ np.linalg.matrix_power(functools.reduce(np.matmul, over), times)
+    for matrix in over[:rest]:
+        begin = begin @ matrix
+    if kind.part:
+        last = made[kind.place(kind.whole)][0]
+        begin = kind.part * (begin @ last) + (1 - kind.part) * begin
+    return begin
 
 
 def _turns_chain(rate, first, kinds, most):
     """in_turns() with so many states; the probability of the last one, too."""
     begin, means = _turn_matrix(rate, first, most)
     run = begin * (1 - sum(kind.share for kind in kinds))
-    steps, made = [], {}
-    for kind in kinds:
-        now = begin
-        for i, turn in enumerate(kind.turns):
-            # places far into a run are one and the same
-            if id(turn) not in made:
-                made[id(turn)] = _turn_matrix(rate, turn, most)
-            matrix = made[id(turn)]
-            steps.append((kind, i, *matrix))
-            after = now @ matrix[0]
-            last = kind.last if i + 1 == len(kind.turns) else 1.0
-            now = last * after + (1 - last) * now
-        run = run + kind.share * now
+    made = [[_turn_matrix(rate, turn, most) for turn in kind.turns] for kind in kinds]
+    for kind, matrices in zip(kinds, made):
+        run = run + kind.share * _whole_run(begin, kind, matrices)
     states = _stationary(run)
-    sums = _Sums()
-    sums.add(states, means, 1.0, None)
-    for kind, i, matrix, means in steps:
-        if i == 0:
-            now = states @ begin
-        last = kind.last if i + 1 == len(kind.turns) else 1.0
-        sums.add(now, means, kind.share * last, i)
-        now = now @ matrix
+    sums = _Sums(max((len(kind.turns) for kind in kinds), default=1))
+    sums.add(states, means, 1.0)
+    for kind, matrices in zip(kinds, made):
+        sums.add_run(states @ begin, kind, matrices)
     size, empty = sums.left / sums.number, sums.empty / sums.number
     service = sums.work / sums.number
-    return Queued(size / rate, 1 - empty, states, service, rate), \
-        np.array(sums.waiting) / np.array(sums.behind), float(states[-1])
+    waiting = np.divide(sums.waiting, sums.behind, out=np.full(len(sums.behind), 1 - empty),
+                        where=sums.behind > 0)
+    return Queued(size / rate, 1 - empty, states, service, rate), waiting, float(states[-1])
 
 
 # Closed loops
@@ -644,11 +687,14 @@ def _stationary(rows):
     wake than this takes."""
     rows = np.array(rows)
     for state in range(len(rows) - 1, 0, -1):
-        into = rows[:state, state] / rows[state, :state].sum()
+        # from where hardly anything goes down, there is hardly anything below
+        into = rows[:state, state] / max(rows[state, :state].sum(), 1e-200)
         rows[:state, state] = into
         rows[:state, :state] += into[:, None] * rows[state, :state]
     found = np.zeros(len(rows))
     found[0] = 1.0
     for state in range(1, len(rows)):
         found[state] = found[:state] @ rows[:state, state]
+        if found[state] > 1e100:
+            found[:state + 1] /= found[state]
     return found / found.sum()
