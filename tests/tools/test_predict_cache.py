@@ -289,12 +289,11 @@ class Shares(unittest.TestCase):
                                0.5 * 1.5 / 2.5, 12)
 
     def test_service(self):
-        """The mixture's mean is its parts'; interrupted runs are random requests."""
+        """The mixture's mean is its parts'."""
         whole = self.cache()
         parts = sum(one.weights.sum() * one.mean() for one in whole.followers())
         mean = (1 - 0.615) * whole.first().mean() + parts
         self.assertAlmostEqual(whole.service().mean(), mean, 7)
-        self.assertAlmostEqual(whole.service(interrupted=1.0).mean(), whole.first().mean(), 9)
 
     def test_hole(self):
         """Without a sparse run's length it is as long as a segment (4.2)."""
@@ -336,6 +335,46 @@ def sparse(rng, disk, count, pages=24, requests=8, rate=30.0):
                     (requests - 1) * (pages - 1) / 2 * 4096)
     return workloads.Case(load.check(), workloads.Requests(
         ns, first.astype(np.int64), np.full(len(first), int(SIZE)), np.full(len(first), True)))
+
+
+class ByEquations(unittest.TestCase):
+    """(6) to (9) beside the runs that predictions are made of."""
+
+    def both(self, rate, run, device, read=1.0):
+        """(Equations, the Cache's miss_prob, partial_hit_prob, mean service) of constant
+        arrivals."""
+        load = Workload(rate, "constant-open", SIZE, read, device.capacity,
+                        run_length=run * SIZE).check()
+        whole = Cache(device, Mechanism(device, load), load)
+        return whole.by_equations(), whole.miss_prob, whole.partial_hit_prob, \
+            whole.service().mean()
+
+    def test_time_enough(self):
+        """Where no race is lost they agree: runs of 2 and 4, and of 16 that miss once a
+        segment; writes all miss."""
+        device = disk(paper_cache())
+        for run in (2, 4, 16):
+            found, miss, partial, _ = self.both(2.0, run, device)
+            self.assertAlmostEqual(found.miss_prob, miss, 9)
+            self.assertEqual((found.partial_hit_prob, partial), (0, 0))
+        found, miss, _, mean = self.both(2.0, 4, device)
+        self.assertLess(abs(found.service_time / mean - 1), 0.01)
+        found, miss, _, _ = self.both(2.0, 4, device, 0.0)
+        self.assertEqual((found.miss_prob, miss), (1, 1))
+        self.assertEqual(self.both(2.0, 4, disk())[0].miss_prob, 1)
+
+    def test_hurry(self):
+        """With 10 ms between requests, more than a miss takes, (9) has as many partial hits
+        as the runs. With 2.5 ms all followers are partial hits, but (8) for those in a hurry
+        has three times as many misses, and (6) twice the service."""
+        found, miss, partial, mean = self.both(100.0, 4, disk(paper_cache()))
+        self.assertAlmostEqual(found.partial_hit_prob, partial, delta=0.03)
+        self.assertLess(abs(found.service_time / mean - 1), 0.06)
+        found, miss, partial, mean = self.both(400.0, 4, disk(paper_cache()))
+        self.assertGreater(partial, 0.7)
+        self.assertGreater(found.miss_prob, 3 * miss)
+        self.assertGreater(found.service_time, 2 * mean)
+        self.assertLessEqual(found.miss_prob + found.partial_hit_prob, 1)
 
 
 class Engine(unittest.TestCase):

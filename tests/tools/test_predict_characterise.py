@@ -238,20 +238,6 @@ class Attributes(unittest.TestCase):
         what = characterise.characterise([chunk(np.cumsum(gaps), sector, 8)], service_time=0.01)
         self.assertEqual(what.workload.arrival_process, "bursty")
 
-    def test_bursts_by_prediction(self):
-        """The service time that bursts are told by is asked for when it is needed."""
-        asked = []
-
-        def service_time(workload):
-            asked.append(workload.request_rate)
-            return 0.01
-
-        seconds = (np.arange(300)[:, None] * 0.2 + 0.001 * np.arange(6)).ravel()
-        sector = self.rng.integers(0, 400 * GIB, len(seconds))
-        what = characterise.with_bursts([chunk(seconds, sector, 8)], service_time)
-        self.assertEqual(what.workload.requests_per_burst, 6)
-        self.assertEqual(len(asked), 1)
-
     def test_pauses(self):
         """Pauses over a second are left out of the effective rate, others are not. Seen to fail:
         none left out."""

@@ -69,13 +69,21 @@ def mean_partial_hits(positioning, requests, request_size, rate, interarrival_ti
 
 def cache_service_time(request_size, transfer_rate, miss_prob, mech_service_time,
                        partial_hit_prob=0.0, partial_time=0.0):
-    """E[Cache_Service_Time] (eq. 6, with the product that partial hits add; E10). Bytes,
-    bytes/s, s."""
+    """E[Cache_Service_Time] (eq. 6, with the product that partial hits add; E10: adds the whole
+    transfer to the host to that from the medium). Bytes, bytes/s, s."""
     return request_size / transfer_rate + miss_prob * mech_service_time + \
         partial_hit_prob * partial_time
 
 
 # What predictions are made of
+
+class Equations(NamedTuple):
+    """The paper's cache model. Fractions of the requests; E[Cache_Service_Time], s."""
+
+    miss_prob: float
+    partial_hit_prob: float
+    service_time: float
+
 
 class Followers(NamedTuple):
     """Requests of a run behind its first. weights: share of all the workload's requests,
@@ -316,15 +324,48 @@ class Cache:
             return max(int(self.drive.segment // self.workload.request_size), 1)
         return race.SOON // 2
 
-    def service(self, n=1, gap=None, interrupted=0.0):
-        """Dist of the service of all requests, `n` pending; `interrupted`: of those that
-        follow one of their run, the share before which another request was served: they are
-        as random ones, as a segment is lost and the arm elsewhere."""
+    def service(self, n=1, gap=None):
+        """Dist of the service of all requests, `n` pending."""
         followers = self.followers(n, gap)
-        rest = 1 - self.follower_share * (1 - interrupted)
         first = self.first(n)
-        return Dist.mix([rest] + [one.weights.sum() * (1 - interrupted) for one in followers],
+        return Dist.mix([1 - self.follower_share] + [one.weights.sum() for one in followers],
                         [first] + [one.dist(first.step) for one in followers])
+
+    def by_equations(self):
+        """What (6) to (9) alone make of the workload: Equations. Means of constant arrivals, each
+        1 / rate after the one before, which finds nobody; sparse runs as 4.2 has them."""
+        load, drive = self.workload, self.drive
+        serviced = self.sparse_requests, 1.0
+        if drive.ahead:
+            read = data_read(load.request_size, self.read_ahead_length, drive.segment)
+            serviced = self.sparse_requests, requests_serviced_by_one_disk_access(
+                load.request_size, load.requests_per_run * load.request_size, read)
+        kinds = [(self.in_sparse, serviced[0] if drive.ahead else 1.0),
+                 (self.in_runs, serviced[1]), (1 - self.in_sparse - self.in_runs, 1.0)]
+        miss = sum(share * self._missing(count) for share, count in kinds)
+        partial = sum(share * self._in_part(count) for share, count in kinds)
+        mech = self.mechanism.random(1, load.read_fraction > 0).mean()
+        transfer = load.request_size / 2 * float(drive.pace.mean())
+        return Equations(miss, partial, cache_service_time(
+            load.request_size, self.device.bus_rate, miss, mech, partial, transfer))
+
+    def _missing(self, serviced):
+        """Miss_Prob if a disk access serves so many reads."""
+        between, share = 1 / self.workload.rate, self.workload.read_fraction
+        mech = self.mechanism.random(1, True).mean()
+        return share * hurried_miss_probability(mech, between, serviced) + 1 - share \
+            if serviced > 1 else 1.0
+
+    def _in_part(self, serviced):
+        """Partial_Hit_Prob if a disk access serves so many reads; none that misses (E15)."""
+        if serviced <= 1:
+            return 0.0
+        load = self.workload
+        positioning = self.mechanism.positioning(True)
+        found = mean_partial_hits(positioning, int(serviced), load.request_size,
+                                  1 / float(self.drive.pace.mean()), 1 / load.rate)
+        return load.read_fraction * min(found, 1 - hurried_miss_probability(
+            self.mechanism.random(1, True).mean(), 1 / load.rate, serviced))
 
     def by_position(self, n=1, busy=0.5):
         """[[Position ..], ..]: of runs, and of sparse runs, from their second request on; with

@@ -443,15 +443,3 @@ def characterise(chunks, reach=0.0, service_time=None):
     for chunk in chunks:
         what.add(chunk)
     return what.result()
-
-
-def with_bursts(chunks, service_time_of, reach=0.0):
-    """The same of requests in memory (a list of chunks), with bursts by the mean service
-    time that `service_time_of` (workload -> s) finds for the workload without them: what
-    the paper takes for a device's burst request interarrival time (3.2)."""
-    plain = characterise(chunks, reach)
-    workload = plain.workload
-    if workload.arrival_process != "poisson":
-        return plain
-    return characterise(chunks, reach, service_time_of(dataclasses.replace(
-        workload, arrival_process="closed", outstanding=1)))
