@@ -560,10 +560,11 @@ class Dask(Folder):
         """The same answers from a worker process that knows nothing of this tree."""
         if not importlib.util.find_spec("distributed"):
             self.skipTest("python3-distributed is not installed")
-        args = ["--json", "--model", TOY, self.folder + "/none", *words()]
+        toy = os.path.relpath(TOY)
+        args = ["--json", "--model", toy, self.folder + "/none", *words()]
         with Workers(self.folder) as address:
             dask = predict("--dask", address, *args)
-        alone = predict(*args)
+        alone = predict(*[os.path.abspath(TOY) if word == toy else word for word in args])
         self.assertEqual((dask[0], sorted(dask[1].splitlines())),
                          (1, sorted(alone[1].splitlines())))
         self.assertIn("/none: No such file", dask[2])

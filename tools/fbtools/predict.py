@@ -107,6 +107,11 @@ def _settings(args):
     return answer.settings(args.order, args.policy, args.conservatism, not args.no_scan)
 
 
+def _absolute(path):
+    """Of a file; names of simulated drives stay."""
+    return os.path.abspath(path) if os.path.exists(path) else path
+
+
 def _processes(args):
     if args.processes is not None and args.dask is not None:
         raise ToolError("--processes and --dask: one of them")
@@ -144,6 +149,10 @@ class Printer:
 def run(args):
     """The subcommand."""
     processes = _processes(args)
+    if args.dask:
+        # workers have a folder of their own
+        for name in ("model", "drive", "trace", "workload"):
+            setattr(args, name, [_absolute(path) for path in getattr(args, name)])
     disks, loads = disks_of(args), loads_of(args)
     from .prediction import batch, report  # pylint: disable=import-outside-toplevel
     todo = batch.tasks(loads, disks, _settings(args), args.pairs)

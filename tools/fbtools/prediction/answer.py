@@ -60,7 +60,8 @@ def order(found, workload):
     return {"saturated": found.saturated, "saturated_at_per_s": found.saturation_rate,
             "utilisation_pct": 100 * found.utilisation * awake,
             "throughput_per_s": found.throughput * awake,
-            "response_ms": _ms(found.response_time), "queue_ms": _ms(found.queue_delay),
+            "response_ms": _ms(found.response_time),
+            "p99_ms": _ms(found.response_quantile(0.99)), "queue_ms": _ms(found.queue_delay),
             "service_ms": _ms(found.service_time), "queue_size": found.queue_size,
             "miss_pct": 100 * found.miss_prob, "partial_hit_pct": 100 * found.partial_hit_prob,
             "iterations": found.iterations}

@@ -19,6 +19,13 @@ def _size(bytes_):
     return "%.3g TB" % bytes_
 
 
+def _kib(bytes_):
+    """As drives' buffers are told: KiB, or MiB if it is a whole number of them."""
+    if bytes_ % 1048576 == 0:
+        return "%d MiB" % (bytes_ / 1048576)
+    return "%.4g KiB" % (bytes_ / 1024)
+
+
 def _disk_lines(said):
     cache = said["cache"]
     lines = ["disk       %s: %s, %.0f turns/min (%s)" % (
@@ -30,9 +37,9 @@ def _disk_lines(said):
              "cylinder": "reads ahead to the cylinder's end",
              "stream": "reads ahead to the next track's end"}[cache["read_ahead"]]
     if cache["read_ahead_bytes"]:
-        ahead = "reads ahead %d KiB at most" % (cache["read_ahead_bytes"] / 1024)
-    return lines + ["cache      %d segments of %d KiB, %s%s" % (
-        cache["segments"], cache["segment_bytes"] / 1024, ahead,
+        ahead = "reads ahead %s at most" % _kib(cache["read_ahead_bytes"])
+    return lines + ["cache      %d segments of %s, %s%s" % (
+        cache["segments"], _kib(cache["segment_bytes"]), ahead,
         " (assumed: --cache, --read-ahead)"
         if cache["told_by"] == "assumed" else "")]
 
