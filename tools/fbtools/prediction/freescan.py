@@ -32,10 +32,12 @@ REACH = 6000            # ... up to so many
 SHORT = 24              # blocks: windows of tracks with more go by whole blocks, else by halves
 GROUPS = 4              # parts of the data, from the longest tracks to the shortest
 POINTS = np.append(np.linspace(0, 0.98, 50), 1 - np.geomspace(0.01, 1e-4, 5))
+NODES_FROM, NODES = 7, 9        # blocks left: each so far, then so many more
 STEP = 0.06             # of what is left
 MOST_USED = 0.9         # of the tracks of a kind, in a step
 TAIL_STEP = 0.3         # the same when nearly nothing is
 TAIL = 2e-3
+SAME_PIECE = 0.05
 LEFTOVER = 256          # the last so many blocks are read one a second when as many gaps in a
 FRUITLESS = 256         # row have found nothing (fb_gap.c)
 
@@ -82,6 +84,12 @@ def _runs_of(most, m, runs, length, windows):
     return total
 
 
+def _nodes(length):
+    """Numbers of blocks left that are reckoned with; others lie between."""
+    return np.unique(np.append(np.arange(min(NODES_FROM, length)), np.round(
+        np.geomspace(min(NODES_FROM, length), length, NODES)).astype(int)))
+
+
 @functools.lru_cache(maxsize=32)
 def windows_of(length, most):
     """(windows, [runs - 1, k, m, w]): chances that a window holds k or more, k = 0 .. most, of
@@ -91,10 +99,14 @@ def windows_of(length, most):
     found = [_line(length, length, windows)]
     less = 0.75 * np.arange(size)            # with the end within: the better side, mean
     low = less.astype(int)
+    nodes = _nodes(length)
+    at = np.interp(np.arange(length + 1), nodes, np.arange(len(nodes)))
+    below = np.minimum(at.astype(int), len(nodes) - 2)
+    part = (at - below)[:, None]
     for runs in (2, 3):
-        p = np.stack([_runs_of(length, m, runs, length, windows)
-                      for m in range(length + 1)], axis=1)
+        p = np.stack([_runs_of(length, m, runs, length, windows) for m in nodes], axis=1)
         ring = np.clip(np.cumsum(p[::-1], axis=0)[::-1], 0, 1)
+        ring = ring[:, below] * (1 - part) + ring[:, below + 1] * part
         cut = ring[:, :, low] * (1 - less + low) + \
             ring[:, :, np.minimum(low + 1, size - 1)] * (less - low)
         found.append(ring + (cut - ring) * windows / length)
@@ -244,6 +256,7 @@ class _State:
         self.tracks[-1] = 1.0
         self.across = 1.0
         self.piece = float(self.most)
+        self.kept = None
 
     def left(self):
         """Share of the blocks."""
@@ -258,13 +271,21 @@ class _State:
         lone = self.tracks[0] * self.straddlers * self.across if need < 1.5 else 0.0
         return have + float(lone)
 
-    def chances(self, table):
-        """[k, m, w] by the number of runs now."""
+    def windows(self, table, bin_share):
+        """([k - 1, m, w]: chances of exactly k blocks in a window, of the most or more;
+        [k - 1, m, w]: that k - 1 are before a track's end which lies in it), by the number of
+        runs now; kept while pieces are of about one size."""
+        if self.kept and abs(self.kept[0] / self.piece - 1) < SAME_PIECE:
+            return self.kept[1:]
         runs = 1 + RUNS * (self.blocks - 1) * (1 - self.blocks / self.length) / \
             max(self.piece, 1.0)
         runs = np.clip(runs, 1, 3)[:, None]
         weights = (np.clip(2 - runs, 0, 1), 1 - np.abs(runs - 2), np.clip(runs - 2, 0, 1))
-        return sum(np.maximum(w, 0) * part for w, part in zip(weights, table))
+        chance = sum(np.maximum(w, 0) * part for w, part in zip(weights, table))
+        exact = np.maximum(chance[:-1] - chance[1:], 0)
+        before = (np.cumsum(exact, axis=2) - exact / 2) * bin_share
+        self.kept = (self.piece, np.concatenate((exact[1:], chance[-1:])), before)
+        return self.kept[1:]
 
     def advance(self, take, also, step, forced):
         """`step` gaps per track on, of which each takes pieces of k of tracks with m
@@ -286,25 +307,20 @@ class _State:
 def _taken(state, gaps, budget, table, bin_share):
     """(take, also, plans, blocks): what a gap takes, as in _State.advance(); chance that it
     takes anything; blocks. bin_share: of a turn that a step between windows is."""
-    chance = state.chances(table)
-    exact = np.maximum(chance[:-1] - chance[1:], 0)
-    last = chance[-1:]
-    wanted = np.concatenate((exact[1:], last))              # exactly k, the most or more
-    before = exact[:state.most]                             # 0 .. most - 1 before the end
-    before = (np.cumsum(before, axis=2) - before / 2) * bin_share
+    wanted, before = state.windows(table, bin_share)
     offered, crossed = gaps.within(budget, state.rich())
-    none = offered @ np.log(np.maximum(
-        1 - np.tensordot(chance[1:], state.tracks, (1, 0)), 1e-12)).T
-    tracks = np.tensordot(offered, wanted * state.tracks[None, :, None], (1, 2))
-    across = np.tensordot(crossed, before * state.tracks[None, :, None], (1, 2)) * \
-        (state.straddlers * state.across)
-    hazard = across.sum(axis=2)
-    at_least = 1 - np.exp(none - np.cumsum(hazard[:, ::-1], axis=1)[:, ::-1])
+    one = np.einsum("kmw,m->kw", wanted, state.tracks)
+    at_least = np.clip(np.cumsum(one[::-1], axis=0)[::-1], 0, 1 - 1e-12)
+    end = np.einsum("kmw,m->kw", before, state.tracks) * (state.straddlers * state.across)
+    hazard = crossed @ end.T
+    none = offered @ np.log(1 - at_least).T - np.cumsum(hazard[:, ::-1], axis=1)[:, ::-1]
+    at_least = 1 - np.exp(none)
     best = np.maximum(at_least - np.pad(at_least[:, 1:], ((0, 0), (0, 1))), 0)
-    weight = tracks.sum(axis=2) + hazard
+    weight = offered @ one.T + hazard
     share = np.where(weight > 1e-12, best * gaps.weight[:, None] / np.maximum(weight, 1e-12), 0)
-    take = np.einsum("ck,ckm->km", share, tracks)
-    also = np.einsum("ck,ckm->km", share, across)
+    take = np.einsum("kmw,kw->km", wanted, share.T @ offered) * state.tracks
+    also = np.einsum("kmw,kw->km", before, share.T @ crossed) * state.tracks * \
+        (state.straddlers * state.across)
     k = np.arange(1, len(take) + 1)
     plain = take.sum(axis=1) @ k + also.sum(axis=1) @ (k - 1)
     return take, also, float(gaps.weight @ at_least[:, 0]), \
