@@ -178,9 +178,10 @@ class Load:
         share = float(choice.latency_pmf @ plans)
         return share * self.late(con) * self.turn + self.kept(choice, plans)
 
-    def conservatism(self, choice, service):
+    def conservatism(self, choice, apart):
         """(seek, switch, turn), s: as set; "auto": what holds the cost to the target
-        (fb_margin.h), of which gains that are kept from the foreground are a part."""
+        (fb_margin.h), of which gains that are kept from the foreground are a part. apart: s
+        from a gap to the next, on the mean."""
         given = self.settings.conservatism
         if given != "auto":
             return (float(given),) + tuple(
@@ -190,21 +191,33 @@ class Load:
             return (LEAST_AUTO,) * 3
         con = 3 * self.scale
         for _ in range(2):
-            con = self._auto_con(choice, service, con)
+            brings, plans = self.gap(choice, (con, LEAST_AUTO, LEAST_AUTO))
+            most = brings[-1] / granule_bytes(self.device, self.settings)
+            con = self._auto_con(con, most, float(choice.latency_pmf @ plans),
+                                 self.kept(choice, plans), apart)
         return (con, LEAST_AUTO, LEAST_AUTO)
 
-    def _auto_con(self, choice, service, con):
-        """A step of the iteration: con (s) makes the plans, which make con."""
-        brings, plans = self.gap(choice, (con, LEAST_AUTO, LEAST_AUTO))
+    def _auto_con(self, con, most, share, kept, apart):
+        """con (s) makes plans in a share of the gaps, `apart` s from each other on the mean, the
+        best of `most` blocks, which keep `kept` s from a request: the con that they make."""
         price = 2 * math.exp(con / self.scale) / -math.expm1(-self.tau / self.scale)
-        most = brings[-1] / granule_bytes(self.device, self.settings)
         # a gap of nearly a turn is left alone where the turn is worth more
-        used = min(1.0, 2 * most / price)
-        budget = TARGET * service - used * self.kept(choice, plans)
-        budget = max(budget, TARGET * service / 5)
-        share = float(choice.latency_pmf @ plans)
-        chance = budget / self.turn / max(share, 0.05)
+        budget = TARGET * apart - min(1.0, 2 * most / price) * kept
+        budget = max(budget, TARGET * apart / 5)
+        chance = budget / self.turn / max(share, 1e-3)
         return max(LEAST_AUTO, self.scale / 2, self.scale * math.log(self.late(0.0) / chance))
+
+    def con_at(self, choice, con, apart):
+        """A function: con when a share of the gaps has plans, of so many blocks."""
+        if self.settings.conservatism != "auto" or not self.scale:
+            return lambda share, most: dict(zip(WAYS, self.ways(con)))
+        plans = self.gap(choice, con)[1]
+        kept = self.kept(choice, plans) / max(float(choice.latency_pmf @ plans), 1e-3)
+
+        def found(share, most):
+            seek = self._auto_con(con[0], most, share, kept * share, apart)
+            return dict(zip(WAYS, self.ways((seek,) + con[1:])))
+        return found
 
     def gap(self, choice, con):
         """(bytes by latency, chance of a plan by latency) of gaps before a mixed request."""
@@ -223,13 +236,14 @@ class Load:
         return tuple(round(c, 6) for c in con + (
             self.in_time(con[2]), self.in_time(con[1] + self.device.track_switch)))
 
-    def scene(self, choice, con):
+    def scene(self, choice, con, apart):
         """The freescan.Scene; pieces beyond a plan's first count as gaps of their own."""
         ways = self.ways(con)
         distance = self.distance(choice)
         pieces = self._pieces(choice, distance, ways)
         return freescan.Scene(self.device, self.settings, choice, distance,
-                              dict(zip(WAYS, ways)), self.reads, pieces)
+                              dict(zip(WAYS, ways)), self.reads, pieces,
+                              self.con_at(choice, con, apart))
 
     def _pieces(self, choice, distance, ways):
         """A function of latency: what several pieces bring, by what one does."""
@@ -395,7 +409,8 @@ def free_bandwidth(device, workload, settings=None, scan=False):
     if alone is None:
         return _saturated(load)
     choice = _mean_choice(load, alone)
-    con = load.conservatism(choice, alone.service)
+    apart = 1 / max(alone.rate * float(alone.weights.sum()), 1e-9)
+    con = load.conservatism(choice, apart)
     brings, plans = load.gap(choice, con)
     reckons = settings.policy in freegap.MECHANICAL + ("auto",)
     share = float(alone.weights.sum()) if reckons else 0.0
@@ -404,7 +419,7 @@ def free_bandwidth(device, workload, settings=None, scan=False):
         queue = _queue(load, lambda c: load.loss(c, con[0], plans)) or alone
     found = _result(load, alone, queue, choice, (brings, plans, share))
     if scan and share:
-        course = freescan.scan(load.scene(choice, con), found.gaps_per_second)
+        course = freescan.scan(load.scene(choice, con, apart), found.gaps_per_second)
         found = dataclasses.replace(found, scan_seconds=course.seconds, coverage=course.done,
                                     by_coverage=course.rate)
     return found

@@ -33,11 +33,12 @@ SHORT = 24              # blocks: windows of tracks with more go by whole blocks
 GROUPS = 4              # parts of the data, from the longest tracks to the shortest
 POINTS = np.append(np.linspace(0, 0.98, 50), 1 - np.geomspace(0.01, 1e-4, 5))
 NODES_FROM, NODES = 7, 9        # blocks left: each so far, then so many more
-STEP = 0.06             # of what is left
+STEP = 0.1              # of what is left
 MOST_USED = 0.9         # of the tracks of a kind, in a step
 TAIL_STEP = 0.3         # the same when nearly nothing is
 TAIL = 2e-3
 SAME_PIECE = 0.05
+OTHER_PLANS = 0.3       # of the logarithm of their share: then con is reckoned again
 LEFTOVER = 256          # the last so many blocks are read one a second when as many gaps in a
 FRUITLESS = 256         # row have found nothing (fb_gap.c)
 
@@ -176,7 +177,8 @@ def _classes(choice):
 
 class Scene(NamedTuple):
     """What gaps_of() needs: device, settings, choice, mean distance, con by kind, share of
-    reads and of writes, pieces per plan by latency (a function)."""
+    reads and of writes, pieces per plan by latency (a function); and what con is (a function)
+    when only a share of the gaps has a plan, of so many blocks."""
 
     device: object
     settings: object
@@ -185,6 +187,7 @@ class Scene(NamedTuple):
     con: dict
     reads: np.ndarray
     pieces: object
+    con_at: object
 
 
 def gaps_of(scene, tau, windows):
@@ -334,11 +337,16 @@ def course(scene, granules, straddlers, most, blocks, gaps_per_second):
     windows, table = windows_of(state.length, state.most)
     step = windows[1]
     tau = scene.device.revolution_time / granules
-    gaps = gaps_of(scene, tau, windows)
+    gaps, plans, last = None, 1.0, 1.0
     budget = HOP_BUDGET if "several" in scene.settings.lifted else BUDGET
     passed, at, done = 0.0, [0.0], [0.0]
     left = 1.0
     while left * blocks > 1 and len(at) < 500:
+        if gaps is None or abs(math.log(max(plans, 1e-6) / last)) > OTHER_PLANS:
+            if gaps is not None:
+                scene = scene._replace(con=scene.con_at(plans, state.piece))
+                last = max(plans, 1e-6)
+            gaps = gaps_of(scene, tau, windows)
         take, also, plans, rate = _taken(state, gaps, budget, table, step / granules)
         forced = math.exp(-FRUITLESS * plans) / gaps_per_second if left * blocks < LEFTOVER else 0
         share = TAIL_STEP if left < TAIL else STEP

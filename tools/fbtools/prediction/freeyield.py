@@ -99,7 +99,7 @@ def tracks_nearby(device, distance, settings, con, write, reach=NEAR):
     switch = device.track_switch
     settle = device.write_settle if write else 0.0
     last = {"source": (con["turn"], 1.0), "dest": (con["turn"] - settle, con["in time on track"])}
-    same = [(con["seek"] + last[lift][0], last[lift][1])
+    same = [(last[lift][0] + con["seek"], last[lift][1])
             for lift in last if lift in settings.lifted]
     other = [(con["seek"] + switch + con["switch"],
               (device.heads - 1) * (1 + con["in time on cylinder"]))]
@@ -127,14 +127,16 @@ class Track:
         self.most = int(min(settings.max_bytes // granule, granules))
         self.longest_is_bound = self.most < granules / 2
         self.prepend_most = min(settings.max_prepend_bytes / granule, granules)
-        # requests begin where a granule does, unless granules are larger than 4 KiB
+        # requests begin and end where a granule does, unless granules are larger than 4 KiB
+        self.aligned = granule <= 4096
         self.offset = (np.arange(PHASES) + 0.5) / PHASES if granule > 4096 else np.zeros(1)
 
-    def fits(self, usable):
+    def fits(self, usable, anywhere=True):
         """[k, i]: probability that usable[i] s of a track hold k + 1 whole granules on one
-        side of its end. It lies anywhere, and so does the first granule in the window."""
-        need = (np.arange(1, self.most + 1)[:, None, None] +
-                ((np.arange(PHASES) + 0.5) / PHASES)[:, None]) * self.tau
+        side of its end. It lies anywhere, and so does the first granule in the window, unless
+        that is to begin with one."""
+        phases = (np.arange(PHASES) + 0.5) / PHASES if anywhere else np.zeros(1)
+        need = (np.arange(1, self.most + 1)[:, None, None] + phases[:, None]) * self.tau
         usable = np.minimum(usable, self.turn)
         larger = 1 - (usable - np.clip(2 * (usable - need), 0, usable)) / self.turn
         return np.where(usable >= need, larger, 0.0).mean(axis=1)
@@ -218,9 +220,24 @@ def _left(track, usable, k, phase, rest):
     return np.interp(usable - (k + waited) * track.tau, track.late, rest, left=0.0)
 
 
+def _at_once(track, con, cap, pipe):
+    """[k, i] of the source track alone, where the head is between two granules."""
+    extra = np.ceil(con["turn"] / track.tau) * track.tau + con["seek"]
+    found = track.fits(np.minimum(track.late - extra, cap), False)
+    short = int(np.clip((pipe - con["turn"]) / track.tau - 0.5, 0, track.most - 1))
+    found[:short] = found[short]
+    return found
+
+
 def _first(track, device, tracks, con, cap, pipe):
     """The first piece, of what `tracks` offer; none that ends before `pipe` s."""
-    same = _best_of(track, tracks.same, cap, pipe - con["turn"])
+    source = con["turn"] + con["seek"]
+    if track.aligned and (source, 1.0) in tracks.same:
+        others = [offer for offer in tracks.same if offer != (source, 1.0)]
+        same = _either(_at_once(track, con, cap, pipe),
+                       _best_of(track, others, cap, pipe - con["turn"]))
+    else:
+        same = _best_of(track, tracks.same, cap, pipe - con["turn"])
     other = _best_of(track, tracks.other, cap, pipe - device.track_switch - con["switch"])
     nearest = min((extra for extra, _ in tracks.other), default=0.0)
     return Pieces(_either(same, other),
