@@ -263,11 +263,12 @@ class _Composite:
         """How much of what SPTF saves by choosing among runs is left; not in the paper.
 
         It enters a run wherever the platter stands, and who enters it in the middle has to come
-        back for its beginning. The chance of that is the angle of all requests but one, and
-        each time what is saved by the seek is lost twice: going there and coming back.
+        back for its beginning: what was saved is lost. The chance of that is the angle of all
+        requests but one; runs of more than a turn are entered more than once, and SPTF is
+        worse than no choice, but not by more than it could win.
         """
         transfer = self.parts.transfer / self.parts.device.revolution_time
-        return max(1 - 2 * (self.run - 1) * transfer, 0.0) if self.cache.drive.ahead else 1.0
+        return max(1 - (self.run - 1) * transfer, -1.0) if self.cache.drive.ahead else 1.0
 
 
 def predict(device, workload, algorithm=None, early=None):
