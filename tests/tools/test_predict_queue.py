@@ -219,6 +219,21 @@ class BruteForce(unittest.TestCase):
             self.assertAlmostEqual(two.service / one.service, 1, delta=1e-5)
             self.assertEqual(len(place), whole)
 
+    def test_many_turns(self):
+        """Queues too long for the chain: against it where it is not, with and without a choice.
+        Seen to fail: all of the variance between places, and none."""
+        first = queue.Turn(Moments(0.02, 4.4e-4), Services.same(0.02, 4e-5))
+        falling = queue.Turn(first.came, Services(0.02 - 2e-4 * np.arange(30), np.full(30, 4.4e-4)))
+        turns = [queue.Turn(Moments(0.003, 1e-5), Services.same(0.003, 1e-6))]
+        for begin in (first, falling):
+            for count, rate in ((3.0, 100.0), (15.0, 180.0)):
+                kind = queue.Kind(1.0, turns, count)
+                exact, _ = queue.in_turns(rate, begin, [kind])
+                self.assertAlmostEqual(queue._many_turns(rate, begin, [kind]).response /
+                                       exact.response, 1, delta=0.06)
+        seen = abstract.turn_share(5, 1, 8, 0.6, steps=3000)
+        self.assertAlmostEqual(queue.run_correlation(8, 0.6), seen, delta=0.1)
+
     def test_single_requests_are_turns_of_one(self):
         """in_turns() without runs is state_dependent()."""
         services = Services(MEAN * np.array([1.0, 0.8, 0.7]), MEAN ** 2 * np.array([1.3, 1.0, 0.8]))

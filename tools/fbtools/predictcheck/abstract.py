@@ -147,8 +147,27 @@ def sstf_quantiles(count):
 def main():
     """The tables."""
     _print("_SSTF", [sstf_quantiles(count) * (count + 1) for count in COUNTS])
+    for run in (2, 4, 8, 16, 64):
+        print("# turn_share(5, 1, %d, 0.2 .. 0.8): %s" % (run, ", ".join(
+            "%.2f" % turn_share(5, 1, run, rho) for rho in (0.2, 0.4, 0.6, 0.8))))
     _print("_WORTH", [[1.0 if count == 1 else worth(mean, count) for count in COUNTS]
                       for mean in MEAN_SEEKS])
+
+
+def turn_share(long, short, run, rho, steps=8000, replicas=300, seed=SEED):
+    """What queue.run_correlation() is fitted to: how much of the variance between a run's `long`
+    first service and the `short` ones after it shows in the delay of Poisson arrivals."""
+    draw = np.random.default_rng(seed)
+    times = np.array([long] + [short] * (run - 1), dtype=float)
+    mean, cv2 = times.mean(), 0.04
+    rate, wait, total = rho / mean, np.zeros(replicas), 0.0
+    for step in range(steps):
+        total += wait.mean() * (step >= steps // 4)
+        took = times[step % run] * draw.gamma(1 / cv2, cv2, replicas)
+        wait = np.maximum(wait + took - draw.exponential(1 / rate, replicas), 0.0)
+    delay = total / (steps - steps // 4)
+    alike = mean ** 2 + cv2 * np.mean(times ** 2)
+    return (delay * 2 * (1 - rho) / rate - alike) / times.var()
 
 
 def _print(name, rows):

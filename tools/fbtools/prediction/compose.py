@@ -349,12 +349,19 @@ def _queued(made, served):
             load.request_rate, load.bursty_fraction, load.requests_per_burst, load.burst_cv2,
             1 / load.burst_rate if load.burst_rate else 0.0)
         return bursts.queued(made.services(served))
-    if kind == "constant-open" and made.share:
-        return queue.constant_runs(rate, served.first, served.behind, made.run)
-    services = made.services(served)
     if kind == "constant-open":
-        return queue.constant(rate, services)
-    return queue.state_dependent(rate, services)
+        return _constant(made, served)
+    return queue.state_dependent(rate, made.services(served))
+
+
+def _constant(made, served):
+    """queue.Queued of constant arrivals, open; a choice among runs counts only where without one
+    they would be too many."""
+    if made.share:
+        found = queue.constant_runs(made.rate, served.first, served.behind, made.run)
+        if made.order is None or math.isfinite(found.response):
+            return found
+    return queue.constant(made.rate, made.services(served))
 
 
 def _two_deep(made, services):

@@ -17,7 +17,8 @@ from .mechanism import gamma_nodes
 STATES = 60             # of a chain to begin with
 MOST_STATES = 480       # more requests than that are not told apart
 NEGLIGIBLE = 1e-7       # what a chain may leave out, probability
-TURNS_NEGLIGIBLE = 1e-4 # .. a chain of matrices, which cost more
+TURNS_MOST = 120        # states of a chain of matrices, which cost more
+TURNS_NEGLIGIBLE = 1e-4 # .. and what it may leave out
 EARLY_ITERATIONS = 12
 EARLY_ENOUGH = 1e-3     # of the response
 STEADY = 1e-7           # change of a probability from one period of a run to the next
@@ -521,13 +522,51 @@ def in_turns(rate, first, kinds):
     if busy >= 1:
         return Queued(math.inf, 1.0, None, busy / rate, rate), np.ones(1)
     most = STATES * 2 // 5 if busy < 0.4 else STATES * 2 // 3 if busy < 0.6 else STATES
-    while True:
+    while most <= TURNS_MOST:
         found, waiting, tail = _turns_chain(rate, first, kinds, most)
         if tail * most < TURNS_NEGLIGIBLE:
             return found, waiting
-        if most >= MOST_STATES:
-            return Queued(math.inf, 1.0, None, found.service, rate), np.ones(1)
         most *= 2
+    return _many_turns(rate, first, kinds), waiting
+
+
+def run_correlation(run, rho):
+    """How much of the variance between the places of a run counts for the delay (eq. 11), 0 .. 1;
+    not in the paper.
+
+    At rho = 0 a request that comes meets one of them by chance, and it all counts; near 1 the
+    server's work is whole runs', all equal, and it counts less the shorter they are. (1 - rho) /
+    (1 + a rho), a fitted to turn_share() of fbtools.predictcheck.abstract; within 0.1.
+    """
+    against = max(2.9 / math.sqrt(run) - 1.1, -1.0)
+    return min(max((1 - rho) / (1 + against * rho), 0.0), 1.0) if rho > 0 else 1.0
+
+
+def _many_turns(rate, first, kinds):
+    """in_turns() of queues too long for its chain: a request's place is left to chance, but what
+    the places differ by counts as run_correlation() says."""
+    places = [(1.0, first)]
+    for kind in kinds:
+        weights = np.ones(len(kind.turns))
+        for number in range(len(kind.turns), len(kind.turns) + kind.period):
+            weights[kind.place(number)] += max(kind.count - len(kind.turns), 0) / kind.period
+        if kind.count < len(kind.turns):
+            weights[-1] += kind.count - len(kind.turns)
+        places += [(kind.share * weight, turn) for weight, turn in zip(weights, kind.turns)]
+    run = sum(weight for weight, _ in places)
+    at = np.arange(MOST_STATES)
+    means = np.array([turn.waited.first[np.minimum(at, len(turn.waited) - 1)]
+                      for _, turn in places])
+    seconds = np.array([turn.waited.second[np.minimum(at, len(turn.waited) - 1)]
+                        for _, turn in places])
+    weights = np.array([weight for weight, _ in places]) / run
+    mean, square = weights @ means, weights @ means ** 2
+    within, between = weights @ seconds - square, square - mean ** 2
+    variance = within + run_correlation(run, min(rate * mean[-1], 1.0)) * between
+    if np.ptp(mean) == 0:
+        delay = mg1_delay(rate, mean[0], mean[0] ** 2 + variance[0])
+        return Queued(delay + mean[0], min(rate * mean[0], 1.0), None, mean[0], rate)
+    return state_dependent(rate, Services(mean, mean ** 2 + variance))
 
 
 def _mean_turn(first, kinds):
