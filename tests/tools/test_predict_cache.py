@@ -309,6 +309,14 @@ class Shares(unittest.TestCase):
                 self.assertAlmostEqual(0.25 * at.waited.mean() + 0.75 * at.came.mean(),
                                        service.mean(), 12)
 
+    def test_places(self):
+        """How many places of a run are told does not depend on who waits. Seen to fail: fewer
+        hits, fewer places."""
+        whole = self.cache(run_length=30 * SIZE, locality_fraction=0.1)
+        for kind in range(4):
+            self.assertEqual(len({len(whole.by_position(busy=busy)[kind])
+                                  for busy in (0.0, 0.2, 0.5, (0.9, 0.1), 1.0)}), 1)
+
     def test_lower(self):
         """4.4: misses at their rate, runs as long as what each brings in."""
         whole = self.cache()

@@ -289,11 +289,13 @@ class Cache:
     def _worth(self, gap, kind):
         """How many requests of a run to follow, and how much to spend on it."""
         steps = min(math.ceil(kind.requests) - 1, race.STEPS)
-        if gap.kind == "busy" or gap.cv2 or kind.hole:
-            steps = min(steps, 2 * self._period(kind.read) if self._refills(kind.read) else
-                        race.SOON)
         # what is rare need not be known well
-        return steps, max(race.SOON, round(race.COST * min(1.0, 5 * kind.share)))
+        most = max(race.SOON, round(race.COST * min(1.0, 5 * kind.share)))
+        if gap.kind != "busy" and not gap.cv2 and not kind.hole:
+            return steps, most
+        # by chance: as many whatever becomes of them, queues count places
+        period = 2 * self._period(kind.read) if self._refills(kind.read) else race.SOON
+        return min(steps, period, most), math.inf
 
     def _weights(self, steps, kind):
         """How often each step counts in a run of so many requests: those that are not followed
