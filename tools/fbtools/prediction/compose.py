@@ -310,6 +310,8 @@ def _in_turns(made):
     for iteration in range(1, MOST_ITERATIONS + 1):
         first, kinds = made.turns(tuple(busy))
         found, waiting = queue.in_turns(made.rate, first, kinds)
+        # how many places are followed depends on who waits, too
+        busy = np.interp(np.arange(len(waiting)), np.arange(len(busy)), busy)
         if math.isinf(found.response) or np.max(np.abs(waiting - busy)) < CLOSE or \
                 last is not None and abs(found.response - last) <= ENOUGH * last:
             return _told(made, found, made.served((float(np.mean(busy)), 0.0)), iteration)

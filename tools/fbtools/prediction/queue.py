@@ -22,6 +22,7 @@ TURNS_NEGLIGIBLE = 1e-4 # .. and what it may leave out
 EARLY_ITERATIONS = 12
 EARLY_ENOUGH = 1e-3     # of the response
 STEADY = 1e-7           # change of a probability from one period of a run to the next
+FAR = 500               # requests
 SUMMED = 200            # terms of a sum; beyond, its integral
 _NODES = 8              # of a quadrature over a service's length
 
@@ -459,6 +460,8 @@ def constant_runs(rate, first, behind, run):
     for place in range(1, math.ceil(run)):
         now = np.maximum(now + (lengths if place == 1 else behind.mean()) - 1 / rate, 0.0)
         waited += now * min(run - place, 1.0)
+        if not now.any():
+            break
     delay = float(weights @ waited) / run
     return Queued(mean + delay, rate * mean, None, mean, rate)
 
@@ -625,13 +628,15 @@ class _Sums:
 
     def add_run(self, states, kind, made):
         """The requests of a run behind its first, `states` before them; made: (matrix, means) of
-        each turn. When one period is as the one before it, so are all to come."""
+        each turn. When one period is as the one before it, so are all to come; FAR into a run
+        it is taken to be."""
         number, weight, before = 0, kind.share, None
         while number < kind.whole:
             turn = kind.place(number)
             if turn == len(kind.turns) - kind.period:
                 left = (kind.whole - number) // kind.period
-                steady = before is not None and np.abs(states - before).max() < STEADY
+                steady = before is not None and (
+                    number > FAR or np.abs(states - before).max() < STEADY)
                 weight = kind.share * left if steady and left > 1 else kind.share
                 number += (left - 1) * kind.period if weight > kind.share else 0
                 before = states
