@@ -319,9 +319,9 @@ def _thinking(load, count, think, extra):
     the service among them (a birth and death chain; exponential times)."""
     mean, _ = _service_table(load, extra, max(count - 1, 1))
     mean = np.append(mean[0] + load.overhead + load.report, mean)[:count]
-    p = np.ones(count + 1)
-    for n in range(1, count + 1):
-        p[n] = p[n - 1] * (count - n + 1) / think * mean[n - 1]
+    left = np.arange(count, 0, -1)
+    log = np.cumsum(np.append(0.0, np.log(left / think * mean)))
+    p = np.exp(log - log.max())
     p /= p.sum()
     rate = float(p[1:] @ (1 / mean))
     chosen = p[2:] / mean[1:] / rate
