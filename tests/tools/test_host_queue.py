@@ -131,6 +131,17 @@ class Queue(unittest.TestCase):
         self.assertEqual(third, second + 20 * MS)
         self.assertTrue(all(row[1] == row[2] for row in rows))
 
+    def test_processes(self):
+        """Two processes: each request comes its time after a report; whose think time is shorter
+        comes first, whoever was reported first."""
+        lines = [at(50, 0, 0), at(50, 30, 100), at(50, 0, 90 * MS), at(50, 10, 9 * MS)]
+        rows = self.details(lines, "--processes", "2")
+        self.assertEqual([row[0] for row in rows], [1, 2, 4, 3])
+        self.assertEqual([row[1] for row in rows],
+                         [0, 100, rows[1][3] + 9 * MS, rows[0][3] + 90 * MS])
+        self.assertIn("not with --processes", self.run_host(
+            lines, "--processes", "2", "--closed")[2])
+
     def test_open_waits(self):
         """In the open mode the same requests wait for each other; an idle drive waits for none."""
         rows = self.details([at(50, 0, 0), at(50, 30, 100), at(50, 0, 20 * MS)])

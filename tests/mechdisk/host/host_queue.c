@@ -53,9 +53,9 @@ struct mdh_queue {
 	const struct mdh_options *o;
 	struct mdh_drive *d;
 	unsigned int lines;
-	/* The next to arrive, when, and whether there is one. */
-	struct mdh_request next;
-	bool more;
+	/* Those known to arrive, the first first: of --processes one each, else one. */
+	struct mdh_request coming[MDH_PROCESSES_MAX];
+	u32 due;
 	/* What waits, in order of arrival, and what is at the drive. */
 	struct mdh_request waiting[MDH_WAITING_MAX];
 	u32 queued;
@@ -102,24 +102,26 @@ static bool mdh_next_record(struct mdh_queue *q, struct mdh_line *l)
 	return true;
 }
 
-/* The request after @before, which came at @last. */
+/* The request after one that came at @last; with --processes after one that ended then. */
 static void mdh_next_request(struct mdh_queue *q, u64 last)
 {
-	struct mdh_request *r = &q->next;
+	struct mdh_request r = { 0 };
+	u32 at = q->due;
 
-	q->more = q->o->binary ? mdh_next_record(q, &r->line) :
-		mdh_read_line(q->d, &q->lines, &r->line);
-	if (!q->more)
+	if (!(q->o->binary ? mdh_next_record(q, &r.line) :
+	      mdh_read_line(q->d, &q->lines, &r.line)))
 		return;
-	r->number = q->lines;
-	if (q->o->closed) {
-		r->arrival = last + r->line.ns;
-		return;
-	}
-	r->arrival = r->line.ns;
-	if (r->arrival < last)
+	r.number = q->lines;
+	r.arrival = r.line.ns;
+	if (q->o->closed || q->o->processes)
+		r.arrival += last;
+	else if (r.arrival < last)
 		mdh_die("standard input: %s %u: arrives before the one before it",
 			q->o->binary ? "record" : "line", q->lines);
+	for (; at && q->coming[at - 1].arrival > r.arrival; at--)
+		q->coming[at] = q->coming[at - 1];
+	q->coming[at] = r;
+	q->due++;
 }
 
 /* The choice. */
@@ -234,14 +236,18 @@ static void mdh_dispatch(struct mdh_queue *q)
 
 static void mdh_arrive(struct mdh_queue *q)
 {
-	struct mdh_request *r = &q->next;
+	struct mdh_request *r = &q->waiting[q->queued];
 
 	if (q->queued == MDH_WAITING_MAX)
 		mdh_die("%d requests wait: they come faster than the drive serves them",
 			MDH_WAITING_MAX);
+	*r = q->coming[0];
 	mdl_locate(&q->d->cfg, r->line.lbn, r->line.count, &r->first);
-	q->waiting[q->queued++] = *r;
-	mdh_next_request(q, r->arrival);
+	q->queued++;
+	q->due--;
+	memmove(q->coming, q->coming + 1, q->due * sizeof(*q->coming));
+	if (!q->o->processes)
+		mdh_next_request(q, r->arrival);
 	if (!q->busy)
 		mdh_dispatch(q);
 }
@@ -286,8 +292,10 @@ static void mdh_complete(struct mdh_queue *q, int slot)
 	mdh_count(q, &q->d->mde.slot[slot]);
 	mde_release(&q->d->mde, slot);
 	q->busy = false;
-	if (q->o->closed && q->more)
-		q->next.arrival = max(q->next.arrival, q->d->now);
+	if (q->o->closed && q->due)
+		q->coming[0].arrival = max(q->coming[0].arrival, q->d->now);
+	if (q->o->processes)
+		mdh_next_request(q, q->d->now);
 	if (q->queued)
 		mdh_dispatch(q);
 }
@@ -379,16 +387,20 @@ int mdh_queue(const struct mdh_options *o)
 {
 	struct mdh_queue *q = calloc(1, sizeof(*q));
 	int slot;
+	u64 i;
 
 	if (!q)
 		mdh_die("out of memory");
+	if (o->closed && o->processes)
+		mdh_die("--closed is one process: not with --processes");
 	q->o = o;
 	q->d = mdh_open(o);
 	q->inward = true;
-	mdh_next_request(q, 0);
-	while (q->busy || q->more) {
-		slot = mdh_wait(q->d, q->more && !(o->closed && q->busy) ?
-				q->next.arrival : MDE_NEVER);
+	for (i = 0; i < max(o->processes, (u64)1); i++)
+		mdh_next_request(q, 0);
+	while (q->busy || q->due) {
+		slot = mdh_wait(q->d, q->due && !(o->closed && q->busy) ?
+				q->coming[0].arrival : MDE_NEVER);
 		if (slot >= 0)
 			mdh_complete(q, slot);
 		else

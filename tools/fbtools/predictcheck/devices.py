@@ -53,13 +53,19 @@ def _device(path):
 
 def _write(source, name, cached, out):
     """A drive's description with the paper's cache, if wanted, in a file of its own."""
-    with open(source, encoding="utf-8") as file:
-        text = file.read().rstrip("\n") + "\n"
     scalars, _ = truth.records(source)
     sectors = SEGMENT // int(scalars.get("sector_bytes", ["512"])[0])
-    if cached:
-        lines = [line % sectors if "%" in line else line for line in AS_PAPER]
-        text += "# As the paper configures its drives.\n" + "".join(line + "\n" for line in lines)
+    lines = [line % sectors if "%" in line else line for line in AS_PAPER]
+    return changed(source, name, ["# As the paper configures its drives."] + lines
+                   if cached else [], out)
+
+
+def changed(source, name, lines, out):
+    """A drive's description with more lines, of which the last of a kind counts, in a file of its
+    own."""
+    with open(source, encoding="utf-8") as file:
+        text = file.read().rstrip("\n") + "\n" + "".join(line + "\n" for line in lines)
+    os.makedirs(out, exist_ok=True)
     path = os.path.join(out, name + ".fbdrive")
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
@@ -74,6 +80,18 @@ def imported(out):
     made = os.path.join(out, "imported")
     os.makedirs(made, exist_ok=True)
     return _write(fidelity.import_drive(fidelity.Folder(folder), made), PAPERS_DRIVE, True, out)
+
+
+def real(out):
+    """(name, path) of the real drives, out of their facts; none if those are not at hand."""
+    if not os.path.isdir(fidelity.DRIVES):
+        return []
+    made = os.path.join(out, "imported")
+    os.makedirs(made, exist_ok=True)
+    folders = [fidelity.Folder(os.path.join(fidelity.DRIVES, name))
+               for name in sorted(os.listdir(fidelity.DRIVES))]
+    return [("real-" + folder.name, fidelity.import_drive(folder, made))
+            for folder in folders if not folder.lacks()]
 
 
 def names():
@@ -105,6 +123,8 @@ def measure(drive, case, policy, skip=0, batches=20):
     """What `mechdisk-host queue` makes of a case's requests."""
     words = [replay.HOST, "queue", drive.path, "--policy", policy, "--binary", "--skip", str(skip),
              "--batches", str(batches)] + ["--closed"] * case.requests.closed
+    if case.requests.processes:
+        words += ["--processes", str(case.requests.processes)]
     ran = subprocess.run(words, check=False, capture_output=True,
                          input=case.requests.records(drive.disk))
     if ran.returncode:

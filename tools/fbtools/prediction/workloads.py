@@ -36,13 +36,15 @@ class Disk(NamedTuple):
 
 class Requests(NamedTuple):
     """Arrays, a value for each request. closed: ns is the least time from the arrival of the
-    request before to its own, which comes when that one has ended; else it is when it comes."""
+    request before to its own, which comes when that one has ended. processes: so many, ns is from a
+    process's report to its next request. Else it is when it comes."""
 
     ns: np.ndarray
     first: np.ndarray           # byte
     size: np.ndarray            # bytes
     read: np.ndarray            # bool
     closed: bool = False
+    processes: int = 0
 
     def records(self, disk):
         """As `mechdisk-host queue --binary` reads them."""
@@ -65,7 +67,7 @@ def _ns(seconds):
     return np.round(np.asarray(seconds) * 1e9).astype(np.int64)
 
 
-def _starts(rng, unit, first, span, length):
+def starts(rng, unit, first, span, length):
     """Multiples of `unit` bytes, even over a span, so that what begins there ends within it."""
     low = int(first) // unit
     room = (int(span) - np.asarray(length, dtype=np.int64)) // unit + 1
@@ -77,8 +79,8 @@ def _runs(rng, disk, count, run, size):
     aligned as a file system's are."""
     runs = -(-count // run)
     unit = ALIGNED if size % ALIGNED == 0 else disk.sector
-    starts = _starts(rng, unit, 0, disk.capacity, np.full(runs, run * size))
-    return (starts[:, None] + np.arange(run) * size).ravel()[:count]
+    begins = starts(rng, unit, 0, disk.capacity, np.full(runs, run * size))
+    return (begins[:, None] + np.arange(run) * size).ravel()[:count]
 
 
 def poisson(rng, disk, rate, count, run=1, size=8192, read_fraction=1.0):
@@ -104,7 +106,7 @@ def mixed(rng, disk, rate, count, arrival="poisson", share=1.0):
     span = share * disk.capacity // ALIGNED * ALIGNED
     between = rng.exponential(1 / rate, count) if arrival == "poisson" else \
         np.full(count, 1 / rate)
-    requests = Requests(_ns(np.cumsum(between)), _starts(rng, ALIGNED, 0, span, size), size,
+    requests = Requests(_ns(np.cumsum(between)), starts(rng, ALIGNED, 0, span, size), size,
                         rng.random(count) < 2 / 3)
     workload = Workload(
         request_rate=rate, arrival_process=arrival, request_size=2 * ALIGNED,
@@ -185,7 +187,7 @@ def tpcc(rng, disk, name, count):
     whole = np.add.reduceat(step, begins)
     span = said.cylinders * disk.capacity // disk.sector * disk.sector
     start = (disk.capacity - span) / 2 // disk.sector * disk.sector
-    first = np.repeat(_starts(rng, disk.sector, start, span, whole), lengths) + before
+    first = np.repeat(starts(rng, disk.sector, start, span, whole), lengths) + before
     read = np.repeat(rng.random(len(lengths)) < said.read_fraction, lengths)
     arrivals = np.cumsum(rng.exponential(1 / said.effective_request_rate, count))
     requests = Requests(_ns(_with_pauses(rng, arrivals, said)), first[:count], size[:count],
@@ -256,7 +258,7 @@ def as400_workload(disk, subtraces, size):
         arrival_process="bursty", request_size=size,
         read_fraction=float(np.mean([said.read_fraction for said in subtraces])),
         data_span=disk.capacity, requests_per_burst=mean, burst_cv2=second / mean ** 2 - 1,
-        bursty_fraction=BURSTY, burst_rate=1 / BURST_SPACING).check()
+        bursty_fraction=BURSTY, burst_rate=1 / BURST_SPACING, bursts_meet=0).check()
 
 
 def as400(rng, disk, subtraces, repeats, size=4096):
