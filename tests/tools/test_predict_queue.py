@@ -128,7 +128,7 @@ class Formulas(unittest.TestCase):
             wait, service = queue.drain(12, gap, same)
             self.assertAlmostEqual(wait, queue.burst_wait(12, 0, 0.010, gap), delta=1e-9)
             self.assertAlmostEqual(service, 0.010)
-        whole = queue.Bursts(5.0, 0.9, 6.0, cv2, 0.004).queued(Services.same(0.010, 0.0))
+        whole = queue.Bursts(5.0, 0.9, 6.0, cv2, 0.004, 0).queued(Services.same(0.010, 0.0))
         self.assertAlmostEqual(whole.response - whole.service, 0.9 * waits.mean(), delta=1e-6)
 
     def test_bursts_meet(self):
@@ -139,6 +139,34 @@ class Formulas(unittest.TestCase):
         self.assertGreater(often.response, 1.2 * rare.response)
         self.assertEqual(queue.Bursts(101.0, 1.0, 20.0, 0.3, 0.001).queued(
             Services.same(0.010, 0.0)).response, math.inf)
+
+
+    def test_bursts_by_chance(self):
+        """Those that meet against Lindley's recursion: bursts of 8 and strays, Poisson both."""
+        draw = np.random.default_rng(5)
+        rate, size, service, count = 40.0, 8, 0.010, 40000
+        for gap in (0.0, 0.003, 0.008):
+            begins = np.sort(draw.uniform(0, count * size / rate / 0.8, count))
+            came = (begins[:, None] + gap * np.arange(size)).ravel()
+            strays = draw.uniform(0, begins[-1], round(0.2 * rate * begins[-1]))
+            came = np.sort(np.concatenate((came, strays)))
+            work = np.cumsum(service - np.diff(came, prepend=came[0] - 1))
+            waits = work - np.minimum.accumulate(work)
+            found = queue.Bursts(rate, 0.8, size, 0.0, gap).queued(Services.same(service, 0.0))
+            self.assertAlmostEqual((found.response - service) / waits.mean(), 1, delta=0.06)
+
+    def test_crowd(self):
+        """Closed loops of many: chains and crowds agree where one becomes the other; more than
+        the server follows wait for it; think times that are short against a service."""
+        one = Services.same(0.010, 1e-5)
+        for think in (1.0, 1.9, 2.2, 4.0):
+            chain = queue.closed(queue.MOST_PROCESSES, think, one)
+            crowd = queue.crowd(queue.MOST_PROCESSES, think, one)
+            self.assertAlmostEqual(crowd.throughput / chain.throughput, 1, delta=0.02)
+        found = queue.closed(10 ** 6, 1.0, one)
+        self.assertAlmostEqual(found.response, 10 ** 6 * 0.010 - 1, delta=10)
+        found = queue.closed(18, 1e-5, one)
+        self.assertAlmostEqual(found.response, 18 * 0.010 - 1e-5, delta=1e-6)
 
 
 class BruteForce(unittest.TestCase):

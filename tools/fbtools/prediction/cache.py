@@ -218,7 +218,7 @@ class Cache:
         after = device.write_overhead_after_write
         medium = dict(self._medium, move=max(self._medium["move"] + device.write_settle, 0.0))
         return race.Drive(bus=0.0, overhead=device.write_overhead if after is None else after,
-                          report=device.write_report, data=data, **medium)
+                          report=self.mechanism.report(False), data=data, **medium)
 
     @functools.cached_property
     def drive(self):

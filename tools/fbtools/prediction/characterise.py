@@ -377,7 +377,8 @@ class Characteriser:
             return {"arrival_process": "constant-open"}
         if cv2 > BURSTY_CV2 and found.get("burst_rate", 0) > found["request_rate"] and \
                 self.beyond_chance(found):
-            return {"arrival_process": "bursty"}
+            # those found are over before anything else comes
+            return {"arrival_process": "bursty", "bursts_meet": 0}
         # bursts that chance makes are no attribute of a Poisson process
         return {"arrival_process": "poisson", "requests_per_burst": 1, "burst_cv2": 0,
                 "bursty_fraction": 0, "burst_rate": None}

@@ -88,7 +88,8 @@ class _Parts:
         """Of a device and a workload; those of the last ones are kept."""
         still = replace(workload, request_rate=1.0, effective_request_rate=None, burst_rate=None,
                         arrival_process="poisson", requests_per_burst=1, burst_cv2=0,
-                        bursty_fraction=0, outstanding=None, think_time=0, think_cv2=0)
+                        bursty_fraction=0, bursts_meet=1, outstanding=None, think_time=0,
+                        think_cv2=0)
         key = (id(device), still)
         found = cls.kept.pop(key, None)
         if found is None or found.device is not device:
@@ -359,7 +360,7 @@ def _queued(made, served):
     if kind == "bursty":
         bursts = queue.Bursts(
             load.request_rate, load.bursty_fraction, load.requests_per_burst, load.burst_cv2,
-            1 / load.burst_rate if load.burst_rate else 0.0)
+            1 / load.burst_rate if load.burst_rate else 0.0, load.bursts_meet)
         return bursts.queued(made.services(served))
     if kind == "constant-open":
         return _constant(made, served)

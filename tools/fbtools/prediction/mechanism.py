@@ -89,7 +89,16 @@ class Mechanism:
 
     def report(self, read=True):
         """s, mean: from the last sector's end to the report."""
-        return self.device.read_report if read else self.device.write_report
+        return self.device.read_report if read else self.device.write_report + self.read_first
+
+    @property
+    def read_first(self):
+        """s: a write that covers a physical block in part reads it before, and writes it a turn
+        later. Who asks for less than a block, or always for parts of one, is taken to do so each
+        time; else requests are aligned(). Not in the paper."""
+        load, block = self.workload, self.device.block
+        parts = not load.request_size_cv2 and load.request_size % block
+        return self.device.revolution_time if load.request_size < block or parts else 0.0
 
     # seeks
 

@@ -24,6 +24,8 @@ EARLY_ENOUGH = 1e-3     # of the response
 STEADY = 1e-7           # change of a probability from one period of a run to the next
 FAR = 500               # requests
 SUMMED = 200            # terms of a sum; beyond, its integral
+MOST_PROCESSES = 200    # of a closed loop; more are as good as Poisson arrivals
+CROWD_STEPS = 40        # bisections for their rate
 _NODES = 8              # of a quadrature over a service's length
 
 
@@ -189,28 +191,45 @@ def burst_delay(size, size_cv2, service, gap, bursty_fraction=1.0):
 
 
 class Bursts(NamedTuple):
-    """Bursts and strays, one burst as long after the one before as the next. rate: requests/s
-    of both; fraction: share in bursts; size, cv2: of a burst; gap: s from one of its
-    requests to the next."""
+    """Bursts and strays. rate: requests/s of both; fraction: share in bursts; size, cv2: of a
+    burst; gap: s from one of its requests to the next; meet: Workload.bursts_meet."""
 
     rate: float
     fraction: float
     size: float
     cv2: float
     gap: float
+    meet: float = 1.0
 
-    def collisions(self, service):
-        """Mean wait (s) of a request in a burst for the burst before; not in the paper, where a
-        burst is by definition over when its last request is served. As of bursts that
-        arrive at a constant rate, each as one piece of work."""
-        if not self.fraction:
-            return 0.0
+    @property
+    def behind(self):
+        """Requests of its burst that are before a request, mean."""
+        return (self.size * (1 + self.cv2) - 1) / 2
+
+    def collisions(self, service, alone, busy):
+        """Mean waits (s) of a request in a burst, and of a stray, for other bursts and strays; not
+        in the paper, where a burst is by definition over when its last request is served.
+
+        Those that do not meet come at a constant rate, each as one piece of work. Else bursts and
+        strays are Poisson processes, and the work pending is M/G/1's but for what is served
+        while a burst still comes: of one that is alone 1 - gap / service of its work waits, the
+        busier the more (a fluid queue with M/G/oo input has just this). While a burst comes
+        the others' work grows by `busy`, less what time it leaves.
+        """
         mean = self.size * service.mean()
         variance = self.size * service.variance() + self.cv2 * mean ** 2
-        return constant_delay(self.rate * self.fraction / self.size, mean, variance)
+        bursts = self.rate * self.fraction / self.size
+        apart = 0.0 if self.meet == 1 or not bursts else constant_delay(bursts, mean, variance)
+        late = min(self.gap / service.mean(), 1.0)
+        squares = bursts * (mean ** 2 + variance) * (1 - late * (1 - busy)) + \
+            self.rate * (1 - self.fraction) * alone.second_moment()
+        pending = squares / 2 / (1 - busy)
+        grows = max(busy * self.gap - max(self.gap - service.mean(), 0.0), 0.0)
+        return self.meet * (pending + self.behind * grows) + (1 - self.meet) * apart, \
+            self.meet * pending
 
     def queued(self, services):
-        """Queued: within bursts (eq. 12), by collisions, and none for strays."""
+        """Queued: within bursts (eq. 12), and by collisions."""
         drained = [(size, weight, *drain(size, self.gap, services))
                    for size, weight in self._sizes()]
         requests = sum(size * weight for size, weight, *_ in drained)
@@ -222,8 +241,9 @@ class Bursts(NamedTuple):
         if busy >= 1:
             return Queued(math.inf, 1.0, None, overall, 1 / overall)
         spread = Moments(mean, mean ** 2 + services[0].variance())
-        wait += self.collisions(spread)
-        return Queued(overall + self.fraction * wait, busy, None, overall, self.rate)
+        others, strays = self.collisions(spread, services[0], busy)
+        delay = self.fraction * (wait + others) + (1 - self.fraction) * strays
+        return Queued(overall + delay, busy, None, overall, self.rate)
 
     def _sizes(self):
         """(size, weight): two with the mean and the variance of a burst's."""
@@ -702,6 +722,8 @@ def closed(count, think, services):
         states = np.zeros(count + 1)
         states[count] = 1.0
         return Queued(count * mean, 1.0, states, mean, 1 / mean)
+    if count > MOST_PROCESSES:
+        return crowd(count, think, services)
     rows = [_closed_row(count, think, service_at(services, max(n, 1)), n)
             for n in range(count)]
     left = _stationary(np.array(rows))
@@ -711,16 +733,30 @@ def closed(count, think, services):
     return Queued(count * cycle - think, busy / cycle, left, busy, 1 / cycle)
 
 
+def crowd(count, think, services):
+    """closed() of very many: as good as Poisson arrivals at the rate at which so many, on the
+    mean, think or wait; where the server does not follow, all but it think."""
+    limit = saturation_rate(services)
+    low, high = 0.0, min(limit, count / think)
+    for _ in range(CROWD_STEPS):
+        rate = (low + high) / 2
+        found = state_dependent(rate, services)
+        low, high = (rate, high) if rate * (think + found.response) < count else (low, rate)
+    rate = (low + high) / 2
+    found = state_dependent(rate, services)
+    return found._replace(response=max(count / rate - think, found.service), throughput=rate)
+
+
 def _closed_row(count, think, service, left):
     """From `left` requests after a departure to the number after the next."""
     begun = max(left, 1)
     times, weights = gamma_nodes(service.mean(), service.variance() / service.mean() ** 2, _NODES)
     thinking = count - begun
-    coming = 1 - np.exp(-times / think)
+    thinks = np.exp(-times / think)[:, None]
     row = np.zeros(count)
     k = np.arange(thinking + 1)
     ways = np.array([math.comb(thinking, int(i)) for i in k], dtype=float)
-    chances = ways * coming[:, None] ** k * (1 - coming[:, None]) ** (thinking - k)
+    chances = ways * (1 - thinks) ** k * thinks ** (thinking - k)
     row[begun - 1 + k] = weights @ chances
     return row
 

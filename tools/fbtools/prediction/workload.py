@@ -28,6 +28,7 @@ _RANGES = {
     "burst_cv2": ("a squared coefficient of variation", 0, math.inf, False),
     "bursty_fraction": ("a fraction", 0, 1, False),
     "burst_rate": ("requests/s", 0, math.inf, True),
+    "bursts_meet": ("a fraction", 0, 1, False),
     "outstanding": ("processes", 1, math.inf, False),
     "think_time": ("s", 0, math.inf, False),
     "think_cv2": ("a squared coefficient of variation", 0, math.inf, False),
@@ -68,6 +69,8 @@ class Workload:
     burst_cv2: float = 0            # of the requests per burst
     bursty_fraction: float = 0
     burst_rate: float = None        # 1/s, within a burst
+    bursts_meet: float = 1          # 1: bursts, and what is in none, come by chance; 0: one burst is
+                                    # over before the next and before what is in none comes
     outstanding: int = None         # "closed": so many processes, one request each
     think_time: float = 0           # s, between a process's report and its next request
     think_cv2: float = 0
