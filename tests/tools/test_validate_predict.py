@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.join(TOP, "tools"))
 import taptest  # noqa: E402
 from fbtools import fidelity, replay  # noqa: E402
 from fbtools.prediction import workloads  # noqa: E402
-from fbtools.predictcheck import cells, devices, verdict  # noqa: E402
+from fbtools.predictcheck import cells, devices, unseen, verdict  # noqa: E402
 
 DISK = workloads.Disk(2.0e9 // 4096 * 4096, 512)
 COARSE = workloads.Disk(DISK.capacity, 4096)
@@ -35,6 +35,32 @@ COARSE = workloads.Disk(DISK.capacity, 4096)
 def rng():
     """The same numbers in each test."""
     return np.random.default_rng(7)
+
+
+class Drawn(unittest.TestCase):
+    """Drives and workloads drawn at random."""
+
+    def test_cases(self):
+        """The same seed draws the same; requests lie in their span and have the attributes told;
+        what is drawn is not all alike."""
+        draws = [unseen.draw(np.random.default_rng([3, n]), *DISK) for n in range(200)]
+        self.assertEqual(draws[7], unseen.draw(np.random.default_rng([3, 7]), *DISK))
+        self.assertEqual({one.arrival for one in draws}, set(unseen.ARRIVALS))
+        for number, said in enumerate(draws[:60]):
+            case = unseen.make(np.random.default_rng(number), said, DISK, 50.0, 0.004, 20000)
+            load, made = case
+            with self.subTest(said=said):
+                self.assertGreaterEqual(made.first.min(), load.data_start)
+                self.assertLessEqual((made.first + made.size).max(),
+                                     load.data_start + load.data_span)
+                self.assertFalse((made.first % DISK.sector).any())
+                self.assertAlmostEqual(made.size.mean() / load.request_size, 1, delta=0.05)
+                follow = np.mean(made.first[1:] == (made.first + made.size)[:-1])
+                if said.places in ("runs", "stride"):
+                    wanted = load.locality_fraction * (1 - 1 / said.run)
+                    self.assertAlmostEqual(follow, wanted, delta=0.05)
+                if said.arrival == "bursty":
+                    self.assertAlmostEqual(len(made.ns) / made.ns[-1] * 1e9 / 50, 1, delta=0.15)
 
 
 class Generators(unittest.TestCase):

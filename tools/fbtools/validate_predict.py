@@ -33,6 +33,8 @@ def add_parser(subparsers):
                         "paper's cache (all)")
     parser.add_argument("--table", metavar="NAMES", help="of %s, separated by commas (all)" %
                         ", ".join(TABLES))
+    parser.add_argument("--random", type=int, metavar="N", help="instead of all these: N drives and "
+                        "workloads drawn at random by --seed")
     parser.add_argument("--cell", metavar="REGEX", help="only rows whose name matches")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the requests (1)")
     parser.add_argument("--jobs", type=int, default=PROCESSES, metavar="N",
@@ -45,6 +47,9 @@ def add_parser(subparsers):
 def chosen(args):
     """(cells to compare, what is left out)"""
     from .predictcheck import cells, devices, verdict  # pylint: disable=import-outside-toplevel
+    if args.random:
+        return verdict.select(list(cells.random_cells(args.random, args.seed, args.out)),
+                              args.cell), []
     names = (args.table or ",".join(TABLES)).split(",")
     for name in names:
         if name not in TABLES:
@@ -82,8 +87,11 @@ def write(rows, out):
 
 def show(rows, found):
     """Everything for people."""
-    from .predictcheck import verdict  # pylint: disable=import-outside-toplevel
-    print("\n".join(verdict.table(rows) + verdict.by_drive(rows) + [""] +
+    from .predictcheck import unseen, verdict  # pylint: disable=import-outside-toplevel
+    tables = verdict.table(rows) + verdict.by_drive(rows)
+    if rows[0]["group"] == unseen.GROUP:
+        tables = verdict.random_lines(rows)
+    print("\n".join(tables + [""] +
                     verdict.verdict_lines(found)))
 
 
@@ -93,6 +101,8 @@ def run(args):
     from . import replay  # pylint: disable=import-outside-toplevel
     if args.jobs < 1 or args.seed < 0:
         raise ToolError("--jobs %d, --seed %d: at least 1 and 0" % (args.jobs, args.seed))
+    if args.random is not None and (args.random < 1 or args.table or args.drive):
+        raise ToolError("--random %d: at least 1, and without --table and --drive" % args.random)
     replay.build_host()
     wanted, left_out = chosen(args)
     for line in left_out:

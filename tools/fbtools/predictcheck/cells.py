@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import devices, verdict
+from . import devices, unseen, verdict
 from ..prediction import compose, workloads
 
 # Utilisations of figure 6, and requests measured at each: delays vary the more the
@@ -104,6 +104,14 @@ TABLES = {"table 3": table_3, "table 5": table_5, "table 6": table_6, "figure 6"
           "beyond the paper": beyond}
 
 
+def random_cells(number, seed, out):
+    """So many drives and workloads drawn at random (unseen.py)."""
+    bases = unseen.drives(out)
+    for index in range(number):
+        drive, said = unseen.drawn(index, seed, bases, out)
+        yield Cell(unseen.GROUP, drive, said.label, said, said.policy, goal_pct=None)
+
+
 def all_cells(drives, groups=GROUPS):
     """The cells of these groups on these drives."""
     return [cell for drive in drives for group in groups for cell in TABLES[group](drive)]
@@ -133,6 +141,8 @@ def _at_utilisation(cell, rng, generate, count):
 def make_case(cell, rng):
     """(its workload and requests, how many of these only warm the drive up)"""
     disk = cell.drive.disk
+    if cell.group == unseen.GROUP:
+        return unseen.case_of(rng, cell.drive, cell.what)
     if cell.group == "figure 6":
         return _at_utilisation(cell, rng, _poisson, SWEEP[cell.what[-1]])
     if cell.group == "beyond the paper":
