@@ -311,9 +311,13 @@ def _arrivals_gamma(rate, first, second, most):
 
 
 def fewer(means, counts):
-    """P(fewer than a count come) of Poisson numbers; arrays."""
-    below = np.cumsum(_poisson(np.asarray(means, dtype=float), int(np.max(counts)) + 2), axis=1)
-    return np.where(counts > 0, below[np.arange(len(means)), np.maximum(counts - 1, 0)], 0.0)
+    """P(fewer than a count come) of Poisson numbers; arrays. Counts over 60: as of the normal
+    distribution."""
+    small = np.minimum(counts, 61)
+    below = np.cumsum(_poisson(np.asarray(means, dtype=float), 61), axis=1)
+    few = np.where(small > 0, below[np.arange(len(means)), np.maximum(small - 1, 0)], 0.0)
+    score = (means + 0.5 - counts) / np.sqrt(2 * np.maximum(means, 1e-9))
+    return np.where(counts <= 60, few, np.array([math.erfc(x) for x in score]) / 2)
 
 
 def _poisson(means, most):
