@@ -77,6 +77,15 @@ def cache_service_time(request_size, transfer_rate, miss_prob, mech_service_time
 
 # What predictions are made of
 
+def _mixed(shares, positions):
+    """One Position of several, each as likely as its share says."""
+    weights = np.array(shares) / sum(shares)
+    return Position(sum(shares), *(
+        Moments(float(weights @ [one.first for one in some]),
+                float(weights @ [one.second for one in some]))
+        for some in ([at.waited for at in positions], [at.came for at in positions])))
+
+
 class Equations(NamedTuple):
     """The paper's cache model. Fractions of the requests; E[Cache_Service_Time], s."""
 
@@ -277,25 +286,34 @@ class Cache:
             first = self.mechanism.random(n, kind.read)
             values = np.interp(race.quantiles(race.FIRST), np.append(0.0, first.cdf()),
                                (np.arange(len(first.p) + 1) - 0.5) * first.step)
-            steps, most = self._worth(gap, kind)
+            steps, most, skip = self._worth(gap, kind)
             self._followed[key] = race.follow(
                 self.drive if kind.read else self._writer, self.workload.request_size, steps,
                 gap, np.maximum(values, 0.0),
                 (lambda step: 2 * kind.hole * race.quantiles(race.HOLES + step))
-                if kind.hole else None, most)
+                if kind.hole else None, most, skip)
         steps = self._followed[key]
         return Followers(self._weights(steps, kind) * kind.share / kind.requests, steps)
 
     def _worth(self, gap, kind):
-        """How many requests of a run to follow, and how much to spend on it."""
+        """How many requests of a run to follow, how much to spend on it, and how many bytes to
+        pass over before the last of them."""
         steps = min(math.ceil(kind.requests) - 1, race.STEPS)
         # what is rare need not be known well
         most = max(race.SOON, round(race.COST * min(1.0, 5 * kind.share)))
         if gap.kind != "busy" and not gap.cv2 and not kind.hole:
-            return steps, most
+            return steps, most, 0.0
         # by chance: as many whatever becomes of them, queues count places
-        period = 2 * self._period(kind.read) if self._refills(kind.read) else race.SOON
-        return min(steps, period, most), math.inf
+        if not self._refills(kind.read):
+            return min(steps, race.SOON), math.inf, 0.0
+        period = self._period(kind)
+        if 2 * period <= most:
+            return min(steps, 2 * period), math.inf, 0.0
+        early = min(steps, 2 * race.SOON, most)
+        if kind.requests <= period or early >= period - 1:
+            return early, math.inf, 0.0
+        return early + 1, math.inf, (period - 1 - early) * (
+            self.workload.request_size + kind.hole)
 
     def _weights(self, steps, kind):
         """How often each step counts in a run of so many requests: those that are not followed
@@ -306,12 +324,27 @@ class Cache:
         if more < 0:
             weights[-1] = 1 + more
             return weights
-        period = min(1 if steps.steady else self._period(kind.read), count)
+        if steps.refill:
+            return self._refilled(count, kind)
+        period = 1 if steps.steady else self._period(kind)
+        if period > count:
+            period = min(race.SOON // 2, count)
         whole = int(more // period)
         weights[count - period:] += whole
         rest = more - whole * period
         weights[count - period:count - period + int(rest)] += 1
         weights[count - period + int(rest)] += rest - int(rest)
+        return weights
+
+    def _refilled(self, count, kind):
+        """The same where the last step is the request that finds the segment used up: after it
+        all goes on as after the run's first."""
+        period, behind = self._period(kind), kind.requests - 1
+        refills = int(behind // period)
+        weights = np.full(count, refills + 0.0)
+        # of the last segment only so many are wanted
+        weights[:-1] += np.clip(behind - refills * period - np.arange(count - 1), 0, 1)
+        weights[-2] += behind - weights.sum()
         return weights
 
     def _refills(self, read):
@@ -320,10 +353,11 @@ class Cache:
         return read and drive.ahead and drive.most == math.inf and not drive.border and \
             not drive.discard
 
-    def _period(self, read):
+    def _period(self, kind):
         """After so many requests a long run goes on as before."""
-        if self._refills(read):
-            return max(int(self.drive.segment // self.workload.request_size), 1)
+        if self._refills(kind.read):
+            size = self.workload.request_size
+            return max(int((self.drive.segment + kind.hole) // (size + kind.hole)), 1)
         return race.SOON // 2
 
     def service(self, n=1, gap=None):
@@ -377,9 +411,21 @@ class Cache:
         a run varies far less than that of as many independent services, and so do delays:
         (11) is twice what is measured at a utilisation of 0.8 and runs of 4."""
         gap = Gap("busy", 1 / self.workload.rate, 1.0, busy)
-        return [[_position(float(weight), values, gap.waits(i))
-                 for i, (weight, values) in enumerate(zip(kind.weights, kind.steps.service))]
-                for kind in self.followers(n, gap)]
+        return [self._row(kind, gap, base)
+                for kind, base in zip(self.followers(n, gap), self.bases)]
+
+    @staticmethod
+    def _row(kind, gap, base):
+        """Positions of one kind of run."""
+        row = [_position(float(weight), values, gap.waits(i))
+               for i, (weight, values) in enumerate(zip(kind.weights, kind.steps.service))]
+        if not kind.steps.refill:
+            return row
+        # who finds the segment used up is now this one and now that: one of the last ones,
+        # as are those after that
+        more = [max(at.share - base, 0.0) for at in row[:-2]]
+        last = _mixed(more + [row[-2].share, row[-1].share], row)
+        return [at._replace(share=at.share - extra) for at, extra in zip(row, more)] + [last]
 
     @functools.cached_property
     def _as_it_comes(self):

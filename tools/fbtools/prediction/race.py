@@ -147,12 +147,14 @@ class Drive:
 
 class Steps(NamedTuple):
     """What became of each request of a run but its first: lists, a step each, of arrays.
-    service, wait: s; kind: HIT, PARTIAL, MISS. steady: the last one again and again."""
+    service, wait: s; kind: HIT, PARTIAL, MISS. steady: the last one again and again; refill:
+    the last is the one that finds the segment used up, those before it are left out."""
 
     service: list
     wait: list
     kind: list
-    steady: bool
+    steady: bool = False
+    refill: bool = False
 
 
 class _State:
@@ -211,6 +213,13 @@ class _State:
         first = self.origin + stream
         return first + np.ceil((ready - first) / drive.turn) * drive.turn
 
+    def skip(self, drive, size, gap, requests):
+        """So many bytes are read, with so many requests that hit."""
+        self.time = self.time + requests * (gap.between + drive.hit_overhead + drive.report) + \
+            size * drive.bus
+        self.end = self.end + size
+        self.next = self.stream(drive, self.end)
+
     def far(self, drive, end):
         """How far the drive reads on after a read up to `end`."""
         if drive.border:
@@ -222,16 +231,18 @@ class _State:
         return np.maximum(end, self.begin + drive.segment)
 
 
-def follow(drive, size, steps, gap, first, holes=None, most=COST):
+def follow(drive, size, steps, gap, first, holes=None, most=COST, skip=0.0):
     """Steps: at most `steps` more requests of `size` bytes of a run, fewer if that would take
     long: only `most` of which not all paths are hits. gap: a Gap; first: service of the run's
     first request, s; holes: None, or function(step) -> bytes between the end of one and the
-    next."""
+    next; skip: bytes before the last step that are passed over as hits."""
     state = _State(drive, size)
-    done = Steps([], [], [], False)
+    done = Steps([], [], [], refill=skip > 0)
     service, wait, cost = first, gap.first_wait(), 0
     for step in range(steps):
         before = service
+        if skip and step == steps - 1:
+            state.skip(drive, skip, gap, skip / size)
         late, wait = gap.next(step, wait, service)
         arrival = state.time + late
         if holes is None:
