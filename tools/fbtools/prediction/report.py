@@ -98,9 +98,9 @@ def _free_lines(said):
                      "%s %s ms" % (free["alone_ms"], free["response_ms"], free["cost_pct"],
                                    said["order"], number(now, "%.2f")))
     if free["fresh_mb_s"]:
-        lines.append("free       %.2f MB/s at first, %s MB/s over a whole scan: %s days" % (
-            free["fresh_mb_s"], number(free["scan_mb_s"], "%.2f"),
-            number(free["days_per_scan"], "%.2f")))
+        whole = "" if free["days_per_scan"] is None else \
+            ", %.2f MB/s over a whole scan: %.2f days" % (free["scan_mb_s"], free["days_per_scan"])
+        lines.append("free       %.2f MB/s at first%s" % (free["fresh_mb_s"], whole))
     else:
         lines.append("free       nothing: no request ever waits behind another, or none is chosen")
     lines.append("idle       %.1f %% of the time%s, not counted above" % (
