@@ -542,7 +542,7 @@ def in_turns(rate, first, kinds):
     first request of a run, kinds: a list of Kind, what remains of 1 are single requests.
     Services take turns, a long one and then short ones: the work of whole runs varies far
     less than that of as many requests in any order, and with M/G/1 (eq. 11) delays come out
-    twice as long. The chain at departures, a matrix for each place in a run; exact if a
+    half as long again. The chain at departures, a matrix for each place in a run; exact if a
     service depends on its place and on the number pending alone.
     """
     busy = rate * _mean_turn(first, kinds)
