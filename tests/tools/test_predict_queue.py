@@ -348,6 +348,16 @@ class Orders(unittest.TestCase):
                 self.assertAlmostEqual(mean / seen.mean(), 1, delta=0.02)
                 self.assertAlmostEqual(square / np.mean(seen ** 2), 1, delta=0.05)
 
+    def test_one_stride_for_all(self):
+        """E7, E8: 4.5 has C / 2 for a lonely request, where two places are C / 3 apart, and one
+        distance for all orders; SSTF's is less, C-LOOK's more."""
+        x = np.linspace(0, 1, 4001)
+        self.assertAlmostEqual(policies.run_stride(6.0, 0), 3.0)
+        self.assertAlmostEqual(np.trapz(policies.tail_fcfs(1, x), x), 1 / 3, delta=1e-4)
+        self.assertLess(np.trapz(policies.tail_sstf(8, x), x), 0.9 * policies.run_stride(1.0, 8))
+        self.assertGreater(np.trapz(policies.tail_clook(8, x), x),
+                           1.05 * policies.run_stride(1.0, 8))
+
     def test_fitted(self):
         """Some of the tables' numbers are made again. Seen to fail: a row of each exchanged with
         its neighbour."""

@@ -78,6 +78,12 @@ SW_PERCENT = 60         # the scheduler's own
 _SW_BY_LOT = 0.55
 
 
+def run_stride(data_span, queue_size):
+    """run_stride_D (4.5), bytes: C Bytes_per_Cylinder / (E[Queue_Size] + 2), the paper's for every
+    order. data_span: bytes; queue_size: requests. For comparison: see E7 and E8."""
+    return data_span / (queue_size + 2)
+
+
 # How far: P(distance > x)
 
 def tail_fcfs(_, x):
