@@ -326,11 +326,25 @@ class BruteForce(unittest.TestCase):
         seen = self._lindley(gap, lambda step, wait: np.full(len(wait), short) if step % 4 else
                              long * rng.gamma(20, 0.05, len(wait)))
         found = queue.constant_runs(1 / gap, Moments(long, 1.05 * long ** 2),
-                                    Moments(short, short ** 2), 4)
+                                    Moments(short, short ** 2), [(1.0, 4)])
         self.assertAlmostEqual(found.response / (seen + found.service), 1, delta=0.03)
         self.assertAlmostEqual(found.service, 0.008)
         self.assertEqual(queue.constant_runs(130.0, Moments(long, 5e-4), Moments(short, 2e-5),
-                                             4).response, math.inf)
+                                             [(1.0, 4)]).response, math.inf)
+        place, size = 0, 1
+
+        def mixed(_, wait):
+            nonlocal place, size
+            place += 1
+            if place >= size:
+                place, size = 0, int(rng.choice((1, 7)))
+            return np.full(len(wait), long if place == 0 else short)
+
+        gap = 0.0105
+        seen = np.mean([self._lindley(gap, mixed, 6000) for _ in range(4)])
+        found = queue.constant_runs(1 / gap, Moments(long, long ** 2), Moments(short, short ** 2),
+                                    [(0.5, 7), (0.5, 1)])
+        self.assertAlmostEqual(found.response / (seen + found.service), 1, delta=0.15)
 
 
 class Orders(unittest.TestCase):

@@ -371,7 +371,11 @@ def _constant(made, served):
     """queue.Queued of constant arrivals, open; a choice among runs counts only where without one
     they would be too many."""
     if made.share:
-        found = queue.constant_runs(made.rate, served.first, served.behind, made.run)
+        begin = [(base / (1 - made.share), kind.requests)
+                 for base, kind in zip(made.cache.bases, made.cache.kinds)]
+        single = max(1 - sum(share for share, _ in begin), 0.0)
+        found = queue.constant_runs(made.rate, served.first, served.behind,
+                                    begin + [(single, 1.0)])
         if made.order is None or math.isfinite(found.response):
             return found
     return queue.constant(made.rate, made.services(served))

@@ -469,24 +469,28 @@ def constant(rate, services):
     return Queued(mean + delay, rate * mean, None, mean, rate)
 
 
-def constant_runs(rate, first, behind, run):
-    """Queued of arrivals at a constant rate, open, in runs of `run` requests, first come first
-    served; not in the paper. Runs are the customers of a D/G/1 queue; within one each waits
-    for what is left of the one before, the first one's length at the nodes of a quadrature."""
-    mean = (first.mean() + (run - 1) * behind.mean()) / run
-    before = constant_delay(rate / run, run * mean, first.variance() +
-                            (run - 1) * behind.variance())
+def constant_runs(rate, first, behind, sizes):
+    """Queued of arrivals at a constant rate, open, in runs, first come first served; not in the
+    paper. sizes: (share of the runs, requests of each). Runs are the customers of a D/G/1
+    queue, longer ones of more spare time; within one each waits for what is left of the
+    one before, the first one's length at the nodes of a quadrature."""
+    shares, counts = np.array(sizes, dtype=float).T
+    size = float(shares @ counts)
+    mean = (first.mean() + (size - 1) * behind.mean()) / size
+    spread = float(shares @ counts ** 2) - size ** 2
+    before = constant_delay(rate / size, size * mean, first.variance() + (size - 1) *
+                            behind.variance() + spread * (1 / rate - behind.mean()) ** 2)
     if not math.isfinite(before):
         return Queued(math.inf, 1.0, None, mean, 1 / mean)
     lengths, weights = gamma_nodes(first.mean(), first.variance() / first.mean() ** 2, _NODES)
     now = np.full(len(lengths), before)
     waited = now.copy()
-    for place in range(1, math.ceil(run)):
+    for place in range(1, math.ceil(counts.max())):
         now = np.maximum(now + (lengths if place == 1 else behind.mean()) - 1 / rate, 0.0)
-        waited += now * min(run - place, 1.0)
+        waited += now * (shares @ np.clip(counts - place, 0.0, 1.0))
         if not now.any():
             break
-    delay = float(weights @ waited) / run
+    delay = float(weights @ waited) / size
     return Queued(mean + delay, rate * mean, None, mean, rate)
 
 
