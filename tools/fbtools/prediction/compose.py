@@ -23,6 +23,7 @@ from .race import MISS, PARTIAL, Gap
 MOST_ITERATIONS = 60
 ENOUGH = 1e-3           # of the response time: two iterations that differ by less agree
 CLOSE = 0.003           # of a share of requests: no need to try again
+ROUNDING = 1e-9         # share of a disk
 KEPT = 32               # mechanisms
 
 
@@ -296,6 +297,10 @@ def predict(device, workload, algorithm=None, early=None):
     algorithm = algorithm or device.algorithm
     if algorithm not in ALGORITHMS:
         raise ToolError("algorithm %r: not one of %s" % (algorithm, ", ".join(ALGORITHMS)))
+    if workload.data_start + workload.data_span > device.capacity * (1 + ROUNDING):
+        raise ToolError("workload: data_start %g and data_span %g (bytes): they end beyond the "
+                        "disk's %g bytes" % (workload.data_start, workload.data_span,
+                                             device.capacity))
     made = _Composite(device, workload, algorithm, early)
     if early is not None and (made.share or workload.arrival_process not in ("poisson", "closed")):
         raise ToolError("two commands at the drive: predicted of Poisson and closed arrivals without "

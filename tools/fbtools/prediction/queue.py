@@ -745,6 +745,9 @@ def crowd(count, think, services):
     """closed() of very many: as good as Poisson arrivals at the rate at which so many, on the
     mean, think or wait; where the server does not follow, all but it think."""
     limit = saturation_rate(services)
+    if count - limit * think > MOST_STATES:
+        # with so many pending it is never idle
+        return Queued(count / limit - think, 1.0, None, 1 / limit, limit)
     low, high = 0.0, min(limit, count / think)
     for _ in range(CROWD_STEPS):
         rate = (low + high) / 2

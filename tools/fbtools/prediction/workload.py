@@ -12,7 +12,7 @@ ARRIVALS = ("poisson", "bursty", "constant-open", "constant-closed", "closed")
 
 # attribute: unit, least, most, whether the least itself is too little
 _RANGES = {
-    "request_rate": ("requests/s", 0, math.inf, True),
+    "request_rate": ("requests/s", 1e-9, 1e9, False),
     "request_size": ("bytes", 0, math.inf, True),
     "request_size_cv2": ("a squared coefficient of variation", 0, math.inf, False),
     "read_fraction": ("a fraction", 0, 1, False),
@@ -21,19 +21,20 @@ _RANGES = {
     "run_length": ("bytes", 0, math.inf, True),
     "run_stride": ("bytes", 0, math.inf, False),
     "locality_fraction": ("a fraction", 0, 1, False),
-    "requests_per_sparse_run": ("requests", 1, math.inf, False),
+    "requests_per_sparse_run": ("requests", 1, 1e4, False),
     "sparse_run_length": ("bytes", 0, math.inf, True),
     "sparse_run_fraction": ("a fraction", 0, 1, False),
     "requests_per_burst": ("requests", 1, math.inf, False),
     "burst_cv2": ("a squared coefficient of variation", 0, math.inf, False),
     "bursty_fraction": ("a fraction", 0, 1, False),
-    "burst_rate": ("requests/s", 0, math.inf, True),
+    "burst_rate": ("requests/s", 1e-9, 1e12, False),
     "bursts_meet": ("a fraction", 0, 1, False),
-    "outstanding": ("processes", 1, math.inf, False),
-    "think_time": ("s", 0, math.inf, False),
+    "outstanding": ("processes", 1, 1e9, False),
+    "think_time": ("s", 0, 1e9, False),
     "think_cv2": ("a squared coefficient of variation", 0, math.inf, False),
-    "effective_request_rate": ("requests/s", 0, math.inf, True),
+    "effective_request_rate": ("requests/s", 1e-9, 1e9, False),
 }
+LARGEST = 2 ** 28       # bytes; those of larger requests would need very long distributions
 _OPTIONAL = ("run_length", "run_stride", "requests_per_sparse_run", "sparse_run_length",
              "burst_rate", "outstanding", "effective_request_rate")
 
@@ -105,6 +106,9 @@ class Workload:
         if self.request_size > self.data_span:
             raise _wrong("request_size", self.request_size,
                          "more than data_span, %g bytes" % self.data_span)
+        if self.request_size * (1 + self.request_size_cv2) > LARGEST:
+            raise _wrong("request_size", self.request_size, "with request_size_cv2 %g: times 1 + "
+                         "request_size_cv2 more than %d bytes" % (self.request_size_cv2, LARGEST))
         if self.run_length is not None and self.run_length < self.request_size:
             raise _wrong("run_length", self.run_length,
                          "less than request_size, %g bytes" % self.request_size)
