@@ -230,20 +230,53 @@ class Bursts(NamedTuple):
 
     def queued(self, services):
         """Queued: within bursts (eq. 12), and by collisions."""
-        drained = [(size, weight, *drain(size, self.gap, services))
-                   for size, weight in self._sizes()]
-        requests = sum(size * weight for size, weight, *_ in drained)
-        wait = sum(size * weight * wait for size, weight, wait, _ in drained) / requests
-        mean = sum(size * weight * mean for size, weight, _, mean in drained) / requests
+        wait, overall = self._drained(services)
         alone = services[0].mean()
-        overall = self.fraction * mean + (1 - self.fraction) * alone
+        mean = (overall - (1 - self.fraction) * alone) / self.fraction if self.fraction else alone
         busy = self.rate * overall
         if busy >= 1:
             return Queued(math.inf, 1.0, None, overall, 1 / overall)
         spread = Moments(mean, mean ** 2 + services[0].variance())
         others, strays = self.collisions(spread, services[0], busy)
         delay = self.fraction * (wait + others) + (1 - self.fraction) * strays
+        if self.meet == 1 and len(services) > 1:
+            found = self._chosen(services, delay / self._together(services, mean), overall)
+            if found:
+                return found
         return Queued(overall + delay, busy, None, overall, self.rate)
+
+    def _together(self, services, mean):
+        """What queued() has for the delay if all requests of a burst come at once, s."""
+        wait = burst_wait(self.size, self.cv2, mean, 0.0)
+        others, strays = self._replace(gap=0.0).collisions(
+            Moments(mean, mean ** 2 + services[0].variance()), services[0], self.rate * mean)
+        return self.fraction * (wait + others) + (1 - self.fraction) * strays
+
+    def _chosen(self, services, shorter, mean):
+        """queued() where services depend on how many are pending and bursts come by chance: of
+        bursts that come at once, by in_batches(), whose delay is `shorter` as much as is without
+        a choice for the time that bursts take to come, and whose services are longer as much
+        as those (mean, s) of bursts that meet nobody. None if that is too long a queue."""
+        bursts = self.rate * self.fraction / self.size
+        strays = self.rate * (1 - self.fraction)
+        sizes = [(1.0, strays / (bursts + strays))] + [
+            (size, weight * bursts / (bursts + strays)) for size, weight in self._sizes()]
+        found = in_batches(bursts + strays, sizes, services)
+        if not found:
+            return None
+        at_once = self._replace(gap=0.0)._drained(services)[1]
+        service = found.service * mean / at_once
+        return Queued(service + shorter * (found.response - found.service), self.rate * service,
+                      None, service, self.rate) if self.rate * service < 1 else None
+
+    def _drained(self, services):
+        """(mean wait in bursts, mean service of all), s, of bursts that meet nobody."""
+        drained = [(size, weight, *drain(size, self.gap, services))
+                   for size, weight in self._sizes()]
+        requests = sum(size * weight for size, weight, *_ in drained)
+        wait = sum(size * weight * wait for size, weight, wait, _ in drained) / requests
+        mean = sum(size * weight * mean for size, weight, _, mean in drained) / requests
+        return wait, self.fraction * mean + (1 - self.fraction) * services[0].mean()
 
     def _sizes(self):
         """(size, weight): two with the mean and the variance of a burst's."""
@@ -278,6 +311,35 @@ def drain(size, gap, services):
         waited += sum(now + took - (come + i) * gap for i in range(later))
         now += took
     return waited / whole * (size - 1) / max(whole - 1, 1) if whole > 1 else 0.0, served / whole
+
+
+def in_batches(rate, sizes, services):
+    """Queued of batches that come by Poisson arrivals (`rate`/s), with services that depend on
+    how many are pending: state_dependent() for them, not in the paper. sizes: (requests,
+    probability). None if the queue is longer than MOST_STATES."""
+    most = STATES
+    while most < MOST_STATES:
+        most *= 2
+        if most < 2 * max(size for size, _ in sizes):
+            continue
+        batch = np.zeros(most + 1)
+        for size, weight in sizes:
+            part = size - int(size)
+            batch[int(size):int(size) + 2] += weight * np.array([1 - part, part])
+        left, times = _batch_states(rate, batch, services, most)
+        if left[-1] * most < TURNS_NEGLIGIBLE:
+            return _batch_sums(rate, batch, left, *times)
+    return None
+
+
+def _batch_sums(rate, batch, left, lasts, areas):
+    """Queued of a chain of batches: over all of its steps."""
+    mean = float(batch @ np.arange(len(batch)))
+    begun = left[1:] + left[0] * batch[1:]
+    last, area = float(begun @ lasts), float(begun @ areas)
+    whole = last + left[0] / rate
+    return Queued(area / whole / (rate * mean), last / whole, None, last / whole / (rate * mean),
+                  rate * mean)
 
 
 # Services that depend on how many wait
@@ -337,6 +399,32 @@ def _arrivals_dist(rate, service, most):
     kept = weights > 0
     middle = (p * times).sum(axis=1)[kept] / weights[kept]
     return weights[kept] @ _poisson(rate * middle, most)
+
+
+def _batch_states(rate, batch, services, most):
+    """(_states() of batches, (means of services (s) with 1 .. most pending, the time that all
+    who are there meanwhile spend, s)). The number that comes in a service, of gamma length,
+    by its generating function."""
+    at = np.minimum(np.arange(most), len(services) - 1)
+    first, second = services.first[at], services.second[at]
+    cv2 = np.maximum(second / first ** 2 - 1, 1e-6)[:, None]
+    length = 1 << (2 * most).bit_length()
+    spread = 1 + rate * first[:, None] * cv2 * (1 - np.fft.rfft(batch, length))
+    coming = np.fft.irfft(np.exp(-np.log(spread) / cv2), length, axis=1)[:, :most + 1]
+    beyond = np.maximum(1 - np.cumsum(coming, axis=1), 0.0)
+    begun = np.flatnonzero(batch[1:]) + 1
+    left = np.zeros(most + 1)
+    left[0] = 1.0
+    for j in range(most):
+        i = np.arange(1, j + 1)
+        # after a pause a batch begins, and all of it but one is left at least
+        over = sum(batch[x] * (beyond[x - 1, j - x + 1] if j >= x - 1 else 1.0) for x in begun)
+        up = left[0] * over + left[1:j + 1] @ beyond[i - 1, j - i + 1]
+        left[j + 1] = up / max(coming[j, 0], 1e-200)
+        if left[j + 1] > 1e200:
+            left /= left[j + 1]
+    areas = first * np.arange(1, most + 1) + rate * float(batch @ np.arange(most + 1)) * second / 2
+    return left / left.sum(), (first, areas)
 
 
 def _up_crossings(rate, services, most):
