@@ -198,6 +198,7 @@ class Queue(unittest.TestCase):
                 ([at(0, 0), "X 0 1 0"], (), "line 2: does not begin with R, W or V"),
                 ([at(0, 0), "R 0 1"], (), "line 2: not R|W|V LBN COUNT and a time in ns"),
                 (["R 0 0 0"], (), "line 1: no sectors"),
+                (["R 0 4294967296 0"], (), "line 1: more than 4294967295 sectors"),
                 (["R 5999 2 0"], (), "line 1: beyond the drive's last LBN"),
                 ([], (), "0 requests: none to count"),
                 ([at(0, 0)], ("--skip", "1"), "1 requests: none to count"),

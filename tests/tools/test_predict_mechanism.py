@@ -273,7 +273,7 @@ class Bad(unittest.TestCase):
                 "read_fraction": 1, "data_span": 1e9}
         self.assertEqual(Workload.from_dict(good).to_dict(), good)
         for change, pattern in (
-                ({"request_rate": 0}, r"request_rate 0 \(requests/s\): must be over 0"),
+                ({"request_rate": 0}, r"request_rate 0 \(requests/s\): must be at least 1e-09"),
                 ({"request_rate": "10"}, r"request_rate '10' \(requests/s\): not a number"),
                 ({"read_fraction": 1.5}, r"read_fraction 1.5 \(a fraction\): must be at most 1"),
                 ({"arrival_process": "odd"}, "arrival_process 'odd'.*not one of poisson"),

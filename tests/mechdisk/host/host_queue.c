@@ -84,6 +84,8 @@ static bool mdh_next_record(struct mdh_queue *q, struct mdh_line *l)
 	const char *wrong;
 	size_t n = fread(&r, 1, sizeof(r), stdin);
 
+	if (ferror(stdin))
+		mdh_die("standard input: %s", strerror(errno));
 	if (!n)
 		return false;
 	q->lines++;

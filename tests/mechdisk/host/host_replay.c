@@ -44,6 +44,8 @@ const char *mdh_check_line(const struct mdh_drive *d, const struct mdh_line *l)
 {
 	if (!l->count)
 		return "no sectors";
+	if (l->count > U32_MAX)
+		return "more than 4294967295 sectors";
 	if (l->lbn >= d->cfg.sectors || l->count > d->cfg.sectors - l->lbn)
 		return "beyond the drive's last LBN";
 	if (l->ns > MDH_CLOCK_NS || d->now + l->ns > MDH_CLOCK_NS)
@@ -82,8 +84,11 @@ bool mdh_read_line(const struct mdh_drive *d, unsigned int *number,
 	const char *wrong;
 	char text[256];
 
-	if (!fgets(text, sizeof(text), stdin))
+	if (!fgets(text, sizeof(text), stdin)) {
+		if (ferror(stdin))
+			mdh_die("standard input: %s", strerror(errno));
 		return false;
+	}
 	++*number;
 	wrong = mdh_parse_line(d, text, l);
 	if (wrong)
