@@ -29,6 +29,7 @@ BUDGET = 200            # steps of a search, and for one of several pieces (sim.
 HOP_BUDGET = 30
 ARMS, PASSED = 4, 32    # arms go outward, and pass so many poor cylinders in a step
 REACH = 6000            # ... up to so many
+MOST_BLOCKS = 64        # of a track, that are told apart
 SHORT = 24              # blocks: windows of tracks with more go by whole blocks, else by halves
 GROUPS = 4              # parts of the data, from the longest tracks to the shortest
 POINTS = np.append(np.linspace(0, 0.98, 50), 1 - np.geomspace(0.01, 1e-4, 5))
@@ -85,6 +86,19 @@ def _runs_of(most, m, runs, length, windows):
     return total
 
 
+def _longest(length, nodes, runs, windows):
+    """[k, node, w]: chance that one of the runs has k or more in the window: where a piece is
+    much shorter than a track it has blocks of one run."""
+    found = []
+    for m in nodes:
+        low = m // runs
+        one = [np.cumsum(_ring(length, part, length, windows)[::-1], axis=0)[::-1]
+               for part in (low, low + 1)]
+        more = m % runs
+        found.append(1 - (1 - one[0]) ** (runs - more) * (1 - one[1]) ** more)
+    return np.clip(np.stack(found, axis=1), 0, 1)
+
+
 def _nodes(length):
     """Numbers of blocks left that are reckoned with; others lie between."""
     return np.unique(np.append(np.arange(min(NODES_FROM, length)), np.round(
@@ -107,6 +121,8 @@ def windows_of(length, most):
     for runs in (2, 3):
         p = np.stack([_runs_of(length, m, runs, length, windows) for m in nodes], axis=1)
         ring = np.clip(np.cumsum(p[::-1], axis=0)[::-1], 0, 1)
+        if 2 * most < length:
+            ring[2:] = _longest(length, nodes, runs, windows)[2:]
         ring = ring[:, below] * (1 - part) + ring[:, below + 1] * part
         cut = ring[:, :, low] * (1 - less + low) + \
             ring[:, :, np.minimum(low + 1, size - 1)] * (less - low)
@@ -117,11 +133,12 @@ def windows_of(length, most):
 # ---- gaps ----
 
 class Gaps(NamedTuple):
-    """Classes of gaps: weight[c]; tracks[c, s, w]: those of shell s that offer a window of that
+    """Classes of gaps: share[c] of all; more[c]: pieces of a plan beyond its first; tracks[c, s, w]: those of shell s that offer a window of that
     length; across[c, s, w]: those whose end may be crossed within such a one; looked[c, s]:
     tracks that the search looks at, and passed[s]: steps in which it passes over others."""
 
-    weight: np.ndarray
+    share: np.ndarray
+    more: np.ndarray
     tracks: np.ndarray
     across: np.ndarray
     looked: np.ndarray
@@ -197,7 +214,7 @@ def gaps_of(scene, tau, windows):
         offers = _offers(scene, write)
         for late, part in zip(*_classes(scene.choice)):
             if share:
-                rows.append((share * part * scene.pieces(late),
+                rows.append((share * part, scene.pieces(late) - 1,
                              *_class_of(scene, offers, late, write, tau, windows)))
     away = _offers(scene, False)[0]
     passed = np.diff(away, prepend=0) * ARMS / PASSED
@@ -320,13 +337,15 @@ def _taken(state, gaps, budget, table, bin_share):
     at_least = 1 - np.exp(none)
     best = np.maximum(at_least - np.pad(at_least[:, 1:], ((0, 0), (0, 1))), 0)
     weight = offered @ one.T + hazard
-    share = np.where(weight > 1e-12, best * gaps.weight[:, None] / np.maximum(weight, 1e-12), 0)
+    # a further piece is as likely near as the first blocks that come are wanted
+    often = gaps.share * (1 + gaps.more * state.left())
+    share = np.where(weight > 1e-12, best * often[:, None] / np.maximum(weight, 1e-12), 0)
     take = np.einsum("kmw,kw->km", wanted, share.T @ offered) * state.tracks
     also = np.einsum("kmw,kw->km", before, share.T @ crossed) * state.tracks * \
         (state.straddlers * state.across)
     k = np.arange(1, len(take) + 1)
     plain = take.sum(axis=1) @ k + also.sum(axis=1) @ (k - 1)
-    return take, also, float(gaps.weight @ at_least[:, 0]), \
+    return take, also, float(gaps.share @ at_least[:, 0]), \
         float(plain) * state.scale + float(also.sum())
 
 
@@ -401,9 +420,12 @@ def scan(scene, gaps_per_second):
     """A Scan from a fresh map."""
     device, granule = scene.device, freeyield.granule_bytes(scene.device, scene.settings)
     straddlers = straddlers_of(device, granule)
+    lengths = _groups(device)
+    # where a track has very many blocks, some together count as one
+    unit = max(math.ceil(lengths[0] / granule / MOST_BLOCKS), 1)
+    granule, straddlers = unit * granule, straddlers / unit
     most = int(scene.settings.max_bytes // granule)
     blocks = device.capacity / granule / GROUPS
-    lengths = _groups(device)
     ends = [course(scene, length / granule, straddlers, most, blocks, gaps_per_second) for length in (lengths[0], lengths[-1])]
     rows = []
     for length in lengths:
