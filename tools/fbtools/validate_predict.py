@@ -19,6 +19,7 @@ OUT = os.path.join(BUILD, "predict")
 PROCESSES = 2
 TABLES = {"3": "table 3", "5": "table 5", "6": "table 6", "figure6": "figure 6",
           "beyond": "beyond the paper"}
+FREE = "free"           # free bandwidth: alone, for it takes an hour
 
 
 def add_parser(subparsers):
@@ -31,8 +32,8 @@ def add_parser(subparsers):
     parser.add_argument("--drive", metavar="NAMES", help="of hp_c2490a, atlas10k-paper, atlas10k, "
                         "nearline16-paper, nearline16, separated by commas; -paper: with the "
                         "paper's cache (all)")
-    parser.add_argument("--table", metavar="NAMES", help="of %s, separated by commas (all)" %
-                        ", ".join(TABLES))
+    parser.add_argument("--table", metavar="NAMES", help="of %s, separated by commas (all); or %s, "
+                        "alone: free bandwidth beside the simulator" % (", ".join(TABLES), FREE))
     parser.add_argument("--random", type=int, metavar="N", help="instead of all these: N drives and "
                         "workloads drawn at random by --seed")
     parser.add_argument("--cell", metavar="REGEX", help="only rows whose name matches")
@@ -66,17 +67,21 @@ def one(work):
     return number, cells.compare(cell, seed)
 
 
-def compare_all(wanted, seed, jobs):
-    """The rows of all cells; says how it gets on."""
-    progress = sim.Progress(len(wanted), False)
-    rows = [None] * len(wanted)
-    work = [(number, cell, seed) for number, cell in enumerate(wanted)]
+def spread(task, work, jobs):
+    """What task() gives for each item of work, (number, ...), in order; says how it gets on."""
+    progress = sim.Progress(len(work), False)
+    rows = [None] * len(work)
     with multiprocessing.Pool(jobs) as pool:
-        for number, row in pool.imap_unordered(one, work):
+        for number, row in pool.imap_unordered(task, work):
             rows[number] = row
             progress.set(number, 1)
     progress.end()
     return rows
+
+
+def compare_all(wanted, seed, jobs):
+    """The rows of all cells."""
+    return spread(one, [(number, cell, seed) for number, cell in enumerate(wanted)], jobs)
 
 
 def write(rows, out):
@@ -95,6 +100,37 @@ def show(rows, found):
                     verdict.verdict_lines(found)))
 
 
+def one_free(work):
+    """(number, row) of a cell of free bandwidth."""
+    from .predictcheck import free  # pylint: disable=import-outside-toplevel
+    number, cell, out = work
+    return number, free.compare(cell, out)
+
+
+def run_free(args):
+    """Table "free": free bandwidth beside the simulator. Rows are in free.json."""
+    from .predictcheck import free, verdict  # pylint: disable=import-outside-toplevel
+    drives = args.drive.split(",") if args.drive else list(free.RATES)
+    for name in drives:
+        if name not in free.RATES:
+            raise ToolError("--drive %s: of free bandwidth there are %s" % (
+                name, ", ".join(free.RATES)))
+    wanted = verdict.select(free.all_cells(drives), args.cell)
+    os.makedirs(args.out, exist_ok=True)
+    if not wanted:
+        raise ToolError("nothing to compare")
+    sim.build_host()
+    rows = spread(one_free, [(number, cell, args.out) for number, cell in enumerate(wanted)],
+                  args.jobs)
+    replace_all([(os.path.join(args.out, "free.json"),
+                  (json.dumps(rows, indent=1) + "\n").encode("ascii"))])
+    found = [verdict.within(group, [row for row in rows if row["group"] == group], goal)
+             for group, goal in free.GOALS.items() if any(r["group"] == group for r in rows)]
+    print(json.dumps(rows, indent=1) if args.json else
+          "\n".join(free.table(rows) + [""] + verdict.verdict_lines(found)))
+    return 0 if all(one["met"] for one in found) else 1
+
+
 def run(args):
     """The subcommand."""
     from .predictcheck import pictures, verdict  # pylint: disable=import-outside-toplevel
@@ -103,6 +139,8 @@ def run(args):
         raise ToolError("--jobs %d, --seed %d: at least 1 and 0" % (args.jobs, args.seed))
     if args.random is not None and (args.random < 1 or args.table or args.drive):
         raise ToolError("--random %d: at least 1, and without --table and --drive" % args.random)
+    if args.table == FREE:
+        return run_free(args)
     replay.build_host()
     wanted, left_out = chosen(args)
     for line in left_out:

@@ -10,8 +10,9 @@ cut out of them: 1 + RUNS (m - 1) (1 - m / M) / v of them, v the size of pieces 
 A gap looks at tracks in shells of cylinders around its two ends; a shell's extra time says
 how long a window of each of its tracks it may use. The best of them all is read. So the
 chance that nothing is worth k blocks is a product over tracks, and what is chosen is shared
-among them as their chances are. Tracks of the outermost and of the innermost quarter of the data are followed; between
-them the time is interpolated, and the last quarter to be done ends the scan.
+among them as their chances are. Tracks of the outermost and of the innermost quarter of the
+data are followed; between them the time is interpolated, and the last quarter to be done
+ends the scan.
 """
 
 import functools
@@ -133,9 +134,9 @@ def windows_of(length, most):
 # ---- gaps ----
 
 class Gaps(NamedTuple):
-    """Classes of gaps: share[c] of all; more[c]: pieces of a plan beyond its first; tracks[c, s, w]: those of shell s that offer a window of that
-    length; across[c, s, w]: those whose end may be crossed within such a one; looked[c, s]:
-    tracks that the search looks at, and passed[s]: steps in which it passes over others."""
+    """Classes of gaps: share[c] of all; more[c]: pieces of a plan beyond its first;
+    tracks[c, s, w]: those of shell s that offer a window of that length; across[c, s, w]:
+    those whose end may be crossed within such a one; looked[c, s]: tracks that the search looks at, and passed[s]: steps in which it passes over others."""
 
     share: np.ndarray
     more: np.ndarray
@@ -426,7 +427,8 @@ def scan(scene, gaps_per_second):
     granule, straddlers = unit * granule, straddlers / unit
     most = int(scene.settings.max_bytes // granule)
     blocks = device.capacity / granule / GROUPS
-    ends = [course(scene, length / granule, straddlers, most, blocks, gaps_per_second) for length in (lengths[0], lengths[-1])]
+    ends = [course(scene, length / granule, straddlers, most, blocks, gaps_per_second)
+            for length in (lengths[0], lengths[-1])]
     rows = []
     for length in lengths:
         part = (lengths[0] - length) / max(lengths[0] - lengths[-1], 1e-9)
