@@ -3,11 +3,13 @@
 """Traces made with known attributes are read back: prediction/characterise.py. Takes a
 second. Bounds are 4.5 standard deviations, derived where they are used."""
 
+import dataclasses
 import os
 import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -223,7 +225,23 @@ class Attributes(unittest.TestCase):
             # five have 50 ms of service: the sixth comes amid them, the last after all six
             self.assertEqual(load.requests_per_burst, 6)
             self.assertAlmostEqual(load.bursty_fraction, 6 / 7)
-            self.assertAlmostEqual(load.burst_rate, 5 / 0.047, 3)
+            # they find 0, 9, 18, 13, 22 and 3 ms of work; 2.5 are before each: 2.5 (10 ms - gap)
+            self.assertAlmostEqual(load.burst_rate, 1 / (0.010 - 0.065 / 6 / 2.5), 3)
+
+    def test_streams(self):
+        """Streams in turns are runs to a cache that reads ahead for each, and no runs to others;
+        requests anywhere are runs to none. Seen to fail: runs to a drive without a cache."""
+        number = np.arange(4000)
+        sector = number % 4 * 10 * GIB + number // 4 * 16
+        several = CacheSpec(4, 1 << 20, "segment")
+        for where, cache, run in (
+                (sector, several, 4000 / 4 * 8192), (sector, None, None),
+                (sector, dataclasses.replace(several, segments=1), None),
+                (sector, dataclasses.replace(several, read_ahead="none"), None),
+                (self.rng.permutation(number) * 1000, several, None)):
+            what = characterise.characterise([chunk(poisson(self.rng, 4000, 50.0), where, 16)])
+            load = characterise.of_device(what, mock.Mock(cache=cache))
+            self.assertEqual(load.run_length and round(load.run_length), run)
 
     def test_pauses_are_no_bursts(self):
         """Poisson arrivals with pauses between them vary much; pairs, though as short as

@@ -11,14 +11,14 @@ import multiprocessing
 import os
 import sys
 
-from . import ToolError, sim
+from . import ToolError, fidelity, sim
 from .hosts import BUILD
 from .model import replace_all
 
 OUT = os.path.join(BUILD, "predict")
 PROCESSES = 2
 TABLES = {"3": "table 3", "5": "table 5", "6": "table 6", "figure6": "figure 6",
-          "beyond": "beyond the paper"}
+          "beyond": "beyond the paper", "traces": "traces"}
 FREE = "free"           # free bandwidth: alone, for it takes an hour
 
 
@@ -56,7 +56,12 @@ def chosen(args):
         if name not in TABLES:
             raise ToolError("--table %s: not one of %s" % (name, ", ".join(TABLES)))
     drives, said = devices.find(args.drive.split(",") if args.drive else devices.names(), args.out)
-    every = cells.all_cells(drives, [TABLES[name] for name in names])
+    every = cells.all_cells(drives, [TABLES[name] for name in names if name != "traces"])
+    if "traces" in names:
+        every += cells.trace_cells(drives, args.out)
+        if not os.path.isdir(fidelity.DRIVES):
+            said.append("the real drives' traces are left out: no %s (set FREEBLOCK_DRIVES)" %
+                        os.path.normpath(fidelity.DRIVES))
     return verdict.select(every, args.cell), said
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import devices, unseen, verdict
+from . import devices, tracecells, unseen, verdict
 from ..prediction import compose, workloads
 
 # Utilisations of figure 6, and requests measured at each: delays vary the more the
@@ -112,6 +112,12 @@ def random_cells(number, seed, out):
         yield Cell(unseen.GROUP, drive, said.label, said, said.policy, goal_pct=None)
 
 
+def trace_cells(drives, out):
+    """Traces (tracecells.py)."""
+    for drive, label, what in tracecells.all_of(drives, out):
+        yield Cell(tracecells.GROUP, drive, label, what, goal_pct=None)
+
+
 def all_cells(drives, groups=GROUPS):
     """The cells of these groups on these drives."""
     return [cell for drive in drives for group in groups for cell in TABLES[group](drive)]
@@ -143,6 +149,8 @@ def make_case(cell, rng):
     disk = cell.drive.disk
     if cell.group == unseen.GROUP:
         return unseen.case_of(rng, cell.drive, cell.what)
+    if cell.group == tracecells.GROUP:
+        return tracecells.case_of(rng, cell.drive, cell.what), 0
     if cell.group == "figure 6":
         return _at_utilisation(cell, rng, _poisson, SWEEP[cell.what[-1]])
     if cell.group == "beyond the paper":

@@ -7,7 +7,8 @@ run             requests that each begin where the one before them in the trace 
 sparse run      the same with holes: each begins at most `reach` bytes after the end of
                 the one before, one at least not at it. Directions do not matter
 burst           requests that each come while those before them in it would still be served,
-                `service_time` each (4.3; E20)
+                `service_time` each (4.3; E20); burst_rate is the even one with which
+                eq. 12 gives the wait that they would have
 span            the range that all but a share of 1 - SPAN_SHARE of the requests lie in,
                 as wide as a uniform workload's would be of which that is the share
 pauses          arrivals more than PAUSE apart: left out of effective_request_rate
@@ -37,6 +38,8 @@ RECENT = 32             # requests among whose ends an interleaved stream is loo
 BINS = 1 << 16          # of the map of what is accessed
 BIN_BYTES = 1 << 20     # at first; doubled when an address lies beyond
 PARTS = 256             # of the span, for hot spots: large enough to hold many requests each
+LEAST_GAP = 1e-6        # of a service: requests at one time
+INTERLEAVED = 0.02      # of the requests; a share of which predictions are to know
 OVERLAPS = 10           # that many are expected of a workload that is open
 NEVER_NS = np.iinfo(np.int64).min
 
@@ -167,7 +170,7 @@ class _Arrivals:
         self.first = self.last = None
         self.gaps, self.pauses = Moments(), 0.0
         self.groups, self.bursts = Groups(), Moments()
-        self.burst_time = 0.0
+        self.waited = 0.0       # ns, of all requests in bursts
 
     def add(self, time):
         """Arrival times, ns."""
@@ -179,7 +182,9 @@ class _Arrivals:
         self.pauses += float(gap[gap > PAUSE * 1e9].sum()) * 1e-9
         if self.service is not None:
             linked = np.zeros(len(time), dtype=bool)
-            linked[len(time) - len(gap):] = self.found_before(gap) > 0
+            before = self.found_before(gap)
+            self.waited += float(before.sum())
+            linked[len(time) - len(gap):] = before > 0
             self.ended(self.groups.add(linked, (), time, time))
 
     def found_before(self, gap):
@@ -191,12 +196,17 @@ class _Arrivals:
         self.work = float(work[-1])
         return work
 
+    def burst_gap(self):
+        """ns between two requests of a burst with which eq. 12 gives the wait of these: those of a
+        trace's are not even, the long ones' the longest."""
+        behind = (self.bursts.squares / self.bursts.sum - 1) / 2
+        return self.service - self.waited / self.bursts.sum / behind
+
     def ended(self, rows):
         """Groups of requests that are over."""
         rows = rows[rows[:, 0] > 1] if len(rows) else rows
         if len(rows):
             self.bursts.add(rows[:, 0])
-            self.burst_time += float((rows[:, 2] - rows[:, 1]).sum()) * 1e-9
 
     def attributes(self, requests):
         """Of a Workload."""
@@ -211,8 +221,7 @@ class _Arrivals:
             found["requests_per_burst"] = self.bursts.mean()
             found["burst_cv2"] = self.bursts.cv2()
             found["bursty_fraction"] = self.bursts.sum / requests
-            if self.burst_time:
-                found["burst_rate"] = (self.bursts.sum - self.bursts.count) / self.burst_time
+            found["burst_rate"] = 1e9 / max(self.burst_gap(), LEAST_GAP * self.service)
         return found
 
 
@@ -435,6 +444,21 @@ def reach_of(device):
     elif cache.read_ahead == "cylinder":
         most = min(most, device.bytes_per_cylinder)
     return float(most)
+
+
+def of_device(trace, device):
+    """A Trace's Workload, as this device sees it: not in the paper. Where a cache reads ahead in
+    several segments, streams that are served in turns each have theirs, and are runs: all that
+    goes on from one of the last RECENT requests is behind the first of one."""
+    cache, load = device.cache, trace.workload
+    if cache is None or cache.read_ahead == "none" or cache.segments < 2 or \
+            trace.interleaved_fraction < INTERLEAVED:
+        return load
+    runs = max(trace.requests * (1 - trace.stream_fraction), 1.0)
+    return dataclasses.replace(
+        load, run_length=trace.requests / runs * load.request_size, locality_fraction=1,
+        run_stride=None, requests_per_sparse_run=None, sparse_run_length=None,
+        sparse_run_fraction=0).check()
 
 
 def characterise(chunks, reach=0.0, service_time=None):

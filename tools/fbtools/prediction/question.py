@@ -202,7 +202,8 @@ def characterised(load, devices, service_time_of):
             keys[number] = (reach[number], service_time_of(device, found))
     if any(service for _, service in keys):
         plain.update(_read(load, {key for key in keys if key[1]}))
-    return [plain[key] for key in keys]
+    return [dataclasses.replace(plain[key], workload=characterise.of_device(plain[key], device))
+            for key, device in zip(keys, devices)]
 
 
 @functools.lru_cache(maxsize=64)

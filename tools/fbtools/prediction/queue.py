@@ -210,23 +210,20 @@ class Bursts(NamedTuple):
         """Mean waits (s) of a request in a burst, and of a stray, for other bursts and strays; not
         in the paper, where a burst is by definition over when its last request is served.
 
-        Those that do not meet come at a constant rate, each as one piece of work. Else bursts and
-        strays are Poisson processes, and the work pending is M/G/1's but for what is served
-        while a burst still comes: of one that is alone 1 - gap / service of its work waits, the
+        Bursts and strays are Poisson processes, and the work pending is M/G/1's but for what is
+        served while a burst still comes: of one that is alone 1 - gap / service of its work waits, the
         busier the more (a fluid queue with M/G/oo input has just this). While a burst comes
         the others' work grows by `busy`, less what time it leaves.
         """
         mean = self.size * service.mean()
         variance = self.size * service.variance() + self.cv2 * mean ** 2
         bursts = self.rate * self.fraction / self.size
-        apart = 0.0 if self.meet == 1 or not bursts else constant_delay(bursts, mean, variance)
         late = min(self.gap / service.mean(), 1.0)
         squares = bursts * (mean ** 2 + variance) * (1 - late * (1 - busy)) + \
             self.rate * (1 - self.fraction) * alone.second_moment()
         pending = squares / 2 / (1 - busy)
         grows = max(busy * self.gap - max(self.gap - service.mean(), 0.0), 0.0)
-        return self.meet * (pending + self.behind * grows) + (1 - self.meet) * apart, \
-            self.meet * pending
+        return self.meet * (pending + self.behind * grows), self.meet * pending
 
     def queued(self, services):
         """Queued: within bursts (eq. 12), and by collisions."""
