@@ -4,6 +4,7 @@
 Prints TAP; takes some seconds.
 """
 
+import dataclasses
 import importlib.util
 import json
 import math
@@ -26,7 +27,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import taptest  # noqa: E402
 from fbtools import ToolError  # noqa: E402
-from fbtools.prediction import answer, batch, compose, question, standin, units  # noqa: E402
+from fbtools.prediction import (  # noqa: E402
+    answer, batch, compose, paper, question, seek, standin, units)
+from fbtools.prediction.device import Device, ThreePart  # noqa: E402
+from fbtools.prediction.mechanism import Mechanism  # noqa: E402
 from fbtools.prediction.workload import ARRIVALS, Workload  # noqa: E402
 
 # The HP 97560 of the paper's table 3: seek curve (ms, cylinders), revolution, cylinders
@@ -350,7 +354,8 @@ class Answers(Folder):
         with open(os.path.join(TOP, "Documentation", "predict.rst"), encoding="utf-8") as file:
             text = file.read()
         said = self.one("--model", TOY, "--trace", self.trace())
-        for part in (said, said["orders"]["fcfs"], said["free"], said["trace"], said["cache"]):
+        for part in (said, said["orders"]["fcfs"], said["free"], said["trace"], said["cache"],
+                     said["paper"], said["paper"]["seek_curve"]):
             for key in part:
                 self.assertTrue("``%s``" % key in text, key)
 
@@ -464,6 +469,54 @@ class StandIns(Folder):
         self.assertIn("roughly only: runs", predict(*args)[1])
         self.assertIn(" ~", predict("--model", TOY, *args)[1])
         self.assertNotIn("~", predict("--model", TOY, TOY, *words())[1])
+
+
+class Paper(unittest.TestCase):
+    """The paper's equations beside the prediction."""
+
+    @staticmethod
+    def load(kind, rate=50.0, **more):
+        """A workload."""
+        return Workload(rate, kind, 8192.0, 1.0, 1e8, **more).check()
+
+    def test_delays(self):
+        """By arrivals, of 10 ms of service: as long again of Poisson's at a utilisation of 1/2,
+        none of constant ones until the disk is full, (n - 1) / 2 (S - A) of bursts. Seen to
+        fail: constant arrivals for Poisson's, bursts for all requests."""
+        for load, delay in (
+                (self.load("poisson"), 0.010), (self.load("poisson", 100.0), math.inf),
+                (self.load("constant-open"), 0), (self.load("constant-open", 101.0), math.inf),
+                (self.load("constant-closed", 500.0), 0),
+                (self.load("closed", outstanding=4), None),
+                (self.load("bursty", requests_per_burst=5, bursty_fraction=0.5,
+                           burst_rate=250.0), 0.5 * 2 * 0.006)):
+            found = paper.queue_delay(load, 0.010)
+            if delay in (None, math.inf):
+                self.assertEqual(found, delay)
+            else:
+                self.assertAlmostEqual(found, delay)
+
+    def test_disk(self):
+        """A disk in the paper's terms: its own curve, half a turn, one rate; a saturated one has
+        no response. Of a table of the same curve the fit is as good. Seen to fail: a fit of
+        times in ms."""
+        curve = ThreePart(3.24e-3, 0.4e-3, 8e-3, 0.008e-3, 383)
+        disk = Device.three_part(*curve, 14.992e-3, 19, 1962, 72)
+        load = Workload(20.0, "poisson", 8192.0, 1.0, disk.capacity).check()
+        found = paper.foretell(disk, load, Mechanism(disk, load))
+        self.assertEqual((found.curve, found.residual, found.miss_prob), (curve, 0, 1))
+        self.assertAlmostEqual(found.seek_time, mean_seek_ms() / 1e3, delta=1e-4)
+        self.assertAlmostEqual(found.rotational_latency, 7.496e-3)
+        self.assertAlmostEqual(found.transfer_time, 14.992e-3 * 16 / 72)
+        self.assertAlmostEqual(found.response_time, found.service_time + found.queue_delay)
+        full = dataclasses.replace(load, request_rate=200.0)
+        self.assertIsNone(paper.foretell(disk, full, Mechanism(disk, full)).response_time)
+        fitted, residual = paper.curve_of(dataclasses.replace(disk, curve=None))
+        self.assertLess(residual, 0.02e-3)
+        self.assertAlmostEqual(seek.mean_seek(fitted, 1962), found.seek_time, delta=0.02e-3)
+        few = dataclasses.replace(disk, curve=None, seek_distance=disk.seek_distance[:3],
+                                  seek_time=disk.seek_time[:3])
+        self.assertEqual(paper.curve_of(few), (None, None))
 
 
 class Batch(Folder):

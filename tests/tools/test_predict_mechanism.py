@@ -281,6 +281,7 @@ class Bad(unittest.TestCase):
                 ({"data_span": 512}, "request_size 4096 .*more than data_span, 512 bytes"),
                 ({"data_span": float("nan")}, r"data_span nan \(bytes\): not a number"),
                 ({"arrival_process": "closed"}, "outstanding None .*required"),
+                ({"arrival_process": "bursty"}, "bursty_fraction 0 .*must be over 0"),
                 ({"think": 1}, "no such attribute: think")):
             self.refuse(pattern, lambda said=change: Workload.from_dict({**good, **said}))
         del good["data_span"], good["request_rate"]

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from .. import ToolError
-from . import compose, freeband, standin, units
+from . import compose, freeband, paper, standin, units
 
 ALGORITHMS = ("fcfs", "look", "clook", "sstf", "sptf")
 ORDER = "clook"
@@ -111,6 +111,21 @@ def free_json(found, device, like, sptf):
             "idle_ms": _ms(found.idle_mean)}
 
 
+def paper_json(found):
+    """A paper.Foretold as JSON."""
+    curve = found.curve
+    return {"seek_curve": curve and {"a_ms": _ms(curve.a), "b_ms": _ms(curve.b),
+                                     "c_ms": _ms(curve.c), "d_ms": _ms(curve.d),
+                                     "e_cylinders": float(curve.e),
+                                     "residual_ms": _ms(found.residual)},
+            "seek_ms": _ms(found.seek_time), "rotation_ms": _ms(found.rotational_latency),
+            "transfer_ms": _ms(found.transfer_time), "miss_pct": 100 * found.miss_prob,
+            "partial_hit_pct": 100 * found.partial_hit_prob,
+            "service_ms": _ms(found.service_time), "queue_ms": _ms(found.queue_delay),
+            "response_ms": _ms(found.response_time),
+            "lower_workload": found.lower_workload.to_dict()}
+
+
 def _cache(device, disk):
     """A cache as JSON."""
     if device.cache is None:
@@ -142,4 +157,5 @@ def answer(disk, device, load, workload, trace, settings):
         "trace": _trace(trace) if trace else None, "random": _random(orders["fcfs"]),
         "order": settings.order,
         "orders": {name: order(found, workload) for name, found in orders.items()},
+        "paper": paper_json(paper.foretell(device, workload, orders["fcfs"].parts.mechanism)),
         "free": free_json(free, device, like, sptf)}

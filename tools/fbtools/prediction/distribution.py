@@ -76,14 +76,6 @@ class Dist:
         return Dist(step, np.diff(edges) / (high - low))
 
     @staticmethod
-    def from_cdf(function, step, top):
-        """function(times): probability of at most that; all 1 at `top` s, 0 below 0."""
-        edges = (np.arange(int(np.ceil(top / step)) + 1) + 0.5) * step
-        below = np.asarray(function(edges), dtype=float)
-        below[-1] = 1.0
-        return Dist(step, np.diff(below, prepend=0.0))
-
-    @staticmethod
     def of(values, weights, step=STEP):
         """Of discrete values (s): each split between the two points beside it, means kept."""
         at = np.asarray(values, dtype=float) / step

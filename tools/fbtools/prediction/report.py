@@ -95,14 +95,15 @@ def _free_lines(said):
         lines.append("freeblock  saturated, too; if it served what it can:")
     else:
         lines.append("freeblock  response %.2f ms without a task, %.2f ms with a scan (%+.1f %%); "
-                     "%s %s ms" % (free["alone_ms"], free["response_ms"], free["cost_pct"],
-                                   said["order"], number(now, "%.2f")))
+                     "%s %s" % (free["alone_ms"], free["response_ms"], free["cost_pct"],
+                                said["order"], "full" if now is None else "%.2f ms" % now))
     if free["fresh_mb_s"]:
         whole = "" if free["days_per_scan"] is None else \
             ", %.2f MB/s over a whole scan: %.2f days" % (free["scan_mb_s"], free["days_per_scan"])
         lines.append("free       %.2f MB/s at first%s" % (free["fresh_mb_s"], whole))
     else:
-        lines.append("free       nothing: no request ever waits behind another, or none is chosen")
+        lines.append("free       nothing: no request waits behind another, the policy does not "
+                     "reckon (fifo, clook), or no gap is as long as the conservatism")
     lines.append("idle       %.1f %% of the time%s, not counted above" % (
         free["idle_pct"], "" if free["idle_ms"] is None else ", %.1f ms at a stretch" %
         free["idle_ms"]))

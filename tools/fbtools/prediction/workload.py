@@ -117,6 +117,9 @@ class Workload:
                 raise _wrong("outstanding", None, "is required for closed arrivals")
             if self.outstanding != int(self.outstanding):
                 raise _wrong("outstanding", self.outstanding, "not a whole number")
+        if self.arrival_process == "bursty" and not self.bursty_fraction:
+            raise _wrong("bursty_fraction", self.bursty_fraction,
+                         "must be over 0 for bursty arrivals, as requests_per_burst over 1")
         if self.arrival_process == "bursty" and self.burst_rate is not None and \
                 self.burst_rate < self.request_rate:
             raise _wrong("burst_rate", self.burst_rate,
