@@ -398,7 +398,7 @@ int mdh_queue(const struct mdh_options *o)
 	q->o = o;
 	q->d = mdh_open(o);
 	q->inward = true;
-	for (i = 0; i < max(o->processes, (u64)1); i++)
+	for (i = 0; i < max_t(u64, o->processes, 1); i++)
 		mdh_next_request(q, 0);
 	while (q->busy || q->due) {
 		slot = mdh_wait(q->d, q->due && !(o->closed && q->busy) ?
