@@ -563,11 +563,15 @@ def constant_runs(rate, first, behind, sizes):
     size = float(shares @ counts)
     mean = (first.mean() + (size - 1) * behind.mean()) / size
     spread = float(shares @ counts ** 2) - size ** 2
+    lengths, weights = gamma_nodes(first.mean(), first.variance() / first.mean() ** 2, _NODES)
+    # work goes up with a first request, if at all, and down with each behind: what runs of
+    # different sizes make of that is no more than it goes up
+    down = max(1 / rate - behind.mean(), 0.0)
+    step = min(down, float(weights @ np.maximum(lengths - 1 / rate, 0.0)))
     before = constant_delay(rate / size, size * mean, first.variance() + (size - 1) *
-                            behind.variance() + spread * (1 / rate - behind.mean()) ** 2)
+                            behind.variance() + spread * down * step)
     if not math.isfinite(before):
         return Queued(math.inf, 1.0, None, mean, 1 / mean)
-    lengths, weights = gamma_nodes(first.mean(), first.variance() / first.mean() ** 2, _NODES)
     now = np.full(len(lengths), before)
     waited = now.copy()
     for place in range(1, math.ceil(counts.max())):
