@@ -19,6 +19,8 @@ import unittest
 import warnings
 from unittest import mock
 
+import numpy as np
+
 sys.dont_write_bytecode = True
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "tools"))
@@ -28,7 +30,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import taptest  # noqa: E402
 from fbtools import ToolError  # noqa: E402
 from fbtools.prediction import (  # noqa: E402
-    answer, batch, compose, paper, question, seek, standin, units)
+    answer, batch, characterise, compose, freeband, paper, question, seek, standin, units)
 from fbtools.prediction.device import Device, ThreePart  # noqa: E402
 from fbtools.prediction.mechanism import Mechanism  # noqa: E402
 from fbtools.prediction.workload import ARRIVALS, Workload  # noqa: E402
@@ -416,6 +418,40 @@ class Answers(Folder):
                         0.8 * off["orders"]["fcfs"]["response_ms"])
         self.assertEqual(self.one("--drive", "atlas10k", *words())["orders"]["fcfs"]["miss_pct"],
                          100)
+
+
+class Answers(unittest.TestCase):
+    """Units and pauses, with numbers that nothing computes."""
+
+    def test_trace(self):
+        """s are s, ms are ms. Seen to fail: pauses in ms."""
+        found = characterise.Trace(
+            Workload(10.0, "poisson", 4096.0, 1.0, 1e9), 7, 100.0, 30.0, 1.0, 0.0, 1e9, 0.25, 0.5,
+            1e6, 1, 2, 3, 0.75, 0.5, 1.0, 0.012, 0.010)
+        self.assertEqual(answer.trace_json(found), {
+            "requests": 7, "duration_s": 100, "pauses_s": 30, "mean_response_ms": 12,
+            "stream_fraction": 0.75, "hot_half": 0.25})
+
+    def test_free(self):
+        """Means over all the time, of which a quarter is pauses; bytes/s are MB/s. Seen to fail:
+        a scan that pauses make shorter, idle stretches in s, busy in pauses."""
+        toy = question.Disk(TOY).device()
+        load = Workload(30.0, "poisson", 8192.0, 1.0, toy.capacity,
+                        effective_request_rate=40.0).check()
+        like = standin.stand_in(load, 0.008)
+        found = freeband.free_bandwidth(toy, like.workload)
+        found = dataclasses.replace(
+            found, fresh=2e6, scan_seconds=0.75 * 86400, coverage=np.array([0.5, 1.0]),
+            by_coverage=np.array([4e6, 1e6]), idle_mean=0.025, gap_mean=0.006,
+            latency_mean=0.003, utilisation=0.4, response_alone=0.010,
+            foreground_response=0.011, gaps_per_second=8.0)
+        said = answer.free_json(found, toy, like, None)
+        for key, value in (("fresh_mb_s", 1.5), ("days_per_scan", 1.0), ("idle_ms", 25),
+                           ("gap_ms", 6), ("latency_ms", 3), ("idle_pct", 70), ("alone_ms", 10),
+                           ("response_ms", 11), ("cost_pct", 10), ("gaps_per_s", 6)):
+            self.assertAlmostEqual(said[key], value, 9, key)
+        self.assertAlmostEqual(said["scan_mb_s"], toy.capacity / 86400 / 1e6, 9)
+        self.assertEqual(said["mb_s_by_coverage"], [[0.5, 3.0], [1.0, 0.75]])
 
 
 class StandIns(Folder):

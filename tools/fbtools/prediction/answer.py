@@ -136,7 +136,7 @@ def _cache(device, disk):
     return dict(said, told_by=disk.cache_from)
 
 
-def _trace(found):
+def trace_json(found):
     """What a trace says beyond its workload."""
     return {"requests": found.requests, "duration_s": found.duration, "pauses_s": found.pauses,
             "mean_response_ms": _ms(found.mean_response),
@@ -154,7 +154,7 @@ def answer(disk, device, load, workload, trace, settings):
         "disk": disk.path, "name": device.name, "capacity_bytes": int(device.capacity),
         "revolution_ms": _ms(device.revolution_time), "cache": _cache(device, disk),
         "workload_from": load.name, "workload": workload.to_dict(),
-        "trace": _trace(trace) if trace else None, "random": _random(orders["fcfs"]),
+        "trace": trace_json(trace) if trace else None, "random": _random(orders["fcfs"]),
         "order": settings.order,
         "orders": {name: order(found, workload) for name, found in orders.items()},
         "paper": paper_json(paper.foretell(device, workload, orders["fcfs"].parts.mechanism)),

@@ -2,7 +2,7 @@
 """Distributions of times on a uniform grid, the currency between the components.
 
 p[k] is the probability of a time within half a step of k * step. What is rounded
-so stays exact under minima and mixtures; sums (convolutions) keep means exactly and
+so stays exact under mixtures; sums (convolutions) keep means exactly and
 variances but for the grid's own step^2 / 12 each.
 """
 
@@ -117,11 +117,6 @@ class Dist:
         """s^2"""
         return max(self.second_moment() - self.mean() ** 2, 0.0)
 
-    def cv2(self):
-        """Squared coefficient of variation."""
-        mean = self.mean()
-        return self.variance() / mean ** 2 if mean else 0.0
-
     def cdf(self):
         """Of each grid point: probability of no more."""
         return np.minimum(np.cumsum(self.p), 1.0)
@@ -177,17 +172,6 @@ class Dist:
         p[low] += below * (1 - at + low)
         p[low + 1] += below * (at - low)
         return Dist(self.step, p)
-
-    def scale(self, factor):
-        """`factor` times as long."""
-        return Dist.of(self.times * factor, self.p, self.step)
-
-    def min_of(self, count):
-        """The least of `count` independent ones: P(min > t) = P(t)^count; `count` need not be
-        whole, but at least 0."""
-        tail = np.maximum(self.tail(), 0.0) ** count
-        tail[-1] = 0.0
-        return Dist(self.step, -np.diff(tail, prepend=1.0))
 
     def cut(self, least=1e-9):
         """Without the end that is less likely than `least`, which goes to the last bin kept."""

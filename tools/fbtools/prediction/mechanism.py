@@ -14,7 +14,6 @@ ALIGNED = 4096          # bytes
 SIZES = 4               # sizes that stand for a distribution of sizes
 MOVES = 8               # slices of the seek's distribution, where data may be late
 ZONES_OF_RUNS = 3
-HEADS_AT = 8            # places of the arm that stand for all
 
 
 def gamma_nodes(mean, cv2, count=SIZES):
@@ -273,30 +272,10 @@ class Mechanism:
         return self._either(read, lambda r: Dist.mix(
             (1 - share, share), (self.random(n, r), self.within_run(r, gap))))
 
-    # for policies that choose by positioning time
+    # for who asks what is on its way already (eq. 9)
 
     def positioning(self, read=True):
         """Dist of the time from the arm's start to a random request's first sector (with
         zero-latency access: of seek and rotation() ), the arm being at a random request."""
         return self._once(("position", read), lambda: self.seek(1, read).convolve(
             self.rotation(read)).cut())
-
-    def positioning_by_head(self, read=True, places=HEADS_AT):
-        """(weights, Dists): as positioning(), by where the arm is; given that, the times of
-        pending requests are independent of each other. Not in the paper."""
-        return self._once(("by head", read, places), lambda: self._by_head(read, places))
-
-    def _by_head(self, read, places):
-        share = (np.arange(places) + 0.5) / places
-        span, rotation = self.span, self.rotation(read)
-        below = np.concatenate(([0.0], np.cumsum(span.weights)))
-        at = np.interp(share, below, span.edges)
-        move = self.move(read)
-        return np.full(places, 1 / places), [
-            move.dist_from(cylinder).convolve(rotation).cut() for cylinder in at]
-
-    def shortest(self, count, read=True):
-        """Dist of the least positioning time of `count` random requests (SPTF)."""
-        weights, dists = self.positioning_by_head(read)
-        return Dist.mix(weights, [dist.min_of(count) for dist in dists])
-

@@ -188,13 +188,6 @@ class Span:
         return (self.weights @ self.tails(np.asarray(distance, dtype=float))) ** \
             ((pending + 1) / 2)
 
-    def tail_from(self, cylinder, distance):
-        """Pr[SD >= y] (an array of y > 0) of an access that is uniform over bytes, the arm
-        being at that cylinder."""
-        ends = np.interp(np.stack((cylinder + distance, cylinder - distance)), self.edges,
-                         self.below)
-        return 1 - ends[0] + ends[1]
-
     def distances(self, seek_time):
         """Whole distances between which a seek curve is nearly straight."""
         most = int(np.ceil(self.cylinders))
@@ -270,7 +263,3 @@ class Move:
         """Dist of a random request's move."""
         reached = (self.span.weights @ self.tails) ** ((pending + 1) / 2)
         return Dist(self.step, self._rows(reached[None])[0])
-
-    def dist_from(self, cylinder):
-        """Dist of the move from that cylinder to a request that is uniform over bytes."""
-        return Dist(self.step, self._rows(self.span.tail_from(cylinder, self.far - 0.5)[None])[0])
