@@ -41,10 +41,10 @@ def cell(row, form, value):
 def table(rows):
     """Lines of a table of the paper's rows, a heading for each group and drive."""
     width = max([len(row["label"]) for row in rows] + [8])
-    lines = []
+    lines, said = [], None
     for row in rows:
         heading = "%s, %s" % (row["group"], row["drive"])
-        if not lines or heading != said:
+        if heading != said:
             said = heading
             lines += ["", said, "%-*s" % (width, "workload") + "".join(
                 " %*s" % (size, head) for head, size, _, _ in COLUMNS)]
