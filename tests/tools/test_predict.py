@@ -420,7 +420,7 @@ class Answers(Folder):
                          100)
 
 
-class Answers(unittest.TestCase):
+class AnswersUnits(unittest.TestCase):
     """Units and pauses, with numbers that nothing computes."""
 
     def test_trace(self):
