@@ -17,7 +17,7 @@ import numpy as np  # noqa: E402
 
 import taptest  # noqa: E402
 from fbtools import ToolError, sim  # noqa: E402
-from fbtools.prediction import freegap, freescan, freeyield  # noqa: E402
+from fbtools.prediction import freegap, freeidle, freescan, freeyield  # noqa: E402
 from fbtools.prediction.device import Device  # noqa: E402
 from fbtools.prediction.freeband import free_bandwidth  # noqa: E402
 from fbtools.prediction.freeyield import FreeSettings  # noqa: E402
@@ -144,6 +144,19 @@ class Queue(unittest.TestCase):
         self.assertLess(found.fresh, 1e3)
         self.assertAlmostEqual(found.idle_fraction, 1 - 0.1 * found.response_alone, delta=1e-4)
         self.assertAlmostEqual(found.idle_mean, 10)
+
+    def test_idle_reads(self):
+        """More with a shorter threshold, more of longer reads; none of a busy disk."""
+        found = predicted(rate=40.0)
+        short, long_wait = (freeidle.idle_reads(ATLAS, found, 40.0, wait, 65536)
+                            for wait in (5e-3, 20e-3))
+        self.assertGreater(short.rate, long_wait.rate)
+        self.assertGreater(freeidle.idle_reads(ATLAS, found, 40.0, 5e-3, 1 << 20).rate,
+                           short.rate)
+        ran = sim.simulate(drive="atlas10k", rate="40", task="fresh", idle="on", seconds="60",
+                           idle_wait_us="20000", idle_size_kib="64", idle_mean_us="1e6",
+                           idle_max_us="1e6")
+        self.assertAlmostEqual(long_wait.rate / ran["idle"]["mb_s"] / 1e6, 1, delta=0.15)
 
     def test_bad_settings_are_named(self):
         """Each with its value and unit."""
