@@ -155,12 +155,13 @@ class Load:
         short = pipe - way - units * UNIT / granule * self.tau
         return float(share @ np.clip(1 - short / self.tau, 0, 1))
 
-    def late(self, con):
-        """Chance that a leg with a seek loses its turn: what a granule leaves over is slack,
-        too."""
+    def late(self, con, spare=1.0):
+        """Chance that a leg with a seek loses its turn: what `spare` granules, or what one
+        leaves over, take is slack, too."""
         if not self.scale:
             return 0.0
-        slack = -self.scale / self.tau * math.expm1(-self.tau / self.scale)
+        spare *= self.tau
+        slack = -self.scale / spare * math.expm1(-spare / self.scale)
         return math.exp(-con / self.scale) / 2 * slack
 
     def kept(self, choice, plans):
@@ -197,25 +198,31 @@ class Load:
                                  self.kept(choice, plans), apart)
         return (con, LEAST_AUTO, LEAST_AUTO)
 
-    def _auto_con(self, con, most, share, kept, apart):
+    def _auto_con(self, con, most, share, kept, apart, spare=1.0):
         """con (s) makes plans in a share of the gaps, `apart` s from each other on the mean, the
-        best of `most` blocks, which keep `kept` s from a request: the con that they make."""
+        best of `most` blocks and `spare` less than there is time for, which keep `kept` s from
+        a request: the con that they make."""
         price = 2 * math.exp(con / self.scale) / -math.expm1(-self.tau / self.scale)
         # a gap of nearly a turn is left alone where the turn is worth more
         budget = TARGET * apart - min(1.0, 2 * most / price) * kept
         budget = max(budget, TARGET * apart / 5)
         chance = budget / self.turn / max(share, 1e-3)
-        return max(LEAST_AUTO, self.scale / 2, self.scale * math.log(self.late(0.0) / chance))
+        return max(LEAST_AUTO, self.scale / 2,
+                   self.scale * math.log(self.late(0.0, spare) / chance))
 
     def con_at(self, choice, con, apart):
         """A function: con when a share of the gaps has plans, of so many blocks."""
         if self.settings.conservatism != "auto" or not self.scale:
             return lambda share, most: dict(zip(WAYS, self.ways(con)))
-        plans = self.gap(choice, con)[1]
-        kept = self.kept(choice, plans) / max(float(choice.latency_pmf @ plans), 1e-3)
+        brings, plans = self.gap(choice, con)
+        fresh = max(float(choice.latency_pmf @ plans), 1e-3)
+        kept = self.kept(choice, plans) / fresh
+        full = float(choice.latency_pmf @ brings) / fresh / granule_bytes(self.device,
+                                                                          self.settings)
 
         def found(share, most):
-            seek = self._auto_con(con[0], most, share, kept * share, apart)
+            seek = self._auto_con(con[0], most, share, kept * share, apart,
+                                  max(1.0, full - most))
             return dict(zip(WAYS, self.ways((seek,) + con[1:])))
         return found
 

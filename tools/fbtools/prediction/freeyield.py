@@ -129,6 +129,7 @@ class Track:
         self.prepend_most = min(settings.max_prepend_bytes / granule, granules)
         # requests begin and end where a granule does, unless granules are larger than 4 KiB
         self.aligned = granule <= 4096
+        self.kept = {}
         self.offset = (np.arange(PHASES) + 0.5) / PHASES if granule > 4096 else np.zeros(1)
 
     def fits(self, usable, anywhere=True):
@@ -140,6 +141,13 @@ class Track:
         usable = np.minimum(usable, self.turn)
         larger = 1 - (usable - np.clip(2 * (usable - need), 0, usable)) / self.turn
         return np.where(usable >= need, larger, 0.0).mean(axis=1)
+
+    def misses(self, cap):
+        """Logarithms of the chances that a window has no k + 1; windows of at most `cap` s."""
+        if cap not in self.kept:
+            self.kept[cap] = np.log(np.maximum(
+                1 - self.fits(np.minimum(self.late, cap)), 1e-9))
+        return self.kept[cap]
 
     def prepended(self, usable):
         """[k, i]: the same of granules that end, or whose next begins, at a request: both it
@@ -159,7 +167,7 @@ def _best_of(track, tracks, cap, least=0.0):
     """[k, i]: probability that the best of `tracks` has k + 1 granules for a latency, of
     which at most `cap` s can be used; but pieces that end before `least` s do not count."""
     points = len(track.late)
-    one = np.log(np.maximum(1 - track.fits(np.minimum(track.late, cap)), 1e-9))
+    one = track.misses(cap)
     weight = np.zeros(3 * points + 1)           # by extra time, from -points on
     for extra, count in tracks:
         cost = extra / track.step
@@ -283,7 +291,7 @@ def _gap(track, device, settings, distance, con, write):
     return pieces.granules(track, rest), pieces.at_least[0]
 
 
-def _lengths(device, granule, parts=3):
+def _lengths(device, granule, parts=2):
     """[(share, granules)]: tracks of a few lengths that stand for all."""
     zones = device.zones
     order = np.argsort(zones.sectors_per_track)
