@@ -197,7 +197,19 @@ class _Composite:
         """queue.Services by the number pending, of requests wherever in a run."""
         if self.order is None:
             return queue.Services.same(served.mean, served.within + served.between)
-        return self._chosen(served.mean, served.within + served.between, 1 - served.share)
+        found = self._chosen(served.mean, served.within + served.between, 1 - served.share)
+        less = self.skipped * served.share * served.behind.mean() / 2
+        count = np.arange(len(found))
+        mean = np.where(count > 0, np.maximum(found.first - less, found.first / 2), found.first)
+        return queue.Services(mean, mean ** 2 + found.second - found.first ** 2)
+
+    @property
+    def skipped(self):
+        """Of the requests behind the first of a run, those that SPTF takes every other one of
+        first: what is not read ahead would wait a turn."""
+        if not self.algorithm.startswith("sptf") or not self.share:
+            return 0.0
+        return 1 - self.workload.read_fraction * self.cache.drive.ahead
 
     def pipelined(self, served):
         """services() with another command at the drive: while one is served the next is
@@ -215,7 +227,8 @@ class _Composite:
         among the runs that are pending, and save what that brings."""
         count = np.arange(1, queue.MOST_STATES + 1)
         runs = np.ceil(count / self.run - 1e-9)
-        gain = share * (self._whole_runs() if self.algorithm.startswith("sptf") else 1.0)
+        gain = share * (self._whole_runs() if self.algorithm.startswith("sptf") and
+                        self.share else 1.0)
         gain *= self.parts.savings
         first, spread = self.order.gains(runs)
         mean = mean - gain * first
@@ -264,12 +277,13 @@ class _Composite:
     def _behind(self, one):
         """Services of a request behind the first of its run that waited, by the number pending.
 
-        SPTF without reading ahead does not wait a turn for the next request if the one after
-        that is there, too: it takes every other one, and the rest a turn later. So two
-        take a turn together."""
-        if not self.algorithm.startswith("sptf") or self.cache.drive.ahead:
+        SPTF does not wait a turn for the next request if the one after that is there, too: of
+        those `skipped` it takes every other one, and the rest a turn later. So two take a
+        turn together."""
+        left = 1 - self.skipped / 2
+        if left == 1:
             return queue.Services.same(one.mean(), one.variance())
-        return queue.Services.of([one] + [queue.Moments(one.first / 2, one.second / 2)])
+        return queue.Services.of([one] + [queue.Moments(one.first * left, one.second * left)])
 
     def _whole_runs(self):
         """How much of what SPTF saves by choosing among runs is left; not in the paper.
@@ -280,7 +294,8 @@ class _Composite:
         worse than no choice, but not by more than it could win.
         """
         transfer = self.parts.transfer / self.parts.device.revolution_time
-        return max(1 - (self.run - 1) * transfer, -1.0) if self.cache.drive.ahead else 1.0
+        ahead = max(1 - (self.run - 1) * transfer, -1.0)
+        return self.skipped + (1 - self.skipped) * ahead
 
 
 def predict(device, workload, algorithm=None, early=None):
