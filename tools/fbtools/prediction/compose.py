@@ -318,8 +318,8 @@ def predict(device, workload, algorithm=None, early=None):
                                              device.capacity))
     made = _Composite(device, workload, algorithm, early)
     if early is not None and (made.share or workload.arrival_process not in ("poisson", "closed")):
-        raise ToolError("two commands at the drive: predicted of Poisson and closed arrivals without "
-                        "runs, not of %s" % ("runs" if made.share else workload.arrival_process))
+        raise ToolError("two commands at the drive: predicted of Poisson and closed arrivals "
+                        "without runs, not of %s" % ("runs" if made.share else workload.arrival_process))
     if made.share and workload.arrival_process == "poisson":
         return _in_turns(made)
     waits, last = (0.0, 0.0), None
