@@ -17,7 +17,7 @@ import numpy as np  # noqa: E402
 
 import taptest  # noqa: E402
 from fbtools import ToolError, sim  # noqa: E402
-from fbtools.prediction import freegap, freeidle, freescan, freeyield  # noqa: E402
+from fbtools.prediction import compose, freegap, freeidle, freescan, freeyield  # noqa: E402
 from fbtools.prediction.device import Device  # noqa: E402
 from fbtools.prediction.freeband import free_bandwidth  # noqa: E402
 from fbtools.prediction.freeyield import FreeSettings  # noqa: E402
@@ -40,6 +40,39 @@ def workload(device=ATLAS, **more):
 def predicted(settings=None, device=ATLAS, scan=False, **more):
     """The prediction for such a load."""
     return free_bandwidth(device, workload(device, **more), settings, scan)
+
+
+class Queues(unittest.TestCase):
+    """freeband's own chains beside those of queue.py, which know other services."""
+
+    def told(self, policy, **more):
+        """(response without a task, compose's with two commands at the drive), s."""
+        settings = FreeSettings(policy=policy)
+        return predicted(settings, **more).response_alone, compose.predict(
+            ATLAS, workload(**more), policy, early=settings.lead).response_time
+
+    def test_responses(self):
+        """Poisson arrivals and processes that think, to 4 %. Seen to fail: a second moment
+        without the square of the mean, a service's choice among one less of those that think."""
+        for more in ({"rate": 32.0}, {"rate": 68.0}, {"think_time": 0.1}):
+            for policy in ("sstf", "sptf", "sptf-sw"):
+                with self.subTest(policy=policy, **more):
+                    found, wanted = self.told(policy, **more)
+                    self.assertAlmostEqual(found / wanted, 1, delta=0.04)
+
+    def test_sweeps(self):
+        """Under clook nothing is read, and the queue is C-LOOK's, where FCFS could not follow;
+        beyond, it is saturated. Seen to fail: clook's queue as if served in order."""
+        for more in ({"rate": 110.0}, {"think_time": 0.1}):
+            found, wanted = self.told("clook", **more)
+            self.assertEqual(found, wanted)
+        # 17.6 ms: freeblock sim --policy clook --think 100 --think-spread exponential --hold 1
+        self.assertAlmostEqual(self.told("clook", think_time=0.1)[0] * 1e3, 17.6, delta=0.5)
+        found = predicted(FreeSettings(policy="clook"), rate=68.0)
+        self.assertEqual((found.fresh, found.slowdown, found.saturated), (0, 0, False))
+        full = predicted(FreeSettings(policy="clook"), rate=500.0)
+        self.assertEqual((full.saturated, full.response_alone, full.idle_fraction),
+                         (True, None, 0))
 
 
 class Gap(unittest.TestCase):

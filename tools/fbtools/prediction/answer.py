@@ -10,6 +10,8 @@ from . import compose, freeband, paper, standin, units
 
 ALGORITHMS = ("fcfs", "look", "clook", "sstf", "sptf")
 ORDER = "clook"
+# What comes nearest to a policy of freeblock's; else SPTF
+NEAREST = {"fifo": "fcfs", "clook": "clook", "sstf": "sstf"}
 DAY_S = 86400.0
 # As the module is set by default (Documentation/admin-guide.rst)
 MODULE = {"policy": "auto", "conservatism": "auto", "lift": "all"}
@@ -73,24 +75,24 @@ def _random(found):
             "transfer_ms": _ms(found.transfer_time)}
 
 
-def _responses(found, like, sptf):
-    """(without a task, with one), s. Where freeband knows a stand-in only, SPTF's, and what a run's
-    first request takes longer with a task in the share of these."""
-    if not like.roughly or found.saturated or sptf.saturated:
+def _responses(found, like, nearest):
+    """(without a task, with one), s. Where freeband knows a stand-in only, the nearest order's, and what
+    a run's first request takes longer with a task in the share of these."""
+    if not like.roughly or found.saturated or nearest.saturated:
         return found.response_alone, found.foreground_response
     longer = like.starts * (found.foreground_response - found.response_alone)
-    return sptf.response_time, sptf.response_time + longer
+    return nearest.response_time, nearest.response_time + longer
 
 
-def _busy_share(found, like, sptf):
+def _busy_share(found, like, nearest):
     """Of all the time, the share in which the drive is busy for the host."""
     load = like.workload
     if like.roughly and load.arrival_process == "poisson":
-        return min(load.request_rate / like.starts * sptf.service_time, 1.0)
+        return min(load.request_rate / like.starts * nearest.service_time, 1.0)
     return found.utilisation * load.request_rate / load.rate
 
 
-def free_json(found, device, like, sptf):
+def free_json(found, device, like, nearest):
     """A freeband.FreeBandwidth of a StandIn as JSON. It tells of the time outside of pauses;
     means over all the time are made of that here."""
     awake = like.workload.request_rate / like.workload.rate
@@ -98,7 +100,7 @@ def free_json(found, device, like, sptf):
     course = [] if found.coverage is None else \
         [[float(share), float(each) * rate] for share, each in zip(found.coverage,
                                                                    found.by_coverage)]
-    alone, busy = _responses(found, like, sptf)
+    alone, busy = _responses(found, like, nearest)
     return {"roughly": list(like.roughly), "fresh_mb_s": found.fresh * rate,
             "scan_mb_s": device.capacity / whole / 1e6 if whole else None,
             "days_per_scan": whole / DAY_S if whole else None, "mb_s_by_coverage": course,
@@ -107,7 +109,7 @@ def free_json(found, device, like, sptf):
             "saturated": found.saturated, "alone_ms": _ms(alone), "response_ms": _ms(busy),
             "cost_pct": None if alone is None else 100 * (busy / alone - 1),
             "slowdown_pct": 100 * found.slowdown,
-            "idle_pct": 100 * (1 - _busy_share(found, like, sptf)),
+            "idle_pct": 100 * (1 - _busy_share(found, like, nearest)),
             "idle_ms": _ms(found.idle_mean)}
 
 
@@ -146,9 +148,8 @@ def trace_json(found):
 def answer(disk, device, load, workload, trace, settings):
     """All that is foretold of a disk and a workload, as JSON."""
     orders = {name: compose.predict(device, workload, name) for name in ALGORITHMS}
-    # what comes nearest to freeblock's own order
-    sptf = orders["sptf"]
-    like = standin.stand_in(workload, sptf.service_time)
+    nearest = orders[NEAREST.get(settings.free.policy, "sptf")]
+    like = standin.stand_in(workload, nearest.service_time)
     free = freeband.free_bandwidth(device, like.workload, settings.free, settings.scan)
     return {
         "disk": disk.path, "name": device.name, "capacity_bytes": int(device.capacity),
@@ -158,4 +159,4 @@ def answer(disk, device, load, workload, trace, settings):
         "order": settings.order,
         "orders": {name: order(found, workload) for name, found in orders.items()},
         "paper": paper_json(paper.foretell(device, workload, orders["fcfs"].parts.mechanism)),
-        "free": free_json(free, device, like, sptf)}
+        "free": free_json(free, device, like, nearest)}

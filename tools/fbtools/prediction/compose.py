@@ -402,8 +402,12 @@ def _constant(made, served):
 
 
 def _two_deep(made, services):
-    """queue.Queued with two commands at the drive; who thinks is never among the next."""
+    """queue.Queued with two commands at the drive. In a closed loop who is being served is not
+    among the next, unless he is missed when he thinks: a service begins with those that the
+    one before left, all of which were there shortly before."""
     load = made.workload
+    if load.arrival_process == "closed" and load.think_time > 0 and math.isfinite(made.early):
+        return queue.closed(load.outstanding, load.think_time, services)
     if load.arrival_process == "closed":
         return queue.closed(load.outstanding, load.think_time, queue.Services(
             np.append(services.first[:1], services.first),

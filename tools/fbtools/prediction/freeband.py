@@ -18,10 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import ToolError
-from . import freegap, freescan
+from . import compose, freegap, freescan
 from .distribution import Dist
 from .freeyield import WAYS, FreeSettings, gap_yield, granule_bytes
 from .mechanism import Mechanism
+from .queue import Moments, Services, closed
 
 NODES = (1, 2, 3, 5, 8, 13, 21, 34)     # lengths of a queue that are computed; others between
 LENGTHS = 96            # of a queue at most: beyond is as good as saturated
@@ -322,19 +323,18 @@ def _service_table(load, extra, most):
 
 
 def _thinking(load, count, think, extra):
-    """Processes that think: states by how many are at the disk, each served at the rate of
-    the service among them (a birth and death chain; exponential times)."""
-    mean, _ = _service_table(load, extra, max(count - 1, 1))
-    mean = np.append(mean[0] + load.overhead + load.report, mean)[:count]
-    left = np.arange(count, 0, -1)
-    log = np.cumsum(np.append(0.0, np.log(left / think * mean)))
-    p = np.exp(log - log.max())
-    p /= p.sum()
-    rate = float(p[1:] @ (1 / mean))
-    chosen = p[2:] / mean[1:] / rate
-    response = count / rate - think
-    return _Queue(chosen, float(p[1] / mean[0] / rate), float((1 - p[0]) / rate), response, rate,
-                  float(1 - p[0]))
+    """Processes that think: the chain that departures leave, in which a service is chosen among
+    those left."""
+    mean, square = _service_table(load, extra, max(count - 1, 1))
+    hidden = load.overhead + load.report
+    alone = Moments(mean[0] + hidden, square[0] + 2 * mean[0] * hidden + hidden ** 2)
+    found = closed(count, think, Services(mean, square), alone)
+    if found.states is None:
+        # very many: there are always more than are told apart
+        return _Queue(np.append(np.zeros(count - 2), 1.0), 0.0, found.service, found.response,
+                      found.throughput, found.utilisation)
+    return _Queue(found.states[1:], float(found.states[0]), found.service, found.response,
+                  found.throughput, found.utilisation)
 
 
 def _arrivals(mean, square, rate, most):
@@ -412,6 +412,8 @@ def free_bandwidth(device, workload, settings=None, scan=False):
     settings = (settings or FreeSettings()).check()
     workload.check()
     load = Load(device, workload, settings)
+    if settings.policy == "clook":
+        return _swept(load)
     alone = _queue(load, lambda choice: 0.0)
     if alone is None:
         return _saturated(load)
@@ -477,6 +479,18 @@ def _idle_mean(load, queue):
 def _saturation(load):
     """Requests/s that a long queue is served at."""
     return 1 / load.service(load.choice(NODES[-1]))[0]
+
+
+def _swept(load):
+    """The answer for clook, whose distances freegap does not know and under which nothing is
+    read: the queue is compose's."""
+    said = compose.predict(load.device, load.workload, "clook", early=load.settings.lead)
+    choice = load.choice(1)
+    none = np.zeros(len(choice.late))
+    queue = _Queue(np.zeros(1), 1 - said.utilisation, said.service_time, said.response_time,
+                   said.throughput, said.utilisation)
+    return dataclasses.replace(_result(load, queue, queue, choice, (none, none, 0.0)),
+                               saturated=said.saturated, saturation_rate=said.saturation_rate)
 
 
 def _saturated(load):

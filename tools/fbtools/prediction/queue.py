@@ -805,9 +805,10 @@ def _turns_chain(rate, first, kinds, most):
 
 # Closed loops
 
-def closed(count, think, services):
+def closed(count, think, services, alone=None):
     """`count` processes, each with one request or thinking for `think` s (mean), not in the paper.
-    Queued, at the times of departures.
+    Queued, at the times of departures; alone: the service of who finds nobody, if it is
+    another than services[0].
 
     Exact for exponential thinking, and without any. The chain embedded at departures: who
     thinks comes during a service of s with probability 1 - exp(-s / think), each by himself.
@@ -821,10 +822,10 @@ def closed(count, think, services):
         return Queued(count * mean, 1.0, states, mean, 1 / mean)
     if count > MOST_PROCESSES:
         return crowd(count, think, services)
-    rows = [_closed_row(count, think, service_at(services, max(n, 1)), n)
-            for n in range(count)]
+    begun = [alone or services[0]] + [service_at(services, n) for n in range(1, count)]
+    rows = [_closed_row(count, think, service, n) for n, service in enumerate(begun)]
     left = _stationary(np.array(rows))
-    means = np.array([service_at(services, max(n, 1)).mean() for n in range(count)])
+    means = np.array([service.mean() for service in begun])
     busy = float(left @ means)
     cycle = busy + float(left[0]) * think / count
     return Queued(count * cycle - think, busy / cycle, left, busy, 1 / cycle)
