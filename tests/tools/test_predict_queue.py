@@ -155,6 +155,26 @@ class Formulas(unittest.TestCase):
             found = queue.Bursts(rate, 0.8, size, 0.0, gap).queued(Services.same(service, 0.0))
             self.assertAlmostEqual((found.response - service) / waits.mean(), 1, delta=0.06)
 
+    def test_uneven_runs(self):
+        """Runs of reads that are hits and of writes that take longer than the time between two
+        arrivals, against Lindley's recursion; runs all alike add nothing at a constant rate. Seen
+        to fail: idle times left out, as Kingman's bound has it."""
+        draw, rate, requests = np.random.default_rng(9), 150.0, 40
+        fast, slow = Services.same(0.0001, 0.0), Services.same(0.012, 0.0)
+        begin = queue.Turn(queue.Moments(0.012, 0.012 ** 2), slow)
+        for share in (0.2, 0.4):
+            kinds = [queue.Kind(part, [queue.Turn(one[0], one)], requests - 1)
+                     for part, one in ((1 - share, fast), (share, slow))]
+            service = np.where(draw.random(4000) < share, 0.012, 0.0001)[:, None] * np.ones(requests)
+            service[:, 0] = 0.012
+            service = service.ravel()
+            work = np.cumsum(service[:-1] - draw.exponential(1 / rate, len(service) - 1))
+            waits = work - np.minimum(np.minimum.accumulate(work), 0)
+            found = queue.uneven_runs_delay(rate, begin, kinds)
+            self.assertAlmostEqual(found / waits.mean(), 1, delta=0.4)
+        self.assertAlmostEqual(queue.uneven_runs_delay(50.0, begin, [
+            queue.Kind(1.0, [queue.Turn(slow[0], slow)], requests - 1)], 0), 0.0)
+
     def test_crowd(self):
         """Closed loops of many: chains and crowds agree where one becomes the other; more than
         the server follows wait for it; think times that are short against a service."""

@@ -397,7 +397,8 @@ def _constant(made, served):
         found = queue.constant_runs(made.rate, served.first, served.behind,
                                     begin + [(single, 1.0)])
         if made.order is None or math.isfinite(found.response):
-            return found
+            delay = queue.uneven_runs_delay(made.rate, *made.turns((found.utilisation,)), 0)
+            return found._replace(response=max(found.response, found.service + delay))
     return queue.constant(made.rate, made.services(served))
 
 

@@ -647,7 +647,9 @@ def in_turns(rate, first, kinds):
         if tail * most < TURNS_NEGLIGIBLE:
             return found, waiting
         most *= 2
-    return _many_turns(rate, first, kinds), waiting
+    found = _many_turns(rate, first, kinds)
+    delay = uneven_runs_delay(rate, first, kinds)
+    return found._replace(response=max(found.response, found.service + delay)), waiting
 
 
 def run_correlation(run, rho):
@@ -660,6 +662,38 @@ def run_correlation(run, rho):
     """
     against = max(2.9 / math.sqrt(run) - 1.1, -1.0)
     return min(max((1 - rho) / (1 + against * rho), 0.0), 1.0) if rho > 0 else 1.0
+
+
+def uneven_runs_delay(rate, first, kinds, chance=1):
+    """Delay (s) of Poisson arrivals (chance 1; 0: constant ones) in runs of which some, of slow requests, bring more work than
+    time and others less; not in the paper. Of whole runs, whose work less the time they come in
+    is X: E[X^2] / (2 E[-X]) - E[I^2] / (2 E[I]) (Marshall 1968), the idle times I taken to be
+    those that X alone would leave; and what a slow run adds while it comes. 0 if they would
+    be too many for a queue of a run's length: longer ones are served faster."""
+    each = [(1 - sum(kind.share for kind in kinds), 1.0, 0.0, first.waited[0].variance())]
+    begin = _waited(first, 1)
+    for kind in kinds:
+        after = [_waited(turn, kind.count + 1) for turn in kind.turns]
+        mean = float(np.mean([one.mean() for one in after]))
+        each.append((kind.share, kind.count + 1, mean, begin.variance() + kind.count * float(
+            np.mean([one.variance() for one in after]))))
+    share, count, behind, variance = np.array(each).T
+    work = begin.mean() + (count - 1) * behind
+    mean, size = float(share @ work), float(share @ count)
+    spare = size / rate - mean
+    if spare <= 0:
+        return 0.0
+    grown = work - count / rate
+    squares = chance * (mean ** 2 / size + float(share @ variance)) + float(share @ grown ** 2)
+    idle = np.maximum(-grown, 0.0)
+    before = squares / (2 * spare) - float(share @ idle ** 2) / (2 * float(share @ idle))
+    while_it_comes = share * count * (count - 1) / 2 * np.maximum(behind - 1 / rate, 0.0)
+    return before + float(while_it_comes.sum()) / size
+
+
+def _waited(turn, count):
+    """A turn's service with so many pending."""
+    return service_at(turn.waited, max(round(count), 1))
 
 
 def _many_turns(rate, first, kinds):
