@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of predicted free bandwidth: the gap of what a policy chooses against the process that
 the closed form is of, what a gap brings against windows that are drawn, limits and order of the
-results, and some runs of the simulator. Prints TAP; 6 s.
+results, and some runs of the simulator. Prints TAP; 5 s.
 """
 
 import os
@@ -99,6 +99,7 @@ class Gap(unittest.TestCase):
 
     def test_closed_form_of_independent_requests(self):
         """Each policy's choice, to 2 %."""
+        # Seen to fail: without the factor n - 1 of who else had the shortest sum
         for policy in freegap.MECHANICAL:
             for n in (2, 7):
                 with self.subTest(policy=policy, n=n):
@@ -126,6 +127,7 @@ class Yield(unittest.TestCase):
 
     def test_window_of_a_track(self):
         """Whole granules on one side of the track's end, against windows that are drawn."""
+        # Seen to fail: the track's end forgotten
         track = freeyield.Track(1.0, 20.5, FreeSettings(), 4096)
         fits = track.fits(np.array([0.3]))[:, 0]
         random = np.random.default_rng(5)
@@ -179,7 +181,8 @@ class Queue(unittest.TestCase):
         self.assertAlmostEqual(found.idle_mean, 10)
 
     def test_idle_reads(self):
-        """More with a shorter threshold, more of longer reads; none of a busy disk."""
+        """More with a shorter threshold, and of longer reads; one load simulated."""
+        # Seen to fail: all idle time used whatever the threshold
         found = predicted(rate=40.0)
         short, long_wait = (freeidle.idle_reads(ATLAS, found, 40.0, wait, 65536)
                             for wait in (5e-3, 20e-3))
@@ -207,6 +210,7 @@ class Scan(unittest.TestCase):
 
     def test_windows_of_runs(self):
         """What windows hold of blocks in runs, against tracks that are drawn."""
+        # Seen to fail: a second run with all of the window though the first has a part of it
         length, m, window = 20, 8, 6
         windows, table = freescan.windows_of(length, length)
         at = list(windows).index(window)
@@ -284,6 +288,7 @@ class Simulated(unittest.TestCase):
 
     def test_whole_scan(self):
         """Of the Atlas 10K by sstf: 15 %."""
+        # Seen to fail: blocks across the ends of tracks never read
         ran = sim.simulate(drive="atlas10k", policy="sstf", outstanding="10", lift="all",
                            task="scan", whole="1")
         found = predicted(FreeSettings(policy="sstf", lift="all"), scan=True)
