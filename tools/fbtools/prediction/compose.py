@@ -338,9 +338,11 @@ def _in_turns(made):
     """predict() of Poisson arrivals in runs: what is iterated is the share of requests that were
     there when the one before them in their run was done, by their place."""
     busy, last = np.array([min(made.rate * made.parts.random.mean() / made.run, 1.0)]), None
+    # SPTF takes a slow run's requests several in a turn when many of them are there
+    uneven = not made.algorithm.startswith("sptf")
     for iteration in range(1, MOST_ITERATIONS + 1):
         first, kinds = made.turns(tuple(busy))
-        found, waiting = queue.in_turns(made.rate, first, kinds)
+        found, waiting = queue.in_turns(made.rate, first, kinds, uneven)
         # how many places are followed depends on who waits, too
         busy = np.interp(np.arange(len(waiting)), np.arange(len(busy)), busy)
         if math.isinf(found.response) or np.max(np.abs(waiting - busy)) < CLOSE or \

@@ -627,7 +627,7 @@ class Kind(NamedTuple):
         return number if beyond < 0 else len(self.turns) - self.period + beyond % self.period
 
 
-def in_turns(rate, first, kinds):
+def in_turns(rate, first, kinds, uneven=True):
     """(Queued, probabilities that the second, third .. request of a run was waiting when the one
     before was done); not in the paper, whose services know nothing of each other.
 
@@ -648,7 +648,7 @@ def in_turns(rate, first, kinds):
             return found, waiting
         most *= 2
     found = _many_turns(rate, first, kinds)
-    delay = uneven_runs_delay(rate, first, kinds)
+    delay = uneven_runs_delay(rate, first, kinds) if uneven else 0.0
     return found._replace(response=max(found.response, found.service + delay)), waiting
 
 
