@@ -5,6 +5,7 @@ the closed form is of, what a gap brings against windows that are drawn, limits 
 results, and some runs of the simulator. Prints TAP; 5 s.
 """
 
+import dataclasses
 import os
 import sys
 import unittest
@@ -59,6 +60,13 @@ class Queues(unittest.TestCase):
                 with self.subTest(policy=policy, **more):
                     found, wanted = self.told(policy, **more)
                     self.assertAlmostEqual(found / wanted, 1, delta=0.04)
+
+    def test_idle(self):
+        """Poisson arrivals end an idle stretch after the mean time between them, pauses of the
+        trace apart. Seen to fail: pauses in it."""
+        paused = dataclasses.replace(workload(rate=30.0), effective_request_rate=40.0)
+        self.assertAlmostEqual(free_bandwidth(ATLAS, paused).idle_mean, 0.025)
+        self.assertIsNone(predicted().idle_mean)
 
     def test_sweeps(self):
         """Under clook nothing is read, and the queue is C-LOOK's, where FCFS could not follow;

@@ -237,6 +237,20 @@ class Parts(unittest.TestCase):
         stride = Mechanism(device, workload(device, 4096, run_stride=device.capacity / 20))
         self.assertLess(stride.mean_seek(), alone.mean_seek() * 0.75)
 
+    def test_drive(self):
+        """A drive's reports are late by a time even from 0 to its jitter: by half of it. Seen to
+        fail: by all of it."""
+        with open(sim.drive_file("atlas10k"), encoding="ascii") as file:
+            text = file.read()
+        self.assertIn("\njitter_ns 20000\n", text)
+        with tempfile.NamedTemporaryFile("w", suffix=".fbdrive") as file:
+            file.write(text.replace("\njitter_ns 20000\n", "\njitter_ns 2020000\n"))
+            file.flush()
+            late, usual = (Device.from_drive(name)
+                           for name in (file.name, sim.drive_file("atlas10k")))
+        self.assertAlmostEqual(late.read_report - usual.read_report, 1e-3, 12)
+        self.assertAlmostEqual(late.write_report - usual.write_report, 1e-3, 12)
+
 
 class Bad(unittest.TestCase):
     """What is wrong is named, with its unit."""
