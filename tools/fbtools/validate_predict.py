@@ -34,8 +34,8 @@ def add_parser(subparsers):
                         "paper's cache (all)")
     parser.add_argument("--table", metavar="NAMES", help="of %s, separated by commas (all); or %s, "
                         "alone: free bandwidth beside the simulator" % (", ".join(TABLES), FREE))
-    parser.add_argument("--random", type=int, metavar="N", help="instead of all these: N drives and "
-                        "workloads drawn at random by --seed")
+    parser.add_argument("--random", type=int, metavar="N", help="instead of all these: N drives "
+                        "and workloads drawn at random by --seed")
     parser.add_argument("--cell", metavar="REGEX", help="only rows whose name matches")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the requests (1)")
     parser.add_argument("--jobs", type=int, default=PROCESSES, metavar="N",

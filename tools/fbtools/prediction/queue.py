@@ -211,8 +211,8 @@ class Bursts(NamedTuple):
         in the paper, where a burst is by definition over when its last request is served.
 
         Bursts and strays are Poisson processes, and the work pending is M/G/1's but for what is
-        served while a burst still comes: of one that is alone 1 - gap / service of its work waits, the
-        busier the more (a fluid queue with M/G/oo input has just this). While a burst comes
+        served while a burst still comes: of one that is alone 1 - gap / service of its work waits,
+        the busier the more (a fluid queue with M/G/oo input has just this). While a burst comes
         the others' work grows by `busy`, less what time it leaves.
         """
         mean = self.size * service.mean()
@@ -665,7 +665,8 @@ def run_correlation(run, rho):
 
 
 def uneven_runs_delay(rate, first, kinds, chance=1):
-    """Delay (s) of Poisson arrivals (chance 1; 0: constant ones) in runs of which some, of slow requests, bring more work than
+    """Delay (s) of Poisson arrivals (chance 1; 0: constant ones) in runs of which some, of slow
+    requests, bring more work than
     time and others less; not in the paper. Of whole runs, whose work less the time they come in
     is X: E[X^2] / (2 E[-X]) - E[I^2] / (2 E[I]) (Marshall 1968), the idle times I taken to be
     those that X alone would leave; and what a slow run adds while it comes. 0 if they would

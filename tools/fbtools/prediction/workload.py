@@ -70,8 +70,8 @@ class Workload:
     burst_cv2: float = 0            # of the requests per burst
     bursty_fraction: float = 0
     burst_rate: float = None        # 1/s, within a burst
-    bursts_meet: float = 1          # 1: bursts, and what is in none, come by chance; 0: one burst is
-                                    # over before the next and before what is in none comes
+    bursts_meet: float = 1          # 1: bursts, and what is in none, come by chance; 0: one
+                                    # burst is over before the next and what is in none
     outstanding: int = None         # "closed": so many processes, one request each
     think_time: float = 0           # s, between a process's report and its next request
     think_cv2: float = 0
