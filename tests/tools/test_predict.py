@@ -506,6 +506,16 @@ class StandIns(Folder):
         self.assertIn(" ~", predict("--model", TOY, *args)[1])
         self.assertNotIn("~", predict("--model", TOY, TOY, *words())[1])
 
+    def test_write_cache(self):
+        """Not modelled: told where it is known and there are writes. Seen to fail: told of all
+        caches; of reads alone."""
+        for drive, reads, told in (("archive8", "60%", True), ("archive8", "1", False),
+                                   ("nearline16", "60%", False)):
+            _, page, _ = predict("--drive", drive, *words(request_rate="20",
+                                                          read_fraction=reads))
+            self.assertEqual("roughly only: write cache" in page, told)
+            self.assertEqual("writes are cached: not modelled" in page, told)
+
 
 class Paper(unittest.TestCase):
     """The paper's equations beside the prediction."""

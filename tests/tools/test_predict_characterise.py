@@ -230,7 +230,7 @@ class Attributes(unittest.TestCase):
 
     def test_streams(self):
         """Streams in turns are runs to a cache that reads ahead for each, and no runs to others;
-        requests anywhere are runs to none. Seen to fail: runs to a drive without a cache."""
+        requests anywhere are runs to none. Seen to fail: one segment is enough; no cache needed."""
         number = np.arange(4000)
         sector = number % 4 * 10 * GIB + number // 4 * 16
         several = CacheSpec(4, 1 << 20, "segment")

@@ -92,6 +92,13 @@ def _busy_share(found, like, nearest):
     return found.utilisation * load.request_rate / load.rate
 
 
+def _caches_writes(device, workload):
+    """Whether writes are answered before they are on the medium, of which the model knows
+    nothing: they take less, and free reads are fewer, as nobody knows where the head is."""
+    return device.cache is not None and device.cache.write_policy == "back" and \
+        workload.read_fraction < 1
+
+
 def free_json(found, device, like, nearest):
     """A freeband.FreeBandwidth of a StandIn as JSON. It tells of the time outside of pauses;
     means over all the time are made of that here."""
@@ -101,7 +108,8 @@ def free_json(found, device, like, nearest):
         [[float(share), float(each) * rate] for share, each in zip(found.coverage,
                                                                    found.by_coverage)]
     alone, busy = _responses(found, like, nearest)
-    return {"roughly": list(like.roughly), "fresh_mb_s": found.fresh * rate,
+    roughly = list(like.roughly) + ["write cache"] * _caches_writes(device, like.workload)
+    return {"roughly": roughly, "fresh_mb_s": found.fresh * rate,
             "scan_mb_s": device.capacity / whole / 1e6 if whole else None,
             "days_per_scan": whole / DAY_S if whole else None, "mb_s_by_coverage": course,
             "gaps_per_s": found.gaps_per_second * awake, "gap_ms": _ms(found.gap_mean),

@@ -254,7 +254,9 @@ def _of_model(path, text, cache, algorithm):
         return _of_records(path, header, layout, cache, algorithm)
     except ToolError as error:
         raise ToolError("%s: %s" % (path, error)) from error
-    except (KeyError, ValueError, UnicodeDecodeError) as error:
+    except KeyError as error:
+        raise ToolError("%s: not a whole model: no record %s" % (path, error.args[0])) from error
+    except (ValueError, UnicodeDecodeError) as error:
         raise ToolError("%s: not a model: %s" % (path, error)) from error
 
 

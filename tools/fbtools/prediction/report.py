@@ -38,10 +38,13 @@ def _disk_lines(said):
              "stream": "reads ahead to the next track's end"}[cache["read_ahead"]]
     if cache["read_ahead_bytes"]:
         ahead = "reads ahead %s at most" % _kib(cache["read_ahead_bytes"])
-    return lines + ["cache      %d segments of %s, %s%s" % (
+    lines.append("cache      %d segments of %s, %s%s" % (
         cache["segments"], _kib(cache["segment_bytes"]), ahead,
         " (assumed: --cache, --read-ahead)"
-        if cache["told_by"] == "assumed" else "")]
+        if cache["told_by"] == "assumed" else ""))
+    if cache["write_policy"] == "back" and said["workload"]["read_fraction"] < 1:
+        lines.append("           writes are cached: not modelled, taken to go to the platter")
+    return lines
 
 
 def _workload_lines(said):
