@@ -131,7 +131,8 @@ class Seeks(unittest.TestCase):
                                    delta=2e-6)
         for read in (True, False):
             settle = 0.0 if read else device.write_settle
-            same = np.interp(far, np.append(0, device.seek_distance), np.append(0, device.seek_time))
+            same = np.interp(far, np.append(0, device.seek_distance),
+                             np.append(0, device.seek_time))
             other = np.maximum(same, device.track_switch) + settle
             same = np.where(far > 0, same + settle, 0.0)
             mean = weight @ (same / 4 + other * 3 / 4) @ weight

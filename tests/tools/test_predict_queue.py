@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(TOP, "tools"))
 import numpy as np  # noqa: E402
 import taptest  # noqa: E402
 from fbtools import ToolError  # noqa: E402
-from fbtools.prediction import compose, policies, queue  # noqa: E402
+from fbtools.prediction import compose, policies, queue, runqueue  # noqa: E402
 from fbtools.prediction.device import Device  # noqa: E402
 from fbtools.prediction.distribution import Dist  # noqa: E402
 from fbtools.prediction.queue import Moments, Services  # noqa: E402
@@ -212,10 +212,10 @@ class BruteForce(unittest.TestCase):
             np.copyto(place, (place + 1) % 4)
             return took
 
-        first = queue.Turn(Moments(long, long ** 2 * 1.1), Services.same(long, long ** 2 * 0.1))
-        turns = [queue.Turn(Moments(time, time ** 2), Services.same(short, 0.0))
+        first = runqueue.Turn(Moments(long, long ** 2 * 1.1), Services.same(long, long ** 2 * 0.1))
+        turns = [runqueue.Turn(Moments(time, time ** 2), Services.same(short, 0.0))
                  for time in (came, short, short)]
-        found, _ = queue.in_turns(rate, first, [queue.Kind(1.0, turns, 3.0)])
+        found, _ = runqueue.in_turns(rate, first, [runqueue.Kind(1.0, turns, 3.0)])
         response, busy = self._brute_turns(rate, draw)
         self.assertAlmostEqual(found.response / response, 1, delta=0.015)
         self.assertAlmostEqual(found.utilisation / busy, 1, delta=0.01)
@@ -238,14 +238,15 @@ class BruteForce(unittest.TestCase):
     def test_long_runs(self):
         """Places that go on as the last ones did are as if they were all said. Seen to fail: a
         period begun one place later; steady ones counted once."""
-        first = queue.Turn(Moments(0.02, 5e-4), Services.same(0.02, 1e-4))
-        odd, even = (queue.Turn(Moments(time, time ** 2 * 1.1), Services.same(time, time ** 2 / 9))
+        first = runqueue.Turn(Moments(0.02, 5e-4), Services.same(0.02, 1e-4))
+        odd, even = (runqueue.Turn(Moments(time, time ** 2 * 1.1),
+                                   Services.same(time, time ** 2 / 9))
                      for time in (0.002, 0.004))
         for count in (39.0, 200.4):
             whole = math.ceil(count)
-            said = queue.Kind(0.7, ([odd, even] * whole)[:whole], count)
-            short = queue.Kind(0.7, [odd, even, odd, even], count, 2)
-            (one, place), (two, _) = (queue.in_turns(200.0, first, [kind])
+            said = runqueue.Kind(0.7, ([odd, even] * whole)[:whole], count)
+            short = runqueue.Kind(0.7, [odd, even, odd, even], count, 2)
+            (one, place), (two, _) = (runqueue.in_turns(200.0, first, [kind])
                                       for kind in (said, short))
             self.assertAlmostEqual(two.response / one.response, 1, delta=1e-5)
             self.assertAlmostEqual(two.service / one.service, 1, delta=1e-5)
@@ -254,23 +255,24 @@ class BruteForce(unittest.TestCase):
     def test_many_turns(self):
         """Queues too long for the chain: against it where it is not, with and without a choice.
         Seen to fail: all of the variance between places, and none."""
-        first = queue.Turn(Moments(0.02, 4.4e-4), Services.same(0.02, 4e-5))
-        falling = queue.Turn(first.came, Services(0.02 - 2e-4 * np.arange(30), np.full(30, 4.4e-4)))
-        turns = [queue.Turn(Moments(0.003, 1e-5), Services.same(0.003, 1e-6))]
+        first = runqueue.Turn(Moments(0.02, 4.4e-4), Services.same(0.02, 4e-5))
+        falling = runqueue.Turn(first.came, Services(0.02 - 2e-4 * np.arange(30),
+                                                     np.full(30, 4.4e-4)))
+        turns = [runqueue.Turn(Moments(0.003, 1e-5), Services.same(0.003, 1e-6))]
         for begin in (first, falling):
             for count, rate in ((3.0, 100.0), (15.0, 180.0)):
-                kind = queue.Kind(1.0, turns, count)
-                exact, _ = queue.in_turns(rate, begin, [kind])
-                self.assertAlmostEqual(queue._many_turns(rate, begin, [kind]).response /
+                kind = runqueue.Kind(1.0, turns, count)
+                exact, _ = runqueue.in_turns(rate, begin, [kind])
+                self.assertAlmostEqual(runqueue._many_turns(rate, begin, [kind]).response /
                                        exact.response, 1, delta=0.06)
         seen = abstract.turn_share(5, 1, 8, 0.6, steps=3000)
-        self.assertAlmostEqual(queue.run_correlation(8, 0.6), seen, delta=0.1)
+        self.assertAlmostEqual(runqueue.run_correlation(8, 0.6), seen, delta=0.1)
 
     def test_single_requests_are_turns_of_one(self):
         """in_turns() without runs is state_dependent()."""
         services = Services(MEAN * np.array([1.0, 0.8, 0.7]), MEAN ** 2 * np.array([1.3, 1.0, 0.8]))
         wanted = queue.state_dependent(90.0, services)
-        found, _ = queue.in_turns(90.0, queue.Turn(services[0], services), [])
+        found, _ = runqueue.in_turns(90.0, runqueue.Turn(services[0], services), [])
         self.assertAlmostEqual(found.response / wanted.response, 1, delta=1e-3)
 
     def test_chosen_early(self):

@@ -226,7 +226,8 @@ class Verdicts(unittest.TestCase):
         each, middle = "table 3, each workload", "median of tables 3, 5 and 6"
         self.assertEqual(self.met([self.row(error=-9), self.row(), self.row()])[each], True)
         self.assertEqual(self.met([self.row(error=-11), self.row(), self.row()]),
-                         {each: False, middle: True, "ms of one prediction, processor, median": True})
+                         {each: False, middle: True,
+                          "ms of one prediction, processor, median": True})
         self.assertEqual(self.met([self.row(error=4), self.row(error=-5), self.row()])[middle],
                          False)
         self.assertEqual(self.met([self.row(error=None), self.row(), self.row()])[each], False)

@@ -155,7 +155,7 @@ def main():
 
 
 def turn_share(long, short, run, rho, steps=8000, replicas=300, seed=SEED):
-    """What queue.run_correlation() is fitted to: how much of the variance between a run's `long`
+    """What runqueue.run_correlation() is fitted to: how much of the variance between a run's `long`
     first service and the `short` ones after it shows in the delay of Poisson arrivals."""
     draw = np.random.default_rng(seed)
     times = np.array([long] + [short] * (run - 1), dtype=float)

@@ -76,8 +76,8 @@ def _random(found):
 
 
 def _responses(found, like, nearest):
-    """(without a task, with one), s. Where freeband knows a stand-in only, the nearest order's, and what
-    a run's first request takes longer with a task in the share of these."""
+    """(without a task, with one), s. Where freeband knows a stand-in only, the nearest
+    order's, and what a run's first request takes longer with a task in the share of these."""
     if not like.roughly or found.saturated or nearest.saturated:
         return found.response_alone, found.foreground_response
     longer = like.starts * (found.foreground_response - found.response_alone)

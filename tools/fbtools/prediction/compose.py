@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import ToolError
-from . import policies, queue
+from . import policies, queue, runqueue
 from .cache import Cache
 from .device import ALGORITHMS
 from .mechanism import Mechanism
@@ -235,7 +235,7 @@ class _Composite:
         return queue.Services(mean, mean ** 2 + np.maximum(variance - gain * spread, 0.0))
 
     def turns(self, busy):
-        """(queue.Turn of a run's first request, a list of queue.Kind); busy: share of those
+        """(runqueue.Turn of a run's first request, a list of runqueue.Kind); busy: share of those
         behind a first that are there when the one before is done."""
         random = self.parts.random
         alone = queue.Moments(random.mean(), random.second_moment())
@@ -245,7 +245,7 @@ class _Composite:
         else:
             behind = sum(at.share * at.waited.mean() for row in rows for at in row) / self.share
             waited = self._broken(self._chosen(alone.mean(), alone.variance(), 1.0), behind)
-        return queue.Turn(alone, waited), [
+        return runqueue.Turn(alone, waited), [
             self._kind(row, base) for row, base in zip(rows, self.cache.bases)]
 
     def _broken(self, first, behind):
@@ -267,11 +267,11 @@ class _Composite:
                               first.second + left * more * (2 * first.first + more))
 
     def _kind(self, row, base):
-        """queue.Kind of the cache's Positions; base: share of all requests that begin one."""
-        turns = [queue.Turn(_moments(at.came), self._behind(_moments(at.waited))) for at in row]
+        """runqueue.Kind of the cache's Positions; base: share of all requests that begin one."""
+        turns = [runqueue.Turn(_moments(at.came), self._behind(_moments(at.waited))) for at in row]
         # those that were not followed are as the last ones were
         period = sum(at.share > base * (1 + 1e-9) for at in row)
-        return queue.Kind(base / (1 - self.share), turns, sum(at.share for at in row) / base,
+        return runqueue.Kind(base / (1 - self.share), turns, sum(at.share for at in row) / base,
                           max(period, 1))
 
     def _behind(self, one):
@@ -319,7 +319,8 @@ def predict(device, workload, algorithm=None, early=None):
     made = _Composite(device, workload, algorithm, early)
     if early is not None and (made.share or workload.arrival_process not in ("poisson", "closed")):
         raise ToolError("two commands at the drive: predicted of Poisson and closed arrivals "
-                        "without runs, not of %s" % ("runs" if made.share else workload.arrival_process))
+                        "without runs, not of %s" % (
+                            "runs" if made.share else workload.arrival_process))
     if made.share and workload.arrival_process == "poisson":
         return _in_turns(made)
     waits, last = (0.0, 0.0), None
@@ -342,7 +343,7 @@ def _in_turns(made):
     uneven = not made.algorithm.startswith("sptf")
     for iteration in range(1, MOST_ITERATIONS + 1):
         first, kinds = made.turns(tuple(busy))
-        found, waiting = queue.in_turns(made.rate, first, kinds, uneven)
+        found, waiting = runqueue.in_turns(made.rate, first, kinds, uneven)
         # how many places are followed depends on who waits, too
         busy = np.interp(np.arange(len(waiting)), np.arange(len(busy)), busy)
         if math.isinf(found.response) or np.max(np.abs(waiting - busy)) < CLOSE or \
@@ -399,7 +400,7 @@ def _constant(made, served):
         found = queue.constant_runs(made.rate, served.first, served.behind,
                                     begin + [(single, 1.0)])
         if made.order is None or math.isfinite(found.response):
-            delay = queue.uneven_runs_delay(made.rate, *made.turns((found.utilisation,)), 0)
+            delay = runqueue.uneven_runs_delay(made.rate, *made.turns((found.utilisation,)), 0)
             return found._replace(response=max(found.response, found.service + delay))
     return queue.constant(made.rate, made.services(served))
 

@@ -136,7 +136,8 @@ def windows_of(length, most):
 class Gaps(NamedTuple):
     """Classes of gaps: share[c] of all; more[c]: pieces of a plan beyond its first;
     tracks[c, s, w]: those of shell s that offer a window of that length; across[c, s, w]:
-    those whose end may be crossed within such a one; looked[c, s]: tracks that the search looks at, and passed[s]: steps in which it passes over others."""
+    those whose end may be crossed within such a one; looked[c, s]: tracks that the search
+    looks at, and passed[s]: steps in which it passes over others."""
 
     share: np.ndarray
     more: np.ndarray
