@@ -418,6 +418,11 @@ class Orders(unittest.TestCase):
                 again = abstract.worth(abstract.MEAN_SEEKS[row], count)
                 self.assertAlmostEqual(again, policies._WORTH[row, column], delta=0.01)
 
+    def test_by_lot(self):
+        """SPTF-SW's one constant is about what the abstract process has."""
+        again = np.mean([abstract.by_lot(0.9, count, samples=10000) for count in (4, 16)])
+        self.assertAlmostEqual(again, policies._SW_BY_LOT, delta=0.08)
+
     def test_same_constants(self):
         """policies.py and the program that makes its tables mean the same."""
         for name in ("COUNTS", "SHARES", "MEAN_SEEKS"):

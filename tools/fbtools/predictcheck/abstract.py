@@ -139,6 +139,19 @@ def worth(mean_seek, count):
     return float(np.interp(-wanted, -means, tried) / count)
 
 
+def by_lot(mean_seek, count, window=0.6, samples=50000, seed=SEED + 2):
+    """What policies._SW_BY_LOT is a mean of: how far SPTF-SW's mean cost is on the way from SPTF's
+    to that of a choice by lot among those within the window of the least."""
+    draw, seek = np.random.default_rng(seed), seek_of(mean_seek)
+    fresh = (samples, max(round(count * 0.75), 2))      # what `count` are worth, nearly
+    cost = seek(np.abs(draw.random(fresh) - draw.random((samples, 1)))) + draw.random(fresh)
+    least = cost.min(axis=1)
+    near = cost <= (1 + window) * least[:, None]
+    lot = (cost * near).sum(axis=1) / near.sum(axis=1)
+    more = sptf_costs(mean_seek, count, window).mean() - sptf_costs(mean_seek, count).mean()
+    return float(more / (lot.mean() - least.mean()))
+
+
 def sstf_quantiles(count):
     """Of SSTF's distance, at SHARES."""
     return np.quantile(distances("sstf", count), SHARES)
@@ -147,6 +160,8 @@ def sstf_quantiles(count):
 def main():
     """The tables."""
     _print("_SSTF", [sstf_quantiles(count) * (count + 1) for count in COUNTS])
+    print("# by_lot(0.9, 2 .. 32): %s" % ", ".join(
+        "%.2f" % by_lot(0.9, count) for count in (2, 4, 8, 16, 32)))
     for run in (2, 4, 8, 16, 64):
         print("# turn_share(5, 1, %d, 0.2 .. 0.8): %s" % (run, ", ".join(
             "%.2f" % turn_share(5, 1, run, rho) for rho in (0.2, 0.4, 0.6, 0.8))))

@@ -74,7 +74,7 @@ _PLACES = 24            # where seeks begin, for zones
 STEP = 25e-6            # s
 SW_PERCENT = 60         # the scheduler's own
 # Of the least one's rivals in SPTF-SW's window, so many seek less as if by lot: the least is
-# short because its seek is. From sptf_costs(0.9, n, 0.6) of fbtools.predictcheck.abstract.
+# short because its seek is. About the mean of by_lot() of fbtools.predictcheck.abstract.
 _SW_BY_LOT = 0.55
 
 
