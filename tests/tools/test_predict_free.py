@@ -274,6 +274,19 @@ class Scan(unittest.TestCase):
         self.assertLess(most, half)
         self.assertLess(half, begun)
 
+    def test_begun_at(self):
+        """A course begins with the fresh map's figure and ends as it was; its time is that of its
+        speeds. Seen to fail: scaled as a whole; the time left as it was."""
+        done = np.array([0.02, 0.5, 0.9, 1.0])
+        told = freescan.Scan(1.0, done, np.array([40.0, 30.0, 20.0, 2.0]), done)
+        begun = freescan.begun_at(told, 20.0, 1e3)
+        self.assertAlmostEqual(begun.rate[0], 20.0 + 20.0 * 0.01)
+        self.assertAlmostEqual(begun.rate[3], 2.0 - 1.0 * 0.05)
+        self.assertAlmostEqual(begun.seconds, float(1e3 * np.sum(
+            np.diff(done, prepend=0) / begun.rate)))
+        self.assertAlmostEqual(begun.times[-1], begun.seconds)
+        self.assertIs(freescan.begun_at(told, 0.0, 1e3), told)
+
 
 class Simulated(unittest.TestCase):
     """Beside the simulator, on a map that stays fresh; the whole grid is in validate-predict."""

@@ -428,7 +428,9 @@ def free_bandwidth(device, workload, settings=None, scan=False):
         queue = _queue(load, lambda c: load.loss(c, con[0], plans)) or alone
     found = _result(load, alone, queue, choice, (brings, plans, share))
     if scan and share:
-        course = freescan.scan(load.scene(choice, con, apart), found.gaps_per_second)
+        course = freescan.begun_at(
+            freescan.scan(load.scene(choice, con, apart), found.gaps_per_second),
+            found.fresh, device.capacity)
         found = dataclasses.replace(found, scan_seconds=course.seconds, coverage=course.done,
                                     by_coverage=course.rate)
     return found
