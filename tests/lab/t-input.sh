@@ -10,7 +10,6 @@
 # firmware left out of fb_disk_transparent().
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
-# lab: kernel=debug clock=real smp=4 timeout=900
 
 . /lab/lib.sh
 

@@ -4,7 +4,6 @@
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
 # lab: kernel=stock clock=real smp=4 timeout=500
-# lab: kernel=debug clock=real smp=4 timeout=900
 
 . /lab/lib.sh
 
