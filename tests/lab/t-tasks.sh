@@ -86,7 +86,10 @@ expect_whole a
 expect_whole b
 expect_eq "the same data" "$(field a 9) $(field b 9)" "$crc $crc"
 count_media
-expect_le "two scans read as much as one, per mille" $((media * 1000 / alone)) 1020
+# with a real clock the second begins when a busy host lets it: 1040 seen; 2000 if not shared
+most=1020
+[ "$LAB_CLOCK" = real ] && most=1300
+expect_le "two scans read as much as one, per mille" $((media * 1000 / alone)) $most
 do_task "destroy a"
 do_task "destroy b"
 
