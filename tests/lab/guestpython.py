@@ -39,10 +39,13 @@ PLAIN = {"libblas.so.3": "/usr/lib/x86_64-linux-gnu/blas/libblas.so.3",
          "liblapack.so.3": "/usr/lib/x86_64-linux-gnu/lapack/liblapack.so.3"}
 
 
-def _compiled(source):
+def _compiled(source, name):
+    """Its code, which knows itself by the guest's `name`: the checkout's would be of another
+    length in another folder, and so would the guest's instructions be others."""
+    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
     with tempfile.TemporaryDirectory() as folder:
-        path = py_compile.compile(source, os.path.join(folder, "out"), dfile=source, doraise=True,
-                                  invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+        path = py_compile.compile(source, os.path.join(folder, "out"), dfile="/" + name,
+                                  doraise=True, invalidation_mode=mode)
         with open(path, "rb") as file:
             return file.read()
 
@@ -85,9 +88,11 @@ def add(cpio, commands, modules=()):
         if source.endswith(".so"):
             _add_library(cpio, source)
         elif source.startswith(TOOLS):
-            cpio.data("bin/" + os.path.relpath(source, TOOLS) + "c", _compiled(source))
+            name = "bin/" + os.path.relpath(source, TOOLS)
+            cpio.data(name + "c", _compiled(source, name))
         else:
-            cpio.data("lib/" + os.path.relpath(source, "/usr/lib") + "c", _compiled(source))
+            name = "lib/" + os.path.relpath(source, "/usr/lib")
+            cpio.data(name + "c", _compiled(source, name))
     # by which the interpreter knows its place
     cpio.directory("lib/python3.11/lib-dynload")
     cpio.program(PYTHON)

@@ -70,7 +70,8 @@ class Cpio:
     def file(self, name, source, mode=None):
         with open(source, "rb") as src:
             data = src.read()
-        self.data(name, data, mode or stat.S_IMODE(os.stat(source).st_mode))
+        # not the mode itself: that of a checkout is its owner's umask's
+        self.data(name, data, mode or (0o755 if os.stat(source).st_mode & stat.S_IXUSR else 0o644))
 
     def program(self, source):
         """A program in /bin, and the libraries it needs."""
