@@ -11,6 +11,7 @@ import importlib.machinery
 import importlib.util
 import io
 import os
+import signal
 import sys
 import tempfile
 
@@ -111,6 +112,32 @@ def test_commands():
             report(name + " fails", len(runner.total.failed) >= 1, vars(runner.total))
 
 
+def test_signals():
+    """A check started under nohup, or in the background of a shell without job control."""
+    before = {number: signal.signal(number, signal.SIG_IGN)
+              for number in (signal.SIGHUP, signal.SIGINT)}
+    with tempfile.TemporaryDirectory() as out:
+        for number in before:
+            got = check.Test("signals", ["sh", "-c", "kill -%d $$; echo ok survived; echo 1..1" %
+                                         number], check.count_tap, out, 5).run()
+            report("a test is not immune to %s because its check is" % number.name,
+                   got.failed and not got.passed, vars(got))
+    for number, old in before.items():
+        signal.signal(number, old)
+
+
+def test_patience():
+    """With three processes a CPU, a limit of three seconds is nine."""
+    for crowd in (1, 3):
+        waited = []
+        ended = check.patience.wait(lambda s, w=waited: w.append(s) or sum(w) > 5, 3,
+                                    lambda c=crowd: c)
+        report("with %d processes a CPU, %s after 5 s" % (crowd, "no" if crowd == 1 else "an end"),
+               ended == (crowd == 3), waited)
+    report("no machine is faster than the one that limits were set on",
+           check.patience.slowness() >= 1 and check.patience.crowd() >= 1)
+
+
 def test_ways():
     with tempfile.NamedTemporaryFile("w+", suffix=".sh") as script:
         script.write("# lab: kernel=stock clock=icount\n#  lab: kernel=debug smp=4 timeout=9\n")
@@ -134,6 +161,8 @@ def test_ways():
 test_cmocka()
 test_tap()
 test_commands()
+test_signals()
+test_patience()
 test_ways()
 print("1..%d" % count)
 sys.exit(1 if failed else 0)
