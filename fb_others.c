@@ -3,8 +3,6 @@
  * Other people's background reads: reads of the idle I/O class (btrfs scrub, backups under
  * ionice, an md check whose thread is). They wait in a pool of their own and are sent
  *
- * - in a gap, when the arm can go there and still be at the foreground request in time:
- *   a separate free read that was not ours to choose (freeblock paper, 4.3);
  * - one at a time while there is no foreground at all and has not been for a while (the
  *   Waiting policy of "Practical Scrubbing", DSN 2012, section IV);
  * - like a foreground read before they are older than background_expire.
@@ -22,16 +20,12 @@
 
 static const u64 fbk_expire_ns = 5 * (u64)NSEC_PER_SEC;
 static const u64 fbk_wait_ns = NSEC_PER_MSEC;
-/* so long after the last of them the drive may order as it likes again */
-static const u64 fbk_memory_ns = NSEC_PER_SEC;
 /* they are not merged to more than this: 128 KiB, half a millisecond of a track */
 static const u32 fbk_sectors = 256;
 /* the nearest is preferred to the oldest for this part of the greatest age */
 static const u32 fbk_fair = 4;
 /* of the time that the head takes to get there so many turns count at most */
 static const u32 fbk_far = 4;
-/* the foreground's order is reckoned with interrupts off: no more than so many, the oldest */
-static const u32 fbk_look = 24;
 
 /**
  * fbk_init() - nothing there yet, and the defaults
@@ -171,7 +165,6 @@ void fbk_add(struct fbs *fs, struct fbs_rq *fq)
 	fq->since_ns = fq->fg.arrived_ns;
 	list_add_tail(&fq->fg.node, &fs->others.reqs);
 	fs->others.count++;
-	fs->others.seen_ns = fq->since_ns;
 }
 
 /**
@@ -283,34 +276,9 @@ void fbk_note_sent(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fs->others.next_lbn = fq->lbn + fq->nsect;
 	fs->others.sent_ns = now;
 	fs->others.flying += fq->background;
-	fs->others.seen_ns = now;
 }
 
 /* ---- when they go ---- */
-
-/**
- * fbk_want_order() - is our order worth keeping for their sake?
- * @fs: the scheduler, its disk locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: true while some wait, and a while longer, if gaps can be told.
- */
-bool fbk_want_order(struct fbs *fs)
-{
-	struct fb_disk *fd = fs->fd;
-	u64 now;
-
-	lockdep_assert_held(&fs->fd->lock);
-	if (!fs->others.seen_ns)
-		return false;
-	now = ktime_get_ns();
-	if (!fs->others.count && now - fs->others.seen_ns > fbk_memory_ns) {
-		fs->others.seen_ns = 0;
-		return false;
-	}
-	return !fb_disk_transparent(fd) && fb_guard_on(&fd->guard, now);
-}
 
 /* how long the head takes to be there; U64_MAX: not known */
 static u64 fbk_reach_ns(const struct fbs *fs, const struct dm_place *head,
@@ -415,88 +383,4 @@ bool fbk_is_due(struct fbs *fs)
 		return true;
 	hrtimer_start(&fs->timer, ns_to_ktime(due_ns), HRTIMER_MODE_ABS);
 	return false;
-}
-
-/**
- * struct fbk_gap - the gap before the choice, as fbk_fits() wants it
- * @gap: it
- * @pos_ns: seek and rotational wait of the choice were nothing read before it
- * @margin_ns: conservatism
- */
-struct fbk_gap {
-	struct fb_gap gap;
-	u64 pos_ns;
-	u64 margin_ns;
-};
-
-/*
- * There, read, and at the foreground's first sector when that would have come anyway, with
- * the conservatism to spare before both (freeblock paper, 3.3).
- */
-static bool fbk_fits(const struct disk_model *dm, const struct fbk_gap *g,
-		     const struct fbs_rq *fq)
-{
-	struct fb_plan plan = {
-		.kind = FB_PLAN_SEPARATE,
-		.npieces = 1,
-		.piece[0] = { .lbn = fq->fg.lbn, .nsect = fq->fg.nsect },
-	};
-	u64 seek_ns, latency_ns;
-	struct dm_access acc;
-
-	dm_position(dm, &g->gap.src, &fq->fg.start, false, &seek_ns, &latency_ns);
-	if (seek_ns + g->margin_ns >= g->pos_ns ||
-	    (!dm_info(dm)->zero_latency && seek_ns + latency_ns >= g->pos_ns))
-		return false;
-	if (dm_access(dm, &g->gap.src, fq->fg.lbn, fq->fg.nsect, false, &acc) ||
-	    acc.latency_ns < g->margin_ns || acc.total_ns + g->margin_ns > g->pos_ns)
-		return false;
-	/* landing early, within it, would end it a turn later */
-	if (dm_info(dm)->zero_latency &&
-	    acc.total_ns - acc.seek_ns + g->margin_ns > dm_period_ns(dm))
-		return false;
-	dm_position(dm, &acc.end, &g->gap.dst, g->gap.dst_write, &seek_ns, &latency_ns);
-	/* angles are rounded: a turn more is far more than this */
-	if (latency_ns < g->margin_ns ||
-	    acc.total_ns + seek_ns + latency_ns > g->pos_ns + g->margin_ns)
-		return false;
-	/* on these tracks the drive might read on: that is the probe's to find out */
-	return !fbp_lifts(dm, &g->gap, &plan, 0);
-}
-
-/**
- * fbk_pick_gap() - the one that best fills the gap before the choice
- * @fs: the scheduler, its disk locked, with a choice and a command at the drive
- * @gap: the gap
- * @more: it must have more sectors than this
- * @now: the time
- *
- * Context: fb_disk.lock held.
- *
- * Return: the longest that fits, or NULL.
- */
-struct fbs_rq *fbk_pick_gap(struct fbs *fs, const struct fb_gap *gap, u32 more, u64 now)
-{
-	struct fb_disk *fd = fs->fd;
-	struct fbk_gap g = {
-		.gap = *gap,
-		.pos_ns = fs->choice.pos_ns,
-		.margin_ns = fs->auto_margin ? fbm_one_ns(&fd->margin) : fs->conservatism_ns,
-	};
-	struct fbs_rq *fq, *best = NULL;
-	u32 looked = 0;
-
-	lockdep_assert_held(&fs->fd->lock);
-	/* one of them is at the drive: no other one, or the foreground waits for two */
-	if (fs->others.flying || !fb_guard_on(&fd->guard, now))
-		return NULL;
-	list_for_each_entry(fq, &fs->others.reqs, fg.node) {
-		if (looked++ == fbk_look)
-			break;
-		if (!fq->fg.placed || fq->fg.nsect <= more || !fbk_fits(fd->model, &g, fq))
-			continue;
-		best = fq;
-		more = fq->fg.nsect;
-	}
-	return best;
 }

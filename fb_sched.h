@@ -80,7 +80,6 @@ struct fbs_rq {
  * @reqs: pooled struct fbs_rq, the oldest first
  * @count: how many
  * @flying: how many are at the drive, but for those that joined the foreground
- * @seen_ns: when the last one came or was sent; 0: long ago
  * @sent_ns: when the last one was sent
  * @next_lbn: behind that
  * @fg_end_ns: when the last foreground request ended
@@ -92,7 +91,6 @@ struct fbk {
 	struct list_head reqs;
 	u32 count;
 	u32 flying;
-	u64 seen_ns;
 	u64 sent_ns;
 	u64 next_lbn;
 	u64 fg_end_ns;
@@ -238,8 +236,6 @@ void fbk_merged(struct fbs *fs, struct fbs_rq *fq, struct fbs_rq *gone);
 bool fbk_expire(struct fbs *fs);
 bool fbk_is_due(struct fbs *fs);
 void fbk_note_sent(struct fbs *fs, struct fbs_rq *fq, u64 now);
-bool fbk_want_order(struct fbs *fs);
 struct fbs_rq *fbk_pick_idle(struct fbs *fs, u64 now, u64 *due_ns);
-struct fbs_rq *fbk_pick_gap(struct fbs *fs, const struct fb_gap *gap, u32 more, u64 now);
 
 #endif /* FB_SCHED_H */

@@ -87,33 +87,18 @@ static void fbs_set_margin(const struct fbs *fs, struct fb_limits *lim)
 	lim->odds = &fs->fd->margin.odds;
 }
 
-/* of more the drive chooses; of one the command before has not been sent yet */
-static bool fbs_is_gap(const struct fbs *fs)
+/* offer the gap between the tail and the chosen request to the search */
+static void fbs_open_gap(struct fbs *fs)
 {
-	return fs->nr_flight && !fs->nr_untracked && fs->depth == FBS_DEPTH && fs->tail_known &&
-	       fs->choice.reckoned;
-}
-
-/* from the tail to the choice */
-static struct fb_gap fbs_gap(const struct fbs *fs)
-{
-	const struct fbs_rq *fq = fbs_chosen(fs);
-
-	return (struct fb_gap) {
+	struct fbs_rq *fq = fbs_chosen(fs);
+	struct fb_disk *fd = fs->fd;
+	struct fb_gap gap = {
 		.src = fs->tail,
 		.dst = fq->fg.start,
 		.dst_lbn = fq->fg.lbn,
 		.dst_nsect = fq->fg.nsect,
 		.dst_write = fq->fg.write,
 	};
-}
-
-/* offer the gap between the tail and the chosen request to the search */
-static void fbs_open_gap(struct fbs *fs)
-{
-	struct fbs_rq *fq = fbs_chosen(fs);
-	struct fb_disk *fd = fs->fd;
-	struct fb_gap gap = fbs_gap(fs);
 	struct fb_limits lim = {
 		.max_sectors = fb_vehicle_max(fd),
 		.lift = fs->lift,
@@ -124,7 +109,9 @@ static void fbs_open_gap(struct fbs *fs)
 		.separate = !blk_get_integrity(fs->q->disk),
 	};
 
-	if (!fbs_is_gap(fs) || !fbv_may_read(fd)) {
+	/* of more commands the drive chooses; of one the command before has not been sent yet */
+	if (!fs->nr_flight || fs->nr_untracked || fs->depth != FBS_DEPTH || !fs->tail_known ||
+	    !fs->choice.reckoned || !fbv_may_read(fd)) {
 		fb_gap_void(fd);
 		return;
 	}
@@ -595,12 +582,6 @@ static const struct fb_plan *fbs_take_plan(struct fbs *fs, u64 now)
 	return plan;
 }
 
-static struct request *fbs_send_other(struct fbs *fs, struct fbs_rq *fq, u64 now)
-{
-	fbs_pool_del(fs, fq);
-	return fbs_send(fs, fq, now);
-}
-
 /* no foreground at all: the one command that it may find in its way */
 static struct request *fbs_send_quiet(struct fbs *fs, u64 now)
 {
@@ -611,32 +592,8 @@ static struct request *fbs_send_quiet(struct fbs *fs, u64 now)
 		return NULL;
 	fs->window_ns = 0;
 	fs->fd->stats.others_idle++;
-	return fbs_send_other(fs, fq, now);
-}
-
-/* the best of them that fits before the choice, if it is more than the plan brings */
-static struct request *fbs_send_in_gap(struct fbs *fs, const struct fb_plan *plan, u64 now)
-{
-	struct fb_gap gap;
-	struct fbs_rq *fq;
-	u32 wanted = 0;
-
-	if (!fbs_is_gap(fs) || fbf_too_late(fs, now) ||
-	    (fs->auto_margin && fbm_spare(&fs->fd->margin, fbs_gap_ns(fs))))
-		return NULL;
-	if (plan)
-		wanted = plan->wanted * dm_info(fs->fd->model)->granule_sectors;
-	gap = fbs_gap(fs);
-	fq = fbk_pick_gap(fs, &gap, wanted, now);
-	if (!fq)
-		return NULL;
-	fs->extra_ns = fb_search_extra_ns(fs->fd->model, &gap, fbs_gap_ns(fs));
-	fs->fd->stats.others_gap++;
-	fq->cause = FB_CAUSE_SEPARATE;
-	fs->pinned = true;
-	fbs_chosen(fs)->cause = FB_CAUSE_AFTER;
-	fb_gap_void(fs->fd);
-	return fbs_send_other(fs, fq, now);
+	fbs_pool_del(fs, fq);
+	return fbs_send(fs, fq, now);
 }
 
 /* a slot is free: fill it (DESIGN 4, step 3) */
@@ -660,9 +617,6 @@ static struct request *fbs_fill_slot(struct fbs *fs)
 	else if (!fs->choice.req)
 		fbs_choose_next(fs);
 	plan = fbs_take_plan(fs, now);
-	rq = fs->others.count ? fbs_send_in_gap(fs, plan, now) : NULL;
-	if (rq)
-		return rq;
 	if (plan && plan->kind == FB_PLAN_PREPEND)
 		return fbs_send_choice(fs, &plan->piece[0], now);
 	rq = plan ? fbs_begin_plan(fs, plan, now) : NULL;
@@ -677,8 +631,7 @@ static struct request *fbs_fill_slot(struct fbs *fs)
 static void fbs_set_deep(struct fbs *fs)
 {
 	bool deep = fs->auto_depth &&
-		    ((!fbv_may_read(fs->fd) && !fbk_want_order(fs)) ||
-		     ktime_get_ns() < fs->stream_until_ns);
+		    (!fbv_may_read(fs->fd) || ktime_get_ns() < fs->stream_until_ns);
 
 	if (deep == fs->deep)
 		return;
