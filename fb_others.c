@@ -243,9 +243,13 @@ bool fbk_expire(struct fbs *fs)
 	lockdep_assert_held(&fs->fd->lock);
 	while ((fq = fbk_expired(fs, now))) {
 		fbk_del(fs, fq);
+		elv_rb_del(fbs_sort(fs, fq), fq->rq);
 		fq->background = false;
+		fq->fg.class = FG_BE;
+		elv_rb_add(fbs_sort(fs, fq), fq->rq);
 		fq->fg.arrived_ns = now;
-		fq->fg.deadline_ns = fq->since_ns + fs->others.expire_ns;
+		fq->fg.deadline_ns = min(fq->since_ns + fs->others.expire_ns,
+					 now + fs->expire_ns[READ]);
 		fg_pool_add(&fs->pool, &fq->fg);
 		fs->fd->stats.others_expired++;
 		some = true;
@@ -356,6 +360,8 @@ struct fbs_rq *fbk_pick_idle(struct fbs *fs, u64 now, u64 *due_ns)
 	known = fbf_idle_head(fs, now, false, &head, &start_ns);
 	near = fbk_next(fs, known ? &head : NULL, &reach_ns);
 	turn_ns = dm_period_ns(fs->fd->model);
+	if (!known)
+		reach_ns = min(reach_ns, turn_ns);
 	*due_ns = fs->others.fg_end_ns +
 		  div_u64(fs->others.wait_ns * min(reach_ns, fbk_far * turn_ns), turn_ns);
 	return near && now - fq->since_ns < fs->others.expire_ns / fbk_fair ? near : fq;

@@ -103,7 +103,7 @@ struct fbk {
  * struct fbs - the scheduler on one queue; all [L] of @fd
  * @fd: the disk
  * @q: its queue
- * @sort: pending requests by LBN, reads and writes, for merging
+ * @sort: pending requests by LBN, of each class reads and writes; @others are FG_IDLE reads
  * @bypass: requests to send before all others: requeued ones, those without our part
  * @pool: pending foreground requests
  * @others: pending background reads of others
@@ -140,7 +140,7 @@ struct fbk {
 struct fbs {
 	struct fb_disk *fd;
 	struct request_queue *q;
-	struct rb_root sort[2];
+	struct rb_root sort[FG_CLASSES][2];
 	struct list_head bypass;
 	struct fg_pool pool;
 	struct fbk others;
@@ -201,6 +201,11 @@ static inline struct fbs_rq *fbs_rq(const struct request *rq)
 static inline bool fbs_is_foreground(const struct fbs_rq *fq)
 {
 	return !fq->ours && !fq->background;
+}
+
+static inline struct rb_root *fbs_sort(struct fbs *fs, const struct fbs_rq *fq)
+{
+	return &fs->sort[fq->fg.class][rq_data_dir(fq->rq)];
 }
 
 /* freeblock_iosched.c */

@@ -13,6 +13,7 @@
  * fb_disk.h.
  */
 #include <linux/blk-integrity.h>
+#include <linux/ioprio.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -182,10 +183,12 @@ static void fbs_place(const struct fbs *fs, struct fbs_rq *fq)
 
 static void fbs_place_all(struct fbs *fs)
 {
+	enum fg_class class;
 	struct fg_req *req;
 
-	list_for_each_entry(req, &fs->pool.reqs, node)
-		fbs_place(fs, container_of(req, struct fbs_rq, fg));
+	for (class = 0; class < FG_CLASSES; class++)
+		list_for_each_entry(req, &fs->pool.reqs[class], node)
+			fbs_place(fs, container_of(req, struct fbs_rq, fg));
 	list_for_each_entry(req, &fs->others.reqs, node)
 		fbs_place(fs, container_of(req, struct fbs_rq, fg));
 }
@@ -210,11 +213,28 @@ static void fbs_note_arrival(struct fbs *fs)
 	fs->fd->fg_active = true;
 }
 
+/* as mq-deadline */
+static enum fg_class fbs_class(unsigned short ioprio)
+{
+	switch (IOPRIO_PRIO_CLASS(ioprio)) {
+	case IOPRIO_CLASS_RT:
+		return FG_RT;
+	case IOPRIO_CLASS_IDLE:
+		return FG_IDLE;
+	default:
+		return FG_BE;
+	}
+}
+
 static void fbs_pool_add(struct fbs *fs, struct fbs_rq *fq)
 {
 	struct request *rq = fq->rq;
 	bool write = op_is_write(req_op(rq));
 
+	fq->fg.class = fbs_class(req_get_ioprio(rq));
+	/* who is not idle may wait for it: metadata */
+	if (fq->fg.class == FG_IDLE && !write && !fq->background)
+		fq->fg.class = FG_BE;
 	fq->fg.lbn = blk_rq_pos(rq);
 	fq->fg.nsect = blk_rq_sectors(rq);
 	fq->fg.write = write;
@@ -225,7 +245,7 @@ static void fbs_pool_add(struct fbs *fs, struct fbs_rq *fq)
 		fbk_add(fs, fq);
 	else
 		fg_pool_add(&fs->pool, &fq->fg);
-	elv_rb_add(&fs->sort[rq_data_dir(rq)], rq);
+	elv_rb_add(fbs_sort(fs, fq), rq);
 	if (fb_compat_rq_mergeable(rq)) {
 		elv_rqhash_add(fs->q, rq);
 		if (!fs->q->last_merge)
@@ -243,7 +263,7 @@ static void fbs_pool_del(struct fbs *fs, struct fbs_rq *fq)
 		fbk_del(fs, fq);
 	else
 		fg_pool_del(&fs->pool, &fq->fg);
-	elv_rb_del(&fs->sort[rq_data_dir(rq)], rq);
+	elv_rb_del(fbs_sort(fs, fq), rq);
 	elv_rqhash_del(fs->q, rq);
 	if (fs->q->last_merge == rq)
 		fs->q->last_merge = NULL;
@@ -334,7 +354,8 @@ static bool fbs_bio_merge(struct request_queue *q, struct bio *bio, unsigned int
 static int fbs_request_merge(struct request_queue *q, struct request **rq, struct bio *bio)
 {
 	struct fbs *fs = q->elevator->elevator_data;
-	struct request *found = elv_rb_find(&fs->sort[bio_data_dir(bio)], bio_end_sector(bio));
+	struct rb_root *sort = &fs->sort[fbs_class(bio->bi_ioprio)][bio_data_dir(bio)];
+	struct request *found = elv_rb_find(sort, bio_end_sector(bio));
 
 	lockdep_assert_held(&fs->fd->lock);
 	if (!found || !elv_bio_merge_ok(found, bio))
@@ -355,8 +376,8 @@ static void fbs_request_merged(struct request_queue *q, struct request *rq, enum
 	fq->fg.nsect = blk_rq_sectors(rq);
 	if (type != ELEVATOR_FRONT_MERGE)
 		return;
-	elv_rb_del(&fs->sort[rq_data_dir(rq)], rq);
-	elv_rb_add(&fs->sort[rq_data_dir(rq)], rq);
+	elv_rb_del(fbs_sort(fs, fq), rq);
+	elv_rb_add(fbs_sort(fs, fq), rq);
 	fq->fg.lbn = blk_rq_pos(rq);
 	fbs_place(fs, fq);
 	if (fs->choice.req != &fq->fg)
@@ -383,7 +404,7 @@ static void fbs_requests_merged(struct request_queue *q, struct request *rq, str
 	if (fq && fq->state == FBS_POOLED) {
 		fbk_merged(fs, fq, gone);
 		if (!fq->background && !gone->background)
-			fq->fg.deadline_ns = min(fq->fg.deadline_ns, gone->fg.deadline_ns);
+			fg_pool_merge(&fs->pool, &fq->fg, &gone->fg);
 	}
 	if (fs->choice.req == &gone->fg) {
 		fb_gap_void(fs->fd);
@@ -649,11 +670,30 @@ static void fbs_set_deep(struct fbs *fs)
 		fs->mean_gap_ns = div_u64(dm_period_ns(fs->fd->model), fbs_stream_share / 4);
 }
 
+/* of @others none */
+static struct fg_req *fbs_above(struct fg_pool *pool, enum fg_class class, bool write, u64 lbn)
+{
+	struct fbs *fs = container_of(pool, struct fbs, pool);
+	struct rb_node *node = fs->sort[class][write].rb_node;
+	struct fbs_rq *fq, *best = NULL;
+
+	while (node) {
+		fq = fbs_rq(rb_entry(node, struct request, rb_node));
+		if (blk_rq_pos(fq->rq) < lbn) {
+			node = node->rb_right;
+			continue;
+		}
+		best = fq;
+		node = node->rb_left;
+	}
+	return best && !best->background ? &best->fg : NULL;
+}
+
 /* not our order: mq-deadline's, as many commands as the drive takes */
 static struct request *fbs_fill_transparent(struct fbs *fs)
 {
 	u64 now = ktime_get_ns();
-	struct fg_req *req = fg_choose_deadline(&fs->pool, now);
+	struct fg_req *req = fg_choose_deadline(&fs->pool, now, fbs_above);
 	struct fbs_rq *fq;
 
 	if (!req)
@@ -1011,8 +1051,6 @@ void fbs_changed(struct fbs *fs)
 static void fbs_init(struct fbs *fs, struct request_queue *q)
 {
 	fs->q = q;
-	fs->sort[READ] = RB_ROOT;
-	fs->sort[WRITE] = RB_ROOT;
 	INIT_LIST_HEAD(&fs->bypass);
 	INIT_LIST_HEAD(&fs->flight);
 	fg_pool_init(&fs->pool);

@@ -7,7 +7,8 @@
 # (Poisson, about 60 % of the drive's time). All times are the drive's, hence exact.
 #
 # Seen to fail: reads sent with foreground at the drive (mean, 99th percentile); none that
-# joined the foreground for their age (KiB and age of "busy").
+# joined the foreground for their age (KiB and age of "busy"); priority classes ignored
+# (real time's share of "classes"), no ageing (best effort of "classes").
 #
 # lab-programs: load
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -112,6 +113,23 @@ background merge-bg seconds=2 bytes=4096 depth=32
 foreground merge seconds=2 depth=4
 ended merge-bg
 expect_le "merge: requests, per mille of reads" $(($(status background_sent) * 4000 / kib)) 500
+
+# ---- classes: real time goes before best effort, which does not starve
+
+reset
+iosched "$disk" depth 2
+load random "/dev/$disk" reads=100 class=1 seconds=13 depth=4 > /tmp/rt &
+rt_pid=$!
+load random "/dev/$disk" reads=100 seconds=13 depth=32 out=/tmp/latencies > /tmp/be
+expect_eq "classes: best effort ends" $? 0
+wait $rt_pid
+expect_eq "classes: real time ends" $? 0
+rt=$(value rt requests)
+be=$(value be requests)
+note "classes: $rt requests of real time, $be of best effort"
+expect_ge "classes: real time, per mille" $((rt * 1000 / (rt + be))) 900
+expect_ge "classes: best effort" "$be" 32
+iosched "$disk" depth auto
 
 # ---- a switch finds them waiting
 
