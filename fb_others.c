@@ -72,7 +72,8 @@ int fbk_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx)
  * @data: in: the queue; out: the depth
  *
  * Reads of the idle class wait for long: they may be half of them, or the foreground would
- * have none.
+ * have none. There is no bio to ask here: what is given the class by itself is counted when
+ * it has come, see fbk_expire().
  *
  * Context: by blk-mq, in the submitter's context, without locks.
  */
@@ -217,6 +218,7 @@ static struct fbs_rq *fbk_expired(struct fbs *fs, u64 now)
 	if (!fq)
 		return NULL;
 	if (fq->since_ns + fs->others.expire_ns <= now + early_ns ||
+	    fs->others.count > fs->q->nr_requests / 2 ||
 	    percpu_ref_is_dying(&fs->q->q_usage_counter))
 		return fq;
 	return NULL;
@@ -227,8 +229,9 @@ static struct fbs_rq *fbk_expired(struct fbs *fs, u64 now)
  * @fs: the scheduler, its disk locked
  *
  * That is somewhat before their greatest age, so that the policy can find them a good place;
- * at the greatest age the deadline puts them before all others. At a queue freeze nobody
- * comes any more, and who freezes is waiting: then all of them.
+ * at the greatest age the deadline puts them before all others. No more wait than
+ * fbk_limit_depth() grants a task of the class, for a request may be given it by itself. At
+ * a queue freeze nobody comes any more, and who freezes is waiting: then all of them.
  *
  * Context: fb_disk.lock held.
  *

@@ -109,7 +109,7 @@ iosched "$disk" background_expire 5000
 # ---- requests behind each other are merged, with their like only
 
 reset
-background merge-bg seconds=2 bytes=4096 depth=32
+background merge-bg seconds=4 bytes=4096 depth=32
 foreground merge seconds=2 depth=4
 ended merge-bg
 expect_le "merge: requests, per mille of reads" $(($(status background_sent) * 4000 / kib)) 500
