@@ -410,10 +410,8 @@ static void fbs_requests_merged(struct request_queue *q, struct request *rq, str
 		fb_gap_void(fs->fd);
 		fbs_drop_pieces(fs);
 		fs->choice.req = NULL;
-		if (fq && fq->state == FBS_POOLED && fs->pinned) {
+		if (fq && fq->state == FBS_POOLED && fs->pinned)
 			fs->choice.req = &fq->fg;
-			fq->cause = gone->cause;
-		}
 	}
 	fbs_pool_del(fs, gone);
 	if (!fs->choice.req) {
@@ -425,40 +423,70 @@ static void fbs_requests_merged(struct request_queue *q, struct request *rq, str
 
 /* ---- sending ---- */
 
+/**
+ * struct fbs_dispatch - what is known of a command that is about to be sent
+ * @cause: what stands before it in its gap
+ * @lifts: limits that it lifts
+ * @gap_ns: what it would wait for its sector, were nothing read before it
+ * @extra_ns: what the free read before it costs it though all goes as planned
+ */
+struct fbs_dispatch {
+	enum fb_cause cause;
+	u32 lifts;
+	u64 gap_ns;
+	u64 extra_ns;
+};
+
+/* all that is said of @fq is said here, and nothing is left of a dispatch before this one */
+static void fbs_describe(struct fbs *fs, struct fbs_rq *fq, const struct fbs_dispatch *d, u64 now)
+{
+	fq->lbn = blk_rq_pos(fq->rq);
+	fq->nsect = blk_rq_sectors(fq->rq);
+	fq->fg.write = op_is_write(req_op(fq->rq));
+	fq->sent_ns = now;
+	fq->cause = d->cause;
+	fq->prepended |= d->cause == FB_CAUSE_PREPEND;
+	fq->leg = (struct fbm_leg) { .gap_ns = d->gap_ns, .extra_ns = d->extra_ns };
+	fq->mark = (struct fbp_mark) {
+		.at = d->lifts,
+		.behind = fs->lifts,
+		.ours = d->cause != FB_CAUSE_PLAIN,
+	};
+	fq->observed = false;
+	fq->placed = false;
+	fq->start_ns = 0;
+	fq->overtaken = false;
+	fq->watched = !fbs_is_hands_off(fs);
+	fq->state = FBS_SENT;
+}
+
 /* hand @fq to the driver: count it, predict it, and turn to the next */
-static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
+static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now,
+				const struct fbs_dispatch *d)
 {
 	struct fb_disk *fd = fs->fd;
 	struct request *rq = fq->rq;
 
 	lockdep_assert_held(&fd->lock);
-	fq->lbn = blk_rq_pos(rq);
-	fq->nsect = blk_rq_sectors(rq);
-	fq->fg.write = op_is_write(req_op(rq));
-	fq->sent_ns = now;
+	fbs_describe(fs, fq, d, now);
+	fs->lifts = d->lifts;
 	if (fq->since_ns)
 		fbk_note_sent(fs, fq, now);
-	fq->observed = false;
-	fq->placed = false;
-	fq->start_ns = 0;
 	if (fq->fg.write)
 		fb_buf_overlap(fd, fq->lbn, fq->nsect);
-	fq->mark.behind = fs->lifts;
-	fq->mark.ours = fq->cause != FB_CAUSE_PLAIN;
-	fs->lifts = fq->mark.at;
-	fq->watched = !fbs_is_hands_off(fs);
 	if (fq->watched)
 		fbf_predict_sent(fs, fq, now);
 	else
 		fs->tail_known = false;
 	list_add_tail(&fq->flight, &fs->flight);
 	fs->nr_flight++;
-	fs->nr_idle += fq->cause == FB_CAUSE_IDLE;
-	fq->state = FBS_SENT;
+	fs->nr_idle += d->cause == FB_CAUSE_IDLE;
 	if (fq->watched) {
 		fd->stats.max_in_flight = max_t(u64, fd->stats.max_in_flight, fs->nr_flight);
 		fbf_hold(fs);
 	}
+	if (d->cause == FB_CAUSE_SEPARATE || d->cause == FB_CAUSE_PREPEND)
+		fbf_check_writes(fs);
 	rq->rq_flags |= RQF_STARTED;
 	fbs_note_activity(fs);
 	fb_medium_apply(fd, rq);
@@ -492,8 +520,8 @@ static u32 fbs_commands(const struct fb_plan *plan)
 static struct request *fbs_send_piece(struct fbs *fs, u64 now)
 {
 	const struct fb_plan_piece *p = &fs->plan.piece[fs->next_piece];
+	struct fbs_dispatch d = { .cause = FB_CAUSE_SEPARATE };
 	struct request *rq;
-	struct fbs_rq *fq;
 
 	if (fs->next_piece >= fbs_commands(&fs->plan))
 		return NULL;
@@ -502,14 +530,10 @@ static struct request *fbs_send_piece(struct fbs *fs, u64 now)
 		fbs_drop_pieces(fs);
 		return NULL;
 	}
-	fq = fbs_rq(rq);
-	fq->cause = FB_CAUSE_SEPARATE;
-	fq->mark.at = fbs_lifts(fs, &fs->plan, fs->next_piece);
+	d.lifts = fbs_lifts(fs, &fs->plan, fs->next_piece);
 	if (++fs->next_piece < fbs_commands(&fs->plan))
 		fb_vehicle_need(fs->fd);
-	fbs_send(fs, fq, now);
-	fbf_check_writes(fs);
-	return rq;
+	return fbs_send(fs, fbs_rq(rq), now, &d);
 }
 
 /* put a plan with commands of its own in use */
@@ -523,7 +547,6 @@ static struct request *fbs_begin_plan(struct fbs *fs, const struct fb_plan *plan
 	if (!rq)
 		return NULL;
 	fs->pinned = true;
-	fbs_chosen(fs)->cause = FB_CAUSE_AFTER;
 	fb_gap_void(fs->fd);
 	if (plan->npieces > 1)
 		fs->fd->stats.several++;
@@ -550,22 +573,21 @@ static struct request *fbs_send_choice(struct fbs *fs, const struct fb_plan_piec
 {
 	struct fbs_rq *fq = fbs_chosen(fs);
 	struct request *rq = fq->rq;
+	struct fbs_dispatch d = {
+		.cause = fs->pinned ? FB_CAUSE_AFTER : FB_CAUSE_PLAIN,
+		.lifts = fbs_lifts(fs, &fs->plan, fs->next_piece),
+		.gap_ns = fbs_gap_ns(fs),
+		.extra_ns = fs->extra_ns,
+	};
 
 	fbs_pool_del(fs, fq);
 	fg_sent(&fs->pool, &fq->fg);
-	if (prepend && fb_buf_prepend(fs->fd, rq, prepend->lbn, prepend->nsect)) {
-		fq->prepended = true;
-		fq->cause = FB_CAUSE_PREPEND;
-	}
-	fq->leg.gap_ns = fbs_gap_ns(fs);
-	fq->leg.extra_ns = fs->extra_ns;
+	if (prepend && fb_buf_prepend(fs->fd, rq, prepend->lbn, prepend->nsect))
+		d.cause = FB_CAUSE_PREPEND;
 	fbs_note_gap(fs, now);
-	fq->mark.at = fbs_lifts(fs, &fs->plan, fs->next_piece);
 	fs->next_piece += !!prepend;
 	fbs_void_choice(fs);
-	fbs_send(fs, fq, now);
-	if (fq->prepended)
-		fbf_check_writes(fs);
+	fbs_send(fs, fq, now, &d);
 	if (fs->pool.count)
 		fbs_choose_next(fs);
 	return rq;
@@ -614,7 +636,7 @@ static struct request *fbs_send_quiet(struct fbs *fs, u64 now)
 	fs->window_ns = 0;
 	fs->fd->stats.others_idle++;
 	fbs_pool_del(fs, fq);
-	return fbs_send(fs, fq, now);
+	return fbs_send(fs, fq, now, &(struct fbs_dispatch) { .cause = FB_CAUSE_PLAIN });
 }
 
 /* a slot is free: fill it (DESIGN 4, step 3) */
@@ -657,8 +679,6 @@ static void fbs_set_deep(struct fbs *fs)
 	if (deep == fs->deep)
 		return;
 	fs->deep = deep;
-	if (fs->choice.req)
-		fbs_chosen(fs)->cause = FB_CAUSE_PLAIN;
 	fs->window_ns = 0;
 	fs->lifts = 0;
 	fs->tail_known = false;
@@ -701,7 +721,7 @@ static struct request *fbs_fill_transparent(struct fbs *fs)
 	fq = container_of(req, struct fbs_rq, fg);
 	fbs_pool_del(fs, fq);
 	fg_sent(&fs->pool, req);
-	return fbs_send(fs, fq, now);
+	return fbs_send(fs, fq, now, &(struct fbs_dispatch) { .cause = FB_CAUSE_PLAIN });
 }
 
 /* without our part it cannot be watched: no free read until it is back */
@@ -738,9 +758,8 @@ static struct request *fbs_send_idle(struct fbs *fs)
 	if (!rq)
 		return NULL;
 	fq = fbs_rq(rq);
-	fq->cause = FB_CAUSE_IDLE;
 	fs->fd->stats.idles++;
-	fbs_send(fs, fq, now);
+	fbs_send(fs, fq, now, &(struct fbs_dispatch) { .cause = FB_CAUSE_IDLE });
 	fb_idle_sent(fs->fd, now, fq->start_ns ? fq->start_ns + fq->acc.total_ns : 0);
 	return rq;
 }
@@ -759,8 +778,9 @@ static struct request *fbs_send_bypass(struct fbs *fs)
 	fb_head_lose(&fs->head);
 	fs->tail_known = false;
 	fbs_drop_pieces(fs);
+	/* one that was requeued is still what it was */
 	if (fq)
-		fbs_send(fs, fq, ktime_get_ns());
+		fbs_send(fs, fq, ktime_get_ns(), &(struct fbs_dispatch) { .cause = fq->cause });
 	else
 		fbs_send_untracked(fs, rq);
 	if (!fs->pinned)
