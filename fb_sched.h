@@ -208,8 +208,39 @@ static inline struct rb_root *fbs_sort(struct fbs *fs, const struct fbs_rq *fq)
 	return &fs->sort[fq->fg.class][rq_data_dir(fq->rq)];
 }
 
+/* the request that is the choice, of which there is one */
+static inline struct fbs_rq *fb_choice_request(const struct fbs *fs)
+{
+	return container_of(fs->choice.req, struct fbs_rq, fg);
+}
+
 /* freeblock_iosched.c */
 void fbs_changed(struct fbs *fs);
+
+/* fb_pool.c */
+void fb_pool_add(struct fbs *fs, struct fbs_rq *fq);
+void fb_pool_del(struct fbs *fs, struct fbs_rq *fq);
+struct fg_req *fb_pool_above(struct fg_pool *pool, enum fg_class class, bool write, u64 lbn);
+bool fb_pool_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr_segs);
+int fb_pool_request_merge(struct request_queue *q, struct request **rq, struct bio *bio);
+void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum elv_merge type);
+void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct request *next);
+
+/* fb_choice.c */
+void fb_choice_init(struct fbs *fs);
+void fb_choice_place(const struct fbs *fs, struct fbs_rq *fq);
+void fb_choice_place_all(struct fbs *fs);
+void fb_choice_drop_plan(struct fbs *fs);
+void fb_choice_void(struct fbs *fs);
+u64 fb_choice_gap_ns(const struct fbs *fs);
+void fb_choice_make(struct fbs *fs, const struct dm_place *head, u64 now);
+void fb_choice_renew(struct fbs *fs);
+void fb_choice_offer(struct fbs *fs, struct fbs_rq *fq);
+u32 fb_choice_lifts(const struct fbs *fs, const struct fb_plan *plan, u32 i);
+u32 fb_choice_commands(const struct fb_plan *plan);
+const struct fb_plan *fb_choice_take_plan(struct fbs *fs, u64 now);
+void fb_choice_note_gap(struct fbs *fs, u64 now);
+void fb_choice_set_deep(struct fbs *fs);
 
 /* fb_flight.c */
 u64 fbf_overhead_ns(const struct fbs *fs, bool write);

@@ -129,8 +129,7 @@ static struct fb_gap some_gap(void)
 	fill(0);
 	pool.policy = FG_SPTF_SW;
 	while (pool.count > 10)
-		fg_pool_del(&pool, list_first_entry(&pool.reqs[FG_BE], struct fg_req,
-						 node));
+		fg_pool_del(&pool, list_first_entry(&pool.reqs[FG_BE], struct fg_req, node));
 	fg_choose(&pool, dm, &gap.src, 1, &c);
 	gap.dst = c.req->start;
 	gap.dst_lbn = c.req->lbn;

@@ -445,8 +445,10 @@ static void test_no_walk(void **state)
 		fg_pool_del(&p.pool, &p.req[i]);
 		fg_pool_add(&p.pool, &p.req[i]);
 	}
-	for (i = 0; i < MOST; i++)
-		p.req[i].node.next = p.req[i].fifo.next = NULL;
+	for (i = 0; i < MOST; i++) {
+		p.req[i].node.next = NULL;
+		p.req[i].fifo.next = NULL;
+	}
 	/* expired or not, and in the middle of a batch */
 	p.pool.policy = FG_FIFO;
 	for (i = 0; i < 3; i++) {
