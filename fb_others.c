@@ -13,6 +13,7 @@
  *
  * Locks: fb_disk.lock, held by every caller but where said; the table is in fb_disk.h.
  */
+#include <linux/hash.h>
 #include <linux/ioprio.h>
 #include <linux/sched.h>
 
@@ -66,23 +67,49 @@ int fbk_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx)
 	return 0;
 }
 
+static struct task_struct **fbk_submitter(struct fbs *fs)
+{
+	return &fs->others.submitter[hash_ptr(current, FBK_SUBMITTER_BITS)];
+}
+
+/**
+ * fbk_note_bio() - a task has a bio, for which a request may have to be allocated
+ * @fs: the scheduler
+ * @bio: the bio
+ *
+ * A bio may have been given the class by itself. Where its request is allocated only the task
+ * can be asked (fbk_limit_depth()), but here, just before, there is the bio. Two tasks that
+ * share a place may miss a limit now and then.
+ *
+ * Context: by blk-mq, in the submitter's context, without locks.
+ */
+void fbk_note_bio(struct fbs *fs, const struct bio *bio)
+{
+	struct task_struct **place = fbk_submitter(fs);
+
+	if (IOPRIO_PRIO_CLASS(bio->bi_ioprio) == IOPRIO_CLASS_IDLE)
+		WRITE_ONCE(*place, current);
+	else if (READ_ONCE(*place) == current)
+		WRITE_ONCE(*place, NULL);
+}
+
 /**
  * fbk_limit_depth() - how many of a queue's requests there may be for this one to be allocated
  * @opf: what it is to be
  * @data: in: the queue; out: the depth
  *
  * Reads of the idle class wait for long: they may be half of them, or the foreground would
- * have none. There is no bio to ask here: what is given the class by itself is counted when
- * it has come, see fbk_expire().
+ * have none.
  *
  * Context: by blk-mq, in the submitter's context, without locks.
  */
 void fbk_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 {
-	const struct fbs *fs = data->q->elevator->elevator_data;
+	struct fbs *fs = data->q->elevator->elevator_data;
 
 	if ((opf & REQ_OP_MASK) == REQ_OP_READ &&
-	    IOPRIO_PRIO_CLASS(get_current_ioprio()) == IOPRIO_CLASS_IDLE)
+	    (IOPRIO_PRIO_CLASS(get_current_ioprio()) == IOPRIO_CLASS_IDLE ||
+	     READ_ONCE(*fbk_submitter(fs)) == current))
 		fb_compat_set_depth(data, fs->others.depth);
 }
 
@@ -218,7 +245,6 @@ static struct fbs_rq *fbk_expired(struct fbs *fs, u64 now)
 	if (!fq)
 		return NULL;
 	if (fq->since_ns + fs->others.expire_ns <= now + early_ns ||
-	    fs->others.count > fs->q->nr_requests / 2 ||
 	    percpu_ref_is_dying(&fs->q->q_usage_counter))
 		return fq;
 	return NULL;
@@ -229,9 +255,8 @@ static struct fbs_rq *fbk_expired(struct fbs *fs, u64 now)
  * @fs: the scheduler, its disk locked
  *
  * That is somewhat before their greatest age, so that the policy can find them a good place;
- * at the greatest age the deadline puts them before all others. No more wait than
- * fbk_limit_depth() grants a task of the class, for a request may be given it by itself. At
- * a queue freeze nobody comes any more, and who freezes is waiting: then all of them.
+ * at the greatest age the deadline puts them before all others. At a queue freeze nobody
+ * comes any more, and who freezes is waiting: then all of them.
  *
  * Context: fb_disk.lock held.
  *

@@ -124,6 +124,7 @@ bool fb_pool_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr
 	unsigned long flags;
 	bool merged;
 
+	fbk_note_bio(fs, bio);
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	merged = blk_mq_sched_try_merge(q, bio, nr_segs, &free);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);

@@ -15,6 +15,8 @@
 /* a command must be with the drive this long before it is to start there */
 #define FBS_LEAD_NS (200 * (u64)NSEC_PER_USEC)
 
+#define FBK_SUBMITTER_BITS 6
+
 #define FBS_GAP_SHIFT 4	/* fbs.mean_gap_ns averages over 16 */
 
 enum fbs_state {
@@ -86,6 +88,7 @@ struct fbs_rq {
  * @expire_ns: greatest age in the pool
  * @wait_ns: so long without foreground before one is sent that is a turn away
  * @depth: to which they may allocate requests; written with the queue frozen
+ * @submitter: tasks whose last bio was of the idle class, by hash; without the lock
  */
 struct fbk {
 	struct list_head reqs;
@@ -97,6 +100,7 @@ struct fbk {
 	u64 expire_ns;
 	u64 wait_ns;
 	u32 depth;
+	struct task_struct *submitter[1 << FBK_SUBMITTER_BITS];
 };
 
 /**
@@ -262,6 +266,7 @@ void fbcal_learn(struct fb_disk *fd, const struct fbs_rq *fq, enum fb_head_verdi
 void fbk_init(struct fbs *fs);
 int fbk_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx);
 void fbk_depth_updated(struct blk_mq_hw_ctx *hctx);
+void fbk_note_bio(struct fbs *fs, const struct bio *bio);
 void fbk_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data);
 bool fbk_allow_merge(struct request_queue *q, struct request *rq, struct bio *bio);
 bool fbk_submitter_is_idle(void);

@@ -7,7 +7,8 @@
 # (Poisson, about 60 % of the drive's time). All times are the drive's, hence exact.
 #
 # Seen to fail: reads sent with foreground at the drive (mean, 99th percentile); none that
-# joined the foreground for their age (KiB and age of "busy"); priority classes ignored
+# joined the foreground for their age (KiB and age of "busy"); the class of a request not seen
+# where it is allocated (510 per mille of "each"); priority classes ignored
 # (real time's share of "classes"), no ageing (best effort of "classes").
 #
 # lab-programs: load
@@ -113,6 +114,19 @@ background merge-bg seconds=4 bytes=4096 depth=32
 foreground merge seconds=2 depth=4
 ended merge-bg
 expect_le "merge: requests, per mille of reads" $(($(status background_sent) * 4000 / kib)) 500
+
+# ---- requests of the class, the process is not: they leave the foreground some of the queue's
+
+foreground each-alone seconds=4 depth=8
+load stream "/dev/$disk" class_each=3 begin_pm=211 seconds=5 bytes=131072 depth=256 \
+	> /tmp/each-bg &
+pid=$!
+sleep 0.5
+foreground each seconds=4 depth=8
+wait $pid
+expect_eq "each-bg: ends" $? 0
+expect_ge "each: reads, per mille of alone" \
+	$(($(value each requests) * 1000 / $(value each-alone requests))) 900
 
 # ---- classes: real time goes before best effort, which does not starve
 
