@@ -541,6 +541,13 @@ static void test_offer_class(void **state)
 		fg_choose(&p.pool, dm, &head, 10000000001, &c);
 		assert_ptr_equal(c.req, &p.req[1]);
 		assert_false(fg_offer(&p.pool, dm, &head, &p.req[0], &c));
+		/* and is not replaced by one of a still higher class either */
+		fg_pool_del(&p.pool, &p.req[0]);
+		p.req[1].arrived_ns = 1;
+		fg_choose(&p.pool, dm, &head, 10000000001, &c);
+		assert_ptr_equal(c.req, &p.req[2]);
+		fg_pool_add(&p.pool, &p.req[0]);
+		assert_false(fg_offer(&p.pool, dm, &head, &p.req[0], &c));
 	}
 }
 
