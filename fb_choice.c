@@ -65,8 +65,6 @@ void fb_choice_place_all(struct fbs *fs)
 	for (class = 0; class < FG_CLASSES; class++)
 		list_for_each_entry(req, &fs->pool.reqs[class], node)
 			fb_choice_place(fs, container_of(req, struct fbs_rq, fg));
-	list_for_each_entry(req, &fs->others.reqs, node)
-		fb_choice_place(fs, container_of(req, struct fbs_rq, fg));
 }
 
 /* ---- the choice, and the gap before it ---- */
@@ -226,43 +224,6 @@ void fb_choice_offer(struct fbs *fs, struct fbs_rq *fq)
 }
 
 /* ---- plans ---- */
-
-/**
- * fb_choice_lifts() - limits that a command of a plan was allowed to lift, and does
- * @fs: the scheduler, its disk locked
- * @plan: the plan
- * @i: number of the command
- *
- * Context: fb_disk.lock held.
- *
- * Return: enum fb_lift.
- */
-u32 fb_choice_lifts(const struct fbs *fs, const struct fb_plan *plan, u32 i)
-{
-	const struct fb_disk *fd = fs->fd;
-
-	if (plan->kind == FB_PLAN_NONE)
-		return 0;
-	return fbp_lifts(fd->model, &fd->gap, plan, i) & fd->lim.lift;
-}
-
-/**
- * fb_choice_commands() - pieces of a plan that are commands of their own
- * @plan: the plan
- *
- * Return: how many.
- */
-u32 fb_choice_commands(const struct fb_plan *plan)
-{
-	switch (plan->kind) {
-	case FB_PLAN_SEPARATE:
-		return plan->npieces;
-	case FB_PLAN_BOTH:
-		return plan->npieces - 1;
-	default:
-		return 0;
-	}
-}
 
 /**
  * fb_choice_take_plan() - the plan for the gap before the choice

@@ -23,10 +23,8 @@ static const u64 fbk_expire_ns = 5 * (u64)NSEC_PER_SEC;
 static const u64 fbk_wait_ns = NSEC_PER_MSEC;
 /* they are not merged to more than this: 128 KiB, half a millisecond of a track */
 static const u32 fbk_sectors = 256;
-/* the nearest is preferred to the oldest for this part of the greatest age */
+/* what follows the last one is preferred to the oldest for this part of the greatest age */
 static const u32 fbk_fair = 4;
-/* of the time that the head takes to get there so many turns count at most */
-static const u32 fbk_far = 4;
 
 /**
  * fbk_init() - nothing there yet, and the defaults
@@ -278,6 +276,7 @@ bool fbk_expire(struct fbs *fs)
 		fq->fg.arrived_ns = now;
 		fq->fg.deadline_ns = min(fq->since_ns + fs->others.expire_ns,
 					 now + fs->expire_ns[READ]);
+		fb_choice_place(fs, fq);
 		fg_pool_add(&fs->pool, &fq->fg);
 		fs->fd->stats.others_expired++;
 		some = true;
@@ -306,45 +305,10 @@ void fbk_note_sent(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	st->others_sectors += fq->nsect;
 	st->others_max_age_ns = max(st->others_max_age_ns, now - fq->since_ns);
 	fs->others.next_lbn = fq->lbn + fq->nsect;
-	fs->others.sent_ns = now;
 	fs->others.flying += fq->background;
 }
 
 /* ---- when they go ---- */
-
-/* how long the head takes to be there; U64_MAX: not known */
-static u64 fbk_reach_ns(const struct fbs *fs, const struct dm_place *head,
-			const struct fbs_rq *fq)
-{
-	u64 seek_ns, latency_ns;
-
-	if (!head || !fq->fg.placed)
-		return U64_MAX;
-	dm_position(fs->fd->model, head, &fq->fg.start, false, &seek_ns, &latency_ns);
-	return seek_ns + latency_ns;
-}
-
-/* what follows the one sent last, else the nearest; NULL if that is not known */
-static struct fbs_rq *fbk_next(struct fbs *fs, const struct dm_place *head, u64 *reach_ns)
-{
-	struct fbs_rq *fq, *best = NULL;
-	u64 ns;
-
-	*reach_ns = U64_MAX;
-	list_for_each_entry(fq, &fs->others.reqs, fg.node) {
-		ns = fbk_reach_ns(fs, head, fq);
-		if (fq->fg.lbn == fs->others.next_lbn) {
-			/* nothing else has been at the drive since */
-			*reach_ns = fs->others.fg_end_ns < fs->others.sent_ns ? 0 : ns;
-			return fq;
-		}
-		if (ns >= *reach_ns)
-			continue;
-		*reach_ns = ns;
-		best = fq;
-	}
-	return best;
-}
 
 /* no head to move away: as many at once as it takes, without a wait */
 static bool fbk_is_flash(const struct fbs *fs)
@@ -358,13 +322,9 @@ static bool fbk_is_flash(const struct fbs *fs)
  * @now: the time
  * @due_ns: out: not before; U64_MAX: there is foreground, or one of them at the drive, or none
  *
- * The oldest, once it has waited for a quarter of its time; what follows the one before,
- * which the drive may have read ahead even if it was called away since; else the nearest, or
- * the oldest if the head is not known.
- *
- * The command is a loss if foreground comes before its first sector: the farther it is,
- * the longer we wait. (What the wait is to be for a given foreground "Practical Scrubbing"
- * finds from a trace of it.)
+ * What follows the one before, which the drive may have read ahead even if it was called away
+ * since; else, or once that has waited for a quarter of its time, the oldest. (What the wait
+ * is to be for a given foreground "Practical Scrubbing" finds from a trace of it.)
  *
  * Context: fb_disk.lock held.
  *
@@ -372,10 +332,8 @@ static bool fbk_is_flash(const struct fbs *fs)
  */
 struct fbs_rq *fbk_pick_idle(struct fbs *fs, u64 now, u64 *due_ns)
 {
-	struct fbs_rq *fq = fbk_oldest(fs), *near;
-	u64 reach_ns, turn_ns, start_ns;
-	struct dm_place head;
-	bool known;
+	struct fbs_rq *fq = fbk_oldest(fs);
+	struct request *next;
 
 	lockdep_assert_held(&fs->fd->lock);
 	*due_ns = U64_MAX;
@@ -383,16 +341,10 @@ struct fbs_rq *fbk_pick_idle(struct fbs *fs, u64 now, u64 *due_ns)
 	    fs->nr_flight > fs->others.flying || (fs->others.flying && !fbk_is_flash(fs)))
 		return NULL;
 	*due_ns = fs->others.fg_end_ns + (fbk_is_flash(fs) ? 0 : fs->others.wait_ns);
-	if (fb_disk_transparent(fs->fd))
+	if (now - fq->since_ns >= fs->others.expire_ns / fbk_fair)
 		return fq;
-	known = fbf_idle_head(fs, now, false, &head, &start_ns);
-	near = fbk_next(fs, known ? &head : NULL, &reach_ns);
-	turn_ns = dm_period_ns(fs->fd->model);
-	if (!known)
-		reach_ns = min(reach_ns, turn_ns);
-	*due_ns = fs->others.fg_end_ns +
-		  div_u64(fs->others.wait_ns * min(reach_ns, fbk_far * turn_ns), turn_ns);
-	return near && now - fq->since_ns < fs->others.expire_ns / fbk_fair ? near : fq;
+	next = elv_rb_find(&fs->sort[FG_IDLE][READ], fs->others.next_lbn);
+	return next ? fbs_rq(next) : fq;
 }
 
 /**

@@ -42,11 +42,12 @@ void fb_pool_add(struct fbs *fs, struct fbs_rq *fq)
 	fq->fg.write = write;
 	fq->fg.arrived_ns = ktime_get_ns();
 	fq->fg.deadline_ns = fq->fg.arrived_ns + fs->expire_ns[write];
-	fb_choice_place(fs, fq);
-	if (fq->background)
+	if (fq->background) {
 		fbk_add(fs, fq);
-	else
+	} else {
+		fb_choice_place(fs, fq);
 		fg_pool_add(&fs->pool, &fq->fg);
+	}
 	elv_rb_add(fbs_sort(fs, fq), rq);
 	if (fb_compat_rq_mergeable(rq)) {
 		elv_rqhash_add(fs->q, rq);

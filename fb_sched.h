@@ -82,11 +82,10 @@ struct fbs_rq {
  * @reqs: pooled struct fbs_rq, the oldest first
  * @count: how many
  * @flying: how many are at the drive, but for those that joined the foreground
- * @sent_ns: when the last one was sent
- * @next_lbn: behind that
+ * @next_lbn: behind the last one that was sent
  * @fg_end_ns: when the last foreground request ended
  * @expire_ns: greatest age in the pool
- * @wait_ns: so long without foreground before one is sent that is a turn away
+ * @wait_ns: so long without foreground before one is sent
  * @depth: to which they may allocate requests; written with the queue frozen
  * @submitter: tasks whose last bio was of the idle class, by hash; without the lock
  */
@@ -94,7 +93,6 @@ struct fbk {
 	struct list_head reqs;
 	u32 count;
 	u32 flying;
-	u64 sent_ns;
 	u64 next_lbn;
 	u64 fg_end_ns;
 	u64 expire_ns;
@@ -240,8 +238,6 @@ u64 fb_choice_gap_ns(const struct fbs *fs);
 void fb_choice_make(struct fbs *fs, const struct dm_place *head, u64 now);
 void fb_choice_renew(struct fbs *fs);
 void fb_choice_offer(struct fbs *fs, struct fbs_rq *fq);
-u32 fb_choice_lifts(const struct fbs *fs, const struct fb_plan *plan, u32 i);
-u32 fb_choice_commands(const struct fb_plan *plan);
 const struct fb_plan *fb_choice_take_plan(struct fbs *fs, u64 now);
 void fb_choice_note_gap(struct fbs *fs, u64 now);
 void fb_choice_set_deep(struct fbs *fs);

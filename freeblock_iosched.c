@@ -192,6 +192,29 @@ static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now,
 	return rq;
 }
 
+/* limits that command @i of a plan was allowed to lift, and does */
+static u32 fbs_lifts(const struct fbs *fs, const struct fb_plan *plan, u32 i)
+{
+	const struct fb_disk *fd = fs->fd;
+
+	if (plan->kind == FB_PLAN_NONE)
+		return 0;
+	return fbp_lifts(fd->model, &fd->gap, plan, i) & fd->lim.lift;
+}
+
+/* pieces of a plan that are commands of their own */
+static u32 fbs_commands(const struct fb_plan *plan)
+{
+	switch (plan->kind) {
+	case FB_PLAN_SEPARATE:
+		return plan->npieces;
+	case FB_PLAN_BOTH:
+		return plan->npieces - 1;
+	default:
+		return 0;
+	}
+}
+
 /* the next piece of the plan in use that is a command of its own; NULL: there is none */
 static struct request *fbs_send_piece(struct fbs *fs, u64 now)
 {
@@ -199,15 +222,15 @@ static struct request *fbs_send_piece(struct fbs *fs, u64 now)
 	struct fbs_dispatch d = { .cause = FB_CAUSE_SEPARATE };
 	struct request *rq;
 
-	if (fs->next_piece >= fb_choice_commands(&fs->plan))
+	if (fs->next_piece >= fbs_commands(&fs->plan))
 		return NULL;
 	rq = fb_vehicle_send(fs->fd, p->lbn, p->nsect);
 	if (!rq) {
 		fb_choice_drop_plan(fs);
 		return NULL;
 	}
-	d.lifts = fb_choice_lifts(fs, &fs->plan, fs->next_piece);
-	if (++fs->next_piece < fb_choice_commands(&fs->plan))
+	d.lifts = fbs_lifts(fs, &fs->plan, fs->next_piece);
+	if (++fs->next_piece < fbs_commands(&fs->plan))
 		fb_vehicle_need(fs->fd);
 	return fbs_send(fs, fbs_rq(rq), now, &d);
 }
@@ -237,7 +260,7 @@ static struct request *fbs_send_choice(struct fbs *fs, const struct fb_plan_piec
 	struct request *rq = fq->rq;
 	struct fbs_dispatch d = {
 		.cause = fs->pinned ? FB_CAUSE_AFTER : FB_CAUSE_PLAIN,
-		.lifts = fb_choice_lifts(fs, &fs->plan, fs->next_piece),
+		.lifts = fbs_lifts(fs, &fs->plan, fs->next_piece),
 		.gap_ns = fb_choice_gap_ns(fs),
 		.extra_ns = fs->extra_ns,
 	};
