@@ -33,7 +33,8 @@ enum fbs_state {
  * @rq: the request
  * @state: see there
  * @cause: what stood before it in its gap
- * @prepended: a read was linked in front of it once: never again (KERNEL-NOTES)
+ * @prepended: a read was linked in front of it once: never again, or a remainder that the
+ *	driver gives back could go round for ever
  * @ours: a separate free read
  * @idle: of the idle I/O class
  * @background: an idle-class read: in fbs.others, or sent from there

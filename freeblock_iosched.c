@@ -309,7 +309,7 @@ static struct request *fbs_send_quiet(struct fbs *fs, u64 now)
 	return fbs_send(fs, fq, now, &(struct fbs_dispatch) { .cause = FB_CAUSE_PLAIN });
 }
 
-/* a slot is free: fill it (DESIGN 4, step 3) */
+/* a slot is free: fill it (Documentation/design.rst, One request's way, step 4) */
 static struct request *fbs_fill_slot(struct fbs *fs)
 {
 	u64 now = ktime_get_ns();
