@@ -205,7 +205,6 @@ struct fb_stats {
 	u64 discarded;			/* free reads overlapped by a foreground write */
 	u64 others;			/* background reads of others sent ... */
 	u64 others_sectors;		/* ... their sectors */
-	u64 others_gap;			/* ... in a gap */
 	u64 others_idle;		/* ... without foreground */
 	u64 others_expired;		/* ... as foreground, for their age */
 	u64 others_max_age_ns;		/* the longest that one waited here */

@@ -224,12 +224,6 @@ static u32 fbf_guard_ppm(const struct fbs *fs)
 	return fs->auto_margin ? 2 * fs->target_ppm : fs->target_ppm;
 }
 
-/* only while something is read in gaps is it of use what they take */
-static bool fbf_learns(const struct fbs *fs)
-{
-	return fs->fd->svc || fs->others.seen_ns;
-}
-
 static void fbf_learn(struct fbs *fs, struct fbs_rq *fq, enum fb_head_verdict verdict,
 		      s64 late_ns, u64 now)
 {
@@ -245,7 +239,8 @@ static void fbf_learn(struct fbs *fs, struct fbs_rq *fq, enum fb_head_verdict ve
 	fq->leg.cause = causes[fq->cause];
 	fq->leg.late_ns = late_ns;
 	fbcal_learn(fs->fd, fq, verdict, now);
-	if (fbf_learns(fs))
+	/* only while something is read in gaps is it of use what they take */
+	if (fs->fd->svc)
 		fbm_learn(&fs->fd->margin, now, &fq->leg);
 }
 

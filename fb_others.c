@@ -3,8 +3,6 @@
  * Other people's background reads: reads of the idle I/O class (btrfs scrub, backups under
  * ionice, an md check whose thread is). They wait in a pool of their own and are sent
  *
- * - in a gap, when the arm can go there and still be at the foreground request in time:
- *   a separate free read that was not ours to choose (freeblock paper, 4.3);
  * - one at a time while there is no foreground at all and has not been for a while (the
  *   Waiting policy of "Practical Scrubbing", DSN 2012, section IV);
  * - like a foreground read before they are older than background_expire.
@@ -15,6 +13,7 @@
  *
  * Locks: fb_disk.lock, held by every caller but where said; the table is in fb_disk.h.
  */
+#include <linux/hash.h>
 #include <linux/ioprio.h>
 #include <linux/sched.h>
 
@@ -22,16 +21,10 @@
 
 static const u64 fbk_expire_ns = 5 * (u64)NSEC_PER_SEC;
 static const u64 fbk_wait_ns = NSEC_PER_MSEC;
-/* so long after the last of them the drive may order as it likes again */
-static const u64 fbk_memory_ns = NSEC_PER_SEC;
 /* they are not merged to more than this: 128 KiB, half a millisecond of a track */
 static const u32 fbk_sectors = 256;
-/* the nearest is preferred to the oldest for this part of the greatest age */
+/* what follows the last one is preferred to the oldest for this part of the greatest age */
 static const u32 fbk_fair = 4;
-/* of the time that the head takes to get there so many turns count at most */
-static const u32 fbk_far = 4;
-/* the foreground's order is reckoned with interrupts off: no more than so many, the oldest */
-static const u32 fbk_look = 24;
 
 /**
  * fbk_init() - nothing there yet, and the defaults
@@ -72,6 +65,32 @@ int fbk_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx)
 	return 0;
 }
 
+static struct task_struct **fbk_submitter(struct fbs *fs)
+{
+	return &fs->others.submitter[hash_ptr(current, FBK_SUBMITTER_BITS)];
+}
+
+/**
+ * fbk_note_bio() - a task has a bio, for which a request may have to be allocated
+ * @fs: the scheduler
+ * @bio: the bio
+ *
+ * A bio may have been given the class by itself. Where its request is allocated only the task
+ * can be asked (fbk_limit_depth()), but here, just before, there is the bio. Two tasks that
+ * share a place may miss a limit now and then.
+ *
+ * Context: by blk-mq, in the submitter's context, without locks.
+ */
+void fbk_note_bio(struct fbs *fs, const struct bio *bio)
+{
+	struct task_struct **place = fbk_submitter(fs);
+
+	if (IOPRIO_PRIO_CLASS(bio->bi_ioprio) == IOPRIO_CLASS_IDLE)
+		WRITE_ONCE(*place, current);
+	else if (READ_ONCE(*place) == current)
+		WRITE_ONCE(*place, NULL);
+}
+
 /**
  * fbk_limit_depth() - how many of a queue's requests there may be for this one to be allocated
  * @opf: what it is to be
@@ -84,10 +103,11 @@ int fbk_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx)
  */
 void fbk_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 {
-	const struct fbs *fs = data->q->elevator->elevator_data;
+	struct fbs *fs = data->q->elevator->elevator_data;
 
 	if ((opf & REQ_OP_MASK) == REQ_OP_READ &&
-	    IOPRIO_PRIO_CLASS(get_current_ioprio()) == IOPRIO_CLASS_IDLE)
+	    (IOPRIO_PRIO_CLASS(get_current_ioprio()) == IOPRIO_CLASS_IDLE ||
+	     READ_ONCE(*fbk_submitter(fs)) == current))
 		fb_compat_set_depth(data, fs->others.depth);
 }
 
@@ -171,7 +191,6 @@ void fbk_add(struct fbs *fs, struct fbs_rq *fq)
 	fq->since_ns = fq->fg.arrived_ns;
 	list_add_tail(&fq->fg.node, &fs->others.reqs);
 	fs->others.count++;
-	fs->others.seen_ns = fq->since_ns;
 }
 
 /**
@@ -250,9 +269,14 @@ bool fbk_expire(struct fbs *fs)
 	lockdep_assert_held(&fs->fd->lock);
 	while ((fq = fbk_expired(fs, now))) {
 		fbk_del(fs, fq);
+		elv_rb_del(fbs_sort(fs, fq), fq->rq);
 		fq->background = false;
+		fq->fg.class = FG_BE;
+		elv_rb_add(fbs_sort(fs, fq), fq->rq);
 		fq->fg.arrived_ns = now;
-		fq->fg.deadline_ns = fq->since_ns + fs->others.expire_ns;
+		fq->fg.deadline_ns = min(fq->since_ns + fs->others.expire_ns,
+					 now + fs->expire_ns[READ]);
+		fb_choice_place(fs, fq);
 		fg_pool_add(&fs->pool, &fq->fg);
 		fs->fd->stats.others_expired++;
 		some = true;
@@ -281,70 +305,10 @@ void fbk_note_sent(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	st->others_sectors += fq->nsect;
 	st->others_max_age_ns = max(st->others_max_age_ns, now - fq->since_ns);
 	fs->others.next_lbn = fq->lbn + fq->nsect;
-	fs->others.sent_ns = now;
 	fs->others.flying += fq->background;
-	fs->others.seen_ns = now;
 }
 
 /* ---- when they go ---- */
-
-/**
- * fbk_want_order() - is our order worth keeping for their sake?
- * @fs: the scheduler, its disk locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: true while some wait, and a while longer, if gaps can be told.
- */
-bool fbk_want_order(struct fbs *fs)
-{
-	struct fb_disk *fd = fs->fd;
-	u64 now;
-
-	lockdep_assert_held(&fs->fd->lock);
-	if (!fs->others.seen_ns)
-		return false;
-	now = ktime_get_ns();
-	if (!fs->others.count && now - fs->others.seen_ns > fbk_memory_ns) {
-		fs->others.seen_ns = 0;
-		return false;
-	}
-	return !fb_disk_transparent(fd) && fb_guard_on(&fd->guard, now);
-}
-
-/* how long the head takes to be there; U64_MAX: not known */
-static u64 fbk_reach_ns(const struct fbs *fs, const struct dm_place *head,
-			const struct fbs_rq *fq)
-{
-	u64 seek_ns, latency_ns;
-
-	if (!head || !fq->fg.placed)
-		return U64_MAX;
-	dm_position(fs->fd->model, head, &fq->fg.start, false, &seek_ns, &latency_ns);
-	return seek_ns + latency_ns;
-}
-
-/* what follows the one sent last, else the nearest; NULL if that is not known */
-static struct fbs_rq *fbk_next(struct fbs *fs, const struct dm_place *head, u64 *reach_ns)
-{
-	struct fbs_rq *fq, *best = NULL;
-	u64 ns;
-
-	*reach_ns = U64_MAX;
-	list_for_each_entry(fq, &fs->others.reqs, fg.node) {
-		ns = fbk_reach_ns(fs, head, fq);
-		if (fq->fg.lbn == fs->others.next_lbn) {
-			/* nothing else has been at the drive since */
-			*reach_ns = fs->others.fg_end_ns < fs->others.sent_ns ? 0 : ns;
-			return fq;
-		}
-		if (ns >= *reach_ns)
-			continue;
-		*reach_ns = ns;
-		best = fq;
-	}
-	return best;
-}
 
 /* no head to move away: as many at once as it takes, without a wait */
 static bool fbk_is_flash(const struct fbs *fs)
@@ -358,13 +322,9 @@ static bool fbk_is_flash(const struct fbs *fs)
  * @now: the time
  * @due_ns: out: not before; U64_MAX: there is foreground, or one of them at the drive, or none
  *
- * The oldest, once it has waited for a quarter of its time; what follows the one before,
- * which the drive may have read ahead even if it was called away since; else the nearest, or
- * the oldest if the head is not known.
- *
- * The command is a loss if foreground comes before its first sector: the farther it is,
- * the longer we wait. (What the wait is to be for a given foreground "Practical Scrubbing"
- * finds from a trace of it.)
+ * What follows the one before, which the drive may have read ahead even if it was called away
+ * since; else, or once that has waited for a quarter of its time, the oldest. (What the wait
+ * is to be for a given foreground "Practical Scrubbing" finds from a trace of it.)
  *
  * Context: fb_disk.lock held.
  *
@@ -372,10 +332,8 @@ static bool fbk_is_flash(const struct fbs *fs)
  */
 struct fbs_rq *fbk_pick_idle(struct fbs *fs, u64 now, u64 *due_ns)
 {
-	struct fbs_rq *fq = fbk_oldest(fs), *near;
-	u64 reach_ns, turn_ns, start_ns;
-	struct dm_place head;
-	bool known;
+	struct fbs_rq *fq = fbk_oldest(fs);
+	struct request *next;
 
 	lockdep_assert_held(&fs->fd->lock);
 	*due_ns = U64_MAX;
@@ -383,14 +341,10 @@ struct fbs_rq *fbk_pick_idle(struct fbs *fs, u64 now, u64 *due_ns)
 	    fs->nr_flight > fs->others.flying || (fs->others.flying && !fbk_is_flash(fs)))
 		return NULL;
 	*due_ns = fs->others.fg_end_ns + (fbk_is_flash(fs) ? 0 : fs->others.wait_ns);
-	if (fb_disk_transparent(fs->fd))
+	if (now - fq->since_ns >= fs->others.expire_ns / fbk_fair)
 		return fq;
-	known = fbf_idle_head(fs, now, false, &head, &start_ns);
-	near = fbk_next(fs, known ? &head : NULL, &reach_ns);
-	turn_ns = dm_period_ns(fs->fd->model);
-	*due_ns = fs->others.fg_end_ns +
-		  div_u64(fs->others.wait_ns * min(reach_ns, fbk_far * turn_ns), turn_ns);
-	return near && now - fq->since_ns < fs->others.expire_ns / fbk_fair ? near : fq;
+	next = elv_rb_find(&fs->sort[FG_IDLE][READ], fs->others.next_lbn);
+	return next ? fbs_rq(next) : fq;
 }
 
 /**
@@ -415,88 +369,4 @@ bool fbk_is_due(struct fbs *fs)
 		return true;
 	hrtimer_start(&fs->timer, ns_to_ktime(due_ns), HRTIMER_MODE_ABS);
 	return false;
-}
-
-/**
- * struct fbk_gap - the gap before the choice, as fbk_fits() wants it
- * @gap: it
- * @pos_ns: seek and rotational wait of the choice were nothing read before it
- * @margin_ns: conservatism
- */
-struct fbk_gap {
-	struct fb_gap gap;
-	u64 pos_ns;
-	u64 margin_ns;
-};
-
-/*
- * There, read, and at the foreground's first sector when that would have come anyway, with
- * the conservatism to spare before both (freeblock paper, 3.3).
- */
-static bool fbk_fits(const struct disk_model *dm, const struct fbk_gap *g,
-		     const struct fbs_rq *fq)
-{
-	struct fb_plan plan = {
-		.kind = FB_PLAN_SEPARATE,
-		.npieces = 1,
-		.piece[0] = { .lbn = fq->fg.lbn, .nsect = fq->fg.nsect },
-	};
-	u64 seek_ns, latency_ns;
-	struct dm_access acc;
-
-	dm_position(dm, &g->gap.src, &fq->fg.start, false, &seek_ns, &latency_ns);
-	if (seek_ns + g->margin_ns >= g->pos_ns ||
-	    (!dm_info(dm)->zero_latency && seek_ns + latency_ns >= g->pos_ns))
-		return false;
-	if (dm_access(dm, &g->gap.src, fq->fg.lbn, fq->fg.nsect, false, &acc) ||
-	    acc.latency_ns < g->margin_ns || acc.total_ns + g->margin_ns > g->pos_ns)
-		return false;
-	/* landing early, within it, would end it a turn later */
-	if (dm_info(dm)->zero_latency &&
-	    acc.total_ns - acc.seek_ns + g->margin_ns > dm_period_ns(dm))
-		return false;
-	dm_position(dm, &acc.end, &g->gap.dst, g->gap.dst_write, &seek_ns, &latency_ns);
-	/* angles are rounded: a turn more is far more than this */
-	if (latency_ns < g->margin_ns ||
-	    acc.total_ns + seek_ns + latency_ns > g->pos_ns + g->margin_ns)
-		return false;
-	/* on these tracks the drive might read on: that is the probe's to find out */
-	return !fbp_lifts(dm, &g->gap, &plan, 0);
-}
-
-/**
- * fbk_pick_gap() - the one that best fills the gap before the choice
- * @fs: the scheduler, its disk locked, with a choice and a command at the drive
- * @gap: the gap
- * @more: it must have more sectors than this
- * @now: the time
- *
- * Context: fb_disk.lock held.
- *
- * Return: the longest that fits, or NULL.
- */
-struct fbs_rq *fbk_pick_gap(struct fbs *fs, const struct fb_gap *gap, u32 more, u64 now)
-{
-	struct fb_disk *fd = fs->fd;
-	struct fbk_gap g = {
-		.gap = *gap,
-		.pos_ns = fs->choice.pos_ns,
-		.margin_ns = fs->auto_margin ? fbm_one_ns(&fd->margin) : fs->conservatism_ns,
-	};
-	struct fbs_rq *fq, *best = NULL;
-	u32 looked = 0;
-
-	lockdep_assert_held(&fs->fd->lock);
-	/* one of them is at the drive: no other one, or the foreground waits for two */
-	if (fs->others.flying || !fb_guard_on(&fd->guard, now))
-		return NULL;
-	list_for_each_entry(fq, &fs->others.reqs, fg.node) {
-		if (looked++ == fbk_look)
-			break;
-		if (!fq->fg.placed || fq->fg.nsect <= more || !fbk_fits(fd->model, &g, fq))
-			continue;
-		best = fq;
-		more = fq->fg.nsect;
-	}
-	return best;
 }

@@ -15,6 +15,8 @@
 /* a command must be with the drive this long before it is to start there */
 #define FBS_LEAD_NS (200 * (u64)NSEC_PER_USEC)
 
+#define FBK_SUBMITTER_BITS 6
+
 #define FBS_GAP_SHIFT 4	/* fbs.mean_gap_ns averages over 16 */
 
 enum fbs_state {
@@ -31,7 +33,8 @@ enum fbs_state {
  * @rq: the request
  * @state: see there
  * @cause: what stood before it in its gap
- * @prepended: a read was linked in front of it once: never again (KERNEL-NOTES)
+ * @prepended: a read was linked in front of it once: never again, or a remainder that the
+ *	driver gives back could go round for ever
  * @ours: a separate free read
  * @idle: of the idle I/O class
  * @background: an idle-class read: in fbs.others, or sent from there
@@ -80,32 +83,30 @@ struct fbs_rq {
  * @reqs: pooled struct fbs_rq, the oldest first
  * @count: how many
  * @flying: how many are at the drive, but for those that joined the foreground
- * @seen_ns: when the last one came or was sent; 0: long ago
- * @sent_ns: when the last one was sent
- * @next_lbn: behind that
+ * @next_lbn: behind the last one that was sent
  * @fg_end_ns: when the last foreground request ended
  * @expire_ns: greatest age in the pool
- * @wait_ns: so long without foreground before one is sent that is a turn away
+ * @wait_ns: so long without foreground before one is sent
  * @depth: to which they may allocate requests; written with the queue frozen
+ * @submitter: tasks whose last bio was of the idle class, by hash; without the lock
  */
 struct fbk {
 	struct list_head reqs;
 	u32 count;
 	u32 flying;
-	u64 seen_ns;
-	u64 sent_ns;
 	u64 next_lbn;
 	u64 fg_end_ns;
 	u64 expire_ns;
 	u64 wait_ns;
 	u32 depth;
+	struct task_struct *submitter[1 << FBK_SUBMITTER_BITS];
 };
 
 /**
  * struct fbs - the scheduler on one queue; all [L] of @fd
  * @fd: the disk
  * @q: its queue
- * @sort: pending requests by LBN, reads and writes, for merging
+ * @sort: pending requests by LBN, of each class reads and writes; @others are FG_IDLE reads
  * @bypass: requests to send before all others: requeued ones, those without our part
  * @pool: pending foreground requests
  * @others: pending background reads of others
@@ -142,7 +143,7 @@ struct fbk {
 struct fbs {
 	struct fb_disk *fd;
 	struct request_queue *q;
-	struct rb_root sort[2];
+	struct rb_root sort[FG_CLASSES][2];
 	struct list_head bypass;
 	struct fg_pool pool;
 	struct fbk others;
@@ -205,8 +206,42 @@ static inline bool fbs_is_foreground(const struct fbs_rq *fq)
 	return !fq->ours && !fq->background;
 }
 
+static inline struct rb_root *fbs_sort(struct fbs *fs, const struct fbs_rq *fq)
+{
+	return &fs->sort[fq->fg.class][rq_data_dir(fq->rq)];
+}
+
+/* the request that is the choice, of which there is one */
+static inline struct fbs_rq *fb_choice_request(const struct fbs *fs)
+{
+	return container_of(fs->choice.req, struct fbs_rq, fg);
+}
+
 /* freeblock_iosched.c */
 void fbs_changed(struct fbs *fs);
+
+/* fb_pool.c */
+void fb_pool_add(struct fbs *fs, struct fbs_rq *fq);
+void fb_pool_del(struct fbs *fs, struct fbs_rq *fq);
+struct fg_req *fb_pool_above(struct fg_pool *pool, enum fg_class class, bool write, u64 lbn);
+bool fb_pool_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr_segs);
+int fb_pool_request_merge(struct request_queue *q, struct request **rq, struct bio *bio);
+void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum elv_merge type);
+void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct request *next);
+
+/* fb_choice.c */
+void fb_choice_init(struct fbs *fs);
+void fb_choice_place(const struct fbs *fs, struct fbs_rq *fq);
+void fb_choice_place_all(struct fbs *fs);
+void fb_choice_drop_plan(struct fbs *fs);
+void fb_choice_void(struct fbs *fs);
+u64 fb_choice_gap_ns(const struct fbs *fs);
+void fb_choice_make(struct fbs *fs, const struct dm_place *head, u64 now);
+void fb_choice_renew(struct fbs *fs);
+void fb_choice_offer(struct fbs *fs, struct fbs_rq *fq);
+const struct fb_plan *fb_choice_take_plan(struct fbs *fs, u64 now);
+void fb_choice_note_gap(struct fbs *fs, u64 now);
+void fb_choice_set_deep(struct fbs *fs);
 
 /* fb_flight.c */
 u64 fbf_overhead_ns(const struct fbs *fs, bool write);
@@ -228,6 +263,7 @@ void fbcal_learn(struct fb_disk *fd, const struct fbs_rq *fq, enum fb_head_verdi
 void fbk_init(struct fbs *fs);
 int fbk_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx);
 void fbk_depth_updated(struct blk_mq_hw_ctx *hctx);
+void fbk_note_bio(struct fbs *fs, const struct bio *bio);
 void fbk_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data);
 bool fbk_allow_merge(struct request_queue *q, struct request *rq, struct bio *bio);
 bool fbk_submitter_is_idle(void);
@@ -238,8 +274,6 @@ void fbk_merged(struct fbs *fs, struct fbs_rq *fq, struct fbs_rq *gone);
 bool fbk_expire(struct fbs *fs);
 bool fbk_is_due(struct fbs *fs);
 void fbk_note_sent(struct fbs *fs, struct fbs_rq *fq, u64 now);
-bool fbk_want_order(struct fbs *fs);
 struct fbs_rq *fbk_pick_idle(struct fbs *fs, u64 now, u64 *due_ns);
-struct fbs_rq *fbk_pick_gap(struct fbs *fs, const struct fb_gap *gap, u32 more, u64 now);
 
 #endif /* FB_SCHED_H */

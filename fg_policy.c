@@ -10,6 +10,9 @@
 #define FG_BATCH 16
 #define FG_STARVED 2
 
+/* mq-deadline's prio_aging_expire: a lower class waits for a higher one so long at most */
+#define FG_AGING_NS 10000000000ULL
+
 /* dm_position() rounds angles: what is ruled out by them must be so by more than this */
 #define FG_ROUNDING_NS 8
 
@@ -49,6 +52,7 @@ const char * const fg_policy_name[FG_POLICIES] = {
 /**
  * struct fg_view - what a policy sees
  * @pool: the pending requests
+ * @reqs: those of the class that is chosen from, the oldest first
  * @dm: model; never NULL for mechanical policies
  * @head: where the head will be; never NULL for mechanical policies
  * @now_ns: the time that ages are reckoned to
@@ -56,6 +60,7 @@ const char * const fg_policy_name[FG_POLICIES] = {
  */
 struct fg_view {
 	struct fg_pool *pool;
+	const struct list_head *reqs;
 	const struct disk_model *dm;
 	const struct dm_place *head;
 	u64 now_ns;
@@ -86,26 +91,49 @@ int fg_policy_by_name(const char *name)
 
 void fg_pool_init(struct fg_pool *pool)
 {
+	int class;
+
 	memset(pool, 0, sizeof(*pool));
-	INIT_LIST_HEAD(&pool->reqs);
-	pool->earliest_ns = U64_MAX;
+	for (class = 0; class < FG_CLASSES; class++) {
+		INIT_LIST_HEAD(&pool->reqs[class]);
+		INIT_LIST_HEAD(&pool->fifo[class][0]);
+		INIT_LIST_HEAD(&pool->fifo[class][1]);
+	}
 	pool->policy = FG_FIFO;
 	pool->sw_percent = FG_SW_PERCENT;
 	pool->idle = FG_UNLOADED;
 }
 
+static u64 fg_deadline(const struct fg_req *req)
+{
+	return req->deadline_ns ? req->deadline_ns : U64_MAX;
+}
+
 void fg_pool_add(struct fg_pool *pool, struct fg_req *req)
 {
-	list_add_tail(&req->node, &pool->reqs);
+	struct list_head *fifo = &pool->fifo[req->class][req->write], *at = fifo->prev;
+
+	list_add_tail(&req->node, &pool->reqs[req->class]);
 	pool->count++;
-	if (req->deadline_ns)
-		pool->earliest_ns = min(pool->earliest_ns, req->deadline_ns);
+	while (at != fifo && fg_deadline(list_entry(at, struct fg_req, fifo)) > fg_deadline(req))
+		at = at->prev;
+	list_add(&req->fifo, at);
 }
 
 void fg_pool_del(struct fg_pool *pool, struct fg_req *req)
 {
 	list_del_init(&req->node);
+	list_del_init(&req->fifo);
 	pool->count--;
+}
+
+void fg_pool_merge(struct fg_pool *pool, struct fg_req *req, const struct fg_req *gone)
+{
+	if (fg_deadline(gone) >= fg_deadline(req))
+		return;
+	req->deadline_ns = gone->deadline_ns;
+	list_del_init(&req->fifo);
+	list_add(&req->fifo, gone->fifo.prev);
 }
 
 void fg_req_place(struct fg_req *req, const struct disk_model *dm)
@@ -136,8 +164,7 @@ static void fg_take(struct fg_choice *c, struct fg_req *req)
 
 static void fg_fifo_choose(const struct fg_view *v, struct fg_choice *c)
 {
-	if (!list_empty(&v->pool->reqs))
-		fg_take(c, list_first_entry(&v->pool->reqs, struct fg_req, node));
+	fg_take(c, list_first_entry(v->reqs, struct fg_req, node));
 }
 
 static bool fg_fifo_better(const struct fg_view *v, const struct fg_req *req,
@@ -156,11 +183,10 @@ static void fg_clook_choose(const struct fg_view *v, struct fg_choice *c)
 {
 	struct fg_req *req, *best = NULL;
 
-	list_for_each_entry(req, &v->pool->reqs, node)
+	list_for_each_entry(req, v->reqs, node)
 		if (!best || fg_clook_key(v->pool, req) < fg_clook_key(v->pool, best))
 			best = req;
-	if (best)
-		fg_take(c, best);
+	fg_take(c, best);
 }
 
 static bool fg_clook_better(const struct fg_view *v, const struct fg_req *req,
@@ -219,7 +245,7 @@ static void fg_sstf_choose(const struct fg_view *v, struct fg_choice *c)
 	u32 reach = U32_MAX;
 	struct fg_req *req;
 
-	list_for_each_entry(req, &v->pool->reqs, node) {
+	list_for_each_entry(req, v->reqs, node) {
 		u32 cyls = fg_distance(v, req);
 
 		if (!req->placed || cyls >= reach)
@@ -337,7 +363,7 @@ static void fg_shortest(const struct fg_view *v, struct fg_prune *prune, struct 
 	prune->next_ns = U64_MAX;
 	prune->at = v->head->angle;
 	fg_prune_reach(prune, v, FG_FAR);
-	list_for_each_entry(req, &v->pool->reqs, node) {
+	list_for_each_entry(req, v->reqs, node) {
 		if (v->aged && !(n++ % FG_AGE_EVERY))
 			fg_prune_age(prune, v, req, c);
 		if (fg_prune(prune, v, req)) {
@@ -401,7 +427,7 @@ static void fg_sw_choose(const struct fg_view *v, struct fg_choice *c)
 	/* a reach was that of requests as young as they were */
 	if (v->aged)
 		fg_prune_reach(&prune, v, FG_FAR);
-	list_for_each_entry(req, &v->pool->reqs, node) {
+	list_for_each_entry(req, v->reqs, node) {
 		if (req->pos_ns == U64_MAX) {
 			if (fg_prune(&prune, v, req))
 				continue;
@@ -439,21 +465,46 @@ static const struct fg_ops fg_ops[FG_POLICIES] = {
 	[FG_AUTO] = { true, fg_sw_choose, fg_sw_better },
 };
 
-/*
- * The request whose deadline passed first. As a rule none has, and then the pool is not
- * walked: no deadline in it is before @pool->earliest_ns.
- */
-static struct fg_req *fg_expired(struct fg_pool *pool, u64 now_ns)
+static struct fg_req *fg_first(struct fg_pool *pool, enum fg_class class, bool write)
 {
-	struct fg_req *req, *best = NULL;
+	return list_first_entry_or_null(&pool->fifo[class][write], struct fg_req, fifo);
+}
 
-	if (now_ns <= pool->earliest_ns)
-		return NULL;
-	list_for_each_entry(req, &pool->reqs, node)
-		if (req->deadline_ns && (!best || req->deadline_ns < best->deadline_ns))
-			best = req;
-	pool->earliest_ns = best ? best->deadline_ns : U64_MAX;
-	return best && best->deadline_ns < now_ns ? best : NULL;
+/* of a class the request with the earliest deadline, or NULL */
+static struct fg_req *fg_earliest(struct fg_pool *pool, enum fg_class class)
+{
+	struct fg_req *read = fg_first(pool, class, false), *write = fg_first(pool, class, true);
+
+	if (!read || !write)
+		return read ? read : write;
+	return fg_deadline(write) < fg_deadline(read) ? write : read;
+}
+
+static bool fg_is_expired(const struct fg_req *req, u64 now_ns)
+{
+	return req && req->deadline_ns && req->deadline_ns < now_ns;
+}
+
+/*
+ * The highest class that is pending; FG_CLASSES: the pool is empty. @aged: a request of a
+ * lower one that has waited for too long, or NULL.
+ */
+static enum fg_class fg_class_due(struct fg_pool *pool, u64 now_ns, struct fg_req **aged)
+{
+	enum fg_class class, due = FG_CLASSES;
+	struct fg_req *oldest;
+
+	*aged = NULL;
+	for (class = FG_RT; class < FG_CLASSES && !*aged; class++) {
+		oldest = list_first_entry_or_null(&pool->reqs[class], struct fg_req, node);
+		if (!oldest)
+			continue;
+		if (due == FG_CLASSES)
+			due = class;
+		else if (oldest->arrived_ns + FG_AGING_NS < now_ns)
+			*aged = oldest;
+	}
+	return due;
 }
 
 /* the policy in force has what it needs to reckon */
@@ -474,30 +525,42 @@ static struct fg_view fg_view(struct fg_pool *pool, const struct disk_model *dm,
 	};
 }
 
+/* its deadline has passed: it goes, wherever it is */
+static void fg_take_expired(const struct fg_view *v, struct fg_req *req, struct fg_choice *c)
+{
+	c->req = req;
+	c->expired = true;
+	if (!fg_can_reckon(v) || !req->placed)
+		return;
+	fg_reckon(v, req);
+	fg_take_reckoned(c, req);
+	c->best_pos_ns = c->pos_ns;
+	c->best_cost_ns = c->cost_ns;
+}
+
 void fg_choose(struct fg_pool *pool, const struct disk_model *dm,
 	       const struct dm_place *head, u64 now_ns, struct fg_choice *c)
 {
-	const struct fg_view v = fg_view(pool, dm, head, now_ns);
-	struct fg_req *expired = fg_expired(pool, now_ns);
-	bool reckon = fg_can_reckon(&v);
+	struct fg_view v = fg_view(pool, dm, head, now_ns);
+	struct fg_req *aged, *earliest;
+	enum fg_class class;
 
 	memset(c, 0, sizeof(*c));
-	c->now_ns = now_ns;
-	if (expired) {
-		c->req = expired;
-		c->expired = true;
-		if (reckon && expired->placed) {
-			fg_reckon(&v, expired);
-			fg_take_reckoned(c, expired);
-			c->best_pos_ns = c->pos_ns;
-			c->best_cost_ns = c->cost_ns;
-		}
+	class = fg_class_due(pool, now_ns, &aged);
+	if (class == FG_CLASSES)
 		return;
+	v.reqs = &pool->reqs[class];
+	earliest = fg_earliest(pool, class);
+	if (aged || fg_is_expired(earliest, now_ns)) {
+		fg_take_expired(&v, aged ? aged : earliest, c);
+	} else {
+		if (fg_can_reckon(&v) || !fg_ops[pool->policy].mechanical)
+			fg_ops[pool->policy].choose(&v, c);
+		if (!c->req)
+			fg_clook_choose(&v, c);
 	}
-	if (reckon || !fg_ops[pool->policy].mechanical)
-		fg_ops[pool->policy].choose(&v, c);
-	if (!c->req)
-		fg_clook_choose(&v, c);
+	c->now_ns = now_ns;
+	c->class = aged ? FG_RT : class;
 }
 
 /* @req is the choice itself and may have changed */
@@ -516,25 +579,22 @@ static bool fg_offer_self(const struct fg_view *v, struct fg_req *req, struct fg
 	return c->seek_ns != seek || c->pos_ns != pos;
 }
 
-bool fg_offer(struct fg_pool *pool, const struct disk_model *dm,
-	      const struct dm_place *head, struct fg_req *req, struct fg_choice *c)
+/* is @req, not the choice itself, better than it? */
+static bool fg_offer_other(const struct fg_view *v, struct fg_req *req, struct fg_choice *c)
 {
-	const struct fg_view v = fg_view(pool, dm, head, max(c->now_ns, req->arrived_ns));
-	const struct fg_ops *ops = &fg_ops[pool->policy];
-	bool reckon = fg_can_reckon(&v) && req->placed;
+	const struct fg_ops *ops = &fg_ops[v->pool->policy];
+	bool reckon = fg_can_reckon(v) && req->placed;
 
-	if (c->req == req)
-		return fg_offer_self(&v, req, c);
-	if (c->expired)
+	if (c->req && (req->class > c->class || (req->class == c->class && c->expired)))
 		return false;
 	if (reckon)
-		fg_reckon(&v, req);
-	if (!c->req) {
+		fg_reckon(v, req);
+	if (!c->req || req->class < c->class) {
 		memset(c, 0, sizeof(*c));
 	} else if (c->reckoned == reckon) {
 		if (ops->mechanical && !reckon)
 			ops = &fg_ops[FG_CLOOK];
-		if (!ops->better(&v, req, c))
+		if (!ops->better(v, req, c))
 			return false;
 	} else if (!reckon) {
 		return false;
@@ -551,45 +611,40 @@ bool fg_offer(struct fg_pool *pool, const struct disk_model *dm,
 	return true;
 }
 
+bool fg_offer(struct fg_pool *pool, const struct disk_model *dm,
+	      const struct dm_place *head, struct fg_req *req, struct fg_choice *c)
+{
+	const struct fg_view v = fg_view(pool, dm, head, max(c->now_ns, req->arrived_ns));
+
+	if (c->req == req)
+		return fg_offer_self(&v, req, c);
+	if (!fg_offer_other(&v, req, c))
+		return false;
+	c->class = req->class;
+	return true;
+}
+
 /* ---- transparent mode ---- */
 
-/* lowest LBN of @write's direction at or above the last one sent */
-static struct fg_req *fg_batch_next(const struct fg_pool *pool, bool write)
+struct fg_req *fg_choose_deadline(struct fg_pool *pool, u64 now_ns, fg_above_fn *above)
 {
-	struct fg_req *req, *best = NULL;
+	struct fg_req *next, *reads, *writes, *oldest, *aged;
+	enum fg_class class;
 
-	list_for_each_entry(req, &pool->reqs, node)
-		if (req->write == write && req->lbn >= pool->last_lbn &&
-		    (!best || req->lbn < best->lbn))
-			best = req;
-	return best;
-}
-
-static struct fg_req *fg_earliest(const struct fg_pool *pool, bool write)
-{
-	struct fg_req *req, *best = NULL;
-
-	list_for_each_entry(req, &pool->reqs, node)
-		if (req->write == write && (!best || req->deadline_ns < best->deadline_ns))
-			best = req;
-	return best;
-}
-
-struct fg_req *fg_choose_deadline(struct fg_pool *pool, u64 now_ns)
-{
-	struct fg_req *next, *reads, *writes, *oldest;
-
+	class = fg_class_due(pool, now_ns, &aged);
+	if (class == FG_CLASSES)
+		return NULL;
+	if (aged)
+		return aged;
 	if (pool->batch) {
-		next = fg_batch_next(pool, pool->batch_write);
+		next = above(pool, class, pool->batch_write, pool->last_lbn);
 		if (next) {
 			pool->batch--;
 			return next;
 		}
 	}
-	reads = fg_earliest(pool, false);
-	writes = fg_earliest(pool, true);
-	if (!reads && !writes)
-		return NULL;
+	reads = fg_first(pool, class, false);
+	writes = fg_first(pool, class, true);
 	if (reads && (!writes || pool->starved++ < FG_STARVED)) {
 		pool->batch_write = false;
 		oldest = reads;
@@ -599,8 +654,6 @@ struct fg_req *fg_choose_deadline(struct fg_pool *pool, u64 now_ns)
 		oldest = writes;
 	}
 	pool->batch = FG_BATCH - 1;
-	next = fg_batch_next(pool, pool->batch_write);
-	if (!next || (oldest->deadline_ns && oldest->deadline_ns < now_ns))
-		next = oldest;
-	return next;
+	next = above(pool, class, pool->batch_write, pool->last_lbn);
+	return next && !fg_is_expired(oldest, now_ns) ? next : oldest;
 }

@@ -34,15 +34,31 @@ enum fg_policy_id {
 extern const char * const fg_policy_name[FG_POLICIES];
 
 /**
+ * enum fg_class - I/O priority classes
+ * @FG_RT: before all others
+ * @FG_BE: ordinary requests
+ * @FG_IDLE: while there are no others
+ * @FG_CLASSES: how many
+ */
+enum fg_class {
+	FG_RT,
+	FG_BE,
+	FG_IDLE,
+	FG_CLASSES,
+};
+
+/**
  * struct fg_req - one pending request, embedded in the host's own
- * @node: in the pool, arrival order
+ * @node: in the pool, arrival order within its class
+ * @fifo: in the pool, by deadline within its class and direction
  * @lbn: first sector
  * @nsect: sectors
  * @write: direction
+ * @class: priority
  * @placed: @start is valid (a model was there and the LBN within it)
  * @start: where its first sector begins
- * @deadline_ns: sent before all others once this is past (starvation bound); 0 = none.
- *	While it is in the pool, lower it only to another's that was in the pool with it.
+ * @deadline_ns: sent before all others of its class once this is past (starvation bound);
+ *	0 = none. While it is in the pool only fg_pool_merge() changes it.
  * @arrived_ns: when it came; of requests in a pool not before those added earlier
  * @seek_ns: scratch: its seek when it was last reckoned
  * @pos_ns: scratch: seek + rotational latency then
@@ -50,9 +66,11 @@ extern const char * const fg_policy_name[FG_POLICIES];
  */
 struct fg_req {
 	struct list_head node;
+	struct list_head fifo;
 	u64 lbn;
 	u32 nsect;
 	bool write;
+	enum fg_class class;
 	bool placed;
 	struct dm_place start;
 	u64 deadline_ns;
@@ -67,9 +85,9 @@ struct fg_req {
 
 /**
  * struct fg_pool - the pending requests and the policy's memory
- * @reqs: all, arrival order
- * @count: how many
- * @earliest_ns: no deadline in the pool is before this
+ * @reqs: of each class all, arrival order
+ * @fifo: of each class the reads [0] and the writes [1], earliest deadline first
+ * @count: how many in all
  * @policy: in force
  * @sw_percent: n of SPTF-SWn%
  * @last_lbn: end of the request sent last (C-LOOK goes on from here)
@@ -80,9 +98,9 @@ struct fg_req {
  * @batch_write: transparent mode: the batch's direction
  */
 struct fg_pool {
-	struct list_head reqs;
+	struct list_head reqs[FG_CLASSES];
+	struct list_head fifo[FG_CLASSES][2];
 	u32 count;
-	u64 earliest_ns;
 	enum fg_policy_id policy;
 	u32 sw_percent;
 	u64 last_lbn;
@@ -102,7 +120,8 @@ struct fg_pool {
  * @best_pos_ns: the positioning time of least cost seen in this choice (SPTF-SW) ...
  * @best_cost_ns: ... and this cost
  * @now_ns: when it was made
- * @expired: chosen because its deadline had passed: nothing replaces it
+ * @class: the class that it was chosen from; FG_RT if it has waited for too long there
+ * @expired: chosen because its deadline had passed: nothing of its class replaces it
  * @reckoned: seek_ns and pos_ns are valid
  */
 struct fg_choice {
@@ -113,6 +132,7 @@ struct fg_choice {
 	u64 best_pos_ns;
 	u64 best_cost_ns;
 	u64 now_ns;
+	enum fg_class class;
 	bool expired;
 	bool reckoned;
 };
@@ -135,6 +155,9 @@ void fg_pool_init(struct fg_pool *pool);
  * fg_pool_add() - a request has arrived: it goes to the tail
  * @pool: the pool
  * @req: in no pool
+ *
+ * O(1) if its deadline is not before those of its class and direction; as a rule it is the
+ * latest.
  */
 void fg_pool_add(struct fg_pool *pool, struct fg_req *req);
 
@@ -144,6 +167,14 @@ void fg_pool_add(struct fg_pool *pool, struct fg_req *req);
  * @req: in this pool
  */
 void fg_pool_del(struct fg_pool *pool, struct fg_req *req);
+
+/**
+ * fg_pool_merge() - a request has grown by another one: the earlier deadline holds
+ * @pool: the pool
+ * @req: the one that stays, in this pool
+ * @gone: the other, still in this pool, of the same class and direction
+ */
+void fg_pool_merge(struct fg_pool *pool, struct fg_req *req, const struct fg_req *gone);
 
 /**
  * fg_req_place() - find out where a request begins
@@ -162,6 +193,9 @@ void fg_req_place(struct fg_req *req, const struct disk_model *dm);
  * @head: where the head will be, or NULL: unknown
  * @now_ns: for deadlines: the earliest that has passed goes first
  * @c: out: the choice; @c->req is NULL when the pool is empty
+ *
+ * The policy chooses among the highest class that is pending. What has waited for 10 s in a
+ * lower one goes before all.
  *
  * Without model or head, or when no request is placed, sstf, sptf and sptf-sw
  * choose as clook does. A request that is not placed among others that are
@@ -213,17 +247,34 @@ void fg_sent(struct fg_pool *pool, const struct fg_req *req);
 void fg_ended(struct fg_pool *pool, bool idle);
 
 /**
+ * typedef fg_above_fn - find the next request upward
+ * @pool: the pool
+ * @class: in this class ...
+ * @write: ... and direction
+ * @lbn: which the request is not below
+ *
+ * The host's, who keeps the requests sorted: it is asked with interrupts off.
+ *
+ * Return: the request with the lowest LBN, or NULL.
+ */
+typedef struct fg_req *fg_above_fn(struct fg_pool *pool, enum fg_class class, bool write, u64 lbn);
+
+/**
  * fg_choose_deadline() - transparent mode: mq-deadline's order, without a model
  * @pool: the pool; nothing is removed from it, but the batch is counted down: the
  *	caller sends what this returns
  * @now_ns: for deadlines
+ * @above: finds the next request of a batch
  *
- * Reads go first, writes at the latest after two batches of reads; a batch is 16
- * requests of ascending LBNs and begins with the direction's earliest deadline
- * if that has passed.
+ * What has waited for 10 s in a lower class goes first, then real-time requests, then
+ * best-effort, then idle ones. In a class reads go first, writes at the latest after two
+ * batches of reads; a batch is 16 requests of ascending LBNs and begins with the
+ * direction's earliest deadline if that has passed.
+ *
+ * Cost: O(1), and two calls of @above.
  *
  * Return: the request, or NULL when the pool is empty.
  */
-struct fg_req *fg_choose_deadline(struct fg_pool *pool, u64 now_ns);
+struct fg_req *fg_choose_deadline(struct fg_pool *pool, u64 now_ns, fg_above_fn *above);
 
 #endif /* FG_POLICY_H */

@@ -12,7 +12,6 @@
  * locks. Requests are freed, and queues run, after it has been dropped. The table is in
  * fb_disk.h.
  */
-#include <linux/blk-integrity.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -29,179 +28,12 @@ static const u64 fbs_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
 static const u64 fbs_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
 /* twice as much brings no more of a whole scan, half 3 % less (Documentation/large.rst) */
 static const u64 fbs_search_ns = 100 * NSEC_PER_USEC;
-/*
- * The timer and kblockd take so long to send a command that was held back; twice as long
- * as believed, up to a turn, when a plan comes too late, which is forgotten again over
- * some hundred plans.
- */
-static const u64 fbs_wake_ns = 100 * NSEC_PER_USEC;
-static const u32 fbs_wake_shift = 8;
-/*
- * A foreground that follows itself, a stream or two, leaves no gaps: its mean wait for a
- * sector is below 1/32 of a turn. The drive then has its queue for a second, until
- * some twenty requests are looked at again.
- */
-static const u32 fbs_stream_share = 32;
-static const u64 fbs_stream_ns = NSEC_PER_SEC;
 static const u64 fbs_reset_ns = NSEC_PER_SEC;	/* no new anchor for the phase after a reset */
 static const u32 fbs_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
 
 static struct kmem_cache *fbs_cache;
 
-/* ---- the choice of the next request, and the gap before it ---- */
-
-/* what is left of the plan in use was reckoned from what is no longer so */
-static void fbs_drop_pieces(struct fbs *fs)
-{
-	if (fs->plan.kind == FB_PLAN_NONE)
-		return;
-	fs->fd->stats.dropped += fs->plan.npieces - fs->next_piece;
-	fs->plan.kind = FB_PLAN_NONE;
-}
-
-static void fbs_void_choice(struct fbs *fs)
-{
-	fbs_drop_pieces(fs);
-	fs->choice.req = NULL;
-	fs->pinned = false;
-	fb_gap_void(fs->fd);
-}
-
-static struct fbs_rq *fbs_chosen(const struct fbs *fs)
-{
-	return container_of(fs->choice.req, struct fbs_rq, fg);
-}
-
-/* what the choice would wait for its sector, were nothing read before it */
-static u64 fbs_gap_ns(const struct fbs *fs)
-{
-	return fs->choice.reckoned ? fs->choice.pos_ns - fs->choice.seek_ns : 0;
-}
-
-static void fbs_set_margin(const struct fbs *fs, struct fb_limits *lim)
-{
-	lim->conservatism_ns = fs->conservatism_ns;
-	if (!fs->auto_margin)
-		return;
-	lim->conservatism_ns = fbm_one_ns(&fs->fd->margin);
-	lim->odds = &fs->fd->margin.odds;
-}
-
-/* of more the drive chooses; of one the command before has not been sent yet */
-static bool fbs_is_gap(const struct fbs *fs)
-{
-	return fs->nr_flight && !fs->nr_untracked && fs->depth == FBS_DEPTH && fs->tail_known &&
-	       fs->choice.reckoned;
-}
-
-/* from the tail to the choice */
-static struct fb_gap fbs_gap(const struct fbs *fs)
-{
-	const struct fbs_rq *fq = fbs_chosen(fs);
-
-	return (struct fb_gap) {
-		.src = fs->tail,
-		.dst = fq->fg.start,
-		.dst_lbn = fq->fg.lbn,
-		.dst_nsect = fq->fg.nsect,
-		.dst_write = fq->fg.write,
-	};
-}
-
-/* offer the gap between the tail and the chosen request to the search */
-static void fbs_open_gap(struct fbs *fs)
-{
-	struct fbs_rq *fq = fbs_chosen(fs);
-	struct fb_disk *fd = fs->fd;
-	struct fb_gap gap = fbs_gap(fs);
-	struct fb_limits lim = {
-		.max_sectors = fb_vehicle_max(fd),
-		.lift = fs->lift,
-		.hop_steps = FB_HOP_STEPS,
-		.pipe_ns = { fbf_overhead_ns(fs, false) + FBS_LEAD_NS,
-			     fbf_overhead_ns(fs, true) + FBS_LEAD_NS },
-		/* a protection payload would be that of the vehicle's first aim */
-		.separate = !blk_get_integrity(fs->q->disk),
-	};
-
-	if (!fbs_is_gap(fs) || !fbv_may_read(fd)) {
-		fb_gap_void(fd);
-		return;
-	}
-	fs->extra_ns = fb_search_extra_ns(fd->model, &gap, fbs_gap_ns(fs));
-	if (fs->auto_margin && fbm_spare(&fd->margin, fbs_gap_ns(fs))) {
-		fd->stats.spared++;
-		fb_gap_void(fd);
-		return;
-	}
-	fbs_set_margin(fs, &lim);
-	lim.granule_sectors = dm_info(fd->model)->granule_sectors;
-	if (!fq->prepended)
-		lim.max_prepend_sectors = fb_buf_prepend_limit(fd, fq->rq);
-	fd->search_ns = fs->search_ns;
-	fd->probing = fs->auto_lift;
-	fb_gap_open(fd, &gap, &lim);
-}
-
-static void fbs_choose(struct fbs *fs, const struct dm_place *head, u64 now)
-{
-	struct fb_stats *st = &fs->fd->stats;
-	u64 ns;
-
-	fg_choose(&fs->pool, fs->fd->model, head, now, &fs->choice);
-	ns = ktime_get_ns() - now;
-	st->choices++;
-	st->choice_ns += ns;
-	st->choice_max_ns = max(st->choice_max_ns, ns);
-	if (!fs->choice.req) {
-		fb_gap_void(fs->fd);
-		return;
-	}
-	trace_freeblock_choice(fs->fd, &fs->pool, &fs->choice);
-	fbs_open_gap(fs);
-}
-
-/* choose anew with the head at the tail; with an idle drive the choice waits for dispatch */
-static void fbs_choose_next(struct fbs *fs)
-{
-	if (!fs->nr_flight || fbs_is_hands_off(fs)) {
-		fbs_void_choice(fs);
-		return;
-	}
-	fbs_choose(fs, fs->tail_known ? &fs->tail : NULL, ktime_get_ns());
-}
-
-/* O(1): is the request that has come, or grown at its front, better than the choice? */
-static void fbs_reconsider(struct fbs *fs, struct fbs_rq *fq)
-{
-	if (fq->background || fs->pinned || !fs->nr_flight || fbs_is_hands_off(fs))
-		return;
-	if (!fs->choice.req)
-		fbs_choose_next(fs);
-	else if (fg_offer(&fs->pool, fs->fd->model, fs->tail_known ? &fs->tail : NULL, &fq->fg,
-			  &fs->choice))
-		fbs_open_gap(fs);
-}
-
-/* ---- the pool ---- */
-
-/* where @fq begins; in the drive's own order nobody asks */
-static void fbs_place(const struct fbs *fs, struct fbs_rq *fq)
-{
-	bool ask = fbs_is_media(fq) && !fs->deep;
-
-	fg_req_place(&fq->fg, ask ? fs->fd->model : NULL);
-}
-
-static void fbs_place_all(struct fbs *fs)
-{
-	struct fg_req *req;
-
-	list_for_each_entry(req, &fs->pool.reqs, node)
-		fbs_place(fs, container_of(req, struct fbs_rq, fg));
-	list_for_each_entry(req, &fs->others.reqs, node)
-		fbs_place(fs, container_of(req, struct fbs_rq, fg));
-}
+/* ---- insertion ---- */
 
 static void fbs_note_activity(struct fbs *fs)
 {
@@ -221,46 +53,6 @@ static void fbs_note_arrival(struct fbs *fs)
 {
 	fb_idle_arrive(fs->fd);
 	fs->fd->fg_active = true;
-}
-
-static void fbs_pool_add(struct fbs *fs, struct fbs_rq *fq)
-{
-	struct request *rq = fq->rq;
-	bool write = op_is_write(req_op(rq));
-
-	fq->fg.lbn = blk_rq_pos(rq);
-	fq->fg.nsect = blk_rq_sectors(rq);
-	fq->fg.write = write;
-	fq->fg.arrived_ns = ktime_get_ns();
-	fq->fg.deadline_ns = fq->fg.arrived_ns + fs->expire_ns[write];
-	fbs_place(fs, fq);
-	if (fq->background)
-		fbk_add(fs, fq);
-	else
-		fg_pool_add(&fs->pool, &fq->fg);
-	elv_rb_add(&fs->sort[rq_data_dir(rq)], rq);
-	if (fb_compat_rq_mergeable(rq)) {
-		elv_rqhash_add(fs->q, rq);
-		if (!fs->q->last_merge)
-			fs->q->last_merge = rq;
-	}
-	fq->state = FBS_POOLED;
-	fbs_note_activity(fs);
-}
-
-static void fbs_pool_del(struct fbs *fs, struct fbs_rq *fq)
-{
-	struct request *rq = fq->rq;
-
-	if (fq->background)
-		fbk_del(fs, fq);
-	else
-		fg_pool_del(&fs->pool, &fq->fg);
-	elv_rb_del(&fs->sort[rq_data_dir(rq)], rq);
-	elv_rqhash_del(fs->q, rq);
-	if (fs->q->last_merge == rq)
-		fs->q->last_merge = NULL;
-	fq->state = FBS_NEW;
 }
 
 static void fbs_uncount(struct fbs *fs, struct fbs_rq *fq)
@@ -303,8 +95,9 @@ static void fbs_insert_one(struct fbs *fs, struct request *rq, bool at_head,
 		list_add(&rq->queuelist, &fs->bypass);
 		return;
 	}
-	fbs_pool_add(fs, fq);
-	fbs_reconsider(fs, fq);
+	fb_pool_add(fs, fq);
+	fbs_note_activity(fs);
+	fb_choice_offer(fs, fq);
 }
 
 static void fbs_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_head *list, bool at_head)
@@ -327,130 +120,72 @@ static void fbs_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_head *li
 	}
 }
 
-/* ---- merging, as mq-deadline ---- */
-
-static bool fbs_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr_segs)
-{
-	struct fbs *fs = q->elevator->elevator_data;
-	struct request *free = NULL;
-	unsigned long flags;
-	bool merged;
-
-	spin_lock_irqsave(&fs->fd->lock, flags);
-	merged = blk_mq_sched_try_merge(q, bio, nr_segs, &free);
-	spin_unlock_irqrestore(&fs->fd->lock, flags);
-	if (free)
-		blk_mq_free_request(free);
-	return merged;
-}
-
-static int fbs_request_merge(struct request_queue *q, struct request **rq, struct bio *bio)
-{
-	struct fbs *fs = q->elevator->elevator_data;
-	struct request *found = elv_rb_find(&fs->sort[bio_data_dir(bio)], bio_end_sector(bio));
-
-	lockdep_assert_held(&fs->fd->lock);
-	if (!found || !elv_bio_merge_ok(found, bio))
-		return ELEVATOR_NO_MERGE;
-	*rq = found;
-	return fb_compat_discard_mergable(found) ? ELEVATOR_DISCARD_MERGE : ELEVATOR_FRONT_MERGE;
-}
-
-/* @rq has grown; at its front: it begins elsewhere now */
-static void fbs_request_merged(struct request_queue *q, struct request *rq, enum elv_merge type)
-{
-	struct fbs *fs = q->elevator->elevator_data;
-	struct fbs_rq *fq = fbs_rq(rq);
-
-	lockdep_assert_held(&fs->fd->lock);
-	if (!fq || fq->state != FBS_POOLED)
-		return;
-	fq->fg.nsect = blk_rq_sectors(rq);
-	if (type != ELEVATOR_FRONT_MERGE)
-		return;
-	elv_rb_del(&fs->sort[rq_data_dir(rq)], rq);
-	elv_rb_add(&fs->sort[rq_data_dir(rq)], rq);
-	fq->fg.lbn = blk_rq_pos(rq);
-	fbs_place(fs, fq);
-	if (fs->choice.req != &fq->fg)
-		fbs_reconsider(fs, fq);
-	else if (fs->pinned)
-		fbs_drop_pieces(fs);
-	else
-		fbs_choose_next(fs);
-}
-
-/* @next has become part of @rq; it need not be in the pool (7.2 merges before insertion) */
-static void fbs_requests_merged(struct request_queue *q, struct request *rq, struct request *next)
-{
-	struct fbs *fs = q->elevator->elevator_data;
-	struct fbs_rq *fq = fbs_rq(rq);
-	struct fbs_rq *gone = fbs_rq(next);
-
-	lockdep_assert_held(&fs->fd->lock);
-	list_del_init(&next->queuelist);
-	if (fq && fq->state == FBS_POOLED)
-		fq->fg.nsect = blk_rq_sectors(rq);
-	if (!gone || gone->state != FBS_POOLED)
-		return;
-	if (fq && fq->state == FBS_POOLED) {
-		fbk_merged(fs, fq, gone);
-		if (!fq->background && !gone->background)
-			fq->fg.deadline_ns = min(fq->fg.deadline_ns, gone->fg.deadline_ns);
-	}
-	if (fs->choice.req == &gone->fg) {
-		fb_gap_void(fs->fd);
-		fbs_drop_pieces(fs);
-		fs->choice.req = NULL;
-		if (fq && fq->state == FBS_POOLED && fs->pinned) {
-			fs->choice.req = &fq->fg;
-			fq->cause = gone->cause;
-		}
-	}
-	fbs_pool_del(fs, gone);
-	if (!fs->choice.req) {
-		fs->pinned = false;
-		if (fs->pool.count)
-			fbs_choose_next(fs);
-	}
-}
-
 /* ---- sending ---- */
 
+/**
+ * struct fbs_dispatch - what is known of a command that is about to be sent
+ * @cause: what stands before it in its gap
+ * @lifts: limits that it lifts
+ * @gap_ns: what it would wait for its sector, were nothing read before it
+ * @extra_ns: what the free read before it costs it though all goes as planned
+ */
+struct fbs_dispatch {
+	enum fb_cause cause;
+	u32 lifts;
+	u64 gap_ns;
+	u64 extra_ns;
+};
+
+/* all that is said of @fq is said here, and nothing is left of a dispatch before this one */
+static void fbs_describe(struct fbs *fs, struct fbs_rq *fq, const struct fbs_dispatch *d, u64 now)
+{
+	fq->lbn = blk_rq_pos(fq->rq);
+	fq->nsect = blk_rq_sectors(fq->rq);
+	fq->fg.write = op_is_write(req_op(fq->rq));
+	fq->sent_ns = now;
+	fq->cause = d->cause;
+	fq->prepended |= d->cause == FB_CAUSE_PREPEND;
+	fq->leg = (struct fbm_leg) { .gap_ns = d->gap_ns, .extra_ns = d->extra_ns };
+	fq->mark = (struct fbp_mark) {
+		.at = d->lifts,
+		.behind = fs->lifts,
+		.ours = d->cause != FB_CAUSE_PLAIN,
+	};
+	fq->observed = false;
+	fq->placed = false;
+	fq->start_ns = 0;
+	fq->overtaken = false;
+	fq->watched = !fbs_is_hands_off(fs);
+	fq->state = FBS_SENT;
+}
+
 /* hand @fq to the driver: count it, predict it, and turn to the next */
-static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
+static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now,
+				const struct fbs_dispatch *d)
 {
 	struct fb_disk *fd = fs->fd;
 	struct request *rq = fq->rq;
 
 	lockdep_assert_held(&fd->lock);
-	fq->lbn = blk_rq_pos(rq);
-	fq->nsect = blk_rq_sectors(rq);
-	fq->fg.write = op_is_write(req_op(rq));
-	fq->sent_ns = now;
+	fbs_describe(fs, fq, d, now);
+	fs->lifts = d->lifts;
 	if (fq->since_ns)
 		fbk_note_sent(fs, fq, now);
-	fq->observed = false;
-	fq->placed = false;
-	fq->start_ns = 0;
 	if (fq->fg.write)
 		fb_buf_overlap(fd, fq->lbn, fq->nsect);
-	fq->mark.behind = fs->lifts;
-	fq->mark.ours = fq->cause != FB_CAUSE_PLAIN;
-	fs->lifts = fq->mark.at;
-	fq->watched = !fbs_is_hands_off(fs);
 	if (fq->watched)
 		fbf_predict_sent(fs, fq, now);
 	else
 		fs->tail_known = false;
 	list_add_tail(&fq->flight, &fs->flight);
 	fs->nr_flight++;
-	fs->nr_idle += fq->cause == FB_CAUSE_IDLE;
-	fq->state = FBS_SENT;
+	fs->nr_idle += d->cause == FB_CAUSE_IDLE;
 	if (fq->watched) {
 		fd->stats.max_in_flight = max_t(u64, fd->stats.max_in_flight, fs->nr_flight);
 		fbf_hold(fs);
 	}
+	if (d->cause == FB_CAUSE_SEPARATE || d->cause == FB_CAUSE_PREPEND)
+		fbf_check_writes(fs);
 	rq->rq_flags |= RQF_STARTED;
 	fbs_note_activity(fs);
 	fb_medium_apply(fd, rq);
@@ -484,24 +219,20 @@ static u32 fbs_commands(const struct fb_plan *plan)
 static struct request *fbs_send_piece(struct fbs *fs, u64 now)
 {
 	const struct fb_plan_piece *p = &fs->plan.piece[fs->next_piece];
+	struct fbs_dispatch d = { .cause = FB_CAUSE_SEPARATE };
 	struct request *rq;
-	struct fbs_rq *fq;
 
 	if (fs->next_piece >= fbs_commands(&fs->plan))
 		return NULL;
 	rq = fb_vehicle_send(fs->fd, p->lbn, p->nsect);
 	if (!rq) {
-		fbs_drop_pieces(fs);
+		fb_choice_drop_plan(fs);
 		return NULL;
 	}
-	fq = fbs_rq(rq);
-	fq->cause = FB_CAUSE_SEPARATE;
-	fq->mark.at = fbs_lifts(fs, &fs->plan, fs->next_piece);
+	d.lifts = fbs_lifts(fs, &fs->plan, fs->next_piece);
 	if (++fs->next_piece < fbs_commands(&fs->plan))
 		fb_vehicle_need(fs->fd);
-	fbs_send(fs, fq, now);
-	fbf_check_writes(fs);
-	return rq;
+	return fbs_send(fs, fbs_rq(rq), now, &d);
 }
 
 /* put a plan with commands of its own in use */
@@ -515,51 +246,35 @@ static struct request *fbs_begin_plan(struct fbs *fs, const struct fb_plan *plan
 	if (!rq)
 		return NULL;
 	fs->pinned = true;
-	fbs_chosen(fs)->cause = FB_CAUSE_AFTER;
 	fb_gap_void(fs->fd);
 	if (plan->npieces > 1)
 		fs->fd->stats.several++;
 	return rq;
 }
 
-/* is there anything to gain in the gaps of this foreground? */
-static void fbs_note_gap(struct fbs *fs, u64 now)
-{
-	u64 turn = dm_period_ns(fs->fd->model);
-
-	if (!fs->choice.reckoned)
-		return;
-	fs->mean_gap_ns -= fs->mean_gap_ns >> FBS_GAP_SHIFT;
-	fs->mean_gap_ns += fbs_gap_ns(fs) >> FBS_GAP_SHIFT;
-	if (fs->mean_gap_ns >= div_u64(turn, fbs_stream_share))
-		return;
-	fs->stream_until_ns = now + fbs_stream_ns;
-}
-
 /* send the choice, with the read that the plan puts in front of it, if it does */
 static struct request *fbs_send_choice(struct fbs *fs, const struct fb_plan_piece *prepend,
 				       u64 now)
 {
-	struct fbs_rq *fq = fbs_chosen(fs);
+	struct fbs_rq *fq = fb_choice_request(fs);
 	struct request *rq = fq->rq;
+	struct fbs_dispatch d = {
+		.cause = fs->pinned ? FB_CAUSE_AFTER : FB_CAUSE_PLAIN,
+		.lifts = fbs_lifts(fs, &fs->plan, fs->next_piece),
+		.gap_ns = fb_choice_gap_ns(fs),
+		.extra_ns = fs->extra_ns,
+	};
 
-	fbs_pool_del(fs, fq);
+	fb_pool_del(fs, fq);
 	fg_sent(&fs->pool, &fq->fg);
-	if (prepend && fb_buf_prepend(fs->fd, rq, prepend->lbn, prepend->nsect)) {
-		fq->prepended = true;
-		fq->cause = FB_CAUSE_PREPEND;
-	}
-	fq->leg.gap_ns = fbs_gap_ns(fs);
-	fq->leg.extra_ns = fs->extra_ns;
-	fbs_note_gap(fs, now);
-	fq->mark.at = fbs_lifts(fs, &fs->plan, fs->next_piece);
+	if (prepend && fb_buf_prepend(fs->fd, rq, prepend->lbn, prepend->nsect))
+		d.cause = FB_CAUSE_PREPEND;
+	fb_choice_note_gap(fs, now);
 	fs->next_piece += !!prepend;
-	fbs_void_choice(fs);
-	fbs_send(fs, fq, now);
-	if (fq->prepended)
-		fbf_check_writes(fs);
+	fb_choice_void(fs);
+	fbs_send(fs, fq, now, &d);
 	if (fs->pool.count)
-		fbs_choose_next(fs);
+		fb_choice_renew(fs);
 	return rq;
 }
 
@@ -571,34 +286,13 @@ static struct request *fbs_go_on(struct fbs *fs, u64 now)
 
 	/* stopped, or the drive did not wait for us: the rest would come too late */
 	if (!fbv_may_read(fs->fd) || !fs->nr_flight || fbf_too_late(fs, now))
-		fbs_drop_pieces(fs);
+		fb_choice_drop_plan(fs);
 	rq = fbs_send_piece(fs, now);
 	if (rq)
 		return rq;
 	if (fs->plan.kind == FB_PLAN_BOTH)
 		prepend = &fs->plan.piece[fs->next_piece];
 	return fbs_send_choice(fs, prepend, now);
-}
-
-/* the plan for the gap before the choice, if it is there in time; or NULL */
-static const struct fb_plan *fbs_take_plan(struct fbs *fs, u64 now)
-{
-	const struct fb_plan *plan = fs->nr_flight ? fb_gap_plan(fs->fd) : NULL;
-
-	if (plan && fbf_too_late(fs, now)) {
-		fs->fd->stats.too_late++;
-		fs->wake_ns = min(2 * fs->wake_ns, dm_period_ns(fs->fd->model));
-		return NULL;
-	}
-	if (plan)
-		fs->wake_ns -= (fs->wake_ns - fbs_wake_ns) >> fbs_wake_shift;
-	return plan;
-}
-
-static struct request *fbs_send_other(struct fbs *fs, struct fbs_rq *fq, u64 now)
-{
-	fbs_pool_del(fs, fq);
-	return fbs_send(fs, fq, now);
 }
 
 /* no foreground at all: the one command that it may find in its way */
@@ -611,35 +305,11 @@ static struct request *fbs_send_quiet(struct fbs *fs, u64 now)
 		return NULL;
 	fs->window_ns = 0;
 	fs->fd->stats.others_idle++;
-	return fbs_send_other(fs, fq, now);
+	fb_pool_del(fs, fq);
+	return fbs_send(fs, fq, now, &(struct fbs_dispatch) { .cause = FB_CAUSE_PLAIN });
 }
 
-/* the best of them that fits before the choice, if it is more than the plan brings */
-static struct request *fbs_send_in_gap(struct fbs *fs, const struct fb_plan *plan, u64 now)
-{
-	struct fb_gap gap;
-	struct fbs_rq *fq;
-	u32 wanted = 0;
-
-	if (!fbs_is_gap(fs) || fbf_too_late(fs, now) ||
-	    (fs->auto_margin && fbm_spare(&fs->fd->margin, fbs_gap_ns(fs))))
-		return NULL;
-	if (plan)
-		wanted = plan->wanted * dm_info(fs->fd->model)->granule_sectors;
-	gap = fbs_gap(fs);
-	fq = fbk_pick_gap(fs, &gap, wanted, now);
-	if (!fq)
-		return NULL;
-	fs->extra_ns = fb_search_extra_ns(fs->fd->model, &gap, fbs_gap_ns(fs));
-	fs->fd->stats.others_gap++;
-	fq->cause = FB_CAUSE_SEPARATE;
-	fs->pinned = true;
-	fbs_chosen(fs)->cause = FB_CAUSE_AFTER;
-	fb_gap_void(fs->fd);
-	return fbs_send_other(fs, fq, now);
-}
-
-/* a slot is free: fill it (DESIGN 4, step 3) */
+/* a slot is free: fill it (Documentation/design.rst, One request's way, step 4) */
 static struct request *fbs_fill_slot(struct fbs *fs)
 {
 	u64 now = ktime_get_ns();
@@ -647,6 +317,7 @@ static struct request *fbs_fill_slot(struct fbs *fs)
 	struct dm_place head;
 	struct request *rq;
 	u64 start_ns;
+	bool known;
 
 	if (!fs->pool.count)
 		return fbs_send_quiet(fs, now);
@@ -655,60 +326,32 @@ static struct request *fbs_fill_slot(struct fbs *fs)
 	fs->window_ns = 0;
 	if (fs->pinned)
 		return fbs_go_on(fs, now);
-	if (!fs->nr_flight)
-		fbs_choose(fs, fbf_idle_head(fs, now, false, &head, &start_ns) ? &head : NULL, now);
-	else if (!fs->choice.req)
-		fbs_choose_next(fs);
-	plan = fbs_take_plan(fs, now);
-	rq = fs->others.count ? fbs_send_in_gap(fs, plan, now) : NULL;
-	if (rq)
-		return rq;
+	if (!fs->nr_flight) {
+		known = fbf_idle_head(fs, now, false, &head, &start_ns);
+		fb_choice_make(fs, known ? &head : NULL, now);
+	} else if (!fs->choice.req) {
+		fb_choice_renew(fs);
+	}
+	plan = fb_choice_take_plan(fs, now);
 	if (plan && plan->kind == FB_PLAN_PREPEND)
 		return fbs_send_choice(fs, &plan->piece[0], now);
 	rq = plan ? fbs_begin_plan(fs, plan, now) : NULL;
 	return rq ? rq : fbs_send_choice(fs, NULL, now);
 }
 
-/*
- * With depth auto the drive orders as it likes while no free read is wanted, or there is
- * nothing to gain: its own choice answers best. Where its head is then is not followed.
- * When free reads come back nothing is sent until all but one of its commands have ended.
- */
-static void fbs_set_deep(struct fbs *fs)
-{
-	bool deep = fs->auto_depth &&
-		    ((!fbv_may_read(fs->fd) && !fbk_want_order(fs)) ||
-		     ktime_get_ns() < fs->stream_until_ns);
-
-	if (deep == fs->deep)
-		return;
-	fs->deep = deep;
-	if (fs->choice.req)
-		fbs_chosen(fs)->cause = FB_CAUSE_PLAIN;
-	fs->window_ns = 0;
-	fs->lifts = 0;
-	fs->tail_known = false;
-	fbs_void_choice(fs);
-	fb_head_lose(&fs->head);
-	fbs_place_all(fs);
-	/* four times what ends it: so many requests are looked at first */
-	if (fs->fd->model)
-		fs->mean_gap_ns = div_u64(dm_period_ns(fs->fd->model), fbs_stream_share / 4);
-}
-
 /* not our order: mq-deadline's, as many commands as the drive takes */
 static struct request *fbs_fill_transparent(struct fbs *fs)
 {
 	u64 now = ktime_get_ns();
-	struct fg_req *req = fg_choose_deadline(&fs->pool, now);
+	struct fg_req *req = fg_choose_deadline(&fs->pool, now, fb_pool_above);
 	struct fbs_rq *fq;
 
 	if (!req)
 		return fbs_send_quiet(fs, now);
 	fq = container_of(req, struct fbs_rq, fg);
-	fbs_pool_del(fs, fq);
+	fb_pool_del(fs, fq);
 	fg_sent(&fs->pool, req);
-	return fbs_send(fs, fq, now);
+	return fbs_send(fs, fq, now, &(struct fbs_dispatch) { .cause = FB_CAUSE_PLAIN });
 }
 
 /* without our part it cannot be watched: no free read until it is back */
@@ -745,9 +388,8 @@ static struct request *fbs_send_idle(struct fbs *fs)
 	if (!rq)
 		return NULL;
 	fq = fbs_rq(rq);
-	fq->cause = FB_CAUSE_IDLE;
 	fs->fd->stats.idles++;
-	fbs_send(fs, fq, now);
+	fbs_send(fs, fq, now, &(struct fbs_dispatch) { .cause = FB_CAUSE_IDLE });
 	fb_idle_sent(fs->fd, now, fq->start_ns ? fq->start_ns + fq->acc.total_ns : 0);
 	return rq;
 }
@@ -765,13 +407,14 @@ static struct request *fbs_send_bypass(struct fbs *fs)
 	list_del_init(&rq->queuelist);
 	fb_head_lose(&fs->head);
 	fs->tail_known = false;
-	fbs_drop_pieces(fs);
+	fb_choice_drop_plan(fs);
+	/* one that was requeued is still what it was */
 	if (fq)
-		fbs_send(fs, fq, ktime_get_ns());
+		fbs_send(fs, fq, ktime_get_ns(), &(struct fbs_dispatch) { .cause = fq->cause });
 	else
 		fbs_send_untracked(fs, rq);
 	if (!fs->pinned)
-		fbs_choose_next(fs);
+		fb_choice_renew(fs);
 	return rq;
 }
 
@@ -783,8 +426,8 @@ static struct request *fbs_dispatch_request(struct blk_mq_hw_ctx *hctx)
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	if (unlikely(fs->others.count) && fbk_expire(fs) && !fs->pinned)
-		fbs_choose_next(fs);
-	fbs_set_deep(fs);
+		fb_choice_renew(fs);
+	fb_choice_set_deep(fs);
 	rq = fbs_send_bypass(fs);
 	if (!rq)
 		rq = fbs_is_hands_off(fs) ? fbs_fill_transparent(fs) : fbs_fill_slot(fs);
@@ -810,7 +453,7 @@ static bool fbs_has_work(struct blk_mq_hw_ctx *hctx)
 		fs->fd->let_go = true;
 		wake_up(&fs->fd->wait);
 	}
-	fbs_set_deep(fs);
+	fb_choice_set_deep(fs);
 	work = fs->pool.count && (fbs_is_hands_off(fs) ||
 				  (fs->nr_flight < fs->depth &&
 				   !fbf_window_open(fs, ktime_get_ns())));
@@ -845,14 +488,14 @@ static void fbs_lose_tail(struct fbs *fs)
 {
 	fs->tail_known = fs->nr_flight && fs->tail_known;
 	fb_gap_void(fs->fd);
-	fbs_drop_pieces(fs);
+	fb_choice_drop_plan(fs);
 }
 
 static void fbs_judge(struct fbs *fs)
 {
 	if (!fb_disk_judge(fs->fd, &fs->head))
 		return;
-	fbs_void_choice(fs);
+	fb_choice_void(fs);
 	pr_warn("freeblock: %s: wrong model, or write cache on: scheduling as mq-deadline\n",
 		kobject_name(&fs->fd->kobj));
 }
@@ -863,14 +506,14 @@ static void fbs_retail(struct fbs *fs)
 	struct fbs_rq *last;
 
 	fb_gap_void(fs->fd);
-	fbs_drop_pieces(fs);
+	fb_choice_drop_plan(fs);
 	fs->tail_known = false;
 	if (fs->nr_flight) {
 		last = list_last_entry(&fs->flight, struct fbs_rq, flight);
 		fs->tail_known = fbf_end_place(fs, last, &fs->tail);
 	}
 	if (!fs->pinned && fs->pool.count)
-		fbs_choose_next(fs);
+		fb_choice_renew(fs);
 }
 
 /* true: run the queue */
@@ -944,7 +587,7 @@ static void fbs_requeue_request(struct request *rq)
 	else
 		fb_head_lose(&fs->head);
 	fb_gap_void(fs->fd);
-	fbs_drop_pieces(fs);
+	fb_choice_drop_plan(fs);
 	if (fq && fq->state == FBS_SENT) {
 		fq->start_ns = 0;
 		fq->state = FBS_REQUEUED;
@@ -1036,8 +679,8 @@ static void fbs_model_changed(struct fb_disk *fd)
 		fq->placed = false;
 		fq->start_ns = 0;
 	}
-	fbs_place_all(fs);
-	fbs_void_choice(fs);
+	fb_choice_place_all(fs);
+	fb_choice_void(fs);
 }
 
 /**
@@ -1049,30 +692,27 @@ static void fbs_model_changed(struct fb_disk *fd)
 void fbs_changed(struct fbs *fs)
 {
 	lockdep_assert_held(&fs->fd->lock);
-	fbs_set_deep(fs);
+	fb_choice_set_deep(fs);
 	fbm_target(&fs->fd->margin, fbs_target(fs));
 	if (!fs->pinned)
-		fbs_choose_next(fs);
+		fb_choice_renew(fs);
 }
 
 static void fbs_init(struct fbs *fs, struct request_queue *q)
 {
 	fs->q = q;
-	fs->sort[READ] = RB_ROOT;
-	fs->sort[WRITE] = RB_ROOT;
 	INIT_LIST_HEAD(&fs->bypass);
 	INIT_LIST_HEAD(&fs->flight);
 	fg_pool_init(&fs->pool);
 	fbk_init(fs);
+	fb_choice_init(fs);
 	fs->pool.policy = FG_AUTO;
 	fs->pool.sw_percent = fbs_sw_percent;
 	hrtimer_init(&fs->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	fs->timer.function = fbs_timer;
 	fs->depth = FBS_DEPTH;
 	fs->auto_depth = true;
-	fs->deep = true;
 	fs->hold = true;
-	fs->wake_ns = fbs_wake_ns;
 	fs->auto_lift = true;
 	fs->lift = FB_LIFT_ALL;
 	fs->auto_margin = true;
@@ -1132,10 +772,10 @@ static struct elevator_type fbs_type = {
 		.init_hctx		= fbk_init_hctx,
 		.depth_updated		= fbk_depth_updated,
 		.allow_merge		= fbk_allow_merge,
-		.bio_merge		= fbs_bio_merge,
-		.request_merge		= fbs_request_merge,
-		.request_merged		= fbs_request_merged,
-		.requests_merged	= fbs_requests_merged,
+		.bio_merge		= fb_pool_bio_merge,
+		.request_merge		= fb_pool_request_merge,
+		.request_merged		= fb_pool_request_merged,
+		.requests_merged	= fb_pool_requests_merged,
 		.former_request		= elv_rb_former_request,
 		.next_request		= elv_rb_latter_request,
 		.limit_depth		= fbk_limit_depth,

@@ -734,9 +734,9 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 			     st->searches, st->search_tracks, st->search_ns, st->search_max_ns,
 			     st->choices, st->choice_ns, st->choice_max_ns);
 	len += sysfs_emit_at(page, len,
-			     "background_pending %u\nbackground_sent %llu\nbackground_sectors %llu\nbackground_gap %llu\nbackground_idle %llu\nbackground_expired %llu\nbackground_max_age_us %llu\n",
-			     s->others, st->others, st->others_sectors, st->others_gap,
-			     st->others_idle, st->others_expired,
+			     "background_pending %u\nbackground_sent %llu\nbackground_sectors %llu\nbackground_idle %llu\nbackground_expired %llu\nbackground_max_age_us %llu\n",
+			     s->others, st->others, st->others_sectors, st->others_idle,
+			     st->others_expired,
 			     div_u64(st->others_max_age_ns, NSEC_PER_USEC));
 	len += sysfs_emit_at(page, len, "order %s\nlift_source %s\nlift_dest %s\n",
 			     s->deep ? "drive" : "policy", s->probe[0], s->probe[1]);

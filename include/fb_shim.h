@@ -140,6 +140,11 @@ static inline void list_add_tail(struct list_head *n, struct list_head *h)
 	h->prev = n;
 }
 
+static inline void list_add(struct list_head *n, struct list_head *h)
+{
+	list_add_tail(n, h->next);
+}
+
 static inline void list_del_init(struct list_head *n)
 {
 	n->prev->next = n->next;
@@ -149,6 +154,8 @@ static inline void list_del_init(struct list_head *n)
 
 #define list_entry(p, type, member) container_of(p, type, member)
 #define list_first_entry(h, type, member) list_entry((h)->next, type, member)
+#define list_first_entry_or_null(h, type, member)				\
+	(list_empty(h) ? NULL : list_first_entry(h, type, member))
 #define list_for_each_entry(pos, h, member)					\
 	for (pos = list_entry((h)->next, __typeof__(*pos), member);		\
 	     &pos->member != (h);						\

@@ -26,7 +26,8 @@
  * begins, per mille; it goes on from the disk's start when it meets the end);
  * bytes (of a stream's request, or a chunk's); chunk (bytes); pause_us (of a closed
  * loop, after each completion); think_us (the same, but the mean of an exponential
- * distribution); class (ioprio class: 0 none, 2 best effort, 3 idle) and level;
+ * distribution); class (ioprio class of the process: 0 none, 1 real time, 2 best effort,
+ * 3 idle), level, and class_each (the same of each request, the process having none);
  * errors_ok (1: requests that fail are counted, and no reason to exit with 1).
  * Keys (text): out (a file for the latencies in microseconds of all but a stream, 32
  * bits each, little endian, highest bit: a write); snap (a file to be copied when the
@@ -75,7 +76,7 @@ struct slot {
 
 static struct {
 	u64 seconds, warmup, start, seed, depth, rate, reads, begin_pm;
-	u64 bytes, chunk, pause_us, think_us, class, level, errors_ok;
+	u64 bytes, chunk, pause_us, think_us, class, class_each, level, errors_ok;
 	const char *out, *snaps, *trace, *snap[SNAPS_MAX];
 	int nr_snaps;
 } opt = { .seconds = 10, .seed = 1, .depth = 1, .reads = 100, .bytes = 65536 };
@@ -96,6 +97,7 @@ static const struct {
 	{ "reads", &opt.reads }, { "begin_pm", &opt.begin_pm }, { "bytes", &opt.bytes },
 	{ "pause_us", &opt.pause_us }, { "class", &opt.class }, { "level", &opt.level },
 	{ "chunk", &opt.chunk }, { "think_us", &opt.think_us }, { "errors_ok", &opt.errors_ok },
+	{ "class_each", &opt.class_each },
 };
 
 /* A replay's requests; offset and bytes as the disk counts them, at since the start */
@@ -229,6 +231,10 @@ static void submit(struct slot *s, u64 due)
 	cb->aio_fildes = disk;
 	cb->aio_lio_opcode = s->write ? IOCB_CMD_PWRITE : IOCB_CMD_PREAD;
 	cb->aio_buf = (uintptr_t)s->buffer;
+	if (opt.class_each) {
+		cb->aio_flags = IOCB_FLAG_IOPRIO;
+		cb->aio_reqprio = opt.class_each << IOPRIO_CLASS_SHIFT;
+	}
 	submitted++;
 	if (syscall(SYS_io_submit, ctx, 1, &cb) != 1)
 		fail("io_submit");

@@ -50,6 +50,7 @@ static void fill(u32 cyls)
 			req[i].lbn = base + rnd_below(&r, (u64)cyls * dm_info(dm)->heads * t.spt);
 		req[i].arrived_ns = i * (NOW_NS / PENDING);
 		req[i].nsect = 8;
+		req[i].class = FG_BE;
 		req[i].write = rnd_below(&r, 3) == 0;
 		req[i].deadline_ns = U64_MAX;
 		fg_req_place(&req[i], dm);
@@ -128,7 +129,7 @@ static struct fb_gap some_gap(void)
 	fill(0);
 	pool.policy = FG_SPTF_SW;
 	while (pool.count > 10)
-		fg_pool_del(&pool, list_first_entry(&pool.reqs, struct fg_req, node));
+		fg_pool_del(&pool, list_first_entry(&pool.reqs[FG_BE], struct fg_req, node));
 	fg_choose(&pool, dm, &gap.src, 1, &c);
 	gap.dst = c.req->start;
 	gap.dst_lbn = c.req->lbn;

@@ -6,7 +6,10 @@
  * Planted bugs, each seen to fail: SPTF-SW's second pass pruned by the shortest time
  * instead of the window, a reach taken too short (test_mechanical); fg_clook_key() as
  * an absolute difference (test_clook); "deadline < now" turned round (test_expiry);
- * fg_sw_better() without the seek (test_offer).
+ * fg_sw_better() without the seek (test_offer); a walk for the earliest deadline, as it was
+ * before there was a list by deadline (test_no_walk); no ageing, classes ignored
+ * (test_classes); an offer that asks whether the choice is expired before it asks for the
+ * class (test_offer_class); a merged request that stays where it was (test_merge).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,6 +42,7 @@ static void fill(struct pool *p, struct rnd *r, u32 n, u32 local_cyls)
 		req->lbn = local_cyls ? (base + rnd_below(r, local_cyls * 2000ULL)) % sectors :
 					rnd_below(r, sectors - 64);
 		req->nsect = 8 + 8 * rnd_below(r, 4);
+		req->class = FG_BE;
 		req->write = rnd_below(r, 3) == 0;
 		req->deadline_ns = U64_MAX;
 		fg_req_place(req, dm);
@@ -275,8 +279,8 @@ static void test_expiry(void **state)
 			    (!earliest || q->deadline_ns < earliest->deadline_ns))
 				earliest = q;
 			/* as if it had been added with it */
-			if (q->deadline_ns)
-				p.pool.earliest_ns = min(p.pool.earliest_ns, q->deadline_ns);
+			fg_pool_del(&p.pool, q);
+			fg_pool_add(&p.pool, q);
 		}
 		p.pool.policy = i % FG_POLICIES;
 		fg_choose(&p.pool, dm, &head, 100, &c);
@@ -284,9 +288,9 @@ static void test_expiry(void **state)
 		assert_int_equal(c.expired, !!earliest);
 		if (!earliest)
 			continue;
-		assert_ptr_equal(c.req, earliest);
+		assert_int_equal(c.req->deadline_ns, earliest->deadline_ns);
 		for (k = 0; k < n; k++)
-			if (&p.req[k] != earliest)
+			if (&p.req[k] != c.req)
 				assert_false(fg_offer(&p.pool, dm, &later, &p.req[k], &c));
 	}
 }
@@ -309,8 +313,8 @@ static void test_offer(void **state)
 		fill(&p, &r, n, i % 3 ? 0 : 40);
 		brute_position(&p, n, &head, seek, pos);
 		p.pool.policy = i % FG_POLICIES;
-		INIT_LIST_HEAD(&p.pool.reqs);
-		p.pool.count = 0;
+		for (k = 0; k < n; k++)
+			fg_pool_del(&p.pool, &p.req[k]);
 		for (k = 0; k < n; k++) {
 			struct fg_req *before = c.req;
 			bool replaced;
@@ -369,6 +373,25 @@ static void test_unplaced(void **state)
 	assert_false(fg_offer(&p.pool, dm, &head, &p.req[1], &c));
 }
 
+static u32 steps;
+
+static struct fg_req *nothing_above(struct fg_pool *pool, enum fg_class class, bool write,
+				    u64 lbn)
+{
+	steps++;
+	return NULL;
+}
+
+static struct fg_req *above(struct fg_pool *pool, enum fg_class class, bool write, u64 lbn)
+{
+	struct fg_req *req, *best = NULL;
+
+	list_for_each_entry(req, &pool->reqs[class], node)
+		if (req->write == write && req->lbn >= lbn && (!best || req->lbn < best->lbn))
+			best = req;
+	return best;
+}
+
 /* no model: reads first, writes after two batches, 16 ascending, expired first */
 static void test_deadline(void **state)
 {
@@ -383,11 +406,13 @@ static void test_deadline(void **state)
 	for (i = 0; i < 100; i++)
 		p.req[i].write = i >= 60;
 	p.req[77].deadline_ns = 5;
+	fg_pool_del(&p.pool, &p.req[77]);
+	fg_pool_add(&p.pool, &p.req[77]);
 	for (i = 0; i < 100; i++) {
 		/* reads 16, reads 16, writes 16, reads 16, reads the other 12, writes 24 */
 		bool write = (i >= 32 && i < 48) || i >= 76;
 
-		req = fg_choose_deadline(&p.pool, 10);
+		req = fg_choose_deadline(&p.pool, 10, above);
 		assert_non_null(req);
 		assert_int_equal(req->write, write);
 		if (i == 32)
@@ -398,7 +423,161 @@ static void test_deadline(void **state)
 		fg_sent(&p.pool, req);
 		fg_pool_del(&p.pool, req);
 	}
-	assert_null(fg_choose_deadline(&p.pool, 10));
+	assert_null(fg_choose_deadline(&p.pool, 10, above));
+}
+
+/*
+ * Of 256 pending only the oldest and the earliest are looked at, and the sorted requests
+ * asked twice: the lists are cut behind their first, and who walks them falls off the end.
+ */
+static void test_no_walk(void **state)
+{
+	static struct pool p;
+	struct rnd r = { 19 };
+	struct fg_choice c;
+	u32 i;
+
+	(void)state;
+	fill(&p, &r, MOST, 0);
+	for (i = 0; i < MOST; i++) {
+		p.req[i].write = i % 2;
+		p.req[i].deadline_ns = 100 + i;
+		fg_pool_del(&p.pool, &p.req[i]);
+		fg_pool_add(&p.pool, &p.req[i]);
+	}
+	for (i = 0; i < MOST; i++) {
+		p.req[i].node.next = NULL;
+		p.req[i].fifo.next = NULL;
+	}
+	/* expired or not, and in the middle of a batch */
+	p.pool.policy = FG_FIFO;
+	for (i = 0; i < 3; i++) {
+		u64 now = i == 1 ? 1000 : 50;
+
+		steps = 0;
+		p.pool.starved = 0;
+		p.pool.batch = i == 2;
+		assert_ptr_equal(fg_choose_deadline(&p.pool, now, nothing_above), &p.req[0]);
+		assert_in_range(steps, 1, 2);
+		fg_choose(&p.pool, dm, NULL, now, &c);
+		assert_ptr_equal(c.req, &p.req[0]);
+	}
+}
+
+/* real-time before best-effort before idle, but nobody waits for more than ten seconds */
+static void test_classes(void **state)
+{
+	static const u64 s = 1000000000;
+	static struct pool p;
+	struct rnd r = { 20 };
+	struct dm_place head = support_place(&r, dm);
+	struct fg_choice c;
+	u32 i, k;
+
+	(void)state;
+	fill(&p, &r, 90, 0);
+	for (i = 0; i < 90; i++) {
+		fg_pool_del(&p.pool, &p.req[i]);
+		p.req[i].class = 2 - i / 30;
+		p.req[i].deadline_ns = 1 + i % 5 * s;
+		p.req[i].arrived_ns = s;
+		fg_pool_add(&p.pool, &p.req[i]);
+	}
+	/* idle ones have waited for long enough, then best-effort ones have, too */
+	for (i = 0; i <= FG_POLICIES; i++) {
+		p.pool.policy = i % FG_POLICIES;
+		for (k = 0; k < 90; k++)
+			p.req[k].arrived_ns = k < 30 && i % 2 ? 0 : s;
+		for (k = 30; k < 60; k++)
+			p.req[k].arrived_ns = i % 4 == 3 ? 0 : s;
+		fg_choose(&p.pool, dm, &head, 10 * s + 1, &c);
+		assert_int_equal(c.req->class, i % 4 == 3 ? FG_BE : i % 2 ? FG_IDLE : FG_RT);
+		assert_true(c.expired);
+		if (i % 2)
+			assert_ptr_equal(fg_choose_deadline(&p.pool, 10 * s + 1, above), c.req);
+	}
+	for (i = 0; i < 90; i++) {
+		struct fg_req *req = fg_choose_deadline(&p.pool, 2 * s, above);
+
+		assert_int_equal(req->class, i / 30);
+		fg_choose(&p.pool, dm, &head, 0, &c);
+		assert_int_equal(c.req->class, i / 30);
+		assert_int_equal(c.class, i / 30);
+		fg_sent(&p.pool, req);
+		fg_pool_del(&p.pool, req);
+	}
+	assert_null(fg_choose_deadline(&p.pool, 2 * s, above));
+}
+
+/* a higher class takes the place of the choice, expired or not, a lower one never does */
+static void test_offer_class(void **state)
+{
+	static struct pool p;
+	struct rnd r = { 21 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 300; i++) {
+		struct dm_place head = support_place(&r, dm);
+		bool expired = i % 2;
+		struct fg_choice c;
+
+		fill(&p, &r, 3, 0);
+		fg_pool_del(&p.pool, &p.req[0]);
+		fg_pool_del(&p.pool, &p.req[2]);
+		p.req[0].class = FG_RT;
+		p.req[2].class = FG_IDLE;
+		p.req[1].deadline_ns = expired ? 1 : U64_MAX;
+		p.pool.policy = i / 2 % FG_POLICIES;
+		fg_choose(&p.pool, dm, &head, 10, &c);
+		assert_int_equal(c.expired, expired);
+		fg_pool_add(&p.pool, &p.req[2]);
+		assert_false(fg_offer(&p.pool, dm, &head, &p.req[2], &c));
+		fg_pool_add(&p.pool, &p.req[0]);
+		assert_true(fg_offer(&p.pool, dm, &head, &p.req[0], &c));
+		assert_ptr_equal(c.req, &p.req[0]);
+		assert_false(fg_offer(&p.pool, dm, &head, &p.req[1], &c));
+		/* one that has waited for too long goes first all the same */
+		fg_choose(&p.pool, dm, &head, 10000000001, &c);
+		assert_ptr_equal(c.req, &p.req[1]);
+		assert_false(fg_offer(&p.pool, dm, &head, &p.req[0], &c));
+		/* and is not replaced by one of a still higher class either */
+		fg_pool_del(&p.pool, &p.req[0]);
+		p.req[1].arrived_ns = 1;
+		fg_choose(&p.pool, dm, &head, 10000000001, &c);
+		assert_ptr_equal(c.req, &p.req[2]);
+		fg_pool_add(&p.pool, &p.req[0]);
+		assert_false(fg_offer(&p.pool, dm, &head, &p.req[0], &c));
+	}
+}
+
+/* the earlier deadline of two that were merged holds, and is found */
+static void test_merge(void **state)
+{
+	static struct pool p;
+	struct rnd r = { 22 };
+	struct fg_choice c;
+	u32 i;
+
+	(void)state;
+	fill(&p, &r, 5, 0);
+	for (i = 0; i < 5; i++) {
+		fg_pool_del(&p.pool, &p.req[i]);
+		p.req[i].write = false;
+		p.req[i].deadline_ns = 10 * (i + 1);
+		fg_pool_add(&p.pool, &p.req[i]);
+	}
+	fg_pool_merge(&p.pool, &p.req[0], &p.req[2]);
+	fg_pool_merge(&p.pool, &p.req[4], &p.req[1]);
+	fg_pool_del(&p.pool, &p.req[1]);
+	for (i = 0; i < 4; i++) {
+		static const u32 order[] = { 0, 4, 2, 3 };
+
+		fg_choose(&p.pool, NULL, NULL, 100, &c);
+		assert_ptr_equal(c.req, &p.req[order[i]]);
+		fg_pool_del(&p.pool, c.req);
+	}
+	assert_int_equal(p.req[4].deadline_ns, 20);
 }
 
 static void test_names(void **state)
@@ -436,6 +615,10 @@ int main(void)
 		cmocka_unit_test(test_offer),
 		cmocka_unit_test(test_unplaced),
 		cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_no_walk),
+		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_offer_class),
+		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_names),
 	};
 

@@ -132,6 +132,7 @@ static u64 sims_deadline(const struct sims *s, bool write, u64 now_ns)
 
 void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 {
+	req->fg.class = FG_BE;
 	req->fg.deadline_ns = sims_deadline(s, req->fg.write, now_ns);
 	req->fg.arrived_ns = now_ns;
 	fg_req_place(&req->fg, s->dm);
@@ -332,16 +333,29 @@ static void sims_fill_slot(struct sims *s, u64 now_ns)
 		sims_send_choice(s, s->choice.req->lbn, false, now_ns);
 }
 
+/* there are few here: they are looked through */
+static struct fg_req *sims_above(struct fg_pool *pool, enum fg_class class, bool write, u64 lbn)
+{
+	struct fg_req *req, *best = NULL;
+
+	list_for_each_entry(req, &pool->reqs[class], node)
+		if (req->write == write && req->lbn >= lbn && (!best || req->lbn < best->lbn))
+			best = req;
+	return best;
+}
+
 /*
  * The drive's own queue: as many as it takes, in the order of arrival under none, else
  * in mq-deadline's, which matters when there are more.
  */
 static void sims_fill_deep(struct sims *s, u64 now_ns)
 {
-	struct siml_req *req = list_first_entry(&s->pool.reqs, struct siml_req, fg.node);
+	struct siml_req *req = list_first_entry(&s->pool.reqs[FG_BE], struct siml_req,
+						fg.node);
 
 	if (s->o->policy != SIMO_NONE)
-		req = container_of(fg_choose_deadline(&s->pool, now_ns), struct siml_req, fg);
+		req = container_of(fg_choose_deadline(&s->pool, now_ns, sims_above),
+				   struct siml_req, fg);
 	fg_sent(&s->pool, &req->fg);
 	fg_pool_del(&s->pool, &req->fg);
 	sims_send(s, &(struct sims_cmd) {
