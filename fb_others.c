@@ -278,9 +278,9 @@ void fbk_note_sent(struct fbs *fs, struct fbs_rq *fq, u64 now)
 
 	lockdep_assert_held(&fs->fd->lock);
 	st->others++;
-	st->others_sectors += fq->nsect;
+	st->others_sectors += fq->cmd.nsect;
 	st->others_max_age_ns = max(st->others_max_age_ns, now - fq->since_ns);
-	fs->others.next_lbn = fq->lbn + fq->nsect;
+	fs->others.next_lbn = fq->cmd.lbn + fq->cmd.nsect;
 	fs->others.sent_ns = now;
 	fs->others.flying += fq->background;
 	fs->others.seen_ns = now;
@@ -385,7 +385,7 @@ struct fbs_rq *fbk_pick_idle(struct fbs *fs, u64 now, u64 *due_ns)
 	*due_ns = fs->others.fg_end_ns + (fbk_is_flash(fs) ? 0 : fs->others.wait_ns);
 	if (fb_disk_transparent(fs->fd))
 		return fq;
-	known = fbf_idle_head(fs, now, false, &head, &start_ns);
+	known = fb_completion_idle_head(&fs->head, now, false, &head, &start_ns);
 	near = fbk_next(fs, known ? &head : NULL, &reach_ns);
 	turn_ns = dm_period_ns(fs->fd->model);
 	*due_ns = fs->others.fg_end_ns +

@@ -118,8 +118,8 @@ static void fbs_open_gap(struct fbs *fs)
 		.max_sectors = fb_vehicle_max(fd),
 		.lift = fs->lift,
 		.hop_steps = FB_HOP_STEPS,
-		.pipe_ns = { fbf_overhead_ns(fs, false) + FBS_LEAD_NS,
-			     fbf_overhead_ns(fs, true) + FBS_LEAD_NS },
+		.pipe_ns = { fb_completion_overhead_ns(fd->model, false) + FBS_LEAD_NS,
+			     fb_completion_overhead_ns(fd->model, true) + FBS_LEAD_NS },
 		/* a protection payload would be that of the vehicle's first aim */
 		.separate = !blk_get_integrity(fs->q->disk),
 	};
@@ -267,7 +267,7 @@ static void fbs_uncount(struct fbs *fs, struct fbs_rq *fq)
 {
 	list_del_init(&fq->flight);
 	fs->nr_flight--;
-	if (fq->cause == FB_CAUSE_IDLE) {
+	if (fq->cmd.cause == FB_CAUSE_IDLE) {
 		fs->nr_idle--;
 		fb_idle_ended(fs->fd);
 	}
@@ -404,7 +404,7 @@ static void fbs_requests_merged(struct request_queue *q, struct request *rq, str
 		fs->choice.req = NULL;
 		if (fq && fq->state == FBS_POOLED && fs->pinned) {
 			fs->choice.req = &fq->fg;
-			fq->cause = gone->cause;
+			fq->cmd.cause = gone->cmd.cause;
 		}
 	}
 	fbs_pool_del(fs, gone);
@@ -424,30 +424,17 @@ static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	struct request *rq = fq->rq;
 
 	lockdep_assert_held(&fd->lock);
-	fq->lbn = blk_rq_pos(rq);
-	fq->nsect = blk_rq_sectors(rq);
 	fq->fg.write = op_is_write(req_op(rq));
-	fq->sent_ns = now;
+	fbf_sent(fs, fq, now);
 	if (fq->since_ns)
 		fbk_note_sent(fs, fq, now);
-	fq->observed = false;
-	fq->placed = false;
-	fq->start_ns = 0;
 	if (fq->fg.write)
-		fb_buf_overlap(fd, fq->lbn, fq->nsect);
-	fq->mark.behind = fs->lifts;
-	fq->mark.ours = fq->cause != FB_CAUSE_PLAIN;
-	fs->lifts = fq->mark.at;
-	fq->watched = !fbs_is_hands_off(fs);
-	if (fq->watched)
-		fbf_predict_sent(fs, fq, now);
-	else
-		fs->tail_known = false;
+		fb_buf_overlap(fd, fq->cmd.lbn, fq->cmd.nsect);
 	list_add_tail(&fq->flight, &fs->flight);
 	fs->nr_flight++;
-	fs->nr_idle += fq->cause == FB_CAUSE_IDLE;
+	fs->nr_idle += fq->cmd.cause == FB_CAUSE_IDLE;
 	fq->state = FBS_SENT;
-	if (fq->watched) {
+	if (fq->cmd.watched) {
 		fd->stats.max_in_flight = max_t(u64, fd->stats.max_in_flight, fs->nr_flight);
 		fbf_hold(fs);
 	}
@@ -495,8 +482,8 @@ static struct request *fbs_send_piece(struct fbs *fs, u64 now)
 		return NULL;
 	}
 	fq = fbs_rq(rq);
-	fq->cause = FB_CAUSE_SEPARATE;
-	fq->mark.at = fbs_lifts(fs, &fs->plan, fs->next_piece);
+	fq->cmd.cause = FB_CAUSE_SEPARATE;
+	fq->cmd.mark.at = fbs_lifts(fs, &fs->plan, fs->next_piece);
 	if (++fs->next_piece < fbs_commands(&fs->plan))
 		fb_vehicle_need(fs->fd);
 	fbs_send(fs, fq, now);
@@ -515,7 +502,7 @@ static struct request *fbs_begin_plan(struct fbs *fs, const struct fb_plan *plan
 	if (!rq)
 		return NULL;
 	fs->pinned = true;
-	fbs_chosen(fs)->cause = FB_CAUSE_AFTER;
+	fbs_chosen(fs)->cmd.cause = FB_CAUSE_AFTER;
 	fb_gap_void(fs->fd);
 	if (plan->npieces > 1)
 		fs->fd->stats.several++;
@@ -547,12 +534,12 @@ static struct request *fbs_send_choice(struct fbs *fs, const struct fb_plan_piec
 	fg_sent(&fs->pool, &fq->fg);
 	if (prepend && fb_buf_prepend(fs->fd, rq, prepend->lbn, prepend->nsect)) {
 		fq->prepended = true;
-		fq->cause = FB_CAUSE_PREPEND;
+		fq->cmd.cause = FB_CAUSE_PREPEND;
 	}
-	fq->leg.gap_ns = fbs_gap_ns(fs);
-	fq->leg.extra_ns = fs->extra_ns;
+	fq->cmd.leg.gap_ns = fbs_gap_ns(fs);
+	fq->cmd.leg.extra_ns = fs->extra_ns;
 	fbs_note_gap(fs, now);
-	fq->mark.at = fbs_lifts(fs, &fs->plan, fs->next_piece);
+	fq->cmd.mark.at = fbs_lifts(fs, &fs->plan, fs->next_piece);
 	fs->next_piece += !!prepend;
 	fbs_void_choice(fs);
 	fbs_send(fs, fq, now);
@@ -632,9 +619,9 @@ static struct request *fbs_send_in_gap(struct fbs *fs, const struct fb_plan *pla
 		return NULL;
 	fs->extra_ns = fb_search_extra_ns(fs->fd->model, &gap, fbs_gap_ns(fs));
 	fs->fd->stats.others_gap++;
-	fq->cause = FB_CAUSE_SEPARATE;
+	fq->cmd.cause = FB_CAUSE_SEPARATE;
 	fs->pinned = true;
-	fbs_chosen(fs)->cause = FB_CAUSE_AFTER;
+	fbs_chosen(fs)->cmd.cause = FB_CAUSE_AFTER;
 	fb_gap_void(fs->fd);
 	return fbs_send_other(fs, fq, now);
 }
@@ -656,7 +643,8 @@ static struct request *fbs_fill_slot(struct fbs *fs)
 	if (fs->pinned)
 		return fbs_go_on(fs, now);
 	if (!fs->nr_flight)
-		fbs_choose(fs, fbf_idle_head(fs, now, false, &head, &start_ns) ? &head : NULL, now);
+		fbs_choose(fs, fb_completion_idle_head(&fs->head, now, false, &head, &start_ns) ?
+			   &head : NULL, now);
 	else if (!fs->choice.req)
 		fbs_choose_next(fs);
 	plan = fbs_take_plan(fs, now);
@@ -684,7 +672,7 @@ static void fbs_set_deep(struct fbs *fs)
 		return;
 	fs->deep = deep;
 	if (fs->choice.req)
-		fbs_chosen(fs)->cause = FB_CAUSE_PLAIN;
+		fbs_chosen(fs)->cmd.cause = FB_CAUSE_PLAIN;
 	fs->window_ns = 0;
 	fs->lifts = 0;
 	fs->tail_known = false;
@@ -745,10 +733,10 @@ static struct request *fbs_send_idle(struct fbs *fs)
 	if (!rq)
 		return NULL;
 	fq = fbs_rq(rq);
-	fq->cause = FB_CAUSE_IDLE;
+	fq->cmd.cause = FB_CAUSE_IDLE;
 	fs->fd->stats.idles++;
 	fbs_send(fs, fq, now);
-	fb_idle_sent(fs->fd, now, fq->start_ns ? fq->start_ns + fq->acc.total_ns : 0);
+	fb_idle_sent(fs->fd, now, fb_completion_end_ns(&fq->cmd));
 	return rq;
 }
 
@@ -867,7 +855,7 @@ static void fbs_retail(struct fbs *fs)
 	fs->tail_known = false;
 	if (fs->nr_flight) {
 		last = list_last_entry(&fs->flight, struct fbs_rq, flight);
-		fs->tail_known = fbf_end_place(fs, last, &fs->tail);
+		fs->tail_known = fb_completion_end_place(fs->fd->model, &last->cmd, &fs->tail);
 	}
 	if (!fs->pinned && fs->pool.count)
 		fbs_choose_next(fs);
@@ -877,14 +865,14 @@ static void fbs_retail(struct fbs *fs)
 static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 {
 	struct fb_disk *fd = fs->fd;
-	bool overtaken = fq->watched && !fbs_is_hands_off(fs) && fs->flight.next != &fq->flight;
+	bool overtaken = fq->cmd.watched && !fbs_is_hands_off(fs) && fs->flight.next != &fq->flight;
 
 	lockdep_assert_held(&fd->lock);
 	if (overtaken) {
 		fd->stats.out_of_order++;
 		fb_head_lose(&fs->head);
 		fbf_overtake(fs, fq, now);
-		fq->start_ns = 0;
+		fq->cmd.start_ns = 0;
 	}
 	fbs_uncount(fs, fq);
 	fq->state = FBS_DONE;
@@ -897,9 +885,9 @@ static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	if (fbs_is_hands_off(fs))
 		return true;
 	/* what the drive ordered may have ended anywhere, and says nothing about the model */
-	if (!fq->watched)
+	if (!fq->cmd.watched)
 		fb_head_lose(&fs->head);
-	if (!fq->watched || !fbf_observe(fs, fq, now))
+	if (!fq->cmd.watched || !fbf_observe(fs, fq, now))
 		fbs_lose_tail(fs);
 	fbs_judge(fs);
 	if (overtaken || !fs->tail_known)
@@ -921,7 +909,7 @@ static void fbs_completed_request(struct request *rq, u64 now)
 	if (fq->state == FBS_SENT)
 		run = fbs_complete(fs, fq, now);
 	if (fq->ours || fq->prepended)
-		fb_medium_judge(fs->fd, rq, fq->observed ? &fq->verdict : NULL);
+		fb_medium_judge(fs->fd, rq, fq->cmd.observed ? &fq->cmd.verdict : NULL);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	if (run)
 		blk_mq_run_hw_queues(fs->q, true);
@@ -946,7 +934,7 @@ static void fbs_requeue_request(struct request *rq)
 	fb_gap_void(fs->fd);
 	fbs_drop_pieces(fs);
 	if (fq && fq->state == FBS_SENT) {
-		fq->start_ns = 0;
+		fq->cmd.start_ns = 0;
 		fq->state = FBS_REQUEUED;
 	}
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
@@ -1033,8 +1021,8 @@ static void fbs_model_changed(struct fb_disk *fd)
 	fbm_target(&fd->margin, fbs_target(fs));
 	fs->tail_known = false;
 	list_for_each_entry(fq, &fs->flight, flight) {
-		fq->placed = false;
-		fq->start_ns = 0;
+		fq->cmd.placed = false;
+		fq->cmd.start_ns = 0;
 	}
 	fbs_place_all(fs);
 	fbs_void_choice(fs);
