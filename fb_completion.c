@@ -247,7 +247,7 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
 
 	memset(r, 0, sizeof(*r));
 	r->end.verdict = FB_HEAD_ODD;
-	if (!fb_completion_end_place(l->dm, c, &place)) {
+	if (!c->watched || c->failed || !fb_completion_end_place(l->dm, c, &place)) {
 		fb_head_lose(l->head);
 		return;
 	}

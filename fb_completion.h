@@ -34,7 +34,9 @@ enum fb_cause {
  * @unplaced: it reads or writes no sectors: where it ends is not known
  * @cause: what stood before it in its gap
  * @foreground: it counts as a request of the foreground
- * @watched: sent in our order: its completion teaches
+ * @watched: sent in our order: its completion teaches. What the drive ordered may have ended
+ *	anywhere
+ * @failed: it was not carried out, or not to its end: its completion says nothing
  * @sent_ns: when it was handed to the driver
  * @start_ns: when its access begins: the end of the one before; 0: unknown
  * @placed: @acc is valid
@@ -53,6 +55,7 @@ struct fb_completion_cmd {
 	enum fb_cause cause;
 	bool foreground;
 	bool watched;
+	bool failed;
 	u64 sent_ns;
 	u64 start_ns;
 	bool placed;

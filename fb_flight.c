@@ -184,6 +184,7 @@ bool fbf_observe(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	struct fb_disk *fd = fs->fd;
 
 	lockdep_assert_held(&fd->lock);
+	fq->cmd.failed = fb_medium_failed(fq->rq);
 	fb_completion_judge(&learners, &fq->cmd, now, &result);
 	if (result.correct)
 		wake_up(&fd->wait);

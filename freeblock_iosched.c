@@ -884,10 +884,7 @@ static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fbs_note_activity(fs);
 	if (fbs_is_hands_off(fs))
 		return true;
-	/* what the drive ordered may have ended anywhere, and says nothing about the model */
-	if (!fq->cmd.watched)
-		fb_head_lose(&fs->head);
-	if (!fq->cmd.watched || !fbf_observe(fs, fq, now))
+	if (!fbf_observe(fs, fq, now))
 		fbs_lose_tail(fs);
 	fbs_judge(fs);
 	if (overtaken || !fs->tail_known)

@@ -6,7 +6,8 @@
  * Planted bugs, each seen to fail: idle reads learnt from (test_idle); ends of any number of
  * turns believed (test_recovery); misses of plain requests told to the guard (test_guard);
  * commands of the drive's own order told to the probe (test_overtaken); the next one
- * predicted though the drive may choose (test_next); corrections applied although somebody
+ * predicted though the drive may choose (test_next); failed commands, and those of the drive's
+ * own order, judged (test_silent, each); corrections applied although somebody
  * reckons with the model (test_correct).
  */
 #include <setjmp.h>
@@ -197,21 +198,32 @@ static void test_recovery(void **state)
 	assert_false(rig.head.known);
 }
 
-/* a command without sectors ends nobody knows where */
-static void test_unplaced(void **state)
+/*
+ * Nobody knows where a command has ended that failed, that the drive ordered or that has no
+ * sectors, though it is reported when it was expected
+ */
+static void test_silent(void **state)
 {
 	struct fb_completion_result out;
 	struct fb_completion_cmd c;
-	u64 report_ns;
+	u64 report_ns, mechanical;
+	u32 i;
 
-	settle(&rig);
-	report_ns = send(&rig, &c, FB_CAUSE_PLAIN, 0);
-	c.unplaced = true;
-	c.placed = false;
-	fb_completion_judge(&rig.learners, &c, report_ns, &out);
-	assert_false(c.observed);
-	assert_int_equal(out.end.verdict, FB_HEAD_ODD);
-	assert_false(rig.head.known);
+	for (i = 0; i < 3; i++) {
+		settle(&rig);
+		mechanical = rig.head.mechanical;
+		report_ns = send(&rig, &c, FB_CAUSE_PLAIN, 0);
+		c.failed = i == 0;
+		c.watched = i != 1;
+		c.unplaced = i == 2;
+		c.placed = i != 2;
+		fb_completion_judge(&rig.learners, &c, report_ns, &out);
+		assert_false(c.observed);
+		assert_int_equal(out.end.verdict, FB_HEAD_ODD);
+		assert_false(rig.head.known);
+		assert_int_equal(rig.head.mechanical, mechanical);
+		rig.now = report_ns + NS_PER_US;
+	}
 }
 
 /* the probe hears once of a command that was overtaken, never of one in the drive's order */
@@ -292,7 +304,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_guard, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_idle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_recovery, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unplaced, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_silent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_overtaken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_next, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_correct, setup, teardown),

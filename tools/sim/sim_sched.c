@@ -373,32 +373,24 @@ static struct fb_completion sims_learners(struct sims *s)
 	};
 }
 
-/* the command behind the one that ended is in service now, but for the drive's own queue */
-static void sims_predict_next(struct sims *s, const struct fb_head_end *end)
-{
-	struct sims_cmd *next = sims_first(s);
-
-	if (next)
-		fb_completion_predict_next(&s->head, &next->cmd, s->nr_flight < s->depth, end);
-	if (end->verdict != FB_HEAD_MECHANICAL) {
-		s->tail_known = s->nr_flight && s->tail_known;
-		s->gap_open = false;
-	}
-}
-
 /* what this completion says about the prediction, the head and the phase */
 static void sims_observe(struct sims *s, struct sims_cmd *c, u64 now_ns)
 {
 	struct fb_completion learners = sims_learners(s);
+	struct sims_cmd *next = sims_first(s);
 	s64 half = dm_period_ns(s->dm) / 2;
 	struct fb_completion_result r;
 
 	fb_completion_judge(&learners, &c->cmd, now_ns, &r);
 	s->stats.late += r.late_ns > half;
 	s->stats.early += r.late_ns < -half;
-	if (r.tripped)
+	/* from the drive's own queue any may be next */
+	if (next)
+		fb_completion_predict_next(&s->head, &next->cmd, s->nr_flight < s->depth, &r.end);
+	if (r.end.verdict != FB_HEAD_MECHANICAL)
+		s->tail_known = s->nr_flight && s->tail_known;
+	if (r.end.verdict != FB_HEAD_MECHANICAL || r.tripped)
 		s->gap_open = false;
-	sims_predict_next(s, &r.end);
 }
 
 /* hold the slot open for the request that this completion provokes (DESIGN 4, step 3) */
@@ -441,15 +433,6 @@ static bool sims_land(struct sims *s, int slot, u64 now_ns)
 }
 
 /* ---- errors ---- */
-
-/* nobody knows when the drive began with the next command, nor from where */
-static void sims_lose(struct sims *s)
-{
-	struct fb_head_end end = { .verdict = FB_HEAD_ODD };
-
-	fb_head_lose(&s->head);
-	sims_predict_next(s, &end);
-}
 
 /* the request goes back to the pool, and will go without a free read */
 static void sims_again(struct sims *s, struct siml_req *req, u64 now_ns)
@@ -534,11 +517,8 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 			fb_head_lose(&s->head);
 			c.cmd.start_ns = 0;
 		}
-		/* what the drive ordered may have ended anywhere, and says nothing */
-		if (done->outcome == SIM_DRIVE_GOOD && c.cmd.watched)
-			sims_observe(s, &c, now_ns);
-		else
-			sims_lose(s);
+		c.cmd.failed = done->outcome != SIM_DRIVE_GOOD;
+		sims_observe(s, &c, now_ns);
 		if (overtaken || !s->tail_known)
 			sims_retail(s, now_ns);
 		sims_open_window(s, &c, now_ns);
