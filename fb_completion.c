@@ -101,7 +101,8 @@ bool fb_completion_end_place(const struct disk_model *dm, const struct fb_comple
 static void fb_completion_place(const struct disk_model *dm, struct fb_completion_cmd *c,
 				const struct dm_place *from, u64 start_ns)
 {
-	c->placed = from && !c->unplaced && !dm_access(dm, from, c->lbn, c->nsect, c->write, &c->acc);
+	c->placed = from && !c->unplaced &&
+		    !dm_access(dm, from, c->lbn, c->nsect, c->write, &c->acc);
 	c->start_ns = c->placed ? start_ns : 0;
 	if (c->placed)
 		fbm_predict(&c->leg, dm, from, c->lbn, c->nsect, &c->acc);

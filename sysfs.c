@@ -798,7 +798,7 @@ static int prediction_error_show(struct seq_file *m, void *v)
 DEFINE_SHOW_ATTRIBUTE(prediction_error);
 
 /* copied under the lock: formatting takes too long for it */
-struct calibration_snapshot {
+struct fb_calibration {
 	struct fb_calib calib;
 	struct fb_head head;
 	struct dm_info info;
@@ -807,7 +807,7 @@ struct calibration_snapshot {
 	bool locked;
 };
 
-static void calibration_take_snapshot(struct fb_disk *fd, struct calibration_snapshot *s, u64 now)
+static void calibration_copy(struct fb_disk *fd, struct fb_calibration *s, u64 now)
 {
 	spin_lock_irq(&fd->lock);
 	s->modelled = fd->model;
@@ -823,14 +823,7 @@ static void calibration_take_snapshot(struct fb_disk *fd, struct calibration_sna
 	spin_unlock_irq(&fd->lock);
 }
 
-static void calibration_show_head(struct seq_file *m, const struct calibration_snapshot *s)
-{
-	seq_printf(m, "period_ps %llu\ntrend_ps_per_s %lld\nphase %s\nagreed %u\nfits_ppm %u\n",
-		   s->head.period_ps, s->head.trend_ps, s->locked ? "locked" : "unknown",
-		   s->head.trust, s->head.fits);
-}
-
-static void calibration_show_band(struct seq_file *m, const struct calibration_snapshot *s, u32 i, u64 now)
+static void calibration_band(struct seq_file *m, const struct fb_calibration *s, u32 i, u64 now)
 {
 	const struct fbc_band *b = &s->calib.band[i];
 	u32 first = dm_band_first(i), last = s->info.cylinders - 1;
@@ -846,22 +839,24 @@ static void calibration_show_band(struct seq_file *m, const struct calibration_s
 /* Documentation/ABI/testing/sysfs-block-freeblock has the lines */
 static int calibration_show(struct seq_file *m, void *v)
 {
-	struct calibration_snapshot *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	struct fb_calibration *s = kzalloc(sizeof(*s), GFP_KERNEL);
 	u64 now = ktime_get_ns();
 	u32 i;
 
 	if (!s)
 		return -ENOMEM;
-	calibration_take_snapshot(m->private, s, now);
+	calibration_copy(m->private, s, now);
 	if (!s->modelled) {
 		seq_puts(m, "no model\n");
 		goto out;
 	}
 	seq_printf(m, "model_period_ps %llu\n", s->info.period_ps);
 	if (s->attached)
-		calibration_show_head(m, s);
+		seq_printf(m, "period_ps %llu\ntrend_ps_per_s %lld\nphase %s\nagreed %u\nfits_ppm %u\n",
+			   s->head.period_ps, s->head.trend_ps, s->locked ? "locked" : "unknown",
+			   s->head.trust, s->head.fits);
 	for (i = 1; i < DM_BANDS && dm_band_first(i) < s->info.cylinders; i++)
-		calibration_show_band(m, s, i, now);
+		calibration_band(m, s, i, now);
 out:
 	kfree(s);
 	return 0;
