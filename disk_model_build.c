@@ -171,21 +171,11 @@ static int dm_build_seek(struct disk_model *dm, const struct dm_spec *spec,
 	return 0;
 }
 
-/* Heap order by target: @p[@root] sinks into the heap of @n below it. */
-static void dm_remap_sift(struct dm_spec_remap *p, u32 root, u32 n)
+static int dm_compare_targets(const void *a, const void *b)
 {
-	while (2 * root + 1 < n) {
-		u32 child = 2 * root + 1;
-		struct dm_spec_remap tmp = p[root];
+	const struct dm_spec_remap *p = a, *q = b;
 
-		if (child + 1 < n && p[child].to < p[child + 1].to)
-			child++;
-		if (tmp.to >= p[child].to)
-			break;
-		p[root] = p[child];
-		p[child] = tmp;
-		root = child;
-	}
+	return p->to < q->to ? -1 : p->to > q->to;
 }
 
 /* No spare may serve twice: sort a copy by target and look at neighbours. */
@@ -198,15 +188,7 @@ static int dm_check_targets(const struct dm_spec_remap *remap, u32 n, struct dm_
 	if (!p)
 		return -ENOMEM;
 	memcpy(p, remap, n * sizeof(*p));
-	for (i = n / 2; i--; )
-		dm_remap_sift(p, i, n);
-	for (i = n; --i; ) {
-		struct dm_spec_remap tmp = p[0];
-
-		p[0] = p[i];
-		p[i] = tmp;
-		dm_remap_sift(p, 0, i);
-	}
+	sort(p, n, sizeof(*p), dm_compare_targets, NULL);
 	for (i = 1; i < n && !err; i++)
 		if (p[i].to == p[i - 1].to)
 			err = dm_fault_set(fault, max(p[i].line, p[i - 1].line),

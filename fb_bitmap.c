@@ -323,17 +323,7 @@ u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n)
 
 u64 fb_bitmap_next_before(const struct fb_bitmap *bm, u64 from, u64 end)
 {
-	u64 w;
-
-	if (from >= end)
-		return end;
-	for (w = from / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++) {
-		unsigned long m = bm->wanted[w] & fb_bitmap_mask(w, from, end);
-
-		if (m)
-			return w * BITS_PER_LONG + __ffs(m);
-	}
-	return end;
+	return find_next_bit(bm->wanted, end, from);
 }
 
 u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from)

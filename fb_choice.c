@@ -135,8 +135,8 @@ static void fb_choice_open_gap(struct fbs *fs)
 		.max_sectors = fb_vehicle_max(fd),
 		.lift = fs->lift,
 		.hop_steps = FB_HOP_STEPS,
-		.pipe_ns = { fbf_overhead_ns(fs, false) + FBS_LEAD_NS,
-			     fbf_overhead_ns(fs, true) + FBS_LEAD_NS },
+		.pipe_ns = { fb_completion_overhead_ns(fd->model, false) + FBS_LEAD_NS,
+			     fb_completion_overhead_ns(fd->model, true) + FBS_LEAD_NS },
 		/* a protection payload would be that of the vehicle's first aim */
 		.separate = !blk_get_integrity(fs->q->disk),
 	};

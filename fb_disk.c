@@ -679,6 +679,23 @@ static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool s
 	dm_free(old);
 }
 
+/**
+ * fb_disk_correct() - give the model what was learnt of its seek times, if that is due
+ * @fd: the disk, with a model
+ *
+ * Context: the tasks' thread, which does not search meanwhile: seek times are reckoned with
+ * under fb_disk.lock, and by that thread without it.
+ */
+void fb_disk_correct(struct fb_disk *fd)
+{
+	u64 now = ktime_get_ns();
+
+	spin_lock_irq(&fd->lock);
+	if (fbc_due(&fd->calib, now))
+		fbc_apply(&fd->calib, now, fd->model);
+	spin_unlock_irq(&fd->lock);
+}
+
 /* all of the text is there: put it in force, or keep the old model and say why */
 static int fb_disk_commit(struct fb_disk *fd)
 {

@@ -17,7 +17,7 @@
  *
  * fb_disk.model is written with both config and lock held, read with either; tasks and
  * their thread read it without, for it cannot change while there is a task. Its seek times
- * do, under lock and by that thread (fb_calibrate.c): nobody else reads those without.
+ * do, under lock and by that thread (fb_disk_correct): nobody else reads those without.
  * The coverage maps of started tasks belong to that thread alone.
  */
 #ifndef FB_DISK_H
@@ -34,12 +34,8 @@
 #include "disk_model.h"
 #include "fb_bad.h"
 #include "fb_bitmap.h"
-#include "fb_calib.h"
-#include "fb_guard.h"
-#include "fb_head.h"
-#include "fb_margin.h"
+#include "fb_completion.h"
 #include "fb_medium.h"
-#include "fb_probe.h"
 #include "fb_search.h"
 #include "fb_svc.h"
 #include "fb_wait.h"
@@ -170,28 +166,11 @@ enum fb_vehicle_state {
 
 /* ---- statistics, all [L] ---- */
 
-enum fb_cause {
-	FB_CAUSE_PLAIN,		/* foreground, nothing of ours before it in its gap */
-	FB_CAUSE_PREPEND,	/* foreground with a prepended read */
-	FB_CAUSE_SEPARATE,	/* a separate free read itself */
-	FB_CAUSE_AFTER,		/* foreground just after a separate read */
-	FB_CAUSE_IDLE,		/* an idle read */
-	FB_CAUSES,
-};
-
-#define FB_HIST_STEP_NS 10000		/* histogram of prediction errors: 10 us a bucket ... */
-#define FB_HIST_HALF 100		/* ... +-1 ms, and one bucket beyond at either side */
-
 struct fb_stats {
 	u64 fg_requests;		/* scheduled foreground requests completed */
 	u64 untracked;			/* no memory for our part: sent at once */
 	u64 max_in_flight;		/* scheduled commands at the device */
-	u64 predicted;			/* completions with a prediction */
-	u64 within_50us;		/* the report, against the predicted media end */
-	u64 end_within_50us;		/* the media end, report noise taken off */
-	u64 miss[FB_CAUSES];		/* one turn or more later than predicted */
-	u64 early_turn;			/* one turn or more earlier */
-	u64 hist[2 * FB_HIST_HALF + 2];
+	struct fb_completion_stats ends;
 	u64 out_of_order;		/* completions overtaken by the drive */
 	u64 gaps;			/* gaps offered to the search */
 	u64 spared;			/* gaps left alone: nearly a turn, which may be gained */
@@ -317,7 +296,7 @@ struct fb_idle {
  * @idle: see struct fb_idle [L]
  * @bufs: from the first start of a task on, while there is one; else NULL [L]
  * @margin: what completions taught about conservatism [L]
- * @calib: and about seek times: see fb_calibrate.c [L]
+ * @calib: and about seek times [L]
  * @guard: [L]
  * @bad: see there
  * @medium: how what the medium holds is read [L]
@@ -401,6 +380,7 @@ void fb_disk_copy_name(const struct fb_disk *fd, char *name, size_t size);
 const char *fb_disk_transparent(const struct fb_disk *fd);
 int fb_disk_force(struct fb_disk *fd, bool force);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
+void fb_disk_correct(struct fb_disk *fd);
 void fb_disk_ask_lookahead(struct fb_disk *fd);
 bool fb_disk_is_single(const struct fb_disk *fd);
 ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len);
@@ -419,11 +399,6 @@ void fb_idle_ended(struct fb_disk *fd);
 u64 fb_idle_due_ns(struct fb_disk *fd);
 void fb_idle_read(struct fb_svc *svc);
 ssize_t fb_idle_describe(struct fb_disk *fd, char *page);
-
-/* fb_calibrate.c */
-bool fbcal_due(const struct fb_disk *fd);
-void fbcal_correct(struct fb_disk *fd);
-void fbcal_debugfs(struct fb_disk *fd);
 
 /* fb_gap.c */
 void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim);

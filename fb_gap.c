@@ -242,7 +242,7 @@ static bool fb_gap_has_work(struct fb_disk *fd)
 		return true;
 	spin_lock_irq(&fd->lock);
 	work = fd->gap_open || fd->vehicle_due || fd->idle.woken || fbv_has_work(fd->svc) ||
-	       fbcal_due(fd) ||
+	       fbc_due(&fd->calib, ktime_get_ns()) ||
 	       (fd->let_go && fd->vehicle == FB_VEHICLE_HELD);
 	fd->idle.woken = false;
 	spin_unlock_irq(&fd->lock);
@@ -334,7 +334,7 @@ int fb_gap_thread(void *data)
 		fb_gap_mind_vehicle(svc->fd);
 		fbv_absorb(svc);
 		fbv_attend(svc);
-		fbcal_correct(svc->fd);
+		fb_disk_correct(svc->fd);
 		fb_gap_search(svc);
 		fb_idle_read(svc);
 	}

@@ -254,6 +254,21 @@ u32 fb_medium_good(const struct fb_buf *buf)
 }
 
 /**
+ * fb_medium_failed() - was a command not carried out, or not to its end?
+ * @rq: its request, of a SCSI disk, complete
+ *
+ * Context: any.
+ *
+ * Return: true if so.
+ */
+bool fb_medium_failed(struct request *rq)
+{
+	const struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
+
+	return cmd->result;
+}
+
+/**
  * fb_medium_refused() - has the drive no such command?
  * @fd: the disk, locked
  * @buf: a read that failed, its request still there

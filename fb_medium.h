@@ -49,6 +49,7 @@ void fb_medium_apply(struct fb_disk *fd, struct request *rq);
 void fb_medium_restore(struct request *rq);
 void fb_medium_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_verdict *verdict);
 u32 fb_medium_good(const struct fb_buf *buf);
+bool fb_medium_failed(struct request *rq);
 bool fb_medium_refused(struct fb_disk *fd, const struct fb_buf *buf);
 
 #endif /* FB_MEDIUM_H */

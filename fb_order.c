@@ -426,8 +426,8 @@ static void fbo_near_starts(const struct fb_order *o, const struct fbo_ask *ask,
 			    int step, u32 track, struct fbo_best *best)
 {
 	const unsigned long *wanted = ask->bm->wanted;
+	unsigned long w, bit;
 	u32 found = 0, i;
-	unsigned long w;
 	u64 first;
 
 	for (i = 0; i < FBO_NEAR_WORDS && found < FBO_NEAR_STARTS; i++, word += step) {
@@ -436,8 +436,8 @@ static void fbo_near_starts(const struct fb_order *o, const struct fbo_ask *ask,
 		w = wanted[word] & ~(wanted[word] << 1);
 		if (word && wanted[word - 1] >> (BITS_PER_LONG - 1))
 			w &= ~1UL;
-		for (; w; w &= w - 1) {
-			first = word * BITS_PER_LONG + __ffs(w);
+		for_each_set_bit(bit, &w, BITS_PER_LONG) {
+			first = word * BITS_PER_LONG + bit;
 			if (!fbo_near_begins(ask, first, track))
 				continue;
 			fbo_near_ahead(o, ask, first, track, best);

@@ -302,9 +302,9 @@ void fbk_note_sent(struct fbs *fs, struct fbs_rq *fq, u64 now)
 
 	lockdep_assert_held(&fs->fd->lock);
 	st->others++;
-	st->others_sectors += fq->nsect;
+	st->others_sectors += fq->cmd.nsect;
 	st->others_max_age_ns = max(st->others_max_age_ns, now - fq->since_ns);
-	fs->others.next_lbn = fq->lbn + fq->nsect;
+	fs->others.next_lbn = fq->cmd.lbn + fq->cmd.nsect;
 	fs->others.flying += fq->background;
 }
 

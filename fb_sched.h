@@ -32,50 +32,26 @@ enum fbs_state {
  * @fg: its place in the pool
  * @rq: the request
  * @state: see there
- * @cause: what stood before it in its gap
+ * @cmd: as a command at the drive: where it goes, and what its completion teaches
  * @prepended: a read was linked in front of it once: never again, or a remainder that the
  *	driver gives back could go round for ever
  * @ours: a separate free read
  * @idle: of the idle I/O class
  * @background: an idle-class read: in fbs.others, or sent from there
  * @since_ns: when it came, while it was one; 0: it never was
- * @sent_ns: when it was handed to the driver
  * @flight: in fbs.flight, in the order sent
- * @lbn: first sector as sent
- * @nsect: sectors as sent
- * @placed: @acc is valid
- * @acc: predicted access
- * @leg: what the conservatism may learn from it
- * @watched: sent in our order: its completion teaches
- * @mark: what the probe of look-ahead asks about it
- * @overtaken: a command sent later has ended before it: the probe knows
- * @observed: @verdict is valid
- * @verdict: what its completion was
- * @start_ns: when the access begins: the end of the one before; 0: unknown
  */
 struct fbs_rq {
 	struct fg_req fg;
 	struct request *rq;
 	enum fbs_state state;
-	enum fb_cause cause;
+	struct fb_completion_cmd cmd;
 	bool prepended;
 	bool ours;
 	bool idle;
 	bool background;
 	u64 since_ns;
-	u64 sent_ns;
 	struct list_head flight;
-	u64 lbn;
-	u32 nsect;
-	bool placed;
-	struct dm_access acc;
-	struct fbm_leg leg;
-	bool watched;
-	struct fbp_mark mark;
-	bool overtaken;
-	bool observed;
-	enum fb_head_verdict verdict;
-	u64 start_ns;
 };
 
 /**
@@ -244,20 +220,13 @@ void fb_choice_note_gap(struct fbs *fs, u64 now);
 void fb_choice_set_deep(struct fbs *fs);
 
 /* fb_flight.c */
-u64 fbf_overhead_ns(const struct fbs *fs, bool write);
-bool fbf_idle_head(struct fbs *fs, u64 now, bool write, struct dm_place *from, u64 *start_ns);
-bool fbf_end_place(struct fbs *fs, struct fbs_rq *fq, struct dm_place *end);
-void fbf_predict_sent(struct fbs *fs, struct fbs_rq *fq, u64 now);
+void fbf_sent(struct fbs *fs, struct fbs_rq *fq);
 bool fbf_hold(struct fbs *fs);
 bool fbf_window_open(const struct fbs *fs, u64 now);
 bool fbf_too_late(const struct fbs *fs, u64 now);
 void fbf_check_writes(struct fbs *fs);
 bool fbf_observe(struct fbs *fs, struct fbs_rq *fq, u64 now);
 void fbf_overtake(struct fbs *fs, const struct fbs_rq *fq, u64 now);
-
-/* fb_calibrate.c */
-void fbcal_learn(struct fb_disk *fd, const struct fbs_rq *fq, enum fb_head_verdict verdict,
-		 u64 now);
 
 /* fb_others.c */
 void fbk_init(struct fbs *fs);

@@ -59,7 +59,7 @@ static void fbs_uncount(struct fbs *fs, struct fbs_rq *fq)
 {
 	list_del_init(&fq->flight);
 	fs->nr_flight--;
-	if (fq->cause == FB_CAUSE_IDLE) {
+	if (fq->cmd.cause == FB_CAUSE_IDLE) {
 		fs->nr_idle--;
 		fb_idle_ended(fs->fd);
 	}
@@ -139,23 +139,22 @@ struct fbs_dispatch {
 /* all that is said of @fq is said here, and nothing is left of a dispatch before this one */
 static void fbs_describe(struct fbs *fs, struct fbs_rq *fq, const struct fbs_dispatch *d, u64 now)
 {
-	fq->lbn = blk_rq_pos(fq->rq);
-	fq->nsect = blk_rq_sectors(fq->rq);
-	fq->fg.write = op_is_write(req_op(fq->rq));
-	fq->sent_ns = now;
-	fq->cause = d->cause;
+	bool write = op_is_write(req_op(fq->rq));
+
+	fq->fg.write = write;
 	fq->prepended |= d->cause == FB_CAUSE_PREPEND;
-	fq->leg = (struct fbm_leg) { .gap_ns = d->gap_ns, .extra_ns = d->extra_ns };
-	fq->mark = (struct fbp_mark) {
-		.at = d->lifts,
-		.behind = fs->lifts,
-		.ours = d->cause != FB_CAUSE_PLAIN,
+	fq->cmd = (struct fb_completion_cmd) {
+		.lbn = blk_rq_pos(fq->rq),
+		.nsect = blk_rq_sectors(fq->rq),
+		.write = write,
+		.unplaced = !fbs_is_media(fq),
+		.foreground = fbs_is_foreground(fq),
+		.watched = !fbs_is_hands_off(fs),
+		.cause = d->cause,
+		.sent_ns = now,
+		.leg = { .gap_ns = d->gap_ns, .extra_ns = d->extra_ns },
+		.mark = { .at = d->lifts },
 	};
-	fq->observed = false;
-	fq->placed = false;
-	fq->start_ns = 0;
-	fq->overtaken = false;
-	fq->watched = !fbs_is_hands_off(fs);
 	fq->state = FBS_SENT;
 }
 
@@ -168,19 +167,15 @@ static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now,
 
 	lockdep_assert_held(&fd->lock);
 	fbs_describe(fs, fq, d, now);
-	fs->lifts = d->lifts;
+	fbf_sent(fs, fq);
 	if (fq->since_ns)
 		fbk_note_sent(fs, fq, now);
 	if (fq->fg.write)
-		fb_buf_overlap(fd, fq->lbn, fq->nsect);
-	if (fq->watched)
-		fbf_predict_sent(fs, fq, now);
-	else
-		fs->tail_known = false;
+		fb_buf_overlap(fd, fq->cmd.lbn, fq->cmd.nsect);
 	list_add_tail(&fq->flight, &fs->flight);
 	fs->nr_flight++;
 	fs->nr_idle += d->cause == FB_CAUSE_IDLE;
-	if (fq->watched) {
+	if (fq->cmd.watched) {
 		fd->stats.max_in_flight = max_t(u64, fd->stats.max_in_flight, fs->nr_flight);
 		fbf_hold(fs);
 	}
@@ -327,7 +322,7 @@ static struct request *fbs_fill_slot(struct fbs *fs)
 	if (fs->pinned)
 		return fbs_go_on(fs, now);
 	if (!fs->nr_flight) {
-		known = fbf_idle_head(fs, now, false, &head, &start_ns);
+		known = fb_completion_idle_head(&fs->head, now, false, &head, &start_ns);
 		fb_choice_make(fs, known ? &head : NULL, now);
 	} else if (!fs->choice.req) {
 		fb_choice_renew(fs);
@@ -390,7 +385,7 @@ static struct request *fbs_send_idle(struct fbs *fs)
 	fq = fbs_rq(rq);
 	fs->fd->stats.idles++;
 	fbs_send(fs, fq, now, &(struct fbs_dispatch) { .cause = FB_CAUSE_IDLE });
-	fb_idle_sent(fs->fd, now, fq->start_ns ? fq->start_ns + fq->acc.total_ns : 0);
+	fb_idle_sent(fs->fd, now, fb_completion_end_ns(&fq->cmd));
 	return rq;
 }
 
@@ -410,7 +405,7 @@ static struct request *fbs_send_bypass(struct fbs *fs)
 	fb_choice_drop_plan(fs);
 	/* one that was requeued is still what it was */
 	if (fq)
-		fbs_send(fs, fq, ktime_get_ns(), &(struct fbs_dispatch) { .cause = fq->cause });
+		fbs_send(fs, fq, ktime_get_ns(), &(struct fbs_dispatch) { .cause = fq->cmd.cause });
 	else
 		fbs_send_untracked(fs, rq);
 	if (!fs->pinned)
@@ -510,7 +505,7 @@ static void fbs_retail(struct fbs *fs)
 	fs->tail_known = false;
 	if (fs->nr_flight) {
 		last = list_last_entry(&fs->flight, struct fbs_rq, flight);
-		fs->tail_known = fbf_end_place(fs, last, &fs->tail);
+		fs->tail_known = fb_completion_end_place(fs->fd->model, &last->cmd, &fs->tail);
 	}
 	if (!fs->pinned && fs->pool.count)
 		fb_choice_renew(fs);
@@ -520,14 +515,14 @@ static void fbs_retail(struct fbs *fs)
 static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 {
 	struct fb_disk *fd = fs->fd;
-	bool overtaken = fq->watched && !fbs_is_hands_off(fs) && fs->flight.next != &fq->flight;
+	bool overtaken = fq->cmd.watched && !fbs_is_hands_off(fs) && fs->flight.next != &fq->flight;
 
 	lockdep_assert_held(&fd->lock);
 	if (overtaken) {
 		fd->stats.out_of_order++;
 		fb_head_lose(&fs->head);
 		fbf_overtake(fs, fq, now);
-		fq->start_ns = 0;
+		fq->cmd.start_ns = 0;
 	}
 	fbs_uncount(fs, fq);
 	fq->state = FBS_DONE;
@@ -539,10 +534,7 @@ static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	fbs_note_activity(fs);
 	if (fbs_is_hands_off(fs))
 		return true;
-	/* what the drive ordered may have ended anywhere, and says nothing about the model */
-	if (!fq->watched)
-		fb_head_lose(&fs->head);
-	if (!fq->watched || !fbf_observe(fs, fq, now))
+	if (!fbf_observe(fs, fq, now))
 		fbs_lose_tail(fs);
 	fbs_judge(fs);
 	if (overtaken || !fs->tail_known)
@@ -564,7 +556,7 @@ static void fbs_completed_request(struct request *rq, u64 now)
 	if (fq->state == FBS_SENT)
 		run = fbs_complete(fs, fq, now);
 	if (fq->ours || fq->prepended)
-		fb_medium_judge(fs->fd, rq, fq->observed ? &fq->verdict : NULL);
+		fb_medium_judge(fs->fd, rq, fq->cmd.observed ? &fq->cmd.verdict : NULL);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	if (run)
 		blk_mq_run_hw_queues(fs->q, true);
@@ -589,7 +581,7 @@ static void fbs_requeue_request(struct request *rq)
 	fb_gap_void(fs->fd);
 	fb_choice_drop_plan(fs);
 	if (fq && fq->state == FBS_SENT) {
-		fq->start_ns = 0;
+		fq->cmd.start_ns = 0;
 		fq->state = FBS_REQUEUED;
 	}
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
@@ -676,8 +668,8 @@ static void fbs_model_changed(struct fb_disk *fd)
 	fbm_target(&fd->margin, fbs_target(fs));
 	fs->tail_known = false;
 	list_for_each_entry(fq, &fs->flight, flight) {
-		fq->placed = false;
-		fq->start_ns = 0;
+		fq->cmd.placed = false;
+		fq->cmd.start_ns = 0;
 	}
 	fb_choice_place_all(fs);
 	fb_choice_void(fs);

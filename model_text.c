@@ -585,25 +585,6 @@ static int mt_read_text(struct mt *mt)
 
 /* ---- the end record ---- */
 
-/* CRC-32 as in zlib, a nibble at a time. */
-static u32 mt_crc32(const char *p, size_t len)
-{
-	static const u32 table[16] = {
-		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
-		0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-		0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-		0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-	};
-	u32 crc = ~0U;
-
-	while (len--) {
-		crc ^= (unsigned char)*p++;
-		crc = (crc >> 4) ^ table[crc & 15];
-		crc = (crc >> 4) ^ table[crc & 15];
-	}
-	return ~crc;
-}
-
 /* Exactly eight hexadecimal digits. */
 static bool mt_hex32(const char *s, u32 *value)
 {
@@ -694,7 +675,7 @@ static int mt_check_end(struct mt *mt)
 	if (end.bytes != at)
 		return mt_fail(mt, "end: says %llu bytes, but %zu stand before it",
 			       (unsigned long long)end.bytes, at);
-	crc = mt_crc32(mt->text, at);
+	crc = ~crc32_le(~0U, (const unsigned char *)mt->text, at);
 	if (end.crc != crc)
 		return mt_fail(mt, "end: says crc32 %08x, but it is %08x", end.crc, crc);
 	mt->len = at;

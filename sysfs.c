@@ -718,10 +718,10 @@ static ssize_t status_text(const struct fb_sysfs_snapshot *s, char *page)
 			 st->max_in_flight, st->fg_requests, st->untracked, st->out_of_order);
 	len += sysfs_emit_at(page, len,
 			     "pred_total %llu\npred_within_50us %llu\nend_within_50us %llu\nmiss_fg %llu\nmiss_prepend %llu\nmiss_separate %llu\nmiss_after %llu\nearly_turn %llu\nmechanical %llu\nearly %llu\nodd %llu\nperiod_ps %llu\n",
-			     st->predicted, st->within_50us, st->end_within_50us,
-			     st->miss[FB_CAUSE_PLAIN],
-			     st->miss[FB_CAUSE_PREPEND], st->miss[FB_CAUSE_SEPARATE],
-			     st->miss[FB_CAUSE_AFTER], st->early_turn, s->head.mechanical,
+			     st->ends.predicted, st->ends.within_50us, st->ends.end_within_50us,
+			     st->ends.miss[FB_CAUSE_PLAIN],
+			     st->ends.miss[FB_CAUSE_PREPEND], st->ends.miss[FB_CAUSE_SEPARATE],
+			     st->ends.miss[FB_CAUSE_AFTER], st->ends.early_turn, s->head.mechanical,
 			     s->head.early, s->head.odd, s->head.period_ps);
 	len += sysfs_emit_at(page, len,
 			     "idle_reads %llu\ngaps %llu\nprepends %llu\nseparates %llu\nseveral %llu\ndropped %llu\ntoo_late %llu\nno_buffer %llu\nnot_fit %llu\ndiscarded %llu\nfree_errors %llu\nfree_sectors %llu\nguard_trips %llu\nverifies %llu\nfuas %llu\nunproven %llu\nmedium %s\n",
@@ -787,8 +787,8 @@ static int prediction_error_show(struct seq_file *m, void *v)
 	u64 count;
 	int i;
 
-	for (i = 0; i < 2 * FB_HIST_HALF + 2; i++) {
-		count = READ_ONCE(fd->stats.hist[i]);
+	for (i = 0; i < FB_HIST; i++) {
+		count = READ_ONCE(fd->stats.ends.hist[i]);
 		if (count)
 			seq_printf(m, "%d %llu\n",
 				   (i - FB_HIST_HALF - 1) * (FB_HIST_STEP_NS / 1000), count);
@@ -796,6 +796,72 @@ static int prediction_error_show(struct seq_file *m, void *v)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(prediction_error);
+
+/* copied under the lock: formatting takes too long for it */
+struct fb_calibration {
+	struct fb_calib calib;
+	struct fb_head head;
+	struct dm_info info;
+	bool modelled;
+	bool attached;
+	bool locked;
+};
+
+static void calibration_copy(struct fb_disk *fd, struct fb_calibration *s, u64 now)
+{
+	spin_lock_irq(&fd->lock);
+	s->modelled = fd->model;
+	if (fd->model) {
+		s->info = *dm_info(fd->model);
+		s->calib = fd->calib;
+	}
+	s->attached = fd->model && fd->head && !fb_disk_transparent(fd);
+	if (s->attached) {
+		s->head = *fd->head;
+		s->locked = fb_head_locked(fd->head, now);
+	}
+	spin_unlock_irq(&fd->lock);
+}
+
+static void calibration_band(struct seq_file *m, const struct fb_calibration *s, u32 i, u64 now)
+{
+	const struct fbc_band *b = &s->calib.band[i];
+	u32 first = dm_band_first(i), last = s->info.cylinders - 1;
+
+	if (i < DM_BANDS - 1)
+		last = min(last, dm_band_first(i + 1) - 1);
+	seq_printf(m, "band %u %u trials %llu late %llu shift_ppm %d applied_ppm %d error_ppm %u spread_ns %u since_s %llu\n",
+		   first, last, b->trials, b->late, fbc_ppm(&s->calib, i), s->calib.applied[i],
+		   fbc_error_ppm(&s->calib, i), b->spread_ns,
+		   b->since_ns ? div_u64(now - min(b->since_ns, now), NSEC_PER_SEC) : 0);
+}
+
+/* Documentation/ABI/testing/sysfs-block-freeblock has the lines */
+static int calibration_show(struct seq_file *m, void *v)
+{
+	struct fb_calibration *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	u64 now = ktime_get_ns();
+	u32 i;
+
+	if (!s)
+		return -ENOMEM;
+	calibration_copy(m->private, s, now);
+	if (!s->modelled) {
+		seq_puts(m, "no model\n");
+		goto out;
+	}
+	seq_printf(m, "model_period_ps %llu\n", s->info.period_ps);
+	if (s->attached)
+		seq_printf(m, "period_ps %llu\ntrend_ps_per_s %lld\nphase %s\nagreed %u\nfits_ppm %u\n",
+			   s->head.period_ps, s->head.trend_ps, s->locked ? "locked" : "unknown",
+			   s->head.trust, s->head.fits);
+	for (i = 1; i < DM_BANDS && dm_band_first(i) < s->info.cylinders; i++)
+		calibration_band(m, s, i, now);
+out:
+	kfree(s);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(calibration);
 
 /* any write: all counters of the disk to zero */
 static ssize_t reset_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
@@ -824,7 +890,7 @@ static const struct file_operations reset_fops = {
 void fb_sysfs_debugfs(struct fb_disk *fd)
 {
 	debugfs_create_file("prediction_error", 0444, fd->debugfs, fd, &prediction_error_fops);
-	fbcal_debugfs(fd);
+	debugfs_create_file("calibration", 0444, fd->debugfs, fd, &calibration_fops);
 	debugfs_create_file("reset", 0200, fd->debugfs, fd, &reset_fops);
 	debugfs_create_file("scan_crc", 0444, fd->debugfs, &fd->scan, &fb_scan_crc_fops);
 }

@@ -13,7 +13,7 @@
 
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
-#include <linux/bsearch.h>
+#include <linux/crc32.h>
 #include <linux/ctype.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -22,6 +22,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
@@ -123,6 +124,47 @@ static inline u32 int_sqrt64(u64 x)
 static inline unsigned int hweight_long(unsigned long w) { return __builtin_popcountl(w); }
 static inline unsigned long __ffs(unsigned long w) { return __builtin_ctzl(w); }
 static inline unsigned long __fls(unsigned long w) { return BITS_PER_LONG - 1 - __builtin_clzl(w); }
+
+static inline unsigned long find_next_bit(const unsigned long *map, unsigned long size,
+					  unsigned long from)
+{
+	unsigned long at = from / BITS_PER_LONG, w;
+
+	if (from >= size)
+		return size;
+	for (w = map[at] & (~0UL << (from % BITS_PER_LONG)); !w; w = map[at])
+		if (++at * BITS_PER_LONG >= size)
+			return size;
+	return min(size, at * BITS_PER_LONG + __ffs(w));
+}
+
+#define for_each_set_bit(bit, map, size)					\
+	for ((bit) = find_next_bit(map, size, 0); (bit) < (size);		\
+	     (bit) = find_next_bit(map, size, (bit) + 1))
+
+static inline void sort(void *base, size_t n, size_t size,
+			int (*cmp)(const void *a, const void *b), void *no_swap)
+{
+	qsort(base, n, size, cmp);
+}
+
+/* a nibble at a time */
+static inline u32 crc32_le(u32 crc, const unsigned char *p, size_t len)
+{
+	static const u32 table[16] = {
+		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+		0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+		0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+		0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+	};
+
+	while (len--) {
+		crc ^= *p++;
+		crc = (crc >> 4) ^ table[crc & 15];
+		crc = (crc >> 4) ^ table[crc & 15];
+	}
+	return crc;
+}
 
 struct list_head {
 	struct list_head *next, *prev;

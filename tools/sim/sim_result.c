@@ -114,11 +114,11 @@ static void simr_histogram(struct simr *r, const struct sims_stats *st)
 	int i;
 
 	simr_open(r, "prediction_errors_10us");
-	for (i = 0; i < SIMS_HIST; i++) {
-		if (!st->hist[i])
+	for (i = 0; i < FB_HIST; i++) {
+		if (!st->ends.hist[i])
 			continue;
-		snprintf(bucket, sizeof(bucket), "%d", i - SIMS_HIST_HALF);
-		simr_count(r, bucket, st->hist[i]);
+		snprintf(bucket, sizeof(bucket), "%d", i - FB_HIST_HALF);
+		simr_count(r, bucket, st->ends.hist[i]);
 	}
 	simr_close(r);
 }
@@ -147,26 +147,26 @@ static void simr_calibration(struct simr *r, const struct fb_calib *c)
 
 static void simr_predictions(struct simr *r, const struct sims *s)
 {
-	static const char * const causes[SIMS_CAUSES] = {
-		[SIMS_PLAIN] = "plain",
-		[SIMS_PREPEND] = "prepend",
-		[SIMS_SEPARATE] = "separate",
-		[SIMS_AFTER] = "after",
-		[SIMS_IDLE] = "idle",
+	static const char * const causes[FB_CAUSES] = {
+		[FB_CAUSE_PLAIN] = "plain",
+		[FB_CAUSE_PREPEND] = "prepend",
+		[FB_CAUSE_SEPARATE] = "separate",
+		[FB_CAUSE_AFTER] = "after",
+		[FB_CAUSE_IDLE] = "idle",
 	};
 	const struct sims_stats *st = &s->stats;
 	int i;
 
-	simr_count(r, "predicted", st->predicted);
-	simr_per(r, "reports_within_50us", st->report_within, st->predicted);
-	simr_per(r, "ends_within_50us", st->end_within, st->predicted);
-	simr_per(r, "turn_late", st->late, st->predicted);
-	simr_per(r, "turn_early", st->early, st->predicted);
+	simr_count(r, "predicted", st->ends.predicted);
+	simr_per(r, "reports_within_50us", st->ends.within_50us, st->ends.predicted);
+	simr_per(r, "ends_within_50us", st->ends.end_within_50us, st->ends.predicted);
+	simr_per(r, "turn_late", st->late, st->ends.predicted);
+	simr_per(r, "turn_early", st->early, st->ends.predicted);
 	simr_open(r, "misses");
-	for (i = 0; i < SIMS_CAUSES; i++)
-		simr_count(r, causes[i], st->miss[i]);
+	for (i = 0; i < FB_CAUSES; i++)
+		simr_count(r, causes[i], st->ends.miss[i]);
 	simr_close(r);
-	simr_count(r, "early_turns", st->early_turn);
+	simr_count(r, "early_turns", st->ends.early_turn);
 	simr_open(r, "head");
 	simr_count(r, "mechanical", s->head.mechanical);
 	simr_count(r, "early", s->head.early);

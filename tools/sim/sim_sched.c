@@ -10,8 +10,6 @@
 #include "sim_file.h"
 
 #define SIMS_NS_PER_MS 1000000ULL
-#define SIMS_WITHIN_NS 50000	/* the paper's figure 7 */
-#define SIMS_MAX_TURNS 8	/* so many turns late is recovery: the head is lost */
 #define SIMS_TRIES 5		/* as the kernel's sd: a request that is not carried out */
 
 static struct siml_req *sims_chosen(const struct sims *s)
@@ -19,62 +17,14 @@ static struct siml_req *sims_chosen(const struct sims *s)
 	return container_of(s->choice.req, struct siml_req, fg);
 }
 
+static struct sims_cmd *sims_first(struct sims *s)
+{
+	return s->nr_flight ? &s->cmd[s->flight[0]] : NULL;
+}
+
 static struct sims_cmd *sims_last(struct sims *s)
 {
 	return s->nr_flight ? &s->cmd[s->flight[s->nr_flight - 1]] : NULL;
-}
-
-/* ---- predictions ---- */
-
-static void sims_predict(struct sims *s, struct sims_cmd *c, const struct dm_place *from,
-			 u64 start_ns)
-{
-	c->placed = from && !dm_access(s->dm, from, c->lbn, c->nsect, c->write, &c->acc);
-	c->start_ns = c->placed ? start_ns : 0;
-	if (c->placed)
-		fbm_predict(&c->leg, s->dm, from, c->lbn, c->nsect, &c->acc);
-}
-
-/* the drive is idle: the arm starts when the command has been taken in */
-static bool sims_idle_head(struct sims *s, u64 now_ns, bool write, struct dm_place *from,
-			   u64 *start_ns)
-{
-	const struct dm_info *info = dm_info(s->dm);
-
-	*start_ns = now_ns + (write ? info->write_overhead_ns : info->read_overhead_ns);
-	return fb_head_now(&s->head, *start_ns, from);
-}
-
-/* without a place to start from at least the end is known: it is that of the last sector */
-static bool sims_end_place(const struct sims *s, const struct sims_cmd *c, struct dm_place *end)
-{
-	u64 lbn = c->lbn + c->nsect - 1;
-	struct dm_place last;
-	struct dm_access acc;
-
-	if (c->placed) {
-		*end = c->acc.end;
-		return true;
-	}
-	if (dm_place_of(s->dm, lbn, &last) || dm_access(s->dm, &last, lbn, 1, false, &acc))
-		return false;
-	*end = acc.end;
-	return true;
-}
-
-static void sims_predict_sent(struct sims *s, struct sims_cmd *c, u64 now_ns)
-{
-	const struct sims_cmd *before = sims_last(s);
-	struct dm_place from = s->tail;
-	bool known = s->tail_known;
-	u64 start_ns = 0;
-
-	if (!before)
-		known = sims_idle_head(s, now_ns, c->write, &from, &start_ns);
-	else if (before->start_ns)
-		start_ns = before->start_ns + before->acc.total_ns;
-	sims_predict(s, c, known ? &from : NULL, start_ns);
-	s->tail_known = sims_end_place(s, c, &s->tail);
 }
 
 /* ---- the choice, and the gap before it ---- */
@@ -146,7 +96,7 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 
 static bool sims_overlap(const struct sims_cmd *a, u64 first, u64 end)
 {
-	return a->free_end > a->lbn && first < a->free_end && a->lbn < end;
+	return a->free_end > a->cmd.lbn && first < a->free_end && a->cmd.lbn < end;
 }
 
 /* a foreground write spoils free reads of the same sectors, whichever was sent first */
@@ -157,58 +107,58 @@ static void sims_spoil(struct sims *s, struct sims_cmd *c)
 	for (i = 0; i < s->nr_flight; i++) {
 		struct sims_cmd *other = &s->cmd[s->flight[i]];
 
-		if (c->write && sims_overlap(other, c->lbn, c->lbn + c->nsect))
+		if (c->cmd.write && sims_overlap(other, c->cmd.lbn, c->cmd.lbn + c->cmd.nsect))
 			other->spoilt = true;
-		if (other->write && sims_overlap(c, other->lbn, other->lbn + other->nsect))
+		if (other->cmd.write && sims_overlap(c, other->cmd.lbn, other->cmd.lbn + other->cmd.nsect))
 			c->spoilt = true;
 	}
 }
 
-/*
- * A command alone at the drive is in service. The next one is held back until this one is
- * about to end, for what comes meanwhile may be better; but it must be there in time, or
- * the drive would idle. When that end is not known nothing is held back.
- */
+static u64 sims_lead_ns(const struct sims *s)
+{
+	return s->o->lead_us * 1000;
+}
+
+/* hold the second command back until the one that is in service is about to end */
 static void sims_hold(struct sims *s)
 {
-	const struct dm_info *info = dm_info(s->dm);
-	const struct sims_cmd *c = &s->cmd[s->flight[0]];
-	u64 lead_ns = (u64)(s->o->lead_us * 1000) + s->host_ns +
-		max(info->read_overhead_ns, info->write_overhead_ns);
-
 	s->window_ns = 0;
-	if (s->o->hold && s->depth == 2 && s->nr_flight == 1 && c->start_ns)
-		s->window_ns = max(c->start_ns + c->acc.total_ns, lead_ns) - lead_ns;
+	if (s->o->hold && s->depth == 2 && s->nr_flight == 1)
+		s->window_ns = fb_completion_hold_ns(s->dm, &sims_first(s)->cmd,
+						     sims_lead_ns(s) + s->host_ns);
 }
 
 static enum sim_drive_op sims_op(const struct sims *s, const struct sims_cmd *c)
 {
-	if (c->cause == SIMS_IDLE && s->o->verify)
+	if (c->cmd.cause == FB_CAUSE_IDLE && s->o->verify)
 		return SIM_DRIVE_VERIFY;
-	return c->write ? SIM_DRIVE_WRITE : SIM_DRIVE_READ;
+	return c->cmd.write ? SIM_DRIVE_WRITE : SIM_DRIVE_READ;
 }
 
 static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
 {
+	const struct sims_cmd *before = sims_last(s);
 	struct sims_cmd *c;
 	int slot;
 
 	now_ns = sim_drive_now(s->drive, now_ns);
-	slot = sim_drive_submit(s->drive, now_ns, sims_op(s, cmd), cmd->lbn, cmd->nsect);
+	slot = sim_drive_submit(s->drive, now_ns, sims_op(s, cmd), cmd->cmd.lbn, cmd->cmd.nsect);
 	c = &s->cmd[slot];
 	*c = *cmd;
-	c->sent_ns = now_ns;
-	c->mark.behind = s->lifts;
-	c->mark.ours = c->cause != SIMS_PLAIN;
-	s->lifts = c->mark.at;
-	if (!s->deep)
-		sims_predict_sent(s, c, now_ns);
+	c->cmd.sent_ns = now_ns;
+	c->cmd.foreground = c->req;
+	c->cmd.watched = !s->deep;
+	fb_completion_mark(&c->cmd, &s->lifts);
+	if (c->cmd.watched)
+		s->tail_known = fb_completion_predict(&s->head, &c->cmd,
+						      before ? &before->cmd : NULL,
+						      s->tail_known, &s->tail);
 	sims_spoil(s, c);
 	s->flight[s->nr_flight++] = slot;
 	s->stats.most = max(s->stats.most, s->nr_flight);
 	sims_hold(s);
-	if (c->free_end > c->lbn)
-		simt_take(s->task, c->lbn, c->free_end);
+	if (c->free_end > c->cmd.lbn)
+		simt_take(s->task, c->cmd.lbn, c->free_end);
 }
 
 /* what command @i of the plan in use was allowed, and needs */
@@ -224,11 +174,11 @@ static void sims_send_piece(struct sims *s, u64 now_ns)
 	const struct fb_plan_piece *p = &s->plan.piece[s->next_piece++];
 
 	sims_send(s, &(struct sims_cmd) {
-		.lbn = p->lbn,
-		.nsect = p->nsect,
+		.cmd.lbn = p->lbn,
+		.cmd.nsect = p->nsect,
 		.free_end = p->lbn + p->nsect,
-		.cause = SIMS_SEPARATE,
-		.mark.at = lifts,
+		.cmd.cause = FB_CAUSE_SEPARATE,
+		.cmd.mark.at = lifts,
 	}, now_ns);
 	s->stats.separates++;
 }
@@ -261,14 +211,15 @@ static void sims_send_choice(struct sims *s, u64 lbn, bool prepended, u64 now_ns
 	s->stats.prepends += prepended;
 	sims_send(s, &(struct sims_cmd) {
 		.req = req,
-		.lbn = lbn,
-		.nsect = req->fg.lbn + req->fg.nsect - lbn,
-		.write = req->fg.write,
+		.cmd.lbn = lbn,
+		.cmd.nsect = req->fg.lbn + req->fg.nsect - lbn,
+		.cmd.write = req->fg.write,
 		.free_end = req->fg.lbn,
-		.cause = prepended ? SIMS_PREPEND : req->after_free ? SIMS_AFTER : SIMS_PLAIN,
-		.leg.gap_ns = s->task->gap_ns,
-		.leg.extra_ns = s->task->extra_ns,
-		.mark.at = sims_lifts(s, s->next_piece),
+		.cmd.cause = prepended ? FB_CAUSE_PREPEND :
+			     req->after_free ? FB_CAUSE_AFTER : FB_CAUSE_PLAIN,
+		.cmd.leg.gap_ns = s->task->gap_ns,
+		.cmd.leg.extra_ns = s->task->extra_ns,
+		.cmd.mark.at = sims_lifts(s, s->next_piece),
 	}, now_ns);
 	sims_choose_next(s, now_ns);
 }
@@ -276,15 +227,6 @@ static void sims_send_choice(struct sims *s, u64 lbn, bool prepended, u64 now_ns
 static bool sims_window_open(const struct sims *s, u64 now_ns)
 {
 	return s->window_ns && s->nr_flight && !s->pinned && now_ns < s->window_ns;
-}
-
-/* too late for a plan: the drive would finish before our command is with it */
-static bool sims_too_late(struct sims *s, u64 now_ns)
-{
-	const struct sims_cmd *last = sims_last(s);
-
-	return !last->start_ns ||
-	       last->start_ns + last->acc.total_ns < now_ns + (u64)(s->o->lead_us * 1000);
 }
 
 static void sims_find_plan(struct sims *s, u64 now_ns, struct fb_plan *plan)
@@ -297,7 +239,8 @@ static void sims_find_plan(struct sims *s, u64 now_ns, struct fb_plan *plan)
 		return;
 	}
 	simt_plan(s->task, &s->gap, now_ns, plan);
-	if (plan->kind == FB_PLAN_NONE || !sims_too_late(s, sim_drive_now(s->drive, now_ns)))
+	if (plan->kind == FB_PLAN_NONE || !fb_completion_too_late(&sims_last(s)->cmd, sim_drive_now(s->drive, now_ns),
+				    sims_lead_ns(s)))
 		return;
 	s->stats.too_late++;
 	plan->kind = FB_PLAN_NONE;
@@ -320,7 +263,7 @@ static void sims_fill_slot(struct sims *s, u64 now_ns)
 		return;
 	}
 	if (!s->nr_flight && !s->pinned)
-		sims_choose(s, sims_idle_head(s, now_ns, false, &head, &start_ns) ? &head : NULL,
+		sims_choose(s, fb_completion_idle_head(&s->head, now_ns, false, &head, &start_ns) ? &head : NULL,
 			    now_ns);
 	else if (!s->choice.req)
 		sims_choose_next(s, now_ns);
@@ -360,9 +303,9 @@ static void sims_fill_deep(struct sims *s, u64 now_ns)
 	fg_pool_del(&s->pool, &req->fg);
 	sims_send(s, &(struct sims_cmd) {
 		.req = req,
-		.lbn = req->fg.lbn,
-		.nsect = req->fg.nsect,
-		.write = req->fg.write,
+		.cmd.lbn = req->fg.lbn,
+		.cmd.nsect = req->fg.nsect,
+		.cmd.write = req->fg.write,
 		.free_end = req->fg.lbn,
 	}, now_ns);
 	s->stats.deep++;
@@ -401,17 +344,17 @@ static void sims_read_idle(struct sims *s, u64 now_ns)
 	s->idle.next_ns = SIMI_NEVER;
 	if (!s->o->idle || s->idle.foreground || s->nr_flight || !simt_may_read(s->task, now_ns))
 		return;
-	known = sims_idle_head(s, now_ns, false, &head, &start_ns);
+	known = fb_completion_idle_head(&s->head, now_ns, false, &head, &start_ns);
 	if (!simi_find(&s->idle, now_ns, known ? &head : NULL, &p))
 		return;
 	sims_send(s, &(struct sims_cmd) {
-		.lbn = p.lbn,
-		.nsect = p.nsect,
+		.cmd.lbn = p.lbn,
+		.cmd.nsect = p.nsect,
 		.free_end = p.lbn + p.nsect,
-		.cause = SIMS_IDLE,
+		.cmd.cause = FB_CAUSE_IDLE,
 	}, now_ns);
 	c = sims_last(s);
-	simi_sent(&s->idle, now_ns, c->start_ns ? c->start_ns + c->acc.total_ns : 0, p.nsect);
+	simi_sent(&s->idle, now_ns, fb_completion_end_ns(&c->cmd), p.nsect);
 }
 
 void sims_fill(struct sims *s, u64 now_ns)
@@ -428,137 +371,54 @@ void sims_fill(struct sims *s, u64 now_ns)
 
 /* ---- completion ---- */
 
-static bool sims_within(s64 error_ns)
+/* the model may change: a completion finds the task's search over */
+static struct fb_completion sims_learners(struct sims *s)
 {
-	return error_ns <= SIMS_WITHIN_NS && error_ns >= -SIMS_WITHIN_NS;
-}
-
-static void sims_count_error(struct sims *s, s64 error_ns)
-{
-	struct sims_stats *st = &s->stats;
-	s64 bucket = error_ns / SIMS_HIST_STEP_NS + (error_ns < 0 ? 0 : 1) + SIMS_HIST_HALF;
-	s64 half = dm_period_ns(s->dm) / 2;
-
-	st->hist[bucket < 0 ? 0 : min(bucket, (s64)SIMS_HIST - 1)]++;
-	st->predicted++;
-	st->report_within += sims_within(error_ns);
-	st->late += error_ns > half;
-	st->early += error_ns < -half;
-}
-
-static void sims_count_turns(struct sims *s, const struct sims_cmd *c, s32 turns, u64 now_ns)
-{
-	bool missed = turns > 0 && c->cause != SIMS_PLAIN;
-
-	s->stats.miss[c->cause] += turns > 0;
-	s->stats.early_turn += turns < 0;
-	if (s->o->guard_ppm &&
-	    fb_guard_count(&s->task->guard, now_ns, !!c->req, missed, s->o->guard_ppm))
-		s->gap_open = false;
-}
-
-/* the command behind the one that ended at @end_ns is in service now */
-static void sims_predict_next(struct sims *s, const struct fb_head_end *end)
-{
-	struct sims_cmd *next = s->nr_flight ? &s->cmd[s->flight[0]] : NULL;
-	struct dm_place from = s->head.at;
-	u64 start_ns = end->end_ns;
-	bool known = true;
-
-	if (!next)
-		return;
-	/* from the drive's own queue any may be next */
-	if (end->verdict != FB_HEAD_MECHANICAL || s->nr_flight >= s->depth) {
-		next->start_ns = 0;
-		return;
-	}
-	if (next->sent_ns > end->end_ns)
-		known = sims_idle_head(s, next->sent_ns, next->write, &from, &start_ns);
-	sims_predict(s, next, known ? &from : NULL, start_ns);
-}
-
-/*
- * What it says about odds and seeks. A completion finds the task's search over, so that the
- * model may change.
- */
-static void sims_learn(struct sims *s, const struct sims_cmd *c, enum fb_head_verdict verdict,
-		       s64 late_ns, u64 now_ns)
-{
-	static const enum fbm_cause causes[SIMS_CAUSES] = {
-		[SIMS_PLAIN] = FBM_PLAIN,
-		[SIMS_PREPEND] = FBM_BEHIND,
-		[SIMS_SEPARATE] = FBM_READ,
-		[SIMS_AFTER] = FBM_BEHIND,
+	return (struct fb_completion) {
+		.dm = s->dm,
+		.head = &s->head,
+		.margin = s->task->lim.odds ? &s->task->margin : NULL,
+		.calib = s->o->calibrate ? &s->calib : NULL,
+		.may_correct = true,
+		.guard = s->o->guard_ppm ? &s->task->guard : NULL,
+		.guard_ppm = s->o->guard_ppm,
+		.probe = &s->task->probe,
+		.stats = &s->stats.ends,
 	};
-	struct fbm_leg leg = c->leg;
-
-	leg.cause = causes[c->cause];
-	leg.late_ns = late_ns;
-	simt_learn(s->task, now_ns, &leg);
-	if (!s->o->calibrate || verdict == FB_HEAD_EARLY)
-		return;
-	fbc_learn(&s->calib, now_ns, &leg, &c->acc);
-	if (fbc_due(&s->calib, now_ns))
-		fbc_apply(&s->calib, now_ns, s->dm);
-}
-
-static void sims_count_prediction(struct sims *s, const struct sims_cmd *c,
-				  const struct fb_head_end *end, u64 predicted_ns, u64 now_ns)
-{
-	const struct dm_info *info = dm_info(s->dm);
-	u32 report_ns = c->write ? info->write_report_ns : info->read_report_ns;
-	bool mechanical = end->verdict == FB_HEAD_MECHANICAL;
-
-	if (c->cause == SIMS_IDLE)
-		return;
-	sims_count_error(s, now_ns - report_ns - predicted_ns);
-	sims_learn(s, c, end->verdict, now_ns - report_ns - predicted_ns, now_ns);
-	s->stats.end_within += mechanical && sims_within(end->end_ns - predicted_ns);
-	sims_count_turns(s, c, mechanical ? end->turns : 0, now_ns);
-	if (!c->overtaken)
-		fbp_seen(&s->task->probe, now_ns, &c->mark, end);
 }
 
 /* what this completion says about the prediction, the head and the phase */
-static void sims_observe(struct sims *s, const struct sims_cmd *c, u64 now_ns)
+static void sims_observe(struct sims *s, struct sims_cmd *c, u64 now_ns)
 {
-	u64 predicted_ns = c->start_ns ? c->start_ns + c->acc.total_ns : 0;
-	u64 transfer_ns = c->placed ? c->acc.total_ns - c->acc.seek_ns - c->acc.latency_ns : 0;
-	struct fb_head_end end = { .verdict = FB_HEAD_ODD };
-	struct dm_place place;
+	struct fb_completion learners = sims_learners(s);
+	struct sims_cmd *next = sims_first(s);
+	s64 half = dm_period_ns(s->dm) / 2;
+	struct fb_completion_result r;
 
-	if (!sims_end_place(s, c, &place)) {
-		fb_head_lose(&s->head);
-		sims_predict_next(s, &end);
-		return;
-	}
-	fb_head_complete(&s->head, now_ns, &place, predicted_ns, max(c->start_ns, c->sent_ns),
-			 transfer_ns, c->write, &end);
-	if (end.verdict == FB_HEAD_MECHANICAL && end.turns > SIMS_MAX_TURNS) {
-		end.verdict = FB_HEAD_ODD;
-		fb_head_lose(&s->head);
-	}
-	if (predicted_ns)
-		sims_count_prediction(s, c, &end, predicted_ns, now_ns);
-	sims_predict_next(s, &end);
-	if (end.verdict != FB_HEAD_MECHANICAL) {
+	fb_completion_judge(&learners, &c->cmd, now_ns, &r);
+	s->stats.late += r.late_ns > half;
+	s->stats.early += r.late_ns < -half;
+	/* from the drive's own queue any may be next */
+	if (next)
+		fb_completion_predict_next(&s->head, &next->cmd, s->nr_flight < s->depth, &r.end);
+	if (r.end.verdict != FB_HEAD_MECHANICAL)
 		s->tail_known = s->nr_flight && s->tail_known;
+	if (r.end.verdict != FB_HEAD_MECHANICAL || r.tripped)
 		s->gap_open = false;
-	}
 }
 
 /* hold the slot open for the request that this completion provokes (DESIGN 4, step 3) */
 static void sims_open_window(struct sims *s, const struct sims_cmd *done, u64 now_ns)
 {
-	const struct sims_cmd *next = s->nr_flight ? &s->cmd[s->flight[0]] : NULL;
-	u64 commit_ns = s->o->commit_us * 1000, lead_ns = s->o->lead_us * 1000;
+	const struct sims_cmd *next = sims_first(s);
+	u64 commit_ns = s->o->commit_us * 1000;
 
 	if (s->o->hold && s->depth == 2) {
 		sims_hold(s);
 		return;
 	}
 	if (!commit_ns || s->pinned || !done->req || s->nr_flight != s->depth - 1 || !next ||
-	    !next->start_ns || next->start_ns + next->acc.total_ns < now_ns + commit_ns + lead_ns)
+	    fb_completion_too_late(&next->cmd, now_ns, commit_ns + sims_lead_ns(s)))
 		return;
 	s->window_ns = now_ns + commit_ns;
 }
@@ -567,19 +427,10 @@ static void sims_open_window(struct sims *s, const struct sims_cmd *done, u64 no
 static void sims_retail(struct sims *s, u64 now_ns)
 {
 	s->gap_open = false;
-	s->tail_known = s->nr_flight && sims_end_place(s, sims_last(s), &s->tail);
+	s->tail_known = s->nr_flight && 
+		fb_completion_end_place(s->dm, &sims_last(s)->cmd, &s->tail);
 	if (!s->pinned && s->pool.count)
 		sims_choose_next(s, now_ns);
-}
-
-/* the drive did something else before it took the command that was next */
-static void sims_overtake(struct sims *s, struct sims_cmd *c, u64 now_ns)
-{
-	const struct fb_head_end odd = { .verdict = FB_HEAD_ODD };
-
-	if (!c->overtaken && !s->deep)
-		fbp_seen(&s->task->probe, now_ns, &c->mark, &odd);
-	c->overtaken = true;
 }
 
 /* take a command off the flight; false: it was not the first */
@@ -588,7 +439,7 @@ static bool sims_land(struct sims *s, int slot, u64 now_ns)
 	u32 i = 0, k;
 
 	while (s->flight[i] != (u32)slot)
-		sims_overtake(s, &s->cmd[s->flight[i++]], now_ns);
+		fb_completion_overtaken(&s->task->probe, &s->cmd[s->flight[i++]].cmd, now_ns);
 	s->nr_flight--;
 	for (k = i; k < s->nr_flight; k++)
 		s->flight[k] = s->flight[k + 1];
@@ -596,17 +447,6 @@ static bool sims_land(struct sims *s, int slot, u64 now_ns)
 }
 
 /* ---- errors ---- */
-
-/* nobody knows when the drive began with the next command, nor from where */
-static void sims_lose(struct sims *s)
-{
-	struct fb_head_end end = { .verdict = FB_HEAD_ODD };
-
-	fb_head_lose(&s->head);
-	sims_predict_next(s, &end);
-	s->tail_known = s->nr_flight && s->tail_known;
-	s->gap_open = false;
-}
 
 /* the request goes back to the pool, and will go without a free read */
 static void sims_again(struct sims *s, struct siml_req *req, u64 now_ns)
@@ -621,7 +461,7 @@ static void sims_again(struct sims *s, struct siml_req *req, u64 now_ns)
 static void sims_fail_req(struct sims *s, const struct sims_cmd *c,
 			  const struct sim_drive_done *done, u64 now_ns)
 {
-	bool joined = c->free_end > c->lbn;
+	bool joined = c->free_end > c->cmd.lbn;
 
 	if (done->outcome == SIM_DRIVE_MEDIUM && joined &&
 	    (done->bad == U64_MAX || done->bad < c->free_end)) {
@@ -641,18 +481,18 @@ static void sims_fail_free(struct sims *s, const struct sims_cmd *c,
 	bool good = done->bad != U64_MAX && done->bad >= c->free_end;
 
 	if (done->outcome == SIM_DRIVE_AGAIN || good) {
-		simt_done(s->task, c->lbn, c->free_end, c->spoilt || !good, now_ns);
+		simt_done(s->task, c->cmd.lbn, c->free_end, c->spoilt || !good, now_ns);
 		return;
 	}
 	s->stats.free_errors++;
-	simt_failed(s->task, c->lbn, c->free_end, done->bad, c->req, now_ns);
+	simt_failed(s->task, c->cmd.lbn, c->free_end, done->bad, c->req, now_ns);
 }
 
 static void sims_fail(struct sims *s, const struct sims_cmd *c,
 		      const struct sim_drive_done *done, u64 now_ns)
 {
 	s->stats.again += done->outcome == SIM_DRIVE_AGAIN;
-	if (c->free_end > c->lbn)
+	if (c->free_end > c->cmd.lbn)
 		sims_fail_free(s, c, done, now_ns);
 	if (c->req)
 		sims_fail_req(s, c, done, now_ns);
@@ -660,9 +500,9 @@ static void sims_fail(struct sims *s, const struct sims_cmd *c,
 
 static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
 {
-	if (c->free_end > c->lbn) {
+	if (c->free_end > c->cmd.lbn) {
 		s->stats.spoilt += c->spoilt;
-		simt_done(s->task, c->lbn, c->free_end, c->spoilt, now_ns);
+		simt_done(s->task, c->cmd.lbn, c->free_end, c->spoilt, now_ns);
 	}
 	if (!c->req)
 		return;
@@ -681,21 +521,19 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 {
 	struct sims_cmd c = s->cmd[done->slot];
 	u64 now_ns = done->report_ns;
-	bool in_order = sims_land(s, done->slot, now_ns);
+	bool overtaken = !sims_land(s, done->slot, now_ns) && c.cmd.watched;
 
-	if (c.cause == SIMS_IDLE)
+	if (c.cmd.cause == FB_CAUSE_IDLE)
 		fbw_ended(&s->idle.wait, now_ns);
 	if (!s->deep) {
-		if (!in_order) {
+		if (overtaken) {
 			s->stats.out_of_order++;
 			fb_head_lose(&s->head);
-			c.start_ns = 0;
+			c.cmd.start_ns = 0;
 		}
-		if (done->outcome == SIM_DRIVE_GOOD)
-			sims_observe(s, &c, now_ns);
-		else
-			sims_lose(s);
-		if (!in_order || !s->tail_known)
+		c.cmd.failed = done->outcome != SIM_DRIVE_GOOD;
+		sims_observe(s, &c, now_ns);
+		if (overtaken || !s->tail_known)
 			sims_retail(s, now_ns);
 		sims_open_window(s, &c, now_ns);
 	}

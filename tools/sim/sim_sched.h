@@ -6,59 +6,25 @@
 #ifndef SIM_SCHED_H
 #define SIM_SCHED_H
 
-#include "../../fb_calib.h"
-#include "../../fb_head.h"
+#include "../../fb_completion.h"
 #include "sim_drive.h"
 #include "sim_idle.h"
 #include "sim_load.h"
 #include "sim_stat.h"
 #include "sim_task.h"
 
-#define SIMS_HIST_STEP_NS 10000	/* prediction errors: 10 us a bucket ... */
-#define SIMS_HIST_HALF 100	/* ... +-1 ms, and one bucket beyond at either side */
-#define SIMS_HIST (2 * SIMS_HIST_HALF + 2)
-
-enum sims_cause {
-	SIMS_PLAIN,	/* foreground, nothing of ours before it in its gap */
-	SIMS_PREPEND,	/* foreground with a prepended read */
-	SIMS_SEPARATE,	/* a separate free read itself */
-	SIMS_AFTER,	/* foreground just after a separate read */
-	SIMS_IDLE,	/* read while nobody else wanted anything */
-	SIMS_CAUSES,
-};
-
 /**
  * struct sims_cmd - a command at the drive
  * @req: foreground request, or NULL
- * @lbn: first sector
- * @nsect: sectors
- * @write: direction
- * @free_end: its free part is from @lbn to here; @lbn: there is none
+ * @cmd: where it goes, and what its completion teaches
+ * @free_end: its free part is from its first sector to here; that sector: there is none
  * @spoilt: a foreground write overlaps the free part
- * @cause: what stood before it in its gap
- * @sent_ns: when it was sent
- * @start_ns: when its access begins: the end of the one before; 0: unknown
- * @placed: @acc is valid
- * @acc: predicted access
- * @leg: what there is to learn from it
- * @mark: what the probe asks about it
- * @overtaken: the drive has finished a command sent later
  */
 struct sims_cmd {
 	struct siml_req *req;
-	u64 lbn;
-	u32 nsect;
-	bool write;
+	struct fb_completion_cmd cmd;
 	u64 free_end;
 	bool spoilt;
-	enum sims_cause cause;
-	u64 sent_ns;
-	u64 start_ns;
-	bool placed;
-	struct dm_access acc;
-	struct fbm_leg leg;
-	struct fbp_mark mark;
-	bool overtaken;
 };
 
 /**
@@ -66,14 +32,9 @@ struct sims_cmd {
  * @requests: foreground requests ended
  * @sectors: of theirs
  * @response: from arrival to report
- * @predicted: completions with a prediction
- * @report_within: of those, reports within 50 us of the predicted media end
- * @end_within: of those, media ends, report noise taken off, within 50 us
- * @hist: errors of the reports, as fb_stats.hist
+ * @ends: of predictions
  * @late: report errors of more than half a turn
  * @early: and less than minus that
- * @miss: a turn or more later than predicted, by cause
- * @early_turn: a turn or more earlier
  * @prepends: sent
  * @separates: sent
  * @several: plans of more than one piece
@@ -92,14 +53,9 @@ struct sims_stats {
 	u64 requests;
 	u64 sectors;
 	struct simh response;
-	u64 predicted;
-	u64 report_within;
-	u64 end_within;
-	u64 hist[SIMS_HIST];
+	struct fb_completion_stats ends;
 	u64 late;
 	u64 early;
-	u64 miss[SIMS_CAUSES];
-	u64 early_turn;
 	u64 prepends;
 	u64 separates;
 	u64 several;

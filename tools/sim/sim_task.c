@@ -191,18 +191,12 @@ static void simt_weigh(struct simt *t, u64 now_ns)
 		fb_worth_balance(&t->worth, &t->bm);
 		t->balanced_ns = now_ns;
 	}
-	if (t->lim.odds)
+	if (t->lim.odds) {
 		t->lim.miss_value = fb_worth_turn(&t->worth, t->lim.odds->price);
-	else
+		t->lim.conservatism_ns = fbm_one_ns(&t->margin);
+	} else {
 		t->lim.miss_value = fb_worth_miss(&t->worth, t->o->miss_gaps);
-}
-
-void simt_learn(struct simt *t, u64 now_ns, const struct fbm_leg *leg)
-{
-	if (!t->lim.odds)
-		return;
-	fbm_learn(&t->margin, now_ns, leg);
-	t->lim.conservatism_ns = fbm_one_ns(&t->margin);
+	}
 }
 
 void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_plan *plan)

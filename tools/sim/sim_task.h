@@ -156,14 +156,6 @@ void simt_take(struct simt *t, u64 lbn, u64 end);
 void simt_done(struct simt *t, u64 lbn, u64 end, bool spoilt, u64 now_ns);
 
 /**
- * simt_learn() - a command has ended whose end had been predicted
- * @t: the task
- * @now_ns: the time
- * @leg: what it was
- */
-void simt_learn(struct simt *t, u64 now_ns, const struct fbm_leg *leg);
-
-/**
  * simt_failed() - a sector of it cannot be read
  * @t: the task
  * @lbn: first sector of its free part

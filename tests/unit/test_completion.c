@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What completions are judged to be and who learns from them, on a drive that does exactly
+ * what its model says but for the turns that a test has it lose.
+ *
+ * Planted bugs, each seen to fail: idle reads learnt from (test_idle); ends of any number of
+ * turns believed (test_recovery); misses of plain requests told to the guard (test_guard);
+ * commands of the drive's own order told to the probe (test_overtaken); the next one
+ * predicted though the drive may choose (test_next); failed commands, and those of the drive's
+ * own order, judged (test_silent, each); corrections applied although somebody
+ * reckons with the model (test_correct).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../../fb_completion.h"
+#include "support.h"
+
+#define NS_PER_S 1000000000ULL
+#define NS_PER_US 1000ULL
+#define SETTLED 40	/* completions after which the phase is believed */
+
+/**
+ * struct rig - a drive and all who learn from it
+ * @at: where its head is
+ * @now: the time
+ * @rnd: random numbers
+ */
+struct rig {
+	struct disk_model *dm;
+	struct fb_head head;
+	struct fb_margin margin;
+	struct fb_calib calib;
+	struct fb_guard guard;
+	struct fb_probe probe;
+	struct fb_completion_stats stats;
+	struct fb_completion learners;
+	struct dm_place at;
+	u64 now;
+	struct rnd rnd;
+};
+
+static struct rig rig;
+
+static int setup(void **state)
+{
+	struct rig *r = &rig;
+
+	memset(r, 0, sizeof(*r));
+	r->dm = support_model_file("models/atlas10k.fbmodel");
+	fb_head_init(&r->head, r->dm);
+	fbm_init(&r->margin, dm_period_ns(r->dm), FBM_TARGET_PPM);
+	fbc_init(&r->calib, r->dm);
+	fb_guard_init(&r->guard);
+	fbp_init(&r->probe);
+	r->learners = (struct fb_completion) {
+		.dm = r->dm, .head = &r->head, .margin = &r->margin, .calib = &r->calib,
+		.may_correct = true, .guard = &r->guard, .guard_ppm = 1000,
+		.probe = &r->probe, .stats = &r->stats,
+	};
+	r->now = 100 * NS_PER_S;
+	r->rnd.state = 1;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	dm_free(rig.dm);
+	return 0;
+}
+
+static u32 angle_at(const struct rig *r, u64 ns)
+{
+	u64 rest;
+
+	div64_u64_rem(ns * 1000, dm_info(r->dm)->period_ps, &rest);
+	return mul_u64_u64_div_u64(rest, 1ULL << 32, dm_info(r->dm)->period_ps);
+}
+
+/* send a read somewhere to the idle drive, which ends @late turns late; the report's time */
+static u64 send(struct rig *r, struct fb_completion_cmd *c, enum fb_cause cause, u32 late)
+{
+	const struct dm_info *info = dm_info(r->dm);
+	struct dm_place tail = { 0 };
+	struct dm_access acc;
+	u64 start_ns;
+
+	*c = (struct fb_completion_cmd) {
+		.lbn = rnd_below(&r->rnd, info->sectors - 8), .nsect = 8, .cause = cause,
+		.foreground = cause != FB_CAUSE_IDLE, .watched = true, .sent_ns = r->now,
+	};
+	fb_completion_predict(&r->head, c, NULL, false, &tail);
+	start_ns = r->now + info->read_overhead_ns;
+	r->at.angle = angle_at(r, start_ns);
+	assert_int_equal(dm_access(r->dm, &r->at, c->lbn, c->nsect, false, &acc), 0);
+	r->at = acc.end;
+	return start_ns + acc.total_ns + info->read_report_ns + late * dm_period_ns(r->dm);
+}
+
+static void one(struct rig *r, enum fb_cause cause, u32 late, struct fb_completion_result *out)
+{
+	struct fb_completion_cmd c;
+	u64 report_ns = send(r, &c, cause, late);
+
+	fb_completion_judge(&r->learners, &c, report_ns, out);
+	r->now = report_ns + 100 * NS_PER_US;
+}
+
+static void settle(struct rig *r)
+{
+	struct fb_completion_result out;
+	u32 i;
+
+	for (i = 0; i < SETTLED; i++)
+		one(r, FB_CAUSE_PLAIN, 0, &out);
+}
+
+/* the first ones have no prediction, the others end where and when they were predicted */
+static void test_predicted(void **state)
+{
+	struct fb_completion_result out;
+	u32 i;
+
+	settle(&rig);
+	assert_in_range(rig.stats.predicted, SETTLED - FB_HEAD_LOCK - 1, SETTLED - FB_HEAD_LOCK);
+	for (i = 0; i < 100; i++) {
+		one(&rig, FB_CAUSE_PLAIN, 0, &out);
+		assert_int_equal(out.end.verdict, FB_HEAD_MECHANICAL);
+		assert_true(out.late_ns < 2000 && out.late_ns > -2000);
+	}
+	assert_int_equal(rig.stats.within_50us, rig.stats.predicted);
+	assert_int_equal(rig.stats.end_within_50us, rig.stats.predicted);
+	assert_int_equal(rig.stats.hist[FB_HIST_HALF] + rig.stats.hist[FB_HIST_HALF + 1],
+			 rig.stats.predicted);
+	assert_int_equal(rig.stats.miss[FB_CAUSE_PLAIN] + rig.stats.early_turn, 0);
+}
+
+/* only turns that may be the doing of free reads are the guard's business */
+static void test_guard(void **state)
+{
+	struct fb_completion_result out;
+	u32 i;
+
+	settle(&rig);
+	for (i = 0; i < 30; i++) {
+		one(&rig, FB_CAUSE_PLAIN, 1, &out);
+		assert_int_equal(out.end.turns, 1);
+		assert_false(out.tripped);
+	}
+	assert_int_equal(rig.stats.miss[FB_CAUSE_PLAIN], 30);
+	assert_int_equal(rig.guard.missed_sum, 0);
+	for (i = 0; i < FB_GUARD_MIN_MISSES && !out.tripped; i++)
+		one(&rig, FB_CAUSE_AFTER, 1, &out);
+	assert_true(out.tripped);
+	assert_int_equal(rig.stats.miss[FB_CAUSE_AFTER], i);
+}
+
+/* an idle read is in no gap: it is counted, and shows the head, but nobody else learns */
+static void test_idle(void **state)
+{
+	struct fb_completion_result out;
+	struct fb_margin margin;
+	struct fb_calib calib;
+	struct fb_probe probe;
+	struct fb_guard guard;
+	u64 predicted;
+
+	settle(&rig);
+	predicted = rig.stats.predicted;
+	margin = rig.margin;
+	calib = rig.calib;
+	probe = rig.probe;
+	guard = rig.guard;
+	one(&rig, FB_CAUSE_IDLE, 1, &out);
+	assert_int_equal(rig.stats.predicted, predicted + 1);
+	assert_int_equal(rig.stats.miss[FB_CAUSE_IDLE], 1);
+	assert_memory_equal(&rig.margin, &margin, sizeof(margin));
+	assert_memory_equal(&rig.calib, &calib, sizeof(calib));
+	assert_memory_equal(&rig.probe, &probe, sizeof(probe));
+	assert_memory_equal(&rig.guard, &guard, sizeof(guard));
+	assert_true(rig.head.known);
+}
+
+/* eight turns late is late; nine is a drive that was busy with itself */
+static void test_recovery(void **state)
+{
+	struct fb_completion_result out;
+
+	settle(&rig);
+	one(&rig, FB_CAUSE_PLAIN, 8, &out);
+	assert_int_equal(out.end.verdict, FB_HEAD_MECHANICAL);
+	assert_int_equal(out.end.turns, 8);
+	one(&rig, FB_CAUSE_PLAIN, 9, &out);
+	assert_int_equal(out.end.verdict, FB_HEAD_ODD);
+	assert_false(rig.head.known);
+}
+
+/*
+ * Nobody knows where a command has ended that failed, that the drive ordered or that has no
+ * sectors, though it is reported when it was expected
+ */
+static void test_silent(void **state)
+{
+	struct fb_completion_result out;
+	struct fb_completion_cmd c;
+	u64 report_ns, mechanical;
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		settle(&rig);
+		mechanical = rig.head.mechanical;
+		report_ns = send(&rig, &c, FB_CAUSE_PLAIN, 0);
+		c.failed = i == 0;
+		c.watched = i != 1;
+		c.unplaced = i == 2;
+		c.placed = i != 2;
+		fb_completion_judge(&rig.learners, &c, report_ns, &out);
+		assert_false(c.observed);
+		assert_int_equal(out.end.verdict, FB_HEAD_ODD);
+		assert_false(rig.head.known);
+		assert_int_equal(rig.head.mechanical, mechanical);
+		rig.now = report_ns + NS_PER_US;
+	}
+}
+
+/* the probe hears once of a command that was overtaken, never of one in the drive's order */
+static void test_overtaken(void **state)
+{
+	struct fb_completion_cmd c = { .watched = false };
+
+	fb_completion_overtaken(&rig.probe, &c, rig.now);
+	assert_int_equal(rig.probe.base[0].n, 0);
+	c.watched = true;
+	fb_completion_overtaken(&rig.probe, &c, rig.now);
+	fb_completion_overtaken(&rig.probe, &c, rig.now);
+	assert_int_equal(rig.probe.base[0].n, 1);
+	assert_int_equal(rig.probe.base[0].bad, 1);
+}
+
+/* the command behind begins where and when this one has ended, unless it came later */
+static void test_next(void **state)
+{
+	struct fb_completion_result out;
+	struct fb_completion_cmd next = { .lbn = 1000, .nsect = 8 };
+
+	settle(&rig);
+	next.sent_ns = rig.now;
+	one(&rig, FB_CAUSE_PLAIN, 0, &out);
+	fb_completion_predict_next(&rig.head, &next, true, &out.end);
+	assert_int_equal(next.start_ns, out.end.end_ns);
+	fb_completion_predict_next(&rig.head, &next, false, &out.end);
+	assert_int_equal(next.start_ns, 0);
+	next.sent_ns = rig.now;
+	fb_completion_predict_next(&rig.head, &next, true, &out.end);
+	assert_int_equal(next.start_ns, rig.now + dm_info(rig.dm)->read_overhead_ns);
+	out.end.verdict = FB_HEAD_ODD;
+	fb_completion_predict_next(&rig.head, &next, true, &out.end);
+	assert_int_equal(next.start_ns, 0);
+}
+
+/* seeks are believed to be 1 % longer: that is for whoever may change the model */
+static void test_correct(void **state)
+{
+	struct fb_completion_result out;
+
+	settle(&rig);
+	rig.calib.common.ppm = 10000;
+	rig.calib.common.var = 1;
+	rig.now += 4 * NS_PER_S;
+	rig.learners.may_correct = false;
+	one(&rig, FB_CAUSE_AFTER, 0, &out);
+	assert_true(out.correct);
+	assert_int_equal(rig.calib.applied_ns, 0);
+	rig.learners.may_correct = true;
+	one(&rig, FB_CAUSE_AFTER, 0, &out);
+	assert_false(out.correct);
+	assert_int_not_equal(rig.calib.applied_ns, 0);
+}
+
+/* the next command leaves the host its lead and the larger overhead before this one's end */
+static void test_times(void **state)
+{
+	const struct dm_info *info = dm_info(rig.dm);
+	struct fb_completion_cmd c = { .start_ns = NS_PER_S, .acc.total_ns = NS_PER_S };
+	u64 lead_ns = 200 * NS_PER_US;
+
+	assert_int_equal(fb_completion_hold_ns(rig.dm, &c, lead_ns),
+			 2 * NS_PER_S - lead_ns - max(info->read_overhead_ns,
+						      info->write_overhead_ns));
+	assert_false(fb_completion_too_late(&c, 2 * NS_PER_S - lead_ns, lead_ns));
+	assert_true(fb_completion_too_late(&c, 2 * NS_PER_S - lead_ns + 1, lead_ns));
+	c.start_ns = 0;
+	assert_int_equal(fb_completion_hold_ns(rig.dm, &c, lead_ns), 0);
+	assert_true(fb_completion_too_late(&c, 0, lead_ns));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_predicted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_guard, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_idle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_recovery, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_silent, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_overtaken, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_next, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_correct, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_times, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
