@@ -261,8 +261,10 @@ static void fbb_report(struct fb_svc *svc, u64 lbn, u64 took_ns)
 {
 	struct fb_disk *fd = svc->fd;
 	struct fb_bad *b = &fd->bad;
+	char name[FB_NAME_LEN];
 	bool known;
 
+	fb_disk_copy_name(fd, name, sizeof(name));
 	spin_lock_irq(&fd->lock);
 	known = fbb_is_listed(b, lbn);
 	if (!known) {
@@ -277,8 +279,7 @@ static void fbb_report(struct fb_svc *svc, u64 lbn, u64 took_ns)
 	if (known)
 		return;
 	pr_warn_ratelimited("freeblock: %s: sectors %llu+%u cannot be read (%llu ms)\n",
-			    kobject_name(&fd->kobj), lbn, fbb_granule(svc),
-			    div_u64(took_ns, NSEC_PER_MSEC));
+			    name, lbn, fbb_granule(svc), div_u64(took_ns, NSEC_PER_MSEC));
 	fbb_tell(fd, "BAD_LBN", lbn);
 }
 
@@ -286,6 +287,7 @@ static void fbb_report(struct fb_svc *svc, u64 lbn, u64 took_ns)
 static void fbb_alarm(struct fb_svc *svc, u64 lbn)
 {
 	struct fb_disk *fd = svc->fd;
+	char name[FB_NAME_LEN];
 	u32 i, paused = 0;
 
 	for (i = 0; i < FREEBLOCK_TASKS; i++)
@@ -294,8 +296,9 @@ static void fbb_alarm(struct fb_svc *svc, u64 lbn)
 	spin_lock_irq(&fd->lock);
 	fd->bad.alarms++;
 	spin_unlock_irq(&fd->lock);
+	fb_disk_copy_name(fd, name, sizeof(name));
 	pr_warn("freeblock: %s: %u slow recoveries in a row, the last at sector %llu: %u tasks paused\n",
-		kobject_name(&fd->kobj), fd->bad.slow_row, lbn, paused);
+		name, fd->bad.slow_row, lbn, paused);
 	fbb_tell(fd, "ALARM_LBN", lbn);
 	fd->bad.slow_row = 0;
 }

@@ -377,19 +377,28 @@ static struct fb_disk *fb_disk_find(const struct fb_disk *like, const char *name
 		if (fd->q || fd->sectors != like->sectors)
 			continue;
 		if (like->id[0] ? !strcmp(fd->id, like->id) :
-				  !fd->id[0] && !strcmp(kobject_name(&fd->kobj), name))
+				  !fd->id[0] && !strcmp(fd->name, name))
 			return fd;
 	}
 	return NULL;
 }
 
+static void fb_disk_set_name(struct fb_disk *fd, const char *name)
+{
+	spin_lock_irq(&fd->lock);
+	strscpy(fd->name, name, sizeof(fd->name));
+	spin_unlock_irq(&fd->lock);
+}
+
 /* the kobject's new name is that of the debugfs directory too */
 static void fb_disk_rename(struct fb_disk *fd, const char *name)
 {
+	lockdep_assert_held(&fb_disks_mutex);
 	if (kobject_rename(&fd->kobj, name)) {
-		pr_warn("freeblock: cannot rename %s to %s\n", kobject_name(&fd->kobj), name);
+		pr_warn("freeblock: cannot rename %s to %s\n", fd->name, name);
 		return;
 	}
+	fb_disk_set_name(fd, name);
 	fb_compat_debugfs_rename(fb_disk_debugfs, fd->debugfs, name);
 }
 
@@ -402,7 +411,7 @@ static void fb_disk_yield_name(const char *name, const struct fb_disk *to)
 
 	lockdep_assert_held(&fb_disks_mutex);
 	list_for_each_entry(fd, &fb_disks, node) {
-		if (fd == to || strcmp(kobject_name(&fd->kobj), name))
+		if (fd == to || strcmp(fd->name, name))
 			continue;
 		snprintf(old, sizeof(old), "%.16s.gone%u", name, ++gone);
 		fb_disk_rename(fd, old);
@@ -438,6 +447,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 
 	if (!fd)
 		return NULL;
+	strscpy(fd->name, name, sizeof(fd->name));
 	strscpy(fd->id, like->id, sizeof(fd->id));
 	strscpy(fd->vendor, like->vendor, sizeof(fd->vendor));
 	strscpy(fd->product, like->product, sizeof(fd->product));
@@ -466,7 +476,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 
 static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 {
-	if (!strcmp(kobject_name(&fd->kobj), name))
+	if (!strcmp(fd->name, name))
 		return;
 	fb_disk_yield_name(name, fd);
 	fb_disk_rename(fd, name);
@@ -588,13 +598,15 @@ void fb_disk_put(struct fb_disk *fd)
  * @name: filled
  * @size: its size
  *
- * Context: may sleep.
+ * Context: any, fb_disk.lock not held. Who holds it reads fb_disk.name.
  */
-void fb_disk_copy_name(const struct fb_disk *fd, char *name, size_t size)
+void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size)
 {
-	mutex_lock(&fb_disks_mutex);
-	strscpy(name, kobject_name(&fd->kobj), size);
-	mutex_unlock(&fb_disks_mutex);
+	unsigned long flags;
+
+	spin_lock_irqsave(&fd->lock, flags);
+	strscpy(name, fd->name, size);
+	spin_unlock_irqrestore(&fd->lock, flags);
 }
 
 /* ---- the model: whole or not at all ---- */
@@ -604,14 +616,15 @@ static int fb_disk_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
 
 static int fb_disk_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
 {
-	char reason[192];
+	char reason[192], name[FB_NAME_LEN];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);
 	snprintf(fd->model_status, sizeof(fd->model_status), "refused: %s\n", reason);
-	pr_err("freeblock: %s: model refused: %s\n", kobject_name(&fd->kobj), reason);
+	fb_disk_copy_name(fd, name, sizeof(name));
+	pr_err("freeblock: %s: model refused: %s\n", name, reason);
 	return ret;
 }
 
@@ -683,6 +696,7 @@ static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool s
 static int fb_disk_commit(struct fb_disk *fd)
 {
 	struct model_text_error err;
+	char name[FB_NAME_LEN];
 	struct disk_model *dm;
 	bool same;
 	int ret;
@@ -709,7 +723,8 @@ static int fb_disk_commit(struct fb_disk *fd)
 	snprintf(fd->model_status, sizeof(fd->model_status), "loaded: %zu bytes, '%s' '%s'%s%s\n",
 		 fd->text_len, dm_info(dm)->vendor, dm_info(dm)->product,
 		 fd->doubt[0] ? "; " : "", fd->doubt);
-	pr_info("freeblock: %s: model %s", kobject_name(&fd->kobj), fd->model_status);
+	fb_disk_copy_name(fd, name, sizeof(name));
+	pr_info("freeblock: %s: model %s", name, fd->model_status);
 	return 0;
 }
 

@@ -268,6 +268,7 @@ struct fb_idle {
  * struct fb_disk - a disk, outliving scheduler switches
  * @kobj: /sys/kernel/freeblock/<disk>
  * @node: in fb_disks
+ * @name: that of @kobj, written with fb_disks_mutex too [L]
  * @id: unique id as text, or "" when the device has none
  * @sectors: capacity when attached
  * @vendor: as in INQUIRY, trailing blanks removed, "" when not SCSI
@@ -327,6 +328,7 @@ struct fb_idle {
 struct fb_disk {
 	struct kobject kobj;
 	struct list_head node;
+	char name[FB_NAME_LEN];
 	char id[FB_ID_LEN];
 	u64 sectors;
 	char vendor[DM_ID_LEN];
@@ -398,7 +400,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 void fb_disk_detach(struct fb_disk *fd);
 struct fb_disk *fb_disk_get(const char *name);
 void fb_disk_put(struct fb_disk *fd);
-void fb_disk_copy_name(const struct fb_disk *fd, char *name, size_t size);
+void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size);
 const char *fb_disk_transparent(const struct fb_disk *fd);
 int fb_disk_force(struct fb_disk *fd, bool force);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);

@@ -264,7 +264,7 @@ static void fbf_count_turns(struct fbs *fs, const struct fbs_rq *fq, s32 turns, 
 	if (fb_guard_count(&fd->guard, now, fbs_is_foreground(fq), missed, fbf_guard_ppm(fs))) {
 		fb_gap_void(fd);
 		pr_notice("freeblock: %s: free reads cost the foreground too many turns, off for a while\n",
-			  kobject_name(&fd->kobj));
+			  fd->name);
 	}
 }
 

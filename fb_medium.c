@@ -280,7 +280,7 @@ bool fb_medium_refused(struct fb_disk *fd, const struct fb_buf *buf)
 		fd->medium.no_verify = "refused by the drive";
 	else
 		fd->medium.no_fua = "refused by the drive";
-	pr_notice("freeblock: %s: the drive refuses %s (ASC %02xh)\n", kobject_name(&fd->kobj),
+	pr_notice("freeblock: %s: the drive refuses %s (ASC %02xh)\n", fd->name,
 		  buf->how == FB_MEDIUM_VERIFY ? "VERIFY" : "READ with FUA", sense.asc);
 	return true;
 }
@@ -297,7 +297,7 @@ static void fb_medium_watch(struct fb_disk *fd, struct request *rq, bool early)
 		return;
 	m->no_verify = "answered from the cache";
 	pr_notice("freeblock: %s: VERIFY ends too early to have been at the medium: not used\n",
-		  kobject_name(&fd->kobj));
+		  fd->name);
 }
 
 /**

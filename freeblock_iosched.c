@@ -854,7 +854,7 @@ static void fbs_judge(struct fbs *fs)
 		return;
 	fbs_void_choice(fs);
 	pr_warn("freeblock: %s: wrong model, or write cache on: scheduling as mq-deadline\n",
-		kobject_name(&fs->fd->kobj));
+		fs->fd->name);
 }
 
 /* the drive took another order: the head will be at the end of what is still there */
