@@ -432,13 +432,29 @@ static struct fb_disk *fb_disk_twin(const struct fb_disk *like)
 	return NULL;
 }
 
-static void fb_disk_bar_twin(struct fb_disk *twin)
+static void fb_disk_set_unfit(struct fb_disk *fd, const char *why)
 {
-	spin_lock_irq(&twin->lock);
-	twin->unfit = fb_disk_multipath;
-	if (twin->model_changed && twin->model)
-		twin->model_changed(twin);
-	spin_unlock_irq(&twin->lock);
+	lockdep_assert_held(&fb_disks_mutex);
+	if (fd->unfit == why)
+		return;
+	spin_lock_irq(&fd->lock);
+	fd->unfit = why;
+	if (fd->model)
+		fd->model_changed(fd);
+	fb_idle_wake(fd);
+	spin_unlock_irq(&fd->lock);
+}
+
+/* @path has gone: if one path is left, it is that of an ordinary disk again */
+static void fb_disk_free_twin(const struct fb_disk *path)
+{
+	struct fb_disk *twin = fb_disk_twin(path), *fd;
+
+	list_for_each_entry(fd, &fb_disks, node)
+		if (fd != twin && fd->q && !strcmp(fd->id, path->id))
+			return;
+	if (twin)
+		fb_disk_set_unfit(twin, fb_disk_unfit(twin->q));
 }
 
 static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
@@ -508,7 +524,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 	mutex_lock(&fb_disks_mutex);
 	twin = fb_disk_twin(like);
 	if (twin)
-		fb_disk_bar_twin(twin);
+		fb_disk_set_unfit(twin, fb_disk_multipath);
 	fd = fb_disk_find(like, name);
 	if (fd)
 		fb_disk_adopt_name(fd, name);
@@ -550,6 +566,7 @@ void fb_disk_detach(struct fb_disk *fd)
 {
 	const struct gendisk *disk = fd->q->disk;
 
+	mutex_lock(&fb_disks_mutex);
 	if (!disk || test_bit(GD_DEAD, &disk->state))
 		fbu_disk_gone(fd->user);
 	spin_lock_irq(&fd->lock);
@@ -563,6 +580,8 @@ void fb_disk_detach(struct fb_disk *fd)
 	spin_unlock_irq(&fd->lock);
 	wait_event(fd->wait, !READ_ONCE(fd->submitting));
 	WARN_ON_ONCE(fd->vehicle == FB_VEHICLE_HELD);
+	fb_disk_free_twin(fd);
+	mutex_unlock(&fb_disks_mutex);
 	kobject_put(&fd->kobj);
 }
 
