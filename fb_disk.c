@@ -2,9 +2,10 @@
 /*
  * What belongs to a disk and outlives a scheduler switch (DESIGN 4, Lifetime).
  *
- * A struct fb_disk is made when a disk first gets the scheduler and lives until the
- * module goes; the scheduler attaches to it and detaches from it. It is found again by
- * the device's unique id and capacity, or by its name where a device has no id.
+ * A struct fb_disk is made when a disk first gets the scheduler; the scheduler attaches to
+ * it and detaches from it. It is found again by the device's unique id and capacity, as long
+ * as the module is there, but for the oldest of many. Without an id nothing tells a device
+ * that comes back from another one: then it lives as long as the gendisk.
  *
  * Locks: see fb_disk.h. fb_disks_mutex is taken with the queue frozen.
  */
@@ -24,9 +25,13 @@
 #include "fb_user.h"
 
 static DEFINE_MUTEX(fb_disks_mutex);
-static LIST_HEAD(fb_disks);
+static LIST_HEAD(fb_disks);		/* the last one detached is the last one */
+static LIST_HEAD(fb_disks_lost);	/* never to be found again, for fb_disk_lost_work() */
 static struct kset *fb_disk_kset;
 static struct dentry *fb_disk_debugfs;
+
+/* so many are remembered of which the gendisk is no more */
+#define FB_DISKS_GONE 64
 
 static const char fb_disk_multipath[] = "multipath member";
 
@@ -79,6 +84,7 @@ static void fb_disk_identify(struct fb_disk *fd, struct gendisk *disk)
 	if (n > 0)
 		snprintf(fd->id, sizeof(fd->id), "naa.%*phN", n, id);
 	fd->sectors = get_capacity(disk);
+	fd->diskseq = disk->diskseq;
 	if (sdev) {
 		fb_disk_copy_id(fd->vendor, sdev->vendor, 8);
 		fb_disk_copy_id(fd->product, sdev->model, 16);
@@ -368,7 +374,7 @@ bool fb_disk_is_awake(struct fb_disk *fd)
 
 /* ---- the list ---- */
 
-static struct fb_disk *fb_disk_find(const struct fb_disk *like, const char *name)
+static struct fb_disk *fb_disk_find(const struct fb_disk *like)
 {
 	struct fb_disk *fd;
 
@@ -377,7 +383,7 @@ static struct fb_disk *fb_disk_find(const struct fb_disk *like, const char *name
 		if (fd->q || fd->sectors != like->sectors)
 			continue;
 		if (like->id[0] ? !strcmp(fd->id, like->id) :
-				  !fd->id[0] && !strcmp(fd->name, name))
+				  !fd->id[0] && fd->diskseq == like->diskseq)
 			return fd;
 	}
 	return NULL;
@@ -402,20 +408,103 @@ static void fb_disk_rename(struct fb_disk *fd, const char *name)
 	fb_compat_debugfs_rename(fb_disk_debugfs, fd->debugfs, name);
 }
 
+/* whoever comes under its name shall have it */
+static void fb_disk_free_name(struct fb_disk *fd)
+{
+	static unsigned int gone;
+	char name[FB_NAME_LEN];
+
+	snprintf(name, sizeof(name), "%.*s.gone%u", min_t(int, strcspn(fd->name, "."), 16),
+		 fd->name, ++gone);
+	fb_disk_rename(fd, name);
+}
+
+/* nobody finds it any more */
+static void fb_disk_end(struct fb_disk *fd)
+{
+	debugfs_remove_recursive(fd->debugfs);
+	kobject_del(&fd->kobj);
+	fb_scan_end(&fd->scan);
+	fbu_disk_free(fd->user);
+	fb_scrub_end(&fd->scrub);
+	kobject_put(&fd->kobj);
+}
+
+static struct fb_disk *fb_disk_next_lost(void)
+{
+	struct fb_disk *fd;
+
+	mutex_lock(&fb_disks_mutex);
+	fd = list_first_entry_or_null(&fb_disks_lost, struct fb_disk, node);
+	if (fd)
+		list_del(&fd->node);
+	mutex_unlock(&fb_disks_mutex);
+	return fd;
+}
+
+/* waits for those who are in its files, and for scan and scrub: not where a queue is frozen */
+static void fb_disk_lost_work(struct work_struct *work)
+{
+	struct fb_disk *fd;
+
+	while ((fd = fb_disk_next_lost()))
+		fb_disk_end(fd);
+}
+
+static DECLARE_WORK(fb_disk_lost, fb_disk_lost_work);
+
+/* tasks that others made wait for their owners, and keep it until then */
+static void fb_disk_lose(struct fb_disk *fd)
+{
+	fb_disk_free_name(fd);
+	list_move_tail(&fd->node, &fb_disks_lost);
+	schedule_work(&fb_disk_lost);
+}
+
+/* of disks that may come back the oldest are forgotten, but for those with tasks */
+static void fb_disk_cull(void)
+{
+	struct fb_disk *fd, *next;
+	u32 n = 0;
+
+	list_for_each_entry(fd, &fb_disks, node)
+		n += fd->gone;
+	list_for_each_entry_safe(fd, next, &fb_disks, node) {
+		if (n <= FB_DISKS_GONE)
+			return;
+		if (!fd->gone || fd->q || READ_ONCE(fd->svc))
+			continue;
+		fb_disk_lose(fd);
+		n--;
+	}
+}
+
+/* its gendisk is no more */
+static void fb_disk_retire(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fb_disks_mutex);
+	fd->gone = true;
+	fbu_disk_gone(fd->user);
+	if (fd->q)
+		return;
+	if (fd->id[0])
+		fb_disk_cull();
+	else
+		fb_disk_lose(fd);
+}
+
 /* a name that a disk which is gone still bears is free for its successor */
 static void fb_disk_yield_name(const char *name, const struct fb_disk *to)
 {
-	static unsigned int gone;
 	struct fb_disk *fd;
-	char old[FB_NAME_LEN];
 
 	lockdep_assert_held(&fb_disks_mutex);
 	list_for_each_entry(fd, &fb_disks, node) {
 		if (fd == to || strcmp(fd->name, name))
 			continue;
-		snprintf(old, sizeof(old), "%.16s.gone%u", name, ++gone);
-		fb_disk_rename(fd, old);
-		fbu_disk_gone(fd->user);
+		fb_disk_retire(fd);
+		if (!strcmp(fd->name, name))
+			fb_disk_free_name(fd);
 		return;
 	}
 }
@@ -468,6 +557,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	strscpy(fd->vendor, like->vendor, sizeof(fd->vendor));
 	strscpy(fd->product, like->product, sizeof(fd->product));
 	fd->sectors = like->sectors;
+	fd->diskseq = like->diskseq;
 	mutex_init(&fd->life);
 	mutex_init(&fd->config);
 	spin_lock_init(&fd->lock);
@@ -525,13 +615,14 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 	twin = fb_disk_twin(like);
 	if (twin)
 		fb_disk_set_unfit(twin, fb_disk_multipath);
-	fd = fb_disk_find(like, name);
+	fd = fb_disk_find(like);
 	if (fd)
 		fb_disk_adopt_name(fd, name);
 	else
 		fd = fb_disk_new(like, name);
 	if (fd) {
 		kobject_get(&fd->kobj);
+		fd->gone = false;
 		spin_lock_irq(&fd->lock);
 		fd->sched = sched;
 		fd->head = head;
@@ -556,7 +647,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 }
 
 /**
- * fb_disk_detach() - the scheduler lets go of the disk; its task is suspended
+ * fb_disk_detach() - the scheduler lets go of the disk; its tasks are suspended
  * @fd: the disk
  *
  * Context: exit_sched: may sleep, queue frozen. Waits for the search thread to leave
@@ -565,10 +656,9 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 void fb_disk_detach(struct fb_disk *fd)
 {
 	const struct gendisk *disk = fd->q->disk;
+	unsigned int noio = memalloc_noio_save();
 
 	mutex_lock(&fb_disks_mutex);
-	if (!disk || test_bit(GD_DEAD, &disk->state))
-		fbu_disk_gone(fd->user);
 	spin_lock_irq(&fd->lock);
 	fb_gap_void(fd);
 	fd->q = NULL;
@@ -581,7 +671,11 @@ void fb_disk_detach(struct fb_disk *fd)
 	wait_event(fd->wait, !READ_ONCE(fd->submitting));
 	WARN_ON_ONCE(fd->vehicle == FB_VEHICLE_HELD);
 	fb_disk_free_twin(fd);
+	list_move_tail(&fd->node, &fb_disks);
+	if (!disk || test_bit(GD_DEAD, &disk->state))
+		fb_disk_retire(fd);
 	mutex_unlock(&fb_disks_mutex);
+	memalloc_noio_restore(noio);
 	kobject_put(&fd->kobj);
 }
 
@@ -863,17 +957,12 @@ int fb_disk_init(void)
  */
 void fb_disk_exit(void)
 {
-	struct fb_disk *fd, *next;
-
+	mutex_lock(&fb_disks_mutex);
+	list_splice_tail_init(&fb_disks, &fb_disks_lost);
+	mutex_unlock(&fb_disks_mutex);
+	schedule_work(&fb_disk_lost);
+	flush_work(&fb_disk_lost);
 	debugfs_remove_recursive(fb_disk_debugfs);
-	list_for_each_entry_safe(fd, next, &fb_disks, node) {
-		list_del(&fd->node);
-		kobject_del(&fd->kobj);
-		fb_scan_end(&fd->scan);
-		fbu_disk_free(fd->user);
-		fb_scrub_end(&fd->scrub);
-		kobject_put(&fd->kobj);
-	}
 	kset_unregister(fb_disk_kset);
 	fbu_exit();
 }

@@ -267,9 +267,11 @@ struct fb_idle {
 /**
  * struct fb_disk - a disk, outliving scheduler switches
  * @kobj: /sys/kernel/freeblock/<disk>
- * @node: in fb_disks
+ * @node: in fb_disks, or in fb_disks_lost
  * @name: that of @kobj, written with fb_disks_mutex too [L]
  * @id: unique id as text, or "" when the device has none
+ * @diskseq: of its gendisk, which no other gendisk ever has
+ * @gone: its gendisk is no more; fb_disks_mutex
  * @sectors: capacity when attached
  * @vendor: as in INQUIRY, trailing blanks removed, "" when not SCSI
  * @product: as in INQUIRY
@@ -330,6 +332,8 @@ struct fb_disk {
 	struct list_head node;
 	char name[FB_NAME_LEN];
 	char id[FB_ID_LEN];
+	u64 diskseq;
+	bool gone;
 	u64 sectors;
 	char vendor[DM_ID_LEN];
 	char product[DM_ID_LEN];

@@ -15,6 +15,8 @@
  *   fbu_lock		spinlock: the list of disks, what is known of each, its open files.
  *			Taken while queues are frozen: nothing allocates or sleeps under it.
  *   fbu_file.words	spinlock: the reason.
+ *   fbu_changes	mutex: devices are made and removed, one at a time. Inside none of these,
+ *			outside fbu_lock.
  *
  * The callback takes none of them: of the ring it alone moves the head, and fbu_file.filled
  * hands blocks over.
@@ -47,11 +49,12 @@
 #include "include/uapi/freeblock.h"
 
 #define FBU_LOOK (HZ / 2)	/* how often a callback that waits looks for a stop */
-#define FBU_MINORS 1024		/* disks that were seen since the module was loaded */
+#define FBU_MINORS 1024		/* disks that are known */
 
 /**
- * struct fbu_disk - a disk, from when the scheduler first sees it until the module goes
- * @node: in fbu_disks
+ * struct fbu_disk - a disk, from when the scheduler first sees it until it is forgotten, and
+ * as long as a file is open
+ * @node: in fbu_disks, written with fbu_changes too; empty: forgotten
  * @minor: its device's
  * @name: its name; fbu_lock
  * @dev: number of its block device; fbu_lock
@@ -132,6 +135,7 @@ struct fbu_file {
 	char reason[FREEBLOCK_IOC_REASON_LEN];
 };
 
+static DEFINE_MUTEX(fbu_changes);
 static DEFINE_SPINLOCK(fbu_lock);
 static LIST_HEAD(fbu_disks);
 static DEFINE_IDA(fbu_minors);
@@ -914,6 +918,7 @@ static int fbu_open(struct inode *inode, struct file *file)
 static int fbu_release(struct inode *inode, struct file *file)
 {
 	struct fbu_file *ff = file->private_data;
+	bool last;
 
 	WRITE_ONCE(ff->closing, true);
 	wake_up(&ff->space);
@@ -921,7 +926,10 @@ static int fbu_release(struct inode *inode, struct file *file)
 		freeblock_task_destroy(ff->task);
 	spin_lock(&fbu_lock);
 	list_del(&ff->node);
+	last = list_empty(&ff->disk->node) && list_empty(&ff->disk->files);
 	spin_unlock(&fbu_lock);
+	if (last)
+		kfree(ff->disk);
 	fbu_free_ring(ff);
 	kfree(ff);
 	return 0;
@@ -981,12 +989,13 @@ static struct fbu_disk *fbu_after(struct fbu_disk *ud)
 	return next == &fbu_disks ? NULL : list_entry(next, struct fbu_disk, node);
 }
 
-/* old names go before new ones come: a disk may have another's. No disk is ever freed here. */
+/* old names go before new ones come: a disk may have another's */
 static void fbu_devices_work(struct work_struct *work)
 {
 	char name[DISK_NAME_LEN];
 	struct fbu_disk *ud;
 
+	mutex_lock(&fbu_changes);
 	for (ud = fbu_after(NULL); ud; ud = fbu_after(ud)) {
 		fbu_wanted(ud, name);
 		if (strcmp(ud->shown, name))
@@ -997,6 +1006,7 @@ static void fbu_devices_work(struct work_struct *work)
 		if (name[0] && !ud->shown[0])
 			fbu_show(ud, name);
 	}
+	mutex_unlock(&fbu_changes);
 }
 
 static DECLARE_WORK(fbu_devices, fbu_devices_work);
@@ -1075,22 +1085,28 @@ void fbu_disk_gone(struct fbu_disk *ud)
 }
 
 /**
- * fbu_disk_free() - forget the disk
+ * fbu_disk_free() - forget the disk, which never comes back
  * @ud: the disk, or NULL
  *
- * Context: module exit: may sleep; no file is open, no disk comes or goes.
+ * Context: may sleep, no queue frozen. Files may be open: the last one takes it along.
  */
 void fbu_disk_free(struct fbu_disk *ud)
 {
+	bool last;
+
 	if (!ud)
 		return;
-	flush_work(&fbu_devices);
-	spin_lock(&fbu_lock);
-	list_del(&ud->node);
-	spin_unlock(&fbu_lock);
+	mutex_lock(&fbu_changes);
 	fbu_hide(ud);
 	ida_free(&fbu_minors, ud->minor);
-	kfree(ud);
+	spin_lock(&fbu_lock);
+	list_del_init(&ud->node);
+	WRITE_ONCE(ud->gone, true);
+	last = list_empty(&ud->files);
+	spin_unlock(&fbu_lock);
+	mutex_unlock(&fbu_changes);
+	if (last)
+		kfree(ud);
 }
 
 /* ---- module ---- */
