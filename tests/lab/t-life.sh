@@ -36,6 +36,10 @@ if [ "$LAB_CLOCK" = real ]; then
 	rounds=2
 fi
 M=/sys/kernel/mechdisk
+# BLIST_SKIP_VPD_PAGES: such a drive has no vital product data, so no id
+noid=ATA:TINY:0x4000000
+modprobe -q scsi_mod dev_flags=$noid
+[ ! -e /proc/scsi/device_info ] || echo $noid > /proc/scsi/device_info
 load_module mechdisk
 load_module freeblock
 
@@ -322,14 +326,6 @@ drive_off e
 
 # ---- no unique id ----
 
-# nameless NAME: sets $disk
-nameless()
-{
-	drive "$1"
-	expect_eq "$1: no id" "$(kv "$(fb "$disk")/status" id)" -
-	echo start > "$(fb "$disk")/scan"
-}
-
 # records N: so many are kept
 records()
 {
@@ -337,11 +333,11 @@ records()
 	[ "$(ls /sys/kernel/freeblock | wc -l)" = "$1" ]
 }
 
-# no vital product data: BLIST_SKIP_VPD_PAGES
-echo "$(sed -n 's/^vendor //p' /lab/files/$kind.fbdrive):$(
-	sed -n 's/^product //p' /lab/files/$kind.fbdrive):0x4000000" > /proc/scsi/device_info
-nameless g
-g=$disk
+g=$(drive_new g tiny.fbdrive "vendor ATA") || exit 1
+freeblock_on "$g"
+model_load "$g" tiny-ata.fbmodel
+expect_eq "g: no id" "$(kv "$(fb "$g")/status" id)" -
+echo start > "$(fb "$g")/scan"
 model=$(md5sum < "$(fb "$g")/model")
 records=$(ls /sys/kernel/freeblock | wc -l)
 sched_set "$g" none
@@ -359,7 +355,7 @@ for round in gone away gone away; do
 	expect_eq "g: another disk, nobody knows" \
 		"$(kv "$(fb "$g")/status" model) $(kv "$(fb "$g")/scan" state)" "0 idle"
 	expect_ok "g: one record" wait_for 30 records "$records"
-	model_load "$g" $kind.fbmodel
+	model_load "$g" tiny-ata.fbmodel
 	echo start > "$(fb "$g")/scan"
 done
 expect_within "power off" 30 drive_off g
