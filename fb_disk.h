@@ -49,6 +49,7 @@
 struct dentry;
 struct fb_disk;
 struct fb_scan;
+struct scsi_device;
 struct fbu_disk;
 struct fb_scrub;
 
@@ -408,11 +409,9 @@ void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size);
 const char *fb_disk_transparent(const struct fb_disk *fd);
 int fb_disk_force(struct fb_disk *fd, bool force);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
-void fb_disk_ask_lookahead(struct fb_disk *fd);
+struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd);
 bool fb_disk_is_single(const struct fb_disk *fd);
 ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len);
-
-bool fb_disk_is_awake(struct fb_disk *fd);
 
 /* fb_idle.c */
 void fb_idle_init(struct fb_disk *fd);

@@ -12,6 +12,7 @@
 #include <linux/blk-mq.h>
 
 #include "fb_disk.h"
+#include "fb_drive_query.h"
 #include "include/compat/fb_compat.h"
 
 /* nothing was found, or the queue did not take it: look again then */
@@ -201,7 +202,7 @@ static bool fb_idle_is_awake(struct fb_disk *fd)
 	spin_unlock_irq(&fd->lock);
 	if (suspended)
 		return false;
-	return !ask || fb_disk_is_awake(fd);
+	return !ask || fb_drive_query_is_awake(fd);
 }
 
 /* what to read next, for the task that idle time goes to */
