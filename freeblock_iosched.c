@@ -21,8 +21,6 @@
 #include "fb_job.h"
 #include "fb_sched.h"
 #include "fb_sysfs.h"
-
-#define CREATE_TRACE_POINTS
 #include "trace.h"
 
 static const u64 fbs_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
