@@ -34,18 +34,17 @@ static u32 fbb_granule(const struct fb_svc *svc)
 	return dm_info(svc->fd->model)->granule_sectors;
 }
 
-/**
- * fbb_init() - nothing is bad
- * @b: zeroed
- *
- * Context: any.
- */
-void fbb_init(struct fb_bad *b)
+/* nothing is bad */
+static void fbb_init(struct fb_disk *fd)
 {
-	b->quarantine_kib = FBB_QUARANTINE_KIB;
-	b->slow_s = FBB_SLOW_S;
-	b->slow_most = FBB_SLOW_MOST;
+	fd->bad.quarantine_kib = FBB_QUARANTINE_KIB;
+	fd->bad.slow_s = FBB_SLOW_S;
+	fd->bad.slow_most = FBB_SLOW_MOST;
 }
+
+const struct fb_disk_client fb_bad_client = {
+	.init = fbb_init,
+};
 
 static bool fbb_meets(u64 first, u64 count, u64 lbn, u64 nsect)
 {

@@ -16,16 +16,23 @@
 #include <scsi/scsi_device.h>
 
 #include "fb_disk.h"
-#include "fb_scan.h"
-#include "fb_scrub.h"
-#include "fb_sysfs.h"
-#include "fb_user.h"
+#include "include/compat/fb_compat.h"
 
 static DEFINE_MUTEX(fb_disks_mutex);
 static LIST_HEAD(fb_disks);		/* the last one detached is the last one */
 static LIST_HEAD(fb_disks_lost);	/* never to be found again, for fb_disk_lost_work() */
 static struct kset *fb_disk_kset;
 static struct dentry *fb_disk_debugfs;
+static const struct fb_disk_client *const *fb_disk_clients;
+
+/* tell all who want to know of it */
+#define fb_disk_tell(fd, what, ...) do {						\
+	const struct fb_disk_client *const *_client;					\
+											\
+	for (_client = fb_disk_clients; *_client; _client++)				\
+		if ((*_client)->what)							\
+			(*_client)->what(fd, ##__VA_ARGS__);				\
+} while (0)
 
 /* so many are remembered of which the gendisk is no more */
 #define FB_DISKS_GONE 64
@@ -42,10 +49,9 @@ static void fb_disk_release(struct kobject *kobj)
 	kfree(fd);
 }
 
-static const struct kobj_type fb_disk_ktype = {
+static struct kobj_type fb_disk_ktype = {
 	.release = fb_disk_release,
 	.sysfs_ops = &kobj_sysfs_ops,
-	.default_groups = fb_sysfs_disk_groups,
 };
 
 /* ---- who the device is ---- */
@@ -63,7 +69,15 @@ static void fb_disk_copy_id(char *to, const char *from, size_t len)
 	to[n] = '\0';
 }
 
-static struct scsi_device *fb_disk_scsi(struct gendisk *disk)
+/**
+ * fb_disk_scsi() - the SCSI device of a disk
+ * @disk: the disk
+ *
+ * Context: any.
+ *
+ * Return: the device, without a reference; or NULL: it is something else.
+ */
+struct scsi_device *fb_disk_scsi(struct gendisk *disk)
 {
 	struct device *parent = disk_to_dev(disk)->parent;
 
@@ -115,15 +129,6 @@ static const char *fb_disk_unfit(struct request_queue *q)
 	if (fb_disk_on_bus(disk_to_dev(disk)->parent, "usb"))
 		return "USB bridge";
 	return NULL;
-}
-
-static void fb_disk_init_medium(struct fb_disk *fd, struct gendisk *disk)
-{
-	const struct scsi_device *sdev = disk ? fb_disk_scsi(disk) : NULL;
-
-	lockdep_assert_held(&fd->lock);
-	fb_medium_init(&fd->medium, !strcmp(fd->vendor, "ATA"),
-		       sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw));
 }
 
 /* firmware may be replaced while the disk has another scheduler */
@@ -183,7 +188,7 @@ int fb_disk_force(struct fb_disk *fd, bool force)
 		fd->forced = force;
 		if (fd->doubt[0] && fd->model_changed)
 			fd->model_changed(fd);
-		fb_idle_wake(fd);
+		fb_disk_tell(fd, changed);
 		spin_unlock_irq(&fd->lock);
 	}
 	mutex_unlock(&fd->config);
@@ -297,9 +302,7 @@ static void fb_disk_end(struct fb_disk *fd)
 {
 	debugfs_remove_recursive(fd->debugfs);
 	kobject_del(&fd->kobj);
-	fb_scan_end(&fd->scan);
-	fbu_disk_free(fd->user);
-	fb_scrub_end(&fd->scrub);
+	fb_disk_tell(fd, exit);
 	kobject_put(&fd->kobj);
 }
 
@@ -357,7 +360,7 @@ static void fb_disk_retire(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fb_disks_mutex);
 	fd->gone = true;
-	fbu_disk_gone(fd->user);
+	fb_disk_tell(fd, gone);
 	if (fd->q)
 		return;
 	if (fd->id[0])
@@ -403,7 +406,7 @@ static void fb_disk_set_unfit(struct fb_disk *fd, const char *why)
 	fd->unfit = why;
 	if (fd->model)
 		fd->model_changed(fd);
-	fb_idle_wake(fd);
+	fb_disk_tell(fd, changed);
 	spin_unlock_irq(&fd->lock);
 }
 
@@ -437,18 +440,16 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	init_waitqueue_head(&fd->wait);
 	fb_guard_init(&fd->guard);
 	fbp_init(&fd->probe);
-	fb_idle_init(fd);
-	fbb_init(&fd->bad);
 	strscpy(fd->model_status, "none\n", sizeof(fd->model_status));
 	fd->kobj.kset = fb_disk_kset;
 	fb_disk_yield_name(name, NULL);
+	fd->debugfs = debugfs_create_dir(name, fb_disk_debugfs);
+	fb_disk_tell(fd, init);
 	if (kobject_init_and_add(&fd->kobj, &fb_disk_ktype, NULL, "%s", name)) {
+		debugfs_remove_recursive(fd->debugfs);
 		kobject_put(&fd->kobj);
 		return NULL;
 	}
-	fd->user = fbu_disk_new();
-	fd->debugfs = debugfs_create_dir(name, fb_disk_debugfs);
-	fb_sysfs_debugfs(fd);
 	list_add_tail(&fd->node, &fb_disks);
 	return fd;
 }
@@ -496,6 +497,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 	if (fd) {
 		kobject_get(&fd->kobj);
 		fd->gone = false;
+		fb_disk_tell(fd, attach, disk);
 		spin_lock_irq(&fd->lock);
 		fd->sched = sched;
 		fd->head = head;
@@ -507,12 +509,9 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 			fbc_forget(&fd->calib, fd->model);
 		fd->distrusted = false;
 		strscpy(fd->revision, like->revision, sizeof(fd->revision));
-		fb_disk_init_medium(fd, disk);
 		fd->q = q;
-		fb_idle_wake(fd);
+		fb_disk_tell(fd, changed);
 		spin_unlock_irq(&fd->lock);
-		if (disk)
-			fbu_disk_here(fd->user, name, disk_devt(disk));
 	}
 	mutex_unlock(&fb_disks_mutex);
 	kfree(like);
@@ -523,8 +522,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
  * fb_disk_detach() - the scheduler lets go of the disk; its tasks are suspended
  * @fd: the disk
  *
- * Context: exit_sched: may sleep, queue frozen. Waits for the search thread to leave
- * submit_bio, which does not wait for the queue (NOWAIT).
+ * Context: exit_sched: may sleep, queue frozen.
  */
 void fb_disk_detach(struct fb_disk *fd)
 {
@@ -533,16 +531,14 @@ void fb_disk_detach(struct fb_disk *fd)
 
 	mutex_lock(&fb_disks_mutex);
 	spin_lock_irq(&fd->lock);
-	fb_gap_void(fd);
 	fd->q = NULL;
 	fd->bdev = NULL;
 	fd->sched = NULL;
 	fd->head = NULL;
-	fd->idle.ready = false;
 	fd->model_changed = NULL;
+	fb_disk_tell(fd, changed);
 	spin_unlock_irq(&fd->lock);
-	wait_event(fd->wait, !READ_ONCE(fd->submitting));
-	WARN_ON_ONCE(fd->vehicle == FB_VEHICLE_HELD);
+	fb_disk_tell(fd, detached);
 	fb_disk_free_twin(fd);
 	list_move_tail(&fd->node, &fb_disks);
 	if (!disk || test_bit(GD_DEAD, &disk->state))
@@ -670,8 +666,7 @@ static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool s
 	fbm_expect(&fd->margin, dm);
 	fbc_init(&fd->calib, dm);
 	fb_guard_init(&fd->guard);
-	fb_idle_set_drive(fd);
-	fb_gap_void(fd);
+	fb_disk_tell(fd, model_swapped);
 	if (fd->model_changed)
 		fd->model_changed(fd);
 	spin_unlock_irq(&fd->lock);
@@ -801,23 +796,22 @@ ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t 
 /* ---- module ---- */
 
 /**
- * fb_disk_init() - the directories, and what devices of disks need
+ * fb_disk_init() - the directories of disks
+ * @clients: who is told of disks, up to a NULL; in this order
+ * @groups: the files of a disk
  *
  * Context: module init.
  *
  * Return: 0 or why not.
  */
-int fb_disk_init(void)
+int fb_disk_init(const struct fb_disk_client *const *clients,
+		 const struct attribute_group **groups)
 {
-	int ret = fbu_init();
-
-	if (ret)
-		return ret;
+	fb_disk_clients = clients;
+	fb_disk_ktype.default_groups = groups;
 	fb_disk_kset = kset_create_and_add("freeblock", NULL, kernel_kobj);
-	if (!fb_disk_kset) {
-		fbu_exit();
+	if (!fb_disk_kset)
 		return -ENOMEM;
-	}
 	fb_disk_debugfs = debugfs_create_dir("freeblock", NULL);
 	return 0;
 }
@@ -837,5 +831,4 @@ void fb_disk_exit(void)
 	flush_work(&fb_disk_lost);
 	debugfs_remove_recursive(fb_disk_debugfs);
 	kset_unregister(fb_disk_kset);
-	fbu_exit();
 }

@@ -397,8 +397,29 @@ struct fb_disk {
 	struct fb_stats stats;
 };
 
+/**
+ * struct fb_disk_client - a part of the module that disks are told to; any may be NULL
+ * @init: a disk is seen for the first time, its queue frozen; there is no way back from it
+ * @attach: a scheduler is about to attach, queue frozen; the gendisk may be NULL
+ * @changed: who schedules the disk has changed, or whether; fb_disk.lock held
+ * @model_swapped: the model is another one; fb_disk.lock held
+ * @detached: its scheduler has let go of it, queue frozen; may sleep, waits for no I/O
+ * @gone: its gendisk is no more, or will be; may sleep, a queue is frozen
+ * @exit: nobody will find the disk any more; may sleep
+ */
+struct fb_disk_client {
+	void (*init)(struct fb_disk *fd);
+	void (*attach)(struct fb_disk *fd, struct gendisk *disk);
+	void (*changed)(struct fb_disk *fd);
+	void (*model_swapped)(struct fb_disk *fd);
+	void (*detached)(struct fb_disk *fd);
+	void (*gone)(struct fb_disk *fd);
+	void (*exit)(struct fb_disk *fd);
+};
+
 /* fb_disk.c */
-int fb_disk_init(void);
+int fb_disk_init(const struct fb_disk_client *const *clients,
+		 const struct attribute_group **groups);
 void fb_disk_exit(void);
 struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
 			       void (*model_changed)(struct fb_disk *fd));
@@ -409,13 +430,13 @@ void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size);
 const char *fb_disk_transparent(const struct fb_disk *fd);
 int fb_disk_force(struct fb_disk *fd, bool force);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
+struct scsi_device *fb_disk_scsi(struct gendisk *disk);
 struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd);
 bool fb_disk_is_single(const struct fb_disk *fd);
 ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len);
 
 /* fb_idle.c */
-void fb_idle_init(struct fb_disk *fd);
-void fb_idle_set_drive(struct fb_disk *fd);
+extern const struct fb_disk_client fb_idle_client;
 void fb_idle_changed(struct fb_disk *fd);
 void fb_idle_wake(struct fb_disk *fd);
 void fb_idle_arrive(struct fb_disk *fd);
@@ -432,6 +453,7 @@ void fbcal_correct(struct fb_disk *fd);
 void fbcal_debugfs(struct fb_disk *fd);
 
 /* fb_gap.c */
+extern const struct fb_disk_client fb_gap_client;
 void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim);
 void fb_gap_void(struct fb_disk *fd);
 const struct fb_plan *fb_gap_plan(const struct fb_disk *fd);

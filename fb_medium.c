@@ -42,21 +42,23 @@
 /* VERIFY(10) has so many bits of a length */
 #define FB_MEDIUM_VERIFY10_MAX 0xffff
 
-/**
- * fb_medium_init() - what a drive is believed to do before it has been watched
- * @m: to be filled
- * @ata: it is a SATA drive behind a translation
- * @long_cdbs: it is sent READ(10) or READ(16): READ(6) has no FUA
- *
- * Context: any.
- */
-void fb_medium_init(struct fb_medium *m, bool ata, bool long_cdbs)
+/* what a drive is believed to do before it has been watched; READ(6) has no FUA */
+static void fb_medium_attach(struct fb_disk *fd, struct gendisk *disk)
 {
-	m->no_verify = ata ? "SATA" : NULL;
-	m->no_fua = long_cdbs ? NULL : "READ(6)";
-	m->early = 0;
-	m->watched = 0;
+	const struct scsi_device *sdev = disk ? fb_disk_scsi(disk) : NULL;
+	bool long_cdbs = sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw);
+
+	spin_lock_irq(&fd->lock);
+	fd->medium = (struct fb_medium) {
+		.no_verify = strcmp(fd->vendor, "ATA") ? NULL : "SATA",
+		.no_fua = long_cdbs ? NULL : "READ(6)",
+	};
+	spin_unlock_irq(&fd->lock);
 }
+
+const struct fb_disk_client fb_medium_client = {
+	.attach = fb_medium_attach,
+};
 
 /**
  * fb_medium_how() - how the next separate read is to be sent

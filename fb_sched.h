@@ -207,6 +207,8 @@ static inline bool fbs_is_foreground(const struct fbs_rq *fq)
 
 /* freeblock_iosched.c */
 void fbs_changed(struct fbs *fs);
+int fbs_register(void);
+void fbs_unregister(void);
 
 /* fb_flight.c */
 u64 fbf_overhead_ns(const struct fbs *fs, bool write);

@@ -7,11 +7,10 @@
 
 #include "include/compat/fb_compat.h"
 
-struct fb_disk;
+struct fb_disk_client;
 
 extern const struct attribute_group *fb_sysfs_disk_groups[];
+extern const struct fb_disk_client fb_sysfs_client;
 extern struct elv_fs_entry fb_sysfs_sched_attrs[];
-
-void fb_sysfs_debugfs(struct fb_disk *fd);
 
 #endif /* FB_SYSFS_H */

@@ -2,7 +2,7 @@
 /*
  * Tasks for user space: the character device /dev/freeblock/<disk>. An open file is one
  * task; the interface is include/uapi/freeblock.h. Of the rest of the module it sees
- * include/freeblock.h only, but for the fbu_disk_*() that fb_disk.c calls.
+ * include/freeblock.h only, but that fb_disk.c tells it of disks.
  *
  * Blocks go through a ring of the file: the task's callback fills it, and sleeps while it
  * is full, read() empties it. Ring and table are all the memory that a file can have.
@@ -43,6 +43,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "fb_disk.h"
 #include "fb_user.h"
 #include "include/compat/fb_compat.h"
 #include "include/freeblock.h"
@@ -1011,14 +1012,8 @@ static void fbu_devices_work(struct work_struct *work)
 
 static DECLARE_WORK(fbu_devices, fbu_devices_work);
 
-/**
- * fbu_disk_new() - a disk has been seen for the first time
- *
- * Context: may sleep; does no I/O, allocates without (a queue is frozen).
- *
- * Return: the disk, gone so far; NULL: no memory or too many, it goes without a device.
- */
-struct fbu_disk *fbu_disk_new(void)
+/* a queue is frozen; NULL: no memory or too many, the disk goes without a device */
+static struct fbu_disk *fbu_disk_new(void)
 {
 	struct fbu_disk *ud = kzalloc(sizeof(*ud), GFP_NOIO);
 
@@ -1038,39 +1033,29 @@ struct fbu_disk *fbu_disk_new(void)
 	return ud;
 }
 
-/**
- * fbu_disk_here() - the disk is here, perhaps under another name
- * @ud: the disk, or NULL
- * @name: its name
- * @dev: number of its block device
- *
- * Its device follows soon.
- *
- * Context: may sleep, queue frozen.
- */
-void fbu_disk_here(struct fbu_disk *ud, const char *name, dev_t dev)
+/* the disk is here, perhaps under another name: its device follows soon */
+static void fbu_disk_here(struct fb_disk *fd, struct gendisk *disk)
 {
-	if (!ud)
+	struct fbu_disk *ud;
+
+	if (disk && !fd->user)
+		fd->user = fbu_disk_new();
+	ud = fd->user;
+	if (!disk || !ud)
 		return;
 	spin_lock(&fbu_lock);
-	strscpy(ud->name, name, sizeof(ud->name));
-	ud->dev = dev;
+	strscpy(ud->name, disk->disk_name, sizeof(ud->name));
+	ud->dev = disk_devt(disk);
 	WRITE_ONCE(ud->gone, false);
 	ud->round++;
 	spin_unlock(&fbu_lock);
 	schedule_work(&fbu_devices);
 }
 
-/**
- * fbu_disk_gone() - the disk is no longer here; it may come back
- * @ud: the disk, or NULL
- *
- * Its device goes soon; its readers are told at once.
- *
- * Context: may sleep, queue frozen.
- */
-void fbu_disk_gone(struct fbu_disk *ud)
+/* the disk is no longer here: its device goes soon, its readers are told at once */
+static void fbu_disk_gone(struct fb_disk *fd)
 {
+	struct fbu_disk *ud = fd->user;
 	struct fbu_file *ff;
 
 	if (!ud)
@@ -1084,14 +1069,10 @@ void fbu_disk_gone(struct fbu_disk *ud)
 	schedule_work(&fbu_devices);
 }
 
-/**
- * fbu_disk_free() - forget the disk, which never comes back
- * @ud: the disk, or NULL
- *
- * Context: may sleep, no queue frozen. Files may be open: the last one takes it along.
- */
-void fbu_disk_free(struct fbu_disk *ud)
+/* the disk never comes back. Files may be open: the last one takes ours along */
+static void fbu_disk_free(struct fb_disk *fd)
 {
+	struct fbu_disk *ud = fd->user;
 	bool last;
 
 	if (!ud)
@@ -1108,6 +1089,12 @@ void fbu_disk_free(struct fbu_disk *ud)
 	if (last)
 		kfree(ud);
 }
+
+const struct fb_disk_client fb_user_client = {
+	.attach = fbu_disk_here,
+	.gone = fbu_disk_gone,
+	.exit = fbu_disk_free,
+};
 
 /* ---- module ---- */
 

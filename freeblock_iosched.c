@@ -18,7 +18,6 @@
 #include <linux/slab.h>
 #include <trace/events/block.h>
 
-#include "fb_job.h"
 #include "fb_sched.h"
 #include "fb_sysfs.h"
 #include "trace.h"
@@ -1150,49 +1149,33 @@ static struct elevator_type fbs_type = {
 	.elevator_owner = THIS_MODULE,
 };
 
-static int __init fbs_module_init(void)
+/**
+ * fbs_register() - offer the scheduler to queues
+ *
+ * Context: module init.
+ *
+ * Return: 0 or why not.
+ */
+int __init fbs_register(void)
 {
-	int ret = -ENOMEM;
+	int ret;
 
 	fbs_cache = KMEM_CACHE(fbs_rq, 0);
 	if (!fbs_cache)
-		return ret;
-	ret = fb_task_init();
-	if (ret)
-		goto destroy_cache;
-	ret = fb_job_init();
-	if (ret)
-		goto exit_task;
-	ret = fb_disk_init();
-	if (ret)
-		goto exit_job;
+		return -ENOMEM;
 	ret = elv_register(&fbs_type);
 	if (ret)
-		goto exit_disk;
-	return 0;
-
-exit_disk:
-	fb_disk_exit();
-exit_job:
-	fb_job_exit();
-exit_task:
-	fb_task_exit();
-destroy_cache:
-	kmem_cache_destroy(fbs_cache);
+		kmem_cache_destroy(fbs_cache);
 	return ret;
 }
 
-static void __exit fbs_module_exit(void)
+/**
+ * fbs_unregister() - undo fbs_register()
+ *
+ * Context: module exit: no queue has the scheduler.
+ */
+void fbs_unregister(void)
 {
 	elv_unregister(&fbs_type);
-	fb_disk_exit();
-	fb_job_exit();
-	fb_task_exit();
 	kmem_cache_destroy(fbs_cache);
 }
-
-module_init(fbs_module_init);
-module_exit(fbs_module_exit);
-
-MODULE_DESCRIPTION("Freeblock I/O scheduler: background reads in rotational gaps");
-MODULE_LICENSE("GPL");

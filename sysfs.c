@@ -815,16 +815,15 @@ static const struct file_operations reset_fops = {
 	.llseek = noop_llseek,
 };
 
-/**
- * fb_sysfs_debugfs() - the debugfs files of a disk
- * @fd: the disk, with its directory
- *
- * Context: may sleep. Errors are ignored, as debugfs wants it.
- */
-void fb_sysfs_debugfs(struct fb_disk *fd)
+/* errors are ignored, as debugfs wants it */
+static void fb_sysfs_debugfs(struct fb_disk *fd)
 {
 	debugfs_create_file("prediction_error", 0444, fd->debugfs, fd, &prediction_error_fops);
 	fbcal_debugfs(fd);
 	debugfs_create_file("reset", 0200, fd->debugfs, fd, &reset_fops);
 	debugfs_create_file("scan_crc", 0444, fd->debugfs, &fd->scan, &fb_scan_crc_fops);
 }
+
+const struct fb_disk_client fb_sysfs_client = {
+	.init = fb_sysfs_debugfs,
+};
