@@ -397,6 +397,16 @@ struct fb_disk {
 	struct fb_stats stats;
 };
 
+/* tasks that are started and not over; fb_disk.lock held */
+static inline u32 fb_disk_tasks(const struct fb_disk *fd)
+{
+	u32 i, n = 0;
+
+	for (i = 0; fd->svc && i < FREEBLOCK_TASKS; i++)
+		n += !!fd->svc->task[i];
+	return n;
+}
+
 /**
  * struct fb_disk_client - a part of the module that disks are told to; any may be NULL
  * @init: a disk is seen for the first time, its queue frozen; there is no way back from it

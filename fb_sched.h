@@ -105,6 +105,7 @@ struct fbk {
  * struct fbs - the scheduler on one queue; all [L] of @fd
  * @fd: the disk
  * @q: its queue
+ * @changed: tells the elevator that a tunable has changed
  * @sort: pending requests by LBN, reads and writes, for merging
  * @bypass: requests to send before all others: requeued ones, those without our part
  * @pool: pending foreground requests
@@ -142,6 +143,7 @@ struct fbk {
 struct fbs {
 	struct fb_disk *fd;
 	struct request_queue *q;
+	void (*changed)(struct fbs *fs);
 	struct rb_root sort[2];
 	struct list_head bypass;
 	struct fg_pool pool;
@@ -206,7 +208,6 @@ static inline bool fbs_is_foreground(const struct fbs_rq *fq)
 }
 
 /* freeblock_iosched.c */
-void fbs_changed(struct fbs *fs);
 int fbs_register(void);
 void fbs_unregister(void);
 
@@ -243,5 +244,8 @@ void fbk_note_sent(struct fbs *fs, struct fbs_rq *fq, u64 now);
 bool fbk_want_order(struct fbs *fs);
 struct fbs_rq *fbk_pick_idle(struct fbs *fs, u64 now, u64 *due_ns);
 struct fbs_rq *fbk_pick_gap(struct fbs *fs, const struct fb_gap *gap, u32 more, u64 now);
+
+/* fb_tunables.c */
+extern struct elv_fs_entry fb_tunables_attrs[];
 
 #endif /* FB_SCHED_H */

@@ -19,7 +19,6 @@
 #include <trace/events/block.h>
 
 #include "fb_sched.h"
-#include "fb_sysfs.h"
 #include "trace.h"
 
 static const u64 fbs_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
@@ -1037,13 +1036,8 @@ static void fbs_model_changed(struct fb_disk *fd)
 	fbs_void_choice(fs);
 }
 
-/**
- * fbs_changed() - a tunable has changed
- * @fs: the scheduler, its disk locked
- *
- * Context: fb_disk.lock held.
- */
-void fbs_changed(struct fbs *fs)
+/* a tunable has changed; called with the lock held */
+static void fbs_changed(struct fbs *fs)
 {
 	lockdep_assert_held(&fs->fd->lock);
 	fbs_set_deep(fs);
@@ -1055,6 +1049,7 @@ void fbs_changed(struct fbs *fs)
 static void fbs_init(struct fbs *fs, struct request_queue *q)
 {
 	fs->q = q;
+	fs->changed = fbs_changed;
 	fs->sort[READ] = RB_ROOT;
 	fs->sort[WRITE] = RB_ROOT;
 	INIT_LIST_HEAD(&fs->bypass);
@@ -1144,7 +1139,7 @@ static struct elevator_type fbs_type = {
 		.completed_request	= fbs_completed_request,
 		.requeue_request	= fbs_requeue_request,
 	},
-	.elevator_attrs = fb_sysfs_sched_attrs,
+	.elevator_attrs = fb_tunables_attrs,
 	.elevator_name = "freeblock",
 	.elevator_owner = THIS_MODULE,
 };
