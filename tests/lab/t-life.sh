@@ -360,6 +360,26 @@ for round in gone away gone away; do
 done
 expect_within "power off" 30 drive_off g
 expect_ok "g: no record at last" wait_for 30 records $((records - 1))
+
+# ---- more disks than are remembered ----
+
+h=$(drive_new h tiny.fbdrive "serial MDh") || exit 1
+freeblock_on "$h"
+model_load "$h" tiny.fbmodel
+echo start > "$(fb "$h")/scan"
+task=$(cut -d' ' -f1 "$(fb "$h")/tasks")
+drive_off h
+serial=0
+while [ $serial -lt 66 ]; do
+	echo "serial MDh$serial" > $M/h/description
+	echo 1 > $M/h/power
+	wait_for 30 grep -q "on $h" $M/h/status && wait_for 30 sched_set "$h" freeblock ||
+		not_ok "h: drive $serial" "no disk"
+	drive_off h
+	serial=$((serial + 1))
+done
+expect_ok "64 records" wait_for 30 records 64
+expect_eq "that with a task is one" "$(cut -d' ' -f1 /sys/kernel/freeblock/*/tasks)" "$task"
 expect_within "unloads with its disks gone" 30 unload_module freeblock
 expect_within "mechdisk unloads" 30 unload_module mechdisk
 done_testing
