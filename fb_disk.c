@@ -25,14 +25,25 @@ static struct kset *fb_disk_kset;
 static struct dentry *fb_disk_debugfs;
 static const struct fb_disk_client *const *fb_disk_clients;
 
-/* tell all who want to know of it */
-#define fb_disk_tell(fd, what, ...) do {						\
-	const struct fb_disk_client *const *_client;					\
-											\
-	for (_client = fb_disk_clients; *_client; _client++)				\
-		if ((*_client)->what)							\
-			(*_client)->what(fd, ##__VA_ARGS__);				\
-} while (0)
+static void fb_disk_tell_changed(struct fb_disk *fd)
+{
+	const struct fb_disk_client *const *c;
+
+	lockdep_assert_held(&fd->lock);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->changed)
+			(*c)->changed(fd);
+}
+
+static void fb_disk_tell_gone(struct fb_disk *fd)
+{
+	const struct fb_disk_client *const *c;
+
+	lockdep_assert_held(&fb_disks_mutex);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->gone)
+			(*c)->gone(fd);
+}
 
 /* so many are remembered of which the gendisk is no more */
 #define FB_DISKS_GONE 64
@@ -188,7 +199,7 @@ int fb_disk_force(struct fb_disk *fd, bool force)
 		fd->forced = force;
 		if (fd->doubt[0] && fd->model_changed)
 			fd->model_changed(fd);
-		fb_disk_tell(fd, changed);
+		fb_disk_tell_changed(fd);
 		spin_unlock_irq(&fd->lock);
 	}
 	mutex_unlock(&fd->config);
@@ -300,9 +311,13 @@ static void fb_disk_free_name(struct fb_disk *fd)
 /* nobody finds it any more */
 static void fb_disk_end(struct fb_disk *fd)
 {
+	const struct fb_disk_client *const *c;
+
 	debugfs_remove_recursive(fd->debugfs);
 	kobject_del(&fd->kobj);
-	fb_disk_tell(fd, exit);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->exit)
+			(*c)->exit(fd);
 	kobject_put(&fd->kobj);
 }
 
@@ -360,7 +375,7 @@ static void fb_disk_retire(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fb_disks_mutex);
 	fd->gone = true;
-	fb_disk_tell(fd, gone);
+	fb_disk_tell_gone(fd);
 	if (fd->q)
 		return;
 	if (fd->id[0])
@@ -406,7 +421,7 @@ static void fb_disk_set_unfit(struct fb_disk *fd, const char *why)
 	fd->unfit = why;
 	if (fd->model)
 		fd->model_changed(fd);
-	fb_disk_tell(fd, changed);
+	fb_disk_tell_changed(fd);
 	spin_unlock_irq(&fd->lock);
 }
 
@@ -425,6 +440,7 @@ static void fb_disk_free_twin(const struct fb_disk *path)
 static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 {
 	struct fb_disk *fd = kzalloc(sizeof(*fd), GFP_KERNEL);
+	const struct fb_disk_client *const *c;
 
 	if (!fd)
 		return NULL;
@@ -444,7 +460,9 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	fd->kobj.kset = fb_disk_kset;
 	fb_disk_yield_name(name, NULL);
 	fd->debugfs = debugfs_create_dir(name, fb_disk_debugfs);
-	fb_disk_tell(fd, init);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->init)
+			(*c)->init(fd);
 	if (kobject_init_and_add(&fd->kobj, &fb_disk_ktype, NULL, "%s", name)) {
 		debugfs_remove_recursive(fd->debugfs);
 		kobject_put(&fd->kobj);
@@ -479,6 +497,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 	struct gendisk *disk = q->disk;
 	const char *name = disk ? disk->disk_name : "unnamed";
 	struct fb_disk *like = kzalloc(sizeof(*like), GFP_KERNEL);
+	const struct fb_disk_client *const *c;
 	struct fb_disk *fd, *twin;
 
 	if (!like)
@@ -497,7 +516,9 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 	if (fd) {
 		kobject_get(&fd->kobj);
 		fd->gone = false;
-		fb_disk_tell(fd, attach, disk);
+		for (c = fb_disk_clients; *c; c++)
+			if ((*c)->attach)
+				(*c)->attach(fd, disk);
 		spin_lock_irq(&fd->lock);
 		fd->sched = sched;
 		fd->head = head;
@@ -510,7 +531,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fd->distrusted = false;
 		strscpy(fd->revision, like->revision, sizeof(fd->revision));
 		fd->q = q;
-		fb_disk_tell(fd, changed);
+		fb_disk_tell_changed(fd);
 		spin_unlock_irq(&fd->lock);
 	}
 	mutex_unlock(&fb_disks_mutex);
@@ -527,6 +548,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 void fb_disk_detach(struct fb_disk *fd)
 {
 	const struct gendisk *disk = fd->q->disk;
+	const struct fb_disk_client *const *c;
 	unsigned int noio = memalloc_noio_save();
 
 	mutex_lock(&fb_disks_mutex);
@@ -536,9 +558,11 @@ void fb_disk_detach(struct fb_disk *fd)
 	fd->sched = NULL;
 	fd->head = NULL;
 	fd->model_changed = NULL;
-	fb_disk_tell(fd, changed);
+	fb_disk_tell_changed(fd);
 	spin_unlock_irq(&fd->lock);
-	fb_disk_tell(fd, detached);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->detached)
+			(*c)->detached(fd);
 	fb_disk_free_twin(fd);
 	list_move_tail(&fd->node, &fb_disks);
 	if (!disk || test_bit(GD_DEAD, &disk->state))
@@ -651,6 +675,7 @@ static int fb_disk_check_model(struct fb_disk *fd, const struct disk_model *dm)
 static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
 {
 	const struct dm_info *info = dm_info(dm);
+	const struct fb_disk_client *const *c;
 	struct disk_model *old;
 
 	spin_lock_irq(&fd->lock);
@@ -666,7 +691,9 @@ static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool s
 	fbm_expect(&fd->margin, dm);
 	fbc_init(&fd->calib, dm);
 	fb_guard_init(&fd->guard);
-	fb_disk_tell(fd, model_swapped);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->model_swapped)
+			(*c)->model_swapped(fd);
 	if (fd->model_changed)
 		fd->model_changed(fd);
 	spin_unlock_irq(&fd->lock);

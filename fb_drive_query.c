@@ -17,14 +17,14 @@
 
 /* ---- its look-ahead ---- */
 
-#define FB_DRIVE_QUERY_MODE_LEN 64		/* header, block descriptor and the caching page */
-#define FB_DRIVE_QUERY_MODE_TIMEOUT (10 * HZ)
-#define FB_DRIVE_QUERY_CACHING_PAGE 0x08	/* SBC-4, 6.5.6 */
+#define FB_QUERY_MODE_LEN 64	/* header, block descriptor and the caching page */
+#define FB_QUERY_MODE_TIMEOUT (10 * HZ)
+#define FB_QUERY_CACHING_PAGE 0x08	/* SBC-4, 6.5.6 */
 
 /* the caching page: byte 2, bit 0: RCD; byte 12, bit 5: DRA */
 static bool fb_drive_query_lookahead_is_off(const u8 *page)
 {
-	return (page[0] & 0x3f) == FB_DRIVE_QUERY_CACHING_PAGE && page[1] >= 11 &&
+	return (page[0] & 0x3f) == FB_QUERY_CACHING_PAGE && page[1] >= 11 &&
 	       (page[2] & BIT(0) || page[12] & BIT(5));
 }
 
@@ -34,11 +34,11 @@ static bool fb_drive_query_mode_sense(struct scsi_device *sdev, u8 *buf)
 	struct scsi_sense_hdr sense;
 	u32 at;
 
-	if (fb_compat_mode_sense(sdev, FB_DRIVE_QUERY_CACHING_PAGE, buf, FB_DRIVE_QUERY_MODE_LEN,
-				 FB_DRIVE_QUERY_MODE_TIMEOUT, &data, &sense))
+	if (fb_compat_mode_sense(sdev, FB_QUERY_CACHING_PAGE, buf, FB_QUERY_MODE_LEN,
+				 FB_QUERY_MODE_TIMEOUT, &data, &sense))
 		return false;
 	at = data.header_length + data.block_descriptor_length;
-	return at + 13 <= FB_DRIVE_QUERY_MODE_LEN && fb_drive_query_lookahead_is_off(buf + at);
+	return at + 13 <= FB_QUERY_MODE_LEN && fb_drive_query_lookahead_is_off(buf + at);
 }
 
 /**
@@ -53,7 +53,7 @@ static bool fb_drive_query_mode_sense(struct scsi_device *sdev, u8 *buf)
  */
 void fb_drive_query_lookahead(struct fb_disk *fd)
 {
-	u8 *buf = kmalloc(FB_DRIVE_QUERY_MODE_LEN, GFP_NOIO);
+	u8 *buf = kmalloc(FB_QUERY_MODE_LEN, GFP_NOIO);
 	struct scsi_device *sdev;
 	bool off = false;
 
@@ -72,16 +72,16 @@ void fb_drive_query_lookahead(struct fb_disk *fd)
 
 /* ---- is it awake? ---- */
 
-#define FB_DRIVE_QUERY_SENSE_LEN 18
-#define FB_DRIVE_QUERY_SENSE_TIMEOUT (10 * HZ)
-#define FB_DRIVE_QUERY_ASC_LOW_POWER 0x5e	/* SPC-4, LOW POWER CONDITION ON */
+#define FB_QUERY_SENSE_LEN 18
+#define FB_QUERY_SENSE_TIMEOUT (10 * HZ)
+#define FB_QUERY_ASC_LOW_POWER 0x5e	/* SPC-4, LOW POWER CONDITION ON */
 
 /* ATA PASS-THROUGH (16): SAT-3, 12.2.2 */
-#define FB_DRIVE_QUERY_ATA_NO_DATA (3 << 1)
-#define FB_DRIVE_QUERY_ATA_CK_COND BIT(5)
-#define FB_DRIVE_QUERY_ATA_STATUS_RETURN 0x09
-#define FB_DRIVE_QUERY_ATA_ACTIVE 0xff
-#define FB_DRIVE_QUERY_ATA_IDLE 0x80
+#define FB_QUERY_ATA_NO_DATA (3 << 1)
+#define FB_QUERY_ATA_CK_COND BIT(5)
+#define FB_QUERY_ATA_STATUS_RETURN 0x09
+#define FB_QUERY_ATA_ACTIVE 0xff
+#define FB_QUERY_ATA_IDLE 0x80
 
 /*
  * libata answers REQUEST SENSE itself, with CHECK CONDITION, and knows nothing of the drive's
@@ -91,7 +91,7 @@ void fb_drive_query_lookahead(struct fb_disk *fd)
 static bool fb_drive_query_ata_awake(struct scsi_device *sdev)
 {
 	static const u8 cmd[16] = {
-		ATA_16, FB_DRIVE_QUERY_ATA_NO_DATA, FB_DRIVE_QUERY_ATA_CK_COND, [14] = ATA_CMD_CHK_POWER
+		ATA_16, FB_QUERY_ATA_NO_DATA, FB_QUERY_ATA_CK_COND, [14] = ATA_CMD_CHK_POWER
 	};
 	u8 *sense = kzalloc(SCSI_SENSE_BUFFERSIZE, GFP_NOIO);
 	const u8 *desc;
@@ -99,9 +99,9 @@ static bool fb_drive_query_ata_awake(struct scsi_device *sdev)
 
 	if (!sense)
 		return false;
-	fb_compat_scsi_ask(sdev, cmd, sense, FB_DRIVE_QUERY_SENSE_TIMEOUT);
-	desc = scsi_sense_desc_find(sense, SCSI_SENSE_BUFFERSIZE, FB_DRIVE_QUERY_ATA_STATUS_RETURN);
-	awake = desc && (desc[5] == FB_DRIVE_QUERY_ATA_ACTIVE || desc[5] == FB_DRIVE_QUERY_ATA_IDLE);
+	fb_compat_scsi_ask(sdev, cmd, sense, FB_QUERY_SENSE_TIMEOUT);
+	desc = scsi_sense_desc_find(sense, SCSI_SENSE_BUFFERSIZE, FB_QUERY_ATA_STATUS_RETURN);
+	awake = desc && (desc[5] == FB_QUERY_ATA_ACTIVE || desc[5] == FB_QUERY_ATA_IDLE);
 	kfree(sense);
 	return awake;
 }
@@ -109,16 +109,16 @@ static bool fb_drive_query_ata_awake(struct scsi_device *sdev)
 /* REQUEST SENSE does not change a drive's power condition (SBC-4, 4.20) */
 static bool fb_drive_query_sense_awake(struct scsi_device *sdev)
 {
-	static const u8 cmd[6] = { REQUEST_SENSE, 0, 0, 0, FB_DRIVE_QUERY_SENSE_LEN, 0 };
-	u8 *sense = kzalloc(FB_DRIVE_QUERY_SENSE_LEN, GFP_NOIO);
+	static const u8 cmd[6] = { REQUEST_SENSE, 0, 0, 0, FB_QUERY_SENSE_LEN, 0 };
+	u8 *sense = kzalloc(FB_QUERY_SENSE_LEN, GFP_NOIO);
 	struct scsi_sense_hdr hdr;
 	bool awake = false;
 
 	if (!sense)
 		return false;
-	if (!fb_compat_scsi_read(sdev, cmd, sense, FB_DRIVE_QUERY_SENSE_LEN, FB_DRIVE_QUERY_SENSE_TIMEOUT))
-		awake = !scsi_normalize_sense(sense, FB_DRIVE_QUERY_SENSE_LEN, &hdr) ||
-			(hdr.sense_key != NOT_READY && hdr.asc != FB_DRIVE_QUERY_ASC_LOW_POWER);
+	if (!fb_compat_scsi_read(sdev, cmd, sense, FB_QUERY_SENSE_LEN, FB_QUERY_SENSE_TIMEOUT))
+		awake = !scsi_normalize_sense(sense, FB_QUERY_SENSE_LEN, &hdr) ||
+			(hdr.sense_key != NOT_READY && hdr.asc != FB_QUERY_ASC_LOW_POWER);
 	else
 		awake = fb_drive_query_ata_awake(sdev);
 	kfree(sense);
