@@ -278,13 +278,6 @@ static struct fb_disk *fb_disk_find(const struct fb_disk *like)
 	return NULL;
 }
 
-static void fb_disk_set_name(struct fb_disk *fd, const char *name)
-{
-	spin_lock_irq(&fd->lock);
-	strscpy(fd->name, name, sizeof(fd->name));
-	spin_unlock_irq(&fd->lock);
-}
-
 /* the kobject's new name is that of the debugfs directory too */
 static void fb_disk_rename(struct fb_disk *fd, const char *name)
 {
@@ -293,7 +286,9 @@ static void fb_disk_rename(struct fb_disk *fd, const char *name)
 		pr_warn("freeblock: cannot rename %s to %s\n", fd->name, name);
 		return;
 	}
-	fb_disk_set_name(fd, name);
+	spin_lock_irq(&fd->lock);
+	strscpy(fd->name, name, sizeof(fd->name));
+	spin_unlock_irq(&fd->lock);
 	fb_compat_debugfs_rename(fb_disk_debugfs, fd->debugfs, name);
 }
 
@@ -472,8 +467,10 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	return fd;
 }
 
+/* it is here again, perhaps under another name */
 static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 {
+	fd->gone = false;
 	if (!strcmp(fd->name, name))
 		return;
 	fb_disk_yield_name(name, fd);
@@ -506,8 +503,6 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fb_disk_identify(like, disk);
 	mutex_lock(&fb_disks_mutex);
 	twin = fb_disk_twin(like);
-	if (twin)
-		fb_disk_set_unfit(twin, fb_disk_multipath);
 	fd = fb_disk_find(like);
 	if (fd)
 		fb_disk_adopt_name(fd, name);
@@ -515,7 +510,8 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fd = fb_disk_new(like, name);
 	if (fd) {
 		kobject_get(&fd->kobj);
-		fd->gone = false;
+		if (twin)
+			fb_disk_set_unfit(twin, fb_disk_multipath);
 		for (c = fb_disk_clients; *c; c++)
 			if ((*c)->attach)
 				(*c)->attach(fd, disk);
