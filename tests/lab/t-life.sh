@@ -369,17 +369,33 @@ model_load "$h" tiny.fbmodel
 echo start > "$(fb "$h")/scan"
 task=$(cut -d' ' -f1 "$(fb "$h")/tasks")
 drive_off h
-serial=0
-while [ $serial -lt 66 ]; do
-	echo "serial MDh$serial" > $M/h/description
+
+# another SERIAL: the drive is that one now, and has the scheduler
+another()
+{
+	echo "serial MDh$1" > $M/h/description
 	echo 1 > $M/h/power
 	wait_for 30 grep -q "on $h" $M/h/status && wait_for 30 sched_set "$h" freeblock ||
-		not_ok "h: drive $serial" "no disk"
+		not_ok "h: drive $1" "no disk"
+}
+
+serial=0
+while [ $serial -lt 66 ]; do
+	another $serial
 	drive_off h
 	serial=$((serial + 1))
 done
 expect_ok "64 records" wait_for 30 records 64
 expect_eq "that with a task is one" "$(cut -d' ' -f1 /sys/kernel/freeblock/*/tasks)" "$task"
+# one more is found to be gone when the oldest, MDh3, comes back under its name
+another 66
+sched_set "$h" none
+drive_off h
+another 3
+sleep 1
+expect_eq "the oldest comes back" "$(kv "$(fb "$h")/status" attached)" 1
+expect_ok "64 are gone" records 65
+drive_off h
 expect_within "unloads with its disks gone" 30 unload_module freeblock
 expect_within "mechdisk unloads" 30 unload_module mechdisk
 done_testing
