@@ -346,6 +346,9 @@ expect_eq "g: a switch: its model, its scan" \
 	"$(md5sum < "$(fb "$g")/model") $(scan_state "$g")" "$model running"
 for round in gone away gone away; do
 	[ $round = gone ] || sched_set "$g" none
+	# a file that is open outlives the record
+	expect_ok "g: its device" wait_for 30 [ -c /dev/freeblock/"$g" ]
+	exec 7< /dev/freeblock/"$g"
 	expect_within "g: power off ($round)" 30 drive_off g
 	[ $round = away ] || expect_ok "g: no record" wait_for 30 records $((records - 1))
 	echo 1 > $M/g/power
@@ -355,6 +358,7 @@ for round in gone away gone away; do
 	expect_eq "g: another disk, nobody knows" \
 		"$(kv "$(fb "$g")/status" model) $(kv "$(fb "$g")/scan" state)" "0 idle"
 	expect_ok "g: one record" wait_for 30 records "$records"
+	exec 7<&-
 	model_load "$g" tiny-ata.fbmodel
 	echo start > "$(fb "$g")/scan"
 done
