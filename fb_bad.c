@@ -34,18 +34,17 @@ static u32 fbb_granule(const struct fb_svc *svc)
 	return dm_info(svc->fd->model)->granule_sectors;
 }
 
-/**
- * fbb_init() - nothing is bad
- * @b: zeroed
- *
- * Context: any.
- */
-void fbb_init(struct fb_bad *b)
+/* nothing is bad */
+static void fbb_init(struct fb_disk *fd)
 {
-	b->quarantine_kib = FBB_QUARANTINE_KIB;
-	b->slow_s = FBB_SLOW_S;
-	b->slow_most = FBB_SLOW_MOST;
+	fd->bad.quarantine_kib = FBB_QUARANTINE_KIB;
+	fd->bad.slow_s = FBB_SLOW_S;
+	fd->bad.slow_most = FBB_SLOW_MOST;
 }
+
+const struct fb_disk_client fb_bad_client = {
+	.init = fbb_init,
+};
 
 static bool fbb_meets(u64 first, u64 count, u64 lbn, u64 nsect)
 {
@@ -261,8 +260,10 @@ static void fbb_report(struct fb_svc *svc, u64 lbn, u64 took_ns)
 {
 	struct fb_disk *fd = svc->fd;
 	struct fb_bad *b = &fd->bad;
+	char name[FB_NAME_LEN];
 	bool known;
 
+	fb_disk_copy_name(fd, name, sizeof(name));
 	spin_lock_irq(&fd->lock);
 	known = fbb_is_listed(b, lbn);
 	if (!known) {
@@ -277,8 +278,7 @@ static void fbb_report(struct fb_svc *svc, u64 lbn, u64 took_ns)
 	if (known)
 		return;
 	pr_warn_ratelimited("freeblock: %s: sectors %llu+%u cannot be read (%llu ms)\n",
-			    kobject_name(&fd->kobj), lbn, fbb_granule(svc),
-			    div_u64(took_ns, NSEC_PER_MSEC));
+			    name, lbn, fbb_granule(svc), div_u64(took_ns, NSEC_PER_MSEC));
 	fbb_tell(fd, "BAD_LBN", lbn);
 }
 
@@ -286,6 +286,7 @@ static void fbb_report(struct fb_svc *svc, u64 lbn, u64 took_ns)
 static void fbb_alarm(struct fb_svc *svc, u64 lbn)
 {
 	struct fb_disk *fd = svc->fd;
+	char name[FB_NAME_LEN];
 	u32 i, paused = 0;
 
 	for (i = 0; i < FREEBLOCK_TASKS; i++)
@@ -294,8 +295,9 @@ static void fbb_alarm(struct fb_svc *svc, u64 lbn)
 	spin_lock_irq(&fd->lock);
 	fd->bad.alarms++;
 	spin_unlock_irq(&fd->lock);
+	fb_disk_copy_name(fd, name, sizeof(name));
 	pr_warn("freeblock: %s: %u slow recoveries in a row, the last at sector %llu: %u tasks paused\n",
-		kobject_name(&fd->kobj), fd->bad.slow_row, lbn, paused);
+		name, fd->bad.slow_row, lbn, paused);
 	fbb_tell(fd, "ALARM_LBN", lbn);
 	fd->bad.slow_row = 0;
 }

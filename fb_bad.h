@@ -9,6 +9,7 @@
 
 struct fb_buf;
 struct fb_disk;
+struct fb_disk_client;
 struct fb_svc;
 
 #define FBB_LISTED 512		/* bad blocks that are remembered; all are counted */
@@ -61,7 +62,8 @@ struct fb_bad {
 	u32 slow_most;
 };
 
-void fbb_init(struct fb_bad *b);
+extern const struct fb_disk_client fb_bad_client;
+
 void fbb_limits(const struct fb_bad *b, struct fb_limits *lim);
 const struct fb_avoid *fbb_zone(const struct fb_bad *b, u64 lbn, u64 nsect);
 void fbb_forget(struct fb_bad *b);

@@ -2,31 +2,51 @@
 /*
  * What belongs to a disk and outlives a scheduler switch (DESIGN 4, Lifetime).
  *
- * A struct fb_disk is made when a disk first gets the scheduler and lives until the
- * module goes; the scheduler attaches to it and detaches from it. It is found again by
- * the device's unique id and capacity, or by its name where a device has no id.
+ * A struct fb_disk is made when a disk first gets the scheduler; the scheduler attaches to
+ * it and detaches from it. It is found again by the device's unique id and capacity, as long
+ * as the module is there, but for the oldest of many. Without an id nothing tells a device
+ * that comes back from another one: then it lives as long as the gendisk.
  *
  * Locks: see fb_disk.h. fb_disks_mutex is taken with the queue frozen.
  */
-#include <linux/ata.h>
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <scsi/scsi_common.h>
 #include <scsi/scsi_device.h>
-#include <scsi/scsi_proto.h>
 
 #include "fb_disk.h"
-#include "fb_scan.h"
-#include "fb_scrub.h"
-#include "fb_sysfs.h"
-#include "fb_user.h"
+#include "include/compat/fb_compat.h"
 
 static DEFINE_MUTEX(fb_disks_mutex);
-static LIST_HEAD(fb_disks);
+static LIST_HEAD(fb_disks);		/* the last one detached is the last one */
+static LIST_HEAD(fb_disks_lost);	/* never to be found again, for fb_disk_lost_work() */
 static struct kset *fb_disk_kset;
 static struct dentry *fb_disk_debugfs;
+static const struct fb_disk_client *const *fb_disk_clients;
+
+static void fb_disk_tell_changed(struct fb_disk *fd)
+{
+	const struct fb_disk_client *const *c;
+
+	lockdep_assert_held(&fd->lock);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->changed)
+			(*c)->changed(fd);
+}
+
+static void fb_disk_tell_gone(struct fb_disk *fd)
+{
+	const struct fb_disk_client *const *c;
+
+	lockdep_assert_held(&fb_disks_mutex);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->gone)
+			(*c)->gone(fd);
+}
+
+/* so many are remembered of which the gendisk is no more */
+#define FB_DISKS_GONE 64
 
 static const char fb_disk_multipath[] = "multipath member";
 
@@ -40,10 +60,9 @@ static void fb_disk_release(struct kobject *kobj)
 	kfree(fd);
 }
 
-static const struct kobj_type fb_disk_ktype = {
+static struct kobj_type fb_disk_ktype = {
 	.release = fb_disk_release,
 	.sysfs_ops = &kobj_sysfs_ops,
-	.default_groups = fb_sysfs_disk_groups,
 };
 
 /* ---- who the device is ---- */
@@ -61,7 +80,15 @@ static void fb_disk_copy_id(char *to, const char *from, size_t len)
 	to[n] = '\0';
 }
 
-static struct scsi_device *fb_disk_scsi(struct gendisk *disk)
+/**
+ * fb_disk_scsi() - the SCSI device of a disk
+ * @disk: the disk
+ *
+ * Context: any.
+ *
+ * Return: the device, without a reference; or NULL: it is something else.
+ */
+struct scsi_device *fb_disk_scsi(struct gendisk *disk)
 {
 	struct device *parent = disk_to_dev(disk)->parent;
 
@@ -79,6 +106,7 @@ static void fb_disk_identify(struct fb_disk *fd, struct gendisk *disk)
 	if (n > 0)
 		snprintf(fd->id, sizeof(fd->id), "naa.%*phN", n, id);
 	fd->sectors = get_capacity(disk);
+	fd->diskseq = disk->diskseq;
 	if (sdev) {
 		fb_disk_copy_id(fd->vendor, sdev->vendor, 8);
 		fb_disk_copy_id(fd->product, sdev->model, 16);
@@ -112,15 +140,6 @@ static const char *fb_disk_unfit(struct request_queue *q)
 	if (fb_disk_on_bus(disk_to_dev(disk)->parent, "usb"))
 		return "USB bridge";
 	return NULL;
-}
-
-static void fb_disk_init_medium(struct fb_disk *fd, struct gendisk *disk)
-{
-	const struct scsi_device *sdev = disk ? fb_disk_scsi(disk) : NULL;
-
-	lockdep_assert_held(&fd->lock);
-	fb_medium_init(&fd->medium, !strcmp(fd->vendor, "ATA"),
-		       sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw));
 }
 
 /* firmware may be replaced while the disk has another scheduler */
@@ -180,7 +199,7 @@ int fb_disk_force(struct fb_disk *fd, bool force)
 		fd->forced = force;
 		if (fd->doubt[0] && fd->model_changed)
 			fd->model_changed(fd);
-		fb_idle_wake(fd);
+		fb_disk_tell_changed(fd);
 		spin_unlock_irq(&fd->lock);
 	}
 	mutex_unlock(&fd->config);
@@ -222,34 +241,15 @@ bool fb_disk_is_single(const struct fb_disk *fd)
 	return sdev && sdev->queue_depth < 2;
 }
 
-/* ---- its look-ahead ---- */
-
-#define FB_DISK_MODE_LEN 64		/* header, block descriptor and the caching page */
-#define FB_DISK_MODE_TIMEOUT (10 * HZ)
-#define FB_DISK_CACHING_PAGE 0x08	/* SBC-4, 6.5.6 */
-
-/* the caching page: byte 2, bit 0: RCD; byte 12, bit 5: DRA */
-static bool fb_disk_lookahead_is_off(const u8 *page)
-{
-	return (page[0] & 0x3f) == FB_DISK_CACHING_PAGE && page[1] >= 11 &&
-	       (page[2] & BIT(0) || page[12] & BIT(5));
-}
-
-static bool fb_disk_mode_sense(struct scsi_device *sdev, u8 *buf)
-{
-	struct scsi_mode_data data = {};
-	struct scsi_sense_hdr sense;
-	u32 at;
-
-	if (fb_compat_mode_sense(sdev, FB_DISK_CACHING_PAGE, buf, FB_DISK_MODE_LEN,
-				 FB_DISK_MODE_TIMEOUT, &data, &sense))
-		return false;
-	at = data.header_length + data.block_descriptor_length;
-	return at + 13 <= FB_DISK_MODE_LEN && fb_disk_lookahead_is_off(buf + at);
-}
-
-/* the attached device, with a reference for scsi_device_put(); or NULL */
-static struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd)
+/**
+ * fb_disk_get_scsi() - the attached device
+ * @fd: the disk
+ *
+ * Context: process context, fb_disk.lock not held.
+ *
+ * Return: the device, with a reference for scsi_device_put(); or NULL.
+ */
+struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd)
 {
 	struct scsi_device *sdev;
 
@@ -261,114 +261,9 @@ static struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd)
 	return sdev;
 }
 
-/**
- * fb_disk_ask_lookahead() - ask the drive whether it reads ahead
- * @fd: the disk
- *
- * If it does not, or has no read cache to read ahead into, its probe allows all. No answer
- * counts as a look-ahead that is on.
- *
- * Context: may sleep; sends the drive a command, so the drive had better be awake, and no
- * lock of ours may be held.
- */
-void fb_disk_ask_lookahead(struct fb_disk *fd)
-{
-	u8 *buf = kmalloc(FB_DISK_MODE_LEN, GFP_NOIO);
-	struct scsi_device *sdev;
-	bool off = false;
-
-	if (!buf)
-		return;
-	sdev = fb_disk_get_scsi(fd);
-	if (sdev) {
-		off = fb_disk_mode_sense(sdev, buf);
-		scsi_device_put(sdev);
-	}
-	kfree(buf);
-	spin_lock_irq(&fd->lock);
-	fbp_lookahead_off(&fd->probe, off);
-	spin_unlock_irq(&fd->lock);
-}
-
-/* ---- is it awake? ---- */
-
-#define FB_DISK_SENSE_LEN 18
-#define FB_DISK_SENSE_TIMEOUT (10 * HZ)
-#define FB_DISK_ASC_LOW_POWER 0x5e	/* SPC-4, LOW POWER CONDITION ON */
-
-/* ATA PASS-THROUGH (16): SAT-3, 12.2.2 */
-#define FB_DISK_ATA_NO_DATA (3 << 1)
-#define FB_DISK_ATA_CK_COND BIT(5)
-#define FB_DISK_ATA_STATUS_RETURN 0x09
-#define FB_DISK_ATA_ACTIVE 0xff
-#define FB_DISK_ATA_IDLE 0x80
-
-/*
- * libata answers REQUEST SENSE itself, with CHECK CONDITION, and knows nothing of the drive's
- * power. CHECK POWER MODE does not change that (ACS-3, 7.3); its answer is the count: standby
- * below 80h, idle, active or idle.
- */
-static bool fb_disk_ata_awake(struct scsi_device *sdev)
-{
-	static const u8 cmd[16] = {
-		ATA_16, FB_DISK_ATA_NO_DATA, FB_DISK_ATA_CK_COND, [14] = ATA_CMD_CHK_POWER
-	};
-	u8 *sense = kzalloc(SCSI_SENSE_BUFFERSIZE, GFP_NOIO);
-	const u8 *desc;
-	bool awake;
-
-	if (!sense)
-		return false;
-	fb_compat_scsi_ask(sdev, cmd, sense, FB_DISK_SENSE_TIMEOUT);
-	desc = scsi_sense_desc_find(sense, SCSI_SENSE_BUFFERSIZE, FB_DISK_ATA_STATUS_RETURN);
-	awake = desc && (desc[5] == FB_DISK_ATA_ACTIVE || desc[5] == FB_DISK_ATA_IDLE);
-	kfree(sense);
-	return awake;
-}
-
-/* REQUEST SENSE does not change a drive's power condition (SBC-4, 4.20) */
-static bool fb_disk_sense_awake(struct scsi_device *sdev)
-{
-	static const u8 cmd[6] = { REQUEST_SENSE, 0, 0, 0, FB_DISK_SENSE_LEN, 0 };
-	u8 *sense = kzalloc(FB_DISK_SENSE_LEN, GFP_NOIO);
-	struct scsi_sense_hdr hdr;
-	bool awake = false;
-
-	if (!sense)
-		return false;
-	if (!fb_compat_scsi_read(sdev, cmd, sense, FB_DISK_SENSE_LEN, FB_DISK_SENSE_TIMEOUT))
-		awake = !scsi_normalize_sense(sense, FB_DISK_SENSE_LEN, &hdr) ||
-			(hdr.sense_key != NOT_READY && hdr.asc != FB_DISK_ASC_LOW_POWER);
-	else
-		awake = fb_disk_ata_awake(sdev);
-	kfree(sense);
-	return awake;
-}
-
-/**
- * fb_disk_is_awake() - ask the drive whether its platters turn
- * @fd: the disk
- *
- * Context: may sleep; sends the drive a command that does not wake it. No lock of ours may
- * be held, nor a vehicle.
- *
- * Return: false: it has spun down, does not answer, or there is none.
- */
-bool fb_disk_is_awake(struct fb_disk *fd)
-{
-	struct scsi_device *sdev = fb_disk_get_scsi(fd);
-	bool awake;
-
-	if (!sdev)
-		return false;
-	awake = fb_disk_sense_awake(sdev);
-	scsi_device_put(sdev);
-	return awake;
-}
-
 /* ---- the list ---- */
 
-static struct fb_disk *fb_disk_find(const struct fb_disk *like, const char *name)
+static struct fb_disk *fb_disk_find(const struct fb_disk *like)
 {
 	struct fb_disk *fd;
 
@@ -377,7 +272,7 @@ static struct fb_disk *fb_disk_find(const struct fb_disk *like, const char *name
 		if (fd->q || fd->sectors != like->sectors)
 			continue;
 		if (like->id[0] ? !strcmp(fd->id, like->id) :
-				  !fd->id[0] && !strcmp(kobject_name(&fd->kobj), name))
+				  !fd->id[0] && fd->diskseq == like->diskseq)
 			return fd;
 	}
 	return NULL;
@@ -386,27 +281,116 @@ static struct fb_disk *fb_disk_find(const struct fb_disk *like, const char *name
 /* the kobject's new name is that of the debugfs directory too */
 static void fb_disk_rename(struct fb_disk *fd, const char *name)
 {
+	lockdep_assert_held(&fb_disks_mutex);
 	if (kobject_rename(&fd->kobj, name)) {
-		pr_warn("freeblock: cannot rename %s to %s\n", kobject_name(&fd->kobj), name);
+		pr_warn("freeblock: cannot rename %s to %s\n", fd->name, name);
 		return;
 	}
+	spin_lock_irq(&fd->lock);
+	strscpy(fd->name, name, sizeof(fd->name));
+	spin_unlock_irq(&fd->lock);
 	fb_compat_debugfs_rename(fb_disk_debugfs, fd->debugfs, name);
+}
+
+/* whoever comes under its name shall have it */
+static void fb_disk_free_name(struct fb_disk *fd)
+{
+	static unsigned int gone;
+	char name[FB_NAME_LEN];
+
+	snprintf(name, sizeof(name), "%.*s.gone%u", min_t(int, strcspn(fd->name, "."), 16),
+		 fd->name, ++gone);
+	fb_disk_rename(fd, name);
+}
+
+/* nobody finds it any more */
+static void fb_disk_end(struct fb_disk *fd)
+{
+	const struct fb_disk_client *const *c;
+
+	debugfs_remove_recursive(fd->debugfs);
+	kobject_del(&fd->kobj);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->exit)
+			(*c)->exit(fd);
+	kobject_put(&fd->kobj);
+}
+
+static struct fb_disk *fb_disk_next_lost(void)
+{
+	struct fb_disk *fd;
+
+	mutex_lock(&fb_disks_mutex);
+	fd = list_first_entry_or_null(&fb_disks_lost, struct fb_disk, node);
+	if (fd)
+		list_del(&fd->node);
+	mutex_unlock(&fb_disks_mutex);
+	return fd;
+}
+
+/* waits for those who are in its files, and for scan and scrub: not where a queue is frozen */
+static void fb_disk_lost_work(struct work_struct *work)
+{
+	struct fb_disk *fd;
+
+	while ((fd = fb_disk_next_lost()))
+		fb_disk_end(fd);
+}
+
+static DECLARE_WORK(fb_disk_lost, fb_disk_lost_work);
+
+/* tasks that others made wait for their owners, and keep it until then */
+static void fb_disk_lose(struct fb_disk *fd)
+{
+	fb_disk_free_name(fd);
+	list_move_tail(&fd->node, &fb_disks_lost);
+	schedule_work(&fb_disk_lost);
+}
+
+/* of disks that may come back the oldest are forgotten, but for those with tasks */
+static void fb_disk_cull(void)
+{
+	struct fb_disk *fd, *next;
+	u32 n = 0;
+
+	list_for_each_entry(fd, &fb_disks, node)
+		n += fd->gone;
+	list_for_each_entry_safe(fd, next, &fb_disks, node) {
+		if (n <= FB_DISKS_GONE)
+			return;
+		if (!fd->gone || fd->q || READ_ONCE(fd->svc))
+			continue;
+		fb_disk_lose(fd);
+		n--;
+	}
+}
+
+/* its gendisk is no more */
+static void fb_disk_retire(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fb_disks_mutex);
+	fd->gone = true;
+	fb_disk_tell_gone(fd);
+	if (fd->q)
+		return;
+	if (fd->id[0])
+		fb_disk_cull();
+	else
+		fb_disk_lose(fd);
 }
 
 /* a name that a disk which is gone still bears is free for its successor */
 static void fb_disk_yield_name(const char *name, const struct fb_disk *to)
 {
-	static unsigned int gone;
 	struct fb_disk *fd;
-	char old[FB_NAME_LEN];
 
 	lockdep_assert_held(&fb_disks_mutex);
 	list_for_each_entry(fd, &fb_disks, node) {
-		if (fd == to || strcmp(kobject_name(&fd->kobj), name))
+		if (fd == to || strcmp(fd->name, name))
 			continue;
-		snprintf(old, sizeof(old), "%.16s.gone%u", name, ++gone);
-		fb_disk_rename(fd, old);
-		fbu_disk_gone(fd->user);
+		fb_disk_retire(fd);
+		if (!strcmp(fd->name, name))
+			fb_disk_free_name(fd);
 		return;
 	}
 }
@@ -423,50 +407,71 @@ static struct fb_disk *fb_disk_twin(const struct fb_disk *like)
 	return NULL;
 }
 
-static void fb_disk_bar_twin(struct fb_disk *twin)
+static void fb_disk_set_unfit(struct fb_disk *fd, const char *why)
 {
-	spin_lock_irq(&twin->lock);
-	twin->unfit = fb_disk_multipath;
-	if (twin->model_changed && twin->model)
-		twin->model_changed(twin);
-	spin_unlock_irq(&twin->lock);
+	lockdep_assert_held(&fb_disks_mutex);
+	if (fd->unfit == why)
+		return;
+	spin_lock_irq(&fd->lock);
+	fd->unfit = why;
+	if (fd->model)
+		fd->model_changed(fd);
+	fb_disk_tell_changed(fd);
+	spin_unlock_irq(&fd->lock);
+}
+
+/* @path has gone: if one path is left, it is that of an ordinary disk again */
+static void fb_disk_free_twin(const struct fb_disk *path)
+{
+	struct fb_disk *twin = fb_disk_twin(path), *fd;
+
+	list_for_each_entry(fd, &fb_disks, node)
+		if (fd != twin && fd->q && !strcmp(fd->id, path->id))
+			return;
+	if (twin)
+		fb_disk_set_unfit(twin, fb_disk_unfit(twin->q));
 }
 
 static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 {
 	struct fb_disk *fd = kzalloc(sizeof(*fd), GFP_KERNEL);
+	const struct fb_disk_client *const *c;
 
 	if (!fd)
 		return NULL;
+	strscpy(fd->name, name, sizeof(fd->name));
 	strscpy(fd->id, like->id, sizeof(fd->id));
 	strscpy(fd->vendor, like->vendor, sizeof(fd->vendor));
 	strscpy(fd->product, like->product, sizeof(fd->product));
 	fd->sectors = like->sectors;
+	fd->diskseq = like->diskseq;
 	mutex_init(&fd->life);
 	mutex_init(&fd->config);
 	spin_lock_init(&fd->lock);
 	init_waitqueue_head(&fd->wait);
 	fb_guard_init(&fd->guard);
 	fbp_init(&fd->probe);
-	fb_idle_init(fd);
-	fbb_init(&fd->bad);
 	strscpy(fd->model_status, "none\n", sizeof(fd->model_status));
 	fd->kobj.kset = fb_disk_kset;
 	fb_disk_yield_name(name, NULL);
+	fd->debugfs = debugfs_create_dir(name, fb_disk_debugfs);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->init)
+			(*c)->init(fd);
 	if (kobject_init_and_add(&fd->kobj, &fb_disk_ktype, NULL, "%s", name)) {
+		debugfs_remove_recursive(fd->debugfs);
 		kobject_put(&fd->kobj);
 		return NULL;
 	}
-	fd->user = fbu_disk_new();
-	fd->debugfs = debugfs_create_dir(name, fb_disk_debugfs);
-	fb_sysfs_debugfs(fd);
 	list_add_tail(&fd->node, &fb_disks);
 	return fd;
 }
 
+/* it is here again, perhaps under another name */
 static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 {
-	if (!strcmp(kobject_name(&fd->kobj), name))
+	fd->gone = false;
+	if (!strcmp(fd->name, name))
 		return;
 	fb_disk_yield_name(name, fd);
 	fb_disk_rename(fd, name);
@@ -489,6 +494,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 	struct gendisk *disk = q->disk;
 	const char *name = disk ? disk->disk_name : "unnamed";
 	struct fb_disk *like = kzalloc(sizeof(*like), GFP_KERNEL);
+	const struct fb_disk_client *const *c;
 	struct fb_disk *fd, *twin;
 
 	if (!like)
@@ -497,15 +503,18 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fb_disk_identify(like, disk);
 	mutex_lock(&fb_disks_mutex);
 	twin = fb_disk_twin(like);
-	if (twin)
-		fb_disk_bar_twin(twin);
-	fd = fb_disk_find(like, name);
+	fd = fb_disk_find(like);
 	if (fd)
 		fb_disk_adopt_name(fd, name);
 	else
 		fd = fb_disk_new(like, name);
 	if (fd) {
 		kobject_get(&fd->kobj);
+		if (twin)
+			fb_disk_set_unfit(twin, fb_disk_multipath);
+		for (c = fb_disk_clients; *c; c++)
+			if ((*c)->attach)
+				(*c)->attach(fd, disk);
 		spin_lock_irq(&fd->lock);
 		fd->sched = sched;
 		fd->head = head;
@@ -517,12 +526,9 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 			fbc_forget(&fd->calib, fd->model);
 		fd->distrusted = false;
 		strscpy(fd->revision, like->revision, sizeof(fd->revision));
-		fb_disk_init_medium(fd, disk);
 		fd->q = q;
-		fb_idle_wake(fd);
+		fb_disk_tell_changed(fd);
 		spin_unlock_irq(&fd->lock);
-		if (disk)
-			fbu_disk_here(fd->user, name, disk_devt(disk));
 	}
 	mutex_unlock(&fb_disks_mutex);
 	kfree(like);
@@ -530,29 +536,35 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 }
 
 /**
- * fb_disk_detach() - the scheduler lets go of the disk; its task is suspended
+ * fb_disk_detach() - the scheduler lets go of the disk; its tasks are suspended
  * @fd: the disk
  *
- * Context: exit_sched: may sleep, queue frozen. Waits for the search thread to leave
- * submit_bio, which does not wait for the queue (NOWAIT).
+ * Context: exit_sched: may sleep, queue frozen.
  */
 void fb_disk_detach(struct fb_disk *fd)
 {
 	const struct gendisk *disk = fd->q->disk;
+	const struct fb_disk_client *const *c;
+	unsigned int noio = memalloc_noio_save();
 
-	if (!disk || test_bit(GD_DEAD, &disk->state))
-		fbu_disk_gone(fd->user);
+	mutex_lock(&fb_disks_mutex);
 	spin_lock_irq(&fd->lock);
-	fb_gap_void(fd);
 	fd->q = NULL;
 	fd->bdev = NULL;
 	fd->sched = NULL;
 	fd->head = NULL;
-	fd->idle.ready = false;
 	fd->model_changed = NULL;
+	fb_disk_tell_changed(fd);
 	spin_unlock_irq(&fd->lock);
-	wait_event(fd->wait, !READ_ONCE(fd->submitting));
-	WARN_ON_ONCE(fd->vehicle == FB_VEHICLE_HELD);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->detached)
+			(*c)->detached(fd);
+	fb_disk_free_twin(fd);
+	list_move_tail(&fd->node, &fb_disks);
+	if (!disk || test_bit(GD_DEAD, &disk->state))
+		fb_disk_retire(fd);
+	mutex_unlock(&fb_disks_mutex);
+	memalloc_noio_restore(noio);
 	kobject_put(&fd->kobj);
 }
 
@@ -588,13 +600,15 @@ void fb_disk_put(struct fb_disk *fd)
  * @name: filled
  * @size: its size
  *
- * Context: may sleep.
+ * Context: any, fb_disk.lock not held. Who holds it reads fb_disk.name.
  */
-void fb_disk_copy_name(const struct fb_disk *fd, char *name, size_t size)
+void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size)
 {
-	mutex_lock(&fb_disks_mutex);
-	strscpy(name, kobject_name(&fd->kobj), size);
-	mutex_unlock(&fb_disks_mutex);
+	unsigned long flags;
+
+	spin_lock_irqsave(&fd->lock, flags);
+	strscpy(name, fd->name, size);
+	spin_unlock_irqrestore(&fd->lock, flags);
 }
 
 /* ---- the model: whole or not at all ---- */
@@ -604,14 +618,15 @@ static int fb_disk_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
 
 static int fb_disk_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
 {
-	char reason[192];
+	char reason[192], name[FB_NAME_LEN];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);
 	snprintf(fd->model_status, sizeof(fd->model_status), "refused: %s\n", reason);
-	pr_err("freeblock: %s: model refused: %s\n", kobject_name(&fd->kobj), reason);
+	fb_disk_copy_name(fd, name, sizeof(name));
+	pr_err("freeblock: %s: model refused: %s\n", name, reason);
 	return ret;
 }
 
@@ -656,6 +671,7 @@ static int fb_disk_check_model(struct fb_disk *fd, const struct disk_model *dm)
 static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
 {
 	const struct dm_info *info = dm_info(dm);
+	const struct fb_disk_client *const *c;
 	struct disk_model *old;
 
 	spin_lock_irq(&fd->lock);
@@ -671,8 +687,9 @@ static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool s
 	fbm_expect(&fd->margin, dm);
 	fbc_init(&fd->calib, dm);
 	fb_guard_init(&fd->guard);
-	fb_idle_set_drive(fd);
-	fb_gap_void(fd);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->model_swapped)
+			(*c)->model_swapped(fd);
 	if (fd->model_changed)
 		fd->model_changed(fd);
 	spin_unlock_irq(&fd->lock);
@@ -700,6 +717,7 @@ void fb_disk_correct(struct fb_disk *fd)
 static int fb_disk_commit(struct fb_disk *fd)
 {
 	struct model_text_error err;
+	char name[FB_NAME_LEN];
 	struct disk_model *dm;
 	bool same;
 	int ret;
@@ -726,7 +744,8 @@ static int fb_disk_commit(struct fb_disk *fd)
 	snprintf(fd->model_status, sizeof(fd->model_status), "loaded: %zu bytes, '%s' '%s'%s%s\n",
 		 fd->text_len, dm_info(dm)->vendor, dm_info(dm)->product,
 		 fd->doubt[0] ? "; " : "", fd->doubt);
-	pr_info("freeblock: %s: model %s", kobject_name(&fd->kobj), fd->model_status);
+	fb_disk_copy_name(fd, name, sizeof(name));
+	pr_info("freeblock: %s: model %s", name, fd->model_status);
 	return 0;
 }
 
@@ -817,23 +836,22 @@ ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t 
 /* ---- module ---- */
 
 /**
- * fb_disk_init() - the directories, and what devices of disks need
+ * fb_disk_init() - the directories of disks
+ * @clients: who is told of disks, up to a NULL; in this order
+ * @groups: the files of a disk
  *
  * Context: module init.
  *
  * Return: 0 or why not.
  */
-int fb_disk_init(void)
+int fb_disk_init(const struct fb_disk_client *const *clients,
+		 const struct attribute_group **groups)
 {
-	int ret = fbu_init();
-
-	if (ret)
-		return ret;
+	fb_disk_clients = clients;
+	fb_disk_ktype.default_groups = groups;
 	fb_disk_kset = kset_create_and_add("freeblock", NULL, kernel_kobj);
-	if (!fb_disk_kset) {
-		fbu_exit();
+	if (!fb_disk_kset)
 		return -ENOMEM;
-	}
 	fb_disk_debugfs = debugfs_create_dir("freeblock", NULL);
 	return 0;
 }
@@ -846,17 +864,11 @@ int fb_disk_init(void)
  */
 void fb_disk_exit(void)
 {
-	struct fb_disk *fd, *next;
-
+	mutex_lock(&fb_disks_mutex);
+	list_splice_tail_init(&fb_disks, &fb_disks_lost);
+	mutex_unlock(&fb_disks_mutex);
+	schedule_work(&fb_disk_lost);
+	flush_work(&fb_disk_lost);
 	debugfs_remove_recursive(fb_disk_debugfs);
-	list_for_each_entry_safe(fd, next, &fb_disks, node) {
-		list_del(&fd->node);
-		kobject_del(&fd->kobj);
-		fb_scan_end(&fd->scan);
-		fbu_disk_free(fd->user);
-		fb_scrub_end(&fd->scrub);
-		kobject_put(&fd->kobj);
-	}
 	kset_unregister(fb_disk_kset);
-	fbu_exit();
 }

@@ -45,6 +45,7 @@
 struct dentry;
 struct fb_disk;
 struct fb_scan;
+struct scsi_device;
 struct fbu_disk;
 struct fb_scrub;
 
@@ -245,8 +246,11 @@ struct fb_idle {
 /**
  * struct fb_disk - a disk, outliving scheduler switches
  * @kobj: /sys/kernel/freeblock/<disk>
- * @node: in fb_disks
+ * @node: in fb_disks, or in fb_disks_lost
+ * @name: that of @kobj, written with fb_disks_mutex too [L]
  * @id: unique id as text, or "" when the device has none
+ * @diskseq: of its gendisk, which no other gendisk ever has
+ * @gone: its gendisk is no more; fb_disks_mutex
  * @sectors: capacity when attached
  * @vendor: as in INQUIRY, trailing blanks removed, "" when not SCSI
  * @product: as in INQUIRY
@@ -305,7 +309,10 @@ struct fb_idle {
 struct fb_disk {
 	struct kobject kobj;
 	struct list_head node;
+	char name[FB_NAME_LEN];
 	char id[FB_ID_LEN];
+	u64 diskseq;
+	bool gone;
 	u64 sectors;
 	char vendor[DM_ID_LEN];
 	char product[DM_ID_LEN];
@@ -368,28 +375,57 @@ struct fb_disk {
 	struct fb_stats stats;
 };
 
+/* tasks that are started and not over; fb_disk.lock held */
+static inline u32 fb_disk_tasks(const struct fb_disk *fd)
+{
+	u32 i, n = 0;
+
+	for (i = 0; fd->svc && i < FREEBLOCK_TASKS; i++)
+		n += !!fd->svc->task[i];
+	return n;
+}
+
+/**
+ * struct fb_disk_client - a part of the module that disks are told to; any may be NULL
+ * @init: a disk is seen for the first time, its queue frozen; there is no way back from it
+ * @attach: a scheduler is about to attach, queue frozen; the gendisk may be NULL
+ * @changed: who schedules the disk has changed, or whether; fb_disk.lock held
+ * @model_swapped: the model is another one; fb_disk.lock held
+ * @detached: its scheduler has let go of it, queue frozen; may sleep, waits for no I/O
+ * @gone: its gendisk is no more, or will be; may sleep, a queue is frozen
+ * @exit: nobody will find the disk any more; may sleep
+ */
+struct fb_disk_client {
+	void (*init)(struct fb_disk *fd);
+	void (*attach)(struct fb_disk *fd, struct gendisk *disk);
+	void (*changed)(struct fb_disk *fd);
+	void (*model_swapped)(struct fb_disk *fd);
+	void (*detached)(struct fb_disk *fd);
+	void (*gone)(struct fb_disk *fd);
+	void (*exit)(struct fb_disk *fd);
+};
+
 /* fb_disk.c */
-int fb_disk_init(void);
+int fb_disk_init(const struct fb_disk_client *const *clients,
+		 const struct attribute_group **groups);
 void fb_disk_exit(void);
 struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
 			       void (*model_changed)(struct fb_disk *fd));
 void fb_disk_detach(struct fb_disk *fd);
 struct fb_disk *fb_disk_get(const char *name);
 void fb_disk_put(struct fb_disk *fd);
-void fb_disk_copy_name(const struct fb_disk *fd, char *name, size_t size);
+void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size);
 const char *fb_disk_transparent(const struct fb_disk *fd);
 int fb_disk_force(struct fb_disk *fd, bool force);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
 void fb_disk_correct(struct fb_disk *fd);
-void fb_disk_ask_lookahead(struct fb_disk *fd);
+struct scsi_device *fb_disk_scsi(struct gendisk *disk);
+struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd);
 bool fb_disk_is_single(const struct fb_disk *fd);
 ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len);
 
-bool fb_disk_is_awake(struct fb_disk *fd);
-
 /* fb_idle.c */
-void fb_idle_init(struct fb_disk *fd);
-void fb_idle_set_drive(struct fb_disk *fd);
+extern const struct fb_disk_client fb_idle_client;
 void fb_idle_changed(struct fb_disk *fd);
 void fb_idle_wake(struct fb_disk *fd);
 void fb_idle_arrive(struct fb_disk *fd);
@@ -401,6 +437,7 @@ void fb_idle_read(struct fb_svc *svc);
 ssize_t fb_idle_describe(struct fb_disk *fd, char *page);
 
 /* fb_gap.c */
+extern const struct fb_disk_client fb_gap_client;
 void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim);
 void fb_gap_void(struct fb_disk *fd);
 const struct fb_plan *fb_gap_plan(const struct fb_disk *fd);

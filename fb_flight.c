@@ -175,7 +175,7 @@ bool fbf_observe(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	if (result.tripped) {
 		fb_gap_void(fd);
 		pr_notice("freeblock: %s: free reads cost the foreground too many turns, off for a while\n",
-			  kobject_name(&fd->kobj));
+			  fd->name);
 	}
 	if (fq->cmd.observed)
 		fbf_trace(fd, &fq->cmd, now, &result);

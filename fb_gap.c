@@ -341,3 +341,16 @@ int fb_gap_thread(void *data)
 	fb_gap_drain(svc);
 	return 0;
 }
+
+/* nobody is left who would send a vehicle; submit_bio() does not wait for the queue (NOWAIT) */
+static void fb_gap_detached(struct fb_disk *fd)
+{
+	wait_event(fd->wait, !READ_ONCE(fd->submitting));
+	WARN_ON_ONCE(fd->vehicle == FB_VEHICLE_HELD);
+}
+
+const struct fb_disk_client fb_gap_client = {
+	.changed = fb_gap_void,
+	.model_swapped = fb_gap_void,
+	.detached = fb_gap_detached,
+};

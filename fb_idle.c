@@ -12,6 +12,7 @@
 #include <linux/blk-mq.h>
 
 #include "fb_disk.h"
+#include "fb_drive_query.h"
 #include "include/compat/fb_compat.h"
 
 /* nothing was found, or the queue did not take it: look again then */
@@ -23,13 +24,8 @@
 /* from here to the drive: finding what to read, and sending it */
 #define FB_IDLE_SEND_NS (50 * (u64)NSEC_PER_USEC)
 
-/**
- * fb_idle_init() - no idle read yet, default goals
- * @fd: the disk
- *
- * Context: nobody else knows the disk.
- */
-void fb_idle_init(struct fb_disk *fd)
+/* no idle read yet, default goals */
+static void fb_idle_init(struct fb_disk *fd)
 {
 	fd->idle.goal_mean_us = FBW_MEAN_NS / NSEC_PER_USEC;
 	fd->idle.goal_max_us = FBW_MAX_NS / NSEC_PER_USEC;
@@ -38,13 +34,7 @@ void fb_idle_init(struct fb_disk *fd)
 	fbw_init(&fd->idle.wait, ktime_get_ns());
 }
 
-/**
- * fb_idle_set_drive() - the model has been replaced
- * @fd: the disk, locked, with a model
- *
- * Context: fb_disk.lock held.
- */
-void fb_idle_set_drive(struct fb_disk *fd)
+static void fb_idle_set_drive(struct fb_disk *fd)
 {
 	const struct disk_model *dm = fd->model;
 
@@ -86,6 +76,19 @@ void fb_idle_wake(struct fb_disk *fd)
 	fd->idle.woken = true;
 	wake_up(&fd->wait);
 }
+
+/* another scheduler, or none, or it may do more or less */
+static void fb_idle_disk_changed(struct fb_disk *fd)
+{
+	fd->idle.ready = false;
+	fb_idle_wake(fd);
+}
+
+const struct fb_disk_client fb_idle_client = {
+	.init = fb_idle_init,
+	.changed = fb_idle_disk_changed,
+	.model_swapped = fb_idle_set_drive,
+};
 
 /**
  * fb_idle_arrive() - a foreground request has come
@@ -201,7 +204,7 @@ static bool fb_idle_is_awake(struct fb_disk *fd)
 	spin_unlock_irq(&fd->lock);
 	if (suspended)
 		return false;
-	return !ask || fb_disk_is_awake(fd);
+	return !ask || fb_drive_query_is_awake(fd);
 }
 
 /* what to read next, for the task that idle time goes to */

@@ -42,21 +42,23 @@
 /* VERIFY(10) has so many bits of a length */
 #define FB_MEDIUM_VERIFY10_MAX 0xffff
 
-/**
- * fb_medium_init() - what a drive is believed to do before it has been watched
- * @m: to be filled
- * @ata: it is a SATA drive behind a translation
- * @long_cdbs: it is sent READ(10) or READ(16): READ(6) has no FUA
- *
- * Context: any.
- */
-void fb_medium_init(struct fb_medium *m, bool ata, bool long_cdbs)
+/* what a drive is believed to do before it has been watched; READ(6) has no FUA */
+static void fb_medium_attach(struct fb_disk *fd, struct gendisk *disk)
 {
-	m->no_verify = ata ? "SATA" : NULL;
-	m->no_fua = long_cdbs ? NULL : "READ(6)";
-	m->early = 0;
-	m->watched = 0;
+	const struct scsi_device *sdev = disk ? fb_disk_scsi(disk) : NULL;
+	bool long_cdbs = sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw);
+
+	spin_lock_irq(&fd->lock);
+	fd->medium = (struct fb_medium) {
+		.no_verify = strcmp(fd->vendor, "ATA") ? NULL : "SATA",
+		.no_fua = long_cdbs ? NULL : "READ(6)",
+	};
+	spin_unlock_irq(&fd->lock);
 }
+
+const struct fb_disk_client fb_medium_client = {
+	.attach = fb_medium_attach,
+};
 
 /**
  * fb_medium_how() - how the next separate read is to be sent
@@ -295,7 +297,7 @@ bool fb_medium_refused(struct fb_disk *fd, const struct fb_buf *buf)
 		fd->medium.no_verify = "refused by the drive";
 	else
 		fd->medium.no_fua = "refused by the drive";
-	pr_notice("freeblock: %s: the drive refuses %s (ASC %02xh)\n", kobject_name(&fd->kobj),
+	pr_notice("freeblock: %s: the drive refuses %s (ASC %02xh)\n", fd->name,
 		  buf->how == FB_MEDIUM_VERIFY ? "VERIFY" : "READ with FUA", sense.asc);
 	return true;
 }
@@ -312,7 +314,7 @@ static void fb_medium_watch(struct fb_disk *fd, struct request *rq, bool early)
 		return;
 	m->no_verify = "answered from the cache";
 	pr_notice("freeblock: %s: VERIFY ends too early to have been at the medium: not used\n",
-		  kobject_name(&fd->kobj));
+		  fd->name);
 }
 
 /**

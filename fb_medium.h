@@ -14,6 +14,7 @@
 
 struct fb_buf;
 struct fb_disk;
+struct fb_disk_client;
 
 /**
  * enum fb_medium_how - how a read of ours was sent
@@ -41,7 +42,8 @@ struct fb_medium {
 	u32 watched;
 };
 
-void fb_medium_init(struct fb_medium *m, bool ata, bool long_cdbs);
+extern const struct fb_disk_client fb_medium_client;
+
 enum fb_medium_how fb_medium_how(const struct fb_disk *fd);
 void fb_medium_describe(const struct fb_medium *m, char *text, size_t size);
 u32 fb_medium_verify_max(const struct fb_disk *fd);

@@ -16,6 +16,7 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "fb_disk.h"
 #include "fb_job.h"
 #include "fb_scan.h"
 
@@ -230,22 +231,21 @@ int fb_scan_command(struct fb_scan **slot, const char *disk, const char *text)
 	return ret;
 }
 
-/**
- * fb_scan_end() - stop the scan, wait, forget it
- * @slot: the disk's scan
- *
- * Context: may sleep; no command can come any more.
- */
-void fb_scan_end(struct fb_scan **slot)
+/* no command can come any more: stop the scan, wait, forget it */
+static void fb_scan_exit(struct fb_disk *fd)
 {
-	struct fb_scan *scan = *slot;
+	struct fb_scan *scan = fd->scan;
 
 	if (!scan)
 		return;
 	fb_job_end(&scan->job);
 	fb_scan_free(scan);
-	*slot = NULL;
+	fd->scan = NULL;
 }
+
+const struct fb_disk_client fb_scan_client = {
+	.exit = fb_scan_exit,
+};
 
 /* ---- what it tells ---- */
 

@@ -82,6 +82,7 @@ struct fbk {
  * struct fbs - the scheduler on one queue; all [L] of @fd
  * @fd: the disk
  * @q: its queue
+ * @changed: tells the elevator that a tunable has changed
  * @sort: pending requests by LBN, of each class reads and writes; @others are FG_IDLE reads
  * @bypass: requests to send before all others: requeued ones, those without our part
  * @pool: pending foreground requests
@@ -119,6 +120,7 @@ struct fbk {
 struct fbs {
 	struct fb_disk *fd;
 	struct request_queue *q;
+	void (*changed)(struct fbs *fs);
 	struct rb_root sort[FG_CLASSES][2];
 	struct list_head bypass;
 	struct fg_pool pool;
@@ -194,7 +196,8 @@ static inline struct fbs_rq *fb_choice_request(const struct fbs *fs)
 }
 
 /* freeblock_iosched.c */
-void fbs_changed(struct fbs *fs);
+int fbs_register(void);
+void fbs_unregister(void);
 
 /* fb_pool.c */
 void fb_pool_add(struct fbs *fs, struct fbs_rq *fq);
@@ -244,5 +247,8 @@ bool fbk_expire(struct fbs *fs);
 bool fbk_is_due(struct fbs *fs);
 void fbk_note_sent(struct fbs *fs, struct fbs_rq *fq, u64 now);
 struct fbs_rq *fbk_pick_idle(struct fbs *fs, u64 now, u64 *due_ns);
+
+/* fb_tunables.c */
+extern struct elv_fs_entry fb_tunables_attrs[];
 
 #endif /* FB_SCHED_H */

@@ -20,6 +20,7 @@
 #include <linux/timekeeping.h>
 #include <linux/vmalloc.h>
 
+#include "fb_disk.h"
 #include "fb_job.h"
 #include "fb_scrub.h"
 
@@ -462,15 +463,10 @@ int fb_scrub_command(struct fb_scrub **slot, const struct fb_scrub_disk *disk, c
 	return ret;
 }
 
-/**
- * fb_scrub_end() - stop, wait, forget
- * @slot: the disk's scrubs
- *
- * Context: may sleep; no command can come any more.
- */
-void fb_scrub_end(struct fb_scrub **slot)
+/* no command can come any more: stop, wait, forget */
+static void fb_scrub_exit(struct fb_disk *fd)
 {
-	struct fb_scrub *scrub = *slot;
+	struct fb_scrub *scrub = fd->scrub;
 
 	if (!scrub)
 		return;
@@ -478,8 +474,12 @@ void fb_scrub_end(struct fb_scrub **slot)
 	kvfree(scrub->upload);
 	vfree(scrub->map);
 	kfree(scrub);
-	*slot = NULL;
+	fd->scrub = NULL;
 }
+
+const struct fb_disk_client fb_scrub_client = {
+	.exit = fb_scrub_exit,
+};
 
 /* ---- what it tells ---- */
 

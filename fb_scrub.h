@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+struct fb_disk_client;
 struct fb_scrub;
 
 /**
@@ -24,12 +25,13 @@ struct fb_scrub_disk {
 	u32 granule;
 };
 
+extern const struct fb_disk_client fb_scrub_client;
+
 int fb_scrub_command(struct fb_scrub **slot, const struct fb_scrub_disk *disk, const char *text);
 ssize_t fb_scrub_show(struct fb_scrub **slot, char *page);
 ssize_t fb_scrub_read(struct fb_scrub **slot, const struct fb_scrub_disk *disk, char *buf,
 		      loff_t off, size_t count);
 ssize_t fb_scrub_write(struct fb_scrub **slot, const struct fb_scrub_disk *disk, const char *buf,
 		       loff_t off, size_t count);
-void fb_scrub_end(struct fb_scrub **slot);
 
 #endif /* FB_SCRUB_H */

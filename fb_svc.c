@@ -18,6 +18,7 @@
 #include <linux/slab.h>
 
 #include "fb_disk.h"
+#include "fb_drive_query.h"
 
 /* ranges are entered in pieces of so many granules, between which the thread looks up */
 #define FBV_CHUNK 65536
@@ -763,7 +764,7 @@ void fbv_ask_drive(struct fb_svc *svc)
 {
 	if (svc->asked || READ_ONCE(svc->fd->vehicle) != FB_VEHICLE_NONE)
 		return;
-	fb_disk_ask_lookahead(svc->fd);
+	fb_drive_query_lookahead(svc->fd);
 	svc->asked = true;
 }
 

@@ -199,11 +199,13 @@ void fb_task_try_end(struct freeblock_task *task)
 static int fb_task_charge(struct fb_disk *fd, u64 *account, u64 bytes)
 {
 	u64 most = (u64)READ_ONCE(memory_mib) << 20;
+	char name[FB_NAME_LEN];
 
 	if (atomic64_add_return(bytes, &fb_task_bytes) > most) {
 		atomic64_sub(bytes, &fb_task_bytes);
+		fb_disk_copy_name(fd, name, sizeof(name));
 		pr_err("freeblock: %s: a task needs %llu KiB more than memory_mib=%u leaves: stop another one or raise it\n",
-		       kobject_name(&fd->kobj), bytes >> 10, READ_ONCE(memory_mib));
+		       name, bytes >> 10, READ_ONCE(memory_mib));
 		return -ENOSPC;
 	}
 	*account += bytes;

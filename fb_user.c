@@ -2,7 +2,7 @@
 /*
  * Tasks for user space: the character device /dev/freeblock/<disk>. An open file is one
  * task; the interface is include/uapi/freeblock.h. Of the rest of the module it sees
- * include/freeblock.h only, but for the fbu_disk_*() that fb_disk.c calls.
+ * include/freeblock.h only, but that fb_disk.c tells it of disks.
  *
  * Blocks go through a ring of the file: the task's callback fills it, and sleeps while it
  * is full, read() empties it. Ring and table are all the memory that a file can have.
@@ -15,6 +15,8 @@
  *   fbu_lock		spinlock: the list of disks, what is known of each, its open files.
  *			Taken while queues are frozen: nothing allocates or sleeps under it.
  *   fbu_file.words	spinlock: the reason.
+ *   fbu_changes	mutex: devices are made and removed, one at a time. Inside none of these,
+ *			outside fbu_lock.
  *
  * The callback takes none of them: of the ring it alone moves the head, and fbu_file.filled
  * hands blocks over.
@@ -41,17 +43,19 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "fb_disk.h"
 #include "fb_user.h"
 #include "include/compat/fb_compat.h"
 #include "include/freeblock.h"
 #include "include/uapi/freeblock.h"
 
 #define FBU_LOOK (HZ / 2)	/* how often a callback that waits looks for a stop */
-#define FBU_MINORS 1024		/* disks that were seen since the module was loaded */
+#define FBU_MINORS 1024		/* disks that are known */
 
 /**
- * struct fbu_disk - a disk, from when the scheduler first sees it until the module goes
- * @node: in fbu_disks
+ * struct fbu_disk - a disk, from when the scheduler first sees it until it is forgotten, and
+ * as long as a file is open
+ * @node: in fbu_disks, written with fbu_changes too; empty: forgotten
  * @minor: its device's
  * @name: its name; fbu_lock
  * @dev: number of its block device; fbu_lock
@@ -132,6 +136,7 @@ struct fbu_file {
 	char reason[FREEBLOCK_IOC_REASON_LEN];
 };
 
+static DEFINE_MUTEX(fbu_changes);
 static DEFINE_SPINLOCK(fbu_lock);
 static LIST_HEAD(fbu_disks);
 static DEFINE_IDA(fbu_minors);
@@ -914,6 +919,7 @@ static int fbu_open(struct inode *inode, struct file *file)
 static int fbu_release(struct inode *inode, struct file *file)
 {
 	struct fbu_file *ff = file->private_data;
+	bool last;
 
 	WRITE_ONCE(ff->closing, true);
 	wake_up(&ff->space);
@@ -921,7 +927,10 @@ static int fbu_release(struct inode *inode, struct file *file)
 		freeblock_task_destroy(ff->task);
 	spin_lock(&fbu_lock);
 	list_del(&ff->node);
+	last = list_empty(&ff->disk->node) && list_empty(&ff->disk->files);
 	spin_unlock(&fbu_lock);
+	if (last)
+		kfree(ff->disk);
 	fbu_free_ring(ff);
 	kfree(ff);
 	return 0;
@@ -981,12 +990,13 @@ static struct fbu_disk *fbu_after(struct fbu_disk *ud)
 	return next == &fbu_disks ? NULL : list_entry(next, struct fbu_disk, node);
 }
 
-/* old names go before new ones come: a disk may have another's. No disk is ever freed here. */
+/* old names go before new ones come: a disk may have another's */
 static void fbu_devices_work(struct work_struct *work)
 {
 	char name[DISK_NAME_LEN];
 	struct fbu_disk *ud;
 
+	mutex_lock(&fbu_changes);
 	for (ud = fbu_after(NULL); ud; ud = fbu_after(ud)) {
 		fbu_wanted(ud, name);
 		if (strcmp(ud->shown, name))
@@ -997,18 +1007,13 @@ static void fbu_devices_work(struct work_struct *work)
 		if (name[0] && !ud->shown[0])
 			fbu_show(ud, name);
 	}
+	mutex_unlock(&fbu_changes);
 }
 
 static DECLARE_WORK(fbu_devices, fbu_devices_work);
 
-/**
- * fbu_disk_new() - a disk has been seen for the first time
- *
- * Context: may sleep; does no I/O, allocates without (a queue is frozen).
- *
- * Return: the disk, gone so far; NULL: no memory or too many, it goes without a device.
- */
-struct fbu_disk *fbu_disk_new(void)
+/* a queue is frozen; NULL: no memory or too many, the disk goes without a device */
+static struct fbu_disk *fbu_disk_new(void)
 {
 	struct fbu_disk *ud = kzalloc(sizeof(*ud), GFP_NOIO);
 
@@ -1028,39 +1033,29 @@ struct fbu_disk *fbu_disk_new(void)
 	return ud;
 }
 
-/**
- * fbu_disk_here() - the disk is here, perhaps under another name
- * @ud: the disk, or NULL
- * @name: its name
- * @dev: number of its block device
- *
- * Its device follows soon.
- *
- * Context: may sleep, queue frozen.
- */
-void fbu_disk_here(struct fbu_disk *ud, const char *name, dev_t dev)
+/* the disk is here, perhaps under another name: its device follows soon */
+static void fbu_disk_here(struct fb_disk *fd, struct gendisk *disk)
 {
-	if (!ud)
+	struct fbu_disk *ud;
+
+	if (disk && !fd->user)
+		fd->user = fbu_disk_new();
+	ud = fd->user;
+	if (!disk || !ud)
 		return;
 	spin_lock(&fbu_lock);
-	strscpy(ud->name, name, sizeof(ud->name));
-	ud->dev = dev;
+	strscpy(ud->name, disk->disk_name, sizeof(ud->name));
+	ud->dev = disk_devt(disk);
 	WRITE_ONCE(ud->gone, false);
 	ud->round++;
 	spin_unlock(&fbu_lock);
 	schedule_work(&fbu_devices);
 }
 
-/**
- * fbu_disk_gone() - the disk is no longer here; it may come back
- * @ud: the disk, or NULL
- *
- * Its device goes soon; its readers are told at once.
- *
- * Context: may sleep, queue frozen.
- */
-void fbu_disk_gone(struct fbu_disk *ud)
+/* the disk is no longer here: its device goes soon, its readers are told at once */
+static void fbu_disk_gone(struct fb_disk *fd)
 {
+	struct fbu_disk *ud = fd->user;
 	struct fbu_file *ff;
 
 	if (!ud)
@@ -1074,24 +1069,32 @@ void fbu_disk_gone(struct fbu_disk *ud)
 	schedule_work(&fbu_devices);
 }
 
-/**
- * fbu_disk_free() - forget the disk
- * @ud: the disk, or NULL
- *
- * Context: module exit: may sleep; no file is open, no disk comes or goes.
- */
-void fbu_disk_free(struct fbu_disk *ud)
+/* the disk never comes back. Files may be open: the last one takes ours along */
+static void fbu_disk_free(struct fb_disk *fd)
 {
+	struct fbu_disk *ud = fd->user;
+	bool last;
+
 	if (!ud)
 		return;
-	flush_work(&fbu_devices);
-	spin_lock(&fbu_lock);
-	list_del(&ud->node);
-	spin_unlock(&fbu_lock);
+	mutex_lock(&fbu_changes);
 	fbu_hide(ud);
 	ida_free(&fbu_minors, ud->minor);
-	kfree(ud);
+	spin_lock(&fbu_lock);
+	list_del_init(&ud->node);
+	WRITE_ONCE(ud->gone, true);
+	last = list_empty(&ud->files);
+	spin_unlock(&fbu_lock);
+	mutex_unlock(&fbu_changes);
+	if (last)
+		kfree(ud);
 }
+
+const struct fb_disk_client fb_user_client = {
+	.attach = fbu_disk_here,
+	.gone = fbu_disk_gone,
+	.exit = fbu_disk_free,
+};
 
 /* ---- module ---- */
 

@@ -17,11 +17,7 @@
 #include <linux/slab.h>
 #include <trace/events/block.h>
 
-#include "fb_job.h"
 #include "fb_sched.h"
-#include "fb_sysfs.h"
-
-#define CREATE_TRACE_POINTS
 #include "trace.h"
 
 static const u64 fbs_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
@@ -492,7 +488,7 @@ static void fbs_judge(struct fbs *fs)
 		return;
 	fb_choice_void(fs);
 	pr_warn("freeblock: %s: wrong model, or write cache on: scheduling as mq-deadline\n",
-		kobject_name(&fs->fd->kobj));
+		fs->fd->name);
 }
 
 /* the drive took another order: the head will be at the end of what is still there */
@@ -675,13 +671,8 @@ static void fbs_model_changed(struct fb_disk *fd)
 	fb_choice_void(fs);
 }
 
-/**
- * fbs_changed() - a tunable has changed
- * @fs: the scheduler, its disk locked
- *
- * Context: fb_disk.lock held.
- */
-void fbs_changed(struct fbs *fs)
+/* a tunable has changed; called with the lock held */
+static void fbs_changed(struct fbs *fs)
 {
 	lockdep_assert_held(&fs->fd->lock);
 	fb_choice_set_deep(fs);
@@ -693,6 +684,7 @@ void fbs_changed(struct fbs *fs)
 static void fbs_init(struct fbs *fs, struct request_queue *q)
 {
 	fs->q = q;
+	fs->changed = fbs_changed;
 	INIT_LIST_HEAD(&fs->bypass);
 	INIT_LIST_HEAD(&fs->flight);
 	fg_pool_init(&fs->pool);
@@ -779,54 +771,38 @@ static struct elevator_type fbs_type = {
 		.completed_request	= fbs_completed_request,
 		.requeue_request	= fbs_requeue_request,
 	},
-	.elevator_attrs = fb_sysfs_sched_attrs,
+	.elevator_attrs = fb_tunables_attrs,
 	.elevator_name = "freeblock",
 	.elevator_owner = THIS_MODULE,
 };
 
-static int __init fbs_module_init(void)
+/**
+ * fbs_register() - offer the scheduler to queues
+ *
+ * Context: module init.
+ *
+ * Return: 0 or why not.
+ */
+int __init fbs_register(void)
 {
-	int ret = -ENOMEM;
+	int ret;
 
 	fbs_cache = KMEM_CACHE(fbs_rq, 0);
 	if (!fbs_cache)
-		return ret;
-	ret = fb_task_init();
-	if (ret)
-		goto destroy_cache;
-	ret = fb_job_init();
-	if (ret)
-		goto exit_task;
-	ret = fb_disk_init();
-	if (ret)
-		goto exit_job;
+		return -ENOMEM;
 	ret = elv_register(&fbs_type);
 	if (ret)
-		goto exit_disk;
-	return 0;
-
-exit_disk:
-	fb_disk_exit();
-exit_job:
-	fb_job_exit();
-exit_task:
-	fb_task_exit();
-destroy_cache:
-	kmem_cache_destroy(fbs_cache);
+		kmem_cache_destroy(fbs_cache);
 	return ret;
 }
 
-static void __exit fbs_module_exit(void)
+/**
+ * fbs_unregister() - undo fbs_register()
+ *
+ * Context: module exit: no queue has the scheduler.
+ */
+void fbs_unregister(void)
 {
 	elv_unregister(&fbs_type);
-	fb_disk_exit();
-	fb_job_exit();
-	fb_task_exit();
 	kmem_cache_destroy(fbs_cache);
 }
-
-module_init(fbs_module_init);
-module_exit(fbs_module_exit);
-
-MODULE_DESCRIPTION("Freeblock I/O scheduler: background reads in rotational gaps");
-MODULE_LICENSE("GPL");

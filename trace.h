@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints: choice, gap, plan, completion, miss.
+ * Tracepoints: choice, gap, plan, completion, miss. All fire with fb_disk.lock held, which
+ * guards the name.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM freeblock
@@ -16,7 +17,7 @@ TRACE_EVENT(freeblock_choice,
 	TP_PROTO(const struct fb_disk *fd, const struct fg_pool *pool, const struct fg_choice *c),
 	TP_ARGS(fd, pool, c),
 	TP_STRUCT__entry(
-		__string(disk, kobject_name(&fd->kobj))
+		__string(disk, fd->name)
 		__field(u32, pending)
 		__field(u32, policy)
 		__field(u64, lbn)
@@ -24,7 +25,7 @@ TRACE_EVENT(freeblock_choice,
 		__field(u64, pos_ns)
 	),
 	TP_fast_assign(
-		__assign_str(disk, kobject_name(&fd->kobj));
+		__assign_str(disk, fd->name);
 		__entry->pending = pool->count;
 		__entry->policy = pool->policy;
 		__entry->lbn = c->req->lbn;
@@ -40,7 +41,7 @@ TRACE_EVENT(freeblock_gap,
 	TP_PROTO(const struct fb_disk *fd, const struct fb_gap *gap),
 	TP_ARGS(fd, gap),
 	TP_STRUCT__entry(
-		__string(disk, kobject_name(&fd->kobj))
+		__string(disk, fd->name)
 		__field(u32, gen)
 		__field(u32, src_cyl)
 		__field(u32, src_head)
@@ -50,7 +51,7 @@ TRACE_EVENT(freeblock_gap,
 		__field(bool, write)
 	),
 	TP_fast_assign(
-		__assign_str(disk, kobject_name(&fd->kobj));
+		__assign_str(disk, fd->name);
 		__entry->gen = fd->gen;
 		__entry->src_cyl = gap->src.cyl;
 		__entry->src_head = gap->src.head;
@@ -68,7 +69,7 @@ TRACE_EVENT(freeblock_plan,
 	TP_PROTO(const struct fb_disk *fd, const struct fb_plan *plan),
 	TP_ARGS(fd, plan),
 	TP_STRUCT__entry(
-		__string(disk, kobject_name(&fd->kobj))
+		__string(disk, fd->name)
 		__field(u32, gen)
 		__field(u32, kind)
 		__field(u64, lbn)
@@ -77,7 +78,7 @@ TRACE_EVENT(freeblock_plan,
 		__field(u64, slack_ns)
 	),
 	TP_fast_assign(
-		__assign_str(disk, kobject_name(&fd->kobj));
+		__assign_str(disk, fd->name);
 		__entry->gen = fd->plan_gen;
 		__entry->kind = plan->kind;
 		__entry->lbn = plan->piece[0].lbn;
@@ -95,7 +96,7 @@ TRACE_EVENT(freeblock_complete,
 		 u64 now_ns, const struct fb_head_end *end),
 	TP_ARGS(fd, lbn, nsect, cause, predicted_ns, now_ns, end),
 	TP_STRUCT__entry(
-		__string(disk, kobject_name(&fd->kobj))
+		__string(disk, fd->name)
 		__field(u64, lbn)
 		__field(u32, nsect)
 		__field(u32, cause)
@@ -105,7 +106,7 @@ TRACE_EVENT(freeblock_complete,
 		__field(s64, residual_ns)
 	),
 	TP_fast_assign(
-		__assign_str(disk, kobject_name(&fd->kobj));
+		__assign_str(disk, fd->name);
 		__entry->lbn = lbn;
 		__entry->nsect = nsect;
 		__entry->cause = cause;
@@ -123,13 +124,13 @@ TRACE_EVENT(freeblock_miss,
 	TP_PROTO(const struct fb_disk *fd, u64 lbn, u32 cause, s32 turns),
 	TP_ARGS(fd, lbn, cause, turns),
 	TP_STRUCT__entry(
-		__string(disk, kobject_name(&fd->kobj))
+		__string(disk, fd->name)
 		__field(u64, lbn)
 		__field(u32, cause)
 		__field(s32, turns)
 	),
 	TP_fast_assign(
-		__assign_str(disk, kobject_name(&fd->kobj));
+		__assign_str(disk, fd->name);
 		__entry->lbn = lbn;
 		__entry->cause = cause;
 		__entry->turns = turns;
@@ -142,13 +143,13 @@ TRACE_EVENT(freeblock_bad,
 	TP_PROTO(const struct fb_disk *fd, u64 lbn, u32 nsect, u64 took_ns),
 	TP_ARGS(fd, lbn, nsect, took_ns),
 	TP_STRUCT__entry(
-		__string(disk, kobject_name(&fd->kobj))
+		__string(disk, fd->name)
 		__field(u64, lbn)
 		__field(u32, nsect)
 		__field(u64, took_ns)
 	),
 	TP_fast_assign(
-		__assign_str(disk, kobject_name(&fd->kobj));
+		__assign_str(disk, fd->name);
 		__entry->lbn = lbn;
 		__entry->nsect = nsect;
 		__entry->took_ns = took_ns;

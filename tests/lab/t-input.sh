@@ -4,7 +4,7 @@
 # Documentation/ABI/testing/sysfs-block-freeblock.
 #
 # Seen to fail with: fb_disk_commit() without fb_disk_check_model() (other disks'
-# models are taken, the old text is gone); fb_sysfs_number_store() without
+# models are taken, the old text is gone); fb_tunables_number_store() without
 # "value > n->highest", and taking "auto" for every file; fb_disk_check_unit() that
 # refuses nothing, model_force kept for another model, a model's own distrust and another
 # firmware left out of fb_disk_transparent().

@@ -2,7 +2,8 @@
 # Hard moments while a foreground runs and a scan is active: the scheduler is
 # switched away and back, the queue frozen, the drive reset, commands hang, are
 # refused or fail, the disk is deleted, powered off and plugged in again, the
-# module unloaded.
+# module unloaded. Then disks that look alike: two paths to one, which are barred as long
+# as both are there; and some without a unique id, of the same name and size.
 #
 # Expected: nothing hangs or leaks, the foreground's data are right, no error
 # reaches it but by removal of its disk; the scan goes on after each, no block
@@ -10,7 +11,9 @@
 #
 # Seen to fail with: every error of a free read called the medium's (blocks
 # called bad); fb_disk_find() by name only (another drive inherits model and
-# scan); fb_vehicle_return() never called (no end). Not noticed: no let_go, for
+# scan, with and without an id); fb_vehicle_return() never called (no end);
+# fb_disk_free_twin() never called (a path that is alone stays barred);
+# fb_disk_lose() never called (records of disks that never come back). Not noticed: no let_go, for
 # under the instruction clock no vehicle happens to be held in a freeze.
 #
 # Real-time guests get a drive in slow motion, or there would be no free read.
@@ -33,6 +36,10 @@ if [ "$LAB_CLOCK" = real ]; then
 	rounds=2
 fi
 M=/sys/kernel/mechdisk
+# BLIST_SKIP_VPD_PAGES: such a drive has no vital product data, so no id
+noid=ATA:TINY:0x4000000
+modprobe -q scsi_mod dev_flags=$noid
+[ ! -e /proc/scsi/device_info ] || echo $noid > /proc/scsi/device_info
 load_module mechdisk
 load_module freeblock
 
@@ -292,6 +299,107 @@ load_module freeblock
 freeblock_on "$a"
 expect_eq "a new module knows no model" "$(kv "$(fb "$a")/status" model)" 0
 expect_within "power off" 30 drive_off a
+
+# ---- two paths to one disk ----
+
+scheduling()
+{
+	kv "$(fb "$1")/status" scheduling
+}
+
+drive e
+e=$disk
+f=$(drive_new f $kind.fbdrive "timeout_ms $timeout_ms
+hw_queues $hw_queues
+serial MDe") || exit 1
+expect_eq "one path" "$(scheduling "$e")" yes
+freeblock_on "$f"
+expect_eq "two paths" "$(scheduling "$e"), $(scheduling "$f")" \
+	"multipath member, multipath member"
+sched_set "$f" none
+expect_eq "the other one has another scheduler" "$(scheduling "$e")" yes
+freeblock_on "$f"
+expect_eq "two paths again" "$(scheduling "$e")" "multipath member"
+drive_off f
+expect_eq "the other one is gone" "$(scheduling "$e")" yes
+drive_off e
+
+# ---- no unique id ----
+
+# records N: so many are kept
+records()
+{
+	# shellcheck disable=SC2012
+	[ "$(ls /sys/kernel/freeblock | wc -l)" = "$1" ]
+}
+
+g=$(drive_new g tiny.fbdrive "vendor ATA") || exit 1
+freeblock_on "$g"
+model_load "$g" tiny-ata.fbmodel
+expect_eq "g: no id" "$(kv "$(fb "$g")/status" id)" -
+echo start > "$(fb "$g")/scan"
+model=$(md5sum < "$(fb "$g")/model")
+records=$(ls /sys/kernel/freeblock | wc -l)
+sched_set "$g" none
+freeblock_on "$g"
+expect_eq "g: a switch: its model, its scan" \
+	"$(md5sum < "$(fb "$g")/model") $(scan_state "$g")" "$model running"
+for round in gone away gone away; do
+	[ $round = gone ] || sched_set "$g" none
+	# a file that is open outlives the record
+	expect_ok "g: its device" wait_for 30 [ -c /dev/freeblock/"$g" ]
+	exec 7< /dev/freeblock/"$g"
+	expect_within "g: power off ($round)" 30 drive_off g
+	[ $round = away ] || expect_ok "g: no record" wait_for 30 records $((records - 1))
+	echo 1 > $M/g/power
+	expect_ok "g: is back" wait_for 30 grep -q "on $g" $M/g/status
+	expect_ok "g: its block device" wait_for 30 [ -b /dev/"$g" ]
+	freeblock_on "$g"
+	expect_eq "g: another disk, nobody knows" \
+		"$(kv "$(fb "$g")/status" model) $(kv "$(fb "$g")/scan" state)" "0 idle"
+	expect_ok "g: one record" wait_for 30 records "$records"
+	exec 7<&-
+	model_load "$g" tiny-ata.fbmodel
+	echo start > "$(fb "$g")/scan"
+done
+expect_within "power off" 30 drive_off g
+expect_ok "g: no record at last" wait_for 30 records $((records - 1))
+
+# ---- more disks than are remembered ----
+
+h=$(drive_new h tiny.fbdrive "serial MDh") || exit 1
+freeblock_on "$h"
+model_load "$h" tiny.fbmodel
+echo start > "$(fb "$h")/scan"
+task=$(cut -d' ' -f1 "$(fb "$h")/tasks")
+drive_off h
+
+# another SERIAL: the drive is that one now, and has the scheduler
+another()
+{
+	echo "serial MDh$1" > $M/h/description
+	echo 1 > $M/h/power
+	wait_for 30 grep -q "on $h" $M/h/status && wait_for 30 sched_set "$h" freeblock ||
+		not_ok "h: drive $1" "no disk"
+}
+
+serial=0
+while [ $serial -lt 66 ]; do
+	another $serial
+	drive_off h
+	serial=$((serial + 1))
+done
+expect_ok "64 records" wait_for 30 records 64
+expect_eq "that with a task is one" "$(cut -d' ' -f1 /sys/kernel/freeblock/*/tasks)" "$task"
+# one more is found to be gone when the oldest, MDh3, comes back under its name
+another 66
+sched_set "$h" none
+drive_off h
+another 3
+sleep 1
+expect_eq "the oldest comes back" "$(kv "$(fb "$h")/status" attached)" 1
+expect_ok "64 are gone" records 65
+drive_off h
 expect_within "unloads with its disks gone" 30 unload_module freeblock
 expect_within "mechdisk unloads" 30 unload_module mechdisk
 done_testing

@@ -56,12 +56,12 @@ def sources():
 def files_made(text):
     """What the module makes, by the macros that define files."""
     text = re.sub(r"^#define (?:.*\\\n)*.*\n", "", text, flags=re.M)
-    table = re.search(r"fb_sysfs_sched_attrs\[\] = \{(.*?)\n\};", text, re.S).group(1)
+    table = re.search(r"fb_tunables_attrs\[\] = \{(.*?)\n\};", text, re.S).group(1)
     attribute = r"__ATTR(?:_RO|_RW|_WO)?\((\w+)[,)]"
     made = {SCHED + name for name in re.findall(attribute, table)}
     rest = text.replace(table, "")
     of_disk = re.findall(attribute, rest) + \
-        re.findall(r"^(?:static BIN_ATTR\w*|FB_SYSFS_(?!SHOW|STORE)\w+)\((\w+),", rest, re.M)
+        re.findall(r"^(?:static BIN_ATTR\w*|FB_SYSFS_\w+)\((\w+),", rest, re.M)
     made |= {DISK + name for name in of_disk}
     made |= {DEBUG + name for name in re.findall(r'debugfs_create_file\("(\w+)"', rest)}
     return made | {PARAMETER + name for name in re.findall(r"^module_param\((\w+),", rest, re.M)}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a drive is asked by commands of its own.
+ */
+#ifndef FB_DRIVE_QUERY_H
+#define FB_DRIVE_QUERY_H
+
+#include <linux/types.h>
+
+struct fb_disk;
+
+void fb_drive_query_lookahead(struct fb_disk *fd);
+bool fb_drive_query_is_awake(struct fb_disk *fd);
+
+#endif /* FB_DRIVE_QUERY_H */

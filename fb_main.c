@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The module's begin and end. What a lower floor is to call of a higher one it is handed here.
+ */
+#include <linux/module.h>
+
+#include "fb_disk.h"
+#include "fb_job.h"
+#include "fb_scan.h"
+#include "fb_sched.h"
+#include "fb_scrub.h"
+#include "fb_sysfs.h"
+#include "fb_user.h"
+
+static const struct fb_disk_client *const fb_main_clients[] = {
+	&fb_bad_client,
+	&fb_medium_client,
+	&fb_idle_client,
+	&fb_gap_client,
+	&fb_scan_client,
+	&fb_scrub_client,
+	&fb_user_client,
+	&fb_sysfs_client,
+	NULL
+};
+
+static int __init fb_main_init(void)
+{
+	int ret;
+
+	ret = fb_task_init();
+	if (ret)
+		return ret;
+	ret = fb_job_init();
+	if (ret)
+		goto exit_task;
+	ret = fbu_init();
+	if (ret)
+		goto exit_job;
+	ret = fb_disk_init(fb_main_clients, fb_sysfs_disk_groups);
+	if (ret)
+		goto exit_user;
+	ret = fbs_register();
+	if (ret)
+		goto exit_disk;
+	return 0;
+
+exit_disk:
+	fb_disk_exit();
+exit_user:
+	fbu_exit();
+exit_job:
+	fb_job_exit();
+exit_task:
+	fb_task_exit();
+	return ret;
+}
+
+static void __exit fb_main_exit(void)
+{
+	fbs_unregister();
+	fb_disk_exit();
+	fbu_exit();
+	fb_job_exit();
+	fb_task_exit();
+}
+
+module_init(fb_main_init);
+module_exit(fb_main_exit);
+
+MODULE_DESCRIPTION("Freeblock I/O scheduler: background reads in rotational gaps");
+MODULE_LICENSE("GPL");
