@@ -222,6 +222,23 @@ bool fb_disk_is_single(const struct fb_disk *fd)
 	return sdev && sdev->queue_depth < 2;
 }
 
+/**
+ * fb_disk_busy() - commands that the device has, whoever sent them
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: how many; one that is about to be dispatched is among them.
+ */
+u32 fb_disk_busy(const struct fb_disk *fd)
+{
+	struct scsi_device *sdev;
+
+	lockdep_assert_held(&fd->lock);
+	sdev = fd->q && fd->q->disk ? fb_disk_scsi(fd->q->disk) : NULL;
+	return sdev ? scsi_device_busy(sdev) : 0;
+}
+
 /* ---- its look-ahead ---- */
 
 #define FB_DISK_MODE_LEN 64		/* header, block descriptor and the caching page */

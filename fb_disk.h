@@ -238,6 +238,7 @@ struct fb_stats {
  * @ready: @piece is to be sent when the queue runs, unless the foreground comes first
  * @piece: the next idle read, or the one at the drive
  * @reading: it is at the drive
+ * @asking: a command of our own asks the drive whether it is awake
  * @woken: something has changed: the thread is to reckon anew
  * @retry_ns: not to look for a read before
  * @used_ns: when one was at the drive last
@@ -251,6 +252,7 @@ struct fb_idle {
 	bool ready;
 	struct fb_plan_piece piece;
 	bool reading;
+	bool asking;
 	bool woken;
 	u64 retry_ns;
 	u64 used_ns;
@@ -311,7 +313,6 @@ struct fb_idle {
  * @vehicle_rq: its request while held [L]
  * @vehicle_buf: its buffer while entering or held [L]
  * @vehicle_due: the plan in use needs another one [L]
- * @let_go: give the vehicle back now: freeze, stop [L]
  * @submitting: the thread is inside submit_bio [L]
  * @fg_last_ns: last moment with foreground work [L]
  * @fg_active: there is a foreground request in the system [L]
@@ -375,7 +376,6 @@ struct fb_disk {
 	struct request *vehicle_rq;
 	struct fb_buf *vehicle_buf;
 	bool vehicle_due;
-	bool let_go;
 	bool submitting;
 	u64 fg_last_ns;
 	bool fg_active;
@@ -404,6 +404,7 @@ int fb_disk_force(struct fb_disk *fd, bool force);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
 void fb_disk_ask_lookahead(struct fb_disk *fd);
 bool fb_disk_is_single(const struct fb_disk *fd);
+u32 fb_disk_busy(const struct fb_disk *fd);
 ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len);
 
 bool fb_disk_is_awake(struct fb_disk *fd);
@@ -445,7 +446,7 @@ u32 fb_buf_prepend_limit(const struct fb_disk *fd, struct request *rq);
 void fb_buf_overlap(struct fb_disk *fd, u64 lbn, u32 nsect);
 u32 fb_vehicle_read_max(const struct fb_disk *fd);
 u32 fb_vehicle_max(const struct fb_disk *fd);
-void fb_vehicle_enter(struct fb_disk *fd);
+void fb_vehicle_enter(struct fb_disk *fd, const struct fb_plan_piece *aim);
 bool fb_vehicle_hold(struct fb_disk *fd, struct request *rq);
 struct request *fb_vehicle_send(struct fb_disk *fd, u64 lbn, u32 nsect);
 void fb_vehicle_need(struct fb_disk *fd);

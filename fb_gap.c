@@ -18,7 +18,7 @@
 /*
  * How long a vehicle is held without foreground work: shorter sends back up to a quarter
  * of them unused, longer gains nothing and keeps the disk from runtime suspend
- * (KERNEL-NOTES, How long to hold). It is the poll for a freeze of a quiesced queue too.
+ * It is the poll for a freeze of a quiesced queue too.
  */
 #define FB_GAP_HOLD_NS (20 * NSEC_PER_MSEC)
 
@@ -91,7 +91,7 @@ static bool fb_gap_publish(struct fb_disk *fd, const struct fb_plan *plan, u32 g
 	}
 	spin_unlock_irq(&fd->lock);
 	if (current_gap && plan->kind != FB_PLAN_PREPEND)
-		fb_vehicle_enter(fd);
+		fb_vehicle_enter(fd, NULL);
 	return current_gap;
 }
 
@@ -200,15 +200,16 @@ static void fb_gap_search(struct fb_svc *svc)
 }
 
 /*
- * A vehicle is held no longer than the foreground is at work and a plan may need it: a
- * freeze of its queue, or a CPU going offline under its hardware queue, waits for it.
+ * A vehicle is held no longer than the foreground is at work and a plan may need it. A CPU
+ * going offline under its hardware queue waits for it, and so does a freeze: then who runs
+ * the queue gives it back, and the thread only where the queue is quiesced.
  */
 static bool fb_gap_must_return(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
 	if (fd->vehicle != FB_VEHICLE_HELD || !fd->vehicle_rq)
 		return false;
-	if (fd->let_go || !fbv_wants(fd) ||
+	if (!fbv_wants(fd) || percpu_ref_is_dying(&fd->q->q_usage_counter) ||
 	    test_bit(BLK_MQ_S_INACTIVE, &fd->vehicle_rq->mq_hctx->state))
 		return true;
 	if (fd->fg_active || fd->idle.ready || fd->idle.reading)
@@ -221,17 +222,12 @@ static void fb_gap_mind_vehicle(struct fb_disk *fd)
 	bool back;
 
 	spin_lock_irq(&fd->lock);
-	if (fd->q && percpu_ref_is_dying(&fd->q->q_usage_counter))
-		fd->let_go = true;
 	back = fb_gap_must_return(fd);
-	if (fd->let_go && fd->q && !percpu_ref_is_dying(&fd->q->q_usage_counter) &&
-	    fd->vehicle == FB_VEHICLE_NONE)
-		fd->let_go = false;
 	spin_unlock_irq(&fd->lock);
 	if (back)
 		fb_vehicle_return(fd);
 	else if (READ_ONCE(fd->vehicle_due))
-		fb_vehicle_enter(fd);
+		fb_vehicle_enter(fd, NULL);
 }
 
 static bool fb_gap_has_work(struct fb_disk *fd)
@@ -242,8 +238,7 @@ static bool fb_gap_has_work(struct fb_disk *fd)
 		return true;
 	spin_lock_irq(&fd->lock);
 	work = fd->gap_open || fd->vehicle_due || fd->idle.woken || fbv_has_work(fd->svc) ||
-	       fbcal_due(fd) ||
-	       (fd->let_go && fd->vehicle == FB_VEHICLE_HELD);
+	       fbcal_due(fd);
 	fd->idle.woken = false;
 	spin_unlock_irq(&fd->lock);
 	return work;
@@ -256,8 +251,7 @@ static u64 fb_gap_patience_ns(struct fb_svc *svc)
 	u64 ns = U64_MAX, now, due_ns;
 
 	spin_lock_irq(&fd->lock);
-	/* nobody tells that a freeze is over */
-	if (fd->vehicle != FB_VEHICLE_NONE || svc->blocked || (fd->let_go && fd->q))
+	if (fd->vehicle != FB_VEHICLE_NONE || svc->blocked)
 		ns = FB_GAP_HOLD_NS;
 	now = ktime_get_ns();
 	due_ns = fb_idle_due_ns(fd);
@@ -299,7 +293,6 @@ static void fb_gap_drain(struct fb_svc *svc)
 
 	for (;;) {
 		spin_lock_irq(&fd->lock);
-		fd->let_go = true;
 		fd->vehicle_due = false;
 		fd->idle.ready = false;
 		fb_gap_void(fd);

@@ -307,7 +307,7 @@ static void fb_medium_watch(struct fb_disk *fd, struct request *rq, bool early)
  * @verdict: what its completion was; NULL: nobody looked
  *
  * The block layer ends the bios of a read before the request, when the verdict is not in
- * yet: only now is the read over.
+ * yet: only now is the read over. Those that end later find no request any more.
  *
  * Context: fb_disk.lock held.
  */
@@ -327,9 +327,12 @@ void fb_medium_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_
 			buf->proven = true;
 		if (verdict && *verdict == FB_HEAD_EARLY)
 			buf->proven = false;
-		/* the bio of a VERIFY ends after this */
-		if (!buf->over)
+		/* later: the bio of a VERIFY, and one whose protection information is checked */
+		if (!buf->over) {
+			if (buf->how != FB_MEDIUM_VERIFY)
+				buf->rq = NULL;
 			continue;
+		}
 		buf->rq = NULL;
 		buf->state = FB_BUF_ENDED;
 		wake_up(&fd->wait);

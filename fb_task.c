@@ -478,7 +478,6 @@ static int fb_task_first_bufs(struct fb_disk *fd)
 		return -ENOMEM;
 	spin_lock_irq(&fd->lock);
 	fd->bufs = bufs;
-	fd->let_go = false;
 	fd->vehicle_due = false;
 	spin_unlock_irq(&fd->lock);
 	return 0;
