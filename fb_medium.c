@@ -173,22 +173,19 @@ static void fb_medium_disguise(struct request *rq, struct bio *bio)
 
 /**
  * fb_medium_apply() - make a read of ours what it is to be
- * @fd: the disk, locked
- * @rq: any request, about to be handed to the driver, all else of it reckoned and counted
+ * @buf: the read
+ * @rq: its request, about to be handed to the driver, all else of it reckoned and counted
  *
  * The rest of a read that was cut short comes here again, and stays what it was.
  *
  * Context: fb_disk.lock held.
  */
-void fb_medium_apply(struct fb_disk *fd, struct request *rq)
+void fb_medium_apply(const struct fb_buf *buf, struct request *rq)
 {
-	struct fb_buf *buf;
+	struct fb_stats *st = &buf->fd->stats;
 
-	lockdep_assert_held(&fd->lock);
-	if (!fb_buf_is_ours(rq->bio) || rq->cmd_flags & REQ_FUA)
-		return;
-	buf = rq->bio->bi_private;
-	if (buf->joined)
+	lockdep_assert_held(&buf->fd->lock);
+	if (buf->joined || rq->cmd_flags & REQ_FUA)
 		return;
 	if (buf->rq && buf->how != FB_MEDIUM_READ)
 		rq->timeout = max_t(unsigned int, rq->q->rq_timeout, FB_MEDIUM_TIMEOUT);
@@ -198,11 +195,11 @@ void fb_medium_apply(struct fb_disk *fd, struct request *rq)
 	case FB_MEDIUM_FUA:
 		/* sd puts it into reads, too (sd_setup_read_write_cmnd()) */
 		rq->cmd_flags |= REQ_FUA;
-		fd->stats.fuas++;
+		st->fuas++;
 		break;
 	case FB_MEDIUM_VERIFY:
 		fb_medium_disguise(rq, rq->bio);
-		fd->stats.verifies++;
+		st->verifies++;
 		break;
 	}
 }

@@ -491,7 +491,8 @@ static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now)
 	}
 	rq->rq_flags |= RQF_STARTED;
 	fbs_note_activity(fs);
-	fb_medium_apply(fd, rq);
+	if (fb_buf_is_ours(rq->bio))
+		fb_medium_apply(rq->bio->bi_private, rq);
 	return rq;
 }
 

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The thread of a disk. Kernel only.
+ */
+#ifndef FB_READER_H
+#define FB_READER_H
+
+int fb_reader_thread(void *data);
+
+#endif /* FB_READER_H */
