@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads while the disk is idle (Practical Scrubbing, section V; DESIGN 6 and 7): when, by
+ * Reads while the disk is idle (Practical Scrubbing, section V): when, by
  * the Waiting policy of fb_wait.c; where, by the task's order of fb_order.c. One is at the
  * drive at a time, so that a foreground request waits for no more than that.
  *

@@ -242,12 +242,18 @@ static u32 fb_medium_verified(const struct fb_buf *buf, struct request *rq)
  */
 u32 fb_medium_good(const struct fb_buf *buf)
 {
+	u32 good;
+
 	if (!buf->rq)
 		return 0;
 	if (buf->how == FB_MEDIUM_VERIFY)
 		return fb_medium_verified(buf, buf->rq);
-	/* of other reads they were completed earlier and have moved the request on */
-	return clamp_t(s64, blk_rq_pos(buf->rq) - buf->lbn, 0, buf->nsect);
+	/*
+	 * Of other reads they were completed earlier and have moved the request on: all of it
+	 * where protection information was found wrong, and that does not say which.
+	 */
+	good = clamp_t(s64, blk_rq_pos(buf->rq) - buf->lbn, 0, buf->nsect);
+	return good < buf->nsect ? good : 0;
 }
 
 /**

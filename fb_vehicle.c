@@ -2,7 +2,7 @@
 /*
  * Our own reads: their buffers, bios linked in front of a foreground read, and the
  * vehicle, a request of ours that the scheduler holds and aims just before it is sent
- * (DESIGN 4).
+ * (Documentation/design.rst, The gap, the plan, and the vehicle).
  *
  * Locks: fb_disk.lock guards buffer states and the vehicle; the table is in fb_disk.h.
  */
@@ -341,7 +341,7 @@ static u32 fb_buf_segments(const struct fb_disk *fd, u32 nsect)
  * @nsect: how many
  *
  * Free reads that overlap and are not with their consumer yet are discarded, and their
- * blocks wanted again (DESIGN 4, exactly once). The write does not wait.
+ * blocks wanted again. The write does not wait.
  *
  * Context: fb_disk.lock held.
  */
@@ -375,7 +375,7 @@ static void fb_buf_load(struct fb_disk *fd, struct fb_buf *buf, struct request *
 
 /*
  * Judged by each bio's own flags: readahead has all failfast bits in cmd_flags and none
- * in its bios (KERNEL-NOTES, Failfast).
+ * in its bios.
  */
 static bool fb_buf_may_prepend(struct request *rq)
 {
@@ -431,7 +431,7 @@ u32 fb_buf_prepend_limit(const struct fb_disk *fd, struct request *rq)
  *
  * Only REQ_FAILFAST_TRANSPORT on the free part, with RQF_MIXED_MERGE: an error in the
  * free part then ends it alone, and the foreground is issued again with its ordinary
- * retries (KERNEL-NOTES, Prepending). The bio has no block device: bio_init() with one
+ * retries. The bio has no block device: bio_init() with one
  * would charge whichever cgroup runs the queue.
  *
  * Context: fb_disk.lock held.
@@ -502,6 +502,16 @@ u32 fb_vehicle_max(const struct fb_disk *fd)
 	return fb_vehicle_read_max(fd);
 }
 
+/* the thread is inside submit_bio until this is over: fb_disk_detach() waits for it */
+static void fb_buf_submit(struct fb_disk *fd, struct fb_buf *buf)
+{
+	submit_bio_noacct(&buf->bio);
+	spin_lock_irq(&fd->lock);
+	fd->submitting = false;
+	wake_up(&fd->wait);
+	spin_unlock_irq(&fd->lock);
+}
+
 /*
  * Bios get protection information when they are submitted, for where they read then, and a
  * VERIFY would have none of what was promised to be checked.
@@ -530,7 +540,6 @@ static bool fb_vehicle_is_fixed(struct fb_disk *fd)
 void fb_vehicle_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 {
 	struct block_device *bdev;
-	struct fb_bufs *bufs;
 	struct fb_buf *buf = NULL;
 	bool fixed;
 	u64 lbn = 0;
@@ -550,7 +559,6 @@ void fb_vehicle_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 	fd->vehicle_buf = buf;
 	fd->submitting = true;
 	bdev = fd->bdev;
-	bufs = fd->bufs;
 	nsect = fb_vehicle_read_max(fd);
 	if (fixed) {
 		lbn = aim->lbn;
@@ -558,14 +566,9 @@ void fb_vehicle_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 	}
 	spin_unlock_irq(&fd->lock);
 
-	fb_buf_setup(bufs, buf, bdev, FB_VEHICLE_OPF, lbn, nsect);
+	fb_buf_setup(fd->bufs, buf, bdev, FB_VEHICLE_OPF, lbn, nsect);
 	bio_set_prio(&buf->bio, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
-	submit_bio_noacct(&buf->bio);
-
-	spin_lock_irq(&fd->lock);
-	fd->submitting = false;
-	wake_up(&fd->wait);
-	spin_unlock_irq(&fd->lock);
+	fb_buf_submit(fd, buf);
 }
 
 /**
@@ -601,11 +604,7 @@ bool fb_buf_read_now(struct fb_disk *fd, u64 lbn, u32 nsect)
 	if (!buf)
 		return false;
 	fb_buf_setup(fd->bufs, buf, bdev, REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE, lbn, nsect);
-	submit_bio_noacct(&buf->bio);
-	spin_lock_irq(&fd->lock);
-	fd->submitting = false;
-	wake_up(&fd->wait);
-	spin_unlock_irq(&fd->lock);
+	fb_buf_submit(fd, buf);
 	return true;
 }
 
