@@ -433,7 +433,6 @@ void fb_gap_void(struct fb_disk *fd);
 const struct fb_plan *fb_gap_plan(const struct fb_disk *fd);
 bool fb_gap_take(struct fb_disk *fd, struct fb_gap *gap, struct fb_limits *lim);
 bool fb_gap_publish(struct fb_disk *fd, const struct fb_plan *plan, u32 gen);
-void fb_gap_count(struct fb_disk *fd, const struct fb_search *s, u64 ns);
 
 /* fb_vehicle.c */
 struct fb_bufs *fb_buf_alloc_all(struct fb_disk *fd);

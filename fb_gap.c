@@ -107,21 +107,3 @@ bool fb_gap_publish(struct fb_disk *fd, const struct fb_plan *plan, u32 gen)
 	spin_unlock_irq(&fd->lock);
 	return current_gap;
 }
-
-/**
- * fb_gap_count() - a search is over
- * @fd: the disk
- * @s: the search
- * @ns: its time, what it let go first not included
- *
- * Context: no lock of ours held.
- */
-void fb_gap_count(struct fb_disk *fd, const struct fb_search *s, u64 ns)
-{
-	spin_lock_irq(&fd->lock);
-	fd->stats.searches++;
-	fd->stats.search_tracks += s->tracks;
-	fd->stats.search_ns += ns;
-	fd->stats.search_max_ns = max(fd->stats.search_max_ns, ns);
-	spin_unlock_irq(&fd->lock);
-}

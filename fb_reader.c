@@ -57,6 +57,16 @@ static bool fb_reader_take(struct fb_svc *svc, struct fb_gap *gap, struct fb_lim
 	return open;
 }
 
+static void fb_reader_count(struct fb_disk *fd, const struct fb_search *s, u64 ns)
+{
+	spin_lock_irq(&fd->lock);
+	fd->stats.searches++;
+	fd->stats.search_tracks += s->tracks;
+	fd->stats.search_ns += ns;
+	fd->stats.search_max_ns = max(fd->stats.search_max_ns, ns);
+	spin_unlock_irq(&fd->lock);
+}
+
 /*
  * Some blocks fit into no gap: those that span the end of a zone, or a sector that was
  * remapped far away. When only a few are left and nothing else has been found for long,
@@ -120,7 +130,7 @@ static void fb_reader_search(struct fb_svc *svc)
 		}
 		cond_resched();
 	} while (more && READ_ONCE(fd->gen) == gen && spent_ns < budget_ns);
-	fb_gap_count(fd, s, spent_ns);
+	fb_reader_count(fd, s, spent_ns);
 	fb_worth_gap(&svc->worth, value);
 	if (lim.separate)
 		fb_reader_leftover(svc, found, gen);

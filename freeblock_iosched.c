@@ -256,7 +256,7 @@ static void fbs_look(struct fbs *fs, u32 own)
 	fbs_note_activity(fs);
 	/* it may have been a question that a sleeping drive answers */
 	fd->fg_last_ns = last_ns;
-	if (fs->nr_unseen)
+	if (fs->nr_unseen && !hrtimer_is_queued(&fs->timer))
 		hrtimer_start(&fs->timer, ns_to_ktime(ktime_get_ns() + FBS_LOOK_NS),
 			      HRTIMER_MODE_ABS);
 }
