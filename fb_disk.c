@@ -242,6 +242,23 @@ bool fb_disk_is_single(const struct fb_disk *fd)
 }
 
 /**
+ * fb_disk_busy() - commands that the device has, whoever sent them
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: how many; one that is about to be dispatched is among them.
+ */
+u32 fb_disk_busy(const struct fb_disk *fd)
+{
+	struct scsi_device *sdev;
+
+	lockdep_assert_held(&fd->lock);
+	sdev = fd->q && fd->q->disk ? fb_disk_scsi(fd->q->disk) : NULL;
+	return sdev ? scsi_device_busy(sdev) : 0;
+}
+
+/**
  * fb_disk_get_scsi() - the attached device
  * @fd: the disk
  *

@@ -217,6 +217,7 @@ struct fb_stats {
  * @ready: @piece is to be sent when the queue runs, unless the foreground comes first
  * @piece: the next idle read, or the one at the drive
  * @reading: it is at the drive
+ * @asking: a command of our own asks the drive whether it is awake
  * @woken: something has changed: the thread is to reckon anew
  * @retry_ns: not to look for a read before
  * @used_ns: when one was at the drive last
@@ -230,6 +231,7 @@ struct fb_idle {
 	bool ready;
 	struct fb_plan_piece piece;
 	bool reading;
+	bool asking;
 	bool woken;
 	u64 retry_ns;
 	u64 used_ns;
@@ -293,7 +295,6 @@ struct fb_idle {
  * @vehicle_rq: its request while held [L]
  * @vehicle_buf: its buffer while entering or held [L]
  * @vehicle_due: the plan in use needs another one [L]
- * @let_go: give the vehicle back now: freeze, stop [L]
  * @submitting: the thread is inside submit_bio [L]
  * @fg_last_ns: last moment with foreground work [L]
  * @fg_active: there is a foreground request in the system [L]
@@ -360,7 +361,6 @@ struct fb_disk {
 	struct request *vehicle_rq;
 	struct fb_buf *vehicle_buf;
 	bool vehicle_due;
-	bool let_go;
 	bool submitting;
 	u64 fg_last_ns;
 	bool fg_active;
@@ -422,6 +422,7 @@ void fb_disk_correct(struct fb_disk *fd);
 struct scsi_device *fb_disk_scsi(struct gendisk *disk);
 struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd);
 bool fb_disk_is_single(const struct fb_disk *fd);
+u32 fb_disk_busy(const struct fb_disk *fd);
 ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len);
 
 /* fb_idle.c */
@@ -441,7 +442,8 @@ extern const struct fb_disk_client fb_gap_client;
 void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim);
 void fb_gap_void(struct fb_disk *fd);
 const struct fb_plan *fb_gap_plan(const struct fb_disk *fd);
-int fb_gap_thread(void *data);
+bool fb_gap_take(struct fb_disk *fd, struct fb_gap *gap, struct fb_limits *lim);
+bool fb_gap_publish(struct fb_disk *fd, const struct fb_plan *plan, u32 gen);
 
 /* fb_vehicle.c */
 struct fb_bufs *fb_buf_alloc_all(struct fb_disk *fd);
@@ -456,7 +458,7 @@ u32 fb_buf_prepend_limit(const struct fb_disk *fd, struct request *rq);
 void fb_buf_overlap(struct fb_disk *fd, u64 lbn, u32 nsect);
 u32 fb_vehicle_read_max(const struct fb_disk *fd);
 u32 fb_vehicle_max(const struct fb_disk *fd);
-void fb_vehicle_enter(struct fb_disk *fd);
+void fb_vehicle_enter(struct fb_disk *fd, const struct fb_plan_piece *aim);
 bool fb_vehicle_hold(struct fb_disk *fd, struct request *rq);
 struct request *fb_vehicle_send(struct fb_disk *fd, u64 lbn, u32 nsect);
 void fb_vehicle_need(struct fb_disk *fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads while the disk is idle (Practical Scrubbing, section V; DESIGN 6 and 7): when, by
+ * Reads while the disk is idle (Practical Scrubbing, section V): when, by
  * the Waiting policy of fb_wait.c; where, by the task's order of fb_order.c. One is at the
  * drive at a time, so that a foreground request waits for no more than that.
  *
@@ -168,7 +168,7 @@ u64 fb_idle_due_ns(struct fb_disk *fd)
 	u64 due_ns;
 
 	lockdep_assert_held(&fd->lock);
-	if (idle->ready || idle->reading || fd->let_go || !fbv_wants(fd))
+	if (idle->ready || idle->reading || !fbv_wants(fd))
 		return FBW_NEVER;
 	due_ns = fbw_begin_ns(&idle->wait, ktime_get_ns());
 	return due_ns == FBW_NEVER ? due_ns : max(due_ns, idle->retry_ns);
@@ -194,17 +194,23 @@ static void fb_idle_later(struct fb_disk *fd, u64 ns)
 /* neither suspended nor, as far as it says, spun down: it must not be woken for this */
 static bool fb_idle_is_awake(struct fb_disk *fd)
 {
-	bool ask = false, suspended = true;
+	bool ask = false, suspended = true, awake;
 
 	spin_lock_irq(&fd->lock);
 	if (fd->q) {
 		suspended = fb_compat_queue_sleeps(fd->q);
 		ask = ktime_get_ns() - max(fd->fg_last_ns, fd->idle.used_ns) > FB_IDLE_ASLEEP_NS;
 	}
+	ask = ask && !suspended;
+	fd->idle.asking = ask;
 	spin_unlock_irq(&fd->lock);
-	if (suspended)
-		return false;
-	return !ask || fb_drive_query_is_awake(fd);
+	if (!ask)
+		return !suspended;
+	awake = fb_drive_query_is_awake(fd);
+	spin_lock_irq(&fd->lock);
+	fd->idle.asking = false;
+	spin_unlock_irq(&fd->lock);
+	return awake;
 }
 
 /* what to read next, for the task that idle time goes to */
@@ -286,9 +292,13 @@ void fb_idle_read(struct fb_svc *svc)
 	}
 	fbv_ask_drive(svc);
 	/* before it is looked where the head is, for this takes a while */
-	fb_vehicle_enter(fd);
-	if (!fb_idle_find(svc, &piece) || !fb_idle_offer(fd, &piece))
-		fb_idle_later(fd, FB_IDLE_RETRY_NS);
+	fb_vehicle_enter(fd, NULL);
+	if (fb_idle_find(svc, &piece)) {
+		fb_vehicle_enter(fd, &piece);
+		if (fb_idle_offer(fd, &piece))
+			return;
+	}
+	fb_idle_later(fd, FB_IDLE_RETRY_NS);
 }
 
 /**

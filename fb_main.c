@@ -6,6 +6,7 @@
 
 #include "fb_disk.h"
 #include "fb_job.h"
+#include "fb_reader.h"
 #include "fb_scan.h"
 #include "fb_sched.h"
 #include "fb_scrub.h"
@@ -17,6 +18,7 @@ static const struct fb_disk_client *const fb_main_clients[] = {
 	&fb_medium_client,
 	&fb_idle_client,
 	&fb_gap_client,
+	&fb_reader_client,
 	&fb_scan_client,
 	&fb_scrub_client,
 	&fb_user_client,

@@ -175,22 +175,19 @@ static void fb_medium_disguise(struct request *rq, struct bio *bio)
 
 /**
  * fb_medium_apply() - make a read of ours what it is to be
- * @fd: the disk, locked
- * @rq: any request, about to be handed to the driver, all else of it reckoned and counted
+ * @buf: the read
+ * @rq: its request, about to be handed to the driver, all else of it reckoned and counted
  *
  * The rest of a read that was cut short comes here again, and stays what it was.
  *
  * Context: fb_disk.lock held.
  */
-void fb_medium_apply(struct fb_disk *fd, struct request *rq)
+void fb_medium_apply(const struct fb_buf *buf, struct request *rq)
 {
-	struct fb_buf *buf;
+	struct fb_stats *st = &buf->fd->stats;
 
-	lockdep_assert_held(&fd->lock);
-	if (!fb_buf_is_ours(rq->bio) || rq->cmd_flags & REQ_FUA)
-		return;
-	buf = rq->bio->bi_private;
-	if (buf->joined)
+	lockdep_assert_held(&buf->fd->lock);
+	if (buf->joined || rq->cmd_flags & REQ_FUA)
 		return;
 	if (buf->rq && buf->how != FB_MEDIUM_READ)
 		rq->timeout = max_t(unsigned int, rq->q->rq_timeout, FB_MEDIUM_TIMEOUT);
@@ -200,11 +197,11 @@ void fb_medium_apply(struct fb_disk *fd, struct request *rq)
 	case FB_MEDIUM_FUA:
 		/* sd puts it into reads, too (sd_setup_read_write_cmnd()) */
 		rq->cmd_flags |= REQ_FUA;
-		fd->stats.fuas++;
+		st->fuas++;
 		break;
 	case FB_MEDIUM_VERIFY:
 		fb_medium_disguise(rq, rq->bio);
-		fd->stats.verifies++;
+		st->verifies++;
 		break;
 	}
 }
@@ -247,12 +244,18 @@ static u32 fb_medium_verified(const struct fb_buf *buf, struct request *rq)
  */
 u32 fb_medium_good(const struct fb_buf *buf)
 {
+	u32 good;
+
 	if (!buf->rq)
 		return 0;
 	if (buf->how == FB_MEDIUM_VERIFY)
 		return fb_medium_verified(buf, buf->rq);
-	/* of other reads they were completed earlier and have moved the request on */
-	return clamp_t(s64, blk_rq_pos(buf->rq) - buf->lbn, 0, buf->nsect);
+	/*
+	 * Of other reads they were completed earlier and have moved the request on: all of it
+	 * where protection information was found wrong, and that does not say which.
+	 */
+	good = clamp_t(s64, blk_rq_pos(buf->rq) - buf->lbn, 0, buf->nsect);
+	return good < buf->nsect ? good : 0;
 }
 
 /**
@@ -324,7 +327,7 @@ static void fb_medium_watch(struct fb_disk *fd, struct request *rq, bool early)
  * @verdict: what its completion was; NULL: nobody looked
  *
  * The block layer ends the bios of a read before the request, when the verdict is not in
- * yet: only now is the read over.
+ * yet: only now is the read over. Those that end later find no request any more.
  *
  * Context: fb_disk.lock held.
  */
@@ -344,9 +347,12 @@ void fb_medium_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_
 			buf->proven = true;
 		if (verdict && *verdict == FB_HEAD_EARLY)
 			buf->proven = false;
-		/* the bio of a VERIFY ends after this */
-		if (!buf->over)
+		/* later: the bio of a VERIFY, and one whose protection information is checked */
+		if (!buf->over) {
+			if (buf->how != FB_MEDIUM_VERIFY)
+				buf->rq = NULL;
 			continue;
+		}
 		buf->rq = NULL;
 		buf->state = FB_BUF_ENDED;
 		wake_up(&fd->wait);

@@ -47,7 +47,7 @@ extern const struct fb_disk_client fb_medium_client;
 enum fb_medium_how fb_medium_how(const struct fb_disk *fd);
 void fb_medium_describe(const struct fb_medium *m, char *text, size_t size);
 u32 fb_medium_verify_max(const struct fb_disk *fd);
-void fb_medium_apply(struct fb_disk *fd, struct request *rq);
+void fb_medium_apply(const struct fb_buf *buf, struct request *rq);
 void fb_medium_restore(struct request *rq);
 void fb_medium_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_verdict *verdict);
 u32 fb_medium_good(const struct fb_buf *buf);

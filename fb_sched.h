@@ -16,6 +16,8 @@
 #define FBS_LEAD_NS (200 * (u64)NSEC_PER_USEC)
 
 #define FBK_SUBMITTER_BITS 6
+/* what bypasses schedulers may end unreported: so often it is looked for until it has */
+#define FBS_LOOK_NS (20 * (u64)NSEC_PER_MSEC)
 
 #define FBS_GAP_SHIFT 4	/* fbs.mean_gap_ns averages over 16 */
 
@@ -97,6 +99,7 @@ struct fbk {
  * @nr_flight: how many
  * @nr_idle: those of them that are idle reads
  * @nr_untracked: requests at the device without our part: no free reads meanwhile
+ * @nr_unseen: requests at the device that have bypassed schedulers, when last looked
  * @head: head and phase
  * @tail_known: @tail is valid
  * @tail: where the head will be at the end of the request sent last
@@ -135,6 +138,7 @@ struct fbs {
 	u32 nr_flight;
 	u32 nr_idle;
 	u32 nr_untracked;
+	u32 nr_unseen;
 	struct fb_head head;
 	bool tail_known;
 	struct dm_place tail;

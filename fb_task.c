@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "fb_disk.h"
+#include "fb_reader.h"
 
 static unsigned int memory_mib = 1024;
 module_param(memory_mib, uint, 0644);
@@ -480,7 +481,6 @@ static int fb_task_first_bufs(struct fb_disk *fd)
 		return -ENOMEM;
 	spin_lock_irq(&fd->lock);
 	fd->bufs = bufs;
-	fd->let_go = false;
 	fd->vehicle_due = false;
 	spin_unlock_irq(&fd->lock);
 	return 0;
@@ -510,7 +510,7 @@ static int fb_task_need_thread(struct freeblock_task *task)
 	lockdep_assert_held(&task->fd->life);
 	if (svc->thread)
 		return 0;
-	thread = kthread_create(fb_gap_thread, svc, "freeblock/%s", task->disk);
+	thread = kthread_create(fb_reader_thread, svc, "freeblock/%s", task->disk);
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	svc->thread = thread;

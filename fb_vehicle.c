@@ -2,7 +2,7 @@
 /*
  * Our own reads: their buffers, bios linked in front of a foreground read, and the
  * vehicle, a request of ours that the scheduler holds and aims just before it is sent
- * (DESIGN 4).
+ * (Documentation/design.rst, The gap, the plan, and the vehicle).
  *
  * Locks: fb_disk.lock guards buffer states and the vehicle; the table is in fb_disk.h.
  */
@@ -341,7 +341,7 @@ static u32 fb_buf_segments(const struct fb_disk *fd, u32 nsect)
  * @nsect: how many
  *
  * Free reads that overlap and are not with their consumer yet are discarded, and their
- * blocks wanted again (DESIGN 4, exactly once). The write does not wait.
+ * blocks wanted again. The write does not wait.
  *
  * Context: fb_disk.lock held.
  */
@@ -361,8 +361,21 @@ void fb_buf_overlap(struct fb_disk *fd, u64 lbn, u32 nsect)
 }
 
 /*
+ * The one place where a request's fields are set for what it is to read: @rq begins with
+ * @buf's @nsect sectors from @lbn on, before whatever it has carried so far.
+ */
+static void fb_buf_load(struct fb_disk *fd, struct fb_buf *buf, struct request *rq, u64 lbn,
+			u32 nsect)
+{
+	fb_buf_aim(buf, rq, lbn, nsect);
+	rq->__sector = lbn;
+	rq->__data_len += nsect << SECTOR_SHIFT;
+	rq->nr_phys_segments += fb_buf_segments(fd, nsect);
+}
+
+/*
  * Judged by each bio's own flags: readahead has all failfast bits in cmd_flags and none
- * in its bios (KERNEL-NOTES, Failfast).
+ * in its bios.
  */
 static bool fb_buf_may_prepend(struct request *rq)
 {
@@ -418,7 +431,7 @@ u32 fb_buf_prepend_limit(const struct fb_disk *fd, struct request *rq)
  *
  * Only REQ_FAILFAST_TRANSPORT on the free part, with RQF_MIXED_MERGE: an error in the
  * free part then ends it alone, and the foreground is issued again with its ordinary
- * retries (KERNEL-NOTES, Prepending). The bio has no block device: bio_init() with one
+ * retries. The bio has no block device: bio_init() with one
  * would charge whichever cgroup runs the queue.
  *
  * Context: fb_disk.lock held.
@@ -443,13 +456,10 @@ bool fb_buf_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect)
 	}
 	failfast = (rq->cmd_flags & REQ_FAILFAST_MASK) | REQ_FAILFAST_TRANSPORT;
 	fb_buf_setup(fd->bufs, buf, NULL, REQ_OP_READ | failfast, lbn, nsect);
-	fb_buf_aim(buf, rq, lbn, nsect);
+	fb_buf_load(fd, buf, rq, lbn, nsect);
 	buf->joined = true;
 	buf->bio.bi_next = rq->bio;
 	rq->bio = &buf->bio;
-	rq->__sector = lbn;
-	rq->__data_len += nsect << SECTOR_SHIFT;
-	rq->nr_phys_segments += fb_buf_segments(fd, nsect);
 	rq->cmd_flags |= failfast;
 	rq->rq_flags |= RQF_MIXED_MERGE;
 	fd->stats.prepends++;
@@ -492,25 +502,53 @@ u32 fb_vehicle_max(const struct fb_disk *fd)
 	return fb_vehicle_read_max(fd);
 }
 
+/* the thread is inside submit_bio until this is over: fb_disk_detach() waits for it */
+static void fb_buf_submit(struct fb_disk *fd, struct fb_buf *buf)
+{
+	submit_bio_noacct(&buf->bio);
+	spin_lock_irq(&fd->lock);
+	fd->submitting = false;
+	wake_up(&fd->wait);
+	spin_unlock_irq(&fd->lock);
+}
+
+/*
+ * Bios get protection information when they are submitted, for where they read then, and a
+ * VERIFY would have none of what was promised to be checked.
+ */
+static bool fb_vehicle_is_fixed(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	if (!fd->q || !fd->q->disk || !blk_get_integrity(fd->q->disk))
+		return false;
+	if (!fd->medium.no_verify)
+		fd->medium.no_verify = "protection information";
+	return true;
+}
+
 /**
  * fb_vehicle_enter() - send a vehicle to the scheduler, if there is none
  * @fd: the disk
+ * @aim: what it will read; NULL: not known yet
  *
- * Its first aim is sector 0: should it reach another scheduler in a switch, it reads
- * that and comes back.
+ * Without @aim it enters for sector 0: should it reach another scheduler in a switch, it
+ * reads that and comes back. On a disk with protection information it cannot be aimed
+ * anew, so that it enters with @aim only.
  *
  * Context: the thread; does not sleep for the queue (NOWAIT).
  */
-void fb_vehicle_enter(struct fb_disk *fd)
+void fb_vehicle_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 {
 	struct block_device *bdev;
-	struct fb_bufs *bufs;
 	struct fb_buf *buf = NULL;
+	bool fixed;
+	u64 lbn = 0;
 	u32 nsect;
 
 	spin_lock_irq(&fd->lock);
 	fd->vehicle_due = false;
-	if (fd->q && !fd->let_go && fd->vehicle == FB_VEHICLE_NONE)
+	fixed = fb_vehicle_is_fixed(fd);
+	if (fd->q && fd->vehicle == FB_VEHICLE_NONE && (aim || !fixed))
 		buf = fb_buf_find_free(fd);
 	if (!buf) {
 		spin_unlock_irq(&fd->lock);
@@ -521,18 +559,16 @@ void fb_vehicle_enter(struct fb_disk *fd)
 	fd->vehicle_buf = buf;
 	fd->submitting = true;
 	bdev = fd->bdev;
-	bufs = fd->bufs;
 	nsect = fb_vehicle_read_max(fd);
+	if (fixed) {
+		lbn = aim->lbn;
+		nsect = min(nsect, aim->nsect);
+	}
 	spin_unlock_irq(&fd->lock);
 
-	fb_buf_setup(bufs, buf, bdev, FB_VEHICLE_OPF, 0, nsect);
+	fb_buf_setup(fd->bufs, buf, bdev, FB_VEHICLE_OPF, lbn, nsect);
 	bio_set_prio(&buf->bio, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
-	submit_bio_noacct(&buf->bio);
-
-	spin_lock_irq(&fd->lock);
-	fd->submitting = false;
-	wake_up(&fd->wait);
-	spin_unlock_irq(&fd->lock);
+	fb_buf_submit(fd, buf);
 }
 
 /**
@@ -568,11 +604,7 @@ bool fb_buf_read_now(struct fb_disk *fd, u64 lbn, u32 nsect)
 	if (!buf)
 		return false;
 	fb_buf_setup(fd->bufs, buf, bdev, REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE, lbn, nsect);
-	submit_bio_noacct(&buf->bio);
-	spin_lock_irq(&fd->lock);
-	fd->submitting = false;
-	wake_up(&fd->wait);
-	spin_unlock_irq(&fd->lock);
+	fb_buf_submit(fd, buf);
 	return true;
 }
 
@@ -593,6 +625,25 @@ bool fb_vehicle_hold(struct fb_disk *fd, struct request *rq)
 	fd->vehicle = FB_VEHICLE_HELD;
 	fd->vehicle_rq = rq;
 	return true;
+}
+
+static bool fb_vehicle_fits(const struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect)
+{
+	bool verify = fb_medium_how(fd) == FB_MEDIUM_VERIFY;
+
+	if (blk_integrity_rq(rq))
+		return !verify && lbn == blk_rq_pos(rq) && nsect == blk_rq_sectors(rq);
+	return nsect <= fb_vehicle_max(fd) && (verify || nsect <= blk_rq_sectors(rq));
+}
+
+/* the time it was held is neither the read's nor a wait for a request to be had (iocost) */
+static void fb_vehicle_set_out(struct request *rq)
+{
+	rq->start_time_ns = ktime_get_ns();
+#ifdef CONFIG_BLK_RQ_ALLOC_TIME
+	if (rq->alloc_time_ns)
+		rq->alloc_time_ns = rq->start_time_ns;
+#endif
 }
 
 /**
@@ -617,19 +668,16 @@ struct request *fb_vehicle_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 		fd->stats.no_buffer++;
 		return NULL;
 	}
-	if (nsect > fb_vehicle_max(fd) ||
-	    (how != FB_MEDIUM_VERIFY && nsect > blk_rq_sectors(rq))) {
+	if (!fb_vehicle_fits(fd, rq, lbn, nsect)) {
 		fd->stats.not_fit++;
 		return NULL;
 	}
 	buf->bio.bi_iter.bi_sector = lbn;
 	buf->bio.bi_iter.bi_size = nsect << SECTOR_SHIFT;
-	rq->__sector = lbn;
-	rq->__data_len = nsect << SECTOR_SHIFT;
-	rq->nr_phys_segments = fb_buf_segments(fd, nsect);
-	/* else the time it was held would count as the read's */
-	rq->start_time_ns = ktime_get_ns();
-	fb_buf_aim(buf, rq, lbn, nsect);
+	rq->__data_len = 0;
+	rq->nr_phys_segments = 0;
+	fb_buf_load(fd, buf, rq, lbn, nsect);
+	fb_vehicle_set_out(rq);
 	buf->how = how;
 	buf->proven = how != FB_MEDIUM_READ;
 	/* it was inserted with another aim */
@@ -658,19 +706,19 @@ void fb_vehicle_need(struct fb_disk *fd)
  * fb_vehicle_return() - end the held vehicle unused, if there is one
  * @fd: the disk
  *
- * Quiet and of no length, or each return would log an error and count in diskstats
- * (KERNEL-NOTES, Return).
+ * Quiet and of no length, or each return would log an error and count in diskstats.
  *
- * Context: the thread, no lock held.
+ * Context: the thread, or whoever runs the queue; no lock of ours held.
  */
 void fb_vehicle_return(struct fb_disk *fd)
 {
 	struct request *rq;
+	unsigned long flags;
 
-	spin_lock_irq(&fd->lock);
+	spin_lock_irqsave(&fd->lock, flags);
 	rq = fd->vehicle_rq;
 	fd->vehicle_rq = NULL;
-	spin_unlock_irq(&fd->lock);
+	spin_unlock_irqrestore(&fd->lock, flags);
 	if (!rq)
 		return;
 	rq->rq_flags |= RQF_QUIET;

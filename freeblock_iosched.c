@@ -31,10 +31,16 @@ static struct kmem_cache *fbs_cache;
 
 /* ---- insertion ---- */
 
+/* is there foreground work, of that which comes to schedulers? */
+static bool fbs_is_active(const struct fbs *fs)
+{
+	return fs->pool.count || fs->nr_untracked || !list_empty(&fs->bypass) ||
+	       fs->nr_flight > fs->nr_idle + fs->others.flying;
+}
+
 static void fbs_note_activity(struct fbs *fs)
 {
-	bool active = fs->pool.count || fs->nr_untracked || !list_empty(&fs->bypass) ||
-		      fs->nr_flight > fs->nr_idle + fs->others.flying;
+	bool active = fs->nr_unseen || fbs_is_active(fs);
 	bool quiet = fs->fd->fg_active && !active;
 
 	if (active || quiet)
@@ -49,6 +55,38 @@ static void fbs_note_arrival(struct fbs *fs)
 {
 	fb_idle_arrive(fs->fd);
 	fs->fd->fg_active = true;
+}
+
+/*
+ * Flushes, FUA writes, passthrough commands and clones of dm bypass schedulers, and not
+ * every kernel reports their ends: they are what the device has beyond our own commands and
+ * @own, those about to be sent. Asked while there is no other foreground.
+ */
+static void fbs_look(struct fbs *fs, u32 own)
+{
+	struct fb_disk *fd = fs->fd;
+	u64 last_ns = fd->fg_last_ns;
+	u32 busy, known;
+
+	lockdep_assert_held(&fd->lock);
+	if (!fd->model || fbs_is_active(fs))
+		return;
+	busy = fb_disk_busy(fd);
+	known = min(busy, fs->nr_flight + own + fd->idle.asking);
+	if (busy == known && !fs->nr_unseen)
+		return;
+	if (busy - known > fs->nr_unseen) {
+		fbs_note_arrival(fs);
+		fb_head_lose(&fs->head);
+		fs->tail_known = false;
+	}
+	fs->nr_unseen = busy - known;
+	fbs_note_activity(fs);
+	/* it may have been a question that a sleeping drive answers */
+	fd->fg_last_ns = last_ns;
+	if (fs->nr_unseen && !hrtimer_is_queued(&fs->timer))
+		hrtimer_start(&fs->timer, ns_to_ktime(ktime_get_ns() + FBS_LOOK_NS),
+			      HRTIMER_MODE_ABS);
 }
 
 static void fbs_uncount(struct fbs *fs, struct fbs_rq *fq)
@@ -179,7 +217,8 @@ static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now,
 		fbf_check_writes(fs);
 	rq->rq_flags |= RQF_STARTED;
 	fbs_note_activity(fs);
-	fb_medium_apply(fd, rq);
+	if (fb_buf_is_ours(rq->bio))
+		fb_medium_apply(rq->bio->bi_private, rq);
 	return rq;
 }
 
@@ -374,6 +413,10 @@ static struct request *fbs_send_idle(struct fbs *fs)
 
 	if (!fbs_idle_is_due(fs))
 		return NULL;
+	/* the device has been asked for room for what is dispatched now */
+	fbs_look(fs, 1);
+	if (!fs->fd->idle.ready)
+		return NULL;
 	fs->fd->idle.ready = false;
 	rq = fb_vehicle_send(fs->fd, piece->lbn, piece->nsect);
 	if (!rq)
@@ -409,11 +452,18 @@ static struct request *fbs_send_bypass(struct fbs *fs)
 	return rq;
 }
 
+/* a freeze waits for the vehicle, and runs the queue */
+static bool fbs_must_return(const struct fbs *fs)
+{
+	return fs->fd->vehicle_rq && percpu_ref_is_dying(&fs->q->q_usage_counter);
+}
+
 static struct request *fbs_dispatch_request(struct blk_mq_hw_ctx *hctx)
 {
 	struct fbs *fs = hctx->queue->elevator->elevator_data;
 	struct request *rq;
 	unsigned long flags;
+	bool back;
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	if (unlikely(fs->others.count) && fbk_expire(fs) && !fs->pinned)
@@ -424,14 +474,16 @@ static struct request *fbs_dispatch_request(struct blk_mq_hw_ctx *hctx)
 		rq = fbs_is_hands_off(fs) ? fbs_fill_transparent(fs) : fbs_fill_slot(fs);
 	if (!rq)
 		rq = fbs_send_idle(fs);
+	back = fbs_must_return(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
+	if (back)
+		fb_vehicle_return(fs->fd);
 	return rq;
 }
 
 /*
  * False at the limit and while the slot is held open; completed_request() and the timer
- * run the queue again. A freeze runs the queues, and so tells that a held vehicle must go
- * (KERNEL-NOTES, Life cycle).
+ * run the queue again.
  */
 static bool fbs_has_work(struct blk_mq_hw_ctx *hctx)
 {
@@ -440,10 +492,8 @@ static bool fbs_has_work(struct blk_mq_hw_ctx *hctx)
 	bool work;
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
-	if (percpu_ref_is_dying(&fs->q->q_usage_counter) && !fs->fd->let_go) {
-		fs->fd->let_go = true;
-		wake_up(&fs->fd->wait);
-	}
+	if (!fs->fd->idle.ready)
+		fbs_look(fs, 0);
 	fb_choice_set_deep(fs);
 	work = fs->pool.count && (fbs_is_hands_off(fs) ||
 				  (fs->nr_flight < fs->depth &&
@@ -453,7 +503,7 @@ static bool fbs_has_work(struct blk_mq_hw_ctx *hctx)
 	if (!list_empty(&fs->bypass))
 		work = fbs_is_hands_off(fs) || fs->nr_flight < fs->depth ||
 		       !fbs_rq(list_first_entry(&fs->bypass, struct request, queuelist));
-	work = work || fbs_idle_is_due(fs);
+	work = work || fbs_idle_is_due(fs) || fbs_must_return(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	return work;
 }
@@ -545,14 +595,14 @@ static void fbs_completed_request(struct request *rq, u64 now)
 	unsigned long flags;
 	bool run = false;
 
-	if (!fq)
-		return;
-	fb_medium_restore(rq);
+	if (fq)
+		fb_medium_restore(rq);
 	spin_lock_irqsave(&fs->fd->lock, flags);
-	if (fq->state == FBS_SENT)
+	if (fq && fq->state == FBS_SENT)
 		run = fbs_complete(fs, fq, now);
-	if (fq->ours || fq->prepended)
+	if (fq && (fq->ours || fq->prepended))
 		fb_medium_judge(fs->fd, rq, fq->cmd.observed ? &fq->cmd.verdict : NULL);
+	fbs_look(fs, 0);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	if (run)
 		blk_mq_run_hw_queues(fs->q, true);

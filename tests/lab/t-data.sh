@@ -9,7 +9,7 @@
 # Expected: the scan finishes; blocks_delivered = blocks_total, none twice, none
 # bad; a delivery never is older than a write that ended before it.
 #
-# Seen to fail with: no fb_gap_leftover() (never finished: four blocks hold a
+# Seen to fail with: no fb_reader_leftover() (never finished: four blocks hold a
 # remapped sector); in fb_buf_overlap() no buffer ever dirty (stale deliveries in
 # the last part).
 #

@@ -2,13 +2,13 @@
 /*
  * The task; see sim_task.h.
  *
- * A search takes no time here: what fb_gap.c's thread does beside the disk's mechanics
+ * A search takes no time here: what the thread of fb_reader.c does beside the disk's mechanics
  * is done at the moment its plan is needed. Its budget is a number of steps.
  */
 #include "sim_task.h"
 #include "sim_file.h"
 
-/* as in fb_gap.c: when blocks that fit into no gap are read all the same, and how often */
+/* as in fb_reader.c: when blocks that fit into no gap are read all the same, and how often */
 #define SIMT_FRUITLESS 256
 #define SIMT_LEFTOVER 256
 #define SIMT_LEFTOVER_NS 1000000000ULL
@@ -154,7 +154,7 @@ static void simt_plan_block(struct simt *t, u64 block, struct fb_plan *plan)
 	plan->piece[0].nsect = simt_sectors(t, block);
 }
 
-/* one of the last blocks, which no gap can hold; see fb_gap_leftover() */
+/* one of the last blocks, which no gap can hold; see fb_reader_leftover() */
 static void simt_leftover(struct simt *t, u64 now_ns, struct fb_plan *plan)
 {
 	t->fruitless = plan->kind == FB_PLAN_NONE ? t->fruitless + 1 : 0;

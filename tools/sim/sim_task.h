@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The task: the map of blocks wanted, and the plan for a gap; what fb_task.c and
- * fb_gap.c do in the kernel.
+ * fb_reader.c do in the kernel.
  */
 #ifndef SIM_TASK_H
 #define SIM_TASK_H
