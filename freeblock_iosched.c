@@ -18,7 +18,7 @@
 #include <linux/slab.h>
 #include <trace/events/block.h>
 
-#include "fb_job.h"
+#include "fb_memory.h"
 #include "fb_sched.h"
 #include "fb_sysfs.h"
 
@@ -1162,12 +1162,9 @@ static int __init fbs_module_init(void)
 	ret = fb_task_init();
 	if (ret)
 		goto destroy_cache;
-	ret = fb_job_init();
-	if (ret)
-		goto exit_task;
 	ret = fb_disk_init();
 	if (ret)
-		goto exit_job;
+		goto exit_task;
 	ret = elv_register(&fbs_type);
 	if (ret)
 		goto exit_disk;
@@ -1175,8 +1172,6 @@ static int __init fbs_module_init(void)
 
 exit_disk:
 	fb_disk_exit();
-exit_job:
-	fb_job_exit();
 exit_task:
 	fb_task_exit();
 destroy_cache:
@@ -1188,8 +1183,8 @@ static void __exit fbs_module_exit(void)
 {
 	elv_unregister(&fbs_type);
 	fb_disk_exit();
-	fb_job_exit();
 	fb_task_exit();
+	fb_memory_exit();
 	kmem_cache_destroy(fbs_cache);
 }
 
