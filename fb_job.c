@@ -169,7 +169,7 @@ static int fb_job_set_order(struct fb_job *job, const struct fb_job_words *w)
 	int ret;
 
 	if (kib && w->order != FREEBLOCK_STAGGERED)
-		return fb_job_refuse(job, -EINVAL, "segment=%u: that is for staggered=REGIONS", kib);
+		return fb_job_refuse(job, -EINVAL, "segment=%u is for staggered=REGIONS", kib);
 	if (w->order == FREEBLOCK_STAGGERED) {
 		kib = kib ?: max_t(u32, FB_JOB_SEGMENT_KIB, granule_kib);
 		snprintf(text, sizeof(job->run.order), "staggered=%u segment=%u", w->regions, kib);

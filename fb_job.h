@@ -63,7 +63,7 @@ struct fb_job_run {
  */
 struct fb_job {
 	const struct fb_job_kind *kind;
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	char disk[DISK_NAME_LEN];
 	struct freeblock_ops ops;
 	struct freeblock_task *task;

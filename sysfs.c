@@ -116,26 +116,40 @@ static void fb_sysfs_id(const struct fb_disk *fd, struct fb_sysfs_id *who)
 		 fd->id[0] ? fd->id : who->name);
 }
 
-#define FB_SYSFS_JOB(file)								\
-static ssize_t file##_show(struct kobject *kobj, struct kobj_attribute *attr, char *page) \
-{											\
-	return fb_job_show(&fb_sysfs_disk(kobj)->file, page, false);			\
-}											\
-											\
-static ssize_t file##_store(struct kobject *kobj, struct kobj_attribute *attr,		\
-			    const char *page, size_t count)				\
-{											\
-	struct fb_disk *fd = fb_sysfs_disk(kobj);					\
-	struct fb_sysfs_id who;								\
-											\
-	fb_sysfs_id(fd, &who);								\
-	return fb_job_store(&fd->file, &fb_##file##_kind, who.name, page, count);	\
-}											\
-											\
-static struct kobj_attribute file##_attr = __ATTR_RW(file)
+static ssize_t fb_sysfs_job_store(struct kobject *kobj, struct fb_job **slot,
+				  const struct fb_job_kind *kind, const char *page, size_t count)
+{
+	struct fb_sysfs_id who;
 
-FB_SYSFS_JOB(scan);
-FB_SYSFS_JOB(scrub);
+	fb_sysfs_id(fb_sysfs_disk(kobj), &who);
+	return fb_job_store(slot, kind, who.name, page, count);
+}
+
+static ssize_t scan_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	return fb_job_show(&fb_sysfs_disk(kobj)->scan, page, false);
+}
+
+static ssize_t scan_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
+			  size_t count)
+{
+	return fb_sysfs_job_store(kobj, &fb_sysfs_disk(kobj)->scan, &fb_scan_kind, page, count);
+}
+
+static struct kobj_attribute scan_attr = __ATTR_RW(scan);
+
+static ssize_t scrub_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	return fb_job_show(&fb_sysfs_disk(kobj)->scrub, page, false);
+}
+
+static ssize_t scrub_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
+			   size_t count)
+{
+	return fb_sysfs_job_store(kobj, &fb_sysfs_disk(kobj)->scrub, &fb_scrub_kind, page, count);
+}
+
+static struct kobj_attribute scrub_attr = __ATTR_RW(scrub);
 
 static ssize_t coverage_read(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
 			     char *buf, loff_t off, size_t count)
