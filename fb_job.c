@@ -292,15 +292,12 @@ static int fb_job_command(struct fb_job *job, char *text)
  * @slot: the disk's job
  * @kind: which
  * @disk: the disk's present name
- * @text: "start [FIRST COUNT] [sequential|staggered=REGIONS|near] [segment=KIB] [WORD]", with
- *	the kind's own WORD, "pause", "resume" or "stop"; a trailing newline is allowed
+ * @text: a command, as Documentation/ABI has it; a trailing newline is allowed
  * @count: its length
  *
  * Context: may sleep; does no I/O. Returns at once: the state tells the rest.
  *
- * Return: @count, or an error with a line in the log that says why; nothing has changed then:
- * -EINVAL, -EBUSY (it runs, or the disk has as many tasks as it can have), -EALREADY (it does
- * not, or is paused or running already), -ENODATA (no model), -ENOSPC, -ENOMEM.
+ * Return: @count, or an error of Documentation/ABI: nothing has changed then.
  */
 ssize_t fb_job_store(struct fb_job **slot, const struct fb_job_kind *kind, const char *disk,
 		     const char *text, size_t count)

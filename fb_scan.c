@@ -12,8 +12,6 @@
 
 #include "fb_job.h"
 
-#define FB_SCAN_TABLE_MAX (64UL << 20)	/* bytes of checksums */
-
 /* fb_job_run.own: a checksum for each block of the range */
 struct fb_scan_table {
 	u64 bytes;		/* of all of it */
@@ -39,10 +37,6 @@ static int fb_scan_prepare(struct fb_job *job, bool crc)
 	job->run.own = NULL;
 	if (!crc)
 		return 0;
-	if (bytes > FB_SCAN_TABLE_MAX)
-		return fb_job_refuse(job, -EFBIG,
-				     "checksums of %llu blocks take more than %lu MiB: scan a smaller range or without 'crc'",
-				     job->run.total, FB_SCAN_TABLE_MAX >> 20);
 	table = freeblock_alloc(bytes, "a table of checksums");
 	if (IS_ERR(table))
 		return PTR_ERR(table);

@@ -210,9 +210,7 @@ static int fb_scrub_take(struct fb_job *job, const char *id, const char *buf, lo
  *
  * Context: may sleep; does no I/O.
  *
- * Return: @count, or an error with a line in the log that says why: -EINVAL (of another
- * disk or model, out of order), -EBUSY (it is being scrubbed), -ENODATA (no model), -ENOSPC,
- * -ENOMEM.
+ * Return: @count, or an error of Documentation/ABI, with a line in the log that says why.
  */
 ssize_t fb_scrub_write(struct fb_job **slot, const char *disk, const char *id, const char *buf,
 		       loff_t off, size_t count)

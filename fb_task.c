@@ -522,6 +522,8 @@ static s64 fb_task_add_piece(struct freeblock_task *task, u64 first, u64 n)
 	if (!op)
 		return -ENOMEM;
 	found = fb_task_uncovered(task->coverage, op);
+	/* entered faster */
+	op->masked = found < n;
 	if (!found) {
 		kvfree(op);
 		return 0;
@@ -537,7 +539,8 @@ s64 freeblock_task_add_uncovered(struct freeblock_task *task, sector_t first, se
 	unsigned int noio = memalloc_noio_save();
 	s64 found = 0, more = 0;
 
-	if (!task->coverage || !fb_task_has_range(task, first, count)) {
+	if (!task->coverage || !fb_task_has_range(task, first, count) ||
+	    find_next_bit_le(task->coverage->map, end, at) >= end) {
 		more = fb_task_range(task, FB_OP_ADD, first, count);
 		found = end - at;
 		at = end;
