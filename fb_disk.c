@@ -16,6 +16,7 @@
 #include <scsi/scsi_device.h>
 
 #include "fb_disk.h"
+#include "fb_memory.h"
 #include "include/compat/fb_compat.h"
 
 static DEFINE_MUTEX(fb_disks_mutex);
@@ -57,6 +58,7 @@ static void fb_disk_release(struct kobject *kobj)
 	dm_free(fd->model);
 	kvfree(fd->text);
 	kvfree(fd->upload);
+	fb_memory_uncharge(&fd->upload_max, fd->upload_max);
 	kfree(fd);
 }
 
@@ -771,12 +773,12 @@ static void fb_disk_drop_upload(struct fb_disk *fd)
 	kvfree(fd->upload);
 	fd->upload = NULL;
 	fd->upload_len = 0;
-	fd->upload_max = 0;
+	fb_memory_uncharge(&fd->upload_max, fd->upload_max);
 }
 
 static int fb_disk_grow_upload(struct fb_disk *fd, size_t len)
 {
-	size_t size = max_t(size_t, 2 * fd->upload_max, 2 * PAGE_SIZE);
+	u64 size = max_t(u64, 2 * fd->upload_max, 2 * PAGE_SIZE), before = fd->upload_max;
 	char *bigger;
 
 	if (fd->upload_len + len <= fd->upload_max)
@@ -785,13 +787,17 @@ static int fb_disk_grow_upload(struct fb_disk *fd, size_t len)
 		return fb_disk_refuse(fd, -EFBIG, "it is longer than %u bytes", MODEL_TEXT_MAX);
 	while (size < fd->upload_len + len)
 		size *= 2;
+	if (fb_memory_charge(&fd->upload_max, size, "a model's text"))
+		return fb_disk_refuse(fd, -ENOSPC, "memory_mib leaves no room for its text");
 	bigger = kvmalloc(size, GFP_KERNEL);
-	if (!bigger)
+	if (!bigger) {
+		fb_memory_uncharge(&fd->upload_max, size);
 		return fb_disk_refuse(fd, -ENOMEM, "out of memory");
+	}
 	memcpy(bigger, fd->upload, fd->upload_len);
 	kvfree(fd->upload);
 	fd->upload = bigger;
-	fd->upload_max = size;
+	fb_memory_uncharge(&fd->upload_max, before);
 	return 0;
 }
 
@@ -834,7 +840,7 @@ static int fb_disk_append(struct fb_disk *fd, const char *data, loff_t off, size
  * Context: may sleep; does no I/O, allocates without (a queue may be frozen, waiting for
  * this store).
  *
- * Return: @len; -EINVAL, -EBUSY, -EFBIG or -ENOMEM with the reason in model_status.
+ * Return: @len; -EINVAL, -EBUSY, -EFBIG, -ENOSPC or -ENOMEM with the reason in model_status.
  */
 ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len)
 {

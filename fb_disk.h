@@ -44,10 +44,9 @@
 
 struct dentry;
 struct fb_disk;
-struct fb_scan;
+struct fb_job;
 struct scsi_device;
 struct fbu_disk;
-struct fb_scrub;
 
 /* ---- our own reads (fb_vehicle.c) ---- */
 
@@ -263,12 +262,12 @@ struct fb_idle {
  * @text_len: its length; config
  * @upload: a model on its way in; config
  * @upload_len: bytes so far; config
- * @upload_max: bytes allocated; config
+ * @upload_max: bytes allocated, and charged; config
  * @model_status: how the last upload went; config
  * @debugfs: debugfs directory
- * @scan: fb_scan.c's own
+ * @scan: fb_job.c's own
  * @user: fb_user.c's own, NULL: no character device
- * @scrub: fb_scrub.c's own
+ * @scrub: fb_job.c's own
  * @model: see the table of locks
  * @lock: see the table of locks
  * @q: queue of the attached scheduler or NULL [L]
@@ -325,12 +324,12 @@ struct fb_disk {
 	size_t text_len;
 	char *upload;
 	size_t upload_len;
-	size_t upload_max;
+	u64 upload_max;
 	char model_status[FB_MODEL_STATUS_LEN];
 	struct dentry *debugfs;
-	struct fb_scan *scan;
+	struct fb_job *scan;
 	struct fbu_disk *user;
-	struct fb_scrub *scrub;
+	struct fb_job *scrub;
 
 	struct disk_model *model;
 

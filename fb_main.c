@@ -5,11 +5,9 @@
 #include <linux/module.h>
 
 #include "fb_disk.h"
-#include "fb_job.h"
+#include "fb_memory.h"
 #include "fb_reader.h"
-#include "fb_scan.h"
 #include "fb_sched.h"
-#include "fb_scrub.h"
 #include "fb_sysfs.h"
 #include "fb_user.h"
 
@@ -19,8 +17,6 @@ static const struct fb_disk_client *const fb_main_clients[] = {
 	&fb_idle_client,
 	&fb_gap_client,
 	&fb_reader_client,
-	&fb_scan_client,
-	&fb_scrub_client,
 	&fb_user_client,
 	&fb_sysfs_client,
 	NULL
@@ -33,12 +29,9 @@ static int __init fb_main_init(void)
 	ret = fb_task_init();
 	if (ret)
 		return ret;
-	ret = fb_job_init();
-	if (ret)
-		goto exit_task;
 	ret = fbu_init();
 	if (ret)
-		goto exit_job;
+		goto exit_task;
 	ret = fb_disk_init(fb_main_clients, fb_sysfs_disk_groups);
 	if (ret)
 		goto exit_user;
@@ -51,8 +44,6 @@ exit_disk:
 	fb_disk_exit();
 exit_user:
 	fbu_exit();
-exit_job:
-	fb_job_exit();
 exit_task:
 	fb_task_exit();
 	return ret;
@@ -63,8 +54,8 @@ static void __exit fb_main_exit(void)
 	fbs_unregister();
 	fb_disk_exit();
 	fbu_exit();
-	fb_job_exit();
 	fb_task_exit();
+	fb_memory_exit();
 }
 
 module_init(fb_main_init);

@@ -62,6 +62,7 @@ struct fb_op {
  * @ops: the consumer's
  * @ctx: the consumer's
  * @bytes: memory charged to it
+ * @coverage: what has been delivered in good order is noted there, or NULL
  * @state: [L]
  * @end: why it is over
  * @priority: [L]
@@ -96,6 +97,7 @@ struct freeblock_task {
 	const struct freeblock_ops *ops;
 	void *ctx;
 	u64 bytes;
+	struct freeblock_coverage *coverage;
 	enum fb_task_state state;
 	enum freeblock_end end;
 	u32 priority;

@@ -12,13 +12,9 @@
 #include <linux/slab.h>
 
 #include "fb_disk.h"
+#include "fb_memory.h"
 #include "fb_reader.h"
 
-static unsigned int memory_mib = 1024;
-module_param(memory_mib, uint, 0644);
-MODULE_PARM_DESC(memory_mib, "most memory that all tasks may take together, MiB");
-
-static atomic64_t fb_task_bytes;
 static atomic_t fb_task_last_id;
 static struct workqueue_struct *fb_task_wq;
 
@@ -43,7 +39,6 @@ int fb_task_init(void)
 void fb_task_exit(void)
 {
 	destroy_workqueue(fb_task_wq);
-	WARN_ON_ONCE(atomic64_read(&fb_task_bytes));
 }
 
 static u32 fb_task_granule(const struct freeblock_task *task)
@@ -57,6 +52,12 @@ struct fb_task_count {
 	u64 done;
 	u64 failed;
 };
+
+/* set_bit_le() itself takes an int */
+static void fb_task_cover(struct freeblock_coverage *coverage, u64 block)
+{
+	set_bit_le(block % BITS_PER_TYPE(u64), &coverage->map[block / BITS_PER_TYPE(u64)]);
+}
 
 static void fb_task_deliver_block(struct freeblock_task *task, struct fb_buf *buf, u32 i,
 				  struct fb_task_count *count)
@@ -78,6 +79,8 @@ static void fb_task_deliver_block(struct freeblock_task *task, struct fb_buf *bu
 	}
 	count->done++;
 	task->ops->block(task, lbn, n, data, status);
+	if (task->coverage && status == BLK_STS_OK)
+		fb_task_cover(task->coverage, div_u64(lbn, granule));
 	cond_resched();
 }
 
@@ -196,42 +199,19 @@ void fb_task_try_end(struct freeblock_task *task)
 
 /* ---- creation ---- */
 
-/* @bytes more on @account, unless all tasks together would take too much */
-static int fb_task_charge(struct fb_disk *fd, u64 *account, u64 bytes)
-{
-	u64 most = (u64)READ_ONCE(memory_mib) << 20;
-	char name[FB_NAME_LEN];
-
-	if (atomic64_add_return(bytes, &fb_task_bytes) > most) {
-		atomic64_sub(bytes, &fb_task_bytes);
-		fb_disk_copy_name(fd, name, sizeof(name));
-		pr_err("freeblock: %s: a task needs %llu KiB more than memory_mib=%u leaves: stop another one or raise it\n",
-		       name, bytes >> 10, READ_ONCE(memory_mib));
-		return -ENOSPC;
-	}
-	*account += bytes;
-	return 0;
-}
-
-static void fb_task_uncharge(u64 *account, u64 bytes)
-{
-	atomic64_sub(bytes, &fb_task_bytes);
-	*account -= bytes;
-}
-
 /* a map of the disk, charged to @account */
 static int fb_task_init_map(struct fb_disk *fd, struct fb_bitmap *map, u64 *account)
 {
 	const struct dm_info *info = dm_info(fd->model);
 	u64 granules = DIV_ROUND_UP_ULL(info->sectors, info->granule_sectors);
 	u32 tracks = dm_tracks(fd->model);
-	int ret = fb_task_charge(fd, account, fb_bitmap_bytes(granules, tracks));
+	int ret = fb_memory_charge(account, fb_bitmap_bytes(granules, tracks), "a task");
 
 	if (ret)
 		return ret;
 	ret = fb_bitmap_init(map, granules, tracks);
 	if (ret)
-		fb_task_uncharge(account, fb_bitmap_bytes(granules, tracks));
+		fb_memory_uncharge(account, fb_bitmap_bytes(granules, tracks));
 	return ret;
 }
 
@@ -282,7 +262,7 @@ static void fb_task_drop_svc(struct fb_disk *fd)
 	mutex_unlock(&fd->config);
 	fb_buf_free_all(bufs);
 	fb_bitmap_destroy(&svc->all);
-	fb_task_uncharge(&svc->bytes, svc->bytes);
+	fb_memory_uncharge(&svc->bytes, svc->bytes);
 	kvfree(svc);
 }
 
@@ -378,14 +358,21 @@ static int fb_task_post(struct freeblock_task *task, struct fb_op *op)
 	return ret;
 }
 
-static int fb_task_range(struct freeblock_task *task, enum fb_op_kind kind, u64 first, u64 count)
+static bool fb_task_has_range(const struct freeblock_task *task, u64 first, u64 count)
 {
 	u32 granule = fb_task_granule(task);
 	u64 sectors = dm_info(task->fd->model)->sectors;
+
+	return count && first < sectors && count <= sectors - first && !(first & (granule - 1)) &&
+	       (!(count & (granule - 1)) || first + count == sectors);
+}
+
+static int fb_task_range(struct freeblock_task *task, enum fb_op_kind kind, u64 first, u64 count)
+{
+	u32 granule = fb_task_granule(task);
 	struct fb_op *op;
 
-	if (!count || first >= sectors || count > sectors - first || first & (granule - 1) ||
-	    (count & (granule - 1) && first + count != sectors))
+	if (!fb_task_has_range(task, first, count))
 		return -EINVAL;
 	op = kvzalloc(sizeof(*op), GFP_NOIO);
 	if (!op)
@@ -414,6 +401,21 @@ int freeblock_task_promote(struct freeblock_task *task, sector_t first, sector_t
 }
 EXPORT_SYMBOL_GPL(freeblock_task_promote);
 
+/* to want what of @n blocks will have its bit set */
+static struct fb_op *fb_task_new_bits(u64 first, u64 n)
+{
+	struct fb_op *op = kvzalloc(struct_size(op, bits, BITS_TO_LONGS(n)), GFP_KERNEL);
+
+	if (!op)
+		return NULL;
+	op->kind = FB_OP_ADD;
+	op->first = first;
+	op->n = n;
+	op->masked = true;
+	op->base = first;
+	return op;
+}
+
 int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsigned long *bits,
 			    u64 n)
 {
@@ -424,14 +426,9 @@ int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsign
 	if (!n || first >= task->map.granules || n > task->map.granules - first)
 		goto out;
 	ret = -ENOMEM;
-	op = kvzalloc(struct_size(op, bits, BITS_TO_LONGS(n)), GFP_KERNEL);
+	op = fb_task_new_bits(first, n);
 	if (!op)
 		goto out;
-	op->kind = FB_OP_ADD;
-	op->first = first;
-	op->n = n;
-	op->masked = true;
-	op->base = first;
 	memcpy(op->bits, bits, BITS_TO_LONGS(n) * sizeof(*bits));
 	ret = fb_task_post(task, op);
 out:
@@ -439,6 +436,125 @@ out:
 	return ret;
 }
 EXPORT_SYMBOL_GPL(freeblock_task_add_bits);
+
+/* ---- coverage: what has been delivered in good order ---- */
+
+/* blocks are wanted in pieces of so many bits */
+#define FB_TASK_PIECE BIT(20)
+
+static u64 fb_task_coverage_bytes(const struct freeblock_coverage *coverage)
+{
+	return sizeof(*coverage) + coverage->bytes;
+}
+
+/* @disk's coverage without its map; granule_sectors is 0 when it has no model */
+static int fb_task_size_coverage(const char *disk, struct freeblock_coverage *size)
+{
+	struct fb_disk *fd = fb_disk_get(disk);
+
+	if (!fd)
+		return -ENODEV;
+	mutex_lock(&fd->config);
+	if (fd->model) {
+		size->granule_sectors = dm_info(fd->model)->granule_sectors;
+		size->blocks = DIV_ROUND_UP_ULL(dm_info(fd->model)->sectors,
+						size->granule_sectors);
+		size->bytes = BITS_TO_U64(size->blocks) * sizeof(u64);
+	}
+	mutex_unlock(&fd->config);
+	fb_disk_put(fd);
+	return size->granule_sectors ? 0 : -ENODATA;
+}
+
+struct freeblock_coverage *freeblock_coverage_create(const char *disk)
+{
+	struct freeblock_coverage size = {}, *coverage;
+	int ret = fb_task_size_coverage(disk, &size);
+
+	if (ret)
+		return ERR_PTR(ret);
+	coverage = freeblock_alloc(fb_task_coverage_bytes(&size), "coverage");
+	if (!IS_ERR(coverage))
+		memcpy(coverage, &size, sizeof(size));
+	return coverage;
+}
+EXPORT_SYMBOL_GPL(freeblock_coverage_create);
+
+void freeblock_coverage_destroy(struct freeblock_coverage *coverage)
+{
+	if (coverage)
+		freeblock_free(coverage, fb_task_coverage_bytes(coverage));
+}
+EXPORT_SYMBOL_GPL(freeblock_coverage_destroy);
+
+int freeblock_task_set_coverage(struct freeblock_task *task, struct freeblock_coverage *coverage)
+{
+	if (task->state != FB_TASK_NEW)
+		return -EBUSY;
+	if (coverage->granule_sectors != fb_task_granule(task) ||
+	    coverage->blocks != task->map.granules)
+		return -EINVAL;
+	task->coverage = coverage;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_set_coverage);
+
+/* what @coverage lacks of @op's range; how many blocks that is */
+static u64 fb_task_uncovered(const struct freeblock_coverage *coverage, struct fb_op *op)
+{
+	u64 end = op->first + op->n, at, past, found = 0;
+
+	for (at = find_next_zero_bit_le(coverage->map, end, op->first); at < end;
+	     at = find_next_zero_bit_le(coverage->map, end, past)) {
+		past = find_next_bit_le(coverage->map, end, at);
+		bitmap_set(op->bits, at - op->first, past - at);
+		found += past - at;
+	}
+	return found;
+}
+
+/* how many blocks of a piece are wanted */
+static s64 fb_task_add_piece(struct freeblock_task *task, u64 first, u64 n)
+{
+	struct fb_op *op = fb_task_new_bits(first, n);
+	u64 found;
+	int ret;
+
+	if (!op)
+		return -ENOMEM;
+	found = fb_task_uncovered(task->coverage, op);
+	/* entered faster */
+	op->masked = found < n;
+	if (!found) {
+		kvfree(op);
+		return 0;
+	}
+	ret = fb_task_post(task, op);
+	return ret ? ret : found;
+}
+
+s64 freeblock_task_add_uncovered(struct freeblock_task *task, sector_t first, sector_t count)
+{
+	u64 at = div_u64(first, fb_task_granule(task));
+	u64 end = DIV_ROUND_UP_ULL(first + count, fb_task_granule(task));
+	unsigned int noio = memalloc_noio_save();
+	s64 found = 0, more = 0;
+
+	if (!task->coverage || !fb_task_has_range(task, first, count) ||
+	    find_next_bit_le(task->coverage->map, end, at) >= end) {
+		more = fb_task_range(task, FB_OP_ADD, first, count);
+		found = end - at;
+		at = end;
+	}
+	for (; at < end && more >= 0; at += FB_TASK_PIECE) {
+		more = fb_task_add_piece(task, at, min_t(u64, FB_TASK_PIECE, end - at));
+		found += more;
+		cond_resched();
+	}
+	memalloc_noio_restore(noio);
+	return more < 0 ? more : found;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_add_uncovered);
 
 int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order, u32 regions,
 			 u32 segment_sectors)
@@ -491,14 +607,14 @@ static int fb_task_need_bufs(struct fb_disk *fd)
 {
 	u32 n = fb_buf_missing(fd, fd->svc->created);
 	u64 bytes = fb_buf_bytes(fd->model, n);
-	int ret = fb_task_charge(fd, &fd->svc->bytes, bytes);
+	int ret = fb_memory_charge(&fd->svc->bytes, bytes, "a task");
 
 	lockdep_assert_held(&fd->life);
 	if (ret)
 		return ret;
 	ret = fd->bufs ? fb_buf_grow(fd, n) : fb_task_first_bufs(fd);
 	if (ret)
-		fb_task_uncharge(&fd->svc->bytes, bytes);
+		fb_memory_uncharge(&fd->svc->bytes, bytes);
 	return ret;
 }
 
@@ -645,7 +761,7 @@ void freeblock_task_destroy(struct freeblock_task *task)
 	mutex_unlock(&fd->life);
 	fb_task_drop_todo(task);
 	fb_bitmap_destroy(&task->map);
-	fb_task_uncharge(&task->bytes, task->bytes);
+	fb_memory_uncharge(&task->bytes, task->bytes);
 	kfree(task);
 	fb_disk_put(fd);
 }

@@ -12,8 +12,7 @@
 #include <linux/slab.h>
 
 #include "fb_disk.h"
-#include "fb_scan.h"
-#include "fb_scrub.h"
+#include "fb_job.h"
 #include "fb_sysfs.h"
 
 /* ---- a disk ---- */
@@ -95,68 +94,50 @@ static ssize_t status_show(struct kobject *kobj, struct kobj_attribute *attr, ch
 
 static struct kobj_attribute status_attr = __ATTR_RO(status);
 
+/* a disk's name; and by what it is known in a saved coverage */
+struct fb_sysfs_id {
+	char name[FB_NAME_LEN];
+	char id[FB_ID_LEN];
+};
+
+static void fb_sysfs_id(struct fb_disk *fd, struct fb_sysfs_id *who)
+{
+	fb_disk_copy_name(fd, who->name, sizeof(who->name));
+	snprintf(who->id, sizeof(who->id), "%s%s", fd->id[0] ? "" : "name.",
+		 fd->id[0] ? fd->id : who->name);
+}
+
+static ssize_t fb_sysfs_job_store(struct kobject *kobj, struct fb_job **slot,
+				  const struct fb_job_kind *kind, const char *page, size_t count)
+{
+	struct fb_sysfs_id who;
+
+	fb_sysfs_id(fb_sysfs_disk(kobj), &who);
+	return fb_job_store(slot, kind, who.name, page, count);
+}
+
 static ssize_t scan_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	return fb_scan_show(&fb_sysfs_disk(kobj)->scan, page);
+	return fb_job_show(&fb_sysfs_disk(kobj)->scan, page, false);
 }
 
 static ssize_t scan_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
 			  size_t count)
 {
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
-	char name[FB_NAME_LEN];
-	int ret;
-
-	fb_disk_copy_name(fd, name, sizeof(name));
-	ret = fb_scan_command(&fd->scan, name, page);
-	if (ret)
-		pr_err("freeblock: %s: scan: '%.*s' refused (%d)\n", name,
-		       (int)strcspn(page, "\n"), page, ret);
-	return ret ? ret : count;
+	return fb_sysfs_job_store(kobj, &fb_sysfs_disk(kobj)->scan, &fb_scan_kind, page, count);
 }
 
 static struct kobj_attribute scan_attr = __ATTR_RW(scan);
 
-/* what the scrubber is to know of a disk */
-struct fb_sysfs_scrub {
-	struct fb_scrub_disk disk;
-	char name[FB_NAME_LEN];
-	char id[FB_ID_LEN];
-};
-
-static void fb_sysfs_scrub_disk(struct fb_disk *fd, struct fb_sysfs_scrub *s)
-{
-	memset(s, 0, sizeof(*s));
-	fb_disk_copy_name(fd, s->name, sizeof(s->name));
-	if (fd->id[0])
-		strscpy(s->id, fd->id, sizeof(s->id));
-	else
-		snprintf(s->id, sizeof(s->id), "name.%s", s->name);
-	s->disk.name = s->name;
-	s->disk.id = s->id;
-	mutex_lock(&fd->config);
-	if (fd->model) {
-		s->disk.sectors = dm_info(fd->model)->sectors;
-		s->disk.granule = dm_info(fd->model)->granule_sectors;
-	}
-	mutex_unlock(&fd->config);
-}
-
 static ssize_t scrub_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	return fb_scrub_show(&fb_sysfs_disk(kobj)->scrub, page);
+	return fb_job_show(&fb_sysfs_disk(kobj)->scrub, page, false);
 }
 
 static ssize_t scrub_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
 			   size_t count)
 {
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
-	struct fb_sysfs_scrub s;
-	int ret;
-
-	fb_sysfs_scrub_disk(fd, &s);
-	ret = fb_scrub_command(&fd->scrub, &s.disk, page);
-	return ret ? ret : count;
+	return fb_sysfs_job_store(kobj, &fb_sysfs_disk(kobj)->scrub, &fb_scrub_kind, page, count);
 }
 
 static struct kobj_attribute scrub_attr = __ATTR_RW(scrub);
@@ -164,24 +145,23 @@ static struct kobj_attribute scrub_attr = __ATTR_RW(scrub);
 static ssize_t coverage_read(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
 			     char *buf, loff_t off, size_t count)
 {
-	struct fb_disk *fd = fb_sysfs_disk(kobj);
-	struct fb_sysfs_scrub s;
+	struct fb_sysfs_id who;
 
-	fb_sysfs_scrub_disk(fd, &s);
-	return fb_scrub_read(&fd->scrub, &s.disk, buf, off, count);
+	fb_sysfs_id(fb_sysfs_disk(kobj), &who);
+	return fb_scrub_read(&fb_sysfs_disk(kobj)->scrub, who.id, buf, off, count);
 }
 
 static ssize_t coverage_write(struct file *file, struct kobject *kobj,
 			      struct bin_attribute *attr, char *buf, loff_t off, size_t count)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
-	struct fb_sysfs_scrub s;
+	struct fb_sysfs_id who;
 
-	fb_sysfs_scrub_disk(fd, &s);
-	return fb_scrub_write(&fd->scrub, &s.disk, buf, off, count);
+	fb_sysfs_id(fd, &who);
+	return fb_scrub_write(&fd->scrub, who.name, who.id, buf, off, count);
 }
 
-static BIN_ATTR_RW(coverage, 0);
+static BIN_ATTR_ADMIN_RW(coverage, 0);
 
 static ssize_t bad_blocks_read(struct file *file, struct kobject *kobj,
 			       struct bin_attribute *attr, char *buf, loff_t off, size_t count)
@@ -264,7 +244,7 @@ static struct kobj_attribute tasks_attr = __ATTR_RW(tasks);
 
 static ssize_t progress_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	return fb_scan_progress(&fb_sysfs_disk(kobj)->scan, page);
+	return fb_job_show(&fb_sysfs_disk(kobj)->scan, page, true);
 }
 
 static struct kobj_attribute progress_attr = __ATTR_RO(progress);
@@ -500,6 +480,14 @@ static void fb_sysfs_debugfs(struct fb_disk *fd)
 	debugfs_create_file("scan_crc", 0444, fd->debugfs, &fd->scan, &fb_scan_crc_fops);
 }
 
+/* no command can come any more */
+static void fb_sysfs_exit(struct fb_disk *fd)
+{
+	fb_job_end(&fd->scan);
+	fb_job_end(&fd->scrub);
+}
+
 const struct fb_disk_client fb_sysfs_client = {
 	.init = fb_sysfs_debugfs,
+	.exit = fb_sysfs_exit,
 };

@@ -159,7 +159,7 @@ int freeblock_task_add(struct freeblock_task *task, sector_t first, sector_t cou
  * @bits: set: wanted; copied
  * @n: how many bits
  *
- * What freeblock_task_add() does, for coverage that was saved.
+ * What freeblock_task_add() does, block by block.
  *
  * Context: may sleep.
  *
@@ -196,6 +196,88 @@ int freeblock_task_remove(struct freeblock_task *task, sector_t first, sector_t 
  * Return: as freeblock_task_add().
  */
 int freeblock_task_promote(struct freeblock_task *task, sector_t first, sector_t count);
+
+/**
+ * struct freeblock_coverage - which blocks of a disk were delivered with BLK_STS_OK
+ * @granule_sectors: sectors of a block
+ * @blocks: of the disk
+ * @bytes: of @map, whole words of 64 bits
+ * @map: a bit for each block, the lowest of the first byte first, whatever the byte order
+ *	of the machine. Read it at any time; fill it with what was saved while no task has it
+ */
+struct freeblock_coverage {
+	u32 granule_sectors;
+	u64 blocks;
+	size_t bytes;
+	__le64 map[];
+};
+
+/**
+ * freeblock_coverage_create() - an empty one, that fits a disk's present model
+ * @disk: the disk's name
+ *
+ * It outlives tasks and models; it counts for freeblock.memory_mib.
+ *
+ * Context: may sleep.
+ *
+ * Return: the coverage; or ERR_PTR: -ENODEV, -ENODATA, -ENOSPC, -ENOMEM, as
+ * freeblock_task_create().
+ */
+struct freeblock_coverage *freeblock_coverage_create(const char *disk);
+
+/**
+ * freeblock_coverage_destroy() - free it
+ * @coverage: no task's any more; or NULL
+ *
+ * Context: may sleep.
+ */
+void freeblock_coverage_destroy(struct freeblock_coverage *coverage);
+
+/**
+ * freeblock_task_set_coverage() - have what is delivered noted
+ * @task: not yet started
+ * @coverage: not another task's, to stay valid until freeblock_task_destroy()
+ *
+ * A block's bit is set when @block has returned from it. The task never clears one.
+ *
+ * Return: 0; -EINVAL (it is of another model), -EBUSY (started already).
+ */
+int freeblock_task_set_coverage(struct freeblock_task *task, struct freeblock_coverage *coverage);
+
+/**
+ * freeblock_task_add_uncovered() - want what the task's coverage lacks of a range
+ * @task: any that is not over; without a coverage all of the range is wanted
+ * @first: first 512-byte sector, a multiple of the granule
+ * @count: sectors; a multiple of the granule unless the range ends with the disk
+ *
+ * Context: may sleep.
+ *
+ * Return: how many blocks that is; or what freeblock_task_add() says, when a part of them
+ * may have been added.
+ */
+s64 freeblock_task_add_uncovered(struct freeblock_task *task, sector_t first, sector_t count);
+
+/**
+ * freeblock_alloc() - zeroed memory for a consumer's tables
+ * @bytes: how much
+ * @what: for the log, when that is too much
+ *
+ * It counts for freeblock.memory_mib.
+ *
+ * Context: may sleep.
+ *
+ * Return: the memory; or ERR_PTR: -ENOSPC (memory_mib would be exceeded), -ENOMEM.
+ */
+void *freeblock_alloc(u64 bytes, const char *what);
+
+/**
+ * freeblock_free() - give back what freeblock_alloc() gave
+ * @p: the memory, or NULL
+ * @bytes: how much it was
+ *
+ * Context: may sleep.
+ */
+void freeblock_free(void *p, u64 bytes);
 
 /**
  * freeblock_task_order() - the order of idle reads; FREEBLOCK_NEAR when not called

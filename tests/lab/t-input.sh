@@ -7,7 +7,8 @@
 # models are taken, the old text is gone); fb_tunables_number_store() without
 # "value > n->highest", and taking "auto" for every file; fb_disk_check_unit() that
 # refuses nothing, model_force kept for another model, a model's own distrust and another
-# firmware left out of fb_disk_transparent().
+# firmware left out of fb_disk_transparent(); a coverage taken bit by bit at its end (with the
+# write's length); a table of checksums that memory_mib does not know.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
 
@@ -155,6 +156,29 @@ if [ "$LAB_CLOCK" = icount ]; then
 	expect_ge "surfaces: of them within 50 us" "$(kv "$it" end_within_50us)" \
 		$((total * 95 / 100))
 fi
+
+# ---- a large coverage given back: no write takes long
+
+now_ms()
+{
+	sed 's/^\([0-9]*\)\.\([0-9]*\) .*/\1\20/' /proc/uptime
+}
+
+coverage="$(fb "$surfaces")/coverage"
+scrub="$(fb "$surfaces")/scrub"
+echo start > "$scrub"
+expect_ok "a large disk is scrubbed" grep -q '^state running' "$scrub"
+echo stop > "$scrub"
+expect_ok "and stopped" wait_for 30 grep -q '^state stopped' "$scrub"
+cp "$coverage" /tmp/coverage
+last=$(($(wc -c < /tmp/coverage) / 4096))
+expect_ge "pages of a coverage" $last 3000
+expect_ok "given back, but for the end" dd if=/tmp/coverage of="$coverage" bs=4096 count=$last
+before=$(now_ms)
+expect_ok "the end" dd if=/tmp/coverage of="$coverage" bs=4096 skip=$last seek=$last conv=notrunc
+expect_le "the end: ms" $(($(now_ms) - before)) 200
+expect_ok "it is what it was" cmp /tmp/coverage "$coverage"
+rm /tmp/coverage
 drive_off s
 
 # ---- tunables
@@ -235,6 +259,11 @@ for text in ' ' go 'start 0' 'start 0 0' 'start 4 8' 'start 0 7' 'start x 8' 'st
 	"start 0 $((sectors + 8))" "start $sectors 8" 'start crc crc' 'stop now' 'start -8 8'; do
 	refused "scan '$text'" "$dir/scan" "$text"
 done
+# two MiB of buffers, and a map; a table of checksums has one more
+echo 3 > /sys/module/freeblock/parameters/memory_mib
+refused "scan: no memory for checksums" "$dir/scan" 'start crc'
+expect_ok "the log says what needs it" logged 'checksums needs .* KiB more than memory_mib=3'
+echo 1024 > /sys/module/freeblock/parameters/memory_mib
 echo 'start 0 8000' > "$dir/scan"
 expect_match "scan runs" "$(cat "$dir/scan")" 'state running'
 if echo start > "$dir/scan" 2>/dev/null; then not_ok "second scan" taken; else ok "second scan"; fi

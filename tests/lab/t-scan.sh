@@ -8,7 +8,10 @@
 # usual): there the drive is one in slow motion, of the same shape as tiny.
 #
 # Expected: no error in the foreground, never more than two commands from the
-# scheduler at the device, blocks delivered, none of them wrong.
+# scheduler at the device, blocks delivered, none of them wrong. While a scan's
+# end waits for its disk's thread, another disk's scan can be read.
+#
+# Seen to fail with: one mutex of all scans, held while a task is destroyed.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
 # lab: kernel=stock clock=real smp=4 timeout=500
@@ -59,8 +62,42 @@ cat "$(fb "$disk")/scan"
 expect_within "scan stops" 60 scan_stop "$disk"
 expect_match "and says so" "$(scan_state "$disk")" 'stopped|finished'
 keep_scan "$disk" toy
+# starve DISK: its thread gets no CPU; sets $hog
+starve()
+{
+	echo -1 > /proc/sys/kernel/sched_rt_runtime_us
+	for comm in /proc/[0-9]*/comm; do
+		[ "$(cat "$comm")" = "freeblock/$1" ] || continue
+		taskset -p 8 "$(basename "${comm%/comm}")" > /dev/null || die "no taskset"
+	done
+	chrt -f 50 taskset 8 sh -c 'while :; do :; done' &
+	hog=$!
+}
+
+if [ "$LAB_CLOCK" = real ]; then
+	other=$(drive_new other tiny.fbdrive) || exit 1
+	sched_set "$other" freeblock
+	model_load "$other" tiny.fbmodel
+	scan="$(fb "$other")/scan"
+	echo start > "$(fb "$disk")/scan" || die "no scan"
+	echo start > "$scan" || die "no scan"
+	sched_set "$other" none
+fi
 expect_within "back to none" 30 sched_set "$disk" none
-expect_within "freeblock unloads" 30 unload_module freeblock
+if [ "$LAB_CLOCK" = real ]; then
+	starve "$disk"
+	unload_module freeblock &
+	unload=$!
+	sleep 2
+	expect_ok "the scan's end waits" [ -d /proc/$unload ]
+	expect_within "the other disk's scan can be read" 5 cat "$scan"
+	kill -9 $hog
+	wait $unload
+	expect_eq "freeblock unloads" $? 0
+	drive_off other
+else
+	expect_within "freeblock unloads" 30 unload_module freeblock
+fi
 drive_off toy
 expect_within "mechdisk unloads" 30 unload_module mechdisk
 done_testing

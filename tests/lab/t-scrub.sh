@@ -7,8 +7,9 @@
 # pass; a scrub that goes on from it delivers what is left and no more; whatever is refused
 # has a reason in the log and changes nothing.
 #
-# Seen to fail with: fb_scrub_get() that keeps an upload of another model's length (KASAN:
-# fb_scrub_write() writes behind it).
+# Seen to fail with: fb_scrub_take() that does not compare the length with that of the pass that
+# is given back (KASAN: it writes behind the map of another model); a coverage that is made, or
+# may be read by anybody, when it is read; maps that memory_mib does not know.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=200
 
@@ -106,6 +107,8 @@ fresh
 # ---- commands ----
 
 expect_eq "idle at first" "$(cat "$scrub")" "state idle"
+expect_fail "no coverage, and reading makes none" cat "$coverage"
+expect_eq "nobody else may" "$(stat -c %a "$coverage")" 600
 refused "no command" "'' is none of" scrub
 refused "unknown" "'begin' is none of start" scrub begin
 refused "unknown word" "'fast' is none of" scrub start fast
@@ -120,19 +123,19 @@ refused "too many regions" "more regions than blocks" scrub start staggered=1000
 refused "segment alone" "is for staggered" scrub start segment=64
 refused "segment not of blocks" "not whole blocks of 4 KiB" scrub start staggered=4 segment=6
 refused "a segment too large" "KIB is a number" scrub start staggered=4 segment=4294967295
-refused "pause of nothing" "not being scrubbed" scrub pause
-refused "resume of nothing" "not being scrubbed" scrub resume
-refused "stop of nothing" "not being scrubbed" scrub stop
+refused "pause of nothing" "it is not running" scrub pause
+refused "resume of nothing" "it is not running" scrub resume
+refused "stop of nothing" "it is not running" scrub stop
 
 # ---- under a foreground; pause, stop ----
 
 others
 expect_ok "starts" scrub start
 expect_match "order" "$(kv "$scrub" order)" '^sequential$'
-refused "a second one" "it is being scrubbed" scrub start near
+refused "a second one" "it is running" scrub start near
 refused "resume of a running one" "it is so already" scrub resume
 cp "$coverage" /tmp/now
-refused "coverage while running" "it is being scrubbed" cp /tmp/now "$coverage"
+refused "coverage while running" "it is running" cp /tmp/now "$coverage"
 expect_ok "it goes on" wait_for 60 verified 200
 cp "$coverage" /tmp/one
 expect_ok "goes on further" wait_for 60 verified 600
@@ -167,23 +170,31 @@ refused "not a coverage" "not such a file" cp /tmp/wrong "$coverage"
 cat /tmp/kept | sed 's/naa\./nbb./;s/name\./nbme./' > /tmp/wrong
 refused "of another disk" "of disk 'nb" cp /tmp/wrong "$coverage"
 { head -c 12 /tmp/kept; printf '\020'; tail -c +14 /tmp/kept; } > /tmp/wrong
-refused "of other blocks" "its blocks have 16 sectors" cp /tmp/wrong "$coverage"
+refused "of other blocks" "it has 6267 blocks of 16 sectors" cp /tmp/wrong "$coverage"
 { head -c 16 /tmp/kept; printf '\001'; tail -c +18 /tmp/kept; } > /tmp/wrong
-refused "of another size" "blocks, the disk has 6267" cp /tmp/wrong "$coverage"
+refused "of another size" "blocks of 8 sectors, the disk has 6267" cp /tmp/wrong "$coverage"
 cat /tmp/kept /tmp/kept > /tmp/wrong
 refused "too long" "in order, from the start" cp /tmp/wrong "$coverage"
+expect_eq "nothing was taken" "$(bits "$coverage")" 0
+echo 0 > /sys/module/freeblock/parameters/memory_mib
+expect_fail "no memory for a map" cp /tmp/kept "$coverage"
+expect_match "no memory: why" "$(dmesg | tail -n 3)" "coverage needs .* than memory_mib=0"
+expect_fail "no memory for a model's text" cp /lab/files/tiny.fbmodel "$(fb "$disk")/model"
+expect_match "no memory: the status says so" "$(cat "$(fb "$disk")/model_status")" memory_mib
+echo 1024 > /sys/module/freeblock/parameters/memory_mib
 model_load "$disk" tiny-wide.fbmodel
-cp "$coverage" /tmp/half
-half=$(($(wc -c < /tmp/half) - 8))
-expect_ok "nearly all, of a model with fewer blocks" dd if=/tmp/half of="$coverage" bs=$half \
+{ head -c 12 /tmp/kept; printf '\020\000\000\000\076\014'; tail -c +19 /tmp/kept; } > /tmp/wide
+half=$((128 + 392 - 8))
+expect_ok "nearly all, of a model with fewer blocks" dd if=/tmp/wide of="$coverage" bs=$half \
 	count=1
 model_load "$disk" tiny.fbmodel
 refused "and the rest, of one with more" "in order, from the start" dd if=/tmp/kept \
 	of="$coverage" bs=$half skip=1 seek=1 conv=notrunc
-expect_eq "nothing was taken" "$(bits "$coverage")" 0
 head -c 300 /tmp/kept > /tmp/short
 expect_ok "half of it" cp /tmp/short "$coverage"
-expect_eq "is not taken" "$(bits "$coverage")" 0
+expect_le "is no more than that" "$(bits "$coverage")" "$(bits /tmp/short)"
+refused "and goes on where it ended only" "in order, from the start" dd if=/tmp/kept \
+	of="$coverage" bs=200 skip=2 seek=2 conv=notrunc
 expect_ok "all of it" cp /tmp/kept "$coverage"
 expect_ok "is" cmp /tmp/kept "$coverage"
 
