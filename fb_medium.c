@@ -70,7 +70,7 @@ void fb_medium_init(struct fb_medium *m, bool ata, bool long_cdbs)
  */
 enum fb_medium_how fb_medium_how(const struct fb_disk *fd)
 {
-	u32 flags = fbv_needs(fd);
+	u32 flags = fd->needs;
 
 	lockdep_assert_held(&fd->lock);
 	if (!(flags & FREEBLOCK_MEDIUM))

@@ -729,6 +729,8 @@ static int fbu_start(struct fbu_file *ff)
 	ret = freeblock_task_start(ff->task);
 	if (ret == -EINVAL)
 		return fbu_refuse(ff, ret, "nothing is declared");
+	if (ret == -ESHUTDOWN)
+		return fbu_refuse(ff, ret, "stopped");
 	if (ret)
 		return fbu_refuse(ff, ret, "not started: error %d", -ret);
 	/* for fbu_has_started() */
@@ -773,7 +775,7 @@ static int fbu_urgency(struct fbu_file *ff, const struct freeblock_ioc_urgency _
 static u32 fbu_state(const struct fbu_file *ff, const struct freeblock_progress *p)
 {
 	if (!ff->started)
-		return FREEBLOCK_IOC_NEW;
+		return p->stopping ? FREEBLOCK_IOC_STOPPED : FREEBLOCK_IOC_NEW;
 	if (fbu_has_ended(ff))
 		return ff->why == FREEBLOCK_FINISHED ? FREEBLOCK_IOC_FINISHED :
 						       FREEBLOCK_IOC_STOPPED;
