@@ -186,7 +186,7 @@ bool fbb_doubts(const struct fb_bad *b, u64 lbn, u64 nsect)
 {
 	u32 i;
 
-	for (i = 0; i < min(b->doubts, (u32)FBB_DOUBTS); i++)
+	for (i = 0; i < min_t(u32, b->doubts, FBB_DOUBTS); i++)
 		if (fbb_meets(b->doubt[i].first, b->doubt[i].count, lbn, nsect))
 			return true;
 	return false;
@@ -197,7 +197,7 @@ static bool fbb_failed_alone(const struct fb_bad *b, u64 lbn)
 {
 	u32 i;
 
-	for (i = 0; i < min(b->doubts, (u32)FBB_DOUBTS); i++)
+	for (i = 0; i < min_t(u32, b->doubts, FBB_DOUBTS); i++)
 		if (b->doubt[i].alone && b->doubt[i].first == lbn)
 			return true;
 	return false;
@@ -219,7 +219,7 @@ static bool fbb_cut_piece(const struct fb_bad *b, const struct fb_bitmap *bm, u6
 	struct fb_plan_piece *p = &plan->piece[0];
 	u32 i;
 
-	for (i = 0; i < min(b->doubts, (u32)FBB_DOUBTS); i++) {
+	for (i = 0; i < min_t(u32, b->doubts, FBB_DOUBTS); i++) {
 		u64 first = b->doubt[i].first;
 
 		if (!fbb_meets(first, b->doubt[i].count, p->lbn, p->nsect))
@@ -417,7 +417,7 @@ bool fbb_idle(const struct fb_bad *b, const struct fb_bitmap *bm, u64 now, u32 m
 	for (i = 0; i < b->zones && !end; i++)
 		if (fbb_wanted(b, bm, b->zone[i].first, b->zone[i].end, &at))
 			end = min(b->zone[i].end, b->sectors);
-	for (i = 0; i < min(b->doubts, (u32)FBB_DOUBTS) && !end; i++)
+	for (i = 0; i < min_t(u32, b->doubts, FBB_DOUBTS) && !end; i++)
 		if (fbb_wanted(b, bm, b->doubt[i].first,
 			       b->doubt[i].first + b->doubt[i].count, &at))
 			end = min((at + 1) * b->granule, b->sectors);

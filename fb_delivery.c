@@ -140,7 +140,7 @@ struct fb_delivery_count {
 };
 
 static void fb_delivery_block(struct freeblock_task *task, struct fb_buf *buf, u32 i,
-				  struct fb_delivery_count *count)
+			      struct fb_delivery_count *count)
 {
 	u32 granule = dm_info(task->fd->model)->granule_sectors;
 	u64 lbn = buf->lbn + (u64)i * granule;
@@ -183,7 +183,7 @@ static bool fb_delivery_claim(struct freeblock_task *task, struct fb_buf *buf)
 }
 
 static void fb_delivery_done(struct freeblock_task *task, struct fb_buf *buf,
-				const struct fb_delivery_count *count)
+			     const struct fb_delivery_count *count)
 {
 	spin_lock_irq(&task->fd->lock);
 	task->done += count->done;
@@ -293,8 +293,8 @@ static void fb_delivery_alarm(struct fb_svc *svc, const char *name, u64 lbn)
 
 	spin_lock_irq(&svc->fd->lock);
 	for (i = 0; i < FREEBLOCK_TASKS; i++)
-		if (svc->task[i] && !fb_delivery_switch(svc->task[i], FB_TASK_RUNNING, FB_TASK_PAUSED))
-			paused++;
+		paused += svc->task[i] &&
+			  !fb_delivery_switch(svc->task[i], FB_TASK_RUNNING, FB_TASK_PAUSED);
 	spin_unlock_irq(&svc->fd->lock);
 	pr_warn("freeblock: %s: %u slow recoveries in a row, the last at sector %llu: %u tasks paused\n",
 		name, READ_ONCE(svc->fd->bad.slow_most), lbn, paused);

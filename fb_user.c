@@ -41,6 +41,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "fb_record.h"
 #include "fb_user.h"
 #include "include/compat/fb_compat.h"
 #include "include/freeblock.h"
@@ -69,13 +70,6 @@ struct fbu_disk {
 	u64 round;
 	struct list_head files;
 	char shown[DISK_NAME_LEN];
-};
-
-/* a block that waits to be read */
-struct fbu_slot {
-	u64 lbn;		/* from the start of the block device */
-	u32 sectors;
-	u32 status;
 };
 
 /**
@@ -116,7 +110,7 @@ struct fbu_file {
 	u64 sectors;
 	u32 granule;
 	u32 slots;
-	struct fbu_slot *slot;
+	struct fb_record_slot *slot;
 	void *data;
 	u32 head;
 	u32 tail;
@@ -222,7 +216,7 @@ static bool fbu_wait_for_space(struct fbu_file *ff, struct freeblock_task *task)
 /* what of the block is the block device's */
 static void fbu_fill(struct fbu_file *ff, u64 lbn, u32 sectors, const void *data, u32 status)
 {
-	struct fbu_slot *slot = &ff->slot[ff->head];
+	struct fb_record_slot *slot = &ff->slot[ff->head];
 	u64 first = max(lbn, ff->start);
 	u64 end = min(lbn + sectors, ff->start + ff->sectors);
 
@@ -261,45 +255,6 @@ static void fbu_ended(struct freeblock_task *task, enum freeblock_end why)
 
 /* ---- the ring: the reader's side ---- */
 
-static bool fbu_joins(const struct fbu_slot *slot, const struct fbu_slot *next)
-{
-	return next->status == slot->status && next->lbn == slot->lbn + slot->sectors;
-}
-
-static size_t fbu_data_bytes(const struct fbu_file *ff, const struct fbu_slot *slot)
-{
-	if (!ff->data || slot->status != FREEBLOCK_RECORD_OK)
-		return 0;
-	return (size_t)slot->sectors << SECTOR_SHIFT;
-}
-
-/* the next record of @filled blocks that fits into @size bytes: how many blocks it joins */
-static u32 fbu_next_record(const struct fbu_file *ff, u32 filled, size_t size,
-			   struct freeblock_record *record)
-{
-	u32 i = ff->tail, n;
-
-	*record = (struct freeblock_record) {
-		.lbn = ff->slot[i].lbn,
-		.status = ff->slot[i].status,
-		.version = FREEBLOCK_IOC_VERSION,
-		.header_bytes = sizeof(*record),
-	};
-	for (n = 0; n < filled; n++) {
-		const struct fbu_slot *slot = &ff->slot[i];
-		size_t bytes = fbu_data_bytes(ff, slot);
-
-		if (sizeof(*record) + record->data_bytes + bytes > size)
-			break;
-		record->sectors += slot->sectors;
-		record->data_bytes += bytes;
-		i = i + 1 == ff->slots ? 0 : i + 1;
-		if (n + 1 < filled && !fbu_joins(slot, &ff->slot[i]))
-			return n + 1;
-	}
-	return n;
-}
-
 static int fbu_copy_record(const struct fbu_file *ff, const struct freeblock_record *record,
 			   u32 n, char __user *to)
 {
@@ -309,7 +264,7 @@ static int fbu_copy_record(const struct fbu_file *ff, const struct freeblock_rec
 		return -EFAULT;
 	to += sizeof(*record);
 	for (; n && record->data_bytes; n--) {
-		size_t bytes = fbu_data_bytes(ff, &ff->slot[i]);
+		size_t bytes = fb_record_bytes(&ff->slot[i], ff->data);
 
 		if (copy_to_user(to, fbu_slot_data(ff, i), bytes))
 			return -EFAULT;
@@ -329,17 +284,20 @@ static void fbu_drop(struct fbu_file *ff, u32 n)
 /* a record is taken when all of it has been copied; 0: there is none */
 static ssize_t fbu_take(struct fbu_file *ff, char __user *to, size_t size)
 {
+	struct fb_record_ring ring = { ff->slot, ff->slots, .has_data = ff->data };
 	struct freeblock_record record;
 	size_t done = 0;
-	u32 filled, n;
+	u32 n;
 
 	lockdep_assert_held(&ff->reader);
-	while ((filled = atomic_read_acquire(&ff->filled))) {
-		n = fbu_next_record(ff, filled, size - done, &record);
+	while ((ring.filled = atomic_read_acquire(&ff->filled))) {
+		ring.tail = ff->tail;
+		n = fb_record_next(&ring, size - done, &record);
 		if (!n && !done)
 			return fbu_refuse(ff, -EMSGSIZE,
 					  "a buffer of %zu bytes, the next record has %zu", size,
-					  sizeof(record) + fbu_data_bytes(ff, &ff->slot[ff->tail]));
+					  sizeof(record) +
+					  fb_record_bytes(&ff->slot[ff->tail], ff->data));
 		if (!n)
 			break;
 		if (fbu_copy_record(ff, &record, n, to + done))

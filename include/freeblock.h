@@ -126,8 +126,8 @@ struct freeblock_progress {
  * Context: may sleep; not from a callback.
  *
  * Return: the task; or ERR_PTR: -ENODEV (no such disk), -ENODATA (it has no model),
- * -EBUSY (it has FREEBLOCK_TASKS tasks that are not over), -ENOSPC (freeblock.memory_mib would be exceeded),
- * -ENOMEM.
+ * -EBUSY (it has FREEBLOCK_TASKS tasks that are not over), -ENOSPC (freeblock.memory_mib
+ * would be exceeded), -ENOMEM.
  */
 struct freeblock_task *freeblock_task_create(const char *disk, const char *name,
 					     const struct freeblock_ops *ops, void *ctx);

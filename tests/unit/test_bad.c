@@ -18,7 +18,7 @@
 #include "support.h"
 
 #define GRANULE 8U
-#define SECTORS (1ULL << 30)
+#define SECTORS 1073741824ULL
 #define SIDE 2048ULL	/* FBB_QUARANTINE_KIB in sectors */
 #define S 1000000000ULL
 
