@@ -293,7 +293,7 @@ static u32 fbb_enter(struct fb_bad *b, u64 lbn, u64 now)
 	b->total++;
 	if (b->listed < FBB_LISTED)
 		b->list[b->listed++] = (struct fbb_block) { lbn, b->granule };
-	if (!b->told_ns || now - b->told_ns >= FBB_TOLD_NS) {
+	if (!b->untold && (!b->told_ns || now - b->told_ns >= FBB_TOLD_NS)) {
 		b->told_ns = now;
 		b->told = 0;
 	}

@@ -250,40 +250,25 @@ void fb_delivery_begin(struct freeblock_task *task)
 /* ---- bad blocks ---- */
 
 /**
- * fb_delivery_untold() - one uevent for the bad blocks that had none of their own
+ * fb_delivery_mind_bad() - end zones whose time is over, sum up bad blocks that were not told
  * @svc: the service
  * @flush: although it is too early
  *
  * Context: may sleep; the thread, or there is none.
  */
-void fb_delivery_untold(struct fb_svc *svc, bool flush)
-{
-	u32 n;
-
-	spin_lock_irq(&svc->fd->lock);
-	n = fbb_untold(&svc->fd->bad, ktime_get_ns(), flush);
-	spin_unlock_irq(&svc->fd->lock);
-	if (n)
-		fb_disk_uevent(svc->fd, "FREEBLOCK_BAD_MORE", n);
-}
-
-/**
- * fb_delivery_mind_bad() - end zones whose time is over, tell what is still to be told
- * @svc: the service
- *
- * Context: the thread; may sleep.
- */
-void fb_delivery_mind_bad(struct fb_svc *svc)
+void fb_delivery_mind_bad(struct fb_svc *svc, bool flush)
 {
 	struct fb_bad *b = &svc->fd->bad;
+	u32 n;
 
-	if (b->untold)
-		fb_delivery_untold(svc, false);
-	if (!b->zones)
+	if (!b->untold && !b->zones)
 		return;
 	spin_lock_irq(&svc->fd->lock);
 	fbb_expire(b, ktime_get_ns());
+	n = fbb_untold(b, ktime_get_ns(), flush);
 	spin_unlock_irq(&svc->fd->lock);
+	if (n)
+		fb_disk_uevent(svc->fd, "FREEBLOCK_BAD_MORE", n);
 }
 
 /* it does not end: those who want it are to decide */
@@ -298,7 +283,7 @@ static void fb_delivery_alarm(struct fb_svc *svc, const char *name, u64 lbn)
 	spin_unlock_irq(&svc->fd->lock);
 	pr_warn("freeblock: %s: %u slow recoveries in a row, the last at sector %llu: %u tasks paused\n",
 		name, READ_ONCE(svc->fd->bad.slow_most), lbn, paused);
-	fb_delivery_untold(svc, true);
+	fb_delivery_mind_bad(svc, true);
 	fb_disk_uevent(svc->fd, "FREEBLOCK_ALARM_LBN", lbn);
 }
 

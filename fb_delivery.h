@@ -18,7 +18,6 @@ void fb_delivery_stop(struct freeblock_task *task);
 int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from,
 		       enum fb_task_state to);
 bool fb_delivery_judge(struct fb_svc *svc, const struct fb_buf *buf);
-void fb_delivery_mind_bad(struct fb_svc *svc);
-void fb_delivery_untold(struct fb_svc *svc, bool flush);
+void fb_delivery_mind_bad(struct fb_svc *svc, bool flush);
 
 #endif /* FB_DELIVERY_H */

@@ -806,7 +806,7 @@ static void fbv_attend_task(struct fb_svc *svc, struct freeblock_task *task)
 	if (task->map.n_flying)
 		return;
 	if (state == FB_TASK_STOPPING ||
-	    (state == FB_TASK_RUNNING && !task->map.n_wanted &&
+	    (state == FB_TASK_RUNNING && !task->map.n_wanted && !READ_ONCE(task->ntodo) &&
 	     !(task->ops->flags & FREEBLOCK_KEEP)))
 		fbv_try_end(svc, task);
 }
@@ -830,7 +830,7 @@ void fbv_attend(struct fb_svc *svc)
 	}
 	fbv_pick_map(svc);
 	fbv_publish(svc);
-	fb_delivery_mind_bad(svc);
+	fb_delivery_mind_bad(svc, false);
 }
 
 static bool fbv_task_has_work(const struct fb_svc *svc, const struct freeblock_task *task)

@@ -130,7 +130,7 @@ static void fb_task_drop_svc(struct fb_disk *fd)
 		return;
 	if (svc->thread)
 		kthread_stop(svc->thread);
-	fb_delivery_untold(svc, true);
+	fb_delivery_mind_bad(svc, true);
 	mutex_lock(&fd->config);
 	spin_lock_irq(&fd->lock);
 	bufs = fd->bufs;
