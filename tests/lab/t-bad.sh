@@ -53,7 +53,7 @@ no_error_handler burst
 # ---- an error that passes: it is not the medium's, and quarantines nothing (it once did) ----
 
 fresh
-echo "hw_error_next 1" > $M/d/inject || die "no injection"
+bad "1003 1 recovery_ms=20 asc=15 info=0 times=1"
 echo "start 0 4096 near" > "$D/scrub" || die "no scrub"
 expect_ok "passing: all is done" wait_for 60 is finished
 expect_ge "passing: it was met" "$(kv "$status" free_errors)" 1
