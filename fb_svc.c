@@ -723,17 +723,6 @@ static bool fbv_absorb_buf(struct fb_svc *svc, struct fb_buf *buf)
 	       buf->status != BLK_STS_AGAIN;
 }
 
-static u64 fbv_total(const struct freeblock_task *task)
-{
-	return task->map.n_done + task->map.n_wanted + task->map.n_flying + task->map.n_again;
-}
-
-static bool fbv_is_published(const struct freeblock_task *task)
-{
-	return task->wanted == task->map.n_wanted && task->flying == task->map.n_flying &&
-	       task->total == fbv_total(task);
-}
-
 /* the counts are written here only, so what is as it was need not be written again */
 static void fbv_publish(struct fb_svc *svc)
 {
@@ -741,13 +730,19 @@ static void fbv_publish(struct fb_svc *svc)
 
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
 		struct freeblock_task *task = svc->task[i];
+		u64 wanted, flying, total;
 
-		if (!task || fbv_is_published(task))
+		if (!task)
+			continue;
+		wanted = task->map.n_wanted;
+		flying = task->map.n_flying;
+		total = task->map.n_done + wanted + flying + task->map.n_again;
+		if (task->wanted == wanted && task->flying == flying && task->total == total)
 			continue;
 		spin_lock_irq(&svc->fd->lock);
-		task->wanted = task->map.n_wanted;
-		task->flying = task->map.n_flying;
-		task->total = fbv_total(task);
+		task->wanted = wanted;
+		task->flying = flying;
+		task->total = total;
 		spin_unlock_irq(&svc->fd->lock);
 	}
 }
