@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Blocks that cannot be read, and what may lie around them. Kernel only; part of fb_disk.h.
+ * Blocks that cannot be read, and what may lie around them. Part of fb_disk.h. It needs
+ * nothing of the kernel, so that the unit tests have it, too.
  */
 #ifndef FB_BAD_H
 #define FB_BAD_H
 
 #include "fb_search.h"
-
-struct fb_buf;
-struct fb_disk;
-struct fb_disk_client;
-struct fb_svc;
 
 #define FBB_LISTED 512		/* bad blocks that are remembered; all are counted */
 #define FBB_ZONES 32		/* quarantined ranges */
@@ -20,61 +16,134 @@ struct fb_svc;
 #define FBB_SLOW_S 60		/* one slow recovery in so long */
 #define FBB_SLOW_MOST 3		/* so many in a row, and tasks pause */
 
+/*
+ * A zone ends a day after the last error in it: by then a burst is over, and what is still
+ * bad is found again at the cost of one recovery. Were it for ever, a disk that is never
+ * idle would never have its blocks read, and sectors that were repaired would stay out of
+ * the gaps.
+ */
+#define FBB_ZONE_NS (24 * 3600 * 1000000000ULL)
+
+/* so many bad blocks have a uevent of their own in so long; the others are summed up in one */
+#define FBB_TOLD 16
+#define FBB_TOLD_NS (60 * 1000000000ULL)
+
+/**
+ * struct fbb_block - a block that cannot be read
+ * @lbn: its first sector
+ * @nsect: its length
+ */
+struct fbb_block {
+	u64 lbn;
+	u32 nsect;
+};
+
 /**
  * struct fb_bad - what is known of a disk's bad blocks
- * @zone: quarantined: read while the disk is idle only; the thread's
+ * @granule: sectors of a block
+ * @sectors: of the disk
+ * @zone: quarantined: read while the disk is idle only; they do not meet. Here and below:
+ *	written by the thread with the disk's lock held, so that it may read without
+ * @until_ns: when each of them ends
  * @zones: how many
- * @doubt: a ring of sectors that could not be read; the thread's
+ * @dropped: zones that ended early, for there were too many
+ * @doubt: a ring of sectors that could not be read; @alone: it is one block, which failed
+ *	by itself, or was named by the drive
  * @doubts: so many have been entered
  * @doubt_ns: when one of them was tried last
  * @failed_ns: when a read failed last
- * @next_ns: nothing of a quarantined zone is read before; the thread's
- * @slow_row: slow recoveries since the last good read of a zone; the thread's
- * @list: the bad blocks that were found first [L]
- * @listed: how many [L]
- * @total: bad blocks found [L]
- * @alarms: times that tasks were paused for slow recoveries [L]
- * @quarantine_kib: see FBB_QUARANTINE_KIB; 0: no quarantine [L]
- * @slow_s: see FBB_SLOW_S [L]
- * @slow_most: see FBB_SLOW_MOST [L]
+ * @next_ns: nothing in a zone or in doubt is read in idle time before
+ * @slow_row: slow recoveries since the last good read of a zone
+ * @list: the bad blocks that were found first
+ * @listed: how many
+ * @total: bad blocks found
+ * @told: of these, with a uevent since @told_ns
+ * @told_ns: see there
+ * @untold: without one
+ * @alarms: times that tasks were to be paused for slow recoveries
+ * @quarantine_kib: see FBB_QUARANTINE_KIB; 0: no quarantine
+ * @slow_s: see FBB_SLOW_S
+ * @slow_most: see FBB_SLOW_MOST
  */
 struct fb_bad {
+	u32 granule;
+	u64 sectors;
 	struct fb_avoid zone[FBB_ZONES];
+	u64 until_ns[FBB_ZONES];
 	u32 zones;
+	u64 dropped;
 	struct {
 		u64 first;
 		u64 count;
+		bool alone;
 	} doubt[FBB_DOUBTS];
 	u32 doubts;
 	u64 doubt_ns;
 	u64 failed_ns;
 	u64 next_ns;
 	u32 slow_row;
-	struct {
-		u64 lbn;
-		u32 nsect;
-	} list[FBB_LISTED];
+	struct fbb_block list[FBB_LISTED];
 	u32 listed;
 	u64 total;
+	u32 told;
+	u64 told_ns;
+	u32 untold;
 	u64 alarms;
 	u32 quarantine_kib;
 	u32 slow_s;
 	u32 slow_most;
 };
 
-extern const struct fb_disk_client fb_bad_client;
+/**
+ * struct fbb_read - a read that is back
+ * @lbn: first sector
+ * @nsect: how many
+ * @good: of these, before the first that was not read
+ * @failed: there is such a one
+ * @medium: the drive says that the medium is at fault
+ * @joined: a foreground read was behind it in the same command
+ * @took_ns: how long it took
+ */
+struct fbb_read {
+	u64 lbn;
+	u32 nsect;
+	u32 good;
+	bool failed;
+	bool medium;
+	bool joined;
+	u64 took_ns;
+};
 
+/**
+ * enum fbb_verdict - what follows from a read that is back, or-ed
+ * @FBB_KNOWN: the block with its first unread sector is bad; else what was not read is to
+ *	be read again
+ * @FBB_NEW: and that was not known
+ * @FBB_TELL: and it is to have a uevent of its own
+ * @FBB_ALARM: slow recoveries do not end: tasks are to be paused
+ * @FBB_DROPPED: there are too many zones: the oldest has ended for a new one
+ */
+enum fbb_verdict {
+	FBB_KNOWN = 1,
+	FBB_NEW = 2,
+	FBB_TELL = 4,
+	FBB_ALARM = 8,
+	FBB_DROPPED = 16,
+};
+
+void fbb_init(struct fb_bad *b);
+void fbb_begin(struct fb_bad *b, u32 granule, u64 sectors);
+void fbb_expire(struct fb_bad *b, u64 now);
+u64 fbb_quarantined(const struct fb_bad *b);
 void fbb_limits(const struct fb_bad *b, struct fb_limits *lim);
 const struct fb_avoid *fbb_zone(const struct fb_bad *b, u64 lbn, u64 nsect);
-void fbb_forget(struct fb_bad *b);
 bool fbb_doubts(const struct fb_bad *b, u64 lbn, u64 nsect);
-bool fbb_cut(struct fb_svc *svc, struct fb_plan *plan);
-void fbb_sent(struct fb_svc *svc, const struct fb_buf *buf);
-void fbb_ended(struct fb_svc *svc, const struct fb_buf *buf);
-bool fbb_error_is_known(struct fb_svc *svc, const struct fb_buf *buf);
-bool fbb_idle(const struct fb_svc *svc, const struct fb_bitmap *bm, u32 max_sectors,
+bool fbb_cut(const struct fb_bad *b, const struct fb_bitmap *bm, u64 now, struct fb_plan *plan);
+void fbb_sent(struct fb_bad *b, u64 lbn, u32 nsect, u64 now);
+u32 fbb_ended(struct fb_bad *b, const struct fbb_read *read, u64 now);
+u32 fbb_untold(struct fb_bad *b, u64 now, bool flush);
+bool fbb_idle(const struct fb_bad *b, const struct fb_bitmap *bm, u64 now, u32 max_sectors,
 	      struct fb_plan_piece *piece);
-bool fbb_divert(const struct fb_svc *svc, const struct fb_bitmap *bm, struct fb_plan_piece *piece);
-ssize_t fbb_read_list(struct fb_disk *fd, char *buf, loff_t off, size_t count);
+bool fbb_divert(const struct fb_bad *b, const struct fb_bitmap *bm, struct fb_plan_piece *piece);
 
 #endif /* FB_BAD_H */

@@ -78,6 +78,7 @@ void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from)
 	to->flying_words = from->flying_words;
 	to->n_wanted = from->n_wanted;
 	to->n_flying = from->n_flying;
+	to->n_again = from->n_again;
 	to->n_done = from->n_done;
 }
 
@@ -119,23 +120,27 @@ static bool fb_bitmap_flying_set(struct fb_bitmap *bm, u64 w, unsigned long bits
 			return false;
 		memmove(word + 1, word, (bm->flying_words - at) * sizeof(*word));
 		bm->flying_words++;
-		word->index = w;
-		word->bits = 0;
+		*word = (struct fb_bitmap_word) { .index = w };
 	}
 	word->bits |= bits;
 	return true;
 }
 
-/* Returns those of @bits that were set. */
-static unsigned long fb_bitmap_flying_clear(struct fb_bitmap *bm, u64 w, unsigned long bits)
+/* Returns those of @bits that were set; @again: those of these that were added meanwhile. */
+static unsigned long fb_bitmap_flying_clear(struct fb_bitmap *bm, u64 w, unsigned long bits,
+					    unsigned long *again)
 {
 	u32 at = fb_bitmap_flying_at(bm, w);
 	struct fb_bitmap_word *word = &bm->flying[at];
 
+	*again = 0;
 	if (at == bm->flying_words || word->index != w)
 		return 0;
 	bits &= word->bits;
+	*again = bits & word->again;
 	word->bits &= ~bits;
+	word->again &= ~bits;
+	bm->n_again -= hweight_long(*again);
 	if (!word->bits) {
 		bm->flying_words--;
 		memmove(word, word + 1, (bm->flying_words - at) * sizeof(*word));
@@ -145,102 +150,136 @@ static unsigned long fb_bitmap_flying_clear(struct fb_bitmap *bm, u64 w, unsigne
 
 /* ---- moves ---- */
 
-/* @n granules of @group are wanted more than before; it may be negative */
-static void fb_bitmap_add(struct fb_bitmap *bm, u32 group, s32 n)
-{
-	u32 region = div_u64((u64)group * FB_REGIONS + FB_REGIONS - 1, bm->groups);
+/* moves granules of word @w: those of @bits that are in the state to be moved from */
+typedef u32 (*fb_bitmap_move_fn)(struct fb_bitmap *bm, u64 w, unsigned long bits);
 
-	bm->count[group >> bm->shift] += n;
-	bm->region[region] += n;
+/* all words of a run; what is wanted more or less afterwards is counted for @group */
+static inline u32 fb_bitmap_move(struct fb_bitmap *bm, u64 first, u32 n, u32 group,
+				 fb_bitmap_move_fn fn)
+{
+	u64 end = first + n, before = bm->n_wanted, w;
+	u32 moved = 0, more;
+
+	if (!fb_bitmap_holds(bm, first, n) || group >= bm->groups)
+		return 0;
+	for (w = first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++)
+		moved += fn(bm, w, fb_bitmap_mask(w, first, end));
+	/* it may be negative */
+	more = bm->n_wanted - before;
+	bm->count[group >> bm->shift] += more;
+	bm->region[div_u64((u64)group * FB_REGIONS + FB_REGIONS - 1, bm->groups)] += (s32)more;
+	return moved;
+}
+
+static u32 fb_bitmap_set_wanted(struct fb_bitmap *bm, u64 w, unsigned long bits)
+{
+	u32 n = hweight_long(bits);
+
+	bm->wanted[w] |= bits;
 	bm->n_wanted += n;
+	return n;
+}
+
+static u32 fb_bitmap_clear_wanted(struct fb_bitmap *bm, u64 w, unsigned long bits)
+{
+	u32 n = hweight_long(bits);
+
+	bm->wanted[w] &= ~bits;
+	bm->n_wanted -= n;
+	return n;
+}
+
+static u32 fb_bitmap_want_word(struct fb_bitmap *bm, u64 w, unsigned long bits)
+{
+	return fb_bitmap_set_wanted(bm, w,
+				    bits & ~(bm->wanted[w] | fb_bitmap_flying_word(bm, w)));
+}
+
+static u32 fb_bitmap_again_word(struct fb_bitmap *bm, u64 w, unsigned long bits)
+{
+	struct fb_bitmap_word *word = &bm->flying[fb_bitmap_flying_at(bm, w)];
+	u32 n;
+
+	bits &= fb_bitmap_flying_word(bm, w);
+	if (!bits)
+		return 0;
+	n = hweight_long(bits & ~word->again);
+	word->again |= bits;
+	bm->n_again += n;
+	return n;
+}
+
+static u32 fb_bitmap_unwant_word(struct fb_bitmap *bm, u64 w, unsigned long bits)
+{
+	struct fb_bitmap_word *word = &bm->flying[fb_bitmap_flying_at(bm, w)];
+
+	if (bm->n_again && fb_bitmap_flying_word(bm, w)) {
+		bm->n_again -= hweight_long(bits & word->again);
+		word->again &= ~bits;
+	}
+	return fb_bitmap_clear_wanted(bm, w, bits & bm->wanted[w]);
+}
+
+static u32 fb_bitmap_take_word(struct fb_bitmap *bm, u64 w, unsigned long bits)
+{
+	u32 n;
+
+	bits &= bm->wanted[w];
+	if (!bits || !fb_bitmap_flying_set(bm, w, bits))
+		return 0;
+	n = fb_bitmap_clear_wanted(bm, w, bits);
+	bm->n_flying += n;
+	return n;
+}
+
+static u32 fb_bitmap_done_word(struct fb_bitmap *bm, u64 w, unsigned long bits)
+{
+	unsigned long again;
+	u32 n = hweight_long(fb_bitmap_flying_clear(bm, w, bits, &again));
+
+	fb_bitmap_set_wanted(bm, w, again);
+	bm->n_flying -= n;
+	bm->n_done += n;
+	return n;
+}
+
+static u32 fb_bitmap_untake_word(struct fb_bitmap *bm, u64 w, unsigned long bits)
+{
+	unsigned long again;
+	u32 n = fb_bitmap_set_wanted(bm, w, fb_bitmap_flying_clear(bm, w, bits, &again));
+
+	bm->n_flying -= n;
+	return n;
 }
 
 u32 fb_bitmap_want(struct fb_bitmap *bm, u64 first, u32 n, u32 group)
 {
-	u64 end = first + n, w;
-	u32 moved = 0;
+	return fb_bitmap_move(bm, first, n, group, fb_bitmap_want_word);
+}
 
-	if (!fb_bitmap_holds(bm, first, n) || group >= bm->groups)
-		return 0;
-	for (w = first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++) {
-		unsigned long m = fb_bitmap_mask(w, first, end);
-
-		m &= ~(bm->wanted[w] | fb_bitmap_flying_word(bm, w));
-		bm->wanted[w] |= m;
-		moved += hweight_long(m);
-	}
-	fb_bitmap_add(bm, group, moved);
-	return moved;
+u32 fb_bitmap_again(struct fb_bitmap *bm, u64 first, u32 n)
+{
+	return fb_bitmap_move(bm, first, n, 0, fb_bitmap_again_word);
 }
 
 u32 fb_bitmap_unwant(struct fb_bitmap *bm, u64 first, u32 n, u32 group)
 {
-	u64 end = first + n, w;
-	u32 moved = 0;
-
-	if (!fb_bitmap_holds(bm, first, n) || group >= bm->groups)
-		return 0;
-	for (w = first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++) {
-		unsigned long m = fb_bitmap_mask(w, first, end) & bm->wanted[w];
-
-		bm->wanted[w] &= ~m;
-		moved += hweight_long(m);
-	}
-	fb_bitmap_add(bm, group, -(s32)moved);
-	return moved;
+	return fb_bitmap_move(bm, first, n, group, fb_bitmap_unwant_word);
 }
 
 u32 fb_bitmap_take(struct fb_bitmap *bm, u64 first, u32 n, u32 group)
 {
-	u64 end = first + n, w;
-	u32 moved = 0;
-
-	if (!fb_bitmap_holds(bm, first, n) || group >= bm->groups)
-		return 0;
-	for (w = first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++) {
-		unsigned long m = fb_bitmap_mask(w, first, end) & bm->wanted[w];
-
-		if (!m || !fb_bitmap_flying_set(bm, w, m))
-			continue;
-		bm->wanted[w] &= ~m;
-		moved += hweight_long(m);
-	}
-	fb_bitmap_add(bm, group, -(s32)moved);
-	bm->n_flying += moved;
-	return moved;
+	return fb_bitmap_move(bm, first, n, group, fb_bitmap_take_word);
 }
 
-u32 fb_bitmap_done(struct fb_bitmap *bm, u64 first, u32 n)
+u32 fb_bitmap_done(struct fb_bitmap *bm, u64 first, u32 n, u32 group)
 {
-	u64 end = first + n, w;
-	u32 moved = 0;
-
-	if (!fb_bitmap_holds(bm, first, n))
-		return 0;
-	for (w = first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++)
-		moved += hweight_long(fb_bitmap_flying_clear(bm, w,
-							     fb_bitmap_mask(w, first, end)));
-	bm->n_flying -= moved;
-	bm->n_done += moved;
-	return moved;
+	return fb_bitmap_move(bm, first, n, group, fb_bitmap_done_word);
 }
 
 u32 fb_bitmap_untake(struct fb_bitmap *bm, u64 first, u32 n, u32 group)
 {
-	u64 end = first + n, w;
-	u32 moved = 0;
-
-	if (!fb_bitmap_holds(bm, first, n) || group >= bm->groups)
-		return 0;
-	for (w = first / BITS_PER_LONG; w <= (end - 1) / BITS_PER_LONG; w++) {
-		unsigned long m = fb_bitmap_flying_clear(bm, w, fb_bitmap_mask(w, first, end));
-
-		bm->wanted[w] |= m;
-		moved += hweight_long(m);
-	}
-	bm->n_flying -= moved;
-	fb_bitmap_add(bm, group, moved);
-	return moved;
+	return fb_bitmap_move(bm, first, n, group, fb_bitmap_untake_word);
 }
 
 /* ---- queries ---- */

@@ -22,16 +22,18 @@
 
 #define FB_REGIONS 64		/* parts of the disk that are counted and weighed apart */
 #define FB_BITMAP_COUNTS 262144U	/* counts at most: 1 MiB */
-#define FB_BITMAP_FLYING 1024	/* words with flying granules at most: 16 KiB */
+#define FB_BITMAP_FLYING 1024	/* words with flying granules at most: 24 KiB */
 
 /**
  * struct fb_bitmap_word - one word of a map that is mostly zero
  * @index: which
  * @bits: not zero
+ * @again: of these, those that have been added again
  */
 struct fb_bitmap_word {
 	u64 index;
 	unsigned long bits;
+	unsigned long again;
 };
 
 /**
@@ -47,6 +49,7 @@ struct fb_bitmap_word {
  * @region: wanted granules of FB_REGIONS equal parts of the groups
  * @n_wanted: sum of @count
  * @n_flying: granules in flight
+ * @n_again: of these, those that will be wanted again when they are done
  * @n_done: granules read since they were registered
  */
 struct fb_bitmap {
@@ -61,6 +64,7 @@ struct fb_bitmap {
 	u64 region[FB_REGIONS];
 	u64 n_wanted;
 	u64 n_flying;
+	u64 n_again;
 	u64 n_done;
 };
 
@@ -103,7 +107,7 @@ u64 fb_bitmap_bytes(u64 granules, u32 groups);
 void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
 
 /*
- * The five moves below return how many granules changed state; granules in
+ * The six moves below return how many granules changed state; granules in
  * another state stay as they are, so that a move may be repeated without harm.
  * A run that ends beyond the map, or a group that does not exist, moves
  * nothing. Cost: one turn of a loop per 64 granules. They never sleep.
@@ -124,7 +128,20 @@ void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
 u32 fb_bitmap_want(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
 /**
- * fb_bitmap_unwant() - take back: wanted -> not registered; flying ones stay
+ * fb_bitmap_again() - added in flight: flying ones will be wanted again when they are done
+ * @bm: the map
+ * @first: first granule of the run
+ * @n: length of the run in granules
+ *
+ * One that comes back unread is wanted anyway, and read once more, not twice.
+ *
+ * Return: granules of which this was not known.
+ */
+u32 fb_bitmap_again(struct fb_bitmap *bm, u64 first, u32 n);
+
+/**
+ * fb_bitmap_unwant() - take back: wanted -> not registered; flying ones stay, but are not
+ * wanted again
  * @bm: the map
  * @first: first granule of the run
  * @n: length of the run in granules
@@ -146,14 +163,15 @@ u32 fb_bitmap_unwant(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 u32 fb_bitmap_take(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
 /**
- * fb_bitmap_done() - a read delivered its data: flying -> done
+ * fb_bitmap_done() - a read delivered its data: flying -> done, or wanted again
  * @bm: the map
  * @first: first granule of the run
  * @n: length of the run in granules
+ * @group: the group of all of them
  *
  * Return: granules done by this call: each is to be delivered once.
  */
-u32 fb_bitmap_done(struct fb_bitmap *bm, u64 first, u32 n);
+u32 fb_bitmap_done(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
 /**
  * fb_bitmap_untake() - a read failed or its data are void: flying -> wanted

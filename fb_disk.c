@@ -630,6 +630,31 @@ void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size)
 	spin_unlock_irqrestore(&fd->lock, flags);
 }
 
+/**
+ * fb_disk_uevent() - a change uevent of the disk, if it is attached: <what>=<value>
+ * @fd: the disk
+ * @what: the name
+ * @value: the value
+ *
+ * Context: may sleep; does no I/O.
+ */
+void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value)
+{
+	unsigned int noio = memalloc_noio_save();
+	char text[64], *env[2] = { text };
+	struct device *dev = NULL;
+
+	snprintf(text, sizeof(text), "%s=%llu", what, value);
+	spin_lock_irq(&fd->lock);
+	if (fd->q && fd->q->disk)
+		dev = get_device(disk_to_dev(fd->q->disk));
+	spin_unlock_irq(&fd->lock);
+	if (dev)
+		kobject_uevent_env(&dev->kobj, KOBJ_CHANGE, env);
+	put_device(dev);
+	memalloc_noio_restore(noio);
+}
+
 /* ---- the model: whole or not at all ---- */
 
 static int fb_disk_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)

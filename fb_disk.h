@@ -279,6 +279,8 @@ struct fb_idle {
  * @doubt: that and why whoever made @model did not trust it, or "" [L]
  * @forced: @model is used in spite of that [L]
  * @distrusted: the model does not fit what completions say [L]
+ * @needs: what the tasks that run need together: FREEBLOCK_MEDIUM if one does,
+ *	FREEBLOCK_NO_DATA if none wants data; written with each change of a state [L]
  * @svc: what serves its tasks, NULL: there is none; written with life, config and lock held [L]
  * @wait: its thread waits here
  * @gen: generation of the gap: a plan of another one is void [L]
@@ -343,6 +345,7 @@ struct fb_disk {
 	char doubt[FB_DOUBT_LEN];
 	bool forced;
 	bool distrusted;
+	u32 needs;
 	struct fb_svc *svc;
 
 	wait_queue_head_t wait;
@@ -413,6 +416,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 void fb_disk_detach(struct fb_disk *fd);
 struct fb_disk *fb_disk_get(const char *name);
 void fb_disk_put(struct fb_disk *fd);
+void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value);
 void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size);
 const char *fb_disk_transparent(const struct fb_disk *fd);
 int fb_disk_force(struct fb_disk *fd, bool force);

@@ -238,10 +238,10 @@ static bool fb_idle_find(struct fb_svc *svc, struct fb_plan_piece *piece)
 	spin_unlock_irq(&fd->lock);
 	if (!ask.max_sectors)
 		return false;
-	if (fbb_idle(svc, &task->map, ask.max_sectors, piece))
+	if (fbb_idle(&fd->bad, &task->map, ktime_get_ns(), ask.max_sectors, piece))
 		return true;
 	if (!fbo_next(&task->idle_order, &ask, &plan.piece[0]) ||
-	    !fbb_divert(svc, &task->map, &plan.piece[0]) || !fbv_cut(svc, &plan))
+	    !fbb_divert(&fd->bad, &task->map, &plan.piece[0]) || !fbv_cut(svc, &plan))
 		return false;
 	*piece = plan.piece[0];
 	return true;

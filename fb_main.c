@@ -4,6 +4,7 @@
  */
 #include <linux/module.h>
 
+#include "fb_delivery.h"
 #include "fb_disk.h"
 #include "fb_memory.h"
 #include "fb_reader.h"
@@ -12,7 +13,7 @@
 #include "fb_user.h"
 
 static const struct fb_disk_client *const fb_main_clients[] = {
-	&fb_bad_client,
+	&fb_delivery_client,
 	&fb_medium_client,
 	&fb_idle_client,
 	&fb_gap_client,

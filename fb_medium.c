@@ -72,7 +72,7 @@ const struct fb_disk_client fb_medium_client = {
  */
 enum fb_medium_how fb_medium_how(const struct fb_disk *fd)
 {
-	u32 flags = fbv_needs(fd);
+	u32 flags = fd->needs;
 
 	lockdep_assert_held(&fd->lock);
 	if (!(flags & FREEBLOCK_MEDIUM))

@@ -86,7 +86,7 @@ static void fb_reader_leftover(struct fb_svc *svc, u32 found, u32 gen)
 	block = fb_bitmap_next_wanted(svc->map, 0);
 	plan.piece[0].lbn = block * granule;
 	plan.piece[0].nsect = min_t(u64, granule, svc->fd->sectors - plan.piece[0].lbn);
-	if (fbb_divert(svc, svc->map, &plan.piece[0]) && fbv_cut(svc, &plan) &&
+	if (fbb_divert(&svc->fd->bad, svc->map, &plan.piece[0]) && fbv_cut(svc, &plan) &&
 	    fb_reader_publish(svc->fd, &plan, gen))
 		svc->leftover_ns = now;
 }

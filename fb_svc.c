@@ -17,6 +17,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "fb_delivery.h"
 #include "fb_disk.h"
 #include "fb_drive_query.h"
 
@@ -77,30 +78,6 @@ bool fbv_wants(struct fb_disk *fd)
 bool fbv_may_read(struct fb_disk *fd)
 {
 	return fbv_wants(fd) && fb_guard_on(&fd->guard, ktime_get_ns());
-}
-
-/**
- * fbv_needs() - what the tasks that run need together
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- *
- * Return: FREEBLOCK_MEDIUM if one needs it, FREEBLOCK_NO_DATA if none wants data.
- */
-u32 fbv_needs(const struct fb_disk *fd)
-{
-	u32 medium = 0, no_data = FREEBLOCK_NO_DATA, i;
-
-	lockdep_assert_held(&fd->lock);
-	for (i = 0; fd->svc && i < FREEBLOCK_TASKS; i++) {
-		const struct freeblock_task *task = fd->svc->task[i];
-
-		if (!task || task->state != FB_TASK_RUNNING)
-			continue;
-		medium |= task->ops->flags & FREEBLOCK_MEDIUM;
-		no_data &= task->ops->flags;
-	}
-	return medium | no_data;
 }
 
 /* ---- runs of granules that lie on one track ---- */
@@ -327,21 +304,59 @@ void fbv_weigh(struct fb_svc *svc, struct fb_limits *lim)
 
 /* ---- changes of what a task wants ---- */
 
+/* does this read still bring the task something? */
+static bool fbv_is_on_its_way(const struct freeblock_task *task, const struct fb_buf *buf)
+{
+	u32 slots;
+
+	spin_lock_irq(&task->fd->lock);
+	slots = buf->pending | buf->served | buf->voided;
+	if (buf->state < FB_BUF_SENT || !buf->taken)
+		slots = 0;
+	spin_unlock_irq(&task->fd->lock);
+	return slots & BIT(task->slot);
+}
+
+/*
+ * What is in flight comes from a read that was sent before it was added: it is wanted again
+ * when it lands. What was added before is not: it is served by that read, though it be
+ * entered only now.
+ */
+static void fbv_add_flying(struct fbv_walk *walk, u64 first, u32 n)
+{
+	const struct fb_bufs *bufs = walk->svc->fd->bufs;
+	u32 granule = fbv_granule(walk->svc), i;
+
+	for (i = 0; walk->task->map.n_flying && i < READ_ONCE(bufs->n); i++) {
+		const struct fb_buf *buf = &bufs->buf[i];
+		u64 base = div_u64(buf->lbn, granule);
+		u64 end = min(first + n, base + DIV_ROUND_UP(buf->nsect, granule));
+		unsigned int b = max(first, base) - base, e;
+
+		if (first >= end || base >= end || buf->sent_ns > walk->op->added_ns ||
+		    !fbv_is_on_its_way(walk->task, buf))
+			continue;
+		for_each_set_bitrange_from(b, e, buf->share[walk->task->slot].mask, end - base)
+			fb_bitmap_again(&walk->task->map, base + b, e - b);
+	}
+}
+
 static void fbv_add_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct fbv_walk *walk = ctx;
 	const struct fb_op *op = walk->op;
-	struct freeblock_task *task = walk->task;
-	u32 i;
+	unsigned long b = first - op->base, e, end = b + n;
 
-	if (!walk->mask) {
-		fb_bitmap_want(&task->map, first, n, group);
+	if (!op->masked) {
+		fb_bitmap_want(&walk->task->map, first, n, group);
+		fbv_add_flying(walk, first, n);
 	} else {
-		for (i = 0; i < n; i++)
-			if (test_bit(first + i - op->base, walk->mask))
-				fb_bitmap_want(&task->map, first + i, 1, group);
+		for_each_set_bitrange_from(b, e, op->bits, end) {
+			fb_bitmap_want(&walk->task->map, op->base + b, e - b, group);
+			fbv_add_flying(walk, op->base + b, e - b);
+		}
 	}
-	if (task->active && walk->svc->joint)
+	if (walk->task->active && walk->svc->joint)
 		fbv_join_run(walk, first, n, group);
 }
 
@@ -408,7 +423,8 @@ static void fbv_enter(struct fb_svc *svc, struct freeblock_task *task)
 			return;
 		n = op->n;
 	} else if (op->kind == FB_OP_ADD) {
-		walk.mask = op->masked ? op->bits : NULL;
+		/* what was sent before it was added must be known to be in flight */
+		fbv_absorb(svc);
 		fbv_each_run(svc, op->first, n, fbv_add_run, &walk);
 	} else {
 		fbv_each_run(svc, op->first, n, fbv_remove_run, &walk);
@@ -442,25 +458,33 @@ static void fbv_take_run(void *ctx, u64 first, u32 n, u32 group)
 static void fbv_untake_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct fbv_walk *walk = ctx;
-	u32 i;
+	unsigned int b = first - walk->base, e, end = b + n;
 
-	for (i = 0; i < n; i++)
-		if (test_bit(first + i - walk->base, walk->mask))
-			fb_bitmap_untake(walk->map, first + i, 1, group);
+	for_each_set_bitrange_from(b, e, walk->mask, end)
+		fb_bitmap_untake(walk->map, walk->base + b, e - b, group);
+}
+
+static void fbv_done_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fbv_walk *walk = ctx;
+	unsigned int b = first - walk->base, e, end = b + n;
+
+	for_each_set_bitrange_from(b, e, walk->mask, end)
+		fb_bitmap_done(walk->map, walk->base + b, e - b, group);
 }
 
 /* what of a read is over for all: wanted again if anybody wants it */
 static void fbv_settle_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct fbv_walk *walk = ctx;
-	u32 i;
+	unsigned int b = first - walk->base, end = b + n;
 
-	for (i = 0; i < n; i++) {
-		if (!test_bit(first + i - walk->base, walk->mask))
-			continue;
-		fb_bitmap_done(walk->map, first + i, 1);
-		if (fbv_is_wanted(walk->svc, first + i))
-			fb_bitmap_want(walk->map, first + i, 1, group);
+	fbv_done_run(ctx, first, n, group);
+	for_each_set_bit_from(b, walk->mask, end) {
+		if (fbv_is_wanted(walk->svc, walk->base + b))
+			fb_bitmap_want(walk->map, walk->base + b, 1, group);
+		else
+			fb_bitmap_unwant(walk->map, walk->base + b, 1, group);
 	}
 }
 
@@ -511,7 +535,8 @@ static void fbv_settle(struct fb_svc *svc, struct fb_buf *buf)
 	spin_unlock_irq(&svc->fd->lock);
 }
 
-static void fbv_untake(struct fb_svc *svc, struct fb_buf *buf, u32 slots)
+/* moves what the tasks in @slots have of a read */
+static void fbv_each_share(struct fb_svc *svc, struct fb_buf *buf, u32 slots, fb_runs_fn fn)
 {
 	struct fbv_walk walk = { .svc = svc };
 	u32 i;
@@ -521,26 +546,14 @@ static void fbv_untake(struct fb_svc *svc, struct fb_buf *buf, u32 slots)
 			continue;
 		walk.map = &svc->task[i]->map;
 		walk.mask = buf->share[i].mask;
-		fbv_buf_runs(svc, buf, fbv_untake_run, &walk);
+		fbv_buf_runs(svc, buf, fn, &walk);
 	}
-}
-
-static void fbv_mark_done(struct fb_svc *svc, struct fb_buf *buf, u32 slots)
-{
-	u64 base = div_u64(buf->lbn, fbv_granule(svc));
-	unsigned int bit;
-	u32 i;
-
-	for (i = 0; i < FREEBLOCK_TASKS; i++)
-		if (slots & BIT(i))
-			for_each_set_bit(bit, buf->share[i].mask, FB_BUF_GRANULES)
-				fb_bitmap_done(&svc->task[i]->map, base + bit, 1);
 }
 
 /* nobody gets it: all of it is wanted again */
 static void fbv_give_up(struct fb_svc *svc, struct fb_buf *buf)
 {
-	fbv_untake(svc, buf, buf->pending);
+	fbv_each_share(svc, buf, buf->pending, fbv_untake_run);
 	buf->pending = 0;
 	fbv_settle(svc, buf);
 }
@@ -574,7 +587,8 @@ static bool fbv_has_taker(const struct fb_svc *svc, const struct fb_plan *plan)
  */
 bool fbv_cut(struct fb_svc *svc, struct fb_plan *plan)
 {
-	return fbv_has_taker(svc, plan) && fbb_cut(svc, plan);
+	return fbv_has_taker(svc, plan) &&
+	       fbb_cut(&svc->fd->bad, svc->map, ktime_get_ns(), plan);
 }
 
 /* ---- buffers ---- */
@@ -638,13 +652,10 @@ static void fbv_withhold(struct fb_svc *svc, struct fb_buf *buf)
 /* a read is back: who gets it, or is it to be read again? */
 static void fbv_absorb_ended(struct fb_svc *svc, struct fb_buf *buf, bool dirty)
 {
+	bool known = !dirty && buf->status != BLK_STS_AGAIN && fb_delivery_judge(svc, buf);
 	u32 i, pending;
 
-	if (!dirty && buf->status != BLK_STS_AGAIN)
-		fbb_ended(svc, buf);
-	if (!dirty && buf->status)
-		dirty = buf->status == BLK_STS_AGAIN || !fbb_error_is_known(svc, buf);
-	if (dirty || !buf->pending) {
+	if ((buf->status && !known) || dirty || !buf->pending) {
 		fbv_give_up(svc, buf);
 		return;
 	}
@@ -661,7 +672,7 @@ static void fbv_absorb_ended(struct fb_svc *svc, struct fb_buf *buf, bool dirty)
 	spin_unlock_irq(&svc->fd->lock);
 	for (i = 0; i < FREEBLOCK_TASKS; i++)
 		if (pending & BIT(i))
-			fb_task_deliver(svc->task[i]);
+			fb_delivery_begin(svc->task[i]);
 }
 
 static void fbv_absorb_delivered(struct fb_svc *svc, struct fb_buf *buf)
@@ -675,8 +686,8 @@ static void fbv_absorb_delivered(struct fb_svc *svc, struct fb_buf *buf)
 	buf->served = 0;
 	buf->voided = 0;
 	spin_unlock_irq(&svc->fd->lock);
-	fbv_mark_done(svc, buf, served);
-	fbv_untake(svc, buf, voided);
+	fbv_each_share(svc, buf, served, fbv_done_run);
+	fbv_each_share(svc, buf, voided, fbv_untake_run);
 	if (!pending)
 		fbv_settle(svc, buf);
 }
@@ -699,7 +710,7 @@ static bool fbv_absorb_buf(struct fb_svc *svc, struct fb_buf *buf)
 	spin_unlock_irq(&svc->fd->lock);
 	if (take) {
 		fbv_take(svc, buf);
-		fbb_sent(svc, buf);
+		fbb_sent(&svc->fd->bad, buf->lbn, buf->nsect, ktime_get_ns());
 	}
 	if (state == FB_BUF_ENDED) {
 		spin_lock_irq(&svc->fd->lock);
@@ -713,12 +724,6 @@ static bool fbv_absorb_buf(struct fb_svc *svc, struct fb_buf *buf)
 	       buf->status != BLK_STS_AGAIN;
 }
 
-static bool fbv_is_published(const struct freeblock_task *task)
-{
-	return task->wanted == task->map.n_wanted && task->flying == task->map.n_flying &&
-	       task->total == task->map.n_done + task->wanted + task->flying;
-}
-
 /* the counts are written here only, so what is as it was need not be written again */
 static void fbv_publish(struct fb_svc *svc)
 {
@@ -726,13 +731,19 @@ static void fbv_publish(struct fb_svc *svc)
 
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
 		struct freeblock_task *task = svc->task[i];
+		u64 wanted, flying, total;
 
-		if (!task || fbv_is_published(task))
+		if (!task)
+			continue;
+		wanted = task->map.n_wanted;
+		flying = task->map.n_flying;
+		total = task->map.n_done + wanted + flying + task->map.n_again;
+		if (task->wanted == wanted && task->flying == flying && task->total == total)
 			continue;
 		spin_lock_irq(&svc->fd->lock);
-		task->wanted = task->map.n_wanted;
-		task->flying = task->map.n_flying;
-		task->total = task->map.n_done + task->wanted + task->flying;
+		task->wanted = wanted;
+		task->flying = flying;
+		task->total = total;
 		spin_unlock_irq(&svc->fd->lock);
 	}
 }
@@ -770,15 +781,12 @@ void fbv_ask_drive(struct fb_svc *svc)
 
 /* ---- tasks ---- */
 
-/**
- * fbv_leave() - a task is over
- * @svc: the service
- * @task: the task; nothing of it is on its way
- */
-void fbv_leave(struct fb_svc *svc, struct freeblock_task *task)
+/* a task seems to be through: it is to stop, or nothing is wanted; nothing is on its way */
+static void fbv_try_end(struct fb_svc *svc, struct freeblock_task *task)
 {
 	if (task->active)
 		fbv_deactivate(svc, task);
+	fb_delivery_try_end(task);
 }
 
 static void fbv_attend_task(struct fb_svc *svc, struct freeblock_task *task)
@@ -794,9 +802,9 @@ static void fbv_attend_task(struct fb_svc *svc, struct freeblock_task *task)
 	if (task->map.n_flying)
 		return;
 	if (state == FB_TASK_STOPPING ||
-	    (state == FB_TASK_RUNNING && !task->map.n_wanted &&
+	    (state == FB_TASK_RUNNING && !task->map.n_wanted && !READ_ONCE(task->ntodo) &&
 	     !(task->ops->flags & FREEBLOCK_KEEP)))
-		fb_task_try_end(task);
+		fbv_try_end(svc, task);
 }
 
 /**
@@ -818,6 +826,7 @@ void fbv_attend(struct fb_svc *svc)
 	}
 	fbv_pick_map(svc);
 	fbv_publish(svc);
+	fb_delivery_mind_bad(svc, false);
 }
 
 static bool fbv_task_has_work(const struct fb_svc *svc, const struct freeblock_task *task)

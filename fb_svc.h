@@ -38,6 +38,7 @@ enum fb_op_kind { FB_OP_ADD, FB_OP_REMOVE, FB_OP_PROMOTE };
  * @kind: what to do with the range
  * @first: its first granule that is still to be entered
  * @n: granules from there on
+ * @added_ns: when it was asked for: reads sent before do not serve it
  * @masked: only those with a bit in @bits
  * @base: the granule of the first of @bits
  * @bits: see @masked
@@ -47,6 +48,7 @@ struct fb_op {
 	enum fb_op_kind kind;
 	u64 first;
 	u64 n;
+	u64 added_ns;
 	bool masked;
 	u64 base;
 	unsigned long bits[];
@@ -55,6 +57,7 @@ struct fb_op {
 /**
  * struct freeblock_task - one consumer's wants
  * @fd: its disk
+ * @node: in fb_svc.tasks; fb_disk.life and [L]
  * @id: for people; never used twice
  * @slot: its place in fb_svc.task, once it is started
  * @disk: its disk's name when it was created
@@ -90,6 +93,7 @@ struct fb_op {
  */
 struct freeblock_task {
 	struct fb_disk *fd;
+	struct list_head node;
 	u32 id;
 	u32 slot;
 	char disk[FB_NAME_LEN];
@@ -129,9 +133,9 @@ struct freeblock_task {
  * @fd: the disk
  * @thread: runs from the first start on
  * @bytes: memory charged to all tasks together; fb_disk.life
+ * @tasks: those that are not destroyed; fb_disk.life and [L]
  * @task: those that are started and not over, by slot; written with the lock held, by
  *	freeblock_task_start() and by the thread, which alone takes them out [L]
- * @created: tasks that are not destroyed; fb_disk.life
  * @nactive: tasks with @active set; the thread's, as all that follows
  * @all: what any of them wants, valid while there are several
  * @joint: @all is in use
@@ -151,8 +155,8 @@ struct fb_svc {
 	struct fb_disk *fd;
 	struct task_struct *thread;
 	u64 bytes;
+	struct list_head tasks;
 	struct freeblock_task *task[FREEBLOCK_TASKS];
-	u32 created;
 	u32 nactive;
 	struct fb_bitmap all;
 	bool joint;
@@ -172,10 +176,8 @@ struct fb_svc {
 bool fbv_wants(struct fb_disk *fd);
 bool fbv_may_read(struct fb_disk *fd);
 struct freeblock_task *fbv_idle_task(struct fb_svc *svc);
-u32 fbv_needs(const struct fb_disk *fd);
 bool fbv_has_work(struct fb_svc *svc);
 void fbv_absorb(struct fb_svc *svc);
-void fbv_leave(struct fb_svc *svc, struct freeblock_task *task);
 void fbv_attend(struct fb_svc *svc);
 void fbv_ask_drive(struct fb_svc *svc);
 void fbv_weigh(struct fb_svc *svc, struct fb_limits *lim);
@@ -184,8 +186,6 @@ bool fbv_cut(struct fb_svc *svc, struct fb_plan *plan);
 /* fb_task.c */
 int fb_task_init(void);
 void fb_task_exit(void);
-void fb_task_deliver(struct freeblock_task *task);
-void fb_task_try_end(struct freeblock_task *task);
 int fb_task_command(struct fb_disk *fd, const char *text);
 ssize_t fb_task_list(struct fb_disk *fd, char *page);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks: their life, what consumers change of them, and the delivery of blocks (DESIGN 6;
- * the interface is include/freeblock.h). What is read for them is fb_svc.c's.
+ * Tasks: their life, and what consumers change of them (the interface is
+ * include/freeblock.h). What is read for them is fb_svc.c's.
  *
  * Locks: fb_disk.life for creation, start and destruction; fb_disk.lock for states and
  * counts; the table is in fb_disk.h.
@@ -11,15 +11,15 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "fb_delivery.h"
 #include "fb_disk.h"
 #include "fb_memory.h"
 #include "fb_reader.h"
 
 static atomic_t fb_task_last_id;
-static struct workqueue_struct *fb_task_wq;
 
 /**
- * fb_task_init() - the workqueue on which consumers are called
+ * fb_task_init() - tasks can be created
  *
  * Context: module init.
  *
@@ -27,8 +27,7 @@ static struct workqueue_struct *fb_task_wq;
  */
 int fb_task_init(void)
 {
-	fb_task_wq = alloc_workqueue("freeblock", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return fb_task_wq ? 0 : -ENOMEM;
+	return fb_delivery_init();
 }
 
 /**
@@ -38,163 +37,12 @@ int fb_task_init(void)
  */
 void fb_task_exit(void)
 {
-	destroy_workqueue(fb_task_wq);
+	fb_delivery_exit();
 }
 
 static u32 fb_task_granule(const struct freeblock_task *task)
 {
 	return dm_info(task->fd->model)->granule_sectors;
-}
-
-/* ---- delivery: the workqueue ---- */
-
-struct fb_task_count {
-	u64 done;
-	u64 failed;
-};
-
-/* set_bit_le() itself takes an int */
-static void fb_task_cover(struct freeblock_coverage *coverage, u64 block)
-{
-	set_bit_le(block % BITS_PER_TYPE(u64), &coverage->map[block / BITS_PER_TYPE(u64)]);
-}
-
-static void fb_task_deliver_block(struct freeblock_task *task, struct fb_buf *buf, u32 i,
-				  struct fb_task_count *count)
-{
-	u32 granule = fb_task_granule(task);
-	u64 lbn = buf->lbn + (u64)i * granule;
-	u32 n = min_t(u64, granule, task->fd->sectors - lbn);
-	u32 end = i * granule + n;
-	blk_status_t status = BLK_STS_OK;
-	const void *data = buf->data + (((size_t)i * granule) << SECTOR_SHIFT);
-
-	if (buf->how == FB_MEDIUM_VERIFY)
-		data = NULL;
-	if (buf->good < end) {
-		/* the first that was not read is the bad one, the drive was stopped there */
-		status = buf->good >= i * granule ? BLK_STS_MEDIUM : BLK_STS_IOERR;
-		data = NULL;
-		count->failed++;
-	}
-	count->done++;
-	task->ops->block(task, lbn, n, data, status);
-	if (task->coverage && status == BLK_STS_OK)
-		fb_task_cover(task->coverage, div_u64(lbn, granule));
-	cond_resched();
-}
-
-/* the buffer stays with the task's consumer from here on, unless a write has spoilt it */
-static bool fb_task_deliver_begin(struct freeblock_task *task, struct fb_buf *buf)
-{
-	u32 bit = BIT(task->slot);
-	bool ours;
-
-	spin_lock_irq(&task->fd->lock);
-	ours = buf->state == FB_BUF_DELIVER && buf->pending & bit;
-	if (ours && buf->dirty) {
-		ours = false;
-		buf->pending &= ~bit;
-		buf->voided |= bit;
-		task->held--;
-		task->fd->stats.discarded++;
-		wake_up(&task->fd->wait);
-	}
-	spin_unlock_irq(&task->fd->lock);
-	return ours;
-}
-
-static void fb_task_deliver_end(struct freeblock_task *task, struct fb_buf *buf,
-				const struct fb_task_count *count)
-{
-	spin_lock_irq(&task->fd->lock);
-	task->done += count->done;
-	task->failed += count->failed;
-	task->held--;
-	buf->pending &= ~BIT(task->slot);
-	buf->served |= BIT(task->slot);
-	wake_up(&task->fd->wait);
-	spin_unlock_irq(&task->fd->lock);
-}
-
-static void fb_task_deliver_work(struct work_struct *work)
-{
-	struct freeblock_task *task = container_of(work, struct freeblock_task, deliver);
-	struct fb_bufs *bufs = task->fd->bufs;
-	unsigned int i;
-	u32 b;
-
-	for (b = 0; b < READ_ONCE(bufs->n); b++) {
-		struct fb_buf *buf = &bufs->buf[b];
-		struct fb_task_count count = {};
-
-		if (!fb_task_deliver_begin(task, buf))
-			continue;
-		invalidate_kernel_vmap_range(buf->data, bufs->sectors << SECTOR_SHIFT);
-		for_each_set_bit(i, buf->share[task->slot].mask, FB_BUF_GRANULES)
-			fb_task_deliver_block(task, buf, i, &count);
-		fb_task_deliver_end(task, buf, &count);
-	}
-}
-
-/**
- * fb_task_deliver() - there is something for a task's consumer
- * @task: the task
- *
- * Context: the thread.
- */
-void fb_task_deliver(struct freeblock_task *task)
-{
-	queue_work(fb_task_wq, &task->deliver);
-}
-
-/* ---- the end ---- */
-
-static void fb_task_ended_work(struct work_struct *work)
-{
-	struct freeblock_task *task = container_of(work, struct freeblock_task, ended);
-
-	task->ops->ended(task, task->end);
-	complete_all(&task->over);
-}
-
-static void fb_task_drop_todo(struct freeblock_task *task)
-{
-	struct fb_op *op, *next;
-
-	list_for_each_entry_safe(op, next, &task->todo, node) {
-		list_del(&op->node);
-		kvfree(op);
-	}
-}
-
-/**
- * fb_task_try_end() - a task seems to be through
- * @task: the task, no longer active or without wants; nothing of it is on its way
- *
- * It is not when its consumer has just added something.
- *
- * Context: the thread; may sleep. The thread knows it no longer when it is over.
- */
-void fb_task_try_end(struct freeblock_task *task)
-{
-	struct fb_disk *fd = task->fd;
-
-	spin_lock_irq(&fd->lock);
-	if (task->state != FB_TASK_STOPPING && (task->state != FB_TASK_RUNNING || task->ntodo)) {
-		spin_unlock_irq(&fd->lock);
-		return;
-	}
-	task->end = task->state == FB_TASK_STOPPING ? FREEBLOCK_STOPPED : FREEBLOCK_FINISHED;
-	task->state = FB_TASK_OVER;
-	spin_unlock_irq(&fd->lock);
-	fbv_leave(fd->svc, task);
-	spin_lock_irq(&fd->lock);
-	fd->svc->task[task->slot] = NULL;
-	spin_unlock_irq(&fd->lock);
-	flush_work(&task->deliver);
-	fb_task_drop_todo(task);
-	queue_work(fb_task_wq, &task->ended);
 }
 
 /* ---- creation ---- */
@@ -229,11 +77,15 @@ static int fb_task_need_svc(struct fb_disk *fd)
 	if (!svc)
 		return -ENOMEM;
 	svc->fd = fd;
-	fbb_forget(&fd->bad);
+	INIT_LIST_HEAD(&svc->tasks);
 	mutex_lock(&fd->config);
 	spin_lock_irq(&fd->lock);
-	if (fd->model)
+	if (fd->model) {
+		const struct dm_info *info = dm_info(fd->model);
+
+		fbb_begin(&fd->bad, info->granule_sectors, info->sectors);
 		fd->svc = svc;
+	}
 	spin_unlock_irq(&fd->lock);
 	mutex_unlock(&fd->config);
 	if (fd->svc)
@@ -249,10 +101,11 @@ static void fb_task_drop_svc(struct fb_disk *fd)
 	struct fb_bufs *bufs;
 
 	lockdep_assert_held(&fd->life);
-	if (!svc || svc->created)
+	if (!svc || !list_empty(&svc->tasks))
 		return;
 	if (svc->thread)
 		kthread_stop(svc->thread);
+	fb_delivery_mind_bad(svc, true);
 	mutex_lock(&fd->config);
 	spin_lock_irq(&fd->lock);
 	bufs = fd->bufs;
@@ -266,6 +119,18 @@ static void fb_task_drop_svc(struct fb_disk *fd)
 	kvfree(svc);
 }
 
+/* those that are not over: they are listed, and count */
+static u32 fb_task_count(struct fb_svc *svc)
+{
+	struct freeblock_task *task;
+	u32 n = 0;
+
+	lockdep_assert_held(&svc->fd->life);
+	list_for_each_entry(task, &svc->tasks, node)
+		n += READ_ONCE(task->state) != FB_TASK_OVER;
+	return n;
+}
+
 static int fb_task_enter(struct freeblock_task *task)
 {
 	struct fb_disk *fd = task->fd;
@@ -273,14 +138,16 @@ static int fb_task_enter(struct freeblock_task *task)
 
 	if (ret)
 		return ret;
-	if (fd->svc->created == FREEBLOCK_TASKS)
+	if (fb_task_count(fd->svc) == FREEBLOCK_TASKS)
 		return -EBUSY;
 	ret = fb_task_init_map(fd, &task->map, &task->bytes);
 	if (ret) {
 		fb_task_drop_svc(fd);
 		return ret;
 	}
-	fd->svc->created++;
+	spin_lock_irq(&fd->lock);
+	list_add_tail(&task->node, &fd->svc->tasks);
+	spin_unlock_irq(&fd->lock);
 	return 0;
 }
 
@@ -299,9 +166,7 @@ static struct freeblock_task *fb_task_new(struct fb_disk *fd, const char *disk, 
 	strscpy(task->disk, disk, sizeof(task->disk));
 	strscpy(task->name, name, sizeof(task->name));
 	INIT_LIST_HEAD(&task->todo);
-	init_completion(&task->over);
-	INIT_WORK(&task->deliver, fb_task_deliver_work);
-	INIT_WORK(&task->ended, fb_task_ended_work);
+	fb_delivery_setup(task);
 	return task;
 }
 
@@ -348,6 +213,7 @@ static int fb_task_post(struct freeblock_task *task, struct fb_op *op)
 	else if (task->ntodo == FREEBLOCK_RANGES)
 		ret = -ENOSPC;
 	if (!ret) {
+		op->added_ns = ktime_get_ns();
 		list_add_tail(&op->node, &task->todo);
 		task->ntodo++;
 		wake_up(&fd->wait);
@@ -605,7 +471,7 @@ static int fb_task_first_bufs(struct fb_disk *fd)
 /* buffers for one more task; they stay until the last one is gone */
 static int fb_task_need_bufs(struct fb_disk *fd)
 {
-	u32 n = fb_buf_missing(fd, fd->svc->created);
+	u32 n = fb_buf_missing(fd, fb_task_count(fd->svc));
 	u64 bytes = fb_buf_bytes(fd->model, n);
 	int ret = fb_memory_charge(&fd->svc->bytes, bytes, "a task");
 
@@ -651,8 +517,8 @@ static int fb_task_start_locked(struct freeblock_task *task)
 	struct fb_disk *fd = task->fd;
 	int ret;
 
-	if (task->state != FB_TASK_NEW)
-		return -EBUSY;
+	if (READ_ONCE(task->state) != FB_TASK_NEW)
+		return READ_ONCE(task->state) < FB_TASK_STOPPING ? -EBUSY : -ESHUTDOWN;
 	if (!task->ntodo && !(task->ops->flags & FREEBLOCK_KEEP))
 		return -EINVAL;
 	ret = fb_task_init_order(task);
@@ -663,13 +529,9 @@ static int fb_task_start_locked(struct freeblock_task *task)
 	if (ret)
 		return ret;
 	spin_lock_irq(&fd->lock);
-	while (fd->svc->task[task->slot])
-		task->slot++;
-	fd->svc->task[task->slot] = task;
-	task->state = FB_TASK_RUNNING;
-	wake_up(&fd->wait);
+	ret = fb_delivery_start(task);
 	spin_unlock_irq(&fd->lock);
-	return 0;
+	return ret;
 }
 
 int freeblock_task_start(struct freeblock_task *task)
@@ -685,39 +547,12 @@ int freeblock_task_start(struct freeblock_task *task)
 }
 EXPORT_SYMBOL_GPL(freeblock_task_start);
 
-/* no plan that was made for it may be used any more */
-static void fb_task_set_state(struct freeblock_task *task, enum fb_task_state state)
-{
-	lockdep_assert_held(&task->fd->lock);
-	task->state = state;
-	task->fd->idle.ready = false;
-	fb_gap_void(task->fd);
-	wake_up(&task->fd->wait);
-}
-
-static void fb_task_stop_locked(struct freeblock_task *task)
-{
-	if (task->state == FB_TASK_RUNNING || task->state == FB_TASK_PAUSED)
-		fb_task_set_state(task, FB_TASK_STOPPING);
-}
-
-static int fb_task_switch_locked(struct freeblock_task *task, enum fb_task_state from,
-				 enum fb_task_state to)
-{
-	if (task->state == to)
-		return -EALREADY;
-	if (task->state != from)
-		return -EINVAL;
-	fb_task_set_state(task, to);
-	return 0;
-}
-
 void freeblock_task_stop(struct freeblock_task *task)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&task->fd->lock, flags);
-	fb_task_stop_locked(task);
+	fb_delivery_stop(task);
 	spin_unlock_irqrestore(&task->fd->lock, flags);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_stop);
@@ -729,7 +564,7 @@ static int fb_task_switch(struct freeblock_task *task, enum fb_task_state from,
 	int ret;
 
 	spin_lock_irqsave(&task->fd->lock, flags);
-	ret = fb_task_switch_locked(task, from, to);
+	ret = fb_delivery_switch(task, from, to);
 	spin_unlock_irqrestore(&task->fd->lock, flags);
 	return ret;
 }
@@ -751,15 +586,15 @@ void freeblock_task_destroy(struct freeblock_task *task)
 	struct fb_disk *fd = task->fd;
 
 	freeblock_task_stop(task);
-	if (READ_ONCE(task->state) != FB_TASK_NEW) {
-		wait_for_completion(&task->over);
-		flush_work(&task->ended);
-	}
+	wait_for_completion(&task->over);
+	flush_work(&task->ended);
 	mutex_lock(&fd->life);
-	fd->svc->created--;
+	spin_lock_irq(&fd->lock);
+	list_del(&task->node);
+	spin_unlock_irq(&fd->lock);
 	fb_task_drop_svc(fd);
 	mutex_unlock(&fd->life);
-	fb_task_drop_todo(task);
+	fb_delivery_drop_todo(task);
 	fb_bitmap_destroy(&task->map);
 	fb_memory_uncharge(&task->bytes, task->bytes);
 	kfree(task);
@@ -785,7 +620,8 @@ void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progr
 	p->granule_sectors = fb_task_granule(task);
 	p->entering = task->ntodo;
 	p->paused = task->state == FB_TASK_PAUSED;
-	p->stopping = task->state == FB_TASK_STOPPING;
+	p->stopping = task->state == FB_TASK_STOPPING ||
+		      (task->state == FB_TASK_OVER && task->end == FREEBLOCK_STOPPED);
 	spin_unlock_irqrestore(&task->fd->lock, flags);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_progress);
@@ -817,19 +653,19 @@ static const char * const fb_task_states[] = {
  */
 ssize_t fb_task_list(struct fb_disk *fd, char *page)
 {
+	const struct freeblock_task *task;
 	ssize_t len = 0;
-	u32 i;
 
 	spin_lock_irq(&fd->lock);
-	for (i = 0; fd->svc && i < FREEBLOCK_TASKS; i++) {
-		const struct freeblock_task *task = fd->svc->task[i];
-
-		if (task)
+	if (!fd->svc)
+		goto unlock;
+	list_for_each_entry(task, &fd->svc->tasks, node)
+		if (task->state != FB_TASK_OVER)
 			len += sysfs_emit_at(page, len, "%u %s %s %u %llu %llu %llu %u\n", task->id,
 					     task->name, fb_task_states[task->state],
 					     task->priority, task->total, task->done,
 					     task->failed, fb_task_granule(task));
-	}
+unlock:
 	spin_unlock_irq(&fd->lock);
 	return len;
 }
@@ -837,10 +673,10 @@ ssize_t fb_task_list(struct fb_disk *fd, char *page)
 static int fb_task_command_locked(struct freeblock_task *task, const char *word)
 {
 	if (!strcmp(word, "pause"))
-		return fb_task_switch_locked(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
+		return fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
 	if (!strcmp(word, "resume"))
-		return fb_task_switch_locked(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
-	fb_task_stop_locked(task);
+		return fb_delivery_switch(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
+	fb_delivery_stop(task);
 	return 0;
 }
 
@@ -855,9 +691,10 @@ static int fb_task_command_locked(struct freeblock_task *task, const char *word)
  */
 int fb_task_command(struct fb_disk *fd, const char *text)
 {
+	struct freeblock_task *task;
 	int ret = -ENOENT, end = 0;
 	char word[8];
-	u32 i, id;
+	u32 id;
 
 	/* sscanf() would take the lower 32 bits of a longer number */
 	if (sscanf(text, "%7s %n", word, &end) != 1 || kstrtou32(text + end, 10, &id) ||
@@ -867,14 +704,16 @@ int fb_task_command(struct fb_disk *fd, const char *text)
 		return -EINVAL;
 	}
 	spin_lock_irq(&fd->lock);
-	for (i = 0; fd->svc && i < FREEBLOCK_TASKS; i++)
-		if (fd->svc->task[i] && fd->svc->task[i]->id == id)
-			ret = fb_task_command_locked(fd->svc->task[i], word);
+	if (fd->svc) {
+		list_for_each_entry(task, &fd->svc->tasks, node)
+			if (task->id == id && task->state != FB_TASK_OVER)
+				ret = fb_task_command_locked(task, word);
+	}
 	spin_unlock_irq(&fd->lock);
 	if (ret == -ENOENT)
 		pr_err("freeblock: tasks: there is no task %u on this disk\n", id);
 	else if (ret)
 		pr_err("freeblock: tasks: '%s %u': it is %s\n", word, id,
-		       ret == -EALREADY ? "so already" : "stopping");
+		       ret == -EALREADY ? "so already" : "not started, or stopping");
 	return ret;
 }

@@ -44,6 +44,7 @@
 #include <linux/workqueue.h>
 
 #include "fb_disk.h"
+#include "fb_record.h"
 #include "fb_user.h"
 #include "include/compat/fb_compat.h"
 #include "include/freeblock.h"
@@ -73,13 +74,6 @@ struct fbu_disk {
 	u64 round;
 	struct list_head files;
 	char shown[DISK_NAME_LEN];
-};
-
-/* a block that waits to be read */
-struct fbu_slot {
-	u64 lbn;		/* from the start of the block device */
-	u32 sectors;
-	u32 status;
 };
 
 /**
@@ -120,7 +114,7 @@ struct fbu_file {
 	u64 sectors;
 	u32 granule;
 	u32 slots;
-	struct fbu_slot *slot;
+	struct fb_record_slot *slot;
 	void *data;
 	u32 head;
 	u32 tail;
@@ -227,7 +221,7 @@ static bool fbu_wait_for_space(struct fbu_file *ff, struct freeblock_task *task)
 /* what of the block is the block device's */
 static void fbu_fill(struct fbu_file *ff, u64 lbn, u32 sectors, const void *data, u32 status)
 {
-	struct fbu_slot *slot = &ff->slot[ff->head];
+	struct fb_record_slot *slot = &ff->slot[ff->head];
 	u64 first = max(lbn, ff->start);
 	u64 end = min(lbn + sectors, ff->start + ff->sectors);
 
@@ -266,45 +260,6 @@ static void fbu_ended(struct freeblock_task *task, enum freeblock_end why)
 
 /* ---- the ring: the reader's side ---- */
 
-static bool fbu_joins(const struct fbu_slot *slot, const struct fbu_slot *next)
-{
-	return next->status == slot->status && next->lbn == slot->lbn + slot->sectors;
-}
-
-static size_t fbu_data_bytes(const struct fbu_file *ff, const struct fbu_slot *slot)
-{
-	if (!ff->data || slot->status != FREEBLOCK_RECORD_OK)
-		return 0;
-	return (size_t)slot->sectors << SECTOR_SHIFT;
-}
-
-/* the next record of @filled blocks that fits into @size bytes: how many blocks it joins */
-static u32 fbu_next_record(const struct fbu_file *ff, u32 filled, size_t size,
-			   struct freeblock_record *record)
-{
-	u32 i = ff->tail, n;
-
-	*record = (struct freeblock_record) {
-		.lbn = ff->slot[i].lbn,
-		.status = ff->slot[i].status,
-		.version = FREEBLOCK_IOC_VERSION,
-		.header_bytes = sizeof(*record),
-	};
-	for (n = 0; n < filled; n++) {
-		const struct fbu_slot *slot = &ff->slot[i];
-		size_t bytes = fbu_data_bytes(ff, slot);
-
-		if (sizeof(*record) + record->data_bytes + bytes > size)
-			break;
-		record->sectors += slot->sectors;
-		record->data_bytes += bytes;
-		i = i + 1 == ff->slots ? 0 : i + 1;
-		if (n + 1 < filled && !fbu_joins(slot, &ff->slot[i]))
-			return n + 1;
-	}
-	return n;
-}
-
 static int fbu_copy_record(const struct fbu_file *ff, const struct freeblock_record *record,
 			   u32 n, char __user *to)
 {
@@ -314,7 +269,7 @@ static int fbu_copy_record(const struct fbu_file *ff, const struct freeblock_rec
 		return -EFAULT;
 	to += sizeof(*record);
 	for (; n && record->data_bytes; n--) {
-		size_t bytes = fbu_data_bytes(ff, &ff->slot[i]);
+		size_t bytes = fb_record_bytes(&ff->slot[i], ff->data);
 
 		if (copy_to_user(to, fbu_slot_data(ff, i), bytes))
 			return -EFAULT;
@@ -334,17 +289,20 @@ static void fbu_drop(struct fbu_file *ff, u32 n)
 /* a record is taken when all of it has been copied; 0: there is none */
 static ssize_t fbu_take(struct fbu_file *ff, char __user *to, size_t size)
 {
+	struct fb_record_ring ring = { ff->slot, ff->slots, .has_data = ff->data };
 	struct freeblock_record record;
 	size_t done = 0;
-	u32 filled, n;
+	u32 n;
 
 	lockdep_assert_held(&ff->reader);
-	while ((filled = atomic_read_acquire(&ff->filled))) {
-		n = fbu_next_record(ff, filled, size - done, &record);
+	while ((ring.filled = atomic_read_acquire(&ff->filled))) {
+		ring.tail = ff->tail;
+		n = fb_record_next(&ring, size - done, &record);
 		if (!n && !done)
 			return fbu_refuse(ff, -EMSGSIZE,
 					  "a buffer of %zu bytes, the next record has %zu", size,
-					  sizeof(record) + fbu_data_bytes(ff, &ff->slot[ff->tail]));
+					  sizeof(record) +
+					  fb_record_bytes(&ff->slot[ff->tail], ff->data));
 		if (!n)
 			break;
 		if (fbu_copy_record(ff, &record, n, to + done))
@@ -734,6 +692,8 @@ static int fbu_start(struct fbu_file *ff)
 	ret = freeblock_task_start(ff->task);
 	if (ret == -EINVAL)
 		return fbu_refuse(ff, ret, "nothing is declared");
+	if (ret == -ESHUTDOWN)
+		return fbu_refuse(ff, ret, "stopped");
 	if (ret)
 		return fbu_refuse(ff, ret, "not started: error %d", -ret);
 	/* for fbu_has_started() */
@@ -778,7 +738,7 @@ static int fbu_urgency(struct fbu_file *ff, const struct freeblock_ioc_urgency _
 static u32 fbu_state(const struct fbu_file *ff, const struct freeblock_progress *p)
 {
 	if (!ff->started)
-		return FREEBLOCK_IOC_NEW;
+		return p->stopping ? FREEBLOCK_IOC_STOPPED : FREEBLOCK_IOC_NEW;
 	if (fbu_has_ended(ff))
 		return ff->why == FREEBLOCK_FINISHED ? FREEBLOCK_IOC_FINISHED :
 						       FREEBLOCK_IOC_STOPPED;

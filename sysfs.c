@@ -88,6 +88,10 @@ static ssize_t status_show(struct kobject *kobj, struct kobj_attribute *attr, ch
 			 fd->id[0] ? fd->id : "-", fd->sectors, !!fd->q, !!fd->model);
 	len += sysfs_emit_at(page, len, "scheduling %s\ntasks %u\n", why ? why : "yes",
 			     fb_disk_tasks(fd));
+	len += sysfs_emit_at(page, len,
+			     "bad_blocks %llu\nalarms %llu\nquarantine_zones %u\nquarantine_sectors %llu\nquarantine_dropped %llu\n",
+			     fd->bad.total, fd->bad.alarms, fd->bad.zones,
+			     fbb_quarantined(&fd->bad), fd->bad.dropped);
 	spin_unlock_irq(&fd->lock);
 	return len;
 }
@@ -163,10 +167,34 @@ static ssize_t coverage_write(struct file *file, struct kobject *kobj,
 
 static BIN_ATTR_ADMIN_RW(coverage, 0);
 
+#define FB_SYSFS_BAD_LINE 40	/* characters of a line, at most */
+
 static ssize_t bad_blocks_read(struct file *file, struct kobject *kobj,
 			       struct bin_attribute *attr, char *buf, loff_t off, size_t count)
 {
-	return fbb_read_list(fb_sysfs_disk(kobj), buf, off, count);
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	size_t size = FBB_LISTED * FB_SYSFS_BAD_LINE;
+	struct fbb_block *list = kvmalloc(sizeof(fd->bad.list), GFP_NOIO);
+	char *text = kvmalloc(size, GFP_NOIO);
+	ssize_t ret = -ENOMEM;
+	u32 listed, i;
+	int len = 0;
+
+	if (!list || !text)
+		goto out;
+	/* formatting would take too long under it */
+	spin_lock_irq(&fd->lock);
+	listed = fd->bad.listed;
+	memcpy(list, fd->bad.list, listed * sizeof(*list));
+	spin_unlock_irq(&fd->lock);
+	for (i = 0; i < listed; i++)
+		len += scnprintf(text + len, size - len, "%llu %u medium\n", list[i].lbn,
+				 list[i].nsect);
+	ret = memory_read_from_buffer(buf, count, &off, text, len);
+out:
+	kvfree(text);
+	kvfree(list);
+	return ret;
 }
 
 static BIN_ATTR_RO(bad_blocks, 0);

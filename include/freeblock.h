@@ -101,8 +101,8 @@ struct freeblock_ops {
  * @granule_sectors: sectors of a block
  * @entering: ranges added or removed are still being entered
  * @paused: freeblock_task_pause()
- * @stopping: freeblock_task_stop(), or it was stopped by hand; a consumer that sleeps in its
- *	callback ends it
+ * @stopping: freeblock_task_stop(), or it was stopped by hand, be it over or not; a consumer
+ *	that sleeps in its callback ends it
  */
 struct freeblock_progress {
 	u64 total;
@@ -126,8 +126,8 @@ struct freeblock_progress {
  * Context: may sleep; not from a callback.
  *
  * Return: the task; or ERR_PTR: -ENODEV (no such disk), -ENODATA (it has no model),
- * -EBUSY (it has FREEBLOCK_TASKS tasks), -ENOSPC (freeblock.memory_mib would be exceeded),
- * -ENOMEM.
+ * -EBUSY (it has FREEBLOCK_TASKS tasks that are not over), -ENOSPC (freeblock.memory_mib
+ * would be exceeded), -ENOMEM.
  */
 struct freeblock_task *freeblock_task_create(const char *disk, const char *name,
 					     const struct freeblock_ops *ops, void *ctx);
@@ -138,10 +138,10 @@ struct freeblock_task *freeblock_task_create(const char *disk, const char *name,
  * @first: first 512-byte sector, a multiple of the granule
  * @count: sectors; a multiple of the granule unless the range ends with the disk
  *
- * Blocks that are wanted already or on their way stay so; those that have been delivered
- * are wanted again. A block is on its way until all of the read that brought it has been
- * delivered: added by the callback that gets it, it is not read again. Entered by the task's
- * thread: freeblock_progress.entering.
+ * Each block is delivered once more from a read that is sent after this call: blocks that
+ * are wanted stay so, those that have been delivered are wanted again, and those in flight
+ * are wanted again when they land. So a callback that adds what it gets will get it again,
+ * and goes on doing so. Entered by the task's thread: freeblock_progress.entering.
  *
  * Context: may sleep.
  *
@@ -174,7 +174,7 @@ int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsign
  * @first: first 512-byte sector, a multiple of the granule
  * @count: sectors; a multiple of the granule unless the range ends with the disk
  *
- * Blocks on their way are still delivered. freeblock_progress.total counts no longer
+ * Blocks on their way are still delivered, once. freeblock_progress.total counts no longer
  * what is taken back.
  *
  * Context: may sleep.
@@ -325,7 +325,7 @@ void freeblock_task_set_deadline(struct freeblock_task *task, u64 deadline_ns);
  * scheduler, and goes on when freeblock is back.
  *
  * Return: 0; -EINVAL (no range was added, and no FREEBLOCK_KEEP), -EBUSY (started already),
- * -ENOMEM or what kthread_create() says.
+ * -ESHUTDOWN (stopped), -ENOMEM or what kthread_create() says.
  */
 int freeblock_task_start(struct freeblock_task *task);
 
@@ -355,13 +355,16 @@ int freeblock_task_resume(struct freeblock_task *task);
  * freeblock_task_stop() - read no more
  * @task: any
  *
+ * One that was not started cannot be any more, and counts no longer as one of its disk's;
+ * @ended is not called.
+ *
  * Context: any that may sleep, callbacks too. Returns at once; @ended follows when
  * the reads on their way are back.
  */
 void freeblock_task_stop(struct freeblock_task *task);
 
 /**
- * freeblock_task_destroy() - stop, wait for @ended, free
+ * freeblock_task_destroy() - stop, wait for @ended if it was started, free
  * @task: any
  *
  * Context: may sleep; not from a callback.

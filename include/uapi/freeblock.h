@@ -20,7 +20,7 @@
  * counted from the start of the disk: of a partition that does not begin or end with a
  * block, the first or last one is shorter. A range begins and ends where blocks do, or
  * where the block device does. A block is delivered once, however often it is declared
- * before that; in any order. It holds what the medium held when it was read: pages not yet
+ * before its read is sent; in any order. It holds what the medium held when it was read: pages not yet
  * written back are not in it (a consistent copy needs a snapshot, or nobody who writes).
  *
  * read() delivers whole records only, as many as there are and fit, and returns their
@@ -130,7 +130,8 @@ struct freeblock_ioc_setup {
  * @count: how many
  * @reserved: 0
  *
- * ADD: want these blocks; those that have been delivered are wanted again. REMOVE: want
+ * ADD: want these blocks; those that have been delivered, or are on their way, are read
+ * and delivered once more. REMOVE: want
  * them no longer; what is on its way still comes. PROMOTE: read now, as any other read,
  * those of them that are wanted.
  *
@@ -215,7 +216,10 @@ struct freeblock_ioc_reason {
 #define FREEBLOCK_IOC_ADD _IOW(FREEBLOCK_IOC_MAGIC, 1, struct freeblock_ioc_range)
 #define FREEBLOCK_IOC_REMOVE _IOW(FREEBLOCK_IOC_MAGIC, 2, struct freeblock_ioc_range)
 #define FREEBLOCK_IOC_PROMOTE _IOW(FREEBLOCK_IOC_MAGIC, 3, struct freeblock_ioc_range)
-/* EINVAL: nothing is declared, and no FREEBLOCK_IOC_KEEP; EALREADY: it was started */
+/*
+ * EINVAL: nothing is declared, and no FREEBLOCK_IOC_KEEP; EALREADY: it was started;
+ * ESHUTDOWN: the administrator has stopped it
+ */
 #define FREEBLOCK_IOC_START _IO(FREEBLOCK_IOC_MAGIC, 4)
 /*
  * Read nothing until RESUME; what is on its way still comes. EBADFD: not started; EALREADY:

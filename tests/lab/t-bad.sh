@@ -46,6 +46,19 @@ expect_match "burst: told in the log" "$(dmesg | grep 'cannot be read')" 'sector
 expect_eq "burst: all but two verified" "$(kv "$D/scrub" blocks_verified)" 510
 expect_eq "burst: bad" "$(kv "$D/scrub" blocks_bad)" 2
 expect_eq "burst: none given up untried" "$(kv "$D/scrub" blocks_skipped)" 0
+expect_eq "burst: one range is quarantined" "$(kv "$D/status" quarantine_zones)" 1
+expect_eq "burst: counted" "$(kv "$D/status" bad_blocks)" 2
 no_error_handler burst
+
+# ---- an error that passes: it is not the medium's, and quarantines nothing (it once did) ----
+
+fresh
+bad "1003 1 recovery_ms=20 asc=15 info=0 times=1"
+echo "start 0 4096 near" > "$D/scrub" || die "no scrub"
+expect_ok "passing: all is done" wait_for 60 is finished
+expect_ge "passing: it was met" "$(kv "$status" free_errors)" 1
+expect_eq "passing: nothing is quarantined" "$(kv "$D/status" quarantine_zones)" 0
+expect_eq "passing: nothing is bad" "$(listed)" ""
+expect_eq "passing: all is verified" "$(kv "$D/scrub" blocks_verified)" 512
 
 done_testing

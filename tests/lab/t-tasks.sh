@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Several tasks of one disk: each gets every block it wants once, what several want is read
-# from the medium once, a slow consumer delays only itself; ranges come and go at any time;
+# from the medium once, what is added while it is on its way comes again, a slow consumer delays only itself; ranges come and go at any time;
 # a paused task gets nothing, a promoted range comes at once, the higher priority goes
 # first; memory is bounded. The disk is idle, so that simulated time alone decides.
 #
@@ -81,6 +81,23 @@ count_media
 alone=$media
 do_task "destroy one"
 
+# added while it is on its way, a block is read once more: lost before, all 300 of them. Not
+# what was added before it was sent, though it be entered later: ten times the same range
+do_task "new again $disk"
+do_task "again again 300"
+n=0
+while [ $n -lt 10 ]; do
+	do_task "add again 0 $sectors"
+	n=$((n + 1))
+done
+do_task "start again"
+expect_ok "again: it ends" wait_for 120 is_over again
+expect_eq "again: every block, some twice" "$(field again 7) $(field again 8)" "$blocks 300"
+expect_eq "again: all are counted" "$(field again 3) $(field again 4)" \
+	"$((blocks + 300)) $((blocks + 300))"
+do_task "destroy again"
+count_media
+
 begin a b
 expect_whole a
 expect_whole b
@@ -159,6 +176,17 @@ while [ $n -lt 8 ]; do
 	n=$((n + 1))
 done
 expect_fail "a ninth task" do_task "new t8 $disk"
+# seen to fail when they were not listed, and "stop" did not know them
+expect_eq "all are listed as new" "$(grep -c '^[0-9]* t[0-7] new 4 0 0 0 8$' "$(fb "$disk")/tasks")" 8
+expect_match "not started" "$(cat "$(fb "$disk")/status")" 'tasks 0'
+id=$(awk '$2 == "t7" { print $1 }' "$(fb "$disk")/tasks")
+expect_fail "a new one is not paused" sh -c "echo 'pause $id' > $(fb "$disk")/tasks"
+echo "stop $id" > "$(fb "$disk")/tasks"
+expect_eq "stopped, it is not listed" "$(grep -c t7 "$(fb "$disk")/tasks")" 0
+expect_fail "and cannot be started" do_task "start t7"
+expect_ok "nor does it count" do_task "new t8 $disk"
+expect_fail "but the others do" do_task "new t9 $disk"
+do_task "destroy t8"
 while [ $n -gt 0 ]; do
 	n=$((n - 1))
 	do_task "destroy t$n"

@@ -9,7 +9,8 @@
  * flight is registered again and delivered twice: test_exactly_once, too); a word that
  * flies sought one too late. Others: regions that begin a granule early (sanitizer), a count
  * of twice as many groups (test_shared), a list that is never full (sanitizer,
- * test_flying_full).
+ * test_flying_full); adds in flight that are forgotten, as they once were (test_again,
+ * test_random).
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -28,6 +29,7 @@ enum naive { NONE, WANTED, FLYING };
 
 struct naive_map {
 	u8 state[GRANULES];
+	bool again[GRANULES];
 	u64 done;
 };
 
@@ -45,6 +47,41 @@ static u32 naive_move(struct naive_map *nm, u64 first, u32 n, enum naive from, e
 	return moved;
 }
 
+/* what was added while it flew is wanted when it is done, without being added again */
+static u32 naive_done(struct naive_map *nm, u64 first, u32 n)
+{
+	u32 moved = 0;
+	u64 g;
+
+	for (g = first; g < first + n; g++) {
+		if (nm->state[g] != FLYING)
+			continue;
+		nm->state[g] = nm->again[g] ? WANTED : NONE;
+		moved++;
+	}
+	nm->done += moved;
+	return moved;
+}
+
+static u32 naive_again(struct naive_map *nm, u64 first, u32 n)
+{
+	u32 told = 0;
+	u64 g;
+
+	for (g = first; g < first + n; g++) {
+		if (nm->state[g] != FLYING || nm->again[g])
+			continue;
+		nm->again[g] = true;
+		told++;
+	}
+	return told;
+}
+
+static void naive_forget(struct naive_map *nm, u64 first, u32 n)
+{
+	memset(nm->again + first, 0, n * sizeof(*nm->again));
+}
+
 /* region i has the groups from groups * i / FB_REGIONS on */
 static u32 region_of(u32 group, u64 groups)
 {
@@ -58,7 +95,7 @@ static u32 region_of(u32 group, u64 groups)
 static void compare(const struct fb_bitmap *bm, const struct naive_map *nm)
 {
 	u32 wanted[GROUPS] = { 0 };
-	u64 n_wanted = 0, n_flying = 0, region[FB_REGIONS] = { 0 }, g;
+	u64 n_wanted = 0, n_flying = 0, n_again = 0, region[FB_REGIONS] = { 0 }, g;
 	u32 i;
 
 	for (g = 0; g < GRANULES; g++) {
@@ -66,12 +103,14 @@ static void compare(const struct fb_bitmap *bm, const struct naive_map *nm)
 		assert_int_equal(fb_bitmap_is_flying(bm, g), nm->state[g] == FLYING);
 		n_wanted += nm->state[g] == WANTED;
 		n_flying += nm->state[g] == FLYING;
+		n_again += nm->again[g];
 		wanted[g / PER_GROUP] += nm->state[g] == WANTED;
 		region[region_of(g / PER_GROUP, GROUPS)] += nm->state[g] == WANTED;
 	}
 	assert_memory_equal(bm->region, region, sizeof(region));
 	assert_int_equal(bm->n_wanted, n_wanted);
 	assert_int_equal(bm->n_flying, n_flying);
+	assert_int_equal(bm->n_again, n_again);
 	assert_int_equal(bm->n_done, nm->done);
 	for (i = 0; i < GROUPS; i++)
 		assert_int_equal(fb_bitmap_group(bm, i), wanted[i]);
@@ -124,12 +163,13 @@ static void test_random(void **state)
 		u32 off = rnd_below(&r, size), n = 1 + rnd_below(&r, size - off), moved;
 		u64 first = group * PER_GROUP + off;
 
-		switch (rnd_below(&r, 5)) {
+		switch (rnd_below(&r, 6)) {
 		case 0:
 			moved = naive_move(&nm, first, n, NONE, WANTED);
 			assert_int_equal(fb_bitmap_want(&bm, first, n, group), moved);
 			break;
 		case 1:
+			naive_forget(&nm, first, n);
 			moved = naive_move(&nm, first, n, WANTED, NONE);
 			assert_int_equal(fb_bitmap_unwant(&bm, first, n, group), moved);
 			break;
@@ -138,12 +178,17 @@ static void test_random(void **state)
 			assert_int_equal(fb_bitmap_take(&bm, first, n, group), moved);
 			break;
 		case 3:
-			moved = naive_move(&nm, first, n, FLYING, NONE);
-			nm.done += moved;
-			assert_int_equal(fb_bitmap_done(&bm, first, n), moved);
+			moved = naive_done(&nm, first, n);
+			naive_forget(&nm, first, n);
+			assert_int_equal(fb_bitmap_done(&bm, first, n, group), moved);
+			break;
+		case 4:
+			moved = naive_again(&nm, first, n);
+			assert_int_equal(fb_bitmap_again(&bm, first, n), moved);
 			break;
 		default:
 			moved = naive_move(&nm, first, n, FLYING, WANTED);
+			naive_forget(&nm, first, n);
 			assert_int_equal(fb_bitmap_untake(&bm, first, n, group), moved);
 		}
 		first = rnd_below(&r, GRANULES);
@@ -188,7 +233,7 @@ static void test_exactly_once(void **state)
 				delivered[g] += fb_bitmap_is_flying(&bm, g);
 				k += fb_bitmap_is_flying(&bm, g);
 			}
-			assert_int_equal(fb_bitmap_done(&bm, first, n), k);
+			assert_int_equal(fb_bitmap_done(&bm, first, n, group), k);
 			break;
 		case 3:
 			fb_bitmap_untake(&bm, first, n, group);
@@ -202,6 +247,37 @@ static void test_exactly_once(void **state)
 	assert_int_equal(bm.n_done, GRANULES);
 	for (i = 0; i < GRANULES; i++)
 		assert_int_equal(delivered[i], 1);
+	fb_bitmap_destroy(&bm);
+}
+
+/*
+ * A granule that is added while it flies is delivered once more than it was sent before,
+ * however often it was added; not if it comes back unread, or is taken back.
+ */
+static void test_again(void **state)
+{
+	struct fb_bitmap bm;
+
+	(void)state;
+	assert_int_equal(fb_bitmap_init(&bm, 200, 2), 0);
+	fb_bitmap_want(&bm, 60, 10, 0);
+	assert_int_equal(fb_bitmap_again(&bm, 60, 10), 0);
+	fb_bitmap_take(&bm, 60, 10, 0);
+	assert_int_equal(fb_bitmap_again(&bm, 62, 5), 5);
+	assert_int_equal(fb_bitmap_again(&bm, 60, 10), 5);
+	assert_int_equal(fb_bitmap_unwant(&bm, 66, 4, 0), 0);
+	assert_int_equal(bm.n_again, 6);
+	assert_int_equal(bm.n_wanted, 0);
+	assert_int_equal(fb_bitmap_untake(&bm, 60, 1, 0), 1);
+	assert_int_equal(fb_bitmap_take(&bm, 60, 1, 0), 1);
+	assert_int_equal(fb_bitmap_done(&bm, 60, 10, 0), 10);
+	assert_int_equal(bm.n_wanted, 5);
+	assert_int_equal(fb_bitmap_group(&bm, 0), 5);
+	assert_int_equal(fb_bitmap_count(&bm, 61, 5), 5);
+	assert_int_equal(fb_bitmap_take(&bm, 61, 5, 0), 5);
+	assert_int_equal(fb_bitmap_done(&bm, 61, 5, 0), 5);
+	assert_int_equal(bm.n_wanted + bm.n_flying + bm.n_again, 0);
+	assert_int_equal(bm.n_done, 15);
 	fb_bitmap_destroy(&bm);
 }
 
@@ -251,7 +327,7 @@ static void test_shared(void **state)
 		fb_bitmap_want(&bm, i * size, k, i);
 		if (rnd_below(&r, 3) == 0) {
 			fb_bitmap_take(&bm, i * size, 1, i);
-			fb_bitmap_done(&bm, i * size, 1);
+			fb_bitmap_done(&bm, i * size, 1, i);
 			k--;
 		}
 		region[region_of(i, groups)] += k;
@@ -289,7 +365,7 @@ static void test_flying_full(void **state)
 	assert_int_equal(bm.n_wanted, granules - FB_BITMAP_FLYING - 1);
 	assert_true(fb_bitmap_is_wanted(&bm, 0));
 	assert_int_equal(fb_bitmap_next_flying(&bm, 0), 3 * BITS_PER_LONG - 1);
-	assert_int_equal(fb_bitmap_done(&bm, 0, granules), FB_BITMAP_FLYING + 1);
+	assert_int_equal(fb_bitmap_done(&bm, 0, granules, 0), FB_BITMAP_FLYING + 1);
 	assert_int_equal(fb_bitmap_next_flying(&bm, 0), granules);
 	assert_int_equal(fb_bitmap_take(&bm, 0, BITS_PER_LONG, 0), BITS_PER_LONG);
 	fb_bitmap_destroy(&bm);
@@ -300,6 +376,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_exactly_once),
+		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_flying_full),

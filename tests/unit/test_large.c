@@ -67,8 +67,7 @@ static void untake_run(void *ctx, u64 first, u32 n, u32 group)
 
 static void done_run(void *ctx, u64 first, u32 n, u32 group)
 {
-	(void)group;
-	fb_bitmap_done(ctx, first, n);
+	fb_bitmap_done(ctx, first, n, group);
 }
 
 static int setup(void **state)
@@ -96,7 +95,7 @@ static void test_memory(void **state)
 	assert_int_equal(dm_info(dm)->sectors, SECTORS);
 	assert_int_equal(dm_info(dm)->granule_sectors, GRANULE);
 	assert_int_equal(dm_tracks(dm), CYLINDERS * HEADS);
-	assert_int_equal(map, GRANULES / 8 + 4 * (CYLINDERS * HEADS / 64) + 16 * 1024);
+	assert_int_equal(map, GRANULES / 8 + 4 * (CYLINDERS * HEADS / 64) + 24 * 1024);
 	assert_true(model_bytes <= 64 * 1024);
 	assert_true(map + model_bytes <= 64 * 1024 * 1024);
 	all = model_bytes + map + sizeof(bm) + sizeof(struct fb_worth) +
@@ -122,9 +121,9 @@ static void test_worst(void **state)
 		fb_for_each_run(dm, GRANULE, lbn, n, moves[i % 2 ? rnd_below(&r, 5) : 0], &bm);
 		/* more than a host's buffers hold */
 		if (bm.flying_words > 100)
-			fb_bitmap_done(&bm, 0, (u32)GRANULES);
+			fb_bitmap_done(&bm, 0, (u32)GRANULES, 0);
 	}
-	fb_bitmap_done(&bm, 0, (u32)GRANULES);
+	fb_bitmap_done(&bm, 0, (u32)GRANULES, 0);
 	assert_int_equal(bm.n_flying, 0);
 	assert_int_equal(allocations, before);
 	for (i = 0; i < FB_REGIONS; i++)

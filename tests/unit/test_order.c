@@ -36,7 +36,7 @@ static void bench_read(void *ctx, u64 first, u32 n, u32 group)
 	struct bench *b = ctx;
 
 	fb_bitmap_take(&b->bm, first, n, group);
-	fb_bitmap_done(&b->bm, first, n);
+	fb_bitmap_done(&b->bm, first, n, group);
 }
 
 static void bench_open(struct bench *b, const char *model)

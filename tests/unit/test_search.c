@@ -81,8 +81,7 @@ static void take_run(void *ctx, u64 first, u32 n, u32 group)
 
 static void done_run(void *ctx, u64 first, u32 n, u32 group)
 {
-	(void)group;
-	fb_bitmap_done(ctx, first, n);
+	fb_bitmap_done(ctx, first, n, group);
 }
 
 static void new_map(void)
@@ -971,11 +970,10 @@ static void deliver_run(void *ctx, u64 first, u32 n, u32 group)
 	struct coverage *c = ctx;
 	u64 g;
 
-	(void)group;
 	for (g = first; g < first + n; g++)
 		if (fb_bitmap_is_flying(&bm, g))
 			c->times[g]++;
-	fb_bitmap_done(&bm, first, n);
+	fb_bitmap_done(&bm, first, n, group);
 }
 
 /*

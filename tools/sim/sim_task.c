@@ -54,7 +54,7 @@ static void simt_done_run(void *ctx, u64 first, u32 n, u32 group)
 		if (fb_bitmap_is_flying(&t->bm, first + i))
 			t->deliver(t->deliver_to, (first + i) * t->lim.granule_sectors,
 				   simt_sectors(t, first + i));
-	t->got += fb_bitmap_done(&t->bm, first, n);
+	t->got += fb_bitmap_done(&t->bm, first, n, group);
 	for (part = t->got * SIMT_PARTS / t->total; part && !t->part_ns[part - 1]; part--)
 		t->part_ns[part - 1] = t->now_ns;
 }
@@ -74,7 +74,7 @@ static void simt_skip_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct simt *t = ctx;
 
-	t->skipped += fb_bitmap_done(&t->bm, first, n);
+	t->skipped += fb_bitmap_done(&t->bm, first, n, group);
 }
 
 /* those in flight wait, in flight, to be read alone */

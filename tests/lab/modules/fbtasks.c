@@ -6,7 +6,8 @@
  *	command	"new NAME DISK [keep]", and, of a NAME that is there: "add NAME FIRST COUNT",
  *		"bits NAME FIRST COUNT STRIDE" (every STRIDE-th block), "remove NAME FIRST COUNT",
  *		"promote NAME FIRST COUNT", "priority NAME N", "deadline NAME MS",
- *		"order NAME sequential|near", "slow NAME US", "start NAME", "pause NAME",
+ *		"order NAME sequential|near", "slow NAME US", "again NAME N" (the next N blocks that
+ *		come are added again by the callback that gets them), "start NAME", "pause NAME",
  *		"resume NAME", "stop NAME", "destroy NAME"
  *	state	a line each: name state total done failed flying once twice crc last_ms
  *
@@ -40,6 +41,7 @@
  * @blocks: how many there are
  * @granule: sectors of one
  * @slow_us: sleep so long at each block
+ * @again: add so many of the next blocks again
  * @once: blocks that came
  * @twice: deliveries of blocks that had come before
  * @crc: checksums of all blocks, summed: in any order the same
@@ -54,6 +56,7 @@ struct fbt {
 	u64 blocks;
 	u32 granule;
 	u32 slow_us;
+	u64 again;
 	u64 once;
 	u64 twice;
 	u64 crc;
@@ -82,6 +85,8 @@ static void fbt_block(struct freeblock_task *task, sector_t lbn, unsigned int se
 	if (data)
 		t->crc += crc32_le(lbn, data, (size_t)sectors * 512);
 	t->last_ns = ktime_get_ns();
+	if (READ_ONCE(t->again) && !freeblock_task_add(task, lbn, sectors))
+		t->again--;
 }
 
 static void fbt_ended(struct freeblock_task *task, enum freeblock_end why)
@@ -187,6 +192,8 @@ static int fbt_change(struct fbt *t, const char *what, const char *arg)
 		freeblock_task_set_deadline(t->task, ktime_get_ns() + n[0] * NSEC_PER_MSEC);
 	else if (!strcmp(what, "slow"))
 		WRITE_ONCE(t->slow_us, n[0]);
+	else if (!strcmp(what, "again"))
+		WRITE_ONCE(t->again, n[0]);
 	else
 		return -EINVAL;
 	return 0;
