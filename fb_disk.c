@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What belongs to a disk and outlives a scheduler switch (DESIGN 4, Lifetime).
+ * What belongs to a disk and outlives a scheduler switch.
  *
  * A struct fb_disk is made when a disk first gets the scheduler; the scheduler attaches to
  * it and detaches from it. It is found again by the device's unique id and capacity, as long
@@ -124,7 +124,7 @@ static bool fb_disk_on_bus(struct device *dev, const char *bus)
 	return false;
 }
 
-/* where rotational positions mean nothing, or are not ours to schedule (DESIGN 4) */
+/* where rotational positions mean nothing, or are not ours to schedule */
 static const char *fb_disk_unfit(struct request_queue *q)
 {
 	struct gendisk *disk = q->disk;

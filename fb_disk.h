@@ -155,7 +155,7 @@ struct fb_bufs {
 };
 
 /*
- * The request that carries separate reads (DESIGN 4):
+ * The request that carries separate reads (fb_vehicle.c):
  * NONE -> ENTERING -> HELD -> NONE (flies), or HELD -> NONE (returned).
  */
 enum fb_vehicle_state {
