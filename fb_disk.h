@@ -216,7 +216,7 @@ struct fb_stats {
  * @ready: @piece is to be sent when the queue runs, unless the foreground comes first
  * @piece: the next idle read, or the one at the drive
  * @reading: it is at the drive
- * @asking: a command of our own asks the drive whether it is awake
+ * @asking: a command of our own asks the drive something; written by the thread, no lock
  * @woken: something has changed: the thread is to reckon anew
  * @retry_ns: not to look for a read before
  * @used_ns: when one was at the drive last

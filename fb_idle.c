@@ -194,23 +194,17 @@ static void fb_idle_later(struct fb_disk *fd, u64 ns)
 /* neither suspended nor, as far as it says, spun down: it must not be woken for this */
 static bool fb_idle_is_awake(struct fb_disk *fd)
 {
-	bool ask = false, suspended = true, awake;
+	bool ask = false, suspended = true;
 
 	spin_lock_irq(&fd->lock);
 	if (fd->q) {
 		suspended = fb_compat_queue_sleeps(fd->q);
 		ask = ktime_get_ns() - max(fd->fg_last_ns, fd->idle.used_ns) > FB_IDLE_ASLEEP_NS;
 	}
-	ask = ask && !suspended;
-	fd->idle.asking = ask;
 	spin_unlock_irq(&fd->lock);
-	if (!ask)
-		return !suspended;
-	awake = fb_drive_query_is_awake(fd);
-	spin_lock_irq(&fd->lock);
-	fd->idle.asking = false;
-	spin_unlock_irq(&fd->lock);
-	return awake;
+	if (suspended)
+		return false;
+	return !ask || fb_drive_query_is_awake(fd);
 }
 
 /* what to read next, for the task that idle time goes to */
@@ -283,14 +277,20 @@ void fb_idle_read(struct fb_svc *svc)
 {
 	struct fb_disk *fd = svc->fd;
 	struct fb_plan_piece piece;
+	bool awake;
 
 	if (!fb_idle_is_due(fd))
 		return;
-	if (!fb_idle_is_awake(fd)) {
+	/* what is asked is no foreground */
+	WRITE_ONCE(fd->idle.asking, true);
+	awake = fb_idle_is_awake(fd);
+	if (awake)
+		fbv_ask_drive(svc);
+	WRITE_ONCE(fd->idle.asking, false);
+	if (!awake) {
 		fb_idle_later(fd, FB_IDLE_ASLEEP_NS);
 		return;
 	}
-	fbv_ask_drive(svc);
 	/* before it is looked where the head is, for this takes a while */
 	fb_vehicle_enter(fd, NULL);
 	if (fb_idle_find(svc, &piece)) {

@@ -72,7 +72,7 @@ static void fbs_look(struct fbs *fs, u32 own)
 	if (!fd->model || fbs_is_active(fs))
 		return;
 	busy = fb_disk_busy(fd);
-	known = min(busy, fs->nr_flight + own + fd->idle.asking);
+	known = min(busy, fs->nr_flight + own + READ_ONCE(fd->idle.asking));
 	if (busy == known && !fs->nr_unseen)
 		return;
 	if (busy - known > fs->nr_unseen) {
