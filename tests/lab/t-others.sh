@@ -142,7 +142,7 @@ rt=$(value rt requests)
 be=$(value be requests)
 note "classes: $rt requests of real time, $be of best effort"
 expect_ge "classes: real time, per mille" $((rt * 1000 / (rt + be))) 900
-expect_ge "classes: best effort" "$be" 32
+expect_ge "classes: best effort" "$be" 16
 iosched "$disk" depth auto
 
 # ---- a switch finds them waiting
