@@ -130,10 +130,10 @@ def test_patience():
     """With three processes a CPU, a limit of three seconds is nine."""
     for crowd in (1, 3):
         waited = []
-        ended = check.patience.wait(lambda s, w=waited: w.append(s) or sum(w) > 5, 3,
-                                    lambda c=crowd: c)
-        report("with %d processes a CPU, %s after 5 s" % (crowd, "no" if crowd == 1 else "an end"),
-               ended == (crowd == 3), waited)
+        ended = check.patience.wait(waited.append, 3, lambda c=crowd: c)
+        report("with %d a CPU, 3 s are %d s" % (crowd, 3 * crowd),
+               not ended and abs(sum(waited) - 3 * crowd) < 0.01 and len(waited) < 9, waited)
+    report("an end is seen", check.patience.wait(lambda s: True, 3))
     report("no machine is faster than the one that limits were set on",
            check.patience.slowness() >= 1 and check.patience.crowd() >= 1)
 

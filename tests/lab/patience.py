@@ -37,9 +37,10 @@ def crowd():
 
 def wait(ended, seconds, crowded=crowd):
     """Whether ended(how long to wait) came true within `seconds` of a machine for itself."""
-    while seconds > 0:
-        step = min(POLL_S, seconds)
+    while seconds > 0.001:
+        sharing = crowded()
+        step = min(POLL_S, seconds * sharing)
         if ended(step):
             return True
-        seconds -= step / crowded()
+        seconds -= step / sharing
     return False

@@ -7,6 +7,7 @@
 #	ok NAME			not_ok NAME REASON	skip NAME REASON
 #	expect_eq NAME GOT WANT			expect_ne NAME GOT OTHER
 #	expect_le NAME GOT MOST			expect_ge NAME GOT LEAST
+#	expect_mean NAME LEAST MOST VALUE...	of several draws; all of them are noted
 #	expect_match NAME TEXT REGEX		expect_no_match NAME TEXT REGEX
 #	expect_ok NAME COMMAND...		expect_fail NAME COMMAND...
 #	expect_within NAME SECONDS COMMAND...	note TEXT	done_testing
@@ -121,6 +122,28 @@ expect_ge()
 		ok "$1 ($2 >= $3)"
 	else
 		not_ok "$1" "got '$2', want at least $3"
+	fi
+}
+
+# A figure that varies from draw to draw is judged by its mean, on both sides: one draw
+# says too little, and one that is much better than it was is a mistake somewhere, too.
+expect_mean()
+{
+	local name="$1" least="$2" most="$3" mean
+
+	shift 3
+	note "$name: $*"
+	mean=$(echo "$*" | awk '{
+		for (i = 1; i <= NF; i++) {
+			if ($i !~ /^-?[0-9.]+$/)
+				bad = 1
+			s += $i
+		} }
+		END { if (NF && !bad) printf "%.1f", s / NF }')
+	if number_is "$mean" ge "$least" && number_is "$mean" le "$most"; then
+		ok "$name ($least <= $mean <= $most)"
+	else
+		not_ok "$name" "mean '$mean' of $*, want $least to $most"
 	fi
 }
 
