@@ -59,7 +59,7 @@ expect_le "off: no more idle reads" $(($(idle reads) - reads)) 1
 
 # ---- what bypasses schedulers is foreground, too ----
 
-# Seen to fail without fbs_look(): no request seen.
+# Seen to fail without fbs_look(): 59 idle reads meanwhile, no request seen.
 echo 20000 > "$(fb "$disk")/idle_wait_us"
 echo 10000000 > "$(fb "$disk")/idle_mean_us"
 sleep 1
