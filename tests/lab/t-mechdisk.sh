@@ -235,7 +235,7 @@ expect_eq "no write lost for want of memory" "$(drive_stat b store_failures)" 0
 
 ### Punctuality: a measurement is none if one command is over 10 us late (lab.rst). While
 ### disks are torn down beside it one may be (10956 ns were seen), so the promise is held
-### against five draws of its own, and the torment against its mean alone.
+### against five draws of its own; in the torment the mean counts, and that they are few.
 
 if [ "$LAB_CLOCK" = icount ]; then
 	note "beside: lateness mean $(drive_stat b late_mean_ns) ns, max $(drive_stat b late_max_ns) ns"
