@@ -104,7 +104,7 @@ bench-scrub: modules
 		$(if $(THROUGH),--through '$(THROUGH)') $(if $(QUICK),--quick) \
 		$(if $(FRESH),--fresh) $(if $(KEPT),--kept)
 
-# DRIVE=: a name of tests/mechdisk/drives, or any .fbdrive file
+# DRIVE=: a name of tools/mechdisk/drives, or any .fbdrive file
 .PHONY: extract
 extract: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock bench-extract --out '$(BUILD)/extract' \

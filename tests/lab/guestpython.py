@@ -23,7 +23,7 @@ ALSO = ("encodings.ascii", "encodings.idna", "encodings.latin_1", "encodings.utf
         "inspect", "locale", "site", "_sitebuiltins")
 FIND = """
 import importlib, sys
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [sys.argv[1] + "/python", sys.argv[1]]
 sys.path.append("%s")
 for name in sys.argv[2:]:
     importlib.import_module(name)
@@ -81,7 +81,7 @@ def _wanted(path):
 def add(cpio, commands, modules=()):
     """Put the interpreter, /bin/freeblock with these subcommands, and further modules,
     into an archive."""
-    names = ["fbtools.cli"] + ["fbtools." + name for name in commands] + list(modules)
+    names = ["freeblock.cli"] + ["freeblock." + name for name in commands] + list(modules)
     found = subprocess.run([PYTHON, "-I", "-S", "-c", FIND, TOOLS, *names, *ALSO], check=True,
                            text=True, stdout=subprocess.PIPE).stdout.splitlines()
     for source in filter(_wanted, found):

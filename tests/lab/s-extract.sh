@@ -3,7 +3,7 @@
 # and predicts as well as extract says; mode pages are as before.
 #
 # lab-programs: extract judge load
-# lab-python: fbtools.extraction.pipeline _pydecimal
+# lab-python: freeblock.extraction.pipeline _pydecimal
 # lab-freeblock: extract
 # lab: kernel=stock clock=icount smp=1 timeout=1200
 

@@ -5,7 +5,7 @@
 # simulator, 5.7 ms by the module's account).
 #
 # lab-programs: load sim
-# lab-python: fbtools.observe fbtools.tuning.record fbtools.tracefile.detect _pydecimal concurrent.futures.thread
+# lab-python: freeblock.observe freeblock.tuning.record freeblock.tracefile.detect _pydecimal concurrent.futures.thread
 # lab-freeblock: observe
 # lab: kernel=stock clock=icount smp=1 timeout=1200
 

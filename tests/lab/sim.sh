@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# The guest's part of tests/tools/test_sim_lab.py: the same experiments as the
+# The guest's part of tests/python/test_sim_lab.py: the same experiments as the
 # simulator has made, measured, and compared with what it found.
 #
 # Variables, all set by the test: DRIVE SIZES CONSERVATISM_US SPTF_S SCAN_S, and

@@ -3,7 +3,7 @@
 # Linux's own tools see it: mode pages, caching and flush ordering, defect lists,
 # translated addresses, capacity, VERIFY from the medium and from the cache.
 #
-# Expectations: tests/mechdisk/drives/toy.fbdrive, SCSI-2 9.3.3, SBC-3.
+# Expectations: tools/mechdisk/drives/toy.fbdrive, SCSI-2 9.3.3, SBC-3.
 #
 # Seen to fail: FUA not handed to the engine; SYNCHRONIZE CACHE always, and never,
 # at once; MODE SELECT that does not wait for the flush; saved pages forgotten,

@@ -11,7 +11,7 @@
 # does not end one; refused commands whose data are taken for theirs.
 #
 # lab-programs: extract mechdisk-host
-# lab-python: fbtools.extraction.device
+# lab-python: freeblock.extraction.device
 # lab: kernel=stock clock=icount smp=1 timeout=180
 
 . /lab/lib.sh
@@ -22,11 +22,11 @@ jitter_ns 0"
 
 cat > /tmp/head.py <<'EOF2'
 import os, signal, sys, time
-sys.path.insert(0, "/bin")
+sys.path.insert(0, "/bin/python")
 import numpy
-from fbtools import ToolError
-from fbtools.extraction import device
-from fbtools.extraction.device import *
+from freeblock import ToolError
+from freeblock.extraction import device
+from freeblock.extraction.device import *
 
 
 def check(name, right, said=""):

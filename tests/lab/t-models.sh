@@ -36,8 +36,8 @@ quiet()
 {
 	/usr/bin/python3 -c "
 import os, signal, sys, time
-sys.path.insert(0, '/bin')
-from fbtools.extraction import modes, sgio
+sys.path.insert(0, '/bin/python')
+from freeblock.extraction import modes, sgio
 with modes.quiet(sgio.Disk('/dev/$disk')) as switched:
     print('; '.join(switched.unable), flush=True)
     $1

@@ -2,7 +2,7 @@
 /*
  * Helpers of the core's unit tests; see support.h.
  */
-#include "../../model_text.h"
+#include "model_text.h"
 #include "support.h"
 
 #define MODEL_MAX (1024 * 1024)

@@ -5,7 +5,7 @@
 #ifndef SUPPORT_H
 #define SUPPORT_H
 
-#include "../../disk_model.h"
+#include "disk_model.h"
 
 /**
  * struct rnd - a seeded generator (splitmix64): the same numbers everywhere

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "../../fb_bad.h"
+#include "fb_bad.h"
 #include "support.h"
 
 #define GRANULE 8U

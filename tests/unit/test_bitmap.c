@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../fb_bitmap.h"
+#include "fb_bitmap.h"
 #include "support.h"
 
 enum naive { NONE, WANTED, FLYING };

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../fb_completion.h"
+#include "fb_completion.h"
 #include "support.h"
 
 #define NS_PER_S 1000000000ULL

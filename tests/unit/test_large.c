@@ -17,8 +17,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../fb_search.h"
-#include "../../fb_worth.h"
+#include "fb_search.h"
+#include "fb_worth.h"
 #include "support.h"
 #include "wrap.h"
 

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../model_text.h"
+#include "model_text.h"
 #include "support.h"
 #include "wrap.h"
 

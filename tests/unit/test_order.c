@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../fb_order.h"
+#include "fb_order.h"
 #include "support.h"
 
 #define GRANULE 64U		/* the toy's last one is short */

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../fg_policy.h"
+#include "fg_policy.h"
 #include "support.h"
 
 #define MOST 256

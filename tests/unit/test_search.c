@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../fb_worth.h"
+#include "fb_worth.h"
 #include "support.h"
 
 /*

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "../../fb_wait.h"
+#include "fb_wait.h"
 #include "support.h"
 
 #define MS 1000000ULL

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../fb_worth.h"
+#include "fb_worth.h"
 #include "support.h"
 
 #define GROUPS 1000

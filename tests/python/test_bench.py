@@ -1,0 +1,263 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The bench: a figure with few requests end to end, its summary, its verdicts.
+Takes a few seconds."""
+
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import taptest  # noqa: E402
+
+sys.path[:0] = [os.path.join(taptest.TOP, "tools", "python"), os.path.join(taptest.TOP, "tools")]
+
+import research  # noqa: E402
+from freeblock import ToolError, cli  # noqa: E402
+from research import (bench_figures, bench_files, bench_limits, bench_numbers,  # noqa: E402
+                      bench_peers, bench_predict, bench_rows, bench_run)
+
+TINY = bench_figures.Effort(requests=3000, alone=3000, outstanding=(1, 10), conservatism=(300, 400),
+                            beside=(300, 400), seeds=1, nearline_s=10)
+KEYS = {"name", "value", "unit", "paper", "reference", "command", "asked", "verdict", "figure",
+        "date"}
+
+
+def bench(*words):
+    """A bench's status, output and errors."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = cli.main(["bench", "--quiet", *words], [research])
+    return status, out.getvalue(), err.getvalue()
+
+
+class Endings(unittest.TestCase):
+    """What ends a command early: a line that says what, no traceback."""
+
+    def test_no_folder(self):
+        """A folder that cannot be made is named.
+
+        Seen to fail: OSError not caught."""
+        status, _, err = bench("--out", os.devnull + "/x")
+        self.assertEqual(status, 1)
+        self.assertEqual(err, "freeblock: %s/x: Not a directory\n" % os.devnull)
+
+    def test_interrupt(self):
+        """As a shell's command that SIGINT ended.
+
+        Seen to fail: KeyboardInterrupt not caught."""
+        with tempfile.TemporaryDirectory() as folder:
+            with mock.patch("research.bench_run.run_cells", side_effect=KeyboardInterrupt):
+                status, _, err = bench("--quick", "--figure", "8", "--out", folder)
+        self.assertEqual((status, err), (130, "freeblock: interrupted\n"))
+
+
+class Verdicts(unittest.TestCase):
+    """A bound counts as met when it is reached."""
+
+    def test_bounds(self):
+        """Seen to fail: a bound that is met only when passed."""
+        for value, least, most, want in (
+                (3.0, 3.0, None, "met"), (2.99, 3.0, None, "missed"), (2.0, None, 2.0, "met"),
+                (2.01, None, 2.0, "missed"), (11, 10, 13, "met"), (9, 10, 13, "missed"),
+                (14, 10, 13, "missed"), (5, None, None, "-"), (None, 1, None, "not measured")):
+            row = bench_rows.Row("x", value, "MB/s", least=least, most=most)
+            self.assertEqual(row.verdict(), want, (value, least, most))
+
+    def test_merge(self):
+        """A figure's rows replace its own and no others.
+
+        Seen to fail: rows that are appended."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "summary.json")
+            for figure, names in (("8", "ab"), ("9", "c"), ("8", "d")):
+                rows = [bench_rows.Row(name, 1, "") for name in names]
+                bench_rows.stamp(rows, figure)
+                bench_rows.merge(path, figure, rows)
+            self.assertEqual([r["name"] for r in bench_rows.load(path)], ["c", "d"])
+            with self.assertRaisesRegex(ToolError, "two rows are called: d"):
+                bench_rows.merge(path, "9", [bench_rows.Row("d", 1, "")])
+
+    def test_not_a_summary(self):
+        """Another file is refused and stays."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "summary.json")
+            for text in ('{"a": 1}', "[1]", "nothing"):
+                with open(path, "w", encoding="ascii") as file:
+                    file.write(text)
+                with self.assertRaisesRegex(ToolError, "not a summary"):
+                    bench_rows.merge(path, "9", [])
+                with open(path, encoding="ascii") as file:
+                    self.assertEqual(file.read(), text)
+
+
+class Sums(unittest.TestCase):
+    """What is worked out from results, by numbers whose answer is known."""
+
+    def test_at_slowdown(self):
+        """Between constants on a straight line, beyond them nothing; a constant that is worse
+        in both is none.
+
+        Seen to fail: constants that are worse kept."""
+        curve = [(2.0, 3.0), (0.5, 2.4), (1.0, 2.6), (1.2, 2.5)]
+        for slowdown, want in ((.5, 2.4), (.75, 2.5), (1.5, 2.8), (2.0, 3.0), (.4, None),
+                               (2.1, None)):
+            got = bench_numbers.at_slowdown(curve, slowdown)
+            self.assertEqual(got if got is None else round(got, 6), want, slowdown)
+
+    def test_pooled(self):
+        """Runs of different length count by their length."""
+        runs = [{"seconds": 10, "requests": 1000, "free_mb_s": 1},
+                {"seconds": 30, "requests": 6000, "free_mb_s": 5}]
+        self.assertEqual(bench_numbers.pooled(runs), (175, 4))
+
+    def test_most_within_slowdown(self):
+        """The best of those that keep to the limit; none is a miss, not a gap.
+
+        Seen to fail: the best of all; none that is not measured."""
+        def run(rate, mb_s):
+            return {"seconds": 100, "requests": 100 * rate, "free_mb_s": mb_s}
+        got = {("alone", "1"): run(100, 0), ("paper", "a", "1"): run(98.5, 3.2),
+               ("paper", "b", "1"): run(99, 3.1), ("paper", "c", "1"): run(97, 3.5),
+               ("lifted", "a", "1"): run(99, 5), ("fresh", "a", "1"): run(99.5, 8)}
+        cells = {key: {"drive": "atlas10k"} for key in got}
+        rows = bench_numbers.Numbers().scan_rows(got, cells)
+        self.assertEqual([(row.value, row.verdict()) for row in rows if row.unit == "MB/s"],
+                         [(3.2, "met"), (0, "missed"), (8, "met")])
+
+    def test_within(self):
+        """Bucket n has errors from 10 (n - 1) to 10 n us.
+
+        Seen to fail: one bucket more on the early side."""
+        result = {"predicted": 100, "prediction_errors_10us": {
+            "-15": 1, "-14": 2, "-5": 3, "-4": 4, "0": 50, "5": 10, "6": 15, "15": 5, "16": 10}}
+        self.assertEqual(bench_predict.within(result, 50), 64)
+        self.assertEqual(bench_predict.within(result, 150), 89)
+
+    def test_files(self):
+        """Each command of figure 7(c) is in one class.
+
+        Seen to fail: early overlaps that are not counted."""
+        found = bench_files.shares([.01, -.14, .8, -.8, 6.1, -7.5, 3, None, -6, -.05])
+        self.assertEqual({name: round(share) for name, share in found.items()}, {
+            "within 150 us": 30, "0.15 to 1.2 ms off": 20, "a turn late, 5.5 to 6.5 ms": 10,
+            "a turn early, 5.5 to 6.5 ms": 10, "early otherwise: surprise cache hits": 10,
+            "unknown before": 10, "else": 10})
+
+    def test_bad_errors(self):
+        """Another text is refused, with its line."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "errors")
+            for text, reason in (("12\nx\n", "errors:2: neither"), ("", "no command")):
+                with open(path, "w", encoding="ascii") as file:
+                    file.write(text)
+                with self.assertRaisesRegex(ToolError, reason):
+                    bench_files.read_errors(path)
+
+    def test_last_tenth(self):
+        """Each tenth has as many blocks: half of the time is lost at a ninth of the speed."""
+        self.assertAlmostEqual(bench_limits.last_tenth({"mb_s_by_tenth": [9] * 9 + [1]}), .5)
+
+    def test_peers(self):
+        """Verdicts become rows; without a file there is a row without a value.
+
+        Seen to fail: bounds the wrong way round."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "peers.json")
+            rows = bench_peers.Peers.rows(bench_peers.read(path))
+            self.assertEqual([row.verdict() for row in rows], ["not measured"])
+            with open(path, "w", encoding="ascii") as file:
+                json.dump({"verdicts": [
+                    {"name": "a, low: p99 with scan against none's alone", "value": 1.02,
+                     "most": 1.03, "least": None, "good": True},
+                    {"name": "a, streams: MB/s against mq-deadline", "value": .9, "most": None,
+                     "least": .98, "good": False}]}, file)
+            rows = bench_peers.Peers.rows(bench_peers.read(path))
+            self.assertEqual([row.verdict() for row in rows], ["met", "missed"])
+            with open(path, "w", encoding="ascii") as file:
+                file.write("[]")
+            with self.assertRaisesRegex(ToolError, "not what bench-peers writes"):
+                bench_peers.read(path)
+
+
+class EndToEnd(unittest.TestCase):
+    """Figure 8 with few requests."""
+
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = folder.name
+
+    def figure8(self):
+        """Its status and output."""
+        with mock.patch.object(bench_figures, "QUICK", TINY):
+            return bench("--quick", "--figure", "8", "--out", self.out, "--processes", "1")
+
+    def test_figure8(self):
+        """Rows, data, pictures, a table; the second time nothing is run."""
+        status, said, errors = self.figure8()
+        with open(os.path.join(self.out, "summary.json"), encoding="ascii") as file:
+            rows = json.load(file)
+        missed = [row["name"] for row in rows if row["verdict"] == "missed"]
+        self.assertEqual((status, errors), (1 if missed else 0, ""))
+        for row in rows:
+            self.assertLessEqual(KEYS, set(row))
+            self.assertIn(row["name"], said)
+            self.assertRegex(row["command"], "^tools/freeblock (sim|bench) ")
+        self.assertIn("figure-8-atlas10k.png", os.listdir(self.out))
+        with open(os.path.join(self.out, "figure-8.json"), encoding="ascii") as file:
+            runs = json.load(file)["runs"]
+        self.assertTrue(all(run["requests"] >= TINY.requests for run in runs))
+        with mock.patch("freeblock.sim.Runs.one", side_effect=AssertionError("run again")):
+            again = self.figure8()
+        self.assertEqual(again[:2], (status, said))
+
+    def test_row_is_its_command(self):
+        """A row's value is what its command measures.
+
+        Seen to fail: a command without its think time."""
+        cell = {"drive": "atlas10k", "policy": "sptf", "think_ms": "30", "requests": "3000",
+                "set": "jitter_ns 0\nbus_ns 0"}
+        got = bench_run.run_cells({"x": cell}, os.path.join(self.out, "cells"), 1, True)["x"]
+        words = bench_run.command(cell, "--json").replace("'", "").split("--set")
+        typed = words[0].split()[2:]
+        for line in words[1:]:
+            line, _, flag = line.strip().partition(" --")
+            typed += ["--set", line] + (["--" + flag] if flag else [])
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            self.assertEqual(cli.main(["sim", "--quiet", *typed]), 0)
+        self.assertEqual(json.loads(out.getvalue())[0]["requests_per_s"], got["requests_per_s"])
+
+    def test_kept(self):
+        """A result is kept under its settings, drive and program.
+
+        Seen to fail: a name without the settings' values."""
+        cell = {"drive": "atlas10k", "requests": "1000"}
+        names = {bench_run.kept_name(bench_run.job_of({**cell, **more})) for more in (
+            {}, {"seed": "2"}, {"seed": "3"}, {"drive": "atlas10k-hs08"}, {"set": "jitter_ns 0"})}
+        self.assertEqual(len(names), 5)
+        with mock.patch.object(bench_run.sim, "HOST", __file__):
+            names.add(bench_run.kept_name(bench_run.job_of(cell)))
+        self.assertEqual(len(names), 6)
+
+    def test_bad(self):
+        """No such figure, no processes: a message, nothing written."""
+        with self.assertRaises(SystemExit):
+            bench("--figure", "12", "--out", self.out)
+        status, _, errors = bench("--processes", "0", "--out", self.out)
+        self.assertEqual((status, os.listdir(self.out)), (1, []))
+        self.assertIn("at least 1", errors)
+
+
+if __name__ == "__main__":
+    bench_run.sim.build_host()
+    taptest.main()

@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of what freeblock extract finds out about caches, against the descriptions of
+simulated drives. Prints TAP; 1 s.
+"""
+
+import os
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import taptest  # noqa: E402
+from drivetruth import Truth  # noqa: E402
+from freeblock.extraction import cache, device  # noqa: E402
+
+DRIVES = os.path.join(TOP, "tools", "mechdisk", "drives")
+
+
+def of(drive, *lines, destructive=False):
+    """What is found of a drive that is shipped, and lines set after its own."""
+    path = os.path.join(DRIVES, drive + ".fbdrive")
+    truth = Truth(path, lines)
+    with device.Device.simulated(path, set=lines, destructive=destructive) as dev:
+        found = cache.measure(dev, truth.period_ns, truth.layout, destructive)
+        return found, dev.disk_ns
+
+
+class Drives(unittest.TestCase):
+    """Of drives with and without caches."""
+
+    def test_none(self):
+        """No cache: nothing to tell, and VERIFY reads the medium."""
+        found, _ = of("atlas10k")
+        self.assertEqual((found.reads, found.ahead, found.segments, found.verify),
+                         (False, False, None, "medium"))
+        self.assertIn("VERIFY: reads the medium (and there is no cache)", found.lines())
+
+    def test_nearline(self):
+        """Segments, reading ahead, what an answer takes. Seen to fail: blocks asked for
+        that had been read for a question before."""
+        found, disk_ns = of("nearline16-wc")
+        self.assertEqual((found.reads, found.ahead, found.ahead_units, found.ahead_ends),
+                         (True, True, 512, ""))
+        self.assertEqual((found.segments, found.page_segments), (64, 64))
+        self.assertEqual((found.fua_honest, found.verify, found.write_cache),
+                         (True, "medium", True))
+        # 30 us, 20 us to complete, half of the jitter, a unit over the bus
+        self.assertLess(abs(found.hit_ns - 63.4e3), 6e3)
+        self.assertLess(abs(found.unit_ns - 3413), 600)
+        self.assertLess(disk_ns, 40e9)
+
+    def test_ends(self):
+        """Reading ahead to the end of a track, or a cylinder. Seen to fail: each taken for
+        the other."""
+        track = of("toy", "cache 10 800 0", "read_ahead track")[0]
+        self.assertEqual((track.ahead_ends, track.segments), ("track", 10))
+        cylinder = of("toy", "cache 6 8000 0", "read_ahead cylinder")[0]
+        self.assertEqual((cylinder.ahead_ends, cylinder.segments), ("cylinder", 6))
+
+    def test_verify(self):
+        """A VERIFY that looks at the cache, with jitter. Seen to fail: asked with
+        FUA reads in place of VERIFY."""
+        found = of("nearline16", "verify cache", "jitter_ns 100000")[0]
+        self.assertEqual((found.verify, found.ahead_units), ("cache", 512))
+        self.assertIn("does NOT read the medium", " ".join(found.lines()))
+
+    def test_discard(self):
+        """A drive that keeps only what it has read ahead. Seen to fail: no time left for it."""
+        found = of("toy", "cache 7 300 0", "read_ahead segment", "discard_read on")[0]
+        self.assertEqual((found.kept, found.ahead, found.ahead_units), (False, True, 300))
+        self.assertEqual((found.segments, found.fua_honest, found.verify), (7, True, "medium"))
+
+    def test_writes(self):
+        """Whether writes are cached, if they may be tried. Seen to fail: tried with FUA."""
+        for word, cached in (("back", True), ("off", False)):
+            found = of("toy", "cache 8 800 4", "write_cache " + word, destructive=True)[0]
+            self.assertEqual((found.write_cache, found.write_cache_timed), (cached, cached))
+
+
+class Liar:
+    """A drive that heeds no FUA, and reads nothing to verify."""
+
+    blocks = 100000
+    longest = 64
+    ops = staticmethod(device.Device.ops)
+
+    def __init__(self):
+        self.held, self.clock = set(), 0
+        self.random = np.random.default_rng(1)
+
+    def cdb(self, *_):
+        """No mode pages."""
+        return 2, b"\x70\0\x05" + bytes(15), b""
+
+    def run(self, ops):
+        """Command after command."""
+        found = np.zeros(len(ops), device.RESULT)
+        for i, op in enumerate(ops):
+            fast = int(op["block"]) in self.held or op["op"] == device.VERIFY
+            self.clock += int(op["wait"])
+            found["submit"][i] = self.clock
+            self.clock += 50000 if fast else int(3e6 + 5e6 * self.random.random())
+            found["done"][i] = self.clock
+            self.held.add(int(op["block"]))
+        return found
+
+
+class Liars(unittest.TestCase):
+    """Of a drive in this file."""
+
+    def test_liar(self):
+        """Seen to fail: FUA told to be honest whatever the drive does."""
+        found = cache.measure(Liar(), 8333333.0)
+        self.assertEqual((found.reads, found.fua_honest, found.verify), (True, False, "nothing"))
+        self.assertEqual((found.write_cache, found.ahead), (None, False))
+        self.assertEqual(found.segments, cache.MOST_SEGMENTS)
+
+
+if __name__ == "__main__":
+    taptest.main()

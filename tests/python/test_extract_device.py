@@ -1,0 +1,389 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of the seam through which freeblock extract times a drive, against the simulated
+drive, whose truth is in its description. Prints TAP.
+
+A drive of which every time is known: 60 sectors of 0.1 ms on a turn of 6 ms, one
+surface, no skews, no overheads, so that LBN n starts at angle n/60 and a read of it ends
+0.1 ms later.
+
+Seen to fail with: OVERLAP taken for an op like others; three commands at the drive;
+ABSOLUTE taken from the last end; waits counted from the submission; disk time from the
+last submission; FUA not passed on; units taken for blocks; a medium error that is none;
+SP or block descriptors let through, LOG SENSE's SP, too; MODE SELECT that does not reach the drive; a stop that does not flush; a
+seed that is not the drive's; a limit of a whole turn; an interrupt that is raised before
+the answer has been read.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import numpy  # noqa: E402
+import taptest  # noqa: E402
+from freeblock import ToolError, hosts  # noqa: E402
+from freeblock.extraction import device, identity  # noqa: E402
+from freeblock.extraction.device import (ABSOLUTE, FUA, OVERLAP, READ, VERIFY, WRITE,  # noqa: E402
+                                         Device)
+
+DRIVES = os.path.join(TOP, "tools", "mechdisk", "drives")
+PLAIN = """fbdrive 1
+vendor TEST
+product PLAIN
+revision 1
+serial PLAIN1
+period_ps 6000000000
+seed 1
+heads 1
+order plain
+head_switch_ns 0
+write_settle_ns 200000
+zero_latency off
+noise off
+command_overhead_ns 0 0
+bus_ns 0
+completion_overhead_ns 0
+jitter_ns 0
+firmware fcfs
+zone 0 99 60 0 0 0 0
+seek 1 1000000
+seek 99 1000000
+"""
+TURN, SECTOR, HOST = 6000000, 100000, 10000     # ns
+CACHE = ["cache 8 64 4", "write_cache back"]
+
+
+class Case(unittest.TestCase):
+    """With simulated drives."""
+
+    def drive(self, name=None, **options):
+        """A drive of the tree, or the plain one."""
+        if name is None:
+            with tempfile.NamedTemporaryFile("w", suffix=".fbdrive") as file:
+                file.write(PLAIN)
+                file.flush()
+                dev = Device.simulated(file.name, **options)
+        else:
+            dev = Device.simulated(os.path.join(DRIVES, name + ".fbdrive"), **options)
+        self.addCleanup(dev.close)
+        return dev
+
+    def same(self, got, want):
+        """Equal, as lists."""
+        self.assertEqual(numpy.asarray(got).tolist(), list(want))
+
+
+class Times(Case):
+    """When commands are sent, and when they end."""
+
+    def test_period(self):
+        """One block again and again: an end per turn, exact to what a nanosecond rounds."""
+        for settings, period_ns in ((["jitter_ns 0"], 5985037.4),
+                                    (["jitter_ns 0", "period_ps 5985037400",
+                                      "rpm_error_ppb 100000"], 5985037.4 / 1.0001)):
+            dev = self.drive("atlas10k", set=["period_ps 5985037400"] + settings)
+            done = dev.run(dev.ops([1000] * 201))["done"]
+            self.assertAlmostEqual(float(done[-1] - done[0]) / 200 / period_ns, 1, delta=1e-8)
+
+    def test_wait(self):
+        """Ops follow each other after the host's time, or as long as they are to wait."""
+        dev = self.drive()
+        r = dev.run(dev.ops([0, 1, 2, 3], wait=[0, 0, 5000, 250000]))
+        self.same(r["submit"][1:] - r["done"][:-1], [HOST, HOST, 250000])
+        # 10 us after its predecessor's sector has passed, the next one has begun
+        self.same(r["done"][1:] - r["done"][:-1], [TURN + SECTOR] * 3)
+        again = dev.run(dev.ops(5, wait=1000000))
+        self.same(again["submit"] - r["done"][-1], [1000000])
+        self.assertEqual(dev.now(), again["done"][0])
+
+    def test_host_ns(self):
+        """The host's own time is what it was told to be."""
+        dev = self.drive(host_ns=123456)
+        r = dev.run(dev.ops([0] * 5))
+        self.same(r["submit"][1:] - r["done"][:-1], [123456] * 4)
+
+    def test_overlap(self):
+        """Two neighbours sent together are read in one turn, else in two; and never
+        more than two are at the drive."""
+        dev = self.drive()
+        dev.run(dev.ops(59))
+        r = dev.run(dev.ops([9, 10], flags=[FUA, FUA | OVERLAP]))
+        self.same(numpy.diff(r["submit"]), [HOST])
+        self.same(numpy.diff(r["done"]), [SECTOR])
+        r = dev.run(dev.ops([20, 21], flags=FUA))
+        self.same(numpy.diff(r["done"]), [TURN + SECTOR])
+        r = dev.run(dev.ops(numpy.arange(0, 60, 5), flags=FUA | OVERLAP))
+        at_drive = [(r["submit"][:i] <= t).sum() - (r["done"][:i] < t).sum()
+                    for i, t in enumerate(r["submit"])]
+        self.assertEqual(max(at_drive), 1)
+        self.same(numpy.diff(r["done"]), [5 * SECTOR] * 11)
+
+    def test_overlap_waits_for_all(self):
+        """What does not overlap is sent when all is over, whatever came first."""
+        dev = self.drive(set=["firmware sptf"])
+        dev.run(dev.ops(0))
+        # the first one sent is on its way when the nearer two come
+        r = dev.run(dev.ops([50, 20, 30], flags=[FUA, FUA | OVERLAP, FUA]))
+        self.assertEqual(r["submit"][2], r["done"][:2].max() + HOST)
+
+    def test_absolute(self):
+        """Sent at an instant of the clock, or, when that is over, at once."""
+        dev = self.drive()
+        now = dev.now()
+        r = dev.run(dev.ops([0, 0, 0], wait=[now + 77777777, 5, now + 200000001],
+                            flags=FUA | ABSOLUTE))
+        self.assertEqual(r["submit"][0], now + 77777777)
+        self.assertEqual(r["submit"][1], r["done"][0] + HOST)
+        self.assertEqual(r["submit"][2], now + 200000001)
+
+    def test_disk_time(self):
+        """Time at the drive, waits included, and what was spent before."""
+        dev = self.drive()
+        first = dev.now()
+        before = dev.disk_ns
+        dev.run(dev.ops([1, 2, 3], wait=1000000))
+        self.assertEqual(dev.disk_ns - before, dev.now() - first)
+        counted = dev.disk_ns
+        dev.disk_before_ns = 5000
+        self.assertEqual(dev.disk_ns, counted + 5000)
+
+    def test_long_batch(self):
+        """More ops than a batch may have, in their order; fast enough."""
+        dev = self.drive()
+        blocks = numpy.arange((1 << 20) + 77) % 60
+        r = dev.run(dev.ops(blocks))
+        self.assertEqual(len(r), len(blocks))
+        self.assertTrue((numpy.diff(r["submit"].astype("i8")) > 0).all())
+        self.assertEqual(r["status"].any(), False)
+
+    def test_seed(self):
+        """The seed is that of the drive's angle and noise."""
+        def ends(seed):
+            dev = self.drive("toy", seed=seed)
+            return dev.run(dev.ops([5, 500000]))["done"].tolist()
+        self.assertEqual(ends(7), ends(7))
+        self.assertNotEqual(ends(7), ends(8))
+
+
+class Outcomes(Case):
+    """What commands come to."""
+
+    def test_medium_error(self):
+        """A bad sector is a result; what comes after it is as if it were not."""
+        dev = self.drive(set=["medium_error 30 2 recovery_ms=5"])
+        r = dev.run(dev.ops([29, 30, 32, 28], count=[1, 1, 1, 4], op=[READ, READ, READ, VERIFY]))
+        self.same(r["status"], [0, device.MEDIUM, 0, device.MEDIUM])
+        self.same(r["asc"], [0, 0x1100, 0, 0x1100])
+        # it keeps trying for 5 ms
+        self.assertGreater(r["done"][1] - r["done"][0], 5000000)
+        status, sense, _ = dev.cdb(bytes((0x28, 0, 0, 0, 0, 28, 0, 0, 5, 0)), data_in=5 * 512)
+        self.assertEqual((status, sense[2] & 15, sense[12]), (2, 3, 0x11))
+        self.assertEqual(int.from_bytes(sense[3:7], "big"), 30)
+
+    def test_no_such_op(self):
+        """What cannot be sent is a result, at no cost; the others are carried out."""
+        dev = self.drive()
+        r = dev.run(dev.ops([0, 6000, 5999, 5999, 1, 1], count=[1, 1, 1, 2, 0, 1],
+                            op=[READ, READ, READ, READ, READ, 3]))
+        self.same(r["status"], [0, -22, 0, -22, -22, -22])
+        self.same(r["submit"][[1, 3, 4, 5]], r["done"][[1, 3, 4, 5]])
+        self.assertEqual(dev.now(), r["done"][2])
+        self.same(dev.run(dev.ops(0, count=dev.longest + 1))["status"], [device.ILLEGAL])
+        with self.assertRaises(ValueError):
+            dev.ops(-1)
+
+    def test_writes(self):
+        """Refused, unless they were asked for; by whatever command."""
+        write = bytes((0x2a, 0, 0, 0, 0, 0, 0, 0, 1, 0))
+        dev = self.drive()
+        r = dev.run(dev.ops([0, 1], op=[WRITE, READ]))
+        self.same(r["status"], [device.NOT_ALLOWED, 0])
+        self.assertEqual(dev.cdb(write, data_out=bytes(512))[0], device.NOT_ALLOWED)
+        for cdb in ((0x04, 0, 0, 0, 0, 0), (0x1d, 4, 0, 0, 0, 0), (0x55, 0x11) + (0,) * 8,
+                    (0x2f, 2) + (0,) * 8, (0x9e, 0x18) + (0,) * 14, (0x48, 1) + (0,) * 8):
+            self.assertEqual(dev.cdb(bytes(cdb))[0], device.NOT_ALLOWED, cdb)
+        # a number of blocks in a block descriptor would last, saved or not; and LOG SENSE's SP
+        for cdb, data in (((0x15, 0x10, 0, 0, 12, 0), (0, 0, 0, 8) + (0,) * 8),
+                          ((0x55, 0x10) + (0,) * 6 + (16, 0), (0,) * 7 + (8,) + (0,) * 8),
+                          ((0x4d, 1) + (0,) * 8, ())):
+            self.assertEqual(dev.cdb(bytes(cdb), data_out=bytes(data))[0],
+                             device.NOT_ALLOWED, cdb)
+        self.assertFalse(dev.may_write)
+        dev = self.drive(destructive=True)
+        self.assertTrue(dev.may_write)
+        self.same(dev.run(dev.ops(0, op=WRITE))["status"], [0])
+        self.assertEqual(dev.cdb(write, data_out=bytes(512))[0], 0)
+
+    def test_errors(self):
+        """A drive that there is not, a description that is none: said without a traceback."""
+        with self.assertRaisesRegex(ToolError, "no-such-drive.fbdrive: No such file"):
+            self.drive("no-such-drive")
+        with self.assertRaisesRegex(ToolError, "line [0-9]+: 'colour' is no record"):
+            self.drive(set=["colour green"])
+        with self.assertRaisesRegex(ToolError, "/dev/null: not a SCSI generic device"):
+            Device.open("/dev/null")
+        with self.assertRaisesRegex(ToolError, "/no/sg0: No such file"):
+            Device.open("/no/sg0")
+
+    def test_probe_dies(self):
+        """A probe that ends is a message, not a hang."""
+        dev = self.drive()
+        # pylint: disable-next=protected-access
+        dev._process.kill()
+        with self.assertRaisesRegex(ToolError, "ended with status -9"):
+            dev.run(dev.ops([0] * 100))
+
+    def test_interrupted(self):
+        """An interrupt ends the batch early; then the drive can be used on, to put things
+        back."""
+        dev = self.drive()
+        many = dev.ops(numpy.arange(1 << 20) % 60)
+        timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            while True:
+                dev.run(many)
+        timer.join()
+        self.assertEqual(dev.cdb(bytes(6))[0], 0)
+        self.same(dev.run(dev.ops([3, 4]))["status"], [0, 0])
+
+
+class Commands(Case):
+    """Commands as such."""
+
+    def test_identity(self):
+        """Who it is, and how large, in units."""
+        dev = self.drive("nearline16-512e")
+        self.assertEqual((dev.unit_sectors, dev.unit_bytes, dev.logical_bytes), (8, 4096, 512))
+        _, _, data = dev.cdb(bytes((0x9e, 0x10) + (0,) * 11 + (32, 0, 0)), data_in=32)
+        self.assertEqual(int.from_bytes(data[:8], "big") + 1, dev.blocks * 8)
+        self.assertEqual((dev.inquiry["vendor"], dev.inquiry["product"]),
+                         ("MECHDISK", "NEARLINE16"))
+        self.assertRegex(dev.inquiry["wwn"], "^naa.3[0-9a-f]{15}$")
+        self.assertEqual(dev.inquiry["serial"], "MDNL16-512E")
+        self.assertEqual(list(identity.vpd(dev, 0)[4:]), [0, 0x80, 0x83, 0xb0, 0xb1])
+        self.assertEqual(identity.vpd(dev, 0x99), b"")
+
+    def test_unit(self):
+        """A unit is its eight blocks: where and how long."""
+        dev = self.drive("nearline16-512e", set=["jitter_ns 0"])
+        units = (80, 1000 * 1000 * 1000)
+        said = subprocess.run([os.path.join(hosts.BUILD, "mechdisk-host", "mechdisk-host"),
+                               "locate", os.path.join(DRIVES, "nearline16-512e.fbdrive")],
+                              input="".join("%d\n" % (8 * u) for u in units), text=True,
+                              check=True, stdout=subprocess.PIPE).stdout.splitlines()
+        places = [line.split() for line in said]
+        ends = dev.run(dev.ops([units[0], units[0], units[0] + 1, units[1]]))["done"].astype("i8")
+        turn = ends[1] - ends[0]
+        pair = dev.run(dev.ops([units[0], units[0] + 1], count=[2, 1]))["done"].astype("i8")
+        self.assertAlmostEqual((pair[1] - pair[0]) / turn % 1, 0, delta=1e-6)
+        # a neighbour ends eight sectors later, a far one where its angle is
+        self.assertAlmostEqual((ends[2] - ends[1]) / turn % 1, 8 / int(places[0][5]), delta=1e-6)
+        ends_at = [float(p[6]) + 8 / int(p[5]) for p in places]
+        self.assertAlmostEqual((ends[3] - ends[1]) / turn % 1, (ends_at[1] - ends_at[0]) % 1,
+                               delta=1e-6)
+
+    def test_caching_page(self):
+        """The read cache is switched off in the current values, and answers no more."""
+        dev = self.drive(set=CACHE)
+        dev.run(dev.ops([7, 7], flags=0))
+        self.assertLess(self.took(dev, 7), SECTOR)
+        status, _, page = dev.cdb(bytes((0x5a, 8, 8, 0, 0, 0, 0, 0, 64, 0)), data_in=64)
+        self.assertEqual((status, page[8] & 0x3f), (0, 8))
+        self.assertEqual(page[10] & 5, 4)
+        page = bytearray(page)
+        page[0:2] = b"\0\0"
+        page[8] &= 0x3f
+        page[10] |= 1                   # RCD
+        select = bytes((0x55, 0x10, 0, 0, 0, 0, 0, 0, len(page), 0))
+        self.assertEqual(dev.cdb(select, data_out=page)[0], 0)
+        self.assertGreater(self.took(dev, 7), SECTOR)
+        page[10] |= 0x40                # no such field
+        status, sense, _ = dev.cdb(select, data_out=page)
+        self.assertEqual((status, sense[2] & 15, sense[12]), (2, device.ILLEGAL, 0x26))
+
+    @staticmethod
+    def took(dev, block):
+        """A read that a cache may answer, ns."""
+        r = dev.run(dev.ops(block, flags=0))
+        return int(r["done"][0] - r["submit"][0])
+
+    def test_write_cache_empties(self):
+        """SYNCHRONIZE CACHE and the cache's switch end when all is on the medium."""
+        dev = self.drive(set=CACHE + ["destage idle"], destructive=True)
+        for flush in (bytes((0x35,) + (0,) * 9), bytes((0x1b, 0, 0, 0, 0, 0))):
+            r = dev.run(dev.ops([40, 3000], flags=0, op=WRITE))
+            self.assertLess(r["done"][1] - r["submit"][1], SECTOR)
+            before = dev.now()
+            self.assertEqual(dev.cdb(flush)[0], 0)
+            self.assertGreater(dev.now() - before, SECTOR)
+        # one that does not wait leaves nothing behind that confuses what follows
+        dev.run(dev.ops([40, 3000], flags=0, op=WRITE))
+        self.assertEqual(dev.cdb(bytes((0x35, 2) + (0,) * 8))[0], 0)
+        self.same(dev.run(dev.ops([1, 2, 3, 4], flags=FUA | OVERLAP))["status"], [0] * 4)
+
+    def test_translation(self):
+        """An address is translated, and the defects are listed."""
+        dev = self.drive("toy")
+        page = bytes((0x40, 0, 0, 10, 0, 5)) + bytes(8)
+        self.assertEqual(dev.cdb(bytes((0x1d, 0x10, 0, 0, len(page), 0)), data_out=page)[0], 0)
+        status, _, data = dev.cdb(bytes((0x1c, 1, 0x40, 0, 64, 0)), data_in=64)
+        self.assertEqual((status, data[0], len(data)), (0, 0x40, 14))
+        # zone 0's first sector: cylinder 0, head 0, sector 0
+        self.assertEqual(data[6:14], bytes(8))
+        status, _, data = dev.cdb(bytes((0x37, 0, 0x1d, 0, 0, 0, 0, 0x10, 0, 0)), data_in=4096)
+        self.assertEqual(status, 0)
+        # the description's 10 slipped and 4 remapped sectors
+        self.assertEqual(int.from_bytes(data[2:4], "big"), len(data[4:]))
+        self.assertEqual(len(data[4:]) // 8, 14)
+        status, sense, _ = dev.cdb(bytes((0x1d, 0x10, 0, 0, 2, 0)), data_out=b"\x40\0")
+        self.assertEqual((status, sense[2] & 15), (2, device.ILLEGAL))
+
+
+class Noise(Case):
+    """How well the rotation is seen."""
+
+    def test_jitter(self):
+        """What the drive was told to scatter is found."""
+        for jitter in (0, 20000, 100000):
+            with self.subTest(jitter=jitter):
+                found = device.noise(self.drive("toy", set=["jitter_ns %d" % jitter]))
+                self.assertTrue(found.visible)
+                self.assertAlmostEqual(found.jitter_ns, jitter, delta=jitter * 0.05 + 1)
+                self.assertAlmostEqual(found.turn_ns, TURN, delta=100)
+                self.assertLess(found.jitter_ns, found.limit_ns)
+                self.assertEqual(found.hit_ns, 0)
+
+    def test_hidden(self):
+        """An adapter that scatters too much hides the rotation, and the limit is named."""
+        for jitter in (500000, 3000000, 30000000):
+            found = device.noise(self.drive("toy", host_jitter_ns=jitter))
+            self.assertFalse(found.visible)
+            self.assertRegex(found.reason, "hides the rotation|no turn of a disk")
+        found = device.noise(self.drive("toy", host_jitter_ns=500000))
+        self.assertRegex(found.reason, "scatter by (4[89]|50).* us modulo the turn "
+                         r"\(6.000 ms\), by 37[567] us at most")
+        self.assertTrue(device.noise(self.drive("toy", host_jitter_ns=250000)).visible)
+
+    def test_hits(self):
+        """A cache's answers are told from the medium's."""
+        found = device.noise(self.drive(set=CACHE + ["command_overhead_ns 60000 60000"]))
+        self.assertTrue(found.visible)
+        self.assertAlmostEqual(found.hit_ns, 60000, delta=2)
+        self.assertAlmostEqual(found.hit_jitter_ns, 0, delta=2)
+
+    def test_first_block_bad(self):
+        """It looks for a block that can be read."""
+        found = device.noise(self.drive(set=["medium_error 1990 20 recovery_ms=1"]))
+        self.assertTrue(found.visible)
+
+
+taptest.main()

@@ -1,0 +1,698 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of mode pages while a drive is measured: what is switched, what is not, and that
+all is put back after any end. Most are of a drive made of bytes (fakescsi.py), laid out as
+SPC-4 and SBC-3 say; the last of the simulated one. Prints TAP; a few seconds.
+"""
+
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from unittest import mock
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import taptest  # noqa: E402
+from fakescsi import CACHING, CACHING_MAY, CONTROL, CONTROL_MAY, Drive, Remote, Server  # noqa: E402
+from freeblock import ToolError, cli, fbstate, restore  # noqa: E402
+from freeblock.extraction import device, identity, journal, modes, pages, sgio, sysfs  # noqa: E402
+
+ALL_OFF = {"WCE": 0, "RCD": 1, "DRA": 0x20, "QAM": 0}
+
+
+def bits(drive):
+    """What the bits that we switch are on a drive."""
+    return {bit.name: drive.pages[bit.page][bit.byte] & bit.mask for bit in modes.BITS
+            if bit.page in drive.pages and bit.byte < len(drive.pages[bit.page])}
+
+
+class Case(unittest.TestCase):
+    """With a state directory of its own, and no disk of this machine in sight."""
+
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = folder.name
+        self.state = os.path.join(folder.name, "var", "modes")
+        patch = mock.patch.object(fbstate, "ROOT", folder.name)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def left(self):
+        """Files in the state directory."""
+        return sorted(os.listdir(self.state)) if os.path.isdir(self.state) else []
+
+    def assert_untouched(self, drive, before=None):
+        """All is as before, and nothing is left lying about."""
+        self.assertEqual(drive.pages, before or drive.saved)
+        self.assertEqual(self.left(), [])
+
+
+class Switching(Case):
+    """What is switched, and what is said."""
+
+    def test_all(self):
+        """Caches and reordering are off inside, and as before outside; nothing is saved."""
+        drive = Drive()
+        with modes.quiet(drive, self.state) as switched:
+            self.assertEqual(bits(drive), ALL_OFF)
+            self.assertEqual(switched.unable, [])
+            self.assertTrue(all(switched.off(bit.name) for bit in modes.BITS))
+            self.assertEqual(self.left(), ["naa.5000c500a1b2c3d4.json",
+                                           "naa.5000c500a1b2c3d4.lock"])
+        self.assert_untouched(drive)
+        # SP, the bit that makes values permanent (SPC-4 6.11), was never sent
+        self.assertFalse([c for c in drive.log if c[0] in (0x15, 0x55) and c[1] & 1])
+
+    def test_other_bits(self):
+        """What else is in the pages is written as it is found, even if it changes meanwhile."""
+        drive = Drive()
+        with modes.quiet(drive, self.state):
+            page = bytearray(drive.pages[8])
+            page[13] = 0x22
+            drive.pages[8] = bytes(page)
+        self.assertEqual(drive.pages[8][13], 0x22)
+        self.assertEqual(bits(drive), {"WCE": 4, "RCD": 0, "DRA": 0, "QAM": 0x10})
+
+    def test_not_changeable(self):
+        """What the drive does not declare changeable is not touched, but told.
+
+        Seen to fail: quieten() without can(): the drive refuses, and the page is written."""
+        may = bytearray(CACHING_MAY)
+        may[2] = 0x04      # WCE alone; DRA in byte 12
+        drive = Drive(may={8: bytes(may), 10: b"\x0a\x0a" + bytes(10)})
+        with modes.quiet(drive, self.state) as switched:
+            self.assertEqual(bits(drive), {"WCE": 0, "RCD": 0, "DRA": 0x20, "QAM": 0x10})
+            self.assertEqual(len(switched.unable), 2)
+            self.assertRegex(switched.unable[0], r"read cache stays on.*\(RCD\)")
+            self.assertRegex(switched.unable[1], r"reordering stays on.*\(QAM\)")
+            self.assertFalse(switched.off("RCD"))
+        self.assertFalse([c for c in drive.log if c[0] == 0x55 and c[8] == 8 + len(CONTROL)])
+        self.assert_untouched(drive)
+
+    def test_off_already(self):
+        """Nothing is written to a drive that is quiet."""
+        page = bytearray(CACHING)
+        page[2], page[12] = 0x01, 0x20
+        control = bytearray(CONTROL)
+        control[3] = 0
+        drive = Drive(pages={8: bytes(page), 10: bytes(control)})
+        with modes.quiet(drive, self.state) as switched:
+            self.assertEqual(switched.unable, [])
+            self.assertEqual(len([r for r in switched.report if "off already" in r]), 4)
+        self.assertFalse([c for c in drive.log if c[0] in (0x15, 0x55)])
+        self.assert_untouched(drive)
+
+    def test_no_pages(self):
+        """A drive without these pages is measured as it is; no journal is written."""
+        for has in ({}, {8: CACHING}):
+            drive = Drive(pages=has, may={8: CACHING_MAY} if has else {})
+            with modes.quiet(drive, self.state) as switched:
+                self.assertRegex(switched.unable[-1], "no mode page 0ah")
+                self.assertEqual(switched.off("DRA"), True if has else None)
+                self.assertEqual(switched.off("QAM"), None)
+            self.assert_untouched(drive)
+
+    def test_manners(self):
+        """Drives with manners of their own."""
+        for manners in (["only6"], ["descriptors"], ["no_dbd"], ["attention"], ["one_bit"],
+                        ["only6", "descriptors", "attention"], ["only6", "no_dbd", "one_bit"],
+                        ["descriptor_sense", "only6", "attention"]):
+            with self.subTest(manners=manners):
+                drive = Drive(*manners)
+                with modes.quiet(drive, self.state) as switched:
+                    self.assertEqual(bits(drive), ALL_OFF)
+                    self.assertEqual(switched.unable, [])
+                self.assert_untouched(drive)
+
+    def test_short_pages(self):
+        """Pages of other lengths: SCSI-2's caching page (10 bytes) has no DRA, and a control
+        page of 6 is what some old drives have; lengths may be odd."""
+        for caching, control, names in ((12, 8, "WCE RCD QAM"), (13, 9, "WCE RCD DRA QAM"),
+                                        (21, 13, "WCE RCD DRA QAM"), (3, 3, "WCE RCD")):
+            with self.subTest(caching=caching):
+                cut = [page[:1] + bytes([size - 2]) + page[2:size].ljust(size - 2, b"\0")
+                       for page, size in ((CACHING, caching), (CONTROL, control),
+                                          (CACHING_MAY, caching), (CONTROL_MAY, control))]
+                drive = Drive(pages={8: cut[0], 10: cut[1]}, may={8: cut[2], 10: cut[3]})
+                with modes.quiet(drive, self.state) as switched:
+                    self.assertEqual(bits(drive), {n: ALL_OFF[n] for n in names.split()})
+                    self.assertEqual([n for n in ALL_OFF if switched.off(n)], names.split())
+                self.assert_untouched(drive)
+
+    def test_refused(self):
+        """A drive that refuses what it says can be changed is told about, and left."""
+        drive = Drive("refuses")
+        with modes.quiet(drive, self.state) as switched:
+            self.assertEqual(len(switched.unable), 4)
+            self.assertRegex(switched.unable[0], "says that it can be changed, and refuses")
+            self.assertFalse(switched.off("WCE"))
+        self.assert_untouched(drive)
+
+    def test_spoiled_answers(self):
+        """Half a page is none: it is left alone."""
+        drive = Drive("short")
+        with modes.quiet(drive, self.state) as switched:
+            self.assertEqual(len(switched.unable), 2)
+            self.assertRegex(switched.unable[0], "08h is left alone.*cut short: 17 of 20 bytes")
+        self.assert_untouched(drive)
+
+    def test_as_found(self):
+        """The cache can be measured in between."""
+        drive = Drive()
+        with modes.quiet(drive, self.state) as switched:
+            with switched.as_found("RCD", "DRA"):
+                self.assertEqual(bits(drive), {**ALL_OFF, "RCD": 0, "DRA": 0})
+                self.assertFalse(switched.off("RCD"))
+            self.assertEqual(bits(drive), ALL_OFF)
+            with self.assertRaises(ZeroDivisionError), switched.as_found():
+                self.assertEqual(drive.pages, drive.saved)
+                raise ZeroDivisionError
+            self.assertEqual(bits(drive), ALL_OFF)
+        self.assert_untouched(drive)
+
+    def test_nameless(self):
+        """A disk that could not be recognised after a crash is not changed; it is measured as it
+        is."""
+        drive = Drive(vpds={})
+        with modes.quiet(drive, self.state) as switched:
+            self.assertEqual(drive.pages, drive.saved)
+            self.assertRegex(switched.unable[0], "no mode is changed: .*recognised again")
+            self.assertEqual(len(switched.unable), 5)
+            self.assertFalse(switched.off("WCE"))
+        self.assertFalse([c for c in drive.log if c[0] in (0x15, 0x55)])
+        self.assert_untouched(drive)
+
+
+class Ends(Case):
+    """However it ends, all is put back."""
+
+    def test_errors(self):
+        """An exception inside, of any kind."""
+        for error in (ToolError("no"), KeyboardInterrupt(), SystemExit(3)):
+            drive = Drive()
+            with self.assertRaises(type(error)):
+                with modes.quiet(drive, self.state):
+                    raise error
+            self.assert_untouched(drive)
+
+    def test_deaf(self):
+        """A drive that says yes and does nothing: an error, and what was changed is put back.
+
+        Seen to fail: _write() without the comparison: no error."""
+        drive = Drive("deaf")
+        with self.assertRaisesRegex(modes.ModeError, "written, and reads back otherwise"):
+            with modes.quiet(drive, self.state):
+                self.fail("got in")
+        self.assert_untouched(drive)
+
+    def test_reads_back_otherwise(self):
+        """The second page is the bad one: the first is put back."""
+        drive = Drive()
+        select = drive._mode_select
+
+        def wrong(cdb, data):
+            said = select(cdb, data)
+            if said == b"" and data[8] == 10:
+                drive.pages[10] = drive.pages[10][:3] + b"\x20" + drive.pages[10][4:]
+                drive._mode_select = select
+            return said
+
+        drive._mode_select = wrong
+        with self.assertRaisesRegex(modes.ModeError, "page 0ah .* reads back otherwise"):
+            with modes.quiet(drive, self.state):
+                self.fail("got in")
+        self.assert_untouched(drive)
+
+    def test_gone(self):
+        """A disk that is gone keeps its journal, and the message says what to do; when it is
+        back `restore` does the rest."""
+        drive = Drive()
+        with self.assertRaisesRegex(modes.ModeError, "is gone.*freeblock restore"):
+            with modes.quiet(drive, self.state):
+                drive.gone = True
+        self.assertEqual(self.left(), ["naa.5000c500a1b2c3d4.json"])
+        self.assertEqual(bits(drive), ALL_OFF)
+        drive.gone = False
+        with modes.quiet(drive, self.state) as switched:
+            self.assertRegex(switched.report[0], "left behind were put back$")
+            self.assertEqual(switched.found["WCE"], 4)
+        self.assert_untouched(drive)
+
+    def test_probe_gone(self):
+        """The program between died: the disk is spoken to directly."""
+        drive = Drive()
+        proxy = mock.Mock(wraps=drive)
+        proxy.name = "/dev/sg9"
+        direct = mock.Mock(wraps=drive)
+        direct.close, direct.name = mock.Mock(), "/dev/sdq"
+        with mock.patch.object(sgio, "find", lambda wanted: direct):
+            with modes.quiet(proxy, self.state):
+                proxy.cdb.side_effect = ToolError("the probe ended")
+        direct.close.assert_called_once_with()
+        self.assert_untouched(drive)
+
+    def test_other_length(self):
+        """Never write a page that is not the one that was read."""
+        drive = Drive()
+        with self.assertRaisesRegex(modes.ModeError, "not the one that was changed"):
+            with modes.quiet(drive, self.state):
+                drive.pages[8] = drive.pages[8][:1] + b"\x11" + drive.pages[8][2:-1]
+        self.assertEqual(self.left(), ["naa.5000c500a1b2c3d4.json"])
+
+    def test_two(self):
+        """A second extraction of the same disk, and a restore meanwhile, are refused; after
+        the first has ended they are not.
+
+        Seen to fail: without flock()."""
+        drive = Drive()
+        with modes.quiet(drive, self.state):
+            with self.assertRaisesRegex(journal.Busy, "process %d works on this" % os.getpid()):
+                with modes.quiet(drive, self.state):
+                    self.fail("got in")
+            said = []
+            self.assertTrue(restore.restore(journal.all_of(self.state), lambda _: drive,
+                                            said.append))
+            self.assertRegex(said[0], "left alone: process")
+            self.assertEqual(bits(drive), ALL_OFF)
+        self.assert_untouched(drive)
+        other = Drive()
+        other.vpd[0x83] = other.vpd[0x83][:-1] + b"\xd5"
+        with modes.quiet(drive, self.state), modes.quiet(other, self.state):
+            self.assertEqual(len(self.left()), 4)
+        self.assertEqual(self.left(), [])
+
+
+class Far(Case):
+    """Processes that die; the drive lives on, behind a server."""
+
+    def setUp(self):
+        super().setUp()
+        self.drive = Drive()
+        self.server = Server(self.drive)
+        self.addCleanup(self.server.close)
+
+    def fork(self, work):
+        """A process that does this with the drive; its number."""
+        child = os.fork()
+        if child:
+            return child
+        status = 99
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):
+                work(Remote(self.server.address))
+            status = 0
+        except BaseException as error:      # pylint: disable=broad-except
+            status = 3 if isinstance(error, modes.Stopped) else 4
+        finally:
+            os._exit(status)
+
+    def restore(self):
+        """What `freeblock restore` says."""
+        said = []
+        remote = Remote(self.server.address)
+        fine = restore.restore(journal.all_of(self.state), lambda _: remote, said.append)
+        remote.close()
+        self.assertTrue(fine, said)
+        return said
+
+    def killed_at(self, point, after):
+        """A child that is killed at its `point`-th step, before or after it; whether it was.
+
+        Steps are what a crash may come between: commands, flushes, renames, removals."""
+        count = 0
+
+        def step(function):
+            def stepped(*args, **named):
+                nonlocal count
+                count += 1
+                if count == point and not after:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                value = function(*args, **named)
+                if count == point and after:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return value
+            return stepped
+
+        def work(remote):
+            remote.cdb = step(remote.cdb)
+            for name in ("fsync", "replace", "unlink"):
+                setattr(os, name, step(getattr(os, name)))
+            with modes.quiet(remote, self.state):
+                pass
+
+        _, status = os.waitpid(self.fork(work), 0)
+        if os.WIFSIGNALED(status):
+            self.assertEqual(os.WTERMSIG(status), signal.SIGKILL)
+            return True
+        self.assertEqual(os.WEXITSTATUS(status), 0)
+        return False
+
+    def test_killed_anywhere(self):
+        """SIGKILL at every step: what was changed is in a journal, and restore puts it back.
+
+        Seen to fail: journal written after the change ("without a journal"); removed before
+        all is put back (likewise)."""
+        changed = points = 0
+        for after in (False, True):
+            point = 1
+            while self.killed_at(point, after):
+                points += 1
+                if self.drive.pages != self.drive.saved:
+                    changed += 1
+                    self.assertIn("naa.5000c500a1b2c3d4.json", self.left(),
+                                  "step %d: changed without a journal" % point)
+                self.restore()
+                self.assertEqual(self.drive.pages, self.drive.saved, "step %d" % point)
+                self.assertFalse([n for n in self.left() if n.endswith(".json")])
+                point += 1
+            self.assert_untouched(self.drive)
+        # the test must have been where it hurts
+        self.assertGreater(changed, 8)
+        self.assertGreater(points, 40)
+
+    def test_killed_and_again(self):
+        """The next extraction puts back what a killed one left before it looks."""
+        ready, go = os.pipe()
+
+        def work(remote):
+            with modes.quiet(remote, self.state):
+                os.write(go, b"x")
+                time.sleep(60)
+
+        child = self.fork(work)
+        os.read(ready, 1)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        self.assertEqual(bits(self.drive), ALL_OFF)
+        with modes.quiet(self.drive, self.state) as switched:
+            self.assertEqual(switched.found, {"WCE": 4, "RCD": 0, "DRA": 0, "QAM": 0x10})
+        self.assert_untouched(self.drive)
+
+    def test_signals(self):
+        """Signals that end a process end it after all is put back; also if they come twice.
+
+        Seen to fail: without catch(): SIGTERM and SIGHUP leave the modes changed."""
+        for number, status in ((signal.SIGINT, 4), (signal.SIGTERM, 3), (signal.SIGHUP, 3)):
+            with self.subTest(signal=number):
+                ready, go = os.pipe()
+
+                def work(remote, go=go, number=number):
+                    slow = remote.cdb
+                    with modes.quiet(remote, self.state) as switched:
+                        def again(*args, **named):
+                            # while it is put back, too
+                            os.kill(os.getpid(), number)
+                            return slow(*args, **named)
+                        switched.pages.dev.cdb = again
+                        os.write(go, b"x")
+                        time.sleep(60)
+
+                child = self.fork(work)
+                os.read(ready, 1)
+                self.assertEqual(bits(self.drive), ALL_OFF)
+                os.kill(child, number)
+                _, end = os.waitpid(child, 0)
+                os.close(ready)
+                os.close(go)
+                self.assertIn(os.waitstatus_to_exitcode(end), (status, -number))
+                self.assert_untouched(self.drive)
+
+    def test_reset(self):
+        """A reset has put the values back: restore sees it, and writes nothing."""
+        self.killed_while_quiet()
+        self.drive.reset()
+        self.drive.log.clear()
+        self.assertRegex(self.restore()[0], "had its values already: a reset has put them back")
+        self.assertFalse([c for c in self.drive.log if c[0] in (0x15, 0x55)])
+        self.assertEqual(self.left(), [])
+
+    def killed_while_quiet(self):
+        """A journal, and a drive that is changed."""
+        def work(remote):
+            with modes.quiet(remote, self.state):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        os.waitpid(self.fork(work), 0)
+        self.assertEqual(bits(self.drive), ALL_OFF)
+
+    def test_absent(self):
+        """A disk that is not here keeps its journal; another one is not written to."""
+        self.killed_while_quiet()
+        said = []
+        self.assertTrue(restore.restore(journal.all_of(self.state), lambda _: None, said.append))
+        self.assertRegex(said[0], "ACME DISK 9 SERIAL01 naa.*not here; the journal is kept")
+        self.assertEqual(bits(self.drive), ALL_OFF)
+        os.makedirs(os.path.join(self.root, "sys/block/sda/device/scsi_device"))
+        other = Drive()
+        other.vpd[0x80] = other.vpd[0x80][:-1] + b"2"
+        closed = []
+        other.close = lambda: closed.append(1)
+        with mock.patch.object(sgio, "Disk", lambda path: other):
+            self.assertTrue(restore.restore(journal.all_of(self.state), say=said.append))
+        self.assertEqual((len(closed), other.pages), (1, other.saved))
+        self.assertRegex(said[1], "not here")
+        self.restore()
+        self.assert_untouched(self.drive)
+
+    def test_spoiled_journal(self):
+        """A journal that was tampered with is not used, and kept; others are.
+
+        Seen to fail: read() without its check."""
+        self.killed_while_quiet()
+        path = os.path.join(self.state, "naa.5000c500a1b2c3d4.json")
+        with open(path, encoding="ascii") as file:
+            good = file.read()
+        for bad, why in ((good.replace('"before": "0812', '"before": "0813'), "checksum is wrong"),
+                         (good[:-40], "not a journal"), ("7", "checksum is wrong")):
+            with open(path, "w", encoding="ascii") as file:
+                file.write(bad)
+            said = []
+            self.assertFalse(restore.restore(journal.all_of(self.state), lambda _: self.drive,
+                                             said.append))
+            self.assertRegex(said[0], why)
+            self.assertEqual(bits(self.drive), ALL_OFF)
+            self.assertTrue(os.path.exists(path))
+        with open(path, "w", encoding="ascii") as file:
+            file.write(good)
+        self.restore()
+        self.assert_untouched(self.drive)
+
+    def test_refuses_back(self):
+        """A drive that refuses to have it put back: status 1, and the journal stays."""
+        self.killed_while_quiet()
+        self.drive.manners.add("refuses")
+        self.drive.close = lambda: None
+        said = []
+        self.assertFalse(restore.restore(journal.all_of(self.state), lambda _: self.drive,
+                                         said.append))
+        self.assertRegex(said[0], r"not put back: MODE SELECT, page 08h: sense 5/26/00")
+        self.drive.manners.clear()
+        self.restore()
+        self.assert_untouched(self.drive)
+
+
+class Flushes(Case):
+    """A kernel that looked while the write cache was off would not flush it."""
+
+    def setUp(self):
+        super().setUp()
+        self.device = os.path.join(self.root, "sys/block/sdq/device")
+        self.cache = os.path.join(self.device, "scsi_disk/0:0:0:0/cache_type")
+        os.makedirs(os.path.dirname(self.cache))
+        self.drive = Drive()
+        self.drive.name = "/dev/sdq"
+
+    def believe(self, words):
+        """What the kernel takes the cache for."""
+        with open(self.cache, "w", encoding="ascii") as file:
+            file.write(words + "\n")
+
+    def rescan(self):
+        """What was written to that file."""
+        try:
+            with open(os.path.join(self.device, "rescan"), encoding="ascii") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def syncs(self):
+        """Flushes that the drive got."""
+        return [cdb for cdb in self.drive.log if cdb[0] == 0x35]
+
+    def test_knows(self):
+        """Nothing is to be done if it knows, or if there was no write cache."""
+        self.believe("write back, no read (daft)")
+        with modes.quiet(self.drive, self.state):
+            pass
+        self.believe("write through")
+        self.drive.pages[8] = CACHING[:2] + b"\0" + CACHING[3:]
+        with modes.quiet(self.drive, self.state):
+            pass
+        self.assertEqual((self.rescan(), self.syncs()), ("", []))
+
+    def test_told(self):
+        """It looks again once the cache is on, and what came in between is flushed.
+
+        Seen to fail: put_back() that does not care."""
+        self.believe("write through")
+        with mock.patch.object(sysfs, "is_flushed", side_effect=[False, True]), \
+                modes.quiet(self.drive, self.state):
+            self.assertEqual(self.rescan(), "")
+        self.assertEqual((self.rescan(), len(self.syncs())), ("1\n", 1))
+        self.assert_untouched(self.drive)
+
+    def test_deaf_kernel(self):
+        """One that still does not know: the journal stays, and the message says what to do."""
+        self.believe("write through")
+        with self.assertRaisesRegex(modes.ModeError, "would not flush it: echo 1 > .*/rescan"):
+            with modes.quiet(self.drive, self.state):
+                pass
+        self.assertEqual(self.left(), ["naa.5000c500a1b2c3d4.json"])
+
+
+class Order(Case):
+    """What is on stable storage when."""
+
+    def test_order(self):
+        """File flushed, renamed, directory flushed, and only then MODE SELECT; removed after
+        the last one, and the directory flushed again.
+
+        Seen to fail: write_file() without one of its two flushes."""
+        drive, log = Drive(), []
+        cdb = drive.cdb
+
+        def logged(name, function):
+            def logging(*args, **named):
+                log.append(name)
+                return function(*args, **named)
+            return logging
+
+        def watched(command, *rest):
+            log.append("select" if command[0] == 0x55 else "ask")
+            return cdb(command, *rest)
+
+        journal.make_directory(self.state)
+        drive.cdb = watched
+        with mock.patch.object(os, "fsync", logged("flush", os.fsync)), \
+                mock.patch.object(os, "replace", logged("rename", os.replace)), \
+                mock.patch.object(os, "unlink", logged("remove", os.unlink)), \
+                modes.quiet(drive, self.state):
+            log.append("inside")
+        words = [word for i, word in enumerate(log) if word != "ask"]
+        self.assertEqual(words, ["flush", "rename", "flush", "select", "select", "inside",
+                                 "select", "select", "remove", "flush", "remove"])
+
+
+class Command(Case):
+    """The command line."""
+
+    def run_it(self, *words):
+        """Status and output."""
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            status = cli.main(["restore", "--state-dir", self.state, *words])
+        return status, out.getvalue()
+
+    def test_nothing(self):
+        """Nothing to do is fine."""
+        self.assertEqual(self.run_it(), (0, "nothing to put back\n"))
+
+    def test_device(self):
+        """Only the one named."""
+        drive, other = Drive(), Drive()
+        other.vpd[0x83] = other.vpd[0x83][:-1] + b"\xd5"
+        for one in (drive, other):
+            book = journal.Journal(self.state, identity.key(identity.inquire(one)))
+            journal.make_directory(self.state)
+            book.write(identity.inquire(one), "/dev/sg1", {8: (CACHING, CACHING_MAY)})
+            page = bytearray(CACHING)
+            page[2] = 1
+            one.pages[8] = bytes(page)
+            one.close = lambda: None
+        with mock.patch.object(sgio, "Disk", lambda path: drive):
+            status, said = self.run_it("/dev/sdx")
+        self.assertEqual(status, 0)
+        self.assertRegex(said, r"^ACME DISK 9 SERIAL01 naa.5000c500a1b2c3d4, changed 20.*: put "
+                               r"back\n$")
+        self.assertEqual((drive.pages[8], other.pages[8][2]), (CACHING, 1))
+        self.assertEqual(self.left(), ["naa.5000c500a1b2c3d5.json"])
+
+    def test_nothing_needed(self):
+        """It runs where there is no numpy, which other commands import.
+
+        Seen to fail: all subcommands imported whatever is asked for."""
+        with open(os.path.join(self.root, "numpy.py"), "w", encoding="ascii") as file:
+            file.write("raise ImportError('there is no numpy')\n")
+        done = subprocess.run([os.path.join(TOP, "tools", "freeblock"), "restore", "--state-dir",
+                               self.state], check=False, text=True, capture_output=True,
+                              env={**os.environ, "PYTHONPATH": self.root})
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, "nothing to put back\n", ""))
+
+    def test_no_device(self):
+        """What is no disk."""
+        self.assertRegex(self.run_it("/dev/null")[1], "takes no SCSI commands")
+        self.assertRegex(self.run_it(self.root + "/none")[1], "No such file")
+
+    def test_journal_is_readable(self):
+        """A person can read it."""
+        drive = Drive()
+        with modes.quiet(drive, self.state):
+            with open(os.path.join(self.state, self.left()[0]), encoding="ascii") as file:
+                content = json.load(file)
+        self.assertEqual(content["pages"]["08"]["before"], CACHING.hex())
+        self.assertEqual(content["identity"]["serial"], "SERIAL01")
+        self.assertEqual((content["device"], content["boot_id"]), (drive.name, journal.boot_id()))
+
+
+class Simulated(Case):
+    """The simulated drive, through its probe program."""
+
+    def test_simulated(self):
+        """A repeated read without FUA is answered by the cache (8.33 ms a turn; a hit takes
+        well under one) outside only. Its control page cannot be changed."""
+        drive = os.path.join(TOP, "tools/mechdisk/drives/nearline16-512e.fbdrive")
+        with device.Device.simulated(drive, set=["jitter_ns 0"]) as dev:
+            ops = dev.ops([4000, 4000, 4000], flags=0)
+
+            def hits():
+                took = dev.run(ops)
+                return [int(r["done"] - r["submit"]) < 1000000 for r in took][1:]
+
+            self.assertEqual(hits(), [True, True])
+            before = pages.Pages(dev).read(8)
+            with modes.quiet(dev, self.state) as switched:
+                self.assertTrue(switched.off("RCD") and switched.off("DRA"))
+                self.assertRegex(switched.unable[-1], "QAM")
+                self.assertEqual(hits(), [False, False])
+                with switched.as_found("RCD"):
+                    self.assertEqual(hits(), [True, True])
+                self.assertEqual(hits(), [False, False])
+            self.assertEqual(hits(), [True, True])
+            self.assertEqual((pages.Pages(dev).read(8), self.left()), (before, []))
+
+
+class Senses(unittest.TestCase):
+    """Sense data of both formats."""
+
+    def test_formats(self):
+        """Key and codes (SPC-4 4.5.2, 4.5.3); nothing is nothing."""
+        self.assertEqual(pages.sense_of(bytes.fromhex("72052600")), (5, 0x26, 0))
+        self.assertEqual(pages.sense_of(bytes.fromhex("7000060000000010000000002901")),
+                         (6, 0x29, 1))
+        self.assertEqual(pages.sense_of(b""), (0, 0, 0))
+
+
+if __name__ == "__main__":
+    taptest.main()

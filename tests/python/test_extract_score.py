@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of research.extractscore: how far models are from simulated drives.
+Prints TAP.
+
+A drive's true model, spoilt by known amounts.
+"""
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, os.pardir, "tools")]
+
+import layouts  # noqa: E402
+import taptest  # noqa: E402
+from layouts import drive_text, random_layout  # noqa: E402
+from taptest import TOP  # noqa: E402
+from freeblock import ToolError, truth  # noqa: E402
+from research import extractscore as score  # noqa: E402
+
+TOY = os.path.join(TOP, "tools", "mechdisk", "drives", "toy.fbdrive")
+LAYOUT = ("lbn_mismatches", "track_boundaries_wrong")
+
+
+class Scores(unittest.TestCase):
+    """Seen to fail: only the first LBN of a run counted; the report's time left out of
+    what a host can see; the common offset of angles left in."""
+
+    def spoilt(self, pattern, text, mode="translate", path=TOY, count=1):
+        """The score of the true model with something replaced."""
+        model, times = re.subn(pattern, text, truth.model(path).decode(), count=count,
+                               flags=re.MULTILINE)
+        self.assertGreater(times, 0, "the text is not as this test believes")
+        return score.score(path, model, mode)
+
+    def test_truth(self):
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        drives = [(random_layout(1, "border", "serpentine-zone", surfaces=True), 1, 512),
+                  (random_layout(2, "cylinder", "plain"), 1, 4096),
+                  (random_layout(3, "dead", "serpentine-disk"), 8, 512)]
+        paths = [TOY]
+        for i, (layout, unit, sector_bytes) in enumerate(drives):
+            paths.append(os.path.join(folder, "%d.fbdrive" % i))
+            with open(paths[-1], "w") as file:
+                file.write(drive_text(layout, "", sector_bytes, unit))
+        for path in paths:
+            for mode in ("translate", "full"):
+                with self.subTest(path, mode=mode):
+                    said = score.score(path, truth.model(path), mode)
+                    self.assertEqual([said[name] for name in LAYOUT], [0, 0])
+                    for name in ("angle_err_p99_turn", "rotation_err_ppm", "seek_err_max_us",
+                                 "seek_err_true_max_us"):
+                        self.assertLess(said[name], 1e-6)
+
+    def test_places(self):
+        """A slip forgotten moves all LBNs behind it in its zone. toy's first zone has
+        500 cylinders of 4 tracks of 220 sectors, 100 of them spares, and 5 slips, the
+        last at 200123."""
+        moved = 500 * 4 * 220 - 100 - (200123 - 4)
+        for mode in ("translate", "full"):
+            said = self.spoilt(r"^slip 200123 1\n", "", mode)
+            self.assertEqual(said["lbn_mismatches"], moved)
+            # all boundaries behind it, in both, up to the last of the zone's tracks
+            tracks = 500 * 4 - (200123 // 220 + 1)
+            self.assertEqual(said["track_boundaries_wrong"], 2 * tracks)
+
+    def test_remaps(self):
+        """A remap forgotten moves one LBN."""
+        said = self.spoilt(r"^remap 3000 .*\n", "")
+        self.assertEqual([said[name] for name in LAYOUT], [1, 0])
+        said = self.spoilt(r"^remap 3000 .*\n", "", "full")
+        self.assertEqual([said[name] for name in LAYOUT], [1, 0])
+
+    def test_numbering(self):
+        """Which head is which cannot be seen without translation."""
+        change = (r"^head_order plain", "head_order serpentine-disk")
+        self.assertGreater(self.spoilt(*change)["lbn_mismatches"], 400000)
+        self.assertEqual(self.spoilt(*change, "full")["lbn_mismatches"], 0)
+
+    def test_angles(self):
+        """One of three zones, less than half of the LBNs, off by 0.003 turn; all off by
+        as much."""
+        said = self.spoilt(r"angle 0.25 ", "angle 0.253 ")
+        self.assertAlmostEqual(said["angle_err_p99_turn"], 0.003, 9)
+        said = self.spoilt(r"angle (0\S*) ",
+                           lambda found: "angle %.9f " % (float(found[1]) + 0.003), count=0)
+        self.assertLess(said["angle_err_p99_turn"], 1e-8)
+
+    def test_times(self):
+        said = self.spoilt(r"^period_ps .*", "period_ps 6000018000")
+        self.assertAlmostEqual(said["rotation_err_ppm"], 3, 6)
+        said = self.spoilt(r"^seek 128 .*", "seek 128 1730000")
+        self.assertAlmostEqual(said["seek_err_max_us"], 30)
+        said = self.spoilt(r"^read_overhead_ns .*", "read_overhead_ns 57000")
+        self.assertAlmostEqual(said["seek_err_max_us"], 7)
+        said = self.spoilt(r"^read_overhead_ns 50000((?:.|\n)*)read_report_ns 13200",
+                           r"read_overhead_ns 57000\1read_report_ns 6200")
+        self.assertAlmostEqual(said["seek_err_max_us"], 0)
+        # a point that is not listed is off by what the straight line is
+        said = self.spoilt(r"^seek 64 .*\n", "")
+        self.assertAlmostEqual(said["seek_err_max_us"], 0)
+        self.assertAlmostEqual(said["seek_err_true_max_us"], 1350 - (1150 + 550 / 3), 3)
+
+    def test_refused(self):
+        with self.assertRaisesRegex(ToolError, "LBNs, the drive"):
+            self.spoilt(r"spares 100$", "spares 101")
+        with self.assertRaisesRegex(ToolError, "line 1 "):
+            score.score(TOY, "zone 1", "full")
+
+
+if __name__ == "__main__":
+    layouts.host_program()
+    taptest.main()

@@ -1,0 +1,368 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of the store of models: under which name, for which disk, what is refused; of the
+rule for udev and the unit for systemd, and that nothing is left of them. The kernel's files
+are a tree here; the real ones are those of tests/lab/t-models.sh. Prints TAP; a second.
+"""
+
+import contextlib
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import taptest  # noqa: E402
+from fakescsi import Drive, vpd  # noqa: E402
+from freeblock import cli, fbmodel, fbstate, models  # noqa: E402
+from freeblock.extraction import identity, journal, modes, sgio, store  # noqa: E402
+
+WWN = "naa.5000c500a1b2c3d4"
+KEPT = WWN + "-0001.fbmodel"
+TINY = os.path.join(TOP, "tests", "lab", "files", "tiny.fbmodel")
+
+
+def model(**more):
+    """A model's sealed text: the tiny one's, with these records."""
+    with open(TINY, encoding="ascii") as file:
+        lines = file.read().splitlines()
+    given = {"vendor": "ACME", "product": "DISK 9", "wwn": WWN, "revision": "0001", **more}
+    lines = [line for line in lines if line.split(" ")[0] not in given]
+    lines[1:1] = ["%s %s" % (word, value) for word, value in given.items() if value is not None]
+    return fbmodel.seal("\n".join(lines).encode())
+
+
+class Case(unittest.TestCase):
+    """With a machine of its own that has the disk sda."""
+
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = folder.name
+        patch = mock.patch.object(fbstate, "ROOT", self.root)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.folder = os.path.join(self.root, "etc", "models")
+        self.state = os.path.join(self.root, "state")
+        self.disk("sda")
+
+    def write(self, name, data):
+        """A file below the root."""
+        path = os.path.join(self.root, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data if isinstance(data, bytes) else (data + "\n").encode())
+        return path
+
+    def read(self, name):
+        """Its content."""
+        with open(os.path.join(self.root, name), "rb") as file:
+            return file.read()
+
+    def disk(self, name, **more):
+        """A disk in sysfs, with the scheduler."""
+        for what, value in {"device/vendor": "ACME", "device/model": "DISK 9  ",
+                            "device/rev": "0001", "device/wwid": WWN, "size": "50129",
+                            "device/vpd_pg80": vpd(0x80, b"SERIAL01  "),
+                            "queue/scheduler": "none mq-deadline [freeblock]", **more}.items():
+            self.write("sys/block/%s/%s" % (name, what), value)
+        self.write("sys/kernel/freeblock/%s/model" % name, b"")
+        self.write("sys/kernel/freeblock/%s/model_status" % name, "loaded: 7 bytes, 'ACME' 'D'")
+        self.write("sys/kernel/freeblock/%s/status" % name, "model 1")
+
+    def loaded(self, name="sda"):
+        """What was written into the kernel."""
+        return self.read("sys/kernel/freeblock/%s/model" % name)
+
+    def models(self, *words):
+        """A subcommand's status and what it said."""
+        out = io.StringIO()
+        more = ["--dir", self.folder]
+        if words[0] == "load":
+            more += ["--state-dir", self.state]
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            status = cli.main(["models", words[0], *more, *words[1:]])
+        return status, out.getvalue()
+
+    def keep(self, *words, **records):
+        """Install a model with these records."""
+        return self.models("install", self.write("new.fbmodel", model(**records)), *words)
+
+
+class Store(Case):
+    """Install, list, remove."""
+
+    def test_install(self):
+        """Under world-wide name and firmware, whole or not at all; again replaces it."""
+        self.assertEqual(self.keep(), (0, "installed: %s/%s\n" % (self.folder, KEPT)))
+        self.assertEqual(os.listdir(self.folder), [KEPT])
+        self.assertEqual(self.read("etc/models/" + KEPT), model())
+        self.keep(read_overhead_ns="5")
+        self.assertIn(b"read_overhead_ns 5\n", self.read("etc/models/" + KEPT))
+        with mock.patch.object(os, "replace", side_effect=OSError(28, "No space left", "x")):
+            self.assertEqual(self.keep()[0], 1)
+        self.assertIn(b"read_overhead_ns 5\n", self.read("etc/models/" + KEPT))
+        self.assertEqual(self.models("list"), (0, "%s: ACME DISK 9, 50129 sectors; sda, loaded\n" %
+                                               KEPT))
+        self.assertEqual(self.models("remove", KEPT), (0, ""))
+        self.assertEqual(self.models("list"), (0, "no models in %s\n" % self.folder))
+        self.assertRegex(self.models("remove", "../x")[1], "no such model")
+
+    def test_whose(self):
+        """A model that does not say whose it is needs --disk; one that does must fit."""
+        self.assertRegex(self.keep(wwn=None)[1], "does not say of which drive.*--disk")
+        self.assertEqual(self.keep("--disk", "sda", wwn=None, revision=None)[0], 0)
+        self.assertEqual(os.listdir(self.folder), [KEPT])
+        for records, words in (({"wwn": "naa.1"}, "for the drive naa.1, the disk has naa.5000"),
+                               ({"revision": "0002"}, "for firmware 0002, the disk has 0001"),
+                               ({"serial": "X"}, "for serial X, the disk has SERIAL01"),
+                               ({"product": "OTHER"}, "for product OTHER, the disk has DISK 9"),
+                               ({"sectors": "7"}, "for 7 sectors, the disk has 50129")):
+            status, said = self.keep("--disk", "sda", **records)
+            self.assertEqual(status, 1)
+            self.assertRegex(said, words)
+        self.assertRegex(self.keep("--disk", "sdz")[1], "sdz: no such disk")
+        self.assertRegex(self.keep(distrusted="60 % within 50 us")[1], "distrusted: 60 % within")
+
+    def test_spoiled(self):
+        """What is no model, cut, or edited."""
+        good = model()
+        for text, words in ((b"", "not a model"), (good[:-4], "end record"),
+                            (good[:-1], "end record"),
+                            (good.replace(b"ACME", b"ACMF"), "end record"),
+                            (good + b"x\n", "end record"), (b"x" + good, "not a model")):
+            status, said = self.models("install", self.write("x", text))
+            self.assertEqual(status, 1)
+            self.assertRegex(said, words)
+        self.assertFalse(os.path.exists(self.folder))
+        self.write("etc/models/" + KEPT, good[:-4])
+        self.assertRegex(self.models("list")[1], "end record is missing or wrong.*; sda, loaded")
+
+    def test_names(self):
+        """Files' names are plain whatever drives call themselves; without a world-wide name it
+        is vendor, product and serial, as the drive itself would be asked."""
+        self.disk("sdb", **{"device/wwid": "t10.ATA  x", "device/rev": "a/ b"})
+        disk = store.disk_of("/dev/sdb")
+        self.assertEqual(store.file_name(disk), "ACME-DISK_9-SERIAL01-a_b.fbmodel")
+        asked = identity.inquire(Drive(vpds={0x80: vpd(0x80, b"SERIAL01")}))
+        self.assertEqual(identity.key(asked), "ACME-DISK_9-SERIAL01")
+        self.assertEqual(identity.key(identity.inquire(Drive())), WWN)
+
+
+class Load(Case):
+    """A disk appears."""
+
+    def test_load(self):
+        """The model of this disk and firmware is loaded."""
+        self.keep()
+        status, said = self.models("load", "sda")
+        self.assertEqual((status, said), (0, "sda: %s/%s: loaded: 7 bytes, 'ACME' 'D'\n" %
+                                          (self.folder, KEPT)))
+        self.assertEqual(self.loaded(), model())
+
+    def test_none(self):
+        """A disk without a model is nothing special; one that is not there is."""
+        self.disk("sdb", **{"device/wwid": "naa.5000c500a1b2c3d5"})
+        self.keep()
+        self.assertEqual(self.models("load", "sdb"),
+                         (0, "sdb: there is no model of it in %s\n" % self.folder))
+        self.assertRegex(self.models("load", "sdz")[1], "sdz: no such disk")
+        self.assertEqual(self.loaded("sdb"), b"")
+
+    def test_firmware(self):
+        """After an update of the firmware the old model is not loaded.
+
+        Seen to fail: choose() by world-wide name alone."""
+        self.keep()
+        self.write("sys/block/sda/device/rev", "0002")
+        status, said = self.models("load", "sda")
+        self.assertEqual(status, 1)
+        self.assertRegex(said, r"has firmware 0002, and there are models only for other firmware "
+                         r"\(%s\): extract" % KEPT)
+        self.assertEqual(self.loaded(), b"")
+
+    def test_mismatch(self):
+        """A file under the wrong name is refused.
+
+        Seen to fail: load() without check()."""
+        for records, words in (({"wwn": "naa.5000c500a1b2c3d5"}, "for the drive naa.*d5"),
+                               ({"serial": "SERIAL02"}, "for serial SERIAL02"),
+                               ({"sectors": "50130"}, "for 50130 sectors")):
+            self.write("etc/models/" + KEPT, model(**records))
+            status, said = self.models("load", "sda")
+            self.assertEqual(status, 1)
+            self.assertRegex(said, words)
+            self.assertEqual(self.loaded(), b"")
+
+    def test_kernel_refuses(self):
+        """Its reason is passed on."""
+        self.keep()
+        self.write("sys/kernel/freeblock/sda/model_status", "refused: line 3: no")
+        self.assertRegex(self.models("load", "sda")[1], KEPT + ": refused: line 3: no")
+
+    def test_scheduler(self):
+        """It is chosen only if that is wanted; without it nothing can be loaded."""
+        self.keep()
+        self.write("sys/block/sda/queue/scheduler", "none [mq-deadline] freeblock")
+        shutil.rmtree(os.path.join(self.root, "sys/kernel/freeblock/sda"))
+        status, said = self.models("load", "sda")
+        self.assertEqual(status, 0)
+        self.assertRegex(said, "not loaded: it does not have the scheduler")
+        self.assertEqual(self.read("sys/block/sda/queue/scheduler"),
+                         b"none [mq-deadline] freeblock\n")
+        self.write("sys/module/freeblock/x", "")
+        self.models("load", "--scheduler", "sda")
+        self.assertEqual(self.read("sys/block/sda/queue/scheduler"), b"freeblock\n")
+
+    def test_no_model_no_scheduler(self):
+        """A disk without a model keeps its scheduler."""
+        self.write("sys/block/sda/queue/scheduler", "none [mq-deadline] freeblock")
+        self.models("load", "--scheduler", "sda")
+        self.assertIn(b"[mq-deadline]", self.read("sys/block/sda/queue/scheduler"))
+
+    def test_several(self):
+        """One that fails does not keep the others from theirs; the log gets both."""
+        self.keep()
+        log = []
+        with mock.patch("syslog.syslog", lambda level, line: log.append((level, line))):
+            status, _ = self.models("load", "--syslog", "sdz", "sda")
+        self.assertEqual((status, self.loaded()), (1, model()))
+        self.assertEqual([level for level, _ in log], [3, 6])
+        self.assertRegex(log[0][1], "sdz: no such disk")
+
+    def test_modes_first(self):
+        """A disk that a killed extraction left changed is put right when it appears; that of
+        another disk is not touched."""
+        drive, other = Drive(), Drive()
+        other.vpd[0x83] = other.vpd[0x83][:-1] + b"\xd5"
+        for one in (drive, other):
+            with contextlib.suppress(modes.ModeError), modes.quiet(one, self.state):
+                one.gone = True
+            one.gone, one.close = False, lambda: None
+        self.assertNotEqual(drive.pages, drive.saved)
+        os.makedirs(os.path.join(self.root, "sys/block/sda/device/scsi_device"))
+        with mock.patch.object(sgio, "Disk", lambda path: drive):
+            status, said = self.models("load", "sda")
+        self.assertEqual(status, 0)
+        self.assertRegex(said, "ACME DISK 9 SERIAL01 .*: put back\n")
+        self.assertEqual(drive.pages, drive.saved)
+        self.assertEqual(len(os.listdir(self.state)), 1)
+
+
+def tree(folder):
+    """Everything below a folder: name, and text or target."""
+    found = {}
+    for where, folders, files in os.walk(folder):
+        for name in folders + files:
+            path = os.path.join(where, name)
+            kind = "dir"
+            if os.path.islink(path):
+                kind = os.readlink(path)
+            elif os.path.isfile(path):
+                with open(path, encoding="utf-8") as file:
+                    kind = file.read()
+            found[os.path.relpath(path, folder)] = kind
+    return found
+
+
+class Enable(Case):
+    """Rule and unit."""
+
+    def setUp(self):
+        super().setUp()
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.target = folder.name
+
+    def do(self, word, *more):
+        """Enable or disable below the target."""
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            status = cli.main(["models", word, "--root", self.target, *more])
+        return status, out.getvalue()
+
+    def test_and_back(self):
+        """One command, and one to undo it; each may be repeated; nothing is left, whether the
+        directories were there before or not.
+
+        Seen to fail: disable() without its rmdir()."""
+        for there in ((), ("etc/udev/rules.d", "etc/systemd/system"),
+                      ("etc/systemd/system/sysinit.target.wants",)):
+            shutil.rmtree(self.target)
+            os.mkdir(self.target)
+            for name in there:
+                os.makedirs(os.path.join(self.target, name))
+            before = tree(self.target)
+            self.assertRegex(self.do("enable")[1], "^enabled: ")
+            enabled = tree(self.target)
+            self.assertRegex(self.do("enable")[1], "^enabled already: ")
+            self.assertEqual(tree(self.target), enabled)
+            self.assertEqual(self.do("disable"), (0, "disabled\n"))
+            self.assertEqual(tree(self.target), before)
+            self.assertEqual(self.do("disable"), (0, "disabled already\n"))
+
+    def test_content(self):
+        """What udev and systemd are told."""
+        self.do("enable")
+        found = tree(self.target)
+        self.assertEqual(found[models.WANTED], "../freeblock-restore.service")
+        program = os.path.join(TOP, "tools", "freeblock")
+        self.assertIn('RUN+="%s models load --syslog %%k"\n' % program, found[models.RULE])
+        self.assertIn("ExecStart=%s restore\n" % program, found[models.UNIT])
+        self.assertNotIn("@", found[models.RULE] + found[models.UNIT])
+        self.assertIn(journal.DIRECTORY, found[models.UNIT])
+        self.do("enable", "--scheduler", "--dir", "/srv/m", "--program", "/opt/freeblock")
+        self.assertIn('RUN+="/opt/freeblock models load --syslog --scheduler --dir /srv/m %k"\n',
+                      tree(self.target)[models.RULE])
+        self.do("disable")
+        self.assertEqual(tree(self.target), {})
+
+    def test_rule_as_command(self):
+        """What stands in the rule is a command that this tool takes."""
+        self.do("enable", "--scheduler")
+        words = tree(self.target)[models.RULE].partition('RUN+="')[2].partition('"')[0].split()
+        self.assertTrue(os.access(words[0], os.X_OK))
+        done = subprocess.run([words[0], *words[1:-1], "no-such-disk"], check=False, text=True,
+                              capture_output=True)
+        self.assertEqual((done.returncode, done.stderr), (
+            1, "freeblock: no-such-disk: no such disk: name it as in /sys/block\n"))
+
+    def test_not_ours(self):
+        """Files of others are neither replaced nor removed."""
+        path = os.path.join(self.target, models.RULE)
+        os.makedirs(os.path.dirname(path))
+        with open(path, "w", encoding="ascii") as file:
+            file.write("# mine\n")
+        before = tree(self.target)
+        self.assertRegex(self.do("enable")[1], "is there, and not ours")
+        self.assertRegex(self.do("disable")[1], "not ours: left alone")
+        self.assertEqual(tree(self.target), before)
+
+    def test_paths(self):
+        """A path that would have to be quoted is refused."""
+        self.assertRegex(self.do("enable", "--program", "/my tools/freeblock")[1], "cannot name")
+        self.assertEqual(tree(self.target), {})
+
+    def test_systemd(self):
+        """systemd finds no fault with the unit."""
+        if not shutil.which("systemd-analyze"):
+            self.skipTest("systemd-analyze is not installed")
+        self.do("enable")
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no",
+                               os.path.join(self.target, models.UNIT)], check=False, text=True,
+                              capture_output=True)
+        said = [line for line in done.stderr.splitlines() if "freeblock-restore" in line]
+        self.assertEqual(said, [])
+
+
+if __name__ == "__main__":
+    taptest.main()

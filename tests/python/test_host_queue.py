@@ -1,0 +1,217 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""mechdisk-host queue: the order in which each policy serves small queues made by hand, the
+closed mode, its sums and what it refuses. Prints TAP.
+
+The drive: 60 sectors of 0.1 ms on a turn of 6 ms, one surface, no skews (LBN n starts at angle
+n/60 of its cylinder n // 60), each seek 1 ms. One request goes to cylinder 50 at once; the
+others come while it is served.
+
+Seen to fail: LOOK that forgets its direction; ties on a cylinder in order of arrival; SSTF by
+LBN; SPTF without the overhead; SPTF that does not know of reading
+ahead; a closed request that comes at its time though the one before is still served.
+"""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
+
+import taptest  # noqa: E402
+from research import replay  # noqa: E402
+
+DRIVE = """fbdrive 1
+period_ps 6000000000
+heads 1
+noise off
+jitter_ns 0
+zone 0 99 60 0 0 0 0
+seek 1 1000000
+seek 99 1000000
+"""
+CACHE = ("--set", "cache 1 64 1", "--set", "read_ahead segment")
+MS = 1000000
+
+
+def at(cylinder, sector, ns=1, count=1, op="R"):
+    """A line of input."""
+    return "%s %d %d %d" % (op, 60 * cylinder + sector, count, ns)
+
+
+class Queue(unittest.TestCase):
+    """All of it."""
+
+    @classmethod
+    def setUpClass(cls):
+        replay.build_host()
+        # pylint: disable-next=consider-using-with
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.drive = os.path.join(cls.folder.name, "drive")
+        with open(cls.drive, "w", encoding="ascii") as file:
+            file.write(DRIVE)
+
+    def run_host(self, lines, *options, subcommand="queue"):
+        """Exit status, output and errors."""
+        given = lines if isinstance(lines, bytes) else "".join(
+            line + "\n" for line in lines).encode("ascii")
+        done = subprocess.run([replay.HOST, subcommand, self.drive, *options], input=given,
+                              capture_output=True, check=False, timeout=60)
+        return done.returncode, done.stdout.decode("ascii"), done.stderr.decode("ascii")
+
+    def details(self, lines, *options):
+        """[(number, arrival, start, end, kind, held)] in the order of service."""
+        status, out, err = self.run_host(lines, "--details", *options)
+        self.assertEqual((status, err), (0, ""))
+        rows = [line.split() for line in out.splitlines()]
+        return [(*map(int, row[:4]), row[4], int(row[5])) for row in rows]
+
+    def order(self, lines, *options):
+        """The requests' numbers in the order of service, without the first."""
+        return [row[0] for row in self.details(lines, *options)][1:]
+
+    def test_order(self):
+        """By arm position, for each policy."""
+        lines = [at(50, 0, 0), at(60, 30), at(45, 30), at(90, 0), at(10, 0), at(60, 10)]
+        for policy, order in (("fcfs", [2, 3, 4, 5, 6]), ("look", [6, 2, 4, 3, 5]),
+                              ("clook", [6, 2, 4, 5, 3]), ("sstf", [3, 6, 2, 4, 5])):
+            with self.subTest(policy=policy):
+                self.assertEqual(self.order(lines, "--policy", policy), order)
+
+    def test_look_turns(self):
+        """The arm, on its way out, goes on to cylinder 10 though 46 comes while it is at 45, from
+        7.1 ms at the latest until 8 ms at the earliest."""
+        lines = [at(50, 0, 0), at(45, 0, count=59), at(10, 0), at(46, 0, 72 * MS // 10)]
+        self.assertEqual(self.order(lines, "--policy", "look"), [2, 3, 4])
+        self.assertEqual(self.order(lines, "--policy", "sstf"), [2, 4, 3])
+
+    def test_sstf_cylinders(self):
+        """Both are two cylinders away: that with the higher LBNs goes first, though they are farther."""
+        lines = [at(50, 0, 0), at(48, 59), at(52, 59)]
+        self.assertEqual(self.order(lines, "--policy", "sstf"), [3, 2])
+
+    def test_sptf(self):
+        """After LBN 0 of its cylinder the angle is 1/60, a seek takes 10 sectors: sector 5
+        of the same track waits 4; then, from 6, sector 40 waits 24, 9 waits 53, 12 waits 56;
+        then, from 41, 9 waits 18, 12 waits 21. An overhead of 0.5 ms lets sector 5 slip by."""
+        lines = [at(50, 0, 0), at(60, 40), at(51, 9), at(0, 12), at(50, 5)]
+        self.assertEqual(self.order(lines, "--policy", "sptf"), [5, 2, 3, 4])
+        self.assertEqual(self.order(lines, "--policy", "sptf", "--set",
+                                    "command_overhead_ns 500000 0")[0], 2)
+        rows = self.details(lines, "--policy", "sptf")
+        self.assertEqual([end - start for _, _, start, end, _, _ in rows][1:],
+                         [5 * MS // 10, 35 * MS // 10, 29 * MS // 10, 63 * MS // 10])
+
+    def test_sptf_reads_on(self):
+        """With an overhead of 1 ms the next sector has passed, unless the drive reads on."""
+        lines = [at(50, 0, 0), at(50, 20), at(50, 1)]
+        overhead = ("--policy", "sptf", "--set", "command_overhead_ns 1000000 0")
+        self.assertEqual(self.order(lines, *overhead), [2, 3])
+        self.assertEqual(self.order(lines, *overhead, *CACHE), [3, 2])
+
+    def test_runs(self):
+        """A run that waits stays in order, and with what lies behind it on its cylinder last."""
+        lines = [at(50, 10, 0), at(50, 5), at(50, 13), at(50, 12), at(50, 11)]
+        for policy in ("look", "clook", "sstf"):
+            self.assertEqual(self.order(lines, "--policy", policy), [5, 4, 3, 2])
+
+    def test_closed(self):
+        """Each comes its time after the one before came, but not before that has ended."""
+        rows = self.details([at(50, 0, 0), at(50, 30, 100), at(50, 0, 20 * MS)], "--closed")
+        (_, _, _, end, _, _), (_, second, _, second_end, _, _), (_, third, *_) = rows
+        self.assertEqual(second, end)
+        self.assertLess(second_end, third)
+        self.assertEqual(third, second + 20 * MS)
+        self.assertTrue(all(row[1] == row[2] for row in rows))
+
+    def test_processes(self):
+        """Two processes: each request comes its time after a report; whose think time is shorter
+        comes first, whoever was reported first."""
+        lines = [at(50, 0, 0), at(50, 30, 100), at(50, 0, 90 * MS), at(50, 10, 9 * MS)]
+        rows = self.details(lines, "--processes", "2")
+        self.assertEqual([row[0] for row in rows], [1, 2, 4, 3])
+        self.assertEqual([row[1] for row in rows],
+                         [0, 100, rows[1][3] + 9 * MS, rows[0][3] + 90 * MS])
+        self.assertIn("not with --processes", self.run_host(
+            lines, "--processes", "2", "--closed")[2])
+
+    def test_open_waits(self):
+        """In the open mode the same requests wait for each other; an idle drive waits for none."""
+        rows = self.details([at(50, 0, 0), at(50, 30, 100), at(50, 0, 20 * MS)])
+        self.assertEqual([row[1] for row in rows], [0, 100, 20 * MS])
+        self.assertEqual([row[2] for row in rows], [0, rows[0][3], 20 * MS])
+
+    def test_kinds(self):
+        """What the cache, which ends at sector 64, had of the second read and the third."""
+        lines = [at(50, 0, 0, 8), at(50, 8, 20 * MS, 4), at(50, 62, 40 * MS, 4)]
+        self.assertEqual([row[4:] for row in self.details(lines, *CACHE)],
+                         [("read_miss", 0), ("read_hit", 4), ("read_miss", 2)])
+        said = json.loads(self.run_host(lines, *CACHE)[1])
+        self.assertEqual((said["hits"], said["partial_hits"]), (1, 1))
+
+    def test_sums(self):
+        """They are those of the details, after those skipped."""
+        lines = [at(n % 97, n % 60, n * 3 * MS) for n in range(1000)]
+        rows = self.details(lines, "--policy", "sstf")[100:]
+        status, out, _ = self.run_host(lines, "--policy", "sstf", "--skip", "100",
+                                       "--batches", "9")
+        said = json.loads(out)
+        response = [(end - arrival) / MS for _, arrival, _, end, _, _ in rows]
+        service = [(end - start) / MS for _, _, start, end, _, _ in rows]
+        self.assertEqual((status, said["requests"]), (0, 900))
+        mean = sum(response) / 900
+        self.assertAlmostEqual(said["response_ms"], mean, 5)
+        self.assertAlmostEqual(said["response_variance_ms2"],
+                               sum((x - mean) ** 2 for x in response) / 900, 4)
+        self.assertAlmostEqual(said["service_ms"] + said["delay_ms"], mean, 5)
+        self.assertAlmostEqual(said["service_batches_ms"][3], sum(service[300:400]) / 100, 5)
+        self.assertAlmostEqual(said["response_max_ms"], max(response), 5)
+        self.assertAlmostEqual(said["response_percentiles_ms"]["50"], sorted(response)[449], 5)
+        self.assertAlmostEqual(said["utilisation"], sum(service) / said["seconds"] / 1000, 4)
+
+    def test_binary(self):
+        """Binary records are the same requests."""
+        lines = [at(n % 97, n % 60, n * 3 * MS, op="RWV"[n % 3]) for n in range(100)]
+        records = b""
+        for line in lines:
+            op, lbn, count, ns = line.split()
+            records += struct.pack("<QQIcxxx", int(ns), int(lbn), int(count), op.encode())
+        self.assertEqual(self.run_host(records, "--binary"), self.run_host(lines))
+        status, _, err = self.run_host(records[:-1], "--binary")
+        self.assertEqual(status, 1)
+        self.assertIn("record 100: cut off", err)
+        status, _, err = self.run_host(records[:20] + b"X" + records[21:], "--binary")
+        self.assertEqual(status, 1)
+        self.assertIn("record 1: not R, W or V", err)
+
+    def test_refused(self):
+        """Bad input, with its line and reason."""
+        for lines, options, reason in (
+                ([at(0, 0, 5), at(0, 0, 4)], (), "line 2: arrives before the one before it"),
+                ([at(0, 0), "X 0 1 0"], (), "line 2: does not begin with R, W or V"),
+                ([at(0, 0), "R 0 1"], (), "line 2: not R|W|V LBN COUNT and a time in ns"),
+                (["R 0 0 0"], (), "line 1: no sectors"),
+                (["R 0 4294967296 0"], (), "line 1: more than 4294967295 sectors"),
+                (["R 5999 2 0"], (), "line 1: beyond the drive's last LBN"),
+                ([], (), "0 requests: none to count"),
+                ([at(0, 0)], ("--skip", "1"), "1 requests: none to count"),
+                ([at(0, 0)], ("--policy", "elevator"), "elevator: no such policy"),
+                ([at(0, 0, 0)] * 20000, (), "they come faster than the drive serves them")):
+            with self.subTest(reason=reason):
+                status, out, err = self.run_host(lines, *options)
+                self.assertEqual((status, out), (1, ""))
+                self.assertIn(reason, err)
+        status, _, err = self.run_host([], "--policy", "look", subcommand="loop")
+        self.assertEqual(status, 1)
+        self.assertIn("queue has it", err)
+
+
+if __name__ == "__main__":
+    taptest.main()

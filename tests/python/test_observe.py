@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of freeblock observe: a workload served by the drive's own order, its requests
+observed, against what the scheduler then gives on the same drive with a scan. Prints
+TAP; takes some seconds.
+
+Seen to fail: the trace's sectors taken for 4096 bytes; idle time left out.
+"""
+
+import json
+import os
+import random
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import taptest  # noqa: E402
+from freeblock import observe, sim  # noqa: E402
+
+SECONDS, RATE = 60, 80
+# What issue 6 asks of the prediction
+WITHIN = 0.15
+
+
+def workload(path, capacity, seconds=SECONDS):
+    """Poisson arrivals as an MSR trace."""
+    rng, now = random.Random(3), 0.0
+    with open(path, "w", encoding="ascii") as file:
+        while now < seconds:
+            file.write("%d,host,0,%s,%d,8192,100000\n" % (
+                128166372003061629 + int(now * 1e7), rng.choice(("Read", "Read", "Write")),
+                rng.randrange(capacity // 16) * 8192))
+            now += rng.expovariate(RATE)
+
+
+class Observe(unittest.TestCase):
+    """On the Atlas 10K."""
+
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.trace = os.path.join(folder.name, "trace.csv")
+        self.model = sim.model_file("atlas10k")
+        self.capacity, self.physical = observe.model_facts(self.model)
+
+    @staticmethod
+    def observe(*words):
+        """Exit status, output, errors."""
+        return taptest.freeblock("observe", *words)
+
+    def test_prediction(self):
+        """Free MB/s within 15 % of the true drive's under the scheduler; in idle time more."""
+        workload(self.trace, self.capacity)
+        code, out, _ = self.observe("--trace", self.trace, "--model", self.model, "--json")
+        self.assertEqual(code, 0)
+        found = json.loads(out)
+        true = {}
+        for idle in ("off", "on"):
+            true[idle] = sim.simulate(drive="atlas10k", rate=str(RATE), size="8k", task="scan",
+                                      idle=idle, seconds=str(SECONDS), **observe.MODULE)
+        for key, idle in (("gaps", "off"), ("gaps_and_idle", "on")):
+            self.assertAlmostEqual(found[key]["free_mb_s"] / true[idle]["free_mb_s"], 1,
+                                   delta=WITHIN, msg=key)
+        self.assertGreater(found["gaps_and_idle"]["free_mb_s"], found["gaps"]["free_mb_s"])
+        self.assertAlmostEqual(found["requests_per_s"] / RATE, 1, delta=0.05)
+
+    def test_days(self):
+        """The stages' rates, added up over the disk's shares."""
+        self.assertAlmostEqual(observe.days([1, 1, 1, 1], 86400), 1)
+        self.assertAlmostEqual(observe.days([2, 1, 1, 1], 86400), 0.75)
+        self.assertIsNone(observe.days([2, 1, 1, 0], 86400))
+
+    def test_refusals(self):
+        """What cannot be observed, and why."""
+        workload(self.trace, 2 * self.capacity, 20)
+        for words, reason in (
+                (["--model", self.model], "one of: DISK, --trace"),
+                (["--trace", self.trace, "--model", self.model], "is it this disk's model"),
+                (["--trace", self.trace, "--model", self.trace], "not a model")):
+            code, out, err = self.observe(*words)
+            self.assertEqual((code, out), (1, ""))
+            self.assertIn(reason, err)
+
+    def test_short(self):
+        """A recording of a second is refused."""
+        workload(self.trace, self.capacity, 1)
+        code, _, err = self.observe("--trace", self.trace, "--model", self.model)
+        self.assertEqual(code, 1)
+        self.assertIn("at least 5", err)
+
+
+if __name__ == "__main__":
+    taptest.main()

@@ -1,0 +1,742 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of freeblock predict: what it says, refuses and prints, and its batches.
+Prints TAP; takes some seconds.
+"""
+
+import dataclasses
+import importlib.util
+import json
+import math
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+from unittest import mock
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import taptest  # noqa: E402
+from freeblock import ToolError  # noqa: E402
+from freeblock.prediction import (answer, batch, characterise, compose, freeband,  # noqa: E402
+                                  paper, question, seek, standin, units)
+from freeblock.prediction.device import Device, ThreePart  # noqa: E402
+from freeblock.prediction.mechanism import Mechanism  # noqa: E402
+from freeblock.prediction.workload import ARRIVALS, Workload  # noqa: E402
+
+# The HP 97560 of the paper's table 3: seek curve (ms, cylinders), revolution, cylinders
+# (Ruemmler and Wilkes, An introduction to disk drive modeling, table 2)
+NEAR, FAR, EDGE, CYLINDERS = (3.24, 0.400), (8.00, 0.008), 383, 1962
+TURN_MS = 14.99
+# Table 6: (burst size, measured ms, predicted ms) of the subtraces, and of "all"
+SUBTRACES = ((48, 388.2, 397.2), (53, 403.5, 423.2), (71, 542.8, 566.3), (91, 712.8, 726.5),
+             (46, 367.6, 374.4), (42, 332.7, 336.4), (37, 281.2, 299.4), (50, 398.2, 403.7),
+             (77, 573.6, 608.9), (77, 584.3, 608.4))
+ALL = (59, 394.0, 394.2)
+# Tables 4 and 5: (effective_request_rate, measured ms, utilisation)
+TPC = ((18.82, 9.1, 0.147), (31.81, 7.7, 0.225), (17.28, 8.8, 0.135), (16.39, 9.6, 0.141),
+       (29.62, 10.7, 0.257))
+
+
+def mean_seek_ms():
+    """Between two random cylinders."""
+    total = 0.0
+    for distance in range(1, CYLINDERS):
+        near = NEAR[0] + NEAR[1] * distance ** 0.5
+        far = FAR[0] + FAR[1] * distance
+        total += 2 * (CYLINDERS - distance) * (near if distance <= EDGE else far)
+    return total / CYLINDERS ** 2
+
+
+class Errata(unittest.TestCase):
+    """The sums of "Errata and readings" in Documentation/predict.rst."""
+
+    def test_followers_wait_a_turn(self):
+        """E9: what table 3's predicted writes have as the rotation of a run's followers."""
+        seek = mean_seek_ms()
+        self.assertAlmostEqual(seek, 12.8, delta=0.05)
+        for requests, predicted in ((2, 25.6), (64, 23.0)):
+            followers = 1 - 1 / requests
+            waited = TURN_MS / 2 + (predicted - (28.3 - seek * followers)) / followers
+            self.assertAlmostEqual(waited, 14.9, delta=0.1)
+
+    def test_table_6(self):
+        """N1: the row "all" is none of its subtraces' mean, and not 0.7 %."""
+        count = len(SUBTRACES)
+        self.assertAlmostEqual(sum(row[1] for row in SUBTRACES) / count, 458.5, delta=0.05)
+        self.assertAlmostEqual(sum(row[2] for row in SUBTRACES) / count, 474.4, delta=0.05)
+        self.assertAlmostEqual(100 * (ALL[2] / ALL[1] - 1), 0.05, delta=0.005)
+        each = [row[2] / row[0] for row in SUBTRACES]
+        self.assertAlmostEqual(min(each), 7.9, delta=0.05)
+        self.assertAlmostEqual(max(each), 8.3, delta=0.05)
+
+    def test_table_5(self):
+        """N2: utilisation over rate leaves a delay of 0.6 to 2.0 ms."""
+        services = [1e3 * busy / rate for rate, _, busy in TPC]
+        self.assertAlmostEqual(min(services), 7.1, delta=0.05)
+        self.assertAlmostEqual(max(services), 8.7, delta=0.05)
+        delays = [row[1] - service for row, service in zip(TPC, services)]
+        self.assertAlmostEqual(min(delays), 0.6, delta=0.05)
+        self.assertAlmostEqual(max(delays), 2.0, delta=0.05)
+
+
+ATLAS, TOY, NEARLINE = (os.path.join(TOP, "models", name + ".fbmodel")
+                        for name in ("atlas10k", "toy", "nearline16"))
+LOAD = {"request_rate": "60", "arrival_process": "poisson", "request_size": "8k",
+        "read_fraction": "67%", "data_span": "all"}
+
+
+def words(**changes):
+    """LOAD as --set's words; None leaves one out."""
+    said = {**LOAD, **changes}
+    return ["--set"] + ["%s=%s" % item for item in said.items() if item[1] is not None]
+
+
+def predict(*args):
+    """Exit status, output, errors."""
+    return taptest.freeblock("predict", "--quiet", "--no-scan", *args)
+
+
+def write_trace(path, capacity, rate=60, requests=600, seed=1):
+    """Poisson arrivals of 8 KiB as an MSR trace."""
+    rng, now = random.Random(seed), 0.0
+    with open(path, "w", encoding="ascii") as file:
+        for _ in range(requests):
+            now += rng.expovariate(rate)
+            file.write("%d,host,0,%s,%d,8192,100000\n" % (
+                128166372003061629 + int(now * 1e7), rng.choice(("Read", "Read", "Write")),
+                rng.randrange(capacity // 8192) * 8192))
+
+
+class Folder(unittest.TestCase):
+    """With a folder of its own."""
+
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def file(self, name, text=""):
+        """A file's path."""
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def trace(self, name="t.csv", **more):
+        """A trace that fits on the toy drive."""
+        path = os.path.join(self.folder, name)
+        write_trace(path, int(question.Disk(TOY).device().capacity), **more)
+        return path
+
+
+class Units(unittest.TestCase):
+    """What may be written, and what not.
+
+    Seen to fail: k taken for 1000, an unknown suffix for none."""
+
+    def test_numbers(self):
+        """By unit."""
+        for unit, said in (
+                ("bytes", {"512": 512, "8k": 8192, "8KiB": 8192, "8kB": 8000, "1M": 1 << 20,
+                           "512B": 512, "1.5k": 1536, "16TB": 16e12, "1e3": 1000}),
+                ("requests/s", {"120": 120, "120/s": 120, "600/min": 10, "0.5 /s": 0.5}),
+                ("s", {"0.01": 0.01, "10ms": 0.01, "500us": 5e-4, "1h": 3600}),
+                ("a fraction", {"0.67": 0.67, "67%": 0.67}), ("requests", {"4": 4})):
+            for text, value in said.items():
+                self.assertAlmostEqual(units.number(text, unit), value, msg=text)
+
+    def test_refused(self):
+        """Units of something else, or of nothing."""
+        for unit, said in (("bytes", ("8q", "8ms", "8iB", "k", "", "8 k k", "0x10", "8k/s")),
+                           ("requests/s", ("10ms", "10k", "10/d", "/s")),
+                           ("s", ("10m", "10k", "1%")), ("a fraction", ("67k", "2/3")),
+                           ("requests", ("4k", "4/s", "nan"))):
+            for text in said:
+                with self.assertRaises(ToolError, msg="%s: %r" % (unit, text)):
+                    units.number(text, unit)
+
+
+class Refused(Folder):
+    """Bad input: exit status 1, nothing on standard output, the reason on the other.
+
+    Seen to fail: traces not checked against the disk, a key set twice, exit status 0."""
+
+    def refused(self, *args, says):
+        """One command."""
+        status, out, err = predict(*args)
+        self.assertEqual((status, out), (1, ""), args)
+        for part in (says,) if isinstance(says, str) else says:
+            self.assertIn(part, err)
+        self.assertNotIn("Traceback", err)
+        self.assertNotIn("internal error", err)
+
+    def test_arguments(self):
+        """What contradicts itself or is not there."""
+        self.refused(*words(), says="--model or --drive")
+        self.refused("--model", ATLAS, says="--trace, --workload or --set")
+        self.refused("--drive", "nosuch", *words(), says="no drive nosuch")
+        self.refused("--model", ATLAS, "--set", "request_rate", says="KEY=VALUE")
+        self.refused("--model", ATLAS, "--set", "rate=3", says=("rate", "request_rate"))
+        self.refused("--model", ATLAS, *words(), "request_rate=3", says="twice")
+        self.refused("--model", ATLAS, *words(), "--processes", "0", says="--processes 0")
+        self.refused("--model", ATLAS, *words(), "--processes", "2", "--dask", "x",
+                     says="one of them")
+        self.refused("--model", ATLAS, TOY, TOY, "--pairs", *words(), says="3 disks but 1 work")
+        self.refused("--model", ATLAS, "--device", "sda", *words(), says="--device")
+        self.refused("--model", ATLAS, *words(), "--order", "nosuch", says=("nosuch", "clook"))
+        self.refused("--model", ATLAS, *words(), "--policy", "nosuch", says=("nosuch", "sptf"))
+        self.refused("--model", ATLAS, *words(), "--conservatism", "3k", says=("3k", "a time"))
+
+    def test_cache(self):
+        """Its options."""
+        for option, text, says in (
+                ("--cache", "16", "''"), ("--cache", "0x512k", "segments must be over 0"),
+                ("--cache", "1.5x512k", "1.5 segments"), ("--cache", "4x1q", "1q"),
+                ("--read-ahead", "far", "far"), ("--read-ahead", "segment:0", "over 0"),
+                ("--read-ahead-on-hit", "yes", "0 or 1"), ("--cache-rate", "3ms", "3ms"),
+                ("--cache-hit", "0", "over 0")):
+            self.refused("--model", ATLAS, *words(), option, text, says=(option, says))
+        self.refused("--model", ATLAS, *words(), "--cache", "off", "--read-ahead", "none",
+                     says="--cache off")
+        self.refused("--drive", "toy", *words(), "--cache", "off", says="a .fbdrive says it")
+
+    def test_attributes(self):
+        """Missing ones are named, units and ranges checked."""
+        for name in ("request_rate", "arrival_process", "request_size", "read_fraction",
+                     "data_span"):
+            self.refused("--model", ATLAS, *words(**{name: None}), says="missing: " + name)
+        for changes, says in (
+                ({"request_size": "8q"}, ("request_size", "8q", "a size")),
+                ({"request_rate": "-5"}, ("request_rate", "-5", "requests/s")),
+                ({"request_rate": "10ms"}, ("request_rate", "10ms", "a rate")),
+                ({"read_fraction": "67"}, ("read_fraction", "67", "at most 1")),
+                ({"arrival_process": "random"}, ("arrival_process", "random", "poisson")),
+                ({"arrival_process": "closed"}, ("outstanding", "required")),
+                ({"run_length": "4k"}, ("run_length", "4096", "request_size")),
+                ({"data_span": "16T"}, ("data_span", "ATLAS"))):
+            self.refused("--model", ATLAS, *words(**changes), says=says)
+
+    def test_files(self):
+        """Broken ones, by name, line and reason."""
+        for text, says in (("{", "line 1"), ("[1]", "attributes by name"),
+                           ('\n{"a" 3}', "line 2"),
+                           ('{"request_rate": "5 apples"}', ("request_rate", "5 apples")),
+                           ('{"request_rate": 5}', "missing: "), ('{"x": 5}', "x")):
+            path = self.file("w.json", text)
+            self.refused("--model", ATLAS, "--workload", path,
+                         says=(path,) + ((says,) if isinstance(says, str) else says))
+        self.refused("--model", ATLAS, "--workload", self.folder + "/none", says="/none: No such")
+        self.refused("--model", self.file("m", "hello\n"), *words(), says="/m: ")
+        self.refused("--model", ATLAS, "--trace", self.file("t.csv", "hello\n"), says="t.csv")
+
+    def test_other_disk(self):
+        """A trace of a larger disk than the model's."""
+        path = os.path.join(self.folder, "t.csv")
+        write_trace(path, int(question.Disk(ATLAS).device().capacity))
+        self.refused("--model", TOY, "--trace", path, says=("t.csv", "is it this disk's"))
+        self.assertEqual(predict("--model", ATLAS, "--trace", path)[0], 0)
+
+
+class Answers(Folder):
+    """One disk, one workload.
+
+    Seen to fail: never saturated; a key renamed; --order, --set over a trace or a file, and
+    the cache's options without effect."""
+
+    def one(self, *args):
+        """The object of one command."""
+        status, out, err = predict("--json", *args)
+        self.assertEqual((status, err), (0, ""), args)
+        return json.loads(out)
+
+    def test_saturated(self):
+        """More than the disk can do is an answer: at how much, and no time at all."""
+        said = self.one("--model", TOY, *words(request_rate="100000"))
+        for name, order in said["orders"].items():
+            with self.subTest(name):
+                self.assertTrue(order["saturated"])
+                self.assertIsNone(order["response_ms"])
+                self.assertIsNone(order["queue_ms"])
+                self.assertGreater(order["saturated_at_per_s"], 10)
+                self.assertLess(order["saturated_at_per_s"], 100000)
+        status, out, _ = predict("--model", TOY, *words(request_rate="100000"))
+        self.assertEqual(status, 0)
+        self.assertRegex(out, r"saturated at \(requests/s\): fcfs at [0-9.]+, .* are 1e\+05")
+        self.assertNotIn("nan", out)
+
+    def test_saturation_rate(self):
+        """Just below the rate it names the disk is not saturated, just above it is.
+
+        Seen to fail: saturated if more than 480 requests waited."""
+        rate = self.one("--model", ATLAS, *words())["orders"]["fcfs"]["saturated_at_per_s"]
+        for factor in (0.98, 1.02):
+            said = self.one("--model", ATLAS, *words(request_rate="%.3f" % (factor * rate)))
+            self.assertEqual(said["orders"]["fcfs"]["saturated"], factor > 1)
+
+    def test_more_load_longer_response(self):
+        """In each order, up to where it is saturated."""
+        rates = (30, 90, 105, 108, 150, 170, 190, 198)
+        said = [self.one("--model", ATLAS, *words(request_rate=str(rate)))["orders"]
+                for rate in rates]
+        for name in said[0]:
+            times = [each[name]["response_ms"] for each in said]
+            known = [time for time in times if time is not None]
+            self.assertGreaterEqual(len(known), 3)
+            self.assertEqual(known, sorted(known), name)
+            self.assertEqual(times[len(known):], [None] * (len(times) - len(known)), name)
+
+    def numbers(self, said, path=""):
+        """All numbers of an object, by path."""
+        for name, value in said.items():
+            if isinstance(value, dict):
+                yield from self.numbers(value, path + name + ".")
+            elif isinstance(value, (int, float)) and not isinstance(value, bool):
+                yield path + name, value
+
+    def test_no_negative_number(self):
+        """At any load."""
+        for rate in ("0.001", "10", "60", "120", "1e6"):
+            said = self.one("--model", ATLAS, *words(request_rate=rate))
+            for path, value in self.numbers(said):
+                if path != "free.cost_pct":
+                    self.assertGreaterEqual(value, 0, (rate, path))
+                self.assertLess(value, float("inf"), (rate, path))
+
+    @staticmethod
+    def any_load(rng):
+        """Attributes at random, over all that is allowed; data on the whole disk."""
+        def between(least, most):
+            return math.exp(rng.uniform(math.log(least), math.log(most)))
+        size = 512 * int(between(1, 4096))
+        said = {"request_rate": between(1e-3, 2000), "request_size": size, "data_span": "all",
+                "arrival_process": rng.choice(ARRIVALS), "read_fraction": rng.choice((0, 0.6, 1)),
+                "request_size_cv2": rng.choice((0, 1)), "run_length": size * between(1, 50),
+                "locality_fraction": rng.choice((0, 0.5, 1)), "run_stride": between(1e4, 1e8),
+                "requests_per_sparse_run": between(1, 60),
+                "sparse_run_fraction": rng.choice((0, 0.5)),
+                "outstanding": rng.choice((1, 3, 50)), "think_time": rng.choice((0, 1e-4, 1))}
+        if said["arrival_process"] == "bursty":
+            said.update(requests_per_burst=between(1, 200), bursty_fraction=rng.random(),
+                        burst_cv2=rng.choice((0, 2)),
+                        burst_rate=said["request_rate"] * between(1, 1000))
+        return tuple(said.items())
+
+    def test_anything(self):
+        """Whatever is allowed has an answer of finite numbers, none negative, and numpy has no
+        complaints. Seen to fail: orders that saved more than short strides leave to save."""
+        rng = random.Random(4)
+        told = answer.settings(None, None, None, scan=False)
+        disks = [question.Disk(path, cache=cache) for path in (TOY, NEARLINE)
+                 for cache in (None, question.ASSUMED)]
+        for _ in range(16):
+            load = question.Load("any", changes=self.any_load(rng))
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                (said,) = batch.answers(batch.Task(load, (rng.choice(disks),), told))
+            self.assertNotIn("error", said, load)
+            for path, value in self.numbers(said):
+                self.assertTrue(0 <= value < math.inf or path in (
+                    "free.cost_pct", "free.slowdown_pct"), (path, value, load))
+
+    def test_schema(self):
+        """All keys that Documentation/predict.rst names, and no others."""
+        with open(os.path.join(TOP, "Documentation", "predict.rst"), encoding="utf-8") as file:
+            text = file.read()
+        said = self.one("--model", TOY, "--trace", self.trace())
+        for part in (said, said["orders"]["fcfs"], said["free"], said["trace"], said["cache"],
+                     said["paper"], said["paper"]["seek_curve"]):
+            for key in part:
+                self.assertTrue("``%s``" % key in text, key)
+
+    def test_same_from_all(self):
+        """Attributes from a trace, put back as JSON, give the trace's answer."""
+        first = self.one("--model", TOY, "--trace", self.trace())
+        path = self.file("w.json", json.dumps(first["workload"]))
+        second = self.one("--model", TOY, "--workload", path)
+        self.assertEqual(first["orders"], second["orders"])
+        self.assertEqual(first["free"], second["free"])
+        self.assertEqual(first["trace"]["requests"], 600)
+
+    def test_scan(self):
+        """A whole scan takes as long as its course says, and is not as fast as its
+        beginning; the disk has an end."""
+        status, out, _ = taptest.freeblock("predict", "--json", "--model", TOY, *words())
+        free = json.loads(out)["free"]
+        self.assertEqual(status, 0)
+        self.assertIsNone(self.one("--model", TOY, *words())["free"]["days_per_scan"])
+        size = json.loads(out)["capacity_bytes"]
+        self.assertAlmostEqual(free["days_per_scan"] * 86400 * free["scan_mb_s"] * 1e6 / size, 1)
+        self.assertLess(free["scan_mb_s"], free["fresh_mb_s"])
+        shares = [share for share, _ in free["mb_s_by_coverage"]]
+        self.assertEqual(shares, sorted(shares))
+        self.assertTrue(0 <= shares[0] and shares[-1] <= 1)
+
+    def test_set_changes(self):
+        """--set over a file's attributes."""
+        path = self.file("w.json", json.dumps(LOAD))
+        said = self.one("--model", ATLAS, "--workload", path, "--set", "request_rate=70")
+        self.assertEqual(said["workload"]["request_rate"], 70)
+        self.assertEqual(said["workload"]["request_size"], 8192)
+        self.assertEqual(said["orders"], self.one(
+            "--model", ATLAS, *words(request_rate="70"))["orders"])
+        said = self.one("--model", TOY, "--trace", self.trace(), "--set", "request_rate=70")
+        self.assertEqual(said["workload"]["request_rate"], 70)
+
+    def test_order(self):
+        """Whose response the line of a table has."""
+        said = self.one("--model", TOY, *words(), "--order", "fcfs")
+        self.assertEqual(said["order"], "fcfs")
+        self.assertEqual(self.one("--model", TOY, *words())["order"], "clook")
+        _, out, _ = predict("--model", TOY, TOY, *words(), "--order", "fcfs")
+        self.assertIn(" %.2f " % said["orders"]["fcfs"]["response_ms"], out)
+
+    def test_cache(self):
+        """Where it is known from is told, and it counts."""
+        said = self.one("--model", ATLAS, *words())
+        self.assertEqual(said["cache"]["told_by"], "assumed")
+        self.assertIn("assumed", predict("--model", ATLAS, *words())[1])
+        runs = words(run_length="64k", read_fraction="1")
+        told = self.one("--model", ATLAS, *runs, "--cache", "4x256k")
+        self.assertEqual((told["cache"]["told_by"], told["cache"]["segments"],
+                          told["cache"]["segment_bytes"]), ("options", 4, 262144))
+        off = self.one("--model", ATLAS, *runs, "--cache", "off")
+        self.assertIsNone(off["cache"])
+        self.assertLess(told["orders"]["fcfs"]["response_ms"],
+                        0.8 * off["orders"]["fcfs"]["response_ms"])
+        self.assertEqual(self.one("--drive", "atlas10k", *words())["orders"]["fcfs"]["miss_pct"],
+                         100)
+
+
+class AnswersUnits(unittest.TestCase):
+    """Units and pauses, with numbers that nothing computes."""
+
+    def test_trace(self):
+        """s are s, ms are ms. Seen to fail: pauses in ms."""
+        found = characterise.Trace(
+            Workload(10.0, "poisson", 4096.0, 1.0, 1e9), 7, 100.0, 30.0, 1.0, 0.0, 1e9, 0.25, 0.5,
+            1e6, 1, 2, 3, 0.75, 0.5, 1.0, 0.012, 0.010)
+        self.assertEqual(answer.trace_json(found), {
+            "requests": 7, "duration_s": 100, "pauses_s": 30, "mean_response_ms": 12,
+            "stream_fraction": 0.75, "hot_half": 0.25})
+
+    def test_free(self):
+        """Means over all the time, of which a quarter is pauses; bytes/s are MB/s. Seen to fail:
+        a scan that pauses make shorter, idle stretches in s, busy in pauses."""
+        toy = question.Disk(TOY).device()
+        load = Workload(30.0, "poisson", 8192.0, 1.0, toy.capacity,
+                        effective_request_rate=40.0).check()
+        like = standin.stand_in(load, 0.008)
+        found = freeband.free_bandwidth(toy, like.workload)
+        found = dataclasses.replace(
+            found, fresh=2e6, scan_seconds=0.75 * 86400, coverage=np.array([0.5, 1.0]),
+            by_coverage=np.array([4e6, 1e6]), idle_mean=0.025, gap_mean=0.006,
+            latency_mean=0.003, utilisation=0.4, response_alone=0.010,
+            foreground_response=0.011, gaps_per_second=8.0)
+        said = answer.free_json(found, toy, like, None)
+        for key, value in (("fresh_mb_s", 1.5), ("days_per_scan", 1.0), ("idle_ms", 25),
+                           ("gap_ms", 6), ("latency_ms", 3), ("idle_pct", 70), ("alone_ms", 10),
+                           ("response_ms", 11), ("cost_pct", 10), ("gaps_per_s", 6)):
+            self.assertAlmostEqual(said[key], value, 9, key)
+        self.assertAlmostEqual(said["scan_mb_s"], toy.capacity / 86400 / 1e6, 9)
+        self.assertEqual(said["mb_s_by_coverage"], [[0.5, 3.0], [1.0, 0.75]])
+
+
+class StandIns(Folder):
+    """What stands for workloads that freeband does not know.
+
+    Seen to fail: runs left as they are, their bytes or their rate; bursts not told."""
+
+    @staticmethod
+    def of(service_time=0.01, **changes):
+        """A stand-in."""
+        said = {"request_rate": 60, "arrival_process": "poisson", "request_size": 8192,
+                "read_fraction": 1, "data_span": 1e9, **changes}
+        return standin.stand_in(Workload(**said).check(), service_time)
+
+    def test_known(self):
+        """As they are."""
+        for more in ({}, {"arrival_process": "closed", "outstanding": 4, "think_time": 0.01}):
+            like = self.of(**more)
+            self.assertEqual((like.roughly, like.starts), ((), 1))
+            self.assertEqual(like.workload.request_rate, 60)
+            self.assertEqual(like.workload.to_dict().get("think_time"), more.get("think_time"))
+
+    def test_runs(self):
+        """As many bytes a second, in one request a run."""
+        for more, starts in (({"run_length": 4 * 8192}, 0.25),
+                             ({"run_length": 4 * 8192, "locality_fraction": 0.4}, 0.7),
+                             ({"requests_per_sparse_run": 10, "sparse_run_fraction": 0.5}, 0.55)):
+            like = self.of(effective_request_rate=80, **more)
+            self.assertEqual(like.roughly, ("runs",))
+            self.assertAlmostEqual(like.starts, starts)
+            self.assertAlmostEqual(like.workload.request_rate, 60 * starts)
+            self.assertAlmostEqual(like.workload.rate, 80 * starts)
+            self.assertAlmostEqual(like.workload.rate * like.workload.request_size, 80 * 8192)
+            self.assertEqual(like.workload.requests_per_run, 1)
+            self.assertEqual(like.workload.sparse_run_fraction, 0)
+
+    def test_arrivals(self):
+        """Poisson's; or one process, which pauses for what is left of the time between two."""
+        like = self.of(arrival_process="bursty", requests_per_burst=5, bursty_fraction=0.5)
+        self.assertEqual((like.workload.arrival_process, like.roughly), ("poisson", ("bursts",)))
+        like = self.of(arrival_process="constant-open")
+        self.assertEqual(like.roughly, ("even spacing",))
+        for rate, pause in ((60, 1 / 60 - 0.01), (200, 0)):
+            like = self.of(arrival_process="constant-closed", request_rate=rate)
+            self.assertEqual((like.workload.outstanding, like.roughly), (1, ()))
+            self.assertAlmostEqual(like.workload.think_time, pause)
+
+    def test_told(self):
+        """On the page, and by ~ in a line."""
+        args = ["--model", TOY, *words(run_length="32k", request_rate="20")]
+        self.assertIn("roughly only: runs", predict(*args)[1])
+        self.assertIn(" ~", predict("--model", TOY, *args)[1])
+        self.assertNotIn("~", predict("--model", TOY, TOY, *words())[1])
+
+    def test_write_cache(self):
+        """Not modelled: told where it is known and there are writes. Seen to fail: told of all
+        caches; of reads alone."""
+        for drive, reads, told in (("archive8", "60%", True), ("archive8", "1", False),
+                                   ("nearline16", "60%", False)):
+            _, page, _ = predict("--drive", drive, *words(request_rate="20",
+                                                          read_fraction=reads))
+            self.assertEqual("roughly only: write cache" in page, told)
+            self.assertEqual("writes are cached: not modelled" in page, told)
+
+
+class Paper(unittest.TestCase):
+    """The paper's equations beside the prediction."""
+
+    @staticmethod
+    def load(kind, rate=50.0, **more):
+        """A workload."""
+        return Workload(rate, kind, 8192.0, 1.0, 1e8, **more).check()
+
+    def test_delays(self):
+        """By arrivals, of 10 ms of service: as long again of Poisson's at a utilisation of 1/2,
+        none of constant ones until the disk is full, (n - 1) / 2 (S - A) of bursts. Seen to
+        fail: constant arrivals for Poisson's, bursts for all requests."""
+        for load, delay in (
+                (self.load("poisson"), 0.010), (self.load("poisson", 100.0), math.inf),
+                (self.load("constant-open"), 0), (self.load("constant-open", 101.0), math.inf),
+                (self.load("constant-closed", 500.0), 0),
+                (self.load("closed", outstanding=4), None),
+                (self.load("bursty", requests_per_burst=5, bursty_fraction=0.5,
+                           burst_rate=250.0), 0.5 * 2 * 0.006)):
+            found = paper.queue_delay(load, 0.010)
+            if delay in (None, math.inf):
+                self.assertEqual(found, delay)
+            else:
+                self.assertAlmostEqual(found, delay)
+
+    def test_disk(self):
+        """A disk in the paper's terms: its own curve, half a turn, one rate; a saturated one has
+        no response. Of a table of the same curve the fit is as good. Seen to fail: a fit of
+        times in ms."""
+        curve = ThreePart(3.24e-3, 0.4e-3, 8e-3, 0.008e-3, 383)
+        disk = Device.three_part(*curve, 14.992e-3, 19, 1962, 72)
+        load = Workload(20.0, "poisson", 8192.0, 1.0, disk.capacity).check()
+        found = paper.foretell(disk, load, Mechanism(disk, load))
+        self.assertEqual((found.curve, found.residual, found.miss_prob), (curve, 0, 1))
+        self.assertAlmostEqual(found.seek_time, mean_seek_ms() / 1e3, delta=1e-4)
+        self.assertAlmostEqual(found.rotational_latency, 7.496e-3)
+        self.assertAlmostEqual(found.transfer_time, 14.992e-3 * 16 / 72)
+        self.assertAlmostEqual(found.response_time, found.service_time + found.queue_delay)
+        full = dataclasses.replace(load, request_rate=200.0)
+        self.assertIsNone(paper.foretell(disk, full, Mechanism(disk, full)).response_time)
+        fitted, residual = paper.curve_of(dataclasses.replace(disk, curve=None))
+        self.assertLess(residual, 0.02e-3)
+        self.assertAlmostEqual(seek.mean_seek(fitted, 1962), found.seek_time, delta=0.02e-3)
+        few = dataclasses.replace(disk, curve=None, seek_distance=disk.seek_distance[:3],
+                                  seek_time=disk.seek_time[:3])
+        self.assertEqual(paper.curve_of(few), (None, None))
+
+
+class Batch(Folder):
+    """Several disks and traces.
+
+    Seen to fail: answers of the disks behind a bad one given to the wrong disk; the others not
+    done after a bad trace, a bug, a killed process; --pairs ignored; nothing printed
+    before all is done."""
+
+    def setUp(self):
+        super().setUp()
+        self.traces = [self.trace("t%d.csv" % seed, seed=seed, rate=40 + 10 * seed)
+                       for seed in range(3)]
+
+    def rows(self, *args):
+        """Exit status, {(disk, workload): object}, errors of --json."""
+        status, out, err = predict("--json", *args)
+        found = [json.loads(line) for line in out.splitlines()]
+        by_name = {(each["disk"], each["workload_from"]): each for each in found}
+        self.assertEqual(len(by_name), len(found))
+        return status, by_name, err
+
+    def test_one_bad_item(self):
+        """It is named with its reason; the others go on."""
+        bad = self.file("bad.csv", "1,2\n")
+        status, rows, err = self.rows("--model", self.folder + "/none", TOY, "--trace", bad,
+                                      *self.traces)
+        self.assertEqual(status, 1)
+        self.assertEqual(len(rows), 8)
+        good = {key for key, row in rows.items() if "error" not in row}
+        self.assertEqual(good, {(TOY, trace) for trace in self.traces})
+        self.assertIn("line 1", rows[(TOY, bad)]["error"])
+        self.assertIn("No such file", rows[(self.folder + "/none", self.traces[0])]["error"])
+        self.assertIn("5 of 8", err)
+        for key in set(rows) - good:
+            self.assertIn(", ".join(key), err)
+
+    def test_parallel(self):
+        """Two processes or one, in whatever order: the same answers."""
+        args = ["--model", TOY, ATLAS, "--trace", *self.traces]
+        status, alone, _ = self.rows("--processes", "1", *args)
+        self.assertEqual((status, len(alone)), (0, 6))
+        status, many, _ = self.rows("--processes", "2", *args)
+        self.assertEqual(status, 0)
+        self.assertEqual(alone, many)
+
+    def test_pairs(self):
+        """First with first, also if one is given twice."""
+        a, b, c = self.traces
+        status, rows, _ = self.rows("--pairs", "--model", TOY, ATLAS, TOY, "--trace", a, b, c)
+        self.assertEqual((status, set(rows)), (0, {(TOY, a), (ATLAS, b), (TOY, c)}))
+
+    def test_as_they_come(self):
+        """An answer is printed when it is there, not when all are."""
+        seen = []
+
+        def slow(todo, _):
+            for task in todo:
+                seen.append(sys.stdout.getvalue().count("\n"))
+                yield from batch.answers(task)
+
+        with mock.patch.object(batch, "in_processes", slow):
+            predict("--model", TOY, "--trace", *self.traces)
+        self.assertEqual(seen, [1, 2, 3])
+
+    def test_our_own_fault(self):
+        """A bug that one item meets is told, where, and the others go on."""
+        real = compose.predict
+
+        def broken(device, workload, algorithm=None):
+            if "TOY" in device.name.upper():
+                raise ZeroDivisionError("planted")
+            return real(device, workload, algorithm)
+
+        with mock.patch.object(compose, "predict", broken):
+            status, rows, err = self.rows("--processes", "1", "--model", TOY, ATLAS, *words())
+        self.assertEqual(status, 1)
+        self.assertRegex(rows[(TOY, "--set")]["error"], "ZeroDivisionError: planted .*py:[0-9]")
+        self.assertIn("orders", rows[(ATLAS, "--set")])
+        self.assertIn("internal error", err)
+
+    def test_dead_process(self):
+        """A process that is killed: its item is told, the others are done all the same."""
+        real = batch.answers
+
+        def deadly(task):
+            if task.load.trace == self.traces[1]:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(task)
+
+        deadly.__module__, deadly.__qualname__ = real.__module__, real.__qualname__
+        with mock.patch.object(batch, "answers", deadly):
+            status, rows, _ = self.rows("--processes", "2", "--model", TOY, "--trace",
+                                        *self.traces)
+        self.assertEqual(status, 1)
+        self.assertEqual([trace for _, trace in sorted(rows) if "error" in rows[(TOY, trace)]],
+                         [self.traces[1]])
+        self.assertIn("ended unexpectedly", rows[(TOY, self.traces[1])]["error"])
+
+    def test_table(self):
+        """A line each under a head."""
+        status, out, _ = predict("--model", TOY, ATLAS, "--trace", *self.traces)
+        self.assertEqual((status, len(out.splitlines())), (0, 7))
+        self.assertEqual(len({len(line) for line in out.splitlines()}), 1)
+
+
+class Dask(Folder):
+    """--dask. With python3-distributed against workers of its own, else how that is told.
+
+    Seen to fail: the package not sent to the workers."""
+
+    def test_not_installed(self):
+        """The package's name."""
+        with mock.patch.dict(sys.modules, distributed=None):
+            status, out, err = predict("--model", TOY, *words(), "--dask", "tcp://127.0.0.1:1")
+        self.assertEqual((status, out), (1, ""))
+        self.assertIn("apt install python3-distributed", err)
+        self.assertEqual(predict("--model", TOY, *words())[0], 0)
+
+
+    def test_no_scheduler(self):
+        """An address where none is, or that is none; no waiting for ever."""
+        if not importlib.util.find_spec("distributed"):
+            self.skipTest("python3-distributed is not installed")
+        for address in ("tcp://127.0.0.1:1", "nonsense://x"):
+            with mock.patch.object(batch, "CONNECT_S", 0.5):
+                status, out, err = predict("--model", TOY, *words(), "--dask", address)
+            self.assertEqual((status, out), (1, ""))
+            self.assertIn("--dask " + address, err)
+
+    def test_workers(self):
+        """The same answers from a worker process that knows nothing of this tree."""
+        if not importlib.util.find_spec("distributed"):
+            self.skipTest("python3-distributed is not installed")
+        toy = os.path.relpath(TOY)
+        args = ["--json", "--model", toy, self.folder + "/none", *words()]
+        with Workers(self.folder) as address:
+            dask = predict("--dask", address, *args)
+        alone = predict(*[os.path.abspath(TOY) if word == toy else word for word in args])
+        self.assertEqual((dask[0], sorted(dask[1].splitlines())),
+                         (1, sorted(alone[1].splitlines())))
+        self.assertIn("/none: No such file", dask[2])
+
+
+class Workers:
+    """A Dask scheduler and a worker, as processes."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.running = []
+
+    def start(self, name, *args):
+        """A command of Dask's, without what leads to this tree."""
+        env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        # pylint: disable-next=consider-using-with
+        self.running.append(subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli." + name, "--no-dashboard", *args],
+            cwd=self.folder, env=env, stderr=subprocess.DEVNULL))
+
+    def __enter__(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        address = "tcp://127.0.0.1:%d" % port
+        self.start("dask_scheduler", "--host", "127.0.0.1", "--port", str(port))
+        self.start("dask_worker", address, "--nthreads", "1", "--no-nanny",
+                   "--local-directory", self.folder)
+        return address
+
+    def __exit__(self, *_):
+        for process in reversed(self.running):
+            process.terminate()
+            process.wait()
+
+
+if __name__ == "__main__":
+    taptest.main()

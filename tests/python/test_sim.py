@@ -1,0 +1,736 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of freeblock sim: queueing theory on a drive so simple that its service
+times are known, the numbers of the freeblock paper on the Atlas 10K, whole
+scans, large drives, sweeps, and settings that must be refused. Prints TAP.
+"""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import taptest  # noqa: E402
+from freeblock import fbmodel, sim  # noqa: E402
+
+# One surface, 64 sectors on a turn of 6 ms, no skews, no noise, no overheads;
+# any seek takes 3/16 turn, so that the mean wait for one of the 8 places of a track
+# is half a turn. A read of 4 KiB: 1.125 + U(0, 6) + 0.75 ms.
+DRIVE = """fbdrive 1
+vendor TEST
+product PLAIN
+revision 1
+serial 1
+period_ps 6000000000
+seed 1
+heads 1
+order plain
+head_switch_ns 0
+write_settle_ns 0
+zero_latency off
+noise off
+command_overhead_ns 0 0
+bus_ns 0
+completion_overhead_ns 0
+jitter_ns 0
+firmware fcfs
+zone 0 9999 64 0 0 0 0
+seek 1 1125000
+seek 9999 1125000
+"""
+MODEL = b"""fbmodel 1
+vendor TEST
+product PLAIN
+sectors 640000
+physical_sectors 1
+granule_sectors 8
+cylinders 10000
+heads 1
+head_order plain
+period_ps 6000000000
+head_switch_ns 0
+write_settle_ns 0
+zero_latency no
+read_overhead_ns 0
+write_overhead_ns 0
+read_report_ns 0
+write_report_ns 0
+seek 1 1125000
+seek 9999 1125000
+zone 0 9999 spt 64 angle 0 track_skew 0 cyl_skew 0 dead 0 spares 0
+"""
+SEEK_MS, TURN_MS, TRANSFER_MS = 1.125, 6, 0.75
+# Of the Atlas 10K's first zone (433 cylinders of 6 tracks of 334 sectors, 89 of
+# them spares) the last sectors, and the first ones of the next
+ZONE_END = 433 * 6 * 334 - 89
+
+
+def freeblock(*words):
+    """A subcommand's status, output and errors."""
+    return taptest.freeblock("sim", *words)
+
+
+def status_of(pid):
+    """(name, state, parent) of a process; ("", "X", 0) when it is gone."""
+    try:
+        with open("/proc/%s/stat" % pid, encoding="utf-8", errors="replace") as file:
+            name, _, rest = file.read().partition("(")[2].rpartition(") ")
+    except OSError:
+        return "", "X", 0
+    state, parent = rest.split()[:2]
+    return name, state, int(parent)
+
+
+def is_running(pid):
+    """Whether a process is there and not just a name for its exit status."""
+    return status_of(pid)[1] not in "XZ"
+
+
+def simulators(parent):
+    """Those that a process has started."""
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and
+            status_of(pid)[::2] == ("freeblock-sim", parent)]
+
+
+class Case(unittest.TestCase):
+    """With the plain drive in a folder of its own."""
+
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.drive = os.path.join(folder.name, "plain.fbdrive")
+        self.model = os.path.join(folder.name, "plain.fbmodel")
+        with open(self.drive, "w", encoding="ascii") as file:
+            file.write(DRIVE)
+        with open(self.model, "wb") as file:
+            file.write(fbmodel.seal(MODEL))
+
+    def plain(self, **settings):
+        """A run on the plain drive: reads of 4 KiB."""
+        return sim.simulate(**{"drive": self.drive, "model": self.model, "size": "4k",
+                               "reads": "1", **settings})
+
+    def near(self, got, want, share):
+        """They differ by less than `share` of what is wanted."""
+        self.assertLessEqual(abs(got - want), share * want, "got %g, want %g" % (got, want))
+
+    def between(self, low, value, high):
+        """A value is in a range."""
+        self.assertGreaterEqual(value, low)
+        self.assertLessEqual(value, high)
+
+
+class Queueing(Case):
+    """What theory says. Standard errors are below a third of what is allowed."""
+
+    def test_one_process(self):
+        """The only one in the system: response is service.
+
+        Seen to fail: a histogram whose upper buckets are one octave off."""
+        # thinking at random: the platter may stand anywhere
+        r = self.plain(outstanding="1", policy="fifo", requests="200000", think_ms="20",
+                       think="exponential")
+        mean = SEEK_MS + TURN_MS / 2 + TRANSFER_MS
+        self.near(r["response_ms"]["mean"], mean, .005)
+        self.near(r["requests_per_s"], 1000 / (mean + 20), .01)
+        for share, name in ((.5, "p50"), (.99, "p99"), (.999, "p99.9")):
+            self.near(r["response_ms"][name], SEEK_MS + share * TURN_MS + TRANSFER_MS, .01)
+        self.assertGreater(r["reports_within_50us"], .999)
+
+    def test_little(self):
+        """N = X (R + Z), whoever schedules and however long they think.
+
+        Seen to fail: thinking that begins when a request arrives."""
+        for policy in ("none", "sptf"):
+            for think, spread in (("0", "constant"), ("30", "constant"), ("30", "exponential")):
+                r = sim.simulate(policy=policy, outstanding="20", think_ms=think, think=spread,
+                                 requests="50000")
+                self.near(r["requests_per_s"] * (r["response_ms"]["mean"] + float(think)) / 1000,
+                          20, .01)
+
+    def test_pollaczek_khinchine(self):
+        """Poisson arrivals, first come first served: W = L E[S^2] / 2 (1 - U).
+
+        Seen to fail: intervals that are constant."""
+        rate, mean = 100, SEEK_MS + TURN_MS / 2 + TRANSFER_MS
+        square = mean ** 2 + TURN_MS ** 2 / 12
+        use = rate * mean / 1000
+        wait = rate / 1000 * square / 2 / (1 - use)
+        for policy in ("none", "fifo"):
+            r = self.plain(policy=policy, rate=str(rate), depth="1", requests="400000")
+            self.near(r["requests_per_s"], rate, .01)
+            self.near(r["utilisation"], use, .01)
+            self.near(r["response_ms"]["mean"], mean + wait, .02)
+
+    def test_mix(self):
+        """Sizes and directions as asked. Seen to fail: shares that are ignored."""
+        for text, sectors in (("exp:8k", 16), ("exp:24k", 48), ("64k", 128),
+                              ("4k/3:64k/1", (3 * 8 + 128) / 4)):
+            r = self.plain(size=text, requests="100000", policy="clook")
+            self.near(r["foreground_mb_s"] * 1e6 / r["requests_per_s"] / 512, sectors, .02)
+
+    def test_places(self):
+        """Near requests need short seeks, streams almost none. Seen to fail: a band
+        as wide as the disk."""
+        mean = {where: sim.simulate(locality=where, size="4k", seconds="30", policy="fifo")
+                ["command_ms"]["seek"] for where in ("uniform", "cylinders:50", "streams:1")}
+        self.assertGreater(mean["uniform"], 4.5)
+        # the Atlas 10K seeks over 50 cylinders in 2.2 ms, write settle included
+        self.between(1, mean["cylinders:50"], 2.7)
+        self.assertLess(mean["streams:1"], 1)
+
+
+class Numbers(Case):
+    """The Atlas 10K with ten outstanding: the freeblock paper (5.2, 5.3) and the
+    rates that an independent prototype found; the lab has to reach them, too.
+
+    Seen to fail: a choice that is never revised, no conservatism, no write settle in
+    the model, a gap that begins where the head is and not where it will be, none
+    with a queue of two."""
+
+    def atlas(self, **settings):
+        """300 s on the Atlas 10K."""
+        return sim.simulate(seconds="300", **settings)
+
+    def test_foreground(self):
+        """The policies against each other."""
+        self.between(169, self.atlas(policy="sptf", noise="off")["requests_per_s"], 180)
+        rate = {p: self.atlas(policy=p)["requests_per_s"] for p in ("sptf", "sptf-sw", "sstf")}
+        self.between(165, rate["sptf"], 175)
+        self.between(4, 100 * (1 - rate["sptf-sw"] / rate["sptf"]), 8)
+        self.between(10, 100 * (1 - rate["sstf"] / rate["sptf"]), 14)
+        # the paper's figure 8: the firmware's SPTF and ours are the same
+        self.near(self.atlas(policy="none")["requests_per_s"], rate["sptf"], .02)
+
+    def test_free(self):
+        """Free bandwidth on a fresh map, and what it costs."""
+        alone = self.atlas(policy="sptf-sw")["requests_per_s"]
+        for conservatism, low, slow in (("300", 6.5, 2), ("400", 6, 1)):
+            r = self.atlas(task="scan", conservatism_us=conservatism)
+            self.between(low, r["free_mb_s"], 9)
+            self.between(-.5, 100 * (1 - r["requests_per_s"] / alone), slow)
+            self.assertEqual(r["map"], "from fresh")
+
+    def test_predictions(self):
+        """The paper's figure 7: 97.5 % of 4 KiB requests within 50 us."""
+        r = self.atlas(policy="fifo", size="4k")
+        self.between(.97, r["reports_within_50us"], .99)
+        self.assertEqual(sum(r["prediction_errors_10us"].values()), r["predicted"])
+        # from an idle drive, too. Seen to fail: no command overhead after idleness.
+        r = self.atlas(policy="fifo", size="4k", rate="60")
+        self.between(.97, r["reports_within_50us"], .99)
+
+    def test_limits(self):
+        """Each limit does what it says. Seen to fail: each of them ignored."""
+        r = self.atlas(task="scan", separate="0")
+        self.assertEqual(r["separates"], 0)
+        self.assertGreater(r["prepends"], 1000)
+        r = self.atlas(task="scan", max_prepend_sectors="0")
+        self.assertEqual(r["prepends"], 0)
+        self.assertGreater(r["separates"], 1000)
+        free = [self.atlas(task="scan", max_sectors=n, max_prepend_sectors=n)["blocks_per_read"]
+                for n in ("8", "64", "512")]
+        self.assertLessEqual(free[0], 1)
+        self.assertLess(free[1], 8)
+        self.assertGreater(free[2], 10)
+        self.assertLess(self.atlas(task="scan", steps="2")["tracks_per_search"], 3)
+
+    def test_lift(self):
+        """The paper's limits, lifted: more free bandwidth, no more slowdown.
+
+        Seen to fail: lift ignored, plans of which only the first piece is sent, or not the
+        prepend."""
+        r = {lift: self.atlas(task="scan", conservatism_us="300", lift=lift)
+             for lift in ("none", "source+dest", "all")}
+        self.assertGreater(r["source+dest"]["free_mb_s"], 1.03 * r["none"]["free_mb_s"])
+        self.assertGreater(r["all"]["free_mb_s"], r["source+dest"]["free_mb_s"])
+        self.assertEqual((r["none"]["several"], r["source+dest"]["several"]), (0, 0))
+        self.assertGreater(r["all"]["several"], 1000)
+        self.assertGreater(r["all"]["separates"] + r["all"]["prepends"],
+                           r["all"]["plans"] + r["all"]["several"] - 10)
+        self.near(r["all"]["requests_per_s"], r["none"]["requests_per_s"], .01)
+
+    def test_weight(self):
+        """Where blocks are worth more, more are read. Seen to fail: weights ignored."""
+        share = {}
+        for weight in ("flat", "edge:8"):
+            left = self.atlas(task="scan", weight=weight)["left_by_tenth"]
+            self.assertEqual(len(left), 10)
+            share[weight] = (left[0] + left[9]) / sum(left)
+        self.assertLess(share["edge:8"], .95 * share["flat"])
+
+    def test_worth(self):
+        """Roots cost a fresh map some speed, a price for misses leaves more slack,
+        balance keeps regions together. Seen to fail: each of them ignored."""
+        r = {words: self.atlas(task="scan", conservatism_us="100", **dict([words]))
+             for words in (("value", "count"), ("value", "root"), ("miss_gaps", "50"))}
+        plain, root, priced = r.values()
+        self.assertGreater(plain["free_mb_s"], root["free_mb_s"])
+        self.assertGreater(priced["plan_slack_ms"], 1.5 * plain["plan_slack_ms"])
+        self.assertLess(sum(priced["misses"].values()), sum(plain["misses"].values()))
+        balanced = self.atlas(task="scan", weight="balance")["left_by_tenth"]
+        left = self.atlas(task="scan")["left_by_tenth"]
+        self.assertLess(max(balanced) - min(balanced), max(left) - min(left))
+
+    def test_guard(self):
+        """It stops free reads that cost too much. Seen to fail: a guard never asked."""
+        free = {}
+        for ppm in ("0", "5000"):
+            r = self.atlas(task="scan", conservatism_us="0", guard_ppm=ppm)
+            free[ppm] = r["free_mb_s"]
+            self.assertEqual(r["guard_trips"] > 0, ppm != "0")
+        self.assertLess(free["5000"], free["0"] / 2)
+
+
+class Probe(Case):
+    """Reads on the head's own tracks, as a probe of the drive's look-ahead allows
+    (Atlas 10K with a cache).
+
+    Seen to fail: commands that are not marked, their outcome not told, the drive's word
+    that look-ahead is off not heard (test_off), a probe that refuses nothing (test_triggered)."""
+
+    CACHE = "cache 10 400 0"
+    IDLE = CACHE + "\nread_ahead track"
+    TRIGGERED = IDLE + "\nread_ahead_trigger same-track\nread_ahead_least 400"
+
+    def atlas(self, lines, lift):
+        """100 s."""
+        return sim.simulate(task="scan", seconds="100", lift=lift, set=lines)
+
+    def test_off(self):
+        """A drive that says that it does not read ahead: no probe."""
+        for lines in ("", self.IDLE + "\nlook_ahead off"):
+            r = self.atlas(lines, "auto")
+            self.assertEqual([lift["state"] for lift in r["probe"].values()],
+                             ["allowed (look-ahead off)"] * 2)
+            self.assertEqual(r["free_mb_s"], self.atlas(lines, "all")["free_mb_s"])
+
+    def test_not_triggered(self):
+        """A drive that reads ahead when it has nothing else to do: allowed in less
+        than a minute, which brings more."""
+        for lines in (self.CACHE, self.IDLE):
+            r = self.atlas(lines, "auto")
+            for lift in r["probe"].values():
+                self.assertRegex(lift["state"], r"^allowed \(not triggered in \d+ trials\)$")
+                self.between(5, lift["decided_s"], 60)
+                self.assertEqual(lift["refusals"], 0)
+            several = self.atlas(lines, "several")
+            self.assertGreater(r["free_mb_s"], 1.02 * several["free_mb_s"])
+            self.near(r["requests_per_s"], several["requests_per_s"], .003)
+
+    def test_learnt(self):
+        """With a conservatism that is learnt, too. Seen to fail: none at all where the
+        head stays, for then it is predicted a turn off."""
+        r = {lift: sim.simulate(task="scan", seconds="400", conservatism_us="auto", lift=lift,
+                                set=self.IDLE) for lift in ("several", "auto")}
+        self.assertEqual([lift["refusals"] for lift in r["auto"]["probe"].values()], [0, 0])
+        self.assertGreater(r["auto"]["free_mb_s"], 1.02 * r["several"]["free_mb_s"])
+
+    def test_triggered(self):
+        """One that reads on behind a second read on a track, whoever waits: refused, after
+        a few turns."""
+        several = self.atlas(self.TRIGGERED, "several")
+        r = self.atlas(self.TRIGGERED, "auto")
+        self.assertRegex(r["probe"]["source"]["state"], r"^refused \(\d+ of \d\d? late\)")
+        self.between(1, r["probe"]["source"]["refusals"], 2)
+        self.near(r["requests_per_s"], several["requests_per_s"], .003)
+        everything = self.atlas(self.TRIGGERED, "all")
+        self.assertLess(everything["requests_per_s"], .96 * several["requests_per_s"])
+
+    def test_overtaken(self):
+        """While a drive reads on for more than a turn another command comes, which
+        it may take first. Seen to fail: what was overtaken does not count."""
+        r = {lift: sim.simulate(drive="nearline16", task="scan", seconds="100", lift=lift,
+                                set="read_ahead_trigger same-track\nread_ahead_least 512")
+                for lift in ("several", "auto")}
+        self.near(r["auto"]["requests_per_s"], r["several"]["requests_per_s"], .007)
+        for lift in r["auto"]["probe"].values():
+            self.assertGreaterEqual(lift["refusals"], 1)
+
+
+class Price(Case):
+    """What two commands at the drive cost against its own queue (Atlas 10K)."""
+
+    def at_load(self, **settings):
+        """Response at a load, about 30, 60 and 86 % of the drive's time."""
+        return [sim.simulate(rate=rate, requests="60000", **settings)
+                for rate in ("32", "68", "110")]
+
+    def test_hold(self):
+        """The second command held back: our SPTF is as quick as the drive's.
+
+        Seen to fail: nothing held back, held back for half of the time."""
+        for ours, drive in zip(self.at_load(policy="sptf"), self.at_load(policy="none")):
+            for figure, share in (("mean", .02), ("p99", .025)):
+                self.between(.98, ours["response_ms"][figure] / drive["response_ms"][figure],
+                             1 + share)
+        early = self.at_load(policy="sptf", hold="0")[2]
+        self.assertGreater(early["response_ms"]["mean"], 1.08 * drive["response_ms"]["mean"])
+
+    def test_policy(self):
+        """With a scan: auto holds p99 to that of the drive's own queue, sptf-sw does not; in
+        a closed loop they are the same. Seen to fail: age ignored, a load never told."""
+        drive = self.at_load(policy="none")
+        for policy, most in (("auto", 1.03), ("sptf-sw", None)):
+            ratio = [r["response_ms"]["p99"] / d["response_ms"]["p99"]
+                     for r, d in zip(self.at_load(policy=policy, task="scan"), drive)]
+            if most:
+                self.assertLess(max(ratio), most)
+            else:
+                self.assertGreater(max(ratio), 1.1)
+        r = [sim.simulate(requests="60000", task="scan", policy=p) for p in ("auto", "sptf-sw")]
+        self.near(r[0]["free_mb_s"], r[1]["free_mb_s"], .01)
+        self.near(r[0]["requests_per_s"], r[1]["requests_per_s"], .005)
+
+    def test_closed(self):
+        """Where nothing can come meanwhile, nothing is lost. Seen to fail: no lead."""
+        for task in ("none", "scan"):
+            r = [sim.simulate(requests="60000", task=task, hold=hold) for hold in "01"]
+            self.assertGreater(r[1]["requests_per_s"], .998 * r[0]["requests_per_s"])
+            if task == "scan":
+                self.assertGreater(r[1]["free_mb_s"], .99 * r[0]["free_mb_s"])
+
+    def test_search(self):
+        """A search takes time, which held back there is. Seen to fail: time that it does
+        not take."""
+        free = {(hold, us): sim.simulate(rate="68", requests="60000", task="scan", hold=hold,
+                                         search_us=us) for hold in "01" for us in ("0", "200")}
+        self.assertEqual(free["0", "0"]["unsearched"], 0)
+        self.assertGreater(free["1", "200"]["unsearched"], 10)
+        self.assertGreater(free["1", "200"]["free_mb_s"], .95 * free["1", "0"]["free_mb_s"])
+        self.assertLess(free["0", "200"]["free_mb_s"], .7 * free["0", "0"]["free_mb_s"])
+
+    def test_depth_auto(self):
+        """Without a task all is as if the drive alone ordered. Seen to fail: a depth that
+        stays two."""
+        for ours, drive in zip(self.at_load(depth="auto"), self.at_load(policy="none")):
+            self.assertEqual(ours["response_ms"], drive["response_ms"])
+            self.assertGreaterEqual(ours["own_order"], ours["requests"])
+
+    def test_depth_changes(self):
+        """A short scan under the guard: to and fro, and nothing is lost. Seen to fail:
+        no waiting until the drive has ended what it had."""
+        common = {"rate": "110", "task": "scan", "conservatism_us": "150", "guard_ppm": "3000",
+                  "requests": "60000"}
+        ours = sim.simulate(depth="auto", **common)
+        self.assertGreater(ours["guard_trips"], 3)
+        self.between(.2, ours["own_order"] / ours["requests"], .99)
+        self.assertGreater(ours["reports_within_50us"], .96)
+        self.assertLess(ours["out_of_order"], 30)
+        two = sim.simulate(depth="2", **common)
+        self.assertEqual(two["own_order"], 0)
+        self.assertLess(ours["response_ms"]["p99"], two["response_ms"]["p99"])
+        r = sim.simulate(depth="auto", rate="110", task="scan", range="0+8000", requests="60000")
+        self.assertEqual(r["map"], "whole")
+        self.assertGreater(r["own_order"], r["requests"] / 4)
+
+
+class Auto(Case):
+    """Conservatism auto: what free reads cost is what was asked for, whatever the drive."""
+
+    def cost(self, target="5000", **settings):
+        """Slowdown in percent; its standard error is 0.1."""
+        alone = sim.simulate(requests="200000", **settings)
+        r = sim.simulate(requests="200000", task="fresh", lift="all", conservatism_us="auto",
+                         target_slowdown_ppm=target, **settings)
+        return 100 * (1 - r["requests_per_s"] / alone["requests_per_s"])
+
+    def other(self, drive, change):
+        """A drive's model, each line's words changed."""
+        with open(sim.model_file(drive), "rb") as file:
+            lines = [b" ".join(change(line.split())) for line in file.read().splitlines()]
+        with open(self.model, "wb") as file:
+            file.write(fbmodel.seal(b"\n".join(lines)))
+        return self.model
+
+    def off(self, share):
+        """A model of the Atlas 10K whose seeks are too short or too long."""
+        def change(words):
+            return [*words[:2], b"%d" % (share * int(words[2]))] if words[:1] == [b"seek"] else words
+        return self.other("atlas10k", change)
+
+    def told(self, drive, deviation):
+        """A model that says how much seeks vary."""
+        def change(words):
+            more = [b"\nseek_spread 1 %d" % deviation] if words[:1] == [b"heads"] else []
+            return words + more
+        return self.other(drive, change)
+
+    def test_target(self):
+        """On the right model. Seen to fail: a price that stays."""
+        for target in ("2000", "15000"):
+            self.between(.4 * float(target) / 1e4, self.cost(target),
+                         1.2 * float(target) / 1e4 + .3)
+
+    def test_wrong(self):
+        """Other spreads, outliers, jitter, a model that is wrong.
+
+        Seen to fail: a price that stays at 4 gaps."""
+        for settings in ({"noise": "gauss:60"}, {"noise": "laplace:200"},
+                         {"set": "outliers 1000 3000000\njitter_ns 100000"},
+                         {"set": "period_ps 5985635909\nhead_switch_ns 226000"},
+                         {"model": self.off(.97)}):
+            with self.subTest(settings):
+                self.between(.15, self.cost(**settings), .85)
+
+
+    def test_told(self):
+        """A model that says how much seeks vary: the first 30 s have more free reads, for
+        about what they may cost. Seen to fail: nobody asks the model."""
+        for drive, deviation in (("atlas10k", 120000), ("nearline16", 50000)):
+            free = {"": 0, "told": 0}
+            cost = 0
+            for seed in "123":
+                settings = {"drive": drive, "seed": seed, "seconds": "30"}
+                alone = sim.simulate(**settings)
+                settings.update(task="scan", conservatism_us="auto")
+                free[""] += sim.simulate(**settings)["free_mb_s"]
+                told = sim.simulate(model=self.told(drive, deviation), **settings)
+                free["told"] += told["free_mb_s"]
+                cost += 100 * (1 - told["requests_per_s"] / alone["requests_per_s"]) / 3
+            self.assertGreater(free["told"], 1.02 * free[""], drive)
+            self.between(-.3, cost, 1)
+
+
+class Drift(Case):
+    """A drive that warms up: 200 ppm in an hour, seeks 3 % longer after 20 minutes."""
+
+    def warm(self, **settings):
+        """An hour of it, at few requests."""
+        return sim.simulate(set="rpm_drift 200 3600\nseek_drift 30000 1200", seconds="3600",
+                            **settings)
+
+    def test_followed(self):
+        """Issue 6's 95 % hold, and would not without corrections; these are near the truth.
+        Seen to fail: a phase that waits for full windows; corrections that are not applied."""
+        for rate, least in (("5", .955), ("0.5", .945)):
+            r = self.warm(rate=rate)
+            self.assertGreater(r["reports_within_50us"], least)
+            self.assertEqual(r["head"]["misfit"], 0)
+        self.assertLess(self.warm(rate="5", calibrate="0")["reports_within_50us"], .945)
+
+    def test_learnt(self):
+        """Seeks over 256 and 1024 cylinders, of which there are many."""
+        r = sim.simulate(set="seek_drift 30000 1", seconds="600")
+        ppm = {b["cylinders"]: b["ppm"] for b in r["calibration"]}
+        for cylinders in 256, 1024:
+            self.assertLess(abs(ppm[cylinders] - 30000), 6000)
+        r = sim.simulate(seconds="600")
+        ppm = {b["cylinders"]: b["ppm"] for b in r["calibration"]}
+        for cylinders in 256, 1024:
+            self.assertLess(abs(ppm[cylinders]), 4000)
+
+
+class Scans(Case):
+    """To the last block."""
+
+    def test_range(self):
+        """Every block once, over the end of a zone.
+
+        Seen to fail: a drive that reports a granule twice; no reads of leftovers."""
+        first, count = (ZONE_END - 4000) // 8 * 8, 8000
+        r = sim.simulate(task="scan", range="%d+%d" % (first, count), whole="1")
+        self.assertEqual(r["map"], "whole")
+        self.assertEqual(r["task_done"], 1)
+        self.near(r["free_mb_s"] * r["seconds"] * 1e6, count * 512, 1e-6)
+        self.assertEqual(len(r["mb_s_by_tenth"]), 10)
+        # a tenth each: their times add up to the whole
+        self.near(sum(count * 512 / 1e7 / x for x in r["mb_s_by_tenth"]), r["seconds"], .01)
+        self.assertNotIn("scans_per_day", r)
+
+    def test_fresh(self):
+        """What was read is wanted again. Seen to fail: it is not."""
+        r = sim.simulate(drive="toy", task="fresh", seconds="300")
+        self.assertEqual(r["map"], "fresh")
+        self.assertGreater(r["task_done"], 2)
+        self.assertEqual(sum(r["left_by_tenth"]) // 100, 1023760 // 8 // 100)
+
+    def test_whole(self):
+        """A whole small disk. Its last block is short."""
+        r = sim.simulate(drive="toy", task="scan", whole="1")
+        self.near(r["scans_per_day"], 86400 / r["seconds"], 1e-6)
+        self.near(r["free_mb_s"] * r["seconds"] * 1e6, 1023760 * 512, 1e-4)
+        # the fuller the map, the more a gap can give
+        self.assertGreater(r["mb_s_by_tenth"][0], 2 * r["mb_s_by_tenth"][9])
+
+    def test_large(self):
+        """Blocks of 4 KiB at the drive, sectors of 512 bytes in the model: the same
+        as the drive that emulates 512. Seen to fail: LBNs not converted at the door."""
+        rate = {}
+        for drive in ("nearline16", "nearline16-512e"):
+            r = sim.simulate(drive=drive, task="scan", seconds="100")
+            rate[drive] = r["requests_per_s"]
+            self.assertGreater(r["reports_within_50us"], .97)
+            self.assertGreater(r["free_mb_s"], 10)
+        self.near(rate["nearline16-512e"], rate["nearline16"], .005)
+
+    def test_granule(self):
+        """A granule of one's own choice."""
+        r = sim.simulate(task="scan", granule="65536", seconds="60")
+        self.assertEqual(r["settings"]["granule"], 65536)
+        self.assertLess(r["blocks_per_read"], 2)
+
+
+class Repeats(Case):
+    """The same again."""
+
+    def test_seed(self):
+        """A run is a function of its settings. Seen to fail: a seed from the clock."""
+        runs = [sim.simulate(task="scan", seed=seed, seconds="20") for seed in "112"]
+        for r in runs:
+            del r["wall_s"]
+        self.assertEqual(runs[0], runs[1])
+        self.assertNotEqual(runs[0]["requests_per_s"], runs[2]["requests_per_s"])
+
+    def test_settings(self):
+        """All that was set is told again."""
+        r = self.plain(seconds="1", sw_percent="40", think_ms="1.5", seed="77", noise="laplace:50",
+                       set="write_settle_ns 100000")
+        for name, value in (("sw_percent", 40), ("think_ms", 1.5), ("seed", 77),
+                            ("noise", "laplace:50"), ("policy", "sptf-sw"), ("seconds", 1),
+                            ("set", "write_settle_ns 100000\n"), ("drive", self.drive)):
+            self.assertEqual(r["settings"][name], value)
+
+
+class Sweeps(Case):
+    """Many runs."""
+
+    def test_grid(self):
+        """Lists make a grid in order; baselines are the runs without a task.
+
+        Seen to fail: baselines that keep the task; results in the order of ending."""
+        status, out, _ = freeblock("--json", "--task", "scan", "--conservatism", "0,400",
+                                   "--outstanding", "5,10", "--seconds", "20", "--baseline")
+        self.assertEqual(status, 0)
+        results = json.loads(out)
+        self.assertEqual([(r["settings"]["outstanding"], r["settings"]["conservatism_us"])
+                          for r in results], [(5, 0), (5, 400), (10, 0), (10, 400)])
+        for r in results:
+            alone = sim.simulate(outstanding=str(r["settings"]["outstanding"]), seconds="20")
+            self.assertEqual(r["baseline"]["requests_per_s"], alone["requests_per_s"])
+            self.assertAlmostEqual(r["slowdown_pct"], 100 * (
+                1 - r["requests_per_s"] / alone["requests_per_s"]))
+        self.assertGreater(results[2]["slowdown_pct"], results[3]["slowdown_pct"] + 5)
+
+    def test_ended(self):
+        """Whose caller is ended does not run on: nobody hears its progress. Seen to
+        fail: run without --progress."""
+        with subprocess.Popen([os.path.join(TOP, "tools", "freeblock"), "sim", "--quiet",
+                               "--seconds", "9999999", "--seed", "1,2"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            self.wait_for(lambda: len(simulators(process.pid)) == 2)
+            ours = simulators(process.pid)
+            process.send_signal(signal.SIGTERM)
+        try:
+            self.wait_for(lambda: not any(map(is_running, ours)))
+        finally:
+            for pid in filter(is_running, ours):
+                os.kill(pid, signal.SIGKILL)
+
+    def wait_for(self, condition):
+        """Until it is true; a minute is far more than it takes."""
+        end = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), end, "waited a minute")
+            time.sleep(.05)
+
+    def test_table(self):
+        """A line a run, the settings that vary first, files by name."""
+        status, out, err = freeblock("--drive", "atlas10k,toy", "--policy", "none,sptf",
+                                     "--seconds", "5")
+        self.assertEqual((status, err), (0, ""))
+        lines = [line.split() for line in out.splitlines()]
+        self.assertEqual(lines[0][:3], ["drive", "policy", "req/s"])
+        self.assertEqual([line[:2] for line in lines[1:]],
+                         [["atlas10k", "none"], ["atlas10k", "sptf"], ["toy", "none"],
+                          ["toy", "sptf"]])
+        self.assertTrue(all(math.isfinite(float(line[2])) for line in lines[1:]))
+
+
+class Refusals(Case):
+    """What cannot be simulated: status 1, and a message that names it."""
+
+    def refused(self, words, *said):
+        """A command line that must fail."""
+        status, out, err = freeblock("--seconds", "1", *words.split())
+        self.assertEqual((status, out), (1, ""))
+        for text in said:
+            self.assertIn(text, err)
+
+    def test_values(self):
+        """Single settings."""
+        for words, *said in (
+                ("--policy best", "policy", "'best'"), ("--drive nothing", "nothing"),
+                ("--drive /nowhere.fbdrive --model %s" % self.model, "/nowhere.fbdrive"),
+                ("--drive %s" % self.drive, "--model"), ("--noise loud", "noise", "loud"),
+                ("--noise laplace:x", "laplace:x"), ("--noise laplace:nan", "laplace:nan"),
+                ("--noise gauss:-1", "gauss:-1"), ("--noise gauss:10001", "gauss:10001"),
+                ("--seconds 0", "seconds", "default"), ("--requests 0", "requests", "default"),
+                ("--depth 0", "depth", "default"), ("--granule 0", "granule", "default"),
+                ("--switch 0", "switch_us", "default"), ("--turn 0", "turn_us", "default"),
+                ("--size 5", "size", "'5'"),
+                ("--size 4k/50:8k", "size"), ("--size exp:", "size"),
+                ("--size exp:2k", "size", "4096"), ("--size 4k/0", "share"),
+                ("--locality cylinders:0", "cylinders:N"), ("--locality near", "locality"),
+                ("--locality cylinders:99999", "10042 cylinders"), ("--reads 1.5", "reads", "1.5"),
+                ("--outstanding 0", "outstanding"), ("--outstanding 2.5", "whole number"),
+                ("--think-spread wide", "think", "'wide'"), ("--rate -1", "rate"),
+                ("--steps x", "steps"), ("--task read", "task"), ("--seed ''", "seed"),
+                ("--depth 33", "depth"), ("--depth 1.5", "depth", "1.5"), ("--hold 2", "hold"),
+                ("--depth automatic", "depth", "'automatic'"),
+                ("--lift all+", "lift"), ("--lift most", "lift", "'most'"),
+                ("--lift auto+dest", "lift", "'auto+dest'"), ("--lift=", "lift", "''"),
+                ("--lift none+dest", "lift", "'none+dest'"),
+                ("--weight edge:0", "weight"), ("--weight rim", "weight", "'rim'"),
+                ("--value cube", "value", "'cube'"), ("--balance 0", "balance_s"),
+                ("--conservatism automatic", "conservatism_us", "'automatic'"),
+                ("--conservatism -1", "conservatism_us"),
+                ("--target-slowdown-ppm 0", "target_slowdown_ppm"),
+                ("--processes 0", "--processes")):
+            with self.subTest(words):
+                self.refused(words, *said)
+
+    def test_together(self):
+        """Settings that do not go together."""
+        for words, *said in (
+                ("--whole 1", "whole", "task"),
+                ("--task fresh --whole 1", "whole", "ends"), ("--task scan --policy none", "policy none"),
+                ("--task scan --depth 4", "two commands"),
+                ("--policy none --depth auto", "depth", "none"),
+                ("--task scan --range 8", "range"), ("--task scan --range 4+800", "whole blocks"),
+                ("--task scan --range 17966952+100", "range", "17966953"),
+                ("--task scan --granule 1000", "granule"),
+                ("--drive nearline16 --task scan --granule 512", "granule", "4096"),
+                ("--task scan --granule 524288", "max_sectors"),
+                ("--drive nearline16 --size 512", "whole blocks"),
+                ("--rate 1000 --seconds 60", "rate", "keep up"),
+                ("--drive toy --model %s" % self.model, "640000", "1023760"),
+                ("--drive nearline16-surfaces --model %s" % self.model, "640000")):
+            with self.subTest(words):
+                self.refused(words, *said)
+
+    def test_texts(self):
+        """A bad line is named, the simulator does not start on it."""
+        self.refused("--set=rubbish", "rubbish")
+        with open(self.drive, "a", encoding="ascii") as file:
+            file.write("heads many\n")
+        self.refused("--drive %s --model %s" % (self.drive, self.model), self.drive + ":22",
+                     "many")
+        with open(self.model, "ab") as file:
+            file.write(b"more\n")
+        self.refused("--model %s" % self.model, self.model)
+
+
+if __name__ == "__main__":
+    sim.build_host()
+    taptest.main()

@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of freeblock status against a made-up sysfs. Prints TAP; takes a second."""
+
+import json
+import os
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import fakedisk  # noqa: E402
+import taptest  # noqa: E402
+from freeblock import fbstate, status  # noqa: E402
+from freeblock.fbstate_progress import Progress  # noqa: E402
+
+SYSFS = "sys/kernel/freeblock/sda/"
+
+
+class Status(unittest.TestCase):
+    """One disk at work, one that is not."""
+
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = fakedisk.Tree(folder.name)
+        self.tree.disk("sda", 8000000, 65536)
+        self.tree.disk("sdb", 1000, "", {"scheduling": "no model", "model": 0})
+        self.tree.partition("sda", "sda1", 0, 8000)
+        self.clock = 100.0
+        for patch in self.tree.patches() + [
+                mock.patch.object(status.time, "sleep", self.sleep),
+                mock.patch.object(status.time, "monotonic", lambda: self.clock)]:
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def sleep(self, seconds):
+        """Time passes, and the task advances."""
+        self.clock += seconds
+        self.task(200 + 100 * int(seconds))
+
+    def task(self, done):
+        """Tasks: one with a blank in its name, one that waits."""
+        self.tree.write(SYSFS + "tasks", "3 my scan running 4 62500 %d 2 128\n"
+                        "7 scrub paused 1 100 50 0 128" % done)
+
+    @staticmethod
+    def status(*words):
+        """Exit status, output, errors."""
+        return taptest.freeblock("status", *words)
+
+    def full(self):
+        """All files that there can be."""
+        self.task(200)
+        self.tree.write(SYSFS + "idle_wait_us", "auto")
+        self.tree.write(SYSFS + "idle_status", "state waiting\nmean_us 41.250\nmax_us 900\nreads 12")
+        self.tree.write(SYSFS + "bad_blocks", "4096 8 medium\n8192 8 medium")
+        self.tree.iosched("sda", scheduling="yes", free_reads="on", fg_requests=1000,
+                          miss_prepend=1, miss_separate=2, miss_after=1, miss_fg=9,
+                          period_ps=8000000000, guard_trips=0, cost_ppm=321)
+
+    def test_text(self):
+        """What a person sees."""
+        self.full()
+        code, out, _ = self.status("--seconds", "2")
+        self.assertEqual(code, 0)
+        for line in (
+                "sda: scheduler freeblock, scheduling",
+                "  task 3 my scan: running, priority 4, 0.6 % of 62500 blocks, 2 failed, "
+                "6.6 MB/s, left 10m21s",
+                "  task 7 scrub: paused, priority 1, 50.0 % of 100 blocks, 0 failed, 0.0 MB/s, "
+                "left -",
+                "  idle time: wait_us auto", "    state waiting, mean_us 41.25, max_us 900, reads 12",
+                "  bad blocks: 2", "    8192 8 medium",
+                "  foreground: 1000 foreground requests, 4 misses caused, 32.0 us added to each "
+                "on average, idle reads added 41.2 us to each, 900 at most",
+                "sdb: scheduler freeblock, not scheduling: no model: load it: cat FILE.fbmodel > "
+                "/sys/kernel/freeblock/sdb/model"):
+            self.assertIn(line + "\n", out)
+
+    def test_json(self):
+        """The same for programs; a partition stands for its disk."""
+        self.full()
+        code, out, _ = self.status("sda1", "--json")
+        (one,) = json.loads(out)
+        self.assertEqual((code, one["disk"], one["stuck"], one["cost"]["misses_caused"]),
+                         (0, "sda", None, 4))
+        task = one["tasks"]["3"]
+        self.assertEqual((task["name"], task["bytes_per_s"], task["eta_s"]),
+                         ("my scan", 100 * 65536, 622))
+
+    def test_little(self):
+        """Files that are not there are no error."""
+        self.tree.write(SYSFS + "status", "")
+        code, out, _ = self.status("sda")
+        self.assertEqual(code, 0)
+        self.assertIn("no tasks", out)
+        self.assertIn("foreground: not counted now", out)
+
+    def test_refused(self):
+        """What to do next is said."""
+        self.assertRegex(self.status("sdz")[2], "sdz: no such block device")
+        self.assertRegex(self.status("--seconds", "-1")[2], "--seconds: -1 is not between")
+        self.tree.write(SYSFS + "tasks", "nonsense")
+        self.assertRegex(self.status("sda")[2], "sda: tasks: not understood: 'nonsense'")
+        self.tree.remove("sys/kernel/freeblock/sdb")
+        self.assertRegex(self.status("sdb")[2], "sdb does not have the scheduler: echo")
+        self.tree.remove("sys/kernel/freeblock/sda")
+        self.assertRegex(self.status()[1], "the module knows no disk: echo")
+        self.tree.remove("sys/kernel/freeblock")
+        code, _, err = self.status()
+        self.assertEqual(code, 1)
+        self.assertRegex(err, "not loaded: modprobe freeblock")
+
+    def test_not_root(self):
+        """A file that only root may write to."""
+        with mock.patch("builtins.open", side_effect=PermissionError(13, "Permission denied")), \
+                self.assertRaisesRegex(Exception, "Permission denied; run it as root"):
+            fbstate.Disk("sda").write("scrub", "start")
+
+
+class Rates(unittest.TestCase):
+    """Progress: the rate of the last minute, not of all."""
+
+    def test_rate(self):
+        """100 blocks a second for five minutes, then 10 for two.
+
+        Seen to fail with a rate over all the time."""
+        now = [0.0]
+        progress = Progress(100000, 500, 4096, clock=lambda: now[0])
+        done = 500
+        for second in range(420):
+            now[0] += 1
+            done += 100 if second < 300 else 10
+            progress.set(done)
+        self.assertEqual((progress.rate(), progress.eta()), (10, (100000 - done) / 10))
+        self.assertRegex(progress.line("x"), r"31.7 %  31700 of 100000 blocks  0.0 MB/s  left 1h5")
+        self.assertEqual(progress.values()["before"], 500)
+
+    def test_standstill(self):
+        """No rate, no time left."""
+        now = [0.0]
+        progress = Progress(10, 5, 4096, clock=lambda: now[0])
+        now[0] = 10
+        progress.set(5)
+        self.assertIsNone(progress.eta())
+
+    def test_span(self):
+        """Times for people."""
+        self.assertEqual([fbstate.span(s) for s in (None, 0, 59, 60, 3661, 90000)],
+                         ["-", "0s", "59s", "1m00s", "1h01m", "1d01h"])
+
+
+if __name__ == "__main__":
+    taptest.main()

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0
+# Rules of the programs here: PROGRAM from OBJS, whose sources vpath finds, in OUT
+
+# The map: a checkout elsewhere makes the same program
+CFLAGS := -std=gnu11 -g -O2 -Wall -Wextra -Wno-unused-parameter -MMD -MP -I$(ROOT) \
+	-ffile-prefix-map=$(ROOT)=.
+
+all: $(PROGRAM)
+
+$(OUT)/%.o: %.c | $(OUT)
+	$(CC) $(CFLAGS) -c $< -o $@
+
+$(PROGRAM): $(OBJS)
+	$(CC) $^ -lm -o $@
+
+$(OUT):
+	mkdir -p $@
+
+clean:
+	rm -rf $(OUT)
+
+.PHONY: all clean
+
+-include $(wildcard $(OUT)/*.d)

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Reads while nobody else wants anything: the policy (fb_wait.h) and the order
+ * (fb_order.h) of one disk, and what came of them. The map is the task's.
+ */
+#ifndef SIM_IDLE_H
+#define SIM_IDLE_H
+
+#include "fb_order.h"
+#include "fb_wait.h"
+#include "sim_task.h"
+
+#define SIMI_NEVER U64_MAX
+
+/**
+ * struct simi - idle reads
+ * @o: settings
+ * @task: whose blocks are read
+ * @ahead: the drive reads on behind an idle read, and answers from that
+ * @wait: when
+ * @order: where
+ * @foreground: requests in the system
+ * @next_ns: when to ask again; SIMI_NEVER: after the next event
+ * @reads: sent
+ * @sectors: theirs
+ * @predicted_ns: what those of known head were predicted to take, sum ...
+ * @predicted: ... and how many those are
+ * @most_ns: the longest that was predicted
+ */
+struct simi {
+	const struct simo *o;
+	const struct simt *task;
+	bool ahead;
+	struct fb_wait wait;
+	struct fb_order order;
+	u32 foreground;
+	u64 next_ns;
+	u64 reads;
+	u64 sectors;
+	u64 predicted_ns;
+	u64 predicted;
+	u64 most_ns;
+};
+
+/**
+ * simi_init() - an idle disk
+ * @i: out
+ * @o: settings, kept
+ * @task: the task, kept; it is set up already
+ * @ahead: the drive may read ahead
+ *
+ * Ends the program when the order's settings do not fit the disk.
+ */
+void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bool ahead);
+
+/**
+ * simi_arrived() - a foreground request has come
+ * @i: idle reads
+ * @now_ns: the time
+ */
+void simi_arrived(struct simi *i, u64 now_ns);
+
+/**
+ * simi_gone() - a foreground request has ended
+ * @i: idle reads
+ * @now_ns: the time
+ */
+void simi_gone(struct simi *i, u64 now_ns);
+
+/**
+ * simi_find() - what to read now
+ * @i: idle reads
+ * @now_ns: the time; nothing is at the drive and nobody waits
+ * @head: where the head is when the arm can start, NULL: unknown
+ * @piece: out
+ *
+ * Return: false: nothing; @i->next_ns says when to ask again.
+ */
+bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
+	       struct fb_plan_piece *piece);
+
+/**
+ * simi_sent() - it has been sent
+ * @i: idle reads
+ * @now_ns: the time
+ * @end_ns: when it is predicted to end; 0: nobody knows
+ * @nsect: its sectors
+ */
+void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, u32 nsect);
+
+#endif /* SIM_IDLE_H */

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The task: the map of blocks wanted, and the plan for a gap; what fb_task.c and
+ * fb_reader.c do in the kernel.
+ */
+#ifndef SIM_TASK_H
+#define SIM_TASK_H
+
+#include "fb_guard.h"
+#include "fb_probe.h"
+#include "fb_worth.h"
+#include "sim_opts.h"
+
+#define SIMT_PARTS 10		/* a scan's speed is told for each tenth */
+#define SIMT_AGAIN 1024		/* blocks that wait to be read alone, at most */
+
+/**
+ * struct simt - the task
+ * @o: settings
+ * @dm: model
+ * @bm: the map
+ * @lim: of every plan
+ * @worth: for @lim
+ * @probe: for @lim, when lifts are probed
+ * @margin: for @lim, when the conservatism is learnt
+ * @gap_ns: rotational latency of the gap planned last
+ * @extra_ns: what reads in it cost, see fb_search_extra_ns()
+ * @balanced_ns: when regions were weighed last
+ * @guard: the guard; its memory is used only if @o->guard_ppm
+ * @total: blocks at the beginning
+ * @got: blocks read, those that were at the beginning among them
+ * @begun: blocks that were read at the beginning
+ * @part_ns: when each tenth of @total was done; 0: it is not
+ * @gaps: searched
+ * @spared: left alone instead, see fbm_spare()
+ * @tracks: searched
+ * @most_tracks: the most in one search
+ * @latency_ns: rotational latency of the gaps, sum
+ * @slack_ns: slack of the plans, sum
+ * @plans: gaps for which one was found
+ * @leftovers: blocks read though they fit into no gap
+ * @fruitless: searches in a row that found nothing
+ * @leftover_ns: when the last leftover was read
+ * @again: ring of blocks in flight whose read failed, nobody knows which: each is to be
+ *	read alone
+ * @again_first: the first of them
+ * @again_n: how many
+ * @again_ns: when one was read last
+ * @skipped: blocks given up: they cannot be read
+ * @deliver: called with each block read, may be NULL ...
+ * @deliver_to: ... and its first argument
+ * @now_ns: for callbacks
+ */
+struct simt {
+	const struct simo *o;
+	const struct disk_model *dm;
+	struct fb_bitmap bm;
+	struct fb_limits lim;
+	struct fb_worth worth;
+	struct fb_probe probe;
+	struct fb_margin margin;
+	u64 gap_ns;
+	u64 extra_ns;
+	u64 balanced_ns;
+	struct fb_guard guard;
+	u64 total;
+	u64 got;
+	u64 begun;
+	u64 part_ns[SIMT_PARTS];
+	u64 gaps;
+	u64 spared;
+	u64 tracks;
+	u64 most_tracks;
+	u64 latency_ns;
+	u64 slack_ns;
+	u64 plans;
+	u64 leftovers;
+	u32 fruitless;
+	u64 leftover_ns;
+	u64 again[SIMT_AGAIN];
+	u32 again_first;
+	u32 again_n;
+	u64 again_ns;
+	u64 skipped;
+	void (*deliver)(void *to, u64 lbn, u32 nsect);
+	void *deliver_to;
+	u64 now_ns;
+};
+
+/**
+ * simt_init() - a task with everything still to be read
+ * @t: out
+ * @o: settings, kept
+ * @dm: model, kept
+ *
+ * Ends the program when range or granule do not fit the disk.
+ */
+void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm);
+
+/**
+ * simt_save() - write what is left to the file that the settings name
+ * @t: the task; what flies is left, too
+ *
+ * Ends the program when it cannot be written.
+ */
+void simt_save(const struct simt *t);
+
+/**
+ * simt_destroy() - free the map
+ * @t: the task
+ */
+void simt_destroy(struct simt *t);
+
+/**
+ * simt_may_read() - are free reads to be planned?
+ * @t: the task
+ * @now_ns: the time
+ *
+ * Return: true: blocks are wanted, and the guard allows it.
+ */
+bool simt_may_read(struct simt *t, u64 now_ns);
+
+/**
+ * simt_over() - has everything been read?
+ * @t: the task
+ *
+ * Return: true: a task there was, and nothing of it is left.
+ */
+bool simt_over(const struct simt *t);
+
+/**
+ * simt_plan() - what to read in a gap
+ * @t: the task
+ * @gap: the gap
+ * @now_ns: the time
+ * @plan: out; FB_PLAN_NONE: nothing
+ */
+void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_plan *plan);
+
+/**
+ * simt_take() - a read is sent
+ * @t: the task
+ * @lbn: first sector of its free part
+ * @end: the one after the last
+ */
+void simt_take(struct simt *t, u64 lbn, u64 end);
+
+/**
+ * simt_done() - it has come back
+ * @t: the task
+ * @lbn: first sector of its free part
+ * @end: the one after the last
+ * @spoilt: a foreground write has overlapped it: its blocks are wanted again
+ * @now_ns: the time
+ */
+void simt_done(struct simt *t, u64 lbn, u64 end, bool spoilt, u64 now_ns);
+
+/**
+ * simt_failed() - a sector of it cannot be read
+ * @t: the task
+ * @lbn: first sector of its free part
+ * @end: the one after the last
+ * @bad: the sector, U64_MAX: unknown. Its block is given up, those before are read, those
+ *	behind are wanted again; if it is unknown, each will be read alone, but for a
+ *	block that was
+ * @joined: there was more in the command than the free part
+ * @now_ns: the time
+ */
+void simt_failed(struct simt *t, u64 lbn, u64 end, u64 bad, bool joined, u64 now_ns);
+
+/**
+ * simt_block_bytes() - bytes of a block
+ * @t: the task
+ *
+ * Return: bytes.
+ */
+u64 simt_block_bytes(const struct simt *t);
+
+#endif /* SIM_TASK_H */

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Disks whose mechanics cannot be measured, or mean nothing: which, why, and what to do.
+
+check() asks before anything is measured or changed; check_measured() looks at the rotation and
+the cache once modes.quiet() has done what it could, check_noise() at a measured phase. All say
+everything that they find.
+
+Sources: SBC-4 6.6.2 (block device characteristics, VPD page B1h), SBC-5 6.6.6 (concurrent
+positioning ranges, B9h) and 6.6.2 (MACT), ZBC-2 6.5.2 (zoned block device characteristics, B6h),
+Linux 6.1 drivers/scsi (which devices of a RAID controller are volumes).
+"""
+
+import collections
+import os
+import re
+import struct
+
+from .. import fbstate
+from . import device
+from . import identity as names
+from .pages import Refused, command
+from .sysfs import line
+from .sysfs import names as listed
+from .sysfs import of_node as sysfs_of
+
+Refusal = collections.namedtuple("Refusal", "kind reason todo")
+Refusal.__doc__ = "kind: a word for programs; reason and todo: for people."
+
+DISK, HOST_MANAGED = 0x00, 0x14                 # peripheral device types
+TYPES = {0x01: "a tape", 0x05: "a CD drive", 0x07: "an optical memory", 0x08: "a changer",
+         0x0c: "a RAID controller itself", 0x0d: "an enclosure", 0x0e: "a simplified disk",
+         0x1e: "a well-known logical unit"}
+BDC, ZBDC, CPR = 0xb1, 0xb6, 0xb9               # pages of vital product data
+NON_ROTATING = 1
+# ZONED of page B1h. 2h is what sg3_utils 1.46 calls host-managed: SBC-4, and Linux, say
+# device-managed
+HOST_AWARE, DEVICE_MANAGED = 1, 2
+MACT = 0x40
+# the zoned block device extension of page B6h
+EXTENSIONS = {1: "host-aware", 2: "domains and realms"}
+
+# A controller's driver (proc_name of its host): which channel its volumes are on; others
+# are disks that it passes through. None: all that it shows are volumes.
+RAID_HOSTS = {
+    "megaraid_sas": lambda channel: channel >= 2,       # MEGASAS_MAX_PD_CHANNELS
+    "aacraid": lambda channel: channel == 0,            # CONTAINER_CHANNEL
+    "mpt2sas": lambda channel: channel == 1,            # RAID_CHANNEL
+    "mpt3sas": lambda channel: channel == 1,
+    "mptsas": lambda channel: channel == 1,             # MPTSAS_RAID_CHANNEL
+    "megaraid": None, "megaraid_legacy": None, "ips": None, "myrb": None, "myrs": None,
+    "3w-xxxx": None, "3w-9xxx": None, "3w-sas": None, "stex": None, "hptiop": None,
+    "mvumi": None,
+}
+# and volumes by what they call themselves: (vendor, product) as regular expressions
+RAID_NAMES = (("LSILOGIC", "Logical Volume"), ("LSI|AVAGO|BROADCOM", "MR.*|Logical Volume"),
+              ("DELL", "PERC.*|.*Virtual Disk.*"), ("HPE?", "LOGICAL VOLUME"),
+              ("IBM|Lenovo", "(?:ServeRAID|RAID).*"), ("Adaptec|ASR.*", ".*"), ("AMCC|3ware", ".*"),
+              ("Areca", ".*"), ("Intel", ".*(?:RAID|Multi-Flex).*"))
+VIRTUAL_HOSTS = ("virtio_scsi", "vmw_pvscsi", "storvsc_host", "scsifront", "scsi_debug",
+                 "tcm_loopback", "iscsi_tcp", "ibmvscsi", "ibmvfc")
+VIRTUAL_NAMES = (("QEMU", ".*"), ("VMware", ".*"), ("Msft", "Virtual.*"), ("VBOX", ".*"),
+                 ("ATA", "(?:QEMU|VBOX|VMware).*"), ("Linux", "scsi_debug.*"), ("LIO-ORG", ".*"),
+                 ("Google", "PersistentDisk.*"), ("Nutanix", ".*"))
+
+# Completions are late, never early. With nine of ten less late than this layouts are found, and
+# the period to 1 ppm; not far beyond layouts are wrong: the tables of tests/python/extract_noise.py
+# in Documentation/extract-safety.rst
+MOST_LATE_NS = 150000
+# Likewise by sampling: an Atlas 10K at 84 us had 8 tracks wrong and seeks 40 us off
+MOST_LATE_SAMPLING_NS = 50000
+QUIETER = "an idle host, a real-time priority (chrt -f 60), interrupts not coalesced, no bridge " \
+    "or expander in between"
+REPEATS = 24                    # blocks that are read twice to see the cache
+# a read that ends so soon after the same block's read before, in turns, met no medium
+CACHED_TURN = 0.5
+FASTEST_TURN_NS = 2000000       # 30 000 rpm: no drive's turn is shorter
+MOST_CACHED = 0.05
+
+
+# ---- what the drive says
+
+def check_drive(dev):
+    """What is to be said about a drive by its own words."""
+    kind = names.standard(dev)[0]
+    if kind >> 5:
+        return [Refusal("no disk", "no logical unit is there (peripheral qualifier %d)" %
+                        (kind >> 5), "see lsscsi -g")]
+    kind &= 0x1f
+    if kind not in (DISK, HOST_MANAGED):
+        return [Refusal("no disk", "it is %s (device type %02xh), not a disk" % (
+            TYPES.get(kind, "another device"), kind), "see the TYPE column of lsscsi -g")]
+    pages = names.supported(dev)
+    bdc = names.vpd(dev, BDC) if BDC in pages else b""
+    found = _solid_state(bdc) + _zoned(kind, bdc, names.vpd(dev, ZBDC) if ZBDC in pages else b"")
+    found += _actuators(bdc, names.vpd(dev, CPR) if CPR in pages else b"")
+    return found + _capacity(dev)
+
+
+def _solid_state(bdc):
+    if len(bdc) >= 6 and int.from_bytes(bdc[4:6], "big") == NON_ROTATING:
+        return [Refusal("solid state", "it does not rotate (VPD page B1h)",
+                        "there are no rotational gaps in a solid-state disk: leave its scheduler "
+                        "as it is")]
+    return []
+
+
+def _zoned(kind, bdc, zbdc):
+    zoned = bdc[8] >> 4 & 3 if len(bdc) > 8 else 0
+    extension = zbdc[4] >> 4 if len(zbdc) > 4 else 0
+    if kind == HOST_MANAGED:
+        why = "host-managed (device type 14h)"
+    elif zoned == HOST_AWARE or extension:
+        why = "%s (VPD page B6h)" % EXTENSIONS.get(extension, "extension %d" % extension) \
+            if extension else "host-aware (VPD page B1h)"
+    elif zoned == DEVICE_MANAGED:
+        return [Refusal("shingled", "it is shingled, and moves data about on its own "
+                        "(device-managed, VPD page B1h): a place found today is another tomorrow",
+                        "use a drive with conventional recording (CMR)")]
+    else:
+        return []
+    return [Refusal("zoned", "it is shingled, with zones: " + why,
+                    "the scheduler leaves zoned disks alone: so does this tool")]
+
+
+def _actuators(bdc, cpr):
+    ranges = [struct.unpack_from(">QQ", cpr, at + 8) for at in range(64, len(cpr) - 31, 32)]
+    if len(ranges) > 1:
+        return [_multi("; ".join("LBN %d to %d" % (first, first + count - 1)
+                                 for first, count in ranges), len(ranges))]
+    if len(bdc) > 8 and bdc[8] & MACT:
+        return [_multi("it does not say which LBNs belong to which", 0)]
+    return []
+
+
+def _multi(ranges, count):
+    return Refusal("multi-actuator", "it has %s actuators that move on their own: %s" % (
+        count or "several", ranges), "a model has one arm; no part of such a disk can be "
+        "measured or scheduled alone through one queue")
+
+
+def _capacity(dev):
+    """READ CAPACITY (16), (10) where that is not known."""
+    try:
+        data = command(dev, "READ CAPACITY (16)", [0x9e, 0x10] + [0] * 11 + [32, 0, 0], data_in=32)
+        last, size = int.from_bytes(data[:8], "big"), int.from_bytes(data[8:12], "big")
+    except Refused:
+        try:
+            data = command(dev, "READ CAPACITY (10)", [0x25] + [0] * 9, data_in=8)
+        except Refused as error:
+            return [Refusal("no medium", "%s: it is not ready" % error,
+                            "spin it up: sg_start /dev/sdX")]
+        last, size = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:8], "big")
+    # all ones and zero: a drive that has lost its format
+    if not size or not last or last == (1 << 64) - 1:
+        return [Refusal("no capacity", "it has no blocks", "it is not formatted: sg_format")]
+    return []
+
+
+# ---- what the system says
+
+def _host(sysfs):
+    """The directory of the adapter, the name of its driver, and the channel."""
+    at = re.search(r"^(.*?/(host\d+))/.*?(\d+):(\d+):(\d+):(\d+)(?:/|$)", sysfs)
+    if not at:
+        return "", "", 0
+    proc = line(at[1], "scsi_host", at[2], "proc_name")
+    if proc in ("", "(null)", "<NULL>"):
+        # some drivers have none: the one of the adapter's device
+        link = os.path.join(os.path.dirname(at[1]), "driver")
+        proc = os.path.basename(os.path.realpath(link)) if os.path.islink(link) else ""
+    return at[1], proc, int(at[4])
+
+
+def _named(listed, vendor, product):
+    return any(re.fullmatch(v, vendor, re.I) and re.fullmatch(p, product, re.I)
+               for v, p in listed)
+
+
+def check_system(sysfs):
+    """What is to be said about a disk by how it is attached."""
+    found = []
+    _, proc, channel = _host(sysfs)
+    vendor, product = line(sysfs, "vendor"), line(sysfs, "model")
+    level = line(sysfs, "raid_level")          # hpsa, smartpqi; a disk passed through: N/A
+    volume = RAID_HOSTS.get(proc, lambda channel: False)
+    if level not in ("", "N/A") or volume is None or volume(channel) or \
+            _named(RAID_NAMES, vendor, product):
+        found.append(Refusal("RAID volume", "it is a volume of a RAID controller (%s)" % ", ".join(
+            x for x in (proc, level, ("%s %s" % (vendor, product)).strip()) if x),
+            "have the controller pass the disk itself through (HBA or JBOD mode)"))
+    if proc in VIRTUAL_HOSTS or _named(VIRTUAL_NAMES, vendor, product):
+        found.append(Refusal("virtual", "it is a virtual disk (%s)" % (proc or vendor),
+                             "measure on the machine that has the real one"))
+    if "/usb" in sysfs:
+        found.append(Refusal("USB bridge", "it is behind a USB bridge, whose delays hide the "
+                             "rotation, and which changes commands",
+                             "attach the disk itself to SATA or SAS"))
+    for name in listed(os.path.join(sysfs, "block"))[:1]:
+        found += _queue(os.path.join(sysfs, "block", name, "queue"))
+    return found
+
+
+def _queue(queue):
+    found = []
+    if line(queue, "rotational") == "0":
+        found.append(Refusal("solid state", "it does not rotate (queue/rotational in sysfs)",
+                             "if it does: echo 1 > %s" % os.path.join(queue, "rotational")))
+    zoned = line(queue, "zoned")
+    if zoned not in ("", "none"):
+        found.append(Refusal("zoned", "it is shingled, with zones: %s (queue/zoned in sysfs)" %
+                             zoned, "the scheduler leaves zoned disks alone: so does this tool"))
+    folder = os.path.join(queue, "independent_access_ranges")
+    ranges = [(int(line(folder, name, "sector") or 0), int(line(folder, name, "nr_sectors") or 0))
+              for name in sorted(listed(folder), key=lambda name: name.zfill(4))]
+    if len(ranges) > 1:
+        found.append(_multi("; ".join("sectors %d to %d" % (first, first + count - 1)
+                                      for first, count in ranges), len(ranges)))
+    return found
+
+
+def check_use(sysfs):
+    """Who uses the disk: mounts, swap, md, device mapper."""
+    users = []
+    for disk in listed(os.path.join(sysfs, "block")):
+        folder = os.path.join(sysfs, "block", disk)
+        parts = [disk] + [name for name in listed(folder) if name.startswith(disk)]
+        for part in parts:
+            where = folder if part == disk else os.path.join(folder, part)
+            users += ["%s belongs to %s" % (part, holder)
+                      for holder in listed(os.path.join(where, "holders"))]
+            users += ["%s is mounted on %s" % (part, point)
+                      for point in _mounts(line(where, "dev"))]
+            users += ["%s is swap" % part for name in _swaps() if name == part]
+    if not users:
+        return []
+    return [Refusal("in use", "it is in use: " + "; ".join(users),
+                    "unmount it, swapoff, or stop the array (see lsblk); or say --in-use: "
+                    "reads only, and others' requests spoil measurements")]
+
+
+def _mounts(number):
+    """Where the block device MAJOR:MINOR is mounted."""
+    lines = line(fbstate.path("proc/self/mountinfo")).splitlines()
+    # octal escapes stand for blanks (proc(5))
+    return [re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), words[4])
+            for words in (line.split() for line in lines) if len(words) > 4 and words[2] == number]
+
+
+def _swaps():
+    lines = line(fbstate.path("proc/swaps")).splitlines()[1:]
+    return [os.path.basename(os.path.realpath(line.split()[0])) for line in lines if line.split()]
+
+
+def check(dev, sysfs=None, in_use=False):
+    """Why this disk is not measured: Refusals; none: it may be.
+
+    sysfs: the SCSI device's directory (sysfs_of()); None: a simulated drive has none.
+    in_use: it may be in use."""
+    found = check_drive(dev)
+    if sysfs:
+        # the drive and the system often say the same
+        said = {refusal.kind for refusal in found}
+        found += [refusal for refusal in check_system(sysfs) if refusal.kind not in said]
+        found += [] if in_use else check_use(sysfs)
+    return found
+
+
+# ---- what is measured
+
+def check_cache(dev, switched, period_ns=0):
+    """Whether reads meet the medium, the modes being what they are: blocks all over the disk
+    are read twice in a row, and the second read cannot end before a turn has passed.
+
+    period_ns: a turn if it is known."""
+    ops = dev.ops([block for i in range(REPEATS)
+                   for block in [dev.blocks * (2 * i + 1) // (2 * REPEATS)] * 2])
+    done = dev.run(ops)
+    good = (done["status"][0::2] == 0) & (done["status"][1::2] == 0)
+    apart = done["done"][1::2].astype("f8") - done["done"][0::2].astype("f8")
+    cached = (apart[good] < CACHED_TURN * (period_ns or FASTEST_TURN_NS)).sum()
+    if cached <= MOST_CACHED * max(good.sum(), 1):
+        return []
+    why = "the read cache cannot be switched off" if not switched.off("RCD") else \
+        "though its read cache is said to be off"
+    return [Refusal(
+        "cache", "reads with FUA are answered by a cache (%d of %d repeated ones), %s" % (
+            cached, good.sum(), why),
+        "switch caches off where they are: in the drive (sdparm --set=RCD), in the controller")]
+
+
+def check_noise(phase, sampling=False):
+    """Whether completions are reported so late that the period stays doubtful.
+
+    phase: a Phase that was measured; sampling: of a drive small enough that every track
+    could be measured instead."""
+    if sampling and MOST_LATE_SAMPLING_NS < phase.late_ns <= MOST_LATE_NS:
+        return [Refusal("jitter", "completions are reported up to %.0f us late (nine of ten are "
+                        "earlier; beyond %.0f us sampling takes some tracks for others)" % (
+                            phase.late_ns / 1e3, MOST_LATE_SAMPLING_NS / 1e3),
+                        "--full measures every track; " + QUIETER)]
+    if phase.late_ns <= MOST_LATE_NS:
+        return []
+    return [Refusal("jitter", "completions are reported up to %.0f us late (nine of ten are "
+                    "earlier; beyond %.0f us layouts are not found)" % (
+                        phase.late_ns / 1e3, MOST_LATE_NS / 1e3), QUIETER)]
+
+
+def check_measured(dev, switched):
+    """What shows only when the drive reads: a cache that answers, an adapter that hides the
+    rotation. A second of disk time.
+
+    switched: what modes.quiet() gave."""
+    seen = device.noise(dev)
+    found = check_cache(dev, switched, seen.turn_ns)
+    if found or seen.visible:
+        return found
+    return [Refusal("jitter" if seen.turn_ns else "rotation", "its rotation cannot be seen: " +
+                    seen.reason, QUIETER if seen.turn_ns else
+                    "is it a disk that rotates, attached directly?")]
+
+
+def text(name, refusals):
+    """What to tell people: a line for each reason, and one for what to do about it."""
+    return "%s is not measured:\n%s" % (name, "\n".join(
+        "  %s\n    (%s)" % (r.reason, r.todo) for r in refusals))

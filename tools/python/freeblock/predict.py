@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0
+"""predict: what a disk would do with a workload, and a scan in its gaps get, in closed form.
+
+Documentation/predict.rst says what the numbers mean, and how good they are.
+"""
+
+import json
+import os
+import sys
+
+from . import ToolError, sim
+
+
+def add_parser(subparsers):
+    """The subcommand's options."""
+    parser = subparsers.add_parser(
+        "predict", help="what a disk would do, and a scan get, in closed form",
+        description="Response time by scheduling order, utilisation, idle time, free MB/s and days "
+        "a scan, from a disk's model and a workload, in milliseconds and without a simulation. "
+        "Several disks and workloads: each with each, in parallel.")
+    disks = parser.add_argument_group("disks")
+    disks.add_argument("--model", nargs="+", action="extend", default=[], metavar="FILE",
+                       help="a disk's .fbmodel (freeblock extract makes it)")
+    disks.add_argument("--drive", nargs="+", action="extend", default=[], metavar="FILE",
+                       help="a simulated drive: a .fbdrive, or a name in tools/mechdisk/drives")
+    disks.add_argument("--cache", metavar="NxSIZE|off", help="segments of a model's read cache "
+                       "(64x4M)")
+    disks.add_argument("--read-ahead", metavar="KIND[:SIZE]", help="it reads ahead: none, track, "
+                       "cylinder, segment, stream; at most SIZE (segment:2M)")
+    disks.add_argument("--read-ahead-on-hit", metavar="0|1", help="after a hit, too (1)")
+    disks.add_argument("--cache-rate", metavar="SIZE", help="a second, from the cache to the host "
+                       "(600MB)")
+    disks.add_argument("--cache-hit", metavar="TIME", help="from a request to the report of what "
+                       "the cache has, without the transfer (50us)")
+    loads = parser.add_argument_group("workloads")
+    loads.add_argument("--trace", nargs="+", action="extend", default=[], metavar="FILE",
+                       help="blktrace, blkparse text, fio iolog, MSR CSV")
+    loads.add_argument("--device", metavar="NAME", help="which device of a trace of several, as "
+                       "the trace names it")
+    loads.add_argument("--workload", nargs="+", action="extend", default=[], metavar="FILE",
+                       help="attributes as JSON")
+    loads.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE",
+                       help="an attribute: of a workload that is nothing else, or changed in all "
+                       "that files say")
+    free = parser.add_argument_group("scheduling")
+    free.add_argument("--order", metavar="NAME", help="what costs are told against: fcfs, look, "
+                      "clook, sstf, sptf (clook)")
+    free.add_argument("--policy", metavar="NAME", help="freeblock's: clook, sstf, sptf, sptf-sw, "
+                      "auto (auto)")
+    free.add_argument("--conservatism", metavar="TIME", help="added to each seek of a free read")
+    free.add_argument("--no-scan", action="store_true", help="do not tell how long a whole scan "
+                      "takes, which takes longer to say than all the rest")
+    many = parser.add_argument_group("many")
+    many.add_argument("--pairs", action="store_true", help="the first disk with the first "
+                      "workload and so on, not each with each")
+    many.add_argument("--processes", type=int, metavar="N", help="at once (as many as CPUs)")
+    many.add_argument("--dask", metavar="ADDRESS", help="on the workers of a Dask scheduler, "
+                      "tcp://HOST:PORT (needs python3-distributed)")
+    many.add_argument("--json", action="store_true", help="an object a line for each disk and "
+                      "workload")
+    many.add_argument("--quiet", action="store_true", help="no progress")
+    parser.set_defaults(run=run)
+
+
+def _cache(args):
+    """(CacheSpec or None, where it is from) of models."""
+    from .prediction import question  # pylint: disable=import-outside-toplevel
+    given = {name: getattr(args, name) for name in question.CACHE_OPTIONS
+             if getattr(args, name) is not None}
+    if not given:
+        return question.ASSUMED, "assumed"
+    if not args.model:
+        raise ToolError("--%s: for a --model; a .fbdrive says it itself" %
+                        next(iter(given)).replace("_", "-"))
+    return question.cache_spec(given), "options"
+
+
+def disks_of(args):
+    """All question.Disks, in the order they were given, models first."""
+    from .prediction import question  # pylint: disable=import-outside-toplevel
+    cache, cache_from = _cache(args)
+    found = [question.Disk(path, cache=cache, cache_from=cache_from) for path in args.model]
+    found += [question.Disk(sim.drive_file(name), described=True, cache_from="drive")
+              for name in args.drive]
+    if not found:
+        raise ToolError("a disk is wanted: --model or --drive")
+    return found
+
+
+def loads_of(args):
+    """All question.Loads, traces first."""
+    from .prediction import question  # pylint: disable=import-outside-toplevel
+    changes = question.settings(args.set)
+    if args.device is not None and not args.trace:
+        raise ToolError("--device: of a --trace")
+    found = [question.Load(path, trace=path, part=args.device, changes=changes)
+             for path in args.trace]
+    found += [question.Load(path, file=path, changes=changes) for path in args.workload]
+    if not found and not changes:
+        raise ToolError("a workload is wanted: --trace, --workload or --set")
+    return found or [question.Load("--set", changes=changes)]
+
+
+def _settings(args):
+    """An answer.Settings."""
+    from .prediction import answer  # pylint: disable=import-outside-toplevel
+    return answer.settings(args.order, args.policy, args.conservatism, not args.no_scan)
+
+
+def _absolute(path):
+    """Of a file; names of simulated drives stay."""
+    return os.path.abspath(path) if os.path.exists(path) else path
+
+
+def _processes(args):
+    if args.processes is not None and args.dask is not None:
+        raise ToolError("--processes and --dask: one of them")
+    if args.processes is not None and args.processes < 1:
+        raise ToolError("--processes %d: at least 1" % args.processes)
+    return args.processes or os.cpu_count() or 1
+
+
+class Printer:
+    """Answers on standard output, what went wrong and progress on standard error."""
+
+    def __init__(self, args, count):
+        self.json = args.json
+        self.single = count == 1
+        self.progress = sim.Progress(count, args.quiet or count == 1)
+        self.done = self.failed = 0
+
+    def show(self, answer):
+        """One answer."""
+        from .prediction import report  # pylint: disable=import-outside-toplevel
+        self.progress.end()
+        self.failed += "error" in answer
+        if "error" in answer:
+            print("freeblock: %s, %s: %s" % (answer["disk"], answer["workload_from"],
+                                             answer["error"]), file=sys.stderr)
+        if self.json:
+            print(json.dumps(answer), flush=True)
+        elif "error" not in answer:
+            lines = report.page(answer) if self.single else [report.row(answer)]
+            print("\n".join(lines), flush=True)
+        self.progress.set(self.done, 1)
+        self.done += 1
+
+
+def run(args):
+    """The subcommand."""
+    processes = _processes(args)
+    if args.dask:
+        # workers have a folder of their own
+        for name in ("model", "drive", "trace", "workload"):
+            setattr(args, name, [_absolute(path) for path in getattr(args, name)])
+    disks, loads = disks_of(args), loads_of(args)
+    from .prediction import batch, report  # pylint: disable=import-outside-toplevel
+    todo = batch.tasks(loads, disks, _settings(args), args.pairs)
+    count = sum(len(task.disks) for task in todo)
+    printer = Printer(args, count)
+    if count > 1 and not args.json:
+        print(report.head(), flush=True)
+    found = batch.on_dask(todo, args.dask) if args.dask else batch.in_processes(todo, processes)
+    for answer in found:
+        printer.show(answer)
+    printer.progress.end()
+    if printer.failed and count > 1:
+        print("freeblock: %d of %d could not be predicted" % (printer.failed, count),
+              file=sys.stderr)
+    return 1 if printer.failed else 0

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Simulate: the scheduler's core against a simulated drive, far faster than time.
+
+The program in tools/native/sim does one run; here a grid of runs is made from comma
+lists, done by a few processes at once, and shown as a table or as JSON.
+Documentation/sim.rst describes settings and results.
+"""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from . import ToolError, hosts
+from .hosts import BUILD, TOP
+
+HOST = os.path.join(BUILD, "sim", "freeblock-sim")
+DRIVES = os.path.join(TOP, "tools", "mechdisk", "drives")
+MODELS = os.path.join(TOP, "models")
+PROCESSES = 2
+# A whole scan's slowdown is measured against so many requests without it: the
+# standard error of their rate is below 0.05 %.
+BASELINE_REQUESTS = 1000000
+# What a run without a task does not depend on
+OF_TASK = ("task", "range", "granule", "conservatism_us", "target_slowdown_ppm", "max_sectors",
+           "max_prepend_sectors", "separate", "lift", "switch_us", "turn_us", "pipe_read_us",
+           "pipe_write_us", "weight", "balance_s", "value", "hop_steps", "miss_gaps",
+           "miss_half_us", "steps", "search_us", "guard_ppm", "whole", "idle", "idle_wait_us",
+           "idle_size_kib", "idle_mean_us", "idle_max_us", "order", "segment_kib",
+           "idle_command", "start", "save", "log")
+TELL_TTY_S = 0.5
+TELL_LOG_S = 15
+
+# option, setting, what stands for its value, help
+SETTINGS = (
+    ("--drive", "drive", "NAME", "a drive of tools/mechdisk/drives, or a .fbdrive file "
+     "(atlas10k)"),
+    ("--model", "model", "FILE", "its .fbmodel (that of the same name)"),
+    ("--noise", "noise", "KIND", "seek noise: off, laplace or gauss, with :US for the standard "
+     "deviation (as the drive says)"),
+    ("--seed", "seed", "N", "of drive and foreground (1)"),
+    ("--policy", "policy", "P", "fifo, clook, sstf, sptf, sptf-sw, auto, or none: the drive's "
+     "own order (sptf-sw)"),
+    ("--sw-percent", "sw_percent", "N", "of sptf-sw (60)"),
+    ("--depth", "depth", "N", "commands at the drive, or auto: two while free reads are wanted, "
+     "else its own queue (2; with policy none as many as it takes)"),
+    ("--hold", "hold", "0|1", "keep the second command back until the first is about to end (1)"),
+    ("--outstanding", "outstanding", "N", "processes of the closed loop (10)"),
+    ("--think", "think_ms", "MS", "their think time (0)"),
+    ("--think-spread", "think", "KIND", "constant or exponential (constant)"),
+    ("--rate", "rate", "PER_S", "Poisson arrivals instead of the closed loop"),
+    ("--reads", "reads", "SHARE", "of all requests, 0 to 1 (2/3)"),
+    ("--size", "size", "SIZES", "of requests: 4k, exp:8k, or 4k/50:8k/30:64k/20 (exp:8k)"),
+    ("--locality", "locality", "WHERE", "uniform, cylinders:N or streams:N (uniform)"),
+    ("--trace", "trace", "FILE", "requests that come as recorded, lines MS LBN SECTORS R|W"),
+    ("--read-expire", "read_expire_ms", "MS", "longest wait of a read, 0: none (500)"),
+    ("--write-expire", "write_expire_ms", "MS", "longest wait of a write, 0: none (5000)"),
+    ("--commit", "commit_us", "US", "how long a free slot waits for an answer (300)"),
+    ("--lead", "lead_us", "US", "how early a command must be at the drive (200)"),
+    ("--task", "task", "TASK", "none; scan: read every block once; fresh: want again "
+     "what was read (none)"),
+    ("--range", "range", "FIRST+COUNT", "sectors that the scan wants (all)"),
+    ("--granule", "granule", "BYTES", "coverage granule (the model's)"),
+    ("--conservatism", "conservatism_us", "US", "added to each seek of the freeblock decision, "
+     "or auto: learnt (400)"),
+    ("--target-slowdown-ppm", "target_slowdown_ppm", "PPM", "what free reads may cost then (5000)"),
+    ("--max-sectors", "max_sectors", "N", "longest separate read (512)"),
+    ("--max-prepend-sectors", "max_prepend_sectors", "N", "longest prepend (512)"),
+    ("--separate", "separate", "0|1", "separate reads (1)"),
+    ("--lift", "lift", "LIMITS", "of the paper's that are lifted: source+dest+several, or all, "
+     "or auto: as a probe of the drive's look-ahead allows (none)"),
+    ("--switch", "switch_us", "US", "conservatism of head switches (--conservatism)"),
+    ("--turn", "turn_us", "US", "conservatism on the same track (--conservatism)"),
+    ("--pipe-read", "pipe_read_us", "US", "least head time of a command before a read (auto)"),
+    ("--pipe-write", "pipe_write_us", "US", "least head time of a command before a write (auto)"),
+    ("--weight", "weight", "W", "what a block is worth where it lies: flat, balance, edge or "
+     "edge:K (flat)"),
+    ("--balance", "balance_s", "S", "disk time between two looks at the balance (5)"),
+    ("--value", "value", "V", "what a track's blocks are worth: count, or root (count)"),
+    ("--hop-steps", "hop_steps", "N", "search budget for one of several pieces (30; 0: no bound)"),
+    ("--miss-gaps", "miss_gaps", "N", "a seek without margin costs what N gaps bring (0)"),
+    ("--miss-half", "miss_half_us", "US", "margin that halves this (100)"),
+    ("--steps", "steps", "N", "search budget, tracks (200)"),
+    ("--search", "search_us", "US", "how long a search takes (0)"),
+    ("--guard", "guard_ppm", "PPM", "turns that free reads may cost, 0: no bound (0)"),
+    ("--calibrate", "calibrate", "0|1", "correct seek times by what completions say (1)"),
+    ("--idle", "idle", "off|on", "read when nobody else wants anything, too (off)"),
+    ("--idle-wait", "idle_wait_us", "US", "idle so long before the first idle read (auto)"),
+    ("--idle-size", "idle_size_kib", "KIB", "longest idle read (auto)"),
+    ("--idle-mean", "idle_mean_us", "US", "what they may cost a request on the mean (1000)"),
+    ("--idle-max", "idle_max_us", "US", "and at most (50000)"),
+    ("--order", "order", "ORDER", "of idle reads: near, sequential, staggered, or "
+     "staggered:REGIONS (near)"),
+    ("--segment", "segment_kib", "KIB", "of a region at a time, staggered (64)"),
+    ("--idle-command", "idle_command", "CMD", "read or verify (read)"),
+    ("--start", "start", "MAP", "what is read already: none, random:SHARE, or a file of "
+     "--save (none)"),
+    ("--save", "save", "FILE", "write there what is left at the end"),
+    ("--log", "log", "FILE", "write there arrival and response of each request, ns"),
+    ("--seconds", "seconds", "S", "disk time of a run (60)"),
+    ("--requests", "requests", "N", "end after so many foreground requests"),
+    ("--whole", "whole", "0|1", "end when the scan is complete (0)"),
+)
+# header, width, format, value of a result
+COLUMNS = (
+    ("req/s", 8, "%.1f", lambda r: r["requests_per_s"]),
+    ("slow%", 6, "%.2f", lambda r: r.get("slowdown_pct")),
+    ("mean_ms", 8, "%.2f", lambda r: r["response_ms"]["mean"]),
+    ("p99_ms", 8, "%.1f", lambda r: r["response_ms"]["p99"]),
+    ("util%", 6, "%.1f", lambda r: 100 * r["utilisation"]),
+    ("in50us%", 7, "%.2f", lambda r: 100 * r["reports_within_50us"] if r.get("predicted")
+     else None),
+    ("free_MB/s", 9, "%.2f", lambda r: r.get("free_mb_s")),
+    ("done%", 6, "%.2f", lambda r: 100 * r["task_done"] if "task_done" in r else None),
+    ("scans/d", 8, "%.3f", lambda r: r.get("scans_per_day")),
+    ("speed", 7, "%.0fx", lambda r: r["seconds"] / max(r["wall_s"], 1e-3)),
+)
+
+
+def build_host():
+    """Bring the simulator up to date; its path."""
+    return hosts.program("tools/native/sim", "sim", "freeblock-sim")
+
+
+def drive_file(name):
+    """The .fbdrive that a name or a path stands for."""
+    if "/" in name or name.endswith(".fbdrive"):
+        return name
+    path = os.path.join(DRIVES, name + ".fbdrive")
+    if not os.path.exists(path):
+        raise ToolError("no drive %s in %s" % (name, DRIVES))
+    return path
+
+
+def model_file(drive):
+    """The model of a drive: that of its name, or of the drive it is a variant of
+    (nearline16-wc: nearline16); the simulator checks that the capacity is the same."""
+    name = os.path.splitext(os.path.basename(drive))[0]
+    while True:
+        path = os.path.join(MODELS, name + ".fbmodel")
+        if os.path.exists(path):
+            return path
+        name, dash, _ = name.rpartition("-")
+        if not dash:
+            raise ToolError("no model for %s in %s: give --model" % (drive, MODELS))
+
+
+class Progress:
+    """How far a number of runs are, told on standard error."""
+
+    def __init__(self, runs, quiet):
+        self.share = [0.0] * runs
+        self.quiet = quiet
+        self.tty = sys.stderr.isatty()
+        self.began = self.told = time.monotonic()
+        self.lock = threading.Lock()
+
+    def set(self, run, share):
+        """A run has come so far."""
+        with self.lock:
+            self.share[run] = share
+            now = time.monotonic()
+            if self.quiet or now < self.told + (TELL_TTY_S if self.tty else TELL_LOG_S):
+                return
+            self.told = now
+            done = sum(self.share) / len(self.share)
+            left = (now - self.began) * (1 - done) / done if done else 0
+            print("%s%d of %d runs done, %.1f %%, %d s left " % (
+                "\r" if self.tty else "", sum(s >= 1 for s in self.share), len(self.share),
+                100 * done, left), end="" if self.tty else "\n", file=sys.stderr, flush=True)
+
+    def end(self):
+        """Clear the line."""
+        if self.tty and not self.quiet and self.told > self.began:
+            print("\r%70s\r" % "", end="", file=sys.stderr, flush=True)
+
+
+class Runs:
+    """Runs of the simulator, a few at once."""
+
+    def __init__(self, jobs, processes, quiet):
+        self.jobs = jobs
+        self.processes = processes
+        self.progress = Progress(len(jobs), quiet)
+        self.failed = False
+
+    def one(self, number):
+        """A run's result; None when another has failed."""
+        if self.failed:
+            return None
+        words = ["%s=%s" % item for item in self.jobs[number]]
+        with subprocess.Popen([build_host(), "--progress", *words], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            said = []
+            for line in process.stderr:
+                word, _, rest = line.partition(" ")
+                if word == "progress":
+                    self.progress.set(number, float(rest))
+                else:
+                    said.append(line)
+                if self.failed:
+                    process.kill()
+            printed = process.stdout.read()
+        if process.returncode:
+            self.failed = True
+            raise ToolError("".join(said).strip().replace("freeblock-sim: ", "", 1) or
+                            "%s: status %d" % (" ".join(words), process.returncode))
+        self.progress.set(number, 1)
+        return json.loads(printed)
+
+    def all(self):
+        """Their results in order."""
+        with ThreadPoolExecutor(self.processes) as pool:
+            results = list(pool.map(self.one, range(len(self.jobs))))
+        self.progress.end()
+        return results
+
+
+def run_jobs(jobs, processes=PROCESSES, quiet=True):
+    """The results of several runs; each job is a list of (setting, text)."""
+    build_host()
+    return Runs(jobs, processes, quiet).all()
+
+
+def simulate(**settings):
+    """The result of one run. `drive` may be a name."""
+    return run_jobs([complete(list(settings.items()))])[0]
+
+
+def complete(job):
+    """A job with its files found."""
+    job = [(name, drive_file(value) if name == "drive" else value) for name, value in job]
+    names = dict(job)
+    if "drive" not in names:
+        job.append(("drive", drive_file("atlas10k")))
+    if "model" not in names:
+        job.append(("model", model_file(dict(job)["drive"])))
+    return job
+
+
+def baseline_job(job):
+    """The same run without a task."""
+    kept = [(name, value) for name, value in job if name not in OF_TASK]
+    if dict(job).get("whole", "0") != "0":
+        kept = [(name, value) for name, value in kept if name not in ("seconds", "requests")]
+        kept.append(("requests", str(BASELINE_REQUESTS)))
+    return kept
+
+
+def grid(args):
+    """(names of the settings that have several values, jobs)"""
+    given = [(name, getattr(args, name).split(",")) for _, name, _, _ in SETTINGS
+             if getattr(args, name) is not None]
+    lines = [("set", line) for line in args.set]
+    jobs = [complete(list(zip([name for name, _ in given], values)) + lines)
+            for values in itertools.product(*(values for _, values in given))]
+    return [name for name, values in given if len(values) > 1], jobs
+
+
+def add_baselines(results, jobs, baselines):
+    """Tell each result its slowdown against the run without a task."""
+    for result, job in zip(results, jobs):
+        base = baselines[tuple(baseline_job(job))]
+        result["baseline"] = {key: base[key] for key in
+                              ("seconds", "requests_per_s", "response_ms", "utilisation")}
+        result["slowdown_pct"] = 100 * (1 - result["requests_per_s"] / base["requests_per_s"])
+
+
+def sweep(jobs, baseline, processes, quiet):
+    """The results of all jobs, each with its baseline if wanted."""
+    extra = list(dict.fromkeys(tuple(baseline_job(job)) for job in jobs)) if baseline else []
+    results = run_jobs(jobs + extra, processes, quiet)
+    if baseline:
+        add_baselines(results, jobs, dict(zip(extra, results[len(jobs):])))
+    return results[:len(jobs)]
+
+
+def shown(name, value):
+    """A setting in the table."""
+    text = str(value)
+    if name in ("drive", "model"):
+        text = os.path.splitext(os.path.basename(text))[0]
+    return text
+
+
+def table(varied, results):
+    """Lines of a table; columns without any value are left out."""
+    columns = [(head, width, [form % value(r) if value(r) is not None else "-" for r in results])
+               for head, width, form, value in COLUMNS
+               if any(value(r) is not None for r in results)]
+    for name in reversed(varied):
+        cells = [shown(name, r["settings"][name]) for r in results]
+        columns.insert(0, (name, max(map(len, cells + [name])), cells))
+    lines = ["  ".join("%*s" % (width, head) for head, width, _ in columns)]
+    for i in range(len(results)):
+        lines.append("  ".join("%*s" % (width, cells[i]) for _, width, cells in columns))
+    return lines
+
+
+def tenths(result):
+    """A line about a scan's course."""
+    return "MB/s by tenth of the scan: " + " ".join(
+        "%.2f" % x for x in result.get("mb_s_by_tenth", ()))
+
+
+def probed(result):
+    """Lines about what the probe of the drive's look-ahead found."""
+    return ["lift %s: %s" % (lift, found["state"])
+            for lift, found in result.get("probe", {}).items()]
+
+
+def add_parser(subparsers):
+    """Add `sim`."""
+    parser = subparsers.add_parser(
+        "sim", help="simulate scheduler and drive, far faster than time",
+        description="Run the scheduler's core against a simulated drive. A comma list as a value "
+        "makes a run of each; several lists make a grid. MB/s are 10^6 bytes; \"from fresh\" "
+        "means that the scan began with the run.")
+    for option, name, metavar, text in SETTINGS:
+        parser.add_argument(option, dest=name, metavar=metavar, help=text.replace("%", "%%"))
+    parser.add_argument("--set", action="append", default=[], metavar="LINE",
+                        help="a line that overrides the drive's description")
+    parser.add_argument("--baseline", action="store_true",
+                        help="run each without the task, too, and tell the slowdown")
+    parser.add_argument("--processes", type=int, default=PROCESSES, metavar="N",
+                        help="runs at once (%d)" % PROCESSES)
+    parser.add_argument("--json", action="store_true", help="print a list of all results")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.set_defaults(run=run)
+
+
+def run(args):
+    """Run the grid and print it."""
+    if args.processes < 1:
+        raise ToolError("--processes: at least 1")
+    varied, jobs = grid(args)
+    results = sweep(jobs, args.baseline, args.processes, args.quiet)
+    if args.json:
+        print(json.dumps(results, indent=1))
+        return 0
+    print("\n".join(table(varied, results)))
+    if len(results) == 1 and results[0].get("mb_s_by_tenth"):
+        print(tenths(results[0]))
+    if len(results) == 1:
+        print("".join(line + "\n" for line in probed(results[0])), end="")
+    return 0

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Bench: the paper's evaluation and the project's own numbers, measured again.
+
+Each figure is data, pictures and rows; Documentation/bench.rst has them all.
+"""
+
+import json
+import os
+
+from freeblock import ToolError, plot, sim
+from freeblock.hosts import BUILD
+from . import (bench_figures, bench_files, bench_limits, bench_numbers, bench_peers, bench_predict,
+               bench_rows, bench_run)
+
+FIGURES = {figure.name: figure for figure in (
+    bench_predict.Figure7(), bench_files.Files(), bench_figures.Figure8(), bench_figures.Figure9(),
+    bench_limits.Figure10(), bench_limits.Scans(), bench_numbers.Numbers(),
+    bench_limits.Nearline(), bench_peers.Peers())}
+# What --quick leaves out: it cannot be made short
+LONG = ("nearline",)
+
+
+def data_of(figure, got):
+    """A figure's data: each run with its key; histograms and settings stay with it."""
+    return {"figure": figure.name, "title": figure.title,
+            "runs": [{"key": list(key), **result} for key, result in got.items()]}
+
+
+def keep(figure, out, data, rows, pictures):
+    """Write a figure's data and pictures, and put its rows into the summary."""
+    bench_rows.stamp(rows, figure.name)
+    with open(os.path.join(out, "figure-%s.json" % figure.name), "w", encoding="utf-8") as file:
+        json.dump(data, file)
+    for name, plots in pictures:
+        plot.panels(os.path.join(out, "figure-%s-%s.png" % (figure.name, name)),
+                          figure.title, plots)
+    bench_rows.merge(os.path.join(out, "summary.json"), figure.name, rows)
+    print("\n%s\n" % figure.title)
+    print("\n".join(bench_rows.table([row.record() for row in rows])), flush=True)
+    return rows
+
+
+def simulated(figure, args):
+    """The rows of a figure whose runs are there."""
+    cells = figure.cells(effort(args))
+    got = bench_run.run_cells(cells, os.path.join(args.out, "cells"), args.processes, True)
+    return keep(figure, args.out, data_of(figure, got), figure.rows(got, cells),
+                figure.pictures(got))
+
+
+def in_lab(figure, args):
+    """The rows of a figure that the lab measures."""
+    got = figure.measure(args.quick, args.out, args.through)
+    return keep(figure, args.out, {"figure": figure.name, "title": figure.title, "measured": got},
+                figure.rows(got), figure.pictures(got))
+
+
+def effort(args):
+    """How much is run."""
+    return bench_figures.QUICK if args.quick else bench_figures.Effort()
+
+
+def wanted(args):
+    """The figures that are asked for."""
+    names = args.figure or [name for name in FIGURES if not (args.quick and name in LONG)]
+    return [FIGURES[name] for name in dict.fromkeys(names)]
+
+
+def add_parser(subparsers):
+    """Add `bench`."""
+    parser = subparsers.add_parser(
+        "bench", help="the paper's evaluation, measured again",
+        description="Run the paper's evaluation in the simulator: data, pictures and rows of "
+        "build/bench/summary.json. Runs are kept: what was interrupted goes on.")
+    parser.add_argument("--figure", action="append", metavar="NAME", choices=FIGURES,
+                        help="only this one; may be repeated (%s)" % ", ".join(FIGURES))
+    parser.add_argument("--quick", action="store_true", help="fewer requests and points")
+    parser.add_argument("--out", metavar="DIR", default=os.path.join(BUILD, "bench"),
+                        help="where results go (build/bench)")
+    parser.add_argument("--processes", type=int, default=sim.PROCESSES, metavar="N",
+                        help="runs at once (%d)" % sim.PROCESSES)
+    parser.add_argument("--through", default="", metavar="COMMAND",
+                        help="put in front of each virtual machine, e.g. \"flock FILE\"")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.set_defaults(run=run)
+
+
+def run(args):
+    """Measure the figures that are wanted; 1 if a row is not what was asked."""
+    if args.processes < 1:
+        raise ToolError("--processes: at least 1")
+    os.makedirs(args.out, exist_ok=True)
+    figures, missed = wanted(args), []
+    # All at once, the longest first: figures then find their runs
+    cells = {(figure.name, *key): cell for figure in reversed(figures) if hasattr(figure, "cells")
+             for key, cell in figure.cells(effort(args)).items()}
+    bench_run.run_cells(cells, os.path.join(args.out, "cells"), args.processes, args.quiet)
+    for figure in figures:
+        rows = simulated(figure, args) if hasattr(figure, "cells") else in_lab(figure, args)
+        missed += [row.name for row in rows if row.verdict() == bench_rows.MISSED]
+    print("\n%s\n%d rows are not what was asked" % (os.path.join(args.out, "summary.json"),
+                                                    len(missed)))
+    for name in missed:
+        print("  " + name)
+    return 1 if missed else 0

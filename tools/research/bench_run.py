@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs of the simulator that are kept.
+
+A cell is one run: its settings, {name: text}. Its result is kept under a name
+made from the simulator's program, the drive's and the model's text and all
+settings, so that a bench that was interrupted goes on where it was, figures
+share what they have in common, and nothing old is taken for new.
+"""
+
+import hashlib
+import json
+import os
+
+from freeblock import sim
+
+# A setting's option on the command line of `sim`
+OPTIONS = {name: option for option, name, _, _ in sim.SETTINGS}
+
+
+def digest(path):
+    """A file's SHA-256."""
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def job_of(cell):
+    """The simulator's words for a cell: a list of (setting, text)."""
+    lines = [("set", line) for line in cell.get("set", "").split("\n") if line]
+    return sim.complete([(name, str(value)) for name, value in sorted(cell.items())
+                         if name != "set"] + lines)
+
+
+def kept_name(job):
+    """What a job's result is kept as."""
+    told = [digest(sim.HOST)]
+    for name, value in job:
+        told.append((name, digest(value) if name in ("drive", "model") else value))
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32] + ".json"
+
+
+def command(cell, *more):
+    """The line a person types for a cell."""
+    words = []
+    for name, value in cell.items():
+        if name == "set":
+            words += ["--set '%s'" % line for line in value.split("\n")]
+        else:
+            words.append("%s %s" % (OPTIONS[name], value))
+    return " ".join(["tools/freeblock sim", *words, *more])
+
+
+class KeptRuns(sim.Runs):
+    """Runs whose results are kept in a folder."""
+
+    def __init__(self, jobs, folder, processes, quiet):
+        super().__init__(jobs, processes, quiet)
+        self.folder = folder
+
+    def one(self, number):
+        """A run's result: the kept one if there is one."""
+        path = os.path.join(self.folder, kept_name(self.jobs[number]))
+        if os.path.exists(path):
+            self.progress.set(number, 1)
+            with open(path, encoding="ascii") as file:
+                return json.load(file)
+        result = super().one(number)
+        if result is not None:
+            with open(path + ".new", "w", encoding="ascii") as file:
+                json.dump(result, file)
+            os.replace(path + ".new", path)
+        return result
+
+
+def run_cells(cells, folder, processes, quiet):
+    """The results of {key: cell}: {key: result}."""
+    sim.build_host()
+    os.makedirs(folder, exist_ok=True)
+    jobs = {key: tuple(job_of(cell)) for key, cell in cells.items()}
+    distinct = list(dict.fromkeys(jobs.values()))
+    results = dict(zip(distinct, KeptRuns(distinct, folder, processes, quiet).all()))
+    return {key: results[job] for key, job in jobs.items()}

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0
+"""validate-predict: the analytic model against the simulated drive (make validate-predict).
+
+The workloads of the paper's validation (section 5: tables 3 to 6, figure 6) are made from
+their attributes; the drive engine, with a queue in the driver, serves them; `predict` gets the
+same attributes and the drive's description. Documentation/results.rst has the tables.
+"""
+
+import json
+import multiprocessing
+import os
+import sys
+
+from freeblock import ToolError, sim
+from freeblock.hosts import BUILD
+from . import fidelity
+from .model import replace_all
+
+OUT = os.path.join(BUILD, "predict")
+PROCESSES = 2
+TABLES = {"3": "table 3", "5": "table 5", "6": "table 6", "figure6": "figure 6",
+          "beyond": "beyond the paper", "traces": "traces"}
+FREE = "free"           # free bandwidth: alone, for it takes an hour
+
+
+def add_parser(subparsers):
+    """The subcommand's options."""
+    parser = subparsers.add_parser(
+        "validate-predict", help="compare the analytic model with the simulated drive",
+        description="Predict and measure the workloads of the analytic model's paper on simulated "
+        "drives. Prints tables and whether the goals are met (status 1 if one is not); writes "
+        "summary.json and pictures.")
+    parser.add_argument("--drive", metavar="NAMES", help="of hp_c2490a, atlas10k-paper, atlas10k, "
+                        "nearline16-paper, nearline16, separated by commas; -paper: with the "
+                        "paper's cache (all)")
+    parser.add_argument("--table", metavar="NAMES", help="of %s, separated by commas (all); or %s, "
+                        "alone: free bandwidth beside the simulator" % (", ".join(TABLES), FREE))
+    parser.add_argument("--random", type=int, metavar="N", help="instead of all these: N drives "
+                        "and workloads drawn at random by --seed")
+    parser.add_argument("--cell", metavar="REGEX", help="only rows whose name matches")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the requests (1)")
+    parser.add_argument("--jobs", type=int, default=PROCESSES, metavar="N",
+                        help="processes at once (%(default)s)")
+    parser.add_argument("--out", default=OUT, metavar="DIR", help="where results go (build/predict)")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.set_defaults(run=run)
+
+
+def chosen(args):
+    """(cells to compare, what is left out)"""
+    from .predictcheck import cells, devices, verdict  # pylint: disable=import-outside-toplevel
+    if args.random:
+        return verdict.select(list(cells.random_cells(args.random, args.seed, args.out)),
+                              args.cell), []
+    names = (args.table or ",".join(TABLES)).split(",")
+    for name in names:
+        if name not in TABLES:
+            raise ToolError("--table %s: not one of %s" % (name, ", ".join(TABLES)))
+    drives, said = devices.find(args.drive.split(",") if args.drive else devices.names(), args.out)
+    every = cells.all_cells(drives, [TABLES[name] for name in names if name != "traces"])
+    if "traces" in names:
+        every += cells.trace_cells(drives, args.out)
+        if not os.path.isdir(fidelity.DRIVES):
+            said.append("the real drives' traces are left out: no %s (set FREEBLOCK_DRIVES)" %
+                        os.path.normpath(fidelity.DRIVES))
+    return verdict.select(every, args.cell), said
+
+
+def one(work):
+    """(number, row) of a cell."""
+    from .predictcheck import cells  # pylint: disable=import-outside-toplevel
+    number, cell, seed = work
+    return number, cells.compare(cell, seed)
+
+
+def spread(task, work, jobs):
+    """What task() gives for each item of work, (number, ...), in order; says how it gets on."""
+    progress = sim.Progress(len(work), False)
+    rows = [None] * len(work)
+    with multiprocessing.Pool(jobs) as pool:
+        for number, row in pool.imap_unordered(task, work):
+            rows[number] = row
+            progress.set(number, 1)
+    progress.end()
+    return rows
+
+
+def compare_all(wanted, seed, jobs):
+    """The rows of all cells."""
+    return spread(one, [(number, cell, seed) for number, cell in enumerate(wanted)], jobs)
+
+
+def write(rows, out):
+    """summary.json."""
+    replace_all([(os.path.join(out, "summary.json"),
+                  (json.dumps(rows, indent=1) + "\n").encode("ascii"))])
+
+
+def show(rows, found):
+    """Everything for people."""
+    from .predictcheck import unseen, verdict  # pylint: disable=import-outside-toplevel
+    tables = verdict.table(rows) + verdict.by_drive(rows)
+    if rows[0]["group"] == unseen.GROUP:
+        tables = verdict.random_lines(rows)
+    print("\n".join(tables + [""] +
+                    verdict.verdict_lines(found)))
+
+
+def one_free(work):
+    """(number, row) of a cell of free bandwidth."""
+    from .predictcheck import free  # pylint: disable=import-outside-toplevel
+    number, cell, out = work
+    return number, free.compare(cell, out)
+
+
+def run_free(args):
+    """Table "free": free bandwidth beside the simulator. Rows are in free.json."""
+    from .predictcheck import free, verdict  # pylint: disable=import-outside-toplevel
+    drives = args.drive.split(",") if args.drive else list(free.RATES)
+    for name in drives:
+        if name not in free.RATES:
+            raise ToolError("--drive %s: of free bandwidth there are %s" % (
+                name, ", ".join(free.RATES)))
+    wanted = verdict.select(free.all_cells(drives), args.cell)
+    os.makedirs(args.out, exist_ok=True)
+    if not wanted:
+        raise ToolError("nothing to compare")
+    sim.build_host()
+    rows = spread(one_free, [(number, cell, args.out) for number, cell in enumerate(wanted)],
+                  args.jobs)
+    replace_all([(os.path.join(args.out, "free.json"),
+                  (json.dumps(rows, indent=1) + "\n").encode("ascii"))])
+    found = [verdict.within(group, [row for row in rows if row["group"] == group], goal)
+             for group, goal in free.GOALS.items() if any(r["group"] == group for r in rows)]
+    print(json.dumps(rows, indent=1) if args.json else
+          "\n".join(free.table(rows) + [""] + verdict.verdict_lines(found)))
+    return 0 if all(one["met"] for one in found) else 1
+
+
+def run(args):
+    """The subcommand."""
+    from .predictcheck import pictures, verdict  # pylint: disable=import-outside-toplevel
+    from . import replay  # pylint: disable=import-outside-toplevel
+    if args.jobs < 1 or args.seed < 0:
+        raise ToolError("--jobs %d, --seed %d: at least 1 and 0" % (args.jobs, args.seed))
+    if args.random is not None and (args.random < 1 or args.table or args.drive):
+        raise ToolError("--random %d: at least 1, and without --table and --drive" % args.random)
+    if args.table == FREE:
+        return run_free(args)
+    replay.build_host()
+    wanted, left_out = chosen(args)
+    for line in left_out:
+        print(line, file=sys.stderr)
+    if not wanted:
+        raise ToolError("nothing to compare")
+    rows = compare_all(wanted, args.seed, args.jobs)
+    write(rows, args.out)
+    pictures.figure_6(rows, args.out)
+    found = verdict.verdicts(rows)
+    if args.json:
+        print(json.dumps(rows, indent=1))
+    else:
+        show(rows, found)
+        print("rows and pictures: %s" % os.path.normpath(args.out))
+    return 0 if all(one["met"] for one in found) else 1
