@@ -465,7 +465,7 @@ u32 dm_spt_least(const struct disk_model *dm);
  */
 int dm_track_by_index(const struct disk_model *dm, u32 index, struct dm_track *t);
 
-/* ---- building one: for model_text.c and tests ---- */
+/* ---- building one: for core/model_text.c and tests ---- */
 
 /**
  * enum dm_head_order - in which order LBNs go through the heads of a cylinder
@@ -603,7 +603,7 @@ struct dm_fault {
  * Checks what takes more than one value to check: zones without gap or overlap,
  * slips and remaps against their zone, seek profiles against the stroke, the sum of
  * all zones against the capacity. Single values within the DM_* bounds above, and
- * counts that match the arrays, are the caller's duty (model_text.c).
+ * counts that match the arrays, are the caller's duty (core/model_text.c).
  *
  * Context: may sleep (allocates with fb_zalloc()).
  *

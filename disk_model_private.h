@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a disk model is made of: disk_model.c reads it, disk_model_build.c makes it.
+ * What a disk model is made of: disk_model.c reads it, core/model_build.c makes it.
  * Nobody else includes this.
  */
 #ifndef DISK_MODEL_PRIVATE_H

@@ -4,43 +4,44 @@
  * keeps two commands at the drive, and lets wanted blocks be read in the gaps between
  * (Lumb, Schindler, Ganger, "Freeblock Scheduling Outside of Disk Firmware", FAST 2002).
  *
- * This file knows blk-mq and nothing of seeks; fg_policy.c, fb_search.c, fb_head.c and
+ * This file knows blk-mq and nothing of seeks; core/policy.c, core/search.c, core/head.c and
  * disk_model.c know seeks and nothing of blk-mq.
  *
  * Locks: all state of a queue is guarded by fb_disk.lock of the disk it is attached to
  * (irqsave: completions arrive in hard and soft interrupts). It nests inside blk-mq's
  * locks. Requests are freed, and queues run, after it has been dropped. The table is in
- * fb_disk.h.
+ * disk/disk.h.
  */
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <trace/events/block.h>
 
-#include "fb_sched.h"
-#include "trace.h"
+#include "sched/sched.h"
+#include "disk/trace_events.h"
 
-static const u64 fbs_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
-static const u64 fbs_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
+static const u64 fb_iosched_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
+static const u64 fb_iosched_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
 /* twice as much brings no more of a whole scan, half 3 % less (Documentation/large.rst) */
-static const u64 fbs_search_ns = 100 * NSEC_PER_USEC;
-static const u64 fbs_reset_ns = NSEC_PER_SEC;	/* no new anchor for the phase after a reset */
-static const u32 fbs_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
+static const u64 fb_iosched_search_ns = 100 * NSEC_PER_USEC;
+static const u64 fb_iosched_reset_ns =
+	NSEC_PER_SEC;    /* no new anchor for the phase after a reset */
+static const u32 fb_iosched_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
 
-static struct kmem_cache *fbs_cache;
+static struct kmem_cache *fb_iosched_cache;
 
 /* ---- insertion ---- */
 
 /* is there foreground work, of that which comes to schedulers? */
-static bool fbs_is_active(const struct fbs *fs)
+static bool fb_iosched_is_active(const struct fb_sched *fs)
 {
 	return fs->pool.count || fs->nr_untracked || !list_empty(&fs->bypass) ||
 	       fs->nr_flight > fs->nr_idle + fs->others.flying;
 }
 
-static void fbs_note_activity(struct fbs *fs)
+static void fb_iosched_note_activity(struct fb_sched *fs)
 {
-	bool active = fs->nr_unseen || fbs_is_active(fs);
+	bool active = fs->nr_unseen || fb_iosched_is_active(fs);
 	bool quiet = fs->fd->fg_active && !active;
 
 	if (active || quiet)
@@ -51,7 +52,7 @@ static void fbs_note_activity(struct fbs *fs)
 }
 
 /* a foreground request has come, of those whose end will be seen */
-static void fbs_note_arrival(struct fbs *fs)
+static void fb_iosched_note_arrival(struct fb_sched *fs)
 {
 	fb_idle_arrive(fs->fd);
 	fs->fd->fg_active = true;
@@ -62,34 +63,34 @@ static void fbs_note_arrival(struct fbs *fs)
  * every kernel reports their ends: they are what the device has beyond our own commands and
  * @own, those about to be sent. Asked while there is no other foreground.
  */
-static void fbs_look(struct fbs *fs, u32 own)
+static void fb_iosched_look(struct fb_sched *fs, u32 own)
 {
 	struct fb_disk *fd = fs->fd;
 	u64 last_ns = fd->fg_last_ns;
 	u32 busy, known;
 
 	lockdep_assert_held(&fd->lock);
-	if (!fd->model || fbs_is_active(fs))
+	if (!fd->model || fb_iosched_is_active(fs))
 		return;
 	busy = fb_disk_busy(fd);
 	known = min(busy, fs->nr_flight + own + READ_ONCE(fd->idle.asking));
 	if (busy == known && !fs->nr_unseen)
 		return;
 	if (busy - known > fs->nr_unseen) {
-		fbs_note_arrival(fs);
+		fb_iosched_note_arrival(fs);
 		fb_head_lose(&fs->head);
 		fs->tail_known = false;
 	}
 	fs->nr_unseen = busy - known;
-	fbs_note_activity(fs);
+	fb_iosched_note_activity(fs);
 	/* it may have been a question that a sleeping drive answers */
 	fd->fg_last_ns = last_ns;
 	if (fs->nr_unseen && !hrtimer_is_queued(&fs->timer))
-		hrtimer_start(&fs->timer, ns_to_ktime(ktime_get_ns() + FBS_LOOK_NS),
+		hrtimer_start(&fs->timer, ns_to_ktime(ktime_get_ns() + FB_SCHED_LOOK_NS),
 			      HRTIMER_MODE_ABS);
 }
 
-static void fbs_uncount(struct fbs *fs, struct fbs_rq *fq)
+static void fb_iosched_uncount(struct fb_sched *fs, struct fb_sched_rq *fq)
 {
 	list_del_init(&fq->flight);
 	fs->nr_flight--;
@@ -100,43 +101,44 @@ static void fbs_uncount(struct fbs *fs, struct fbs_rq *fq)
 	fs->others.flying -= fq->background;
 }
 
-static void fbs_insert_one(struct fbs *fs, struct request *rq, bool at_head,
-			   struct list_head *free)
+static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool at_head,
+				  struct list_head *free)
 {
-	struct fbs_rq *fq = fbs_rq(rq);
+	struct fb_sched_rq *fq = fb_sched_rq(rq);
 	bool background;
 
 	lockdep_assert_held(&fs->fd->lock);
-	if (fq && fb_buf_is_ours(rq->bio) && fb_vehicle_hold(fs->fd, rq)) {
+	if (fq && fb_free_read_is_ours(rq->bio) && fb_free_read_hold(fs->fd, rq)) {
 		fq->ours = true;
 		trace_block_rq_insert(rq);
 		return;
 	}
-	if (fq && fq->state == FBS_REQUEUED) {
-		fbs_uncount(fs, fq);
-		fq->state = FBS_NEW;
+	if (fq && fq->state == FB_SCHED_REQUEUED) {
+		fb_iosched_uncount(fs, fq);
+		fq->state = FB_SCHED_NEW;
 		at_head = true;
 	}
-	background = fq && !at_head && fbk_recognise(fq);
+	background = fq && !at_head && fb_background_recognise(fq);
 	if (!at_head && !background && blk_mq_sched_try_insert_merge(fs->q, rq, free))
 		return;
 	trace_block_rq_insert(rq);
 	if (!fq)
 		fs->fd->stats.untracked++;
 	if (!background && (fq || rq->rq_flags & RQF_ELVPRIV))
-		fbs_note_arrival(fs);
+		fb_iosched_note_arrival(fs);
 	if (!fq || at_head) {
 		list_add(&rq->queuelist, &fs->bypass);
 		return;
 	}
 	fb_pool_add(fs, fq);
-	fbs_note_activity(fs);
+	fb_iosched_note_activity(fs);
 	fb_choice_offer(fs, fq);
 }
 
-static void fbs_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_head *list, bool at_head)
+static void fb_iosched_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_head *list,
+				       bool at_head)
 {
-	struct fbs *fs = hctx->queue->elevator->elevator_data;
+	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
 	struct request *rq, *next;
 	unsigned long flags;
 	LIST_HEAD(free);
@@ -144,7 +146,7 @@ static void fbs_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_head *li
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	list_for_each_entry_safe(rq, next, list, queuelist) {
 		list_del_init(&rq->queuelist);
-		fbs_insert_one(fs, rq, at_head, &free);
+		fb_iosched_insert_one(fs, rq, at_head, &free);
 	}
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 
@@ -157,13 +159,13 @@ static void fbs_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_head *li
 /* ---- sending ---- */
 
 /**
- * struct fbs_dispatch - what is known of a command that is about to be sent
+ * struct fb_iosched_dispatch - what is known of a command that is about to be sent
  * @cause: what stands before it in its gap
  * @lifts: limits that it lifts
  * @gap_ns: what it would wait for its sector, were nothing read before it
  * @extra_ns: what the free read before it costs it though all goes as planned
  */
-struct fbs_dispatch {
+struct fb_iosched_dispatch {
 	enum fb_cause cause;
 	u32 lifts;
 	u64 gap_ns;
@@ -171,7 +173,8 @@ struct fbs_dispatch {
 };
 
 /* all that is said of @fq is said here, and nothing is left of a dispatch before this one */
-static void fbs_describe(struct fbs *fs, struct fbs_rq *fq, const struct fbs_dispatch *d, u64 now)
+static void fb_iosched_describe(struct fb_sched *fs, struct fb_sched_rq *fq,
+				const struct fb_iosched_dispatch *d, u64 now)
 {
 	bool write = op_is_write(req_op(fq->rq));
 
@@ -181,59 +184,59 @@ static void fbs_describe(struct fbs *fs, struct fbs_rq *fq, const struct fbs_dis
 		.lbn = blk_rq_pos(fq->rq),
 		.nsect = blk_rq_sectors(fq->rq),
 		.write = write,
-		.unplaced = !fbs_is_media(fq),
-		.foreground = fbs_is_foreground(fq),
-		.watched = !fbs_is_hands_off(fs),
+		.unplaced = !fb_sched_is_media(fq),
+		.foreground = fb_sched_is_foreground(fq),
+		.watched = !fb_sched_is_hands_off(fs),
 		.cause = d->cause,
 		.sent_ns = now,
 		.leg = { .gap_ns = d->gap_ns, .extra_ns = d->extra_ns },
 		.mark = { .at = d->lifts },
 	};
-	fq->state = FBS_SENT;
+	fq->state = FB_SCHED_SENT;
 }
 
 /* hand @fq to the driver: count it, predict it, and turn to the next */
-static struct request *fbs_send(struct fbs *fs, struct fbs_rq *fq, u64 now,
-				const struct fbs_dispatch *d)
+static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now,
+				       const struct fb_iosched_dispatch *d)
 {
 	struct fb_disk *fd = fs->fd;
 	struct request *rq = fq->rq;
 
 	lockdep_assert_held(&fd->lock);
-	fbs_describe(fs, fq, d, now);
-	fbf_sent(fs, fq);
+	fb_iosched_describe(fs, fq, d, now);
+	fb_inflight_sent(fs, fq);
 	if (fq->since_ns)
-		fbk_note_sent(fs, fq, now);
+		fb_background_note_sent(fs, fq, now);
 	if (fq->fg.write)
-		fb_buf_overlap(fd, fq->cmd.lbn, fq->cmd.nsect);
+		fb_free_read_overlap(fd, fq->cmd.lbn, fq->cmd.nsect);
 	list_add_tail(&fq->flight, &fs->flight);
 	fs->nr_flight++;
 	fs->nr_idle += d->cause == FB_CAUSE_IDLE;
 	if (fq->cmd.watched) {
 		fd->stats.max_in_flight = max_t(u64, fd->stats.max_in_flight, fs->nr_flight);
-		fbf_hold(fs);
+		fb_inflight_hold(fs);
 	}
 	if (d->cause == FB_CAUSE_SEPARATE || d->cause == FB_CAUSE_PREPEND)
-		fbf_check_writes(fs);
+		fb_inflight_check_writes(fs);
 	rq->rq_flags |= RQF_STARTED;
-	fbs_note_activity(fs);
-	if (fb_buf_is_ours(rq->bio))
-		fb_medium_apply(rq->bio->bi_private, rq);
+	fb_iosched_note_activity(fs);
+	if (fb_free_read_is_ours(rq->bio))
+		fb_verify_apply(rq->bio->bi_private, rq);
 	return rq;
 }
 
 /* limits that command @i of a plan was allowed to lift, and does */
-static u32 fbs_lifts(const struct fbs *fs, const struct fb_plan *plan, u32 i)
+static u32 fb_iosched_lifts(const struct fb_sched *fs, const struct fb_plan *plan, u32 i)
 {
 	const struct fb_disk *fd = fs->fd;
 
 	if (plan->kind == FB_PLAN_NONE)
 		return 0;
-	return fbp_lifts(fd->model, &fd->gap, plan, i) & fd->lim.lift;
+	return fb_lookahead_lifts(fd->model, &fd->gap, plan, i) & fd->lim.lift;
 }
 
 /* pieces of a plan that are commands of their own */
-static u32 fbs_commands(const struct fb_plan *plan)
+static u32 fb_iosched_commands(const struct fb_plan *plan)
 {
 	switch (plan->kind) {
 	case FB_PLAN_SEPARATE:
@@ -246,33 +249,34 @@ static u32 fbs_commands(const struct fb_plan *plan)
 }
 
 /* the next piece of the plan in use that is a command of its own; NULL: there is none */
-static struct request *fbs_send_piece(struct fbs *fs, u64 now)
+static struct request *fb_iosched_send_piece(struct fb_sched *fs, u64 now)
 {
 	const struct fb_plan_piece *p = &fs->plan.piece[fs->next_piece];
-	struct fbs_dispatch d = { .cause = FB_CAUSE_SEPARATE };
+	struct fb_iosched_dispatch d = { .cause = FB_CAUSE_SEPARATE };
 	struct request *rq;
 
-	if (fs->next_piece >= fbs_commands(&fs->plan))
+	if (fs->next_piece >= fb_iosched_commands(&fs->plan))
 		return NULL;
-	rq = fb_vehicle_send(fs->fd, p->lbn, p->nsect);
+	rq = fb_free_read_send(fs->fd, p->lbn, p->nsect);
 	if (!rq) {
 		fb_choice_drop_plan(fs);
 		return NULL;
 	}
-	d.lifts = fbs_lifts(fs, &fs->plan, fs->next_piece);
-	if (++fs->next_piece < fbs_commands(&fs->plan))
-		fb_vehicle_need(fs->fd);
-	return fbs_send(fs, fbs_rq(rq), now, &d);
+	d.lifts = fb_iosched_lifts(fs, &fs->plan, fs->next_piece);
+	if (++fs->next_piece < fb_iosched_commands(&fs->plan))
+		fb_free_read_need(fs->fd);
+	return fb_iosched_send(fs, fb_sched_rq(rq), now, &d);
 }
 
 /* put a plan with commands of its own in use */
-static struct request *fbs_begin_plan(struct fbs *fs, const struct fb_plan *plan, u64 now)
+static struct request *fb_iosched_begin_plan(struct fb_sched *fs, const struct fb_plan *plan,
+					     u64 now)
 {
 	struct request *rq;
 
 	fs->plan = *plan;
 	fs->next_piece = 0;
-	rq = fbs_send_piece(fs, now);
+	rq = fb_iosched_send_piece(fs, now);
 	if (!rq)
 		return NULL;
 	fs->pinned = true;
@@ -283,64 +287,65 @@ static struct request *fbs_begin_plan(struct fbs *fs, const struct fb_plan *plan
 }
 
 /* send the choice, with the read that the plan puts in front of it, if it does */
-static struct request *fbs_send_choice(struct fbs *fs, const struct fb_plan_piece *prepend,
-				       u64 now)
+static struct request *fb_iosched_send_choice(struct fb_sched *fs,
+					      const struct fb_plan_piece *prepend, u64 now)
 {
-	struct fbs_rq *fq = fb_choice_request(fs);
+	struct fb_sched_rq *fq = fb_choice_request(fs);
 	struct request *rq = fq->rq;
-	struct fbs_dispatch d = {
+	struct fb_iosched_dispatch d = {
 		.cause = fs->pinned ? FB_CAUSE_AFTER : FB_CAUSE_PLAIN,
-		.lifts = fbs_lifts(fs, &fs->plan, fs->next_piece),
+		.lifts = fb_iosched_lifts(fs, &fs->plan, fs->next_piece),
 		.gap_ns = fb_choice_gap_ns(fs),
 		.extra_ns = fs->extra_ns,
 	};
 
 	fb_pool_del(fs, fq);
-	fg_sent(&fs->pool, &fq->fg);
-	if (prepend && fb_buf_prepend(fs->fd, rq, prepend->lbn, prepend->nsect))
+	fb_policy_sent(&fs->pool, &fq->fg);
+	if (prepend && fb_free_read_prepend(fs->fd, rq, prepend->lbn, prepend->nsect))
 		d.cause = FB_CAUSE_PREPEND;
 	fb_choice_note_gap(fs, now);
 	fs->next_piece += !!prepend;
 	fb_choice_void(fs);
-	fbs_send(fs, fq, now, &d);
+	fb_iosched_send(fs, fq, now, &d);
 	if (fs->pool.count)
 		fb_choice_renew(fs);
 	return rq;
 }
 
 /* a separate read has been sent: what is left of its plan, then the choice */
-static struct request *fbs_go_on(struct fbs *fs, u64 now)
+static struct request *fb_iosched_go_on(struct fb_sched *fs, u64 now)
 {
 	const struct fb_plan_piece *prepend = NULL;
 	struct request *rq;
 
 	/* stopped, or the drive did not wait for us: the rest would come too late */
-	if (!fbv_may_read(fs->fd) || !fs->nr_flight || fbf_too_late(fs, now))
+	if (!fb_coverage_may_read(fs->fd) || !fs->nr_flight || fb_inflight_too_late(fs, now))
 		fb_choice_drop_plan(fs);
-	rq = fbs_send_piece(fs, now);
+	rq = fb_iosched_send_piece(fs, now);
 	if (rq)
 		return rq;
 	if (fs->plan.kind == FB_PLAN_BOTH)
 		prepend = &fs->plan.piece[fs->next_piece];
-	return fbs_send_choice(fs, prepend, now);
+	return fb_iosched_send_choice(fs, prepend, now);
 }
 
 /* no foreground at all: the one command that it may find in its way */
-static struct request *fbs_send_quiet(struct fbs *fs, u64 now)
+static struct request *fb_iosched_send_quiet(struct fb_sched *fs, u64 now)
 {
 	u64 due_ns;
-	struct fbs_rq *fq = fbk_pick_idle(fs, now, &due_ns);
+	struct fb_sched_rq *fq = fb_background_pick_idle(fs, now, &due_ns);
 
 	if (!fq || now < due_ns)
 		return NULL;
 	fs->window_ns = 0;
 	fs->fd->stats.others_idle++;
 	fb_pool_del(fs, fq);
-	return fbs_send(fs, fq, now, &(struct fbs_dispatch) { .cause = FB_CAUSE_PLAIN });
+	return fb_iosched_send(fs, fq, now, &(struct fb_iosched_dispatch) { .cause =
+			       FB_CAUSE_PLAIN });
 }
 
 /* a slot is free: fill it (Documentation/design.rst, One request's way, step 4) */
-static struct request *fbs_fill_slot(struct fbs *fs)
+static struct request *fb_iosched_fill_slot(struct fb_sched *fs)
 {
 	u64 now = ktime_get_ns();
 	const struct fb_plan *plan;
@@ -350,12 +355,12 @@ static struct request *fbs_fill_slot(struct fbs *fs)
 	bool known;
 
 	if (!fs->pool.count)
-		return fbs_send_quiet(fs, now);
-	if (fs->nr_flight >= fs->depth || fbf_window_open(fs, now))
+		return fb_iosched_send_quiet(fs, now);
+	if (fs->nr_flight >= fs->depth || fb_inflight_window_open(fs, now))
 		return NULL;
 	fs->window_ns = 0;
 	if (fs->pinned)
-		return fbs_go_on(fs, now);
+		return fb_iosched_go_on(fs, now);
 	if (!fs->nr_flight) {
 		known = fb_completion_idle_head(&fs->head, now, false, &head, &start_ns);
 		fb_choice_make(fs, known ? &head : NULL, now);
@@ -364,31 +369,32 @@ static struct request *fbs_fill_slot(struct fbs *fs)
 	}
 	plan = fb_choice_take_plan(fs, now);
 	if (plan && plan->kind == FB_PLAN_PREPEND)
-		return fbs_send_choice(fs, &plan->piece[0], now);
-	rq = plan ? fbs_begin_plan(fs, plan, now) : NULL;
-	return rq ? rq : fbs_send_choice(fs, NULL, now);
+		return fb_iosched_send_choice(fs, &plan->piece[0], now);
+	rq = plan ? fb_iosched_begin_plan(fs, plan, now) : NULL;
+	return rq ? rq : fb_iosched_send_choice(fs, NULL, now);
 }
 
 /* not our order: mq-deadline's, as many commands as the drive takes */
-static struct request *fbs_fill_transparent(struct fbs *fs)
+static struct request *fb_iosched_fill_transparent(struct fb_sched *fs)
 {
 	u64 now = ktime_get_ns();
-	struct fg_req *req = fg_choose_deadline(&fs->pool, now, fb_pool_above);
-	struct fbs_rq *fq;
+	struct fb_policy_req *req = fb_policy_choose_deadline(&fs->pool, now, fb_pool_above);
+	struct fb_sched_rq *fq;
 
 	if (!req)
-		return fbs_send_quiet(fs, now);
-	fq = container_of(req, struct fbs_rq, fg);
+		return fb_iosched_send_quiet(fs, now);
+	fq = container_of(req, struct fb_sched_rq, fg);
 	fb_pool_del(fs, fq);
-	fg_sent(&fs->pool, req);
-	return fbs_send(fs, fq, now, &(struct fbs_dispatch) { .cause = FB_CAUSE_PLAIN });
+	fb_policy_sent(&fs->pool, req);
+	return fb_iosched_send(fs, fq, now, &(struct fb_iosched_dispatch) { .cause =
+			       FB_CAUSE_PLAIN });
 }
 
 /* without our part it cannot be watched: no free read until it is back */
-static void fbs_send_untracked(struct fbs *fs, struct request *rq)
+static void fb_iosched_send_untracked(struct fb_sched *fs, struct request *rq)
 {
 	if (op_is_write(req_op(rq)))
-		fb_buf_overlap(fs->fd, blk_rq_pos(rq), blk_rq_sectors(rq));
+		fb_free_read_overlap(fs->fd, blk_rq_pos(rq), blk_rq_sectors(rq));
 	if (rq->rq_flags & RQF_ELVPRIV && !rq->elv.priv[1]) {
 		rq->elv.priv[1] = fs;
 		fs->nr_untracked++;
@@ -398,45 +404,45 @@ static void fbs_send_untracked(struct fbs *fs, struct request *rq)
 }
 
 /* there is an idle read, and still nothing else */
-static bool fbs_idle_is_due(const struct fbs *fs)
+static bool fb_iosched_idle_is_due(const struct fb_sched *fs)
 {
 	return fs->fd->idle.ready && !fs->fd->fg_active && !fs->nr_flight &&
 	       !fs->others.count && !fb_disk_transparent(fs->fd);
 }
 
-static struct request *fbs_send_idle(struct fbs *fs)
+static struct request *fb_iosched_send_idle(struct fb_sched *fs)
 {
 	const struct fb_plan_piece *piece = &fs->fd->idle.piece;
 	u64 now = ktime_get_ns();
 	struct request *rq;
-	struct fbs_rq *fq;
+	struct fb_sched_rq *fq;
 
-	if (!fbs_idle_is_due(fs))
+	if (!fb_iosched_idle_is_due(fs))
 		return NULL;
 	/* the device has been asked for room for what is dispatched now */
-	fbs_look(fs, 1);
+	fb_iosched_look(fs, 1);
 	if (!fs->fd->idle.ready)
 		return NULL;
 	fs->fd->idle.ready = false;
-	rq = fb_vehicle_send(fs->fd, piece->lbn, piece->nsect);
+	rq = fb_free_read_send(fs->fd, piece->lbn, piece->nsect);
 	if (!rq)
 		return NULL;
-	fq = fbs_rq(rq);
+	fq = fb_sched_rq(rq);
 	fs->fd->stats.idles++;
-	fbs_send(fs, fq, now, &(struct fbs_dispatch) { .cause = FB_CAUSE_IDLE });
+	fb_iosched_send(fs, fq, now, &(struct fb_iosched_dispatch) { .cause = FB_CAUSE_IDLE });
 	fb_idle_sent(fs->fd, now, fb_completion_end_ns(&fq->cmd));
 	return rq;
 }
 
-static struct request *fbs_send_bypass(struct fbs *fs)
+static struct request *fb_iosched_send_bypass(struct fb_sched *fs)
 {
 	struct request *rq = list_first_entry_or_null(&fs->bypass, struct request, queuelist);
-	struct fbs_rq *fq;
+	struct fb_sched_rq *fq;
 
 	if (!rq)
 		return NULL;
-	fq = fbs_rq(rq);
-	if (fq && !fbs_is_hands_off(fs) && fs->nr_flight >= fs->depth)
+	fq = fb_sched_rq(rq);
+	if (fq && !fb_sched_is_hands_off(fs) && fs->nr_flight >= fs->depth)
 		return NULL;
 	list_del_init(&rq->queuelist);
 	fb_head_lose(&fs->head);
@@ -444,40 +450,42 @@ static struct request *fbs_send_bypass(struct fbs *fs)
 	fb_choice_drop_plan(fs);
 	/* one that was requeued is still what it was */
 	if (fq)
-		fbs_send(fs, fq, ktime_get_ns(), &(struct fbs_dispatch) { .cause = fq->cmd.cause });
+		fb_iosched_send(fs, fq, ktime_get_ns(), &(struct fb_iosched_dispatch) { .cause =
+				fq->cmd.cause });
 	else
-		fbs_send_untracked(fs, rq);
+		fb_iosched_send_untracked(fs, rq);
 	if (!fs->pinned)
 		fb_choice_renew(fs);
 	return rq;
 }
 
-/* a freeze waits for the vehicle, and runs the queue */
-static bool fbs_must_return(const struct fbs *fs)
+/* a freeze waits for the carrier, and runs the queue */
+static bool fb_iosched_must_return(const struct fb_sched *fs)
 {
-	return fs->fd->vehicle_rq && percpu_ref_is_dying(&fs->q->q_usage_counter);
+	return fs->fd->carrier_rq && percpu_ref_is_dying(&fs->q->q_usage_counter);
 }
 
-static struct request *fbs_dispatch_request(struct blk_mq_hw_ctx *hctx)
+static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 {
-	struct fbs *fs = hctx->queue->elevator->elevator_data;
+	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
 	struct request *rq;
 	unsigned long flags;
 	bool back;
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
-	if (unlikely(fs->others.count) && fbk_expire(fs) && !fs->pinned)
+	if (unlikely(fs->others.count) && fb_background_expire(fs) && !fs->pinned)
 		fb_choice_renew(fs);
 	fb_choice_set_deep(fs);
-	rq = fbs_send_bypass(fs);
+	rq = fb_iosched_send_bypass(fs);
 	if (!rq)
-		rq = fbs_is_hands_off(fs) ? fbs_fill_transparent(fs) : fbs_fill_slot(fs);
+		rq = fb_sched_is_hands_off(fs) ? fb_iosched_fill_transparent(fs) :
+			fb_iosched_fill_slot(fs);
 	if (!rq)
-		rq = fbs_send_idle(fs);
-	back = fbs_must_return(fs);
+		rq = fb_iosched_send_idle(fs);
+	back = fb_iosched_must_return(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	if (back)
-		fb_vehicle_return(fs->fd);
+		fb_free_read_return(fs->fd);
 	return rq;
 }
 
@@ -485,32 +493,32 @@ static struct request *fbs_dispatch_request(struct blk_mq_hw_ctx *hctx)
  * False at the limit and while the slot is held open; completed_request() and the timer
  * run the queue again.
  */
-static bool fbs_has_work(struct blk_mq_hw_ctx *hctx)
+static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 {
-	struct fbs *fs = hctx->queue->elevator->elevator_data;
+	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
 	unsigned long flags;
 	bool work;
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	if (!fs->fd->idle.ready)
-		fbs_look(fs, 0);
+		fb_iosched_look(fs, 0);
 	fb_choice_set_deep(fs);
-	work = fs->pool.count && (fbs_is_hands_off(fs) ||
+	work = fs->pool.count && (fb_sched_is_hands_off(fs) ||
 				  (fs->nr_flight < fs->depth &&
-				   !fbf_window_open(fs, ktime_get_ns())));
+				   !fb_inflight_window_open(fs, ktime_get_ns())));
 	if (unlikely(fs->others.count))
-		work |= fbk_is_due(fs);
+		work |= fb_background_is_due(fs);
 	if (!list_empty(&fs->bypass))
-		work = fbs_is_hands_off(fs) || fs->nr_flight < fs->depth ||
-		       !fbs_rq(list_first_entry(&fs->bypass, struct request, queuelist));
-	work = work || fbs_idle_is_due(fs) || fbs_must_return(fs);
+		work = fb_sched_is_hands_off(fs) || fs->nr_flight < fs->depth ||
+		       !fb_sched_rq(list_first_entry(&fs->bypass, struct request, queuelist));
+	work = work || fb_iosched_idle_is_due(fs) || fb_iosched_must_return(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	return work;
 }
 
-static enum hrtimer_restart fbs_timer(struct hrtimer *timer)
+static enum hrtimer_restart fb_iosched_timer(struct hrtimer *timer)
 {
-	struct fbs *fs = container_of(timer, struct fbs, timer);
+	struct fb_sched *fs = container_of(timer, struct fb_sched, timer);
 	unsigned long flags;
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
@@ -525,14 +533,14 @@ static enum hrtimer_restart fbs_timer(struct hrtimer *timer)
 /* ---- completion ---- */
 
 /* it is not known when the command in service began: what was reckoned from there is void */
-static void fbs_lose_tail(struct fbs *fs)
+static void fb_iosched_lose_tail(struct fb_sched *fs)
 {
 	fs->tail_known = fs->nr_flight && fs->tail_known;
 	fb_gap_void(fs->fd);
 	fb_choice_drop_plan(fs);
 }
 
-static void fbs_judge(struct fbs *fs)
+static void fb_iosched_judge(struct fb_sched *fs)
 {
 	if (!fb_disk_judge(fs->fd, &fs->head))
 		return;
@@ -542,15 +550,15 @@ static void fbs_judge(struct fbs *fs)
 }
 
 /* the drive took another order: the head will be at the end of what is still there */
-static void fbs_retail(struct fbs *fs)
+static void fb_iosched_retail(struct fb_sched *fs)
 {
-	struct fbs_rq *last;
+	struct fb_sched_rq *last;
 
 	fb_gap_void(fs->fd);
 	fb_choice_drop_plan(fs);
 	fs->tail_known = false;
 	if (fs->nr_flight) {
-		last = list_last_entry(&fs->flight, struct fbs_rq, flight);
+		last = list_last_entry(&fs->flight, struct fb_sched_rq, flight);
 		fs->tail_known = fb_completion_end_place(fs->fd->model, &last->cmd, &fs->tail);
 	}
 	if (!fs->pinned && fs->pool.count)
@@ -558,61 +566,62 @@ static void fbs_retail(struct fbs *fs)
 }
 
 /* true: run the queue */
-static bool fbs_complete(struct fbs *fs, struct fbs_rq *fq, u64 now)
+static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 {
 	struct fb_disk *fd = fs->fd;
-	bool overtaken = fq->cmd.watched && !fbs_is_hands_off(fs) && fs->flight.next != &fq->flight;
+	bool overtaken = fq->cmd.watched && !fb_sched_is_hands_off(fs) && fs->flight.next !=
+		&fq->flight;
 
 	lockdep_assert_held(&fd->lock);
 	if (overtaken) {
 		fd->stats.out_of_order++;
 		fb_head_lose(&fs->head);
-		fbf_overtake(fs, fq, now);
+		fb_inflight_overtake(fs, fq, now);
 		fq->cmd.start_ns = 0;
 	}
-	fbs_uncount(fs, fq);
-	fq->state = FBS_DONE;
-	if (fbs_is_foreground(fq)) {
+	fb_iosched_uncount(fs, fq);
+	fq->state = FB_SCHED_DONE;
+	if (fb_sched_is_foreground(fq)) {
 		fs->others.fg_end_ns = now;
 		fd->stats.fg_requests++;
-		fg_ended(&fs->pool, !fs->pool.count && !fs->nr_flight);
+		fb_policy_ended(&fs->pool, !fs->pool.count && !fs->nr_flight);
 	}
-	fbs_note_activity(fs);
-	if (fbs_is_hands_off(fs))
+	fb_iosched_note_activity(fs);
+	if (fb_sched_is_hands_off(fs))
 		return true;
-	if (!fbf_observe(fs, fq, now))
-		fbs_lose_tail(fs);
-	fbs_judge(fs);
+	if (!fb_inflight_observe(fs, fq, now))
+		fb_iosched_lose_tail(fs);
+	fb_iosched_judge(fs);
 	if (overtaken || !fs->tail_known)
-		fbs_retail(fs);
-	return !fbf_hold(fs) || !list_empty(&fs->bypass);
+		fb_iosched_retail(fs);
+	return !fb_inflight_hold(fs) || !list_empty(&fs->bypass);
 }
 
-static void fbs_completed_request(struct request *rq, u64 now)
+static void fb_iosched_completed_request(struct request *rq, u64 now)
 {
-	struct fbs *fs = rq->q->elevator->elevator_data;
-	struct fbs_rq *fq = fbs_rq(rq);
+	struct fb_sched *fs = rq->q->elevator->elevator_data;
+	struct fb_sched_rq *fq = fb_sched_rq(rq);
 	unsigned long flags;
 	bool run = false;
 
 	if (fq)
-		fb_medium_restore(rq);
+		fb_verify_restore(rq);
 	spin_lock_irqsave(&fs->fd->lock, flags);
-	if (fq && fq->state == FBS_SENT)
-		run = fbs_complete(fs, fq, now);
+	if (fq && fq->state == FB_SCHED_SENT)
+		run = fb_iosched_complete(fs, fq, now);
 	if (fq && (fq->ours || fq->prepended))
-		fb_medium_judge(fs->fd, rq, fq->cmd.observed ? &fq->cmd.verdict : NULL);
-	fbs_look(fs, 0);
+		fb_verify_judge(fs->fd, rq, fq->cmd.observed ? &fq->cmd.verdict : NULL);
+	fb_iosched_look(fs, 0);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	if (run)
 		blk_mq_run_hw_queues(fs->q, true);
 }
 
 /* the driver gave @rq back; it stays counted until it is inserted again or completes */
-static void fbs_requeue_request(struct request *rq)
+static void fb_iosched_requeue_request(struct request *rq)
 {
-	struct fbs *fs = rq->q->elevator->elevator_data;
-	struct fbs_rq *fq = fbs_rq(rq);
+	struct fb_sched *fs = rq->q->elevator->elevator_data;
+	struct fb_sched_rq *fq = fb_sched_rq(rq);
 	unsigned long flags;
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
@@ -621,23 +630,23 @@ static void fbs_requeue_request(struct request *rq)
 	 * too. RQF_TIMED_OUT has been cleared already, the deadline has not.
 	 */
 	if (fs->fd->model && time_after_eq(jiffies, READ_ONCE(rq->deadline)))
-		fb_head_reset(&fs->head, ktime_get_ns() + fbs_reset_ns);
+		fb_head_reset(&fs->head, ktime_get_ns() + fb_iosched_reset_ns);
 	else
 		fb_head_lose(&fs->head);
 	fb_gap_void(fs->fd);
 	fb_choice_drop_plan(fs);
-	if (fq && fq->state == FBS_SENT) {
+	if (fq && fq->state == FB_SCHED_SENT) {
 		fq->cmd.start_ns = 0;
-		fq->state = FBS_REQUEUED;
+		fq->state = FB_SCHED_REQUEUED;
 	}
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 }
 
 /* ---- our part of a request ---- */
 
-static void fbs_prepare_request(struct request *rq)
+static void fb_iosched_prepare_request(struct request *rq)
 {
-	struct fbs_rq *fq = kmem_cache_zalloc(fbs_cache, GFP_NOWAIT | __GFP_NOWARN);
+	struct fb_sched_rq *fq = kmem_cache_zalloc(fb_iosched_cache, GFP_NOWAIT | __GFP_NOWARN);
 
 	/* without it the request is sent at once, and counted in fb_stats.untracked */
 	rq->elv.priv[0] = fq;
@@ -645,12 +654,12 @@ static void fbs_prepare_request(struct request *rq)
 	if (!fq)
 		return;
 	fq->rq = rq;
-	fq->idle = fbk_submitter_is_idle();
+	fq->idle = fb_background_submitter_is_idle();
 	INIT_LIST_HEAD(&fq->flight);
 	INIT_LIST_HEAD(&fq->fg.node);
 }
 
-static void fbs_finish_untracked(struct fbs *fs, struct request *rq)
+static void fb_iosched_finish_untracked(struct fb_sched *fs, struct request *rq)
 {
 	unsigned long flags;
 
@@ -658,37 +667,37 @@ static void fbs_finish_untracked(struct fbs *fs, struct request *rq)
 		return;
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	fs->nr_untracked--;
-	fbs_note_activity(fs);
+	fb_iosched_note_activity(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	rq->elv.priv[1] = NULL;
 	blk_mq_run_hw_queues(fs->q, true);
 }
 
-static void fbs_finish_request(struct request *rq)
+static void fb_iosched_finish_request(struct request *rq)
 {
-	struct fbs *fs = rq->q->elevator->elevator_data;
-	struct fbs_rq *fq = fbs_rq(rq);
+	struct fb_sched *fs = rq->q->elevator->elevator_data;
+	struct fb_sched_rq *fq = fb_sched_rq(rq);
 	unsigned long flags;
 	bool run;
 
 	if (!fq) {
-		fbs_finish_untracked(fs, rq);
+		fb_iosched_finish_untracked(fs, rq);
 		return;
 	}
 	spin_lock_irqsave(&fs->fd->lock, flags);
-	WARN_ON_ONCE(fq->state == FBS_POOLED);
+	WARN_ON_ONCE(fq->state == FB_SCHED_POOLED);
 	/* ended without completed_request(), or completed after a requeue that bypassed us */
-	run = fq->state == FBS_SENT || fq->state == FBS_REQUEUED;
+	run = fq->state == FB_SCHED_SENT || fq->state == FB_SCHED_REQUEUED;
 	if (run) {
-		fbs_uncount(fs, fq);
+		fb_iosched_uncount(fs, fq);
 		fb_head_lose(&fs->head);
-		fbs_note_activity(fs);
+		fb_iosched_note_activity(fs);
 	}
 	if (fq->ours || fq->prepended)
-		fb_medium_judge(fs->fd, rq, NULL);
+		fb_verify_judge(fs->fd, rq, NULL);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	rq->elv.priv[0] = NULL;
-	kmem_cache_free(fbs_cache, fq);
+	kmem_cache_free(fb_iosched_cache, fq);
 	if (run)
 		blk_mq_run_hw_queues(fs->q, true);
 }
@@ -696,22 +705,22 @@ static void fbs_finish_request(struct request *rq)
 /* ---- life cycle ---- */
 
 /* what free reads may cost is never nothing at all to what learns from it */
-static u32 fbs_target(const struct fbs *fs)
+static u32 fb_iosched_target(const struct fb_sched *fs)
 {
 	return max(fs->target_ppm, 1U);
 }
 
 /* the model has been replaced: all places are void; called with the lock held */
-static void fbs_model_changed(struct fb_disk *fd)
+static void fb_iosched_model_changed(struct fb_disk *fd)
 {
-	struct fbs *fs = fd->sched;
-	struct fbs_rq *fq;
+	struct fb_sched *fs = fd->sched;
+	struct fb_sched_rq *fq;
 
 	lockdep_assert_held(&fd->lock);
 	/* may be called before fb_disk_attach() has returned */
 	fs->fd = fd;
 	fb_head_init(&fs->head, fd->model);
-	fbm_target(&fd->margin, fbs_target(fs));
+	fb_conservatism_target(&fd->conservatism, fb_iosched_target(fs));
 	fs->tail_known = false;
 	list_for_each_entry(fq, &fs->flight, flight) {
 		fq->cmd.placed = false;
@@ -722,50 +731,50 @@ static void fbs_model_changed(struct fb_disk *fd)
 }
 
 /* a tunable has changed; called with the lock held */
-static void fbs_changed(struct fbs *fs)
+static void fb_iosched_changed(struct fb_sched *fs)
 {
 	lockdep_assert_held(&fs->fd->lock);
 	fb_choice_set_deep(fs);
-	fbm_target(&fs->fd->margin, fbs_target(fs));
+	fb_conservatism_target(&fs->fd->conservatism, fb_iosched_target(fs));
 	if (!fs->pinned)
 		fb_choice_renew(fs);
 }
 
-static void fbs_init(struct fbs *fs, struct request_queue *q)
+static void fb_iosched_init(struct fb_sched *fs, struct request_queue *q)
 {
 	fs->q = q;
-	fs->changed = fbs_changed;
+	fs->changed = fb_iosched_changed;
 	INIT_LIST_HEAD(&fs->bypass);
 	INIT_LIST_HEAD(&fs->flight);
-	fg_pool_init(&fs->pool);
-	fbk_init(fs);
+	fb_policy_pool_init(&fs->pool);
+	fb_background_init(fs);
 	fb_choice_init(fs);
-	fs->pool.policy = FG_AUTO;
-	fs->pool.sw_percent = fbs_sw_percent;
+	fs->pool.policy = FB_POLICY_AUTO;
+	fs->pool.sw_percent = fb_iosched_sw_percent;
 	hrtimer_init(&fs->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	fs->timer.function = fbs_timer;
-	fs->depth = FBS_DEPTH;
+	fs->timer.function = fb_iosched_timer;
+	fs->depth = FB_SCHED_DEPTH;
 	fs->auto_depth = true;
 	fs->hold = true;
 	fs->auto_lift = true;
 	fs->lift = FB_LIFT_ALL;
 	fs->auto_margin = true;
-	fs->target_ppm = FBM_TARGET_PPM;
-	fs->expire_ns[READ] = fbs_read_expire_ns;
-	fs->expire_ns[WRITE] = fbs_write_expire_ns;
-	fs->search_ns = fbs_search_ns;
+	fs->target_ppm = FB_CONSERVATISM_TARGET_PPM;
+	fs->expire_ns[READ] = fb_iosched_read_expire_ns;
+	fs->expire_ns[WRITE] = fb_iosched_write_expire_ns;
+	fs->search_ns = fb_iosched_search_ns;
 }
 
-static int fbs_init_sched(struct request_queue *q, struct elevator_queue *eq)
+static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue *eq)
 {
 	unsigned int noio = memalloc_noio_save();
-	struct fbs *fs = kzalloc_node(sizeof(*fs), GFP_KERNEL, q->node);
+	struct fb_sched *fs = kzalloc_node(sizeof(*fs), GFP_KERNEL, q->node);
 	int ret = -ENOMEM;
 
 	if (!fs)
 		goto out;
-	fbs_init(fs, q);
-	fs->fd = fb_disk_attach(q, fs, &fs->head, fbs_model_changed);
+	fb_iosched_init(fs, q);
+	fs->fd = fb_disk_attach(q, fs, &fs->head, fb_iosched_model_changed);
 	if (!fs->fd) {
 		kfree(fs);
 		goto out;
@@ -773,7 +782,7 @@ static int fbs_init_sched(struct request_queue *q, struct elevator_queue *eq)
 	spin_lock_irq(&fs->fd->lock);
 	if (fs->fd->model) {
 		fb_head_init(&fs->head, fs->fd->model);
-		fbm_target(&fs->fd->margin, fbs_target(fs));
+		fb_conservatism_target(&fs->fd->conservatism, fb_iosched_target(fs));
 	}
 	spin_unlock_irq(&fs->fd->lock);
 	eq->elevator_data = fs;
@@ -785,11 +794,11 @@ out:
 	return ret;
 }
 
-FB_COMPAT_INIT_SCHED(fbs_init_sched)
+FB_COMPAT_INIT_SCHED(fb_iosched_init_sched)
 
-static void fbs_exit_sched(struct elevator_queue *eq)
+static void fb_iosched_exit_sched(struct elevator_queue *eq)
 {
-	struct fbs *fs = eq->elevator_data;
+	struct fb_sched *fs = eq->elevator_data;
 
 	hrtimer_cancel(&fs->timer);
 	fb_disk_detach(fs->fd);
@@ -799,27 +808,27 @@ static void fbs_exit_sched(struct elevator_queue *eq)
 	kfree(fs);
 }
 
-static struct elevator_type fbs_type = {
+static struct elevator_type fb_iosched_type = {
 	.ops = {
-		.init_sched		= fbs_init_sched_compat,
-		.exit_sched		= fbs_exit_sched,
-		.init_hctx		= fbk_init_hctx,
-		.depth_updated		= fbk_depth_updated,
-		.allow_merge		= fbk_allow_merge,
+		.init_sched		= fb_iosched_init_sched_compat,
+		.exit_sched		= fb_iosched_exit_sched,
+		.init_hctx		= fb_background_init_hctx,
+		.depth_updated		= fb_background_depth_updated,
+		.allow_merge		= fb_background_allow_merge,
 		.bio_merge		= fb_pool_bio_merge,
 		.request_merge		= fb_pool_request_merge,
 		.request_merged		= fb_pool_request_merged,
 		.requests_merged	= fb_pool_requests_merged,
 		.former_request		= elv_rb_former_request,
 		.next_request		= elv_rb_latter_request,
-		.limit_depth		= fbk_limit_depth,
-		.prepare_request	= fbs_prepare_request,
-		.finish_request		= fbs_finish_request,
-		.insert_requests	= fbs_insert_requests,
-		.dispatch_request	= fbs_dispatch_request,
-		.has_work		= fbs_has_work,
-		.completed_request	= fbs_completed_request,
-		.requeue_request	= fbs_requeue_request,
+		.limit_depth		= fb_background_limit_depth,
+		.prepare_request	= fb_iosched_prepare_request,
+		.finish_request		= fb_iosched_finish_request,
+		.insert_requests	= fb_iosched_insert_requests,
+		.dispatch_request	= fb_iosched_dispatch_request,
+		.has_work		= fb_iosched_has_work,
+		.completed_request	= fb_iosched_completed_request,
+		.requeue_request	= fb_iosched_requeue_request,
 	},
 	.elevator_attrs = fb_tunables_attrs,
 	.elevator_name = "freeblock",
@@ -827,32 +836,32 @@ static struct elevator_type fbs_type = {
 };
 
 /**
- * fbs_register() - offer the scheduler to queues
+ * fb_iosched_register() - offer the scheduler to queues
  *
  * Context: module init.
  *
  * Return: 0 or why not.
  */
-int __init fbs_register(void)
+int __init fb_iosched_register(void)
 {
 	int ret;
 
-	fbs_cache = KMEM_CACHE(fbs_rq, 0);
-	if (!fbs_cache)
+	fb_iosched_cache = KMEM_CACHE(fb_sched_rq, 0);
+	if (!fb_iosched_cache)
 		return -ENOMEM;
-	ret = elv_register(&fbs_type);
+	ret = elv_register(&fb_iosched_type);
 	if (ret)
-		kmem_cache_destroy(fbs_cache);
+		kmem_cache_destroy(fb_iosched_cache);
 	return ret;
 }
 
 /**
- * fbs_unregister() - undo fbs_register()
+ * fb_iosched_unregister() - undo fb_iosched_register()
  *
  * Context: module exit: no queue has the scheduler.
  */
-void fbs_unregister(void)
+void fb_iosched_unregister(void)
 {
-	elv_unregister(&fbs_type);
-	kmem_cache_destroy(fbs_cache);
+	elv_unregister(&fb_iosched_type);
+	kmem_cache_destroy(fb_iosched_cache);
 }

@@ -5,15 +5,15 @@
  * Documentation/ABI/testing/sysfs-block-freeblock.
  *
  * Locks: fb_disk.config around the model's text, fb_disk.lock around everything that the
- * scheduler reads; the table is in fb_disk.h.
+ * scheduler reads; the table is in disk/disk.h.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
-#include "fb_disk.h"
-#include "fb_job.h"
-#include "fb_sysfs.h"
+#include "disk/disk.h"
+#include "tasks/job.h"
+#include "sysfs.h"
 
 /* ---- a disk ---- */
 
@@ -90,8 +90,8 @@ static ssize_t status_show(struct kobject *kobj, struct kobj_attribute *attr, ch
 			     fb_disk_tasks(fd));
 	len += sysfs_emit_at(page, len,
 			     "bad_blocks %llu\nalarms %llu\nquarantine_zones %u\nquarantine_sectors %llu\nquarantine_dropped %llu\n",
-			     fd->bad.total, fd->bad.alarms, fd->bad.zones,
-			     fbb_quarantined(&fd->bad), fd->bad.dropped);
+			     fd->quarantine.total, fd->quarantine.alarms, fd->quarantine.zones,
+			     fb_quarantine_quarantined(&fd->quarantine), fd->quarantine.dropped);
 	spin_unlock_irq(&fd->lock);
 	return len;
 }
@@ -173,8 +173,8 @@ static ssize_t bad_blocks_read(struct file *file, struct kobject *kobj,
 			       struct bin_attribute *attr, char *buf, loff_t off, size_t count)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
-	size_t size = FBB_LISTED * FB_SYSFS_BAD_LINE;
-	struct fbb_block *list = kvmalloc(sizeof(fd->bad.list), GFP_NOIO);
+	size_t size = FB_QUARANTINE_LISTED * FB_SYSFS_BAD_LINE;
+	struct fb_quarantine_block *list = kvmalloc(sizeof(fd->quarantine.list), GFP_NOIO);
 	char *text = kvmalloc(size, GFP_NOIO);
 	ssize_t ret = -ENOMEM;
 	u32 listed, i;
@@ -184,8 +184,8 @@ static ssize_t bad_blocks_read(struct file *file, struct kobject *kobj,
 		goto out;
 	/* formatting would take too long under it */
 	spin_lock_irq(&fd->lock);
-	listed = fd->bad.listed;
-	memcpy(list, fd->bad.list, listed * sizeof(*list));
+	listed = fd->quarantine.listed;
+	memcpy(list, fd->quarantine.list, listed * sizeof(*list));
 	spin_unlock_irq(&fd->lock);
 	for (i = 0; i < listed; i++)
 		len += scnprintf(text + len, size - len, "%llu %u medium\n", list[i].lbn,
@@ -236,21 +236,21 @@ static ssize_t limit_store(struct kobject *kobj, struct kobj_attribute *attr, co
 
 static struct fb_sysfs_limit bad_quarantine_kib_limit = {
 	.attr = __ATTR(bad_quarantine_kib, 0644, limit_show, limit_store),
-	.offset = offsetof(struct fb_disk, bad.quarantine_kib),
+	.offset = offsetof(struct fb_disk, quarantine.quarantine_kib),
 	.lowest = 0,
 	.highest = 65536,
 };
 
 static struct fb_sysfs_limit bad_slow_s_limit = {
 	.attr = __ATTR(bad_slow_s, 0644, limit_show, limit_store),
-	.offset = offsetof(struct fb_disk, bad.slow_s),
+	.offset = offsetof(struct fb_disk, quarantine.slow_s),
 	.lowest = 1,
 	.highest = 86400,
 };
 
 static struct fb_sysfs_limit bad_slow_most_limit = {
 	.attr = __ATTR(bad_slow_most, 0644, limit_show, limit_store),
-	.offset = offsetof(struct fb_disk, bad.slow_most),
+	.offset = offsetof(struct fb_disk, quarantine.slow_most),
 	.lowest = 1,
 	.highest = 1000,
 };
@@ -348,7 +348,8 @@ static struct fb_sysfs_idle _name##_file = {						\
 }
 
 FB_SYSFS_IDLE(idle_wait_us, wait_us, 0, 3600U * USEC_PER_SEC, true);
-FB_SYSFS_IDLE(idle_size_kib, size_kib, FBW_SECTORS_MIN / 2, FBW_SECTORS_MAX / 2, true);
+FB_SYSFS_IDLE(idle_size_kib, size_kib, FB_IDLE_POLICY_SECTORS_MIN / 2,
+	      FB_IDLE_POLICY_SECTORS_MAX / 2, true);
 FB_SYSFS_IDLE(idle_mean_us, goal_mean_us, 0, 10 * USEC_PER_SEC, false);
 FB_SYSFS_IDLE(idle_max_us, goal_max_us, 1000, 60 * USEC_PER_SEC, false);
 
@@ -417,7 +418,7 @@ DEFINE_SHOW_ATTRIBUTE(prediction_error);
 
 /* copied under the lock: formatting takes too long for it */
 struct fb_calibration {
-	struct fb_calib calib;
+	struct fb_seek_fit calib;
 	struct fb_head head;
 	struct dm_info info;
 	bool modelled;
@@ -431,7 +432,7 @@ static void calibration_copy(struct fb_disk *fd, struct fb_calibration *s, u64 n
 	s->modelled = fd->model;
 	if (fd->model) {
 		s->info = *dm_info(fd->model);
-		s->calib = fd->calib;
+		s->calib = fd->seek_fit;
 	}
 	s->attached = fd->model && fd->head && !fb_disk_transparent(fd);
 	if (s->attached) {
@@ -443,14 +444,14 @@ static void calibration_copy(struct fb_disk *fd, struct fb_calibration *s, u64 n
 
 static void calibration_band(struct seq_file *m, const struct fb_calibration *s, u32 i, u64 now)
 {
-	const struct fbc_band *b = &s->calib.band[i];
+	const struct fb_seek_fit_band *b = &s->calib.band[i];
 	u32 first = dm_band_first(i), last = s->info.cylinders - 1;
 
 	if (i < DM_BANDS - 1)
 		last = min(last, dm_band_first(i + 1) - 1);
 	seq_printf(m, "band %u %u trials %llu late %llu shift_ppm %d applied_ppm %d error_ppm %u spread_ns %u since_s %llu\n",
-		   first, last, b->trials, b->late, fbc_ppm(&s->calib, i), s->calib.applied[i],
-		   fbc_error_ppm(&s->calib, i), b->spread_ns,
+		   first, last, b->trials, b->late, fb_seek_fit_ppm(&s->calib, i), s->calib.applied[i],
+		   fb_seek_fit_error_ppm(&s->calib, i), b->spread_ns,
 		   b->since_ns ? div_u64(now - min(b->since_ns, now), NSEC_PER_SEC) : 0);
 }
 

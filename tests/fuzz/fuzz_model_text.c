@@ -10,7 +10,7 @@
  *
  * Planted bugs, each seen to fail: no bound on the sum of slips, or remap targets not
  * checked (a place beyond the last cylinder); extrapolated seeks not checked (a seek
- * beyond its bound); MT_LINE_MAX not enforced (overflow of the line's buffer).
+ * beyond its bound); FB_MODEL_TEXT_LINE_MAX not enforced (overflow of the line's buffer).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "model_text.h"
+#include "core/model_text.h"
 #include "tests/unit/support.h"
 
 #define ROUNDS 20000
@@ -155,14 +155,14 @@ static void query(const struct disk_model *dm)
 
 static bool try_text(const char *text, size_t len)
 {
-	struct model_text_error err = { 0 };
+	struct fb_model_text_error err = { 0 };
 	struct disk_model *dm;
 	char *copy = malloc(len);
 	int ret;
 
 	memcpy(copy, text, len);
-	model_text_complete(copy, len);
-	ret = model_text_parse(copy, len, &dm, &err);
+	fb_model_text_complete(copy, len);
+	ret = fb_model_text_parse(copy, len, &dm, &err);
 	free(copy);
 	if (ret) {
 		assert_true(err.reason[0]);

@@ -10,7 +10,7 @@
 # bad; a delivery never is older than a write that ended before it.
 #
 # Seen to fail with: no fb_reader_leftover() (never finished: four blocks hold a
-# remapped sector); in fb_buf_overlap() no buffer ever dirty (stale deliveries in
+# remapped sector); in fb_free_read_overlap() no buffer ever dirty (stale deliveries in
 # the last part).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500

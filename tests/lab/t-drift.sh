@@ -8,7 +8,7 @@
 # learnt lags behind by minutes. s-drift.sh, in make soak, does the hour.
 #
 # Seen to fail: corrections never applied (the model has got that); fb_head_misfit() and
-# fbc_misfit() not asked (both wrong models).
+# fb_seek_fit_misfit() not asked (both wrong models).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
 # lab-freeblock: calibrate

@@ -59,7 +59,7 @@ expect_le "off: no more idle reads" $(($(idle reads) - reads)) 1
 
 # ---- what bypasses schedulers is foreground, too ----
 
-# Seen to fail without fbs_look(): 59 idle reads meanwhile, no request seen.
+# Seen to fail without fb_iosched_look(): 59 idle reads meanwhile, no request seen.
 echo 20000 > "$(fb "$disk")/idle_wait_us"
 echo 10000000 > "$(fb "$disk")/idle_mean_us"
 sleep 1
@@ -75,7 +75,7 @@ expect_ge "idle reads go on" $(($(idle reads) - reads)) 20
 # ---- what is held has not waited ----
 
 # iocost throttles all cgroups if requests wait for their turn. Seen to fail without
-# fb_vehicle_set_out(): 103 of a hundred.
+# fb_free_read_set_out(): 103 of a hundred.
 echo 0 > "$(fb "$disk")/idle_wait_us"
 mkdir /tmp/cgroup
 mount -t cgroup2 cgroup2 /tmp/cgroup
@@ -98,7 +98,7 @@ echo "$(cat /sys/block/"$disk"/dev) enable=0" > /tmp/cgroup/io.cost.qos
 # ---- a freeze does not wait for our thread ----
 
 # It is at the lowest priority, and all processor time is a real-time task's. RCU is not
-# meant to starve. Seen to fail without fbs_must_return(): no end while the hog is there.
+# meant to starve. Seen to fail without fb_iosched_must_return(): no end while the hog is there.
 echo -1 > /proc/sys/kernel/sched_rt_runtime_us
 for comm in $(grep -lE '^(rcu_preempt|rcu_sched|ksoftirqd/0)$' /proc/[0-9]*/comm); do
 	chrt -f -p 30 "$(echo "$comm" | cut -d/ -f3)"
@@ -118,7 +118,7 @@ drive_off a
 
 # ---- a disk with protection information ----
 
-# Whose idle reads cannot be aimed anew. Seen to fail with fb_vehicle_is_fixed() false: the
+# Whose idle reads cannot be aimed anew. Seen to fail with fb_free_read_is_fixed() false: the
 # scan does not end, and half of the blocks are called bad.
 load_module scsi_debug dif=1 dix=1 dev_size_mb=16 ndelay=5000000
 expect_ok "a disk" wait_for 30 sh -c 'grep -l scsi_debug /sys/block/sd*/device/model'

@@ -11,10 +11,10 @@
 #
 # Seen to fail with: every error of a free read called the medium's (blocks
 # called bad); fb_disk_find() by name only (another drive inherits model and
-# scan, with and without an id); fb_vehicle_return() never called (no end);
+# scan, with and without an id); fb_free_read_return() never called (no end);
 # fb_disk_free_twin() never called (a path that is alone stays barred);
 # fb_disk_lose() never called (records of disks that never come back). Not noticed: no let_go, for
-# under the instruction clock no vehicle happens to be held in a freeze.
+# under the instruction clock no carrier happens to be held in a freeze.
 #
 # Real-time guests get a drive in slow motion, or there would be no free read.
 # Where the host is busy even that drive's completions are so late that the model

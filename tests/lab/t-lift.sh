@@ -4,7 +4,7 @@
 # and the whole destination track, a conservatism that is learnt instead of 300 us. The
 # host judges each block delivered.
 #
-# Seen to fail: no fb_vehicle_need(), so that a plan's second piece finds no vehicle (free
+# Seen to fail: no fb_free_read_need(), so that a plan's second piece finds no carrier (free
 # kB/s of several, and with conservatism auto; 44 pieces given up in 74 plans of several).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=420

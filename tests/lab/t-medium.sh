@@ -9,7 +9,7 @@
 # exactly the blocks that hold a bad sector and were met.
 #
 # Seen to fail with: all failfast bits on prepended bios (errors "once, then
-# good" reach the foreground); no RQF_MIXED_MERGE in fb_buf_prepend() (errors of
+# good" reach the foreground); no RQF_MIXED_MERGE in fb_free_read_prepend() (errors of
 # the free part reach it).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500

@@ -52,7 +52,7 @@ PLANTED = {
     "rcu": "WARNING: suspicious RCU usage",
     "irq inversion": "WARNING: possible irq lock inversion dependency detected",
     "KASAN": "BUG: KASAN: use-after-free in fb_x+0x12/0x20 [freeblock]",
-    "UBSAN": "UBSAN: shift-out-of-bounds in fb_search.c:10:3",
+    "UBSAN": "UBSAN: shift-out-of-bounds in core/search.c:10:3",
     "sleeping": "BUG: sleeping function called from invalid context at mm/slab.h:500",
     "atomic": "BUG: scheduling while atomic: fio/100/0x00000002",
     "kmemleak": "kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",

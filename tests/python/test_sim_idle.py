@@ -63,7 +63,7 @@ class Coverage(Idle):
         """A whole scan in each order, read and verified. What is read is counted by the map,
         so that a block read twice counts once: the sectors read are compared, too.
 
-        Seen to fail: see test_order.c."""
+        Seen to fail: see test_idle_order.c."""
         for order in ("sequential", "staggered:16", "near"):
             for command in ("read", "verify"):
                 got = sim.simulate(**TOY, order=order, idle_command=command, whole="1",

@@ -3,15 +3,15 @@
 #include "vectors.h"
 
 #include "disk_model.h"
-#include "model_text.h"
+#include "core/model_text.h"
 
 static struct disk_model *model;
 
 unsigned long long vec_load(const char *path, const char *text, unsigned long len)
 {
-	struct model_text_error err;
+	struct fb_model_text_error err;
 
-	if (model_text_parse(text, len, &model, &err))
+	if (fb_model_text_parse(text, len, &model, &err))
 		vec_fail(path, err.line, err.reason);
 	return dm_info(model)->sectors;
 }

@@ -2,7 +2,7 @@
 /*
  * Helpers of the core's unit tests; see support.h.
  */
-#include "model_text.h"
+#include "core/model_text.h"
 #include "support.h"
 
 #define MODEL_MAX (1024 * 1024)
@@ -23,10 +23,10 @@ u64 rnd_below(struct rnd *r, u64 n)
 
 static struct disk_model *support_parse(const char *text, size_t len, const char *name)
 {
-	struct model_text_error err;
+	struct fb_model_text_error err;
 	struct disk_model *dm;
 
-	if (model_text_parse(text, len, &dm, &err)) {
+	if (fb_model_text_parse(text, len, &dm, &err)) {
 		fprintf(stderr, "%s:%u: %s\n", name, err.line, err.reason);
 		exit(1);
 	}

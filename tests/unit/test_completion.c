@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fb_completion.h"
+#include "core/completion.h"
 #include "support.h"
 
 #define NS_PER_S 1000000000ULL
@@ -32,10 +32,10 @@
 struct rig {
 	struct disk_model *dm;
 	struct fb_head head;
-	struct fb_margin margin;
-	struct fb_calib calib;
+	struct fb_conservatism margin;
+	struct fb_seek_fit calib;
 	struct fb_guard guard;
-	struct fb_probe probe;
+	struct fb_lookahead probe;
 	struct fb_completion_stats stats;
 	struct fb_completion learners;
 	struct dm_place at;
@@ -52,10 +52,10 @@ static int setup(void **state)
 	memset(r, 0, sizeof(*r));
 	r->dm = support_model_file("models/atlas10k.fbmodel");
 	fb_head_init(&r->head, r->dm);
-	fbm_init(&r->margin, dm_period_ns(r->dm), FBM_TARGET_PPM);
-	fbc_init(&r->calib, r->dm);
+	fb_conservatism_init(&r->margin, dm_period_ns(r->dm), FB_CONSERVATISM_TARGET_PPM);
+	fb_seek_fit_init(&r->calib, r->dm);
 	fb_guard_init(&r->guard);
-	fbp_init(&r->probe);
+	fb_lookahead_init(&r->probe);
 	r->learners = (struct fb_completion) {
 		.dm = r->dm, .head = &r->head, .margin = &r->margin, .calib = &r->calib,
 		.may_correct = true, .guard = &r->guard, .guard_ppm = 1000,
@@ -162,9 +162,9 @@ static void test_guard(void **state)
 static void test_idle(void **state)
 {
 	struct fb_completion_result out;
-	struct fb_margin margin;
-	struct fb_calib calib;
-	struct fb_probe probe;
+	struct fb_conservatism margin;
+	struct fb_seek_fit calib;
+	struct fb_lookahead probe;
 	struct fb_guard guard;
 	u64 predicted;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The guard: what it allows, when it trips, how long it stays off. Expectations come from
- * its definition in fb_guard.h and from the Poisson distribution.
+ * its definition in core/guard.h and from the Poisson distribution.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fb_guard.h"
+#include "core/guard.h"
 
 #define SEC 1000000000ULL
 #define RATE 150		/* foreground requests a second */

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fb_head.h"
+#include "core/head.h"
 #include "support.h"
 
 /* 6 ms per turn; reports 150 us after the medium for reads, 80 us for writes */

@@ -17,8 +17,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fb_search.h"
-#include "fb_worth.h"
+#include "core/search.h"
+#include "core/block_value.h"
 #include "support.h"
 #include "wrap.h"
 
@@ -98,7 +98,7 @@ static void test_memory(void **state)
 	assert_int_equal(map, GRANULES / 8 + 4 * (CYLINDERS * HEADS / 64) + 24 * 1024);
 	assert_true(model_bytes <= 64 * 1024);
 	assert_true(map + model_bytes <= 64 * 1024 * 1024);
-	all = model_bytes + map + sizeof(bm) + sizeof(struct fb_worth) +
+	all = model_bytes + map + sizeof(bm) + sizeof(struct fb_block_value) +
 	      sizeof(struct fb_search) + BUFFERS;
 	print_message("model %zu, map %zu, with buffers %zu bytes\n", model_bytes, map, all);
 	assert_true(DISKS * all <= 1024 * 1024 * 1024);
@@ -182,7 +182,7 @@ static struct fb_gap random_gap(struct rnd *r)
 }
 
 static u32 search(struct fb_search *s, const struct fb_bitmap *map, const struct fb_gap *gap,
-		  bool lifted, const struct fb_worth *worth)
+		  bool lifted, const struct fb_block_value *worth)
 {
 	struct fb_limits lim = {
 		.conservatism_ns = 300000, .separate = true, .granule_sectors = GRANULE,
@@ -203,7 +203,7 @@ static u32 search(struct fb_search *s, const struct fb_bitmap *map, const struct
 /* of plans worth the same, either may find another first; a step looks at one track at most */
 static void test_shared_search(void **state)
 {
-	struct fb_worth worth;
+	struct fb_block_value worth;
 	struct fb_bitmap exact;
 	struct fb_search s, e;
 	struct rnd r = { 2 };
@@ -212,7 +212,7 @@ static void test_shared_search(void **state)
 
 	(void)state;
 	fill_part(&r);
-	fb_worth_init(&worth, &bm);
+	fb_block_value_init(&worth, &bm);
 	exact = exact_map();
 	for (i = 0; i < 200; i++) {
 		struct fb_gap gap = random_gap(&r);

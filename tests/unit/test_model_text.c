@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "model_text.h"
+#include "core/model_text.h"
 #include "support.h"
 #include "wrap.h"
 
@@ -98,10 +98,10 @@ static size_t make_text(u32 line, const char *instead)
 
 static struct disk_model *parse_good(size_t len)
 {
-	struct model_text_error err = { 0 };
+	struct fb_model_text_error err = { 0 };
 	struct disk_model *dm = NULL;
 
-	if (model_text_parse(text, len, &dm, &err)) {
+	if (fb_model_text_parse(text, len, &dm, &err)) {
 		print_error("line %u: %s\n", err.line, err.reason);
 		fail();
 	}
@@ -112,13 +112,13 @@ static struct disk_model *parse_good(size_t len)
 static void parse_bad(const char *bytes, size_t len, u32 line, const char *reason)
 {
 	struct disk_model *const untouched = (struct disk_model *)&text, *dm = untouched;
-	struct model_text_error err = { 0 };
+	struct fb_model_text_error err = { 0 };
 	/* a copy of its own: a byte read beyond it is seen by the sanitizer */
 	char *copy = malloc(len);
 	int ret;
 
 	memcpy(copy, bytes, len);
-	ret = model_text_parse(copy, len, &dm, &err);
+	ret = fb_model_text_parse(copy, len, &dm, &err);
 	free(copy);
 	if (ret != -EINVAL || err.line != line || !strstr(err.reason, reason)) {
 		print_error("expected line %u: ...%s...\ngot %d, line %u: %s\n", line, reason,
@@ -542,7 +542,7 @@ static void test_end(void **state)
 	for (i = 0; i < ARRAY_SIZE(malformed); i++) {
 		snprintf(copy, sizeof(copy), "%.*s%s\n", (int)at, text, malformed[i]);
 		parse_bad(copy, strlen(copy), LINES + 1, "not an end record");
-		assert_false(model_text_complete(copy, strlen(copy)));
+		assert_false(fb_model_text_complete(copy, strlen(copy)));
 	}
 	snprintf(copy, sizeof(copy), "%.*send %zu %08x\n", (int)at, text, at + 1,
 		 crc32_of(text, at));
@@ -572,14 +572,14 @@ static void test_truncated(void **state)
 	size_t len = make_text(0, NULL), i;
 
 	(void)state;
-	assert_true(model_text_complete(text, len));
+	assert_true(fb_model_text_complete(text, len));
 	for (i = 0; i < len; i++) {
-		assert_false(model_text_complete(text, i));
+		assert_false(fb_model_text_complete(text, i));
 		parse_bad(text, i, 0, i ? "truncated" : "empty");
 	}
 	/* more text after the end record */
 	strcpy(text + len, "# more\n");
-	assert_false(model_text_complete(text, len + 7));
+	assert_false(fb_model_text_complete(text, len + 7));
 	parse_bad(text, len + 7, 0, "no end record");
 }
 
@@ -597,11 +597,11 @@ static void test_nul_byte(void **state)
 
 static void test_too_long(void **state)
 {
-	char *big = calloc(1, MODEL_TEXT_MAX + 1);
+	char *big = calloc(1, FB_MODEL_TEXT_MAX + 1);
 
 	(void)state;
-	memset(big, '\n', MODEL_TEXT_MAX + 1);
-	parse_bad(big, MODEL_TEXT_MAX + 1, 0, "16777217 bytes are more than 16777216");
+	memset(big, '\n', FB_MODEL_TEXT_MAX + 1);
+	parse_bad(big, FB_MODEL_TEXT_MAX + 1, 0, "16777217 bytes are more than 16777216");
 	free(big);
 }
 
@@ -621,7 +621,7 @@ void *__wrap_calloc(size_t n, size_t size)
 /* Each allocation fails once: an error, nothing leaks (the sanitizer tells), no model. */
 static void test_no_memory(void **state)
 {
-	struct model_text_error err = { 0 };
+	struct fb_model_text_error err = { 0 };
 	struct disk_model *dm = NULL;
 	size_t len = make_text(27, "seek_spread 1 1\n" HEADS1);
 	long n;
@@ -630,7 +630,7 @@ static void test_no_memory(void **state)
 	(void)state;
 	for (n = 0; n < 100; n++) {
 		allocations_left = n;
-		ret = model_text_parse(text, len, &dm, &err);
+		ret = fb_model_text_parse(text, len, &dm, &err);
 		allocations_left = -1;
 		if (!ret)
 			break;

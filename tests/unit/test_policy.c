@@ -4,9 +4,9 @@
  * pending request and applies the policy's definition (paper, 4.2) literally.
  *
  * Planted bugs, each seen to fail: SPTF-SW's second pass pruned by the shortest time
- * instead of the window, a reach taken too short (test_mechanical); fg_clook_key() as
+ * instead of the window, a reach taken too short (test_mechanical); fb_policy_clook_key() as
  * an absolute difference (test_clook); "deadline < now" turned round (test_expiry);
- * fg_sw_better() without the seek (test_offer); a walk for the earliest deadline, as it was
+ * fb_policy_sw_better() without the seek (test_offer); a walk for the earliest deadline, as it was
  * before there was a list by deadline (test_no_walk); no ageing, classes ignored
  * (test_classes); an offer that asks whether the choice is expired before it asks for the
  * class (test_offer_class); a merged request that stays where it was (test_merge).
@@ -17,14 +17,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fg_policy.h"
+#include "core/policy.h"
 #include "support.h"
 
 #define MOST 256
 
 struct pool {
-	struct fg_pool pool;
-	struct fg_req req[MOST];
+	struct fb_policy_pool pool;
+	struct fb_policy_req req[MOST];
 };
 
 static struct disk_model *dm;
@@ -34,20 +34,20 @@ static void fill(struct pool *p, struct rnd *r, u32 n, u32 local_cyls)
 	u64 sectors = dm_info(dm)->sectors, base = rnd_below(r, sectors);
 	u32 i;
 
-	fg_pool_init(&p->pool);
+	fb_policy_pool_init(&p->pool);
 	for (i = 0; i < n; i++) {
-		struct fg_req *req = &p->req[i];
+		struct fb_policy_req *req = &p->req[i];
 
 		memset(req, 0, sizeof(*req));
 		req->lbn = local_cyls ? (base + rnd_below(r, local_cyls * 2000ULL)) % sectors :
 					rnd_below(r, sectors - 64);
 		req->nsect = 8 + 8 * rnd_below(r, 4);
-		req->class = FG_BE;
+		req->class = FB_POLICY_BE;
 		req->write = rnd_below(r, 3) == 0;
 		req->deadline_ns = U64_MAX;
-		fg_req_place(req, dm);
+		fb_policy_req_place(req, dm);
 		assert_true(req->placed);
-		fg_pool_add(&p->pool, req);
+		fb_policy_pool_add(&p->pool, req);
 	}
 }
 
@@ -70,7 +70,7 @@ static u64 brute_cost(u64 now, u64 arrived, u64 pos)
 	return pos + dm_period_ns(dm) - min((now - arrived) / 16, dm_period_ns(dm));
 }
 
-static u32 brute_choose(enum fg_policy_id policy, u32 percent, u32 n, const u64 seek[MOST],
+static u32 brute_choose(enum fb_policy_policy_id policy, u32 percent, u32 n, const u64 seek[MOST],
 			const u64 pos[MOST])
 {
 	u64 shortest = U64_MAX;
@@ -82,12 +82,12 @@ static u32 brute_choose(enum fg_policy_id policy, u32 percent, u32 n, const u64 
 		bool first = best == MOST;
 
 		switch (policy) {
-		case FG_SSTF:
+		case FB_POLICY_SSTF:
 			if (first || seek[i] < seek[best] ||
 			    (seek[i] == seek[best] && pos[i] < pos[best]))
 				best = i;
 			break;
-		case FG_SPTF:
+		case FB_POLICY_SPTF:
 			if (first || pos[i] < pos[best])
 				best = i;
 			break;
@@ -105,7 +105,8 @@ static u32 brute_choose(enum fg_policy_id policy, u32 percent, u32 n, const u64 
 /* 6,000 random pools of 1-256 requests, spread over the disk or over a few cylinders */
 static void test_mechanical(void **state)
 {
-	static const enum fg_policy_id policy[] = { FG_SSTF, FG_SPTF, FG_SPTF_SW };
+	static const enum fb_policy_policy_id policy[] = { FB_POLICY_SSTF, FB_POLICY_SPTF,
+		FB_POLICY_SPTF_SW };
 	static struct pool p;
 	static u64 seek[MOST], pos[MOST];
 	struct rnd r = { 11 };
@@ -115,7 +116,7 @@ static void test_mechanical(void **state)
 	for (i = 0; i < 2000; i++) {
 		u32 n = 1 + rnd_below(&r, i % 4 ? 20 : MOST);
 		struct dm_place head = support_place(&r, dm);
-		struct fg_choice c;
+		struct fb_policy_choice c;
 
 		fill(&p, &r, n, i % 3 ? 0 : 40);
 		if (i % 3 == 0)
@@ -127,7 +128,7 @@ static void test_mechanical(void **state)
 			p.pool.policy = policy[k];
 			p.pool.sw_percent = rnd_below(&r, 4) * 30;
 			best = brute_choose(policy[k], p.pool.sw_percent, n, seek, pos);
-			fg_choose(&p.pool, dm, &head, 0, &c);
+			fb_policy_choose(&p.pool, dm, &head, 0, &c);
 			assert_ptr_equal(c.req, &p.req[best]);
 			assert_int_equal(c.seek_ns, seek[best]);
 			assert_int_equal(c.pos_ns, pos[best]);
@@ -153,57 +154,57 @@ static void test_auto(void **state)
 		u32 n = 1 + rnd_below(&r, i % 4 ? 20 : MOST), best = MOST, least = 0;
 		struct dm_place head = support_place(&r, dm);
 		u64 now = 1 + rnd_below(&r, 300000000), window;
-		struct fg_choice c;
+		struct fb_policy_choice c;
 
 		fill(&p, &r, n, i % 3 ? 0 : 40);
 		brute_position(&p, n, &head, seek, pos);
-		p.pool.policy = FG_AUTO;
-		p.pool.idle = rnd_below(&r, FG_IDLE_ONE);
+		p.pool.policy = FB_POLICY_AUTO;
+		p.pool.idle = rnd_below(&r, FB_POLICY_IDLE_ONE);
 		for (k = 0; k < n; k++) {
 			p.req[k].arrived_ns = k * now / n;
 			cost[k] = brute_cost(now, p.req[k].arrived_ns, pos[k]);
 			least = cost[k] < cost[least] ? k : least;
 		}
 		window = cost[least] + pos[least] *
-			((FG_IDLE_ONE - p.pool.idle) * 60ULL / FG_IDLE_ONE / 3) / 100;
+			((FB_POLICY_IDLE_ONE - p.pool.idle) * 60ULL / FB_POLICY_IDLE_ONE / 3) / 100;
 		for (k = 0; k < n; k++)
 			if (cost[k] <= window && (best == MOST || seek[k] < seek[best] ||
 						  (seek[k] == seek[best] && pos[k] < pos[best])))
 				best = k;
-		fg_choose(&p.pool, dm, &head, now, &c);
+		fb_policy_choose(&p.pool, dm, &head, now, &c);
 		assert_ptr_equal(c.req, &p.req[best]);
 		assert_int_equal(c.cost_ns, cost[best]);
 		assert_int_equal(c.best_cost_ns, cost[least]);
 		p.pool.loaded = true;
-		fg_choose(&p.pool, dm, &head, now, &c);
-		assert_ptr_equal(c.req, &p.req[brute_choose(FG_SPTF_SW, 60, n, seek, pos)]);
+		fb_policy_choose(&p.pool, dm, &head, now, &c);
+		assert_ptr_equal(c.req, &p.req[brute_choose(FB_POLICY_SPTF_SW, 60, n, seek, pos)]);
 	}
 }
 
 /* the load is told by completions that leave the drive idle; it takes a while either way */
 static void test_load(void **state)
 {
-	struct fg_pool pool;
+	struct fb_policy_pool pool;
 	u32 i;
 
 	(void)state;
-	fg_pool_init(&pool);
+	fb_policy_pool_init(&pool);
 	assert_false(pool.loaded);
 	for (i = 0; i < 20000 && !pool.loaded; i++)
-		fg_ended(&pool, false);
+		fb_policy_ended(&pool, false);
 	assert_in_range(i, 100, 2000);
 	/* one in a thousand is not enough */
 	for (i = 0; i < 20000; i++) {
-		fg_ended(&pool, i % 1000 == 0);
+		fb_policy_ended(&pool, i % 1000 == 0);
 		assert_true(pool.loaded);
 	}
 	for (i = 0; i < 20000 && pool.loaded; i++)
-		fg_ended(&pool, i % 50 == 0);
+		fb_policy_ended(&pool, i % 50 == 0);
 	assert_in_range(i, 50, 2000);
 	/* at the end of either scale nothing overflows */
 	for (i = 0; i < 20000; i++)
-		fg_ended(&pool, true);
-	assert_in_range(pool.idle, FG_IDLE_ONE / 10 * 9, FG_IDLE_ONE);
+		fb_policy_ended(&pool, true);
+	assert_in_range(pool.idle, FB_POLICY_IDLE_ONE / 10 * 9, FB_POLICY_IDLE_ONE);
 }
 
 /* ascending from the last one sent, then from the lowest; also when the head is unknown */
@@ -216,24 +217,24 @@ static void test_clook(void **state)
 	(void)state;
 	for (i = 0; i < 1000; i++) {
 		u32 n = 1 + rnd_below(&r, 30);
-		struct fg_req *up = NULL, *lowest = NULL;
-		struct fg_choice c;
+		struct fb_policy_req *up = NULL, *lowest = NULL;
+		struct fb_policy_choice c;
 
 		fill(&p, &r, n, 0);
 		p.pool.last_lbn = rnd_below(&r, dm_info(dm)->sectors);
 		for (k = 0; k < n; k++) {
-			struct fg_req *q = &p.req[k];
+			struct fb_policy_req *q = &p.req[k];
 
 			if (!lowest || q->lbn < lowest->lbn)
 				lowest = q;
 			if (q->lbn >= p.pool.last_lbn && (!up || q->lbn < up->lbn))
 				up = q;
 		}
-		p.pool.policy = i % 2 ? FG_CLOOK : FG_SSTF + i / 2 % 4;
-		fg_choose(&p.pool, i % 4 ? dm : NULL, NULL, 0, &c);
+		p.pool.policy = i % 2 ? FB_POLICY_CLOOK : FB_POLICY_SSTF + i / 2 % 4;
+		fb_policy_choose(&p.pool, i % 4 ? dm : NULL, NULL, 0, &c);
 		assert_ptr_equal(c.req, up ? up : lowest);
 		assert_false(c.reckoned);
-		fg_sent(&p.pool, c.req);
+		fb_policy_sent(&p.pool, c.req);
 		assert_int_equal(p.pool.last_lbn, c.req->lbn + c.req->nsect);
 	}
 }
@@ -242,17 +243,17 @@ static void test_fifo(void **state)
 {
 	static struct pool p;
 	struct rnd r = { 13 };
-	struct fg_choice c;
+	struct fb_policy_choice c;
 	u32 i;
 
 	(void)state;
 	fill(&p, &r, 30, 0);
 	for (i = 0; i < 30; i++) {
-		fg_choose(&p.pool, dm, NULL, 0, &c);
+		fb_policy_choose(&p.pool, dm, NULL, 0, &c);
 		assert_ptr_equal(c.req, &p.req[i]);
-		fg_pool_del(&p.pool, c.req);
+		fb_policy_pool_del(&p.pool, c.req);
 	}
-	fg_choose(&p.pool, dm, NULL, 0, &c);
+	fb_policy_choose(&p.pool, dm, NULL, 0, &c);
 	assert_null(c.req);
 }
 
@@ -267,23 +268,23 @@ static void test_expiry(void **state)
 	for (i = 0; i < 1000; i++) {
 		u32 n = 2 + rnd_below(&r, 30);
 		struct dm_place head = support_place(&r, dm), later = support_place(&r, dm);
-		struct fg_req *earliest = NULL;
-		struct fg_choice c;
+		struct fb_policy_req *earliest = NULL;
+		struct fb_policy_choice c;
 
 		fill(&p, &r, n, 0);
 		for (k = 0; k < n; k++) {
-			struct fg_req *q = &p.req[k];
+			struct fb_policy_req *q = &p.req[k];
 
 			q->deadline_ns = rnd_below(&r, 2000);
 			if (q->deadline_ns && q->deadline_ns < 100 &&
 			    (!earliest || q->deadline_ns < earliest->deadline_ns))
 				earliest = q;
 			/* as if it had been added with it */
-			fg_pool_del(&p.pool, q);
-			fg_pool_add(&p.pool, q);
+			fb_policy_pool_del(&p.pool, q);
+			fb_policy_pool_add(&p.pool, q);
 		}
-		p.pool.policy = i % FG_POLICIES;
-		fg_choose(&p.pool, dm, &head, 100, &c);
+		p.pool.policy = i % FB_POLICIES;
+		fb_policy_choose(&p.pool, dm, &head, 100, &c);
 		assert_non_null(c.req);
 		assert_int_equal(c.expired, !!earliest);
 		if (!earliest)
@@ -291,7 +292,7 @@ static void test_expiry(void **state)
 		assert_int_equal(c.req->deadline_ns, earliest->deadline_ns);
 		for (k = 0; k < n; k++)
 			if (&p.req[k] != c.req)
-				assert_false(fg_offer(&p.pool, dm, &later, &p.req[k], &c));
+				assert_false(fb_policy_offer(&p.pool, dm, &later, &p.req[k], &c));
 	}
 }
 
@@ -307,23 +308,23 @@ static void test_offer(void **state)
 	for (i = 0; i < 2000; i++) {
 		u32 n = 1 + rnd_below(&r, 30);
 		struct dm_place head = support_place(&r, dm);
-		struct fg_choice c = { 0 }, fresh;
+		struct fb_policy_choice c = { 0 }, fresh;
 		u64 shortest = U64_MAX;
 
 		fill(&p, &r, n, i % 3 ? 0 : 40);
 		brute_position(&p, n, &head, seek, pos);
-		p.pool.policy = i % FG_POLICIES;
+		p.pool.policy = i % FB_POLICIES;
 		for (k = 0; k < n; k++)
-			fg_pool_del(&p.pool, &p.req[k]);
+			fb_policy_pool_del(&p.pool, &p.req[k]);
 		for (k = 0; k < n; k++) {
-			struct fg_req *before = c.req;
+			struct fb_policy_req *before = c.req;
 			bool replaced;
 
-			fg_pool_add(&p.pool, &p.req[k]);
-			replaced = fg_offer(&p.pool, dm, &head, &p.req[k], &c);
+			fb_policy_pool_add(&p.pool, &p.req[k]);
+			replaced = fb_policy_offer(&p.pool, dm, &head, &p.req[k], &c);
 			assert_int_equal(replaced, c.req != before);
-			fg_choose(&p.pool, dm, &head, 0, &fresh);
-			if (p.pool.policy < FG_SPTF_SW) {
+			fb_policy_choose(&p.pool, dm, &head, 0, &fresh);
+			if (p.pool.policy < FB_POLICY_SPTF_SW) {
 				assert_ptr_equal(c.req, fresh.req);
 				assert_int_equal(c.pos_ns, fresh.pos_ns);
 				continue;
@@ -331,7 +332,7 @@ static void test_offer(void **state)
 			/* O(1) cannot find the third: within the window, as good as before */
 			shortest = min(shortest, pos[k]);
 			assert_int_equal(c.best_pos_ns, shortest);
-			if (p.pool.policy == FG_AUTO)
+			if (p.pool.policy == FB_POLICY_AUTO)
 				continue;
 			assert_true(c.pos_ns * 100 <= shortest * 160);
 			if (pos[k] * 100 <= shortest * 160)
@@ -348,43 +349,44 @@ static void test_unplaced(void **state)
 	static struct pool p;
 	struct rnd r = { 16 };
 	struct dm_place head = support_place(&r, dm);
-	struct fg_choice c;
+	struct fb_policy_choice c;
 
 	(void)state;
 	fill(&p, &r, 3, 0);
-	p.pool.policy = FG_SPTF;
+	p.pool.policy = FB_POLICY_SPTF;
 	p.req[0].placed = false;
 	p.req[2].placed = false;
-	fg_choose(&p.pool, dm, &head, 0, &c);
+	fb_policy_choose(&p.pool, dm, &head, 0, &c);
 	assert_ptr_equal(c.req, &p.req[1]);
-	assert_false(fg_offer(&p.pool, dm, &head, &p.req[2], &c));
-	fg_pool_del(&p.pool, &p.req[1]);
-	fg_choose(&p.pool, dm, &head, 0, &c);
+	assert_false(fb_policy_offer(&p.pool, dm, &head, &p.req[2], &c));
+	fb_policy_pool_del(&p.pool, &p.req[1]);
+	fb_policy_choose(&p.pool, dm, &head, 0, &c);
 	assert_false(c.reckoned);
 	assert_ptr_equal(c.req, p.req[0].lbn < p.req[2].lbn ? &p.req[0] : &p.req[2]);
-	fg_pool_add(&p.pool, &p.req[1]);
-	assert_true(fg_offer(&p.pool, dm, &head, &p.req[1], &c));
+	fb_policy_pool_add(&p.pool, &p.req[1]);
+	assert_true(fb_policy_offer(&p.pool, dm, &head, &p.req[1], &c));
 	assert_ptr_equal(c.req, &p.req[1]);
 	assert_true(c.reckoned);
 	/* a front merge moves the choice's own beginning: its times follow */
 	p.req[1].lbn -= min_t(u64, p.req[1].lbn, 8);
-	fg_req_place(&p.req[1], dm);
-	assert_true(fg_offer(&p.pool, dm, &head, &p.req[1], &c));
-	assert_false(fg_offer(&p.pool, dm, &head, &p.req[1], &c));
+	fb_policy_req_place(&p.req[1], dm);
+	assert_true(fb_policy_offer(&p.pool, dm, &head, &p.req[1], &c));
+	assert_false(fb_policy_offer(&p.pool, dm, &head, &p.req[1], &c));
 }
 
 static u32 steps;
 
-static struct fg_req *nothing_above(struct fg_pool *pool, enum fg_class class, bool write,
-				    u64 lbn)
+static struct fb_policy_req *nothing_above(struct fb_policy_pool *pool, enum fb_policy_class class,
+					   bool write, u64 lbn)
 {
 	steps++;
 	return NULL;
 }
 
-static struct fg_req *above(struct fg_pool *pool, enum fg_class class, bool write, u64 lbn)
+static struct fb_policy_req *above(struct fb_policy_pool *pool, enum fb_policy_class class,
+				   bool write, u64 lbn)
 {
-	struct fg_req *req, *best = NULL;
+	struct fb_policy_req *req, *best = NULL;
 
 	list_for_each_entry(req, &pool->reqs[class], node)
 		if (req->write == write && req->lbn >= lbn && (!best || req->lbn < best->lbn))
@@ -397,7 +399,7 @@ static void test_deadline(void **state)
 {
 	static struct pool p;
 	struct rnd r = { 17 };
-	struct fg_req *req;
+	struct fb_policy_req *req;
 	u64 last = 0;
 	u32 i;
 
@@ -406,13 +408,13 @@ static void test_deadline(void **state)
 	for (i = 0; i < 100; i++)
 		p.req[i].write = i >= 60;
 	p.req[77].deadline_ns = 5;
-	fg_pool_del(&p.pool, &p.req[77]);
-	fg_pool_add(&p.pool, &p.req[77]);
+	fb_policy_pool_del(&p.pool, &p.req[77]);
+	fb_policy_pool_add(&p.pool, &p.req[77]);
 	for (i = 0; i < 100; i++) {
 		/* reads 16, reads 16, writes 16, reads 16, reads the other 12, writes 24 */
 		bool write = (i >= 32 && i < 48) || i >= 76;
 
-		req = fg_choose_deadline(&p.pool, 10, above);
+		req = fb_policy_choose_deadline(&p.pool, 10, above);
 		assert_non_null(req);
 		assert_int_equal(req->write, write);
 		if (i == 32)
@@ -420,10 +422,10 @@ static void test_deadline(void **state)
 		else if (i % 16 && i < 76 && last < req->lbn)
 			assert_true(req->lbn > last);
 		last = req->lbn;
-		fg_sent(&p.pool, req);
-		fg_pool_del(&p.pool, req);
+		fb_policy_sent(&p.pool, req);
+		fb_policy_pool_del(&p.pool, req);
 	}
-	assert_null(fg_choose_deadline(&p.pool, 10, above));
+	assert_null(fb_policy_choose_deadline(&p.pool, 10, above));
 }
 
 /*
@@ -434,7 +436,7 @@ static void test_no_walk(void **state)
 {
 	static struct pool p;
 	struct rnd r = { 19 };
-	struct fg_choice c;
+	struct fb_policy_choice c;
 	u32 i;
 
 	(void)state;
@@ -442,24 +444,24 @@ static void test_no_walk(void **state)
 	for (i = 0; i < MOST; i++) {
 		p.req[i].write = i % 2;
 		p.req[i].deadline_ns = 100 + i;
-		fg_pool_del(&p.pool, &p.req[i]);
-		fg_pool_add(&p.pool, &p.req[i]);
+		fb_policy_pool_del(&p.pool, &p.req[i]);
+		fb_policy_pool_add(&p.pool, &p.req[i]);
 	}
 	for (i = 0; i < MOST; i++) {
 		p.req[i].node.next = NULL;
 		p.req[i].fifo.next = NULL;
 	}
 	/* expired or not, and in the middle of a batch */
-	p.pool.policy = FG_FIFO;
+	p.pool.policy = FB_POLICY_FIFO;
 	for (i = 0; i < 3; i++) {
 		u64 now = i == 1 ? 1000 : 50;
 
 		steps = 0;
 		p.pool.starved = 0;
 		p.pool.batch = i == 2;
-		assert_ptr_equal(fg_choose_deadline(&p.pool, now, nothing_above), &p.req[0]);
+		assert_ptr_equal(fb_policy_choose_deadline(&p.pool, now, nothing_above), &p.req[0]);
 		assert_in_range(steps, 1, 2);
-		fg_choose(&p.pool, dm, NULL, now, &c);
+		fb_policy_choose(&p.pool, dm, NULL, now, &c);
 		assert_ptr_equal(c.req, &p.req[0]);
 	}
 }
@@ -471,42 +473,44 @@ static void test_classes(void **state)
 	static struct pool p;
 	struct rnd r = { 20 };
 	struct dm_place head = support_place(&r, dm);
-	struct fg_choice c;
+	struct fb_policy_choice c;
 	u32 i, k;
 
 	(void)state;
 	fill(&p, &r, 90, 0);
 	for (i = 0; i < 90; i++) {
-		fg_pool_del(&p.pool, &p.req[i]);
+		fb_policy_pool_del(&p.pool, &p.req[i]);
 		p.req[i].class = 2 - i / 30;
 		p.req[i].deadline_ns = 1 + i % 5 * s;
 		p.req[i].arrived_ns = s;
-		fg_pool_add(&p.pool, &p.req[i]);
+		fb_policy_pool_add(&p.pool, &p.req[i]);
 	}
 	/* idle ones have waited for long enough, then best-effort ones have, too */
-	for (i = 0; i <= FG_POLICIES; i++) {
-		p.pool.policy = i % FG_POLICIES;
+	for (i = 0; i <= FB_POLICIES; i++) {
+		p.pool.policy = i % FB_POLICIES;
 		for (k = 0; k < 90; k++)
 			p.req[k].arrived_ns = k < 30 && i % 2 ? 0 : s;
 		for (k = 30; k < 60; k++)
 			p.req[k].arrived_ns = i % 4 == 3 ? 0 : s;
-		fg_choose(&p.pool, dm, &head, 10 * s + 1, &c);
-		assert_int_equal(c.req->class, i % 4 == 3 ? FG_BE : i % 2 ? FG_IDLE : FG_RT);
+		fb_policy_choose(&p.pool, dm, &head, 10 * s + 1, &c);
+		assert_int_equal(c.req->class, i % 4 == 3 ? FB_POLICY_BE : i % 2 ? FB_POLICY_IDLE :
+				 FB_POLICY_RT);
 		assert_true(c.expired);
 		if (i % 2)
-			assert_ptr_equal(fg_choose_deadline(&p.pool, 10 * s + 1, above), c.req);
+			assert_ptr_equal(fb_policy_choose_deadline(&p.pool, 10 * s + 1, above),
+					 c.req);
 	}
 	for (i = 0; i < 90; i++) {
-		struct fg_req *req = fg_choose_deadline(&p.pool, 2 * s, above);
+		struct fb_policy_req *req = fb_policy_choose_deadline(&p.pool, 2 * s, above);
 
 		assert_int_equal(req->class, i / 30);
-		fg_choose(&p.pool, dm, &head, 0, &c);
+		fb_policy_choose(&p.pool, dm, &head, 0, &c);
 		assert_int_equal(c.req->class, i / 30);
 		assert_int_equal(c.class, i / 30);
-		fg_sent(&p.pool, req);
-		fg_pool_del(&p.pool, req);
+		fb_policy_sent(&p.pool, req);
+		fb_policy_pool_del(&p.pool, req);
 	}
-	assert_null(fg_choose_deadline(&p.pool, 2 * s, above));
+	assert_null(fb_policy_choose_deadline(&p.pool, 2 * s, above));
 }
 
 /* a higher class takes the place of the choice, expired or not, a lower one never does */
@@ -520,34 +524,34 @@ static void test_offer_class(void **state)
 	for (i = 0; i < 300; i++) {
 		struct dm_place head = support_place(&r, dm);
 		bool expired = i % 2;
-		struct fg_choice c;
+		struct fb_policy_choice c;
 
 		fill(&p, &r, 3, 0);
-		fg_pool_del(&p.pool, &p.req[0]);
-		fg_pool_del(&p.pool, &p.req[2]);
-		p.req[0].class = FG_RT;
-		p.req[2].class = FG_IDLE;
+		fb_policy_pool_del(&p.pool, &p.req[0]);
+		fb_policy_pool_del(&p.pool, &p.req[2]);
+		p.req[0].class = FB_POLICY_RT;
+		p.req[2].class = FB_POLICY_IDLE;
 		p.req[1].deadline_ns = expired ? 1 : U64_MAX;
-		p.pool.policy = i / 2 % FG_POLICIES;
-		fg_choose(&p.pool, dm, &head, 10, &c);
+		p.pool.policy = i / 2 % FB_POLICIES;
+		fb_policy_choose(&p.pool, dm, &head, 10, &c);
 		assert_int_equal(c.expired, expired);
-		fg_pool_add(&p.pool, &p.req[2]);
-		assert_false(fg_offer(&p.pool, dm, &head, &p.req[2], &c));
-		fg_pool_add(&p.pool, &p.req[0]);
-		assert_true(fg_offer(&p.pool, dm, &head, &p.req[0], &c));
+		fb_policy_pool_add(&p.pool, &p.req[2]);
+		assert_false(fb_policy_offer(&p.pool, dm, &head, &p.req[2], &c));
+		fb_policy_pool_add(&p.pool, &p.req[0]);
+		assert_true(fb_policy_offer(&p.pool, dm, &head, &p.req[0], &c));
 		assert_ptr_equal(c.req, &p.req[0]);
-		assert_false(fg_offer(&p.pool, dm, &head, &p.req[1], &c));
+		assert_false(fb_policy_offer(&p.pool, dm, &head, &p.req[1], &c));
 		/* one that has waited for too long goes first all the same */
-		fg_choose(&p.pool, dm, &head, 10000000001, &c);
+		fb_policy_choose(&p.pool, dm, &head, 10000000001, &c);
 		assert_ptr_equal(c.req, &p.req[1]);
-		assert_false(fg_offer(&p.pool, dm, &head, &p.req[0], &c));
+		assert_false(fb_policy_offer(&p.pool, dm, &head, &p.req[0], &c));
 		/* and is not replaced by one of a still higher class either */
-		fg_pool_del(&p.pool, &p.req[0]);
+		fb_policy_pool_del(&p.pool, &p.req[0]);
 		p.req[1].arrived_ns = 1;
-		fg_choose(&p.pool, dm, &head, 10000000001, &c);
+		fb_policy_choose(&p.pool, dm, &head, 10000000001, &c);
 		assert_ptr_equal(c.req, &p.req[2]);
-		fg_pool_add(&p.pool, &p.req[0]);
-		assert_false(fg_offer(&p.pool, dm, &head, &p.req[0], &c));
+		fb_policy_pool_add(&p.pool, &p.req[0]);
+		assert_false(fb_policy_offer(&p.pool, dm, &head, &p.req[0], &c));
 	}
 }
 
@@ -556,26 +560,26 @@ static void test_merge(void **state)
 {
 	static struct pool p;
 	struct rnd r = { 22 };
-	struct fg_choice c;
+	struct fb_policy_choice c;
 	u32 i;
 
 	(void)state;
 	fill(&p, &r, 5, 0);
 	for (i = 0; i < 5; i++) {
-		fg_pool_del(&p.pool, &p.req[i]);
+		fb_policy_pool_del(&p.pool, &p.req[i]);
 		p.req[i].write = false;
 		p.req[i].deadline_ns = 10 * (i + 1);
-		fg_pool_add(&p.pool, &p.req[i]);
+		fb_policy_pool_add(&p.pool, &p.req[i]);
 	}
-	fg_pool_merge(&p.pool, &p.req[0], &p.req[2]);
-	fg_pool_merge(&p.pool, &p.req[4], &p.req[1]);
-	fg_pool_del(&p.pool, &p.req[1]);
+	fb_policy_pool_merge(&p.pool, &p.req[0], &p.req[2]);
+	fb_policy_pool_merge(&p.pool, &p.req[4], &p.req[1]);
+	fb_policy_pool_del(&p.pool, &p.req[1]);
 	for (i = 0; i < 4; i++) {
 		static const u32 order[] = { 0, 4, 2, 3 };
 
-		fg_choose(&p.pool, NULL, NULL, 100, &c);
+		fb_policy_choose(&p.pool, NULL, NULL, 100, &c);
 		assert_ptr_equal(c.req, &p.req[order[i]]);
-		fg_pool_del(&p.pool, c.req);
+		fb_policy_pool_del(&p.pool, c.req);
 	}
 	assert_int_equal(p.req[4].deadline_ns, 20);
 }
@@ -583,10 +587,10 @@ static void test_merge(void **state)
 static void test_names(void **state)
 {
 	(void)state;
-	assert_int_equal(fg_policy_by_name("sptf-sw"), FG_SPTF_SW);
-	assert_int_equal(fg_policy_by_name("fifo"), FG_FIFO);
-	assert_int_equal(fg_policy_by_name("SPTF"), -EINVAL);
-	assert_int_equal(fg_policy_by_name(""), -EINVAL);
+	assert_int_equal(fb_policy_policy_by_name("sptf-sw"), FB_POLICY_SPTF_SW);
+	assert_int_equal(fb_policy_policy_by_name("fifo"), FB_POLICY_FIFO);
+	assert_int_equal(fb_policy_policy_by_name("SPTF"), -EINVAL);
+	assert_int_equal(fb_policy_policy_by_name(""), -EINVAL);
 }
 
 static int setup(void **state)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fb_record.h"
+#include "tasks/record.h"
 
 #define HEADER sizeof(struct freeblock_record)
 

@@ -17,7 +17,7 @@
  * hop that begins where the piece before it began, a straddler that ends where it
  * began, a prepend or a piece that begins at its end. Of worth: the worth of all that is
  * left, a need one too high, one kept for another weight, regions of twice the size
- * (test_worth); a price for ways within a cylinder, a price that falls to nothing within
+ * (test_block_value); a price for ways within a cylinder, a price that falls to nothing within
  * a half, none for a gap of nearly a turn, no granule left unread at either end, odds off by
  * half a bin, of another band, not for head switches, a toll by the other odds (test_miss).
  * On the disk whose tracks differ from head to head: LBN 0's track taken for the longest
@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fb_worth.h"
+#include "core/block_value.h"
 #include "support.h"
 
 /*
@@ -149,7 +149,7 @@ static u32 band_of(u32 a, u32 b)
 {
 	u32 cyls = a > b ? a - b : b - a, band = 0;
 
-	for (; cyls && band < FBM_BANDS - 1; cyls /= 4)
+	for (; cyls && band < FB_CONSERVATISM_BANDS - 1; cyls /= 4)
 		band++;
 	return band;
 }
@@ -328,11 +328,11 @@ static void test_optimum(void **state)
 }
 
 /* conservatism by distance; longer ways may need far less than shorter ones */
-static void random_legs(struct rnd *r, u32 leg_ns[FBM_BANDS])
+static void random_legs(struct rnd *r, u32 leg_ns[FB_CONSERVATISM_BANDS])
 {
 	u32 i;
 
-	for (i = 0; i < FBM_BANDS; i++)
+	for (i = 0; i < FB_CONSERVATISM_BANDS; i++)
 		leg_ns[i] = rnd_below(r, 2) ? rnd_below(r, 100000) : rnd_below(r, 900000);
 }
 
@@ -340,7 +340,7 @@ static void random_legs(struct rnd *r, u32 leg_ns[FBM_BANDS])
 static void test_legs(void **state)
 {
 	static const u32 density[] = { 1000, 500, 100, 20, 3 };
-	u32 i, nonzero = 0, leg_ns[FBM_BANDS];
+	u32 i, nonzero = 0, leg_ns[FB_CONSERVATISM_BANDS];
 	struct rnd r = { 32 };
 
 	(void)state;
@@ -692,7 +692,7 @@ static void test_lifted(void **state)
 	static const u32 density[] = { 1000, 500, 100, 20 };
 	struct rnd r = { 28 };
 	u32 i, kinds[4] = { 0 }, source = 0, dest = 0, several = 0, better = 0;
-	u32 leg_ns[FBM_BANDS];
+	u32 leg_ns[FB_CONSERVATISM_BANDS];
 
 	(void)state;
 	for (i = 0; i < 8000; i++) {
@@ -756,11 +756,11 @@ static void test_worth(void **state)
 {
 	static const u32 density[] = { 1000, 500, 100, 20 };
 	struct rnd r = { 30 };
-	struct fb_worth w;
+	struct fb_block_value w;
 	u32 i, k, nonzero = 0;
 
 	(void)state;
-	fb_worth_init(&w, &bm);
+	fb_block_value_init(&w, &bm);
 	for (i = 0; i < 400; i++) {
 		struct fb_limits lim = limits(pick_conservatism(&r), 0);
 		double best = 0;
@@ -805,10 +805,10 @@ static double price(const struct fb_limits *lim, double margin_ns)
 /* a table of odds at a margin, between the middles of its bins */
 static double chance(const u16 *table, double margin_ns)
 {
-	double at = max(margin_ns / FBM_BIN_NS - 0.5, 0.0);
-	u32 i = min(at, FBM_BINS - 1.0);
+	double at = max(margin_ns / FB_CONSERVATISM_BIN_NS - 0.5, 0.0);
+	u32 i = min(at, FB_CONSERVATISM_BINS - 1.0);
 
-	if (i == FBM_BINS - 1)
+	if (i == FB_CONSERVATISM_BINS - 1)
 		return table[i] / 65536.0;
 	return (table[i] + (at - i) * ((double)table[i + 1] - table[i])) / 65536;
 }
@@ -838,19 +838,19 @@ static double toll_of(const struct fb_limits *lim, const struct fb_search *s)
 }
 
 /* odds that fall with the margin, each band's in its own way */
-static void random_odds(struct rnd *r, struct fbm_odds *odds)
+static void random_odds(struct rnd *r, struct fb_conservatism_odds *odds)
 {
 	u32 i, k, late, early = rnd_below(r, 40000);
 
-	for (k = 0; k < FBM_BANDS; k++) {
+	for (k = 0; k < FB_CONSERVATISM_BANDS; k++) {
 		odds->floor_ns[k] = rnd_below(r, 100000);
 		late = rnd_below(r, 40000);
-		for (i = 0; i < FBM_BINS; i++) {
+		for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
 			odds->late[k][i] = late;
 			late -= late * rnd_below(r, 20) / 100;
 		}
 	}
-	for (i = 0; i < FBM_BINS; i++) {
+	for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
 		odds->early[i] = early;
 		early -= early * rnd_below(r, 20) / 100;
 	}
@@ -910,7 +910,7 @@ static void test_miss(void **state)
 	u32 i, found = 0, compared = 0, worse = 0, tolls = 0;
 	double sum = 0, sum_free = 0;
 	struct rnd r = { 31 };
-	struct fbm_odds odds;
+	struct fb_conservatism_odds odds;
 
 	(void)state;
 	for (i = 0; i < 4000; i++) {
@@ -1135,7 +1135,7 @@ int main(void)
 		cmocka_unit_test(test_prepend),
 		cmocka_unit_test(test_prepend_first),
 		cmocka_unit_test(test_lifted),
-		cmocka_unit_test(test_worth),
+		cmocka_unit_test(test_block_value),
 		cmocka_unit_test(test_miss),
 		cmocka_unit_test(test_exactly_once),
 		cmocka_unit_test(test_unlifted),

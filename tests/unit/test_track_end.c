@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fb_search.h"
+#include "core/search.h"
 #include "support.h"
 
 #define TAIL_LBN 1326

@@ -6,9 +6,9 @@
  */
 #include <valgrind/callgrind.h>
 
-#include "fb_search.h"
-#include "fb_worth.h"
-#include "fg_policy.h"
+#include "core/search.h"
+#include "core/block_value.h"
+#include "core/policy.h"
 #include "../support.h"
 
 #define PENDING 256
@@ -18,9 +18,9 @@
 
 static struct disk_model *dm;
 static struct fb_bitmap bm;
-static struct fb_worth worth;
-static struct fg_pool pool;
-static struct fg_req req[PENDING];
+static struct fb_block_value worth;
+static struct fb_policy_pool pool;
+static struct fb_policy_req req[PENDING];
 static struct rnd r = { 1 };
 
 static unsigned int parse_u32(const char *text)
@@ -42,7 +42,7 @@ static void fill(u32 cyls)
 	struct dm_track t;
 
 	dm_track_of(dm, 0, &t);
-	fg_pool_init(&pool);
+	fb_policy_pool_init(&pool);
 	for (i = 0; i < PENDING; i++) {
 		memset(&req[i], 0, sizeof(req[i]));
 		req[i].lbn = rnd_below(&r, sectors);
@@ -50,24 +50,24 @@ static void fill(u32 cyls)
 			req[i].lbn = base + rnd_below(&r, (u64)cyls * dm_info(dm)->heads * t.spt);
 		req[i].arrived_ns = i * (NOW_NS / PENDING);
 		req[i].nsect = 8;
-		req[i].class = FG_BE;
+		req[i].class = FB_POLICY_BE;
 		req[i].write = rnd_below(&r, 3) == 0;
 		req[i].deadline_ns = U64_MAX;
-		fg_req_place(&req[i], dm);
-		fg_pool_add(&pool, &req[i]);
+		fb_policy_req_place(&req[i], dm);
+		fb_policy_pool_add(&pool, &req[i]);
 	}
 }
 
 static __attribute__((noipa))
-void count_choice(const struct dm_place *head, struct fg_choice *c)
+void count_choice(const struct dm_place *head, struct fb_policy_choice *c)
 {
-	fg_choose(&pool, dm, head, NOW_NS, c);
+	fb_policy_choose(&pool, dm, head, NOW_NS, c);
 }
 
 static void choices(const char *policy, u32 cyls)
 {
-	int id = fg_policy_by_name(policy), i;
-	struct fg_choice c;
+	int id = fb_policy_policy_by_name(policy), i;
+	struct fb_policy_choice c;
 
 	if (id < 0) {
 		fprintf(stderr, "count: no such policy: '%s'\n", policy);
@@ -117,20 +117,21 @@ static void fill_map(u32 done_percent, bool edge)
 			fb_for_each_run(dm, g, first * g, min(n * g, sectors - first * g),
 					want_run, &bm);
 	}
-	fb_worth_init(&worth, &bm);
+	fb_block_value_init(&worth, &bm);
 }
 
 /* the gap before what SPTF-SW60 chooses among ten */
 static struct fb_gap some_gap(void)
 {
 	struct fb_gap gap = { .src = support_place(&r, dm), .dst_nsect = 16 };
-	struct fg_choice c;
+	struct fb_policy_choice c;
 
 	fill(0);
-	pool.policy = FG_SPTF_SW;
+	pool.policy = FB_POLICY_SPTF_SW;
 	while (pool.count > 10)
-		fg_pool_del(&pool, list_first_entry(&pool.reqs[FG_BE], struct fg_req, node));
-	fg_choose(&pool, dm, &gap.src, 1, &c);
+		fb_policy_pool_del(&pool, list_first_entry(&pool.reqs[FB_POLICY_BE],
+							   struct fb_policy_req, node));
+	fb_policy_choose(&pool, dm, &gap.src, 1, &c);
 	gap.dst = c.req->start;
 	gap.dst_lbn = c.req->lbn;
 	gap.dst_write = c.req->write;
@@ -196,9 +197,9 @@ static void searches(u32 done_percent, bool edge, u32 most_steps, u32 hop_steps)
 		u32 n;
 
 		if (lifted)
-			lim.miss_value = fb_worth_miss(&worth, 6);
+			lim.miss_value = fb_block_value_miss(&worth, 6);
 		n = count_search(&s, &gap, &lim, most_steps);
-		fb_worth_gap(&worth, s.best.value);
+		fb_block_value_gap(&worth, s.best.value);
 		steps += n;
 		most = max_t(u64, most, n);
 		tracks += s.tracks;

@@ -2,7 +2,7 @@
 /*
  * freeblock-judge MODEL < COMMANDS: what the scheduler would have predicted
  *
- * With the core's own code (disk_model.c, fb_head.c), so that what is judged is what the
+ * With the core's own code (disk_model.c, core/head.c), so that what is judged is what the
  * scheduler will believe. COMMANDS, a line each, in the order in which the drive served
  * them: SUBMIT_NS DONE_NS R|W LBN COUNT, times of the host, LBNs of 512 bytes. Printed, a
  * line each: PREDICTED ERROR TURNS, the time from DONE_NS of the command before to this
@@ -11,8 +11,8 @@
  * phase is believed, or behind one that was not mechanical.
  */
 #include "disk_model.h"
-#include "fb_head.h"
-#include "model_text.h"
+#include "core/head.h"
+#include "core/model_text.h"
 #include "../sim/sim_file.h"
 
 #define JDG_LINE 128
@@ -47,12 +47,12 @@ struct jdg {
 
 static struct disk_model *jdg_model(const char *path)
 {
-	struct model_text_error err = { 0 };
+	struct fb_model_text_error err = { 0 };
 	struct disk_model *dm;
 	size_t len;
 	char *text = sim_file_read(path, &len);
 
-	if (model_text_parse(text, len, &dm, &err))
+	if (fb_model_text_parse(text, len, &dm, &err))
 		sim_fail("%s: line %u: %s", path, err.line, err.reason);
 	free(text);
 	return dm;

@@ -5,12 +5,12 @@
 #include "sim_idle.h"
 #include "sim_file.h"
 
-#define SIMI_AGAIN_NS 1000000ULL	/* fbo_next(): when to ask again */
+#define SIMI_AGAIN_NS 1000000ULL	/* fb_idle_order_next(): when to ask again */
 
 void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bool ahead)
 {
 	const struct disk_model *dm = task->dm;
-	u64 wait_ns = FBW_AUTO;
+	u64 wait_ns = FB_IDLE_POLICY_AUTO;
 	u32 sectors = 0;
 
 	memset(i, 0, sizeof(*i));
@@ -20,17 +20,17 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
 	i->next_ns = SIMI_NEVER;
 	if (!o->idle)
 		return;
-	fbw_init(&i->wait, 0);
-	fbw_set_drive(&i->wait, dm_period_ns(dm),
-		      dm_info(dm)->period_ps / dm_spt_least(dm));
-	fbw_set_goals(&i->wait, o->idle_mean_us * 1000, o->idle_max_us * 1000);
+	fb_idle_policy_init(&i->wait, 0);
+	fb_idle_policy_set_drive(&i->wait, dm_period_ns(dm),
+				 dm_info(dm)->period_ps / dm_spt_least(dm));
+	fb_idle_policy_set_goals(&i->wait, o->idle_mean_us * 1000, o->idle_max_us * 1000);
 	if (o->idle_wait_us != SIMO_AUTO)
 		wait_ns = o->idle_wait_us * 1000;
 	if (o->idle_size_kib != SIMO_AUTO)
 		sectors = o->idle_size_kib * 2;
-	fbw_set_fixed(&i->wait, wait_ns, sectors);
-	if (fbo_init(&i->order, o->order, dm, task->lim.granule_sectors, o->order_regions,
-		     o->segment_kib * 2))
+	fb_idle_policy_set_fixed(&i->wait, wait_ns, sectors);
+	if (fb_idle_order_init(&i->order, o->order, dm, task->lim.granule_sectors, o->order_regions,
+			       o->segment_kib * 2))
 		sim_fail("segment_kib: not whole blocks of %u sectors", task->lim.granule_sectors);
 }
 
@@ -38,33 +38,33 @@ void simi_arrived(struct simi *i, u64 now_ns)
 {
 	i->foreground++;
 	if (i->o->idle)
-		fbw_arrive(&i->wait, now_ns);
+		fb_idle_policy_arrive(&i->wait, now_ns);
 }
 
 void simi_gone(struct simi *i, u64 now_ns)
 {
 	if (!--i->foreground && i->o->idle)
-		fbw_idle(&i->wait, now_ns);
+		fb_idle_policy_idle(&i->wait, now_ns);
 }
 
 bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
 	       struct fb_plan_piece *piece)
 {
-	struct fbo_ask ask = {
+	struct fb_idle_order_ask ask = {
 		.dm = i->task->dm,
 		.bm = &i->task->bm,
 		.head = head,
 		.ahead = i->ahead,
-		.max_sectors = fbw_sectors(&i->wait),
-		.max_ns = fbw_longest_ns(&i->wait),
+		.max_sectors = fb_idle_policy_sectors(&i->wait),
+		.max_ns = fb_idle_policy_longest_ns(&i->wait),
 	};
-	u64 begin_ns = fbw_begin_ns(&i->wait, now_ns);
+	u64 begin_ns = fb_idle_policy_begin_ns(&i->wait, now_ns);
 
-	i->next_ns = begin_ns == FBW_NEVER ? SIMI_NEVER : begin_ns;
+	i->next_ns = begin_ns == FB_IDLE_POLICY_NEVER ? SIMI_NEVER : begin_ns;
 	if (begin_ns > now_ns)
 		return false;
 	i->next_ns = i->task->bm.n_wanted ? now_ns + SIMI_AGAIN_NS : SIMI_NEVER;
-	return fbo_next(&i->order, &ask, piece);
+	return fb_idle_order_next(&i->order, &ask, piece);
 }
 
 void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, u32 nsect)
@@ -72,7 +72,7 @@ void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, u32 nsect)
 	i->next_ns = SIMI_NEVER;
 	i->reads++;
 	i->sectors += nsect;
-	fbw_sent(&i->wait, now_ns, end_ns, nsect);
+	fb_idle_policy_sent(&i->wait, now_ns, end_ns, nsect);
 	if (!end_ns)
 		return;
 	i->predicted++;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads while nobody else wants anything: the policy (fb_wait.h) and the order
- * (fb_order.h) of one disk, and what came of them. The map is the task's.
+ * Reads while nobody else wants anything: the policy (core/idle_policy.h) and the order
+ * (core/idle_order.h) of one disk, and what came of them. The map is the task's.
  */
 #ifndef SIM_IDLE_H
 #define SIM_IDLE_H
 
-#include "fb_order.h"
-#include "fb_wait.h"
+#include "core/idle_order.h"
+#include "core/idle_policy.h"
 #include "sim_task.h"
 
 #define SIMI_NEVER U64_MAX
@@ -31,8 +31,8 @@ struct simi {
 	const struct simo *o;
 	const struct simt *task;
 	bool ahead;
-	struct fb_wait wait;
-	struct fb_order order;
+	struct fb_idle_policy wait;
+	struct fb_idle_order order;
 	u32 foreground;
 	u64 next_ns;
 	u64 reads;

@@ -8,7 +8,7 @@
 #ifndef SIM_LOAD_H
 #define SIM_LOAD_H
 
-#include "fg_policy.h"
+#include "core/policy.h"
 #include "sim_opts.h"
 #include "sim_trace.h"
 
@@ -24,7 +24,7 @@
  * @process: of the closed loop
  */
 struct siml_req {
-	struct fg_req fg;
+	struct fb_policy_req fg;
 	u64 arrived_ns;
 	bool after_free;
 	bool alone;

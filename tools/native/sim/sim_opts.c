@@ -4,8 +4,8 @@
  */
 #include <math.h>
 
-#include "fb_search.h"
-#include "fg_policy.h"
+#include "core/search.h"
+#include "core/policy.h"
 #include "sim_opts.h"
 #include "sim_file.h"
 
@@ -39,7 +39,7 @@ struct simo_setting {
 
 /*
  * Presets: the paper's drive; the kernel's tunables; the paper's workload (5.1) without
- * its think time. 512 sectors are the kernel's buffers (fb_disk.h), 200 tracks what it
+ * its think time. 512 sectors are the kernel's buffers (disk/disk.h), 200 tracks what it
  * looks at in its 200 us.
  */
 static const struct simo_setting simo_settings[] = {
@@ -362,7 +362,7 @@ static void simo_read_order(struct simo *o)
 	const char *colon = strchr(o->order_text, ':');
 	char *end;
 
-	o->order = fbo_by_name(colon ? "staggered" : o->order_text);
+	o->order = fb_idle_order_by_name(colon ? "staggered" : o->order_text);
 	if (!o->order || (colon && strncmp(o->order_text, "staggered:", 10)))
 		sim_fail("order: not sequential, near, staggered or staggered:REGIONS: '%s'",
 			 o->order_text);
@@ -370,9 +370,9 @@ static void simo_read_order(struct simo *o)
 		return;
 	o->order_regions = strtoull(colon + 1, &end, 10);
 	if (!isdigit((u8)colon[1]) || *end || !o->order_regions ||
-	    o->order_regions > FBO_REGIONS_MAX)
-		sim_fail("order: staggered:REGIONS needs 1 to %u regions: '%s'", FBO_REGIONS_MAX,
-			 o->order_text);
+	    o->order_regions > FB_IDLE_ORDER_REGIONS_MAX)
+		sim_fail("order: staggered:REGIONS needs 1 to %u regions: '%s'",
+			 FB_IDLE_ORDER_REGIONS_MAX, o->order_text);
 }
 
 static void simo_read_start(struct simo *o)
@@ -391,7 +391,7 @@ static void simo_read_texts(struct simo *o)
 {
 	o->policy = SIMO_NONE;
 	if (strcmp(o->policy_name, "none")) {
-		o->policy = fg_policy_by_name(o->policy_name);
+		o->policy = fb_policy_policy_by_name(o->policy_name);
 		if (o->policy < 0)
 			sim_fail("policy: no such policy: '%s'", o->policy_name);
 	}

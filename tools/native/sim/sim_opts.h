@@ -6,7 +6,7 @@
 #ifndef SIM_OPTS_H
 #define SIM_OPTS_H
 
-#include "fb_order.h"
+#include "core/idle_order.h"
 
 #define SIMO_PENDING_MAX 4096	/* foreground requests in the system, at most */
 #define SIMO_SIZES_MAX 16
@@ -37,7 +37,7 @@ struct simo_sizes {
  * @model: .fbmodel file
  * @noise: see sim_drive_open()
  * @seed: of drive and foreground
- * @policy_name: none, or one of fg_policy_name[]
+ * @policy_name: none, or one of fb_policy_name[]
  * @sw_percent: n of SPTF-SWn%
  * @depth: commands at the drive; 0: two, and as many as it takes under none; SIMO_AUTO: two
  *	while free reads are wanted, else as many as it takes, in its own order
@@ -95,7 +95,7 @@ struct simo_sizes {
  * @seconds: end after so much disk time; 0: no such end, but 60 if there is no other
  * @requests: end after so many foreground requests; 0: no such end
  * @whole: end when the task's blocks are all read
- * @policy: @policy_name; SIMO_NONE or an enum fg_policy_id
+ * @policy: @policy_name; SIMO_NONE or an enum fb_policy_policy_id
  * @think_constant: of @think_name
  * @sizes: of @size_text
  * @place: of @place_text
@@ -189,7 +189,7 @@ struct simo {
 	double edge;
 	bool idle;
 	bool verify;
-	const struct fbo_ops *order;
+	const struct fb_idle_order_ops *order;
 	u64 order_regions;
 	double start_share;
 	u64 first;

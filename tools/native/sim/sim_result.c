@@ -124,7 +124,7 @@ static void simr_histogram(struct simr *r, const struct sims_stats *st)
 }
 
 /* of distances that have been tried: how much longer seeks are, and how well that is known */
-static void simr_calibration(struct simr *r, const struct fb_calib *c)
+static void simr_calibration(struct simr *r, const struct fb_seek_fit *c)
 {
 	bool first = true;
 	u32 i;
@@ -132,12 +132,12 @@ static void simr_calibration(struct simr *r, const struct fb_calib *c)
 	simr_name(r, "calibration");
 	fputc('[', r->out);
 	for (i = 1; i < DM_BANDS; i++) {
-		const struct fbc_band *b = &c->band[i];
+		const struct fb_seek_fit_band *b = &c->band[i];
 
 		if (!b->trials)
 			continue;
 		fprintf(r->out, "%s{\"cylinders\": %u, \"ppm\": %d, \"error_ppm\": %u, ",
-			first ? "" : ", ", dm_band_first(i), fbc_ppm(c, i), fbc_error_ppm(c, i));
+			first ? "" : ", ", dm_band_first(i), fb_seek_fit_ppm(c, i), fb_seek_fit_error_ppm(c, i));
 		fprintf(r->out, "\"applied_ppm\": %d, \"spread_us\": %.5g, \"trials\": %llu}",
 			c->applied[i], b->spread_ns / 1e3, (unsigned long long)b->trials);
 		first = false;
@@ -173,7 +173,7 @@ static void simr_predictions(struct simr *r, const struct sims *s)
 	simr_count(r, "odd", s->head.odd);
 	simr_real(r, "fits", s->head.fits / 1e6);
 	simr_real(r, "right", s->head.right / 1e6);
-	simr_count(r, "misfit", fb_head_misfit(&s->head) || fbc_misfit(&s->calib));
+	simr_count(r, "misfit", fb_head_misfit(&s->head) || fb_seek_fit_misfit(&s->calib));
 	simr_close(r);
 	simr_count(r, "out_of_order", st->out_of_order);
 	simr_calibration(r, &s->calib);
@@ -237,12 +237,12 @@ static void simr_gaps(struct simr *r, const struct sims *s)
 	simr_count(r, "guard_trips", t->guard.trips);
 }
 
-static void simr_margin(struct simr *r, const struct fb_margin *m)
+static void simr_margin(struct simr *r, const struct fb_conservatism *m)
 {
 	int i;
 
 	simr_name(r, "auto_us");
-	for (i = 0; i < FBM_BANDS; i++)
+	for (i = 0; i < FB_CONSERVATISM_BANDS; i++)
 		fprintf(r->out, "%s%.5g", i ? ", " : "[", m->odds.floor_ns[i] / 1e3);
 	fputc(']', r->out);
 	simr_real(r, "auto_cost_ppm", m->cost_ppm);
@@ -256,21 +256,21 @@ static void simr_late(struct simr *r, const char *name, u32 bad, u32 n)
 	fprintf(r->out, "[%u, %u]", bad, n);
 }
 
-static void simr_probe(struct simr *r, const struct fb_probe *p, u64 now_ns)
+static void simr_probe(struct simr *r, const struct fb_lookahead *p, u64 now_ns)
 {
 	static const struct {
 		const char *name;
 		u32 lift;
-	} lifts[FBP_LIFTS] = {
+	} lifts[FB_LOOKAHEAD_LIFTS] = {
 		{ "source", FB_LIFT_SOURCE },
 		{ "dest", FB_LIFT_DEST },
 	};
-	char text[FBP_TEXT];
+	char text[FB_LOOKAHEAD_TEXT];
 	int i;
 
 	simr_open(r, "probe");
-	for (i = 0; i < FBP_LIFTS; i++) {
-		fbp_describe(p, lifts[i].lift, now_ns, text, sizeof(text));
+	for (i = 0; i < FB_LOOKAHEAD_LIFTS; i++) {
+		fb_lookahead_describe(p, lifts[i].lift, now_ns, text, sizeof(text));
 		simr_open(r, lifts[i].name);
 		simr_text(r, "state", text);
 		simr_count(r, "refusals", p->lift[i].refusals);
@@ -287,11 +287,11 @@ static void simr_probe(struct simr *r, const struct fb_probe *p, u64 now_ns)
 static void simr_idle(struct simr *r, const struct sims *s, double seconds)
 {
 	const struct simi *i = &s->idle;
-	struct fbw_status st;
+	struct fb_idle_policy_status st;
 
-	fbw_status(&i->wait, seconds * SIMR_NS_PER_S, &st);
+	fb_idle_policy_status(&i->wait, seconds * SIMR_NS_PER_S, &st);
 	simr_open(r, "idle");
-	simr_text(r, "state", fbw_why_name[st.why]);
+	simr_text(r, "state", fb_idle_policy_why_name[st.why]);
 	simr_real(r, "wait_ms", st.wait_ns / SIMR_NS_PER_MS);
 	simr_count(r, "size_kib", st.sectors / 2);
 	simr_real(r, "mean_us", st.mean_ns / 1e3);

@@ -4,7 +4,7 @@
  */
 #include <time.h>
 
-#include "model_text.h"
+#include "core/model_text.h"
 #include "sim_run.h"
 #include "sim_file.h"
 
@@ -23,11 +23,11 @@ double sim_wall_s(void)
 
 void sim_run_model(struct sim *sim)
 {
-	struct model_text_error err;
+	struct fb_model_text_error err;
 	size_t len;
 	char *text = sim_file_read(sim->o.model, &len);
 
-	if (model_text_parse(text, len, &sim->dm, &err))
+	if (fb_model_text_parse(text, len, &sim->dm, &err))
 		sim_fail("%s:%u: %s", sim->o.model, err.line, err.reason);
 	free(text);
 }

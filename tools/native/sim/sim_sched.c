@@ -31,7 +31,7 @@ static struct sims_cmd *sims_last(struct sims *s)
 
 static void sims_open_gap(struct sims *s, u64 now_ns)
 {
-	struct fg_req *fg = s->choice.req;
+	struct fb_policy_req *fg = s->choice.req;
 
 	s->gap_open = s->nr_flight && s->depth == 2 && s->tail_known && s->choice.reckoned &&
 		!sims_chosen(s)->alone && simt_may_read(s->task, now_ns);
@@ -48,7 +48,7 @@ static void sims_open_gap(struct sims *s, u64 now_ns)
 static void sims_choose(struct sims *s, const struct dm_place *head, u64 now_ns)
 {
 	s->gap_open = false;
-	fg_choose(&s->pool, s->dm, head, now_ns, &s->choice);
+	fb_policy_choose(&s->pool, s->dm, head, now_ns, &s->choice);
 	if (s->choice.req)
 		sims_open_gap(s, now_ns);
 }
@@ -69,7 +69,8 @@ static void sims_reconsider(struct sims *s, struct siml_req *req, u64 now_ns)
 		return;
 	if (!s->choice.req)
 		sims_choose_next(s, now_ns);
-	else if (fg_offer(&s->pool, s->dm, s->tail_known ? &s->tail : NULL, &req->fg, &s->choice))
+	else if (fb_policy_offer(&s->pool, s->dm, s->tail_known ? &s->tail : NULL, &req->fg,
+				 &s->choice))
 		sims_open_gap(s, now_ns);
 }
 
@@ -82,11 +83,11 @@ static u64 sims_deadline(const struct sims *s, bool write, u64 now_ns)
 
 void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 {
-	req->fg.class = FG_BE;
+	req->fg.class = FB_POLICY_BE;
 	req->fg.deadline_ns = sims_deadline(s, req->fg.write, now_ns);
 	req->fg.arrived_ns = now_ns;
-	fg_req_place(&req->fg, s->dm);
-	fg_pool_add(&s->pool, &req->fg);
+	fb_policy_req_place(&req->fg, s->dm);
+	fb_policy_pool_add(&s->pool, &req->fg);
 	simi_arrived(&s->idle, now_ns);
 	if (!s->deep)
 		sims_reconsider(s, req, now_ns);
@@ -164,7 +165,7 @@ static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
 /* what command @i of the plan in use was allowed, and needs */
 static u32 sims_lifts(const struct sims *s, u32 i)
 {
-	return s->pinned ? fbp_lifts(s->dm, &s->gap, &s->plan, i) & s->task->lim.lift : 0;
+	return s->pinned ? fb_lookahead_lifts(s->dm, &s->gap, &s->plan, i) & s->task->lim.lift : 0;
 }
 
 /* the next piece of the plan in use */
@@ -205,8 +206,8 @@ static void sims_send_choice(struct sims *s, u64 lbn, bool prepended, u64 now_ns
 {
 	struct siml_req *req = sims_chosen(s);
 
-	fg_pool_del(&s->pool, &req->fg);
-	fg_sent(&s->pool, &req->fg);
+	fb_policy_pool_del(&s->pool, &req->fg);
+	fb_policy_sent(&s->pool, &req->fg);
 	s->choice.req = NULL;
 	s->stats.prepends += prepended;
 	sims_send(s, &(struct sims_cmd) {
@@ -277,9 +278,10 @@ static void sims_fill_slot(struct sims *s, u64 now_ns)
 }
 
 /* there are few here: they are looked through */
-static struct fg_req *sims_above(struct fg_pool *pool, enum fg_class class, bool write, u64 lbn)
+static struct fb_policy_req *sims_above(struct fb_policy_pool *pool, enum fb_policy_class class,
+					bool write, u64 lbn)
 {
-	struct fg_req *req, *best = NULL;
+	struct fb_policy_req *req, *best = NULL;
 
 	list_for_each_entry(req, &pool->reqs[class], node)
 		if (req->write == write && req->lbn >= lbn && (!best || req->lbn < best->lbn))
@@ -293,14 +295,14 @@ static struct fg_req *sims_above(struct fg_pool *pool, enum fg_class class, bool
  */
 static void sims_fill_deep(struct sims *s, u64 now_ns)
 {
-	struct siml_req *req = list_first_entry(&s->pool.reqs[FG_BE], struct siml_req,
+	struct siml_req *req = list_first_entry(&s->pool.reqs[FB_POLICY_BE], struct siml_req,
 						fg.node);
 
 	if (s->o->policy != SIMO_NONE)
-		req = container_of(fg_choose_deadline(&s->pool, now_ns, sims_above),
+		req = container_of(fb_policy_choose_deadline(&s->pool, now_ns, sims_above),
 				   struct siml_req, fg);
-	fg_sent(&s->pool, &req->fg);
-	fg_pool_del(&s->pool, &req->fg);
+	fb_policy_sent(&s->pool, &req->fg);
+	fb_policy_pool_del(&s->pool, &req->fg);
 	sims_send(s, &(struct sims_cmd) {
 		.req = req,
 		.cmd.lbn = req->fg.lbn,
@@ -452,7 +454,7 @@ static bool sims_land(struct sims *s, int slot, u64 now_ns)
 static void sims_again(struct sims *s, struct siml_req *req, u64 now_ns)
 {
 	req->alone = true;
-	fg_pool_add(&s->pool, &req->fg);
+	fb_policy_pool_add(&s->pool, &req->fg);
 	if (!s->deep)
 		sims_reconsider(s, req, now_ns);
 }
@@ -506,7 +508,7 @@ static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
 	}
 	if (!c->req)
 		return;
-	fg_ended(&s->pool, !s->pool.count && !s->nr_flight);
+	fb_policy_ended(&s->pool, !s->pool.count && !s->nr_flight);
 	s->stats.requests++;
 	s->stats.sectors += c->req->fg.nsect;
 	simh_add(&s->stats.response, now_ns - c->req->arrived_ns);
@@ -524,7 +526,7 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 	bool overtaken = !sims_land(s, done->slot, now_ns) && c.cmd.watched;
 
 	if (c.cmd.cause == FB_CAUSE_IDLE)
-		fbw_ended(&s->idle.wait, now_ns);
+		fb_idle_policy_ended(&s->idle.wait, now_ns);
 	if (!s->deep) {
 		if (overtaken) {
 			s->stats.out_of_order++;
@@ -559,7 +561,7 @@ void sims_init(struct sims *s)
 	struct sim_drive_info info = { 0 };
 
 	sim_drive_info(s->drive, &info);
-	fbp_lookahead_off(&s->task->probe, info.look_ahead_off);
+	fb_lookahead_off(&s->task->probe, info.look_ahead_off);
 	if (s->o->verify && !info.verify)
 		sim_fail("idle_command: this drive is not told to verify");
 	s->queue = info.queue;
@@ -567,8 +569,8 @@ void sims_init(struct sims *s)
 	s->deep = s->o->policy == SIMO_NONE;
 	s->depth = sims_depth(s);
 	fb_head_init(&s->head, s->dm);
-	fbc_init(&s->calib, s->dm);
-	fg_pool_init(&s->pool);
+	fb_seek_fit_init(&s->calib, s->dm);
+	fb_policy_pool_init(&s->pool);
 	if (s->o->policy != SIMO_NONE)
 		s->pool.policy = s->o->policy;
 	s->pool.sw_percent = s->o->sw_percent;

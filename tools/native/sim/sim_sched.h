@@ -6,7 +6,7 @@
 #ifndef SIM_SCHED_H
 #define SIM_SCHED_H
 
-#include "fb_completion.h"
+#include "core/completion.h"
 #include "sim_drive.h"
 #include "sim_idle.h"
 #include "sim_load.h"
@@ -113,8 +113,8 @@ struct sims {
 	u64 host_ns;
 	u32 depth;
 	bool deep;
-	struct fg_pool pool;
-	struct fg_choice choice;
+	struct fb_policy_pool pool;
+	struct fb_policy_choice choice;
 	bool pinned;
 	bool gap_open;
 	struct fb_gap gap;
@@ -126,7 +126,7 @@ struct sims {
 	u32 nr_flight;
 	struct sims_cmd cmd[SIM_DRIVE_SLOTS];
 	struct fb_head head;
-	struct fb_calib calib;
+	struct fb_seek_fit calib;
 	bool tail_known;
 	struct dm_place tail;
 	u64 window_ns;

@@ -2,13 +2,13 @@
 /*
  * The task; see sim_task.h.
  *
- * A search takes no time here: what the thread of fb_reader.c does beside the disk's mechanics
+ * A search takes no time here: what the thread of disk/reader.c does beside the disk's mechanics
  * is done at the moment its plan is needed. Its budget is a number of steps.
  */
 #include "sim_task.h"
 #include "sim_file.h"
 
-/* as in fb_reader.c: when blocks that fit into no gap are read all the same, and how often */
+/* as in disk/reader.c: when blocks that fit into no gap are read all the same, and how often */
 #define SIMT_FRUITLESS 256
 #define SIMT_LEFTOVER 256
 #define SIMT_LEFTOVER_NS 1000000000ULL
@@ -188,14 +188,14 @@ static bool simt_again(struct simt *t, u64 now_ns, struct fb_plan *plan)
 static void simt_weigh(struct simt *t, u64 now_ns)
 {
 	if (t->o->balance && now_ns - t->balanced_ns >= t->o->balance_s * 1e9) {
-		fb_worth_balance(&t->worth, &t->bm);
+		fb_block_value_balance(&t->worth, &t->bm);
 		t->balanced_ns = now_ns;
 	}
 	if (t->lim.odds) {
-		t->lim.miss_value = fb_worth_turn(&t->worth, t->lim.odds->price);
-		t->lim.conservatism_ns = fbm_one_ns(&t->margin);
+		t->lim.miss_value = fb_block_value_turn(&t->worth, t->lim.odds->price);
+		t->lim.conservatism_ns = fb_conservatism_one_ns(&t->margin);
 	} else {
-		t->lim.miss_value = fb_worth_miss(&t->worth, t->o->miss_gaps);
+		t->lim.miss_value = fb_block_value_miss(&t->worth, t->o->miss_gaps);
 	}
 }
 
@@ -208,11 +208,11 @@ void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_p
 		return;
 	simt_weigh(t, now_ns);
 	if (t->o->probe)
-		t->lim.lift = fbp_allowed(&t->probe, t->o->lift, now_ns);
+		t->lim.lift = fb_lookahead_allowed(&t->probe, t->o->lift, now_ns);
 	fb_search_start(&search, t->dm, &t->bm, gap, &t->lim);
 	t->gap_ns = search.latency_ns;
 	t->extra_ns = search.extra_ns;
-	if (t->lim.odds && fbm_spare(&t->margin, search.latency_ns)) {
+	if (t->lim.odds && fb_conservatism_spare(&t->margin, search.latency_ns)) {
 		t->spared++;
 		plan->kind = FB_PLAN_NONE;
 		return;
@@ -220,7 +220,7 @@ void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_p
 	while (fb_search_step(&search) && ++steps < t->o->steps)
 		;
 	*plan = search.best;
-	fb_worth_gap(&t->worth, plan->kind == FB_PLAN_NONE ? 0 : plan->value);
+	fb_block_value_gap(&t->worth, plan->kind == FB_PLAN_NONE ? 0 : plan->value);
 	t->gaps++;
 	t->tracks += search.tracks;
 	t->most_tracks = max_t(u64, t->most_tracks, search.tracks);
@@ -265,9 +265,9 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 	if (o->max_sectors < lim->granule_sectors)
 		sim_fail("max_sectors: shorter than a granule, %u sectors",
 			 lim->granule_sectors);
-	fbm_init(&t->margin, dm_period_ns(t->dm), o->target_slowdown_ppm);
-	fbm_expect(&t->margin, t->dm);
-	lim->conservatism_ns = fbm_one_ns(&t->margin);
+	fb_conservatism_init(&t->margin, dm_period_ns(t->dm), o->target_slowdown_ppm);
+	fb_conservatism_expect(&t->margin, t->dm);
+	lim->conservatism_ns = fb_conservatism_one_ns(&t->margin);
 	if (o->conservatism_us == SIMO_AUTO) {
 		lim->odds = &t->margin.odds;
 		lim->leg_ns = lim->odds->floor_ns;
@@ -405,7 +405,7 @@ static void simt_init_map(struct simt *t, const struct dm_info *info)
 	fb_for_each_run(t->dm, g, t->o->first, count, simt_want_run, t);
 	t->total = t->bm.n_wanted;
 	simt_start(t);
-	fb_worth_init(&t->worth, &t->bm);
+	fb_block_value_init(&t->worth, &t->bm);
 }
 
 void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm)
@@ -414,7 +414,7 @@ void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm
 	t->o = o;
 	t->dm = dm;
 	fb_guard_init(&t->guard);
-	fbp_init(&t->probe);
+	fb_lookahead_init(&t->probe);
 	if (!o->scan)
 		return;
 	simt_init_limits(t, dm_info(dm));

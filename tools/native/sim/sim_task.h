@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The task: the map of blocks wanted, and the plan for a gap; what fb_task.c and
- * fb_reader.c do in the kernel.
+ * The task: the map of blocks wanted, and the plan for a gap; what tasks/task.c and
+ * disk/reader.c do in the kernel.
  */
 #ifndef SIM_TASK_H
 #define SIM_TASK_H
 
-#include "fb_guard.h"
-#include "fb_probe.h"
-#include "fb_worth.h"
+#include "core/guard.h"
+#include "core/lookahead.h"
+#include "core/block_value.h"
 #include "sim_opts.h"
 
 #define SIMT_PARTS 10		/* a scan's speed is told for each tenth */
@@ -32,7 +32,7 @@
  * @begun: blocks that were read at the beginning
  * @part_ns: when each tenth of @total was done; 0: it is not
  * @gaps: searched
- * @spared: left alone instead, see fbm_spare()
+ * @spared: left alone instead, see fb_conservatism_spare()
  * @tracks: searched
  * @most_tracks: the most in one search
  * @latency_ns: rotational latency of the gaps, sum
@@ -56,9 +56,9 @@ struct simt {
 	const struct disk_model *dm;
 	struct fb_bitmap bm;
 	struct fb_limits lim;
-	struct fb_worth worth;
-	struct fb_probe probe;
-	struct fb_margin margin;
+	struct fb_block_value worth;
+	struct fb_lookahead probe;
+	struct fb_conservatism margin;
 	u64 gap_ns;
 	u64 extra_ns;
 	u64 balanced_ns;

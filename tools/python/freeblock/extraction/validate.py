@@ -13,7 +13,7 @@ import numpy as np
 from .. import ToolError, hosts
 from .device import FUA, OVERLAP
 
-# The phase is believed after 16 consistent completions, and taken over 32 (fb_head.h)
+# The phase is believed after 16 consistent completions, and taken over 32 (core/head.h)
 WARM_UP = 64
 BATCH = 100
 # Longest request, bytes: short enough that look-ahead and bus do not matter

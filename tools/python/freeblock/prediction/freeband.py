@@ -27,7 +27,7 @@ from .queue import Moments, Services, closed
 NODES = (1, 2, 3, 5, 8, 13, 21, 34)     # lengths of a queue that are computed; others between
 LENGTHS = 96            # of a queue at most: beyond is as good as saturated
 AUTO_WINDOW = 3         # policy auto: a part of the window while the drive is idle at times,
-AUTO_LOADED = 1 / 400   # that is for more than this share of completions (fg_policy.c)
+AUTO_LOADED = 1 / 400   # that is for more than this share of completions (core/policy.c)
 TARGET = 5e-3           # conservatism "auto": what free reads may cost, of the time
 LEAST_AUTO = 20e-6      # s, the least conservatism then
 UNIT = 4096             # bytes
@@ -182,7 +182,7 @@ class Load:
 
     def conservatism(self, choice, apart):
         """(seek, switch, turn), s: as set; "auto": what holds the cost to the target
-        (fb_margin.h), of which gains that are kept from the foreground are a part. apart: s
+        (core/conservatism.h), of which gains that are kept from the foreground are a part. apart: s
         from a gap to the next, on the mean."""
         given = self.settings.conservatism
         if given != "auto":

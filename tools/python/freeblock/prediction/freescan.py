@@ -42,7 +42,7 @@ TAIL = 2e-3
 SAME_PIECE = 0.05
 OTHER_PLANS = 0.3       # of the logarithm of their share: then con is reckoned again
 LEFTOVER = 256          # the last so many blocks are read one a second when as many gaps in a
-FRUITLESS = 256         # row have found nothing (fb_reader.c)
+FRUITLESS = 256         # row have found nothing (disk/reader.c)
 
 
 # ---- windows of tracks ----

@@ -22,7 +22,7 @@ from ..extraction.modeltext import granule_sectors
 from . import freegap
 
 SECTOR = 512
-PIECES = 4              # of one plan at most (fb_search.h, FB_PLAN_PIECES)
+PIECES = 4              # of one plan at most (core/search.h, FB_PLAN_PIECES)
 PHASES = 8              # positions of a granule's beginning in a window
 FINE = 4                # latencies per bin of freegap
 NEAR = 24               # cylinders on either side that are looked at on a fresh map

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Predicted ends of commands, and what completions teach; see core/completion.h.
+ */
+#include "core/completion.h"
+
+/* a completion this many turns late is recovery, not rotation: the head is lost */
+#define FB_COMPLETION_MAX_TURNS 8
+
+#define FB_COMPLETION_WITHIN_NS 50000	/* the bound of the paper's figure 7 */
+
+/* ---- predictions ---- */
+
+/**
+ * fb_completion_overhead_ns() - what an idle drive takes before it moves the arm
+ * @dm: the model
+ * @write: direction
+ *
+ * Context: any.
+ *
+ * Return: ns.
+ */
+u64 fb_completion_overhead_ns(const struct disk_model *dm, bool write)
+{
+	const struct dm_info *info = dm_info(dm);
+
+	return write ? info->write_overhead_ns : info->read_overhead_ns;
+}
+
+/**
+ * fb_completion_hold_ns() - until when is the command behind one held back?
+ * @dm: the model
+ * @c: the command, alone at the drive
+ * @lead_ns: what it takes to send one, besides the drive's overhead
+ *
+ * A command alone at the drive is in service. The next one is held back until this one is
+ * about to end, for what comes meanwhile may be better; but it must be there in time, or
+ * the drive would idle. When that end is not known nothing is held back.
+ *
+ * Context: any; the caller serialises.
+ *
+ * Return: the moment; 0: it is not held back.
+ */
+u64 fb_completion_hold_ns(const struct disk_model *dm, const struct fb_completion_cmd *c,
+			  u64 lead_ns)
+{
+	u64 end_ns = fb_completion_end_ns(c);
+
+	lead_ns += max(fb_completion_overhead_ns(dm, false), fb_completion_overhead_ns(dm, true));
+	return end_ns - min(end_ns, lead_ns);
+}
+
+/**
+ * fb_completion_idle_head() - where the head will be when an idle drive begins with a command
+ * @head: head and phase
+ * @now_ns: when the command is sent
+ * @write: its direction
+ * @from: out: the place
+ * @start_ns: out: when: the arm starts when the command has been taken in
+ *
+ * Context: any; the caller serialises.
+ *
+ * Return: false: the head or the phase is not known.
+ */
+bool fb_completion_idle_head(const struct fb_head *head, u64 now_ns, bool write,
+			     struct dm_place *from, u64 *start_ns)
+{
+	*start_ns = now_ns + fb_completion_overhead_ns(head->dm, write);
+	return fb_head_now(head, *start_ns, from);
+}
+
+/**
+ * fb_completion_end_place() - where the head will be at the end of a command
+ * @dm: the model
+ * @c: the command
+ * @end: out: the place; without a prediction that of the last sector's end
+ *
+ * Context: any; the caller serialises.
+ *
+ * Return: false: it is not known.
+ */
+bool fb_completion_end_place(const struct disk_model *dm, const struct fb_completion_cmd *c,
+			     struct dm_place *end)
+{
+	u64 lbn = c->lbn + c->nsect - 1;
+	struct dm_place last;
+	struct dm_access acc;
+
+	if (c->placed) {
+		*end = c->acc.end;
+		return true;
+	}
+	if (c->unplaced || dm_place_of(dm, lbn, &last) ||
+	    dm_access(dm, &last, lbn, 1, false, &acc))
+		return false;
+	*end = acc.end;
+	return true;
+}
+
+/* reckon @c's access from @from, which the head leaves at @start_ns (0: unknown when) */
+static void fb_completion_place(const struct disk_model *dm, struct fb_completion_cmd *c,
+				const struct dm_place *from, u64 start_ns)
+{
+	c->placed = from && !c->unplaced &&
+		    !dm_access(dm, from, c->lbn, c->nsect, c->write, &c->acc);
+	c->start_ns = c->placed ? start_ns : 0;
+	if (c->placed)
+		fb_conservatism_predict(&c->leg, dm, from, c->lbn, c->nsect, &c->acc);
+}
+
+/**
+ * fb_completion_predict() - predict a command that is being sent
+ * @head: head and phase
+ * @c: the command; @lbn, @nsect, @write, @unplaced and @sent_ns are set
+ * @before: the command sent before, if it is at the drive still; or NULL
+ * @tail_known: @tail is valid
+ * @tail: where the head will be at the end of @before; out: at the end of @c
+ *
+ * Context: any; the caller serialises.
+ *
+ * Return: true: @tail is known.
+ */
+bool fb_completion_predict(const struct fb_head *head, struct fb_completion_cmd *c,
+			   const struct fb_completion_cmd *before, bool tail_known,
+			   struct dm_place *tail)
+{
+	struct dm_place from = *tail;
+	u64 start_ns;
+
+	if (before)
+		start_ns = fb_completion_end_ns(before);
+	else
+		tail_known = fb_completion_idle_head(head, c->sent_ns, c->write, &from, &start_ns);
+	fb_completion_place(head->dm, c, tail_known ? &from : NULL, start_ns);
+	return fb_completion_end_place(head->dm, c, tail);
+}
+
+/**
+ * fb_completion_predict_next() - predict the command behind one that has ended anew
+ * @head: head and phase
+ * @next: that command
+ * @alone: it is in service now; false: the drive has others to choose from
+ * @end: what the completion was
+ *
+ * Context: any; the caller serialises.
+ */
+void fb_completion_predict_next(const struct fb_head *head, struct fb_completion_cmd *next,
+				bool alone, const struct fb_head_end *end)
+{
+	struct dm_place from = head->at;
+	u64 start_ns = end->end_ns;
+	bool known = true;
+
+	if (end->verdict != FB_HEAD_MECHANICAL || !alone) {
+		next->start_ns = 0;
+		return;
+	}
+	if (next->sent_ns > end->end_ns)
+		known = fb_completion_idle_head(head, next->sent_ns, next->write, &from, &start_ns);
+	fb_completion_place(head->dm, next, known ? &from : NULL, start_ns);
+}
+
+/* ---- what completions teach ---- */
+
+static bool fb_completion_within(s64 error_ns)
+{
+	return error_ns <= FB_COMPLETION_WITHIN_NS && error_ns >= -FB_COMPLETION_WITHIN_NS;
+}
+
+static void fb_completion_count(struct fb_completion_stats *st,
+				const struct fb_completion_cmd *c,
+				const struct fb_completion_result *r, s32 turns)
+{
+	s64 bucket = div_s64(r->late_ns, FB_HIST_STEP_NS) + (r->late_ns < 0 ? 0 : 1) +
+		     FB_HIST_HALF;
+
+	st->hist[clamp_t(s64, bucket, 0, FB_HIST - 1)]++;
+	st->predicted++;
+	st->within_50us += fb_completion_within(r->late_ns);
+	st->end_within_50us += r->end.verdict == FB_HEAD_MECHANICAL &&
+			       fb_completion_within(r->end.end_ns - r->predicted_ns);
+	st->miss[c->cause] += turns > 0;
+	st->early_turn += turns < 0;
+}
+
+/* what it says about the odds of a lost turn and about seek times */
+static void fb_completion_learn(const struct fb_completion *l, struct fb_completion_cmd *c,
+				u64 now_ns, struct fb_completion_result *r)
+{
+	static const enum fb_conservatism_cause causes[FB_CAUSES] = {
+		[FB_CAUSE_PLAIN] = FB_CONSERVATISM_PLAIN,
+		[FB_CAUSE_PREPEND] = FB_CONSERVATISM_BEHIND,
+		[FB_CAUSE_SEPARATE] = FB_CONSERVATISM_READ,
+		[FB_CAUSE_AFTER] = FB_CONSERVATISM_BEHIND,
+	};
+
+	c->leg.cause = causes[c->cause];
+	c->leg.late_ns = r->late_ns;
+	if (l->margin)
+		fb_conservatism_learn(l->margin, now_ns, &c->leg);
+	if (!l->calib || r->end.verdict == FB_HEAD_EARLY)
+		return;
+	fb_seek_fit_learn(l->calib, now_ns, &c->leg, &c->acc);
+	if (!fb_seek_fit_due(l->calib, now_ns))
+		return;
+	if (l->may_correct)
+		fb_seek_fit_apply(l->calib, now_ns, l->dm);
+	else
+		r->correct = true;
+}
+
+/* a command whose end had been predicted has ended */
+static void fb_completion_compare(const struct fb_completion *l, struct fb_completion_cmd *c,
+				  u64 now_ns, struct fb_completion_result *r)
+{
+	const struct dm_info *info = dm_info(l->dm);
+	u32 report_ns = c->write ? info->write_report_ns : info->read_report_ns;
+	s32 turns = r->end.verdict == FB_HEAD_MECHANICAL ? r->end.turns : 0;
+
+	r->late_ns = now_ns - report_ns - r->predicted_ns;
+	fb_completion_count(l->stats, c, r, turns);
+	/* in no gap, and behind no other command: what is learnt below is not about it */
+	if (c->cause == FB_CAUSE_IDLE)
+		return;
+	fb_completion_learn(l, c, now_ns, r);
+	if (l->guard)
+		r->tripped = fb_guard_count(l->guard, now_ns, c->foreground,
+					    turns > 0 && c->cause != FB_CAUSE_PLAIN,
+					    l->guard_ppm);
+	if (!c->overtaken)
+		fb_lookahead_seen(l->probe, now_ns, &c->mark, &r->end);
+}
+
+/**
+ * fb_completion_judge() - learn from a completion
+ * @l: who learns
+ * @c: the command
+ * @now_ns: when it was reported
+ * @r: out: what it was
+ *
+ * Context: any; the caller serialises.
+ */
+void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd *c, u64 now_ns,
+			 struct fb_completion_result *r)
+{
+	u64 transfer_ns = c->placed ? c->acc.total_ns - c->acc.seek_ns - c->acc.latency_ns : 0;
+	struct dm_place place;
+
+	memset(r, 0, sizeof(*r));
+	r->end.verdict = FB_HEAD_ODD;
+	if (!c->watched || c->failed || !fb_completion_end_place(l->dm, c, &place)) {
+		fb_head_lose(l->head);
+		return;
+	}
+	r->predicted_ns = fb_completion_end_ns(c);
+	fb_head_complete(l->head, now_ns, &place, r->predicted_ns, max(c->start_ns, c->sent_ns),
+			 transfer_ns, c->write, &r->end);
+	if (r->end.verdict == FB_HEAD_MECHANICAL && r->end.turns > FB_COMPLETION_MAX_TURNS) {
+		r->end.verdict = FB_HEAD_ODD;
+		fb_head_lose(l->head);
+	}
+	c->observed = true;
+	c->verdict = r->end.verdict;
+	if (r->predicted_ns)
+		fb_completion_compare(l, c, now_ns, r);
+}
+
+/**
+ * fb_completion_mark() - tell the probe what a command is
+ * @c: the command that is being sent; @cause and @mark.at are set
+ * @lifts: limits that the command sent last lifted; out: those that this one does
+ *
+ * Context: any; the caller serialises.
+ */
+void fb_completion_mark(struct fb_completion_cmd *c, u32 *lifts)
+{
+	c->mark.behind = *lifts;
+	c->mark.ours = c->cause != FB_CAUSE_PLAIN;
+	*lifts = c->mark.at;
+}
+
+/**
+ * fb_completion_overtaken() - the drive did something else before it took a command
+ * @probe: of look-ahead
+ * @c: the command, which is at the drive still
+ * @now_ns: the time
+ *
+ * Context: any; the caller serialises.
+ */
+void fb_completion_overtaken(struct fb_lookahead *probe, struct fb_completion_cmd *c, u64 now_ns)
+{
+	const struct fb_head_end odd = { .verdict = FB_HEAD_ODD };
+
+	if (!c->watched || c->overtaken)
+		return;
+	fb_lookahead_seen(probe, now_ns, &c->mark, &odd);
+	c->overtaken = true;
+}

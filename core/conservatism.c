@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Conservatism "auto"; see core/conservatism.h.
+ *
+ * Per band of seek distances the share of lost turns is estimated by slack, and the
+ * conservatism put where it falls below a risk that is the same for all bands: then the
+ * last microsecond of each leg buys as much time to read at the same price. A slow
+ * feedback moves the risk until the time lost matches the target. So the target holds
+ * even where the shares are wrong; they say how to spend it.
+ */
+#include "core/conservatism.h"
+
+#define FB_CONSERVATISM_ONE 0x40000000U	/* 30 binary places */
+#define FB_CONSERVATISM_PPM 1000000
+#define FB_CONSERVATISM_CHANCE_MOST 65535U	/* 16 binary places */
+
+/*
+ * Trials fade, lest a bin that was safe last week be trusted when heat or age have
+ * changed the drive: by a 128th each 8 s, to half in 12 minutes. So that small numbers
+ * fade, too, a trial counts FB_CONSERVATISM_TRIAL. Bins are halved, too, before they overflow.
+ */
+#define FB_CONSERVATISM_TRIAL 64
+#define FB_CONSERVATISM_FADE_SHIFT 7
+#define FB_CONSERVATISM_FULL 0x10000000U
+
+/*
+ * A bin without trials is believed to lose 1.3 times what the next longer slack does, with
+ * the weight of FB_CONSERVATISM_PRIOR trials: 76 us from e to e, as an exponential tail with a
+ * standard deviation of 110 us has. FB_CONSERVATISM_SHARE_FAR is at the longest slack what makes
+ * it 1 % at FB_CONSERVATISM_START_NS. In a band it is believed to lose so much more as it does in
+ * all bands, with the weight of FB_CONSERVATISM_PRIOR_BAND.
+ */
+#define FB_CONSERVATISM_GROWTH_NUM 13
+#define FB_CONSERVATISM_GROWTH_DEN 10
+#define FB_CONSERVATISM_SHARE_FAR 135
+#define FB_CONSERVATISM_PRIOR (100 * FB_CONSERVATISM_TRIAL)
+#define FB_CONSERVATISM_PRIOR_BAND (400 * FB_CONSERVATISM_TRIAL)
+#define FB_CONSERVATISM_PRIOR_GAIN (25 * FB_CONSERVATISM_TRIAL)
+
+/*
+ * A model may say how much seeks vary. Then it begins with the tail of a Laplace distribution of
+ * that spread, FB_CONSERVATISM_LEAST_NS later, for phases err, too; the longest spread is what all
+ * bands together are believed to have. Tails that the bins do not hold are cut.
+ */
+#define FB_CONSERVATISM_SQRT2 1518500250U	/* 30 binary places */
+#define FB_CONSERVATISM_SPREAD_MOST (FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS / 4)
+#define FB_CONSERVATISM_EXP_SHIFT 12
+
+/*
+ * Odds: what a search that weighs them must keep is where it is as good as even. A lost turn
+ * costs 14 gaps at first, which is what 5000 ppm come to on an Atlas 10K; the feedback is that
+ * of the risk.
+ */
+#define FB_CONSERVATISM_RISK_FLOOR (FB_CONSERVATISM_ONE / 10 * 3)
+#define FB_CONSERVATISM_PRICE_START (14 * 256)
+#define FB_CONSERVATISM_PRICE_LEAST 64
+#define FB_CONSERVATISM_PRICE_MOST (256 * 256)
+
+/* one band is reckoned every so many trials, and moves so little then */
+#define FB_CONSERVATISM_RECKON 16
+#define FB_CONSERVATISM_ENOUGH 512
+#define FB_CONSERVATISM_STEP_NS 10000
+
+/*
+ * The least floor: phases are known to some us. What is read where the head is already must
+ * not begin right there: a hair decides whether that is now or a turn later, and to
+ * predict the wrong one loses the head.
+ */
+#define FB_CONSERVATISM_LEAST_NS 20000U
+
+/*
+ * Feedback: every 8 s, in which a target of 5000 ppm is 7 turns of a 10,000 rpm disk, by a
+ * sixteenth of what is left or overdrawn, in units of the target: a few minutes decide.
+ * Counts of so few turns vary by more than the target: what is cut off must be far.
+ */
+#define FB_CONSERVATISM_WINDOW_NS 8000000000ULL
+#define FB_CONSERVATISM_GAIN 16
+#define FB_CONSERVATISM_LEFT_MOST 4
+#define FB_CONSERVATISM_BEHIND_MIN 16
+#define FB_CONSERVATISM_RISK_START (FB_CONSERVATISM_ONE / 100)
+#define FB_CONSERVATISM_RISK_LEAST (FB_CONSERVATISM_ONE / 20000)
+#define FB_CONSERVATISM_RISK_MOST (FB_CONSERVATISM_ONE / 8)
+
+/*
+ * The conservatism weighs the risk against the last of a read's blocks; giving a gap up
+ * weighs it against all of them, some 25 in a gap of nearly a turn.
+ */
+#define FB_CONSERVATISM_GAP_BLOCKS 25
+
+/* of gaps not quite so near a turn, one in four goes without, to see what is gained there */
+#define FB_CONSERVATISM_TEST_NS 100000
+#define FB_CONSERVATISM_TEST_SHIFT 6
+#define FB_CONSERVATISM_TEST_MASK 3
+
+/* a late command has so many turns of it from our reads, the rest is the drive's recovery */
+#define FB_CONSERVATISM_TURNS_MAX 2
+
+static u32 fb_conservatism_bin(u64 ns)
+{
+	return min_t(u64, div_u64(ns, FB_CONSERVATISM_BIN_NS), FB_CONSERVATISM_BINS - 1);
+}
+
+void fb_conservatism_target(struct fb_conservatism *m, u32 target_ppm)
+{
+	m->target_ppm = target_ppm;
+}
+
+/* ---- the tail ---- */
+
+/**
+ * struct fb_conservatism_pool - neighbouring bins with one share
+ * @share: that
+ * @n: trials
+ * @end: the bin after the last
+ */
+struct fb_conservatism_pool {
+	u32 share;
+	u32 n;
+	u32 end;
+};
+
+/* Longer slack, fewer turns: join neighbours that say otherwise (isotonic regression). */
+static void fb_conservatism_monotone(const struct fb_conservatism_tail *t,
+				     u32 share[FB_CONSERVATISM_BINS], u32 prior)
+{
+	struct fb_conservatism_pool pool[FB_CONSERVATISM_BINS];
+	u32 i, k = 0;
+
+	for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
+		struct fb_conservatism_pool p = { .share = share[i], .n = t->n[i] + prior, .end =
+			i + 1 };
+
+		while (k && pool[k - 1].share < p.share) {
+			const struct fb_conservatism_pool *q = &pool[--k];
+
+			p.share = div_u64((u64)p.share * p.n + (u64)q->share * q->n, p.n + q->n);
+			p.n += q->n;
+		}
+		pool[k++] = p;
+	}
+	for (i = 0, k = 0; i < FB_CONSERVATISM_BINS; i++) {
+		k += i == pool[k].end;
+		share[i] = pool[k].share;
+	}
+}
+
+/* what to believe of bin @i, that beyond it having been reckoned */
+static u32 fb_conservatism_belief(const u32 *all, const u32 share[FB_CONSERVATISM_BINS], u32 i)
+{
+	u64 belief;
+
+	if (i == FB_CONSERVATISM_BINS - 1)
+		return all ? all[i] : FB_CONSERVATISM_SHARE_FAR;
+	if (all)
+		belief = div_u64(((u64)share[i + 1] + FB_CONSERVATISM_SHARE_FAR) * all[i],
+				 all[i + 1] + FB_CONSERVATISM_SHARE_FAR);
+	else
+		belief = div_u64((u64)share[i + 1] * FB_CONSERVATISM_GROWTH_NUM,
+				 FB_CONSERVATISM_GROWTH_DEN);
+	return min_t(u64, belief, FB_CONSERVATISM_ONE);
+}
+
+/*
+ * @share: out; @all: those of all bands, when @t is one band's, or the model's; @prior: what
+ * weight they have
+ */
+static void fb_conservatism_shares(const struct fb_conservatism_tail *t, const u32 *all, u32 prior,
+				   u32 share[FB_CONSERVATISM_BINS])
+{
+	u32 i;
+
+	for (i = FB_CONSERVATISM_BINS; i--;) {
+		u64 sum = (u64)fb_conservatism_belief(all, share, i) * prior + (u64)t->lost[i] *
+			FB_CONSERVATISM_ONE;
+
+		share[i] = div_u64(sum, t->n[i] + prior);
+	}
+	fb_conservatism_monotone(t, share, prior);
+}
+
+/*
+ * Gaps of nearly a turn mostly have free reads in them, and then nobody sees what would have
+ * been gained: errors are believed to be as often early as late, until trials say otherwise.
+ */
+static void fb_conservatism_gains(struct fb_conservatism *m)
+{
+	u32 i;
+
+	for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
+		u64 sum = (u64)(m->share[i] - m->share[FB_CONSERVATISM_BINS - 1]) *
+			FB_CONSERVATISM_PRIOR_GAIN +
+			  (u64)m->early.lost[i] * FB_CONSERVATISM_ONE;
+
+		m->gain[i] = div_u64(sum, m->early.n[i] + FB_CONSERVATISM_PRIOR_GAIN);
+	}
+	fb_conservatism_monotone(&m->early, m->gain, FB_CONSERVATISM_PRIOR_GAIN);
+}
+
+/*
+ * The slack at which @risk is left, straight between the bins' middles, besides what no
+ * slack helps against.
+ */
+static u32 fb_conservatism_quantile_ns(const u32 share[FB_CONSERVATISM_BINS], u32 risk)
+{
+	u32 i = 0, part;
+
+	risk += share[FB_CONSERVATISM_BINS - 1];
+
+	while (i < FB_CONSERVATISM_BINS - 1 && share[i] > risk)
+		i++;
+	if (!i)
+		return 0;
+	part = FB_CONSERVATISM_BIN_NS;
+	if (share[i] <= risk)
+		part = div_u64((u64)FB_CONSERVATISM_BIN_NS * (share[i - 1] - risk), share[i - 1] -
+			       share[i]);
+	return i * FB_CONSERVATISM_BIN_NS - FB_CONSERVATISM_BIN_NS / 2 + part;
+}
+
+static u32 fb_conservatism_towards(u32 from, u32 to)
+{
+	if (to > from)
+		return from + min_t(u32, to - from, FB_CONSERVATISM_STEP_NS);
+	return from - min_t(u32, from - to, FB_CONSERVATISM_STEP_NS);
+}
+
+/* shares for a search, without what no slack helps against */
+static void fb_conservatism_tell(u16 chance[FB_CONSERVATISM_BINS],
+				 const u32 share[FB_CONSERVATISM_BINS])
+{
+	u32 i;
+
+	for (i = 0; i < FB_CONSERVATISM_BINS; i++)
+		chance[i] = min((share[i] - share[FB_CONSERVATISM_BINS - 1]) >> 14,
+				FB_CONSERVATISM_CHANCE_MOST);
+}
+
+/* one band after the other, and all together */
+static void fb_conservatism_reckon(struct fb_conservatism *m)
+{
+	const u32 *told = m->told ? m->prior : NULL;
+	u32 share[FB_CONSERVATISM_BINS], band = m->turn, risk;
+
+	m->turn = band < FB_CONSERVATISM_BANDS ? band + 1 : 0;
+	if (m->trials < FB_CONSERVATISM_ENOUGH)
+		return;
+	if (band == FB_CONSERVATISM_BANDS) {
+		fb_conservatism_shares(&m->all, told, FB_CONSERVATISM_PRIOR, m->share);
+		m->one_ns = fb_conservatism_towards(m->one_ns,
+						    fb_conservatism_quantile_ns(m->share, m->risk));
+		fb_conservatism_gains(m);
+		risk = min(m->risk * FB_CONSERVATISM_GAP_BLOCKS, FB_CONSERVATISM_ONE / 2);
+		m->early_ns = fb_conservatism_towards(m->early_ns,
+						      fb_conservatism_quantile_ns(m->gain, risk));
+		fb_conservatism_tell(m->odds.early, m->gain);
+		return;
+	}
+	if (band)
+		fb_conservatism_shares(&m->tail[band], m->share, FB_CONSERVATISM_PRIOR_BAND, share);
+	else
+		fb_conservatism_shares(&m->tail[band], told, FB_CONSERVATISM_PRIOR, share);
+	m->odds.floor_ns[band] = fb_conservatism_towards(m->odds.floor_ns[band],
+							 max(fb_conservatism_quantile_ns(share, FB_CONSERVATISM_RISK_FLOOR),
+							     FB_CONSERVATISM_LEAST_NS));
+	fb_conservatism_tell(m->odds.late[band], share);
+}
+
+/* how much earlier the head must come to gain a turn */
+static u64 fb_conservatism_to_turn(const struct fb_conservatism *m, u64 slack_ns)
+{
+	return m->period_ns - min(slack_ns, m->period_ns);
+}
+
+static void fb_conservatism_count(u32 *n, u32 *lost, bool turn)
+{
+	if (*n >= FB_CONSERVATISM_FULL) {
+		*n /= 2;
+		*lost /= 2;
+	}
+	*n += FB_CONSERVATISM_TRIAL;
+	*lost += turn ? FB_CONSERVATISM_TRIAL : 0;
+}
+
+static void fb_conservatism_try(struct fb_conservatism_tail *t, u32 bin, bool turn)
+{
+	fb_conservatism_count(&t->n[bin], &t->lost[bin], turn);
+}
+
+static void fb_conservatism_fade(u32 *n, u32 *lost)
+{
+	*n -= *n >> FB_CONSERVATISM_FADE_SHIFT;
+	*lost -= *lost >> FB_CONSERVATISM_FADE_SHIFT;
+}
+
+static void fb_conservatism_fade_tail(struct fb_conservatism_tail *t)
+{
+	u32 i;
+
+	for (i = 0; i < FB_CONSERVATISM_BINS; i++)
+		fb_conservatism_fade(&t->n[i], &t->lost[i]);
+}
+
+/* ---- the cost ---- */
+
+/* what the foreground loses with ever so much slack */
+static u32 fb_conservatism_own(const struct fb_conservatism *m)
+{
+	return div_u64((u64)m->own_lost * FB_CONSERVATISM_ONE, m->own_n + FB_CONSERVATISM_PRIOR);
+}
+
+/*
+ * What the foreground behind a free read would have cost alone. With little to wait for it
+ * may have lost a turn, with nearly a whole turn to wait have gained one: a free read
+ * takes that chance away. What is lost whatever the slack is the drive's own.
+ */
+static s64 fb_conservatism_alone_ns(const struct fb_conservatism *m, u64 gap_ns)
+{
+	u32 lost = m->share[fb_conservatism_bin(gap_ns)] - m->share[FB_CONSERVATISM_BINS - 1] +
+		fb_conservatism_own(m);
+	u32 gained = m->gain[fb_conservatism_bin(fb_conservatism_to_turn(m, gap_ns))];
+
+	return mul_u64_u32_shr(m->period_ns, lost, 30) -
+	       mul_u64_u32_shr(m->period_ns, gained, 30);
+}
+
+/* of what was allowed: above 0 is left, below 0 overdrawn, 10 binary places */
+static s32 fb_conservatism_left(const struct fb_conservatism *m, u64 span_ns)
+{
+	u64 target_ns = div_u64(span_ns, FB_CONSERVATISM_PPM) * m->target_ppm;
+	s64 left_ns = target_ns - m->cost_ns;
+	u64 size_ns = left_ns < 0 ? -left_ns : left_ns;
+	s32 left = div64_u64(min(size_ns, FB_CONSERVATISM_LEFT_MOST * target_ns) << 10, target_ns);
+
+	return left_ns < 0 ? -left : left;
+}
+
+static s32 fb_conservatism_cost_ppm(const struct fb_conservatism *m, u64 span_ns)
+{
+	u64 size_ns = m->cost_ns < 0 ? -m->cost_ns : m->cost_ns;
+	s32 ppm = div64_u64(size_ns, div_u64(span_ns, FB_CONSERVATISM_PPM));
+
+	return m->cost_ns < 0 ? -ppm : ppm;
+}
+
+/* more may be risked, or less: by what is left of the target */
+static void fb_conservatism_move(struct fb_conservatism *m, s32 left)
+{
+	s32 risk = m->risk, price = m->odds.price;
+
+	risk += (s32)((s64)(risk / FB_CONSERVATISM_GAIN) * left >> 10);
+	m->risk = max_t(s32, min_t(s32, risk, FB_CONSERVATISM_RISK_MOST),
+			FB_CONSERVATISM_RISK_LEAST);
+	price -= price * left / (FB_CONSERVATISM_GAIN << 10);
+	m->odds.price = max_t(s32, min_t(s32, price, FB_CONSERVATISM_PRICE_MOST),
+			      FB_CONSERVATISM_PRICE_LEAST);
+}
+
+static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
+{
+	u64 span_ns = now_ns - m->since_ns;
+	u32 i;
+
+	if (now_ns >= m->since_ns && span_ns < FB_CONSERVATISM_WINDOW_NS)
+		return;
+	/* a window with a long pause in it says nothing; so does one with hardly a free read */
+	if (span_ns < 2 * FB_CONSERVATISM_WINDOW_NS && m->behind >= FB_CONSERVATISM_BEHIND_MIN &&
+	    m->trials >= FB_CONSERVATISM_ENOUGH) {
+		fb_conservatism_move(m, fb_conservatism_left(m, span_ns));
+		m->cost_ppm += (fb_conservatism_cost_ppm(m, span_ns) -
+				m->cost_ppm) / FB_CONSERVATISM_GAIN;
+	}
+	for (i = 0; i < FB_CONSERVATISM_BANDS; i++)
+		fb_conservatism_fade_tail(&m->tail[i]);
+	fb_conservatism_fade_tail(&m->all);
+	fb_conservatism_fade_tail(&m->early);
+	fb_conservatism_fade(&m->own_n, &m->own_lost);
+	m->since_ns = now_ns;
+	m->behind = 0;
+	m->cost_ns = 0;
+}
+
+static s32 fb_conservatism_turns(const struct fb_conservatism *m, s64 late_ns)
+{
+	u64 half = m->period_ns / 2;
+
+	if (late_ns >= 0)
+		return min_t(u64, div64_u64(late_ns + half, m->period_ns),
+			     FB_CONSERVATISM_TURNS_MAX);
+	return -(s32)min_t(u64, div64_u64(-late_ns + half, m->period_ns), 1);
+}
+
+static void fb_conservatism_charge(struct fb_conservatism *m, const struct fb_conservatism_leg *leg,
+				   s32 turns)
+{
+	if (leg->cause == FB_CONSERVATISM_PLAIN || (leg->cause == FB_CONSERVATISM_READ &&
+						    turns < 0))
+		return;
+	m->cost_ns += turns * (s64)m->period_ns;
+	if (leg->cause != FB_CONSERVATISM_BEHIND)
+		return;
+	m->behind++;
+	m->cost_ns += leg->extra_ns;
+	m->cost_ns -= fb_conservatism_alone_ns(m, leg->gap_ns);
+}
+
+void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_model *dm,
+			     const struct dm_place *from, u64 lbn, u32 nsect,
+			     const struct dm_access *acc)
+{
+	u64 transfer_ns = acc->total_ns - acc->seek_ns - acc->latency_ns;
+	struct dm_place to;
+	struct dm_track t;
+
+	leg->simple = false;
+	leg->dist = 0;
+	leg->slack_ns = acc->latency_ns;
+	if (dm_place_of(dm, lbn, &to) || dm_track_of(dm, lbn, &t))
+		return;
+	leg->dist = to.cyl > from->cyl ? to.cyl - from->cyl : from->cyl - to.cyl;
+	/* another track costs a switch, landing within it most of a turn, slips a sector or two */
+	leg->simple = transfer_ns < (nsect + 2ULL) * dm_angle_to_ns(dm, t.sector_angle);
+}
+
+void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
+			   const struct fb_conservatism_leg *leg)
+{
+	u32 band = fb_conservatism_band(leg->dist), bin = fb_conservatism_bin(leg->slack_ns);
+	s32 turns = fb_conservatism_turns(m, leg->late_ns);
+
+	fb_conservatism_feed_back(m, now_ns);
+	fb_conservatism_charge(m, leg, turns);
+	if (leg->cause == FB_CONSERVATISM_PLAIN && bin == FB_CONSERVATISM_BINS - 1)
+		fb_conservatism_count(&m->own_n, &m->own_lost, turns > 0);
+	if (!leg->simple)
+		return;
+	fb_conservatism_try(&m->tail[band], bin, turns > 0);
+	if (band)
+		fb_conservatism_try(&m->all, bin, turns > 0);
+	fb_conservatism_try(&m->early, fb_conservatism_bin(fb_conservatism_to_turn(m,
+										   leg->slack_ns)),
+			    turns < 0);
+	if (++m->trials % FB_CONSERVATISM_RECKON == 0)
+		fb_conservatism_reckon(m);
+}
+
+/* ---- beginning ---- */
+
+void fb_conservatism_init(struct fb_conservatism *m, u64 period_ns, u32 target_ppm)
+{
+	u32 i;
+
+	memset(m, 0, sizeof(*m));
+	m->period_ns = period_ns;
+	m->target_ppm = target_ppm;
+	m->risk = FB_CONSERVATISM_RISK_START;
+	m->one_ns = FB_CONSERVATISM_START_NS;
+	m->odds.price = FB_CONSERVATISM_PRICE_START;
+	fb_conservatism_shares(&m->all, NULL, FB_CONSERVATISM_PRIOR, m->share);
+	fb_conservatism_gains(m);
+	for (i = 0; i < FB_CONSERVATISM_BANDS; i++) {
+		m->odds.floor_ns[i] = FB_CONSERVATISM_START_NS;
+		fb_conservatism_tell(m->odds.late[i], m->share);
+	}
+}
+
+/* exp(-@x), 30 binary places both: (1 - x / 2^n)^(2^n) */
+static u32 fb_conservatism_exp(u64 x)
+{
+	u64 y;
+	u32 i;
+
+	x >>= FB_CONSERVATISM_EXP_SHIFT;
+	if (x >= FB_CONSERVATISM_ONE)
+		return 0;
+	y = FB_CONSERVATISM_ONE - x;
+	for (i = 0; i < FB_CONSERVATISM_EXP_SHIFT; i++)
+		y = y * y >> 30;
+	return y;
+}
+
+/* chance that a seek of this standard deviation is later than each bin's middle */
+static void fb_conservatism_laplace(u32 share[FB_CONSERVATISM_BINS], u32 spread_ns)
+{
+	u64 ns = FB_CONSERVATISM_BIN_NS / 2;
+	u32 i;
+
+	for (i = 0; i < FB_CONSERVATISM_BINS; i++, ns += FB_CONSERVATISM_BIN_NS) {
+		u64 beyond = ns > FB_CONSERVATISM_LEAST_NS ? ns - FB_CONSERVATISM_LEAST_NS : 0;
+
+		/* its tail falls by e every spread / sqrt(2) */
+		share[i] = fb_conservatism_exp(div_u64(beyond * FB_CONSERVATISM_SQRT2,
+						       spread_ns)) / 2;
+	}
+}
+
+/* the most that seeks of a band vary; 1: they do not; the last bands of small disks are empty */
+static u32 fb_conservatism_band_spread(const struct disk_model *dm, u32 band)
+{
+	u32 first = band ? 1U << 2 * (band - 1) : 1, end = first * 4 - 1;
+	u32 spread_ns = max(dm_spread_ns(dm, first), dm_spread_ns(dm, end));
+
+	return max_t(u32, min_t(u32, spread_ns, FB_CONSERVATISM_SPREAD_MOST), 1);
+}
+
+void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *dm)
+{
+	u32 share[FB_CONSERVATISM_BINS], most_ns = 1, risk = min(m->risk *
+								 FB_CONSERVATISM_GAP_BLOCKS,
+								 FB_CONSERVATISM_ONE / 2), i;
+
+	if (!dm_spread_is_known(dm))
+		return;
+	m->told = true;
+	for (i = 0; i < FB_CONSERVATISM_BANDS; i++) {
+		u32 spread_ns = fb_conservatism_band_spread(dm, i);
+
+		most_ns = max(most_ns, spread_ns);
+		fb_conservatism_laplace(share, spread_ns);
+		m->odds.floor_ns[i] = max(fb_conservatism_quantile_ns(share,
+								      FB_CONSERVATISM_RISK_FLOOR),
+					  FB_CONSERVATISM_LEAST_NS);
+		fb_conservatism_tell(m->odds.late[i], share);
+	}
+	fb_conservatism_laplace(m->prior, most_ns);
+	memcpy(m->share, m->prior, sizeof(m->share));
+	m->one_ns = max(fb_conservatism_quantile_ns(m->share, m->risk), FB_CONSERVATISM_LEAST_NS);
+	fb_conservatism_gains(m);
+	m->early_ns = fb_conservatism_quantile_ns(m->gain, risk);
+	fb_conservatism_tell(m->odds.early, m->gain);
+}
+
+/* ---- the answer ---- */
+
+u32 fb_conservatism_one_ns(const struct fb_conservatism *m)
+{
+	return m->one_ns;
+}
+
+u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns)
+{
+	u32 ns = min_t(u64, margin_ns, FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS), i;
+
+	/* straight between the bins' middles */
+	ns = max_t(u32, ns, FB_CONSERVATISM_BIN_NS / 2) - FB_CONSERVATISM_BIN_NS / 2;
+	i = ns / FB_CONSERVATISM_BIN_NS;
+	if (i >= FB_CONSERVATISM_BINS - 1)
+		return chance[FB_CONSERVATISM_BINS - 1];
+	/* more margin, less chance (fb_conservatism_monotone) */
+	return chance[i] - (chance[i] - chance[i + 1]) *
+		(ns % FB_CONSERVATISM_BIN_NS) / FB_CONSERVATISM_BIN_NS;
+}
+
+bool fb_conservatism_spare(const struct fb_conservatism *m, u64 gap_ns)
+{
+	u64 missing_ns = fb_conservatism_to_turn(m, gap_ns);
+
+	if (missing_ns < m->early_ns)
+		return true;
+	/* the wait's low bits are as good as dice */
+	return missing_ns < m->early_ns + FB_CONSERVATISM_TEST_NS &&
+	       (gap_ns >> FB_CONSERVATISM_TEST_SHIFT & FB_CONSERVATISM_TEST_MASK) == 0;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The guard of the foreground, see core/guard.h.
+ */
+#include "core/guard.h"
+
+#define FB_GUARD_NS_PER_SEC 1000000000U
+
+static void fb_guard_clear(struct fb_guard *g)
+{
+	memset(g->fg, 0, sizeof(g->fg));
+	memset(g->missed, 0, sizeof(g->missed));
+	g->fg_sum = 0;
+	g->missed_sum = 0;
+}
+
+/**
+ * fb_guard_init() - free reads on, nothing counted
+ * @g: the guard
+ *
+ * Context: any.
+ */
+void fb_guard_init(struct fb_guard *g)
+{
+	memset(g, 0, sizeof(*g));
+	g->pause_ns = FB_GUARD_PAUSE_NS;
+}
+
+/* drop the seconds that have left the window */
+static void fb_guard_advance(struct fb_guard *g, u64 now_ns)
+{
+	u64 second = div_u64(now_ns, FB_GUARD_NS_PER_SEC);
+
+	/* the caller's clock may have been read before its lock was taken */
+	if (second <= g->second)
+		return;
+	if (second - g->second >= FB_GUARD_SECONDS) {
+		fb_guard_clear(g);
+		g->second = second;
+		return;
+	}
+	while (g->second < second) {
+		g->second++;
+		g->slot = (g->slot + 1) % FB_GUARD_SECONDS;
+		g->fg_sum -= g->fg[g->slot];
+		g->missed_sum -= g->missed[g->slot];
+		g->fg[g->slot] = 0;
+		g->missed[g->slot] = 0;
+	}
+}
+
+/*
+ * Are there more misses than @bound_ppm of the foreground requests, and by more than
+ * chance would have it: two standard deviations of a Poisson count? Without that a drive
+ * that keeps to a third of the bound would be switched off every twenty minutes.
+ */
+static bool fb_guard_exceeded(const struct fb_guard *g, u32 bound_ppm)
+{
+	/* in thousandths, so that the square fits */
+	u64 missed = (u64)g->missed_sum * 1000;
+	u64 bound = div_u64((u64)g->fg_sum * bound_ppm, 1000);
+
+	return g->missed_sum >= FB_GUARD_MIN_MISSES && missed > bound &&
+	       (missed - bound) * (missed - bound) > 4 * 1000 * bound;
+}
+
+/**
+ * fb_guard_count() - count, and judge
+ * @g: the guard
+ * @now_ns: monotonic time
+ * @fg: foreground requests completed
+ * @missed: turns lost through free reads
+ * @bound_ppm: allowed share of @missed in @fg over the window, parts per million
+ *
+ * Context: any; the caller serialises.
+ *
+ * Return: true when this count switched free reads off.
+ */
+bool fb_guard_count(struct fb_guard *g, u64 now_ns, u32 fg, u32 missed, u32 bound_ppm)
+{
+	fb_guard_advance(g, now_ns);
+	g->fg[g->slot] += fg;
+	g->fg_sum += fg;
+	g->missed[g->slot] += missed;
+	g->missed_sum += missed;
+
+	if (g->off_until_ns || !fb_guard_exceeded(g, bound_ppm))
+		return false;
+
+	if (now_ns - g->on_since_ns > FB_GUARD_CALM_NS)
+		g->pause_ns = FB_GUARD_PAUSE_NS;
+	g->off_until_ns = now_ns + g->pause_ns;
+	g->pause_ns = min_t(u64, 2 * g->pause_ns, FB_GUARD_PAUSE_MAX_NS);
+	g->trips++;
+	return true;
+}
+
+/**
+ * fb_guard_on() - are free reads on?
+ * @g: the guard
+ * @now_ns: monotonic time
+ *
+ * Context: any; the caller serialises.
+ *
+ * Return: true when they are; a pause that is over ends here, with a clean window.
+ */
+bool fb_guard_on(struct fb_guard *g, u64 now_ns)
+{
+	if (!g->off_until_ns)
+		return true;
+	if (now_ns < g->off_until_ns)
+		return false;
+	fb_guard_clear(g);
+	g->off_until_ns = 0;
+	g->on_since_ns = now_ns;
+	return true;
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Head and phase tracking. Core; see core/head.h.
+ */
+#include "core/head.h"
+
+/*
+ * A residual of up to this share of a revolution is mechanical: 250 us at 10,000 rpm,
+ * for reports are late by up to 100 us of jitter and some interrupt latency. Of accidents
+ * it takes twice that share for mechanical.
+ */
+#define FB_HEAD_TOLERANCE_SHARE 24
+
+/*
+ * The phase is an edge that a quarter of the reports are ahead of, by up to so much: 23 us
+ * at 10,000 rpm. A read on the heels of another that ends on time is not a cache hit.
+ */
+#define FB_HEAD_EDGE_SHARE 256
+
+/* trust: seven odd completions in a row void the anchor, three the lock */
+#define FB_HEAD_TRUST_MAX 64
+
+/*
+ * An unconfirmed phase: a drive that warms up by 200 ppm in an hour is 25 us off after half
+ * a minute, and 0.5 ppm of error add 15 us.
+ */
+#define FB_HEAD_BELIEF_NS (30 * 1000000000ULL)
+
+/*
+ * The first windows are short, so that a period that is off by 500 ppm (3 us per
+ * revolution of a 10,000 rpm drive) is corrected before it leaves the tolerance.
+ */
+#define FB_HEAD_SHORT_WINDOW (FB_HEAD_WINDOW / 4)
+#define FB_HEAD_SHORT_WINDOWS 4
+
+/*
+ * So is one that has lasted as long as the period is averaged over: with few requests the
+ * phase must not wait for many. What came before a pause says nothing of the phase after it.
+ */
+#define FB_HEAD_FEW (FB_HEAD_WINDOW / 8)
+#define FB_HEAD_PAUSE_NS (4 * 1000000000ULL)
+
+/*
+ * The period is averaged over this many revolutions (12 s at 10,000 rpm): an edge
+ * known to 3 us gives it to 0.3 ppm, and it follows a drive that warms up.
+ */
+#define FB_HEAD_BASE_TURNS 2048
+
+/*
+ * A drive that warms up changes its period evenly for an hour: 0.06 ppm a second are 200 ppm
+ * in an hour. Whoever follows only what has come lags behind by a second of that for each
+ * second averaged. So the trend is learnt, too, slowly, for it must not follow noise: by
+ * what the period has changed within two minutes. It is not believed for more than ten.
+ */
+#define FB_HEAD_TREND_S 128
+#define FB_HEAD_TREND_SHARE 4
+#define FB_HEAD_TREND_MOST_S 600
+#define FB_HEAD_TREND_BOUND 360000	/* 10,000 ppm in an hour */
+#define FB_HEAD_SECOND_NS 1000000000ULL
+
+#define FB_HEAD_PERIOD_PPM 2000	/* a period further from the model's is an accident */
+#define FB_HEAD_FITS_SHIFT 5	/* @fits averages over 32 predicted completions ... */
+#define FB_HEAD_RIGHT_SHIFT 8	/* ... and @right over 256 */
+
+/*
+ * What no drive does that its model fits: the seek noise of the simulated drives costs 2 in
+ * 100 commands the turn that was predicted, standard deviations of 500 us 10. A correction of
+ * 10 % of all seeks, the most there is, costs as many until it is made.
+ */
+#define FB_HEAD_FITS_LEAST (FB_HEAD_PPM / 2)
+#define FB_HEAD_RIGHT_LEAST (FB_HEAD_PPM / 4 * 3)
+#define FB_HEAD_BOUNDED_MOST 16
+#define FB_HEAD_JUDGE_MIN 200	/* completions before a model is judged */
+#define FB_HEAD_PPM 1000000
+
+static u64 fb_head_period_ns(const struct fb_head *h)
+{
+	return div_u64(h->period_ps, 1000);
+}
+
+static void fb_head_unanchor(struct fb_head *h)
+{
+	h->anchored = false;
+	h->trust = 0;
+}
+
+void fb_head_init(struct fb_head *h, const struct disk_model *dm)
+{
+	memset(h, 0, sizeof(*h));
+	h->dm = dm;
+	h->period_ps = dm_info(dm)->period_ps;
+	h->tolerance_ns = div_u64(dm_period_ns(dm), FB_HEAD_TOLERANCE_SHARE);
+	h->edge_ns = div_u64(dm_period_ns(dm), FB_HEAD_EDGE_SHARE);
+	h->fits = FB_HEAD_PPM;
+	h->right = FB_HEAD_PPM;
+}
+
+void fb_head_lose(struct fb_head *h)
+{
+	h->known = false;
+}
+
+void fb_head_reset(struct fb_head *h, u64 until_ns)
+{
+	fb_head_lose(h);
+	fb_head_unanchor(h);
+	h->hold_until_ns = until_ns;
+}
+
+bool fb_head_locked(const struct fb_head *h, u64 now_ns)
+{
+	return h->anchored && h->trust >= FB_HEAD_LOCK &&
+	       (now_ns <= h->at_ns || now_ns - h->at_ns <= FB_HEAD_BELIEF_NS);
+}
+
+/*
+ * The angle that passes in @ns: as many nanoseconds as the period has picoseconds
+ * are a thousand whole turns, so that nothing overflows, whatever the time.
+ */
+static u32 fb_head_turned(const struct fb_head *h, u64 ns)
+{
+	u64 rest, ps;
+
+	div64_u64_rem(ns, h->period_ps, &rest);
+	div64_u64_rem(rest * 1000, h->period_ps, &ps);
+	return mul_u64_u64_div_u64(ps, 1ULL << 32, h->period_ps);
+}
+
+u32 fb_head_angle(const struct fb_head *h, u64 ns)
+{
+	if (ns < h->anchor_ns)
+		return h->anchor_angle - fb_head_turned(h, h->anchor_ns - ns);
+	return h->anchor_angle + fb_head_turned(h, ns - h->anchor_ns);
+}
+
+u64 fb_head_when(const struct fb_head *h, u64 ns, u32 angle)
+{
+	u32 ahead = angle - fb_head_angle(h, ns);
+	u32 back = -ahead;
+
+	if (ahead <= back)
+		return ns + div_u64(mul_u64_u32_shr(h->period_ps, ahead, 32) + 500, 1000);
+	return ns - div_u64(mul_u64_u32_shr(h->period_ps, back, 32) + 500, 1000);
+}
+
+bool fb_head_now(const struct fb_head *h, u64 ns, struct dm_place *p)
+{
+	if (!h->known || !fb_head_locked(h, ns))
+		return false;
+	p->cyl = h->at.cyl;
+	p->head = h->at.head;
+	p->angle = fb_head_angle(h, ns);
+	return true;
+}
+
+static void fb_head_window_begin(struct fb_head *h)
+{
+	h->win_n = 0;
+}
+
+static u64 fb_head_bounded(const struct fb_head *h, s64 period_ps)
+{
+	s64 model = dm_info(h->dm)->period_ps;
+	s64 bound = div_s64(model, FB_HEAD_PPM) * FB_HEAD_PERIOD_PPM;
+
+	return clamp_t(s64, period_ps, model - bound, model + bound);
+}
+
+static bool fb_head_at_bound(const struct fb_head *h)
+{
+	return fb_head_bounded(h, h->period_ps - 1) == h->period_ps ||
+	       fb_head_bounded(h, h->period_ps + 1) == h->period_ps;
+}
+
+/* the period goes on as it did */
+static void fb_head_age(struct fb_head *h, u64 ns)
+{
+	u64 ms = div_u64(ns - min(ns, h->aged_ns), 1000000);
+
+	h->aged_ns = max(ns, h->aged_ns);
+	ms = min_t(u64, ms, FB_HEAD_TREND_MOST_S * 1000);
+	h->period_ps = fb_head_bounded(h, h->period_ps + div_s64(h->trend_ps * (s64)ms, 1000));
+}
+
+/* and how does it? */
+static void fb_head_learn_trend(struct fb_head *h, u64 ns)
+{
+	u64 s = div_u64(ns - min(ns, h->mark_ns), FB_HEAD_SECOND_NS);
+	s64 most = div_u64(dm_info(h->dm)->period_ps, FB_HEAD_TREND_BOUND), trend;
+
+	if (s < FB_HEAD_TREND_S)
+		return;
+	if (h->mark_ns && s < FB_HEAD_TREND_MOST_S) {
+		trend = div_s64((s64)h->period_ps - (s64)h->mark_ps, s);
+		trend = h->trend_ps + div_s64(trend - h->trend_ps, FB_HEAD_TREND_SHARE);
+		h->trend_ps = clamp_t(s64, trend, -most, most);
+	}
+	h->mark_ns = ns;
+	h->mark_ps = h->period_ps;
+}
+
+static void fb_head_anchor(struct fb_head *h, u64 ns, u32 angle)
+{
+	fb_head_age(h, ns);
+	h->anchored = true;
+	h->anchor_ns = ns;
+	h->anchor_angle = angle;
+	h->trust = 0;
+	h->windows = 0;
+	h->base_turns = 0;
+	fb_head_window_begin(h);
+}
+
+/*
+ * The early edge has moved by @moved_ns in @turns revolutions: correct the period by
+ * its mean over all windows since the anchor, of which the oldest fade.
+ */
+static void fb_head_learn_period(struct fb_head *h, s64 moved_ns, u64 turns)
+{
+	u64 step;
+
+	h->base_turns = max(turns, min_t(u64, h->base_turns + turns, FB_HEAD_BASE_TURNS));
+	if (!h->base_turns)
+		return;
+	step = div64_u64((moved_ns < 0 ? -moved_ns : moved_ns) * 1000, h->base_turns);
+	h->period_ps = fb_head_bounded(h, moved_ns < 0 ? h->period_ps - step :
+					  h->period_ps + step);
+}
+
+/*
+ * A window is full. Reports are late only, so its early edge is the platter's phase; but
+ * not the earliest: on a zero-latency drive a head that lands within the wanted range
+ * ends its access where it landed, some sectors before the predicted angle, which happens
+ * to one in twenty of 8 KiB requests. The first quartile is past those. Move the anchor to
+ * the last end, seen from that edge, before the period changes, so that the phase does not
+ * jump.
+ */
+static void fb_head_window_end(struct fb_head *h)
+{
+	s64 edge = h->win[h->win_n / 4];
+	u64 turns = 0, anchor_ns = h->at_ns + edge;
+
+	if (anchor_ns > h->anchor_ns)
+		turns = div64_u64(anchor_ns - h->anchor_ns, fb_head_period_ns(h));
+	h->anchor_ns = anchor_ns;
+	h->anchor_angle = h->at.angle;
+	fb_head_age(h, anchor_ns);
+	/* the first edge has no other to be compared with */
+	if (h->windows)
+		fb_head_learn_period(h, edge, turns);
+	h->bounded = fb_head_at_bound(h) ? h->bounded + 1 : 0;
+	if (h->windows >= FB_HEAD_SHORT_WINDOWS)
+		fb_head_learn_trend(h, anchor_ns);
+	if (h->windows < FB_HEAD_SHORT_WINDOWS)
+		h->windows++;
+	fb_head_window_begin(h);
+}
+
+/* take a consistent completion into the window, which is kept ascending */
+static void fb_head_follow(struct fb_head *h, s64 residual)
+{
+	u32 i = h->win_n++;
+
+	for (; i && residual < h->win[i - 1]; i--)
+		h->win[i] = h->win[i - 1];
+	h->win[i] = residual;
+}
+
+static void fb_head_window_check(struct fb_head *h)
+{
+	u32 full = h->windows < FB_HEAD_SHORT_WINDOWS ? FB_HEAD_SHORT_WINDOW : FB_HEAD_WINDOW;
+
+	if (h->win_n >= full ||
+	    (h->win_n >= FB_HEAD_FEW && h->at_ns > h->anchor_ns &&
+	     h->at_ns - h->anchor_ns >= FB_HEAD_BASE_TURNS * fb_head_period_ns(h)))
+		fb_head_window_end(h);
+}
+
+static void fb_head_fit(struct fb_head *h, bool fits, bool right)
+{
+	h->fits -= h->fits >> FB_HEAD_FITS_SHIFT;
+	h->fits += fits ? FB_HEAD_PPM >> FB_HEAD_FITS_SHIFT : 0;
+	h->right -= h->right >> FB_HEAD_RIGHT_SHIFT;
+	h->right += right ? FB_HEAD_PPM >> FB_HEAD_RIGHT_SHIFT : 0;
+}
+
+bool fb_head_misfit(const struct fb_head *h)
+{
+	return h->mechanical + h->odd >= FB_HEAD_JUDGE_MIN &&
+	       (h->fits < FB_HEAD_FITS_LEAST || h->right < FB_HEAD_RIGHT_LEAST ||
+		h->bounded >= FB_HEAD_BOUNDED_MOST);
+}
+
+/* (a - b) in revolutions, rounded */
+static s32 fb_head_turns(const struct fb_head *h, u64 a, u64 b)
+{
+	u64 period = fb_head_period_ns(h), half = period / 2;
+
+	if (a >= b)
+		return div64_u64(a - b + half, period);
+	return -(s32)div64_u64(b - a + half, period);
+}
+
+static void fb_head_mechanical(struct fb_head *h, const struct dm_place *end,
+			       struct fb_head_end *out)
+{
+	out->verdict = FB_HEAD_MECHANICAL;
+	h->mechanical++;
+	h->trust = min_t(u32, h->trust + 1, FB_HEAD_TRUST_MAX);
+	h->known = true;
+	h->at = *end;
+	h->at_ns = out->end_ns;
+}
+
+static void fb_head_early(struct fb_head *h, struct fb_head_end *out)
+{
+	out->verdict = FB_HEAD_EARLY;
+	h->early++;
+	fb_head_lose(h);
+}
+
+/*
+ * Not at the angle: either this completion is an accident or the phase is wrong. Without a
+ * prediction it may as well come from the cache, which says nothing about the model.
+ */
+static void fb_head_odd(struct fb_head *h, const struct dm_place *end, bool predicted,
+			struct fb_head_end *out)
+{
+	out->verdict = FB_HEAD_ODD;
+	h->odd++;
+	h->trust /= 2;
+	if (predicted)
+		fb_head_fit(h, false, false);
+	fb_head_lose(h);
+	if (!h->trust)
+		fb_head_anchor(h, out->end_ns, end->angle);
+}
+
+/* a pause, and not as short as all of the window's */
+static bool fb_head_paused(const struct fb_head *h, u64 ns)
+{
+	u64 lasted_ns = h->at_ns - min(h->anchor_ns, h->at_ns);
+
+	return ns > h->at_ns + max(FB_HEAD_PAUSE_NS, lasted_ns);
+}
+
+void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
+		      u64 pred_ns, u64 started_ns, u64 xfer_ns, bool write,
+		      struct fb_head_end *out)
+{
+	const struct dm_info *info = dm_info(h->dm);
+	u64 report = write ? info->write_report_ns : info->read_report_ns, nearest;
+
+	memset(out, 0, sizeof(*out));
+	out->end_ns = now_ns - min(report, now_ns);
+	if (now_ns < h->hold_until_ns) {
+		out->verdict = FB_HEAD_ODD;
+		fb_head_lose(h);
+		return;
+	}
+	/* 1/1024: the drive may turn faster than the model says */
+	if (started_ns && out->end_ns + h->edge_ns < started_ns + xfer_ns - (xfer_ns >> 10)) {
+		fb_head_early(h, out);
+		return;
+	}
+	if (h->anchored && h->trust >= FB_HEAD_LOCK && !fb_head_locked(h, now_ns))
+		fb_head_unanchor(h);
+	if (!h->anchored) {
+		fb_head_anchor(h, out->end_ns, end->angle);
+		out->turns = pred_ns ? fb_head_turns(h, out->end_ns, pred_ns) : 0;
+		fb_head_mechanical(h, end, out);
+		return;
+	}
+
+	nearest = fb_head_when(h, out->end_ns, end->angle);
+	out->residual_ns = out->end_ns - nearest;
+	if (out->residual_ns > h->tolerance_ns || out->residual_ns < -(s64)h->tolerance_ns) {
+		if (pred_ns && out->end_ns + h->tolerance_ns < pred_ns)
+			fb_head_early(h, out);
+		else
+			fb_head_odd(h, end, pred_ns, out);
+		return;
+	}
+	/* a seek shorter than believed saves one turn, never two */
+	out->turns = pred_ns ? fb_head_turns(h, nearest, pred_ns) : 0;
+	if (out->turns < -1) {
+		fb_head_early(h, out);
+		return;
+	}
+	out->end_ns = nearest;
+	if (fb_head_paused(h, nearest))
+		fb_head_window_begin(h);
+	fb_head_follow(h, out->residual_ns);
+	if (pred_ns)
+		fb_head_fit(h, true, !out->turns);
+	fb_head_mechanical(h, end, out);
+	fb_head_window_check(h);
+}

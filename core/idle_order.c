@@ -1,0 +1,639 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Orders of idle reads. Core; see core/idle_order.h.
+ */
+#include "core/idle_order.h"
+
+#define FB_IDLE_ORDER_DONE U32_MAX	/* fb_idle_order.round: nothing of the region is wanted */
+#define FB_IDLE_ORDER_STEPS 16		/* regions that one question looks into */
+
+/* staggered: regions of a round from which the head chooses */
+#define FB_IDLE_ORDER_STAGGERED_NEXT 8
+
+/*
+ * Reading on over what is done already, for less than a new command costs: 64 KiB pass in
+ * 0.3 to 1 ms.
+ */
+#define FB_IDLE_ORDER_JOIN_SECTORS 128U
+
+#define FB_IDLE_ORDER_NEAR_TRACKS 4	/* near: tracks on either side that are looked at */
+#define FB_IDLE_ORDER_NEAR_TURNS 3	/* near: how much of the way from there counts, tracks */
+#define FB_IDLE_ORDER_WEIGH_EACH 1024	/* near: questions between two looks at the regions */
+/* near: and if nothing is there, the first distance, tracks */
+#define FB_IDLE_ORDER_NEAR_FAR 16
+/* near: words of the map on either side that are looked at ... */
+#define FB_IDLE_ORDER_NEAR_WORDS 512
+#define FB_IDLE_ORDER_NEAR_STARTS 8	/* ... for as many places where something wanted begins */
+#define FB_IDLE_ORDER_CUT_TRACKS 16	/* near: so much behind a cut is long */
+#define FB_IDLE_ORDER_CUT_NS 3000000U	/* near: what is cut in two costs another way some day */
+/* from a read's end until the next one's arm can move */
+#define FB_IDLE_ORDER_TURNAROUND_NS 400000U
+
+/* ---- where something is left ---- */
+
+/* the first granule that begins on a track with this index, or a later one */
+static u64 fb_idle_order_track_granule(const struct fb_idle_order *o,
+				       const struct fb_idle_order_ask *ask, u64 index)
+{
+	u32 tracks = dm_tracks(ask->dm);
+	struct dm_track t;
+
+	for (; index < tracks; index++) {
+		dm_track_by_index(ask->dm, index, &t);
+		if (t.nsect)
+			return div_u64(t.first_lbn + o->granule - 1, o->granule);
+	}
+	return o->granules;
+}
+
+/* the first count with groups of a region of the map, or of a later one; see fb_bitmap_add() */
+static u32 fb_idle_order_region_count(const struct fb_bitmap *bm, u32 region)
+{
+	return (u32)div_u64((u64)region * bm->groups, FB_REGIONS) >> bm->shift;
+}
+
+/* the first count from @count on that is not zero, or @bm->counts */
+static u32 fb_idle_order_full_count(const struct fb_bitmap *bm, u32 count)
+{
+	u32 region, end;
+
+	while (count < bm->counts) {
+		region = div_u64(((u64)count << bm->shift) * FB_REGIONS + FB_REGIONS - 1,
+				 bm->groups);
+		end = region + 1 < FB_REGIONS ? fb_idle_order_region_count(bm, region + 1) :
+			bm->counts;
+		/* a count may be of two regions */
+		if (end <= count)
+			end = count + 1;
+		else if (!bm->region[region])
+			count = end;
+		for (; count < end; count++)
+			if (bm->count[count])
+				return count;
+	}
+	return bm->counts;
+}
+
+u64 fb_idle_order_wanted(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+			 u64 from, u64 end)
+{
+	const struct fb_bitmap *bm = ask->bm;
+	struct dm_track t;
+	u64 stop, found;
+	u32 count;
+
+	if (from >= end || dm_track_of(ask->dm, from * o->granule, &t))
+		return end;
+	count = dm_track_index(ask->dm, &t) >> bm->shift;
+	while (1) {
+		stop = fb_idle_order_track_granule(o, ask, ((u64)count + 1) << bm->shift);
+		stop = min(stop, end);
+		found = fb_bitmap_next_before(bm, from, stop);
+		if (found < stop)
+			return found;
+		if (stop == end)
+			return end;
+		count = fb_idle_order_full_count(bm, count + 1);
+		from = fb_idle_order_track_granule(o, ask, (u64)count << bm->shift);
+		if (from >= end)
+			return end;
+	}
+}
+
+/* ---- how far to read from there ---- */
+
+/* from a wanted granule to the last that belongs with it, within @end and @max granules */
+static u64 fb_idle_order_run_end(const struct fb_idle_order *o, const struct fb_bitmap *bm,
+				 u64 first, u64 end, u32 max)
+{
+	u64 at = first, last = first;
+
+	end = min(end, first + max);
+	while (at < end && at - last <= o->join + 1) {
+		if (fb_bitmap_is_wanted(bm, at))
+			last = at;
+		at++;
+	}
+	return last + 1;
+}
+
+static void fb_idle_order_piece(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+				u64 first, u64 end, struct fb_plan_piece *out)
+{
+	u64 sectors = dm_info(ask->dm)->sectors;
+
+	out->lbn = first * o->granule;
+	out->nsect = min(end * o->granule, sectors) - out->lbn;
+}
+
+static u32 fb_idle_order_max(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask)
+{
+	return max_t(u32, ask->max_sectors / o->granule, 1);
+}
+
+static u64 fb_idle_order_access_ns(const struct fb_idle_order_ask *ask,
+				   const struct fb_plan_piece *p)
+{
+	struct dm_access acc;
+
+	if (dm_access(ask->dm, ask->head, p->lbn, p->nsect, false, &acc))
+		return U64_MAX;
+	return acc.total_ns;
+}
+
+/* what is predicted to take too long is halved; false: a granule takes too long */
+static bool fb_idle_order_shorten(const struct fb_idle_order *o,
+				  const struct fb_idle_order_ask *ask, struct fb_plan_piece *out)
+{
+	u64 first = div_u64(out->lbn, o->granule);
+	u32 n = div_u64((u64)out->nsect + o->granule - 1, o->granule);
+
+	if (!ask->head || !ask->max_ns)
+		return true;
+	while (fb_idle_order_access_ns(ask, out) > ask->max_ns) {
+		if (n == 1)
+			return false;
+		n /= 2;
+		fb_bitmap_trim(ask->bm, &first, &n);
+		fb_idle_order_piece(o, ask, first, first + n, out);
+	}
+	return true;
+}
+
+/* ---- sequential ---- */
+
+static bool fb_idle_order_sequential_next(struct fb_idle_order *o,
+					  const struct fb_idle_order_ask *ask,
+					  struct fb_plan_piece *out)
+{
+	u64 first = fb_idle_order_wanted(o, ask, o->cursor, o->granules);
+
+	if (first == o->granules) {
+		first = fb_idle_order_wanted(o, ask, 0, o->granules);
+		if (first == o->granules)
+			return false;
+	}
+	fb_idle_order_piece(o, ask, first, fb_idle_order_run_end(o, ask->bm, first, o->granules,
+								 fb_idle_order_max(o, ask)), out);
+	return true;
+}
+
+const struct fb_idle_order_ops fb_idle_order_sequential = {
+	.name = "sequential",
+	.next = fb_idle_order_sequential_next,
+};
+
+/* ---- staggered ---- */
+
+static void fb_idle_order_staggered_start(struct fb_idle_order *o)
+{
+	memset(o->round, 0, sizeof(o->round));
+}
+
+/* of the regions with the lowest round the first: the order of the segments */
+static u32 fb_idle_order_staggered_region(const struct fb_idle_order *o)
+{
+	u32 i, best = 0;
+
+	for (i = 1; i < o->regions; i++)
+		if (o->round[i] < o->round[best])
+			best = i;
+	return best;
+}
+
+/* true: the first wanted granule of the region's round is found */
+static bool fb_idle_order_staggered_look(struct fb_idle_order *o,
+					 const struct fb_idle_order_ask *ask, u32 i,
+					 struct fb_plan_piece *out)
+{
+	u64 start = min(i * o->region, o->granules), end = min(start + o->region, o->granules);
+	u64 from = min(start + o->round[i] * o->segment, end), first, round;
+
+	first = fb_idle_order_wanted(o, ask, from, end);
+	if (first == end) {
+		o->round[i] = FB_IDLE_ORDER_DONE;
+		return false;
+	}
+	round = div64_u64(first - start, o->segment);
+	if (round > o->round[i]) {
+		o->round[i] = round;
+		return false;
+	}
+	end = min(end, start + (round + 1) * o->segment);
+	fb_idle_order_piece(o, ask, first, fb_idle_order_run_end(o, ask->bm, first, end,
+								 fb_idle_order_max(o, ask)), out);
+	return true;
+}
+
+/*
+ * Of the next regions of the round the one that the head comes to first: each round is
+ * complete before the next begins, as in the exact order, but the ways are shorter.
+ */
+static void fb_idle_order_staggered_nearest(struct fb_idle_order *o,
+					    const struct fb_idle_order_ask *ask, u32 i,
+					    struct fb_plan_piece *out)
+{
+	u64 best_ns = fb_idle_order_access_ns(ask, out), ns;
+	u32 round = o->round[i], seen = 1;
+	struct fb_plan_piece p;
+
+	for (i++; i < o->regions && seen < FB_IDLE_ORDER_STAGGERED_NEXT; i++) {
+		if (o->round[i] != round || !fb_idle_order_staggered_look(o, ask, i, &p))
+			continue;
+		seen++;
+		ns = fb_idle_order_access_ns(ask, &p);
+		if (out->nsect * ns >= p.nsect * best_ns)
+			continue;
+		*out = p;
+		best_ns = ns;
+	}
+}
+
+static bool fb_idle_order_staggered_next(struct fb_idle_order *o,
+					 const struct fb_idle_order_ask *ask,
+					 struct fb_plan_piece *out)
+{
+	u32 steps, i;
+
+	for (steps = 0; steps < FB_IDLE_ORDER_STEPS; steps++) {
+		i = fb_idle_order_staggered_region(o);
+		if (o->round[i] == FB_IDLE_ORDER_DONE)
+			fb_idle_order_staggered_start(o);
+		else if (fb_idle_order_staggered_look(o, ask, i, out))
+			break;
+	}
+	if (steps == FB_IDLE_ORDER_STEPS)
+		return false;
+	if (ask->head)
+		fb_idle_order_staggered_nearest(o, ask, i, out);
+	return true;
+}
+
+const struct fb_idle_order_ops fb_idle_order_staggered = {
+	.name = "staggered",
+	.start = fb_idle_order_staggered_start,
+	.next = fb_idle_order_staggered_next,
+};
+
+/* ---- near ---- */
+
+/**
+ * struct fb_idle_order_best - the best read so far
+ * @first: its first granule
+ * @end: not to be read beyond this one
+ * @wanted: granules wanted ...
+ * @ns: ... and what it takes to come there and read them
+ */
+struct fb_idle_order_best {
+	u64 first;
+	u64 end;
+	u64 wanted;
+	u64 ns;
+};
+
+static void fb_idle_order_near_offer(struct fb_idle_order_best *best, u64 first, u64 end,
+				     u64 wanted, u64 ns)
+{
+	if (wanted && (!best->wanted || wanted * best->ns > best->wanted * ns))
+		*best = (struct fb_idle_order_best) { first, end, wanted, ns };
+}
+
+/*
+ * A scan that reads where the head is comes to its end where tracks are long first, and then
+ * all ways are far. So regions that lag count for more: by what is left of them against what
+ * is left of the whole.
+ */
+static void fb_idle_order_near_weigh(struct fb_idle_order *o, const struct fb_idle_order_ask *ask)
+{
+	const struct fb_bitmap *bm = ask->bm;
+	u64 first = 0, end, share;
+	u32 i;
+
+	if (o->asked++ % FB_IDLE_ORDER_WEIGH_EACH)
+		return;
+	for (i = 0; i < FB_REGIONS; i++, first = end) {
+		end = fb_idle_order_track_granule(o, ask, div_u64((u64)(i + 1) * bm->groups,
+								  FB_REGIONS));
+		share = mul_u64_u64_div_u64(bm->region[i] * FB_WEIGHT_ONE, o->granules,
+					    max_t(u64, end - first, 1));
+		share = div64_u64(share, max_t(u64, bm->n_wanted, 1));
+		o->weight[i] = clamp_t(u64, share, FB_WEIGHT_ONE / 4, FB_WEIGHT_ONE * 4);
+	}
+}
+
+static u32 fb_idle_order_near_region(const struct fb_idle_order_ask *ask, u32 cyl)
+{
+	return div_u64((u64)cyl * FB_REGIONS, dm_info(ask->dm)->cylinders);
+}
+
+/* does something wanted begin here, but for holes? @track granules are a track */
+static bool fb_idle_order_near_begins(const struct fb_idle_order_ask *ask, u64 first, u32 track)
+{
+	u32 n = min_t(u64, first, track);
+
+	return !n || fb_bitmap_count(ask->bm, first - n, n) <= n / 4;
+}
+
+/*
+ * Where nothing begins what is left is cut in two. That costs a way more some day, unless
+ * what stays behind is long.
+ */
+static u64 fb_idle_order_near_cut_ns(const struct fb_idle_order_ask *ask, u64 first, u32 track)
+{
+	u32 n = min_t(u64, first, FB_IDLE_ORDER_CUT_TRACKS * track);
+
+	if (fb_idle_order_near_begins(ask, first, track) ||
+	    fb_bitmap_count(ask->bm, first - n, n) >= n - n / 8)
+		return 0;
+	return FB_IDLE_ORDER_CUT_NS;
+}
+
+/*
+ * The drive reads on where a read ends: begin at @first, and go on over FB_IDLE_ORDER_NEAR_TURNS
+ * tracks of @track granules.
+ */
+static void fb_idle_order_near_ahead(const struct fb_idle_order *o,
+				     const struct fb_idle_order_ask *ask, u64 first, u32 track,
+				     struct fb_idle_order_best *best)
+{
+	u32 turn_ns = dm_period_ns(ask->dm) + dm_info(ask->dm)->head_switch_ns;
+	u32 n = min_t(u64, FB_IDLE_ORDER_NEAR_TURNS * track, o->granules - first);
+	struct fb_plan_piece p;
+	struct dm_access acc;
+
+	fb_idle_order_piece(o, ask, first, first + 1, &p);
+	if (!dm_access(ask->dm, ask->head, p.lbn, 1, false, &acc))
+		fb_idle_order_near_offer(best, first, o->granules,
+					 (u64)fb_bitmap_count(ask->bm, first, n) *
+					 o->weight[fb_idle_order_near_region(ask, acc.end.cyl)],
+					 acc.total_ns + fb_idle_order_near_cut_ns(ask, first, track) +
+					 FB_IDLE_ORDER_NEAR_TURNS * turn_ns);
+}
+
+/*
+ * It does not, and each command loses what passes until the next is there: a read that
+ * takes the rest of a track loses that least, for the drive takes it as it passes.
+ */
+static void fb_idle_order_near_alone(const struct fb_idle_order *o,
+				     const struct fb_idle_order_ask *ask, u64 first, u64 end,
+				     struct fb_idle_order_best *best)
+{
+	u32 n = min_t(u64, end - first, fb_idle_order_max(o, ask)), wanted;
+	struct fb_plan_piece p;
+	u64 ns;
+
+	wanted = fb_bitmap_trim(ask->bm, &first, &n);
+	if (!wanted)
+		return;
+	fb_idle_order_piece(o, ask, first, first + n, &p);
+	ns = fb_idle_order_access_ns(ask, &p);
+	if (!ask->max_ns || ns <= ask->max_ns)
+		fb_idle_order_near_offer(best, first, first + n, wanted, ns +
+					 FB_IDLE_ORDER_TURNAROUND_NS);
+}
+
+/* the granules that begin on a track */
+static void fb_idle_order_near_track(const struct fb_idle_order *o, const struct dm_track *t,
+				     u64 *first, u64 *end)
+{
+	*first = div_u64(t->first_lbn + o->granule - 1, o->granule);
+	*end = div_u64(t->first_lbn + t->nsect + o->granule - 1, o->granule);
+	*end = min(*end, o->granules);
+}
+
+/* what passes first when the head comes to a track */
+static u64 fb_idle_order_near_landing(const struct fb_idle_order *o,
+				      const struct fb_idle_order_ask *ask, const struct dm_track *t)
+{
+	struct dm_place to = { .cyl = t->cyl, .head = t->head };
+	struct dm_piece piece[2];
+	u64 seek_ns = dm_seek_ns(ask->dm, ask->head, &to, false);
+
+	dm_window(ask->dm, t, ask->head->angle + dm_ns_to_angle(ask->dm, seek_ns), 1ULL << 32,
+		  piece);
+	return div_u64(piece[0].lbn + o->granule - 1, o->granule);
+}
+
+/* whatever passes on a track */
+static void fb_idle_order_near_look(const struct fb_idle_order *o,
+				    const struct fb_idle_order_ask *ask, u64 index,
+				    struct fb_idle_order_best *best)
+{
+	u64 first, end, at;
+	struct dm_track t;
+
+	if (index >= dm_tracks(ask->dm) || !fb_bitmap_group(ask->bm, index) ||
+	    dm_track_by_index(ask->dm, index, &t) || !t.nsect)
+		return;
+	fb_idle_order_near_track(o, &t, &first, &end);
+	at = fb_idle_order_near_landing(o, ask, &t);
+	if (!ask->ahead) {
+		fb_idle_order_near_alone(o, ask, first, end, best);
+		if (at > first && at < end)
+			fb_idle_order_near_alone(o, ask, at, end, best);
+		return;
+	}
+	at = fb_bitmap_next_before(ask->bm, clamp(at, first, end), end);
+	if (at < end)
+		fb_idle_order_near_ahead(o, ask, at, end - first, best);
+}
+
+/*
+ * Where something wanted begins, in the words of the map from @word on, @step at a time:
+ * the nearest FB_IDLE_ORDER_NEAR_STARTS such places.
+ */
+static void fb_idle_order_near_starts(const struct fb_idle_order *o,
+				      const struct fb_idle_order_ask *ask, u64 word, int step,
+				      u32 track, struct fb_idle_order_best *best)
+{
+	const unsigned long *wanted = ask->bm->wanted;
+	unsigned long w, bit;
+	u32 found = 0, i;
+	u64 first;
+
+	for (i = 0; i < FB_IDLE_ORDER_NEAR_WORDS && found < FB_IDLE_ORDER_NEAR_STARTS; i++, word += step) {
+		if (word >= BITS_TO_LONGS(o->granules))
+			return;
+		w = wanted[word] & ~(wanted[word] << 1);
+		if (word && wanted[word - 1] >> (BITS_PER_LONG - 1))
+			w &= ~1UL;
+		for_each_set_bit(bit, &w, BITS_PER_LONG) {
+			first = word * BITS_PER_LONG + bit;
+			if (!fb_idle_order_near_begins(ask, first, track))
+				continue;
+			fb_idle_order_near_ahead(o, ask, first, track, best);
+			found++;
+			break;
+		}
+	}
+}
+
+/* the beginning of a region */
+static void fb_idle_order_near_go(const struct fb_idle_order *o,
+				  const struct fb_idle_order_ask *ask, u32 region, u32 track,
+				  struct fb_idle_order_best *best)
+{
+	u32 groups = ask->bm->groups;
+	u64 from = fb_idle_order_track_granule(o, ask, div_u64((u64)region * groups, FB_REGIONS));
+	u64 end = fb_idle_order_track_granule(o, ask, div_u64((u64)(region + 1) * groups,
+							      FB_REGIONS));
+	u64 first = fb_idle_order_wanted(o, ask, from, end);
+
+	if (first < end)
+		fb_idle_order_near_ahead(o, ask, first, track, best);
+}
+
+/* of the regions that lag more than this one the nearest on either side */
+static void fb_idle_order_near_lagging(const struct fb_idle_order *o,
+				       const struct fb_idle_order_ask *ask, u32 track,
+				       struct fb_idle_order_best *best)
+{
+	u32 here = fb_idle_order_near_region(ask, ask->head->cyl), i;
+	u32 least = o->weight[here] + o->weight[here] / 3;
+
+	for (i = here + 1; i < FB_REGIONS && o->weight[i] < least; i++)
+		;
+	if (i < FB_REGIONS)
+		fb_idle_order_near_go(o, ask, i, track, best);
+	for (i = here; i && o->weight[i - 1] < least; i--)
+		;
+	if (i)
+		fb_idle_order_near_go(o, ask, i - 1, track, best);
+}
+
+/* nothing is left around: the first on either side, at doubling distance */
+static bool fb_idle_order_near_far(const struct fb_idle_order *o,
+				   const struct fb_idle_order_ask *ask, u32 here, u32 track,
+				   struct fb_idle_order_best *best)
+{
+	u64 from, end, first, tracks = dm_tracks(ask->dm), dist;
+
+	for (dist = FB_IDLE_ORDER_NEAR_FAR; !best->wanted && dist < 2 * tracks; dist *= 2) {
+		from = fb_idle_order_track_granule(o, ask, min(here + dist / 2, tracks));
+		end = fb_idle_order_track_granule(o, ask, min(here + dist, tracks));
+		first = fb_idle_order_wanted(o, ask, from, end);
+		if (first < end)
+			fb_idle_order_near_ahead(o, ask, first, track, best);
+		from = fb_idle_order_track_granule(o, ask, here > dist ? here - dist : 0);
+		end = fb_idle_order_track_granule(o, ask, here > dist / 2 ? here - dist / 2 : 0);
+		first = fb_idle_order_wanted(o, ask, from, end);
+		if (first < end)
+			fb_idle_order_near_ahead(o, ask, first, track, best);
+	}
+	return best->wanted;
+}
+
+static bool fb_idle_order_near_search(const struct fb_idle_order *o,
+				      const struct fb_idle_order_ask *ask, const struct dm_track *t,
+				      struct fb_idle_order_best *best)
+{
+	u32 here = dm_track_index(ask->dm, t), i;
+	u64 first, end, word;
+
+	fb_idle_order_near_look(o, ask, here, best);
+	for (i = 1; i <= FB_IDLE_ORDER_NEAR_TRACKS; i++) {
+		fb_idle_order_near_look(o, ask, (u64)here + i, best);
+		if (i <= here)
+			fb_idle_order_near_look(o, ask, here - i, best);
+	}
+	if (!t->nsect)
+		return best->wanted;
+	fb_idle_order_near_track(o, t, &first, &end);
+	word = first / BITS_PER_LONG;
+	if (ask->ahead)
+		fb_idle_order_near_starts(o, ask, word, 1, end - first, best);
+	if (ask->ahead && word)
+		fb_idle_order_near_starts(o, ask, word - 1, -1, end - first, best);
+	if (ask->ahead)
+		fb_idle_order_near_lagging(o, ask, end - first, best);
+	return best->wanted || fb_idle_order_near_far(o, ask, here, end - first, best);
+}
+
+/* the head is where the read before has ended: go on behind it, what passes first */
+static bool fb_idle_order_near_goes_on(const struct fb_idle_order *o,
+				       const struct fb_idle_order_ask *ask,
+				       const struct dm_track *here, struct fb_idle_order_best *best)
+{
+	u64 end = min(o->cursor + here->nsect / 4 / o->granule + 1, o->granules);
+	struct dm_track t;
+
+	if (!ask->ahead || !o->cursor || dm_track_of(ask->dm, o->cursor * o->granule - 1, &t) ||
+	    t.cyl != here->cyl || t.head != here->head)
+		return false;
+	best->first = fb_bitmap_next_before(ask->bm, o->cursor, end);
+	best->end = o->granules;
+	return best->first < end;
+}
+
+static bool fb_idle_order_near_next(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+				    struct fb_plan_piece *out)
+{
+	struct fb_idle_order_best best = { .wanted = 0 };
+	struct dm_track t;
+
+	if (!ask->head || dm_track_at(ask->dm, ask->head->cyl, ask->head->head, &t))
+		return fb_idle_order_sequential_next(o, ask, out);
+	fb_idle_order_near_weigh(o, ask);
+	if (!fb_idle_order_near_goes_on(o, ask, &t, &best) && !fb_idle_order_near_search(o, ask, &t, &best)) {
+		o->cursor = fb_idle_order_track_granule(o, ask, dm_track_index(ask->dm, &t));
+		return fb_idle_order_sequential_next(o, ask, out);
+	}
+	fb_idle_order_piece(o, ask, best.first, fb_idle_order_run_end(o, ask->bm, best.first,
+								      best.end,
+								      fb_idle_order_max(o, ask)),
+			    out);
+	return true;
+}
+
+const struct fb_idle_order_ops fb_idle_order_near = {
+	.name = "near",
+	.next = fb_idle_order_near_next,
+};
+
+/* ---- for hosts ---- */
+
+const struct fb_idle_order_ops *fb_idle_order_by_name(const char *name)
+{
+	static const struct fb_idle_order_ops *const all[] = { &fb_idle_order_sequential,
+		&fb_idle_order_staggered, &fb_idle_order_near };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++)
+		if (!strcmp(all[i]->name, name))
+			return all[i];
+	return NULL;
+}
+
+int fb_idle_order_init(struct fb_idle_order *o, const struct fb_idle_order_ops *ops,
+		       const struct disk_model *dm, u32 granule_sectors, u32 regions,
+		       u32 segment_sectors)
+{
+	u64 sectors = dm_info(dm)->sectors;
+
+	if (!regions)
+		regions = FB_IDLE_ORDER_REGIONS;
+	if (!segment_sectors)
+		segment_sectors = max(FB_IDLE_ORDER_SEGMENT, granule_sectors);
+	if (regions > FB_IDLE_ORDER_REGIONS_MAX || segment_sectors % granule_sectors)
+		return -EINVAL;
+	memset(o, 0, sizeof(*o));
+	o->ops = ops;
+	o->granule = granule_sectors;
+	o->granules = div_u64(sectors + granule_sectors - 1, granule_sectors);
+	o->join = FB_IDLE_ORDER_JOIN_SECTORS / granule_sectors;
+	o->regions = regions;
+	o->region = div_u64(o->granules + regions - 1, regions);
+	o->segment = segment_sectors / granule_sectors;
+	if (ops->start)
+		ops->start(o);
+	return 0;
+}
+
+bool fb_idle_order_next(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+			struct fb_plan_piece *out)
+{
+	if (!ask->bm->n_wanted || !o->ops->next(o, ask, out) || !fb_idle_order_shorten(o, ask, out))
+		return false;
+	o->cursor = div_u64(out->lbn + out->nsect + o->granule - 1, o->granule);
+	return true;
+}

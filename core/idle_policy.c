@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When to read while the disk is idle: Waiting and its two goals. Core; see core/idle_policy.h.
+ */
+#include "core/idle_policy.h"
+
+#define FB_IDLE_POLICY_NS_PER_US 1000U
+
+/* until the drive is known: what no disk for sale is slower than */
+#define FB_IDLE_POLICY_TURN_NS 11111111U
+#define FB_IDLE_POLICY_SECTOR_PS 5120000U
+
+/*
+ * With fewer intervals than this nothing is found, and 100 ms are waited: above that most
+ * of the paper's traces keep to a mean of 2 ms (table III).
+ */
+#define FB_IDLE_POLICY_LEARN 32
+#define FB_IDLE_POLICY_LEARN_NS 100000000U
+#define FB_IDLE_POLICY_LEARN_SIZE 1	/* 128 KiB */
+
+/* intervals until threshold and size are found anew */
+#define FB_IDLE_POLICY_RETUNE 64
+#define FB_IDLE_POLICY_AGE 8192		/* intervals after which the past counts half */
+#define FB_IDLE_POLICY_FORGET 1024		/* busy periods in which the longest is forgotten */
+#define FB_IDLE_POLICY_SIZE_AGE 8192	/* commands of a size, likewise */
+#define FB_IDLE_POLICY_STALE 32		/* what is known of sizes not in use fades by such a part */
+#define FB_IDLE_POLICY_PRIOR 32		/* commands that what is reckoned of a size counts for */
+#define FB_IDLE_POLICY_ALONE_AGE 4096	/* requests, likewise */
+#define FB_IDLE_POLICY_SIZE_KNOWN 8	/* commands of a size that tell what it takes */
+
+/* the mean is aimed at from below by one such part, so that the budget seldom steps in */
+#define FB_IDLE_POLICY_AIM_PART 16
+#define FB_IDLE_POLICY_ALIKE 32		/* yields that differ by less than such a part are alike */
+#define FB_IDLE_POLICY_WINDOW 4096		/* requests whose allowance may be saved up */
+#define FB_IDLE_POLICY_START 64		/* requests whose allowance there is to begin with */
+#define FB_IDLE_POLICY_CONTROL_OF 32	/* one interval in so many is left alone ... */
+/* ... but for what lasts longer than this */
+#define FB_IDLE_POLICY_CONTROL_NS 10000000000ULL
+
+/*
+ * On a disk that hardly anybody uses debts would be paid never. After ten idle minutes
+ * another collision does not make a mean.
+ */
+#define FB_IDLE_POLICY_FORGIVE_NS 600000000000ULL
+
+const char *const fb_idle_policy_why_name[] = {
+	[FB_IDLE_POLICY_RUN] = "reading",
+	[FB_IDLE_POLICY_OFF] = "off: the mean slowdown allowed is 0",
+	[FB_IDLE_POLICY_BUSY] = "the disk is busy",
+	[FB_IDLE_POLICY_READING] = "reading",
+	[FB_IDLE_POLICY_WAITING] = "waiting for the threshold",
+	[FB_IDLE_POLICY_BUDGET] = "paused: the mean slowdown is at its goal",
+	[FB_IDLE_POLICY_SHORT] = "paused: the maximum slowdown allowed is shorter than any read",
+	[FB_IDLE_POLICY_CONTROL] = "pausing for this interval, to measure without",
+};
+
+/* ---- idle intervals ---- */
+
+/* four bins a doubling from 2^14 ns on; all that is shorter is in the first */
+static u32 fb_idle_policy_bin(u64 ns)
+{
+	u32 log;
+
+	if (ns < 1ULL << 14)
+		return 0;
+	log = ns >> 32 ? 32 + __fls(ns >> 32) : __fls(ns & U32_MAX);
+	return min_t(u32, 4 * (log - 14) + ((ns >> (log - 2)) & 3) + 1, FB_IDLE_POLICY_BINS - 1);
+}
+
+/* the shortest interval of a bin */
+static u64 fb_idle_policy_bin_ns(u32 bin)
+{
+	return bin ? (4ULL + (bin - 1) % 4) << ((bin - 1) / 4 + 12) : 0;
+}
+
+static void fb_idle_policy_age(struct fb_idle_policy *w)
+{
+	u32 i;
+
+	w->aged_n = 0;
+	for (i = 0; i < FB_IDLE_POLICY_BINS; i++) {
+		w->bins[i].n /= 2;
+		w->bins[i].requests /= 2;
+		w->bins[i].ns = w->bins[i].n ? w->bins[i].ns / 2 : 0;
+		w->aged_n += w->bins[i].n;
+	}
+}
+
+static void fb_idle_policy_count_interval(struct fb_idle_policy *w)
+{
+	struct fb_idle_policy_bin *b = &w->bins[w->bin];
+
+	b->n++;
+	b->requests += w->requests;
+	b->ns += w->interval_ns;
+	w->longest = max(w->longest - w->longest / FB_IDLE_POLICY_FORGET, w->requests);
+	if (++w->aged_n >= FB_IDLE_POLICY_AGE)
+		fb_idle_policy_age(w);
+}
+
+/* ---- what requests of an idle disk take, with idle reads before them and without ---- */
+
+static void fb_idle_policy_count_alone(struct fb_idle_policy_first *f, u64 ns)
+{
+	u64 us = min_t(u64, div_u64(ns, FB_IDLE_POLICY_NS_PER_US), U32_MAX / 64);
+
+	f->us += us;
+	f->sq += us * us;
+	if (++f->n < FB_IDLE_POLICY_ALONE_AGE)
+		return;
+	f->n /= 2;
+	f->us /= 2;
+	f->sq /= 2;
+}
+
+/* the variance of a mean, in square microseconds */
+static u64 fb_idle_policy_variance(const struct fb_idle_policy_first *f, u64 mean)
+{
+	u64 square = div_u64(f->sq, f->n);
+
+	return square > mean * mean ? div_u64(square - mean * mean, f->n) : 0;
+}
+
+/*
+ * Idle reads move the head, and end what the drive reads ahead for a stream: the first
+ * request behind them may take longer though it met none. What is within two standard
+ * errors is chance.
+ */
+static u64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
+{
+	const struct fb_idle_policy_first *without = &w->alone[0], *with = &w->alone[1];
+	u64 a, b, more;
+
+	if (without->n < FB_IDLE_POLICY_SIZE_KNOWN || with->n < FB_IDLE_POLICY_SIZE_KNOWN)
+		return 0;
+	a = div_u64(without->us, without->n);
+	b = div_u64(with->us, with->n);
+	if (b <= a)
+		return 0;
+	more = b - a;
+	if (more * more <= 4 * (fb_idle_policy_variance(without, a) +
+				fb_idle_policy_variance(with, b)))
+		return 0;
+	return more * FB_IDLE_POLICY_NS_PER_US;
+}
+
+/* ---- what idle reads take ---- */
+
+static void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 ns)
+{
+	struct fb_idle_policy_size *s = &w->sizes[w->size];
+	u64 us = min_t(u64, div_u64(ns, FB_IDLE_POLICY_NS_PER_US), U32_MAX / 64);
+
+	s->ns += ns;
+	s->sq += us * us;
+	s->sectors += w->nsect;
+	if (++s->n < FB_IDLE_POLICY_SIZE_AGE)
+		return;
+	s->n /= 2;
+	s->ns /= 2;
+	s->sq /= 2;
+	s->sectors /= 2;
+}
+
+static u64 fb_idle_policy_transfer_ns(const struct fb_idle_policy *w, u64 sectors)
+{
+	return div_u64(sectors * w->sector_ps, 1000);
+}
+
+/* what a command takes besides its transfer, as measured with whatever size */
+static u64 fb_idle_policy_overhead_ns(const struct fb_idle_policy *w)
+{
+	u64 ns = 0, sectors = 0, transfer_ns;
+	u32 n = 0, i;
+
+	for (i = 0; i < FB_IDLE_POLICY_SIZES; i++) {
+		n += w->sizes[i].n;
+		ns += w->sizes[i].ns;
+		sectors += w->sizes[i].sectors;
+	}
+	if (n < FB_IDLE_POLICY_SIZE_KNOWN)
+		return w->turn_ns / 2;
+	transfer_ns = fb_idle_policy_transfer_ns(w, sectors);
+	return ns > transfer_ns ? div_u64(ns - transfer_ns, n) : 0;
+}
+
+/**
+ * struct fb_idle_policy_cost - what a size is like
+ * @ns: time of a command
+ * @sectors: what it reads in that
+ * @rest_ns: what is left of it on the mean when somebody comes meanwhile
+ */
+struct fb_idle_policy_cost {
+	u64 ns;
+	u64 sectors;
+	u64 rest_ns;
+};
+
+/*
+ * What was measured, and the more of what is reckoned the less that is. Somebody comes
+ * during a long command rather than a short one: E[x^2] / 2 E[x] is left of it.
+ */
+static void fb_idle_policy_cost(const struct fb_idle_policy *w, u32 size,
+				struct fb_idle_policy_cost *c)
+{
+	const struct fb_idle_policy_size *s = &w->sizes[size];
+	u64 sectors = FB_IDLE_POLICY_SECTORS_MIN << size, n = s->n + FB_IDLE_POLICY_PRIOR, ns, us;
+
+	ns = fb_idle_policy_overhead_ns(w) + fb_idle_policy_transfer_ns(w, sectors);
+	us = div_u64(ns, FB_IDLE_POLICY_NS_PER_US);
+	c->sectors = div64_u64(s->sectors + FB_IDLE_POLICY_PRIOR * sectors, n);
+	c->ns = div64_u64(s->ns + FB_IDLE_POLICY_PRIOR * ns, n);
+	c->rest_ns = mul_u64_u64_div_u64(s->sq + FB_IDLE_POLICY_PRIOR * us * us,
+					 (u64)FB_IDLE_POLICY_NS_PER_US * FB_IDLE_POLICY_NS_PER_US,
+					 2 * max_t(u64, s->ns + FB_IDLE_POLICY_PRIOR * ns, 1));
+}
+
+/* sizes that are not used are to be tried again some day */
+static void fb_idle_policy_fade(struct fb_idle_policy *w)
+{
+	struct fb_idle_policy_size *s = w->sizes;
+
+	for (; s < w->sizes + FB_IDLE_POLICY_SIZES; s++) {
+		if (s == &w->sizes[w->size])
+			continue;
+		s->ns -= mul_u64_u64_div_u64(s->ns, s->n / FB_IDLE_POLICY_STALE + !!s->n,
+					     max(s->n, 1U));
+		s->sq -= mul_u64_u64_div_u64(s->sq, s->n / FB_IDLE_POLICY_STALE + !!s->n,
+					     max(s->n, 1U));
+		s->sectors -= mul_u64_u64_div_u64(s->sectors, s->n / FB_IDLE_POLICY_STALE + !!s->n,
+						  max(s->n, 1U));
+		s->n -= s->n / FB_IDLE_POLICY_STALE + !!s->n;
+	}
+}
+
+/* ---- threshold and size ---- */
+
+/**
+ * struct fb_idle_policy_choice - a threshold and a size
+ * @wait_ns: threshold
+ * @sectors: size
+ * @yield: sectors per idle interval ever seen, in a unit that is the same for all
+ */
+struct fb_idle_policy_choice {
+	u64 wait_ns;
+	u32 sectors;
+	u64 yield;
+};
+
+/*
+ * The shortest threshold with which a size keeps to the mean, and what it yields. Of
+ * intervals that are longer each ends with a collision, and each request of the busy
+ * period behind it waits for the rest of the read. @requests are all.
+ */
+static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 requests,
+			       struct fb_idle_policy_choice *c)
+{
+	u64 allowed, hit = 0, n = 0, ns = 0, moved_ns = fb_idle_policy_moved_ns(w);
+	u32 bin = FB_IDLE_POLICY_BINS - 1;
+	struct fb_idle_policy_cost cost;
+
+	fb_idle_policy_cost(w, size, &cost);
+	allowed = mul_u64_u64_div_u64(w->goal_mean_ns - w->goal_mean_ns / FB_IDLE_POLICY_AIM_PART,
+				      requests, max_t(u64, cost.rest_ns + moved_ns, 1));
+	while (1) {
+		hit += w->bins[bin].requests;
+		if (hit > allowed)
+			break;
+		n += w->bins[bin].n;
+		ns += w->bins[bin].ns;
+		if (!bin--)
+			break;
+	}
+	bin++;
+	c->wait_ns = fb_idle_policy_bin_ns(bin);
+	c->sectors = FB_IDLE_POLICY_SECTORS_MIN << size;
+	ns -= min(ns, n * fb_idle_policy_bin_ns(bin));
+	c->yield = mul_u64_u64_div_u64(ns, cost.sectors, max_t(u64, cost.ns, 1));
+}
+
+/* the longest size of FB_IDLE_POLICY_SIZES that keeps the maximum, wherever it is read */
+static u32 fb_idle_policy_longest(const struct fb_idle_policy *w)
+{
+	u64 ns = fb_idle_policy_longest_ns(w);
+	u32 size = FB_IDLE_POLICY_SIZES;
+
+	while (size && fb_idle_policy_transfer_ns(w, FB_IDLE_POLICY_SECTORS_MIN << (size - 1)) +
+	       w->turn_ns > ns)
+		size--;
+	return size;
+}
+
+/*
+ * Of the sizes that yield about the most the shortest: it costs least, and what yields
+ * differ by is chance.
+ */
+static void fb_idle_policy_choose(const struct fb_idle_policy *w, u32 sizes,
+				  struct fb_idle_policy_choice *best)
+{
+	struct fb_idle_policy_choice c[FB_IDLE_POLICY_SIZES];
+	u64 requests = 0, most = 0;
+	u32 i;
+
+	for (i = 0; i < FB_IDLE_POLICY_BINS; i++)
+		requests += w->bins[i].requests;
+	for (i = 0; i < sizes; i++) {
+		fb_idle_policy_try(w, i, requests, &c[i]);
+		most = max(most, c[i].yield);
+	}
+	for (i = 0; i < sizes && c[i].yield < most - most / FB_IDLE_POLICY_ALIKE; i++)
+		;
+	*best = c[i];
+}
+
+static void fb_idle_policy_tune(struct fb_idle_policy *w)
+{
+	struct fb_idle_policy_choice best = { .wait_ns = FB_IDLE_POLICY_LEARN_NS };
+	u32 sizes = fb_idle_policy_longest(w);
+
+	w->intervals = 0;
+	fb_idle_policy_fade(w);
+	if (sizes && w->aged_n >= FB_IDLE_POLICY_LEARN)
+		fb_idle_policy_choose(w, sizes, &best);
+	else if (sizes)
+		best.sectors = FB_IDLE_POLICY_SECTORS_MIN << min_t(u32, sizes - 1,
+								   FB_IDLE_POLICY_LEARN_SIZE);
+	w->wait_ns = w->fixed_ns == FB_IDLE_POLICY_AUTO ? best.wait_ns : w->fixed_ns;
+	w->sectors = best.sectors;
+	if (w->fixed_sectors && sizes)
+		w->sectors = min(w->fixed_sectors, FB_IDLE_POLICY_SECTORS_MIN << (sizes - 1));
+}
+
+/* ---- what is charged ---- */
+
+static void fb_idle_policy_charge(struct fb_idle_policy *w, u32 n, u64 ns)
+{
+	s64 least = -(s64)(w->goal_mean_ns * FB_IDLE_POLICY_WINDOW);
+
+	/* a debt beyond this, a command of seconds, would not be paid in any time that matters */
+	w->credit_ns = max_t(s64, w->credit_ns - (s64)(n * ns), least);
+	w->cost_ns += n * ns;
+	w->n_charged += n;
+	w->most_ns = max(w->most_ns, ns);
+}
+
+static void fb_idle_policy_allow(struct fb_idle_policy *w)
+{
+	s64 most = (s64)(w->goal_mean_ns * FB_IDLE_POLICY_WINDOW);
+
+	w->n_requests++;
+	w->credit_ns = min_t(s64, w->credit_ns + (s64)w->goal_mean_ns, most);
+}
+
+/*
+ * A collision of the size in force before the longest busy period lately can be paid, or
+ * half of all that may be saved up is there: busy periods may have a heavy tail.
+ */
+static bool fb_idle_policy_affords(const struct fb_idle_policy *w, u64 now)
+{
+	struct fb_idle_policy_cost cost;
+	u32 size = 0;
+	u64 need;
+
+	if (!w->n_requests || now - w->idle_ns >= FB_IDLE_POLICY_FORGIVE_NS)
+		return true;
+	while (size + 1 < FB_IDLE_POLICY_SIZES && FB_IDLE_POLICY_SECTORS_MIN << size < w->sectors)
+		size++;
+	fb_idle_policy_cost(w, size, &cost);
+	need = (cost.rest_ns + fb_idle_policy_moved_ns(w)) * max(w->longest, 1U);
+	return w->credit_ns >= (s64)min(need, w->goal_mean_ns * FB_IDLE_POLICY_WINDOW / 2);
+}
+
+/* ---- events ---- */
+
+void fb_idle_policy_init(struct fb_idle_policy *w, u64 now)
+{
+	memset(w, 0, sizeof(*w));
+	w->goal_mean_ns = FB_IDLE_POLICY_MEAN_NS;
+	w->goal_max_ns = FB_IDLE_POLICY_MAX_NS;
+	w->credit_ns = FB_IDLE_POLICY_START * FB_IDLE_POLICY_MEAN_NS;
+	w->fixed_ns = FB_IDLE_POLICY_AUTO;
+	w->turn_ns = FB_IDLE_POLICY_TURN_NS;
+	w->sector_ps = FB_IDLE_POLICY_SECTOR_PS;
+	w->idle_ns = now;
+	fb_idle_policy_tune(w);
+}
+
+void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_ps)
+{
+	w->turn_ns = turn_ns;
+	w->sector_ps = sector_ps;
+	fb_idle_policy_tune(w);
+}
+
+void fb_idle_policy_set_goals(struct fb_idle_policy *w, u64 mean_ns, u64 max_ns)
+{
+	if (mean_ns != w->goal_mean_ns)
+		w->credit_ns = mean_ns * FB_IDLE_POLICY_START;
+	w->goal_mean_ns = mean_ns;
+	w->goal_max_ns = max_ns;
+	fb_idle_policy_tune(w);
+}
+
+void fb_idle_policy_set_fixed(struct fb_idle_policy *w, u64 wait_ns, u32 sectors)
+{
+	w->fixed_ns = wait_ns;
+	w->fixed_sectors = sectors;
+	fb_idle_policy_tune(w);
+}
+
+/* the idle interval is over */
+static void fb_idle_policy_wake(struct fb_idle_policy *w, u64 now)
+{
+	bool could = now - w->idle_ns >= w->wait_ns;
+
+	w->busy = true;
+	w->busy_ns = now;
+	w->interval_ns = now - w->idle_ns;
+	w->bin = fb_idle_policy_bin(w->interval_ns);
+	w->total_idle_ns += w->interval_ns;
+	w->requests = 0;
+	w->charge_ns = 0;
+	if (could)
+		w->turnstile++;
+	if (!w->reading)
+		return;
+	w->hit_ns = now;
+	w->n_collisions++;
+}
+
+void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now)
+{
+	fb_idle_policy_allow(w);
+	if (!w->busy)
+		fb_idle_policy_wake(w, now);
+	w->requests++;
+	if (w->charge_ns)
+		fb_idle_policy_charge(w, 1, w->charge_ns);
+	else if (w->requests == 1 && w->read && !w->reading)
+		fb_idle_policy_charge(w, 1, fb_idle_policy_moved_ns(w));
+}
+
+void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
+{
+	if (!w->busy)
+		return;
+	fb_idle_policy_count_interval(w);
+	if (w->requests == 1 && !w->hit_ns && (w->read || w->interval_ns >= w->wait_ns))
+		fb_idle_policy_count_alone(&w->alone[w->read], now - w->busy_ns);
+	if (w->control && w->interval_ns >= w->wait_ns)
+		w->turnstile = 0;
+	w->control = w->turnstile >= FB_IDLE_POLICY_CONTROL_OF;
+	w->busy = false;
+	w->read = false;
+	w->hit_ns = 0;
+	w->charge_ns = 0;
+	w->idle_ns = now;
+	if (++w->intervals >= FB_IDLE_POLICY_RETUNE || w->aged_n == FB_IDLE_POLICY_LEARN)
+		fb_idle_policy_tune(w);
+}
+
+void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u64 end_ns, u32 nsect)
+{
+	w->reading = true;
+	w->read = true;
+	w->sent_ns = now;
+	w->end_ns = end_ns;
+	w->nsect = nsect;
+	w->size = 0;
+	while (w->size + 1 < FB_IDLE_POLICY_SIZES &&
+	       FB_IDLE_POLICY_SECTORS_MIN << w->size < w->sectors)
+		w->size++;
+	w->hit_ns = 0;
+}
+
+void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now)
+{
+	u64 took_ns = now - w->sent_ns;
+
+	if (!w->reading)
+		return;
+	w->reading = false;
+	w->n_reads++;
+	w->n_sectors += w->nsect;
+	w->used_ns += took_ns;
+	fb_idle_policy_count_read(w, took_ns);
+	if (!w->hit_ns)
+		return;
+	w->charge_ns = now - w->hit_ns;
+	fb_idle_policy_charge(w, w->requests, w->charge_ns);
+}
+
+/* ---- questions ---- */
+
+/* FB_IDLE_POLICY_RUN and FB_IDLE_POLICY_WAITING aside: why nothing can be sent whatever the time */
+static enum fb_idle_policy_why fb_idle_policy_barred(const struct fb_idle_policy *w, u64 now)
+{
+	if (!w->goal_mean_ns)
+		return FB_IDLE_POLICY_OFF;
+	if (!w->sectors)
+		return FB_IDLE_POLICY_SHORT;
+	if (w->busy)
+		return FB_IDLE_POLICY_BUSY;
+	if (w->reading)
+		return FB_IDLE_POLICY_READING;
+	if (w->control && now - w->idle_ns < FB_IDLE_POLICY_CONTROL_NS)
+		return FB_IDLE_POLICY_CONTROL;
+	return fb_idle_policy_affords(w, now) ? FB_IDLE_POLICY_RUN : FB_IDLE_POLICY_BUDGET;
+}
+
+u64 fb_idle_policy_begin_ns(const struct fb_idle_policy *w, u64 now)
+{
+	switch (fb_idle_policy_barred(w, now)) {
+	case FB_IDLE_POLICY_RUN:
+		break;
+	case FB_IDLE_POLICY_BUDGET:
+		return w->idle_ns + FB_IDLE_POLICY_FORGIVE_NS;
+	case FB_IDLE_POLICY_CONTROL:
+		return w->idle_ns + max_t(u64, FB_IDLE_POLICY_CONTROL_NS, w->wait_ns);
+	default:
+		return FB_IDLE_POLICY_NEVER;
+	}
+	if (w->read)
+		return now;
+	return w->idle_ns + min_t(u64, w->wait_ns, FB_IDLE_POLICY_FORGIVE_NS);
+}
+
+enum fb_idle_policy_why fb_idle_policy_why(const struct fb_idle_policy *w, u64 now)
+{
+	enum fb_idle_policy_why why = fb_idle_policy_barred(w, now);
+
+	return why == FB_IDLE_POLICY_RUN && fb_idle_policy_begin_ns(w, now) > now ?
+		FB_IDLE_POLICY_WAITING : why;
+}
+
+u32 fb_idle_policy_sectors(const struct fb_idle_policy *w)
+{
+	return w->sectors;
+}
+
+u64 fb_idle_policy_longest_ns(const struct fb_idle_policy *w)
+{
+	return w->goal_max_ns > w->turn_ns ? w->goal_max_ns - w->turn_ns : 0;
+}
+
+void fb_idle_policy_status(const struct fb_idle_policy *w, u64 now,
+			   struct fb_idle_policy_status *st)
+{
+	*st = (struct fb_idle_policy_status) {
+		.why = fb_idle_policy_why(w, now),
+		.wait_ns = w->wait_ns,
+		.sectors = w->sectors,
+		.mean_ns = w->n_requests ? div64_u64(w->cost_ns, w->n_requests) : 0,
+		.max_ns = w->most_ns,
+		.requests = w->n_requests,
+		.collisions = w->n_collisions,
+		.reads = w->n_reads,
+		.read_sectors = w->n_sectors,
+		.used_ns = w->used_ns,
+		.idle_ns = w->total_idle_ns + (w->busy ? 0 : now - w->idle_ns),
+		.credit_ns = w->credit_ns,
+		.moved_ns = fb_idle_policy_moved_ns(w),
+	};
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The .fbmodel text (Documentation/model-format.rst), read and checked. Core.
+ */
+#ifndef FB_MODEL_TEXT_H
+#define FB_MODEL_TEXT_H
+
+#include "include/fb_shim.h"
+
+struct disk_model;
+
+#define FB_MODEL_TEXT_MAX (16U << 20)	/* bytes; a 24 TB model with 100 000 slips is a few MiB */
+
+/**
+ * struct fb_model_text_error - why a text was refused
+ * @line: line, from 1; 0 = the text as a whole
+ * @reason: for people, without newline; names the value
+ */
+struct fb_model_text_error {
+	u32 line;
+	char reason[160];
+};
+
+/**
+ * fb_model_text_parse() - build a disk model from its text, whole or not at all
+ * @text: the text, need not be NUL-terminated; begins with "fbmodel 1" and ends
+ *	with the record "end <bytes> <crc32>": length and zlib CRC-32 of all that
+ *	stands before that line
+ * @len: its length in bytes
+ * @out: the model, to be freed with dm_free()
+ * @err: filled on every error
+ *
+ * Context: may sleep (allocates with fb_zalloc()).
+ *
+ * Return: 0, -EINVAL (the text is at fault) or -ENOMEM.
+ */
+int fb_model_text_parse(const char *text, size_t len, struct disk_model **out,
+			struct fb_model_text_error *err);
+
+/**
+ * fb_model_text_complete() - has the closing "end" record arrived?
+ * @text: what has arrived so far, in order, possibly split at any byte
+ * @len: how much
+ *
+ * Return: true when the last line is a whole "end" record with its newline.
+ */
+bool fb_model_text_complete(const char *text, size_t len);
+
+#endif /* FB_MODEL_TEXT_H */

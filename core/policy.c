@@ -1,0 +1,677 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Foreground policies (freeblock paper, 4.2). Core; see core/policy.h.
+ *
+ * A new policy is a pair of functions and a line in fb_policy_ops[].
+ */
+#include "core/policy.h"
+
+/* mq-deadline's values: fifo_batch, writes_starved */
+#define FB_POLICY_BATCH 16
+#define FB_POLICY_STARVED 2
+
+/* mq-deadline's prio_aging_expire: a lower class waits for a higher one so long at most */
+#define FB_POLICY_AGING_NS 10000000000ULL
+
+/* dm_position() rounds angles: what is ruled out by them must be so by more than this */
+#define FB_POLICY_ROUNDING_NS 8
+
+#define FB_POLICY_FAR DM_CYLINDERS_MAX	/* cylinders: any distance is less */
+
+#define FB_POLICY_SW_PERCENT 60	/* the paper's compromise (5.3) */
+
+/*
+ * auto, while the drive is idle at times (Documentation/sim.rst has the measurements): a
+ * third of the window, and less the more idle the drive is, costs next to no response
+ * time against SPTF and brings 1, 4, 11 % more free bandwidth at 30, 60, 86 % load. A
+ * sixteenth of its age, taken off a request's cost, holds p99 to that of the drive's own
+ * queue; it is one turn at most, so that in a burst the shortest still goes first.
+ */
+#define FB_POLICY_AUTO_WINDOW 3
+#define FB_POLICY_AGE_SHIFT 4
+#define FB_POLICY_AGE_EVERY 16		/* pruning follows the age every so many requests */
+
+/*
+ * Completions that leave the drive idle: 14 % at 86 % load, 2 % at 98 %, none in a closed
+ * loop without think time. Averaged over 1024, for at high load hundreds in a row leave
+ * it busy.
+ */
+#define FB_POLICY_IDLE_SHIFT 10
+#define FB_POLICY_LOADED (FB_POLICY_IDLE_ONE / 400)
+#define FB_POLICY_UNLOADED (FB_POLICY_IDLE_ONE / 200)
+
+const char * const fb_policy_name[FB_POLICIES] = {
+	[FB_POLICY_FIFO] = "fifo",
+	[FB_POLICY_CLOOK] = "clook",
+	[FB_POLICY_SSTF] = "sstf",
+	[FB_POLICY_SPTF] = "sptf",
+	[FB_POLICY_SPTF_SW] = "sptf-sw",
+	[FB_POLICY_AUTO] = "auto",
+};
+
+/**
+ * struct fb_policy_view - what a policy sees
+ * @pool: the pending requests
+ * @reqs: those of the class that is chosen from, the oldest first
+ * @dm: model; never NULL for mechanical policies
+ * @head: where the head will be; never NULL for mechanical policies
+ * @now_ns: the time that ages are reckoned to
+ * @aged: age counts
+ */
+struct fb_policy_view {
+	struct fb_policy_pool *pool;
+	const struct list_head *reqs;
+	const struct disk_model *dm;
+	const struct dm_place *head;
+	u64 now_ns;
+	bool aged;
+};
+
+/**
+ * struct fb_policy_ops - one policy
+ * @mechanical: it needs a model, the head, and placed requests
+ * @choose: choose from the whole pool; leaves @c->req NULL if nothing can be chosen
+ * @better: @req, reckoned if @mechanical, goes before @c, which is set
+ */
+struct fb_policy_ops {
+	bool mechanical;
+	void (*choose)(const struct fb_policy_view *v, struct fb_policy_choice *c);
+	bool (*better)(const struct fb_policy_view *v, const struct fb_policy_req *req,
+		       struct fb_policy_choice *c);
+};
+
+int fb_policy_policy_by_name(const char *name)
+{
+	int i;
+
+	for (i = 0; i < FB_POLICIES; i++)
+		if (!strcmp(name, fb_policy_name[i]))
+			return i;
+	return -EINVAL;
+}
+
+void fb_policy_pool_init(struct fb_policy_pool *pool)
+{
+	int class;
+
+	memset(pool, 0, sizeof(*pool));
+	for (class = 0; class < FB_POLICY_CLASSES; class++) {
+		INIT_LIST_HEAD(&pool->reqs[class]);
+		INIT_LIST_HEAD(&pool->fifo[class][0]);
+		INIT_LIST_HEAD(&pool->fifo[class][1]);
+	}
+	pool->policy = FB_POLICY_FIFO;
+	pool->sw_percent = FB_POLICY_SW_PERCENT;
+	pool->idle = FB_POLICY_UNLOADED;
+}
+
+static u64 fb_policy_deadline(const struct fb_policy_req *req)
+{
+	return req->deadline_ns ? req->deadline_ns : U64_MAX;
+}
+
+void fb_policy_pool_add(struct fb_policy_pool *pool, struct fb_policy_req *req)
+{
+	struct list_head *fifo = &pool->fifo[req->class][req->write], *at = fifo->prev;
+
+	list_add_tail(&req->node, &pool->reqs[req->class]);
+	pool->count++;
+	while (at != fifo && fb_policy_deadline(list_entry(at, struct fb_policy_req,
+							   fifo)) > fb_policy_deadline(req))
+		at = at->prev;
+	list_add(&req->fifo, at);
+}
+
+void fb_policy_pool_del(struct fb_policy_pool *pool, struct fb_policy_req *req)
+{
+	list_del_init(&req->node);
+	list_del_init(&req->fifo);
+	pool->count--;
+}
+
+void fb_policy_pool_merge(struct fb_policy_pool *pool, struct fb_policy_req *req,
+			  const struct fb_policy_req *gone)
+{
+	if (fb_policy_deadline(gone) >= fb_policy_deadline(req))
+		return;
+	req->deadline_ns = gone->deadline_ns;
+	list_del_init(&req->fifo);
+	list_add(&req->fifo, gone->fifo.prev);
+}
+
+void fb_policy_req_place(struct fb_policy_req *req, const struct disk_model *dm)
+{
+	req->placed = dm && !dm_place_of(dm, req->lbn, &req->start);
+}
+
+void fb_policy_sent(struct fb_policy_pool *pool, const struct fb_policy_req *req)
+{
+	pool->last_lbn = req->lbn + req->nsect;
+}
+
+void fb_policy_ended(struct fb_policy_pool *pool, bool idle)
+{
+	pool->idle -= pool->idle >> FB_POLICY_IDLE_SHIFT;
+	if (idle)
+		pool->idle += FB_POLICY_IDLE_ONE >> FB_POLICY_IDLE_SHIFT;
+	pool->loaded = pool->idle < (pool->loaded ? FB_POLICY_UNLOADED : FB_POLICY_LOADED);
+}
+
+/* ---- fifo, clook ---- */
+
+static void fb_policy_take(struct fb_policy_choice *c, struct fb_policy_req *req)
+{
+	memset(c, 0, sizeof(*c));
+	c->req = req;
+}
+
+static void fb_policy_fifo_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
+{
+	fb_policy_take(c, list_first_entry(v->reqs, struct fb_policy_req, node));
+}
+
+static bool fb_policy_fifo_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
+				  struct fb_policy_choice *c)
+{
+	return false;
+}
+
+/* distance upward from the last one sent; what lies below it wraps to the far end */
+static u64 fb_policy_clook_key(const struct fb_policy_pool *pool, const struct fb_policy_req *req)
+{
+	return req->lbn - pool->last_lbn;
+}
+
+static void fb_policy_clook_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
+{
+	struct fb_policy_req *req, *best = NULL;
+
+	list_for_each_entry(req, v->reqs, node)
+		if (!best || fb_policy_clook_key(v->pool, req) < fb_policy_clook_key(v->pool, best))
+			best = req;
+	fb_policy_take(c, best);
+}
+
+static bool fb_policy_clook_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
+				   struct fb_policy_choice *c)
+{
+	return fb_policy_clook_key(v->pool, req) < fb_policy_clook_key(v->pool, c->req);
+}
+
+/* ---- the mechanical ones ---- */
+
+/* what a request is behind one that has waited for the longest time that counts */
+static u64 fb_policy_handicap(const struct fb_policy_view *v, const struct fb_policy_req *req)
+{
+	u64 turn, age;
+
+	if (!v->aged)
+		return 0;
+	turn = dm_period_ns(v->dm);
+	age = v->now_ns > req->arrived_ns ? v->now_ns - req->arrived_ns : 0;
+	return turn - min(age >> FB_POLICY_AGE_SHIFT, turn);
+}
+
+static void fb_policy_reckon(const struct fb_policy_view *v, struct fb_policy_req *req)
+{
+	u64 latency;
+
+	dm_position(v->dm, v->head, &req->start, req->write, &req->seek_ns, &latency);
+	req->pos_ns = req->seek_ns + latency;
+	req->cost_ns = req->pos_ns + fb_policy_handicap(v, req);
+}
+
+static void fb_policy_take_reckoned(struct fb_policy_choice *c, struct fb_policy_req *req)
+{
+	c->req = req;
+	c->seek_ns = req->seek_ns;
+	c->pos_ns = req->pos_ns;
+	c->cost_ns = req->cost_ns;
+	c->reckoned = true;
+}
+
+static u32 fb_policy_distance(const struct fb_policy_view *v, const struct fb_policy_req *req)
+{
+	u32 a = v->head->cyl, b = req->start.cyl;
+
+	return a < b ? b - a : a - b;
+}
+
+static bool fb_policy_sstf_before(const struct fb_policy_req *a, u64 seek_ns, u64 pos_ns)
+{
+	return a->seek_ns < seek_ns || (a->seek_ns == seek_ns && a->pos_ns < pos_ns);
+}
+
+/* @reach: a distance is hopeless from here on, for its shortest seek is longer than the best */
+static void fb_policy_sstf_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
+{
+	u32 reach = U32_MAX;
+	struct fb_policy_req *req;
+
+	list_for_each_entry(req, v->reqs, node) {
+		u32 cyls = fb_policy_distance(v, req);
+
+		if (!req->placed || cyls >= reach)
+			continue;
+		if (c->req && dm_seek_floor_ns(v->dm, cyls) > c->seek_ns) {
+			reach = cyls;
+			continue;
+		}
+		fb_policy_reckon(v, req);
+		if (!c->req || fb_policy_sstf_before(req, c->seek_ns, c->pos_ns))
+			fb_policy_take_reckoned(c, req);
+	}
+}
+
+static bool fb_policy_sstf_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
+				  struct fb_policy_choice *c)
+{
+	return fb_policy_sstf_before(req, c->seek_ns, c->pos_ns);
+}
+
+/**
+ * struct fb_policy_prune - which requests cannot be positioned to within a time
+ * @seek_ns: the same for the seek alone; U64_MAX at first
+ * @angle: the time as an angle; U32_MAX while it is a turn or more
+ * @next_ns: one turn earlier: who misses this turn must begin by then
+ * @at: the head's angle
+ * @first_cyl: within reach, as far as known, are this cylinder ...
+ * @cyls: ... and so many behind it; from anywhere else no seek is short enough
+ * @handicap_ns: it is the time for requests with this handicap or more
+ */
+struct fb_policy_prune {
+	u64 seek_ns;
+	u32 angle;
+	u64 next_ns;
+	u32 at;
+	u32 first_cyl;
+	u32 cyls;
+	u64 handicap_ns;
+};
+
+static void fb_policy_prune_set(struct fb_policy_prune *p, const struct fb_policy_view *v,
+				u64 limit_ns, u64 seek_ns)
+{
+	u64 period = dm_period_ns(v->dm);
+
+	limit_ns += FB_POLICY_ROUNDING_NS;
+	p->seek_ns = seek_ns;
+	p->angle = limit_ns < period ? dm_ns_to_angle(v->dm, limit_ns) : U32_MAX;
+	p->next_ns = limit_ns < period ? 0 : limit_ns - period;
+}
+
+/* farther than @cyls is too far */
+static void fb_policy_prune_reach(struct fb_policy_prune *p, const struct fb_policy_view *v,
+				  u32 cyls)
+{
+	/* may wrap below cylinder 0, as the difference to it does */
+	p->first_cyl = v->head->cyl - cyls;
+	p->cyls = 2 * cyls;
+}
+
+/*
+ * A place comes round at one moment per turn. If the first such moment is past the
+ * limit, or if it is before the shortest possible seek has ended and the next one
+ * is past the limit, there is no need to look at the seek.
+ */
+static bool fb_policy_prune_floor(struct fb_policy_prune *p, const struct fb_policy_view *v,
+				  const struct fb_policy_req *req, u32 angle)
+{
+	u32 cyls = fb_policy_distance(v, req);
+	u64 floor = dm_seek_floor_ns(v->dm, cyls), first;
+
+	if (floor > p->seek_ns) {
+		fb_policy_prune_reach(p, v, cyls - 1);
+		return true;
+	}
+	first = dm_angle_to_ns(v->dm, angle);
+	return first > p->next_ns && first + FB_POLICY_ROUNDING_NS < floor;
+}
+
+/* inline: most requests are ruled out by the two comparisons */
+static inline bool fb_policy_prune(struct fb_policy_prune *p, const struct fb_policy_view *v,
+				   const struct fb_policy_req *req)
+{
+	u32 angle = req->start.angle - p->at;
+
+	return angle > p->angle || req->start.cyl - p->first_cyl > p->cyls || !req->placed ||
+	       fb_policy_prune_floor(p, v, req, angle);
+}
+
+/* no request with @handicap_ns or more can cost less than @cost_ns but by such a time */
+static void fb_policy_prune_cost(struct fb_policy_prune *p, const struct fb_policy_view *v,
+				 u64 cost_ns, u64 handicap_ns)
+{
+	u64 limit_ns = cost_ns - min(cost_ns, handicap_ns);
+
+	p->handicap_ns = handicap_ns;
+	fb_policy_prune_set(p, v, limit_ns, limit_ns);
+}
+
+/* the list is by age: the handicap grows on the way, and less can be hoped for */
+static void fb_policy_prune_age(struct fb_policy_prune *p, const struct fb_policy_view *v,
+				const struct fb_policy_req *req, const struct fb_policy_choice *c)
+{
+	u64 handicap_ns = fb_policy_handicap(v, req);
+
+	if (c->req && handicap_ns > p->handicap_ns)
+		fb_policy_prune_cost(p, v, c->cost_ns, handicap_ns);
+}
+
+static void fb_policy_shortest(const struct fb_policy_view *v, struct fb_policy_prune *prune,
+			       struct fb_policy_choice *c)
+{
+	struct fb_policy_req *req;
+	u32 n = 0;
+
+	prune->seek_ns = U64_MAX;
+	prune->angle = U32_MAX;
+	prune->next_ns = U64_MAX;
+	prune->at = v->head->angle;
+	fb_policy_prune_reach(prune, v, FB_POLICY_FAR);
+	list_for_each_entry(req, v->reqs, node) {
+		if (v->aged && !(n++ % FB_POLICY_AGE_EVERY))
+			fb_policy_prune_age(prune, v, req, c);
+		if (fb_policy_prune(prune, v, req)) {
+			req->pos_ns = U64_MAX;
+			continue;
+		}
+		fb_policy_reckon(v, req);
+		if (c->req && req->cost_ns >= c->cost_ns)
+			continue;
+		fb_policy_take_reckoned(c, req);
+		fb_policy_prune_cost(prune, v, c->cost_ns, c->cost_ns - c->pos_ns);
+	}
+	c->best_pos_ns = c->pos_ns;
+	c->best_cost_ns = c->cost_ns;
+}
+
+static void fb_policy_sptf_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
+{
+	struct fb_policy_prune prune;
+
+	fb_policy_shortest(v, &prune, c);
+}
+
+static bool fb_policy_sptf_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
+				  struct fb_policy_choice *c)
+{
+	if (req->cost_ns >= c->cost_ns)
+		return false;
+	c->best_pos_ns = req->pos_ns;
+	c->best_cost_ns = req->cost_ns;
+	return true;
+}
+
+/* "within n% of the shortest positioning time": the longest that is, handicap included */
+static u64 fb_policy_sw_window(const struct fb_policy_view *v, const struct fb_policy_choice *c)
+{
+	u32 percent = v->pool->sw_percent;
+
+	if (v->aged)
+		percent = mul_u64_u32_shr(FB_POLICY_IDLE_ONE - v->pool->idle, percent,
+					  FB_POLICY_IDLE_BITS) /
+			  FB_POLICY_AUTO_WINDOW;
+	return c->best_cost_ns + div_u64(c->best_pos_ns * percent, 100);
+}
+
+/*
+ * The shortest first, then who is within its window and seeks less. What was out
+ * of reach for the shortest positioning is so for its seek; what was reckoned then
+ * need not be again.
+ */
+static void fb_policy_sw_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
+{
+	struct fb_policy_prune prune;
+	struct fb_policy_req *req;
+	u64 window;
+
+	fb_policy_shortest(v, &prune, c);
+	if (!c->req)
+		return;
+	window = fb_policy_sw_window(v, c);
+	fb_policy_prune_set(&prune, v, window, c->seek_ns);
+	/* a reach was that of requests as young as they were */
+	if (v->aged)
+		fb_policy_prune_reach(&prune, v, FB_POLICY_FAR);
+	list_for_each_entry(req, v->reqs, node) {
+		if (req->pos_ns == U64_MAX) {
+			if (fb_policy_prune(&prune, v, req))
+				continue;
+			fb_policy_reckon(v, req);
+		}
+		if (req->cost_ns > window || !fb_policy_sstf_before(req, c->seek_ns, c->pos_ns))
+			continue;
+		fb_policy_take_reckoned(c, req);
+		prune.seek_ns = c->seek_ns;
+	}
+}
+
+static bool fb_policy_sw_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
+				struct fb_policy_choice *c)
+{
+	u64 window;
+
+	if (req->cost_ns < c->best_cost_ns) {
+		c->best_pos_ns = req->pos_ns;
+		c->best_cost_ns = req->cost_ns;
+	}
+	window = fb_policy_sw_window(v, c);
+	return c->cost_ns > window ||
+	       (req->cost_ns <= window && fb_policy_sstf_before(req, c->seek_ns, c->pos_ns));
+}
+
+/* ---- the table and what all share ---- */
+
+static const struct fb_policy_ops fb_policy_ops[FB_POLICIES] = {
+	[FB_POLICY_FIFO] = { .choose = fb_policy_fifo_choose, .better = fb_policy_fifo_better },
+	[FB_POLICY_CLOOK] = { .choose = fb_policy_clook_choose, .better = fb_policy_clook_better },
+	[FB_POLICY_SSTF] = { true, fb_policy_sstf_choose, fb_policy_sstf_better },
+	[FB_POLICY_SPTF] = { true, fb_policy_sptf_choose, fb_policy_sptf_better },
+	[FB_POLICY_SPTF_SW] = { true, fb_policy_sw_choose, fb_policy_sw_better },
+	[FB_POLICY_AUTO] = { true, fb_policy_sw_choose, fb_policy_sw_better },
+};
+
+static struct fb_policy_req *fb_policy_first(struct fb_policy_pool *pool,
+					     enum fb_policy_class class, bool write)
+{
+	return list_first_entry_or_null(&pool->fifo[class][write], struct fb_policy_req, fifo);
+}
+
+/* of a class the request with the earliest deadline, or NULL */
+static struct fb_policy_req *fb_policy_earliest(struct fb_policy_pool *pool,
+						enum fb_policy_class class)
+{
+	struct fb_policy_req *read = fb_policy_first(pool, class, false), *write =
+		fb_policy_first(pool, class, true);
+
+	if (!read || !write)
+		return read ? read : write;
+	return fb_policy_deadline(write) < fb_policy_deadline(read) ? write : read;
+}
+
+static bool fb_policy_is_expired(const struct fb_policy_req *req, u64 now_ns)
+{
+	return req && req->deadline_ns && req->deadline_ns < now_ns;
+}
+
+/*
+ * The highest class that is pending; FB_POLICY_CLASSES: the pool is empty. @aged: a request of a
+ * lower one that has waited for too long, or NULL.
+ */
+static enum fb_policy_class fb_policy_class_due(struct fb_policy_pool *pool, u64 now_ns,
+						struct fb_policy_req **aged)
+{
+	enum fb_policy_class class, due = FB_POLICY_CLASSES;
+	struct fb_policy_req *oldest;
+
+	*aged = NULL;
+	for (class = FB_POLICY_RT; class < FB_POLICY_CLASSES && !*aged; class++) {
+		oldest = list_first_entry_or_null(&pool->reqs[class], struct fb_policy_req, node);
+		if (!oldest)
+			continue;
+		if (due == FB_POLICY_CLASSES)
+			due = class;
+		else if (oldest->arrived_ns + FB_POLICY_AGING_NS < now_ns)
+			*aged = oldest;
+	}
+	return due;
+}
+
+/* the policy in force has what it needs to reckon */
+static bool fb_policy_can_reckon(const struct fb_policy_view *v)
+{
+	return fb_policy_ops[v->pool->policy].mechanical && v->dm && v->head;
+}
+
+static struct fb_policy_view fb_policy_view(struct fb_policy_pool *pool,
+					    const struct disk_model *dm,
+					    const struct dm_place *head, u64 now_ns)
+{
+	return (struct fb_policy_view) {
+		.pool = pool,
+		.dm = dm,
+		.head = head,
+		.now_ns = now_ns,
+		.aged = pool->policy == FB_POLICY_AUTO && !pool->loaded,
+	};
+}
+
+/* its deadline has passed: it goes, wherever it is */
+static void fb_policy_take_expired(const struct fb_policy_view *v, struct fb_policy_req *req,
+				   struct fb_policy_choice *c)
+{
+	c->req = req;
+	c->expired = true;
+	if (!fb_policy_can_reckon(v) || !req->placed)
+		return;
+	fb_policy_reckon(v, req);
+	fb_policy_take_reckoned(c, req);
+	c->best_pos_ns = c->pos_ns;
+	c->best_cost_ns = c->cost_ns;
+}
+
+void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
+		      const struct dm_place *head, u64 now_ns, struct fb_policy_choice *c)
+{
+	struct fb_policy_view v = fb_policy_view(pool, dm, head, now_ns);
+	struct fb_policy_req *aged, *earliest;
+	enum fb_policy_class class;
+
+	memset(c, 0, sizeof(*c));
+	class = fb_policy_class_due(pool, now_ns, &aged);
+	if (class == FB_POLICY_CLASSES)
+		return;
+	v.reqs = &pool->reqs[class];
+	earliest = fb_policy_earliest(pool, class);
+	if (aged || fb_policy_is_expired(earliest, now_ns)) {
+		fb_policy_take_expired(&v, aged ? aged : earliest, c);
+	} else {
+		if (fb_policy_can_reckon(&v) || !fb_policy_ops[pool->policy].mechanical)
+			fb_policy_ops[pool->policy].choose(&v, c);
+		if (!c->req)
+			fb_policy_clook_choose(&v, c);
+	}
+	c->now_ns = now_ns;
+	c->class = aged ? FB_POLICY_RT : class;
+}
+
+/* @req is the choice itself and may have changed */
+static bool fb_policy_offer_self(const struct fb_policy_view *v, struct fb_policy_req *req,
+				 struct fb_policy_choice *c)
+{
+	u64 seek = c->seek_ns, pos = c->pos_ns;
+
+	if (!c->reckoned || !req->placed || !fb_policy_can_reckon(v))
+		return true;
+	fb_policy_reckon(v, req);
+	fb_policy_take_reckoned(c, req);
+	if (c->cost_ns < c->best_cost_ns) {
+		c->best_pos_ns = c->pos_ns;
+		c->best_cost_ns = c->cost_ns;
+	}
+	return c->seek_ns != seek || c->pos_ns != pos;
+}
+
+/* is @req, not the choice itself, better than it? */
+static bool fb_policy_offer_other(const struct fb_policy_view *v, struct fb_policy_req *req,
+				  struct fb_policy_choice *c)
+{
+	const struct fb_policy_ops *ops = &fb_policy_ops[v->pool->policy];
+	bool reckon = fb_policy_can_reckon(v) && req->placed;
+
+	if (c->req && (req->class > c->class || (req->class == c->class && c->expired)))
+		return false;
+	if (reckon)
+		fb_policy_reckon(v, req);
+	if (!c->req || req->class < c->class) {
+		memset(c, 0, sizeof(*c));
+	} else if (c->reckoned == reckon) {
+		if (ops->mechanical && !reckon)
+			ops = &fb_policy_ops[FB_POLICY_CLOOK];
+		if (!ops->better(v, req, c))
+			return false;
+	} else if (!reckon) {
+		return false;
+	}
+	if (!reckon) {
+		fb_policy_take(c, req);
+		return true;
+	}
+	if (!c->reckoned) {
+		c->best_pos_ns = req->pos_ns;
+		c->best_cost_ns = req->cost_ns;
+	}
+	fb_policy_take_reckoned(c, req);
+	return true;
+}
+
+bool fb_policy_offer(struct fb_policy_pool *pool, const struct disk_model *dm,
+		     const struct dm_place *head, struct fb_policy_req *req,
+		     struct fb_policy_choice *c)
+{
+	const struct fb_policy_view v = fb_policy_view(pool, dm, head,
+						       max(c->now_ns, req->arrived_ns));
+
+	if (c->req == req)
+		return fb_policy_offer_self(&v, req, c);
+	if (!fb_policy_offer_other(&v, req, c))
+		return false;
+	c->class = req->class;
+	return true;
+}
+
+/* ---- transparent mode ---- */
+
+struct fb_policy_req *fb_policy_choose_deadline(struct fb_policy_pool *pool, u64 now_ns,
+						fb_policy_above_fn *above)
+{
+	struct fb_policy_req *next, *reads, *writes, *oldest, *aged;
+	enum fb_policy_class class;
+
+	class = fb_policy_class_due(pool, now_ns, &aged);
+	if (class == FB_POLICY_CLASSES)
+		return NULL;
+	if (aged)
+		return aged;
+	if (pool->batch) {
+		next = above(pool, class, pool->batch_write, pool->last_lbn);
+		if (next) {
+			pool->batch--;
+			return next;
+		}
+	}
+	reads = fb_policy_first(pool, class, false);
+	writes = fb_policy_first(pool, class, true);
+	if (reads && (!writes || pool->starved++ < FB_POLICY_STARVED)) {
+		pool->batch_write = false;
+		oldest = reads;
+	} else {
+		pool->batch_write = true;
+		pool->starved = 0;
+		oldest = writes;
+	}
+	pool->batch = FB_POLICY_BATCH - 1;
+	next = above(pool, class, pool->batch_write, pool->last_lbn);
+	return next && !fb_policy_is_expired(oldest, now_ns) ? next : oldest;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Blocks that cannot be read, and what may lie around them. Part of disk/disk.h. It needs
+ * nothing of the kernel, so that the unit tests have it, too.
+ */
+#ifndef FB_QUARANTINE_H
+#define FB_QUARANTINE_H
+
+#include "core/search.h"
+
+/* bad blocks that are remembered; all are counted */
+#define FB_QUARANTINE_LISTED 512
+#define FB_QUARANTINE_ZONES 32		/* quarantined ranges */
+/* ranges in doubt that are remembered; the oldest are forgotten */
+#define FB_QUARANTINE_DOUBTS 32
+
+#define FB_QUARANTINE_KIB 1024	/* so much on each side: the neighbouring tracks at least */
+#define FB_QUARANTINE_SLOW_S 60		/* one slow recovery in so long */
+#define FB_QUARANTINE_SLOW_MOST 3		/* so many in a row, and tasks pause */
+
+/*
+ * A zone ends a day after the last error in it: by then a burst is over, and what is still
+ * bad is found again at the cost of one recovery. Were it for ever, a disk that is never
+ * idle would never have its blocks read, and sectors that were repaired would stay out of
+ * the gaps.
+ */
+#define FB_QUARANTINE_ZONE_NS (24 * 3600 * 1000000000ULL)
+
+/* so many bad blocks have a uevent of their own in so long; the others are summed up in one */
+#define FB_QUARANTINE_TOLD 16
+#define FB_QUARANTINE_TOLD_NS (60 * 1000000000ULL)
+
+/**
+ * struct fb_quarantine_block - a block that cannot be read
+ * @lbn: its first sector
+ * @nsect: its length
+ */
+struct fb_quarantine_block {
+	u64 lbn;
+	u32 nsect;
+};
+
+/**
+ * struct fb_quarantine - what is known of a disk's bad blocks
+ * @granule: sectors of a block
+ * @sectors: of the disk
+ * @zone: quarantined: read while the disk is idle only; they do not meet. Here and below:
+ *	written by the thread with the disk's lock held, so that it may read without
+ * @until_ns: when each of them ends
+ * @zones: how many
+ * @dropped: zones that ended early, for there were too many
+ * @doubt: a ring of sectors that could not be read; @alone: it is one block, which failed
+ *	by itself, or was named by the drive
+ * @doubts: so many have been entered
+ * @doubt_ns: when one of them was tried last
+ * @failed_ns: when a read failed last
+ * @next_ns: nothing in a zone or in doubt is read in idle time before
+ * @slow_row: slow recoveries since the last good read of a zone
+ * @list: the bad blocks that were found first
+ * @listed: how many
+ * @total: bad blocks found
+ * @told: of these, with a uevent since @told_ns
+ * @told_ns: see there
+ * @untold: without one
+ * @alarms: times that tasks were to be paused for slow recoveries
+ * @quarantine_kib: see FB_QUARANTINE_KIB; 0: no quarantine
+ * @slow_s: see FB_QUARANTINE_SLOW_S
+ * @slow_most: see FB_QUARANTINE_SLOW_MOST
+ */
+struct fb_quarantine {
+	u32 granule;
+	u64 sectors;
+	struct fb_avoid zone[FB_QUARANTINE_ZONES];
+	u64 until_ns[FB_QUARANTINE_ZONES];
+	u32 zones;
+	u64 dropped;
+	struct {
+		u64 first;
+		u64 count;
+		bool alone;
+	} doubt[FB_QUARANTINE_DOUBTS];
+	u32 doubts;
+	u64 doubt_ns;
+	u64 failed_ns;
+	u64 next_ns;
+	u32 slow_row;
+	struct fb_quarantine_block list[FB_QUARANTINE_LISTED];
+	u32 listed;
+	u64 total;
+	u32 told;
+	u64 told_ns;
+	u32 untold;
+	u64 alarms;
+	u32 quarantine_kib;
+	u32 slow_s;
+	u32 slow_most;
+};
+
+/**
+ * struct fb_quarantine_read - a read that is back
+ * @lbn: first sector
+ * @nsect: how many
+ * @good: of these, before the first that was not read
+ * @failed: there is such a one
+ * @medium: the drive says that the medium is at fault
+ * @joined: a foreground read was behind it in the same command
+ * @took_ns: how long it took
+ */
+struct fb_quarantine_read {
+	u64 lbn;
+	u32 nsect;
+	u32 good;
+	bool failed;
+	bool medium;
+	bool joined;
+	u64 took_ns;
+};
+
+/**
+ * enum fb_quarantine_verdict - what follows from a read that is back, or-ed
+ * @FB_QUARANTINE_KNOWN: the block with its first unread sector is bad; else what was not read is to
+ *	be read again
+ * @FB_QUARANTINE_NEW: and that was not known
+ * @FB_QUARANTINE_TELL: and it is to have a uevent of its own
+ * @FB_QUARANTINE_ALARM: slow recoveries do not end: tasks are to be paused
+ * @FB_QUARANTINE_DROPPED: there are too many zones: the oldest has ended for a new one
+ */
+enum fb_quarantine_verdict {
+	FB_QUARANTINE_KNOWN = 1,
+	FB_QUARANTINE_NEW = 2,
+	FB_QUARANTINE_TELL = 4,
+	FB_QUARANTINE_ALARM = 8,
+	FB_QUARANTINE_DROPPED = 16,
+};
+
+void fb_quarantine_init(struct fb_quarantine *b);
+void fb_quarantine_begin(struct fb_quarantine *b, u32 granule, u64 sectors);
+void fb_quarantine_expire(struct fb_quarantine *b, u64 now);
+u64 fb_quarantine_quarantined(const struct fb_quarantine *b);
+void fb_quarantine_limits(const struct fb_quarantine *b, struct fb_limits *lim);
+const struct fb_avoid *fb_quarantine_zone(const struct fb_quarantine *b, u64 lbn, u64 nsect);
+bool fb_quarantine_doubts(const struct fb_quarantine *b, u64 lbn, u64 nsect);
+bool fb_quarantine_cut(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
+		       struct fb_plan *plan);
+void fb_quarantine_sent(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 now);
+u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read *read, u64 now);
+u32 fb_quarantine_untold(struct fb_quarantine *b, u64 now, bool flush);
+bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
+			u32 max_sectors, struct fb_plan_piece *piece);
+bool fb_quarantine_divert(const struct fb_quarantine *b, const struct fb_bitmap *bm,
+			  struct fb_plan_piece *piece);
+
+#endif /* FB_QUARANTINE_H */

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The search for free reads (freeblock paper, 4.3): which tracks to look at, and when
+ * to stop. Core; see core/search.h, and core/track_find.c for what a track has to offer.
+ *
+ * A gap lasts window_ns: the seek to the destination and the rotational latency
+ * there. It is one hop to begin with; a piece found in a hop makes two of it. Counts
+ * of wanted granules per track, and the least time that the ways to a cylinder and on
+ * take, bound what may still be found, so that most tracks are passed over.
+ */
+#include "core/track_find.h"
+
+/*
+ * An arm passes over so many poor cylinders before another has its turn; one step passes
+ * over so many such strides at most, to keep it short.
+ */
+#define FB_SEARCH_STRIDE 8
+#define FB_SEARCH_STRIDES 4
+
+/* how often an arm asks whether all the rest of it is too far */
+#define FB_SEARCH_HORIZON 32
+
+/* ---- granules ---- */
+
+/* in parentheses, lest checkpatch take it for a loop */
+void (fb_for_each_run)(const struct disk_model *dm, u32 granule_sectors, u64 lbn,
+		       u64 nsect, fb_runs_fn fn, void *ctx)
+{
+	u64 first = fb_granule_first(granule_sectors, lbn);
+	u64 end = fb_granule_end(dm, granule_sectors, lbn + nsect), stop;
+	struct dm_track t;
+
+	while (first < end && !dm_track_of(dm, first * granule_sectors, &t)) {
+		stop = fb_granule_first(granule_sectors, t.first_lbn + t.nsect);
+		stop = min(stop, end);
+		fn(ctx, first, stop - first, dm_track_index(dm, &t));
+		first = stop;
+	}
+}
+
+/* ---- tracks and cylinders ---- */
+
+/* Shortest ways over any cylinder of the arm at distances from @dist to before @end. */
+static bool fb_arm_hopeless(const struct fb_search *s, const struct fb_search_arm *arm,
+			    u32 dist, u32 end)
+{
+	u32 far = arm->inner ? s->between - (end - 1) : s->between + dist;
+	u64 con = fb_track_find_con_floor_ns(s, dist);
+	u64 legs = dm_seek_floor_ns(s->dm, dist) + dm_seek_floor_ns(s->dm, far) + con +
+		   fb_track_find_con_floor_ns(s, far);
+
+	return fb_track_find_usable_ns(s, legs, con) < s->granule_ns *
+		fb_track_find_need(s, s->most_weight);
+}
+
+/* Nothing at @arm->dist was usable: how far is nothing usable either? */
+static void fb_arm_skip(const struct fb_search *s, struct fb_search_arm *arm)
+{
+	u32 twice = min(2 * arm->dist, arm->end);
+
+	if (fb_arm_hopeless(s, arm, arm->dist, arm->end))
+		arm->dist = arm->end;
+	else if (twice > arm->dist && fb_arm_hopeless(s, arm, arm->dist, twice))
+		arm->dist = twice;
+	else
+		arm->dist++;
+}
+
+static bool fb_cylinder_usable(struct fb_search *s, u32 cyl, u32 need)
+{
+	const struct dm_place *from = &s->hop.from.place, *to = &s->hop.to.place;
+	struct dm_place src = { .cyl = cyl, .head = from->head };
+	struct dm_place dst = { .cyl = cyl, .head = to->head };
+	u64 con = fb_track_find_con_ns(s, fb_track_find_apart(from->cyl, cyl), true, true);
+	u64 legs;
+
+	s->ways_ns[0] = dm_seek_ns(s->dm, from, &src, false);
+	s->ways_ns[1] = dm_seek_ns(s->dm, &dst, to, s->hop.write);
+	legs = (u64)s->ways_ns[0] + s->ways_ns[1] + con +
+	       fb_track_find_con_ns(s, fb_track_find_apart(to->cyl, cyl), true, true);
+	return fb_track_find_usable_ns(s, legs, con) >= s->granule_ns * need;
+}
+
+/* the nearest; of equals the first */
+static struct fb_search_arm *fb_nearest_arm(struct fb_search *s)
+{
+	struct fb_search_arm *arm, *best = NULL;
+
+	for (arm = s->arm; arm < s->arm + ARRAY_SIZE(s->arm); arm++)
+		if (arm->dist < arm->end && (!best || arm->dist < best->dist))
+			best = arm;
+	return best;
+}
+
+/* Pass over what has too little in the arm's present stride; false: that is all of it. */
+static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
+{
+	u32 end = min(arm->dist / FB_SEARCH_STRIDE * FB_SEARCH_STRIDE + FB_SEARCH_STRIDE,
+		      arm->end), heads = dm_info(s->dm)->heads, n = end - arm->dist;
+	u32 first = arm->up ? arm->base + arm->dist : arm->base - arm->dist;
+	u32 last = arm->up ? first + n - 1 : first - (n - 1);
+	u32 weight = s->most_weight, need;
+
+	/* two regions may meet here; of a small disk, more */
+	if (s->region <= U32_MAX / FB_SEARCH_STRIDE)
+		weight = max(fb_track_find_weight(s, first), fb_track_find_weight(s, last));
+	need = fb_track_find_need_cached(s, weight);
+	arm->dist += fb_bitmap_poor(s->bm, first * heads, heads, n, arm->up, need);
+	if (arm->dist < end)
+		return true;
+	if (arm->dist % FB_SEARCH_HORIZON == 0) {
+		/* the last one was not usable, for it is poor */
+		arm->dist--;
+		fb_arm_skip(s, arm);
+	}
+	return false;
+}
+
+/* The tracks of a cylinder are next. */
+static void fb_cylinder_open(struct fb_search *s, u32 cyl)
+{
+	u32 heads = dm_info(s->dm)->heads, g = s->lim.granule_sectors;
+	struct dm_track t;
+
+	s->track = cyl * heads;
+	s->track_end = s->track + heads;
+	if (!s->bm->shift)
+		return;
+	dm_track_by_index(s->dm, s->track, &t);
+	s->granule = fb_granule_first(g, t.first_lbn);
+	dm_track_by_index(s->dm, s->track_end - 1, &t);
+	s->granule_end = fb_granule_first(g, t.first_lbn + t.nsect);
+}
+
+/* Go on to the next cylinder that may hold something; false: there is none. */
+static bool fb_search_outward(struct fb_search *s)
+{
+	u32 i;
+
+	for (i = 0; i < FB_SEARCH_STRIDES; i++) {
+		struct fb_search_arm *arm = fb_nearest_arm(s);
+		u32 cyl;
+
+		if (!arm)
+			return false;
+		if (!fb_arm_pass(s, arm))
+			continue;
+		cyl = arm->up ? arm->base + arm->dist : arm->base - arm->dist;
+		s->weight = fb_track_find_weight(s, cyl);
+		if (!fb_cylinder_usable(s, cyl, fb_track_find_need_cached(s, s->weight))) {
+			fb_arm_skip(s, arm);
+			continue;
+		}
+		arm->dist++;
+		fb_cylinder_open(s, cyl);
+		break;
+	}
+	return true;
+}
+
+/* The next track, by its own count; false: there is none. */
+static bool fb_cylinder_counted(struct fb_search *s, struct dm_track *t, u32 *left)
+{
+	u32 need = fb_track_find_need_cached(s, s->weight);
+
+	while (s->track < s->track_end) {
+		*left = fb_bitmap_group(s->bm, s->track);
+		if (*left >= need)
+			return !dm_track_by_index(s->dm, s->track++, t);
+		s->track++;
+	}
+	return false;
+}
+
+/* The cylinder's next track with enough granules; false: there is none. */
+static bool fb_cylinder_next(struct fb_search *s, struct dm_track *t, u32 *left)
+{
+	u32 need = fb_track_find_need_cached(s, s->weight), g = s->lim.granule_sectors;
+	u64 first;
+
+	if (!s->bm->shift)
+		return fb_cylinder_counted(s, t, left);
+	while (s->granule < s->granule_end) {
+		first = fb_bitmap_next_before(s->bm, s->granule, s->granule_end);
+		s->granule = s->granule_end;
+		if (first == s->granule_end || dm_track_of(s->dm, first * g, t))
+			return false;
+		s->granule = fb_granule_first(g, t->first_lbn + t->nsect);
+		*left = fb_bitmap_count(s->bm, first, s->granule - first);
+		if (*left >= need)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Beginning and end have an arm towards each other, which meet in the middle, and
+ * one away from each other; the arms cover each cylinder once.
+ */
+static void fb_hop_arms(struct fb_search *s)
+{
+	u32 src = s->hop.from.place.cyl, dst = s->hop.to.place.cyl, d, i;
+	u32 cylinders = dm_info(s->dm)->cylinders;
+
+	d = fb_track_find_apart(src, dst);
+	s->between = d;
+	for (i = 0; i < ARRAY_SIZE(s->arm); i++) {
+		struct fb_search_arm *arm = &s->arm[i];
+		bool from_src = i % 2 == 0;
+
+		arm->base = from_src ? src : dst;
+		arm->inner = i < 2;
+		arm->up = (src <= dst) == (from_src == arm->inner);
+		arm->dist = arm->inner ? 0 : 1;
+		if (arm->inner)
+			arm->end = from_src ? d / 2 + 1 : (d + 1) / 2;
+		else
+			arm->end = arm->up ? cylinders - arm->base : arm->base + 1;
+	}
+	s->track = 0;
+	s->track_end = 0;
+	s->granule = 0;
+	s->granule_end = 0;
+}
+
+/* ---- hops ---- */
+
+/* Begin to search the hop before piece @at. */
+static void fb_hop_open(struct fb_search *s, u32 at)
+{
+	struct fb_hop *hop = &s->hop;
+
+	memset(&s->find, 0, sizeof(s->find));
+	s->at = at;
+	s->steps = 0;
+	s->open &= ~(1U << at);
+	hop->last = at == s->npieces;
+	hop->write = hop->last && s->gap.dst_write;
+	hop->from.place = s->gap.src;
+	hop->from.ns = 0;
+	if (at)
+		hop->from = s->piece[at - 1].stop;
+	hop->to.place = s->gap.dst;
+	hop->to.ns = s->window_ns;
+	if (!hop->last)
+		hop->to = s->piece[at].begin;
+	hop->window_ns = hop->to.ns - hop->from.ns;
+	if (!s->npieces)
+		s->find.value = fb_track_find_toll(s);
+	fb_hop_arms(s);
+	if (hop->last)
+		fb_track_find_prepend(s);
+}
+
+/* The hop's best piece is in the plan for good: there is a hop before it and one after. */
+static void fb_hop_split(struct fb_search *s)
+{
+	u32 before = s->open & ((1U << s->at) - 1), i;
+
+	for (i = s->npieces; i > s->at; i--)
+		s->piece[i] = s->piece[i - 1];
+	s->piece[s->at] = s->find;
+	s->npieces++;
+	s->open = before | (s->open & ~before) << 1 | 1U << s->at;
+	/* nothing fits between a prepend and the foreground */
+	if (!s->find.prepend)
+		s->open |= 2U << s->at;
+}
+
+/* Go on to a hop that is still to be searched; false: there is none. */
+static bool fb_hop_next(struct fb_search *s)
+{
+	if (!(s->lim.lift & FB_LIFT_SEVERAL) || s->npieces == FB_PLAN_PIECES)
+		return false;
+	if (s->find.wanted)
+		fb_hop_split(s);
+	if (!s->open || s->npieces == FB_PLAN_PIECES)
+		return false;
+	fb_hop_open(s, __ffs(s->open));
+	return true;
+}
+
+bool fb_search_step(struct fb_search *s)
+{
+	struct dm_track t;
+	u32 left;
+
+	if (!s->begun) {
+		s->begun = true;
+		s->tracks++;
+		fb_hop_open(s, 0);
+		return s->lim.separate;
+	}
+	if (s->find.value >= s->most_value ||
+	    (s->lim.lift & FB_LIFT_SEVERAL && s->lim.hop_steps &&
+	     s->steps++ == s->lim.hop_steps))
+		return fb_hop_next(s);
+	if (fb_cylinder_next(s, &t, &left)) {
+		fb_track_find_track(s, &t, left);
+		return true;
+	}
+	return fb_search_outward(s) || fb_hop_next(s);
+}
+
+/* ---- beginning ---- */
+
+/* the largest weight of all; the arms may be given up by it */
+static u32 fb_search_most_weight(const struct fb_limits *lim)
+{
+	u32 most = 1, i;
+
+	if (!lim->weight)
+		return FB_WEIGHT_ONE;
+	for (i = 0; i < FB_REGIONS; i++)
+		most = max_t(u32, most, lim->weight[i]);
+	return most;
+}
+
+/* longer ways may need less than shorter ones: the least from each band on */
+static void fb_search_floors(struct fb_search *s)
+{
+	u32 least = U32_MAX, i;
+
+	for (i = FB_CONSERVATISM_BANDS; i--;) {
+		/* band 0: head switches, and the same track, which have their own */
+		least = min_t(u32, least, i ? s->lim.leg_ns[i] :
+			      fb_track_find_con_ns(s, 0, true, true));
+		s->floor_ns[i] = least;
+	}
+}
+
+u64 fb_search_extra_ns(const struct disk_model *dm, const struct fb_gap *gap, u64 latency_ns)
+{
+	u64 period_ns = dm_period_ns(dm), missing_ns = period_ns - min(latency_ns, period_ns), ns;
+	struct dm_track t;
+
+	if (!dm_info(dm)->zero_latency || dm_track_at(dm, gap->dst.cyl, gap->dst.head, &t))
+		return 0;
+	ns = dm_angle_to_ns(dm, t.sector_angle) * gap->dst_nsect;
+	return min(ns, period_ns) - min(missing_ns, min(ns, period_ns));
+}
+
+void fb_search_start(struct fb_search *s, const struct disk_model *dm,
+		     const struct fb_bitmap *bm, const struct fb_gap *gap,
+		     const struct fb_limits *lim)
+{
+	u32 spt = dm_spt_most(dm);
+	u64 seek;
+
+	memset(s, 0, sizeof(*s));
+	s->dm = dm;
+	s->bm = bm;
+	s->gap = *gap;
+	s->lim = *lim;
+	/* a gap with one piece has the whole budget for it */
+	if (!(lim->lift & FB_LIFT_SEVERAL))
+		s->lim.hop_steps = 0;
+	/* the platter turns while the arm must wait */
+	s->gap.src.angle += dm_ns_to_angle(dm, gap->lead_ns);
+	dm_position(dm, &s->gap.src, &gap->dst, gap->dst_write, &seek, &s->latency_ns);
+	s->window_ns = seek + s->latency_ns;
+	s->period_ns = dm_period_ns(dm);
+	s->switch_ns[0] = dm_switch_ns(dm, false);
+	s->switch_ns[1] = dm_switch_ns(dm, true);
+	/* the longest track gives the shortest time, and so the safe one */
+	s->granule_ns = div_u64(s->period_ns * lim->granule_sectors, spt);
+	s->fg_ns = div_u64(s->period_ns * gap->dst_nsect, spt);
+	s->region = div_u64((u64)FB_REGIONS << 32, dm_info(dm)->cylinders);
+	s->extra_ns = fb_search_extra_ns(dm, gap, s->latency_ns);
+	s->most_weight = fb_search_most_weight(lim);
+	s->weight = s->most_weight;
+	s->most_value = fb_track_find_most(s);
+	if (lim->leg_ns)
+		fb_search_floors(s);
+}

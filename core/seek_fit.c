@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Learnt corrections of seek times; see core/seek_fit.h.
+ *
+ * Units: corrections are parts per million of the seek time. A trial at wait x after a seek
+ * of s, with the errors' median at m = (believed - applied) * s and their scale at r, is
+ * late with the chance 1 / (1 + e^z), z = (x - m) / r.
+ */
+#include "core/seek_fit.h"
+
+#define FB_SEEK_FIT_MILLION 1000000
+
+/*
+ * At first the seek time is off by 1 % (standard deviation) for all bands together, and by a
+ * quarter of that for each. In the minutes of warming up it goes by some ppm a second: the
+ * common part may walk by 0.25 % in five minutes, that of a band by 0.1 % in an hour. More
+ * than 2 % and 1 % are never unknown.
+ */
+#define FB_SEEK_FIT_VAR_COMMON (10000ULL * 10000)
+#define FB_SEEK_FIT_VAR_OWN (2500ULL * 2500)
+#define FB_SEEK_FIT_WALK_COMMON 20000	/* ppm^2 per second */
+#define FB_SEEK_FIT_WALK_OWN 280
+#define FB_SEEK_FIT_WALK_MS (600 * 1000)
+#define FB_SEEK_FIT_VAR_MOST_COMMON (4 * FB_SEEK_FIT_VAR_COMMON)
+#define FB_SEEK_FIT_VAR_MOST_OWN (16 * FB_SEEK_FIT_VAR_OWN)
+
+/*
+ * The errors' scale: at first that of the 110 us of core/conservatism.c. It moves by a 32nd of
+ * what a trial says, between what phases are known to and what no drive is.
+ */
+#define FB_SEEK_FIT_SPREAD_NS 60000
+#define FB_SEEK_FIT_SPREAD_LEAST_NS 8000
+#define FB_SEEK_FIT_SPREAD_MOST_NS 300000
+#define FB_SEEK_FIT_SPREAD_SHIFT 5
+
+/* farther from the median than so many scales a trial says more of other causes */
+#define FB_SEEK_FIT_FAR 6
+
+/*
+ * A quarter of the standard deviation is not given to the model, for it may be chance. So small
+ * a difference to what the model has got is not worth a change; a larger one is made
+ * up for by so much every four seconds: 20 us of the longest seeks.
+ */
+#define FB_SEEK_FIT_DOUBT 4
+#define FB_SEEK_FIT_LEAST_PPM 250
+#define FB_SEEK_FIT_STEP_PPM 2000
+#define FB_SEEK_FIT_EVERY_NS 4000000000ULL
+
+/* an end is where the model says if it is off by less than this share of a turn */
+#define FB_SEEK_FIT_TOLERANCE_SHARE 24
+
+/* a seek that is no seek says nothing of the curve */
+#define FB_SEEK_FIT_SEEK_LEAST_NS 50000
+
+#define FB_SEEK_FIT_MISFIT_TRIALS 200
+
+#define FB_SEEK_FIT_Z_SHIFT 2		/* fb_seek_fit_late[]: quarters of a scale */
+#define FB_SEEK_FIT_ONE 65536		/* 16 binary places */
+
+/* 65536 / (1 + e^z) for z = 0, 1/4, 1/2 ... 6 */
+static const u16 fb_seek_fit_late[FB_SEEK_FIT_FAR * (1 << FB_SEEK_FIT_Z_SHIFT) + 1] = {
+	32768, 28693, 24743, 21027, 17625, 14589, 11955, 9701, 7812, 6252, 4977, 3946, 3108, 2442,
+	1912, 1493, 1179, 922, 720, 562, 439, 342, 267, 208, 162,
+};
+
+/* a logistic distribution's scale by its standard deviation: sqrt(3) / pi */
+static u32 fb_seek_fit_spread_start(const struct disk_model *dm, u32 band)
+{
+	u64 sd_ns = dm_spread_ns(dm, 2 * dm_band_first(band));
+
+	if (!dm_spread_is_known(dm))
+		return FB_SEEK_FIT_SPREAD_NS;
+	return clamp_t(u64, div_u64(sd_ns * 551, 1000), FB_SEEK_FIT_SPREAD_LEAST_NS,
+		       FB_SEEK_FIT_SPREAD_MOST_NS);
+}
+
+void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm)
+{
+	u32 i;
+
+	memset(c, 0, sizeof(*c));
+	c->period_ns = dm_period_ns(dm);
+	c->common.var = FB_SEEK_FIT_VAR_COMMON;
+	for (i = 1; i < DM_BANDS; i++) {
+		c->band[i].own.var = FB_SEEK_FIT_VAR_OWN;
+		c->band[i].spread_ns = fb_seek_fit_spread_start(dm, i);
+	}
+}
+
+void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm)
+{
+	s32 applied[DM_BANDS];
+	u64 applied_ns = c->applied_ns;
+
+	memcpy(applied, c->applied, sizeof(applied));
+	fb_seek_fit_init(c, dm);
+	memcpy(c->applied, applied, sizeof(applied));
+	c->applied_ns = applied_ns;
+}
+
+static s32 fb_seek_fit_bounded(s64 ppm)
+{
+	return clamp_t(s64, ppm, -FB_SEEK_FIT_MOST_PPM, FB_SEEK_FIT_MOST_PPM);
+}
+
+s32 fb_seek_fit_ppm(const struct fb_seek_fit *c, u32 band)
+{
+	return fb_seek_fit_bounded((s64)c->common.ppm + c->band[band].own.ppm);
+}
+
+u32 fb_seek_fit_error_ppm(const struct fb_seek_fit *c, u32 band)
+{
+	return int_sqrt64(c->common.var + c->band[band].own.var);
+}
+
+/*
+ * What the model should get: not what may be chance. A drive that is as the model says must
+ * not pay for what its seeks vary.
+ */
+static s32 fb_seek_fit_sure(const struct fb_seek_fit *c, u32 band)
+{
+	s32 ppm = fb_seek_fit_ppm(c, band), doubt = fb_seek_fit_error_ppm(c,
+									  band) / FB_SEEK_FIT_DOUBT;
+
+	return ppm < 0 ? min(ppm + doubt, 0) : max(ppm - doubt, 0);
+}
+
+static s32 fb_seek_fit_missing(const struct fb_seek_fit *c, u32 band)
+{
+	return fb_seek_fit_sure(c, band) - c->applied[band];
+}
+
+/* what has not been looked at for a while is not known as well any more */
+static void fb_seek_fit_age(struct fb_seek_fit *c, u64 now_ns)
+{
+	u64 ms = min_t(u64, div_u64(now_ns - min(c->at_ns, now_ns), 1000000), FB_SEEK_FIT_WALK_MS);
+	u32 i;
+
+	if (ms < 1000)
+		return;
+	c->at_ns = now_ns;
+	c->common.var = min(c->common.var + div_u64(FB_SEEK_FIT_WALK_COMMON * ms, 1000),
+			    FB_SEEK_FIT_VAR_MOST_COMMON);
+	for (i = 1; i < DM_BANDS; i++)
+		c->band[i].own.var = min(c->band[i].own.var +
+					 div_u64(FB_SEEK_FIT_WALK_OWN * ms, 1000),
+					 FB_SEEK_FIT_VAR_MOST_OWN);
+}
+
+/**
+ * struct fb_seek_fit_trial - what one completion says
+ * @z: wait less the errors' median, in 1/256 of their scale
+ * @late: the error was larger than the wait
+ * @chance: that it would be, 16 binary places
+ * @sense: how much @z falls when the correction grows by a million ppm: seek by scale, 10
+ *	binary places
+ */
+struct fb_seek_fit_trial {
+	s32 z;
+	bool late;
+	u32 chance;
+	u64 sense;
+};
+
+static u32 fb_seek_fit_chance(s32 z)
+{
+	u32 size = z < 0 ? -z : z, at = size >> (8 - FB_SEEK_FIT_Z_SHIFT), late;
+	u32 part = size & ((1 << (8 - FB_SEEK_FIT_Z_SHIFT)) - 1);
+
+	late = fb_seek_fit_late[at];
+	if (part)
+		late -= (late - fb_seek_fit_late[at + 1]) * part >> (8 - FB_SEEK_FIT_Z_SHIFT);
+	return z < 0 ? FB_SEEK_FIT_ONE - late : late;
+}
+
+/*
+ * Turns more than predicted, as far as they come of the seek: nothing if that is not how it
+ * ended. A head of a drive with zero-latency access that comes late and lands within the
+ * sectors wanted ends there a turn later, by up to the transfer's time before a lost turn;
+ * one that comes a turn early and lands there ends by as much before its time.
+ */
+static bool fb_seek_fit_turns(const struct fb_seek_fit *c, s64 late_ns, u64 transfer_ns, s32 *turns)
+{
+	s64 tolerance = div_u64(c->period_ns, FB_SEEK_FIT_TOLERANCE_SHARE);
+
+	for (*turns = -1; *turns <= 1; (*turns)++) {
+		s64 off = late_ns - *turns * (s64)c->period_ns;
+
+		if (off <= tolerance && off >= -(s64)transfer_ns - tolerance)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A wait of up to half a turn asks whether the error was longer: then a turn was lost. A
+ * longer one asks whether it was less than what is missing: then one was gained.
+ */
+static bool fb_seek_fit_ask(const struct fb_seek_fit *c, const struct fb_conservatism_leg *leg,
+			    const struct dm_access *acc, struct fb_seek_fit_trial *t)
+{
+	u64 transfer_ns = acc->total_ns - acc->seek_ns - acc->latency_ns;
+	u32 band = dm_band(leg->dist), spread_ns = c->band[band].spread_ns;
+	s64 wait = leg->slack_ns, off;
+	s32 turns;
+
+	if (!fb_seek_fit_turns(c, leg->late_ns, transfer_ns, &turns))
+		return false;
+	t->late = turns > 0;
+	if (wait > (s64)c->period_ns / 2) {
+		wait -= c->period_ns;
+		t->late = turns >= 0;
+	}
+	if (wait < 0 ? turns > 0 : turns < 0)
+		return false;
+	off = (s64)(fb_seek_fit_ppm(c, band) - c->applied[band]) * (s64)acc->seek_ns;
+	wait -= div_s64(off, FB_SEEK_FIT_MILLION);
+	if (wait > (s64)spread_ns * FB_SEEK_FIT_FAR || -wait > (s64)spread_ns * FB_SEEK_FIT_FAR)
+		return false;
+	t->z = div_s64(wait * 256, spread_ns);
+	t->chance = fb_seek_fit_chance(t->z);
+	t->sense = div_u64(acc->seek_ns << 10, spread_ns);
+	return true;
+}
+
+/*
+ * One step of the filter: @gain is by how much the sum of both parts follows, per 2^-16 of
+ * surprise; each follows by its share of the variance and gets surer by that.
+ */
+static void fb_seek_fit_step(struct fb_seek_fit_part *p, u64 var, s64 by, u64 surer)
+{
+	p->ppm = fb_seek_fit_bounded(p->ppm + div64_s64(by * (s64)p->var, var));
+	p->var -= min(mul_u64_u64_div_u64(mul_u64_u64_div_u64(p->var, p->var, var), surer,
+					  FB_SEEK_FIT_ONE), p->var - 1);
+}
+
+static void fb_seek_fit_follow(struct fb_seek_fit *c, struct fb_seek_fit_band *b,
+			       const struct fb_seek_fit_trial *t)
+{
+	u64 var = c->common.var + b->own.var, noise = t->chance *
+		(FB_SEEK_FIT_ONE - t->chance) >> 16;
+	/* what the trial tells against what is known: var * noise * sense^2, 16 binary places */
+	u64 tells = div_u64(mul_u64_u64_shr(var, t->sense * t->sense, 20), FB_SEEK_FIT_MILLION) *
+		noise;
+	s64 surprise = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance, by;
+	u64 surer;
+
+	tells = div_u64(tells, FB_SEEK_FIT_MILLION);
+	surer = div64_u64(tells << 16, FB_SEEK_FIT_ONE + tells);
+	/* var * sense / (1 + tells) * surprise */
+	by = div_u64(mul_u64_u64_shr(var, t->sense, 10), FB_SEEK_FIT_MILLION);
+	by = div64_s64(by * surprise, FB_SEEK_FIT_ONE + (s64)tells);
+	fb_seek_fit_step(&c->common, var, by, surer);
+	fb_seek_fit_step(&b->own, var, by, surer);
+}
+
+/* by the slope of the trial's likelihood */
+static void fb_seek_fit_spread(struct fb_seek_fit_band *b, const struct fb_seek_fit_trial *t)
+{
+	s64 surprise = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance;
+	s64 by = (surprise * t->z >> 8) * b->spread_ns >> (16 + FB_SEEK_FIT_SPREAD_SHIFT);
+
+	b->spread_ns = clamp_t(s64, b->spread_ns + by, FB_SEEK_FIT_SPREAD_LEAST_NS,
+			       FB_SEEK_FIT_SPREAD_MOST_NS);
+}
+
+void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conservatism_leg *leg,
+		       const struct dm_access *acc)
+{
+	struct fb_seek_fit_band *b = &c->band[dm_band(leg->dist)];
+	struct fb_seek_fit_trial t;
+
+	if (leg->cause != FB_CONSERVATISM_PLAIN || !leg->simple || !leg->dist ||
+	    acc->seek_ns < FB_SEEK_FIT_SEEK_LEAST_NS)
+		return;
+	fb_seek_fit_age(c, now_ns);
+	if (!fb_seek_fit_ask(c, leg, acc, &t))
+		return;
+	if (!b->since_ns)
+		b->since_ns = now_ns;
+	b->trials++;
+	b->late += t.late;
+	fb_seek_fit_follow(c, b, &t);
+	fb_seek_fit_spread(b, &t);
+}
+
+bool fb_seek_fit_due(const struct fb_seek_fit *c, u64 now_ns)
+{
+	u32 i;
+
+	if (now_ns < c->applied_ns + FB_SEEK_FIT_EVERY_NS)
+		return false;
+	for (i = 1; i < DM_BANDS; i++) {
+		s32 missing = fb_seek_fit_missing(c, i);
+
+		if (missing >= FB_SEEK_FIT_LEAST_PPM || missing <= -FB_SEEK_FIT_LEAST_PPM)
+			return true;
+	}
+	return false;
+}
+
+bool fb_seek_fit_misfit(const struct fb_seek_fit *c)
+{
+	u32 i;
+
+	for (i = 1; i < DM_BANDS; i++) {
+		s32 ppm = fb_seek_fit_ppm(c, i);
+
+		if ((ppm == FB_SEEK_FIT_MOST_PPM || ppm == -FB_SEEK_FIT_MOST_PPM) &&
+		    c->band[i].trials >= FB_SEEK_FIT_MISFIT_TRIALS)
+			return true;
+	}
+	return false;
+}
+
+void fb_seek_fit_apply(struct fb_seek_fit *c, u64 now_ns, struct disk_model *dm)
+{
+	u32 i;
+
+	c->applied_ns = now_ns;
+	for (i = 1; i < DM_BANDS; i++)
+		c->applied[i] += clamp_t(s32, fb_seek_fit_missing(c, i), -FB_SEEK_FIT_STEP_PPM,
+					 FB_SEEK_FIT_STEP_PPM);
+	dm_correct(dm, c->applied);
+}

@@ -1,0 +1,869 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What serves the tasks of a disk: the coverage map that gaps are searched for, what of it
+ * is on its way, and what it means for each task (DESIGN 6).
+ *
+ * Exactly once: a block is wanted, in flight or done, for each task in a map of its own.
+ * While several tasks are active their wants are joined in fb_coverage.all: a block that several
+ * of them want is read once and shared. Only the thread changes maps; what is sent and what
+ * comes back is posted to it in the state of the buffers: SENT (it marks the blocks as
+ * flying) -> ENDED -> DELIVER (workqueues call the consumers; it marks as done what has been
+ * served) -> FREE.
+ *
+ * All functions run in the thread but those that say otherwise.
+ *
+ * Locks: fb_disk.lock for states and counts; the table is in disk/disk.h.
+ */
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "disk/delivery.h"
+#include "disk/disk.h"
+#include "disk/drive_query.h"
+
+/* ranges are entered in pieces of so many granules, between which the thread looks up */
+#define FB_COVERAGE_CHUNK 65536
+
+/* a task's rate is measured over so long */
+#define FB_COVERAGE_RATE_NS (10 * (u64)NSEC_PER_SEC)
+
+static u32 fb_coverage_granule(const struct fb_coverage *cov)
+{
+	return dm_info(cov->fd->model)->granule_sectors;
+}
+
+/*
+ * A task whose consumer is slow gets no more for now. One that is alone may fill all buffers;
+ * the next one brings its own.
+ */
+static bool fb_coverage_is_stalled(const struct freeblock_task *task)
+{
+	return READ_ONCE(task->fd->cov->nactive) > 1 && READ_ONCE(task->held) >= FREEBLOCK_HELD;
+}
+
+static bool fb_coverage_is_hungry(const struct freeblock_task *task)
+{
+	return task && READ_ONCE(task->state) == FB_TASK_RUNNING && task->wanted;
+}
+
+/**
+ * fb_coverage_wants() - does a task want blocks that may be read from this disk?
+ * @fd: the disk, locked
+ *
+ * That its consumer is slow does not count: the foreground's order is not to change with it.
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true when one does.
+ */
+bool fb_coverage_wants(struct fb_disk *fd)
+{
+	bool hungry = false;
+	u32 i;
+
+	lockdep_assert_held(&fd->lock);
+	for (i = 0; fd->cov && i < FREEBLOCK_TASKS && !hungry; i++)
+		hungry = fb_coverage_is_hungry(fd->cov->task[i]);
+	return hungry && !fb_disk_transparent(fd);
+}
+
+/**
+ * fb_coverage_may_read() - may free reads be planned now?
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true when a task wants blocks and nothing forbids to read them in gaps.
+ */
+bool fb_coverage_may_read(struct fb_disk *fd)
+{
+	return fb_coverage_wants(fd) && fb_guard_on(&fd->guard, ktime_get_ns());
+}
+
+/* ---- runs of granules that lie on one track ---- */
+
+/**
+ * struct fb_coverage_walk - what a walk over runs works on
+ * @cov: the service
+ * @task: of moves of a task's map
+ * @map: of moves of a buffer's blocks
+ * @mask: of the buffer's granules
+ * @base: the buffer's first granule
+ * @op: of ranges that are entered
+ */
+struct fb_coverage_walk {
+	struct fb_coverage *cov;
+	struct freeblock_task *task;
+	struct fb_bitmap *map;
+	unsigned long *mask;
+	u64 base;
+	struct fb_op *op;
+};
+
+static void fb_coverage_each_run(struct fb_coverage *cov, u64 first, u64 n, fb_runs_fn fn,
+				 struct fb_coverage_walk *walk)
+{
+	u32 granule = fb_coverage_granule(cov);
+
+	walk->cov = cov;
+	fb_for_each_run(cov->fd->model, granule, first * granule, n * granule, fn, walk);
+}
+
+static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_read *buf,
+				 fb_runs_fn fn, struct fb_coverage_walk *walk)
+{
+	walk->base = div_u64(buf->lbn, fb_coverage_granule(cov));
+	fb_for_each_run(cov->fd->model, fb_coverage_granule(cov), buf->lbn, buf->nsect, fn, walk);
+}
+
+/*
+ * All runs of granules that @map has wanted blocks in. Those of a large disk take a second
+ * or more: no carrier is held meanwhile, a freeze would wait for it.
+ */
+static void fb_coverage_wanted_runs(struct fb_coverage *cov, const struct fb_bitmap *map,
+				    fb_runs_fn fn, struct fb_coverage_walk *walk)
+{
+	u64 at = fb_bitmap_next_wanted(map, 0);
+
+	fb_free_read_return(cov->fd);
+	while (at < map->granules) {
+		u64 n = min_t(u64, FB_COVERAGE_CHUNK, map->granules - at);
+
+		fb_coverage_each_run(cov, at, n, fn, walk);
+		cond_resched();
+		at = fb_bitmap_next_wanted(map, at + n);
+	}
+}
+
+/* ---- tasks join and leave the map that gaps are searched for ---- */
+
+static bool fb_coverage_is_wanted(const struct fb_coverage *cov, u64 granule)
+{
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++)
+		if (cov->task[i] && cov->task[i]->active &&
+		    fb_bitmap_is_wanted(&cov->task[i]->map, granule))
+			return true;
+	return false;
+}
+
+static void fb_coverage_join_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fb_coverage_walk *walk = ctx;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (fb_bitmap_is_wanted(&walk->task->map, first + i))
+			fb_bitmap_want(&walk->cov->all, first + i, 1, group);
+}
+
+static void fb_coverage_leave_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fb_coverage_walk *walk = ctx;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (!fb_coverage_is_wanted(walk->cov, first + i))
+			fb_bitmap_unwant(&walk->cov->all, first + i, 1, group);
+}
+
+static struct freeblock_task *fb_coverage_sole(const struct fb_coverage *cov)
+{
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++)
+		if (cov->task[i] && cov->task[i]->active)
+			return cov->task[i];
+	return NULL;
+}
+
+static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task *task)
+{
+	struct fb_coverage_walk walk = { .task = task };
+
+	if (cov->nactive == 1) {
+		fb_bitmap_copy(&cov->all, &fb_coverage_sole(cov)->map);
+		cov->joint = true;
+	}
+	task->active = true;
+	task->rate = 0;
+	task->mark_ns = ktime_get_ns();
+	task->mark_done = task->map.n_done;
+	WRITE_ONCE(cov->nactive, cov->nactive + 1);
+	cov->weighed = NULL;
+	if (cov->joint)
+		fb_coverage_wanted_runs(cov, &task->map, fb_coverage_join_run, &walk);
+}
+
+static void fb_coverage_deactivate(struct fb_coverage *cov, struct freeblock_task *task)
+{
+	struct fb_coverage_walk walk = { .task = task };
+
+	task->active = false;
+	WRITE_ONCE(cov->nactive, cov->nactive - 1);
+	cov->weighed = NULL;
+	if (cov->nactive > 1)
+		fb_coverage_wanted_runs(cov, &task->map, fb_coverage_leave_run, &walk);
+	else
+		cov->joint = false;
+}
+
+/* it will not make its deadline at the rate at which it goes */
+static bool fb_coverage_is_late(struct freeblock_task *task, u64 now)
+{
+	u64 deadline_ns = READ_ONCE(task->deadline_ns);
+	u64 past_ns = now - task->mark_ns;
+
+	if (past_ns >= FB_COVERAGE_RATE_NS) {
+		task->rate = div64_u64((task->map.n_done - task->mark_done) * NSEC_PER_SEC,
+				       past_ns);
+		task->mark_ns = now;
+		task->mark_done = task->map.n_done;
+		task->rate = max(task->rate, 1ULL);
+	}
+	if (!deadline_ns || !task->rate || !task->map.n_wanted || fb_coverage_is_stalled(task))
+		return false;
+	return now + div64_u64(task->map.n_wanted, task->rate) * NSEC_PER_SEC > deadline_ns;
+}
+
+/* does @a go before @b? */
+static bool fb_coverage_goes_first(const struct freeblock_task *a, const struct freeblock_task *b)
+{
+	u64 a_ns = a->deadline_ns ? a->deadline_ns : U64_MAX;
+	u64 b_ns = b->deadline_ns ? b->deadline_ns : U64_MAX;
+
+	return a->priority != b->priority ? a->priority > b->priority : a_ns < b_ns;
+}
+
+/**
+ * fb_coverage_idle_task() - whom idle time goes to
+ * @cov: the service
+ *
+ * Return: the task, or NULL.
+ */
+struct freeblock_task *fb_coverage_idle_task(struct fb_coverage *cov)
+{
+	struct freeblock_task *first = NULL;
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		struct freeblock_task *task = cov->task[i];
+
+		if (fb_coverage_is_hungry(task) && task->active && task->map.n_wanted &&
+		    !fb_coverage_is_stalled(task) &&
+		    (!first || fb_coverage_goes_first(task, first)))
+			first = task;
+	}
+	return first;
+}
+
+/* what the gaps are searched for: all tasks' blocks, or those of one that is late */
+static void fb_coverage_pick_map(struct fb_coverage *cov)
+{
+	struct freeblock_task *late = NULL, *task;
+	u64 now = ktime_get_ns();
+	u32 i;
+
+	cov->map = NULL;
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		task = cov->task[i];
+		if (!task || !task->active)
+			continue;
+		cov->map = cov->joint ? &cov->all : &task->map;
+		if (fb_coverage_is_late(task, now) && (!late || fb_coverage_goes_first(task, late)))
+			late = task;
+	}
+	if (late)
+		cov->map = &late->map;
+}
+
+/**
+ * fb_coverage_weigh() - what the blocks are worth, for the next search
+ * @cov: the service, with a map
+ * @lim: limits of the search; its weights are valid until the next call
+ */
+void fb_coverage_weigh(struct fb_coverage *cov, struct fb_limits *lim)
+{
+	u64 now = ktime_get_ns();
+
+	if (cov->weighed != cov->map) {
+		fb_block_value_init(&cov->worth, cov->map);
+		cov->weighed = cov->map;
+		cov->balanced_ns = now;
+	}
+	if (now - cov->balanced_ns >= FB_BLOCK_VALUE_BALANCE_NS) {
+		fb_block_value_balance(&cov->worth, cov->map);
+		cov->balanced_ns = now;
+	}
+	if (lim->odds)
+		lim->miss_value = fb_block_value_turn(&cov->worth, lim->odds->price);
+	lim->weight = cov->worth.weight;
+	lim->root = cov->worth.root;
+}
+
+/* ---- changes of what a task wants ---- */
+
+/* does this read still bring the task something? */
+static bool fb_coverage_is_on_its_way(const struct freeblock_task *task,
+				      const struct fb_free_read *buf)
+{
+	u32 slots;
+
+	spin_lock_irq(&task->fd->lock);
+	slots = buf->pending | buf->served | buf->voided;
+	if (buf->state < FB_FREE_READ_SENT || !buf->taken)
+		slots = 0;
+	spin_unlock_irq(&task->fd->lock);
+	return slots & BIT(task->slot);
+}
+
+/*
+ * What is in flight comes from a read that was sent before it was added: it is wanted again
+ * when it lands. What was added before is not: it is served by that read, though it be
+ * entered only now.
+ */
+static void fb_coverage_add_flying(struct fb_coverage_walk *walk, u64 first, u32 n)
+{
+	const struct fb_free_reads *bufs = walk->cov->fd->bufs;
+	u32 granule = fb_coverage_granule(walk->cov), i;
+
+	for (i = 0; walk->task->map.n_flying && i < READ_ONCE(bufs->n); i++) {
+		const struct fb_free_read *buf = &bufs->buf[i];
+		u64 base = div_u64(buf->lbn, granule);
+		u64 end = min(first + n, base + DIV_ROUND_UP(buf->nsect, granule));
+		unsigned int b = max(first, base) - base, e;
+
+		if (first >= end || base >= end || buf->sent_ns > walk->op->added_ns ||
+		    !fb_coverage_is_on_its_way(walk->task, buf))
+			continue;
+		for_each_set_bitrange_from(b, e, buf->share[walk->task->slot].mask, end - base)
+			fb_bitmap_again(&walk->task->map, base + b, e - b);
+	}
+}
+
+static void fb_coverage_add_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fb_coverage_walk *walk = ctx;
+	const struct fb_op *op = walk->op;
+	unsigned long b = first - op->base, e, end = b + n;
+
+	if (!op->masked) {
+		fb_bitmap_want(&walk->task->map, first, n, group);
+		fb_coverage_add_flying(walk, first, n);
+	} else {
+		for_each_set_bitrange_from(b, e, op->bits, end) {
+			fb_bitmap_want(&walk->task->map, op->base + b, e - b, group);
+			fb_coverage_add_flying(walk, op->base + b, e - b);
+		}
+	}
+	if (walk->task->active && walk->cov->joint)
+		fb_coverage_join_run(walk, first, n, group);
+}
+
+static void fb_coverage_remove_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fb_coverage_walk *walk = ctx;
+
+	fb_bitmap_unwant(&walk->task->map, first, n, group);
+	if (walk->task->active && walk->cov->joint)
+		fb_coverage_leave_run(walk, first, n, group);
+}
+
+/*
+ * Read what is wanted of a range at once; it stays until all of it is done, for a read may
+ * come back unread (EAGAIN) when the queue is frozen. True: it is done.
+ */
+static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *task,
+				struct fb_op *op)
+{
+	u64 end = op->first + op->n, at = op->first;
+	u32 granule = fb_coverage_granule(cov), most;
+	u64 sectors = dm_info(cov->fd->model)->sectors;
+
+	spin_lock_irq(&cov->fd->lock);
+	most = cov->fd->q ? fb_free_read_max_data(cov->fd) / granule : 0;
+	spin_unlock_irq(&cov->fd->lock);
+	/* what it cannot take would be read again and again */
+	while (most && task->active && !fb_coverage_is_stalled(task)) {
+		u64 first = fb_bitmap_next_before(&task->map, at, end), n = 1;
+
+		if (first >= end)
+			break;
+		while (n < most && first + n < end &&
+		       fb_bitmap_is_wanted(&task->map, first + n))
+			n++;
+		if (fb_quarantine_doubts(&cov->fd->quarantine, first * granule, n * granule))
+			n = 1;
+		if (!fb_free_read_now(cov->fd, first * granule,
+				      min_t(u64, n * granule, sectors - first * granule)))
+			return false;
+		at = first + n;
+		fb_coverage_absorb(cov);
+	}
+	return fb_bitmap_next_wanted(&task->map, op->first) >= end &&
+	       fb_bitmap_next_flying(&task->map, op->first) >= end;
+}
+
+/* a piece of a task's first change */
+static void fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *task)
+{
+	struct fb_coverage_walk walk = { .task = task };
+	struct fb_op *op;
+	u64 n;
+
+	spin_lock_irq(&cov->fd->lock);
+	op = list_first_entry_or_null(&task->todo, struct fb_op, node);
+	spin_unlock_irq(&cov->fd->lock);
+	if (!op)
+		return;
+	n = min_t(u64, op->n, FB_COVERAGE_CHUNK);
+	walk.op = op;
+	if (op->kind == FB_OP_PROMOTE) {
+		cov->blocked = !fb_coverage_promote(cov, task, op);
+		if (cov->blocked)
+			return;
+		n = op->n;
+	} else if (op->kind == FB_OP_ADD) {
+		/* what was sent before it was added must be known to be in flight */
+		fb_coverage_absorb(cov);
+		fb_coverage_each_run(cov, op->first, n, fb_coverage_add_run, &walk);
+	} else {
+		fb_coverage_each_run(cov, op->first, n, fb_coverage_remove_run, &walk);
+	}
+	op->first += n;
+	op->n -= n;
+	cond_resched();
+	if (op->n)
+		return;
+	cov->weighed = NULL;
+	spin_lock_irq(&cov->fd->lock);
+	list_del(&op->node);
+	task->ntodo--;
+	spin_unlock_irq(&cov->fd->lock);
+	kvfree(op);
+}
+
+/* ---- blocks on their way ---- */
+
+static void fb_coverage_take_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fb_coverage_walk *walk = ctx;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (fb_bitmap_is_wanted(walk->map, first + i))
+			__set_bit(first + i - walk->base, walk->mask);
+	fb_bitmap_take(walk->map, first, n, group);
+}
+
+static void fb_coverage_untake_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fb_coverage_walk *walk = ctx;
+	unsigned int b = first - walk->base, e, end = b + n;
+
+	for_each_set_bitrange_from(b, e, walk->mask, end)
+		fb_bitmap_untake(walk->map, walk->base + b, e - b, group);
+}
+
+static void fb_coverage_done_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fb_coverage_walk *walk = ctx;
+	unsigned int b = first - walk->base, e, end = b + n;
+
+	for_each_set_bitrange_from(b, e, walk->mask, end)
+		fb_bitmap_done(walk->map, walk->base + b, e - b, group);
+}
+
+/* what of a read is over for all: wanted again if anybody wants it */
+static void fb_coverage_settle_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct fb_coverage_walk *walk = ctx;
+	unsigned int b = first - walk->base, end = b + n;
+
+	fb_coverage_done_run(ctx, first, n, group);
+	for_each_set_bit_from(b, walk->mask, end) {
+		if (fb_coverage_is_wanted(walk->cov, walk->base + b))
+			fb_bitmap_want(walk->map, walk->base + b, 1, group);
+		else
+			fb_bitmap_unwant(walk->map, walk->base + b, 1, group);
+	}
+}
+
+/* a task that began just now may want data that a VERIFY does not bring */
+static bool fb_coverage_is_served(const struct freeblock_task *task, const struct fb_free_read *buf)
+{
+	return buf->how != FB_VERIFY_COMMAND || task->ops->flags & FREEBLOCK_NO_DATA;
+}
+
+/* who wants what of a read that has been sent */
+static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
+{
+	struct fb_coverage_walk walk = { .cov = cov };
+	u32 i, pending = 0;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		struct freeblock_task *task = cov->task[i];
+
+		bitmap_zero(buf->share[i].mask, FB_FREE_READ_GRANULES);
+		if (!task || !task->active || (cov->joint && fb_coverage_is_stalled(task)) ||
+		    !fb_coverage_is_served(task, buf))
+			continue;
+		walk.map = &task->map;
+		walk.mask = buf->share[i].mask;
+		fb_coverage_buf_runs(cov, buf, fb_coverage_take_run, &walk);
+		if (!bitmap_empty(walk.mask, FB_FREE_READ_GRANULES))
+			pending |= BIT(i);
+		bitmap_or(buf->mask, buf->mask, walk.mask, FB_FREE_READ_GRANULES);
+	}
+	if (cov->joint) {
+		walk.map = &cov->all;
+		walk.mask = buf->mask;
+		fb_coverage_buf_runs(cov, buf, fb_coverage_take_run, &walk);
+	}
+	spin_lock_irq(&cov->fd->lock);
+	buf->pending = pending;
+	spin_unlock_irq(&cov->fd->lock);
+}
+
+static void fb_coverage_settle(struct fb_coverage *cov, struct fb_free_read *buf)
+{
+	struct fb_coverage_walk walk = { .cov = cov, .map = &cov->all, .mask = buf->mask };
+
+	if (cov->joint)
+		fb_coverage_buf_runs(cov, buf, fb_coverage_settle_run, &walk);
+	spin_lock_irq(&cov->fd->lock);
+	buf->state = FB_FREE_READ_FREE;
+	spin_unlock_irq(&cov->fd->lock);
+}
+
+/* moves what the tasks in @slots have of a read */
+static void fb_coverage_each_share(struct fb_coverage *cov, struct fb_free_read *buf, u32 slots,
+				   fb_runs_fn fn)
+{
+	struct fb_coverage_walk walk = { .cov = cov };
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		if (!(slots & BIT(i)))
+			continue;
+		walk.map = &cov->task[i]->map;
+		walk.mask = buf->share[i].mask;
+		fb_coverage_buf_runs(cov, buf, fn, &walk);
+	}
+}
+
+/* nobody gets it: all of it is wanted again */
+static void fb_coverage_give_up(struct fb_coverage *cov, struct fb_free_read *buf)
+{
+	fb_coverage_each_share(cov, buf, buf->pending, fb_coverage_untake_run);
+	buf->pending = 0;
+	fb_coverage_settle(cov, buf);
+}
+
+/* is there anybody to deliver it to? Of several tasks some may be stalled */
+static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb_plan *plan)
+{
+	u32 granule = fb_coverage_granule(cov), i, k;
+
+	if (!cov->joint)
+		return true;
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		const struct freeblock_task *task = cov->task[i];
+
+		if (!task || !task->active || fb_coverage_is_stalled(task))
+			continue;
+		for (k = 0; k < plan->npieces; k++)
+			if (fb_bitmap_count(&task->map, div_u64(plan->piece[k].lbn, granule),
+					    DIV_ROUND_UP(plan->piece[k].nsect, granule)))
+				return true;
+	}
+	return false;
+}
+
+/**
+ * fb_coverage_cut() - shorten a plan for a gap so that what it reads may be read, and is wanted
+ * @cov: the service
+ * @plan: the plan; it may read less afterwards, never anything else
+ *
+ * Return: false: nothing of it may be read now.
+ */
+bool fb_coverage_cut(struct fb_coverage *cov, struct fb_plan *plan)
+{
+	return fb_coverage_has_taker(cov, plan) &&
+	       fb_quarantine_cut(&cov->fd->quarantine, cov->map, ktime_get_ns(), plan);
+}
+
+/* ---- buffers ---- */
+
+static void fb_coverage_count_ended(struct fb_coverage *cov, const struct fb_free_read *buf,
+				    bool dirty)
+{
+	struct fb_stats *st = &cov->fd->stats;
+	u32 granule = fb_coverage_granule(cov);
+
+	lockdep_assert_held(&cov->fd->lock);
+	if (dirty)
+		st->discarded++;
+	else if (buf->status == BLK_STS_AGAIN)
+		return;
+	else if (buf->status)
+		st->free_errors++;
+	else
+		st->free_sectors += (u64)bitmap_weight(buf->mask, FB_FREE_READ_GRANULES) * granule;
+}
+
+/* what lies behind a bad block was not tried: with a quarantine it is, later */
+static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *buf)
+{
+	unsigned int from = buf->good / fb_coverage_granule(cov) + 1, i;
+	DECLARE_BITMAP(tail, FB_FREE_READ_GRANULES);
+	struct fb_coverage_walk walk = { .cov = cov, .mask = tail };
+
+	if (from >= FB_FREE_READ_GRANULES)
+		return;
+	for (i = 0; i <= FREEBLOCK_TASKS; i++) {
+		/* the last is what all want together */
+		bool all = i == FREEBLOCK_TASKS;
+		unsigned long *mask = all ? buf->mask : buf->share[i].mask;
+
+		if (all ? !cov->joint : !(buf->pending & BIT(i)))
+			continue;
+		walk.map = all ? &cov->all : &cov->task[i]->map;
+		bitmap_copy(tail, mask, FB_FREE_READ_GRANULES);
+		bitmap_clear(tail, 0, from);
+		fb_coverage_buf_runs(cov, buf, fb_coverage_untake_run, &walk);
+		bitmap_andnot(mask, mask, tail, FB_FREE_READ_GRANULES);
+	}
+}
+
+/* who wants what the medium holds does not get what may be from the cache */
+static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *buf)
+{
+	u32 i;
+
+	lockdep_assert_held(&cov->fd->lock);
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		if (!(buf->pending & BIT(i)) ||
+		    !(cov->task[i]->ops->flags & FREEBLOCK_MEDIUM))
+			continue;
+		buf->pending &= ~BIT(i);
+		buf->voided |= BIT(i);
+		cov->fd->stats.unproven++;
+	}
+}
+
+/* a read is back: who gets it, or is it to be read again? */
+static void fb_coverage_absorb_ended(struct fb_coverage *cov, struct fb_free_read *buf, bool dirty)
+{
+	bool known = !dirty && buf->status != BLK_STS_AGAIN && fb_delivery_judge(cov, buf);
+	u32 i, pending;
+
+	if ((buf->status && !known) || dirty || !buf->pending) {
+		fb_coverage_give_up(cov, buf);
+		return;
+	}
+	if (buf->status && READ_ONCE(cov->fd->quarantine.quarantine_kib))
+		fb_coverage_cut_tail(cov, buf);
+	spin_lock_irq(&cov->fd->lock);
+	buf->state = FB_FREE_READ_DELIVER;
+	if (!buf->proven)
+		fb_coverage_withhold(cov, buf);
+	pending = buf->pending;
+	for (i = 0; i < FREEBLOCK_TASKS; i++)
+		if (pending & BIT(i))
+			cov->task[i]->held++;
+	spin_unlock_irq(&cov->fd->lock);
+	for (i = 0; i < FREEBLOCK_TASKS; i++)
+		if (pending & BIT(i))
+			fb_delivery_begin(cov->task[i]);
+}
+
+static void fb_coverage_absorb_delivered(struct fb_coverage *cov, struct fb_free_read *buf)
+{
+	u32 served, voided, pending;
+
+	spin_lock_irq(&cov->fd->lock);
+	served = buf->served;
+	voided = buf->voided;
+	pending = buf->pending;
+	buf->served = 0;
+	buf->voided = 0;
+	spin_unlock_irq(&cov->fd->lock);
+	fb_coverage_each_share(cov, buf, served, fb_coverage_done_run);
+	fb_coverage_each_share(cov, buf, voided, fb_coverage_untake_run);
+	if (!pending)
+		fb_coverage_settle(cov, buf);
+}
+
+/* one step of one buffer; true: it has become free */
+static bool fb_coverage_absorb_buf(struct fb_coverage *cov, struct fb_free_read *buf)
+{
+	enum fb_free_read_state state = READ_ONCE(buf->state);
+	bool dirty, take;
+
+	/* most have nothing for us; what is sent just now has its gap voided by that */
+	if (state < FB_FREE_READ_SENT || (state == FB_FREE_READ_SENT && buf->taken))
+		return false;
+	spin_lock_irq(&cov->fd->lock);
+	state = buf->state;
+	dirty = buf->dirty;
+	take = (state == FB_FREE_READ_SENT || state == FB_FREE_READ_ENDED) && !buf->taken;
+	if (take)
+		buf->taken = true;
+	spin_unlock_irq(&cov->fd->lock);
+	if (take) {
+		fb_coverage_take(cov, buf);
+		fb_quarantine_sent(&cov->fd->quarantine, buf->lbn, buf->nsect, ktime_get_ns());
+	}
+	if (state == FB_FREE_READ_ENDED) {
+		spin_lock_irq(&cov->fd->lock);
+		fb_coverage_count_ended(cov, buf, dirty);
+		spin_unlock_irq(&cov->fd->lock);
+		fb_coverage_absorb_ended(cov, buf, dirty);
+	} else if (state == FB_FREE_READ_DELIVER) {
+		fb_coverage_absorb_delivered(cov, buf);
+	}
+	return state >= FB_FREE_READ_ENDED && READ_ONCE(buf->state) == FB_FREE_READ_FREE &&
+	       buf->status != BLK_STS_AGAIN;
+}
+
+/* the counts are written here only, so what is as it was need not be written again */
+static void fb_coverage_publish(struct fb_coverage *cov)
+{
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		struct freeblock_task *task = cov->task[i];
+		u64 wanted, flying, total;
+
+		if (!task)
+			continue;
+		wanted = task->map.n_wanted;
+		flying = task->map.n_flying;
+		total = task->map.n_done + wanted + flying + task->map.n_again;
+		if (task->wanted == wanted && task->flying == flying && task->total == total)
+			continue;
+		spin_lock_irq(&cov->fd->lock);
+		task->wanted = wanted;
+		task->flying = flying;
+		task->total = total;
+		spin_unlock_irq(&cov->fd->lock);
+	}
+}
+
+/**
+ * fb_coverage_absorb() - bring the coverage maps up to date with the buffers
+ * @cov: the service
+ */
+void fb_coverage_absorb(struct fb_coverage *cov)
+{
+	u32 i;
+
+	for (i = 0; i < READ_ONCE(cov->fd->bufs->n); i++)
+		if (fb_coverage_absorb_buf(cov, &cov->fd->bufs->buf[i]))
+			cov->blocked = false;
+	fb_coverage_publish(cov);
+}
+
+/**
+ * fb_coverage_ask_drive() - learn once what must be known of the drive: whether it reads ahead
+ * @cov: the service
+ *
+ * Not while a carrier is held: a freeze would wait for it, and the command for the
+ * freeze's end.
+ *
+ * Context: may sleep; sends a command: the drive is to be awake.
+ */
+void fb_coverage_ask_drive(struct fb_coverage *cov)
+{
+	if (cov->asked || READ_ONCE(cov->fd->carrier) != FB_FREE_READ_NONE)
+		return;
+	fb_drive_query_lookahead(cov->fd);
+	cov->asked = true;
+}
+
+/* ---- tasks ---- */
+
+/* a task seems to be through: it is to stop, or nothing is wanted; nothing is on its way */
+static void fb_coverage_try_end(struct fb_coverage *cov, struct freeblock_task *task)
+{
+	if (task->active)
+		fb_coverage_deactivate(cov, task);
+	fb_delivery_try_end(task);
+}
+
+static void fb_coverage_attend_task(struct fb_coverage *cov, struct freeblock_task *task)
+{
+	enum fb_task_state state = READ_ONCE(task->state);
+
+	if (state == FB_TASK_RUNNING && !task->active)
+		fb_coverage_activate(cov, task);
+	else if (state != FB_TASK_RUNNING && task->active)
+		fb_coverage_deactivate(cov, task);
+	if (state != FB_TASK_STOPPING)
+		fb_coverage_enter(cov, task);
+	if (task->map.n_flying)
+		return;
+	if (state == FB_TASK_STOPPING ||
+	    (state == FB_TASK_RUNNING && !task->map.n_wanted && !READ_ONCE(task->ntodo) &&
+	     !(task->ops->flags & FREEBLOCK_KEEP)))
+		fb_coverage_try_end(cov, task);
+}
+
+/**
+ * fb_coverage_attend() - what tasks ask for: changes of their wants, begin, pause, end
+ * @cov: the service
+ *
+ * A long range is entered piece by piece, one a call. Picks the map that gaps are searched
+ * for.
+ */
+void fb_coverage_attend(struct fb_coverage *cov)
+{
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		struct freeblock_task *task = READ_ONCE(cov->task[i]);
+
+		if (task)
+			fb_coverage_attend_task(cov, task);
+	}
+	fb_coverage_pick_map(cov);
+	fb_coverage_publish(cov);
+	fb_delivery_mind_bad(cov, false);
+}
+
+static bool fb_coverage_task_has_work(const struct fb_coverage *cov,
+				      const struct freeblock_task *task)
+{
+	if (!task)
+		return false;
+	return (task->state == FB_TASK_RUNNING) != task->active ||
+	       (task->state == FB_TASK_STOPPING && !task->flying) ||
+	       (task->state != FB_TASK_STOPPING && task->ntodo && !cov->blocked);
+}
+
+/**
+ * fb_coverage_has_work() - is there anything for fb_coverage_absorb() or fb_coverage_attend() to
+ * do?
+ * @cov: the service, its disk locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true when there is.
+ */
+bool fb_coverage_has_work(struct fb_coverage *cov)
+{
+	struct fb_free_reads *bufs = cov->fd->bufs;
+	bool work = false;
+	u32 i;
+
+	lockdep_assert_held(&cov->fd->lock);
+	for (i = 0; !work && i < FREEBLOCK_TASKS; i++)
+		work = fb_coverage_task_has_work(cov, cov->task[i]);
+	for (i = 0; !work && i < bufs->n; i++)
+		work = bufs->buf[i].state == FB_FREE_READ_ENDED ||
+		       (bufs->buf[i].state == FB_FREE_READ_DELIVER &&
+			(bufs->buf[i].served || bufs->buf[i].voided || !bufs->buf[i].pending));
+	return work;
+}

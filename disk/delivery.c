@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Delivery: what consumers and administrators are told. States of tasks; blocks; bad ones;
+ * the end.
+ *
+ * Consumers are called from a workqueue, one call at a time for a task. A buffer stays with
+ * a consumer until all of its blocks in it have been delivered; the thread enters them as
+ * done then (disk/coverage.c).
+ *
+ * Locks: fb_disk.lock for states and counts; the table is in disk/disk.h.
+ */
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "disk/delivery.h"
+#include "disk/disk.h"
+#include "disk/trace_events.h"
+
+static struct workqueue_struct *fb_delivery_wq;
+
+/**
+ * fb_delivery_init() - the workqueue on which consumers are called
+ *
+ * Context: module init.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int fb_delivery_init(void)
+{
+	fb_delivery_wq = alloc_workqueue("freeblock", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return fb_delivery_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * fb_delivery_exit() - undo fb_delivery_init()
+ *
+ * Context: module exit, no task left.
+ */
+void fb_delivery_exit(void)
+{
+	destroy_workqueue(fb_delivery_wq);
+}
+
+/* ---- states ---- */
+
+/* what the tasks that run need together */
+static void fb_delivery_set_needs(struct fb_coverage *cov)
+{
+	u32 medium = 0, no_data = FREEBLOCK_NO_DATA, i;
+
+	lockdep_assert_held(&cov->fd->lock);
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		const struct freeblock_task *task = cov->task[i];
+
+		if (!task || task->state != FB_TASK_RUNNING)
+			continue;
+		medium |= task->ops->flags & FREEBLOCK_MEDIUM;
+		no_data &= task->ops->flags;
+	}
+	cov->fd->needs = medium | no_data;
+}
+
+/* no plan that was made for it may be used any more */
+static void fb_delivery_set_state(struct freeblock_task *task, enum fb_task_state state)
+{
+	lockdep_assert_held(&task->fd->lock);
+	task->state = state;
+	fb_delivery_set_needs(task->fd->cov);
+	task->fd->idle.ready = false;
+	fb_gap_void(task->fd);
+	wake_up(&task->fd->wait);
+}
+
+/**
+ * fb_delivery_start() - a new task runs
+ * @task: the task
+ *
+ * Context: fb_disk.life and fb_disk.lock held.
+ *
+ * Return: 0; -ESHUTDOWN: it has been stopped.
+ */
+int fb_delivery_start(struct freeblock_task *task)
+{
+	struct fb_coverage *cov = task->fd->cov;
+
+	lockdep_assert_held(&task->fd->lock);
+	if (task->state != FB_TASK_NEW)
+		return -ESHUTDOWN;
+	while (cov->task[task->slot])
+		task->slot++;
+	cov->task[task->slot] = task;
+	fb_delivery_set_state(task, FB_TASK_RUNNING);
+	return 0;
+}
+
+/**
+ * fb_delivery_stop() - read no more for a task
+ * @task: any; one that was not started is over at once, and its consumer is not told
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_delivery_stop(struct freeblock_task *task)
+{
+	lockdep_assert_held(&task->fd->lock);
+	if (task->state == FB_TASK_NEW) {
+		task->state = FB_TASK_OVER;
+		task->end = FREEBLOCK_STOPPED;
+		complete_all(&task->over);
+	} else if (task->state < FB_TASK_STOPPING) {
+		fb_delivery_set_state(task, FB_TASK_STOPPING);
+	}
+}
+
+/**
+ * fb_delivery_switch() - from one state to another
+ * @task: any
+ * @from: running, to pause it; paused, to let it go on
+ * @to: the other one
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: 0; -EALREADY, -EINVAL.
+ */
+int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from, enum fb_task_state to)
+{
+	lockdep_assert_held(&task->fd->lock);
+	if (task->state == to)
+		return -EALREADY;
+	if (task->state != from)
+		return -EINVAL;
+	fb_delivery_set_state(task, to);
+	return 0;
+}
+
+/* ---- blocks ---- */
+
+struct fb_delivery_count {
+	u64 done;
+	u64 failed;
+};
+
+/* set_bit_le() itself takes an int */
+static void fb_delivery_cover(struct freeblock_coverage *coverage, u64 block)
+{
+	set_bit_le(block % BITS_PER_TYPE(u64), &coverage->map[block / BITS_PER_TYPE(u64)]);
+}
+
+static void fb_delivery_block(struct freeblock_task *task, struct fb_free_read *buf, u32 i,
+			      struct fb_delivery_count *count)
+{
+	u32 granule = dm_info(task->fd->model)->granule_sectors;
+	u64 lbn = buf->lbn + (u64)i * granule;
+	u32 n = min_t(u64, granule, task->fd->sectors - lbn);
+	u32 end = i * granule + n;
+	blk_status_t status = BLK_STS_OK;
+	const void *data = buf->data + (((size_t)i * granule) << SECTOR_SHIFT);
+
+	if (buf->how == FB_VERIFY_COMMAND)
+		data = NULL;
+	if (buf->good < end) {
+		/* the first that was not read is the bad one, the drive was stopped there */
+		status = buf->good >= i * granule ? BLK_STS_MEDIUM : BLK_STS_IOERR;
+		data = NULL;
+		count->failed++;
+	}
+	count->done++;
+	task->ops->block(task, lbn, n, data, status);
+	if (task->coverage && status == BLK_STS_OK)
+		fb_delivery_cover(task->coverage, div_u64(lbn, granule));
+	cond_resched();
+}
+
+/* the buffer stays with the task's consumer from here on, unless a write has spoilt it */
+static bool fb_delivery_claim(struct freeblock_task *task, struct fb_free_read *buf)
+{
+	u32 bit = BIT(task->slot);
+	bool ours;
+
+	spin_lock_irq(&task->fd->lock);
+	ours = buf->state == FB_FREE_READ_DELIVER && buf->pending & bit;
+	if (ours && buf->dirty) {
+		ours = false;
+		buf->pending &= ~bit;
+		buf->voided |= bit;
+		task->held--;
+		task->fd->stats.discarded++;
+		wake_up(&task->fd->wait);
+	}
+	spin_unlock_irq(&task->fd->lock);
+	return ours;
+}
+
+static void fb_delivery_done(struct freeblock_task *task, struct fb_free_read *buf,
+			     const struct fb_delivery_count *count)
+{
+	spin_lock_irq(&task->fd->lock);
+	task->done += count->done;
+	task->failed += count->failed;
+	task->held--;
+	buf->pending &= ~BIT(task->slot);
+	buf->served |= BIT(task->slot);
+	wake_up(&task->fd->wait);
+	spin_unlock_irq(&task->fd->lock);
+}
+
+static void fb_delivery_work(struct work_struct *work)
+{
+	struct freeblock_task *task = container_of(work, struct freeblock_task, deliver);
+	struct fb_free_reads *bufs = task->fd->bufs;
+	unsigned int i;
+	u32 b;
+
+	for (b = 0; b < READ_ONCE(bufs->n); b++) {
+		struct fb_free_read *buf = &bufs->buf[b];
+		struct fb_delivery_count count = {};
+
+		if (!fb_delivery_claim(task, buf))
+			continue;
+		invalidate_kernel_vmap_range(buf->data, bufs->sectors << SECTOR_SHIFT);
+		for_each_set_bit(i, buf->share[task->slot].mask, FB_FREE_READ_GRANULES)
+			fb_delivery_block(task, buf, i, &count);
+		fb_delivery_done(task, buf, &count);
+	}
+}
+
+static void fb_delivery_ended_work(struct work_struct *work)
+{
+	struct freeblock_task *task = container_of(work, struct freeblock_task, ended);
+
+	task->ops->ended(task, task->end);
+	complete_all(&task->over);
+}
+
+/**
+ * fb_delivery_setup() - a task has been created
+ * @task: the task
+ *
+ * Context: nobody else knows it.
+ */
+void fb_delivery_setup(struct freeblock_task *task)
+{
+	init_completion(&task->over);
+	INIT_WORK(&task->deliver, fb_delivery_work);
+	INIT_WORK(&task->ended, fb_delivery_ended_work);
+}
+
+/**
+ * fb_delivery_begin() - there is something for a task's consumer
+ * @task: the task
+ *
+ * Context: the thread.
+ */
+void fb_delivery_begin(struct freeblock_task *task)
+{
+	queue_work(fb_delivery_wq, &task->deliver);
+}
+
+/* ---- bad blocks ---- */
+
+/**
+ * fb_delivery_mind_bad() - end zones whose time is over, sum up bad blocks that were not told
+ * @cov: the service
+ * @flush: although it is too early
+ *
+ * Context: may sleep; the thread, or there is none.
+ */
+void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush)
+{
+	struct fb_quarantine *b = &cov->fd->quarantine;
+	u32 n;
+
+	if (!b->untold && !b->zones)
+		return;
+	spin_lock_irq(&cov->fd->lock);
+	fb_quarantine_expire(b, ktime_get_ns());
+	n = fb_quarantine_untold(b, ktime_get_ns(), flush);
+	spin_unlock_irq(&cov->fd->lock);
+	if (n)
+		fb_disk_uevent(cov->fd, "FREEBLOCK_BAD_MORE", n);
+}
+
+/* it does not end: those who want it are to decide */
+static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn)
+{
+	u32 i, paused = 0;
+
+	spin_lock_irq(&cov->fd->lock);
+	for (i = 0; i < FREEBLOCK_TASKS; i++)
+		paused += cov->task[i] &&
+			  !fb_delivery_switch(cov->task[i], FB_TASK_RUNNING, FB_TASK_PAUSED);
+	spin_unlock_irq(&cov->fd->lock);
+	pr_warn("freeblock: %s: %u slow recoveries in a row, the last at sector %llu: %u tasks paused\n",
+		name, READ_ONCE(cov->fd->quarantine.slow_most), lbn, paused);
+	fb_delivery_mind_bad(cov, true);
+	fb_disk_uevent(cov->fd, "FREEBLOCK_ALARM_LBN", lbn);
+}
+
+/**
+ * fb_delivery_judge() - a read is back: what quarantine says of it is carried out
+ * @cov: the service
+ * @buf: the read
+ *
+ * Context: the thread; may sleep.
+ *
+ * Return: true: the block with its first unread sector is bad.
+ */
+bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
+{
+	const struct fb_quarantine_read read = {
+		.lbn = buf->lbn,
+		.nsect = buf->nsect,
+		.good = buf->good,
+		.failed = buf->status,
+		.medium = buf->status == BLK_STS_MEDIUM,
+		.joined = buf->joined,
+		.took_ns = buf->ended_ns - buf->sent_ns,
+	};
+	u32 granule = dm_info(cov->fd->model)->granule_sectors, verdict;
+	u64 lbn = buf->lbn + round_down(buf->good, granule);
+	struct fb_disk *fd = cov->fd;
+	char name[FB_NAME_LEN];
+
+	spin_lock_irq(&fd->lock);
+	verdict = fb_quarantine_ended(&fd->quarantine, &read, ktime_get_ns());
+	if (verdict & FB_QUARANTINE_KNOWN)
+		trace_freeblock_bad(fd, lbn, granule, read.took_ns);
+	spin_unlock_irq(&fd->lock);
+	if (!(verdict & ~FB_QUARANTINE_KNOWN))
+		return verdict;
+	fb_disk_copy_name(fd, name, sizeof(name));
+	if (verdict & FB_QUARANTINE_NEW)
+		pr_warn_ratelimited("freeblock: %s: sectors %llu+%u cannot be read (%llu ms)\n",
+				    name, lbn, granule, div_u64(read.took_ns, NSEC_PER_MSEC));
+	if (verdict & FB_QUARANTINE_TELL)
+		fb_disk_uevent(fd, "FREEBLOCK_BAD_LBN", lbn);
+	if (verdict & FB_QUARANTINE_DROPPED)
+		pr_warn_ratelimited("freeblock: %s: more than %u ranges with bad blocks: the oldest is read in gaps again\n",
+				    name, FB_QUARANTINE_ZONES);
+	if (verdict & FB_QUARANTINE_ALARM)
+		fb_delivery_alarm(cov, name, lbn);
+	return verdict & FB_QUARANTINE_KNOWN;
+}
+
+/* ---- the end ---- */
+
+/**
+ * fb_delivery_drop_todo() - forget the changes of a task that wait
+ * @task: the task, over
+ *
+ * Context: nobody else knows them.
+ */
+void fb_delivery_drop_todo(struct freeblock_task *task)
+{
+	struct fb_op *op, *next;
+
+	list_for_each_entry_safe(op, next, &task->todo, node) {
+		list_del(&op->node);
+		kvfree(op);
+	}
+}
+
+/**
+ * fb_delivery_try_end() - a task is over, unless its consumer has just added something
+ * @task: the task; it is to stop, or nothing is wanted; nothing of it is on its way
+ *
+ * Context: the thread, which knows it no longer when it is over; may sleep.
+ */
+void fb_delivery_try_end(struct freeblock_task *task)
+{
+	struct fb_disk *fd = task->fd;
+	bool stop, over;
+
+	spin_lock_irq(&fd->lock);
+	stop = task->state == FB_TASK_STOPPING;
+	over = stop || (task->state == FB_TASK_RUNNING && !task->ntodo);
+	if (over) {
+		task->end = stop ? FREEBLOCK_STOPPED : FREEBLOCK_FINISHED;
+		task->state = FB_TASK_OVER;
+		fd->cov->task[task->slot] = NULL;
+		fb_delivery_set_needs(fd->cov);
+	}
+	spin_unlock_irq(&fd->lock);
+	if (!over)
+		return;
+	flush_work(&task->deliver);
+	fb_delivery_drop_todo(task);
+	queue_work(fb_delivery_wq, &task->ended);
+}
+
+/* a new disk */
+static void fb_delivery_init_disk(struct fb_disk *fd)
+{
+	fb_quarantine_init(&fd->quarantine);
+}
+
+const struct fb_disk_client fb_delivery_client = {
+	.init = fb_delivery_init_disk,
+};

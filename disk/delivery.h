@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Delivery: what consumers and administrators are told. Kernel only.
+ */
+#ifndef FB_DELIVERY_H
+#define FB_DELIVERY_H
+
+#include "disk/coverage.h"
+
+int fb_delivery_init(void);
+void fb_delivery_exit(void);
+void fb_delivery_setup(struct freeblock_task *task);
+void fb_delivery_begin(struct freeblock_task *task);
+void fb_delivery_try_end(struct freeblock_task *task);
+void fb_delivery_drop_todo(struct freeblock_task *task);
+int fb_delivery_start(struct freeblock_task *task);
+void fb_delivery_stop(struct freeblock_task *task);
+int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from,
+		       enum fb_task_state to);
+bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf);
+void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush);
+
+extern const struct fb_disk_client fb_delivery_client;
+
+#endif /* FB_DELIVERY_H */

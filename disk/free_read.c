@@ -1,0 +1,728 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Our own reads: their buffers, bios linked in front of a foreground read, and the
+ * carrier, a request of ours that the scheduler holds and aims just before it is sent
+ * (Documentation/design.rst, The gap, the plan, and the carrier).
+ *
+ * Locks: fb_disk.lock guards buffer states and the carrier; the table is in disk/disk.h.
+ */
+#include <linux/blk-crypto.h>
+#include <linux/blk-integrity.h>
+#include <linux/ioprio.h>
+#include <linux/vmalloc.h>
+#include <trace/events/block.h>
+
+#include "disk/disk.h"
+
+/* nothing of a separate read may be retried: it would take the drive from the foreground */
+#define FB_FREE_READ_OPF (REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE | REQ_FAILFAST_MASK)
+
+/* a read of ours has ended; the verdict on its completion may not be in yet */
+static void fb_free_read_ended(struct fb_free_read *buf, blk_status_t status)
+{
+	buf->status = status;
+	buf->ended_ns = ktime_get_ns();
+	buf->good = buf->nsect;
+	if (status) {
+		buf->good = fb_verify_good(buf);
+		/* no cache has errors of the medium */
+		buf->proven |= status == BLK_STS_MEDIUM;
+		/* it is to be read again, in another way */
+		buf->dirty |= fb_verify_refused(buf->fd, buf);
+	} else if (buf->rq && buf->how != FB_VERIFY_COMMAND) {
+		buf->over = true;
+		return;
+	}
+	buf->rq = NULL;
+	buf->state = FB_FREE_READ_ENDED;
+}
+
+static void fb_free_read_end_io(struct bio *bio)
+{
+	struct fb_free_read *buf = bio->bi_private;
+	struct fb_disk *fd = buf->fd;
+	unsigned long flags;
+
+	spin_lock_irqsave(&fd->lock, flags);
+	if (buf->state == FB_FREE_READ_VEHICLE) {
+		/* refused at submission, returned, or read under another scheduler */
+		buf->state = FB_FREE_READ_FREE;
+		if (fd->carrier_buf == buf) {
+			fd->carrier = FB_FREE_READ_NONE;
+			fd->carrier_rq = NULL;
+			fd->carrier_buf = NULL;
+		}
+	} else {
+		fb_free_read_ended(buf, bio->bi_status);
+	}
+	wake_up(&fd->wait);
+	spin_unlock_irqrestore(&fd->lock, flags);
+}
+
+/**
+ * fb_free_read_is_ours() - is this bio one of our reads?
+ * @bio: any bio, or NULL
+ *
+ * Context: any.
+ *
+ * Return: true when it is.
+ */
+bool fb_free_read_is_ours(const struct bio *bio)
+{
+	return bio && bio->bi_end_io == fb_free_read_end_io;
+}
+
+static void fb_free_read_free(const struct fb_free_reads *bufs, struct fb_free_read *buf)
+{
+	u32 i;
+
+	vunmap(buf->data);
+	for (i = 0; buf->chunk && i < bufs->chunks; i++)
+		if (buf->chunk[i])
+			__free_pages(buf->chunk[i], bufs->order);
+	kfree(buf->chunk);
+	kfree(buf->bvec);
+	memset(buf, 0, sizeof(*buf));
+}
+
+/* one range of addresses for all chunks of a buffer */
+static void *fb_free_read_map(const struct fb_free_reads *bufs, const struct fb_free_read *buf)
+{
+	u32 each = 1 << bufs->order, n = bufs->chunks * each, i;
+	struct page **pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL);
+	void *data;
+
+	if (!pages)
+		return NULL;
+	for (i = 0; i < n; i++)
+		pages[i] = buf->chunk[i / each] + i % each;
+	data = vmap(pages, n, VM_MAP, PAGE_KERNEL);
+	kvfree(pages);
+	return data;
+}
+
+static int fb_free_read_alloc(const struct fb_free_reads *bufs, struct fb_free_read *buf)
+{
+	gfp_t gfp = GFP_KERNEL;
+	u32 i;
+
+	/* pages will do if there are no larger chunks to be had easily */
+	if (bufs->order)
+		gfp |= __GFP_NORETRY | __GFP_NOWARN;
+	buf->chunk = kcalloc(bufs->chunks, sizeof(*buf->chunk), GFP_KERNEL);
+	buf->bvec = kcalloc(bufs->chunks, sizeof(*buf->bvec), GFP_KERNEL);
+	if (!buf->chunk || !buf->bvec)
+		return -ENOMEM;
+	for (i = 0; i < bufs->chunks; i++) {
+		buf->chunk[i] = alloc_pages(gfp, bufs->order);
+		if (!buf->chunk[i])
+			return -ENOMEM;
+	}
+	buf->data = fb_free_read_map(bufs, buf);
+	return buf->data ? 0 : -ENOMEM;
+}
+
+/* 1.5 tracks, see FB_FREE_READ_MIN_SECTORS */
+static u32 fb_free_read_size(const struct disk_model *dm)
+{
+	u32 spt = dm_spt_most(dm), nsect = max(dm_info(dm)->granule_sectors, spt + spt / 2);
+
+	nsect = max_t(u32, nsect, FB_FREE_READ_MIN_SECTORS);
+	return min_t(u32, round_up(nsect, PAGE_SECTORS), FB_FREE_READ_MAX_SECTORS);
+}
+
+/* @n more buffers; nobody sees them before fb_free_reads.n says so */
+static int fb_free_read_alloc_more(struct fb_disk *fd, struct fb_free_reads *bufs, u32 n)
+{
+	u32 i;
+
+	for (i = bufs->n; i < bufs->n + n; i++) {
+		bufs->buf[i].fd = fd;
+		if (fb_free_read_alloc(bufs, &bufs->buf[i]))
+			goto free_bufs;
+	}
+	return 0;
+
+free_bufs:
+	for (;; i--) {
+		fb_free_read_free(bufs, &bufs->buf[i]);
+		if (i == bufs->n)
+			return -ENOMEM;
+	}
+}
+
+/* how many buffers of a size the first task brings */
+static u32 fb_free_read_number(u32 sectors)
+{
+	return sectors < FB_FREE_READ_LARGE_SECTORS ? FB_FREE_READS : FB_FREE_READS_LARGE;
+}
+
+/**
+ * fb_free_read_missing() - how many buffers there are to be besides those that there are
+ * @fd: the disk
+ * @tasks: for so many tasks, if there are any buffers; else for one
+ *
+ * Context: fb_disk.life held.
+ *
+ * Return: how many.
+ */
+u32 fb_free_read_missing(const struct fb_disk *fd, u32 tasks)
+{
+	u32 first = fb_free_read_number(fb_free_read_size(fd->model)), want;
+
+	lockdep_assert_held(&fd->life);
+	if (!fd->bufs)
+		return first;
+	want = first + FREEBLOCK_HELD * (tasks - 1);
+	return want > fd->bufs->n ? want - fd->bufs->n : 0;
+}
+
+/**
+ * fb_free_read_bytes() - memory of buffers
+ * @dm: the model of their disk
+ * @n: how many
+ *
+ * Return: bytes.
+ */
+u64 fb_free_read_bytes(const struct disk_model *dm, u32 n)
+{
+	return (u64)n * fb_free_read_size(dm) << SECTOR_SHIFT;
+}
+
+static struct fb_free_reads *fb_free_read_try_alloc(struct fb_disk *fd, u32 order)
+{
+	struct fb_free_reads *bufs = kzalloc(sizeof(*bufs), GFP_KERNEL);
+
+	if (!bufs)
+		return NULL;
+	bufs->sectors = fb_free_read_size(fd->model);
+	bufs->order = order;
+	bufs->chunks = DIV_ROUND_UP(bufs->sectors, PAGE_SECTORS << order);
+	bufs->buf = kvcalloc(FB_FREE_READS_MAX, sizeof(*bufs->buf), GFP_KERNEL);
+	if (!bufs->buf || fb_free_read_alloc_more(fd, bufs, fb_free_read_number(bufs->sectors))) {
+		fb_free_read_free_all(bufs);
+		return NULL;
+	}
+	bufs->n = fb_free_read_number(bufs->sectors);
+	return bufs;
+}
+
+/**
+ * fb_free_read_alloc_all() - buffers for the first task
+ * @fd: the disk, with its model
+ *
+ * Context: fb_disk.life held; may sleep; inside memalloc_noio_save().
+ *
+ * Return: the buffers, or NULL.
+ */
+struct fb_free_reads *fb_free_read_alloc_all(struct fb_disk *fd)
+{
+	struct fb_free_reads *bufs;
+
+	lockdep_assert_held(&fd->life);
+	bufs = fb_free_read_try_alloc(fd, FB_FREE_READ_CHUNK_ORDER);
+	return bufs ? bufs : fb_free_read_try_alloc(fd, 0);
+}
+
+/**
+ * fb_free_read_grow() - more buffers, for a further task
+ * @fd: the disk, with buffers
+ * @n: how many; never more than FB_FREE_READS_MAX in all
+ *
+ * They stay until the last task is gone.
+ *
+ * Context: fb_disk.life held; may sleep; inside memalloc_noio_save().
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int fb_free_read_grow(struct fb_disk *fd, u32 n)
+{
+	int ret;
+
+	lockdep_assert_held(&fd->life);
+	ret = fb_free_read_alloc_more(fd, fd->bufs, n);
+	if (ret)
+		return ret;
+	spin_lock_irq(&fd->lock);
+	fd->bufs->n += n;
+	spin_unlock_irq(&fd->lock);
+	return 0;
+}
+
+/**
+ * fb_free_read_free_all() - free what fb_free_read_alloc_all() gave
+ * @bufs: the buffers, all FB_FREE_READ_FREE, or NULL
+ *
+ * Context: may sleep.
+ */
+void fb_free_read_free_all(struct fb_free_reads *bufs)
+{
+	u32 i;
+
+	if (!bufs)
+		return;
+	for (i = 0; bufs->buf && i < bufs->n; i++) {
+		WARN_ON_ONCE(bufs->buf[i].state != FB_FREE_READ_FREE);
+		fb_free_read_free(bufs, &bufs->buf[i]);
+	}
+	kvfree(bufs->buf);
+	kfree(bufs);
+}
+
+static struct fb_free_read *fb_free_read_find_free(struct fb_disk *fd)
+{
+	u32 i;
+
+	lockdep_assert_held(&fd->lock);
+	for (i = 0; fd->bufs && i < fd->bufs->n; i++)
+		if (fd->bufs->buf[i].state == FB_FREE_READ_FREE)
+			return &fd->bufs->buf[i];
+	return NULL;
+}
+
+static void fb_free_read_setup(const struct fb_free_reads *bufs, struct fb_free_read *buf,
+			       struct block_device *bdev, blk_opf_t opf, u64 lbn, u32 nsect)
+{
+	u32 left = nsect << SECTOR_SHIFT, chunk = PAGE_SIZE << bufs->order;
+	int i;
+
+	bio_init(&buf->bio, bdev, buf->bvec, bufs->chunks, opf);
+	buf->bio.bi_iter.bi_sector = lbn;
+	buf->bio.bi_end_io = fb_free_read_end_io;
+	buf->bio.bi_private = buf;
+	for (i = 0; left; i++) {
+		u32 bytes = min(left, chunk);
+
+		__bio_add_page(&buf->bio, buf->chunk[i], bytes, 0);
+		left -= bytes;
+	}
+}
+
+static void fb_free_read_aim(struct fb_free_read *buf, struct request *rq, u64 lbn, u32 nsect)
+{
+	buf->rq = rq;
+	buf->lbn = lbn;
+	buf->nsect = nsect;
+	buf->dirty = false;
+	buf->taken = false;
+	buf->joined = false;
+	buf->pending = 0;
+	buf->over = false;
+	buf->sent_ns = ktime_get_ns();
+	buf->how = FB_VERIFY_READ;
+	buf->proven = false;
+	bitmap_zero(buf->mask, FB_FREE_READ_GRANULES);
+	buf->state = FB_FREE_READ_SENT;
+}
+
+/*
+ * Sectors of one of our buffers that are one segment for sure. Chunks are aligned to
+ * their size, so a power of two within the queue's limits fits a whole number of times.
+ */
+static u32 fb_free_read_segment(const struct fb_disk *fd)
+{
+	u64 bytes = PAGE_SIZE << fd->bufs->order;
+
+	bytes = min_t(u64, bytes, rounddown_pow_of_two(queue_max_segment_size(fd->q)));
+	bytes = min_t(u64, bytes - 1, queue_segment_boundary(fd->q)) + 1;
+	return bytes >> SECTOR_SHIFT;
+}
+
+/* segments of @nsect sectors in one of our buffers, at most */
+static u32 fb_free_read_segments(const struct fb_disk *fd, u32 nsect)
+{
+	return DIV_ROUND_UP(nsect, fb_free_read_segment(fd));
+}
+
+/**
+ * fb_free_read_overlap() - the foreground is about to write these sectors
+ * @fd: the disk, locked
+ * @lbn: first sector
+ * @nsect: how many
+ *
+ * Free reads that overlap and are not with their consumer yet are discarded, and their
+ * blocks wanted again. The write does not wait.
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u32 nsect)
+{
+	u32 i;
+
+	lockdep_assert_held(&fd->lock);
+	for (i = 0; fd->bufs && i < fd->bufs->n; i++) {
+		struct fb_free_read *buf = &fd->bufs->buf[i];
+
+		if (buf->state < FB_FREE_READ_SENT)
+			continue;
+		if (lbn < buf->lbn + buf->nsect && buf->lbn < lbn + nsect)
+			buf->dirty = true;
+	}
+}
+
+/*
+ * The one place where a request's fields are set for what it is to read: @rq begins with
+ * @buf's @nsect sectors from @lbn on, before whatever it has carried so far.
+ */
+static void fb_free_read_load(struct fb_disk *fd, struct fb_free_read *buf, struct request *rq,
+			      u64 lbn, u32 nsect)
+{
+	fb_free_read_aim(buf, rq, lbn, nsect);
+	rq->__sector = lbn;
+	rq->__data_len += nsect << SECTOR_SHIFT;
+	rq->nr_phys_segments += fb_free_read_segments(fd, nsect);
+}
+
+/*
+ * Judged by each bio's own flags: readahead has all failfast bits in cmd_flags and none
+ * in its bios.
+ */
+static bool fb_free_read_may_prepend(struct request *rq)
+{
+	struct bio *bio;
+
+	if (req_op(rq) != REQ_OP_READ || blk_integrity_rq(rq) || rq->rq_flags & RQF_SPECIAL_PAYLOAD)
+		return false;
+	/* bio_poll() needs the cookie, which is put into the first bio only */
+	if (rq->cmd_flags & REQ_POLLED)
+		return false;
+#ifdef CONFIG_BLK_INLINE_ENCRYPTION
+	if (rq->crypt_ctx)
+		return false;
+#endif
+	if (queue_virt_boundary(rq->q))
+		return false;
+	__rq_for_each_bio(bio, rq)
+		if (bio->bi_opf & REQ_FAILFAST_MASK || bio_has_crypt_ctx(bio) || bio_integrity(bio))
+			return false;
+	return true;
+}
+
+/**
+ * fb_free_read_prepend_limit() - how long a read may be linked in front of a request
+ * @fd: the disk, locked
+ * @rq: a foreground request of its queue
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: sectors; 0 when nothing may be prepended to it.
+ */
+u32 fb_free_read_prepend_limit(const struct fb_disk *fd, struct request *rq)
+{
+	u32 len = blk_rq_sectors(rq);
+	u32 max_len = queue_max_sectors(rq->q);
+	u32 max_segs = queue_max_segments(rq->q);
+
+	lockdep_assert_held(&fd->lock);
+	if (!fd->bufs || !fb_free_read_may_prepend(rq) || len >= max_len ||
+	    rq->nr_phys_segments >= max_segs)
+		return 0;
+	max_len = min(max_len - len, fd->bufs->sectors);
+	return min_t(u64, max_len,
+		     (u64)(max_segs - rq->nr_phys_segments) * fb_free_read_segment(fd));
+}
+
+/**
+ * fb_free_read_prepend() - link a free read in front of a foreground read
+ * @fd: the disk, locked
+ * @rq: the foreground request, out of the pool, not yet sent, never prepended before
+ * @lbn: where the free part begins; it ends where @rq begins
+ * @nsect: its sectors
+ *
+ * Only REQ_FAILFAST_TRANSPORT on the free part, with RQF_MIXED_MERGE: an error in the
+ * free part then ends it alone, and the foreground is issued again with its ordinary
+ * retries. The bio has no block device: bio_init() with one
+ * would charge whichever cgroup runs the queue.
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: false when it does not fit, does not end where @rq begins, or no buffer is
+ * free; @rq is unchanged then.
+ */
+bool fb_free_read_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect)
+{
+	struct fb_free_read *buf;
+	blk_opf_t failfast;
+
+	lockdep_assert_held(&fd->lock);
+	if (lbn + nsect != blk_rq_pos(rq) || nsect > fb_free_read_prepend_limit(fd, rq)) {
+		fd->stats.not_fit++;
+		return false;
+	}
+	buf = fb_free_read_find_free(fd);
+	if (!buf) {
+		fd->stats.no_buffer++;
+		return false;
+	}
+	failfast = (rq->cmd_flags & REQ_FAILFAST_MASK) | REQ_FAILFAST_TRANSPORT;
+	fb_free_read_setup(fd->bufs, buf, NULL, REQ_OP_READ | failfast, lbn, nsect);
+	fb_free_read_load(fd, buf, rq, lbn, nsect);
+	buf->joined = true;
+	buf->bio.bi_next = rq->bio;
+	rq->bio = &buf->bio;
+	rq->cmd_flags |= failfast;
+	rq->rq_flags |= RQF_MIXED_MERGE;
+	fd->stats.prepends++;
+	return true;
+}
+
+/**
+ * fb_free_read_max_data() - longest read that the queue takes in one piece
+ * @fd: the disk, locked, with a queue
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: sectors; 0: there are no buffers.
+ */
+u32 fb_free_read_max_data(const struct fb_disk *fd)
+{
+	u32 nsect;
+
+	lockdep_assert_held(&fd->lock);
+	if (!fd->bufs)
+		return 0;
+	/* else the block layer would split it (get_max_io_size()) */
+	nsect = round_down(min(queue_max_sectors(fd->q), fd->bufs->sectors),
+			   max(queue_physical_block_size(fd->q) >> SECTOR_SHIFT, 1U));
+	return min_t(u64, nsect, (u64)queue_max_segments(fd->q) * fb_free_read_segment(fd));
+}
+
+/**
+ * fb_free_read_max() - longest separate read, as such reads are sent now
+ * @fd: the disk, locked, with a queue
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: sectors; 0: there are no buffers.
+ */
+u32 fb_free_read_max(const struct fb_disk *fd)
+{
+	if (fd->bufs && fb_verify_how(fd) == FB_VERIFY_COMMAND)
+		return fb_verify_max(fd);
+	return fb_free_read_max_data(fd);
+}
+
+/* the thread is inside submit_bio until this is over: fb_disk_detach() waits for it */
+static void fb_free_read_submit(struct fb_disk *fd, struct fb_free_read *buf)
+{
+	submit_bio_noacct(&buf->bio);
+	spin_lock_irq(&fd->lock);
+	fd->submitting = false;
+	wake_up(&fd->wait);
+	spin_unlock_irq(&fd->lock);
+}
+
+/*
+ * Bios get protection information when they are submitted, for where they read then, and a
+ * VERIFY would have none of what was promised to be checked.
+ */
+static bool fb_free_read_is_fixed(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	if (!fd->q || !fd->q->disk || !blk_get_integrity(fd->q->disk))
+		return false;
+	if (!fd->verify.no_verify)
+		fd->verify.no_verify = "protection information";
+	return true;
+}
+
+/**
+ * fb_free_read_enter() - send a carrier to the scheduler, if there is none
+ * @fd: the disk
+ * @aim: what it will read; NULL: not known yet
+ *
+ * Without @aim it enters for sector 0: should it reach another scheduler in a switch, it
+ * reads that and comes back. On a disk with protection information it cannot be aimed
+ * anew, so that it enters with @aim only.
+ *
+ * Context: the thread; does not sleep for the queue (NOWAIT).
+ */
+void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
+{
+	struct block_device *bdev;
+	struct fb_free_read *buf = NULL;
+	bool fixed;
+	u64 lbn = 0;
+	u32 nsect;
+
+	spin_lock_irq(&fd->lock);
+	fd->carrier_due = false;
+	fixed = fb_free_read_is_fixed(fd);
+	if (fd->q && fd->carrier == FB_FREE_READ_NONE && (aim || !fixed))
+		buf = fb_free_read_find_free(fd);
+	if (!buf) {
+		spin_unlock_irq(&fd->lock);
+		return;
+	}
+	buf->state = FB_FREE_READ_VEHICLE;
+	fd->carrier = FB_FREE_READ_ENTERING;
+	fd->carrier_buf = buf;
+	fd->submitting = true;
+	bdev = fd->bdev;
+	nsect = fb_free_read_max_data(fd);
+	if (fixed) {
+		lbn = aim->lbn;
+		nsect = min(nsect, aim->nsect);
+	}
+	spin_unlock_irq(&fd->lock);
+
+	fb_free_read_setup(fd->bufs, buf, bdev, FB_FREE_READ_OPF, lbn, nsect);
+	bio_set_prio(&buf->bio, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
+	fb_free_read_submit(fd, buf);
+}
+
+/**
+ * fb_free_read_now() - read as the foreground does
+ * @fd: the disk
+ * @lbn: first sector
+ * @nsect: sectors
+ *
+ * The request joins those of the foreground. It comes back unread, with BLK_STS_AGAIN, if
+ * the queue is frozen or would have to be waited for.
+ *
+ * Context: the thread; may sleep, but not for the queue (NOWAIT).
+ *
+ * Return: false: there is no queue, no buffer, or it is too long.
+ */
+bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect)
+{
+	struct block_device *bdev;
+	struct fb_free_read *buf = NULL;
+
+	spin_lock_irq(&fd->lock);
+	if (fd->q && nsect <= fb_free_read_max_data(fd))
+		buf = fb_free_read_find_free(fd);
+	if (buf) {
+		fb_free_read_aim(buf, NULL, lbn, nsect);
+		/* who cannot wait is content with what can be had */
+		buf->how = min(fb_verify_how(fd), FB_VERIFY_FUA);
+		buf->proven = true;
+		fd->submitting = true;
+		bdev = fd->bdev;
+	}
+	spin_unlock_irq(&fd->lock);
+	if (!buf)
+		return false;
+	fb_free_read_setup(fd->bufs, buf, bdev, REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE, lbn, nsect);
+	fb_free_read_submit(fd, buf);
+	return true;
+}
+
+/**
+ * fb_free_read_hold() - a request of ours has reached the scheduler
+ * @fd: the disk, locked
+ * @rq: request that carries one of our bios, not yet sent
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true when it is the carrier and is held now; false: send it on as it is.
+ */
+bool fb_free_read_hold(struct fb_disk *fd, struct request *rq)
+{
+	lockdep_assert_held(&fd->lock);
+	if (fd->carrier != FB_FREE_READ_ENTERING || rq->bio != &fd->carrier_buf->bio)
+		return false;
+	fd->carrier = FB_FREE_READ_HELD;
+	fd->carrier_rq = rq;
+	return true;
+}
+
+static bool fb_free_read_fits(const struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect)
+{
+	bool verify = fb_verify_how(fd) == FB_VERIFY_COMMAND;
+
+	if (blk_integrity_rq(rq))
+		return !verify && lbn == blk_rq_pos(rq) && nsect == blk_rq_sectors(rq);
+	return nsect <= fb_free_read_max(fd) && (verify || nsect <= blk_rq_sectors(rq));
+}
+
+/* the time it was held is neither the read's nor a wait for a request to be had (iocost) */
+static void fb_free_read_set_out(struct request *rq)
+{
+	rq->start_time_ns = ktime_get_ns();
+#ifdef CONFIG_BLK_RQ_ALLOC_TIME
+	if (rq->alloc_time_ns)
+		rq->alloc_time_ns = rq->start_time_ns;
+#endif
+}
+
+/**
+ * fb_free_read_send() - aim the held carrier, for it to be sent now
+ * @fd: the disk, locked
+ * @lbn: first sector
+ * @nsect: sectors, at most fb_free_read_max()
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the request; NULL: no carrier is held, or the read is too long for the queue
+ * as it is now.
+ */
+struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect)
+{
+	struct request *rq = fd->carrier_rq;
+	struct fb_free_read *buf = fd->carrier_buf;
+	enum fb_verify_how how = fb_verify_how(fd);
+
+	lockdep_assert_held(&fd->lock);
+	if (fd->carrier != FB_FREE_READ_HELD || !rq) {
+		fd->stats.no_buffer++;
+		return NULL;
+	}
+	if (!fb_free_read_fits(fd, rq, lbn, nsect)) {
+		fd->stats.not_fit++;
+		return NULL;
+	}
+	buf->bio.bi_iter.bi_sector = lbn;
+	buf->bio.bi_iter.bi_size = nsect << SECTOR_SHIFT;
+	rq->__data_len = 0;
+	rq->nr_phys_segments = 0;
+	fb_free_read_load(fd, buf, rq, lbn, nsect);
+	fb_free_read_set_out(rq);
+	buf->how = how;
+	buf->proven = how != FB_VERIFY_READ;
+	/* it was inserted with another aim */
+	trace_block_rq_insert(rq);
+	fd->carrier = FB_FREE_READ_NONE;
+	fd->carrier_rq = NULL;
+	fd->carrier_buf = NULL;
+	fd->stats.separates++;
+	return rq;
+}
+
+/**
+ * fb_free_read_need() - a separate read follows the one just sent: have a carrier ready
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held. The thread does it.
+ */
+void fb_free_read_need(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	fd->carrier_due = true;
+	wake_up(&fd->wait);
+}
+
+/**
+ * fb_free_read_return() - end the held carrier unused, if there is one
+ * @fd: the disk
+ *
+ * Quiet and of no length, or each return would log an error and count in diskstats.
+ *
+ * Context: the thread, or whoever runs the queue; no lock of ours held.
+ */
+void fb_free_read_return(struct fb_disk *fd)
+{
+	struct request *rq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&fd->lock, flags);
+	rq = fd->carrier_rq;
+	fd->carrier_rq = NULL;
+	spin_unlock_irqrestore(&fd->lock, flags);
+	if (!rq)
+		return;
+	rq->rq_flags |= RQF_QUIET;
+	rq->bio->bi_iter.bi_size = 0;
+	rq->__data_len = 0;
+	blk_mq_end_request(rq, BLK_STS_AGAIN);
+}

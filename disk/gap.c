@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The mailbox between scheduler and thread: the gap before the next foreground request,
+ * and its plan (freeblock paper, 4.1 and 4.3).
+ *
+ * The scheduler opens a gap when it has chosen the next request; the thread takes it,
+ * searches it (disk/reader.c) and publishes plans. The scheduler uses the plan, if there is
+ * one of the same generation, when it sends. The foreground never waits for the search.
+ * What voids a gap advances fb_disk.gen, which is the paper's stop flag too.
+ *
+ * Locks: fb_disk.lock; the table is in disk/disk.h.
+ */
+#include "disk/disk.h"
+#include "disk/trace_events.h"
+
+/**
+ * fb_gap_open() - there is a new gap: search it
+ * @fd: the disk, locked
+ * @gap: from the request before to the next one
+ * @lim: what a plan may be
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim)
+{
+	fb_gap_void(fd);
+	fd->gap = *gap;
+	fd->lim = *lim;
+	fd->gap_open = true;
+	fd->stats.gaps++;
+	trace_freeblock_gap(fd, gap);
+	wake_up(&fd->wait);
+}
+
+/**
+ * fb_gap_void() - no gap any more; its plan and its search are worth nothing
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_gap_void(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	WRITE_ONCE(fd->gen, fd->gen + 1);
+	fd->gap_open = false;
+	fd->plan.kind = FB_PLAN_NONE;
+}
+
+/**
+ * fb_gap_plan() - the plan for the present gap
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the plan, or NULL.
+ */
+const struct fb_plan *fb_gap_plan(const struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	return fd->plan.kind == FB_PLAN_NONE || fd->plan_gen != fd->gen ? NULL : &fd->plan;
+}
+
+/**
+ * fb_gap_take() - the gap that waits to be searched, for the thread
+ * @fd: the disk, locked
+ * @gap: filled
+ * @lim: filled: what a plan may be
+ *
+ * Context: fb_disk.lock held. The gap is of generation fb_disk.gen.
+ *
+ * Return: false: none waits.
+ */
+bool fb_gap_take(struct fb_disk *fd, struct fb_gap *gap, struct fb_limits *lim)
+{
+	bool open = fd->gap_open;
+
+	lockdep_assert_held(&fd->lock);
+	fd->gap_open = false;
+	if (open && fd->probing)
+		fd->lim.lift = fb_lookahead_allowed(&fd->lookahead, fd->lim.lift, ktime_get_ns());
+	*gap = fd->gap;
+	*lim = fd->lim;
+	return open;
+}
+
+/**
+ * fb_gap_publish() - the best plan so far
+ * @fd: the disk
+ * @plan: the plan
+ * @gen: generation of the gap that it is for
+ *
+ * Context: no lock of ours held.
+ *
+ * Return: false: that gap is void.
+ */
+bool fb_gap_publish(struct fb_disk *fd, const struct fb_plan *plan, u32 gen)
+{
+	bool current_gap;
+
+	spin_lock_irq(&fd->lock);
+	current_gap = fd->gen == gen;
+	if (current_gap) {
+		fd->plan = *plan;
+		fd->plan_gen = gen;
+		trace_freeblock_plan(fd, plan);
+	}
+	spin_unlock_irq(&fd->lock);
+	return current_gap;
+}
+
+const struct fb_disk_client fb_gap_client = {
+	.changed = fb_gap_void,
+	.model_swapped = fb_gap_void,
+};

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads while the disk is idle (Practical Scrubbing, section V): when, by
+ * the Waiting policy of core/idle_policy.c; where, by the task's order of core/idle_order.c. One
+ * is at the drive at a time, so that a foreground request waits for no more than that.
+ *
+ * The thread finds the next read and has the carrier held; the scheduler sends it if there
+ * is still no foreground request when its queue runs.
+ *
+ * Locks: fb_disk.lock for fb_disk.idle; the table is in disk/disk.h. Orders are the thread's.
+ */
+#include <linux/blk-mq.h>
+
+#include "disk/disk.h"
+#include "disk/drive_query.h"
+#include "include/compat/fb_compat.h"
+
+/* nothing was found, or the queue did not take it: look again then */
+#define FB_IDLE_RETRY_NS (20 * (u64)NSEC_PER_MSEC)
+
+/* a drive that had no command for so long may have spun down by itself: ask before reading */
+#define FB_IDLE_ASLEEP_NS (10 * (u64)NSEC_PER_SEC)
+
+/* from here to the drive: finding what to read, and sending it */
+#define FB_IDLE_SEND_NS (50 * (u64)NSEC_PER_USEC)
+
+/* no idle read yet, default goals */
+static void fb_idle_init(struct fb_disk *fd)
+{
+	fd->idle.goal_mean_us = FB_IDLE_POLICY_MEAN_NS / NSEC_PER_USEC;
+	fd->idle.goal_max_us = FB_IDLE_POLICY_MAX_NS / NSEC_PER_USEC;
+	fd->idle.wait_us = FB_IDLE_AUTO;
+	fd->idle.size_kib = FB_IDLE_AUTO;
+	fb_idle_policy_init(&fd->idle.wait, ktime_get_ns());
+}
+
+static void fb_idle_set_drive(struct fb_disk *fd)
+{
+	const struct disk_model *dm = fd->model;
+
+	lockdep_assert_held(&fd->lock);
+	fb_idle_policy_set_drive(&fd->idle.wait, dm_period_ns(dm),
+				 div_u64(dm_period_ns(dm) * 1000, dm_spt_least(dm)));
+}
+
+/**
+ * fb_idle_changed() - the settings have changed
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_changed(struct fb_disk *fd)
+{
+	struct fb_idle *idle = &fd->idle;
+	bool wait_auto = idle->wait_us == FB_IDLE_AUTO;
+
+	lockdep_assert_held(&fd->lock);
+	fb_idle_policy_set_goals(&idle->wait, (u64)idle->goal_mean_us * NSEC_PER_USEC,
+				 (u64)idle->goal_max_us * NSEC_PER_USEC);
+	fb_idle_policy_set_fixed(&idle->wait, wait_auto ? FB_IDLE_POLICY_AUTO : (u64)idle->wait_us *
+				 NSEC_PER_USEC, idle->size_kib == FB_IDLE_AUTO ? 0 :
+				 idle->size_kib * 2);
+	fb_idle_wake(fd);
+}
+
+/**
+ * fb_idle_wake() - the thread is to reckon anew when to read
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_wake(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	if (!fd->cov)
+		return;
+	fd->idle.woken = true;
+	wake_up(&fd->wait);
+}
+
+/* another scheduler, or none, or it may do more or less */
+static void fb_idle_disk_changed(struct fb_disk *fd)
+{
+	fd->idle.ready = false;
+	fb_idle_wake(fd);
+}
+
+const struct fb_disk_client fb_idle_client = {
+	.init = fb_idle_init,
+	.changed = fb_idle_disk_changed,
+	.model_swapped = fb_idle_set_drive,
+};
+
+/**
+ * fb_idle_arrive() - a foreground request has come
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held. What has not been sent is not sent.
+ */
+void fb_idle_arrive(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	fd->idle.ready = false;
+	fb_idle_policy_arrive(&fd->idle.wait, ktime_get_ns());
+}
+
+/**
+ * fb_idle_quiet() - the last foreground request has ended
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_quiet(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	fb_idle_policy_idle(&fd->idle.wait, ktime_get_ns());
+	fb_idle_wake(fd);
+}
+
+/**
+ * fb_idle_sent() - the scheduler has sent the idle read
+ * @fd: the disk, locked
+ * @now: the time
+ * @end_ns: when it will end; 0: not known
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_sent(struct fb_disk *fd, u64 now, u64 end_ns)
+{
+	struct fb_idle *idle = &fd->idle;
+
+	lockdep_assert_held(&fd->lock);
+	idle->ready = false;
+	idle->reading = true;
+	idle->retry_ns = 0;
+	idle->used_ns = now;
+	fb_idle_policy_sent(&idle->wait, now, end_ns ? end_ns : now +
+			    fb_idle_policy_longest_ns(&idle->wait), idle->piece.nsect);
+	/* the next one is not to wait for its carrier */
+	fb_free_read_need(fd);
+}
+
+/**
+ * fb_idle_ended() - the idle read is no longer at the drive
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_ended(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	fd->idle.reading = false;
+	fd->idle.used_ns = ktime_get_ns();
+	fb_idle_policy_ended(&fd->idle.wait, fd->idle.used_ns);
+	fb_idle_wake(fd);
+}
+
+/**
+ * fb_idle_due_ns() - when the thread is to look for an idle read
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the moment, past or to come; FB_IDLE_POLICY_NEVER: not before something happens.
+ */
+u64 fb_idle_due_ns(struct fb_disk *fd)
+{
+	const struct fb_idle *idle = &fd->idle;
+	u64 due_ns;
+
+	lockdep_assert_held(&fd->lock);
+	if (idle->ready || idle->reading || !fb_coverage_wants(fd))
+		return FB_IDLE_POLICY_NEVER;
+	due_ns = fb_idle_policy_begin_ns(&idle->wait, ktime_get_ns());
+	return due_ns == FB_IDLE_POLICY_NEVER ? due_ns : max(due_ns, idle->retry_ns);
+}
+
+static bool fb_idle_is_due(struct fb_disk *fd)
+{
+	bool due;
+
+	spin_lock_irq(&fd->lock);
+	due = fb_idle_due_ns(fd) <= ktime_get_ns();
+	spin_unlock_irq(&fd->lock);
+	return due;
+}
+
+static void fb_idle_later(struct fb_disk *fd, u64 ns)
+{
+	spin_lock_irq(&fd->lock);
+	fd->idle.retry_ns = ktime_get_ns() + ns;
+	spin_unlock_irq(&fd->lock);
+}
+
+/* neither suspended nor, as far as it says, spun down: it must not be woken for this */
+static bool fb_idle_is_awake(struct fb_disk *fd)
+{
+	bool ask = false, suspended = true;
+
+	spin_lock_irq(&fd->lock);
+	if (fd->q) {
+		suspended = fb_compat_queue_sleeps(fd->q);
+		ask = ktime_get_ns() - max(fd->fg_last_ns, fd->idle.used_ns) > FB_IDLE_ASLEEP_NS;
+	}
+	spin_unlock_irq(&fd->lock);
+	if (suspended)
+		return false;
+	return !ask || fb_drive_query_is_awake(fd);
+}
+
+/* what to read next, for the task that idle time goes to */
+static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
+{
+	struct freeblock_task *task = fb_coverage_idle_task(cov);
+	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1 };
+	struct fb_disk *fd = cov->fd;
+	struct dm_place head;
+	struct fb_idle_order_ask ask;
+	u64 start_ns;
+
+	if (!task)
+		return false;
+	spin_lock_irq(&fd->lock);
+	start_ns = ktime_get_ns() + FB_IDLE_SEND_NS + dm_info(fd->model)->read_overhead_ns;
+	ask = (struct fb_idle_order_ask) {
+		.dm = fd->model,
+		.bm = &task->map,
+		.head = fd->head && fb_head_now(fd->head, start_ns, &head) ? &head : NULL,
+		.max_sectors = fd->q ? min(fb_idle_policy_sectors(&fd->idle.wait), fb_free_read_max(fd)) : 0,
+		.max_ns = fb_idle_policy_longest_ns(&fd->idle.wait),
+		.ahead = !fd->lookahead.off && fb_verify_how(fd) == FB_VERIFY_READ,
+	};
+	spin_unlock_irq(&fd->lock);
+	if (!ask.max_sectors)
+		return false;
+	if (fb_quarantine_idle(&fd->quarantine, &task->map, ktime_get_ns(), ask.max_sectors, piece))
+		return true;
+	if (!fb_idle_order_next(&task->idle_order, &ask, &plan.piece[0]) ||
+	    !fb_quarantine_divert(&fd->quarantine, &task->map, &plan.piece[0]) ||
+	    !fb_coverage_cut(cov, &plan))
+		return false;
+	*piece = plan.piece[0];
+	return true;
+}
+
+/* offer it to the scheduler, and run its queue; false: it is not its time any more */
+static bool fb_idle_offer(struct fb_disk *fd, const struct fb_plan_piece *piece)
+{
+	struct request_queue *q = NULL;
+
+	spin_lock_irq(&fd->lock);
+	if (fd->carrier == FB_FREE_READ_HELD && fd->carrier_rq &&
+	    fb_idle_due_ns(fd) <= ktime_get_ns()) {
+		fd->idle.piece = *piece;
+		fd->idle.ready = true;
+		/* should the scheduler find that it does not fit */
+		fd->idle.retry_ns = ktime_get_ns() + FB_IDLE_RETRY_NS;
+		fd->submitting = true;
+		q = fd->q;
+	}
+	spin_unlock_irq(&fd->lock);
+	if (!q)
+		return false;
+	blk_mq_run_hw_queues(q, false);
+	spin_lock_irq(&fd->lock);
+	fd->submitting = false;
+	wake_up(&fd->wait);
+	spin_unlock_irq(&fd->lock);
+	return true;
+}
+
+/**
+ * fb_idle_read() - begin an idle read if it is time for one
+ * @cov: the service
+ *
+ * Context: the thread; may sleep, but not for the queue.
+ */
+void fb_idle_read(struct fb_coverage *cov)
+{
+	struct fb_disk *fd = cov->fd;
+	struct fb_plan_piece piece;
+	bool awake;
+
+	if (!fb_idle_is_due(fd))
+		return;
+	/* what is asked is no foreground */
+	WRITE_ONCE(fd->idle.asking, true);
+	awake = fb_idle_is_awake(fd);
+	if (awake)
+		fb_coverage_ask_drive(cov);
+	WRITE_ONCE(fd->idle.asking, false);
+	if (!awake) {
+		fb_idle_later(fd, FB_IDLE_ASLEEP_NS);
+		return;
+	}
+	/* before it is looked where the head is, for this takes a while */
+	fb_free_read_enter(fd, NULL);
+	if (fb_idle_find(cov, &piece)) {
+		fb_free_read_enter(fd, &piece);
+		if (fb_idle_offer(fd, &piece))
+			return;
+	}
+	fb_idle_later(fd, FB_IDLE_RETRY_NS);
+}
+
+/**
+ * fb_idle_describe() - how it goes, for people
+ * @fd: the disk
+ * @page: filled, "key value" lines
+ *
+ * Context: may sleep.
+ *
+ * Return: characters.
+ */
+ssize_t fb_idle_describe(struct fb_disk *fd, char *page)
+{
+	struct fb_idle_policy_status st;
+
+	spin_lock_irq(&fd->lock);
+	fb_idle_policy_status(&fd->idle.wait, ktime_get_ns(), &st);
+	spin_unlock_irq(&fd->lock);
+	return sysfs_emit(page,
+			  "state %s\nwait_us %llu\nsize_kib %u\nmean_us %llu.%03llu\nmax_us %llu\nrequests %llu\ncollisions %llu\nreads %llu\nsectors %llu\nused_us %llu\nidle_us %llu\n",
+			  fb_idle_policy_why_name[st.why], div_u64(st.wait_ns, NSEC_PER_USEC), st.sectors / 2,
+			  div_u64(st.mean_ns, NSEC_PER_USEC), st.mean_ns % NSEC_PER_USEC,
+			  div_u64(st.max_ns, NSEC_PER_USEC), st.requests, st.collisions, st.reads,
+			  st.read_sectors, div_u64(st.used_ns, NSEC_PER_USEC),
+			  div_u64(st.idle_ns, NSEC_PER_USEC));
+}

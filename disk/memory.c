@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The memory that all disks' tasks take together, and its bound, memory_mib: maps, buffers,
+ * checksums, and what is on its way in. It knows no disk.
+ */
+#include <linux/atomic.h>
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "disk/memory.h"
+#include "include/freeblock.h"
+
+static unsigned int memory_mib = 1024;
+module_param(memory_mib, uint, 0644);
+MODULE_PARM_DESC(memory_mib, "most memory that all tasks may take together, MiB");
+
+static atomic64_t fb_memory_bytes;
+
+/**
+ * fb_memory_charge() - take memory, unless all together would take too much
+ * @account: what its owner has taken, for fb_memory_uncharge()
+ * @bytes: how much more
+ * @what: for the log: who needs it
+ *
+ * Context: any.
+ *
+ * Return: 0; -ENOSPC, with a line in the log.
+ */
+int fb_memory_charge(u64 *account, u64 bytes, const char *what)
+{
+	unsigned int most_mib = READ_ONCE(memory_mib);
+
+	if (atomic64_add_return(bytes, &fb_memory_bytes) > (u64)most_mib << 20) {
+		atomic64_sub(bytes, &fb_memory_bytes);
+		pr_err("freeblock: %s needs %llu KiB more than memory_mib=%u leaves: stop a task or raise it\n",
+		       what, bytes >> 10, most_mib);
+		return -ENOSPC;
+	}
+	*account += bytes;
+	return 0;
+}
+
+/**
+ * fb_memory_uncharge() - undo fb_memory_charge()
+ * @account: the same
+ * @bytes: how much is given back
+ *
+ * Context: any.
+ */
+void fb_memory_uncharge(u64 *account, u64 bytes)
+{
+	atomic64_sub(bytes, &fb_memory_bytes);
+	*account -= bytes;
+}
+
+/**
+ * fb_memory_exit() - everything must have been given back
+ *
+ * Context: module exit.
+ */
+void fb_memory_exit(void)
+{
+	WARN_ON_ONCE(atomic64_read(&fb_memory_bytes));
+}
+
+/* ---- the interface, documented in include/freeblock.h ---- */
+
+void *freeblock_alloc(u64 bytes, const char *what)
+{
+	unsigned int noio = memalloc_noio_save();
+	u64 account = 0;
+	void *p = ERR_PTR(-ENOSPC);
+
+	if (!fb_memory_charge(&account, bytes, what)) {
+		p = kvzalloc(bytes, GFP_KERNEL);
+		if (!p) {
+			fb_memory_uncharge(&account, bytes);
+			p = ERR_PTR(-ENOMEM);
+		}
+	}
+	memalloc_noio_restore(noio);
+	return p;
+}
+EXPORT_SYMBOL_GPL(freeblock_alloc);
+
+void freeblock_free(void *p, u64 bytes)
+{
+	if (p)
+		fb_memory_uncharge(&bytes, bytes);
+	kvfree(p);
+}
+EXPORT_SYMBOL_GPL(freeblock_free);

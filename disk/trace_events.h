@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tracepoints: choice, gap, plan, completion, miss. All fire with fb_disk.lock held, which
+ * guards the name.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM freeblock
+
+#if !defined(FREEBLOCK_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define FREEBLOCK_TRACE_H
+
+#include <linux/tracepoint.h>
+
+#include "disk/disk.h"
+
+TRACE_EVENT(freeblock_choice,
+	TP_PROTO(const struct fb_disk *fd, const struct fb_policy_pool *pool, const struct fb_policy_choice *c),
+	TP_ARGS(fd, pool, c),
+	TP_STRUCT__entry(
+		__string(disk, fd->name)
+		__field(u32, pending)
+		__field(u32, policy)
+		__field(u64, lbn)
+		__field(u64, seek_ns)
+		__field(u64, pos_ns)
+	),
+	TP_fast_assign(
+		__assign_str(disk, fd->name);
+		__entry->pending = pool->count;
+		__entry->policy = pool->policy;
+		__entry->lbn = c->req->lbn;
+		__entry->seek_ns = c->seek_ns;
+		__entry->pos_ns = c->pos_ns;
+	),
+	TP_printk("%s policy=%u pending=%u lbn=%llu seek_ns=%llu positioning_ns=%llu",
+		  __get_str(disk), __entry->policy, __entry->pending, __entry->lbn,
+		  __entry->seek_ns, __entry->pos_ns)
+);
+
+TRACE_EVENT(freeblock_gap,
+	TP_PROTO(const struct fb_disk *fd, const struct fb_gap *gap),
+	TP_ARGS(fd, gap),
+	TP_STRUCT__entry(
+		__string(disk, fd->name)
+		__field(u32, gen)
+		__field(u32, src_cyl)
+		__field(u32, src_head)
+		__field(u32, dst_cyl)
+		__field(u32, dst_head)
+		__field(u64, dst_lbn)
+		__field(bool, write)
+	),
+	TP_fast_assign(
+		__assign_str(disk, fd->name);
+		__entry->gen = fd->gen;
+		__entry->src_cyl = gap->src.cyl;
+		__entry->src_head = gap->src.head;
+		__entry->dst_cyl = gap->dst.cyl;
+		__entry->dst_head = gap->dst.head;
+		__entry->dst_lbn = gap->dst_lbn;
+		__entry->write = gap->dst_write;
+	),
+	TP_printk("%s gen=%u from=%u/%u to=%u/%u lbn=%llu %s", __get_str(disk), __entry->gen,
+		  __entry->src_cyl, __entry->src_head, __entry->dst_cyl, __entry->dst_head,
+		  __entry->dst_lbn, __entry->write ? "W" : "R")
+);
+
+TRACE_EVENT(freeblock_plan,
+	TP_PROTO(const struct fb_disk *fd, const struct fb_plan *plan),
+	TP_ARGS(fd, plan),
+	TP_STRUCT__entry(
+		__string(disk, fd->name)
+		__field(u32, gen)
+		__field(u32, kind)
+		__field(u64, lbn)
+		__field(u32, nsect)
+		__field(u32, wanted)
+		__field(u64, slack_ns)
+	),
+	TP_fast_assign(
+		__assign_str(disk, fd->name);
+		__entry->gen = fd->plan_gen;
+		__entry->kind = plan->kind;
+		__entry->lbn = plan->piece[0].lbn;
+		__entry->nsect = plan->piece[0].nsect;
+		__entry->wanted = plan->wanted;
+		__entry->slack_ns = plan->slack_ns;
+	),
+	TP_printk("%s gen=%u %s lbn=%llu+%u wanted=%u slack_ns=%llu", __get_str(disk),
+		  __entry->gen, __entry->kind == FB_PLAN_PREPEND ? "prepend" : "separate",
+		  __entry->lbn, __entry->nsect, __entry->wanted, __entry->slack_ns)
+);
+
+TRACE_EVENT(freeblock_complete,
+	TP_PROTO(const struct fb_disk *fd, u64 lbn, u32 nsect, u32 cause, u64 predicted_ns,
+		 u64 now_ns, const struct fb_head_end *end),
+	TP_ARGS(fd, lbn, nsect, cause, predicted_ns, now_ns, end),
+	TP_STRUCT__entry(
+		__string(disk, fd->name)
+		__field(u64, lbn)
+		__field(u32, nsect)
+		__field(u32, cause)
+		__field(s64, error_ns)
+		__field(u32, verdict)
+		__field(s32, turns)
+		__field(s64, residual_ns)
+	),
+	TP_fast_assign(
+		__assign_str(disk, fd->name);
+		__entry->lbn = lbn;
+		__entry->nsect = nsect;
+		__entry->cause = cause;
+		__entry->error_ns = predicted_ns ? (s64)(now_ns - predicted_ns) : 0;
+		__entry->verdict = end->verdict;
+		__entry->turns = end->turns;
+		__entry->residual_ns = end->residual_ns;
+	),
+	TP_printk("%s lbn=%llu+%u cause=%u error_ns=%lld verdict=%u turns=%d residual_ns=%lld",
+		  __get_str(disk), __entry->lbn, __entry->nsect, __entry->cause,
+		  __entry->error_ns, __entry->verdict, __entry->turns, __entry->residual_ns)
+);
+
+TRACE_EVENT(freeblock_miss,
+	TP_PROTO(const struct fb_disk *fd, u64 lbn, u32 cause, s32 turns),
+	TP_ARGS(fd, lbn, cause, turns),
+	TP_STRUCT__entry(
+		__string(disk, fd->name)
+		__field(u64, lbn)
+		__field(u32, cause)
+		__field(s32, turns)
+	),
+	TP_fast_assign(
+		__assign_str(disk, fd->name);
+		__entry->lbn = lbn;
+		__entry->cause = cause;
+		__entry->turns = turns;
+	),
+	TP_printk("%s lbn=%llu cause=%u turns=%d", __get_str(disk), __entry->lbn,
+		  __entry->cause, __entry->turns)
+);
+
+TRACE_EVENT(freeblock_bad,
+	TP_PROTO(const struct fb_disk *fd, u64 lbn, u32 nsect, u64 took_ns),
+	TP_ARGS(fd, lbn, nsect, took_ns),
+	TP_STRUCT__entry(
+		__string(disk, fd->name)
+		__field(u64, lbn)
+		__field(u32, nsect)
+		__field(u64, took_ns)
+	),
+	TP_fast_assign(
+		__assign_str(disk, fd->name);
+		__entry->lbn = lbn;
+		__entry->nsect = nsect;
+		__entry->took_ns = took_ns;
+	),
+	TP_printk("%s lbn=%llu+%u took_ns=%llu", __get_str(disk), __entry->lbn, __entry->nsect,
+		  __entry->took_ns)
+);
+
+#endif /* FREEBLOCK_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH disk
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace_events
+#include <trace/define_trace.h>

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads that must come from the medium. READ may be answered from the drive's cache, so
+ * who wants to know what the medium holds has three ways (Practical Scrubbing, III):
+ *
+ *   VERIFY	reads without transferring. SAS drives do it; the paper found SATA drives
+ *		that answer from the cache, so those are not asked, and others only until
+ *		they are caught at it.
+ *   FUA	the drive must read what it transfers.
+ *   READ	proven by its completion, if that came when the platter was at the angle
+ *		at which the read ends.
+ *
+ * The paper's kernel disguises VERIFY as a read, for the elevator to schedule it. So do we:
+ * it is a read until it is handed to the driver, and again from the moment it is complete,
+ * so that the block layer's accounts balance; between, it is a passthrough command.
+ *
+ * Locks: fb_disk.lock; the table is in disk/disk.h.
+ */
+#include <linux/kernel.h>
+#include <linux/rcupdate.h>
+#include <scsi/scsi_cmnd.h>
+#include <scsi/scsi_eh.h>
+#include <scsi/scsi_proto.h>
+#include <asm/unaligned.h>
+
+#include "disk/disk.h"
+#include "include/compat/fb_compat.h"
+
+/*
+ * Few of the sectors that are verified happen to be in the cache. Four VERIFYs answered too
+ * early to be mechanical, of some thousand, cannot be a seek shorter than the model's.
+ */
+#define FB_VERIFY_CAUGHT 4
+#define FB_VERIFY_FORGET 1024
+
+/*
+ * Drives recover for seconds, some longer than the 30 s of Linux, and a time-out would
+ * abort what else is at the drive and have it reset.
+ */
+#define FB_VERIFY_TIMEOUT (120 * HZ)
+
+/* VERIFY(10) has so many bits of a length */
+#define FB_VERIFY_10_MAX 0xffff
+
+/* what a drive is believed to do before it has been watched; READ(6) has no FUA */
+static void fb_verify_attach(struct fb_disk *fd, struct gendisk *disk)
+{
+	const struct scsi_device *sdev = disk ? fb_disk_scsi(disk) : NULL;
+	bool long_cdbs = sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw);
+
+	spin_lock_irq(&fd->lock);
+	fd->verify = (struct fb_verify) {
+		.no_verify = strcmp(fd->vendor, "ATA") ? NULL : "SATA",
+		.no_fua = long_cdbs ? NULL : "READ(6)",
+	};
+	spin_unlock_irq(&fd->lock);
+}
+
+const struct fb_disk_client fb_verify_client = {
+	.attach = fb_verify_attach,
+};
+
+/**
+ * fb_verify_how() - how the next separate read is to be sent
+ * @fd: the disk, locked
+ *
+ * VERIFY brings no data: only if nobody wants any.
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: see there.
+ */
+enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
+{
+	u32 flags = fd->needs;
+
+	lockdep_assert_held(&fd->lock);
+	if (!(flags & FREEBLOCK_MEDIUM))
+		return FB_VERIFY_READ;
+	if (flags & FREEBLOCK_NO_DATA && !fd->verify.no_verify)
+		return FB_VERIFY_COMMAND;
+	return fd->verify.no_fua ? FB_VERIFY_READ : FB_VERIFY_FUA;
+}
+
+/**
+ * fb_verify_describe() - which is used when only what the medium holds is wanted
+ * @m: the drive's
+ * @text: filled
+ * @size: its size
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_verify_describe(const struct fb_verify *m, char *text, size_t size)
+{
+	if (!m->no_verify)
+		snprintf(text, size, "verify");
+	else if (!m->no_fua)
+		snprintf(text, size, "fua (no verify: %s)", m->no_verify);
+	else
+		snprintf(text, size, "read (no verify: %s; no fua: %s)", m->no_verify, m->no_fua);
+}
+
+/**
+ * fb_verify_max() - longest VERIFY
+ * @fd: the disk, locked, with a queue and a model
+ *
+ * No buffer bounds it, but what a buffer's mask holds and what the drive says.
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: sectors.
+ */
+u32 fb_verify_max(const struct fb_disk *fd)
+{
+	u32 sectors = FB_FREE_READ_GRANULES * dm_info(fd->model)->granule_sectors;
+	u32 limit = min_not_zero(fd->q->limits.max_dev_sectors, queue_max_hw_sectors(fd->q));
+
+	lockdep_assert_held(&fd->lock);
+	return round_down(min(sectors, limit),
+			  max(queue_physical_block_size(fd->q) >> SECTOR_SHIFT, 1U));
+}
+
+static void fb_verify_cdb(struct scsi_cmnd *cmd, u64 block, u32 blocks)
+{
+	memset(cmd->cmnd, 0, sizeof(cmd->cmnd));
+	if (block + blocks - 1 > U32_MAX || blocks > FB_VERIFY_10_MAX) {
+		cmd->cmnd[0] = VERIFY_16;
+		put_unaligned_be64(block, &cmd->cmnd[2]);
+		put_unaligned_be32(blocks, &cmd->cmnd[10]);
+		cmd->cmd_len = 16;
+	} else {
+		cmd->cmnd[0] = VERIFY;
+		put_unaligned_be32(block, &cmd->cmnd[2]);
+		put_unaligned_be16(blocks, &cmd->cmnd[7]);
+		cmd->cmd_len = 10;
+	}
+}
+
+static FB_COMPAT_END_IO(fb_medium_end_io)
+{
+	struct bio *bio = rq->end_io_data;
+
+	rq->end_io = NULL;
+	bio->bi_status = status;
+	bio_endio(bio);
+	return RQ_END_IO_FREE;
+}
+
+/*
+ * What scsi_alloc_request() does, and the command. A passthrough command without data has
+ * no bio: ours waits in end_io_data. It is not retried, and an error or time-out of it is
+ * not held against the disk (scsi_noretry_cmd(), scsi_eh_action()).
+ */
+static void fb_verify_disguise(struct request *rq, struct bio *bio)
+{
+	struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
+	u32 shift = ilog2(queue_logical_block_size(rq->q)) - SECTOR_SHIFT;
+
+	fb_verify_cdb(cmd, blk_rq_pos(rq) >> shift, blk_rq_sectors(rq) >> shift);
+	cmd->sense_len = 0;
+	cmd->flags = 0;
+	cmd->jiffies_at_alloc = jiffies;
+	cmd->retries = 0;
+	cmd->allowed = 0;
+	init_rcu_head(&cmd->rcu);
+	bio->bi_iter.bi_size = 0;
+	rq->bio = NULL;
+	rq->biotail = NULL;
+	rq->__data_len = 0;
+	rq->nr_phys_segments = 0;
+	rq->cmd_flags = (rq->cmd_flags & ~REQ_OP_MASK) | REQ_OP_DRV_IN;
+	rq->end_io = fb_medium_end_io;
+	rq->end_io_data = bio;
+}
+
+/**
+ * fb_verify_apply() - make a read of ours what it is to be
+ * @buf: the read
+ * @rq: its request, about to be handed to the driver, all else of it reckoned and counted
+ *
+ * The rest of a read that was cut short comes here again, and stays what it was.
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
+{
+	struct fb_stats *st = &buf->fd->stats;
+
+	lockdep_assert_held(&buf->fd->lock);
+	if (buf->joined || rq->cmd_flags & REQ_FUA)
+		return;
+	if (buf->rq && buf->how != FB_VERIFY_READ)
+		rq->timeout = max_t(unsigned int, rq->q->rq_timeout, FB_VERIFY_TIMEOUT);
+	switch (buf->how) {
+	case FB_VERIFY_READ:
+		break;
+	case FB_VERIFY_FUA:
+		/* sd puts it into reads, too (sd_setup_read_write_cmnd()) */
+		rq->cmd_flags |= REQ_FUA;
+		st->fuas++;
+		break;
+	case FB_VERIFY_COMMAND:
+		fb_verify_disguise(rq, rq->bio);
+		st->verifies++;
+		break;
+	}
+}
+
+/**
+ * fb_verify_restore() - a VERIFY is complete: for the block layer's accounts it is a read
+ * @rq: any request of a queue of ours
+ *
+ * It was counted as a read when it came, and passthrough would not be counted as done
+ * (blk_do_io_stat()).
+ *
+ * Context: the elevator's completed_request, which is called just before that is done.
+ */
+void fb_verify_restore(struct request *rq)
+{
+	if (rq->end_io == fb_medium_end_io)
+		rq->cmd_flags = (rq->cmd_flags & ~REQ_OP_MASK) | REQ_OP_READ;
+}
+
+/* sectors of a failed VERIFY before the bad one, if the drive says which that is */
+static u32 fb_verify_checked(const struct fb_free_read *buf, struct request *rq)
+{
+	const struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
+	u32 shift = ilog2(queue_logical_block_size(rq->q)) - SECTOR_SHIFT;
+	u64 bad;
+
+	if (!scsi_get_sense_info_fld(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &bad))
+		return 0;
+	bad <<= shift;
+	return bad >= buf->lbn && bad < buf->lbn + buf->nsect ? bad - buf->lbn : 0;
+}
+
+/**
+ * fb_verify_good() - what of a failed read is good
+ * @buf: the read, its request still there
+ *
+ * Context: fb_disk.lock held; called from the end of its bio.
+ *
+ * Return: sectors before the first that is not.
+ */
+u32 fb_verify_good(const struct fb_free_read *buf)
+{
+	u32 good;
+
+	if (!buf->rq)
+		return 0;
+	if (buf->how == FB_VERIFY_COMMAND)
+		return fb_verify_checked(buf, buf->rq);
+	/*
+	 * Of other reads they were completed earlier and have moved the request on: all of it
+	 * where protection information was found wrong, and that does not say which.
+	 */
+	good = clamp_t(s64, blk_rq_pos(buf->rq) - buf->lbn, 0, buf->nsect);
+	return good < buf->nsect ? good : 0;
+}
+
+/**
+ * fb_verify_failed() - was a command not carried out, or not to its end?
+ * @rq: its request, of a SCSI disk, complete
+ *
+ * Context: any.
+ *
+ * Return: true if so.
+ */
+bool fb_verify_failed(struct request *rq)
+{
+	const struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
+
+	return cmd->result;
+}
+
+/**
+ * fb_verify_refused() - has the drive no such command?
+ * @fd: the disk, locked
+ * @buf: a read that failed, its request still there
+ *
+ * If so it is not used any more.
+ *
+ * Context: fb_disk.lock held; called from the end of its bio.
+ *
+ * Return: true: it says nothing about the medium, and must be read in another way.
+ */
+bool fb_verify_refused(struct fb_disk *fd, const struct fb_free_read *buf)
+{
+	const struct scsi_cmnd *cmd;
+	struct scsi_sense_hdr sense;
+
+	lockdep_assert_held(&fd->lock);
+	if (buf->how == FB_VERIFY_READ || !buf->rq)
+		return false;
+	cmd = blk_mq_rq_to_pdu(buf->rq);
+	if (!scsi_normalize_sense(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &sense) ||
+	    sense.sense_key != ILLEGAL_REQUEST)
+		return false;
+	if (buf->how == FB_VERIFY_COMMAND)
+		fd->verify.no_verify = "refused by the drive";
+	else
+		fd->verify.no_fua = "refused by the drive";
+	pr_notice("freeblock: %s: the drive refuses %s (ASC %02xh)\n", fd->name,
+		  buf->how == FB_VERIFY_COMMAND ? "VERIFY" : "READ with FUA", sense.asc);
+	return true;
+}
+
+static void fb_verify_watch(struct fb_disk *fd, struct request *rq, bool early)
+{
+	const struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
+	struct fb_verify *m = &fd->verify;
+
+	if (++m->watched % FB_VERIFY_FORGET == 0)
+		m->early /= 2;
+	/* who answers early that he cannot does not claim to have looked */
+	if (!early || cmd->result || ++m->early < FB_VERIFY_CAUGHT || m->no_verify)
+		return;
+	m->no_verify = "answered from the cache";
+	pr_notice("freeblock: %s: VERIFY ends too early to have been at the medium: not used\n",
+		  fd->name);
+}
+
+/**
+ * fb_verify_judge() - a request that carries a read of ours is complete
+ * @fd: the disk, locked
+ * @rq: the request
+ * @verdict: what its completion was; NULL: nobody looked
+ *
+ * The block layer ends the bios of a read before the request, when the verdict is not in
+ * yet: only now is the read over. Those that end later find no request any more.
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_verify_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_verdict *verdict)
+{
+	u32 i;
+
+	lockdep_assert_held(&fd->lock);
+	for (i = 0; fd->bufs && i < fd->bufs->n; i++) {
+		struct fb_free_read *buf = &fd->bufs->buf[i];
+
+		if (buf->state != FB_FREE_READ_SENT || buf->rq != rq)
+			continue;
+		if (verdict && buf->how == FB_VERIFY_COMMAND)
+			fb_verify_watch(fd, rq, *verdict == FB_HEAD_EARLY);
+		if (verdict && *verdict == FB_HEAD_MECHANICAL)
+			buf->proven = true;
+		if (verdict && *verdict == FB_HEAD_EARLY)
+			buf->proven = false;
+		/* later: the bio of a VERIFY, and one whose protection information is checked */
+		if (!buf->over) {
+			if (buf->how != FB_VERIFY_COMMAND)
+				buf->rq = NULL;
+			continue;
+		}
+		buf->rq = NULL;
+		buf->state = FB_FREE_READ_ENDED;
+		wake_up(&fd->wait);
+	}
+}

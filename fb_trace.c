@@ -1,6 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0
-/*
- * The trace points, apart from all who fire them.
- */
-#define CREATE_TRACE_POINTS
-#include "trace.h"

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The module's begin and end. What a lower floor is to call of a higher one it is handed here.
+ */
+#include <linux/module.h>
+
+#include "disk/delivery.h"
+#include "disk/disk.h"
+#include "disk/memory.h"
+#include "disk/reader.h"
+#include "sched/sched.h"
+#include "sysfs.h"
+#include "tasks/user.h"
+
+static const struct fb_disk_client *const fb_main_clients[] = {
+	&fb_delivery_client,
+	&fb_verify_client,
+	&fb_idle_client,
+	&fb_gap_client,
+	&fb_reader_client,
+	&fb_user_client,
+	&fb_sysfs_client,
+	NULL
+};
+
+static int __init fb_main_init(void)
+{
+	int ret;
+
+	ret = fb_task_init();
+	if (ret)
+		return ret;
+	ret = fb_user_init();
+	if (ret)
+		goto exit_task;
+	ret = fb_disk_init(fb_main_clients, fb_sysfs_disk_groups);
+	if (ret)
+		goto exit_user;
+	ret = fb_iosched_register();
+	if (ret)
+		goto exit_disk;
+	return 0;
+
+exit_disk:
+	fb_disk_exit();
+exit_user:
+	fb_user_exit();
+exit_task:
+	fb_task_exit();
+	return ret;
+}
+
+static void __exit fb_main_exit(void)
+{
+	fb_iosched_unregister();
+	fb_disk_exit();
+	fb_user_exit();
+	fb_task_exit();
+	fb_memory_exit();
+}
+
+module_init(fb_main_init);
+module_exit(fb_main_exit);
+
+MODULE_DESCRIPTION("Freeblock I/O scheduler: background reads in rotational gaps");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The choice of the next request, the gap before it, and the plan in use: what the scheduler
+ * (freeblock_iosched.c) has chosen to send, and what may be read before it.
+ *
+ * Locks: fb_disk.lock, held by every caller; the table is in disk/disk.h.
+ */
+#include <linux/blk-integrity.h>
+
+#include "sched/sched.h"
+#include "disk/trace_events.h"
+
+/*
+ * The timer and kblockd take so long to send a command that was held back; twice as long
+ * as believed, up to a turn, when a plan comes too late, which is forgotten again over
+ * some hundred plans.
+ */
+static const u64 fb_choice_wake_ns = 100 * NSEC_PER_USEC;
+static const u32 fb_choice_wake_shift = 8;
+/*
+ * A foreground that follows itself, a stream or two, leaves no gaps: its mean wait for a
+ * sector is below 1/32 of a turn. The drive then has its queue for a second, until
+ * some twenty requests are looked at again.
+ */
+static const u32 fb_choice_stream_share = 32;
+static const u64 fb_choice_stream_ns = NSEC_PER_SEC;
+
+/**
+ * fb_choice_init() - no choice, and the defaults
+ * @fs: the scheduler
+ */
+void fb_choice_init(struct fb_sched *fs)
+{
+	fs->wake_ns = fb_choice_wake_ns;
+	fs->deep = true;
+}
+
+/* ---- places ---- */
+
+/**
+ * fb_choice_place() - find out where a request begins
+ * @fs: the scheduler, its disk locked
+ * @fq: the request; in the drive's own order nobody asks
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_choice_place(const struct fb_sched *fs, struct fb_sched_rq *fq)
+{
+	bool ask = fb_sched_is_media(fq) && !fs->deep;
+
+	fb_policy_req_place(&fq->fg, ask ? fs->fd->model : NULL);
+}
+
+/**
+ * fb_choice_place_all() - the same for all that are pending, for the model or the order is new
+ * @fs: the scheduler, its disk locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_choice_place_all(struct fb_sched *fs)
+{
+	enum fb_policy_class class;
+	struct fb_policy_req *req;
+
+	for (class = 0; class < FB_POLICY_CLASSES; class++)
+		list_for_each_entry(req, &fs->pool.reqs[class], node)
+			fb_choice_place(fs, container_of(req, struct fb_sched_rq, fg));
+}
+
+/* ---- the choice, and the gap before it ---- */
+
+/**
+ * fb_choice_drop_plan() - what is left of the plan in use was reckoned from what is no longer so
+ * @fs: the scheduler, its disk locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_choice_drop_plan(struct fb_sched *fs)
+{
+	if (fs->plan.kind == FB_PLAN_NONE)
+		return;
+	fs->fd->stats.dropped += fs->plan.npieces - fs->next_piece;
+	fs->plan.kind = FB_PLAN_NONE;
+}
+
+/**
+ * fb_choice_void() - there is no choice any more, and no gap
+ * @fs: the scheduler, its disk locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_choice_void(struct fb_sched *fs)
+{
+	fb_choice_drop_plan(fs);
+	fs->choice.req = NULL;
+	fs->pinned = false;
+	fb_gap_void(fs->fd);
+}
+
+/**
+ * fb_choice_gap_ns() - what the choice would wait for its sector, were nothing read before it
+ * @fs: the scheduler, its disk locked, with a choice
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: ns; 0: not known.
+ */
+u64 fb_choice_gap_ns(const struct fb_sched *fs)
+{
+	return fs->choice.reckoned ? fs->choice.pos_ns - fs->choice.seek_ns : 0;
+}
+
+static void fb_choice_set_margin(const struct fb_sched *fs, struct fb_limits *lim)
+{
+	lim->conservatism_ns = fs->conservatism_ns;
+	if (!fs->auto_margin)
+		return;
+	lim->conservatism_ns = fb_conservatism_one_ns(&fs->fd->conservatism);
+	lim->odds = &fs->fd->conservatism.odds;
+}
+
+/* offer the gap between the tail and the chosen request to the search */
+static void fb_choice_open_gap(struct fb_sched *fs)
+{
+	struct fb_sched_rq *fq = fb_choice_request(fs);
+	struct fb_disk *fd = fs->fd;
+	struct fb_gap gap = {
+		.src = fs->tail,
+		.dst = fq->fg.start,
+		.dst_lbn = fq->fg.lbn,
+		.dst_nsect = fq->fg.nsect,
+		.dst_write = fq->fg.write,
+	};
+	struct fb_limits lim = {
+		.max_sectors = fb_free_read_max(fd),
+		.lift = fs->lift,
+		.hop_steps = FB_HOP_STEPS,
+		.pipe_ns = { fb_completion_overhead_ns(fd->model, false) + FB_SCHED_LEAD_NS,
+			     fb_completion_overhead_ns(fd->model, true) + FB_SCHED_LEAD_NS },
+		/* a protection payload would be that of the carrier's first aim */
+		.separate = !blk_get_integrity(fs->q->disk),
+	};
+
+	/* of more commands the drive chooses; of one the command before has not been sent yet */
+	if (!fs->nr_flight || fs->nr_untracked || fs->depth != FB_SCHED_DEPTH || !fs->tail_known ||
+	    !fs->choice.reckoned || !fb_coverage_may_read(fd)) {
+		fb_gap_void(fd);
+		return;
+	}
+	fs->extra_ns = fb_search_extra_ns(fd->model, &gap, fb_choice_gap_ns(fs));
+	if (fs->auto_margin && fb_conservatism_spare(&fd->conservatism, fb_choice_gap_ns(fs))) {
+		fd->stats.spared++;
+		fb_gap_void(fd);
+		return;
+	}
+	fb_choice_set_margin(fs, &lim);
+	lim.granule_sectors = dm_info(fd->model)->granule_sectors;
+	if (!fq->prepended)
+		lim.max_prepend_sectors = fb_free_read_prepend_limit(fd, fq->rq);
+	fd->search_ns = fs->search_ns;
+	fd->probing = fs->auto_lift;
+	fb_gap_open(fd, &gap, &lim);
+}
+
+/**
+ * fb_choice_make() - choose out of the whole pool
+ * @fs: the scheduler, its disk locked
+ * @head: where the head will be, or NULL: not known
+ * @now: the time
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_choice_make(struct fb_sched *fs, const struct dm_place *head, u64 now)
+{
+	struct fb_stats *st = &fs->fd->stats;
+	u64 ns;
+
+	fb_policy_choose(&fs->pool, fs->fd->model, head, now, &fs->choice);
+	ns = ktime_get_ns() - now;
+	st->choices++;
+	st->choice_ns += ns;
+	st->choice_max_ns = max(st->choice_max_ns, ns);
+	if (!fs->choice.req) {
+		fb_gap_void(fs->fd);
+		return;
+	}
+	trace_freeblock_choice(fs->fd, &fs->pool, &fs->choice);
+	fb_choice_open_gap(fs);
+}
+
+/**
+ * fb_choice_renew() - choose anew with the head at the tail
+ * @fs: the scheduler, its disk locked
+ *
+ * With an idle drive the choice waits for dispatch.
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_choice_renew(struct fb_sched *fs)
+{
+	if (!fs->nr_flight || fb_sched_is_hands_off(fs)) {
+		fb_choice_void(fs);
+		return;
+	}
+	fb_choice_make(fs, fs->tail_known ? &fs->tail : NULL, ktime_get_ns());
+}
+
+/**
+ * fb_choice_offer() - is a request better than the choice? O(1)
+ * @fs: the scheduler, its disk locked
+ * @fq: the request, pooled; it has come, or has grown at its front
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_choice_offer(struct fb_sched *fs, struct fb_sched_rq *fq)
+{
+	if (fq->background || fs->pinned || !fs->nr_flight || fb_sched_is_hands_off(fs))
+		return;
+	if (!fs->choice.req)
+		fb_choice_renew(fs);
+	else if (fb_policy_offer(&fs->pool, fs->fd->model, fs->tail_known ? &fs->tail : NULL,
+				 &fq->fg, &fs->choice))
+		fb_choice_open_gap(fs);
+}
+
+/* ---- plans ---- */
+
+/**
+ * fb_choice_take_plan() - the plan for the gap before the choice
+ * @fs: the scheduler, its disk locked, with a choice
+ * @now: the time
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the plan, or NULL: there is none, or it is too late for it.
+ */
+const struct fb_plan *fb_choice_take_plan(struct fb_sched *fs, u64 now)
+{
+	const struct fb_plan *plan = fs->nr_flight ? fb_gap_plan(fs->fd) : NULL;
+
+	if (plan && fb_inflight_too_late(fs, now)) {
+		fs->fd->stats.too_late++;
+		fs->wake_ns = min(2 * fs->wake_ns, dm_period_ns(fs->fd->model));
+		return NULL;
+	}
+	if (plan)
+		fs->wake_ns -= (fs->wake_ns - fb_choice_wake_ns) >> fb_choice_wake_shift;
+	return plan;
+}
+
+/* ---- whose order it is ---- */
+
+/**
+ * fb_choice_note_gap() - is there anything to gain in the gaps of this foreground?
+ * @fs: the scheduler, its disk locked, with a model and a choice that is about to be sent
+ * @now: the time
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_choice_note_gap(struct fb_sched *fs, u64 now)
+{
+	u64 turn = dm_period_ns(fs->fd->model);
+
+	if (!fs->choice.reckoned)
+		return;
+	fs->mean_gap_ns -= fs->mean_gap_ns >> FB_SCHED_GAP_SHIFT;
+	fs->mean_gap_ns += fb_choice_gap_ns(fs) >> FB_SCHED_GAP_SHIFT;
+	if (fs->mean_gap_ns >= div_u64(turn, fb_choice_stream_share))
+		return;
+	fs->stream_until_ns = now + fb_choice_stream_ns;
+}
+
+/**
+ * fb_choice_set_deep() - find out whether the order is the drive's
+ * @fs: the scheduler, its disk locked
+ *
+ * With depth auto the drive orders as it likes while no free read is wanted, or there is
+ * nothing to gain: its own choice answers best. Where its head is then is not followed.
+ * When free reads come back nothing is sent until all but one of its commands have ended.
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_choice_set_deep(struct fb_sched *fs)
+{
+	bool deep = fs->auto_depth &&
+		    (!fb_coverage_may_read(fs->fd) || ktime_get_ns() < fs->stream_until_ns);
+
+	if (deep == fs->deep)
+		return;
+	fs->deep = deep;
+	fs->window_ns = 0;
+	fs->lifts = 0;
+	fs->tail_known = false;
+	fb_choice_void(fs);
+	fb_head_lose(&fs->head);
+	fb_choice_place_all(fs);
+	/* four times what ends it: so many requests are looked at first */
+	if (fs->fd->model)
+		fs->mean_gap_ns = div_u64(dm_period_ns(fs->fd->model), fb_choice_stream_share / 4);
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Commands at the drive: the scheduler's side of core/completion.c, which predicts where and
+ * when each will end and judges their completions.
+ *
+ * This file knows no more of blk-mq than what a request is. It changes neither the order
+ * of requests nor what is at the drive: that is freeblock_iosched.c's.
+ *
+ * Locks: fb_disk.lock, held by every caller; the table is in disk/disk.h.
+ */
+#include "sched/sched.h"
+#include "disk/trace_events.h"
+
+/* ---- predictions ---- */
+
+static struct fb_sched_rq *fb_inflight_first(struct fb_sched *fs)
+{
+	return list_first_entry_or_null(&fs->flight, struct fb_sched_rq, flight);
+}
+
+/**
+ * fb_inflight_sent() - predict a command that is about to be sent
+ * @fs: the scheduler, its disk locked; its tail moves on
+ * @fq: the command, described, not yet in @fs->flight
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_inflight_sent(struct fb_sched *fs, struct fb_sched_rq *fq)
+{
+	struct fb_completion_cmd *c = &fq->cmd;
+	struct fb_sched_rq *before = NULL;
+
+	lockdep_assert_held(&fs->fd->lock);
+	fb_completion_mark(c, &fs->lifts);
+	if (fs->nr_flight)
+		before = list_last_entry(&fs->flight, struct fb_sched_rq, flight);
+	fs->tail_known = c->watched &&
+			 fb_completion_predict(&fs->head, c, before ? &before->cmd : NULL,
+					       fs->tail_known, &fs->tail);
+}
+
+/* ---- when the next one goes ---- */
+
+/**
+ * fb_inflight_hold() - hold the second command back?
+ * @fs: the scheduler, its disk locked, with a model; its timer is started if so
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true: held.
+ */
+bool fb_inflight_hold(struct fb_sched *fs)
+{
+	u64 until_ns;
+
+	fs->window_ns = 0;
+	if (!fs->hold || fs->depth != FB_SCHED_DEPTH || fs->nr_flight != 1 || fs->pinned)
+		return false;
+	until_ns = fb_completion_hold_ns(fs->fd->model, &fb_inflight_first(fs)->cmd,
+					 fs->wake_ns + FB_SCHED_LEAD_NS);
+	if (until_ns < ktime_get_ns())
+		return false;
+	fs->window_ns = until_ns;
+	hrtimer_start(&fs->timer, ns_to_ktime(until_ns), HRTIMER_MODE_ABS);
+	return true;
+}
+
+/**
+ * fb_inflight_window_open() - is the second command still held back?
+ * @fs: the scheduler, its disk locked
+ * @now: the time
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true if so.
+ */
+bool fb_inflight_window_open(const struct fb_sched *fs, u64 now)
+{
+	return fs->window_ns && fs->nr_flight && !fs->pinned && now < fs->window_ns;
+}
+
+/**
+ * fb_inflight_too_late() - would the drive finish before a command that is sent now is with it?
+ * @fs: the scheduler, its disk locked, with a command at the drive
+ * @now: the time
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true if so: too late for a plan.
+ */
+bool fb_inflight_too_late(const struct fb_sched *fs, u64 now)
+{
+	const struct fb_sched_rq *last = list_last_entry(&fs->flight, struct fb_sched_rq, flight);
+
+	return fb_completion_too_late(&last->cmd, now, FB_SCHED_LEAD_NS);
+}
+
+/**
+ * fb_inflight_check_writes() - a free read has been sent: have writes of its sectors been before?
+ * @fs: the scheduler, its disk locked
+ *
+ * The drive may swap them.
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_inflight_check_writes(struct fb_sched *fs)
+{
+	struct fb_sched_rq *fq;
+
+	list_for_each_entry(fq, &fs->flight, flight)
+		if (fq->cmd.write)
+			fb_free_read_overlap(fs->fd, fq->cmd.lbn, fq->cmd.nsect);
+}
+
+/* ---- what completions teach ---- */
+
+/*
+ * The guard is a net below the learnt conservatism, which keeps the cost at the target:
+ * it must not switch off what varies around it by chance.
+ */
+static u32 fb_inflight_guard_ppm(const struct fb_sched *fs)
+{
+	return fs->auto_margin ? 2 * fs->target_ppm : fs->target_ppm;
+}
+
+static struct fb_completion fb_inflight_learners(struct fb_sched *fs)
+{
+	struct fb_disk *fd = fs->fd;
+
+	return (struct fb_completion) {
+		.dm = fd->model,
+		.head = &fs->head,
+		/* only while something is read in gaps is it of use what they take */
+		.margin = fd->cov ? &fd->conservatism : NULL,
+		.calib = &fd->seek_fit,
+		/* the thread searches with the model: it corrects it (fb_disk_correct) */
+		.may_correct = !fd->cov,
+		.guard = &fd->guard,
+		.guard_ppm = fb_inflight_guard_ppm(fs),
+		.probe = &fd->lookahead,
+		.stats = &fd->stats.ends,
+	};
+}
+
+static void fb_inflight_trace(struct fb_disk *fd, const struct fb_completion_cmd *c, u64 now,
+			      const struct fb_completion_result *r)
+{
+	if (r->predicted_ns && r->end.verdict == FB_HEAD_MECHANICAL && r->end.turns > 0)
+		trace_freeblock_miss(fd, c->lbn, c->cause, r->end.turns);
+	trace_freeblock_complete(fd, c->lbn, c->nsect, c->cause, r->predicted_ns, now, &r->end);
+}
+
+/**
+ * fb_inflight_observe() - learn from a completion, and predict the command behind it anew
+ * @fs: the scheduler, its disk locked, with a model
+ * @fq: the command that has ended, no longer in @fs->flight
+ * @now: when it was reported
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true: it ended where it should, and so the head is known.
+ */
+bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
+{
+	struct fb_completion learners = fb_inflight_learners(fs);
+	struct fb_completion_result result;
+	struct fb_sched_rq *next = fb_inflight_first(fs);
+	struct fb_disk *fd = fs->fd;
+
+	lockdep_assert_held(&fd->lock);
+	fq->cmd.failed = fb_verify_failed(fq->rq);
+	fb_completion_judge(&learners, &fq->cmd, now, &result);
+	if (result.correct)
+		wake_up(&fd->wait);
+	if (result.tripped) {
+		fb_gap_void(fd);
+		pr_notice("freeblock: %s: free reads cost the foreground too many turns, off for a while\n",
+			  fd->name);
+	}
+	if (fq->cmd.observed)
+		fb_inflight_trace(fd, &fq->cmd, now, &result);
+	/* of those that the drive orders any may be next */
+	if (next)
+		fb_completion_predict_next(&fs->head, &next->cmd, fs->nr_flight < fs->depth,
+					   &result.end);
+	return result.end.verdict == FB_HEAD_MECHANICAL;
+}
+
+/**
+ * fb_inflight_overtake() - the drive did something else before it took the commands sent before @fq
+ * @fs: the scheduler, its disk locked
+ * @fq: the command that has ended, still in @fs->flight
+ * @now: the time
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_inflight_overtake(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now)
+{
+	struct fb_sched_rq *before;
+
+	lockdep_assert_held(&fs->fd->lock);
+	list_for_each_entry(before, &fs->flight, flight) {
+		if (before == fq)
+			return;
+		fb_completion_overtaken(&fs->fd->lookahead, &before->cmd, now);
+	}
+}

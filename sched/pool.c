@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pending requests: which class they are of, where they are kept, and what they are merged
+ * with. In all that the kernel asks for this is as mq-deadline.
+ *
+ * Locks: fb_disk.lock, held by every caller but where said; the table is in disk/disk.h.
+ */
+#include <linux/ioprio.h>
+
+#include "sched/sched.h"
+
+static enum fb_policy_class fb_pool_class(unsigned short ioprio)
+{
+	switch (IOPRIO_PRIO_CLASS(ioprio)) {
+	case IOPRIO_CLASS_RT:
+		return FB_POLICY_RT;
+	case IOPRIO_CLASS_IDLE:
+		return FB_POLICY_IDLE;
+	default:
+		return FB_POLICY_BE;
+	}
+}
+
+/**
+ * fb_pool_add() - a request has come
+ * @fs: the scheduler, its disk locked
+ * @fq: it, in no pool; its background is set
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq)
+{
+	struct request *rq = fq->rq;
+	bool write = op_is_write(req_op(rq));
+
+	fq->fg.class = fb_pool_class(req_get_ioprio(rq));
+	/* reads that a task of another class may wait for: metadata */
+	if (fq->fg.class == FB_POLICY_IDLE && !write && !fq->background)
+		fq->fg.class = FB_POLICY_BE;
+	fq->fg.lbn = blk_rq_pos(rq);
+	fq->fg.nsect = blk_rq_sectors(rq);
+	fq->fg.write = write;
+	fq->fg.arrived_ns = ktime_get_ns();
+	fq->fg.deadline_ns = fq->fg.arrived_ns + fs->expire_ns[write];
+	if (fq->background) {
+		fb_background_add(fs, fq);
+	} else {
+		fb_choice_place(fs, fq);
+		fb_policy_pool_add(&fs->pool, &fq->fg);
+	}
+	elv_rb_add(fb_sched_sort(fs, fq), rq);
+	if (fb_compat_rq_mergeable(rq)) {
+		elv_rqhash_add(fs->q, rq);
+		if (!fs->q->last_merge)
+			fs->q->last_merge = rq;
+	}
+	fq->state = FB_SCHED_POOLED;
+}
+
+/**
+ * fb_pool_del() - a request leaves: it is sent, or merged away
+ * @fs: the scheduler, its disk locked
+ * @fq: in a pool
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq)
+{
+	struct request *rq = fq->rq;
+
+	if (fq->background)
+		fb_background_del(fs, fq);
+	else
+		fb_policy_pool_del(&fs->pool, &fq->fg);
+	elv_rb_del(fb_sched_sort(fs, fq), rq);
+	elv_rqhash_del(fs->q, rq);
+	if (fs->q->last_merge == rq)
+		fs->q->last_merge = NULL;
+	fq->state = FB_SCHED_NEW;
+}
+
+/**
+ * fb_pool_above() - the next request upward, for fb_policy_choose_deadline()
+ * @pool: in struct fb_sched
+ * @class: in this class ...
+ * @write: ... and direction
+ * @lbn: which it is not below
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the request, or NULL; none of fb_sched.others.
+ */
+struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_class class,
+				    bool write, u64 lbn)
+{
+	struct fb_sched *fs = container_of(pool, struct fb_sched, pool);
+	struct rb_node *node = fs->sort[class][write].rb_node;
+	struct fb_sched_rq *fq, *best = NULL;
+
+	while (node) {
+		fq = fb_sched_rq(rb_entry(node, struct request, rb_node));
+		if (blk_rq_pos(fq->rq) < lbn) {
+			node = node->rb_right;
+			continue;
+		}
+		best = fq;
+		node = node->rb_left;
+	}
+	return best && !best->background ? &best->fg : NULL;
+}
+
+/**
+ * fb_pool_bio_merge() - merge a bio into a pending request if it can be
+ * @q: the queue
+ * @bio: the bio
+ * @nr_segs: its segments
+ *
+ * Context: by blk-mq, in the submitter's context, without locks.
+ *
+ * Return: true if it was merged.
+ */
+bool fb_pool_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr_segs)
+{
+	struct fb_sched *fs = q->elevator->elevator_data;
+	struct request *free = NULL;
+	unsigned long flags;
+	bool merged;
+
+	fb_background_note_bio(fs, bio);
+	spin_lock_irqsave(&fs->fd->lock, flags);
+	merged = blk_mq_sched_try_merge(q, bio, nr_segs, &free);
+	spin_unlock_irqrestore(&fs->fd->lock, flags);
+	if (free)
+		blk_mq_free_request(free);
+	return merged;
+}
+
+/**
+ * fb_pool_request_merge() - find a request that a bio ends at
+ * @q: the queue
+ * @rq: out: the request
+ * @bio: the bio
+ *
+ * Context: by blk-mq, fb_disk.lock held.
+ *
+ * Return: which kind of merge, or ELEVATOR_NO_MERGE.
+ */
+int fb_pool_request_merge(struct request_queue *q, struct request **rq, struct bio *bio)
+{
+	struct fb_sched *fs = q->elevator->elevator_data;
+	struct rb_root *sort = &fs->sort[fb_pool_class(bio->bi_ioprio)][bio_data_dir(bio)];
+	struct request *found = elv_rb_find(sort, bio_end_sector(bio));
+
+	lockdep_assert_held(&fs->fd->lock);
+	if (!found || !elv_bio_merge_ok(found, bio))
+		return ELEVATOR_NO_MERGE;
+	*rq = found;
+	return fb_compat_discard_mergable(found) ? ELEVATOR_DISCARD_MERGE : ELEVATOR_FRONT_MERGE;
+}
+
+/**
+ * fb_pool_request_merged() - a request has grown; at its front: it begins elsewhere now
+ * @q: the queue
+ * @rq: the request
+ * @type: at which end
+ *
+ * Context: by blk-mq, fb_disk.lock held.
+ */
+void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum elv_merge type)
+{
+	struct fb_sched *fs = q->elevator->elevator_data;
+	struct fb_sched_rq *fq = fb_sched_rq(rq);
+
+	lockdep_assert_held(&fs->fd->lock);
+	if (!fq || fq->state != FB_SCHED_POOLED)
+		return;
+	fq->fg.nsect = blk_rq_sectors(rq);
+	if (type != ELEVATOR_FRONT_MERGE)
+		return;
+	elv_rb_del(fb_sched_sort(fs, fq), rq);
+	elv_rb_add(fb_sched_sort(fs, fq), rq);
+	fq->fg.lbn = blk_rq_pos(rq);
+	fb_choice_place(fs, fq);
+	if (fs->choice.req != &fq->fg)
+		fb_choice_offer(fs, fq);
+	else if (fs->pinned)
+		fb_choice_drop_plan(fs);
+	else
+		fb_choice_renew(fs);
+}
+
+/**
+ * fb_pool_requests_merged() - a request has become part of another one
+ * @q: the queue
+ * @rq: the one that stays
+ * @next: the other; it need not be in the pool (7.2 merges before insertion)
+ *
+ * Context: by blk-mq, fb_disk.lock held.
+ */
+void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct request *next)
+{
+	struct fb_sched *fs = q->elevator->elevator_data;
+	struct fb_sched_rq *fq = fb_sched_rq(rq);
+	struct fb_sched_rq *gone = fb_sched_rq(next);
+
+	lockdep_assert_held(&fs->fd->lock);
+	list_del_init(&next->queuelist);
+	if (fq && fq->state == FB_SCHED_POOLED)
+		fq->fg.nsect = blk_rq_sectors(rq);
+	if (!gone || gone->state != FB_SCHED_POOLED)
+		return;
+	if (fq && fq->state == FB_SCHED_POOLED) {
+		fb_background_merged(fs, fq, gone);
+		/* of one I/O priority and direction, hence of one class */
+		if (!fq->background && !gone->background)
+			fb_policy_pool_merge(&fs->pool, &fq->fg, &gone->fg);
+	}
+	if (fs->choice.req == &gone->fg) {
+		fb_gap_void(fs->fd);
+		fb_choice_drop_plan(fs);
+		fs->choice.req = NULL;
+		if (fq && fq->state == FB_SCHED_POOLED && fs->pinned)
+			fs->choice.req = &fq->fg;
+	}
+	fb_pool_del(fs, gone);
+	if (!fs->choice.req) {
+		fs->pinned = false;
+		if (fs->pool.count)
+			fb_choice_renew(fs);
+	}
+}

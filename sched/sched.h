@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The scheduler on one queue: what freeblock_iosched.c and its tunables share.
+ */
+#ifndef FB_SCHED_H
+#define FB_SCHED_H
+
+#include <linux/hrtimer.h>
+
+#include "disk/disk.h"
+#include "include/compat/fb_compat.h"
+
+#define FB_SCHED_DEPTH 2	/* one command in service, one behind it (freeblock paper, 3.3) */
+
+/* a command must be with the drive this long before it is to start there */
+#define FB_SCHED_LEAD_NS (200 * (u64)NSEC_PER_USEC)
+
+#define FB_BACKGROUND_SUBMITTER_BITS 6
+/* what bypasses schedulers may end unreported: so often it is looked for until it has */
+#define FB_SCHED_LOOK_NS (20 * (u64)NSEC_PER_MSEC)
+
+#define FB_SCHED_GAP_SHIFT 4	/* fb_sched.mean_gap_ns averages over 16 */
+
+enum fb_sched_state {
+	FB_SCHED_NEW,	/* allocated, merged away, or a held carrier */
+	FB_SCHED_POOLED,	/* waits in the pool */
+	FB_SCHED_SENT,	/* at the device, counted */
+	FB_SCHED_REQUEUED,	/* came back from the driver, still counted until re-inserted */
+	FB_SCHED_DONE,	/* completed, about to be freed */
+};
+
+/**
+ * struct fb_sched_rq - our part of a request, in elv.priv[0]; [L]
+ * @fg: its place in the pool
+ * @rq: the request
+ * @state: see there
+ * @cmd: as a command at the drive: where it goes, and what its completion teaches
+ * @prepended: a read was linked in front of it once: never again, or a remainder that the
+ *	driver gives back could go round for ever
+ * @ours: a separate free read
+ * @idle: of the idle I/O class
+ * @background: an idle-class read: in fb_sched.others, or sent from there
+ * @since_ns: when it came, while it was one; 0: it never was
+ * @flight: in fb_sched.flight, in the order sent
+ */
+struct fb_sched_rq {
+	struct fb_policy_req fg;
+	struct request *rq;
+	enum fb_sched_state state;
+	struct fb_completion_cmd cmd;
+	bool prepended;
+	bool ours;
+	bool idle;
+	bool background;
+	u64 since_ns;
+	struct list_head flight;
+};
+
+/**
+ * struct fb_background - other people's background reads (sched/background.c); all [L]
+ * @reqs: pooled struct fb_sched_rq, the oldest first
+ * @count: how many
+ * @flying: how many are at the drive, but for those that joined the foreground
+ * @next_lbn: behind the last one that was sent
+ * @fg_end_ns: when the last foreground request ended
+ * @expire_ns: greatest age in the pool
+ * @wait_ns: so long without foreground before one is sent
+ * @depth: to which they may allocate requests; written with the queue frozen
+ * @submitter: tasks whose last bio was of the idle class, by hash; without the lock
+ */
+struct fb_background {
+	struct list_head reqs;
+	u32 count;
+	u32 flying;
+	u64 next_lbn;
+	u64 fg_end_ns;
+	u64 expire_ns;
+	u64 wait_ns;
+	u32 depth;
+	struct task_struct *submitter[1 << FB_BACKGROUND_SUBMITTER_BITS];
+};
+
+/**
+ * struct fb_sched - the scheduler on one queue; all [L] of @fd
+ * @fd: the disk
+ * @q: its queue
+ * @changed: tells the elevator that a tunable has changed
+ * @sort: pending requests by LBN, of each class reads and writes; @others are FB_POLICY_IDLE reads
+ * @bypass: requests to send before all others: requeued ones, those without our part
+ * @pool: pending foreground requests
+ * @others: pending background reads of others
+ * @choice: the provisional next one
+ * @pinned: a separate read has been sent for @choice's gap: @choice is next for good
+ * @plan: the plan in use while pinned; FB_PLAN_NONE: nothing of it is left to be sent
+ * @next_piece: its next piece
+ * @lifts: limits that the command sent last lifted
+ * @extra_ns: of the gap offered last: see fb_search_extra_ns()
+ * @flight: requests at the device, in the order sent
+ * @nr_flight: how many
+ * @nr_idle: those of them that are idle reads
+ * @nr_untracked: requests at the device without our part: no free reads meanwhile
+ * @nr_unseen: requests at the device that have bypassed schedulers, when last looked
+ * @head: head and phase
+ * @tail_known: @tail is valid
+ * @tail: where the head will be at the end of the request sent last
+ * @window_ns: the second command is held back until then; 0: it is not
+ * @timer: ends that
+ * @deep: the drive orders: commands are neither chosen nor predicted
+ * @depth: commands kept at the device when not @deep
+ * @auto_depth: @deep while no free reads are wanted
+ * @wake_ns: what it takes to send a command that was held back, as far as known
+ * @mean_gap_ns: what requests wait for their sectors, a running mean
+ * @stream_until_ns: no gaps to speak of: @deep until then
+ * @hold: hold the second command back
+ * @lift: enum fb_lift: limits that searches lift ...
+ * @auto_lift: ... where the probe allows it
+ * @auto_margin: the conservatism is learnt, from @target_ppm
+ * @conservatism_ns: if not: added to seek estimates of the freeblock decision
+ * @target_ppm: bound of the guard
+ * @expire_ns: longest wait of a read [0] and a write [1]
+ * @search_ns: budget of a search
+ */
+struct fb_sched {
+	struct fb_disk *fd;
+	struct request_queue *q;
+	void (*changed)(struct fb_sched *fs);
+	struct rb_root sort[FB_POLICY_CLASSES][2];
+	struct list_head bypass;
+	struct fb_policy_pool pool;
+	struct fb_background others;
+	struct fb_policy_choice choice;
+	bool pinned;
+	struct fb_plan plan;
+	u32 next_piece;
+	u32 lifts;
+	u64 extra_ns;
+	struct list_head flight;
+	u32 nr_flight;
+	u32 nr_idle;
+	u32 nr_untracked;
+	u32 nr_unseen;
+	struct fb_head head;
+	bool tail_known;
+	struct dm_place tail;
+	u64 window_ns;
+	struct hrtimer timer;
+
+	bool deep;
+	u32 depth;
+	bool auto_depth;
+	u64 wake_ns;
+	u64 mean_gap_ns;
+	u64 stream_until_ns;
+	u32 hold;
+	u32 lift;
+	bool auto_lift;
+	bool auto_margin;
+	u64 conservatism_ns;
+	u32 target_ppm;
+	u64 expire_ns[2];
+	u64 search_ns;
+};
+
+/*
+ * Discards and their like move no head that we could follow, and may be gigabytes long. Our
+ * own reads may look like something else (disk/verify.c).
+ */
+static inline bool fb_sched_is_media(const struct fb_sched_rq *fq)
+{
+	return fq->ours || req_op(fq->rq) == REQ_OP_READ || req_op(fq->rq) == REQ_OP_WRITE;
+}
+
+/* the order is not ours: as many commands as the drive takes, and no predictions */
+static inline bool fb_sched_is_hands_off(const struct fb_sched *fs)
+{
+	return fs->deep || fb_disk_transparent(fs->fd);
+}
+
+/* our part of @rq; NULL: none, because it bypasses schedulers or memory was short */
+static inline struct fb_sched_rq *fb_sched_rq(const struct request *rq)
+{
+	return rq->rq_flags & RQF_ELVPRIV ? rq->elv.priv[0] : NULL;
+}
+
+/* at the drive: not a free read, and no background read of others before its age */
+static inline bool fb_sched_is_foreground(const struct fb_sched_rq *fq)
+{
+	return !fq->ours && !fq->background;
+}
+
+static inline struct rb_root *fb_sched_sort(struct fb_sched *fs, const struct fb_sched_rq *fq)
+{
+	return &fs->sort[fq->fg.class][rq_data_dir(fq->rq)];
+}
+
+/* the request that is the choice, of which there is one */
+static inline struct fb_sched_rq *fb_choice_request(const struct fb_sched *fs)
+{
+	return container_of(fs->choice.req, struct fb_sched_rq, fg);
+}
+
+/* freeblock_iosched.c */
+int fb_iosched_register(void);
+void fb_iosched_unregister(void);
+
+/* sched/pool.c */
+void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq);
+void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq);
+struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_class class,
+				    bool write, u64 lbn);
+bool fb_pool_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr_segs);
+int fb_pool_request_merge(struct request_queue *q, struct request **rq, struct bio *bio);
+void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum elv_merge type);
+void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct request *next);
+
+/* sched/choice.c */
+void fb_choice_init(struct fb_sched *fs);
+void fb_choice_place(const struct fb_sched *fs, struct fb_sched_rq *fq);
+void fb_choice_place_all(struct fb_sched *fs);
+void fb_choice_drop_plan(struct fb_sched *fs);
+void fb_choice_void(struct fb_sched *fs);
+u64 fb_choice_gap_ns(const struct fb_sched *fs);
+void fb_choice_make(struct fb_sched *fs, const struct dm_place *head, u64 now);
+void fb_choice_renew(struct fb_sched *fs);
+void fb_choice_offer(struct fb_sched *fs, struct fb_sched_rq *fq);
+const struct fb_plan *fb_choice_take_plan(struct fb_sched *fs, u64 now);
+void fb_choice_note_gap(struct fb_sched *fs, u64 now);
+void fb_choice_set_deep(struct fb_sched *fs);
+
+/* sched/inflight.c */
+void fb_inflight_sent(struct fb_sched *fs, struct fb_sched_rq *fq);
+bool fb_inflight_hold(struct fb_sched *fs);
+bool fb_inflight_window_open(const struct fb_sched *fs, u64 now);
+bool fb_inflight_too_late(const struct fb_sched *fs, u64 now);
+void fb_inflight_check_writes(struct fb_sched *fs);
+bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now);
+void fb_inflight_overtake(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now);
+
+/* sched/background.c */
+void fb_background_init(struct fb_sched *fs);
+int fb_background_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx);
+void fb_background_depth_updated(struct blk_mq_hw_ctx *hctx);
+void fb_background_note_bio(struct fb_sched *fs, const struct bio *bio);
+void fb_background_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data);
+bool fb_background_allow_merge(struct request_queue *q, struct request *rq, struct bio *bio);
+bool fb_background_submitter_is_idle(void);
+bool fb_background_recognise(struct fb_sched_rq *fq);
+void fb_background_add(struct fb_sched *fs, struct fb_sched_rq *fq);
+void fb_background_del(struct fb_sched *fs, struct fb_sched_rq *fq);
+void fb_background_merged(struct fb_sched *fs, struct fb_sched_rq *fq, struct fb_sched_rq *gone);
+bool fb_background_expire(struct fb_sched *fs);
+bool fb_background_is_due(struct fb_sched *fs);
+void fb_background_note_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now);
+struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *fs, u64 now, u64 *due_ns);
+
+/* sched/tunables.c */
+extern struct elv_fs_entry fb_tunables_attrs[];
+
+#endif /* FB_SCHED_H */

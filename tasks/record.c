@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Records of /dev/freeblock; see tasks/record.h.
+ */
+#include "tasks/record.h"
+
+/**
+ * fb_record_bytes() - data that come with a block
+ * @slot: the block
+ * @has_data: see struct fb_record_ring
+ *
+ * Context: any.
+ *
+ * Return: bytes.
+ */
+size_t fb_record_bytes(const struct fb_record_slot *slot, bool has_data)
+{
+	return has_data && slot->status == FREEBLOCK_RECORD_OK ? (size_t)slot->sectors * 512 : 0;
+}
+
+/* a record's counts have 32 bits: without data it could be of more sectors than that */
+static bool fb_record_joins(const struct freeblock_record *record,
+			    const struct fb_record_slot *slot)
+{
+	return slot->status == record->status && slot->lbn == record->lbn + record->sectors &&
+	       slot->sectors <= U32_MAX - record->sectors;
+}
+
+/**
+ * fb_record_next() - the next record that fits
+ * @ring: the blocks that wait, at least one
+ * @size: bytes that there is room for
+ * @record: filled
+ *
+ * Context: any.
+ *
+ * Return: how many blocks it joins; 0: not even one fits.
+ */
+u32 fb_record_next(const struct fb_record_ring *ring, size_t size,
+		   struct freeblock_record *record)
+{
+	u32 i = ring->tail, n;
+
+	*record = (struct freeblock_record) {
+		.lbn = ring->slot[i].lbn,
+		.status = ring->slot[i].status,
+		.version = FREEBLOCK_IOC_VERSION,
+		.header_bytes = sizeof(*record),
+	};
+	for (n = 0; n < ring->filled; n++) {
+		const struct fb_record_slot *slot = &ring->slot[i];
+		size_t bytes = fb_record_bytes(slot, ring->has_data);
+
+		if (!fb_record_joins(record, slot) ||
+		    sizeof(*record) + record->data_bytes + bytes > size)
+			break;
+		record->sectors += slot->sectors;
+		record->data_bytes += bytes;
+		i = i + 1 == ring->slots ? 0 : i + 1;
+	}
+	return n;
+}

@@ -1,0 +1,719 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tasks: their life, and what consumers change of them (the interface is
+ * include/freeblock.h). What is read for them is disk/coverage.c's.
+ *
+ * Locks: fb_disk.life for creation, start and destruction; fb_disk.lock for states and
+ * counts; the table is in disk/disk.h.
+ */
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "disk/delivery.h"
+#include "disk/disk.h"
+#include "disk/memory.h"
+#include "disk/reader.h"
+
+static atomic_t fb_task_last_id;
+
+/**
+ * fb_task_init() - tasks can be created
+ *
+ * Context: module init.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int fb_task_init(void)
+{
+	return fb_delivery_init();
+}
+
+/**
+ * fb_task_exit() - undo fb_task_init()
+ *
+ * Context: module exit, no task left.
+ */
+void fb_task_exit(void)
+{
+	fb_delivery_exit();
+}
+
+static u32 fb_task_granule(const struct freeblock_task *task)
+{
+	return dm_info(task->fd->model)->granule_sectors;
+}
+
+/* ---- creation ---- */
+
+/* a map of the disk, charged to @account */
+static int fb_task_init_map(struct fb_disk *fd, struct fb_bitmap *map, u64 *account)
+{
+	const struct dm_info *info = dm_info(fd->model);
+	u64 granules = DIV_ROUND_UP_ULL(info->sectors, info->granule_sectors);
+	u32 tracks = dm_tracks(fd->model);
+	int ret = fb_memory_charge(account, fb_bitmap_bytes(granules, tracks), "a task");
+
+	if (ret)
+		return ret;
+	ret = fb_bitmap_init(map, granules, tracks);
+	if (ret)
+		fb_memory_uncharge(account, fb_bitmap_bytes(granules, tracks));
+	return ret;
+}
+
+/* what serves the tasks; from the second task on with a map for what all want together */
+static int fb_task_need_svc(struct fb_disk *fd)
+{
+	struct fb_coverage *cov;
+
+	lockdep_assert_held(&fd->life);
+	if (fd->cov && fd->cov->all.wanted)
+		return 0;
+	if (fd->cov)
+		return fb_task_init_map(fd, &fd->cov->all, &fd->cov->bytes);
+	cov = kvzalloc(sizeof(*cov), GFP_KERNEL);
+	if (!cov)
+		return -ENOMEM;
+	cov->fd = fd;
+	INIT_LIST_HEAD(&cov->tasks);
+	mutex_lock(&fd->config);
+	spin_lock_irq(&fd->lock);
+	if (fd->model) {
+		const struct dm_info *info = dm_info(fd->model);
+
+		fb_quarantine_begin(&fd->quarantine, info->granule_sectors, info->sectors);
+		fd->cov = cov;
+	}
+	spin_unlock_irq(&fd->lock);
+	mutex_unlock(&fd->config);
+	if (fd->cov)
+		return 0;
+	kvfree(cov);
+	return -ENODATA;
+}
+
+/* the last task is gone: nothing is wanted, nothing is on its way */
+static void fb_task_drop_svc(struct fb_disk *fd)
+{
+	struct fb_coverage *cov = fd->cov;
+	struct fb_free_reads *bufs;
+
+	lockdep_assert_held(&fd->life);
+	if (!cov || !list_empty(&cov->tasks))
+		return;
+	if (cov->thread)
+		kthread_stop(cov->thread);
+	fb_delivery_mind_bad(cov, true);
+	mutex_lock(&fd->config);
+	spin_lock_irq(&fd->lock);
+	bufs = fd->bufs;
+	fd->bufs = NULL;
+	fd->cov = NULL;
+	spin_unlock_irq(&fd->lock);
+	mutex_unlock(&fd->config);
+	fb_free_read_free_all(bufs);
+	fb_bitmap_destroy(&cov->all);
+	fb_memory_uncharge(&cov->bytes, cov->bytes);
+	kvfree(cov);
+}
+
+/* those that are not over: they are listed, and count */
+static u32 fb_task_count(struct fb_coverage *cov)
+{
+	struct freeblock_task *task;
+	u32 n = 0;
+
+	lockdep_assert_held(&cov->fd->life);
+	list_for_each_entry(task, &cov->tasks, node)
+		n += READ_ONCE(task->state) != FB_TASK_OVER;
+	return n;
+}
+
+static int fb_task_enter(struct freeblock_task *task)
+{
+	struct fb_disk *fd = task->fd;
+	int ret = fb_task_need_svc(fd);
+
+	if (ret)
+		return ret;
+	if (fb_task_count(fd->cov) == FREEBLOCK_TASKS)
+		return -EBUSY;
+	ret = fb_task_init_map(fd, &task->map, &task->bytes);
+	if (ret) {
+		fb_task_drop_svc(fd);
+		return ret;
+	}
+	spin_lock_irq(&fd->lock);
+	list_add_tail(&task->node, &fd->cov->tasks);
+	spin_unlock_irq(&fd->lock);
+	return 0;
+}
+
+static struct freeblock_task *fb_task_new(struct fb_disk *fd, const char *disk, const char *name,
+					  const struct freeblock_ops *ops, void *ctx)
+{
+	struct freeblock_task *task = kzalloc(sizeof(*task), GFP_KERNEL);
+
+	if (!task)
+		return NULL;
+	task->fd = fd;
+	task->id = atomic_inc_return(&fb_task_last_id);
+	task->ops = ops;
+	task->ctx = ctx;
+	task->priority = FREEBLOCK_PRIORITY_DEFAULT;
+	strscpy(task->disk, disk, sizeof(task->disk));
+	strscpy(task->name, name, sizeof(task->name));
+	INIT_LIST_HEAD(&task->todo);
+	fb_delivery_setup(task);
+	return task;
+}
+
+/* ---- the interface, documented in include/freeblock.h ---- */
+
+struct freeblock_task *freeblock_task_create(const char *disk, const char *name,
+					     const struct freeblock_ops *ops, void *ctx)
+{
+	struct fb_disk *fd = fb_disk_get(disk);
+	unsigned int noio = memalloc_noio_save();
+	struct freeblock_task *task = NULL;
+	int ret = -ENODEV;
+
+	if (!fd)
+		goto out;
+	task = fb_task_new(fd, disk, name, ops, ctx);
+	ret = -ENOMEM;
+	if (!task)
+		goto put;
+	mutex_lock(&fd->life);
+	ret = fb_task_enter(task);
+	mutex_unlock(&fd->life);
+	if (!ret)
+		goto out;
+	kfree(task);
+put:
+	fb_disk_put(fd);
+out:
+	memalloc_noio_restore(noio);
+	return ret ? ERR_PTR(ret) : task;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_create);
+
+/* hand a change to the thread */
+static int fb_task_post(struct freeblock_task *task, struct fb_op *op)
+{
+	struct fb_disk *fd = task->fd;
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&fd->lock, flags);
+	if (task->state >= FB_TASK_STOPPING)
+		ret = -ESHUTDOWN;
+	else if (task->ntodo == FREEBLOCK_RANGES)
+		ret = -ENOSPC;
+	if (!ret) {
+		op->added_ns = ktime_get_ns();
+		list_add_tail(&op->node, &task->todo);
+		task->ntodo++;
+		wake_up(&fd->wait);
+	}
+	spin_unlock_irqrestore(&fd->lock, flags);
+	if (ret)
+		kvfree(op);
+	return ret;
+}
+
+static bool fb_task_has_range(const struct freeblock_task *task, u64 first, u64 count)
+{
+	u32 granule = fb_task_granule(task);
+	u64 sectors = dm_info(task->fd->model)->sectors;
+
+	return count && first < sectors && count <= sectors - first && !(first & (granule - 1)) &&
+	       (!(count & (granule - 1)) || first + count == sectors);
+}
+
+static int fb_task_range(struct freeblock_task *task, enum fb_op_kind kind, u64 first, u64 count)
+{
+	u32 granule = fb_task_granule(task);
+	struct fb_op *op;
+
+	if (!fb_task_has_range(task, first, count))
+		return -EINVAL;
+	op = kvzalloc(sizeof(*op), GFP_NOIO);
+	if (!op)
+		return -ENOMEM;
+	op->kind = kind;
+	op->first = div_u64(first, granule);
+	op->n = DIV_ROUND_UP_ULL(count, granule);
+	return fb_task_post(task, op);
+}
+
+int freeblock_task_add(struct freeblock_task *task, sector_t first, sector_t count)
+{
+	return fb_task_range(task, FB_OP_ADD, first, count);
+}
+EXPORT_SYMBOL_GPL(freeblock_task_add);
+
+int freeblock_task_remove(struct freeblock_task *task, sector_t first, sector_t count)
+{
+	return fb_task_range(task, FB_OP_REMOVE, first, count);
+}
+EXPORT_SYMBOL_GPL(freeblock_task_remove);
+
+int freeblock_task_promote(struct freeblock_task *task, sector_t first, sector_t count)
+{
+	return fb_task_range(task, FB_OP_PROMOTE, first, count);
+}
+EXPORT_SYMBOL_GPL(freeblock_task_promote);
+
+/* to want what of @n blocks will have its bit set */
+static struct fb_op *fb_task_new_bits(u64 first, u64 n)
+{
+	struct fb_op *op = kvzalloc(struct_size(op, bits, BITS_TO_LONGS(n)), GFP_KERNEL);
+
+	if (!op)
+		return NULL;
+	op->kind = FB_OP_ADD;
+	op->first = first;
+	op->n = n;
+	op->masked = true;
+	op->base = first;
+	return op;
+}
+
+int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsigned long *bits,
+			    u64 n)
+{
+	unsigned int noio = memalloc_noio_save();
+	int ret = -EINVAL;
+	struct fb_op *op;
+
+	if (!n || first >= task->map.granules || n > task->map.granules - first)
+		goto out;
+	ret = -ENOMEM;
+	op = fb_task_new_bits(first, n);
+	if (!op)
+		goto out;
+	memcpy(op->bits, bits, BITS_TO_LONGS(n) * sizeof(*bits));
+	ret = fb_task_post(task, op);
+out:
+	memalloc_noio_restore(noio);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_add_bits);
+
+/* ---- coverage: what has been delivered in good order ---- */
+
+/* blocks are wanted in pieces of so many bits */
+#define FB_TASK_PIECE BIT(20)
+
+static u64 fb_task_coverage_bytes(const struct freeblock_coverage *coverage)
+{
+	return sizeof(*coverage) + coverage->bytes;
+}
+
+/* @disk's coverage without its map; granule_sectors is 0 when it has no model */
+static int fb_task_size_coverage(const char *disk, struct freeblock_coverage *size)
+{
+	struct fb_disk *fd = fb_disk_get(disk);
+
+	if (!fd)
+		return -ENODEV;
+	mutex_lock(&fd->config);
+	if (fd->model) {
+		size->granule_sectors = dm_info(fd->model)->granule_sectors;
+		size->blocks = DIV_ROUND_UP_ULL(dm_info(fd->model)->sectors,
+						size->granule_sectors);
+		size->bytes = BITS_TO_U64(size->blocks) * sizeof(u64);
+	}
+	mutex_unlock(&fd->config);
+	fb_disk_put(fd);
+	return size->granule_sectors ? 0 : -ENODATA;
+}
+
+struct freeblock_coverage *freeblock_coverage_create(const char *disk)
+{
+	struct freeblock_coverage size = {}, *coverage;
+	int ret = fb_task_size_coverage(disk, &size);
+
+	if (ret)
+		return ERR_PTR(ret);
+	coverage = freeblock_alloc(fb_task_coverage_bytes(&size), "coverage");
+	if (!IS_ERR(coverage))
+		memcpy(coverage, &size, sizeof(size));
+	return coverage;
+}
+EXPORT_SYMBOL_GPL(freeblock_coverage_create);
+
+void freeblock_coverage_destroy(struct freeblock_coverage *coverage)
+{
+	if (coverage)
+		freeblock_free(coverage, fb_task_coverage_bytes(coverage));
+}
+EXPORT_SYMBOL_GPL(freeblock_coverage_destroy);
+
+int freeblock_task_set_coverage(struct freeblock_task *task, struct freeblock_coverage *coverage)
+{
+	if (task->state != FB_TASK_NEW)
+		return -EBUSY;
+	if (coverage->granule_sectors != fb_task_granule(task) ||
+	    coverage->blocks != task->map.granules)
+		return -EINVAL;
+	task->coverage = coverage;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_set_coverage);
+
+/* what @coverage lacks of @op's range; how many blocks that is */
+static u64 fb_task_uncovered(const struct freeblock_coverage *coverage, struct fb_op *op)
+{
+	u64 end = op->first + op->n, at, past, found = 0;
+
+	for (at = find_next_zero_bit_le(coverage->map, end, op->first); at < end;
+	     at = find_next_zero_bit_le(coverage->map, end, past)) {
+		past = find_next_bit_le(coverage->map, end, at);
+		bitmap_set(op->bits, at - op->first, past - at);
+		found += past - at;
+	}
+	return found;
+}
+
+/* how many blocks of a piece are wanted */
+static s64 fb_task_add_piece(struct freeblock_task *task, u64 first, u64 n)
+{
+	struct fb_op *op = fb_task_new_bits(first, n);
+	u64 found;
+	int ret;
+
+	if (!op)
+		return -ENOMEM;
+	found = fb_task_uncovered(task->coverage, op);
+	/* entered faster */
+	op->masked = found < n;
+	if (!found) {
+		kvfree(op);
+		return 0;
+	}
+	ret = fb_task_post(task, op);
+	return ret ? ret : found;
+}
+
+s64 freeblock_task_add_uncovered(struct freeblock_task *task, sector_t first, sector_t count)
+{
+	u64 at = div_u64(first, fb_task_granule(task));
+	u64 end = DIV_ROUND_UP_ULL(first + count, fb_task_granule(task));
+	unsigned int noio = memalloc_noio_save();
+	s64 found = 0, more = 0;
+
+	if (!task->coverage || !fb_task_has_range(task, first, count) ||
+	    find_next_bit_le(task->coverage->map, end, at) >= end) {
+		more = fb_task_range(task, FB_OP_ADD, first, count);
+		found = end - at;
+		at = end;
+	}
+	for (; at < end && more >= 0; at += FB_TASK_PIECE) {
+		more = fb_task_add_piece(task, at, min_t(u64, FB_TASK_PIECE, end - at));
+		found += more;
+		cond_resched();
+	}
+	memalloc_noio_restore(noio);
+	return more < 0 ? more : found;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_add_uncovered);
+
+int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order, u32 regions,
+			 u32 segment_sectors)
+{
+	bool staggered = order == FREEBLOCK_STAGGERED;
+
+	if (task->state != FB_TASK_NEW)
+		return -EBUSY;
+	if (order > FREEBLOCK_STAGGERED || staggered != !!regions ||
+	    staggered != !!segment_sectors || segment_sectors & (fb_task_granule(task) - 1) ||
+	    regions > FB_IDLE_ORDER_REGIONS_MAX)
+		return -EINVAL;
+	task->order = order;
+	task->regions = regions;
+	task->segment_sectors = segment_sectors;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_order);
+
+int freeblock_task_set_priority(struct freeblock_task *task, u32 priority)
+{
+	if (priority >= FREEBLOCK_PRIORITIES)
+		return -EINVAL;
+	WRITE_ONCE(task->priority, priority);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_set_priority);
+
+void freeblock_task_set_deadline(struct freeblock_task *task, u64 deadline_ns)
+{
+	WRITE_ONCE(task->deadline_ns, deadline_ns);
+}
+EXPORT_SYMBOL_GPL(freeblock_task_set_deadline);
+
+static int fb_task_first_bufs(struct fb_disk *fd)
+{
+	struct fb_free_reads *bufs = fb_free_read_alloc_all(fd);
+
+	if (!bufs)
+		return -ENOMEM;
+	spin_lock_irq(&fd->lock);
+	fd->bufs = bufs;
+	fd->carrier_due = false;
+	spin_unlock_irq(&fd->lock);
+	return 0;
+}
+
+/* buffers for one more task; they stay until the last one is gone */
+static int fb_task_need_bufs(struct fb_disk *fd)
+{
+	u32 n = fb_free_read_missing(fd, fb_task_count(fd->cov));
+	u64 bytes = fb_free_read_bytes(fd->model, n);
+	int ret = fb_memory_charge(&fd->cov->bytes, bytes, "a task");
+
+	lockdep_assert_held(&fd->life);
+	if (ret)
+		return ret;
+	ret = fd->bufs ? fb_free_read_grow(fd, n) : fb_task_first_bufs(fd);
+	if (ret)
+		fb_memory_uncharge(&fd->cov->bytes, bytes);
+	return ret;
+}
+
+static int fb_task_need_thread(struct freeblock_task *task)
+{
+	struct fb_coverage *cov = task->fd->cov;
+	struct task_struct *thread;
+
+	lockdep_assert_held(&task->fd->life);
+	if (cov->thread)
+		return 0;
+	thread = kthread_create(fb_reader_thread, cov, "freeblock/%s", task->disk);
+	if (IS_ERR(thread))
+		return PTR_ERR(thread);
+	cov->thread = thread;
+	wake_up_process(thread);
+	return 0;
+}
+
+static int fb_task_init_order(struct freeblock_task *task)
+{
+	static const struct fb_idle_order_ops * const orders[] = {
+		[FREEBLOCK_NEAR] = &fb_idle_order_near,
+		[FREEBLOCK_SEQUENTIAL] = &fb_idle_order_sequential,
+		[FREEBLOCK_STAGGERED] = &fb_idle_order_staggered,
+	};
+
+	return fb_idle_order_init(&task->idle_order, orders[task->order], task->fd->model,
+				  fb_task_granule(task), task->regions, task->segment_sectors);
+}
+
+static int fb_task_start_locked(struct freeblock_task *task)
+{
+	struct fb_disk *fd = task->fd;
+	int ret;
+
+	if (READ_ONCE(task->state) != FB_TASK_NEW)
+		return READ_ONCE(task->state) < FB_TASK_STOPPING ? -EBUSY : -ESHUTDOWN;
+	if (!task->ntodo && !(task->ops->flags & FREEBLOCK_KEEP))
+		return -EINVAL;
+	ret = fb_task_init_order(task);
+	if (!ret)
+		ret = fb_task_need_bufs(fd);
+	if (!ret)
+		ret = fb_task_need_thread(task);
+	if (ret)
+		return ret;
+	spin_lock_irq(&fd->lock);
+	ret = fb_delivery_start(task);
+	spin_unlock_irq(&fd->lock);
+	return ret;
+}
+
+int freeblock_task_start(struct freeblock_task *task)
+{
+	unsigned int noio = memalloc_noio_save();
+	int ret;
+
+	mutex_lock(&task->fd->life);
+	ret = fb_task_start_locked(task);
+	mutex_unlock(&task->fd->life);
+	memalloc_noio_restore(noio);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_start);
+
+void freeblock_task_stop(struct freeblock_task *task)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&task->fd->lock, flags);
+	fb_delivery_stop(task);
+	spin_unlock_irqrestore(&task->fd->lock, flags);
+}
+EXPORT_SYMBOL_GPL(freeblock_task_stop);
+
+static int fb_task_switch(struct freeblock_task *task, enum fb_task_state from,
+			  enum fb_task_state to)
+{
+	unsigned long flags;
+	int ret;
+
+	spin_lock_irqsave(&task->fd->lock, flags);
+	ret = fb_delivery_switch(task, from, to);
+	spin_unlock_irqrestore(&task->fd->lock, flags);
+	return ret;
+}
+
+int freeblock_task_pause(struct freeblock_task *task)
+{
+	return fb_task_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
+}
+EXPORT_SYMBOL_GPL(freeblock_task_pause);
+
+int freeblock_task_resume(struct freeblock_task *task)
+{
+	return fb_task_switch(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
+}
+EXPORT_SYMBOL_GPL(freeblock_task_resume);
+
+void freeblock_task_destroy(struct freeblock_task *task)
+{
+	struct fb_disk *fd = task->fd;
+
+	freeblock_task_stop(task);
+	wait_for_completion(&task->over);
+	flush_work(&task->ended);
+	mutex_lock(&fd->life);
+	spin_lock_irq(&fd->lock);
+	list_del(&task->node);
+	spin_unlock_irq(&fd->lock);
+	fb_task_drop_svc(fd);
+	mutex_unlock(&fd->life);
+	fb_delivery_drop_todo(task);
+	fb_bitmap_destroy(&task->map);
+	fb_memory_uncharge(&task->bytes, task->bytes);
+	kfree(task);
+	fb_disk_put(fd);
+}
+EXPORT_SYMBOL_GPL(freeblock_task_destroy);
+
+void *freeblock_task_ctx(const struct freeblock_task *task)
+{
+	return task->ctx;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_ctx);
+
+void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progress *p)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&task->fd->lock, flags);
+	p->total = task->total;
+	p->done = task->done;
+	p->failed = task->failed;
+	p->flying = task->flying;
+	p->granule_sectors = fb_task_granule(task);
+	p->entering = task->ntodo;
+	p->paused = task->state == FB_TASK_PAUSED;
+	p->stopping = task->state == FB_TASK_STOPPING ||
+		      (task->state == FB_TASK_OVER && task->end == FREEBLOCK_STOPPED);
+	spin_unlock_irqrestore(&task->fd->lock, flags);
+}
+EXPORT_SYMBOL_GPL(freeblock_task_progress);
+
+u64 freeblock_task_sectors(const struct freeblock_task *task)
+{
+	return dm_info(task->fd->model)->sectors;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_sectors);
+
+/* ---- for people: /sys/kernel/freeblock/<disk>/tasks ---- */
+
+static const char * const fb_task_states[] = {
+	[FB_TASK_NEW] = "new",
+	[FB_TASK_RUNNING] = "running",
+	[FB_TASK_PAUSED] = "paused",
+	[FB_TASK_STOPPING] = "stopping",
+	[FB_TASK_OVER] = "over",
+};
+
+/**
+ * fb_task_list() - the tasks of a disk, a line each
+ * @fd: the disk
+ * @page: filled: id, name, state, priority, blocks in all, delivered, failed, sectors of one
+ *
+ * Context: may sleep.
+ *
+ * Return: characters.
+ */
+ssize_t fb_task_list(struct fb_disk *fd, char *page)
+{
+	const struct freeblock_task *task;
+	ssize_t len = 0;
+
+	spin_lock_irq(&fd->lock);
+	if (!fd->cov)
+		goto unlock;
+	list_for_each_entry(task, &fd->cov->tasks, node)
+		if (task->state != FB_TASK_OVER)
+			len += sysfs_emit_at(page, len, "%u %s %s %u %llu %llu %llu %u\n", task->id,
+					     task->name, fb_task_states[task->state],
+					     task->priority, task->total, task->done,
+					     task->failed, fb_task_granule(task));
+unlock:
+	spin_unlock_irq(&fd->lock);
+	return len;
+}
+
+static int fb_task_command_locked(struct freeblock_task *task, const char *word)
+{
+	if (!strcmp(word, "pause"))
+		return fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
+	if (!strcmp(word, "resume"))
+		return fb_delivery_switch(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
+	fb_delivery_stop(task);
+	return 0;
+}
+
+/**
+ * fb_task_command() - "stop ID", "pause ID" or "resume ID"
+ * @fd: the disk
+ * @text: the command
+ *
+ * Context: may sleep.
+ *
+ * Return: 0; -EINVAL (not a command), -ENOENT (no such task), -EALREADY.
+ */
+int fb_task_command(struct fb_disk *fd, const char *text)
+{
+	struct freeblock_task *task;
+	int ret = -ENOENT, end = 0;
+	char word[8];
+	u32 id;
+
+	/* sscanf() would take the lower 32 bits of a longer number */
+	if (sscanf(text, "%7s %n", word, &end) != 1 || kstrtou32(text + end, 10, &id) ||
+	    (strcmp(word, "stop") && strcmp(word, "pause") && strcmp(word, "resume"))) {
+		pr_err("freeblock: tasks: '%.*s' is none of stop ID, pause ID, resume ID\n",
+		       (int)strcspn(text, "\n"), text);
+		return -EINVAL;
+	}
+	spin_lock_irq(&fd->lock);
+	if (fd->cov) {
+		list_for_each_entry(task, &fd->cov->tasks, node)
+			if (task->id == id && task->state != FB_TASK_OVER)
+				ret = fb_task_command_locked(task, word);
+	}
+	spin_unlock_irq(&fd->lock);
+	if (ret == -ENOENT)
+		pr_err("freeblock: tasks: there is no task %u on this disk\n", id);
+	else if (ret)
+		pr_err("freeblock: tasks: '%s %u': it is %s\n", word, id,
+		       ret == -EALREADY ? "so already" : "not started, or stopping");
+	return ret;
+}

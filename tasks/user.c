@@ -1,0 +1,1114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tasks for user space: the character device /dev/freeblock/<disk>. An open file is one
+ * task; the interface is include/uapi/freeblock.h. Of the rest of the module it sees
+ * include/freeblock.h only, but that disk/disk.c tells it of disks.
+ *
+ * Blocks go through a ring of the file: the task's callback fills it, and sleeps while it
+ * is full, read() empties it. Ring and table are all the memory that a file can have.
+ *
+ * Locks, outermost first:
+ *
+ *   fb_user_file.config	mutex: ioctl(), one at a time. The task is made under it, once.
+ *   fb_user_file.reader	mutex: read(), one at a time, while it takes from the ring: the end
+ *			of the ring and page faults. Nobody waits for blocks under it.
+ *   fb_user_lock		spinlock: the list of disks, what is known of each, its open files.
+ *			Taken while queues are frozen: nothing allocates or sleeps under it.
+ *   fb_user_file.words	spinlock: the reason.
+ *   fb_user_changes	mutex: devices are made and removed, one at a time. Inside none of these,
+ *			outside fb_user_lock.
+ *
+ * The callback takes none of them: of the ring it alone moves the head, and fb_user_file.filled
+ * hands blocks over.
+ *
+ * Devices come and go in a work of their own: disks do so with their queue frozen, when
+ * nobody may wait for memory, and devtmpfs does.
+ */
+#include <linux/blkdev.h>
+#include <linux/cdev.h>
+#include <linux/ctype.h>
+#include <linux/device.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/idr.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/uaccess.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "disk/disk.h"
+#include "tasks/record.h"
+#include "tasks/user.h"
+#include "include/compat/fb_compat.h"
+#include "include/freeblock.h"
+#include "include/uapi/freeblock.h"
+
+#define FB_USER_LOOK (HZ / 2)	/* how often a callback that waits looks for a stop */
+#define FB_USER_MINORS 1024		/* disks that are known */
+
+/**
+ * struct fb_user_disk - a disk, from when the scheduler first sees it until it is forgotten, and
+ * as long as a file is open
+ * @node: in fb_user_disks, written with fb_user_changes too; empty: forgotten
+ * @minor: its device's
+ * @name: its name; fb_user_lock
+ * @dev: number of its block device; fb_user_lock
+ * @gone: there is no such disk now; written with fb_user_lock
+ * @round: how often any of these have changed; fb_user_lock
+ * @files: open files; fb_user_lock
+ * @shown: name of the device that there is, "" if there is none; the work's
+ */
+struct fb_user_disk {
+	struct list_head node;
+	int minor;
+	char name[DISK_NAME_LEN];
+	dev_t dev;
+	bool gone;
+	u64 round;
+	struct list_head files;
+	char shown[DISK_NAME_LEN];
+};
+
+/**
+ * struct fb_user_file - an open file
+ * @disk: its disk
+ * @node: in fb_user_disk.files
+ * @config: see the table of locks
+ * @reader: see the table of locks
+ * @task: NULL before the set-up, which sets all down to @data before it
+ * @ops: the task's
+ * @start: first sector of the block device on the disk
+ * @sectors: its length
+ * @granule: sectors of a block
+ * @slots: blocks that fit into the ring
+ * @slot: the ring
+ * @data: the blocks' data, NULL with FREEBLOCK_IOC_NO_DATA
+ * @head: where the next block goes; the callback's
+ * @tail: the next block to be read; @reader
+ * @filled: blocks between them
+ * @stalled_ns: so long the callback has waited; the callback's
+ * @started: FREEBLOCK_IOC_START was given; written with @config
+ * @closing: nobody will read any more
+ * @ended: the task is over
+ * @why: how; valid when @ended
+ * @readable: readers wait here
+ * @space: the callback waits here
+ * @words: see the table of locks
+ * @reason: why the last call that failed did so; @words
+ */
+struct fb_user_file {
+	struct fb_user_disk *disk;
+	struct list_head node;
+	struct mutex config;
+	struct mutex reader;
+	struct freeblock_task *task;
+	struct freeblock_ops ops;
+	u64 start;
+	u64 sectors;
+	u32 granule;
+	u32 slots;
+	struct fb_record_slot *slot;
+	void *data;
+	u32 head;
+	u32 tail;
+	atomic_t filled;
+	u64 stalled_ns;
+	bool started;
+	bool closing;
+	bool ended;
+	enum freeblock_end why;
+	wait_queue_head_t readable;
+	wait_queue_head_t space;
+	spinlock_t words;
+	char reason[FREEBLOCK_IOC_REASON_LEN];
+};
+
+static DEFINE_MUTEX(fb_user_changes);
+static DEFINE_SPINLOCK(fb_user_lock);
+static LIST_HEAD(fb_user_disks);
+static DEFINE_IDA(fb_user_minors);
+static struct class *fb_user_class;
+static struct cdev fb_user_cdev;
+static dev_t fb_user_first;
+
+/* ---- why a call failed ---- */
+
+static int fb_user_refuse(struct fb_user_file *ff, int ret, const char *fmt, ...) __printf(3, 4);
+
+static int fb_user_refuse(struct fb_user_file *ff, int ret, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	spin_lock(&ff->words);
+	vscnprintf(ff->reason, sizeof(ff->reason), fmt, args);
+	spin_unlock(&ff->words);
+	va_end(args);
+	return ret;
+}
+
+static int fb_user_refuse_pointer(struct fb_user_file *ff)
+{
+	return fb_user_refuse(ff, -EFAULT, "the argument's memory is not accessible");
+}
+
+/* what the set-up wrote is seen by those who see this */
+static bool fb_user_has_started(const struct fb_user_file *ff)
+{
+	/* pairs with fb_user_start() */
+	return smp_load_acquire(&ff->started);
+}
+
+/* so are @why, and the last block in the ring */
+static bool fb_user_has_ended(const struct fb_user_file *ff)
+{
+	/* pairs with fb_user_ended() */
+	return smp_load_acquire(&ff->ended);
+}
+
+/* ---- the ring: the task's side ---- */
+
+static u32 fb_user_status(blk_status_t status)
+{
+	if (status == BLK_STS_OK)
+		return FREEBLOCK_RECORD_OK;
+	return status == BLK_STS_MEDIUM ? FREEBLOCK_RECORD_UNREADABLE : FREEBLOCK_RECORD_UNTRIED;
+}
+
+static void *fb_user_slot_data(const struct fb_user_file *ff, u32 i)
+{
+	return ff->data + (((size_t)i * ff->granule) << SECTOR_SHIFT);
+}
+
+static bool fb_user_has_space(const struct fb_user_file *ff)
+{
+	return atomic_read_acquire(&ff->filled) < ff->slots;
+}
+
+static bool fb_user_is_stopping(struct freeblock_task *task)
+{
+	struct freeblock_progress progress;
+
+	freeblock_task_progress(task, &progress);
+	return progress.stopping;
+}
+
+/*
+ * Idle, for a reader may take its time: no hung task. Nobody tells that the administrator
+ * has stopped the task; what does not fit is dropped then, for the reader may never come.
+ */
+static bool fb_user_wait_for_space(struct fb_user_file *ff, struct freeblock_task *task)
+{
+	u64 begun;
+
+	if (fb_user_has_space(ff))
+		return true;
+	begun = ktime_get_ns();
+	while (!fb_user_has_space(ff) && !READ_ONCE(ff->closing) && !fb_user_is_stopping(task))
+		wait_event_idle_timeout(ff->space, fb_user_has_space(ff) || READ_ONCE(ff->closing),
+					FB_USER_LOOK);
+	WRITE_ONCE(ff->stalled_ns, ff->stalled_ns + ktime_get_ns() - begun);
+	return fb_user_has_space(ff);
+}
+
+/* what of the block is the block device's */
+static void fb_user_fill(struct fb_user_file *ff, u64 lbn, u32 sectors, const void *data,
+			 u32 status)
+{
+	struct fb_record_slot *slot = &ff->slot[ff->head];
+	u64 first = max(lbn, ff->start);
+	u64 end = min(lbn + sectors, ff->start + ff->sectors);
+
+	slot->lbn = first - ff->start;
+	slot->sectors = end - first;
+	slot->status = status;
+	if (ff->data && data)
+		memcpy(fb_user_slot_data(ff, ff->head), data + ((first - lbn) << SECTOR_SHIFT),
+		       (size_t)slot->sectors << SECTOR_SHIFT);
+}
+
+static void fb_user_block(struct freeblock_task *task, sector_t lbn, unsigned int sectors,
+			  const void *data, blk_status_t status)
+{
+	struct fb_user_file *ff = freeblock_task_ctx(task);
+
+	if (WARN_ON_ONCE(lbn + sectors <= ff->start || lbn >= ff->start + ff->sectors))
+		return;
+	if (!fb_user_wait_for_space(ff, task))
+		return;
+	fb_user_fill(ff, lbn, sectors, data, fb_user_status(status));
+	ff->head = ff->head + 1 == ff->slots ? 0 : ff->head + 1;
+	atomic_fetch_inc_release(&ff->filled);
+	wake_up(&ff->readable);
+}
+
+static void fb_user_ended(struct freeblock_task *task, enum freeblock_end why)
+{
+	struct fb_user_file *ff = freeblock_task_ctx(task);
+
+	ff->why = why;
+	/* for fb_user_has_ended() */
+	smp_store_release(&ff->ended, true);
+	wake_up(&ff->readable);
+}
+
+/* ---- the ring: the reader's side ---- */
+
+static int fb_user_copy_record(const struct fb_user_file *ff, const struct freeblock_record *record,
+			       u32 n, char __user *to)
+{
+	u32 i = ff->tail;
+
+	if (copy_to_user(to, record, sizeof(*record)))
+		return -EFAULT;
+	to += sizeof(*record);
+	for (; n && record->data_bytes; n--) {
+		size_t bytes = fb_record_bytes(&ff->slot[i], ff->data);
+
+		if (copy_to_user(to, fb_user_slot_data(ff, i), bytes))
+			return -EFAULT;
+		to += bytes;
+		i = i + 1 == ff->slots ? 0 : i + 1;
+	}
+	return 0;
+}
+
+static void fb_user_drop(struct fb_user_file *ff, u32 n)
+{
+	ff->tail = ff->tail + n >= ff->slots ? ff->tail + n - ff->slots : ff->tail + n;
+	atomic_fetch_sub_release(n, &ff->filled);
+	wake_up(&ff->space);
+}
+
+/* a record is taken when all of it has been copied; 0: there is none */
+static ssize_t fb_user_take(struct fb_user_file *ff, char __user *to, size_t size)
+{
+	struct fb_record_ring ring = { ff->slot, ff->slots, .has_data = ff->data };
+	struct freeblock_record record;
+	size_t done = 0;
+	u32 n;
+
+	lockdep_assert_held(&ff->reader);
+	while ((ring.filled = atomic_read_acquire(&ff->filled))) {
+		ring.tail = ff->tail;
+		n = fb_record_next(&ring, size - done, &record);
+		if (!n && !done)
+			return fb_user_refuse(ff, -EMSGSIZE,
+					      "a buffer of %zu bytes, the next record has %zu",
+					      size, sizeof(record) +
+					      fb_record_bytes(&ff->slot[ff->tail], ff->data));
+		if (!n)
+			break;
+		if (fb_user_copy_record(ff, &record, n, to + done))
+			return done ? done : fb_user_refuse(ff, -EFAULT,
+							    "the buffer is not writable");
+		done += sizeof(record) + record.data_bytes;
+		fb_user_drop(ff, n);
+	}
+	return done;
+}
+
+static ssize_t fb_user_take_locked(struct fb_user_file *ff, char __user *to, size_t size,
+				   bool nonblock)
+{
+	ssize_t ret;
+
+	if (nonblock) {
+		/* its holder may sleep on a page of its own */
+		if (!mutex_trylock(&ff->reader))
+			return -EAGAIN;
+	} else if (mutex_lock_interruptible(&ff->reader)) {
+		return -ERESTARTSYS;
+	}
+	ret = fb_user_take(ff, to, size);
+	mutex_unlock(&ff->reader);
+	return ret;
+}
+
+static bool fb_user_would_not_wait(const struct fb_user_file *ff)
+{
+	return atomic_read(&ff->filled) || READ_ONCE(ff->ended) || READ_ONCE(ff->disk->gone);
+}
+
+static ssize_t fb_user_read(struct file *file, char __user *to, size_t size, loff_t *pos)
+{
+	struct fb_user_file *ff = file->private_data;
+	bool nonblock = file->f_flags & O_NONBLOCK;
+
+	if (!fb_user_has_started(ff))
+		return fb_user_refuse(ff, -EBADFD, "not started");
+	for (;;) {
+		/* what was filled before the end is seen after it */
+		bool ended = fb_user_has_ended(ff);
+		ssize_t ret = fb_user_take_locked(ff, to, size, nonblock);
+
+		if (ret)
+			return ret;
+		if (ended)
+			return ff->why == FREEBLOCK_FINISHED ? 0 :
+			       fb_user_refuse(ff, -ECANCELED, "stopped before all was delivered");
+		if (READ_ONCE(ff->disk->gone))
+			return fb_user_refuse(ff, -ENODEV, "the disk is gone");
+		if (nonblock)
+			return -EAGAIN;
+		if (wait_event_interruptible(ff->readable, fb_user_would_not_wait(ff)))
+			return -ERESTARTSYS;
+	}
+}
+
+static __poll_t fb_user_poll(struct file *file, poll_table *wait)
+{
+	struct fb_user_file *ff = file->private_data;
+	bool gone, ended;
+
+	poll_wait(file, &ff->readable, wait);
+	if (!fb_user_has_started(ff))
+		return EPOLLERR;
+	gone = READ_ONCE(ff->disk->gone);
+	ended = fb_user_has_ended(ff);
+	if (gone || (ended && ff->why == FREEBLOCK_STOPPED))
+		return EPOLLIN | EPOLLRDNORM | EPOLLHUP;
+	return ended || atomic_read(&ff->filled) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+/* ---- set-up ---- */
+
+static bool fb_user_is_zero(const __u64 *word, u32 n)
+{
+	while (n--)
+		if (word[n])
+			return false;
+	return true;
+}
+
+/* one word of the list of tasks; or empty */
+static bool fb_user_is_name(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_IOC_NAME_LEN && name[i]; i++)
+		if (!isascii(name[i]) || !isgraph(name[i]))
+			return false;
+	return i < FREEBLOCK_IOC_NAME_LEN;
+}
+
+static int fb_user_check_order(struct fb_user_file *ff, const struct freeblock_ioc_setup *s)
+{
+	if (s->order > FREEBLOCK_IOC_STAGGERED)
+		return fb_user_refuse(ff, -EINVAL, "order %u is not known", s->order);
+	if (s->order == FREEBLOCK_IOC_STAGGERED ? !s->regions || !s->segment_sectors :
+						  s->regions || s->segment_sectors)
+		return fb_user_refuse(ff, -EINVAL,
+				      "%u regions and segments of %u sectors: the staggered order needs both, others none",
+				      s->regions, s->segment_sectors);
+	return 0;
+}
+
+static int fb_user_check_setup(struct fb_user_file *ff, const struct freeblock_ioc_setup *s)
+{
+	const u32 flags = FREEBLOCK_IOC_MEDIUM | FREEBLOCK_IOC_NO_DATA | FREEBLOCK_IOC_KEEP;
+
+	if (s->version != FREEBLOCK_IOC_VERSION)
+		return fb_user_refuse(ff, -EPROTONOSUPPORT, "version %u, this module knows %u",
+				      s->version, FREEBLOCK_IOC_VERSION);
+	if (ff->task)
+		return fb_user_refuse(ff, -EALREADY, "set up already: open the device again");
+	if (!capable(CAP_SYS_RAWIO))
+		return fb_user_refuse(ff, -EPERM, "CAP_SYS_RAWIO is needed");
+	if (s->flags & ~flags)
+		return fb_user_refuse(ff, -EINVAL, "flags 0x%x are not known", s->flags & ~flags);
+	if (s->priority >= FREEBLOCK_PRIORITIES)
+		return fb_user_refuse(ff, -EINVAL, "priority %u, the highest is %u", s->priority,
+				      FREEBLOCK_PRIORITIES - 1);
+	if (s->buffer_kib && (s->buffer_kib < FREEBLOCK_IOC_BUFFER_KIB_MIN ||
+			      s->buffer_kib > FREEBLOCK_IOC_BUFFER_KIB_MAX))
+		return fb_user_refuse(ff, -EINVAL,
+				      "a buffer of %u KiB: neither 0 nor within %u .. %u",
+				      s->buffer_kib, FREEBLOCK_IOC_BUFFER_KIB_MIN,
+				      FREEBLOCK_IOC_BUFFER_KIB_MAX);
+	if (!fb_user_is_name(s->name))
+		return fb_user_refuse(ff, -EINVAL,
+				      "the name has blanks or strange characters, or does not end");
+	if (!fb_user_is_zero(s->reserved, ARRAY_SIZE(s->reserved)))
+		return fb_user_refuse(ff, -EINVAL, "reserved fields are not 0");
+	return fb_user_check_order(ff, s);
+}
+
+/* @disk: filled with the name that the disk has at @round */
+static int fb_user_check_disk(struct fb_user_file *ff, struct block_device *bdev, char *disk,
+			      u64 *round)
+{
+	struct fb_user_disk *ud = ff->disk;
+	int ret = 0;
+
+	spin_lock(&fb_user_lock);
+	if (ud->gone)
+		ret = -ENODEV;
+	else if (disk_devt(bdev->bd_disk) != ud->dev || !disk_live(bdev->bd_disk))
+		ret = -EXDEV;
+	strscpy(disk, ud->name, DISK_NAME_LEN);
+	*round = ud->round;
+	spin_unlock(&fb_user_lock);
+	if (ret == -ENODEV)
+		return fb_user_refuse(ff, ret, "the disk is gone");
+	if (ret)
+		return fb_user_refuse(ff, ret, "fd is of %pg: neither %s nor a partition of it",
+				      bdev, disk);
+	ff->start = get_start_sect(bdev);
+	ff->sectors = bdev_nr_sectors(bdev);
+	return 0;
+}
+
+static int fb_user_check_fd(struct fb_user_file *ff, int fd, char *disk, u64 *round)
+{
+	struct file *file = fget(fd);
+	int ret;
+
+	if (!file)
+		return fb_user_refuse(ff, -EBADF, "fd %d is not open", fd);
+	if (!(file->f_mode & FMODE_READ))
+		ret = fb_user_refuse(ff, -EBADF, "fd %d is not open for reading", fd);
+	else if (!S_ISBLK(file_inode(file)->i_mode))
+		ret = fb_user_refuse(ff, -ENOTBLK, "fd %d is not of a block device", fd);
+	else
+		ret = fb_user_check_disk(ff, I_BDEV(file->f_mapping->host), disk, round);
+	fput(file);
+	return ret;
+}
+
+static int fb_user_refuse_create(struct fb_user_file *ff, int ret, const char *disk)
+{
+	switch (ret) {
+	case -ENODEV:
+		return fb_user_refuse(ff, ret, "the disk is gone");
+	case -ENODATA:
+		return fb_user_refuse(ff, ret, "%s has no model", disk);
+	case -EBUSY:
+		return fb_user_refuse(ff, ret, "%s has as many tasks as it can have", disk);
+	case -ENOSPC:
+		return fb_user_refuse(ff, ret, "the memory for tasks is in use");
+	default:
+		return fb_user_refuse(ff, ret, "no task: error %d", -ret);
+	}
+}
+
+static int fb_user_alloc_ring(struct fb_user_file *ff, const struct freeblock_ioc_setup *s)
+{
+	u32 kib = s->buffer_kib ?: FREEBLOCK_IOC_BUFFER_KIB;
+	bool wants_data = !(s->flags & FREEBLOCK_IOC_NO_DATA);
+	size_t block = wants_data ? (size_t)ff->granule << SECTOR_SHIFT : 0;
+
+	ff->slots = ((size_t)kib << 10) / (block + sizeof(*ff->slot));
+	if (!ff->slots)
+		return fb_user_refuse(ff, -EINVAL,
+				      "a buffer of %u KiB holds no block of %u sectors", kib,
+				      ff->granule);
+	ff->slot = kvcalloc(ff->slots, sizeof(*ff->slot), GFP_KERNEL_ACCOUNT);
+	if (ff->slot && block)
+		ff->data = kvmalloc(ff->slots * block, GFP_KERNEL_ACCOUNT);
+	if (!ff->slot || (block && !ff->data))
+		return fb_user_refuse(ff, -ENOMEM, "no memory for a buffer of %u KiB", kib);
+	return 0;
+}
+
+static void fb_user_free_ring(struct fb_user_file *ff)
+{
+	kvfree(ff->data);
+	kvfree(ff->slot);
+	ff->data = NULL;
+	ff->slot = NULL;
+}
+
+/* is the task's disk the one that was looked at? */
+static int fb_user_check_task(struct fb_user_file *ff, struct freeblock_task *task, u64 round)
+{
+	bool same;
+
+	spin_lock(&fb_user_lock);
+	same = ff->disk->round == round && !ff->disk->gone;
+	spin_unlock(&fb_user_lock);
+	if (!same || ff->start + ff->sectors > freeblock_task_sectors(task))
+		return fb_user_refuse(ff, -ENODEV, "the disk has just changed");
+	return 0;
+}
+
+static int fb_user_dress_task(struct fb_user_file *ff, struct freeblock_task *task,
+			      const struct freeblock_ioc_setup *s)
+{
+	struct freeblock_progress progress;
+	int ret;
+
+	freeblock_task_progress(task, &progress);
+	ff->granule = progress.granule_sectors;
+	ret = freeblock_task_order(task, s->order, s->regions, s->segment_sectors);
+	if (ret)
+		return fb_user_refuse(ff, ret,
+				      "%u regions of segments of %u sectors do not suit blocks of %u",
+				      s->regions, s->segment_sectors, ff->granule);
+	freeblock_task_set_priority(task, s->priority);
+	freeblock_task_set_deadline(task, s->deadline_ns);
+	return fb_user_alloc_ring(ff, s);
+}
+
+static void fb_user_make_word(char *name)
+{
+	for (; *name; name++)
+		if (!isascii(*name) || !isgraph(*name))
+			*name = '_';
+}
+
+static u32 fb_user_flags(u32 flags)
+{
+	return (flags & FREEBLOCK_IOC_MEDIUM ? FREEBLOCK_MEDIUM : 0) |
+	       (flags & FREEBLOCK_IOC_NO_DATA ? FREEBLOCK_NO_DATA : 0) |
+	       (flags & FREEBLOCK_IOC_KEEP ? FREEBLOCK_KEEP : 0);
+}
+
+static int fb_user_make_task(struct fb_user_file *ff, const struct freeblock_ioc_setup *s,
+			     const char *disk, u64 round)
+{
+	struct freeblock_task *task;
+	char name[TASK_COMM_LEN];
+	int ret;
+
+	get_task_comm(name, current);
+	fb_user_make_word(name);
+	ff->ops.flags = fb_user_flags(s->flags);
+	ff->ops.block = fb_user_block;
+	ff->ops.ended = fb_user_ended;
+	task = freeblock_task_create(disk, s->name[0] ? s->name : name, &ff->ops, ff);
+	if (IS_ERR(task))
+		return fb_user_refuse_create(ff, PTR_ERR(task), disk);
+	ret = fb_user_check_task(ff, task, round);
+	if (!ret)
+		ret = fb_user_dress_task(ff, task, s);
+	if (ret) {
+		freeblock_task_destroy(task);
+		fb_user_free_ring(ff);
+		return ret;
+	}
+	ff->task = task;
+	return 0;
+}
+
+static int fb_user_setup(struct fb_user_file *ff, struct freeblock_ioc_setup __user *arg)
+{
+	struct freeblock_ioc_setup s;
+	char disk[DISK_NAME_LEN];
+	u64 round;
+	int ret;
+
+	/* written back first: a task that was made stays */
+	if (copy_from_user(&s, arg, sizeof(s)) || copy_to_user(arg, &s, sizeof(s)))
+		return fb_user_refuse_pointer(ff);
+	ret = fb_user_check_setup(ff, &s);
+	if (!ret)
+		ret = fb_user_check_fd(ff, s.fd, disk, &round);
+	if (!ret)
+		ret = fb_user_make_task(ff, &s, disk, round);
+	if (ret)
+		return ret;
+	s.sectors = ff->sectors;
+	s.start_sector = ff->start;
+	s.granule_sectors = ff->granule;
+	s.record_bytes = sizeof(struct freeblock_record) +
+			 (ff->data ? ff->granule << SECTOR_SHIFT : 0);
+	return copy_to_user(arg, &s, sizeof(s)) ? fb_user_refuse_pointer(ff) : 0;
+}
+
+/* ---- ranges ---- */
+
+/* from the block device's sectors to whole blocks of the disk */
+static int fb_user_check_range(struct fb_user_file *ff, const struct freeblock_ioc_range *r,
+			       u64 *first, u64 *count)
+{
+	u64 begin = ff->start + r->first, end = begin + r->count, last = ff->start + ff->sectors;
+
+	if (!fb_user_is_zero(r->reserved, ARRAY_SIZE(r->reserved)))
+		return fb_user_refuse(ff, -EINVAL, "reserved fields are not 0");
+	if (!r->count)
+		return fb_user_refuse(ff, -EINVAL, "an empty range");
+	if (r->first >= ff->sectors || r->count > ff->sectors - r->first)
+		return fb_user_refuse(ff, -ERANGE,
+				      "sectors %llu+%llu: the block device has %llu",
+				      r->first, r->count, ff->sectors);
+	if ((r->first && begin % ff->granule) || (end != last && end % ff->granule))
+		return fb_user_refuse(ff, -EINVAL,
+				      "sectors %llu+%llu: not whole blocks of %u, the device begins at %llu",
+				      r->first, r->count, ff->granule, ff->start);
+	*first = round_down(begin, ff->granule);
+	*count = min(round_up(end, ff->granule), freeblock_task_sectors(ff->task)) - *first;
+	return 0;
+}
+
+static int fb_user_refuse_range(struct fb_user_file *ff, int ret,
+				const struct freeblock_ioc_range *r)
+{
+	switch (ret) {
+	case 0:
+		return 0;
+	case -ESHUTDOWN:
+		return fb_user_refuse(ff, ret, "the task is over");
+	case -ENOSPC:
+		return fb_user_refuse(ff, ret, "%u ranges wait to be entered", FREEBLOCK_RANGES);
+	case -EOPNOTSUPP:
+		return fb_user_refuse(ff, ret, "this module cannot do that");
+	default:
+		return fb_user_refuse(ff, ret, "sectors %llu+%llu: error %d", r->first, r->count,
+				      -ret);
+	}
+}
+
+static int fb_user_range(struct fb_user_file *ff, unsigned int cmd,
+			 const struct freeblock_ioc_range __user *arg)
+{
+	struct freeblock_ioc_range r;
+	u64 first, count;
+	int ret;
+
+	if (copy_from_user(&r, arg, sizeof(r)))
+		return fb_user_refuse_pointer(ff);
+	ret = fb_user_check_range(ff, &r, &first, &count);
+	if (ret)
+		return ret;
+	if (cmd == FREEBLOCK_IOC_PROMOTE && !ff->started)
+		return fb_user_refuse(ff, -EBADFD, "not started");
+	if (cmd == FREEBLOCK_IOC_ADD)
+		ret = freeblock_task_add(ff->task, first, count);
+	else if (cmd == FREEBLOCK_IOC_REMOVE)
+		ret = freeblock_task_remove(ff->task, first, count);
+	else
+		ret = freeblock_task_promote(ff->task, first, count);
+	return fb_user_refuse_range(ff, ret, &r);
+}
+
+/* ---- what else can be asked for ---- */
+
+static int fb_user_start(struct fb_user_file *ff)
+{
+	int ret;
+
+	if (ff->started)
+		return fb_user_refuse(ff, -EALREADY, "started already");
+	ret = freeblock_task_start(ff->task);
+	if (ret == -EINVAL)
+		return fb_user_refuse(ff, ret, "nothing is declared");
+	if (ret == -ESHUTDOWN)
+		return fb_user_refuse(ff, ret, "stopped");
+	if (ret)
+		return fb_user_refuse(ff, ret, "not started: error %d", -ret);
+	/* for fb_user_has_started() */
+	smp_store_release(&ff->started, true);
+	return 0;
+}
+
+static int fb_user_control(struct fb_user_file *ff, unsigned int cmd)
+{
+	int ret = 0;
+
+	if (!ff->started)
+		return fb_user_refuse(ff, -EBADFD, "not started");
+	if (cmd == FREEBLOCK_IOC_STOP)
+		freeblock_task_stop(ff->task);
+	else if (cmd == FREEBLOCK_IOC_PAUSE)
+		ret = freeblock_task_pause(ff->task);
+	else
+		ret = freeblock_task_resume(ff->task);
+	if (ret == -EALREADY)
+		return fb_user_refuse(ff, ret, "it is that already");
+	return ret ? fb_user_refuse(ff, -ESHUTDOWN, "the task is over") : 0;
+}
+
+static int fb_user_urgency(struct fb_user_file *ff, const struct freeblock_ioc_urgency __user *arg)
+{
+	struct freeblock_ioc_urgency u;
+	int ret;
+
+	if (copy_from_user(&u, arg, sizeof(u)))
+		return fb_user_refuse_pointer(ff);
+	if (u.pad)
+		return fb_user_refuse(ff, -EINVAL, "reserved fields are not 0");
+	ret = freeblock_task_set_priority(ff->task, u.priority);
+	if (ret)
+		return fb_user_refuse(ff, ret, "priority %u, the highest is %u", u.priority,
+				      FREEBLOCK_PRIORITIES - 1);
+	freeblock_task_set_deadline(ff->task, u.deadline_ns);
+	return 0;
+}
+
+static u32 fb_user_state(const struct fb_user_file *ff, const struct freeblock_progress *p)
+{
+	if (!ff->started)
+		return p->stopping ? FREEBLOCK_IOC_STOPPED : FREEBLOCK_IOC_NEW;
+	if (fb_user_has_ended(ff))
+		return ff->why == FREEBLOCK_FINISHED ? FREEBLOCK_IOC_FINISHED :
+						       FREEBLOCK_IOC_STOPPED;
+	return p->paused ? FREEBLOCK_IOC_PAUSED : FREEBLOCK_IOC_RUNNING;
+}
+
+static int fb_user_progress(struct fb_user_file *ff, struct freeblock_ioc_progress __user *arg)
+{
+	struct freeblock_progress p = {};
+	struct freeblock_ioc_progress u = {};
+
+	freeblock_task_progress(ff->task, &p);
+	u.total = p.total;
+	u.done = p.done;
+	u.failed = p.failed;
+	u.flying = p.flying;
+	u.granule_sectors = ff->granule;
+	u.state = fb_user_state(ff, &p);
+	u.waiting = atomic_read(&ff->filled);
+	u.buffer_blocks = ff->slots;
+	u.entering = p.entering;
+	u.gone = READ_ONCE(ff->disk->gone);
+	u.stalled_ns = READ_ONCE(ff->stalled_ns);
+	return copy_to_user(arg, &u, sizeof(u)) ? fb_user_refuse_pointer(ff) : 0;
+}
+
+static int fb_user_reason(struct fb_user_file *ff, struct freeblock_ioc_reason __user *arg)
+{
+	struct freeblock_ioc_reason r = {};
+
+	spin_lock(&ff->words);
+	strscpy(r.text, ff->reason, sizeof(r.text));
+	spin_unlock(&ff->words);
+	return copy_to_user(arg, &r, sizeof(r)) ? -EFAULT : 0;
+}
+
+/* any call but those that are good before the set-up */
+static long fb_user_command(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+{
+	lockdep_assert_held(&ff->config);
+	if (!ff->task)
+		return fb_user_refuse(ff, -EBADFD, "not set up");
+	switch (cmd) {
+	case FREEBLOCK_IOC_ADD:
+	case FREEBLOCK_IOC_REMOVE:
+	case FREEBLOCK_IOC_PROMOTE:
+		return fb_user_range(ff, cmd, arg);
+	case FREEBLOCK_IOC_START:
+		return fb_user_start(ff);
+	case FREEBLOCK_IOC_PAUSE:
+	case FREEBLOCK_IOC_RESUME:
+	case FREEBLOCK_IOC_STOP:
+		return fb_user_control(ff, cmd);
+	case FREEBLOCK_IOC_URGENCY:
+		return fb_user_urgency(ff, arg);
+	default:
+		return fb_user_progress(ff, arg);
+	}
+}
+
+static bool fb_user_knows(unsigned int cmd)
+{
+	switch (cmd) {
+	case FREEBLOCK_IOC_SETUP:
+	case FREEBLOCK_IOC_ADD:
+	case FREEBLOCK_IOC_REMOVE:
+	case FREEBLOCK_IOC_PROMOTE:
+	case FREEBLOCK_IOC_START:
+	case FREEBLOCK_IOC_PAUSE:
+	case FREEBLOCK_IOC_RESUME:
+	case FREEBLOCK_IOC_STOP:
+	case FREEBLOCK_IOC_URGENCY:
+	case FREEBLOCK_IOC_PROGRESS:
+		return true;
+	}
+	return false;
+}
+
+static long fb_user_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct fb_user_file *ff = file->private_data;
+	long ret;
+
+	if (cmd == FREEBLOCK_IOC_REASON)
+		return fb_user_reason(ff, (void __user *)arg);
+	if (!fb_user_knows(cmd))
+		return fb_user_refuse(ff, -ENOTTY, "no call 0x%x", cmd);
+	if (mutex_lock_interruptible(&ff->config))
+		return -ERESTARTSYS;
+	if (cmd == FREEBLOCK_IOC_SETUP)
+		ret = fb_user_setup(ff, (void __user *)arg);
+	else
+		ret = fb_user_command(ff, cmd, (void __user *)arg);
+	mutex_unlock(&ff->config);
+	return ret;
+}
+
+/* ---- open and close ---- */
+
+static struct fb_user_disk *fb_user_find(int minor)
+{
+	struct fb_user_disk *ud;
+
+	lockdep_assert_held(&fb_user_lock);
+	list_for_each_entry(ud, &fb_user_disks, node)
+		if (ud->minor == minor && !ud->gone)
+			return ud;
+	return NULL;
+}
+
+static int fb_user_open(struct inode *inode, struct file *file)
+{
+	struct fb_user_file *ff;
+
+	if (!capable(CAP_SYS_RAWIO))
+		return -EPERM;
+	ff = kzalloc(sizeof(*ff), GFP_KERNEL_ACCOUNT);
+	if (!ff)
+		return -ENOMEM;
+	mutex_init(&ff->config);
+	mutex_init(&ff->reader);
+	spin_lock_init(&ff->words);
+	init_waitqueue_head(&ff->readable);
+	init_waitqueue_head(&ff->space);
+	spin_lock(&fb_user_lock);
+	ff->disk = fb_user_find(iminor(inode));
+	if (ff->disk)
+		list_add_tail(&ff->node, &ff->disk->files);
+	spin_unlock(&fb_user_lock);
+	if (!ff->disk) {
+		kfree(ff);
+		return -ENODEV;
+	}
+	file->private_data = ff;
+	return stream_open(inode, file);
+}
+
+static int fb_user_release(struct inode *inode, struct file *file)
+{
+	struct fb_user_file *ff = file->private_data;
+	bool last;
+
+	WRITE_ONCE(ff->closing, true);
+	wake_up(&ff->space);
+	if (ff->task)
+		freeblock_task_destroy(ff->task);
+	spin_lock(&fb_user_lock);
+	list_del(&ff->node);
+	last = list_empty(&ff->disk->node) && list_empty(&ff->disk->files);
+	spin_unlock(&fb_user_lock);
+	if (last)
+		kfree(ff->disk);
+	fb_user_free_ring(ff);
+	kfree(ff);
+	return 0;
+}
+
+static const struct file_operations fb_user_fops = {
+	.owner = THIS_MODULE,
+	.open = fb_user_open,
+	.read = fb_user_read,
+	.poll = fb_user_poll,
+	.unlocked_ioctl = fb_user_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.release = fb_user_release,
+};
+
+/* ---- devices ---- */
+
+static char *fb_user_devnode(FB_COMPAT_CONST_DEVICE struct device *dev, umode_t *mode)
+{
+	return kasprintf(GFP_KERNEL, "freeblock/%s", dev_name(dev));
+}
+
+static void fb_user_hide(struct fb_user_disk *ud)
+{
+	if (!ud->shown[0])
+		return;
+	device_destroy(fb_user_class, fb_user_first + ud->minor);
+	ud->shown[0] = '\0';
+}
+
+static void fb_user_show(struct fb_user_disk *ud, const char *name)
+{
+	struct device *dev = device_create(fb_user_class, NULL, fb_user_first + ud->minor, NULL,
+					   "%s", name);
+
+	if (IS_ERR(dev))
+		pr_err("freeblock: no device freeblock/%s: error %ld\n", name, -PTR_ERR(dev));
+	else
+		strscpy(ud->shown, name, sizeof(ud->shown));
+}
+
+/* the name that its device should have now, "" if none */
+static void fb_user_wanted(struct fb_user_disk *ud, char *name)
+{
+	spin_lock(&fb_user_lock);
+	strscpy(name, ud->gone ? "" : ud->name, DISK_NAME_LEN);
+	spin_unlock(&fb_user_lock);
+}
+
+static struct fb_user_disk *fb_user_after(struct fb_user_disk *ud)
+{
+	struct list_head *next;
+
+	spin_lock(&fb_user_lock);
+	next = ud ? ud->node.next : fb_user_disks.next;
+	spin_unlock(&fb_user_lock);
+	return next == &fb_user_disks ? NULL : list_entry(next, struct fb_user_disk, node);
+}
+
+/* old names go before new ones come: a disk may have another's */
+static void fb_user_devices_work(struct work_struct *work)
+{
+	char name[DISK_NAME_LEN];
+	struct fb_user_disk *ud;
+
+	mutex_lock(&fb_user_changes);
+	for (ud = fb_user_after(NULL); ud; ud = fb_user_after(ud)) {
+		fb_user_wanted(ud, name);
+		if (strcmp(ud->shown, name))
+			fb_user_hide(ud);
+	}
+	for (ud = fb_user_after(NULL); ud; ud = fb_user_after(ud)) {
+		fb_user_wanted(ud, name);
+		if (name[0] && !ud->shown[0])
+			fb_user_show(ud, name);
+	}
+	mutex_unlock(&fb_user_changes);
+}
+
+static DECLARE_WORK(fb_user_devices, fb_user_devices_work);
+
+/* a queue is frozen; NULL: no memory or too many, the disk goes without a device */
+static struct fb_user_disk *fb_user_disk_new(void)
+{
+	struct fb_user_disk *ud = kzalloc(sizeof(*ud), GFP_NOIO);
+
+	if (!ud)
+		return NULL;
+	ud->minor = ida_alloc_max(&fb_user_minors, FB_USER_MINORS - 1, GFP_NOIO);
+	if (ud->minor < 0) {
+		pr_err("freeblock: more than %u disks: no device for this one\n", FB_USER_MINORS);
+		kfree(ud);
+		return NULL;
+	}
+	ud->gone = true;
+	INIT_LIST_HEAD(&ud->files);
+	spin_lock(&fb_user_lock);
+	list_add_tail(&ud->node, &fb_user_disks);
+	spin_unlock(&fb_user_lock);
+	return ud;
+}
+
+/* the disk is here, perhaps under another name: its device follows soon */
+static void fb_user_disk_here(struct fb_disk *fd, struct gendisk *disk)
+{
+	struct fb_user_disk *ud;
+
+	if (disk && !fd->user)
+		fd->user = fb_user_disk_new();
+	ud = fd->user;
+	if (!disk || !ud)
+		return;
+	spin_lock(&fb_user_lock);
+	strscpy(ud->name, disk->disk_name, sizeof(ud->name));
+	ud->dev = disk_devt(disk);
+	WRITE_ONCE(ud->gone, false);
+	ud->round++;
+	spin_unlock(&fb_user_lock);
+	schedule_work(&fb_user_devices);
+}
+
+/* the disk is no longer here: its device goes soon, its readers are told at once */
+static void fb_user_disk_gone(struct fb_disk *fd)
+{
+	struct fb_user_disk *ud = fd->user;
+	struct fb_user_file *ff;
+
+	if (!ud)
+		return;
+	spin_lock(&fb_user_lock);
+	WRITE_ONCE(ud->gone, true);
+	ud->round++;
+	list_for_each_entry(ff, &ud->files, node)
+		wake_up(&ff->readable);
+	spin_unlock(&fb_user_lock);
+	schedule_work(&fb_user_devices);
+}
+
+/* the disk never comes back. Files may be open: the last one takes ours along */
+static void fb_user_disk_free(struct fb_disk *fd)
+{
+	struct fb_user_disk *ud = fd->user;
+	bool last;
+
+	if (!ud)
+		return;
+	mutex_lock(&fb_user_changes);
+	fb_user_hide(ud);
+	ida_free(&fb_user_minors, ud->minor);
+	spin_lock(&fb_user_lock);
+	list_del_init(&ud->node);
+	WRITE_ONCE(ud->gone, true);
+	last = list_empty(&ud->files);
+	spin_unlock(&fb_user_lock);
+	mutex_unlock(&fb_user_changes);
+	if (last)
+		kfree(ud);
+}
+
+const struct fb_disk_client fb_user_client = {
+	.attach = fb_user_disk_here,
+	.gone = fb_user_disk_gone,
+	.exit = fb_user_disk_free,
+};
+
+/* ---- module ---- */
+
+/**
+ * fb_user_init() - the class and the numbers of devices
+ *
+ * Context: module init.
+ *
+ * Return: 0 or why not.
+ */
+int fb_user_init(void)
+{
+	int ret = alloc_chrdev_region(&fb_user_first, 0, FB_USER_MINORS, "freeblock");
+
+	if (ret)
+		return ret;
+	fb_user_class = fb_compat_class_create("freeblock");
+	if (IS_ERR(fb_user_class)) {
+		ret = PTR_ERR(fb_user_class);
+		goto free_region;
+	}
+	fb_user_class->devnode = fb_user_devnode;
+	cdev_init(&fb_user_cdev, &fb_user_fops);
+	fb_user_cdev.owner = THIS_MODULE;
+	ret = cdev_add(&fb_user_cdev, fb_user_first, FB_USER_MINORS);
+	if (ret)
+		goto destroy_class;
+	return 0;
+
+destroy_class:
+	class_destroy(fb_user_class);
+free_region:
+	unregister_chrdev_region(fb_user_first, FB_USER_MINORS);
+	return ret;
+}
+
+/**
+ * fb_user_exit() - undo fb_user_init()
+ *
+ * Context: module exit, all disks freed.
+ */
+void fb_user_exit(void)
+{
+	flush_work(&fb_user_devices);
+	cdev_del(&fb_user_cdev);
+	class_destroy(fb_user_class);
+	unregister_chrdev_region(fb_user_first, FB_USER_MINORS);
+	ida_destroy(&fb_user_minors);
+}

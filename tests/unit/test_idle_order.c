@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Orders of idle reads: each block once, to the map's very end, from wherever; staggered in
+ * its exact order; no read that is predicted to take longer than allowed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/idle_order.h"
+#include "support.h"
+
+#define GRANULE 64U		/* the toy's last one is short */
+#define FRUITLESS 1000		/* questions in a row without an answer, at most */
+
+struct bench {
+	struct disk_model *dm;
+	struct fb_bitmap bm;
+	struct fb_idle_order order;
+	struct dm_place head;
+	bool ahead;
+	bool lost;
+	u64 reads;
+	u64 read_sectors;
+};
+
+static void bench_want(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_want(ctx, first, n, group);
+}
+
+static void bench_read(void *ctx, u64 first, u32 n, u32 group)
+{
+	struct bench *b = ctx;
+
+	fb_bitmap_take(&b->bm, first, n, group);
+	fb_bitmap_done(&b->bm, first, n, group);
+}
+
+static void bench_open(struct bench *b, const char *model)
+{
+	u64 sectors;
+
+	memset(b, 0, sizeof(*b));
+	b->dm = support_model_file(model);
+	sectors = dm_info(b->dm)->sectors;
+	assert_int_equal(0, fb_bitmap_init(&b->bm, (sectors + GRANULE - 1) / GRANULE,
+					   dm_tracks(b->dm)));
+}
+
+static void bench_want_all(struct bench *b, u64 lbn, u64 n)
+{
+	fb_for_each_run(b->dm, GRANULE, lbn, n, bench_want, &b->bm);
+}
+
+static void bench_close(struct bench *b)
+{
+	fb_bitmap_destroy(&b->bm);
+	dm_free(b->dm);
+}
+
+/* one question, and its answer read; the head is where it ends, 0.4 ms later */
+static bool bench_step(struct bench *b, u32 max_sectors, u64 max_ns, struct fb_plan_piece *p)
+{
+	struct fb_idle_order_ask ask = { b->dm, &b->bm, b->lost ? NULL : &b->head, b->ahead,
+			       max_sectors, max_ns };
+	struct dm_access acc;
+	u64 wanted = b->bm.n_wanted;
+
+	if (!fb_idle_order_next(&b->order, &ask, p))
+		return false;
+	assert_true(p->nsect && p->nsect <= max_sectors);
+	assert_true(p->lbn + p->nsect <= dm_info(b->dm)->sectors);
+	/* neither its first nor its last block is read in vain */
+	assert_true(fb_bitmap_is_wanted(&b->bm, p->lbn / GRANULE));
+	assert_true(fb_bitmap_is_wanted(&b->bm, (p->lbn + p->nsect - 1) / GRANULE));
+	assert_int_equal(0, dm_access(b->dm, &b->head, p->lbn, p->nsect, false, &acc));
+	assert_true(!max_ns || acc.total_ns <= max_ns);
+	fb_for_each_run(b->dm, GRANULE, p->lbn, p->nsect, bench_read, b);
+	assert_true(b->bm.n_wanted < wanted);
+	b->head = acc.end;
+	b->head.angle += dm_ns_to_angle(b->dm, 400000);
+	b->reads++;
+	b->read_sectors += p->nsect;
+	return true;
+}
+
+/* until nothing is left; what is not found now is asked for again a millisecond later */
+static void bench_drain(struct bench *b, u32 max_sectors, u64 max_ns)
+{
+	struct fb_plan_piece p;
+	u32 fruitless = 0;
+
+	while (b->bm.n_wanted) {
+		if (bench_step(b, max_sectors, max_ns, &p)) {
+			fruitless = 0;
+			continue;
+		}
+		assert_true(++fruitless < FRUITLESS);
+		b->head.angle += dm_ns_to_angle(b->dm, 1000000);
+	}
+	assert_false(bench_step(b, max_sectors, max_ns, &p));
+}
+
+static const char *const bench_orders[] = { "sequential", "staggered", "near" };
+
+static void all_of_it(const char *order, bool ahead, u32 size)
+{
+	struct bench b;
+
+	bench_open(&b, "models/toy.fbmodel");
+	b.ahead = ahead;
+	bench_want_all(&b, 0, dm_info(b.dm)->sectors);
+	assert_int_equal(0, fb_idle_order_init(&b.order, fb_idle_order_by_name(order), b.dm,
+					       GRANULE, 7, 2 * GRANULE));
+	bench_drain(&b, size, 0);
+	assert_int_equal(b.bm.n_done, b.bm.granules);
+	/* near reads over the holes of a track */
+	if (b.order.ops != &fb_idle_order_near)
+		assert_int_equal(b.read_sectors, dm_info(b.dm)->sectors);
+	bench_close(&b);
+}
+
+/*
+ * The toy's whole map, in reads of one granule, of 64 KiB, and of up to a MiB.
+ *
+ * Seen to fail: the last block as long as the others; parts of the map passed over with
+ * their first count.
+ */
+static void test_all_of_it_once(void **state)
+{
+	static const u32 sizes[] = { 64, 128, 2048 };
+	u32 i, k;
+
+	for (i = 0; i < ARRAY_SIZE(bench_orders); i++)
+		for (k = 0; k < 2 * ARRAY_SIZE(sizes); k++)
+			all_of_it(bench_orders[i], k % 2, sizes[k / 2]);
+}
+
+/*
+ * Where the head is known the regions of a round may come in another order, but a round is
+ * complete before the next begins, and no more than 7 regions are passed over at any time.
+ *
+ * Seen to fail: regions of the next round among them; a round not noticed to be over.
+ */
+static void test_staggered_by_rounds(void **state)
+{
+	u32 round[64] = { 0 }, passed, i, k;
+	struct fb_plan_piece p;
+	struct bench b;
+	u64 region;
+
+	bench_open(&b, "models/toy.fbmodel");
+	bench_want_all(&b, 0, dm_info(b.dm)->sectors);
+	assert_int_equal(0, fb_idle_order_init(&b.order, &fb_idle_order_staggered, b.dm, GRANULE,
+					       64, 2 * GRANULE));
+	region = (b.bm.granules + 63) / 64;
+	for (k = 0; k < 64 * 100; k++) {
+		assert_true(bench_step(&b, 2048, 0, &p));
+		i = p.lbn / GRANULE / region;
+		assert_int_equal(p.lbn / GRANULE, i * region + 2 * round[i]);
+		round[i]++;
+		assert_int_equal(round[i], k / 64 + 1);
+		for (passed = 0; i--; )
+			passed += round[i] <= k / 64;
+		assert_true(passed < 8);
+	}
+	bench_close(&b);
+}
+
+/*
+ * Blocks at random, one of 2 to 512, and heads at random: what others read meanwhile is
+ * never found, and what has come back is found again.
+ *
+ * Seen to fail: no second round.
+ */
+static void test_random_maps(void **state)
+{
+	struct rnd rnd = { 7 };
+	struct fb_plan_piece p;
+	struct dm_track t;
+	struct bench b;
+	u64 at;
+	u32 i, k;
+
+	for (k = 0; k < 6; k++) {
+		bench_open(&b, "models/toy.fbmodel");
+		b.ahead = k % 2;
+		assert_int_equal(0, fb_idle_order_init(&b.order,
+						       fb_idle_order_by_name(bench_orders[k / 2]),
+						       b.dm, GRANULE, 0, 0));
+		for (at = 0; at < b.bm.granules; at += 1 + rnd_below(&rnd, 4 << k))
+			bench_want_all(&b, at * GRANULE, GRANULE);
+		for (i = 0; b.bm.n_wanted && i < 20000; i++) {
+			b.head = support_place(&rnd, b.dm);
+			bench_step(&b, GRANULE << rnd_below(&rnd, 6), 0, &p);
+			at = rnd_below(&rnd, b.bm.granules);
+			assert_int_equal(0, dm_track_of(b.dm, at * GRANULE, &t));
+			fb_bitmap_unwant(&b.bm, at, 1, dm_track_index(b.dm, &t));
+			if (i == 100)
+				bench_want_all(&b, 0, 100 * GRANULE);
+		}
+		bench_drain(&b, 512, 0);
+		bench_close(&b);
+	}
+}
+
+/* 24 TB of which some blocks are left, the very last one among them */
+static void test_few_on_a_large_disk(void **state)
+{
+	struct fb_plan_piece p;
+	struct bench b;
+	u32 i, k, asked;
+	u64 last;
+
+	bench_open(&b, "models/nearline24.fbmodel");
+	last = (b.bm.granules - 1) * GRANULE;
+	for (i = 0; i < ARRAY_SIZE(bench_orders); i++) {
+		assert_int_equal(0, fb_idle_order_init(&b.order,
+						       fb_idle_order_by_name(bench_orders[i]), b.dm,
+						       GRANULE, 512, 0));
+		for (k = 0; k < 5; k++)
+			bench_want_all(&b, last / 5 * k / GRANULE * GRANULE, GRANULE);
+		bench_want_all(&b, last, dm_info(b.dm)->sectors - last);
+		assert_int_equal(b.bm.n_wanted, 6);
+		for (asked = 0; b.bm.n_wanted; asked++) {
+			assert_true(asked < FRUITLESS);
+			bench_step(&b, 128, 0, &p);
+		}
+	}
+	bench_close(&b);
+}
+
+/*
+ * No read is predicted to take longer than allowed, and what is short enough is found.
+ *
+ * Seen to fail: nothing shortened.
+ */
+static void test_longest(void **state)
+{
+	struct bench b;
+	u32 i;
+
+	for (i = 0; i < 2 * ARRAY_SIZE(bench_orders); i++) {
+		bench_open(&b, "models/toy.fbmodel");
+		b.ahead = i % 2;
+		bench_want_all(&b, 40000, 20000);
+		assert_int_equal(0, fb_idle_order_init(&b.order,
+						       fb_idle_order_by_name(bench_orders[i / 2]),
+						       b.dm, GRANULE, 16, 0));
+		bench_drain(&b, 2048, 12000000);
+		bench_close(&b);
+	}
+}
+
+/*
+ * By hand: the next segment is the first of the next region, then come the seconds; where
+ * the head is not known.
+ */
+static void test_staggered_is_exact(void **state)
+{
+	struct fb_plan_piece p;
+	struct bench b;
+	u64 region, round, start, end, n, lbn;
+	u32 i;
+
+	bench_open(&b, "models/toy.fbmodel");
+	b.lost = true;
+	n = b.bm.granules;
+	bench_want_all(&b, 0, dm_info(b.dm)->sectors);
+	assert_int_equal(0, fb_idle_order_init(&b.order, &fb_idle_order_staggered, b.dm, GRANULE, 7,
+					       2 * GRANULE));
+	region = (n + 6) / 7;
+	for (round = 0; b.bm.n_wanted; round++) {
+		for (i = 0; i < 7; i++) {
+			start = i * region + round * 2;
+			end = min(min((i + 1) * region, n), start + 2);
+			if (start >= end)
+				continue;
+			while (!bench_step(&b, 2048, 0, &p))
+				;
+			lbn = end * GRANULE;
+			assert_int_equal(p.lbn, start * GRANULE);
+			assert_int_equal(p.lbn + p.nsect, min(lbn, dm_info(b.dm)->sectors));
+		}
+	}
+	bench_close(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_of_it_once),
+		cmocka_unit_test(test_staggered_is_exact),
+		cmocka_unit_test(test_staggered_by_rounds),
+		cmocka_unit_test(test_random_maps),
+		cmocka_unit_test(test_few_on_a_large_disk),
+		cmocka_unit_test(test_longest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Waiting: a disk that serves one request after the other, arrivals at random, and idle
+ * reads whenever the policy says so. What the requests really wait longer is compared with
+ * the goals and with what the policy says.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "core/idle_policy.h"
+#include "support.h"
+
+#define MS 1000000ULL
+
+/* a disk of 10 ms a request and 2 ms + 5 us a sector an idle read, without and with these */
+struct lane {
+	u64 free_ns;	/* the disk without idle reads is free then */
+	u64 real_ns;	/* and with them */
+};
+
+struct bench {
+	struct fb_idle_policy w;
+	struct rnd rnd;
+	double mean_gap_ns;
+	double tail;	/* 0: exponential; else the exponent of a Pareto distribution */
+	struct lane lane;
+	u64 read_ends_ns;
+	u64 now;
+	u64 requests;
+	u64 late_ns;
+	u64 most_ns;
+	u64 read_ns;
+	u64 sectors;
+};
+
+static double bench_unit(struct bench *b)
+{
+	return (rnd_next(&b->rnd) >> 11) / 9007199254740992.0;
+}
+
+static u64 bench_gap(struct bench *b)
+{
+	double u = 1 - bench_unit(b);
+
+	if (!b->tail)
+		return -log(u) * b->mean_gap_ns;
+	/* the mean of a Pareto distribution from x0 on is x0 a / (a - 1) */
+	return b->mean_gap_ns * (b->tail - 1) / b->tail * pow(u, -1 / b->tail);
+}
+
+/* idle reads until the next arrival; the last of them may still be going on then */
+static void bench_idle(struct bench *b, u64 next)
+{
+	u64 at, end;
+	u32 n;
+
+	while (1) {
+		at = fb_idle_policy_begin_ns(&b->w, b->now);
+		if (at == FB_IDLE_POLICY_NEVER || max(at, b->now) >= next)
+			return;
+		b->now = max(at, b->now);
+		n = fb_idle_policy_sectors(&b->w);
+		end = b->now + 2 * MS + n * 5000ULL;
+		fb_idle_policy_sent(&b->w, b->now, end, n);
+		b->read_ns += end - b->now;
+		b->sectors += n;
+		b->lane.real_ns = end;
+		b->read_ends_ns = end;
+		if (end > next)
+			return;
+		fb_idle_policy_ended(&b->w, end);
+		b->now = end;
+	}
+}
+
+static void bench_run(struct bench *b, u64 requests)
+{
+	u64 next = 0, service, done, late;
+
+	while (b->requests < requests) {
+		next += bench_gap(b);
+		while (b->w.busy && b->lane.real_ns < next) {
+			if (b->w.reading)
+				fb_idle_policy_ended(&b->w, b->read_ends_ns);
+			fb_idle_policy_idle(&b->w, b->lane.real_ns);
+			b->now = b->lane.real_ns;
+		}
+		if (!b->w.busy)
+			bench_idle(b, next);
+		if (b->w.reading && b->read_ends_ns <= next)
+			fb_idle_policy_ended(&b->w, b->read_ends_ns);
+		fb_idle_policy_arrive(&b->w, next);
+		service = 5 * MS + rnd_below(&b->rnd, 10 * MS);
+		done = max(b->lane.free_ns, next) + service;
+		b->lane.free_ns = done;
+		b->lane.real_ns = max(b->lane.real_ns, next) + service;
+		late = b->lane.real_ns - done;
+		b->late_ns += late;
+		b->most_ns = max(b->most_ns, late);
+		b->requests++;
+		b->now = next;
+	}
+	if (b->w.reading)
+		fb_idle_policy_ended(&b->w, b->read_ends_ns);
+}
+
+static void bench_begin(struct bench *b, double mean_gap_ms, double tail, u64 seed)
+{
+	memset(b, 0, sizeof(*b));
+	fb_idle_policy_init(&b->w, 0);
+	fb_idle_policy_set_drive(&b->w, 8 * MS, 10000000);
+	b->rnd.state = seed;
+	b->mean_gap_ns = mean_gap_ms * 1e6;
+	b->tail = tail;
+}
+
+static void bench_check(struct bench *b, u64 mean_ns, u64 max_ns)
+{
+	struct fb_idle_policy_status st;
+
+	fb_idle_policy_status(&b->w, b->now, &st);
+	print_message("mean %llu of %llu us, said %llu; max %llu; wait %llu us, %u sectors, %.3f\n",
+		      (unsigned long long)(b->late_ns / b->requests / 1000),
+		      (unsigned long long)mean_ns / 1000, (unsigned long long)st.mean_ns / 1000,
+		      (unsigned long long)b->most_ns / 1000,
+		      (unsigned long long)st.wait_ns / 1000, st.sectors,
+		      (double)b->read_ns / st.idle_ns);
+	assert_true(b->late_ns <= mean_ns * b->requests);
+	assert_true(st.mean_ns <= mean_ns);
+	assert_true(b->most_ns <= max_ns);
+	assert_true(st.max_ns <= max_ns);
+	/* what is charged is not less than what was waited */
+	assert_true(st.mean_ns * b->requests + b->requests >= b->late_ns);
+	assert_int_equal(st.requests, b->requests);
+}
+
+/*
+ * Poisson arrivals at 5, 30, 60 and 85 % load, heavy-tailed ones at 5, 30, 60 %, three
+ * goals. With heavy tails at 85 % a single busy period has thousands of requests, and the
+ * first such cannot be foreseen.
+ *
+ * Seen to fail: only the first request of a busy period charged; no budget; thresholds found
+ * without regard to who is hit.
+ */
+static void test_goals_are_kept(void **state)
+{
+	static const double loads[] = { 0.05, 0.3, 0.6, 0.85 };
+	static const u64 means[] = { MS / 5, MS / 2, 2 * MS };
+	struct bench b;
+	u32 i, k, tail;
+
+	for (tail = 0; tail < 2; tail++)
+		for (i = 0; i < ARRAY_SIZE(loads) - tail; i++)
+			for (k = 0; k < ARRAY_SIZE(means); k++) {
+				bench_begin(&b, 10 / loads[i], tail ? 1.3 : 0, 1 + i);
+				fb_idle_policy_set_goals(&b.w, means[k], 50 * MS);
+				bench_run(&b, 50000);
+				bench_check(&b, means[k], 50 * MS);
+				assert_true(b.read_ns > 0);
+			}
+}
+
+/* an idle disk, 100 requests alone every 40 ms, 10 ms each, and then idle since @b->now */
+static void bench_settle(struct bench *b)
+{
+	u32 i;
+
+	bench_begin(b, 0, 0, 1);
+	for (i = 0; i < 100; i++) {
+		b->now += 40 * MS;
+		fb_idle_policy_arrive(&b->w, b->now);
+		b->now += 10 * MS;
+		fb_idle_policy_idle(&b->w, b->now);
+	}
+}
+
+/* threshold and size as told; a mean of 0 reads nothing; while somebody is there nothing */
+static void test_fixed(void **state)
+{
+	struct bench b;
+
+	bench_settle(&b);
+	fb_idle_policy_set_goals(&b.w, 100 * MS, 50 * MS);
+	fb_idle_policy_set_fixed(&b.w, 7 * MS, 1000);
+	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now), b.now + 7 * MS);
+	assert_int_equal(fb_idle_policy_sectors(&b.w), 1000);
+	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 7 * MS - 1), FB_IDLE_POLICY_WAITING);
+	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 7 * MS), FB_IDLE_POLICY_RUN);
+	/* once it has begun the threshold does not matter any more */
+	fb_idle_policy_sent(&b.w, b.now + 7 * MS, b.now + 9 * MS, 1000);
+	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now + 8 * MS), FB_IDLE_POLICY_NEVER);
+	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 8 * MS), FB_IDLE_POLICY_READING);
+	fb_idle_policy_ended(&b.w, b.now + 9 * MS);
+	assert_true(fb_idle_policy_begin_ns(&b.w, b.now + 9 * MS) <= b.now + 9 * MS);
+	fb_idle_policy_arrive(&b.w, b.now + 10 * MS);
+	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now + 10 * MS), FB_IDLE_POLICY_NEVER);
+	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 10 * MS), FB_IDLE_POLICY_BUSY);
+	fb_idle_policy_idle(&b.w, b.now + 20 * MS);
+	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now + 20 * MS), b.now + 27 * MS);
+	fb_idle_policy_set_goals(&b.w, 0, 50 * MS);
+	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now + 30 * MS), FB_IDLE_POLICY_NEVER);
+	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 30 * MS), FB_IDLE_POLICY_OFF);
+}
+
+/* no read is allowed that can take longer than the maximum with a turn lost */
+static void test_maximum(void **state)
+{
+	struct bench b;
+	u64 most;
+	u32 n;
+
+	bench_settle(&b);
+	for (most = MS; most < 200 * MS; most += MS) {
+		fb_idle_policy_set_goals(&b.w, MS, most);
+		fb_idle_policy_set_fixed(&b.w, FB_IDLE_POLICY_AUTO, FB_IDLE_POLICY_SECTORS_MAX);
+		n = fb_idle_policy_sectors(&b.w);
+		assert_true(!n || n * 10000ULL + 2 * 8 * MS <= most);
+		if (!n)
+			assert_int_equal(fb_idle_policy_why(&b.w, b.now + 900 * MS),
+					 FB_IDLE_POLICY_SHORT);
+		assert_true(n == FB_IDLE_POLICY_SECTORS_MAX || 2 * max(n, 64U) * 10000ULL + 16 *
+			    MS > most);
+	}
+}
+
+/*
+ * By hand: a request finds a read that has 6 ms to go, and another comes 1 ms later and a third
+ * when the read has ended: each is charged 6 ms. That is above the mean of 1 ms, and nothing
+ * is read any more, but after ten minutes.
+ */
+static void test_budget(void **state)
+{
+	struct fb_idle_policy_status st;
+	struct bench b;
+
+	bench_settle(&b);
+	fb_idle_policy_set_goals(&b.w, MS / 100, 50 * MS);
+	fb_idle_policy_set_fixed(&b.w, 0, 128);
+	b.w.credit_ns = 100 * MS;
+	fb_idle_policy_sent(&b.w, b.now, b.now + 8 * MS, 128);
+	fb_idle_policy_arrive(&b.w, b.now + 2 * MS);
+	fb_idle_policy_arrive(&b.w, b.now + 3 * MS);
+	fb_idle_policy_ended(&b.w, b.now + 8 * MS);
+	fb_idle_policy_arrive(&b.w, b.now + 9 * MS);
+	fb_idle_policy_idle(&b.w, b.now + 30 * MS);
+	fb_idle_policy_status(&b.w, b.now + 30 * MS, &st);
+	assert_int_equal(st.collisions, 1);
+	assert_int_equal(st.max_ns, 6 * MS);
+	assert_int_equal(st.mean_ns, 18 * MS / 103);
+	b.w.credit_ns = -1;
+	b.w.control = false;
+	b.now += 30 * MS;
+	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 1000 * MS), FB_IDLE_POLICY_BUDGET);
+	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now), b.now + 600000 * MS);
+	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 600000 * MS), FB_IDLE_POLICY_RUN);
+}
+
+/*
+ * A stream that the drive reads ahead for is served in 0.2 ms; behind idle reads it takes 12 ms
+ * more. Nobody is met, and yet the mean of 1 ms is kept.
+ */
+static void test_moved(void **state)
+{
+	u64 took, cost = 0, begin;
+	struct fb_idle_policy_status st;
+	struct bench b;
+	u32 i;
+
+	bench_begin(&b, 0, 0, 1);
+	fb_idle_policy_set_goals(&b.w, MS, 50 * MS);
+	fb_idle_policy_set_fixed(&b.w, 0, 128);
+	for (i = 0; i < 20000; i++) {
+		took = MS / 5;
+		begin = fb_idle_policy_begin_ns(&b.w, b.now);
+		if (begin <= b.now + 10 * MS) {
+			fb_idle_policy_sent(&b.w, max(begin, b.now), b.now + 13 * MS, 128);
+			fb_idle_policy_ended(&b.w, b.now + 13 * MS);
+			took += 12 * MS;
+			cost += 12 * MS;
+		}
+		b.now += 90 * MS + rnd_below(&b.rnd, 20 * MS);
+		fb_idle_policy_arrive(&b.w, b.now);
+		b.now += took + rnd_below(&b.rnd, MS / 10);
+		fb_idle_policy_idle(&b.w, b.now);
+	}
+	fb_idle_policy_status(&b.w, b.now, &st);
+	print_message("moved %llu us, cost %llu us, said %llu us\n",
+		      (unsigned long long)st.moved_ns / 1000,
+		      (unsigned long long)cost / i / 1000, (unsigned long long)st.mean_ns / 1000);
+	assert_true(st.moved_ns > 11 * MS && st.moved_ns < 13 * MS);
+	/* 64 requests' worth is granted to begin with */
+	assert_true(st.mean_ns * i <= MS * (i + 64));
+	/* the first ones, before it was known, are not charged */
+	assert_true(cost <= MS * i + 1000 * 12 * MS);
+	assert_true(cost > MS * i / 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_goals_are_kept),
+		cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_maximum),
+		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_moved),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Learnt corrections of seek times against a made-up disk: seeks take what its profile says,
+ * times a truth that the test knows, plus errors of a distribution that it chooses; the
+ * waits are anything. Only what a completion shows is told: how late it was, in which a
+ * seek's error appears as a whole turn or not at all.
+ *
+ * Planted bugs, each seen to fail: waits beyond half a turn not turned into what is missing
+ * (test_slower); a landing within the sectors wanted not taken for a lost turn
+ * (test_lands_inside); trials at any wait (test_other_causes); corrections added twice, the
+ * difference of believed and applied left out of fb_seek_fit_ask() (test_slower); no bound to a
+ * step (test_steps); the band's own part not learnt (test_one_band); what is written down as
+ * learnt from free reads (test_free_reads); the floor taken with the band's own correction
+ * (test_floor); nothing forgotten, or what is applied, too (test_forgets).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/seek_fit.h"
+#include "support.h"
+
+#define PERIOD 6000000LL
+#define SECOND 1000000000ULL
+#define CYLINDERS 8192
+#define FAR 64			/* cylinders: seeks of so many and more may have another truth */
+
+static const char disk_text[] =
+	"fbmodel 1\n"
+	"vendor TEST\n"
+	"product SEEKS\n"
+	"sectors 819200\n"
+	"cylinders 8192\n"
+	"heads 1\n"
+	"head_order plain\n"
+	"period_ps 6000000000\n"
+	"head_switch_ns 300000\n"
+	"write_settle_ns 400000\n"
+	"zero_latency yes\n"
+	"seek 1 700000\n"
+	"seek 64 1500000\n"
+	"seek 1024 3500000\n"
+	"seek 8191 9000000\n"
+	"zone 0 8191 spt 100 angle 0 track_skew 0.1 cyl_skew 0.3 dead 0 spares 0\n";
+
+/**
+ * struct disk - how seeks really are
+ * @r: random numbers
+ * @dm: what is believed, corrections included
+ * @said: what the profile said
+ * @c: what is tested
+ * @now: the time
+ * @every: between completions, ns
+ * @near_ppm: seeks of less than FAR cylinders take so much longer
+ * @far_ppm: the others
+ * @spread: mean of the exponential errors to either side, ns
+ * @inside: a head that comes late by less lands within the sectors wanted, ns
+ * @other_ppm: so many commands lose a turn or two for other reasons
+ * @cause: of all commands
+ */
+struct disk {
+	struct rnd r;
+	struct disk_model *dm;
+	struct disk_model *said;
+	struct fb_seek_fit c;
+	u64 now;
+	u64 every;
+	s64 near_ppm;
+	s64 far_ppm;
+	u64 spread;
+	s64 inside;
+	u32 other_ppm;
+	enum fb_conservatism_cause cause;
+};
+
+static void disk_begin(struct disk *d, u64 seed)
+{
+	memset(d, 0, sizeof(*d));
+	d->r.state = seed;
+	d->dm = support_model_text(disk_text);
+	d->said = support_model_text(disk_text);
+	d->every = 10000000;
+	d->spread = 85000;
+	fb_seek_fit_init(&d->c, d->dm);
+}
+
+static void disk_end(struct disk *d)
+{
+	dm_free(d->dm);
+	dm_free(d->said);
+}
+
+/* an exponential with mean @mean: sums of the tail's binary digits are near enough */
+static s64 exponential(struct rnd *r, u64 mean)
+{
+	s64 sum = 0;
+	u64 part = mean / 8;
+
+	while (rnd_below(r, 9))
+		sum += part;
+	return sum + rnd_below(r, part + 1);
+}
+
+static s64 seek_error(struct disk *d, u32 cyls, u64 said_ns)
+{
+	s64 ppm = cyls < FAR ? d->near_ppm : d->far_ppm;
+	s64 error = (s64)said_ns * ppm / 1000000;
+
+	if (!d->spread)
+		return error;
+	return rnd_below(&d->r, 2) ? error + exponential(&d->r, d->spread) :
+		error - exponential(&d->r, d->spread);
+}
+
+/* how much later than predicted a command ends whose head comes late by @error, wait @wait */
+static s64 late_by(const struct disk *d, s64 error, s64 wait)
+{
+	s64 turns = 0;
+
+	for (; error > wait + turns * PERIOD; turns++)
+		;
+	for (; error <= wait + (turns - 1) * PERIOD; turns--)
+		;
+	error -= wait + (turns - 1) * PERIOD;
+	if (turns && error < d->inside)
+		return turns * PERIOD - d->inside + error;
+	return turns * PERIOD;
+}
+
+static void complete(struct disk *d)
+{
+	struct dm_place from = { 0 }, to = { 0 };
+	u32 cyls = 1 + rnd_below(&d->r, 1U << (1 + rnd_below(&d->r, 13)));
+	struct fb_conservatism_leg leg = { .simple = true, .cause = d->cause };
+	struct dm_access acc = { 0 };
+	s64 believed, truth;
+
+	to.cyl = min(cyls, (u32)CYLINDERS - 1);
+	leg.dist = to.cyl;
+	leg.slack_ns = rnd_below(&d->r, PERIOD);
+	believed = dm_seek_ns(d->dm, &from, &to, false);
+	truth = dm_seek_ns(d->said, &from, &to, false);
+	truth += seek_error(d, to.cyl, truth);
+	leg.late_ns = late_by(d, truth - believed, leg.slack_ns) + rnd_below(&d->r, 20001);
+	if (rnd_below(&d->r, 1000000) < d->other_ppm)
+		leg.late_ns += (1 + (s64)rnd_below(&d->r, 2)) * PERIOD;
+	acc.seek_ns = believed;
+	acc.latency_ns = leg.slack_ns;
+	acc.total_ns = acc.seek_ns + acc.latency_ns + 120000 + d->inside;
+	d->now += d->every;
+	fb_seek_fit_learn(&d->c, d->now, &leg, &acc);
+	if (fb_seek_fit_due(&d->c, d->now))
+		fb_seek_fit_apply(&d->c, d->now, d->dm);
+}
+
+static void run(struct disk *d, u32 n)
+{
+	while (n--)
+		complete(d);
+}
+
+/* the model's seek over @cyls is @ppm longer than said, to within @off ppm */
+static void check_seek(const char *what, struct disk *d, u32 cyls, s64 ppm, s64 off)
+{
+	struct dm_place from = { 0 }, to = { .cyl = cyls };
+	s64 said = dm_seek_ns(d->said, &from, &to, false);
+	s64 now = dm_seek_ns(d->dm, &from, &to, false);
+	s64 got = (now - said) * 1000000 / said;
+
+	if (got < ppm - off || got > ppm + off)
+		fail_msg("%s: seeks over %u are %lld ppm longer, not %lld +- %lld", what, cyls,
+			 (long long)got, (long long)ppm, (long long)off);
+}
+
+static void check_all(const char *what, struct disk *d, s64 ppm, s64 off)
+{
+	static const u32 cyls[] = { 20, 100, 500, 2000, 8000 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cyls); i++)
+		check_seek(what, d, cyls[i], ppm, off);
+}
+
+/* what does not change is not changed; what does is found, with and without noise */
+static void test_slower(void **state)
+{
+	static const s64 truth[] = { 0, 30000, -30000, 60000 };
+	struct disk d;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(truth); i++) {
+		disk_begin(&d, 5 + i);
+		d.near_ppm = truth[i];
+		d.far_ppm = truth[i];
+		run(&d, 100000);
+		check_all("noise", &d, truth[i], 8000);
+		d.spread = 0;
+		run(&d, 100000);
+		check_all("no noise", &d, truth[i], 4000);
+		assert_false(fb_seek_fit_misfit(&d.c));
+		disk_end(&d);
+	}
+}
+
+/* as it warms up: 3 % in 20 minutes, and 100 or 5 requests a second */
+static void test_warms_up(void **state)
+{
+	static const u64 every[] = { 10000000, 200000000 };
+	struct disk d;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(every); i++) {
+		disk_begin(&d, 15 + i);
+		d.every = every[i];
+		while (d.now < 1200 * SECOND) {
+			d.near_ppm = 30000 * d.now / (1200 * SECOND);
+			d.far_ppm = d.near_ppm;
+			complete(&d);
+		}
+		check_seek("warm", &d, 2000, 30000, 12000);
+		run(&d, 1200 * SECOND / d.every);
+		check_seek("later", &d, 2000, 30000, 8000);
+		disk_end(&d);
+	}
+}
+
+/* who lands within the sectors wanted has lost a turn, though it ends before it is over */
+static void test_lands_inside(void **state)
+{
+	struct disk d;
+
+	(void)state;
+	disk_begin(&d, 25);
+	d.inside = 600000;
+	d.near_ppm = 20000;
+	d.far_ppm = 20000;
+	run(&d, 100000);
+	check_all("inside", &d, 20000, 6000);
+	disk_end(&d);
+}
+
+/* one command in twenty loses turns whatever its wait: recovery, the drive's own business */
+static void test_other_causes(void **state)
+{
+	struct disk d;
+
+	(void)state;
+	disk_begin(&d, 35);
+	d.other_ppm = 50000;
+	run(&d, 200000);
+	check_all("other causes", &d, 0, 12000);
+	disk_end(&d);
+}
+
+static void test_one_band(void **state)
+{
+	struct disk d;
+
+	(void)state;
+	disk_begin(&d, 45);
+	d.far_ppm = 20000;
+	run(&d, 300000);
+	check_seek("near", &d, 20, 0, 9000);
+	check_seek("far", &d, 500, 20000, 5000);
+	check_seek("far", &d, 2000, 20000, 5000);
+	disk_end(&d);
+}
+
+/* free reads go where there is room: what they lose says nothing of the median */
+static void test_free_reads(void **state)
+{
+	struct disk d;
+
+	(void)state;
+	disk_begin(&d, 55);
+	d.near_ppm = 30000;
+	d.far_ppm = 30000;
+	d.cause = FB_CONSERVATISM_BEHIND;
+	run(&d, 10000);
+	d.cause = FB_CONSERVATISM_READ;
+	run(&d, 10000);
+	check_all("free reads", &d, 0, 0);
+	assert_int_equal(d.c.band[5].trials, 0);
+	disk_end(&d);
+}
+
+/* what is applied moves by small steps, and never beyond its bound */
+static void test_steps(void **state)
+{
+	u64 moved = 0, since = 0;
+	struct disk d;
+	s32 last = 0;
+	u32 n;
+
+	(void)state;
+	disk_begin(&d, 65);
+	d.near_ppm = 300000;
+	d.far_ppm = 300000;
+	d.every = SECOND / 5;
+	for (n = 0; n < 100000; n++) {
+		complete(&d);
+		if (d.c.applied[5] == last)
+			continue;
+		assert_in_range(d.c.applied[5] - last + 2000, 0, 4000);
+		assert_true(!moved || d.now - since >= 4 * SECOND);
+		last = d.c.applied[5];
+		since = d.now;
+		moved++;
+	}
+	assert_true(moved > 40);
+	assert_in_range(last, FB_SEEK_FIT_MOST_PPM * 9 / 10, FB_SEEK_FIT_MOST_PPM);
+	assert_true(fb_seek_fit_misfit(&d.c));
+	disk_end(&d);
+}
+
+/* a model that did not fit is judged anew, and gets back what it had got */
+static void test_forgets(void **state)
+{
+	struct disk d;
+	s32 applied;
+
+	(void)state;
+	disk_begin(&d, 85);
+	d.near_ppm = 300000;
+	d.far_ppm = 300000;
+	d.every = SECOND / 5;
+	run(&d, 10000);
+	assert_true(fb_seek_fit_misfit(&d.c));
+	applied = d.c.applied[5];
+	assert_true(applied > 50000);
+	fb_seek_fit_forget(&d.c, d.dm);
+	assert_false(fb_seek_fit_misfit(&d.c));
+	assert_int_equal(d.c.applied[5], applied);
+	d.near_ppm = 0;
+	d.far_ppm = 0;
+	run(&d, 20000);
+	check_all("forgotten", &d, 0, 8000);
+	d.near_ppm = 300000;
+	d.far_ppm = 300000;
+	run(&d, 10000);
+	assert_true(fb_seek_fit_misfit(&d.c));
+	disk_end(&d);
+}
+
+/* of any distance on no seek is shorter than the floor says, whatever the corrections */
+static void test_floor(void **state)
+{
+	struct disk_model *dm = support_model_text(disk_text);
+	struct dm_place from = { 0 }, to = { 0 };
+	struct rnd r = { 75 };
+	s32 ppm[DM_BANDS];
+	u32 i, k;
+
+	(void)state;
+	for (k = 0; k < 20; k++) {
+		u64 least = U64_MAX;
+
+		for (i = 0; i < DM_BANDS; i++)
+			ppm[i] = (s32)rnd_below(&r, 200001) - 100000;
+		dm_correct(dm, ppm);
+		for (to.cyl = CYLINDERS - 1; to.cyl; to.cyl--) {
+			least = min(least, dm_seek_ns(dm, &from, &to, false));
+			least = min(least, dm_seek_ns(dm, &from, &to, true));
+			assert_true(dm_seek_floor_ns(dm, to.cyl) <= least);
+		}
+	}
+	dm_free(dm);
+}
+
+/* a write settles for as long as ever */
+static void test_settle(void **state)
+{
+	struct disk_model *dm = support_model_text(disk_text);
+	struct dm_place from = { 0 }, to = { .cyl = 1024 };
+	s32 ppm[DM_BANDS];
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < DM_BANDS; i++)
+		ppm[i] = 30000;
+	dm_correct(dm, ppm);
+	assert_in_range(dm_seek_ns(dm, &from, &to, false), 3605000 - 5, 3605000 + 5);
+	assert_in_range(dm_seek_ns(dm, &from, &to, true), 4005000 - 5, 4005000 + 5);
+	assert_int_equal(dm_switch_ns(dm, false), 300000);
+	dm_free(dm);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_slower),
+		cmocka_unit_test(test_warms_up),
+		cmocka_unit_test(test_lands_inside),
+		cmocka_unit_test(test_other_causes),
+		cmocka_unit_test(test_one_band),
+		cmocka_unit_test(test_free_reads),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_forgets),
+		cmocka_unit_test(test_floor),
+		cmocka_unit_test(test_settle),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
