@@ -24,8 +24,8 @@ static const u64 fb_iosched_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadl
 static const u64 fb_iosched_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
 /* twice as much brings no more of a whole scan, half 3 % less (Documentation/large.rst) */
 static const u64 fb_iosched_search_ns = 100 * NSEC_PER_USEC;
-static const u64 fb_iosched_reset_ns =
-	NSEC_PER_SEC;    /* no new anchor for the phase after a reset */
+/* no new anchor for the phase for so long after a reset */
+static const u64 fb_iosched_reset_ns = NSEC_PER_SEC;
 static const u32 fb_iosched_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
 
 static struct kmem_cache *fb_iosched_cache;
@@ -340,8 +340,8 @@ static struct request *fb_iosched_send_quiet(struct fb_sched *fs, u64 now)
 	fs->window_ns = 0;
 	fs->fd->stats.others_idle++;
 	fb_pool_del(fs, fq);
-	return fb_iosched_send(fs, fq, now, &(struct fb_iosched_dispatch) { .cause =
-			       FB_CAUSE_PLAIN });
+	return fb_iosched_send(fs, fq, now,
+			       &(struct fb_iosched_dispatch) { .cause = FB_CAUSE_PLAIN });
 }
 
 /* a slot is free: fill it (Documentation/design.rst, One request's way, step 4) */
@@ -386,8 +386,8 @@ static struct request *fb_iosched_fill_transparent(struct fb_sched *fs)
 	fq = container_of(req, struct fb_sched_rq, fg);
 	fb_pool_del(fs, fq);
 	fb_policy_sent(&fs->pool, req);
-	return fb_iosched_send(fs, fq, now, &(struct fb_iosched_dispatch) { .cause =
-			       FB_CAUSE_PLAIN });
+	return fb_iosched_send(fs, fq, now,
+			       &(struct fb_iosched_dispatch) { .cause = FB_CAUSE_PLAIN });
 }
 
 /* without our part it cannot be watched: no free read until it is back */
@@ -450,8 +450,8 @@ static struct request *fb_iosched_send_bypass(struct fb_sched *fs)
 	fb_choice_drop_plan(fs);
 	/* one that was requeued is still what it was */
 	if (fq)
-		fb_iosched_send(fs, fq, ktime_get_ns(), &(struct fb_iosched_dispatch) { .cause =
-				fq->cmd.cause });
+		fb_iosched_send(fs, fq, ktime_get_ns(),
+				&(struct fb_iosched_dispatch) { .cause = fq->cmd.cause });
 	else
 		fb_iosched_send_untracked(fs, rq);
 	if (!fs->pinned)

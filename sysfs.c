@@ -450,8 +450,8 @@ static void calibration_band(struct seq_file *m, const struct fb_calibration *s,
 	if (i < DM_BANDS - 1)
 		last = min(last, dm_band_first(i + 1) - 1);
 	seq_printf(m, "band %u %u trials %llu late %llu shift_ppm %d applied_ppm %d error_ppm %u spread_ns %u since_s %llu\n",
-		   first, last, b->trials, b->late, fb_seek_fit_ppm(&s->calib, i), s->calib.applied[i],
-		   fb_seek_fit_error_ppm(&s->calib, i), b->spread_ns,
+		   first, last, b->trials, b->late, fb_seek_fit_ppm(&s->calib, i),
+		   s->calib.applied[i], fb_seek_fit_error_ppm(&s->calib, i), b->spread_ns,
 		   b->since_ns ? div_u64(now - min(b->since_ns, now), NSEC_PER_SEC) : 0);
 }
 

@@ -127,8 +127,11 @@ static void fb_conservatism_monotone(const struct fb_conservatism_tail *t,
 	u32 i, k = 0;
 
 	for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
-		struct fb_conservatism_pool p = { .share = share[i], .n = t->n[i] + prior, .end =
-			i + 1 };
+		struct fb_conservatism_pool p = {
+			.share = share[i],
+			.n = t->n[i] + prior,
+			.end = i + 1,
+		};
 
 		while (k && pool[k - 1].share < p.share) {
 			const struct fb_conservatism_pool *q = &pool[--k];
@@ -212,8 +215,8 @@ static u32 fb_conservatism_quantile_ns(const u32 share[FB_CONSERVATISM_BINS], u3
 		return 0;
 	part = FB_CONSERVATISM_BIN_NS;
 	if (share[i] <= risk)
-		part = div_u64((u64)FB_CONSERVATISM_BIN_NS * (share[i - 1] - risk), share[i - 1] -
-			       share[i]);
+		part = div_u64((u64)FB_CONSERVATISM_BIN_NS * (share[i - 1] - risk),
+			       share[i - 1] - share[i]);
 	return i * FB_CONSERVATISM_BIN_NS - FB_CONSERVATISM_BIN_NS / 2 + part;
 }
 
@@ -239,7 +242,7 @@ static void fb_conservatism_tell(u16 chance[FB_CONSERVATISM_BINS],
 static void fb_conservatism_reckon(struct fb_conservatism *m)
 {
 	const u32 *told = m->told ? m->prior : NULL;
-	u32 share[FB_CONSERVATISM_BINS], band = m->turn, risk;
+	u32 share[FB_CONSERVATISM_BINS], band = m->turn, risk, floor_ns;
 
 	m->turn = band < FB_CONSERVATISM_BANDS ? band + 1 : 0;
 	if (m->trials < FB_CONSERVATISM_ENOUGH)
@@ -259,9 +262,9 @@ static void fb_conservatism_reckon(struct fb_conservatism *m)
 		fb_conservatism_shares(&m->tail[band], m->share, FB_CONSERVATISM_PRIOR_BAND, share);
 	else
 		fb_conservatism_shares(&m->tail[band], told, FB_CONSERVATISM_PRIOR, share);
+	floor_ns = fb_conservatism_quantile_ns(share, FB_CONSERVATISM_RISK_FLOOR);
 	m->odds.floor_ns[band] = fb_conservatism_towards(m->odds.floor_ns[band],
-							 max(fb_conservatism_quantile_ns(share, FB_CONSERVATISM_RISK_FLOOR),
-							     FB_CONSERVATISM_LEAST_NS));
+							 max(floor_ns, FB_CONSERVATISM_LEAST_NS));
 	fb_conservatism_tell(m->odds.late[band], share);
 }
 
@@ -504,9 +507,8 @@ static u32 fb_conservatism_band_spread(const struct disk_model *dm, u32 band)
 
 void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *dm)
 {
-	u32 share[FB_CONSERVATISM_BINS], most_ns = 1, risk = min(m->risk *
-								 FB_CONSERVATISM_GAP_BLOCKS,
-								 FB_CONSERVATISM_ONE / 2), i;
+	u32 risk = min(m->risk * FB_CONSERVATISM_GAP_BLOCKS, FB_CONSERVATISM_ONE / 2);
+	u32 share[FB_CONSERVATISM_BINS], most_ns = 1, i;
 
 	if (!dm_spread_is_known(dm))
 		return;

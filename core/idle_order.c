@@ -360,14 +360,16 @@ static void fb_idle_order_near_ahead(const struct fb_idle_order *o,
 	u32 n = min_t(u64, FB_IDLE_ORDER_NEAR_TURNS * track, o->granules - first);
 	struct fb_plan_piece p;
 	struct dm_access acc;
+	u64 value;
 
 	fb_idle_order_piece(o, ask, first, first + 1, &p);
-	if (!dm_access(ask->dm, ask->head, p.lbn, 1, false, &acc))
-		fb_idle_order_near_offer(best, first, o->granules,
-					 (u64)fb_bitmap_count(ask->bm, first, n) *
-					 o->weight[fb_idle_order_near_region(ask, acc.end.cyl)],
-					 acc.total_ns + fb_idle_order_near_cut_ns(ask, first, track) +
-					 FB_IDLE_ORDER_NEAR_TURNS * turn_ns);
+	if (dm_access(ask->dm, ask->head, p.lbn, 1, false, &acc))
+		return;
+	value = (u64)fb_bitmap_count(ask->bm, first, n) *
+		o->weight[fb_idle_order_near_region(ask, acc.end.cyl)];
+	fb_idle_order_near_offer(best, first, o->granules, value,
+				 acc.total_ns + fb_idle_order_near_cut_ns(ask, first, track) +
+				 FB_IDLE_ORDER_NEAR_TURNS * turn_ns);
 }
 
 /*
@@ -451,7 +453,8 @@ static void fb_idle_order_near_starts(const struct fb_idle_order *o,
 	u32 found = 0, i;
 	u64 first;
 
-	for (i = 0; i < FB_IDLE_ORDER_NEAR_WORDS && found < FB_IDLE_ORDER_NEAR_STARTS; i++, word += step) {
+	for (i = 0; i < FB_IDLE_ORDER_NEAR_WORDS && found < FB_IDLE_ORDER_NEAR_STARTS;
+	     i++, word += step) {
 		if (word >= BITS_TO_LONGS(o->granules))
 			return;
 		w = wanted[word] & ~(wanted[word] << 1);
@@ -574,7 +577,8 @@ static bool fb_idle_order_near_next(struct fb_idle_order *o, const struct fb_idl
 	if (!ask->head || dm_track_at(ask->dm, ask->head->cyl, ask->head->head, &t))
 		return fb_idle_order_sequential_next(o, ask, out);
 	fb_idle_order_near_weigh(o, ask);
-	if (!fb_idle_order_near_goes_on(o, ask, &t, &best) && !fb_idle_order_near_search(o, ask, &t, &best)) {
+	if (!fb_idle_order_near_goes_on(o, ask, &t, &best) &&
+	    !fb_idle_order_near_search(o, ask, &t, &best)) {
 		o->cursor = fb_idle_order_track_granule(o, ask, dm_track_index(ask->dm, &t));
 		return fb_idle_order_sequential_next(o, ask, out);
 	}

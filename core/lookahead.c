@@ -135,13 +135,13 @@ static u32 fb_lookahead_usual(const struct fb_lookahead_base *b)
 /* what a command changes of the odds */
 static s32 fb_lookahead_weight(const struct fb_lookahead_base *b, bool bad)
 {
-	u32 fine = fb_lookahead_usual(b) + FB_LOOKAHEAD_FINE, harm = fb_lookahead_usual(b) +
-		FB_LOOKAHEAD_HARM;
+	u32 fine = fb_lookahead_usual(b) + FB_LOOKAHEAD_FINE;
+	u32 harm = fb_lookahead_usual(b) + FB_LOOKAHEAD_HARM;
 
 	if (bad)
 		return fb_lookahead_log2(harm) - fb_lookahead_log2(fine);
-	return fb_lookahead_log2(FB_LOOKAHEAD_ONE - harm) - fb_lookahead_log2(FB_LOOKAHEAD_ONE -
-									      fine);
+	return fb_lookahead_log2(FB_LOOKAHEAD_ONE - harm) -
+	       fb_lookahead_log2(FB_LOOKAHEAD_ONE - fine);
 }
 
 /* true: the lift does harm */
@@ -156,8 +156,10 @@ static bool fb_lookahead_test(struct fb_lookahead_test *t, bool trial, s32 weigh
 static void fb_lookahead_judge(struct fb_lookahead *p, u32 i, u64 now_ns,
 			       const struct fb_lookahead_mark *mark, bool bad)
 {
-	const bool concerned[2] = { mark->at & fb_lookahead_bit[i],
-		mark->behind & fb_lookahead_bit[i] };
+	const bool concerned[2] = {
+		mark->at & fb_lookahead_bit[i],
+		mark->behind & fb_lookahead_bit[i],
+	};
 	struct fb_lookahead_lift *l = &p->lift[i];
 	bool trial = l->state == FB_LOOKAHEAD_TRIAL;
 	s32 weight = fb_lookahead_weight(&p->base[mark->ours], bad);

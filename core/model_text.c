@@ -255,8 +255,8 @@ static int fb_model_text_read_string(struct mt *mt, char *value)
 		return fb_model_text_fail(mt, "%s: value missing", mt->record->name);
 	if (n >= mt->record->max)
 		return fb_model_text_fail(mt, "%s: '%.40s...' is longer than %llu bytes",
-					  mt->record->name, p, (unsigned long long)mt->record->max -
-					  1);
+					  mt->record->name, p,
+					  (unsigned long long)mt->record->max - 1);
 	p[n] = '\0';
 	mt->word = p + n;
 	for (; *p; p++) {

@@ -482,8 +482,8 @@ static struct fb_policy_req *fb_policy_first(struct fb_policy_pool *pool,
 static struct fb_policy_req *fb_policy_earliest(struct fb_policy_pool *pool,
 						enum fb_policy_class class)
 {
-	struct fb_policy_req *read = fb_policy_first(pool, class, false), *write =
-		fb_policy_first(pool, class, true);
+	struct fb_policy_req *read = fb_policy_first(pool, class, false);
+	struct fb_policy_req *write = fb_policy_first(pool, class, true);
 
 	if (!read || !write)
 		return read ? read : write;

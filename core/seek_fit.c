@@ -237,15 +237,14 @@ static void fb_seek_fit_step(struct fb_seek_fit_part *p, u64 var, s64 by, u64 su
 static void fb_seek_fit_follow(struct fb_seek_fit *c, struct fb_seek_fit_band *b,
 			       const struct fb_seek_fit_trial *t)
 {
-	u64 var = c->common.var + b->own.var, noise = t->chance *
-		(FB_SEEK_FIT_ONE - t->chance) >> 16;
-	/* what the trial tells against what is known: var * noise * sense^2, 16 binary places */
-	u64 tells = div_u64(mul_u64_u64_shr(var, t->sense * t->sense, 20), FB_SEEK_FIT_MILLION) *
-		noise;
+	u64 var = c->common.var + b->own.var;
+	u64 noise = t->chance * (FB_SEEK_FIT_ONE - t->chance) >> 16;
 	s64 surprise = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance, by;
-	u64 surer;
+	u64 tells, surer;
 
-	tells = div_u64(tells, FB_SEEK_FIT_MILLION);
+	/* what the trial tells against what is known: var * noise * sense^2, 16 binary places */
+	tells = div_u64(mul_u64_u64_shr(var, t->sense * t->sense, 20), FB_SEEK_FIT_MILLION);
+	tells = div_u64(tells * noise, FB_SEEK_FIT_MILLION);
 	surer = div64_u64(tells << 16, FB_SEEK_FIT_ONE + tells);
 	/* var * sense / (1 + tells) * surprise */
 	by = div_u64(mul_u64_u64_shr(var, t->sense, 10), FB_SEEK_FIT_MILLION);

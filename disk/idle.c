@@ -57,9 +57,10 @@ void fb_idle_changed(struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	fb_idle_policy_set_goals(&idle->wait, (u64)idle->goal_mean_us * NSEC_PER_USEC,
 				 (u64)idle->goal_max_us * NSEC_PER_USEC);
-	fb_idle_policy_set_fixed(&idle->wait, wait_auto ? FB_IDLE_POLICY_AUTO : (u64)idle->wait_us *
-				 NSEC_PER_USEC, idle->size_kib == FB_IDLE_AUTO ? 0 :
-				 idle->size_kib * 2);
+	fb_idle_policy_set_fixed(&idle->wait,
+				 wait_auto ? FB_IDLE_POLICY_AUTO :
+					     (u64)idle->wait_us * NSEC_PER_USEC,
+				 idle->size_kib == FB_IDLE_AUTO ? 0 : idle->size_kib * 2);
 	fb_idle_wake(fd);
 }
 
@@ -134,8 +135,9 @@ void fb_idle_sent(struct fb_disk *fd, u64 now, u64 end_ns)
 	idle->reading = true;
 	idle->retry_ns = 0;
 	idle->used_ns = now;
-	fb_idle_policy_sent(&idle->wait, now, end_ns ? end_ns : now +
-			    fb_idle_policy_longest_ns(&idle->wait), idle->piece.nsect);
+	fb_idle_policy_sent(&idle->wait, now,
+			    end_ns ? end_ns : now + fb_idle_policy_longest_ns(&idle->wait),
+			    idle->piece.nsect);
 	/* the next one is not to wait for its carrier */
 	fb_free_read_need(fd);
 }
@@ -226,7 +228,8 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 		.dm = fd->model,
 		.bm = &task->map,
 		.head = fd->head && fb_head_now(fd->head, start_ns, &head) ? &head : NULL,
-		.max_sectors = fd->q ? min(fb_idle_policy_sectors(&fd->idle.wait), fb_free_read_max(fd)) : 0,
+		.max_sectors = fd->q ? min(fb_idle_policy_sectors(&fd->idle.wait),
+					   fb_free_read_max(fd)) : 0,
 		.max_ns = fb_idle_policy_longest_ns(&fd->idle.wait),
 		.ahead = !fd->lookahead.off && fb_verify_how(fd) == FB_VERIFY_READ,
 	};
@@ -321,7 +324,8 @@ ssize_t fb_idle_describe(struct fb_disk *fd, char *page)
 	spin_unlock_irq(&fd->lock);
 	return sysfs_emit(page,
 			  "state %s\nwait_us %llu\nsize_kib %u\nmean_us %llu.%03llu\nmax_us %llu\nrequests %llu\ncollisions %llu\nreads %llu\nsectors %llu\nused_us %llu\nidle_us %llu\n",
-			  fb_idle_policy_why_name[st.why], div_u64(st.wait_ns, NSEC_PER_USEC), st.sectors / 2,
+			  fb_idle_policy_why_name[st.why],
+			  div_u64(st.wait_ns, NSEC_PER_USEC), st.sectors / 2,
 			  div_u64(st.mean_ns, NSEC_PER_USEC), st.mean_ns % NSEC_PER_USEC,
 			  div_u64(st.max_ns, NSEC_PER_USEC), st.requests, st.collisions, st.reads,
 			  st.read_sectors, div_u64(st.used_ns, NSEC_PER_USEC),

@@ -20,8 +20,9 @@
  * counted from the start of the disk: of a partition that does not begin or end with a
  * block, the first or last one is shorter. A range begins and ends where blocks do, or
  * where the block device does. A block is delivered once, however often it is declared
- * before its read is sent; in any order. It holds what the medium held when it was read: pages not yet
- * written back are not in it (a consistent copy needs a snapshot, or nobody who writes).
+ * before its read is sent; in any order. It holds what the medium held when it was read:
+ * pages not yet written back are not in it (a consistent copy needs a snapshot, or nobody
+ * who writes).
  *
  * read() delivers whole records only, as many as there are and fit, and returns their
  * bytes. While there are none it waits, or returns EAGAIN (O_NONBLOCK). It returns 0 when

@@ -222,8 +222,8 @@ static void test_maximum(void **state)
 		if (!n)
 			assert_int_equal(fb_idle_policy_why(&b.w, b.now + 900 * MS),
 					 FB_IDLE_POLICY_SHORT);
-		assert_true(n == FB_IDLE_POLICY_SECTORS_MAX || 2 * max(n, 64U) * 10000ULL + 16 *
-			    MS > most);
+		assert_true(n == FB_IDLE_POLICY_SECTORS_MAX ||
+			    2 * max(n, 64U) * 10000ULL + 16 * MS > most);
 	}
 }
 

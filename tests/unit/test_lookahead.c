@@ -92,7 +92,8 @@ static u32 decide(struct drive *d)
 {
 	u32 gaps = 0;
 
-	while (d->p.lift[0].state == FB_LOOKAHEAD_TRIAL || d->p.lift[1].state == FB_LOOKAHEAD_TRIAL) {
+	while (d->p.lift[0].state == FB_LOOKAHEAD_TRIAL ||
+	       d->p.lift[1].state == FB_LOOKAHEAD_TRIAL) {
 		gap(d, BOTH);
 		assert_true(++gaps < 100000);
 	}

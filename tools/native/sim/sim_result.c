@@ -137,7 +137,8 @@ static void simr_calibration(struct simr *r, const struct fb_seek_fit *c)
 		if (!b->trials)
 			continue;
 		fprintf(r->out, "%s{\"cylinders\": %u, \"ppm\": %d, \"error_ppm\": %u, ",
-			first ? "" : ", ", dm_band_first(i), fb_seek_fit_ppm(c, i), fb_seek_fit_error_ppm(c, i));
+			first ? "" : ", ", dm_band_first(i), fb_seek_fit_ppm(c, i),
+			fb_seek_fit_error_ppm(c, i));
 		fprintf(r->out, "\"applied_ppm\": %d, \"spread_us\": %.5g, \"trials\": %llu}",
 			c->applied[i], b->spread_ns / 1e3, (unsigned long long)b->trials);
 		first = false;

@@ -110,7 +110,8 @@ static void sims_spoil(struct sims *s, struct sims_cmd *c)
 
 		if (c->cmd.write && sims_overlap(other, c->cmd.lbn, c->cmd.lbn + c->cmd.nsect))
 			other->spoilt = true;
-		if (other->cmd.write && sims_overlap(c, other->cmd.lbn, other->cmd.lbn + other->cmd.nsect))
+		if (other->cmd.write &&
+		    sims_overlap(c, other->cmd.lbn, other->cmd.lbn + other->cmd.nsect))
 			c->spoilt = true;
 	}
 }
@@ -240,7 +241,8 @@ static void sims_find_plan(struct sims *s, u64 now_ns, struct fb_plan *plan)
 		return;
 	}
 	simt_plan(s->task, &s->gap, now_ns, plan);
-	if (plan->kind == FB_PLAN_NONE || !fb_completion_too_late(&sims_last(s)->cmd, sim_drive_now(s->drive, now_ns),
+	if (plan->kind == FB_PLAN_NONE ||
+	    !fb_completion_too_late(&sims_last(s)->cmd, sim_drive_now(s->drive, now_ns),
 				    sims_lead_ns(s)))
 		return;
 	s->stats.too_late++;
@@ -253,6 +255,7 @@ static void sims_fill_slot(struct sims *s, u64 now_ns)
 	struct dm_place head;
 	struct fb_plan plan;
 	u64 start_ns;
+	bool known;
 
 	s->window_ns = 0;
 	if (s->pinned && s->next_piece < sims_commands(s)) {
@@ -263,11 +266,12 @@ static void sims_fill_slot(struct sims *s, u64 now_ns)
 		sims_send_choice(s, s->plan.piece[s->next_piece].lbn, true, now_ns);
 		return;
 	}
-	if (!s->nr_flight && !s->pinned)
-		sims_choose(s, fb_completion_idle_head(&s->head, now_ns, false, &head, &start_ns) ? &head : NULL,
-			    now_ns);
-	else if (!s->choice.req)
+	if (!s->nr_flight && !s->pinned) {
+		known = fb_completion_idle_head(&s->head, now_ns, false, &head, &start_ns);
+		sims_choose(s, known ? &head : NULL, now_ns);
+	} else if (!s->choice.req) {
 		sims_choose_next(s, now_ns);
+	}
 	sims_find_plan(s, now_ns, &plan);
 	if (plan.kind == FB_PLAN_SEPARATE || plan.kind == FB_PLAN_BOTH)
 		sims_begin_plan(s, &plan, now_ns);
@@ -429,8 +433,8 @@ static void sims_open_window(struct sims *s, const struct sims_cmd *done, u64 no
 static void sims_retail(struct sims *s, u64 now_ns)
 {
 	s->gap_open = false;
-	s->tail_known = s->nr_flight && 
-		fb_completion_end_place(s->dm, &sims_last(s)->cmd, &s->tail);
+	s->tail_known = s->nr_flight &&
+			fb_completion_end_place(s->dm, &sims_last(s)->cmd, &s->tail);
 	if (!s->pinned && s->pool.count)
 		sims_choose_next(s, now_ns);
 }
