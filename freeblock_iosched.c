@@ -17,8 +17,10 @@
 #include <linux/slab.h>
 #include <trace/events/block.h>
 
+#include "disk/coverage.h"
 #include "sched/sched.h"
 #include "disk/trace_events.h"
+#include "freeblock_iosched.h"
 
 static const u64 fb_iosched_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
 static const u64 fb_iosched_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
@@ -42,11 +44,11 @@ static bool fb_iosched_is_active(const struct fb_sched *fs)
 static void fb_iosched_note_activity(struct fb_sched *fs)
 {
 	bool active = fs->nr_unseen || fb_iosched_is_active(fs);
-	bool quiet = fs->fd->fg_active && !active;
+	bool quiet = fs->fd->fg.active && !active;
 
 	if (active || quiet)
-		fs->fd->fg_last_ns = ktime_get_ns();
-	fs->fd->fg_active = active;
+		fs->fd->fg.last_ns = ktime_get_ns();
+	fs->fd->fg.active = active;
 	if (quiet)
 		fb_idle_quiet(fs->fd);
 }
@@ -55,7 +57,7 @@ static void fb_iosched_note_activity(struct fb_sched *fs)
 static void fb_iosched_note_arrival(struct fb_sched *fs)
 {
 	fb_idle_arrive(fs->fd);
-	fs->fd->fg_active = true;
+	fs->fd->fg.active = true;
 }
 
 /*
@@ -66,7 +68,7 @@ static void fb_iosched_note_arrival(struct fb_sched *fs)
 static void fb_iosched_look(struct fb_sched *fs, u32 own)
 {
 	struct fb_disk *fd = fs->fd;
-	u64 last_ns = fd->fg_last_ns;
+	u64 last_ns = fd->fg.last_ns;
 	u32 busy, known;
 
 	lockdep_assert_held(&fd->lock);
@@ -84,7 +86,7 @@ static void fb_iosched_look(struct fb_sched *fs, u32 own)
 	fs->nr_unseen = busy - known;
 	fb_iosched_note_activity(fs);
 	/* it may have been a question that a sleeping drive answers */
-	fd->fg_last_ns = last_ns;
+	fd->fg.last_ns = last_ns;
 	if (fs->nr_unseen && !hrtimer_is_queued(&fs->timer))
 		hrtimer_start(&fs->timer, ns_to_ktime(ktime_get_ns() + FB_SCHED_LOOK_NS),
 			      HRTIMER_MODE_ABS);
@@ -232,7 +234,7 @@ static u32 fb_iosched_lifts(const struct fb_sched *fs, const struct fb_plan *pla
 
 	if (plan->kind == FB_PLAN_NONE)
 		return 0;
-	return fb_lookahead_lifts(fd->model, &fd->gap, plan, i) & fd->lim.lift;
+	return fb_lookahead_lifts(fd->model, &fd->mail.gap, plan, i) & fd->mail.lim.lift;
 }
 
 /* pieces of a plan that are commands of their own */
@@ -406,7 +408,7 @@ static void fb_iosched_send_untracked(struct fb_sched *fs, struct request *rq)
 /* there is an idle read, and still nothing else */
 static bool fb_iosched_idle_is_due(const struct fb_sched *fs)
 {
-	return fs->fd->idle.ready && !fs->fd->fg_active && !fs->nr_flight &&
+	return fs->fd->idle.ready && !fs->fd->fg.active && !fs->nr_flight &&
 	       !fs->others.count && !fb_disk_transparent(fs->fd);
 }
 
@@ -462,7 +464,7 @@ static struct request *fb_iosched_send_bypass(struct fb_sched *fs)
 /* a freeze waits for the carrier, and runs the queue */
 static bool fb_iosched_must_return(const struct fb_sched *fs)
 {
-	return fs->fd->carrier_rq && percpu_ref_is_dying(&fs->q->q_usage_counter);
+	return fs->fd->reads.rq && percpu_ref_is_dying(&fs->q->q_usage_counter);
 }
 
 static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)

@@ -6,9 +6,10 @@
 
 #include "disk/delivery.h"
 #include "disk/disk.h"
+#include "disk/idle.h"
 #include "disk/memory.h"
 #include "disk/reader.h"
-#include "sched/sched.h"
+#include "freeblock_iosched.h"
 #include "sysfs.h"
 #include "tasks/user.h"
 
@@ -27,12 +28,12 @@ static int __init fb_main_init(void)
 {
 	int ret;
 
-	ret = fb_task_init();
+	ret = fb_delivery_init();
 	if (ret)
 		return ret;
 	ret = fb_user_init();
 	if (ret)
-		goto exit_task;
+		goto exit_delivery;
 	ret = fb_disk_init(fb_main_clients, fb_sysfs_disk_groups);
 	if (ret)
 		goto exit_user;
@@ -45,8 +46,8 @@ exit_disk:
 	fb_disk_exit();
 exit_user:
 	fb_user_exit();
-exit_task:
-	fb_task_exit();
+exit_delivery:
+	fb_delivery_exit();
 	return ret;
 }
 
@@ -55,7 +56,7 @@ static void __exit fb_main_exit(void)
 	fb_iosched_unregister();
 	fb_disk_exit();
 	fb_user_exit();
-	fb_task_exit();
+	fb_delivery_exit();
 	fb_memory_exit();
 }
 

@@ -14,6 +14,7 @@
 #include "disk/disk.h"
 #include "tasks/job.h"
 #include "sysfs.h"
+#include "tasks/task.h"
 
 /* ---- a disk ---- */
 

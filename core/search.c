@@ -8,6 +8,7 @@
  * of wanted granules per track, and the least time that the ways to a cylinder and on
  * take, bound what may still be found, so that most tracks are passed over.
  */
+#include "core/search.h"
 #include "core/track_find.h"
 
 /*

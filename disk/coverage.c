@@ -17,6 +17,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "disk/coverage.h"
 #include "disk/delivery.h"
 #include "disk/disk.h"
 #include "disk/drive_query.h"
@@ -325,7 +326,7 @@ static bool fb_coverage_is_on_its_way(const struct freeblock_task *task,
  */
 static void fb_coverage_add_flying(struct fb_coverage_walk *walk, u64 first, u32 n)
 {
-	const struct fb_free_reads *bufs = walk->cov->fd->bufs;
+	const struct fb_free_reads *bufs = walk->cov->fd->reads.bufs;
 	u32 granule = fb_coverage_granule(walk->cov), i;
 
 	for (i = 0; walk->task->map.n_flying && i < READ_ONCE(bufs->n); i++) {
@@ -760,8 +761,8 @@ void fb_coverage_absorb(struct fb_coverage *cov)
 {
 	u32 i;
 
-	for (i = 0; i < READ_ONCE(cov->fd->bufs->n); i++)
-		if (fb_coverage_absorb_buf(cov, &cov->fd->bufs->buf[i]))
+	for (i = 0; i < READ_ONCE(cov->fd->reads.bufs->n); i++)
+		if (fb_coverage_absorb_buf(cov, &cov->fd->reads.bufs->buf[i]))
 			cov->blocked = false;
 	fb_coverage_publish(cov);
 }
@@ -777,7 +778,7 @@ void fb_coverage_absorb(struct fb_coverage *cov)
  */
 void fb_coverage_ask_drive(struct fb_coverage *cov)
 {
-	if (cov->asked || READ_ONCE(cov->fd->carrier) != FB_FREE_READ_NONE)
+	if (cov->asked || READ_ONCE(cov->fd->reads.carrier) != FB_CARRIER_NONE)
 		return;
 	fb_drive_query_lookahead(cov->fd);
 	cov->asked = true;
@@ -854,7 +855,7 @@ static bool fb_coverage_task_has_work(const struct fb_coverage *cov,
  */
 bool fb_coverage_has_work(struct fb_coverage *cov)
 {
-	struct fb_free_reads *bufs = cov->fd->bufs;
+	struct fb_free_reads *bufs = cov->fd->reads.bufs;
 	bool work = false;
 	u32 i;
 

@@ -206,7 +206,7 @@ static void fb_delivery_done(struct freeblock_task *task, struct fb_free_read *b
 static void fb_delivery_work(struct work_struct *work)
 {
 	struct freeblock_task *task = container_of(work, struct freeblock_task, deliver);
-	struct fb_free_reads *bufs = task->fd->bufs;
+	struct fb_free_reads *bufs = task->fd->reads.bufs;
 	unsigned int i;
 	u32 b;
 

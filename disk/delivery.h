@@ -5,7 +5,7 @@
 #ifndef FB_DELIVERY_H
 #define FB_DELIVERY_H
 
-#include "disk/coverage.h"
+#include "disk/task_state.h"
 
 int fb_delivery_init(void);
 void fb_delivery_exit(void);

@@ -44,13 +44,13 @@ static void fb_free_read_end_io(struct bio *bio)
 	unsigned long flags;
 
 	spin_lock_irqsave(&fd->lock, flags);
-	if (buf->state == FB_FREE_READ_VEHICLE) {
+	if (buf->state == FB_FREE_READ_CARRIER) {
 		/* refused at submission, returned, or read under another scheduler */
 		buf->state = FB_FREE_READ_FREE;
-		if (fd->carrier_buf == buf) {
-			fd->carrier = FB_FREE_READ_NONE;
-			fd->carrier_rq = NULL;
-			fd->carrier_buf = NULL;
+		if (fd->reads.buf == buf) {
+			fd->reads.carrier = FB_CARRIER_NONE;
+			fd->reads.rq = NULL;
+			fd->reads.buf = NULL;
 		}
 	} else {
 		fb_free_read_ended(buf, bio->bi_status);
@@ -171,10 +171,10 @@ u32 fb_free_read_missing(const struct fb_disk *fd, u32 tasks)
 	u32 first = fb_free_read_number(fb_free_read_size(fd->model)), want;
 
 	lockdep_assert_held(&fd->life);
-	if (!fd->bufs)
+	if (!fd->reads.bufs)
 		return first;
 	want = first + FREEBLOCK_HELD * (tasks - 1);
-	return want > fd->bufs->n ? want - fd->bufs->n : 0;
+	return want > fd->reads.bufs->n ? want - fd->reads.bufs->n : 0;
 }
 
 /**
@@ -240,11 +240,11 @@ int fb_free_read_grow(struct fb_disk *fd, u32 n)
 	int ret;
 
 	lockdep_assert_held(&fd->life);
-	ret = fb_free_read_alloc_more(fd, fd->bufs, n);
+	ret = fb_free_read_alloc_more(fd, fd->reads.bufs, n);
 	if (ret)
 		return ret;
 	spin_lock_irq(&fd->lock);
-	fd->bufs->n += n;
+	fd->reads.bufs->n += n;
 	spin_unlock_irq(&fd->lock);
 	return 0;
 }
@@ -274,9 +274,9 @@ static struct fb_free_read *fb_free_read_find_free(struct fb_disk *fd)
 	u32 i;
 
 	lockdep_assert_held(&fd->lock);
-	for (i = 0; fd->bufs && i < fd->bufs->n; i++)
-		if (fd->bufs->buf[i].state == FB_FREE_READ_FREE)
-			return &fd->bufs->buf[i];
+	for (i = 0; fd->reads.bufs && i < fd->reads.bufs->n; i++)
+		if (fd->reads.bufs->buf[i].state == FB_FREE_READ_FREE)
+			return &fd->reads.bufs->buf[i];
 	return NULL;
 }
 
@@ -321,7 +321,7 @@ static void fb_free_read_aim(struct fb_free_read *buf, struct request *rq, u64 l
  */
 static u32 fb_free_read_segment(const struct fb_disk *fd)
 {
-	u64 bytes = PAGE_SIZE << fd->bufs->order;
+	u64 bytes = PAGE_SIZE << fd->reads.bufs->order;
 
 	bytes = min_t(u64, bytes, rounddown_pow_of_two(queue_max_segment_size(fd->q)));
 	bytes = min_t(u64, bytes - 1, queue_segment_boundary(fd->q)) + 1;
@@ -350,8 +350,8 @@ void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u32 nsect)
 	u32 i;
 
 	lockdep_assert_held(&fd->lock);
-	for (i = 0; fd->bufs && i < fd->bufs->n; i++) {
-		struct fb_free_read *buf = &fd->bufs->buf[i];
+	for (i = 0; fd->reads.bufs && i < fd->reads.bufs->n; i++) {
+		struct fb_free_read *buf = &fd->reads.bufs->buf[i];
 
 		if (buf->state < FB_FREE_READ_SENT)
 			continue;
@@ -414,10 +414,10 @@ u32 fb_free_read_prepend_limit(const struct fb_disk *fd, struct request *rq)
 	u32 max_segs = queue_max_segments(rq->q);
 
 	lockdep_assert_held(&fd->lock);
-	if (!fd->bufs || !fb_free_read_may_prepend(rq) || len >= max_len ||
+	if (!fd->reads.bufs || !fb_free_read_may_prepend(rq) || len >= max_len ||
 	    rq->nr_phys_segments >= max_segs)
 		return 0;
-	max_len = min(max_len - len, fd->bufs->sectors);
+	max_len = min(max_len - len, fd->reads.bufs->sectors);
 	return min_t(u64, max_len,
 		     (u64)(max_segs - rq->nr_phys_segments) * fb_free_read_segment(fd));
 }
@@ -455,7 +455,7 @@ bool fb_free_read_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 n
 		return false;
 	}
 	failfast = (rq->cmd_flags & REQ_FAILFAST_MASK) | REQ_FAILFAST_TRANSPORT;
-	fb_free_read_setup(fd->bufs, buf, NULL, REQ_OP_READ | failfast, lbn, nsect);
+	fb_free_read_setup(fd->reads.bufs, buf, NULL, REQ_OP_READ | failfast, lbn, nsect);
 	fb_free_read_load(fd, buf, rq, lbn, nsect);
 	buf->joined = true;
 	buf->bio.bi_next = rq->bio;
@@ -479,10 +479,10 @@ u32 fb_free_read_max_data(const struct fb_disk *fd)
 	u32 nsect;
 
 	lockdep_assert_held(&fd->lock);
-	if (!fd->bufs)
+	if (!fd->reads.bufs)
 		return 0;
 	/* else the block layer would split it (get_max_io_size()) */
-	nsect = round_down(min(queue_max_sectors(fd->q), fd->bufs->sectors),
+	nsect = round_down(min(queue_max_sectors(fd->q), fd->reads.bufs->sectors),
 			   max(queue_physical_block_size(fd->q) >> SECTOR_SHIFT, 1U));
 	return min_t(u64, nsect, (u64)queue_max_segments(fd->q) * fb_free_read_segment(fd));
 }
@@ -497,7 +497,7 @@ u32 fb_free_read_max_data(const struct fb_disk *fd)
  */
 u32 fb_free_read_max(const struct fb_disk *fd)
 {
-	if (fd->bufs && fb_verify_how(fd) == FB_VERIFY_COMMAND)
+	if (fd->reads.bufs && fb_verify_how(fd) == FB_VERIFY_COMMAND)
 		return fb_verify_max(fd);
 	return fb_free_read_max_data(fd);
 }
@@ -507,7 +507,7 @@ static void fb_free_read_submit(struct fb_disk *fd, struct fb_free_read *buf)
 {
 	submit_bio_noacct(&buf->bio);
 	spin_lock_irq(&fd->lock);
-	fd->submitting = false;
+	fd->reads.submitting = false;
 	wake_up(&fd->wait);
 	spin_unlock_irq(&fd->lock);
 }
@@ -546,18 +546,18 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 	u32 nsect;
 
 	spin_lock_irq(&fd->lock);
-	fd->carrier_due = false;
+	fd->reads.due = false;
 	fixed = fb_free_read_is_fixed(fd);
-	if (fd->q && fd->carrier == FB_FREE_READ_NONE && (aim || !fixed))
+	if (fd->q && fd->reads.carrier == FB_CARRIER_NONE && (aim || !fixed))
 		buf = fb_free_read_find_free(fd);
 	if (!buf) {
 		spin_unlock_irq(&fd->lock);
 		return;
 	}
-	buf->state = FB_FREE_READ_VEHICLE;
-	fd->carrier = FB_FREE_READ_ENTERING;
-	fd->carrier_buf = buf;
-	fd->submitting = true;
+	buf->state = FB_FREE_READ_CARRIER;
+	fd->reads.carrier = FB_CARRIER_ENTERING;
+	fd->reads.buf = buf;
+	fd->reads.submitting = true;
 	bdev = fd->bdev;
 	nsect = fb_free_read_max_data(fd);
 	if (fixed) {
@@ -566,7 +566,7 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 	}
 	spin_unlock_irq(&fd->lock);
 
-	fb_free_read_setup(fd->bufs, buf, bdev, FB_FREE_READ_OPF, lbn, nsect);
+	fb_free_read_setup(fd->reads.bufs, buf, bdev, FB_FREE_READ_OPF, lbn, nsect);
 	bio_set_prio(&buf->bio, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
 	fb_free_read_submit(fd, buf);
 }
@@ -597,13 +597,13 @@ bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect)
 		/* who cannot wait is content with what can be had */
 		buf->how = min(fb_verify_how(fd), FB_VERIFY_FUA);
 		buf->proven = true;
-		fd->submitting = true;
+		fd->reads.submitting = true;
 		bdev = fd->bdev;
 	}
 	spin_unlock_irq(&fd->lock);
 	if (!buf)
 		return false;
-	fb_free_read_setup(fd->bufs, buf, bdev, REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE, lbn, nsect);
+	fb_free_read_setup(fd->reads.bufs, buf, bdev, REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE, lbn, nsect);
 	fb_free_read_submit(fd, buf);
 	return true;
 }
@@ -620,10 +620,10 @@ bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect)
 bool fb_free_read_hold(struct fb_disk *fd, struct request *rq)
 {
 	lockdep_assert_held(&fd->lock);
-	if (fd->carrier != FB_FREE_READ_ENTERING || rq->bio != &fd->carrier_buf->bio)
+	if (fd->reads.carrier != FB_CARRIER_ENTERING || rq->bio != &fd->reads.buf->bio)
 		return false;
-	fd->carrier = FB_FREE_READ_HELD;
-	fd->carrier_rq = rq;
+	fd->reads.carrier = FB_CARRIER_HELD;
+	fd->reads.rq = rq;
 	return true;
 }
 
@@ -659,12 +659,12 @@ static void fb_free_read_set_out(struct request *rq)
  */
 struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 {
-	struct request *rq = fd->carrier_rq;
-	struct fb_free_read *buf = fd->carrier_buf;
+	struct request *rq = fd->reads.rq;
+	struct fb_free_read *buf = fd->reads.buf;
 	enum fb_verify_how how = fb_verify_how(fd);
 
 	lockdep_assert_held(&fd->lock);
-	if (fd->carrier != FB_FREE_READ_HELD || !rq) {
+	if (fd->reads.carrier != FB_CARRIER_HELD || !rq) {
 		fd->stats.no_buffer++;
 		return NULL;
 	}
@@ -682,9 +682,9 @@ struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 	buf->proven = how != FB_VERIFY_READ;
 	/* it was inserted with another aim */
 	trace_block_rq_insert(rq);
-	fd->carrier = FB_FREE_READ_NONE;
-	fd->carrier_rq = NULL;
-	fd->carrier_buf = NULL;
+	fd->reads.carrier = FB_CARRIER_NONE;
+	fd->reads.rq = NULL;
+	fd->reads.buf = NULL;
 	fd->stats.separates++;
 	return rq;
 }
@@ -698,7 +698,7 @@ struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 void fb_free_read_need(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
-	fd->carrier_due = true;
+	fd->reads.due = true;
 	wake_up(&fd->wait);
 }
 
@@ -716,8 +716,8 @@ void fb_free_read_return(struct fb_disk *fd)
 	unsigned long flags;
 
 	spin_lock_irqsave(&fd->lock, flags);
-	rq = fd->carrier_rq;
-	fd->carrier_rq = NULL;
+	rq = fd->reads.rq;
+	fd->reads.rq = NULL;
 	spin_unlock_irqrestore(&fd->lock, flags);
 	if (!rq)
 		return;

@@ -24,9 +24,9 @@
 void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim)
 {
 	fb_gap_void(fd);
-	fd->gap = *gap;
-	fd->lim = *lim;
-	fd->gap_open = true;
+	fd->mail.gap = *gap;
+	fd->mail.lim = *lim;
+	fd->mail.open = true;
 	fd->stats.gaps++;
 	trace_freeblock_gap(fd, gap);
 	wake_up(&fd->wait);
@@ -41,9 +41,9 @@ void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_l
 void fb_gap_void(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
-	WRITE_ONCE(fd->gen, fd->gen + 1);
-	fd->gap_open = false;
-	fd->plan.kind = FB_PLAN_NONE;
+	WRITE_ONCE(fd->mail.gen, fd->mail.gen + 1);
+	fd->mail.open = false;
+	fd->mail.plan.kind = FB_PLAN_NONE;
 }
 
 /**
@@ -57,7 +57,7 @@ void fb_gap_void(struct fb_disk *fd)
 const struct fb_plan *fb_gap_plan(const struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
-	return fd->plan.kind == FB_PLAN_NONE || fd->plan_gen != fd->gen ? NULL : &fd->plan;
+	return fd->mail.plan.kind == FB_PLAN_NONE || fd->mail.plan_gen != fd->mail.gen ? NULL : &fd->mail.plan;
 }
 
 /**
@@ -72,14 +72,14 @@ const struct fb_plan *fb_gap_plan(const struct fb_disk *fd)
  */
 bool fb_gap_take(struct fb_disk *fd, struct fb_gap *gap, struct fb_limits *lim)
 {
-	bool open = fd->gap_open;
+	bool open = fd->mail.open;
 
 	lockdep_assert_held(&fd->lock);
-	fd->gap_open = false;
-	if (open && fd->probing)
-		fd->lim.lift = fb_lookahead_allowed(&fd->lookahead, fd->lim.lift, ktime_get_ns());
-	*gap = fd->gap;
-	*lim = fd->lim;
+	fd->mail.open = false;
+	if (open && fd->mail.probing)
+		fd->mail.lim.lift = fb_lookahead_allowed(&fd->lookahead, fd->mail.lim.lift, ktime_get_ns());
+	*gap = fd->mail.gap;
+	*lim = fd->mail.lim;
 	return open;
 }
 
@@ -98,10 +98,10 @@ bool fb_gap_publish(struct fb_disk *fd, const struct fb_plan *plan, u32 gen)
 	bool current_gap;
 
 	spin_lock_irq(&fd->lock);
-	current_gap = fd->gen == gen;
+	current_gap = fd->mail.gen == gen;
 	if (current_gap) {
-		fd->plan = *plan;
-		fd->plan_gen = gen;
+		fd->mail.plan = *plan;
+		fd->mail.plan_gen = gen;
 		trace_freeblock_plan(fd, plan);
 	}
 	spin_unlock_irq(&fd->lock);

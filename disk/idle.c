@@ -11,6 +11,7 @@
  */
 #include <linux/blk-mq.h>
 
+#include "disk/coverage.h"
 #include "disk/disk.h"
 #include "disk/drive_query.h"
 #include "include/compat/fb_compat.h"
@@ -202,7 +203,7 @@ static bool fb_idle_is_awake(struct fb_disk *fd)
 	spin_lock_irq(&fd->lock);
 	if (fd->q) {
 		suspended = fb_compat_queue_sleeps(fd->q);
-		ask = ktime_get_ns() - max(fd->fg_last_ns, fd->idle.used_ns) > FB_IDLE_ASLEEP_NS;
+		ask = ktime_get_ns() - max(fd->fg.last_ns, fd->idle.used_ns) > FB_IDLE_ASLEEP_NS;
 	}
 	spin_unlock_irq(&fd->lock);
 	if (suspended)
@@ -252,13 +253,13 @@ static bool fb_idle_offer(struct fb_disk *fd, const struct fb_plan_piece *piece)
 	struct request_queue *q = NULL;
 
 	spin_lock_irq(&fd->lock);
-	if (fd->carrier == FB_FREE_READ_HELD && fd->carrier_rq &&
+	if (fd->reads.carrier == FB_CARRIER_HELD && fd->reads.rq &&
 	    fb_idle_due_ns(fd) <= ktime_get_ns()) {
 		fd->idle.piece = *piece;
 		fd->idle.ready = true;
 		/* should the scheduler find that it does not fit */
 		fd->idle.retry_ns = ktime_get_ns() + FB_IDLE_RETRY_NS;
-		fd->submitting = true;
+		fd->reads.submitting = true;
 		q = fd->q;
 	}
 	spin_unlock_irq(&fd->lock);
@@ -266,7 +267,7 @@ static bool fb_idle_offer(struct fb_disk *fd, const struct fb_plan_piece *piece)
 		return false;
 	blk_mq_run_hw_queues(q, false);
 	spin_lock_irq(&fd->lock);
-	fd->submitting = false;
+	fd->reads.submitting = false;
 	wake_up(&fd->wait);
 	spin_unlock_irq(&fd->lock);
 	return true;

@@ -9,6 +9,7 @@
 #include <linux/kthread.h>
 #include <linux/sched.h>
 
+#include "disk/coverage.h"
 #include "disk/disk.h"
 #include "disk/reader.h"
 
@@ -51,8 +52,8 @@ static bool fb_reader_take(struct fb_coverage *cov, struct fb_gap *gap, struct f
 		lim->odds = &cov->odds;
 		lim->leg_ns = cov->odds.floor_ns;
 	}
-	*gen = fd->gen;
-	*budget_ns = fd->search_ns;
+	*gen = fd->mail.gen;
+	*budget_ns = fd->mail.search_ns;
 	spin_unlock_irq(&fd->lock);
 	return open;
 }
@@ -129,7 +130,7 @@ static void fb_reader_search(struct fb_coverage *cov)
 			}
 		}
 		cond_resched();
-	} while (more && READ_ONCE(fd->gen) == gen && spent_ns < budget_ns);
+	} while (more && READ_ONCE(fd->mail.gen) == gen && spent_ns < budget_ns);
 	fb_reader_count(fd, s, spent_ns);
 	fb_block_value_gap(&cov->worth, value);
 	if (lim.separate)
@@ -144,14 +145,14 @@ static void fb_reader_search(struct fb_coverage *cov)
 static bool fb_reader_must_return(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
-	if (fd->carrier != FB_FREE_READ_HELD || !fd->carrier_rq)
+	if (fd->reads.carrier != FB_CARRIER_HELD || !fd->reads.rq)
 		return false;
 	if (!fb_coverage_wants(fd) || percpu_ref_is_dying(&fd->q->q_usage_counter) ||
-	    test_bit(BLK_MQ_S_INACTIVE, &fd->carrier_rq->mq_hctx->state))
+	    test_bit(BLK_MQ_S_INACTIVE, &fd->reads.rq->mq_hctx->state))
 		return true;
-	if (fd->fg_active || fd->idle.ready || fd->idle.reading)
+	if (fd->fg.active || fd->idle.ready || fd->idle.reading)
 		return false;
-	return ktime_get_ns() - max(fd->fg_last_ns, fd->idle.used_ns) > FB_READER_HOLD_NS;
+	return ktime_get_ns() - max(fd->fg.last_ns, fd->idle.used_ns) > FB_READER_HOLD_NS;
 }
 
 static void fb_reader_mind_vehicle(struct fb_disk *fd)
@@ -163,7 +164,7 @@ static void fb_reader_mind_vehicle(struct fb_disk *fd)
 	spin_unlock_irq(&fd->lock);
 	if (back)
 		fb_free_read_return(fd);
-	else if (READ_ONCE(fd->carrier_due))
+	else if (READ_ONCE(fd->reads.due))
 		fb_free_read_enter(fd, NULL);
 }
 
@@ -174,7 +175,7 @@ static bool fb_reader_has_work(struct fb_disk *fd)
 	if (kthread_should_stop())
 		return true;
 	spin_lock_irq(&fd->lock);
-	work = fd->gap_open || fd->carrier_due || fd->idle.woken || fb_coverage_has_work(fd->cov) ||
+	work = fd->mail.open || fd->reads.due || fd->idle.woken || fb_coverage_has_work(fd->cov) ||
 	       fb_seek_fit_due(&fd->seek_fit, ktime_get_ns());
 	fd->idle.woken = false;
 	spin_unlock_irq(&fd->lock);
@@ -188,7 +189,7 @@ static u64 fb_reader_patience_ns(struct fb_coverage *cov)
 	u64 ns = U64_MAX, now, due_ns;
 
 	spin_lock_irq(&fd->lock);
-	if (fd->carrier != FB_FREE_READ_NONE || cov->blocked)
+	if (fd->reads.carrier != FB_CARRIER_NONE || cov->blocked)
 		ns = FB_READER_HOLD_NS;
 	now = ktime_get_ns();
 	due_ns = fb_idle_due_ns(fd);
@@ -217,8 +218,8 @@ static bool fb_reader_drained(struct fb_disk *fd)
 	u32 i;
 
 	spin_lock_irq(&fd->lock);
-	for (i = 0; i < fd->bufs->n; i++)
-		drained &= fd->bufs->buf[i].state == FB_FREE_READ_FREE;
+	for (i = 0; i < fd->reads.bufs->n; i++)
+		drained &= fd->reads.bufs->buf[i].state == FB_FREE_READ_FREE;
 	spin_unlock_irq(&fd->lock);
 	return drained;
 }
@@ -230,7 +231,7 @@ static void fb_reader_drain(struct fb_coverage *cov)
 
 	for (;;) {
 		spin_lock_irq(&fd->lock);
-		fd->carrier_due = false;
+		fd->reads.due = false;
 		fd->idle.ready = false;
 		fb_gap_void(fd);
 		spin_unlock_irq(&fd->lock);
@@ -275,8 +276,8 @@ int fb_reader_thread(void *data)
 /* nobody is left who would send a carrier; submit_bio() does not wait for the queue (NOWAIT) */
 static void fb_reader_detached(struct fb_disk *fd)
 {
-	wait_event(fd->wait, !READ_ONCE(fd->submitting));
-	WARN_ON_ONCE(fd->carrier == FB_FREE_READ_HELD);
+	wait_event(fd->wait, !READ_ONCE(fd->reads.submitting));
+	WARN_ON_ONCE(fd->reads.carrier == FB_CARRIER_HELD);
 }
 
 const struct fb_disk_client fb_reader_client = {

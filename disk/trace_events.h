@@ -11,6 +11,7 @@
 
 #include <linux/tracepoint.h>
 
+#include "core/policy.h"
 #include "disk/disk.h"
 
 TRACE_EVENT(freeblock_choice,
@@ -52,7 +53,7 @@ TRACE_EVENT(freeblock_gap,
 	),
 	TP_fast_assign(
 		__assign_str(disk, fd->name);
-		__entry->gen = fd->gen;
+		__entry->gen = fd->mail.gen;
 		__entry->src_cyl = gap->src.cyl;
 		__entry->src_head = gap->src.head;
 		__entry->dst_cyl = gap->dst.cyl;
@@ -79,7 +80,7 @@ TRACE_EVENT(freeblock_plan,
 	),
 	TP_fast_assign(
 		__assign_str(disk, fd->name);
-		__entry->gen = fd->plan_gen;
+		__entry->gen = fd->mail.plan_gen;
 		__entry->kind = plan->kind;
 		__entry->lbn = plan->piece[0].lbn;
 		__entry->nsect = plan->piece[0].nsect;

@@ -336,8 +336,8 @@ void fb_verify_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_
 	u32 i;
 
 	lockdep_assert_held(&fd->lock);
-	for (i = 0; fd->bufs && i < fd->bufs->n; i++) {
-		struct fb_free_read *buf = &fd->bufs->buf[i];
+	for (i = 0; fd->reads.bufs && i < fd->reads.bufs->n; i++) {
+		struct fb_free_read *buf = &fd->reads.bufs->buf[i];
 
 		if (buf->state != FB_FREE_READ_SENT || buf->rq != rq)
 			continue;

@@ -285,7 +285,7 @@ bool fb_background_expire(struct fb_sched *fs)
 	}
 	if (some) {
 		fb_idle_arrive(fs->fd);
-		fs->fd->fg_active = true;
+		fs->fd->fg.active = true;
 	}
 	return some;
 }

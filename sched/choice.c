@@ -7,6 +7,7 @@
  */
 #include <linux/blk-integrity.h>
 
+#include "disk/coverage.h"
 #include "sched/sched.h"
 #include "disk/trace_events.h"
 
@@ -157,8 +158,8 @@ static void fb_choice_open_gap(struct fb_sched *fs)
 	lim.granule_sectors = dm_info(fd->model)->granule_sectors;
 	if (!fq->prepended)
 		lim.max_prepend_sectors = fb_free_read_prepend_limit(fd, fq->rq);
-	fd->search_ns = fs->search_ns;
-	fd->probing = fs->auto_lift;
+	fd->mail.search_ns = fs->search_ns;
+	fd->mail.probing = fs->auto_lift;
 	fb_gap_open(fd, &gap, &lim);
 }
 

@@ -7,6 +7,7 @@
 
 #include <linux/hrtimer.h>
 
+#include "core/policy.h"
 #include "disk/disk.h"
 #include "include/compat/fb_compat.h"
 
@@ -198,10 +199,6 @@ static inline struct fb_sched_rq *fb_choice_request(const struct fb_sched *fs)
 {
 	return container_of(fs->choice.req, struct fb_sched_rq, fg);
 }
-
-/* freeblock_iosched.c */
-int fb_iosched_register(void);
-void fb_iosched_unregister(void);
 
 /* sched/pool.c */
 void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq);

@@ -15,30 +15,9 @@
 #include "disk/disk.h"
 #include "disk/memory.h"
 #include "disk/reader.h"
+#include "tasks/task.h"
 
 static atomic_t fb_task_last_id;
-
-/**
- * fb_task_init() - tasks can be created
- *
- * Context: module init.
- *
- * Return: 0 or -ENOMEM.
- */
-int fb_task_init(void)
-{
-	return fb_delivery_init();
-}
-
-/**
- * fb_task_exit() - undo fb_task_init()
- *
- * Context: module exit, no task left.
- */
-void fb_task_exit(void)
-{
-	fb_delivery_exit();
-}
 
 static u32 fb_task_granule(const struct freeblock_task *task)
 {
@@ -108,8 +87,8 @@ static void fb_task_drop_svc(struct fb_disk *fd)
 	fb_delivery_mind_bad(cov, true);
 	mutex_lock(&fd->config);
 	spin_lock_irq(&fd->lock);
-	bufs = fd->bufs;
-	fd->bufs = NULL;
+	bufs = fd->reads.bufs;
+	fd->reads.bufs = NULL;
 	fd->cov = NULL;
 	spin_unlock_irq(&fd->lock);
 	mutex_unlock(&fd->config);
@@ -462,8 +441,8 @@ static int fb_task_first_bufs(struct fb_disk *fd)
 	if (!bufs)
 		return -ENOMEM;
 	spin_lock_irq(&fd->lock);
-	fd->bufs = bufs;
-	fd->carrier_due = false;
+	fd->reads.bufs = bufs;
+	fd->reads.due = false;
 	spin_unlock_irq(&fd->lock);
 	return 0;
 }
@@ -478,7 +457,7 @@ static int fb_task_need_bufs(struct fb_disk *fd)
 	lockdep_assert_held(&fd->life);
 	if (ret)
 		return ret;
-	ret = fd->bufs ? fb_free_read_grow(fd, n) : fb_task_first_bufs(fd);
+	ret = fd->reads.bufs ? fb_free_read_grow(fd, n) : fb_task_first_bufs(fd);
 	if (ret)
 		fb_memory_uncharge(&fd->cov->bytes, bytes);
 	return ret;

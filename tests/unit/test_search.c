@@ -17,7 +17,7 @@
  * hop that begins where the piece before it began, a straddler that ends where it
  * began, a prepend or a piece that begins at its end. Of worth: the worth of all that is
  * left, a need one too high, one kept for another weight, regions of twice the size
- * (test_block_value); a price for ways within a cylinder, a price that falls to nothing within
+ * (test_worth); a price for ways within a cylinder, a price that falls to nothing within
  * a half, none for a gap of nearly a turn, no granule left unread at either end, odds off by
  * half a bin, of another band, not for head switches, a toll by the other odds (test_miss).
  * On the disk whose tracks differ from head to head: LBN 0's track taken for the longest
@@ -1135,7 +1135,7 @@ int main(void)
 		cmocka_unit_test(test_prepend),
 		cmocka_unit_test(test_prepend_first),
 		cmocka_unit_test(test_lifted),
-		cmocka_unit_test(test_block_value),
+		cmocka_unit_test(test_worth),
 		cmocka_unit_test(test_miss),
 		cmocka_unit_test(test_exactly_once),
 		cmocka_unit_test(test_unlifted),

@@ -493,7 +493,7 @@ int main(void)
 		cmocka_unit_test(test_least),
 		cmocka_unit_test(test_not_begun),
 		cmocka_unit_test(test_late_seek),
-		cmocka_unit_test(test_quarantine),
+		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_bad_beyond),
 		cmocka_unit_test(test_discard),
 		cmocka_unit_test(test_switched_off),

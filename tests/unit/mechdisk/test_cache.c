@@ -340,7 +340,7 @@ int main(void)
 		cmocka_unit_test(test_written_hits),
 		cmocka_unit_test(test_discard),
 		cmocka_unit_test(test_keep_passing),
-		cmocka_unit_test(test_quarantine),
+		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_under_way),
 		cmocka_unit_test(test_hits_share_bus),
 	};

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Our own reads: their buffers, and the carrier, the request that waits for its aim. Kernel only.
+ */
+#ifndef FB_FREE_READ_H
+#define FB_FREE_READ_H
+
+#include <linux/bio.h>
+#include <linux/blk-mq.h>
+
+#include "core/plan.h"
+#include "disk/verify.h"
+#include "include/freeblock.h"
+
+struct fb_disk;
+
+/*
+ * A buffer holds 1.5 of the drive's longest tracks, the most one gap can give, within
+ * these bounds: 256 KiB, which is that of the drives of the papers, and 1280 KiB, the
+ * kernel's own limit to a command (max_sectors_kb).
+ */
+#define FB_FREE_READ_MIN_SECTORS 512
+#define FB_FREE_READ_MAX_SECTORS 2560
+#define FB_MIN_GRANULE 8	/* sectors */
+#define FB_FREE_READ_GRANULES (FB_FREE_READ_MAX_SECTORS / FB_MIN_GRANULE)
+
+/* memory comes in chunks of so much, for few segments; in pages if there are none */
+#define FB_FREE_READ_CHUNK_ORDER get_order(64 * 1024)
+
+/*
+ * Two commands at the drive, the held carrier, one being checked by its consumer, and
+ * as many again to ride out a slow consumer. Those of large drives are not so many: sixty
+ * such disks are to do with 1 GiB (Documentation/large.rst).
+ */
+#define FB_FREE_READS 8
+#define FB_FREE_READS_LARGE 4
+#define FB_FREE_READ_LARGE_SECTORS 1024	/* so long and longer ones are large */
+/* each further task brings what its consumer may hold, so that a slow one delays none else */
+#define FB_FREE_READS_MAX (FB_FREE_READS + FREEBLOCK_HELD * (FREEBLOCK_TASKS - 1))
+
+enum fb_free_read_state {
+	FB_FREE_READ_FREE,		/* in fb_disk.bufs, nobody's */
+	FB_FREE_READ_CARRIER,		/* the carrier's, not aimed */
+	FB_FREE_READ_SENT,		/* at the drive */
+	FB_FREE_READ_ENDED,		/* read, waits for the thread */
+	FB_FREE_READ_DELIVER,		/* with the consumers */
+};
+
+/**
+ * struct fb_free_read - one free read and its memory
+ * @bio: its bio, set up anew for each read
+ * @bvec: the bio's vectors, as many as chunks
+ * @chunk: memory, fb_free_reads.chunks of them
+ * @data: the same, mapped contiguously
+ * @fd: the disk
+ * @state: [L]
+ * @dirty: [L] a foreground write overlapped it: discard
+ * @taken: the thread has marked its granules as flying
+ * @joined: it is linked in front of a foreground read
+ * @how: how it was sent
+ * @sent_ns: when it was aimed
+ * @ended_ns: when its bio ended
+ * @over: its bio has ended, its request has not: the verdict is not in [L]
+ * @proven: it came from the medium, valid from FB_FREE_READ_ENDED on
+ * @rq: the request that carries it while FB_FREE_READ_SENT; NULL: a foreground read of ours [L]
+ * @lbn: first sector of the free part [L]; granule-aligned
+ * @nsect: its sectors [L]
+ * @good: sectors read without error, valid from FB_FREE_READ_ENDED on
+ * @status: how it ended
+ * @mask: granules that were wanted when it was sent, from @lbn's on
+ * @share: those of each task
+ * @pending: slots of tasks that still get it [L]
+ * @served: slots of those that have got it, for the thread to enter [L]
+ * @voided: slots of those that did not get it, for a write had spoilt it [L]
+ */
+struct fb_free_read {
+	struct bio bio;
+	struct bio_vec *bvec;
+	struct page **chunk;
+	void *data;
+	struct fb_disk *fd;
+	enum fb_free_read_state state;
+	bool dirty;
+	bool taken;
+	bool joined;
+	bool over;
+	bool proven;
+	enum fb_verify_how how;
+	u64 sent_ns;
+	u64 ended_ns;
+	struct request *rq;
+	u64 lbn;
+	u32 nsect;
+	u32 good;
+	blk_status_t status;
+	DECLARE_BITMAP(mask, FB_FREE_READ_GRANULES);
+	struct {
+		DECLARE_BITMAP(mask, FB_FREE_READ_GRANULES);
+	} share[FREEBLOCK_TASKS];
+	u32 pending;
+	u32 served;
+	u32 voided;
+};
+
+/**
+ * struct fb_free_reads - the buffers of a disk's tasks
+ * @sectors: what one holds
+ * @order: of its chunks
+ * @chunks: how many it has
+ * @n: how many buffers there are; it grows with the tasks [L]
+ * @buf: the buffers, room for FB_FREE_READS_MAX
+ */
+struct fb_free_reads {
+	u32 sectors;
+	u32 order;
+	u32 chunks;
+	u32 n;
+	struct fb_free_read *buf;
+};
+
+/*
+ * The request that carries separate reads (disk/free_read.c):
+ * NONE -> ENTERING -> HELD -> NONE (flies), or HELD -> NONE (returned).
+ */
+enum fb_carrier_state {
+	FB_CARRIER_NONE,
+	FB_CARRIER_ENTERING,	/* bio submitted, not yet seen by the scheduler */
+	FB_CARRIER_HELD,	/* the scheduler holds its request */
+};
+
+/**
+ * struct fb_reads - a disk's own reads; all [L]
+ * @carrier: state of the carrier
+ * @rq: its request while held
+ * @buf: its buffer while entering or held
+ * @due: the plan in use needs another one
+ * @submitting: the thread is inside submit_bio
+ * @bufs: from the first start of a task on, while there is one; else NULL
+ */
+struct fb_reads {
+	enum fb_carrier_state carrier;
+	struct request *rq;
+	struct fb_free_read *buf;
+	bool due;
+	bool submitting;
+	struct fb_free_reads *bufs;
+};
+
+struct fb_free_reads *fb_free_read_alloc_all(struct fb_disk *fd);
+int fb_free_read_grow(struct fb_disk *fd, u32 n);
+u32 fb_free_read_missing(const struct fb_disk *fd, u32 tasks);
+u64 fb_free_read_bytes(const struct disk_model *dm, u32 n);
+bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect);
+void fb_free_read_free_all(struct fb_free_reads *bufs);
+bool fb_free_read_is_ours(const struct bio *bio);
+bool fb_free_read_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect);
+u32 fb_free_read_prepend_limit(const struct fb_disk *fd, struct request *rq);
+void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u32 nsect);
+u32 fb_free_read_max_data(const struct fb_disk *fd);
+u32 fb_free_read_max(const struct fb_disk *fd);
+void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim);
+bool fb_free_read_hold(struct fb_disk *fd, struct request *rq);
+struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect);
+void fb_free_read_need(struct fb_disk *fd);
+void fb_free_read_return(struct fb_disk *fd);
+
+#endif /* FB_FREE_READ_H */

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Reads while the disk is idle: what scheduler and thread share of them. Kernel only.
+ */
+#ifndef FB_IDLE_H
+#define FB_IDLE_H
+
+#include "core/idle_policy.h"
+#include "core/plan.h"
+
+struct fb_coverage;
+struct fb_disk;
+struct fb_disk_client;
+
+#define FB_IDLE_AUTO U32_MAX
+
+/**
+ * struct fb_idle - reads while the disk is idle; all [L]
+ * @wait: the Waiting policy
+ * @goal_mean_us: setting: mean slowdown of a foreground request; 0: no idle reads
+ * @goal_max_us: setting: the most one may wait
+ * @wait_us: setting: threshold, or FB_IDLE_AUTO
+ * @size_kib: setting: longest read, or FB_IDLE_AUTO
+ * @ready: @piece is to be sent when the queue runs, unless the foreground comes first
+ * @piece: the next idle read, or the one at the drive
+ * @reading: it is at the drive
+ * @asking: a command of our own asks the drive something; written by the thread, no lock
+ * @woken: something has changed: the thread is to reckon anew
+ * @retry_ns: not to look for a read before
+ * @used_ns: when one was at the drive last
+ */
+struct fb_idle {
+	struct fb_idle_policy wait;
+	u32 goal_mean_us;
+	u32 goal_max_us;
+	u32 wait_us;
+	u32 size_kib;
+	bool ready;
+	struct fb_plan_piece piece;
+	bool reading;
+	bool asking;
+	bool woken;
+	u64 retry_ns;
+	u64 used_ns;
+};
+
+extern const struct fb_disk_client fb_idle_client;
+void fb_idle_changed(struct fb_disk *fd);
+void fb_idle_wake(struct fb_disk *fd);
+void fb_idle_arrive(struct fb_disk *fd);
+void fb_idle_quiet(struct fb_disk *fd);
+void fb_idle_sent(struct fb_disk *fd, u64 now, u64 end_ns);
+void fb_idle_ended(struct fb_disk *fd);
+u64 fb_idle_due_ns(struct fb_disk *fd);
+void fb_idle_read(struct fb_coverage *cov);
+ssize_t fb_idle_describe(struct fb_disk *fd, char *page);
+
+#endif /* FB_IDLE_H */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tasks: what the module itself is to do with them. The interface for consumers is
+ * include/freeblock.h.
+ */
+#ifndef FB_TASK_H
+#define FB_TASK_H
+
+#include <linux/types.h>
+
+struct fb_disk;
+
+int fb_task_command(struct fb_disk *fd, const char *text);
+ssize_t fb_task_list(struct fb_disk *fd, char *page);
+
+#endif /* FB_TASK_H */
