@@ -51,6 +51,9 @@ PLANTED = (
      "static int toy_doc(int n)\n{\n\treturn n;\n}\n"),
     ("no unfinished business", "/* TO" "DO: later */\n"),
     ("no unfinished business", '#define TOY_PATH "/wo' 'rk/main"\n'),
+    ("papers and files", "/* hold back (DES" "IGN 4) */\n"),
+    ("papers and files", "/* as the KERNEL-" "NOTES say */\n"),
+    ("papers and files", "/* what iss" "ue 6 asks */\n"),
     ("no file over", "static void toy_long(void)\n{\n" + "\tbarrier();\n" * 80 + "}\n"),
     ("kernel versions", "#if LINUX_VERSION_" "CODE < 1\n#endif\n"),
 )
