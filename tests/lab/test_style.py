@@ -12,7 +12,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-COPIED = ("tools/check-style", "tools/build-modules", "tools/check-btf", "tests/lab/kernel",
+COPIED = ("tools/check-style", "tools/build-modules", "tools/check-btf", "tools/floors", "tests/lab/kernel",
           "tests/lab/debug.config", "include/compat/fb_elevator.h")
 
 GOOD = """\
@@ -39,6 +39,13 @@ module_init(toy_init);
 MODULE_LICENSE("GPL");
 """
 
+def long_function(name, lines):
+    return "static void %s(void)\n{\n%s}\n" % (name, "\tbarrier();\n" * (lines - 2))
+
+
+# Not of the module: 80 lines are allowed
+TEST = "// SPDX-License-Identifier: GPL-2.0\n\n" + long_function("toy_test", 80)
+
 # name of the check that must fail, what is put before toy_init(). The
 # planted words are spelled apart here, for this file is checked too.
 PLANTED = (
@@ -54,7 +61,8 @@ PLANTED = (
     ("papers and files", "/* hold back (DES" "IGN 4) */\n"),
     ("papers and files", "/* as the KERNEL-" "NOTES say */\n"),
     ("papers and files", "/* what iss" "ue 6 asks */\n"),
-    ("no file over", "static void toy_long(void)\n{\n" + "\tbarrier();\n" * 80 + "}\n"),
+    ("no file over 900", long_function("toy_long", 61)),
+    ("no file over 900", "/* much to say */\n" * 900),
     ("kernel versions", "#if LINUX_VERSION_" "CODE < 1\n#endif\n"),
 )
 
@@ -86,6 +94,9 @@ def main():
             file.write("# SPDX-License-Identifier: GPL-2.0\nobj-m := toy.o\n")
         with open(os.path.join(tree, ".gitignore"), "w") as file:
             file.write("build/\n")
+        os.makedirs(os.path.join(tree, "tests/unit"))
+        with open(os.path.join(tree, "tests/unit/test_toy.c"), "w") as file:
+            file.write(TEST)
         subprocess.run(["git", "init", "-q", tree], check=True)
         status, bad, said = check_style(tree, GOOD)
         report("a clean tree", status == 0 and not bad, said[-300:].replace("\n", " "))
