@@ -20,7 +20,7 @@ help:
 	@echo 'make modules       freeblock.ko for the installed 6.1 headers (KDIR= for others)'
 	@echo 'make modules-debug the same for the lab'"'"'s debug kernel (built once, some ten minutes)'
 	@echo 'make install       freeblock.ko into /lib/modules of the running kernel (as root)'
-	@echo 'make style         checkpatch, sparse, compiler warnings, kernel-doc, sizes'
+	@echo 'make style         checkpatch, sparse, compiler warnings, kernel-doc, sizes, floors'
 	@echo 'make fidelity      the simulated drive against traces of real ones; DRIVES=folder'
 	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
 	@echo 'make bench-peers   freeblock, bfq, mq-deadline, kyber and none side by side: tables, picture'

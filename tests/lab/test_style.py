@@ -12,8 +12,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-COPIED = ("tools/check-style", "tools/build-modules", "tools/check-btf", "tools/floors", "tests/lab/kernel",
-          "tests/lab/debug.config", "include/compat/fb_elevator.h")
+COPIED = ("tools/check-style", "tools/build-modules", "tools/check-btf", "tools/floors",
+          "tests/lab/kernel", "tests/lab/debug.config", "include/compat/fb_elevator.h")
 
 GOOD = """\
 // SPDX-License-Identifier: GPL-2.0
@@ -39,6 +39,7 @@ module_init(toy_init);
 MODULE_LICENSE("GPL");
 """
 
+
 def long_function(name, lines):
     return "static void %s(void)\n{\n%s}\n" % (name, "\tbarrier();\n" * (lines - 2))
 
@@ -53,8 +54,8 @@ PLANTED = (
      "static int toy_use(void)\n{\n\treturn toy_le() == 0;\n}\n"),
     ("sparse and W=1", "static void toy_unused(void)\n{\n\tint n;\n\n\tn = 1;\n}\n"),
     ("sparse and W=1", "int toy_not_static;\n"),
-    ("checkpatch toy.c", "static int toy_space( int n)\n{\n\treturn n;\n}\n"),
-    ("kernel-doc toy.c", "/**\n * toy_doc() - has an argument nobody describes\n */\n"
+    ("checkpatch sysfs.c", "static int toy_space( int n)\n{\n\treturn n;\n}\n"),
+    ("kernel-doc sysfs.c", "/**\n * toy_doc() - has an argument nobody describes\n */\n"
      "static int toy_doc(int n)\n{\n\treturn n;\n}\n"),
     ("no unfinished business", "/* TO" "DO: later */\n"),
     ("no unfinished business", '#define TOY_PATH "/wo' 'rk/main"\n'),
@@ -63,6 +64,7 @@ PLANTED = (
     ("papers and files", "/* what iss" "ue 6 asks */\n"),
     ("no file over 900", long_function("toy_long", 61)),
     ("no file over 900", "/* much to say */\n" * 900),
+    ("calls and includes go down", '#include "stray.h"\n'),
     ("kernel versions", "#if LINUX_VERSION_" "CODE < 1\n#endif\n"),
 )
 
@@ -77,7 +79,14 @@ def report(name, good, why=""):
 
 
 def check_style(tree, source):
-    with open(os.path.join(tree, "toy.c"), "w") as file:
+    # on no floor
+    stray = os.path.join(tree, "stray.h")
+    if "stray.h" in source:
+        with open(stray, "w") as file:
+            file.write("/* SPDX-License-Identifier: GPL-2.0 */\n")
+    elif os.path.exists(stray):
+        os.unlink(stray)
+    with open(os.path.join(tree, "sysfs.c"), "w") as file:
         file.write(source)
     done = subprocess.run([os.path.join(tree, "tools/check-style"), "--build",
                            os.path.join(tree, "build")], stdout=subprocess.PIPE,
@@ -91,11 +100,11 @@ def main():
             os.makedirs(os.path.dirname(os.path.join(tree, name)), exist_ok=True)
             shutil.copy(os.path.join(TOP, name), os.path.join(tree, name))
         with open(os.path.join(tree, "Kbuild"), "w") as file:
-            file.write("# SPDX-License-Identifier: GPL-2.0\nobj-m := toy.o\n")
+            file.write("# SPDX-License-Identifier: GPL-2.0\nobj-m := sysfs.o\n")
         with open(os.path.join(tree, ".gitignore"), "w") as file:
             file.write("build/\n")
         os.makedirs(os.path.join(tree, "tests/unit"))
-        with open(os.path.join(tree, "tests/unit/test_toy.c"), "w") as file:
+        with open(os.path.join(tree, "tests/unit/test_sysfs.c"), "w") as file:
             file.write(TEST)
         subprocess.run(["git", "init", "-q", tree], check=True)
         status, bad, said = check_style(tree, GOOD)
