@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Disk model: where an LBN lies on the platters, and how long it takes to get
- * there (freeblock paper, 4.2; DESIGN 5). Core: pure C, read-only once built.
+ * there (freeblock paper, 4.2). Core: pure C, read-only once built.
  *
  * Angles are u32 fractions of a turn (2^32 = one revolution, so wrap-around is
  * the arithmetic's own); times are u64 nanoseconds; LBNs are 512-byte sectors.

@@ -13,7 +13,7 @@
  * bit per granule, and counts that groups share where groups are many. What flies is
  * little at any time and kept in a list. All is allocated at once, at the beginning.
  *
- * No locking: one thread owns a map (DESIGN 4, exactly once).
+ * No locking: one thread owns a map.
  */
 #ifndef FB_BITMAP_H
 #define FB_BITMAP_H

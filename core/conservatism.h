@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Conservatism "auto": how much to add to a seek estimate, so that free reads cost the
- * foreground no more than a target (freeblock paper, 3.3 and 5.3; DESIGN 4). Core; the
+ * foreground no more than a target (freeblock paper, 3.3 and 5.3). Core; the
  * caller serialises. Nothing here sleeps or allocates.
  *
  * Seek errors cannot be measured: the head waits for its sector, so a command ends at the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The guard: free reads that cost the foreground too many turns stop, and come back
- * after a pause that doubles (DESIGN 4). Core; the caller serialises.
+ * after a pause that doubles. Core; the caller serialises.
  */
 #ifndef FB_GUARD_H
 #define FB_GUARD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Where the head is and what the platter's phase is, from completions (freeblock
- * paper, 3.3 "resync after each request"; DESIGN 4 "Head and phase are two states").
+ * paper, 3.3 "resync after each request"; Documentation/design.rst, "Head and phase").
  * Core; the caller serialises. Nothing here sleeps.
  *
  * Phase: a moment and the platter's angle then, and the period. Completions are

@@ -644,7 +644,7 @@ bool fb_policy_offer(struct fb_policy_pool *pool, const struct disk_model *dm,
 /* ---- transparent mode ---- */
 
 struct fb_policy_req *fb_policy_choose_deadline(struct fb_policy_pool *pool, u64 now_ns,
-						fb_policy_above_fn *above)
+						fb_policy_above_fn above)
 {
 	struct fb_policy_req *next, *reads, *writes, *oldest, *aged;
 	enum fb_policy_class class;

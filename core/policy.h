@@ -260,8 +260,9 @@ void fb_policy_ended(struct fb_policy_pool *pool, bool idle);
  *
  * Return: the request with the lowest LBN, or NULL.
  */
-typedef struct fb_policy_req *fb_policy_above_fn(struct fb_policy_pool *pool,
-						 enum fb_policy_class class, bool write, u64 lbn);
+typedef struct fb_policy_req *(*fb_policy_above_fn)(struct fb_policy_pool *pool,
+						    enum fb_policy_class class, bool write,
+						    u64 lbn);
 
 /**
  * fb_policy_choose_deadline() - transparent mode: mq-deadline's order, without a model
@@ -280,6 +281,6 @@ typedef struct fb_policy_req *fb_policy_above_fn(struct fb_policy_pool *pool,
  * Return: the request, or NULL when the pool is empty.
  */
 struct fb_policy_req *fb_policy_choose_deadline(struct fb_policy_pool *pool, u64 now_ns,
-						fb_policy_above_fn *above);
+						fb_policy_above_fn above);
 
 #endif /* FB_POLICY_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What serves the tasks of a disk: the coverage map that gaps are searched for, what of it
- * is on its way, and what it means for each task (DESIGN 6).
+ * is on its way, and what it means for each task.
  *
  * Exactly once: a block is wanted, in flight or done, for each task in a map of its own.
  * While several tasks are active their wants are joined in fb_coverage.all: a block that several

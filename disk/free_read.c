@@ -603,7 +603,8 @@ bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect)
 	spin_unlock_irq(&fd->lock);
 	if (!buf)
 		return false;
-	fb_free_read_setup(fd->reads.bufs, buf, bdev, REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE, lbn, nsect);
+	fb_free_read_setup(fd->reads.bufs, buf, bdev, REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE, lbn,
+			   nsect);
 	fb_free_read_submit(fd, buf);
 	return true;
 }

@@ -56,8 +56,12 @@ void fb_gap_void(struct fb_disk *fd)
  */
 const struct fb_plan *fb_gap_plan(const struct fb_disk *fd)
 {
+	const struct fb_gap_mail *mail = &fd->mail;
+
 	lockdep_assert_held(&fd->lock);
-	return fd->mail.plan.kind == FB_PLAN_NONE || fd->mail.plan_gen != fd->mail.gen ? NULL : &fd->mail.plan;
+	if (mail->plan.kind == FB_PLAN_NONE || mail->plan_gen != mail->gen)
+		return NULL;
+	return &mail->plan;
 }
 
 /**
@@ -77,7 +81,8 @@ bool fb_gap_take(struct fb_disk *fd, struct fb_gap *gap, struct fb_limits *lim)
 	lockdep_assert_held(&fd->lock);
 	fd->mail.open = false;
 	if (open && fd->mail.probing)
-		fd->mail.lim.lift = fb_lookahead_allowed(&fd->lookahead, fd->mail.lim.lift, ktime_get_ns());
+		fd->mail.lim.lift = fb_lookahead_allowed(&fd->lookahead, fd->mail.lim.lift,
+							 ktime_get_ns());
 	*gap = fd->mail.gap;
 	*lim = fd->mail.lim;
 	return open;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * For those who want blocks read without hurrying: scrubbers, scanners, backups
- * (DESIGN 6; freeblock paper, 2.2; Practical Scrubbing; Declarative IO).
+ * (freeblock paper, 2.2; Practical Scrubbing; Declarative IO).
  *
  * A consumer creates a task on a disk, adds ranges, starts it, and gets every block of
  * them exactly once, in the order that the disk finds cheapest: in the gaps of the

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# A drive that warms up, at few requests (issue 6): 200 ppm faster after an hour, seeks ever
+# A drive that warms up, at few requests: 200 ppm faster after an hour, seeks ever
 # longer. Predictions stay within 50 us, what was learnt can be read, and a model made of it
 # is accepted and fits from the beginning. A model of another layout, or with other seeks, is
 # given up: transparent, and it says why.
 #
-# Expected: the issue's 95 %. What seeks really take is the drive's description; what was
-# learnt lags behind by minutes. s-drift.sh, in make soak, does the issue's hour.
+# Expected: 95 %. What seeks really take is the drive's description; what was
+# learnt lags behind by minutes. s-drift.sh, in make soak, does a whole hour.
 #
 # Seen to fail: corrections never applied (the model has got that); fb_head_misfit() and
 # fb_seek_fit_misfit() not asked (both wrong models).

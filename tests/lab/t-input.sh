@@ -157,6 +157,12 @@ if [ "$LAB_CLOCK" = icount ]; then
 		$((total * 95 / 100))
 fi
 
+# two MiB of buffers, and a map; a table of checksums has one more
+echo 3 > /sys/module/freeblock/parameters/memory_mib
+refused "scan: no memory for checksums" "$dir/scan" 'start crc'
+expect_ok "the log says what needs it" logged 'checksums needs .* KiB more than memory_mib=3'
+echo 1024 > /sys/module/freeblock/parameters/memory_mib
+
 # ---- a large coverage given back: no write takes long
 
 now_ms()
@@ -259,11 +265,6 @@ for text in ' ' go 'start 0' 'start 0 0' 'start 4 8' 'start 0 7' 'start x 8' 'st
 	"start 0 $((sectors + 8))" "start $sectors 8" 'start crc crc' 'stop now' 'start -8 8'; do
 	refused "scan '$text'" "$dir/scan" "$text"
 done
-# two MiB of buffers, and a map; a table of checksums has one more
-echo 3 > /sys/module/freeblock/parameters/memory_mib
-refused "scan: no memory for checksums" "$dir/scan" 'start crc'
-expect_ok "the log says what needs it" logged 'checksums needs .* KiB more than memory_mib=3'
-echo 1024 > /sys/module/freeblock/parameters/memory_mib
 echo 'start 0 8000' > "$dir/scan"
 expect_match "scan runs" "$(cat "$dir/scan")" 'state running'
 if echo start > "$dir/scan" 2>/dev/null; then not_ok "second scan" taken; else ok "second scan"; fi

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # The numbers that freeblock scheduling must reach on the simulated Atlas 10K
 # with 10 requests outstanding. Expectations: the freeblock paper (5.2, 5.3)
-# and an independent prototype's runs, as issue 2 quotes them; the limits here
-# are that table's "at least". Under the instruction clock each figure is
+# and an independent prototype's runs; the limits here
+# are what the module must reach at least. Under the instruction clock each figure is
 # exact, so a change of a figure is a change of the code.
 #
 # Seen to fail with: SPTF choosing by seek alone (rates); no conservatism (the

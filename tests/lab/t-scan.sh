@@ -79,6 +79,9 @@ if [ "$LAB_CLOCK" = real ]; then
 	sched_set "$other" freeblock
 	model_load "$other" tiny.fbmodel
 	scan="$(fb "$other")/scan"
+	# without idle reads neither ends by itself
+	echo 0 > "$(fb "$disk")/idle_mean_us"
+	echo 0 > "$(fb "$other")/idle_mean_us"
 	echo start > "$(fb "$disk")/scan" || die "no scan"
 	echo start > "$scan" || die "no scan"
 	sched_set "$other" none

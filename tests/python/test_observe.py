@@ -22,7 +22,7 @@ import taptest  # noqa: E402
 from freeblock import observe, sim  # noqa: E402
 
 SECONDS, RATE = 60, 80
-# What issue 6 asks of the prediction
+# What the prediction may be off
 WITHIN = 0.15
 
 

@@ -511,7 +511,7 @@ class Drift(Case):
                             **settings)
 
     def test_followed(self):
-        """Issue 6's 95 % hold, and would not without corrections; these are near the truth.
+        """95 % hold, and would not without corrections; these are near the truth.
         Seen to fail: a phase that waits for full windows; corrections that are not applied."""
         for rate, least in (("5", .955), ("0.5", .945)):
             r = self.warm(rate=rate)

@@ -831,7 +831,7 @@ static void test_accesses(void **state)
 /* ---- size ---- */
 
 /*
- * 24 TB, 40 zones, 100 000 slips: a few MiB (DESIGN 5), and every LBN asked leads to a
+ * 24 TB, 40 zones, 100 000 slips: a few MiB, and every LBN asked leads to a
  * track that leads back to its place.
  */
 static void test_24_tb(void **state)

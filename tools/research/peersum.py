@@ -17,7 +17,7 @@ LEAST_FOR_P999 = 2000
 # per mille, were answered more than 10 us late
 MOST_LATE_PM = 10.0
 WRITE = 1 << 31
-# What is asked: issue 4. Background at equal p99 against the best peer, p99
+# What is asked: background at equal p99 against the best peer, p99
 # with scan against without and against none, sequential foregrounds against
 # mq-deadline, instructions of a request without task against mq-deadline, CPU with
 # scan

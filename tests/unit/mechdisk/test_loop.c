@@ -99,7 +99,7 @@ static void test_reference(void **state)
 }
 
 /*
- * Seek noise that the firmware does not foresee costs turns: issue 2 names 169
+ * Seek noise that the firmware does not foresee costs turns: 169 requests a second
  * with it and 173 without.
  */
 static void test_noise(void **state)

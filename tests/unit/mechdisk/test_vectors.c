@@ -10,7 +10,7 @@
 #include <string.h>
 
 /*
- * Places exact, angles within 1e-6 turn (issue 2).
+ * Places exact, angles within 1e-6 turn.
  * Seen to fail: mdl_place() with (heads - 1) * cyl left out of the track skew.
  */
 static void test_places(void **state)

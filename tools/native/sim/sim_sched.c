@@ -249,7 +249,7 @@ static void sims_find_plan(struct sims *s, u64 now_ns, struct fb_plan *plan)
 	plan->kind = FB_PLAN_NONE;
 }
 
-/* a slot is free: fill it (DESIGN 4, step 3) */
+/* a slot is free: fill it (Documentation/design.rst, "One request's way", step 4) */
 static void sims_fill_slot(struct sims *s, u64 now_ns)
 {
 	struct dm_place head;
@@ -413,7 +413,7 @@ static void sims_observe(struct sims *s, struct sims_cmd *c, u64 now_ns)
 		s->gap_open = false;
 }
 
-/* hold the slot open for the request that this completion provokes (DESIGN 4, step 3) */
+/* hold the slot open for the request that this completion provokes */
 static void sims_open_window(struct sims *s, const struct sims_cmd *done, u64 now_ns)
 {
 	const struct sims_cmd *next = sims_first(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The pipeline: what freeblock_iosched.c does between blk-mq and the drive, with the
- * same core beneath (DESIGN 4).
+ * same core beneath.
  */
 #ifndef SIM_SCHED_H
 #define SIM_SCHED_H

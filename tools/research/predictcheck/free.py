@@ -20,7 +20,7 @@ from freeblock.prediction.device import Device
 from freeblock.prediction.workload import Workload
 
 FRESH, WHOLE = "free, fresh map", "free, whole scan"
-GOALS = {FRESH: 10.0, WHOLE: 15.0}      # %: issue 7
+GOALS = {FRESH: 10.0, WHOLE: 15.0}      # %
 SIZES = {"4k": (4096, 0.0), "exp:8k": (8192, 0.5), "64k": (65536, 0.0)}
 READS = 2 / 3                           # the simulator's
 DEFAULTS = {"policy": "auto", "depth": "auto", "conservatism_us": "auto", "lift": "all"}
