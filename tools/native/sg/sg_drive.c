@@ -337,7 +337,7 @@ static bool sgd_collect(struct sim_drive *d, u64 now_ns, struct sim_drive_done *
 		return false;
 	}
 	c = &d->cmd[h.pack_id];
-	if (!--d->flying)
+	if (!--d->flying && !d->ending)
 		d->busy_ns += now_ns - d->busy_from_ns;
 	sgs_read(c->sense, h.sb_len_wr, &sense);
 	done->slot = h.pack_id;
@@ -406,7 +406,9 @@ void sim_drive_info(const struct sim_drive *d, struct sim_drive_info *info)
 void sim_drive_stats(const struct sim_drive *d, struct sim_drive_stats *stats)
 {
 	memset(stats, 0, sizeof(*stats));
-	stats->busy_ns = d->busy_ns + (d->flying ? sgd_now_ns(d) - d->busy_from_ns : 0);
+	stats->busy_ns = d->busy_ns;
+	if (d->flying && !d->ending)
+		stats->busy_ns += sgd_now_ns(d) - d->busy_from_ns;
 }
 
 struct sim_drive *sgd_open(const struct sgv *v, u64 host_ns, atomic_int *stop)
@@ -438,11 +440,14 @@ void sgd_start(struct sim_drive *d, const struct sgd_config *cfg)
 	d->zero_ns = sgd_clock_ns();
 }
 
-static void sgd_drain(struct sim_drive *d)
+void sgd_drain(struct sim_drive *d)
 {
-	u64 until_ns = sgd_now_ns(d) + d->cfg.timeout_ms * 1000000ULL + SGD_GRACE_S * SGD_NS_PER_S;
+	u64 now_ns = sgd_now_ns(d);
+	u64 until_ns = now_ns + d->cfg.timeout_ms * 1000000ULL + SGD_GRACE_S * SGD_NS_PER_S;
 	struct sim_drive_done done;
 
+	if (d->flying && !d->ending)
+		d->busy_ns += now_ns - d->busy_from_ns;
 	d->ending = true;
 	while (d->flying && !*d->lost && sgd_now_ns(d) < until_ns)
 		sim_drive_wait(d, until_ns, &done);

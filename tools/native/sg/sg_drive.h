@@ -59,6 +59,15 @@ void sgd_start(struct sim_drive *d, const struct sgd_config *cfg);
 void sgd_deliver(void *drive, u64 lbn, u32 nsect);
 
 /**
+ * sgd_drain() - wait for the commands that are at the drive; none is sent any more
+ * @d: the drive
+ *
+ * What they take counts no longer. Whoever computes while they are there may keep a drive from
+ * its CPU that has the same one.
+ */
+void sgd_drain(struct sim_drive *d);
+
+/**
  * sgd_lost() - why it cannot be used any more
  * @d: the drive
  *

@@ -259,6 +259,7 @@ int main(int argc, char **argv)
 	sgm_handle_signals();
 	sgm_open(m);
 	sim_run(sim);
+	sgd_drain(sim->sched.drive);
 	sgm_tell(m);
 	lost = sgd_lost(sim->sched.drive);
 	if (lost)
