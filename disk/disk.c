@@ -591,15 +591,25 @@ void fb_disk_detach(struct fb_disk *fd)
  * fb_disk_get() - the disk of that name, with a reference
  * @name: as in /sys/kernel/freeblock
  *
- * Context: may sleep.
+ * Context: may sleep; no queue of ours is frozen.
  *
  * Return: the disk, for fb_disk_put(); or NULL.
  */
 struct fb_disk *fb_disk_get(const char *name)
 {
-	struct kobject *kobj = kset_find_obj(fb_disk_kset, name);
+	struct fb_disk *fd, *found = NULL;
 
-	return kobj ? container_of(kobj, struct fb_disk, kobj) : NULL;
+	/* kset_find_obj() would read names that a rename frees */
+	mutex_lock(&fb_disks_mutex);
+	list_for_each_entry(fd, &fb_disks, node) {
+		if (strcmp(fd->name, name))
+			continue;
+		kobject_get(&fd->kobj);
+		found = fd;
+		break;
+	}
+	mutex_unlock(&fb_disks_mutex);
+	return found;
 }
 
 /**

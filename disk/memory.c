@@ -7,7 +7,7 @@
 #include <linux/err.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
-#include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "disk/memory.h"
 #include "include/freeblock.h"
@@ -74,7 +74,8 @@ void *freeblock_alloc(u64 bytes, const char *what)
 	void *p = ERR_PTR(-ENOSPC);
 
 	if (!fb_memory_charge(&account, bytes, what)) {
-		p = kvzalloc(bytes, GFP_KERNEL);
+		/* kvzalloc() warns of more than 2 GiB; memory_mib may allow it */
+		p = __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 		if (!p) {
 			fb_memory_uncharge(&account, bytes);
 			p = ERR_PTR(-ENOMEM);
@@ -89,6 +90,6 @@ void freeblock_free(void *p, u64 bytes)
 {
 	if (p)
 		fb_memory_uncharge(&bytes, bytes);
-	kvfree(p);
+	vfree(p);
 }
 EXPORT_SYMBOL_GPL(freeblock_free);

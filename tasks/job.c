@@ -184,16 +184,23 @@ static int fb_job_set_order(struct fb_job *job, const struct fb_job_words *w)
 	return 0;
 }
 
+static int fb_job_refuse_range(const struct fb_job *job)
+{
+	const struct fb_job_run *run = &job->run;
+
+	return fb_job_refuse(job, -EINVAL,
+			     "sectors %llu+%llu: not whole blocks of %u sectors, of which the disk has %llu",
+			     run->first, run->count, run->granule,
+			     freeblock_task_sectors(job->task));
+}
+
 static int fb_job_add(struct fb_job *job)
 {
 	struct fb_job_run *run = &job->run;
 	s64 left = freeblock_task_add_uncovered(job->task, run->first, run->count);
 
 	if (left == -EINVAL)
-		return fb_job_refuse(job, left,
-				     "sectors %llu+%llu: not whole blocks of %u sectors, of which the disk has %llu",
-				     run->first, run->count, run->granule,
-				     freeblock_task_sectors(job->task));
+		return fb_job_refuse_range(job);
 	if (!left)
 		return fb_job_refuse(job, -EINVAL, "%s: all of it has been verified: start without",
 				     job->kind->word);
@@ -222,6 +229,9 @@ static int fb_job_begin(struct fb_job *job, const struct fb_job_words *w)
 		.own = run->own,
 		.start_ns = ktime_get_ns(),
 	};
+	/* what the kind prepares is as long as the range */
+	if (run->count > freeblock_task_sectors(task))
+		return fb_job_refuse_range(job);
 	run->total = DIV_ROUND_UP_ULL(run->count, run->granule);
 	ret = fb_job_set_order(job, w);
 	if (!ret)

@@ -8,7 +8,8 @@
 # "value > n->highest", and taking "auto" for every file; fb_disk_check_unit() that
 # refuses nothing, model_force kept for another model, a model's own distrust and another
 # firmware left out of fb_disk_transparent(); a coverage taken bit by bit at its end (with the
-# write's length); a table of checksums that memory_mib does not know.
+# write's length); a table of checksums that memory_mib does not know, or of a range that is
+# looked at later (the kernel writes to a table of no length).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
 
@@ -262,7 +263,8 @@ iosched "$disk" depth auto
 
 sectors=$(cat "/sys/block/$disk/size")
 for text in ' ' go 'start 0' 'start 0 0' 'start 4 8' 'start 0 7' 'start x 8' 'start 0 8 8' \
-	"start 0 $((sectors + 8))" "start $sectors 8" 'start crc crc' 'stop now' 'start -8 8'; do
+	"start 0 $((sectors + 8))" "start $sectors 8" 'start crc crc' 'stop now' 'start -8 8' \
+	'start 0 18446744073709551600 crc'; do
 	refused "scan '$text'" "$dir/scan" "$text"
 done
 echo 'start 0 8000' > "$dir/scan"
