@@ -50,7 +50,8 @@ def read(path):
 
 def sources():
     """The module's sources, one after the other."""
-    return "\n".join(read(path) for path in sorted(glob.glob(os.path.join(TOP, "*.c"))))
+    return "\n".join(read(path) for folder in (".", "core", "disk", "sched", "tasks")
+                     for path in sorted(glob.glob(os.path.join(TOP, folder, "*.c"))))
 
 
 def files_made(text):
