@@ -4,6 +4,8 @@
  * ready for what it finds, and uses idle time (disk/idle.c). What it finds for a gap goes to
  * the scheduler through the mailbox (disk/gap.c).
  *
+ * Calls: disk/coverage.c for what is wanted, core/search.c, disk/free_read.c for the carrier,
+ * disk/idle.c, disk/gap.c.
  * Locks: fb_disk.lock; the table is in disk/disk.h. What is in struct fb_coverage is the thread's.
  */
 #include <linux/kthread.h>
@@ -15,7 +17,7 @@
 
 /*
  * How long a carrier is held without foreground work: shorter sends back up to a quarter
- * of them unused, longer gains nothing and keeps the disk from runtime suspend
+ * of them unused, longer gains nothing and keeps the disk from runtime suspend.
  * It is the poll for a freeze of a quiesced queue too.
  */
 #define FB_READER_HOLD_NS (20 * NSEC_PER_MSEC)
