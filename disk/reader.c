@@ -157,7 +157,7 @@ static bool fb_reader_must_return(struct fb_disk *fd)
 	return ktime_get_ns() - max(fd->fg.last_ns, fd->idle.used_ns) > FB_READER_HOLD_NS;
 }
 
-static void fb_reader_mind_vehicle(struct fb_disk *fd)
+static void fb_reader_mind_carrier(struct fb_disk *fd)
 {
 	bool back;
 
@@ -264,7 +264,7 @@ int fb_reader_thread(void *data)
 	while (!kthread_should_stop()) {
 		fb_reader_wait(cov);
 		/* first: the next piece of a plan in use waits for its carrier */
-		fb_reader_mind_vehicle(cov->fd);
+		fb_reader_mind_carrier(cov->fd);
 		fb_coverage_absorb(cov);
 		fb_coverage_attend(cov);
 		fb_disk_correct(cov->fd);

@@ -9,11 +9,11 @@
 #include <linux/crc32.h>
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/sysfs.h>
 #include <linux/uaccess.h>
 
-#include "disk/disk.h"
 #include "tasks/job.h"
 
 /* fb_job_run.own: a checksum for each block of the range */

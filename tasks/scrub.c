@@ -16,7 +16,6 @@
 #include <linux/sysfs.h>
 #include <linux/timekeeping.h>
 
-#include "disk/disk.h"
 #include "tasks/job.h"
 
 #define FB_SCRUB_MAGIC "fbcover"
