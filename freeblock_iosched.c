@@ -350,7 +350,7 @@ static struct request *fb_iosched_send_quiet(struct fb_sched *fs, u64 now)
 			       &(struct fb_iosched_dispatch) { .cause = FB_CAUSE_PLAIN });
 }
 
-/* a slot is free: fill it (Documentation/design.rst, One request's way, step 4) */
+/* a slot is free: fill it (Documentation/design.rst, One request's way, step 5) */
 static struct request *fb_iosched_fill_slot(struct fb_sched *fs)
 {
 	u64 now = ktime_get_ns();
