@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Coverage map: which granules are wanted, in flight, done. Core; see
- * fb_bitmap.h. All work is done a machine word at a time.
+ * Coverage map: which granules are wanted, in flight, done; see fb_bitmap.h. All work is done a
+ * machine word at a time. Core: no locks, one thread owns a map.
  */
 #include "fb_bitmap.h"
 

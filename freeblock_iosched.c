@@ -4,8 +4,12 @@
  * keeps two commands at the drive, and lets wanted blocks be read in the gaps between
  * (Lumb, Schindler, Ganger, "Freeblock Scheduling Outside of Disk Firmware", FAST 2002).
  *
- * This file knows blk-mq and nothing of seeks; core/policy.c, core/search.c, core/head.c and
+ * This file has the elevator's callbacks: a request is inserted, dispatched, completed or
+ * requeued. It knows blk-mq and nothing of seeks; core/policy.c, core/search.c, core/head.c and
  * disk_model.c know seeks and nothing of blk-mq.
+ *
+ * Calls: sched/ for the pool, the choice and what is in flight; disk/free_read.c, disk/idle.c and
+ * disk/verify.c for the reads of our own; disk/disk.c to attach to a disk and detach from it.
  *
  * Locks: all state of a queue is guarded by fb_disk.lock of the disk it is attached to
  * (irqsave: completions arrive in hard and soft interrupts). It nests inside blk-mq's
@@ -346,7 +350,7 @@ static struct request *fb_iosched_send_quiet(struct fb_sched *fs, u64 now)
 			       &(struct fb_iosched_dispatch) { .cause = FB_CAUSE_PLAIN });
 }
 
-/* a slot is free: fill it (Documentation/design.rst, One request's way, step 4) */
+/* a slot is free: fill it (Documentation/design.rst, One request's way, step 5) */
 static struct request *fb_iosched_fill_slot(struct fb_sched *fs)
 {
 	u64 now = ktime_get_ns();

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module's begin and end. What a lower floor is to call of a higher one it is handed here.
+ * The module is loaded and unloaded. What a lower floor is to tell a higher one of disks it can
+ * tell because the table of those who want to hear is handed down here (struct fb_disk_client).
+ *
+ * Calls: disk/delivery.c, disk/disk.c, disk/memory.c, freeblock_iosched.c, sysfs.c, tasks/user.c.
+ * Locks: none.
  */
 #include <linux/module.h>
 

@@ -4,6 +4,9 @@
  * /sys/kernel/debug/freeblock/<disk>/. The files are described in
  * Documentation/ABI/testing/sysfs-block-freeblock.
  *
+ * Calls: tasks/ for the files scan, scrub, coverage and tasks; disk/disk.c for the model;
+ * disk/idle.c for the settings of idle reads; core/ for what is shown.
+ *
  * Locks: fb_disk.config around the model's text, fb_disk.lock around everything that the
  * scheduler reads; the table is in disk/disk.h.
  */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What blocks are worth in the course of a scan. Core; see core/block_value.h.
+ * What blocks are worth in the course of a scan, for core/search.c to weigh; see
+ * core/block_value.h. Core: no locks, the caller serialises.
  */
 #include "core/block_value.h"
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Predicted ends of commands, and what completions teach; see core/completion.h.
+ *
+ * Calls: core/head.c, core/seek_fit.c, core/conservatism.c, core/guard.c and core/lookahead.c,
+ * which learn; disk_model.c. Core: no locks, the caller serialises.
  */
 #include "core/completion.h"
 

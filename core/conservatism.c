@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Conservatism "auto"; see core/conservatism.h.
+ * Conservatism "auto": how much room a free read needs; see core/conservatism.h.
  *
  * Per band of seek distances the share of lost turns is estimated by slack, and the
  * conservatism put where it falls below a risk that is the same for all bands: then the
  * last microsecond of each leg buys as much time to read at the same price. A slow
  * feedback moves the risk until the time lost matches the target. So the target holds
  * even where the shares are wrong; they say how to spend it.
+ *
+ * Calls: disk_model.c. Core: no locks, the caller serialises.
  */
 #include "core/conservatism.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The guard of the foreground, see core/guard.h.
+ * The guard of the foreground: when free reads must stop; see core/guard.h. Core: no locks, the
+ * caller serialises.
  */
 #include "core/guard.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Head and phase tracking. Core; see core/head.h.
+ * Where the head is and at what angle the platter stands; see core/head.h.
+ *
+ * Calls: disk_model.c. Core: no locks, the caller serialises.
  */
 #include "core/head.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Orders of idle reads. Core; see core/idle_order.h.
+ * Where to read while the disk is idle: the orders; see core/idle_order.h.
+ *
+ * Calls: disk_model.c, fb_bitmap.c. Core: no locks, the caller serialises.
  */
 #include "core/idle_order.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When to read while the disk is idle: Waiting and its two goals. Core; see core/idle_policy.h.
+ * When to read while the disk is idle: Waiting and its two goals; see core/idle_policy.h. Core:
+ * no locks, the caller serialises.
  */
 #include "core/idle_policy.h"
 

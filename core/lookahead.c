@@ -11,6 +11,8 @@
  *
  * What is seldom late besides is allowed within some 100 trials, what is late every second
  * time is refused within some 10.
+ *
+ * Calls: disk_model.c. Core: no locks, the caller serialises.
  */
 #include "core/lookahead.h"
 

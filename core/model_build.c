@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Disk model: checked and built from a specification. See disk_model.h.
+ * A disk model is checked and built from a specification; see disk_model.h. Core: no locks; it
+ * allocates and may sleep, and nobody else has yet what it builds.
  */
 #include "disk_model_private.h"
 

@@ -3,6 +3,8 @@
  * The .fbmodel text (Documentation/model-format.rst): one fact a line, read in two
  * passes. The first counts records, so that each array is allocated once; the second
  * reads them into a struct dm_spec, which dm_build() checks as a whole.
+ *
+ * Calls: core/model_build.c. Core: no locks; it allocates and may sleep.
  */
 #include "disk_model.h"
 #include "core/model_text.h"

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Foreground policies (freeblock paper, 4.2). Core; see core/policy.h.
+ * Foreground policies: which pending request goes next (freeblock paper, 4.2); see core/policy.h.
  *
  * A new policy is a pair of functions and a line in fb_policy_ops[].
+ *
+ * Calls: disk_model.c. Core: no locks, the caller serialises.
  */
 #include "core/policy.h"
 

@@ -10,9 +10,9 @@
  * time-out, a lost link), puts blocks in doubt: they are read again, each alone, and one is
  * bad only when it has failed so twice. Doubt quarantines nothing.
  *
- * All of it is the thread's. What is told to others is returned, not done.
+ * All of it is the thread's. What others are to be told is returned, for disk/delivery.c to tell.
  *
- * Locks: none here; see struct fb_quarantine.
+ * Calls: fb_bitmap.c. Core: no locks here; see struct fb_quarantine for whose they are.
  */
 #include "core/quarantine.h"
 

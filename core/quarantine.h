@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Blocks that cannot be read, and what may lie around them. Part of disk/disk.h. It needs
- * nothing of the kernel, so that the unit tests have it, too.
+ * Blocks that cannot be read, and what may lie around them; a part of struct fb_disk. Core; the
+ * caller serialises.
  */
 #ifndef FB_QUARANTINE_H
 #define FB_QUARANTINE_H

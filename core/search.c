@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The search for free reads (freeblock paper, 4.3): which tracks to look at, and when
- * to stop. Core; see core/search.h, and core/track_find.c for what a track has to offer.
+ * to stop; see core/search.h.
  *
  * A gap lasts window_ns: the seek to the destination and the rotational latency
  * there. It is one hop to begin with; a piece found in a hop makes two of it. Counts
  * of wanted granules per track, and the least time that the ways to a cylinder and on
  * take, bound what may still be found, so that most tracks are passed over.
+ *
+ * Calls: core/track_find.c for what a track has to offer, disk_model.c, fb_bitmap.c. Core: no
+ * locks, the caller serialises.
  */
 #include "core/search.h"
 #include "core/track_find.h"

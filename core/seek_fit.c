@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Learnt corrections of seek times; see core/seek_fit.h.
+ * How much longer seeks take than the model says, learnt from completions; see core/seek_fit.h.
  *
  * Units: corrections are parts per million of the seek time. A trial at wait x after a seek
  * of s, with the errors' median at m = (believed - applied) * s and their scale at r, is
  * late with the chance 1 / (1 + e^z), z = (x - m) / r.
+ *
+ * Calls: disk_model.c, which gets the correction. Core: no locks, the caller serialises.
  */
 #include "core/seek_fit.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What one track has to offer (freeblock paper, 4.3). Core; see core/track_find.h.
+ * What one track has to offer (freeblock paper, 4.3). See core/track_find.h.
  *
  * A hop is a part of the gap: from its beginning, or the end of a piece, to the next
  * piece or the destination. A read on track T may use what is left of it when the ways
@@ -14,6 +14,9 @@
  * is never met in its tail: usable time is capped so. A head that lands late, within
  * the slack, still finds the first sector ahead; later than that, either kind of drive
  * takes another turn.
+ *
+ * Calls: disk_model.c, fb_bitmap.c, core/conservatism.c for the odds of a leg. Core: no locks, the
+ * caller serialises.
  */
 #include "core/track_find.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What serves the tasks of a disk: the coverage map that gaps are searched for, what of it
- * is on its way, and what it means for each task.
+ * is in flight, and what a read that is back means for each task.
  *
  * Exactly once: a block is wanted, in flight or done, for each task in a map of its own.
  * While several tasks are active their wants are joined in fb_coverage.all: a block that several
@@ -12,6 +12,8 @@
  *
  * All functions run in the thread but those that say otherwise.
  *
+ * Calls: disk/delivery.c beside it; disk/free_read.c and disk/drive_query.c below; fb_bitmap.c,
+ * core/quarantine.c and core/block_value.c.
  * Locks: fb_disk.lock for states and counts; the table is in disk/disk.h.
  */
 #include <linux/sched.h>

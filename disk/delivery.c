@@ -7,6 +7,7 @@
  * a consumer until all of its blocks in it have been delivered; the thread enters them as
  * done then (disk/coverage.c).
  *
+ * Calls: core/quarantine.c, which says what an error means; disk/gap.c, disk/disk.c.
  * Locks: fb_disk.lock for states and counts; the table is in disk/disk.h.
  */
 #include <linux/slab.h>

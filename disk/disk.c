@@ -7,6 +7,8 @@
  * as the module is there, but for the oldest of many. Without an id nothing tells a device
  * that comes back from another one: then it lives as long as the gendisk.
  *
+ * Calls: disk/memory.c, core/. Higher floors are told what happens to a disk through the table
+ * that freeblock_main.c hands to fb_disk_init().
  * Locks: see disk/disk.h. fb_disks_mutex is taken with the queue frozen.
  */
 #include <linux/debugfs.h>

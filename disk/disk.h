@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What belongs to a disk: its model, its task, the gap before the next foreground
+ * What belongs to a disk: its model, what serves its tasks, the gap before the next foreground
  * request, and the reads of our own. Kernel only.
  *
  * Locks, outermost first:

@@ -3,7 +3,8 @@
  * What a drive is asked by commands of its own: whether it reads ahead, whether its platters
  * turn.
  *
- * Locks: fb_disk.lock, not held while a command is on its way; the table is in disk/disk.h.
+ * Calls: disk/disk.c for the SCSI device, core/lookahead.c with what the drive said.
+ * Locks: fb_disk.lock, not held while a command is in flight; the table is in disk/disk.h.
  */
 #include <linux/ata.h>
 #include <linux/slab.h>

@@ -4,6 +4,7 @@
  * carrier, a request of ours that the scheduler holds and aims just before it is sent
  * (Documentation/design.rst, The gap, the plan, and the carrier).
  *
+ * Calls: disk/verify.c, which says how a read is sent and what its end means.
  * Locks: fb_disk.lock guards buffer states and the carrier; the table is in disk/disk.h.
  */
 #include <linux/blk-crypto.h>

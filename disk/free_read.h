@@ -39,7 +39,7 @@ struct fb_disk;
 #define FB_FREE_READS_MAX (FB_FREE_READS + FREEBLOCK_HELD * (FREEBLOCK_TASKS - 1))
 
 enum fb_free_read_state {
-	FB_FREE_READ_FREE,		/* in fb_disk.bufs, nobody's */
+	FB_FREE_READ_FREE,		/* nobody's */
 	FB_FREE_READ_CARRIER,		/* the carrier's, not aimed */
 	FB_FREE_READ_SENT,		/* at the drive */
 	FB_FREE_READ_ENDED,		/* read, waits for the thread */

@@ -6,8 +6,9 @@
  * The scheduler opens a gap when it has chosen the next request; the thread takes it,
  * searches it (disk/reader.c) and publishes plans. The scheduler uses the plan, if there is
  * one of the same generation, when it sends. The foreground never waits for the search.
- * What voids a gap advances fb_disk.gen, which is the paper's stop flag too.
+ * What voids a gap advances fb_gap_mail.gen, which is the paper's stop flag too.
  *
+ * Calls: core/lookahead.c.
  * Locks: fb_disk.lock; the table is in disk/disk.h.
  */
 #include "disk/disk.h"
@@ -70,7 +71,7 @@ const struct fb_plan *fb_gap_plan(const struct fb_disk *fd)
  * @gap: filled
  * @lim: filled: what a plan may be
  *
- * Context: fb_disk.lock held. The gap is of generation fb_disk.gen.
+ * Context: fb_disk.lock held. The gap is of generation fb_gap_mail.gen.
  *
  * Return: false: none waits.
  */

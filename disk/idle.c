@@ -7,6 +7,8 @@
  * The thread finds the next read and has the carrier held; the scheduler sends it if there
  * is still no foreground request when its queue runs.
  *
+ * Calls: disk/coverage.c for the task that idle time goes to, disk/free_read.c for the carrier,
+ * disk/drive_query.c, core/quarantine.c.
  * Locks: fb_disk.lock for fb_disk.idle; the table is in disk/disk.h. Orders are the thread's.
  */
 #include <linux/blk-mq.h>

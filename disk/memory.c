@@ -2,6 +2,8 @@
 /*
  * The memory that all disks' tasks take together, and its bound, memory_mib: maps, buffers,
  * checksums, and what is on its way in. It knows no disk.
+ *
+ * Calls: nothing. Locks: none; the account is atomic.
  */
 #include <linux/atomic.h>
 #include <linux/err.h>

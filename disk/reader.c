@@ -4,6 +4,8 @@
  * ready for what it finds, and uses idle time (disk/idle.c). What it finds for a gap goes to
  * the scheduler through the mailbox (disk/gap.c).
  *
+ * Calls: disk/coverage.c for what is wanted, core/search.c, disk/free_read.c for the carrier,
+ * disk/idle.c, disk/gap.c.
  * Locks: fb_disk.lock; the table is in disk/disk.h. What is in struct fb_coverage is the thread's.
  */
 #include <linux/kthread.h>
@@ -15,7 +17,7 @@
 
 /*
  * How long a carrier is held without foreground work: shorter sends back up to a quarter
- * of them unused, longer gains nothing and keeps the disk from runtime suspend
+ * of them unused, longer gains nothing and keeps the disk from runtime suspend.
  * It is the poll for a freeze of a quiesced queue too.
  */
 #define FB_READER_HOLD_NS (20 * NSEC_PER_MSEC)
@@ -155,7 +157,7 @@ static bool fb_reader_must_return(struct fb_disk *fd)
 	return ktime_get_ns() - max(fd->fg.last_ns, fd->idle.used_ns) > FB_READER_HOLD_NS;
 }
 
-static void fb_reader_mind_vehicle(struct fb_disk *fd)
+static void fb_reader_mind_carrier(struct fb_disk *fd)
 {
 	bool back;
 
@@ -262,7 +264,7 @@ int fb_reader_thread(void *data)
 	while (!kthread_should_stop()) {
 		fb_reader_wait(cov);
 		/* first: the next piece of a plan in use waits for its carrier */
-		fb_reader_mind_vehicle(cov->fd);
+		fb_reader_mind_carrier(cov->fd);
 		fb_coverage_absorb(cov);
 		fb_coverage_attend(cov);
 		fb_disk_correct(cov->fd);

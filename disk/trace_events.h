@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints: choice, gap, plan, completion, miss. All fire with fb_disk.lock held, which
- * guards the name.
+ * Trace points: choice, gap, plan, completion, miss, bad block. All fire with fb_disk.lock held,
+ * which guards the name.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM freeblock

@@ -14,6 +14,7 @@
  * it is a read until it is handed to the driver, and again from the moment it is complete,
  * so that the block layer's accounts balance; between, it is a passthrough command.
  *
+ * Calls: disk/disk.c for the SCSI device.
  * Locks: fb_disk.lock; the table is in disk/disk.h.
  */
 #include <linux/kernel.h>

@@ -2,8 +2,8 @@
 /*
  * What the pure-C core needs from its host, mapped to the kernel or to libc.
  *
- * The core (files marked so in Documentation/design.rst) runs in the module, in
- * the user-level scheduler and in the simulator. It takes no locks, does not
+ * The core (core/, disk_model.c, fb_bitmap.c) runs in the module, in the user-level
+ * scheduler and in the simulator. It takes no locks, does not
  * sleep except in fb_zalloc()/fb_free(), and uses no floating point.
  */
 #ifndef FB_SHIM_H

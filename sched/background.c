@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Other people's background reads: reads of the idle I/O class (btrfs scrub, backups under
- * ionice, an md check whose thread is). They wait in a pool of their own and are sent
+ * ionice, an md check whose thread has that class). They wait in a pool of their own and are sent
  *
  * - one at a time while there is no foreground at all and has not been for a while (the
  *   Waiting policy of "Practical Scrubbing", DSN 2012, section IV);
@@ -11,6 +11,7 @@
  * reads, a lock held meanwhile) waits as long: the age bounds it. Reads of metadata are
  * therefore left in the foreground.
  *
+ * Calls: sched/choice.c and core/policy.c when a read joins the foreground, disk/idle.c.
  * Locks: fb_disk.lock, held by every caller but where said; the table is in disk/disk.h.
  */
 #include <linux/hash.h>

@@ -3,6 +3,8 @@
  * The choice of the next request, the gap before it, and the plan in use: what the scheduler
  * (freeblock_iosched.c) has chosen to send, and what may be read before it.
  *
+ * Calls: core/policy.c, which chooses; disk/gap.c, where the gap is offered and plans are found;
+ * sched/inflight.c; disk/coverage.c, which says whether anything may be read.
  * Locks: fb_disk.lock, held by every caller; the table is in disk/disk.h.
  */
 #include <linux/blk-integrity.h>

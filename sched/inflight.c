@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands at the drive: the scheduler's side of core/completion.c, which predicts where and
+ * Commands in flight: the scheduler's side of core/completion.c, which predicts where and
  * when each will end and judges their completions.
  *
  * This file knows no more of blk-mq than what a request is. It changes neither the order
  * of requests nor what is at the drive: that is freeblock_iosched.c's.
  *
+ * Calls: core/completion.c; disk/free_read.c, disk/gap.c and disk/verify.c for what follows.
  * Locks: fb_disk.lock, held by every caller; the table is in disk/disk.h.
  */
 #include "sched/sched.h"

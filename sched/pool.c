@@ -3,6 +3,8 @@
  * Pending requests: which class they are of, where they are kept, and what they are merged
  * with. In all that the kernel asks for this is as mq-deadline.
  *
+ * Calls: sched/background.c, which keeps the reads of the idle class; sched/choice.c, which is
+ * offered what has come or grown; core/policy.c, whose pool it is.
  * Locks: fb_disk.lock, held by every caller but where said; the table is in disk/disk.h.
  */
 #include <linux/ioprio.h>

@@ -3,6 +3,8 @@
  * The scheduler on a queue in sysfs: its tunables and its status, queue/iosched/. The files
  * are described in Documentation/ABI/testing/sysfs-block-freeblock.
  *
+ * Calls: disk/disk.c, disk/verify.c and core/ for what status says. The elevator is told of a
+ * change by a function that it left (fb_sched.changed).
  * Locks: fb_disk.lock around everything that the scheduler reads; the table is in disk/disk.h.
  */
 #include <linux/slab.h>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Jobs: commands, reports, life; see tasks/job.h.
+ * Jobs: the commands, reports and life that scan and scrub have in common; see tasks/job.h.
+ *
+ * Calls: the interface of include/freeblock.h (tasks/task.c).
+ * Locks: fb_job.lock; the table is in Documentation/design.rst.
  */
 #include <linux/err.h>
 #include <linux/kernel.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records of /dev/freeblock; see tasks/record.h.
+ * The records that /dev/freeblock hands out, joined where blocks adjoin; see tasks/record.h.
+ *
+ * Calls: nothing. Locks: none; the caller is the one reader.
  */
 #include "tasks/record.h"
 

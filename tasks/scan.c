@@ -2,15 +2,18 @@
 /*
  * The scan: a job that reads a disk or a range once, counts, and keeps a checksum of every
  * block if asked.
+ *
+ * Calls: the interface of include/freeblock.h. tasks/job.c calls it, through fb_scan_kind.
+ * Locks: fb_job.lock, held by tasks/job.c, but not in the callbacks of the task.
  */
 #include <linux/crc32.h>
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/sysfs.h>
 #include <linux/uaccess.h>
 
-#include "disk/disk.h"
 #include "tasks/job.h"
 
 /* fb_job_run.own: a checksum for each block of the range */

@@ -4,6 +4,10 @@
  * looks at no data. Which blocks were good in a pass is its task's coverage, which outlives
  * the task, can be read as the file "coverage" at any time, and be given back for a later
  * scrub to go on from.
+ *
+ * Calls: tasks/job.c, which calls back through fb_scrub_kind; the interface of
+ * include/freeblock.h.
+ * Locks: fb_job.lock, held by tasks/job.c, but not in the callbacks of the task.
  */
 #include <linux/err.h>
 #include <linux/sched/mm.h>
@@ -12,7 +16,6 @@
 #include <linux/sysfs.h>
 #include <linux/timekeeping.h>
 
-#include "disk/disk.h"
 #include "tasks/job.h"
 
 #define FB_SCRUB_MAGIC "fbcover"

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tasks: their life, and what consumers change of them (the interface is
- * include/freeblock.h). What is read for them is disk/coverage.c's.
+ * include/freeblock.h). What is read for them is disk/coverage.c's, and what becomes of it
+ * disk/delivery.c's.
  *
+ * Calls: disk/delivery.c for changes of state, disk/reader.c for the thread, disk/free_read.c for
+ * buffers, disk/memory.c for their account, disk/disk.c to find a disk.
  * Locks: fb_disk.life for creation, start and destruction; fb_disk.lock for states and
  * counts; the table is in disk/disk.h.
  */

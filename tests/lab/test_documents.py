@@ -3,11 +3,13 @@
 """Are the documents the code's? Each file in sysfs and debugfs, and each parameter of the
 module, has an entry in Documentation/ABI, and each entry a file; each key of the files of
 keys and values is told there. The examples of api.rst are short and are modules. The index
-names each document. Ten seconds. Prints TAP.
+names each document. The files and functions that documents name are there. Ten seconds.
+Prints TAP.
 
 Seen to fail: the entry of idle_max_us left out; an entry of a file that there is not; the
 key idle_reads not told; an example that calls no function, or one that is not exported, with
-a callback of another type, of 60 lines; a document that the index does not name.
+a callback of another type, of 60 lines; a document that the index does not name; a file
+that has moved and a function that was renamed since a document named them.
 """
 
 import glob
@@ -50,7 +52,8 @@ def read(path):
 
 def sources():
     """The module's sources, one after the other."""
-    return "\n".join(read(path) for path in sorted(glob.glob(os.path.join(TOP, "*.c"))))
+    return "\n".join(read(path) for folder in (".", "core", "disk", "sched", "tasks")
+                     for path in sorted(glob.glob(os.path.join(TOP, folder, "*.c"))))
 
 
 def files_made(text):
@@ -79,6 +82,15 @@ def keys_made(text):
         for string in re.findall(r'"((?:[^"\\]|\\.)*)"', call):
             found |= set(re.findall(r"(?:^|\\n)([a-z]\w+)(?= %)", string))
     return found
+
+
+def names_missing(text, words):
+    """Files and functions that a document names and that are not there."""
+    paths = re.findall(r"(?<![\w./<-])(?:core|disk|include|models|sched|tasks|tests|tools)/"
+                       r"[\w./-]*\w\.(?:[ch]|py|rst|sh)\b", text)
+    names = re.findall(r"``(?:struct )?((?:fb|FB|dm|DM|freeblock|FREEBLOCK)_\w+)", text)
+    return sorted({path for path in paths if not os.path.exists(os.path.join(TOP, path))} |
+                  set(names) - words)
 
 
 def compile_example(number, code, kernel, symbols):
@@ -132,6 +144,11 @@ def main():
     report("the index is complete",
            [name for name in sorted(os.listdir(os.path.join(TOP, "Documentation")))
             if name.endswith(".rst") and name != "index.rst" and "``%s``" % name not in index])
+    words = set(re.findall(r"\w+", text + "".join(
+        read(path) for path in glob.glob("**/*.h", root_dir=TOP, recursive=True)
+        if not path.startswith("build/"))))
+    for path in ["README.md"] + sorted(glob.glob("Documentation/*.rst", root_dir=TOP)):
+        report("%s names what is there" % path, names_missing(read(path), words))
     check_examples()
     print("1..%d" % count)
     return 1 if failed else 0

@@ -249,7 +249,7 @@ static void sims_find_plan(struct sims *s, u64 now_ns, struct fb_plan *plan)
 	plan->kind = FB_PLAN_NONE;
 }
 
-/* a slot is free: fill it (Documentation/design.rst, "One request's way", step 4) */
+/* a slot is free: fill it (Documentation/design.rst, "One request's way", step 5) */
 static void sims_fill_slot(struct sims *s, u64 now_ns)
 {
 	struct dm_place head;
