@@ -62,16 +62,18 @@ cat "$(fb "$disk")/scan"
 expect_within "scan stops" 60 scan_stop "$disk"
 expect_match "and says so" "$(scan_state "$disk")" 'stopped|finished'
 keep_scan "$disk" toy
-# starve DISK: its thread gets no CPU; sets $hog
+# starve DISK: its thread gets no CPU, but nobody else is on its CPU; sets $hog
 starve()
 {
 	echo -1 > /proc/sys/kernel/sched_rt_runtime_us
+	taskset -p 7 $$ > /dev/null || die "no taskset"
 	for comm in /proc/[0-9]*/comm; do
 		[ "$(cat "$comm")" = "freeblock/$1" ] || continue
 		taskset -p 8 "$(basename "${comm%/comm}")" > /dev/null || die "no taskset"
 	done
-	chrt -f 50 taskset 8 sh -c 'while :; do :; done' &
+	chrt -f 50 taskset 8 sh -c ': > /tmp/hogging; while :; do :; done' &
 	hog=$!
+	wait_for 20 [ -e /tmp/hogging ] || die "no hog"
 }
 
 if [ "$LAB_CLOCK" = real ]; then
