@@ -12,8 +12,9 @@
 #include <linux/slab.h>
 
 #include "disk/disk.h"
-#include "tasks/job.h"
+#include "disk/upload.h"
 #include "sysfs.h"
+#include "tasks/job.h"
 #include "tasks/task.h"
 
 /* ---- a disk ---- */
@@ -26,7 +27,7 @@ static struct fb_disk *fb_sysfs_disk(struct kobject *kobj)
 static ssize_t model_write(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
 			   char *buf, loff_t off, size_t count)
 {
-	return fb_disk_upload(fb_sysfs_disk(kobj), buf, off, count);
+	return fb_upload_write(fb_sysfs_disk(kobj), buf, off, count);
 }
 
 static ssize_t model_read(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
