@@ -308,18 +308,6 @@ u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n)
 	return count;
 }
 
-u32 fb_bitmap_group_most(const struct fb_bitmap *bm, u32 group, u32 n)
-{
-	u32 i, last, most = 0;
-
-	if (group >= bm->groups || !n)
-		return 0;
-	last = group + min(n, bm->groups - group) - 1;
-	for (i = group >> bm->shift; i <= last >> bm->shift; i++)
-		most = max(most, bm->count[i]);
-	return most;
-}
-
 u32 fb_bitmap_poor(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need)
 {
 	u32 i;

@@ -226,17 +226,6 @@ static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
 }
 
 /**
- * fb_bitmap_group_most() - the fullest of some groups
- * @bm: the map
- * @group: the first of them
- * @n: how many; groups beyond the last count as empty
- *
- * Return: the largest number of wanted granules that one of them has, as told by
- * fb_bitmap_group().
- */
-u32 fb_bitmap_group_most(const struct fb_bitmap *bm, u32 group, u32 n);
-
-/**
  * fb_bitmap_poor() - how many cylinders can be passed over
  * @bm: the map
  * @group: the first cylinder's first group

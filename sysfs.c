@@ -15,8 +15,9 @@
 #include <linux/slab.h>
 
 #include "disk/disk.h"
-#include "tasks/job.h"
+#include "disk/upload.h"
 #include "sysfs.h"
+#include "tasks/job.h"
 #include "tasks/task.h"
 
 /* ---- a disk ---- */
@@ -29,7 +30,7 @@ static struct fb_disk *fb_sysfs_disk(struct kobject *kobj)
 static ssize_t model_write(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
 			   char *buf, loff_t off, size_t count)
 {
-	return fb_disk_upload(fb_sysfs_disk(kobj), buf, off, count);
+	return fb_upload_write(fb_sysfs_disk(kobj), buf, off, count);
 }
 
 static ssize_t model_read(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
@@ -203,62 +204,6 @@ out:
 
 static BIN_ATTR_RO(bad_blocks, 0);
 
-/* a number in struct fb_disk, under its lock; nothing is clamped */
-struct fb_sysfs_limit {
-	struct kobj_attribute attr;
-	size_t offset;
-	u32 lowest;
-	u32 highest;
-};
-
-static u32 *fb_sysfs_limit(struct kobject *kobj, const struct kobj_attribute *attr)
-{
-	const struct fb_sysfs_limit *l = container_of(attr, struct fb_sysfs_limit, attr);
-
-	return (void *)fb_sysfs_disk(kobj) + l->offset;
-}
-
-static ssize_t limit_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
-{
-	return sysfs_emit(page, "%u\n", READ_ONCE(*fb_sysfs_limit(kobj, attr)));
-}
-
-static ssize_t limit_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
-			   size_t count)
-{
-	const struct fb_sysfs_limit *l = container_of(attr, struct fb_sysfs_limit, attr);
-	u32 value;
-
-	if (kstrtou32(page, 10, &value) || value < l->lowest || value > l->highest) {
-		pr_err("freeblock: %s: '%.*s' is not a number from %u to %u\n", attr->attr.name,
-		       (int)strcspn(page, "\n"), page, l->lowest, l->highest);
-		return -EINVAL;
-	}
-	WRITE_ONCE(*fb_sysfs_limit(kobj, attr), value);
-	return count;
-}
-
-static struct fb_sysfs_limit bad_quarantine_kib_limit = {
-	.attr = __ATTR(bad_quarantine_kib, 0644, limit_show, limit_store),
-	.offset = offsetof(struct fb_disk, quarantine.quarantine_kib),
-	.lowest = 0,
-	.highest = 65536,
-};
-
-static struct fb_sysfs_limit bad_slow_s_limit = {
-	.attr = __ATTR(bad_slow_s, 0644, limit_show, limit_store),
-	.offset = offsetof(struct fb_disk, quarantine.slow_s),
-	.lowest = 1,
-	.highest = 86400,
-};
-
-static struct fb_sysfs_limit bad_slow_most_limit = {
-	.attr = __ATTR(bad_slow_most, 0644, limit_show, limit_store),
-	.offset = offsetof(struct fb_disk, quarantine.slow_most),
-	.lowest = 1,
-	.highest = 1000,
-};
-
 static ssize_t tasks_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
 	return fb_task_list(fb_sysfs_disk(kobj), page);
@@ -295,17 +240,17 @@ static ssize_t granule_bytes_show(struct kobject *kobj, struct kobj_attribute *a
 
 static struct kobj_attribute granule_bytes_attr = __ATTR_RO(granule_bytes);
 
-/* ---- idle reads ---- */
+/* ---- settings ---- */
 
 /**
- * struct fb_sysfs_idle - a setting of idle reads; nothing is clamped
+ * struct fb_sysfs_setting - a number in struct fb_disk; nothing is clamped
  * @attr: the file
- * @offset: where it is in struct fb_idle, u32
+ * @offset: where it is in struct fb_disk, u32
  * @lowest: that may be written
  * @highest: likewise
  * @may_be_auto: "auto" may
  */
-struct fb_sysfs_idle {
+struct fb_sysfs_setting {
 	struct kobj_attribute attr;
 	size_t offset;
 	u32 lowest;
@@ -313,18 +258,19 @@ struct fb_sysfs_idle {
 	bool may_be_auto;
 };
 
-static ssize_t fb_sysfs_idle_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+static ssize_t fb_sysfs_setting_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
-	const struct fb_sysfs_idle *file = container_of(attr, struct fb_sysfs_idle, attr);
-	u32 value = READ_ONCE(*(u32 *)((void *)&fb_sysfs_disk(kobj)->idle + file->offset));
+	const struct fb_sysfs_setting *file = container_of(attr, struct fb_sysfs_setting, attr);
+	u32 value = READ_ONCE(*(u32 *)((void *)fb_sysfs_disk(kobj) + file->offset));
 
-	return value == FB_IDLE_AUTO ? sysfs_emit(page, "auto\n") : sysfs_emit(page, "%u\n", value);
+	return file->may_be_auto && value == FB_IDLE_AUTO ? sysfs_emit(page, "auto\n") :
+							    sysfs_emit(page, "%u\n", value);
 }
 
-static ssize_t fb_sysfs_idle_store(struct kobject *kobj, struct kobj_attribute *attr,
-				   const char *page, size_t count)
+static ssize_t fb_sysfs_setting_store(struct kobject *kobj, struct kobj_attribute *attr,
+				      const char *page, size_t count)
 {
-	const struct fb_sysfs_idle *file = container_of(attr, struct fb_sysfs_idle, attr);
+	const struct fb_sysfs_setting *file = container_of(attr, struct fb_sysfs_setting, attr);
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
 	u32 value = FB_IDLE_AUTO;
 
@@ -336,26 +282,29 @@ static ssize_t fb_sysfs_idle_store(struct kobject *kobj, struct kobj_attribute *
 		return -EINVAL;
 	}
 	spin_lock_irq(&fd->lock);
-	*(u32 *)((void *)&fd->idle + file->offset) = value;
+	WRITE_ONCE(*(u32 *)((void *)fd + file->offset), value);
 	fb_idle_changed(fd);
 	spin_unlock_irq(&fd->lock);
 	return count;
 }
 
-#define FB_SYSFS_IDLE(_name, _field, _lowest, _highest, _auto)				\
-static struct fb_sysfs_idle _name##_file = {						\
-	.attr = __ATTR(_name, 0644, fb_sysfs_idle_show, fb_sysfs_idle_store),		\
-	.offset = offsetof(struct fb_idle, _field),					\
+#define FB_SYSFS_SETTING(_name, _field, _lowest, _highest, _auto)			\
+static struct fb_sysfs_setting _name##_file = {						\
+	.attr = __ATTR(_name, 0644, fb_sysfs_setting_show, fb_sysfs_setting_store),	\
+	.offset = offsetof(struct fb_disk, _field),					\
 	.lowest = _lowest,								\
 	.highest = _highest,								\
 	.may_be_auto = _auto,								\
 }
 
-FB_SYSFS_IDLE(idle_wait_us, wait_us, 0, 3600U * USEC_PER_SEC, true);
-FB_SYSFS_IDLE(idle_size_kib, size_kib, FB_IDLE_POLICY_SECTORS_MIN / 2,
-	      FB_IDLE_POLICY_SECTORS_MAX / 2, true);
-FB_SYSFS_IDLE(idle_mean_us, goal_mean_us, 0, 10 * USEC_PER_SEC, false);
-FB_SYSFS_IDLE(idle_max_us, goal_max_us, 1000, 60 * USEC_PER_SEC, false);
+FB_SYSFS_SETTING(bad_quarantine_kib, quarantine.quarantine_kib, 0, 65536, false);
+FB_SYSFS_SETTING(bad_slow_s, quarantine.slow_s, 1, 86400, false);
+FB_SYSFS_SETTING(bad_slow_most, quarantine.slow_most, 1, 1000, false);
+FB_SYSFS_SETTING(idle_wait_us, idle.wait_us, 0, 3600U * USEC_PER_SEC, true);
+FB_SYSFS_SETTING(idle_size_kib, idle.size_kib, FB_IDLE_POLICY_SECTORS_MIN / 2,
+		 FB_IDLE_POLICY_SECTORS_MAX / 2, true);
+FB_SYSFS_SETTING(idle_mean_us, idle.goal_mean_us, 0, 10 * USEC_PER_SEC, false);
+FB_SYSFS_SETTING(idle_max_us, idle.goal_max_us, 1000, 60 * USEC_PER_SEC, false);
 
 static ssize_t idle_status_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
@@ -370,9 +319,9 @@ static struct attribute *fb_sysfs_disk_attrs[] = {
 	&status_attr.attr,
 	&scan_attr.attr,
 	&scrub_attr.attr,
-	&bad_quarantine_kib_limit.attr.attr,
-	&bad_slow_s_limit.attr.attr,
-	&bad_slow_most_limit.attr.attr,
+	&bad_quarantine_kib_file.attr.attr,
+	&bad_slow_s_file.attr.attr,
+	&bad_slow_most_file.attr.attr,
 	&tasks_attr.attr,
 	&progress_attr.attr,
 	&granule_bytes_attr.attr,

@@ -76,8 +76,9 @@ static u32 fb_idle_order_full_count(const struct fb_bitmap *bm, u32 count)
 	return bm->counts;
 }
 
-u64 fb_idle_order_wanted(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
-			 u64 from, u64 end)
+/* the first wanted granule of a stretch, or @end; passes over parts where nothing is left */
+static u64 fb_idle_order_wanted(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+				u64 from, u64 end)
 {
 	const struct fb_bitmap *bm = ask->bm;
 	struct dm_track t;

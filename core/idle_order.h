@@ -123,18 +123,4 @@ int fb_idle_order_init(struct fb_idle_order *o, const struct fb_idle_order_ops *
 bool fb_idle_order_next(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 			struct fb_plan_piece *out);
 
-/**
- * fb_idle_order_wanted() - the first wanted granule of a stretch, at a bounded cost
- * @o: the order
- * @ask: model and map
- * @from: first granule
- * @end: the one after the last
- *
- * For orders. Passes over parts of the disk where nothing is left.
- *
- * Return: the granule, or @end.
- */
-u64 fb_idle_order_wanted(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
-			 u64 from, u64 end);
-
 #endif /* FB_IDLE_ORDER_H */

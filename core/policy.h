@@ -249,16 +249,9 @@ void fb_policy_sent(struct fb_policy_pool *pool, const struct fb_policy_req *req
  */
 void fb_policy_ended(struct fb_policy_pool *pool, bool idle);
 
-/**
- * typedef fb_policy_above_fn - find the next request upward
- * @pool: the pool
- * @class: in this class ...
- * @write: ... and direction
- * @lbn: which the request is not below
- *
- * The host's, who keeps the requests sorted: it is asked with interrupts off.
- *
- * Return: the request with the lowest LBN, or NULL.
+/*
+ * The next request upward: that with the lowest LBN, in this class and direction, which is not
+ * below @lbn; or NULL. The host's, who keeps the requests sorted: it is asked with interrupts off.
  */
 typedef struct fb_policy_req *(*fb_policy_above_fn)(struct fb_policy_pool *pool,
 						    enum fb_policy_class class, bool write,

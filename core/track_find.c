@@ -77,7 +77,8 @@ static u32 fb_track_find_root(const struct fb_search *s, u32 n)
 	return (root[n] << shift) + ((root[n + 1] - root[n]) * part << shift) / 32;
 }
 
-u32 fb_track_find_left(const struct fb_search *s, const struct dm_track *t)
+/* wanted granules of a track, even where tracks share counts */
+static u32 fb_track_find_left(const struct fb_search *s, const struct dm_track *t)
 {
 	u32 g = s->lim.granule_sectors;
 	u64 first;

@@ -147,13 +147,4 @@ void fb_track_find_prepend(struct fb_search *s);
  */
 void fb_track_find_track(struct fb_search *s, const struct dm_track *t, u32 left);
 
-/**
- * fb_track_find_left() - wanted granules of a track
- * @s: the search
- * @t: the track
- *
- * Return: how many, even where tracks share counts.
- */
-u32 fb_track_find_left(const struct fb_search *s, const struct dm_track *t);
-
 #endif /* FB_TRACK_FIND_H */

@@ -7,6 +7,8 @@
 
 #include "disk/task_state.h"
 
+struct fb_free_read;
+
 int fb_delivery_init(void);
 void fb_delivery_exit(void);
 void fb_delivery_setup(struct freeblock_task *task);

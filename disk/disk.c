@@ -146,8 +146,16 @@ static const char *fb_disk_unfit(struct request_queue *q)
 	return NULL;
 }
 
-/* firmware may be replaced while the disk has another scheduler */
-static bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
+/**
+ * fb_disk_is_firmware() - is the model that of this firmware?
+ * @revision: of the firmware, which may be replaced while the disk has another scheduler
+ * @info: the model's
+ *
+ * Context: any.
+ *
+ * Return: whether; true if either does not say.
+ */
+bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
 {
 	return !info->revision[0] || !revision[0] || !strcmp(info->revision, revision);
 }
@@ -667,64 +675,17 @@ void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value)
 	memalloc_noio_restore(noio);
 }
 
-/* ---- the model: whole or not at all ---- */
+/* ---- the model ---- */
 
-static int fb_disk_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
-	__printf(3, 4);
-
-static int fb_disk_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
-{
-	char reason[192], name[FB_NAME_LEN];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(reason, sizeof(reason), fmt, args);
-	va_end(args);
-	snprintf(fd->model_status, sizeof(fd->model_status), "refused: %s\n", reason);
-	fb_disk_copy_name(fd, name, sizeof(name));
-	pr_err("freeblock: %s: model refused: %s\n", name, reason);
-	return ret;
-}
-
-/* the records that a model may do without: which firmware's, and which unit's */
-static int fb_disk_check_unit(struct fb_disk *fd, const struct dm_info *info)
-{
-	char revision[DM_ID_LEN];
-
-	spin_lock_irq(&fd->lock);
-	strscpy(revision, fd->revision, sizeof(revision));
-	spin_unlock_irq(&fd->lock);
-	if (!fb_disk_is_firmware(revision, info))
-		return fb_disk_refuse(fd, -EINVAL, "it is for firmware '%s', the disk says '%s'",
-				      info->revision, revision);
-	if (info->wwn[0] && fd->id[0] && strcasecmp(info->wwn, fd->id))
-		return fb_disk_refuse(fd, -EINVAL, "it is for the disk '%s', this one is '%s'",
-				      info->wwn, fd->id);
-	return 0;
-}
-
-static int fb_disk_check_model(struct fb_disk *fd, const struct disk_model *dm)
-{
-	const struct dm_info *info = dm_info(dm);
-
-	if (info->sectors != fd->sectors)
-		return fb_disk_refuse(fd, -EINVAL, "it is for %llu sectors, the disk has %llu",
-				      info->sectors, fd->sectors);
-	if (fd->vendor[0] && strcmp(info->vendor, fd->vendor))
-		return fb_disk_refuse(fd, -EINVAL, "it is for vendor '%s', the disk says '%s'",
-				      info->vendor, fd->vendor);
-	if (fd->product[0] && strcmp(info->product, fd->product))
-		return fb_disk_refuse(fd, -EINVAL, "it is for product '%s', the disk says '%s'",
-				      info->product, fd->product);
-	BUILD_BUG_ON(DM_GRANULE_MAX > FB_FREE_READ_MAX_SECTORS);
-	if (info->granule_sectors < FB_MIN_GRANULE)
-		return fb_disk_refuse(fd, -EINVAL, "granule of %u sectors, at least %u are needed",
-				      info->granule_sectors, FB_MIN_GRANULE);
-	return fb_disk_check_unit(fd, info);
-}
-
-/* @same: the text is that of the model in force */
-static void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
+/**
+ * fb_disk_swap_model() - put a model in force
+ * @fd: the disk, without tasks
+ * @dm: the model, from now on the disk's
+ * @same: its text is that of the model in force, whose force goes on
+ *
+ * Context: fb_disk.config held; may sleep.
+ */
+void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
 {
 	const struct dm_info *info = dm_info(dm);
 	const struct fb_disk_client *const *c;
@@ -767,130 +728,6 @@ void fb_disk_correct(struct fb_disk *fd)
 	if (fb_seek_fit_due(&fd->seek_fit, now))
 		fb_seek_fit_apply(&fd->seek_fit, now, fd->model);
 	spin_unlock_irq(&fd->lock);
-}
-
-/* all of the text is there: put it in force, or keep the old model and say why */
-static int fb_disk_commit(struct fb_disk *fd)
-{
-	struct fb_model_text_error err;
-	char name[FB_NAME_LEN];
-	struct disk_model *dm;
-	bool same;
-	int ret;
-
-	lockdep_assert_held(&fd->config);
-	if (fd->cov)
-		return fb_disk_refuse(fd, -EBUSY, "a task is at work: stop it first");
-	ret = fb_model_text_parse(fd->upload, fd->upload_len, &dm, &err);
-	if (ret == -ENOMEM)
-		return fb_disk_refuse(fd, ret, "out of memory");
-	if (ret)
-		return fb_disk_refuse(fd, ret, "line %u: %s", err.line, err.reason);
-	ret = fb_disk_check_model(fd, dm);
-	if (ret) {
-		dm_free(dm);
-		return ret;
-	}
-	same = fd->text_len == fd->upload_len && !memcmp(fd->text, fd->upload, fd->text_len);
-	fb_disk_swap_model(fd, dm, same);
-	kvfree(fd->text);
-	fd->text = fd->upload;
-	fd->text_len = fd->upload_len;
-	fd->upload = NULL;
-	snprintf(fd->model_status, sizeof(fd->model_status), "loaded: %zu bytes, '%s' '%s'%s%s\n",
-		 fd->text_len, dm_info(dm)->vendor, dm_info(dm)->product,
-		 fd->doubt[0] ? "; " : "", fd->doubt);
-	fb_disk_copy_name(fd, name, sizeof(name));
-	pr_info("freeblock: %s: model %s", name, fd->model_status);
-	return 0;
-}
-
-static void fb_disk_drop_upload(struct fb_disk *fd)
-{
-	kvfree(fd->upload);
-	fd->upload = NULL;
-	fd->upload_len = 0;
-	fb_memory_uncharge(&fd->upload_max, fd->upload_max);
-}
-
-static int fb_disk_grow_upload(struct fb_disk *fd, size_t len)
-{
-	u64 size = max_t(u64, 2 * fd->upload_max, 2 * PAGE_SIZE), before = fd->upload_max;
-	char *bigger;
-
-	if (fd->upload_len + len <= fd->upload_max)
-		return 0;
-	if (fd->upload_len + len > FB_MODEL_TEXT_MAX)
-		return fb_disk_refuse(fd, -EFBIG, "it is longer than %u bytes", FB_MODEL_TEXT_MAX);
-	while (size < fd->upload_len + len)
-		size *= 2;
-	if (fb_memory_charge(&fd->upload_max, size, "a model's text"))
-		return fb_disk_refuse(fd, -ENOSPC, "memory_mib leaves no room for its text");
-	bigger = kvmalloc(size, GFP_KERNEL);
-	if (!bigger) {
-		fb_memory_uncharge(&fd->upload_max, size);
-		return fb_disk_refuse(fd, -ENOMEM, "out of memory");
-	}
-	memcpy(bigger, fd->upload, fd->upload_len);
-	kvfree(fd->upload);
-	fd->upload = bigger;
-	fb_memory_uncharge(&fd->upload_max, before);
-	return 0;
-}
-
-static int fb_disk_append(struct fb_disk *fd, const char *data, loff_t off, size_t len)
-{
-	int ret;
-
-	if (!off) {
-		fb_disk_drop_upload(fd);
-	} else if (!fd->upload) {
-		/* some writers go on after an error: the reason for it stays readable */
-		return -EINVAL;
-	}
-	if (off != fd->upload_len)
-		return fb_disk_refuse(fd, -EINVAL,
-				      "bytes at %lld, expected at %zu: write it in order",
-				      off, fd->upload_len);
-	ret = fb_disk_grow_upload(fd, len);
-	if (ret)
-		return ret;
-	memcpy(fd->upload + off, data, len);
-	fd->upload_len += len;
-	if (fb_model_text_complete(fd->upload, fd->upload_len))
-		return fb_disk_commit(fd);
-	snprintf(fd->model_status, sizeof(fd->model_status),
-		 "incomplete: %zu bytes, no end record yet\n", fd->upload_len);
-	return 0;
-}
-
-/**
- * fb_disk_upload() - one piece of a model's text
- * @fd: the disk
- * @data: the piece, as a write to sysfs brings it: split at any byte
- * @off: its place in the text; 0 begins anew
- * @len: its length
- *
- * One transaction: a write at 0 begins, writes at the end append, the "end" record
- * commits. Until then, and when it is refused, the old model stays in force.
- *
- * Context: may sleep; does no I/O, allocates without (a queue may be frozen, waiting for
- * this store).
- *
- * Return: @len; -EINVAL, -EBUSY, -EFBIG, -ENOSPC or -ENOMEM with the reason in model_status.
- */
-ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len)
-{
-	unsigned int noio = memalloc_noio_save();
-	int ret;
-
-	mutex_lock(&fd->config);
-	ret = fb_disk_append(fd, data, off, len);
-	if (ret || !fd->upload)
-		fb_disk_drop_upload(fd);
-	mutex_unlock(&fd->config);
-	memalloc_noio_restore(noio);
-	return ret ? ret : len;
 }
 
 /* ---- module ---- */

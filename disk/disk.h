@@ -252,6 +252,7 @@ struct scsi_device *fb_disk_scsi(struct gendisk *disk);
 struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd);
 bool fb_disk_is_single(const struct fb_disk *fd);
 u32 fb_disk_busy(const struct fb_disk *fd);
-ssize_t fb_disk_upload(struct fb_disk *fd, const char *data, loff_t off, size_t len);
+bool fb_disk_is_firmware(const char *revision, const struct dm_info *info);
+void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same);
 
 #endif /* FB_DISK_H */

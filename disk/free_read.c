@@ -329,12 +329,6 @@ static u32 fb_free_read_segment(const struct fb_disk *fd)
 	return bytes >> SECTOR_SHIFT;
 }
 
-/* segments of @nsect sectors in one of our buffers, at most */
-static u32 fb_free_read_segments(const struct fb_disk *fd, u32 nsect)
-{
-	return DIV_ROUND_UP(nsect, fb_free_read_segment(fd));
-}
-
 /**
  * fb_free_read_overlap() - the foreground is about to write these sectors
  * @fd: the disk, locked
@@ -371,7 +365,7 @@ static void fb_free_read_load(struct fb_disk *fd, struct fb_free_read *buf, stru
 	fb_free_read_aim(buf, rq, lbn, nsect);
 	rq->__sector = lbn;
 	rq->__data_len += nsect << SECTOR_SHIFT;
-	rq->nr_phys_segments += fb_free_read_segments(fd, nsect);
+	rq->nr_phys_segments += DIV_ROUND_UP(nsect, fb_free_read_segment(fd));
 }
 
 /*

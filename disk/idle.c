@@ -46,6 +46,16 @@ static void fb_idle_set_drive(struct fb_disk *fd)
 				 div_u64(dm_period_ns(dm) * 1000, dm_spt_least(dm)));
 }
 
+/* the thread is to reckon anew when to read */
+static void fb_idle_wake(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	if (!fd->cov)
+		return;
+	fd->idle.woken = true;
+	wake_up(&fd->wait);
+}
+
 /**
  * fb_idle_changed() - the settings have changed
  * @fd: the disk, locked
@@ -65,21 +75,6 @@ void fb_idle_changed(struct fb_disk *fd)
 					     (u64)idle->wait_us * NSEC_PER_USEC,
 				 idle->size_kib == FB_IDLE_AUTO ? 0 : idle->size_kib * 2);
 	fb_idle_wake(fd);
-}
-
-/**
- * fb_idle_wake() - the thread is to reckon anew when to read
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- */
-void fb_idle_wake(struct fb_disk *fd)
-{
-	lockdep_assert_held(&fd->lock);
-	if (!fd->cov)
-		return;
-	fd->idle.woken = true;
-	wake_up(&fd->wait);
 }
 
 /* another scheduler, or none, or it may do more or less */

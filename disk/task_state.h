@@ -17,7 +17,6 @@
 #include "core/block_value.h"
 #include "include/freeblock.h"
 
-struct fb_free_read;
 struct fb_disk;
 
 #define FB_NAME_LEN 32		/* of a disk, as in /sys/block */

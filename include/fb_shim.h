@@ -170,7 +170,6 @@ struct list_head {
 	struct list_head *next, *prev;
 };
 
-#define LIST_HEAD_INIT(n) { &(n), &(n) }
 static inline void INIT_LIST_HEAD(struct list_head *l) { l->next = l->prev = l; }
 static inline bool list_empty(const struct list_head *l) { return l->next == l; }
 

@@ -11,19 +11,6 @@
 
 #include "sched/sched.h"
 
-enum fb_tunables_number_id {
-	FB_TUNABLES_SW_PERCENT,
-	FB_TUNABLES_DEPTH,
-	FB_TUNABLES_HOLD,
-	FB_TUNABLES_CONSERVATISM,
-	FB_TUNABLES_TARGET,
-	FB_TUNABLES_READ_EXPIRE,
-	FB_TUNABLES_WRITE_EXPIRE,
-	FB_TUNABLES_SEARCH,
-	FB_TUNABLES_OTHERS_EXPIRE,
-	FB_TUNABLES_OTHERS_WAIT,
-};
-
 /**
  * struct fb_tunables_number - a number in struct fb_sched; nothing is clamped
  * @name: of the file
@@ -48,49 +35,9 @@ struct fb_tunables_number {
 	u64 auto_value;
 };
 
-static const struct fb_tunables_number fb_tunables_numbers[] = {
-	[FB_TUNABLES_SW_PERCENT] = {
-		"sw_percent", offsetof(struct fb_sched, pool.sw_percent), false, 1, 0, 1000
-	},
-	[FB_TUNABLES_DEPTH] = {
-		"depth", offsetof(struct fb_sched, depth), false, 1, 1, 4,
-		true, offsetof(struct fb_sched, auto_depth), FB_SCHED_DEPTH
-	},
-	[FB_TUNABLES_HOLD] = {
-		"hold_back", offsetof(struct fb_sched, hold), false, 1, 0, 1
-	},
-	[FB_TUNABLES_CONSERVATISM] = {
-		"conservatism_us", offsetof(struct fb_sched, conservatism_ns), true,
-		NSEC_PER_USEC, 0, 10000, true, offsetof(struct fb_sched, auto_margin), 0
-	},
-	[FB_TUNABLES_TARGET] = {
-		"target_slowdown_ppm", offsetof(struct fb_sched, target_ppm), false, 1, 0, 1000000
-	},
-	[FB_TUNABLES_READ_EXPIRE] = {
-		"read_expire", offsetof(struct fb_sched, expire_ns[READ]), true,
-		NSEC_PER_MSEC, 1, 600000
-	},
-	[FB_TUNABLES_WRITE_EXPIRE] = {
-		"write_expire", offsetof(struct fb_sched, expire_ns[WRITE]), true,
-		NSEC_PER_MSEC, 1, 600000
-	},
-	[FB_TUNABLES_SEARCH] = {
-		"search_us", offsetof(struct fb_sched, search_ns), true, NSEC_PER_USEC, 1, 100000
-	},
-	[FB_TUNABLES_OTHERS_EXPIRE] = {
-		"background_expire", offsetof(struct fb_sched, others.expire_ns), true,
-		NSEC_PER_MSEC, 1, 600000
-	},
-	[FB_TUNABLES_OTHERS_WAIT] = {
-		"background_wait_us", offsetof(struct fb_sched, others.wait_ns), true,
-		NSEC_PER_USEC, 0, 1000000
-	},
-};
-
 static ssize_t fb_tunables_number_show(struct elevator_queue *eq,
-				       enum fb_tunables_number_id id, char *page)
+				       const struct fb_tunables_number *n, char *page)
 {
-	const struct fb_tunables_number *n = &fb_tunables_numbers[id];
 	struct fb_sched *fs = eq->elevator_data;
 	void *field = (void *)fs + n->offset;
 	bool adapt;
@@ -105,10 +52,9 @@ static ssize_t fb_tunables_number_show(struct elevator_queue *eq,
 }
 
 static ssize_t fb_tunables_number_store(struct elevator_queue *eq,
-					enum fb_tunables_number_id id, const char *page,
+					const struct fb_tunables_number *n, const char *page,
 					size_t count)
 {
-	const struct fb_tunables_number *n = &fb_tunables_numbers[id];
 	struct fb_sched *fs = eq->elevator_data;
 	bool adapt = n->may_be_auto && sysfs_streq(page, "auto");
 	void *field = (void *)fs + n->offset;
@@ -133,38 +79,33 @@ static ssize_t fb_tunables_number_store(struct elevator_queue *eq,
 }
 
 /* the elevator core does not tell a file's functions which file it is */
-#define FB_TUNABLES_SHOW(file, id)							\
+#define FB_TUNABLES_NUMBER(file, field, ...)						\
+static const struct fb_tunables_number file##_number = {				\
+	#file, offsetof(struct fb_sched, field), __VA_ARGS__				\
+};											\
+											\
 static ssize_t file##_show(struct elevator_queue *eq, char *page)			\
 {											\
-	return fb_tunables_number_show(eq, id, page);					\
-}
-
-#define FB_TUNABLES_STORE(file, id)							\
+	return fb_tunables_number_show(eq, &file##_number, page);			\
+}											\
+											\
 static ssize_t file##_store(struct elevator_queue *eq, const char *page, size_t count)	\
 {											\
-	return fb_tunables_number_store(eq, id, page, count);				\
+	return fb_tunables_number_store(eq, &file##_number, page, count);		\
 }
 
-FB_TUNABLES_SHOW(sw_percent, FB_TUNABLES_SW_PERCENT)
-FB_TUNABLES_STORE(sw_percent, FB_TUNABLES_SW_PERCENT)
-FB_TUNABLES_SHOW(depth, FB_TUNABLES_DEPTH)
-FB_TUNABLES_STORE(depth, FB_TUNABLES_DEPTH)
-FB_TUNABLES_SHOW(hold_back, FB_TUNABLES_HOLD)
-FB_TUNABLES_STORE(hold_back, FB_TUNABLES_HOLD)
-FB_TUNABLES_SHOW(conservatism_us, FB_TUNABLES_CONSERVATISM)
-FB_TUNABLES_STORE(conservatism_us, FB_TUNABLES_CONSERVATISM)
-FB_TUNABLES_SHOW(target_slowdown_ppm, FB_TUNABLES_TARGET)
-FB_TUNABLES_STORE(target_slowdown_ppm, FB_TUNABLES_TARGET)
-FB_TUNABLES_SHOW(read_expire, FB_TUNABLES_READ_EXPIRE)
-FB_TUNABLES_STORE(read_expire, FB_TUNABLES_READ_EXPIRE)
-FB_TUNABLES_SHOW(write_expire, FB_TUNABLES_WRITE_EXPIRE)
-FB_TUNABLES_STORE(write_expire, FB_TUNABLES_WRITE_EXPIRE)
-FB_TUNABLES_SHOW(search_us, FB_TUNABLES_SEARCH)
-FB_TUNABLES_STORE(search_us, FB_TUNABLES_SEARCH)
-FB_TUNABLES_SHOW(background_expire, FB_TUNABLES_OTHERS_EXPIRE)
-FB_TUNABLES_STORE(background_expire, FB_TUNABLES_OTHERS_EXPIRE)
-FB_TUNABLES_SHOW(background_wait_us, FB_TUNABLES_OTHERS_WAIT)
-FB_TUNABLES_STORE(background_wait_us, FB_TUNABLES_OTHERS_WAIT)
+FB_TUNABLES_NUMBER(sw_percent, pool.sw_percent, false, 1, 0, 1000)
+FB_TUNABLES_NUMBER(depth, depth, false, 1, 1, 4,
+		   true, offsetof(struct fb_sched, auto_depth), FB_SCHED_DEPTH)
+FB_TUNABLES_NUMBER(hold_back, hold, false, 1, 0, 1)
+FB_TUNABLES_NUMBER(conservatism_us, conservatism_ns, true, NSEC_PER_USEC, 0, 10000,
+		   true, offsetof(struct fb_sched, auto_margin), 0)
+FB_TUNABLES_NUMBER(target_slowdown_ppm, target_ppm, false, 1, 0, 1000000)
+FB_TUNABLES_NUMBER(read_expire, expire_ns[READ], true, NSEC_PER_MSEC, 1, 600000)
+FB_TUNABLES_NUMBER(write_expire, expire_ns[WRITE], true, NSEC_PER_MSEC, 1, 600000)
+FB_TUNABLES_NUMBER(search_us, search_ns, true, NSEC_PER_USEC, 1, 100000)
+FB_TUNABLES_NUMBER(background_expire, others.expire_ns, true, NSEC_PER_MSEC, 1, 600000)
+FB_TUNABLES_NUMBER(background_wait_us, others.wait_ns, true, NSEC_PER_USEC, 0, 1000000)
 
 static ssize_t policy_show(struct elevator_queue *eq, char *page)
 {

@@ -4,22 +4,17 @@
  * task; the interface is include/uapi/freeblock.h. Of the rest of the module it sees
  * include/freeblock.h only, but that disk/disk.c tells it of disks.
  *
- * Blocks go through a ring of the file: the task's callback fills it, and sleeps while it
- * is full, read() empties it. Ring and table are all the memory that a file can have.
+ * Blocks go through the file's queue, tasks/user_queue.c. Queue and table are all the memory
+ * that a file can have.
  *
- * Locks, outermost first:
+ * Locks, outermost first; those of a queue are inside none of these:
  *
  *   fb_user_file.config	mutex: ioctl(), one at a time. The task is made under it, once.
- *   fb_user_file.reader	mutex: read(), one at a time, while it takes from the ring: the end
- *			of the ring and page faults. Nobody waits for blocks under it.
  *   fb_user_lock		spinlock: the list of disks, what is known of each, its open files.
  *			Taken while queues are frozen: nothing allocates or sleeps under it.
  *   fb_user_file.words	spinlock: the reason.
  *   fb_user_changes	mutex: devices are made and removed, one at a time. Inside none of these,
  *			outside fb_user_lock.
- *
- * The callback takes none of them: of the ring it alone moves the head, and fb_user_file.filled
- * hands blocks over.
  *
  * Devices come and go in a work of their own: disks do so with their queue frozen, when
  * nobody may wait for memory, and devtmpfs does.
@@ -33,24 +28,21 @@
 #include <linux/fs.h>
 #include <linux/idr.h>
 #include <linux/kernel.h>
-#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/uaccess.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "disk/disk.h"
-#include "tasks/record.h"
 #include "tasks/user.h"
+#include "tasks/user_queue.h"
 #include "include/compat/fb_compat.h"
 #include "include/freeblock.h"
 #include "include/uapi/freeblock.h"
 
-#define FB_USER_LOOK (HZ / 2)	/* how often a callback that waits looks for a stop */
 #define FB_USER_MINORS 1024		/* disks that are known */
 
 /**
@@ -81,25 +73,10 @@ struct fb_user_disk {
  * @disk: its disk
  * @node: in fb_user_disk.files
  * @config: see the table of locks
- * @reader: see the table of locks
- * @task: NULL before the set-up, which sets all down to @data before it
+ * @task: NULL before the set-up, which sets @ops and @queue before it
  * @ops: the task's
- * @start: first sector of the block device on the disk
- * @sectors: its length
- * @granule: sectors of a block
- * @slots: blocks that fit into the ring
- * @slot: the ring
- * @data: the blocks' data, NULL with FREEBLOCK_IOC_NO_DATA
- * @head: where the next block goes; the callback's
- * @tail: the next block to be read; @reader
- * @filled: blocks between them
- * @stalled_ns: so long the callback has waited; the callback's
+ * @queue: blocks that wait to be read
  * @started: FREEBLOCK_IOC_START was given; written with @config
- * @closing: nobody will read any more
- * @ended: the task is over
- * @why: how; valid when @ended
- * @readable: readers wait here
- * @space: the callback waits here
  * @words: see the table of locks
  * @reason: why the last call that failed did so; @words
  */
@@ -107,25 +84,10 @@ struct fb_user_file {
 	struct fb_user_disk *disk;
 	struct list_head node;
 	struct mutex config;
-	struct mutex reader;
 	struct freeblock_task *task;
 	struct freeblock_ops ops;
-	u64 start;
-	u64 sectors;
-	u32 granule;
-	u32 slots;
-	struct fb_record_slot *slot;
-	void *data;
-	u32 head;
-	u32 tail;
-	atomic_t filled;
-	u64 stalled_ns;
+	struct fb_user_queue queue;
 	bool started;
-	bool closing;
-	bool ended;
-	enum freeblock_end why;
-	wait_queue_head_t readable;
-	wait_queue_head_t space;
 	spinlock_t words;
 	char reason[FREEBLOCK_IOC_REASON_LEN];
 };
@@ -166,227 +128,55 @@ static bool fb_user_has_started(const struct fb_user_file *ff)
 	return smp_load_acquire(&ff->started);
 }
 
-/* so are @why, and the last block in the ring */
-static bool fb_user_has_ended(const struct fb_user_file *ff)
-{
-	/* pairs with fb_user_ended() */
-	return smp_load_acquire(&ff->ended);
-}
-
-/* ---- the ring: the task's side ---- */
-
-static u32 fb_user_status(blk_status_t status)
-{
-	if (status == BLK_STS_OK)
-		return FREEBLOCK_RECORD_OK;
-	return status == BLK_STS_MEDIUM ? FREEBLOCK_RECORD_UNREADABLE : FREEBLOCK_RECORD_UNTRIED;
-}
-
-static void *fb_user_slot_data(const struct fb_user_file *ff, u32 i)
-{
-	return ff->data + (((size_t)i * ff->granule) << SECTOR_SHIFT);
-}
-
-static bool fb_user_has_space(const struct fb_user_file *ff)
-{
-	return atomic_read_acquire(&ff->filled) < ff->slots;
-}
-
-static bool fb_user_is_stopping(struct freeblock_task *task)
-{
-	struct freeblock_progress progress;
-
-	freeblock_task_progress(task, &progress);
-	return progress.stopping;
-}
-
-/*
- * Idle, for a reader may take its time: no hung task. Nobody tells that the administrator
- * has stopped the task; what does not fit is dropped then, for the reader may never come.
- */
-static bool fb_user_wait_for_space(struct fb_user_file *ff, struct freeblock_task *task)
-{
-	u64 begun;
-
-	if (fb_user_has_space(ff))
-		return true;
-	begun = ktime_get_ns();
-	while (!fb_user_has_space(ff) && !READ_ONCE(ff->closing) && !fb_user_is_stopping(task))
-		wait_event_idle_timeout(ff->space, fb_user_has_space(ff) || READ_ONCE(ff->closing),
-					FB_USER_LOOK);
-	WRITE_ONCE(ff->stalled_ns, ff->stalled_ns + ktime_get_ns() - begun);
-	return fb_user_has_space(ff);
-}
-
-/* what of the block is the block device's */
-static void fb_user_fill(struct fb_user_file *ff, u64 lbn, u32 sectors, const void *data,
-			 u32 status)
-{
-	struct fb_record_slot *slot = &ff->slot[ff->head];
-	u64 first = max(lbn, ff->start);
-	u64 end = min(lbn + sectors, ff->start + ff->sectors);
-
-	slot->lbn = first - ff->start;
-	slot->sectors = end - first;
-	slot->status = status;
-	if (ff->data && data)
-		memcpy(fb_user_slot_data(ff, ff->head), data + ((first - lbn) << SECTOR_SHIFT),
-		       (size_t)slot->sectors << SECTOR_SHIFT);
-}
+/* ---- blocks ---- */
 
 static void fb_user_block(struct freeblock_task *task, sector_t lbn, unsigned int sectors,
 			  const void *data, blk_status_t status)
 {
 	struct fb_user_file *ff = freeblock_task_ctx(task);
 
-	if (WARN_ON_ONCE(lbn + sectors <= ff->start || lbn >= ff->start + ff->sectors))
-		return;
-	if (!fb_user_wait_for_space(ff, task))
-		return;
-	fb_user_fill(ff, lbn, sectors, data, fb_user_status(status));
-	ff->head = ff->head + 1 == ff->slots ? 0 : ff->head + 1;
-	atomic_fetch_inc_release(&ff->filled);
-	wake_up(&ff->readable);
+	fb_user_queue_put(&ff->queue, task, lbn, sectors, data, status);
 }
 
 static void fb_user_ended(struct freeblock_task *task, enum freeblock_end why)
 {
 	struct fb_user_file *ff = freeblock_task_ctx(task);
 
-	ff->why = why;
-	/* for fb_user_has_ended() */
-	smp_store_release(&ff->ended, true);
-	wake_up(&ff->readable);
-}
-
-/* ---- the ring: the reader's side ---- */
-
-static int fb_user_copy_record(const struct fb_user_file *ff, const struct freeblock_record *record,
-			       u32 n, char __user *to)
-{
-	u32 i = ff->tail;
-
-	if (copy_to_user(to, record, sizeof(*record)))
-		return -EFAULT;
-	to += sizeof(*record);
-	for (; n && record->data_bytes; n--) {
-		size_t bytes = fb_record_bytes(&ff->slot[i], ff->data);
-
-		if (copy_to_user(to, fb_user_slot_data(ff, i), bytes))
-			return -EFAULT;
-		to += bytes;
-		i = i + 1 == ff->slots ? 0 : i + 1;
-	}
-	return 0;
-}
-
-static void fb_user_drop(struct fb_user_file *ff, u32 n)
-{
-	ff->tail = ff->tail + n >= ff->slots ? ff->tail + n - ff->slots : ff->tail + n;
-	atomic_fetch_sub_release(n, &ff->filled);
-	wake_up(&ff->space);
-}
-
-/* a record is taken when all of it has been copied; 0: there is none */
-static ssize_t fb_user_take(struct fb_user_file *ff, char __user *to, size_t size)
-{
-	struct fb_record_ring ring = { ff->slot, ff->slots, .has_data = ff->data };
-	struct freeblock_record record;
-	size_t done = 0;
-	u32 n;
-
-	lockdep_assert_held(&ff->reader);
-	while ((ring.filled = atomic_read_acquire(&ff->filled))) {
-		ring.tail = ff->tail;
-		n = fb_record_next(&ring, size - done, &record);
-		if (!n && !done)
-			return fb_user_refuse(ff, -EMSGSIZE,
-					      "a buffer of %zu bytes, the next record has %zu",
-					      size, sizeof(record) +
-					      fb_record_bytes(&ff->slot[ff->tail], ff->data));
-		if (!n)
-			break;
-		if (fb_user_copy_record(ff, &record, n, to + done))
-			return done ? done : fb_user_refuse(ff, -EFAULT,
-							    "the buffer is not writable");
-		done += sizeof(record) + record.data_bytes;
-		fb_user_drop(ff, n);
-	}
-	return done;
-}
-
-static ssize_t fb_user_take_locked(struct fb_user_file *ff, char __user *to, size_t size,
-				   bool nonblock)
-{
-	ssize_t ret;
-
-	if (nonblock) {
-		/* its holder may sleep on a page of its own */
-		if (!mutex_trylock(&ff->reader))
-			return -EAGAIN;
-	} else if (mutex_lock_interruptible(&ff->reader)) {
-		return -ERESTARTSYS;
-	}
-	ret = fb_user_take(ff, to, size);
-	mutex_unlock(&ff->reader);
-	return ret;
-}
-
-static bool fb_user_would_not_wait(const struct fb_user_file *ff)
-{
-	return atomic_read(&ff->filled) || READ_ONCE(ff->ended) || READ_ONCE(ff->disk->gone);
+	fb_user_queue_end(&ff->queue, why);
 }
 
 static ssize_t fb_user_read(struct file *file, char __user *to, size_t size, loff_t *pos)
 {
 	struct fb_user_file *ff = file->private_data;
-	bool nonblock = file->f_flags & O_NONBLOCK;
+	ssize_t ret;
 
 	if (!fb_user_has_started(ff))
 		return fb_user_refuse(ff, -EBADFD, "not started");
-	for (;;) {
-		/* what was filled before the end is seen after it */
-		bool ended = fb_user_has_ended(ff);
-		ssize_t ret = fb_user_take_locked(ff, to, size, nonblock);
-
-		if (ret)
-			return ret;
-		if (ended)
-			return ff->why == FREEBLOCK_FINISHED ? 0 :
-			       fb_user_refuse(ff, -ECANCELED, "stopped before all was delivered");
-		if (READ_ONCE(ff->disk->gone))
-			return fb_user_refuse(ff, -ENODEV, "the disk is gone");
-		if (nonblock)
-			return -EAGAIN;
-		if (wait_event_interruptible(ff->readable, fb_user_would_not_wait(ff)))
-			return -ERESTARTSYS;
+	ret = fb_user_queue_read(&ff->queue, to, size, file->f_flags & O_NONBLOCK);
+	switch (ret) {
+	case -EMSGSIZE:
+		return fb_user_refuse(ff, ret, "a buffer of %zu bytes, the next record has %zu",
+				      size, READ_ONCE(ff->queue.needed));
+	case -EFAULT:
+		return fb_user_refuse(ff, ret, "the buffer is not writable");
+	case -ECANCELED:
+		return fb_user_refuse(ff, ret, "stopped before all was delivered");
+	case -ENODEV:
+		return fb_user_refuse(ff, ret, "the disk is gone");
+	default:
+		return ret;
 	}
 }
 
 static __poll_t fb_user_poll(struct file *file, poll_table *wait)
 {
 	struct fb_user_file *ff = file->private_data;
-	bool gone, ended;
 
-	poll_wait(file, &ff->readable, wait);
-	if (!fb_user_has_started(ff))
-		return EPOLLERR;
-	gone = READ_ONCE(ff->disk->gone);
-	ended = fb_user_has_ended(ff);
-	if (gone || (ended && ff->why == FREEBLOCK_STOPPED))
-		return EPOLLIN | EPOLLRDNORM | EPOLLHUP;
-	return ended || atomic_read(&ff->filled) ? EPOLLIN | EPOLLRDNORM : 0;
+	poll_wait(file, &ff->queue.readable, wait);
+	return fb_user_has_started(ff) ? fb_user_queue_events(&ff->queue) : EPOLLERR;
 }
 
 /* ---- set-up ---- */
-
-static bool fb_user_is_zero(const __u64 *word, u32 n)
-{
-	while (n--)
-		if (word[n])
-			return false;
-	return true;
-}
 
 /* one word of the list of tasks; or empty */
 static bool fb_user_is_name(const char *name)
@@ -436,7 +226,7 @@ static int fb_user_check_setup(struct fb_user_file *ff, const struct freeblock_i
 	if (!fb_user_is_name(s->name))
 		return fb_user_refuse(ff, -EINVAL,
 				      "the name has blanks or strange characters, or does not end");
-	if (!fb_user_is_zero(s->reserved, ARRAY_SIZE(s->reserved)))
+	if (memchr_inv(s->reserved, 0, sizeof(s->reserved)))
 		return fb_user_refuse(ff, -EINVAL, "reserved fields are not 0");
 	return fb_user_check_order(ff, s);
 }
@@ -461,8 +251,8 @@ static int fb_user_check_disk(struct fb_user_file *ff, struct block_device *bdev
 	if (ret)
 		return fb_user_refuse(ff, ret, "fd is of %pg: neither %s nor a partition of it",
 				      bdev, disk);
-	ff->start = get_start_sect(bdev);
-	ff->sectors = bdev_nr_sectors(bdev);
+	ff->queue.start = get_start_sect(bdev);
+	ff->queue.sectors = bdev_nr_sectors(bdev);
 	return 0;
 }
 
@@ -499,31 +289,15 @@ static int fb_user_refuse_create(struct fb_user_file *ff, int ret, const char *d
 	}
 }
 
-static int fb_user_alloc_ring(struct fb_user_file *ff, const struct freeblock_ioc_setup *s)
+static int fb_user_alloc_queue(struct fb_user_file *ff, const struct freeblock_ioc_setup *s)
 {
 	u32 kib = s->buffer_kib ?: FREEBLOCK_IOC_BUFFER_KIB;
-	bool wants_data = !(s->flags & FREEBLOCK_IOC_NO_DATA);
-	size_t block = wants_data ? (size_t)ff->granule << SECTOR_SHIFT : 0;
+	int ret = fb_user_queue_alloc(&ff->queue, kib, !(s->flags & FREEBLOCK_IOC_NO_DATA));
 
-	ff->slots = ((size_t)kib << 10) / (block + sizeof(*ff->slot));
-	if (!ff->slots)
-		return fb_user_refuse(ff, -EINVAL,
-				      "a buffer of %u KiB holds no block of %u sectors", kib,
-				      ff->granule);
-	ff->slot = kvcalloc(ff->slots, sizeof(*ff->slot), GFP_KERNEL_ACCOUNT);
-	if (ff->slot && block)
-		ff->data = kvmalloc(ff->slots * block, GFP_KERNEL_ACCOUNT);
-	if (!ff->slot || (block && !ff->data))
-		return fb_user_refuse(ff, -ENOMEM, "no memory for a buffer of %u KiB", kib);
-	return 0;
-}
-
-static void fb_user_free_ring(struct fb_user_file *ff)
-{
-	kvfree(ff->data);
-	kvfree(ff->slot);
-	ff->data = NULL;
-	ff->slot = NULL;
+	if (ret == -EINVAL)
+		return fb_user_refuse(ff, ret, "a buffer of %u KiB holds no block of %u sectors",
+				      kib, ff->queue.granule);
+	return ret ? fb_user_refuse(ff, ret, "no memory for a buffer of %u KiB", kib) : 0;
 }
 
 /* is the task's disk the one that was looked at? */
@@ -534,7 +308,7 @@ static int fb_user_check_task(struct fb_user_file *ff, struct freeblock_task *ta
 	spin_lock(&fb_user_lock);
 	same = ff->disk->round == round && !ff->disk->gone;
 	spin_unlock(&fb_user_lock);
-	if (!same || ff->start + ff->sectors > freeblock_task_sectors(task))
+	if (!same || ff->queue.start + ff->queue.sectors > freeblock_task_sectors(task))
 		return fb_user_refuse(ff, -ENODEV, "the disk has just changed");
 	return 0;
 }
@@ -546,15 +320,15 @@ static int fb_user_dress_task(struct fb_user_file *ff, struct freeblock_task *ta
 	int ret;
 
 	freeblock_task_progress(task, &progress);
-	ff->granule = progress.granule_sectors;
+	ff->queue.granule = progress.granule_sectors;
 	ret = freeblock_task_order(task, s->order, s->regions, s->segment_sectors);
 	if (ret)
 		return fb_user_refuse(ff, ret,
 				      "%u regions of segments of %u sectors do not suit blocks of %u",
-				      s->regions, s->segment_sectors, ff->granule);
+				      s->regions, s->segment_sectors, ff->queue.granule);
 	freeblock_task_set_priority(task, s->priority);
 	freeblock_task_set_deadline(task, s->deadline_ns);
-	return fb_user_alloc_ring(ff, s);
+	return fb_user_alloc_queue(ff, s);
 }
 
 static void fb_user_make_word(char *name)
@@ -591,14 +365,14 @@ static int fb_user_make_task(struct fb_user_file *ff, const struct freeblock_ioc
 		ret = fb_user_dress_task(ff, task, s);
 	if (ret) {
 		freeblock_task_destroy(task);
-		fb_user_free_ring(ff);
+		fb_user_queue_free(&ff->queue);
 		return ret;
 	}
 	ff->task = task;
 	return 0;
 }
 
-static int fb_user_setup(struct fb_user_file *ff, struct freeblock_ioc_setup __user *arg)
+static int fb_user_setup(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
 {
 	struct freeblock_ioc_setup s;
 	char disk[DISK_NAME_LEN];
@@ -615,11 +389,11 @@ static int fb_user_setup(struct fb_user_file *ff, struct freeblock_ioc_setup __u
 		ret = fb_user_make_task(ff, &s, disk, round);
 	if (ret)
 		return ret;
-	s.sectors = ff->sectors;
-	s.start_sector = ff->start;
-	s.granule_sectors = ff->granule;
+	s.sectors = ff->queue.sectors;
+	s.start_sector = ff->queue.start;
+	s.granule_sectors = ff->queue.granule;
 	s.record_bytes = sizeof(struct freeblock_record) +
-			 (ff->data ? ff->granule << SECTOR_SHIFT : 0);
+			 (ff->queue.data ? ff->queue.granule << SECTOR_SHIFT : 0);
 	return copy_to_user(arg, &s, sizeof(s)) ? fb_user_refuse_pointer(ff) : 0;
 }
 
@@ -629,22 +403,23 @@ static int fb_user_setup(struct fb_user_file *ff, struct freeblock_ioc_setup __u
 static int fb_user_check_range(struct fb_user_file *ff, const struct freeblock_ioc_range *r,
 			       u64 *first, u64 *count)
 {
-	u64 begin = ff->start + r->first, end = begin + r->count, last = ff->start + ff->sectors;
+	const struct fb_user_queue *q = &ff->queue;
+	u64 begin = q->start + r->first, end = begin + r->count, last = q->start + q->sectors;
 
-	if (!fb_user_is_zero(r->reserved, ARRAY_SIZE(r->reserved)))
+	if (memchr_inv(r->reserved, 0, sizeof(r->reserved)))
 		return fb_user_refuse(ff, -EINVAL, "reserved fields are not 0");
 	if (!r->count)
 		return fb_user_refuse(ff, -EINVAL, "an empty range");
-	if (r->first >= ff->sectors || r->count > ff->sectors - r->first)
+	if (r->first >= q->sectors || r->count > q->sectors - r->first)
 		return fb_user_refuse(ff, -ERANGE,
 				      "sectors %llu+%llu: the block device has %llu",
-				      r->first, r->count, ff->sectors);
-	if ((r->first && begin % ff->granule) || (end != last && end % ff->granule))
+				      r->first, r->count, q->sectors);
+	if ((r->first && begin % q->granule) || (end != last && end % q->granule))
 		return fb_user_refuse(ff, -EINVAL,
 				      "sectors %llu+%llu: not whole blocks of %u, the device begins at %llu",
-				      r->first, r->count, ff->granule, ff->start);
-	*first = round_down(begin, ff->granule);
-	*count = min(round_up(end, ff->granule), freeblock_task_sectors(ff->task)) - *first;
+				      r->first, r->count, q->granule, q->start);
+	*first = round_down(begin, q->granule);
+	*count = min(round_up(end, q->granule), freeblock_task_sectors(ff->task)) - *first;
 	return 0;
 }
 
@@ -666,8 +441,7 @@ static int fb_user_refuse_range(struct fb_user_file *ff, int ret,
 	}
 }
 
-static int fb_user_range(struct fb_user_file *ff, unsigned int cmd,
-			 const struct freeblock_ioc_range __user *arg)
+static int fb_user_range(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
 {
 	struct freeblock_ioc_range r;
 	u64 first, count;
@@ -691,7 +465,7 @@ static int fb_user_range(struct fb_user_file *ff, unsigned int cmd,
 
 /* ---- what else can be asked for ---- */
 
-static int fb_user_start(struct fb_user_file *ff)
+static int fb_user_start(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
 {
 	int ret;
 
@@ -709,7 +483,7 @@ static int fb_user_start(struct fb_user_file *ff)
 	return 0;
 }
 
-static int fb_user_control(struct fb_user_file *ff, unsigned int cmd)
+static int fb_user_control(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
 {
 	int ret = 0;
 
@@ -726,7 +500,7 @@ static int fb_user_control(struct fb_user_file *ff, unsigned int cmd)
 	return ret ? fb_user_refuse(ff, -ESHUTDOWN, "the task is over") : 0;
 }
 
-static int fb_user_urgency(struct fb_user_file *ff, const struct freeblock_ioc_urgency __user *arg)
+static int fb_user_urgency(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
 {
 	struct freeblock_ioc_urgency u;
 	int ret;
@@ -747,13 +521,13 @@ static u32 fb_user_state(const struct fb_user_file *ff, const struct freeblock_p
 {
 	if (!ff->started)
 		return p->stopping ? FREEBLOCK_IOC_STOPPED : FREEBLOCK_IOC_NEW;
-	if (fb_user_has_ended(ff))
-		return ff->why == FREEBLOCK_FINISHED ? FREEBLOCK_IOC_FINISHED :
+	if (fb_user_queue_has_ended(&ff->queue))
+		return ff->queue.why == FREEBLOCK_FINISHED ? FREEBLOCK_IOC_FINISHED :
 						       FREEBLOCK_IOC_STOPPED;
 	return p->paused ? FREEBLOCK_IOC_PAUSED : FREEBLOCK_IOC_RUNNING;
 }
 
-static int fb_user_progress(struct fb_user_file *ff, struct freeblock_ioc_progress __user *arg)
+static int fb_user_progress(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
 {
 	struct freeblock_progress p = {};
 	struct freeblock_ioc_progress u = {};
@@ -763,13 +537,13 @@ static int fb_user_progress(struct fb_user_file *ff, struct freeblock_ioc_progre
 	u.done = p.done;
 	u.failed = p.failed;
 	u.flying = p.flying;
-	u.granule_sectors = ff->granule;
+	u.granule_sectors = ff->queue.granule;
 	u.state = fb_user_state(ff, &p);
-	u.waiting = atomic_read(&ff->filled);
-	u.buffer_blocks = ff->slots;
+	u.waiting = atomic_read(&ff->queue.filled);
+	u.buffer_blocks = ff->queue.slots;
 	u.entering = p.entering;
 	u.gone = READ_ONCE(ff->disk->gone);
-	u.stalled_ns = READ_ONCE(ff->stalled_ns);
+	u.stalled_ns = READ_ONCE(ff->queue.stalled_ns);
 	return copy_to_user(arg, &u, sizeof(u)) ? fb_user_refuse_pointer(ff) : 0;
 }
 
@@ -783,63 +557,40 @@ static int fb_user_reason(struct fb_user_file *ff, struct freeblock_ioc_reason _
 	return copy_to_user(arg, &r, sizeof(r)) ? -EFAULT : 0;
 }
 
-/* any call but those that are good before the set-up */
-static long fb_user_command(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
-{
-	lockdep_assert_held(&ff->config);
-	if (!ff->task)
-		return fb_user_refuse(ff, -EBADFD, "not set up");
-	switch (cmd) {
-	case FREEBLOCK_IOC_ADD:
-	case FREEBLOCK_IOC_REMOVE:
-	case FREEBLOCK_IOC_PROMOTE:
-		return fb_user_range(ff, cmd, arg);
-	case FREEBLOCK_IOC_START:
-		return fb_user_start(ff);
-	case FREEBLOCK_IOC_PAUSE:
-	case FREEBLOCK_IOC_RESUME:
-	case FREEBLOCK_IOC_STOP:
-		return fb_user_control(ff, cmd);
-	case FREEBLOCK_IOC_URGENCY:
-		return fb_user_urgency(ff, arg);
-	default:
-		return fb_user_progress(ff, arg);
-	}
-}
-
-static bool fb_user_knows(unsigned int cmd)
-{
-	switch (cmd) {
-	case FREEBLOCK_IOC_SETUP:
-	case FREEBLOCK_IOC_ADD:
-	case FREEBLOCK_IOC_REMOVE:
-	case FREEBLOCK_IOC_PROMOTE:
-	case FREEBLOCK_IOC_START:
-	case FREEBLOCK_IOC_PAUSE:
-	case FREEBLOCK_IOC_RESUME:
-	case FREEBLOCK_IOC_STOP:
-	case FREEBLOCK_IOC_URGENCY:
-	case FREEBLOCK_IOC_PROGRESS:
-		return true;
-	}
-	return false;
-}
+static const struct {
+	unsigned int cmd;
+	int (*call)(struct fb_user_file *ff, unsigned int cmd, void __user *arg);
+} fb_user_calls[] = {
+	{ FREEBLOCK_IOC_SETUP, fb_user_setup },
+	{ FREEBLOCK_IOC_ADD, fb_user_range },
+	{ FREEBLOCK_IOC_REMOVE, fb_user_range },
+	{ FREEBLOCK_IOC_PROMOTE, fb_user_range },
+	{ FREEBLOCK_IOC_START, fb_user_start },
+	{ FREEBLOCK_IOC_PAUSE, fb_user_control },
+	{ FREEBLOCK_IOC_RESUME, fb_user_control },
+	{ FREEBLOCK_IOC_STOP, fb_user_control },
+	{ FREEBLOCK_IOC_URGENCY, fb_user_urgency },
+	{ FREEBLOCK_IOC_PROGRESS, fb_user_progress },
+};
 
 static long fb_user_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct fb_user_file *ff = file->private_data;
 	long ret;
+	u32 i = 0;
 
 	if (cmd == FREEBLOCK_IOC_REASON)
 		return fb_user_reason(ff, (void __user *)arg);
-	if (!fb_user_knows(cmd))
+	while (i < ARRAY_SIZE(fb_user_calls) && fb_user_calls[i].cmd != cmd)
+		i++;
+	if (i == ARRAY_SIZE(fb_user_calls))
 		return fb_user_refuse(ff, -ENOTTY, "no call 0x%x", cmd);
 	if (mutex_lock_interruptible(&ff->config))
 		return -ERESTARTSYS;
-	if (cmd == FREEBLOCK_IOC_SETUP)
-		ret = fb_user_setup(ff, (void __user *)arg);
+	if (!ff->task && cmd != FREEBLOCK_IOC_SETUP)
+		ret = fb_user_refuse(ff, -EBADFD, "not set up");
 	else
-		ret = fb_user_command(ff, cmd, (void __user *)arg);
+		ret = fb_user_calls[i].call(ff, cmd, (void __user *)arg);
 	mutex_unlock(&ff->config);
 	return ret;
 }
@@ -867,14 +618,14 @@ static int fb_user_open(struct inode *inode, struct file *file)
 	if (!ff)
 		return -ENOMEM;
 	mutex_init(&ff->config);
-	mutex_init(&ff->reader);
 	spin_lock_init(&ff->words);
-	init_waitqueue_head(&ff->readable);
-	init_waitqueue_head(&ff->space);
+	fb_user_queue_init(&ff->queue);
 	spin_lock(&fb_user_lock);
 	ff->disk = fb_user_find(iminor(inode));
-	if (ff->disk)
+	if (ff->disk) {
+		ff->queue.gone = &ff->disk->gone;
 		list_add_tail(&ff->node, &ff->disk->files);
+	}
 	spin_unlock(&fb_user_lock);
 	if (!ff->disk) {
 		kfree(ff);
@@ -889,8 +640,7 @@ static int fb_user_release(struct inode *inode, struct file *file)
 	struct fb_user_file *ff = file->private_data;
 	bool last;
 
-	WRITE_ONCE(ff->closing, true);
-	wake_up(&ff->space);
+	fb_user_queue_close(&ff->queue);
 	if (ff->task)
 		freeblock_task_destroy(ff->task);
 	spin_lock(&fb_user_lock);
@@ -899,7 +649,7 @@ static int fb_user_release(struct inode *inode, struct file *file)
 	spin_unlock(&fb_user_lock);
 	if (last)
 		kfree(ff->disk);
-	fb_user_free_ring(ff);
+	fb_user_queue_free(&ff->queue);
 	kfree(ff);
 	return 0;
 }
@@ -1032,7 +782,7 @@ static void fb_user_disk_gone(struct fb_disk *fd)
 	WRITE_ONCE(ud->gone, true);
 	ud->round++;
 	list_for_each_entry(ff, &ud->files, node)
-		wake_up(&ff->readable);
+		wake_up(&ff->queue.readable);
 	spin_unlock(&fb_user_lock);
 	schedule_work(&fb_user_devices);
 }

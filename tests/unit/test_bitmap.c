@@ -114,11 +114,6 @@ static void compare(const struct fb_bitmap *bm, const struct naive_map *nm)
 	assert_int_equal(bm->n_done, nm->done);
 	for (i = 0; i < GROUPS; i++)
 		assert_int_equal(fb_bitmap_group(bm, i), wanted[i]);
-	for (i = 1; i <= GROUPS; i++)
-		assert_int_equal(fb_bitmap_group_most(bm, GROUPS - i, 3),
-				 max(wanted[GROUPS - i],
-				     max(i > 1 ? wanted[GROUPS - i + 1] : 0,
-					 i > 2 ? wanted[GROUPS - i + 2] : 0)));
 }
 
 static void compare_queries(const struct fb_bitmap *bm, const struct naive_map *nm,
@@ -337,12 +332,6 @@ static void test_shared(void **state)
 		assert_int_equal(fb_bitmap_group(&bm, i + rnd_below(&r, min(4U, groups - i))),
 				 fb_bitmap_count(&bm, i * size,
 						 min(4U, groups - i) * size));
-	for (i = 0; i + 10 < groups; i += 1001)
-		for (k = i; k < i + 10; k++)
-			assert_true(fb_bitmap_group_most(&bm, i, 10) >=
-				    fb_bitmap_count(&bm, k * size, size));
-	assert_int_equal(fb_bitmap_group_most(&bm, groups, 1), 0);
-	assert_int_equal(fb_bitmap_group_most(&bm, 0, 0), 0);
 	fb_bitmap_destroy(&bm);
 }
 

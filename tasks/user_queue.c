@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The queue of an open file of /dev/freeblock; see tasks/user_queue.h.
+ */
+#include <linux/ktime.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "tasks/user_queue.h"
+
+#define FB_USER_QUEUE_LOOK (HZ / 2)	/* how often a callback that waits looks for a stop */
+
+/**
+ * fb_user_queue_init() - an empty queue without room
+ * @q: the queue, zeroed
+ *
+ * Context: any.
+ */
+void fb_user_queue_init(struct fb_user_queue *q)
+{
+	mutex_init(&q->reader);
+	init_waitqueue_head(&q->readable);
+	init_waitqueue_head(&q->space);
+}
+
+/**
+ * fb_user_queue_alloc() - make room
+ * @q: the queue; fb_user_queue.granule is set
+ * @kib: memory to be used
+ * @wants_data: blocks come with their data
+ *
+ * Context: may sleep.
+ *
+ * Return: 0; -EINVAL: not even a block fits; -ENOMEM.
+ */
+int fb_user_queue_alloc(struct fb_user_queue *q, u32 kib, bool wants_data)
+{
+	size_t block = wants_data ? (size_t)q->granule << SECTOR_SHIFT : 0;
+
+	q->slots = ((size_t)kib << 10) / (block + sizeof(*q->slot));
+	if (!q->slots)
+		return -EINVAL;
+	q->slot = kvcalloc(q->slots, sizeof(*q->slot), GFP_KERNEL_ACCOUNT);
+	if (q->slot && block)
+		q->data = kvmalloc(q->slots * block, GFP_KERNEL_ACCOUNT);
+	return q->slot && (q->data || !block) ? 0 : -ENOMEM;
+}
+
+/**
+ * fb_user_queue_free() - undo fb_user_queue_alloc()
+ * @q: the queue
+ *
+ * Context: may sleep; there is no task any more.
+ */
+void fb_user_queue_free(struct fb_user_queue *q)
+{
+	kvfree(q->data);
+	kvfree(q->slot);
+	q->data = NULL;
+	q->slot = NULL;
+}
+
+/**
+ * fb_user_queue_close() - nobody will read any more: the callback need not wait
+ * @q: the queue
+ *
+ * Context: may sleep.
+ */
+void fb_user_queue_close(struct fb_user_queue *q)
+{
+	WRITE_ONCE(q->closing, true);
+	wake_up(&q->space);
+}
+
+/* ---- the task's side ---- */
+
+static u32 fb_user_queue_status(blk_status_t status)
+{
+	if (status == BLK_STS_OK)
+		return FREEBLOCK_RECORD_OK;
+	return status == BLK_STS_MEDIUM ? FREEBLOCK_RECORD_UNREADABLE : FREEBLOCK_RECORD_UNTRIED;
+}
+
+static void *fb_user_queue_data(const struct fb_user_queue *q, u32 i)
+{
+	return q->data + (((size_t)i * q->granule) << SECTOR_SHIFT);
+}
+
+static bool fb_user_queue_has_space(const struct fb_user_queue *q)
+{
+	return atomic_read_acquire(&q->filled) < q->slots;
+}
+
+static bool fb_user_queue_is_stopping(struct freeblock_task *task)
+{
+	struct freeblock_progress progress;
+
+	freeblock_task_progress(task, &progress);
+	return progress.stopping;
+}
+
+/*
+ * Idle, for a reader may take its time: no hung task. Nobody tells that the administrator
+ * has stopped the task; what does not fit is dropped then, for the reader may never come.
+ */
+static bool fb_user_queue_wait(struct fb_user_queue *q, struct freeblock_task *task)
+{
+	u64 begun;
+
+	if (fb_user_queue_has_space(q))
+		return true;
+	begun = ktime_get_ns();
+	while (!fb_user_queue_has_space(q) && !READ_ONCE(q->closing) &&
+	       !fb_user_queue_is_stopping(task))
+		wait_event_idle_timeout(q->space,
+					fb_user_queue_has_space(q) || READ_ONCE(q->closing),
+					FB_USER_QUEUE_LOOK);
+	WRITE_ONCE(q->stalled_ns, q->stalled_ns + ktime_get_ns() - begun);
+	return fb_user_queue_has_space(q);
+}
+
+/**
+ * fb_user_queue_put() - a block was delivered: what of it is the block device's
+ * @q: the queue
+ * @task: its task
+ * @lbn: first sector, of the disk
+ * @sectors: how many
+ * @data: of them, or NULL
+ * @status: as struct freeblock_ops has it
+ *
+ * Context: the task's callback: may sleep, until there is room.
+ */
+void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task, u64 lbn, u32 sectors,
+		       const void *data, blk_status_t status)
+{
+	u64 first = max(lbn, q->start), end = min(lbn + sectors, q->start + q->sectors);
+
+	if (WARN_ON_ONCE(first >= end) || !fb_user_queue_wait(q, task))
+		return;
+	q->slot[q->head] = (struct fb_record_slot) {
+		.lbn = first - q->start,
+		.sectors = end - first,
+		.status = fb_user_queue_status(status),
+	};
+	if (q->data && data)
+		memcpy(fb_user_queue_data(q, q->head), data + ((first - lbn) << SECTOR_SHIFT),
+		       (end - first) << SECTOR_SHIFT);
+	q->head = q->head + 1 == q->slots ? 0 : q->head + 1;
+	atomic_fetch_inc_release(&q->filled);
+	wake_up(&q->readable);
+}
+
+/**
+ * fb_user_queue_end() - the task is over, no block comes any more
+ * @q: the queue
+ * @why: how
+ *
+ * Context: the task's callback.
+ */
+void fb_user_queue_end(struct fb_user_queue *q, enum freeblock_end why)
+{
+	q->why = why;
+	/* for fb_user_queue_has_ended() */
+	smp_store_release(&q->ended, true);
+	wake_up(&q->readable);
+}
+
+/* ---- the reader's side ---- */
+
+/**
+ * fb_user_queue_has_ended() - is the task over?
+ * @q: the queue
+ *
+ * Context: any.
+ *
+ * Return: true: fb_user_queue.why is valid, and the last block is in the queue.
+ */
+bool fb_user_queue_has_ended(const struct fb_user_queue *q)
+{
+	/* pairs with fb_user_queue_end() */
+	return smp_load_acquire(&q->ended);
+}
+
+static int fb_user_queue_copy(const struct fb_user_queue *q, const struct freeblock_record *record,
+			      u32 n, char __user *to)
+{
+	u32 i = q->tail;
+
+	if (copy_to_user(to, record, sizeof(*record)))
+		return -EFAULT;
+	to += sizeof(*record);
+	for (; n && record->data_bytes; n--) {
+		size_t bytes = fb_record_bytes(&q->slot[i], q->data);
+
+		if (copy_to_user(to, fb_user_queue_data(q, i), bytes))
+			return -EFAULT;
+		to += bytes;
+		i = i + 1 == q->slots ? 0 : i + 1;
+	}
+	return 0;
+}
+
+static void fb_user_queue_drop(struct fb_user_queue *q, u32 n)
+{
+	q->tail = q->tail + n >= q->slots ? q->tail + n - q->slots : q->tail + n;
+	atomic_fetch_sub_release(n, &q->filled);
+	wake_up(&q->space);
+}
+
+/* a record is taken when all of it has been copied; 0: there is none */
+static ssize_t fb_user_queue_take(struct fb_user_queue *q, char __user *to, size_t size)
+{
+	struct fb_record_ring ring = { q->slot, q->slots, .has_data = q->data };
+	struct freeblock_record record;
+	size_t done = 0;
+	u32 n;
+
+	lockdep_assert_held(&q->reader);
+	while ((ring.filled = atomic_read_acquire(&q->filled))) {
+		ring.tail = q->tail;
+		n = fb_record_next(&ring, size - done, &record);
+		if (!n && !done) {
+			WRITE_ONCE(q->needed, sizeof(record) +
+				   fb_record_bytes(&q->slot[q->tail], q->data));
+			return -EMSGSIZE;
+		}
+		if (!n)
+			break;
+		if (fb_user_queue_copy(q, &record, n, to + done))
+			return done ? done : -EFAULT;
+		done += sizeof(record) + record.data_bytes;
+		fb_user_queue_drop(q, n);
+	}
+	return done;
+}
+
+static ssize_t fb_user_queue_take_locked(struct fb_user_queue *q, char __user *to, size_t size,
+					 bool nonblock)
+{
+	ssize_t ret;
+
+	if (nonblock) {
+		/* its holder may sleep on a page of its own */
+		if (!mutex_trylock(&q->reader))
+			return -EAGAIN;
+	} else if (mutex_lock_interruptible(&q->reader)) {
+		return -ERESTARTSYS;
+	}
+	ret = fb_user_queue_take(q, to, size);
+	mutex_unlock(&q->reader);
+	return ret;
+}
+
+static bool fb_user_queue_would_not_wait(const struct fb_user_queue *q)
+{
+	return atomic_read(&q->filled) || READ_ONCE(q->ended) || READ_ONCE(*q->gone);
+}
+
+/**
+ * fb_user_queue_read() - take records out
+ * @q: the queue, of a task that was started
+ * @to: user memory
+ * @size: its bytes
+ * @nonblock: do not wait for a block
+ *
+ * Context: read(): may sleep.
+ *
+ * Return: bytes; 0: all was delivered and read; -EMSGSIZE: the next record does not fit, see
+ * fb_user_queue.needed; -EFAULT; -EAGAIN: there is no block yet; -ECANCELED: stopped before
+ * all was delivered; -ENODEV: the disk is gone; -ERESTARTSYS.
+ */
+ssize_t fb_user_queue_read(struct fb_user_queue *q, char __user *to, size_t size, bool nonblock)
+{
+	for (;;) {
+		/* what was filled before the end is seen after it */
+		bool ended = fb_user_queue_has_ended(q);
+		ssize_t ret = fb_user_queue_take_locked(q, to, size, nonblock);
+
+		if (ret)
+			return ret;
+		if (ended)
+			return q->why == FREEBLOCK_FINISHED ? 0 : -ECANCELED;
+		if (READ_ONCE(*q->gone))
+			return -ENODEV;
+		if (nonblock)
+			return -EAGAIN;
+		if (wait_event_interruptible(q->readable, fb_user_queue_would_not_wait(q)))
+			return -ERESTARTSYS;
+	}
+}
+
+/**
+ * fb_user_queue_events() - what poll() says of a task that was started
+ * @q: the queue
+ *
+ * Context: any.
+ *
+ * Return: the events.
+ */
+__poll_t fb_user_queue_events(const struct fb_user_queue *q)
+{
+	bool gone = READ_ONCE(*q->gone), ended = fb_user_queue_has_ended(q);
+
+	if (gone || (ended && q->why == FREEBLOCK_STOPPED))
+		return EPOLLIN | EPOLLRDNORM | EPOLLHUP;
+	return ended || atomic_read(&q->filled) ? EPOLLIN | EPOLLRDNORM : 0;
+}

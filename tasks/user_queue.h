@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The queue of an open file of /dev/freeblock: the task's callback puts blocks in, and sleeps
+ * while there is no room, read() takes them out.
+ */
+#ifndef FB_USER_QUEUE_H
+#define FB_USER_QUEUE_H
+
+#include <linux/atomic.h>
+#include <linux/mutex.h>
+#include <linux/poll.h>
+#include <linux/wait.h>
+
+#include "tasks/record.h"
+#include "include/freeblock.h"
+
+/**
+ * struct fb_user_queue - blocks that wait to be read
+ *
+ * The callback takes no lock: it alone moves the head, and @filled hands blocks over.
+ *
+ * @gone: is the disk gone? Set by the owner
+ * @reader: mutex: read(), one at a time, while it takes from the ring: the end of the ring and
+ *	page faults. Nobody waits for blocks under it.
+ * @start: first sector of the block device on the disk
+ * @sectors: its length
+ * @granule: sectors of a block
+ * @slots: blocks that fit into the ring
+ * @slot: the ring
+ * @data: the blocks' data, NULL: without
+ * @head: where the next block goes; the callback's
+ * @tail: the next block to be read; @reader
+ * @filled: blocks between them
+ * @needed: bytes of the record that did not fit a reader's buffer
+ * @stalled_ns: so long the callback has waited; the callback's
+ * @closing: nobody will read any more
+ * @ended: the task is over
+ * @why: how; valid when @ended
+ * @readable: readers wait here
+ * @space: the callback waits here
+ */
+struct fb_user_queue {
+	const bool *gone;
+	struct mutex reader;
+	u64 start;
+	u64 sectors;
+	u32 granule;
+	u32 slots;
+	struct fb_record_slot *slot;
+	void *data;
+	u32 head;
+	u32 tail;
+	atomic_t filled;
+	size_t needed;
+	u64 stalled_ns;
+	bool closing;
+	bool ended;
+	enum freeblock_end why;
+	wait_queue_head_t readable;
+	wait_queue_head_t space;
+};
+
+void fb_user_queue_init(struct fb_user_queue *q);
+int fb_user_queue_alloc(struct fb_user_queue *q, u32 kib, bool wants_data);
+void fb_user_queue_free(struct fb_user_queue *q);
+void fb_user_queue_close(struct fb_user_queue *q);
+void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task, u64 lbn, u32 sectors,
+		       const void *data, blk_status_t status);
+void fb_user_queue_end(struct fb_user_queue *q, enum freeblock_end why);
+bool fb_user_queue_has_ended(const struct fb_user_queue *q);
+ssize_t fb_user_queue_read(struct fb_user_queue *q, char __user *to, size_t size, bool nonblock);
+__poll_t fb_user_queue_events(const struct fb_user_queue *q);
+
+#endif /* FB_USER_QUEUE_H */
