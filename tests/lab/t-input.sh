@@ -9,7 +9,7 @@
 # refuses nothing, model_force kept for another model, a model's own distrust and another
 # firmware left out of fb_disk_transparent(); a coverage taken bit by bit at its end (with the
 # write's length); a table of checksums that memory_mib does not know, or of a range that is
-# looked at later (the kernel writes to a table of no length).
+# looked at later (the kernel warns of a table of no length).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
 
