@@ -211,8 +211,8 @@ static int fb_job_add(struct fb_job *job)
 	return min_t(s64, left, 0);
 }
 
-/* sets fb_job.task and fb_job.run; what is not started is taken back by the caller */
-static int fb_job_begin(struct fb_job *job, const struct fb_job_words *w)
+/* sets fb_job.task and fb_job.run; the caller, whose frame is full, takes back what failed */
+static noinline_for_stack int fb_job_begin(struct fb_job *job, const struct fb_job_words *w)
 {
 	struct fb_job_run *run = &job->run;
 	struct freeblock_progress progress;
