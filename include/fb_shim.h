@@ -142,11 +142,8 @@ static inline unsigned long find_next_bit(const unsigned long *map, unsigned lon
 	for ((bit) = find_next_bit(map, size, 0); (bit) < (size);		\
 	     (bit) = find_next_bit(map, size, (bit) + 1))
 
-static inline void sort(void *base, size_t n, size_t size,
-			int (*cmp)(const void *a, const void *b), void *no_swap)
-{
-	qsort(base, n, size, cmp);
-}
+/* nobody hands in a swap function */
+#define sort(base, n, size, cmp, swap) qsort(base, n, size, cmp)
 
 /* a nibble at a time */
 static inline u32 crc32_le(u32 crc, const unsigned char *p, size_t len)
