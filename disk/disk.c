@@ -357,7 +357,7 @@ static struct fb_disk *fb_disk_next_lost(void)
 	return fd;
 }
 
-/* A work, as it waits for open sysfs accesses, scan and scrub: not possible in a queue freeze. */
+/* Waits for accesses to the disk's files, scan and scrub, so it must not run in a queue freeze. */
 static void fb_disk_lost_work(struct work_struct *work)
 {
 	struct fb_disk *fd;
