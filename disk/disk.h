@@ -55,11 +55,11 @@ struct fb_stats {
 	struct fb_completion_stats ends;
 	u64 out_of_order;		/* completions overtaken by the drive */
 	u64 gaps;			/* gaps offered to the search */
-	u64 spared;			/* gaps of nearly a turn: unused, it may be gained */
+	u64 spared;			/* gaps left unused: nearly a turn, which may be gained */
 	u64 prepends;			/* prepended reads sent */
 	u64 separates;			/* separate reads sent */
 	u64 several;			/* plans of several pieces begun */
-	u64 dropped;			/* their pieces given up: no carrier, or the head lost */
+	u64 dropped;			/* their pieces given up: no carrier, or outdated */
 	u64 no_buffer;			/* plans not used: all buffers busy */
 	u64 too_late;			/* plans not used: the drive was about to finish */
 	u64 not_fit;			/* plans not used: limits of queue or request */

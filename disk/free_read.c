@@ -15,7 +15,7 @@
 
 #include "disk/disk.h"
 
-/* A separate read is never retried, which would take the drive from the foreground. */
+/* Separate reads are never retried: a retry would take the drive from the foreground. */
 #define FB_FREE_READ_OPF (REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE | REQ_FAILFAST_MASK)
 
 /* A read of ours has ended; there may be no verdict on its completion yet. */
