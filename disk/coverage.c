@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What serves the tasks of a disk: the coverage map that gaps are searched for, what of it
- * is in flight, and what a read that is back means for each task.
+ * The coverage of a disk's tasks: which blocks gaps are searched for, which are in flight, and
+ * what a completed read means for each task.
  *
- * Exactly once: a block is wanted, in flight or done, for each task in a map of its own.
- * While several tasks are active their wants are joined in fb_coverage.all: a block that several
- * of them want is read once and shared. Only the thread changes maps; what is sent and what
- * comes back is posted to it in the state of the buffers: SENT (it marks the blocks as
- * flying) -> ENDED -> DELIVER (workqueues call the consumers; it marks as done what has been
- * served) -> FREE.
+ * Each task gets each block exactly once: its own map says whether a block is wanted, in flight
+ * or done. While several tasks are active, fb_coverage.all is the union of what they want; a
+ * block that several of them want is read once and shared. Only the thread changes maps. The
+ * state of the buffers tells it what has been sent and completed: SENT (it marks the blocks as
+ * in flight) -> ENDED -> DELIVER (workqueues call the consumers; it marks blocks that were
+ * delivered as done) -> FREE.
  *
- * All functions run in the thread but those that say otherwise.
+ * All functions run in the thread unless they say otherwise.
  *
- * Calls: disk/delivery.c beside it; disk/free_read.c and disk/drive_query.c below; fb_bitmap.c,
+ * Calls: disk/delivery.c; disk/free_read.c and disk/drive_query.c; fb_bitmap.c,
  * core/quarantine.c and core/block_value.c.
  * Locks: fb_disk.lock for states and counts; the table is in disk/disk.h.
  */
@@ -24,10 +24,10 @@
 #include "disk/disk.h"
 #include "disk/drive_query.h"
 
-/* ranges are entered in pieces of so many granules, between which the thread looks up */
+/* Ranges are entered in pieces of this many granules; the thread does other work in between. */
 #define FB_COVERAGE_CHUNK 65536
 
-/* a task's rate is measured over so long */
+/* the time over which a task's rate is measured */
 #define FB_COVERAGE_RATE_NS (10 * (u64)NSEC_PER_SEC)
 
 static u32 fb_coverage_granule(const struct fb_coverage *cov)
@@ -36,8 +36,8 @@ static u32 fb_coverage_granule(const struct fb_coverage *cov)
 }
 
 /*
- * A task whose consumer is slow gets no more for now. One that is alone may fill all buffers;
- * the next one brings its own.
+ * Is the consumer so slow that its task must get no more for now? A single task may fill all
+ * buffers; each further task brings its own.
  */
 static bool fb_coverage_is_stalled(const struct freeblock_task *task)
 {
@@ -53,7 +53,7 @@ static bool fb_coverage_is_hungry(const struct freeblock_task *task)
  * fb_coverage_wants() - does a task want blocks that may be read from this disk?
  * @fd: the disk, locked
  *
- * That its consumer is slow does not count: the foreground's order is not to change with it.
+ * A task with a slow consumer counts, too: the order of the foreground must not depend on it.
  *
  * Context: fb_disk.lock held.
  *
@@ -76,7 +76,7 @@ bool fb_coverage_wants(struct fb_disk *fd)
  *
  * Context: fb_disk.lock held.
  *
- * Return: true when a task wants blocks and nothing forbids to read them in gaps.
+ * Return: true when a task wants blocks and reading in gaps is allowed.
  */
 bool fb_coverage_may_read(struct fb_disk *fd)
 {
@@ -86,13 +86,13 @@ bool fb_coverage_may_read(struct fb_disk *fd)
 /* ---- runs of granules that lie on one track ---- */
 
 /**
- * struct fb_coverage_walk - what a walk over runs works on
+ * struct fb_coverage_walk - context of a walk over runs
  * @cov: the service
- * @task: of moves of a task's map
- * @map: of moves of a buffer's blocks
- * @mask: of the buffer's granules
+ * @task: the task whose map is walked, joined or left
+ * @map: the map in which a buffer's blocks are moved
+ * @mask: the buffer's granules that are moved
  * @base: the buffer's first granule
- * @op: of ranges that are entered
+ * @op: the change that is entered
  */
 struct fb_coverage_walk {
 	struct fb_coverage *cov;
@@ -120,8 +120,8 @@ static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_r
 }
 
 /*
- * All runs of granules that @map has wanted blocks in. Those of a large disk take a second
- * or more: no carrier is held meanwhile, a freeze would wait for it.
+ * Walk all runs of granules in which @map has wanted blocks. On a large disk this takes a second
+ * or more, so the carrier is returned first: a queue freeze would wait for it.
  */
 static void fb_coverage_wanted_runs(struct fb_coverage *cov, const struct fb_bitmap *map,
 				    fb_runs_fn fn, struct fb_coverage_walk *walk)
@@ -212,7 +212,7 @@ static void fb_coverage_deactivate(struct fb_coverage *cov, struct freeblock_tas
 		cov->joint = false;
 }
 
-/* it will not make its deadline at the rate at which it goes */
+/* Will the task miss its deadline at its present rate? */
 static bool fb_coverage_is_late(struct freeblock_task *task, u64 now)
 {
 	u64 deadline_ns = READ_ONCE(task->deadline_ns);
@@ -230,7 +230,7 @@ static bool fb_coverage_is_late(struct freeblock_task *task, u64 now)
 	return now + div64_u64(task->map.n_wanted, task->rate) * NSEC_PER_SEC > deadline_ns;
 }
 
-/* does @a go before @b? */
+/* Does @a take precedence over @b? */
 static bool fb_coverage_goes_first(const struct freeblock_task *a, const struct freeblock_task *b)
 {
 	u64 a_ns = a->deadline_ns ? a->deadline_ns : U64_MAX;
@@ -240,7 +240,7 @@ static bool fb_coverage_goes_first(const struct freeblock_task *a, const struct 
 }
 
 /**
- * fb_coverage_idle_task() - whom idle time goes to
+ * fb_coverage_idle_task() - choose the task that idle time goes to
  * @cov: the service
  *
  * Return: the task, or NULL.
@@ -261,7 +261,7 @@ struct freeblock_task *fb_coverage_idle_task(struct fb_coverage *cov)
 	return first;
 }
 
-/* what the gaps are searched for: all tasks' blocks, or those of one that is late */
+/* Pick what gaps are searched for: all tasks' blocks, or those of a task that is late. */
 static void fb_coverage_pick_map(struct fb_coverage *cov)
 {
 	struct freeblock_task *late = NULL, *task;
@@ -282,9 +282,9 @@ static void fb_coverage_pick_map(struct fb_coverage *cov)
 }
 
 /**
- * fb_coverage_weigh() - what the blocks are worth, for the next search
+ * fb_coverage_weigh() - set the value of blocks for the next search
  * @cov: the service, with a map
- * @lim: limits of the search; its weights are valid until the next call
+ * @lim: limits of the search; the weights set here are valid until the next call
  */
 void fb_coverage_weigh(struct fb_coverage *cov, struct fb_limits *lim)
 {
@@ -307,7 +307,7 @@ void fb_coverage_weigh(struct fb_coverage *cov, struct fb_limits *lim)
 
 /* ---- changes of what a task wants ---- */
 
-/* does this read still bring the task something? */
+/* Will this read still be delivered to the task, or entered into its map? */
 static bool fb_coverage_is_on_its_way(const struct freeblock_task *task,
 				      const struct fb_free_read *buf)
 {
@@ -322,9 +322,8 @@ static bool fb_coverage_is_on_its_way(const struct freeblock_task *task,
 }
 
 /*
- * What is in flight comes from a read that was sent before it was added: it is wanted again
- * when it lands. What was added before is not: it is served by that read, though it be
- * entered only now.
+ * A block in flight that was added after its read was sent is wanted again when the read ends.
+ * A block that was added before is served by that read, even if it is entered only now.
  */
 static void fb_coverage_add_flying(struct fb_coverage_walk *walk, u64 first, u32 n)
 {
@@ -374,8 +373,8 @@ static void fb_coverage_remove_run(void *ctx, u64 first, u32 n, u32 group)
 }
 
 /*
- * Read what is wanted of a range at once; it stays until all of it is done, for a read may
- * come back unread (EAGAIN) when the queue is frozen. True: it is done.
+ * Read the wanted blocks of a range at once. The change stays until all of them are done,
+ * because a read may fail with EAGAIN when the queue is frozen. Return true when they are.
  */
 static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *task,
 				struct fb_op *op)
@@ -387,7 +386,7 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 	spin_lock_irq(&cov->fd->lock);
 	most = cov->fd->q ? fb_free_read_max_data(cov->fd) / granule : 0;
 	spin_unlock_irq(&cov->fd->lock);
-	/* what it cannot take would be read again and again */
+	/* A task that cannot take its blocks would have them read again and again. */
 	while (most && task->active && !fb_coverage_is_stalled(task)) {
 		u64 first = fb_bitmap_next_before(&task->map, at, end), n = 1;
 
@@ -408,7 +407,7 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 	       fb_bitmap_next_flying(&task->map, op->first) >= end;
 }
 
-/* a piece of a task's first change */
+/* Enter a piece of a task's first change. */
 static void fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *task)
 {
 	struct fb_coverage_walk walk = { .task = task };
@@ -428,7 +427,7 @@ static void fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *ta
 			return;
 		n = op->n;
 	} else if (op->kind == FB_OP_ADD) {
-		/* what was sent before it was added must be known to be in flight */
+		/* The map must show as in flight what was sent before the range was added. */
 		fb_coverage_absorb(cov);
 		fb_coverage_each_run(cov, op->first, n, fb_coverage_add_run, &walk);
 	} else {
@@ -447,7 +446,7 @@ static void fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *ta
 	kvfree(op);
 }
 
-/* ---- blocks on their way ---- */
+/* ---- blocks in flight ---- */
 
 static void fb_coverage_take_run(void *ctx, u64 first, u32 n, u32 group)
 {
@@ -478,7 +477,7 @@ static void fb_coverage_done_run(void *ctx, u64 first, u32 n, u32 group)
 		fb_bitmap_done(walk->map, walk->base + b, e - b, group);
 }
 
-/* what of a read is over for all: wanted again if anybody wants it */
+/* These blocks of a read are done for all tasks: want them again if any task still wants them. */
 static void fb_coverage_settle_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct fb_coverage_walk *walk = ctx;
@@ -493,13 +492,13 @@ static void fb_coverage_settle_run(void *ctx, u64 first, u32 n, u32 group)
 	}
 }
 
-/* a task that began just now may want data that a VERIFY does not bring */
+/* A task that started after a VERIFY was sent may want data, which VERIFY does not transfer. */
 static bool fb_coverage_is_served(const struct freeblock_task *task, const struct fb_free_read *buf)
 {
 	return buf->how != FB_VERIFY_COMMAND || task->ops->flags & FREEBLOCK_NO_DATA;
 }
 
-/* who wants what of a read that has been sent */
+/* Mark the blocks of a read that has been sent as in flight, for each task that wants them. */
 static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 {
 	struct fb_coverage_walk walk = { .cov = cov };
@@ -540,7 +539,7 @@ static void fb_coverage_settle(struct fb_coverage *cov, struct fb_free_read *buf
 	spin_unlock_irq(&cov->fd->lock);
 }
 
-/* moves what the tasks in @slots have of a read */
+/* Apply @fn to the shares that the tasks in @slots have in a read. */
 static void fb_coverage_each_share(struct fb_coverage *cov, struct fb_free_read *buf, u32 slots,
 				   fb_runs_fn fn)
 {
@@ -556,7 +555,7 @@ static void fb_coverage_each_share(struct fb_coverage *cov, struct fb_free_read 
 	}
 }
 
-/* nobody gets it: all of it is wanted again */
+/* Deliver a read to no task: all of its blocks are wanted again. */
 static void fb_coverage_give_up(struct fb_coverage *cov, struct fb_free_read *buf)
 {
 	fb_coverage_each_share(cov, buf, buf->pending, fb_coverage_untake_run);
@@ -564,7 +563,7 @@ static void fb_coverage_give_up(struct fb_coverage *cov, struct fb_free_read *bu
 	fb_coverage_settle(cov, buf);
 }
 
-/* is there anybody to deliver it to? Of several tasks some may be stalled */
+/* Can anything that the plan reads be delivered? Some of several tasks may be stalled. */
 static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb_plan *plan)
 {
 	u32 granule = fb_coverage_granule(cov), i, k;
@@ -585,11 +584,11 @@ static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb
 }
 
 /**
- * fb_coverage_cut() - shorten a plan for a gap so that what it reads may be read, and is wanted
+ * fb_coverage_cut() - shorten a plan to what may be read now and is wanted
  * @cov: the service
- * @plan: the plan; it may read less afterwards, never anything else
+ * @plan: the plan; it may read less afterwards, but never anything else
  *
- * Return: false: nothing of it may be read now.
+ * Return: false: none of it may be read now.
  */
 bool fb_coverage_cut(struct fb_coverage *cov, struct fb_plan *plan)
 {
@@ -616,7 +615,7 @@ static void fb_coverage_count_ended(struct fb_coverage *cov, const struct fb_fre
 		st->free_sectors += (u64)bitmap_weight(buf->mask, FB_FREE_READ_GRANULES) * granule;
 }
 
-/* what lies behind a bad block was not tried: with a quarantine it is, later */
+/* The drive did not try what follows a bad block: want it again, for the quarantine's reads. */
 static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *buf)
 {
 	unsigned int from = buf->good / fb_coverage_granule(cov) + 1, i;
@@ -626,7 +625,7 @@ static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *b
 	if (from >= FB_FREE_READ_GRANULES)
 		return;
 	for (i = 0; i <= FREEBLOCK_TASKS; i++) {
-		/* the last is what all want together */
+		/* the last pass is for the union */
 		bool all = i == FREEBLOCK_TASKS;
 		unsigned long *mask = all ? buf->mask : buf->share[i].mask;
 
@@ -640,7 +639,7 @@ static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *b
 	}
 }
 
-/* who wants what the medium holds does not get what may be from the cache */
+/* Withhold a read that may come from the cache from the tasks that need the medium's content. */
 static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *buf)
 {
 	u32 i;
@@ -656,7 +655,7 @@ static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *b
 	}
 }
 
-/* a read is back: who gets it, or is it to be read again? */
+/* A read has completed: deliver it, or want its blocks again. */
 static void fb_coverage_absorb_ended(struct fb_coverage *cov, struct fb_free_read *buf, bool dirty)
 {
 	bool known = !dirty && buf->status != BLK_STS_AGAIN && fb_delivery_judge(cov, buf);
@@ -699,13 +698,13 @@ static void fb_coverage_absorb_delivered(struct fb_coverage *cov, struct fb_free
 		fb_coverage_settle(cov, buf);
 }
 
-/* one step of one buffer; true: it has become free */
+/* Process one buffer's state; return true if it has become free. */
 static bool fb_coverage_absorb_buf(struct fb_coverage *cov, struct fb_free_read *buf)
 {
 	enum fb_free_read_state state = READ_ONCE(buf->state);
 	bool dirty, take;
 
-	/* most have nothing for us; what is sent just now has its gap voided by that */
+	/* Few buffers need a step. One sent meanwhile may be missed: sending it voids its gap. */
 	if (state < FB_FREE_READ_SENT || (state == FB_FREE_READ_SENT && buf->taken))
 		return false;
 	spin_lock_irq(&cov->fd->lock);
@@ -731,7 +730,7 @@ static bool fb_coverage_absorb_buf(struct fb_coverage *cov, struct fb_free_read 
 	       buf->status != BLK_STS_AGAIN;
 }
 
-/* the counts are written here only, so what is as it was need not be written again */
+/* Only this function writes these counts, so it may compare them without the lock. */
 static void fb_coverage_publish(struct fb_coverage *cov)
 {
 	u32 i;
@@ -770,13 +769,13 @@ void fb_coverage_absorb(struct fb_coverage *cov)
 }
 
 /**
- * fb_coverage_ask_drive() - learn once what must be known of the drive: whether it reads ahead
+ * fb_coverage_ask_drive() - ask the drive once whether it reads ahead
  * @cov: the service
  *
- * Not while a carrier is held: a freeze would wait for it, and the command for the
- * freeze's end.
+ * Does nothing while there is a carrier: a queue freeze would wait for the carrier, and the
+ * command for the end of the freeze.
  *
- * Context: may sleep; sends a command: the drive is to be awake.
+ * Context: may sleep; sends a command, so the drive should be awake.
  */
 void fb_coverage_ask_drive(struct fb_coverage *cov)
 {
@@ -788,7 +787,7 @@ void fb_coverage_ask_drive(struct fb_coverage *cov)
 
 /* ---- tasks ---- */
 
-/* a task seems to be through: it is to stop, or nothing is wanted; nothing is on its way */
+/* A task may be over: it is stopping or wants nothing, and nothing is in flight for it. */
 static void fb_coverage_try_end(struct fb_coverage *cov, struct freeblock_task *task)
 {
 	if (task->active)
@@ -815,11 +814,10 @@ static void fb_coverage_attend_task(struct fb_coverage *cov, struct freeblock_ta
 }
 
 /**
- * fb_coverage_attend() - what tasks ask for: changes of their wants, begin, pause, end
+ * fb_coverage_attend() - carry out what tasks ask for: changes, start, pause, stop
  * @cov: the service
  *
- * A long range is entered piece by piece, one a call. Picks the map that gaps are searched
- * for.
+ * A long range is entered piecewise, one piece a call. Also picks the map for the search.
  */
 void fb_coverage_attend(struct fb_coverage *cov)
 {
@@ -847,8 +845,7 @@ static bool fb_coverage_task_has_work(const struct fb_coverage *cov,
 }
 
 /**
- * fb_coverage_has_work() - is there anything for fb_coverage_absorb() or fb_coverage_attend() to
- * do?
+ * fb_coverage_has_work() - do fb_coverage_absorb() and fb_coverage_attend() have anything to do?
  * @cov: the service, its disk locked
  *
  * Context: fb_disk.lock held.

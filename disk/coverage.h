@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tasks of a disk want together, and what it means for each. Kernel only.
+ * The union of what a disk's tasks want, and what each read brings to each task. Kernel only.
  */
 #ifndef FB_COVERAGE_H
 #define FB_COVERAGE_H

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Delivery: what consumers and administrators are told. States of tasks; blocks; bad ones;
- * the end.
+ * Delivery of blocks to consumers and reports to the administrator: the states of tasks, blocks,
+ * bad blocks, and the end of a task.
  *
- * Consumers are called from a workqueue, one call at a time for a task. A buffer stays with
- * a consumer until all of its blocks in it have been delivered; the thread enters them as
- * done then (disk/coverage.c).
+ * Consumers are called from a workqueue, one call at a time for a task. A consumer keeps a
+ * buffer until all of its blocks in it have been delivered; then the thread marks them as
+ * done (disk/coverage.c).
  *
- * Calls: core/quarantine.c, which says what an error means; disk/gap.c, disk/disk.c.
+ * Calls: core/quarantine.c to judge errors; disk/gap.c, disk/disk.c.
  * Locks: fb_disk.lock for states and counts; the table is in disk/disk.h.
  */
 #include <linux/slab.h>
@@ -20,7 +20,7 @@
 static struct workqueue_struct *fb_delivery_wq;
 
 /**
- * fb_delivery_init() - the workqueue on which consumers are called
+ * fb_delivery_init() - create the workqueue on which consumers are called
  *
  * Context: module init.
  *
@@ -44,7 +44,7 @@ void fb_delivery_exit(void)
 
 /* ---- states ---- */
 
-/* what the tasks that run need together */
+/* Update the joint needs of the running tasks. */
 static void fb_delivery_set_needs(struct fb_coverage *cov)
 {
 	u32 medium = 0, no_data = FREEBLOCK_NO_DATA, i;
@@ -61,7 +61,7 @@ static void fb_delivery_set_needs(struct fb_coverage *cov)
 	cov->fd->needs = medium | no_data;
 }
 
-/* no plan that was made for it may be used any more */
+/* Also void plans that were made for the old state. */
 static void fb_delivery_set_state(struct freeblock_task *task, enum fb_task_state state)
 {
 	lockdep_assert_held(&task->fd->lock);
@@ -73,12 +73,12 @@ static void fb_delivery_set_state(struct freeblock_task *task, enum fb_task_stat
 }
 
 /**
- * fb_delivery_start() - a new task runs
+ * fb_delivery_start() - start a new task
  * @task: the task
  *
  * Context: fb_disk.life and fb_disk.lock held.
  *
- * Return: 0; -ESHUTDOWN: it has been stopped.
+ * Return: 0; -ESHUTDOWN: it has been stopped meanwhile.
  */
 int fb_delivery_start(struct freeblock_task *task)
 {
@@ -95,8 +95,8 @@ int fb_delivery_start(struct freeblock_task *task)
 }
 
 /**
- * fb_delivery_stop() - read no more for a task
- * @task: any; one that was not started is over at once, and its consumer is not told
+ * fb_delivery_stop() - stop reading for a task
+ * @task: any; one that was not started is over at once, without a call of its consumer
  *
  * Context: fb_disk.lock held.
  */
@@ -113,14 +113,14 @@ void fb_delivery_stop(struct freeblock_task *task)
 }
 
 /**
- * fb_delivery_switch() - from one state to another
+ * fb_delivery_switch() - pause or resume a task
  * @task: any
- * @from: running, to pause it; paused, to let it go on
+ * @from: running, to pause it; paused, to resume it
  * @to: the other one
  *
  * Context: fb_disk.lock held.
  *
- * Return: 0; -EALREADY, -EINVAL.
+ * Return: 0; -EALREADY: it is in state @to; -EINVAL: it is not in state @from.
  */
 int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from, enum fb_task_state to)
 {
@@ -159,7 +159,7 @@ static void fb_delivery_block(struct freeblock_task *task, struct fb_free_read *
 	if (buf->how == FB_VERIFY_COMMAND)
 		data = NULL;
 	if (buf->good < end) {
-		/* the first that was not read is the bad one, the drive was stopped there */
+		/* The first sector not read is bad; the drive stopped there. */
 		status = buf->good >= i * granule ? BLK_STS_MEDIUM : BLK_STS_IOERR;
 		data = NULL;
 		count->failed++;
@@ -171,7 +171,7 @@ static void fb_delivery_block(struct freeblock_task *task, struct fb_free_read *
 	cond_resched();
 }
 
-/* the buffer stays with the task's consumer from here on, unless a write has spoilt it */
+/* Claim a buffer for the task's consumer, unless a write has made it stale. */
 static bool fb_delivery_claim(struct freeblock_task *task, struct fb_free_read *buf)
 {
 	u32 bit = BIT(task->slot);
@@ -233,10 +233,10 @@ static void fb_delivery_ended_work(struct work_struct *work)
 }
 
 /**
- * fb_delivery_setup() - a task has been created
+ * fb_delivery_setup() - initialise a new task's works and completion
  * @task: the task
  *
- * Context: nobody else knows it.
+ * Context: the task is not visible to others yet.
  */
 void fb_delivery_setup(struct freeblock_task *task)
 {
@@ -246,7 +246,7 @@ void fb_delivery_setup(struct freeblock_task *task)
 }
 
 /**
- * fb_delivery_begin() - there is something for a task's consumer
+ * fb_delivery_begin() - deliver buffers to a task's consumer
  * @task: the task
  *
  * Context: the thread.
@@ -259,11 +259,11 @@ void fb_delivery_begin(struct freeblock_task *task)
 /* ---- bad blocks ---- */
 
 /**
- * fb_delivery_mind_bad() - end zones whose time is over, sum up bad blocks that were not told
+ * fb_delivery_mind_bad() - end expired zones; report bad blocks that had no uevent of their own
  * @cov: the service
- * @flush: although it is too early
+ * @flush: report them now, even if it is too early
  *
- * Context: may sleep; the thread, or there is none.
+ * Context: may sleep; the thread, or no thread is running.
  */
 void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush)
 {
@@ -280,7 +280,7 @@ void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush)
 		fb_disk_uevent(cov->fd, "FREEBLOCK_BAD_MORE", n);
 }
 
-/* it does not end: those who want it are to decide */
+/* Slow recoveries do not end: pause the tasks, so that their users can decide. */
 static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn)
 {
 	u32 i, paused = 0;
@@ -297,7 +297,7 @@ static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn
 }
 
 /**
- * fb_delivery_judge() - a read is back: what quarantine says of it is carried out
+ * fb_delivery_judge() - pass a completed read to the quarantine, and carry out its verdict
  * @cov: the service
  * @buf: the read
  *
@@ -345,10 +345,10 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 /* ---- the end ---- */
 
 /**
- * fb_delivery_drop_todo() - forget the changes of a task that wait
+ * fb_delivery_drop_todo() - free the changes of a task that were not entered
  * @task: the task, over
  *
- * Context: nobody else knows them.
+ * Context: the list is not visible to others any more.
  */
 void fb_delivery_drop_todo(struct freeblock_task *task)
 {
@@ -361,10 +361,10 @@ void fb_delivery_drop_todo(struct freeblock_task *task)
 }
 
 /**
- * fb_delivery_try_end() - a task is over, unless its consumer has just added something
- * @task: the task; it is to stop, or nothing is wanted; nothing of it is on its way
+ * fb_delivery_try_end() - end a task, unless its consumer has just added something
+ * @task: the task; it is stopping or wants nothing, and nothing is in flight for it
  *
- * Context: the thread, which knows it no longer when it is over; may sleep.
+ * Context: the thread, which must not use a task that is over any more; may sleep.
  */
 void fb_delivery_try_end(struct freeblock_task *task)
 {
@@ -388,7 +388,6 @@ void fb_delivery_try_end(struct freeblock_task *task)
 	queue_work(fb_delivery_wq, &task->ended);
 }
 
-/* a new disk */
 static void fb_delivery_init_disk(struct fb_disk *fd)
 {
 	fb_quarantine_init(&fd->quarantine);

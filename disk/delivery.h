@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Delivery: what consumers and administrators are told. Kernel only.
+ * Delivery of blocks to consumers, and reports to the administrator. Kernel only.
  */
 #ifndef FB_DELIVERY_H
 #define FB_DELIVERY_H

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What belongs to a disk and outlives a scheduler switch.
+ * The state of a disk that outlives a scheduler switch.
  *
- * A struct fb_disk is made when a disk first gets the scheduler; the scheduler attaches to
- * it and detaches from it. It is found again by the device's unique id and capacity, as long
- * as the module is there, but for the oldest of many. Without an id nothing tells a device
- * that comes back from another one: then it lives as long as the gendisk.
+ * A struct fb_disk is created when a disk first gets the scheduler; the scheduler attaches to
+ * it and detaches from it. While the module is loaded, it is found again by the device's unique
+ * id and capacity, unless it was among the oldest of many and was dropped. Without an id, a
+ * device that comes back cannot be recognised: the fb_disk then lives as long as the gendisk.
  *
- * Calls: disk/memory.c, core/. Higher floors are told what happens to a disk through the table
- * that freeblock_main.c hands to fb_disk_init().
+ * Calls: disk/memory.c, core/. Higher layers learn what happens to a disk through the table of
+ * callbacks that freeblock_main.c passes to fb_disk_init().
  * Locks: see disk/disk.h. fb_disks_mutex is taken with the queue frozen.
  */
 #include <linux/debugfs.h>
@@ -22,8 +22,8 @@
 #include "include/compat/fb_compat.h"
 
 static DEFINE_MUTEX(fb_disks_mutex);
-static LIST_HEAD(fb_disks);		/* the last one detached is the last one */
-static LIST_HEAD(fb_disks_lost);	/* never to be found again, for fb_disk_lost_work() */
+static LIST_HEAD(fb_disks);		/* the one detached last is at the end */
+static LIST_HEAD(fb_disks_lost);	/* no longer found; fb_disk_lost_work() ends them */
 static struct kset *fb_disk_kset;
 static struct dentry *fb_disk_debugfs;
 static const struct fb_disk_client *const *fb_disk_clients;
@@ -48,7 +48,7 @@ static void fb_disk_tell_gone(struct fb_disk *fd)
 			(*c)->gone(fd);
 }
 
-/* so many are remembered of which the gendisk is no more */
+/* the number of disks without a gendisk that are remembered */
 #define FB_DISKS_GONE 64
 
 static const char fb_disk_multipath[] = "multipath member";
@@ -69,9 +69,9 @@ static struct kobj_type fb_disk_ktype = {
 	.sysfs_ops = &kobj_sysfs_ops,
 };
 
-/* ---- who the device is ---- */
+/* ---- the identity of the device ---- */
 
-/* blanks at either end are none of it: a model's text could not say them */
+/* Strip blanks at both ends, which a model's text cannot express. */
 static void fb_disk_copy_id(char *to, const char *from, size_t len)
 {
 	size_t n = strnlen(from, min_t(size_t, len, DM_ID_LEN - 1));
@@ -85,12 +85,12 @@ static void fb_disk_copy_id(char *to, const char *from, size_t len)
 }
 
 /**
- * fb_disk_scsi() - the SCSI device of a disk
+ * fb_disk_scsi() - get the SCSI device of a disk
  * @disk: the disk
  *
  * Context: any.
  *
- * Return: the device, without a reference; or NULL: it is something else.
+ * Return: the device, without a reference; NULL: it is not a SCSI disk.
  */
 struct scsi_device *fb_disk_scsi(struct gendisk *disk)
 {
@@ -126,7 +126,7 @@ static bool fb_disk_on_bus(struct device *dev, const char *bus)
 	return false;
 }
 
-/* where rotational positions mean nothing, or are not ours to schedule */
+/* Say why we cannot schedule this device by rotational position; NULL: we can. */
 static const char *fb_disk_unfit(struct request_queue *q)
 {
 	struct gendisk *disk = q->disk;
@@ -147,13 +147,13 @@ static const char *fb_disk_unfit(struct request_queue *q)
 }
 
 /**
- * fb_disk_is_firmware() - is the model that of this firmware?
- * @revision: of the firmware, which may be replaced while the disk has another scheduler
+ * fb_disk_is_firmware() - is the model for this firmware?
+ * @revision: firmware revision, which may change while the disk has another scheduler
  * @info: the model's
  *
  * Context: any.
  *
- * Return: whether; true if either does not say.
+ * Return: true if it is, or if either revision is unknown.
  */
 bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
 {
@@ -166,7 +166,7 @@ bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
  *
  * Context: fb_disk.lock held.
  *
- * Return: the reason, for people, to be read while the lock is held; NULL: it does.
+ * Return: the reason as a text, valid while the lock is held; NULL: it does schedule it.
  */
 const char *fb_disk_transparent(const struct fb_disk *fd)
 {
@@ -189,11 +189,11 @@ const char *fb_disk_transparent(const struct fb_disk *fd)
 }
 
 /**
- * fb_disk_force() - use a model that was not trusted by whoever made it, or do not
+ * fb_disk_force() - use a model although its maker distrusted it, or stop using it
  * @fd: the disk
- * @force: do
+ * @force: use it
  *
- * Holds until another model is loaded. What completions say of the model counts still.
+ * Holds until another model is loaded. Completions may still prove the model wrong.
  *
  * Context: may sleep.
  *
@@ -219,13 +219,13 @@ int fb_disk_force(struct fb_disk *fd, bool force)
 }
 
 /**
- * fb_disk_judge() - is the model still believed?
+ * fb_disk_judge() - distrust the model if completions contradict it
  * @fd: the disk, locked
- * @h: what completions taught
+ * @h: what completions have taught
  *
  * Context: fb_disk.lock held.
  *
- * Return: true when it has just been given up.
+ * Return: true if this call has begun to distrust it.
  */
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
 {
@@ -242,7 +242,7 @@ bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
  *
  * Context: fb_disk.lock held.
  *
- * Return: true: it does, and so has no gap to offer.
+ * Return: true: it does, and so offers no gaps.
  */
 bool fb_disk_is_single(const struct fb_disk *fd)
 {
@@ -254,12 +254,12 @@ bool fb_disk_is_single(const struct fb_disk *fd)
 }
 
 /**
- * fb_disk_busy() - commands that the device has, whoever sent them
+ * fb_disk_busy() - count the commands at the device, whoever sent them
  * @fd: the disk, locked
  *
  * Context: fb_disk.lock held.
  *
- * Return: how many; one that is about to be dispatched is among them.
+ * Return: their number, including one that is about to be dispatched.
  */
 u32 fb_disk_busy(const struct fb_disk *fd)
 {
@@ -271,7 +271,7 @@ u32 fb_disk_busy(const struct fb_disk *fd)
 }
 
 /**
- * fb_disk_get_scsi() - the attached device
+ * fb_disk_get_scsi() - get the attached SCSI device
  * @fd: the disk
  *
  * Context: process context, fb_disk.lock not held.
@@ -307,7 +307,7 @@ static struct fb_disk *fb_disk_find(const struct fb_disk *like)
 	return NULL;
 }
 
-/* the kobject's new name is that of the debugfs directory too */
+/* Rename the kobject, the disk and its debugfs directory. */
 static void fb_disk_rename(struct fb_disk *fd, const char *name)
 {
 	lockdep_assert_held(&fb_disks_mutex);
@@ -321,7 +321,7 @@ static void fb_disk_rename(struct fb_disk *fd, const char *name)
 	fb_compat_debugfs_rename(fb_disk_debugfs, fd->debugfs, name);
 }
 
-/* whoever comes under its name shall have it */
+/* Free its name for a disk that comes under it. */
 static void fb_disk_free_name(struct fb_disk *fd)
 {
 	static unsigned int gone;
@@ -332,7 +332,7 @@ static void fb_disk_free_name(struct fb_disk *fd)
 	fb_disk_rename(fd, name);
 }
 
-/* nobody finds it any more */
+/* End a disk that can no longer be found. */
 static void fb_disk_end(struct fb_disk *fd)
 {
 	const struct fb_disk_client *const *c;
@@ -357,7 +357,7 @@ static struct fb_disk *fb_disk_next_lost(void)
 	return fd;
 }
 
-/* waits for those who are in its files, and for scan and scrub: not where a queue is frozen */
+/* Waits for accesses to the disk's files, scan and scrub, so it must not run in a queue freeze. */
 static void fb_disk_lost_work(struct work_struct *work)
 {
 	struct fb_disk *fd;
@@ -368,7 +368,7 @@ static void fb_disk_lost_work(struct work_struct *work)
 
 static DECLARE_WORK(fb_disk_lost, fb_disk_lost_work);
 
-/* tasks that others made wait for their owners, and keep it until then */
+/* Tasks of other modules stay until their owners destroy them, and keep the disk until then. */
 static void fb_disk_lose(struct fb_disk *fd)
 {
 	fb_disk_free_name(fd);
@@ -376,7 +376,7 @@ static void fb_disk_lose(struct fb_disk *fd)
 	schedule_work(&fb_disk_lost);
 }
 
-/* of disks that may come back the oldest are forgotten, but for those with tasks */
+/* Forget the oldest disks that are gone but may come back, except those with tasks. */
 static void fb_disk_cull(void)
 {
 	struct fb_disk *fd, *next;
@@ -394,7 +394,7 @@ static void fb_disk_cull(void)
 	}
 }
 
-/* its gendisk is no more */
+/* The gendisk has been removed. */
 static void fb_disk_retire(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fb_disks_mutex);
@@ -408,7 +408,7 @@ static void fb_disk_retire(struct fb_disk *fd)
 		fb_disk_lose(fd);
 }
 
-/* a name that a disk which is gone still bears is free for its successor */
+/* Take @name from a disk that is gone but still has it, for its successor @to. */
 static void fb_disk_yield_name(const char *name, const struct fb_disk *to)
 {
 	struct fb_disk *fd;
@@ -424,7 +424,7 @@ static void fb_disk_yield_name(const char *name, const struct fb_disk *to)
 	}
 }
 
-/* an attached disk with the same id: another path to it, and nobody knows who reads what */
+/* Find an attached disk with the same id: another path, whose commands the first cannot see. */
 static struct fb_disk *fb_disk_twin(const struct fb_disk *like)
 {
 	struct fb_disk *fd;
@@ -449,7 +449,7 @@ static void fb_disk_set_unfit(struct fb_disk *fd, const char *why)
 	spin_unlock_irq(&fd->lock);
 }
 
-/* @path has gone: if one path is left, it is that of an ordinary disk again */
+/* @path has gone: if a single path is left, it is an ordinary disk again. */
 static void fb_disk_free_twin(const struct fb_disk *path)
 {
 	struct fb_disk *twin = fb_disk_twin(path), *fd;
@@ -496,7 +496,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	return fd;
 }
 
-/* it is here again, perhaps under another name */
+/* The disk has come back, perhaps under another name. */
 static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 {
 	fd->gone = false;
@@ -509,8 +509,8 @@ static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 /**
  * fb_disk_attach() - a scheduler takes over a disk
  * @q: its queue
- * @sched: the scheduler's own, for @model_changed
- * @head: its head and phase, to be read with the lock held until it detaches
+ * @sched: the scheduler's private data, for @model_changed
+ * @head: its head and phase, valid until it detaches; read with the lock held
  * @model_changed: called with fb_disk.lock held when fb_disk.model has been replaced
  *
  * Context: init_sched: may sleep, queue frozen, inside memalloc_noio_save().
@@ -550,7 +550,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fd->model_changed = model_changed;
 		fd->unfit = twin ? fb_disk_multipath : fb_disk_unfit(q);
 		fd->bdev = disk ? disk->part0 : NULL;
-		/* who chooses the scheduler anew wants the model judged anew */
+		/* Selecting the scheduler again asks for a new judgement of the model. */
 		if (fd->distrusted && fd->model)
 			fb_seek_fit_forget(&fd->seek_fit, fd->model);
 		fd->distrusted = false;
@@ -565,7 +565,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 }
 
 /**
- * fb_disk_detach() - the scheduler lets go of the disk; its tasks are suspended
+ * fb_disk_detach() - detach the scheduler from the disk, whose tasks are suspended
  * @fd: the disk
  *
  * Context: exit_sched: may sleep, queue frozen.
@@ -598,7 +598,7 @@ void fb_disk_detach(struct fb_disk *fd)
 }
 
 /**
- * fb_disk_get() - the disk of that name, with a reference
+ * fb_disk_get() - get a reference to the disk of a given name
  * @name: as in /sys/kernel/freeblock
  *
  * Context: may sleep; no queue of ours is frozen.
@@ -609,7 +609,7 @@ struct fb_disk *fb_disk_get(const char *name)
 {
 	struct fb_disk *fd, *found = NULL;
 
-	/* kset_find_obj() would read names that a rename frees */
+	/* kset_find_obj() may read a name that a concurrent rename frees. */
 	mutex_lock(&fb_disks_mutex);
 	list_for_each_entry(fd, &fb_disks, node) {
 		if (strcmp(fd->name, name))
@@ -634,12 +634,12 @@ void fb_disk_put(struct fb_disk *fd)
 }
 
 /**
- * fb_disk_copy_name() - a disk's name, which may change when disks come and go
+ * fb_disk_copy_name() - copy a disk's name, which may change when disks come and go
  * @fd: the disk
  * @name: filled
- * @size: its size
+ * @size: size of @name
  *
- * Context: any, fb_disk.lock not held. Who holds it reads fb_disk.name.
+ * Context: any, fb_disk.lock not held. With that lock held, read fb_disk.name instead.
  */
 void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size)
 {
@@ -651,7 +651,7 @@ void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size)
 }
 
 /**
- * fb_disk_uevent() - a change uevent of the disk, if it is attached: <what>=<value>
+ * fb_disk_uevent() - send a change uevent <what>=<value> for the disk, if it is attached
  * @fd: the disk
  * @what: the name
  * @value: the value
@@ -678,10 +678,10 @@ void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value)
 /* ---- the model ---- */
 
 /**
- * fb_disk_swap_model() - put a model in force
+ * fb_disk_swap_model() - replace the model
  * @fd: the disk, without tasks
- * @dm: the model, from now on the disk's
- * @same: its text is that of the model in force, whose force goes on
+ * @dm: the model; the disk takes ownership
+ * @same: its text is that of the present model, so that fb_disk_force() stays in effect
  *
  * Context: fb_disk.config held; may sleep.
  */
@@ -714,11 +714,11 @@ void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
 }
 
 /**
- * fb_disk_correct() - give the model what was learnt of its seek times, if that is due
+ * fb_disk_correct() - apply what was learnt of seek times to the model, if that is due
  * @fd: the disk, with a model
  *
- * Context: the tasks' thread, which does not search meanwhile: seek times are reckoned with
- * under fb_disk.lock, and by that thread without it.
+ * Context: the tasks' thread, which does not search meanwhile: only its search reads seek
+ * times without fb_disk.lock.
  */
 void fb_disk_correct(struct fb_disk *fd)
 {
@@ -733,13 +733,13 @@ void fb_disk_correct(struct fb_disk *fd)
 /* ---- module ---- */
 
 /**
- * fb_disk_init() - the directories of disks
- * @clients: who is told of disks, up to a NULL; in this order
- * @groups: the files of a disk
+ * fb_disk_init() - create the directories that disks are shown in
+ * @clients: callbacks about disks, called in this order; ends with NULL
+ * @groups: the sysfs files of a disk
  *
  * Context: module init.
  *
- * Return: 0 or why not.
+ * Return: 0 or -ENOMEM.
  */
 int fb_disk_init(const struct fb_disk_client *const *clients,
 		 const struct attribute_group **groups)
@@ -756,8 +756,8 @@ int fb_disk_init(const struct fb_disk_client *const *clients,
 /**
  * fb_disk_exit() - stop all tasks, forget all disks
  *
- * Context: module exit: no scheduler is attached. Stores are waited for before the tasks
- * they could start are stopped.
+ * Context: module exit: no scheduler is attached. Waits for sysfs stores before it stops the
+ * tasks that they could start.
  */
 void fb_disk_exit(void)
 {

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What belongs to a disk: its model, what serves its tasks, the gap before the next foreground
- * request, and the reads of our own. Kernel only.
+ * The state of a disk: its model, what serves its tasks, the gap before the next foreground
+ * request, and our own reads. Kernel only.
  *
  * Locks, outermost first:
  *
- *   fb_disks_mutex	disk/disk.c	disks and their names. Taken in init_sched (queue frozen):
- *			nobody does I/O or allocates for I/O under it.
- *   fb_disk.life	mutex: creation, start and destruction of tasks; what is on its way may
- *			be waited for under it, for that needs no lock but fb_disk.lock.
+ *   fb_disks_mutex	disk/disk.c	disks and their names. Taken in init_sched (queue frozen),
+ *			so no code may do I/O, or allocate with I/O, under it.
+ *   fb_disk.life	mutex: creation, start and destruction of tasks. Code may wait under
+ *			it for reads in flight: their completion needs fb_disk.lock only.
  *   fb_disk.config	mutex: model upload and swap. Same rule as fb_disks_mutex.
  *   fb_disk.lock	spinlock, irqsave (completions come in hard and soft interrupts):
- *			everything marked [L] below, the attached scheduler's pool and
- *			pipeline included. Nothing sleeps or allocates under it. Inside
- *			blk-mq's own locks; takes none itself but the wait queue's.
+ *			everything marked [L] below, including the attached scheduler's
+ *			pool and pipeline. Nothing sleeps or allocates under it. It nests
+ *			inside blk-mq's own locks; only wait queue locks nest inside it.
  *
- * fb_disk.model is written with both config and lock held, read with either; tasks and
- * their thread read it without, for it cannot change while there is a task. Its seek times
- * do, under lock and by that thread (fb_disk_correct): nobody else reads those without.
- * The coverage maps of started tasks belong to that thread alone.
+ * fb_disk.model is written with both config and lock held, and read with either. Tasks and
+ * their thread read it without a lock, because it cannot change while there is a task. Its
+ * seek times can: that thread changes them under lock (fb_disk_correct()), so everyone else
+ * reads them under lock. The coverage maps of started tasks belong to that thread alone.
  */
 #ifndef FB_DISK_H
 #define FB_DISK_H
@@ -50,31 +50,31 @@ struct fb_user_disk;
 
 struct fb_stats {
 	u64 fg_requests;		/* scheduled foreground requests completed */
-	u64 untracked;			/* no memory for our part: sent at once */
-	u64 max_in_flight;		/* scheduled commands at the device */
+	u64 untracked;			/* no memory for our part: sent unscheduled */
+	u64 max_in_flight;		/* most scheduled commands in flight at once */
 	struct fb_completion_stats ends;
 	u64 out_of_order;		/* completions overtaken by the drive */
 	u64 gaps;			/* gaps offered to the search */
-	u64 spared;			/* gaps left alone: nearly a turn, which may be gained */
-	u64 prepends;			/* sent */
-	u64 separates;			/* sent */
+	u64 spared;			/* gaps left unused: nearly a turn, which may be gained */
+	u64 prepends;			/* prepended reads sent */
+	u64 separates;			/* separate reads sent */
 	u64 several;			/* plans of several pieces begun */
-	u64 dropped;			/* their pieces given up: no carrier, or the head lost */
+	u64 dropped;			/* their pieces given up: no carrier, or outdated */
 	u64 no_buffer;			/* plans not used: all buffers busy */
 	u64 too_late;			/* plans not used: the drive was about to finish */
 	u64 not_fit;			/* plans not used: limits of queue or request */
 	u64 discarded;			/* free reads overlapped by a foreground write */
 	u64 others;			/* background reads of others sent ... */
 	u64 others_sectors;		/* ... their sectors */
-	u64 others_idle;		/* ... without foreground */
-	u64 others_expired;		/* ... as foreground, for their age */
-	u64 others_max_age_ns;		/* the longest that one waited here */
+	u64 others_idle;		/* ... sent while there was no foreground */
+	u64 others_expired;		/* ... moved to the foreground because of their age */
+	u64 others_max_age_ns;		/* longest time that one was pending here */
 	u64 free_sectors;		/* read in wanted granules */
 	u64 idles;			/* idle reads sent */
 	u64 free_errors;		/* free reads with an error */
-	u64 verifies;			/* sent */
-	u64 fuas;			/* sent */
-	u64 unproven;			/* not counted as from the medium */
+	u64 verifies;			/* VERIFY commands sent */
+	u64 fuas;			/* reads with FUA sent */
+	u64 unproven;			/* withheld: may not have come from the medium */
 	u64 searches;
 	u64 search_tracks;
 	u64 search_ns;
@@ -88,7 +88,7 @@ struct fb_stats {
 
 #define FB_ID_LEN 48
 
-/* a model's reason to be distrusted, and words before it; the same and who it is for */
+/* The reason a model's maker distrusted it, with a prefix; and a status line that holds it. */
 #define FB_DOUBT_LEN (DM_TEXT_LEN + 32)
 #define FB_MODEL_STATUS_LEN (FB_DOUBT_LEN + 2 * DM_ID_LEN + 64)
 
@@ -96,53 +96,53 @@ struct fb_stats {
  * struct fb_disk - a disk, outliving scheduler switches
  * @kobj: /sys/kernel/freeblock/<disk>
  * @node: in fb_disks, or in fb_disks_lost
- * @name: that of @kobj, written with fb_disks_mutex too [L]
+ * @name: name of @kobj; written with fb_disks_mutex held too [L]
  * @id: unique id as text, or "" when the device has none
- * @diskseq: of its gendisk, which no other gendisk ever has
- * @gone: its gendisk is no more; fb_disks_mutex
+ * @diskseq: its gendisk's sequence number, which is never reused
+ * @gone: its gendisk has been removed; fb_disks_mutex
  * @sectors: capacity when attached
- * @vendor: as in INQUIRY, trailing blanks removed, "" when not SCSI
- * @product: as in INQUIRY
- * @revision: of its firmware, likewise [L]
+ * @vendor: from INQUIRY, without surrounding blanks; "" when not SCSI
+ * @product: likewise
+ * @revision: its firmware's, likewise [L]
  * @life: see the table of locks
  * @config: see the table of locks
  * @text: the text of @model; config
  * @text_len: its length; config
- * @upload: a model on its way in; config
+ * @upload: the model text being uploaded; config
  * @upload_len: bytes so far; config
- * @upload_max: bytes allocated, and charged; config
- * @model_status: how the last upload went; config
+ * @upload_max: bytes allocated and charged; config
+ * @model_status: result of the last upload; config
  * @debugfs: debugfs directory
- * @scan: tasks/job.c's own
- * @user: tasks/user.c's own, NULL: no character device
- * @scrub: tasks/job.c's own
+ * @scan: private to tasks/job.c
+ * @user: private to tasks/user.c; NULL: no character device
+ * @scrub: private to tasks/job.c
  * @model: see the table of locks
  * @lock: see the table of locks
  * @q: queue of the attached scheduler or NULL [L]
  * @bdev: its whole-disk block device; valid while @q is [L]
  * @sched: the attached scheduler [L]
  * @head: its head and phase, or NULL [L]
- * @model_changed: tells it that @model has been replaced [L]
- * @unfit: why the attached device is not scheduled, NULL: it is fit [L]
- * @doubt: that and why whoever made @model did not trust it, or "" [L]
- * @forced: @model is used in spite of that [L]
- * @distrusted: the model does not fit what completions say [L]
- * @needs: what the tasks that run need together: FREEBLOCK_MEDIUM if one does,
- *	FREEBLOCK_NO_DATA if none wants data; written with each change of a state [L]
- * @cov: what serves its tasks, NULL: there is none; written with life, config and lock held [L]
+ * @model_changed: called when @model has been replaced [L]
+ * @unfit: why the attached device is not scheduled; NULL: it is fit [L]
+ * @doubt: why the maker of @model distrusted it, as a message, or "" [L]
+ * @forced: @model is used in spite of @doubt [L]
+ * @distrusted: completions contradict the model [L]
+ * @needs: joint needs of the running tasks: FREEBLOCK_MEDIUM if any has it,
+ *	FREEBLOCK_NO_DATA if all have it; updated with each change of a task's state [L]
+ * @cov: what serves its tasks; NULL: no tasks; written with life, config and lock held [L]
  * @wait: its thread waits here
- * @mail: the gap before the next foreground request, and its plan; disk/gap.c's [L]
- * @reads: our own reads; disk/free_read.c's [L]
- * @idle: reads while there is no foreground; disk/idle.c's [L]
- * @fg: the foreground; the scheduler's: last moment with work of it, and whether there is some
- *	now [L]
- * @lookahead: do free reads trigger the drive's look-ahead? [L]
- * @conservatism: what completions taught about conservatism [L]
- * @seek_fit: and about seek times [L]
- * @guard: [L]
- * @quarantine: bad blocks, and what lies around them [L]
- * @verify: how what the medium holds is read [L]
- * @stats: [L]
+ * @mail: the gap before the next foreground request, and its plan; see disk/gap.c [L]
+ * @reads: our own reads; see disk/free_read.c [L]
+ * @idle: reads while there is no foreground; see disk/idle.c [L]
+ * @fg: foreground activity, written by the scheduler: when there was some last, and whether
+ *	there is some now [L]
+ * @lookahead: whether free reads trigger the drive's look-ahead [L]
+ * @conservatism: what completions have taught about conservatism [L]
+ * @seek_fit: what they have taught about seek times [L]
+ * @guard: stops free reads that cost the foreground too much [L]
+ * @quarantine: bad blocks and their surroundings [L]
+ * @verify: how to read from the medium and not from the drive's cache [L]
+ * @stats: statistics [L]
  */
 struct fb_disk {
 	struct kobject kobj;
@@ -203,7 +203,7 @@ struct fb_disk {
 	struct fb_stats stats;
 };
 
-/* tasks that are started and not over; fb_disk.lock held */
+/* The number of tasks that have been started and are not over; fb_disk.lock held. */
 static inline u32 fb_disk_tasks(const struct fb_disk *fd)
 {
 	u32 i, n = 0;
@@ -214,14 +214,14 @@ static inline u32 fb_disk_tasks(const struct fb_disk *fd)
 }
 
 /**
- * struct fb_disk_client - a part of the module that disks are told to; any may be NULL
- * @init: a disk is seen for the first time, its queue frozen; there is no way back from it
+ * struct fb_disk_client - callbacks about a disk for another part of the module; any may be NULL
+ * @init: the disk is seen for the first time, queue frozen; cannot fail
  * @attach: a scheduler is about to attach, queue frozen; the gendisk may be NULL
- * @changed: who schedules the disk has changed, or whether; fb_disk.lock held
- * @model_swapped: the model is another one; fb_disk.lock held
- * @detached: its scheduler has let go of it, queue frozen; may sleep, waits for no I/O
- * @gone: its gendisk is no more, or will be; may sleep, a queue is frozen
- * @exit: nobody will find the disk any more; may sleep
+ * @changed: the disk has another scheduler, or is now scheduled or no longer; fb_disk.lock held
+ * @model_swapped: the model has been replaced; fb_disk.lock held
+ * @detached: its scheduler has detached, queue frozen; may sleep but must not wait for I/O
+ * @gone: its gendisk has been removed or is about to be; may sleep, a queue is frozen
+ * @exit: the disk can no longer be found; may sleep
  */
 struct fb_disk_client {
 	void (*init)(struct fb_disk *fd);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a drive is asked by commands of its own: whether it reads ahead, whether its platters
- * turn.
+ * Commands that ask a drive about its state: whether it reads ahead, and whether it is spinning.
  *
- * Calls: disk/disk.c for the SCSI device, core/lookahead.c with what the drive said.
+ * Calls: disk/disk.c for the SCSI device, core/lookahead.c to report the drive's answer.
  * Locks: fb_disk.lock, not held while a command is in flight; the table is in disk/disk.h.
  */
 #include <linux/ata.h>
@@ -46,11 +45,10 @@ static bool fb_drive_query_mode_sense(struct scsi_device *sdev, u8 *buf)
  * fb_drive_query_lookahead() - ask the drive whether it reads ahead
  * @fd: the disk
  *
- * If it does not, or has no read cache to read ahead into, its probe allows all. No answer
- * counts as a look-ahead that is on.
+ * If it does not, or has no read cache to read ahead into, the look-ahead probe allows all
+ * lifts. Without an answer the look-ahead counts as on.
  *
- * Context: may sleep; sends the drive a command, so the drive had better be awake, and no
- * lock of ours may be held.
+ * Context: may sleep; no lock of ours held. Sends the drive a command, so it should be awake.
  */
 void fb_drive_query_lookahead(struct fb_disk *fd)
 {
@@ -85,9 +83,9 @@ void fb_drive_query_lookahead(struct fb_disk *fd)
 #define FB_QUERY_ATA_IDLE 0x80
 
 /*
- * libata answers REQUEST SENSE itself, with CHECK CONDITION, and knows nothing of the drive's
- * power. CHECK POWER MODE does not change that (ACS-3, 7.3); its answer is the count: standby
- * below 80h, idle, active or idle.
+ * libata answers REQUEST SENSE itself, with CHECK CONDITION, and does not know the drive's power
+ * mode. CHECK POWER MODE does not change that mode (ACS-3, 7.3) and returns it in the count:
+ * below 80h standby, 80h idle, FFh active or idle.
  */
 static bool fb_drive_query_ata_awake(struct scsi_device *sdev)
 {
@@ -127,13 +125,13 @@ static bool fb_drive_query_sense_awake(struct scsi_device *sdev)
 }
 
 /**
- * fb_drive_query_is_awake() - ask the drive whether its platters turn
+ * fb_drive_query_is_awake() - ask the drive whether it is spinning
  * @fd: the disk
  *
- * Context: may sleep; sends the drive a command that does not wake it. No lock of ours may
- * be held, nor a carrier.
+ * Context: may sleep; sends the drive a command that does not wake it. No lock of ours and
+ * no carrier may be held.
  *
- * Return: false: it has spun down, does not answer, or there is none.
+ * Return: false: it has spun down, does not answer, or is not attached.
  */
 bool fb_drive_query_is_awake(struct fb_disk *fd)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a drive is asked by commands of its own.
+ * Commands that ask a drive about its state.
  */
 #ifndef FB_DRIVE_QUERY_H
 #define FB_DRIVE_QUERY_H

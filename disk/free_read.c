@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Our own reads: their buffers, bios linked in front of a foreground read, and the
- * carrier, a request of ours that the scheduler holds and aims just before it is sent
+ * Our own reads: their buffers, bios prepended to a foreground read, and the carrier, a
+ * request of ours that the scheduler holds and aims just before it is dispatched
  * (Documentation/design.rst, The gap, the plan, and the carrier).
  *
  * Calls: disk/verify.c, which says how a read is sent and what its end means.
@@ -15,10 +15,10 @@
 
 #include "disk/disk.h"
 
-/* nothing of a separate read may be retried: it would take the drive from the foreground */
+/* Separate reads are never retried: a retry would take the drive from the foreground. */
 #define FB_FREE_READ_OPF (REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE | REQ_FAILFAST_MASK)
 
-/* a read of ours has ended; the verdict on its completion may not be in yet */
+/* A read of ours has ended; there may be no verdict on its completion yet. */
 static void fb_free_read_ended(struct fb_free_read *buf, blk_status_t status)
 {
 	buf->status = status;
@@ -26,9 +26,9 @@ static void fb_free_read_ended(struct fb_free_read *buf, blk_status_t status)
 	buf->good = buf->nsect;
 	if (status) {
 		buf->good = fb_verify_good(buf);
-		/* no cache has errors of the medium */
+		/* A medium error cannot come from the cache. */
 		buf->proven |= status == BLK_STS_MEDIUM;
-		/* it is to be read again, in another way */
+		/* If the command was refused, read again in another way. */
 		buf->dirty |= fb_verify_refused(buf->fd, buf);
 	} else if (buf->rq && buf->how != FB_VERIFY_COMMAND) {
 		buf->over = true;
@@ -46,7 +46,7 @@ static void fb_free_read_end_io(struct bio *bio)
 
 	spin_lock_irqsave(&fd->lock, flags);
 	if (buf->state == FB_FREE_READ_CARRIER) {
-		/* refused at submission, returned, or read under another scheduler */
+		/* The carrier was refused, returned, or read under another scheduler. */
 		buf->state = FB_FREE_READ_FREE;
 		if (fd->reads.buf == buf) {
 			fd->reads.carrier = FB_CARRIER_NONE;
@@ -86,7 +86,7 @@ static void fb_free_read_free(const struct fb_free_reads *bufs, struct fb_free_r
 	memset(buf, 0, sizeof(*buf));
 }
 
-/* one range of addresses for all chunks of a buffer */
+/* Map all chunks of a buffer contiguously. */
 static void *fb_free_read_map(const struct fb_free_reads *bufs, const struct fb_free_read *buf)
 {
 	u32 each = 1 << bufs->order, n = bufs->chunks * each, i;
@@ -107,7 +107,7 @@ static int fb_free_read_alloc(const struct fb_free_reads *bufs, struct fb_free_r
 	gfp_t gfp = GFP_KERNEL;
 	u32 i;
 
-	/* pages will do if there are no larger chunks to be had easily */
+	/* The caller falls back to single pages if larger chunks are scarce. */
 	if (bufs->order)
 		gfp |= __GFP_NORETRY | __GFP_NOWARN;
 	buf->chunk = kcalloc(bufs->chunks, sizeof(*buf->chunk), GFP_KERNEL);
@@ -132,7 +132,7 @@ static u32 fb_free_read_size(const struct disk_model *dm)
 	return min_t(u32, round_up(nsect, PAGE_SECTORS), FB_FREE_READ_MAX_SECTORS);
 }
 
-/* @n more buffers; nobody sees them before fb_free_reads.n says so */
+/* Allocate @n more buffers, which are unused until fb_free_reads.n includes them. */
 static int fb_free_read_alloc_more(struct fb_disk *fd, struct fb_free_reads *bufs, u32 n)
 {
 	u32 i;
@@ -152,20 +152,20 @@ free_bufs:
 	}
 }
 
-/* how many buffers of a size the first task brings */
+/* Return how many buffers of this size the first task gets. */
 static u32 fb_free_read_number(u32 sectors)
 {
 	return sectors < FB_FREE_READ_LARGE_SECTORS ? FB_FREE_READS : FB_FREE_READS_LARGE;
 }
 
 /**
- * fb_free_read_missing() - how many buffers there are to be besides those that there are
+ * fb_free_read_missing() - count the buffers that still have to be allocated
  * @fd: the disk
- * @tasks: for so many tasks, if there are any buffers; else for one
+ * @tasks: number of tasks to serve; without any buffers so far, one is assumed
  *
  * Context: fb_disk.life held.
  *
- * Return: how many.
+ * Return: their number.
  */
 u32 fb_free_read_missing(const struct fb_disk *fd, u32 tasks)
 {
@@ -179,7 +179,7 @@ u32 fb_free_read_missing(const struct fb_disk *fd, u32 tasks)
 }
 
 /**
- * fb_free_read_bytes() - memory of buffers
+ * fb_free_read_bytes() - compute the memory that buffers take
  * @dm: the model of their disk
  * @n: how many
  *
@@ -209,7 +209,7 @@ static struct fb_free_reads *fb_free_read_try_alloc(struct fb_disk *fd, u32 orde
 }
 
 /**
- * fb_free_read_alloc_all() - buffers for the first task
+ * fb_free_read_alloc_all() - allocate the buffers for the first task
  * @fd: the disk, with its model
  *
  * Context: fb_disk.life held; may sleep; inside memalloc_noio_save().
@@ -226,9 +226,9 @@ struct fb_free_reads *fb_free_read_alloc_all(struct fb_disk *fd)
 }
 
 /**
- * fb_free_read_grow() - more buffers, for a further task
+ * fb_free_read_grow() - allocate more buffers for a further task
  * @fd: the disk, with buffers
- * @n: how many; never more than FB_FREE_READS_MAX in all
+ * @n: how many more; at most FB_FREE_READS_MAX in all
  *
  * They stay until the last task is gone.
  *
@@ -251,7 +251,7 @@ int fb_free_read_grow(struct fb_disk *fd, u32 n)
 }
 
 /**
- * fb_free_read_free_all() - free what fb_free_read_alloc_all() gave
+ * fb_free_read_free_all() - free all buffers
  * @bufs: the buffers, all FB_FREE_READ_FREE, or NULL
  *
  * Context: may sleep.
@@ -317,8 +317,8 @@ static void fb_free_read_aim(struct fb_free_read *buf, struct request *rq, u64 l
 }
 
 /*
- * Sectors of one of our buffers that are one segment for sure. Chunks are aligned to
- * their size, so a power of two within the queue's limits fits a whole number of times.
+ * Return a number of sectors of our buffers that is certain to be one segment. Chunks are
+ * aligned to their size, and a power of two within the queue's limits divides them evenly.
  */
 static u32 fb_free_read_segment(const struct fb_disk *fd)
 {
@@ -335,8 +335,8 @@ static u32 fb_free_read_segment(const struct fb_disk *fd)
  * @lbn: first sector
  * @nsect: how many
  *
- * Free reads that overlap and are not with their consumer yet are discarded, and their
- * blocks wanted again. The write does not wait.
+ * Free reads that overlap and have not reached their consumer are discarded, and their
+ * blocks are wanted again. The write does not wait.
  *
  * Context: fb_disk.lock held.
  */
@@ -356,8 +356,8 @@ void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u32 nsect)
 }
 
 /*
- * The one place where a request's fields are set for what it is to read: @rq begins with
- * @buf's @nsect sectors from @lbn on, before whatever it has carried so far.
+ * The one place that sets the fields of a request for what it reads: @rq now begins with
+ * @buf's @nsect sectors at @lbn, before whatever it has carried so far.
  */
 static void fb_free_read_load(struct fb_disk *fd, struct fb_free_read *buf, struct request *rq,
 			      u64 lbn, u32 nsect)
@@ -369,8 +369,8 @@ static void fb_free_read_load(struct fb_disk *fd, struct fb_free_read *buf, stru
 }
 
 /*
- * Judged by each bio's own flags: readahead has all failfast bits in cmd_flags and none
- * in its bios.
+ * Check the flags of each bio: readahead sets all failfast bits in cmd_flags, but none in
+ * its bios.
  */
 static bool fb_free_read_may_prepend(struct request *rq)
 {
@@ -378,7 +378,7 @@ static bool fb_free_read_may_prepend(struct request *rq)
 
 	if (req_op(rq) != REQ_OP_READ || blk_integrity_rq(rq) || rq->rq_flags & RQF_SPECIAL_PAYLOAD)
 		return false;
-	/* bio_poll() needs the cookie, which is put into the first bio only */
+	/* bio_poll() needs the cookie, which only the first bio gets */
 	if (rq->cmd_flags & REQ_POLLED)
 		return false;
 #ifdef CONFIG_BLK_INLINE_ENCRYPTION
@@ -394,7 +394,7 @@ static bool fb_free_read_may_prepend(struct request *rq)
 }
 
 /**
- * fb_free_read_prepend_limit() - how long a read may be linked in front of a request
+ * fb_free_read_prepend_limit() - get the longest read that may be prepended to a request
  * @fd: the disk, locked
  * @rq: a foreground request of its queue
  *
@@ -418,16 +418,16 @@ u32 fb_free_read_prepend_limit(const struct fb_disk *fd, struct request *rq)
 }
 
 /**
- * fb_free_read_prepend() - link a free read in front of a foreground read
+ * fb_free_read_prepend() - prepend a free read to a foreground read
  * @fd: the disk, locked
- * @rq: the foreground request, out of the pool, not yet sent, never prepended before
+ * @rq: the foreground request, out of the pool, not yet sent, with nothing prepended
  * @lbn: where the free part begins; it ends where @rq begins
  * @nsect: its sectors
  *
- * Only REQ_FAILFAST_TRANSPORT on the free part, with RQF_MIXED_MERGE: an error in the
- * free part then ends it alone, and the foreground is issued again with its ordinary
- * retries. The bio has no block device: bio_init() with one
- * would charge whichever cgroup runs the queue.
+ * The free part adds REQ_FAILFAST_TRANSPORT only, with RQF_MIXED_MERGE: an error in it then
+ * ends it alone, and the foreground part is issued again with its ordinary retries. The bio
+ * has no block device, because bio_init() with one would charge the cgroup of whoever runs
+ * the queue.
  *
  * Context: fb_disk.lock held.
  *
@@ -462,7 +462,7 @@ bool fb_free_read_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 n
 }
 
 /**
- * fb_free_read_max_data() - longest read that the queue takes in one piece
+ * fb_free_read_max_data() - get the longest read that the queue takes in one piece
  * @fd: the disk, locked, with a queue
  *
  * Context: fb_disk.lock held.
@@ -476,14 +476,14 @@ u32 fb_free_read_max_data(const struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	if (!fd->reads.bufs)
 		return 0;
-	/* else the block layer would split it (get_max_io_size()) */
+	/* Whole physical blocks, or the block layer splits the bio (get_max_io_size()). */
 	nsect = round_down(min(queue_max_sectors(fd->q), fd->reads.bufs->sectors),
 			   max(queue_physical_block_size(fd->q) >> SECTOR_SHIFT, 1U));
 	return min_t(u64, nsect, (u64)queue_max_segments(fd->q) * fb_free_read_segment(fd));
 }
 
 /**
- * fb_free_read_max() - longest separate read, as such reads are sent now
+ * fb_free_read_max() - get the longest separate read, given how these are sent now
  * @fd: the disk, locked, with a queue
  *
  * Context: fb_disk.lock held.
@@ -497,7 +497,7 @@ u32 fb_free_read_max(const struct fb_disk *fd)
 	return fb_free_read_max_data(fd);
 }
 
-/* the thread is inside submit_bio until this is over: fb_disk_detach() waits for it */
+/* A detaching scheduler waits until this is over (fb_reader_detached()). */
 static void fb_free_read_submit(struct fb_disk *fd, struct fb_free_read *buf)
 {
 	submit_bio_noacct(&buf->bio);
@@ -508,8 +508,8 @@ static void fb_free_read_submit(struct fb_disk *fd, struct fb_free_read *buf)
 }
 
 /*
- * Bios get protection information when they are submitted, for where they read then, and a
- * VERIFY would have none of what was promised to be checked.
+ * With protection information the carrier cannot be aimed anew: bios get it at submission, for
+ * the sectors they address then. Nor is VERIFY possible, as it transfers nothing to check.
  */
 static bool fb_free_read_is_fixed(struct fb_disk *fd)
 {
@@ -526,9 +526,9 @@ static bool fb_free_read_is_fixed(struct fb_disk *fd)
  * @fd: the disk
  * @aim: what it will read; NULL: not known yet
  *
- * Without @aim it enters for sector 0: should it reach another scheduler in a switch, it
+ * Without @aim it is addressed to sector 0: if it reaches another scheduler during a switch, it
  * reads that and comes back. On a disk with protection information it cannot be aimed
- * anew, so that it enters with @aim only.
+ * anew, so it enters only if @aim is given.
  *
  * Context: the thread; does not sleep for the queue (NOWAIT).
  */
@@ -567,17 +567,17 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 }
 
 /**
- * fb_free_read_now() - read as the foreground does
+ * fb_free_read_now() - read as part of the foreground
  * @fd: the disk
  * @lbn: first sector
  * @nsect: sectors
  *
- * The request joins those of the foreground. It comes back unread, with BLK_STS_AGAIN, if
- * the queue is frozen or would have to be waited for.
+ * The request joins the foreground's. It fails with BLK_STS_AGAIN if the queue is frozen or
+ * submitting it would block.
  *
  * Context: the thread; may sleep, but not for the queue (NOWAIT).
  *
- * Return: false: there is no queue, no buffer, or it is too long.
+ * Return: false: there is no queue or no free buffer, or the read is too long.
  */
 bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect)
 {
@@ -589,7 +589,7 @@ bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect)
 		buf = fb_free_read_find_free(fd);
 	if (buf) {
 		fb_free_read_aim(buf, NULL, lbn, nsect);
-		/* who cannot wait is content with what can be had */
+		/* It is urgent: send FUA at most, and accept whatever the drive returns. */
 		buf->how = min(fb_verify_how(fd), FB_VERIFY_FUA);
 		buf->proven = true;
 		fd->reads.submitting = true;
@@ -605,13 +605,13 @@ bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect)
 }
 
 /**
- * fb_free_read_hold() - a request of ours has reached the scheduler
+ * fb_free_read_hold() - hold a request of ours if it is the carrier
  * @fd: the disk, locked
- * @rq: request that carries one of our bios, not yet sent
+ * @rq: request with one of our bios that has reached the scheduler, not yet sent
  *
  * Context: fb_disk.lock held.
  *
- * Return: true when it is the carrier and is held now; false: send it on as it is.
+ * Return: true: it is held now; false: send it on as it is.
  */
 bool fb_free_read_hold(struct fb_disk *fd, struct request *rq)
 {
@@ -632,7 +632,7 @@ static bool fb_free_read_fits(const struct fb_disk *fd, struct request *rq, u64 
 	return nsect <= fb_free_read_max(fd) && (verify || nsect <= blk_rq_sectors(rq));
 }
 
-/* the time it was held is neither the read's nor a wait for a request to be had (iocost) */
+/* The time it was held counts neither as the read's nor as a wait for a request (iocost). */
 static void fb_free_read_set_out(struct request *rq)
 {
 	rq->start_time_ns = ktime_get_ns();
@@ -643,15 +643,15 @@ static void fb_free_read_set_out(struct request *rq)
 }
 
 /**
- * fb_free_read_send() - aim the held carrier, for it to be sent now
+ * fb_free_read_send() - aim the held carrier, to dispatch it now
  * @fd: the disk, locked
  * @lbn: first sector
  * @nsect: sectors, at most fb_free_read_max()
  *
  * Context: fb_disk.lock held.
  *
- * Return: the request; NULL: no carrier is held, or the read is too long for the queue
- * as it is now.
+ * Return: the request; NULL: no carrier is held, or the queue's present limits do not allow
+ * the read.
  */
 struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 {
@@ -676,7 +676,7 @@ struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 	fb_free_read_set_out(rq);
 	buf->how = how;
 	buf->proven = how != FB_VERIFY_READ;
-	/* it was inserted with another aim */
+	/* trace its insertion again, as the first had another aim */
 	trace_block_rq_insert(rq);
 	fd->reads.carrier = FB_CARRIER_NONE;
 	fd->reads.rq = NULL;
@@ -686,10 +686,10 @@ struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 }
 
 /**
- * fb_free_read_need() - a separate read follows the one just sent: have a carrier ready
+ * fb_free_read_need() - have the thread enter a carrier for the next separate read
  * @fd: the disk, locked
  *
- * Context: fb_disk.lock held. The thread does it.
+ * Context: fb_disk.lock held.
  */
 void fb_free_read_need(struct fb_disk *fd)
 {
@@ -702,9 +702,9 @@ void fb_free_read_need(struct fb_disk *fd)
  * fb_free_read_return() - end the held carrier unused, if there is one
  * @fd: the disk
  *
- * Quiet and of no length, or each return would log an error and count in diskstats.
+ * It is made quiet and empty; otherwise each return would log an error and count in diskstats.
  *
- * Context: the thread, or whoever runs the queue; no lock of ours held.
+ * Context: the thread or a queue run; no lock of ours held.
  */
 void fb_free_read_return(struct fb_disk *fd)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Our own reads: their buffers, and the carrier, the request that waits for its aim. Kernel only.
+ * Our own reads: their buffers, and the carrier, a request that is held until it is known what
+ * it should read. Kernel only.
  */
 #ifndef FB_FREE_READ_H
 #define FB_FREE_READ_H
@@ -15,33 +16,33 @@
 struct fb_disk;
 
 /*
- * A buffer holds 1.5 of the drive's longest tracks, the most one gap can give, within
- * these bounds: 256 KiB, which is that of the drives of the papers, and 1280 KiB, the
- * kernel's own limit to a command (max_sectors_kb).
+ * A buffer holds 1.5 of the drive's longest tracks, the most that one gap can yield, within
+ * these bounds: 256 KiB, which suits the papers' drives, and 1280 KiB, the kernel's default
+ * limit for a command (max_sectors_kb).
  */
 #define FB_FREE_READ_MIN_SECTORS 512
 #define FB_FREE_READ_MAX_SECTORS 2560
 #define FB_MIN_GRANULE 8	/* sectors */
 #define FB_FREE_READ_GRANULES (FB_FREE_READ_MAX_SECTORS / FB_MIN_GRANULE)
 
-/* memory comes in chunks of so much, for few segments; in pages if there are none */
+/* Buffers consist of chunks of this order, to need few segments; of pages if those are scarce. */
 #define FB_FREE_READ_CHUNK_ORDER get_order(64 * 1024)
 
 /*
- * Two commands at the drive, the held carrier, one being checked by its consumer, and
- * as many again to ride out a slow consumer. Those of large drives are not so many: sixty
- * such disks are to do with 1 GiB (Documentation/large.rst).
+ * Two for commands in flight, one for the held carrier, one being checked by its consumer, and
+ * as many again to ride out a slow consumer. Large drives get fewer: sixty of them should need
+ * no more than 1 GiB (Documentation/large.rst).
  */
 #define FB_FREE_READS 8
 #define FB_FREE_READS_LARGE 4
-#define FB_FREE_READ_LARGE_SECTORS 1024	/* so long and longer ones are large */
-/* each further task brings what its consumer may hold, so that a slow one delays none else */
+#define FB_FREE_READ_LARGE_SECTORS 1024	/* buffers of this size or more count as large */
+/* Each further task adds what its consumer may hold, so that a slow one does not delay others. */
 #define FB_FREE_READS_MAX (FB_FREE_READS + FREEBLOCK_HELD * (FREEBLOCK_TASKS - 1))
 
 enum fb_free_read_state {
-	FB_FREE_READ_FREE,		/* nobody's */
-	FB_FREE_READ_CARRIER,		/* the carrier's, not aimed */
-	FB_FREE_READ_SENT,		/* at the drive */
+	FB_FREE_READ_FREE,		/* unused */
+	FB_FREE_READ_CARRIER,		/* in the carrier, not aimed yet */
+	FB_FREE_READ_SENT,		/* in flight */
 	FB_FREE_READ_ENDED,		/* read, waits for the thread */
 	FB_FREE_READ_DELIVER,		/* with the consumers */
 };
@@ -49,29 +50,29 @@ enum fb_free_read_state {
 /**
  * struct fb_free_read - one free read and its memory
  * @bio: its bio, set up anew for each read
- * @bvec: the bio's vectors, as many as chunks
- * @chunk: memory, fb_free_reads.chunks of them
+ * @bvec: the bio's vectors, one for each chunk
+ * @chunk: its memory, fb_free_reads.chunks of them
  * @data: the same, mapped contiguously
  * @fd: the disk
  * @state: [L]
- * @dirty: [L] a foreground write overlapped it: discard
- * @taken: the thread has marked its granules as flying
- * @joined: it is linked in front of a foreground read
+ * @dirty: [L] it must be discarded: a foreground write overlapped it, or the drive refused it
+ * @taken: the thread has marked its granules as in flight
+ * @joined: it is prepended to a foreground read
  * @how: how it was sent
  * @sent_ns: when it was aimed
  * @ended_ns: when its bio ended
- * @over: its bio has ended, its request has not: the verdict is not in [L]
- * @proven: it came from the medium, valid from FB_FREE_READ_ENDED on
+ * @over: its bio has ended but its request has not: there is no verdict yet [L]
+ * @proven: it came from the medium; valid from FB_FREE_READ_ENDED on
  * @rq: the request that carries it while FB_FREE_READ_SENT; NULL: a foreground read of ours [L]
  * @lbn: first sector of the free part [L]; granule-aligned
  * @nsect: its sectors [L]
  * @good: sectors read without error, valid from FB_FREE_READ_ENDED on
  * @status: how it ended
- * @mask: granules that were wanted when it was sent, from @lbn's on
- * @share: those of each task
- * @pending: slots of tasks that still get it [L]
- * @served: slots of those that have got it, for the thread to enter [L]
- * @voided: slots of those that did not get it, for a write had spoilt it [L]
+ * @mask: granules that were wanted when it was sent; bit 0 is the one at @lbn
+ * @share: those that each task wanted
+ * @pending: slots of tasks that it is still to be delivered to [L]
+ * @served: slots of tasks that have received it, for the thread to mark as done [L]
+ * @voided: slots of tasks that it is withheld from, whose blocks are wanted again [L]
  */
 struct fb_free_read {
 	struct bio bio;
@@ -104,11 +105,11 @@ struct fb_free_read {
 
 /**
  * struct fb_free_reads - the buffers of a disk's tasks
- * @sectors: what one holds
- * @order: of its chunks
- * @chunks: how many it has
- * @n: how many buffers there are; it grows with the tasks [L]
- * @buf: the buffers, room for FB_FREE_READS_MAX
+ * @sectors: size of a buffer
+ * @order: allocation order of its chunks
+ * @chunks: chunks of a buffer
+ * @n: how many buffers there are; grows with the number of tasks [L]
+ * @buf: the buffers; has room for FB_FREE_READS_MAX
  */
 struct fb_free_reads {
 	u32 sectors;
@@ -120,7 +121,7 @@ struct fb_free_reads {
 
 /*
  * The request that carries separate reads (disk/free_read.c):
- * NONE -> ENTERING -> HELD -> NONE (flies), or HELD -> NONE (returned).
+ * NONE -> ENTERING -> HELD -> NONE (in flight), or HELD -> NONE (returned).
  */
 enum fb_carrier_state {
 	FB_CARRIER_NONE,
@@ -133,9 +134,9 @@ enum fb_carrier_state {
  * @carrier: state of the carrier
  * @rq: its request while held
  * @buf: its buffer while entering or held
- * @due: the plan in use needs another one
- * @submitting: the thread is inside submit_bio
- * @bufs: from the first start of a task on, while there is one; else NULL
+ * @due: the plan in use needs another carrier
+ * @submitting: the thread is submitting a bio or running the queue
+ * @bufs: the buffers, from the first start of a task until the last task is destroyed; else NULL
  */
 struct fb_reads {
 	enum fb_carrier_state carrier;

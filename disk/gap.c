@@ -4,9 +4,9 @@
  * and its plan (freeblock paper, 4.1 and 4.3).
  *
  * The scheduler opens a gap when it has chosen the next request; the thread takes it,
- * searches it (disk/reader.c) and publishes plans. The scheduler uses the plan, if there is
- * one of the same generation, when it sends. The foreground never waits for the search.
- * What voids a gap advances fb_gap_mail.gen, which is the paper's stop flag too.
+ * searches it (disk/reader.c) and publishes plans. When the scheduler dispatches, it uses the
+ * plan if there is one of the same generation. The foreground never waits for the search.
+ * Voiding a gap advances fb_gap_mail.gen, which also serves as the paper's stop flag.
  *
  * Calls: core/lookahead.c.
  * Locks: fb_disk.lock; the table is in disk/disk.h.
@@ -15,10 +15,10 @@
 #include "disk/trace_events.h"
 
 /**
- * fb_gap_open() - there is a new gap: search it
+ * fb_gap_open() - open a new gap for the thread to search
  * @fd: the disk, locked
- * @gap: from the request before to the next one
- * @lim: what a plan may be
+ * @gap: from the previous request to the next one
+ * @lim: limits of a plan
  *
  * Context: fb_disk.lock held.
  */
@@ -34,7 +34,7 @@ void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_l
 }
 
 /**
- * fb_gap_void() - no gap any more; its plan and its search are worth nothing
+ * fb_gap_void() - close the gap; its plan and a search of it become void
  * @fd: the disk, locked
  *
  * Context: fb_disk.lock held.
@@ -48,7 +48,7 @@ void fb_gap_void(struct fb_disk *fd)
 }
 
 /**
- * fb_gap_plan() - the plan for the present gap
+ * fb_gap_plan() - get the plan for the present gap
  * @fd: the disk, locked
  *
  * Context: fb_disk.lock held.
@@ -66,14 +66,14 @@ const struct fb_plan *fb_gap_plan(const struct fb_disk *fd)
 }
 
 /**
- * fb_gap_take() - the gap that waits to be searched, for the thread
+ * fb_gap_take() - take the open gap, to search it
  * @fd: the disk, locked
  * @gap: filled
- * @lim: filled: what a plan may be
+ * @lim: filled with the limits of a plan
  *
- * Context: fb_disk.lock held. The gap is of generation fb_gap_mail.gen.
+ * Context: the thread; fb_disk.lock held. The gap is of generation fb_gap_mail.gen.
  *
- * Return: false: none waits.
+ * Return: false: no gap is open.
  */
 bool fb_gap_take(struct fb_disk *fd, struct fb_gap *gap, struct fb_limits *lim)
 {
@@ -90,14 +90,14 @@ bool fb_gap_take(struct fb_disk *fd, struct fb_gap *gap, struct fb_limits *lim)
 }
 
 /**
- * fb_gap_publish() - the best plan so far
+ * fb_gap_publish() - publish the best plan so far
  * @fd: the disk
  * @plan: the plan
  * @gen: generation of the gap that it is for
  *
  * Context: no lock of ours held.
  *
- * Return: false: that gap is void.
+ * Return: false: that gap has been voided.
  */
 bool fb_gap_publish(struct fb_disk *fd, const struct fb_plan *plan, u32 gen)
 {

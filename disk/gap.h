@@ -13,14 +13,14 @@ struct fb_disk_client;
 
 /**
  * struct fb_gap_mail - the gap and its plan; all [L]
- * @gen: generation of the gap: a plan of another one is void
+ * @gen: generation of the gap; a plan of another generation is void
  * @open: @gap waits for the search
  * @gap: the gap before the next foreground request
  * @lim: limits of its plan
  * @plan: best plan for @gap, of generation @plan_gen
  * @plan_gen: see @plan
  * @search_ns: budget of a search
- * @probing: searches lift what fb_disk.lookahead allows of @lim.lift
+ * @probing: of @lim.lift, use only what fb_disk.lookahead allows
  */
 struct fb_gap_mail {
 	u32 gen;

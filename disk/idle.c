@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads while the disk is idle (Practical Scrubbing, section V): when, by
- * the Waiting policy of core/idle_policy.c; where, by the task's order of core/idle_order.c. One
- * is at the drive at a time, so that a foreground request waits for no more than that.
+ * Reads while the disk is idle (Practical Scrubbing, section V). The Waiting policy of
+ * core/idle_policy.c decides when, the task's order (core/idle_order.c) where. Only one is in
+ * flight at a time, so that a foreground request waits for no more than that one.
  *
- * The thread finds the next read and has the carrier held; the scheduler sends it if there
+ * The thread finds the next read and enters the carrier; the scheduler dispatches it if there
  * is still no foreground request when its queue runs.
  *
  * Calls: disk/coverage.c for the task that idle time goes to, disk/free_read.c for the carrier,
@@ -18,16 +18,15 @@
 #include "disk/drive_query.h"
 #include "include/compat/fb_compat.h"
 
-/* nothing was found, or the queue did not take it: look again then */
+/* when to look again after no read was found or the queue did not take it */
 #define FB_IDLE_RETRY_NS (20 * (u64)NSEC_PER_MSEC)
 
-/* a drive that had no command for so long may have spun down by itself: ask before reading */
+/* After this time without a command a drive may have spun down: ask it before reading. */
 #define FB_IDLE_ASLEEP_NS (10 * (u64)NSEC_PER_SEC)
 
-/* from here to the drive: finding what to read, and sending it */
+/* the time to find a read and to send it to the drive */
 #define FB_IDLE_SEND_NS (50 * (u64)NSEC_PER_USEC)
 
-/* no idle read yet, default goals */
 static void fb_idle_init(struct fb_disk *fd)
 {
 	fd->idle.goal_mean_us = FB_IDLE_POLICY_MEAN_NS / NSEC_PER_USEC;
@@ -46,7 +45,7 @@ static void fb_idle_set_drive(struct fb_disk *fd)
 				 div_u64(dm_period_ns(dm) * 1000, dm_spt_least(dm)));
 }
 
-/* the thread is to reckon anew when to read */
+/* Have the thread compute anew when to read. */
 static void fb_idle_wake(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
@@ -57,7 +56,7 @@ static void fb_idle_wake(struct fb_disk *fd)
 }
 
 /**
- * fb_idle_changed() - the settings have changed
+ * fb_idle_changed() - apply changed settings
  * @fd: the disk, locked
  *
  * Context: fb_disk.lock held.
@@ -77,7 +76,7 @@ void fb_idle_changed(struct fb_disk *fd)
 	fb_idle_wake(fd);
 }
 
-/* another scheduler, or none, or it may do more or less */
+/* The disk has another scheduler or none, or is now scheduled or no longer. */
 static void fb_idle_disk_changed(struct fb_disk *fd)
 {
 	fd->idle.ready = false;
@@ -91,10 +90,10 @@ const struct fb_disk_client fb_idle_client = {
 };
 
 /**
- * fb_idle_arrive() - a foreground request has come
+ * fb_idle_arrive() - note a foreground request; an idle read that was not sent is dropped
  * @fd: the disk, locked
  *
- * Context: fb_disk.lock held. What has not been sent is not sent.
+ * Context: fb_disk.lock held.
  */
 void fb_idle_arrive(struct fb_disk *fd)
 {
@@ -104,7 +103,7 @@ void fb_idle_arrive(struct fb_disk *fd)
 }
 
 /**
- * fb_idle_quiet() - the last foreground request has ended
+ * fb_idle_quiet() - note that the last foreground request has ended
  * @fd: the disk, locked
  *
  * Context: fb_disk.lock held.
@@ -117,7 +116,7 @@ void fb_idle_quiet(struct fb_disk *fd)
 }
 
 /**
- * fb_idle_sent() - the scheduler has sent the idle read
+ * fb_idle_sent() - note that the scheduler has sent the idle read
  * @fd: the disk, locked
  * @now: the time
  * @end_ns: when it will end; 0: not known
@@ -136,12 +135,12 @@ void fb_idle_sent(struct fb_disk *fd, u64 now, u64 end_ns)
 	fb_idle_policy_sent(&idle->wait, now,
 			    end_ns ? end_ns : now + fb_idle_policy_longest_ns(&idle->wait),
 			    idle->piece.nsect);
-	/* the next one is not to wait for its carrier */
+	/* so that the next one does not have to wait for its carrier */
 	fb_free_read_need(fd);
 }
 
 /**
- * fb_idle_ended() - the idle read is no longer at the drive
+ * fb_idle_ended() - note that the idle read is no longer in flight
  * @fd: the disk, locked
  *
  * Context: fb_disk.lock held.
@@ -156,12 +155,12 @@ void fb_idle_ended(struct fb_disk *fd)
 }
 
 /**
- * fb_idle_due_ns() - when the thread is to look for an idle read
+ * fb_idle_due_ns() - compute when the thread should look for an idle read
  * @fd: the disk, locked
  *
  * Context: fb_disk.lock held.
  *
- * Return: the moment, past or to come; FB_IDLE_POLICY_NEVER: not before something happens.
+ * Return: the time, past or future; FB_IDLE_POLICY_NEVER: not until something changes.
  */
 u64 fb_idle_due_ns(struct fb_disk *fd)
 {
@@ -192,7 +191,7 @@ static void fb_idle_later(struct fb_disk *fd, u64 ns)
 	spin_unlock_irq(&fd->lock);
 }
 
-/* neither suspended nor, as far as it says, spun down: it must not be woken for this */
+/* A disk that is suspended or says that it has spun down must not be woken for idle reads. */
 static bool fb_idle_is_awake(struct fb_disk *fd)
 {
 	bool ask = false, suspended = true;
@@ -208,7 +207,7 @@ static bool fb_idle_is_awake(struct fb_disk *fd)
 	return !ask || fb_drive_query_is_awake(fd);
 }
 
-/* what to read next, for the task that idle time goes to */
+/* Find the next read for the task that idle time goes to. */
 static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 {
 	struct freeblock_task *task = fb_coverage_idle_task(cov);
@@ -244,7 +243,7 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 	return true;
 }
 
-/* offer it to the scheduler, and run its queue; false: it is not its time any more */
+/* Offer a read to the scheduler and run its queue; false: the read is no longer due. */
 static bool fb_idle_offer(struct fb_disk *fd, const struct fb_plan_piece *piece)
 {
 	struct request_queue *q = NULL;
@@ -254,7 +253,7 @@ static bool fb_idle_offer(struct fb_disk *fd, const struct fb_plan_piece *piece)
 	    fb_idle_due_ns(fd) <= ktime_get_ns()) {
 		fd->idle.piece = *piece;
 		fd->idle.ready = true;
-		/* should the scheduler find that it does not fit */
+		/* in case the scheduler finds that it does not fit */
 		fd->idle.retry_ns = ktime_get_ns() + FB_IDLE_RETRY_NS;
 		fd->reads.submitting = true;
 		q = fd->q;
@@ -271,7 +270,7 @@ static bool fb_idle_offer(struct fb_disk *fd, const struct fb_plan_piece *piece)
 }
 
 /**
- * fb_idle_read() - begin an idle read if it is time for one
+ * fb_idle_read() - begin an idle read if one is due
  * @cov: the service
  *
  * Context: the thread; may sleep, but not for the queue.
@@ -284,7 +283,7 @@ void fb_idle_read(struct fb_coverage *cov)
 
 	if (!fb_idle_is_due(fd))
 		return;
-	/* what is asked is no foreground */
+	/* The scheduler must not take our query for foreground. */
 	WRITE_ONCE(fd->idle.asking, true);
 	awake = fb_idle_is_awake(fd);
 	if (awake)
@@ -294,7 +293,7 @@ void fb_idle_read(struct fb_coverage *cov)
 		fb_idle_later(fd, FB_IDLE_ASLEEP_NS);
 		return;
 	}
-	/* before it is looked where the head is, for this takes a while */
+	/* This takes a while, so do it before fb_idle_find() computes the head's position. */
 	fb_free_read_enter(fd, NULL);
 	if (fb_idle_find(cov, &piece)) {
 		fb_free_read_enter(fd, &piece);
@@ -305,13 +304,13 @@ void fb_idle_read(struct fb_coverage *cov)
 }
 
 /**
- * fb_idle_describe() - how it goes, for people
+ * fb_idle_describe() - show the state and statistics of idle reads
  * @fd: the disk
- * @page: filled, "key value" lines
+ * @page: filled with "key value" lines
  *
  * Context: may sleep.
  *
- * Return: characters.
+ * Return: number of characters.
  */
 ssize_t fb_idle_describe(struct fb_disk *fd, char *page)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads while the disk is idle: what scheduler and thread share of them. Kernel only.
+ * Reads while the disk is idle: the state that scheduler and thread share. Kernel only.
  */
 #ifndef FB_IDLE_H
 #define FB_IDLE_H
@@ -18,16 +18,16 @@ struct fb_disk_client;
  * struct fb_idle - reads while the disk is idle; all [L]
  * @wait: the Waiting policy
  * @goal_mean_us: setting: mean slowdown of a foreground request; 0: no idle reads
- * @goal_max_us: setting: the most one may wait
+ * @goal_max_us: setting: longest slowdown of a foreground request
  * @wait_us: setting: threshold, or FB_IDLE_AUTO
  * @size_kib: setting: longest read, or FB_IDLE_AUTO
- * @ready: @piece is to be sent when the queue runs, unless the foreground comes first
- * @piece: the next idle read, or the one at the drive
- * @reading: it is at the drive
- * @asking: a command of our own asks the drive something; written by the thread, no lock
- * @woken: something has changed: the thread is to reckon anew
- * @retry_ns: not to look for a read before
- * @used_ns: when one was at the drive last
+ * @ready: @piece is sent when the queue runs, unless a foreground request comes first
+ * @piece: the next idle read, or the one in flight
+ * @reading: @piece is in flight
+ * @asking: a query of ours is in flight; written by the thread without a lock
+ * @woken: something has changed: the thread must compute anew when to read
+ * @retry_ns: the thread looks for no read before this time
+ * @used_ns: when an idle read was last in flight
  */
 struct fb_idle {
 	struct fb_idle_policy wait;

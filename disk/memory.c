@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory that all disks' tasks take together, and its bound, memory_mib: maps, buffers,
- * checksums, and what is on its way in. It knows no disk.
+ * Accounting of the memory that the tasks of all disks use for maps, buffers, checksums and
+ * uploads, and its limit, memory_mib. It is independent of struct fb_disk.
  *
  * Calls: nothing. Locks: none; the account is atomic.
  */
@@ -21,10 +21,10 @@ MODULE_PARM_DESC(memory_mib, "most memory that all tasks may take together, MiB"
 static atomic64_t fb_memory_bytes;
 
 /**
- * fb_memory_charge() - take memory, unless all together would take too much
- * @account: what its owner has taken, for fb_memory_uncharge()
+ * fb_memory_charge() - charge memory, unless the total would exceed memory_mib
+ * @account: its owner's account, for fb_memory_uncharge()
  * @bytes: how much more
- * @what: for the log: who needs it
+ * @what: what needs it, for the log
  *
  * Context: any.
  *
@@ -46,8 +46,8 @@ int fb_memory_charge(u64 *account, u64 bytes, const char *what)
 
 /**
  * fb_memory_uncharge() - undo fb_memory_charge()
- * @account: the same
- * @bytes: how much is given back
+ * @account: the same account
+ * @bytes: how much less
  *
  * Context: any.
  */
@@ -58,7 +58,7 @@ void fb_memory_uncharge(u64 *account, u64 bytes)
 }
 
 /**
- * fb_memory_exit() - everything must have been given back
+ * fb_memory_exit() - check that all memory has been uncharged
  *
  * Context: module exit.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The memory that all disks' tasks take together, and its bound, memory_mib.
+ * Accounting of the memory that the tasks of all disks use, and its limit, memory_mib.
  */
 #ifndef FB_MEMORY_H
 #define FB_MEMORY_H

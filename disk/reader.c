@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The thread of a disk: it searches gaps for the blocks that tasks want, has the carrier
- * ready for what it finds, and uses idle time (disk/idle.c). What it finds for a gap goes to
- * the scheduler through the mailbox (disk/gap.c).
+ * The thread of a disk: it searches gaps for the blocks that tasks want, keeps the carrier
+ * ready for its plans, and uses idle time (disk/idle.c). It passes plans to the scheduler
+ * through the mailbox (disk/gap.c).
  *
  * Calls: disk/coverage.c for what is wanted, core/search.c, disk/free_read.c for the carrier,
  * disk/idle.c, disk/gap.c.
- * Locks: fb_disk.lock; the table is in disk/disk.h. What is in struct fb_coverage is the thread's.
+ * Locks: fb_disk.lock; the table is in disk/disk.h. struct fb_coverage belongs to the thread.
  */
 #include <linux/kthread.h>
 #include <linux/sched.h>
@@ -16,16 +16,16 @@
 #include "disk/reader.h"
 
 /*
- * How long a carrier is held without foreground work: shorter sends back up to a quarter
- * of them unused, longer gains nothing and keeps the disk from runtime suspend.
- * It is the poll for a freeze of a quiesced queue too.
+ * How long a carrier is held without foreground work. With less, up to a quarter of them
+ * return unused; more gains nothing and keeps the disk from runtime suspend.
+ * It is also the interval of polling for the freeze of a quiesced queue.
  */
 #define FB_READER_HOLD_NS (20 * NSEC_PER_MSEC)
 
 /*
- * Leftovers: after so many searches in a row that found nothing (some seconds of a busy
- * disk), of so few blocks, one a second: each may cost the foreground a turn or two. The
- * Atlas 10K has eleven of them.
+ * Leftovers: after FRUITLESS searches in a row without a result (some seconds of a busy disk),
+ * and with at most LEFTOVER blocks wanted, read one a second: each may cost the foreground a
+ * turn or two. The Atlas 10K has eleven of them.
  */
 #define FB_READER_FRUITLESS 256
 #define FB_READER_LEFTOVER 256
@@ -40,7 +40,7 @@ static bool fb_reader_publish(struct fb_disk *fd, const struct fb_plan *plan, u3
 	return true;
 }
 
-/* take the gap that waits, if anything may be read; the limits come with it */
+/* Take the open gap and its limits; false: no gap is open, or nothing may be read. */
 static bool fb_reader_take(struct fb_coverage *cov, struct fb_gap *gap, struct fb_limits *lim,
 			   u32 *gen, u64 *budget_ns)
 {
@@ -71,9 +71,9 @@ static void fb_reader_count(struct fb_disk *fd, const struct fb_search *s, u64 n
 }
 
 /*
- * Some blocks fit into no gap: those that span the end of a zone, or a sector that was
- * remapped far away. When only a few are left and nothing else has been found for long,
- * read one of them all the same, seldom enough that it does not count.
+ * Some blocks fit into no gap: those that span the end of a zone, or have a sector that was
+ * remapped far away. When few blocks are left and nothing has been found for long, read one
+ * of them anyway, seldom enough that the cost is negligible.
  */
 static void fb_reader_leftover(struct fb_coverage *cov, u32 found, u32 gen)
 {
@@ -108,9 +108,9 @@ static void fb_reader_search(struct fb_coverage *cov)
 
 	if (!fb_reader_take(cov, &gap, &lim, &gen, &budget_ns))
 		return;
-	/* there is foreground work: the drive is awake */
+	/* A gap means foreground work, so the drive is awake. */
 	fb_coverage_ask_drive(cov);
-	/* what was sent before this gap was opened must not be found again */
+	/* The search must not find blocks that were sent before this gap was opened. */
 	fb_coverage_absorb(cov);
 	if (!cov->map || !cov->map->n_wanted)
 		return;
@@ -118,7 +118,7 @@ static void fb_reader_search(struct fb_coverage *cov)
 	fb_quarantine_limits(&fd->quarantine, &lim);
 	fb_search_start(s, fd->model, cov->map, &gap, &lim);
 	do {
-		/* the budget is for our own work, not for those we let go first */
+		/* Time that others run in cond_resched() does not count against the budget. */
 		begin = ktime_get_ns();
 		more = fb_search_step(s);
 		spent_ns += ktime_get_ns() - begin;
@@ -140,9 +140,9 @@ static void fb_reader_search(struct fb_coverage *cov)
 }
 
 /*
- * A carrier is held no longer than the foreground is at work and a plan may need it. A CPU
- * going offline under its hardware queue waits for it, and so does a freeze: then who runs
- * the queue gives it back, and the thread only where the queue is quiesced.
+ * A carrier is held only while there is work for which it may be needed. A queue freeze waits
+ * for it, and so does a CPU of its hardware queue that goes offline: then a queue run returns
+ * it, or the thread if the queue is quiesced.
  */
 static bool fb_reader_must_return(struct fb_disk *fd)
 {
@@ -184,7 +184,7 @@ static bool fb_reader_has_work(struct fb_disk *fd)
 	return work;
 }
 
-/* how long there may be nothing to do; U64_MAX: as long as nothing happens */
+/* Return how long to wait if nothing happens; U64_MAX: until something does. */
 static u64 fb_reader_patience_ns(struct fb_coverage *cov)
 {
 	struct fb_disk *fd = cov->fd;
@@ -213,7 +213,7 @@ static void fb_reader_wait(struct fb_coverage *cov)
 		cov->blocked = false;
 }
 
-/* nothing of ours is at the drive or with the scheduler */
+/* No buffer of ours is in use by the drive, the scheduler or a consumer. */
 static bool fb_reader_drained(struct fb_disk *fd)
 {
 	bool drained = true;
@@ -226,7 +226,7 @@ static bool fb_reader_drained(struct fb_disk *fd)
 	return drained;
 }
 
-/* stopping: let go of everything and wait for what is on its way */
+/* Stopping: give up plans and the carrier, and wait for reads in flight. */
 static void fb_reader_drain(struct fb_coverage *cov)
 {
 	struct fb_disk *fd = cov->fd;
@@ -247,12 +247,12 @@ static void fb_reader_drain(struct fb_coverage *cov)
 }
 
 /**
- * fb_reader_thread() - search gaps for the tasks of a disk until there are none
- * @data: their service
+ * fb_reader_thread() - read for the tasks of a disk until there are none
+ * @data: their struct fb_coverage
  *
  * Context: a kernel thread at the lowest priority: the foreground's CPU time comes first.
- * It is not frozen for suspend: it owns the held carrier, which a suspending disk waits
- * for; what it submits does not wait for a queue that is closed (NOWAIT).
+ * It is not frozen for suspend, because a suspending disk waits for the held carrier, which
+ * the thread owns; its submissions do not wait for a frozen queue (NOWAIT).
  *
  * Return: 0, after kthread_stop(), when all tasks are over.
  */
@@ -263,7 +263,7 @@ int fb_reader_thread(void *data)
 	set_user_nice(current, MAX_NICE);
 	while (!kthread_should_stop()) {
 		fb_reader_wait(cov);
-		/* first: the next piece of a plan in use waits for its carrier */
+		/* This comes first: the next piece of a plan in use may be waiting for it. */
 		fb_reader_mind_carrier(cov->fd);
 		fb_coverage_absorb(cov);
 		fb_coverage_attend(cov);
@@ -275,7 +275,10 @@ int fb_reader_thread(void *data)
 	return 0;
 }
 
-/* nobody is left who would send a carrier; submit_bio() does not wait for the queue (NOWAIT) */
+/*
+ * A detached disk gets no new carrier, and a submission under way does not wait for the
+ * queue (NOWAIT).
+ */
 static void fb_reader_detached(struct fb_disk *fd)
 {
 	wait_event(fd->wait, !READ_ONCE(fd->reads.submitting));

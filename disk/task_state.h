@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The tasks of a disk and what serves them together: one thread, one coverage map that
- * gaps are searched for, one set of buffers. Kernel only; types only, part of disk/disk.h.
+ * The tasks of a disk and what serves them jointly: one thread, one coverage map for the
+ * search, one set of buffers. Kernel only; types only, part of disk/disk.h.
  */
 #ifndef FB_TASK_STATE_H
 #define FB_TASK_STATE_H
@@ -19,7 +19,7 @@
 
 struct fb_disk;
 
-#define FB_NAME_LEN 32		/* of a disk, as in /sys/block */
+#define FB_NAME_LEN 32		/* of a disk's name, as in /sys/block */
 
 enum fb_task_state {
 	FB_TASK_NEW,
@@ -32,14 +32,14 @@ enum fb_task_state {
 enum fb_op_kind { FB_OP_ADD, FB_OP_REMOVE, FB_OP_PROMOTE };
 
 /**
- * struct fb_op - a change of what a task wants, for the thread to enter
- * @node: in freeblock_task.ops
+ * struct fb_op - a change of what a task wants, for the thread to enter into its map
+ * @node: in freeblock_task.todo
  * @kind: what to do with the range
- * @first: its first granule that is still to be entered
+ * @first: first granule that is still to be entered
  * @n: granules from there on
- * @added_ns: when it was asked for: reads sent before do not serve it
- * @masked: only those with a bit in @bits
- * @base: the granule of the first of @bits
+ * @added_ns: when it was requested; reads sent earlier do not serve it
+ * @masked: only granules with their bit set in @bits count
+ * @base: the granule that the first bit of @bits stands for
  * @bits: see @masked
  */
 struct fb_op {
@@ -54,38 +54,38 @@ struct fb_op {
 };
 
 /**
- * struct freeblock_task - one consumer's wants
+ * struct freeblock_task - what one consumer wants
  * @fd: its disk
  * @node: in fb_coverage.tasks; fb_disk.life and [L]
- * @id: for people; never used twice
+ * @id: shown to users; never reused
  * @slot: its place in fb_coverage.task, once it is started
  * @disk: its disk's name when it was created
- * @name: for people
- * @ops: the consumer's
- * @ctx: the consumer's
+ * @name: shown to users
+ * @ops: the consumer's callbacks
+ * @ctx: the consumer's private data
  * @bytes: memory charged to it
- * @coverage: what has been delivered in good order is noted there, or NULL
+ * @coverage: record of the blocks delivered without error, or NULL
  * @state: [L]
  * @end: why it is over
  * @priority: [L]
  * @deadline_ns: [L]; 0: none
- * @order: of idle reads
- * @idle_order: the same, at work; the thread's, from the start on
+ * @order: order of idle reads
+ * @idle_order: state of that order; the thread's, from the start on
  * @regions: see freeblock_task_order()
  * @segment_sectors: see freeblock_task_order()
- * @todo: changes that wait to be entered, in their order [L]
+ * @todo: changes that have not been entered yet, in their order [L]
  * @ntodo: how many [L]
  * @map: what it wants; the thread's, from the start on
  * @active: the thread reads for it: @map is part of fb_coverage.map; the thread's
- * @mark_ns: when its rate was measured last; the thread's
- * @mark_done: what had been done then; the thread's
+ * @mark_ns: when its rate was last measured; the thread's
+ * @mark_done: blocks done at @mark_ns; the thread's
  * @rate: blocks a second, 0: not known yet; the thread's
- * @held: reads that wait for its consumer or are with it [L]
- * @total: blocks; [L] from here on
- * @wanted: blocks
- * @flying: blocks
- * @done: blocks
- * @failed: blocks
+ * @held: reads that wait for its consumer or are being consumed [L]
+ * @total: blocks registered; [L] from here on
+ * @wanted: blocks wanted
+ * @flying: blocks in flight
+ * @done: blocks delivered
+ * @failed: blocks delivered with an error
  * @over: completed when the last callback has returned
  * @deliver: calls ops->block
  * @ended: calls ops->ended
@@ -128,27 +128,27 @@ struct freeblock_task {
 };
 
 /**
- * struct fb_coverage - what serves the tasks of a disk; there is one while there are tasks
+ * struct fb_coverage - what serves the tasks of a disk; it exists while there are tasks
  * @fd: the disk
  * @thread: runs from the first start on
  * @bytes: memory charged to all tasks together; fb_disk.life
- * @tasks: those that are not destroyed; fb_disk.life and [L]
- * @task: those that are started and not over, by slot; written with the lock held, by
- *	freeblock_task_start() and by the thread, which alone takes them out [L]
- * @nactive: tasks with @active set; the thread's, as all that follows
- * @all: what any of them wants, valid while there are several
+ * @tasks: all tasks that have not been destroyed; fb_disk.life and [L]
+ * @task: tasks that are started and not over, by slot; written with the lock held:
+ *	freeblock_task_start() adds them, the thread removes them [L]
+ * @nactive: tasks with @active set; the thread's, like all that follows
+ * @all: what any of them wants; valid while there are several
  * @joint: @all is in use
- * @map: what gaps are searched for: of one task, @all, or NULL: nothing is wanted
- * @weighed: the map that @worth was reckoned from, NULL: it must be anew
- * @worth: of blocks of @weighed
- * @balanced_ns: when the regions were weighed last
+ * @map: what gaps are searched for: one task's map, @all, or NULL: nothing is wanted
+ * @weighed: the map that @worth was computed from; NULL: it must be computed again
+ * @worth: value of the blocks of @weighed
+ * @balanced_ns: when the regions were last weighed
  * @odds: the search's copy of fb_conservatism.odds
- * @search: here, for stacks are small
- * @blocked: the first change of a task cannot be entered now: tried again when a buffer
- *	becomes free, and every now and then
- * @asked: the drive, about its look-ahead
+ * @search: here and not on the stack because of its size
+ * @blocked: a task's first change cannot be entered now; retried when a buffer becomes
+ *	free, and periodically
+ * @asked: the drive has been asked about its look-ahead
  * @fruitless: searches in a row that found nothing
- * @leftover_ns: when a block that fits into no gap was read last
+ * @leftover_ns: when a block that fits into no gap was last read
  */
 struct fb_coverage {
 	struct fb_disk *fd;

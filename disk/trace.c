@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The trace points are defined here, apart from all who fire them (disk/trace_events.h).
+ * Definition of the trace points (disk/trace_events.h), separate from the code that fires them.
  */
 #define CREATE_TRACE_POINTS
 #include "disk/trace_events.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Trace points: choice, gap, plan, completion, miss, bad block. All fire with fb_disk.lock held,
- * which guards the name.
+ * which protects the disk's name.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM freeblock

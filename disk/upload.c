@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A model's text on its way in, piece by piece: the model is put in force whole or not at all.
+ * Upload of a model's text, piece by piece. The model comes into force as a whole or not at all.
  */
 #include <linux/kernel.h>
 #include <linux/sched/mm.h>
@@ -27,7 +27,7 @@ static int fb_upload_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
 	return ret;
 }
 
-/* the records that a model may do without: which firmware's, and which unit's */
+/* Check the optional records: the firmware and the unit that the model is for. */
 static int fb_upload_check_unit(struct fb_disk *fd, const struct dm_info *info)
 {
 	char revision[DM_ID_LEN];
@@ -65,7 +65,7 @@ static int fb_upload_check_model(struct fb_disk *fd, const struct disk_model *dm
 	return fb_upload_check_unit(fd, info);
 }
 
-/* all of the text is there: put it in force, or keep the old model and say why */
+/* The text is complete: put the model in force, or keep the old one and say why. */
 static int fb_upload_commit(struct fb_disk *fd)
 {
 	struct fb_model_text_error err;
@@ -142,7 +142,7 @@ static int fb_upload_append(struct fb_disk *fd, const char *data, loff_t off, si
 	if (!off) {
 		fb_upload_drop(fd);
 	} else if (!fd->upload) {
-		/* some writers go on after an error: the reason for it stays readable */
+		/* Some writers go on after an error; keep the first reason in model_status. */
 		return -EINVAL;
 	}
 	if (off != fd->upload_len)
@@ -162,17 +162,17 @@ static int fb_upload_append(struct fb_disk *fd, const char *data, loff_t off, si
 }
 
 /**
- * fb_upload_write() - one piece of a model's text
+ * fb_upload_write() - take one piece of a model's text
  * @fd: the disk
- * @data: the piece, as a write to sysfs brings it: split at any byte
- * @off: its place in the text; 0 begins anew
+ * @data: the piece from a write to sysfs, which may be split at any byte
+ * @off: its offset in the text; 0 begins a new text
  * @len: its length
  *
- * One transaction: a write at 0 begins, writes at the end append, the "end" record
- * commits. Until then, and when it is refused, the old model stays in force.
+ * An upload is one transaction: a write at 0 begins it, writes at the end append, the "end"
+ * record commits. Until then, and when it is refused, the old model stays in force.
  *
- * Context: may sleep; does no I/O, allocates without (a queue may be frozen, waiting for
- * this store).
+ * Context: may sleep; does no I/O and allocates without I/O, because a queue freeze may be
+ * waiting for this store.
  *
  * Return: @len; -EINVAL, -EBUSY, -EFBIG, -ENOSPC or -ENOMEM with the reason in model_status.
  */

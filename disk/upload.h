@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A model's text on its way in.
+ * Upload of a model's text.
  */
 #ifndef FB_UPLOAD_H
 #define FB_UPLOAD_H

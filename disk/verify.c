@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads that must come from the medium. READ may be answered from the drive's cache, so
- * who wants to know what the medium holds has three ways (Practical Scrubbing, III):
+ * Reads that must come from the medium. The drive may answer a READ from its cache, so there
+ * are three ways to learn what the medium holds (Practical Scrubbing, III):
  *
- *   VERIFY	reads without transferring. SAS drives do it; the paper found SATA drives
- *		that answer from the cache, so those are not asked, and others only until
- *		they are caught at it.
+ *   VERIFY	reads without a transfer. SAS drives do so; the paper found SATA drives
+ *		that answer from the cache, so these get no VERIFY, and other drives get
+ *		it only until they are caught doing the same.
  *   FUA	the drive must read what it transfers.
- *   READ	proven by its completion, if that came when the platter was at the angle
- *		at which the read ends.
+ *   READ	is proven if it completed when the platter was at the angle at which the
+ *		read ends.
  *
- * The paper's kernel disguises VERIFY as a read, for the elevator to schedule it. So do we:
- * it is a read until it is handed to the driver, and again from the moment it is complete,
- * so that the block layer's accounts balance; between, it is a passthrough command.
+ * Like the paper's kernel, we disguise VERIFY as a read, so that the elevator can schedule it:
+ * it is a read until it is handed to the driver and again once it is complete, so that the
+ * block layer's accounts balance. In between it is a passthrough command.
  *
  * Calls: disk/disk.c for the SCSI device.
  * Locks: fb_disk.lock; the table is in disk/disk.h.
@@ -28,22 +28,22 @@
 #include "include/compat/fb_compat.h"
 
 /*
- * Few of the sectors that are verified happen to be in the cache. Four VERIFYs answered too
- * early to be mechanical, of some thousand, cannot be a seek shorter than the model's.
+ * Verified sectors are rarely in the cache by chance, and a seek shorter than the model's does
+ * not explain four of some thousand VERIFYs ending too early to be mechanical.
  */
 #define FB_VERIFY_CAUGHT 4
 #define FB_VERIFY_FORGET 1024
 
 /*
- * Drives recover for seconds, some longer than the 30 s of Linux, and a time-out would
- * abort what else is at the drive and have it reset.
+ * Drives may try for seconds to recover a sector, some for longer than Linux's 30 s. A time-out
+ * would abort the other commands in flight and reset the drive.
  */
 #define FB_VERIFY_TIMEOUT (120 * HZ)
 
-/* VERIFY(10) has so many bits of a length */
+/* longest VERIFY(10), in logical blocks */
 #define FB_VERIFY_10_MAX 0xffff
 
-/* what a drive is believed to do before it has been watched; READ(6) has no FUA */
+/* Assume what the drive can do, before it has been watched; READ(6) has no FUA. */
 static void fb_verify_attach(struct fb_disk *fd, struct gendisk *disk)
 {
 	const struct scsi_device *sdev = disk ? fb_disk_scsi(disk) : NULL;
@@ -65,11 +65,11 @@ const struct fb_disk_client fb_verify_client = {
  * fb_verify_how() - how the next separate read is to be sent
  * @fd: the disk, locked
  *
- * VERIFY brings no data: only if nobody wants any.
+ * VERIFY transfers no data, so it is used only if no running task wants data.
  *
  * Context: fb_disk.lock held.
  *
- * Return: see there.
+ * Return: an enum fb_verify_how.
  */
 enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
 {
@@ -84,10 +84,10 @@ enum fb_verify_how fb_verify_how(const struct fb_disk *fd)
 }
 
 /**
- * fb_verify_describe() - which is used when only what the medium holds is wanted
- * @m: the drive's
+ * fb_verify_describe() - what is used for tasks that want the medium read, but no data
+ * @m: the drive's abilities
  * @text: filled
- * @size: its size
+ * @size: size of @text
  *
  * Context: fb_disk.lock held.
  */
@@ -105,7 +105,7 @@ void fb_verify_describe(const struct fb_verify *m, char *text, size_t size)
  * fb_verify_max() - longest VERIFY
  * @fd: the disk, locked, with a queue and a model
  *
- * No buffer bounds it, but what a buffer's mask holds and what the drive says.
+ * It needs no memory; its limits are the size of a buffer's mask and those of the drive.
  *
  * Context: fb_disk.lock held.
  *
@@ -148,9 +148,9 @@ static FB_COMPAT_END_IO(fb_medium_end_io)
 }
 
 /*
- * What scsi_alloc_request() does, and the command. A passthrough command without data has
- * no bio: ours waits in end_io_data. It is not retried, and an error or time-out of it is
- * not held against the disk (scsi_noretry_cmd(), scsi_eh_action()).
+ * Do what scsi_alloc_request() does, and set the command. A passthrough command without data
+ * has no bio, so ours waits in end_io_data. It is not retried, and its errors and time-outs
+ * are not held against the disk (scsi_noretry_cmd(), scsi_eh_action()).
  */
 static void fb_verify_disguise(struct request *rq, struct bio *bio)
 {
@@ -175,11 +175,11 @@ static void fb_verify_disguise(struct request *rq, struct bio *bio)
 }
 
 /**
- * fb_verify_apply() - make a read of ours what it is to be
+ * fb_verify_apply() - turn a read of ours into READ, READ with FUA or VERIFY
  * @buf: the read
- * @rq: its request, about to be handed to the driver, all else of it reckoned and counted
+ * @rq: its request, about to be handed to the driver and otherwise accounted for
  *
- * The rest of a read that was cut short comes here again, and stays what it was.
+ * The remainder of a partly completed read passes here again, and stays what it was.
  *
  * Context: fb_disk.lock held.
  */
@@ -196,7 +196,7 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 	case FB_VERIFY_READ:
 		break;
 	case FB_VERIFY_FUA:
-		/* sd puts it into reads, too (sd_setup_read_write_cmnd()) */
+		/* sd honours it in reads, too (sd_setup_read_write_cmnd()) */
 		rq->cmd_flags |= REQ_FUA;
 		st->fuas++;
 		break;
@@ -208,13 +208,13 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
 }
 
 /**
- * fb_verify_restore() - a VERIFY is complete: for the block layer's accounts it is a read
+ * fb_verify_restore() - turn a complete VERIFY into a read again, for the block layer's accounts
  * @rq: any request of a queue of ours
  *
- * It was counted as a read when it came, and passthrough would not be counted as done
- * (blk_do_io_stat()).
+ * It was accounted as a read when it started, and the end of a passthrough command is not
+ * accounted (blk_do_io_stat()).
  *
- * Context: the elevator's completed_request, which is called just before that is done.
+ * Context: the elevator's completed_request, which is called just before the accounting.
  */
 void fb_verify_restore(struct request *rq)
 {
@@ -222,7 +222,7 @@ void fb_verify_restore(struct request *rq)
 		rq->cmd_flags = (rq->cmd_flags & ~REQ_OP_MASK) | REQ_OP_READ;
 }
 
-/* sectors of a failed VERIFY before the bad one, if the drive says which that is */
+/* Return the sectors of a failed VERIFY before the bad one; 0 if the drive does not name it. */
 static u32 fb_verify_checked(const struct fb_free_read *buf, struct request *rq)
 {
 	const struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
@@ -236,12 +236,12 @@ static u32 fb_verify_checked(const struct fb_free_read *buf, struct request *rq)
 }
 
 /**
- * fb_verify_good() - what of a failed read is good
+ * fb_verify_good() - how much of a failed read is good
  * @buf: the read, its request still there
  *
- * Context: fb_disk.lock held; called from the end of its bio.
+ * Context: fb_disk.lock held; called when its bio ends.
  *
- * Return: sectors before the first that is not.
+ * Return: sectors before the first bad one.
  */
 u32 fb_verify_good(const struct fb_free_read *buf)
 {
@@ -252,20 +252,21 @@ u32 fb_verify_good(const struct fb_free_read *buf)
 	if (buf->how == FB_VERIFY_COMMAND)
 		return fb_verify_checked(buf, buf->rq);
 	/*
-	 * Of other reads they were completed earlier and have moved the request on: all of it
-	 * where protection information was found wrong, and that does not say which.
+	 * The good sectors of other reads were completed before and have advanced the request.
+	 * Wrong protection information is found when it has advanced over the whole read, so
+	 * that it does not say which sector is bad.
 	 */
 	good = clamp_t(s64, blk_rq_pos(buf->rq) - buf->lbn, 0, buf->nsect);
 	return good < buf->nsect ? good : 0;
 }
 
 /**
- * fb_verify_failed() - was a command not carried out, or not to its end?
+ * fb_verify_failed() - did a command fail, wholly or in part?
  * @rq: its request, of a SCSI disk, complete
  *
  * Context: any.
  *
- * Return: true if so.
+ * Return: true if it did.
  */
 bool fb_verify_failed(struct request *rq)
 {
@@ -275,15 +276,15 @@ bool fb_verify_failed(struct request *rq)
 }
 
 /**
- * fb_verify_refused() - has the drive no such command?
+ * fb_verify_refused() - did a read fail because the drive does not know the command?
  * @fd: the disk, locked
  * @buf: a read that failed, its request still there
  *
- * If so it is not used any more.
+ * If so, that command is not used any more.
  *
- * Context: fb_disk.lock held; called from the end of its bio.
+ * Context: fb_disk.lock held; called when its bio ends.
  *
- * Return: true: it says nothing about the medium, and must be read in another way.
+ * Return: true: the error says nothing about the medium; the blocks must be read in another way.
  */
 bool fb_verify_refused(struct fb_disk *fd, const struct fb_free_read *buf)
 {
@@ -313,7 +314,7 @@ static void fb_verify_watch(struct fb_disk *fd, struct request *rq, bool early)
 
 	if (++m->watched % FB_VERIFY_FORGET == 0)
 		m->early /= 2;
-	/* who answers early that he cannot does not claim to have looked */
+	/* An early error does not claim to have read the medium. */
 	if (!early || cmd->result || ++m->early < FB_VERIFY_CAUGHT || m->no_verify)
 		return;
 	m->no_verify = "answered from the cache";
@@ -325,10 +326,10 @@ static void fb_verify_watch(struct fb_disk *fd, struct request *rq, bool early)
  * fb_verify_judge() - a request that carries a read of ours is complete
  * @fd: the disk, locked
  * @rq: the request
- * @verdict: what its completion was; NULL: nobody looked
+ * @verdict: the verdict on its completion; NULL: there is none
  *
- * The block layer ends the bios of a read before the request, when the verdict is not in
- * yet: only now is the read over. Those that end later find no request any more.
+ * The block layer ends most reads' bios before their request, when there is no verdict yet:
+ * such a read is over only now. A read whose bio ends later is over then, with @verdict noted.
  *
  * Context: fb_disk.lock held.
  */
@@ -348,7 +349,7 @@ void fb_verify_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_
 			buf->proven = true;
 		if (verdict && *verdict == FB_HEAD_EARLY)
 			buf->proven = false;
-		/* later: the bio of a VERIFY, and one whose protection information is checked */
+		/* bios that end later: of a VERIFY, and while protection information is checked */
 		if (!buf->over) {
 			if (buf->how != FB_VERIFY_COMMAND)
 				buf->rq = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads that must come from the medium, not from the drive's cache: how a separate read
- * of ours is sent, and whether the drive did as told (Practical Scrubbing, III).
+ * Reads that must come from the medium, not from the drive's cache: how our separate reads
+ * are sent, and whether the drive obeyed (Practical Scrubbing, III).
  */
 #ifndef FB_VERIFY_H
 #define FB_VERIFY_H
@@ -18,7 +18,7 @@ struct fb_disk_client;
 
 /**
  * enum fb_verify_how - how a read of ours was sent
- * @FB_VERIFY_READ: as any read: it may come from the cache
+ * @FB_VERIFY_READ: as an ordinary read, which may come from the cache
  * @FB_VERIFY_FUA: READ with FUA
  * @FB_VERIFY_COMMAND: VERIFY: nothing is transferred
  */
@@ -29,11 +29,11 @@ enum fb_verify_how {
 };
 
 /**
- * struct fb_verify - what of this the drive does; all under fb_disk.lock
- * @no_verify: why VERIFY is not used, for people; NULL: it is
- * @no_fua: the same of FUA
- * @early: VERIFYs too early to have been at the medium; half as many after some thousand
- * @watched: VERIFYs whose end was looked at
+ * struct fb_verify - which of these the drive can do; all under fb_disk.lock
+ * @no_verify: why VERIFY is not used, as a text; NULL: it is used
+ * @no_fua: likewise for FUA
+ * @early: VERIFYs that ended too early to have read the medium; halved every FB_VERIFY_FORGET
+ * @watched: VERIFYs whose completion time was checked
  */
 struct fb_verify {
 	const char *no_verify;
