@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * freeblock: an I/O scheduler that orders foreground requests by rotational position, keeps
- * two commands at the drive, and has wanted blocks read in the gaps between foreground
- * requests (Lumb, Schindler, Ganger, "Freeblock Scheduling Outside of Disk Firmware",
- * FAST 2002).
+ * two commands at the drive, and reads wanted blocks in the gaps between the requests (Lumb,
+ * Schindler, Ganger, "Freeblock Scheduling Outside of Disk Firmware", FAST 2002).
  *
  * This file has the elevator's callbacks: a request is inserted, dispatched, completed or
  * requeued. It deals with blk-mq and not with seeks; core/policy.c, core/search.c,
@@ -203,7 +202,6 @@ static void fb_iosched_describe(struct fb_sched *fs, struct fb_sched_rq *fq,
 	fq->state = FB_SCHED_SENT;
 }
 
-/* count and predict @fq, and return its request for the driver */
 static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now,
 				       const struct fb_iosched_dispatch *d)
 {
@@ -276,7 +274,6 @@ static struct request *fb_iosched_send_piece(struct fb_sched *fs, u64 now)
 	return fb_iosched_send(fs, fb_sched_rq(rq), now, &d);
 }
 
-/* begin a plan that has separate commands */
 static struct request *fb_iosched_begin_plan(struct fb_sched *fs, const struct fb_plan *plan,
 					     u64 now)
 {
@@ -738,7 +735,6 @@ static void fb_iosched_model_changed(struct fb_disk *fd)
 	fb_choice_void(fs);
 }
 
-/* a tunable has changed */
 static void fb_iosched_changed(struct fb_sched *fs)
 {
 	lockdep_assert_held(&fs->fd->lock);

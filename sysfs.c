@@ -243,11 +243,11 @@ static struct kobj_attribute granule_bytes_attr = __ATTR_RO(granule_bytes);
 /* ---- settings ---- */
 
 /**
- * struct fb_sysfs_setting - a number in struct fb_disk; out of range is refused, not clamped
+ * struct fb_sysfs_setting - a number in struct fb_disk; it is never clamped
  * @attr: the file
  * @offset: offset of the u32 in struct fb_disk
- * @lowest: lowest value allowed
- * @highest: highest value allowed
+ * @lowest: allowed
+ * @highest: allowed
  * @may_be_auto: "auto" may be written, too
  */
 struct fb_sysfs_setting {
@@ -369,7 +369,7 @@ static int prediction_error_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(prediction_error);
 
-/* copied under the lock, as formatting would hold it for too long */
+/* copied because formatting would hold the lock for too long */
 struct fb_calibration {
 	struct fb_seek_fit calib;
 	struct fb_head head;
@@ -462,7 +462,7 @@ static void fb_sysfs_debugfs(struct fb_disk *fd)
 	debugfs_create_file("scan_crc", 0444, fd->debugfs, &fd->scan, &fb_scan_crc_fops);
 }
 
-/* the files are gone: no more commands can arrive */
+/* no more commands can arrive */
 static void fb_sysfs_exit(struct fb_disk *fd)
 {
 	fb_job_end(&fd->scan);

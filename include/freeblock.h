@@ -56,8 +56,8 @@ enum freeblock_flags {
  * enum freeblock_order - order of reads while the disk is idle
  * @FREEBLOCK_NEAR: the cheapest from the head's position
  * @FREEBLOCK_SEQUENTIAL: ascending
- * @FREEBLOCK_STAGGERED: the first segment of each region, then the second of each, and so on
- *	(Practical Scrubbing, IV.A); this finds bursts of bad sectors soonest
+ * @FREEBLOCK_STAGGERED: the first segment of each region, then the second of each ...
+ *	(Practical Scrubbing, IV.A); finds bursts of bad sectors soonest
  */
 enum freeblock_order {
 	FREEBLOCK_NEAR,
@@ -68,7 +68,7 @@ enum freeblock_order {
 /**
  * struct freeblock_ops - a consumer's callbacks
  * @flags: enum freeblock_flags, or-ed
- * @block: one block has been read. @lbn is its first 512-byte sector, @sectors its
+ * @block: a block has been read. @lbn is its first 512-byte sector, @sectors its
  *	length (less than a granule only at the end of the disk). @status is
  *	BLK_STS_OK and @data holds the block (but see FREEBLOCK_NO_DATA); or
  *	BLK_STS_MEDIUM: the block is unreadable; or BLK_STS_IOERR: it was not tried because
@@ -100,8 +100,8 @@ struct freeblock_ops {
  * @granule_sectors: sectors per block
  * @entering: ranges added or removed are still being entered
  * @paused: paused by freeblock_task_pause()
- * @stopping: stopped by freeblock_task_stop() or by the administrator, whether it has ended
- *	or not; a consumer that sleeps in its callback must return
+ * @stopping: stopped by freeblock_task_stop() or the administrator, even if it has ended; a
+ *	consumer that sleeps in its callback must return
  */
 struct freeblock_progress {
 	u64 total;
@@ -116,8 +116,8 @@ struct freeblock_progress {
 
 /**
  * freeblock_task_create() - create a task on a disk
- * @disk: the disk's name, "sda"; it must have a model, and freeblock as its scheduler now or
- *	at some time before
+ * @disk: the disk's name, "sda"; it must have freeblock as scheduler (now or before)
+ *	and a model
  * @name: shown in status files
  * @ops: callbacks; must stay valid until freeblock_task_destroy()
  * @ctx: consumer's pointer, see freeblock_task_ctx()
@@ -158,7 +158,7 @@ int freeblock_task_add(struct freeblock_task *task, sector_t first, sector_t cou
  * @bits: a set bit means wanted; the bitmap is copied
  * @n: number of bits
  *
- * Does for each set bit's block what freeblock_task_add() does for a range.
+ * Does what freeblock_task_add() does, block by block.
  *
  * Context: may sleep.
  *
@@ -260,7 +260,7 @@ s64 freeblock_task_add_uncovered(struct freeblock_task *task, sector_t first, se
 /**
  * freeblock_alloc() - allocate zeroed memory for a consumer's tables
  * @bytes: size
- * @what: what it is for, for the log message when memory_mib would be exceeded
+ * @what: its purpose, for the log when memory_mib would be exceeded
  *
  * It counts towards freeblock.memory_mib.
  *
@@ -355,8 +355,8 @@ int freeblock_task_resume(struct freeblock_task *task);
  * freeblock_task_stop() - read no more
  * @task: any
  *
- * If the task was not started, it can no longer be, it no longer counts towards the disk's
- * FREEBLOCK_TASKS, and freeblock_ops.ended() is not called.
+ * A task that was not started cannot be started any more and no longer counts towards
+ * FREEBLOCK_TASKS; freeblock_ops.ended() is not called.
  *
  * Context: any that may sleep, callbacks too. Returns at once; freeblock_ops.ended() is
  * called when the reads in flight have completed.

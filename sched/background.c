@@ -7,9 +7,8 @@
  *   policy of "Practical Scrubbing", DSN 2012, section IV);
  * - like foreground reads shortly before their age reaches background_expire.
  *
- * A task of another class that depends on such a read (on a page that an idle process reads,
- * or a lock it holds) waits as long; the age limit bounds that. Reads of metadata, where this
- * is common, stay in the foreground.
+ * A task of another class that needs such a read (for its page, or a lock held meanwhile)
+ * waits as long; the age limit bounds that. Reads of metadata therefore stay in the foreground.
  *
  * Calls: sched/choice.c and core/policy.c when a read joins the foreground, disk/idle.c.
  * Locks: fb_disk.lock, held by every caller but where said; the table is in disk/disk.h.
@@ -42,7 +41,7 @@ void fb_background_init(struct fb_sched *fs)
  * fb_background_depth_updated() - adapt to a hardware queue's number of requests
  * @hctx: the hardware queue
  *
- * Context: called by blk-mq, the queue frozen.
+ * Context: from blk-mq, the queue frozen.
  */
 void fb_background_depth_updated(struct blk_mq_hw_ctx *hctx)
 {
@@ -56,7 +55,7 @@ void fb_background_depth_updated(struct blk_mq_hw_ctx *hctx)
  * @hctx: the hardware queue
  * @idx: its number
  *
- * Context: called by blk-mq, the queue frozen.
+ * Context: from blk-mq, the queue frozen.
  *
  * Return: 0.
  */
@@ -76,11 +75,11 @@ static struct task_struct **fb_background_submitter(struct fb_sched *fs)
  * @fs: the scheduler
  * @bio: a bio for which a request may have to be allocated
  *
- * The class may have been set for this bio alone. The allocation that follows does not see the
- * bio (fb_background_limit_depth()), so its class is noted here. If two tasks share a hash
- * slot, a limit may be missed now and then.
+ * The class may have been set for this bio alone, and the allocation that follows does not
+ * see the bio (fb_background_limit_depth()). If two tasks share a hash slot, a limit may be
+ * missed now and then.
  *
- * Context: called by blk-mq, in the submitter's context, without locks.
+ * Context: from blk-mq, in the submitter's context, without locks.
  */
 void fb_background_note_bio(struct fb_sched *fs, const struct bio *bio)
 {
@@ -100,7 +99,7 @@ void fb_background_note_bio(struct fb_sched *fs, const struct bio *bio)
  * Reads of the idle class stay pending for long. They may take only half of a queue's
  * requests, so that some are left for the foreground.
  *
- * Context: called by blk-mq, in the submitter's context, without locks.
+ * Context: from blk-mq, in the submitter's context, without locks.
  */
 void fb_background_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 {
@@ -118,10 +117,10 @@ void fb_background_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
  * @rq: the request
  * @bio: the bio
  *
- * A foreground request may have to wait for a background read to end, so these are kept
- * short. Consecutive short reads are as fast as long ones because the drive reads ahead.
+ * A foreground request may have to wait for a background read, so these are kept short. In
+ * sequence they are as fast as long ones because the drive reads ahead.
  *
- * Context: called by blk-mq, fb_disk.lock held.
+ * Context: from blk-mq, fb_disk.lock held.
  *
  * Return: false if a background read would become too long.
  */
@@ -291,10 +290,10 @@ bool fb_background_expire(struct fb_sched *fs)
 }
 
 /**
- * fb_background_note_sent() - count a background read that is dispatched, from either pool
+ * fb_background_note_sent() - count a background read that is sent, from either pool
  * @fs: the scheduler, its disk locked
  * @fq: the read
- * @now: current time
+ * @now: time
  *
  * Context: fb_disk.lock held.
  */
@@ -321,14 +320,13 @@ static bool fb_background_is_flash(const struct fb_sched *fs)
 /**
  * fb_background_pick_idle() - choose the next background read while there is no foreground
  * @fs: the scheduler, its disk locked
- * @now: current time
+ * @now: time
  * @due_ns: out: when it may be sent; U64_MAX: there is foreground, or a background read at
  *	the drive, or none pending
  *
  * The read that follows the last one goes first, as the drive may have read it ahead even if
- * it did something else since. If there is none, or the oldest has waited for a quarter of
- * its time, the oldest goes. ("Practical Scrubbing" finds the best wait for a given
- * foreground from a trace of it.)
+ * it did something else since; otherwise, or after a quarter of its time, the oldest. (For a
+ * given foreground "Practical Scrubbing" finds the best wait from a trace.)
  *
  * Context: fb_disk.lock held.
  *

@@ -169,7 +169,7 @@ static void fb_choice_open_gap(struct fb_sched *fs)
  * fb_choice_make() - choose from the whole pool
  * @fs: the scheduler, its disk locked
  * @head: where the head will be; NULL: unknown
- * @now: current time
+ * @now: time
  *
  * Context: fb_disk.lock held.
  */
@@ -231,7 +231,7 @@ void fb_choice_offer(struct fb_sched *fs, struct fb_sched_rq *fq)
 /**
  * fb_choice_take_plan() - get the plan for the gap before the choice
  * @fs: the scheduler, its disk locked, with a choice
- * @now: current time
+ * @now: time
  *
  * Context: fb_disk.lock held.
  *
@@ -256,7 +256,7 @@ const struct fb_plan *fb_choice_take_plan(struct fb_sched *fs, u64 now)
 /**
  * fb_choice_note_gap() - measure whether the foreground leaves gaps worth using
  * @fs: the scheduler, its disk locked, with a model and a choice that is about to be sent
- * @now: current time
+ * @now: time
  *
  * Context: fb_disk.lock held.
  */

@@ -71,7 +71,7 @@ bool fb_inflight_hold(struct fb_sched *fs)
 /**
  * fb_inflight_window_open() - is the second command still held back?
  * @fs: the scheduler, its disk locked
- * @now: current time
+ * @now: time
  *
  * Context: fb_disk.lock held.
  *
@@ -85,7 +85,7 @@ bool fb_inflight_window_open(const struct fb_sched *fs, u64 now)
 /**
  * fb_inflight_too_late() - would the drive finish before a command sent now reaches it?
  * @fs: the scheduler, its disk locked, with a command at the drive
- * @now: current time
+ * @now: time
  *
  * Context: fb_disk.lock held.
  *
@@ -118,8 +118,8 @@ void fb_inflight_check_writes(struct fb_sched *fs)
 /* ---- learning from completions ---- */
 
 /*
- * The learnt conservatism keeps the cost at the target, and the guard backs it up: it must not
- * switch free reads off when the cost varies around the target by chance.
+ * The guard backs up the learnt conservatism, which keeps the cost at the target: it must not
+ * trip when the cost varies around the target by chance.
  */
 static u32 fb_inflight_guard_ppm(const struct fb_sched *fs)
 {
@@ -193,7 +193,7 @@ bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
  * fb_inflight_overtake() - note that the drive executed @fq before commands sent earlier
  * @fs: the scheduler, its disk locked
  * @fq: the command that has ended, still in @fs->flight
- * @now: current time
+ * @now: time
  *
  * Context: fb_disk.lock held.
  */

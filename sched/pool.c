@@ -119,7 +119,7 @@ struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_
  * @bio: the bio
  * @nr_segs: its number of segments
  *
- * Context: called by blk-mq, in the submitter's context, without locks.
+ * Context: from blk-mq, in the submitter's context, without locks.
  *
  * Return: true if it was merged.
  */
@@ -145,7 +145,7 @@ bool fb_pool_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr
  * @rq: out: the request
  * @bio: the bio
  *
- * Context: called by blk-mq, fb_disk.lock held.
+ * Context: from blk-mq, fb_disk.lock held.
  *
  * Return: the kind of merge, or ELEVATOR_NO_MERGE.
  */
@@ -168,7 +168,7 @@ int fb_pool_request_merge(struct request_queue *q, struct request **rq, struct b
  * @rq: the request; after a front merge it begins elsewhere
  * @type: at which end it has grown
  *
- * Context: called by blk-mq, fb_disk.lock held.
+ * Context: from blk-mq, fb_disk.lock held.
  */
 void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum elv_merge type)
 {
@@ -199,7 +199,7 @@ void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum el
  * @rq: the request that stays
  * @next: the other; it need not be in the pool (Linux 7.2 merges before insertion)
  *
- * Context: called by blk-mq, fb_disk.lock held.
+ * Context: from blk-mq, fb_disk.lock held.
  */
 void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct request *next)
 {

@@ -17,7 +17,7 @@
 #define FB_SCHED_LEAD_NS (200 * (u64)NSEC_PER_USEC)
 
 #define FB_BACKGROUND_SUBMITTER_BITS 6
-/* completions of bypassing requests may go unreported: the device is polled this often */
+/* polling interval for requests that bypass schedulers, whose end may go unreported */
 #define FB_SCHED_LOOK_NS (20 * (u64)NSEC_PER_MSEC)
 
 #define FB_SCHED_GAP_SHIFT 4	/* fb_sched.mean_gap_ns averages over 16 */

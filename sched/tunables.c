@@ -12,13 +12,13 @@
 #include "sched/sched.h"
 
 /**
- * struct fb_tunables_number - a number in struct fb_sched; out of range is refused, not clamped
+ * struct fb_tunables_number - a number in struct fb_sched; it is never clamped
  * @name: name of the file
- * @offset: offset of the number in struct fb_sched
+ * @offset: in struct fb_sched
  * @wide: it is a u64, otherwise a u32
  * @unit: the file's unit in units of the field
- * @lowest: lowest value allowed, in the file's unit
- * @highest: highest value allowed, in the file's unit
+ * @lowest: allowed, in the file's unit
+ * @highest: allowed, in the file's unit
  * @may_be_auto: the file takes "auto", too
  * @auto_offset: offset of the bool that is set by "auto"
  * @auto_value: the number that "auto" sets
@@ -201,7 +201,6 @@ static ssize_t lift_store(struct elevator_queue *eq, const char *page, size_t co
 	return count;
 }
 
-/* the state of free reads, for the status file */
 static const char *fb_tunables_free_state(struct fb_disk *fd, const struct fb_sched *fs)
 {
 	if (!fb_disk_tasks(fd))
@@ -215,7 +214,7 @@ static const char *fb_tunables_free_state(struct fb_disk *fd, const struct fb_sc
 	return "on";
 }
 
-/* what the status file shows, copied under the lock as formatting would hold it for too long */
+/* what status shows, copied because formatting would hold the lock for too long */
 struct fb_tunables_snapshot {
 	struct fb_stats stats;
 	struct fb_head head;

@@ -25,9 +25,8 @@ struct fb_job_kind {
 	u32 flags;			/* see struct freeblock_ops */
 
 	/*
-	 * Called at a start, once the task's range is known; @word tells whether the option was
-	 * given. fb_job_run.own is still that of the previous run: keep or replace it. The one
-	 * that is no longer used is freed afterwards.
+	 * Keep or replace fb_job_run.own, which is the previous run's, for a task whose range is
+	 * known; @word: the option was given. Of the two, the one not used is freed afterwards.
 	 */
 	int (*prepare)(struct fb_job *job, bool word);
 	void (*free)(void *own);

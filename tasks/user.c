@@ -16,8 +16,8 @@
  *   fb_user_changes	mutex: serialises creation and removal of devices. Inside none of these,
  *			outside fb_user_lock.
  *
- * Devices are created and removed in a work item, because devtmpfs waits for memory and disks
- * appear and disappear with their queue frozen, when that is not allowed.
+ * Devices are created and removed in a work item: devtmpfs waits for memory, which is not
+ * allowed while a queue is frozen, as it is when disks come and go.
  */
 #include <linux/blkdev.h>
 #include <linux/cdev.h>
@@ -56,8 +56,8 @@
  * @files: open files; fb_user_lock
  * @shown: name of its present device, "" if there is none; fb_user_changes
  *
- * It exists from when the scheduler first sees the disk until the disk is forgotten and its
- * last file is closed.
+ * It lives from when the scheduler first sees the disk until that is forgotten and its last
+ * file closed.
  */
 struct fb_user_disk {
 	struct list_head node;
@@ -381,7 +381,7 @@ static int fb_user_setup(struct fb_user_file *ff, unsigned int cmd, void __user 
 	u64 round;
 	int ret;
 
-	/* test early that @arg is writable: a task, once created, cannot be undone */
+	/* test first that @arg is writable: a task that was created stays */
 	if (copy_from_user(&s, arg, sizeof(s)) || copy_to_user(arg, &s, sizeof(s)))
 		return fb_user_refuse_pointer(ff);
 	ret = fb_user_check_setup(ff, &s);

@@ -100,9 +100,9 @@ static bool fb_user_queue_is_stopping(struct freeblock_task *task)
 }
 
 /*
- * A reader may be slow, so the wait is idle and not reported as a hung task. There is no
- * notification when the administrator stops the task, so that is polled; blocks that do not
- * fit are then dropped, as the reader may never come.
+ * A reader may be slow: the wait is idle, so that it is not reported as a hung task. A stop by
+ * the administrator is polled for; blocks that do not fit are then dropped, as the reader may
+ * never come.
  */
 static bool fb_user_queue_wait(struct fb_user_queue *q, struct freeblock_task *task)
 {
@@ -208,7 +208,7 @@ static void fb_user_queue_drop(struct fb_user_queue *q, u32 n)
 	wake_up(&q->space);
 }
 
-/* a record is dropped from the ring only when all of it was copied; returns 0 if there is none */
+/* a record leaves the ring only when all of it was copied; returns 0 if there is none */
 static ssize_t fb_user_queue_take(struct fb_user_queue *q, char __user *to, size_t size)
 {
 	struct fb_record_ring ring = { q->slot, q->slots, .has_data = q->data };

@@ -84,13 +84,13 @@
  * @flags: see above
  * @priority: 0 .. 7, idle time goes to higher priorities first; 4 is usual
  * @deadline_ns: time of CLOCK_MONOTONIC when all should be delivered; 0: none
- * @buffer_kib: size of the buffer for blocks not yet read; 0: FREEBLOCK_IOC_BUFFER_KIB;
- *	otherwise between FREEBLOCK_IOC_BUFFER_KIB_MIN and _MAX
+ * @buffer_kib: buffer for blocks not yet read; 0: FREEBLOCK_IOC_BUFFER_KIB; otherwise
+ *	between FREEBLOCK_IOC_BUFFER_KIB_MIN and _MAX
  * @order: see above
  * @regions: for FREEBLOCK_IOC_STAGGERED: at least 1; otherwise 0
  * @segment_sectors: for FREEBLOCK_IOC_STAGGERED: a multiple of the granule; otherwise 0
- * @name: shown in the list of tasks; one NUL-terminated ASCII word; empty: the name of the
- *	calling command
+ * @name: shown in the list of tasks; one NUL-terminated ASCII word; empty: the command's
+ *	name
  * @sectors: returned: length of the block device
  * @start_sector: returned: where it begins on the disk
  * @granule_sectors: returned: length of a block
