@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * freeblock: an I/O scheduler that orders foreground requests by rotational position,
- * keeps two commands at the drive, and lets wanted blocks be read in the gaps between
- * (Lumb, Schindler, Ganger, "Freeblock Scheduling Outside of Disk Firmware", FAST 2002).
+ * freeblock: an I/O scheduler that orders foreground requests by rotational position, keeps
+ * two commands at the drive, and reads wanted blocks in the gaps between the requests (Lumb,
+ * Schindler, Ganger, "Freeblock Scheduling Outside of Disk Firmware", FAST 2002).
  *
  * This file has the elevator's callbacks: a request is inserted, dispatched, completed or
- * requeued. It knows blk-mq and nothing of seeks; core/policy.c, core/search.c, core/head.c and
- * disk_model.c know seeks and nothing of blk-mq.
+ * requeued. It deals with blk-mq and not with seeks; core/policy.c, core/search.c,
+ * core/head.c and disk_model.c deal with seeks and not with blk-mq.
  *
- * Calls: sched/ for the pool, the choice and what is in flight; disk/free_read.c, disk/idle.c and
- * disk/verify.c for the reads of our own; disk/disk.c to attach to a disk and detach from it.
+ * Calls: sched/ for the pool, the choice and commands in flight; disk/free_read.c, disk/idle.c
+ * and disk/verify.c for our own reads; disk/disk.c to attach to a disk and detach from it.
  *
  * Locks: all state of a queue is guarded by fb_disk.lock of the disk it is attached to
  * (irqsave: completions arrive in hard and soft interrupts). It nests inside blk-mq's
- * locks. Requests are freed, and queues run, after it has been dropped. The table is in
- * disk/disk.h.
+ * locks. Requests are freed and queues are run after it has been dropped. The lock table
+ * is in disk/disk.h.
  */
 #include <linux/module.h>
 #include <linux/sched/mm.h>
@@ -28,9 +28,9 @@
 
 static const u64 fb_iosched_read_expire_ns = 500 * NSEC_PER_MSEC;	/* as mq-deadline */
 static const u64 fb_iosched_write_expire_ns = 5 * (u64)NSEC_PER_SEC;	/* as mq-deadline */
-/* twice as much brings no more of a whole scan, half 3 % less (Documentation/large.rst) */
+/* twice this speeds up a whole scan no further, half costs 3 % (Documentation/large.rst) */
 static const u64 fb_iosched_search_ns = 100 * NSEC_PER_USEC;
-/* no new anchor for the phase for so long after a reset */
+/* for this long after a reset the phase gets no new anchor */
 static const u64 fb_iosched_reset_ns = NSEC_PER_SEC;
 static const u32 fb_iosched_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
 
@@ -38,7 +38,7 @@ static struct kmem_cache *fb_iosched_cache;
 
 /* ---- insertion ---- */
 
-/* is there foreground work, of that which comes to schedulers? */
+/* is there foreground work, apart from requests that bypass schedulers? */
 static bool fb_iosched_is_active(const struct fb_sched *fs)
 {
 	return fs->pool.count || fs->nr_untracked || !list_empty(&fs->bypass) ||
@@ -57,7 +57,7 @@ static void fb_iosched_note_activity(struct fb_sched *fs)
 		fb_idle_quiet(fs->fd);
 }
 
-/* a foreground request has come, of those whose end will be seen */
+/* a foreground request has arrived whose completion will be seen */
 static void fb_iosched_note_arrival(struct fb_sched *fs)
 {
 	fb_idle_arrive(fs->fd);
@@ -65,9 +65,10 @@ static void fb_iosched_note_arrival(struct fb_sched *fs)
 }
 
 /*
- * Flushes, FUA writes, passthrough commands and clones of dm bypass schedulers, and not
- * every kernel reports their ends: they are what the device has beyond our own commands and
- * @own, those about to be sent. Asked while there is no other foreground.
+ * Flushes, FUA writes, passthrough commands and clones of dm bypass schedulers, and not every
+ * kernel reports their completion. They are therefore counted as the device's busy commands
+ * less our own and less @own, those about to be sent. This needs to be known only while there
+ * is no other foreground.
  */
 static void fb_iosched_look(struct fb_sched *fs, u32 own)
 {
@@ -89,7 +90,7 @@ static void fb_iosched_look(struct fb_sched *fs, u32 own)
 	}
 	fs->nr_unseen = busy - known;
 	fb_iosched_note_activity(fs);
-	/* it may have been a question that a sleeping drive answers */
+	/* it may be a query that does not wake a sleeping drive: not foreground activity */
 	fd->fg.last_ns = last_ns;
 	if (fs->nr_unseen && !hrtimer_is_queued(&fs->timer))
 		hrtimer_start(&fs->timer, ns_to_ktime(ktime_get_ns() + FB_SCHED_LOOK_NS),
@@ -165,11 +166,11 @@ static void fb_iosched_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_h
 /* ---- sending ---- */
 
 /**
- * struct fb_iosched_dispatch - what is known of a command that is about to be sent
- * @cause: what stands before it in its gap
+ * struct fb_iosched_dispatch - a command that is about to be sent
+ * @cause: what precedes it in its gap
  * @lifts: limits that it lifts
- * @gap_ns: what it would wait for its sector, were nothing read before it
- * @extra_ns: what the free read before it costs it though all goes as planned
+ * @gap_ns: its rotational latency if nothing were read before it
+ * @extra_ns: what the free read before it costs it even if all goes as planned
  */
 struct fb_iosched_dispatch {
 	enum fb_cause cause;
@@ -178,7 +179,7 @@ struct fb_iosched_dispatch {
 	u64 extra_ns;
 };
 
-/* all that is said of @fq is said here, and nothing is left of a dispatch before this one */
+/* describe the command afresh: nothing of an earlier dispatch is kept */
 static void fb_iosched_describe(struct fb_sched *fs, struct fb_sched_rq *fq,
 				const struct fb_iosched_dispatch *d, u64 now)
 {
@@ -201,7 +202,6 @@ static void fb_iosched_describe(struct fb_sched *fs, struct fb_sched_rq *fq,
 	fq->state = FB_SCHED_SENT;
 }
 
-/* hand @fq to the driver: count it, predict it, and turn to the next */
 static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now,
 				       const struct fb_iosched_dispatch *d)
 {
@@ -231,7 +231,7 @@ static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *
 	return rq;
 }
 
-/* limits that command @i of a plan was allowed to lift, and does */
+/* limits that command @i of a plan lifts, of those it was allowed to lift */
 static u32 fb_iosched_lifts(const struct fb_sched *fs, const struct fb_plan *plan, u32 i)
 {
 	const struct fb_disk *fd = fs->fd;
@@ -241,7 +241,7 @@ static u32 fb_iosched_lifts(const struct fb_sched *fs, const struct fb_plan *pla
 	return fb_lookahead_lifts(fd->model, &fd->mail.gap, plan, i) & fd->mail.lim.lift;
 }
 
-/* pieces of a plan that are commands of their own */
+/* number of a plan's pieces that are sent as separate commands */
 static u32 fb_iosched_commands(const struct fb_plan *plan)
 {
 	switch (plan->kind) {
@@ -254,7 +254,7 @@ static u32 fb_iosched_commands(const struct fb_plan *plan)
 	}
 }
 
-/* the next piece of the plan in use that is a command of its own; NULL: there is none */
+/* send the next separate command of the plan in use; NULL: there is none */
 static struct request *fb_iosched_send_piece(struct fb_sched *fs, u64 now)
 {
 	const struct fb_plan_piece *p = &fs->plan.piece[fs->next_piece];
@@ -274,7 +274,6 @@ static struct request *fb_iosched_send_piece(struct fb_sched *fs, u64 now)
 	return fb_iosched_send(fs, fb_sched_rq(rq), now, &d);
 }
 
-/* put a plan with commands of its own in use */
 static struct request *fb_iosched_begin_plan(struct fb_sched *fs, const struct fb_plan *plan,
 					     u64 now)
 {
@@ -292,7 +291,7 @@ static struct request *fb_iosched_begin_plan(struct fb_sched *fs, const struct f
 	return rq;
 }
 
-/* send the choice, with the read that the plan puts in front of it, if it does */
+/* send the choice, with the plan's prepended read if there is one */
 static struct request *fb_iosched_send_choice(struct fb_sched *fs,
 					      const struct fb_plan_piece *prepend, u64 now)
 {
@@ -318,13 +317,13 @@ static struct request *fb_iosched_send_choice(struct fb_sched *fs,
 	return rq;
 }
 
-/* a separate read has been sent: what is left of its plan, then the choice */
+/* after a separate read: send the rest of its plan, then the choice */
 static struct request *fb_iosched_go_on(struct fb_sched *fs, u64 now)
 {
 	const struct fb_plan_piece *prepend = NULL;
 	struct request *rq;
 
-	/* stopped, or the drive did not wait for us: the rest would come too late */
+	/* reads have been stopped, or the drive is ahead of us and the rest would be too late */
 	if (!fb_coverage_may_read(fs->fd) || !fs->nr_flight || fb_inflight_too_late(fs, now))
 		fb_choice_drop_plan(fs);
 	rq = fb_iosched_send_piece(fs, now);
@@ -335,7 +334,7 @@ static struct request *fb_iosched_go_on(struct fb_sched *fs, u64 now)
 	return fb_iosched_send_choice(fs, prepend, now);
 }
 
-/* no foreground at all: the one command that it may find in its way */
+/* without foreground: send a background read of others if one is due */
 static struct request *fb_iosched_send_quiet(struct fb_sched *fs, u64 now)
 {
 	u64 due_ns;
@@ -380,7 +379,7 @@ static struct request *fb_iosched_fill_slot(struct fb_sched *fs)
 	return rq ? rq : fb_iosched_send_choice(fs, NULL, now);
 }
 
-/* not our order: mq-deadline's, as many commands as the drive takes */
+/* transparent mode: mq-deadline's order, as many commands as the drive takes */
 static struct request *fb_iosched_fill_transparent(struct fb_sched *fs)
 {
 	u64 now = ktime_get_ns();
@@ -396,7 +395,7 @@ static struct request *fb_iosched_fill_transparent(struct fb_sched *fs)
 			       &(struct fb_iosched_dispatch) { .cause = FB_CAUSE_PLAIN });
 }
 
-/* without our part it cannot be watched: no free read until it is back */
+/* without a struct fb_sched_rq it cannot be followed: no free reads until it completes */
 static void fb_iosched_send_untracked(struct fb_sched *fs, struct request *rq)
 {
 	if (op_is_write(req_op(rq)))
@@ -409,7 +408,7 @@ static void fb_iosched_send_untracked(struct fb_sched *fs, struct request *rq)
 	fb_gap_void(fs->fd);
 }
 
-/* there is an idle read, and still nothing else */
+/* an idle read is ready, and the disk is still idle */
 static bool fb_iosched_idle_is_due(const struct fb_sched *fs)
 {
 	return fs->fd->idle.ready && !fs->fd->fg.active && !fs->nr_flight &&
@@ -425,7 +424,7 @@ static struct request *fb_iosched_send_idle(struct fb_sched *fs)
 
 	if (!fb_iosched_idle_is_due(fs))
 		return NULL;
-	/* the device has been asked for room for what is dispatched now */
+	/* the request being dispatched is already in the device's busy count */
 	fb_iosched_look(fs, 1);
 	if (!fs->fd->idle.ready)
 		return NULL;
@@ -454,7 +453,7 @@ static struct request *fb_iosched_send_bypass(struct fb_sched *fs)
 	fb_head_lose(&fs->head);
 	fs->tail_known = false;
 	fb_choice_drop_plan(fs);
-	/* one that was requeued is still what it was */
+	/* a requeued command keeps its cause */
 	if (fq)
 		fb_iosched_send(fs, fq, ktime_get_ns(),
 				&(struct fb_iosched_dispatch) { .cause = fq->cmd.cause });
@@ -465,7 +464,7 @@ static struct request *fb_iosched_send_bypass(struct fb_sched *fs)
 	return rq;
 }
 
-/* a freeze waits for the carrier, and runs the queue */
+/* a queue freeze runs the queue, and waits until the carrier is returned */
 static bool fb_iosched_must_return(const struct fb_sched *fs)
 {
 	return fs->fd->reads.rq && percpu_ref_is_dying(&fs->q->q_usage_counter);
@@ -496,8 +495,8 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 }
 
 /*
- * False at the limit and while the slot is held open; completed_request() and the timer
- * run the queue again.
+ * There is no work while fb_sched.depth is reached or the second command is held back;
+ * completed_request() and the timer run the queue again.
  */
 static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 {
@@ -528,7 +527,7 @@ static enum hrtimer_restart fb_iosched_timer(struct hrtimer *timer)
 	unsigned long flags;
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
-	/* it may have been opened anew while we waited for the lock */
+	/* the window may have been opened again while we waited for the lock */
 	if (ktime_get_ns() >= fs->window_ns)
 		fs->window_ns = 0;
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
@@ -538,7 +537,7 @@ static enum hrtimer_restart fb_iosched_timer(struct hrtimer *timer)
 
 /* ---- completion ---- */
 
-/* it is not known when the command in service began: what was reckoned from there is void */
+/* the start of the command in service is unknown: void what was computed from it */
 static void fb_iosched_lose_tail(struct fb_sched *fs)
 {
 	fs->tail_known = fs->nr_flight && fs->tail_known;
@@ -555,7 +554,7 @@ static void fb_iosched_judge(struct fb_sched *fs)
 		fs->fd->name);
 }
 
-/* the drive took another order: the head will be at the end of what is still there */
+/* the drive changed the order: predict the tail from the last command still in flight */
 static void fb_iosched_retail(struct fb_sched *fs)
 {
 	struct fb_sched_rq *last;
@@ -571,7 +570,7 @@ static void fb_iosched_retail(struct fb_sched *fs)
 		fb_choice_renew(fs);
 }
 
-/* true: run the queue */
+/* Return: true if the queue should be run. */
 static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 {
 	struct fb_disk *fd = fs->fd;
@@ -623,7 +622,7 @@ static void fb_iosched_completed_request(struct request *rq, u64 now)
 		blk_mq_run_hw_queues(fs->q, true);
 }
 
-/* the driver gave @rq back; it stays counted until it is inserted again or completes */
+/* the driver returned @rq; it counts as in flight until it is inserted again or completes */
 static void fb_iosched_requeue_request(struct request *rq)
 {
 	struct fb_sched *fs = rq->q->elevator->elevator_data;
@@ -632,8 +631,8 @@ static void fb_iosched_requeue_request(struct request *rq)
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	/*
-	 * A command that timed out may have had the device reset: the phase is in doubt
-	 * too. RQF_TIMED_OUT has been cleared already, the deadline has not.
+	 * A timeout may have reset the device, which puts the phase in doubt, too.
+	 * RQF_TIMED_OUT has been cleared already, the deadline has not.
 	 */
 	if (fs->fd->model && time_after_eq(jiffies, READ_ONCE(rq->deadline)))
 		fb_head_reset(&fs->head, ktime_get_ns() + fb_iosched_reset_ns);
@@ -648,7 +647,7 @@ static void fb_iosched_requeue_request(struct request *rq)
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 }
 
-/* ---- our part of a request ---- */
+/* ---- struct fb_sched_rq ---- */
 
 static void fb_iosched_prepare_request(struct request *rq)
 {
@@ -692,7 +691,7 @@ static void fb_iosched_finish_request(struct request *rq)
 	}
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	WARN_ON_ONCE(fq->state == FB_SCHED_POOLED);
-	/* ended without completed_request(), or completed after a requeue that bypassed us */
+	/* no completed_request(), or a requeue that bypassed the scheduler before it completed */
 	run = fq->state == FB_SCHED_SENT || fq->state == FB_SCHED_REQUEUED;
 	if (run) {
 		fb_iosched_uncount(fs, fq);
@@ -710,20 +709,20 @@ static void fb_iosched_finish_request(struct request *rq)
 
 /* ---- life cycle ---- */
 
-/* what free reads may cost is never nothing at all to what learns from it */
+/* the learnt conservatism needs a target above 0 */
 static u32 fb_iosched_target(const struct fb_sched *fs)
 {
 	return max(fs->target_ppm, 1U);
 }
 
-/* the model has been replaced: all places are void; called with the lock held */
+/* the model was replaced: void all places */
 static void fb_iosched_model_changed(struct fb_disk *fd)
 {
 	struct fb_sched *fs = fd->sched;
 	struct fb_sched_rq *fq;
 
 	lockdep_assert_held(&fd->lock);
-	/* may be called before fb_disk_attach() has returned */
+	/* this may run before fb_disk_attach() has returned */
 	fs->fd = fd;
 	fb_head_init(&fs->head, fd->model);
 	fb_conservatism_target(&fd->conservatism, fb_iosched_target(fs));
@@ -736,7 +735,6 @@ static void fb_iosched_model_changed(struct fb_disk *fd)
 	fb_choice_void(fs);
 }
 
-/* a tunable has changed; called with the lock held */
 static void fb_iosched_changed(struct fb_sched *fs)
 {
 	lockdep_assert_held(&fs->fd->lock);
@@ -846,7 +844,7 @@ static struct elevator_type fb_iosched_type = {
  *
  * Context: module init.
  *
- * Return: 0 or why not.
+ * Return: 0, -ENOMEM, or an error of elv_register().
  */
 int __init fb_iosched_register(void)
 {
@@ -864,7 +862,7 @@ int __init fb_iosched_register(void)
 /**
  * fb_iosched_unregister() - undo fb_iosched_register()
  *
- * Context: module exit: no queue has the scheduler.
+ * Context: module exit; no queue uses the scheduler.
  */
 void fb_iosched_unregister(void)
 {

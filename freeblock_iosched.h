@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The elevator, as the module loads and unloads it.
+ * Registration of the elevator with the block layer.
  */
 #ifndef FB_IOSCHED_H
 #define FB_IOSCHED_H

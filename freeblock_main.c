@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module is loaded and unloaded. What a lower floor is to tell a higher one of disks it can
- * tell because the table of those who want to hear is handed down here (struct fb_disk_client).
+ * Module init and exit. Lower layers tell higher ones about disks through a table of callbacks
+ * that is handed down from here (struct fb_disk_client).
  *
  * Calls: disk/delivery.c, disk/disk.c, disk/memory.c, freeblock_iosched.c, sysfs.c, tasks/user.c.
  * Locks: none.

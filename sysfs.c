@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A disk in sysfs and debugfs: /sys/kernel/freeblock/<disk>/ and
- * /sys/kernel/debug/freeblock/<disk>/. The files are described in
+ * A disk's files in /sys/kernel/freeblock/<disk>/ and
+ * /sys/kernel/debug/freeblock/<disk>/. They are described in
  * Documentation/ABI/testing/sysfs-block-freeblock.
  *
  * Calls: tasks/ for the files scan, scrub, coverage and tasks; disk/disk.c for the model;
@@ -103,7 +103,7 @@ static ssize_t status_show(struct kobject *kobj, struct kobj_attribute *attr, ch
 
 static struct kobj_attribute status_attr = __ATTR_RO(status);
 
-/* a disk's name; and by what it is known in a saved coverage */
+/* a disk's name, and its identity in a saved coverage */
 struct fb_sysfs_id {
 	char name[FB_NAME_LEN];
 	char id[FB_ID_LEN];
@@ -172,7 +172,7 @@ static ssize_t coverage_write(struct file *file, struct kobject *kobj,
 
 static BIN_ATTR_ADMIN_RW(coverage, 0);
 
-#define FB_SYSFS_BAD_LINE 40	/* characters of a line, at most */
+#define FB_SYSFS_BAD_LINE 40	/* longest line, in characters */
 
 static ssize_t bad_blocks_read(struct file *file, struct kobject *kobj,
 			       struct bin_attribute *attr, char *buf, loff_t off, size_t count)
@@ -187,7 +187,7 @@ static ssize_t bad_blocks_read(struct file *file, struct kobject *kobj,
 
 	if (!list || !text)
 		goto out;
-	/* formatting would take too long under it */
+	/* formatting would hold the lock for too long */
 	spin_lock_irq(&fd->lock);
 	listed = fd->quarantine.listed;
 	memcpy(list, fd->quarantine.list, listed * sizeof(*list));
@@ -243,12 +243,12 @@ static struct kobj_attribute granule_bytes_attr = __ATTR_RO(granule_bytes);
 /* ---- settings ---- */
 
 /**
- * struct fb_sysfs_setting - a number in struct fb_disk; nothing is clamped
+ * struct fb_sysfs_setting - a number in struct fb_disk; it is never clamped
  * @attr: the file
- * @offset: where it is in struct fb_disk, u32
- * @lowest: that may be written
- * @highest: likewise
- * @may_be_auto: "auto" may
+ * @offset: offset of the u32 in struct fb_disk
+ * @lowest: allowed
+ * @highest: allowed
+ * @may_be_auto: "auto" may be written, too
  */
 struct fb_sysfs_setting {
 	struct kobj_attribute attr;
@@ -352,7 +352,7 @@ const struct attribute_group *fb_sysfs_disk_groups[] = {
 
 /* ---- debugfs ---- */
 
-/* lower edge of the bucket in microseconds, requests */
+/* one line per bucket: its lower edge in microseconds, number of requests */
 static int prediction_error_show(struct seq_file *m, void *v)
 {
 	struct fb_disk *fd = m->private;
@@ -369,7 +369,7 @@ static int prediction_error_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(prediction_error);
 
-/* copied under the lock: formatting takes too long for it */
+/* copied because formatting would hold the lock for too long */
 struct fb_calibration {
 	struct fb_seek_fit calib;
 	struct fb_head head;
@@ -408,7 +408,7 @@ static void calibration_band(struct seq_file *m, const struct fb_calibration *s,
 		   b->since_ns ? div_u64(now - min(b->since_ns, now), NSEC_PER_SEC) : 0);
 }
 
-/* Documentation/ABI/testing/sysfs-block-freeblock has the lines */
+/* the lines are described in Documentation/ABI/testing/sysfs-block-freeblock */
 static int calibration_show(struct seq_file *m, void *v)
 {
 	struct fb_calibration *s = kzalloc(sizeof(*s), GFP_KERNEL);
@@ -435,7 +435,7 @@ out:
 }
 DEFINE_SHOW_ATTRIBUTE(calibration);
 
-/* any write: all counters of the disk to zero */
+/* any write resets all counters of the disk */
 static ssize_t reset_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	struct fb_disk *fd = file->private_data;
@@ -453,7 +453,7 @@ static const struct file_operations reset_fops = {
 	.llseek = noop_llseek,
 };
 
-/* errors are ignored, as debugfs wants it */
+/* debugfs callers are meant to ignore errors */
 static void fb_sysfs_debugfs(struct fb_disk *fd)
 {
 	debugfs_create_file("prediction_error", 0444, fd->debugfs, fd, &prediction_error_fops);
@@ -462,7 +462,7 @@ static void fb_sysfs_debugfs(struct fb_disk *fd)
 	debugfs_create_file("scan_crc", 0444, fd->debugfs, &fd->scan, &fb_scan_crc_fops);
 }
 
-/* no command can come any more */
+/* no more commands can arrive */
 static void fb_sysfs_exit(struct fb_disk *fd)
 {
 	fb_job_end(&fd->scan);

@@ -3,8 +3,8 @@
  * What the pure-C core needs from its host, mapped to the kernel or to libc.
  *
  * The core (core/, disk_model.c, fb_bitmap.c) runs in the module, in the user-level
- * scheduler and in the simulator. It takes no locks, does not
- * sleep except in fb_zalloc()/fb_free(), and uses no floating point.
+ * scheduler and in the simulator. It takes no locks, sleeps only in fb_zalloc() and
+ * fb_free(), and uses no floating point.
  */
 #ifndef FB_SHIM_H
 #define FB_SHIM_H
@@ -27,11 +27,11 @@
 #include <linux/types.h>
 
 /**
- * fb_zalloc() - zeroed memory of any size, contiguous to the core only
- * @bytes: how much
+ * fb_zalloc() - allocate zeroed, virtually contiguous memory of any size
+ * @bytes: size
  *
- * Context: may sleep. The kernel host calls the core inside
- * memalloc_noio_save(), for it may run while a queue is frozen.
+ * Context: may sleep. The kernel host calls the core inside memalloc_noio_save() because a
+ * queue may be frozen.
  *
  * Return: the memory, or NULL; the caller reports -ENOMEM.
  */
@@ -41,7 +41,7 @@ static inline void *fb_zalloc(size_t bytes)
 }
 
 /**
- * fb_free() - give back what fb_zalloc() gave
+ * fb_free() - free memory of fb_zalloc()
  * @p: the memory, or NULL
  *
  * Context: may sleep.
@@ -145,7 +145,7 @@ static inline unsigned long find_next_bit(const unsigned long *map, unsigned lon
 /* nobody hands in a swap function */
 #define sort(base, n, size, cmp, swap) qsort(base, n, size, cmp)
 
-/* a nibble at a time */
+/* one nibble at a time */
 static inline u32 crc32_le(u32 crc, const unsigned char *p, size_t len)
 {
 	static const u32 table[16] = {

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For those who want blocks read without hurrying: scrubbers, scanners, backups
- * (freeblock paper, 2.2; Practical Scrubbing; Declarative IO).
+ * Background reads without urgency, for scrubbers, scanners and backups (freeblock paper,
+ * 2.2; Practical Scrubbing; Declarative IO).
  *
  * A consumer creates a task on a disk, adds ranges, starts it, and gets every block of
- * them exactly once, in the order that the disk finds cheapest: in the gaps of the
- * foreground while the disk is busy, under the Waiting policy while it is idle. Blocks
- * are granules: granule_sectors of the disk's model, 4 KiB on small drives. A disk has up
- * to FREEBLOCK_TASKS tasks; a block that several of them want is read once and delivered
- * to each.
+ * them exactly once, in the cheapest order for the disk: in the gaps of the foreground
+ * while the disk is busy, under the Waiting policy while it is idle. Blocks are granules:
+ * granule_sectors of the disk's model, 4 KiB on small drives. A disk has up to
+ * FREEBLOCK_TASKS tasks; a block that several of them want is read once and delivered to
+ * each.
  *
- * What a block's data is: what the medium held when it was read. A foreground
- * write that the scheduler sees and that overlaps the read makes it discard the
- * data and read the block again. Writes that bypass the scheduler (passthrough,
- * FUA) and dirty pages not yet written are not seen; read a snapshot where a point
- * in time is needed.
+ * A block's data is what the medium held when it was read. If the scheduler sees a
+ * foreground write that overlaps the read, it discards the data and reads the block again.
+ * It does not see writes that bypass it (passthrough, FUA) or dirty pages not yet written
+ * back; read a snapshot if the data must be consistent.
  */
 #ifndef FREEBLOCK_H
 #define FREEBLOCK_H
@@ -25,14 +24,14 @@
 
 struct freeblock_task;
 
-#define FREEBLOCK_TASKS 8		/* of a disk, at most */
-#define FREEBLOCK_PRIORITIES 8		/* 0 .. 7, higher ones first */
+#define FREEBLOCK_TASKS 8		/* at most, per disk */
+#define FREEBLOCK_PRIORITIES 8		/* 0 .. 7; higher priorities are served first */
 #define FREEBLOCK_PRIORITY_DEFAULT 4
 
 /**
- * enum freeblock_end - why a task is over
+ * enum freeblock_end - why a task has ended
  * @FREEBLOCK_FINISHED: every block has been delivered
- * @FREEBLOCK_STOPPED: freeblock_task_stop(), or the module is going
+ * @FREEBLOCK_STOPPED: freeblock_task_stop() was called, or the module is being unloaded
  */
 enum freeblock_end {
 	FREEBLOCK_FINISHED,
@@ -42,10 +41,10 @@ enum freeblock_end {
 /**
  * enum freeblock_flags - what a consumer needs, or-ed
  * @FREEBLOCK_MEDIUM: blocks must come from the medium, not from the drive's cache
- * @FREEBLOCK_NO_DATA: it does not look at the data: with BLK_STS_OK @data may be NULL,
- *	and the drive may be asked to verify instead of to read
- * @FREEBLOCK_KEEP: when all is delivered the task waits for more ranges instead of being
- *	finished
+ * @FREEBLOCK_NO_DATA: the data is not used: @data may be NULL even with BLK_STS_OK, and the
+ *	drive may be asked to verify instead of to read
+ * @FREEBLOCK_KEEP: when everything is delivered, the task waits for more ranges instead of
+ *	finishing
  */
 enum freeblock_flags {
 	FREEBLOCK_MEDIUM = BIT(0),
@@ -54,11 +53,11 @@ enum freeblock_flags {
 };
 
 /**
- * enum freeblock_order - in which order blocks are read while the disk is idle
- * @FREEBLOCK_NEAR: what is cheapest from where the head is
+ * enum freeblock_order - order of reads while the disk is idle
+ * @FREEBLOCK_NEAR: the cheapest from the head's position
  * @FREEBLOCK_SEQUENTIAL: ascending
  * @FREEBLOCK_STAGGERED: the first segment of each region, then the second of each ...
- *	(Practical Scrubbing, IV.A): finds bursts of bad sectors soonest
+ *	(Practical Scrubbing, IV.A); finds bursts of bad sectors soonest
  */
 enum freeblock_order {
 	FREEBLOCK_NEAR,
@@ -67,21 +66,21 @@ enum freeblock_order {
 };
 
 /**
- * struct freeblock_ops - what a consumer is told
+ * struct freeblock_ops - a consumer's callbacks
  * @flags: enum freeblock_flags, or-ed
- * @block: one block has been read. @lbn is its first 512-byte sector, @sectors its
+ * @block: a block has been read. @lbn is its first 512-byte sector, @sectors its
  *	length (less than a granule only at the end of the disk). @status is
- *	BLK_STS_OK and @data holds it (but see FREEBLOCK_NO_DATA); or BLK_STS_MEDIUM:
- *	the block could not be read; or BLK_STS_IOERR: it was not tried, for it lies
- *	just behind one that could not be read and the drive may take seconds for each
- *	(with bad_quarantine_kib 0 only; else it is tried while the disk is idle). @data
- *	is NULL then. Valid during the call only.
- * @ended: the task is over, no further call follows.
+ *	BLK_STS_OK and @data holds the block (but see FREEBLOCK_NO_DATA); or
+ *	BLK_STS_MEDIUM: the block is unreadable; or BLK_STS_IOERR: it was not tried because
+ *	it lies just behind an unreadable one and the drive may take seconds for each
+ *	(only with bad_quarantine_kib 0; otherwise it is tried while the disk is idle).
+ *	@data is NULL on errors, and valid only during the call.
+ * @ended: the task has ended, no further call follows
  *
- * Context: both are called from a workqueue, one call at a time for a task; they may
- * sleep. While @block sleeps, only its own task waits: while there are others, no more
- * than FREEBLOCK_HELD reads are kept for it, and those that were on their way then; what
- * else is read meanwhile for others it gets by a read of its own.
+ * Context: both are called from a workqueue, one call at a time per task; they may sleep.
+ * While @block sleeps, only its own task waits. If other tasks are active, at most
+ * FREEBLOCK_HELD reads are kept for it, plus those already in flight; blocks that are read
+ * for the others meanwhile are later read again for it.
  */
 struct freeblock_ops {
 	u32 flags;
@@ -93,16 +92,16 @@ struct freeblock_ops {
 #define FREEBLOCK_HELD 2
 
 /**
- * struct freeblock_progress - how far a task is; all counts in blocks
- * @total: registered; it grows while added ranges are entered, see @entering
+ * struct freeblock_progress - progress of a task; all counts are in blocks
+ * @total: added so far; grows while ranges are entered, see @entering
  * @done: delivered, whatever their status
- * @failed: delivered with a status that is not BLK_STS_OK
+ * @failed: delivered with a status other than BLK_STS_OK
  * @flying: being read or delivered
- * @granule_sectors: sectors of a block
+ * @granule_sectors: sectors per block
  * @entering: ranges added or removed are still being entered
- * @paused: freeblock_task_pause()
- * @stopping: freeblock_task_stop(), or it was stopped by hand, be it over or not; a consumer
- *	that sleeps in its callback ends it
+ * @paused: paused by freeblock_task_pause()
+ * @stopping: stopped by freeblock_task_stop() or the administrator, even if it has ended; a
+ *	consumer that sleeps in its callback must return
  */
 struct freeblock_progress {
 	u64 total;
@@ -116,50 +115,50 @@ struct freeblock_progress {
 };
 
 /**
- * freeblock_task_create() - a new task on a disk
+ * freeblock_task_create() - create a task on a disk
  * @disk: the disk's name, "sda"; it must have freeblock as scheduler (now or before)
  *	and a model
- * @name: for people, in status files
- * @ops: callbacks, to stay valid until freeblock_task_destroy()
- * @ctx: the consumer's own, see freeblock_task_ctx()
+ * @name: shown in status files
+ * @ops: callbacks; must stay valid until freeblock_task_destroy()
+ * @ctx: consumer's pointer, see freeblock_task_ctx()
  *
  * Context: may sleep; not from a callback.
  *
  * Return: the task; or ERR_PTR: -ENODEV (no such disk), -ENODATA (it has no model),
- * -EBUSY (it has FREEBLOCK_TASKS tasks that are not over), -ENOSPC (freeblock.memory_mib
- * would be exceeded), -ENOMEM.
+ * -EBUSY (it already has FREEBLOCK_TASKS tasks that have not ended), -ENOSPC
+ * (freeblock.memory_mib would be exceeded), -ENOMEM.
  */
 struct freeblock_task *freeblock_task_create(const char *disk, const char *name,
 					     const struct freeblock_ops *ops, void *ctx);
 
 /**
- * freeblock_task_add() - want a range
- * @task: any that is not over
+ * freeblock_task_add() - add a range of wanted blocks
+ * @task: any that has not ended
  * @first: first 512-byte sector, a multiple of the granule
  * @count: sectors; a multiple of the granule unless the range ends with the disk
  *
- * Each block is delivered once more from a read that is sent after this call: blocks that
- * are wanted stay so, those that have been delivered are wanted again, and those in flight
- * are wanted again when they land. So a callback that adds what it gets will get it again,
- * and goes on doing so. Entered by the task's thread: freeblock_progress.entering.
+ * Each block is delivered once more, from a read that is sent after this call: blocks still
+ * wanted stay wanted, delivered ones are wanted again, and those in flight are wanted again
+ * once their read completes. A callback that adds the block it is given therefore gets it
+ * over and over. The disk's thread enters the range later: see freeblock_progress.entering.
  *
  * Context: may sleep.
  *
- * Return: 0; -EINVAL (not aligned, empty, beyond the disk), -ESHUTDOWN (stopped or over),
- * -ENOSPC (FREEBLOCK_RANGES are waiting to be entered), -ENOMEM.
+ * Return: 0; -EINVAL (not aligned, empty, beyond the disk), -ESHUTDOWN (stopped or ended),
+ * -ENOSPC (FREEBLOCK_RANGES ranges are waiting to be entered), -ENOMEM.
  */
 int freeblock_task_add(struct freeblock_task *task, sector_t first, sector_t count);
 
 #define FREEBLOCK_RANGES 4096
 
 /**
- * freeblock_task_add_bits() - want blocks, by a bit for each
- * @task: any that is not over
- * @first: number of the block that the first bit is for
- * @bits: set: wanted; copied
- * @n: how many bits
+ * freeblock_task_add_bits() - add the wanted blocks of a bitmap
+ * @task: any that has not ended
+ * @first: number of the first bit's block
+ * @bits: a set bit means wanted; the bitmap is copied
+ * @n: number of bits
  *
- * What freeblock_task_add() does, block by block.
+ * Does what freeblock_task_add() does, block by block.
  *
  * Context: may sleep.
  *
@@ -169,13 +168,13 @@ int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsign
 			    u64 n);
 
 /**
- * freeblock_task_remove() - no longer want a range
- * @task: any that is not over
+ * freeblock_task_remove() - remove a range from the wanted blocks
+ * @task: any that has not ended
  * @first: first 512-byte sector, a multiple of the granule
  * @count: sectors; a multiple of the granule unless the range ends with the disk
  *
- * Blocks on their way are still delivered, once. freeblock_progress.total counts no longer
- * what is taken back.
+ * Blocks in flight are still delivered, once. Removed blocks no longer count in
+ * freeblock_progress.total.
  *
  * Context: may sleep.
  *
@@ -184,7 +183,7 @@ int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsign
 int freeblock_task_remove(struct freeblock_task *task, sector_t first, sector_t count);
 
 /**
- * freeblock_task_promote() - a range is needed now
+ * freeblock_task_promote() - read a range now
  * @task: running
  * @first: first 512-byte sector, a multiple of the granule
  * @count: sectors; a multiple of the granule unless the range ends with the disk
@@ -199,11 +198,12 @@ int freeblock_task_promote(struct freeblock_task *task, sector_t first, sector_t
 
 /**
  * struct freeblock_coverage - which blocks of a disk were delivered with BLK_STS_OK
- * @granule_sectors: sectors of a block
- * @blocks: of the disk
- * @bytes: of @map, whole words of 64 bits
- * @map: a bit for each block, the lowest of the first byte first, whatever the byte order
- *	of the machine. Read it at any time; fill it with what was saved while no task has it
+ * @granule_sectors: sectors per block
+ * @blocks: blocks of the disk
+ * @bytes: size of @map, a multiple of 8
+ * @map: a bit per block, starting with the lowest bit of the first byte, whatever the
+ *	machine's byte order. It may be read at any time, and filled from a saved copy while
+ *	no task uses it.
  */
 struct freeblock_coverage {
 	u32 granule_sectors;
@@ -213,10 +213,10 @@ struct freeblock_coverage {
 };
 
 /**
- * freeblock_coverage_create() - an empty one, that fits a disk's present model
+ * freeblock_coverage_create() - create an empty coverage that fits a disk's present model
  * @disk: the disk's name
  *
- * It outlives tasks and models; it counts for freeblock.memory_mib.
+ * It outlives tasks and models, and counts towards freeblock.memory_mib.
  *
  * Context: may sleep.
  *
@@ -226,43 +226,43 @@ struct freeblock_coverage {
 struct freeblock_coverage *freeblock_coverage_create(const char *disk);
 
 /**
- * freeblock_coverage_destroy() - free it
- * @coverage: no task's any more; or NULL
+ * freeblock_coverage_destroy() - free a coverage
+ * @coverage: no longer used by a task; or NULL
  *
  * Context: may sleep.
  */
 void freeblock_coverage_destroy(struct freeblock_coverage *coverage);
 
 /**
- * freeblock_task_set_coverage() - have what is delivered noted
+ * freeblock_task_set_coverage() - record in a coverage what a task delivers
  * @task: not yet started
- * @coverage: not another task's, to stay valid until freeblock_task_destroy()
+ * @coverage: not used by another task; must stay valid until freeblock_task_destroy()
  *
- * A block's bit is set when @block has returned from it. The task never clears one.
+ * A block's bit is set after freeblock_ops.block() has returned. The task never clears one.
  *
- * Return: 0; -EINVAL (it is of another model), -EBUSY (started already).
+ * Return: 0; -EINVAL (it does not fit the task's model), -EBUSY (started already).
  */
 int freeblock_task_set_coverage(struct freeblock_task *task, struct freeblock_coverage *coverage);
 
 /**
- * freeblock_task_add_uncovered() - want what the task's coverage lacks of a range
- * @task: any that is not over; without a coverage all of the range is wanted
+ * freeblock_task_add_uncovered() - add the blocks of a range that the task's coverage lacks
+ * @task: any that has not ended; without a coverage the whole range is added
  * @first: first 512-byte sector, a multiple of the granule
  * @count: sectors; a multiple of the granule unless the range ends with the disk
  *
  * Context: may sleep.
  *
- * Return: how many blocks that is; or what freeblock_task_add() says, when a part of them
- * may have been added.
+ * Return: number of blocks added; or an error as freeblock_task_add(), after which some of
+ * them may have been added.
  */
 s64 freeblock_task_add_uncovered(struct freeblock_task *task, sector_t first, sector_t count);
 
 /**
- * freeblock_alloc() - zeroed memory for a consumer's tables
- * @bytes: how much
- * @what: for the log, when that is too much
+ * freeblock_alloc() - allocate zeroed memory for a consumer's tables
+ * @bytes: size
+ * @what: its purpose, for the log when memory_mib would be exceeded
  *
- * It counts for freeblock.memory_mib.
+ * It counts towards freeblock.memory_mib.
  *
  * Context: may sleep.
  *
@@ -271,33 +271,33 @@ s64 freeblock_task_add_uncovered(struct freeblock_task *task, sector_t first, se
 void *freeblock_alloc(u64 bytes, const char *what);
 
 /**
- * freeblock_free() - give back what freeblock_alloc() gave
+ * freeblock_free() - free memory of freeblock_alloc()
  * @p: the memory, or NULL
- * @bytes: how much it was
+ * @bytes: size that was asked for
  *
  * Context: may sleep.
  */
 void freeblock_free(void *p, u64 bytes);
 
 /**
- * freeblock_task_order() - the order of idle reads; FREEBLOCK_NEAR when not called
+ * freeblock_task_order() - set the order of idle reads; the default is FREEBLOCK_NEAR
  * @task: not yet started
- * @order: which
- * @regions: of FREEBLOCK_STAGGERED, 1 .. 512; else 0
- * @segment_sectors: of FREEBLOCK_STAGGERED, a multiple of the granule; else 0
+ * @order: the order
+ * @regions: for FREEBLOCK_STAGGERED: 1 .. 512; otherwise 0
+ * @segment_sectors: for FREEBLOCK_STAGGERED: a multiple of the granule; otherwise 0
  *
- * Return: 0; -EINVAL (a value that makes no sense), -EBUSY (started already).
+ * Return: 0; -EINVAL (an invalid value), -EBUSY (started already).
  */
 int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order, u32 regions,
 			 u32 segment_sectors);
 
 /**
- * freeblock_task_set_priority() - who goes first
+ * freeblock_task_set_priority() - set a task's priority
  * @task: any
  * @priority: 0 .. FREEBLOCK_PRIORITIES - 1, higher ones first
  *
- * Idle time goes to the task with the highest priority, and the earliest deadline among
- * those. Gaps serve all tasks alike, but see freeblock_task_set_deadline().
+ * Idle time goes to the task with the highest priority, and among equals to the one with
+ * the earliest deadline. Gaps serve all tasks alike, but see freeblock_task_set_deadline().
  *
  * Context: any but hard interrupts.
  *
@@ -306,12 +306,12 @@ int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order
 int freeblock_task_set_priority(struct freeblock_task *task, u32 priority);
 
 /**
- * freeblock_task_set_deadline() - when all of it should be done
+ * freeblock_task_set_deadline() - set when a task should be finished
  * @task: any
- * @deadline_ns: of ktime_get_ns(); 0: none
+ * @deadline_ns: a time of ktime_get_ns(); 0: none
  *
- * While a task will not make its deadline at the rate at which it goes, gaps are
- * searched for its blocks only. The foreground pays nothing for it.
+ * While a task would miss its deadline at its present rate, gaps are searched for its
+ * blocks only. This costs the foreground nothing.
  *
  * Context: any but hard interrupts.
  */
@@ -319,13 +319,13 @@ void freeblock_task_set_deadline(struct freeblock_task *task, u64 deadline_ns);
 
 /**
  * freeblock_task_start() - begin to read
- * @task: new
+ * @task: not yet started
  *
- * Context: may sleep. Returns at once; the task waits while its disk has another
- * scheduler, and goes on when freeblock is back.
+ * Context: may sleep. Does not wait for reads; the task waits while its disk has another
+ * scheduler, and continues when freeblock is back.
  *
  * Return: 0; -EINVAL (no range was added, and no FREEBLOCK_KEEP), -EBUSY (started already),
- * -ESHUTDOWN (stopped), -ENOMEM or what kthread_create() says.
+ * -ESHUTDOWN (stopped), -ENOMEM or an error of kthread_create().
  */
 int freeblock_task_start(struct freeblock_task *task);
 
@@ -333,21 +333,21 @@ int freeblock_task_start(struct freeblock_task *task);
  * freeblock_task_pause() - read nothing for this task until it is resumed
  * @task: any
  *
- * Blocks on their way are still delivered. Others may still read the same blocks.
+ * Blocks in flight are still delivered. The same blocks may still be read for other tasks.
  *
  * Context: any but hard interrupts, callbacks too. Returns at once.
  *
- * Return: 0; -EALREADY (it is paused), -EINVAL (not running).
+ * Return: 0; -EALREADY (already paused), -EINVAL (not running).
  */
 int freeblock_task_pause(struct freeblock_task *task);
 
 /**
- * freeblock_task_resume() - go on after freeblock_task_pause()
+ * freeblock_task_resume() - continue after freeblock_task_pause()
  * @task: any
  *
  * Context: any but hard interrupts, callbacks too. Returns at once.
  *
- * Return: 0; -EALREADY (it is running), -EINVAL (neither).
+ * Return: 0; -EALREADY (already running), -EINVAL (neither running nor paused).
  */
 int freeblock_task_resume(struct freeblock_task *task);
 
@@ -355,41 +355,43 @@ int freeblock_task_resume(struct freeblock_task *task);
  * freeblock_task_stop() - read no more
  * @task: any
  *
- * One that was not started cannot be any more, and counts no longer as one of its disk's;
- * @ended is not called.
+ * A task that was not started cannot be started any more and no longer counts towards
+ * FREEBLOCK_TASKS; freeblock_ops.ended() is not called.
  *
- * Context: any that may sleep, callbacks too. Returns at once; @ended follows when
- * the reads on their way are back.
+ * Context: any that may sleep, callbacks too. Returns at once; freeblock_ops.ended() is
+ * called when the reads in flight have completed.
  */
 void freeblock_task_stop(struct freeblock_task *task);
 
 /**
- * freeblock_task_destroy() - stop, wait for @ended if it was started, free
+ * freeblock_task_destroy() - stop a task and free it
  * @task: any
+ *
+ * If the task was started, this waits until freeblock_ops.ended() has returned.
  *
  * Context: may sleep; not from a callback.
  */
 void freeblock_task_destroy(struct freeblock_task *task);
 
 /**
- * freeblock_task_ctx() - the @ctx of freeblock_task_create()
+ * freeblock_task_ctx() - get the consumer's pointer
  * @task: any
  *
- * Return: the pointer.
+ * Return: @ctx of freeblock_task_create().
  */
 void *freeblock_task_ctx(const struct freeblock_task *task);
 
 /**
- * freeblock_task_progress() - how far it is
+ * freeblock_task_progress() - get a task's progress
  * @task: any
- * @p: filled
+ * @p: filled in
  *
  * Context: any but hard interrupts.
  */
 void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progress *p);
 
 /**
- * freeblock_task_sectors() - capacity of the task's disk
+ * freeblock_task_sectors() - get the capacity of a task's disk
  * @task: any
  *
  * Return: 512-byte sectors.

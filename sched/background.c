@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Other people's background reads: reads of the idle I/O class (btrfs scrub, backups under
- * ionice, an md check whose thread has that class). They wait in a pool of their own and are sent
+ * Background reads of others: reads of the idle I/O class (btrfs scrub, backups under ionice,
+ * an md check whose thread has that class). They wait in a pool of their own and are sent
  *
- * - one at a time while there is no foreground at all and has not been for a while (the
- *   Waiting policy of "Practical Scrubbing", DSN 2012, section IV);
- * - like a foreground read before they are older than background_expire.
+ * - one at a time while there is no foreground and has been none for a while (the Waiting
+ *   policy of "Practical Scrubbing", DSN 2012, section IV);
+ * - like foreground reads shortly before their age reaches background_expire.
  *
- * Who waits for such a read although he is not idle himself (a page that an idle process
- * reads, a lock held meanwhile) waits as long: the age bounds it. Reads of metadata are
- * therefore left in the foreground.
+ * A task of another class that needs such a read (for its page, or a lock held meanwhile)
+ * waits as long; the age limit bounds that. Reads of metadata therefore stay in the foreground.
  *
  * Calls: sched/choice.c and core/policy.c when a read joins the foreground, disk/idle.c.
  * Locks: fb_disk.lock, held by every caller but where said; the table is in disk/disk.h.
@@ -22,13 +21,13 @@
 
 static const u64 fb_background_expire_ns = 5 * (u64)NSEC_PER_SEC;
 static const u64 fb_background_wait_ns = NSEC_PER_MSEC;
-/* they are not merged to more than this: 128 KiB, half a millisecond of a track */
+/* limit of merging: 128 KiB, half a millisecond of a track */
 static const u32 fb_background_sectors = 256;
-/* what follows the last one is preferred to the oldest for this part of the greatest age */
+/* up to 1/4 of the maximum age a read that follows the last one goes before the oldest */
 static const u32 fb_background_fair = 4;
 
 /**
- * fb_background_init() - nothing there yet, and the defaults
+ * fb_background_init() - start with no reads and the default settings
  * @fs: the scheduler
  */
 void fb_background_init(struct fb_sched *fs)
@@ -39,10 +38,10 @@ void fb_background_init(struct fb_sched *fs)
 }
 
 /**
- * fb_background_depth_updated() - a hardware queue has another number of requests
- * @hctx: it
+ * fb_background_depth_updated() - adapt to a hardware queue's number of requests
+ * @hctx: the hardware queue
  *
- * Context: by blk-mq, the queue frozen.
+ * Context: from blk-mq, the queue frozen.
  */
 void fb_background_depth_updated(struct blk_mq_hw_ctx *hctx)
 {
@@ -52,11 +51,11 @@ void fb_background_depth_updated(struct blk_mq_hw_ctx *hctx)
 }
 
 /**
- * fb_background_init_hctx() - a hardware queue gets the scheduler
- * @hctx: it
+ * fb_background_init_hctx() - attach the scheduler to a hardware queue
+ * @hctx: the hardware queue
  * @idx: its number
  *
- * Context: by blk-mq, the queue frozen.
+ * Context: from blk-mq, the queue frozen.
  *
  * Return: 0.
  */
@@ -72,15 +71,15 @@ static struct task_struct **fb_background_submitter(struct fb_sched *fs)
 }
 
 /**
- * fb_background_note_bio() - a task has a bio, for which a request may have to be allocated
+ * fb_background_note_bio() - remember whether the current task's bio has the idle class
  * @fs: the scheduler
- * @bio: the bio
+ * @bio: a bio for which a request may have to be allocated
  *
- * A bio may have been given the class by itself. Where its request is allocated only the task
- * can be asked (fb_background_limit_depth()), but here, just before, there is the bio. Two tasks
- * that share a place may miss a limit now and then.
+ * The class may have been set for this bio alone, and the allocation that follows does not
+ * see the bio (fb_background_limit_depth()). If two tasks share a hash slot, a limit may be
+ * missed now and then.
  *
- * Context: by blk-mq, in the submitter's context, without locks.
+ * Context: from blk-mq, in the submitter's context, without locks.
  */
 void fb_background_note_bio(struct fb_sched *fs, const struct bio *bio)
 {
@@ -93,15 +92,14 @@ void fb_background_note_bio(struct fb_sched *fs, const struct bio *bio)
 }
 
 /**
- * fb_background_limit_depth() - how many of a queue's requests there may be for this one to be
- * allocated
- * @opf: what it is to be
+ * fb_background_limit_depth() - limit the allocation of requests for idle-class reads
+ * @opf: operation of the request to be allocated
  * @data: in: the queue; out: the depth
  *
- * Reads of the idle class wait for long: they may be half of them, or the foreground would
- * have none.
+ * Reads of the idle class stay pending for long. They may take only half of a queue's
+ * requests, so that some are left for the foreground.
  *
- * Context: by blk-mq, in the submitter's context, without locks.
+ * Context: from blk-mq, in the submitter's context, without locks.
  */
 void fb_background_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
 {
@@ -119,12 +117,12 @@ void fb_background_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data)
  * @rq: the request
  * @bio: the bio
  *
- * The foreground waits for one command: short ones cost it less, and behind each other they
- * are as fast, for the drive reads ahead.
+ * A foreground request may have to wait for a background read, so these are kept short. In
+ * sequence they are as fast as long ones because the drive reads ahead.
  *
- * Context: by blk-mq, fb_disk.lock held.
+ * Context: from blk-mq, fb_disk.lock held.
  *
- * Return: false: a background read would become too long.
+ * Return: false if a background read would become too long.
  */
 bool fb_background_allow_merge(struct request_queue *q, struct request *rq, struct bio *bio)
 {
@@ -134,19 +132,19 @@ bool fb_background_allow_merge(struct request_queue *q, struct request *rq, stru
 		fb_background_sectors;
 }
 
-/* ---- which they are ---- */
+/* ---- recognition ---- */
 
 /**
- * fb_background_submitter_is_idle() - is a request allocated for a kernel thread of the idle class?
+ * fb_background_submitter_is_idle() - is the submitter a kernel thread of the idle class?
  *
- * md submits past the place where a bio takes the class of its task, so an ionice of
- * mdX_resync would be lost. The thread's name would not do: a check, a resync and a recovery
- * have the same, and on the disks they read from they look the same as well. For what
- * other tasks submit the bio knows best: its class may be set for each request.
+ * md bypasses the code that gives a bio the class of its task, so an ionice of mdX_resync
+ * would be lost. The thread's name cannot replace it: a check, a resync and a recovery have
+ * the same name and look the same on the disks they read from. For other tasks the bio's
+ * class decides, which may be set per request.
  *
  * Context: the submitter's; without locks.
  *
- * Return: true if so.
+ * Return: true if it is.
  */
 bool fb_background_submitter_is_idle(void)
 {
@@ -155,15 +153,15 @@ bool fb_background_submitter_is_idle(void)
 }
 
 /**
- * fb_background_recognise() - is a request that is inserted one of them?
- * @fq: the request; its idle and background are set
+ * fb_background_recognise() - is a request being inserted a background read?
+ * @fq: the request; its @idle and @background are set
  *
- * Those recognised by their thread get the class, too: requests of different classes are
- * not merged.
+ * Requests recognised by their thread are given the idle class as well, as only requests of
+ * the same class are merged.
  *
  * Context: fb_disk.lock held.
  *
- * Return: true if so.
+ * Return: true if it is.
  */
 bool fb_background_recognise(struct fb_sched_rq *fq)
 {
@@ -179,12 +177,12 @@ bool fb_background_recognise(struct fb_sched_rq *fq)
 	return fq->background;
 }
 
-/* ---- their pool ---- */
+/* ---- the pool ---- */
 
 /**
- * fb_background_add() - one has come
+ * fb_background_add() - add a background read to the pool
  * @fs: the scheduler, its disk locked
- * @fq: it, recognised, in no pool
+ * @fq: the read, recognised, in no pool
  *
  * Context: fb_disk.lock held.
  */
@@ -197,7 +195,7 @@ void fb_background_add(struct fb_sched *fs, struct fb_sched_rq *fq)
 }
 
 /**
- * fb_background_del() - one leaves the pool: sent, merged away, or of the foreground now
+ * fb_background_del() - remove a read that is sent, merged away, or joins the foreground
  * @fs: the scheduler, its disk locked
  * @fq: in the pool
  *
@@ -211,12 +209,12 @@ void fb_background_del(struct fb_sched *fs, struct fb_sched_rq *fq)
 }
 
 /**
- * fb_background_merged() - one has grown by another request, which was pooled, too
+ * fb_background_merged() - account for a pooled request merged into another one
  * @fs: the scheduler, its disk locked
  * @fq: the one that stays, pooled
  * @gone: the other, still pooled
  *
- * The age is that of the older one; the pool stays ordered by it.
+ * If @fq is a background read it takes the age of the older one; the pool stays ordered by age.
  *
  * Context: fb_disk.lock held.
  */
@@ -237,7 +235,7 @@ static struct fb_sched_rq *fb_background_oldest(struct fb_sched *fs)
 	return list_first_entry_or_null(&fs->others.reqs, struct fb_sched_rq, fg.node);
 }
 
-/* the oldest, if it is to join the foreground */
+/* the oldest read if it should join the foreground now, else NULL */
 static struct fb_sched_rq *fb_background_expired(struct fb_sched *fs, u64 now)
 {
 	u64 early_ns = min(fs->expire_ns[READ], fs->others.expire_ns / 2);
@@ -252,16 +250,16 @@ static struct fb_sched_rq *fb_background_expired(struct fb_sched *fs, u64 now)
 }
 
 /**
- * fb_background_expire() - those that have waited for long are foreground from now on
+ * fb_background_expire() - move reads that have waited for long to the foreground
  * @fs: the scheduler, its disk locked
  *
- * That is somewhat before their greatest age, so that the policy can find them a good place;
- * at the greatest age the deadline puts them before all others. At a queue freeze nobody
- * comes any more, and who freezes is waiting: then all of them.
+ * They are moved some time before their maximum age, so that the policy can find them a good
+ * position; at the maximum age their deadline puts them first. At a queue freeze all are
+ * moved, as the freeze waits for them and no new requests arrive.
  *
  * Context: fb_disk.lock held.
  *
- * Return: true if the foreground has got one: the caller chooses anew.
+ * Return: true if one was moved: the caller must choose again.
  */
 bool fb_background_expire(struct fb_sched *fs)
 {
@@ -292,10 +290,10 @@ bool fb_background_expire(struct fb_sched *fs)
 }
 
 /**
- * fb_background_note_sent() - one goes to the drive, from whichever pool
+ * fb_background_note_sent() - count a background read that is sent, from either pool
  * @fs: the scheduler, its disk locked
- * @fq: it
- * @now: the time
+ * @fq: the read
+ * @now: time
  *
  * Context: fb_disk.lock held.
  */
@@ -311,27 +309,28 @@ void fb_background_note_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 no
 	fs->others.flying += fq->background;
 }
 
-/* ---- when they go ---- */
+/* ---- dispatch ---- */
 
-/* no head to move away: as many at once as it takes, without a wait */
+/* without a head to move away all reads are sent at once, without waiting */
 static bool fb_background_is_flash(const struct fb_sched *fs)
 {
 	return blk_queue_nonrot(fs->q);
 }
 
 /**
- * fb_background_pick_idle() - which one goes while there is no foreground, and when
+ * fb_background_pick_idle() - choose the next background read while there is no foreground
  * @fs: the scheduler, its disk locked
- * @now: the time
- * @due_ns: out: not before; U64_MAX: there is foreground, or one of them at the drive, or none
+ * @now: time
+ * @due_ns: out: when it may be sent; U64_MAX: there is foreground, or a background read at
+ *	the drive, or none pending
  *
- * What follows the one before, which the drive may have read ahead even if it was called away
- * since; else, or once that has waited for a quarter of its time, the oldest. (What the wait
- * is to be for a given foreground "Practical Scrubbing" finds from a trace of it.)
+ * The read that follows the last one goes first, as the drive may have read it ahead even if
+ * it did something else since; otherwise, or after a quarter of its time, the oldest. (For a
+ * given foreground "Practical Scrubbing" finds the best wait from a trace.)
  *
  * Context: fb_disk.lock held.
  *
- * Return: it, or NULL when @due_ns is U64_MAX.
+ * Return: the read, or NULL when @due_ns is U64_MAX.
  */
 struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *fs, u64 now, u64 *due_ns)
 {
@@ -351,10 +350,10 @@ struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *fs, u64 now, u64 *d
 }
 
 /**
- * fb_background_is_due() - is it time for one of them?
+ * fb_background_is_due() - can a background read be sent now?
  * @fs: the scheduler, its disk locked
  *
- * If it will be later, without anything else to happen first, the timer runs the queue then.
+ * If one will be due after a wait alone, the timer is started to run the queue then.
  *
  * Context: fb_disk.lock held.
  *

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The choice of the next request, the gap before it, and the plan in use: what the scheduler
- * (freeblock_iosched.c) has chosen to send, and what may be read before it.
+ * (freeblock_iosched.c) sends next, and what may be read before it.
  *
- * Calls: core/policy.c, which chooses; disk/gap.c, where the gap is offered and plans are found;
- * sched/inflight.c; disk/coverage.c, which says whether anything may be read.
+ * Calls: core/policy.c, which chooses; disk/gap.c, which takes the gap and has its plan;
+ * sched/inflight.c; disk/coverage.c, which tells whether anything may be read.
  * Locks: fb_disk.lock, held by every caller; the table is in disk/disk.h.
  */
 #include <linux/blk-integrity.h>
@@ -14,22 +14,22 @@
 #include "disk/trace_events.h"
 
 /*
- * The timer and kblockd take so long to send a command that was held back; twice as long
- * as believed, up to a turn, when a plan comes too late, which is forgotten again over
- * some hundred plans.
+ * Initial estimate of the time that the timer and kblockd need to send a command that was held
+ * back. It is doubled, up to a turn, when a plan comes too late, and decays again over some
+ * hundred plans.
  */
 static const u64 fb_choice_wake_ns = 100 * NSEC_PER_USEC;
 static const u32 fb_choice_wake_shift = 8;
 /*
- * A foreground that follows itself, a stream or two, leaves no gaps: its mean wait for a
- * sector is below 1/32 of a turn. The drive then has its queue for a second, until
- * some twenty requests are looked at again.
+ * A sequential foreground, of one or two streams, leaves no gaps: its mean rotational latency
+ * is below 1/32 of a turn. The drive then orders for a second, after which some twenty
+ * requests are measured again.
  */
 static const u32 fb_choice_stream_share = 32;
 static const u64 fb_choice_stream_ns = NSEC_PER_SEC;
 
 /**
- * fb_choice_init() - no choice, and the defaults
+ * fb_choice_init() - start with no choice and the default settings
  * @fs: the scheduler
  */
 void fb_choice_init(struct fb_sched *fs)
@@ -41,9 +41,9 @@ void fb_choice_init(struct fb_sched *fs)
 /* ---- places ---- */
 
 /**
- * fb_choice_place() - find out where a request begins
+ * fb_choice_place() - compute where a request begins
  * @fs: the scheduler, its disk locked
- * @fq: the request; in the drive's own order nobody asks
+ * @fq: the request; it gets no place while the drive orders
  *
  * Context: fb_disk.lock held.
  */
@@ -55,7 +55,7 @@ void fb_choice_place(const struct fb_sched *fs, struct fb_sched_rq *fq)
 }
 
 /**
- * fb_choice_place_all() - the same for all that are pending, for the model or the order is new
+ * fb_choice_place_all() - place all pending requests again: the model or the order has changed
  * @fs: the scheduler, its disk locked
  *
  * Context: fb_disk.lock held.
@@ -73,7 +73,7 @@ void fb_choice_place_all(struct fb_sched *fs)
 /* ---- the choice, and the gap before it ---- */
 
 /**
- * fb_choice_drop_plan() - what is left of the plan in use was reckoned from what is no longer so
+ * fb_choice_drop_plan() - drop the rest of the plan in use, whose assumptions no longer hold
  * @fs: the scheduler, its disk locked
  *
  * Context: fb_disk.lock held.
@@ -87,7 +87,7 @@ void fb_choice_drop_plan(struct fb_sched *fs)
 }
 
 /**
- * fb_choice_void() - there is no choice any more, and no gap
+ * fb_choice_void() - drop the choice, its gap and its plan
  * @fs: the scheduler, its disk locked
  *
  * Context: fb_disk.lock held.
@@ -101,12 +101,12 @@ void fb_choice_void(struct fb_sched *fs)
 }
 
 /**
- * fb_choice_gap_ns() - what the choice would wait for its sector, were nothing read before it
+ * fb_choice_gap_ns() - rotational latency of the choice if nothing is read before it
  * @fs: the scheduler, its disk locked, with a choice
  *
  * Context: fb_disk.lock held.
  *
- * Return: ns; 0: not known.
+ * Return: ns; 0: unknown.
  */
 u64 fb_choice_gap_ns(const struct fb_sched *fs)
 {
@@ -140,11 +140,11 @@ static void fb_choice_open_gap(struct fb_sched *fs)
 		.hop_steps = FB_HOP_STEPS,
 		.pipe_ns = { fb_completion_overhead_ns(fd->model, false) + FB_SCHED_LEAD_NS,
 			     fb_completion_overhead_ns(fd->model, true) + FB_SCHED_LEAD_NS },
-		/* a protection payload would be that of the carrier's first aim */
+		/* a protection payload would not match where the carrier is aimed later */
 		.separate = !blk_get_integrity(fs->q->disk),
 	};
 
-	/* of more commands the drive chooses; of one the command before has not been sent yet */
+	/* at more depth the drive chooses; at depth 1 the command before is not yet sent */
 	if (!fs->nr_flight || fs->nr_untracked || fs->depth != FB_SCHED_DEPTH || !fs->tail_known ||
 	    !fs->choice.reckoned || !fb_coverage_may_read(fd)) {
 		fb_gap_void(fd);
@@ -166,10 +166,10 @@ static void fb_choice_open_gap(struct fb_sched *fs)
 }
 
 /**
- * fb_choice_make() - choose out of the whole pool
+ * fb_choice_make() - choose from the whole pool
  * @fs: the scheduler, its disk locked
- * @head: where the head will be, or NULL: not known
- * @now: the time
+ * @head: where the head will be; NULL: unknown
+ * @now: time
  *
  * Context: fb_disk.lock held.
  */
@@ -192,10 +192,10 @@ void fb_choice_make(struct fb_sched *fs, const struct dm_place *head, u64 now)
 }
 
 /**
- * fb_choice_renew() - choose anew with the head at the tail
+ * fb_choice_renew() - choose again, with the head at the tail
  * @fs: the scheduler, its disk locked
  *
- * With an idle drive the choice waits for dispatch.
+ * If the drive is idle the choice is left to dispatch.
  *
  * Context: fb_disk.lock held.
  */
@@ -209,9 +209,9 @@ void fb_choice_renew(struct fb_sched *fs)
 }
 
 /**
- * fb_choice_offer() - is a request better than the choice? O(1)
+ * fb_choice_offer() - make a request the choice if it is better, in O(1)
  * @fs: the scheduler, its disk locked
- * @fq: the request, pooled; it has come, or has grown at its front
+ * @fq: the request, pooled; it has just arrived, or grown at its front
  *
  * Context: fb_disk.lock held.
  */
@@ -229,13 +229,13 @@ void fb_choice_offer(struct fb_sched *fs, struct fb_sched_rq *fq)
 /* ---- plans ---- */
 
 /**
- * fb_choice_take_plan() - the plan for the gap before the choice
+ * fb_choice_take_plan() - get the plan for the gap before the choice
  * @fs: the scheduler, its disk locked, with a choice
- * @now: the time
+ * @now: time
  *
  * Context: fb_disk.lock held.
  *
- * Return: the plan, or NULL: there is none, or it is too late for it.
+ * Return: the plan, or NULL if there is none or it is too late.
  */
 const struct fb_plan *fb_choice_take_plan(struct fb_sched *fs, u64 now)
 {
@@ -251,12 +251,12 @@ const struct fb_plan *fb_choice_take_plan(struct fb_sched *fs, u64 now)
 	return plan;
 }
 
-/* ---- whose order it is ---- */
+/* ---- who orders: the policy or the drive ---- */
 
 /**
- * fb_choice_note_gap() - is there anything to gain in the gaps of this foreground?
+ * fb_choice_note_gap() - measure whether the foreground leaves gaps worth using
  * @fs: the scheduler, its disk locked, with a model and a choice that is about to be sent
- * @now: the time
+ * @now: time
  *
  * Context: fb_disk.lock held.
  */
@@ -274,12 +274,13 @@ void fb_choice_note_gap(struct fb_sched *fs, u64 now)
 }
 
 /**
- * fb_choice_set_deep() - find out whether the order is the drive's
+ * fb_choice_set_deep() - decide whether the drive orders
  * @fs: the scheduler, its disk locked
  *
- * With depth auto the drive orders as it likes while no free read is wanted, or there is
- * nothing to gain: its own choice answers best. Where its head is then is not followed.
- * When free reads come back nothing is sent until all but one of its commands have ended.
+ * With depth auto the drive orders while no free read is wanted or the gaps are too short,
+ * because its own order gives the best response times. Its head is not tracked meanwhile.
+ * When free reads are wanted again, nothing is sent until all but one of its commands have
+ * ended.
  *
  * Context: fb_disk.lock held.
  */
@@ -297,7 +298,7 @@ void fb_choice_set_deep(struct fb_sched *fs)
 	fb_choice_void(fs);
 	fb_head_lose(&fs->head);
 	fb_choice_place_all(fs);
-	/* four times what ends it: so many requests are looked at first */
+	/* four times the limit, so that the mean takes some requests to fall below it */
 	if (fs->fd->model)
 		fs->mean_gap_ns = div_u64(dm_period_ns(fs->fd->model), fb_choice_stream_share / 4);
 }

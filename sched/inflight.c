@@ -3,10 +3,10 @@
  * Commands in flight: the scheduler's side of core/completion.c, which predicts where and
  * when each will end and judges their completions.
  *
- * This file knows no more of blk-mq than what a request is. It changes neither the order
- * of requests nor what is at the drive: that is freeblock_iosched.c's.
+ * This file uses nothing of blk-mq but struct request. It changes neither the order of
+ * requests nor what is at the drive; freeblock_iosched.c does that.
  *
- * Calls: core/completion.c; disk/free_read.c, disk/gap.c and disk/verify.c for what follows.
+ * Calls: core/completion.c; disk/free_read.c, disk/gap.c and disk/verify.c for the results.
  * Locks: fb_disk.lock, held by every caller; the table is in disk/disk.h.
  */
 #include "sched/sched.h"
@@ -40,15 +40,17 @@ void fb_inflight_sent(struct fb_sched *fs, struct fb_sched_rq *fq)
 					       fs->tail_known, &fs->tail);
 }
 
-/* ---- when the next one goes ---- */
+/* ---- when the next command is sent ---- */
 
 /**
- * fb_inflight_hold() - hold the second command back?
- * @fs: the scheduler, its disk locked, with a model; its timer is started if so
+ * fb_inflight_hold() - hold the second command back if that is possible
+ * @fs: the scheduler, its disk locked, with a model
+ *
+ * If so, the timer that sends it is started.
  *
  * Context: fb_disk.lock held.
  *
- * Return: true: held.
+ * Return: true if it is held back.
  */
 bool fb_inflight_hold(struct fb_sched *fs)
 {
@@ -69,11 +71,11 @@ bool fb_inflight_hold(struct fb_sched *fs)
 /**
  * fb_inflight_window_open() - is the second command still held back?
  * @fs: the scheduler, its disk locked
- * @now: the time
+ * @now: time
  *
  * Context: fb_disk.lock held.
  *
- * Return: true if so.
+ * Return: true if it is.
  */
 bool fb_inflight_window_open(const struct fb_sched *fs, u64 now)
 {
@@ -81,13 +83,13 @@ bool fb_inflight_window_open(const struct fb_sched *fs, u64 now)
 }
 
 /**
- * fb_inflight_too_late() - would the drive finish before a command that is sent now is with it?
+ * fb_inflight_too_late() - would the drive finish before a command sent now reaches it?
  * @fs: the scheduler, its disk locked, with a command at the drive
- * @now: the time
+ * @now: time
  *
  * Context: fb_disk.lock held.
  *
- * Return: true if so: too late for a plan.
+ * Return: true if it is too late for a plan.
  */
 bool fb_inflight_too_late(const struct fb_sched *fs, u64 now)
 {
@@ -97,10 +99,10 @@ bool fb_inflight_too_late(const struct fb_sched *fs, u64 now)
 }
 
 /**
- * fb_inflight_check_writes() - a free read has been sent: have writes of its sectors been before?
+ * fb_inflight_check_writes() - find writes in flight that overlap a free read just sent
  * @fs: the scheduler, its disk locked
  *
- * The drive may swap them.
+ * The drive may execute them after the read.
  *
  * Context: fb_disk.lock held.
  */
@@ -113,11 +115,11 @@ void fb_inflight_check_writes(struct fb_sched *fs)
 			fb_free_read_overlap(fs->fd, fq->cmd.lbn, fq->cmd.nsect);
 }
 
-/* ---- what completions teach ---- */
+/* ---- learning from completions ---- */
 
 /*
- * The guard is a net below the learnt conservatism, which keeps the cost at the target:
- * it must not switch off what varies around it by chance.
+ * The guard backs up the learnt conservatism, which keeps the cost at the target: it must not
+ * trip when the cost varies around the target by chance.
  */
 static u32 fb_inflight_guard_ppm(const struct fb_sched *fs)
 {
@@ -131,10 +133,10 @@ static struct fb_completion fb_inflight_learners(struct fb_sched *fs)
 	return (struct fb_completion) {
 		.dm = fd->model,
 		.head = &fs->head,
-		/* only while something is read in gaps is it of use what they take */
+		/* the margin matters only while there are tasks that read in gaps */
 		.margin = fd->cov ? &fd->conservatism : NULL,
 		.calib = &fd->seek_fit,
-		/* the thread searches with the model: it corrects it (fb_disk_correct) */
+		/* while the thread searches with the model, it corrects it (fb_disk_correct()) */
 		.may_correct = !fd->cov,
 		.guard = &fd->guard,
 		.guard_ppm = fb_inflight_guard_ppm(fs),
@@ -152,14 +154,14 @@ static void fb_inflight_trace(struct fb_disk *fd, const struct fb_completion_cmd
 }
 
 /**
- * fb_inflight_observe() - learn from a completion, and predict the command behind it anew
+ * fb_inflight_observe() - learn from a completion, and predict the next command again
  * @fs: the scheduler, its disk locked, with a model
  * @fq: the command that has ended, no longer in @fs->flight
  * @now: when it was reported
  *
  * Context: fb_disk.lock held.
  *
- * Return: true: it ended where it should, and so the head is known.
+ * Return: true if it ended at the model's angle, so that the head's position is known.
  */
 bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 {
@@ -180,7 +182,7 @@ bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 	}
 	if (fq->cmd.observed)
 		fb_inflight_trace(fd, &fq->cmd, now, &result);
-	/* of those that the drive orders any may be next */
+	/* if the drive has a choice, any command may be next */
 	if (next)
 		fb_completion_predict_next(&fs->head, &next->cmd, fs->nr_flight < fs->depth,
 					   &result.end);
@@ -188,10 +190,10 @@ bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 }
 
 /**
- * fb_inflight_overtake() - the drive did something else before it took the commands sent before @fq
+ * fb_inflight_overtake() - note that the drive executed @fq before commands sent earlier
  * @fs: the scheduler, its disk locked
  * @fq: the command that has ended, still in @fs->flight
- * @now: the time
+ * @now: time
  *
  * Context: fb_disk.lock held.
  */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pending requests: which class they are of, where they are kept, and what they are merged
- * with. In all that the kernel asks for this is as mq-deadline.
+ * Pending requests: their class, their pools and sort trees, and merging. Towards the kernel
+ * this behaves like mq-deadline.
  *
  * Calls: sched/background.c, which keeps the reads of the idle class; sched/choice.c, which is
- * offered what has come or grown; core/policy.c, whose pool it is.
+ * offered requests that are new or have grown; core/policy.c, which has the pool.
  * Locks: fb_disk.lock, held by every caller but where said; the table is in disk/disk.h.
  */
 #include <linux/ioprio.h>
@@ -24,9 +24,9 @@ static enum fb_policy_class fb_pool_class(unsigned short ioprio)
 }
 
 /**
- * fb_pool_add() - a request has come
+ * fb_pool_add() - add a new request to its pool
  * @fs: the scheduler, its disk locked
- * @fq: it, in no pool; its background is set
+ * @fq: the request, in no pool; its @background is set
  *
  * Context: fb_disk.lock held.
  */
@@ -36,7 +36,7 @@ void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq)
 	bool write = op_is_write(req_op(rq));
 
 	fq->fg.class = fb_pool_class(req_get_ioprio(rq));
-	/* reads that a task of another class may wait for: metadata */
+	/* metadata: tasks of other classes may wait for it */
 	if (fq->fg.class == FB_POLICY_IDLE && !write && !fq->background)
 		fq->fg.class = FB_POLICY_BE;
 	fq->fg.lbn = blk_rq_pos(rq);
@@ -60,9 +60,9 @@ void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq)
 }
 
 /**
- * fb_pool_del() - a request leaves: it is sent, or merged away
+ * fb_pool_del() - remove a request that is sent or merged away
  * @fs: the scheduler, its disk locked
- * @fq: in a pool
+ * @fq: the request, in a pool
  *
  * Context: fb_disk.lock held.
  */
@@ -82,15 +82,17 @@ void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq)
 }
 
 /**
- * fb_pool_above() - the next request upward, for fb_policy_choose_deadline()
- * @pool: in struct fb_sched
- * @class: in this class ...
- * @write: ... and direction
- * @lbn: which it is not below
+ * fb_pool_above() - find the request with the lowest LBN from @lbn on
+ * @pool: fb_sched.pool
+ * @class: class of the request
+ * @write: direction of the request
+ * @lbn: lower limit
+ *
+ * For fb_policy_choose_deadline().
  *
  * Context: fb_disk.lock held.
  *
- * Return: the request, or NULL; none of fb_sched.others.
+ * Return: the request; NULL if there is none, or if it is in fb_sched.others.
  */
 struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_class class,
 				    bool write, u64 lbn)
@@ -112,12 +114,12 @@ struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_
 }
 
 /**
- * fb_pool_bio_merge() - merge a bio into a pending request if it can be
+ * fb_pool_bio_merge() - merge a bio into a pending request if possible
  * @q: the queue
  * @bio: the bio
- * @nr_segs: its segments
+ * @nr_segs: its number of segments
  *
- * Context: by blk-mq, in the submitter's context, without locks.
+ * Context: from blk-mq, in the submitter's context, without locks.
  *
  * Return: true if it was merged.
  */
@@ -138,14 +140,14 @@ bool fb_pool_bio_merge(struct request_queue *q, struct bio *bio, unsigned int nr
 }
 
 /**
- * fb_pool_request_merge() - find a request that a bio ends at
+ * fb_pool_request_merge() - find a pending request that begins where a bio ends
  * @q: the queue
  * @rq: out: the request
  * @bio: the bio
  *
- * Context: by blk-mq, fb_disk.lock held.
+ * Context: from blk-mq, fb_disk.lock held.
  *
- * Return: which kind of merge, or ELEVATOR_NO_MERGE.
+ * Return: the kind of merge, or ELEVATOR_NO_MERGE.
  */
 int fb_pool_request_merge(struct request_queue *q, struct request **rq, struct bio *bio)
 {
@@ -161,12 +163,12 @@ int fb_pool_request_merge(struct request_queue *q, struct request **rq, struct b
 }
 
 /**
- * fb_pool_request_merged() - a request has grown; at its front: it begins elsewhere now
+ * fb_pool_request_merged() - account for a bio merged into a request
  * @q: the queue
- * @rq: the request
- * @type: at which end
+ * @rq: the request; after a front merge it begins elsewhere
+ * @type: at which end it has grown
  *
- * Context: by blk-mq, fb_disk.lock held.
+ * Context: from blk-mq, fb_disk.lock held.
  */
 void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum elv_merge type)
 {
@@ -192,12 +194,12 @@ void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum el
 }
 
 /**
- * fb_pool_requests_merged() - a request has become part of another one
+ * fb_pool_requests_merged() - account for a request merged into another one
  * @q: the queue
- * @rq: the one that stays
- * @next: the other; it need not be in the pool (7.2 merges before insertion)
+ * @rq: the request that stays
+ * @next: the other; it need not be in the pool (Linux 7.2 merges before insertion)
  *
- * Context: by blk-mq, fb_disk.lock held.
+ * Context: from blk-mq, fb_disk.lock held.
  */
 void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct request *next)
 {
@@ -213,7 +215,7 @@ void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct
 		return;
 	if (fq && fq->state == FB_SCHED_POOLED) {
 		fb_background_merged(fs, fq, gone);
-		/* of one I/O priority and direction, hence of one class */
+		/* both have the same I/O priority and direction, hence the same class */
 		if (!fq->background && !gone->background)
 			fb_policy_pool_merge(&fs->pool, &fq->fg, &gone->fg);
 	}

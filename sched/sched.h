@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The scheduler on one queue: what freeblock_iosched.c and its tunables share.
+ * The scheduler of one queue: state and functions shared by freeblock_iosched.c and sched/.
  */
 #ifndef FB_SCHED_H
 #define FB_SCHED_H
@@ -13,36 +13,36 @@
 
 #define FB_SCHED_DEPTH 2	/* one command in service, one behind it (freeblock paper, 3.3) */
 
-/* a command must be with the drive this long before it is to start there */
+/* a command must reach the drive this long before its service is to begin */
 #define FB_SCHED_LEAD_NS (200 * (u64)NSEC_PER_USEC)
 
 #define FB_BACKGROUND_SUBMITTER_BITS 6
-/* what bypasses schedulers may end unreported: so often it is looked for until it has */
+/* polling interval for requests that bypass schedulers, whose end may go unreported */
 #define FB_SCHED_LOOK_NS (20 * (u64)NSEC_PER_MSEC)
 
 #define FB_SCHED_GAP_SHIFT 4	/* fb_sched.mean_gap_ns averages over 16 */
 
 enum fb_sched_state {
 	FB_SCHED_NEW,	/* allocated, merged away, or a held carrier */
-	FB_SCHED_POOLED,	/* waits in the pool */
-	FB_SCHED_SENT,	/* at the device, counted */
-	FB_SCHED_REQUEUED,	/* came back from the driver, still counted until re-inserted */
+	FB_SCHED_POOLED,	/* pending, in a pool */
+	FB_SCHED_SENT,	/* at the device, counted as in flight */
+	FB_SCHED_REQUEUED,	/* returned by the driver, counted until inserted again */
 	FB_SCHED_DONE,	/* completed, about to be freed */
 };
 
 /**
- * struct fb_sched_rq - our part of a request, in elv.priv[0]; [L]
- * @fg: its place in the pool
+ * struct fb_sched_rq - the scheduler's data of a request, in elv.priv[0]; [L]
+ * @fg: its entry in the pool
  * @rq: the request
- * @state: see there
- * @cmd: as a command at the drive: where it goes, and what its completion teaches
- * @prepended: a read was linked in front of it once: never again, or a remainder that the
- *	driver gives back could go round for ever
+ * @state: enum fb_sched_state
+ * @cmd: the command at the drive: its predicted access, and what its completion teaches
+ * @prepended: a read has been prepended to it; this happens only once, as a remainder that
+ *	the driver gives back could otherwise be requeued for ever
  * @ours: a separate free read
- * @idle: of the idle I/O class
- * @background: an idle-class read: in fb_sched.others, or sent from there
- * @since_ns: when it came, while it was one; 0: it never was
- * @flight: in fb_sched.flight, in the order sent
+ * @idle: it has the idle I/O class
+ * @background: a read of the idle class, in fb_sched.others or sent from there
+ * @since_ns: when it arrived as a background read; 0: it never was one
+ * @flight: in fb_sched.flight, in dispatch order
  */
 struct fb_sched_rq {
 	struct fb_policy_req fg;
@@ -58,16 +58,16 @@ struct fb_sched_rq {
 };
 
 /**
- * struct fb_background - other people's background reads (sched/background.c); all [L]
+ * struct fb_background - background reads of other submitters (sched/background.c); all [L]
  * @reqs: pooled struct fb_sched_rq, the oldest first
- * @count: how many
- * @flying: how many are at the drive, but for those that joined the foreground
- * @next_lbn: behind the last one that was sent
- * @fg_end_ns: when the last foreground request ended
- * @expire_ns: greatest age in the pool
- * @wait_ns: so long without foreground before one is sent
- * @depth: to which they may allocate requests; written with the queue frozen
- * @submitter: tasks whose last bio was of the idle class, by hash; without the lock
+ * @count: number of @reqs
+ * @flying: number at the drive, without those that joined the foreground
+ * @next_lbn: the sector behind the one sent last
+ * @fg_end_ns: when the last foreground request completed
+ * @expire_ns: maximum age in the pool
+ * @wait_ns: time without foreground before one is sent
+ * @depth: limit of request allocation for them; written with the queue frozen
+ * @submitter: tasks whose last bio had the idle class, hashed; accessed without the lock
  */
 struct fb_background {
 	struct list_head reqs;
@@ -86,40 +86,40 @@ struct fb_background {
  * @fd: the disk
  * @q: its queue
  * @changed: tells the elevator that a tunable has changed
- * @sort: pending requests by LBN, of each class reads and writes; @others are FB_POLICY_IDLE reads
- * @bypass: requests to send before all others: requeued ones, those without our part
+ * @sort: pending requests by LBN, per class and direction; @others are FB_POLICY_IDLE reads
+ * @bypass: requests to send first: requeued ones and those without a struct fb_sched_rq
  * @pool: pending foreground requests
  * @others: pending background reads of others
- * @choice: the provisional next one
- * @pinned: a separate read has been sent for @choice's gap: @choice is next for good
- * @plan: the plan in use while pinned; FB_PLAN_NONE: nothing of it is left to be sent
- * @next_piece: its next piece
- * @lifts: limits that the command sent last lifted
- * @extra_ns: of the gap offered last: see fb_search_extra_ns()
- * @flight: requests at the device, in the order sent
- * @nr_flight: how many
- * @nr_idle: those of them that are idle reads
- * @nr_untracked: requests at the device without our part: no free reads meanwhile
- * @nr_unseen: requests at the device that have bypassed schedulers, when last looked
+ * @choice: the provisional next request
+ * @pinned: a separate read was sent for the gap before @choice: @choice is final
+ * @plan: the plan in use while @pinned; FB_PLAN_NONE: nothing of it is left to be sent
+ * @next_piece: the next piece of @plan
+ * @lifts: limits that the last command sent has lifted
+ * @extra_ns: fb_search_extra_ns() of the gap offered last
+ * @flight: requests at the device, in dispatch order
+ * @nr_flight: number of @flight
+ * @nr_idle: idle reads among @flight
+ * @nr_untracked: requests at the device without a struct fb_sched_rq: no free reads meanwhile
+ * @nr_unseen: requests at the device that bypassed schedulers, when last checked
  * @head: head and phase
  * @tail_known: @tail is valid
- * @tail: where the head will be at the end of the request sent last
- * @window_ns: the second command is held back until then; 0: it is not
- * @timer: ends that
+ * @tail: predicted head position at the end of the last request sent
+ * @window_ns: time until which the second command is held back; 0: it is not
+ * @timer: runs the queue at that time
  * @deep: the drive orders: commands are neither chosen nor predicted
  * @depth: commands kept at the device when not @deep
- * @auto_depth: @deep while no free reads are wanted
- * @wake_ns: what it takes to send a command that was held back, as far as known
- * @mean_gap_ns: what requests wait for their sectors, a running mean
- * @stream_until_ns: no gaps to speak of: @deep until then
+ * @auto_depth: @deep is set while no free reads are wanted
+ * @wake_ns: estimated time to send a command that was held back
+ * @mean_gap_ns: running mean of the rotational latency of requests
+ * @stream_until_ns: the gaps are too short to use: @deep until then
  * @hold: hold the second command back
  * @lift: enum fb_lift: limits that searches lift ...
  * @auto_lift: ... where the probe allows it
  * @auto_margin: the conservatism is learnt, from @target_ppm
- * @conservatism_ns: if not: added to seek estimates of the freeblock decision
+ * @conservatism_ns: otherwise: added to seek estimates of the freeblock decision
  * @target_ppm: bound of the guard
  * @expire_ns: longest wait of a read [0] and a write [1]
- * @search_ns: budget of a search
+ * @search_ns: time budget of a search
  */
 struct fb_sched {
 	struct fb_disk *fd;
@@ -163,27 +163,27 @@ struct fb_sched {
 };
 
 /*
- * Discards and their like move no head that we could follow, and may be gigabytes long. Our
- * own reads may look like something else (disk/verify.c).
+ * Discards and similar requests move the head in ways that cannot be predicted, and may be
+ * gigabytes long. Our own reads may be sent as other operations (disk/verify.c).
  */
 static inline bool fb_sched_is_media(const struct fb_sched_rq *fq)
 {
 	return fq->ours || req_op(fq->rq) == REQ_OP_READ || req_op(fq->rq) == REQ_OP_WRITE;
 }
 
-/* the order is not ours: as many commands as the drive takes, and no predictions */
+/* the drive decides the order: it gets all commands it can take, and nothing is predicted */
 static inline bool fb_sched_is_hands_off(const struct fb_sched *fs)
 {
 	return fs->deep || fb_disk_transparent(fs->fd);
 }
 
-/* our part of @rq; NULL: none, because it bypasses schedulers or memory was short */
+/* NULL if @rq bypasses schedulers, or if memory was short */
 static inline struct fb_sched_rq *fb_sched_rq(const struct request *rq)
 {
 	return rq->rq_flags & RQF_ELVPRIV ? rq->elv.priv[0] : NULL;
 }
 
-/* at the drive: not a free read, and no background read of others before its age */
+/* of a command at the drive: neither a free read, nor a background read not yet expired */
 static inline bool fb_sched_is_foreground(const struct fb_sched_rq *fq)
 {
 	return !fq->ours && !fq->background;
@@ -194,7 +194,7 @@ static inline struct rb_root *fb_sched_sort(struct fb_sched *fs, const struct fb
 	return &fs->sort[fq->fg.class][rq_data_dir(fq->rq)];
 }
 
-/* the request that is the choice, of which there is one */
+/* only when there is a choice */
 static inline struct fb_sched_rq *fb_choice_request(const struct fb_sched *fs)
 {
 	return container_of(fs->choice.req, struct fb_sched_rq, fg);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The scheduler on a queue in sysfs: its tunables and its status, queue/iosched/. The files
- * are described in Documentation/ABI/testing/sysfs-block-freeblock.
+ * The scheduler's tunables and status in sysfs, queue/iosched/. The files are described in
+ * Documentation/ABI/testing/sysfs-block-freeblock.
  *
- * Calls: disk/disk.c, disk/verify.c and core/ for what status says. The elevator is told of a
- * change by a function that it left (fb_sched.changed).
+ * Calls: disk/disk.c, disk/verify.c and core/ for the status. The elevator is told of a change
+ * through fb_sched.changed.
  * Locks: fb_disk.lock around everything that the scheduler reads; the table is in disk/disk.h.
  */
 #include <linux/slab.h>
@@ -12,16 +12,16 @@
 #include "sched/sched.h"
 
 /**
- * struct fb_tunables_number - a number in struct fb_sched; nothing is clamped
- * @name: of the file
- * @offset: where it is
- * @wide: u64, else u32
- * @unit: of the field in units of the file
- * @lowest: in the file's units
- * @highest: likewise
+ * struct fb_tunables_number - a number in struct fb_sched; it is never clamped
+ * @name: name of the file
+ * @offset: in struct fb_sched
+ * @wide: it is a u64, otherwise a u32
+ * @unit: the file's unit in units of the field
+ * @lowest: allowed, in the file's unit
+ * @highest: allowed, in the file's unit
  * @may_be_auto: the file takes "auto", too
- * @auto_offset: where that is said, a bool
- * @auto_value: what the number is then
+ * @auto_offset: offset of the bool that is set by "auto"
+ * @auto_value: the number that "auto" sets
  */
 struct fb_tunables_number {
 	const char *name;
@@ -78,7 +78,7 @@ static ssize_t fb_tunables_number_store(struct elevator_queue *eq,
 	return count;
 }
 
-/* the elevator core does not tell a file's functions which file it is */
+/* the elevator core does not tell show and store which file they are called for */
 #define FB_TUNABLES_NUMBER(file, field, ...)						\
 static const struct fb_tunables_number file##_number = {				\
 	#file, offsetof(struct fb_sched, field), __VA_ARGS__				\
@@ -201,7 +201,6 @@ static ssize_t lift_store(struct elevator_queue *eq, const char *page, size_t co
 	return count;
 }
 
-/* what free reads do now, in a word or two */
 static const char *fb_tunables_free_state(struct fb_disk *fd, const struct fb_sched *fs)
 {
 	if (!fb_disk_tasks(fd))
@@ -215,7 +214,7 @@ static const char *fb_tunables_free_state(struct fb_disk *fd, const struct fb_sc
 	return "on";
 }
 
-/* what status shows, copied under the lock: formatting takes too long for it */
+/* what status shows, copied because formatting would hold the lock for too long */
 struct fb_tunables_snapshot {
 	struct fb_stats stats;
 	struct fb_head head;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Jobs: the commands, reports and life that scan and scrub have in common; see tasks/job.h.
+ * Jobs: the commands, reports and life cycle that scan and scrub share; see tasks/job.h.
  *
  * Calls: the interface of include/freeblock.h (tasks/task.c).
  * Locks: fb_job.lock; the table is in Documentation/design.rst.
@@ -15,7 +15,7 @@
 
 #include "tasks/job.h"
 
-/* of the staggered order, unless told: as idle reads are (Practical Scrubbing, V.C) */
+/* default segment of the staggered order, as for idle reads (Practical Scrubbing, V.C) */
 #define FB_JOB_SEGMENT_KIB 1024
 
 /* ---- callbacks ---- */
@@ -49,7 +49,7 @@ static void fb_job_ended(struct freeblock_task *task, enum freeblock_end why)
 	queue_work(system_unbound_wq, &job->reap);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static void fb_job_reap(struct work_struct *work)
 {
@@ -71,14 +71,14 @@ static void fb_job_reap(struct work_struct *work)
 }
 
 /**
- * fb_job_open() - a disk's job, made if there is none
- * @slot: the disk's
- * @kind: which
+ * fb_job_open() - get a disk's job and lock it, creating it if needed
+ * @slot: the disk's slot
+ * @kind: kind of the job
  * @disk: the disk's present name
  *
- * Context: may sleep; inside memalloc_noio_save(), for a queue may be frozen.
+ * Context: may sleep; inside memalloc_noio_save() because a queue may be frozen.
  *
- * Return: the job, locked; or NULL: no memory.
+ * Return: the job, locked; NULL if there is no memory.
  */
 struct fb_job *fb_job_open(struct fb_job **slot, const struct fb_job_kind *kind,
 			   const char *disk)
@@ -105,10 +105,10 @@ struct fb_job *fb_job_open(struct fb_job **slot, const struct fb_job_kind *kind,
 }
 
 /**
- * fb_job_end() - stop the job, wait, forget it
- * @slot: the disk's; NULL afterwards
+ * fb_job_end() - stop a job, wait for its end, and free it
+ * @slot: the disk's slot; NULL afterwards
  *
- * Context: may sleep; no command or reader can come any more.
+ * Context: may sleep; no more commands or readers can arrive.
  */
 void fb_job_end(struct fb_job **slot)
 {
@@ -125,7 +125,7 @@ void fb_job_end(struct fb_job **slot)
 
 /* ---- commands ---- */
 
-/* a "start" command, taken to pieces; 0: not given */
+/* a parsed "start" command; 0: not given */
 struct fb_job_words {
 	int n;
 	u64 range[2];
@@ -211,7 +211,7 @@ static int fb_job_add(struct fb_job *job)
 	return min_t(s64, left, 0);
 }
 
-/* sets fb_job.task and fb_job.run; the caller, whose frame is full, takes back what failed */
+/* set fb_job.task and fb_job.run; the caller, whose frame is full, undoes it on failure */
 static noinline_for_stack int fb_job_begin(struct fb_job *job, const struct fb_job_words *w)
 {
 	struct fb_job_run *run = &job->run;
@@ -232,7 +232,7 @@ static noinline_for_stack int fb_job_begin(struct fb_job *job, const struct fb_j
 		.own = run->own,
 		.start_ns = ktime_get_ns(),
 	};
-	/* what the kind prepares is as long as the range */
+	/* checked early: prepare() allocates memory in proportion to the range */
 	if (run->count > freeblock_task_sectors(task))
 		return fb_job_refuse_range(job);
 	run->total = DIV_ROUND_UP_ULL(run->count, run->granule);
@@ -244,7 +244,7 @@ static noinline_for_stack int fb_job_begin(struct fb_job *job, const struct fb_j
 	return ret ? ret : freeblock_task_start(task);
 }
 
-/* all or nothing */
+/* on failure the previous run is left unchanged */
 static int fb_job_start(struct fb_job *job, char *text)
 {
 	struct fb_job_words w = { .order = job->kind->order };
@@ -301,16 +301,16 @@ static int fb_job_command(struct fb_job *job, char *text)
 }
 
 /**
- * fb_job_store() - what is written to its file
- * @slot: the disk's job
- * @kind: which
+ * fb_job_store() - execute a command written to a job's file
+ * @slot: the disk's slot
+ * @kind: kind of the job
  * @disk: the disk's present name
- * @text: a command, as Documentation/ABI has it; a trailing newline is allowed
+ * @text: a command of Documentation/ABI; a trailing newline is allowed
  * @count: its length
  *
- * Context: may sleep; does no I/O. Returns at once: the state tells the rest.
+ * Context: may sleep; does no I/O. It does not wait for the job: its file shows the state.
  *
- * Return: @count, or an error of Documentation/ABI: nothing has changed then.
+ * Return: @count; or an error of Documentation/ABI, and nothing has changed.
  */
 ssize_t fb_job_store(struct fb_job **slot, const struct fb_job_kind *kind, const char *disk,
 		     const char *text, size_t count)
@@ -360,10 +360,10 @@ static ssize_t fb_job_report(const struct fb_job *job, char *page)
 }
 
 /**
- * fb_job_show() - what is read from its file
- * @slot: the disk's job
- * @page: a page to write to
- * @brief: one line: blocks delivered and in all
+ * fb_job_show() - report on a job
+ * @slot: the disk's slot
+ * @page: page to write to
+ * @brief: only one line: blocks delivered, blocks in total
  *
  * Context: may sleep.
  *

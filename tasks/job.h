@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Jobs: the consumers that people start, stop and watch by a file, scan and scrub. Of the
- * rest of the module they see include/freeblock.h only. A disk has a slot for each, NULL
- * until the first command.
+ * Jobs are the consumers that users control through a sysfs file: scan and scrub. Of the rest
+ * of the module they use include/freeblock.h only. A disk has a slot for each job, NULL until
+ * the first command.
  */
 #ifndef FB_JOB_H
 #define FB_JOB_H
@@ -13,53 +13,53 @@
 
 #include "include/freeblock.h"
 
-#define FB_JOB_BAD 64		/* bad blocks that are listed; all are counted */
+#define FB_JOB_BAD 64		/* bad blocks listed at most; all are counted */
 
 struct fb_job;
 
 /* scan, or scrub */
 struct fb_job_kind {
-	const char *name;		/* its file's */
-	const char *word;		/* of "start", beside those that all know */
-	enum freeblock_order order;	/* of idle reads, unless told */
+	const char *name;		/* the file's name */
+	const char *word;		/* extra option of "start" for this kind only */
+	enum freeblock_order order;	/* default order of idle reads */
 	u32 flags;			/* see struct freeblock_ops */
 
 	/*
-	 * Set fb_job_run.own, that of the run before, for a task with a range; @word was given
-	 * or not. Which of the two is not needed any more is freed.
+	 * Keep or replace fb_job_run.own, which is the previous run's, for a task whose range is
+	 * known; @word: the option was given. Of the two, the one not used is freed afterwards.
 	 */
 	int (*prepare)(struct fb_job *job, bool word);
 	void (*free)(void *own);
 
-	/* callbacks of the task, or NULL: a block was read; all were delivered */
+	/* called when a block was read, and when all were delivered; or NULL */
 	void (*good)(struct fb_job *job, u64 lbn, u32 sectors, const void *data);
 	void (*finished)(struct fb_job *job);
 
-	/* lines of its own behind @len characters; returns the new length */
+	/* append lines of this kind at @len; returns the new length */
 	ssize_t (*show)(const struct fb_job *job, char *page, ssize_t len);
 };
 
-/* one run; the callbacks, which come one at a time, write what follows @end_ns */
+/* one run; the callbacks, called one at a time, write end_ns and the fields behind it */
 struct fb_job_run {
-	u64 first;		/* of the range, sectors */
+	u64 first;		/* range, in sectors */
 	u64 count;
-	u64 total;		/* its blocks ... */
-	u64 before;		/* ... that need not be read: they were before */
-	u32 granule;		/* sectors of a block */
-	char order[48];		/* of idle reads, in words */
-	void *own;		/* its kind's */
+	u64 total;		/* blocks of the range ... */
+	u64 before;		/* ... and those of them already covered by earlier runs */
+	u32 granule;		/* sectors per block */
+	char order[48];		/* order of idle reads, as text */
+	void *own;		/* data of the kind */
 	u64 start_ns;
 	u64 end_ns;		/* 0: it has not ended */
 	enum freeblock_end why;
-	u64 nbad;		/* blocks that could not be read */
-	u64 bad[FB_JOB_BAD];	/* first sectors of the first of them */
+	u64 nbad;		/* unreadable blocks */
+	u64 bad[FB_JOB_BAD];	/* first sectors of the first FB_JOB_BAD of them */
 	u64 skipped;		/* blocks not tried, just behind a bad one */
 };
 
 /*
- * The runs of a kind on a disk, one after the other. The lock guards all of it against commands
- * and readers. It is never taken in a callback, nor held while a task that ran is destroyed,
- * for that waits for the disk.
+ * The runs of a kind on a disk, one after the other. The lock serialises commands and readers.
+ * It is neither taken in a callback nor held while a task that ran is destroyed, because that
+ * waits for the disk.
  */
 struct fb_job {
 	const struct fb_job_kind *kind;
@@ -67,13 +67,13 @@ struct fb_job {
 	char disk[DISK_NAME_LEN];
 	struct freeblock_ops ops;
 	struct freeblock_task *task;
-	bool active;		/* there is a task, or one that is being destroyed */
-	struct freeblock_progress progress;	/* the last that was seen */
+	bool active;		/* there is a task, or it is being destroyed */
+	struct freeblock_progress progress;	/* as last queried */
 	struct work_struct reap;
 	struct fb_job_run run;
 };
 
-/* say in the log why a command is refused */
+/* log why a command is refused */
 #define fb_job_refuse(job, ret, fmt, ...) ({						\
 	const struct fb_job *_job = (job);						\
 											\

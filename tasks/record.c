@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The records that /dev/freeblock hands out, joined where blocks adjoin; see tasks/record.h.
+ * The records of /dev/freeblock, joined where blocks are adjacent; see tasks/record.h.
  *
  * Calls: nothing. Locks: none; the caller is the one reader.
  */
 #include "tasks/record.h"
 
 /**
- * fb_record_bytes() - data that come with a block
+ * fb_record_bytes() - size of the data that comes with a block
  * @slot: the block
  * @has_data: see struct fb_record_ring
  *
@@ -20,7 +20,7 @@ size_t fb_record_bytes(const struct fb_record_slot *slot, bool has_data)
 	return has_data && slot->status == FREEBLOCK_RECORD_OK ? (size_t)slot->sectors * 512 : 0;
 }
 
-/* a record's counts have 32 bits: without data it could be of more sectors than that */
+/* without data a record could exceed its 32-bit count of sectors */
 static bool fb_record_joins(const struct freeblock_record *record,
 			    const struct fb_record_slot *slot)
 {
@@ -29,14 +29,14 @@ static bool fb_record_joins(const struct freeblock_record *record,
 }
 
 /**
- * fb_record_next() - the next record that fits
+ * fb_record_next() - make the next record that fits
  * @ring: the blocks that wait, at least one
- * @size: bytes that there is room for
- * @record: filled
+ * @size: bytes available for the record and its data
+ * @record: out: the record's header
  *
  * Context: any.
  *
- * Return: how many blocks it joins; 0: not even one fits.
+ * Return: number of blocks in the record; 0: not even one fits.
  */
 u32 fb_record_next(const struct fb_record_ring *ring, size_t size,
 		   struct freeblock_record *record)

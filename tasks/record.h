@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Records of /dev/freeblock: blocks that wait to be read, joined where they adjoin. It needs
- * nothing of the kernel, so that the unit tests have it, too.
+ * Records of /dev/freeblock: blocks that wait to be read, joined where they are adjacent. This
+ * code uses nothing of the kernel, so that the unit tests can use it, too.
  */
 #ifndef FB_RECORD_H
 #define FB_RECORD_H
@@ -13,7 +13,7 @@
  * struct fb_record_slot - a block that waits to be read
  * @lbn: its first sector, from the start of the block device
  * @sectors: its length
- * @status: FREEBLOCK_RECORD_OK or another
+ * @status: FREEBLOCK_RECORD_*
  */
 struct fb_record_slot {
 	u64 lbn;
@@ -22,12 +22,12 @@ struct fb_record_slot {
 };
 
 /**
- * struct fb_record_ring - blocks that wait
- * @slot: the ring
- * @slots: its length
- * @tail: the next block
- * @filled: how many there are from there on
- * @has_data: with a good block come its data
+ * struct fb_record_ring - ring of blocks that wait
+ * @slot: the slots
+ * @slots: number of slots
+ * @tail: the next block to be read
+ * @filled: number of blocks from @tail on
+ * @has_data: good blocks come with their data
  */
 struct fb_record_ring {
 	const struct fb_record_slot *slot;

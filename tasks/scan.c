@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The scan: a job that reads a disk or a range once, counts, and keeps a checksum of every
- * block if asked.
+ * The scan: a job that reads a disk or a range once and counts the blocks. On request it keeps
+ * a checksum of every block.
  *
  * Calls: the interface of include/freeblock.h. tasks/job.c calls it, through fb_scan_kind.
  * Locks: fb_job.lock, held by tasks/job.c, but not in the callbacks of the task.
@@ -18,15 +18,15 @@
 
 /* fb_job_run.own: a checksum for each block of the range */
 struct fb_scan_table {
-	u64 bytes;		/* of all of it */
-	u64 twice;		/* blocks delivered more than once: there is a fault */
+	u64 bytes;		/* size of the table */
+	u64 twice;		/* blocks delivered more than once, which is a bug */
 	struct fb_scan_crc {
 		u32 crc;
-		u32 times;	/* that it was delivered */
+		u32 times;	/* how often it was delivered */
 	} block[];
 };
 
-/* a record of the binary file */
+/* a record of the debugfs file "scan_crc" */
 struct fb_scan_record {
 	__le64 block;
 	__le32 crc;
@@ -90,7 +90,7 @@ const struct fb_job_kind fb_scan_kind = {
 	.show = fb_scan_show,
 };
 
-/* the blocks delivered, ascending; @pos counts those of the range */
+/* list the blocks delivered, ascending; @pos is an index into the range's blocks */
 static ssize_t fb_scan_crc_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
 {
 	struct fb_job **slot = file->private_data, *job = READ_ONCE(*slot);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The scrubber (Practical Scrubbing): a job that has every block read from the medium and
- * looks at no data. Which blocks were good in a pass is its task's coverage, which outlives
- * the task, can be read as the file "coverage" at any time, and be given back for a later
- * scrub to go on from.
+ * ignores the data. The task's coverage holds the blocks that were good in a pass. It outlives
+ * the task, can be read as the file "coverage" at any time, and can be written back so that a
+ * later scrub continues from it.
  *
  * Calls: tasks/job.c, which calls back through fb_scrub_kind; the interface of
  * include/freeblock.h.
@@ -21,16 +21,16 @@
 #define FB_SCRUB_MAGIC "fbcover"
 #define FB_SCRUB_VERSION 1
 
-/* the file "coverage" begins with this, little-endian; the map follows, a bit for a block */
+/* header of the file "coverage", little-endian; the map follows, a bit per block */
 struct fb_scrub_header {
 	char magic[8];
 	__le32 version;
-	__le32 granule;		/* sectors of a block */
-	__le64 blocks;		/* of the disk */
-	__le64 began;		/* this pass, seconds since 1970; 0: not known */
-	__le32 passes;		/* that came to their end before this one */
+	__le32 granule;		/* sectors per block */
+	__le64 blocks;		/* blocks of the disk */
+	__le64 began;		/* start of this pass, seconds since 1970; 0: unknown */
+	__le32 passes;		/* passes completed before this one */
 	__le32 reserved;
-	char id[88];		/* of the disk, filled up with zeros */
+	char id[88];		/* the disk's id, padded with zeros */
 };
 
 /* fb_job_run.own: a pass over the disk, in one or several runs */
@@ -38,7 +38,7 @@ struct fb_scrub_pass {
 	struct freeblock_coverage *covered;
 	u64 began;
 	u32 passes;
-	size_t given;		/* bytes of the file that were given back so far */
+	size_t given;		/* bytes of the file that have been written back so far */
 };
 
 static void fb_scrub_free(void *own)
@@ -68,7 +68,7 @@ static struct fb_scrub_pass *fb_scrub_new(const struct fb_job *job, u64 began, u
 	return pass;
 }
 
-/* go on with a pass that fits the model if told to; else begin one */
+/* continue the present pass if that is asked for and it fits the model; else begin a new one */
 static int fb_scrub_prepare(struct fb_job *job, bool resume)
 {
 	struct fb_scrub_pass *pass = job->run.own;
@@ -110,16 +110,16 @@ const struct fb_job_kind fb_scrub_kind = {
 /* ---- the file "coverage" ---- */
 
 /**
- * fb_scrub_read() - a piece of the file "coverage"
+ * fb_scrub_read() - read a piece of the file "coverage"
  * @slot: the disk's scrub
  * @id: the disk's unique id; "name.<name>" if it has none
- * @buf: filled
- * @off: where the piece begins
+ * @buf: filled in
+ * @off: offset of the piece
  * @count: bytes wanted
  *
- * Context: may sleep; takes no memory.
+ * Context: may sleep; does not allocate.
  *
- * Return: bytes; 0: at the end; -ENODATA: there was no scrub yet, and nothing given back.
+ * Return: bytes read; 0 at the end; -ENODATA if there was no scrub and nothing written back.
  */
 ssize_t fb_scrub_read(struct fb_job **slot, const char *id, char *buf, loff_t off, size_t count)
 {
@@ -149,7 +149,7 @@ ssize_t fb_scrub_read(struct fb_job **slot, const char *id, char *buf, loff_t of
 	return ret;
 }
 
-/* a header: begin an empty pass, if it is of this disk */
+/* begin an empty pass from a header, which must be this disk's */
 static int fb_scrub_restore(struct fb_job *job, const char *id, const struct fb_scrub_header *h)
 {
 	u64 blocks = le64_to_cpu(h->blocks);
@@ -204,17 +204,17 @@ static int fb_scrub_take(struct fb_job *job, const char *id, const char *buf, lo
 }
 
 /**
- * fb_scrub_write() - a piece of what was read from the file "coverage" before
+ * fb_scrub_write() - write back a piece of a saved file "coverage"
  * @slot: the disk's scrub
  * @disk: the disk's present name
  * @id: its unique id; "name.<name>" if it has none
  * @buf: the piece
- * @off: its place; 0, with at least the header, replaces what was covered
+ * @off: its offset; a piece at 0, with at least the header, replaces the present coverage
  * @count: its length
  *
  * Context: may sleep; does no I/O.
  *
- * Return: @count, or an error of Documentation/ABI, with a line in the log that says why.
+ * Return: @count; or an error of Documentation/ABI, with the reason in the log.
  */
 ssize_t fb_scrub_write(struct fb_job **slot, const char *disk, const char *id, const char *buf,
 		       loff_t off, size_t count)

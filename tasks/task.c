@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks: their life, and what consumers change of them (the interface is
- * include/freeblock.h). What is read for them is disk/coverage.c's, and what becomes of it
- * disk/delivery.c's.
+ * Tasks: their life cycle, and the changes that consumers make (the interface is
+ * include/freeblock.h). disk/coverage.c reads for them, and disk/delivery.c delivers what was
+ * read.
  *
  * Calls: disk/delivery.c for changes of state, disk/reader.c for the thread, disk/free_read.c for
- * buffers, disk/memory.c for their account, disk/disk.c to find a disk.
+ * buffers, disk/memory.c to charge for memory, disk/disk.c to find a disk.
  * Locks: fb_disk.life for creation, start and destruction; fb_disk.lock for states and
  * counts; the table is in disk/disk.h.
  */
@@ -29,7 +29,7 @@ static u32 fb_task_granule(const struct freeblock_task *task)
 
 /* ---- creation ---- */
 
-/* a map of the disk, charged to @account */
+/* a bitmap of the disk's granules, charged to @account */
 static int fb_task_init_map(struct fb_disk *fd, struct fb_bitmap *map, u64 *account)
 {
 	const struct dm_info *info = dm_info(fd->model);
@@ -45,7 +45,7 @@ static int fb_task_init_map(struct fb_disk *fd, struct fb_bitmap *map, u64 *acco
 	return ret;
 }
 
-/* what serves the tasks; from the second task on with a map for what all want together */
+/* create the struct fb_coverage that serves all tasks; the second task adds a joint map */
 static int fb_task_need_svc(struct fb_disk *fd)
 {
 	struct fb_coverage *cov;
@@ -76,7 +76,7 @@ static int fb_task_need_svc(struct fb_disk *fd)
 	return -ENODATA;
 }
 
-/* the last task is gone: nothing is wanted, nothing is on its way */
+/* free the struct fb_coverage if the last task has gone: nothing is wanted or in flight */
 static void fb_task_drop_svc(struct fb_disk *fd)
 {
 	struct fb_coverage *cov = fd->cov;
@@ -101,7 +101,7 @@ static void fb_task_drop_svc(struct fb_disk *fd)
 	kvfree(cov);
 }
 
-/* those that are not over: they are listed, and count */
+/* tasks that have not ended: these are listed, and limited to FREEBLOCK_TASKS */
 static u32 fb_task_count(struct fb_coverage *cov)
 {
 	struct freeblock_task *task;
@@ -182,7 +182,7 @@ out:
 }
 EXPORT_SYMBOL_GPL(freeblock_task_create);
 
-/* hand a change to the thread */
+/* queue a change for the thread; consumes @op, also on errors */
 static int fb_task_post(struct freeblock_task *task, struct fb_op *op)
 {
 	struct fb_disk *fd = task->fd;
@@ -249,7 +249,7 @@ int freeblock_task_promote(struct freeblock_task *task, sector_t first, sector_t
 }
 EXPORT_SYMBOL_GPL(freeblock_task_promote);
 
-/* to want what of @n blocks will have its bit set */
+/* an operation that adds those of @n blocks whose bits the caller will set */
 static struct fb_op *fb_task_new_bits(u64 first, u64 n)
 {
 	struct fb_op *op = kvzalloc(struct_size(op, bits, BITS_TO_LONGS(n)), GFP_KERNEL);
@@ -285,9 +285,9 @@ out:
 }
 EXPORT_SYMBOL_GPL(freeblock_task_add_bits);
 
-/* ---- coverage: what has been delivered in good order ---- */
+/* ---- coverage: what was delivered with BLK_STS_OK ---- */
 
-/* blocks are wanted in pieces of so many bits */
+/* uncovered blocks are added in pieces of this many bits */
 #define FB_TASK_PIECE BIT(20)
 
 static u64 fb_task_coverage_bytes(const struct freeblock_coverage *coverage)
@@ -295,7 +295,7 @@ static u64 fb_task_coverage_bytes(const struct freeblock_coverage *coverage)
 	return sizeof(*coverage) + coverage->bytes;
 }
 
-/* @disk's coverage without its map; granule_sectors is 0 when it has no model */
+/* fill in the coverage of @disk but not its map */
 static int fb_task_size_coverage(const char *disk, struct freeblock_coverage *size)
 {
 	struct fb_disk *fd = fb_disk_get(disk);
@@ -347,7 +347,7 @@ int freeblock_task_set_coverage(struct freeblock_task *task, struct freeblock_co
 }
 EXPORT_SYMBOL_GPL(freeblock_task_set_coverage);
 
-/* what @coverage lacks of @op's range; how many blocks that is */
+/* set @op's bits of the blocks that @coverage lacks; returns their number */
 static u64 fb_task_uncovered(const struct freeblock_coverage *coverage, struct fb_op *op)
 {
 	u64 end = op->first + op->n, at, past, found = 0;
@@ -361,7 +361,7 @@ static u64 fb_task_uncovered(const struct freeblock_coverage *coverage, struct f
 	return found;
 }
 
-/* how many blocks of a piece are wanted */
+/* returns the number of blocks added, or an error */
 static s64 fb_task_add_piece(struct freeblock_task *task, u64 first, u64 n)
 {
 	struct fb_op *op = fb_task_new_bits(first, n);
@@ -371,7 +371,7 @@ static s64 fb_task_add_piece(struct freeblock_task *task, u64 first, u64 n)
 	if (!op)
 		return -ENOMEM;
 	found = fb_task_uncovered(task->coverage, op);
-	/* entered faster */
+	/* a range without a mask is entered faster */
 	op->masked = found < n;
 	if (!found) {
 		kvfree(op);
@@ -450,7 +450,7 @@ static int fb_task_first_bufs(struct fb_disk *fd)
 	return 0;
 }
 
-/* buffers for one more task; they stay until the last one is gone */
+/* allocate buffers for one more task; they are kept until the last task has gone */
 static int fb_task_need_bufs(struct fb_disk *fd)
 {
 	u32 n = fb_free_read_missing(fd, fb_task_count(fd->cov));
@@ -614,7 +614,7 @@ u64 freeblock_task_sectors(const struct freeblock_task *task)
 }
 EXPORT_SYMBOL_GPL(freeblock_task_sectors);
 
-/* ---- for people: /sys/kernel/freeblock/<disk>/tasks ---- */
+/* ---- the file /sys/kernel/freeblock/<disk>/tasks ---- */
 
 static const char * const fb_task_states[] = {
 	[FB_TASK_NEW] = "new",
@@ -625,13 +625,14 @@ static const char * const fb_task_states[] = {
 };
 
 /**
- * fb_task_list() - the tasks of a disk, a line each
+ * fb_task_list() - list the tasks of a disk, one per line
  * @fd: the disk
- * @page: filled: id, name, state, priority, blocks in all, delivered, failed, sectors of one
+ * @page: filled in: id, name, state, priority, blocks in total, delivered and failed, sectors
+ *	per block
  *
  * Context: may sleep.
  *
- * Return: characters.
+ * Return: number of characters.
  */
 ssize_t fb_task_list(struct fb_disk *fd, char *page)
 {
@@ -663,13 +664,14 @@ static int fb_task_command_locked(struct freeblock_task *task, const char *word)
 }
 
 /**
- * fb_task_command() - "stop ID", "pause ID" or "resume ID"
+ * fb_task_command() - execute "stop ID", "pause ID" or "resume ID"
  * @fd: the disk
  * @text: the command
  *
  * Context: may sleep.
  *
- * Return: 0; -EINVAL (not a command), -ENOENT (no such task), -EALREADY.
+ * Return: 0; -EINVAL (not a command, or the task is not started or stopping), -ENOENT (no such
+ * task), -EALREADY.
  */
 int fb_task_command(struct fb_disk *fd, const char *text)
 {
@@ -678,7 +680,7 @@ int fb_task_command(struct fb_disk *fd, const char *text)
 	char word[8];
 	u32 id;
 
-	/* sscanf() would take the lower 32 bits of a longer number */
+	/* %u of sscanf() would silently truncate a longer number to 32 bits */
 	if (sscanf(text, "%7s %n", word, &end) != 1 || kstrtou32(text + end, 10, &id) ||
 	    (strcmp(word, "stop") && strcmp(word, "pause") && strcmp(word, "resume"))) {
 		pr_err("freeblock: tasks: '%.*s' is none of stop ID, pause ID, resume ID\n",

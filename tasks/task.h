@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tasks: what the module itself is to do with them. The interface for consumers is
+ * Tasks: functions for the rest of the module. The interface for consumers is
  * include/freeblock.h.
  */
 #ifndef FB_TASK_H

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tasks for user space: the character device /dev/freeblock/<disk>. An open file is one
- * task; the interface is include/uapi/freeblock.h. Of the rest of the module it sees
- * include/freeblock.h only, but that disk/disk.c tells it of disks.
+ * task; the interface is include/uapi/freeblock.h. This file uses the rest of the module only
+ * through include/freeblock.h, except that disk/disk.c tells it about disks.
  *
- * Blocks go through the file's queue, tasks/user_queue.c. Queue and table are all the memory
- * that a file can have.
+ * Blocks go through the file's queue, tasks/user_queue.c. Apart from its task, a file needs
+ * memory only for that queue.
  *
- * Locks, outermost first; those of a queue are inside none of these:
+ * Locks, outermost first; those of a queue nest inside none of these:
  *
- *   fb_user_file.config	mutex: ioctl(), one at a time. The task is made under it, once.
- *   fb_user_lock		spinlock: the list of disks, what is known of each, its open files.
+ *   fb_user_file.config	mutex: serialises ioctl(). The task is created under it, once.
+ *   fb_user_lock		spinlock: the list of disks, their fields and their open files.
  *			Taken while queues are frozen: nothing allocates or sleeps under it.
- *   fb_user_file.words	spinlock: the reason.
- *   fb_user_changes	mutex: devices are made and removed, one at a time. Inside none of these,
+ *   fb_user_file.words	spinlock: guards fb_user_file.reason.
+ *   fb_user_changes	mutex: serialises creation and removal of devices. Inside none of these,
  *			outside fb_user_lock.
  *
- * Devices come and go in a work of their own: disks do so with their queue frozen, when
- * nobody may wait for memory, and devtmpfs does.
+ * Devices are created and removed in a work item: devtmpfs waits for memory, which is not
+ * allowed while a queue is frozen, as it is when disks come and go.
  */
 #include <linux/blkdev.h>
 #include <linux/cdev.h>
@@ -43,19 +43,21 @@
 #include "include/freeblock.h"
 #include "include/uapi/freeblock.h"
 
-#define FB_USER_MINORS 1024		/* disks that are known */
+#define FB_USER_MINORS 1024		/* maximum number of disks */
 
 /**
- * struct fb_user_disk - a disk, from when the scheduler first sees it until it is forgotten, and
- * as long as a file is open
+ * struct fb_user_disk - a disk
  * @node: in fb_user_disks, written with fb_user_changes too; empty: forgotten
- * @minor: its device's
+ * @minor: minor number of its device
  * @name: its name; fb_user_lock
  * @dev: number of its block device; fb_user_lock
- * @gone: there is no such disk now; written with fb_user_lock
- * @round: how often any of these have changed; fb_user_lock
+ * @gone: the disk does not exist at present; written with fb_user_lock
+ * @round: counts changes of @name, @dev and @gone; fb_user_lock
  * @files: open files; fb_user_lock
- * @shown: name of the device that there is, "" if there is none; the work's
+ * @shown: name of its present device, "" if there is none; fb_user_changes
+ *
+ * It lives from when the scheduler first sees the disk until that is forgotten and its last
+ * file closed.
  */
 struct fb_user_disk {
 	struct list_head node;
@@ -73,12 +75,12 @@ struct fb_user_disk {
  * @disk: its disk
  * @node: in fb_user_disk.files
  * @config: see the table of locks
- * @task: NULL before the set-up, which sets @ops and @queue before it
- * @ops: the task's
+ * @task: NULL before the set-up, which sets @ops and @queue first
+ * @ops: the task's callbacks
  * @queue: blocks that wait to be read
- * @started: FREEBLOCK_IOC_START was given; written with @config
+ * @started: FREEBLOCK_IOC_START has succeeded; written with @config
  * @words: see the table of locks
- * @reason: why the last call that failed did so; @words
+ * @reason: why the last failed call failed; guarded by @words
  */
 struct fb_user_file {
 	struct fb_user_disk *disk;
@@ -121,7 +123,7 @@ static int fb_user_refuse_pointer(struct fb_user_file *ff)
 	return fb_user_refuse(ff, -EFAULT, "the argument's memory is not accessible");
 }
 
-/* what the set-up wrote is seen by those who see this */
+/* if this is true, all writes of the set-up are visible */
 static bool fb_user_has_started(const struct fb_user_file *ff)
 {
 	/* pairs with fb_user_start() */
@@ -178,7 +180,7 @@ static __poll_t fb_user_poll(struct file *file, poll_table *wait)
 
 /* ---- set-up ---- */
 
-/* one word of the list of tasks; or empty */
+/* a name must be empty or one word, as it is printed in the list of tasks */
 static bool fb_user_is_name(const char *name)
 {
 	u32 i;
@@ -231,7 +233,7 @@ static int fb_user_check_setup(struct fb_user_file *ff, const struct freeblock_i
 	return fb_user_check_order(ff, s);
 }
 
-/* @disk: filled with the name that the disk has at @round */
+/* @disk and @round: out: the disk's name, and fb_user_disk.round for that name */
 static int fb_user_check_disk(struct fb_user_file *ff, struct block_device *bdev, char *disk,
 			      u64 *round)
 {
@@ -300,7 +302,7 @@ static int fb_user_alloc_queue(struct fb_user_file *ff, const struct freeblock_i
 	return ret ? fb_user_refuse(ff, ret, "no memory for a buffer of %u KiB", kib) : 0;
 }
 
-/* is the task's disk the one that was looked at? */
+/* is the task's disk still the one that fb_user_check_disk() saw? */
 static int fb_user_check_task(struct fb_user_file *ff, struct freeblock_task *task, u64 round)
 {
 	bool same;
@@ -379,7 +381,7 @@ static int fb_user_setup(struct fb_user_file *ff, unsigned int cmd, void __user 
 	u64 round;
 	int ret;
 
-	/* written back first: a task that was made stays */
+	/* test first that @arg is writable: a task that was created stays */
 	if (copy_from_user(&s, arg, sizeof(s)) || copy_to_user(arg, &s, sizeof(s)))
 		return fb_user_refuse_pointer(ff);
 	ret = fb_user_check_setup(ff, &s);
@@ -399,7 +401,7 @@ static int fb_user_setup(struct fb_user_file *ff, unsigned int cmd, void __user 
 
 /* ---- ranges ---- */
 
-/* from the block device's sectors to whole blocks of the disk */
+/* convert a range of the block device to whole blocks of the disk */
 static int fb_user_check_range(struct fb_user_file *ff, const struct freeblock_ioc_range *r,
 			       u64 *first, u64 *count)
 {
@@ -463,7 +465,7 @@ static int fb_user_range(struct fb_user_file *ff, unsigned int cmd, void __user 
 	return fb_user_refuse_range(ff, ret, &r);
 }
 
-/* ---- what else can be asked for ---- */
+/* ---- control and progress ---- */
 
 static int fb_user_start(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
 {
@@ -478,7 +480,7 @@ static int fb_user_start(struct fb_user_file *ff, unsigned int cmd, void __user 
 		return fb_user_refuse(ff, ret, "stopped");
 	if (ret)
 		return fb_user_refuse(ff, ret, "not started: error %d", -ret);
-	/* for fb_user_has_started() */
+	/* pairs with fb_user_has_started() */
 	smp_store_release(&ff->started, true);
 	return 0;
 }
@@ -690,7 +692,7 @@ static void fb_user_show(struct fb_user_disk *ud, const char *name)
 		strscpy(ud->shown, name, sizeof(ud->shown));
 }
 
-/* the name that its device should have now, "" if none */
+/* the name that the disk's device should have, "" if it should have no device */
 static void fb_user_wanted(struct fb_user_disk *ud, char *name)
 {
 	spin_lock(&fb_user_lock);
@@ -708,7 +710,7 @@ static struct fb_user_disk *fb_user_after(struct fb_user_disk *ud)
 	return next == &fb_user_disks ? NULL : list_entry(next, struct fb_user_disk, node);
 }
 
-/* old names go before new ones come: a disk may have another's */
+/* old devices are removed first, as a disk may have taken another one's name */
 static void fb_user_devices_work(struct work_struct *work)
 {
 	char name[DISK_NAME_LEN];
@@ -730,7 +732,7 @@ static void fb_user_devices_work(struct work_struct *work)
 
 static DECLARE_WORK(fb_user_devices, fb_user_devices_work);
 
-/* a queue is frozen; NULL: no memory or too many, the disk goes without a device */
+/* called with a queue frozen; returns NULL, and the disk gets no device, if this fails */
 static struct fb_user_disk *fb_user_disk_new(void)
 {
 	struct fb_user_disk *ud = kzalloc(sizeof(*ud), GFP_NOIO);
@@ -751,7 +753,7 @@ static struct fb_user_disk *fb_user_disk_new(void)
 	return ud;
 }
 
-/* the disk is here, perhaps under another name: its device follows soon */
+/* the disk has appeared or changed its name: its device is created soon */
 static void fb_user_disk_here(struct fb_disk *fd, struct gendisk *disk)
 {
 	struct fb_user_disk *ud;
@@ -770,7 +772,7 @@ static void fb_user_disk_here(struct fb_disk *fd, struct gendisk *disk)
 	schedule_work(&fb_user_devices);
 }
 
-/* the disk is no longer here: its device goes soon, its readers are told at once */
+/* the disk has disappeared: its readers are woken now, its device is removed soon */
 static void fb_user_disk_gone(struct fb_disk *fd)
 {
 	struct fb_user_disk *ud = fd->user;
@@ -787,7 +789,7 @@ static void fb_user_disk_gone(struct fb_disk *fd)
 	schedule_work(&fb_user_devices);
 }
 
-/* the disk never comes back. Files may be open: the last one takes ours along */
+/* the disk is forgotten; if files are open, the last one frees @ud when it is closed */
 static void fb_user_disk_free(struct fb_disk *fd)
 {
 	struct fb_user_disk *ud = fd->user;
@@ -817,11 +819,11 @@ const struct fb_disk_client fb_user_client = {
 /* ---- module ---- */
 
 /**
- * fb_user_init() - the class and the numbers of devices
+ * fb_user_init() - register the device class and the device numbers
  *
  * Context: module init.
  *
- * Return: 0 or why not.
+ * Return: 0 or an error.
  */
 int fb_user_init(void)
 {
@@ -852,7 +854,7 @@ free_region:
 /**
  * fb_user_exit() - undo fb_user_init()
  *
- * Context: module exit, all disks freed.
+ * Context: module exit; all disks have been freed.
  */
 void fb_user_exit(void)
 {

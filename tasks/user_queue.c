@@ -8,10 +8,10 @@
 
 #include "tasks/user_queue.h"
 
-#define FB_USER_QUEUE_LOOK (HZ / 2)	/* how often a callback that waits looks for a stop */
+#define FB_USER_QUEUE_LOOK (HZ / 2)	/* how often a waiting callback polls for a stop */
 
 /**
- * fb_user_queue_init() - an empty queue without room
+ * fb_user_queue_init() - initialise a queue, empty and without memory
  * @q: the queue, zeroed
  *
  * Context: any.
@@ -24,14 +24,14 @@ void fb_user_queue_init(struct fb_user_queue *q)
 }
 
 /**
- * fb_user_queue_alloc() - make room
+ * fb_user_queue_alloc() - allocate a queue's memory
  * @q: the queue; fb_user_queue.granule is set
  * @kib: memory to be used
  * @wants_data: blocks come with their data
  *
  * Context: may sleep.
  *
- * Return: 0; -EINVAL: not even a block fits; -ENOMEM.
+ * Return: 0; -EINVAL: not even one block fits; -ENOMEM.
  */
 int fb_user_queue_alloc(struct fb_user_queue *q, u32 kib, bool wants_data)
 {
@@ -50,7 +50,7 @@ int fb_user_queue_alloc(struct fb_user_queue *q, u32 kib, bool wants_data)
  * fb_user_queue_free() - undo fb_user_queue_alloc()
  * @q: the queue
  *
- * Context: may sleep; there is no task any more.
+ * Context: may sleep; the task has been destroyed.
  */
 void fb_user_queue_free(struct fb_user_queue *q)
 {
@@ -61,7 +61,7 @@ void fb_user_queue_free(struct fb_user_queue *q)
 }
 
 /**
- * fb_user_queue_close() - nobody will read any more: the callback need not wait
+ * fb_user_queue_close() - tell the callback not to wait: there are no more readers
  * @q: the queue
  *
  * Context: may sleep.
@@ -100,8 +100,9 @@ static bool fb_user_queue_is_stopping(struct freeblock_task *task)
 }
 
 /*
- * Idle, for a reader may take its time: no hung task. Nobody tells that the administrator
- * has stopped the task; what does not fit is dropped then, for the reader may never come.
+ * A reader may be slow: the wait is idle, so that it is not reported as a hung task. A stop by
+ * the administrator is polled for; blocks that do not fit are then dropped, as the reader may
+ * never come.
  */
 static bool fb_user_queue_wait(struct fb_user_queue *q, struct freeblock_task *task)
 {
@@ -120,15 +121,15 @@ static bool fb_user_queue_wait(struct fb_user_queue *q, struct freeblock_task *t
 }
 
 /**
- * fb_user_queue_put() - a block was delivered: what of it is the block device's
+ * fb_user_queue_put() - queue the part of a delivered block within the block device
  * @q: the queue
  * @task: its task
- * @lbn: first sector, of the disk
- * @sectors: how many
- * @data: of them, or NULL
- * @status: as struct freeblock_ops has it
+ * @lbn: first sector, from the start of the disk
+ * @sectors: length of the block
+ * @data: its data, or NULL
+ * @status: status as in struct freeblock_ops
  *
- * Context: the task's callback: may sleep, until there is room.
+ * Context: the task's callback; sleeps until there is room.
  */
 void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task, u64 lbn, u32 sectors,
 		       const void *data, blk_status_t status)
@@ -151,16 +152,16 @@ void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task, u64
 }
 
 /**
- * fb_user_queue_end() - the task is over, no block comes any more
+ * fb_user_queue_end() - tell readers that the task has ended
  * @q: the queue
- * @why: how
+ * @why: how it ended
  *
  * Context: the task's callback.
  */
 void fb_user_queue_end(struct fb_user_queue *q, enum freeblock_end why)
 {
 	q->why = why;
-	/* for fb_user_queue_has_ended() */
+	/* pairs with fb_user_queue_has_ended() */
 	smp_store_release(&q->ended, true);
 	wake_up(&q->readable);
 }
@@ -168,12 +169,12 @@ void fb_user_queue_end(struct fb_user_queue *q, enum freeblock_end why)
 /* ---- the reader's side ---- */
 
 /**
- * fb_user_queue_has_ended() - is the task over?
+ * fb_user_queue_has_ended() - has the task ended?
  * @q: the queue
  *
  * Context: any.
  *
- * Return: true: fb_user_queue.why is valid, and the last block is in the queue.
+ * Return: true if it has: fb_user_queue.why is valid, and the last block is in the queue.
  */
 bool fb_user_queue_has_ended(const struct fb_user_queue *q)
 {
@@ -207,7 +208,7 @@ static void fb_user_queue_drop(struct fb_user_queue *q, u32 n)
 	wake_up(&q->space);
 }
 
-/* a record is taken when all of it has been copied; 0: there is none */
+/* a record leaves the ring only when all of it was copied; returns 0 if there is none */
 static ssize_t fb_user_queue_take(struct fb_user_queue *q, char __user *to, size_t size)
 {
 	struct fb_record_ring ring = { q->slot, q->slots, .has_data = q->data };
@@ -240,7 +241,7 @@ static ssize_t fb_user_queue_take_locked(struct fb_user_queue *q, char __user *t
 	ssize_t ret;
 
 	if (nonblock) {
-		/* its holder may sleep on a page of its own */
+		/* the holder may be sleeping in a page fault */
 		if (!mutex_trylock(&q->reader))
 			return -EAGAIN;
 	} else if (mutex_lock_interruptible(&q->reader)) {
@@ -257,22 +258,22 @@ static bool fb_user_queue_would_not_wait(const struct fb_user_queue *q)
 }
 
 /**
- * fb_user_queue_read() - take records out
+ * fb_user_queue_read() - copy records to a reader
  * @q: the queue, of a task that was started
  * @to: user memory
- * @size: its bytes
+ * @size: its size in bytes
  * @nonblock: do not wait for a block
  *
- * Context: read(): may sleep.
+ * Context: read(); may sleep.
  *
- * Return: bytes; 0: all was delivered and read; -EMSGSIZE: the next record does not fit, see
- * fb_user_queue.needed; -EFAULT; -EAGAIN: there is no block yet; -ECANCELED: stopped before
+ * Return: bytes copied; 0: all was delivered and read; -EMSGSIZE: the next record does not fit,
+ * see fb_user_queue.needed; -EFAULT; -EAGAIN: there is no block yet; -ECANCELED: stopped before
  * all was delivered; -ENODEV: the disk is gone; -ERESTARTSYS.
  */
 ssize_t fb_user_queue_read(struct fb_user_queue *q, char __user *to, size_t size, bool nonblock)
 {
 	for (;;) {
-		/* what was filled before the end is seen after it */
+		/* checked first, so that blocks queued before the end are seen */
 		bool ended = fb_user_queue_has_ended(q);
 		ssize_t ret = fb_user_queue_take_locked(q, to, size, nonblock);
 
@@ -290,7 +291,7 @@ ssize_t fb_user_queue_read(struct fb_user_queue *q, char __user *to, size_t size
 }
 
 /**
- * fb_user_queue_events() - what poll() says of a task that was started
+ * fb_user_queue_events() - get the events of poll() for a task that was started
  * @q: the queue
  *
  * Context: any.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The queue of an open file of /dev/freeblock: the task's callback puts blocks in, and sleeps
- * while there is no room, read() takes them out.
+ * The queue of an open file of /dev/freeblock: the task's callback puts blocks in, sleeping
+ * while there is no room, and read() takes them out.
  */
 #ifndef FB_USER_QUEUE_H
 #define FB_USER_QUEUE_H
@@ -17,25 +17,25 @@
 /**
  * struct fb_user_queue - blocks that wait to be read
  *
- * The callback takes no lock: it alone moves the head, and @filled hands blocks over.
+ * The callback takes no lock: it alone moves @head, and @filled hands blocks over.
  *
- * @gone: is the disk gone? Set by the owner
- * @reader: mutex: read(), one at a time, while it takes from the ring: the end of the ring and
- *	page faults. Nobody waits for blocks under it.
+ * @gone: true if the disk is gone; set by the owner
+ * @reader: mutex that serialises read() while it takes blocks from the ring: it guards @tail,
+ *	and page faults happen under it. It is not held while waiting for blocks.
  * @start: first sector of the block device on the disk
- * @sectors: its length
- * @granule: sectors of a block
- * @slots: blocks that fit into the ring
+ * @sectors: length of the block device
+ * @granule: sectors per block
+ * @slots: length of the ring in blocks
  * @slot: the ring
- * @data: the blocks' data, NULL: without
- * @head: where the next block goes; the callback's
- * @tail: the next block to be read; @reader
- * @filled: blocks between them
+ * @data: the blocks' data; NULL: without data
+ * @head: where the next block goes; used by the callback only
+ * @tail: the next block to be read; guarded by @reader
+ * @filled: blocks between @tail and @head
  * @needed: bytes of the record that did not fit a reader's buffer
- * @stalled_ns: so long the callback has waited; the callback's
- * @closing: nobody will read any more
- * @ended: the task is over
- * @why: how; valid when @ended
+ * @stalled_ns: total time the callback has waited; written by the callback only
+ * @closing: the file is being closed: there are no more readers
+ * @ended: the task has ended
+ * @why: how it ended; valid when @ended
  * @readable: readers wait here
  * @space: the callback waits here
  */

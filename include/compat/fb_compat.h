@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What differs between kernel versions, and nothing else. The sources call these
- * and hold no version conditional of their own.
+ * All differences between kernel versions. The sources call these wrappers and have no
+ * version conditionals of their own.
  */
 #ifndef FB_COMPAT_H
 #define FB_COMPAT_H
@@ -34,11 +34,11 @@
 	}
 
 /*
- * Linux 6.1: what ends a request without a bio gets two arguments.
+ * Linux 6.1: the end_io function of a request takes two arguments.
  */
 #define FB_COMPAT_END_IO(fn)	enum rq_end_io_ret fn(struct request *rq, blk_status_t status)
 
-/* block/blk.h, not exported: may bios still be merged into @rq? */
+/* copy of rq_mergeable() of block/blk.h, which modules cannot include */
 static inline bool fb_compat_rq_mergeable(const struct request *rq)
 {
 	if (blk_rq_is_passthrough((struct request *)rq))
@@ -49,15 +49,15 @@ static inline bool fb_compat_rq_mergeable(const struct request *rq)
 	return !(rq->cmd_flags & REQ_NOMERGE_FLAGS) && !(rq->rq_flags & RQF_NOMERGE_FLAGS);
 }
 
-/* block/blk.h, not exported: discards that a driver takes several ranges of */
+/* copy of blk_discard_mergable() of block/blk.h: a driver may take several ranges at once */
 static inline bool fb_compat_discard_mergable(const struct request *rq)
 {
 	return req_op(rq) == REQ_OP_DISCARD && queue_max_discard_segments(rq->q) > 1;
 }
 
 /*
- * The depth to which half of a queue's requests may be allocated at most. This kernel counts
- * it by word of the bitmap, and wants to be told the least that will be asked for.
+ * The shallow depth that limits an allocation to half of a queue's requests. Linux 6.1 counts
+ * it per word of the bitmap, and must be told the smallest depth that will be used.
  */
 static inline unsigned int fb_compat_half_depth(struct blk_mq_hw_ctx *hctx)
 {
@@ -73,13 +73,13 @@ static inline void fb_compat_set_depth(struct blk_mq_alloc_data *data, unsigned 
 	data->shallow_depth = depth;
 }
 
-/* later kernels keep it in the bio only */
+/* later kernels keep the I/O priority in the bio only */
 static inline void fb_compat_set_ioprio(struct request *rq, unsigned short prio)
 {
 	rq->ioprio = prio;
 }
 
-/* rename a debugfs directory; waits for no reader, so that a queue may be frozen */
+/* it does not wait for readers, so a queue may be frozen */
 static inline void fb_compat_debugfs_rename(struct dentry *parent, struct dentry *dir,
 					    const char *name)
 {
@@ -87,7 +87,7 @@ static inline void fb_compat_debugfs_rename(struct dentry *parent, struct dentry
 		debugfs_rename(parent, dir, parent, name);
 }
 
-/* later kernels ask for a subpage, too */
+/* later kernels take a subpage, too */
 static inline int fb_compat_mode_sense(struct scsi_device *sdev, int page, u8 *buf, int len,
 				       int timeout, struct scsi_mode_data *data,
 				       struct scsi_sense_hdr *sense)
@@ -95,7 +95,7 @@ static inline int fb_compat_mode_sense(struct scsi_device *sdev, int page, u8 *b
 	return scsi_mode_sense(sdev, 0, page, buf, len, timeout, 1, data, sense);
 }
 
-/* is it suspended, or about to be? Kernels without runtime power management have no such state */
+/* is the device suspended or about to be? Without CONFIG_PM there is no such state */
 static inline bool fb_compat_queue_sleeps(const struct request_queue *q)
 {
 #ifdef CONFIG_PM
@@ -112,14 +112,14 @@ static inline int fb_compat_scsi_read(struct scsi_device *sdev, const u8 *cmd, u
 	return scsi_execute_req(sdev, cmd, DMA_FROM_DEVICE, buf, len, NULL, timeout, 1, NULL);
 }
 
-/* a command without data, for what its sense data tell; SCSI_SENSE_BUFFERSIZE of them */
+/* send a command without data for its sense data; @sense has SCSI_SENSE_BUFFERSIZE bytes */
 static inline void fb_compat_scsi_ask(struct scsi_device *sdev, const u8 *cmd, u8 *sense,
 				      int timeout)
 {
 	__scsi_execute(sdev, cmd, DMA_NONE, NULL, 0, sense, NULL, timeout, 1, 0, 0, NULL);
 }
 
-/* Linux 6.4: the class no longer asks whose it is */
+/* since Linux 6.4 class_create() does not take the owning module */
 static inline struct class *fb_compat_class_create(const char *name)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
@@ -129,7 +129,7 @@ static inline struct class *fb_compat_class_create(const char *name)
 #endif
 }
 
-/* Linux 6.2: class.devnode does not change the device */
+/* since Linux 6.2 class.devnode takes a const device */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define FB_COMPAT_CONST_DEVICE const
 #else

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The elevator interface of the kernel, which lives in its private header
+ * The kernel's elevator interface, which is declared in its private header
  * block/elevator.h and is not part of linux-headers.
  *
- * A wrong layout here is a crash, and module versions do not notice it (their
- * CRCs come from Module.symvers). Therefore: a kernel that is not named below is
- * refused, and `make modules` compares these declarations with the target
- * kernel's BTF (tools/check-btf).
+ * A wrong layout here crashes the kernel, and module versions do not notice it (their
+ * CRCs come from Module.symvers). Kernels not named below are therefore refused, and
+ * `make modules` compares these declarations with the target kernel's BTF
+ * (tools/check-btf).
  */
 #ifndef FB_COMPAT_ELEVATOR_H
 #define FB_COMPAT_ELEVATOR_H
@@ -27,7 +27,7 @@ struct elevator_queue;
 struct elevator_type;
 struct io_cq;
 
-/* block/blk-mq.h: a request about to be allocated */
+/* block/blk-mq.h: describes a request about to be allocated */
 struct blk_mq_alloc_data {
 	struct request_queue *q;
 	blk_mq_req_flags_t flags;
