@@ -37,8 +37,8 @@
  * @base: seek time where it begins, 2^-DM_SLOPE_SHIFT ns, plus half an ns for rounding
  * @slope: 2^-DM_SLOPE_SHIFT ns per cylinder
  * @cyls: distance at which it begins; it ends where the next one begins
- * @floor: the shortest seek at any distance beyond this segment's beginning, unless the
- *	segment itself rises; see dm_curve_floor()
+ * @floor: the shortest seek of all later segments, and at this one's end if it falls;
+ *	see dm_curve_floor()
  */
 struct dm_seg {
 	s64 base;
