@@ -4,9 +4,9 @@
  * struct fb_block_value per task. Core.
  *
  * Taking the largest gain in each gap makes a scan begin fast and end slowly: half the
- * time goes into the last tenth. Three things shorten the whole scan: leaving no few
- * blocks behind on tracks (powers below 1 of how many there are), letting no region lag
- * behind (weights), and taking no risk for a piece that is worth less (price of a miss).
+ * time goes into the last tenth. Three things shorten the whole scan: leaving no remnants on
+ * tracks (powers below 1 of how many blocks a track has left), letting no region lag behind
+ * (weights), and taking no risk for a piece that is worth less (the price of a miss).
  */
 #ifndef FB_BLOCK_VALUE_H
 #define FB_BLOCK_VALUE_H

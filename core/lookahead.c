@@ -84,7 +84,7 @@ static void fb_lookahead_allow(struct fb_lookahead_lift *l, u64 now_ns)
 	fb_lookahead_enter(l, FB_LOOKAHEAD_ALLOWED, now_ns);
 }
 
-/* the pause begins anew for a drive that was good for longer than the pause would be */
+/* pauses start short again for a drive that was good for longer than the pause would be */
 static void fb_lookahead_refuse(struct fb_lookahead_lift *l, const struct fb_lookahead_test *t,
 				u64 now_ns)
 {

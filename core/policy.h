@@ -219,7 +219,7 @@ void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
  * O(1). For all policies but sptf-sw the result is that of fb_policy_choose(). A new
  * shortest positioning time narrows sptf-sw's window: if that excludes the current
  * choice, @req takes its place, although a third request may have a shorter seek. If
- * @req is the choice itself and its beginning moved, its times are computed anew but not
+ * @req is the choice itself and its beginning moved, its times are computed again but not
  * compared with the others'; a host that wants the best request must choose again.
  *
  * Return: true when @c changed so that a plan made for it is void.

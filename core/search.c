@@ -113,7 +113,7 @@ static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
 	if (arm->dist < end)
 		return true;
 	if (arm->dist % FB_SEARCH_HORIZON == 0) {
-		/* the last one was not usable, for it is poor */
+		/* the last cylinder was not usable, because it is poor */
 		arm->dist--;
 		fb_arm_skip(s, arm);
 	}

@@ -71,7 +71,7 @@ struct fb_seek_fit {
 void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm);
 
 /**
- * fb_seek_fit_forget() - begin anew
+ * fb_seek_fit_forget() - forget what was learnt and start again
  * @c: state, of a model that is in use
  * @dm: that model
  *

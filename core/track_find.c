@@ -413,7 +413,7 @@ static void fb_track_find_run(struct fb_search *s, const struct fb_visit *v, u64
 	if (first >= end)
 		return;
 	n = end - first;
-	/* equals count, for they may have more slack */
+	/* a piece of equal value counts, because it may have more slack */
 	if (n + 1 < fb_track_find_need_cached(s, s->weight))
 		return;
 	p.wanted = fb_bitmap_trim(s->bm, &first, &n);
