@@ -3,12 +3,12 @@
  * Disk model: layout and mechanics (freeblock paper, 4.2). See disk_model.h.
  *
  * A zone's sectors are numbered from its first one in the order in which LBNs
- * visit the tracks ("physical" numbers below). LBN -> physical number skips the
- * zone's dead front and its slips; physical number -> place is division, and a search
- * among the heads where their tracks differ in length.
+ * visit the tracks ("physical" numbers below). Converting an LBN to a physical number skips
+ * the zone's dead front and its slips; converting that to a place takes a division, and a
+ * search among the heads if their tracks differ in length.
  *
- * Everything a scheduler asks under its lock is table look-up, multiplication
- * and shift: a choice among 256 requests has 20 us on a 1 GHz processor.
+ * Queries that a scheduler makes under its lock use only table look-up, multiplication
+ * and shift, because a choice among 256 requests must take less than 20 us at 1 GHz.
  *
  * Calls: nothing. Core: no locks, a model is read-only once built.
  */
@@ -38,7 +38,7 @@ u64 dm_period_ns(const struct disk_model *dm)
 	return (dm->period + (1U << (DM_PERIOD_SHIFT - 1))) >> DM_PERIOD_SHIFT;
 }
 
-/* An angle that may be a whole turn, in ns. */
+/* Convert an angle that may be a whole turn to ns. */
 static u64 dm_span_to_ns(const struct disk_model *dm, u64 span)
 {
 	return span >> 32 ? dm_period_ns(dm) : dm_angle_to_ns(dm, span);
@@ -62,8 +62,8 @@ static u64 dm_sector_end(const struct dm_track *t, u32 s)
 /* ---- zones ---- */
 
 /*
- * The last of the ascending @first[0 .. zones - 1] that is not above @x. @hint tells
- * which zones the 2^@shift values around @x may lie in: mostly one or two.
+ * Find the last of the ascending @first[0 .. zones - 1] that is not above @x. @hint tells
+ * which zones the 2^@shift values around @x may lie in, usually one or two.
  */
 static u32 dm_zone_of(const u64 *first, const u16 *hint, unsigned int shift, u64 x)
 {
@@ -88,7 +88,7 @@ static u32 dm_zone_of_cyl(const struct disk_model *dm, u32 cyl)
 	return dm_zone_of(dm->zone_cyl, dm->cyl_hint, dm->cyl_shift, cyl);
 }
 
-/* Physical <-> logical head of the zone's cylinder @c: its own inverse. */
+/* Convert between physical and logical heads of the zone's cylinder @c, in either direction. */
 static u32 dm_head(const struct disk_model *dm, const struct dm_zone *z, u32 c, u32 head)
 {
 	if ((c + z->reverse) & dm->serpentine)
@@ -112,12 +112,12 @@ static u32 dm_before(const struct disk_model *dm, const struct dm_zone *z, u32 c
 	return z->before[head];
 }
 
-/* Head under which sector @r of the zone's cylinder @c lies. */
+/* Find the head under which sector @r of the zone's cylinder @c lies. */
 static u32 dm_head_under(const struct disk_model *dm, const struct dm_zone *z, u32 c, u32 r)
 {
 	u32 head = 0, n = dm->info.heads;
 
-	/* backwards they are counted from the other end */
+	/* on a backward cylinder sectors are counted from the other end */
 	if ((c + z->reverse) & dm->serpentine)
 		r = z->cyl_sectors - 1 - r;
 	while (n > 1) {
@@ -131,7 +131,7 @@ static u32 dm_head_under(const struct disk_model *dm, const struct dm_zone *z, u
 
 /* ---- slips and remaps ---- */
 
-/* Sector @l of the zone's LBN-bearing ones, the dead front counted: its physical number. */
+/* Physical number of sector @l of the zone, counting the dead front but not slipped sectors. */
 static u64 dm_unslipped_to_phys(const struct dm_zone *z, u64 l)
 {
 	u32 lo = 0, hi = z->slips;
@@ -219,7 +219,7 @@ int dm_place_of(const struct disk_model *dm, u64 lbn, struct dm_place *p)
 
 /* ---- tracks ---- */
 
-/* LBN-bearing sectors of the zone before @phys, a number on or at the end of @t. */
+/* First LBN of the zone at physical number @phys or later, which is on @t or at its end. */
 static u64 dm_track_lbn(const struct dm_zone *z, const struct dm_track *t, u64 phys)
 {
 	u32 slipped = t->slipped, i;
@@ -247,7 +247,7 @@ static u64 dm_track_phys(const struct dm_zone *z, const struct dm_track *t, u64 
 	return l + slipped;
 }
 
-/* Which slips and remaps touch the track. */
+/* Find which slips and remaps touch the track. */
 static void dm_track_anomalies(const struct dm_zone *z, struct dm_track *t)
 {
 	u64 end = t->phys0 + t->spt;
@@ -271,7 +271,7 @@ static void dm_track_anomalies(const struct dm_zone *z, struct dm_track *t)
 	t->anomalous = t->slip1 > t->slip0 || t->remap1 > t->remap0;
 }
 
-/* The track at the zone's cylinder @c, logical head @h. */
+/* Fill in the track at the zone's cylinder @c, logical head @h. */
 static void dm_track_fill(const struct disk_model *dm, u32 zone, u32 c, u32 h,
 			  struct dm_track *t)
 {
@@ -390,7 +390,7 @@ int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn,
 
 /* ---- windows ---- */
 
-/* @nsect LBNs from @lbn on, on sectors [@a, @b) of @t, pass next. */
+/* Add the run of @nsect LBNs from @lbn on, which lies on sectors [@a, @b) of @t. */
 static void dm_window_run(const struct dm_track *t, u32 angle, u64 lbn, u32 nsect, u32 a, u32 b,
 			  struct dm_piece piece[2])
 {
@@ -398,7 +398,7 @@ static void dm_window_run(const struct dm_track *t, u32 angle, u64 lbn, u32 nsec
 	u32 start = dm_sector_angle(t->sector, a);
 
 	if (piece[0].nsect && piece[1].nsect) {
-		/* the shorter one makes room, the order stays */
+		/* drop the shortest, keep the order */
 		if (nsect <= min(piece[0].nsect, piece[1].nsect))
 			return;
 		if (piece[0].nsect < piece[1].nsect)
@@ -412,7 +412,7 @@ static void dm_window_run(const struct dm_track *t, u32 angle, u64 lbn, u32 nsec
 	p->span = dm_sector_end(t, b) - start;
 }
 
-/* The same for LBNs [@lbn, @end), maybe none, where there are holes between them. */
+/* Add the run of LBNs [@lbn, @end), if any, which may have slipped sectors between them. */
 static void dm_window_holes(const struct dm_zone *z, const struct dm_track *t, u32 angle,
 			    u64 lbn, u64 end, struct dm_piece piece[2])
 {
@@ -421,7 +421,7 @@ static void dm_window_holes(const struct dm_zone *z, const struct dm_track *t, u
 			      dm_track_phys(z, t, end - 1) - t->phys0 + 1, piece);
 }
 
-/* Sectors [@a, @b) of @t pass next: their LBNs, cut where one is remapped. */
+/* Add the runs of LBNs on sectors [@a, @b) of @t, cut where one is remapped. */
 static void dm_window_sectors(const struct dm_zone *z, const struct dm_track *t, u32 angle,
 			      u32 a, u32 b, struct dm_piece piece[2])
 {
@@ -462,11 +462,11 @@ void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	piece[1].nsect = 0;
 	if (!t->nsect)
 		return;
-	/* Two turns hold every sector; sectors are numbered on beyond the turn's end. */
+	/* Two turns hold every sector; numbering goes on beyond the end of the first turn. */
 	span = min_t(u64, span, 1ULL << 33);
 	/* the first that begins at off or later: floor(s * 2^32 / spt) >= off */
 	first = ((u64)off * spt + U32_MAX) >> 32;
-	/* the last that begins, its forerunner so ends, at off + span or earlier */
+	/* the last that begins at off + span or earlier; the one before it ends there */
 	end = ((off + span + 1) * spt - 1) >> 32;
 	end = min(end, first + spt);
 	if (first < spt)
@@ -547,7 +547,7 @@ u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls)
 	if (cyls >= dm->info.cylinders)
 		return U64_MAX;
 	floor = dm_curve_floor(dm, false, cyls);
-	/* a write profile that was not given is the read profile and more */
+	/* a write profile that was not given is nowhere below the read profile */
 	return dm->write_curve ? min(floor, dm_curve_floor(dm, true, cyls)) : floor;
 }
 
@@ -564,7 +564,7 @@ u32 dm_spread_ns(const struct disk_model *dm, u32 cyls)
 
 	if (!n)
 		return 0;
-	/* the first point of @cyls or more: models are put in force with interrupts off */
+	/* first point of @cyls or more, by bisection: models are activated with interrupts off */
 	while (i < end) {
 		u32 mid = (i + end) / 2;
 
@@ -591,7 +591,7 @@ void dm_position(const struct disk_model *dm, const struct dm_place *from,
 /* ---- accesses ---- */
 
 /**
- * struct dm_trip - an access being reckoned
+ * struct dm_trip - an access being predicted
  * @dm: model
  * @write: direction
  * @first: no sector has been transferred yet
@@ -605,9 +605,9 @@ struct dm_trip {
 };
 
 /*
- * Where a head that lands at sector-0-relative angle @land starts when it wants
- * sectors [@s, @e) in any order: the angle of the next whole sector, if that is one
- * of them but not the first. Then the access ends there, one turn later.
+ * Find where a head that lands at angle @land, relative to sector 0, starts when it wants
+ * sectors [@s, @e) in any order: at the next whole sector, if that is one of them but not
+ * the first. Then the access ends there, one turn later.
  */
 static bool dm_lands_inside(const struct dm_track *t, u32 land, u32 s, u32 e, u32 *start)
 {
@@ -619,7 +619,7 @@ static bool dm_lands_inside(const struct dm_track *t, u32 land, u32 s, u32 e, u3
 	return true;
 }
 
-/* Go to the track and pass its sectors [@s, @e). */
+/* Add the move to the track and the transfer of its sectors [@s, @e). */
 static void dm_trip_extent(struct dm_trip *trip, const struct dm_track *t, u32 s, u32 e)
 {
 	const struct disk_model *dm = trip->dm;
@@ -645,7 +645,7 @@ static void dm_trip_extent(struct dm_trip *trip, const struct dm_track *t, u32 s
 	a->end.angle = t->angle0 + start + (u32)span;
 }
 
-/* One remapped sector, on whatever track its spare is. */
+/* Add one remapped sector, on the track where its spare is. */
 static void dm_trip_spare(struct dm_trip *trip, const struct dm_zone *z, u64 phys)
 {
 	struct dm_track t;
@@ -656,7 +656,7 @@ static void dm_trip_spare(struct dm_trip *trip, const struct dm_zone *z, u64 phy
 	dm_trip_extent(trip, &t, phys - t.phys0, phys - t.phys0 + 1);
 }
 
-/* LBNs [@lbn, @end) of one track. */
+/* Add LBNs [@lbn, @end) of one track. */
 static void dm_trip_track(struct dm_trip *trip, const struct dm_track *t, u64 lbn, u64 end)
 {
 	const struct dm_zone *z = &trip->dm->zone[t->zone];

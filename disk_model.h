@@ -6,9 +6,9 @@
  * Angles are u32 fractions of a turn (2^32 = one revolution, so wrap-around is
  * the arithmetic's own); times are u64 nanoseconds; LBNs are 512-byte sectors.
  *
- * A built model never changes, but for the corrections of dm_correct(). The queries
- * allocate nothing, sleep never, take no lock and may run in any context, several at once;
- * dm_build() and dm_free() may sleep.
+ * A built model never changes, except through dm_correct(). The queries never allocate,
+ * sleep or take a lock, and may run concurrently in any context; dm_build() and dm_free()
+ * may sleep.
  */
 #ifndef DISK_MODEL_H
 #define DISK_MODEL_H
@@ -18,7 +18,7 @@
 #define DM_ID_LEN 40		/* vendor, product, serial ..: text plus NUL */
 #define DM_TEXT_LEN 200		/* a reason: the same */
 
-/* Bounds of what a model may say. Whoever fills a struct dm_spec keeps to them. */
+/* Bounds on a model's values. The code that fills a struct dm_spec must enforce them. */
 #define DM_CYLINDERS_MAX 16777216U
 #define DM_HEADS_MAX 128U		/* cylinders * heads fits 31 bits */
 #define DM_SPT_MAX 65535U		/* keeps sector -> angle exact in 64 bits */
@@ -40,7 +40,7 @@ struct disk_model;
  * @serial: unit serial number, or "" when the model fits every unit
  * @revision: of the firmware, as in INQUIRY, or "" when the model fits all
  * @wwn: world-wide name, "naa.<hex>" for one, or "" when the model fits every unit
- * @distrusted: why whoever made the model does not trust it, or ""
+ * @distrusted: why the tool that made the model does not trust it, or ""
  * @sectors: capacity in 512-byte LBNs
  * @physical_sectors: physical block in 512-byte sectors (1, or 8 for 512e/4Kn)
  * @cylinders: number of cylinders
@@ -53,7 +53,7 @@ struct disk_model;
  * @write_overhead_ns: the same for a write
  * @read_report_ns: from the last sector passing the head to the host's stamp
  * @write_report_ns: the same for a write
- * @zero_latency: drive starts in mid-request where the head lands (paper, table 1)
+ * @zero_latency: the drive can start in the middle of a request (paper, table 1)
  */
 struct dm_info {
 	char vendor[DM_ID_LEN];
@@ -81,10 +81,10 @@ struct dm_info {
  * struct dm_place - the head over one spot of one track
  * @cyl: cylinder
  * @head: head (physical, serpentine order already undone)
- * @angle: fraction of a turn; the platter's zero is that of the model
+ * @angle: fraction of a turn, from the model's zero
  *
  * Queries do not check a place: it must lie on the disk of the model it is used with,
- * so whoever swaps models forgets the old one's places.
+ * so code that swaps models must discard the old one's places.
  */
 struct dm_place {
 	u32 cyl;
@@ -104,7 +104,7 @@ struct dm_place {
  * @sector_angle: angle of one sector, 2^32/spt rounded down
  * @anomalous: slips or remaps touch this track: LBN order has holes
  * @phys0: private: sector 0, counted from the zone's first sector
- * @sector: private: one sector, 2^-64 turn, rounded up
+ * @sector: private: angle of one sector, 2^-64 turn, rounded up
  * @slipped: private: sectors of the zone slipped before @slip0
  * @slip0: private: first slip that touches the track ...
  * @slip1: private: ... and the one after the last
@@ -121,7 +121,7 @@ struct dm_track {
 	u32 angle0;
 	u32 sector_angle;
 	bool anomalous;
-	/* private: what disk_model.c has found already */
+	/* private: cached by disk_model.c */
 	u64 phys0;
 	u64 sector;
 	u32 slipped;
@@ -135,8 +135,8 @@ struct dm_track {
  * struct dm_access - one media access, from the end of the previous one
  * @seek_ns: arm, head switch and settle before the first sector
  * @latency_ns: rotational wait before the first sector that is transferred
- * @total_ns: until the last sector has passed the head (the paper's head time)
- * @end: where the head is then (after the sector that was transferred last)
+ * @total_ns: time until the last sector has passed the head (the paper's head time)
+ * @end: where the head is then, just after the sector transferred last
  */
 struct dm_access {
 	u64 seek_ns;
@@ -160,10 +160,10 @@ struct dm_piece {
 	u64 span;
 };
 
-/* ---- what every caller may ask; none of these allocates, sleeps or locks ---- */
+/* ---- queries, for every caller; none of them allocates, sleeps or locks ---- */
 
 /**
- * dm_info() - the header facts of a model
+ * dm_info() - get what the header records of a model say
  * @dm: model
  *
  * Context: any.
@@ -173,7 +173,7 @@ struct dm_piece {
 const struct dm_info *dm_info(const struct disk_model *dm);
 
 /**
- * dm_angle_to_ns() - how long the platter takes to turn by an angle
+ * dm_angle_to_ns() - convert an angle to the time the platter takes to turn by it
  * @dm: model
  * @angle: fraction of a turn
  *
@@ -184,7 +184,7 @@ const struct dm_info *dm_info(const struct disk_model *dm);
 u64 dm_angle_to_ns(const struct disk_model *dm, u32 angle);
 
 /**
- * dm_ns_to_angle() - how far the platter turns in a time, whole turns dropped
+ * dm_ns_to_angle() - convert a time to the angle the platter turns in it, modulo one turn
  * @dm: model
  * @ns: nanoseconds; up to an hour the result is off by less than 2^-32 turn
  *
@@ -195,7 +195,7 @@ u64 dm_angle_to_ns(const struct disk_model *dm, u32 angle);
 u32 dm_ns_to_angle(const struct disk_model *dm, u64 ns);
 
 /**
- * dm_period_ns() - one revolution
+ * dm_period_ns() - get the time of one revolution
  * @dm: model
  *
  * Context: any.
@@ -205,7 +205,7 @@ u32 dm_ns_to_angle(const struct disk_model *dm, u64 ns);
 u64 dm_period_ns(const struct disk_model *dm);
 
 /**
- * dm_place_of() - where an LBN begins
+ * dm_place_of() - find where an LBN begins
  * @dm: model
  * @lbn: 512-byte sector
  * @p: result; for a remapped LBN its spare sector's place
@@ -218,9 +218,9 @@ u64 dm_period_ns(const struct disk_model *dm);
 int dm_place_of(const struct disk_model *dm, u64 lbn, struct dm_place *p);
 
 /**
- * dm_track_of() - the track on which an LBN lies in order
+ * dm_track_of() - find the track on which an LBN lies in LBN order
  * @dm: model
- * @lbn: 512-byte sector; a remapped one counts where it would lie if sound
+ * @lbn: 512-byte sector; a remapped one counts where it would lie if it were not remapped
  * @t: result
  *
  * Context: any. Cost as dm_place_of().
@@ -230,7 +230,7 @@ int dm_place_of(const struct disk_model *dm, u64 lbn, struct dm_place *p);
 int dm_track_of(const struct disk_model *dm, u64 lbn, struct dm_track *t);
 
 /**
- * dm_track_at() - the track under one head of one cylinder
+ * dm_track_at() - find the track under one head of one cylinder
  * @dm: model
  * @cyl: cylinder
  * @head: physical head
@@ -243,7 +243,7 @@ int dm_track_of(const struct disk_model *dm, u64 lbn, struct dm_track *t);
 int dm_track_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_track *t);
 
 /**
- * dm_lbn_angle() - the angle at which an LBN of a known track begins
+ * dm_lbn_angle() - find the angle at which an LBN of a known track begins
  * @dm: model
  * @t: track, from one of the functions here
  * @lbn: 512-byte sector
@@ -256,7 +256,7 @@ int dm_track_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_track 
 int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn, u32 *angle);
 
 /**
- * dm_seek_ns() - the seek alone (paper, 4.2: seek profile, interpolated)
+ * dm_seek_ns() - predict the seek alone (paper, 4.2: seek profile, interpolated)
  * @dm: model
  * @from: where the head is
  * @to: where it goes; the angles do not matter
@@ -264,68 +264,68 @@ int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn,
  *
  * Context: any.
  *
- * Return: ns: 0 on the same track, even for a write; else the longer of seek and
- * head switch, plus settle for a write.
+ * Return: ns; 0 on the same track, even for a write; otherwise the longer of seek and
+ * head switch, plus the settle time for a write.
  */
 u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write);
 
 /**
- * dm_switch_ns() - changing heads
+ * dm_switch_ns() - get the time of a head switch
  * @dm: model
  * @write: what follows is a write
  *
  * Context: any.
  *
- * Return: ns: dm_seek_ns() is the longer of this, if the heads differ, and what it is
- * between places of the same head.
+ * Return: ns; between different heads dm_seek_ns() is the longer of this and the seek with
+ * the same head.
  */
 u32 dm_switch_ns(const struct disk_model *dm, bool write);
 
 /**
- * dm_seek_floor_ns() - a lower bound of dm_seek_ns() from some distance on
+ * dm_seek_floor_ns() - bound dm_seek_ns() from below for a distance and beyond
  * @dm: model
  * @cyls: distance in cylinders
  *
- * Seek profiles measured on drives are not monotonic; this is, and so can prune
+ * Seek profiles measured on drives are not monotonic; this bound is, so it can prune
  * a search that goes outward.
  *
  * Context: any.
  *
- * Return: ns: no seek, read or write, over @cyls cylinders or more is shorter; 0 for
+ * Return: ns; no seek, read or write, over @cyls cylinders or more is shorter; 0 for
  * distance 0, U64_MAX for a distance that the disk does not have.
  */
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
 
 /**
- * dm_spread_ns() - how much seeks over a distance vary
+ * dm_spread_ns() - get how much seeks over a distance vary
  * @dm: model
  * @cyls: distance in cylinders
  *
  * Context: any. Cost O(log points given).
  *
- * Return: standard deviation, ns, straight between the points given and the same as at the
- * nearest beyond them; 0 when the model says nothing of it.
+ * Return: standard deviation, ns, interpolated linearly between the model's points and
+ * constant beyond them; 0 when the model does not say.
  */
 u32 dm_spread_ns(const struct disk_model *dm, u32 cyls);
 
 /**
- * dm_spread_is_known() - does the model say how much seeks vary?
+ * dm_spread_is_known() - test whether the model says how much seeks vary
  * @dm: model
  *
  * Context: any.
  *
- * Return: true: dm_spread_ns() is what it says, even 0.
+ * Return: true if it does; a dm_spread_ns() of 0 is then the model's value.
  */
 bool dm_spread_is_known(const struct disk_model *dm);
 
 /**
- * dm_band() - a distance's band
+ * dm_band() - get the band of a seek distance
  * @cyls: distance in cylinders
  *
  * Context: any.
  *
- * Return: 0 for a head switch or none, ascending with @cyls.
+ * Return: 0 for distance 0; grows with @cyls.
  */
 static inline u32 dm_band(u32 cyls)
 {
@@ -333,12 +333,12 @@ static inline u32 dm_band(u32 cyls)
 }
 
 /**
- * dm_band_first() - where a band begins
+ * dm_band_first() - get the least distance of a band
  * @band: its number, above 0
  *
  * Context: any.
  *
- * Return: its least distance, cylinders.
+ * Return: cylinders.
  */
 static inline u32 dm_band_first(u32 band)
 {
@@ -346,25 +346,25 @@ static inline u32 dm_band_first(u32 band)
 }
 
 /**
- * dm_correct() - seeks take longer than the profile says, or less
+ * dm_correct() - make seeks longer or shorter than the profile says
  * @dm: model
- * @ppm: by dm_band() of the distance: by so much, above -1000000; nothing on a new model.
- *	That of band 0 is not used. What a write settles does not change with it
+ * @ppm: correction for each dm_band() of distances, above -1000000; all 0 on a new model.
+ *	The one of band 0 is not used. A write's settle time is not corrected
  *
- * Context: any, but nobody may use @dm meanwhile.
+ * Context: any, but @dm must not be in use meanwhile.
  */
 void dm_correct(struct disk_model *dm, const s32 ppm[DM_BANDS]);
 
 /**
- * dm_position() - seek and rotational latency to one place
+ * dm_position() - predict seek and rotational latency to one place
  * @dm: model
  * @from: where the head is, and the angle then
  * @to: where it goes
  * @write: what follows is a write
  * @seek_ns: result: as dm_seek_ns()
- * @latency_ns: result: wait from there until @to->angle passes
+ * @latency_ns: result: wait after the seek until @to->angle passes
  *
- * As if without zero-latency access: the quantity that SPTF orders by.
+ * Zero-latency access is ignored: this is the quantity that SPTF orders by.
  *
  * Context: any.
  */
@@ -380,10 +380,10 @@ void dm_position(const struct disk_model *dm, const struct dm_place *from,
  * @write: direction
  * @a: result
  *
- * Track by track: seek or head switch (with settle before a write), wait for the
- * first sector needed, transfer. With zero-latency access a head that lands inside
- * the range it needs of a track starts at the next whole sector and is done one
- * turn later. A slipped sector takes its time, a remapped one a trip to its spare.
+ * On each track the head seeks or switches (and settles before a write), waits for the
+ * first sector needed and transfers. With zero-latency access, a head that lands inside
+ * the range needed of a track starts at the next whole sector and is done one turn
+ * later. A slipped sector costs its transfer time, a remapped one a trip to its spare.
  *
  * Context: any. Cost O(tracks touched + remaps touched).
  *
@@ -393,18 +393,18 @@ int dm_access(const struct disk_model *dm, const struct dm_place *from,
 	      u64 lbn, u32 nsect, bool write, struct dm_access *a);
 
 /**
- * dm_window() - what of a track can be read in a window of time
+ * dm_window() - find what can be read of a track in a window of time
  * @dm: model
  * @t: track
  * @angle: where the window begins
- * @span: how long it lasts, as an angle; 2^32 is one turn. The sector that the
- *	beginning cuts counts only if the window lasts until it has passed again
+ * @span: how long it lasts, as an angle; 2^32 is one turn. The sector in which the
+ *	window begins counts only if the window lasts until it has passed again
  * @piece: result, in the order of passing; nsect 0 where there is none
  *
- * The LBN runs of which every sector passes the head wholly within the window.
- * Up to two: the track's logical start lies between them (paper, figure 11). A
- * slipped sector does not end a run (the LBNs are consecutive), a remapped one does;
- * of more than two runs the two longest are given.
+ * Finds the LBN runs whose sectors all pass the head wholly within the window. There are
+ * up to two, with the track's logical start between them (paper, figure 11). A slipped
+ * sector does not end a run (the LBNs are consecutive), a remapped one does; of more
+ * than two runs the two longest are given.
  *
  * Context: any. Cost O(slips and remaps on the track).
  */
@@ -412,7 +412,7 @@ void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	       u64 span, struct dm_piece piece[2]);
 
 /**
- * dm_track_index() - the number of a track, for counts per track
+ * dm_track_index() - get the number of a track, for counts per track
  * @dm: model
  * @t: track
  *
@@ -424,7 +424,7 @@ void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
 
 /**
- * dm_tracks() - how many tracks there are
+ * dm_tracks() - get the number of tracks
  * @dm: model
  *
  * Context: any.
@@ -434,7 +434,7 @@ u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
 u32 dm_tracks(const struct disk_model *dm);
 
 /**
- * dm_spt_most() - the longest track
+ * dm_spt_most() - get the length of the longest track
  * @dm: model
  *
  * Context: any.
@@ -444,7 +444,7 @@ u32 dm_tracks(const struct disk_model *dm);
 u32 dm_spt_most(const struct disk_model *dm);
 
 /**
- * dm_spt_least() - the shortest track
+ * dm_spt_least() - get the length of the shortest track
  * @dm: model
  *
  * Context: any.
@@ -454,7 +454,7 @@ u32 dm_spt_most(const struct disk_model *dm);
 u32 dm_spt_least(const struct disk_model *dm);
 
 /**
- * dm_track_by_index() - the track with a number
+ * dm_track_by_index() - find a track by its number
  * @dm: model
  * @index: as from dm_track_index()
  * @t: result
@@ -465,10 +465,10 @@ u32 dm_spt_least(const struct disk_model *dm);
  */
 int dm_track_by_index(const struct disk_model *dm, u32 index, struct dm_track *t);
 
-/* ---- building one: for core/model_text.c and tests ---- */
+/* ---- building a model: for core/model_text.c and tests ---- */
 
 /**
- * enum dm_head_order - in which order LBNs go through the heads of a cylinder
+ * enum dm_head_order - the order in which LBNs go through the heads of a cylinder
  * @DM_HEADS_PLAIN: 0 .. heads - 1 on every cylinder
  * @DM_HEADS_SERPENTINE_ZONE: backwards on odd cylinders, counted from the zone's first
  * @DM_HEADS_SERPENTINE_DISK: backwards on odd cylinders, counted from the disk's first
@@ -483,7 +483,7 @@ enum dm_head_order {
  * struct dm_spec_seek - one measured point of a seek profile, or of its spread
  * @cyls: distance, from 1
  * @ns: time
- * @line: where the text says so, for messages
+ * @line: line of the text that says so, for messages
  */
 struct dm_spec_seek {
 	u32 cyls;
@@ -495,7 +495,7 @@ struct dm_spec_seek {
  * struct dm_spec_slip - sectors of a zone that hold no LBN; the LBNs move up
  * @at: first, counted from the zone's first sector
  * @n: how many in a row
- * @line: where the text says so, for messages
+ * @line: line of the text that says so, for messages
  */
 struct dm_spec_slip {
 	u64 at;
@@ -505,9 +505,9 @@ struct dm_spec_slip {
 
 /**
  * struct dm_spec_remap - a sector whose LBN lives in one of the zone's spares
- * @from: it, counted from the zone's first sector
+ * @from: the sector, counted from the zone's first sector
  * @to: the spare, counted likewise
- * @line: where the text says so, for messages
+ * @line: line of the text that says so, for messages
  */
 struct dm_spec_remap {
 	u64 from;
@@ -516,20 +516,20 @@ struct dm_spec_remap {
 };
 
 /**
- * struct dm_spec_zone - cylinders with the same number of sectors per track, or per head's
+ * struct dm_spec_zone - cylinders with the same number of sectors per track under each head
  * @first_cyl: first cylinder
  * @last_cyl: last cylinder
- * @spt: sectors per track, where heads differ: of the longest
+ * @spt: sectors per track; where heads differ, those of the longest track
  * @angle: where the zone's first sector begins, 2^-64 turn
  * @track_skew: added from track to track, 2^-64 turn
  * @cyl_skew: added on top of @track_skew * (heads - 1) from cylinder to cylinder
  * @dead: sectors at the zone's front that hold no LBN
- * @spares: sectors that hold no LBN unless remapped; the slipped ones are among them,
- *	the others lie at the zone's end
+ * @spares: sectors that hold no LBN unless remapped, including the slipped ones; the
+ *	others lie at the zone's end
  * @head_spts: how many of dm_spec.head_spt belong to this zone: 0, or one for each head
  * @slips: how many of dm_spec.slip belong to this zone
  * @remaps: how many of dm_spec.remap belong to this zone
- * @line: where the text says so, for messages
+ * @line: line of the text that says so, for messages
  */
 struct dm_spec_zone {
 	u32 first_cyl;
@@ -547,15 +547,15 @@ struct dm_spec_zone {
 };
 
 /**
- * struct dm_spec - all that a model is built from
+ * struct dm_spec - everything a model is built from
  * @info: header
  * @order: head order
- * @line: where the text states the capacity, for messages
+ * @line: line of the text that states the capacity, for messages
  * @seek: read profile
  * @seeks: its points
- * @write_seek: write profile, settle included; without points it is @seek plus settle
+ * @write_seek: write profile, settle included; if it has no points, @seek plus settle is used
  * @write_seeks: its points
- * @spread: standard deviation of seeks, or no points
+ * @spread: standard deviation of seeks; may have no points
  * @spreads: its points
  * @zone: zones in LBN order
  * @zones: how many
@@ -586,8 +586,8 @@ struct dm_spec {
 
 /**
  * struct dm_fault - why a model could not be built
- * @line: line of the record at fault, 0 = the whole
- * @reason: for people, without newline; names the value
+ * @line: line of the record at fault; 0 = the specification as a whole
+ * @reason: message without newline; names the value
  */
 struct dm_fault {
 	u32 line;
@@ -596,14 +596,14 @@ struct dm_fault {
 
 /**
  * dm_build() - check a specification and build the model from it
- * @spec: what the disk is said to be; not kept
+ * @spec: the specification; not kept
  * @out: the model, to be freed with dm_free(); untouched on error
  * @fault: filled when -EINVAL is returned
  *
- * Checks what takes more than one value to check: zones without gap or overlap,
- * slips and remaps against their zone, seek profiles against the stroke, the sum of
- * all zones against the capacity. Single values within the DM_* bounds above, and
- * counts that match the arrays, are the caller's duty (core/model_text.c).
+ * Checks that zones neither overlap nor leave gaps, that slips and remaps fit their
+ * zone, that seek profiles fit the stroke, and that all zones add up to the capacity. The
+ * caller (core/model_text.c) keeps single values within the DM_* bounds above, and counts
+ * equal to the arrays' lengths.
  *
  * Context: may sleep (allocates with fb_zalloc()).
  *
@@ -615,7 +615,7 @@ int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_faul
  * dm_free() - free a model
  * @dm: model, or NULL
  *
- * Context: may sleep; nobody may use @dm any more.
+ * Context: may sleep; @dm must not be in use.
  */
 void dm_free(struct disk_model *dm);
 

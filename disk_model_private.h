@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a disk model is made of: disk_model.c reads it, core/model_build.c makes it.
- * Nobody else includes this.
+ * The data structures of a disk model: core/model_build.c builds them, disk_model.c reads
+ * them. No other file may include this.
  */
 #ifndef DISK_MODEL_PRIVATE_H
 #define DISK_MODEL_PRIVATE_H
@@ -9,36 +9,36 @@
 #include "disk_model.h"
 
 /*
- * Angle -> ns multiplies by the period in 2^-5 ns: 32 bits hold the slowest
- * drive's (100 ms), and a whole turn is off by at most 1/64 ns.
+ * Angle -> ns multiplies by the period in 2^-5 ns: the slowest drive's period (100 ms)
+ * fits 32 bits, and a whole turn is off by at most 1/64 ns.
  */
 #define DM_PERIOD_SHIFT 5
 
 /* ns -> angle multiplies by angle units per ns, scaled to fill 64 bits (2^63 at 1 ms) */
 #define DM_RATE_SHIFT 51
 
-/* Seek slopes in 2^-24 ns per cylinder: half an ns over the longest stroke. */
+/* Seek slopes are in 2^-24 ns per cylinder: off by half an ns over the longest stroke. */
 #define DM_SLOPE_SHIFT 24
 #define DM_LONGER_SHIFT 20
 
 /*
- * Which segment of a seek profile a distance lies on: looked up by the distance itself
- * where profiles are dense (paper, 4.2), by groups of distances beyond. There a segment
- * is longer than a group on usual drives, so the one found is right or the next is.
+ * The segment of a seek profile is looked up by the distance itself where profiles are
+ * dense (paper, 4.2), and by groups of distances beyond. There a segment is longer than a
+ * group on usual drives, so the right segment is the one found or the next.
  */
 #define DM_NEAR 512
 #define DM_FAR 2048
 
-/* Hints where to begin the search for a zone: several for each zone of usual drives. */
+/* Hints where to begin the search for a zone; usual drives have several per zone. */
 #define DM_HINTS 256
 
 /**
  * struct dm_seg - one line of a seek profile
- * @base: seek time where it begins, 2^-DM_SLOPE_SHIFT ns, and a half ns for rounding
+ * @base: seek time where it begins, 2^-DM_SLOPE_SHIFT ns, plus half an ns for rounding
  * @slope: 2^-DM_SLOPE_SHIFT ns per cylinder
- * @cyls: where it begins; the next one's is where it ends
- * @floor: the shortest seek to be had anywhere beyond this segment's beginning, as
- *	far as the segment itself does not rise; see dm_curve_floor()
+ * @cyls: distance at which it begins; it ends where the next one begins
+ * @floor: the shortest seek of all later segments, and at this one's end if it falls;
+ *	see dm_curve_floor()
  */
 struct dm_seg {
 	s64 base;
@@ -66,7 +66,7 @@ struct dm_curve {
 };
 
 /**
- * struct dm_spread - a point of the seeks' spread
+ * struct dm_spread - a point of the spread of seek times
  * @cyls: distance
  * @ns: standard deviation
  */
@@ -101,15 +101,15 @@ struct dm_remap {
  * @angle: angle of sector 0 of its first track, 2^-64 turn
  * @track_skew: from track to track of a cylinder, 2^-64 turn
  * @cyl_skew: from first track to first track of neighbouring cylinders, 2^-64 turn
- * @sector: one sector of @spt, 2^-64 turn, rounded up
+ * @sector: angle of one sector of @spt, 2^-64 turn, rounded up
  * @sector_angle: the same, 2^-32 turn, rounded down
  * @first_cyl: its first cylinder
  * @cyls: how many
- * @spt: sectors per track; of the longest, where heads differ
+ * @spt: sectors per track; where heads differ, those of the longest track
  * @cyl_sectors: sectors per cylinder
- * @before: where heads differ: sectors of a cylinder under the heads before each, in the
- *	order of their numbers, and at last @cyl_sectors; NULL: they do not
- * @reverse: 1: its even cylinders are the backward ones (see dm_head())
+ * @before: for each head the number of a cylinder's sectors under lower-numbered heads, then
+ *	@cyl_sectors; NULL: tracks under all heads have the same length
+ * @reverse: 1: LBNs run backwards on its even cylinders (see dm_head())
  * @slip: its slips
  * @slips: how many
  * @remap: its remapped sectors
@@ -138,20 +138,20 @@ struct dm_zone {
 };
 
 /**
- * struct disk_model - a model, read-only once built but for dm_correct()
+ * struct disk_model - a model; read-only once built, except for dm_correct()
  * @info: header facts
  * @rate: angle units per ns, 2^-DM_RATE_SHIFT
  * @period: period in 2^-DM_PERIOD_SHIFT ns
- * @serpentine: 1: every other cylinder runs backwards
+ * @serpentine: 1: LBNs run backwards on every other cylinder
  * @write_curve: the write profile was measured, not derived
  * @curve: seek profile for reads and for writes
- * @longer: by dm_band(): seeks take so much longer, 2^-DM_LONGER_SHIFT
- * @longer_least: the least of a band and those beyond
- * @spread: how seeks vary, or NULL
+ * @longer: by dm_band(): the part by which seeks take longer, 2^-DM_LONGER_SHIFT
+ * @longer_least: the least @longer of a band and those beyond
+ * @spread: how much seeks vary, or NULL
  * @spreads: points of it
  * @zones: how many
  * @zone: zones in LBN order
- * @zone_lbn: their first LBNs, side by side for the search
+ * @zone_lbn: their first LBNs, in an array of their own for the search
  * @zone_cyl: their first cylinders
  * @lbn_shift: LBNs per hint, 2^n
  * @cyl_shift: cylinders per hint, 2^n
@@ -159,7 +159,7 @@ struct dm_zone {
  * @cyl_hint: zone of every 2^@cyl_shift-th cylinder, and of the last
  * @slip: all slips
  * @remap: all remaps
- * @before: what all zones' @before point into, or NULL
+ * @before: the array that all zones' @before point into, or NULL
  * @spt_most: longest track
  * @spt_least: shortest track of a zone with LBNs
  */
@@ -189,13 +189,13 @@ struct disk_model {
 	u32 spt_least;
 };
 
-/* One sector of @spt, 2^-64 turn, rounded up; of 1, which has no second to be at, 0. */
+/* Angle of one sector of @spt, 2^-64 turn, rounded up; 0 for one sector, which begins at 0. */
 static inline u64 dm_sector_of(u32 spt)
 {
 	return div64_u64(U64_MAX, spt) + 1;
 }
 
-/* The same, 2^-32 turn, rounded down; a whole turn as near as 32 bits allow. */
+/* The same, 2^-32 turn, rounded down; U32_MAX for a whole turn. */
 static inline u32 dm_sector_angle_of(u64 sector)
 {
 	return sector ? sector >> 32 : U32_MAX;
@@ -206,7 +206,7 @@ static inline u64 dm_slip_end(const struct dm_slip *slip)
 	return slip->at + slip->n;
 }
 
-/* How many slips of the zone begin before physical number @phys. */
+/* Count the slips of the zone that begin before physical number @phys. */
 static inline u32 dm_slips_before(const struct dm_zone *z, u64 phys)
 {
 	u32 lo = 0, hi = z->slips;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Coverage map: which granules are wanted, in flight, done; see fb_bitmap.h. All work is done a
+ * Coverage map: which granules are wanted, in flight or done; see fb_bitmap.h. It works on one
  * machine word at a time. Core: no locks, one thread owns a map.
  */
 #include "fb_bitmap.h"
 
-/* the bits of word @w that lie in [@first, @end); they meet, the caller sees to it */
+/* the bits of word @w that lie in [@first, @end), of which there must be some */
 static unsigned long fb_bitmap_mask(u64 w, u64 first, u64 end)
 {
 	unsigned long mask = ~0UL;
@@ -23,7 +23,7 @@ static bool fb_bitmap_holds(const struct fb_bitmap *bm, u64 first, u32 n)
 	return n && first < bm->granules && n <= bm->granules - first;
 }
 
-/* how many groups share a count, as a power of two */
+/* log2 of how many groups share a count */
 static u32 fb_bitmap_shift(u32 groups)
 {
 	u32 shift = 0;
@@ -82,9 +82,9 @@ void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from)
 	to->n_done = from->n_done;
 }
 
-/* ---- what flies ---- */
+/* ---- granules in flight ---- */
 
-/* Where word @w is in the list, or would be. */
+/* Find where word @w is in the list, or would be inserted. */
 static u32 fb_bitmap_flying_at(const struct fb_bitmap *bm, u64 w)
 {
 	u32 at = 0, n = bm->flying_words;
@@ -126,7 +126,7 @@ static bool fb_bitmap_flying_set(struct fb_bitmap *bm, u64 w, unsigned long bits
 	return true;
 }
 
-/* Returns those of @bits that were set; @again: those of these that were added meanwhile. */
+/* Returns those of @bits that were set; @again: out: those of them that were added meanwhile. */
 static unsigned long fb_bitmap_flying_clear(struct fb_bitmap *bm, u64 w, unsigned long bits,
 					    unsigned long *again)
 {
@@ -150,10 +150,10 @@ static unsigned long fb_bitmap_flying_clear(struct fb_bitmap *bm, u64 w, unsigne
 
 /* ---- moves ---- */
 
-/* moves granules of word @w: those of @bits that are in the state to be moved from */
+/* moves those granules @bits of word @w that are in the state to be moved from */
 typedef u32 (*fb_bitmap_move_fn)(struct fb_bitmap *bm, u64 w, unsigned long bits);
 
-/* all words of a run; what is wanted more or less afterwards is counted for @group */
+/* apply a move to all words of a run, and add the change in wanted granules to @group's count */
 static inline u32 fb_bitmap_move(struct fb_bitmap *bm, u64 first, u32 n, u32 group,
 				 fb_bitmap_move_fn fn)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Coverage: which granules of a disk are wanted, in flight, done (freeblock
+ * Coverage map: which granules of a disk are wanted, in flight or done (freeblock
  * paper, 4.3). Core.
  *
- * A granule is granule_sectors consecutive LBNs. Granules belong to groups, one
- * per track: the track on which their first sector lies; the group's count of
- * wanted granules lets the search pass over what is done. The map does not know
+ * A granule is granule_sectors consecutive LBNs. It belongs to the group of the track
+ * on which its first sector lies; there is one group per track. The group's count of
+ * wanted granules lets the search pass over tracks that are done. The map does not know
  * tracks: its caller says which group a run belongs to, and never passes a run
- * that spans two groups (fb_for_each_run() cuts ranges so).
+ * that spans two groups (fb_for_each_run() cuts ranges accordingly).
  *
- * Memory is that of a large drive in its worst case, whatever order it is read in: a
- * bit per granule, and counts that groups share where groups are many. What flies is
- * little at any time and kept in a list. All is allocated at once, at the beginning.
+ * All memory is allocated by fb_bitmap_init() and does not depend on the order of reads: a
+ * bit per granule, and one count per group, or per several groups where there are many. Few
+ * granules are in flight at any time; a list holds them.
  *
  * No locking: one thread owns a map.
  */
@@ -20,15 +20,15 @@
 
 #include "include/fb_shim.h"
 
-#define FB_REGIONS 64		/* parts of the disk that are counted and weighed apart */
-#define FB_BITMAP_COUNTS 262144U	/* counts at most: 1 MiB */
-#define FB_BITMAP_FLYING 1024	/* words with flying granules at most: 24 KiB */
+#define FB_REGIONS 64		/* parts of the disk that are counted and weighed separately */
+#define FB_BITMAP_COUNTS 262144U	/* most counts of a map: 1 MiB */
+#define FB_BITMAP_FLYING 1024	/* most words with granules in flight: 24 KiB */
 
 /**
- * struct fb_bitmap_word - one word of a map that is mostly zero
- * @index: which
- * @bits: not zero
- * @again: of these, those that have been added again
+ * struct fb_bitmap_word - one nonzero word of a map that is mostly zero
+ * @index: number of the word
+ * @bits: its bits
+ * @again: those of @bits that have been added again
  */
 struct fb_bitmap_word {
 	u64 index;
@@ -40,16 +40,16 @@ struct fb_bitmap_word {
  * struct fb_bitmap - one coverage map
  * @granules: number of granules
  * @groups: number of groups
- * @shift: 2^n groups share a count; 0 = each has its own
+ * @shift: 2^@shift groups share a count; 0 = each has its own
  * @counts: number of counts
  * @wanted: bit set = registered, not yet read
- * @count: wanted granules of groups that follow each other
- * @flying: bit set = a read is on its way; never set together with @wanted
- * @flying_words: how many there are of them, in ascending order
+ * @count: wanted granules of 2^@shift consecutive groups
+ * @flying: granules in flight, as words in ascending order; none is also in @wanted
+ * @flying_words: length of @flying
  * @region: wanted granules of FB_REGIONS equal parts of the groups
  * @n_wanted: sum of @count
  * @n_flying: granules in flight
- * @n_again: of these, those that will be wanted again when they are done
+ * @n_again: those of @n_flying that will be wanted again when they are done
  * @n_done: granules read since they were registered
  */
 struct fb_bitmap {
@@ -69,8 +69,8 @@ struct fb_bitmap {
 };
 
 /**
- * fb_bitmap_init() - an empty map: nothing registered
- * @bm: the map, its old content is not freed
+ * fb_bitmap_init() - set up an empty map: nothing registered
+ * @bm: the map; its old content is not freed
  * @granules: how many granules, at least one
  * @groups: how many groups, at least one
  *
@@ -83,7 +83,7 @@ struct fb_bitmap {
 int fb_bitmap_init(struct fb_bitmap *bm, u64 granules, u32 groups);
 
 /**
- * fb_bitmap_destroy() - free what fb_bitmap_init() took
+ * fb_bitmap_destroy() - free what fb_bitmap_init() allocated
  * @bm: the map; unusable, but may be destroyed again
  *
  * Context: may sleep.
@@ -91,7 +91,7 @@ int fb_bitmap_init(struct fb_bitmap *bm, u64 granules, u32 groups);
 void fb_bitmap_destroy(struct fb_bitmap *bm);
 
 /**
- * fb_bitmap_bytes() - what fb_bitmap_init() will allocate
+ * fb_bitmap_bytes() - get how much fb_bitmap_init() will allocate
  * @granules: how many granules
  * @groups: how many groups
  *
@@ -100,24 +100,24 @@ void fb_bitmap_destroy(struct fb_bitmap *bm);
 u64 fb_bitmap_bytes(u64 granules, u32 groups);
 
 /**
- * fb_bitmap_copy() - make a map say what another one says
- * @to: the map, of the same size
- * @from: the other one
+ * fb_bitmap_copy() - copy the state of one map to another
+ * @to: the destination, of the same size
+ * @from: the source
  */
 void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
 
 /*
- * The six moves below return how many granules changed state; granules in
- * another state stay as they are, so that a move may be repeated without harm.
- * A run that ends beyond the map, or a group that does not exist, moves
- * nothing. Cost: one turn of a loop per 64 granules. They never sleep.
+ * The six moves below return how many granules changed state; granules in another
+ * state are left alone, so a move may be repeated without harm. A run that ends
+ * beyond the map, or a group that does not exist, moves nothing. Each costs one
+ * iteration per 64 granules. They never sleep.
  *
- * A word of FB_BITMAP_FLYING more that has flying granules cannot be remembered: they
- * stay wanted. A host's buffers hold some hundred words.
+ * Once FB_BITMAP_FLYING words have granules in flight, granules of further words stay
+ * wanted. A host's buffers hold some hundred words.
  */
 
 /**
- * fb_bitmap_want() - register: neither wanted nor flying -> wanted
+ * fb_bitmap_want() - register granules: neither wanted nor in flight -> wanted
  * @bm: the map
  * @first: first granule of the run
  * @n: length of the run in granules
@@ -128,53 +128,54 @@ void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
 u32 fb_bitmap_want(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
 /**
- * fb_bitmap_again() - added in flight: flying ones will be wanted again when they are done
+ * fb_bitmap_again() - make granules in flight wanted again when they are done
  * @bm: the map
  * @first: first granule of the run
  * @n: length of the run in granules
  *
- * One that comes back unread is wanted anyway, and read once more, not twice.
+ * A granule that comes back unread is wanted anyway, and read once more, not twice.
  *
- * Return: granules of which this was not known.
+ * Return: granules that were not marked before.
  */
 u32 fb_bitmap_again(struct fb_bitmap *bm, u64 first, u32 n);
 
 /**
- * fb_bitmap_unwant() - take back: wanted -> not registered; flying ones stay, but are not
- * wanted again
+ * fb_bitmap_unwant() - withdraw granules: wanted -> not registered
  * @bm: the map
  * @first: first granule of the run
  * @n: length of the run in granules
  * @group: the group of all of them
+ *
+ * Granules in flight stay so, but will not be wanted again when they are done.
  *
  * Return: granules that are no longer wanted.
  */
 u32 fb_bitmap_unwant(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
 /**
- * fb_bitmap_take() - a read is sent: wanted -> flying
+ * fb_bitmap_take() - note that a read is sent: wanted -> in flight
  * @bm: the map
  * @first: first granule of the run
  * @n: length of the run in granules
  * @group: the group of all of them
  *
- * Return: granules now in flight that were not.
+ * Return: granules now in flight that were not before.
  */
 u32 fb_bitmap_take(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
 /**
- * fb_bitmap_done() - a read delivered its data: flying -> done, or wanted again
+ * fb_bitmap_done() - note that a read delivered its data: in flight -> done, or wanted again
  * @bm: the map
  * @first: first granule of the run
  * @n: length of the run in granules
  * @group: the group of all of them
  *
- * Return: granules done by this call: each is to be delivered once.
+ * Return: granules done by this call; the caller delivers each once.
  */
 u32 fb_bitmap_done(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
 /**
- * fb_bitmap_untake() - a read failed or its data are void: flying -> wanted
+ * fb_bitmap_untake() - note that a read failed or its data are void: in flight -> wanted
  * @bm: the map
  * @first: first granule of the run
  * @n: length of the run in granules
@@ -185,25 +186,25 @@ u32 fb_bitmap_done(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 u32 fb_bitmap_untake(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 
 /**
- * fb_bitmap_is_wanted() - is a granule registered and not yet sent for
+ * fb_bitmap_is_wanted() - test whether a granule is registered and its read not yet sent
  * @bm: the map
- * @granule: which; beyond the end: false
+ * @granule: the granule; beyond the end: false
  *
  * Return: true when wanted.
  */
 bool fb_bitmap_is_wanted(const struct fb_bitmap *bm, u64 granule);
 
 /**
- * fb_bitmap_is_flying() - is a granule being read
+ * fb_bitmap_is_flying() - test whether a granule is being read
  * @bm: the map
- * @granule: which; beyond the end: false
+ * @granule: the granule; beyond the end: false
  *
  * Return: true when in flight.
  */
 bool fb_bitmap_is_flying(const struct fb_bitmap *bm, u64 granule);
 
 /**
- * fb_bitmap_count() - wanted granules of a run
+ * fb_bitmap_count() - count the wanted granules of a run
  * @bm: the map
  * @first: first granule of the run
  * @n: length of the run in granules
@@ -213,12 +214,11 @@ bool fb_bitmap_is_flying(const struct fb_bitmap *bm, u64 granule);
 u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n);
 
 /**
- * fb_bitmap_group() - wanted granules of a group
+ * fb_bitmap_group() - get the number of wanted granules of a group
  * @bm: the map
- * @group: which; beyond the last: 0
+ * @group: the group; beyond the last: 0
  *
- * Return: how many are wanted; where it shares its count with others (@bm->shift), of all
- * of them.
+ * Return: how many are wanted, in all groups that share its count (@bm->shift).
  */
 static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
 {
@@ -226,15 +226,15 @@ static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
 }
 
 /**
- * fb_bitmap_poor() - how many cylinders can be passed over
+ * fb_bitmap_poor() - count the cylinders that can be passed over
  * @bm: the map
  * @group: the first cylinder's first group
- * @unit: groups of a cylinder
- * @n: how many cylinders there are, all of the map
- * @up: the next one's groups are higher
- * @need: a group with so many granules makes a cylinder rich
+ * @unit: groups per cylinder
+ * @n: how many cylinders to look at; all must lie in the map
+ * @up: go to higher groups
+ * @need: wanted granules that a group must have to be worth a look
  *
- * Return: how many are poor before the first rich one, as told by fb_bitmap_group().
+ * Return: cylinders before the first with such a group, by fb_bitmap_group().
  */
 u32 fb_bitmap_poor(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need);
 
@@ -242,18 +242,18 @@ u32 fb_bitmap_poor(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool 
  * fb_bitmap_trim() - shrink a run to begin and end with a wanted granule
  * @bm: the map
  * @first: in: first granule of the run; out: its first wanted one
- * @n: in: length of the run; out: up to and with its last wanted granule
+ * @n: in: length of the run; out: length up to and including its last wanted granule
  *
- * Return: how many of them are wanted; 0: @first and @n are unchanged.
+ * Return: how many are wanted; 0: @first and @n are unchanged.
  */
 u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n);
 
 /**
- * fb_bitmap_next_wanted() - the next granule that is still to be read
+ * fb_bitmap_next_wanted() - find the next granule that is still to be read
  * @bm: the map
  * @from: where to begin
  *
- * For what no gap is long enough to hold: granules at a zone's end, whose two parts lie
+ * This is for granules that fit in no gap: those at a zone's end, whose two parts lie
  * most of a turn apart (11 of the Atlas 10K's 2.2 million), and remapped ones.
  *
  * Return: the first wanted granule at or after @from, or @bm->granules.
@@ -261,7 +261,7 @@ u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n);
 u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from);
 
 /**
- * fb_bitmap_next_before() - the same, not beyond some place
+ * fb_bitmap_next_before() - find the next wanted granule before some place
  * @bm: the map
  * @from: where to begin
  * @end: where to stop, at most @bm->granules
@@ -271,11 +271,11 @@ u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from);
 u64 fb_bitmap_next_before(const struct fb_bitmap *bm, u64 from, u64 end);
 
 /**
- * fb_bitmap_next_flying() - the next granule in flight
+ * fb_bitmap_next_flying() - find the next granule in flight
  * @bm: the map
  * @from: where to begin
  *
- * Return: the first flying granule at or after @from, or @bm->granules.
+ * Return: the first granule in flight at or after @from, or @bm->granules.
  */
 u64 fb_bitmap_next_flying(const struct fb_bitmap *bm, u64 from);
 

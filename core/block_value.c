@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What blocks are worth in the course of a scan, for core/search.c to weigh; see
+ * The value of blocks in the course of a scan, for core/search.c to weigh; see
  * core/block_value.h. Core: no locks, the caller serialises.
  */
 #include "core/block_value.h"
 
-/* the running mean forgets in so many gaps: two seconds of a busy disk */
+/* time constant of the running mean, in gaps: two seconds of a busy disk */
 #define FB_BLOCK_VALUE_GAPS 256
 
-/* weights stay within so many times FB_WEIGHT_ONE, and one such part of it */
+/* weights stay between FB_WEIGHT_ONE / this and FB_WEIGHT_ONE * this */
 #define FB_BLOCK_VALUE_SPREAD 16
 
 static u64 fb_block_value_fifth(u64 x)
@@ -17,9 +17,9 @@ static u64 fb_block_value_fifth(u64 x)
 }
 
 /*
- * The power of 2/5: of those between 0.2 (and the logarithm) and 1 it makes whole scans of the
- * Atlas 10K shortest, by 1.6 % before the square root. A smaller one gives too much of the
- * beginning away for the end.
+ * Of the powers between 0.2 (and the logarithm) and 1, that of 2/5 makes whole scans of the
+ * Atlas 10K shortest, by 1.6 % compared with the square root. A smaller one slows down the
+ * beginning too much for the sake of the end.
  */
 void fb_block_value_init(struct fb_block_value *w, const struct fb_bitmap *bm)
 {
@@ -39,8 +39,8 @@ void fb_block_value_init(struct fb_block_value *w, const struct fb_bitmap *bm)
 }
 
 /*
- * The fourth power of how far a region is behind the whole, within bounds: on the
- * Atlas 10K a steep one is better than a flat one, and steeper brings no more.
+ * The weight is the fourth power of how far a region is behind the whole, within bounds: on
+ * the Atlas 10K a steep function is better than a flat one, and a steeper one gains no more.
  */
 static u16 fb_block_value_weight(u64 left, u64 begun, u64 all_left, u64 all_begun)
 {

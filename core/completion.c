@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Predicted ends of commands, and what completions teach; see core/completion.h.
+ * Predicting the ends of commands, and learning from completions; see core/completion.h.
  *
  * Calls: core/head.c, core/seek_fit.c, core/conservatism.c, core/guard.c and core/lookahead.c,
  * which learn; disk_model.c. Core: no locks, the caller serialises.
  */
 #include "core/completion.h"
 
-/* a completion this many turns late is recovery, not rotation: the head is lost */
+/* a completion later than this many turns is error recovery, not rotation: the head is lost */
 #define FB_COMPLETION_MAX_TURNS 8
 
 #define FB_COMPLETION_WITHIN_NS 50000	/* the bound of the paper's figure 7 */
@@ -15,7 +15,7 @@
 /* ---- predictions ---- */
 
 /**
- * fb_completion_overhead_ns() - what an idle drive takes before it moves the arm
+ * fb_completion_overhead_ns() - get the time an idle drive takes before it moves the arm
  * @dm: the model
  * @write: direction
  *
@@ -31,18 +31,18 @@ u64 fb_completion_overhead_ns(const struct disk_model *dm, bool write)
 }
 
 /**
- * fb_completion_hold_ns() - until when is the command behind one held back?
+ * fb_completion_hold_ns() - get until when the command after one is held back
  * @dm: the model
  * @c: the command, alone at the drive
- * @lead_ns: what it takes to send one, besides the drive's overhead
+ * @lead_ns: time it takes to send one, besides the drive's overhead
  *
  * A command alone at the drive is in service. The next one is held back until this one is
- * about to end, for what comes meanwhile may be better; but it must be there in time, or
- * the drive would idle. When that end is not known nothing is held back.
+ * about to end, because a better one may arrive meanwhile; but it must reach the drive in
+ * time, or the drive would idle. If the end is unknown nothing is held back.
  *
  * Context: any; the caller serialises.
  *
- * Return: the moment; 0: it is not held back.
+ * Return: the moment; 0: the command is not held back.
  */
 u64 fb_completion_hold_ns(const struct disk_model *dm, const struct fb_completion_cmd *c,
 			  u64 lead_ns)
@@ -54,16 +54,16 @@ u64 fb_completion_hold_ns(const struct disk_model *dm, const struct fb_completio
 }
 
 /**
- * fb_completion_idle_head() - where the head will be when an idle drive begins with a command
+ * fb_completion_idle_head() - predict where the head is when an idle drive begins a command
  * @head: head and phase
  * @now_ns: when the command is sent
  * @write: its direction
  * @from: out: the place
- * @start_ns: out: when: the arm starts when the command has been taken in
+ * @start_ns: out: when the arm can start, after the drive's overhead
  *
  * Context: any; the caller serialises.
  *
- * Return: false: the head or the phase is not known.
+ * Return: false if the head or the phase is unknown.
  */
 bool fb_completion_idle_head(const struct fb_head *head, u64 now_ns, bool write,
 			     struct dm_place *from, u64 *start_ns)
@@ -73,14 +73,14 @@ bool fb_completion_idle_head(const struct fb_head *head, u64 now_ns, bool write,
 }
 
 /**
- * fb_completion_end_place() - where the head will be at the end of a command
+ * fb_completion_end_place() - get where the head will be at the end of a command
  * @dm: the model
  * @c: the command
- * @end: out: the place; without a prediction that of the last sector's end
+ * @end: out: the place; without a prediction the end of the last sector
  *
  * Context: any; the caller serialises.
  *
- * Return: false: it is not known.
+ * Return: false if it is unknown.
  */
 bool fb_completion_end_place(const struct disk_model *dm, const struct fb_completion_cmd *c,
 			     struct dm_place *end)
@@ -100,7 +100,7 @@ bool fb_completion_end_place(const struct disk_model *dm, const struct fb_comple
 	return true;
 }
 
-/* reckon @c's access from @from, which the head leaves at @start_ns (0: unknown when) */
+/* predict @c's access from @from, which the head leaves at @start_ns (0: unknown when) */
 static void fb_completion_place(const struct disk_model *dm, struct fb_completion_cmd *c,
 				const struct dm_place *from, u64 start_ns)
 {
@@ -115,13 +115,13 @@ static void fb_completion_place(const struct disk_model *dm, struct fb_completio
  * fb_completion_predict() - predict a command that is being sent
  * @head: head and phase
  * @c: the command; @lbn, @nsect, @write, @unplaced and @sent_ns are set
- * @before: the command sent before, if it is at the drive still; or NULL
+ * @before: the command sent before, if it is still in flight; or NULL
  * @tail_known: @tail is valid
  * @tail: where the head will be at the end of @before; out: at the end of @c
  *
  * Context: any; the caller serialises.
  *
- * Return: true: @tail is known.
+ * Return: true if @tail is known.
  */
 bool fb_completion_predict(const struct fb_head *head, struct fb_completion_cmd *c,
 			   const struct fb_completion_cmd *before, bool tail_known,
@@ -139,11 +139,11 @@ bool fb_completion_predict(const struct fb_head *head, struct fb_completion_cmd 
 }
 
 /**
- * fb_completion_predict_next() - predict the command behind one that has ended anew
+ * fb_completion_predict_next() - repeat the prediction of the command after one that has ended
  * @head: head and phase
- * @next: that command
+ * @next: the command to predict
  * @alone: it is in service now; false: the drive has others to choose from
- * @end: what the completion was
+ * @end: how the completion was judged
  *
  * Context: any; the caller serialises.
  */
@@ -163,7 +163,7 @@ void fb_completion_predict_next(const struct fb_head *head, struct fb_completion
 	fb_completion_place(head->dm, next, known ? &from : NULL, start_ns);
 }
 
-/* ---- what completions teach ---- */
+/* ---- learning from completions ---- */
 
 static bool fb_completion_within(s64 error_ns)
 {
@@ -186,7 +186,7 @@ static void fb_completion_count(struct fb_completion_stats *st,
 	st->early_turn += turns < 0;
 }
 
-/* what it says about the odds of a lost turn and about seek times */
+/* learn about the odds of a lost turn and about seek times */
 static void fb_completion_learn(const struct fb_completion *l, struct fb_completion_cmd *c,
 				u64 now_ns, struct fb_completion_result *r)
 {
@@ -212,7 +212,7 @@ static void fb_completion_learn(const struct fb_completion *l, struct fb_complet
 		r->correct = true;
 }
 
-/* a command whose end had been predicted has ended */
+/* compare the end of a command with its prediction */
 static void fb_completion_compare(const struct fb_completion *l, struct fb_completion_cmd *c,
 				  u64 now_ns, struct fb_completion_result *r)
 {
@@ -222,7 +222,7 @@ static void fb_completion_compare(const struct fb_completion *l, struct fb_compl
 
 	r->late_ns = now_ns - report_ns - r->predicted_ns;
 	fb_completion_count(l->stats, c, r, turns);
-	/* in no gap, and behind no other command: what is learnt below is not about it */
+	/* an idle read is in no gap and follows no command: what is learnt below is about gaps */
 	if (c->cause == FB_CAUSE_IDLE)
 		return;
 	fb_completion_learn(l, c, now_ns, r);
@@ -236,10 +236,10 @@ static void fb_completion_compare(const struct fb_completion *l, struct fb_compl
 
 /**
  * fb_completion_judge() - learn from a completion
- * @l: who learns
+ * @l: what learns
  * @c: the command
  * @now_ns: when it was reported
- * @r: out: what it was
+ * @r: out: how it was judged
  *
  * Context: any; the caller serialises.
  */
@@ -269,9 +269,9 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
 }
 
 /**
- * fb_completion_mark() - tell the probe what a command is
+ * fb_completion_mark() - fill in a command's mark for the look-ahead probe
  * @c: the command that is being sent; @cause and @mark.at are set
- * @lifts: limits that the command sent last lifted; out: those that this one does
+ * @lifts: in: lifts that the last command sent used; out: those of this one
  *
  * Context: any; the caller serialises.
  */
@@ -283,9 +283,9 @@ void fb_completion_mark(struct fb_completion_cmd *c, u32 *lifts)
 }
 
 /**
- * fb_completion_overtaken() - the drive did something else before it took a command
- * @probe: of look-ahead
- * @c: the command, which is at the drive still
+ * fb_completion_overtaken() - tell the probe that the drive ended a later command first
+ * @probe: look-ahead probe
+ * @c: the command, which is still in flight
  * @now_ns: the time
  *
  * Context: any; the caller serialises.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Commands at the drive: where and when each will end, and what its completion teaches about
- * the head and the phase, seek times, the cost of free reads and the drive's look-ahead.
- * Core, the same in all hosts; the caller serialises. Nothing here sleeps or allocates.
+ * Commands in flight: predicts where and when each will end, and learns from its completion
+ * about head and phase, seek times, the cost of free reads and the drive's look-ahead.
+ * Core; the caller serialises. Nothing here sleeps or allocates.
  */
 #ifndef FB_COMPLETION_H
 #define FB_COMPLETION_H
@@ -18,11 +18,11 @@
 #define FB_HIST (2 * FB_HIST_HALF + 2)
 
 enum fb_cause {
-	FB_CAUSE_PLAIN,		/* foreground, nothing of ours before it in its gap */
+	FB_CAUSE_PLAIN,		/* foreground without a free read in its gap */
 	FB_CAUSE_PREPEND,	/* foreground with a prepended read */
 	FB_CAUSE_SEPARATE,	/* a separate free read itself */
 	FB_CAUSE_AFTER,		/* foreground just after a separate read */
-	FB_CAUSE_IDLE,		/* read while nobody else wanted anything */
+	FB_CAUSE_IDLE,		/* a read in idle time */
 	FB_CAUSES,
 };
 
@@ -31,21 +31,21 @@ enum fb_cause {
  * @lbn: first sector, as sent
  * @nsect: sectors, as sent
  * @write: direction
- * @unplaced: it reads or writes no sectors: where it ends is not known
- * @cause: what stood before it in its gap
+ * @unplaced: it reads or writes no sectors, so where it ends is not known
+ * @cause: its role in its gap
  * @foreground: it counts as a request of the foreground
- * @watched: sent in our order: its completion teaches. What the drive ordered may have ended
- *	anywhere
- * @failed: it was not carried out, or not to its end: its completion says nothing
+ * @watched: the drive takes commands in our order, so its completion is learnt from; a
+ *	command that the drive ordered may have ended anywhere
+ * @failed: it did not run to its end, so its completion is not learnt from
  * @sent_ns: when it was handed to the driver
- * @start_ns: when its access begins: the end of the one before; 0: unknown
+ * @start_ns: when its access begins: the end of the previous one; 0: unknown
  * @placed: @acc is valid
  * @acc: predicted access
- * @leg: what there is to learn from it
- * @mark: what the probe of look-ahead asks about it
- * @overtaken: a command sent later has ended before it: the probe knows
+ * @leg: what core/conservatism.h and core/seek_fit.h learn from
+ * @mark: what the look-ahead probe learns from
+ * @overtaken: a command sent later has ended before it, and the probe has been told
  * @observed: @verdict is valid
- * @verdict: what its completion was
+ * @verdict: kind of its completion
  */
 struct fb_completion_cmd {
 	u64 lbn;
@@ -68,13 +68,13 @@ struct fb_completion_cmd {
 };
 
 /**
- * struct fb_completion_stats - what was counted
+ * struct fb_completion_stats - counters
  * @predicted: completions with a prediction
- * @within_50us: of those, reports within 50 us of the predicted media end
- * @end_within_50us: of those, media ends, report noise taken off, within 50 us
- * @miss: one turn or more later than predicted, by cause
- * @early_turn: one turn or more earlier
- * @hist: errors of the reports
+ * @within_50us: those reported within 50 us of the predicted media end
+ * @end_within_50us: those whose media end, without report noise, was within 50 us of it
+ * @miss: those one turn or more later than predicted, by cause
+ * @early_turn: those one turn or more earlier
+ * @hist: histogram of the reports' errors
  */
 struct fb_completion_stats {
 	u64 predicted;
@@ -86,15 +86,15 @@ struct fb_completion_stats {
 };
 
 /**
- * struct fb_completion - who learns from completions
+ * struct fb_completion - what learns from completions
  * @dm: the model
  * @head: head and phase
- * @margin: odds of a lost turn; NULL: nobody wants to know them
+ * @margin: odds of a lost turn; NULL: not wanted
  * @calib: corrections of seek times; NULL: none are made
- * @may_correct: nobody reckons with @dm meanwhile: corrections are applied at once
+ * @may_correct: @dm is not in use, so corrections may be applied at once
  * @guard: the guard; NULL: none
  * @guard_ppm: its bound
- * @probe: of look-ahead
+ * @probe: look-ahead probe
  * @stats: counters
  */
 struct fb_completion {
@@ -110,10 +110,10 @@ struct fb_completion {
 };
 
 /**
- * struct fb_completion_result - what a completion was
+ * struct fb_completion_result - how a completion was judged
  * @end: verdict, end and turns
- * @predicted_ns: its predicted end; 0: there was none
- * @late_ns: measured less predicted media end, if there was a prediction
+ * @predicted_ns: its predicted end; 0: none
+ * @late_ns: measured minus predicted media end, if there was a prediction
  * @correct: corrections of seek times are due, and @may_correct is not set
  * @tripped: the guard has just switched free reads off
  */
@@ -126,10 +126,10 @@ struct fb_completion_result {
 };
 
 /**
- * fb_completion_end_ns() - when a command is predicted to end
+ * fb_completion_end_ns() - get when a command is predicted to end
  * @c: the command
  *
- * Return: ns; 0: it is not known.
+ * Return: ns; 0: unknown.
  */
 static inline u64 fb_completion_end_ns(const struct fb_completion_cmd *c)
 {
@@ -137,12 +137,12 @@ static inline u64 fb_completion_end_ns(const struct fb_completion_cmd *c)
 }
 
 /**
- * fb_completion_too_late() - will a command end before the next one can be with the drive?
+ * fb_completion_too_late() - test whether a command ends before the next can reach the drive
  * @c: the command sent last
  * @now_ns: the time
- * @lead_ns: so long before its start a command must be sent
+ * @lead_ns: how long before its start a command must be sent
  *
- * Return: true if so, or if that is not known.
+ * Return: true if so, or if that is unknown.
  */
 static inline bool fb_completion_too_late(const struct fb_completion_cmd *c, u64 now_ns,
 					  u64 lead_ns)

@@ -2,11 +2,11 @@
 /*
  * Conservatism "auto": how much room a free read needs; see core/conservatism.h.
  *
- * Per band of seek distances the share of lost turns is estimated by slack, and the
- * conservatism put where it falls below a risk that is the same for all bands: then the
- * last microsecond of each leg buys as much time to read at the same price. A slow
- * feedback moves the risk until the time lost matches the target. So the target holds
- * even where the shares are wrong; they say how to spend it.
+ * For each band of seek distances, the share of lost turns is estimated by slack, and the
+ * conservatism is the slack at which it falls below a risk. The risk is the same for all
+ * bands, so that the last microsecond of each leg buys the same time to read at the same
+ * price. A slow feedback moves the risk until the time lost matches the target. So the
+ * target is kept even if the shares are wrong; they only say how to spend it.
  *
  * Calls: disk_model.c. Core: no locks, the caller serialises.
  */
@@ -17,20 +17,20 @@
 #define FB_CONSERVATISM_CHANCE_MOST 65535U	/* 16 binary places */
 
 /*
- * Trials fade, lest a bin that was safe last week be trusted when heat or age have
- * changed the drive: by a 128th each 8 s, to half in 12 minutes. So that small numbers
- * fade, too, a trial counts FB_CONSERVATISM_TRIAL. Bins are halved, too, before they overflow.
+ * Trials fade by a 128th every 8 s, to half in 12 minutes, so that a bin that was safe last
+ * week is not trusted when heat or age have changed the drive. A trial counts
+ * FB_CONSERVATISM_TRIAL so that small numbers fade, too. Bins are halved before they overflow.
  */
 #define FB_CONSERVATISM_TRIAL 64
 #define FB_CONSERVATISM_FADE_SHIFT 7
 #define FB_CONSERVATISM_FULL 0x10000000U
 
 /*
- * A bin without trials is believed to lose 1.3 times what the next longer slack does, with
- * the weight of FB_CONSERVATISM_PRIOR trials: 76 us from e to e, as an exponential tail with a
- * standard deviation of 110 us has. FB_CONSERVATISM_SHARE_FAR is at the longest slack what makes
- * it 1 % at FB_CONSERVATISM_START_NS. In a band it is believed to lose so much more as it does in
- * all bands, with the weight of FB_CONSERVATISM_PRIOR_BAND.
+ * A bin without trials is assumed to lose 1.3 times what the bin of the next longer slack
+ * loses, with the weight of FB_CONSERVATISM_PRIOR: an exponential tail that falls by a factor
+ * of e in 76 us, for a standard deviation of 110 us. FB_CONSERVATISM_SHARE_FAR, the share at the
+ * longest slack, makes the share 1 % at FB_CONSERVATISM_START_NS. For a single band the factor is
+ * that of all bands together, with the weight of FB_CONSERVATISM_PRIOR_BAND.
  */
 #define FB_CONSERVATISM_GROWTH_NUM 13
 #define FB_CONSERVATISM_GROWTH_DEN 10
@@ -40,40 +40,41 @@
 #define FB_CONSERVATISM_PRIOR_GAIN (25 * FB_CONSERVATISM_TRIAL)
 
 /*
- * A model may say how much seeks vary. Then it begins with the tail of a Laplace distribution of
- * that spread, FB_CONSERVATISM_LEAST_NS later, for phases err, too; the longest spread is what all
- * bands together are believed to have. Tails that the bins do not hold are cut.
+ * If the model says how much seeks vary, shares begin as the tail of a Laplace distribution of
+ * that spread, shifted by FB_CONSERVATISM_LEAST_NS because phases err, too. All bands together
+ * begin with the largest spread. Spreads whose tails the bins cannot hold are limited.
  */
 #define FB_CONSERVATISM_SQRT2 1518500250U	/* 30 binary places */
 #define FB_CONSERVATISM_SPREAD_MOST (FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS / 4)
 #define FB_CONSERVATISM_EXP_SHIFT 12
 
 /*
- * Odds: what a search that weighs them must keep is where it is as good as even. A lost turn
- * costs 14 gaps at first, which is what 5000 ppm come to on an Atlas 10K; the feedback is that
- * of the risk.
+ * Odds: a search that weighs the risk itself need only keep the slack at which chances are
+ * nearly even. A lost turn costs 14 gaps at first, which amounts to 5000 ppm on an Atlas 10K;
+ * the feedback moves the price as it does the risk.
  */
 #define FB_CONSERVATISM_RISK_FLOOR (FB_CONSERVATISM_ONE / 10 * 3)
 #define FB_CONSERVATISM_PRICE_START (14 * 256)
 #define FB_CONSERVATISM_PRICE_LEAST 64
 #define FB_CONSERVATISM_PRICE_MOST (256 * 256)
 
-/* one band is reckoned every so many trials, and moves so little then */
+/* trials between two computations of a band, and the most that its conservatism moves then */
 #define FB_CONSERVATISM_RECKON 16
 #define FB_CONSERVATISM_ENOUGH 512
 #define FB_CONSERVATISM_STEP_NS 10000
 
 /*
- * The least floor: phases are known to some us. What is read where the head is already must
- * not begin right there: a hair decides whether that is now or a turn later, and to
- * predict the wrong one loses the head.
+ * The least floor: phases are only known to some us. A read on the track where the head is
+ * already must not begin right at the head: a tiny error decides whether it begins now or a
+ * turn later, and a wrong prediction loses the head.
  */
 #define FB_CONSERVATISM_LEAST_NS 20000U
 
 /*
- * Feedback: every 8 s, in which a target of 5000 ppm is 7 turns of a 10,000 rpm disk, by a
- * sixteenth of what is left or overdrawn, in units of the target: a few minutes decide.
- * Counts of so few turns vary by more than the target: what is cut off must be far.
+ * The feedback acts every 8 s, in which a target of 5000 ppm is 7 turns of a 10,000 rpm disk, by
+ * a sixteenth of what is left or overdrawn, in units of the target, so that a few minutes count.
+ * Counts of so few turns vary by more than the target, so outliers are only limited to
+ * FB_CONSERVATISM_LEFT_MOST times the target.
  */
 #define FB_CONSERVATISM_WINDOW_NS 8000000000ULL
 #define FB_CONSERVATISM_GAIN 16
@@ -84,17 +85,17 @@
 #define FB_CONSERVATISM_RISK_MOST (FB_CONSERVATISM_ONE / 8)
 
 /*
- * The conservatism weighs the risk against the last of a read's blocks; giving a gap up
- * weighs it against all of them, some 25 in a gap of nearly a turn.
+ * The conservatism weighs the risk against the last block of a read; leaving a gap alone is
+ * weighed against all its blocks, some 25 in a gap of nearly a turn.
  */
 #define FB_CONSERVATISM_GAP_BLOCKS 25
 
-/* of gaps not quite so near a turn, one in four goes without, to see what is gained there */
+/* of gaps slightly farther from a turn, one in four is left alone to see what is gained there */
 #define FB_CONSERVATISM_TEST_NS 100000
 #define FB_CONSERVATISM_TEST_SHIFT 6
 #define FB_CONSERVATISM_TEST_MASK 3
 
-/* a late command has so many turns of it from our reads, the rest is the drive's recovery */
+/* most turns of a late command that are charged to free reads; more are the drive's recovery */
 #define FB_CONSERVATISM_TURNS_MAX 2
 
 static u32 fb_conservatism_bin(u64 ns)
@@ -110,8 +111,8 @@ void fb_conservatism_target(struct fb_conservatism *m, u32 target_ppm)
 /* ---- the tail ---- */
 
 /**
- * struct fb_conservatism_pool - neighbouring bins with one share
- * @share: that
+ * struct fb_conservatism_pool - neighbouring bins with a common share
+ * @share: the share
  * @n: trials
  * @end: the bin after the last
  */
@@ -121,7 +122,7 @@ struct fb_conservatism_pool {
 	u32 end;
 };
 
-/* Longer slack, fewer turns: join neighbours that say otherwise (isotonic regression). */
+/* Make @share fall with slack: join neighbours where it rises (isotonic regression). */
 static void fb_conservatism_monotone(const struct fb_conservatism_tail *t,
 				     u32 share[FB_CONSERVATISM_BINS], u32 prior)
 {
@@ -149,7 +150,7 @@ static void fb_conservatism_monotone(const struct fb_conservatism_tail *t,
 	}
 }
 
-/* what to believe of bin @i, that beyond it having been reckoned */
+/* prior share of bin @i, from the share of the bin beyond it */
 static u32 fb_conservatism_belief(const u32 *all, const u32 share[FB_CONSERVATISM_BINS], u32 i)
 {
 	u64 belief;
@@ -166,8 +167,8 @@ static u32 fb_conservatism_belief(const u32 *all, const u32 share[FB_CONSERVATIS
 }
 
 /*
- * @share: out; @all: those of all bands, when @t is one band's, or the model's; @prior: what
- * weight they have
+ * Compute @share from the trials in @t. @all: shares of all bands if @t is one band's, or the
+ * model's, or NULL; @prior: their weight.
  */
 static void fb_conservatism_shares(const struct fb_conservatism_tail *t, const u32 *all, u32 prior,
 				   u32 share[FB_CONSERVATISM_BINS])
@@ -184,8 +185,8 @@ static void fb_conservatism_shares(const struct fb_conservatism_tail *t, const u
 }
 
 /*
- * Gaps of nearly a turn mostly have free reads in them, and then nobody sees what would have
- * been gained: errors are believed to be as often early as late, until trials say otherwise.
+ * Most gaps of nearly a turn have free reads in them, which hide what would have been gained:
+ * until trials say otherwise, seeks are assumed to be early as often as late.
  */
 static void fb_conservatism_gains(struct fb_conservatism *m)
 {
@@ -202,8 +203,8 @@ static void fb_conservatism_gains(struct fb_conservatism *m)
 }
 
 /*
- * The slack at which @risk is left, straight between the bins' middles, besides what no
- * slack helps against.
+ * The slack at which @risk is left on top of the share of the longest slack, which no slack
+ * helps against; interpolated linearly between the bins' middles.
  */
 static u32 fb_conservatism_quantile_ns(const u32 share[FB_CONSERVATISM_BINS], u32 risk)
 {
@@ -229,7 +230,7 @@ static u32 fb_conservatism_towards(u32 from, u32 to)
 	return from - min_t(u32, from - to, FB_CONSERVATISM_STEP_NS);
 }
 
-/* shares for a search, without what no slack helps against */
+/* convert shares to chances for a search, without those that no slack helps against */
 static void fb_conservatism_tell(u16 chance[FB_CONSERVATISM_BINS],
 				 const u32 share[FB_CONSERVATISM_BINS])
 {
@@ -240,7 +241,7 @@ static void fb_conservatism_tell(u16 chance[FB_CONSERVATISM_BINS],
 				FB_CONSERVATISM_CHANCE_MOST);
 }
 
-/* one band after the other, and all together */
+/* compute the next band, or after the last one all bands together */
 static void fb_conservatism_reckon(struct fb_conservatism *m)
 {
 	const u32 *told = m->told ? m->prior : NULL;
@@ -307,16 +308,16 @@ static void fb_conservatism_fade_tail(struct fb_conservatism_tail *t)
 
 /* ---- the cost ---- */
 
-/* what the foreground loses with ever so much slack */
+/* share of turns that the foreground loses even with the longest slack */
 static u32 fb_conservatism_own(const struct fb_conservatism *m)
 {
 	return div_u64((u64)m->own_lost * FB_CONSERVATISM_ONE, m->own_n + FB_CONSERVATISM_PRIOR);
 }
 
 /*
- * What the foreground behind a free read would have cost alone. With little to wait for it
- * may have lost a turn, with nearly a whole turn to wait have gained one: a free read
- * takes that chance away. What is lost whatever the slack is the drive's own.
+ * The expected cost of a foreground request without the free read before it. With a short wait
+ * it might have lost a turn; with a wait of nearly a whole turn it might have gained one, which
+ * the free read prevented. Turns lost whatever the slack are the drive's own.
  */
 static s64 fb_conservatism_alone_ns(const struct fb_conservatism *m, u64 gap_ns)
 {
@@ -328,7 +329,7 @@ static s64 fb_conservatism_alone_ns(const struct fb_conservatism *m, u64 gap_ns)
 	       mul_u64_u32_shr(m->period_ns, gained, 30);
 }
 
-/* of what was allowed: above 0 is left, below 0 overdrawn, 10 binary places */
+/* part of the target that is left, or if negative overdrawn, 10 binary places */
 static s32 fb_conservatism_left(const struct fb_conservatism *m, u64 span_ns)
 {
 	u64 target_ns = div_u64(span_ns, FB_CONSERVATISM_PPM) * m->target_ppm;
@@ -347,7 +348,7 @@ static s32 fb_conservatism_cost_ppm(const struct fb_conservatism *m, u64 span_ns
 	return m->cost_ns < 0 ? -ppm : ppm;
 }
 
-/* more may be risked, or less: by what is left of the target */
+/* raise or lower risk and price by what is left of the target */
 static void fb_conservatism_move(struct fb_conservatism *m, s32 left)
 {
 	s32 risk = m->risk, price = m->odds.price;
@@ -367,7 +368,7 @@ static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
 
 	if (now_ns >= m->since_ns && span_ns < FB_CONSERVATISM_WINDOW_NS)
 		return;
-	/* a window with a long pause in it says nothing; so does one with hardly a free read */
+	/* a window with a long pause in it, or with few free reads, says nothing */
 	if (span_ns < 2 * FB_CONSERVATISM_WINDOW_NS && m->behind >= FB_CONSERVATISM_BEHIND_MIN &&
 	    m->trials >= FB_CONSERVATISM_ENOUGH) {
 		fb_conservatism_move(m, fb_conservatism_left(m, span_ns));
@@ -422,7 +423,7 @@ void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_
 	if (dm_place_of(dm, lbn, &to) || dm_track_of(dm, lbn, &t))
 		return;
 	leg->dist = to.cyl > from->cyl ? to.cyl - from->cyl : from->cyl - to.cyl;
-	/* another track costs a switch, landing within it most of a turn, slips a sector or two */
+	/* another track adds a switch, landing within it most of a turn, slips a sector or two */
 	leg->simple = transfer_ns < (nsect + 2ULL) * dm_angle_to_ns(dm, t.sector_angle);
 }
 
@@ -498,7 +499,7 @@ static void fb_conservatism_laplace(u32 share[FB_CONSERVATISM_BINS], u32 spread_
 	}
 }
 
-/* the most that seeks of a band vary; 1: they do not; the last bands of small disks are empty */
+/* the largest spread of a band, at least 1; on small disks the last bands are empty */
 static u32 fb_conservatism_band_spread(const struct disk_model *dm, u32 band)
 {
 	u32 first = band ? 1U << 2 * (band - 1) : 1, end = first * 4 - 1;
@@ -544,12 +545,12 @@ u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns
 {
 	u32 ns = min_t(u64, margin_ns, FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS), i;
 
-	/* straight between the bins' middles */
+	/* interpolate linearly between the bins' middles */
 	ns = max_t(u32, ns, FB_CONSERVATISM_BIN_NS / 2) - FB_CONSERVATISM_BIN_NS / 2;
 	i = ns / FB_CONSERVATISM_BIN_NS;
 	if (i >= FB_CONSERVATISM_BINS - 1)
 		return chance[FB_CONSERVATISM_BINS - 1];
-	/* more margin, less chance (fb_conservatism_monotone) */
+	/* fb_conservatism_monotone() made chances fall with margin */
 	return chance[i] - (chance[i] - chance[i + 1]) *
 		(ns % FB_CONSERVATISM_BIN_NS) / FB_CONSERVATISM_BIN_NS;
 }
@@ -560,7 +561,7 @@ bool fb_conservatism_spare(const struct fb_conservatism *m, u64 gap_ns)
 
 	if (missing_ns < m->early_ns)
 		return true;
-	/* the wait's low bits are as good as dice */
+	/* the wait's low bits serve as random numbers */
 	return missing_ns < m->early_ns + FB_CONSERVATISM_TEST_NS &&
 	       (gap_ns >> FB_CONSERVATISM_TEST_SHIFT & FB_CONSERVATISM_TEST_MASK) == 0;
 }

@@ -5,10 +5,10 @@
  * caller serialises. Nothing here sleeps or allocates.
  *
  * Seek errors cannot be measured: the head waits for its sector, so a command ends at the
- * same angle whether the arm came early or late. What shows is on which side of the
- * predicted rotational wait, the leg's slack, the error was: a longer one costs a
- * turn. So each completion is a trial at its slack, and the share of turns lost
- * at a slack is the tail of the errors' distribution there.
+ * same angle whether the arm came early or late. A completion only shows whether the error
+ * was longer than the predicted rotational wait (the leg's slack), because then a turn is
+ * lost. So each completion is a trial at its slack, and the share of turns lost at a slack
+ * is the tail of the errors' distribution there.
  */
 #ifndef FB_CONSERVATISM_H
 #define FB_CONSERVATISM_H
@@ -16,17 +16,17 @@
 #include "disk_model.h"
 
 #define FB_CONSERVATISM_BANDS DM_BANDS
-#define FB_CONSERVATISM_BINS 64		/* slacks told apart ... */
-#define FB_CONSERVATISM_BIN_NS 20000	/* ... of so much each; the last one is what lies beyond */
-/* until there are trials, unless fb_conservatism_expect(): the paper's value */
+#define FB_CONSERVATISM_BINS 64		/* bins of slack; the last one holds all longer slacks */
+#define FB_CONSERVATISM_BIN_NS 20000	/* width of a bin */
+/* the paper's value, until there are trials, unless fb_conservatism_expect() is called */
 #define FB_CONSERVATISM_START_NS 400000
 #define FB_CONSERVATISM_TARGET_PPM 5000	/* default target */
 
 /**
- * enum fb_conservatism_cause - whose turn it would be
- * @FB_CONSERVATISM_PLAIN: foreground, with nothing of ours before it in its gap
- * @FB_CONSERVATISM_READ: a free read of its own
- * @FB_CONSERVATISM_BEHIND: foreground behind a free read in its gap, or with one prepended
+ * enum fb_conservatism_cause - which command would lose a turn
+ * @FB_CONSERVATISM_PLAIN: foreground without a free read in its gap
+ * @FB_CONSERVATISM_READ: a separate free read
+ * @FB_CONSERVATISM_BEHIND: foreground after a free read in its gap, or with one prepended
  */
 enum fb_conservatism_cause {
 	FB_CONSERVATISM_PLAIN,
@@ -35,16 +35,16 @@ enum fb_conservatism_cause {
 };
 
 /**
- * struct fb_conservatism_leg - a way of the head that has been gone
- * @dist: cylinders
- * @cause: why
+ * struct fb_conservatism_leg - the seek of a command that has ended
+ * @dist: distance in cylinders
+ * @cause: which command it was
  * @slack_ns: predicted rotational wait at its end
  * @gap_ns: rotational wait of the foreground had it gone alone; FB_CONSERVATISM_BEHIND only
- * @extra_ns: what the free read costs it though all goes as planned (fb_search.extra_ns);
- *	FB_CONSERVATISM_BEHIND only
- * @late_ns: measured less predicted media end, whole turns included
- * @simple: one track, not landed within the sectors wanted: it says something about the
- *	seek. The others count as cost only
+ * @extra_ns: what the free read costs the foreground even if all goes as planned
+ *	(fb_search.extra_ns); FB_CONSERVATISM_BEHIND only
+ * @late_ns: measured minus predicted media end, whole turns included
+ * @simple: the command is on one track and the head did not land within its sectors, so
+ *	its end tells something about the seek; the others count as cost only
  */
 struct fb_conservatism_leg {
 	u32 dist;
@@ -58,8 +58,8 @@ struct fb_conservatism_leg {
 
 /**
  * struct fb_conservatism_tail - trials by slack
- * @n: trials, in 64ths, for they fade
- * @lost: turns lost in them, likewise
+ * @n: trials, in 64ths, because they fade
+ * @lost: turns lost in them, in 64ths
  */
 struct fb_conservatism_tail {
 	u32 n[FB_CONSERVATISM_BINS];
@@ -67,15 +67,16 @@ struct fb_conservatism_tail {
 };
 
 /**
- * struct fb_conservatism_odds - what may go wrong and what it costs, for fb_limits.odds
- * @floor_ns: conservatism by band that a plan must keep whatever it is worth
- * @late: chance to lose a turn by band and margin, 16 binary places: see fb_conservatism_chance()
- * @early: chance to gain one, by what is missing of a turn
- * @price: what a lost turn costs, in 256ths of what a gap brings
+ * struct fb_conservatism_odds - chances and price of a lost turn, for fb_limits.odds
+ * @floor_ns: conservatism by band that every plan must keep
+ * @late: chance of losing a turn by band and margin, 16 binary places; see
+ *	fb_conservatism_chance()
+ * @early: chance of gaining a turn, by what is missing of one
+ * @price: cost of a lost turn, in 256ths of a gap's mean value
  *
- * A margin that is the same for all plans refuses those that are worth their risk, and takes
- * such as are not. So the search weighs: what a plan brings, less what its
- * legs' chances cost; the feedback moves the price until the target is met.
+ * A margin that is the same for all plans refuses some that are worth their risk and accepts
+ * some that are not. So the search subtracts the expected cost of a plan's legs from its
+ * value; the feedback moves the price until the target is met.
  */
 struct fb_conservatism_odds {
 	u32 floor_ns[FB_CONSERVATISM_BANDS];
@@ -87,26 +88,26 @@ struct fb_conservatism_odds {
 /**
  * struct fb_conservatism - what was learnt
  * @period_ns: one revolution
- * @target_ppm: foreground time that free reads may cost, of all time
+ * @target_ppm: foreground time that free reads may cost, as part of all time
  * @tail: trials by distance band
- * @all: those of every band but 0
- * @early: of every band, by what was missing of a turn, and turns gained
- * @share: chance to lose a turn at a slack, all but band 0, 30 binary places
- * @gain: chance to gain a turn, by what is missing of one
- * @prior: what the model makes believe of @share, if @told
- * @told: the model has said how much seeks vary
- * @own_n: foreground requests of the last slack alone, as in struct fb_conservatism_tail
- * @own_lost: turns lost by them
+ * @all: trials of every band but 0
+ * @early: trials of every band, by what was missing of a turn, with turns gained
+ * @share: chance of losing a turn at a slack, all bands but 0, 30 binary places
+ * @gain: chance of gaining a turn, by what is missing of one, 30 binary places
+ * @prior: initial @share according to the model, if @told
+ * @told: the model says how much seeks vary
+ * @own_n: plain foreground trials in the last bin, as in struct fb_conservatism_tail
+ * @own_lost: turns lost in them
  * @odds: for a search that weighs the risk itself
  * @one_ns: conservatism for all distances
- * @early_ns: how near a whole turn a gap is left alone
- * @trials: how many
- * @turn: which band is reckoned next
- * @risk: chance of a lost turn at which the conservatism is put, 30 binary places
+ * @early_ns: a gap whose wait is this near a whole turn is left alone
+ * @trials: number of trials
+ * @turn: the band to be computed next
+ * @risk: chance of a lost turn that the conservatism allows, 30 binary places
  * @since_ns: beginning of the feedback's window
- * @behind: legs with cause FB_CONSERVATISM_BEHIND in it
- * @cost_ns: what free reads cost in it
- * @cost_ppm: and in the recent ones, of the time
+ * @behind: legs with cause FB_CONSERVATISM_BEHIND in the window
+ * @cost_ns: what free reads cost in the window
+ * @cost_ppm: what they cost in recent windows, as part of the time
  */
 struct fb_conservatism {
 	u64 period_ns;
@@ -133,7 +134,7 @@ struct fb_conservatism {
 };
 
 /**
- * fb_conservatism_init() - nothing known yet: FB_CONSERVATISM_START_NS everywhere
+ * fb_conservatism_init() - initialise with FB_CONSERVATISM_START_NS everywhere
  * @m: filled
  * @period_ns: one revolution, not 0
  * @target_ppm: what free reads may cost, 1 .. 1000000
@@ -143,25 +144,25 @@ void fb_conservatism_init(struct fb_conservatism *m, u64 period_ns, u32 target_p
 /**
  * fb_conservatism_expect() - begin with how much the model says that seeks vary
  * @m: just after fb_conservatism_init()
- * @dm: model; one that says nothing of it changes nothing
+ * @dm: model; if it does not say, nothing changes
  *
- * The conservatism of a band is then where the tail of a Laplace distribution of its spread
- * leaves the risk that there is to begin with, instead of FB_CONSERVATISM_START_NS.
+ * Instead of FB_CONSERVATISM_START_NS the conservatism of a band is then where the tail of
+ * a Laplace distribution with the band's spread falls to the initial risk.
  */
 void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *dm);
 
 /**
- * fb_conservatism_target() - another target from now on
+ * fb_conservatism_target() - set another target from now on
  * @m: state; what was learnt of the drive stays
  * @target_ppm: 1 .. 1000000
  */
 void fb_conservatism_target(struct fb_conservatism *m, u32 target_ppm);
 
 /**
- * fb_conservatism_band() - a distance's band
+ * fb_conservatism_band() - get the band of a seek distance
  * @dist: cylinders
  *
- * Return: 0 for a head switch or none, ascending with @dist.
+ * Return: as dm_band().
  */
 static inline u32 fb_conservatism_band(u32 dist)
 {
@@ -169,10 +170,10 @@ static inline u32 fb_conservatism_band(u32 dist)
 }
 
 /**
- * fb_conservatism_predict() - what of a leg is known beforehand
+ * fb_conservatism_predict() - fill in what is known of a leg beforehand
  * @leg: @dist, @slack_ns and @simple are filled, the rest is left alone
  * @dm: model
- * @from: where the head sets out
+ * @from: where the head starts
  * @lbn: first LBN of the command
  * @nsect: its length, at least 1
  * @acc: its access by dm_access() from there
@@ -182,16 +183,16 @@ void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_
 			     const struct dm_access *acc);
 
 /**
- * fb_conservatism_learn() - a command has ended whose end had been predicted
+ * fb_conservatism_learn() - learn from the end of a command that had been predicted
  * @m: state
  * @now_ns: the time
- * @leg: what it was
+ * @leg: its leg
  */
 void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 			   const struct fb_conservatism_leg *leg);
 
 /**
- * fb_conservatism_one_ns() - what to add to seek estimates, whatever their distances
+ * fb_conservatism_one_ns() - get what to add to seek estimates of any distance
  * @m: state
  *
  * Return: ns; changes by a few us a second at most.
@@ -201,21 +202,21 @@ u32 fb_conservatism_one_ns(const struct fb_conservatism *m);
 /**
  * fb_conservatism_chance() - read one of the tables of struct fb_conservatism_odds
  * @chance: the table
- * @margin_ns: how much later, or earlier, than expected it may be
+ * @margin_ns: margin, or for @early what is missing of a turn
  *
- * Return: 16 binary places.
+ * Return: the chance, 16 binary places.
  */
 u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns);
 
 /**
- * fb_conservatism_spare() - had a gap better have no free read?
+ * fb_conservatism_spare() - decide whether a gap should have no free read
  * @m: state
  * @gap_ns: rotational wait of its foreground request
  *
- * Where nearly a whole turn is to be waited, the foreground alone often comes early enough
- * to gain that turn. A free read would take the chance away, which costs as much as a miss.
+ * If the wait is nearly a whole turn, the foreground alone often arrives early enough to
+ * gain that turn. A free read would prevent that, which costs as much as a miss.
  *
- * Return: true: leave it alone. Some others, too, to see what is gained there.
+ * Return: true to leave the gap alone; also for some others, to see what is gained there.
  */
 bool fb_conservatism_spare(const struct fb_conservatism *m, u64 gap_ns);
 

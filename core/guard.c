@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The guard of the foreground: when free reads must stop; see core/guard.h. Core: no locks, the
- * caller serialises.
+ * The guard decides when free reads must stop; see core/guard.h. Core: no locks, the caller
+ * serialises.
  */
 #include "core/guard.h"
 
@@ -16,7 +16,7 @@ static void fb_guard_clear(struct fb_guard *g)
 }
 
 /**
- * fb_guard_init() - free reads on, nothing counted
+ * fb_guard_init() - initialise with free reads on and nothing counted
  * @g: the guard
  *
  * Context: any.
@@ -51,9 +51,9 @@ static void fb_guard_advance(struct fb_guard *g, u64 now_ns)
 }
 
 /*
- * Are there more misses than @bound_ppm of the foreground requests, and by more than
- * chance would have it: two standard deviations of a Poisson count? Without that a drive
- * that keeps to a third of the bound would be switched off every twenty minutes.
+ * Are there more misses than @bound_ppm of the foreground requests, by more than two standard
+ * deviations of a Poisson count? Without this margin, chance would switch off free reads every
+ * twenty minutes even on a drive that misses a third of the bound.
  */
 static bool fb_guard_exceeded(const struct fb_guard *g, u32 bound_ppm)
 {
@@ -66,7 +66,7 @@ static bool fb_guard_exceeded(const struct fb_guard *g, u32 bound_ppm)
 }
 
 /**
- * fb_guard_count() - count, and judge
+ * fb_guard_count() - count completions and missed turns, and switch free reads off if needed
  * @g: the guard
  * @now_ns: monotonic time
  * @fg: foreground requests completed
@@ -75,7 +75,7 @@ static bool fb_guard_exceeded(const struct fb_guard *g, u32 bound_ppm)
  *
  * Context: any; the caller serialises.
  *
- * Return: true when this count switched free reads off.
+ * Return: true if this call switched free reads off.
  */
 bool fb_guard_count(struct fb_guard *g, u64 now_ns, u32 fg, u32 missed, u32 bound_ppm)
 {
@@ -97,13 +97,13 @@ bool fb_guard_count(struct fb_guard *g, u64 now_ns, u32 fg, u32 missed, u32 boun
 }
 
 /**
- * fb_guard_on() - are free reads on?
+ * fb_guard_on() - test whether free reads are on, and end a pause that is over
  * @g: the guard
  * @now_ns: monotonic time
  *
  * Context: any; the caller serialises.
  *
- * Return: true when they are; a pause that is over ends here, with a clean window.
+ * Return: true if they are; after a pause the window begins empty.
  */
 bool fb_guard_on(struct fb_guard *g, u64 now_ns)
 {

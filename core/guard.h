@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The guard: free reads that cost the foreground too many turns stop, and come back
- * after a pause that doubles. Core; the caller serialises.
+ * The guard stops free reads when they cost the foreground too many turns, and lets them
+ * resume after a pause that doubles each time. Core; the caller serialises.
  */
 #ifndef FB_GUARD_H
 #define FB_GUARD_H
@@ -9,15 +9,15 @@
 #include "include/fb_shim.h"
 
 #define FB_GUARD_SECONDS 10		/* the bound holds over this window */
-#define FB_GUARD_MIN_MISSES 5		/* fewer are no evidence, whatever their share */
+#define FB_GUARD_MIN_MISSES 5		/* fewer may be chance, whatever their share */
 #define FB_GUARD_PAUSE_NS (10ULL * 1000000000)
 #define FB_GUARD_PAUSE_MAX_NS (640ULL * 1000000000)
 #define FB_GUARD_CALM_NS (60ULL * 1000000000)	/* trouble-free time that resets the pause */
 
 /**
- * struct fb_guard - its memory
- * @second: the second that @slot stands for
- * @slot: index of the present second in the rings
+ * struct fb_guard - state of the guard
+ * @second: the second that @slot counts
+ * @slot: index of the current second in @fg and @missed
  * @fg: foreground requests completed in each of the last seconds
  * @missed: turns lost through free reads in each
  * @fg_sum: sum of @fg
@@ -41,11 +41,7 @@ struct fb_guard {
 };
 
 void fb_guard_init(struct fb_guard *g);
-
-/* count one foreground completion and @missed turns; true: this one switched free reads off */
 bool fb_guard_count(struct fb_guard *g, u64 now_ns, u32 fg, u32 missed, u32 bound_ppm);
-
-/* are free reads on? Ends a pause that is over. */
 bool fb_guard_on(struct fb_guard *g, u64 now_ns);
 
 #endif /* FB_GUARD_H */

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where the head is and at what angle the platter stands; see core/head.h.
+ * The position of the head and the phase of the platter; see core/head.h.
  *
  * Calls: disk_model.c. Core: no locks, the caller serialises.
  */
 #include "core/head.h"
 
 /*
- * A residual of up to this share of a revolution is mechanical: 250 us at 10,000 rpm,
- * for reports are late by up to 100 us of jitter and some interrupt latency. Of accidents
- * it takes twice that share for mechanical.
+ * A residual of up to this share of a revolution is mechanical: 250 us at 10,000 rpm, because
+ * reports are late by up to 100 us of jitter and some interrupt latency. Twice that share of
+ * unrelated completions is mistaken for mechanical ones.
  */
 #define FB_HEAD_TOLERANCE_SHARE 24
 
 /*
- * The phase is an edge that a quarter of the reports are ahead of, by up to so much: 23 us
- * at 10,000 rpm. A read on the heels of another that ends on time is not a cache hit.
+ * A quarter of the reports are ahead of the phase by up to this share: 23 us at 10,000 rpm.
+ * Without it a read right behind another that ends on time might count as a cache hit.
  */
 #define FB_HEAD_EDGE_SHARE 256
 
@@ -23,8 +23,8 @@
 #define FB_HEAD_TRUST_MAX 64
 
 /*
- * An unconfirmed phase: a drive that warms up by 200 ppm in an hour is 25 us off after half
- * a minute, and 0.5 ppm of error add 15 us.
+ * How long an unconfirmed phase is trusted: a drive that warms up by 200 ppm in an hour is
+ * 25 us off after half a minute, and an error of 0.5 ppm adds 15 us.
  */
 #define FB_HEAD_BELIEF_NS (30 * 1000000000ULL)
 
@@ -36,23 +36,24 @@
 #define FB_HEAD_SHORT_WINDOWS 4
 
 /*
- * So is one that has lasted as long as the period is averaged over: with few requests the
- * phase must not wait for many. What came before a pause says nothing of the phase after it.
+ * A window that has lasted as long as the period is averaged over may be even shorter, so
+ * that the phase is updated when there are few requests. Completions before a pause say
+ * nothing about the phase after it.
  */
 #define FB_HEAD_FEW (FB_HEAD_WINDOW / 8)
 #define FB_HEAD_PAUSE_NS (4 * 1000000000ULL)
 
 /*
- * The period is averaged over this many revolutions (12 s at 10,000 rpm): an edge
- * known to 3 us gives it to 0.3 ppm, and it follows a drive that warms up.
+ * The period is averaged over this many revolutions (12 s at 10,000 rpm): an edge known to 3 us
+ * then gives the period to 0.3 ppm, and the average follows a drive that warms up.
  */
 #define FB_HEAD_BASE_TURNS 2048
 
 /*
- * A drive that warms up changes its period evenly for an hour: 0.06 ppm a second are 200 ppm
- * in an hour. Whoever follows only what has come lags behind by a second of that for each
- * second averaged. So the trend is learnt, too, slowly, for it must not follow noise: by
- * what the period has changed within two minutes. It is not believed for more than ten.
+ * A drive that warms up changes its period evenly for an hour: 0.06 ppm a second is 200 ppm
+ * in an hour. An average lags behind by a second of that for each second averaged. So the
+ * trend is learnt, too: slowly, from the change of the period within two minutes, so that it
+ * does not follow noise. It is extrapolated for ten minutes at most.
  */
 #define FB_HEAD_TREND_S 128
 #define FB_HEAD_TREND_SHARE 4
@@ -60,14 +61,14 @@
 #define FB_HEAD_TREND_BOUND 360000	/* 10,000 ppm in an hour */
 #define FB_HEAD_SECOND_NS 1000000000ULL
 
-#define FB_HEAD_PERIOD_PPM 2000	/* a period further from the model's is an accident */
+#define FB_HEAD_PERIOD_PPM 2000	/* largest difference of the period from the model's */
 #define FB_HEAD_FITS_SHIFT 5	/* @fits averages over 32 predicted completions ... */
 #define FB_HEAD_RIGHT_SHIFT 8	/* ... and @right over 256 */
 
 /*
- * What no drive does that its model fits: the seek noise of the simulated drives costs 2 in
- * 100 commands the turn that was predicted, standard deviations of 500 us 10. A correction of
- * 10 % of all seeks, the most there is, costs as many until it is made.
+ * Bounds that a drive does not exceed if its model fits: the seek noise of the simulated drives
+ * makes 2 in 100 commands end in another turn than predicted, a standard deviation of 500 us
+ * 10 in 100. So do seeks that need the largest correction, 10 %, until it is made.
  */
 #define FB_HEAD_FITS_LEAST (FB_HEAD_PPM / 2)
 #define FB_HEAD_RIGHT_LEAST (FB_HEAD_PPM / 4 * 3)
@@ -116,8 +117,8 @@ bool fb_head_locked(const struct fb_head *h, u64 now_ns)
 }
 
 /*
- * The angle that passes in @ns: as many nanoseconds as the period has picoseconds
- * are a thousand whole turns, so that nothing overflows, whatever the time.
+ * The angle that passes in @ns. As many nanoseconds as the period has picoseconds are a
+ * thousand whole turns, so dropping those first keeps any time from overflowing.
  */
 static u32 fb_head_turned(const struct fb_head *h, u64 ns)
 {
@@ -174,7 +175,7 @@ static bool fb_head_at_bound(const struct fb_head *h)
 	       fb_head_bounded(h, h->period_ps + 1) == h->period_ps;
 }
 
-/* the period goes on as it did */
+/* extrapolate the period by its trend */
 static void fb_head_age(struct fb_head *h, u64 ns)
 {
 	u64 ms = div_u64(ns - min(ns, h->aged_ns), 1000000);
@@ -184,7 +185,7 @@ static void fb_head_age(struct fb_head *h, u64 ns)
 	h->period_ps = fb_head_bounded(h, h->period_ps + div_s64(h->trend_ps * (s64)ms, 1000));
 }
 
-/* and how does it? */
+/* learn the trend from the period's change since the mark */
 static void fb_head_learn_trend(struct fb_head *h, u64 ns)
 {
 	u64 s = div_u64(ns - min(ns, h->mark_ns), FB_HEAD_SECOND_NS);
@@ -214,8 +215,8 @@ static void fb_head_anchor(struct fb_head *h, u64 ns, u32 angle)
 }
 
 /*
- * The early edge has moved by @moved_ns in @turns revolutions: correct the period by
- * its mean over all windows since the anchor, of which the oldest fade.
+ * The early edge has moved by @moved_ns in @turns revolutions: correct the period by the
+ * mean move over all windows since the anchor, of which the oldest fade.
  */
 static void fb_head_learn_period(struct fb_head *h, s64 moved_ns, u64 turns)
 {
@@ -230,12 +231,12 @@ static void fb_head_learn_period(struct fb_head *h, s64 moved_ns, u64 turns)
 }
 
 /*
- * A window is full. Reports are late only, so its early edge is the platter's phase; but
- * not the earliest: on a zero-latency drive a head that lands within the wanted range
- * ends its access where it landed, some sectors before the predicted angle, which happens
- * to one in twenty of 8 KiB requests. The first quartile is past those. Move the anchor to
- * the last end, seen from that edge, before the period changes, so that the phase does not
- * jump.
+ * A window is full. Reports can only be late, so the window's early edge is the platter's
+ * phase. The edge is the first quartile rather than the earliest report: on a zero-latency
+ * drive a head that lands within the wanted range ends its access where it landed, some
+ * sectors before the predicted angle, which happens to one in twenty of 8 KiB requests. Move
+ * the anchor to the last end, corrected by the edge, before the period changes, so that the
+ * phase does not jump.
  */
 static void fb_head_window_end(struct fb_head *h)
 {
@@ -247,7 +248,7 @@ static void fb_head_window_end(struct fb_head *h)
 	h->anchor_ns = anchor_ns;
 	h->anchor_angle = h->at.angle;
 	fb_head_age(h, anchor_ns);
-	/* the first edge has no other to be compared with */
+	/* the first edge has no earlier one to be compared with */
 	if (h->windows)
 		fb_head_learn_period(h, edge, turns);
 	h->bounded = fb_head_at_bound(h) ? h->bounded + 1 : 0;
@@ -258,7 +259,7 @@ static void fb_head_window_end(struct fb_head *h)
 	fb_head_window_begin(h);
 }
 
-/* take a consistent completion into the window, which is kept ascending */
+/* insert a consistent completion into the window, which is sorted */
 static void fb_head_follow(struct fb_head *h, s64 residual)
 {
 	u32 i = h->win_n++;
@@ -322,8 +323,8 @@ static void fb_head_early(struct fb_head *h, struct fb_head_end *out)
 }
 
 /*
- * Not at the angle: either this completion is an accident or the phase is wrong. Without a
- * prediction it may as well come from the cache, which says nothing about the model.
+ * The angle does not fit: either this completion is an exception or the phase is wrong. Without
+ * a prediction it may also come from the cache, which says nothing about the model.
  */
 static void fb_head_odd(struct fb_head *h, const struct dm_place *end, bool predicted,
 			struct fb_head_end *out)
@@ -338,7 +339,7 @@ static void fb_head_odd(struct fb_head *h, const struct dm_place *end, bool pred
 		fb_head_anchor(h, out->end_ns, end->angle);
 }
 
-/* a pause, and not as short as all of the window's */
+/* was there a pause, longer than the window has lasted? */
 static bool fb_head_paused(const struct fb_head *h, u64 ns)
 {
 	u64 lasted_ns = h->at_ns - min(h->anchor_ns, h->at_ns);
@@ -360,7 +361,7 @@ void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 		fb_head_lose(h);
 		return;
 	}
-	/* 1/1024: the drive may turn faster than the model says */
+	/* allow 1/1024, because the drive may turn faster than the model says */
 	if (started_ns && out->end_ns + h->edge_ns < started_ns + xfer_ns - (xfer_ns >> 10)) {
 		fb_head_early(h, out);
 		return;
@@ -383,7 +384,7 @@ void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 			fb_head_odd(h, end, pred_ns, out);
 		return;
 	}
-	/* a seek shorter than believed saves one turn, never two */
+	/* a seek shorter than predicted saves one turn, never two */
 	out->turns = pred_ns ? fb_head_turns(h, nearest, pred_ns) : 0;
 	if (out->turns < -1) {
 		fb_head_early(h, out);

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where the head is and what the platter's phase is, from completions (freeblock
- * paper, 3.3 "resync after each request"; Documentation/design.rst, "Head and phase").
- * Core; the caller serialises. Nothing here sleeps.
+ * The position of the head and the phase of the platter, derived from completions
+ * (freeblock paper, 3.3 "resync after each request"; Documentation/design.rst, "Head and
+ * phase"). Core; the caller serialises. Nothing here sleeps.
  *
- * Phase: a moment and the platter's angle then, and the period. Completions are
- * reported late by a varying time, so the phase follows the early edge, the lower
- * quartile, of what a window of them shows. What the edge moves over many revolutions is
- * the error of the period; what the period changes over minutes is its trend.
+ * The phase is the platter's angle at some moment (the anchor), and the period. Completions
+ * are reported late by a varying time, so the phase follows the early edge (the lower
+ * quartile) of a window of them. The edge's drift over many revolutions gives the error of
+ * the period, and the change of the period over minutes its trend.
  *
- * Head: the end of the last mechanical command, or unknown.
+ * The head is where the last mechanical command ended, or unknown.
  */
 #ifndef FB_HEAD_H
 #define FB_HEAD_H
 
 #include "disk_model.h"
 
-#define FB_HEAD_LOCK 16		/* consistent completions before the phase is believed */
+#define FB_HEAD_LOCK 16		/* consistent completions before the phase is trusted */
 #define FB_HEAD_WINDOW 32	/* completions over which the early edge is taken */
 
 /**
  * enum fb_head_verdict - what kind of completion it was
- * @FB_HEAD_MECHANICAL: ended at the angle the model says, maybe a turn off
+ * @FB_HEAD_MECHANICAL: it ended at the predicted angle, maybe some turns off
  * @FB_HEAD_EARLY: too early to be mechanical: cache hit, cached write
- * @FB_HEAD_ODD: late, and not at the angle: internal activity or wrong model
+ * @FB_HEAD_ODD: late, and at another angle: the drive's internal activity or a wrong model
  */
 enum fb_head_verdict {
 	FB_HEAD_MECHANICAL,
@@ -32,23 +32,23 @@ enum fb_head_verdict {
 };
 
 /**
- * struct fb_head - what completions taught
+ * struct fb_head - head and phase as learnt from completions
  * @dm: model
  * @period_ps: one revolution, tracked
- * @trend_ps: what becomes of it, ps per second
- * @aged_ns: until when it has become that
- * @mark_ns: the trend is that since this moment, 0 = none ...
- * @mark_ps: ... when this was the period
- * @anchor_ns: a moment ...
- * @anchor_angle: ... and the platter's angle then
- * @anchored: @anchor_* valid
+ * @trend_ps: its rate of change, ps per second
+ * @aged_ns: time up to which @trend_ps has been applied to @period_ps
+ * @mark_ns: start of the interval over which the trend is measured; 0 = none
+ * @mark_ps: the period at @mark_ns
+ * @anchor_ns: time of the anchor
+ * @anchor_angle: the platter's angle then
+ * @anchored: @anchor_ns and @anchor_angle are valid
  * @hold_until_ns: no new anchor before this (reset, resume, spin-up)
  * @trust: consistent completions in a row, saturating; locked from FB_HEAD_LOCK on
  * @known: @at is valid
- * @at: where the head is, at the end of the last mechanical command
+ * @at: where the head was at the end of the last mechanical command
  * @at_ns: when that was (media end, free of report noise)
- * @tolerance_ns: a larger residual is not the model's angle
- * @edge_ns: so much a report may be ahead of the phase
+ * @tolerance_ns: a completion with a larger residual did not end at the predicted angle
+ * @edge_ns: the most that a report may be ahead of the phase
  * @win_n: completions in the window
  * @win: their residuals, ascending, ns
  * @windows: windows since the anchor, saturating
@@ -56,9 +56,9 @@ enum fb_head_verdict {
  * @mechanical: count, for status
  * @early: count, for status
  * @odd: count, for status
- * @fits: share of consistent ones among the recent, ppm, decaying average
- * @right: share of them that took as many turns as predicted, likewise, over more
- * @bounded: windows in a row that left the period as far from the model's as it may be
+ * @fits: share of recent completions that were consistent, ppm, decaying average
+ * @right: share that also took as many turns as predicted, likewise, over more completions
+ * @bounded: windows in a row that left the period at its bound around the model's
  */
 struct fb_head {
 	const struct disk_model *dm;
@@ -90,9 +90,9 @@ struct fb_head {
 };
 
 /**
- * struct fb_head_end - what one completion was
- * @verdict: see there
- * @end_ns: media end: report overhead taken off, late noise only if mechanical
+ * struct fb_head_end - how one completion was judged
+ * @verdict: its kind
+ * @end_ns: media end, without report overhead; free of report noise only if mechanical
  * @turns: revolutions more (+) or fewer (-) than predicted; 0 when nothing was predicted
  * @residual_ns: report time less overhead, minus the nearest moment at which the end
  *	angle passed the head; 0 when there was no anchor to compare with
@@ -105,36 +105,36 @@ struct fb_head_end {
 };
 
 /**
- * fb_head_init() - nothing known yet
- * @h: what is to be filled
+ * fb_head_init() - initialise: head and phase unknown
+ * @h: the state to fill
  * @dm: model; must outlive @h or be replaced by another fb_head_init()
  */
 void fb_head_init(struct fb_head *h, const struct disk_model *dm);
 
 /**
- * fb_head_lose() - the head may have moved: unknown until the next mechanical completion
+ * fb_head_lose() - make the head unknown until the next mechanical completion
  * @h: state; the phase stays
  */
 void fb_head_lose(struct fb_head *h);
 
 /**
- * fb_head_reset() - after reset, resume, spin-up: head and phase unknown
+ * fb_head_reset() - make head and phase unknown after a reset, resume or spin-up
  * @h: state; the period stays
  * @until_ns: no anchor before this moment
  */
 void fb_head_reset(struct fb_head *h, u64 until_ns);
 
 /**
- * fb_head_locked() - the phase is believed
+ * fb_head_locked() - test whether the phase is trusted
  * @h: state
- * @now_ns: the time; a phase not confirmed for half a minute is not believed
+ * @now_ns: the time; a phase not confirmed for half a minute is not trusted
  *
  * Return: true when it is.
  */
 bool fb_head_locked(const struct fb_head *h, u64 now_ns);
 
 /**
- * fb_head_angle() - the platter's angle at a moment
+ * fb_head_angle() - get the platter's angle at a moment
  * @h: state, anchored
  * @ns: the moment, before or after the anchor
  *
@@ -143,9 +143,9 @@ bool fb_head_locked(const struct fb_head *h, u64 now_ns);
 u32 fb_head_angle(const struct fb_head *h, u64 ns);
 
 /**
- * fb_head_when() - the moment nearest to another at which the platter is at an angle
+ * fb_head_when() - get the moment nearest to a given one at which the platter is at an angle
  * @h: state, anchored
- * @ns: the other moment
+ * @ns: the given moment
  * @angle: the angle
  *
  * Return: ns.
@@ -153,21 +153,21 @@ u32 fb_head_angle(const struct fb_head *h, u64 ns);
 u64 fb_head_when(const struct fb_head *h, u64 ns, u32 angle);
 
 /**
- * fb_head_misfit() - is the model wrong?
+ * fb_head_misfit() - test whether the model is wrong
  * @h: state
  *
- * Return: true: too many commands do not end where it says, or not in the turn that it says,
- * or the platter turns at another speed.
+ * Return: true when too many commands do not end at the predicted angle, or in the predicted
+ * turn, or the platter turns at another speed.
  */
 bool fb_head_misfit(const struct fb_head *h);
 
 /**
- * fb_head_now() - where the head will be if it waits where it is
+ * fb_head_now() - predict the head's place at a moment if it stays on its track
  * @h: state
- * @ns: until when
- * @p: out: the place: where the last command ended, turned on to that moment
+ * @ns: the moment
+ * @p: out: the track where the last command ended, and the angle at @ns
  *
- * Return: false when the head is unknown or the phase is not believed at @ns.
+ * Return: false when the head is unknown or the phase is not trusted at @ns.
  */
 bool fb_head_now(const struct fb_head *h, u64 ns, struct dm_place *p);
 
@@ -176,12 +176,12 @@ bool fb_head_now(const struct fb_head *h, u64 ns, struct dm_place *p);
  * @h: state
  * @now_ns: when it was reported
  * @end: where it should have ended: after the sector that passed the head last
- * @pred_ns: predicted media end, 0 = none
- * @started_ns: the earliest it can have started, 0 = not known; a mechanical access
- *	cannot have ended before that plus its transfer ...
- * @xfer_ns: ... which takes so long at least
- * @write: direction: whose report overhead of the model's to take off
- * @out: what it was
+ * @pred_ns: predicted media end; 0 = none
+ * @started_ns: the earliest it can have started; 0 = not known. A mechanical access
+ *	cannot have ended before @started_ns + @xfer_ns
+ * @xfer_ns: least transfer time
+ * @write: direction; selects the report overhead
+ * @out: how it was judged
  */
 void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 		      u64 pred_ns, u64 started_ns, u64 xfer_ns, bool write,

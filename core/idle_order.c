@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where to read while the disk is idle: the orders; see core/idle_order.h.
+ * The orders of reads while the disk is idle; see core/idle_order.h.
  *
  * Calls: disk_model.c, fb_bitmap.c. Core: no locks, the caller serialises.
  */
 #include "core/idle_order.h"
 
 #define FB_IDLE_ORDER_DONE U32_MAX	/* fb_idle_order.round: nothing of the region is wanted */
-#define FB_IDLE_ORDER_STEPS 16		/* regions that one question looks into */
+#define FB_IDLE_ORDER_STEPS 16		/* regions that one call looks into */
 
 /* staggered: regions of a round from which the head chooses */
 #define FB_IDLE_ORDER_STAGGERED_NEXT 8
 
 /*
- * Reading on over what is done already, for less than a new command costs: 64 KiB pass in
- * 0.3 to 1 ms.
+ * Reading on over granules that are not wanted costs less than a new command up to this length:
+ * 64 KiB pass in 0.3 to 1 ms.
  */
 #define FB_IDLE_ORDER_JOIN_SECTORS 128U
 
 #define FB_IDLE_ORDER_NEAR_TRACKS 4	/* near: tracks on either side that are looked at */
-#define FB_IDLE_ORDER_NEAR_TURNS 3	/* near: how much of the way from there counts, tracks */
-#define FB_IDLE_ORDER_WEIGH_EACH 1024	/* near: questions between two looks at the regions */
-/* near: and if nothing is there, the first distance, tracks */
+#define FB_IDLE_ORDER_NEAR_TURNS 3	/* near: tracks from a start that count for its value */
+#define FB_IDLE_ORDER_WEIGH_EACH 1024	/* near: searches between two weighings of the regions */
+/* near: if those tracks have nothing, the first distance to look at, tracks */
 #define FB_IDLE_ORDER_NEAR_FAR 16
 /* near: words of the map on either side that are looked at ... */
 #define FB_IDLE_ORDER_NEAR_WORDS 512
-#define FB_IDLE_ORDER_NEAR_STARTS 8	/* ... for as many places where something wanted begins */
-#define FB_IDLE_ORDER_CUT_TRACKS 16	/* near: so much behind a cut is long */
-#define FB_IDLE_ORDER_CUT_NS 3000000U	/* near: what is cut in two costs another way some day */
-/* from a read's end until the next one's arm can move */
+#define FB_IDLE_ORDER_NEAR_STARTS 8	/* ... for this many starts of wanted runs */
+#define FB_IDLE_ORDER_CUT_TRACKS 16	/* near: tracks before a cut that are looked at */
+#define FB_IDLE_ORDER_CUT_NS 3000000U	/* near: cost of cutting a run in two: a seek later */
+/* from a read's end until the arm can move for the next one */
 #define FB_IDLE_ORDER_TURNAROUND_NS 400000U
 
 /* ---- where something is left ---- */
@@ -48,7 +48,7 @@ static u64 fb_idle_order_track_granule(const struct fb_idle_order *o,
 	return o->granules;
 }
 
-/* the first count with groups of a region of the map, or of a later one; see fb_bitmap_add() */
+/* the first count with groups of a region of the map, or of a later one; see fb_bitmap_move() */
 static u32 fb_idle_order_region_count(const struct fb_bitmap *bm, u32 region)
 {
 	return (u32)div_u64((u64)region * bm->groups, FB_REGIONS) >> bm->shift;
@@ -64,7 +64,7 @@ static u32 fb_idle_order_full_count(const struct fb_bitmap *bm, u32 count)
 				 bm->groups);
 		end = region + 1 < FB_REGIONS ? fb_idle_order_region_count(bm, region + 1) :
 			bm->counts;
-		/* a count may be of two regions */
+		/* a count may span two regions */
 		if (end <= count)
 			end = count + 1;
 		else if (!bm->region[region])
@@ -103,9 +103,9 @@ static u64 fb_idle_order_wanted(const struct fb_idle_order *o, const struct fb_i
 	}
 }
 
-/* ---- how far to read from there ---- */
+/* ---- how far to read ---- */
 
-/* from a wanted granule to the last that belongs with it, within @end and @max granules */
+/* the end of a read from wanted granule @first that skips short holes, up to @end and @max */
 static u64 fb_idle_order_run_end(const struct fb_idle_order *o, const struct fb_bitmap *bm,
 				 u64 first, u64 end, u32 max)
 {
@@ -144,7 +144,7 @@ static u64 fb_idle_order_access_ns(const struct fb_idle_order_ask *ask,
 	return acc.total_ns;
 }
 
-/* what is predicted to take too long is halved; false: a granule takes too long */
+/* halve a read while it is predicted to take too long; false: even one granule takes too long */
 static bool fb_idle_order_shorten(const struct fb_idle_order *o,
 				  const struct fb_idle_order_ask *ask, struct fb_plan_piece *out)
 {
@@ -193,7 +193,7 @@ static void fb_idle_order_staggered_start(struct fb_idle_order *o)
 	memset(o->round, 0, sizeof(o->round));
 }
 
-/* of the regions with the lowest round the first: the order of the segments */
+/* the first of the regions with the lowest round, which gives the order of the segments */
 static u32 fb_idle_order_staggered_region(const struct fb_idle_order *o)
 {
 	u32 i, best = 0;
@@ -229,8 +229,8 @@ static bool fb_idle_order_staggered_look(struct fb_idle_order *o,
 }
 
 /*
- * Of the next regions of the round the one that the head comes to first: each round is
- * complete before the next begins, as in the exact order, but the ways are shorter.
+ * Choose among the next regions of the round the one that the head reaches first: each round
+ * is still complete before the next begins, as in the exact order, but seeks are shorter.
  */
 static void fb_idle_order_staggered_nearest(struct fb_idle_order *o,
 					    const struct fb_idle_order_ask *ask, u32 i,
@@ -283,9 +283,9 @@ const struct fb_idle_order_ops fb_idle_order_staggered = {
 /**
  * struct fb_idle_order_best - the best read so far
  * @first: its first granule
- * @end: not to be read beyond this one
- * @wanted: granules wanted ...
- * @ns: ... and what it takes to come there and read them
+ * @end: granule at which it must end
+ * @wanted: wanted granules, weighted
+ * @ns: time it takes to seek there and read them
  */
 struct fb_idle_order_best {
 	u64 first;
@@ -302,9 +302,9 @@ static void fb_idle_order_near_offer(struct fb_idle_order_best *best, u64 first,
 }
 
 /*
- * A scan that reads where the head is comes to its end where tracks are long first, and then
- * all ways are far. So regions that lag count for more: by what is left of them against what
- * is left of the whole.
+ * A scan that always reads near the head first finishes regions with long tracks, and then all
+ * seeks are long. So regions that lag count for more: by the part left of them relative to the
+ * part left of the whole.
  */
 static void fb_idle_order_near_weigh(struct fb_idle_order *o, const struct fb_idle_order_ask *ask)
 {
@@ -329,7 +329,7 @@ static u32 fb_idle_order_near_region(const struct fb_idle_order_ask *ask, u32 cy
 	return div_u64((u64)cyl * FB_REGIONS, dm_info(ask->dm)->cylinders);
 }
 
-/* does something wanted begin here, but for holes? @track granules are a track */
+/* does a wanted run begin here, holes aside? A track has @track granules */
 static bool fb_idle_order_near_begins(const struct fb_idle_order_ask *ask, u64 first, u32 track)
 {
 	u32 n = min_t(u64, first, track);
@@ -338,8 +338,8 @@ static bool fb_idle_order_near_begins(const struct fb_idle_order_ask *ask, u64 f
 }
 
 /*
- * Where nothing begins what is left is cut in two. That costs a way more some day, unless
- * what stays behind is long.
+ * A read that starts inside a wanted run cuts it in two. That costs one more seek later,
+ * unless the part left behind is long.
  */
 static u64 fb_idle_order_near_cut_ns(const struct fb_idle_order_ask *ask, u64 first, u32 track)
 {
@@ -352,8 +352,8 @@ static u64 fb_idle_order_near_cut_ns(const struct fb_idle_order_ask *ask, u64 fi
 }
 
 /*
- * The drive reads on where a read ends: begin at @first, and go on over FB_IDLE_ORDER_NEAR_TURNS
- * tracks of @track granules.
+ * If the drive reads ahead: value a read that begins at @first by what is wanted on
+ * FB_IDLE_ORDER_NEAR_TURNS tracks of @track granules.
  */
 static void fb_idle_order_near_ahead(const struct fb_idle_order *o,
 				     const struct fb_idle_order_ask *ask, u64 first, u32 track,
@@ -376,8 +376,8 @@ static void fb_idle_order_near_ahead(const struct fb_idle_order *o,
 }
 
 /*
- * It does not, and each command loses what passes until the next is there: a read that
- * takes the rest of a track loses that least, for the drive takes it as it passes.
+ * If the drive does not read ahead, each command loses what passes until the next one arrives. A
+ * read of the rest of a track loses least, because the drive takes it as it passes.
  */
 static void fb_idle_order_near_alone(const struct fb_idle_order *o,
 				     const struct fb_idle_order_ask *ask, u64 first, u64 end,
@@ -406,7 +406,7 @@ static void fb_idle_order_near_track(const struct fb_idle_order *o, const struct
 	*end = min(*end, o->granules);
 }
 
-/* what passes first when the head comes to a track */
+/* the first granule that passes after the head has reached a track */
 static u64 fb_idle_order_near_landing(const struct fb_idle_order *o,
 				      const struct fb_idle_order_ask *ask, const struct dm_track *t)
 {
@@ -419,7 +419,7 @@ static u64 fb_idle_order_near_landing(const struct fb_idle_order *o,
 	return div_u64(piece[0].lbn + o->granule - 1, o->granule);
 }
 
-/* whatever passes on a track */
+/* offer reads on a track */
 static void fb_idle_order_near_look(const struct fb_idle_order *o,
 				    const struct fb_idle_order_ask *ask, u64 index,
 				    struct fb_idle_order_best *best)
@@ -444,8 +444,8 @@ static void fb_idle_order_near_look(const struct fb_idle_order *o,
 }
 
 /*
- * Where something wanted begins, in the words of the map from @word on, @step at a time:
- * the nearest FB_IDLE_ORDER_NEAR_STARTS such places.
+ * Offer the nearest FB_IDLE_ORDER_NEAR_STARTS places where a wanted run begins, in the words of
+ * the map from @word on in steps of @step.
  */
 static void fb_idle_order_near_starts(const struct fb_idle_order *o,
 				      const struct fb_idle_order_ask *ask, u64 word, int step,
@@ -474,7 +474,7 @@ static void fb_idle_order_near_starts(const struct fb_idle_order *o,
 	}
 }
 
-/* the beginning of a region */
+/* offer the first wanted granule of a region */
 static void fb_idle_order_near_go(const struct fb_idle_order *o,
 				  const struct fb_idle_order_ask *ask, u32 region, u32 track,
 				  struct fb_idle_order_best *best)
@@ -489,7 +489,7 @@ static void fb_idle_order_near_go(const struct fb_idle_order *o,
 		fb_idle_order_near_ahead(o, ask, first, track, best);
 }
 
-/* of the regions that lag more than this one the nearest on either side */
+/* offer the nearest region on either side that lags clearly more than this one */
 static void fb_idle_order_near_lagging(const struct fb_idle_order *o,
 				       const struct fb_idle_order_ask *ask, u32 track,
 				       struct fb_idle_order_best *best)
@@ -507,7 +507,7 @@ static void fb_idle_order_near_lagging(const struct fb_idle_order *o,
 		fb_idle_order_near_go(o, ask, i - 1, track, best);
 }
 
-/* nothing is left around: the first on either side, at doubling distance */
+/* nothing wanted is near: offer the first on either side, at doubling distance */
 static bool fb_idle_order_near_far(const struct fb_idle_order *o,
 				   const struct fb_idle_order_ask *ask, u32 here, u32 track,
 				   struct fb_idle_order_best *best)
@@ -555,7 +555,7 @@ static bool fb_idle_order_near_search(const struct fb_idle_order *o,
 	return best->wanted || fb_idle_order_near_far(o, ask, here, end - first, best);
 }
 
-/* the head is where the read before has ended: go on behind it, what passes first */
+/* if the head is still where the previous read ended, go on right after it */
 static bool fb_idle_order_near_goes_on(const struct fb_idle_order *o,
 				       const struct fb_idle_order_ask *ask,
 				       const struct dm_track *here, struct fb_idle_order_best *best)

@@ -7,40 +7,40 @@
 
 #define FB_IDLE_POLICY_NS_PER_US 1000U
 
-/* until the drive is known: what no disk for sale is slower than */
+/* until the drive is known: no disk for sale is slower */
 #define FB_IDLE_POLICY_TURN_NS 11111111U
 #define FB_IDLE_POLICY_SECTOR_PS 5120000U
 
 /*
- * With fewer intervals than this nothing is found, and 100 ms are waited: above that most
- * of the paper's traces keep to a mean of 2 ms (table III).
+ * With fewer intervals than this the threshold is 100 ms: above that most of the paper's traces
+ * keep to a mean of 2 ms (table III).
  */
 #define FB_IDLE_POLICY_LEARN 32
 #define FB_IDLE_POLICY_LEARN_NS 100000000U
 #define FB_IDLE_POLICY_LEARN_SIZE 1	/* 128 KiB */
 
-/* intervals until threshold and size are found anew */
+/* intervals until threshold and size are found again */
 #define FB_IDLE_POLICY_RETUNE 64
 #define FB_IDLE_POLICY_AGE 8192		/* intervals after which the past counts half */
 #define FB_IDLE_POLICY_FORGET 1024		/* busy periods in which the longest is forgotten */
-#define FB_IDLE_POLICY_SIZE_AGE 8192	/* commands of a size, likewise */
-#define FB_IDLE_POLICY_STALE 32		/* what is known of sizes not in use fades by such a part */
-#define FB_IDLE_POLICY_PRIOR 32		/* commands that what is reckoned of a size counts for */
-#define FB_IDLE_POLICY_ALONE_AGE 4096	/* requests, likewise */
-#define FB_IDLE_POLICY_SIZE_KNOWN 8	/* commands of a size that tell what it takes */
+#define FB_IDLE_POLICY_SIZE_AGE 8192	/* commands of a size after which they count half */
+#define FB_IDLE_POLICY_STALE 32		/* statistics of unused sizes fade by 1 / this */
+#define FB_IDLE_POLICY_PRIOR 32		/* weight of a size's estimated cost, in commands */
+#define FB_IDLE_POLICY_ALONE_AGE 4096	/* requests after which they count half */
+#define FB_IDLE_POLICY_SIZE_KNOWN 8	/* least commands or requests for a measured mean */
 
-/* the mean is aimed at from below by one such part, so that the budget seldom steps in */
+/* aim below the mean's goal by 1 / this, so that the budget seldom steps in */
 #define FB_IDLE_POLICY_AIM_PART 16
-#define FB_IDLE_POLICY_ALIKE 32		/* yields that differ by less than such a part are alike */
+#define FB_IDLE_POLICY_ALIKE 32		/* yields that differ by less than 1 / this are alike */
 #define FB_IDLE_POLICY_WINDOW 4096		/* requests whose allowance may be saved up */
-#define FB_IDLE_POLICY_START 64		/* requests whose allowance there is to begin with */
-#define FB_IDLE_POLICY_CONTROL_OF 32	/* one interval in so many is left alone ... */
-/* ... but for what lasts longer than this */
+#define FB_IDLE_POLICY_START 64		/* requests whose allowance is granted at first */
+#define FB_IDLE_POLICY_CONTROL_OF 32	/* one interval in this many is left without reads ... */
+/* ... for this long at most */
 #define FB_IDLE_POLICY_CONTROL_NS 10000000000ULL
 
 /*
- * On a disk that hardly anybody uses debts would be paid never. After ten idle minutes
- * another collision does not make a mean.
+ * On a disk that is hardly used, debts would never be paid. After ten idle minutes another
+ * collision does not affect the mean.
  */
 #define FB_IDLE_POLICY_FORGIVE_NS 600000000000ULL
 
@@ -57,7 +57,7 @@ const char *const fb_idle_policy_why_name[] = {
 
 /* ---- idle intervals ---- */
 
-/* four bins a doubling from 2^14 ns on; all that is shorter is in the first */
+/* four bins per doubling from 2^14 ns on; the first bin holds all that is shorter */
 static u32 fb_idle_policy_bin(u64 ns)
 {
 	u32 log;
@@ -99,7 +99,7 @@ static void fb_idle_policy_count_interval(struct fb_idle_policy *w)
 		fb_idle_policy_age(w);
 }
 
-/* ---- what requests of an idle disk take, with idle reads before them and without ---- */
+/* ---- times of first requests, with idle reads before them and without ---- */
 
 static void fb_idle_policy_count_alone(struct fb_idle_policy_first *f, u64 ns)
 {
@@ -123,9 +123,9 @@ static u64 fb_idle_policy_variance(const struct fb_idle_policy_first *f, u64 mea
 }
 
 /*
- * Idle reads move the head, and end what the drive reads ahead for a stream: the first
- * request behind them may take longer though it met none. What is within two standard
- * errors is chance.
+ * Idle reads move the head, and end the drive's read-ahead for a stream, so the first request
+ * after them may take longer even without a collision. A difference within two standard errors
+ * counts as chance.
  */
 static u64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
 {
@@ -145,7 +145,7 @@ static u64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
 	return more * FB_IDLE_POLICY_NS_PER_US;
 }
 
-/* ---- what idle reads take ---- */
+/* ---- times of idle reads ---- */
 
 static void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 ns)
 {
@@ -168,7 +168,7 @@ static u64 fb_idle_policy_transfer_ns(const struct fb_idle_policy *w, u64 sector
 	return div_u64(sectors * w->sector_ps, 1000);
 }
 
-/* what a command takes besides its transfer, as measured with whatever size */
+/* mean time of a command besides its transfer, measured over all sizes */
 static u64 fb_idle_policy_overhead_ns(const struct fb_idle_policy *w)
 {
 	u64 ns = 0, sectors = 0, transfer_ns;
@@ -186,10 +186,10 @@ static u64 fb_idle_policy_overhead_ns(const struct fb_idle_policy *w)
 }
 
 /**
- * struct fb_idle_policy_cost - what a size is like
+ * struct fb_idle_policy_cost - mean cost of a command of one size
  * @ns: time of a command
- * @sectors: what it reads in that
- * @rest_ns: what is left of it on the mean when somebody comes meanwhile
+ * @sectors: sectors that it reads
+ * @rest_ns: mean rest of it when a foreground request arrives meanwhile
  */
 struct fb_idle_policy_cost {
 	u64 ns;
@@ -198,8 +198,9 @@ struct fb_idle_policy_cost {
 };
 
 /*
- * What was measured, and the more of what is reckoned the less that is. Somebody comes
- * during a long command rather than a short one: E[x^2] / 2 E[x] is left of it.
+ * Averages what was measured with an estimate that has the weight of FB_IDLE_POLICY_PRIOR
+ * commands. Requests are more likely to arrive during a long command than a short one, so the
+ * mean rest is E[x^2] / 2 E[x].
  */
 static void fb_idle_policy_cost(const struct fb_idle_policy *w, u32 size,
 				struct fb_idle_policy_cost *c)
@@ -216,7 +217,7 @@ static void fb_idle_policy_cost(const struct fb_idle_policy *w, u32 size,
 					 2 * max_t(u64, s->ns + FB_IDLE_POLICY_PRIOR * ns, 1));
 }
 
-/* sizes that are not used are to be tried again some day */
+/* slowly forget sizes that are not in use, so that they are tried again */
 static void fb_idle_policy_fade(struct fb_idle_policy *w)
 {
 	struct fb_idle_policy_size *s = w->sizes;
@@ -240,7 +241,7 @@ static void fb_idle_policy_fade(struct fb_idle_policy *w)
  * struct fb_idle_policy_choice - a threshold and a size
  * @wait_ns: threshold
  * @sectors: size
- * @yield: sectors per idle interval ever seen, in a unit that is the same for all
+ * @yield: sectors read in the idle intervals of the statistics
  */
 struct fb_idle_policy_choice {
 	u64 wait_ns;
@@ -249,9 +250,9 @@ struct fb_idle_policy_choice {
 };
 
 /*
- * The shortest threshold with which a size keeps to the mean, and what it yields. Of
- * intervals that are longer each ends with a collision, and each request of the busy
- * period behind it waits for the rest of the read. @requests are all.
+ * Find the shortest threshold with which a size keeps to the mean, and its yield. Every longer
+ * interval ends with a collision, and each request of the busy period after it waits for
+ * the rest of the read. @requests counts the requests of all intervals.
  */
 static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 requests,
 			       struct fb_idle_policy_choice *c)
@@ -279,7 +280,7 @@ static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 req
 	c->yield = mul_u64_u64_div_u64(ns, cost.sectors, max_t(u64, cost.ns, 1));
 }
 
-/* the longest size of FB_IDLE_POLICY_SIZES that keeps the maximum, wherever it is read */
+/* how many of the FB_IDLE_POLICY_SIZES sizes keep the maximum wherever they are read */
 static u32 fb_idle_policy_longest(const struct fb_idle_policy *w)
 {
 	u64 ns = fb_idle_policy_longest_ns(w);
@@ -292,8 +293,8 @@ static u32 fb_idle_policy_longest(const struct fb_idle_policy *w)
 }
 
 /*
- * Of the sizes that yield about the most the shortest: it costs least, and what yields
- * differ by is chance.
+ * Choose the shortest of the sizes whose yields are about the largest: it costs least, and the
+ * small differences are chance.
  */
 static void fb_idle_policy_choose(const struct fb_idle_policy *w, u32 sizes,
 				  struct fb_idle_policy_choice *best)
@@ -331,13 +332,13 @@ static void fb_idle_policy_tune(struct fb_idle_policy *w)
 		w->sectors = min(w->fixed_sectors, FB_IDLE_POLICY_SECTORS_MIN << (sizes - 1));
 }
 
-/* ---- what is charged ---- */
+/* ---- charges ---- */
 
 static void fb_idle_policy_charge(struct fb_idle_policy *w, u32 n, u64 ns)
 {
 	s64 least = -(s64)(w->goal_mean_ns * FB_IDLE_POLICY_WINDOW);
 
-	/* a debt beyond this, a command of seconds, would not be paid in any time that matters */
+	/* a larger debt, from a command of seconds, would take too long to pay */
 	w->credit_ns = max_t(s64, w->credit_ns - (s64)(n * ns), least);
 	w->cost_ns += n * ns;
 	w->n_charged += n;
@@ -353,8 +354,9 @@ static void fb_idle_policy_allow(struct fb_idle_policy *w)
 }
 
 /*
- * A collision of the size in force before the longest busy period lately can be paid, or
- * half of all that may be saved up is there: busy periods may have a heavy tail.
+ * Can a collision with a read of the size in force be paid if the longest recent busy period
+ * follows? Half of the most that may be saved up is enough, too, because busy periods may have
+ * a heavy tail.
  */
 static bool fb_idle_policy_affords(const struct fb_idle_policy *w, u64 now)
 {
@@ -493,7 +495,7 @@ void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now)
 
 /* ---- questions ---- */
 
-/* FB_IDLE_POLICY_RUN and FB_IDLE_POLICY_WAITING aside: why nothing can be sent whatever the time */
+/* why nothing can be sent, FB_IDLE_POLICY_WAITING aside; FB_IDLE_POLICY_RUN: nothing bars it */
 static enum fb_idle_policy_why fb_idle_policy_barred(const struct fb_idle_policy *w, u64 now)
 {
 	if (!w->goal_mean_ns)

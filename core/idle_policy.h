@@ -1,45 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * When to read while the disk is idle, and how much at once: Waiting, the policy of
- * Practical Scrubbing (section V), and its two goals, the mean and the maximum slowdown
- * of a foreground request, kept by measurement. Core; the caller serialises. Nothing
+ * Practical Scrubbing (section V), with measurements that keep its two goals, the mean and
+ * the maximum slowdown of a foreground request. Core; the caller serialises. Nothing
  * here sleeps or allocates.
  *
- * Waiting(t): the disk has been idle for t, and then reads follow each other until a
- * foreground request arrives. There is no criterion to stop earlier: what is left of an
- * idle interval grows with its age (V.A). Threshold and size are those that the idle
- * intervals of the recent past say read most within the mean (V.C).
+ * Waiting(t): once the disk has been idle for a threshold t, reads follow each other until
+ * a foreground request arrives. Nothing stops them earlier, because the expected rest of an
+ * idle interval grows with its age (V.A). Threshold and read size are chosen to read most
+ * within the mean's goal, judging by recent idle intervals (V.C).
  *
  * A request that finds an idle read at the drive (a collision) waits for the rest of it,
- * and each further one of that busy period waits as much longer at most; so much is
- * charged for each. All times are nanoseconds of one monotonic clock, passed in.
+ * and each further one of that busy period is delayed by at most as much; that time is
+ * charged for each of them. All times are nanoseconds of one monotonic clock, passed in.
  */
 #ifndef FB_IDLE_POLICY_H
 #define FB_IDLE_POLICY_H
 
 #include "include/fb_shim.h"
 
-/* fb_idle_policy_begin_ns(): not before something happens */
+/* fb_idle_policy_begin_ns(): not before the next event */
 #define FB_IDLE_POLICY_NEVER U64_MAX
 #define FB_IDLE_POLICY_AUTO U64_MAX	/* fb_idle_policy_set_fixed(): find the threshold */
-#define FB_IDLE_POLICY_MEAN_NS 1000000U	/* default of the mean slowdown's goal */
-#define FB_IDLE_POLICY_MAX_NS 50000000U	/* default of the maximum's: the paper's */
-#define FB_IDLE_POLICY_BINS 104		/* idle intervals by length: from 16 us, four a doubling */
-#define FB_IDLE_POLICY_SIZES 7		/* 64 KiB, doubling, to 4 MiB: the paper's range */
+#define FB_IDLE_POLICY_MEAN_NS 1000000U	/* default goal for the mean slowdown */
+#define FB_IDLE_POLICY_MAX_NS 50000000U	/* default goal for the maximum, from the paper */
+#define FB_IDLE_POLICY_BINS 104		/* idle intervals by length: four per doubling from 16 us */
+#define FB_IDLE_POLICY_SIZES 7		/* 64 KiB to 4 MiB, doubling: the paper's range */
 #define FB_IDLE_POLICY_SECTORS_MIN 128U
 #define FB_IDLE_POLICY_SECTORS_MAX 8192U
 
 /**
  * enum fb_idle_policy_why - why no idle read is sent
- * @FB_IDLE_POLICY_RUN: one may be
+ * @FB_IDLE_POLICY_RUN: one may be sent
  * @FB_IDLE_POLICY_OFF: the mean's goal is 0
- * @FB_IDLE_POLICY_BUSY: a foreground request is in the system
+ * @FB_IDLE_POLICY_BUSY: a foreground request is pending or in flight
  * @FB_IDLE_POLICY_READING: an idle read is at the drive
  * @FB_IDLE_POLICY_WAITING: the disk has not been idle for long enough
- * @FB_IDLE_POLICY_BUDGET: what was charged lately is above the mean's goal
+ * @FB_IDLE_POLICY_BUDGET: recent charges are above the mean's goal
  * @FB_IDLE_POLICY_SHORT: no read is short enough for the maximum's goal
- * @FB_IDLE_POLICY_CONTROL: an interval is left alone, to measure what reads cost that collide with
- *	nothing
+ * @FB_IDLE_POLICY_CONTROL: this interval is left without reads, to measure what reads cost
+ *	besides collisions
  */
 enum fb_idle_policy_why {
 	FB_IDLE_POLICY_RUN,
@@ -52,14 +52,14 @@ enum fb_idle_policy_why {
 	FB_IDLE_POLICY_CONTROL,
 };
 
-/* for people, by enum fb_idle_policy_why */
+/* messages by enum fb_idle_policy_why */
 extern const char *const fb_idle_policy_why_name[];
 
 /**
- * struct fb_idle_policy_bin - idle intervals of about the same length, aged
- * @n: how many
- * @requests: foreground requests of the busy periods behind them
- * @ns: their lengths, sum
+ * struct fb_idle_policy_bin - idle intervals of about the same length; the counts fade
+ * @n: number of intervals
+ * @requests: foreground requests of the busy periods after them
+ * @ns: sum of their lengths
  */
 struct fb_idle_policy_bin {
 	u32 n;
@@ -68,11 +68,11 @@ struct fb_idle_policy_bin {
 };
 
 /**
- * struct fb_idle_policy_size - what commands of one size took, aged
- * @n: how many
- * @ns: their times, sum
- * @sq: squares of their times in microseconds, sum
- * @sectors: sum
+ * struct fb_idle_policy_size - times of commands of one size; the counts fade
+ * @n: number of commands
+ * @ns: sum of their times
+ * @sq: sum of the squares of their times in microseconds
+ * @sectors: sum of their sectors
  */
 struct fb_idle_policy_size {
 	u32 n;
@@ -82,10 +82,10 @@ struct fb_idle_policy_size {
 };
 
 /**
- * struct fb_idle_policy_first - requests that came alone to an idle disk, aged
- * @n: how many
- * @us: what they took, sum, microseconds
- * @sq: squares of that, sum
+ * struct fb_idle_policy_first - requests that came alone to an idle disk; the counts fade
+ * @n: number of requests
+ * @us: sum of their times in microseconds
+ * @sq: sum of the squares
  */
 struct fb_idle_policy_first {
 	u32 n;
@@ -95,46 +95,46 @@ struct fb_idle_policy_first {
 
 /**
  * struct fb_idle_policy - the policy; all private
- * @goal_mean_ns: slowdown of a foreground request on the mean; 0: never read when idle
- * @goal_max_ns: the most one may wait
- * @fixed_ns: threshold; FB_IDLE_POLICY_AUTO: found
- * @fixed_sectors: longest command; 0: found
+ * @goal_mean_ns: mean slowdown allowed per foreground request; 0: no idle reads
+ * @goal_max_ns: maximum slowdown allowed of one foreground request
+ * @fixed_ns: threshold set by the user; FB_IDLE_POLICY_AUTO: find it
+ * @fixed_sectors: longest command set by the user; 0: find it
  * @turn_ns: one revolution of the drive
- * @sector_ps: transfer of a sector where it takes longest
+ * @sector_ps: longest transfer time of a sector
  * @wait_ns: the threshold in force
  * @sectors: the longest command in force
- * @busy: foreground requests are in the system
- * @busy_ns: since when
+ * @busy: foreground requests are pending or in flight
+ * @busy_ns: since when they are
  * @idle_ns: since when there are none
- * @requests: of this busy period
- * @charge_ns: of each request of this busy period
- * @bin: of the idle interval before it ...
- * @interval_ns: ... and its length; 0: there was none
- * @reading: an idle read is at the drive ...
- * @sent_ns: ... since then ...
- * @end_ns: ... and predicted to end at ...
- * @size: ... of this size ...
- * @nsect: ... and so many sectors
- * @hit_ns: when the first request found it there; 0: none has
+ * @requests: foreground requests of this busy period
+ * @charge_ns: charge for each request of this busy period
+ * @bin: bin of the idle interval before it
+ * @interval_ns: length of the idle interval before it; 0: there was none
+ * @reading: an idle read is at the drive
+ * @sent_ns: when it was sent
+ * @end_ns: when it is predicted to end
+ * @size: index of its size in @sizes
+ * @nsect: its sectors
+ * @hit_ns: when the first request found it at the drive; 0: none has
  * @read: idle reads were made in this interval, or the one before this busy period
  * @control: no idle read is sent in this interval
- * @intervals: those that ended since the threshold was found last
+ * @intervals: intervals since the threshold was last found
  * @turnstile: intervals in which reads could begin, for @control
- * @credit_ns: what may be charged, may be negative
+ * @credit_ns: what may still be charged; may be negative
  * @longest: requests of the longest busy period, slowly forgotten
- * @bins: see struct fb_idle_policy_bin
- * @sizes: see struct fb_idle_policy_size
- * @alone: see struct fb_idle_policy_first: after an interval without idle reads, and with
+ * @bins: idle intervals by length
+ * @sizes: times of idle reads by size
+ * @alone: first requests after an interval without idle reads [0], and with [1]
  * @aged_n: intervals in @bins
- * @n_requests: foreground requests, all
- * @n_collisions: idle reads that one of them found at the drive
+ * @n_requests: all foreground requests
+ * @n_collisions: idle reads that a foreground request found at the drive
  * @n_charged: foreground requests charged for
- * @cost_ns: charged, all
- * @most_ns: the most that one was charged
+ * @cost_ns: all charges
+ * @most_ns: the largest charge for one request
  * @n_reads: idle reads ended
- * @n_sectors: theirs
- * @used_ns: time of theirs
- * @total_idle_ns: idle intervals, sum
+ * @n_sectors: their sectors
+ * @used_ns: their time
+ * @total_idle_ns: sum of all idle intervals
  */
 struct fb_idle_policy {
 	u64 goal_mean_ns;
@@ -180,20 +180,20 @@ struct fb_idle_policy {
 };
 
 /**
- * struct fb_idle_policy_status - how it goes, for people
- * @why: why nothing is sent
+ * struct fb_idle_policy_status - state of the policy, for status output
+ * @why: why no idle read is sent
  * @wait_ns: threshold
  * @sectors: longest command
- * @mean_ns: charged for idle reads, per foreground request
- * @max_ns: the most that one was charged
+ * @mean_ns: mean charge per foreground request
+ * @max_ns: the largest charge for one request
  * @requests: foreground requests
- * @collisions: idle reads that one of them found at the drive
+ * @collisions: idle reads that a foreground request found at the drive
  * @reads: idle reads
- * @read_sectors: theirs
- * @used_ns: time of theirs
+ * @read_sectors: their sectors
+ * @used_ns: their time
  * @idle_ns: time without foreground requests
- * @credit_ns: what may be charged before reads pause; negative: they do
- * @moved_ns: what the first request after idle reads takes longer though it met none
+ * @credit_ns: what may be charged before reads pause; negative: they pause
+ * @moved_ns: how much longer the first request after idle reads takes without a collision
  */
 struct fb_idle_policy_status {
 	enum fb_idle_policy_why why;
@@ -212,57 +212,56 @@ struct fb_idle_policy_status {
 };
 
 /**
- * fb_idle_policy_init() - an idle disk, nothing known, default goals, threshold and size to be
- * found
+ * fb_idle_policy_init() - start with an idle disk and default goals; find threshold and size
  * @w: the policy
  * @now: the time
  */
 void fb_idle_policy_init(struct fb_idle_policy *w, u64 now);
 
 /**
- * fb_idle_policy_set_drive() - what is known of the drive's speed
+ * fb_idle_policy_set_drive() - set the drive's speed
  * @w: the policy
- * @turn_ns: one revolution; a command may take one more than predicted
- * @sector_ps: transfer of a sector where it takes longest, picoseconds
+ * @turn_ns: one revolution; a command may take this much longer than predicted
+ * @sector_ps: longest transfer time of a sector, picoseconds
  *
- * Without a call: 5400 revolutions per minute, 100 MB/s.
+ * The default is 5400 revolutions per minute and 100 MB/s.
  */
 void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_ps);
 
 /**
- * fb_idle_policy_set_goals() - what idle reads may cost
+ * fb_idle_policy_set_goals() - set what idle reads may cost
  * @w: the policy
- * @mean_ns: per foreground request on the mean; 0: no idle reads at all
- * @max_ns: one foreground request at most
+ * @mean_ns: mean slowdown per foreground request; 0: no idle reads
+ * @max_ns: maximum slowdown of one foreground request
  */
 void fb_idle_policy_set_goals(struct fb_idle_policy *w, u64 mean_ns, u64 max_ns);
 
 /**
- * fb_idle_policy_set_fixed() - threshold and size as told, not found
+ * fb_idle_policy_set_fixed() - set threshold and size instead of finding them
  * @w: the policy
  * @wait_ns: threshold, or FB_IDLE_POLICY_AUTO
- * @sectors: longest command, 0: found
+ * @sectors: longest command; 0: find it
  *
- * The goals are kept all the same.
+ * The goals remain in force.
  */
 void fb_idle_policy_set_fixed(struct fb_idle_policy *w, u64 wait_ns, u32 sectors);
 
 /**
- * fb_idle_policy_arrive() - a foreground request has come
+ * fb_idle_policy_arrive() - note that a foreground request has arrived
  * @w: the policy
  * @now: the time
  */
 void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now);
 
 /**
- * fb_idle_policy_idle() - the last foreground request in the system has ended
+ * fb_idle_policy_idle() - note that the last foreground request has ended
  * @w: the policy
  * @now: the time
  */
 void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now);
 
 /**
- * fb_idle_policy_sent() - an idle read has gone to the drive
+ * fb_idle_policy_sent() - note that an idle read was sent to the drive
  * @w: the policy
  * @now: the time
  * @end_ns: when it is predicted to end
@@ -271,24 +270,24 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now);
 void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u64 end_ns, u32 nsect);
 
 /**
- * fb_idle_policy_ended() - it has ended, well or not; or was not carried out
+ * fb_idle_policy_ended() - note that the idle read has ended, failed or was not carried out
  * @w: the policy
  * @now: the time
  */
 void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now);
 
 /**
- * fb_idle_policy_begin_ns() - the earliest moment at which an idle read may be sent
+ * fb_idle_policy_begin_ns() - get the earliest moment at which an idle read may be sent
  * @w: the policy
  * @now: the time
  *
- * Return: @now or earlier: at once. FB_IDLE_POLICY_NEVER: not before one of the calls above. Else
- * ask again then.
+ * Return: the moment: at once if it is not after @now, otherwise ask again then.
+ * FB_IDLE_POLICY_NEVER: not before one of the calls above.
  */
 u64 fb_idle_policy_begin_ns(const struct fb_idle_policy *w, u64 now);
 
 /**
- * fb_idle_policy_sectors() - how long the next idle read may be
+ * fb_idle_policy_sectors() - get how long the next idle read may be
  * @w: the policy
  *
  * Return: sectors, a power of two; 0: none is short enough.
@@ -296,15 +295,15 @@ u64 fb_idle_policy_begin_ns(const struct fb_idle_policy *w, u64 now);
 u32 fb_idle_policy_sectors(const struct fb_idle_policy *w);
 
 /**
- * fb_idle_policy_longest_ns() - and how long it may be predicted to take
+ * fb_idle_policy_longest_ns() - get how long the next idle read may be predicted to take
  * @w: the policy
  *
- * Return: ns from being sent to its end: the maximum's goal, less a turn that it may miss.
+ * Return: ns from sending to its end: the maximum's goal, less a turn that it may miss.
  */
 u64 fb_idle_policy_longest_ns(const struct fb_idle_policy *w);
 
 /**
- * fb_idle_policy_why() - why no idle read is sent
+ * fb_idle_policy_why() - get why no idle read is sent
  * @w: the policy
  * @now: the time
  *
@@ -313,7 +312,7 @@ u64 fb_idle_policy_longest_ns(const struct fb_idle_policy *w);
 enum fb_idle_policy_why fb_idle_policy_why(const struct fb_idle_policy *w, u64 now);
 
 /**
- * fb_idle_policy_status() - how it goes
+ * fb_idle_policy_status() - get the state of the policy
  * @w: the policy
  * @now: the time
  * @st: out

@@ -2,14 +2,14 @@
 /*
  * Probe of the drive's look-ahead; see core/lookahead.h.
  *
- * Wald's sequential probability ratio test for each lift: does it add up to FB_LOOKAHEAD_FINE to
- * the share of commands that are late or odd, or FB_LOOKAHEAD_HARM and more? Commands right behind
- * a pair of reads on one track are tested apart from the second of the pair: look-ahead delays
- * the one, a cache answers the other, and neither is to be diluted by the other. A lift
- * is refused by one of the tests, allowed by both. Later a cumulative sum (Page) watches for
- * the drive to change its mind: firmware adapts.
+ * Wald's sequential probability ratio test decides for each lift whether it adds at most
+ * FB_LOOKAHEAD_FINE to the share of commands that are late or odd, or FB_LOOKAHEAD_HARM and more.
+ * Commands right after a pair of reads on one track are tested separately from the second of
+ * the pair: look-ahead delays the former, a cache answers the latter, and neither effect may
+ * dilute the other. Either test can refuse a lift, and both must pass to allow it. Later a
+ * cumulative sum (Page) watches for a change of behaviour, because firmware adapts.
  *
- * What is seldom late besides is allowed within some 100 trials, what is late every second
+ * A lift that is seldom late is allowed within some 100 trials; one that is late every second
  * time is refused within some 10.
  *
  * Calls: disk_model.c. Core: no locks, the caller serialises.
@@ -21,17 +21,17 @@
 #define FB_LOOKAHEAD_BIT 65536
 
 /*
- * Excess shares. Two in a hundred is what commands may differ by in slack alone. Ten in a
- * hundred cost, in gaps with such a read, more than free reads may cost altogether.
+ * Excess shares. Differences in slack alone may account for two in a hundred. Ten in a hundred
+ * cost, in gaps with such a read, more than free reads may cost altogether.
  */
 #define FB_LOOKAHEAD_FINE (FB_LOOKAHEAD_ONE / 50)
 #define FB_LOOKAHEAD_HARM (FB_LOOKAHEAD_ONE / 10)
 
-/* wrong verdicts: one in 1024 each way; an allowed lift is refused wrongly every 2^20 trials */
+/* one verdict in 1024 is wrong either way; an allowed lift is wrongly refused every 2^20 trials */
 #define FB_LOOKAHEAD_SURE (10 * FB_LOOKAHEAD_BIT)
 #define FB_LOOKAHEAD_CHANGE (20 * FB_LOOKAHEAD_BIT)
 
-/* ordinary commands: at first believed to be bad in 2 %; all that count are the last few 1000 */
+/* ordinary commands: 2 % are assumed to be bad at first; only the last few thousand count */
 #define FB_LOOKAHEAD_PRIOR_N 50
 #define FB_LOOKAHEAD_PRIOR_BAD 1
 #define FB_LOOKAHEAD_BASE_FULL 4096
@@ -84,7 +84,7 @@ static void fb_lookahead_allow(struct fb_lookahead_lift *l, u64 now_ns)
 	fb_lookahead_enter(l, FB_LOOKAHEAD_ALLOWED, now_ns);
 }
 
-/* a drive that was good for longer than the pause would be is not a bad one */
+/* pauses start short again for a drive that was good for longer than the pause would be */
 static void fb_lookahead_refuse(struct fb_lookahead_lift *l, const struct fb_lookahead_test *t,
 				u64 now_ns)
 {
@@ -98,7 +98,7 @@ static void fb_lookahead_refuse(struct fb_lookahead_lift *l, const struct fb_loo
 	fb_lookahead_enter(l, FB_LOOKAHEAD_REFUSED, now_ns);
 }
 
-/* what both were suspected of was the other's doing, until there is new evidence */
+/* the other lift was refused for what both were suspected of: drop the evidence against this one */
 static void fb_lookahead_acquit(struct fb_lookahead_lift *l)
 {
 	if (l->state != FB_LOOKAHEAD_ALLOWED)
@@ -126,7 +126,7 @@ static s32 fb_lookahead_log2(u32 x)
 	return log;
 }
 
-/* where every second one is bad, predictions are worth nothing and tests do not matter */
+/* limited to one half: beyond that predictions are worthless and the tests do not matter */
 static u32 fb_lookahead_usual(const struct fb_lookahead_base *b)
 {
 	u64 bad = (u64)(b->bad + FB_LOOKAHEAD_PRIOR_BAD) * FB_LOOKAHEAD_ONE;
@@ -134,7 +134,7 @@ static u32 fb_lookahead_usual(const struct fb_lookahead_base *b)
 	return min_t(u64, div_u64(bad, b->n + FB_LOOKAHEAD_PRIOR_N), FB_LOOKAHEAD_ONE / 2);
 }
 
-/* what a command changes of the odds */
+/* how much a command changes the score */
 static s32 fb_lookahead_weight(const struct fb_lookahead_base *b, bool bad)
 {
 	u32 fine = fb_lookahead_usual(b) + FB_LOOKAHEAD_FINE;
@@ -194,7 +194,7 @@ static void fb_lookahead_count(struct fb_lookahead_base *b, bool bad)
 void fb_lookahead_seen(struct fb_lookahead *p, u64 now_ns, const struct fb_lookahead_mark *mark,
 		       const struct fb_head_end *end)
 {
-	/* a turn early is a seek shorter than believed */
+	/* a command is a turn early if the seek was shorter than predicted, which is no harm */
 	bool bad = end->verdict != FB_HEAD_MECHANICAL || end->turns > 0;
 	u32 i;
 
@@ -225,7 +225,7 @@ u32 fb_lookahead_allowed(struct fb_lookahead *p, u32 wanted, u64 now_ns)
 	if (p->off)
 		return wanted;
 	for (i = 0; i < FB_LOOKAHEAD_LIFTS; i++) {
-		/* never two at once, so that it is known which one is to blame */
+		/* never try two at once, so that it is known which one is to blame */
 		bool turn = gap % (FB_LOOKAHEAD_LIFTS * FB_LOOKAHEAD_GAPS) == i * FB_LOOKAHEAD_GAPS;
 
 		if (wanted & fb_lookahead_bit[i] && !fb_lookahead_may(&p->lift[i], turn, now_ns))
@@ -251,13 +251,13 @@ u32 fb_lookahead_lifts(const struct disk_model *dm, const struct fb_gap *gap,
 		return 0;
 	if (from.cyl != to.cyl || from.head != to.head)
 		return 0;
-	/* a foreground that stays on its track is none of ours */
+	/* without a free read a foreground request that stays on its track uses no lift */
 	if (foreground)
 		return i ? FB_LIFT_DEST : 0;
 	return i ? FB_LIFT_SOURCE | FB_LIFT_DEST : FB_LIFT_SOURCE;
 }
 
-/* commands without harm until the test is over */
+/* how many harmless commands end the test */
 static u32 fb_lookahead_left(const struct fb_lookahead *p, const struct fb_lookahead_test *t)
 {
 	u32 each = -fb_lookahead_weight(&p->base[1], false);

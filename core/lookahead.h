@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Probe of the drive's look-ahead: may free reads go where the head just was? Core; the
- * caller serialises. Nothing here sleeps or allocates.
+ * Probe of the drive's look-ahead: finds whether free reads may go where the head just was.
+ * Core; the caller serialises. Nothing here sleeps or allocates.
  *
- * Two reads in a row on one track may look sequential to the drive, which then may read on
+ * Two reads in a row on one track may look sequential to the drive, which may then read on
  * although commands wait (freeblock paper, 3.1, 3.4 and 4.3), or answer from its cache.
- * What comes next is a turn late, or not where it was predicted. FB_LIFT_SOURCE and
- * FB_LIFT_DEST provoke that: the paper does without them. Here they are tried in a few gaps,
- * and what becomes of the commands concerned is compared with what becomes of the others:
- * seeks that vary make some of these late, too.
+ * The next command is then a turn late, or does not end where predicted. FB_LIFT_SOURCE and
+ * FB_LIFT_DEST provoke that, so the paper does not use them. Here a few gaps try them, and
+ * the ends of the commands concerned are compared with those of the others, of which some
+ * are late, too, because seeks vary.
  */
 #ifndef FB_LOOKAHEAD_H
 #define FB_LOOKAHEAD_H
@@ -17,17 +17,17 @@
 #include "core/search.h"
 
 #define FB_LOOKAHEAD_LIFTS 2			/* FB_LIFT_SOURCE, FB_LIFT_DEST */
-/* one gap in so many tries a lift, each in its turn */
+/* one gap in FB_LOOKAHEAD_GAPS tries a lift; the lifts take turns */
 #define FB_LOOKAHEAD_GAPS 8
 #define FB_LOOKAHEAD_PAUSE_NS (60ULL * 1000000000)	/* after a refusal; doubles with each ... */
 #define FB_LOOKAHEAD_PAUSE_MAX_NS (3600ULL * 1000000000)	/* ... up to this */
-#define FB_LOOKAHEAD_TEXT 64			/* what fb_lookahead_describe() needs */
+#define FB_LOOKAHEAD_TEXT 64			/* buffer size for fb_lookahead_describe() */
 
 /**
  * enum fb_lookahead_state - what is known about a lift
- * @FB_LOOKAHEAD_TRIAL: nothing sure: some gaps may
- * @FB_LOOKAHEAD_ALLOWED: not triggered by it: all gaps may
- * @FB_LOOKAHEAD_REFUSED: triggered by it: no gap may, until a pause is over
+ * @FB_LOOKAHEAD_TRIAL: it is unknown whether it triggers look-ahead: some gaps use it
+ * @FB_LOOKAHEAD_ALLOWED: it does not: all gaps may use it
+ * @FB_LOOKAHEAD_REFUSED: it does: no gap uses it until a pause is over
  */
 enum fb_lookahead_state {
 	FB_LOOKAHEAD_TRIAL,
@@ -36,12 +36,11 @@ enum fb_lookahead_state {
 };
 
 /**
- * struct fb_lookahead_mark - what about a command concerns the probe; the host keeps it with the
- * command
- * @at: lifts by which it reads on the track where the command before it ended
- * @behind: those of the command before it: what look-ahead they trigger delays this one
- * @ours: a free read, or a foreground request with or behind one: no other than these
- *	depend on the conservatism
+ * struct fb_lookahead_mark - what the probe needs to know of a command; kept with the command
+ * @at: lifts by which it reads on the track where the previous command ended
+ * @behind: those of the previous command: look-ahead that they trigger delays this one
+ * @ours: a free read, or a foreground request with or after one: only these depend on the
+ *	conservatism
  */
 struct fb_lookahead_mark {
 	u8 at;
@@ -53,7 +52,7 @@ struct fb_lookahead_mark {
  * struct fb_lookahead_test - a sequential test
  * @score: log2 of the odds that the drive is triggered, 16 binary places
  * @n: commands
- * @bad: of these, late or odd
+ * @bad: late or odd ones among them
  */
 struct fb_lookahead_test {
 	s32 score;
@@ -64,13 +63,13 @@ struct fb_lookahead_test {
 /**
  * struct fb_lookahead_lift - one lift
  * @state: what is known
- * @test: of commands "at" a lift, and of those behind
- * @since_ns: when @state came
+ * @test: tests of commands with it in fb_lookahead_mark.at and in .behind
+ * @since_ns: when @state began
  * @until_ns: end of the pause, when refused
  * @pause_ns: length of the next pause
  * @refusals: how often it was refused
  * @n: commands of the test that refused it
- * @bad: of these, late or odd
+ * @bad: late or odd ones among them
  */
 struct fb_lookahead_lift {
 	enum fb_lookahead_state state;
@@ -84,9 +83,9 @@ struct fb_lookahead_lift {
 };
 
 /**
- * struct fb_lookahead_base - what becomes of commands that no lift concerns
+ * struct fb_lookahead_base - ends of commands that no lift concerns
  * @n: commands; the oldest fade
- * @bad: of these, late or odd
+ * @bad: late or odd ones among them
  */
 struct fb_lookahead_base {
 	u32 n;
@@ -94,11 +93,11 @@ struct fb_lookahead_base {
 };
 
 /**
- * struct fb_lookahead - all of it
+ * struct fb_lookahead - the probe
  * @off: the drive's look-ahead is known to be off
- * @gaps: counted to tell whose turn it is
+ * @gaps: number of gaps, to tell which lift's turn it is
  * @lift: FB_LIFT_SOURCE, FB_LIFT_DEST
- * @base: of plain foreground requests; of those that are fb_lookahead_mark.ours
+ * @base: commands that are not fb_lookahead_mark.ours [0], and those that are [1]
  */
 struct fb_lookahead {
 	bool off;
@@ -108,65 +107,65 @@ struct fb_lookahead {
 };
 
 /**
- * fb_lookahead_init() - nothing known: trials
+ * fb_lookahead_init() - initialise: trials of all lifts
  * @p: filled
  */
 void fb_lookahead_init(struct fb_lookahead *p);
 
 /**
- * fb_lookahead_off() - what the drive says about its look-ahead
+ * fb_lookahead_off() - tell the probe what the drive says about its look-ahead
  * @p: state
- * @known_off: it is off (MODE SENSE, caching page: DRA is 1): all lifts are allowed. Else,
- *	if it was known to be off before, trials begin
+ * @known_off: it is off (MODE SENSE, caching page: DRA is 1), so all lifts are allowed. If
+ *	false and it was known to be off before, trials begin
  */
 void fb_lookahead_off(struct fb_lookahead *p, bool known_off);
 
 /**
- * fb_lookahead_allowed() - which lifts may the next gap use?
- * @p: state; call it once for each gap that is to be searched
+ * fb_lookahead_allowed() - get which lifts the next gap may use
+ * @p: state; call this once for each gap to be searched
  * @wanted: enum fb_lift, or-ed
  * @now_ns: monotonic time
  *
- * Return: those of @wanted that it may use; FB_LIFT_SEVERAL is none of the probe's business.
+ * Return: those of @wanted that it may use; the probe does not limit FB_LIFT_SEVERAL.
  */
 u32 fb_lookahead_allowed(struct fb_lookahead *p, u32 wanted, u64 now_ns);
 
 /**
- * fb_lookahead_lifts() - which lifts does a command of a plan use, with the one before it?
+ * fb_lookahead_lifts() - get which lifts a command of a plan uses after the previous one
  * @dm: model
  * @gap: the gap
  * @plan: its plan
  * @i: number of the command: that of a piece, or @plan->npieces for a foreground request
  *	that has no prepend
  *
- * Return: FB_LIFT_SOURCE, FB_LIFT_DEST, or 0 when it is not on the track where the one
- * before ended. Of two pieces on a track either lift may be the cause: both, of which the
- * host takes those that fb_lookahead_allowed() had allowed.
+ * Return: FB_LIFT_SOURCE, FB_LIFT_DEST, or 0 when it is not on the track where the previous
+ * command ended. Either lift may have led to two pieces on a track, so both are returned and
+ * the host takes those that fb_lookahead_allowed() allowed.
  */
 u32 fb_lookahead_lifts(const struct disk_model *dm, const struct fb_gap *gap,
 		       const struct fb_plan *plan, u32 i);
 
 /**
- * fb_lookahead_seen() - a command has ended whose end had been predicted, or was overtaken
+ * fb_lookahead_seen() - note that a predicted command has ended or was overtaken
  * @p: state
  * @now_ns: monotonic time
- * @mark: of the command
- * @end: what became of it; FB_HEAD_ODD as soon as the drive has finished a command that was
- *	sent later: while it reads on, another may have come that it likes better
+ * @mark: the command's mark
+ * @end: how it ended; FB_HEAD_ODD as soon as the drive has finished a command sent later,
+ *	because a drive that reads on may prefer a command that arrives meanwhile
  */
 void fb_lookahead_seen(struct fb_lookahead *p, u64 now_ns, const struct fb_lookahead_mark *mark,
 		       const struct fb_head_end *end);
 
 /**
- * fb_lookahead_describe() - a lift's state, for people
+ * fb_lookahead_describe() - format a lift's state for status output
  * @p: state
  * @lift: FB_LIFT_SOURCE or FB_LIFT_DEST
  * @now_ns: monotonic time
  * @text: out
- * @size: of @text; FB_LOOKAHEAD_TEXT is enough
+ * @size: size of @text; FB_LOOKAHEAD_TEXT is enough
  *
- * "allowed (look-ahead off)", "trial N/M" (M: as many will be needed if nothing is late from
- * now on), "allowed (not triggered in N trials)", "refused (K of N late), next trial in S s".
+ * "allowed (look-ahead off)", "trial N/M" (M: trials needed if nothing is late from now on),
+ * "allowed (not triggered in N trials)", "refused (K of N late), next trial in S s".
  *
  * Return: length of @text.
  */

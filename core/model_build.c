@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A disk model is checked and built from a specification; see disk_model.h. Core: no locks; it
- * allocates and may sleep, and nobody else has yet what it builds.
+ * Checks a specification and builds a disk model from it; see disk_model.h. Core: it allocates
+ * and may sleep, and needs no locks because the model is not shared yet.
  */
 #include "disk_model_private.h"
 
@@ -50,7 +50,7 @@ static int dm_check_seek(const struct dm_spec_seek *p, u32 n, u32 stroke,
 		return dm_fault_set(fault, p[0].line,
 				    "one seek point at %u cylinders does not reach the stroke of %u",
 				    p[0].cyls, stroke);
-	/* The line through the last two points must stay sane up to the full stroke. */
+	/* The line through the last two points must stay in bounds up to the full stroke. */
 	from = p[n - 2].ns;
 	to = p[n - 1].ns;
 	rise = to > from ? to - from : from - to;
@@ -71,7 +71,7 @@ static s64 dm_slope(u32 y0, u32 y1, u32 run)
 	return y1 > y0 ? slope : -slope;
 }
 
-/* The shortest seek beyond each segment's beginning, from the far end to the near. */
+/* Fill in each segment's dm_seg.floor, from the far end to the near. */
 static void dm_curve_floors(struct dm_seg *seg, u32 n, u32 stroke)
 {
 	u32 beyond = U32_MAX, last = stroke;
@@ -85,7 +85,7 @@ static void dm_curve_floors(struct dm_seg *seg, u32 n, u32 stroke)
 	}
 }
 
-/* Which segments the distances 0, 2^@shift, 2 * 2^@shift .. lie on. */
+/* Find which segments the distances 0, 2^@shift, 2 * 2^@shift .. lie on. */
 static void dm_curve_index(const struct dm_seg *seg, u16 *index, u32 n, u32 shift)
 {
 	u32 i, k = 0;
@@ -98,8 +98,8 @@ static void dm_curve_index(const struct dm_seg *seg, u16 *index, u32 n, u32 shif
 }
 
 /*
- * Lines from (0, @add) through the points, each @add later; on beyond the last point
- * as between the last two.
+ * Build lines from (0, @add) through the points, with @add added to each time; the last line
+ * goes on beyond the last point.
  */
 static struct dm_curve *dm_build_curve(const struct dm_spec_seek *p, u32 n, u32 add, u32 stroke)
 {
@@ -263,7 +263,7 @@ static int dm_build_slips(struct dm_zone *z, struct dm_slip *out, u64 spares,
 	return 0;
 }
 
-/* The tracks of the zone's heads: one each, the longest as said. */
+/* Check the zone's sectors per track by head: one value for each head, the largest @p->spt. */
 static int dm_check_heads(const struct disk_model *dm, const struct dm_spec_zone *p,
 			  const u16 *head_spt, struct dm_fault *fault)
 {
@@ -338,7 +338,7 @@ static void dm_fill_heads(struct dm_zone *z, u32 *before, const u16 *head_spt, u
 	z->before = before;
 }
 
-/* Longest and shortest track so far. */
+/* Update the longest and shortest track. */
 static void dm_count_spt(struct disk_model *dm, const struct dm_spec_zone *p,
 			 const u16 *head_spt, bool lbns)
 {
@@ -369,7 +369,7 @@ static void dm_fill_zone(struct dm_zone *z, const struct disk_model *dm,
 	z->reverse = order == DM_HEADS_SERPENTINE_DISK ? p->first_cyl & 1 : 0;
 }
 
-/* Hints for values below @end; returns the shift. */
+/* Build hints for values below @end; returns the shift. */
 static unsigned int dm_build_hints(const u64 *first, u32 zones, u64 end, u16 *hint)
 {
 	unsigned int shift = 0;
@@ -386,8 +386,8 @@ static unsigned int dm_build_hints(const u64 *first, u32 zones, u64 end, u16 *hi
 }
 
 /**
- * struct dm_rest - what of a specification the zones to come are built from
- * @head_spt: of those whose heads differ
+ * struct dm_rest - the parts of a specification left for the zones still to be built
+ * @head_spt: sectors per track of zones whose heads differ
  * @before: memory for their dm_zone.before
  * @slip: slips
  * @remap: remaps
@@ -399,7 +399,7 @@ struct dm_rest {
 	const struct dm_spec_remap *remap;
 };
 
-/* @z and @p lie where they do in @dm and @spec; takes its part of @rest. */
+/* @z is the zone in @dm, built from its counterpart in @spec; its part of @rest is used up. */
 static int dm_build_zone(struct disk_model *dm, struct dm_zone *z, const struct dm_spec *spec,
 			 const struct dm_spec_zone *p, struct dm_rest *rest,
 			 struct dm_fault *fault)

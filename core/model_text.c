@@ -109,7 +109,7 @@ static const char * const fb_model_text_orders[] = { "plain", "serpentine-zone",
  * @seen: per record: the line that held it first, 0 = none
  * @head_spts: numbers in @spec.head_spt
  * @spec: what has been read
- * @fault: why not
+ * @fault: why the text is refused
  */
 struct mt {
 	const char *text;
@@ -124,7 +124,7 @@ struct mt {
 	struct dm_fault fault;
 };
 
-/* The line being read is at fault. */
+/* Report that the line being read is at fault. */
 static __printf(2, 3) int fb_model_text_fail(struct mt *mt, const char *fmt, ...)
 {
 	va_list args;
@@ -153,7 +153,7 @@ static char *fb_model_text_next_word(struct mt *mt)
 	return word;
 }
 
-/* Decimal digits to a number; false: none, too many, or something else among them. */
+/* Convert decimal digits to a number; false: none, too many, or other characters among them. */
 static bool fb_model_text_digits(const char *s, u64 *value)
 {
 	u64 v = 0;
@@ -195,7 +195,7 @@ static int fb_model_text_number32(struct mt *mt, const char *what, u32 min, u32 
 	return err;
 }
 
-/* "0", or "0." and up to 18 digits: a fraction of a turn, in 2^-64 turn. */
+/* Read a fraction of a turn, "0" or "0." and up to 18 digits, in 2^-64 turn. */
 static int fb_model_text_fraction(struct mt *mt, const char *what, u64 *value)
 {
 	const char *word = fb_model_text_next_word(mt), *p;
@@ -317,7 +317,7 @@ static int fb_model_text_read_header(struct mt *mt)
 	}
 }
 
-/* A distance and how long a seek takes over it, or, from @least, how much that varies. */
+/* Read a distance and a time of @least or more: that of a seek, or how much it varies. */
 static int fb_model_text_read_seek(struct mt *mt, struct dm_spec_seek *points, u32 *n, u32 least)
 {
 	struct dm_spec_seek *p = &points[*n];
@@ -337,7 +337,7 @@ static int fb_model_text_read_seek(struct mt *mt, struct dm_spec_seek *points, u
 	return err;
 }
 
-/* Every required header record must have stood before the first zone. */
+/* Every required header record must come before the first zone. */
 static int fb_model_text_check_header(struct mt *mt)
 {
 	const struct dm_info *info = &mt->spec.info;
@@ -682,7 +682,7 @@ bool fb_model_text_complete(const char *text, size_t len)
 	return fb_model_text_parse_end(text + at, len - 1 - at, &end);
 }
 
-/* Nothing is believed before length and checksum are right. Takes the end record off. */
+/* Check length and checksum before anything else is read, and remove the end record. */
 static int fb_model_text_check_end(struct mt *mt)
 {
 	struct fb_model_text_end end;
@@ -719,7 +719,7 @@ static int fb_model_text_check_end(struct mt *mt)
 
 /* ---- the whole ---- */
 
-/* Lines whose first word is @name. */
+/* Count the lines whose first word is @name. */
 static u32 fb_model_text_count(const struct mt *mt, const char *name)
 {
 	const char *p = mt->text, *end = mt->text + mt->len;
@@ -737,7 +737,7 @@ static u32 fb_model_text_count(const struct mt *mt, const char *name)
 	return count;
 }
 
-/* An upper bound of the numbers in such lines: two bytes hold one. */
+/* An upper bound of the numbers in such lines: each takes at least two bytes. */
 static size_t fb_model_text_most_numbers(const struct mt *mt, const char *name)
 {
 	return min_t(size_t, fb_model_text_count(mt, name) * (FB_MODEL_TEXT_LINE_MAX / 2),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The .fbmodel text (Documentation/model-format.rst), read and checked. Core.
+ * Parser of the .fbmodel text format (Documentation/model-format.rst). Core.
  */
 #ifndef FB_MODEL_TEXT_H
 #define FB_MODEL_TEXT_H
@@ -14,7 +14,7 @@ struct disk_model;
 /**
  * struct fb_model_text_error - why a text was refused
  * @line: line, from 1; 0 = the text as a whole
- * @reason: for people, without newline; names the value
+ * @reason: message without newline; names the value
  */
 struct fb_model_text_error {
 	u32 line;
@@ -23,9 +23,9 @@ struct fb_model_text_error {
 
 /**
  * fb_model_text_parse() - build a disk model from its text, whole or not at all
- * @text: the text, need not be NUL-terminated; begins with "fbmodel 1" and ends
- *	with the record "end <bytes> <crc32>": length and zlib CRC-32 of all that
- *	stands before that line
+ * @text: the text, not necessarily NUL-terminated; begins with "fbmodel 1" and ends
+ *	with the record "end <bytes> <crc32>", the length and zlib CRC-32 of everything
+ *	before that line
  * @len: its length in bytes
  * @out: the model, to be freed with dm_free()
  * @err: filled on every error
@@ -38,11 +38,11 @@ int fb_model_text_parse(const char *text, size_t len, struct disk_model **out,
 			struct fb_model_text_error *err);
 
 /**
- * fb_model_text_complete() - has the closing "end" record arrived?
+ * fb_model_text_complete() - test whether the closing "end" record has arrived
  * @text: what has arrived so far, in order, possibly split at any byte
  * @len: how much
  *
- * Return: true when the last line is a whole "end" record with its newline.
+ * Return: true when the last line is a complete "end" record with its newline.
  */
 bool fb_model_text_complete(const char *text, size_t len);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The gap before the next foreground request, a plan of what to read in it, and the state of
- * the search for one (freeblock paper, 2.3 and 4.3). Core; types only.
+ * The gap before the next foreground request, the plan of what to read in it, and the state
+ * of the search for a plan (freeblock paper, 2.3 and 4.3). Core; types only.
  */
 #ifndef FB_PLAN_H
 #define FB_PLAN_H
@@ -10,25 +10,25 @@
 #include "fb_bitmap.h"
 #include "core/conservatism.h"
 
-#define FB_PLAN_PIECES 4	/* of one plan: more bring nothing */
+#define FB_PLAN_PIECES 4	/* most pieces of a plan: more gain nothing */
 /*
- * Recommended fb_limits.hop_steps: near tracks come first, and a piece far away that is
- * worth a little more leaves less time for others. With 30, 60 and 200 steps whole scans of
- * the Atlas 10K are as fast within 1 %, and 30 look at the fewest tracks.
+ * Recommended fb_limits.hop_steps: near tracks come first, and a distant piece that is
+ * worth a little more leaves less time for others. With 30, 60 and 200 steps the times of
+ * whole scans of the Atlas 10K agree within 1 %, and 30 look at the fewest tracks.
  */
 #define FB_HOP_STEPS 30
 #define FB_WEIGHT_ONE 256	/* weight of a granule where all are worth the same */
-#define FB_ROOTS 1024		/* powers that fb_limits.root has, after that of 0 */
+#define FB_ROOTS 1024		/* last index of fb_limits.root */
 
 /**
- * struct fb_gap - the head's way from the request before to the next one
- * @src: where the head is at the end of the request before
+ * struct fb_gap - the time between the previous request and the next one
+ * @src: where the head is at the end of the previous request
  * @dst: where the next foreground request begins
  * @dst_lbn: its first LBN
  * @dst_nsect: its length
  * @dst_write: its direction
- * @lead_ns: time from @src in which the arm cannot move yet (command overhead of an
- *	idle drive); 0 in the pipeline
+ * @lead_ns: time after @src in which the arm cannot move yet (command overhead of an
+ *	idle drive); 0 when the next command is queued at the drive already
  */
 struct fb_gap {
 	struct dm_place src;
@@ -41,14 +41,14 @@ struct fb_gap {
 
 /**
  * enum fb_lift - limits of the paper's scheduler that a search may lift
- * @FB_LIFT_SOURCE: it reads on the source track, too, before the arm leaves it
- * @FB_LIFT_DEST: it reads on the destination track what does not end at the request
- * @FB_LIFT_SEVERAL: it finds several pieces for one gap
- * @FB_LIFT_ALL: all of them
+ * @FB_LIFT_SOURCE: also read on the source track before the arm leaves it
+ * @FB_LIFT_DEST: also read on the destination track what does not end at the request
+ * @FB_LIFT_SEVERAL: find several pieces for one gap
+ * @FB_LIFT_ALL: all of these
  *
  * The first two are allowed where the drive's look-ahead is off, or known not to be
- * triggered by them; they hold for the tracks of a plan's own pieces, too. Both sides of
- * a track's logical end take one of them and @FB_LIFT_SEVERAL.
+ * triggered by them; they also apply to the tracks of a plan's own pieces. Reading on both
+ * sides of a track's logical end takes one of them and @FB_LIFT_SEVERAL.
  */
 enum fb_lift {
 	FB_LIFT_SOURCE = 1,
@@ -58,7 +58,7 @@ enum fb_lift {
 };
 
 /**
- * struct fb_avoid - sectors that are not to be read in gaps
+ * struct fb_avoid - sectors that must not be read in gaps
  * @first: the first
  * @end: behind the last
  */
@@ -68,34 +68,34 @@ struct fb_avoid {
 };
 
 /**
- * struct fb_limits - what a plan may be; what is zero lifts nothing
+ * struct fb_limits - limits on a plan
  * @conservatism_ns: added to each seek estimate of this decision (paper, 3.3)
  * @max_sectors: longest separate read
  * @max_prepend_sectors: longest prepend; 0 = prepending is not allowed to this request
  * @separate: separate reads are allowed
  * @granule_sectors: coverage granule, power of two
  * @lift: enum fb_lift, or-ed; 0 = the paper's limits
- * @hop_steps: steps that FB_LIFT_SEVERAL spends on one piece; 0 = until nothing is left
- *	that can be better, which on a sparse map is all that a host allows
+ * @hop_steps: steps that FB_LIFT_SEVERAL spends on one piece; 0 = until nothing better can
+ *	be left, which on a sparse map takes all the time a host allows
  * @switch_ns: conservatism of a head switch; 0 = @conservatism_ns
  * @turn_ns: conservatism where the head stays on the track; 0 = @conservatism_ns
- * @leg_ns: @conservatism_ns by fb_conservatism_band() of the way's length, FB_CONSERVATISM_BANDS
- *	of them, such as fb_conservatism_odds.floor_ns; NULL = the same for all. It must outlive
- *	the search, unchanged
- * @pipe_ns: least head time of the command before a read, before a write, for these to
- *	be at the drive in time: the drive's overhead and the host's; 0 = no bound
- * @weight: of a granule, by FB_REGIONS equal parts of the cylinders, 1 .. 65535; NULL =
- *	FB_WEIGHT_ONE everywhere. It must outlive the search
- * @root: FB_WEIGHT_ONE times 0 .. FB_ROOTS to the power of 2/5: a track's granules are worth
- *	so much for how many they are, so that each is worth the more the fewer are left;
- *	NULL = all the same. It must outlive the search; see core/block_value.h
- * @miss_value: what a seek that may come too late costs, were there no margin; it
- *	is weighed against what the piece is worth; 0 = nothing
- * @miss_ns: that cost halves with each so many ns of margin: conservatism and slack
- * @avoid: no plan reads on a track that has sectors of these
- * @navoid: how many
- * @odds: the chances that were learnt, instead of @miss_ns: @miss_value is then what a lost
- *	turn costs (fb_block_value_turn()), and @leg_ns best the floor_ns of these; NULL = by
+ * @leg_ns: conservatism by fb_conservatism_band() of the seek distance, FB_CONSERVATISM_BANDS
+ *	values, such as fb_conservatism_odds.floor_ns; NULL = @conservatism_ns for all. It must
+ *	outlive the search, unchanged
+ * @pipe_ns: least head time of a command for the read [0] or write [1] after it to reach
+ *	the drive in time: the drive's overhead plus the host's; 0 = no bound
+ * @weight: weight of a granule, 1 .. 65535, in each of FB_REGIONS equal parts of the
+ *	cylinders; NULL = FB_WEIGHT_ONE everywhere. It must outlive the search
+ * @root: FB_WEIGHT_ONE times 0 .. FB_ROOTS to the power of 2/5: what so many granules of a
+ *	track are worth together, so that each is worth more as fewer are left; NULL = all are
+ *	worth the same. It must outlive the search; see core/block_value.h
+ * @miss_value: what a seek without any margin costs; it is weighed against what the piece
+ *	is worth; 0 = nothing
+ * @miss_ns: margin (conservatism and slack) that halves this cost
+ * @avoid: no plan reads on a track that has any of these sectors
+ * @navoid: length of @avoid
+ * @odds: learnt chances, used instead of @miss_ns: @miss_value is then what a lost turn
+ *	costs (fb_block_value_turn()), and @leg_ns should be their floor_ns; NULL = use
  *	@miss_ns. It must outlive the search, unchanged
  */
 struct fb_limits {
@@ -122,9 +122,9 @@ struct fb_limits {
 /**
  * enum fb_plan_kind - what a plan asks for
  * @FB_PLAN_NONE: nothing: the next foreground request goes alone
- * @FB_PLAN_PREPEND: @piece[0] ends exactly where the foreground begins
- * @FB_PLAN_SEPARATE: pieces are commands of their own, to be sent in their order
- * @FB_PLAN_BOTH: so, but for the last, which is a prepend
+ * @FB_PLAN_PREPEND: @piece[0] is prepended: it ends exactly where the foreground begins
+ * @FB_PLAN_SEPARATE: each piece is a command of its own, sent in this order
+ * @FB_PLAN_BOTH: the last piece is prepended, the others are commands of their own
  */
 enum fb_plan_kind {
 	FB_PLAN_NONE,
@@ -147,14 +147,14 @@ struct fb_plan_piece {
  * struct fb_plan - the best use of a gap found so far
  * @kind: what to do
  * @npieces: pieces in use; 1 without FB_LIFT_SEVERAL
- * @piece: granule-aligned LBN ranges (but for the end of the disk, whose last granule
- *	may be short); a prepend's end is not aligned where the foreground's beginning
- *	is not: the last partial granule is read, not delivered
- * @wanted: granules that it reads and that are wanted
- * @value: what they are worth, less what may go wrong; of two plans the one with more is
- *	better
- * @slack_ns: how much later than reckoned, conservatism included, the head may be on
- *	any leg and still make it
+ * @piece: granule-aligned LBN ranges (the disk's last granule may be short); a prepend's
+ *	end is not aligned if the foreground's beginning is not: the last partial granule
+ *	is read, but not delivered
+ * @wanted: wanted granules that it reads
+ * @value: what they are worth, less the expected cost of misses; the plan with the higher
+ *	value is better
+ * @slack_ns: how much later than predicted, on top of the conservatism, the head may
+ *	arrive on any leg and still be in time
  */
 struct fb_plan {
 	enum fb_plan_kind kind;
@@ -166,7 +166,7 @@ struct fb_plan {
 };
 
 /**
- * struct fb_spot - the head over a track at a moment
+ * struct fb_spot - the head over a track at some moment
  * @place: the track, and the platter's angle then
  * @ns: the moment, from the beginning of the gap
  */
@@ -176,14 +176,14 @@ struct fb_spot {
 };
 
 /**
- * struct fb_piece - a piece that fits, while searching
+ * struct fb_piece - a piece that fits, during a search
  * @lbn: first LBN
- * @end: after its last one
- * @wanted: granules
+ * @end: LBN after its last one
+ * @wanted: wanted granules
  * @value: as in struct fb_plan
  * @slack_ns: as in struct fb_plan
- * @begin: at its first sector
- * @stop: after its last sector
+ * @begin: the head at its first sector
+ * @stop: the head after its last sector
  * @prepend: it ends where the foreground begins
  */
 struct fb_piece {
@@ -198,12 +198,12 @@ struct fb_piece {
 };
 
 /**
- * struct fb_hop - the part of a gap between two pieces, or its ends
+ * struct fb_hop - a part of a gap, bounded by pieces or the gap's ends
  * @from: where it begins
  * @to: where it ends
  * @window_ns: how long it lasts
- * @last: the foreground follows
- * @write: and it writes
+ * @last: the foreground request follows
+ * @write: the foreground request follows and is a write
  */
 struct fb_hop {
 	struct fb_spot from;
@@ -217,9 +217,9 @@ struct fb_hop {
  * struct fb_search_arm - cylinders at growing distance on one side of a hop's beginning or end
  * @base: cylinder of the beginning or the end
  * @dist: next distance
- * @end: first distance that is not the arm's any more
+ * @end: first distance beyond this arm
  * @up: it goes to higher cylinders
- * @inner: it goes towards the other of the two
+ * @inner: it goes from one end of the hop towards the other
  */
 struct fb_search_arm {
 	u32 base;
@@ -238,38 +238,39 @@ struct fb_search_arm {
  * @lim: limits
  * @best: best plan so far
  * @latency_ns: rotational latency before the destination: the opportunity
- * @extra_ns: what any read in the gap costs the foreground though it is in time: alone, its
- *	head would land within the request, and the drive begin there at once
+ * @extra_ns: what any read in the gap costs the foreground even if all goes as planned; see
+ *	fb_search_extra_ns()
  * @window_ns: from leaving @gap.src (after @lead_ns) to the destination's first sector:
  *	seek + latency
  * @period_ns: one revolution
  * @granule_ns: a granule's transfer time where tracks are longest
  * @fg_ns: the foreground's transfer time
  * @tracks: tracks examined
- * @floor_ns: least conservatism of a way by fb_conservatism_band() of its length, or a longer one
+ * @floor_ns: least conservatism of seeks in each fb_conservatism_band() or a longer one
  * @region: FB_REGIONS / cylinders, 32 binary places
- * @most_weight: the largest weight there is
- * @most_value: no piece is worth more
+ * @most_weight: the largest weight of any cylinder
+ * @most_value: upper bound on the value of a piece
  * @piece: pieces found in hops that are done
- * @npieces: how many
+ * @npieces: length of @piece
  * @open: bit i: the hop before @piece[i] is still to be searched
- * @at: the present hop is the one before @piece[at]
- * @hop: the present hop
- * @steps: spent on it
- * @find: its best piece; if it wants nothing: none, but one must be worth more than this
- * @need_value: @need is for this value ...
- * @need_weight: ... and this weight
+ * @at: the current hop is the one before @piece[at]
+ * @hop: the current hop
+ * @steps: steps spent on it
+ * @find: its best piece; if @find.wanted is 0 there is none yet, and one must be worth more
+ *	than @find.value
+ * @need_value: value that @need is for
+ * @need_weight: weight that @need is for
  * @need: granules that a track must have to beat @find
- * @weight: of the cylinder being examined
- * @between: cylinders from its beginning to its end
- * @arm: of beginning and end, inner and outer
+ * @weight: weight of the cylinder being examined
+ * @between: cylinders from the hop's beginning to its end
+ * @arm: arms from the hop's beginning and end, inner and outer
  * @ways_ns: seeks from the hop's beginning to the cylinder being examined and on to its end,
- *	with the same head
- * @switch_ns: what they take at least with another head
+ *	without a head switch
+ * @switch_ns: least time of such a seek with a head switch, before a read and a write
  * @track: next track of the cylinder being examined, by index
  * @track_end: the track after its last
- * @granule: where tracks share counts: its next granule ...
- * @granule_end: ... and the one after its last
+ * @granule: where tracks share counts: next granule of the cylinder being examined
+ * @granule_end: the granule after its last
  * @begun: the foreground's own track has been examined
  */
 struct fb_search {

@@ -12,31 +12,31 @@
 #define FB_POLICY_BATCH 16
 #define FB_POLICY_STARVED 2
 
-/* mq-deadline's prio_aging_expire: a lower class waits for a higher one so long at most */
+/* mq-deadline's prio_aging_expire: the longest that a lower class waits for a higher one */
 #define FB_POLICY_AGING_NS 10000000000ULL
 
-/* dm_position() rounds angles: what is ruled out by them must be so by more than this */
+/* dm_position() rounds angles, so requests are ruled out by angle only beyond this margin */
 #define FB_POLICY_ROUNDING_NS 8
 
-#define FB_POLICY_FAR DM_CYLINDERS_MAX	/* cylinders: any distance is less */
+#define FB_POLICY_FAR DM_CYLINDERS_MAX	/* cylinders: more than any distance */
 
 #define FB_POLICY_SW_PERCENT 60	/* the paper's compromise (5.3) */
 
 /*
- * auto, while the drive is idle at times (Documentation/sim.rst has the measurements): a
- * third of the window, and less the more idle the drive is, costs next to no response
- * time against SPTF and brings 1, 4, 11 % more free bandwidth at 30, 60, 86 % load. A
- * sixteenth of its age, taken off a request's cost, holds p99 to that of the drive's own
- * queue; it is one turn at most, so that in a burst the shortest still goes first.
+ * These apply to auto while the drive is idle at times (measurements: Documentation/sim.rst).
+ * A third of the window, and less as the drive is more idle, costs hardly any response time
+ * against SPTF and gains 1, 4 and 11 % of free bandwidth at 30, 60 and 86 % load. Subtracting
+ * a sixteenth of its age from a request's cost keeps p99 at that of the drive's own queue; it
+ * subtracts one turn at most, so that in a burst the shortest still goes first.
  */
 #define FB_POLICY_AUTO_WINDOW 3
 #define FB_POLICY_AGE_SHIFT 4
-#define FB_POLICY_AGE_EVERY 16		/* pruning follows the age every so many requests */
+#define FB_POLICY_AGE_EVERY 16		/* requests between updates of the pruning by age */
 
 /*
- * Completions that leave the drive idle: 14 % at 86 % load, 2 % at 98 %, none in a closed
- * loop without think time. Averaged over 1024, for at high load hundreds in a row leave
- * it busy.
+ * Of all completions, 14 % leave the drive idle at 86 % load, 2 % at 98 %, and none in a closed
+ * loop without think time. The share is averaged over 1024, because at high load hundreds in a
+ * row leave the drive busy.
  */
 #define FB_POLICY_IDLE_SHIFT 10
 #define FB_POLICY_LOADED (FB_POLICY_IDLE_ONE / 400)
@@ -54,10 +54,10 @@ const char * const fb_policy_name[FB_POLICIES] = {
 /**
  * struct fb_policy_view - what a policy sees
  * @pool: the pending requests
- * @reqs: those of the class that is chosen from, the oldest first
+ * @reqs: requests of the class to choose from, the oldest first
  * @dm: model; never NULL for mechanical policies
  * @head: where the head will be; never NULL for mechanical policies
- * @now_ns: the time that ages are reckoned to
+ * @now_ns: the time for ages
  * @aged: age counts
  */
 struct fb_policy_view {
@@ -73,7 +73,7 @@ struct fb_policy_view {
  * struct fb_policy_ops - one policy
  * @mechanical: it needs a model, the head, and placed requests
  * @choose: choose from the whole pool; leaves @c->req NULL if nothing can be chosen
- * @better: @req, reckoned if @mechanical, goes before @c, which is set
+ * @better: test whether @req, whose times are computed if @mechanical, goes before @c
  */
 struct fb_policy_ops {
 	bool mechanical;
@@ -178,7 +178,7 @@ static bool fb_policy_fifo_better(const struct fb_policy_view *v, const struct f
 	return false;
 }
 
-/* distance upward from the last one sent; what lies below it wraps to the far end */
+/* distance upward from the last request's end; LBNs below it wrap to the far end */
 static u64 fb_policy_clook_key(const struct fb_policy_pool *pool, const struct fb_policy_req *req)
 {
 	return req->lbn - pool->last_lbn;
@@ -200,9 +200,9 @@ static bool fb_policy_clook_better(const struct fb_policy_view *v, const struct 
 	return fb_policy_clook_key(v->pool, req) < fb_policy_clook_key(v->pool, c->req);
 }
 
-/* ---- the mechanical ones ---- */
+/* ---- mechanical policies ---- */
 
-/* what a request is behind one that has waited for the longest time that counts */
+/* added to a request's cost for being young: 0 after the longest wait that counts */
 static u64 fb_policy_handicap(const struct fb_policy_view *v, const struct fb_policy_req *req)
 {
 	u64 turn, age;
@@ -244,7 +244,7 @@ static bool fb_policy_sstf_before(const struct fb_policy_req *a, u64 seek_ns, u6
 	return a->seek_ns < seek_ns || (a->seek_ns == seek_ns && a->pos_ns < pos_ns);
 }
 
-/* @reach: a distance is hopeless from here on, for its shortest seek is longer than the best */
+/* @reach: the least distance known to be hopeless: its shortest seek is longer than the best */
 static void fb_policy_sstf_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
 {
 	u32 reach = U32_MAX;
@@ -272,14 +272,14 @@ static bool fb_policy_sstf_better(const struct fb_policy_view *v, const struct f
 }
 
 /**
- * struct fb_policy_prune - which requests cannot be positioned to within a time
- * @seek_ns: the same for the seek alone; U64_MAX at first
- * @angle: the time as an angle; U32_MAX while it is a turn or more
- * @next_ns: one turn earlier: who misses this turn must begin by then
+ * struct fb_policy_prune - rules out requests that take longer to position to than a limit
+ * @seek_ns: the limit for the seek alone; U64_MAX at first
+ * @angle: the limit as an angle; U32_MAX while it is a turn or more
+ * @next_ns: the limit less one turn: a request that misses this turn must begin by then
  * @at: the head's angle
- * @first_cyl: within reach, as far as known, are this cylinder ...
- * @cyls: ... and so many behind it; from anywhere else no seek is short enough
- * @handicap_ns: it is the time for requests with this handicap or more
+ * @first_cyl: first cylinder not known to be out of reach
+ * @cyls: how many cylinders after it are not known to be; seeks to any others are too long
+ * @handicap_ns: the limit holds for requests with this handicap or more
  */
 struct fb_policy_prune {
 	u64 seek_ns;
@@ -302,19 +302,18 @@ static void fb_policy_prune_set(struct fb_policy_prune *p, const struct fb_polic
 	p->next_ns = limit_ns < period ? 0 : limit_ns - period;
 }
 
-/* farther than @cyls is too far */
+/* rule out distances above @cyls */
 static void fb_policy_prune_reach(struct fb_policy_prune *p, const struct fb_policy_view *v,
 				  u32 cyls)
 {
-	/* may wrap below cylinder 0, as the difference to it does */
+	/* this may wrap below cylinder 0; differences to it then wrap back */
 	p->first_cyl = v->head->cyl - cyls;
 	p->cyls = 2 * cyls;
 }
 
 /*
- * A place comes round at one moment per turn. If the first such moment is past the
- * limit, or if it is before the shortest possible seek has ended and the next one
- * is past the limit, there is no need to look at the seek.
+ * A place passes the head once per turn. If it first passes after the limit, or before the
+ * shortest possible seek has ended and next after the limit, the seek need not be computed.
  */
 static bool fb_policy_prune_floor(struct fb_policy_prune *p, const struct fb_policy_view *v,
 				  const struct fb_policy_req *req, u32 angle)
@@ -330,7 +329,7 @@ static bool fb_policy_prune_floor(struct fb_policy_prune *p, const struct fb_pol
 	return first > p->next_ns && first + FB_POLICY_ROUNDING_NS < floor;
 }
 
-/* inline: most requests are ruled out by the two comparisons */
+/* inline, because two comparisons rule out most requests */
 static inline bool fb_policy_prune(struct fb_policy_prune *p, const struct fb_policy_view *v,
 				   const struct fb_policy_req *req)
 {
@@ -340,7 +339,7 @@ static inline bool fb_policy_prune(struct fb_policy_prune *p, const struct fb_po
 	       fb_policy_prune_floor(p, v, req, angle);
 }
 
-/* no request with @handicap_ns or more can cost less than @cost_ns but by such a time */
+/* limit the positioning time to what lets a request with @handicap_ns cost less than @cost_ns */
 static void fb_policy_prune_cost(struct fb_policy_prune *p, const struct fb_policy_view *v,
 				 u64 cost_ns, u64 handicap_ns)
 {
@@ -350,7 +349,7 @@ static void fb_policy_prune_cost(struct fb_policy_prune *p, const struct fb_poli
 	fb_policy_prune_set(p, v, limit_ns, limit_ns);
 }
 
-/* the list is by age: the handicap grows on the way, and less can be hoped for */
+/* the list is sorted by age, so the handicap grows along it and the limit can be lowered */
 static void fb_policy_prune_age(struct fb_policy_prune *p, const struct fb_policy_view *v,
 				const struct fb_policy_req *req, const struct fb_policy_choice *c)
 {
@@ -405,7 +404,7 @@ static bool fb_policy_sptf_better(const struct fb_policy_view *v, const struct f
 	return true;
 }
 
-/* "within n% of the shortest positioning time": the longest that is, handicap included */
+/* the highest cost "within n% of the shortest positioning time", handicap included */
 static u64 fb_policy_sw_window(const struct fb_policy_view *v, const struct fb_policy_choice *c)
 {
 	u32 percent = v->pool->sw_percent;
@@ -418,9 +417,9 @@ static u64 fb_policy_sw_window(const struct fb_policy_view *v, const struct fb_p
 }
 
 /*
- * The shortest first, then who is within its window and seeks less. What was out
- * of reach for the shortest positioning is so for its seek; what was reckoned then
- * need not be again.
+ * Find the shortest positioning time first, then a request within its window that seeks less.
+ * Cylinders out of reach for the shortest positioning time are out of reach for its seek,
+ * too, and times computed in the first pass are reused.
  */
 static void fb_policy_sw_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
 {
@@ -433,7 +432,7 @@ static void fb_policy_sw_choose(const struct fb_policy_view *v, struct fb_policy
 		return;
 	window = fb_policy_sw_window(v, c);
 	fb_policy_prune_set(&prune, v, window, c->seek_ns);
-	/* a reach was that of requests as young as they were */
+	/* the reach found above holds only for requests of some handicap or more */
 	if (v->aged)
 		fb_policy_prune_reach(&prune, v, FB_POLICY_FAR);
 	list_for_each_entry(req, v->reqs, node) {
@@ -463,7 +462,7 @@ static bool fb_policy_sw_better(const struct fb_policy_view *v, const struct fb_
 	       (req->cost_ns <= window && fb_policy_sstf_before(req, c->seek_ns, c->pos_ns));
 }
 
-/* ---- the table and what all share ---- */
+/* ---- the table, and what all policies share ---- */
 
 static const struct fb_policy_ops fb_policy_ops[FB_POLICIES] = {
 	[FB_POLICY_FIFO] = { .choose = fb_policy_fifo_choose, .better = fb_policy_fifo_better },
@@ -480,7 +479,7 @@ static struct fb_policy_req *fb_policy_first(struct fb_policy_pool *pool,
 	return list_first_entry_or_null(&pool->fifo[class][write], struct fb_policy_req, fifo);
 }
 
-/* of a class the request with the earliest deadline, or NULL */
+/* the request of a class with the earliest deadline, or NULL */
 static struct fb_policy_req *fb_policy_earliest(struct fb_policy_pool *pool,
 						enum fb_policy_class class)
 {
@@ -498,8 +497,8 @@ static bool fb_policy_is_expired(const struct fb_policy_req *req, u64 now_ns)
 }
 
 /*
- * The highest class that is pending; FB_POLICY_CLASSES: the pool is empty. @aged: a request of a
- * lower one that has waited for too long, or NULL.
+ * Returns the highest class that is pending, or FB_POLICY_CLASSES if the pool is empty. @aged:
+ * out: a request of a lower class that has waited for too long, or NULL.
  */
 static enum fb_policy_class fb_policy_class_due(struct fb_policy_pool *pool, u64 now_ns,
 						struct fb_policy_req **aged)
@@ -520,7 +519,7 @@ static enum fb_policy_class fb_policy_class_due(struct fb_policy_pool *pool, u64
 	return due;
 }
 
-/* the policy in force has what it needs to reckon */
+/* can the policy in force compute positioning times? */
 static bool fb_policy_can_reckon(const struct fb_policy_view *v)
 {
 	return fb_policy_ops[v->pool->policy].mechanical && v->dm && v->head;
@@ -539,7 +538,7 @@ static struct fb_policy_view fb_policy_view(struct fb_policy_pool *pool,
 	};
 }
 
-/* its deadline has passed: it goes, wherever it is */
+/* choose a request whose deadline has passed, wherever it is */
 static void fb_policy_take_expired(const struct fb_policy_view *v, struct fb_policy_req *req,
 				   struct fb_policy_choice *c)
 {
@@ -595,7 +594,7 @@ static bool fb_policy_offer_self(const struct fb_policy_view *v, struct fb_polic
 	return c->seek_ns != seek || c->pos_ns != pos;
 }
 
-/* is @req, not the choice itself, better than it? */
+/* @req is not the choice itself; is it better? */
 static bool fb_policy_offer_other(const struct fb_policy_view *v, struct fb_policy_req *req,
 				  struct fb_policy_choice *c)
 {

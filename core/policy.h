@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which pending foreground request goes next (freeblock paper, 4.2). Core.
+ * The choice of the next pending foreground request (freeblock paper, 4.2). Core.
  *
- * The pool belongs to the caller, who serialises all calls (in the kernel the
- * scheduler's lock, hence the bound of 20 us at 256 pending).
+ * The pool belongs to the caller, who serialises all calls; in the kernel the scheduler's
+ * lock does, so a choice among 256 pending requests must take less than 20 us.
  */
 #ifndef FB_POLICY_H
 #define FB_POLICY_H
@@ -13,12 +13,12 @@
 /**
  * enum fb_policy_policy_id - the policies
  * @FB_POLICY_FIFO: arrival order
- * @FB_POLICY_CLOOK: ascending LBN from the last one sent, then from the lowest
+ * @FB_POLICY_CLOOK: ascending LBN from the end of the last request sent, then from the lowest
  * @FB_POLICY_SSTF: shortest seek, ties by rotational latency
  * @FB_POLICY_SPTF: shortest seek + rotational latency
  * @FB_POLICY_SPTF_SW: smallest seek among those within sw_percent of the shortest positioning
- * @FB_POLICY_AUTO: sptf-sw while the drive is never idle; else what answers soonest, see
- *	fb_policy_ended()
+ * @FB_POLICY_AUTO: sptf-sw while the drive is never idle; otherwise for short response times,
+ *	see fb_policy_ended()
  * @FB_POLICIES: how many
  */
 enum fb_policy_policy_id {
@@ -31,14 +31,14 @@ enum fb_policy_policy_id {
 	FB_POLICIES,
 };
 
-/* fifo clook sstf sptf sptf-sw auto */
+/* fifo, clook, sstf, sptf, sptf-sw, auto */
 extern const char * const fb_policy_name[FB_POLICIES];
 
 /**
  * enum fb_policy_class - I/O priority classes
- * @FB_POLICY_RT: before all others
- * @FB_POLICY_BE: ordinary requests
- * @FB_POLICY_IDLE: while there are no others
+ * @FB_POLICY_RT: real-time requests, before all others
+ * @FB_POLICY_BE: ordinary, best-effort requests
+ * @FB_POLICY_IDLE: requests that wait while there are others
  * @FB_POLICY_CLASSES: how many
  */
 enum fb_policy_class {
@@ -49,21 +49,21 @@ enum fb_policy_class {
 };
 
 /**
- * struct fb_policy_req - one pending request, embedded in the host's own
- * @node: in the pool, arrival order within its class
- * @fifo: in the pool, by deadline within its class and direction
+ * struct fb_policy_req - one pending request, embedded in the host's own structure
+ * @node: list entry in the pool, in arrival order within its class
+ * @fifo: list entry in the pool, by deadline within its class and direction
  * @lbn: first sector
  * @nsect: sectors
  * @write: direction
  * @class: priority
- * @placed: @start is valid (a model was there and the LBN within it)
+ * @placed: @start is valid (there was a model, and the LBN was within it)
  * @start: where its first sector begins
- * @deadline_ns: sent before all others of its class once this is past (starvation bound);
- *	0 = none. While it is in the pool only fb_policy_pool_merge() changes it.
- * @arrived_ns: when it came; of requests in a pool not before those added earlier
- * @seek_ns: scratch: its seek when it was last reckoned
+ * @deadline_ns: it is sent before all others of its class once this is past (starvation
+ *	bound); 0 = none. While it is in the pool only fb_policy_pool_merge() changes it.
+ * @arrived_ns: when it arrived; not before requests added to the pool earlier
+ * @seek_ns: scratch: its seek when last computed
  * @pos_ns: scratch: seek + rotational latency then
- * @cost_ns: scratch: @pos_ns, and under auto what it is behind older ones
+ * @cost_ns: scratch: @pos_ns, plus under auto a handicap for requests that are younger
  */
 struct fb_policy_req {
 	struct list_head node;
@@ -82,20 +82,20 @@ struct fb_policy_req {
 };
 
 #define FB_POLICY_IDLE_BITS 20
-#define FB_POLICY_IDLE_ONE 0x100000	/* fb_policy_pool.idle: all of them */
+#define FB_POLICY_IDLE_ONE 0x100000	/* fb_policy_pool.idle: every completion */
 
 /**
  * struct fb_policy_pool - the pending requests and the policy's memory
- * @reqs: of each class all, arrival order
- * @fifo: of each class the reads [0] and the writes [1], earliest deadline first
- * @count: how many in all
- * @policy: in force
+ * @reqs: all requests of each class, in arrival order
+ * @fifo: reads [0] and writes [1] of each class, earliest deadline first
+ * @count: number of all requests
+ * @policy: the policy in force
  * @sw_percent: n of SPTF-SWn%
  * @last_lbn: end of the request sent last (C-LOOK goes on from here)
- * @idle: auto: share of the late completions that left nothing to do, of FB_POLICY_IDLE_ONE
+ * @idle: auto: share of recent completions that left nothing to do, of FB_POLICY_IDLE_ONE
  * @loaded: auto: the drive is never idle
- * @batch: transparent mode: requests left in the present direction's batch
- * @starved: transparent mode: times reads went before waiting writes
+ * @batch: transparent mode: requests left in the current batch
+ * @starved: transparent mode: batches of reads sent while writes waited
  * @batch_write: transparent mode: the batch's direction
  */
 struct fb_policy_pool {
@@ -114,16 +114,16 @@ struct fb_policy_pool {
 
 /**
  * struct fb_policy_choice - the provisional next request
- * @req: it, or NULL
- * @seek_ns: predicted seek (0 when not reckoned)
- * @pos_ns: predicted seek + latency (0 when not reckoned)
- * @cost_ns: what @pos_ns is by age (as @pos_ns but under auto)
- * @best_pos_ns: the positioning time of least cost seen in this choice (SPTF-SW) ...
- * @best_cost_ns: ... and this cost
- * @now_ns: when it was made
+ * @req: the request, or NULL
+ * @seek_ns: predicted seek (0 unless @reckoned)
+ * @pos_ns: predicted seek + latency (0 unless @reckoned)
+ * @cost_ns: @pos_ns, plus under auto the handicap by age
+ * @best_pos_ns: positioning time of the request of least cost seen in this choice (SPTF-SW)
+ * @best_cost_ns: cost of that request
+ * @now_ns: when the choice was made
  * @class: the class that it was chosen from; FB_POLICY_RT if it has waited for too long there
- * @expired: chosen because its deadline had passed: nothing of its class replaces it
- * @reckoned: seek_ns and pos_ns are valid
+ * @expired: chosen because its deadline had passed: no request of its class replaces it
+ * @reckoned: @seek_ns and @pos_ns are valid
  */
 struct fb_policy_choice {
 	struct fb_policy_req *req;
@@ -139,7 +139,7 @@ struct fb_policy_choice {
 };
 
 /**
- * fb_policy_policy_by_name() - the policy of that name
+ * fb_policy_policy_by_name() - look up a policy by its name
  * @name: one of fb_policy_name[], exactly
  *
  * Return: its number, or -EINVAL.
@@ -147,30 +147,29 @@ struct fb_policy_choice {
 int fb_policy_policy_by_name(const char *name);
 
 /**
- * fb_policy_pool_init() - an empty pool: fifo, SPTF-SW at 60 %
+ * fb_policy_pool_init() - set up an empty pool: fifo, SPTF-SW at 60 %
  * @pool: the pool
  */
 void fb_policy_pool_init(struct fb_policy_pool *pool);
 
 /**
- * fb_policy_pool_add() - a request has arrived: it goes to the tail
+ * fb_policy_pool_add() - add a request that has arrived, at the tail
  * @pool: the pool
- * @req: in no pool
+ * @req: the request, in no pool
  *
- * O(1) if its deadline is not before those of its class and direction; as a rule it is the
- * latest.
+ * O(1) if its deadline is the latest of its class and direction, as it usually is.
  */
 void fb_policy_pool_add(struct fb_policy_pool *pool, struct fb_policy_req *req);
 
 /**
- * fb_policy_pool_del() - a request is sent, merged away or cancelled
+ * fb_policy_pool_del() - remove a request that is sent, merged away or cancelled
  * @pool: the pool
- * @req: in this pool
+ * @req: the request, in this pool
  */
 void fb_policy_pool_del(struct fb_policy_pool *pool, struct fb_policy_req *req);
 
 /**
- * fb_policy_pool_merge() - a request has grown by another one: the earlier deadline holds
+ * fb_policy_pool_merge() - give a request the earlier deadline of the two it was merged from
  * @pool: the pool
  * @req: the one that stays, in this pool
  * @gone: the other, still in this pool, of the same class and direction
@@ -179,29 +178,29 @@ void fb_policy_pool_merge(struct fb_policy_pool *pool, struct fb_policy_req *req
 			  const struct fb_policy_req *gone);
 
 /**
- * fb_policy_req_place() - find out where a request begins
+ * fb_policy_req_place() - find where a request begins
  * @req: @lbn is read, @placed and @start are set
  * @dm: model, or NULL: then it is not placed
  *
- * To be called once, at insertion, and again after a front merge or when
- * another model has been loaded.
+ * Call it when the request is inserted, and again after a front merge or when another
+ * model has been loaded.
  */
 void fb_policy_req_place(struct fb_policy_req *req, const struct disk_model *dm);
 
 /**
- * fb_policy_choose() - which request goes next
+ * fb_policy_choose() - choose which request goes next
  * @pool: the pool; nothing is removed from it
  * @dm: model, or NULL
  * @head: where the head will be, or NULL: unknown
- * @now_ns: for deadlines: the earliest that has passed goes first
+ * @now_ns: the time; of the requests whose deadline has passed the earliest goes first
  * @c: out: the choice; @c->req is NULL when the pool is empty
  *
- * The policy chooses among the highest class that is pending. What has waited for 10 s in a
- * lower one goes before all.
+ * The policy chooses among the highest class that is pending. A request of a lower class
+ * that has waited for 10 s goes before all others.
  *
- * Without model or head, or when no request is placed, sstf, sptf and sptf-sw
- * choose as clook does. A request that is not placed among others that are
- * waits for its deadline. Of equals the oldest goes.
+ * Without a model or head, or when no request is placed, sstf, sptf and sptf-sw
+ * choose as clook does. If only some requests are placed, the others wait for their
+ * deadlines. Of equals the oldest goes.
  *
  * Cost: under 15,000 instructions at 256 pending.
  */
@@ -209,65 +208,64 @@ void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 		      const struct dm_place *head, u64 now_ns, struct fb_policy_choice *c);
 
 /**
- * fb_policy_offer() - does a request that has just come, or was changed by a merge,
- *	replace the choice
+ * fb_policy_offer() - let a request that has just arrived, or grown by a merge, replace the
+ *	choice
  * @pool: the pool; it holds @req
  * @dm: as in fb_policy_choose()
  * @head: as in fb_policy_choose(), the same as when @c was made
  * @req: the request
  * @c: the choice; replaced if @req is better
  *
- * O(1). For all policies but sptf-sw the result is what fb_policy_choose() would say. A
- * new shortest positioning time narrows sptf-sw's window: if that shuts the
- * present choice out, @req takes its place, although a third may have a smaller
- * seek. If @req is the choice itself and its beginning moved, the choice is
- * reckoned anew but not compared with the others: a host that wants the best
- * chooses again.
+ * O(1). For all policies but sptf-sw the result is that of fb_policy_choose(). A new
+ * shortest positioning time narrows sptf-sw's window: if that excludes the current
+ * choice, @req takes its place, although a third request may have a shorter seek. If
+ * @req is the choice itself and its beginning moved, its times are computed again but not
+ * compared with the others'; a host that wants the best request must choose again.
  *
- * Return: true when @c changed in any way that voids a plan made for it.
+ * Return: true when @c changed so that a plan made for it is void.
  */
 bool fb_policy_offer(struct fb_policy_pool *pool, const struct disk_model *dm,
 		     const struct dm_place *head, struct fb_policy_req *req,
 		     struct fb_policy_choice *c);
 
 /**
- * fb_policy_sent() - a request is sent: C-LOOK goes on from its end
+ * fb_policy_sent() - note that a request is sent: C-LOOK goes on from its end
  * @pool: the pool; the caller removes the request from it
  * @req: the request
  */
 void fb_policy_sent(struct fb_policy_pool *pool, const struct fb_policy_req *req);
 
 /**
- * fb_policy_ended() - the drive has ended a foreground request
+ * fb_policy_ended() - note that the drive has ended a foreground request
  * @pool: the pool
- * @idle: nothing of the foreground is left, neither here nor at the drive
+ * @idle: no foreground request is left, neither pending nor in flight
  *
- * Tells auto how loaded the drive is. As long as it is idle at times, response time is what
- * counts: shortest positioning within a narrow window, and a request's age counts for
- * it, so that few wait long. When it never is, the policy is sptf-sw, whose short seeks
- * leave most for free reads.
+ * This tells auto how loaded the drive is. While the drive is idle at times, auto favours
+ * response time: it seeks least within a narrow window of the shortest positioning time, and
+ * age counts in a request's favour, so that few wait long. While the drive is never idle,
+ * auto is sptf-sw, whose short seeks leave most time for free reads.
  */
 void fb_policy_ended(struct fb_policy_pool *pool, bool idle);
 
 /*
- * The next request upward: that with the lowest LBN, in this class and direction, which is not
- * below @lbn; or NULL. The host's, who keeps the requests sorted: it is asked with interrupts off.
+ * Finds the request with the lowest LBN not below @lbn in this class and direction, or NULL.
+ * The host provides it and keeps requests sorted, because it is called with interrupts off.
  */
 typedef struct fb_policy_req *(*fb_policy_above_fn)(struct fb_policy_pool *pool,
 						    enum fb_policy_class class, bool write,
 						    u64 lbn);
 
 /**
- * fb_policy_choose_deadline() - transparent mode: mq-deadline's order, without a model
- * @pool: the pool; nothing is removed from it, but the batch is counted down: the
- *	caller sends what this returns
- * @now_ns: for deadlines
+ * fb_policy_choose_deadline() - choose in mq-deadline's order, without a model
+ * @pool: the pool; nothing is removed from it, but the batch is counted down, so the
+ *	caller must send the request returned
+ * @now_ns: the time, for deadlines
  * @above: finds the next request of a batch
  *
- * What has waited for 10 s in a lower class goes first, then real-time requests, then
- * best-effort, then idle ones. In a class reads go first, writes at the latest after two
- * batches of reads; a batch is 16 requests of ascending LBNs and begins with the
- * direction's earliest deadline if that has passed.
+ * This is transparent mode. A request that has waited for 10 s in a lower class goes first,
+ * then real-time requests, then best-effort, then idle ones. Within a class reads go first;
+ * writes go at the latest after two batches of reads. A batch is 16 requests of ascending
+ * LBNs and begins with the direction's earliest deadline if that has passed.
  *
  * Cost: O(1), and two calls of @above.
  *

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Bad blocks without collateral damage. A drive may try for seconds to recover a sector,
- * and the foreground waits as long; bad sectors come in bursts. So what lies around one
- * that the medium does not give back is quarantined: no gap is used for it. It is read
- * while the disk is idle, after a pause for each slow recovery, and when these do not end,
- * tasks are to pause.
+ * Handling of bad blocks. A drive may try for seconds to recover a sector while the foreground
+ * waits, and bad sectors come in bursts. So the blocks around one that the medium does not give
+ * back are quarantined: they are not read in gaps, only while the disk is idle, with a
+ * pause after each slow recovery; if slow recoveries do not end, tasks must pause.
  *
  * An error that does not tell which block is bad, or that may pass (a unit attention, a
- * time-out, a lost link), puts blocks in doubt: they are read again, each alone, and one is
- * bad only when it has failed so twice. Doubt quarantines nothing.
+ * time-out, a lost link), puts blocks in doubt: each is read again alone, and is bad only if it
+ * has failed twice that way. Blocks in doubt are not quarantined.
  *
- * All of it is the thread's. What others are to be told is returned, for disk/delivery.c to tell.
+ * The state belongs to the thread that reads for tasks. What others must be told is returned, for
+ * disk/delivery.c to tell.
  *
- * Calls: fb_bitmap.c. Core: no locks here; see struct fb_quarantine for whose they are.
+ * Calls: fb_bitmap.c. Core: no locks are taken here; see struct fb_quarantine for locking.
  */
 #include "core/quarantine.h"
 
 /*
- * Blocks in doubt are tried so seldom in gaps, for the drive may take seconds over each;
- * and a fault that may pass gets so long to pass.
+ * Least time between reads of blocks in doubt in gaps, because the drive may take seconds over
+ * each; also the time that a fault that may pass is given to pass.
  */
 #define FB_QUARANTINE_DOUBT_NS (5 * 1000000000ULL)
 
-/* a recovery is slow from here on: no seek and no queue of two takes so long */
+/* a read that takes this long is a slow recovery: no seek and no queue of two takes so long */
 #define FB_QUARANTINE_SLOW_NS 1000000000ULL
 
-/* what is not in doubt is read in pieces of so many sectors: 128 KiB */
+/* sectors per read of what is not in doubt: 128 KiB */
 #define FB_QUARANTINE_PIECE 256U
 
 /**
- * fb_quarantine_init() - nothing is bad
+ * fb_quarantine_init() - initialise with no bad blocks
  * @b: zeroed
  *
  * Context: any.
@@ -42,14 +42,14 @@ void fb_quarantine_init(struct fb_quarantine *b)
 }
 
 /**
- * fb_quarantine_begin() - a disk's first task begins: no block is in doubt
+ * fb_quarantine_begin() - forget all doubt when a disk's first task begins
  * @b: the disk's
  * @granule: sectors of a block
  * @sectors: of the disk
  *
- * Blocks that were in doubt may have been written meanwhile, and what is bad is found again.
+ * Blocks that were in doubt may have been written meanwhile, and bad ones are found again.
  *
- * Context: there is no thread that reads for tasks.
+ * Context: the thread that reads for tasks is not running.
  */
 void fb_quarantine_begin(struct fb_quarantine *b, u32 granule, u64 sectors)
 {
@@ -66,7 +66,7 @@ static bool fb_quarantine_meets(u64 first, u64 count, u64 lbn, u64 nsect)
 /* ---- zones ---- */
 
 /**
- * fb_quarantine_limits() - where a search is not to look
+ * fb_quarantine_limits() - keep a search off quarantined tracks
  * @b: the disk's
  * @lim: limits of the search
  */
@@ -77,12 +77,12 @@ void fb_quarantine_limits(const struct fb_quarantine *b, struct fb_limits *lim)
 }
 
 /**
- * fb_quarantine_zone() - is any of these sectors quarantined?
+ * fb_quarantine_zone() - find the first zone that some sectors overlap
  * @b: the disk's
  * @lbn: first sector
  * @nsect: how many
  *
- * Return: the zone that they meet first; NULL: none.
+ * Return: the zone, or NULL if none of them is quarantined.
  */
 const struct fb_avoid *fb_quarantine_zone(const struct fb_quarantine *b, u64 lbn, u64 nsect)
 {
@@ -96,7 +96,7 @@ const struct fb_avoid *fb_quarantine_zone(const struct fb_quarantine *b, u64 lbn
 }
 
 /**
- * fb_quarantine_quarantined() - how much of the disk is quarantined
+ * fb_quarantine_quarantined() - get how much of the disk is quarantined
  * @b: the disk's
  *
  * Return: sectors.
@@ -135,9 +135,9 @@ void fb_quarantine_expire(struct fb_quarantine *b, u64 now)
 }
 
 /*
- * A zone around some sectors; those that it meets become part of it. Were there too many,
- * the one that had no error for longest ends: what is bad in it is found again, while a
- * zone over all between two of them would keep much of the disk from being read.
+ * Add a zone around some sectors; zones that it overlaps become part of it. If there are too
+ * many, the one without an error for longest ends: its bad blocks are found again, whereas
+ * joining two distant zones would keep much of the disk from being read.
  */
 static u32 fb_quarantine_add(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 now)
 {
@@ -175,12 +175,12 @@ static u32 fb_quarantine_add(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 no
 /* ---- doubt ---- */
 
 /**
- * fb_quarantine_doubts() - is any of these sectors in doubt?
+ * fb_quarantine_doubts() - test whether any of some sectors is in doubt
  * @b: the disk's
  * @lbn: first sector
  * @nsect: how many
  *
- * Return: true: it is to be read alone.
+ * Return: true if so; its block must be read alone.
  */
 bool fb_quarantine_doubts(const struct fb_quarantine *b, u64 lbn, u64 nsect)
 {
@@ -212,7 +212,7 @@ static void fb_quarantine_doubt(struct fb_quarantine *b, u64 lbn, u64 nsect, boo
 	b->doubt[i].alone = alone;
 }
 
-/* the first piece reads up to what is in doubt, or one block of it; false: nothing */
+/* cut the first piece before what is in doubt, or to one block of it; false: nothing is left */
 static bool fb_quarantine_cut_piece(const struct fb_quarantine *b, const struct fb_bitmap *bm,
 				    u64 now, struct fb_plan *plan)
 {
@@ -241,20 +241,20 @@ static bool fb_quarantine_cut_piece(const struct fb_quarantine *b, const struct 
  * @now: the time, ns
  * @plan: the plan; it may read less afterwards, never anything else
  *
- * Quarantined blocks are not read in gaps; blocks in doubt alone, and seldom.
+ * Quarantined blocks are not read in gaps; blocks in doubt are read alone, and seldom.
  *
- * Return: false: nothing of it may be read now.
+ * Return: false if nothing of it may be read now.
  */
 bool fb_quarantine_cut(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
 		       struct fb_plan *plan)
 {
 	u32 i;
 
-	/* a search keeps off the tracks of zones; what ends on the next one may meet one */
+	/* a search avoids tracks with zones, but a piece may end on the next track */
 	for (i = 0; i < plan->npieces; i++)
 		if (fb_quarantine_zone(b, plan->piece[i].lbn, plan->piece[i].nsect))
 			return false;
-	/* more than are remembered: those forgotten wait like the others */
+	/* with more doubts than are remembered, a forgotten one may be hit, so all reads wait */
 	if (b->doubts > FB_QUARANTINE_DOUBTS && now - b->failed_ns < FB_QUARANTINE_DOUBT_NS)
 		return false;
 	i = 0;
@@ -270,7 +270,7 @@ bool fb_quarantine_cut(const struct fb_quarantine *b, const struct fb_bitmap *bm
 }
 
 /**
- * fb_quarantine_sent() - a read of ours has been sent
+ * fb_quarantine_sent() - note that a free or idle read has been sent
  * @b: the disk's
  * @lbn: first sector
  * @nsect: how many
@@ -282,9 +282,9 @@ void fb_quarantine_sent(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 now)
 		b->doubt_ns = now;
 }
 
-/* ---- what is back ---- */
+/* ---- reads that have ended ---- */
 
-/* a block is bad; is that news? */
+/* enter a bad block; is it new, and must it have a uevent? */
 static u32 fb_quarantine_enter(struct fb_quarantine *b, u64 lbn, u64 now)
 {
 	u32 i;
@@ -308,10 +308,10 @@ static u32 fb_quarantine_enter(struct fb_quarantine *b, u64 lbn, u64 now)
 }
 
 /**
- * fb_quarantine_untold() - take the bad blocks that had no uevent of their own
+ * fb_quarantine_untold() - take the number of bad blocks that had no uevent of their own
  * @b: the disk's
  * @now: the time, ns
- * @flush: although it is too early
+ * @flush: take it even if it is too early
  *
  * Context: the disk's lock held.
  *
@@ -341,16 +341,16 @@ static u32 fb_quarantine_count_slow(struct fb_quarantine *b, const struct fb_qua
 }
 
 /**
- * fb_quarantine_ended() - a read of ours is back: is a block bad?
+ * fb_quarantine_ended() - judge from a read that has ended whether a block is bad
  * @b: the disk's
  * @read: the read
  * @now: the time, ns
  *
- * The place is known if some of it was read, for then the drive said where it was stopped;
- * and if it was of one block, with no foreground read behind it. The fault is the medium's
- * if the drive says so, or if that block failed by itself before: what Linux would retry
- * (ASC 15h), a time-out, or a unit attention may be over. Until both are known the blocks are
- * wanted again, and read alone where the place is in doubt.
+ * The place of the error is known if some of the read succeeded, because then the drive said
+ * where it stopped, or if it read one block with no foreground read after it. The medium is at
+ * fault if the drive says so, or if that block has failed by itself before: what Linux would
+ * retry (ASC 15h), a time-out or a unit attention may pass. Until both are known the blocks are
+ * wanted again, and read alone if the place is in doubt.
  *
  * Context: the disk's lock held.
  *
@@ -386,7 +386,7 @@ static u64 fb_quarantine_blocks(const struct fb_quarantine *b, u64 sectors)
 	return div_u64(sectors + b->granule - 1, b->granule);
 }
 
-/* the first block wanted of [@first, @end) sectors; false: none is */
+/* find the first wanted block of sectors [@first, @end); false: none is wanted */
 static bool fb_quarantine_wanted(const struct fb_quarantine *b, const struct fb_bitmap *bm,
 				 u64 first, u64 end, u64 *at)
 {
@@ -397,17 +397,17 @@ static bool fb_quarantine_wanted(const struct fb_quarantine *b, const struct fb_
 }
 
 /**
- * fb_quarantine_idle() - a piece of what is quarantined or in doubt, for idle time
+ * fb_quarantine_idle() - find a quarantined or doubtful piece to read in idle time
  * @b: the disk's
  * @bm: what is wanted
  * @now: the time, ns
  * @max_sectors: the longest read
- * @piece: out: the read; what is in doubt alone
+ * @piece: out: the read; a block in doubt is read alone
  *
- * Goes before all others, but for the pause after a slow recovery, and after a fault that
- * may pass.
+ * Such reads go before all others, except during the pause after a slow recovery or after a
+ * fault that may pass.
  *
- * Return: false: nothing of it is wanted, or it must wait.
+ * Return: false if nothing of it is wanted, or it must wait.
  */
 bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
 			u32 max_sectors, struct fb_plan_piece *piece)
@@ -436,13 +436,13 @@ bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *b
 }
 
 /**
- * fb_quarantine_divert() - keep an idle read off what is quarantined and must wait
+ * fb_quarantine_divert() - keep an idle read off quarantined blocks, which must wait
  * @b: the disk's
  * @bm: what is wanted
- * @piece: a read that begins with something wanted; changed: what is left before the zone
- *	that it meets, or something behind
+ * @piece: a read that begins with a wanted block; shortened to end before the first zone that
+ *	it meets, or moved past zones
  *
- * Return: false: there is nothing outside of zones.
+ * Return: false if nothing is wanted outside of zones.
  */
 bool fb_quarantine_divert(const struct fb_quarantine *b, const struct fb_bitmap *bm,
 			  struct fb_plan_piece *piece)
@@ -451,7 +451,7 @@ bool fb_quarantine_divert(const struct fb_quarantine *b, const struct fb_bitmap 
 	u64 at = div_u64(piece->lbn, granule);
 	const struct fb_avoid *z = NULL;
 
-	/* past all zones in a row, and from the start of the disk again */
+	/* pass over all zones in a row, and go on from the start of the disk */
 	for (i = 0; i <= 2 * FB_QUARANTINE_ZONES; i++) {
 		z = fb_quarantine_zone(b, at * granule, (u64)n * granule);
 		if (z && z->first > at * granule) {

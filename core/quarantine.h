@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Blocks that cannot be read, and what may lie around them; a part of struct fb_disk. Core; the
- * caller serialises.
+ * Blocks that cannot be read, and the quarantine around them; a part of struct fb_disk. Core;
+ * the caller serialises.
  */
 #ifndef FB_QUARANTINE_H
 #define FB_QUARANTINE_H
 
 #include "core/search.h"
 
-/* bad blocks that are remembered; all are counted */
+/* bad blocks that are listed; all are counted */
 #define FB_QUARANTINE_LISTED 512
-#define FB_QUARANTINE_ZONES 32		/* quarantined ranges */
-/* ranges in doubt that are remembered; the oldest are forgotten */
+#define FB_QUARANTINE_ZONES 32		/* most quarantined ranges */
+/* most ranges in doubt; the oldest are forgotten */
 #define FB_QUARANTINE_DOUBTS 32
 
-#define FB_QUARANTINE_KIB 1024	/* so much on each side: the neighbouring tracks at least */
-#define FB_QUARANTINE_SLOW_S 60		/* one slow recovery in so long */
-#define FB_QUARANTINE_SLOW_MOST 3		/* so many in a row, and tasks pause */
+#define FB_QUARANTINE_KIB 1024	/* quarantine on each side: at least the neighbouring tracks */
+#define FB_QUARANTINE_SLOW_S 60		/* pause after a slow recovery, s */
+#define FB_QUARANTINE_SLOW_MOST 3		/* slow recoveries in a row that pause tasks */
 
 /*
  * A zone ends a day after the last error in it: by then a burst is over, and what is still
- * bad is found again at the cost of one recovery. Were it for ever, a disk that is never
- * idle would never have its blocks read, and sectors that were repaired would stay out of
- * the gaps.
+ * bad is found again at the cost of one recovery. If it did not end, its blocks would never be
+ * read on a disk that is never idle, and gaps would not be used for repaired sectors.
  */
 #define FB_QUARANTINE_ZONE_NS (24 * 3600 * 1000000000ULL)
 
-/* so many bad blocks have a uevent of their own in so long; the others are summed up in one */
+/* this many bad blocks per this time have a uevent each; one uevent sums up the others */
 #define FB_QUARANTINE_TOLD 16
 #define FB_QUARANTINE_TOLD_NS (60 * 1000000000ULL)
 
@@ -42,27 +41,28 @@ struct fb_quarantine_block {
 
 /**
  * struct fb_quarantine - what is known of a disk's bad blocks
- * @granule: sectors of a block
- * @sectors: of the disk
- * @zone: quarantined: read while the disk is idle only; they do not meet. Here and below:
- *	written by the thread with the disk's lock held, so that it may read without
+ * @granule: sectors per block
+ * @sectors: sectors of the disk
+ * @zone: quarantined ranges, read only while the disk is idle; they do not overlap. This
+ *	and what follows is written by the thread with the disk's lock held, so the thread
+ *	may read it without the lock
  * @until_ns: when each of them ends
- * @zones: how many
- * @dropped: zones that ended early, for there were too many
- * @doubt: a ring of sectors that could not be read; @alone: it is one block, which failed
- *	by itself, or was named by the drive
- * @doubts: so many have been entered
- * @doubt_ns: when one of them was tried last
- * @failed_ns: when a read failed last
- * @next_ns: nothing in a zone or in doubt is read in idle time before
+ * @zones: number of zones
+ * @dropped: zones that ended early because there were too many
+ * @doubt: ring of ranges that could not be read; @alone: it is one block, which failed
+ *	in a read of its own, or was named by the drive
+ * @doubts: number of entries ever made in @doubt
+ * @doubt_ns: when one of them was last tried
+ * @failed_ns: when a read last failed
+ * @next_ns: nothing in a zone or in doubt is read in idle time before this
  * @slow_row: slow recoveries since the last good read of a zone
  * @list: the bad blocks that were found first
- * @listed: how many
+ * @listed: length of @list
  * @total: bad blocks found
- * @told: of these, with a uevent since @told_ns
- * @told_ns: see there
- * @untold: without one
- * @alarms: times that tasks were to be paused for slow recoveries
+ * @told: those with a uevent since @told_ns
+ * @told_ns: beginning of the period for which @told counts
+ * @untold: bad blocks without a uevent so far
+ * @alarms: how often slow recoveries asked for tasks to pause
  * @quarantine_kib: see FB_QUARANTINE_KIB; 0: no quarantine
  * @slow_s: see FB_QUARANTINE_SLOW_S
  * @slow_most: see FB_QUARANTINE_SLOW_MOST
@@ -97,13 +97,13 @@ struct fb_quarantine {
 };
 
 /**
- * struct fb_quarantine_read - a read that is back
+ * struct fb_quarantine_read - a read that has ended
  * @lbn: first sector
  * @nsect: how many
- * @good: of these, before the first that was not read
- * @failed: there is such a one
+ * @good: sectors before the first that was not read
+ * @failed: some sector was not read
  * @medium: the drive says that the medium is at fault
- * @joined: a foreground read was behind it in the same command
+ * @joined: it was prepended to a foreground read in the same command
  * @took_ns: how long it took
  */
 struct fb_quarantine_read {
@@ -117,13 +117,13 @@ struct fb_quarantine_read {
 };
 
 /**
- * enum fb_quarantine_verdict - what follows from a read that is back, or-ed
- * @FB_QUARANTINE_KNOWN: the block with its first unread sector is bad; else what was not read is to
- *	be read again
- * @FB_QUARANTINE_NEW: and that was not known
- * @FB_QUARANTINE_TELL: and it is to have a uevent of its own
- * @FB_QUARANTINE_ALARM: slow recoveries do not end: tasks are to be paused
- * @FB_QUARANTINE_DROPPED: there are too many zones: the oldest has ended for a new one
+ * enum fb_quarantine_verdict - what follows from a read that has ended, or-ed
+ * @FB_QUARANTINE_KNOWN: the block with its first unread sector is bad; without this flag what
+ *	was not read must be read again
+ * @FB_QUARANTINE_NEW: the block was not known to be bad
+ * @FB_QUARANTINE_TELL: the block must have a uevent of its own
+ * @FB_QUARANTINE_ALARM: slow recoveries do not end: tasks must pause
+ * @FB_QUARANTINE_DROPPED: there were too many zones: the oldest was ended for a new one
  */
 enum fb_quarantine_verdict {
 	FB_QUARANTINE_KNOWN = 1,

@@ -4,9 +4,9 @@
  * to stop; see core/search.h.
  *
  * A gap lasts window_ns: the seek to the destination and the rotational latency
- * there. It is one hop to begin with; a piece found in a hop makes two of it. Counts
- * of wanted granules per track, and the least time that the ways to a cylinder and on
- * take, bound what may still be found, so that most tracks are passed over.
+ * there. It is one hop at first; a piece found in a hop splits it in two. Counts of wanted
+ * granules per track, and the least time of the seeks to a cylinder and on, bound what may
+ * still be found, so that most tracks are passed over.
  *
  * Calls: core/track_find.c for what a track has to offer, disk_model.c, fb_bitmap.c. Core: no
  * locks, the caller serialises.
@@ -15,18 +15,18 @@
 #include "core/track_find.h"
 
 /*
- * An arm passes over so many poor cylinders before another has its turn; one step passes
- * over so many such strides at most, to keep it short.
+ * An arm passes over FB_SEARCH_STRIDE poor cylinders before another arm has its turn; a step
+ * passes over FB_SEARCH_STRIDES such strides at most, so that it stays short.
  */
 #define FB_SEARCH_STRIDE 8
 #define FB_SEARCH_STRIDES 4
 
-/* how often an arm asks whether all the rest of it is too far */
+/* cylinders after which an arm checks whether all its further ones are too far */
 #define FB_SEARCH_HORIZON 32
 
 /* ---- granules ---- */
 
-/* in parentheses, lest checkpatch take it for a loop */
+/* in parentheses, so that checkpatch does not take it for a loop */
 void (fb_for_each_run)(const struct disk_model *dm, u32 granule_sectors, u64 lbn,
 		       u64 nsect, fb_runs_fn fn, void *ctx)
 {
@@ -44,7 +44,7 @@ void (fb_for_each_run)(const struct disk_model *dm, u32 granule_sectors, u64 lbn
 
 /* ---- tracks and cylinders ---- */
 
-/* Shortest ways over any cylinder of the arm at distances from @dist to before @end. */
+/* Are even the shortest legs over the arm's cylinders at distances [@dist, @end) too long? */
 static bool fb_arm_hopeless(const struct fb_search *s, const struct fb_search_arm *arm,
 			    u32 dist, u32 end)
 {
@@ -57,7 +57,7 @@ static bool fb_arm_hopeless(const struct fb_search *s, const struct fb_search_ar
 		fb_track_find_need(s, s->most_weight);
 }
 
-/* Nothing at @arm->dist was usable: how far is nothing usable either? */
+/* Nothing at @arm->dist was usable: skip the distances at which nothing is usable either. */
 static void fb_arm_skip(const struct fb_search *s, struct fb_search_arm *arm)
 {
 	u32 twice = min(2 * arm->dist, arm->end);
@@ -96,7 +96,7 @@ static struct fb_search_arm *fb_nearest_arm(struct fb_search *s)
 	return best;
 }
 
-/* Pass over what has too little in the arm's present stride; false: that is all of it. */
+/* Pass over cylinders with too few granules in the arm's stride; false: none is left in it. */
 static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
 {
 	u32 end = min(arm->dist / FB_SEARCH_STRIDE * FB_SEARCH_STRIDE + FB_SEARCH_STRIDE,
@@ -105,7 +105,7 @@ static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
 	u32 last = arm->up ? first + n - 1 : first - (n - 1);
 	u32 weight = s->most_weight, need;
 
-	/* two regions may meet here; of a small disk, more */
+	/* a stride may span two regions, or more on a small disk */
 	if (s->region <= U32_MAX / FB_SEARCH_STRIDE)
 		weight = max(fb_track_find_weight(s, first), fb_track_find_weight(s, last));
 	need = fb_track_find_need_cached(s, weight);
@@ -113,14 +113,14 @@ static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
 	if (arm->dist < end)
 		return true;
 	if (arm->dist % FB_SEARCH_HORIZON == 0) {
-		/* the last one was not usable, for it is poor */
+		/* the last cylinder was not usable, because it is poor */
 		arm->dist--;
 		fb_arm_skip(s, arm);
 	}
 	return false;
 }
 
-/* The tracks of a cylinder are next. */
+/* Make the tracks of a cylinder the next to be examined. */
 static void fb_cylinder_open(struct fb_search *s, u32 cyl)
 {
 	u32 heads = dm_info(s->dm)->heads, g = s->lim.granule_sectors;
@@ -198,8 +198,8 @@ static bool fb_cylinder_next(struct fb_search *s, struct dm_track *t, u32 *left)
 }
 
 /*
- * Beginning and end have an arm towards each other, which meet in the middle, and
- * one away from each other; the arms cover each cylinder once.
+ * The hop's beginning and end each have an arm towards the other, which meet in the middle,
+ * and an arm away from it; together the arms cover each cylinder once.
  */
 static void fb_hop_arms(struct fb_search *s)
 {
@@ -256,7 +256,7 @@ static void fb_hop_open(struct fb_search *s, u32 at)
 		fb_track_find_prepend(s);
 }
 
-/* The hop's best piece is in the plan for good: there is a hop before it and one after. */
+/* Keep the hop's best piece in the plan, and split the hop into one before it and one after. */
 static void fb_hop_split(struct fb_search *s)
 {
 	u32 before = s->open & ((1U << s->at) - 1), i;
@@ -308,7 +308,7 @@ bool fb_search_step(struct fb_search *s)
 
 /* ---- beginning ---- */
 
-/* the largest weight of all; the arms may be given up by it */
+/* the largest weight of all regions, to decide when to give arms up */
 static u32 fb_search_most_weight(const struct fb_limits *lim)
 {
 	u32 most = 1, i;
@@ -320,13 +320,13 @@ static u32 fb_search_most_weight(const struct fb_limits *lim)
 	return most;
 }
 
-/* longer ways may need less than shorter ones: the least from each band on */
+/* the least conservatism from each band on: longer seeks may need less than shorter ones */
 static void fb_search_floors(struct fb_search *s)
 {
 	u32 least = U32_MAX, i;
 
 	for (i = FB_CONSERVATISM_BANDS; i--;) {
-		/* band 0: head switches, and the same track, which have their own */
+		/* band 0: head switches and the same track have values of their own */
 		least = min_t(u32, least, i ? s->lim.leg_ns[i] :
 			      fb_track_find_con_ns(s, 0, true, true));
 		s->floor_ns[i] = least;
@@ -356,7 +356,7 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	s->bm = bm;
 	s->gap = *gap;
 	s->lim = *lim;
-	/* a gap with one piece has the whole budget for it */
+	/* with one piece per gap, steps are not limited */
 	if (!(lim->lift & FB_LIFT_SEVERAL))
 		s->lim.hop_steps = 0;
 	/* the platter turns while the arm must wait */
@@ -366,7 +366,7 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	s->period_ns = dm_period_ns(dm);
 	s->switch_ns[0] = dm_switch_ns(dm, false);
 	s->switch_ns[1] = dm_switch_ns(dm, true);
-	/* the longest track gives the shortest time, and so the safe one */
+	/* the longest track gives the shortest time, which is the safe bound */
 	s->granule_ns = div_u64(s->period_ns * lim->granule_sectors, spt);
 	s->fg_ns = div_u64(s->period_ns * gap->dst_nsect, spt);
 	s->region = div_u64((u64)FB_REGIONS << 32, dm_info(dm)->cylinders);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What to read in the gap before the next foreground request (freeblock paper,
- * 2.3 and 4.3). Core.
+ * The search for what to read in the gap before the next foreground request (freeblock
+ * paper, 2.3 and 4.3). Core.
  *
- * A search is a sequence of steps, one track each, so that the host can stop it
- * at any moment (the paper's stop flag) and always has the best plan so far.
+ * A search is a sequence of steps of one track each, so the host can stop it at any
+ * moment (the paper's stop flag) and use the best plan found so far.
  */
 #ifndef FB_SEARCH_H
 #define FB_SEARCH_H
@@ -12,7 +12,7 @@
 #include "core/plan.h"
 
 /**
- * fb_search_start() - begin to look at a gap
+ * fb_search_start() - begin to search a gap
  * @s: filled; @s->best is empty
  * @dm: model; must not change during the search
  * @bm: map with a granule per @lim->granule_sectors and a group per track of @dm
@@ -26,35 +26,35 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 		     const struct fb_limits *lim);
 
 /**
- * fb_search_extra_ns() - what any read in a gap costs the foreground though it is in time
+ * fb_search_extra_ns() - compute what a read in a gap costs the foreground even in time
  * @dm: model
  * @gap: the gap
  * @latency_ns: its rotational latency
  *
- * Where it lands within the request, a drive with zero-latency access needs one turn from
- * there; behind a read it would wait for the first sector and then read all.
+ * If the head would land within the request, a drive with zero-latency access needs one
+ * turn from there; after a free read it waits for the first sector and then reads all.
  *
- * Return: ns; 0 mostly.
+ * Return: ns; usually 0.
  */
 u64 fb_search_extra_ns(const struct disk_model *dm, const struct fb_gap *gap, u64 latency_ns);
 
 /**
  * fb_search_step() - examine one more track, or pass over some that are done
- * @s: the search; @s->best is replaced when something better is found
+ * @s: the search; @s->best is replaced when a better plan is found
  *
- * Order (paper, 4.3): the destination track, then the tracks of the cylinders at
- * distance 0, 1, 2, ... of source and destination. With FB_LIFT_SEVERAL the best piece
- * found stays, and the time before and after it is searched like a gap of its own. A piece
- * that nothing of @max_sectors can beat ends the search for it.
+ * The order (paper, 4.3) is the destination track, then the tracks of the cylinders at
+ * distance 0, 1, 2, ... from source and destination. With FB_LIFT_SEVERAL the best piece
+ * found is kept, and the time before and after it is searched like a gap of its own. A
+ * hop's search ends when no read of fb_limits.max_sectors could beat the piece found.
  * Cost: about 1 us at 1 GHz.
  *
- * Return: false: nothing is left that can beat @s->best.
+ * Return: false when nothing is left that can beat @s->best.
  */
 bool fb_search_step(struct fb_search *s);
 
 /**
- * typedef fb_runs_fn - gets one run of granules of one group
- * @ctx: the caller's
+ * typedef fb_runs_fn - called with one run of granules of one group
+ * @ctx: the caller's context
  * @first: first granule
  * @n: how many
  * @group: their group
@@ -62,15 +62,15 @@ bool fb_search_step(struct fb_search *s);
 typedef void (*fb_runs_fn)(void *ctx, u64 first, u32 n, u32 group);
 
 /**
- * fb_for_each_run() - the groups (tracks) of the granules of an LBN range
+ * fb_for_each_run() - call a function for each group (track) of granules in an LBN range
  * @dm: model
  * @granule_sectors: coverage granule, power of two
  * @lbn: first LBN
  * @nsect: sectors
  * @fn: called, in LBN order, for each run of granules that lie wholly in the range and
- *	share one group; the host moves coverage (take, done, untake, want) with it.
+ *	share one group; hosts move granules (take, done, untake, want) in it.
  *	The disk's last granule may be short; it counts as whole.
- * @ctx: passed on
+ * @ctx: passed to @fn
  */
 void fb_for_each_run(const struct disk_model *dm, u32 granule_sectors, u64 lbn,
 		     u64 nsect, fb_runs_fn fn, void *ctx);

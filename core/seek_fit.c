@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How much longer seeks take than the model says, learnt from completions; see core/seek_fit.h.
+ * Corrections of seek times, learnt from completions; see core/seek_fit.h.
  *
- * Units: corrections are parts per million of the seek time. A trial at wait x after a seek
- * of s, with the errors' median at m = (believed - applied) * s and their scale at r, is
- * late with the chance 1 / (1 + e^z), z = (x - m) / r.
+ * Corrections are in parts per million of the seek time. A trial with wait x after a seek of
+ * time s is late with the chance 1 / (1 + e^z), z = (x - m) / r, where m = (estimated - applied
+ * correction) * s is the errors' median and r their scale.
  *
  * Calls: disk_model.c, which gets the correction. Core: no locks, the caller serialises.
  */
@@ -13,10 +13,10 @@
 #define FB_SEEK_FIT_MILLION 1000000
 
 /*
- * At first the seek time is off by 1 % (standard deviation) for all bands together, and by a
- * quarter of that for each. In the minutes of warming up it goes by some ppm a second: the
- * common part may walk by 0.25 % in five minutes, that of a band by 0.1 % in an hour. More
- * than 2 % and 1 % are never unknown.
+ * The seek time is assumed to be off at first by 1 % (standard deviation) for all bands together,
+ * and by a quarter of that for each. While a drive warms up it changes by some ppm a second: the
+ * common part may walk by 0.25 % in five minutes, that of a band by 0.1 % in an hour. The
+ * standard deviations never exceed 2 % and 1 %.
  */
 #define FB_SEEK_FIT_VAR_COMMON (10000ULL * 10000)
 #define FB_SEEK_FIT_VAR_OWN (2500ULL * 2500)
@@ -27,31 +27,31 @@
 #define FB_SEEK_FIT_VAR_MOST_OWN (16 * FB_SEEK_FIT_VAR_OWN)
 
 /*
- * The errors' scale: at first that of the 110 us of core/conservatism.c. It moves by a 32nd of
- * what a trial says, between what phases are known to and what no drive is.
+ * The errors' scale begins at that of the 110 us of core/conservatism.c and moves by a 32nd of
+ * what a trial says. Phases are not known better than the lower bound; no drive is above the upper.
  */
 #define FB_SEEK_FIT_SPREAD_NS 60000
 #define FB_SEEK_FIT_SPREAD_LEAST_NS 8000
 #define FB_SEEK_FIT_SPREAD_MOST_NS 300000
 #define FB_SEEK_FIT_SPREAD_SHIFT 5
 
-/* farther from the median than so many scales a trial says more of other causes */
+/* a trial farther from the median than this many scales tells more about other causes */
 #define FB_SEEK_FIT_FAR 6
 
 /*
- * A quarter of the standard deviation is not given to the model, for it may be chance. So small
- * a difference to what the model has got is not worth a change; a larger one is made
- * up for by so much every four seconds: 20 us of the longest seeks.
+ * A quarter of the standard deviation is not applied to the model, because it may be chance.
+ * Differences below FB_SEEK_FIT_LEAST_PPM are not worth a change; larger ones are applied in steps
+ * of FB_SEEK_FIT_STEP_PPM, 20 us of the longest seeks, every four seconds.
  */
 #define FB_SEEK_FIT_DOUBT 4
 #define FB_SEEK_FIT_LEAST_PPM 250
 #define FB_SEEK_FIT_STEP_PPM 2000
 #define FB_SEEK_FIT_EVERY_NS 4000000000ULL
 
-/* an end is where the model says if it is off by less than this share of a turn */
+/* an end fits the prediction if it is off by less than this share of a turn */
 #define FB_SEEK_FIT_TOLERANCE_SHARE 24
 
-/* a seek that is no seek says nothing of the curve */
+/* shorter seeks say nothing of the profile */
 #define FB_SEEK_FIT_SEEK_LEAST_NS 50000
 
 #define FB_SEEK_FIT_MISFIT_TRIALS 200
@@ -65,7 +65,7 @@ static const u16 fb_seek_fit_late[FB_SEEK_FIT_FAR * (1 << FB_SEEK_FIT_Z_SHIFT) +
 	1912, 1493, 1179, 922, 720, 562, 439, 342, 267, 208, 162,
 };
 
-/* a logistic distribution's scale by its standard deviation: sqrt(3) / pi */
+/* a logistic distribution's scale is its standard deviation times sqrt(3) / pi */
 static u32 fb_seek_fit_spread_start(const struct disk_model *dm, u32 band)
 {
 	u64 sd_ns = dm_spread_ns(dm, 2 * dm_band_first(band));
@@ -116,8 +116,8 @@ u32 fb_seek_fit_error_ppm(const struct fb_seek_fit *c, u32 band)
 }
 
 /*
- * What the model should get: not what may be chance. A drive that is as the model says must
- * not pay for what its seeks vary.
+ * The correction that the model should get, without what may be chance: random variation of
+ * seeks must not spoil a model that is right.
  */
 static s32 fb_seek_fit_sure(const struct fb_seek_fit *c, u32 band)
 {
@@ -132,7 +132,7 @@ static s32 fb_seek_fit_missing(const struct fb_seek_fit *c, u32 band)
 	return fb_seek_fit_sure(c, band) - c->applied[band];
 }
 
-/* what has not been looked at for a while is not known as well any more */
+/* let variances grow with time, because seek times may have changed */
 static void fb_seek_fit_age(struct fb_seek_fit *c, u64 now_ns)
 {
 	u64 ms = min_t(u64, div_u64(now_ns - min(c->at_ns, now_ns), 1000000), FB_SEEK_FIT_WALK_MS);
@@ -151,11 +151,11 @@ static void fb_seek_fit_age(struct fb_seek_fit *c, u64 now_ns)
 
 /**
  * struct fb_seek_fit_trial - what one completion says
- * @z: wait less the errors' median, in 1/256 of their scale
+ * @z: wait minus the errors' median, in 1/256 of their scale
  * @late: the error was larger than the wait
- * @chance: that it would be, 16 binary places
- * @sense: how much @z falls when the correction grows by a million ppm: seek by scale, 10
- *	binary places
+ * @chance: predicted chance of @late, 16 binary places
+ * @sense: how much @z falls when the correction grows by a million ppm: seek time / scale,
+ *	10 binary places
  */
 struct fb_seek_fit_trial {
 	s32 z;
@@ -176,10 +176,10 @@ static u32 fb_seek_fit_chance(s32 z)
 }
 
 /*
- * Turns more than predicted, as far as they come of the seek: nothing if that is not how it
- * ended. A head of a drive with zero-latency access that comes late and lands within the
- * sectors wanted ends there a turn later, by up to the transfer's time before a lost turn;
- * one that comes a turn early and lands there ends by as much before its time.
+ * Find @turns, by which the seek made the command late; false if its end does not fit. With
+ * zero-latency access a head that comes late and lands within the wanted sectors ends there a
+ * turn later, up to the transfer time before a whole lost turn; one that comes a turn early and
+ * lands there ends as much before its time.
  */
 static bool fb_seek_fit_turns(const struct fb_seek_fit *c, s64 late_ns, u64 transfer_ns, s32 *turns)
 {
@@ -195,8 +195,9 @@ static bool fb_seek_fit_turns(const struct fb_seek_fit *c, s64 late_ns, u64 tran
 }
 
 /*
- * A wait of up to half a turn asks whether the error was longer: then a turn was lost. A
- * longer one asks whether it was less than what is missing: then one was gained.
+ * A trial with a wait of up to half a turn tells whether the error was longer than the wait, so
+ * that a turn was lost. One with a longer wait tells whether the seek was shorter by more than
+ * was missing of a turn, so that one was gained.
  */
 static bool fb_seek_fit_ask(const struct fb_seek_fit *c, const struct fb_conservatism_leg *leg,
 			    const struct dm_access *acc, struct fb_seek_fit_trial *t)
@@ -226,8 +227,8 @@ static bool fb_seek_fit_ask(const struct fb_seek_fit *c, const struct fb_conserv
 }
 
 /*
- * One step of the filter: @gain is by how much the sum of both parts follows, per 2^-16 of
- * surprise; each follows by its share of the variance and gets surer by that.
+ * One step of the filter: the sum of both parts moves by @by. Each part moves by its share of
+ * the variance @var, and its own variance falls accordingly.
  */
 static void fb_seek_fit_step(struct fb_seek_fit_part *p, u64 var, s64 by, u64 surer)
 {
@@ -244,7 +245,7 @@ static void fb_seek_fit_follow(struct fb_seek_fit *c, struct fb_seek_fit_band *b
 	s64 surprise = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance, by;
 	u64 tells, surer;
 
-	/* what the trial tells against what is known: var * noise * sense^2, 16 binary places */
+	/* the trial's information relative to the prior: var * noise * sense^2, 16 binary places */
 	tells = div_u64(mul_u64_u64_shr(var, t->sense * t->sense, 20), FB_SEEK_FIT_MILLION);
 	tells = div_u64(tells * noise, FB_SEEK_FIT_MILLION);
 	surer = div64_u64(tells << 16, FB_SEEK_FIT_ONE + tells);
@@ -255,7 +256,7 @@ static void fb_seek_fit_follow(struct fb_seek_fit *c, struct fb_seek_fit_band *b
 	fb_seek_fit_step(&b->own, var, by, surer);
 }
 
-/* by the slope of the trial's likelihood */
+/* move the scale by the slope of the trial's likelihood */
 static void fb_seek_fit_spread(struct fb_seek_fit_band *b, const struct fb_seek_fit_trial *t)
 {
 	s64 surprise = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance;

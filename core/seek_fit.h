@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How much longer seeks take than the model says: learnt from completions, by distance, and
- * put into the model's seek times: a drive that warms up or ages keeps its layout, but its
- * seeks take some percent longer. Core; the caller serialises. Nothing here sleeps or allocates.
+ * Corrections of the model's seek times, learnt from completions by distance: a drive that
+ * warms up or ages keeps its layout, but its seeks take some percent longer. Core; the caller
+ * serialises. Nothing here sleeps or allocates.
  *
- * The source is that of core/conservatism.h: a seek's error cannot be measured, for the head waits
- * for its sector. But each completion is a trial: it says whether the error was above or
- * below the predicted wait, by a turn more, or above or below what was missing of a turn,
- * by one less. From trials at waits around it the median of the errors is found, as a
- * threshold is in psychophysics (logistic regression with one unknown; here one step of a
- * Kalman filter a trial). What is late for another reason is late by anything, so only
- * trials whose waits are within the errors' spread count.
+ * As in core/conservatism.h, a seek's error cannot be measured, because the head waits for its
+ * sector. But each completion is a trial: a turn lost or not says whether the error was longer
+ * than the predicted wait, and a turn gained or not whether the seek was shorter by more than
+ * was missing of a turn. Trials at waits around the median of the errors find it, as a threshold
+ * is found in psychophysics (logistic regression with one unknown; here one step of a Kalman
+ * filter per trial). Commands that are late for other reasons are late by any amount, so
+ * only trials whose waits are within the errors' spread count.
  */
 #ifndef FB_SEEK_FIT_H
 #define FB_SEEK_FIT_H
 
 #include "core/conservatism.h"
 
-#define FB_SEEK_FIT_MOST_PPM 100000	/* corrections of the seek time end here */
+#define FB_SEEK_FIT_MOST_PPM 100000	/* largest correction of the seek time */
 
 /**
  * struct fb_seek_fit_part - a part of the correction
- * @ppm: what is believed
- * @var: its variance, ppm^2
+ * @ppm: its estimate
+ * @var: variance of the estimate, ppm^2
  */
 struct fb_seek_fit_part {
 	s32 ppm;
@@ -31,10 +31,10 @@ struct fb_seek_fit_part {
 
 /**
  * struct fb_seek_fit_band - what is known of seeks over one band of distances
- * @own: what is not common to all bands
+ * @own: the band's own part of the correction
  * @spread_ns: scale of the errors' logistic distribution, 0.55 of their standard deviation
- * @trials: completions that told something
- * @late: those of them with an error above the wait
+ * @trials: completions that counted
+ * @late: those with an error above the wait
  * @since_ns: when the first was; 0: none yet
  */
 struct fb_seek_fit_band {
@@ -48,11 +48,11 @@ struct fb_seek_fit_band {
 /**
  * struct fb_seek_fit - what was learnt
  * @period_ns: one revolution
- * @common: what all bands have in common
- * @band: by dm_band(); that of distance 0 is not used
- * @at_ns: until when the variances have grown
- * @applied: the correction that the model has got, ppm
- * @applied_ns: when it got it
+ * @common: part of the correction that all bands have in common
+ * @band: by dm_band(); band 0 is not used
+ * @at_ns: time up to which the variances have grown
+ * @applied: correction applied to the model, ppm
+ * @applied_ns: when it was applied
  */
 struct fb_seek_fit {
 	u64 period_ns;
@@ -64,69 +64,69 @@ struct fb_seek_fit {
 };
 
 /**
- * fb_seek_fit_init() - nothing known yet
+ * fb_seek_fit_init() - initialise: no corrections known
  * @c: filled
- * @dm: a model without corrections; its spread of seeks, if it has one, is where that begins
+ * @dm: a model without corrections; gives the initial spread of errors, if it has one
  */
 void fb_seek_fit_init(struct fb_seek_fit *c, const struct disk_model *dm);
 
 /**
- * fb_seek_fit_forget() - begin anew
+ * fb_seek_fit_forget() - forget what was learnt and start again
  * @c: state, of a model that is in use
  * @dm: that model
  *
- * What the model has got it keeps, until it is known better.
+ * The model keeps the corrections applied until new ones are learnt.
  */
 void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm);
 
 /**
- * fb_seek_fit_learn() - a command has ended that was not answered by the cache
+ * fb_seek_fit_learn() - learn from the end of a command that was not answered by the cache
  * @c: state
  * @now_ns: the time
- * @leg: its way, by fb_conservatism_predict(); @late_ns is filled in, too
+ * @leg: its leg, by fb_conservatism_predict(), with @late_ns filled in
  * @acc: its access as it was predicted, corrections included
  */
 void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conservatism_leg *leg,
 		       const struct dm_access *acc);
 
 /**
- * fb_seek_fit_due() - are there corrections that the model should get?
+ * fb_seek_fit_due() - test whether corrections should be applied to the model
  * @c: state
  * @now_ns: the time
  *
- * Return: true if so: by enough to matter, and not too soon.
+ * Return: true if they differ enough to matter and the last ones are old enough.
  */
 bool fb_seek_fit_due(const struct fb_seek_fit *c, u64 now_ns);
 
 /**
- * fb_seek_fit_apply() - give them to the model
+ * fb_seek_fit_apply() - apply corrections to the model
  * @c: state
  * @now_ns: the time
- * @dm: the model of fb_seek_fit_init(); nobody reckons with it meanwhile
+ * @dm: the model of fb_seek_fit_init(); must not be in use meanwhile
  *
- * By small steps, so that what reckons between them sees nothing jump.
+ * Each call changes them by a small step, so that predictions do not jump.
  */
 void fb_seek_fit_apply(struct fb_seek_fit *c, u64 now_ns, struct disk_model *dm);
 
 /**
- * fb_seek_fit_misfit() - are the model's seek times wrong beyond correction?
+ * fb_seek_fit_misfit() - test whether the model's seek times are wrong beyond correction
  * @c: state
  *
- * Return: true: those of a band are off by FB_SEEK_FIT_MOST_PPM or more, as many trials say.
+ * Return: true if many trials say that those of a band are off by FB_SEEK_FIT_MOST_PPM or more.
  */
 bool fb_seek_fit_misfit(const struct fb_seek_fit *c);
 
 /**
- * fb_seek_fit_ppm() - what is believed of a band
+ * fb_seek_fit_ppm() - get the estimated correction of a band
  * @c: state
  * @band: by dm_band()
  *
- * Return: by so much its seeks are longer than the model said, ppm.
+ * Return: how much longer its seeks are than in the uncorrected model, ppm.
  */
 s32 fb_seek_fit_ppm(const struct fb_seek_fit *c, u32 band);
 
 /**
- * fb_seek_fit_error_ppm() - and how well it is known
+ * fb_seek_fit_error_ppm() - get the uncertainty of fb_seek_fit_ppm()
  * @c: state
  * @band: by dm_band()
  *

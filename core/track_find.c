@@ -2,18 +2,18 @@
 /*
  * What one track has to offer (freeblock paper, 4.3). See core/track_find.h.
  *
- * A hop is a part of the gap: from its beginning, or the end of a piece, to the next
- * piece or the destination. A read on track T may use what is left of it when the ways
- * to T and from T on, each with its conservatism added, are taken off: "usable" below.
+ * A hop is a part of the gap, from its beginning, or the end of a piece, to the next piece
+ * or the destination. The usable time of a read on track T is what remains of the hop after
+ * the legs to T and from T on, each with its conservatism added.
  *
- * Drives with zero-latency access begin in the middle of a request when the head
- * lands there, and then end where they landed, one turn later. That must not befall
- * a read in a gap: its end would depend on the exact moment of landing, which a
- * conservatism hides. The head lands up to the conservatism earlier than planned; so a
- * read that ends within a turn, less the conservatism, of its planned landing
- * is never met in its tail: usable time is capped so. A head that lands late, within
- * the slack, still finds the first sector ahead; later than that, either kind of drive
- * takes another turn.
+ * Drives with zero-latency access begin in the middle of a request when the head lands
+ * there, and then end where they landed, one turn later. This must not happen to a read in
+ * a gap, because its end would depend on the exact moment of landing, which is uncertain by
+ * the conservatism. The head lands earlier than planned by up to the conservatism, so it
+ * never lands in a read that ends within a turn, less the conservatism, after the planned
+ * landing; usable time is capped accordingly. A head that lands late, but within the slack,
+ * still finds the first sector ahead; later than that, either kind of drive takes another
+ * turn.
  *
  * Calls: disk_model.c, fb_bitmap.c, core/conservatism.c for the odds of a leg. Core: no locks, the
  * caller serialises.
@@ -26,8 +26,8 @@ static bool fb_same_track(const struct dm_place *p, u32 cyl, u32 head)
 }
 
 /*
- * Reads where the foreground was or is going to could start the drive's prefetcher:
- * only where that has been excluded.
+ * Reads on the tracks where the foreground was or is going may trigger the drive's look-ahead,
+ * so they are allowed only where that has been excluded.
  */
 static bool fb_track_find_forbidden(const struct fb_search *s, u32 cyl, u32 head)
 {
@@ -55,16 +55,16 @@ static u64 fb_track_find_con(const struct fb_search *s, const struct dm_place *a
 				    a->head == b->head);
 }
 
-/* the way from @a to @b, conservatism included */
+/* time of the leg from @a to @b, conservatism included */
 static u64 fb_track_find_leg(const struct fb_search *s, const struct dm_place *a,
 			     const struct dm_place *b, bool write)
 {
 	return dm_seek_ns(s->dm, a, b, write) + fb_track_find_con(s, a, b);
 }
 
-/* ---- what is it worth? ---- */
+/* ---- value ---- */
 
-/* FB_WEIGHT_ONE times the power of 2/5 (core/block_value.h): 32 times as many, 4 times as much */
+/* FB_WEIGHT_ONE times @n to the power of 2/5 (core/block_value.h); 32 times @n gives 4 times it */
 static u32 fb_track_find_root(const struct fb_search *s, u32 n)
 {
 	const u16 *root = s->lim.root;
@@ -91,9 +91,9 @@ static u32 fb_track_find_left(const struct fb_search *s, const struct dm_track *
 }
 
 /*
- * @wanted of the @left granules on @t. With powers, what is left behind counts, too: reads
- * take large pieces from full tracks first, and would leave crumbs on all of them, each of
- * which costs a gap of its own in the end.
+ * Value of @wanted of the @left granules on @t. With powers, the granules left behind count,
+ * too: otherwise reads would take large pieces from full tracks first and leave a few granules
+ * on each, which cost a gap per track in the end.
  */
 static u64 fb_track_find_worth(const struct fb_search *s, const struct dm_track *t, u32 left,
 			       u32 wanted)
@@ -123,7 +123,7 @@ u32 fb_track_find_need(const struct fb_search *s, u32 weight)
 
 	if (!s->lim.root)
 		return min_t(u64, div_u64(s->find.value, weight) + 1, U32_MAX);
-	/* at best they are all that the track has; beyond the table there is no bound */
+	/* granules are worth most if they are all that the track has; the table ends at FB_ROOTS */
 	root = div_u64(s->find.value * FB_WEIGHT_ONE, weight);
 	while (least < most) {
 		u32 n = (least + most) / 2;
@@ -136,7 +136,7 @@ u32 fb_track_find_need(const struct fb_search *s, u32 weight)
 	return least;
 }
 
-/* A seek that takes longer than its estimate by @margin_ns. */
+/* Expected cost of a seek taking longer than its estimate by @margin_ns. */
 static u64 fb_track_find_miss(const struct fb_search *s, u64 margin_ns)
 {
 	u64 cost = s->lim.miss_value;
@@ -149,7 +149,7 @@ static u64 fb_track_find_miss(const struct fb_search *s, u64 margin_ns)
 	return n > 31 ? 0 : (cost - div_u64(cost * part, 2 * s->lim.miss_ns)) >> n;
 }
 
-/* That of the way from @a to @b with some slack. Seeks vary; the platter does not. */
+/* Expected cost of missing on the leg from @a to @b; none on the same track: only seeks vary. */
 static u64 fb_track_find_leg_miss(const struct fb_search *s, const struct dm_place *a,
 				  const struct dm_place *b, u64 slack_ns)
 {
@@ -177,8 +177,8 @@ u64 fb_track_find_toll(const struct fb_search *s)
 }
 
 /*
- * How many granules to leave unread for the sake of slack: such that the next
- * one would cost more than it saves.
+ * How many granules to leave unread for more slack: until leaving the next one would cost
+ * more than it saves.
  */
 static u32 fb_track_find_spare(const struct fb_search *s, const struct dm_place *a,
 			       const struct dm_place *b, u64 slack_ns, u64 granule_ns, u64 each)
@@ -210,7 +210,7 @@ static void fb_track_find_add(struct fb_plan *plan, const struct fb_piece *p)
 		plan->kind = FB_PLAN_SEPARATE;
 }
 
-/* the pieces there are, with the hop's best one among them */
+/* write the pieces found so far, including the hop's best one, to the plan */
 static void fb_track_find_write(struct fb_search *s)
 {
 	u32 i;
@@ -226,8 +226,8 @@ static void fb_track_find_write(struct fb_search *s)
 }
 
 /*
- * A command is sent when the last but one before it has ended. It must find the drive
- * still at work on the last one, else the drive idles, or takes another command first.
+ * A command is sent when the last but one before it has ended. It must reach the drive while
+ * that works on the last one, or the drive would idle or take another command first.
  */
 static bool fb_track_find_in_time(const struct fb_search *s, const struct fb_piece *p)
 {
@@ -245,7 +245,7 @@ static bool fb_track_find_in_time(const struct fb_search *s, const struct fb_pie
 	return next->stop.ns - p->stop.ns >= pipe[s->at + 1 == s->npieces && s->gap.dst_write];
 }
 
-/* Greedy; of equals a prepend, for it costs no command, else the one with more slack. */
+/* Keep the more valuable piece; of equals a prepend, which costs no command, or more slack. */
 static void fb_track_find_propose(struct fb_search *s, const struct fb_piece *p)
 {
 	const struct fb_piece *best = &s->find;
@@ -263,8 +263,8 @@ static void fb_track_find_propose(struct fb_search *s, const struct fb_piece *p)
 /* ---- prepending ---- */
 
 /*
- * Granules from @lbn to the foreground's beginning on its track, which is at angle @at;
- * the head is surely there at @angle.
+ * Propose the granules from @lbn to the foreground's beginning on its track, which is at angle
+ * @at; the head is there at @angle, conservatism included.
  */
 static void fb_track_find_prepend_run(struct fb_search *s, const struct dm_track *t, u64 lbn,
 				      u32 at, u32 angle)
@@ -304,8 +304,8 @@ static void fb_track_find_prepend_run(struct fb_search *s, const struct dm_track
 }
 
 /*
- * Prepend: what passes on the destination track after the head can be there and
- * ends exactly where the foreground read begins.
+ * Prepend what passes on the destination track after the head can be there and ends exactly
+ * where the foreground read begins.
  */
 void fb_track_find_prepend(struct fb_search *s)
 {
@@ -325,7 +325,7 @@ void fb_track_find_prepend(struct fb_search *s)
 		return;
 
 	angle = at - dm_ns_to_angle(s->dm, hop->window_ns - leg);
-	/* half a sector more, lest rounding cuts off the last one */
+	/* half a sector more, so that rounding does not cut off the last one */
 	dm_window(s->dm, &t, angle, (u64)(at - angle) + t.sector_angle / 2, piece);
 	i = piece[1].nsect && piece[1].lbn + piece[1].nsect == gap->dst_lbn;
 	if (!piece[i].nsect || piece[i].lbn + piece[i].nsect != gap->dst_lbn)
@@ -338,11 +338,11 @@ void fb_track_find_prepend(struct fb_search *s)
 /* ---- pieces of their own ---- */
 
 /**
- * struct fb_visit - a track seen from the hop
+ * struct fb_visit - a track as seen from the hop
  * @t: the track
  * @left: its wanted granules
- * @at: the head there, when it surely is
- * @usable_ns: from then until the head must surely leave
+ * @at: the head's arrival there, conservatism included
+ * @usable_ns: from then until the head must leave, conservatism included
  */
 struct fb_visit {
 	const struct dm_track *t;
@@ -353,7 +353,7 @@ struct fb_visit {
 
 u64 fb_track_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns)
 {
-	/* with one seek less, the head may well land a turn before the end of a read */
+	/* with one seek less, the head may land a turn before the end of a read */
 	if (s->lim.lift)
 		con_ns *= 2;
 	if (legs_ns >= s->hop.window_ns || con_ns >= s->period_ns)
@@ -361,7 +361,7 @@ u64 fb_track_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns)
 	return min(s->hop.window_ns - legs_ns, s->period_ns - con_ns);
 }
 
-/* Where and when @n granules from @first on pass, and what slack there is. */
+/* Find where and when @n granules from @first on pass, and the slack before and after. */
 static bool fb_track_find_pass(const struct fb_search *s, const struct fb_visit *v, u64 first,
 			       u32 n, struct fb_piece *p, u64 slack_ns[2])
 {
@@ -403,7 +403,7 @@ static void fb_track_find_shorten(const struct fb_search *s, const struct fb_vis
 	*n -= min(spare, *n - 1);
 }
 
-/* The best of granules [@first, @end), all of which pass within the visit. */
+/* Propose the best of granules [@first, @end), all of which pass within the visit. */
 static void fb_track_find_run(struct fb_search *s, const struct fb_visit *v, u64 first, u64 end)
 {
 	u32 most = s->lim.max_sectors / s->lim.granule_sectors, n;
@@ -413,7 +413,7 @@ static void fb_track_find_run(struct fb_search *s, const struct fb_visit *v, u64
 	if (first >= end)
 		return;
 	n = end - first;
-	/* equals count, for they may have more slack */
+	/* a piece of equal value counts, because it may have more slack */
 	if (n + 1 < fb_track_find_need_cached(s, s->weight))
 		return;
 	p.wanted = fb_bitmap_trim(s->bm, &first, &n);
@@ -439,7 +439,7 @@ static void fb_track_find_run(struct fb_search *s, const struct fb_visit *v, u64
 	fb_track_find_propose(s, &p);
 }
 
-/* A read from @lbn on this track to @end on the next: only the model can tell. */
+/* Propose a read from @lbn on this track to @end on the next; only dm_access() can time it. */
 static bool fb_track_find_across(struct fb_search *s, const struct fb_visit *v, u64 lbn,
 				 u64 end, u32 wanted)
 {
@@ -458,7 +458,7 @@ static bool fb_track_find_across(struct fb_search *s, const struct fb_visit *v, 
 	    fb_track_find_forbidden(s, a.end.cyl, a.end.head))
 		return false;
 	total = con + a.total_ns + fb_track_find_leg(s, &a.end, &s->hop.to.place, s->hop.write);
-	/* the first track's part is not to be met in its tail, as above */
+	/* the head must not land in the first track's part, as at the top of this file */
 	last += v->t->sector_angle - p.begin.place.angle;
 	if (total > s->hop.window_ns ||
 	    a.latency_ns + dm_angle_to_ns(s->dm, last) + con > s->period_ns)
@@ -476,8 +476,8 @@ static bool fb_track_find_across(struct fb_search *s, const struct fb_visit *v, 
 }
 
 /*
- * The granule that begins at the end of this track and ends on the next can be read
- * in no other way than across the head switch, alone or with the run before it.
+ * The granule that begins at the end of this track and ends on the next can only be read
+ * across the head switch, alone or with the run before it.
  */
 static void fb_track_find_straddler(struct fb_search *s, const struct fb_visit *v,
 				    const struct dm_piece piece[2])
@@ -511,7 +511,7 @@ static void fb_track_find_straddler(struct fb_search *s, const struct fb_visit *
 	fb_track_find_across(s, v, straddler * g, end, 1);
 }
 
-/* one of the two ways of the cylinder being examined, by a head that is @other or not */
+/* leg @i to or from the cylinder being examined, with a head switch if @other */
 static u64 fb_track_find_way(const struct fb_search *s, u32 i, u32 cyls, bool other, bool write)
 {
 	u32 ns = s->ways_ns[i];

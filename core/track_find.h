@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What one track has to offer to a part of a gap (freeblock paper, 4.3): for
- * core/search.c only, which says which tracks to look at. Core.
+ * What one track offers to a part of a gap (freeblock paper, 4.3). Only core/search.c uses
+ * this; it decides which tracks to look at. Core.
  */
 #ifndef FB_TRACK_FIND_H
 #define FB_TRACK_FIND_H
 
 #include "core/plan.h"
 
-/* cylinders from one to the other */
+/* distance in cylinders */
 static inline u32 fb_track_find_apart(u32 a, u32 b)
 {
 	return a > b ? a - b : b - a;
@@ -20,7 +20,7 @@ static inline u64 fb_granule_first(u32 granule_sectors, u64 lbn)
 	return div_u64(lbn + granule_sectors - 1, granule_sectors);
 }
 
-/* granules that end at or before @end; the disk's last one may be short */
+/* the first granule that ends beyond @end; the disk's last one may be short */
 static inline u64 fb_granule_end(const struct disk_model *dm, u32 granule_sectors, u64 end)
 {
 	if (end >= dm_info(dm)->sectors)
@@ -29,7 +29,7 @@ static inline u64 fb_granule_end(const struct disk_model *dm, u32 granule_sector
 }
 
 /**
- * fb_track_find_weight() - what a granule of a cylinder is worth
+ * fb_track_find_weight() - get what a granule of a cylinder is worth
  * @s: the search
  * @cyl: the cylinder
  *
@@ -42,13 +42,13 @@ static inline u32 fb_track_find_weight(const struct fb_search *s, u32 cyl)
 }
 
 /**
- * fb_track_find_con_ns() - the conservatism of a way, or a lower bound
+ * fb_track_find_con_ns() - get the conservatism of a leg, or a lower bound
  * @s: the search
- * @cyls: its length in cylinders
- * @head: another head, or not known
- * @track: the same track, or not known
+ * @cyls: distance in cylinders
+ * @head: the leg may switch heads
+ * @track: the leg may stay on the track
  *
- * Return: ns; the least of what may apply when it is not known what does.
+ * Return: ns; if both may be true, the smaller conservatism.
  */
 static inline u64 fb_track_find_con_ns(const struct fb_search *s, u32 cyls, bool head, bool track)
 {
@@ -65,11 +65,11 @@ static inline u64 fb_track_find_con_ns(const struct fb_search *s, u32 cyls, bool
 }
 
 /**
- * fb_track_find_con_floor_ns() - a lower bound of the conservatism of ways
+ * fb_track_find_con_floor_ns() - bound the conservatism of legs from below
  * @s: the search
- * @cyls: their least length in cylinders
+ * @cyls: their least distance in cylinders
  *
- * Return: ns; no way of @cyls cylinders or more has less.
+ * Return: ns; no leg of @cyls cylinders or more has less.
  */
 static inline u64 fb_track_find_con_floor_ns(const struct fb_search *s, u32 cyls)
 {
@@ -79,38 +79,38 @@ static inline u64 fb_track_find_con_floor_ns(const struct fb_search *s, u32 cyls
 }
 
 /**
- * fb_track_find_usable_ns() - what ways to a track and on leave of the hop
+ * fb_track_find_usable_ns() - get the part of a hop left after the legs to a track and on
  * @s: the search
- * @legs_ns: both ways, conservatism included
- * @con_ns: the first one's conservatism
+ * @legs_ns: time of both legs, conservatism included
+ * @con_ns: the first leg's conservatism
  *
- * Return: ns for waiting and reading; 0 = nothing.
+ * Return: ns left for waiting and reading; may be 0.
  */
 u64 fb_track_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns);
 
 /**
- * fb_track_find_most() - what no piece of its own can be worth more than
+ * fb_track_find_most() - bound the value of a separate read from above
  * @s: the search
  *
- * Return: the value of as many granules as one read may have, where they are worth most.
+ * Return: the value of the longest read where granules are worth most.
  */
 u64 fb_track_find_most(const struct fb_search *s);
 
 /**
- * fb_track_find_need() - how many granules a track must have to beat the hop's best piece
+ * fb_track_find_need() - get how many granules a track must have to beat the hop's best piece
  * @s: the search
- * @weight: the track's
+ * @weight: weight of the track's granules
  *
- * Return: so many; no fewer are worth more.
+ * Return: granules; fewer cannot be worth more than that piece.
  */
 u32 fb_track_find_need(const struct fb_search *s, u32 weight);
 
 /**
- * fb_track_find_need_cached() - fb_track_find_need(), which is mostly asked for the same again
+ * fb_track_find_need_cached() - get fb_track_find_need(), cached for repeated calls
  * @s: the search
- * @weight: the track's
+ * @weight: weight of the track's granules
  *
- * Return: as there.
+ * Return: as fb_track_find_need().
  */
 static inline u32 fb_track_find_need_cached(struct fb_search *s, u32 weight)
 {
@@ -123,24 +123,24 @@ static inline u32 fb_track_find_need_cached(struct fb_search *s, u32 weight)
 }
 
 /**
- * fb_track_find_toll() - what it costs that anything at all is read in the gap
+ * fb_track_find_toll() - get what reading anything at all in the gap costs
  * @s: the search
  *
- * Where nearly a whole turn is to be waited the foreground alone may come early enough to
- * gain that turn; or it would land within the request and begin there.
+ * If the wait is nearly a whole turn, the foreground alone may arrive early enough to gain
+ * that turn, or land within the request and begin there.
  *
- * Return: the cost, to be weighed against a plan's value.
+ * Return: the cost, in units of a plan's value.
  */
 u64 fb_track_find_toll(const struct fb_search *s);
 
 /**
- * fb_track_find_prepend() - look at what ends where the foreground begins
+ * fb_track_find_prepend() - look for a piece to prepend to the foreground request
  * @s: the search; @s->find and @s->best are replaced if it is better
  */
 void fb_track_find_prepend(struct fb_search *s);
 
 /**
- * fb_track_find_track() - look at what a track has for the present hop
+ * fb_track_find_track() - look for a piece on a track for the current hop
  * @s: the search; @s->find and @s->best are replaced if it is better
  * @t: the track, on the cylinder being examined
  * @left: its wanted granules
