@@ -29,6 +29,7 @@ class Demo(unittest.TestCase):
             self.skipTest("no modules in %s (make modules)" % taptest.BUILD)
         with tempfile.TemporaryDirectory() as folder:
             # its results are not those of a demo that someone ran
+            os.makedirs(os.path.join(taptest.BUILD, "lab"), exist_ok=True)
             os.symlink(os.path.join(taptest.BUILD, "lab"), os.path.join(folder, "lab"))
             for name in modules:
                 os.symlink(os.path.join(taptest.BUILD, name), os.path.join(folder, name))
