@@ -11,7 +11,8 @@
 # scheduler at the device, blocks delivered, none of them wrong. While a scan's
 # end waits for its disk's thread, another disk's scan can be read.
 #
-# Seen to fail with: one mutex of all scans, held while a task is destroyed.
+# Seen to fail with the scan that had one mutex for all disks (the command did not end within
+# 5 s); a global mutex planted into the present one was not caught.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
 # lab: kernel=stock clock=real smp=4 timeout=500
