@@ -246,16 +246,17 @@ static int fb_job_set_order(struct fb_job *job)
 	struct fb_job_run *run = job->run;
 	int ret;
 
-	if (run->segment_kib && run->order != FREEBLOCK_STAGGERED)
-		return fb_job_refuse(job, -EINVAL, "segment=%u is only for staggered=REGIONS",
-				     run->segment_kib);
+	if ((run->regions || run->segment_kib) && run->order != FREEBLOCK_STAGGERED)
+		return fb_job_refuse(job, -EINVAL,
+				     "regions and segments are only for staggered=REGIONS, not for %s",
+				     fb_job_orders[run->order]);
 	if (!run->segment_kib && run->order == FREEBLOCK_STAGGERED)
 		run->segment_kib = max_t(u32, FB_JOB_SEGMENT_KIB, block_kib);
 	ret = freeblock_task_order(job->task, run->order, run->regions, run->segment_kib * 2);
 	if (ret)
 		fb_job_refuse(job, ret,
-			      "%s, %u regions, segments of %u KiB: there are more regions than blocks, or a segment is not whole blocks of %u KiB",
-			      fb_job_orders[run->order], run->regions, run->segment_kib, block_kib);
+			      "staggered=%u segment=%u: there are more regions than blocks, or the segment is not whole blocks of %u KiB",
+			      run->regions, run->segment_kib, block_kib);
 	return ret;
 }
 

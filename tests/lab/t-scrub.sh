@@ -120,7 +120,8 @@ refused "beyond the end" "the disk, which has 50129" scrub start 50128 16
 refused "no regions" "REGIONS must be a number" scrub start staggered=0
 refused "regions in words" "REGIONS must be a number" scrub start staggered=many
 refused "too many regions" "more regions than blocks" scrub start staggered=10000
-refused "segment alone" "is only for staggered" scrub start segment=64
+refused "segment alone" "only for staggered" scrub start segment=64
+refused "regions of another order" "not for near" scrub start staggered=4 near
 refused "segment not of blocks" "not whole blocks of 4 KiB" scrub start staggered=4 segment=6
 refused "a segment too large" "KIB must be a number" scrub start staggered=4 segment=4294967295
 refused "pause of nothing" "it is not running" scrub pause
