@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Were the blocks that a task delivered the right ones?
 
-A CRC-32 is kept of every block delivered, by tests/lab/modules/fbconsumer.c or by
-freeblock sg. What the block held when it was read is known from the simulated drive: a pattern computed from the
-sector's number where nothing was ever written, and else one of the contents
-that the drive's write journal names. A block is right when its checksum is one
-of those it could have had while the task ran:
+A CRC-32 is kept of every block delivered, by tests/lab/modules/fbconsumer.c or
+by freeblock sg. What the block held when it was read is known from the
+simulated drive: a pattern computed from the sector's number where nothing was
+ever written, and else one of the contents that the drive's write journal names.
+A block is right when its checksum is one of those it could have had while the
+task ran:
 
 - the content at the task's start (the last write before it, or the pattern),
 - any content written after that.
