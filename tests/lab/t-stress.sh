@@ -9,7 +9,7 @@
 # are right, free reads of both kinds were made, no block is called bad.
 #
 # Seen to fail: a policy stored without the disk's lock (lockdep's assertions); a scan's
-# checksums not freed at its end (kmemleak).
+# last run not freed at its end (kmemleak).
 #
 # lab: kernel=debug clock=real smp=4 timeout=900
 
