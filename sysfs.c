@@ -103,71 +103,53 @@ static ssize_t status_show(struct kobject *kobj, struct kobj_attribute *attr, ch
 
 static struct kobj_attribute status_attr = __ATTR_RO(status);
 
-/* a disk's name, and its identity in a saved coverage */
-struct fb_sysfs_id {
+static struct kobj_attribute scan_attr;
+
+static ssize_t fb_sysfs_job_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
+
+	return fb_job_show(attr == &scan_attr ? &fd->scan : &fd->scrub, page, false);
+}
+
+static ssize_t fb_sysfs_job_store(struct kobject *kobj, struct kobj_attribute *attr,
+				  const char *page, size_t count)
+{
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
 	char name[FB_NAME_LEN];
-	char id[FB_ID_LEN];
-};
 
-static void fb_sysfs_id(struct fb_disk *fd, struct fb_sysfs_id *who)
-{
-	fb_disk_copy_name(fd, who->name, sizeof(who->name));
-	snprintf(who->id, sizeof(who->id), "%s%s", fd->id[0] ? "" : "name.",
-		 fd->id[0] ? fd->id : who->name);
+	fb_disk_copy_name(fd, name, sizeof(name));
+	return attr == &scan_attr ? fb_job_store(&fd->scan, &fb_job_scan, name, page, count) :
+				    fb_job_store(&fd->scrub, &fb_job_scrub, name, page, count);
 }
 
-static ssize_t fb_sysfs_job_store(struct kobject *kobj, struct fb_job **slot,
-				  const struct fb_job_kind *kind, const char *page, size_t count)
-{
-	struct fb_sysfs_id who;
+static struct kobj_attribute scan_attr = __ATTR(scan, 0644, fb_sysfs_job_show, fb_sysfs_job_store);
+static struct kobj_attribute scrub_attr = __ATTR(scrub, 0644, fb_sysfs_job_show,
+						 fb_sysfs_job_store);
 
-	fb_sysfs_id(fb_sysfs_disk(kobj), &who);
-	return fb_job_store(slot, kind, who.name, page, count);
+static ssize_t progress_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	return fb_job_show(&fb_sysfs_disk(kobj)->scan, page, true);
 }
 
-static ssize_t scan_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
-{
-	return fb_job_show(&fb_sysfs_disk(kobj)->scan, page, false);
-}
-
-static ssize_t scan_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
-			  size_t count)
-{
-	return fb_sysfs_job_store(kobj, &fb_sysfs_disk(kobj)->scan, &fb_scan_kind, page, count);
-}
-
-static struct kobj_attribute scan_attr = __ATTR_RW(scan);
-
-static ssize_t scrub_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
-{
-	return fb_job_show(&fb_sysfs_disk(kobj)->scrub, page, false);
-}
-
-static ssize_t scrub_store(struct kobject *kobj, struct kobj_attribute *attr, const char *page,
-			   size_t count)
-{
-	return fb_sysfs_job_store(kobj, &fb_sysfs_disk(kobj)->scrub, &fb_scrub_kind, page, count);
-}
-
-static struct kobj_attribute scrub_attr = __ATTR_RW(scrub);
+static struct kobj_attribute progress_attr = __ATTR_RO(progress);
 
 static ssize_t coverage_read(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
 			     char *buf, loff_t off, size_t count)
 {
-	struct fb_sysfs_id who;
+	struct fb_disk *fd = fb_sysfs_disk(kobj);
 
-	fb_sysfs_id(fb_sysfs_disk(kobj), &who);
-	return fb_scrub_read(&fb_sysfs_disk(kobj)->scrub, who.id, buf, off, count);
+	return fb_job_read_coverage(&fd->scrub, fd->id, buf, off, count);
 }
 
 static ssize_t coverage_write(struct file *file, struct kobject *kobj,
 			      struct bin_attribute *attr, char *buf, loff_t off, size_t count)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
-	struct fb_sysfs_id who;
+	char name[FB_NAME_LEN];
 
-	fb_sysfs_id(fd, &who);
-	return fb_scrub_write(&fd->scrub, who.name, who.id, buf, off, count);
+	fb_disk_copy_name(fd, name, sizeof(name));
+	return fb_job_write_coverage(&fd->scrub, name, fd->id, buf, off, count);
 }
 
 static BIN_ATTR_ADMIN_RW(coverage, 0);
@@ -218,13 +200,6 @@ static ssize_t tasks_store(struct kobject *kobj, struct kobj_attribute *attr, co
 }
 
 static struct kobj_attribute tasks_attr = __ATTR_RW(tasks);
-
-static ssize_t progress_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
-{
-	return fb_job_show(&fb_sysfs_disk(kobj)->scan, page, true);
-}
-
-static struct kobj_attribute progress_attr = __ATTR_RO(progress);
 
 static ssize_t granule_bytes_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
 {
@@ -459,7 +434,6 @@ static void fb_sysfs_debugfs(struct fb_disk *fd)
 	debugfs_create_file("prediction_error", 0444, fd->debugfs, fd, &prediction_error_fops);
 	debugfs_create_file("calibration", 0444, fd->debugfs, fd, &calibration_fops);
 	debugfs_create_file("reset", 0200, fd->debugfs, fd, &reset_fops);
-	debugfs_create_file("scan_crc", 0444, fd->debugfs, &fd->scan, &fb_scan_crc_fops);
 }
 
 /* no more commands can arrive */

@@ -1,22 +1,97 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Jobs: the commands, reports and life cycle that scan and scrub share; see tasks/job.h.
+ * Jobs: scan and scrub. The scan reads a disk or a range once and counts the blocks. The scrub
+ * (Practical Scrubbing) has every block read from the medium and ignores the data. Its coverage
+ * holds the blocks that were good in a pass: it outlives the task, can be read as the file
+ * "coverage" at any time, and can be written back so that a later scrub continues from it.
  *
- * Calls: the interface of include/freeblock.h (tasks/task.c).
+ * Calls: the interface of include/freeblock.h (tasks/task.c), nothing else.
  * Locks: fb_job.lock; the table is in Documentation/design.rst.
  */
+#include <linux/blkdev.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
+#include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
+#include <linux/workqueue.h>
 
+#include "include/freeblock.h"
 #include "tasks/job.h"
+
+#define FB_JOB_BAD 64		/* bad blocks listed at most; all are counted */
 
 /* default segment of the staggered order, as for idle reads (Practical Scrubbing, V.C) */
 #define FB_JOB_SEGMENT_KIB 1024
+
+/* scan, or scrub */
+struct fb_job_kind {
+	const char *name;		/* the file's name */
+	struct freeblock_ops ops;
+	enum freeblock_order order;	/* default order of idle reads */
+	bool covers;			/* it makes passes, and has the file "coverage" */
+};
+
+/* a pass over the disk, in one or several runs, of a kind that covers */
+struct fb_job_pass {
+	struct freeblock_coverage *covered;	/* NULL: no pass has begun */
+	u64 began;		/* seconds since 1970; 0: unknown */
+	u32 passes;		/* passes completed before this one */
+	size_t given;		/* bytes of the file that have been written back so far */
+};
+
+/* one run; the callbacks, called one at a time, write end_ns and the fields behind it */
+struct fb_job_run {
+	u32 numbers;		/* how many of first and count were given */
+	u64 first;		/* range, in sectors */
+	u64 count;
+	enum freeblock_order order;
+	u32 regions;		/* of the order, 0: none */
+	u32 segment_kib;	/* likewise */
+	bool resume;		/* the present pass is continued */
+	u64 total;		/* blocks of the range ... */
+	u64 before;		/* ... and those of them already covered by earlier runs */
+	struct freeblock_progress progress;	/* as last queried */
+	u64 start_ns;
+	u64 end_ns;		/* 0: it has not ended */
+	enum freeblock_end why;
+	u64 nbad;		/* unreadable blocks */
+	u64 bad[FB_JOB_BAD];	/* first sectors of the first FB_JOB_BAD of them */
+	u64 skipped;		/* blocks not tried, just behind a bad one */
+};
+
+/*
+ * The runs of a kind on a disk, one after the other. The lock serialises commands and readers.
+ * It is neither taken in a callback nor held while a task that ran is destroyed, because that
+ * waits for the disk.
+ */
+struct fb_job {
+	const struct fb_job_kind *kind;
+	struct mutex lock;	/* see above */
+	char disk[DISK_NAME_LEN];
+	struct freeblock_task *task;
+	bool active;		/* there is a task, or it is being destroyed */
+	struct work_struct reap;
+	struct fb_job_run *run;	/* the present or the last one; NULL before the first */
+	struct fb_job_pass pass;
+};
+
+/* log why a command is refused */
+#define fb_job_refuse(job, ret, fmt, ...) ({						\
+	const struct fb_job *_job = (job);						\
+											\
+	pr_err("freeblock: %s: %s: " fmt "\n", _job->disk, _job->kind->name, ##__VA_ARGS__); \
+	ret;										\
+})
+
+static const char *const fb_job_orders[] = {
+	[FREEBLOCK_NEAR] = "near",
+	[FREEBLOCK_SEQUENTIAL] = "sequential",
+	[FREEBLOCK_STAGGERED] = "staggered",
+};
 
 /* ---- callbacks ---- */
 
@@ -24,16 +99,13 @@ static void fb_job_block(struct freeblock_task *task, sector_t lbn, unsigned int
 			 const void *data, blk_status_t status)
 {
 	struct fb_job *job = freeblock_task_ctx(task);
-	struct fb_job_run *run = &job->run;
+	struct fb_job_run *run = job->run;
 
-	if (status == BLK_STS_OK) {
-		if (job->kind->good)
-			job->kind->good(job, lbn, sectors, data);
-	} else if (status == BLK_STS_MEDIUM) {
+	if (status == BLK_STS_MEDIUM) {
 		if (run->nbad < FB_JOB_BAD)
 			run->bad[run->nbad] = lbn;
 		run->nbad++;
-	} else {
+	} else if (status != BLK_STS_OK) {
 		run->skipped++;
 	}
 }
@@ -42,12 +114,25 @@ static void fb_job_ended(struct freeblock_task *task, enum freeblock_end why)
 {
 	struct fb_job *job = freeblock_task_ctx(task);
 
-	if (why == FREEBLOCK_FINISHED && job->kind->finished)
-		job->kind->finished(job);
-	job->run.why = why;
-	WRITE_ONCE(job->run.end_ns, ktime_get_ns());
+	if (why == FREEBLOCK_FINISHED)
+		job->pass.passes++;
+	job->run->why = why;
+	WRITE_ONCE(job->run->end_ns, ktime_get_ns());
 	queue_work(system_unbound_wq, &job->reap);
 }
+
+const struct fb_job_kind fb_job_scan = {
+	.name = "scan",
+	.ops = { .block = fb_job_block, .ended = fb_job_ended },
+	.order = FREEBLOCK_NEAR,
+};
+
+const struct fb_job_kind fb_job_scrub = {
+	.name = "scrub",
+	.ops = { FREEBLOCK_MEDIUM | FREEBLOCK_NO_DATA, fb_job_block, fb_job_ended },
+	.order = FREEBLOCK_SEQUENTIAL,
+	.covers = true,
+};
 
 /* ---- life cycle ---- */
 
@@ -59,7 +144,7 @@ static void fb_job_reap(struct work_struct *work)
 	mutex_lock(&job->lock);
 	task = job->task;
 	if (task)
-		freeblock_task_progress(task, &job->progress);
+		freeblock_task_progress(task, &job->run->progress);
 	job->task = NULL;
 	mutex_unlock(&job->lock);
 	if (!task)
@@ -70,18 +155,9 @@ static void fb_job_reap(struct work_struct *work)
 	mutex_unlock(&job->lock);
 }
 
-/**
- * fb_job_open() - get a disk's job and lock it, creating it if needed
- * @slot: the disk's slot
- * @kind: kind of the job
- * @disk: the disk's present name
- *
- * Context: may sleep; inside memalloc_noio_save() because a queue may be frozen.
- *
- * Return: the job, locked; NULL if there is no memory.
- */
-struct fb_job *fb_job_open(struct fb_job **slot, const struct fb_job_kind *kind,
-			   const char *disk)
+/* get a disk's job and lock it; inside memalloc_noio_save() because a queue may be frozen */
+static struct fb_job *fb_job_open(struct fb_job **slot, const struct fb_job_kind *kind,
+				  const char *disk)
 {
 	struct fb_job *job = READ_ONCE(*slot), *other;
 
@@ -90,7 +166,6 @@ struct fb_job *fb_job_open(struct fb_job **slot, const struct fb_job_kind *kind,
 		if (!job)
 			return NULL;
 		job->kind = kind;
-		job->ops = (struct freeblock_ops){ kind->flags, fb_job_block, fb_job_ended };
 		mutex_init(&job->lock);
 		INIT_WORK(&job->reap, fb_job_reap);
 		other = cmpxchg(slot, NULL, job);
@@ -118,185 +193,183 @@ void fb_job_end(struct fb_job **slot)
 		return;
 	fb_job_reap(&job->reap);
 	cancel_work_sync(&job->reap);
-	job->kind->free(job->run.own);
+	freeblock_coverage_destroy(job->pass.covered);
+	kfree(job->run);
 	kfree(job);
 	*slot = NULL;
 }
 
 /* ---- commands ---- */
 
-/* a parsed "start" command; 0: not given */
-struct fb_job_words {
-	int n;
-	u64 range[2];
-	enum freeblock_order order;
-	u32 regions;
-	u32 segment_kib;
-	bool own;
-};
-
-static int fb_job_number(const struct fb_job *job, const char *word, const char *what, u32 *value)
+static int fb_job_parse_word(const struct fb_job *job, const char *word, struct fb_job_run *run)
 {
-	if (kstrtou32(strchr(word, '=') + 1, 10, value) || !*value || *value > U32_MAX / 2)
-		return fb_job_refuse(job, -EINVAL, "'%s': %s is a number from 1 on", word, what);
-	return 0;
-}
+	u32 *number = !strncmp(word, "segment=", 8) ? &run->segment_kib :
+		      !strncmp(word, "staggered=", 10) ? &run->regions : NULL;
 
-static int fb_job_parse_word(const struct fb_job *job, const char *word, struct fb_job_words *w)
-{
-	if (!strncmp(word, "segment=", 8))
-		return fb_job_number(job, word, "KIB", &w->segment_kib);
-	if (!strncmp(word, "staggered=", 10)) {
-		w->order = FREEBLOCK_STAGGERED;
-		return fb_job_number(job, word, "REGIONS", &w->regions);
-	}
-	if (!strcmp(word, "near"))
-		w->order = FREEBLOCK_NEAR;
+	if (number && (kstrtou32(strchr(word, '=') + 1, 10, number) || !*number ||
+		       *number > U32_MAX / 2))
+		return fb_job_refuse(job, -EINVAL, "'%s': %s must be a number, at least 1", word,
+				     number == &run->regions ? "REGIONS" : "KIB");
+	if (number == &run->regions)
+		run->order = FREEBLOCK_STAGGERED;
+	else if (!strcmp(word, "near"))
+		run->order = FREEBLOCK_NEAR;
 	else if (!strcmp(word, "sequential"))
-		w->order = FREEBLOCK_SEQUENTIAL;
-	else if (!w->own && !strcmp(word, job->kind->word))
-		w->own = true;
-	else if (w->n < 2 && !kstrtou64(word, 10, &w->range[w->n]))
-		w->n++;
-	else
+		run->order = FREEBLOCK_SEQUENTIAL;
+	else if (job->kind->covers && !strcmp(word, "resume-coverage"))
+		run->resume = true;
+	else if (!number && (run->numbers == 2 ||
+			     kstrtou64(word, 10, run->numbers++ ? &run->count : &run->first)))
 		return fb_job_refuse(job, -EINVAL,
-				     "'%s' is none of FIRST COUNT, sequential, staggered=REGIONS, near, segment=KIB, %s",
-				     word, job->kind->word);
+				     "'%s' is none of FIRST COUNT, sequential, staggered=REGIONS, near, segment=KIB%s",
+				     word, job->kind->covers ? ", resume-coverage" : "");
 	return 0;
 }
 
-static int fb_job_set_order(struct fb_job *job, const struct fb_job_words *w)
+static int fb_job_parse(const struct fb_job *job, char *text, struct fb_job_run *run)
 {
-	u32 granule_kib = job->run.granule / 2, kib = w->segment_kib;
-	char *text = job->run.order;
-	int ret;
-
-	if (kib && w->order != FREEBLOCK_STAGGERED)
-		return fb_job_refuse(job, -EINVAL, "segment=%u is for staggered=REGIONS", kib);
-	if (w->order == FREEBLOCK_STAGGERED) {
-		kib = kib ?: max_t(u32, FB_JOB_SEGMENT_KIB, granule_kib);
-		snprintf(text, sizeof(job->run.order), "staggered=%u segment=%u", w->regions, kib);
-	} else {
-		strcpy(text, w->order == FREEBLOCK_NEAR ? "near" : "sequential");
-	}
-	ret = freeblock_task_order(job->task, w->order, w->regions, kib * 2);
-	if (ret)
-		return fb_job_refuse(job, ret,
-				     "%s: more regions than blocks, or a segment that is not whole blocks of %u KiB",
-				     text, granule_kib);
-	return 0;
-}
-
-static int fb_job_refuse_range(const struct fb_job *job)
-{
-	const struct fb_job_run *run = &job->run;
-
-	return fb_job_refuse(job, -EINVAL,
-			     "sectors %llu+%llu: not whole blocks of %u sectors, of which the disk has %llu",
-			     run->first, run->count, run->granule,
-			     freeblock_task_sectors(job->task));
-}
-
-static int fb_job_add(struct fb_job *job)
-{
-	struct fb_job_run *run = &job->run;
-	s64 left = freeblock_task_add_uncovered(job->task, run->first, run->count);
-
-	if (left == -EINVAL)
-		return fb_job_refuse_range(job);
-	if (!left)
-		return fb_job_refuse(job, -EINVAL, "%s: all of it has been verified: start without",
-				     job->kind->word);
-	run->before = run->total - left;
-	return min_t(s64, left, 0);
-}
-
-/* set fb_job.task and fb_job.run; the caller, whose frame is full, undoes it on failure */
-static noinline_for_stack int fb_job_begin(struct fb_job *job, const struct fb_job_words *w)
-{
-	struct fb_job_run *run = &job->run;
-	struct freeblock_progress progress;
-	struct freeblock_task *task;
-	int ret;
-
-	task = freeblock_task_create(job->disk, job->kind->name, &job->ops, job);
-	if (IS_ERR(task))
-		return fb_job_refuse(job, PTR_ERR(task), "%s", PTR_ERR(task) == -ENODATA ?
-				     "the disk has no model" : "too many tasks, or no memory");
-	job->task = task;
-	freeblock_task_progress(task, &progress);
-	*run = (struct fb_job_run) {
-		.first = w->range[0],
-		.count = w->n ? w->range[1] : freeblock_task_sectors(task),
-		.granule = progress.granule_sectors,
-		.own = run->own,
-		.start_ns = ktime_get_ns(),
-	};
-	/* checked early: prepare() allocates memory in proportion to the range */
-	if (run->count > freeblock_task_sectors(task))
-		return fb_job_refuse_range(job);
-	run->total = DIV_ROUND_UP_ULL(run->count, run->granule);
-	ret = fb_job_set_order(job, w);
-	if (!ret)
-		ret = job->kind->prepare(job, w->own);
-	if (!ret)
-		ret = fb_job_add(job);
-	return ret ? ret : freeblock_task_start(task);
-}
-
-/* on failure the previous run is left unchanged */
-static int fb_job_start(struct fb_job *job, char *text)
-{
-	struct fb_job_words w = { .order = job->kind->order };
-	struct fb_job_run before = job->run;
-	void *drop = before.own;
 	char *word;
 	int ret = 0;
 
+	run->order = job->kind->order;
 	while (!ret && (word = strsep(&text, " ")))
-		ret = fb_job_parse_word(job, word, &w);
+		ret = fb_job_parse_word(job, word, run);
+	if (!ret && (run->numbers == 1 || (run->numbers && !run->count)))
+		return fb_job_refuse(job, -EINVAL,
+				     "FIRST must be followed by COUNT, which must not be 0");
+	return ret;
+}
+
+static int fb_job_set_order(struct fb_job *job)
+{
+	u32 block_kib = job->run->progress.granule_sectors / 2;
+	struct fb_job_run *run = job->run;
+	int ret;
+
+	if ((run->regions || run->segment_kib) && run->order != FREEBLOCK_STAGGERED)
+		return fb_job_refuse(job, -EINVAL,
+				     "regions and segments are only for staggered=REGIONS, not for %s",
+				     fb_job_orders[run->order]);
+	if (!run->segment_kib && run->order == FREEBLOCK_STAGGERED)
+		run->segment_kib = max_t(u32, FB_JOB_SEGMENT_KIB, block_kib);
+	ret = freeblock_task_order(job->task, run->order, run->regions, run->segment_kib * 2);
+	if (ret)
+		fb_job_refuse(job, ret,
+			      "staggered=%u segment=%u: there are more regions than blocks, or the segment is not whole blocks of %u KiB",
+			      run->regions, run->segment_kib, block_kib);
+	return ret;
+}
+
+/* begin an empty pass; it is the caller who frees the coverage of the previous one */
+static int fb_job_begin_pass(struct fb_job *job, u64 began, u32 passes)
+{
+	struct freeblock_coverage *covered = freeblock_coverage_create(job->disk);
+
+	if (IS_ERR(covered))
+		return fb_job_refuse(job, PTR_ERR(covered),
+				     "the disk has no model, or there is no memory for a map");
+	job->pass = (struct fb_job_pass){ covered, began, passes };
+	return 0;
+}
+
+/* continue the present pass if that is asked for and possible, else begin a new one */
+static int fb_job_prepare(struct fb_job *job)
+{
+	int ret;
+
+	if (job->run->resume && job->pass.covered &&
+	    !freeblock_task_set_coverage(job->task, job->pass.covered))
+		return 0;
+	ret = fb_job_begin_pass(job, ktime_get_real_seconds(), job->pass.passes);
+	return ret ? ret : freeblock_task_set_coverage(job->task, job->pass.covered);
+}
+
+/* create and start a task for fb_job.run; the caller undoes it on failure */
+static int fb_job_begin(struct fb_job *job)
+{
+	struct freeblock_task *task = freeblock_task_create(job->disk, job->kind->name,
+							    &job->kind->ops, job);
+	struct fb_job_run *run = job->run;
+	s64 left;
+	int ret;
+
+	if (IS_ERR(task))
+		return fb_job_refuse(job, PTR_ERR(task), "%s", PTR_ERR(task) == -ENODATA ?
+				     "the disk has no model" :
+				     "there are too many tasks, or there is no memory");
+	job->task = task;
+	freeblock_task_progress(task, &run->progress);
+	if (!run->numbers)
+		run->count = freeblock_task_sectors(task);
+	run->total = DIV_ROUND_UP_ULL(run->count, run->progress.granule_sectors);
+	run->start_ns = ktime_get_ns();
+	ret = fb_job_set_order(job);
+	if (!ret && job->kind->covers)
+		ret = fb_job_prepare(job);
 	if (ret)
 		return ret;
-	if (w.n == 1 || (w.n && !w.range[1]))
-		return fb_job_refuse(job, -EINVAL, "FIRST needs a COUNT behind it, not 0");
-	if (job->active)
-		return fb_job_refuse(job, -EBUSY, "it is running: stop it first");
-	ret = fb_job_begin(job, &w);
+	left = freeblock_task_add_uncovered(task, run->first, run->count);
+	if (left == -EINVAL)
+		return fb_job_refuse(job, -EINVAL,
+				     "sectors %llu+%llu are not whole blocks of %u sectors of the disk, which has %llu",
+				     run->first, run->count, run->progress.granule_sectors,
+				     freeblock_task_sectors(task));
+	if (!left)
+		return fb_job_refuse(job, -EINVAL,
+				     "resume-coverage: all of it has already been verified, start without it");
+	run->before = run->total - left;
+	return left < 0 ? left : freeblock_task_start(task);
+}
+
+/* on failure the previous run and pass are left unchanged */
+static int fb_job_start(struct fb_job *job, char *text)
+{
+	struct fb_job_run *run = kzalloc(sizeof(*run), GFP_KERNEL);
+	struct fb_job_pass pass = job->pass;
+	int ret = run ? fb_job_parse(job, text, run) : -ENOMEM;
+
+	if (!ret && job->active)
+		ret = fb_job_refuse(job, -EBUSY, "it is running: stop it first");
+	if (ret)
+		goto out;
+	swap(job->run, run);
+	ret = fb_job_begin(job);
+	job->active = !ret;
 	if (ret) {
-		drop = job->run.own;
-		job->run = before;
+		swap(job->run, run);
+		swap(job->pass, pass);
 		if (job->task)
 			freeblock_task_destroy(job->task);
 		job->task = NULL;
 	}
-	job->active = !ret;
-	if (drop != job->run.own)
-		job->kind->free(drop);
+	if (pass.covered != job->pass.covered)
+		freeblock_coverage_destroy(pass.covered);
+out:
+	kfree(run);
 	return ret;
 }
 
 static int fb_job_command(struct fb_job *job, char *text)
 {
 	char *word = strsep(&text, " ");
+	bool pause = !strcmp(word, "pause"), stop = !strcmp(word, "stop");
 	int ret = 0;
 
 	if (!strcmp(word, "start"))
 		return fb_job_start(job, text);
-	if (text || (strcmp(word, "pause") && strcmp(word, "resume") && strcmp(word, "stop")))
+	if (text || (!pause && !stop && strcmp(word, "resume")))
 		return fb_job_refuse(job, -EINVAL,
 				     "'%s%s%s' is none of start ..., pause, resume, stop", word,
 				     text ? " " : "", text ? text : "");
 	if (!job->task)
 		return fb_job_refuse(job, -EALREADY, "'%s': it is not running", word);
-	if (word[0] == 's')
+	if (stop)
 		freeblock_task_stop(job->task);
-	else if (word[0] == 'p')
-		ret = freeblock_task_pause(job->task);
 	else
-		ret = freeblock_task_resume(job->task);
+		ret = pause ? freeblock_task_pause(job->task) : freeblock_task_resume(job->task);
 	if (ret)
-		fb_job_refuse(job, ret, "'%s': it is %s", word,
-			      ret == -EALREADY ? "so already" : "stopping");
+		fb_job_refuse(job, ret, "'%s': it is %s", word, ret != -EALREADY ? "stopping" :
+			      pause ? "already paused" : "already running");
 	return ret;
 }
 
@@ -334,29 +407,36 @@ ssize_t fb_job_store(struct fb_job **slot, const struct fb_job_kind *kind, const
 static const char *fb_job_state(const struct fb_job *job)
 {
 	if (!job->active)
-		return job->run.why == FREEBLOCK_FINISHED ? "finished" : "stopped";
-	if (job->progress.stopping || READ_ONCE(job->run.end_ns))
+		return job->run->why == FREEBLOCK_FINISHED ? "finished" : "stopped";
+	if (job->run->progress.stopping || READ_ONCE(job->run->end_ns))
 		return "stopping";
-	return job->progress.paused ? "paused" : "running";
+	return job->run->progress.paused ? "paused" : "running";
 }
 
 static ssize_t fb_job_report(const struct fb_job *job, char *page)
 {
-	const struct freeblock_progress *p = &job->progress;
-	const struct fb_job_run *run = &job->run;
-	u64 end_ns = READ_ONCE(run->end_ns) ?: ktime_get_ns(), good = p->done - p->failed;
+	const struct fb_job_run *run = job->run;
+	const struct freeblock_progress *p = &run->progress;
+	u64 end_ns = READ_ONCE(run->end_ns) ?: ktime_get_ns(), good = p->done - p->failed, i;
 	u64 ms = max(div_u64(end_ns - run->start_ns, NSEC_PER_MSEC), 1ULL);
-	ssize_t len;
+	ssize_t len = sysfs_emit(page, "state %s\norder %s", fb_job_state(job),
+				 fb_job_orders[run->order]);
 
-	if (!run->total)
-		return sysfs_emit(page, "state idle\n");
-	len = sysfs_emit(page,
-			 "state %s\norder %s\nfirst %llu\nsectors %llu\nblock_sectors %u\nblocks_total %llu\nblocks_verified %llu\nblocks_before %llu\nblocks_delivered %llu\nblocks_flying %llu\nblocks_bad %llu\nblocks_skipped %llu\nrate_kib_s %llu\n",
-			 fb_job_state(job), run->order, run->first, run->count, run->granule,
-			 run->total, run->before + good, run->before, p->done, p->flying,
-			 run->nbad, run->skipped,
-			 div64_u64(good * run->granule * MSEC_PER_SEC, 2 * ms));
-	return job->kind->show(job, page, len);
+	if (run->order == FREEBLOCK_STAGGERED)
+		len += sysfs_emit_at(page, len, "=%u segment=%u", run->regions, run->segment_kib);
+	len += sysfs_emit_at(page, len,
+			     "\nfirst %llu\nsectors %llu\nblock_sectors %u\nblocks_total %llu\nblocks_verified %llu\nblocks_before %llu\nblocks_delivered %llu\nblocks_flying %llu\nblocks_bad %llu\nblocks_skipped %llu\nrate_kib_s %llu\n",
+			     run->first, run->count, p->granule_sectors, run->total,
+			     run->before + good, run->before, p->done, p->flying, run->nbad,
+			     run->skipped,
+			     div64_u64(good * p->granule_sectors * MSEC_PER_SEC, 2 * ms));
+	if (job->kind->covers)
+		return len + sysfs_emit_at(page, len, "began %llu\npasses %u\n", job->pass.began,
+					   job->pass.passes);
+	len += sysfs_emit_at(page, len, "bad");
+	for (i = 0; i < min_t(u64, run->nbad, FB_JOB_BAD); i++)
+		len += sysfs_emit_at(page, len, " %llu", run->bad[i]);
+	return len + sysfs_emit_at(page, len, "\n");
 }
 
 /**
@@ -372,17 +452,167 @@ static ssize_t fb_job_report(const struct fb_job *job, char *page)
 ssize_t fb_job_show(struct fb_job **slot, char *page, bool brief)
 {
 	struct fb_job *job = READ_ONCE(*slot);
+	struct fb_job_run *run = NULL;
 	ssize_t len;
 
-	if (!job)
-		return sysfs_emit(page, brief ? "0 0\n" : "state idle\n");
-	mutex_lock(&job->lock);
-	if (job->task)
-		freeblock_task_progress(job->task, &job->progress);
+	if (job) {
+		mutex_lock(&job->lock);
+		run = job->run;
+		if (job->task)
+			freeblock_task_progress(job->task, &run->progress);
+	}
 	if (brief)
-		len = sysfs_emit(page, "%llu %llu\n", job->progress.done, job->run.total);
+		len = sysfs_emit(page, "%llu %llu\n", run ? run->progress.done : 0,
+				 run ? run->total : 0);
 	else
-		len = fb_job_report(job, page);
-	mutex_unlock(&job->lock);
+		len = run ? fb_job_report(job, page) : sysfs_emit(page, "state idle\n");
+	if (job)
+		mutex_unlock(&job->lock);
 	return len;
+}
+
+/* ---- the file "coverage" ---- */
+
+/* header of the file "coverage", little-endian; the map follows, a bit per block */
+struct fb_job_header {
+	char magic[8];
+	__le32 version;
+	__le32 granule;		/* sectors per block */
+	__le64 blocks;		/* blocks of the disk */
+	__le64 began;		/* start of this pass, seconds since 1970; 0: unknown */
+	__le32 passes;		/* passes completed before this one */
+	__le32 reserved;
+	char id[88];		/* the disk's id, padded with zeros */
+};
+
+/* the header of the present pass; a disk without @id has its name instead */
+static struct fb_job_header fb_job_header(const struct fb_job *job, const char *id)
+{
+	const struct fb_job_pass *pass = &job->pass;
+	struct fb_job_header h = {
+		.magic = "fbcover",
+		.version = cpu_to_le32(1),
+		.granule = cpu_to_le32(pass->covered->granule_sectors),
+		.blocks = cpu_to_le64(pass->covered->blocks),
+		.began = cpu_to_le64(pass->began),
+		.passes = cpu_to_le32(pass->passes),
+	};
+
+	snprintf(h.id, sizeof(h.id), "%s%s", id[0] ? "" : "name.", id[0] ? id : job->disk);
+	return h;
+}
+
+/**
+ * fb_job_read_coverage() - read a piece of the file "coverage"
+ * @slot: the disk's scrub
+ * @id: the disk's unique id; "" if it has none
+ * @buf: filled in
+ * @off: offset of the piece
+ * @count: bytes wanted
+ *
+ * Context: may sleep; does not allocate.
+ *
+ * Return: bytes read; 0 at the end; -ENODATA if there was no scrub and nothing written back.
+ */
+ssize_t fb_job_read_coverage(struct fb_job **slot, const char *id, char *buf, loff_t off,
+			     size_t count)
+{
+	const struct freeblock_coverage *covered;
+	struct fb_job *job = READ_ONCE(*slot);
+	struct fb_job_header h;
+	ssize_t ret = -ENODATA;
+
+	if (!job)
+		return ret;
+	mutex_lock(&job->lock);
+	covered = job->pass.covered;
+	if (covered && off >= sizeof(h)) {
+		off -= sizeof(h);
+		ret = memory_read_from_buffer(buf, count, &off, covered->map, covered->bytes);
+	} else if (covered) {
+		h = fb_job_header(job, id);
+		ret = memory_read_from_buffer(buf, count, &off, &h, sizeof(h));
+	}
+	mutex_unlock(&job->lock);
+	return ret;
+}
+
+/* begin an empty pass from a header, which must be this disk's */
+static int fb_job_restore(struct fb_job *job, const char *id, const struct fb_job_header *h)
+{
+	struct fb_job_pass before = job->pass;
+	struct fb_job_header own;
+	int ret = fb_job_begin_pass(job, le64_to_cpu(h->began), le32_to_cpu(h->passes));
+
+	if (ret)
+		return ret;
+	own = fb_job_header(job, id);
+	if (memcmp(h->magic, own.magic, sizeof(h->magic)) || h->version != own.version)
+		ret = fb_job_refuse(job, -EINVAL,
+				    "coverage: this is not a coverage file, or of another version");
+	else if (strncmp(h->id, own.id, sizeof(h->id)))
+		ret = fb_job_refuse(job, -EINVAL,
+				    "coverage: it belongs to disk '%.*s', this is '%s'",
+				    (int)sizeof(h->id), h->id, own.id);
+	else if (h->granule != own.granule || h->blocks != own.blocks)
+		ret = fb_job_refuse(job, -EINVAL,
+				    "coverage: it has %llu blocks of %u sectors, the disk has %llu of %u",
+				    le64_to_cpu(h->blocks), le32_to_cpu(h->granule),
+				    le64_to_cpu(own.blocks), le32_to_cpu(own.granule));
+	if (ret)
+		swap(job->pass, before);
+	freeblock_coverage_destroy(before.covered);
+	return ret;
+}
+
+static int fb_job_take_piece(struct fb_job *job, const char *id, const char *buf, loff_t off,
+			     size_t count)
+{
+	size_t header = sizeof(struct fb_job_header), n = off ? 0 : header;
+	struct fb_job_pass *pass = &job->pass;
+	int ret;
+
+	if (job->active)
+		return fb_job_refuse(job, -EBUSY, "coverage: it is running: stop it first");
+	if (!off && count >= header) {
+		ret = fb_job_restore(job, id, (const void *)buf);
+		if (ret)
+			return ret;
+	}
+	if (count < n || !pass->covered || off != pass->given ||
+	    count - n > pass->covered->bytes + header - n - off)
+		return fb_job_refuse(job, -EINVAL,
+				     "coverage: %zu bytes at %lld: write it in order, from the start, the header in one piece",
+				     count, off);
+	memcpy((u8 *)pass->covered->map + off + n - header, buf + n, count - n);
+	pass->given = off + count;
+	return 0;
+}
+
+/**
+ * fb_job_write_coverage() - write back a piece of a saved file "coverage"
+ * @slot: the disk's scrub
+ * @disk: the disk's present name
+ * @id: its unique id; "" if it has none
+ * @buf: the piece
+ * @off: its offset; a piece at 0, with at least the header, replaces the present coverage
+ * @count: its length
+ *
+ * Context: may sleep; does no I/O.
+ *
+ * Return: @count; or an error of Documentation/ABI, with the reason in the log.
+ */
+ssize_t fb_job_write_coverage(struct fb_job **slot, const char *disk, const char *id,
+			      const char *buf, loff_t off, size_t count)
+{
+	unsigned int noio = memalloc_noio_save();
+	struct fb_job *job = fb_job_open(slot, &fb_job_scrub, disk);
+	int ret = -ENOMEM;
+
+	if (job) {
+		ret = fb_job_take_piece(job, id, buf, off, count);
+		mutex_unlock(&job->lock);
+	}
+	memalloc_noio_restore(noio);
+	return ret ? ret : count;
 }

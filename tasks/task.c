@@ -698,6 +698,7 @@ int fb_task_command(struct fb_disk *fd, const char *text)
 		pr_err("freeblock: tasks: there is no task %u on this disk\n", id);
 	else if (ret)
 		pr_err("freeblock: tasks: '%s %u': it is %s\n", word, id,
-		       ret == -EALREADY ? "so already" : "not started, or stopping");
+		       ret != -EALREADY ? "not started, or stopping" :
+		       word[0] == 'p' ? "already paused" : "already running");
 	return ret;
 }

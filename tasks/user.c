@@ -498,7 +498,8 @@ static int fb_user_control(struct fb_user_file *ff, unsigned int cmd, void __use
 	else
 		ret = freeblock_task_resume(ff->task);
 	if (ret == -EALREADY)
-		return fb_user_refuse(ff, ret, "it is that already");
+		return fb_user_refuse(ff, ret, cmd == FREEBLOCK_IOC_PAUSE ? "it is already paused" :
+				      "it is already running");
 	return ret ? fb_user_refuse(ff, -ESHUTDOWN, "the task is over") : 0;
 }
 

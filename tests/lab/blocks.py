@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Were the blocks that a scan delivered the right ones?
+"""Were the blocks that a task delivered the right ones?
 
-The scan keeps a CRC-32 of every block it delivered. What the block held when
-it was read is known from the simulated drive: a pattern computed from the
-sector's number where nothing was ever written, and else one of the contents
-that the drive's write journal names. A block is right when its checksum is one
-of those it could have had during the scan:
+A CRC-32 is kept of every block delivered, by tests/lab/modules/fbconsumer.c or
+by freeblock sg. What the block held when it was read is known from the
+simulated drive: a pattern computed from the sector's number where nothing was
+ever written, and else one of the contents that the drive's write journal names.
+A block is right when its checksum is one of those it could have had while the
+task ran:
 
-- the content at the scan's start (the last write before it, or the pattern),
-- any content written after the scan's start.
+- the content at the task's start (the last write before it, or the pattern),
+- any content written after that.
 
-A block that was delivered more than once is wrong whatever it holds, for the
-scan promises each block once.
+A block that was delivered more than once is wrong whatever it holds, for each
+is promised once.
 
-The journal has a record for each 4096 bytes. A scan's block may be a multiple of
+The journal has a record for each 4096 bytes. A block may be a multiple of
 that: then a content is one of the states that it went through, record by record.
 """
 
@@ -106,9 +107,9 @@ class Disk:
 
 
 def verify(delivered, journal, capacity, at_start=0, block_bytes=UNIT):
-    """Judge a scan.
+    """Judge a scan by freeblock sg.
 
-    delivered: the bytes of debugfs scan_crc. at_start: how many records of the
+    delivered: the bytes of its file of checksums. at_start: how many records of the
     journal had been written when the scan was started. The others: see Disk.
 
     Result(delivered, wrong, again, rewritten, examples): blocks delivered;
@@ -135,13 +136,13 @@ def verify(delivered, journal, capacity, at_start=0, block_bytes=UNIT):
     return Result(len(got), wrong, again, rewritten, examples)
 
 
-def verify_deliveries(deliveries, journal, capacity, block_bytes=UNIT):
+def verify_deliveries(deliveries, journal, capacity, at_start=0, block_bytes=UNIT, timed=True):
     """Judge what tests/lab/modules/fbconsumer.c noted.
 
-    It knows when each block was delivered, so more is asked than by verify():
-    the content must not be older than a write that had ended by then.
+    It knows when each block was delivered, so more is asked than by verify() if that can be
+    relied on (timed): the content must not be older than a write that had ended by then.
 
-    deliveries: the bytes of its file "blocks". The others: see Disk.
+    deliveries: the bytes of its file "blocks". The others: see verify().
     """
     disk = Disk(journal, capacity, block_bytes)
     wrong = again = rewritten = 0
@@ -152,7 +153,7 @@ def verify_deliveries(deliveries, journal, capacity, block_bytes=UNIT):
         block, rest = divmod(lbn, disk.sectors)
         outside = lbn >= capacity
         allowed = set() if outside else disk.contents(
-            block, lambda w, before=ns - SLACK_NS: w.ns < before)
+            block, lambda w, before=ns - SLACK_NS: w.number < at_start or timed and w.ns < before)
         rewritten += block in disk.writes
         twice = block in seen
         seen.add(block)

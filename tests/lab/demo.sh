@@ -21,12 +21,11 @@ phase()
 		--lat_percentiles=1 --eta=never --output-format=json+ \
 		--output="/out/$name.json" &
 	pid=$!
-	# fio logs its own rate. The scan's progress costs next to nothing to
+	# fio logs its own rate. The scan's state costs next to nothing to
 	# read; the scheduler's status is formatted with interrupts off, which
 	# would make the simulated drive late.
 	while kill -0 $pid 2>/dev/null; do
-		echo "$name $(cut -d' ' -f1 /proc/uptime)" \
-			"$(cat "/sys/kernel/freeblock/$disk/progress")" >> /out/samples
+		echo "$name $(cut -d' ' -f1 /proc/uptime) $(consumer done)" >> /out/samples
 		if [ $((elapsed % 10)) = 0 ]; then
 			echo "@demo $name $elapsed of $RUNTIME_S s"
 		fi
@@ -39,11 +38,6 @@ phase()
 	cat "/sys/kernel/debug/freeblock/$disk/prediction_error" > "/out/$name.errors"
 }
 
-stopped()
-{
-	! kv "/sys/kernel/freeblock/$disk/scan" state | grep -Eq 'running|stopping'
-}
-
 load_module mechdisk
 load_module freeblock
 extra="seed $SEED
@@ -51,7 +45,6 @@ journal_records $((RUNTIME_S * 600 + 65536))"
 [ -n "$NOISE" ] && extra="$extra
 noise $NOISE"
 disk=$(drive_new demo "$DRIVE.fbdrive" "$extra") || exit 1
-cat "/sys/block/$disk/size" > /out/sectors
 expect_ok "scheduler freeblock" sched_set "$disk" freeblock
 model_load "$disk" "$MODEL.fbmodel"
 cat "/sys/kernel/freeblock/$disk/model_status" > /out/model_status
@@ -64,21 +57,18 @@ echo 1 > /sys/kernel/mechdisk/demo/stats_reset
 
 phase baseline
 if [ "${SCAN-1}" = 1 ]; then
-	# Nothing is in flight here, so this is the state the scan starts from
-	drive_stat demo journal_records > /out/journal_at_start
-	expect_ok "scan starts" sh -c "echo 'start crc' > /sys/kernel/freeblock/$disk/scan"
+	# A scan by a test module, which notes a checksum of each block for tools/demo to judge.
+	# Nothing is in flight here, so this is the state it starts from.
+	verify_folder=/out/judged
+	load_module fbconsumer records=$((RUNTIME_S * 6000 + 65536))
+	expect_ok "scan starts" consumer_start "$disk" demo
 	phase freeblock
-	cat "/sys/kernel/freeblock/$disk/scan" > /out/scan
-	echo stop > "/sys/kernel/freeblock/$disk/scan" 2>/dev/null
-	expect_ok "scan stops" wait_for 60 stopped
-	cat "/sys/kernel/freeblock/$disk/scan" > /out/scan_stopped
-	cat "/sys/kernel/debug/freeblock/$disk/scan_crc" > /out/scan_crc
-	cat "$(fb "$disk")/granule_bytes" > /out/granule_bytes
-	expect_ok "checksums" test -s /out/scan_crc
+	expect_ok "scan stops" consumer_stop
+	cat /sys/kernel/debug/fbconsumer/state > /out/scan
+	consumer_keep "$disk" demo
+	unload_module fbconsumer
 fi
 cat /sys/kernel/mechdisk/demo/stats > /out/drive
-cat /sys/kernel/mechdisk/demo/journal > /out/journal
-expect_eq "journal complete" "$(drive_stat demo journal_overflow)" 0
 sched_set "$disk" none
 drive_off demo
 expect_within "unload freeblock" 30 unload_module freeblock

@@ -31,12 +31,16 @@ load_module freeblock
 disk=$(drive_new toy tiny.fbdrive "journal_records 262144") || exit 1
 sched_set "$disk" freeblock
 model_load "$disk" tiny.fbmodel
-expect_ok "scan of an idle disk" scan_start "$disk" toy
-expect_ok "it ends" wait_for 60 sh -c "grep -q finished $(fb "$disk")/scan"
+expect_ok "a task on an idle disk" consumer_start "$disk" toy
+echo start > "$(fb "$disk")/scan"
+expect_ok "it ends" wait_for 60 consumer_over
+expect_ok "so does a scan beside it" wait_for 60 grep -q finished "$(fb "$disk")/scan"
+expect_eq "each block once" "$(consumer deliveries)" 6267
 note "$(tr '\n' ' ' < "$(fb "$disk")/idle_status")"
 expect_eq "nobody was made to wait" "$(idle collisions)" 0
 expect_ge "all of it by idle reads" "$(idle sectors)" 45000
-keep_scan "$disk" toy
+consumer_keep "$disk" toy
+unload_module fbconsumer
 drive_off toy
 
 disk=$(drive_new a atlas10k.fbdrive "") || exit 1

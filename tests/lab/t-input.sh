@@ -8,8 +8,7 @@
 # "value > n->highest", and taking "auto" for every file; fb_disk_check_unit() that
 # refuses nothing, model_force kept for another model, a model's own distrust and another
 # firmware left out of fb_disk_transparent(); a coverage taken bit by bit at its end (with the
-# write's length); a table of checksums that memory_mib does not know, or of a range that is
-# looked at later (the kernel warns of a table of no length).
+# write's length); a consumer's memory that memory_mib does not know.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
 
@@ -158,13 +157,18 @@ if [ "$LAB_CLOCK" = icount ]; then
 		$((total * 95 / 100))
 fi
 
-# two MiB of buffers, and a map; a table of checksums, taken before the buffers, has one more
-echo 3 > /sys/module/freeblock/parameters/memory_mib
-refused "scan: no memory beside checksums" "$dir/scan" 'start crc'
-expect_ok "the log says what needs it" logged 'a task needs .* KiB more than memory_mib=3'
+# two MiB of buffers, and a map; what another consumer takes has three more
+load_module fbconsumer
+echo 5 > /sys/module/freeblock/parameters/memory_mib
+refused "scan: no memory beside a consumer's" "$dir/scan" start
+expect_ok "the log says what needs it" logged 'a task needs .* KiB more than memory_mib=5'
+unload_module fbconsumer
+echo start > "$dir/scan"
+expect_ok "without it there is enough" grep -q '^state running' "$dir/scan"
+scan_stop "$disk"
 echo 1 > /sys/module/freeblock/parameters/memory_mib
-refused "scan: no memory for checksums" "$dir/scan" 'start crc'
-expect_ok "the log says that they need it" logged 'checksums needs .* KiB more than memory_mib=1'
+expect_fail "no memory for a consumer" insmod /lab/modules/fbconsumer.ko
+expect_ok "the log says that it needs it" logged 'deliveries needs .* KiB more than memory_mib=1'
 echo 1024 > /sys/module/freeblock/parameters/memory_mib
 
 # ---- a large coverage given back: no write takes long
@@ -266,8 +270,8 @@ iosched "$disk" depth auto
 
 sectors=$(cat "/sys/block/$disk/size")
 for text in ' ' go 'start 0' 'start 0 0' 'start 4 8' 'start 0 7' 'start x 8' 'start 0 8 8' \
-	"start 0 $((sectors + 8))" "start $sectors 8" 'start crc crc' 'stop now' 'start -8 8' \
-	'start 0 18446744073709551600 crc'; do
+	"start 0 $((sectors + 8))" "start $sectors 8" 'start crc' 'start near far' 'stop now' 'start -8 8' \
+	'start 0 18446744073709551600'; do
 	refused "scan '$text'" "$dir/scan" "$text"
 done
 echo 'start 0 8000' > "$dir/scan"

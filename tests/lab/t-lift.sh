@@ -32,13 +32,13 @@ oltp()
 	note "$1: $rate requests in 100 s"
 }
 
-# scan NAME LIFT: the same with a scan; sets $free in kB/s, too
+# scan NAME LIFT: the same with a task that wants the whole disk; sets $free in kB/s, too
 scan()
 {
 	verify_folder="/out/verify-$1"
 	expect_ok "$1: lift $2" iosched "$disk" lift "$2"
 	expect_eq "$1: so it says" "$(iosched "$disk" lift)" "$2"
-	scan_start "$disk" d
+	consumer_start "$disk" d
 	oltp "$1"
 	free=$(($(status free_sectors) * 512 / SECONDS_EACH / 1000))
 	cp "/sys/block/$disk/queue/iosched/status" "/out/$1.status"
@@ -47,8 +47,8 @@ scan()
 	# 0 to 4 in some 400
 	expect_le "$1: pieces given up, of $(status several) plans of several" \
 		$(($(status dropped) * 10)) "$(status several)"
-	expect_within "$1: scan stops" 60 scan_stop "$disk"
-	keep_scan "$disk" d
+	expect_within "$1: scan stops" 60 consumer_stop
+	consumer_keep "$disk" d
 }
 
 load_module mechdisk
@@ -87,5 +87,6 @@ expect_ge "its predictions: ends within 50 us, per mille" \
 	$(($(status end_within_50us) * 1000 / $(status pred_total))) 975
 expect_le "drive late, ns" "$(drive_stat d late_max_ns)" 20000
 drive_off d
+unload_module fbconsumer
 expect_within "unload freeblock" 20 unload_module freeblock
 done_testing

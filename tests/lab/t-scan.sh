@@ -2,7 +2,8 @@
 # A scan under a foreground, from insmod to rmmod: a small drive serves reads
 # and writes all over it (the writes race with the scan for the same blocks)
 # while a scan of all of it rides along; then the scan is stopped. The host
-# judges every delivered block against the drive's pattern and write journal.
+# judges every block that a second task gets, one that wants the same and notes
+# checksums, against the drive's pattern and write journal.
 #
 # With a real clock, completions are late by what a busy host takes (1 ms is
 # usual): there the drive is one in slow motion, of the same shape as tiny.
@@ -40,8 +41,9 @@ expect_match "model in force" "$(cat "$(fb "$disk")/model_status")" loaded
 expect_ok "policy" iosched "$disk" policy sptf-sw
 expect_match "scheduling" "$(kv "$status" scheduling)" yes
 
-expect_ok "scan starts" scan_start "$disk" toy
-expect_fail "a second scan is refused" scan_start "$disk" toy
+expect_ok "scan starts" sh -c "echo start > $(fb "$disk")/scan"
+expect_fail "a second scan is refused" sh -c "echo start > $(fb "$disk")/scan"
+expect_ok "another task wants the same" consumer_start "$disk" toy
 fio_run load --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=10 \
 	--rw=randrw --rwmixread=67 --bssplit=4k/50:8k/25:16k/25 --norandommap \
 	--time_based --runtime=$runtime --randseed=7 --allrandrepeat=1
@@ -62,7 +64,11 @@ cat /sys/kernel/mechdisk/toy/stats > /out/drive
 cat "$(fb "$disk")/scan"
 expect_within "scan stops" 60 scan_stop "$disk"
 expect_match "and says so" "$(scan_state "$disk")" 'stopped|finished'
-keep_scan "$disk" toy
+expect_ge "the scan got blocks, too" "$(kv "$(fb "$disk")/scan" blocks_delivered)" $((least / 8))
+expect_within "the other task stops" 60 consumer_stop
+consumer_keep "$disk" toy
+unload_module fbconsumer
+
 # starve DISK: its thread gets no CPU, but nobody else is on its CPU; sets $hog
 starve()
 {

@@ -7,7 +7,7 @@
 # pass; a scrub that goes on from it delivers what is left and no more; whatever is refused
 # has a reason in the log and changes nothing.
 #
-# Seen to fail with: fb_scrub_take() that does not compare the length with that of the pass that
+# Seen to fail with: fb_job_take_piece() that does not compare the length with that of the pass that
 # is given back (KASAN: it writes behind the map of another model); a coverage that is made, or
 # may be read by anybody, when it is read; maps that memory_mib does not know.
 #
@@ -112,17 +112,18 @@ expect_eq "nobody else may" "$(stat -c %a "$coverage")" 600
 refused "no command" "'' is none of" scrub
 refused "unknown" "'begin' is none of start" scrub begin
 refused "unknown word" "'fast' is none of" scrub start fast
-refused "one number" "FIRST needs a COUNT" scrub start 0
+refused "one number" "FIRST must be followed by COUNT" scrub start 0
 refused "three numbers" "'8' is none of" scrub start 0 8 8
-refused "no sectors" "COUNT behind it, not 0" scrub start 0 0
+refused "no sectors" "COUNT, which must not be 0" scrub start 0 0
 refused "not whole blocks" "not whole blocks of 8" scrub start 4 8
-refused "beyond the end" "the disk has 50129" scrub start 50128 16
-refused "no regions" "REGIONS is a number" scrub start staggered=0
-refused "regions in words" "REGIONS is a number" scrub start staggered=many
+refused "beyond the end" "the disk, which has 50129" scrub start 50128 16
+refused "no regions" "REGIONS must be a number" scrub start staggered=0
+refused "regions in words" "REGIONS must be a number" scrub start staggered=many
 refused "too many regions" "more regions than blocks" scrub start staggered=10000
-refused "segment alone" "is for staggered" scrub start segment=64
+refused "segment alone" "only for staggered" scrub start segment=64
+refused "regions of another order" "not for near" scrub start staggered=4 near
 refused "segment not of blocks" "not whole blocks of 4 KiB" scrub start staggered=4 segment=6
-refused "a segment too large" "KIB is a number" scrub start staggered=4 segment=4294967295
+refused "a segment too large" "KIB must be a number" scrub start staggered=4 segment=4294967295
 refused "pause of nothing" "it is not running" scrub pause
 refused "resume of nothing" "it is not running" scrub resume
 refused "stop of nothing" "it is not running" scrub stop
@@ -133,7 +134,7 @@ others
 expect_ok "starts" scrub start
 expect_match "order" "$(kv "$scrub" order)" '^sequential$'
 refused "a second one" "it is running" scrub start near
-refused "resume of a running one" "it is so already" scrub resume
+refused "resume of a running one" "it is already running" scrub resume
 cp "$coverage" /tmp/now
 refused "coverage while running" "it is running" cp /tmp/now "$coverage"
 expect_ok "it goes on" wait_for 60 verified 200
@@ -144,6 +145,7 @@ expect_ge "coverage: at least what it counted" "$(bits /tmp/two)" 600
 expect_ok "coverage never shrinks" within /tmp/one /tmp/two
 expect_ok "pauses" scrub pause
 expect_ok "says so" is paused
+refused "pause of a paused one" "it is already paused" scrub pause
 sleep 1
 before=$(kv "$scrub" blocks_verified)
 sleep 2
@@ -166,9 +168,9 @@ expect_ok "the module goes" unload_module freeblock
 fresh
 expect_eq "it knows nothing" "$(bits "$coverage")" 0
 cat /tmp/kept | sed 's/fbcover/fbother/' > /tmp/wrong
-refused "not a coverage" "not such a file" cp /tmp/wrong "$coverage"
+refused "not a coverage" "not a coverage file" cp /tmp/wrong "$coverage"
 cat /tmp/kept | sed 's/naa\./nbb./;s/name\./nbme./' > /tmp/wrong
-refused "of another disk" "of disk 'nb" cp /tmp/wrong "$coverage"
+refused "of another disk" "belongs to disk 'nb" cp /tmp/wrong "$coverage"
 { head -c 12 /tmp/kept; printf '\020'; tail -c +14 /tmp/kept; } > /tmp/wrong
 refused "of other blocks" "it has 6267 blocks of 16 sectors" cp /tmp/wrong "$coverage"
 { head -c 16 /tmp/kept; printf '\001'; tail -c +18 /tmp/kept; } > /tmp/wrong
@@ -210,7 +212,7 @@ expect_eq "all verified" "$(kv "$scrub" blocks_verified)" 512
 expect_eq "and read what was left, no more" "$(kv "$scrub" blocks_delivered)" $((512 - before))
 expect_eq "coverage has both" "$(bits "$coverage")" $((had + 512 - before))
 expect_eq "a pass" "$(kv "$scrub" passes)" 1
-refused "nothing is left" "all of it has been verified" scrub start $range resume-coverage
+refused "nothing is left" "all of it has already been verified" scrub start $range resume-coverage
 expect_ok "a new pass" scrub start 0 8192 near
 expect_le "begins with nothing" "$(bits "$coverage")" 100
 others_end

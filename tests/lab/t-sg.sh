@@ -190,7 +190,7 @@ checksums()
 	verify_folder=/out/verify-$1
 	mkdir -p $verify_folder
 	echo 0 > $verify_folder/journal_at_start
-	crc=$verify_folder/scan_crc
+	crc=$verify_folder/checksums
 }
 
 fresh tiny "journal_records 40000"

@@ -82,11 +82,11 @@ check("planted: stale, overwritten before the scan",
 check("before and during", wrong([(5, 77, 1)], [(5, 77), (5, 78)], 1), 0)
 
 
-def wrong_deliveries(rows, writes=()):
+def wrong_deliveries(rows, writes=(), **how):
     """rows: (block, crc, status, ms); writes: (block, crc, ms)"""
     noted = np.array([(b * 8, c, s, ms * 1000000) for b, c, s, ms in rows], dtype=blocks.DELIVERY)
     records = np.array([(b, c, 0, ms * 1000000) for b, c, ms in writes], dtype=blocks.JOURNAL)
-    return blocks.verify_deliveries(noted.tobytes(), records.tobytes(), CAPACITY).wrong
+    return blocks.verify_deliveries(noted.tobytes(), records.tobytes(), CAPACITY, **how).wrong
 
 
 check("deliveries of blocks never written", wrong_deliveries(
@@ -105,6 +105,14 @@ check("planted: stale, the pattern after a write", wrong_deliveries([(5, right(5
                                                                     [(5, 77, 50)]), 1)
 check("planted: stale, a write after another", wrong_deliveries(
     [(5, 77, 0, 100)], [(5, 77, 50), (5, 78, 60)]), 1)
+UNTIMED = [(5, 77, 0, 100)], [(5, 77, 50), (5, 78, 60)]
+check("with a real clock, deliveries may be late", wrong_deliveries(*UNTIMED, timed=False), 0)
+check("planted: with a real clock, stale since before the start", wrong_deliveries(
+    *UNTIMED, at_start=2, timed=False), 1)
+check("planted: with a real clock, a second delivery", wrong_deliveries(
+    [(5, right(5), 0, 10), (5, right(5), 0, 11)], timed=False), 1)
+check("planted: stale since before the start, whatever the time", wrong_deliveries(
+    [(5, right(5), 0, 40)], [(5, 77, 50)], at_start=1), 1)
 
 # Blocks of 16 KiB: four units of the journal. What they hold is written here in full, and
 # its checksum is zlib's own.
@@ -160,7 +168,7 @@ for ms in (20, 30, 36, 50):
     records = np.array([(u, c, 0, at * 10 ** 6) for (u, c), at in zip(W[:2], (10, ms))],
                        dtype=blocks.JOURNAL)
     check("16 KiB, delivered at 40 ms, the second write at %d" % ms, blocks.verify_deliveries(
-        late.tobytes(), records.tobytes(), LARGE_CAPACITY, LARGE).wrong, int(ms < 35))
+        late.tobytes(), records.tobytes(), LARGE_CAPACITY, block_bytes=LARGE).wrong, int(ms < 35))
 try:
     blocks.Disk(b"", 8, 2048)
     check("blocks of 2 KiB are refused", "no", "refused")

@@ -600,7 +600,7 @@ class Ports(unittest.TestCase):
                 was = port.identity()
                 self.assertIsNone(port.coverage(was))
                 path = os.path.join(folder, "sys/kernel/freeblock/sda/coverage")
-                # as tasks/scrub.c has it
+                # as tasks/job.c has it
                 head = struct.pack("<8sIIQQII88s", b"fbcover", 1, 8, 126, 1234, 3, 0, b"naa.sda")
                 self.assertEqual(len(head), 128)
                 with open(path, "wb") as file:

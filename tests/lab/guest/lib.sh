@@ -22,11 +22,12 @@
 #	fb DISK				the disk's /sys/kernel/freeblock directory
 #	kv FILE KEY				the value of a "key value" line
 #	wait_for SECONDS COMMAND...		until the command succeeds
-#	scan_start DISK DRIVE [RANGE]		with checksums
 #	scan_state DISK				scan_stop DISK
-#	keep_scan DISK DRIVE			the host judges every block
-#	keep_deliveries DISK DRIVE		the same of module fbconsumer's
-#	(several in one script: set verify_folder=/out/verify-NAME before each)
+#	consumer_start DISK DRIVE [RANGE]...	module fbconsumer wants all, or ranges
+#	consumer_over				has it got all, or stopped?
+#	consumer_stop				consumer KEY	of its state
+#	consumer_keep DISK DRIVE		it goes; the host judges every block that it got
+#	(several in one script: set verify_folder=/out/verify-NAME before each start)
 #
 # fio: results as JSON in /out/NAME.json and terse in /tmp/NAME.terse
 #
@@ -318,13 +319,34 @@ iosched()
 
 verify_folder=/out/verify
 
-# What the host needs to judge a scan (tests/lab/blocks.py). The drive's
+# What the host needs to judge blocks (tests/lab/blocks.py). The drive's
 # journal must hold every write: give "journal_records N" at drive_new.
-scan_start()
+consumer_start()
 {
+	local disk="$1" drive="$2"
+
+	shift 2
+	[ -d /sys/module/fbconsumer ] || load_module fbconsumer
+	[ "$(consumer task)" = none ] || echo destroy > /sys/kernel/debug/fbconsumer/command
 	mkdir -p "$verify_folder"
-	drive_stat "$2" journal_records > "$verify_folder/journal_at_start"
-	echo "start ${3:+$3 }crc" > "/sys/kernel/freeblock/$1/scan"
+	drive_stat "$drive" journal_records > "$verify_folder/journal_at_start"
+	echo "start $disk${*:+ $*}" > /sys/kernel/debug/fbconsumer/command
+}
+
+consumer()
+{
+	kv /sys/kernel/debug/fbconsumer/state "$1"
+}
+
+consumer_over()
+{
+	[ "$(consumer task)" = over ]
+}
+
+consumer_stop()
+{
+	echo stop > /sys/kernel/debug/fbconsumer/command
+	wait_for 60 consumer_over
 }
 
 scan_state()
@@ -339,28 +361,17 @@ scan_stop()
 	wait_for 60 sh -c "! grep -Eq '^state (running|stopping)' /sys/kernel/freeblock/$1/scan"
 }
 
-keep_journal()
+consumer_keep()
 {
-	cat "/sys/kernel/mechdisk/$2/journal" > "$verify_folder/journal"
-	cat "/sys/block/$1/size" > "$verify_folder/sectors"
-	expect_eq "the journal of drive $2 is complete" "$(drive_stat "$2" journal_overflow)" 0
-}
-
-keep_scan()
-{
-	cat "/sys/kernel/debug/freeblock/$1/scan_crc" > "$verify_folder/scan_crc"
-	cat "/sys/kernel/freeblock/$1/granule_bytes" > "$verify_folder/granule_bytes"
-	expect_ge "blocks to judge" "$(stat -c %s "$verify_folder/scan_crc")" 16
-	keep_journal "$@"
-}
-
-keep_deliveries()
-{
-	mkdir -p "$verify_folder"
 	cat /sys/kernel/debug/fbconsumer/blocks > "$verify_folder/deliveries"
 	cat "/sys/kernel/freeblock/$1/granule_bytes" > "$verify_folder/granule_bytes"
-	expect_ge "deliveries to judge" "$(stat -c %s "$verify_folder/deliveries")" 24
-	keep_journal "$@"
+	cat "/sys/kernel/mechdisk/$2/journal" > "$verify_folder/journal"
+	cat "/sys/block/$1/size" > "$verify_folder/sectors"
+	expect_ge "blocks to judge" "$(stat -c %s "$verify_folder/deliveries")" 24
+	expect_eq "deliveries not noted, at the same time, or after the end" \
+		"$(consumer lost) $(consumer overlaps) $(consumer late)" "0 0 0"
+	expect_eq "the journal of drive $2 is complete" "$(drive_stat "$2" journal_overflow)" 0
+	echo destroy > /sys/kernel/debug/fbconsumer/command
 }
 
 fio_run()

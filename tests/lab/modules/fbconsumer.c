@@ -6,9 +6,9 @@
  *
  *	command	"start DISK [FIRST COUNT]...", "stop", "destroy"
  *	state	"key value" lines
- *	blocks	binary, see struct fb_seek_fit_record: each delivery, in the order they came
+ *	blocks	binary, see struct fbc_record: each delivery, in the order they came
  *
- * Locks: fb_seek_fit_mutex guards fbc against commands and readers; the callbacks come one at a
+ * Locks: fbc_mutex guards fbc against commands and readers; the callbacks come one at a
  * time and alone write the records and counts, which readers see after the task's end.
  */
 #include <linux/atomic.h>
@@ -25,7 +25,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 
 #include "include/freeblock.h"
 
@@ -41,14 +40,16 @@ static unsigned int flags;
 module_param(flags, uint, 0644);
 MODULE_PARM_DESC(flags, "enum freeblock_flags of the next task");
 
-#define FB_SEEK_FIT_RECORDS 131072
+static unsigned int records = 131072;
+module_param(records, uint, 0444);
+MODULE_PARM_DESC(records, "deliveries for which there is room, 24 bytes each");
 
 /*
  * @ns: when the first block of the same read came: from then on it is the consumer's,
  * however long it takes over the others
  * @status: 0 = good, 1 = medium error, 2 = not tried, 3 = another one: wrong
  */
-struct fb_seek_fit_record {
+struct fbc_record {
 	__le64 lbn;
 	__le32 crc;
 	__le32 status;
@@ -71,7 +72,7 @@ struct fb_seek_fit_record {
  */
 struct fbc {
 	struct freeblock_task *task;
-	struct fb_seek_fit_record *record;
+	struct fbc_record *record;
 	u32 n;
 	u32 lost;
 	u64 batch;
@@ -84,10 +85,10 @@ struct fbc {
 };
 
 static struct fbc fbc;
-static DEFINE_MUTEX(fb_seek_fit_mutex);
-static struct dentry *fb_seek_fit_dir;
+static DEFINE_MUTEX(fbc_mutex);
+static struct dentry *fbc_dir;
 
-static void fb_seek_fit_enter(struct fbc *c)
+static void fbc_enter(struct fbc *c)
 {
 	if (atomic_inc_return(&c->inside) != 1)
 		c->overlaps++;
@@ -95,7 +96,7 @@ static void fb_seek_fit_enter(struct fbc *c)
 		c->late++;
 }
 
-static u32 fb_seek_fit_status(blk_status_t status, const void *data)
+static u32 fbc_status(blk_status_t status, const void *data)
 {
 	if (status == BLK_STS_OK)
 		return data || flags & FREEBLOCK_NO_DATA ? 0 : 3;
@@ -104,25 +105,25 @@ static u32 fb_seek_fit_status(blk_status_t status, const void *data)
 	return status == BLK_STS_MEDIUM ? 1 : status == BLK_STS_IOERR ? 2 : 3;
 }
 
-static void fb_seek_fit_block(struct freeblock_task *task, sector_t lbn, unsigned int sectors,
-			      const void *data, blk_status_t status)
+static void fbc_block(struct freeblock_task *task, sector_t lbn, unsigned int sectors,
+		      const void *data, blk_status_t status)
 {
 	struct fbc *c = freeblock_task_ctx(task);
-	struct fb_seek_fit_record *r = &c->record[c->n];
+	struct fbc_record *r = &c->record[c->n];
 	u64 batch = (uintptr_t)data - lbn * 512;
 
-	fb_seek_fit_enter(c);
+	fbc_enter(c);
 	if (batch != c->batch || !data) {
 		c->batch = batch;
 		c->batch_ns = ktime_get_ns();
 		if (slow_us)
 			usleep_range(slow_us, slow_us + slow_us / 4 + 1);
 	}
-	if (c->n == FB_SEEK_FIT_RECORDS) {
+	if (c->n == records) {
 		c->lost++;
 	} else {
 		r->lbn = cpu_to_le64(lbn);
-		r->status = cpu_to_le32(fb_seek_fit_status(status, data));
+		r->status = cpu_to_le32(fbc_status(status, data));
 		r->crc = data ? cpu_to_le32(~crc32_le(~0U, data, (size_t)sectors * 512)) : 0;
 		r->ns = cpu_to_le64(c->batch_ns);
 		c->n++;
@@ -132,31 +133,31 @@ static void fb_seek_fit_block(struct freeblock_task *task, sector_t lbn, unsigne
 	atomic_dec(&c->inside);
 }
 
-static void fb_seek_fit_ended(struct freeblock_task *task, enum freeblock_end why)
+static void fbc_ended(struct freeblock_task *task, enum freeblock_end why)
 {
 	struct fbc *c = freeblock_task_ctx(task);
 
-	fb_seek_fit_enter(c);
+	fbc_enter(c);
 	c->why = why;
 	c->ended++;
 	atomic_dec(&c->inside);
 }
 
-static struct freeblock_ops fb_seek_fit_ops = {
-	.block = fb_seek_fit_block,
-	.ended = fb_seek_fit_ended,
+static struct freeblock_ops fbc_ops = {
+	.block = fbc_block,
+	.ended = fbc_ended,
 };
 
-static void fb_seek_fit_destroy(void)
+static void fbc_destroy(void)
 {
-	lockdep_assert_held(&fb_seek_fit_mutex);
+	lockdep_assert_held(&fbc_mutex);
 	if (fbc.task)
 		freeblock_task_destroy(fbc.task);
 	fbc.task = NULL;
 }
 
 /* "FIRST COUNT" pairs, or nothing: the whole disk */
-static int fb_seek_fit_add_ranges(char *text)
+static int fbc_add_ranges(char *text)
 {
 	int ret;
 
@@ -177,76 +178,76 @@ static int fb_seek_fit_add_ranges(char *text)
 	return 0;
 }
 
-static int fb_seek_fit_start(const char *disk, char *ranges)
+static int fbc_start(const char *disk, char *ranges)
 {
-	struct fb_seek_fit_record *record = fbc.record;
+	struct fbc_record *record = fbc.record;
 	int ret;
 
-	lockdep_assert_held(&fb_seek_fit_mutex);
+	lockdep_assert_held(&fbc_mutex);
 	if (fbc.task)
 		return -EBUSY;
 	memset(&fbc, 0, sizeof(fbc));
 	fbc.record = record;
-	fb_seek_fit_ops.flags = flags;
-	fbc.task = freeblock_task_create(disk, "fbconsumer", &fb_seek_fit_ops, &fbc);
+	fbc_ops.flags = flags;
+	fbc.task = freeblock_task_create(disk, "fbconsumer", &fbc_ops, &fbc);
 	if (IS_ERR(fbc.task)) {
 		ret = PTR_ERR(fbc.task);
 		fbc.task = NULL;
 		return ret;
 	}
-	ret = fb_seek_fit_add_ranges(ranges);
+	ret = fbc_add_ranges(ranges);
 	if (!ret)
 		ret = freeblock_task_start(fbc.task);
 	if (ret)
-		fb_seek_fit_destroy();
+		fbc_destroy();
 	return ret;
 }
 
-static int fb_seek_fit_command(char *text)
+static int fbc_command(char *text)
 {
 	char *word = strsep(&text, " ");
 
 	if (!strcmp(word, "start")) {
 		word = strsep(&text, " ");
-		return word ? fb_seek_fit_start(word, text) : -EINVAL;
+		return word ? fbc_start(word, text) : -EINVAL;
 	}
 	if (text || !fbc.task)
 		return -EINVAL;
 	if (!strcmp(word, "stop"))
 		freeblock_task_stop(fbc.task);
 	else if (!strcmp(word, "destroy"))
-		fb_seek_fit_destroy();
+		fbc_destroy();
 	else
 		return -EINVAL;
 	return 0;
 }
 
-static ssize_t fb_seek_fit_command_write(struct file *file, const char __user *buf, size_t len,
-					 loff_t *pos)
+static ssize_t fbc_command_write(struct file *file, const char __user *buf, size_t len,
+				 loff_t *pos)
 {
 	char *text = memdup_user_nul(buf, len);
 	int ret;
 
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	mutex_lock(&fb_seek_fit_mutex);
-	ret = fb_seek_fit_command(strim(text));
-	mutex_unlock(&fb_seek_fit_mutex);
+	mutex_lock(&fbc_mutex);
+	ret = fbc_command(strim(text));
+	mutex_unlock(&fbc_mutex);
 	kfree(text);
 	return ret ? ret : len;
 }
 
-static const struct file_operations fb_seek_fit_command_fops = {
+static const struct file_operations fbc_command_fops = {
 	.owner = THIS_MODULE,
 	.open = simple_open,
-	.write = fb_seek_fit_command_write,
+	.write = fbc_command_write,
 };
 
-static int fb_seek_fit_state_show(struct seq_file *m, void *v)
+static int fbc_state_show(struct seq_file *m, void *v)
 {
 	struct freeblock_progress p = {};
 
-	mutex_lock(&fb_seek_fit_mutex);
+	mutex_lock(&fbc_mutex);
 	if (fbc.task)
 		freeblock_task_progress(fbc.task, &p);
 	seq_printf(m, "task %s\n", !fbc.task ? "none" : READ_ONCE(fbc.ended) ? "over" : "running");
@@ -255,52 +256,57 @@ static int fb_seek_fit_state_show(struct seq_file *m, void *v)
 		   !fbc.ended ? "-" : fbc.why == FREEBLOCK_FINISHED ? "finished" : "stopped");
 	seq_printf(m, "total %llu\ndone %llu\nfailed %llu\nflying %llu\n", p.total, p.done,
 		   p.failed, p.flying);
-	mutex_unlock(&fb_seek_fit_mutex);
+	mutex_unlock(&fbc_mutex);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(fb_seek_fit_state);
+DEFINE_SHOW_ATTRIBUTE(fbc_state);
 
-static ssize_t fb_seek_fit_blocks_read(struct file *file, char __user *buf, size_t len, loff_t *pos)
+static ssize_t fbc_blocks_read(struct file *file, char __user *buf, size_t len, loff_t *pos)
 {
 	ssize_t ret;
 
-	mutex_lock(&fb_seek_fit_mutex);
+	mutex_lock(&fbc_mutex);
 	ret = simple_read_from_buffer(buf, len, pos, fbc.record,
 				      (size_t)READ_ONCE(fbc.n) * sizeof(*fbc.record));
-	mutex_unlock(&fb_seek_fit_mutex);
+	mutex_unlock(&fbc_mutex);
 	return ret;
 }
 
-static const struct file_operations fb_seek_fit_blocks_fops = {
+static const struct file_operations fbc_blocks_fops = {
 	.owner = THIS_MODULE,
 	.open = simple_open,
-	.read = fb_seek_fit_blocks_read,
+	.read = fbc_blocks_read,
 	.llseek = default_llseek,
 };
 
-static int __init fb_seek_fit_init(void)
+static u64 fbc_bytes(void)
 {
-	fbc.record = vzalloc(FB_SEEK_FIT_RECORDS * sizeof(*fbc.record));
-	if (!fbc.record)
-		return -ENOMEM;
-	fb_seek_fit_dir = debugfs_create_dir("fbconsumer", NULL);
-	debugfs_create_file("command", 0200, fb_seek_fit_dir, NULL, &fb_seek_fit_command_fops);
-	debugfs_create_file("state", 0444, fb_seek_fit_dir, NULL, &fb_seek_fit_state_fops);
-	debugfs_create_file("blocks", 0444, fb_seek_fit_dir, NULL, &fb_seek_fit_blocks_fops);
+	return (u64)records * sizeof(*fbc.record);
+}
+
+static int __init fbc_init(void)
+{
+	fbc.record = freeblock_alloc(fbc_bytes(), "a record of deliveries");
+	if (IS_ERR(fbc.record))
+		return PTR_ERR(fbc.record);
+	fbc_dir = debugfs_create_dir("fbconsumer", NULL);
+	debugfs_create_file("command", 0200, fbc_dir, NULL, &fbc_command_fops);
+	debugfs_create_file("state", 0444, fbc_dir, NULL, &fbc_state_fops);
+	debugfs_create_file("blocks", 0444, fbc_dir, NULL, &fbc_blocks_fops);
 	return 0;
 }
 
-static void __exit fb_seek_fit_exit(void)
+static void __exit fbc_exit(void)
 {
-	debugfs_remove_recursive(fb_seek_fit_dir);
-	mutex_lock(&fb_seek_fit_mutex);
-	fb_seek_fit_destroy();
-	mutex_unlock(&fb_seek_fit_mutex);
-	vfree(fbc.record);
+	debugfs_remove_recursive(fbc_dir);
+	mutex_lock(&fbc_mutex);
+	fbc_destroy();
+	mutex_unlock(&fbc_mutex);
+	freeblock_free(fbc.record, fbc_bytes());
 }
 
-module_init(fb_seek_fit_init);
-module_exit(fb_seek_fit_exit);
+module_init(fbc_init);
+module_exit(fbc_exit);
 
 MODULE_DESCRIPTION("Test consumer of the freeblock scheduler");
 MODULE_LICENSE("GPL");

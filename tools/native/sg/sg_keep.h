@@ -3,8 +3,8 @@
  * Checksums of the blocks that the scan read, for whoever wants to verify them. They are
  * computed while the drive is at work, one block at a time, so that commands do not wait.
  *
- * The file has one record per 4096 bytes of the disk, in the order read; the format is
- * that of the kernel's debugfs scan_crc:
+ * The file has one record per 4096 bytes of the disk, in the order read; tests/lab/blocks.py
+ * verifies them:
  *
  *	le64 block	which 4096 bytes of the disk
  *	le32 crc	CRC-32 as of zlib; the disk's last block may be shorter

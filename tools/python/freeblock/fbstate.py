@@ -137,7 +137,8 @@ def refusal(disk, what, error):
         errno.EPERM: "run it as root",
         errno.ENOENT: "this module has no such file: load the one of this source tree",
         errno.EINVAL: "the kernel log says why: dmesg | grep freeblock",
-        errno.EALREADY: "it is so already, or there is none: freeblock status " + disk,
+        errno.EALREADY: "it is already paused or running, or there is nothing to pause, resume "
+                        "or stop: freeblock status " + disk,
         errno.EBUSY: "another task or reader has it: freeblock status " + disk,
         errno.ENODATA: "the disk has no model: " + NEXT["no model"] % disk,
         errno.ENODEV: "the disk is gone: freeblock status",
