@@ -160,8 +160,6 @@ struct dm_zone {
  * @slip: all slips
  * @remap: all remaps
  * @before: the array that all zones' @before point into, or NULL
- * @spt_most: longest track
- * @spt_least: shortest track of a zone with LBNs
  */
 struct disk_model {
 	struct dm_info info;
@@ -185,8 +183,6 @@ struct disk_model {
 	struct dm_slip *slip;
 	struct dm_remap *remap;
 	u32 *before;
-	u32 spt_most;
-	u32 spt_least;
 };
 
 /* Angle of one sector of @spt, 2^-64 turn, rounded up; 0 for one sector, which begins at 0. */
@@ -209,17 +205,7 @@ static inline u64 dm_slip_end(const struct dm_slip *slip)
 /* Count the slips of the zone that begin before physical number @phys. */
 static inline u32 dm_slips_before(const struct dm_zone *z, u64 phys)
 {
-	u32 lo = 0, hi = z->slips;
-
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (z->slip[mid].at < phys)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return fb_bisect(i, z->slips, z->slip[i].at < phys);
 }
 
 static inline u32 dm_seg_ns(const struct dm_seg *seg, u32 cyls)

@@ -103,11 +103,6 @@ static u32 fb_conservatism_bin(u64 ns)
 	return min_t(u64, div_u64(ns, FB_CONSERVATISM_BIN_NS), FB_CONSERVATISM_BINS - 1);
 }
 
-void fb_conservatism_target(struct fb_conservatism *m, u32 target_ppm)
-{
-	m->target_ppm = target_ppm;
-}
-
 /* ---- the tail ---- */
 
 /**
@@ -247,10 +242,10 @@ static void fb_conservatism_reckon(struct fb_conservatism *m)
 	const u32 *told = m->told ? m->prior : NULL;
 	u32 share[FB_CONSERVATISM_BINS], band = m->turn, risk, floor_ns;
 
-	m->turn = band < FB_CONSERVATISM_BANDS ? band + 1 : 0;
+	m->turn = band < DM_BANDS ? band + 1 : 0;
 	if (m->trials < FB_CONSERVATISM_ENOUGH)
 		return;
-	if (band == FB_CONSERVATISM_BANDS) {
+	if (band == DM_BANDS) {
 		fb_conservatism_shares(&m->all, told, FB_CONSERVATISM_PRIOR, m->share);
 		m->one_ns = fb_conservatism_towards(m->one_ns,
 						    fb_conservatism_quantile_ns(m->share, m->risk));
@@ -375,7 +370,7 @@ static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
 		m->cost_ppm += (fb_conservatism_cost_ppm(m, span_ns) -
 				m->cost_ppm) / FB_CONSERVATISM_GAIN;
 	}
-	for (i = 0; i < FB_CONSERVATISM_BANDS; i++)
+	for (i = 0; i < DM_BANDS; i++)
 		fb_conservatism_fade_tail(&m->tail[i]);
 	fb_conservatism_fade_tail(&m->all);
 	fb_conservatism_fade_tail(&m->early);
@@ -430,7 +425,7 @@ void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_
 void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 			   const struct fb_conservatism_leg *leg)
 {
-	u32 band = fb_conservatism_band(leg->dist), bin = fb_conservatism_bin(leg->slack_ns);
+	u32 band = dm_band(leg->dist), bin = fb_conservatism_bin(leg->slack_ns);
 	s32 turns = fb_conservatism_turns(m, leg->late_ns);
 
 	fb_conservatism_feed_back(m, now_ns);
@@ -463,7 +458,7 @@ void fb_conservatism_init(struct fb_conservatism *m, u64 period_ns, u32 target_p
 	m->odds.price = FB_CONSERVATISM_PRICE_START;
 	fb_conservatism_shares(&m->all, NULL, FB_CONSERVATISM_PRIOR, m->share);
 	fb_conservatism_gains(m);
-	for (i = 0; i < FB_CONSERVATISM_BANDS; i++) {
+	for (i = 0; i < DM_BANDS; i++) {
 		m->odds.floor_ns[i] = FB_CONSERVATISM_START_NS;
 		fb_conservatism_tell(m->odds.late[i], m->share);
 	}
@@ -513,10 +508,10 @@ void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *
 	u32 risk = min(m->risk * FB_CONSERVATISM_GAP_BLOCKS, FB_CONSERVATISM_ONE / 2);
 	u32 share[FB_CONSERVATISM_BINS], most_ns = 1, i;
 
-	if (!dm_spread_is_known(dm))
+	if (!dm_info(dm)->spread_known)
 		return;
 	m->told = true;
-	for (i = 0; i < FB_CONSERVATISM_BANDS; i++) {
+	for (i = 0; i < DM_BANDS; i++) {
 		u32 spread_ns = fb_conservatism_band_spread(dm, i);
 
 		most_ns = max(most_ns, spread_ns);
@@ -535,11 +530,6 @@ void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *
 }
 
 /* ---- the answer ---- */
-
-u32 fb_conservatism_one_ns(const struct fb_conservatism *m)
-{
-	return m->one_ns;
-}
 
 u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns)
 {

@@ -15,7 +15,6 @@
 
 #include "disk_model.h"
 
-#define FB_CONSERVATISM_BANDS DM_BANDS
 #define FB_CONSERVATISM_BINS 64		/* bins of slack; the last one holds all longer slacks */
 #define FB_CONSERVATISM_BIN_NS 20000	/* width of a bin */
 /* the paper's value, until there are trials, unless fb_conservatism_expect() is called */
@@ -79,16 +78,17 @@ struct fb_conservatism_tail {
  * value; the feedback moves the price until the target is met.
  */
 struct fb_conservatism_odds {
-	u32 floor_ns[FB_CONSERVATISM_BANDS];
-	u16 late[FB_CONSERVATISM_BANDS][FB_CONSERVATISM_BINS];
+	u32 floor_ns[DM_BANDS];
+	u16 late[DM_BANDS][FB_CONSERVATISM_BINS];
 	u16 early[FB_CONSERVATISM_BINS];
 	u32 price;
 };
 
 /**
- * struct fb_conservatism - what was learnt
+ * struct fb_conservatism - what was learnt; private but for those named
  * @period_ns: one revolution
- * @target_ppm: foreground time that free reads may cost, as part of all time
+ * @target_ppm: foreground time that free reads may cost, as part of all time, 1 .. 1000000; may
+ *	be changed at any time
  * @tail: trials by distance band
  * @all: trials of every band but 0
  * @early: trials of every band, by what was missing of a turn, with turns gained
@@ -99,7 +99,7 @@ struct fb_conservatism_odds {
  * @own_n: plain foreground trials in the last bin, as in struct fb_conservatism_tail
  * @own_lost: turns lost in them
  * @odds: for a search that weighs the risk itself
- * @one_ns: conservatism for all distances
+ * @one_ns: what to add to seek estimates of any distance; changes by a few us a second at most
  * @early_ns: a gap whose wait is this near a whole turn is left alone
  * @trials: number of trials
  * @turn: the band to be computed next
@@ -112,7 +112,7 @@ struct fb_conservatism_odds {
 struct fb_conservatism {
 	u64 period_ns;
 	u32 target_ppm;
-	struct fb_conservatism_tail tail[FB_CONSERVATISM_BANDS];
+	struct fb_conservatism_tail tail[DM_BANDS];
 	struct fb_conservatism_tail all;
 	struct fb_conservatism_tail early;
 	u32 share[FB_CONSERVATISM_BINS];
@@ -152,24 +152,6 @@ void fb_conservatism_init(struct fb_conservatism *m, u64 period_ns, u32 target_p
 void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *dm);
 
 /**
- * fb_conservatism_target() - set another target from now on
- * @m: state; what was learnt of the drive stays
- * @target_ppm: 1 .. 1000000
- */
-void fb_conservatism_target(struct fb_conservatism *m, u32 target_ppm);
-
-/**
- * fb_conservatism_band() - get the band of a seek distance
- * @dist: cylinders
- *
- * Return: as dm_band().
- */
-static inline u32 fb_conservatism_band(u32 dist)
-{
-	return dm_band(dist);
-}
-
-/**
  * fb_conservatism_predict() - fill in what is known of a leg beforehand
  * @leg: @dist, @slack_ns and @simple are filled, the rest is left alone
  * @dm: model
@@ -190,14 +172,6 @@ void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_
  */
 void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 			   const struct fb_conservatism_leg *leg);
-
-/**
- * fb_conservatism_one_ns() - get what to add to seek estimates of any distance
- * @m: state
- *
- * Return: ns; changes by a few us a second at most.
- */
-u32 fb_conservatism_one_ns(const struct fb_conservatism *m);
 
 /**
  * fb_conservatism_chance() - read one of the tables of struct fb_conservatism_odds

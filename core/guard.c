@@ -18,8 +18,6 @@ static void fb_guard_clear(struct fb_guard *g)
 /**
  * fb_guard_init() - initialise with free reads on and nothing counted
  * @g: the guard
- *
- * Context: any.
  */
 void fb_guard_init(struct fb_guard *g)
 {
@@ -73,8 +71,6 @@ static bool fb_guard_exceeded(const struct fb_guard *g, u32 bound_ppm)
  * @missed: turns lost through free reads
  * @bound_ppm: allowed share of @missed in @fg over the window, parts per million
  *
- * Context: any; the caller serialises.
- *
  * Return: true if this call switched free reads off.
  */
 bool fb_guard_count(struct fb_guard *g, u64 now_ns, u32 fg, u32 missed, u32 bound_ppm)
@@ -100,8 +96,6 @@ bool fb_guard_count(struct fb_guard *g, u64 now_ns, u32 fg, u32 missed, u32 boun
  * fb_guard_on() - test whether free reads are on, and end a pause that is over
  * @g: the guard
  * @now_ns: monotonic time
- *
- * Context: any; the caller serialises.
  *
  * Return: true if they are; after a pause the window begins empty.
  */

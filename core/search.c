@@ -325,7 +325,7 @@ static void fb_search_floors(struct fb_search *s)
 {
 	u32 least = U32_MAX, i;
 
-	for (i = FB_CONSERVATISM_BANDS; i--;) {
+	for (i = DM_BANDS; i--;) {
 		/* band 0: head switches and the same track have values of their own */
 		least = min_t(u32, least, i ? s->lim.leg_ns[i] :
 			      fb_track_find_con_ns(s, 0, true, true));
@@ -348,7 +348,7 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 		     const struct fb_bitmap *bm, const struct fb_gap *gap,
 		     const struct fb_limits *lim)
 {
-	u32 spt = dm_spt_most(dm);
+	const struct dm_info *info = dm_info(dm);
 	u64 seek;
 
 	memset(s, 0, sizeof(*s));
@@ -364,12 +364,12 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	dm_position(dm, &s->gap.src, &gap->dst, gap->dst_write, &seek, &s->latency_ns);
 	s->window_ns = seek + s->latency_ns;
 	s->period_ns = dm_period_ns(dm);
-	s->switch_ns[0] = dm_switch_ns(dm, false);
-	s->switch_ns[1] = dm_switch_ns(dm, true);
+	s->switch_ns[0] = info->head_switch_ns;
+	s->switch_ns[1] = info->head_switch_ns + info->write_settle_ns;
 	/* the longest track gives the shortest time, which is the safe bound */
-	s->granule_ns = div_u64(s->period_ns * lim->granule_sectors, spt);
-	s->fg_ns = div_u64(s->period_ns * gap->dst_nsect, spt);
-	s->region = div_u64((u64)FB_REGIONS << 32, dm_info(dm)->cylinders);
+	s->granule_ns = div_u64(s->period_ns * lim->granule_sectors, info->spt_most);
+	s->fg_ns = div_u64(s->period_ns * gap->dst_nsect, info->spt_most);
+	s->region = div_u64((u64)FB_REGIONS << 32, info->cylinders);
 	s->extra_ns = fb_search_extra_ns(dm, gap, s->latency_ns);
 	s->most_weight = fb_search_most_weight(lim);
 	s->weight = s->most_weight;

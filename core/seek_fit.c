@@ -70,7 +70,7 @@ static u32 fb_seek_fit_spread_start(const struct disk_model *dm, u32 band)
 {
 	u64 sd_ns = dm_spread_ns(dm, 2 * dm_band_first(band));
 
-	if (!dm_spread_is_known(dm))
+	if (!dm_info(dm)->spread_known)
 		return FB_SEEK_FIT_SPREAD_NS;
 	return clamp_t(u64, div_u64(sd_ns * 551, 1000), FB_SEEK_FIT_SPREAD_LEAST_NS,
 		       FB_SEEK_FIT_SPREAD_MOST_NS);

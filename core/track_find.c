@@ -161,7 +161,7 @@ static u64 fb_track_find_leg_miss(const struct fb_search *s, const struct dm_pla
 	slack_ns += fb_track_find_con(s, a, b);
 	if (odds)
 		return s->lim.miss_value *
-			fb_conservatism_chance(odds->late[fb_conservatism_band(cyls)],
+			fb_conservatism_chance(odds->late[dm_band(cyls)],
 					       slack_ns) >> 16;
 	return cyls ? fb_track_find_miss(s, slack_ns) : 0;
 }

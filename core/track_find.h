@@ -53,7 +53,7 @@ static inline u32 fb_track_find_weight(const struct fb_search *s, u32 cyl)
 static inline u64 fb_track_find_con_ns(const struct fb_search *s, u32 cyls, bool head, bool track)
 {
 	const struct fb_limits *lim = &s->lim;
-	u64 con = lim->leg_ns ? lim->leg_ns[fb_conservatism_band(cyls)] : lim->conservatism_ns;
+	u64 con = lim->leg_ns ? lim->leg_ns[dm_band(cyls)] : lim->conservatism_ns;
 
 	if (cyls)
 		return con;
@@ -74,7 +74,7 @@ static inline u64 fb_track_find_con_ns(const struct fb_search *s, u32 cyls, bool
 static inline u64 fb_track_find_con_floor_ns(const struct fb_search *s, u32 cyls)
 {
 	if (s->lim.leg_ns)
-		return s->floor_ns[fb_conservatism_band(cyls)];
+		return s->floor_ns[dm_band(cyls)];
 	return fb_track_find_con_ns(s, cyls, true, true);
 }
 

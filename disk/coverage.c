@@ -300,7 +300,7 @@ void fb_coverage_weigh(struct fb_coverage *cov, struct fb_limits *lim)
 		cov->balanced_ns = now;
 	}
 	if (lim->odds)
-		lim->miss_value = fb_block_value_turn(&cov->worth, lim->odds->price);
+		lim->miss_value = fb_block_value_miss(&cov->worth, lim->odds->price);
 	lim->weight = cov->worth.weight;
 	lim->root = cov->worth.root;
 }

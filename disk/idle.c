@@ -42,7 +42,7 @@ static void fb_idle_set_drive(struct fb_disk *fd)
 
 	lockdep_assert_held(&fd->lock);
 	fb_idle_policy_set_drive(&fd->idle.wait, dm_period_ns(dm),
-				 div_u64(dm_period_ns(dm) * 1000, dm_spt_least(dm)));
+				 div_u64(dm_period_ns(dm) * 1000, dm_info(dm)->spt_least));
 }
 
 /* Have the thread compute anew when to read. */

@@ -118,7 +118,7 @@ static void fb_choice_set_margin(const struct fb_sched *fs, struct fb_limits *li
 	lim->conservatism_ns = fs->conservatism_ns;
 	if (!fs->auto_margin)
 		return;
-	lim->conservatism_ns = fb_conservatism_one_ns(&fs->fd->conservatism);
+	lim->conservatism_ns = fs->fd->conservatism.one_ns;
 	lim->odds = &fs->fd->conservatism.odds;
 }
 

@@ -149,7 +149,7 @@ static u32 band_of(u32 a, u32 b)
 {
 	u32 cyls = a > b ? a - b : b - a, band = 0;
 
-	for (; cyls && band < FB_CONSERVATISM_BANDS - 1; cyls /= 4)
+	for (; cyls && band < DM_BANDS - 1; cyls /= 4)
 		band++;
 	return band;
 }
@@ -328,11 +328,11 @@ static void test_optimum(void **state)
 }
 
 /* conservatism by distance; longer ways may need far less than shorter ones */
-static void random_legs(struct rnd *r, u32 leg_ns[FB_CONSERVATISM_BANDS])
+static void random_legs(struct rnd *r, u32 leg_ns[DM_BANDS])
 {
 	u32 i;
 
-	for (i = 0; i < FB_CONSERVATISM_BANDS; i++)
+	for (i = 0; i < DM_BANDS; i++)
 		leg_ns[i] = rnd_below(r, 2) ? rnd_below(r, 100000) : rnd_below(r, 900000);
 }
 
@@ -340,7 +340,7 @@ static void random_legs(struct rnd *r, u32 leg_ns[FB_CONSERVATISM_BANDS])
 static void test_legs(void **state)
 {
 	static const u32 density[] = { 1000, 500, 100, 20, 3 };
-	u32 i, nonzero = 0, leg_ns[FB_CONSERVATISM_BANDS];
+	u32 i, nonzero = 0, leg_ns[DM_BANDS];
 	struct rnd r = { 32 };
 
 	(void)state;
@@ -692,7 +692,7 @@ static void test_lifted(void **state)
 	static const u32 density[] = { 1000, 500, 100, 20 };
 	struct rnd r = { 28 };
 	u32 i, kinds[4] = { 0 }, source = 0, dest = 0, several = 0, better = 0;
-	u32 leg_ns[FB_CONSERVATISM_BANDS];
+	u32 leg_ns[DM_BANDS];
 
 	(void)state;
 	for (i = 0; i < 8000; i++) {
@@ -842,7 +842,7 @@ static void random_odds(struct rnd *r, struct fb_conservatism_odds *odds)
 {
 	u32 i, k, late, early = rnd_below(r, 40000);
 
-	for (k = 0; k < FB_CONSERVATISM_BANDS; k++) {
+	for (k = 0; k < DM_BANDS; k++) {
 		odds->floor_ns[k] = rnd_below(r, 100000);
 		late = rnd_below(r, 40000);
 		for (i = 0; i < FB_CONSERVATISM_BINS; i++) {

@@ -192,10 +192,10 @@ static void simt_weigh(struct simt *t, u64 now_ns)
 		t->balanced_ns = now_ns;
 	}
 	if (t->lim.odds) {
-		t->lim.miss_value = fb_block_value_turn(&t->worth, t->lim.odds->price);
-		t->lim.conservatism_ns = fb_conservatism_one_ns(&t->margin);
+		t->lim.miss_value = fb_block_value_miss(&t->worth, t->lim.odds->price);
+		t->lim.conservatism_ns = t->margin.one_ns;
 	} else {
-		t->lim.miss_value = fb_block_value_miss(&t->worth, t->o->miss_gaps);
+		t->lim.miss_value = fb_block_value_miss(&t->worth, 256 * t->o->miss_gaps);
 	}
 }
 
@@ -267,7 +267,7 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 			 lim->granule_sectors);
 	fb_conservatism_init(&t->margin, dm_period_ns(t->dm), o->target_slowdown_ppm);
 	fb_conservatism_expect(&t->margin, t->dm);
-	lim->conservatism_ns = fb_conservatism_one_ns(&t->margin);
+	lim->conservatism_ns = t->margin.one_ns;
 	if (o->conservatism_us == SIMO_AUTO) {
 		lim->odds = &t->margin.odds;
 		lim->leg_ns = lim->odds->floor_ns;
