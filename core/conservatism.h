@@ -56,13 +56,13 @@ struct fb_conservatism_leg {
 };
 
 /**
- * struct fb_conservatism_tail - trials by slack
- * @n: trials, in 64ths, because they fade
- * @lost: turns lost in them, in 64ths
+ * struct fb_conservatism_trials - trials at some slack, in 64ths, because they fade
+ * @n: how many
+ * @lost: turns lost in them
  */
-struct fb_conservatism_tail {
-	u32 n[FB_CONSERVATISM_BINS];
-	u32 lost[FB_CONSERVATISM_BINS];
+struct fb_conservatism_trials {
+	u32 n;
+	u32 lost;
 };
 
 /**
@@ -89,15 +89,14 @@ struct fb_conservatism_odds {
  * @period_ns: one revolution
  * @target_ppm: foreground time that free reads may cost, as part of all time, 1 .. 1000000; may
  *	be changed at any time
- * @tail: trials by distance band
+ * @tail: trials by distance band and slack
  * @all: trials of every band but 0
  * @early: trials of every band, by what was missing of a turn, with turns gained
  * @share: chance of losing a turn at a slack, all bands but 0, 30 binary places
  * @gain: chance of gaining a turn, by what is missing of one, 30 binary places
  * @prior: initial @share according to the model, if @told
  * @told: the model says how much seeks vary
- * @own_n: plain foreground trials in the last bin, as in struct fb_conservatism_tail
- * @own_lost: turns lost in them
+ * @own: plain foreground trials in the last bin
  * @odds: for a search that weighs the risk itself
  * @one_ns: what to add to seek estimates of any distance; changes by a few us a second at most
  * @early_ns: a gap whose wait is this near a whole turn is left alone
@@ -112,15 +111,14 @@ struct fb_conservatism_odds {
 struct fb_conservatism {
 	u64 period_ns;
 	u32 target_ppm;
-	struct fb_conservatism_tail tail[DM_BANDS];
-	struct fb_conservatism_tail all;
-	struct fb_conservatism_tail early;
+	struct fb_conservatism_trials tail[DM_BANDS][FB_CONSERVATISM_BINS];
+	struct fb_conservatism_trials all[FB_CONSERVATISM_BINS];
+	struct fb_conservatism_trials early[FB_CONSERVATISM_BINS];
 	u32 share[FB_CONSERVATISM_BINS];
 	u32 gain[FB_CONSERVATISM_BINS];
 	u32 prior[FB_CONSERVATISM_BINS];
 	bool told;
-	u32 own_n;
-	u32 own_lost;
+	struct fb_conservatism_trials own;
 	struct fb_conservatism_odds odds;
 	u32 one_ns;
 	u32 early_ns;
