@@ -435,7 +435,7 @@ static struct request *fb_iosched_send_idle(struct fb_sched *fs)
 	fq = fb_sched_rq(rq);
 	fs->fd->stats.idles++;
 	fb_iosched_send(fs, fq, now, &(struct fb_iosched_dispatch) { .cause = FB_CAUSE_IDLE });
-	fb_idle_sent(fs->fd, now, fb_completion_end_ns(&fq->cmd));
+	fb_idle_sent(fs->fd, now);
 	return rq;
 }
 
