@@ -30,22 +30,12 @@
 #define FB_QUARANTINE_TOLD_NS (60 * 1000000000ULL)
 
 /**
- * struct fb_quarantine_block - a block that cannot be read
- * @lbn: its first sector
- * @nsect: its length
- */
-struct fb_quarantine_block {
-	u64 lbn;
-	u32 nsect;
-};
-
-/**
  * struct fb_quarantine - what is known of a disk's bad blocks
  * @granule: sectors per block
  * @sectors: sectors of the disk
- * @zone: quarantined ranges, read only while the disk is idle; they do not overlap. This
- *	and what follows is written by the thread with the disk's lock held, so the thread
- *	may read it without the lock
+ * @zone: quarantined ranges, for fb_limits.avoid; read only while the disk is idle; they do
+ *	not overlap. This and what follows is written by the thread with the disk's lock held,
+ *	so the thread may read it without the lock
  * @until_ns: when each of them ends
  * @zones: number of zones
  * @dropped: zones that ended early because there were too many
@@ -84,7 +74,7 @@ struct fb_quarantine {
 	u64 failed_ns;
 	u64 next_ns;
 	u32 slow_row;
-	struct fb_quarantine_block list[FB_QUARANTINE_LISTED];
+	struct fb_plan_piece list[FB_QUARANTINE_LISTED];
 	u32 listed;
 	u64 total;
 	u32 told;
@@ -137,7 +127,6 @@ void fb_quarantine_init(struct fb_quarantine *b);
 void fb_quarantine_begin(struct fb_quarantine *b, u32 granule, u64 sectors);
 void fb_quarantine_expire(struct fb_quarantine *b, u64 now);
 u64 fb_quarantine_quarantined(const struct fb_quarantine *b);
-void fb_quarantine_limits(const struct fb_quarantine *b, struct fb_limits *lim);
 const struct fb_avoid *fb_quarantine_zone(const struct fb_quarantine *b, u64 lbn, u64 nsect);
 bool fb_quarantine_doubts(const struct fb_quarantine *b, u64 lbn, u64 nsect);
 bool fb_quarantine_cut(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,

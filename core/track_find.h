@@ -6,26 +6,12 @@
 #ifndef FB_TRACK_FIND_H
 #define FB_TRACK_FIND_H
 
-#include "core/plan.h"
+#include "core/search.h"
 
 /* distance in cylinders */
 static inline u32 fb_track_find_apart(u32 a, u32 b)
 {
 	return a > b ? a - b : b - a;
-}
-
-/* the first granule that begins at @lbn or later */
-static inline u64 fb_granule_first(u32 granule_sectors, u64 lbn)
-{
-	return div_u64(lbn + granule_sectors - 1, granule_sectors);
-}
-
-/* the first granule that ends beyond @end; the disk's last one may be short */
-static inline u64 fb_granule_end(const struct disk_model *dm, u32 granule_sectors, u64 end)
-{
-	if (end >= dm_info(dm)->sectors)
-		return fb_granule_first(granule_sectors, dm_info(dm)->sectors);
-	return div_u64(end, granule_sectors);
 }
 
 /**

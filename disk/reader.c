@@ -115,7 +115,8 @@ static void fb_reader_search(struct fb_coverage *cov)
 	if (!cov->map || !cov->map->n_wanted)
 		return;
 	fb_coverage_weigh(cov, &lim);
-	fb_quarantine_limits(&fd->quarantine, &lim);
+	lim.avoid = fd->quarantine.zone;
+	lim.navoid = fd->quarantine.zones;
 	fb_search_start(s, fd->model, cov->map, &gap, &lim);
 	do {
 		/* Time that others run in cond_resched() does not count against the budget. */
