@@ -536,18 +536,12 @@ void dm_position(const struct disk_model *dm, const struct dm_place *from,
 
 /* ---- accesses ---- */
 
-/**
- * struct dm_trip - an access being predicted
- * @dm: model
- * @write: direction
- * @first: no sector has been transferred yet
- * @a: result so far; @a->end is where the head is
- */
+/* an access being predicted */
 struct dm_trip {
-	const struct disk_model *dm;
-	bool write;
-	bool first;
-	struct dm_access *a;
+	const struct disk_model *dm;	/* model */
+	bool write;			/* direction */
+	bool first;			/* no sector has been transferred yet */
+	struct dm_access *a;		/* result so far; @a->end is where the head is */
 };
 
 /*

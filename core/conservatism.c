@@ -105,16 +105,11 @@ static u32 fb_conservatism_bin(u64 ns)
 
 /* ---- the tail ---- */
 
-/**
- * struct fb_conservatism_pool - neighbouring bins with a common share
- * @share: the share
- * @n: trials
- * @end: the bin after the last
- */
+/* neighbouring bins with a common share */
 struct fb_conservatism_pool {
-	u32 share;
-	u32 n;
-	u32 end;
+	u32 share;	/* the share */
+	u32 n;		/* trials */
+	u32 end;	/* the bin after the last */
 };
 
 /* Make @share fall with slack: join neighbours where it rises (isotonic regression). */

@@ -272,18 +272,12 @@ const struct fb_idle_order_ops fb_idle_order_staggered = {
 
 /* ---- near ---- */
 
-/**
- * struct fb_idle_order_best - the best read so far
- * @first: its first granule
- * @end: granule at which it must end
- * @wanted: wanted granules, weighted
- * @ns: time it takes to seek there and read them
- */
+/* the best read so far */
 struct fb_idle_order_best {
-	u64 first;
-	u64 end;
-	u64 wanted;
-	u64 ns;
+	u64 first;	/* its first granule */
+	u64 end;	/* granule at which it must end */
+	u64 wanted;	/* wanted granules, weighted */
+	u64 ns;		/* time it takes to seek there and read them */
 };
 
 static void fb_idle_order_near_offer(struct fb_idle_order_best *best, u64 first, u64 end,

@@ -195,16 +195,11 @@ static u64 fb_idle_policy_overhead_ns(const struct fb_idle_policy *w)
 	return ns > transfer_ns ? div_u64(ns - transfer_ns, n) : 0;
 }
 
-/**
- * struct fb_idle_policy_cost - mean cost of a command of one size
- * @ns: time of a command
- * @sectors: sectors that it reads
- * @rest_ns: mean rest of it when a foreground request arrives meanwhile
- */
+/* mean cost of a command of one size */
 struct fb_idle_policy_cost {
-	u64 ns;
-	u64 sectors;
-	u64 rest_ns;
+	u64 ns;		/* time of a command */
+	u64 sectors;	/* sectors that it reads */
+	u64 rest_ns;	/* mean rest of it when a foreground request arrives meanwhile */
 };
 
 /*
@@ -247,16 +242,11 @@ static void fb_idle_policy_fade(struct fb_idle_policy *w)
 
 /* ---- threshold and size ---- */
 
-/**
- * struct fb_idle_policy_choice - a threshold and a size
- * @wait_ns: threshold
- * @sectors: size
- * @yield: sectors read in the idle intervals of the statistics
- */
+/* a threshold and a size */
 struct fb_idle_policy_choice {
-	u64 wait_ns;
-	u32 sectors;
-	u64 yield;
+	u64 wait_ns;	/* threshold */
+	u32 sectors;	/* size */
+	u64 yield;	/* sectors read in the idle intervals of the statistics */
 };
 
 /*

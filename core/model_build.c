@@ -263,16 +263,11 @@ static int dm_build_slips(struct dm_zone *z, struct dm_slip *out, u64 spares,
 	return 0;
 }
 
-/**
- * struct dm_tracks_of - the tracks of one of a zone's cylinders
- * @sectors: on all of them
- * @longest: most sectors of a track
- * @shortest: least
- */
+/* the tracks of one of a zone's cylinders */
 struct dm_tracks_of {
-	u32 sectors;
-	u32 longest;
-	u32 shortest;
+	u32 sectors;	/* on all of them */
+	u32 longest;	/* most sectors of a track */
+	u32 shortest;	/* least */
 };
 
 static struct dm_tracks_of dm_tracks_of(const struct disk_model *dm, const struct dm_spec_zone *p,
@@ -370,18 +365,12 @@ static unsigned int dm_build_hints(const u64 *first, u32 zones, u64 end, u16 *hi
 	return shift;
 }
 
-/**
- * struct dm_rest - the parts of a specification left for the zones still to be built
- * @head_spt: sectors per track of zones whose heads differ
- * @before: memory for their dm_zone.before
- * @slip: slips
- * @remap: remaps
- */
+/* the parts of a specification left for the zones still to be built */
 struct dm_rest {
-	const u16 *head_spt;
-	u32 *before;
-	const struct dm_spec_slip *slip;
-	const struct dm_spec_remap *remap;
+	const u16 *head_spt;			/* sectors per track of zones whose heads differ */
+	u32 *before;				/* memory for their dm_zone.before */
+	const struct dm_spec_slip *slip;	/* slips */
+	const struct dm_spec_remap *remap;	/* remaps */
 };
 
 /* @z is the zone in @dm, built from its counterpart in @spec; its part of @rest is used up. */

@@ -23,24 +23,16 @@ enum fb_model_text_type {
 	FB_MODEL_TEXT_LINE,	/* nothing is read: the number of the line */
 };
 
-/**
- * struct fb_model_text_field - a value in a record
- * @what: its name, for messages; of a header record, the record's first word
- * @keyword: word before it, or NULL
- * @type: how it is read
- * @optional: it may be missing
- * @offset: where it goes in the struct that the record fills
- * @min: least value
- * @max: greatest value; of a string: bytes, its NUL among them
- */
+/* a value in a record */
 struct fb_model_text_field {
+	/* its name, for messages; of a header record, the record's first word */
 	const char *what;
-	const char *keyword;
-	enum fb_model_text_type type;
-	bool optional;
-	u32 offset;
-	u64 min;
-	u64 max;
+	const char *keyword;		/* word before it, or NULL */
+	enum fb_model_text_type type;	/* how it is read */
+	bool optional;			/* it may be missing */
+	u32 offset;			/* where it goes in the struct that the record fills */
+	u64 min;			/* least value */
+	u64 max;			/* greatest value; of a string: bytes, its NUL among them */
 };
 
 #define FB_MODEL_TEXT_INFO(type, field, optional, min, max)			\
@@ -129,20 +121,13 @@ enum fb_model_text_list_id {
 	FB_MODEL_TEXT_LISTS,
 };
 
-/**
- * struct fb_model_text_list - records that may come any number of times; each fills an item
- * @name: their first word
- * @field: their values
- * @fields: how many
- * @size: size of an item
- * @most: most items; 0: any number
- */
+/* records that may come any number of times; each fills an item */
 struct fb_model_text_list {
-	const char *name;
-	const struct fb_model_text_field *field;
-	u32 fields;
-	u32 size;
-	u32 most;
+	const char *name;	/* their first word */
+	const struct fb_model_text_field *field;	/* their values */
+	u32 fields;		/* how many */
+	u32 size;		/* size of an item */
+	u32 most;		/* most items; 0: any number */
 };
 
 #define FB_MODEL_TEXT_LIST(name, fields, of, most)				\
@@ -163,32 +148,21 @@ static const struct fb_model_text_list fb_model_text_lists[FB_MODEL_TEXT_LISTS] 
 static const char * const fb_model_text_orders[] = { "plain", "serpentine-zone",
 	"serpentine-disk" };
 
-/**
- * struct mt - a text being read
- * @text: what is still to be read
- * @len: its length
- * @line: number of the line in @buf
- * @buf: the line, its words taken apart as they are read
- * @word: the rest of the line
- * @name: its first word
- * @seen: per header record: the line that held it, 0 = none
- * @list: items by enum fb_model_text_list_id
- * @items: how many were read
- * @spec: what has been read
- * @fault: why the text is refused
- */
+/* a text being read */
 struct mt {
-	const char *text;
-	size_t len;
-	u32 line;
+	const char *text;			/* what is still to be read */
+	size_t len;				/* its length */
+	u32 line;				/* number of the line in @buf */
+	/* the line, its words taken apart as they are read */
 	char buf[FB_MODEL_TEXT_LINE_MAX + 1];
-	char *word;
-	const char *name;
+	char *word;				/* the rest of the line */
+	const char *name;			/* its first word */
+	/* per header record: the line that held it, 0 = none */
 	u32 seen[ARRAY_SIZE(fb_model_text_header)];
-	void *list[FB_MODEL_TEXT_LISTS];
-	u32 items[FB_MODEL_TEXT_LISTS];
-	struct dm_spec spec;
-	struct dm_fault *fault;
+	void *list[FB_MODEL_TEXT_LISTS];	/* items by enum fb_model_text_list_id */
+	u32 items[FB_MODEL_TEXT_LISTS];		/* how many were read */
+	struct dm_spec spec;			/* what has been read */
+	struct dm_fault *fault;			/* why the text is refused */
 };
 
 /* Report that the line being read is at fault. */
@@ -584,16 +558,11 @@ static size_t fb_model_text_last_line(const char *text, size_t len)
 	return at;
 }
 
-/**
- * struct fb_model_text_end - the end record, taken apart
- * @buf: the line
- * @bytes: what it says of the length
- * @crc: what it says of the checksum
- */
+/* the end record, taken apart */
 struct fb_model_text_end {
-	char buf[64];
-	u64 bytes;
-	u32 crc;
+	char buf[64];	/* the line */
+	u64 bytes;	/* what it says of the length */
+	u32 crc;	/* what it says of the checksum */
 };
 
 static bool fb_model_text_parse_end(const char *line, size_t len, struct fb_model_text_end *end)

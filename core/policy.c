@@ -51,22 +51,15 @@ const char * const fb_policy_name[FB_POLICIES] = {
 	[FB_POLICY_AUTO] = "auto",
 };
 
-/**
- * struct fb_policy_view - what a policy sees
- * @pool: the pending requests
- * @reqs: requests of the class to choose from, the oldest first
- * @dm: model; never NULL for mechanical policies
- * @head: where the head will be; never NULL for mechanical policies
- * @now_ns: the time for ages
- * @aged: age counts
- */
+/* what a policy sees */
 struct fb_policy_view {
-	struct fb_policy_pool *pool;
-	const struct list_head *reqs;
-	const struct disk_model *dm;
+	struct fb_policy_pool *pool;	/* the pending requests */
+	const struct list_head *reqs;	/* requests of the class to choose from, the oldest first */
+	const struct disk_model *dm;	/* model; never NULL for mechanical policies */
+	/* where the head will be; never NULL for mechanical policies */
 	const struct dm_place *head;
-	u64 now_ns;
-	bool aged;
+	u64 now_ns;			/* the time for ages */
+	bool aged;			/* age counts */
 };
 
 /**
@@ -271,24 +264,17 @@ static bool fb_policy_sstf_better(const struct fb_policy_view *v, const struct f
 	return fb_policy_sstf_before(req, c->seek_ns, c->pos_ns);
 }
 
-/**
- * struct fb_policy_prune - rules out requests that take longer to position to than a limit
- * @seek_ns: the limit for the seek alone; U64_MAX at first
- * @angle: the limit as an angle; U32_MAX while it is a turn or more
- * @next_ns: the limit less one turn: a request that misses this turn must begin by then
- * @at: the head's angle
- * @first_cyl: first cylinder not known to be out of reach
- * @cyls: how many cylinders after it are not known to be; seeks to any others are too long
- * @handicap_ns: the limit holds for requests with this handicap or more
- */
+/* rules out requests that take longer to position to than a limit */
 struct fb_policy_prune {
-	u64 seek_ns;
-	u32 angle;
+	u64 seek_ns;		/* the limit for the seek alone; U64_MAX at first */
+	u32 angle;		/* the limit as an angle; U32_MAX while it is a turn or more */
+	/* the limit less one turn: a request that misses this turn must begin by then */
 	u64 next_ns;
-	u32 at;
-	u32 first_cyl;
+	u32 at;			/* the head's angle */
+	u32 first_cyl;		/* first cylinder not known to be out of reach */
+	/* how many cylinders after it are not known to be; seeks to any others are too long */
 	u32 cyls;
-	u64 handicap_ns;
+	u64 handicap_ns;	/* the limit holds for requests with this handicap or more */
 };
 
 static void fb_policy_prune_set(struct fb_policy_prune *p, const struct fb_policy_view *v,

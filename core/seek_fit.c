@@ -149,18 +149,15 @@ static void fb_seek_fit_age(struct fb_seek_fit *c, u64 now_ns)
 					 FB_SEEK_FIT_VAR_MOST_OWN);
 }
 
-/**
- * struct fb_seek_fit_trial - what one completion says
- * @z: wait minus the errors' median, in 1/256 of their scale
- * @late: the error was larger than the wait
- * @chance: predicted chance of @late, 16 binary places
- * @sense: how much @z falls when the correction grows by a million ppm: seek time / scale,
- *	10 binary places
- */
+/* what one completion says */
 struct fb_seek_fit_trial {
-	s32 z;
-	bool late;
-	u32 chance;
+	s32 z;		/* wait minus the errors' median, in 1/256 of their scale */
+	bool late;	/* the error was larger than the wait */
+	u32 chance;	/* predicted chance of @late, 16 binary places */
+	/*
+	 * how much @z falls when the correction grows by a million ppm: seek time / scale, 10
+	 * binary places
+	 */
 	u64 sense;
 };
 

@@ -337,17 +337,12 @@ void fb_track_find_prepend(struct fb_search *s)
 
 /* ---- pieces of their own ---- */
 
-/**
- * struct fb_visit - a track as seen from the hop
- * @t: the track
- * @left: its wanted granules
- * @at: the head's arrival there, conservatism included
- * @usable_ns: from then until the head must leave, conservatism included
- */
+/* a track as seen from the hop */
 struct fb_visit {
-	const struct dm_track *t;
-	u32 left;
-	struct fb_spot at;
+	const struct dm_track *t;	/* the track */
+	u32 left;			/* its wanted granules */
+	struct fb_spot at;		/* the head's arrival there, conservatism included */
+	/* from then until the head must leave, conservatism included */
 	u64 usable_ns;
 };
 
