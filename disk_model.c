@@ -512,7 +512,7 @@ u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls)
 
 u32 dm_spread_ns(const struct disk_model *dm, u32 cyls)
 {
-	const struct dm_spread *p = dm->spread;
+	const struct dm_spec_seek *p = dm->spread;
 	u32 n = dm->spreads, i;
 	s64 rise;
 

@@ -55,12 +55,6 @@ struct dm_curve {
 	struct dm_seg seg[];	/* segments, and one more whose @cyls is U32_MAX */
 };
 
-/* a point of the spread of seek times */
-struct dm_spread {
-	u32 cyls;	/* distance */
-	u32 ns;		/* standard deviation */
-};
-
 /* sectors without LBN */
 struct dm_slip {
 	u64 at;		/* first, physical number */
@@ -114,7 +108,7 @@ struct disk_model {
 	/* by dm_band(): the part by which seeks take longer, 2^-DM_LONGER_SHIFT */
 	s32 longer[DM_BANDS];
 	s32 longer_least[DM_BANDS];	/* the least @longer of a band and those beyond */
-	struct dm_spread *spread;	/* how much seeks vary, or NULL */
+	struct dm_spec_seek *spread;	/* how much seeks vary, or NULL */
 	u32 spreads;			/* points of it */
 	u32 zones;			/* how many */
 	struct dm_zone *zone;		/* zones in LBN order */

@@ -178,14 +178,7 @@ static void fb_completion_count(struct fb_completion_stats *st,
 static void fb_completion_learn(const struct fb_completion *l, struct fb_completion_cmd *c,
 				u64 now_ns, struct fb_completion_result *r)
 {
-	static const enum fb_conservatism_cause causes[FB_CAUSES] = {
-		[FB_CAUSE_PLAIN] = FB_CONSERVATISM_PLAIN,
-		[FB_CAUSE_PREPEND] = FB_CONSERVATISM_BEHIND,
-		[FB_CAUSE_SEPARATE] = FB_CONSERVATISM_READ,
-		[FB_CAUSE_AFTER] = FB_CONSERVATISM_BEHIND,
-	};
-
-	c->leg.cause = causes[c->cause];
+	c->leg.cause = c->cause;
 	c->leg.late_ns = r->late_ns;
 	if (l->margin)
 		fb_conservatism_learn(l->margin, now_ns, &c->leg);

@@ -375,22 +375,19 @@ static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
 
 static s32 fb_conservatism_turns(const struct fb_conservatism *m, s64 late_ns)
 {
-	u64 half = m->period_ns / 2;
+	s64 half = m->period_ns / 2;
 
-	if (late_ns >= 0)
-		return min_t(u64, div64_u64(late_ns + half, m->period_ns),
-			     FB_CONSERVATISM_TURNS_MAX);
-	return -(s32)min_t(u64, div64_u64(-late_ns + half, m->period_ns), 1);
+	late_ns += late_ns < 0 ? -half : half;
+	return clamp_t(s64, div64_s64(late_ns, m->period_ns), -1, FB_CONSERVATISM_TURNS_MAX);
 }
 
 static void fb_conservatism_charge(struct fb_conservatism *m, const struct fb_conservatism_leg *leg,
 				   s32 turns)
 {
-	if (leg->cause == FB_CONSERVATISM_PLAIN || (leg->cause == FB_CONSERVATISM_READ &&
-						    turns < 0))
+	if (leg->cause == FB_CAUSE_PLAIN || (leg->cause == FB_CAUSE_SEPARATE && turns < 0))
 		return;
 	m->cost_ns += turns * (s64)m->period_ns;
-	if (leg->cause != FB_CONSERVATISM_BEHIND)
+	if (leg->cause == FB_CAUSE_SEPARATE)
 		return;
 	m->behind++;
 	m->cost_ns += leg->extra_ns;
@@ -423,7 +420,7 @@ void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 
 	fb_conservatism_feed_back(m, now_ns);
 	fb_conservatism_charge(m, leg, turns);
-	if (leg->cause == FB_CONSERVATISM_PLAIN && bin == FB_CONSERVATISM_BINS - 1)
+	if (leg->cause == FB_CAUSE_PLAIN && bin == FB_CONSERVATISM_BINS - 1)
 		fb_conservatism_count(&m->own, turns > 0);
 	if (!leg->simple)
 		return;

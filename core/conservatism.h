@@ -21,16 +21,14 @@
 #define FB_CONSERVATISM_START_NS 400000
 #define FB_CONSERVATISM_TARGET_PPM 5000	/* default target */
 
-/**
- * enum fb_conservatism_cause - which command would lose a turn
- * @FB_CONSERVATISM_PLAIN: foreground without a free read in its gap
- * @FB_CONSERVATISM_READ: a separate free read
- * @FB_CONSERVATISM_BEHIND: foreground after a free read in its gap, or with one prepended
- */
-enum fb_conservatism_cause {
-	FB_CONSERVATISM_PLAIN,
-	FB_CONSERVATISM_READ,
-	FB_CONSERVATISM_BEHIND,
+/* the role of a command in its gap: who would lose a turn */
+enum fb_cause {
+	FB_CAUSE_PLAIN,		/* foreground without a free read in its gap */
+	FB_CAUSE_PREPEND,	/* foreground with a prepended read */
+	FB_CAUSE_SEPARATE,	/* a separate free read itself */
+	FB_CAUSE_AFTER,		/* foreground just after a separate read */
+	FB_CAUSE_IDLE,		/* a read in idle time */
+	FB_CAUSES,
 };
 
 /**
@@ -38,16 +36,16 @@ enum fb_conservatism_cause {
  * @dist: distance in cylinders
  * @cause: which command it was
  * @slack_ns: predicted rotational wait at its end
- * @gap_ns: rotational wait of the foreground had it gone alone; FB_CONSERVATISM_BEHIND only
+ * @gap_ns: rotational wait of the foreground had it gone alone; FB_CAUSE_PREPEND and FB_CAUSE_AFTER only
  * @extra_ns: what the free read costs the foreground even if all goes as planned
- *	(fb_search.extra_ns); FB_CONSERVATISM_BEHIND only
+ *	(fb_search.extra_ns); FB_CAUSE_PREPEND and FB_CAUSE_AFTER only
  * @late_ns: measured minus predicted media end, whole turns included
  * @simple: the command is on one track and the head did not land within its sectors, so
  *	its end tells something about the seek; the others count as cost only
  */
 struct fb_conservatism_leg {
 	u32 dist;
-	enum fb_conservatism_cause cause;
+	enum fb_cause cause;
 	u64 slack_ns;
 	u64 gap_ns;
 	u64 extra_ns;
@@ -104,7 +102,7 @@ struct fb_conservatism_odds {
  * @turn: the band to be computed next
  * @risk: chance of a lost turn that the conservatism allows, 30 binary places
  * @since_ns: beginning of the feedback's window
- * @behind: legs with cause FB_CONSERVATISM_BEHIND in the window
+ * @behind: legs with cause FB_CAUSE_PREPEND or FB_CAUSE_AFTER in the window
  * @cost_ns: what free reads cost in the window
  * @cost_ppm: what they cost in recent windows, as part of the time
  */

@@ -156,11 +156,6 @@ bool fb_head_now(const struct fb_head *h, u64 ns, struct dm_place *p)
 	return true;
 }
 
-static void fb_head_window_begin(struct fb_head *h)
-{
-	h->win_n = 0;
-}
-
 static u64 fb_head_bounded(const struct fb_head *h, s64 period_ps)
 {
 	s64 model = dm_info(h->dm)->period_ps;
@@ -211,7 +206,7 @@ static void fb_head_anchor(struct fb_head *h, u64 ns, u32 angle)
 	h->trust = 0;
 	h->windows = 0;
 	h->base_turns = 0;
-	fb_head_window_begin(h);
+	h->win_n = 0;
 }
 
 /*
@@ -256,7 +251,7 @@ static void fb_head_window_end(struct fb_head *h)
 		fb_head_learn_trend(h, anchor_ns);
 	if (h->windows < FB_HEAD_SHORT_WINDOWS)
 		h->windows++;
-	fb_head_window_begin(h);
+	h->win_n = 0;
 }
 
 /* insert a consistent completion into the window, which is sorted */
@@ -297,11 +292,9 @@ bool fb_head_misfit(const struct fb_head *h)
 /* (a - b) in revolutions, rounded */
 static s32 fb_head_turns(const struct fb_head *h, u64 a, u64 b)
 {
-	u64 period = fb_head_period_ns(h), half = period / 2;
+	s64 period = fb_head_period_ns(h), diff = a - b;
 
-	if (a >= b)
-		return div64_u64(a - b + half, period);
-	return -(s32)div64_u64(b - a + half, period);
+	return div64_s64(diff < 0 ? diff - period / 2 : diff + period / 2, period);
 }
 
 static void fb_head_mechanical(struct fb_head *h, const struct dm_place *end,
@@ -392,7 +385,7 @@ void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 	}
 	out->end_ns = nearest;
 	if (fb_head_paused(h, nearest))
-		fb_head_window_begin(h);
+		h->win_n = 0;
 	fb_head_follow(h, out->residual_ns);
 	if (pred_ns)
 		fb_head_fit(h, true, !out->turns);

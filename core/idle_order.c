@@ -91,7 +91,7 @@ static u64 fb_idle_order_wanted(const struct fb_idle_order *o, const struct fb_i
 	while (1) {
 		stop = fb_idle_order_track_granule(o, ask, ((u64)count + 1) << bm->shift);
 		stop = min(stop, end);
-		found = fb_bitmap_next_before(bm, from, stop);
+		found = fb_bitmap_next_wanted(bm, from, stop);
 		if (found < stop)
 			return found;
 		if (stop == end)
@@ -424,7 +424,7 @@ static void fb_idle_order_near_look(const struct fb_idle_order *o,
 			fb_idle_order_near_alone(o, ask, at, end, best);
 		return;
 	}
-	at = fb_bitmap_next_before(ask->bm, clamp(at, first, end), end);
+	at = fb_bitmap_next_wanted(ask->bm, clamp(at, first, end), end);
 	if (at < end)
 		fb_idle_order_near_ahead(o, ask, at, end - first, best);
 }
@@ -555,7 +555,7 @@ static bool fb_idle_order_near_goes_on(const struct fb_idle_order *o,
 	if (!ask->ahead || !o->cursor || dm_track_of(ask->dm, o->cursor * o->granule - 1, &t) ||
 	    t.cyl != here->cyl || t.head != here->head)
 		return false;
-	best->first = fb_bitmap_next_before(ask->bm, o->cursor, end);
+	best->first = fb_bitmap_next_wanted(ask->bm, o->cursor, end);
 	best->end = o->granules;
 	return best->first < end;
 }

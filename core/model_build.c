@@ -134,15 +134,13 @@ static int dm_build_spread(struct disk_model *dm, const struct dm_spec_seek *p, 
 			   struct dm_fault *fault)
 {
 	int err = dm_check_distances(p, n, dm->info.cylinders - 1, fault);
-	u32 i;
 
 	if (err || !n)
 		return err;
 	dm->spread = fb_zalloc(n * sizeof(*dm->spread));
 	if (!dm->spread)
 		return -ENOMEM;
-	for (i = 0; i < n; i++)
-		dm->spread[i] = (struct dm_spread){ .cyls = p[i].cyls, .ns = p[i].ns };
+	memcpy(dm->spread, p, n * sizeof(*p));
 	dm->spreads = n;
 	return 0;
 }

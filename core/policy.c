@@ -345,6 +345,12 @@ static void fb_policy_prune_age(struct fb_policy_prune *p, const struct fb_polic
 		fb_policy_prune_cost(p, v, c->cost_ns, handicap_ns);
 }
 
+static void fb_policy_set_best(struct fb_policy_choice *c, const struct fb_policy_req *req)
+{
+	c->best_pos_ns = req->pos_ns;
+	c->best_cost_ns = req->cost_ns;
+}
+
 static void fb_policy_shortest(const struct fb_policy_view *v, struct fb_policy_prune *prune,
 			       struct fb_policy_choice *c)
 {
@@ -385,8 +391,7 @@ static bool fb_policy_sptf_better(const struct fb_policy_view *v, const struct f
 {
 	if (req->cost_ns >= c->cost_ns)
 		return false;
-	c->best_pos_ns = req->pos_ns;
-	c->best_cost_ns = req->cost_ns;
+	fb_policy_set_best(c, req);
 	return true;
 }
 
@@ -439,10 +444,8 @@ static bool fb_policy_sw_better(const struct fb_policy_view *v, const struct fb_
 {
 	u64 window;
 
-	if (req->cost_ns < c->best_cost_ns) {
-		c->best_pos_ns = req->pos_ns;
-		c->best_cost_ns = req->cost_ns;
-	}
+	if (req->cost_ns < c->best_cost_ns)
+		fb_policy_set_best(c, req);
 	window = fb_policy_sw_window(v, c);
 	return c->cost_ns > window ||
 	       (req->cost_ns <= window && fb_policy_sstf_before(req, c->seek_ns, c->pos_ns));
@@ -534,8 +537,7 @@ static void fb_policy_take_expired(const struct fb_policy_view *v, struct fb_pol
 		return;
 	fb_policy_reckon(v, req);
 	fb_policy_take_reckoned(c, req);
-	c->best_pos_ns = c->pos_ns;
-	c->best_cost_ns = c->cost_ns;
+	fb_policy_set_best(c, req);
 }
 
 void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
@@ -573,10 +575,8 @@ static bool fb_policy_offer_self(const struct fb_policy_view *v, struct fb_polic
 		return true;
 	fb_policy_reckon(v, req);
 	fb_policy_take_reckoned(c, req);
-	if (c->cost_ns < c->best_cost_ns) {
-		c->best_pos_ns = c->pos_ns;
-		c->best_cost_ns = c->cost_ns;
-	}
+	if (c->cost_ns < c->best_cost_ns)
+		fb_policy_set_best(c, req);
 	return c->seek_ns != seek || c->pos_ns != pos;
 }
 
@@ -605,10 +605,8 @@ static bool fb_policy_offer_other(const struct fb_policy_view *v, struct fb_poli
 		fb_policy_take(c, req);
 		return true;
 	}
-	if (!c->reckoned) {
-		c->best_pos_ns = req->pos_ns;
-		c->best_cost_ns = req->cost_ns;
-	}
+	if (!c->reckoned)
+		fb_policy_set_best(c, req);
 	fb_policy_take_reckoned(c, req);
 	return true;
 }

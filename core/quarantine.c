@@ -382,7 +382,7 @@ static bool fb_quarantine_wanted(const struct fb_quarantine *b, const struct fb_
 {
 	u64 last = min(fb_granule_first(b->granule, end), bm->granules);
 
-	*at = fb_bitmap_next_before(bm, div_u64(first, b->granule), last);
+	*at = fb_bitmap_next_wanted(bm, div_u64(first, b->granule), last);
 	return *at < last;
 }
 
@@ -450,9 +450,9 @@ bool fb_quarantine_divert(const struct fb_quarantine *b, const struct fb_bitmap 
 		}
 		if (!z)
 			break;
-		at = fb_bitmap_next_wanted(bm, fb_granule_first(b->granule, z->end));
+		at = fb_bitmap_next_wanted(bm, fb_granule_first(b->granule, z->end), bm->granules);
 		if (at >= bm->granules)
-			at = fb_bitmap_next_wanted(bm, 0);
+			at = fb_bitmap_next_wanted(bm, 0, bm->granules);
 		if (at >= bm->granules)
 			return false;
 		n = min((u64)most, bm->granules - at);

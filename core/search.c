@@ -184,7 +184,7 @@ static bool fb_cylinder_next(struct fb_search *s, struct dm_track *t, u32 *left)
 	if (!s->bm->shift)
 		return fb_cylinder_counted(s, t, left);
 	while (s->granule < s->granule_end) {
-		first = fb_bitmap_next_before(s->bm, s->granule, s->granule_end);
+		first = fb_bitmap_next_wanted(s->bm, s->granule, s->granule_end);
 		s->granule = s->granule_end;
 		if (first == s->granule_end || dm_track_of(s->dm, first * g, t))
 			return false;

@@ -269,7 +269,7 @@ void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conser
 	struct fb_seek_fit_band *b = &c->band[dm_band(leg->dist)];
 	struct fb_seek_fit_trial t;
 
-	if (leg->cause != FB_CONSERVATISM_PLAIN || !leg->simple || !leg->dist ||
+	if (leg->cause != FB_CAUSE_PLAIN || !leg->simple || !leg->dist ||
 	    acc->seek_ns < FB_SEEK_FIT_SEEK_LEAST_NS)
 		return;
 	fb_seek_fit_age(c, now_ns);

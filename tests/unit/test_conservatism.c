@@ -99,11 +99,11 @@ static s32 turns_of(s64 error, u64 slack)
 }
 
 /* one leg gone: the turns it lost */
-static s32 go(struct disk *d, enum fb_conservatism_cause cause, u32 dist, u64 slack, u64 gap)
+static s32 go(struct disk *d, enum fb_cause cause, u32 dist, u64 slack, u64 gap)
 {
 	s32 turns = turns_of(seek_error(d, dist), slack);
 
-	if (cause != FB_CONSERVATISM_READ && rnd_below(&d->r, 1000000) < d->flaw_ppm)
+	if (cause != FB_CAUSE_SEPARATE && rnd_below(&d->r, 1000000) < d->flaw_ppm)
 		turns++;
 	fb_conservatism_learn(&d->m, d->now, &(struct fb_conservatism_leg) {
 		.dist = dist,
@@ -130,12 +130,12 @@ static void request(struct disk *d, bool free)
 
 	d->now += SERVICE;
 	if (!free || gap < 2 * con + 1000000 || fb_conservatism_spare(&d->m, gap)) {
-		go(d, FB_CONSERVATISM_PLAIN, to, gap, 0);
+		go(d, FB_CAUSE_PLAIN, to, gap, 0);
 		return;
 	}
 	d->reads++;
-	d->turns += go(d, FB_CONSERVATISM_READ, to, con + rnd_below(&d->r, GRANULE), 0);
-	d->turns += go(d, FB_CONSERVATISM_BEHIND, on, con + rnd_below(&d->r, GRANULE), gap);
+	d->turns += go(d, FB_CAUSE_SEPARATE, to, con + rnd_below(&d->r, GRANULE), 0);
+	d->turns += go(d, FB_CAUSE_AFTER, on, con + rnd_below(&d->r, GRANULE), gap);
 	d->turns -= alone(d, to, gap);
 }
 
@@ -208,7 +208,7 @@ static void test_start(void **state)
 	for (i = 0; i < 512; i++) {
 		assert_int_equal(floor_of(&d, i), FB_CONSERVATISM_START_NS);
 		assert_int_equal(d.m.one_ns, FB_CONSERVATISM_START_NS);
-		go(&d, FB_CONSERVATISM_PLAIN, 100, 50000 + 1000 * i, 0);
+		go(&d, FB_CAUSE_PLAIN, 100, 50000 + 1000 * i, 0);
 	}
 	for (i = 0; i < 100000; i++) {
 		before[0] = d.m.one_ns;

@@ -72,7 +72,7 @@ struct disk {
 	u64 spread;
 	s64 inside;
 	u32 other_ppm;
-	enum fb_conservatism_cause cause;
+	enum fb_cause cause;
 };
 
 static void disk_begin(struct disk *d, u64 seed)
@@ -279,9 +279,9 @@ static void test_free_reads(void **state)
 	disk_begin(&d, 55);
 	d.near_ppm = 30000;
 	d.far_ppm = 30000;
-	d.cause = FB_CONSERVATISM_BEHIND;
+	d.cause = FB_CAUSE_AFTER;
 	run(&d, 10000);
-	d.cause = FB_CONSERVATISM_READ;
+	d.cause = FB_CAUSE_SEPARATE;
 	run(&d, 10000);
 	check_all("free reads", &d, 0, 0);
 	assert_int_equal(d.c.band[5].trials, 0);

@@ -162,7 +162,7 @@ static void simt_leftover(struct simt *t, u64 now_ns, struct fb_plan *plan)
 	    t->bm.n_wanted > SIMT_LEFTOVER || !t->lim.separate ||
 	    now_ns - t->leftover_ns < SIMT_LEFTOVER_NS)
 		return;
-	simt_plan_block(t, fb_bitmap_next_wanted(&t->bm, 0), plan);
+	simt_plan_block(t, fb_bitmap_next_wanted(&t->bm, 0, t->bm.granules), plan);
 	t->leftover_ns = now_ns;
 	t->leftovers++;
 }
