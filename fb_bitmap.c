@@ -296,7 +296,7 @@ u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n)
 	return count;
 }
 
-u32 fb_bitmap_poor(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need)
+u32 fb_bitmap_skippable(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need)
 {
 	u32 i;
 

@@ -226,7 +226,7 @@ static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
 }
 
 /**
- * fb_bitmap_poor() - count the cylinders that can be passed over
+ * fb_bitmap_skippable() - count the cylinders that can be passed over
  * @bm: the map
  * @group: the first cylinder's first group
  * @unit: groups per cylinder
@@ -236,7 +236,7 @@ static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
  *
  * Return: cylinders before the first with such a group, by fb_bitmap_group().
  */
-u32 fb_bitmap_poor(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need);
+u32 fb_bitmap_skippable(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need);
 
 /**
  * fb_bitmap_trim() - shrink a run to begin and end with a wanted granule

@@ -221,7 +221,7 @@ static u32 fb_conservatism_towards(u32 from, u32 to, u32 step)
 }
 
 /* convert shares to chances for a search, without those that no slack helps against */
-static void fb_conservatism_tell(u16 chance[FB_CONSERVATISM_BINS],
+static void fb_conservatism_chances(u16 chance[FB_CONSERVATISM_BINS],
 				 const u32 share[FB_CONSERVATISM_BINS])
 {
 	u32 i;
@@ -240,7 +240,7 @@ static void fb_conservatism_use(struct fb_conservatism *m, u32 band,
 	m->odds.floor_ns[band] = fb_conservatism_towards(m->odds.floor_ns[band],
 							 max(floor_ns, FB_CONSERVATISM_LEAST_NS),
 							 step);
-	fb_conservatism_tell(m->odds.late[band], share);
+	fb_conservatism_chances(m->odds.late[band], share);
 }
 
 /* use new values of @share, of all bands together; @least: least conservatism */
@@ -253,27 +253,27 @@ static void fb_conservatism_use_all(struct fb_conservatism *m, u32 least, u32 st
 	fb_conservatism_gains(m);
 	m->early_ns = fb_conservatism_towards(m->early_ns,
 					      fb_conservatism_quantile_ns(m->gain, risk), step);
-	fb_conservatism_tell(m->odds.early, m->gain);
+	fb_conservatism_chances(m->odds.early, m->gain);
 }
 
 /* compute the next band, or after the last one all bands together */
 static void fb_conservatism_compute(struct fb_conservatism *m)
 {
-	const u32 *told = m->told ? m->prior : NULL;
+	const u32 *prior = m->prior_known ? m->prior : NULL;
 	u32 share[FB_CONSERVATISM_BINS], band = m->turn;
 
 	m->turn = band < DM_BANDS ? band + 1 : 0;
 	if (m->trials < FB_CONSERVATISM_ENOUGH)
 		return;
 	if (band == DM_BANDS) {
-		fb_conservatism_shares(m->all, told, FB_CONSERVATISM_PRIOR, m->share);
+		fb_conservatism_shares(m->all, prior, FB_CONSERVATISM_PRIOR, m->share);
 		fb_conservatism_use_all(m, 0, FB_CONSERVATISM_STEP_NS);
 		return;
 	}
 	if (band)
 		fb_conservatism_shares(m->tail[band], m->share, FB_CONSERVATISM_PRIOR_BAND, share);
 	else
-		fb_conservatism_shares(m->tail[band], told, FB_CONSERVATISM_PRIOR, share);
+		fb_conservatism_shares(m->tail[band], prior, FB_CONSERVATISM_PRIOR, share);
 	fb_conservatism_use(m, band, share, FB_CONSERVATISM_STEP_NS);
 }
 
@@ -449,7 +449,7 @@ void fb_conservatism_init(struct fb_conservatism *m, u64 period_ns, u32 target_p
 	fb_conservatism_gains(m);
 	for (i = 0; i < DM_BANDS; i++) {
 		m->odds.floor_ns[i] = FB_CONSERVATISM_START_NS;
-		fb_conservatism_tell(m->odds.late[i], m->share);
+		fb_conservatism_chances(m->odds.late[i], m->share);
 	}
 }
 
@@ -498,7 +498,7 @@ void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *
 
 	if (!dm_info(dm)->spread_known)
 		return;
-	m->told = true;
+	m->prior_known = true;
 	for (i = 0; i < DM_BANDS; i++) {
 		u32 spread_ns = fb_conservatism_band_spread(dm, i);
 
@@ -527,7 +527,7 @@ u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns
 		(ns % FB_CONSERVATISM_BIN_NS) / FB_CONSERVATISM_BIN_NS;
 }
 
-bool fb_conservatism_spare(const struct fb_conservatism *m, u64 gap_ns)
+bool fb_conservatism_skip_gap(const struct fb_conservatism *m, u64 gap_ns)
 {
 	u64 missing_ns = fb_conservatism_to_turn(m, gap_ns);
 

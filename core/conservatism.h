@@ -36,7 +36,8 @@ enum fb_cause {
  * @dist: distance in cylinders
  * @cause: which command it was
  * @slack_ns: predicted rotational wait at its end
- * @gap_ns: rotational wait of the foreground had it gone alone; FB_CAUSE_PREPEND and FB_CAUSE_AFTER only
+ * @gap_ns: rotational wait of the foreground had it gone alone; FB_CAUSE_PREPEND and
+ *	FB_CAUSE_AFTER only
  * @extra_ns: what the free read costs the foreground even if all goes as planned
  *	(fb_search.extra_ns); FB_CAUSE_PREPEND and FB_CAUSE_AFTER only
  * @late_ns: measured minus predicted media end, whole turns included
@@ -92,8 +93,8 @@ struct fb_conservatism_odds {
  * @early: trials of every band, by what was missing of a turn, with turns gained
  * @share: chance of losing a turn at a slack, all bands but 0, 30 binary places
  * @gain: chance of gaining a turn, by what is missing of one, 30 binary places
- * @prior: initial @share according to the model, if @told
- * @told: the model says how much seeks vary
+ * @prior: initial @share according to the model, if @prior_known
+ * @prior_known: the model says how much seeks vary
  * @own: plain foreground trials in the last bin
  * @odds: for a search that weighs the risk itself
  * @one_ns: what to add to seek estimates of any distance; changes by a few us a second at most
@@ -115,7 +116,7 @@ struct fb_conservatism {
 	u32 share[FB_CONSERVATISM_BINS];
 	u32 gain[FB_CONSERVATISM_BINS];
 	u32 prior[FB_CONSERVATISM_BINS];
-	bool told;
+	bool prior_known;
 	struct fb_conservatism_trials own;
 	struct fb_conservatism_odds odds;
 	u32 one_ns;
@@ -179,7 +180,7 @@ void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns);
 
 /**
- * fb_conservatism_spare() - decide whether a gap should have no free read
+ * fb_conservatism_skip_gap() - decide whether a gap should have no free read
  * @m: state
  * @gap_ns: rotational wait of its foreground request
  *
@@ -188,6 +189,6 @@ u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns
  *
  * Return: true to leave the gap alone; also for some others, to see what is gained there.
  */
-bool fb_conservatism_spare(const struct fb_conservatism *m, u64 gap_ns);
+bool fb_conservatism_skip_gap(const struct fb_conservatism *m, u64 gap_ns);
 
 #endif /* FB_CONSERVATISM_H */

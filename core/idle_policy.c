@@ -357,7 +357,7 @@ static void fb_idle_policy_allow(struct fb_idle_policy *w)
  * follows? Half of the most that may be saved up is enough, too, because busy periods may have
  * a heavy tail.
  */
-static bool fb_idle_policy_affords(const struct fb_idle_policy *w, u64 now)
+static bool fb_idle_policy_in_budget(const struct fb_idle_policy *w, u64 now)
 {
 	struct fb_idle_policy_cost cost;
 	u64 need;
@@ -417,7 +417,7 @@ static void fb_idle_policy_wake(struct fb_idle_policy *w, u64 now)
 	w->st.idle_ns += w->interval_ns;
 	w->requests = 0;
 	w->charge_ns = 0;
-	w->turnstile += w->interval_ns >= w->wait_ns;
+	w->eligible += w->interval_ns >= w->wait_ns;
 	if (!w->reading)
 		return;
 	w->hit_ns = now;
@@ -444,8 +444,8 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 	if (w->requests == 1 && !w->hit_ns && (w->read || w->interval_ns >= w->wait_ns))
 		fb_idle_policy_count_alone(&w->alone[w->read], now - w->busy_ns);
 	if (w->control && w->interval_ns >= w->wait_ns)
-		w->turnstile = 0;
-	w->control = w->turnstile >= FB_IDLE_POLICY_CONTROL_OF;
+		w->eligible = 0;
+	w->control = w->eligible >= FB_IDLE_POLICY_CONTROL_OF;
 	w->busy = false;
 	w->read = false;
 	w->hit_ns = 0;
@@ -485,7 +485,7 @@ void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now)
 /* ---- questions ---- */
 
 /* why nothing can be sent, FB_IDLE_POLICY_WAITING aside; FB_IDLE_POLICY_RUN: nothing bars it */
-static enum fb_idle_policy_why fb_idle_policy_barred(const struct fb_idle_policy *w, u64 now)
+static enum fb_idle_policy_why fb_idle_policy_blocked(const struct fb_idle_policy *w, u64 now)
 {
 	if (!w->goal_mean_ns)
 		return FB_IDLE_POLICY_OFF;
@@ -497,12 +497,12 @@ static enum fb_idle_policy_why fb_idle_policy_barred(const struct fb_idle_policy
 		return FB_IDLE_POLICY_READING;
 	if (w->control && now - w->idle_ns < FB_IDLE_POLICY_CONTROL_NS)
 		return FB_IDLE_POLICY_CONTROL;
-	return fb_idle_policy_affords(w, now) ? FB_IDLE_POLICY_RUN : FB_IDLE_POLICY_BUDGET;
+	return fb_idle_policy_in_budget(w, now) ? FB_IDLE_POLICY_RUN : FB_IDLE_POLICY_BUDGET;
 }
 
 u64 fb_idle_policy_begin_ns(const struct fb_idle_policy *w, u64 now)
 {
-	switch (fb_idle_policy_barred(w, now)) {
+	switch (fb_idle_policy_blocked(w, now)) {
 	case FB_IDLE_POLICY_RUN:
 		break;
 	case FB_IDLE_POLICY_BUDGET:
@@ -519,7 +519,7 @@ u64 fb_idle_policy_begin_ns(const struct fb_idle_policy *w, u64 now)
 
 enum fb_idle_policy_why fb_idle_policy_why(const struct fb_idle_policy *w, u64 now)
 {
-	enum fb_idle_policy_why why = fb_idle_policy_barred(w, now);
+	enum fb_idle_policy_why why = fb_idle_policy_blocked(w, now);
 
 	return why == FB_IDLE_POLICY_RUN && fb_idle_policy_begin_ns(w, now) > now ?
 		FB_IDLE_POLICY_WAITING : why;

@@ -150,7 +150,7 @@ struct fb_idle_policy_status {
  * @read: idle reads were made in this interval, or the one before this busy period
  * @control: no idle read is sent in this interval
  * @intervals: intervals since the threshold was last found
- * @turnstile: intervals in which reads could begin, for @control
+ * @eligible: intervals in which reads could begin, for @control
  * @credit_ns: what may still be charged; may be negative
  * @longest: requests of the longest busy period, slowly forgotten
  * @bins: idle intervals by length
@@ -185,7 +185,7 @@ struct fb_idle_policy {
 	bool read;
 	bool control;
 	u32 intervals;
-	u32 turnstile;
+	u32 eligible;
 	s64 credit_ns;
 	u32 longest;
 	struct fb_idle_policy_bin bins[FB_IDLE_POLICY_BINS];

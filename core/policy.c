@@ -75,7 +75,7 @@ struct fb_policy_ops {
 		       struct fb_policy_choice *c);
 };
 
-int fb_policy_policy_by_name(const char *name)
+int fb_policy_by_name(const char *name)
 {
 	int i;
 
@@ -207,7 +207,7 @@ static u64 fb_policy_handicap(const struct fb_policy_view *v, const struct fb_po
 	return turn - min(age >> FB_POLICY_AGE_SHIFT, turn);
 }
 
-static void fb_policy_reckon(const struct fb_policy_view *v, struct fb_policy_req *req)
+static void fb_policy_predict(const struct fb_policy_view *v, struct fb_policy_req *req)
 {
 	u64 latency;
 
@@ -216,13 +216,13 @@ static void fb_policy_reckon(const struct fb_policy_view *v, struct fb_policy_re
 	req->cost_ns = req->pos_ns + fb_policy_handicap(v, req);
 }
 
-static void fb_policy_take_reckoned(struct fb_policy_choice *c, struct fb_policy_req *req)
+static void fb_policy_take_predicted(struct fb_policy_choice *c, struct fb_policy_req *req)
 {
 	c->req = req;
 	c->seek_ns = req->seek_ns;
 	c->pos_ns = req->pos_ns;
 	c->cost_ns = req->cost_ns;
-	c->reckoned = true;
+	c->predicted = true;
 }
 
 static u32 fb_policy_distance(const struct fb_policy_view *v, const struct fb_policy_req *req)
@@ -252,9 +252,9 @@ static void fb_policy_sstf_choose(const struct fb_policy_view *v, struct fb_poli
 			reach = cyls;
 			continue;
 		}
-		fb_policy_reckon(v, req);
+		fb_policy_predict(v, req);
 		if (!c->req || fb_policy_sstf_before(req, c->seek_ns, c->pos_ns))
-			fb_policy_take_reckoned(c, req);
+			fb_policy_take_predicted(c, req);
 	}
 }
 
@@ -369,10 +369,10 @@ static void fb_policy_shortest(const struct fb_policy_view *v, struct fb_policy_
 			req->pos_ns = U64_MAX;
 			continue;
 		}
-		fb_policy_reckon(v, req);
+		fb_policy_predict(v, req);
 		if (c->req && req->cost_ns >= c->cost_ns)
 			continue;
-		fb_policy_take_reckoned(c, req);
+		fb_policy_take_predicted(c, req);
 		fb_policy_prune_cost(prune, v, c->cost_ns, c->cost_ns - c->pos_ns);
 	}
 	c->best_pos_ns = c->pos_ns;
@@ -430,11 +430,11 @@ static void fb_policy_sw_choose(const struct fb_policy_view *v, struct fb_policy
 		if (req->pos_ns == U64_MAX) {
 			if (fb_policy_prune(&prune, v, req))
 				continue;
-			fb_policy_reckon(v, req);
+			fb_policy_predict(v, req);
 		}
 		if (req->cost_ns > window || !fb_policy_sstf_before(req, c->seek_ns, c->pos_ns))
 			continue;
-		fb_policy_take_reckoned(c, req);
+		fb_policy_take_predicted(c, req);
 		prune.seek_ns = c->seek_ns;
 	}
 }
@@ -509,7 +509,7 @@ static enum fb_policy_class fb_policy_class_due(struct fb_policy_pool *pool, u64
 }
 
 /* can the policy in force compute positioning times? */
-static bool fb_policy_can_reckon(const struct fb_policy_view *v)
+static bool fb_policy_can_predict(const struct fb_policy_view *v)
 {
 	return fb_policy_ops[v->pool->policy].mechanical && v->dm && v->head;
 }
@@ -533,10 +533,10 @@ static void fb_policy_take_expired(const struct fb_policy_view *v, struct fb_pol
 {
 	c->req = req;
 	c->expired = true;
-	if (!fb_policy_can_reckon(v) || !req->placed)
+	if (!fb_policy_can_predict(v) || !req->placed)
 		return;
-	fb_policy_reckon(v, req);
-	fb_policy_take_reckoned(c, req);
+	fb_policy_predict(v, req);
+	fb_policy_take_predicted(c, req);
 	fb_policy_set_best(c, req);
 }
 
@@ -556,7 +556,7 @@ void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 	if (aged || fb_policy_is_expired(earliest, now_ns)) {
 		fb_policy_take_expired(&v, aged ? aged : earliest, c);
 	} else {
-		if (fb_policy_can_reckon(&v) || !fb_policy_ops[pool->policy].mechanical)
+		if (fb_policy_can_predict(&v) || !fb_policy_ops[pool->policy].mechanical)
 			fb_policy_ops[pool->policy].choose(&v, c);
 		if (!c->req)
 			fb_policy_clook_choose(&v, c);
@@ -571,10 +571,10 @@ static bool fb_policy_offer_self(const struct fb_policy_view *v, struct fb_polic
 {
 	u64 seek = c->seek_ns, pos = c->pos_ns;
 
-	if (!c->reckoned || !req->placed || !fb_policy_can_reckon(v))
+	if (!c->predicted || !req->placed || !fb_policy_can_predict(v))
 		return true;
-	fb_policy_reckon(v, req);
-	fb_policy_take_reckoned(c, req);
+	fb_policy_predict(v, req);
+	fb_policy_take_predicted(c, req);
 	if (c->cost_ns < c->best_cost_ns)
 		fb_policy_set_best(c, req);
 	return c->seek_ns != seek || c->pos_ns != pos;
@@ -585,29 +585,29 @@ static bool fb_policy_offer_other(const struct fb_policy_view *v, struct fb_poli
 				  struct fb_policy_choice *c)
 {
 	const struct fb_policy_ops *ops = &fb_policy_ops[v->pool->policy];
-	bool reckon = fb_policy_can_reckon(v) && req->placed;
+	bool predict = fb_policy_can_predict(v) && req->placed;
 
 	if (c->req && (req->class > c->class || (req->class == c->class && c->expired)))
 		return false;
-	if (reckon)
-		fb_policy_reckon(v, req);
+	if (predict)
+		fb_policy_predict(v, req);
 	if (!c->req || req->class < c->class) {
 		memset(c, 0, sizeof(*c));
-	} else if (c->reckoned == reckon) {
-		if (ops->mechanical && !reckon)
+	} else if (c->predicted == predict) {
+		if (ops->mechanical && !predict)
 			ops = &fb_policy_ops[FB_POLICY_CLOOK];
 		if (!ops->better(v, req, c))
 			return false;
-	} else if (!reckon) {
+	} else if (!predict) {
 		return false;
 	}
-	if (!reckon) {
+	if (!predict) {
 		fb_policy_take(c, req);
 		return true;
 	}
-	if (!c->reckoned)
+	if (!c->predicted)
 		fb_policy_set_best(c, req);
-	fb_policy_take_reckoned(c, req);
+	fb_policy_take_predicted(c, req);
 	return true;
 }
 

@@ -290,20 +290,21 @@ static u32 fb_quarantine_enter(struct fb_quarantine *b, u64 lbn, u64 now)
 	b->total++;
 	if (b->listed < FB_QUARANTINE_LISTED)
 		b->list[b->listed++] = (struct fb_plan_piece) { lbn, b->granule };
-	if (!b->untold && (!b->told_ns || now - b->told_ns >= FB_QUARANTINE_TOLD_NS)) {
-		b->told_ns = now;
-		b->told = 0;
+	if (!b->unreported &&
+	    (!b->reported_ns || now - b->reported_ns >= FB_QUARANTINE_REPORTED_NS)) {
+		b->reported_ns = now;
+		b->reported = 0;
 	}
-	if (b->told == FB_QUARANTINE_TOLD) {
-		b->untold++;
+	if (b->reported == FB_QUARANTINE_REPORTED) {
+		b->unreported++;
 		return FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW;
 	}
-	b->told++;
-	return FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_TELL;
+	b->reported++;
+	return FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT;
 }
 
 /**
- * fb_quarantine_untold() - take the number of bad blocks that had no uevent of their own
+ * fb_quarantine_unreported() - take the number of bad blocks that had no uevent of their own
  * @b: the disk's
  * @now: the time, ns
  * @flush: take it even if it is too early
@@ -312,13 +313,13 @@ static u32 fb_quarantine_enter(struct fb_quarantine *b, u64 lbn, u64 now)
  *
  * Return: how many; 0: none, or it is too early to tell.
  */
-u32 fb_quarantine_untold(struct fb_quarantine *b, u64 now, bool flush)
+u32 fb_quarantine_unreported(struct fb_quarantine *b, u64 now, bool flush)
 {
-	u32 n = b->untold;
+	u32 n = b->unreported;
 
-	if (!flush && now - b->told_ns < FB_QUARANTINE_TOLD_NS)
+	if (!flush && now - b->reported_ns < FB_QUARANTINE_REPORTED_NS)
 		return 0;
-	b->untold = 0;
+	b->unreported = 0;
 	return n;
 }
 

@@ -26,8 +26,8 @@
 #define FB_QUARANTINE_ZONE_NS (24 * 3600 * 1000000000ULL)
 
 /* this many bad blocks per this time have a uevent each; one uevent sums up the others */
-#define FB_QUARANTINE_TOLD 16
-#define FB_QUARANTINE_TOLD_NS (60 * 1000000000ULL)
+#define FB_QUARANTINE_REPORTED 16
+#define FB_QUARANTINE_REPORTED_NS (60 * 1000000000ULL)
 
 /**
  * struct fb_quarantine - what is known of a disk's bad blocks
@@ -49,9 +49,9 @@
  * @list: the bad blocks that were found first
  * @listed: length of @list
  * @total: bad blocks found
- * @told: those with a uevent since @told_ns
- * @told_ns: beginning of the period for which @told counts
- * @untold: bad blocks without a uevent so far
+ * @reported: those with a uevent since @reported_ns
+ * @reported_ns: beginning of the period for which @reported counts
+ * @unreported: bad blocks without a uevent so far
  * @alarms: how often slow recoveries asked for tasks to pause
  * @quarantine_kib: see FB_QUARANTINE_KIB; 0: no quarantine
  * @slow_s: see FB_QUARANTINE_SLOW_S
@@ -77,9 +77,9 @@ struct fb_quarantine {
 	struct fb_plan_piece list[FB_QUARANTINE_LISTED];
 	u32 listed;
 	u64 total;
-	u32 told;
-	u64 told_ns;
-	u32 untold;
+	u32 reported;
+	u64 reported_ns;
+	u32 unreported;
 	u64 alarms;
 	u32 quarantine_kib;
 	u32 slow_s;
@@ -111,14 +111,14 @@ struct fb_quarantine_read {
  * @FB_QUARANTINE_KNOWN: the block with its first unread sector is bad; without this flag what
  *	was not read must be read again
  * @FB_QUARANTINE_NEW: the block was not known to be bad
- * @FB_QUARANTINE_TELL: the block must have a uevent of its own
+ * @FB_QUARANTINE_REPORT: the block must have a uevent of its own
  * @FB_QUARANTINE_ALARM: slow recoveries do not end: tasks must pause
  * @FB_QUARANTINE_DROPPED: there were too many zones: the oldest was ended for a new one
  */
 enum fb_quarantine_verdict {
 	FB_QUARANTINE_KNOWN = 1,
 	FB_QUARANTINE_NEW = 2,
-	FB_QUARANTINE_TELL = 4,
+	FB_QUARANTINE_REPORT = 4,
 	FB_QUARANTINE_ALARM = 8,
 	FB_QUARANTINE_DROPPED = 16,
 };
@@ -133,7 +133,7 @@ bool fb_quarantine_cut(const struct fb_quarantine *b, const struct fb_bitmap *bm
 		       struct fb_plan *plan);
 void fb_quarantine_sent(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 now);
 u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read *read, u64 now);
-u32 fb_quarantine_untold(struct fb_quarantine *b, u64 now, bool flush);
+u32 fb_quarantine_unreported(struct fb_quarantine *b, u64 now, bool flush);
 bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
 			u32 max_sectors, struct fb_plan_piece *piece);
 bool fb_quarantine_divert(const struct fb_quarantine *b, const struct fb_bitmap *bm,

@@ -44,7 +44,7 @@ void (fb_for_each_run)(const struct disk_model *dm, u32 granule_sectors, u64 lbn
 /* ---- tracks and cylinders ---- */
 
 /* Are even the shortest legs over the arm's cylinders at distances [@dist, @end) too long? */
-static bool fb_arm_hopeless(const struct fb_search *s, const struct fb_search_arm *arm,
+static bool fb_arm_too_far(const struct fb_search *s, const struct fb_search_arm *arm,
 			    u32 dist, u32 end)
 {
 	u32 far = arm->inner ? s->between - (end - 1) : s->between + dist;
@@ -61,9 +61,9 @@ static void fb_arm_skip(const struct fb_search *s, struct fb_search_arm *arm)
 {
 	u32 twice = min(2 * arm->dist, arm->end);
 
-	if (fb_arm_hopeless(s, arm, arm->dist, arm->end))
+	if (fb_arm_too_far(s, arm, arm->dist, arm->end))
 		arm->dist = arm->end;
-	else if (twice > arm->dist && fb_arm_hopeless(s, arm, arm->dist, twice))
+	else if (twice > arm->dist && fb_arm_too_far(s, arm, arm->dist, twice))
 		arm->dist = twice;
 	else
 		arm->dist++;
@@ -108,7 +108,7 @@ static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
 	if (s->region <= U32_MAX / FB_SEARCH_STRIDE)
 		weight = max(fb_track_find_weight(s, first), fb_track_find_weight(s, last));
 	need = fb_track_find_need_cached(s, weight);
-	arm->dist += fb_bitmap_poor(s->bm, first * heads, heads, n, arm->up, need);
+	arm->dist += fb_bitmap_skippable(s->bm, first * heads, heads, n, arm->up, need);
 	if (arm->dist < end)
 		return true;
 	if (arm->dist % FB_SEARCH_HORIZON == 0) {
@@ -249,7 +249,7 @@ static void fb_hop_open(struct fb_search *s, u32 at)
 		hop->to = s->piece[at].begin;
 	hop->window_ns = hop->to.ns - hop->from.ns;
 	if (!s->npieces)
-		s->find.value = fb_track_find_toll(s);
+		s->find.value = fb_track_find_fixed_cost(s);
 	fb_hop_arms(s);
 	if (hop->last)
 		fb_track_find_prepend(s);

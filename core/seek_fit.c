@@ -43,7 +43,7 @@
  * Differences below FB_SEEK_FIT_LEAST_PPM are not worth a change; larger ones are applied in steps
  * of FB_SEEK_FIT_STEP_PPM, 20 us of the longest seeks, every four seconds.
  */
-#define FB_SEEK_FIT_DOUBT 4
+#define FB_SEEK_FIT_MARGIN_PART 4
 #define FB_SEEK_FIT_LEAST_PPM 250
 #define FB_SEEK_FIT_STEP_PPM 2000
 #define FB_SEEK_FIT_EVERY_NS 4000000000ULL
@@ -119,17 +119,17 @@ u32 fb_seek_fit_error_ppm(const struct fb_seek_fit *c, u32 band)
  * The correction that the model should get, without what may be chance: random variation of
  * seeks must not spoil a model that is right.
  */
-static s32 fb_seek_fit_sure(const struct fb_seek_fit *c, u32 band)
+static s32 fb_seek_fit_confident(const struct fb_seek_fit *c, u32 band)
 {
-	s32 ppm = fb_seek_fit_ppm(c, band), doubt = fb_seek_fit_error_ppm(c,
-									  band) / FB_SEEK_FIT_DOUBT;
+	s32 margin = fb_seek_fit_error_ppm(c, band) / FB_SEEK_FIT_MARGIN_PART;
+	s32 ppm = fb_seek_fit_ppm(c, band);
 
-	return ppm < 0 ? min(ppm + doubt, 0) : max(ppm - doubt, 0);
+	return ppm < 0 ? min(ppm + margin, 0) : max(ppm - margin, 0);
 }
 
 static s32 fb_seek_fit_missing(const struct fb_seek_fit *c, u32 band)
 {
-	return fb_seek_fit_sure(c, band) - c->applied[band];
+	return fb_seek_fit_confident(c, band) - c->applied[band];
 }
 
 /* let variances grow with time, because seek times may have changed */
@@ -158,7 +158,7 @@ struct fb_seek_fit_trial {
 	 * how much @z falls when the correction grows by a million ppm: seek time / scale, 10
 	 * binary places
 	 */
-	u64 sense;
+	u64 slope;
 };
 
 static u32 fb_seek_fit_chance(s32 z)
@@ -196,7 +196,7 @@ static bool fb_seek_fit_turns(const struct fb_seek_fit *c, s64 late_ns, u64 tran
  * that a turn was lost. One with a longer wait tells whether the seek was shorter by more than
  * was missing of a turn, so that one was gained.
  */
-static bool fb_seek_fit_ask(const struct fb_seek_fit *c, const struct fb_conservatism_leg *leg,
+static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_conservatism_leg *leg,
 			    const struct dm_access *acc, struct fb_seek_fit_trial *t)
 {
 	u64 transfer_ns = acc->total_ns - acc->seek_ns - acc->latency_ns;
@@ -219,7 +219,7 @@ static bool fb_seek_fit_ask(const struct fb_seek_fit *c, const struct fb_conserv
 		return false;
 	t->z = div_s64(wait * 256, spread_ns);
 	t->chance = fb_seek_fit_chance(t->z);
-	t->sense = div_u64(acc->seek_ns << 10, spread_ns);
+	t->slope = div_u64(acc->seek_ns << 10, spread_ns);
 	return true;
 }
 
@@ -227,10 +227,10 @@ static bool fb_seek_fit_ask(const struct fb_seek_fit *c, const struct fb_conserv
  * One step of the filter: the sum of both parts moves by @by. Each part moves by its share of
  * the variance @var, and its own variance falls accordingly.
  */
-static void fb_seek_fit_step(struct fb_seek_fit_part *p, u64 var, s64 by, u64 surer)
+static void fb_seek_fit_step(struct fb_seek_fit_part *p, u64 var, s64 by, u64 reduction)
 {
 	p->ppm = fb_seek_fit_bounded(p->ppm + div64_s64(by * (s64)p->var, var));
-	p->var -= min(mul_u64_u64_div_u64(mul_u64_u64_div_u64(p->var, p->var, var), surer,
+	p->var -= min(mul_u64_u64_div_u64(mul_u64_u64_div_u64(p->var, p->var, var), reduction,
 					  FB_SEEK_FIT_ONE), p->var - 1);
 }
 
@@ -239,25 +239,25 @@ static void fb_seek_fit_follow(struct fb_seek_fit *c, struct fb_seek_fit_band *b
 {
 	u64 var = c->common.var + b->own.var;
 	u64 noise = t->chance * (FB_SEEK_FIT_ONE - t->chance) >> 16;
-	s64 surprise = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance, by;
-	u64 tells, surer;
+	s64 innovation = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance, by;
+	u64 info, reduction;
 
-	/* the trial's information relative to the prior: var * noise * sense^2, 16 binary places */
-	tells = div_u64(mul_u64_u64_shr(var, t->sense * t->sense, 20), FB_SEEK_FIT_MILLION);
-	tells = div_u64(tells * noise, FB_SEEK_FIT_MILLION);
-	surer = div64_u64(tells << 16, FB_SEEK_FIT_ONE + tells);
-	/* var * sense / (1 + tells) * surprise */
-	by = div_u64(mul_u64_u64_shr(var, t->sense, 10), FB_SEEK_FIT_MILLION);
-	by = div64_s64(by * surprise, FB_SEEK_FIT_ONE + (s64)tells);
-	fb_seek_fit_step(&c->common, var, by, surer);
-	fb_seek_fit_step(&b->own, var, by, surer);
+	/* the trial's information relative to the prior: var * noise * slope^2, 16 binary places */
+	info = div_u64(mul_u64_u64_shr(var, t->slope * t->slope, 20), FB_SEEK_FIT_MILLION);
+	info = div_u64(info * noise, FB_SEEK_FIT_MILLION);
+	reduction = div64_u64(info << 16, FB_SEEK_FIT_ONE + info);
+	/* var * slope / (1 + info) * innovation */
+	by = div_u64(mul_u64_u64_shr(var, t->slope, 10), FB_SEEK_FIT_MILLION);
+	by = div64_s64(by * innovation, FB_SEEK_FIT_ONE + (s64)info);
+	fb_seek_fit_step(&c->common, var, by, reduction);
+	fb_seek_fit_step(&b->own, var, by, reduction);
 }
 
 /* move the scale by the slope of the trial's likelihood */
 static void fb_seek_fit_spread(struct fb_seek_fit_band *b, const struct fb_seek_fit_trial *t)
 {
-	s64 surprise = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance;
-	s64 by = (surprise * t->z >> 8) * b->spread_ns >> (16 + FB_SEEK_FIT_SPREAD_SHIFT);
+	s64 innovation = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance;
+	s64 by = (innovation * t->z >> 8) * b->spread_ns >> (16 + FB_SEEK_FIT_SPREAD_SHIFT);
 
 	b->spread_ns = clamp_t(s64, b->spread_ns + by, FB_SEEK_FIT_SPREAD_LEAST_NS,
 			       FB_SEEK_FIT_SPREAD_MOST_NS);
@@ -273,7 +273,7 @@ void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conser
 	    acc->seek_ns < FB_SEEK_FIT_SEEK_LEAST_NS)
 		return;
 	fb_seek_fit_age(c, now_ns);
-	if (!fb_seek_fit_ask(c, leg, acc, &t))
+	if (!fb_seek_fit_evaluate(c, leg, acc, &t))
 		return;
 	if (!b->since_ns)
 		b->since_ns = now_ns;

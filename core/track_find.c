@@ -95,7 +95,7 @@ static u32 fb_track_find_left(const struct fb_search *s, const struct dm_track *
  * too: otherwise reads would take large pieces from full tracks first and leave a few granules
  * on each, which cost a gap per track in the end.
  */
-static u64 fb_track_find_worth(const struct fb_search *s, const struct dm_track *t, u32 left,
+static u64 fb_track_find_value(const struct fb_search *s, const struct dm_track *t, u32 left,
 			       u32 wanted)
 {
 	u32 weight = fb_track_find_weight(s, t->cyl);
@@ -157,7 +157,7 @@ static u64 fb_track_find_leg_miss(const struct fb_search *s, const struct dm_pla
 	return cyls ? fb_track_find_miss(s, slack_ns) : 0;
 }
 
-u64 fb_track_find_toll(const struct fb_search *s)
+u64 fb_track_find_fixed_cost(const struct fb_search *s)
 {
 	u64 missing_ns = s->period_ns - min(s->latency_ns, s->period_ns);
 
@@ -272,7 +272,7 @@ static void fb_track_find_prepend_run(struct fb_search *s, const struct dm_track
 	if (!p.wanted || dm_lbn_angle(s->dm, t, first * g, &p.begin.place.angle))
 		return;
 	left = fb_track_find_left(s, t);
-	p.value = fb_track_find_worth(s, t, left, p.wanted);
+	p.value = fb_track_find_value(s, t, left, p.wanted);
 	if (s->lim.miss_value) {
 		ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
 		spare = fb_track_find_spare(s, &s->hop.from.place, &s->hop.to.place, ns,
@@ -284,7 +284,7 @@ static void fb_track_find_prepend_run(struct fb_search *s, const struct dm_track
 		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
 		if (!p.wanted || dm_lbn_angle(s->dm, t, first * g, &p.begin.place.angle))
 			return;
-		p.value = fb_track_find_worth(s, t, left, p.wanted);
+		p.value = fb_track_find_value(s, t, left, p.wanted);
 	}
 	p.lbn = first * g;
 	p.slack_ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
@@ -407,14 +407,14 @@ static void fb_track_find_run(struct fb_search *s, const struct fb_visit *v, u64
 		n = most;
 		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
 	}
-	p.value = fb_track_find_worth(s, v->t, v->left, p.wanted);
+	p.value = fb_track_find_value(s, v->t, v->left, p.wanted);
 	if (!p.wanted || p.value < s->find.value || !fb_track_find_pass(s, v, first, n, &p,
 									slack_ns))
 		return;
 	if (s->lim.miss_value) {
 		fb_track_find_shorten(s, v, &p, slack_ns, &first, &n);
 		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
-		p.value = fb_track_find_worth(s, v->t, v->left, p.wanted);
+		p.value = fb_track_find_value(s, v->t, v->left, p.wanted);
 		if (!p.wanted || !fb_track_find_pass(s, v, first, n, &p, slack_ns))
 			return;
 	}
@@ -449,7 +449,7 @@ static bool fb_track_find_across(struct fb_search *s, const struct fb_visit *v, 
 	if (total > s->hop.window_ns ||
 	    a.latency_ns + dm_angle_to_ns(s->dm, last) + con > s->period_ns)
 		return false;
-	p.value = fb_track_find_worth(s, v->t, v->left, wanted);
+	p.value = fb_track_find_value(s, v->t, v->left, wanted);
 	p.begin.ns = s->hop.from.ns + con + a.seek_ns + a.latency_ns;
 	p.stop.place = a.end;
 	p.stop.ns = s->hop.from.ns + con + a.total_ns;
@@ -486,11 +486,11 @@ static void fb_track_find_straddler(struct fb_search *s, const struct fb_visit *
 		if (n + 1 < fb_track_find_need_cached(s, s->weight))
 			continue;
 		wanted = fb_bitmap_trim(s->bm, &first, &n);
-		if (wanted && fb_track_find_worth(s, v->t, v->left, wanted + 1) > s->find.value &&
+		if (wanted && fb_track_find_value(s, v->t, v->left, wanted + 1) > s->find.value &&
 		    fb_track_find_across(s, v, first * g, end, wanted + 1))
 			return;
 	}
-	if (s->find.value >= fb_track_find_worth(s, v->t, v->left, 1) ||
+	if (s->find.value >= fb_track_find_value(s, v->t, v->left, 1) ||
 	    dm_lbn_angle(s->dm, v->t, straddler * g, &angle) ||
 	    dm_angle_to_ns(s->dm, angle - v->at.place.angle) > v->usable_ns)
 		return;

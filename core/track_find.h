@@ -109,7 +109,7 @@ static inline u32 fb_track_find_need_cached(struct fb_search *s, u32 weight)
 }
 
 /**
- * fb_track_find_toll() - get what reading anything at all in the gap costs
+ * fb_track_find_fixed_cost() - get what reading anything at all in the gap costs
  * @s: the search
  *
  * If the wait is nearly a whole turn, the foreground alone may arrive early enough to gain
@@ -117,7 +117,7 @@ static inline u32 fb_track_find_need_cached(struct fb_search *s, u32 weight)
  *
  * Return: the cost, in units of a plan's value.
  */
-u64 fb_track_find_toll(const struct fb_search *s);
+u64 fb_track_find_fixed_cost(const struct fb_search *s);
 
 /**
  * fb_track_find_prepend() - look for a piece to prepend to the foreground request

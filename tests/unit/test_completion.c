@@ -7,7 +7,7 @@
  * turns believed (test_recovery); misses of plain requests told to the guard (test_guard);
  * commands of the drive's own order told to the probe (test_overtaken); the next one
  * predicted though the drive may choose (test_next); failed commands, and those of the drive's
- * own order, judged (test_silent, each); corrections applied although somebody reckons with
+ * own order, judged (test_silent, each); corrections applied although somebody computes with
  * the model (test_correct).
  */
 #include <setjmp.h>

@@ -129,7 +129,7 @@ static void request(struct disk *d, bool free)
 	u64 con = d->m.one_ns;
 
 	d->now += SERVICE;
-	if (!free || gap < 2 * con + 1000000 || fb_conservatism_spare(&d->m, gap)) {
+	if (!free || gap < 2 * con + 1000000 || fb_conservatism_skip_gap(&d->m, gap)) {
 		go(d, FB_CAUSE_PLAIN, to, gap, 0);
 		return;
 	}
@@ -196,7 +196,7 @@ static void test_bands(void **state)
 
 /*
  * Without trials it is the paper's value; it moves with bounded speed. Seen to fail
- * without the step's bound, and with conservatism reckoned before there are trials
+ * without the step's bound, and with conservatism computed before there are trials
  * enough.
  */
 static void test_start(void **state)

@@ -8,8 +8,8 @@
  * Planted bugs, each seen to fail: waits beyond half a turn not turned into what is missing
  * (test_slower); a landing within the sectors wanted not taken for a lost turn
  * (test_lands_inside); trials at any wait (test_other_causes); corrections added twice, the
- * difference of believed and applied left out of fb_seek_fit_ask() (test_slower); no bound to a
- * step (test_steps); the band's own part not learnt (test_one_band); what is written down as
+ * difference of believed and applied left out of fb_seek_fit_evaluate() (test_slower); no bound
+ * to a step (test_steps); the band's own part not learnt (test_one_band); what is written down as
  * learnt from free reads (test_free_reads); the floor taken with the band's own correction
  * (test_floor); nothing forgotten, or what is applied, too (test_forgets).
  */

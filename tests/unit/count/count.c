@@ -66,7 +66,7 @@ void count_choice(const struct dm_place *head, struct fb_policy_choice *c)
 
 static void choices(const char *policy, u32 cyls)
 {
-	int id = fb_policy_policy_by_name(policy), i;
+	int id = fb_policy_by_name(policy), i;
 	struct fb_policy_choice c;
 
 	if (id < 0) {

@@ -212,7 +212,7 @@ void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_p
 	fb_search_start(&search, t->dm, &t->bm, gap, &t->lim);
 	t->gap_ns = search.latency_ns;
 	t->extra_ns = search.extra_ns;
-	if (t->lim.odds && fb_conservatism_spare(&t->margin, search.latency_ns)) {
+	if (t->lim.odds && fb_conservatism_skip_gap(&t->margin, search.latency_ns)) {
 		t->spared++;
 		plan->kind = FB_PLAN_NONE;
 		return;
