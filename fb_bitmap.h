@@ -226,7 +226,7 @@ static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
 }
 
 /**
- * fb_bitmap_skippable() - count the cylinders that can be passed over
+ * fb_bitmap_skippable() - count the cylinders that a search can pass over
  * @bm: the map
  * @group: the first cylinder's first group
  * @unit: groups per cylinder

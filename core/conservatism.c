@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Conservatism "auto": how much room a free read needs; see core/conservatism.h.
+ * Learnt conservatism ("auto"); see core/conservatism.h.
  *
- * For each band of seek distances, the share of lost turns is estimated by slack, and the
- * conservatism is the slack at which it falls below a risk. The risk is the same for all
- * bands, so that the last microsecond of each leg buys the same time to read at the same
- * price. A slow feedback moves the risk until the time lost matches the target. So the
- * target is kept even if the shares are wrong; they only say how to spend it.
+ * For each band of seek distances, the probability of losing a turn is estimated as a function of
+ * the slack. A band's conservatism is the slack at which this probability falls below a risk that
+ * all bands have in common, so that in each of them the last microsecond buys reading time at the
+ * same price. A slow feedback adjusts the risk until the time lost matches the target. So the
+ * target is met even if the estimates are wrong; they only decide where the time is spent.
  *
  * Calls: disk_model.c. Core: no locks, the caller serialises.
  */
@@ -17,20 +17,20 @@
 #define FB_CONSERVATISM_CHANCE_MOST 65535U	/* 16 binary places */
 
 /*
- * Trials fade by a 128th every 8 s, to half in 12 minutes, so that a bin that was safe last
- * week is not trusted when heat or age have changed the drive. A trial counts
- * FB_CONSERVATISM_TRIAL so that small numbers fade, too. Bins are halved before they overflow.
+ * Counts decay by a 128th every 8 s, to half in 12 minutes, so that a bin that was safe last week
+ * is not trusted after heat or age has changed the drive. A trial adds FB_CONSERVATISM_TRIAL, so
+ * that small counts decay, too. Counts are halved before they overflow.
  */
 #define FB_CONSERVATISM_TRIAL 64
 #define FB_CONSERVATISM_FADE_SHIFT 7
 #define FB_CONSERVATISM_FULL 0x10000000U
 
 /*
- * A bin without trials is assumed to lose 1.3 times what the bin of the next longer slack
- * loses, with the weight of FB_CONSERVATISM_PRIOR: an exponential tail that falls by a factor
- * of e in 76 us, for a standard deviation of 110 us. FB_CONSERVATISM_SHARE_FAR, the share at the
- * longest slack, makes the share 1 % at FB_CONSERVATISM_START_NS. For a single band the factor is
- * that of all bands together, with the weight of FB_CONSERVATISM_PRIOR_BAND.
+ * The prior share of a bin is 1.3 times that of the next longer slack, with the weight of
+ * FB_CONSERVATISM_PRIOR: an exponential tail that falls by a factor of e in 76 us, for a standard
+ * deviation of 110 us. FB_CONSERVATISM_SHARE_FAR, the prior share at the longest slack, makes it
+ * 1 % at FB_CONSERVATISM_START_NS. In a single band the factor is that of all bands together, with
+ * the weight of FB_CONSERVATISM_PRIOR_BAND.
  */
 #define FB_CONSERVATISM_GROWTH_NUM 13
 #define FB_CONSERVATISM_GROWTH_DEN 10
@@ -40,18 +40,18 @@
 #define FB_CONSERVATISM_PRIOR_GAIN (25 * FB_CONSERVATISM_TRIAL)
 
 /*
- * If the model says how much seeks vary, shares begin as the tail of a Laplace distribution of
- * that spread, shifted by FB_CONSERVATISM_LEAST_NS because phases err, too. All bands together
- * begin with the largest spread. Spreads whose tails the bins cannot hold are limited.
+ * If the model says how much seeks vary, the prior is the tail of a Laplace distribution of that
+ * spread, shifted by FB_CONSERVATISM_LEAST_NS because the phase has errors, too. All bands
+ * together begin with the largest spread. Spreads whose tails exceed the bins are limited.
  */
 #define FB_CONSERVATISM_SQRT2 1518500250U	/* 30 binary places */
 #define FB_CONSERVATISM_SPREAD_MOST (FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS / 4)
 #define FB_CONSERVATISM_EXP_SHIFT 12
 
 /*
- * Odds: a search that weighs the risk itself need only keep the slack at which chances are
- * nearly even. A lost turn costs 14 gaps at first, which amounts to 5000 ppm on an Atlas 10K;
- * the feedback moves the price as it does the risk.
+ * A search that weighs the risk itself (struct fb_conservatism_odds) must keep only the slack at
+ * which the turn is almost as likely lost as not. The price of a lost turn begins at 14 gaps,
+ * which costs about 5000 ppm on an Atlas 10K; the feedback adjusts it like the risk.
  */
 #define FB_CONSERVATISM_RISK_FLOOR (FB_CONSERVATISM_ONE / 10 * 3)
 #define FB_CONSERVATISM_PRICE_START (14 * 256)
@@ -64,17 +64,17 @@
 #define FB_CONSERVATISM_STEP_NS 10000
 
 /*
- * The least floor: phases are only known to some us. A read on the track where the head is
- * already must not begin right at the head: a tiny error decides whether it begins now or a
- * turn later, and a wrong prediction loses the head.
+ * The least conservatism, because phases are known only to some microseconds. A read on the track
+ * where the head already is must not begin right under it: a tiny error would decide whether it
+ * begins now or a turn later, and after a wrong prediction the head's position is unknown.
  */
 #define FB_CONSERVATISM_LEAST_NS 20000U
 
 /*
- * The feedback acts every 8 s, in which a target of 5000 ppm is 7 turns of a 10,000 rpm disk, by
- * a sixteenth of what is left or overdrawn, in units of the target, so that a few minutes count.
- * Counts of so few turns vary by more than the target, so outliers are only limited to
- * FB_CONSERVATISM_LEFT_MOST times the target.
+ * Every 8 s, in which a target of 5000 ppm allows 7 turns of a 10,000 rpm disk, the feedback
+ * changes the risk by a sixteenth of the relative deviation from the target, so that it averages
+ * over a few minutes. So few turns vary by chance by more than the target, so deviations count up
+ * to FB_CONSERVATISM_LEFT_MOST times the target.
  */
 #define FB_CONSERVATISM_WINDOW_NS 8000000000ULL
 #define FB_CONSERVATISM_GAIN 16
@@ -95,7 +95,7 @@
 #define FB_CONSERVATISM_TEST_SHIFT 6
 #define FB_CONSERVATISM_TEST_MASK 3
 
-/* most turns of a late command that are charged to free reads; more are the drive's recovery */
+/* most turns of delay charged to free reads; longer delays are error recovery by the drive */
 #define FB_CONSERVATISM_TURNS_MAX 2
 
 static u32 fb_conservatism_bin(u64 ns)
@@ -140,7 +140,7 @@ static void fb_conservatism_monotone(const struct fb_conservatism_trials *t,
 	}
 }
 
-/* prior share of bin @i, from the share of the bin beyond it */
+/* prior share of bin @i, from the share of the next bin */
 static u32 fb_conservatism_belief(const u32 *all, const u32 share[FB_CONSERVATISM_BINS], u32 i)
 {
 	u64 belief;

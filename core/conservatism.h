@@ -4,11 +4,11 @@
  * foreground no more than a target (freeblock paper, 3.3 and 5.3). Core; the
  * caller serialises. Nothing here sleeps or allocates.
  *
- * Seek errors cannot be measured: the head waits for its sector, so a command ends at the
- * same angle whether the arm came early or late. A completion only shows whether the error
- * was longer than the predicted rotational wait (the leg's slack), because then a turn is
- * lost. So each completion is a trial at its slack, and the share of turns lost at a slack
- * is the tail of the errors' distribution there.
+ * Seek errors cannot be measured directly: the head waits for its sector, so a command ends at
+ * the same angle whether the arm arrived early or late. A completion only shows whether the error
+ * exceeded the predicted rotational wait (the leg's slack), because then a turn is lost. So each
+ * completion is a trial at its slack, and the share of turns lost at a slack estimates the tail of
+ * the distribution of errors.
  */
 #ifndef FB_CONSERVATISM_H
 #define FB_CONSERVATISM_H

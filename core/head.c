@@ -14,8 +14,9 @@
 #define FB_HEAD_TOLERANCE_SHARE 24
 
 /*
- * A quarter of the reports are ahead of the phase by up to this share: 23 us at 10,000 rpm.
- * Without it a read right behind another that ends on time might count as a cache hit.
+ * A quarter of the reports are ahead of the phase, by up to this share of a turn: 23 us at
+ * 10,000 rpm. Without this tolerance, a punctual read right behind another might count as a cache
+ * hit.
  */
 #define FB_HEAD_EDGE_SHARE 256
 
@@ -23,8 +24,8 @@
 #define FB_HEAD_TRUST_MAX 64
 
 /*
- * How long an unconfirmed phase is trusted: a drive that warms up by 200 ppm in an hour is
- * 25 us off after half a minute, and an error of 0.5 ppm adds 15 us.
+ * How long an unconfirmed phase is trusted: on a drive that warms up by 200 ppm in an hour it is
+ * 25 us off after half a minute, and an error of 0.5 ppm in the period adds 15 us.
  */
 #define FB_HEAD_BELIEF_NS (30 * 1000000000ULL)
 
@@ -332,7 +333,7 @@ static void fb_head_odd(struct fb_head *h, const struct dm_place *end, bool pred
 		fb_head_anchor(h, out->end_ns, end->angle);
 }
 
-/* was there a pause, longer than the window has lasted? */
+/* was there a pause that is longer than the window has lasted? */
 static bool fb_head_paused(const struct fb_head *h, u64 ns)
 {
 	u64 lasted_ns = h->at_ns - min(h->anchor_ns, h->at_ns);
@@ -354,7 +355,7 @@ void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 		fb_head_lose(h);
 		return;
 	}
-	/* allow 1/1024, because the drive may turn faster than the model says */
+	/* less 1/1024, because the drive may turn faster than the model says */
 	if (started_ns && out->end_ns + h->edge_ns < started_ns + xfer_ns - (xfer_ns >> 10)) {
 		fb_head_early(h, out);
 		return;

@@ -315,7 +315,7 @@ static u32 fb_idle_order_near_region(const struct fb_idle_order_ask *ask, u32 cy
 	return div_u64((u64)cyl * FB_REGIONS, dm_info(ask->dm)->cylinders);
 }
 
-/* does a wanted run begin here, holes aside? A track has @track granules */
+/* does a wanted run begin here, apart from holes? A track has @track granules */
 static bool fb_idle_order_near_begins(const struct fb_idle_order_ask *ask, u64 first, u32 track)
 {
 	u32 n = min_t(u64, first, track);

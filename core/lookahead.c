@@ -111,7 +111,7 @@ static s32 fb_lookahead_log2(u32 x)
 	return log;
 }
 
-/* limited to one half: beyond that predictions are worthless and the tests do not matter */
+/* at most one half: beyond that predictions are worthless, and the tests do not matter */
 static u32 fb_lookahead_usual(const struct fb_lookahead_base *b)
 {
 	u64 bad = (u64)(b->bad + FB_LOOKAHEAD_PRIOR_BAD) * FB_LOOKAHEAD_ONE;

@@ -65,7 +65,8 @@ static const struct fb_model_text_field fb_model_text_header[] = {
 };
 
 #define FB_MODEL_TEXT_FIELD(what, keyword, type, of, field, min, max)		\
-	{ what, keyword, FB_MODEL_TEXT_##type, false, offsetof(struct dm_spec_##of, field), min, max }
+	{ what, keyword, FB_MODEL_TEXT_##type, false, offsetof(struct dm_spec_##of, field),	\
+	  min, max }
 #define FB_MODEL_TEXT_LINE_OF(of)						\
 	{ .type = FB_MODEL_TEXT_LINE, .offset = offsetof(struct dm_spec_##of, line) }
 

@@ -237,7 +237,7 @@ static bool fb_policy_sstf_before(const struct fb_policy_req *a, u64 seek_ns, u6
 	return a->seek_ns < seek_ns || (a->seek_ns == seek_ns && a->pos_ns < pos_ns);
 }
 
-/* @reach: the least distance known to be hopeless: its shortest seek is longer than the best */
+/* @reach: the least distance known to be too far: its shortest seek is longer than the best */
 static void fb_policy_sstf_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
 {
 	u32 reach = U32_MAX;
@@ -264,17 +264,15 @@ static bool fb_policy_sstf_better(const struct fb_policy_view *v, const struct f
 	return fb_policy_sstf_before(req, c->seek_ns, c->pos_ns);
 }
 
-/* rules out requests that take longer to position to than a limit */
+/* a limit on positioning time, in the forms in which requests are compared with it */
 struct fb_policy_prune {
-	u64 seek_ns;		/* the limit for the seek alone; U64_MAX at first */
-	u32 angle;		/* the limit as an angle; U32_MAX while it is a turn or more */
-	/* the limit less one turn: a request that misses this turn must begin by then */
-	u64 next_ns;
-	u32 at;			/* the head's angle */
-	u32 first_cyl;		/* first cylinder not known to be out of reach */
-	/* how many cylinders after it are not known to be; seeks to any others are too long */
-	u32 cyls;
-	u64 handicap_ns;	/* the limit holds for requests with this handicap or more */
+	u64 seek_ns;	/* limit of the seek alone; U64_MAX at first */
+	u32 angle;	/* the limit as an angle; U32_MAX while it is a turn or more */
+	u64 next_ns;	/* the limit less a turn: a request missed in this turn must pass by then */
+	u32 at;		/* the head's angle */
+	u32 first_cyl;	/* first cylinder that may be within reach ... */
+	u32 cyls;	/* ... and how many after it; seeks to all others are too long */
+	u64 handicap_ns;	/* the limit holds for requests with at least this handicap */
 };
 
 static void fb_policy_prune_set(struct fb_policy_prune *p, const struct fb_policy_view *v,
@@ -298,8 +296,9 @@ static void fb_policy_prune_reach(struct fb_policy_prune *p, const struct fb_pol
 }
 
 /*
- * A place passes the head once per turn. If it first passes after the limit, or before the
- * shortest possible seek has ended and next after the limit, the seek need not be computed.
+ * A place passes under the head once per turn. The request is ruled out, and its seek need not be
+ * computed, if even the shortest seek over this distance is too long, or if the place passes
+ * before such a seek has ended, and the next time after the limit.
  */
 static bool fb_policy_prune_floor(struct fb_policy_prune *p, const struct fb_policy_view *v,
 				  const struct fb_policy_req *req, u32 angle)
@@ -335,7 +334,7 @@ static void fb_policy_prune_cost(struct fb_policy_prune *p, const struct fb_poli
 	fb_policy_prune_set(p, v, limit_ns, limit_ns);
 }
 
-/* the list is sorted by age, so the handicap grows along it and the limit can be lowered */
+/* the list is sorted by age, so handicaps grow along it, and the limit can be lowered */
 static void fb_policy_prune_age(struct fb_policy_prune *p, const struct fb_policy_view *v,
 				const struct fb_policy_req *req, const struct fb_policy_choice *c)
 {

@@ -14,8 +14,8 @@
 #include "core/track_find.h"
 
 /*
- * An arm passes over FB_SEARCH_STRIDE poor cylinders before another arm has its turn; a step
- * passes over FB_SEARCH_STRIDES such strides at most, so that it stays short.
+ * An arm passes over FB_SEARCH_STRIDE cylinders with too few granules before another arm has its
+ * turn; a step passes over at most FB_SEARCH_STRIDES such strides, so that it stays short.
  */
 #define FB_SEARCH_STRIDE 8
 #define FB_SEARCH_STRIDES 4
@@ -112,7 +112,7 @@ static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
 	if (arm->dist < end)
 		return true;
 	if (arm->dist % FB_SEARCH_HORIZON == 0) {
-		/* the last cylinder was not usable, because it is poor */
+		/* the last cylinder has too few granules, so it was not usable */
 		arm->dist--;
 		fb_arm_skip(s, arm);
 	}

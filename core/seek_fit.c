@@ -2,9 +2,9 @@
 /*
  * Corrections of seek times, learnt from completions; see core/seek_fit.h.
  *
- * Corrections are in parts per million of the seek time. A trial with wait x after a seek of
- * time s is late with the chance 1 / (1 + e^z), z = (x - m) / r, where m = (estimated - applied
- * correction) * s is the errors' median and r their scale.
+ * Corrections are in parts per million of the seek time. Errors of seeks of time s have a logistic
+ * distribution of scale r about the median m = (estimated - applied correction) * s, so a trial
+ * with wait x is late with probability 1 / (1 + e^z), where z = (x - m) / r.
  *
  * Calls: disk_model.c, which gets the correction. Core: no locks, the caller serialises.
  */
@@ -13,10 +13,10 @@
 #define FB_SEEK_FIT_MILLION 1000000
 
 /*
- * The seek time is assumed to be off at first by 1 % (standard deviation) for all bands together,
- * and by a quarter of that for each. While a drive warms up it changes by some ppm a second: the
- * common part may walk by 0.25 % in five minutes, that of a band by 0.1 % in an hour. The
- * standard deviations never exceed 2 % and 1 %.
+ * Prior standard deviations of the correction: 1 % for the part that all bands have in common, and
+ * a quarter of that for each band's own. While a drive warms up, seek times change by some ppm a
+ * second: the common part may drift by 0.25 % in five minutes, a band's own by 0.1 % in an hour.
+ * The standard deviations never exceed 2 % and 1 %.
  */
 #define FB_SEEK_FIT_VAR_COMMON (10000ULL * 10000)
 #define FB_SEEK_FIT_VAR_OWN (2500ULL * 2500)
@@ -27,21 +27,22 @@
 #define FB_SEEK_FIT_VAR_MOST_OWN (16 * FB_SEEK_FIT_VAR_OWN)
 
 /*
- * The errors' scale begins at that of the 110 us of core/conservatism.c and moves by a 32nd of
- * what a trial says. Phases are not known better than the lower bound; no drive is above the upper.
+ * The scale of the errors begins at that of the 110 us of core/conservatism.c, and each trial
+ * moves it by a 32nd of its gradient. Phases are not known better than the lower bound, and no
+ * drive exceeds the upper.
  */
 #define FB_SEEK_FIT_SPREAD_NS 60000
 #define FB_SEEK_FIT_SPREAD_LEAST_NS 8000
 #define FB_SEEK_FIT_SPREAD_MOST_NS 300000
 #define FB_SEEK_FIT_SPREAD_SHIFT 5
 
-/* a trial farther from the median than this many scales tells more about other causes */
+/* a trial farther from the median than this many scales is late or early for other reasons */
 #define FB_SEEK_FIT_FAR 6
 
 /*
- * A quarter of the standard deviation is not applied to the model, because it may be chance.
- * Differences below FB_SEEK_FIT_LEAST_PPM are not worth a change; larger ones are applied in steps
- * of FB_SEEK_FIT_STEP_PPM, 20 us of the longest seeks, every four seconds.
+ * Corrections are applied less a margin of a quarter of their standard deviation, which may be
+ * chance. Changes below FB_SEEK_FIT_LEAST_PPM are not worth making; larger ones are made in steps
+ * of FB_SEEK_FIT_STEP_PPM, which is 20 us of the longest seeks, every four seconds.
  */
 #define FB_SEEK_FIT_MARGIN_PART 4
 #define FB_SEEK_FIT_LEAST_PPM 250
@@ -116,8 +117,8 @@ u32 fb_seek_fit_error_ppm(const struct fb_seek_fit *c, u32 band)
 }
 
 /*
- * The correction that the model should get, without what may be chance: random variation of
- * seeks must not spoil a model that is right.
+ * The correction that the model should get, less a margin: random variation of seeks must not
+ * spoil a model that is right.
  */
 static s32 fb_seek_fit_confident(const struct fb_seek_fit *c, u32 band)
 {
@@ -173,10 +174,10 @@ static u32 fb_seek_fit_chance(s32 z)
 }
 
 /*
- * Find @turns, by which the seek made the command late; false if its end does not fit. With
- * zero-latency access a head that comes late and lands within the wanted sectors ends there a
- * turn later, up to the transfer time before a whole lost turn; one that comes a turn early and
- * lands there ends as much before its time.
+ * Find by how many @turns the seek made the command late; false if its end fits none. With
+ * zero-latency access, a head that arrives late and lands within the wanted sectors ends there a
+ * turn later, which is up to the transfer time less than a whole turn late; one that arrives early
+ * enough to gain a turn and lands there ends that much earlier still.
  */
 static bool fb_seek_fit_turns(const struct fb_seek_fit *c, s64 late_ns, u64 transfer_ns, s32 *turns)
 {
@@ -192,9 +193,9 @@ static bool fb_seek_fit_turns(const struct fb_seek_fit *c, s64 late_ns, u64 tran
 }
 
 /*
- * A trial with a wait of up to half a turn tells whether the error was longer than the wait, so
- * that a turn was lost. One with a longer wait tells whether the seek was shorter by more than
- * was missing of a turn, so that one was gained.
+ * With a wait of up to half a turn, a trial shows whether the error exceeded the wait, so that a
+ * turn was lost. With a longer wait, it shows whether the seek was shorter by more than the wait
+ * lacked of a turn, so that one was gained.
  */
 static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_conservatism_leg *leg,
 			    const struct dm_access *acc, struct fb_seek_fit_trial *t)
@@ -224,8 +225,8 @@ static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_co
 }
 
 /*
- * One step of the filter: the sum of both parts moves by @by. Each part moves by its share of
- * the variance @var, and its own variance falls accordingly.
+ * One step of the filter: the sum of both parts moves by @by, each part by its share of the
+ * variance @var of the sum. The parts' variances fall by @reduction of that.
  */
 static void fb_seek_fit_step(struct fb_seek_fit_part *p, u64 var, s64 by, u64 reduction)
 {

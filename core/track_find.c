@@ -2,18 +2,16 @@
 /*
  * What one track has to offer (freeblock paper, 4.3). See core/track_find.h.
  *
- * A hop is a part of the gap, from its beginning, or the end of a piece, to the next piece
- * or the destination. The usable time of a read on track T is what remains of the hop after
- * the legs to T and from T on, each with its conservatism added.
+ * A hop is a part of the gap, from its beginning or the end of a piece to the next piece or the
+ * destination. The usable time of a read on a track is what remains of the hop after the legs to
+ * the track and from there on, each with its conservatism added.
  *
- * Drives with zero-latency access begin in the middle of a request when the head lands
- * there, and then end where they landed, one turn later. This must not happen to a read in
- * a gap, because its end would depend on the exact moment of landing, which is uncertain by
- * the conservatism. The head lands earlier than planned by up to the conservatism, so it
- * never lands in a read that ends within a turn, less the conservatism, after the planned
- * landing; usable time is capped accordingly. A head that lands late, but within the slack,
- * still finds the first sector ahead; later than that, either kind of drive takes another
- * turn.
+ * A drive with zero-latency access whose head lands within a request begins there, and ends there
+ * one turn later. This must not happen to a read in a gap, whose end would then depend on the
+ * exact moment of landing. The head may land earlier than planned by up to the conservatism, so
+ * usable time is limited to a turn less the conservatism: then the read has passed before the head
+ * could land in it. A head that lands late, but within the slack, still finds the first sector
+ * ahead; if it lands later, any drive takes another turn.
  *
  * Calls: disk_model.c, fb_bitmap.c, core/conservatism.c for the odds of a leg. Core: no locks, the
  * caller serialises.
@@ -91,9 +89,9 @@ static u32 fb_track_find_left(const struct fb_search *s, const struct dm_track *
 }
 
 /*
- * Value of @wanted of the @left granules on @t. With powers, the granules left behind count,
- * too: otherwise reads would take large pieces from full tracks first and leave a few granules
- * on each, which cost a gap per track in the end.
+ * Value of @wanted of the @left granules on @t. With powers, the granules left behind count, too:
+ * otherwise reads would first take large pieces from full tracks and leave a few granules on each,
+ * which would cost a gap per track in the end.
  */
 static u64 fb_track_find_value(const struct fb_search *s, const struct dm_track *t, u32 left,
 			       u32 wanted)
@@ -140,7 +138,7 @@ static u64 fb_track_find_miss(const struct fb_search *s, u64 margin_ns)
 	return n > 31 ? 0 : (cost - div_u64(cost * part, 2 * s->lim.miss_ns)) >> n;
 }
 
-/* Expected cost of missing on the leg from @a to @b; none on the same track: only seeks vary. */
+/* Expected cost of a miss on the leg from @a to @b; 0 on the same track: only seeks vary. */
 static u64 fb_track_find_leg_miss(const struct fb_search *s, const struct dm_place *a,
 				  const struct dm_place *b, u64 slack_ns)
 {
