@@ -222,7 +222,7 @@ static u32 fb_conservatism_towards(u32 from, u32 to, u32 step)
 
 /* convert shares to chances for a search, without those that no slack helps against */
 static void fb_conservatism_chances(u16 chance[FB_CONSERVATISM_BINS],
-				 const u32 share[FB_CONSERVATISM_BINS])
+				    const u32 share[FB_CONSERVATISM_BINS])
 {
 	u32 i;
 

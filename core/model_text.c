@@ -131,18 +131,21 @@ struct fb_model_text_list {
 	u32 most;		/* most items; 0: any number */
 };
 
-#define FB_MODEL_TEXT_LIST(name, fields, of, most)				\
-	{ name, fields, ARRAY_SIZE(fields), sizeof(struct dm_spec_##of), most }
-
 static const struct fb_model_text_list fb_model_text_lists[FB_MODEL_TEXT_LISTS] = {
-	FB_MODEL_TEXT_LIST("seek", fb_model_text_seek, seek, DM_SEEK_POINTS_MAX),
-	FB_MODEL_TEXT_LIST("write_seek", fb_model_text_seek, seek, DM_SEEK_POINTS_MAX),
-	FB_MODEL_TEXT_LIST("seek_spread", fb_model_text_spread, seek, DM_SEEK_POINTS_MAX),
-	FB_MODEL_TEXT_LIST("zone", fb_model_text_zone, zone, DM_ZONES_MAX),
+	{ "seek", fb_model_text_seek, ARRAY_SIZE(fb_model_text_seek), sizeof(struct dm_spec_seek),
+	  DM_SEEK_POINTS_MAX },
+	{ "write_seek", fb_model_text_seek, ARRAY_SIZE(fb_model_text_seek),
+	  sizeof(struct dm_spec_seek), DM_SEEK_POINTS_MAX },
+	{ "seek_spread", fb_model_text_spread, ARRAY_SIZE(fb_model_text_spread),
+	  sizeof(struct dm_spec_seek), DM_SEEK_POINTS_MAX },
+	{ "zone", fb_model_text_zone, ARRAY_SIZE(fb_model_text_zone), sizeof(struct dm_spec_zone),
+	  DM_ZONES_MAX },
 	/* not one item a line, see fb_model_text_read_head_spt() */
 	{ .name = "head_spt", .size = sizeof(u16) },
-	FB_MODEL_TEXT_LIST("slip", fb_model_text_slip, slip, 0),
-	FB_MODEL_TEXT_LIST("remap", fb_model_text_remap, remap, 0),
+	{ "slip", fb_model_text_slip, ARRAY_SIZE(fb_model_text_slip), sizeof(struct dm_spec_slip),
+	  0 },
+	{ "remap", fb_model_text_remap, ARRAY_SIZE(fb_model_text_remap),
+	  sizeof(struct dm_spec_remap), 0 },
 };
 
 /* Indexed by enum dm_head_order. */
@@ -546,7 +549,12 @@ static int fb_model_text_read_text(struct mt *mt)
 /* Exactly eight hexadecimal digits. */
 static bool fb_model_text_hex32(const char *s, u32 *value)
 {
-	return strspn(s, "0123456789abcdefABCDEF") == 8 && !s[8] && sscanf(s, "%x", value) == 1;
+	if (strspn(s, "0123456789abcdefABCDEF") != 8 || s[8])
+		return false;
+	/* the low bits of 'a' and 'A' are 1 */
+	for (*value = 0; *s; s++)
+		*value = *value << 4 | ((*s & 15) + (*s > '9' ? 9 : 0));
+	return true;
 }
 
 /* Where the last line begins; @len > 0 and its last byte ends the line. */

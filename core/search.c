@@ -45,7 +45,7 @@ void (fb_for_each_run)(const struct disk_model *dm, u32 granule_sectors, u64 lbn
 
 /* Are even the shortest legs over the arm's cylinders at distances [@dist, @end) too long? */
 static bool fb_arm_too_far(const struct fb_search *s, const struct fb_search_arm *arm,
-			    u32 dist, u32 end)
+			   u32 dist, u32 end)
 {
 	u32 far = arm->inner ? s->between - (end - 1) : s->between + dist;
 	u64 con = fb_track_find_con_floor_ns(s, dist);

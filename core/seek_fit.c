@@ -198,7 +198,7 @@ static bool fb_seek_fit_turns(const struct fb_seek_fit *c, s64 late_ns, u64 tran
  * lacked of a turn, so that one was gained.
  */
 static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_conservatism_leg *leg,
-			    const struct dm_access *acc, struct fb_seek_fit_trial *t)
+				 const struct dm_access *acc, struct fb_seek_fit_trial *t)
 {
 	u64 transfer_ns = acc->total_ns - acc->seek_ns - acc->latency_ns;
 	u32 band = dm_band(leg->dist), spread_ns = c->band[band].spread_ns;
