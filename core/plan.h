@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The gap before the next foreground request, the plan of what to read in it, and the state
- * of the search for a plan (freeblock paper, 2.3 and 4.3). Core; types only.
+ * of the search for a plan (freeblock paper, 2.3 and 4.3); how granules are counted. Core.
  */
 #ifndef FB_PLAN_H
 #define FB_PLAN_H
@@ -311,5 +311,19 @@ struct fb_search {
 	u64 granule_end;
 	bool begun;
 };
+
+/* the first granule that begins at @lbn or later */
+static inline u64 fb_granule_first(u32 granule_sectors, u64 lbn)
+{
+	return div_u64(lbn + granule_sectors - 1, granule_sectors);
+}
+
+/* the first granule that ends beyond @end; the disk's last one may be short */
+static inline u64 fb_granule_end(const struct disk_model *dm, u32 granule_sectors, u64 end)
+{
+	if (end >= dm_info(dm)->sectors)
+		return fb_granule_first(granule_sectors, dm_info(dm)->sectors);
+	return div_u64(end, granule_sectors);
+}
 
 #endif /* FB_PLAN_H */

@@ -11,6 +11,7 @@
  * Calls: core/track_find.c for what a track has to offer, disk_model.c, fb_bitmap.c. Core: no
  * locks, the caller serialises.
  */
+#include "core/search.h"
 #include "core/track_find.h"
 
 /*

@@ -11,20 +11,6 @@
 
 #include "core/plan.h"
 
-/* the first granule that begins at @lbn or later */
-static inline u64 fb_granule_first(u32 granule_sectors, u64 lbn)
-{
-	return div_u64(lbn + granule_sectors - 1, granule_sectors);
-}
-
-/* the first granule that ends beyond @end; the disk's last one may be short */
-static inline u64 fb_granule_end(const struct disk_model *dm, u32 granule_sectors, u64 end)
-{
-	if (end >= dm_info(dm)->sectors)
-		return fb_granule_first(granule_sectors, dm_info(dm)->sectors);
-	return div_u64(end, granule_sectors);
-}
-
 /**
  * fb_search_start() - begin to search a gap
  * @s: filled; @s->best is empty

@@ -6,7 +6,7 @@
 #ifndef FB_TRACK_FIND_H
 #define FB_TRACK_FIND_H
 
-#include "core/search.h"
+#include "core/plan.h"
 
 /* distance in cylinders */
 static inline u32 fb_track_find_apart(u32 a, u32 b)
