@@ -483,8 +483,9 @@ void dm_correct(struct disk_model *dm, const s32 ppm[DM_BANDS])
 	}
 }
 
-u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
-	       const struct dm_place *to, bool write)
+/* inline, because choices compute many */
+static inline u64 dm_seek(const struct disk_model *dm, const struct dm_place *from,
+			  const struct dm_place *to, bool write)
 {
 	u32 cyls = to->cyl > from->cyl ? to->cyl - from->cyl : from->cyl - to->cyl;
 	const struct dm_curve *curve = dm->curve[write];
@@ -495,6 +496,12 @@ u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	ns = dm_seg_ns(dm_curve_seg(curve, cyls), cyls);
 	ns = dm_longer_ns(curve, ns, dm->longer[dm_band(cyls)]);
 	return max(ns, head_switch);
+}
+
+u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
+	       const struct dm_place *to, bool write)
+{
+	return dm_seek(dm, from, to, write);
 }
 
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls)
@@ -528,7 +535,7 @@ u32 dm_spread_ns(const struct disk_model *dm, u32 cyls)
 void dm_position(const struct disk_model *dm, const struct dm_place *from,
 		 const struct dm_place *to, bool write, u64 *seek_ns, u64 *latency_ns)
 {
-	u64 seek = dm_seek_ns(dm, from, to, write);
+	u64 seek = dm_seek(dm, from, to, write);
 
 	*seek_ns = seek;
 	*latency_ns = dm_angle_to_ns(dm, to->angle - from->angle - dm_ns_to_angle(dm, seek));

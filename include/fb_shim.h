@@ -209,7 +209,7 @@ static inline void fb_free(const void *p) { free((void *)p); }
 	u32 _lo = 0, _hi = (n);							\
 										\
 	while (_lo < _hi) {							\
-		u32 i = _lo + (_hi - _lo) / 2;					\
+		u32 i = (_lo + _hi) / 2;						\
 										\
 		if (before)							\
 			_lo = i + 1;						\
