@@ -116,13 +116,22 @@ u64 fb_track_find_most(const struct fb_search *s)
 
 u32 fb_track_find_need(const struct fb_search *s, u32 weight)
 {
+	u32 least = 1, most = FB_ROOTS + 1;
 	u64 root;
 
 	if (!s->lim.root)
 		return min_t(u64, div_u64(s->find.value, weight) + 1, U32_MAX);
 	/* granules are worth most if they are all that the track has; the table ends at FB_ROOTS */
 	root = div_u64(s->find.value * FB_WEIGHT_ONE, weight);
-	return 1 + fb_bisect(n, FB_ROOTS, s->lim.root[n + 1] <= root);
+	while (least < most) {
+		u32 n = (least + most) / 2;
+
+		if (s->lim.root[n] > root)
+			most = n;
+		else
+			least = n + 1;
+	}
+	return least;
 }
 
 /* Expected cost of a seek taking longer than its estimate by @margin_ns. */
