@@ -134,35 +134,15 @@ static u32 dm_head_under(const struct disk_model *dm, const struct dm_zone *z, u
 /* Physical number of sector @l of the zone, counting the dead front but not slipped sectors. */
 static u64 dm_unslipped_to_phys(const struct dm_zone *z, u64 l)
 {
-	u32 lo = 0, hi = z->slips;
+	u32 n = fb_bisect(i, z->slips, z->slip[i].at - z->slip[i].before <= l);
 
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (z->slip[mid].at - z->slip[mid].before <= l)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo)
-		l += z->slip[lo - 1].before + z->slip[lo - 1].n;
-	return l;
+	return n ? l + z->slip[n - 1].before + z->slip[n - 1].n : l;
 }
 
 /* First remap of the zone at physical number @phys or later. */
 static u32 dm_remap_from(const struct dm_zone *z, u64 phys)
 {
-	u32 lo = 0, hi = z->remaps;
-
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (z->remap[mid].from < phys)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return fb_bisect(i, z->remaps, z->remap[i].from < phys);
 }
 
 static u64 dm_remapped(const struct dm_zone *z, u64 phys)
@@ -362,16 +342,6 @@ u32 dm_tracks(const struct disk_model *dm)
 	return dm->info.cylinders * dm->info.heads;
 }
 
-u32 dm_spt_most(const struct disk_model *dm)
-{
-	return dm->spt_most;
-}
-
-u32 dm_spt_least(const struct disk_model *dm)
-{
-	return dm->spt_least;
-}
-
 int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn, u32 *angle)
 {
 	const struct dm_zone *z = &dm->zone[t->zone];
@@ -513,6 +483,7 @@ void dm_correct(struct disk_model *dm, const s32 ppm[DM_BANDS])
 	}
 }
 
+/* inline, because choices compute many */
 static inline u64 dm_seek(const struct disk_model *dm, const struct dm_place *from,
 			  const struct dm_place *to, bool write)
 {
@@ -533,11 +504,6 @@ u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	return dm_seek(dm, from, to, write);
 }
 
-u32 dm_switch_ns(const struct disk_model *dm, bool write)
-{
-	return dm->curve[write]->head_switch;
-}
-
 u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls)
 {
 	u64 floor;
@@ -551,28 +517,15 @@ u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls)
 	return dm->write_curve ? min(floor, dm_curve_floor(dm, true, cyls)) : floor;
 }
 
-bool dm_spread_is_known(const struct disk_model *dm)
-{
-	return dm->spreads;
-}
-
 u32 dm_spread_ns(const struct disk_model *dm, u32 cyls)
 {
-	const struct dm_spread *p = dm->spread;
-	u32 n = dm->spreads, i = 0, end = n;
+	const struct dm_spec_seek *p = dm->spread;
+	u32 n = dm->spreads, i;
 	s64 rise;
 
 	if (!n)
 		return 0;
-	/* first point of @cyls or more, by bisection: models are activated with interrupts off */
-	while (i < end) {
-		u32 mid = (i + end) / 2;
-
-		if (p[mid].cyls < cyls)
-			i = mid + 1;
-		else
-			end = mid;
-	}
+	i = fb_bisect(k, n, p[k].cyls < cyls);
 	if (!i || i == n)
 		return p[i ? n - 1 : 0].ns;
 	rise = ((s64)p[i].ns - p[i - 1].ns) * (cyls - p[i - 1].cyls);
@@ -590,18 +543,12 @@ void dm_position(const struct disk_model *dm, const struct dm_place *from,
 
 /* ---- accesses ---- */
 
-/**
- * struct dm_trip - an access being predicted
- * @dm: model
- * @write: direction
- * @first: no sector has been transferred yet
- * @a: result so far; @a->end is where the head is
- */
+/* an access being predicted */
 struct dm_trip {
-	const struct disk_model *dm;
-	bool write;
-	bool first;
-	struct dm_access *a;
+	const struct disk_model *dm;	/* model */
+	bool write;			/* direction */
+	bool first;			/* no sector has been transferred yet */
+	struct dm_access *a;		/* result so far; @a->end is where the head is */
 };
 
 /*

@@ -34,7 +34,7 @@
 struct disk_model;
 
 /**
- * struct dm_info - what the header records of a model say
+ * struct dm_info - what a model says of the whole drive
  * @vendor: as in INQUIRY, trailing blanks removed
  * @product: as in INQUIRY, trailing blanks removed
  * @serial: unit serial number, or "" when the model fits every unit
@@ -54,6 +54,9 @@ struct disk_model;
  * @read_report_ns: from the last sector passing the head to the host's stamp
  * @write_report_ns: the same for a write
  * @zero_latency: the drive can start in the middle of a request (paper, table 1)
+ * @spread_known: the model says how much seeks vary; dm_build() fills in this and what follows
+ * @spt_most: length of the longest track, physical sectors
+ * @spt_least: length of the shortest track of a zone that holds LBNs
  */
 struct dm_info {
 	char vendor[DM_ID_LEN];
@@ -75,6 +78,9 @@ struct dm_info {
 	u32 read_report_ns;
 	u32 write_report_ns;
 	bool zero_latency;
+	bool spread_known;
+	u32 spt_most;
+	u32 spt_least;
 };
 
 /**
@@ -163,10 +169,8 @@ struct dm_piece {
 /* ---- queries, for every caller; none of them allocates, sleeps or locks ---- */
 
 /**
- * dm_info() - get what the header records of a model say
+ * dm_info() - get what a model says of the whole drive
  * @dm: model
- *
- * Context: any.
  *
  * Return: valid as long as @dm.
  */
@@ -177,8 +181,6 @@ const struct dm_info *dm_info(const struct disk_model *dm);
  * @dm: model
  * @angle: fraction of a turn
  *
- * Context: any.
- *
  * Return: ns, to the nearest; off by less than 1 ns.
  */
 u64 dm_angle_to_ns(const struct disk_model *dm, u32 angle);
@@ -188,8 +190,6 @@ u64 dm_angle_to_ns(const struct disk_model *dm, u32 angle);
  * @dm: model
  * @ns: nanoseconds; up to an hour the result is off by less than 2^-32 turn
  *
- * Context: any.
- *
  * Return: fraction of a turn.
  */
 u32 dm_ns_to_angle(const struct disk_model *dm, u64 ns);
@@ -197,8 +197,6 @@ u32 dm_ns_to_angle(const struct disk_model *dm, u64 ns);
 /**
  * dm_period_ns() - get the time of one revolution
  * @dm: model
- *
- * Context: any.
  *
  * Return: ns, to the nearest.
  */
@@ -210,7 +208,7 @@ u64 dm_period_ns(const struct disk_model *dm);
  * @lbn: 512-byte sector
  * @p: result; for a remapped LBN its spare sector's place
  *
- * Context: any. Cost O(log zones + log slips + log remaps). Layout as in
+ * Cost O(log zones + log slips + log remaps). Layout as in
  * DiskSim's layout_g1 (paper, 4.2: skews are fractions of a turn).
  *
  * Return: 0, or -ERANGE when @lbn is beyond the capacity.
@@ -223,7 +221,7 @@ int dm_place_of(const struct disk_model *dm, u64 lbn, struct dm_place *p);
  * @lbn: 512-byte sector; a remapped one counts where it would lie if it were not remapped
  * @t: result
  *
- * Context: any. Cost as dm_place_of().
+ * Cost as dm_place_of().
  *
  * Return: 0, or -ERANGE when @lbn is beyond the capacity.
  */
@@ -236,7 +234,7 @@ int dm_track_of(const struct disk_model *dm, u64 lbn, struct dm_track *t);
  * @head: physical head
  * @t: result; @t->nsect is 0 when no LBN lies there
  *
- * Context: any. Cost as dm_place_of().
+ * Cost as dm_place_of().
  *
  * Return: 0, or -ERANGE when there is no such cylinder or head.
  */
@@ -249,7 +247,7 @@ int dm_track_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_track 
  * @lbn: 512-byte sector
  * @angle: result, fraction of a turn
  *
- * Context: any. Cost O(slips and remaps on the track).
+ * Cost O(slips and remaps on the track).
  *
  * Return: 0, -ERANGE when @lbn is not on @t, -ENXIO when it is remapped.
  */
@@ -262,25 +260,11 @@ int dm_lbn_angle(const struct disk_model *dm, const struct dm_track *t, u64 lbn,
  * @to: where it goes; the angles do not matter
  * @write: what follows is a write
  *
- * Context: any.
- *
  * Return: ns; 0 on the same track, even for a write; otherwise the longer of seek and
  * head switch, plus the settle time for a write.
  */
 u64 dm_seek_ns(const struct disk_model *dm, const struct dm_place *from,
 	       const struct dm_place *to, bool write);
-
-/**
- * dm_switch_ns() - get the time of a head switch
- * @dm: model
- * @write: what follows is a write
- *
- * Context: any.
- *
- * Return: ns; between different heads dm_seek_ns() is the longer of this and the seek with
- * the same head.
- */
-u32 dm_switch_ns(const struct disk_model *dm, bool write);
 
 /**
  * dm_seek_floor_ns() - bound dm_seek_ns() from below for a distance and beyond
@@ -289,8 +273,6 @@ u32 dm_switch_ns(const struct disk_model *dm, bool write);
  *
  * Seek profiles measured on drives are not monotonic; this bound is, so it can prune
  * a search that goes outward.
- *
- * Context: any.
  *
  * Return: ns; no seek, read or write, over @cyls cylinders or more is shorter; 0 for
  * distance 0, U64_MAX for a distance that the disk does not have.
@@ -302,28 +284,16 @@ u64 dm_seek_floor_ns(const struct disk_model *dm, u32 cyls);
  * @dm: model
  * @cyls: distance in cylinders
  *
- * Context: any. Cost O(log points given).
+ * Cost O(log points given).
  *
  * Return: standard deviation, ns, interpolated linearly between the model's points and
- * constant beyond them; 0 when the model does not say.
+ * constant beyond them; 0 also when the model does not say (dm_info.spread_known).
  */
 u32 dm_spread_ns(const struct disk_model *dm, u32 cyls);
 
 /**
- * dm_spread_is_known() - test whether the model says how much seeks vary
- * @dm: model
- *
- * Context: any.
- *
- * Return: true if it does; a dm_spread_ns() of 0 is then the model's value.
- */
-bool dm_spread_is_known(const struct disk_model *dm);
-
-/**
  * dm_band() - get the band of a seek distance
  * @cyls: distance in cylinders
- *
- * Context: any.
  *
  * Return: 0 for distance 0; grows with @cyls.
  */
@@ -335,8 +305,6 @@ static inline u32 dm_band(u32 cyls)
 /**
  * dm_band_first() - get the least distance of a band
  * @band: its number, above 0
- *
- * Context: any.
  *
  * Return: cylinders.
  */
@@ -365,8 +333,6 @@ void dm_correct(struct disk_model *dm, const s32 ppm[DM_BANDS]);
  * @latency_ns: result: wait after the seek until @to->angle passes
  *
  * Zero-latency access is ignored: this is the quantity that SPTF orders by.
- *
- * Context: any.
  */
 void dm_position(const struct disk_model *dm, const struct dm_place *from,
 		 const struct dm_place *to, bool write, u64 *seek_ns, u64 *latency_ns);
@@ -385,7 +351,7 @@ void dm_position(const struct disk_model *dm, const struct dm_place *from,
  * the range needed of a track starts at the next whole sector and is done one turn
  * later. A slipped sector costs its transfer time, a remapped one a trip to its spare.
  *
- * Context: any. Cost O(tracks touched + remaps touched).
+ * Cost O(tracks touched + remaps touched).
  *
  * Return: 0, or -ERANGE when the range is empty or beyond the capacity.
  */
@@ -406,7 +372,7 @@ int dm_access(const struct disk_model *dm, const struct dm_place *from,
  * sector does not end a run (the LBNs are consecutive), a remapped one does; of more
  * than two runs the two longest are given.
  *
- * Context: any. Cost O(slips and remaps on the track).
+ * Cost O(slips and remaps on the track).
  */
 void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
 	       u64 span, struct dm_piece piece[2]);
@@ -415,8 +381,6 @@ void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
  * dm_track_index() - get the number of a track, for counts per track
  * @dm: model
  * @t: track
- *
- * Context: any.
  *
  * Return: cylinder * heads + logical head, 0 .. dm_tracks() - 1: a track with a
  * higher number holds higher LBNs.
@@ -427,31 +391,9 @@ u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
  * dm_tracks() - get the number of tracks
  * @dm: model
  *
- * Context: any.
- *
  * Return: cylinders * heads, those without LBNs included.
  */
 u32 dm_tracks(const struct disk_model *dm);
-
-/**
- * dm_spt_most() - get the length of the longest track
- * @dm: model
- *
- * Context: any.
- *
- * Return: physical sectors; no track of the disk has more.
- */
-u32 dm_spt_most(const struct disk_model *dm);
-
-/**
- * dm_spt_least() - get the length of the shortest track
- * @dm: model
- *
- * Context: any.
- *
- * Return: physical sectors; no track of a zone that holds LBNs has fewer.
- */
-u32 dm_spt_least(const struct disk_model *dm);
 
 /**
  * dm_track_by_index() - find a track by its number
@@ -459,7 +401,7 @@ u32 dm_spt_least(const struct disk_model *dm);
  * @index: as from dm_track_index()
  * @t: result
  *
- * Context: any. Cost as dm_place_of().
+ * Cost as dm_place_of().
  *
  * Return: 0, or -ERANGE.
  */

@@ -32,59 +32,34 @@
 /* Hints where to begin the search for a zone; usual drives have several per zone. */
 #define DM_HINTS 256
 
-/**
- * struct dm_seg - one line of a seek profile
- * @base: seek time where it begins, 2^-DM_SLOPE_SHIFT ns, plus half an ns for rounding
- * @slope: 2^-DM_SLOPE_SHIFT ns per cylinder
- * @cyls: distance at which it begins; it ends where the next one begins
- * @floor: the shortest seek of all later segments, and at this one's end if it falls;
- *	see dm_curve_floor()
- */
+/* one line of a seek profile */
 struct dm_seg {
+	/* seek time where it begins, 2^-DM_SLOPE_SHIFT ns, plus half an ns for rounding */
 	s64 base;
-	s64 slope;
-	u32 cyls;
+	s64 slope;	/* 2^-DM_SLOPE_SHIFT ns per cylinder */
+	u32 cyls;	/* distance at which it begins; it ends where the next one begins */
+	/*
+	 * the shortest seek of all later segments, and at this one's end if it falls; see
+	 * dm_curve_floor()
+	 */
 	u32 floor;
 };
 
-/**
- * struct dm_curve - a seek profile, for reads or for writes
- * @head_switch: within a cylinder, ns
- * @settle: part of each seek that corrections leave alone, ns
- * @far_shift: distances per entry of @far, 2^n
- * @near: segment of each distance below DM_NEAR
- * @far: segment of the first distance of each group
- * @seg: segments, and one more whose @cyls is U32_MAX
- */
+/* a seek profile, for reads or for writes */
 struct dm_curve {
-	u32 head_switch;
-	u32 settle;
-	u32 far_shift;
-	u16 near[DM_NEAR];
-	u16 far[DM_FAR];
-	struct dm_seg seg[];
+	u32 head_switch;	/* within a cylinder, ns */
+	u32 settle;		/* part of each seek that corrections leave alone, ns */
+	u32 far_shift;		/* distances per entry of @far, 2^n */
+	u16 near[DM_NEAR];	/* segment of each distance below DM_NEAR */
+	u16 far[DM_FAR];	/* segment of the first distance of each group */
+	struct dm_seg seg[];	/* segments, and one more whose @cyls is U32_MAX */
 };
 
-/**
- * struct dm_spread - a point of the spread of seek times
- * @cyls: distance
- * @ns: standard deviation
- */
-struct dm_spread {
-	u32 cyls;
-	u32 ns;
-};
-
-/**
- * struct dm_slip - sectors without LBN
- * @at: first, physical number
- * @before: sectors slipped before it in its zone
- * @n: how many
- */
+/* sectors without LBN */
 struct dm_slip {
-	u64 at;
-	u32 before;
-	u32 n;
+	u64 at;		/* first, physical number */
+	u32 before;	/* sectors slipped before it in its zone */
+	u32 n;		/* how many */
 };
 
 struct dm_remap {
@@ -92,101 +67,62 @@ struct dm_remap {
 	u64 to;
 };
 
-/**
- * struct dm_zone - one zone
- * @first_lbn: its first LBN
- * @lbns: how many it holds
- * @dead: physical number of the first sector that may hold one
- * @data_end: physical number after the last that holds one
- * @angle: angle of sector 0 of its first track, 2^-64 turn
- * @track_skew: from track to track of a cylinder, 2^-64 turn
- * @cyl_skew: from first track to first track of neighbouring cylinders, 2^-64 turn
- * @sector: angle of one sector of @spt, 2^-64 turn, rounded up
- * @sector_angle: the same, 2^-32 turn, rounded down
- * @first_cyl: its first cylinder
- * @cyls: how many
- * @spt: sectors per track; where heads differ, those of the longest track
- * @cyl_sectors: sectors per cylinder
- * @before: for each head the number of a cylinder's sectors under lower-numbered heads, then
- *	@cyl_sectors; NULL: tracks under all heads have the same length
- * @reverse: 1: LBNs run backwards on its even cylinders (see dm_head())
- * @slip: its slips
- * @slips: how many
- * @remap: its remapped sectors
- * @remaps: how many
- */
+/* one zone */
 struct dm_zone {
-	u64 first_lbn;
-	u64 lbns;
-	u64 dead;
-	u64 data_end;
-	u64 angle;
-	u64 track_skew;
+	u64 first_lbn;			/* its first LBN */
+	u64 lbns;			/* how many it holds */
+	u64 dead;			/* physical number of the first sector that may hold one */
+	u64 data_end;			/* physical number after the last that holds one */
+	u64 angle;			/* angle of sector 0 of its first track, 2^-64 turn */
+	u64 track_skew;			/* from track to track of a cylinder, 2^-64 turn */
+	/* from first track to first track of neighbouring cylinders, 2^-64 turn */
 	u64 cyl_skew;
-	u64 sector;
-	u32 sector_angle;
-	u32 first_cyl;
-	u32 cyls;
+	u64 sector;			/* angle of one sector of @spt, 2^-64 turn, rounded up */
+	u32 sector_angle;		/* the same, 2^-32 turn, rounded down */
+	u32 first_cyl;			/* its first cylinder */
+	u32 cyls;			/* how many */
+	/* sectors per track; where heads differ, those of the longest track */
 	u32 spt;
-	u32 cyl_sectors;
+	u32 cyl_sectors;		/* sectors per cylinder */
+	/*
+	 * for each head the number of a cylinder's sectors under lower-numbered heads, then
+	 * @cyl_sectors; NULL: tracks under all heads have the same length
+	 */
 	const u32 *before;
+	/* 1: LBNs run backwards on its even cylinders (see dm_head()) */
 	u32 reverse;
-	const struct dm_slip *slip;
-	u32 slips;
-	const struct dm_remap *remap;
-	u32 remaps;
+	const struct dm_slip *slip;	/* its slips */
+	u32 slips;			/* how many */
+	const struct dm_remap *remap;	/* its remapped sectors */
+	u32 remaps;			/* how many */
 };
 
-/**
- * struct disk_model - a model; read-only once built, except for dm_correct()
- * @info: header facts
- * @rate: angle units per ns, 2^-DM_RATE_SHIFT
- * @period: period in 2^-DM_PERIOD_SHIFT ns
- * @serpentine: 1: LBNs run backwards on every other cylinder
- * @write_curve: the write profile was measured, not derived
- * @curve: seek profile for reads and for writes
- * @longer: by dm_band(): the part by which seeks take longer, 2^-DM_LONGER_SHIFT
- * @longer_least: the least @longer of a band and those beyond
- * @spread: how much seeks vary, or NULL
- * @spreads: points of it
- * @zones: how many
- * @zone: zones in LBN order
- * @zone_lbn: their first LBNs, in an array of their own for the search
- * @zone_cyl: their first cylinders
- * @lbn_shift: LBNs per hint, 2^n
- * @cyl_shift: cylinders per hint, 2^n
- * @lbn_hint: zone of every 2^@lbn_shift-th LBN, and of the last
- * @cyl_hint: zone of every 2^@cyl_shift-th cylinder, and of the last
- * @slip: all slips
- * @remap: all remaps
- * @before: the array that all zones' @before point into, or NULL
- * @spt_most: longest track
- * @spt_least: shortest track of a zone with LBNs
- */
+/* a model; read-only once built, except for dm_correct() */
 struct disk_model {
-	struct dm_info info;
-	u64 rate;
-	u32 period;
-	u32 serpentine;
-	bool write_curve;
-	struct dm_curve *curve[2];
+	struct dm_info info;		/* header facts */
+	u64 rate;			/* angle units per ns, 2^-DM_RATE_SHIFT */
+	u32 period;			/* period in 2^-DM_PERIOD_SHIFT ns */
+	u32 serpentine;			/* 1: LBNs run backwards on every other cylinder */
+	bool write_curve;		/* the write profile was measured, not derived */
+	struct dm_curve *curve[2];	/* seek profile for reads and for writes */
+	/* by dm_band(): the part by which seeks take longer, 2^-DM_LONGER_SHIFT */
 	s32 longer[DM_BANDS];
-	s32 longer_least[DM_BANDS];
-	struct dm_spread *spread;
-	u32 spreads;
-	u32 zones;
-	struct dm_zone *zone;
+	s32 longer_least[DM_BANDS];	/* the least @longer of a band and those beyond */
+	struct dm_spec_seek *spread;	/* how much seeks vary, or NULL */
+	u32 spreads;			/* points of it */
+	u32 zones;			/* how many */
+	struct dm_zone *zone;		/* zones in LBN order */
+	/* their first LBNs, in an array of their own for the search */
 	u64 *zone_lbn;
-	u64 *zone_cyl;
-	unsigned int lbn_shift;
-	unsigned int cyl_shift;
-	u16 lbn_hint[DM_HINTS + 1];
+	u64 *zone_cyl;			/* their first cylinders */
+	unsigned int lbn_shift;		/* LBNs per hint, 2^n */
+	unsigned int cyl_shift;		/* cylinders per hint, 2^n */
+	u16 lbn_hint[DM_HINTS + 1];	/* zone of every 2^@lbn_shift-th LBN, and of the last */
+	/* zone of every 2^@cyl_shift-th cylinder, and of the last */
 	u16 cyl_hint[DM_HINTS + 1];
-	struct dm_slip *slip;
-	struct dm_remap *remap;
-	u32 *before;
-	u32 spt_most;
-	u32 spt_least;
+	struct dm_slip *slip;		/* all slips */
+	struct dm_remap *remap;		/* all remaps */
+	u32 *before;			/* the array that all zones' @before point into, or NULL */
 };
 
 /* Angle of one sector of @spt, 2^-64 turn, rounded up; 0 for one sector, which begins at 0. */
@@ -209,17 +145,7 @@ static inline u64 dm_slip_end(const struct dm_slip *slip)
 /* Count the slips of the zone that begin before physical number @phys. */
 static inline u32 dm_slips_before(const struct dm_zone *z, u64 phys)
 {
-	u32 lo = 0, hi = z->slips;
-
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (z->slip[mid].at < phys)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return fb_bisect(i, z->slips, z->slip[i].at < phys);
 }
 
 static inline u32 dm_seg_ns(const struct dm_seg *seg, u32 cyls)

@@ -87,19 +87,7 @@ void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from)
 /* Find where word @w is in the list, or would be inserted. */
 static u32 fb_bitmap_flying_at(const struct fb_bitmap *bm, u64 w)
 {
-	u32 at = 0, n = bm->flying_words;
-
-	while (n) {
-		u32 half = n / 2;
-
-		if (bm->flying[at + half].index < w) {
-			at += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	return at;
+	return fb_bisect(i, bm->flying_words, bm->flying[i].index < w);
 }
 
 static unsigned long fb_bitmap_flying_word(const struct fb_bitmap *bm, u64 w)
@@ -308,7 +296,7 @@ u32 fb_bitmap_count(const struct fb_bitmap *bm, u64 first, u32 n)
 	return count;
 }
 
-u32 fb_bitmap_poor(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need)
+u32 fb_bitmap_skippable(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need)
 {
 	u32 i;
 
@@ -348,14 +336,9 @@ u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n)
 	return count;
 }
 
-u64 fb_bitmap_next_before(const struct fb_bitmap *bm, u64 from, u64 end)
+u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from, u64 end)
 {
-	return find_next_bit(bm->wanted, end, from);
-}
-
-u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from)
-{
-	return bm->n_wanted ? fb_bitmap_next_before(bm, from, bm->granules) : bm->granules;
+	return bm->n_wanted ? find_next_bit(bm->wanted, end, from) : end;
 }
 
 u64 fb_bitmap_next_flying(const struct fb_bitmap *bm, u64 from)

@@ -226,7 +226,7 @@ static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
 }
 
 /**
- * fb_bitmap_poor() - count the cylinders that can be passed over
+ * fb_bitmap_skippable() - count the cylinders that a search can pass over
  * @bm: the map
  * @group: the first cylinder's first group
  * @unit: groups per cylinder
@@ -236,7 +236,7 @@ static inline u32 fb_bitmap_group(const struct fb_bitmap *bm, u32 group)
  *
  * Return: cylinders before the first with such a group, by fb_bitmap_group().
  */
-u32 fb_bitmap_poor(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need);
+u32 fb_bitmap_skippable(const struct fb_bitmap *bm, u32 group, u32 unit, u32 n, bool up, u32 need);
 
 /**
  * fb_bitmap_trim() - shrink a run to begin and end with a wanted granule
@@ -252,23 +252,11 @@ u32 fb_bitmap_trim(const struct fb_bitmap *bm, u64 *first, u32 *n);
  * fb_bitmap_next_wanted() - find the next granule that is still to be read
  * @bm: the map
  * @from: where to begin
- *
- * This is for granules that fit in no gap: those at a zone's end, whose two parts lie
- * most of a turn apart (11 of the Atlas 10K's 2.2 million), and remapped ones.
- *
- * Return: the first wanted granule at or after @from, or @bm->granules.
- */
-u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from);
-
-/**
- * fb_bitmap_next_before() - find the next wanted granule before some place
- * @bm: the map
- * @from: where to begin
  * @end: where to stop, at most @bm->granules
  *
  * Return: the first wanted granule at or after @from, or @end.
  */
-u64 fb_bitmap_next_before(const struct fb_bitmap *bm, u64 from, u64 end);
+u64 fb_bitmap_next_wanted(const struct fb_bitmap *bm, u64 from, u64 end);
 
 /**
  * fb_bitmap_next_flying() - find the next granule in flight

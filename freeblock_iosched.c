@@ -435,7 +435,7 @@ static struct request *fb_iosched_send_idle(struct fb_sched *fs)
 	fq = fb_sched_rq(rq);
 	fs->fd->stats.idles++;
 	fb_iosched_send(fs, fq, now, &(struct fb_iosched_dispatch) { .cause = FB_CAUSE_IDLE });
-	fb_idle_sent(fs->fd, now, fb_completion_end_ns(&fq->cmd));
+	fb_idle_sent(fs->fd, now);
 	return rq;
 }
 
@@ -725,7 +725,7 @@ static void fb_iosched_model_changed(struct fb_disk *fd)
 	/* this may run before fb_disk_attach() has returned */
 	fs->fd = fd;
 	fb_head_init(&fs->head, fd->model);
-	fb_conservatism_target(&fd->conservatism, fb_iosched_target(fs));
+	fd->conservatism.target_ppm = fb_iosched_target(fs);
 	fs->tail_known = false;
 	list_for_each_entry(fq, &fs->flight, flight) {
 		fq->cmd.placed = false;
@@ -739,7 +739,7 @@ static void fb_iosched_changed(struct fb_sched *fs)
 {
 	lockdep_assert_held(&fs->fd->lock);
 	fb_choice_set_deep(fs);
-	fb_conservatism_target(&fs->fd->conservatism, fb_iosched_target(fs));
+	fs->fd->conservatism.target_ppm = fb_iosched_target(fs);
 	if (!fs->pinned)
 		fb_choice_renew(fs);
 }
@@ -786,7 +786,7 @@ static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue 
 	spin_lock_irq(&fs->fd->lock);
 	if (fs->fd->model) {
 		fb_head_init(&fs->head, fs->fd->model);
-		fb_conservatism_target(&fs->fd->conservatism, fb_iosched_target(fs));
+		fs->fd->conservatism.target_ppm = fb_iosched_target(fs);
 	}
 	spin_unlock_irq(&fs->fd->lock);
 	eq->elevator_data = fs;

@@ -161,7 +161,7 @@ static ssize_t bad_blocks_read(struct file *file, struct kobject *kobj,
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
 	size_t size = FB_QUARANTINE_LISTED * FB_SYSFS_BAD_LINE;
-	struct fb_quarantine_block *list = kvmalloc(sizeof(fd->quarantine.list), GFP_NOIO);
+	struct fb_plan_piece *list = kvmalloc(sizeof(fd->quarantine.list), GFP_NOIO);
 	char *text = kvmalloc(size, GFP_NOIO);
 	ssize_t ret = -ENOMEM;
 	u32 listed, i;

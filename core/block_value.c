@@ -74,12 +74,7 @@ void fb_block_value_gap(struct fb_block_value *w, u64 value)
 	w->mean += value - div_u64(w->mean, FB_BLOCK_VALUE_GAPS);
 }
 
-u64 fb_block_value_turn(const struct fb_block_value *w, u32 price)
+u64 fb_block_value_miss(const struct fb_block_value *w, u32 price)
 {
 	return div_u64(w->mean * price, FB_BLOCK_VALUE_GAPS * 256);
-}
-
-u64 fb_block_value_miss(const struct fb_block_value *w, u32 gaps)
-{
-	return div_u64(w->mean * gaps, FB_BLOCK_VALUE_GAPS);
 }

@@ -62,21 +62,13 @@ void fb_block_value_balance(struct fb_block_value *w, const struct fb_bitmap *bm
 void fb_block_value_gap(struct fb_block_value *w, u64 value);
 
 /**
- * fb_block_value_miss() - get the price of a miss, for fb_limits.miss_value without odds
+ * fb_block_value_miss() - get the price of a miss, for fb_limits.miss_value
  * @w: value of blocks
- * @gaps: cost of a seek without any margin, in gaps' mean value
+ * @price: in 256ths of a gap's mean value: with odds fb_conservatism_odds.price for a lost turn,
+ *	without odds that of a seek without any margin
  *
  * Return: the price.
  */
-u64 fb_block_value_miss(const struct fb_block_value *w, u32 gaps);
-
-/**
- * fb_block_value_turn() - get the price of a lost turn, for fb_limits.miss_value with odds
- * @w: value of blocks
- * @price: fb_conservatism_odds.price: 256ths of a gap's mean value
- *
- * Return: the price.
- */
-u64 fb_block_value_turn(const struct fb_block_value *w, u32 price);
+u64 fb_block_value_miss(const struct fb_block_value *w, u32 price);
 
 #endif /* FB_BLOCK_VALUE_H */

@@ -19,8 +19,6 @@
  * @dm: the model
  * @write: direction
  *
- * Context: any.
- *
  * Return: ns.
  */
 u64 fb_completion_overhead_ns(const struct disk_model *dm, bool write)
@@ -39,8 +37,6 @@ u64 fb_completion_overhead_ns(const struct disk_model *dm, bool write)
  * A command alone at the drive is in service. The next one is held back until this one is
  * about to end, because a better one may arrive meanwhile; but it must reach the drive in
  * time, or the drive would idle. If the end is unknown nothing is held back.
- *
- * Context: any; the caller serialises.
  *
  * Return: the moment; 0: the command is not held back.
  */
@@ -61,8 +57,6 @@ u64 fb_completion_hold_ns(const struct disk_model *dm, const struct fb_completio
  * @from: out: the place
  * @start_ns: out: when the arm can start, after the drive's overhead
  *
- * Context: any; the caller serialises.
- *
  * Return: false if the head or the phase is unknown.
  */
 bool fb_completion_idle_head(const struct fb_head *head, u64 now_ns, bool write,
@@ -77,8 +71,6 @@ bool fb_completion_idle_head(const struct fb_head *head, u64 now_ns, bool write,
  * @dm: the model
  * @c: the command
  * @end: out: the place; without a prediction the end of the last sector
- *
- * Context: any; the caller serialises.
  *
  * Return: false if it is unknown.
  */
@@ -119,8 +111,6 @@ static void fb_completion_place(const struct disk_model *dm, struct fb_completio
  * @tail_known: @tail is valid
  * @tail: where the head will be at the end of @before; out: at the end of @c
  *
- * Context: any; the caller serialises.
- *
  * Return: true if @tail is known.
  */
 bool fb_completion_predict(const struct fb_head *head, struct fb_completion_cmd *c,
@@ -144,8 +134,6 @@ bool fb_completion_predict(const struct fb_head *head, struct fb_completion_cmd 
  * @next: the command to predict
  * @alone: it is in service now; false: the drive has others to choose from
  * @end: how the completion was judged
- *
- * Context: any; the caller serialises.
  */
 void fb_completion_predict_next(const struct fb_head *head, struct fb_completion_cmd *next,
 				bool alone, const struct fb_head_end *end)
@@ -190,14 +178,7 @@ static void fb_completion_count(struct fb_completion_stats *st,
 static void fb_completion_learn(const struct fb_completion *l, struct fb_completion_cmd *c,
 				u64 now_ns, struct fb_completion_result *r)
 {
-	static const enum fb_conservatism_cause causes[FB_CAUSES] = {
-		[FB_CAUSE_PLAIN] = FB_CONSERVATISM_PLAIN,
-		[FB_CAUSE_PREPEND] = FB_CONSERVATISM_BEHIND,
-		[FB_CAUSE_SEPARATE] = FB_CONSERVATISM_READ,
-		[FB_CAUSE_AFTER] = FB_CONSERVATISM_BEHIND,
-	};
-
-	c->leg.cause = causes[c->cause];
+	c->leg.cause = c->cause;
 	c->leg.late_ns = r->late_ns;
 	if (l->margin)
 		fb_conservatism_learn(l->margin, now_ns, &c->leg);
@@ -240,8 +221,6 @@ static void fb_completion_compare(const struct fb_completion *l, struct fb_compl
  * @c: the command
  * @now_ns: when it was reported
  * @r: out: how it was judged
- *
- * Context: any; the caller serialises.
  */
 void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd *c, u64 now_ns,
 			 struct fb_completion_result *r)
@@ -272,8 +251,6 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
  * fb_completion_mark() - fill in a command's mark for the look-ahead probe
  * @c: the command that is being sent; @cause and @mark.at are set
  * @lifts: in: lifts that the last command sent used; out: those of this one
- *
- * Context: any; the caller serialises.
  */
 void fb_completion_mark(struct fb_completion_cmd *c, u32 *lifts)
 {
@@ -287,8 +264,6 @@ void fb_completion_mark(struct fb_completion_cmd *c, u32 *lifts)
  * @probe: look-ahead probe
  * @c: the command, which is still in flight
  * @now_ns: the time
- *
- * Context: any; the caller serialises.
  */
 void fb_completion_overtaken(struct fb_lookahead *probe, struct fb_completion_cmd *c, u64 now_ns)
 {

@@ -17,15 +17,6 @@
 #define FB_HIST_HALF 100	/* ... +-1 ms, and one bucket beyond at either side */
 #define FB_HIST (2 * FB_HIST_HALF + 2)
 
-enum fb_cause {
-	FB_CAUSE_PLAIN,		/* foreground without a free read in its gap */
-	FB_CAUSE_PREPEND,	/* foreground with a prepended read */
-	FB_CAUSE_SEPARATE,	/* a separate free read itself */
-	FB_CAUSE_AFTER,		/* foreground just after a separate read */
-	FB_CAUSE_IDLE,		/* a read in idle time */
-	FB_CAUSES,
-};
-
 /**
  * struct fb_completion_cmd - a command, from when it is sent until its end is judged
  * @lbn: first sector, as sent

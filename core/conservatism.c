@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Conservatism "auto": how much room a free read needs; see core/conservatism.h.
+ * Learnt conservatism ("auto"); see core/conservatism.h.
  *
- * For each band of seek distances, the share of lost turns is estimated by slack, and the
- * conservatism is the slack at which it falls below a risk. The risk is the same for all
- * bands, so that the last microsecond of each leg buys the same time to read at the same
- * price. A slow feedback moves the risk until the time lost matches the target. So the
- * target is kept even if the shares are wrong; they only say how to spend it.
+ * For each band of seek distances, the probability of losing a turn is estimated as a function of
+ * the slack. A band's conservatism is the slack at which this probability falls below a risk that
+ * all bands have in common, so that in each of them the last microsecond buys reading time at the
+ * same price. A slow feedback adjusts the risk until the time lost matches the target. So the
+ * target is met even if the estimates are wrong; they only decide where the time is spent.
  *
  * Calls: disk_model.c. Core: no locks, the caller serialises.
  */
@@ -17,20 +17,20 @@
 #define FB_CONSERVATISM_CHANCE_MOST 65535U	/* 16 binary places */
 
 /*
- * Trials fade by a 128th every 8 s, to half in 12 minutes, so that a bin that was safe last
- * week is not trusted when heat or age have changed the drive. A trial counts
- * FB_CONSERVATISM_TRIAL so that small numbers fade, too. Bins are halved before they overflow.
+ * Counts decay by a 128th every 8 s, to half in 12 minutes, so that a bin that was safe last week
+ * is not trusted after heat or age has changed the drive. A trial adds FB_CONSERVATISM_TRIAL, so
+ * that small counts decay, too. Counts are halved before they overflow.
  */
 #define FB_CONSERVATISM_TRIAL 64
 #define FB_CONSERVATISM_FADE_SHIFT 7
 #define FB_CONSERVATISM_FULL 0x10000000U
 
 /*
- * A bin without trials is assumed to lose 1.3 times what the bin of the next longer slack
- * loses, with the weight of FB_CONSERVATISM_PRIOR: an exponential tail that falls by a factor
- * of e in 76 us, for a standard deviation of 110 us. FB_CONSERVATISM_SHARE_FAR, the share at the
- * longest slack, makes the share 1 % at FB_CONSERVATISM_START_NS. For a single band the factor is
- * that of all bands together, with the weight of FB_CONSERVATISM_PRIOR_BAND.
+ * The prior share of a bin is 1.3 times that of the next longer slack, with the weight of
+ * FB_CONSERVATISM_PRIOR: an exponential tail that falls by a factor of e in 76 us, for a standard
+ * deviation of 110 us. FB_CONSERVATISM_SHARE_FAR, the prior share at the longest slack, makes it
+ * 1 % at FB_CONSERVATISM_START_NS. In a single band the factor is that of all bands together, with
+ * the weight of FB_CONSERVATISM_PRIOR_BAND.
  */
 #define FB_CONSERVATISM_GROWTH_NUM 13
 #define FB_CONSERVATISM_GROWTH_DEN 10
@@ -40,18 +40,18 @@
 #define FB_CONSERVATISM_PRIOR_GAIN (25 * FB_CONSERVATISM_TRIAL)
 
 /*
- * If the model says how much seeks vary, shares begin as the tail of a Laplace distribution of
- * that spread, shifted by FB_CONSERVATISM_LEAST_NS because phases err, too. All bands together
- * begin with the largest spread. Spreads whose tails the bins cannot hold are limited.
+ * If the model says how much seeks vary, the prior is the tail of a Laplace distribution of that
+ * spread, shifted by FB_CONSERVATISM_LEAST_NS because the phase has errors, too. All bands
+ * together begin with the largest spread. Spreads whose tails exceed the bins are limited.
  */
 #define FB_CONSERVATISM_SQRT2 1518500250U	/* 30 binary places */
 #define FB_CONSERVATISM_SPREAD_MOST (FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS / 4)
 #define FB_CONSERVATISM_EXP_SHIFT 12
 
 /*
- * Odds: a search that weighs the risk itself need only keep the slack at which chances are
- * nearly even. A lost turn costs 14 gaps at first, which amounts to 5000 ppm on an Atlas 10K;
- * the feedback moves the price as it does the risk.
+ * A search that weighs the risk itself (struct fb_conservatism_odds) must keep only the slack at
+ * which the turn is almost as likely lost as not. The price of a lost turn begins at 14 gaps,
+ * which costs about 5000 ppm on an Atlas 10K; the feedback adjusts it like the risk.
  */
 #define FB_CONSERVATISM_RISK_FLOOR (FB_CONSERVATISM_ONE / 10 * 3)
 #define FB_CONSERVATISM_PRICE_START (14 * 256)
@@ -59,22 +59,22 @@
 #define FB_CONSERVATISM_PRICE_MOST (256 * 256)
 
 /* trials between two computations of a band, and the most that its conservatism moves then */
-#define FB_CONSERVATISM_RECKON 16
+#define FB_CONSERVATISM_EVERY 16
 #define FB_CONSERVATISM_ENOUGH 512
 #define FB_CONSERVATISM_STEP_NS 10000
 
 /*
- * The least floor: phases are only known to some us. A read on the track where the head is
- * already must not begin right at the head: a tiny error decides whether it begins now or a
- * turn later, and a wrong prediction loses the head.
+ * The least conservatism, because phases are known only to some microseconds. A read on the track
+ * where the head already is must not begin right under it: a tiny error would decide whether it
+ * begins now or a turn later, and after a wrong prediction the head's position is unknown.
  */
 #define FB_CONSERVATISM_LEAST_NS 20000U
 
 /*
- * The feedback acts every 8 s, in which a target of 5000 ppm is 7 turns of a 10,000 rpm disk, by
- * a sixteenth of what is left or overdrawn, in units of the target, so that a few minutes count.
- * Counts of so few turns vary by more than the target, so outliers are only limited to
- * FB_CONSERVATISM_LEFT_MOST times the target.
+ * Every 8 s, in which a target of 5000 ppm allows 7 turns of a 10,000 rpm disk, the feedback
+ * changes the risk by a sixteenth of the relative deviation from the target, so that it averages
+ * over a few minutes. So few turns vary by chance by more than the target, so deviations count up
+ * to FB_CONSERVATISM_LEFT_MOST times the target.
  */
 #define FB_CONSERVATISM_WINDOW_NS 8000000000ULL
 #define FB_CONSERVATISM_GAIN 16
@@ -95,7 +95,7 @@
 #define FB_CONSERVATISM_TEST_SHIFT 6
 #define FB_CONSERVATISM_TEST_MASK 3
 
-/* most turns of a late command that are charged to free reads; more are the drive's recovery */
+/* most turns of delay charged to free reads; longer delays are error recovery by the drive */
 #define FB_CONSERVATISM_TURNS_MAX 2
 
 static u32 fb_conservatism_bin(u64 ns)
@@ -103,27 +103,17 @@ static u32 fb_conservatism_bin(u64 ns)
 	return min_t(u64, div_u64(ns, FB_CONSERVATISM_BIN_NS), FB_CONSERVATISM_BINS - 1);
 }
 
-void fb_conservatism_target(struct fb_conservatism *m, u32 target_ppm)
-{
-	m->target_ppm = target_ppm;
-}
-
 /* ---- the tail ---- */
 
-/**
- * struct fb_conservatism_pool - neighbouring bins with a common share
- * @share: the share
- * @n: trials
- * @end: the bin after the last
- */
+/* neighbouring bins with a common share */
 struct fb_conservatism_pool {
-	u32 share;
-	u32 n;
-	u32 end;
+	u32 share;	/* the share */
+	u32 n;		/* trials */
+	u32 end;	/* the bin after the last */
 };
 
 /* Make @share fall with slack: join neighbours where it rises (isotonic regression). */
-static void fb_conservatism_monotone(const struct fb_conservatism_tail *t,
+static void fb_conservatism_monotone(const struct fb_conservatism_trials *t,
 				     u32 share[FB_CONSERVATISM_BINS], u32 prior)
 {
 	struct fb_conservatism_pool pool[FB_CONSERVATISM_BINS];
@@ -132,7 +122,7 @@ static void fb_conservatism_monotone(const struct fb_conservatism_tail *t,
 	for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
 		struct fb_conservatism_pool p = {
 			.share = share[i],
-			.n = t->n[i] + prior,
+			.n = t[i].n + prior,
 			.end = i + 1,
 		};
 
@@ -150,7 +140,7 @@ static void fb_conservatism_monotone(const struct fb_conservatism_tail *t,
 	}
 }
 
-/* prior share of bin @i, from the share of the bin beyond it */
+/* prior share of bin @i, from the share of the next bin */
 static u32 fb_conservatism_belief(const u32 *all, const u32 share[FB_CONSERVATISM_BINS], u32 i)
 {
 	u64 belief;
@@ -170,16 +160,16 @@ static u32 fb_conservatism_belief(const u32 *all, const u32 share[FB_CONSERVATIS
  * Compute @share from the trials in @t. @all: shares of all bands if @t is one band's, or the
  * model's, or NULL; @prior: their weight.
  */
-static void fb_conservatism_shares(const struct fb_conservatism_tail *t, const u32 *all, u32 prior,
-				   u32 share[FB_CONSERVATISM_BINS])
+static void fb_conservatism_shares(const struct fb_conservatism_trials *t, const u32 *all,
+				   u32 prior, u32 share[FB_CONSERVATISM_BINS])
 {
 	u32 i;
 
 	for (i = FB_CONSERVATISM_BINS; i--;) {
-		u64 sum = (u64)fb_conservatism_belief(all, share, i) * prior + (u64)t->lost[i] *
+		u64 sum = (u64)fb_conservatism_belief(all, share, i) * prior + (u64)t[i].lost *
 			FB_CONSERVATISM_ONE;
 
-		share[i] = div_u64(sum, t->n[i] + prior);
+		share[i] = div_u64(sum, t[i].n + prior);
 	}
 	fb_conservatism_monotone(t, share, prior);
 }
@@ -195,11 +185,11 @@ static void fb_conservatism_gains(struct fb_conservatism *m)
 	for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
 		u64 sum = (u64)(m->share[i] - m->share[FB_CONSERVATISM_BINS - 1]) *
 			FB_CONSERVATISM_PRIOR_GAIN +
-			  (u64)m->early.lost[i] * FB_CONSERVATISM_ONE;
+			  (u64)m->early[i].lost * FB_CONSERVATISM_ONE;
 
-		m->gain[i] = div_u64(sum, m->early.n[i] + FB_CONSERVATISM_PRIOR_GAIN);
+		m->gain[i] = div_u64(sum, m->early[i].n + FB_CONSERVATISM_PRIOR_GAIN);
 	}
-	fb_conservatism_monotone(&m->early, m->gain, FB_CONSERVATISM_PRIOR_GAIN);
+	fb_conservatism_monotone(m->early, m->gain, FB_CONSERVATISM_PRIOR_GAIN);
 }
 
 /*
@@ -223,16 +213,16 @@ static u32 fb_conservatism_quantile_ns(const u32 share[FB_CONSERVATISM_BINS], u3
 	return i * FB_CONSERVATISM_BIN_NS - FB_CONSERVATISM_BIN_NS / 2 + part;
 }
 
-static u32 fb_conservatism_towards(u32 from, u32 to)
+static u32 fb_conservatism_towards(u32 from, u32 to, u32 step)
 {
 	if (to > from)
-		return from + min_t(u32, to - from, FB_CONSERVATISM_STEP_NS);
-	return from - min_t(u32, from - to, FB_CONSERVATISM_STEP_NS);
+		return from + min(to - from, step);
+	return from - min(from - to, step);
 }
 
 /* convert shares to chances for a search, without those that no slack helps against */
-static void fb_conservatism_tell(u16 chance[FB_CONSERVATISM_BINS],
-				 const u32 share[FB_CONSERVATISM_BINS])
+static void fb_conservatism_chances(u16 chance[FB_CONSERVATISM_BINS],
+				    const u32 share[FB_CONSERVATISM_BINS])
 {
 	u32 i;
 
@@ -241,34 +231,50 @@ static void fb_conservatism_tell(u16 chance[FB_CONSERVATISM_BINS],
 				FB_CONSERVATISM_CHANCE_MOST);
 }
 
-/* compute the next band, or after the last one all bands together */
-static void fb_conservatism_reckon(struct fb_conservatism *m)
+/* use new shares of a band, whose conservatism moves by @step at most */
+static void fb_conservatism_use(struct fb_conservatism *m, u32 band,
+				const u32 share[FB_CONSERVATISM_BINS], u32 step)
 {
-	const u32 *told = m->told ? m->prior : NULL;
-	u32 share[FB_CONSERVATISM_BINS], band = m->turn, risk, floor_ns;
+	u32 floor_ns = fb_conservatism_quantile_ns(share, FB_CONSERVATISM_RISK_FLOOR);
 
-	m->turn = band < FB_CONSERVATISM_BANDS ? band + 1 : 0;
+	m->odds.floor_ns[band] = fb_conservatism_towards(m->odds.floor_ns[band],
+							 max(floor_ns, FB_CONSERVATISM_LEAST_NS),
+							 step);
+	fb_conservatism_chances(m->odds.late[band], share);
+}
+
+/* use new values of @share, of all bands together; @least: least conservatism */
+static void fb_conservatism_use_all(struct fb_conservatism *m, u32 least, u32 step)
+{
+	u32 risk = min(m->risk * FB_CONSERVATISM_GAP_BLOCKS, FB_CONSERVATISM_ONE / 2);
+	u32 one_ns = max(fb_conservatism_quantile_ns(m->share, m->risk), least);
+
+	m->one_ns = fb_conservatism_towards(m->one_ns, one_ns, step);
+	fb_conservatism_gains(m);
+	m->early_ns = fb_conservatism_towards(m->early_ns,
+					      fb_conservatism_quantile_ns(m->gain, risk), step);
+	fb_conservatism_chances(m->odds.early, m->gain);
+}
+
+/* compute the next band, or after the last one all bands together */
+static void fb_conservatism_compute(struct fb_conservatism *m)
+{
+	const u32 *prior = m->prior_known ? m->prior : NULL;
+	u32 share[FB_CONSERVATISM_BINS], band = m->turn;
+
+	m->turn = band < DM_BANDS ? band + 1 : 0;
 	if (m->trials < FB_CONSERVATISM_ENOUGH)
 		return;
-	if (band == FB_CONSERVATISM_BANDS) {
-		fb_conservatism_shares(&m->all, told, FB_CONSERVATISM_PRIOR, m->share);
-		m->one_ns = fb_conservatism_towards(m->one_ns,
-						    fb_conservatism_quantile_ns(m->share, m->risk));
-		fb_conservatism_gains(m);
-		risk = min(m->risk * FB_CONSERVATISM_GAP_BLOCKS, FB_CONSERVATISM_ONE / 2);
-		m->early_ns = fb_conservatism_towards(m->early_ns,
-						      fb_conservatism_quantile_ns(m->gain, risk));
-		fb_conservatism_tell(m->odds.early, m->gain);
+	if (band == DM_BANDS) {
+		fb_conservatism_shares(m->all, prior, FB_CONSERVATISM_PRIOR, m->share);
+		fb_conservatism_use_all(m, 0, FB_CONSERVATISM_STEP_NS);
 		return;
 	}
 	if (band)
-		fb_conservatism_shares(&m->tail[band], m->share, FB_CONSERVATISM_PRIOR_BAND, share);
+		fb_conservatism_shares(m->tail[band], m->share, FB_CONSERVATISM_PRIOR_BAND, share);
 	else
-		fb_conservatism_shares(&m->tail[band], told, FB_CONSERVATISM_PRIOR, share);
-	floor_ns = fb_conservatism_quantile_ns(share, FB_CONSERVATISM_RISK_FLOOR);
-	m->odds.floor_ns[band] = fb_conservatism_towards(m->odds.floor_ns[band],
-							 max(floor_ns, FB_CONSERVATISM_LEAST_NS));
-	fb_conservatism_tell(m->odds.late[band], share);
+		fb_conservatism_shares(m->tail[band], prior, FB_CONSERVATISM_PRIOR, share);
+	fb_conservatism_use(m, band, share, FB_CONSERVATISM_STEP_NS);
 }
 
 /* how much earlier the head must come to gain a turn */
@@ -277,33 +283,22 @@ static u64 fb_conservatism_to_turn(const struct fb_conservatism *m, u64 slack_ns
 	return m->period_ns - min(slack_ns, m->period_ns);
 }
 
-static void fb_conservatism_count(u32 *n, u32 *lost, bool turn)
+static void fb_conservatism_count(struct fb_conservatism_trials *t, bool turn)
 {
-	if (*n >= FB_CONSERVATISM_FULL) {
-		*n /= 2;
-		*lost /= 2;
+	if (t->n >= FB_CONSERVATISM_FULL) {
+		t->n /= 2;
+		t->lost /= 2;
 	}
-	*n += FB_CONSERVATISM_TRIAL;
-	*lost += turn ? FB_CONSERVATISM_TRIAL : 0;
+	t->n += FB_CONSERVATISM_TRIAL;
+	t->lost += turn ? FB_CONSERVATISM_TRIAL : 0;
 }
 
-static void fb_conservatism_try(struct fb_conservatism_tail *t, u32 bin, bool turn)
+static void fb_conservatism_fade(struct fb_conservatism_trials *t, u32 n)
 {
-	fb_conservatism_count(&t->n[bin], &t->lost[bin], turn);
-}
-
-static void fb_conservatism_fade(u32 *n, u32 *lost)
-{
-	*n -= *n >> FB_CONSERVATISM_FADE_SHIFT;
-	*lost -= *lost >> FB_CONSERVATISM_FADE_SHIFT;
-}
-
-static void fb_conservatism_fade_tail(struct fb_conservatism_tail *t)
-{
-	u32 i;
-
-	for (i = 0; i < FB_CONSERVATISM_BINS; i++)
-		fb_conservatism_fade(&t->n[i], &t->lost[i]);
+	for (; n--; t++) {
+		t->n -= t->n >> FB_CONSERVATISM_FADE_SHIFT;
+		t->lost -= t->lost >> FB_CONSERVATISM_FADE_SHIFT;
+	}
 }
 
 /* ---- the cost ---- */
@@ -311,7 +306,8 @@ static void fb_conservatism_fade_tail(struct fb_conservatism_tail *t)
 /* share of turns that the foreground loses even with the longest slack */
 static u32 fb_conservatism_own(const struct fb_conservatism *m)
 {
-	return div_u64((u64)m->own_lost * FB_CONSERVATISM_ONE, m->own_n + FB_CONSERVATISM_PRIOR);
+	return div_u64((u64)m->own.lost * FB_CONSERVATISM_ONE,
+		       m->own.n + FB_CONSERVATISM_PRIOR);
 }
 
 /*
@@ -333,19 +329,14 @@ static s64 fb_conservatism_alone_ns(const struct fb_conservatism *m, u64 gap_ns)
 static s32 fb_conservatism_left(const struct fb_conservatism *m, u64 span_ns)
 {
 	u64 target_ns = div_u64(span_ns, FB_CONSERVATISM_PPM) * m->target_ppm;
-	s64 left_ns = target_ns - m->cost_ns;
-	u64 size_ns = left_ns < 0 ? -left_ns : left_ns;
-	s32 left = div64_u64(min(size_ns, FB_CONSERVATISM_LEFT_MOST * target_ns) << 10, target_ns);
+	s64 most_ns = FB_CONSERVATISM_LEFT_MOST * target_ns;
 
-	return left_ns < 0 ? -left : left;
+	return div64_s64(clamp_t(s64, target_ns - m->cost_ns, -most_ns, most_ns) * 1024, target_ns);
 }
 
 static s32 fb_conservatism_cost_ppm(const struct fb_conservatism *m, u64 span_ns)
 {
-	u64 size_ns = m->cost_ns < 0 ? -m->cost_ns : m->cost_ns;
-	s32 ppm = div64_u64(size_ns, div_u64(span_ns, FB_CONSERVATISM_PPM));
-
-	return m->cost_ns < 0 ? -ppm : ppm;
+	return div64_s64(m->cost_ns, div_u64(span_ns, FB_CONSERVATISM_PPM));
 }
 
 /* raise or lower risk and price by what is left of the target */
@@ -354,17 +345,15 @@ static void fb_conservatism_move(struct fb_conservatism *m, s32 left)
 	s32 risk = m->risk, price = m->odds.price;
 
 	risk += (s32)((s64)(risk / FB_CONSERVATISM_GAIN) * left >> 10);
-	m->risk = max_t(s32, min_t(s32, risk, FB_CONSERVATISM_RISK_MOST),
-			FB_CONSERVATISM_RISK_LEAST);
+	m->risk = clamp_t(s32, risk, FB_CONSERVATISM_RISK_LEAST, FB_CONSERVATISM_RISK_MOST);
 	price -= price * left / (FB_CONSERVATISM_GAIN << 10);
-	m->odds.price = max_t(s32, min_t(s32, price, FB_CONSERVATISM_PRICE_MOST),
-			      FB_CONSERVATISM_PRICE_LEAST);
+	m->odds.price = clamp_t(s32, price, FB_CONSERVATISM_PRICE_LEAST,
+				FB_CONSERVATISM_PRICE_MOST);
 }
 
 static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
 {
 	u64 span_ns = now_ns - m->since_ns;
-	u32 i;
 
 	if (now_ns >= m->since_ns && span_ns < FB_CONSERVATISM_WINDOW_NS)
 		return;
@@ -375,11 +364,10 @@ static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
 		m->cost_ppm += (fb_conservatism_cost_ppm(m, span_ns) -
 				m->cost_ppm) / FB_CONSERVATISM_GAIN;
 	}
-	for (i = 0; i < FB_CONSERVATISM_BANDS; i++)
-		fb_conservatism_fade_tail(&m->tail[i]);
-	fb_conservatism_fade_tail(&m->all);
-	fb_conservatism_fade_tail(&m->early);
-	fb_conservatism_fade(&m->own_n, &m->own_lost);
+	fb_conservatism_fade(m->tail[0], DM_BANDS * FB_CONSERVATISM_BINS);
+	fb_conservatism_fade(m->all, FB_CONSERVATISM_BINS);
+	fb_conservatism_fade(m->early, FB_CONSERVATISM_BINS);
+	fb_conservatism_fade(&m->own, 1);
 	m->since_ns = now_ns;
 	m->behind = 0;
 	m->cost_ns = 0;
@@ -387,22 +375,19 @@ static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
 
 static s32 fb_conservatism_turns(const struct fb_conservatism *m, s64 late_ns)
 {
-	u64 half = m->period_ns / 2;
+	s64 half = m->period_ns / 2;
 
-	if (late_ns >= 0)
-		return min_t(u64, div64_u64(late_ns + half, m->period_ns),
-			     FB_CONSERVATISM_TURNS_MAX);
-	return -(s32)min_t(u64, div64_u64(-late_ns + half, m->period_ns), 1);
+	late_ns += late_ns < 0 ? -half : half;
+	return clamp_t(s64, div64_s64(late_ns, m->period_ns), -1, FB_CONSERVATISM_TURNS_MAX);
 }
 
 static void fb_conservatism_charge(struct fb_conservatism *m, const struct fb_conservatism_leg *leg,
 				   s32 turns)
 {
-	if (leg->cause == FB_CONSERVATISM_PLAIN || (leg->cause == FB_CONSERVATISM_READ &&
-						    turns < 0))
+	if (leg->cause == FB_CAUSE_PLAIN || (leg->cause == FB_CAUSE_SEPARATE && turns < 0))
 		return;
 	m->cost_ns += turns * (s64)m->period_ns;
-	if (leg->cause != FB_CONSERVATISM_BEHIND)
+	if (leg->cause == FB_CAUSE_SEPARATE)
 		return;
 	m->behind++;
 	m->cost_ns += leg->extra_ns;
@@ -430,23 +415,22 @@ void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_
 void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 			   const struct fb_conservatism_leg *leg)
 {
-	u32 band = fb_conservatism_band(leg->dist), bin = fb_conservatism_bin(leg->slack_ns);
+	u32 band = dm_band(leg->dist), bin = fb_conservatism_bin(leg->slack_ns);
 	s32 turns = fb_conservatism_turns(m, leg->late_ns);
 
 	fb_conservatism_feed_back(m, now_ns);
 	fb_conservatism_charge(m, leg, turns);
-	if (leg->cause == FB_CONSERVATISM_PLAIN && bin == FB_CONSERVATISM_BINS - 1)
-		fb_conservatism_count(&m->own_n, &m->own_lost, turns > 0);
+	if (leg->cause == FB_CAUSE_PLAIN && bin == FB_CONSERVATISM_BINS - 1)
+		fb_conservatism_count(&m->own, turns > 0);
 	if (!leg->simple)
 		return;
-	fb_conservatism_try(&m->tail[band], bin, turns > 0);
+	fb_conservatism_count(&m->tail[band][bin], turns > 0);
 	if (band)
-		fb_conservatism_try(&m->all, bin, turns > 0);
-	fb_conservatism_try(&m->early, fb_conservatism_bin(fb_conservatism_to_turn(m,
-										   leg->slack_ns)),
-			    turns < 0);
-	if (++m->trials % FB_CONSERVATISM_RECKON == 0)
-		fb_conservatism_reckon(m);
+		fb_conservatism_count(&m->all[bin], turns > 0);
+	bin = fb_conservatism_bin(fb_conservatism_to_turn(m, leg->slack_ns));
+	fb_conservatism_count(&m->early[bin], turns < 0);
+	if (++m->trials % FB_CONSERVATISM_EVERY == 0)
+		fb_conservatism_compute(m);
 }
 
 /* ---- beginning ---- */
@@ -461,11 +445,11 @@ void fb_conservatism_init(struct fb_conservatism *m, u64 period_ns, u32 target_p
 	m->risk = FB_CONSERVATISM_RISK_START;
 	m->one_ns = FB_CONSERVATISM_START_NS;
 	m->odds.price = FB_CONSERVATISM_PRICE_START;
-	fb_conservatism_shares(&m->all, NULL, FB_CONSERVATISM_PRIOR, m->share);
+	fb_conservatism_shares(m->all, NULL, FB_CONSERVATISM_PRIOR, m->share);
 	fb_conservatism_gains(m);
-	for (i = 0; i < FB_CONSERVATISM_BANDS; i++) {
+	for (i = 0; i < DM_BANDS; i++) {
 		m->odds.floor_ns[i] = FB_CONSERVATISM_START_NS;
-		fb_conservatism_tell(m->odds.late[i], m->share);
+		fb_conservatism_chances(m->odds.late[i], m->share);
 	}
 }
 
@@ -502,44 +486,32 @@ static void fb_conservatism_laplace(u32 share[FB_CONSERVATISM_BINS], u32 spread_
 /* the largest spread of a band, at least 1; on small disks the last bands are empty */
 static u32 fb_conservatism_band_spread(const struct disk_model *dm, u32 band)
 {
-	u32 first = band ? 1U << 2 * (band - 1) : 1, end = first * 4 - 1;
+	u32 first = band ? dm_band_first(band) : 1, end = first * 4 - 1;
 	u32 spread_ns = max(dm_spread_ns(dm, first), dm_spread_ns(dm, end));
 
-	return max_t(u32, min_t(u32, spread_ns, FB_CONSERVATISM_SPREAD_MOST), 1);
+	return clamp_t(u32, spread_ns, 1, FB_CONSERVATISM_SPREAD_MOST);
 }
 
 void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *dm)
 {
-	u32 risk = min(m->risk * FB_CONSERVATISM_GAP_BLOCKS, FB_CONSERVATISM_ONE / 2);
 	u32 share[FB_CONSERVATISM_BINS], most_ns = 1, i;
 
-	if (!dm_spread_is_known(dm))
+	if (!dm_info(dm)->spread_known)
 		return;
-	m->told = true;
-	for (i = 0; i < FB_CONSERVATISM_BANDS; i++) {
+	m->prior_known = true;
+	for (i = 0; i < DM_BANDS; i++) {
 		u32 spread_ns = fb_conservatism_band_spread(dm, i);
 
 		most_ns = max(most_ns, spread_ns);
 		fb_conservatism_laplace(share, spread_ns);
-		m->odds.floor_ns[i] = max(fb_conservatism_quantile_ns(share,
-								      FB_CONSERVATISM_RISK_FLOOR),
-					  FB_CONSERVATISM_LEAST_NS);
-		fb_conservatism_tell(m->odds.late[i], share);
+		fb_conservatism_use(m, i, share, U32_MAX);
 	}
 	fb_conservatism_laplace(m->prior, most_ns);
 	memcpy(m->share, m->prior, sizeof(m->share));
-	m->one_ns = max(fb_conservatism_quantile_ns(m->share, m->risk), FB_CONSERVATISM_LEAST_NS);
-	fb_conservatism_gains(m);
-	m->early_ns = fb_conservatism_quantile_ns(m->gain, risk);
-	fb_conservatism_tell(m->odds.early, m->gain);
+	fb_conservatism_use_all(m, FB_CONSERVATISM_LEAST_NS, U32_MAX);
 }
 
 /* ---- the answer ---- */
-
-u32 fb_conservatism_one_ns(const struct fb_conservatism *m)
-{
-	return m->one_ns;
-}
 
 u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns)
 {
@@ -555,7 +527,7 @@ u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns
 		(ns % FB_CONSERVATISM_BIN_NS) / FB_CONSERVATISM_BIN_NS;
 }
 
-bool fb_conservatism_spare(const struct fb_conservatism *m, u64 gap_ns)
+bool fb_conservatism_skip_gap(const struct fb_conservatism *m, u64 gap_ns)
 {
 	u64 missing_ns = fb_conservatism_to_turn(m, gap_ns);
 

@@ -4,34 +4,31 @@
  * foreground no more than a target (freeblock paper, 3.3 and 5.3). Core; the
  * caller serialises. Nothing here sleeps or allocates.
  *
- * Seek errors cannot be measured: the head waits for its sector, so a command ends at the
- * same angle whether the arm came early or late. A completion only shows whether the error
- * was longer than the predicted rotational wait (the leg's slack), because then a turn is
- * lost. So each completion is a trial at its slack, and the share of turns lost at a slack
- * is the tail of the errors' distribution there.
+ * Seek errors cannot be measured directly: the head waits for its sector, so a command ends at
+ * the same angle whether the arm arrived early or late. A completion only shows whether the error
+ * exceeded the predicted rotational wait (the leg's slack), because then a turn is lost. So each
+ * completion is a trial at its slack, and the share of turns lost at a slack estimates the tail of
+ * the distribution of errors.
  */
 #ifndef FB_CONSERVATISM_H
 #define FB_CONSERVATISM_H
 
 #include "disk_model.h"
 
-#define FB_CONSERVATISM_BANDS DM_BANDS
 #define FB_CONSERVATISM_BINS 64		/* bins of slack; the last one holds all longer slacks */
 #define FB_CONSERVATISM_BIN_NS 20000	/* width of a bin */
 /* the paper's value, until there are trials, unless fb_conservatism_expect() is called */
 #define FB_CONSERVATISM_START_NS 400000
 #define FB_CONSERVATISM_TARGET_PPM 5000	/* default target */
 
-/**
- * enum fb_conservatism_cause - which command would lose a turn
- * @FB_CONSERVATISM_PLAIN: foreground without a free read in its gap
- * @FB_CONSERVATISM_READ: a separate free read
- * @FB_CONSERVATISM_BEHIND: foreground after a free read in its gap, or with one prepended
- */
-enum fb_conservatism_cause {
-	FB_CONSERVATISM_PLAIN,
-	FB_CONSERVATISM_READ,
-	FB_CONSERVATISM_BEHIND,
+/* the role of a command in its gap: who would lose a turn */
+enum fb_cause {
+	FB_CAUSE_PLAIN,		/* foreground without a free read in its gap */
+	FB_CAUSE_PREPEND,	/* foreground with a prepended read */
+	FB_CAUSE_SEPARATE,	/* a separate free read itself */
+	FB_CAUSE_AFTER,		/* foreground just after a separate read */
+	FB_CAUSE_IDLE,		/* a read in idle time */
+	FB_CAUSES,
 };
 
 /**
@@ -39,16 +36,17 @@ enum fb_conservatism_cause {
  * @dist: distance in cylinders
  * @cause: which command it was
  * @slack_ns: predicted rotational wait at its end
- * @gap_ns: rotational wait of the foreground had it gone alone; FB_CONSERVATISM_BEHIND only
+ * @gap_ns: rotational wait of the foreground had it gone alone; FB_CAUSE_PREPEND and
+ *	FB_CAUSE_AFTER only
  * @extra_ns: what the free read costs the foreground even if all goes as planned
- *	(fb_search.extra_ns); FB_CONSERVATISM_BEHIND only
+ *	(fb_search.extra_ns); FB_CAUSE_PREPEND and FB_CAUSE_AFTER only
  * @late_ns: measured minus predicted media end, whole turns included
  * @simple: the command is on one track and the head did not land within its sectors, so
  *	its end tells something about the seek; the others count as cost only
  */
 struct fb_conservatism_leg {
 	u32 dist;
-	enum fb_conservatism_cause cause;
+	enum fb_cause cause;
 	u64 slack_ns;
 	u64 gap_ns;
 	u64 extra_ns;
@@ -57,13 +55,13 @@ struct fb_conservatism_leg {
 };
 
 /**
- * struct fb_conservatism_tail - trials by slack
- * @n: trials, in 64ths, because they fade
- * @lost: turns lost in them, in 64ths
+ * struct fb_conservatism_trials - trials at some slack, in 64ths, because they fade
+ * @n: how many
+ * @lost: turns lost in them
  */
-struct fb_conservatism_tail {
-	u32 n[FB_CONSERVATISM_BINS];
-	u32 lost[FB_CONSERVATISM_BINS];
+struct fb_conservatism_trials {
+	u32 n;
+	u32 lost;
 };
 
 /**
@@ -79,48 +77,47 @@ struct fb_conservatism_tail {
  * value; the feedback moves the price until the target is met.
  */
 struct fb_conservatism_odds {
-	u32 floor_ns[FB_CONSERVATISM_BANDS];
-	u16 late[FB_CONSERVATISM_BANDS][FB_CONSERVATISM_BINS];
+	u32 floor_ns[DM_BANDS];
+	u16 late[DM_BANDS][FB_CONSERVATISM_BINS];
 	u16 early[FB_CONSERVATISM_BINS];
 	u32 price;
 };
 
 /**
- * struct fb_conservatism - what was learnt
+ * struct fb_conservatism - what was learnt; private but for those named
  * @period_ns: one revolution
- * @target_ppm: foreground time that free reads may cost, as part of all time
- * @tail: trials by distance band
+ * @target_ppm: foreground time that free reads may cost, as part of all time, 1 .. 1000000; may
+ *	be changed at any time
+ * @tail: trials by distance band and slack
  * @all: trials of every band but 0
  * @early: trials of every band, by what was missing of a turn, with turns gained
  * @share: chance of losing a turn at a slack, all bands but 0, 30 binary places
  * @gain: chance of gaining a turn, by what is missing of one, 30 binary places
- * @prior: initial @share according to the model, if @told
- * @told: the model says how much seeks vary
- * @own_n: plain foreground trials in the last bin, as in struct fb_conservatism_tail
- * @own_lost: turns lost in them
+ * @prior: initial @share according to the model, if @prior_known
+ * @prior_known: the model says how much seeks vary
+ * @own: plain foreground trials in the last bin
  * @odds: for a search that weighs the risk itself
- * @one_ns: conservatism for all distances
+ * @one_ns: what to add to seek estimates of any distance; changes by a few us a second at most
  * @early_ns: a gap whose wait is this near a whole turn is left alone
  * @trials: number of trials
  * @turn: the band to be computed next
  * @risk: chance of a lost turn that the conservatism allows, 30 binary places
  * @since_ns: beginning of the feedback's window
- * @behind: legs with cause FB_CONSERVATISM_BEHIND in the window
+ * @behind: legs with cause FB_CAUSE_PREPEND or FB_CAUSE_AFTER in the window
  * @cost_ns: what free reads cost in the window
  * @cost_ppm: what they cost in recent windows, as part of the time
  */
 struct fb_conservatism {
 	u64 period_ns;
 	u32 target_ppm;
-	struct fb_conservatism_tail tail[FB_CONSERVATISM_BANDS];
-	struct fb_conservatism_tail all;
-	struct fb_conservatism_tail early;
+	struct fb_conservatism_trials tail[DM_BANDS][FB_CONSERVATISM_BINS];
+	struct fb_conservatism_trials all[FB_CONSERVATISM_BINS];
+	struct fb_conservatism_trials early[FB_CONSERVATISM_BINS];
 	u32 share[FB_CONSERVATISM_BINS];
 	u32 gain[FB_CONSERVATISM_BINS];
 	u32 prior[FB_CONSERVATISM_BINS];
-	bool told;
-	u32 own_n;
-	u32 own_lost;
+	bool prior_known;
+	struct fb_conservatism_trials own;
 	struct fb_conservatism_odds odds;
 	u32 one_ns;
 	u32 early_ns;
@@ -152,24 +149,6 @@ void fb_conservatism_init(struct fb_conservatism *m, u64 period_ns, u32 target_p
 void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *dm);
 
 /**
- * fb_conservatism_target() - set another target from now on
- * @m: state; what was learnt of the drive stays
- * @target_ppm: 1 .. 1000000
- */
-void fb_conservatism_target(struct fb_conservatism *m, u32 target_ppm);
-
-/**
- * fb_conservatism_band() - get the band of a seek distance
- * @dist: cylinders
- *
- * Return: as dm_band().
- */
-static inline u32 fb_conservatism_band(u32 dist)
-{
-	return dm_band(dist);
-}
-
-/**
  * fb_conservatism_predict() - fill in what is known of a leg beforehand
  * @leg: @dist, @slack_ns and @simple are filled, the rest is left alone
  * @dm: model
@@ -192,14 +171,6 @@ void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 			   const struct fb_conservatism_leg *leg);
 
 /**
- * fb_conservatism_one_ns() - get what to add to seek estimates of any distance
- * @m: state
- *
- * Return: ns; changes by a few us a second at most.
- */
-u32 fb_conservatism_one_ns(const struct fb_conservatism *m);
-
-/**
  * fb_conservatism_chance() - read one of the tables of struct fb_conservatism_odds
  * @chance: the table
  * @margin_ns: margin, or for @early what is missing of a turn
@@ -209,7 +180,7 @@ u32 fb_conservatism_one_ns(const struct fb_conservatism *m);
 u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns);
 
 /**
- * fb_conservatism_spare() - decide whether a gap should have no free read
+ * fb_conservatism_skip_gap() - decide whether a gap should have no free read
  * @m: state
  * @gap_ns: rotational wait of its foreground request
  *
@@ -218,6 +189,6 @@ u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns
  *
  * Return: true to leave the gap alone; also for some others, to see what is gained there.
  */
-bool fb_conservatism_spare(const struct fb_conservatism *m, u64 gap_ns);
+bool fb_conservatism_skip_gap(const struct fb_conservatism *m, u64 gap_ns);
 
 #endif /* FB_CONSERVATISM_H */

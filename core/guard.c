@@ -7,19 +7,9 @@
 
 #define FB_GUARD_NS_PER_SEC 1000000000U
 
-static void fb_guard_clear(struct fb_guard *g)
-{
-	memset(g->fg, 0, sizeof(g->fg));
-	memset(g->missed, 0, sizeof(g->missed));
-	g->fg_sum = 0;
-	g->missed_sum = 0;
-}
-
 /**
  * fb_guard_init() - initialise with free reads on and nothing counted
  * @g: the guard
- *
- * Context: any.
  */
 void fb_guard_init(struct fb_guard *g)
 {
@@ -30,23 +20,16 @@ void fb_guard_init(struct fb_guard *g)
 /* drop the seconds that have left the window */
 static void fb_guard_advance(struct fb_guard *g, u64 now_ns)
 {
-	u64 second = div_u64(now_ns, FB_GUARD_NS_PER_SEC);
+	u32 second = div_u64(now_ns, FB_GUARD_NS_PER_SEC);
 
 	/* the caller's clock may have been read before its lock was taken */
 	if (second <= g->second)
 		return;
-	if (second - g->second >= FB_GUARD_SECONDS) {
-		fb_guard_clear(g);
-		g->second = second;
-		return;
-	}
+	g->second = max(g->second, second - min_t(u32, second, FB_GUARD_SECONDS));
 	while (g->second < second) {
 		g->second++;
-		g->slot = (g->slot + 1) % FB_GUARD_SECONDS;
-		g->fg_sum -= g->fg[g->slot];
-		g->missed_sum -= g->missed[g->slot];
-		g->fg[g->slot] = 0;
-		g->missed[g->slot] = 0;
+		g->fg[g->second % FB_GUARD_SECONDS] = 0;
+		g->missed[g->second % FB_GUARD_SECONDS] = 0;
 	}
 }
 
@@ -57,11 +40,17 @@ static void fb_guard_advance(struct fb_guard *g, u64 now_ns)
  */
 static bool fb_guard_exceeded(const struct fb_guard *g, u32 bound_ppm)
 {
-	/* in thousandths, so that the square fits */
-	u64 missed = (u64)g->missed_sum * 1000;
-	u64 bound = div_u64((u64)g->fg_sum * bound_ppm, 1000);
+	u64 fg = 0, missed = 0, bound;
+	u32 i;
 
-	return g->missed_sum >= FB_GUARD_MIN_MISSES && missed > bound &&
+	for (i = 0; i < FB_GUARD_SECONDS; i++) {
+		fg += g->fg[i];
+		missed += g->missed[i];
+	}
+	/* in thousandths, so that the square fits */
+	missed *= 1000;
+	bound = div_u64(fg * bound_ppm, 1000);
+	return missed >= 1000 * FB_GUARD_MIN_MISSES && missed > bound &&
 	       (missed - bound) * (missed - bound) > 4 * 1000 * bound;
 }
 
@@ -73,17 +62,13 @@ static bool fb_guard_exceeded(const struct fb_guard *g, u32 bound_ppm)
  * @missed: turns lost through free reads
  * @bound_ppm: allowed share of @missed in @fg over the window, parts per million
  *
- * Context: any; the caller serialises.
- *
  * Return: true if this call switched free reads off.
  */
 bool fb_guard_count(struct fb_guard *g, u64 now_ns, u32 fg, u32 missed, u32 bound_ppm)
 {
 	fb_guard_advance(g, now_ns);
-	g->fg[g->slot] += fg;
-	g->fg_sum += fg;
-	g->missed[g->slot] += missed;
-	g->missed_sum += missed;
+	g->fg[g->second % FB_GUARD_SECONDS] += fg;
+	g->missed[g->second % FB_GUARD_SECONDS] += missed;
 
 	if (g->off_until_ns || !fb_guard_exceeded(g, bound_ppm))
 		return false;
@@ -101,8 +86,6 @@ bool fb_guard_count(struct fb_guard *g, u64 now_ns, u32 fg, u32 missed, u32 boun
  * @g: the guard
  * @now_ns: monotonic time
  *
- * Context: any; the caller serialises.
- *
  * Return: true if they are; after a pause the window begins empty.
  */
 bool fb_guard_on(struct fb_guard *g, u64 now_ns)
@@ -111,7 +94,8 @@ bool fb_guard_on(struct fb_guard *g, u64 now_ns)
 		return true;
 	if (now_ns < g->off_until_ns)
 		return false;
-	fb_guard_clear(g);
+	memset(g->fg, 0, sizeof(g->fg));
+	memset(g->missed, 0, sizeof(g->missed));
 	g->off_until_ns = 0;
 	g->on_since_ns = now_ns;
 	return true;

@@ -16,24 +16,18 @@
 
 /**
  * struct fb_guard - state of the guard
- * @second: the second that @slot counts
- * @slot: index of the current second in @fg and @missed
- * @fg: foreground requests completed in each of the last seconds
+ * @second: the current second
+ * @fg: foreground requests completed in each of the last seconds, by its remainder
  * @missed: turns lost through free reads in each
- * @fg_sum: sum of @fg
- * @missed_sum: sum of @missed
  * @off_until_ns: free reads are off until then; 0: they are on
  * @on_since_ns: when they came on
  * @pause_ns: length of the next pause
  * @trips: times it switched off
  */
 struct fb_guard {
-	u64 second;
-	u32 slot;
+	u32 second;
 	u32 fg[FB_GUARD_SECONDS];
 	u32 missed[FB_GUARD_SECONDS];
-	u32 fg_sum;
-	u32 missed_sum;
 	u64 off_until_ns;
 	u64 on_since_ns;
 	u64 pause_ns;

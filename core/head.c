@@ -14,8 +14,9 @@
 #define FB_HEAD_TOLERANCE_SHARE 24
 
 /*
- * A quarter of the reports are ahead of the phase by up to this share: 23 us at 10,000 rpm.
- * Without it a read right behind another that ends on time might count as a cache hit.
+ * A quarter of the reports are ahead of the phase, by up to this share of a turn: 23 us at
+ * 10,000 rpm. Without this tolerance, a punctual read right behind another might count as a cache
+ * hit.
  */
 #define FB_HEAD_EDGE_SHARE 256
 
@@ -23,8 +24,8 @@
 #define FB_HEAD_TRUST_MAX 64
 
 /*
- * How long an unconfirmed phase is trusted: a drive that warms up by 200 ppm in an hour is
- * 25 us off after half a minute, and an error of 0.5 ppm adds 15 us.
+ * How long an unconfirmed phase is trusted: on a drive that warms up by 200 ppm in an hour it is
+ * 25 us off after half a minute, and an error of 0.5 ppm in the period adds 15 us.
  */
 #define FB_HEAD_BELIEF_NS (30 * 1000000000ULL)
 
@@ -156,11 +157,6 @@ bool fb_head_now(const struct fb_head *h, u64 ns, struct dm_place *p)
 	return true;
 }
 
-static void fb_head_window_begin(struct fb_head *h)
-{
-	h->win_n = 0;
-}
-
 static u64 fb_head_bounded(const struct fb_head *h, s64 period_ps)
 {
 	s64 model = dm_info(h->dm)->period_ps;
@@ -211,7 +207,7 @@ static void fb_head_anchor(struct fb_head *h, u64 ns, u32 angle)
 	h->trust = 0;
 	h->windows = 0;
 	h->base_turns = 0;
-	fb_head_window_begin(h);
+	h->win_n = 0;
 }
 
 /*
@@ -256,7 +252,7 @@ static void fb_head_window_end(struct fb_head *h)
 		fb_head_learn_trend(h, anchor_ns);
 	if (h->windows < FB_HEAD_SHORT_WINDOWS)
 		h->windows++;
-	fb_head_window_begin(h);
+	h->win_n = 0;
 }
 
 /* insert a consistent completion into the window, which is sorted */
@@ -297,11 +293,9 @@ bool fb_head_misfit(const struct fb_head *h)
 /* (a - b) in revolutions, rounded */
 static s32 fb_head_turns(const struct fb_head *h, u64 a, u64 b)
 {
-	u64 period = fb_head_period_ns(h), half = period / 2;
+	s64 period = fb_head_period_ns(h), diff = a - b;
 
-	if (a >= b)
-		return div64_u64(a - b + half, period);
-	return -(s32)div64_u64(b - a + half, period);
+	return div64_s64(diff < 0 ? diff - period / 2 : diff + period / 2, period);
 }
 
 static void fb_head_mechanical(struct fb_head *h, const struct dm_place *end,
@@ -339,7 +333,7 @@ static void fb_head_odd(struct fb_head *h, const struct dm_place *end, bool pred
 		fb_head_anchor(h, out->end_ns, end->angle);
 }
 
-/* was there a pause, longer than the window has lasted? */
+/* was there a pause that is longer than the window has lasted? */
 static bool fb_head_paused(const struct fb_head *h, u64 ns)
 {
 	u64 lasted_ns = h->at_ns - min(h->anchor_ns, h->at_ns);
@@ -361,7 +355,7 @@ void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 		fb_head_lose(h);
 		return;
 	}
-	/* allow 1/1024, because the drive may turn faster than the model says */
+	/* less 1/1024, because the drive may turn faster than the model says */
 	if (started_ns && out->end_ns + h->edge_ns < started_ns + xfer_ns - (xfer_ns >> 10)) {
 		fb_head_early(h, out);
 		return;
@@ -392,7 +386,7 @@ void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 	}
 	out->end_ns = nearest;
 	if (fb_head_paused(h, nearest))
-		fb_head_window_begin(h);
+		h->win_n = 0;
 	fb_head_follow(h, out->residual_ns);
 	if (pred_ns)
 		fb_head_fit(h, true, !out->turns);

@@ -43,7 +43,7 @@ static u64 fb_idle_order_track_granule(const struct fb_idle_order *o,
 	for (; index < tracks; index++) {
 		dm_track_by_index(ask->dm, index, &t);
 		if (t.nsect)
-			return div_u64(t.first_lbn + o->granule - 1, o->granule);
+			return fb_granule_first(o->granule, t.first_lbn);
 	}
 	return o->granules;
 }
@@ -91,7 +91,7 @@ static u64 fb_idle_order_wanted(const struct fb_idle_order *o, const struct fb_i
 	while (1) {
 		stop = fb_idle_order_track_granule(o, ask, ((u64)count + 1) << bm->shift);
 		stop = min(stop, end);
-		found = fb_bitmap_next_before(bm, from, stop);
+		found = fb_bitmap_next_wanted(bm, from, stop);
 		if (found < stop)
 			return found;
 		if (stop == end)
@@ -105,21 +105,6 @@ static u64 fb_idle_order_wanted(const struct fb_idle_order *o, const struct fb_i
 
 /* ---- how far to read ---- */
 
-/* the end of a read from wanted granule @first that skips short holes, up to @end and @max */
-static u64 fb_idle_order_run_end(const struct fb_idle_order *o, const struct fb_bitmap *bm,
-				 u64 first, u64 end, u32 max)
-{
-	u64 at = first, last = first;
-
-	end = min(end, first + max);
-	while (at < end && at - last <= o->join + 1) {
-		if (fb_bitmap_is_wanted(bm, at))
-			last = at;
-		at++;
-	}
-	return last + 1;
-}
-
 static void fb_idle_order_piece(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 				u64 first, u64 end, struct fb_plan_piece *out)
 {
@@ -132,6 +117,21 @@ static void fb_idle_order_piece(const struct fb_idle_order *o, const struct fb_i
 static u32 fb_idle_order_max(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask)
 {
 	return max_t(u32, ask->max_sectors / o->granule, 1);
+}
+
+/* the longest read from wanted granule @first on, up to @end, over short holes */
+static void fb_idle_order_run(const struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
+			      u64 first, u64 end, struct fb_plan_piece *out)
+{
+	u64 at = first, last = first;
+
+	end = min(end, first + fb_idle_order_max(o, ask));
+	while (at < end && at - last <= o->join + 1) {
+		if (fb_bitmap_is_wanted(ask->bm, at))
+			last = at;
+		at++;
+	}
+	fb_idle_order_piece(o, ask, first, last + 1, out);
 }
 
 static u64 fb_idle_order_access_ns(const struct fb_idle_order_ask *ask,
@@ -149,7 +149,7 @@ static bool fb_idle_order_shorten(const struct fb_idle_order *o,
 				  const struct fb_idle_order_ask *ask, struct fb_plan_piece *out)
 {
 	u64 first = div_u64(out->lbn, o->granule);
-	u32 n = div_u64((u64)out->nsect + o->granule - 1, o->granule);
+	u32 n = fb_granule_first(o->granule, out->nsect);
 
 	if (!ask->head || !ask->max_ns)
 		return true;
@@ -176,8 +176,7 @@ static bool fb_idle_order_sequential_next(struct fb_idle_order *o,
 		if (first == o->granules)
 			return false;
 	}
-	fb_idle_order_piece(o, ask, first, fb_idle_order_run_end(o, ask->bm, first, o->granules,
-								 fb_idle_order_max(o, ask)), out);
+	fb_idle_order_run(o, ask, first, o->granules, out);
 	return true;
 }
 
@@ -187,11 +186,6 @@ const struct fb_idle_order_ops fb_idle_order_sequential = {
 };
 
 /* ---- staggered ---- */
-
-static void fb_idle_order_staggered_start(struct fb_idle_order *o)
-{
-	memset(o->round, 0, sizeof(o->round));
-}
 
 /* the first of the regions with the lowest round, which gives the order of the segments */
 static u32 fb_idle_order_staggered_region(const struct fb_idle_order *o)
@@ -223,8 +217,7 @@ static bool fb_idle_order_staggered_look(struct fb_idle_order *o,
 		return false;
 	}
 	end = min(end, start + (round + 1) * o->segment);
-	fb_idle_order_piece(o, ask, first, fb_idle_order_run_end(o, ask->bm, first, end,
-								 fb_idle_order_max(o, ask)), out);
+	fb_idle_order_run(o, ask, first, end, out);
 	return true;
 }
 
@@ -261,7 +254,7 @@ static bool fb_idle_order_staggered_next(struct fb_idle_order *o,
 	for (steps = 0; steps < FB_IDLE_ORDER_STEPS; steps++) {
 		i = fb_idle_order_staggered_region(o);
 		if (o->round[i] == FB_IDLE_ORDER_DONE)
-			fb_idle_order_staggered_start(o);
+			memset(o->round, 0, sizeof(o->round));
 		else if (fb_idle_order_staggered_look(o, ask, i, out))
 			break;
 	}
@@ -274,24 +267,17 @@ static bool fb_idle_order_staggered_next(struct fb_idle_order *o,
 
 const struct fb_idle_order_ops fb_idle_order_staggered = {
 	.name = "staggered",
-	.start = fb_idle_order_staggered_start,
 	.next = fb_idle_order_staggered_next,
 };
 
 /* ---- near ---- */
 
-/**
- * struct fb_idle_order_best - the best read so far
- * @first: its first granule
- * @end: granule at which it must end
- * @wanted: wanted granules, weighted
- * @ns: time it takes to seek there and read them
- */
+/* the best read so far */
 struct fb_idle_order_best {
-	u64 first;
-	u64 end;
-	u64 wanted;
-	u64 ns;
+	u64 first;	/* its first granule */
+	u64 end;	/* granule at which it must end */
+	u64 wanted;	/* wanted granules, weighted */
+	u64 ns;		/* time it takes to seek there and read them */
 };
 
 static void fb_idle_order_near_offer(struct fb_idle_order_best *best, u64 first, u64 end,
@@ -329,7 +315,7 @@ static u32 fb_idle_order_near_region(const struct fb_idle_order_ask *ask, u32 cy
 	return div_u64((u64)cyl * FB_REGIONS, dm_info(ask->dm)->cylinders);
 }
 
-/* does a wanted run begin here, holes aside? A track has @track granules */
+/* does a wanted run begin here, apart from holes? A track has @track granules */
 static bool fb_idle_order_near_begins(const struct fb_idle_order_ask *ask, u64 first, u32 track)
 {
 	u32 n = min_t(u64, first, track);
@@ -401,8 +387,8 @@ static void fb_idle_order_near_alone(const struct fb_idle_order *o,
 static void fb_idle_order_near_track(const struct fb_idle_order *o, const struct dm_track *t,
 				     u64 *first, u64 *end)
 {
-	*first = div_u64(t->first_lbn + o->granule - 1, o->granule);
-	*end = div_u64(t->first_lbn + t->nsect + o->granule - 1, o->granule);
+	*first = fb_granule_first(o->granule, t->first_lbn);
+	*end = fb_granule_first(o->granule, t->first_lbn + t->nsect);
 	*end = min(*end, o->granules);
 }
 
@@ -416,7 +402,7 @@ static u64 fb_idle_order_near_landing(const struct fb_idle_order *o,
 
 	dm_window(ask->dm, t, ask->head->angle + dm_ns_to_angle(ask->dm, seek_ns), 1ULL << 32,
 		  piece);
-	return div_u64(piece[0].lbn + o->granule - 1, o->granule);
+	return fb_granule_first(o->granule, piece[0].lbn);
 }
 
 /* offer reads on a track */
@@ -438,7 +424,7 @@ static void fb_idle_order_near_look(const struct fb_idle_order *o,
 			fb_idle_order_near_alone(o, ask, at, end, best);
 		return;
 	}
-	at = fb_bitmap_next_before(ask->bm, clamp(at, first, end), end);
+	at = fb_bitmap_next_wanted(ask->bm, clamp(at, first, end), end);
 	if (at < end)
 		fb_idle_order_near_ahead(o, ask, at, end - first, best);
 }
@@ -474,19 +460,28 @@ static void fb_idle_order_near_starts(const struct fb_idle_order *o,
 	}
 }
 
-/* offer the first wanted granule of a region */
+/* offer the first wanted granule of tracks [@from, @end) */
 static void fb_idle_order_near_go(const struct fb_idle_order *o,
-				  const struct fb_idle_order_ask *ask, u32 region, u32 track,
+				  const struct fb_idle_order_ask *ask, u64 from, u64 end, u32 track,
 				  struct fb_idle_order_best *best)
 {
-	u32 groups = ask->bm->groups;
-	u64 from = fb_idle_order_track_granule(o, ask, div_u64((u64)region * groups, FB_REGIONS));
-	u64 end = fb_idle_order_track_granule(o, ask, div_u64((u64)(region + 1) * groups,
-							      FB_REGIONS));
-	u64 first = fb_idle_order_wanted(o, ask, from, end);
+	u64 first;
 
+	from = fb_idle_order_track_granule(o, ask, from);
+	end = fb_idle_order_track_granule(o, ask, end);
+	first = fb_idle_order_wanted(o, ask, from, end);
 	if (first < end)
 		fb_idle_order_near_ahead(o, ask, first, track, best);
+}
+
+static void fb_idle_order_near_go_region(const struct fb_idle_order *o,
+					 const struct fb_idle_order_ask *ask, u32 region,
+					 u32 track, struct fb_idle_order_best *best)
+{
+	u64 groups = ask->bm->groups;
+
+	fb_idle_order_near_go(o, ask, div_u64(region * groups, FB_REGIONS),
+			      div_u64((region + 1) * groups, FB_REGIONS), track, best);
 }
 
 /* offer the nearest region on either side that lags clearly more than this one */
@@ -500,11 +495,11 @@ static void fb_idle_order_near_lagging(const struct fb_idle_order *o,
 	for (i = here + 1; i < FB_REGIONS && o->weight[i] < least; i++)
 		;
 	if (i < FB_REGIONS)
-		fb_idle_order_near_go(o, ask, i, track, best);
+		fb_idle_order_near_go_region(o, ask, i, track, best);
 	for (i = here; i && o->weight[i - 1] < least; i--)
 		;
 	if (i)
-		fb_idle_order_near_go(o, ask, i - 1, track, best);
+		fb_idle_order_near_go_region(o, ask, i - 1, track, best);
 }
 
 /* nothing wanted is near: offer the first on either side, at doubling distance */
@@ -512,19 +507,13 @@ static bool fb_idle_order_near_far(const struct fb_idle_order *o,
 				   const struct fb_idle_order_ask *ask, u32 here, u32 track,
 				   struct fb_idle_order_best *best)
 {
-	u64 from, end, first, tracks = dm_tracks(ask->dm), dist;
+	u64 tracks = dm_tracks(ask->dm), dist;
 
 	for (dist = FB_IDLE_ORDER_NEAR_FAR; !best->wanted && dist < 2 * tracks; dist *= 2) {
-		from = fb_idle_order_track_granule(o, ask, min(here + dist / 2, tracks));
-		end = fb_idle_order_track_granule(o, ask, min(here + dist, tracks));
-		first = fb_idle_order_wanted(o, ask, from, end);
-		if (first < end)
-			fb_idle_order_near_ahead(o, ask, first, track, best);
-		from = fb_idle_order_track_granule(o, ask, here > dist ? here - dist : 0);
-		end = fb_idle_order_track_granule(o, ask, here > dist / 2 ? here - dist / 2 : 0);
-		first = fb_idle_order_wanted(o, ask, from, end);
-		if (first < end)
-			fb_idle_order_near_ahead(o, ask, first, track, best);
+		fb_idle_order_near_go(o, ask, min(here + dist / 2, tracks),
+				      min(here + dist, tracks), track, best);
+		fb_idle_order_near_go(o, ask, here - min_t(u64, dist, here),
+				      here - min_t(u64, dist / 2, here), track, best);
 	}
 	return best->wanted;
 }
@@ -566,7 +555,7 @@ static bool fb_idle_order_near_goes_on(const struct fb_idle_order *o,
 	if (!ask->ahead || !o->cursor || dm_track_of(ask->dm, o->cursor * o->granule - 1, &t) ||
 	    t.cyl != here->cyl || t.head != here->head)
 		return false;
-	best->first = fb_bitmap_next_before(ask->bm, o->cursor, end);
+	best->first = fb_bitmap_next_wanted(ask->bm, o->cursor, end);
 	best->end = o->granules;
 	return best->first < end;
 }
@@ -585,10 +574,7 @@ static bool fb_idle_order_near_next(struct fb_idle_order *o, const struct fb_idl
 		o->cursor = fb_idle_order_track_granule(o, ask, dm_track_index(ask->dm, &t));
 		return fb_idle_order_sequential_next(o, ask, out);
 	}
-	fb_idle_order_piece(o, ask, best.first, fb_idle_order_run_end(o, ask->bm, best.first,
-								      best.end,
-								      fb_idle_order_max(o, ask)),
-			    out);
+	fb_idle_order_run(o, ask, best.first, best.end, out);
 	return true;
 }
 
@@ -626,13 +612,11 @@ int fb_idle_order_init(struct fb_idle_order *o, const struct fb_idle_order_ops *
 	memset(o, 0, sizeof(*o));
 	o->ops = ops;
 	o->granule = granule_sectors;
-	o->granules = div_u64(sectors + granule_sectors - 1, granule_sectors);
+	o->granules = fb_granule_first(granule_sectors, sectors);
 	o->join = FB_IDLE_ORDER_JOIN_SECTORS / granule_sectors;
 	o->regions = regions;
 	o->region = div_u64(o->granules + regions - 1, regions);
 	o->segment = segment_sectors / granule_sectors;
-	if (ops->start)
-		ops->start(o);
 	return 0;
 }
 
@@ -641,6 +625,6 @@ bool fb_idle_order_next(struct fb_idle_order *o, const struct fb_idle_order_ask 
 {
 	if (!ask->bm->n_wanted || !o->ops->next(o, ask, out) || !fb_idle_order_shorten(o, ask, out))
 		return false;
-	o->cursor = div_u64(out->lbn + out->nsect + o->granule - 1, o->granule);
+	o->cursor = fb_granule_first(o->granule, out->lbn + out->nsect);
 	return true;
 }

@@ -38,12 +38,10 @@ struct fb_idle_order_ask {
 /**
  * struct fb_idle_order_ops - an order
  * @name: its name in the user interface
- * @start: begin at the beginning; may be NULL
  * @next: find what to read next; fb_idle_order_next() calls it and shortens the read
  */
 struct fb_idle_order_ops {
 	const char *name;
-	void (*start)(struct fb_idle_order *o);
 	bool (*next)(struct fb_idle_order *o, const struct fb_idle_order_ask *ask,
 		     struct fb_plan_piece *out);
 };

@@ -163,6 +163,16 @@ static void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 ns)
 	s->sectors /= 2;
 }
 
+/* index of the size in force */
+static u32 fb_idle_policy_size(const struct fb_idle_policy *w)
+{
+	u32 size = 0;
+
+	while (size + 1 < FB_IDLE_POLICY_SIZES && FB_IDLE_POLICY_SECTORS_MIN << size < w->sectors)
+		size++;
+	return size;
+}
+
 static u64 fb_idle_policy_transfer_ns(const struct fb_idle_policy *w, u64 sectors)
 {
 	return div_u64(sectors * w->sector_ps, 1000);
@@ -185,16 +195,11 @@ static u64 fb_idle_policy_overhead_ns(const struct fb_idle_policy *w)
 	return ns > transfer_ns ? div_u64(ns - transfer_ns, n) : 0;
 }
 
-/**
- * struct fb_idle_policy_cost - mean cost of a command of one size
- * @ns: time of a command
- * @sectors: sectors that it reads
- * @rest_ns: mean rest of it when a foreground request arrives meanwhile
- */
+/* mean cost of a command of one size */
 struct fb_idle_policy_cost {
-	u64 ns;
-	u64 sectors;
-	u64 rest_ns;
+	u64 ns;		/* time of a command */
+	u64 sectors;	/* sectors that it reads */
+	u64 rest_ns;	/* mean rest of it when a foreground request arrives meanwhile */
 };
 
 /*
@@ -220,33 +225,28 @@ static void fb_idle_policy_cost(const struct fb_idle_policy *w, u32 size,
 /* slowly forget sizes that are not in use, so that they are tried again */
 static void fb_idle_policy_fade(struct fb_idle_policy *w)
 {
-	struct fb_idle_policy_size *s = w->sizes;
+	u32 i;
 
-	for (; s < w->sizes + FB_IDLE_POLICY_SIZES; s++) {
-		if (s == &w->sizes[w->size])
+	for (i = 0; i < FB_IDLE_POLICY_SIZES; i++) {
+		struct fb_idle_policy_size *s = &w->sizes[i];
+		u32 gone = s->n / FB_IDLE_POLICY_STALE + 1;
+
+		if (i == w->size || !s->n)
 			continue;
-		s->ns -= mul_u64_u64_div_u64(s->ns, s->n / FB_IDLE_POLICY_STALE + !!s->n,
-					     max(s->n, 1U));
-		s->sq -= mul_u64_u64_div_u64(s->sq, s->n / FB_IDLE_POLICY_STALE + !!s->n,
-					     max(s->n, 1U));
-		s->sectors -= mul_u64_u64_div_u64(s->sectors, s->n / FB_IDLE_POLICY_STALE + !!s->n,
-						  max(s->n, 1U));
-		s->n -= s->n / FB_IDLE_POLICY_STALE + !!s->n;
+		s->ns -= mul_u64_u64_div_u64(s->ns, gone, s->n);
+		s->sq -= mul_u64_u64_div_u64(s->sq, gone, s->n);
+		s->sectors -= mul_u64_u64_div_u64(s->sectors, gone, s->n);
+		s->n -= gone;
 	}
 }
 
 /* ---- threshold and size ---- */
 
-/**
- * struct fb_idle_policy_choice - a threshold and a size
- * @wait_ns: threshold
- * @sectors: size
- * @yield: sectors read in the idle intervals of the statistics
- */
+/* a threshold and a size */
 struct fb_idle_policy_choice {
-	u64 wait_ns;
-	u32 sectors;
-	u64 yield;
+	u64 wait_ns;	/* threshold */
+	u32 sectors;	/* size */
+	u64 yield;	/* sectors read in the idle intervals of the statistics */
 };
 
 /*
@@ -341,15 +341,14 @@ static void fb_idle_policy_charge(struct fb_idle_policy *w, u32 n, u64 ns)
 	/* a larger debt, from a command of seconds, would take too long to pay */
 	w->credit_ns = max_t(s64, w->credit_ns - (s64)(n * ns), least);
 	w->cost_ns += n * ns;
-	w->n_charged += n;
-	w->most_ns = max(w->most_ns, ns);
+	w->st.max_ns = max(w->st.max_ns, ns);
 }
 
 static void fb_idle_policy_allow(struct fb_idle_policy *w)
 {
 	s64 most = (s64)(w->goal_mean_ns * FB_IDLE_POLICY_WINDOW);
 
-	w->n_requests++;
+	w->st.requests++;
 	w->credit_ns = min_t(s64, w->credit_ns + (s64)w->goal_mean_ns, most);
 }
 
@@ -358,17 +357,14 @@ static void fb_idle_policy_allow(struct fb_idle_policy *w)
  * follows? Half of the most that may be saved up is enough, too, because busy periods may have
  * a heavy tail.
  */
-static bool fb_idle_policy_affords(const struct fb_idle_policy *w, u64 now)
+static bool fb_idle_policy_in_budget(const struct fb_idle_policy *w, u64 now)
 {
 	struct fb_idle_policy_cost cost;
-	u32 size = 0;
 	u64 need;
 
-	if (!w->n_requests || now - w->idle_ns >= FB_IDLE_POLICY_FORGIVE_NS)
+	if (!w->st.requests || now - w->idle_ns >= FB_IDLE_POLICY_FORGIVE_NS)
 		return true;
-	while (size + 1 < FB_IDLE_POLICY_SIZES && FB_IDLE_POLICY_SECTORS_MIN << size < w->sectors)
-		size++;
-	fb_idle_policy_cost(w, size, &cost);
+	fb_idle_policy_cost(w, fb_idle_policy_size(w), &cost);
 	need = (cost.rest_ns + fb_idle_policy_moved_ns(w)) * max(w->longest, 1U);
 	return w->credit_ns >= (s64)min(need, w->goal_mean_ns * FB_IDLE_POLICY_WINDOW / 2);
 }
@@ -414,21 +410,18 @@ void fb_idle_policy_set_fixed(struct fb_idle_policy *w, u64 wait_ns, u32 sectors
 /* the idle interval is over */
 static void fb_idle_policy_wake(struct fb_idle_policy *w, u64 now)
 {
-	bool could = now - w->idle_ns >= w->wait_ns;
-
 	w->busy = true;
 	w->busy_ns = now;
 	w->interval_ns = now - w->idle_ns;
 	w->bin = fb_idle_policy_bin(w->interval_ns);
-	w->total_idle_ns += w->interval_ns;
+	w->st.idle_ns += w->interval_ns;
 	w->requests = 0;
 	w->charge_ns = 0;
-	if (could)
-		w->turnstile++;
+	w->eligible += w->interval_ns >= w->wait_ns;
 	if (!w->reading)
 		return;
 	w->hit_ns = now;
-	w->n_collisions++;
+	w->st.collisions++;
 }
 
 void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now)
@@ -451,8 +444,8 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 	if (w->requests == 1 && !w->hit_ns && (w->read || w->interval_ns >= w->wait_ns))
 		fb_idle_policy_count_alone(&w->alone[w->read], now - w->busy_ns);
 	if (w->control && w->interval_ns >= w->wait_ns)
-		w->turnstile = 0;
-	w->control = w->turnstile >= FB_IDLE_POLICY_CONTROL_OF;
+		w->eligible = 0;
+	w->control = w->eligible >= FB_IDLE_POLICY_CONTROL_OF;
 	w->busy = false;
 	w->read = false;
 	w->hit_ns = 0;
@@ -462,17 +455,13 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 		fb_idle_policy_tune(w);
 }
 
-void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u64 end_ns, u32 nsect)
+void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect)
 {
 	w->reading = true;
 	w->read = true;
 	w->sent_ns = now;
-	w->end_ns = end_ns;
 	w->nsect = nsect;
-	w->size = 0;
-	while (w->size + 1 < FB_IDLE_POLICY_SIZES &&
-	       FB_IDLE_POLICY_SECTORS_MIN << w->size < w->sectors)
-		w->size++;
+	w->size = fb_idle_policy_size(w);
 	w->hit_ns = 0;
 }
 
@@ -483,9 +472,9 @@ void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now)
 	if (!w->reading)
 		return;
 	w->reading = false;
-	w->n_reads++;
-	w->n_sectors += w->nsect;
-	w->used_ns += took_ns;
+	w->st.reads++;
+	w->st.read_sectors += w->nsect;
+	w->st.used_ns += took_ns;
 	fb_idle_policy_count_read(w, took_ns);
 	if (!w->hit_ns)
 		return;
@@ -496,7 +485,7 @@ void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now)
 /* ---- questions ---- */
 
 /* why nothing can be sent, FB_IDLE_POLICY_WAITING aside; FB_IDLE_POLICY_RUN: nothing bars it */
-static enum fb_idle_policy_why fb_idle_policy_barred(const struct fb_idle_policy *w, u64 now)
+static enum fb_idle_policy_why fb_idle_policy_blocked(const struct fb_idle_policy *w, u64 now)
 {
 	if (!w->goal_mean_ns)
 		return FB_IDLE_POLICY_OFF;
@@ -508,12 +497,12 @@ static enum fb_idle_policy_why fb_idle_policy_barred(const struct fb_idle_policy
 		return FB_IDLE_POLICY_READING;
 	if (w->control && now - w->idle_ns < FB_IDLE_POLICY_CONTROL_NS)
 		return FB_IDLE_POLICY_CONTROL;
-	return fb_idle_policy_affords(w, now) ? FB_IDLE_POLICY_RUN : FB_IDLE_POLICY_BUDGET;
+	return fb_idle_policy_in_budget(w, now) ? FB_IDLE_POLICY_RUN : FB_IDLE_POLICY_BUDGET;
 }
 
 u64 fb_idle_policy_begin_ns(const struct fb_idle_policy *w, u64 now)
 {
-	switch (fb_idle_policy_barred(w, now)) {
+	switch (fb_idle_policy_blocked(w, now)) {
 	case FB_IDLE_POLICY_RUN:
 		break;
 	case FB_IDLE_POLICY_BUDGET:
@@ -530,15 +519,10 @@ u64 fb_idle_policy_begin_ns(const struct fb_idle_policy *w, u64 now)
 
 enum fb_idle_policy_why fb_idle_policy_why(const struct fb_idle_policy *w, u64 now)
 {
-	enum fb_idle_policy_why why = fb_idle_policy_barred(w, now);
+	enum fb_idle_policy_why why = fb_idle_policy_blocked(w, now);
 
 	return why == FB_IDLE_POLICY_RUN && fb_idle_policy_begin_ns(w, now) > now ?
 		FB_IDLE_POLICY_WAITING : why;
-}
-
-u32 fb_idle_policy_sectors(const struct fb_idle_policy *w)
-{
-	return w->sectors;
 }
 
 u64 fb_idle_policy_longest_ns(const struct fb_idle_policy *w)
@@ -549,19 +533,12 @@ u64 fb_idle_policy_longest_ns(const struct fb_idle_policy *w)
 void fb_idle_policy_status(const struct fb_idle_policy *w, u64 now,
 			   struct fb_idle_policy_status *st)
 {
-	*st = (struct fb_idle_policy_status) {
-		.why = fb_idle_policy_why(w, now),
-		.wait_ns = w->wait_ns,
-		.sectors = w->sectors,
-		.mean_ns = w->n_requests ? div64_u64(w->cost_ns, w->n_requests) : 0,
-		.max_ns = w->most_ns,
-		.requests = w->n_requests,
-		.collisions = w->n_collisions,
-		.reads = w->n_reads,
-		.read_sectors = w->n_sectors,
-		.used_ns = w->used_ns,
-		.idle_ns = w->total_idle_ns + (w->busy ? 0 : now - w->idle_ns),
-		.credit_ns = w->credit_ns,
-		.moved_ns = fb_idle_policy_moved_ns(w),
-	};
+	*st = w->st;
+	st->why = fb_idle_policy_why(w, now);
+	st->wait_ns = w->wait_ns;
+	st->sectors = w->sectors;
+	st->mean_ns = st->requests ? div64_u64(w->cost_ns, st->requests) : 0;
+	st->idle_ns += w->busy ? 0 : now - w->idle_ns;
+	st->credit_ns = w->credit_ns;
+	st->moved_ns = fb_idle_policy_moved_ns(w);
 }

@@ -94,92 +94,6 @@ struct fb_idle_policy_first {
 };
 
 /**
- * struct fb_idle_policy - the policy; all private
- * @goal_mean_ns: mean slowdown allowed per foreground request; 0: no idle reads
- * @goal_max_ns: maximum slowdown allowed of one foreground request
- * @fixed_ns: threshold set by the user; FB_IDLE_POLICY_AUTO: find it
- * @fixed_sectors: longest command set by the user; 0: find it
- * @turn_ns: one revolution of the drive
- * @sector_ps: longest transfer time of a sector
- * @wait_ns: the threshold in force
- * @sectors: the longest command in force
- * @busy: foreground requests are pending or in flight
- * @busy_ns: since when they are
- * @idle_ns: since when there are none
- * @requests: foreground requests of this busy period
- * @charge_ns: charge for each request of this busy period
- * @bin: bin of the idle interval before it
- * @interval_ns: length of the idle interval before it; 0: there was none
- * @reading: an idle read is at the drive
- * @sent_ns: when it was sent
- * @end_ns: when it is predicted to end
- * @size: index of its size in @sizes
- * @nsect: its sectors
- * @hit_ns: when the first request found it at the drive; 0: none has
- * @read: idle reads were made in this interval, or the one before this busy period
- * @control: no idle read is sent in this interval
- * @intervals: intervals since the threshold was last found
- * @turnstile: intervals in which reads could begin, for @control
- * @credit_ns: what may still be charged; may be negative
- * @longest: requests of the longest busy period, slowly forgotten
- * @bins: idle intervals by length
- * @sizes: times of idle reads by size
- * @alone: first requests after an interval without idle reads [0], and with [1]
- * @aged_n: intervals in @bins
- * @n_requests: all foreground requests
- * @n_collisions: idle reads that a foreground request found at the drive
- * @n_charged: foreground requests charged for
- * @cost_ns: all charges
- * @most_ns: the largest charge for one request
- * @n_reads: idle reads ended
- * @n_sectors: their sectors
- * @used_ns: their time
- * @total_idle_ns: sum of all idle intervals
- */
-struct fb_idle_policy {
-	u64 goal_mean_ns;
-	u64 goal_max_ns;
-	u64 fixed_ns;
-	u32 fixed_sectors;
-	u64 turn_ns;
-	u32 sector_ps;
-	u64 wait_ns;
-	u32 sectors;
-	bool busy;
-	u64 busy_ns;
-	u64 idle_ns;
-	u32 requests;
-	u64 charge_ns;
-	u32 bin;
-	u64 interval_ns;
-	bool reading;
-	u64 sent_ns;
-	u64 end_ns;
-	u32 size;
-	u32 nsect;
-	u64 hit_ns;
-	bool read;
-	bool control;
-	u32 intervals;
-	u32 turnstile;
-	s64 credit_ns;
-	u32 longest;
-	struct fb_idle_policy_bin bins[FB_IDLE_POLICY_BINS];
-	struct fb_idle_policy_size sizes[FB_IDLE_POLICY_SIZES];
-	struct fb_idle_policy_first alone[2];
-	u32 aged_n;
-	u64 n_requests;
-	u64 n_collisions;
-	u64 n_charged;
-	u64 cost_ns;
-	u64 most_ns;
-	u64 n_reads;
-	u64 n_sectors;
-	u64 used_ns;
-	u64 total_idle_ns;
-};
-
-/**
  * struct fb_idle_policy_status - state of the policy, for status output
  * @why: why no idle read is sent
  * @wait_ns: threshold
@@ -209,6 +123,77 @@ struct fb_idle_policy_status {
 	u64 idle_ns;
 	s64 credit_ns;
 	u64 moved_ns;
+};
+
+/**
+ * struct fb_idle_policy - the policy; all private but @sectors
+ * @goal_mean_ns: mean slowdown allowed per foreground request; 0: no idle reads
+ * @goal_max_ns: maximum slowdown allowed of one foreground request
+ * @fixed_ns: threshold set by the user; FB_IDLE_POLICY_AUTO: find it
+ * @fixed_sectors: longest command set by the user; 0: find it
+ * @turn_ns: one revolution of the drive
+ * @sector_ps: longest transfer time of a sector
+ * @wait_ns: the threshold in force
+ * @sectors: how long the next idle read may be, a power of two if found; 0: none is short enough
+ * @busy: foreground requests are pending or in flight
+ * @busy_ns: since when they are
+ * @idle_ns: since when there are none
+ * @requests: foreground requests of this busy period
+ * @charge_ns: charge for each request of this busy period
+ * @bin: bin of the idle interval before it
+ * @interval_ns: length of the idle interval before it; 0: there was none
+ * @reading: an idle read is at the drive
+ * @sent_ns: when it was sent
+ * @size: index of its size in @sizes
+ * @nsect: its sectors
+ * @hit_ns: when the first request found it at the drive; 0: none has
+ * @read: idle reads were made in this interval, or the one before this busy period
+ * @control: no idle read is sent in this interval
+ * @intervals: intervals since the threshold was last found
+ * @eligible: intervals in which reads could begin, for @control
+ * @credit_ns: what may still be charged; may be negative
+ * @longest: requests of the longest busy period, slowly forgotten
+ * @bins: idle intervals by length
+ * @sizes: times of idle reads by size
+ * @alone: first requests after an interval without idle reads [0], and with [1]
+ * @aged_n: intervals in @bins
+ * @cost_ns: all charges
+ * @st: counts for fb_idle_policy_status(), which fills in the rest; @idle_ns: of all intervals
+ *	that are over
+ */
+struct fb_idle_policy {
+	u64 goal_mean_ns;
+	u64 goal_max_ns;
+	u64 fixed_ns;
+	u32 fixed_sectors;
+	u64 turn_ns;
+	u32 sector_ps;
+	u64 wait_ns;
+	u32 sectors;
+	bool busy;
+	u64 busy_ns;
+	u64 idle_ns;
+	u32 requests;
+	u64 charge_ns;
+	u32 bin;
+	u64 interval_ns;
+	bool reading;
+	u64 sent_ns;
+	u32 size;
+	u32 nsect;
+	u64 hit_ns;
+	bool read;
+	bool control;
+	u32 intervals;
+	u32 eligible;
+	s64 credit_ns;
+	u32 longest;
+	struct fb_idle_policy_bin bins[FB_IDLE_POLICY_BINS];
+	struct fb_idle_policy_size sizes[FB_IDLE_POLICY_SIZES];
+	struct fb_idle_policy_first alone[2];
+	u32 aged_n;
+	u64 cost_ns;
+	struct fb_idle_policy_status st;
 };
 
 /**
@@ -264,10 +249,9 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now);
  * fb_idle_policy_sent() - note that an idle read was sent to the drive
  * @w: the policy
  * @now: the time
- * @end_ns: when it is predicted to end
  * @nsect: its sectors
  */
-void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u64 end_ns, u32 nsect);
+void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect);
 
 /**
  * fb_idle_policy_ended() - note that the idle read has ended, failed or was not carried out
@@ -285,14 +269,6 @@ void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now);
  * FB_IDLE_POLICY_NEVER: not before one of the calls above.
  */
 u64 fb_idle_policy_begin_ns(const struct fb_idle_policy *w, u64 now);
-
-/**
- * fb_idle_policy_sectors() - get how long the next idle read may be
- * @w: the policy
- *
- * Return: sectors, a power of two; 0: none is short enough.
- */
-u32 fb_idle_policy_sectors(const struct fb_idle_policy *w);
 
 /**
  * fb_idle_policy_longest_ns() - get how long the next idle read may be predicted to take

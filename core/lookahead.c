@@ -42,17 +42,18 @@ static const u32 fb_lookahead_bit[FB_LOOKAHEAD_LIFTS] = { FB_LIFT_SOURCE, FB_LIF
 
 /* ---- state ---- */
 
+static void fb_lookahead_clear(struct fb_lookahead_lift *l)
+{
+	l->test[0].score = 0;
+	l->test[1].score = 0;
+}
+
 static void fb_lookahead_enter(struct fb_lookahead_lift *l, enum fb_lookahead_state state,
 			       u64 now_ns)
 {
+	fb_lookahead_clear(l);
 	l->state = state;
 	l->since_ns = now_ns;
-}
-
-static void fb_lookahead_try(struct fb_lookahead_lift *l, u64 now_ns)
-{
-	memset(l->test, 0, sizeof(l->test));
-	fb_lookahead_enter(l, FB_LOOKAHEAD_TRIAL, now_ns);
 }
 
 static void fb_lookahead_forget(struct fb_lookahead *p)
@@ -77,13 +78,6 @@ void fb_lookahead_off(struct fb_lookahead *p, bool known_off)
 	p->off = known_off;
 }
 
-static void fb_lookahead_allow(struct fb_lookahead_lift *l, u64 now_ns)
-{
-	l->test[0].score = 0;
-	l->test[1].score = 0;
-	fb_lookahead_enter(l, FB_LOOKAHEAD_ALLOWED, now_ns);
-}
-
 /* pauses start short again for a drive that was good for longer than the pause would be */
 static void fb_lookahead_refuse(struct fb_lookahead_lift *l, const struct fb_lookahead_test *t,
 				u64 now_ns)
@@ -96,15 +90,6 @@ static void fb_lookahead_refuse(struct fb_lookahead_lift *l, const struct fb_loo
 	l->n = t->n;
 	l->bad = t->bad;
 	fb_lookahead_enter(l, FB_LOOKAHEAD_REFUSED, now_ns);
-}
-
-/* the other lift was refused for what both were suspected of: drop the evidence against this one */
-static void fb_lookahead_acquit(struct fb_lookahead_lift *l)
-{
-	if (l->state != FB_LOOKAHEAD_ALLOWED)
-		return;
-	l->test[0].score = 0;
-	l->test[1].score = 0;
 }
 
 /* ---- the test ---- */
@@ -126,7 +111,7 @@ static s32 fb_lookahead_log2(u32 x)
 	return log;
 }
 
-/* limited to one half: beyond that predictions are worthless and the tests do not matter */
+/* at most one half: beyond that predictions are worthless, and the tests do not matter */
 static u32 fb_lookahead_usual(const struct fb_lookahead_base *b)
 {
 	u64 bad = (u64)(b->bad + FB_LOOKAHEAD_PRIOR_BAD) * FB_LOOKAHEAD_ONE;
@@ -172,13 +157,15 @@ static void fb_lookahead_judge(struct fb_lookahead *p, u32 i, u64 now_ns,
 	for (k = 0; k < ARRAY_SIZE(concerned); k++) {
 		if (concerned[k] && fb_lookahead_test(&l->test[k], trial, weight, bad)) {
 			fb_lookahead_refuse(l, &l->test[k], now_ns);
-			fb_lookahead_acquit(&p->lift[!i]);
+			/* the other lift may have been suspected of the same */
+			if (p->lift[!i].state == FB_LOOKAHEAD_ALLOWED)
+				fb_lookahead_clear(&p->lift[!i]);
 			return;
 		}
 	}
 	if (trial && l->test[0].score == -FB_LOOKAHEAD_SURE && l->test[1].score ==
 	    -FB_LOOKAHEAD_SURE)
-		fb_lookahead_allow(l, now_ns);
+		fb_lookahead_enter(l, FB_LOOKAHEAD_ALLOWED, now_ns);
 }
 
 static void fb_lookahead_count(struct fb_lookahead_base *b, bool bad)
@@ -213,8 +200,10 @@ void fb_lookahead_seen(struct fb_lookahead *p, u64 now_ns, const struct fb_looka
 
 static bool fb_lookahead_may(struct fb_lookahead_lift *l, bool turn, u64 now_ns)
 {
-	if (l->state == FB_LOOKAHEAD_REFUSED && now_ns >= l->until_ns)
-		fb_lookahead_try(l, now_ns);
+	if (l->state == FB_LOOKAHEAD_REFUSED && now_ns >= l->until_ns) {
+		memset(l->test, 0, sizeof(l->test));
+		fb_lookahead_enter(l, FB_LOOKAHEAD_TRIAL, now_ns);
+	}
 	return l->state == FB_LOOKAHEAD_ALLOWED || (l->state == FB_LOOKAHEAD_TRIAL && turn);
 }
 

@@ -134,15 +134,13 @@ static int dm_build_spread(struct disk_model *dm, const struct dm_spec_seek *p, 
 			   struct dm_fault *fault)
 {
 	int err = dm_check_distances(p, n, dm->info.cylinders - 1, fault);
-	u32 i;
 
 	if (err || !n)
 		return err;
 	dm->spread = fb_zalloc(n * sizeof(*dm->spread));
 	if (!dm->spread)
 		return -ENOMEM;
-	for (i = 0; i < n; i++)
-		dm->spread[i] = (struct dm_spread){ .cyls = p[i].cyls, .ns = p[i].ns };
+	memcpy(dm->spread, p, n * sizeof(*p));
 	dm->spreads = n;
 	return 0;
 }
@@ -263,44 +261,33 @@ static int dm_build_slips(struct dm_zone *z, struct dm_slip *out, u64 spares,
 	return 0;
 }
 
-/* Check the zone's sectors per track by head: one value for each head, the largest @p->spt. */
-static int dm_check_heads(const struct disk_model *dm, const struct dm_spec_zone *p,
-			  const u16 *head_spt, struct dm_fault *fault)
+/* the tracks of one of a zone's cylinders */
+struct dm_tracks_of {
+	u32 sectors;	/* on all of them */
+	u32 longest;	/* most sectors of a track */
+	u32 shortest;	/* least */
+};
+
+static struct dm_tracks_of dm_tracks_of(const struct disk_model *dm, const struct dm_spec_zone *p,
+					const u16 *head_spt)
 {
-	u32 longest = 0, i;
+	struct dm_tracks_of of = { p->spt * dm->info.heads, p->spt, p->spt };
+	u32 i;
 
-	if (!p->head_spts)
-		return 0;
-	if (p->head_spts != dm->info.heads)
-		return dm_fault_set(fault, p->line,
-				    "head_spt names heads 0..%u of this zone, but the disk has %u",
-				    p->head_spts - 1, dm->info.heads);
-	for (i = 0; i < p->head_spts; i++)
-		longest = max_t(u32, longest, head_spt[i]);
-	if (longest != p->spt)
-		return dm_fault_set(fault, p->line,
-				    "zone's spt is %u, but its longest head_spt is %u",
-				    p->spt, longest);
-	return 0;
-}
-
-static u32 dm_cyl_sectors(const struct disk_model *dm, const struct dm_spec_zone *p,
-			  const u16 *head_spt)
-{
-	u32 sum = 0, i;
-
-	if (!p->head_spts)
-		return p->spt * dm->info.heads;
-	for (i = 0; i < p->head_spts; i++)
-		sum += head_spt[i];
-	return sum;
+	if (p->head_spts)
+		of = (struct dm_tracks_of) { .shortest = U32_MAX };
+	for (i = 0; i < p->head_spts; i++) {
+		of.sectors += head_spt[i];
+		of.longest = max_t(u32, of.longest, head_spt[i]);
+		of.shortest = min_t(u32, of.shortest, head_spt[i]);
+	}
+	return of;
 }
 
 static int dm_check_zone(const struct disk_model *dm, const struct dm_spec_zone *p,
-			 const u16 *head_spt, u32 first_cyl, struct dm_fault *fault)
+			 const struct dm_tracks_of *of, u32 first_cyl, struct dm_fault *fault)
 {
 	u64 room;
-	int err;
 
 	if (p->first_cyl > first_cyl)
 		return dm_fault_set(fault, p->line,
@@ -316,10 +303,15 @@ static int dm_check_zone(const struct disk_model *dm, const struct dm_spec_zone 
 	if (p->last_cyl >= dm->info.cylinders)
 		return dm_fault_set(fault, p->line, "zone's last cylinder %u: the disk has %u",
 				    p->last_cyl, dm->info.cylinders);
-	err = dm_check_heads(dm, p, head_spt, fault);
-	if (err)
-		return err;
-	room = (u64)(p->last_cyl - p->first_cyl + 1) * dm_cyl_sectors(dm, p, head_spt);
+	if (p->head_spts && p->head_spts != dm->info.heads)
+		return dm_fault_set(fault, p->line,
+				    "head_spt names heads 0..%u of this zone, but the disk has %u",
+				    p->head_spts - 1, dm->info.heads);
+	if (of->longest != p->spt)
+		return dm_fault_set(fault, p->line,
+				    "zone's spt is %u, but its longest head_spt is %u",
+				    p->spt, of->longest);
+	room = (u64)(p->last_cyl - p->first_cyl + 1) * of->sectors;
 	if (p->dead > room || p->spares > room - p->dead)
 		return dm_fault_set(fault, p->line,
 				    "zone has %llu sectors, fewer than %llu dead and %llu spares",
@@ -338,27 +330,13 @@ static void dm_fill_heads(struct dm_zone *z, u32 *before, const u16 *head_spt, u
 	z->before = before;
 }
 
-/* Update the longest and shortest track. */
-static void dm_count_spt(struct disk_model *dm, const struct dm_spec_zone *p,
-			 const u16 *head_spt, bool lbns)
-{
-	u32 least = p->spt, i;
-
-	for (i = 0; i < p->head_spts; i++)
-		least = min_t(u32, least, head_spt[i]);
-	dm->spt_most = max(dm->spt_most, p->spt);
-	if (lbns)
-		dm->spt_least = min(dm->spt_least, least);
-}
-
 static void dm_fill_zone(struct dm_zone *z, const struct disk_model *dm,
-			 const struct dm_spec_zone *p, const u16 *head_spt,
-			 enum dm_head_order order)
+			 const struct dm_spec_zone *p, u32 cyl_sectors, enum dm_head_order order)
 {
 	z->cyls = p->last_cyl - p->first_cyl + 1;
 	z->first_cyl = p->first_cyl;
 	z->spt = p->spt;
-	z->cyl_sectors = dm_cyl_sectors(dm, p, head_spt);
+	z->cyl_sectors = cyl_sectors;
 	z->dead = p->dead;
 	z->lbns = (u64)z->cyls * z->cyl_sectors - p->dead - p->spares;
 	z->angle = p->angle;
@@ -385,31 +363,27 @@ static unsigned int dm_build_hints(const u64 *first, u32 zones, u64 end, u16 *hi
 	return shift;
 }
 
-/**
- * struct dm_rest - the parts of a specification left for the zones still to be built
- * @head_spt: sectors per track of zones whose heads differ
- * @before: memory for their dm_zone.before
- * @slip: slips
- * @remap: remaps
- */
+/* the parts of a specification left for the zones still to be built */
 struct dm_rest {
-	const u16 *head_spt;
-	u32 *before;
-	const struct dm_spec_slip *slip;
-	const struct dm_spec_remap *remap;
+	const u16 *head_spt;			/* sectors per track of zones whose heads differ */
+	u32 *before;				/* memory for their dm_zone.before */
+	const struct dm_spec_slip *slip;	/* slips */
+	const struct dm_spec_remap *remap;	/* remaps */
 };
 
 /* @z is the zone in @dm, built from its counterpart in @spec; its part of @rest is used up. */
 static int dm_build_zone(struct disk_model *dm, struct dm_zone *z, const struct dm_spec *spec,
-			 const struct dm_spec_zone *p, struct dm_rest *rest,
-			 struct dm_fault *fault)
+			 const struct dm_spec_zone *p, const struct dm_tracks_of *of,
+			 struct dm_rest *rest, struct dm_fault *fault)
 {
 	struct dm_remap *remap = dm->remap + (rest->remap - spec->remap);
 	struct dm_slip *slip = dm->slip + (rest->slip - spec->slip);
 	int err;
 
-	dm_fill_zone(z, dm, p, rest->head_spt, spec->order);
-	dm_count_spt(dm, p, rest->head_spt, z->lbns);
+	dm_fill_zone(z, dm, p, of->sectors, spec->order);
+	dm->info.spt_most = max(dm->info.spt_most, p->spt);
+	if (z->lbns)
+		dm->info.spt_least = min(dm->info.spt_least, of->shortest);
 	if (p->head_spts) {
 		dm_fill_heads(z, rest->before, rest->head_spt, p->head_spts);
 		rest->before += p->head_spts + 1;
@@ -436,14 +410,14 @@ static int dm_build_zones(struct disk_model *dm, const struct dm_spec *spec,
 	u64 lbn = 0;
 	u32 cyl = 0, i;
 
-	dm->spt_least = DM_SPT_MAX;
 	for (i = 0; i < spec->zones; i++) {
 		const struct dm_spec_zone *p = &spec->zone[i];
+		struct dm_tracks_of of = dm_tracks_of(dm, p, rest.head_spt);
 		struct dm_zone *z = &dm->zone[i];
-		int err = dm_check_zone(dm, p, rest.head_spt, cyl, fault);
+		int err = dm_check_zone(dm, p, &of, cyl, fault);
 
 		if (!err)
-			err = dm_build_zone(dm, z, spec, p, &rest, fault);
+			err = dm_build_zone(dm, z, spec, p, &of, &rest, fault);
 		if (err)
 			return err;
 		z->first_lbn = lbn;
@@ -497,6 +471,9 @@ int dm_build(const struct dm_spec *spec, struct disk_model **out, struct dm_faul
 	if (!dm)
 		return -ENOMEM;
 	dm->info = spec->info;
+	dm->info.spread_known = spec->spreads;
+	dm->info.spt_most = 0;
+	dm->info.spt_least = DM_SPT_MAX;
 	dm->serpentine = spec->order != DM_HEADS_PLAIN;
 	dm->rate = mul_u64_u64_div_u64(1ULL << 63, 1000ULL << (DM_RATE_SHIFT + 32 - 63),
 				       dm->info.period_ps);

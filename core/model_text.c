@@ -6,13 +6,13 @@
  *
  * Calls: core/model_build.c. Core: no locks; it allocates and may sleep.
  */
-#include "disk_model.h"
 #include "core/model_text.h"
 
 #define FB_MODEL_TEXT_LINE_MAX 255		/* bytes in a line, without its newline */
 #define FB_MODEL_TEXT_FRACTION_DIGITS 18	/* of an angle: 10^18 fits 64 bits */
 #define FB_MODEL_TEXT_SECTORS_MAX ((u64)DM_CYLINDERS_MAX * DM_HEADS_MAX * DM_SPT_MAX)
 
+/* How a value is read, and what it becomes. */
 enum fb_model_text_type {
 	FB_MODEL_TEXT_U32,
 	FB_MODEL_TEXT_U64,
@@ -20,108 +20,153 @@ enum fb_model_text_type {
 	FB_MODEL_TEXT_STRING,
 	FB_MODEL_TEXT_FLAG,	/* yes, no */
 	FB_MODEL_TEXT_ORDER,
-	FB_MODEL_TEXT_SEEK,
-	FB_MODEL_TEXT_WRITE_SEEK,
-	FB_MODEL_TEXT_SPREAD,
-	FB_MODEL_TEXT_ZONE,
-	FB_MODEL_TEXT_HEAD_SPT,
-	FB_MODEL_TEXT_SLIP,
-	FB_MODEL_TEXT_REMAP,
-	FB_MODEL_TEXT_END,
+	FB_MODEL_TEXT_LINE,	/* nothing is read: the number of the line */
 };
 
-/**
- * struct fb_model_text_record - one kind of record
- * @name: its first word
- * @type: how the rest is read; up to FB_MODEL_TEXT_ORDER once in a text, before the first zone
- * @required: a text without it is refused
- * @offset: FB_MODEL_TEXT_U32 .. FB_MODEL_TEXT_FLAG: where the value goes in struct dm_info
- * @min: least value
- * @max: greatest value; of a string: bytes, its NUL among them
- */
-struct fb_model_text_record {
-	const char *name;
-	enum fb_model_text_type type;
-	bool required;
-	u32 offset;
-	u64 min;
-	u64 max;
+/* a value in a record */
+struct fb_model_text_field {
+	/* its name, for messages; of a header record, the record's first word */
+	const char *what;
+	const char *keyword;		/* word before it, or NULL */
+	enum fb_model_text_type type;	/* how it is read */
+	bool optional;			/* it may be missing */
+	u32 offset;			/* where it goes in the struct that the record fills */
+	u64 min;			/* least value */
+	u64 max;			/* greatest value; of a string: bytes, its NUL among them */
 };
 
-#define FB_MODEL_TEXT_INFO(field) offsetof(struct dm_info, field)
+#define FB_MODEL_TEXT_INFO(type, field, optional, min, max)			\
+	{ #field, NULL, FB_MODEL_TEXT_##type, optional, offsetof(struct dm_spec, info.field), \
+	  min, max }
 
-static const struct fb_model_text_record fb_model_text_records[] = {
-	{ "vendor", FB_MODEL_TEXT_STRING, true, FB_MODEL_TEXT_INFO(vendor), 0, DM_ID_LEN },
-	{ "product", FB_MODEL_TEXT_STRING, true, FB_MODEL_TEXT_INFO(product), 0, DM_ID_LEN },
-	{ "serial", FB_MODEL_TEXT_STRING, false, FB_MODEL_TEXT_INFO(serial), 0, DM_ID_LEN },
-	{ "revision", FB_MODEL_TEXT_STRING, false, FB_MODEL_TEXT_INFO(revision), 0, DM_ID_LEN },
-	{ "wwn", FB_MODEL_TEXT_STRING, false, FB_MODEL_TEXT_INFO(wwn), 0, DM_ID_LEN },
-	{ "distrusted", FB_MODEL_TEXT_STRING, false, FB_MODEL_TEXT_INFO(distrusted), 0,
-		DM_TEXT_LEN },
-	{ "sectors", FB_MODEL_TEXT_U64, true, FB_MODEL_TEXT_INFO(sectors), 1,
-		FB_MODEL_TEXT_SECTORS_MAX },
-	{ "physical_sectors", FB_MODEL_TEXT_U32, false, FB_MODEL_TEXT_INFO(physical_sectors), 1,
-		8 },
-	{ "granule_sectors", FB_MODEL_TEXT_U32, false, FB_MODEL_TEXT_INFO(granule_sectors), 1,
-		DM_GRANULE_MAX },
-	{ "cylinders", FB_MODEL_TEXT_U32, true, FB_MODEL_TEXT_INFO(cylinders), 1,
-		DM_CYLINDERS_MAX },
-	{ "heads", FB_MODEL_TEXT_U32, true, FB_MODEL_TEXT_INFO(heads), 1, DM_HEADS_MAX },
-	{ .name = "head_order", .type = FB_MODEL_TEXT_ORDER, .required = true },
-	{ "period_ps", FB_MODEL_TEXT_U64, true, FB_MODEL_TEXT_INFO(period_ps), DM_PERIOD_PS_MIN,
-		DM_PERIOD_PS_MAX },
-	{ "head_switch_ns", FB_MODEL_TEXT_U32, true, FB_MODEL_TEXT_INFO(head_switch_ns), 0,
-		DM_NS_MAX },
-	{ "write_settle_ns", FB_MODEL_TEXT_U32, true, FB_MODEL_TEXT_INFO(write_settle_ns), 0,
-		DM_NS_MAX },
-	{ .name = "zero_latency", .type = FB_MODEL_TEXT_FLAG, .required = true,
-	  .offset = FB_MODEL_TEXT_INFO(zero_latency) },
-	{ "read_overhead_ns", FB_MODEL_TEXT_U32, false, FB_MODEL_TEXT_INFO(read_overhead_ns), 0,
-		DM_NS_MAX },
-	{ "write_overhead_ns", FB_MODEL_TEXT_U32, false, FB_MODEL_TEXT_INFO(write_overhead_ns), 0,
-		DM_NS_MAX },
-	{ "read_report_ns", FB_MODEL_TEXT_U32, false, FB_MODEL_TEXT_INFO(read_report_ns), 0,
-		DM_NS_MAX },
-	{ "write_report_ns", FB_MODEL_TEXT_U32, false, FB_MODEL_TEXT_INFO(write_report_ns), 0,
-		DM_NS_MAX },
-	{ .name = "seek", .type = FB_MODEL_TEXT_SEEK },
-	{ .name = "write_seek", .type = FB_MODEL_TEXT_WRITE_SEEK },
-	{ .name = "seek_spread", .type = FB_MODEL_TEXT_SPREAD },
-	{ .name = "zone", .type = FB_MODEL_TEXT_ZONE },
-	{ .name = "head_spt", .type = FB_MODEL_TEXT_HEAD_SPT },
-	{ .name = "slip", .type = FB_MODEL_TEXT_SLIP },
-	{ .name = "remap", .type = FB_MODEL_TEXT_REMAP },
-	{ .name = "end", .type = FB_MODEL_TEXT_END },
+/* Header records have one value each, come once, and before the first zone. */
+static const struct fb_model_text_field fb_model_text_header[] = {
+	FB_MODEL_TEXT_INFO(STRING, vendor, false, 0, DM_ID_LEN),
+	FB_MODEL_TEXT_INFO(STRING, product, false, 0, DM_ID_LEN),
+	FB_MODEL_TEXT_INFO(STRING, serial, true, 0, DM_ID_LEN),
+	FB_MODEL_TEXT_INFO(STRING, revision, true, 0, DM_ID_LEN),
+	FB_MODEL_TEXT_INFO(STRING, wwn, true, 0, DM_ID_LEN),
+	FB_MODEL_TEXT_INFO(STRING, distrusted, true, 0, DM_TEXT_LEN),
+	FB_MODEL_TEXT_INFO(U64, sectors, false, 1, FB_MODEL_TEXT_SECTORS_MAX),
+	FB_MODEL_TEXT_INFO(U32, physical_sectors, true, 1, 8),
+	FB_MODEL_TEXT_INFO(U32, granule_sectors, true, 1, DM_GRANULE_MAX),
+	FB_MODEL_TEXT_INFO(U32, cylinders, false, 1, DM_CYLINDERS_MAX),
+	FB_MODEL_TEXT_INFO(U32, heads, false, 1, DM_HEADS_MAX),
+	{ .what = "head_order", .type = FB_MODEL_TEXT_ORDER,
+	  .offset = offsetof(struct dm_spec, order) },
+	FB_MODEL_TEXT_INFO(U64, period_ps, false, DM_PERIOD_PS_MIN, DM_PERIOD_PS_MAX),
+	FB_MODEL_TEXT_INFO(U32, head_switch_ns, false, 0, DM_NS_MAX),
+	FB_MODEL_TEXT_INFO(U32, write_settle_ns, false, 0, DM_NS_MAX),
+	FB_MODEL_TEXT_INFO(FLAG, zero_latency, false, 0, 1),
+	FB_MODEL_TEXT_INFO(U32, read_overhead_ns, true, 0, DM_NS_MAX),
+	FB_MODEL_TEXT_INFO(U32, write_overhead_ns, true, 0, DM_NS_MAX),
+	FB_MODEL_TEXT_INFO(U32, read_report_ns, true, 0, DM_NS_MAX),
+	FB_MODEL_TEXT_INFO(U32, write_report_ns, true, 0, DM_NS_MAX),
+};
+
+#define FB_MODEL_TEXT_FIELD(what, keyword, type, of, field, min, max)		\
+	{ what, keyword, FB_MODEL_TEXT_##type, false, offsetof(struct dm_spec_##of, field),	\
+	  min, max }
+#define FB_MODEL_TEXT_LINE_OF(of)						\
+	{ .type = FB_MODEL_TEXT_LINE, .offset = offsetof(struct dm_spec_##of, line) }
+
+static const struct fb_model_text_field fb_model_text_seek[] = {
+	FB_MODEL_TEXT_LINE_OF(seek),
+	FB_MODEL_TEXT_FIELD("seek distance", NULL, U32, seek, cyls, 1, DM_CYLINDERS_MAX),
+	FB_MODEL_TEXT_FIELD("seek time", NULL, U32, seek, ns, 1, DM_NS_MAX),
+};
+
+static const struct fb_model_text_field fb_model_text_spread[] = {
+	FB_MODEL_TEXT_LINE_OF(seek),
+	FB_MODEL_TEXT_FIELD("seek distance", NULL, U32, seek, cyls, 1, DM_CYLINDERS_MAX),
+	FB_MODEL_TEXT_FIELD("seek time", NULL, U32, seek, ns, 0, DM_NS_MAX),
+};
+
+static const struct fb_model_text_field fb_model_text_zone[] = {
+	FB_MODEL_TEXT_LINE_OF(zone),
+	FB_MODEL_TEXT_FIELD("zone: first cylinder", NULL, U32, zone, first_cyl, 0,
+			    DM_CYLINDERS_MAX - 1),
+	FB_MODEL_TEXT_FIELD("zone: last cylinder", NULL, U32, zone, last_cyl, 0,
+			    DM_CYLINDERS_MAX - 1),
+	FB_MODEL_TEXT_FIELD("zone: spt", "spt", U32, zone, spt, 1, DM_SPT_MAX),
+	FB_MODEL_TEXT_FIELD("zone: angle", "angle", FRACTION, zone, angle, 0, 0),
+	FB_MODEL_TEXT_FIELD("zone: track_skew", "track_skew", FRACTION, zone, track_skew, 0, 0),
+	FB_MODEL_TEXT_FIELD("zone: cyl_skew", "cyl_skew", FRACTION, zone, cyl_skew, 0, 0),
+	FB_MODEL_TEXT_FIELD("zone: dead", "dead", U64, zone, dead, 0, FB_MODEL_TEXT_SECTORS_MAX),
+	FB_MODEL_TEXT_FIELD("zone: spares", "spares", U64, zone, spares, 0,
+			    FB_MODEL_TEXT_SECTORS_MAX),
+};
+
+static const struct fb_model_text_field fb_model_text_slip[] = {
+	FB_MODEL_TEXT_LINE_OF(slip),
+	FB_MODEL_TEXT_FIELD("slip", NULL, U64, slip, at, 0, FB_MODEL_TEXT_SECTORS_MAX),
+	{ "slip: count", NULL, FB_MODEL_TEXT_U32, true, offsetof(struct dm_spec_slip, n), 1,
+	  U32_MAX },
+};
+
+static const struct fb_model_text_field fb_model_text_remap[] = {
+	FB_MODEL_TEXT_LINE_OF(remap),
+	FB_MODEL_TEXT_FIELD("remap: sector", NULL, U64, remap, from, 0, FB_MODEL_TEXT_SECTORS_MAX),
+	FB_MODEL_TEXT_FIELD("remap: target", "to", U64, remap, to, 0, FB_MODEL_TEXT_SECTORS_MAX),
+};
+
+/* The first three come before the first zone, those after FB_MODEL_TEXT_ZONES belong to one. */
+enum fb_model_text_list_id {
+	FB_MODEL_TEXT_SEEKS,
+	FB_MODEL_TEXT_WRITE_SEEKS,
+	FB_MODEL_TEXT_SPREADS,
+	FB_MODEL_TEXT_ZONES,
+	FB_MODEL_TEXT_HEAD_SPTS,
+	FB_MODEL_TEXT_SLIPS,
+	FB_MODEL_TEXT_REMAPS,
+	FB_MODEL_TEXT_LISTS,
+};
+
+/* records that may come any number of times; each fills an item */
+struct fb_model_text_list {
+	const char *name;	/* their first word */
+	const struct fb_model_text_field *field;	/* their values */
+	u32 fields;		/* how many */
+	u32 size;		/* size of an item */
+	u32 most;		/* most items; 0: any number */
+};
+
+static const struct fb_model_text_list fb_model_text_lists[FB_MODEL_TEXT_LISTS] = {
+	{ "seek", fb_model_text_seek, ARRAY_SIZE(fb_model_text_seek), sizeof(struct dm_spec_seek),
+	  DM_SEEK_POINTS_MAX },
+	{ "write_seek", fb_model_text_seek, ARRAY_SIZE(fb_model_text_seek),
+	  sizeof(struct dm_spec_seek), DM_SEEK_POINTS_MAX },
+	{ "seek_spread", fb_model_text_spread, ARRAY_SIZE(fb_model_text_spread),
+	  sizeof(struct dm_spec_seek), DM_SEEK_POINTS_MAX },
+	{ "zone", fb_model_text_zone, ARRAY_SIZE(fb_model_text_zone), sizeof(struct dm_spec_zone),
+	  DM_ZONES_MAX },
+	/* not one item a line, see fb_model_text_read_head_spt() */
+	{ .name = "head_spt", .size = sizeof(u16) },
+	{ "slip", fb_model_text_slip, ARRAY_SIZE(fb_model_text_slip), sizeof(struct dm_spec_slip),
+	  0 },
+	{ "remap", fb_model_text_remap, ARRAY_SIZE(fb_model_text_remap),
+	  sizeof(struct dm_spec_remap), 0 },
 };
 
 /* Indexed by enum dm_head_order. */
 static const char * const fb_model_text_orders[] = { "plain", "serpentine-zone",
 	"serpentine-disk" };
 
-/**
- * struct mt - a text being read
- * @text: what is still to be read
- * @len: its length
- * @line: number of the line in @buf
- * @buf: the line, its words taken apart as they are read
- * @word: the rest of the line
- * @record: what the line is
- * @seen: per record: the line that held it first, 0 = none
- * @head_spts: numbers in @spec.head_spt
- * @spec: what has been read
- * @fault: why the text is refused
- */
+/* a text being read */
 struct mt {
-	const char *text;
-	size_t len;
-	u32 line;
+	const char *text;			/* what is still to be read */
+	size_t len;				/* its length */
+	u32 line;				/* number of the line in @buf */
+	/* the line, its words taken apart as they are read */
 	char buf[FB_MODEL_TEXT_LINE_MAX + 1];
-	char *word;
-	const struct fb_model_text_record *record;
-	u32 seen[ARRAY_SIZE(fb_model_text_records)];
-	u32 head_spts;
-	struct dm_spec spec;
-	struct dm_fault fault;
+	char *word;				/* the rest of the line */
+	const char *name;			/* its first word */
+	/* per header record: the line that held it, 0 = none */
+	u32 seen[ARRAY_SIZE(fb_model_text_header)];
+	void *list[FB_MODEL_TEXT_LISTS];	/* items by enum fb_model_text_list_id */
+	u32 items[FB_MODEL_TEXT_LISTS];		/* how many were read */
+	struct dm_spec spec;			/* what has been read */
+	struct dm_fault *fault;			/* why the text is refused */
 };
 
 /* Report that the line being read is at fault. */
@@ -129,27 +174,29 @@ static __printf(2, 3) int fb_model_text_fail(struct mt *mt, const char *fmt, ...
 {
 	va_list args;
 
-	mt->fault.line = mt->line;
+	mt->fault->line = mt->line;
 	va_start(args, fmt);
-	vsnprintf(mt->fault.reason, sizeof(mt->fault.reason), fmt, args);
+	vsnprintf(mt->fault->reason, sizeof(mt->fault->reason), fmt, args);
 	va_end(args);
 	return -EINVAL;
 }
 
 /* ---- words and numbers ---- */
 
+static void fb_model_text_skip_blanks(struct mt *mt)
+{
+	mt->word += strspn(mt->word, " \t");
+}
+
 static char *fb_model_text_next_word(struct mt *mt)
 {
-	char *word, *p = mt->word;
+	char *word;
 
-	while (*p == ' ' || *p == '\t')
-		p++;
-	word = p;
-	while (*p && *p != ' ' && *p != '\t')
-		p++;
-	if (*p)
-		*p++ = '\0';
-	mt->word = p;
+	fb_model_text_skip_blanks(mt);
+	word = mt->word;
+	mt->word += strcspn(word, " \t");
+	if (*mt->word)
+		*mt->word++ = '\0';
 	return word;
 }
 
@@ -185,35 +232,25 @@ static int fb_model_text_number(struct mt *mt, const char *what, u64 min, u64 ma
 	return 0;
 }
 
-static int fb_model_text_number32(struct mt *mt, const char *what, u32 min, u32 max, u32 *value)
-{
-	u64 v;
-	int err = fb_model_text_number(mt, what, min, max, &v);
-
-	if (!err)
-		*value = v;
-	return err;
-}
-
 /* Read a fraction of a turn, "0" or "0." and up to 18 digits, in 2^-64 turn. */
 static int fb_model_text_fraction(struct mt *mt, const char *what, u64 *value)
 {
 	const char *word = fb_model_text_next_word(mt), *p;
 	u64 scale = 1, v = 0;
+	size_t digits;
 
 	if (!*word)
 		return fb_model_text_fail(mt, "%s: fraction of a turn missing", what);
-	if (word[0] != '0' || (word[1] && word[1] != '.') || (word[1] && !word[2]))
+	p = word + 1 + (word[1] == '.');
+	digits = strspn(p, "0123456789");
+	if (word[0] != '0' || (word[1] && (word[1] != '.' || !digits)) ||
+	    (p[digits] && digits <= FB_MODEL_TEXT_FRACTION_DIGITS))
 		return fb_model_text_fail(mt, "%s: '%.40s' is not a fraction 0.ddd of a turn", what,
 					  word);
-	for (p = word + 1 + !!word[1]; *p; p++) {
-		if (*p < '0' || *p > '9')
-			return fb_model_text_fail(mt,
-						  "%s: '%.40s' is not a fraction 0.ddd of a turn",
-						  what, word);
-		if (p - word > FB_MODEL_TEXT_FRACTION_DIGITS + 1)
-			return fb_model_text_fail(mt, "%s: '%.40s' has more than %d digits", what,
-						  word, FB_MODEL_TEXT_FRACTION_DIGITS);
+	if (digits > FB_MODEL_TEXT_FRACTION_DIGITS)
+		return fb_model_text_fail(mt, "%s: '%.40s' has more than %d digits", what, word,
+					  FB_MODEL_TEXT_FRACTION_DIGITS);
+	for (; *p; p++) {
 		v = v * 10 + (*p - '0');
 		scale *= 10;
 	}
@@ -227,7 +264,7 @@ static int fb_model_text_keyword(struct mt *mt, const char *keyword)
 
 	if (strcmp(word, keyword))
 		return fb_model_text_fail(mt, "%s: '%.40s' stands where '%s' belongs",
-					  mt->record->name, word, keyword);
+					  mt->name, word, keyword);
 	return 0;
 }
 
@@ -236,105 +273,100 @@ static int fb_model_text_line_ends(struct mt *mt)
 	const char *word = fb_model_text_next_word(mt);
 
 	if (*word)
-		return fb_model_text_fail(mt, "%s: '%.40s' is too much", mt->record->name, word);
+		return fb_model_text_fail(mt, "%s: '%.40s' is too much", mt->name, word);
 	return 0;
 }
 
 /* ---- records ---- */
 
 /* The rest of the line, blanks around it dropped, blanks inside kept. */
-static int fb_model_text_read_string(struct mt *mt, char *value)
+static int fb_model_text_read_string(struct mt *mt, const struct fb_model_text_field *f,
+				     char *value)
 {
-	char *p = mt->word;
-	size_t n;
+	char *p = mt->word + strspn(mt->word, " ");
+	size_t n = strlen(p);
 
-	while (*p == ' ')
-		p++;
-	n = strlen(p);
 	while (n && p[n - 1] == ' ')
 		n--;
 	if (!n)
-		return fb_model_text_fail(mt, "%s: value missing", mt->record->name);
-	if (n >= mt->record->max)
-		return fb_model_text_fail(mt, "%s: '%.40s...' is longer than %llu bytes",
-					  mt->record->name, p,
-					  (unsigned long long)mt->record->max - 1);
+		return fb_model_text_fail(mt, "%s: value missing", f->what);
+	if (n >= f->max)
+		return fb_model_text_fail(mt, "%s: '%.40s...' is longer than %llu bytes", f->what,
+					  p, (unsigned long long)f->max - 1);
 	p[n] = '\0';
 	mt->word = p + n;
 	for (; *p; p++) {
 		if (*p < ' ' || *p > '~')
 			return fb_model_text_fail(mt, "%s: byte 0x%02x is not printable ASCII",
-						  mt->record->name, (unsigned char)*p);
+						  f->what, (unsigned char)*p);
 		*value++ = *p;
 	}
 	return 0;
 }
 
-static int fb_model_text_read_choice(struct mt *mt, const char * const *choices, u32 n, u32 *value)
+static int fb_model_text_read_choice(struct mt *mt, const char *what, const char * const *choices,
+				     u32 n, u32 *value)
 {
 	const char *word = fb_model_text_next_word(mt);
-	u32 i;
 
-	for (i = 0; i < n; i++) {
-		if (!strcmp(word, choices[i])) {
-			*value = i;
+	for (*value = 0; *value < n; ++*value)
+		if (!strcmp(word, choices[*value]))
 			return 0;
-		}
-	}
-	return fb_model_text_fail(mt, "%s: '%.40s' is none of %s, %s%s%s", mt->record->name, word,
+	return fb_model_text_fail(mt, "%s: '%.40s' is none of %s, %s%s%s", what, word,
 				  choices[0], choices[1], n > 2 ? ", " : "", n > 2 ? choices[2] :
 				  "");
 }
 
-static int fb_model_text_read_header(struct mt *mt)
+/* Read a value into its place in @base. */
+static int fb_model_text_read_field(struct mt *mt, const struct fb_model_text_field *f, void *base)
 {
 	static const char * const no_yes[] = { "no", "yes" };
-	const struct fb_model_text_record *r = mt->record;
-	void *field = (char *)&mt->spec.info + r->offset;
+	void *field = (char *)base + f->offset;
+	int err = f->keyword ? fb_model_text_keyword(mt, f->keyword) : 0;
 	u32 choice = 0;
-	int err;
+	u64 value = 0;
 
-	if (mt->spec.zones)
-		return fb_model_text_fail(mt, "header record %s after the first zone", r->name);
-	switch (r->type) {
+	if (err)
+		return err;
+	switch (f->type) {
 	case FB_MODEL_TEXT_U32:
-		return fb_model_text_number32(mt, r->name, r->min, r->max, field);
+		err = fb_model_text_number(mt, f->what, f->min, f->max, &value);
+		*(u32 *)field = value;
+		return err;
 	case FB_MODEL_TEXT_U64:
-		if (field == &mt->spec.info.sectors)
-			mt->spec.line = mt->line;
-		return fb_model_text_number(mt, r->name, r->min, r->max, field);
+		return fb_model_text_number(mt, f->what, f->min, f->max, field);
+	case FB_MODEL_TEXT_FRACTION:
+		return fb_model_text_fraction(mt, f->what, field);
 	case FB_MODEL_TEXT_STRING:
-		return fb_model_text_read_string(mt, field);
+		return fb_model_text_read_string(mt, f, field);
 	case FB_MODEL_TEXT_FLAG:
-		err = fb_model_text_read_choice(mt, no_yes, ARRAY_SIZE(no_yes), &choice);
+		err = fb_model_text_read_choice(mt, f->what, no_yes, ARRAY_SIZE(no_yes), &choice);
 		*(bool *)field = choice;
 		return err;
-	default:
-		err = fb_model_text_read_choice(mt, fb_model_text_orders,
+	case FB_MODEL_TEXT_ORDER:
+		err = fb_model_text_read_choice(mt, f->what, fb_model_text_orders,
 						ARRAY_SIZE(fb_model_text_orders), &choice);
-		mt->spec.order = choice;
+		*(enum dm_head_order *)field = choice;
 		return err;
+	default:
+		*(u32 *)field = mt->line;
+		return 0;
 	}
 }
 
-/* Read a distance and a time of @least or more: that of a seek, or how much it varies. */
-static int fb_model_text_read_seek(struct mt *mt, struct dm_spec_seek *points, u32 *n, u32 least)
+static int fb_model_text_read_header(struct mt *mt, u32 i)
 {
-	struct dm_spec_seek *p = &points[*n];
-	int err;
+	const struct fb_model_text_field *f = &fb_model_text_header[i];
 
-	if (mt->spec.zones)
-		return fb_model_text_fail(mt, "header record %s after the first zone",
-					  mt->record->name);
-	if (*n == DM_SEEK_POINTS_MAX)
-		return fb_model_text_fail(mt, "%s: more than %u points", mt->record->name,
-					  DM_SEEK_POINTS_MAX);
-	err = fb_model_text_number32(mt, "seek distance", 1, DM_CYLINDERS_MAX, &p->cyls);
-	if (!err)
-		err = fb_model_text_number32(mt, "seek time", least, DM_NS_MAX, &p->ns);
-	p->line = mt->line;
-	++*n;
-	return err;
+	if (mt->seen[i])
+		return fb_model_text_fail(mt, "%s was given on line %u already", f->what,
+					  mt->seen[i]);
+	mt->seen[i] = mt->line;
+	if (mt->items[FB_MODEL_TEXT_ZONES])
+		return fb_model_text_fail(mt, "header record %s after the first zone", f->what);
+	if (f->offset == offsetof(struct dm_spec, info.sectors))
+		mt->spec.line = mt->line;
+	return fb_model_text_read_field(mt, f, &mt->spec);
 }
 
 /* Every required header record must come before the first zone. */
@@ -343,10 +375,10 @@ static int fb_model_text_check_header(struct mt *mt)
 	const struct dm_info *info = &mt->spec.info;
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(fb_model_text_records); i++)
-		if (fb_model_text_records[i].required && !mt->seen[i])
+	for (i = 0; i < ARRAY_SIZE(fb_model_text_header); i++)
+		if (!fb_model_text_header[i].optional && !mt->seen[i])
 			return fb_model_text_fail(mt, "no %s record before the first zone",
-						  fb_model_text_records[i].name);
+						  fb_model_text_header[i].what);
 	if (info->physical_sectors != 1 && info->physical_sectors != 8)
 		return fb_model_text_fail(mt, "physical_sectors: %u is neither 1 nor 8",
 					  info->physical_sectors);
@@ -360,193 +392,93 @@ static int fb_model_text_check_header(struct mt *mt)
 	return 0;
 }
 
-/**
- * struct fb_model_text_zone_field - one fact of a zone record, in the order of the record
- * @what: its name, for messages
- * @keyword: word before it, or NULL
- * @type: FB_MODEL_TEXT_U32, FB_MODEL_TEXT_U64, or FB_MODEL_TEXT_FRACTION
- * @offset: where it goes in struct dm_spec_zone
- * @min: least value
- * @max: greatest value
- */
-struct fb_model_text_zone_field {
-	const char *what;
-	const char *keyword;
-	enum fb_model_text_type type;
-	u32 offset;
-	u64 min;
-	u64 max;
-};
-
-#define FB_MODEL_TEXT_ZONE_FIELD(field) offsetof(struct dm_spec_zone, field)
-
-static const struct fb_model_text_zone_field fb_model_text_zone_fields[] = {
-	{ "zone: first cylinder", NULL, FB_MODEL_TEXT_U32, FB_MODEL_TEXT_ZONE_FIELD(first_cyl), 0,
-		DM_CYLINDERS_MAX - 1 },
-	{ "zone: last cylinder", NULL, FB_MODEL_TEXT_U32, FB_MODEL_TEXT_ZONE_FIELD(last_cyl), 0,
-		DM_CYLINDERS_MAX - 1 },
-	{ "zone: spt", "spt", FB_MODEL_TEXT_U32, FB_MODEL_TEXT_ZONE_FIELD(spt), 1, DM_SPT_MAX },
-	{ .what = "zone: angle", .keyword = "angle", .type = FB_MODEL_TEXT_FRACTION,
-	  .offset = FB_MODEL_TEXT_ZONE_FIELD(angle) },
-	{ .what = "zone: track_skew", .keyword = "track_skew", .type = FB_MODEL_TEXT_FRACTION,
-	  .offset = FB_MODEL_TEXT_ZONE_FIELD(track_skew) },
-	{ .what = "zone: cyl_skew", .keyword = "cyl_skew", .type = FB_MODEL_TEXT_FRACTION,
-	  .offset = FB_MODEL_TEXT_ZONE_FIELD(cyl_skew) },
-	{ "zone: dead", "dead", FB_MODEL_TEXT_U64, FB_MODEL_TEXT_ZONE_FIELD(dead), 0,
-		FB_MODEL_TEXT_SECTORS_MAX },
-	{ "zone: spares", "spares", FB_MODEL_TEXT_U64, FB_MODEL_TEXT_ZONE_FIELD(spares), 0,
-		FB_MODEL_TEXT_SECTORS_MAX },
-};
-
-static int fb_model_text_read_zone(struct mt *mt)
+/* Heads in the order of their numbers, in one line or several, of zone @z. */
+static int fb_model_text_read_head_spt(struct mt *mt, struct dm_spec_zone *z)
 {
-	struct dm_spec_zone *z = &mt->spec.zone[mt->spec.zones];
-	u32 i;
-	int err = 0;
+	u16 *head_spt = mt->list[FB_MODEL_TEXT_HEAD_SPTS];
+	u32 heads = mt->spec.info.heads;
+	u64 first, spt;
+	int err = fb_model_text_number(mt, "head_spt: head", 0, heads - 1, &first);
 
-	if (!mt->spec.zones)
-		err = fb_model_text_check_header(mt);
-	else if (mt->spec.zones == DM_ZONES_MAX)
-		err = fb_model_text_fail(mt, "more than %u zones", DM_ZONES_MAX);
-	if (err)
-		return err;
-	z->line = mt->line;
-	mt->spec.zones++;
-	for (i = 0; i < ARRAY_SIZE(fb_model_text_zone_fields) && !err; i++) {
-		const struct fb_model_text_zone_field *f = &fb_model_text_zone_fields[i];
-		void *field = (char *)z + f->offset;
-
-		if (f->keyword)
-			err = fb_model_text_keyword(mt, f->keyword);
-		if (err)
-			break;
-		if (f->type == FB_MODEL_TEXT_U32)
-			err = fb_model_text_number32(mt, f->what, f->min, f->max, field);
-		else if (f->type == FB_MODEL_TEXT_U64)
-			err = fb_model_text_number(mt, f->what, f->min, f->max, field);
-		else
-			err = fb_model_text_fraction(mt, f->what, field);
-	}
-	return err;
-}
-
-/* The zone that further records belong to: the last one read. */
-static struct dm_spec_zone *fb_model_text_zone(struct mt *mt)
-{
-	if (mt->spec.zones)
-		return &mt->spec.zone[mt->spec.zones - 1];
-	fb_model_text_fail(mt, "%s before the first zone", mt->record->name);
-	return NULL;
-}
-
-static void fb_model_text_skip_blanks(struct mt *mt)
-{
-	while (*mt->word == ' ' || *mt->word == '\t')
-		mt->word++;
-}
-
-/* Heads in the order of their numbers, in one line or several. */
-static int fb_model_text_read_head_spt(struct mt *mt)
-{
-	struct dm_spec_zone *z = fb_model_text_zone(mt);
-	u32 heads = mt->spec.info.heads, first, spt;
-	int err;
-
-	if (!z)
-		return -EINVAL;
-	err = fb_model_text_number32(mt, "head_spt: head", 0, heads - 1, &first);
 	if (!err && z->head_spts < heads && first != z->head_spts)
 		err = fb_model_text_fail(mt, "head_spt: head %u stands where head %u belongs",
-					 first, z->head_spts);
+					 (u32)first, z->head_spts);
 	do {
 		if (!err && z->head_spts == heads)
 			err = fb_model_text_fail(mt,
 						 "head_spt: the zone's %u heads were given already",
 						 heads);
 		if (!err)
-			err = fb_model_text_number32(mt, "head_spt", 1, z->spt, &spt);
+			err = fb_model_text_number(mt, "head_spt", 1, z->spt, &spt);
 		if (err)
 			return err;
-		mt->spec.head_spt[mt->head_spts++] = spt;
+		head_spt[mt->items[FB_MODEL_TEXT_HEAD_SPTS]++] = spt;
 		z->head_spts++;
 		fb_model_text_skip_blanks(mt);
 	} while (*mt->word);
 	return 0;
 }
 
-static int fb_model_text_read_slip(struct mt *mt)
+/* May a record of this list stand here? @zones have been read so far. */
+static int fb_model_text_check_list(struct mt *mt, u32 id, u32 zones)
 {
-	struct dm_spec_slip *slip = &mt->spec.slip[mt->spec.slips];
-	struct dm_spec_zone *z = fb_model_text_zone(mt);
-	int err;
+	u32 most = fb_model_text_lists[id].most;
 
-	if (!z)
-		return -EINVAL;
-	z->slips++;
-	mt->spec.slips++;
-	slip->line = mt->line;
-	slip->n = 1;
-	err = fb_model_text_number(mt, "slip", 0, FB_MODEL_TEXT_SECTORS_MAX, &slip->at);
-	fb_model_text_skip_blanks(mt);
-	if (!err && *mt->word)
-		err = fb_model_text_number32(mt, "slip: count", 1, U32_MAX, &slip->n);
-	return err;
+	if (id < FB_MODEL_TEXT_ZONES && zones)
+		return fb_model_text_fail(mt, "header record %s after the first zone", mt->name);
+	if (id > FB_MODEL_TEXT_ZONES && !zones)
+		return fb_model_text_fail(mt, "%s before the first zone", mt->name);
+	if (id == FB_MODEL_TEXT_ZONES && !zones)
+		return fb_model_text_check_header(mt);
+	if (!most || mt->items[id] < most)
+		return 0;
+	if (id == FB_MODEL_TEXT_ZONES)
+		return fb_model_text_fail(mt, "more than %u zones", most);
+	return fb_model_text_fail(mt, "%s: more than %u points", mt->name, most);
 }
 
-static int fb_model_text_read_remap(struct mt *mt)
+static int fb_model_text_read_item(struct mt *mt, u32 id)
 {
-	struct dm_spec_remap *remap = &mt->spec.remap[mt->spec.remaps];
-	struct dm_spec_zone *z = fb_model_text_zone(mt);
-	int err;
+	const struct fb_model_text_list *l = &fb_model_text_lists[id];
+	void *item = (char *)mt->list[id] + (size_t)mt->items[id] * l->size;
+	u32 zones = mt->items[FB_MODEL_TEXT_ZONES], i;
+	/* the one that slips and the like belong to */
+	struct dm_spec_zone *z = (struct dm_spec_zone *)mt->list[FB_MODEL_TEXT_ZONES] + zones - 1;
+	int err = fb_model_text_check_list(mt, id, zones);
 
-	if (!z)
-		return -EINVAL;
-	z->remaps++;
-	mt->spec.remaps++;
-	remap->line = mt->line;
-	err = fb_model_text_number(mt, "remap: sector", 0, FB_MODEL_TEXT_SECTORS_MAX, &remap->from);
-	if (!err)
-		err = fb_model_text_keyword(mt, "to");
-	if (!err)
-		err = fb_model_text_number(mt, "remap: target", 0, FB_MODEL_TEXT_SECTORS_MAX,
-					   &remap->to);
+	if (err)
+		return err;
+	if (id == FB_MODEL_TEXT_HEAD_SPTS)
+		return fb_model_text_read_head_spt(mt, z);
+	if (id == FB_MODEL_TEXT_SLIPS) {
+		((struct dm_spec_slip *)item)->n = 1;
+		z->slips++;
+	}
+	if (id == FB_MODEL_TEXT_REMAPS)
+		z->remaps++;
+	mt->items[id]++;
+	for (i = 0; i < l->fields && !err; i++) {
+		fb_model_text_skip_blanks(mt);
+		if (*mt->word || !l->field[i].optional)
+			err = fb_model_text_read_field(mt, &l->field[i], item);
+	}
 	return err;
 }
 
 static int fb_model_text_read_record(struct mt *mt)
 {
-	const char *name = fb_model_text_next_word(mt);
-	u32 i = 0;
+	u32 i;
 
-	while (i < ARRAY_SIZE(fb_model_text_records) && strcmp(name, fb_model_text_records[i].name))
-		i++;
-	if (i == ARRAY_SIZE(fb_model_text_records))
-		return fb_model_text_fail(mt, "unknown record '%.40s'", name);
-	mt->record = &fb_model_text_records[i];
-	if (mt->record->type <= FB_MODEL_TEXT_ORDER && mt->seen[i])
-		return fb_model_text_fail(mt, "%s was given on line %u already", name, mt->seen[i]);
-	mt->seen[i] = mt->line;
-
-	switch (mt->record->type) {
-	case FB_MODEL_TEXT_SEEK:
-		return fb_model_text_read_seek(mt, mt->spec.seek, &mt->spec.seeks, 1);
-	case FB_MODEL_TEXT_WRITE_SEEK:
-		return fb_model_text_read_seek(mt, mt->spec.write_seek, &mt->spec.write_seeks, 1);
-	case FB_MODEL_TEXT_SPREAD:
-		return fb_model_text_read_seek(mt, mt->spec.spread, &mt->spec.spreads, 0);
-	case FB_MODEL_TEXT_ZONE:
-		return fb_model_text_read_zone(mt);
-	case FB_MODEL_TEXT_HEAD_SPT:
-		return fb_model_text_read_head_spt(mt);
-	case FB_MODEL_TEXT_SLIP:
-		return fb_model_text_read_slip(mt);
-	case FB_MODEL_TEXT_REMAP:
-		return fb_model_text_read_remap(mt);
-	case FB_MODEL_TEXT_END:
+	mt->name = fb_model_text_next_word(mt);
+	for (i = 0; i < ARRAY_SIZE(fb_model_text_header); i++)
+		if (!strcmp(mt->name, fb_model_text_header[i].what))
+			return fb_model_text_read_header(mt, i);
+	for (i = 0; i < FB_MODEL_TEXT_LISTS; i++)
+		if (!strcmp(mt->name, fb_model_text_lists[i].name))
+			return fb_model_text_read_item(mt, i);
+	if (!strcmp(mt->name, "end"))
 		return fb_model_text_fail(mt, "end record before the end of the text");
-	default:
-		return fb_model_text_read_header(mt);
-	}
+	return fb_model_text_fail(mt, "unknown record '%.40s'", mt->name);
 }
 
 /* ---- lines ---- */
@@ -617,20 +549,12 @@ static int fb_model_text_read_text(struct mt *mt)
 /* Exactly eight hexadecimal digits. */
 static bool fb_model_text_hex32(const char *s, u32 *value)
 {
-	u32 i;
-
-	*value = 0;
-	for (i = 0; i < 8; i++) {
-		u32 digit = (u32)s[i] - '0';
-
-		if (digit > 9) {
-			digit = ((u32)s[i] | 0x20) - 'a' + 10;
-			if (digit < 10 || digit > 15)
-				return false;
-		}
-		*value = *value << 4 | digit;
-	}
-	return !s[8];
+	if (strspn(s, "0123456789abcdefABCDEF") != 8 || s[8])
+		return false;
+	/* the low bits of 'a' and 'A' are 1 */
+	for (*value = 0; *s; s++)
+		*value = *value << 4 | ((*s & 15) + (*s > '9' ? 9 : 0));
+	return true;
 }
 
 /* Where the last line begins; @len > 0 and its last byte ends the line. */
@@ -643,16 +567,11 @@ static size_t fb_model_text_last_line(const char *text, size_t len)
 	return at;
 }
 
-/**
- * struct fb_model_text_end - the end record, taken apart
- * @buf: the line
- * @bytes: what it says of the length
- * @crc: what it says of the checksum
- */
+/* the end record, taken apart */
 struct fb_model_text_end {
-	char buf[64];
-	u64 bytes;
-	u32 crc;
+	char buf[64];	/* the line */
+	u64 bytes;	/* what it says of the length */
+	u32 crc;	/* what it says of the checksum */
 };
 
 static bool fb_model_text_parse_end(const char *line, size_t len, struct fb_model_text_end *end)
@@ -737,73 +656,68 @@ static u32 fb_model_text_count(const struct mt *mt, const char *name)
 	return count;
 }
 
-/* An upper bound of the numbers in such lines: each takes at least two bytes. */
-static size_t fb_model_text_most_numbers(const struct mt *mt, const char *name)
+/* A line holds one item, or of head_spt several numbers of at least two bytes. */
+static int fb_model_text_alloc(struct mt *mt)
 {
-	return min_t(size_t, fb_model_text_count(mt, name) * (FB_MODEL_TEXT_LINE_MAX / 2),
-		     mt->len / 2);
+	u32 i;
+
+	for (i = 0; i < FB_MODEL_TEXT_LISTS; i++) {
+		size_t n = fb_model_text_count(mt, fb_model_text_lists[i].name);
+
+		if (i == FB_MODEL_TEXT_HEAD_SPTS)
+			n = min_t(size_t, n * (FB_MODEL_TEXT_LINE_MAX / 2), mt->len / 2);
+		mt->list[i] = fb_zalloc((n + 1) * fb_model_text_lists[i].size);
+		if (!mt->list[i])
+			return -ENOMEM;
+	}
+	mt->spec.info.physical_sectors = 1;
+	mt->spec.info.granule_sectors = 8;
+	return 0;
 }
 
-static void *fb_model_text_alloc(const struct mt *mt, const char *name, size_t size)
-{
-	return fb_zalloc((fb_model_text_count(mt, name) + 1) * size);
-}
-
-static int fb_model_text_alloc_spec(struct mt *mt)
+static int fb_model_text_build(struct mt *mt, struct disk_model **out)
 {
 	struct dm_spec *spec = &mt->spec;
 
-	spec->seek = fb_model_text_alloc(mt, "seek", sizeof(*spec->seek));
-	spec->write_seek = fb_model_text_alloc(mt, "write_seek", sizeof(*spec->write_seek));
-	spec->spread = fb_model_text_alloc(mt, "seek_spread", sizeof(*spec->spread));
-	spec->zone = fb_model_text_alloc(mt, "zone", sizeof(*spec->zone));
-	spec->head_spt = fb_zalloc((fb_model_text_most_numbers(mt, "head_spt") + 1) *
-				   sizeof(*spec->head_spt));
-	spec->slip = fb_model_text_alloc(mt, "slip", sizeof(*spec->slip));
-	spec->remap = fb_model_text_alloc(mt, "remap", sizeof(*spec->remap));
-	spec->info.physical_sectors = 1;
-	spec->info.granule_sectors = 8;
-	return spec->seek && spec->write_seek && spec->spread && spec->zone && spec->head_spt &&
-	       spec->slip && spec->remap ? 0 : -ENOMEM;
-}
-
-static void fb_model_text_free(struct mt *mt)
-{
-	fb_free(mt->spec.remap);
-	fb_free(mt->spec.slip);
-	fb_free(mt->spec.head_spt);
-	fb_free(mt->spec.zone);
-	fb_free(mt->spec.spread);
-	fb_free(mt->spec.write_seek);
-	fb_free(mt->spec.seek);
-	fb_free(mt);
+	spec->seek = mt->list[FB_MODEL_TEXT_SEEKS];
+	spec->seeks = mt->items[FB_MODEL_TEXT_SEEKS];
+	spec->write_seek = mt->list[FB_MODEL_TEXT_WRITE_SEEKS];
+	spec->write_seeks = mt->items[FB_MODEL_TEXT_WRITE_SEEKS];
+	spec->spread = mt->list[FB_MODEL_TEXT_SPREADS];
+	spec->spreads = mt->items[FB_MODEL_TEXT_SPREADS];
+	spec->zone = mt->list[FB_MODEL_TEXT_ZONES];
+	spec->zones = mt->items[FB_MODEL_TEXT_ZONES];
+	spec->head_spt = mt->list[FB_MODEL_TEXT_HEAD_SPTS];
+	spec->slip = mt->list[FB_MODEL_TEXT_SLIPS];
+	spec->slips = mt->items[FB_MODEL_TEXT_SLIPS];
+	spec->remap = mt->list[FB_MODEL_TEXT_REMAPS];
+	spec->remaps = mt->items[FB_MODEL_TEXT_REMAPS];
+	return dm_build(spec, out, mt->fault);
 }
 
 int fb_model_text_parse(const char *text, size_t len, struct disk_model **out,
-			struct fb_model_text_error *err)
+			struct dm_fault *fault)
 {
 	struct mt *mt = fb_zalloc(sizeof(*mt));
-	int ret;
+	int err = -ENOMEM;
+	u32 i;
 
-	if (!mt) {
-		*err = (struct fb_model_text_error){ .reason = "out of memory" };
-		return -ENOMEM;
+	if (mt) {
+		mt->text = text;
+		mt->len = len;
+		mt->fault = fault;
+		err = fb_model_text_check_end(mt);
+		if (!err)
+			err = fb_model_text_alloc(mt);
+		if (!err)
+			err = fb_model_text_read_text(mt);
+		if (!err)
+			err = fb_model_text_build(mt, out);
+		for (i = 0; i < FB_MODEL_TEXT_LISTS; i++)
+			fb_free(mt->list[i]);
+		fb_free(mt);
 	}
-	mt->text = text;
-	mt->len = len;
-	ret = fb_model_text_check_end(mt);
-	if (!ret)
-		ret = fb_model_text_alloc_spec(mt);
-	if (!ret)
-		ret = fb_model_text_read_text(mt);
-	if (!ret)
-		ret = dm_build(&mt->spec, out, &mt->fault);
-	if (ret == -ENOMEM) {
-		*err = (struct fb_model_text_error){ .reason = "out of memory" };
-	} else if (ret) {
-		err->line = mt->fault.line;
-		memcpy(err->reason, mt->fault.reason, sizeof(err->reason));
-	}
-	fb_model_text_free(mt);
-	return ret;
+	if (err == -ENOMEM)
+		*fault = (struct dm_fault){ .reason = "out of memory" };
+	return err;
 }

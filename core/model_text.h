@@ -5,21 +5,9 @@
 #ifndef FB_MODEL_TEXT_H
 #define FB_MODEL_TEXT_H
 
-#include "include/fb_shim.h"
-
-struct disk_model;
+#include "disk_model.h"
 
 #define FB_MODEL_TEXT_MAX (16U << 20)	/* bytes; a 24 TB model with 100 000 slips is a few MiB */
-
-/**
- * struct fb_model_text_error - why a text was refused
- * @line: line, from 1; 0 = the text as a whole
- * @reason: message without newline; names the value
- */
-struct fb_model_text_error {
-	u32 line;
-	char reason[160];
-};
 
 /**
  * fb_model_text_parse() - build a disk model from its text, whole or not at all
@@ -28,14 +16,14 @@ struct fb_model_text_error {
  *	before that line
  * @len: its length in bytes
  * @out: the model, to be freed with dm_free()
- * @err: filled on every error
+ * @fault: filled on every error; line 0 = the text as a whole
  *
  * Context: may sleep (allocates with fb_zalloc()).
  *
  * Return: 0, -EINVAL (the text is at fault) or -ENOMEM.
  */
 int fb_model_text_parse(const char *text, size_t len, struct disk_model **out,
-			struct fb_model_text_error *err);
+			struct dm_fault *fault);
 
 /**
  * fb_model_text_complete() - test whether the closing "end" record has arrived

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The gap before the next foreground request, the plan of what to read in it, and the state
- * of the search for a plan (freeblock paper, 2.3 and 4.3). Core; types only.
+ * of the search for a plan (freeblock paper, 2.3 and 4.3); how granules are counted. Core.
  */
 #ifndef FB_PLAN_H
 #define FB_PLAN_H
@@ -79,7 +79,7 @@ struct fb_avoid {
  *	be left, which on a sparse map takes all the time a host allows
  * @switch_ns: conservatism of a head switch; 0 = @conservatism_ns
  * @turn_ns: conservatism where the head stays on the track; 0 = @conservatism_ns
- * @leg_ns: conservatism by fb_conservatism_band() of the seek distance, FB_CONSERVATISM_BANDS
+ * @leg_ns: conservatism by dm_band() of the seek distance, DM_BANDS
  *	values, such as fb_conservatism_odds.floor_ns; NULL = @conservatism_ns for all. It must
  *	outlive the search, unchanged
  * @pipe_ns: least head time of a command for the read [0] or write [1] after it to reach
@@ -95,7 +95,7 @@ struct fb_avoid {
  * @avoid: no plan reads on a track that has any of these sectors
  * @navoid: length of @avoid
  * @odds: learnt chances, used instead of @miss_ns: @miss_value is then what a lost turn
- *	costs (fb_block_value_turn()), and @leg_ns should be their floor_ns; NULL = use
+ *	costs (fb_block_value_miss()), and @leg_ns should be their floor_ns; NULL = use
  *	@miss_ns. It must outlive the search, unchanged
  */
 struct fb_limits {
@@ -246,7 +246,7 @@ struct fb_search_arm {
  * @granule_ns: a granule's transfer time where tracks are longest
  * @fg_ns: the foreground's transfer time
  * @tracks: tracks examined
- * @floor_ns: least conservatism of seeks in each fb_conservatism_band() or a longer one
+ * @floor_ns: least conservatism of seeks in each dm_band() or a longer one
  * @region: FB_REGIONS / cylinders, 32 binary places
  * @most_weight: the largest weight of any cylinder
  * @most_value: upper bound on the value of a piece
@@ -286,7 +286,7 @@ struct fb_search {
 	u64 granule_ns;
 	u64 fg_ns;
 	u32 tracks;
-	u32 floor_ns[FB_CONSERVATISM_BANDS];
+	u32 floor_ns[DM_BANDS];
 	u32 region;
 	u32 most_weight;
 	u64 most_value;
@@ -311,5 +311,19 @@ struct fb_search {
 	u64 granule_end;
 	bool begun;
 };
+
+/* the first granule that begins at @lbn or later */
+static inline u64 fb_granule_first(u32 granule_sectors, u64 lbn)
+{
+	return div_u64(lbn + granule_sectors - 1, granule_sectors);
+}
+
+/* the first granule that ends beyond @end; the disk's last one may be short */
+static inline u64 fb_granule_end(const struct disk_model *dm, u32 granule_sectors, u64 end)
+{
+	if (end >= dm_info(dm)->sectors)
+		return fb_granule_first(granule_sectors, dm_info(dm)->sectors);
+	return div_u64(end, granule_sectors);
+}
 
 #endif /* FB_PLAN_H */

@@ -51,22 +51,15 @@ const char * const fb_policy_name[FB_POLICIES] = {
 	[FB_POLICY_AUTO] = "auto",
 };
 
-/**
- * struct fb_policy_view - what a policy sees
- * @pool: the pending requests
- * @reqs: requests of the class to choose from, the oldest first
- * @dm: model; never NULL for mechanical policies
- * @head: where the head will be; never NULL for mechanical policies
- * @now_ns: the time for ages
- * @aged: age counts
- */
+/* what a policy sees */
 struct fb_policy_view {
-	struct fb_policy_pool *pool;
-	const struct list_head *reqs;
-	const struct disk_model *dm;
+	struct fb_policy_pool *pool;	/* the pending requests */
+	const struct list_head *reqs;	/* requests of the class to choose from, the oldest first */
+	const struct disk_model *dm;	/* model; never NULL for mechanical policies */
+	/* where the head will be; never NULL for mechanical policies */
 	const struct dm_place *head;
-	u64 now_ns;
-	bool aged;
+	u64 now_ns;			/* the time for ages */
+	bool aged;			/* age counts */
 };
 
 /**
@@ -82,7 +75,7 @@ struct fb_policy_ops {
 		       struct fb_policy_choice *c);
 };
 
-int fb_policy_policy_by_name(const char *name)
+int fb_policy_by_name(const char *name)
 {
 	int i;
 
@@ -214,7 +207,7 @@ static u64 fb_policy_handicap(const struct fb_policy_view *v, const struct fb_po
 	return turn - min(age >> FB_POLICY_AGE_SHIFT, turn);
 }
 
-static void fb_policy_reckon(const struct fb_policy_view *v, struct fb_policy_req *req)
+static void fb_policy_predict(const struct fb_policy_view *v, struct fb_policy_req *req)
 {
 	u64 latency;
 
@@ -223,13 +216,13 @@ static void fb_policy_reckon(const struct fb_policy_view *v, struct fb_policy_re
 	req->cost_ns = req->pos_ns + fb_policy_handicap(v, req);
 }
 
-static void fb_policy_take_reckoned(struct fb_policy_choice *c, struct fb_policy_req *req)
+static void fb_policy_take_predicted(struct fb_policy_choice *c, struct fb_policy_req *req)
 {
 	c->req = req;
 	c->seek_ns = req->seek_ns;
 	c->pos_ns = req->pos_ns;
 	c->cost_ns = req->cost_ns;
-	c->reckoned = true;
+	c->predicted = true;
 }
 
 static u32 fb_policy_distance(const struct fb_policy_view *v, const struct fb_policy_req *req)
@@ -244,7 +237,7 @@ static bool fb_policy_sstf_before(const struct fb_policy_req *a, u64 seek_ns, u6
 	return a->seek_ns < seek_ns || (a->seek_ns == seek_ns && a->pos_ns < pos_ns);
 }
 
-/* @reach: the least distance known to be hopeless: its shortest seek is longer than the best */
+/* @reach: the least distance known to be too far: its shortest seek is longer than the best */
 static void fb_policy_sstf_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
 {
 	u32 reach = U32_MAX;
@@ -259,9 +252,9 @@ static void fb_policy_sstf_choose(const struct fb_policy_view *v, struct fb_poli
 			reach = cyls;
 			continue;
 		}
-		fb_policy_reckon(v, req);
+		fb_policy_predict(v, req);
 		if (!c->req || fb_policy_sstf_before(req, c->seek_ns, c->pos_ns))
-			fb_policy_take_reckoned(c, req);
+			fb_policy_take_predicted(c, req);
 	}
 }
 
@@ -271,24 +264,15 @@ static bool fb_policy_sstf_better(const struct fb_policy_view *v, const struct f
 	return fb_policy_sstf_before(req, c->seek_ns, c->pos_ns);
 }
 
-/**
- * struct fb_policy_prune - rules out requests that take longer to position to than a limit
- * @seek_ns: the limit for the seek alone; U64_MAX at first
- * @angle: the limit as an angle; U32_MAX while it is a turn or more
- * @next_ns: the limit less one turn: a request that misses this turn must begin by then
- * @at: the head's angle
- * @first_cyl: first cylinder not known to be out of reach
- * @cyls: how many cylinders after it are not known to be; seeks to any others are too long
- * @handicap_ns: the limit holds for requests with this handicap or more
- */
+/* a limit on positioning time, in the forms in which requests are compared with it */
 struct fb_policy_prune {
-	u64 seek_ns;
-	u32 angle;
-	u64 next_ns;
-	u32 at;
-	u32 first_cyl;
-	u32 cyls;
-	u64 handicap_ns;
+	u64 seek_ns;	/* limit of the seek alone; U64_MAX at first */
+	u32 angle;	/* the limit as an angle; U32_MAX while it is a turn or more */
+	u64 next_ns;	/* the limit less a turn: a request missed in this turn must pass by then */
+	u32 at;		/* the head's angle */
+	u32 first_cyl;	/* first cylinder that may be within reach ... */
+	u32 cyls;	/* ... and how many after it; seeks to all others are too long */
+	u64 handicap_ns;	/* the limit holds for requests with at least this handicap */
 };
 
 static void fb_policy_prune_set(struct fb_policy_prune *p, const struct fb_policy_view *v,
@@ -312,8 +296,9 @@ static void fb_policy_prune_reach(struct fb_policy_prune *p, const struct fb_pol
 }
 
 /*
- * A place passes the head once per turn. If it first passes after the limit, or before the
- * shortest possible seek has ended and next after the limit, the seek need not be computed.
+ * A place passes under the head once per turn. The request is ruled out, and its seek need not be
+ * computed, if even the shortest seek over this distance is too long, or if the place passes
+ * before such a seek has ended, and the next time after the limit.
  */
 static bool fb_policy_prune_floor(struct fb_policy_prune *p, const struct fb_policy_view *v,
 				  const struct fb_policy_req *req, u32 angle)
@@ -349,7 +334,7 @@ static void fb_policy_prune_cost(struct fb_policy_prune *p, const struct fb_poli
 	fb_policy_prune_set(p, v, limit_ns, limit_ns);
 }
 
-/* the list is sorted by age, so the handicap grows along it and the limit can be lowered */
+/* the list is sorted by age, so handicaps grow along it, and the limit can be lowered */
 static void fb_policy_prune_age(struct fb_policy_prune *p, const struct fb_policy_view *v,
 				const struct fb_policy_req *req, const struct fb_policy_choice *c)
 {
@@ -357,6 +342,12 @@ static void fb_policy_prune_age(struct fb_policy_prune *p, const struct fb_polic
 
 	if (c->req && handicap_ns > p->handicap_ns)
 		fb_policy_prune_cost(p, v, c->cost_ns, handicap_ns);
+}
+
+static void fb_policy_set_best(struct fb_policy_choice *c, const struct fb_policy_req *req)
+{
+	c->best_pos_ns = req->pos_ns;
+	c->best_cost_ns = req->cost_ns;
 }
 
 static void fb_policy_shortest(const struct fb_policy_view *v, struct fb_policy_prune *prune,
@@ -377,10 +368,10 @@ static void fb_policy_shortest(const struct fb_policy_view *v, struct fb_policy_
 			req->pos_ns = U64_MAX;
 			continue;
 		}
-		fb_policy_reckon(v, req);
+		fb_policy_predict(v, req);
 		if (c->req && req->cost_ns >= c->cost_ns)
 			continue;
-		fb_policy_take_reckoned(c, req);
+		fb_policy_take_predicted(c, req);
 		fb_policy_prune_cost(prune, v, c->cost_ns, c->cost_ns - c->pos_ns);
 	}
 	c->best_pos_ns = c->pos_ns;
@@ -399,8 +390,7 @@ static bool fb_policy_sptf_better(const struct fb_policy_view *v, const struct f
 {
 	if (req->cost_ns >= c->cost_ns)
 		return false;
-	c->best_pos_ns = req->pos_ns;
-	c->best_cost_ns = req->cost_ns;
+	fb_policy_set_best(c, req);
 	return true;
 }
 
@@ -439,11 +429,11 @@ static void fb_policy_sw_choose(const struct fb_policy_view *v, struct fb_policy
 		if (req->pos_ns == U64_MAX) {
 			if (fb_policy_prune(&prune, v, req))
 				continue;
-			fb_policy_reckon(v, req);
+			fb_policy_predict(v, req);
 		}
 		if (req->cost_ns > window || !fb_policy_sstf_before(req, c->seek_ns, c->pos_ns))
 			continue;
-		fb_policy_take_reckoned(c, req);
+		fb_policy_take_predicted(c, req);
 		prune.seek_ns = c->seek_ns;
 	}
 }
@@ -453,10 +443,8 @@ static bool fb_policy_sw_better(const struct fb_policy_view *v, const struct fb_
 {
 	u64 window;
 
-	if (req->cost_ns < c->best_cost_ns) {
-		c->best_pos_ns = req->pos_ns;
-		c->best_cost_ns = req->cost_ns;
-	}
+	if (req->cost_ns < c->best_cost_ns)
+		fb_policy_set_best(c, req);
 	window = fb_policy_sw_window(v, c);
 	return c->cost_ns > window ||
 	       (req->cost_ns <= window && fb_policy_sstf_before(req, c->seek_ns, c->pos_ns));
@@ -520,7 +508,7 @@ static enum fb_policy_class fb_policy_class_due(struct fb_policy_pool *pool, u64
 }
 
 /* can the policy in force compute positioning times? */
-static bool fb_policy_can_reckon(const struct fb_policy_view *v)
+static bool fb_policy_can_predict(const struct fb_policy_view *v)
 {
 	return fb_policy_ops[v->pool->policy].mechanical && v->dm && v->head;
 }
@@ -544,12 +532,11 @@ static void fb_policy_take_expired(const struct fb_policy_view *v, struct fb_pol
 {
 	c->req = req;
 	c->expired = true;
-	if (!fb_policy_can_reckon(v) || !req->placed)
+	if (!fb_policy_can_predict(v) || !req->placed)
 		return;
-	fb_policy_reckon(v, req);
-	fb_policy_take_reckoned(c, req);
-	c->best_pos_ns = c->pos_ns;
-	c->best_cost_ns = c->cost_ns;
+	fb_policy_predict(v, req);
+	fb_policy_take_predicted(c, req);
+	fb_policy_set_best(c, req);
 }
 
 void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
@@ -568,7 +555,7 @@ void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 	if (aged || fb_policy_is_expired(earliest, now_ns)) {
 		fb_policy_take_expired(&v, aged ? aged : earliest, c);
 	} else {
-		if (fb_policy_can_reckon(&v) || !fb_policy_ops[pool->policy].mechanical)
+		if (fb_policy_can_predict(&v) || !fb_policy_ops[pool->policy].mechanical)
 			fb_policy_ops[pool->policy].choose(&v, c);
 		if (!c->req)
 			fb_policy_clook_choose(&v, c);
@@ -583,14 +570,12 @@ static bool fb_policy_offer_self(const struct fb_policy_view *v, struct fb_polic
 {
 	u64 seek = c->seek_ns, pos = c->pos_ns;
 
-	if (!c->reckoned || !req->placed || !fb_policy_can_reckon(v))
+	if (!c->predicted || !req->placed || !fb_policy_can_predict(v))
 		return true;
-	fb_policy_reckon(v, req);
-	fb_policy_take_reckoned(c, req);
-	if (c->cost_ns < c->best_cost_ns) {
-		c->best_pos_ns = c->pos_ns;
-		c->best_cost_ns = c->cost_ns;
-	}
+	fb_policy_predict(v, req);
+	fb_policy_take_predicted(c, req);
+	if (c->cost_ns < c->best_cost_ns)
+		fb_policy_set_best(c, req);
 	return c->seek_ns != seek || c->pos_ns != pos;
 }
 
@@ -599,31 +584,29 @@ static bool fb_policy_offer_other(const struct fb_policy_view *v, struct fb_poli
 				  struct fb_policy_choice *c)
 {
 	const struct fb_policy_ops *ops = &fb_policy_ops[v->pool->policy];
-	bool reckon = fb_policy_can_reckon(v) && req->placed;
+	bool predict = fb_policy_can_predict(v) && req->placed;
 
 	if (c->req && (req->class > c->class || (req->class == c->class && c->expired)))
 		return false;
-	if (reckon)
-		fb_policy_reckon(v, req);
+	if (predict)
+		fb_policy_predict(v, req);
 	if (!c->req || req->class < c->class) {
 		memset(c, 0, sizeof(*c));
-	} else if (c->reckoned == reckon) {
-		if (ops->mechanical && !reckon)
+	} else if (c->predicted == predict) {
+		if (ops->mechanical && !predict)
 			ops = &fb_policy_ops[FB_POLICY_CLOOK];
 		if (!ops->better(v, req, c))
 			return false;
-	} else if (!reckon) {
+	} else if (!predict) {
 		return false;
 	}
-	if (!reckon) {
+	if (!predict) {
 		fb_policy_take(c, req);
 		return true;
 	}
-	if (!c->reckoned) {
-		c->best_pos_ns = req->pos_ns;
-		c->best_cost_ns = req->cost_ns;
-	}
-	fb_policy_take_reckoned(c, req);
+	if (!c->predicted)
+		fb_policy_set_best(c, req);
+	fb_policy_take_predicted(c, req);
 	return true;
 }
 

@@ -11,7 +11,7 @@
 #include "disk_model.h"
 
 /**
- * enum fb_policy_policy_id - the policies
+ * enum fb_policy_id - the policies
  * @FB_POLICY_FIFO: arrival order
  * @FB_POLICY_CLOOK: ascending LBN from the end of the last request sent, then from the lowest
  * @FB_POLICY_SSTF: shortest seek, ties by rotational latency
@@ -21,7 +21,7 @@
  *	see fb_policy_ended()
  * @FB_POLICIES: how many
  */
-enum fb_policy_policy_id {
+enum fb_policy_id {
 	FB_POLICY_FIFO,
 	FB_POLICY_CLOOK,
 	FB_POLICY_SSTF,
@@ -102,7 +102,7 @@ struct fb_policy_pool {
 	struct list_head reqs[FB_POLICY_CLASSES];
 	struct list_head fifo[FB_POLICY_CLASSES][2];
 	u32 count;
-	enum fb_policy_policy_id policy;
+	enum fb_policy_id policy;
 	u32 sw_percent;
 	u64 last_lbn;
 	u32 idle;
@@ -115,15 +115,15 @@ struct fb_policy_pool {
 /**
  * struct fb_policy_choice - the provisional next request
  * @req: the request, or NULL
- * @seek_ns: predicted seek (0 unless @reckoned)
- * @pos_ns: predicted seek + latency (0 unless @reckoned)
+ * @seek_ns: predicted seek (0 unless @predicted)
+ * @pos_ns: predicted seek + latency (0 unless @predicted)
  * @cost_ns: @pos_ns, plus under auto the handicap by age
  * @best_pos_ns: positioning time of the request of least cost seen in this choice (SPTF-SW)
  * @best_cost_ns: cost of that request
  * @now_ns: when the choice was made
  * @class: the class that it was chosen from; FB_POLICY_RT if it has waited for too long there
  * @expired: chosen because its deadline had passed: no request of its class replaces it
- * @reckoned: @seek_ns and @pos_ns are valid
+ * @predicted: @seek_ns and @pos_ns are valid
  */
 struct fb_policy_choice {
 	struct fb_policy_req *req;
@@ -135,16 +135,16 @@ struct fb_policy_choice {
 	u64 now_ns;
 	enum fb_policy_class class;
 	bool expired;
-	bool reckoned;
+	bool predicted;
 };
 
 /**
- * fb_policy_policy_by_name() - look up a policy by its name
+ * fb_policy_by_name() - look up a policy by its name
  * @name: one of fb_policy_name[], exactly
  *
  * Return: its number, or -EINVAL.
  */
-int fb_policy_policy_by_name(const char *name);
+int fb_policy_by_name(const char *name);
 
 /**
  * fb_policy_pool_init() - set up an empty pool: fifo, SPTF-SW at 60 %

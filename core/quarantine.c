@@ -66,17 +66,6 @@ static bool fb_quarantine_meets(u64 first, u64 count, u64 lbn, u64 nsect)
 /* ---- zones ---- */
 
 /**
- * fb_quarantine_limits() - keep a search off quarantined tracks
- * @b: the disk's
- * @lim: limits of the search
- */
-void fb_quarantine_limits(const struct fb_quarantine *b, struct fb_limits *lim)
-{
-	lim->avoid = b->zone;
-	lim->navoid = b->zones;
-}
-
-/**
  * fb_quarantine_zone() - find the first zone that some sectors overlap
  * @b: the disk's
  * @lbn: first sector
@@ -174,6 +163,12 @@ static u32 fb_quarantine_add(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 no
 
 /* ---- doubt ---- */
 
+/* how many of them are remembered */
+static u32 fb_quarantine_n_doubts(const struct fb_quarantine *b)
+{
+	return min_t(u32, b->doubts, FB_QUARANTINE_DOUBTS);
+}
+
 /**
  * fb_quarantine_doubts() - test whether any of some sectors is in doubt
  * @b: the disk's
@@ -186,7 +181,7 @@ bool fb_quarantine_doubts(const struct fb_quarantine *b, u64 lbn, u64 nsect)
 {
 	u32 i;
 
-	for (i = 0; i < min_t(u32, b->doubts, FB_QUARANTINE_DOUBTS); i++)
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
 		if (fb_quarantine_meets(b->doubt[i].first, b->doubt[i].count, lbn, nsect))
 			return true;
 	return false;
@@ -197,7 +192,7 @@ static bool fb_quarantine_failed_alone(const struct fb_quarantine *b, u64 lbn)
 {
 	u32 i;
 
-	for (i = 0; i < min_t(u32, b->doubts, FB_QUARANTINE_DOUBTS); i++)
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++)
 		if (b->doubt[i].alone && b->doubt[i].first == lbn)
 			return true;
 	return false;
@@ -219,7 +214,7 @@ static bool fb_quarantine_cut_piece(const struct fb_quarantine *b, const struct 
 	struct fb_plan_piece *p = &plan->piece[0];
 	u32 i;
 
-	for (i = 0; i < min_t(u32, b->doubts, FB_QUARANTINE_DOUBTS); i++) {
+	for (i = 0; i < fb_quarantine_n_doubts(b); i++) {
 		u64 first = b->doubt[i].first;
 
 		if (!fb_quarantine_meets(first, b->doubt[i].count, p->lbn, p->nsect))
@@ -230,7 +225,7 @@ static bool fb_quarantine_cut_piece(const struct fb_quarantine *b, const struct 
 		p->nsect = p->lbn < first ? first - p->lbn : min(p->nsect, b->granule);
 	}
 	plan->wanted = fb_bitmap_count(bm, div_u64(p->lbn, b->granule),
-				       div_u64(p->nsect + b->granule - 1, b->granule));
+				       fb_granule_first(b->granule, p->nsect));
 	return true;
 }
 
@@ -294,21 +289,22 @@ static u32 fb_quarantine_enter(struct fb_quarantine *b, u64 lbn, u64 now)
 			return FB_QUARANTINE_KNOWN;
 	b->total++;
 	if (b->listed < FB_QUARANTINE_LISTED)
-		b->list[b->listed++] = (struct fb_quarantine_block) { lbn, b->granule };
-	if (!b->untold && (!b->told_ns || now - b->told_ns >= FB_QUARANTINE_TOLD_NS)) {
-		b->told_ns = now;
-		b->told = 0;
+		b->list[b->listed++] = (struct fb_plan_piece) { lbn, b->granule };
+	if (!b->unreported &&
+	    (!b->reported_ns || now - b->reported_ns >= FB_QUARANTINE_REPORTED_NS)) {
+		b->reported_ns = now;
+		b->reported = 0;
 	}
-	if (b->told == FB_QUARANTINE_TOLD) {
-		b->untold++;
+	if (b->reported == FB_QUARANTINE_REPORTED) {
+		b->unreported++;
 		return FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW;
 	}
-	b->told++;
-	return FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_TELL;
+	b->reported++;
+	return FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT;
 }
 
 /**
- * fb_quarantine_untold() - take the number of bad blocks that had no uevent of their own
+ * fb_quarantine_unreported() - take the number of bad blocks that had no uevent of their own
  * @b: the disk's
  * @now: the time, ns
  * @flush: take it even if it is too early
@@ -317,13 +313,13 @@ static u32 fb_quarantine_enter(struct fb_quarantine *b, u64 lbn, u64 now)
  *
  * Return: how many; 0: none, or it is too early to tell.
  */
-u32 fb_quarantine_untold(struct fb_quarantine *b, u64 now, bool flush)
+u32 fb_quarantine_unreported(struct fb_quarantine *b, u64 now, bool flush)
 {
-	u32 n = b->untold;
+	u32 n = b->unreported;
 
-	if (!flush && now - b->told_ns < FB_QUARANTINE_TOLD_NS)
+	if (!flush && now - b->reported_ns < FB_QUARANTINE_REPORTED_NS)
 		return 0;
-	b->untold = 0;
+	b->unreported = 0;
 	return n;
 }
 
@@ -381,18 +377,13 @@ u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read
 
 /* ---- while the disk is idle ---- */
 
-static u64 fb_quarantine_blocks(const struct fb_quarantine *b, u64 sectors)
-{
-	return div_u64(sectors + b->granule - 1, b->granule);
-}
-
 /* find the first wanted block of sectors [@first, @end); false: none is wanted */
 static bool fb_quarantine_wanted(const struct fb_quarantine *b, const struct fb_bitmap *bm,
 				 u64 first, u64 end, u64 *at)
 {
-	u64 last = min(fb_quarantine_blocks(b, end), bm->granules);
+	u64 last = min(fb_granule_first(b->granule, end), bm->granules);
 
-	*at = fb_bitmap_next_before(bm, div_u64(first, b->granule), last);
+	*at = fb_bitmap_next_wanted(bm, div_u64(first, b->granule), last);
 	return *at < last;
 }
 
@@ -420,7 +411,7 @@ bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *b
 	for (i = 0; i < b->zones && !end; i++)
 		if (fb_quarantine_wanted(b, bm, b->zone[i].first, b->zone[i].end, &at))
 			end = min(b->zone[i].end, b->sectors);
-	for (i = 0; i < min_t(u32, b->doubts, FB_QUARANTINE_DOUBTS) && !end; i++)
+	for (i = 0; i < fb_quarantine_n_doubts(b) && !end; i++)
 		if (fb_quarantine_wanted(b, bm, b->doubt[i].first,
 					 b->doubt[i].first + b->doubt[i].count, &at))
 			end = min((at + 1) * b->granule, b->sectors);
@@ -447,7 +438,7 @@ bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *b
 bool fb_quarantine_divert(const struct fb_quarantine *b, const struct fb_bitmap *bm,
 			  struct fb_plan_piece *piece)
 {
-	u32 granule = b->granule, most = fb_quarantine_blocks(b, piece->nsect), n = most, i;
+	u32 granule = b->granule, most = fb_granule_first(b->granule, piece->nsect), n = most, i;
 	u64 at = div_u64(piece->lbn, granule);
 	const struct fb_avoid *z = NULL;
 
@@ -460,9 +451,9 @@ bool fb_quarantine_divert(const struct fb_quarantine *b, const struct fb_bitmap 
 		}
 		if (!z)
 			break;
-		at = fb_bitmap_next_wanted(bm, fb_quarantine_blocks(b, z->end));
+		at = fb_bitmap_next_wanted(bm, fb_granule_first(b->granule, z->end), bm->granules);
 		if (at >= bm->granules)
-			at = fb_bitmap_next_wanted(bm, 0);
+			at = fb_bitmap_next_wanted(bm, 0, bm->granules);
 		if (at >= bm->granules)
 			return false;
 		n = min((u64)most, bm->granules - at);

@@ -26,26 +26,16 @@
 #define FB_QUARANTINE_ZONE_NS (24 * 3600 * 1000000000ULL)
 
 /* this many bad blocks per this time have a uevent each; one uevent sums up the others */
-#define FB_QUARANTINE_TOLD 16
-#define FB_QUARANTINE_TOLD_NS (60 * 1000000000ULL)
-
-/**
- * struct fb_quarantine_block - a block that cannot be read
- * @lbn: its first sector
- * @nsect: its length
- */
-struct fb_quarantine_block {
-	u64 lbn;
-	u32 nsect;
-};
+#define FB_QUARANTINE_REPORTED 16
+#define FB_QUARANTINE_REPORTED_NS (60 * 1000000000ULL)
 
 /**
  * struct fb_quarantine - what is known of a disk's bad blocks
  * @granule: sectors per block
  * @sectors: sectors of the disk
- * @zone: quarantined ranges, read only while the disk is idle; they do not overlap. This
- *	and what follows is written by the thread with the disk's lock held, so the thread
- *	may read it without the lock
+ * @zone: quarantined ranges, for fb_limits.avoid; read only while the disk is idle; they do
+ *	not overlap. This and what follows is written by the thread with the disk's lock held,
+ *	so the thread may read it without the lock
  * @until_ns: when each of them ends
  * @zones: number of zones
  * @dropped: zones that ended early because there were too many
@@ -59,9 +49,9 @@ struct fb_quarantine_block {
  * @list: the bad blocks that were found first
  * @listed: length of @list
  * @total: bad blocks found
- * @told: those with a uevent since @told_ns
- * @told_ns: beginning of the period for which @told counts
- * @untold: bad blocks without a uevent so far
+ * @reported: those with a uevent since @reported_ns
+ * @reported_ns: beginning of the period for which @reported counts
+ * @unreported: bad blocks without a uevent so far
  * @alarms: how often slow recoveries asked for tasks to pause
  * @quarantine_kib: see FB_QUARANTINE_KIB; 0: no quarantine
  * @slow_s: see FB_QUARANTINE_SLOW_S
@@ -84,12 +74,12 @@ struct fb_quarantine {
 	u64 failed_ns;
 	u64 next_ns;
 	u32 slow_row;
-	struct fb_quarantine_block list[FB_QUARANTINE_LISTED];
+	struct fb_plan_piece list[FB_QUARANTINE_LISTED];
 	u32 listed;
 	u64 total;
-	u32 told;
-	u64 told_ns;
-	u32 untold;
+	u32 reported;
+	u64 reported_ns;
+	u32 unreported;
 	u64 alarms;
 	u32 quarantine_kib;
 	u32 slow_s;
@@ -121,14 +111,14 @@ struct fb_quarantine_read {
  * @FB_QUARANTINE_KNOWN: the block with its first unread sector is bad; without this flag what
  *	was not read must be read again
  * @FB_QUARANTINE_NEW: the block was not known to be bad
- * @FB_QUARANTINE_TELL: the block must have a uevent of its own
+ * @FB_QUARANTINE_REPORT: the block must have a uevent of its own
  * @FB_QUARANTINE_ALARM: slow recoveries do not end: tasks must pause
  * @FB_QUARANTINE_DROPPED: there were too many zones: the oldest was ended for a new one
  */
 enum fb_quarantine_verdict {
 	FB_QUARANTINE_KNOWN = 1,
 	FB_QUARANTINE_NEW = 2,
-	FB_QUARANTINE_TELL = 4,
+	FB_QUARANTINE_REPORT = 4,
 	FB_QUARANTINE_ALARM = 8,
 	FB_QUARANTINE_DROPPED = 16,
 };
@@ -137,14 +127,13 @@ void fb_quarantine_init(struct fb_quarantine *b);
 void fb_quarantine_begin(struct fb_quarantine *b, u32 granule, u64 sectors);
 void fb_quarantine_expire(struct fb_quarantine *b, u64 now);
 u64 fb_quarantine_quarantined(const struct fb_quarantine *b);
-void fb_quarantine_limits(const struct fb_quarantine *b, struct fb_limits *lim);
 const struct fb_avoid *fb_quarantine_zone(const struct fb_quarantine *b, u64 lbn, u64 nsect);
 bool fb_quarantine_doubts(const struct fb_quarantine *b, u64 lbn, u64 nsect);
 bool fb_quarantine_cut(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
 		       struct fb_plan *plan);
 void fb_quarantine_sent(struct fb_quarantine *b, u64 lbn, u32 nsect, u64 now);
 u32 fb_quarantine_ended(struct fb_quarantine *b, const struct fb_quarantine_read *read, u64 now);
-u32 fb_quarantine_untold(struct fb_quarantine *b, u64 now, bool flush);
+u32 fb_quarantine_unreported(struct fb_quarantine *b, u64 now, bool flush);
 bool fb_quarantine_idle(const struct fb_quarantine *b, const struct fb_bitmap *bm, u64 now,
 			u32 max_sectors, struct fb_plan_piece *piece);
 bool fb_quarantine_divert(const struct fb_quarantine *b, const struct fb_bitmap *bm,

@@ -15,8 +15,8 @@
 #include "core/track_find.h"
 
 /*
- * An arm passes over FB_SEARCH_STRIDE poor cylinders before another arm has its turn; a step
- * passes over FB_SEARCH_STRIDES such strides at most, so that it stays short.
+ * An arm passes over FB_SEARCH_STRIDE cylinders with too few granules before another arm has its
+ * turn; a step passes over at most FB_SEARCH_STRIDES such strides, so that it stays short.
  */
 #define FB_SEARCH_STRIDE 8
 #define FB_SEARCH_STRIDES 4
@@ -45,8 +45,8 @@ void (fb_for_each_run)(const struct disk_model *dm, u32 granule_sectors, u64 lbn
 /* ---- tracks and cylinders ---- */
 
 /* Are even the shortest legs over the arm's cylinders at distances [@dist, @end) too long? */
-static bool fb_arm_hopeless(const struct fb_search *s, const struct fb_search_arm *arm,
-			    u32 dist, u32 end)
+static bool fb_arm_too_far(const struct fb_search *s, const struct fb_search_arm *arm,
+			   u32 dist, u32 end)
 {
 	u32 far = arm->inner ? s->between - (end - 1) : s->between + dist;
 	u64 con = fb_track_find_con_floor_ns(s, dist);
@@ -62,9 +62,9 @@ static void fb_arm_skip(const struct fb_search *s, struct fb_search_arm *arm)
 {
 	u32 twice = min(2 * arm->dist, arm->end);
 
-	if (fb_arm_hopeless(s, arm, arm->dist, arm->end))
+	if (fb_arm_too_far(s, arm, arm->dist, arm->end))
 		arm->dist = arm->end;
-	else if (twice > arm->dist && fb_arm_hopeless(s, arm, arm->dist, twice))
+	else if (twice > arm->dist && fb_arm_too_far(s, arm, arm->dist, twice))
 		arm->dist = twice;
 	else
 		arm->dist++;
@@ -109,11 +109,11 @@ static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
 	if (s->region <= U32_MAX / FB_SEARCH_STRIDE)
 		weight = max(fb_track_find_weight(s, first), fb_track_find_weight(s, last));
 	need = fb_track_find_need_cached(s, weight);
-	arm->dist += fb_bitmap_poor(s->bm, first * heads, heads, n, arm->up, need);
+	arm->dist += fb_bitmap_skippable(s->bm, first * heads, heads, n, arm->up, need);
 	if (arm->dist < end)
 		return true;
 	if (arm->dist % FB_SEARCH_HORIZON == 0) {
-		/* the last cylinder was not usable, because it is poor */
+		/* the last cylinder has too few granules, so it was not usable */
 		arm->dist--;
 		fb_arm_skip(s, arm);
 	}
@@ -185,7 +185,7 @@ static bool fb_cylinder_next(struct fb_search *s, struct dm_track *t, u32 *left)
 	if (!s->bm->shift)
 		return fb_cylinder_counted(s, t, left);
 	while (s->granule < s->granule_end) {
-		first = fb_bitmap_next_before(s->bm, s->granule, s->granule_end);
+		first = fb_bitmap_next_wanted(s->bm, s->granule, s->granule_end);
 		s->granule = s->granule_end;
 		if (first == s->granule_end || dm_track_of(s->dm, first * g, t))
 			return false;
@@ -250,7 +250,7 @@ static void fb_hop_open(struct fb_search *s, u32 at)
 		hop->to = s->piece[at].begin;
 	hop->window_ns = hop->to.ns - hop->from.ns;
 	if (!s->npieces)
-		s->find.value = fb_track_find_toll(s);
+		s->find.value = fb_track_find_fixed_cost(s);
 	fb_hop_arms(s);
 	if (hop->last)
 		fb_track_find_prepend(s);
@@ -325,7 +325,7 @@ static void fb_search_floors(struct fb_search *s)
 {
 	u32 least = U32_MAX, i;
 
-	for (i = FB_CONSERVATISM_BANDS; i--;) {
+	for (i = DM_BANDS; i--;) {
 		/* band 0: head switches and the same track have values of their own */
 		least = min_t(u32, least, i ? s->lim.leg_ns[i] :
 			      fb_track_find_con_ns(s, 0, true, true));
@@ -348,7 +348,7 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 		     const struct fb_bitmap *bm, const struct fb_gap *gap,
 		     const struct fb_limits *lim)
 {
-	u32 spt = dm_spt_most(dm);
+	const struct dm_info *info = dm_info(dm);
 	u64 seek;
 
 	memset(s, 0, sizeof(*s));
@@ -364,12 +364,12 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	dm_position(dm, &s->gap.src, &gap->dst, gap->dst_write, &seek, &s->latency_ns);
 	s->window_ns = seek + s->latency_ns;
 	s->period_ns = dm_period_ns(dm);
-	s->switch_ns[0] = dm_switch_ns(dm, false);
-	s->switch_ns[1] = dm_switch_ns(dm, true);
+	s->switch_ns[0] = info->head_switch_ns;
+	s->switch_ns[1] = info->head_switch_ns + info->write_settle_ns;
 	/* the longest track gives the shortest time, which is the safe bound */
-	s->granule_ns = div_u64(s->period_ns * lim->granule_sectors, spt);
-	s->fg_ns = div_u64(s->period_ns * gap->dst_nsect, spt);
-	s->region = div_u64((u64)FB_REGIONS << 32, dm_info(dm)->cylinders);
+	s->granule_ns = div_u64(s->period_ns * lim->granule_sectors, info->spt_most);
+	s->fg_ns = div_u64(s->period_ns * gap->dst_nsect, info->spt_most);
+	s->region = div_u64((u64)FB_REGIONS << 32, info->cylinders);
 	s->extra_ns = fb_search_extra_ns(dm, gap, s->latency_ns);
 	s->most_weight = fb_search_most_weight(lim);
 	s->weight = s->most_weight;

@@ -2,9 +2,9 @@
 /*
  * Corrections of seek times, learnt from completions; see core/seek_fit.h.
  *
- * Corrections are in parts per million of the seek time. A trial with wait x after a seek of
- * time s is late with the chance 1 / (1 + e^z), z = (x - m) / r, where m = (estimated - applied
- * correction) * s is the errors' median and r their scale.
+ * Corrections are in parts per million of the seek time. Errors of seeks of time s have a logistic
+ * distribution of scale r about the median m = (estimated - applied correction) * s, so a trial
+ * with wait x is late with probability 1 / (1 + e^z), where z = (x - m) / r.
  *
  * Calls: disk_model.c, which gets the correction. Core: no locks, the caller serialises.
  */
@@ -13,10 +13,10 @@
 #define FB_SEEK_FIT_MILLION 1000000
 
 /*
- * The seek time is assumed to be off at first by 1 % (standard deviation) for all bands together,
- * and by a quarter of that for each. While a drive warms up it changes by some ppm a second: the
- * common part may walk by 0.25 % in five minutes, that of a band by 0.1 % in an hour. The
- * standard deviations never exceed 2 % and 1 %.
+ * Prior standard deviations of the correction: 1 % for the part that all bands have in common, and
+ * a quarter of that for each band's own. While a drive warms up, seek times change by some ppm a
+ * second: the common part may drift by 0.25 % in five minutes, a band's own by 0.1 % in an hour.
+ * The standard deviations never exceed 2 % and 1 %.
  */
 #define FB_SEEK_FIT_VAR_COMMON (10000ULL * 10000)
 #define FB_SEEK_FIT_VAR_OWN (2500ULL * 2500)
@@ -27,23 +27,24 @@
 #define FB_SEEK_FIT_VAR_MOST_OWN (16 * FB_SEEK_FIT_VAR_OWN)
 
 /*
- * The errors' scale begins at that of the 110 us of core/conservatism.c and moves by a 32nd of
- * what a trial says. Phases are not known better than the lower bound; no drive is above the upper.
+ * The scale of the errors begins at that of the 110 us of core/conservatism.c, and each trial
+ * moves it by a 32nd of its gradient. Phases are not known better than the lower bound, and no
+ * drive exceeds the upper.
  */
 #define FB_SEEK_FIT_SPREAD_NS 60000
 #define FB_SEEK_FIT_SPREAD_LEAST_NS 8000
 #define FB_SEEK_FIT_SPREAD_MOST_NS 300000
 #define FB_SEEK_FIT_SPREAD_SHIFT 5
 
-/* a trial farther from the median than this many scales tells more about other causes */
+/* a trial farther from the median than this many scales is late or early for other reasons */
 #define FB_SEEK_FIT_FAR 6
 
 /*
- * A quarter of the standard deviation is not applied to the model, because it may be chance.
- * Differences below FB_SEEK_FIT_LEAST_PPM are not worth a change; larger ones are applied in steps
- * of FB_SEEK_FIT_STEP_PPM, 20 us of the longest seeks, every four seconds.
+ * Corrections are applied less a margin of a quarter of their standard deviation, which may be
+ * chance. Changes below FB_SEEK_FIT_LEAST_PPM are not worth making; larger ones are made in steps
+ * of FB_SEEK_FIT_STEP_PPM, which is 20 us of the longest seeks, every four seconds.
  */
-#define FB_SEEK_FIT_DOUBT 4
+#define FB_SEEK_FIT_MARGIN_PART 4
 #define FB_SEEK_FIT_LEAST_PPM 250
 #define FB_SEEK_FIT_STEP_PPM 2000
 #define FB_SEEK_FIT_EVERY_NS 4000000000ULL
@@ -70,7 +71,7 @@ static u32 fb_seek_fit_spread_start(const struct disk_model *dm, u32 band)
 {
 	u64 sd_ns = dm_spread_ns(dm, 2 * dm_band_first(band));
 
-	if (!dm_spread_is_known(dm))
+	if (!dm_info(dm)->spread_known)
 		return FB_SEEK_FIT_SPREAD_NS;
 	return clamp_t(u64, div_u64(sd_ns * 551, 1000), FB_SEEK_FIT_SPREAD_LEAST_NS,
 		       FB_SEEK_FIT_SPREAD_MOST_NS);
@@ -116,20 +117,20 @@ u32 fb_seek_fit_error_ppm(const struct fb_seek_fit *c, u32 band)
 }
 
 /*
- * The correction that the model should get, without what may be chance: random variation of
- * seeks must not spoil a model that is right.
+ * The correction that the model should get, less a margin: random variation of seeks must not
+ * spoil a model that is right.
  */
-static s32 fb_seek_fit_sure(const struct fb_seek_fit *c, u32 band)
+static s32 fb_seek_fit_confident(const struct fb_seek_fit *c, u32 band)
 {
-	s32 ppm = fb_seek_fit_ppm(c, band), doubt = fb_seek_fit_error_ppm(c,
-									  band) / FB_SEEK_FIT_DOUBT;
+	s32 margin = fb_seek_fit_error_ppm(c, band) / FB_SEEK_FIT_MARGIN_PART;
+	s32 ppm = fb_seek_fit_ppm(c, band);
 
-	return ppm < 0 ? min(ppm + doubt, 0) : max(ppm - doubt, 0);
+	return ppm < 0 ? min(ppm + margin, 0) : max(ppm - margin, 0);
 }
 
 static s32 fb_seek_fit_missing(const struct fb_seek_fit *c, u32 band)
 {
-	return fb_seek_fit_sure(c, band) - c->applied[band];
+	return fb_seek_fit_confident(c, band) - c->applied[band];
 }
 
 /* let variances grow with time, because seek times may have changed */
@@ -149,19 +150,16 @@ static void fb_seek_fit_age(struct fb_seek_fit *c, u64 now_ns)
 					 FB_SEEK_FIT_VAR_MOST_OWN);
 }
 
-/**
- * struct fb_seek_fit_trial - what one completion says
- * @z: wait minus the errors' median, in 1/256 of their scale
- * @late: the error was larger than the wait
- * @chance: predicted chance of @late, 16 binary places
- * @sense: how much @z falls when the correction grows by a million ppm: seek time / scale,
- *	10 binary places
- */
+/* what one completion says */
 struct fb_seek_fit_trial {
-	s32 z;
-	bool late;
-	u32 chance;
-	u64 sense;
+	s32 z;		/* wait minus the errors' median, in 1/256 of their scale */
+	bool late;	/* the error was larger than the wait */
+	u32 chance;	/* predicted chance of @late, 16 binary places */
+	/*
+	 * how much @z falls when the correction grows by a million ppm: seek time / scale, 10
+	 * binary places
+	 */
+	u64 slope;
 };
 
 static u32 fb_seek_fit_chance(s32 z)
@@ -176,10 +174,10 @@ static u32 fb_seek_fit_chance(s32 z)
 }
 
 /*
- * Find @turns, by which the seek made the command late; false if its end does not fit. With
- * zero-latency access a head that comes late and lands within the wanted sectors ends there a
- * turn later, up to the transfer time before a whole lost turn; one that comes a turn early and
- * lands there ends as much before its time.
+ * Find by how many @turns the seek made the command late; false if its end fits none. With
+ * zero-latency access, a head that arrives late and lands within the wanted sectors ends there a
+ * turn later, which is up to the transfer time less than a whole turn late; one that arrives early
+ * enough to gain a turn and lands there ends that much earlier still.
  */
 static bool fb_seek_fit_turns(const struct fb_seek_fit *c, s64 late_ns, u64 transfer_ns, s32 *turns)
 {
@@ -195,12 +193,12 @@ static bool fb_seek_fit_turns(const struct fb_seek_fit *c, s64 late_ns, u64 tran
 }
 
 /*
- * A trial with a wait of up to half a turn tells whether the error was longer than the wait, so
- * that a turn was lost. One with a longer wait tells whether the seek was shorter by more than
- * was missing of a turn, so that one was gained.
+ * With a wait of up to half a turn, a trial shows whether the error exceeded the wait, so that a
+ * turn was lost. With a longer wait, it shows whether the seek was shorter by more than the wait
+ * lacked of a turn, so that one was gained.
  */
-static bool fb_seek_fit_ask(const struct fb_seek_fit *c, const struct fb_conservatism_leg *leg,
-			    const struct dm_access *acc, struct fb_seek_fit_trial *t)
+static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_conservatism_leg *leg,
+				 const struct dm_access *acc, struct fb_seek_fit_trial *t)
 {
 	u64 transfer_ns = acc->total_ns - acc->seek_ns - acc->latency_ns;
 	u32 band = dm_band(leg->dist), spread_ns = c->band[band].spread_ns;
@@ -222,18 +220,18 @@ static bool fb_seek_fit_ask(const struct fb_seek_fit *c, const struct fb_conserv
 		return false;
 	t->z = div_s64(wait * 256, spread_ns);
 	t->chance = fb_seek_fit_chance(t->z);
-	t->sense = div_u64(acc->seek_ns << 10, spread_ns);
+	t->slope = div_u64(acc->seek_ns << 10, spread_ns);
 	return true;
 }
 
 /*
- * One step of the filter: the sum of both parts moves by @by. Each part moves by its share of
- * the variance @var, and its own variance falls accordingly.
+ * One step of the filter: the sum of both parts moves by @by, each part by its share of the
+ * variance @var of the sum. The parts' variances fall by @reduction of that.
  */
-static void fb_seek_fit_step(struct fb_seek_fit_part *p, u64 var, s64 by, u64 surer)
+static void fb_seek_fit_step(struct fb_seek_fit_part *p, u64 var, s64 by, u64 reduction)
 {
 	p->ppm = fb_seek_fit_bounded(p->ppm + div64_s64(by * (s64)p->var, var));
-	p->var -= min(mul_u64_u64_div_u64(mul_u64_u64_div_u64(p->var, p->var, var), surer,
+	p->var -= min(mul_u64_u64_div_u64(mul_u64_u64_div_u64(p->var, p->var, var), reduction,
 					  FB_SEEK_FIT_ONE), p->var - 1);
 }
 
@@ -242,25 +240,25 @@ static void fb_seek_fit_follow(struct fb_seek_fit *c, struct fb_seek_fit_band *b
 {
 	u64 var = c->common.var + b->own.var;
 	u64 noise = t->chance * (FB_SEEK_FIT_ONE - t->chance) >> 16;
-	s64 surprise = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance, by;
-	u64 tells, surer;
+	s64 innovation = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance, by;
+	u64 info, reduction;
 
-	/* the trial's information relative to the prior: var * noise * sense^2, 16 binary places */
-	tells = div_u64(mul_u64_u64_shr(var, t->sense * t->sense, 20), FB_SEEK_FIT_MILLION);
-	tells = div_u64(tells * noise, FB_SEEK_FIT_MILLION);
-	surer = div64_u64(tells << 16, FB_SEEK_FIT_ONE + tells);
-	/* var * sense / (1 + tells) * surprise */
-	by = div_u64(mul_u64_u64_shr(var, t->sense, 10), FB_SEEK_FIT_MILLION);
-	by = div64_s64(by * surprise, FB_SEEK_FIT_ONE + (s64)tells);
-	fb_seek_fit_step(&c->common, var, by, surer);
-	fb_seek_fit_step(&b->own, var, by, surer);
+	/* the trial's information relative to the prior: var * noise * slope^2, 16 binary places */
+	info = div_u64(mul_u64_u64_shr(var, t->slope * t->slope, 20), FB_SEEK_FIT_MILLION);
+	info = div_u64(info * noise, FB_SEEK_FIT_MILLION);
+	reduction = div64_u64(info << 16, FB_SEEK_FIT_ONE + info);
+	/* var * slope / (1 + info) * innovation */
+	by = div_u64(mul_u64_u64_shr(var, t->slope, 10), FB_SEEK_FIT_MILLION);
+	by = div64_s64(by * innovation, FB_SEEK_FIT_ONE + (s64)info);
+	fb_seek_fit_step(&c->common, var, by, reduction);
+	fb_seek_fit_step(&b->own, var, by, reduction);
 }
 
 /* move the scale by the slope of the trial's likelihood */
 static void fb_seek_fit_spread(struct fb_seek_fit_band *b, const struct fb_seek_fit_trial *t)
 {
-	s64 surprise = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance;
-	s64 by = (surprise * t->z >> 8) * b->spread_ns >> (16 + FB_SEEK_FIT_SPREAD_SHIFT);
+	s64 innovation = (t->late ? FB_SEEK_FIT_ONE : 0) - (s64)t->chance;
+	s64 by = (innovation * t->z >> 8) * b->spread_ns >> (16 + FB_SEEK_FIT_SPREAD_SHIFT);
 
 	b->spread_ns = clamp_t(s64, b->spread_ns + by, FB_SEEK_FIT_SPREAD_LEAST_NS,
 			       FB_SEEK_FIT_SPREAD_MOST_NS);
@@ -272,11 +270,11 @@ void fb_seek_fit_learn(struct fb_seek_fit *c, u64 now_ns, const struct fb_conser
 	struct fb_seek_fit_band *b = &c->band[dm_band(leg->dist)];
 	struct fb_seek_fit_trial t;
 
-	if (leg->cause != FB_CONSERVATISM_PLAIN || !leg->simple || !leg->dist ||
+	if (leg->cause != FB_CAUSE_PLAIN || !leg->simple || !leg->dist ||
 	    acc->seek_ns < FB_SEEK_FIT_SEEK_LEAST_NS)
 		return;
 	fb_seek_fit_age(c, now_ns);
-	if (!fb_seek_fit_ask(c, leg, acc, &t))
+	if (!fb_seek_fit_evaluate(c, leg, acc, &t))
 		return;
 	if (!b->since_ns)
 		b->since_ns = now_ns;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Corrections of the model's seek times, learnt from completions by distance: a drive that
- * warms up or ages keeps its layout, but its seeks take some percent longer. Core; the caller
+ * Corrections of the model's seek times by distance, learnt from completions: a drive that warms
+ * up or ages keeps its layout, but its seeks take a few percent longer. Core; the caller
  * serialises. Nothing here sleeps or allocates.
  *
- * As in core/conservatism.h, a seek's error cannot be measured, because the head waits for its
- * sector. But each completion is a trial: a turn lost or not says whether the error was longer
- * than the predicted wait, and a turn gained or not whether the seek was shorter by more than
- * was missing of a turn. Trials at waits around the median of the errors find it, as a threshold
- * is found in psychophysics (logistic regression with one unknown; here one step of a Kalman
- * filter per trial). Commands that are late for other reasons are late by any amount, so
- * only trials whose waits are within the errors' spread count.
+ * As in core/conservatism.h, seek errors cannot be measured directly. But each completion is a
+ * yes-or-no trial: a lost turn says that the error exceeded the predicted wait, a gained turn that
+ * the seek was shorter by more than the wait lacked of a whole turn. The median of the errors
+ * follows by logistic regression with one unknown, here one step of a Kalman filter per trial.
+ * Commands that are late for other reasons are late by any amount, so only trials whose waits are
+ * within the spread of the errors count.
  */
 #ifndef FB_SEEK_FIT_H
 #define FB_SEEK_FIT_H

@@ -2,18 +2,16 @@
 /*
  * What one track has to offer (freeblock paper, 4.3). See core/track_find.h.
  *
- * A hop is a part of the gap, from its beginning, or the end of a piece, to the next piece
- * or the destination. The usable time of a read on track T is what remains of the hop after
- * the legs to T and from T on, each with its conservatism added.
+ * A hop is a part of the gap, from its beginning or the end of a piece to the next piece or the
+ * destination. The usable time of a read on a track is what remains of the hop after the legs to
+ * the track and from there on, each with its conservatism added.
  *
- * Drives with zero-latency access begin in the middle of a request when the head lands
- * there, and then end where they landed, one turn later. This must not happen to a read in
- * a gap, because its end would depend on the exact moment of landing, which is uncertain by
- * the conservatism. The head lands earlier than planned by up to the conservatism, so it
- * never lands in a read that ends within a turn, less the conservatism, after the planned
- * landing; usable time is capped accordingly. A head that lands late, but within the slack,
- * still finds the first sector ahead; later than that, either kind of drive takes another
- * turn.
+ * A drive with zero-latency access whose head lands within a request begins there, and ends there
+ * one turn later. This must not happen to a read in a gap, whose end would then depend on the
+ * exact moment of landing. The head may land earlier than planned by up to the conservatism, so
+ * usable time is limited to a turn less the conservatism: then the read has passed before the head
+ * could land in it. A head that lands late, but within the slack, still finds the first sector
+ * ahead; if it lands later, any drive takes another turn.
  *
  * Calls: disk_model.c, fb_bitmap.c, core/conservatism.c for the odds of a leg. Core: no locks, the
  * caller serialises.
@@ -91,11 +89,11 @@ static u32 fb_track_find_left(const struct fb_search *s, const struct dm_track *
 }
 
 /*
- * Value of @wanted of the @left granules on @t. With powers, the granules left behind count,
- * too: otherwise reads would take large pieces from full tracks first and leave a few granules
- * on each, which cost a gap per track in the end.
+ * Value of @wanted of the @left granules on @t. With powers, the granules left behind count, too:
+ * otherwise reads would first take large pieces from full tracks and leave a few granules on each,
+ * which would cost a gap per track in the end.
  */
-static u64 fb_track_find_worth(const struct fb_search *s, const struct dm_track *t, u32 left,
+static u64 fb_track_find_value(const struct fb_search *s, const struct dm_track *t, u32 left,
 			       u32 wanted)
 {
 	u32 weight = fb_track_find_weight(s, t->cyl);
@@ -149,7 +147,7 @@ static u64 fb_track_find_miss(const struct fb_search *s, u64 margin_ns)
 	return n > 31 ? 0 : (cost - div_u64(cost * part, 2 * s->lim.miss_ns)) >> n;
 }
 
-/* Expected cost of missing on the leg from @a to @b; none on the same track: only seeks vary. */
+/* Expected cost of a miss on the leg from @a to @b; 0 on the same track: only seeks vary. */
 static u64 fb_track_find_leg_miss(const struct fb_search *s, const struct dm_place *a,
 				  const struct dm_place *b, u64 slack_ns)
 {
@@ -161,12 +159,12 @@ static u64 fb_track_find_leg_miss(const struct fb_search *s, const struct dm_pla
 	slack_ns += fb_track_find_con(s, a, b);
 	if (odds)
 		return s->lim.miss_value *
-			fb_conservatism_chance(odds->late[fb_conservatism_band(cyls)],
+			fb_conservatism_chance(odds->late[dm_band(cyls)],
 					       slack_ns) >> 16;
 	return cyls ? fb_track_find_miss(s, slack_ns) : 0;
 }
 
-u64 fb_track_find_toll(const struct fb_search *s)
+u64 fb_track_find_fixed_cost(const struct fb_search *s)
 {
 	u64 missing_ns = s->period_ns - min(s->latency_ns, s->period_ns);
 
@@ -281,7 +279,7 @@ static void fb_track_find_prepend_run(struct fb_search *s, const struct dm_track
 	if (!p.wanted || dm_lbn_angle(s->dm, t, first * g, &p.begin.place.angle))
 		return;
 	left = fb_track_find_left(s, t);
-	p.value = fb_track_find_worth(s, t, left, p.wanted);
+	p.value = fb_track_find_value(s, t, left, p.wanted);
 	if (s->lim.miss_value) {
 		ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
 		spare = fb_track_find_spare(s, &s->hop.from.place, &s->hop.to.place, ns,
@@ -293,7 +291,7 @@ static void fb_track_find_prepend_run(struct fb_search *s, const struct dm_track
 		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
 		if (!p.wanted || dm_lbn_angle(s->dm, t, first * g, &p.begin.place.angle))
 			return;
-		p.value = fb_track_find_worth(s, t, left, p.wanted);
+		p.value = fb_track_find_value(s, t, left, p.wanted);
 	}
 	p.lbn = first * g;
 	p.slack_ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
@@ -337,17 +335,12 @@ void fb_track_find_prepend(struct fb_search *s)
 
 /* ---- pieces of their own ---- */
 
-/**
- * struct fb_visit - a track as seen from the hop
- * @t: the track
- * @left: its wanted granules
- * @at: the head's arrival there, conservatism included
- * @usable_ns: from then until the head must leave, conservatism included
- */
+/* a track as seen from the hop */
 struct fb_visit {
-	const struct dm_track *t;
-	u32 left;
-	struct fb_spot at;
+	const struct dm_track *t;	/* the track */
+	u32 left;			/* its wanted granules */
+	struct fb_spot at;		/* the head's arrival there, conservatism included */
+	/* from then until the head must leave, conservatism included */
 	u64 usable_ns;
 };
 
@@ -421,14 +414,14 @@ static void fb_track_find_run(struct fb_search *s, const struct fb_visit *v, u64
 		n = most;
 		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
 	}
-	p.value = fb_track_find_worth(s, v->t, v->left, p.wanted);
+	p.value = fb_track_find_value(s, v->t, v->left, p.wanted);
 	if (!p.wanted || p.value < s->find.value || !fb_track_find_pass(s, v, first, n, &p,
 									slack_ns))
 		return;
 	if (s->lim.miss_value) {
 		fb_track_find_shorten(s, v, &p, slack_ns, &first, &n);
 		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
-		p.value = fb_track_find_worth(s, v->t, v->left, p.wanted);
+		p.value = fb_track_find_value(s, v->t, v->left, p.wanted);
 		if (!p.wanted || !fb_track_find_pass(s, v, first, n, &p, slack_ns))
 			return;
 	}
@@ -463,7 +456,7 @@ static bool fb_track_find_across(struct fb_search *s, const struct fb_visit *v, 
 	if (total > s->hop.window_ns ||
 	    a.latency_ns + dm_angle_to_ns(s->dm, last) + con > s->period_ns)
 		return false;
-	p.value = fb_track_find_worth(s, v->t, v->left, wanted);
+	p.value = fb_track_find_value(s, v->t, v->left, wanted);
 	p.begin.ns = s->hop.from.ns + con + a.seek_ns + a.latency_ns;
 	p.stop.place = a.end;
 	p.stop.ns = s->hop.from.ns + con + a.total_ns;
@@ -500,11 +493,11 @@ static void fb_track_find_straddler(struct fb_search *s, const struct fb_visit *
 		if (n + 1 < fb_track_find_need_cached(s, s->weight))
 			continue;
 		wanted = fb_bitmap_trim(s->bm, &first, &n);
-		if (wanted && fb_track_find_worth(s, v->t, v->left, wanted + 1) > s->find.value &&
+		if (wanted && fb_track_find_value(s, v->t, v->left, wanted + 1) > s->find.value &&
 		    fb_track_find_across(s, v, first * g, end, wanted + 1))
 			return;
 	}
-	if (s->find.value >= fb_track_find_worth(s, v->t, v->left, 1) ||
+	if (s->find.value >= fb_track_find_value(s, v->t, v->left, 1) ||
 	    dm_lbn_angle(s->dm, v->t, straddler * g, &angle) ||
 	    dm_angle_to_ns(s->dm, angle - v->at.place.angle) > v->usable_ns)
 		return;

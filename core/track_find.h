@@ -14,20 +14,6 @@ static inline u32 fb_track_find_apart(u32 a, u32 b)
 	return a > b ? a - b : b - a;
 }
 
-/* the first granule that begins at @lbn or later */
-static inline u64 fb_granule_first(u32 granule_sectors, u64 lbn)
-{
-	return div_u64(lbn + granule_sectors - 1, granule_sectors);
-}
-
-/* the first granule that ends beyond @end; the disk's last one may be short */
-static inline u64 fb_granule_end(const struct disk_model *dm, u32 granule_sectors, u64 end)
-{
-	if (end >= dm_info(dm)->sectors)
-		return fb_granule_first(granule_sectors, dm_info(dm)->sectors);
-	return div_u64(end, granule_sectors);
-}
-
 /**
  * fb_track_find_weight() - get what a granule of a cylinder is worth
  * @s: the search
@@ -53,7 +39,7 @@ static inline u32 fb_track_find_weight(const struct fb_search *s, u32 cyl)
 static inline u64 fb_track_find_con_ns(const struct fb_search *s, u32 cyls, bool head, bool track)
 {
 	const struct fb_limits *lim = &s->lim;
-	u64 con = lim->leg_ns ? lim->leg_ns[fb_conservatism_band(cyls)] : lim->conservatism_ns;
+	u64 con = lim->leg_ns ? lim->leg_ns[dm_band(cyls)] : lim->conservatism_ns;
 
 	if (cyls)
 		return con;
@@ -74,7 +60,7 @@ static inline u64 fb_track_find_con_ns(const struct fb_search *s, u32 cyls, bool
 static inline u64 fb_track_find_con_floor_ns(const struct fb_search *s, u32 cyls)
 {
 	if (s->lim.leg_ns)
-		return s->floor_ns[fb_conservatism_band(cyls)];
+		return s->floor_ns[dm_band(cyls)];
 	return fb_track_find_con_ns(s, cyls, true, true);
 }
 
@@ -123,7 +109,7 @@ static inline u32 fb_track_find_need_cached(struct fb_search *s, u32 weight)
 }
 
 /**
- * fb_track_find_toll() - get what reading anything at all in the gap costs
+ * fb_track_find_fixed_cost() - get what reading anything at all in the gap costs
  * @s: the search
  *
  * If the wait is nearly a whole turn, the foreground alone may arrive early enough to gain
@@ -131,7 +117,7 @@ static inline u32 fb_track_find_need_cached(struct fb_search *s, u32 weight)
  *
  * Return: the cost, in units of a plan's value.
  */
-u64 fb_track_find_toll(const struct fb_search *s);
+u64 fb_track_find_fixed_cost(const struct fb_search *s);
 
 /**
  * fb_track_find_prepend() - look for a piece to prepend to the foreground request

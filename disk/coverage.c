@@ -126,7 +126,7 @@ static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_r
 static void fb_coverage_wanted_runs(struct fb_coverage *cov, const struct fb_bitmap *map,
 				    fb_runs_fn fn, struct fb_coverage_walk *walk)
 {
-	u64 at = fb_bitmap_next_wanted(map, 0);
+	u64 at = fb_bitmap_next_wanted(map, 0, map->granules);
 
 	fb_free_read_return(cov->fd);
 	while (at < map->granules) {
@@ -134,7 +134,7 @@ static void fb_coverage_wanted_runs(struct fb_coverage *cov, const struct fb_bit
 
 		fb_coverage_each_run(cov, at, n, fn, walk);
 		cond_resched();
-		at = fb_bitmap_next_wanted(map, at + n);
+		at = fb_bitmap_next_wanted(map, at + n, map->granules);
 	}
 }
 
@@ -300,7 +300,7 @@ void fb_coverage_weigh(struct fb_coverage *cov, struct fb_limits *lim)
 		cov->balanced_ns = now;
 	}
 	if (lim->odds)
-		lim->miss_value = fb_block_value_turn(&cov->worth, lim->odds->price);
+		lim->miss_value = fb_block_value_miss(&cov->worth, lim->odds->price);
 	lim->weight = cov->worth.weight;
 	lim->root = cov->worth.root;
 }
@@ -388,7 +388,7 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 	spin_unlock_irq(&cov->fd->lock);
 	/* A task that cannot take its blocks would have them read again and again. */
 	while (most && task->active && !fb_coverage_is_stalled(task)) {
-		u64 first = fb_bitmap_next_before(&task->map, at, end), n = 1;
+		u64 first = fb_bitmap_next_wanted(&task->map, at, end), n = 1;
 
 		if (first >= end)
 			break;
@@ -403,7 +403,7 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 		at = first + n;
 		fb_coverage_absorb(cov);
 	}
-	return fb_bitmap_next_wanted(&task->map, op->first) >= end &&
+	return fb_bitmap_next_wanted(&task->map, op->first, end) == end &&
 	       fb_bitmap_next_flying(&task->map, op->first) >= end;
 }
 

@@ -270,11 +270,11 @@ void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush)
 	struct fb_quarantine *b = &cov->fd->quarantine;
 	u32 n;
 
-	if (!b->untold && !b->zones)
+	if (!b->unreported && !b->zones)
 		return;
 	spin_lock_irq(&cov->fd->lock);
 	fb_quarantine_expire(b, ktime_get_ns());
-	n = fb_quarantine_untold(b, ktime_get_ns(), flush);
+	n = fb_quarantine_unreported(b, ktime_get_ns(), flush);
 	spin_unlock_irq(&cov->fd->lock);
 	if (n)
 		fb_disk_uevent(cov->fd, "FREEBLOCK_BAD_MORE", n);
@@ -332,7 +332,7 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 	if (verdict & FB_QUARANTINE_NEW)
 		pr_warn_ratelimited("freeblock: %s: sectors %llu+%u cannot be read (%llu ms)\n",
 				    name, lbn, granule, div_u64(read.took_ns, NSEC_PER_MSEC));
-	if (verdict & FB_QUARANTINE_TELL)
+	if (verdict & FB_QUARANTINE_REPORT)
 		fb_disk_uevent(fd, "FREEBLOCK_BAD_LBN", lbn);
 	if (verdict & FB_QUARANTINE_DROPPED)
 		pr_warn_ratelimited("freeblock: %s: more than %u ranges with bad blocks: the oldest is read in gaps again\n",

@@ -42,7 +42,7 @@ static void fb_idle_set_drive(struct fb_disk *fd)
 
 	lockdep_assert_held(&fd->lock);
 	fb_idle_policy_set_drive(&fd->idle.wait, dm_period_ns(dm),
-				 div_u64(dm_period_ns(dm) * 1000, dm_spt_least(dm)));
+				 div_u64(dm_period_ns(dm) * 1000, dm_info(dm)->spt_least));
 }
 
 /* Have the thread compute anew when to read. */
@@ -119,11 +119,10 @@ void fb_idle_quiet(struct fb_disk *fd)
  * fb_idle_sent() - note that the scheduler has sent the idle read
  * @fd: the disk, locked
  * @now: the time
- * @end_ns: when it will end; 0: not known
  *
  * Context: fb_disk.lock held.
  */
-void fb_idle_sent(struct fb_disk *fd, u64 now, u64 end_ns)
+void fb_idle_sent(struct fb_disk *fd, u64 now)
 {
 	struct fb_idle *idle = &fd->idle;
 
@@ -132,9 +131,7 @@ void fb_idle_sent(struct fb_disk *fd, u64 now, u64 end_ns)
 	idle->reading = true;
 	idle->retry_ns = 0;
 	idle->used_ns = now;
-	fb_idle_policy_sent(&idle->wait, now,
-			    end_ns ? end_ns : now + fb_idle_policy_longest_ns(&idle->wait),
-			    idle->piece.nsect);
+	fb_idle_policy_sent(&idle->wait, now, idle->piece.nsect);
 	/* so that the next one does not have to wait for its carrier */
 	fb_free_read_need(fd);
 }
@@ -225,7 +222,7 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 		.dm = fd->model,
 		.bm = &task->map,
 		.head = fd->head && fb_head_now(fd->head, start_ns, &head) ? &head : NULL,
-		.max_sectors = fd->q ? min(fb_idle_policy_sectors(&fd->idle.wait),
+		.max_sectors = fd->q ? min(fd->idle.wait.sectors,
 					   fb_free_read_max(fd)) : 0,
 		.max_ns = fb_idle_policy_longest_ns(&fd->idle.wait),
 		.ahead = !fd->lookahead.off && fb_verify_how(fd) == FB_VERIFY_READ,

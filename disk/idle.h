@@ -48,7 +48,7 @@ extern const struct fb_disk_client fb_idle_client;
 void fb_idle_changed(struct fb_disk *fd);
 void fb_idle_arrive(struct fb_disk *fd);
 void fb_idle_quiet(struct fb_disk *fd);
-void fb_idle_sent(struct fb_disk *fd, u64 now, u64 end_ns);
+void fb_idle_sent(struct fb_disk *fd, u64 now);
 void fb_idle_ended(struct fb_disk *fd);
 u64 fb_idle_due_ns(struct fb_disk *fd);
 void fb_idle_read(struct fb_coverage *cov);

@@ -86,7 +86,7 @@ static void fb_reader_leftover(struct fb_coverage *cov, u32 found, u32 gen)
 	if (cov->fruitless < FB_READER_FRUITLESS || cov->map->n_wanted > FB_READER_LEFTOVER ||
 	    now - cov->leftover_ns < FB_READER_LEFTOVER_NS)
 		return;
-	block = fb_bitmap_next_wanted(cov->map, 0);
+	block = fb_bitmap_next_wanted(cov->map, 0, cov->map->granules);
 	plan.piece[0].lbn = block * granule;
 	plan.piece[0].nsect = min_t(u64, granule, cov->fd->sectors - plan.piece[0].lbn);
 	if (fb_quarantine_divert(&cov->fd->quarantine, cov->map, &plan.piece[0]) &&
@@ -115,7 +115,8 @@ static void fb_reader_search(struct fb_coverage *cov)
 	if (!cov->map || !cov->map->n_wanted)
 		return;
 	fb_coverage_weigh(cov, &lim);
-	fb_quarantine_limits(&fd->quarantine, &lim);
+	lim.avoid = fd->quarantine.zone;
+	lim.navoid = fd->quarantine.zones;
 	fb_search_start(s, fd->model, cov->map, &gap, &lim);
 	do {
 		/* Time that others run in cond_resched() does not count against the budget. */

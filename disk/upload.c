@@ -68,7 +68,7 @@ static int fb_upload_check_model(struct fb_disk *fd, const struct disk_model *dm
 /* The text is complete: put the model in force, or keep the old one and say why. */
 static int fb_upload_commit(struct fb_disk *fd)
 {
-	struct fb_model_text_error err;
+	struct dm_fault err;
 	char name[FB_NAME_LEN];
 	struct disk_model *dm;
 	bool same;

@@ -203,4 +203,20 @@ static inline void *fb_zalloc(size_t bytes) { return calloc(1, bytes); }
 static inline void fb_free(const void *p) { free((void *)p); }
 
 #endif /* __KERNEL__ */
+
+/* the first of 0 .. @n - 1 for which @before, an expression of @i, is no longer true, or @n */
+#define fb_bisect(i, n, before) ({						\
+	u32 _lo = 0, _hi = (n);							\
+										\
+	while (_lo < _hi) {							\
+		u32 i = (_lo + _hi) / 2;						\
+										\
+		if (before)							\
+			_lo = i + 1;						\
+		else								\
+			_hi = i;						\
+	}									\
+	_lo;									\
+})
+
 #endif /* FB_SHIM_H */

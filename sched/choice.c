@@ -110,7 +110,7 @@ void fb_choice_void(struct fb_sched *fs)
  */
 u64 fb_choice_gap_ns(const struct fb_sched *fs)
 {
-	return fs->choice.reckoned ? fs->choice.pos_ns - fs->choice.seek_ns : 0;
+	return fs->choice.predicted ? fs->choice.pos_ns - fs->choice.seek_ns : 0;
 }
 
 static void fb_choice_set_margin(const struct fb_sched *fs, struct fb_limits *lim)
@@ -118,7 +118,7 @@ static void fb_choice_set_margin(const struct fb_sched *fs, struct fb_limits *li
 	lim->conservatism_ns = fs->conservatism_ns;
 	if (!fs->auto_margin)
 		return;
-	lim->conservatism_ns = fb_conservatism_one_ns(&fs->fd->conservatism);
+	lim->conservatism_ns = fs->fd->conservatism.one_ns;
 	lim->odds = &fs->fd->conservatism.odds;
 }
 
@@ -146,12 +146,12 @@ static void fb_choice_open_gap(struct fb_sched *fs)
 
 	/* at more depth the drive chooses; at depth 1 the command before is not yet sent */
 	if (!fs->nr_flight || fs->nr_untracked || fs->depth != FB_SCHED_DEPTH || !fs->tail_known ||
-	    !fs->choice.reckoned || !fb_coverage_may_read(fd)) {
+	    !fs->choice.predicted || !fb_coverage_may_read(fd)) {
 		fb_gap_void(fd);
 		return;
 	}
 	fs->extra_ns = fb_search_extra_ns(fd->model, &gap, fb_choice_gap_ns(fs));
-	if (fs->auto_margin && fb_conservatism_spare(&fd->conservatism, fb_choice_gap_ns(fs))) {
+	if (fs->auto_margin && fb_conservatism_skip_gap(&fd->conservatism, fb_choice_gap_ns(fs))) {
 		fd->stats.spared++;
 		fb_gap_void(fd);
 		return;
@@ -264,7 +264,7 @@ void fb_choice_note_gap(struct fb_sched *fs, u64 now)
 {
 	u64 turn = dm_period_ns(fs->fd->model);
 
-	if (!fs->choice.reckoned)
+	if (!fs->choice.predicted)
 		return;
 	fs->mean_gap_ns -= fs->mean_gap_ns >> FB_SCHED_GAP_SHIFT;
 	fs->mean_gap_ns += fb_choice_gap_ns(fs) >> FB_SCHED_GAP_SHIFT;

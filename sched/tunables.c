@@ -228,7 +228,7 @@ struct fb_tunables_snapshot {
 	bool deep;
 	char probe[2][FB_LOOKAHEAD_TEXT];
 	char medium[FB_VERIFY_TEXT];
-	u32 floor_ns[FB_CONSERVATISM_BANDS];
+	u32 floor_ns[DM_BANDS];
 	s32 cost_ppm;
 };
 
@@ -295,7 +295,7 @@ static ssize_t status_text(const struct fb_tunables_snapshot *s, char *page)
 			     s->deep ? "drive" : "policy", s->probe[0], s->probe[1]);
 	len += sysfs_emit_at(page, len, "spared %llu\ncost_ppm %d\nconservatism_ns",
 			     st->spared, s->cost_ppm);
-	for (i = 0; i < FB_CONSERVATISM_BANDS; i++)
+	for (i = 0; i < DM_BANDS; i++)
 		len += sysfs_emit_at(page, len, " %u", s->floor_ns[i]);
 	len += sysfs_emit_at(page, len, "\n");
 	return len;

@@ -155,7 +155,7 @@ static void query(const struct disk_model *dm)
 
 static bool try_text(const char *text, size_t len)
 {
-	struct fb_model_text_error err = { 0 };
+	struct dm_fault err = { 0 };
 	struct disk_model *dm;
 	char *copy = malloc(len);
 	int ret;

@@ -111,7 +111,7 @@ class Calibrate(unittest.TestCase):
         self.refused("nothing learnt yet: phase unknown, 41 trials")
 
     def test_another(self):
-        """The model is not the one that the module reckons with."""
+        """The model is not the one that the module uses."""
         self.learnt(model_ps=6000000001)
         self.refused("the module has another model, of 6000000001")
 

@@ -245,7 +245,7 @@ class Attributes(unittest.TestCase):
 
     def test_pauses_are_no_bursts(self):
         """Poisson arrivals with pauses between them vary much; pairs, though as short as
-        chance makes bursts, are too many. Seen to fail: chance not reckoned with."""
+        chance makes bursts, are too many. Seen to fail: chance not allowed for."""
         gaps = self.rng.exponential(0.05, 20000)
         gaps[::100] += 8
         sector = self.rng.integers(0, 400 * GIB, len(gaps))

@@ -165,7 +165,7 @@ class Yield(unittest.TestCase):
         self.assertLess(found.bytes_per_gap, passes)
 
     def test_no_gap_without_choice(self):
-        """None in a closed loop of one, nor under an order that reckons nothing."""
+        """None in a closed loop of one, nor under an order that predicts nothing."""
         self.assertEqual(predicted(outstanding=1).fresh, 0)
         self.assertEqual(predicted(FreeSettings(policy="fifo")).fresh, 0)
 

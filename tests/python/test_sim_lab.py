@@ -7,7 +7,7 @@ The simulator's figures are means over seeds; the lab's one run of 60 s has a
 standard error of 0.4 % in requests/s and 1 % in free bandwidth, and is the same
 whenever it is repeated.
 
-Seen to fail: a simulator that reckons gaps from where the head is, not from where
+Seen to fail: a simulator that computes gaps from where the head is, not from where
 it will be.
 """
 

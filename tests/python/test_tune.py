@@ -291,7 +291,7 @@ class Statistics(unittest.TestCase):
     def test_period(self):
         """A day's pattern in ten days, none in noise, none in two days.
 
-        Seen to fail: chance not reckoned with."""
+        Seen to fail: chance not allowed for."""
         random = np.random.default_rng(3)
         hours = np.arange(241)
         daily = np.round(1000 * np.exp(np.sin(2 * np.pi * hours / 24) +

@@ -3,7 +3,7 @@
 """The simulated drive against DiskSim's closed loops, row by row: requests/s,
 mean seek and mean rotation of the rows in which the drive schedules. Prints TAP.
 
-Seen to fail: SPTF that reckons without the head switch, C-LOOK that turns round.
+Seen to fail: SPTF that leaves out the head switch, C-LOOK that turns round.
 """
 
 import multiprocessing

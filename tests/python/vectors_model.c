@@ -9,7 +9,7 @@ static struct disk_model *model;
 
 unsigned long long vec_load(const char *path, const char *text, unsigned long len)
 {
-	struct fb_model_text_error err;
+	struct dm_fault err;
 
 	if (fb_model_text_parse(text, len, &model, &err))
 		vec_fail(path, err.line, err.reason);

@@ -23,7 +23,7 @@ u64 rnd_below(struct rnd *r, u64 n)
 
 static struct disk_model *support_parse(const char *text, size_t len, const char *name)
 {
-	struct fb_model_text_error err;
+	struct dm_fault err;
 	struct disk_model *dm;
 
 	if (fb_model_text_parse(text, len, &dm, &err)) {

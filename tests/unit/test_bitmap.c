@@ -138,7 +138,7 @@ static void compare_queries(const struct fb_bitmap *bm, const struct naive_map *
 	assert_int_equal(fb_bitmap_next_flying(bm, first), next);
 	for (next = GRANULES, g = GRANULES; g-- > first;)
 		next = nm->state[g] == WANTED ? g : next;
-	assert_int_equal(fb_bitmap_next_wanted(bm, first), next);
+	assert_int_equal(fb_bitmap_next_wanted(bm, first, bm->granules), next);
 }
 
 /* 20,000 random moves of random runs within a group: states, counts, queries */

@@ -150,14 +150,14 @@ static void test_miss(void **state)
 
 	(void)state;
 	fb_block_value_init(&w, &bm);
-	assert_int_equal(fb_block_value_miss(&w, 6), 0);
+	assert_int_equal(fb_block_value_miss(&w, 6 * 256), 0);
 	for (i = 0; i < 3000; i++)
 		fb_block_value_gap(&w, i % 2 ? 1000 : 3000);
-	assert_in_range(fb_block_value_miss(&w, 6), 11900, 12100);
-	assert_in_range(fb_block_value_turn(&w, 6 * 256 + 128), 12900, 13100);
+	assert_in_range(fb_block_value_miss(&w, 6 * 256), 11900, 12100);
+	assert_in_range(fb_block_value_miss(&w, 6 * 256 + 128), 12900, 13100);
 	for (i = 0; i < 3000; i++)
 		fb_block_value_gap(&w, 0);
-	assert_in_range(fb_block_value_miss(&w, 6), 0, 6);
+	assert_in_range(fb_block_value_miss(&w, 6 * 256), 0, 6);
 }
 
 static int teardown(void **state)

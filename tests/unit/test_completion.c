@@ -7,7 +7,7 @@
  * turns believed (test_recovery); misses of plain requests told to the guard (test_guard);
  * commands of the drive's own order told to the probe (test_overtaken); the next one
  * predicted though the drive may choose (test_next); failed commands, and those of the drive's
- * own order, judged (test_silent, each); corrections applied although somebody reckons with
+ * own order, judged (test_silent, each); corrections applied although somebody computes with
  * the model (test_correct).
  */
 #include <setjmp.h>
@@ -151,7 +151,8 @@ static void test_guard(void **state)
 		assert_false(out.tripped);
 	}
 	assert_int_equal(rig.stats.miss[FB_CAUSE_PLAIN], 30);
-	assert_int_equal(rig.guard.missed_sum, 0);
+	for (i = 0; i < FB_GUARD_SECONDS; i++)
+		assert_int_equal(rig.guard.missed[i], 0);
 	for (i = 0; i < FB_GUARD_MIN_MISSES && !out.tripped; i++)
 		one(&rig, FB_CAUSE_AFTER, 1, &out);
 	assert_true(out.tripped);

@@ -82,12 +82,12 @@ static u32 some_distance(struct disk *d)
 
 static u64 floor_of(const struct disk *d, u32 dist)
 {
-	return d->m.odds.floor_ns[fb_conservatism_band(dist)];
+	return d->m.odds.floor_ns[dm_band(dist)];
 }
 
 static u32 late_per_mille(const struct disk *d, u32 dist, u64 margin_ns)
 {
-	return fb_conservatism_chance(d->m.odds.late[fb_conservatism_band(dist)], margin_ns) *
+	return fb_conservatism_chance(d->m.odds.late[dm_band(dist)], margin_ns) *
 		1000 >> 16;
 }
 
@@ -99,11 +99,11 @@ static s32 turns_of(s64 error, u64 slack)
 }
 
 /* one leg gone: the turns it lost */
-static s32 go(struct disk *d, enum fb_conservatism_cause cause, u32 dist, u64 slack, u64 gap)
+static s32 go(struct disk *d, enum fb_cause cause, u32 dist, u64 slack, u64 gap)
 {
 	s32 turns = turns_of(seek_error(d, dist), slack);
 
-	if (cause != FB_CONSERVATISM_READ && rnd_below(&d->r, 1000000) < d->flaw_ppm)
+	if (cause != FB_CAUSE_SEPARATE && rnd_below(&d->r, 1000000) < d->flaw_ppm)
 		turns++;
 	fb_conservatism_learn(&d->m, d->now, &(struct fb_conservatism_leg) {
 		.dist = dist,
@@ -126,16 +126,16 @@ static void request(struct disk *d, bool free)
 {
 	u64 gap = rnd_below(&d->r, PERIOD);
 	u32 to = some_distance(d), on = some_distance(d);
-	u64 con = fb_conservatism_one_ns(&d->m);
+	u64 con = d->m.one_ns;
 
 	d->now += SERVICE;
-	if (!free || gap < 2 * con + 1000000 || fb_conservatism_spare(&d->m, gap)) {
-		go(d, FB_CONSERVATISM_PLAIN, to, gap, 0);
+	if (!free || gap < 2 * con + 1000000 || fb_conservatism_skip_gap(&d->m, gap)) {
+		go(d, FB_CAUSE_PLAIN, to, gap, 0);
 		return;
 	}
 	d->reads++;
-	d->turns += go(d, FB_CONSERVATISM_READ, to, con + rnd_below(&d->r, GRANULE), 0);
-	d->turns += go(d, FB_CONSERVATISM_BEHIND, on, con + rnd_below(&d->r, GRANULE), gap);
+	d->turns += go(d, FB_CAUSE_SEPARATE, to, con + rnd_below(&d->r, GRANULE), 0);
+	d->turns += go(d, FB_CAUSE_AFTER, on, con + rnd_below(&d->r, GRANULE), gap);
 	d->turns -= alone(d, to, gap);
 }
 
@@ -181,22 +181,22 @@ static void assert_holds(struct disk *d)
 /* Seen to fail with a shift by one. */
 static void test_bands(void **state)
 {
-	static const u32 first[FB_CONSERVATISM_BANDS] = { 0, 1, 4, 16, 64, 256, 1024, 4096, 16384,
+	static const u32 first[DM_BANDS] = { 0, 1, 4, 16, 64, 256, 1024, 4096, 16384,
 		65536 };
 	u32 i;
 
 	(void)state;
-	for (i = 0; i < FB_CONSERVATISM_BANDS; i++) {
-		assert_int_equal(fb_conservatism_band(first[i]), i);
+	for (i = 0; i < DM_BANDS; i++) {
+		assert_int_equal(dm_band(first[i]), i);
 		if (i)
-			assert_int_equal(fb_conservatism_band(first[i] - 1), i - 1);
+			assert_int_equal(dm_band(first[i] - 1), i - 1);
 	}
-	assert_int_equal(fb_conservatism_band(U32_MAX), FB_CONSERVATISM_BANDS - 1);
+	assert_int_equal(dm_band(U32_MAX), DM_BANDS - 1);
 }
 
 /*
  * Without trials it is the paper's value; it moves with bounded speed. Seen to fail
- * without the step's bound, and with conservatism reckoned before there are trials
+ * without the step's bound, and with conservatism computed before there are trials
  * enough.
  */
 static void test_start(void **state)
@@ -207,14 +207,14 @@ static void test_start(void **state)
 	(void)state;
 	for (i = 0; i < 512; i++) {
 		assert_int_equal(floor_of(&d, i), FB_CONSERVATISM_START_NS);
-		assert_int_equal(fb_conservatism_one_ns(&d.m), FB_CONSERVATISM_START_NS);
-		go(&d, FB_CONSERVATISM_PLAIN, 100, 50000 + 1000 * i, 0);
+		assert_int_equal(d.m.one_ns, FB_CONSERVATISM_START_NS);
+		go(&d, FB_CAUSE_PLAIN, 100, 50000 + 1000 * i, 0);
 	}
 	for (i = 0; i < 100000; i++) {
-		before[0] = fb_conservatism_one_ns(&d.m);
+		before[0] = d.m.one_ns;
 		before[1] = floor_of(&d, 100);
 		request(&d, true);
-		assert_in_range(fb_conservatism_one_ns(&d.m) + 10000, before[0], before[0] + 20000);
+		assert_in_range(d.m.one_ns + 10000, before[0], before[0] + 20000);
 		assert_in_range(floor_of(&d, 100) + 10000, before[1], before[1] + 20000);
 	}
 }
@@ -268,16 +268,16 @@ static void test_told(void **state)
 	assert_around(floor_of(&d, 64), 63345, 1500);
 	assert_around(floor_of(&d, 9999), 63345, 1500);
 	/* 1 per cent of the widest: b * ln 50 */
-	assert_around(fb_conservatism_one_ns(&d.m), 351944, 1500);
+	assert_around(d.m.one_ns, 351944, 1500);
 	assert_around(late_per_mille(&d, 10, 190000), 9, 1);
 	assert_around(late_per_mille(&d, 100, 190000), 67, 1);
 	assert_int_equal(floor_of(&none, 64), FB_CONSERVATISM_START_NS);
-	assert_int_equal(fb_conservatism_one_ns(&none.m), FB_CONSERVATISM_START_NS);
+	assert_int_equal(none.m.one_ns, FB_CONSERVATISM_START_NS);
 	assert_around(floor_of(&still, 64), 20000, 1000);
 	assert_int_equal(late_per_mille(&still, 64, 50000), 0);
 	/* more than the bins hold: as much as they do */
 	assert_in_range(floor_of(&wide, 64), 100000, FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS);
-	assert_in_range(fb_conservatism_one_ns(&wide.m), 500000, FB_CONSERVATISM_BINS *
+	assert_in_range(wide.m.one_ns, 500000, FB_CONSERVATISM_BINS *
 			FB_CONSERVATISM_BIN_NS);
 }
 
@@ -373,7 +373,7 @@ static void test_outliers(void **state)
 	(void)state;
 	d.outlier_ppm = 1000;
 	assert_holds(&d);
-	assert_true(fb_conservatism_one_ns(&d.m) < 800000);
+	assert_true(d.m.one_ns < 800000);
 }
 
 /*
@@ -400,11 +400,11 @@ static void test_drift(void **state)
 
 	(void)state;
 	run(&d, 3600, true);
-	before = fb_conservatism_one_ns(&d.m);
+	before = d.m.one_ns;
 	d.spread[0] = 141421;
 	d.spread[1] = 141421;
 	run(&d, 600, true);
-	assert_true(fb_conservatism_one_ns(&d.m) > 2 * before);
+	assert_true(d.m.one_ns > 2 * before);
 	assert_holds(&d);
 }
 
@@ -418,7 +418,7 @@ static void test_no_reads(void **state)
 	run(&d, 3600, false);
 	assert_int_equal(d.m.risk, risk);
 	/* 1 % of the errors are above mean * ln 50 */
-	assert_in_range(fb_conservatism_one_ns(&d.m), 120000, 260000);
+	assert_in_range(d.m.one_ns, 120000, 260000);
 }
 
 /*
@@ -438,15 +438,15 @@ static void test_odds(void **state)
 	(void)state;
 	run(&d, 3600, true);
 	for (i = 0; i < ARRAY_SIZE(odds); i++) {
-		at = fb_conservatism_chance(d.m.odds.late[fb_conservatism_band(1000)],
+		at = fb_conservatism_chance(d.m.odds.late[dm_band(1000)],
 					    odds[i].margin_ns) * 100 / 65536;
 		assert_in_range(at + 5, odds[i].percent, odds[i].percent + 10);
 	}
-	assert_in_range(d.m.odds.floor_ns[fb_conservatism_band(1000)], 25000, 65000);
+	assert_in_range(d.m.odds.floor_ns[dm_band(1000)], 25000, 65000);
 	/* where the head stays: what its phase is good for, not 0 (seen to fail so) */
 	assert_int_equal(d.m.odds.floor_ns[0], 20000);
 	at = d.m.odds.price;
-	fb_conservatism_target(&d.m, FB_CONSERVATISM_TARGET_PPM / 5);
+	d.m.target_ppm = FB_CONSERVATISM_TARGET_PPM / 5;
 	run(&d, 600, true);
 	assert_true(d.m.odds.price > 2 * at);
 }
@@ -484,10 +484,10 @@ static void test_target(void **state)
 
 	(void)state;
 	run(&d, 1800, true);
-	before = fb_conservatism_one_ns(&d.m);
-	fb_conservatism_target(&d.m, 10 * FB_CONSERVATISM_TARGET_PPM);
+	before = d.m.one_ns;
+	d.m.target_ppm = 10 * FB_CONSERVATISM_TARGET_PPM;
 	ppm = cost_ppm(&d);
-	assert_true(fb_conservatism_one_ns(&d.m) < before);
+	assert_true(d.m.one_ns < before);
 	assert_in_range(ppm, 8 * FB_CONSERVATISM_TARGET_PPM, 12 * FB_CONSERVATISM_TARGET_PPM);
 }
 

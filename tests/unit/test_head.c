@@ -54,7 +54,7 @@ static struct disk_model *dm;
  * @phase: angle at time 0
  * @jitter_ns: reports are late by 0 .. this
  * @now: media end of the last command, ns
- * @chain: predicted media end of the next one is reckoned from here
+ * @chain: predicted media end of the next one is computed from here
  */
 struct platter {
 	struct rnd r;

@@ -63,9 +63,9 @@ static void bench_idle(struct bench *b, u64 next)
 		if (at == FB_IDLE_POLICY_NEVER || max(at, b->now) >= next)
 			return;
 		b->now = max(at, b->now);
-		n = fb_idle_policy_sectors(&b->w);
+		n = b->w.sectors;
 		end = b->now + 2 * MS + n * 5000ULL;
-		fb_idle_policy_sent(&b->w, b->now, end, n);
+		fb_idle_policy_sent(&b->w, b->now, n);
 		b->read_ns += end - b->now;
 		b->sectors += n;
 		b->lane.real_ns = end;
@@ -187,11 +187,11 @@ static void test_fixed(void **state)
 	fb_idle_policy_set_goals(&b.w, 100 * MS, 50 * MS);
 	fb_idle_policy_set_fixed(&b.w, 7 * MS, 1000);
 	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now), b.now + 7 * MS);
-	assert_int_equal(fb_idle_policy_sectors(&b.w), 1000);
+	assert_int_equal(b.w.sectors, 1000);
 	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 7 * MS - 1), FB_IDLE_POLICY_WAITING);
 	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 7 * MS), FB_IDLE_POLICY_RUN);
 	/* once it has begun the threshold does not matter any more */
-	fb_idle_policy_sent(&b.w, b.now + 7 * MS, b.now + 9 * MS, 1000);
+	fb_idle_policy_sent(&b.w, b.now + 7 * MS, 1000);
 	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now + 8 * MS), FB_IDLE_POLICY_NEVER);
 	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 8 * MS), FB_IDLE_POLICY_READING);
 	fb_idle_policy_ended(&b.w, b.now + 9 * MS);
@@ -217,7 +217,7 @@ static void test_maximum(void **state)
 	for (most = MS; most < 200 * MS; most += MS) {
 		fb_idle_policy_set_goals(&b.w, MS, most);
 		fb_idle_policy_set_fixed(&b.w, FB_IDLE_POLICY_AUTO, FB_IDLE_POLICY_SECTORS_MAX);
-		n = fb_idle_policy_sectors(&b.w);
+		n = b.w.sectors;
 		assert_true(!n || n * 10000ULL + 2 * 8 * MS <= most);
 		if (!n)
 			assert_int_equal(fb_idle_policy_why(&b.w, b.now + 900 * MS),
@@ -241,7 +241,7 @@ static void test_budget(void **state)
 	fb_idle_policy_set_goals(&b.w, MS / 100, 50 * MS);
 	fb_idle_policy_set_fixed(&b.w, 0, 128);
 	b.w.credit_ns = 100 * MS;
-	fb_idle_policy_sent(&b.w, b.now, b.now + 8 * MS, 128);
+	fb_idle_policy_sent(&b.w, b.now, 128);
 	fb_idle_policy_arrive(&b.w, b.now + 2 * MS);
 	fb_idle_policy_arrive(&b.w, b.now + 3 * MS);
 	fb_idle_policy_ended(&b.w, b.now + 8 * MS);
@@ -277,7 +277,7 @@ static void test_moved(void **state)
 		took = MS / 5;
 		begin = fb_idle_policy_begin_ns(&b.w, b.now);
 		if (begin <= b.now + 10 * MS) {
-			fb_idle_policy_sent(&b.w, max(begin, b.now), b.now + 13 * MS, 128);
+			fb_idle_policy_sent(&b.w, max(begin, b.now), 128);
 			fb_idle_policy_ended(&b.w, b.now + 13 * MS);
 			took += 12 * MS;
 			cost += 12 * MS;

@@ -426,9 +426,9 @@ static void check_longest(const struct disk *d)
 		lbns |= spot->lbn != NONE;
 	}
 	least = lbns ? min(least, zone_least) : least;
-	assert_int_equal(dm_spt_most(d->dm), most);
+	assert_int_equal(dm_info(d->dm)->spt_most, most);
 	if (d->spec.info.sectors)
-		assert_int_equal(dm_spt_least(d->dm), least);
+		assert_int_equal(dm_info(d->dm)->spt_least, least);
 }
 
 static void test_tracks(void **state)

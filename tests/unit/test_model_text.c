@@ -98,7 +98,7 @@ static size_t make_text(u32 line, const char *instead)
 
 static struct disk_model *parse_good(size_t len)
 {
-	struct fb_model_text_error err = { 0 };
+	struct dm_fault err = { 0 };
 	struct disk_model *dm = NULL;
 
 	if (fb_model_text_parse(text, len, &dm, &err)) {
@@ -112,7 +112,7 @@ static struct disk_model *parse_good(size_t len)
 static void parse_bad(const char *bytes, size_t len, u32 line, const char *reason)
 {
 	struct disk_model *const untouched = (struct disk_model *)&text, *dm = untouched;
-	struct fb_model_text_error err = { 0 };
+	struct dm_fault err = { 0 };
 	/* a copy of its own: a byte read beyond it is seen by the sanitizer */
 	char *copy = malloc(len);
 	int ret;
@@ -621,7 +621,7 @@ void *__wrap_calloc(size_t n, size_t size)
 /* Each allocation fails once: an error, nothing leaks (the sanitizer tells), no model. */
 static void test_no_memory(void **state)
 {
-	struct fb_model_text_error err = { 0 };
+	struct dm_fault err = { 0 };
 	struct disk_model *dm = NULL;
 	size_t len = make_text(27, "seek_spread 1 1\n" HEADS1);
 	long n;

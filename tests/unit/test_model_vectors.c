@@ -7,7 +7,7 @@
  * Planted bugs, each seen to fail: skews applied to physical instead of logical heads
  * (places); the cylinder skew without the (heads - 1) track skews (places); a seek
  * that stops interpolating at the last point (seeks); settle added to a head switch
- * before a read (seeks, accesses); waits reckoned from the start of the seek
+ * before a read (seeks, accesses); waits counted from the start of the seek
  * (accesses).
  */
 #include <setjmp.h>

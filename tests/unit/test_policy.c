@@ -70,7 +70,7 @@ static u64 brute_cost(u64 now, u64 arrived, u64 pos)
 	return pos + dm_period_ns(dm) - min((now - arrived) / 16, dm_period_ns(dm));
 }
 
-static u32 brute_choose(enum fb_policy_policy_id policy, u32 percent, u32 n, const u64 seek[MOST],
+static u32 brute_choose(enum fb_policy_id policy, u32 percent, u32 n, const u64 seek[MOST],
 			const u64 pos[MOST])
 {
 	u64 shortest = U64_MAX;
@@ -105,7 +105,7 @@ static u32 brute_choose(enum fb_policy_policy_id policy, u32 percent, u32 n, con
 /* 6,000 random pools of 1-256 requests, spread over the disk or over a few cylinders */
 static void test_mechanical(void **state)
 {
-	static const enum fb_policy_policy_id policy[] = { FB_POLICY_SSTF, FB_POLICY_SPTF,
+	static const enum fb_policy_id policy[] = { FB_POLICY_SSTF, FB_POLICY_SPTF,
 		FB_POLICY_SPTF_SW };
 	static struct pool p;
 	static u64 seek[MOST], pos[MOST];
@@ -132,7 +132,7 @@ static void test_mechanical(void **state)
 			assert_ptr_equal(c.req, &p.req[best]);
 			assert_int_equal(c.seek_ns, seek[best]);
 			assert_int_equal(c.pos_ns, pos[best]);
-			assert_true(c.reckoned);
+			assert_true(c.predicted);
 			assert_false(c.expired);
 		}
 	}
@@ -233,7 +233,7 @@ static void test_clook(void **state)
 		p.pool.policy = i % 2 ? FB_POLICY_CLOOK : FB_POLICY_SSTF + i / 2 % 4;
 		fb_policy_choose(&p.pool, i % 4 ? dm : NULL, NULL, 0, &c);
 		assert_ptr_equal(c.req, up ? up : lowest);
-		assert_false(c.reckoned);
+		assert_false(c.predicted);
 		fb_policy_sent(&p.pool, c.req);
 		assert_int_equal(p.pool.last_lbn, c.req->lbn + c.req->nsect);
 	}
@@ -343,7 +343,7 @@ static void test_offer(void **state)
 	}
 }
 
-/* a choice without reckoning gives way to a request that can be reckoned, not the reverse */
+/* a choice without a prediction gives way to a request that can be predicted, not the reverse */
 static void test_unplaced(void **state)
 {
 	static struct pool p;
@@ -361,12 +361,12 @@ static void test_unplaced(void **state)
 	assert_false(fb_policy_offer(&p.pool, dm, &head, &p.req[2], &c));
 	fb_policy_pool_del(&p.pool, &p.req[1]);
 	fb_policy_choose(&p.pool, dm, &head, 0, &c);
-	assert_false(c.reckoned);
+	assert_false(c.predicted);
 	assert_ptr_equal(c.req, p.req[0].lbn < p.req[2].lbn ? &p.req[0] : &p.req[2]);
 	fb_policy_pool_add(&p.pool, &p.req[1]);
 	assert_true(fb_policy_offer(&p.pool, dm, &head, &p.req[1], &c));
 	assert_ptr_equal(c.req, &p.req[1]);
-	assert_true(c.reckoned);
+	assert_true(c.predicted);
 	/* a front merge moves the choice's own beginning: its times follow */
 	p.req[1].lbn -= min_t(u64, p.req[1].lbn, 8);
 	fb_policy_req_place(&p.req[1], dm);
@@ -587,10 +587,10 @@ static void test_merge(void **state)
 static void test_names(void **state)
 {
 	(void)state;
-	assert_int_equal(fb_policy_policy_by_name("sptf-sw"), FB_POLICY_SPTF_SW);
-	assert_int_equal(fb_policy_policy_by_name("fifo"), FB_POLICY_FIFO);
-	assert_int_equal(fb_policy_policy_by_name("SPTF"), -EINVAL);
-	assert_int_equal(fb_policy_policy_by_name(""), -EINVAL);
+	assert_int_equal(fb_policy_by_name("sptf-sw"), FB_POLICY_SPTF_SW);
+	assert_int_equal(fb_policy_by_name("fifo"), FB_POLICY_FIFO);
+	assert_int_equal(fb_policy_by_name("SPTF"), -EINVAL);
+	assert_int_equal(fb_policy_by_name(""), -EINVAL);
 }
 
 static int setup(void **state)

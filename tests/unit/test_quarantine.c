@@ -85,13 +85,13 @@ static void test_alone(void **state)
 	/* others do not count for it */
 	assert_int_equal(ended(8008, 8, 0, false), 0);
 	assert_int_equal(ended(8000, 8, 0, false),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_TELL);
+			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
 	assert_int_equal(bad.zones, 1);
 	assert_int_equal(bad.list[0].lbn, 8000);
 	/* named by the drive, the second time by itself */
 	assert_int_equal(ended(90000, 64, 20, false), 0);
 	assert_int_equal(ended(90016, 8, 0, false),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_TELL);
+			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
 }
 
 /* the drive's word is enough, once the place is known */
@@ -101,7 +101,7 @@ static void test_medium(void **state)
 
 	(void)state;
 	assert_int_equal(ended(80000, 512, 100, true),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_TELL);
+			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
 	z = fb_quarantine_zone(&bad, 80096, 8);
 	assert_non_null(z);
 	assert_int_equal(z->first, 80096 - SIDE);
@@ -113,7 +113,7 @@ static void test_medium(void **state)
 	assert_int_equal(bad.total, 1);
 	/* they meet: one */
 	assert_int_equal(ended(83000, 8, 0, true),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_TELL);
+			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
 	assert_int_equal(bad.zones, 2);
 	assert_int_equal(fb_quarantine_zone(&bad, 80096, 8)->end, 83008 + SIDE);
 }
@@ -169,15 +169,15 @@ static void test_told(void **state)
 
 	(void)state;
 	for (i = 0; i < 100; i++)
-		told += !!(ended(i * 8, 8, 0, true) & FB_QUARANTINE_TELL);
-	assert_int_equal(told, FB_QUARANTINE_TOLD);
+		told += !!(ended(i * 8, 8, 0, true) & FB_QUARANTINE_REPORT);
+	assert_int_equal(told, FB_QUARANTINE_REPORTED);
 	assert_int_equal(bad.total, 100);
-	assert_int_equal(fb_quarantine_untold(&bad, now, false), 0);
-	now += FB_QUARANTINE_TOLD_NS;
-	assert_int_equal(fb_quarantine_untold(&bad, now, false), 100 - FB_QUARANTINE_TOLD);
-	assert_int_equal(fb_quarantine_untold(&bad, now, true), 0);
+	assert_int_equal(fb_quarantine_unreported(&bad, now, false), 0);
+	now += FB_QUARANTINE_REPORTED_NS;
+	assert_int_equal(fb_quarantine_unreported(&bad, now, false), 100 - FB_QUARANTINE_REPORTED);
+	assert_int_equal(fb_quarantine_unreported(&bad, now, true), 0);
 	assert_int_equal(ended(8000000, 8, 0, true),
-			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_TELL);
+			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
 }
 
 /* three slow ones in a row are an alarm, a good read of a zone ends the row */

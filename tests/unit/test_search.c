@@ -7,19 +7,19 @@
  * Planted bugs, each seen to fail: conservatism on one way only, the source track not
  * forbidden, no trim after the cut to max_sectors (test_feasible); only the first of
  * two pieces looked at, an inner arm that stops one cylinder short, the far way of
- * an inner arm reckoned as that of an outer one (test_optimum); a floor that is the band's
+ * an inner arm computed as an outer one (test_optimum); a floor that is the band's
  * own value, the far way's conservatism by the near one's length, one band for all
  * (test_legs); prepends without the conservatism (test_prepend); the end of the disk's short
  * granule dropped (test_runs);
  * straddlers skipped, a straddler's angle off by one sector (test_exactly_once). With
- * limits lifted (test_lifted): a landing only one conservatism early reckoned with, no
+ * limits lifted (test_lifted): a landing only one conservatism early allowed for, no
  * bound on a piece's or the foreground's head time, the hop before a piece not searched, a
  * hop that begins where the piece before it began, a straddler that ends where it
  * began, a prepend or a piece that begins at its end. Of worth: the worth of all that is
  * left, a need one too high, one kept for another weight, regions of twice the size
  * (test_worth); a price for ways within a cylinder, a price that falls to nothing within
  * a half, none for a gap of nearly a turn, no granule left unread at either end, odds off by
- * half a bin, of another band, not for head switches, a toll by the other odds (test_miss).
+ * half a bin, of another band, not for head switches, a fixed cost by the other odds (test_miss).
  * On the disk whose tracks differ from head to head: LBN 0's track taken for the longest
  * (test_optimum), the longest track's sector angle for all (test_feasible, test_lifted).
  */
@@ -149,7 +149,7 @@ static u32 band_of(u32 a, u32 b)
 {
 	u32 cyls = a > b ? a - b : b - a, band = 0;
 
-	for (; cyls && band < FB_CONSERVATISM_BANDS - 1; cyls /= 4)
+	for (; cyls && band < DM_BANDS - 1; cyls /= 4)
 		band++;
 	return band;
 }
@@ -328,11 +328,11 @@ static void test_optimum(void **state)
 }
 
 /* conservatism by distance; longer ways may need far less than shorter ones */
-static void random_legs(struct rnd *r, u32 leg_ns[FB_CONSERVATISM_BANDS])
+static void random_legs(struct rnd *r, u32 leg_ns[DM_BANDS])
 {
 	u32 i;
 
-	for (i = 0; i < FB_CONSERVATISM_BANDS; i++)
+	for (i = 0; i < DM_BANDS; i++)
 		leg_ns[i] = rnd_below(r, 2) ? rnd_below(r, 100000) : rnd_below(r, 900000);
 }
 
@@ -340,7 +340,7 @@ static void random_legs(struct rnd *r, u32 leg_ns[FB_CONSERVATISM_BANDS])
 static void test_legs(void **state)
 {
 	static const u32 density[] = { 1000, 500, 100, 20, 3 };
-	u32 i, nonzero = 0, leg_ns[FB_CONSERVATISM_BANDS];
+	u32 i, nonzero = 0, leg_ns[DM_BANDS];
 	struct rnd r = { 32 };
 
 	(void)state;
@@ -571,7 +571,7 @@ struct trip {
 	u64 ns;
 };
 
-/* Read a piece, @late_ns later than reckoned; may be negative. */
+/* Read a piece, @late_ns later than predicted; may be negative. */
 static void trip_read(struct trip *trip, const struct fb_limits *lim, u64 lbn, u32 nsect,
 		      s64 late_ns)
 {
@@ -692,7 +692,7 @@ static void test_lifted(void **state)
 	static const u32 density[] = { 1000, 500, 100, 20 };
 	struct rnd r = { 28 };
 	u32 i, kinds[4] = { 0 }, source = 0, dest = 0, several = 0, better = 0;
-	u32 leg_ns[FB_CONSERVATISM_BANDS];
+	u32 leg_ns[DM_BANDS];
 
 	(void)state;
 	for (i = 0; i < 8000; i++) {
@@ -827,7 +827,7 @@ static double leg_price(const struct fb_limits *lim, const struct dm_place *a, u
 }
 
 /* what it costs that anything is read in the gap */
-static double toll_of(const struct fb_limits *lim, const struct fb_search *s)
+static double fixed_cost(const struct fb_limits *lim, const struct fb_search *s)
 {
 	double missing_ns = s->period_ns - s->latency_ns;
 
@@ -842,7 +842,7 @@ static void random_odds(struct rnd *r, struct fb_conservatism_odds *odds)
 {
 	u32 i, k, late, early = rnd_below(r, 40000);
 
-	for (k = 0; k < FB_CONSERVATISM_BANDS; k++) {
+	for (k = 0; k < DM_BANDS; k++) {
 		odds->floor_ns[k] = rnd_below(r, 100000);
 		late = rnd_below(r, 40000);
 		for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
@@ -907,7 +907,7 @@ static void check_length(const struct fb_search *s, const struct fb_limits *lim,
 static void test_miss(void **state)
 {
 	static const u32 density[] = { 1000, 500, 100, 20 };
-	u32 i, found = 0, compared = 0, worse = 0, tolls = 0;
+	u32 i, found = 0, compared = 0, worse = 0, refused = 0;
 	double sum = 0, sum_free = 0;
 	struct rnd r = { 31 };
 	struct fb_conservatism_odds odds;
@@ -917,7 +917,7 @@ static void test_miss(void **state)
 		struct fb_limits lim = limits(rnd_below(&r, 3) * 50000, 1024), none;
 		struct fb_search s, free_s;
 		struct fb_gap gap;
-		double net, toll;
+		double net, fixed;
 
 		if (i % 500 == 0)
 			thin_map(&r, density[i / 500 % 4], 1 + i % 7);
@@ -933,20 +933,20 @@ static void test_miss(void **state)
 		}
 		search(&s, &gap, &lim);
 		search(&free_s, &gap, &none);
-		toll = toll_of(&lim, &s);
+		fixed = fixed_cost(&lim, &s);
 		if (free_s.best.kind == FB_PLAN_NONE)
 			assert_int_equal(s.best.kind, FB_PLAN_NONE);
-		tolls += free_s.best.kind && !s.best.kind && toll > FB_WEIGHT_ONE;
+		refused += free_s.best.kind && !s.best.kind && fixed > FB_WEIGHT_ONE;
 		/* refused for its price only */
 		if (free_s.best.kind && !s.best.kind)
-			assert_true(net_value(&free_s.best, &lim, &gap) <= toll + 3 +
+			assert_true(net_value(&free_s.best, &lim, &gap) <= fixed + 3 +
 				    lim.miss_value / 1000.);
 		net = s.best.kind ? net_value(&s.best, &lim, &gap) : 0;
 		if (s.best.kind && net >= 0) {
 			found++;
 			assert_true(s.best.value + 3 + lim.miss_value / 1000 >= net &&
 				    s.best.value <= net + 3 + lim.miss_value / 1000);
-			assert_true(s.best.value + 2 >= toll);
+			assert_true(s.best.value + 2 >= fixed);
 			check_length(&s, &lim, &gap, net);
 		}
 		if (!free_s.best.kind || net < 0 || net_value(&free_s.best, &lim, &gap) < 0)
@@ -954,9 +954,9 @@ static void test_miss(void **state)
 		compared++;
 		sum += net;
 		sum_free += net_value(&free_s.best, &lim, &gap);
-		worse += net + toll + 3 < net_value(&free_s.best, &lim, &gap);
+		worse += net + fixed + 3 < net_value(&free_s.best, &lim, &gap);
 	}
-	assert_true(found > 1500 && compared > 1500 && tolls > 20);
+	assert_true(found > 1500 && compared > 1500 && refused > 20);
 	assert_true(sum > 1.05 * sum_free && worse < compared / 100);
 }
 

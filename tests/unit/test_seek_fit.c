@@ -8,8 +8,8 @@
  * Planted bugs, each seen to fail: waits beyond half a turn not turned into what is missing
  * (test_slower); a landing within the sectors wanted not taken for a lost turn
  * (test_lands_inside); trials at any wait (test_other_causes); corrections added twice, the
- * difference of believed and applied left out of fb_seek_fit_ask() (test_slower); no bound to a
- * step (test_steps); the band's own part not learnt (test_one_band); what is written down as
+ * difference of believed and applied left out of fb_seek_fit_evaluate() (test_slower); no bound
+ * to a step (test_steps); the band's own part not learnt (test_one_band); what is written down as
  * learnt from free reads (test_free_reads); the floor taken with the band's own correction
  * (test_floor); nothing forgotten, or what is applied, too (test_forgets).
  */
@@ -72,7 +72,7 @@ struct disk {
 	u64 spread;
 	s64 inside;
 	u32 other_ppm;
-	enum fb_conservatism_cause cause;
+	enum fb_cause cause;
 };
 
 static void disk_begin(struct disk *d, u64 seed)
@@ -279,9 +279,9 @@ static void test_free_reads(void **state)
 	disk_begin(&d, 55);
 	d.near_ppm = 30000;
 	d.far_ppm = 30000;
-	d.cause = FB_CONSERVATISM_BEHIND;
+	d.cause = FB_CAUSE_AFTER;
 	run(&d, 10000);
-	d.cause = FB_CONSERVATISM_READ;
+	d.cause = FB_CAUSE_SEPARATE;
 	run(&d, 10000);
 	check_all("free reads", &d, 0, 0);
 	assert_int_equal(d.c.band[5].trials, 0);
@@ -385,7 +385,9 @@ static void test_settle(void **state)
 	dm_correct(dm, ppm);
 	assert_in_range(dm_seek_ns(dm, &from, &to, false), 3605000 - 5, 3605000 + 5);
 	assert_in_range(dm_seek_ns(dm, &from, &to, true), 4005000 - 5, 4005000 + 5);
-	assert_int_equal(dm_switch_ns(dm, false), 300000);
+	/* a head switch is not corrected */
+	to = (struct dm_place) { .cyl = from.cyl, .head = !from.head };
+	assert_int_equal(dm_seek_ns(dm, &from, &to, false), 300000);
 	dm_free(dm);
 }
 

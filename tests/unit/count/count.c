@@ -66,7 +66,7 @@ void count_choice(const struct dm_place *head, struct fb_policy_choice *c)
 
 static void choices(const char *policy, u32 cyls)
 {
-	int id = fb_policy_policy_by_name(policy), i;
+	int id = fb_policy_by_name(policy), i;
 	struct fb_policy_choice c;
 
 	if (id < 0) {
@@ -197,7 +197,7 @@ static void searches(u32 done_percent, bool edge, u32 most_steps, u32 hop_steps)
 		u32 n;
 
 		if (lifted)
-			lim.miss_value = fb_block_value_miss(&worth, 6);
+			lim.miss_value = fb_block_value_miss(&worth, 6 * 256);
 		n = count_search(&s, &gap, &lim, most_steps);
 		fb_block_value_gap(&worth, s.best.value);
 		steps += n;

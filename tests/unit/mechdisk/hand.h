@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A drive made for reckoning by hand, and a punctual caller: a turn is 6 ms, a
+ * A drive made for calculating by hand, and a punctual caller: a turn is 6 ms, a
  * track has 100 sectors of 60 us, a cylinder two tracks; one cylinder away is
  * 1 ms, ten are 2 ms, a head switch is 0.3 ms, settling 0.2 ms, no skew; sector
  * 0 is under the head at instant 0.  Instants are nanoseconds since then.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading on, on a drive made for reckoning by hand (hand.h).  Without
+ * Reading on, on a drive made for calculating by hand (hand.h).  Without
  * overheads a read of 10 to 19 handed in at 0 takes 600 to 1200 us.
  */
 #include "hand.h"

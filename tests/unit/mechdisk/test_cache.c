@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a simulated drive's buffer answers, on a drive made for reckoning by
+ * What a simulated drive's buffer answers, on a drive made for calculating by
  * hand (hand.h).
  */
 #include "hand.h"

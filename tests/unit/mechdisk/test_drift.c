@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Speeds that change with time, on the drive made for reckoning by hand (hand.h).
+ * Speeds that change with time, on the drive made for calculating by hand (hand.h).
  *
  * Seen to fail: platter angles when mdm_turned() took the speed at an instant for that
  * of the time before it; sectors in a row when mdm_slack() left out the drift; turns when

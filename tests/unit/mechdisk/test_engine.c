@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mechanics and firmware on a drive made for reckoning by hand: a turn is 6 ms,
+ * Mechanics and firmware on a drive made for calculating by hand: a turn is 6 ms,
  * a track has 100 sectors of 60 us, one cylinder away is 1 ms, ten are 2 ms,
  * a head switch is 0.3 ms, settling 0.2 ms, no skew.
  */

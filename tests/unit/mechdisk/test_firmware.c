@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Which command is next and what surrounds its service, on a drive made for
- * reckoning by hand (hand.h).
+ * calculating by hand (hand.h).
  */
 #include "hand.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes reported before they are on the medium, on a drive made for reckoning
+ * Writes reported before they are on the medium, on a drive made for calculating
  * by hand (hand.h).  10 to 19 handed in at 0 are understood at 150 us, reported
  * at 250, when their data have come, and on the medium from 600 to 1200 us.
  */

@@ -47,7 +47,7 @@ struct jdg {
 
 static struct disk_model *jdg_model(const char *path)
 {
-	struct fb_model_text_error err = { 0 };
+	struct dm_fault err = { 0 };
 	struct disk_model *dm;
 	size_t len;
 	char *text = sim_file_read(path, &len);

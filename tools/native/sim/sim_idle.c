@@ -22,7 +22,7 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
 		return;
 	fb_idle_policy_init(&i->wait, 0);
 	fb_idle_policy_set_drive(&i->wait, dm_period_ns(dm),
-				 dm_info(dm)->period_ps / dm_spt_least(dm));
+				 dm_info(dm)->period_ps / dm_info(dm)->spt_least);
 	fb_idle_policy_set_goals(&i->wait, o->idle_mean_us * 1000, o->idle_max_us * 1000);
 	if (o->idle_wait_us != SIMO_AUTO)
 		wait_ns = o->idle_wait_us * 1000;
@@ -55,7 +55,7 @@ bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
 		.bm = &i->task->bm,
 		.head = head,
 		.ahead = i->ahead,
-		.max_sectors = fb_idle_policy_sectors(&i->wait),
+		.max_sectors = i->wait.sectors,
 		.max_ns = fb_idle_policy_longest_ns(&i->wait),
 	};
 	u64 begin_ns = fb_idle_policy_begin_ns(&i->wait, now_ns);
@@ -72,7 +72,7 @@ void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, u32 nsect)
 	i->next_ns = SIMI_NEVER;
 	i->reads++;
 	i->sectors += nsect;
-	fb_idle_policy_sent(&i->wait, now_ns, end_ns, nsect);
+	fb_idle_policy_sent(&i->wait, now_ns, nsect);
 	if (!end_ns)
 		return;
 	i->predicted++;

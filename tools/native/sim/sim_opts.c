@@ -391,7 +391,7 @@ static void simo_read_texts(struct simo *o)
 {
 	o->policy = SIMO_NONE;
 	if (strcmp(o->policy_name, "none")) {
-		o->policy = fb_policy_policy_by_name(o->policy_name);
+		o->policy = fb_policy_by_name(o->policy_name);
 		if (o->policy < 0)
 			sim_fail("policy: no such policy: '%s'", o->policy_name);
 	}

@@ -95,7 +95,7 @@ struct simo_sizes {
  * @seconds: end after so much disk time; 0: no such end, but 60 if there is no other
  * @requests: end after so many foreground requests; 0: no such end
  * @whole: end when the task's blocks are all read
- * @policy: @policy_name; SIMO_NONE or an enum fb_policy_policy_id
+ * @policy: @policy_name; SIMO_NONE or an enum fb_policy_id
  * @think_constant: of @think_name
  * @sizes: of @size_text
  * @place: of @place_text

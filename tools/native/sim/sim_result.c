@@ -243,7 +243,7 @@ static void simr_margin(struct simr *r, const struct fb_conservatism *m)
 	int i;
 
 	simr_name(r, "auto_us");
-	for (i = 0; i < FB_CONSERVATISM_BANDS; i++)
+	for (i = 0; i < DM_BANDS; i++)
 		fprintf(r->out, "%s%.5g", i ? ", " : "[", m->odds.floor_ns[i] / 1e3);
 	fputc(']', r->out);
 	simr_real(r, "auto_cost_ppm", m->cost_ppm);

@@ -23,7 +23,7 @@ double sim_wall_s(void)
 
 void sim_run_model(struct sim *sim)
 {
-	struct fb_model_text_error err;
+	struct dm_fault err;
 	size_t len;
 	char *text = sim_file_read(sim->o.model, &len);
 

@@ -33,7 +33,7 @@ static void sims_open_gap(struct sims *s, u64 now_ns)
 {
 	struct fb_policy_req *fg = s->choice.req;
 
-	s->gap_open = s->nr_flight && s->depth == 2 && s->tail_known && s->choice.reckoned &&
+	s->gap_open = s->nr_flight && s->depth == 2 && s->tail_known && s->choice.predicted &&
 		!sims_chosen(s)->alone && simt_may_read(s->task, now_ns);
 	s->gap_ns = now_ns;
 	s->gap = (struct fb_gap) {

@@ -162,7 +162,7 @@ static void simt_leftover(struct simt *t, u64 now_ns, struct fb_plan *plan)
 	    t->bm.n_wanted > SIMT_LEFTOVER || !t->lim.separate ||
 	    now_ns - t->leftover_ns < SIMT_LEFTOVER_NS)
 		return;
-	simt_plan_block(t, fb_bitmap_next_wanted(&t->bm, 0), plan);
+	simt_plan_block(t, fb_bitmap_next_wanted(&t->bm, 0, t->bm.granules), plan);
 	t->leftover_ns = now_ns;
 	t->leftovers++;
 }
@@ -192,10 +192,10 @@ static void simt_weigh(struct simt *t, u64 now_ns)
 		t->balanced_ns = now_ns;
 	}
 	if (t->lim.odds) {
-		t->lim.miss_value = fb_block_value_turn(&t->worth, t->lim.odds->price);
-		t->lim.conservatism_ns = fb_conservatism_one_ns(&t->margin);
+		t->lim.miss_value = fb_block_value_miss(&t->worth, t->lim.odds->price);
+		t->lim.conservatism_ns = t->margin.one_ns;
 	} else {
-		t->lim.miss_value = fb_block_value_miss(&t->worth, t->o->miss_gaps);
+		t->lim.miss_value = fb_block_value_miss(&t->worth, 256 * t->o->miss_gaps);
 	}
 }
 
@@ -212,7 +212,7 @@ void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_p
 	fb_search_start(&search, t->dm, &t->bm, gap, &t->lim);
 	t->gap_ns = search.latency_ns;
 	t->extra_ns = search.extra_ns;
-	if (t->lim.odds && fb_conservatism_spare(&t->margin, search.latency_ns)) {
+	if (t->lim.odds && fb_conservatism_skip_gap(&t->margin, search.latency_ns)) {
 		t->spared++;
 		plan->kind = FB_PLAN_NONE;
 		return;
@@ -267,7 +267,7 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 			 lim->granule_sectors);
 	fb_conservatism_init(&t->margin, dm_period_ns(t->dm), o->target_slowdown_ppm);
 	fb_conservatism_expect(&t->margin, t->dm);
-	lim->conservatism_ns = fb_conservatism_one_ns(&t->margin);
+	lim->conservatism_ns = t->margin.one_ns;
 	if (o->conservatism_us == SIMO_AUTO) {
 		lim->odds = &t->margin.odds;
 		lim->leg_ns = lim->odds->floor_ns;

@@ -32,7 +32,7 @@
  * @begun: blocks that were read at the beginning
  * @part_ns: when each tenth of @total was done; 0: it is not
  * @gaps: searched
- * @spared: left alone instead, see fb_conservatism_spare()
+ * @spared: left alone instead, see fb_conservatism_skip_gap()
  * @tracks: searched
  * @most_tracks: the most in one search
  * @latency_ns: rotational latency of the gaps, sum
