@@ -441,7 +441,8 @@ static void fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *ta
 	cov->weighed = NULL;
 	spin_lock_irq(&cov->fd->lock);
 	list_del(&op->node);
-	task->ntodo--;
+	if (--task->ntodo == FREEBLOCK_RANGES - FREEBLOCK_RANGES_MAX)
+		fb_delivery_raise(task, FREEBLOCK_EVENT_ROOM);
 	spin_unlock_irq(&cov->fd->lock);
 	kvfree(op);
 }
@@ -807,6 +808,9 @@ static void fb_coverage_attend_task(struct fb_coverage *cov, struct freeblock_ta
 		fb_coverage_enter(cov, task);
 	if (task->map.n_flying)
 		return;
+	if (!task->map.n_wanted && state != FB_TASK_STOPPING &&
+	    task->ops->flags & FREEBLOCK_KEEP)
+		fb_delivery_catch_up(task);
 	if (state == FB_TASK_STOPPING ||
 	    (state == FB_TASK_RUNNING && !task->map.n_wanted && !READ_ONCE(task->ntodo) &&
 	     !(task->ops->flags & FREEBLOCK_KEEP)))

@@ -42,6 +42,66 @@ void fb_delivery_exit(void)
 	destroy_workqueue(fb_delivery_wq);
 }
 
+/* ---- events ---- */
+
+/**
+ * fb_delivery_raise() - tell a task's consumer that something has happened
+ * @task: the task; if it is over nothing is told
+ * @events: enum freeblock_event, or-ed
+ *
+ * Context: fb_disk.lock held. The callback comes later, from the task's work.
+ */
+void fb_delivery_raise(struct freeblock_task *task, u32 events)
+{
+	lockdep_assert_held(&task->fd->lock);
+	if (!task->ops->event || task->state == FB_TASK_OVER)
+		return;
+	task->events |= events;
+	queue_work(fb_delivery_wq, &task->deliver);
+}
+
+static void fb_delivery_raise_all(struct fb_disk *fd, u32 events)
+{
+	struct freeblock_task *task;
+
+	lockdep_assert_held(&fd->lock);
+	if (!fd->cov)
+		return;
+	list_for_each_entry(task, &fd->cov->tasks, node)
+		fb_delivery_raise(task, events);
+}
+
+/**
+ * fb_delivery_catch_up() - tell a task's consumer that everything is delivered, once
+ * @task: the task, which wants nothing and has nothing in flight
+ *
+ * Context: the thread.
+ */
+void fb_delivery_catch_up(struct freeblock_task *task)
+{
+	if (READ_ONCE(task->caught_up))
+		return;
+	spin_lock_irq(&task->fd->lock);
+	if (!task->ntodo && !task->caught_up) {
+		task->caught_up = true;
+		fb_delivery_raise(task, FREEBLOCK_EVENT_CAUGHT_UP);
+	}
+	spin_unlock_irq(&task->fd->lock);
+}
+
+/* The last thing that the work does: what was raised before has its blocks before it. */
+static void fb_delivery_tell(struct freeblock_task *task)
+{
+	u32 events;
+
+	spin_lock_irq(&task->fd->lock);
+	events = task->events;
+	task->events = 0;
+	spin_unlock_irq(&task->fd->lock);
+	if (events)
+		task->ops->event(task, events);
+}
+
 /* ---- states ---- */
 
 /* Update the joint needs of the running tasks. */
@@ -69,6 +129,7 @@ static void fb_delivery_set_state(struct freeblock_task *task, enum fb_task_stat
 	fb_delivery_set_needs(task->fd->cov);
 	task->fd->idle.ready = false;
 	fb_gap_void(task->fd);
+	fb_delivery_raise(task, FREEBLOCK_EVENT_CHANGED);
 	wake_up(&task->fd->wait);
 }
 
@@ -104,6 +165,7 @@ void fb_delivery_stop(struct freeblock_task *task)
 {
 	lockdep_assert_held(&task->fd->lock);
 	if (task->state == FB_TASK_NEW) {
+		fb_delivery_raise(task, FREEBLOCK_EVENT_CHANGED);
 		task->state = FB_TASK_OVER;
 		task->end = FREEBLOCK_STOPPED;
 		complete_all(&task->over);
@@ -207,11 +269,12 @@ static void fb_delivery_done(struct freeblock_task *task, struct fb_free_read *b
 static void fb_delivery_work(struct work_struct *work)
 {
 	struct freeblock_task *task = container_of(work, struct freeblock_task, deliver);
-	struct fb_free_reads *bufs = task->fd->reads.bufs;
+	struct fb_free_reads *bufs = READ_ONCE(task->fd->reads.bufs);
 	unsigned int i;
 	u32 b;
 
-	for (b = 0; b < READ_ONCE(bufs->n); b++) {
+	/* a task that was not started may be told of events before there are buffers */
+	for (b = 0; bufs && b < READ_ONCE(bufs->n); b++) {
 		struct fb_free_read *buf = &bufs->buf[b];
 		struct fb_delivery_count count = {};
 
@@ -222,6 +285,7 @@ static void fb_delivery_work(struct work_struct *work)
 			fb_delivery_block(task, buf, i, &count);
 		fb_delivery_done(task, buf, &count);
 	}
+	fb_delivery_tell(task);
 }
 
 static void fb_delivery_ended_work(struct work_struct *work)
@@ -240,6 +304,7 @@ static void fb_delivery_ended_work(struct work_struct *work)
  */
 void fb_delivery_setup(struct freeblock_task *task)
 {
+	task->caught_up = true;
 	init_completion(&task->over);
 	INIT_WORK(&task->deliver, fb_delivery_work);
 	INIT_WORK(&task->ended, fb_delivery_ended_work);
@@ -393,6 +458,21 @@ static void fb_delivery_init_disk(struct fb_disk *fd)
 	fb_quarantine_init(&fd->quarantine);
 }
 
+/* A scheduler has come or gone, or the model is used or no longer. */
+static void fb_delivery_changed(struct fb_disk *fd)
+{
+	fb_delivery_raise_all(fd, FREEBLOCK_EVENT_CHANGED);
+}
+
+static void fb_delivery_gone(struct fb_disk *fd)
+{
+	spin_lock_irq(&fd->lock);
+	fb_delivery_raise_all(fd, FREEBLOCK_EVENT_CHANGED);
+	spin_unlock_irq(&fd->lock);
+}
+
 const struct fb_disk_client fb_delivery_client = {
 	.init = fb_delivery_init_disk,
+	.changed = fb_delivery_changed,
+	.gone = fb_delivery_gone,
 };

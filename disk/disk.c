@@ -233,6 +233,7 @@ bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
 	if (fd->distrusted || (!fb_head_misfit(h) && !fb_seek_fit_misfit(&fd->seek_fit)))
 		return false;
 	fd->distrusted = true;
+	fb_disk_tell_changed(fd);
 	return true;
 }
 
@@ -398,7 +399,7 @@ static void fb_disk_cull(void)
 static void fb_disk_retire(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fb_disks_mutex);
-	fd->gone = true;
+	WRITE_ONCE(fd->gone, true);
 	fb_disk_tell_gone(fd);
 	if (fd->q)
 		return;
@@ -499,7 +500,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 /* The disk has come back, perhaps under another name. */
 static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 {
-	fd->gone = false;
+	WRITE_ONCE(fd->gone, false);
 	if (!strcmp(fd->name, name))
 		return;
 	fb_disk_yield_name(name, fd);

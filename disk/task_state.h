@@ -75,6 +75,8 @@ struct fb_op {
  * @segment_sectors: see freeblock_task_order()
  * @todo: changes that have not been entered yet, in their order [L]
  * @ntodo: how many [L]
+ * @events: enum freeblock_event that its consumer has not been told yet [L]
+ * @caught_up: everything added has been delivered, and its consumer has been told [L]
  * @map: what it wants; the thread's, from the start on
  * @active: the thread reads for it: @map is part of fb_coverage.map; the thread's
  * @mark_ns: when its rate was last measured; the thread's
@@ -87,7 +89,7 @@ struct fb_op {
  * @done: blocks delivered
  * @failed: blocks delivered with an error
  * @over: completed when the last callback has returned
- * @deliver: calls ops->block
+ * @deliver: calls ops->block and ops->event
  * @ended: calls ops->ended
  */
 struct freeblock_task {
@@ -111,6 +113,8 @@ struct freeblock_task {
 	u32 segment_sectors;
 	struct list_head todo;
 	u32 ntodo;
+	u32 events;
+	bool caught_up;
 	struct fb_bitmap map;
 	bool active;
 	u64 mark_ns;

@@ -53,6 +53,50 @@ enum freeblock_flags {
 };
 
 /**
+ * enum freeblock_event - what a task's consumer may want to know, or-ed
+ * @FREEBLOCK_EVENT_CAUGHT_UP: everything that was added so far is delivered; only with
+ *	FREEBLOCK_KEEP, and once after each addition or removal
+ * @FREEBLOCK_EVENT_ROOM: FREEBLOCK_RANGES_MAX ranges can be added again
+ * @FREEBLOCK_EVENT_CHANGED: the state or freeblock_progress.waiting_for has changed, and may
+ *	have changed again since; not at the end, which freeblock_ops.ended() reports
+ */
+enum freeblock_event {
+	FREEBLOCK_EVENT_CAUGHT_UP = BIT(0),
+	FREEBLOCK_EVENT_ROOM = BIT(1),
+	FREEBLOCK_EVENT_CHANGED = BIT(2),
+};
+
+/**
+ * enum freeblock_wait - what keeps a task from reading, the first that holds
+ * @FREEBLOCK_WAIT_NONE: nothing: it reads, is not running, or wants nothing
+ * @FREEBLOCK_WAIT_DISK: the disk is gone
+ * @FREEBLOCK_WAIT_SCHEDULER: the disk has another scheduler
+ * @FREEBLOCK_WAIT_MODEL: it has no model, or one that does not fit it
+ * @FREEBLOCK_WAIT_TRUST: its model is distrusted
+ * @FREEBLOCK_WAIT_UNFIT: the device cannot be scheduled
+ * @FREEBLOCK_WAIT_ALARM: paused: too many slow recoveries of bad blocks
+ * @FREEBLOCK_WAIT_READER: the consumer's callback takes long
+ * @FREEBLOCK_WAIT_CACHE: the write cache keeps blocks from coming from the medium
+ * @FREEBLOCK_WAIT_GUARD: free reads are off: they cost the foreground too much
+ * @FREEBLOCK_WAIT_GAP: the disk is busy, and no gap has fitted lately
+ * @FREEBLOCK_WAIT_IDLE: the disk is idle, but not for long enough yet
+ */
+enum freeblock_wait {
+	FREEBLOCK_WAIT_NONE,
+	FREEBLOCK_WAIT_DISK,
+	FREEBLOCK_WAIT_SCHEDULER,
+	FREEBLOCK_WAIT_MODEL,
+	FREEBLOCK_WAIT_TRUST,
+	FREEBLOCK_WAIT_UNFIT,
+	FREEBLOCK_WAIT_ALARM,
+	FREEBLOCK_WAIT_READER,
+	FREEBLOCK_WAIT_CACHE,
+	FREEBLOCK_WAIT_GUARD,
+	FREEBLOCK_WAIT_GAP,
+	FREEBLOCK_WAIT_IDLE,
+};
+
+/**
  * enum freeblock_order - order of reads while the disk is idle
  * @FREEBLOCK_NEAR: the cheapest from the head's position
  * @FREEBLOCK_SEQUENTIAL: ascending
@@ -76,8 +120,10 @@ enum freeblock_order {
  *	(only with bad_quarantine_kib 0; otherwise it is tried while the disk is idle).
  *	@data is NULL on errors, and valid only during the call.
  * @ended: the task has ended, no further call follows
+ * @event: something has happened (enum freeblock_event, or-ed), after the blocks that were
+ *	delivered before; or NULL
  *
- * Context: both are called from a workqueue, one call at a time per task; they may sleep.
+ * Context: all are called from a workqueue, one call at a time per task; they may sleep.
  * While @block sleeps, only its own task waits. If other tasks are active, at most
  * FREEBLOCK_HELD reads are kept for it, plus those already in flight; blocks that are read
  * for the others meanwhile are later read again for it.
@@ -87,6 +133,7 @@ struct freeblock_ops {
 	void (*block)(struct freeblock_task *task, sector_t lbn, unsigned int sectors,
 		      const void *data, blk_status_t status);
 	void (*ended)(struct freeblock_task *task, enum freeblock_end why);
+	void (*event)(struct freeblock_task *task, u32 events);
 };
 
 #define FREEBLOCK_HELD 2
@@ -102,6 +149,7 @@ struct freeblock_ops {
  * @paused: paused by freeblock_task_pause()
  * @stopping: stopped by freeblock_task_stop() or the administrator, even if it has ended; a
  *	consumer that sleeps in its callback must return
+ * @waiting_for: what keeps a running task from reading
  */
 struct freeblock_progress {
 	u64 total;
@@ -112,6 +160,7 @@ struct freeblock_progress {
 	bool entering;
 	bool paused;
 	bool stopping;
+	enum freeblock_wait waiting_for;
 };
 
 /**
@@ -149,7 +198,8 @@ struct freeblock_task *freeblock_task_create(const char *disk, const char *name,
  */
 int freeblock_task_add(struct freeblock_task *task, sector_t first, sector_t count);
 
-#define FREEBLOCK_RANGES 4096
+#define FREEBLOCK_RANGES 4096		/* at most, waiting to be entered */
+#define FREEBLOCK_RANGES_MAX 1024	/* at most, in one call */
 
 /**
  * freeblock_task_add_bits() - add the wanted blocks of a bitmap

@@ -198,6 +198,8 @@ static int fb_task_post(struct freeblock_task *task, struct fb_op *op)
 		op->added_ns = ktime_get_ns();
 		list_add_tail(&op->node, &task->todo);
 		task->ntodo++;
+		task->caught_up = false;
+		task->events &= ~FREEBLOCK_EVENT_CAUGHT_UP;
 		wake_up(&fd->wait);
 	}
 	spin_unlock_irqrestore(&fd->lock, flags);
@@ -569,6 +571,7 @@ void freeblock_task_destroy(struct freeblock_task *task)
 
 	freeblock_task_stop(task);
 	wait_for_completion(&task->over);
+	flush_work(&task->deliver);
 	flush_work(&task->ended);
 	mutex_lock(&fd->life);
 	spin_lock_irq(&fd->lock);
@@ -590,6 +593,24 @@ void *freeblock_task_ctx(const struct freeblock_task *task)
 }
 EXPORT_SYMBOL_GPL(freeblock_task_ctx);
 
+/* what keeps the task from reading: only what concerns the disk as a whole */
+static enum freeblock_wait fb_task_waiting_for(const struct freeblock_task *task)
+{
+	const struct fb_disk *fd = task->fd;
+
+	lockdep_assert_held(&fd->lock);
+	if (task->state != FB_TASK_RUNNING || (!task->wanted && !task->ntodo))
+		return FREEBLOCK_WAIT_NONE;
+	if (!fd->q)
+		return READ_ONCE(fd->gone) ? FREEBLOCK_WAIT_DISK : FREEBLOCK_WAIT_SCHEDULER;
+	if (fd->unfit)
+		return FREEBLOCK_WAIT_UNFIT;
+	if (!fb_disk_transparent(fd))
+		return FREEBLOCK_WAIT_NONE;
+	return fd->distrusted || (fd->doubt[0] && !fd->forced) ? FREEBLOCK_WAIT_TRUST :
+								 FREEBLOCK_WAIT_MODEL;
+}
+
 void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progress *p)
 {
 	unsigned long flags;
@@ -604,6 +625,7 @@ void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progr
 	p->paused = task->state == FB_TASK_PAUSED;
 	p->stopping = task->state == FB_TASK_STOPPING ||
 		      (task->state == FB_TASK_OVER && task->end == FREEBLOCK_STOPPED);
+	p->waiting_for = fb_task_waiting_for(task);
 	spin_unlock_irqrestore(&task->fd->lock, flags);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_progress);
