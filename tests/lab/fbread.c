@@ -7,7 +7,8 @@
  *	fbread copy BLOCKDEV [OPTION=VALUE]...		read, judge, print "key value" lines
  *	fbread moved PARTITION DISK			start on a partition; then, after a line on
  *							the standard input, read and judge
- *	fbread cover BLOCKDEV IMAGE STATE		read into IMAGE what STATE, a coverage, lacks
+ *	fbread cover BLOCKDEV IMAGE STATE		read into IMAGE what the coverage in the
+ *							file STATE lacks
  *	fbread fuzz BLOCKDEV SEED N			N random calls by each of two threads
  *	fbread kill BLOCKDEV SEED N [MAX_US]		start a reader and kill it, N times
  *	fbread hold BLOCKDEV [poll]			start; say how read() or poll() ends
