@@ -303,11 +303,11 @@ static u32 fb_user_flags(u32 flags)
 	       (flags & FREEBLOCK_IOC_KEEP ? FREEBLOCK_KEEP : 0) | FREEBLOCK_OWN_COVERAGE;
 }
 
+/* the queue has never been used, and may be set up again: poll() may have its wait queue */
 static void fb_user_undo_setup(struct fb_user_file *ff, struct freeblock_task *task)
 {
 	freeblock_task_destroy(task);
 	fb_user_queue_free(&ff->queue);
-	fb_user_queue_init(&ff->queue);
 }
 
 static struct freeblock_task *fb_user_make_task(struct fb_user_file *ff, struct block_device *bdev,
