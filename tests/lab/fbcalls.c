@@ -5,6 +5,7 @@
  *	fbcalls errors BLOCKDEV PARTITION		every call that is wrong
  *	fbcalls versions BLOCKDEV			structures longer and shorter than ours
  *	fbcalls arrays BLOCKDEV				all ranges or none; room; POLLOUT
+ *	fbcalls values BLOCKDEV				a user_data for each block
  *	fbcalls events BLOCKDEV				caught up; POLLPRI; what it waits for
  *	fbcalls coverage BLOCKDEV PARTITION		bits are set when a block is read()
  *	fbcalls gone BLOCKDEV				set-up of a disk without freeblock
@@ -368,6 +369,7 @@ static int versions_main(char **argv)
 {
 	int bdev = open_or_die(argv[0], O_RDONLY);
 	struct { struct freeblock_range range; u64 more; } range[2] = {};
+	struct { struct freeblock_ioc_progress p; u64 guard; } shorter = { .guard = 7 };
 	struct longer l = { .api = { .version = 1 } };
 
 	dev = open_or_die(DEVICE, O_RDONLY);
@@ -387,6 +389,11 @@ static int versions_main(char **argv)
 	longer_call("add", FREEBLOCK_IOC_ADD, &l, sizeof(l.ranges));
 	l.ranges.range_bytes = sizeof(range[0].range) - 1;
 	SAYS(EINVAL, "ranges that are too short", ioctl(dev, FREEBLOCK_IOC_ADD, &l));
+	/* a newer module may know more than we: also run with one that has 8 bytes more */
+	shorter.p.size = sizeof(shorter.p);
+	SAYS(0, "progress", ioctl(dev, FREEBLOCK_IOC_PROGRESS, &shorter));
+	is("progress: what we know is there", !!shorter.p.buffer_blocks, 1);
+	is("progress: no more is written", shorter.guard, 7);
 	l = (struct longer) {};
 	longer_call("progress", FREEBLOCK_IOC_PROGRESS, &l, sizeof(l.progress));
 	l = (struct longer) {};
@@ -449,6 +456,58 @@ static int arrays_main(char **argv)
 	is("blocks", progress_of(dev).done, blocks / 2);
 	is("state: finished", progress_of(dev).state, FREEBLOCK_IOC_FINISHED);
 	SAYS(ESHUTDOWN, "add: finished", change(dev, FREEBLOCK_IOC_ADD, range, 1, 0));
+	return 0;
+}
+
+/* a user_data for each block, as many at a time as there is room for */
+static int values_main(char **argv)
+{
+	int bdev = open_or_die(argv[0], O_RDONLY), full = 0;
+	static struct freeblock_range range[MANY];
+	struct freeblock_ioc_setup s = usual(bdev);
+	static char buf[1 << 12];
+	u64 got = 0, mixed = 0, at = 0;
+	struct pollfd p;
+
+	dev = agreed(O_NONBLOCK, 0);
+	p.fd = dev;
+	s.flags = FREEBLOCK_IOC_NO_DATA | FREEBLOCK_IOC_KEEP;
+	SAYS(0, "set-up", ioctl(dev, FREEBLOCK_IOC_SETUP, &s));
+	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
+	while (got < s.blocks) {
+		ssize_t n, i;
+		u32 k;
+
+		n = read(dev, buf, sizeof(buf));
+		for (i = 0; i < n; got++) {
+			const struct freeblock_record *r = (const void *)(buf + i);
+
+			mixed += r->user_data != ~(r->first / s.granule_sectors);
+			i += r->header_bytes;
+		}
+		p.events = at < s.blocks ? POLLIN | POLLOUT : POLLIN;
+		if (poll(&p, 1, 60000) != 1)
+			break;
+		if (!(p.revents & POLLOUT))
+			continue;
+		for (k = 0; k < MANY && at + k < s.blocks; k++) {
+			u64 first = (at + k) * s.granule_sectors, left = s.sectors - first;
+
+			range[k] = (struct freeblock_range) {
+				.first = first, .user_data = ~(at + k),
+				.count = left < s.granule_sectors ? left : s.granule_sectors,
+			};
+		}
+		if (!change(dev, FREEBLOCK_IOC_ADD, range, k, 0))
+			at += k;
+		else if (errno == ENOSPC)
+			full++;
+		else
+			die_of(dev, "add");
+	}
+	is("values: POLLOUT kept its word", full, 0);
+	is("values: blocks", got, s.blocks);
+	is("values: wrong ones", mixed, 0);
 	return 0;
 }
 
@@ -625,7 +684,8 @@ int main(int argc, char **argv)
 	} what[] = {
 		{ "errors", 4, errors_main }, { "versions", 3, versions_main },
 		{ "arrays", 3, arrays_main },
-		{ "events", 3, events_main }, { "coverage", 4, coverage_main },
+		{ "values", 3, values_main }, { "events", 3, events_main },
+		{ "coverage", 4, coverage_main },
 		{ "gone", 3, gone_main },
 	};
 	unsigned int i;
