@@ -19,8 +19,10 @@
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>
 
+#include "disk/disk.h"
 #include "include/freeblock.h"
 #include "tasks/job.h"
+#include "tasks/task.h"
 
 #define FB_JOB_BAD 64		/* bad blocks listed at most; all are counted */
 
@@ -95,17 +97,16 @@ static const char *const fb_job_orders[] = {
 
 /* ---- callbacks ---- */
 
-static void fb_job_block(struct freeblock_task *task, sector_t lbn, unsigned int sectors,
-			 const void *data, blk_status_t status)
+static void fb_job_block(struct freeblock_task *task, const struct freeblock_block *block)
 {
 	struct fb_job *job = freeblock_task_ctx(task);
 	struct fb_job_run *run = job->run;
 
-	if (status == BLK_STS_MEDIUM) {
+	if (block->status == BLK_STS_MEDIUM) {
 		if (run->nbad < FB_JOB_BAD)
-			run->bad[run->nbad] = lbn;
+			run->bad[run->nbad] = block->lbn;
 		run->nbad++;
-	} else if (status != BLK_STS_OK) {
+	} else if (block->status != BLK_STS_OK) {
 		run->skipped++;
 	}
 }
@@ -129,7 +130,11 @@ const struct fb_job_kind fb_job_scan = {
 
 const struct fb_job_kind fb_job_scrub = {
 	.name = "scrub",
-	.ops = { FREEBLOCK_MEDIUM | FREEBLOCK_NO_DATA, fb_job_block, fb_job_ended },
+	.ops = {
+		.flags = FREEBLOCK_MEDIUM | FREEBLOCK_NO_DATA,
+		.block = fb_job_block,
+		.ended = fb_job_ended,
+	},
 	.order = FREEBLOCK_SEQUENTIAL,
 	.covers = true,
 };
@@ -263,7 +268,7 @@ static int fb_job_set_order(struct fb_job *job)
 /* begin an empty pass; it is the caller who frees the coverage of the previous one */
 static int fb_job_begin_pass(struct fb_job *job, u64 began, u32 passes)
 {
-	struct freeblock_coverage *covered = freeblock_coverage_create(job->disk);
+	struct freeblock_coverage *covered = fb_task_coverage(fb_disk_get_named(job->disk));
 
 	if (IS_ERR(covered))
 		return fb_job_refuse(job, PTR_ERR(covered),
@@ -287,12 +292,12 @@ static int fb_job_prepare(struct fb_job *job)
 /* create and start a task for fb_job.run; the caller undoes it on failure */
 static int fb_job_begin(struct fb_job *job)
 {
-	struct freeblock_task *task = freeblock_task_create(job->disk, job->kind->name,
-							    &job->kind->ops, job);
 	struct fb_job_run *run = job->run;
+	struct freeblock_task *task;
 	s64 left;
 	int ret;
 
+	task = fb_task_create(fb_disk_get_named(job->disk), job->kind->name, &job->kind->ops, job);
 	if (IS_ERR(task))
 		return fb_job_refuse(job, PTR_ERR(task), "%s", PTR_ERR(task) == -ENODATA ?
 				     "the disk has no model" :

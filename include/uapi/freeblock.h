@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * Background reads of a disk's blocks through /dev/freeblock/<disk>
+ * Background reads of a disk's blocks through /dev/freeblock
  * (Documentation/user-device.rst; the in-kernel interface is include/freeblock.h).
  *
- *	dev = open("/dev/freeblock/sda", O_RDONLY);
+ *	dev = open("/dev/freeblock", O_RDONLY);
+ *	ioctl(dev, FREEBLOCK_IOC_API, &api);		once, first: version and features
  *	ioctl(dev, FREEBLOCK_IOC_SETUP, &setup);	once: the block device, and options
- *	ioctl(dev, FREEBLOCK_IOC_ADD, &range);		at any time, any number of times
+ *	ioctl(dev, FREEBLOCK_IOC_ADD, &ranges);		at any time, any number of times
  *	ioctl(dev, FREEBLOCK_IOC_START);
  *	while ((n = read(dev, buf, size)) > 0)		struct freeblock_record, data, ...
  *	close(dev);					at any time: ends the task
  *
- * An open file is one task. Opening the device and setting it up need CAP_SYS_RAWIO. The
- * set-up also takes a file descriptor of the block device (the disk or a partition of it),
- * open for reading, which proves access to the data; it may be closed after the set-up. All
- * sectors have 512 bytes and are counted from the start of that block device. Nothing
- * outside it is delivered.
+ * An open file is one task. The set-up needs CAP_SYS_RAWIO, and a file descriptor of the
+ * block device (a disk or a partition of it), open for reading, which names the disk and
+ * proves access to its data; it may be closed after the set-up. All sectors have 512 bytes and
+ * are counted from the start of that block device, as it was at the set-up. Nothing outside it
+ * is delivered, even if it is partitioned anew meanwhile.
+ *
+ * Every structure begins with its size as the caller knows it, so that it may grow. Fields
+ * that the caller does not know are 0 for the module. Of fields that the module does not know
+ * all bytes must be 0, or the call fails with E2BIG. A structure of zeros apart from its size
+ * asks for what is usual.
  *
  * Sectors are wanted and delivered in whole blocks of granule_sectors each, counted from
  * the start of the disk: if a partition does not begin or end on a block boundary, its
@@ -41,16 +47,24 @@
  * There may be several readers, in threads or after fork(); each record goes to one of
  * them. Up to buffer_kib of records wait to be read; then the task waits, but no other one.
  *
- * poll() reports POLLIN when read() would not wait, and POLLHUP when the disk is gone or
- * the task was stopped.
+ * poll() reports
+ *
+ *	POLLIN		read() would not wait
+ *	POLLOUT		freeblock_ioc_setup.ranges_max ranges can be added, removed or promoted
+ *	POLLPRI		freeblock_ioc_progress.state or .waiting_for has changed since the last
+ *			FREEBLOCK_IOC_PROGRESS
+ *	POLLHUP		the disk is gone, or the task was stopped
+ *	POLLERR		not started yet: read() would fail
  *
  * ioctl() returns 0; or it fails and changes nothing, and FREEBLOCK_IOC_REASON tells in
  * words why. Errors of all calls but that one:
  *
  *	ENOTTY		no such call
  *	EFAULT		the argument cannot be read or written
- *	EINVAL		reserved fields or unknown flags are not 0; a value is out of range
- *	EBADFD		not set up yet
+ *	E2BIG		fields that the module does not know are not 0
+ *	EINVAL		a size smaller than the first version's; unknown flags; a value is out
+ *			of range
+ *	EBADFD		FREEBLOCK_IOC_API or FREEBLOCK_IOC_SETUP is missing before it
  *	ENOMEM
  */
 #ifndef UAPI_FREEBLOCK_H
@@ -60,6 +74,10 @@
 #include <linux/types.h>
 
 #define FREEBLOCK_IOC_VERSION 1
+
+/* features, or-ed; what is not asked for is not done */
+#define FREEBLOCK_IOC_EVENTS (1ull << 0)	/* read() delivers records of events, too */
+#define FREEBLOCK_IOC_COVERAGE (1ull << 1)	/* the task remembers which blocks were read() */
 
 #define FREEBLOCK_IOC_BUFFER_KIB 4096		/* when freeblock_ioc_setup.buffer_kib is 0 */
 #define FREEBLOCK_IOC_BUFFER_KIB_MIN 64
@@ -77,81 +95,135 @@
 #define FREEBLOCK_IOC_SEQUENTIAL 1	/* ascending */
 #define FREEBLOCK_IOC_STAGGERED 2	/* a segment of each region in turn */
 
+/* priorities: idle time goes to higher ones first; 0 is the usual one */
+#define FREEBLOCK_IOC_PRIORITY_MIN (-4)
+#define FREEBLOCK_IOC_PRIORITY_MAX 3
+
+/**
+ * struct freeblock_ioc_api - FREEBLOCK_IOC_API: agree on version and features
+ * @size: of this structure
+ * @version: FREEBLOCK_IOC_VERSION
+ * @features: features that the caller wants, all of which are granted if the call succeeds
+ * @offered: returned: all features of the module
+ *
+ * Further errors:
+ *
+ *	EPROTONOSUPPORT	@version is not known
+ *	EOPNOTSUPP	the module lacks some of @features
+ *	EALREADY	done already
+ */
+struct freeblock_ioc_api {
+	__u32 size;
+	__u32 version;
+	__aligned_u64 features;
+	__aligned_u64 offered;
+};
+
 /**
  * struct freeblock_ioc_setup - FREEBLOCK_IOC_SETUP
- * @version: FREEBLOCK_IOC_VERSION
+ * @size: of this structure
  * @fd: file descriptor of the block device, open for reading
  * @flags: see above
- * @priority: 0 .. 7, idle time goes to higher priorities first; 4 is usual
- * @deadline_ns: time of CLOCK_MONOTONIC when all should be delivered; 0: none
+ * @priority: FREEBLOCK_IOC_PRIORITY_MIN .. _MAX
+ * @deadline_ns: time of CLOCK_MONOTONIC when all should be delivered; 0: none. A task that
+ *	would miss it in gaps gets idle time before all others
  * @buffer_kib: buffer for blocks not yet read; 0: FREEBLOCK_IOC_BUFFER_KIB; otherwise
  *	between FREEBLOCK_IOC_BUFFER_KIB_MIN and _MAX
  * @order: see above
  * @regions: for FREEBLOCK_IOC_STAGGERED: at least 1; otherwise 0
  * @segment_sectors: for FREEBLOCK_IOC_STAGGERED: a multiple of the granule; otherwise 0
+ * @foreground_ppm: share of the disk's time, in millionths, that the task may take from the
+ *	foreground while it would miss its deadline otherwise; at most 500000
+ * @pad: 0
  * @name: shown in the list of tasks; one NUL-terminated ASCII word; empty: the command's
  *	name
  * @sectors: returned: length of the block device
  * @start_sector: returned: where it begins on the disk
+ * @blocks: returned: its length in blocks, shorter ones at its ends included
  * @granule_sectors: returned: length of a block
  * @record_bytes: returned: buffer size that holds any record of one block; a larger buffer
  *	lets adjacent blocks be joined
- * @reserved: 0
+ * @ranges_max: returned: ranges that one call takes
+ * @pad2: returned as 0
  *
  * Further errors:
  *
- *	EPROTONOSUPPORT	@version is not known
  *	EALREADY	the file is set up already
  *	EPERM		the caller lacks CAP_SYS_RAWIO
  *	EBADF		@fd is not open, or not for reading
  *	ENOTBLK		@fd is not a block device
- *	EXDEV		@fd is neither this disk nor a partition of it
- *	ENODEV		the disk is gone
+ *	ENODEV		the disk is gone, or has never had freeblock as its scheduler
  *	ENODATA		the disk has no model
  *	EBUSY		the disk has the maximum number of tasks
  *	ENOSPC		the memory limit of all tasks (freeblock.memory_mib) would be exceeded
  */
 struct freeblock_ioc_setup {
-	__u32 version;
+	__u32 size;
 	__s32 fd;
 	__u32 flags;
-	__u32 priority;
-	__u64 deadline_ns;
+	__s32 priority;
+	__aligned_u64 deadline_ns;
 	__u32 buffer_kib;
 	__u32 order;
 	__u32 regions;
 	__u32 segment_sectors;
+	__u32 foreground_ppm;
+	__u32 pad;
 	char name[FREEBLOCK_IOC_NAME_LEN];
-	__u64 sectors;
-	__u64 start_sector;
+	__aligned_u64 sectors;
+	__aligned_u64 start_sector;
+	__aligned_u64 blocks;
 	__u32 granule_sectors;
 	__u32 record_bytes;
-	__u64 reserved[4];
+	__u32 ranges_max;
+	__u32 pad2;
 };
 
 /**
- * struct freeblock_ioc_range - FREEBLOCK_IOC_ADD, _REMOVE, _PROMOTE
+ * struct freeblock_range - sectors, and what they mean to the caller
  * @first: first sector
  * @count: number of sectors
- * @reserved: 0
+ * @user_data: comes back with each record of the range's blocks (freeblock_record.user_data).
+ *	Where ranges overlap, the one added last counts. For REMOVE and PROMOTE: 0
+ */
+struct freeblock_range {
+	__aligned_u64 first;
+	__aligned_u64 count;
+	__aligned_u64 user_data;
+};
+
+/* freeblock_ioc_ranges.flags */
+#define FREEBLOCK_IOC_UNCOVERED (1u << 0)	/* ADD only what the coverage lacks */
+
+/**
+ * struct freeblock_ioc_ranges - FREEBLOCK_IOC_ADD, _REMOVE, _PROMOTE
+ * @size: of this structure
+ * @range_bytes: of struct freeblock_range
+ * @ranges: address of an array of struct freeblock_range
+ * @nranges: its length: 1 .. freeblock_ioc_setup.ranges_max
+ * @flags: see above
  *
- * ADD: these blocks are wanted; those already delivered or in flight are read and delivered
- * once more. REMOVE: they are no longer wanted; those in flight are still delivered.
- * PROMOTE: those of them that are wanted are read now, as ordinary foreground reads.
+ * All ranges or, if the call fails, none: ADD: these blocks are wanted; those already
+ * delivered or in flight are read and delivered once more. REMOVE: they are no longer wanted;
+ * those in flight are still delivered. PROMOTE: those of them that are wanted are read now, as
+ * ordinary foreground reads.
  *
  * Further errors:
  *
- *	EINVAL		@count is 0, or the range begins or ends within a block
- *	ERANGE		the range goes beyond the end of the block device
- *	ENOSPC		too many ranges are waiting to be entered: try again later
+ *	EINVAL		a range is empty, or begins or ends within a block
+ *	ERANGE		a range goes beyond the end of the block device
+ *	ENOSPC		too many ranges are waiting to be entered, or too many values of
+ *			user_data are remembered: wait for POLLOUT
  *	ESHUTDOWN	stopped, or all has been delivered (and no FREEBLOCK_IOC_KEEP)
  *	EBADFD		(PROMOTE) not started
- *	EOPNOTSUPP	(REMOVE, PROMOTE) not supported by the module
+ *	EOPNOTSUPP	FREEBLOCK_IOC_UNCOVERED without the feature FREEBLOCK_IOC_COVERAGE
  */
-struct freeblock_ioc_range {
-	__u64 first;
-	__u64 count;
-	__u64 reserved[2];
+struct freeblock_ioc_ranges {
+	__u32 size;
+	__u32 range_bytes;
+	__aligned_u64 ranges;
+	__u32 nranges;
+	__u32 flags;
 };
 
 /* freeblock_ioc_progress.state */
@@ -161,81 +233,145 @@ struct freeblock_ioc_range {
 #define FREEBLOCK_IOC_FINISHED 3	/* all was read from the disk; records may wait */
 #define FREEBLOCK_IOC_STOPPED 4		/* stopped before that; records may wait */
 
+/* freeblock_ioc_progress.waiting_for: what keeps a task from reading, the first that holds */
+#define FREEBLOCK_IOC_WAIT_NONE 0	/* nothing: it reads, is not running, or wants nothing */
+#define FREEBLOCK_IOC_WAIT_DISK 1	/* the disk is gone */
+#define FREEBLOCK_IOC_WAIT_SCHEDULER 2	/* the disk has another scheduler */
+#define FREEBLOCK_IOC_WAIT_MODEL 3	/* it has no model, or one that does not fit it */
+#define FREEBLOCK_IOC_WAIT_TRUST 4	/* its model is distrusted */
+#define FREEBLOCK_IOC_WAIT_UNFIT 5	/* the device cannot be scheduled */
+#define FREEBLOCK_IOC_WAIT_ALARM 6	/* paused: too many slow recoveries of bad blocks */
+#define FREEBLOCK_IOC_WAIT_READER 7	/* the buffer is full: read() makes room */
+#define FREEBLOCK_IOC_WAIT_CACHE 8	/* the write cache: reads may not be the medium's */
+#define FREEBLOCK_IOC_WAIT_GUARD 9	/* free reads are off: they cost the foreground too much */
+#define FREEBLOCK_IOC_WAIT_GAP 10	/* the disk is busy, and no gap has fitted lately */
+#define FREEBLOCK_IOC_WAIT_IDLE 11	/* the disk is idle, but not for long enough yet */
+
 /**
  * struct freeblock_ioc_progress - FREEBLOCK_IOC_PROGRESS
+ * @size: of this structure
+ * @state: see above
+ * @waiting_for: see above
+ * @entering: ranges that are still being entered
  * @total: blocks declared; grows while ranges are entered, see @entering
  * @done: blocks handed to this file, read() or still waiting, whatever their status
  * @failed: blocks of @done that are unreadable or untried
  * @flying: blocks being read from the disk
- * @granule_sectors: length of a block
- * @state: see above
- * @waiting: blocks that wait to be read()
+ * @queued: blocks that wait to be read()
  * @buffer_blocks: blocks that the buffer can hold
- * @entering: 1: ranges added or removed are still being entered
- * @gone: 1: the disk is gone
  * @stalled_ns: total time the task has waited for readers
- * @reserved: returned as 0
+ *
+ * All but @size is returned; the call clears POLLPRI.
  */
 struct freeblock_ioc_progress {
-	__u64 total;
-	__u64 done;
-	__u64 failed;
-	__u64 flying;
-	__u32 granule_sectors;
+	__u32 size;
 	__u32 state;
-	__u32 waiting;
-	__u32 buffer_blocks;
+	__u32 waiting_for;
 	__u32 entering;
-	__u32 gone;
-	__u64 stalled_ns;
-	__u64 reserved[4];
+	__aligned_u64 total;
+	__aligned_u64 done;
+	__aligned_u64 failed;
+	__aligned_u64 flying;
+	__u32 queued;
+	__u32 buffer_blocks;
+	__aligned_u64 stalled_ns;
 };
 
 /**
  * struct freeblock_ioc_urgency - FREEBLOCK_IOC_URGENCY: allowed at any time
- * @priority: as in struct freeblock_ioc_setup
+ * @size: of this structure
+ * @priority: as in struct freeblock_ioc_setup, like all that follows
+ * @deadline_ns: likewise
+ * @foreground_ppm: likewise
  * @pad: 0
- * @deadline_ns: as in struct freeblock_ioc_setup
  */
 struct freeblock_ioc_urgency {
-	__u32 priority;
+	__u32 size;
+	__s32 priority;
+	__aligned_u64 deadline_ns;
+	__u32 foreground_ppm;
 	__u32 pad;
-	__u64 deadline_ns;
 };
 
 /**
- * struct freeblock_ioc_reason - FREEBLOCK_IOC_REASON
- * @text: why the last failed call on this file failed, as one NUL-terminated line; "" when
- *	none has failed
+ * struct freeblock_ioc_bits - FREEBLOCK_IOC_GET_COVERAGE, _SET_COVERAGE
+ * @size: of this structure
+ * @pad: 0
+ * @first: first block, a multiple of 8; blocks are counted from the start of the block device
+ * @count: blocks, at most FREEBLOCK_IOC_BITS_MAX, a multiple of 8 unless they are the last
+ * @bits: address of (@count + 7) / 8 bytes: a bit a block, beginning with the lowest bit of
+ *	the first byte; bits behind the last block are 0
  *
- * Calls of other threads count too. It works before the set-up.
+ * The coverage has the blocks that were read() without error, or were so for an earlier task:
+ * a saved coverage may be set before the start, and then FREEBLOCK_IOC_UNCOVERED adds what it
+ * lacks. A block that lies in a buffer that nobody has read() is not in it. It is valid for
+ * disks with the same granule_sectors, start_sector and sectors only.
+ *
+ * Further errors:
+ *
+ *	EOPNOTSUPP	without the feature FREEBLOCK_IOC_COVERAGE
+ *	ERANGE		beyond the last block
+ *	EBUSY		(SET) started already
+ */
+struct freeblock_ioc_bits {
+	__u32 size;
+	__u32 pad;
+	__aligned_u64 first;
+	__aligned_u64 count;
+	__aligned_u64 bits;
+};
+
+#define FREEBLOCK_IOC_BITS_MAX (8u << 20)
+
+/**
+ * struct freeblock_ioc_reason - FREEBLOCK_IOC_REASON
+ * @size: of this structure
+ * @pad: 0
+ * @text: returned: why the last failed call on this file failed, as one NUL-terminated line;
+ *	"" when none has failed
+ *
+ * Calls of other threads count too. It works before the handshake.
  */
 struct freeblock_ioc_reason {
+	__u32 size;
+	__u32 pad;
 	char text[FREEBLOCK_IOC_REASON_LEN];
 };
 
 #define FREEBLOCK_IOC_MAGIC 0xfb
 
-#define FREEBLOCK_IOC_SETUP _IOWR(FREEBLOCK_IOC_MAGIC, 0, struct freeblock_ioc_setup)
-#define FREEBLOCK_IOC_ADD _IOW(FREEBLOCK_IOC_MAGIC, 1, struct freeblock_ioc_range)
-#define FREEBLOCK_IOC_REMOVE _IOW(FREEBLOCK_IOC_MAGIC, 2, struct freeblock_ioc_range)
-#define FREEBLOCK_IOC_PROMOTE _IOW(FREEBLOCK_IOC_MAGIC, 3, struct freeblock_ioc_range)
+/* The numbers have no size in them: the structures grow. */
+#define FREEBLOCK_IOC_API _IO(FREEBLOCK_IOC_MAGIC, 0)
+#define FREEBLOCK_IOC_SETUP _IO(FREEBLOCK_IOC_MAGIC, 1)
+#define FREEBLOCK_IOC_ADD _IO(FREEBLOCK_IOC_MAGIC, 2)
+#define FREEBLOCK_IOC_REMOVE _IO(FREEBLOCK_IOC_MAGIC, 3)
+#define FREEBLOCK_IOC_PROMOTE _IO(FREEBLOCK_IOC_MAGIC, 4)
 /*
  * EINVAL: nothing is declared, and no FREEBLOCK_IOC_KEEP; EALREADY: started already;
  * ESHUTDOWN: stopped by the administrator
  */
-#define FREEBLOCK_IOC_START _IO(FREEBLOCK_IOC_MAGIC, 4)
+#define FREEBLOCK_IOC_START _IO(FREEBLOCK_IOC_MAGIC, 5)
 /*
  * PAUSE reads nothing until RESUME; blocks in flight are still delivered. EBADFD: not started;
  * EALREADY: paused or running already; ESHUTDOWN: stopped, or all has been delivered
  */
-#define FREEBLOCK_IOC_PAUSE _IO(FREEBLOCK_IOC_MAGIC, 5)
-#define FREEBLOCK_IOC_RESUME _IO(FREEBLOCK_IOC_MAGIC, 6)
+#define FREEBLOCK_IOC_PAUSE _IO(FREEBLOCK_IOC_MAGIC, 6)
+#define FREEBLOCK_IOC_RESUME _IO(FREEBLOCK_IOC_MAGIC, 7)
 /* Final; records that wait can still be read. EBADFD: not started */
-#define FREEBLOCK_IOC_STOP _IO(FREEBLOCK_IOC_MAGIC, 7)
-#define FREEBLOCK_IOC_URGENCY _IOW(FREEBLOCK_IOC_MAGIC, 8, struct freeblock_ioc_urgency)
-#define FREEBLOCK_IOC_PROGRESS _IOR(FREEBLOCK_IOC_MAGIC, 9, struct freeblock_ioc_progress)
-#define FREEBLOCK_IOC_REASON _IOR(FREEBLOCK_IOC_MAGIC, 10, struct freeblock_ioc_reason)
+#define FREEBLOCK_IOC_STOP _IO(FREEBLOCK_IOC_MAGIC, 8)
+#define FREEBLOCK_IOC_URGENCY _IO(FREEBLOCK_IOC_MAGIC, 9)
+#define FREEBLOCK_IOC_PROGRESS _IO(FREEBLOCK_IOC_MAGIC, 10)
+#define FREEBLOCK_IOC_GET_COVERAGE _IO(FREEBLOCK_IOC_MAGIC, 11)
+#define FREEBLOCK_IOC_SET_COVERAGE _IO(FREEBLOCK_IOC_MAGIC, 12)
+#define FREEBLOCK_IOC_REASON _IO(FREEBLOCK_IOC_MAGIC, 13)
+
+/* freeblock_record.type; records of other types are to be skipped */
+#define FREEBLOCK_RECORD_BLOCKS 0
+/*
+ * All that was added so far has been delivered by the records before this one. Only with
+ * FREEBLOCK_IOC_EVENTS and FREEBLOCK_IOC_KEEP; @first, @sectors and @user_data are 0.
+ */
+#define FREEBLOCK_RECORD_CAUGHT_UP 1
 
 /* freeblock_record.status */
 #define FREEBLOCK_RECORD_OK 0
@@ -244,24 +380,24 @@ struct freeblock_ioc_reason {
 
 /**
  * struct freeblock_record - header of a record of read(); its data follows directly
- * @lbn: first sector, from the start of the block device
+ * @header_bytes: offset of the data from the start of this header, which may grow; the next
+ *	record begins at @header_bytes + @data_bytes
+ * @type: see above
+ * @status: see above
+ * @first: first sector, from the start of the block device
+ * @user_data: freeblock_range.user_data of these blocks
  * @sectors: length, one or more blocks
  * @data_bytes: bytes of data: 512 * @sectors; 0 when @status is not FREEBLOCK_RECORD_OK,
  *	or with FREEBLOCK_IOC_NO_DATA
- * @status: see above
- * @version: FREEBLOCK_IOC_VERSION
- * @header_bytes: offset of the data from the start of this header; the next record begins
- *	at @header_bytes + @data_bytes
- * @reserved: 0
  */
 struct freeblock_record {
-	__u64 lbn;
+	__u16 header_bytes;
+	__u16 type;
+	__u32 status;
+	__aligned_u64 first;
+	__aligned_u64 user_data;
 	__u32 sectors;
 	__u32 data_bytes;
-	__u32 status;
-	__u16 version;
-	__u16 header_bytes;
-	__u64 reserved;
 };
 
 #endif /* UAPI_FREEBLOCK_H */
