@@ -27,9 +27,6 @@
 /* Ranges are entered in pieces of this many granules; the thread does other work in between. */
 #define FB_COVERAGE_CHUNK 65536
 
-/* the time over which a task's rate is measured */
-#define FB_COVERAGE_RATE_NS (10 * (u64)NSEC_PER_SEC)
-
 static u32 fb_coverage_granule(const struct fb_coverage *cov)
 {
 	return dm_info(cov->fd->model)->granule_sectors;
@@ -190,9 +187,8 @@ static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task 
 		cov->joint = true;
 	}
 	task->active = true;
-	task->rate = 0;
-	task->mark_ns = ktime_get_ns();
-	task->mark_done = task->map.n_done;
+	task->late = false;
+	fb_pace_begin(&task->pace, task->map.n_done, ktime_get_ns());
 	WRITE_ONCE(cov->nactive, cov->nactive + 1);
 	cov->weighed = NULL;
 	if (cov->joint)
@@ -212,30 +208,22 @@ static void fb_coverage_deactivate(struct fb_coverage *cov, struct freeblock_tas
 		cov->joint = false;
 }
 
-/* Will the task miss its deadline at its present rate? */
+/* Would the task miss its deadline at its present rate, and can it take more? */
 static bool fb_coverage_is_late(struct freeblock_task *task, u64 now)
 {
-	u64 deadline_ns = READ_ONCE(task->deadline_ns);
-	u64 past_ns = now - task->mark_ns;
-
-	if (past_ns >= FB_COVERAGE_RATE_NS) {
-		task->rate = div64_u64((task->map.n_done - task->mark_done) * NSEC_PER_SEC,
-				       past_ns);
-		task->mark_ns = now;
-		task->mark_done = task->map.n_done;
-		task->rate = max(task->rate, 1ULL);
-	}
-	if (!deadline_ns || !task->rate || !task->map.n_wanted || fb_coverage_is_stalled(task))
-		return false;
-	return now + div64_u64(task->map.n_wanted, task->rate) * NSEC_PER_SEC > deadline_ns;
+	fb_pace_measure(&task->pace, task->map.n_done, now);
+	return fb_pace_is_late(&task->pace, task->map.n_wanted, READ_ONCE(task->deadline_ns), now) &&
+	       !fb_coverage_is_stalled(task);
 }
 
-/* Does @a take precedence over @b? */
+/* Does @a take precedence over @b? Late tasks do. */
 static bool fb_coverage_goes_first(const struct freeblock_task *a, const struct freeblock_task *b)
 {
 	u64 a_ns = a->deadline_ns ? a->deadline_ns : U64_MAX;
 	u64 b_ns = b->deadline_ns ? b->deadline_ns : U64_MAX;
 
+	if (a->late != b->late)
+		return a->late;
 	return a->priority != b->priority ? a->priority > b->priority : a_ns < b_ns;
 }
 
@@ -261,10 +249,26 @@ struct freeblock_task *fb_coverage_idle_task(struct fb_coverage *cov)
 	return first;
 }
 
-/* Pick what gaps are searched for: all tasks' blocks, or those of a task that is late. */
+/* Let the late task take its share of the foreground's time; NULL: none may. */
+static void fb_coverage_hurry(struct fb_coverage *cov, struct freeblock_task *task)
+{
+	u32 ppm = task ? READ_ONCE(task->foreground_ppm) : 0;
+
+	cov->hurried = task;
+	if (READ_ONCE(cov->fd->hurry.ppm) == ppm)
+		return;
+	spin_lock_irq(&cov->fd->lock);
+	cov->fd->hurry.ppm = ppm;
+	spin_unlock_irq(&cov->fd->lock);
+}
+
+/*
+ * Pick what gaps are searched for: all tasks' blocks, or those of a task that is late; and
+ * which late task gets a share of the foreground's time.
+ */
 static void fb_coverage_pick_map(struct fb_coverage *cov)
 {
-	struct freeblock_task *late = NULL, *task;
+	struct freeblock_task *late = NULL, *hurried = NULL, *task;
 	u64 now = ktime_get_ns();
 	u32 i;
 
@@ -274,11 +278,18 @@ static void fb_coverage_pick_map(struct fb_coverage *cov)
 		if (!task || !task->active)
 			continue;
 		cov->map = cov->joint ? &cov->all : &task->map;
-		if (fb_coverage_is_late(task, now) && (!late || fb_coverage_goes_first(task, late)))
+		task->late = fb_coverage_is_late(task, now);
+		if (!task->late)
+			continue;
+		if (!late || fb_coverage_goes_first(task, late))
 			late = task;
+		if (READ_ONCE(task->foreground_ppm) &&
+		    (!hurried || fb_coverage_goes_first(task, hurried)))
+			hurried = task;
 	}
 	if (late)
 		cov->map = &late->map;
+	fb_coverage_hurry(cov, hurried);
 }
 
 /**
@@ -398,7 +409,7 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 		if (fb_quarantine_doubts(&cov->fd->quarantine, first * granule, n * granule))
 			n = 1;
 		if (!fb_free_read_now(cov->fd, first * granule,
-				      min_t(u64, n * granule, sectors - first * granule)))
+				      min_t(u64, n * granule, sectors - first * granule), false))
 			return false;
 		at = first + n;
 		fb_coverage_absorb(cov);
@@ -652,6 +663,7 @@ static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *b
 			continue;
 		buf->pending &= ~BIT(i);
 		buf->voided |= BIT(i);
+		cov->task[i]->withheld_ns = ktime_get_ns();
 		cov->fd->stats.unproven++;
 	}
 }

@@ -3,13 +3,14 @@
  * Several consumers of include/freeblock.h side by side, for tests: each counts how often
  * every block came and with what checksum. In debugfs, fbtasks/:
  *
- *	command	"new NAME DISK [keep]", and, of a NAME that is there: "add NAME FIRST COUNT",
+ *	command	"new NAME DISK [keep|medium]", and, of a NAME that is there: "add NAME FIRST COUNT",
  *		"bits NAME FIRST COUNT STRIDE" (every STRIDE-th block), "remove NAME FIRST COUNT",
- *		"promote NAME FIRST COUNT", "priority NAME N", "deadline NAME MS",
+ *		"promote NAME FIRST COUNT", "priority NAME N", "deadline NAME MS", "foreground NAME PPM",
  *		"order NAME sequential|near", "slow NAME US", "again NAME N" (the next N blocks that
  *		come are added again by the callback that gets them), "start NAME", "pause NAME",
  *		"resume NAME", "stop NAME", "destroy NAME"
- *	state	a line each: name state total done failed flying once twice crc last_ms
+ *	state	a line each: name state total done failed flying once twice crc last_ms waiting_for
+ *		told (what waiting_for was at events, where it had changed: 0.11.0)
  *
  * Locks: fbt_mutex guards the slots against commands and readers; the callbacks of a task
  * come one at a time and alone write its counts.
@@ -46,6 +47,7 @@
  * @twice: deliveries of blocks that had come before
  * @crc: checksums of all blocks, summed: in any order the same
  * @last_ns: when the last one came
+ * @told: what freeblock_progress.waiting_for was when events came
  * @ended: how often it was said to be over
  * @why: and why
  */
@@ -61,6 +63,7 @@ struct fbt {
 	u64 twice;
 	u64 crc;
 	u64 last_ns;
+	char told[64];
 	u32 ended;
 	enum freeblock_end why;
 };
@@ -97,15 +100,40 @@ static void fbt_ended(struct freeblock_task *task, enum freeblock_end why)
 	t->ended++;
 }
 
+static void fbt_event(struct freeblock_task *task, u32 events)
+{
+	struct fbt *t = freeblock_task_ctx(task);
+	struct freeblock_progress p;
+	char now[8];
+	size_t len;
+
+	if (!(events & FREEBLOCK_EVENT_CHANGED))
+		return;
+	freeblock_task_progress(task, &p);
+	len = strlen(t->told);
+	snprintf(now, sizeof(now), ".%u", p.waiting_for);
+	if (len < strlen(now) || strcmp(t->told + len - strlen(now), now))
+		strlcat(t->told, now, sizeof(t->told));
+}
+
 static const struct freeblock_ops fbt_ops = {
 	.block = fbt_block,
 	.ended = fbt_ended,
+	.event = fbt_event,
+};
+
+static const struct freeblock_ops fbt_medium_ops = {
+	.flags = FREEBLOCK_MEDIUM,
+	.block = fbt_block,
+	.ended = fbt_ended,
+	.event = fbt_event,
 };
 
 static const struct freeblock_ops fbt_keep_ops = {
 	.flags = FREEBLOCK_KEEP,
 	.block = fbt_block,
 	.ended = fbt_ended,
+	.event = fbt_event,
 };
 
 static struct fbt *fbt_find(const char *name)
@@ -127,14 +155,19 @@ static void fbt_destroy(struct fbt *t)
 	memset(t, 0, sizeof(*t));
 }
 
-static int fbt_new(const char *name, const char *disk, bool keep)
+static int fbt_new(const char *name, const char *disk, const char *kind)
 {
+	const struct freeblock_ops *ops = &fbt_ops;
 	struct freeblock_progress p;
 	struct fbt *t = fbt_find("");
 
 	if (!t || fbt_find(name))
 		return -EEXIST;
-	t->task = freeblock_task_create(disk, name, keep ? &fbt_keep_ops : &fbt_ops, t);
+	if (kind && !strcmp(kind, "keep"))
+		ops = &fbt_keep_ops;
+	else if (kind && !strcmp(kind, "medium"))
+		ops = &fbt_medium_ops;
+	t->task = freeblock_task_create(disk, name, ops, t);
 	if (IS_ERR(t->task)) {
 		int ret = PTR_ERR(t->task);
 
@@ -183,6 +216,8 @@ static int fbt_change(struct fbt *t, const char *what, const char *arg)
 		return freeblock_task_promote(t->task, n[0], n[1]);
 	if (!strcmp(what, "priority") && got == 1)
 		return freeblock_task_set_priority(t->task, n[0]);
+	if (!strcmp(what, "foreground") && got == 1)
+		return freeblock_task_set_foreground(t->task, n[0]);
 	if (!strcmp(what, "order"))
 		return freeblock_task_order(t->task, strcmp(arg, "near") ? FREEBLOCK_SEQUENTIAL :
 					    FREEBLOCK_NEAR, 0, 0);
@@ -226,7 +261,7 @@ static int fbt_command(char *text)
 		return -EINVAL;
 	if (!strcmp(what, "new")) {
 		disk = strsep(&text, " ");
-		return disk ? fbt_new(name, disk, text && !strcmp(text, "keep")) : -EINVAL;
+		return disk ? fbt_new(name, disk, text) : -EINVAL;
 	}
 	t = fbt_find(name);
 	if (!t)
@@ -274,9 +309,10 @@ static int fbt_state_show(struct seq_file *m, void *v)
 		if (!t->task)
 			continue;
 		freeblock_task_progress(t->task, &p);
-		seq_printf(m, "%s %s %llu %llu %llu %llu %llu %llu %llx %llu\n", t->name,
+		seq_printf(m, "%s %s %llu %llu %llu %llu %llu %llu %llx %llu %u %s\n", t->name,
 			   fbt_state(t, &p), p.total, p.done, p.failed, p.flying, t->once,
-			   t->twice, t->crc, div_u64(t->last_ns, NSEC_PER_MSEC));
+			   t->twice, t->crc, div_u64(t->last_ns, NSEC_PER_MSEC), p.waiting_for,
+			   t->told);
 	}
 	mutex_unlock(&fbt_mutex);
 	return 0;
