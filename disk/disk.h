@@ -72,6 +72,7 @@ struct fb_stats {
 	u64 others_max_age_ns;		/* longest time that one was pending here */
 	u64 free_sectors;		/* read in wanted granules */
 	u64 idles;			/* idle reads sent */
+	u64 hurried;			/* late tasks' reads in the foreground's time */
 	u64 free_errors;		/* free reads with an error */
 	u64 verifies;			/* VERIFY commands sent */
 	u64 fuas;			/* reads with FUA sent */

@@ -32,6 +32,7 @@ static void fb_free_read_charge(struct fb_free_read *buf, blk_status_t status)
 		hurry->retry_ns = buf->ended_ns + FB_HURRY_RETRY_NS;
 	else
 		fb_share_charge(&hurry->share, buf->ended_ns - max(from_ns, buf->fd->fg.end_ns));
+	buf->fd->stats.hurried += status != BLK_STS_AGAIN;
 }
 
 /* A read of ours has ended; there may be no verdict on its completion yet. */

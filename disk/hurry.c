@@ -89,6 +89,15 @@ static bool fb_hurry_is_due(struct fb_disk *fd)
 	return due;
 }
 
+/* Sectors that pass in half the time that a read may take; the rest is for the way there. */
+static u32 fb_hurry_sectors(struct fb_disk *fd)
+{
+	const struct disk_model *dm = fd->model;
+	u64 sector_ps = div_u64(dm_period_ns(dm) * 1000, dm_spt_least(dm));
+
+	return min_t(u64, fb_free_read_max_data(fd), div64_u64(FB_SHARE_READ_NS * 500ULL, sector_ps));
+}
+
 /* Find what to read next, in the order of idle reads, off quarantined blocks. */
 static bool fb_hurry_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 {
@@ -100,7 +109,7 @@ static bool fb_hurry_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 	spin_lock_irq(&fd->lock);
 	/* There is no verdict on these reads: without FUA they might come from the cache. */
 	if (fd->q && !(task->ops->flags & FREEBLOCK_MEDIUM && fd->verify.no_fua))
-		ask.max_sectors = fb_free_read_max_data(fd);
+		ask.max_sectors = fb_hurry_sectors(fd);
 	spin_unlock_irq(&fd->lock);
 	if (!ask.max_sectors || !fb_idle_order_next(&task->idle_order, &ask, &plan.piece[0]) ||
 	    !fb_quarantine_divert(&fd->quarantine, &task->map, &plan.piece[0]) ||
