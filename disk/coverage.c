@@ -211,8 +211,10 @@ static void fb_coverage_deactivate(struct fb_coverage *cov, struct freeblock_tas
 /* Would the task miss its deadline at its present rate, and can it take more? */
 static bool fb_coverage_is_late(struct freeblock_task *task, u64 now)
 {
+	u64 left = task->map.n_wanted;
+
 	fb_pace_measure(&task->pace, task->map.n_done, now);
-	return fb_pace_is_late(&task->pace, task->map.n_wanted, READ_ONCE(task->deadline_ns), now) &&
+	return fb_pace_is_late(&task->pace, left, READ_ONCE(task->deadline_ns), now) &&
 	       !fb_coverage_is_stalled(task);
 }
 
@@ -249,30 +251,18 @@ struct freeblock_task *fb_coverage_idle_task(struct fb_coverage *cov)
 	return first;
 }
 
-/* Let the late task take its share of the foreground's time; NULL: none may. */
-static void fb_coverage_hurry(struct fb_coverage *cov, struct freeblock_task *task)
-{
-	u32 ppm = task ? READ_ONCE(task->foreground_ppm) : 0;
-
-	cov->hurried = task;
-	if (READ_ONCE(cov->fd->hurry.ppm) == ppm)
-		return;
-	spin_lock_irq(&cov->fd->lock);
-	cov->fd->hurry.ppm = ppm;
-	spin_unlock_irq(&cov->fd->lock);
-}
-
 /*
  * Pick what gaps are searched for: all tasks' blocks, or those of a task that is late; and
  * which late task gets a share of the foreground's time.
  */
 static void fb_coverage_pick_map(struct fb_coverage *cov)
 {
-	struct freeblock_task *late = NULL, *hurried = NULL, *task;
+	struct freeblock_task *late = NULL, *task;
 	u64 now = ktime_get_ns();
 	u32 i;
 
 	cov->map = NULL;
+	cov->hurried = NULL;
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
 		task = cov->task[i];
 		if (!task || !task->active)
@@ -284,12 +274,11 @@ static void fb_coverage_pick_map(struct fb_coverage *cov)
 		if (!late || fb_coverage_goes_first(task, late))
 			late = task;
 		if (READ_ONCE(task->foreground_ppm) &&
-		    (!hurried || fb_coverage_goes_first(task, hurried)))
-			hurried = task;
+		    (!cov->hurried || fb_coverage_goes_first(task, cov->hurried)))
+			cov->hurried = task;
 	}
 	if (late)
 		cov->map = &late->map;
-	fb_coverage_hurry(cov, hurried);
 }
 
 /**
@@ -355,21 +344,40 @@ static void fb_coverage_add_flying(struct fb_coverage_walk *walk, u64 first, u32
 	}
 }
 
+static void fb_coverage_add_some(struct fb_coverage_walk *walk, u64 first, u64 end, u32 group)
+{
+	fb_bitmap_want(&walk->task->map, first, end - first, group);
+	fb_coverage_add_flying(walk, first, end - first);
+}
+
+/* what freeblock_task_set_coverage() gave; without that all of it */
+static void fb_coverage_add_uncovered(struct fb_coverage_walk *walk, u64 first, u64 end, u32 group)
+{
+	const struct freeblock_coverage *coverage = walk->task->coverage;
+	u64 past;
+
+	for (; first < end; first = past) {
+		first = find_next_zero_bit_le(coverage->map, end, first);
+		if (first >= end)
+			return;
+		past = find_next_bit_le(coverage->map, end, first);
+		fb_coverage_add_some(walk, first, min(past, end), group);
+	}
+}
+
 static void fb_coverage_add_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct fb_coverage_walk *walk = ctx;
 	const struct fb_op *op = walk->op;
 	unsigned long b = first - op->base, e, end = b + n;
 
-	if (!op->masked) {
-		fb_bitmap_want(&walk->task->map, first, n, group);
-		fb_coverage_add_flying(walk, first, n);
-	} else {
-		for_each_set_bitrange_from(b, e, op->bits, end) {
-			fb_bitmap_want(&walk->task->map, op->base + b, e - b, group);
-			fb_coverage_add_flying(walk, op->base + b, e - b);
-		}
-	}
+	if (op->uncovered && walk->task->coverage)
+		fb_coverage_add_uncovered(walk, first, first + n, group);
+	else if (!op->masked)
+		fb_coverage_add_some(walk, first, first + n, group);
+	else
+		for_each_set_bitrange_from(b, e, op->bits, end)
+			fb_coverage_add_some(walk, op->base + b, op->base + e, group);
 	if (walk->task->active && walk->cov->joint)
 		fb_coverage_join_run(walk, first, n, group);
 }
@@ -450,6 +458,7 @@ static void fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *ta
 	if (op->n)
 		return;
 	cov->weighed = NULL;
+	task->sweep = true;
 	spin_lock_irq(&cov->fd->lock);
 	list_del(&op->node);
 	if (--task->ntodo == FREEBLOCK_RANGES - FREEBLOCK_RANGES_MAX)
@@ -818,6 +827,8 @@ static void fb_coverage_attend_task(struct fb_coverage *cov, struct freeblock_ta
 		fb_coverage_deactivate(cov, task);
 	if (state != FB_TASK_STOPPING)
 		fb_coverage_enter(cov, task);
+	if (READ_ONCE(task->cookies.n) > FB_COOKIES_CROWDED && !READ_ONCE(task->ntodo))
+		fb_delivery_sweep(task);
 	if (task->map.n_flying)
 		return;
 	if (!task->map.n_wanted && state != FB_TASK_STOPPING &&

@@ -68,7 +68,7 @@ echo 10000000 > "$(fb "$disk")/idle_mean_us"
 echo 4 > "$(fb "$disk")/idle_size_kib"
 begin low "0 20000" 15000
 begin high "20000 30128" 0
-do_task "priority high 7"
+do_task "priority high 3"
 sleep 9
 expect_eq "idle time goes to the higher priority" "$(field low 4)" 0
 expect_ok "the late one ends" wait_for 60 grep -q '^low finished' $tasks/state

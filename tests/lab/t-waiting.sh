@@ -18,7 +18,7 @@ do_task()
 	echo "$*" > $tasks/command
 }
 
-# field NAME N: of the task's line, see t-tasks.sh; 11 waiting_for 12 what was told
+# field NAME N: of the task's line, see t-tasks.sh; 13 waiting_for 14 what was told
 field()
 {
 	awk -v name="$1" -v n="$2" '$1 == name { print $n }' $tasks/state
@@ -26,12 +26,12 @@ field()
 
 waits()
 {
-	[ "$(field t 11)" = "$1" ]
+	[ "$(field t 13)" = "$1" ]
 }
 
 was_told()
 {
-	field t 12 | grep -q "\.$1\$"
+	field t 14 | grep -q "\.$1\$"
 }
 
 # expect_waits NAME VALUE [SECONDS]: it comes to that, and the last event said so
@@ -92,7 +92,7 @@ fresh
 idle 0
 begin "0 40000"
 sleep 0.5
-expect_eq "half a second without a block is nothing" "$(field t 11)" $NONE
+expect_eq "half a second without a block is nothing" "$(field t 13)" $NONE
 expect_waits "idle time is not used" $IDLE
 # the most, and more than any gap has
 iosched "$disk" conservatism_us 10000
@@ -101,7 +101,7 @@ expect_waits "busy, and no gap fits" $GAP
 sleep 3
 load_ends
 expect_waits "idle again" $IDLE
-expect_eq "nothing else was said" "$(field t 12)" ".$NONE.$IDLE.$GAP.$IDLE"
+expect_eq "nothing else was said" "$(field t 14)" ".$NONE.$IDLE.$GAP.$IDLE"
 idle 10000000
 expect_waits "idle time is used again" $NONE
 expect_ok "it ends" wait_for 60 grep -q '^t finished' $tasks/state
@@ -177,7 +177,7 @@ do_task "add other 0 8"
 do_task "start t"
 do_task "start other"
 expect_ok "a slow consumer beside another" wait_for 10 waits $READER
-expect_eq "who waits for nothing, as it wants nothing" "$(field other 11)" $NONE
+expect_eq "who waits for nothing, as it wants nothing" "$(field other 13)" $NONE
 do_task "slow t 0"
 expect_ok "it ends" wait_for 60 grep -q '^t finished' $tasks/state
 do_task "destroy other"
@@ -228,7 +228,7 @@ load
 expect_ok "beside a foreground it gets blocks" wait_for 60 sh -c \
 	"[ \$(awk '{ print \$4 }' $tasks/state) -ge 2000 ]"
 load_ends
-expect_eq "and waits for nothing" "$(field t 12)" ".$NONE"
+expect_eq "and waits for nothing" "$(field t 14)" ".$NONE"
 do_task "destroy t"
 
 expect_within "fbtasks unloads" 20 unload_module fbtasks
