@@ -91,6 +91,7 @@ struct fb_op {
  * @caught_up: everything added has been delivered, and its consumer has been told [L]
  * @map: what it wants; the thread's, from the start on
  * @active: the thread reads for it: @map is part of fb_coverage.map; the thread's
+ * @behind: changes wait behind the one that is being entered; the thread's
  * @pace: its rate; the thread's
  * @late: it would miss its deadline at that rate; the thread's
  * @held: reads that wait for its consumer or are being consumed [L]
@@ -139,6 +140,7 @@ struct freeblock_task {
 	bool caught_up;
 	struct fb_bitmap map;
 	bool active;
+	bool behind;
 	struct fb_pace pace;
 	bool late;
 	u32 held;

@@ -233,7 +233,10 @@ struct freeblock_ioc_ranges {
 #define FREEBLOCK_IOC_FINISHED 3	/* all was read from the disk; records may wait */
 #define FREEBLOCK_IOC_STOPPED 4		/* stopped before that; records may wait */
 
-/* freeblock_ioc_progress.waiting_for: what keeps a task from reading, the first that holds */
+/*
+ * freeblock_ioc_progress.waiting_for: what keeps a task from reading, the first that holds.
+ * FREEBLOCK_IOC_WAIT_READER and what follows it count when for a second there was no block.
+ */
 #define FREEBLOCK_IOC_WAIT_NONE 0	/* nothing: it reads, is not running, or wants nothing */
 #define FREEBLOCK_IOC_WAIT_DISK 1	/* the disk is gone */
 #define FREEBLOCK_IOC_WAIT_SCHEDULER 2	/* the disk has another scheduler */
@@ -242,7 +245,7 @@ struct freeblock_ioc_ranges {
 #define FREEBLOCK_IOC_WAIT_UNFIT 5	/* the device cannot be scheduled */
 #define FREEBLOCK_IOC_WAIT_ALARM 6	/* paused: too many slow recoveries of bad blocks */
 #define FREEBLOCK_IOC_WAIT_READER 7	/* the buffer is full: read() makes room */
-#define FREEBLOCK_IOC_WAIT_CACHE 8	/* the write cache keeps blocks from coming from the medium */
+#define FREEBLOCK_IOC_WAIT_CACHE 8	/* the write cache: reads may not be the medium's */
 #define FREEBLOCK_IOC_WAIT_GUARD 9	/* free reads are off: they cost the foreground too much */
 #define FREEBLOCK_IOC_WAIT_GAP 10	/* the disk is busy, and no gap has fitted lately */
 #define FREEBLOCK_IOC_WAIT_IDLE 11	/* the disk is idle, but not for long enough yet */
