@@ -211,8 +211,10 @@ static void fb_coverage_deactivate(struct fb_coverage *cov, struct freeblock_tas
 /* Would the task miss its deadline at its present rate, and can it take more? */
 static bool fb_coverage_is_late(struct freeblock_task *task, u64 now)
 {
+	u64 left = task->map.n_wanted;
+
 	fb_pace_measure(&task->pace, task->map.n_done, now);
-	return fb_pace_is_late(&task->pace, task->map.n_wanted, READ_ONCE(task->deadline_ns), now) &&
+	return fb_pace_is_late(&task->pace, left, READ_ONCE(task->deadline_ns), now) &&
 	       !fb_coverage_is_stalled(task);
 }
 
@@ -249,30 +251,18 @@ struct freeblock_task *fb_coverage_idle_task(struct fb_coverage *cov)
 	return first;
 }
 
-/* Let the late task take its share of the foreground's time; NULL: none may. */
-static void fb_coverage_hurry(struct fb_coverage *cov, struct freeblock_task *task)
-{
-	u32 ppm = task ? READ_ONCE(task->foreground_ppm) : 0;
-
-	cov->hurried = task;
-	if (READ_ONCE(cov->fd->hurry.ppm) == ppm)
-		return;
-	spin_lock_irq(&cov->fd->lock);
-	cov->fd->hurry.ppm = ppm;
-	spin_unlock_irq(&cov->fd->lock);
-}
-
 /*
  * Pick what gaps are searched for: all tasks' blocks, or those of a task that is late; and
  * which late task gets a share of the foreground's time.
  */
 static void fb_coverage_pick_map(struct fb_coverage *cov)
 {
-	struct freeblock_task *late = NULL, *hurried = NULL, *task;
+	struct freeblock_task *late = NULL, *task;
 	u64 now = ktime_get_ns();
 	u32 i;
 
 	cov->map = NULL;
+	cov->hurried = NULL;
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
 		task = cov->task[i];
 		if (!task || !task->active)
@@ -284,12 +274,11 @@ static void fb_coverage_pick_map(struct fb_coverage *cov)
 		if (!late || fb_coverage_goes_first(task, late))
 			late = task;
 		if (READ_ONCE(task->foreground_ppm) &&
-		    (!hurried || fb_coverage_goes_first(task, hurried)))
-			hurried = task;
+		    (!cov->hurried || fb_coverage_goes_first(task, cov->hurried)))
+			cov->hurried = task;
 	}
 	if (late)
 		cov->map = &late->map;
-	fb_coverage_hurry(cov, hurried);
 }
 
 /**

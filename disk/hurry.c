@@ -79,11 +79,14 @@ u64 fb_hurry_measure_ns(const struct fb_coverage *cov)
 	return due_ns;
 }
 
-static bool fb_hurry_is_due(struct fb_disk *fd)
+/* Also note whose share counts now. */
+static bool fb_hurry_is_due(struct fb_coverage *cov)
 {
+	struct fb_disk *fd = cov->fd;
 	bool due;
 
 	spin_lock_irq(&fd->lock);
+	fd->hurry.ppm = cov->hurried ? READ_ONCE(cov->hurried->foreground_ppm) : 0;
 	due = fb_hurry_due_ns(fd) <= ktime_get_ns();
 	spin_unlock_irq(&fd->lock);
 	return due;
@@ -95,7 +98,8 @@ static u32 fb_hurry_sectors(struct fb_disk *fd)
 	const struct disk_model *dm = fd->model;
 	u64 sector_ps = div_u64(dm_period_ns(dm) * 1000, dm_spt_least(dm));
 
-	return min_t(u64, fb_free_read_max_data(fd), div64_u64(FB_SHARE_READ_NS * 500ULL, sector_ps));
+	return min_t(u64, fb_free_read_max_data(fd),
+		     div64_u64(FB_SHARE_READ_NS * 500ULL, sector_ps));
 }
 
 /* Find what to read next, in the order of idle reads, off quarantined blocks. */
@@ -131,7 +135,7 @@ void fb_hurry_read(struct fb_coverage *cov)
 	struct fb_plan_piece piece;
 	bool sent;
 
-	if (!cov->hurried || !fb_hurry_is_due(fd))
+	if ((!cov->hurried && !READ_ONCE(fd->hurry.ppm)) || !fb_hurry_is_due(cov))
 		return;
 	sent = fb_hurry_find(cov, &piece) && fb_free_read_now(fd, piece.lbn, piece.nsect, true);
 	spin_lock_irq(&fd->lock);
