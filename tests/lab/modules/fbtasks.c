@@ -3,10 +3,11 @@
  * Several consumers of include/freeblock.h side by side, for tests: each counts how often
  * every block came and with what checksum. In debugfs, fbtasks/:
  *
- *	command	"new NAME DISK [keep|medium]", and, of a NAME that is there: "add NAME FIRST COUNT
- *		[DATA]",
+ *	command	"new NAME DISK [keep|medium]", and, of a NAME that is there:
+ *		"add NAME FIRST COUNT [DATA]",
  *		"bits NAME FIRST COUNT STRIDE" (every STRIDE-th block), "remove NAME FIRST COUNT",
- *		"promote NAME FIRST COUNT", "priority NAME N", "deadline NAME MS", "foreground NAME PPM",
+ *		"promote NAME FIRST COUNT", "priority NAME N", "deadline NAME MS",
+ *		"foreground NAME PPM",
  *		"order NAME sequential|near", "slow NAME US", "again NAME N" (the next N blocks that
  *		come are added again by the callback that gets them), "start NAME", "pause NAME",
  *		"resume NAME", "stop NAME", "destroy NAME"
