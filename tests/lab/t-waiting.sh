@@ -5,6 +5,9 @@
 # Expected: what include/freeblock.h says. The disk is read only as each step says, so that
 # simulated time alone decides.
 #
+# Seen to fail with: a patience of 10 ms (a task that reads is said to wait, 20 times), and
+# events left out for two of the values.
+#
 # lab: kernel=stock clock=icount smp=1 timeout=300
 
 . /lab/lib.sh
