@@ -226,8 +226,10 @@ static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *
 		fb_inflight_check_writes(fs);
 	rq->rq_flags |= RQF_STARTED;
 	fb_iosched_note_activity(fs);
-	if (fb_free_read_is_ours(rq->bio))
+	if (fb_free_read_is_ours(rq->bio)) {
+		fb_free_read_begun(rq->bio->bi_private, now);
 		fb_verify_apply(rq->bio->bi_private, rq);
+	}
 	return rq;
 }
 
@@ -586,6 +588,7 @@ static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64
 	}
 	fb_iosched_uncount(fs, fq);
 	fq->state = FB_SCHED_DONE;
+	fd->fg.end_ns = now;
 	if (fb_sched_is_foreground(fq)) {
 		fs->others.fg_end_ns = now;
 		fd->stats.fg_requests++;

@@ -26,9 +26,6 @@
 /* Ranges are entered in pieces of this many granules; the thread does other work in between. */
 #define FB_COVERAGE_CHUNK 65536
 
-/* the time over which a task's rate is measured */
-#define FB_COVERAGE_RATE_NS (10 * (u64)NSEC_PER_SEC)
-
 static u32 fb_coverage_granule(const struct fb_coverage *cov)
 {
 	return dm_info(cov->fd->model)->granule_sectors;
@@ -196,9 +193,8 @@ static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task 
 		cov->joint = true;
 	}
 	task->active = true;
-	task->rate = 0;
-	task->mark_ns = ktime_get_ns();
-	task->mark_done = task->map.n_done;
+	task->late = false;
+	fb_pace_begin(&task->pace, task->map.n_done, ktime_get_ns());
 	WRITE_ONCE(cov->nactive, cov->nactive + 1);
 	cov->weighed = NULL;
 	if (cov->joint)
@@ -218,30 +214,24 @@ static void fb_coverage_deactivate(struct fb_coverage *cov, struct freeblock_tas
 		cov->joint = false;
 }
 
-/* Will the task miss its deadline at its present rate? */
+/* Would the task miss its deadline at its present rate, and can it take more? */
 static bool fb_coverage_is_late(struct freeblock_task *task, u64 now)
 {
-	u64 deadline_ns = READ_ONCE(task->deadline_ns);
-	u64 past_ns = now - task->mark_ns;
+	u64 left = task->map.n_wanted;
 
-	if (past_ns >= FB_COVERAGE_RATE_NS) {
-		task->rate = div64_u64((task->map.n_done - task->mark_done) * NSEC_PER_SEC,
-				       past_ns);
-		task->mark_ns = now;
-		task->mark_done = task->map.n_done;
-		task->rate = max(task->rate, 1ULL);
-	}
-	if (!deadline_ns || !task->rate || !task->map.n_wanted || fb_coverage_is_stalled(task))
-		return false;
-	return now + div64_u64(task->map.n_wanted, task->rate) * NSEC_PER_SEC > deadline_ns;
+	fb_pace_measure(&task->pace, task->map.n_done, now);
+	return fb_pace_is_late(&task->pace, left, READ_ONCE(task->deadline_ns), now) &&
+	       !fb_coverage_is_stalled(task);
 }
 
-/* Does @a take precedence over @b? */
+/* Does @a take precedence over @b? Late tasks do. */
 static bool fb_coverage_goes_first(const struct freeblock_task *a, const struct freeblock_task *b)
 {
 	u64 a_ns = a->deadline_ns ? a->deadline_ns : U64_MAX;
 	u64 b_ns = b->deadline_ns ? b->deadline_ns : U64_MAX;
 
+	if (a->late != b->late)
+		return a->late;
 	return a->priority != b->priority ? a->priority > b->priority : a_ns < b_ns;
 }
 
@@ -267,7 +257,10 @@ struct freeblock_task *fb_coverage_idle_task(struct fb_coverage *cov)
 	return first;
 }
 
-/* Pick what gaps are searched for: all tasks' blocks, or those of a task that is late. */
+/*
+ * Pick what gaps are searched for: all tasks' blocks, or those of a task that is late; and
+ * which late task gets a share of the foreground's time.
+ */
 static void fb_coverage_pick_map(struct fb_coverage *cov)
 {
 	struct freeblock_task *late = NULL, *task;
@@ -275,13 +268,20 @@ static void fb_coverage_pick_map(struct fb_coverage *cov)
 	u32 i;
 
 	cov->map = NULL;
+	cov->hurried = NULL;
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
 		task = cov->task[i];
 		if (!task || !task->active || task->behind)
 			continue;
 		cov->map = cov->joint ? &cov->all : &task->map;
-		if (fb_coverage_is_late(task, now) && (!late || fb_coverage_goes_first(task, late)))
+		task->late = fb_coverage_is_late(task, now);
+		if (!task->late)
+			continue;
+		if (!late || fb_coverage_goes_first(task, late))
 			late = task;
+		if (READ_ONCE(task->foreground_ppm) &&
+		    (!cov->hurried || fb_coverage_goes_first(task, cov->hurried)))
+			cov->hurried = task;
 	}
 	if (late)
 		cov->map = &late->map;
@@ -423,7 +423,7 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 		if (fb_quarantine_doubts(&cov->fd->quarantine, first * granule, n * granule))
 			n = 1;
 		if (!fb_free_read_now(cov->fd, first * granule,
-				      min_t(u64, n * granule, sectors - first * granule)))
+				      min_t(u64, n * granule, sectors - first * granule), false))
 			return false;
 		at = first + n;
 		fb_coverage_absorb(cov);
@@ -694,6 +694,7 @@ static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *b
 			continue;
 		buf->pending &= ~BIT(i);
 		buf->voided |= BIT(i);
+		cov->task[i]->withheld_ns = ktime_get_ns();
 		cov->fd->stats.unproven++;
 	}
 }

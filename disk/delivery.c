@@ -63,17 +63,6 @@ void fb_delivery_raise(struct freeblock_task *task, u32 events)
 	queue_work(fb_delivery_wq, &task->deliver);
 }
 
-static void fb_delivery_raise_all(struct fb_disk *fd, u32 events)
-{
-	struct freeblock_task *task;
-
-	lockdep_assert_held(&fd->lock);
-	if (!fd->cov)
-		return;
-	list_for_each_entry(task, &fd->cov->tasks, node)
-		fb_delivery_raise(task, events);
-}
-
 /**
  * fb_delivery_catch_up() - tell a task's consumer that everything is delivered, once
  * @task: the task, which wants nothing and has nothing in flight
@@ -131,6 +120,9 @@ static void fb_delivery_set_state(struct freeblock_task *task, enum fb_task_stat
 {
 	lockdep_assert_held(&task->fd->lock);
 	task->state = state;
+	task->alarmed = false;
+	task->able = false;
+	task->waiting_for = FREEBLOCK_WAIT_NONE;
 	fb_delivery_set_needs(task->fd->cov);
 	task->fd->idle.ready = false;
 	fb_gap_void(task->fd);
@@ -227,6 +219,14 @@ static u64 fb_delivery_cookie(struct freeblock_task *task, u64 granule)
 	return value;
 }
 
+/* The consumer has got a block: nothing keeps the task from reading. */
+static void fb_delivery_fed(struct freeblock_task *task)
+{
+	WRITE_ONCE(task->fed_ns, ktime_get_ns());
+	if (READ_ONCE(task->waiting_for))
+		wake_up(&task->fd->wait);
+}
+
 static void fb_delivery_block(struct freeblock_task *task, struct fb_free_read *buf, u32 i,
 			      struct fb_delivery_count *count)
 {
@@ -249,6 +249,7 @@ static void fb_delivery_block(struct freeblock_task *task, struct fb_free_read *
 	}
 	count->done++;
 	task->ops->block(task, &block);
+	fb_delivery_fed(task);
 	if (task->coverage && !block.status && !(task->ops->flags & FREEBLOCK_OWN_COVERAGE))
 		freeblock_coverage_set(task->coverage, div_u64(lbn, granule));
 	cond_resched();
@@ -434,9 +435,14 @@ static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn
 	u32 i, paused = 0;
 
 	spin_lock_irq(&cov->fd->lock);
-	for (i = 0; i < FREEBLOCK_TASKS; i++)
-		paused += cov->task[i] &&
-			  !fb_delivery_switch(cov->task[i], FB_TASK_RUNNING, FB_TASK_PAUSED);
+	for (i = 0; i < FREEBLOCK_TASKS; i++) {
+		struct freeblock_task *task = cov->task[i];
+
+		if (!task || fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED))
+			continue;
+		task->alarmed = true;
+		paused++;
+	}
 	spin_unlock_irq(&cov->fd->lock);
 	pr_warn("freeblock: %s: %u slow recoveries in a row, the last at sector %llu: %u tasks paused\n",
 		name, READ_ONCE(cov->fd->quarantine.slow_most), lbn, paused);
@@ -525,6 +531,7 @@ void fb_delivery_try_end(struct freeblock_task *task)
 	if (over) {
 		task->end = stop ? FREEBLOCK_STOPPED : FREEBLOCK_FINISHED;
 		task->state = FB_TASK_OVER;
+		task->waiting_for = FREEBLOCK_WAIT_NONE;
 		fd->cov->task[task->slot] = NULL;
 		fb_delivery_set_needs(fd->cov);
 	}
@@ -541,21 +548,6 @@ static void fb_delivery_init_disk(struct fb_disk *fd)
 	fb_quarantine_init(&fd->quarantine);
 }
 
-/* A scheduler has come or gone, or the model is used or no longer. */
-static void fb_delivery_changed(struct fb_disk *fd)
-{
-	fb_delivery_raise_all(fd, FREEBLOCK_EVENT_CHANGED);
-}
-
-static void fb_delivery_gone(struct fb_disk *fd)
-{
-	spin_lock_irq(&fd->lock);
-	fb_delivery_raise_all(fd, FREEBLOCK_EVENT_CHANGED);
-	spin_unlock_irq(&fd->lock);
-}
-
 const struct fb_disk_client fb_delivery_client = {
 	.init = fb_delivery_init_disk,
-	.changed = fb_delivery_changed,
-	.gone = fb_delivery_gone,
 };

@@ -160,6 +160,27 @@ bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
 	return !info->revision[0] || !revision[0] || !strcmp(info->revision, revision);
 }
 
+/* Why the model is not trusted; NULL: it is. */
+static const char *fb_disk_distrust(const struct fb_disk *fd)
+{
+	if (fd->doubt[0] && !fd->forced)
+		return fd->doubt;
+	if (fd->distrusted)
+		return "completions do not fit the model: it is wrong, or a write cache is on";
+	return NULL;
+}
+
+/* Why the model does not fit the attached disk; NULL: it does. */
+static const char *fb_disk_misfit(const struct fb_disk *fd)
+{
+	if (!fb_disk_is_firmware(fd->revision, dm_info(fd->model)))
+		return "the drive's firmware is no longer the model's";
+	if (fd->sectors != dm_info(fd->model)->sectors ||
+	    (fd->q->disk && get_capacity(fd->q->disk) != fd->sectors))
+		return "the disk's capacity is no longer the model's";
+	return NULL;
+}
+
 /**
  * fb_disk_transparent() - why the scheduler does not schedule this disk
  * @fd: the disk, locked
@@ -170,6 +191,8 @@ bool fb_disk_is_firmware(const char *revision, const struct dm_info *info)
  */
 const char *fb_disk_transparent(const struct fb_disk *fd)
 {
+	const char *why;
+
 	lockdep_assert_held(&fd->lock);
 	if (!fd->q)
 		return "another scheduler";
@@ -177,16 +200,29 @@ const char *fb_disk_transparent(const struct fb_disk *fd)
 		return fd->unfit;
 	if (!fd->model)
 		return "no model";
-	if (fd->doubt[0] && !fd->forced)
-		return fd->doubt;
-	if (fd->distrusted)
-		return "completions do not fit the model: it is wrong, or a write cache is on";
-	if (!fb_disk_is_firmware(fd->revision, dm_info(fd->model)))
-		return "the drive's firmware is no longer the model's";
-	if (fd->sectors != dm_info(fd->model)->sectors ||
-	    (fd->q->disk && get_capacity(fd->q->disk) != fd->sectors))
-		return "the disk's capacity is no longer the model's";
-	return NULL;
+	why = fb_disk_distrust(fd);
+	return why ? why : fb_disk_misfit(fd);
+}
+
+/**
+ * fb_disk_waiting_for() - what keeps all tasks from reading, of what concerns the whole disk
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: the first reason of enum freeblock_wait; FREEBLOCK_WAIT_NONE if and only if
+ * fb_disk_transparent() has none.
+ */
+enum freeblock_wait fb_disk_waiting_for(const struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	if (!fd->q)
+		return READ_ONCE(fd->gone) ? FREEBLOCK_WAIT_DISK : FREEBLOCK_WAIT_SCHEDULER;
+	if (!fd->model || fb_disk_misfit(fd))
+		return FREEBLOCK_WAIT_MODEL;
+	if (fb_disk_distrust(fd))
+		return FREEBLOCK_WAIT_TRUST;
+	return fd->unfit ? FREEBLOCK_WAIT_UNFIT : FREEBLOCK_WAIT_NONE;
 }
 
 /**
@@ -401,6 +437,7 @@ static void fb_disk_retire(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fb_disks_mutex);
 	WRITE_ONCE(fd->gone, true);
+	wake_up(&fd->wait);
 	fb_disk_tell_gone(fd);
 	if (fd->q)
 		return;

@@ -41,6 +41,7 @@
 #include "core/quarantine.h"
 #include "disk/free_read.h"
 #include "disk/gap.h"
+#include "disk/hurry.h"
 #include "disk/idle.h"
 #include "disk/task_state.h"
 #include "disk/verify.h"
@@ -75,6 +76,7 @@ struct fb_stats {
 	u64 others_max_age_ns;		/* longest time that one was pending here */
 	u64 free_sectors;		/* read in wanted granules */
 	u64 idles;			/* idle reads sent */
+	u64 hurried;			/* late tasks' reads in the foreground's time */
 	u64 free_errors;		/* free reads with an error */
 	u64 verifies;			/* VERIFY commands sent */
 	u64 fuas;			/* reads with FUA sent */
@@ -137,8 +139,9 @@ struct fb_stats {
  * @mail: the gap before the next foreground request, and its plan; see disk/gap.c [L]
  * @reads: our own reads; see disk/free_read.c [L]
  * @idle: reads while there is no foreground; see disk/idle.c [L]
- * @fg: foreground activity, written by the scheduler: when there was some last, and whether
- *	there is some now [L]
+ * @hurry: reads in the foreground's time; see disk/hurry.c [L]
+ * @fg: foreground activity, written by the scheduler: when there was some last, when a
+ *	command of whatever kind ended last, and whether there is some now [L]
  * @lookahead: whether free reads trigger the drive's look-ahead [L]
  * @conservatism: what completions have taught about conservatism [L]
  * @seek_fit: what they have taught about seek times [L]
@@ -191,8 +194,10 @@ struct fb_disk {
 	struct fb_gap_mail mail;
 	struct fb_reads reads;
 	struct fb_idle idle;
+	struct fb_hurry hurry;
 	struct {
 		u64 last_ns;
+		u64 end_ns;
 		bool active;
 	} fg;
 
@@ -248,6 +253,7 @@ void fb_disk_put(struct fb_disk *fd);
 void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value);
 void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size);
 const char *fb_disk_transparent(const struct fb_disk *fd);
+enum freeblock_wait fb_disk_waiting_for(const struct fb_disk *fd);
 int fb_disk_force(struct fb_disk *fd, bool force);
 bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h);
 void fb_disk_correct(struct fb_disk *fd);

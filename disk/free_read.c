@@ -18,11 +18,30 @@
 /* Separate reads are never retried: a retry would take the drive from the foreground. */
 #define FB_FREE_READ_OPF (REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE | REQ_FAILFAST_MASK)
 
+/*
+ * Charge a late task's read with all the time since the drive was done with the command before
+ * it, or since it was sent if that is later: its seek, its latency and its transfer lie therein.
+ */
+static void fb_free_read_charge(struct fb_free_read *buf, blk_status_t status)
+{
+	struct fb_hurry *hurry = &buf->fd->hurry;
+	u64 from_ns = buf->began_ns ? buf->began_ns : buf->sent_ns;
+
+	hurry->flying = false;
+	if (status == BLK_STS_AGAIN)
+		hurry->retry_ns = buf->ended_ns + FB_HURRY_RETRY_NS;
+	else
+		fb_share_charge(&hurry->share, buf->ended_ns - max(from_ns, buf->fd->fg.end_ns));
+	buf->fd->stats.hurried += status != BLK_STS_AGAIN;
+}
+
 /* A read of ours has ended; there may be no verdict on its completion yet. */
 static void fb_free_read_ended(struct fb_free_read *buf, blk_status_t status)
 {
 	buf->status = status;
 	buf->ended_ns = ktime_get_ns();
+	if (buf->hurried)
+		fb_free_read_charge(buf, status);
 	buf->good = buf->nsect;
 	if (status) {
 		buf->good = fb_verify_good(buf);
@@ -309,7 +328,9 @@ static void fb_free_read_aim(struct fb_free_read *buf, struct request *rq, u64 l
 	buf->joined = false;
 	buf->pending = 0;
 	buf->over = false;
+	buf->hurried = false;
 	buf->sent_ns = ktime_get_ns();
+	buf->began_ns = 0;
 	buf->how = FB_VERIFY_READ;
 	buf->proven = false;
 	bitmap_zero(buf->mask, FB_FREE_READ_GRANULES);
@@ -571,6 +592,7 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
  * @fd: the disk
  * @lbn: first sector
  * @nsect: sectors
+ * @hurried: for a late task, whose share it is charged to; not retried, like reads in gaps
  *
  * The request joins the foreground's. It fails with BLK_STS_AGAIN if the queue is frozen or
  * submitting it would block.
@@ -579,8 +601,9 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
  *
  * Return: false: there is no queue or no free buffer, or the read is too long.
  */
-bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect)
+bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect, bool hurried)
 {
+	blk_opf_t opf = REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE;
 	struct block_device *bdev;
 	struct fb_free_read *buf = NULL;
 
@@ -592,16 +615,33 @@ bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect)
 		/* It is urgent: send FUA at most, and accept whatever the drive returns. */
 		buf->how = min(fb_verify_how(fd), FB_VERIFY_FUA);
 		buf->proven = true;
+		buf->hurried = hurried;
+		fd->hurry.flying |= hurried;
 		fd->reads.submitting = true;
 		bdev = fd->bdev;
 	}
 	spin_unlock_irq(&fd->lock);
 	if (!buf)
 		return false;
-	fb_free_read_setup(fd->reads.bufs, buf, bdev, REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE, lbn,
-			   nsect);
+	if (hurried)
+		opf |= REQ_FAILFAST_MASK;
+	fb_free_read_setup(fd->reads.bufs, buf, bdev, opf, lbn, nsect);
 	fb_free_read_submit(fd, buf);
 	return true;
+}
+
+/**
+ * fb_free_read_begun() - note that a read of ours is being handed to the driver
+ * @buf: the read; nothing changes if it was handed over before, and has been requeued
+ * @now: the time
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_free_read_begun(struct fb_free_read *buf, u64 now)
+{
+	lockdep_assert_held(&buf->fd->lock);
+	if (!buf->began_ns)
+		buf->began_ns = now;
 }
 
 /**

@@ -59,7 +59,9 @@ enum fb_free_read_state {
  * @taken: the thread has marked its granules as in flight
  * @joined: it is prepended to a foreground read
  * @how: how it was sent
+ * @hurried: it takes a late task's share of the foreground's time
  * @sent_ns: when it was aimed
+ * @began_ns: when it was handed to the driver; 0: it has not been [L]
  * @ended_ns: when its bio ended
  * @over: its bio has ended but its request has not: there is no verdict yet [L]
  * @proven: it came from the medium; valid from FB_FREE_READ_ENDED on
@@ -86,8 +88,10 @@ struct fb_free_read {
 	bool joined;
 	bool over;
 	bool proven;
+	bool hurried;
 	enum fb_verify_how how;
 	u64 sent_ns;
+	u64 began_ns;
 	u64 ended_ns;
 	struct request *rq;
 	u64 lbn;
@@ -151,7 +155,8 @@ struct fb_free_reads *fb_free_read_alloc_all(struct fb_disk *fd);
 int fb_free_read_grow(struct fb_disk *fd, u32 n);
 u32 fb_free_read_missing(const struct fb_disk *fd, u32 tasks);
 u64 fb_free_read_bytes(const struct disk_model *dm, u32 n);
-bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect);
+bool fb_free_read_now(struct fb_disk *fd, u64 lbn, u32 nsect, bool hurried);
+void fb_free_read_begun(struct fb_free_read *buf, u64 now);
 void fb_free_read_free_all(struct fb_free_reads *bufs);
 bool fb_free_read_is_ours(const struct bio *bio);
 bool fb_free_read_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 nsect);

@@ -16,6 +16,7 @@
 #include "disk/coverage.h"
 #include "disk/disk.h"
 #include "disk/drive_query.h"
+#include "disk/waiting.h"
 #include "include/compat/fb_compat.h"
 
 /* when to look again after no read was found or the queue did not take it */
@@ -100,6 +101,8 @@ void fb_idle_arrive(struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	fd->idle.ready = false;
 	fb_idle_policy_arrive(&fd->idle.wait, ktime_get_ns());
+	fb_hurry_arrive(fd);
+	fb_waiting_arrive(fd);
 }
 
 /**

@@ -15,6 +15,7 @@
 #include "disk/disk.h"
 #include "disk/drive_query.h"
 #include "disk/reader.h"
+#include "disk/waiting.h"
 
 /*
  * How long a carrier is held without foreground work. With less, up to a quarter of them
@@ -180,7 +181,8 @@ static bool fb_reader_has_work(struct fb_disk *fd)
 		return true;
 	spin_lock_irq(&fd->lock);
 	work = fd->mail.open || fd->reads.due || fd->idle.woken || fb_coverage_has_work(fd->cov) ||
-	       fb_seek_fit_due(&fd->seek_fit, ktime_get_ns());
+	       fb_seek_fit_due(&fd->seek_fit, ktime_get_ns()) ||
+	       fb_waiting_due_ns(fd) <= ktime_get_ns();
 	fd->idle.woken = false;
 	spin_unlock_irq(&fd->lock);
 	return work;
@@ -196,9 +198,10 @@ static u64 fb_reader_patience_ns(struct fb_coverage *cov)
 	if (fd->reads.carrier != FB_CARRIER_NONE || cov->blocked)
 		ns = FB_READER_HOLD_NS;
 	now = ktime_get_ns();
-	due_ns = fb_idle_due_ns(fd);
+	due_ns = min3(fb_idle_due_ns(fd), fb_hurry_due_ns(fd), fb_waiting_due_ns(fd));
 	spin_unlock_irq(&fd->lock);
-	if (due_ns != FB_IDLE_POLICY_NEVER)
+	due_ns = min(due_ns, fb_hurry_measure_ns(cov));
+	if (due_ns != U64_MAX)
 		ns = min(ns, due_ns > now ? due_ns - now : 0);
 	return ns;
 }
@@ -269,8 +272,10 @@ int fb_reader_thread(void *data)
 		fb_reader_mind_carrier(cov->fd);
 		fb_coverage_absorb(cov);
 		fb_coverage_attend(cov);
+		fb_waiting_update(cov);
 		fb_disk_correct(cov->fd);
 		fb_reader_search(cov);
+		fb_hurry_read(cov);
 		fb_idle_read(cov);
 	}
 	fb_reader_drain(cov);

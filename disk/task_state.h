@@ -15,6 +15,7 @@
 #include "fb_bitmap.h"
 #include "core/conservatism.h"
 #include "core/idle_order.h"
+#include "core/pace.h"
 #include "core/plan.h"
 #include "core/block_value.h"
 #include "disk/cookie.h"
@@ -91,10 +92,14 @@ struct fb_op {
  * @map: what it wants; the thread's, from the start on
  * @active: the thread reads for it: @map is part of fb_coverage.map; the thread's
  * @behind: changes wait behind the one that is being entered; the thread's
- * @mark_ns: when its rate was last measured; the thread's
- * @mark_done: blocks done at @mark_ns; the thread's
- * @rate: blocks a second, 0: not known yet; the thread's
+ * @pace: its rate; the thread's
+ * @late: it would miss its deadline at that rate; the thread's
  * @held: reads that wait for its consumer or are being consumed [L]
+ * @fed_ns: when its consumer got a block last, or since when it could have got any
+ * @waiting_for: what keeps it from reading; see disk/waiting.c [L]
+ * @able: it wants blocks, and nothing rules out that it gets some [L]
+ * @alarmed: paused by an alarm [L]
+ * @withheld_ns: when a read was last withheld from it because it may not be the medium's [L]
  * @total: blocks registered; [L] from here on
  * @wanted: blocks wanted
  * @flying: blocks in flight
@@ -136,10 +141,14 @@ struct freeblock_task {
 	struct fb_bitmap map;
 	bool active;
 	bool behind;
-	u64 mark_ns;
-	u64 mark_done;
-	u64 rate;
+	struct fb_pace pace;
+	bool late;
 	u32 held;
+	u64 fed_ns;
+	enum freeblock_wait waiting_for;
+	bool able;
+	bool alarmed;
+	u64 withheld_ns;
 	u64 total;
 	u64 wanted;
 	u64 flying;
@@ -165,6 +174,7 @@ struct freeblock_task {
  * @all: what any of them wants; valid while there are several
  * @joint: @all is in use
  * @map: what gaps are searched for: one task's map, @all, or NULL: nothing is wanted
+ * @hurried: the late task that may read in the foreground's time, or NULL
  * @weighed: the map that @worth was computed from; NULL: it must be computed again
  * @worth: value of the blocks of @weighed
  * @balanced_ns: when the regions were last weighed
@@ -186,6 +196,7 @@ struct fb_coverage {
 	struct fb_bitmap all;
 	bool joint;
 	struct fb_bitmap *map;
+	struct freeblock_task *hurried;
 	const struct fb_bitmap *weighed;
 	struct fb_block_value worth;
 	u64 balanced_ns;

@@ -95,6 +95,10 @@ enum freeblock_event {
  * @FREEBLOCK_WAIT_GUARD: free reads are off: they cost the foreground too much
  * @FREEBLOCK_WAIT_GAP: the disk is busy, and no gap has fitted lately
  * @FREEBLOCK_WAIT_IDLE: the disk is idle, but not for long enough yet
+ *
+ * FREEBLOCK_WAIT_READER and what follows it counts when for a second the task has got no block,
+ * though it could have: until then it is FREEBLOCK_WAIT_NONE. The disk counts as busy for a
+ * second after its last foreground request.
  */
 enum freeblock_wait {
 	FREEBLOCK_WAIT_NONE,
@@ -398,7 +402,7 @@ int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order
  * @priority: FREEBLOCK_PRIORITY_MIN .. FREEBLOCK_PRIORITY_MAX, higher ones first
  *
  * Idle time goes to the task with the highest priority, and among equals to the one with
- * the earliest deadline. Gaps serve all tasks alike, but see freeblock_task_set_deadline().
+ * the earliest deadline; gaps serve all tasks alike; but see freeblock_task_set_deadline().
  *
  * Context: any but hard interrupts.
  *
@@ -411,8 +415,9 @@ int freeblock_task_set_priority(struct freeblock_task *task, s32 priority);
  * @task: any
  * @deadline_ns: a time of ktime_get_ns(); 0: none
  *
- * While a task would miss its deadline at its present rate, gaps are searched for its
- * blocks only. This costs the foreground nothing.
+ * While a task would miss its deadline at its present rate, it is late: gaps are searched for
+ * its blocks only, and it gets idle time before tasks of any priority that are not late. This
+ * costs the foreground nothing; but see freeblock_task_set_foreground().
  *
  * Context: any but hard interrupts.
  */
@@ -423,6 +428,9 @@ void freeblock_task_set_deadline(struct freeblock_task *task, u64 deadline_ns);
  * @task: any
  * @ppm: share of the disk's time, in millionths, that the task may take while it would miss its
  *	deadline otherwise; at most FREEBLOCK_FOREGROUND_PPM_MAX, 0 at first
+ *
+ * Its blocks are then also read as foreground requests, which occupy the disk for @ppm of the
+ * time at most, but for bursts of 100 ms. Late tasks of a disk take turns, not a share each.
  *
  * Context: any but hard interrupts.
  *

@@ -277,11 +277,11 @@ static ssize_t status_text(const struct fb_tunables_snapshot *s, char *page)
 			     st->ends.miss[FB_CAUSE_AFTER], st->ends.early_turn, s->head.mechanical,
 			     s->head.early, s->head.odd, s->head.period_ps);
 	len += sysfs_emit_at(page, len,
-			     "idle_reads %llu\ngaps %llu\nprepends %llu\nseparates %llu\nseveral %llu\ndropped %llu\ntoo_late %llu\nno_buffer %llu\nnot_fit %llu\ndiscarded %llu\nfree_errors %llu\nfree_sectors %llu\nguard_trips %llu\nverifies %llu\nfuas %llu\nunproven %llu\nmedium %s\n",
-			     st->idles, st->gaps, st->prepends, st->separates, st->several,
-			     st->dropped, st->too_late, st->no_buffer, st->not_fit, st->discarded,
-			     st->free_errors, st->free_sectors, s->trips, st->verifies, st->fuas,
-			     st->unproven, s->medium);
+			     "idle_reads %llu\nhurried %llu\ngaps %llu\nprepends %llu\nseparates %llu\nseveral %llu\ndropped %llu\ntoo_late %llu\nno_buffer %llu\nnot_fit %llu\ndiscarded %llu\nfree_errors %llu\nfree_sectors %llu\nguard_trips %llu\nverifies %llu\nfuas %llu\nunproven %llu\nmedium %s\n",
+			     st->idles, st->hurried, st->gaps, st->prepends, st->separates,
+			     st->several, st->dropped, st->too_late, st->no_buffer, st->not_fit,
+			     st->discarded, st->free_errors, st->free_sectors, s->trips,
+			     st->verifies, st->fuas, st->unproven, s->medium);
 	len += sysfs_emit_at(page, len,
 			     "searches %llu\nsearch_tracks %llu\nsearch_ns %llu\nsearch_max_ns %llu\nchoices %llu\nchoice_ns %llu\nchoice_max_ns %llu\n",
 			     st->searches, st->search_tracks, st->search_ns, st->search_max_ns,

@@ -563,9 +563,21 @@ int freeblock_task_set_priority(struct freeblock_task *task, s32 priority)
 }
 EXPORT_SYMBOL_GPL(freeblock_task_set_priority);
 
+/* its thread may be asleep for as long as nothing happens */
+static void fb_task_wake_thread(struct freeblock_task *task)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&task->fd->lock, flags);
+	task->fd->idle.woken = true;
+	wake_up(&task->fd->wait);
+	spin_unlock_irqrestore(&task->fd->lock, flags);
+}
+
 void freeblock_task_set_deadline(struct freeblock_task *task, u64 deadline_ns)
 {
 	WRITE_ONCE(task->deadline_ns, deadline_ns);
+	fb_task_wake_thread(task);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_set_deadline);
 
@@ -574,6 +586,7 @@ int freeblock_task_set_foreground(struct freeblock_task *task, u32 ppm)
 	if (ppm > FREEBLOCK_FOREGROUND_PPM_MAX)
 		return -EINVAL;
 	WRITE_ONCE(task->foreground_ppm, ppm);
+	fb_task_wake_thread(task);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(freeblock_task_set_foreground);
@@ -733,24 +746,6 @@ void *freeblock_task_ctx(const struct freeblock_task *task)
 }
 EXPORT_SYMBOL_GPL(freeblock_task_ctx);
 
-/* what keeps the task from reading: only what concerns the disk as a whole */
-static enum freeblock_wait fb_task_waiting_for(const struct freeblock_task *task)
-{
-	const struct fb_disk *fd = task->fd;
-
-	lockdep_assert_held(&fd->lock);
-	if (task->state != FB_TASK_RUNNING || (!task->wanted && !task->ntodo))
-		return FREEBLOCK_WAIT_NONE;
-	if (!fd->q)
-		return READ_ONCE(fd->gone) ? FREEBLOCK_WAIT_DISK : FREEBLOCK_WAIT_SCHEDULER;
-	if (fd->unfit)
-		return FREEBLOCK_WAIT_UNFIT;
-	if (!fb_disk_transparent(fd))
-		return FREEBLOCK_WAIT_NONE;
-	return fd->distrusted || (fd->doubt[0] && !fd->forced) ? FREEBLOCK_WAIT_TRUST :
-								 FREEBLOCK_WAIT_MODEL;
-}
-
 void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progress *p)
 {
 	unsigned long flags;
@@ -768,7 +763,7 @@ void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progr
 	p->gone = READ_ONCE(task->fd->gone);
 	p->room = task->cookies.n <= FB_COOKIES_CROWDED &&
 		  !fb_task_has_room(task, FREEBLOCK_RANGES_MAX);
-	p->waiting_for = fb_task_waiting_for(task);
+	p->waiting_for = task->waiting_for;
 	spin_unlock_irqrestore(&task->fd->lock, flags);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_progress);

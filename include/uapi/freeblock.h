@@ -233,7 +233,10 @@ struct freeblock_ioc_ranges {
 #define FREEBLOCK_IOC_FINISHED 3	/* all was read from the disk; records may wait */
 #define FREEBLOCK_IOC_STOPPED 4		/* stopped before that; records may wait */
 
-/* freeblock_ioc_progress.waiting_for: what keeps a task from reading, the first that holds */
+/*
+ * freeblock_ioc_progress.waiting_for: what keeps a task from reading, the first that holds.
+ * FREEBLOCK_IOC_WAIT_READER and what follows it count when for a second there was no block.
+ */
 #define FREEBLOCK_IOC_WAIT_NONE 0	/* nothing: it reads, is not running, or wants nothing */
 #define FREEBLOCK_IOC_WAIT_DISK 1	/* the disk is gone */
 #define FREEBLOCK_IOC_WAIT_SCHEDULER 2	/* the disk has another scheduler */

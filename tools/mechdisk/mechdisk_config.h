@@ -225,6 +225,7 @@ struct mde_bad {
  * @firmware: enum mde_policy
  * @queueing: enum mde_queueing
  * @verify_cached: a verify is content with cached data, 0 or 1
+ * @fua_cached: so is a read with FUA, 0 or 1
  * @translate: SEND DIAGNOSTIC translates addresses, 0 or 1
  * @internal_period_ns: every so often the drive is busy with itself; 0: never
  * @internal_ns: for how long
@@ -309,6 +310,7 @@ struct mde_config {
 	u64 firmware;
 	u64 queueing;
 	u64 verify_cached;
+	u64 fua_cached;
 	u64 translate;
 	u64 internal_period_ns;
 	u64 internal_ns;

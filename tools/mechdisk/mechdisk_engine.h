@@ -123,6 +123,7 @@ struct mde_ahead_run {
  * @medium_errors: commands ended by a bad sector
  * @max_outstanding: most commands in the drive at once
  * @busy_ps: the medium was at work, reading on apart, ps
+ * @read_busy_ps: of that: for reads
  * @seek_ps: of that: seeks, head switches and settles, ps
  * @rotate_ps: of that: waiting for sectors, ps
  * @transfer_ps: of that: transferring, ps
@@ -147,6 +148,7 @@ struct mde_stats {
 	u64 medium_errors;
 	u64 max_outstanding;
 	u64 busy_ps;
+	u64 read_busy_ps;
 	u64 seek_ps;
 	u64 rotate_ps;
 	u64 transfer_ps;

@@ -96,7 +96,7 @@ struct mdb_segment *mdq_answer(struct mde *e, const struct mde_slot *s)
 	bool looks = s->op == MDE_READ ||
 		(s->op == MDE_VERIFY && e->cfg->verify_cached);
 
-	if (!looks || (s->flags & MDE_FUA) || !e->caching.read_cache)
+	if (!looks || (s->flags & MDE_FUA && !e->cfg->fua_cached) || !e->caching.read_cache)
 		return NULL;
 	return mdb_find(&e->cache, s->lbn, s->count, e->cfg->written_hits);
 }

@@ -765,7 +765,7 @@ ssize_t mdh_show_stats(struct mdh *h, char *page)
 		"flushes %llu\n"
 		"sectors_read %llu\nsectors_written %llu\n"
 		"sectors_verified %llu\noutstanding %u\n"
-		"max_outstanding %llu\nbusy_ns %llu\nseek_ns %llu\n"
+		"max_outstanding %llu\nbusy_ns %llu\nread_busy_ns %llu\nseek_ns %llu\n"
 		"rotate_ns %llu\ntransfer_ns %llu\nseeks %llu\n"
 		"head_switches %llu\nextra_turns %llu\nmedium_errors %llu\n"
 		"read_hits %llu\npartial_hits %llu\ncached_writes %llu\n"
@@ -776,7 +776,7 @@ ssize_t mdh_show_stats(struct mdh *h, char *page)
 		commands, s.reads, s.fua_reads, s.writes, s.verifies, s.flushes,
 		s.sectors_read,
 		s.sectors_written, s.sectors_verified, outstanding,
-		s.max_outstanding, s.busy_ps / 1000, s.seek_ps / 1000,
+		s.max_outstanding, s.busy_ps / 1000, s.read_busy_ps / 1000, s.seek_ps / 1000,
 		s.rotate_ps / 1000, s.transfer_ps / 1000, s.seeks,
 		s.head_switches, s.extra_turns, s.medium_errors, s.read_hits,
 		s.partial_hits, s.cached_writes, s.destages, s.internals,

@@ -276,6 +276,8 @@ static void mdv_ended(struct mde *e, struct mde_slot *s, u64 done)
 	e->passed = s->media_end;
 	e->media_free = e->cfg->early_seek ? s->media_end : s->report;
 	e->stats.busy_ps += s->media_end - s->started;
+	if (s->op == MDE_READ)
+		e->stats.read_busy_ps += s->media_end - s->started;
 }
 
 /**

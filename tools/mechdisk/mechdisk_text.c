@@ -48,7 +48,8 @@ static const char *const mdt_order[] = { "plain", "serpentine", "serpentine-disk
 static const char *const mdt_bus_order[] = { "medium", "lbn", NULL };
 static const char *const mdt_policy[] = { "fcfs", "sptf", "clook", "sstf", NULL };
 static const char *const mdt_queueing[] = { "tagged", "ncq", NULL };
-static const char *const mdt_verify[] = { "medium", "cache", NULL };
+/* where data are looked for */
+static const char *const mdt_where[] = { "medium", "cache", NULL };
 static const char *const mdt_trigger[] = { "any", "same-track", NULL };
 static const char *const mdt_stop[] = { "sector", "at-once", NULL };
 static const char *const mdt_destage[] = { "eager", "idle", NULL };
@@ -78,7 +79,8 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_SWITCH(early_seek, 1),
 	MDT_WORD("firmware", firmware, mdt_policy, MDE_SPTF),
 	MDT_WORD("queueing", queueing, mdt_queueing, MDE_TAGGED),
-	MDT_WORD("verify", verify_cached, mdt_verify, 0),
+	MDT_WORD("verify", verify_cached, mdt_where, 0),
+	MDT_WORD("fua", fua_cached, mdt_where, 0),
 	MDT_SWITCH(translate, 1),
 	MDT_SWITCH(read_cache, 1),
 	MDT_SWITCH(look_ahead, 1),

@@ -3,14 +3,17 @@
  * Several consumers of include/freeblock.h side by side, for tests: each counts how often
  * every block came and with what checksum. In debugfs, fbtasks/:
  *
- *	command	"new NAME DISK [keep]", and, of a NAME that is there: "add NAME FIRST COUNT [DATA]",
+ *	command	"new NAME DISK [keep|medium]", and, of a NAME that is there:
+ *		"add NAME FIRST COUNT [DATA]",
  *		"bits NAME FIRST COUNT STRIDE" (every STRIDE-th block), "remove NAME FIRST COUNT",
  *		"promote NAME FIRST COUNT", "priority NAME N", "deadline NAME MS",
+ *		"foreground NAME PPM",
  *		"order NAME sequential|near", "slow NAME US", "again NAME N" (the next N blocks that
  *		come are added again by the callback that gets them), "start NAME", "pause NAME",
  *		"resume NAME", "stop NAME", "destroy NAME"
  *	state	a line each: name state total done failed flying once twice crc last_ms caught_up
- *		data (the sum of user_data of all deliveries)
+ *		data (the sum of user_data of all deliveries) waiting_for told (what waiting_for
+ *		was at events, where it had changed: 0.11.0)
  *
  * Locks: fbt_mutex guards the slots against commands and readers; the callbacks of a task
  * come one at a time and alone write its counts.
@@ -50,6 +53,7 @@
  * @caught_up: how often all had been delivered
  * @data: the sum of user_data of all deliveries
  * @last_ns: when the last one came
+ * @told: what freeblock_progress.waiting_for was when events came
  * @ended: how often it was said to be over
  * @why: and why
  */
@@ -67,6 +71,7 @@ struct fbt {
 	u64 caught_up;
 	u64 data;
 	u64 last_ns;
+	char told[64];
 	u32 ended;
 	enum freeblock_end why;
 };
@@ -107,13 +112,31 @@ static void fbt_ended(struct freeblock_task *task, enum freeblock_end why)
 static void fbt_event(struct freeblock_task *task, u32 events)
 {
 	struct fbt *t = freeblock_task_ctx(task);
+	struct freeblock_progress p;
+	char now[8];
+	size_t len;
 
 	t->caught_up += !!(events & FREEBLOCK_EVENT_CAUGHT_UP);
+	if (!(events & FREEBLOCK_EVENT_CHANGED))
+		return;
+	freeblock_task_progress(task, &p);
+	len = strlen(t->told);
+	snprintf(now, sizeof(now), ".%u", p.waiting_for);
+	if (len < strlen(now) || strcmp(t->told + len - strlen(now), now))
+		strlcat(t->told, now, sizeof(t->told));
 }
 
 static const struct freeblock_ops fbt_ops = {
 	.block = fbt_block,
 	.ended = fbt_ended,
+	.event = fbt_event,
+};
+
+static const struct freeblock_ops fbt_medium_ops = {
+	.flags = FREEBLOCK_MEDIUM,
+	.block = fbt_block,
+	.ended = fbt_ended,
+	.event = fbt_event,
 };
 
 static const struct freeblock_ops fbt_keep_ops = {
@@ -158,14 +181,19 @@ static struct freeblock_task *fbt_create(const char *name, const char *disk,
 	return task;
 }
 
-static int fbt_new(const char *name, const char *disk, bool keep)
+static int fbt_new(const char *name, const char *disk, const char *kind)
 {
+	const struct freeblock_ops *ops = &fbt_ops;
 	struct freeblock_progress p;
 	struct fbt *t = fbt_find("");
 
 	if (!t || fbt_find(name))
 		return -EEXIST;
-	t->task = fbt_create(name, disk, keep ? &fbt_keep_ops : &fbt_ops, t);
+	if (kind && !strcmp(kind, "keep"))
+		ops = &fbt_keep_ops;
+	else if (kind && !strcmp(kind, "medium"))
+		ops = &fbt_medium_ops;
+	t->task = fbt_create(name, disk, ops, t);
 	if (IS_ERR(t->task)) {
 		int ret = PTR_ERR(t->task);
 
@@ -218,6 +246,8 @@ static int fbt_change(struct fbt *t, const char *what, const char *arg)
 		return freeblock_task_promote(t->task, &range, 1);
 	if (!strcmp(what, "priority") && !kstrtos32(arg, 10, &priority))
 		return freeblock_task_set_priority(t->task, priority);
+	if (!strcmp(what, "foreground") && got == 1)
+		return freeblock_task_set_foreground(t->task, n[0]);
 	if (!strcmp(what, "order"))
 		return freeblock_task_order(t->task, strcmp(arg, "near") ? FREEBLOCK_SEQUENTIAL :
 					    FREEBLOCK_NEAR, 0, 0);
@@ -261,7 +291,7 @@ static int fbt_command(char *text)
 		return -EINVAL;
 	if (!strcmp(what, "new")) {
 		disk = strsep(&text, " ");
-		return disk ? fbt_new(name, disk, text && !strcmp(text, "keep")) : -EINVAL;
+		return disk ? fbt_new(name, disk, text) : -EINVAL;
 	}
 	t = fbt_find(name);
 	if (!t)
@@ -309,11 +339,11 @@ static int fbt_state_show(struct seq_file *m, void *v)
 		if (!t->task)
 			continue;
 		freeblock_task_progress(t->task, &p);
-		seq_printf(m, "%s %s %llu %llu %llu %llu %llu %llu %llx %llu %llu %llu\n",
+		seq_printf(m, "%s %s %llu %llu %llu %llu %llu %llu %llx %llu %llu %llu %u %s\n",
 			   t->name,
 			   fbt_state(t, &p), p.total, p.done, p.failed, p.flying, t->once,
 			   t->twice, t->crc, div_u64(t->last_ns, NSEC_PER_MSEC), t->caught_up,
-			   t->data);
+			   t->data, p.waiting_for, t->told);
 	}
 	mutex_unlock(&fbt_mutex);
 	return 0;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A bounded share of a disk's time; see core/share.h. Core: no locks, the caller serialises.
+ */
+#include "core/share.h"
+
+#define FB_SHARE_MILLION 1000000
+
+/* the time in which @ns of credit come in, rounded up */
+static u64 fb_share_time_ns(u64 ns, u32 ppm)
+{
+	return div_u64(ns * FB_SHARE_MILLION + ppm - 1, ppm);
+}
+
+static void fb_share_fill(struct fb_share *s, u32 ppm, u64 now_ns)
+{
+	u64 past_ns = now_ns - s->at_ns, gain_ns;
+
+	if (now_ns <= s->at_ns)
+		return;
+	if (past_ns >= fb_share_time_ns(FB_SHARE_BURST_NS - s->credit_ns, ppm)) {
+		s->credit_ns = FB_SHARE_BURST_NS;
+		s->at_ns = now_ns;
+		return;
+	}
+	gain_ns = div_u64(past_ns * ppm, FB_SHARE_MILLION);
+	/* what is too short for a nanosecond of credit is added up next time */
+	if (!gain_ns)
+		return;
+	s->credit_ns += gain_ns;
+	s->at_ns = now_ns;
+}
+
+/**
+ * fb_share_due_ns() - when the next read may begin
+ * @s: the credit; what came in until now is added
+ * @ppm: the share, millionths, up to FB_SHARE_PPM_MAX; 0: none
+ * @now_ns: monotonic time
+ *
+ * Over any time T reads that begin when they are due and take no longer than FB_SHARE_READ_NS
+ * take @ppm of T and FB_SHARE_BURST_NS at most.
+ *
+ * Return: the time, @now_ns if it is now; FB_SHARE_NEVER without a share.
+ */
+u64 fb_share_due_ns(struct fb_share *s, u32 ppm, u64 now_ns)
+{
+	if (!ppm)
+		return FB_SHARE_NEVER;
+	fb_share_fill(s, ppm, now_ns);
+	if (s->credit_ns >= FB_SHARE_READ_NS)
+		return now_ns;
+	return s->at_ns + fb_share_time_ns(FB_SHARE_READ_NS - s->credit_ns, ppm);
+}
+
+/**
+ * fb_share_charge() - charge a read that has ended
+ * @s: the credit
+ * @ns: how long the disk was occupied by it
+ */
+void fb_share_charge(struct fb_share *s, u64 ns)
+{
+	s->credit_ns -= ns;
+}
