@@ -464,12 +464,6 @@ static struct request *fb_iosched_send_bypass(struct fb_sched *fs)
 	return rq;
 }
 
-/* a queue freeze runs the queue, and waits until the carrier is returned */
-static bool fb_iosched_must_return(const struct fb_sched *fs)
-{
-	return fs->fd->reads.rq && percpu_ref_is_dying(&fs->q->q_usage_counter);
-}
-
 static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 {
 	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
@@ -487,7 +481,7 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 			fb_iosched_fill_slot(fs);
 	if (!rq)
 		rq = fb_iosched_send_idle(fs);
-	back = fb_iosched_must_return(fs);
+	back = fb_free_read_is_awaited(fs->fd);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	if (back)
 		fb_free_read_return(fs->fd);
@@ -516,7 +510,7 @@ static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 	if (!list_empty(&fs->bypass))
 		work = fb_sched_is_hands_off(fs) || fs->nr_flight < fs->depth ||
 		       !fb_sched_rq(list_first_entry(&fs->bypass, struct request, queuelist));
-	work = work || fb_iosched_idle_is_due(fs) || fb_iosched_must_return(fs);
+	work = work || fb_iosched_idle_is_due(fs) || fb_free_read_is_awaited(fs->fd);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	return work;
 }

@@ -11,6 +11,7 @@
  * callbacks that freeblock_main.c passes to fb_disk_init().
  * Locks: see disk/disk.h. fb_disks_mutex is taken with the queue frozen.
  */
+#include <linux/cpuhotplug.h>
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
@@ -27,6 +28,7 @@ static LIST_HEAD(fb_disks_lost);	/* no longer found; fb_disk_lost_work() ends th
 static struct kset *fb_disk_kset;
 static struct dentry *fb_disk_debugfs;
 static const struct fb_disk_client *const *fb_disk_clients;
+static enum cpuhp_state fb_disk_hotplug;
 
 static void fb_disk_tell_changed(struct fb_disk *fd)
 {
@@ -732,6 +734,21 @@ void fb_disk_correct(struct fb_disk *fd)
 
 /* ---- module ---- */
 
+/* Called before blk-mq waits for the requests of a hardware queue that loses its last CPU. */
+static int fb_disk_cpu_offline(unsigned int cpu)
+{
+	const struct fb_disk_client *const *c;
+	struct fb_disk *fd;
+
+	mutex_lock(&fb_disks_mutex);
+	list_for_each_entry(fd, &fb_disks, node)
+		for (c = fb_disk_clients; *c; c++)
+			if ((*c)->cpu_offline)
+				(*c)->cpu_offline(fd);
+	mutex_unlock(&fb_disks_mutex);
+	return 0;
+}
+
 /**
  * fb_disk_init() - create the directories that disks are shown in
  * @clients: callbacks about disks, called in this order; ends with NULL
@@ -739,16 +756,26 @@ void fb_disk_correct(struct fb_disk *fd)
  *
  * Context: module init.
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM or -ENOSPC.
  */
 int fb_disk_init(const struct fb_disk_client *const *clients,
 		 const struct attribute_group **groups)
 {
+	int ret;
+
 	fb_disk_clients = clients;
 	fb_disk_ktype.default_groups = groups;
 	fb_disk_kset = kset_create_and_add("freeblock", NULL, kernel_kobj);
 	if (!fb_disk_kset)
 		return -ENOMEM;
+	/* Dynamic states are left before CPUHP_AP_BLK_MQ_ONLINE. */
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "block/freeblock:online", NULL,
+					fb_disk_cpu_offline);
+	if (ret < 0) {
+		kset_unregister(fb_disk_kset);
+		return ret;
+	}
+	fb_disk_hotplug = ret;
 	fb_disk_debugfs = debugfs_create_dir("freeblock", NULL);
 	return 0;
 }
@@ -761,6 +788,7 @@ int fb_disk_init(const struct fb_disk_client *const *clients,
  */
 void fb_disk_exit(void)
 {
+	cpuhp_remove_state_nocalls(fb_disk_hotplug);
 	mutex_lock(&fb_disks_mutex);
 	list_splice_tail_init(&fb_disks, &fb_disks_lost);
 	mutex_unlock(&fb_disks_mutex);

@@ -699,12 +699,31 @@ void fb_free_read_need(struct fb_disk *fd)
 }
 
 /**
+ * fb_free_read_is_awaited() - does blk-mq wait for the held carrier?
+ * @fd: the disk, locked
+ *
+ * A queue freeze does, and so does the last CPU of its hardware queue when it goes offline.
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true: return it.
+ */
+bool fb_free_read_is_awaited(const struct fb_disk *fd)
+{
+	const struct request *rq = fd->reads.rq;
+
+	lockdep_assert_held(&fd->lock);
+	return rq && (percpu_ref_is_dying(&rq->q->q_usage_counter) ||
+		      test_bit(BLK_MQ_S_INACTIVE, &rq->mq_hctx->state));
+}
+
+/**
  * fb_free_read_return() - end the held carrier unused, if there is one
  * @fd: the disk
  *
  * It is made quiet and empty; otherwise each return would log an error and count in diskstats.
  *
- * Context: the thread or a queue run; no lock of ours held.
+ * Context: the thread, a queue run, or CPU hotplug; fb_disk.lock not held.
  */
 void fb_free_read_return(struct fb_disk *fd)
 {

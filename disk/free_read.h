@@ -163,6 +163,7 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim);
 bool fb_free_read_hold(struct fb_disk *fd, struct request *rq);
 struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect);
 void fb_free_read_need(struct fb_disk *fd);
+bool fb_free_read_is_awaited(const struct fb_disk *fd);
 void fb_free_read_return(struct fb_disk *fd);
 
 #endif /* FB_FREE_READ_H */

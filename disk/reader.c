@@ -140,17 +140,15 @@ static void fb_reader_search(struct fb_coverage *cov)
 }
 
 /*
- * A carrier is held only while there is work for which it may be needed. A queue freeze waits
- * for it, and so does a CPU of its hardware queue that goes offline: then a queue run returns
- * it, or the thread if the queue is quiesced.
+ * A carrier is held only while there is work for which it may be needed. Where blk-mq waits for
+ * it a queue run returns it, or the thread if the queue is quiesced.
  */
 static bool fb_reader_must_return(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
-	if (fd->reads.carrier != FB_CARRIER_HELD || !fd->reads.rq)
+	if (!fd->reads.rq)
 		return false;
-	if (!fb_coverage_wants(fd) || percpu_ref_is_dying(&fd->q->q_usage_counter) ||
-	    test_bit(BLK_MQ_S_INACTIVE, &fd->reads.rq->mq_hctx->state))
+	if (!fb_coverage_wants(fd) || fb_free_read_is_awaited(fd))
 		return true;
 	if (fd->fg.active || fd->idle.ready || fd->idle.reading)
 		return false;
@@ -287,4 +285,5 @@ static void fb_reader_detached(struct fb_disk *fd)
 
 const struct fb_disk_client fb_reader_client = {
 	.detached = fb_reader_detached,
+	.cpu_offline = fb_free_read_return,
 };
