@@ -539,15 +539,6 @@ static void fb_iosched_lose_tail(struct fb_sched *fs)
 	fb_choice_drop_plan(fs);
 }
 
-static void fb_iosched_judge(struct fb_sched *fs)
-{
-	if (!fb_disk_judge(fs->fd, &fs->head))
-		return;
-	fb_choice_void(fs);
-	pr_warn("freeblock: %s: wrong model, or write cache on: scheduling as mq-deadline\n",
-		fs->fd->name);
-}
-
 /* the drive changed the order: predict the tail from the last command still in flight */
 static void fb_iosched_retail(struct fb_sched *fs)
 {
@@ -590,7 +581,11 @@ static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64
 		return true;
 	if (!fb_inflight_observe(fs, fq, now))
 		fb_iosched_lose_tail(fs);
-	fb_iosched_judge(fs);
+	if (fb_disk_judge(fd, &fs->head)) {
+		fb_choice_void(fs);
+		pr_warn("freeblock: %s: the model is wrong or a write cache is on: requests are scheduled as by mq-deadline\n",
+			fd->name);
+	}
 	if (overtaken || !fs->tail_known)
 		fb_iosched_retail(fs);
 	return !fb_inflight_hold(fs) || !list_empty(&fs->bypass);

@@ -18,7 +18,6 @@
 #include "tasks/user.h"
 
 static const struct fb_disk_client *const fb_main_clients[] = {
-	&fb_delivery_client,
 	&fb_verify_client,
 	&fb_idle_client,
 	&fb_gap_client,

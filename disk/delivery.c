@@ -135,19 +135,8 @@ int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from, enu
 
 /* ---- blocks ---- */
 
-struct fb_delivery_count {
-	u64 done;
-	u64 failed;
-};
-
-/* set_bit_le() itself takes an int */
-static void fb_delivery_cover(struct freeblock_coverage *coverage, u64 block)
-{
-	set_bit_le(block % BITS_PER_TYPE(u64), &coverage->map[block / BITS_PER_TYPE(u64)]);
-}
-
-static void fb_delivery_block(struct freeblock_task *task, struct fb_free_read *buf, u32 i,
-			      struct fb_delivery_count *count)
+/* Return true if the block was read without error. */
+static bool fb_delivery_block(struct freeblock_task *task, struct fb_free_read *buf, u32 i)
 {
 	u32 granule = dm_info(task->fd->model)->granule_sectors;
 	u64 lbn = buf->lbn + (u64)i * granule;
@@ -162,13 +151,17 @@ static void fb_delivery_block(struct freeblock_task *task, struct fb_free_read *
 		/* The first sector not read is bad; the drive stopped there. */
 		status = buf->good >= i * granule ? BLK_STS_MEDIUM : BLK_STS_IOERR;
 		data = NULL;
-		count->failed++;
 	}
-	count->done++;
 	task->ops->block(task, lbn, n, data, status);
-	if (task->coverage && status == BLK_STS_OK)
-		fb_delivery_cover(task->coverage, div_u64(lbn, granule));
+	if (task->coverage && status == BLK_STS_OK) {
+		u64 block = div_u64(lbn, granule);
+
+		/* set_bit_le() itself takes an int */
+		set_bit_le(block % BITS_PER_TYPE(u64),
+			   &task->coverage->map[block / BITS_PER_TYPE(u64)]);
+	}
 	cond_resched();
+	return status == BLK_STS_OK;
 }
 
 /* Claim a buffer for the task's consumer, unless a write has made it stale. */
@@ -191,36 +184,31 @@ static bool fb_delivery_claim(struct freeblock_task *task, struct fb_free_read *
 	return ours;
 }
 
-static void fb_delivery_done(struct freeblock_task *task, struct fb_free_read *buf,
-			     const struct fb_delivery_count *count)
-{
-	spin_lock_irq(&task->fd->lock);
-	task->done += count->done;
-	task->failed += count->failed;
-	task->held--;
-	buf->pending &= ~BIT(task->slot);
-	buf->served |= BIT(task->slot);
-	wake_up(&task->fd->wait);
-	spin_unlock_irq(&task->fd->lock);
-}
-
 static void fb_delivery_work(struct work_struct *work)
 {
 	struct freeblock_task *task = container_of(work, struct freeblock_task, deliver);
-	struct fb_free_reads *bufs = task->fd->reads.bufs;
+	struct fb_disk *fd = task->fd;
+	struct fb_free_read *buf;
 	unsigned int i;
-	u32 b;
 
-	for (b = 0; b < READ_ONCE(bufs->n); b++) {
-		struct fb_free_read *buf = &bufs->buf[b];
-		struct fb_delivery_count count = {};
+	fb_free_read_for_each(fd, buf) {
+		u64 done = 0, failed = 0;
 
 		if (!fb_delivery_claim(task, buf))
 			continue;
-		invalidate_kernel_vmap_range(buf->data, bufs->sectors << SECTOR_SHIFT);
-		for_each_set_bit(i, buf->share[task->slot].mask, FB_FREE_READ_GRANULES)
-			fb_delivery_block(task, buf, i, &count);
-		fb_delivery_done(task, buf, &count);
+		invalidate_kernel_vmap_range(buf->data, fd->reads.bufs->sectors << SECTOR_SHIFT);
+		for_each_set_bit(i, buf->share[task->slot].mask, FB_FREE_READ_GRANULES) {
+			failed += !fb_delivery_block(task, buf, i);
+			done++;
+		}
+		spin_lock_irq(&fd->lock);
+		task->done += done;
+		task->failed += failed;
+		task->held--;
+		buf->pending &= ~BIT(task->slot);
+		buf->served |= BIT(task->slot);
+		wake_up(&fd->wait);
+		spin_unlock_irq(&fd->lock);
 	}
 }
 
@@ -387,12 +375,3 @@ void fb_delivery_try_end(struct freeblock_task *task)
 	fb_delivery_drop_todo(task);
 	queue_work(fb_delivery_wq, &task->ended);
 }
-
-static void fb_delivery_init_disk(struct fb_disk *fd)
-{
-	fb_quarantine_init(&fd->quarantine);
-}
-
-const struct fb_disk_client fb_delivery_client = {
-	.init = fb_delivery_init_disk,
-};

@@ -22,6 +22,4 @@ int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from,
 bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf);
 void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush);
 
-extern const struct fb_disk_client fb_delivery_client;
-
 #endif /* FB_DELIVERY_H */

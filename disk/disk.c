@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state of a disk that outlives a scheduler switch.
- *
- * A struct fb_disk is created when a disk first gets the scheduler; the scheduler attaches to
- * it and detaches from it. While the module is loaded, it is found again by the device's unique
- * id and capacity, unless it was among the oldest of many and was dropped. Without an id, a
- * device that comes back cannot be recognised: the fb_disk then lives as long as the gendisk.
- *
- * Calls: disk/memory.c, core/. Higher layers learn what happens to a disk through the table of
- * callbacks that freeblock_main.c passes to fb_disk_init().
- * Locks: see disk/disk.h. fb_disks_mutex is taken with the queue frozen.
+ * The state of a disk that outlives a scheduler switch: it is found again by unique id and
+ * capacity (Documentation/design.rst, Lifetime). Locks: see disk/disk.h.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/debugfs.h>
@@ -30,25 +22,15 @@ static struct dentry *fb_disk_debugfs;
 static const struct fb_disk_client *const *fb_disk_clients;
 static enum cpuhp_state fb_disk_hotplug;
 
-static void fb_disk_tell_changed(struct fb_disk *fd)
-{
-	const struct fb_disk_client *const *c;
-
-	lockdep_assert_held(&fd->lock);
-	for (c = fb_disk_clients; *c; c++)
-		if ((*c)->changed)
-			(*c)->changed(fd);
-}
-
-static void fb_disk_tell_gone(struct fb_disk *fd)
-{
-	const struct fb_disk_client *const *c;
-
-	lockdep_assert_held(&fb_disks_mutex);
-	for (c = fb_disk_clients; *c; c++)
-		if ((*c)->gone)
-			(*c)->gone(fd);
-}
+/* Call each client that has this callback. */
+#define fb_disk_tell(callback, ...)						\
+	do {									\
+		const struct fb_disk_client *const *c;				\
+										\
+		for (c = fb_disk_clients; *c; c++)				\
+			if ((*c)->callback)					\
+				(*c)->callback(__VA_ARGS__);			\
+	} while (0)
 
 /* the number of disks without a gendisk that are remembered */
 #define FB_DISKS_GONE 64
@@ -88,7 +70,7 @@ static void fb_disk_copy_id(char *to, const char *from, size_t len)
 
 /**
  * fb_disk_scsi() - get the SCSI device of a disk
- * @disk: the disk
+ * @disk: the disk, or NULL
  *
  * Context: any.
  *
@@ -96,7 +78,7 @@ static void fb_disk_copy_id(char *to, const char *from, size_t len)
  */
 struct scsi_device *fb_disk_scsi(struct gendisk *disk)
 {
-	struct device *parent = disk_to_dev(disk)->parent;
+	struct device *parent = disk ? disk_to_dev(disk)->parent : NULL;
 
 	return parent && scsi_is_sdev_device(parent) ? to_scsi_device(parent) : NULL;
 }
@@ -213,7 +195,7 @@ int fb_disk_force(struct fb_disk *fd, bool force)
 		fd->forced = force;
 		if (fd->doubt[0] && fd->model_changed)
 			fd->model_changed(fd);
-		fb_disk_tell_changed(fd);
+		fb_disk_tell(changed, fd);
 		spin_unlock_irq(&fd->lock);
 	}
 	mutex_unlock(&fd->config);
@@ -248,10 +230,9 @@ bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
  */
 bool fb_disk_is_single(const struct fb_disk *fd)
 {
-	struct scsi_device *sdev;
+	struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
 
 	lockdep_assert_held(&fd->lock);
-	sdev = fd->q && fd->q->disk ? fb_disk_scsi(fd->q->disk) : NULL;
 	return sdev && sdev->queue_depth < 2;
 }
 
@@ -265,10 +246,9 @@ bool fb_disk_is_single(const struct fb_disk *fd)
  */
 u32 fb_disk_busy(const struct fb_disk *fd)
 {
-	struct scsi_device *sdev;
+	struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
 
 	lockdep_assert_held(&fd->lock);
-	sdev = fd->q && fd->q->disk ? fb_disk_scsi(fd->q->disk) : NULL;
 	return sdev ? scsi_device_busy(sdev) : 0;
 }
 
@@ -285,7 +265,7 @@ struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd)
 	struct scsi_device *sdev;
 
 	spin_lock_irq(&fd->lock);
-	sdev = fd->q && fd->q->disk ? fb_disk_scsi(fd->q->disk) : NULL;
+	sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
 	if (sdev && scsi_device_get(sdev))
 		sdev = NULL;
 	spin_unlock_irq(&fd->lock);
@@ -334,19 +314,6 @@ static void fb_disk_free_name(struct fb_disk *fd)
 	fb_disk_rename(fd, name);
 }
 
-/* End a disk that can no longer be found. */
-static void fb_disk_end(struct fb_disk *fd)
-{
-	const struct fb_disk_client *const *c;
-
-	debugfs_remove_recursive(fd->debugfs);
-	kobject_del(&fd->kobj);
-	for (c = fb_disk_clients; *c; c++)
-		if ((*c)->exit)
-			(*c)->exit(fd);
-	kobject_put(&fd->kobj);
-}
-
 static struct fb_disk *fb_disk_next_lost(void)
 {
 	struct fb_disk *fd;
@@ -364,8 +331,12 @@ static void fb_disk_lost_work(struct work_struct *work)
 {
 	struct fb_disk *fd;
 
-	while ((fd = fb_disk_next_lost()))
-		fb_disk_end(fd);
+	while ((fd = fb_disk_next_lost())) {
+		debugfs_remove_recursive(fd->debugfs);
+		kobject_del(&fd->kobj);
+		fb_disk_tell(exit, fd);
+		kobject_put(&fd->kobj);
+	}
 }
 
 static DECLARE_WORK(fb_disk_lost, fb_disk_lost_work);
@@ -401,7 +372,7 @@ static void fb_disk_retire(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fb_disks_mutex);
 	fd->gone = true;
-	fb_disk_tell_gone(fd);
+	fb_disk_tell(gone, fd);
 	if (fd->q)
 		return;
 	if (fd->id[0])
@@ -410,20 +381,27 @@ static void fb_disk_retire(struct fb_disk *fd)
 		fb_disk_lose(fd);
 }
 
-/* Take @name from a disk that is gone but still has it, for its successor @to. */
-static void fb_disk_yield_name(const char *name, const struct fb_disk *to)
+static struct fb_disk *fb_disk_named(const char *name)
 {
 	struct fb_disk *fd;
 
 	lockdep_assert_held(&fb_disks_mutex);
-	list_for_each_entry(fd, &fb_disks, node) {
-		if (fd == to || strcmp(fd->name, name))
-			continue;
-		fb_disk_retire(fd);
+	list_for_each_entry(fd, &fb_disks, node)
 		if (!strcmp(fd->name, name))
-			fb_disk_free_name(fd);
+			return fd;
+	return NULL;
+}
+
+/* Take @name from a disk that is gone but still has it. */
+static void fb_disk_yield_name(const char *name)
+{
+	struct fb_disk *fd = fb_disk_named(name);
+
+	if (!fd)
 		return;
-	}
+	fb_disk_retire(fd);
+	if (!strcmp(fd->name, name))
+		fb_disk_free_name(fd);
 }
 
 /* Find an attached disk with the same id: another path, whose commands the first cannot see. */
@@ -447,7 +425,7 @@ static void fb_disk_set_unfit(struct fb_disk *fd, const char *why)
 	fd->unfit = why;
 	if (fd->model)
 		fd->model_changed(fd);
-	fb_disk_tell_changed(fd);
+	fb_disk_tell(changed, fd);
 	spin_unlock_irq(&fd->lock);
 }
 
@@ -466,7 +444,6 @@ static void fb_disk_free_twin(const struct fb_disk *path)
 static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 {
 	struct fb_disk *fd = kzalloc(sizeof(*fd), GFP_KERNEL);
-	const struct fb_disk_client *const *c;
 
 	if (!fd)
 		return NULL;
@@ -482,13 +459,12 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	init_waitqueue_head(&fd->wait);
 	fb_guard_init(&fd->guard);
 	fb_lookahead_init(&fd->lookahead);
+	fb_quarantine_init(&fd->quarantine);
 	strscpy(fd->model_status, "none\n", sizeof(fd->model_status));
 	fd->kobj.kset = fb_disk_kset;
-	fb_disk_yield_name(name, NULL);
+	fb_disk_yield_name(name);
 	fd->debugfs = debugfs_create_dir(name, fb_disk_debugfs);
-	for (c = fb_disk_clients; *c; c++)
-		if ((*c)->init)
-			(*c)->init(fd);
+	fb_disk_tell(init, fd);
 	if (kobject_init_and_add(&fd->kobj, &fb_disk_ktype, NULL, "%s", name)) {
 		debugfs_remove_recursive(fd->debugfs);
 		kobject_put(&fd->kobj);
@@ -504,7 +480,7 @@ static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 	fd->gone = false;
 	if (!strcmp(fd->name, name))
 		return;
-	fb_disk_yield_name(name, fd);
+	fb_disk_yield_name(name);
 	fb_disk_rename(fd, name);
 }
 
@@ -525,7 +501,6 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 	struct gendisk *disk = q->disk;
 	const char *name = disk ? disk->disk_name : "unnamed";
 	struct fb_disk *like = kzalloc(sizeof(*like), GFP_KERNEL);
-	const struct fb_disk_client *const *c;
 	struct fb_disk *fd, *twin;
 
 	if (!like)
@@ -543,9 +518,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		kobject_get(&fd->kobj);
 		if (twin)
 			fb_disk_set_unfit(twin, fb_disk_multipath);
-		for (c = fb_disk_clients; *c; c++)
-			if ((*c)->attach)
-				(*c)->attach(fd, disk);
+		fb_disk_tell(attach, fd, disk);
 		spin_lock_irq(&fd->lock);
 		fd->sched = sched;
 		fd->head = head;
@@ -558,7 +531,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fd->distrusted = false;
 		strscpy(fd->revision, like->revision, sizeof(fd->revision));
 		fd->q = q;
-		fb_disk_tell_changed(fd);
+		fb_disk_tell(changed, fd);
 		spin_unlock_irq(&fd->lock);
 	}
 	mutex_unlock(&fb_disks_mutex);
@@ -575,7 +548,6 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 void fb_disk_detach(struct fb_disk *fd)
 {
 	const struct gendisk *disk = fd->q->disk;
-	const struct fb_disk_client *const *c;
 	unsigned int noio = memalloc_noio_save();
 
 	mutex_lock(&fb_disks_mutex);
@@ -585,11 +557,9 @@ void fb_disk_detach(struct fb_disk *fd)
 	fd->sched = NULL;
 	fd->head = NULL;
 	fd->model_changed = NULL;
-	fb_disk_tell_changed(fd);
+	fb_disk_tell(changed, fd);
 	spin_unlock_irq(&fd->lock);
-	for (c = fb_disk_clients; *c; c++)
-		if ((*c)->detached)
-			(*c)->detached(fd);
+	fb_disk_tell(detached, fd);
 	fb_disk_free_twin(fd);
 	list_move_tail(&fd->node, &fb_disks);
 	if (!disk || test_bit(GD_DEAD, &disk->state))
@@ -609,19 +579,15 @@ void fb_disk_detach(struct fb_disk *fd)
  */
 struct fb_disk *fb_disk_get(const char *name)
 {
-	struct fb_disk *fd, *found = NULL;
+	struct fb_disk *fd;
 
 	/* kset_find_obj() may read a name that a concurrent rename frees. */
 	mutex_lock(&fb_disks_mutex);
-	list_for_each_entry(fd, &fb_disks, node) {
-		if (strcmp(fd->name, name))
-			continue;
+	fd = fb_disk_named(name);
+	if (fd)
 		kobject_get(&fd->kobj);
-		found = fd;
-		break;
-	}
 	mutex_unlock(&fb_disks_mutex);
-	return found;
+	return fd;
 }
 
 /**
@@ -690,7 +656,6 @@ void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value)
 void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
 {
 	const struct dm_info *info = dm_info(dm);
-	const struct fb_disk_client *const *c;
 	struct disk_model *old;
 
 	spin_lock_irq(&fd->lock);
@@ -706,9 +671,7 @@ void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
 	fb_conservatism_expect(&fd->conservatism, dm);
 	fb_seek_fit_init(&fd->seek_fit, dm);
 	fb_guard_init(&fd->guard);
-	for (c = fb_disk_clients; *c; c++)
-		if ((*c)->model_swapped)
-			(*c)->model_swapped(fd);
+	fb_disk_tell(model_swapped, fd);
 	if (fd->model_changed)
 		fd->model_changed(fd);
 	spin_unlock_irq(&fd->lock);
@@ -737,14 +700,11 @@ void fb_disk_correct(struct fb_disk *fd)
 /* Called before blk-mq waits for the requests of a hardware queue that loses its last CPU. */
 static int fb_disk_cpu_offline(unsigned int cpu)
 {
-	const struct fb_disk_client *const *c;
 	struct fb_disk *fd;
 
 	mutex_lock(&fb_disks_mutex);
 	list_for_each_entry(fd, &fb_disks, node)
-		for (c = fb_disk_clients; *c; c++)
-			if ((*c)->cpu_offline)
-				(*c)->cpu_offline(fd);
+		fb_disk_tell(cpu_offline, fd);
 	mutex_unlock(&fb_disks_mutex);
 	return 0;
 }

@@ -119,33 +119,26 @@ struct fb_free_reads {
 	struct fb_free_read *buf;
 };
 
-/*
- * The request that carries separate reads (disk/free_read.c):
- * NONE -> ENTERING -> HELD -> NONE (in flight), or HELD -> NONE (returned).
- */
-enum fb_carrier_state {
-	FB_CARRIER_NONE,
-	FB_CARRIER_ENTERING,	/* bio submitted, not yet seen by the scheduler */
-	FB_CARRIER_HELD,	/* the scheduler holds its request */
-};
-
 /**
  * struct fb_reads - a disk's own reads; all [L]
- * @carrier: state of the carrier
- * @rq: its request while held
- * @buf: its buffer while entering or held
+ * @carrier: the carrier's buffer, from its submission until it is sent or has returned; or NULL
+ * @rq: its request while the scheduler holds it; or NULL
  * @due: the plan in use needs another carrier
  * @submitting: the thread is submitting a bio or running the queue
  * @bufs: the buffers, from the first start of a task until the last task is destroyed; else NULL
  */
 struct fb_reads {
-	enum fb_carrier_state carrier;
+	struct fb_free_read *carrier;
 	struct request *rq;
-	struct fb_free_read *buf;
 	bool due;
 	bool submitting;
 	struct fb_free_reads *bufs;
 };
+
+/* each buffer of a disk that may have none; [L], or the thread, which sees each it has to */
+#define fb_free_read_for_each(fd, b)						\
+	for ((b) = (fd)->reads.bufs ? (fd)->reads.bufs->buf : NULL;		\
+	     (b) && (b) < (fd)->reads.bufs->buf + READ_ONCE((fd)->reads.bufs->n); (b)++)
 
 struct fb_free_reads *fb_free_read_alloc_all(struct fb_disk *fd);
 int fb_free_read_grow(struct fb_disk *fd, u32 n);

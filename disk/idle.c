@@ -249,8 +249,7 @@ static bool fb_idle_offer(struct fb_disk *fd, const struct fb_plan_piece *piece)
 	struct request_queue *q = NULL;
 
 	spin_lock_irq(&fd->lock);
-	if (fd->reads.carrier == FB_CARRIER_HELD && fd->reads.rq &&
-	    fb_idle_due_ns(fd) <= ktime_get_ns()) {
+	if (fd->reads.rq && fb_idle_due_ns(fd) <= ktime_get_ns()) {
 		fd->idle.piece = *piece;
 		fd->idle.ready = true;
 		/* in case the scheduler finds that it does not fit */

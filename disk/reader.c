@@ -189,7 +189,7 @@ static u64 fb_reader_patience_ns(struct fb_coverage *cov)
 	u64 ns = U64_MAX, now, due_ns;
 
 	spin_lock_irq(&fd->lock);
-	if (fd->reads.carrier != FB_CARRIER_NONE || cov->blocked)
+	if (fd->reads.carrier || cov->blocked)
 		ns = FB_READER_HOLD_NS;
 	now = ktime_get_ns();
 	due_ns = fb_idle_due_ns(fd);
@@ -214,12 +214,12 @@ static void fb_reader_wait(struct fb_coverage *cov)
 /* No buffer of ours is in use by the drive, the scheduler or a consumer. */
 static bool fb_reader_drained(struct fb_disk *fd)
 {
+	struct fb_free_read *buf;
 	bool drained = true;
-	u32 i;
 
 	spin_lock_irq(&fd->lock);
-	for (i = 0; i < fd->reads.bufs->n; i++)
-		drained &= fd->reads.bufs->buf[i].state == FB_FREE_READ_FREE;
+	fb_free_read_for_each(fd, buf)
+		drained &= buf->state == FB_FREE_READ_FREE;
 	spin_unlock_irq(&fd->lock);
 	return drained;
 }
@@ -280,7 +280,7 @@ int fb_reader_thread(void *data)
 static void fb_reader_detached(struct fb_disk *fd)
 {
 	wait_event(fd->wait, !READ_ONCE(fd->reads.submitting));
-	WARN_ON_ONCE(fd->reads.carrier == FB_CARRIER_HELD);
+	WARN_ON_ONCE(fd->reads.rq);
 }
 
 const struct fb_disk_client fb_reader_client = {

@@ -136,8 +136,7 @@ struct freeblock_task {
  * @task: tasks that are started and not over, by slot; written with the lock held:
  *	freeblock_task_start() adds them, the thread removes them [L]
  * @nactive: tasks with @active set; the thread's, like all that follows
- * @all: what any of them wants; valid while there are several
- * @joint: @all is in use
+ * @all: what any of them wants; valid while several are active
  * @map: what gaps are searched for: one task's map, @all, or NULL: nothing is wanted
  * @weighed: the map that @worth was computed from; NULL: it must be computed again
  * @worth: value of the blocks of @weighed
@@ -158,7 +157,6 @@ struct fb_coverage {
 	struct freeblock_task *task[FREEBLOCK_TASKS];
 	u32 nactive;
 	struct fb_bitmap all;
-	bool joint;
 	struct fb_bitmap *map;
 	const struct fb_bitmap *weighed;
 	struct fb_block_value worth;

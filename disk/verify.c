@@ -46,7 +46,7 @@
 /* Assume what the drive can do, before it has been watched; READ(6) has no FUA. */
 static void fb_verify_attach(struct fb_disk *fd, struct gendisk *disk)
 {
-	const struct scsi_device *sdev = disk ? fb_disk_scsi(disk) : NULL;
+	const struct scsi_device *sdev = fb_disk_scsi(disk);
 	bool long_cdbs = sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw);
 
 	spin_lock_irq(&fd->lock);
@@ -335,12 +335,10 @@ static void fb_verify_watch(struct fb_disk *fd, struct request *rq, bool early)
  */
 void fb_verify_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_verdict *verdict)
 {
-	u32 i;
+	struct fb_free_read *buf;
 
 	lockdep_assert_held(&fd->lock);
-	for (i = 0; fd->reads.bufs && i < fd->reads.bufs->n; i++) {
-		struct fb_free_read *buf = &fd->reads.bufs->buf[i];
-
+	fb_free_read_for_each(fd, buf) {
 		if (buf->state != FB_FREE_READ_SENT || buf->rq != rq)
 			continue;
 		if (verdict && buf->how == FB_VERIFY_COMMAND)

@@ -12,14 +12,17 @@
 
 cpu=/sys/devices/system/cpu
 
-# held: our thread has a request on CPU 1's hardware queue and is stuck on CPU 2
+# held: our thread has a request on CPU 1's hardware queue and is stuck on CPU 2, not while it
+# submits one: that request would be held up like anybody else's
 held()
 {
 	taskset -p 2 "$thread" || return 1
 	sleep 0.3
 	taskset -p 4 "$thread"
 	sleep 0.1
-	grep -q busy=1 /sys/kernel/debug/block/"$disk"/hctx1/sched_tags
+	grep -q fb_reader_thread /proc/"$thread"/stack &&
+		! grep -q submit_bio /proc/"$thread"/stack &&
+		grep -q busy=1 /sys/kernel/debug/block/"$disk"/hctx1/sched_tags
 }
 
 load_module mechdisk
