@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * freeblock: an I/O scheduler that orders foreground requests by rotational position, keeps
- * two commands at the drive, and reads wanted blocks in the gaps between the requests (Lumb,
- * Schindler, Ganger, "Freeblock Scheduling Outside of Disk Firmware", FAST 2002).
+ * freeblock: an I/O scheduler that orders foreground requests by rotational position, keeps two
+ * commands at the drive, and reads wanted blocks in the gaps between requests (Lumb, Schindler,
+ * Ganger, "Freeblock Scheduling Outside of Disk Firmware", FAST 2002). Here are the elevator's
+ * callbacks; this file deals with blk-mq and not with seeks.
  *
- * This file has the elevator's callbacks: a request is inserted, dispatched, completed or
- * requeued. It deals with blk-mq and not with seeks; core/policy.c, core/search.c,
- * core/head.c and disk_model.c deal with seeks and not with blk-mq.
- *
- * Calls: sched/ for the pool, the choice and commands in flight; disk/free_read.c, disk/idle.c
- * and disk/verify.c for our own reads; disk/disk.c to attach to a disk and detach from it.
- *
- * Locks: all state of a queue is guarded by fb_disk.lock of the disk it is attached to
- * (irqsave: completions arrive in hard and soft interrupts). It nests inside blk-mq's
- * locks. Requests are freed and queues are run after it has been dropped. The lock table
- * is in disk/disk.h.
+ * Locks: fb_disk.lock guards all state of a queue. Requests are freed and queues are run after
+ * it has been dropped. The table is in disk/disk.h.
  */
 #include <linux/module.h>
 #include <linux/sched/mm.h>

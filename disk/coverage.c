@@ -19,10 +19,18 @@
 /* the time over which a task's rate is measured */
 #define FB_COVERAGE_RATE_NS (10 * (u64)NSEC_PER_SEC)
 
-/* each task that the thread reads for */
-#define fb_coverage_for_each_active(cov, i, t)			\
-	for ((i) = 0; (i) < FREEBLOCK_TASKS; (i)++)		\
-		if (!((t) = (cov)->task[i]) || !(t)->active) {} else
+/* The next task, from slot @i on, that the thread reads for; @i moves behind it. */
+static struct freeblock_task *fb_coverage_next_active(const struct fb_coverage *cov, u32 *i)
+{
+	struct freeblock_task *task;
+
+	while (*i < FREEBLOCK_TASKS) {
+		task = cov->task[(*i)++];
+		if (task && task->active)
+			return task;
+	}
+	return NULL;
+}
 
 static u32 fb_coverage_granule(const struct fb_coverage *cov)
 {
@@ -145,9 +153,9 @@ static void fb_coverage_wanted_runs(struct fb_coverage *cov, const struct fb_bit
 static bool fb_coverage_is_wanted(const struct fb_coverage *cov, u64 granule)
 {
 	const struct freeblock_task *task;
-	u32 i;
+	u32 i = 0;
 
-	fb_coverage_for_each_active(cov, i, task)
+	while ((task = fb_coverage_next_active(cov, &i)))
 		if (fb_bitmap_is_wanted(&task->map, granule))
 			return true;
 	return false;
@@ -176,13 +184,10 @@ static void fb_coverage_leave_run(void *ctx, u64 first, u32 n, u32 group)
 static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task *task)
 {
 	struct fb_coverage_walk walk = { .task = task };
-	const struct freeblock_task *sole;
-	u32 i;
+	u32 i = 0;
 
-	if (cov->nactive == 1) {
-		fb_coverage_for_each_active(cov, i, sole)
-			fb_bitmap_copy(&cov->all, &sole->map);
-	}
+	if (cov->nactive == 1)
+		fb_bitmap_copy(&cov->all, &fb_coverage_next_active(cov, &i)->map);
 	task->active = true;
 	task->rate = 0;
 	task->mark_ns = ktime_get_ns();
@@ -240,9 +245,9 @@ static bool fb_coverage_goes_first(const struct freeblock_task *a, const struct 
 struct freeblock_task *fb_coverage_idle_task(struct fb_coverage *cov)
 {
 	struct freeblock_task *first = NULL, *task;
-	u32 i;
+	u32 i = 0;
 
-	fb_coverage_for_each_active(cov, i, task)
+	while ((task = fb_coverage_next_active(cov, &i)))
 		if (fb_coverage_is_hungry(task) && task->map.n_wanted &&
 		    !fb_coverage_is_stalled(task) &&
 		    (!first || fb_coverage_goes_first(task, first)))
@@ -255,10 +260,10 @@ static void fb_coverage_pick_map(struct fb_coverage *cov)
 {
 	struct freeblock_task *late = NULL, *task;
 	u64 now = ktime_get_ns();
-	u32 i;
+	u32 i = 0;
 
 	cov->map = NULL;
-	fb_coverage_for_each_active(cov, i, task) {
+	while ((task = fb_coverage_next_active(cov, &i))) {
 		cov->map = fb_coverage_is_joint(cov) ? &cov->all : &task->map;
 		if (fb_coverage_is_late(task, now) && (!late || fb_coverage_goes_first(task, late)))
 			late = task;
@@ -314,14 +319,15 @@ static bool fb_coverage_is_on_its_way(const struct freeblock_task *task,
 static void fb_coverage_add_flying(struct fb_coverage_walk *walk, u64 first, u32 n)
 {
 	u32 granule = fb_coverage_granule(walk->cov);
-	const struct fb_free_read *buf;
+	const struct fb_free_read *buf = NULL;
 
-	fb_free_read_for_each(walk->cov->fd, buf) {
+	while (walk->task->map.n_flying &&
+	       (buf = fb_free_read_next(walk->cov->fd->reads.bufs, buf))) {
 		u64 base = div_u64(buf->lbn, granule);
 		u64 end = min(first + n, base + DIV_ROUND_UP(buf->nsect, granule));
 		unsigned int b = max(first, base) - base, e;
 
-		if (!walk->task->map.n_flying || first >= end || base >= end || buf->sent_ns > walk->op->added_ns ||
+		if (first >= end || base >= end || buf->sent_ns > walk->op->added_ns ||
 		    !fb_coverage_is_on_its_way(walk->task, buf))
 			continue;
 		for_each_set_bitrange_from(b, e, buf->share[walk->task->slot].mask, end - base)
@@ -484,7 +490,7 @@ static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 		struct freeblock_task *task = cov->task[i];
 
 		bitmap_zero(buf->share[i].mask, FB_FREE_READ_GRANULES);
-		if (!task || !task->active || (fb_coverage_is_joint(cov) && fb_coverage_is_stalled(task)) ||
+		if (!task || !task->active || fb_coverage_is_stalled(task) ||
 		    !fb_coverage_is_served(task, buf))
 			continue;
 		walk.map = &task->map;
@@ -542,12 +548,12 @@ static void fb_coverage_give_up(struct fb_coverage *cov, struct fb_free_read *bu
 /* Can anything that the plan reads be delivered? Some of several tasks may be stalled. */
 static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb_plan *plan)
 {
-	u32 granule = fb_coverage_granule(cov), i, k;
+	u32 granule = fb_coverage_granule(cov), i = 0, k;
 	const struct freeblock_task *task;
 
 	if (!fb_coverage_is_joint(cov))
 		return true;
-	fb_coverage_for_each_active(cov, i, task) {
+	while ((task = fb_coverage_next_active(cov, &i))) {
 		for (k = 0; !fb_coverage_is_stalled(task) && k < plan->npieces; k++)
 			if (fb_bitmap_count(&task->map, div_u64(plan->piece[k].lbn, granule),
 					    DIV_ROUND_UP(plan->piece[k].nsect, granule)))
@@ -732,9 +738,9 @@ static void fb_coverage_publish(struct fb_coverage *cov)
  */
 void fb_coverage_absorb(struct fb_coverage *cov)
 {
-	struct fb_free_read *buf;
+	struct fb_free_read *buf = NULL;
 
-	fb_free_read_for_each(cov->fd, buf)
+	while ((buf = fb_free_read_next(cov->fd->reads.bufs, buf)))
 		if (fb_coverage_absorb_buf(cov, buf))
 			cov->blocked = false;
 	fb_coverage_publish(cov);
@@ -821,14 +827,14 @@ static bool fb_coverage_task_has_work(const struct fb_coverage *cov,
  */
 bool fb_coverage_has_work(struct fb_coverage *cov)
 {
-	const struct fb_free_read *buf;
+	const struct fb_free_read *buf = NULL;
 	u32 i;
 
 	lockdep_assert_held(&cov->fd->lock);
 	for (i = 0; i < FREEBLOCK_TASKS; i++)
 		if (fb_coverage_task_has_work(cov, cov->task[i]))
 			return true;
-	fb_free_read_for_each(cov->fd, buf)
+	while ((buf = fb_free_read_next(cov->fd->reads.bufs, buf)))
 		if (buf->state == FB_FREE_READ_ENDED ||
 		    (buf->state == FB_FREE_READ_DELIVER &&
 		     (buf->served || buf->voided || !buf->pending)))

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Delivery of blocks to consumers and reports to the administrator: the states of tasks, blocks,
- * bad blocks, and the end of a task.
- *
- * Consumers are called from a workqueue, one call at a time for a task. A consumer keeps a
- * buffer until all of its blocks in it have been delivered; then the thread marks them as
- * done (disk/coverage.c).
- *
- * Calls: core/quarantine.c to judge errors; disk/gap.c, disk/disk.c.
- * Locks: fb_disk.lock for states and counts; the table is in disk/disk.h.
+ * bad blocks, and the end of a task. Consumers are called from a workqueue, one call at a time
+ * for a task. Locks: fb_disk.lock for states and counts.
  */
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -188,10 +182,10 @@ static void fb_delivery_work(struct work_struct *work)
 {
 	struct freeblock_task *task = container_of(work, struct freeblock_task, deliver);
 	struct fb_disk *fd = task->fd;
-	struct fb_free_read *buf;
+	struct fb_free_read *buf = NULL;
 	unsigned int i;
 
-	fb_free_read_for_each(fd, buf) {
+	while ((buf = fb_free_read_next(fd->reads.bufs, buf))) {
 		u64 done = 0, failed = 0;
 
 		if (!fb_delivery_claim(task, buf))
@@ -278,7 +272,7 @@ static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn
 		paused += cov->task[i] &&
 			  !fb_delivery_switch(cov->task[i], FB_TASK_RUNNING, FB_TASK_PAUSED);
 	spin_unlock_irq(&cov->fd->lock);
-	pr_warn("freeblock: %s: %u slow recoveries in a row, the last at sector %llu: %u tasks paused\n",
+	pr_warn("freeblock: %s: %u slow recoveries in a row, the last at sector %llu: %u tasks have been paused\n",
 		name, READ_ONCE(cov->fd->quarantine.slow_most), lbn, paused);
 	fb_delivery_mind_bad(cov, true);
 	fb_disk_uevent(cov->fd, "FREEBLOCK_ALARM_LBN", lbn);
@@ -323,7 +317,7 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 	if (verdict & FB_QUARANTINE_TELL)
 		fb_disk_uevent(fd, "FREEBLOCK_BAD_LBN", lbn);
 	if (verdict & FB_QUARANTINE_DROPPED)
-		pr_warn_ratelimited("freeblock: %s: more than %u ranges with bad blocks: the oldest is read in gaps again\n",
+		pr_warn_ratelimited("freeblock: %s: there are more than %u ranges with bad blocks: the oldest is read in gaps again\n",
 				    name, FB_QUARANTINE_ZONES);
 	if (verdict & FB_QUARANTINE_ALARM)
 		fb_delivery_alarm(cov, name, lbn);

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Delivery of blocks to consumers, and reports to the administrator. Kernel only.
- */
 #ifndef FB_DELIVERY_H
 #define FB_DELIVERY_H
 

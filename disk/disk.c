@@ -22,15 +22,15 @@ static struct dentry *fb_disk_debugfs;
 static const struct fb_disk_client *const *fb_disk_clients;
 static enum cpuhp_state fb_disk_hotplug;
 
-/* Call each client that has this callback. */
-#define fb_disk_tell(callback, ...)						\
-	do {									\
-		const struct fb_disk_client *const *c;				\
-										\
-		for (c = fb_disk_clients; *c; c++)				\
-			if ((*c)->callback)					\
-				(*c)->callback(__VA_ARGS__);			\
-	} while (0)
+static void fb_disk_tell_changed(struct fb_disk *fd)
+{
+	const struct fb_disk_client *const *c;
+
+	lockdep_assert_held(&fd->lock);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->changed)
+			(*c)->changed(fd);
+}
 
 /* the number of disks without a gendisk that are remembered */
 #define FB_DISKS_GONE 64
@@ -195,7 +195,7 @@ int fb_disk_force(struct fb_disk *fd, bool force)
 		fd->forced = force;
 		if (fd->doubt[0] && fd->model_changed)
 			fd->model_changed(fd);
-		fb_disk_tell(changed, fd);
+		fb_disk_tell_changed(fd);
 		spin_unlock_irq(&fd->lock);
 	}
 	mutex_unlock(&fd->config);
@@ -329,12 +329,15 @@ static struct fb_disk *fb_disk_next_lost(void)
 /* Waits for accesses to the disk's files, scan and scrub, so it must not run in a queue freeze. */
 static void fb_disk_lost_work(struct work_struct *work)
 {
+	const struct fb_disk_client *const *c;
 	struct fb_disk *fd;
 
 	while ((fd = fb_disk_next_lost())) {
 		debugfs_remove_recursive(fd->debugfs);
 		kobject_del(&fd->kobj);
-		fb_disk_tell(exit, fd);
+		for (c = fb_disk_clients; *c; c++)
+			if ((*c)->exit)
+				(*c)->exit(fd);
 		kobject_put(&fd->kobj);
 	}
 }
@@ -370,9 +373,13 @@ static void fb_disk_cull(void)
 /* The gendisk has been removed. */
 static void fb_disk_retire(struct fb_disk *fd)
 {
+	const struct fb_disk_client *const *c;
+
 	lockdep_assert_held(&fb_disks_mutex);
 	fd->gone = true;
-	fb_disk_tell(gone, fd);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->gone)
+			(*c)->gone(fd);
 	if (fd->q)
 		return;
 	if (fd->id[0])
@@ -425,7 +432,7 @@ static void fb_disk_set_unfit(struct fb_disk *fd, const char *why)
 	fd->unfit = why;
 	if (fd->model)
 		fd->model_changed(fd);
-	fb_disk_tell(changed, fd);
+	fb_disk_tell_changed(fd);
 	spin_unlock_irq(&fd->lock);
 }
 
@@ -443,6 +450,7 @@ static void fb_disk_free_twin(const struct fb_disk *path)
 
 static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 {
+	const struct fb_disk_client *const *c;
 	struct fb_disk *fd = kzalloc(sizeof(*fd), GFP_KERNEL);
 
 	if (!fd)
@@ -464,7 +472,9 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	fd->kobj.kset = fb_disk_kset;
 	fb_disk_yield_name(name);
 	fd->debugfs = debugfs_create_dir(name, fb_disk_debugfs);
-	fb_disk_tell(init, fd);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->init)
+			(*c)->init(fd);
 	if (kobject_init_and_add(&fd->kobj, &fb_disk_ktype, NULL, "%s", name)) {
 		debugfs_remove_recursive(fd->debugfs);
 		kobject_put(&fd->kobj);
@@ -498,6 +508,7 @@ static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
 			       void (*model_changed)(struct fb_disk *fd))
 {
+	const struct fb_disk_client *const *c;
 	struct gendisk *disk = q->disk;
 	const char *name = disk ? disk->disk_name : "unnamed";
 	struct fb_disk *like = kzalloc(sizeof(*like), GFP_KERNEL);
@@ -518,7 +529,9 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		kobject_get(&fd->kobj);
 		if (twin)
 			fb_disk_set_unfit(twin, fb_disk_multipath);
-		fb_disk_tell(attach, fd, disk);
+		for (c = fb_disk_clients; *c; c++)
+			if ((*c)->attach)
+				(*c)->attach(fd, disk);
 		spin_lock_irq(&fd->lock);
 		fd->sched = sched;
 		fd->head = head;
@@ -531,7 +544,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fd->distrusted = false;
 		strscpy(fd->revision, like->revision, sizeof(fd->revision));
 		fd->q = q;
-		fb_disk_tell(changed, fd);
+		fb_disk_tell_changed(fd);
 		spin_unlock_irq(&fd->lock);
 	}
 	mutex_unlock(&fb_disks_mutex);
@@ -547,6 +560,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
  */
 void fb_disk_detach(struct fb_disk *fd)
 {
+	const struct fb_disk_client *const *c;
 	const struct gendisk *disk = fd->q->disk;
 	unsigned int noio = memalloc_noio_save();
 
@@ -557,9 +571,11 @@ void fb_disk_detach(struct fb_disk *fd)
 	fd->sched = NULL;
 	fd->head = NULL;
 	fd->model_changed = NULL;
-	fb_disk_tell(changed, fd);
+	fb_disk_tell_changed(fd);
 	spin_unlock_irq(&fd->lock);
-	fb_disk_tell(detached, fd);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->detached)
+			(*c)->detached(fd);
 	fb_disk_free_twin(fd);
 	list_move_tail(&fd->node, &fb_disks);
 	if (!disk || test_bit(GD_DEAD, &disk->state))
@@ -655,6 +671,7 @@ void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value)
  */
 void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
 {
+	const struct fb_disk_client *const *c;
 	const struct dm_info *info = dm_info(dm);
 	struct disk_model *old;
 
@@ -671,7 +688,9 @@ void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
 	fb_conservatism_expect(&fd->conservatism, dm);
 	fb_seek_fit_init(&fd->seek_fit, dm);
 	fb_guard_init(&fd->guard);
-	fb_disk_tell(model_swapped, fd);
+	for (c = fb_disk_clients; *c; c++)
+		if ((*c)->model_swapped)
+			(*c)->model_swapped(fd);
 	if (fd->model_changed)
 		fd->model_changed(fd);
 	spin_unlock_irq(&fd->lock);
@@ -700,11 +719,14 @@ void fb_disk_correct(struct fb_disk *fd)
 /* Called before blk-mq waits for the requests of a hardware queue that loses its last CPU. */
 static int fb_disk_cpu_offline(unsigned int cpu)
 {
+	const struct fb_disk_client *const *c;
 	struct fb_disk *fd;
 
 	mutex_lock(&fb_disks_mutex);
 	list_for_each_entry(fd, &fb_disks, node)
-		fb_disk_tell(cpu_offline, fd);
+		for (c = fb_disk_clients; *c; c++)
+			if ((*c)->cpu_offline)
+				(*c)->cpu_offline(fd);
 	mutex_unlock(&fb_disks_mutex);
 	return 0;
 }

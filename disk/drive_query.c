@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Commands that ask a drive about its state: whether it reads ahead, and whether it is spinning.
- *
- * Calls: disk/disk.c for the SCSI device, core/lookahead.c to report the drive's answer.
- * Locks: fb_disk.lock, not held while a command is in flight; the table is in disk/disk.h.
+ * No lock of ours is held while a command is in flight.
  */
 #include <linux/ata.h>
 #include <linux/slab.h>

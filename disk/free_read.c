@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Our own reads: their buffers, bios prepended to a foreground read, and the carrier, a
- * request of ours that the scheduler holds and aims just before it is dispatched
- * (Documentation/design.rst, The gap, the plan, and the carrier).
- *
- * Calls: disk/verify.c, which says how a read is sent and what its end means.
- * Locks: fb_disk.lock guards buffer states and the carrier; the table is in disk/disk.h.
+ * Our own reads: their buffers, bios prepended to a foreground read, and the carrier, a request
+ * of ours that the scheduler holds and aims just before it is dispatched
+ * (Documentation/design.rst, The gap, the plan, and the carrier). Locks: fb_disk.lock.
  */
 #include <linux/blk-crypto.h>
 #include <linux/blk-integrity.h>
@@ -268,10 +265,10 @@ void fb_free_read_free_all(struct fb_free_reads *bufs)
 
 static struct fb_free_read *fb_free_read_find_free(struct fb_disk *fd)
 {
-	struct fb_free_read *buf;
+	struct fb_free_read *buf = NULL;
 
 	lockdep_assert_held(&fd->lock);
-	fb_free_read_for_each(fd, buf)
+	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
 		if (buf->state == FB_FREE_READ_FREE)
 			return buf;
 	return NULL;
@@ -338,10 +335,10 @@ static u32 fb_free_read_segment(const struct fb_disk *fd)
  */
 void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u32 nsect)
 {
-	struct fb_free_read *buf;
+	struct fb_free_read *buf = NULL;
 
 	lockdep_assert_held(&fd->lock);
-	fb_free_read_for_each(fd, buf)
+	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
 		buf->dirty |= buf->state >= FB_FREE_READ_SENT && lbn < buf->lbn + buf->nsect &&
 			      buf->lbn < lbn + nsect;
 }

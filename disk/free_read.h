@@ -135,10 +135,14 @@ struct fb_reads {
 	struct fb_free_reads *bufs;
 };
 
-/* each buffer of a disk that may have none; [L], or the thread, which sees each it has to */
-#define fb_free_read_for_each(fd, b)						\
-	for ((b) = (fd)->reads.bufs ? (fd)->reads.bufs->buf : NULL;		\
-	     (b) && (b) < (fd)->reads.bufs->buf + READ_ONCE((fd)->reads.bufs->n); (b)++)
+/* The buffer behind @buf, or the first one if that is NULL. [L], or the thread */
+static inline struct fb_free_read *fb_free_read_next(const struct fb_free_reads *bufs,
+						     const struct fb_free_read *buf)
+{
+	u32 i = buf ? buf - bufs->buf + 1 : 0;
+
+	return bufs && i < READ_ONCE(bufs->n) ? &bufs->buf[i] : NULL;
+}
 
 struct fb_free_reads *fb_free_read_alloc_all(struct fb_disk *fd);
 int fb_free_read_grow(struct fb_disk *fd, u32 n);

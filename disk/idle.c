@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reads while the disk is idle (Practical Scrubbing, section V). The Waiting policy of
- * core/idle_policy.c decides when, the task's order (core/idle_order.c) where. Only one is in
- * flight at a time, so that a foreground request waits for no more than that one.
- *
- * The thread finds the next read and enters the carrier; the scheduler dispatches it if there
- * is still no foreground request when its queue runs.
- *
- * Calls: disk/coverage.c for the task that idle time goes to, disk/free_read.c for the carrier,
- * disk/drive_query.c, core/quarantine.c.
- * Locks: fb_disk.lock for fb_disk.idle; the table is in disk/disk.h. Orders are the thread's.
+ * core/idle_policy.c decides when, the task's order (core/idle_order.c) where. The thread finds
+ * the next read and enters the carrier; the scheduler sends it if there is still no foreground
+ * request when its queue runs. Locks: fb_disk.lock for fb_disk.idle; orders are the thread's.
  */
 #include <linux/blk-mq.h>
 

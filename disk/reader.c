@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The thread of a disk: it searches gaps for the blocks that tasks want, keeps the carrier
- * ready for its plans, and uses idle time (disk/idle.c). It passes plans to the scheduler
- * through the mailbox (disk/gap.c).
- *
- * Calls: disk/coverage.c for what is wanted, core/search.c, disk/free_read.c for the carrier,
- * disk/idle.c, disk/gap.c.
- * Locks: fb_disk.lock; the table is in disk/disk.h. struct fb_coverage belongs to the thread.
+ * The thread of a disk: it searches gaps for the blocks that tasks want, keeps the carrier ready
+ * for its plans, and uses idle time (disk/idle.c). It passes plans to the scheduler through the
+ * mailbox (disk/gap.c). Locks: fb_disk.lock; struct fb_coverage belongs to the thread.
  */
 #include <linux/kthread.h>
 #include <linux/sched.h>
@@ -214,11 +210,11 @@ static void fb_reader_wait(struct fb_coverage *cov)
 /* No buffer of ours is in use by the drive, the scheduler or a consumer. */
 static bool fb_reader_drained(struct fb_disk *fd)
 {
-	struct fb_free_read *buf;
+	struct fb_free_read *buf = NULL;
 	bool drained = true;
 
 	spin_lock_irq(&fd->lock);
-	fb_free_read_for_each(fd, buf)
+	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
 		drained &= buf->state == FB_FREE_READ_FREE;
 	spin_unlock_irq(&fd->lock);
 	return drained;

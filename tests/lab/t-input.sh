@@ -97,7 +97,7 @@ bad_model_file "a bad value" bad-value.fbmodel 'line [0-9]+: .*heads'
 bad_model_file "other firmware's" bad-revision.fbmodel "firmware '9', the disk says '1'"
 bad_model_file "another unit's" bad-wwn.fbmodel "'naa.5000c500a1b2c3d4', this one is 'naa\."
 bad_model_file "a granule too small" bad-granule.fbmodel 'granule of 4 sectors'
-expect_ok "the log names the reason" logged 'model refused: granule of 4 '
+expect_ok "the log names the reason" logged 'the model was refused: granule of 4 '
 
 if dd if=$model of="$dir/model" bs=512 seek=1 count=1 conv=notrunc 2>/dev/null; then
 	not_ok "out of order: refused" "taken"
@@ -161,10 +161,10 @@ fi
 # two MiB of buffers, and a map; a table of checksums, taken before the buffers, has one more
 echo 3 > /sys/module/freeblock/parameters/memory_mib
 refused "scan: no memory beside checksums" "$dir/scan" 'start crc'
-expect_ok "the log says what needs it" logged 'a task needs .* KiB more than memory_mib=3'
+expect_ok "the log says what needs it" logged 'a task needs .* KiB, more than memory_mib=3'
 echo 1 > /sys/module/freeblock/parameters/memory_mib
 refused "scan: no memory for checksums" "$dir/scan" 'start crc'
-expect_ok "the log says that they need it" logged 'checksums needs .* KiB more than memory_mib=1'
+expect_ok "the log says that they need it" logged 'checksums needs .* KiB, more than memory_mib=1'
 echo 1024 > /sys/module/freeblock/parameters/memory_mib
 
 # ---- a large coverage given back: no write takes long
