@@ -12,16 +12,17 @@
 
 cpu=/sys/devices/system/cpu
 
-# held: our thread has a request on CPU 1's hardware queue and is stuck on CPU 2, not while it
-# submits one: that request would be held up like anybody else's
+# held: our thread has a request on CPU 1's hardware queue, sleeps, and is stuck on CPU 2 from
+# when it wakes. Caught while it submits, runs the queue or returns a request, it would hold that
+# one up like any other task that gets no processor time.
 held()
 {
 	taskset -p 2 "$thread" || return 1
 	sleep 0.3
 	taskset -p 4 "$thread"
 	sleep 0.1
-	grep -q fb_reader_thread /proc/"$thread"/stack &&
-		! grep -q submit_bio /proc/"$thread"/stack &&
+	cat /proc/"$thread"/stack > /tmp/stack
+	grep -q fb_reader_thread /tmp/stack && ! grep -Eq 'blk_|bio|fb_free|fb_idle' /tmp/stack &&
 		grep -q busy=1 /sys/kernel/debug/block/"$disk"/hctx1/sched_tags
 }
 
@@ -46,6 +47,7 @@ taskset 4 chrt -f 20 sh -c 'while :; do :; done' &
 hog=$!
 wait_for 20 held || die "no request is held"
 echo 0 > $cpu/cpu1/online &
+note "the thread: $(tr '\n' ' ' < /tmp/stack)"
 expect_ok "the CPU goes offline" wait_for 10 grep -qx 0,2 $cpu/online
 expect_ok "while the thread is stuck" grep -q '^[0-9]* (freeblock/.*) R ' /proc/"$thread"/stat
 
