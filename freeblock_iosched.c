@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * freeblock: an I/O scheduler that orders foreground requests by rotational position, keeps
- * two commands at the drive, and reads wanted blocks in the gaps between the requests (Lumb,
- * Schindler, Ganger, "Freeblock Scheduling Outside of Disk Firmware", FAST 2002).
+ * freeblock: an I/O scheduler that orders foreground requests by rotational position, keeps two
+ * commands at the drive, and reads wanted blocks in the gaps between requests (Lumb, Schindler,
+ * Ganger, "Freeblock Scheduling Outside of Disk Firmware", FAST 2002). Here are the elevator's
+ * callbacks; this file deals with blk-mq and not with seeks.
  *
- * This file has the elevator's callbacks: a request is inserted, dispatched, completed or
- * requeued. It deals with blk-mq and not with seeks; core/policy.c, core/search.c,
- * core/head.c and disk_model.c deal with seeks and not with blk-mq.
- *
- * Calls: sched/ for the pool, the choice and commands in flight; disk/free_read.c, disk/idle.c
- * and disk/verify.c for our own reads; disk/disk.c to attach to a disk and detach from it.
- *
- * Locks: all state of a queue is guarded by fb_disk.lock of the disk it is attached to
- * (irqsave: completions arrive in hard and soft interrupts). It nests inside blk-mq's
- * locks. Requests are freed and queues are run after it has been dropped. The lock table
- * is in disk/disk.h.
+ * Locks: fb_disk.lock guards all state of a queue. Requests are freed and queues are run after
+ * it has been dropped. The table is in disk/disk.h.
  */
 #include <linux/module.h>
 #include <linux/sched/mm.h>
@@ -466,12 +458,6 @@ static struct request *fb_iosched_send_bypass(struct fb_sched *fs)
 	return rq;
 }
 
-/* a queue freeze runs the queue, and waits until the carrier is returned */
-static bool fb_iosched_must_return(const struct fb_sched *fs)
-{
-	return fs->fd->reads.rq && percpu_ref_is_dying(&fs->q->q_usage_counter);
-}
-
 static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 {
 	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
@@ -489,7 +475,7 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 			fb_iosched_fill_slot(fs);
 	if (!rq)
 		rq = fb_iosched_send_idle(fs);
-	back = fb_iosched_must_return(fs);
+	back = fb_free_read_is_awaited(fs->fd);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	if (back)
 		fb_free_read_return(fs->fd);
@@ -518,7 +504,7 @@ static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 	if (!list_empty(&fs->bypass))
 		work = fb_sched_is_hands_off(fs) || fs->nr_flight < fs->depth ||
 		       !fb_sched_rq(list_first_entry(&fs->bypass, struct request, queuelist));
-	work = work || fb_iosched_idle_is_due(fs) || fb_iosched_must_return(fs);
+	work = work || fb_iosched_idle_is_due(fs) || fb_free_read_is_awaited(fs->fd);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	return work;
 }
@@ -545,15 +531,6 @@ static void fb_iosched_lose_tail(struct fb_sched *fs)
 	fs->tail_known = fs->nr_flight && fs->tail_known;
 	fb_gap_void(fs->fd);
 	fb_choice_drop_plan(fs);
-}
-
-static void fb_iosched_judge(struct fb_sched *fs)
-{
-	if (!fb_disk_judge(fs->fd, &fs->head))
-		return;
-	fb_choice_void(fs);
-	pr_warn("freeblock: %s: wrong model, or write cache on: scheduling as mq-deadline\n",
-		fs->fd->name);
 }
 
 /* the drive changed the order: predict the tail from the last command still in flight */
@@ -599,7 +576,11 @@ static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64
 		return true;
 	if (!fb_inflight_observe(fs, fq, now))
 		fb_iosched_lose_tail(fs);
-	fb_iosched_judge(fs);
+	if (fb_disk_judge(fd, &fs->head)) {
+		fb_choice_void(fs);
+		pr_warn("freeblock: %s: the model is wrong or a write cache is on: requests are scheduled as by mq-deadline\n",
+			fd->name);
+	}
 	if (overtaken || !fs->tail_known)
 		fb_iosched_retail(fs);
 	return !fb_inflight_hold(fs) || !list_empty(&fs->bypass);

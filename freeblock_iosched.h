@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Registration of the elevator with the block layer.
- */
 #ifndef FB_IOSCHED_H
 #define FB_IOSCHED_H
 

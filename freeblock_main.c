@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Module init and exit. Lower layers tell higher ones about disks through a table of callbacks
+ * Module init and exit. Lower floors tell higher ones about disks through a table of callbacks
  * that is handed down from here (struct fb_disk_client).
- *
- * Calls: disk/delivery.c, disk/disk.c, disk/memory.c, freeblock_iosched.c, sysfs.c, tasks/user.c.
- * Locks: none.
  */
 #include <linux/module.h>
 
@@ -18,7 +15,6 @@
 #include "tasks/user.h"
 
 static const struct fb_disk_client *const fb_main_clients[] = {
-	&fb_delivery_client,
 	&fb_verify_client,
 	&fb_idle_client,
 	&fb_gap_client,

@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The coverage of a disk's tasks: which blocks gaps are searched for, which are in flight, and
- * what a completed read means for each task.
- *
- * Each task gets each block exactly once: its own map says whether a block is wanted, in flight
- * or done. While several tasks are active, fb_coverage.all is the union of what they want; a
- * block that several of them want is read once and shared. Only the thread changes maps. The
- * state of the buffers tells it what has been sent and completed: SENT (it marks the blocks as
- * in flight) -> ENDED -> DELIVER (workqueues call the consumers; it marks blocks that were
- * delivered as done) -> FREE.
- *
- * All functions run in the thread unless they say otherwise.
- *
- * Calls: disk/delivery.c; disk/free_read.c; fb_bitmap.c, core/quarantine.c and
- * core/block_value.c.
- * Locks: fb_disk.lock for states and counts; the table is in disk/disk.h.
+ * what a completed read means for each task. Each task gets each block exactly once
+ * (Documentation/design.rst, Coverage). Only the thread changes maps, and all functions run in
+ * it unless they say otherwise. Locks: fb_disk.lock for states and counts.
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -26,9 +15,28 @@
 /* Ranges are entered in pieces of this many granules; the thread does other work in between. */
 #define FB_COVERAGE_CHUNK 65536
 
+/* The next task, from slot @i on, that the thread reads for; @i moves behind it. */
+static struct freeblock_task *fb_coverage_next_active(const struct fb_coverage *cov, u32 *i)
+{
+	struct freeblock_task *task;
+
+	while (*i < FREEBLOCK_TASKS) {
+		task = cov->task[(*i)++];
+		if (task && task->active)
+			return task;
+	}
+	return NULL;
+}
+
 static u32 fb_coverage_granule(const struct fb_coverage *cov)
 {
 	return dm_info(cov->fd->model)->granule_sectors;
+}
+
+/* Are several tasks active, so that fb_coverage.all is in use? */
+static bool fb_coverage_is_joint(const struct fb_coverage *cov)
+{
+	return READ_ONCE(cov->nactive) > 1;
 }
 
 /*
@@ -37,7 +45,7 @@ static u32 fb_coverage_granule(const struct fb_coverage *cov)
  */
 static bool fb_coverage_is_stalled(const struct freeblock_task *task)
 {
-	return READ_ONCE(task->fd->cov->nactive) > 1 && READ_ONCE(task->held) >= FREEBLOCK_HELD;
+	return fb_coverage_is_joint(task->fd->cov) && READ_ONCE(task->held) >= FREEBLOCK_HELD;
 }
 
 static bool fb_coverage_is_hungry(const struct freeblock_task *task)
@@ -83,7 +91,7 @@ bool fb_coverage_may_read(struct fb_disk *fd)
 static bool fb_coverage_may_take(const struct fb_coverage *cov, const struct freeblock_task *task)
 {
 	return task && task->active && !task->behind &&
-	       !(cov->joint && fb_coverage_is_stalled(task));
+	       !fb_coverage_is_stalled(task);
 }
 
 /* ---- runs of granules that lie on one track ---- */
@@ -95,6 +103,7 @@ static bool fb_coverage_may_take(const struct fb_coverage *cov, const struct fre
  * @map: the map in which a buffer's blocks are moved
  * @mask: the buffer's granules that are moved
  * @base: the buffer's first granule
+ * @land: what becomes of them: fb_bitmap_done() or fb_bitmap_untake()
  * @op: the change that is entered
  */
 struct fb_coverage_walk {
@@ -103,6 +112,7 @@ struct fb_coverage_walk {
 	struct fb_bitmap *map;
 	unsigned long *mask;
 	u64 base;
+	u32 (*land)(struct fb_bitmap *bm, u64 first, u32 n, u32 group);
 	struct fb_op *op;
 };
 
@@ -145,11 +155,11 @@ static void fb_coverage_wanted_runs(struct fb_coverage *cov, const struct fb_bit
 
 static bool fb_coverage_is_wanted(const struct fb_coverage *cov, u64 granule)
 {
-	u32 i;
+	const struct freeblock_task *task;
+	u32 i = 0;
 
-	for (i = 0; i < FREEBLOCK_TASKS; i++)
-		if (cov->task[i] && cov->task[i]->active &&
-		    fb_bitmap_is_wanted(&cov->task[i]->map, granule))
+	while ((task = fb_coverage_next_active(cov, &i)))
+		if (fb_bitmap_is_wanted(&task->map, granule))
 			return true;
 	return false;
 }
@@ -174,30 +184,19 @@ static void fb_coverage_leave_run(void *ctx, u64 first, u32 n, u32 group)
 			fb_bitmap_unwant(&walk->cov->all, first + i, 1, group);
 }
 
-static struct freeblock_task *fb_coverage_sole(const struct fb_coverage *cov)
-{
-	u32 i;
-
-	for (i = 0; i < FREEBLOCK_TASKS; i++)
-		if (cov->task[i] && cov->task[i]->active)
-			return cov->task[i];
-	return NULL;
-}
-
 static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task *task)
 {
 	struct fb_coverage_walk walk = { .task = task };
+	u32 i = 0;
 
-	if (cov->nactive == 1) {
-		fb_bitmap_copy(&cov->all, &fb_coverage_sole(cov)->map);
-		cov->joint = true;
-	}
+	if (cov->nactive == 1)
+		fb_bitmap_copy(&cov->all, &fb_coverage_next_active(cov, &i)->map);
 	task->active = true;
 	task->late = false;
 	fb_pace_begin(&task->pace, task->map.n_done, ktime_get_ns());
 	WRITE_ONCE(cov->nactive, cov->nactive + 1);
 	cov->weighed = NULL;
-	if (cov->joint)
+	if (fb_coverage_is_joint(cov))
 		fb_coverage_wanted_runs(cov, &task->map, fb_coverage_join_run, &walk);
 }
 
@@ -208,10 +207,8 @@ static void fb_coverage_deactivate(struct fb_coverage *cov, struct freeblock_tas
 	task->active = false;
 	WRITE_ONCE(cov->nactive, cov->nactive - 1);
 	cov->weighed = NULL;
-	if (cov->nactive > 1)
+	if (fb_coverage_is_joint(cov))
 		fb_coverage_wanted_runs(cov, &task->map, fb_coverage_leave_run, &walk);
-	else
-		cov->joint = false;
 }
 
 /* Would the task miss its deadline at its present rate, and can it take more? */
@@ -243,17 +240,14 @@ static bool fb_coverage_goes_first(const struct freeblock_task *a, const struct 
  */
 struct freeblock_task *fb_coverage_idle_task(struct fb_coverage *cov)
 {
-	struct freeblock_task *first = NULL;
-	u32 i;
+	struct freeblock_task *first = NULL, *task;
+	u32 i = 0;
 
-	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		struct freeblock_task *task = cov->task[i];
-
-		if (fb_coverage_is_hungry(task) && task->active && task->map.n_wanted &&
+	while ((task = fb_coverage_next_active(cov, &i)))
+		if (fb_coverage_is_hungry(task) && task->map.n_wanted &&
 		    !fb_coverage_is_stalled(task) && !task->behind &&
 		    (!first || fb_coverage_goes_first(task, first)))
 			first = task;
-	}
 	return first;
 }
 
@@ -265,15 +259,14 @@ static void fb_coverage_pick_map(struct fb_coverage *cov)
 {
 	struct freeblock_task *late = NULL, *task;
 	u64 now = ktime_get_ns();
-	u32 i;
+	u32 i = 0;
 
 	cov->map = NULL;
 	cov->hurried = NULL;
-	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		task = cov->task[i];
-		if (!task || !task->active || task->behind)
+	while ((task = fb_coverage_next_active(cov, &i))) {
+		if (task->behind)
 			continue;
-		cov->map = cov->joint ? &cov->all : &task->map;
+		cov->map = fb_coverage_is_joint(cov) ? &cov->all : &task->map;
 		task->late = fb_coverage_is_late(task, now);
 		if (!task->late)
 			continue;
@@ -333,11 +326,11 @@ static bool fb_coverage_is_on_its_way(const struct freeblock_task *task,
  */
 static void fb_coverage_add_flying(struct fb_coverage_walk *walk, u64 first, u32 n)
 {
-	const struct fb_free_reads *bufs = walk->cov->fd->reads.bufs;
-	u32 granule = fb_coverage_granule(walk->cov), i;
+	u32 granule = fb_coverage_granule(walk->cov);
+	const struct fb_free_read *buf = NULL;
 
-	for (i = 0; walk->task->map.n_flying && i < READ_ONCE(bufs->n); i++) {
-		const struct fb_free_read *buf = &bufs->buf[i];
+	while (walk->task->map.n_flying &&
+	       (buf = fb_free_read_next(walk->cov->fd->reads.bufs, buf))) {
 		u64 base = div_u64(buf->lbn, granule);
 		u64 end = min(first + n, base + DIV_ROUND_UP(buf->nsect, granule));
 		unsigned int b = max(first, base) - base, e;
@@ -384,7 +377,7 @@ static void fb_coverage_add_run(void *ctx, u64 first, u32 n, u32 group)
 	else
 		for_each_set_bitrange_from(b, e, op->bits, end)
 			fb_coverage_add_some(walk, op->base + b, op->base + e, group);
-	if (walk->task->active && walk->cov->joint)
+	if (walk->task->active && fb_coverage_is_joint(walk->cov))
 		fb_coverage_join_run(walk, first, n, group);
 }
 
@@ -393,7 +386,7 @@ static void fb_coverage_remove_run(void *ctx, u64 first, u32 n, u32 group)
 	struct fb_coverage_walk *walk = ctx;
 
 	fb_bitmap_unwant(&walk->task->map, first, n, group);
-	if (walk->task->active && walk->cov->joint)
+	if (walk->task->active && fb_coverage_is_joint(walk->cov))
 		fb_coverage_leave_run(walk, first, n, group);
 }
 
@@ -503,22 +496,13 @@ static void fb_coverage_take_run(void *ctx, u64 first, u32 n, u32 group)
 	fb_bitmap_take(walk->map, first, n, group);
 }
 
-static void fb_coverage_untake_run(void *ctx, u64 first, u32 n, u32 group)
+static void fb_coverage_land_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct fb_coverage_walk *walk = ctx;
 	unsigned int b = first - walk->base, e, end = b + n;
 
 	for_each_set_bitrange_from(b, e, walk->mask, end)
-		fb_bitmap_untake(walk->map, walk->base + b, e - b, group);
-}
-
-static void fb_coverage_done_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	struct fb_coverage_walk *walk = ctx;
-	unsigned int b = first - walk->base, e, end = b + n;
-
-	for_each_set_bitrange_from(b, e, walk->mask, end)
-		fb_bitmap_done(walk->map, walk->base + b, e - b, group);
+		walk->land(walk->map, walk->base + b, e - b, group);
 }
 
 /* These blocks of a read are done for all tasks: want them again if any task still wants them. */
@@ -527,7 +511,7 @@ static void fb_coverage_settle_run(void *ctx, u64 first, u32 n, u32 group)
 	struct fb_coverage_walk *walk = ctx;
 	unsigned int b = first - walk->base, end = b + n;
 
-	fb_coverage_done_run(ctx, first, n, group);
+	fb_coverage_land_run(ctx, first, n, group);
 	for_each_set_bit_from(b, walk->mask, end) {
 		if (fb_coverage_is_wanted(walk->cov, walk->base + b))
 			fb_bitmap_want(walk->map, walk->base + b, 1, group);
@@ -545,7 +529,7 @@ static bool fb_coverage_is_served(const struct freeblock_task *task, const struc
 /* Mark the blocks of a read that has been sent as in flight, for each task that wants them. */
 static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 {
-	struct fb_coverage_walk walk = { .cov = cov };
+	struct fb_coverage_walk walk = {};
 	u32 i, pending = 0;
 
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
@@ -561,7 +545,7 @@ static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 			pending |= BIT(i);
 		bitmap_or(buf->mask, buf->mask, walk.mask, FB_FREE_READ_GRANULES);
 	}
-	if (cov->joint) {
+	if (fb_coverage_is_joint(cov)) {
 		walk.map = &cov->all;
 		walk.mask = buf->mask;
 		fb_coverage_buf_runs(cov, buf, fb_coverage_take_run, &walk);
@@ -573,35 +557,35 @@ static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 
 static void fb_coverage_settle(struct fb_coverage *cov, struct fb_free_read *buf)
 {
-	struct fb_coverage_walk walk = { .cov = cov, .map = &cov->all, .mask = buf->mask };
+	struct fb_coverage_walk walk = {
+		.cov = cov, .map = &cov->all, .mask = buf->mask, .land = fb_bitmap_done
+	};
 
-	if (cov->joint)
+	if (fb_coverage_is_joint(cov))
 		fb_coverage_buf_runs(cov, buf, fb_coverage_settle_run, &walk);
 	spin_lock_irq(&cov->fd->lock);
 	buf->state = FB_FREE_READ_FREE;
 	spin_unlock_irq(&cov->fd->lock);
 }
 
-/* Apply @fn to the shares that the tasks in @slots have in a read. */
-static void fb_coverage_each_share(struct fb_coverage *cov, struct fb_free_read *buf, u32 slots,
-				   fb_runs_fn fn)
+/* The shares that the tasks in @slots have in a read are done, or wanted again. */
+static void fb_coverage_land(struct fb_coverage *cov, struct fb_free_read *buf, unsigned long slots,
+			     u32 (*land)(struct fb_bitmap *bm, u64 first, u32 n, u32 group))
 {
-	struct fb_coverage_walk walk = { .cov = cov };
+	struct fb_coverage_walk walk = { .land = land };
 	u32 i;
 
-	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		if (!(slots & BIT(i)))
-			continue;
+	for_each_set_bit(i, &slots, FREEBLOCK_TASKS) {
 		walk.map = &cov->task[i]->map;
 		walk.mask = buf->share[i].mask;
-		fb_coverage_buf_runs(cov, buf, fn, &walk);
+		fb_coverage_buf_runs(cov, buf, fb_coverage_land_run, &walk);
 	}
 }
 
 /* Deliver a read to no task: all of its blocks are wanted again. */
 static void fb_coverage_give_up(struct fb_coverage *cov, struct fb_free_read *buf)
 {
-	fb_coverage_each_share(cov, buf, buf->pending, fb_coverage_untake_run);
+	fb_coverage_land(cov, buf, buf->pending, fb_bitmap_untake);
 	buf->pending = 0;
 	fb_coverage_settle(cov, buf);
 }
@@ -611,7 +595,7 @@ static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb
 {
 	u32 granule = fb_coverage_granule(cov), i, k;
 
-	if (!cov->joint)
+	if (!fb_coverage_is_joint(cov))
 		return true;
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
 		const struct freeblock_task *task = cov->task[i];
@@ -663,7 +647,7 @@ static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *b
 {
 	unsigned int from = buf->good / fb_coverage_granule(cov) + 1, i;
 	DECLARE_BITMAP(tail, FB_FREE_READ_GRANULES);
-	struct fb_coverage_walk walk = { .cov = cov, .mask = tail };
+	struct fb_coverage_walk walk = { .mask = tail, .land = fb_bitmap_untake };
 
 	if (from >= FB_FREE_READ_GRANULES)
 		return;
@@ -672,12 +656,12 @@ static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *b
 		bool all = i == FREEBLOCK_TASKS;
 		unsigned long *mask = all ? buf->mask : buf->share[i].mask;
 
-		if (all ? !cov->joint : !(buf->pending & BIT(i)))
+		if (all ? !fb_coverage_is_joint(cov) : !(buf->pending & BIT(i)))
 			continue;
 		walk.map = all ? &cov->all : &cov->task[i]->map;
 		bitmap_copy(tail, mask, FB_FREE_READ_GRANULES);
 		bitmap_clear(tail, 0, from);
-		fb_coverage_buf_runs(cov, buf, fb_coverage_untake_run, &walk);
+		fb_coverage_buf_runs(cov, buf, fb_coverage_land_run, &walk);
 		bitmap_andnot(mask, mask, tail, FB_FREE_READ_GRANULES);
 	}
 }
@@ -685,12 +669,12 @@ static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *b
 /* Withhold a read that may come from the cache from the tasks that need the medium's content. */
 static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *buf)
 {
+	unsigned long pending = buf->pending;
 	u32 i;
 
 	lockdep_assert_held(&cov->fd->lock);
-	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		if (!(buf->pending & BIT(i)) ||
-		    !(cov->task[i]->ops->flags & FREEBLOCK_MEDIUM))
+	for_each_set_bit(i, &pending, FREEBLOCK_TASKS) {
+		if (!(cov->task[i]->ops->flags & FREEBLOCK_MEDIUM))
 			continue;
 		buf->pending &= ~BIT(i);
 		buf->voided |= BIT(i);
@@ -702,9 +686,14 @@ static void fb_coverage_withhold(struct fb_coverage *cov, struct fb_free_read *b
 /* A read has completed: deliver it, or want its blocks again. */
 static void fb_coverage_absorb_ended(struct fb_coverage *cov, struct fb_free_read *buf, bool dirty)
 {
-	bool known = !dirty && buf->status != BLK_STS_AGAIN && fb_delivery_judge(cov, buf);
-	u32 i, pending;
+	unsigned long pending;
+	bool known;
+	u32 i;
 
+	spin_lock_irq(&cov->fd->lock);
+	fb_coverage_count_ended(cov, buf, dirty);
+	spin_unlock_irq(&cov->fd->lock);
+	known = !dirty && buf->status != BLK_STS_AGAIN && fb_delivery_judge(cov, buf);
 	if ((buf->status && !known) || dirty || !buf->pending) {
 		fb_coverage_give_up(cov, buf);
 		return;
@@ -716,13 +705,11 @@ static void fb_coverage_absorb_ended(struct fb_coverage *cov, struct fb_free_rea
 	if (!buf->proven)
 		fb_coverage_withhold(cov, buf);
 	pending = buf->pending;
-	for (i = 0; i < FREEBLOCK_TASKS; i++)
-		if (pending & BIT(i))
-			cov->task[i]->held++;
+	for_each_set_bit(i, &pending, FREEBLOCK_TASKS)
+		cov->task[i]->held++;
 	spin_unlock_irq(&cov->fd->lock);
-	for (i = 0; i < FREEBLOCK_TASKS; i++)
-		if (pending & BIT(i))
-			fb_delivery_begin(cov->task[i]);
+	for_each_set_bit(i, &pending, FREEBLOCK_TASKS)
+		fb_delivery_begin(cov->task[i]);
 }
 
 static void fb_coverage_absorb_delivered(struct fb_coverage *cov, struct fb_free_read *buf)
@@ -736,8 +723,8 @@ static void fb_coverage_absorb_delivered(struct fb_coverage *cov, struct fb_free
 	buf->served = 0;
 	buf->voided = 0;
 	spin_unlock_irq(&cov->fd->lock);
-	fb_coverage_each_share(cov, buf, served, fb_coverage_done_run);
-	fb_coverage_each_share(cov, buf, voided, fb_coverage_untake_run);
+	fb_coverage_land(cov, buf, served, fb_bitmap_done);
+	fb_coverage_land(cov, buf, voided, fb_bitmap_untake);
 	if (!pending)
 		fb_coverage_settle(cov, buf);
 }
@@ -762,14 +749,10 @@ static bool fb_coverage_absorb_buf(struct fb_coverage *cov, struct fb_free_read 
 		fb_coverage_take(cov, buf);
 		fb_quarantine_sent(&cov->fd->quarantine, buf->lbn, buf->nsect, ktime_get_ns());
 	}
-	if (state == FB_FREE_READ_ENDED) {
-		spin_lock_irq(&cov->fd->lock);
-		fb_coverage_count_ended(cov, buf, dirty);
-		spin_unlock_irq(&cov->fd->lock);
+	if (state == FB_FREE_READ_ENDED)
 		fb_coverage_absorb_ended(cov, buf, dirty);
-	} else if (state == FB_FREE_READ_DELIVER) {
+	else if (state == FB_FREE_READ_DELIVER)
 		fb_coverage_absorb_delivered(cov, buf);
-	}
 	return state >= FB_FREE_READ_ENDED && READ_ONCE(buf->state) == FB_FREE_READ_FREE &&
 	       buf->status != BLK_STS_AGAIN;
 }
@@ -804,23 +787,15 @@ static void fb_coverage_publish(struct fb_coverage *cov)
  */
 void fb_coverage_absorb(struct fb_coverage *cov)
 {
-	u32 i;
+	struct fb_free_read *buf = NULL;
 
-	for (i = 0; i < READ_ONCE(cov->fd->reads.bufs->n); i++)
-		if (fb_coverage_absorb_buf(cov, &cov->fd->reads.bufs->buf[i]))
+	while ((buf = fb_free_read_next(cov->fd->reads.bufs, buf)))
+		if (fb_coverage_absorb_buf(cov, buf))
 			cov->blocked = false;
 	fb_coverage_publish(cov);
 }
 
 /* ---- tasks ---- */
-
-/* A task may be over: it is stopping or wants nothing, and nothing is in flight for it. */
-static void fb_coverage_try_end(struct fb_coverage *cov, struct freeblock_task *task)
-{
-	if (task->active)
-		fb_coverage_deactivate(cov, task);
-	fb_delivery_try_end(task);
-}
 
 static void fb_coverage_attend_task(struct fb_coverage *cov, struct freeblock_task *task)
 {
@@ -840,8 +815,11 @@ static void fb_coverage_attend_task(struct fb_coverage *cov, struct freeblock_ta
 		fb_delivery_catch_up(task);
 	if (state == FB_TASK_STOPPING ||
 	    (state == FB_TASK_RUNNING && !task->map.n_wanted && !READ_ONCE(task->ntodo) &&
-	     !(task->ops->flags & FREEBLOCK_KEEP)))
-		fb_coverage_try_end(cov, task);
+	     !(task->ops->flags & FREEBLOCK_KEEP))) {
+		if (task->active)
+			fb_coverage_deactivate(cov, task);
+		fb_delivery_try_end(task);
+	}
 }
 
 /**
@@ -885,16 +863,17 @@ static bool fb_coverage_task_has_work(const struct fb_coverage *cov,
  */
 bool fb_coverage_has_work(struct fb_coverage *cov)
 {
-	struct fb_free_reads *bufs = cov->fd->reads.bufs;
-	bool work = false;
+	const struct fb_free_read *buf = NULL;
 	u32 i;
 
 	lockdep_assert_held(&cov->fd->lock);
-	for (i = 0; !work && i < FREEBLOCK_TASKS; i++)
-		work = fb_coverage_task_has_work(cov, cov->task[i]);
-	for (i = 0; !work && i < bufs->n; i++)
-		work = bufs->buf[i].state == FB_FREE_READ_ENDED ||
-		       (bufs->buf[i].state == FB_FREE_READ_DELIVER &&
-			(bufs->buf[i].served || bufs->buf[i].voided || !bufs->buf[i].pending));
-	return work;
+	for (i = 0; i < FREEBLOCK_TASKS; i++)
+		if (fb_coverage_task_has_work(cov, cov->task[i]))
+			return true;
+	while ((buf = fb_free_read_next(cov->fd->reads.bufs, buf)))
+		if (buf->state == FB_FREE_READ_ENDED ||
+		    (buf->state == FB_FREE_READ_DELIVER &&
+		     (buf->served || buf->voided || !buf->pending)))
+			return true;
+	return false;
 }

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The union of what a disk's tasks want, and what each read brings to each task. Kernel only.
- */
 #ifndef FB_COVERAGE_H
 #define FB_COVERAGE_H
 

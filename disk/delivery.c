@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Delivery of blocks to consumers and reports to the administrator: the states of tasks, blocks,
- * bad blocks, and the end of a task.
- *
- * Consumers are called from a workqueue, one call at a time for a task. A consumer keeps a
- * buffer until all of its blocks in it have been delivered; then the thread marks them as
- * done (disk/coverage.c).
- *
- * Calls: core/quarantine.c to judge errors; disk/cookie.c, disk/free_read.c, disk/gap.c,
- * disk/disk.c.
- * Locks: fb_disk.lock for states and counts; the table is in disk/disk.h.
- * freeblock_task.change and cookie_lock for cookies.
+ * bad blocks, and the end of a task. Consumers are called from a workqueue, one call at a time
+ * for a task. Locks: fb_disk.lock for states and counts.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -76,8 +68,6 @@ void fb_delivery_catch_up(struct freeblock_task *task)
 	spin_lock_irq(&task->fd->lock);
 	if (!task->ntodo && !task->caught_up) {
 		task->caught_up = true;
-	mutex_init(&task->change);
-	spin_lock_init(&task->cookie_lock);
 		fb_delivery_raise(task, FREEBLOCK_EVENT_CAUGHT_UP);
 	}
 	spin_unlock_irq(&task->fd->lock);
@@ -194,11 +184,6 @@ int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from, enu
 
 /* ---- blocks ---- */
 
-struct fb_delivery_count {
-	u64 done;
-	u64 failed;
-};
-
 /* documented in include/freeblock.h; set_bit_le() itself takes an int */
 void freeblock_coverage_set(struct freeblock_coverage *coverage, u64 block)
 {
@@ -227,8 +212,8 @@ static void fb_delivery_fed(struct freeblock_task *task)
 		wake_up(&task->fd->wait);
 }
 
-static void fb_delivery_block(struct freeblock_task *task, struct fb_free_read *buf, u32 i,
-			      struct fb_delivery_count *count)
+/* Return true if the block was read without error. */
+static bool fb_delivery_block(struct freeblock_task *task, struct fb_free_read *buf, u32 i)
 {
 	u32 granule = dm_info(task->fd->model)->granule_sectors;
 	u64 lbn = buf->lbn + (u64)i * granule;
@@ -245,14 +230,13 @@ static void fb_delivery_block(struct freeblock_task *task, struct fb_free_read *
 		/* The first sector not read is bad; the drive stopped there. */
 		block.status = buf->good >= i * granule ? BLK_STS_MEDIUM : BLK_STS_IOERR;
 		block.data = NULL;
-		count->failed++;
 	}
-	count->done++;
 	task->ops->block(task, &block);
 	fb_delivery_fed(task);
 	if (task->coverage && !block.status && !(task->ops->flags & FREEBLOCK_OWN_COVERAGE))
 		freeblock_coverage_set(task->coverage, div_u64(lbn, granule));
 	cond_resched();
+	return !block.status;
 }
 
 /*
@@ -279,37 +263,33 @@ static bool fb_delivery_claim(struct freeblock_task *task, struct fb_free_read *
 	return ours;
 }
 
-static void fb_delivery_done(struct freeblock_task *task, struct fb_free_read *buf,
-			     const struct fb_delivery_count *count)
-{
-	spin_lock_irq(&task->fd->lock);
-	task->done += count->done;
-	task->failed += count->failed;
-	task->held--;
-	buf->pending &= ~BIT(task->slot);
-	buf->served |= BIT(task->slot);
-	wake_up(&task->fd->wait);
-	spin_unlock_irq(&task->fd->lock);
-}
-
 static void fb_delivery_work(struct work_struct *work)
 {
 	struct freeblock_task *task = container_of(work, struct freeblock_task, deliver);
-	struct fb_free_reads *bufs = READ_ONCE(task->fd->reads.bufs);
-	unsigned int i;
-	u32 b;
-
+	struct fb_disk *fd = task->fd;
 	/* a task that was not started may be told of events before there are buffers */
-	for (b = 0; bufs && b < READ_ONCE(bufs->n); b++) {
-		struct fb_free_read *buf = &bufs->buf[b];
-		struct fb_delivery_count count = {};
+	struct fb_free_reads *bufs = READ_ONCE(fd->reads.bufs);
+	struct fb_free_read *buf = NULL;
+	unsigned int i;
+
+	while (bufs && (buf = fb_free_read_next(bufs, buf))) {
+		u64 done = 0, failed = 0;
 
 		if (!fb_delivery_claim(task, buf))
 			continue;
 		invalidate_kernel_vmap_range(buf->data, bufs->sectors << SECTOR_SHIFT);
-		for_each_set_bit(i, buf->share[task->slot].mask, FB_FREE_READ_GRANULES)
-			fb_delivery_block(task, buf, i, &count);
-		fb_delivery_done(task, buf, &count);
+		for_each_set_bit(i, buf->share[task->slot].mask, FB_FREE_READ_GRANULES) {
+			failed += !fb_delivery_block(task, buf, i);
+			done++;
+		}
+		spin_lock_irq(&fd->lock);
+		task->done += done;
+		task->failed += failed;
+		task->held--;
+		buf->pending &= ~BIT(task->slot);
+		buf->served |= BIT(task->slot);
+		wake_up(&fd->wait);
+		spin_unlock_irq(&fd->lock);
 	}
 	fb_delivery_tell(task);
 }
@@ -389,6 +369,8 @@ void fb_delivery_sweep(struct freeblock_task *task)
 void fb_delivery_setup(struct freeblock_task *task)
 {
 	task->caught_up = true;
+	mutex_init(&task->change);
+	spin_lock_init(&task->cookie_lock);
 	init_completion(&task->over);
 	INIT_WORK(&task->deliver, fb_delivery_work);
 	INIT_WORK(&task->ended, fb_delivery_ended_work);
@@ -444,7 +426,7 @@ static void fb_delivery_alarm(struct fb_coverage *cov, const char *name, u64 lbn
 		paused++;
 	}
 	spin_unlock_irq(&cov->fd->lock);
-	pr_warn("freeblock: %s: %u slow recoveries in a row, the last at sector %llu: %u tasks paused\n",
+	pr_warn("freeblock: %s: %u slow recoveries in a row, the last at sector %llu: %u tasks have been paused\n",
 		name, READ_ONCE(cov->fd->quarantine.slow_most), lbn, paused);
 	fb_delivery_mind_bad(cov, true);
 	fb_disk_uevent(cov->fd, "FREEBLOCK_ALARM_LBN", lbn);
@@ -489,7 +471,7 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 	if (verdict & FB_QUARANTINE_REPORT)
 		fb_disk_uevent(fd, "FREEBLOCK_BAD_LBN", lbn);
 	if (verdict & FB_QUARANTINE_DROPPED)
-		pr_warn_ratelimited("freeblock: %s: more than %u ranges with bad blocks: the oldest is read in gaps again\n",
+		pr_warn_ratelimited("freeblock: %s: there are more than %u ranges with bad blocks: the oldest is read in gaps again\n",
 				    name, FB_QUARANTINE_ZONES);
 	if (verdict & FB_QUARANTINE_ALARM)
 		fb_delivery_alarm(cov, name, lbn);
@@ -542,12 +524,3 @@ void fb_delivery_try_end(struct freeblock_task *task)
 	fb_delivery_drop_todo(task);
 	queue_work(fb_delivery_wq, &task->ended);
 }
-
-static void fb_delivery_init_disk(struct fb_disk *fd)
-{
-	fb_quarantine_init(&fd->quarantine);
-}
-
-const struct fb_disk_client fb_delivery_client = {
-	.init = fb_delivery_init_disk,
-};

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Delivery of blocks to consumers, and reports to the administrator. Kernel only.
- */
 #ifndef FB_DELIVERY_H
 #define FB_DELIVERY_H
 
@@ -24,7 +21,5 @@ int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from,
 		       enum fb_task_state to);
 bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf);
 void fb_delivery_mind_bad(struct fb_coverage *cov, bool flush);
-
-extern const struct fb_disk_client fb_delivery_client;
 
 #endif /* FB_DELIVERY_H */

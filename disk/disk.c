@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state of a disk that outlives a scheduler switch.
- *
- * A struct fb_disk is created when a disk first gets the scheduler; the scheduler attaches to
- * it and detaches from it. While the module is loaded, it is found again by the device's unique
- * id and capacity, unless it was among the oldest of many and was dropped. Without an id, a
- * device that comes back cannot be recognised: the fb_disk then lives as long as the gendisk.
- *
- * Calls: disk/memory.c, core/. Higher layers learn what happens to a disk through the table of
- * callbacks that freeblock_main.c passes to fb_disk_init().
- * Locks: see disk/disk.h. fb_disks_mutex is taken with the queue frozen.
+ * The state of a disk that outlives a scheduler switch: it is found again by unique id and
+ * capacity (Documentation/design.rst, Lifetime). Locks: see disk/disk.h.
  */
+#include <linux/cpuhotplug.h>
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
@@ -27,6 +20,7 @@ static LIST_HEAD(fb_disks_lost);	/* no longer found; fb_disk_lost_work() ends th
 static struct kset *fb_disk_kset;
 static struct dentry *fb_disk_debugfs;
 static const struct fb_disk_client *const *fb_disk_clients;
+static enum cpuhp_state fb_disk_hotplug;
 
 static void fb_disk_tell_changed(struct fb_disk *fd)
 {
@@ -36,16 +30,6 @@ static void fb_disk_tell_changed(struct fb_disk *fd)
 	for (c = fb_disk_clients; *c; c++)
 		if ((*c)->changed)
 			(*c)->changed(fd);
-}
-
-static void fb_disk_tell_gone(struct fb_disk *fd)
-{
-	const struct fb_disk_client *const *c;
-
-	lockdep_assert_held(&fb_disks_mutex);
-	for (c = fb_disk_clients; *c; c++)
-		if ((*c)->gone)
-			(*c)->gone(fd);
 }
 
 /* the number of disks without a gendisk that are remembered */
@@ -86,7 +70,7 @@ static void fb_disk_copy_id(char *to, const char *from, size_t len)
 
 /**
  * fb_disk_scsi() - get the SCSI device of a disk
- * @disk: the disk
+ * @disk: the disk, or NULL
  *
  * Context: any.
  *
@@ -94,7 +78,7 @@ static void fb_disk_copy_id(char *to, const char *from, size_t len)
  */
 struct scsi_device *fb_disk_scsi(struct gendisk *disk)
 {
-	struct device *parent = disk_to_dev(disk)->parent;
+	struct device *parent = disk ? disk_to_dev(disk)->parent : NULL;
 
 	return parent && scsi_is_sdev_device(parent) ? to_scsi_device(parent) : NULL;
 }
@@ -284,10 +268,9 @@ bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
  */
 bool fb_disk_is_single(const struct fb_disk *fd)
 {
-	struct scsi_device *sdev;
+	struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
 
 	lockdep_assert_held(&fd->lock);
-	sdev = fd->q && fd->q->disk ? fb_disk_scsi(fd->q->disk) : NULL;
 	return sdev && sdev->queue_depth < 2;
 }
 
@@ -301,10 +284,9 @@ bool fb_disk_is_single(const struct fb_disk *fd)
  */
 u32 fb_disk_busy(const struct fb_disk *fd)
 {
-	struct scsi_device *sdev;
+	struct scsi_device *sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
 
 	lockdep_assert_held(&fd->lock);
-	sdev = fd->q && fd->q->disk ? fb_disk_scsi(fd->q->disk) : NULL;
 	return sdev ? scsi_device_busy(sdev) : 0;
 }
 
@@ -321,7 +303,7 @@ struct scsi_device *fb_disk_get_scsi(struct fb_disk *fd)
 	struct scsi_device *sdev;
 
 	spin_lock_irq(&fd->lock);
-	sdev = fd->q && fd->q->disk ? fb_disk_scsi(fd->q->disk) : NULL;
+	sdev = fd->q ? fb_disk_scsi(fd->q->disk) : NULL;
 	if (sdev && scsi_device_get(sdev))
 		sdev = NULL;
 	spin_unlock_irq(&fd->lock);
@@ -370,19 +352,6 @@ static void fb_disk_free_name(struct fb_disk *fd)
 	fb_disk_rename(fd, name);
 }
 
-/* End a disk that can no longer be found. */
-static void fb_disk_end(struct fb_disk *fd)
-{
-	const struct fb_disk_client *const *c;
-
-	debugfs_remove_recursive(fd->debugfs);
-	kobject_del(&fd->kobj);
-	for (c = fb_disk_clients; *c; c++)
-		if ((*c)->exit)
-			(*c)->exit(fd);
-	kobject_put(&fd->kobj);
-}
-
 static struct fb_disk *fb_disk_next_lost(void)
 {
 	struct fb_disk *fd;
@@ -398,10 +367,17 @@ static struct fb_disk *fb_disk_next_lost(void)
 /* Waits for accesses to the disk's files, scan and scrub, so it must not run in a queue freeze. */
 static void fb_disk_lost_work(struct work_struct *work)
 {
+	const struct fb_disk_client *const *c;
 	struct fb_disk *fd;
 
-	while ((fd = fb_disk_next_lost()))
-		fb_disk_end(fd);
+	while ((fd = fb_disk_next_lost())) {
+		debugfs_remove_recursive(fd->debugfs);
+		kobject_del(&fd->kobj);
+		for (c = fb_disk_clients; *c; c++)
+			if ((*c)->exit)
+				(*c)->exit(fd);
+		kobject_put(&fd->kobj);
+	}
 }
 
 static DECLARE_WORK(fb_disk_lost, fb_disk_lost_work);
@@ -438,7 +414,6 @@ static void fb_disk_retire(struct fb_disk *fd)
 	lockdep_assert_held(&fb_disks_mutex);
 	WRITE_ONCE(fd->gone, true);
 	wake_up(&fd->wait);
-	fb_disk_tell_gone(fd);
 	if (fd->q)
 		return;
 	if (fd->id[0])
@@ -447,20 +422,27 @@ static void fb_disk_retire(struct fb_disk *fd)
 		fb_disk_lose(fd);
 }
 
-/* Take @name from a disk that is gone but still has it, for its successor @to. */
-static void fb_disk_yield_name(const char *name, const struct fb_disk *to)
+static struct fb_disk *fb_disk_named(const char *name)
 {
 	struct fb_disk *fd;
 
 	lockdep_assert_held(&fb_disks_mutex);
-	list_for_each_entry(fd, &fb_disks, node) {
-		if (fd == to || strcmp(fd->name, name))
-			continue;
-		fb_disk_retire(fd);
+	list_for_each_entry(fd, &fb_disks, node)
 		if (!strcmp(fd->name, name))
-			fb_disk_free_name(fd);
+			return fd;
+	return NULL;
+}
+
+/* Take @name from a disk that is gone but still has it. */
+static void fb_disk_yield_name(const char *name)
+{
+	struct fb_disk *fd = fb_disk_named(name);
+
+	if (!fd)
 		return;
-	}
+	fb_disk_retire(fd);
+	if (!strcmp(fd->name, name))
+		fb_disk_free_name(fd);
 }
 
 /* Find an attached disk with the same id: another path, whose commands the first cannot see. */
@@ -502,8 +484,8 @@ static void fb_disk_free_twin(const struct fb_disk *path)
 
 static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 {
-	struct fb_disk *fd = kzalloc(sizeof(*fd), GFP_KERNEL);
 	const struct fb_disk_client *const *c;
+	struct fb_disk *fd = kzalloc(sizeof(*fd), GFP_KERNEL);
 
 	if (!fd)
 		return NULL;
@@ -519,9 +501,10 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	init_waitqueue_head(&fd->wait);
 	fb_guard_init(&fd->guard);
 	fb_lookahead_init(&fd->lookahead);
+	fb_quarantine_init(&fd->quarantine);
 	strscpy(fd->model_status, "none\n", sizeof(fd->model_status));
 	fd->kobj.kset = fb_disk_kset;
-	fb_disk_yield_name(name, NULL);
+	fb_disk_yield_name(name);
 	fd->debugfs = debugfs_create_dir(name, fb_disk_debugfs);
 	for (c = fb_disk_clients; *c; c++)
 		if ((*c)->init)
@@ -541,7 +524,7 @@ static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 	WRITE_ONCE(fd->gone, false);
 	if (!strcmp(fd->name, name))
 		return;
-	fb_disk_yield_name(name, fd);
+	fb_disk_yield_name(name);
 	fb_disk_rename(fd, name);
 }
 
@@ -559,10 +542,10 @@ static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
 			       void (*model_changed)(struct fb_disk *fd))
 {
+	const struct fb_disk_client *const *c;
 	struct gendisk *disk = q->disk;
 	const char *name = disk ? disk->disk_name : "unnamed";
 	struct fb_disk *like = kzalloc(sizeof(*like), GFP_KERNEL);
-	const struct fb_disk_client *const *c;
 	struct fb_disk *fd, *twin;
 
 	if (!like)
@@ -612,8 +595,8 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
  */
 void fb_disk_detach(struct fb_disk *fd)
 {
-	const struct gendisk *disk = fd->q->disk;
 	const struct fb_disk_client *const *c;
+	const struct gendisk *disk = fd->q->disk;
 	unsigned int noio = memalloc_noio_save();
 
 	mutex_lock(&fb_disks_mutex);
@@ -647,19 +630,15 @@ void fb_disk_detach(struct fb_disk *fd)
  */
 struct fb_disk *fb_disk_get_named(const char *name)
 {
-	struct fb_disk *fd, *found = NULL;
+	struct fb_disk *fd;
 
 	/* kset_find_obj() may read a name that a concurrent rename frees. */
 	mutex_lock(&fb_disks_mutex);
-	list_for_each_entry(fd, &fb_disks, node) {
-		if (strcmp(fd->name, name))
-			continue;
+	fd = fb_disk_named(name);
+	if (fd)
 		kobject_get(&fd->kobj);
-		found = fd;
-		break;
-	}
 	mutex_unlock(&fb_disks_mutex);
-	return found;
+	return fd;
 }
 
 /* Another path to the same drive has a disk of its own while both are attached. */
@@ -760,8 +739,8 @@ void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value)
  */
 void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
 {
-	const struct dm_info *info = dm_info(dm);
 	const struct fb_disk_client *const *c;
+	const struct dm_info *info = dm_info(dm);
 	struct disk_model *old;
 
 	spin_lock_irq(&fd->lock);
@@ -805,6 +784,21 @@ void fb_disk_correct(struct fb_disk *fd)
 
 /* ---- module ---- */
 
+/* Called before blk-mq waits for the requests of a hardware queue that loses its last CPU. */
+static int fb_disk_cpu_offline(unsigned int cpu)
+{
+	const struct fb_disk_client *const *c;
+	struct fb_disk *fd;
+
+	mutex_lock(&fb_disks_mutex);
+	list_for_each_entry(fd, &fb_disks, node)
+		for (c = fb_disk_clients; *c; c++)
+			if ((*c)->cpu_offline)
+				(*c)->cpu_offline(fd);
+	mutex_unlock(&fb_disks_mutex);
+	return 0;
+}
+
 /**
  * fb_disk_init() - create the directories that disks are shown in
  * @clients: callbacks about disks, called in this order; ends with NULL
@@ -812,16 +806,26 @@ void fb_disk_correct(struct fb_disk *fd)
  *
  * Context: module init.
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM or -ENOSPC.
  */
 int fb_disk_init(const struct fb_disk_client *const *clients,
 		 const struct attribute_group **groups)
 {
+	int ret;
+
 	fb_disk_clients = clients;
 	fb_disk_ktype.default_groups = groups;
 	fb_disk_kset = kset_create_and_add("freeblock", NULL, kernel_kobj);
 	if (!fb_disk_kset)
 		return -ENOMEM;
+	/* Dynamic states are left before CPUHP_AP_BLK_MQ_ONLINE. */
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "block/freeblock:online", NULL,
+					fb_disk_cpu_offline);
+	if (ret < 0) {
+		kset_unregister(fb_disk_kset);
+		return ret;
+	}
+	fb_disk_hotplug = ret;
 	fb_disk_debugfs = debugfs_create_dir("freeblock", NULL);
 	return 0;
 }
@@ -834,6 +838,7 @@ int fb_disk_init(const struct fb_disk_client *const *clients,
  */
 void fb_disk_exit(void)
 {
+	cpuhp_remove_state_nocalls(fb_disk_hotplug);
 	mutex_lock(&fb_disks_mutex);
 	list_splice_tail_init(&fb_disks, &fb_disks_lost);
 	mutex_unlock(&fb_disks_mutex);

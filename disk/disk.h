@@ -5,8 +5,9 @@
  *
  * Locks, outermost first:
  *
- *   fb_disks_mutex	disk/disk.c	disks and their names. Taken in init_sched (queue frozen),
- *			so no code may do I/O, or allocate with I/O, under it.
+ *   fb_disks_mutex	disk/disk.c	disks and their names. Taken with a queue frozen, or while a
+ *			CPU goes offline: no code may do I/O, allocate with I/O, or
+ *			wait for CPU hotplug under it.
  *   fb_disk.life	mutex: creation, start and destruction of tasks. Code may wait under
  *			it for reads in flight: their completion needs fb_disk.lock only.
  *   freeblock_task.change	mutex: additions to a task, and what the thread drops of its
@@ -227,7 +228,7 @@ static inline u32 fb_disk_tasks(const struct fb_disk *fd)
  * @changed: the disk has another scheduler, or is now scheduled or no longer; fb_disk.lock held
  * @model_swapped: the model has been replaced; fb_disk.lock held
  * @detached: its scheduler has detached, queue frozen; may sleep but must not wait for I/O
- * @gone: its gendisk has been removed or is about to be; may sleep, a queue is frozen
+ * @cpu_offline: a CPU goes offline, blk-mq will then wait for requests; may sleep
  * @exit: the disk can no longer be found; may sleep
  */
 struct fb_disk_client {
@@ -236,7 +237,7 @@ struct fb_disk_client {
 	void (*changed)(struct fb_disk *fd);
 	void (*model_swapped)(struct fb_disk *fd);
 	void (*detached)(struct fb_disk *fd);
-	void (*gone)(struct fb_disk *fd);
+	void (*cpu_offline)(struct fb_disk *fd);
 	void (*exit)(struct fb_disk *fd);
 };
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Commands that ask a drive about its state: whether it reads ahead, and whether it is spinning.
- *
- * Calls: disk/disk.c for the SCSI device, core/lookahead.c to report the drive's answer.
- * Locks: fb_disk.lock, not held while a command is in flight; the table is in disk/disk.h.
+ * No lock of ours is held while a command is in flight.
  */
 #include <linux/ata.h>
 #include <linux/slab.h>
@@ -148,7 +146,7 @@ bool fb_drive_query_is_awake(struct fb_disk *fd)
  */
 void fb_drive_query_once(struct fb_coverage *cov)
 {
-	if (cov->asked || READ_ONCE(cov->fd->reads.carrier) != FB_CARRIER_NONE)
+	if (cov->asked || READ_ONCE(cov->fd->reads.carrier))
 		return;
 	fb_drive_query_lookahead(cov->fd);
 	cov->asked = true;

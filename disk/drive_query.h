@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Commands that ask a drive about its state.
- */
 #ifndef FB_DRIVE_QUERY_H
 #define FB_DRIVE_QUERY_H
 

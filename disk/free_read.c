@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Our own reads: their buffers, bios prepended to a foreground read, and the carrier, a
- * request of ours that the scheduler holds and aims just before it is dispatched
- * (Documentation/design.rst, The gap, the plan, and the carrier).
- *
- * Calls: disk/verify.c, which says how a read is sent and what its end means.
- * Locks: fb_disk.lock guards buffer states and the carrier; the table is in disk/disk.h.
+ * Our own reads: their buffers, bios prepended to a foreground read, and the carrier, a request
+ * of ours that the scheduler holds and aims just before it is dispatched
+ * (Documentation/design.rst, The gap, the plan, and the carrier). Locks: fb_disk.lock.
  */
 #include <linux/blk-crypto.h>
 #include <linux/blk-integrity.h>
@@ -67,11 +64,8 @@ static void fb_free_read_end_io(struct bio *bio)
 	if (buf->state == FB_FREE_READ_CARRIER) {
 		/* The carrier was refused, returned, or read under another scheduler. */
 		buf->state = FB_FREE_READ_FREE;
-		if (fd->reads.buf == buf) {
-			fd->reads.carrier = FB_CARRIER_NONE;
-			fd->reads.rq = NULL;
-			fd->reads.buf = NULL;
-		}
+		if (fd->reads.carrier == buf)
+			fd->reads.carrier = NULL;
 	} else {
 		fb_free_read_ended(buf, bio->bi_status);
 	}
@@ -164,11 +158,10 @@ static int fb_free_read_alloc_more(struct fb_disk *fd, struct fb_free_reads *buf
 	return 0;
 
 free_bufs:
-	for (;; i--) {
+	do
 		fb_free_read_free(bufs, &bufs->buf[i]);
-		if (i == bufs->n)
-			return -ENOMEM;
-	}
+	while (i-- > bufs->n);
+	return -ENOMEM;
 }
 
 /* Return how many buffers of this size the first task gets. */
@@ -291,12 +284,12 @@ void fb_free_read_free_all(struct fb_free_reads *bufs)
 
 static struct fb_free_read *fb_free_read_find_free(struct fb_disk *fd)
 {
-	u32 i;
+	struct fb_free_read *buf = NULL;
 
 	lockdep_assert_held(&fd->lock);
-	for (i = 0; fd->reads.bufs && i < fd->reads.bufs->n; i++)
-		if (fd->reads.bufs->buf[i].state == FB_FREE_READ_FREE)
-			return &fd->reads.bufs->buf[i];
+	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
+		if (buf->state == FB_FREE_READ_FREE)
+			return buf;
 	return NULL;
 }
 
@@ -363,17 +356,12 @@ static u32 fb_free_read_segment(const struct fb_disk *fd)
  */
 void fb_free_read_overlap(struct fb_disk *fd, u64 lbn, u32 nsect)
 {
-	u32 i;
+	struct fb_free_read *buf = NULL;
 
 	lockdep_assert_held(&fd->lock);
-	for (i = 0; fd->reads.bufs && i < fd->reads.bufs->n; i++) {
-		struct fb_free_read *buf = &fd->reads.bufs->buf[i];
-
-		if (buf->state < FB_FREE_READ_SENT)
-			continue;
-		if (lbn < buf->lbn + buf->nsect && buf->lbn < lbn + nsect)
-			buf->dirty = true;
-	}
+	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
+		buf->dirty |= buf->state >= FB_FREE_READ_SENT && lbn < buf->lbn + buf->nsect &&
+			      buf->lbn < lbn + nsect;
 }
 
 /*
@@ -564,15 +552,14 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 	spin_lock_irq(&fd->lock);
 	fd->reads.due = false;
 	fixed = fb_free_read_is_fixed(fd);
-	if (fd->q && fd->reads.carrier == FB_CARRIER_NONE && (aim || !fixed))
+	if (fd->q && !fd->reads.carrier && (aim || !fixed))
 		buf = fb_free_read_find_free(fd);
 	if (!buf) {
 		spin_unlock_irq(&fd->lock);
 		return;
 	}
 	buf->state = FB_FREE_READ_CARRIER;
-	fd->reads.carrier = FB_CARRIER_ENTERING;
-	fd->reads.buf = buf;
+	fd->reads.carrier = buf;
 	fd->reads.submitting = true;
 	bdev = fd->bdev;
 	nsect = fb_free_read_max_data(fd);
@@ -656,9 +643,8 @@ void fb_free_read_begun(struct fb_free_read *buf, u64 now)
 bool fb_free_read_hold(struct fb_disk *fd, struct request *rq)
 {
 	lockdep_assert_held(&fd->lock);
-	if (fd->reads.carrier != FB_CARRIER_ENTERING || rq->bio != &fd->reads.buf->bio)
+	if (!fd->reads.carrier || rq->bio != &fd->reads.carrier->bio)
 		return false;
-	fd->reads.carrier = FB_CARRIER_HELD;
 	fd->reads.rq = rq;
 	return true;
 }
@@ -696,11 +682,11 @@ static void fb_free_read_set_out(struct request *rq)
 struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 {
 	struct request *rq = fd->reads.rq;
-	struct fb_free_read *buf = fd->reads.buf;
+	struct fb_free_read *buf = fd->reads.carrier;
 	enum fb_verify_how how = fb_verify_how(fd);
 
 	lockdep_assert_held(&fd->lock);
-	if (fd->reads.carrier != FB_CARRIER_HELD || !rq) {
+	if (!rq) {
 		fd->stats.no_buffer++;
 		return NULL;
 	}
@@ -718,9 +704,8 @@ struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 	buf->proven = how != FB_VERIFY_READ;
 	/* trace its insertion again, as the first had another aim */
 	trace_block_rq_insert(rq);
-	fd->reads.carrier = FB_CARRIER_NONE;
+	fd->reads.carrier = NULL;
 	fd->reads.rq = NULL;
-	fd->reads.buf = NULL;
 	fd->stats.separates++;
 	return rq;
 }
@@ -739,12 +724,31 @@ void fb_free_read_need(struct fb_disk *fd)
 }
 
 /**
+ * fb_free_read_is_awaited() - does blk-mq wait for the held carrier?
+ * @fd: the disk, locked
+ *
+ * A queue freeze does, and so does the last CPU of its hardware queue when it goes offline.
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true: return it.
+ */
+bool fb_free_read_is_awaited(const struct fb_disk *fd)
+{
+	const struct request *rq = fd->reads.rq;
+
+	lockdep_assert_held(&fd->lock);
+	return rq && (percpu_ref_is_dying(&rq->q->q_usage_counter) ||
+		      test_bit(BLK_MQ_S_INACTIVE, &rq->mq_hctx->state));
+}
+
+/**
  * fb_free_read_return() - end the held carrier unused, if there is one
  * @fd: the disk
  *
  * It is made quiet and empty; otherwise each return would log an error and count in diskstats.
  *
- * Context: the thread or a queue run; no lock of ours held.
+ * Context: the thread, a queue run, or CPU hotplug; fb_disk.lock not held.
  */
 void fb_free_read_return(struct fb_disk *fd)
 {

@@ -123,33 +123,30 @@ struct fb_free_reads {
 	struct fb_free_read *buf;
 };
 
-/*
- * The request that carries separate reads (disk/free_read.c):
- * NONE -> ENTERING -> HELD -> NONE (in flight), or HELD -> NONE (returned).
- */
-enum fb_carrier_state {
-	FB_CARRIER_NONE,
-	FB_CARRIER_ENTERING,	/* bio submitted, not yet seen by the scheduler */
-	FB_CARRIER_HELD,	/* the scheduler holds its request */
-};
-
 /**
  * struct fb_reads - a disk's own reads; all [L]
- * @carrier: state of the carrier
- * @rq: its request while held
- * @buf: its buffer while entering or held
+ * @carrier: the carrier's buffer, from its submission until it is sent or has returned; or NULL
+ * @rq: its request while the scheduler holds it; or NULL
  * @due: the plan in use needs another carrier
  * @submitting: the thread is submitting a bio or running the queue
  * @bufs: the buffers, from the first start of a task until the last task is destroyed; else NULL
  */
 struct fb_reads {
-	enum fb_carrier_state carrier;
+	struct fb_free_read *carrier;
 	struct request *rq;
-	struct fb_free_read *buf;
 	bool due;
 	bool submitting;
 	struct fb_free_reads *bufs;
 };
+
+/* The buffer behind @buf, or the first one if that is NULL. [L], or the thread */
+static inline struct fb_free_read *fb_free_read_next(const struct fb_free_reads *bufs,
+						     const struct fb_free_read *buf)
+{
+	u32 i = buf ? buf - bufs->buf + 1 : 0;
+
+	return bufs && i < READ_ONCE(bufs->n) ? &bufs->buf[i] : NULL;
+}
 
 struct fb_free_reads *fb_free_read_alloc_all(struct fb_disk *fd);
 int fb_free_read_grow(struct fb_disk *fd, u32 n);
@@ -168,6 +165,7 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim);
 bool fb_free_read_hold(struct fb_disk *fd, struct request *rq);
 struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect);
 void fb_free_read_need(struct fb_disk *fd);
+bool fb_free_read_is_awaited(const struct fb_disk *fd);
 void fb_free_read_return(struct fb_disk *fd);
 
 #endif /* FB_FREE_READ_H */

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The mailbox between scheduler and thread: the gap before the next foreground request,
- * and its plan (freeblock paper, 4.1 and 4.3).
- *
- * The scheduler opens a gap when it has chosen the next request; the thread takes it,
- * searches it (disk/reader.c) and publishes plans. When the scheduler dispatches, it uses the
- * plan if there is one of the same generation. The foreground never waits for the search.
- * Voiding a gap advances fb_gap_mail.gen, which also serves as the paper's stop flag.
- *
- * Calls: core/lookahead.c.
- * Locks: fb_disk.lock; the table is in disk/disk.h.
+ * The mailbox between scheduler and thread: the gap before the next foreground request, and its
+ * plan (freeblock paper, 4.1 and 4.3; Documentation/design.rst, The gap, the plan, and the
+ * carrier). The foreground never waits for the search. Locks: fb_disk.lock.
  */
 #include "disk/disk.h"
 #include "disk/trace_events.h"

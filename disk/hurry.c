@@ -19,7 +19,7 @@ static bool fb_hurry_is_barred(struct fb_disk *fd)
 	const struct fb_hurry *hurry = &fd->hurry;
 
 	return hurry->flying || fd->idle.ready || fd->idle.reading ||
-	       fd->idle.wait.n_requests == hurry->seen;
+	       fd->idle.wait.st.requests == hurry->seen;
 }
 
 /**
@@ -31,7 +31,7 @@ static bool fb_hurry_is_barred(struct fb_disk *fd)
 void fb_hurry_arrive(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
-	if (!fd->hurry.ppm || fd->hurry.flying || fd->idle.wait.n_requests != fd->hurry.seen + 1)
+	if (!fd->hurry.ppm || fd->hurry.flying || fd->idle.wait.st.requests != fd->hurry.seen + 1)
 		return;
 	fd->idle.woken = true;
 	wake_up(&fd->wait);
@@ -96,7 +96,7 @@ static bool fb_hurry_is_due(struct fb_coverage *cov)
 static u32 fb_hurry_sectors(struct fb_disk *fd)
 {
 	const struct disk_model *dm = fd->model;
-	u64 sector_ps = div_u64(dm_period_ns(dm) * 1000, dm_spt_least(dm));
+	u64 sector_ps = div_u64(dm_period_ns(dm) * 1000, dm_info(dm)->spt_least);
 
 	return min_t(u64, fb_free_read_max_data(fd),
 		     div64_u64(FB_SHARE_READ_NS * 500ULL, sector_ps));
@@ -139,7 +139,7 @@ void fb_hurry_read(struct fb_coverage *cov)
 		return;
 	sent = fb_hurry_find(cov, &piece) && fb_free_read_now(fd, piece.lbn, piece.nsect, true);
 	spin_lock_irq(&fd->lock);
-	fd->hurry.seen = fd->idle.wait.n_requests;
+	fd->hurry.seen = fd->idle.wait.st.requests;
 	if (!sent)
 		fd->hurry.retry_ns = ktime_get_ns() + FB_HURRY_RETRY_NS;
 	spin_unlock_irq(&fd->lock);

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reads while the disk is idle (Practical Scrubbing, section V). The Waiting policy of
- * core/idle_policy.c decides when, the task's order (core/idle_order.c) where. Only one is in
- * flight at a time, so that a foreground request waits for no more than that one.
- *
- * The thread finds the next read and enters the carrier; the scheduler dispatches it if there
- * is still no foreground request when its queue runs.
- *
- * Calls: disk/coverage.c for the task that idle time goes to, disk/free_read.c for the carrier,
- * disk/drive_query.c, core/quarantine.c.
- * Locks: fb_disk.lock for fb_disk.idle; the table is in disk/disk.h. Orders are the thread's.
+ * core/idle_policy.c decides when, the task's order (core/idle_order.c) where. The thread finds
+ * the next read and enters the carrier; the scheduler sends it if there is still no foreground
+ * request when its queue runs. Locks: fb_disk.lock for fb_disk.idle; orders are the thread's.
  */
 #include <linux/blk-mq.h>
 
@@ -249,8 +243,7 @@ static bool fb_idle_offer(struct fb_disk *fd, const struct fb_plan_piece *piece)
 	struct request_queue *q = NULL;
 
 	spin_lock_irq(&fd->lock);
-	if (fd->reads.carrier == FB_CARRIER_HELD && fd->reads.rq &&
-	    fb_idle_due_ns(fd) <= ktime_get_ns()) {
+	if (fd->reads.rq && fb_idle_due_ns(fd) <= ktime_get_ns()) {
 		fd->idle.piece = *piece;
 		fd->idle.ready = true;
 		/* in case the scheduler finds that it does not fit */

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Accounting of the memory that the tasks of all disks use for maps, buffers, checksums and
- * uploads, and its limit, memory_mib. It is independent of struct fb_disk.
- *
- * Calls: nothing. Locks: none; the account is atomic.
+ * uploads, and its limit, memory_mib. Locks: none; the account is atomic.
  */
 #include <linux/atomic.h>
 #include <linux/err.h>
@@ -36,7 +34,7 @@ int fb_memory_charge(u64 *account, u64 bytes, const char *what)
 
 	if (atomic64_add_return(bytes, &fb_memory_bytes) > (u64)most_mib << 20) {
 		atomic64_sub(bytes, &fb_memory_bytes);
-		pr_err("freeblock: %s needs %llu KiB more than memory_mib=%u leaves: stop a task or raise it\n",
+		pr_err("freeblock: %s needs %llu KiB, more than memory_mib=%u leaves: stop a task or raise memory_mib\n",
 		       what, bytes >> 10, most_mib);
 		return -ENOSPC;
 	}

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Accounting of the memory that the tasks of all disks use, and its limit, memory_mib.
- */
 #ifndef FB_MEMORY_H
 #define FB_MEMORY_H
 

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The thread of a disk: it searches gaps for the blocks that tasks want, keeps the carrier
- * ready for its plans, and uses idle time (disk/idle.c). It passes plans to the scheduler
- * through the mailbox (disk/gap.c).
- *
- * Calls: disk/coverage.c for what is wanted, core/search.c, disk/free_read.c for the carrier,
- * disk/idle.c, disk/gap.c.
- * Locks: fb_disk.lock; the table is in disk/disk.h. struct fb_coverage belongs to the thread.
+ * The thread of a disk: it searches gaps for the blocks that tasks want, keeps the carrier ready
+ * for its plans, and uses idle time (disk/idle.c). It passes plans to the scheduler through the
+ * mailbox (disk/gap.c). Locks: fb_disk.lock; struct fb_coverage belongs to the thread.
  */
 #include <linux/kthread.h>
 #include <linux/sched.h>
@@ -143,17 +139,15 @@ static void fb_reader_search(struct fb_coverage *cov)
 }
 
 /*
- * A carrier is held only while there is work for which it may be needed. A queue freeze waits
- * for it, and so does a CPU of its hardware queue that goes offline: then a queue run returns
- * it, or the thread if the queue is quiesced.
+ * A carrier is held only while there is work for which it may be needed. Where blk-mq waits for
+ * it a queue run returns it, or the thread if the queue is quiesced.
  */
 static bool fb_reader_must_return(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
-	if (fd->reads.carrier != FB_CARRIER_HELD || !fd->reads.rq)
+	if (!fd->reads.rq)
 		return false;
-	if (!fb_coverage_wants(fd) || percpu_ref_is_dying(&fd->q->q_usage_counter) ||
-	    test_bit(BLK_MQ_S_INACTIVE, &fd->reads.rq->mq_hctx->state))
+	if (!fb_coverage_wants(fd) || fb_free_read_is_awaited(fd))
 		return true;
 	if (fd->fg.active || fd->idle.ready || fd->idle.reading)
 		return false;
@@ -195,7 +189,7 @@ static u64 fb_reader_patience_ns(struct fb_coverage *cov)
 	u64 ns = U64_MAX, now, due_ns;
 
 	spin_lock_irq(&fd->lock);
-	if (fd->reads.carrier != FB_CARRIER_NONE || cov->blocked)
+	if (fd->reads.carrier || cov->blocked)
 		ns = FB_READER_HOLD_NS;
 	now = ktime_get_ns();
 	due_ns = min3(fb_idle_due_ns(fd), fb_hurry_due_ns(fd), fb_waiting_due_ns(fd));
@@ -221,12 +215,12 @@ static void fb_reader_wait(struct fb_coverage *cov)
 /* No buffer of ours is in use by the drive, the scheduler or a consumer. */
 static bool fb_reader_drained(struct fb_disk *fd)
 {
+	struct fb_free_read *buf = NULL;
 	bool drained = true;
-	u32 i;
 
 	spin_lock_irq(&fd->lock);
-	for (i = 0; i < fd->reads.bufs->n; i++)
-		drained &= fd->reads.bufs->buf[i].state == FB_FREE_READ_FREE;
+	while ((buf = fb_free_read_next(fd->reads.bufs, buf)))
+		drained &= buf->state == FB_FREE_READ_FREE;
 	spin_unlock_irq(&fd->lock);
 	return drained;
 }
@@ -289,9 +283,10 @@ int fb_reader_thread(void *data)
 static void fb_reader_detached(struct fb_disk *fd)
 {
 	wait_event(fd->wait, !READ_ONCE(fd->reads.submitting));
-	WARN_ON_ONCE(fd->reads.carrier == FB_CARRIER_HELD);
+	WARN_ON_ONCE(fd->reads.rq);
 }
 
 const struct fb_disk_client fb_reader_client = {
 	.detached = fb_reader_detached,
+	.cpu_offline = fb_free_read_return,
 };

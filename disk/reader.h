@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The thread of a disk. Kernel only.
- */
 #ifndef FB_READER_H
 #define FB_READER_H
 

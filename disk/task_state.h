@@ -171,8 +171,7 @@ struct freeblock_task {
  * @task: tasks that are started and not over, by slot; written with the lock held:
  *	freeblock_task_start() adds them, the thread removes them [L]
  * @nactive: tasks with @active set; the thread's, like all that follows
- * @all: what any of them wants; valid while there are several
- * @joint: @all is in use
+ * @all: what any of them wants; valid while several are active
  * @map: what gaps are searched for: one task's map, @all, or NULL: nothing is wanted
  * @hurried: the late task that may read in the foreground's time, or NULL
  * @weighed: the map that @worth was computed from; NULL: it must be computed again
@@ -194,7 +193,6 @@ struct fb_coverage {
 	struct freeblock_task *task[FREEBLOCK_TASKS];
 	u32 nactive;
 	struct fb_bitmap all;
-	bool joint;
 	struct fb_bitmap *map;
 	struct freeblock_task *hurried;
 	const struct fb_bitmap *weighed;

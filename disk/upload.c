@@ -10,10 +10,7 @@
 #include "disk/memory.h"
 #include "disk/upload.h"
 
-static int fb_upload_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
-	__printf(3, 4);
-
-static int fb_upload_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
+static int __printf(3, 4) fb_upload_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
 {
 	char reason[192], name[FB_NAME_LEN];
 	va_list args;
@@ -23,31 +20,18 @@ static int fb_upload_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
 	va_end(args);
 	snprintf(fd->model_status, sizeof(fd->model_status), "refused: %s\n", reason);
 	fb_disk_copy_name(fd, name, sizeof(name));
-	pr_err("freeblock: %s: model refused: %s\n", name, reason);
+	pr_err("freeblock: %s: the model was refused: %s\n", name, reason);
 	return ret;
-}
-
-/* Check the optional records: the firmware and the unit that the model is for. */
-static int fb_upload_check_unit(struct fb_disk *fd, const struct dm_info *info)
-{
-	char revision[DM_ID_LEN];
-
-	spin_lock_irq(&fd->lock);
-	strscpy(revision, fd->revision, sizeof(revision));
-	spin_unlock_irq(&fd->lock);
-	if (!fb_disk_is_firmware(revision, info))
-		return fb_upload_refuse(fd, -EINVAL, "it is for firmware '%s', the disk says '%s'",
-					info->revision, revision);
-	if (info->wwn[0] && fd->id[0] && strcasecmp(info->wwn, fd->id))
-		return fb_upload_refuse(fd, -EINVAL, "it is for the disk '%s', this one is '%s'",
-					info->wwn, fd->id);
-	return 0;
 }
 
 static int fb_upload_check_model(struct fb_disk *fd, const struct disk_model *dm)
 {
 	const struct dm_info *info = dm_info(dm);
+	char revision[DM_ID_LEN];
 
+	spin_lock_irq(&fd->lock);
+	strscpy(revision, fd->revision, sizeof(revision));
+	spin_unlock_irq(&fd->lock);
 	if (info->sectors != fd->sectors)
 		return fb_upload_refuse(fd, -EINVAL, "it is for %llu sectors, the disk has %llu",
 					info->sectors, fd->sectors);
@@ -62,7 +46,13 @@ static int fb_upload_check_model(struct fb_disk *fd, const struct disk_model *dm
 		return fb_upload_refuse(fd, -EINVAL,
 					"granule of %u sectors, at least %u are needed",
 					info->granule_sectors, FB_MIN_GRANULE);
-	return fb_upload_check_unit(fd, info);
+	if (!fb_disk_is_firmware(revision, info))
+		return fb_upload_refuse(fd, -EINVAL, "it is for firmware '%s', the disk says '%s'",
+					info->revision, revision);
+	if (info->wwn[0] && fd->id[0] && strcasecmp(info->wwn, fd->id))
+		return fb_upload_refuse(fd, -EINVAL, "it is for the disk '%s', this one is '%s'",
+					info->wwn, fd->id);
+	return 0;
 }
 
 /* The text is complete: put the model in force, or keep the old one and say why. */
@@ -97,7 +87,7 @@ static int fb_upload_commit(struct fb_disk *fd)
 		 fd->text_len, dm_info(dm)->vendor, dm_info(dm)->product,
 		 fd->doubt[0] ? "; " : "", fd->doubt);
 	fb_disk_copy_name(fd, name, sizeof(name));
-	pr_info("freeblock: %s: model %s", name, fd->model_status);
+	pr_info("freeblock: %s: the model was %s", name, fd->model_status);
 	return 0;
 }
 
@@ -147,7 +137,7 @@ static int fb_upload_append(struct fb_disk *fd, const char *data, loff_t off, si
 	}
 	if (off != fd->upload_len)
 		return fb_upload_refuse(fd, -EINVAL,
-					"bytes at %lld, expected at %zu: write it in order",
+					"bytes came at offset %lld, not %zu: write the text in order",
 					off, fd->upload_len);
 	ret = fb_upload_grow(fd, len);
 	if (ret)

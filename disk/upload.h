@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Upload of a model's text.
- */
 #ifndef FB_UPLOAD_H
 #define FB_UPLOAD_H
 

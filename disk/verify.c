@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads that must come from the medium. The drive may answer a READ from its cache, so there
- * are three ways to learn what the medium holds (Practical Scrubbing, III):
- *
- *   VERIFY	reads without a transfer. SAS drives do so; the paper found SATA drives
- *		that answer from the cache, so these get no VERIFY, and other drives get
- *		it only until they are caught doing the same.
- *   FUA	the drive must read what it transfers.
- *   READ	is proven if it completed when the platter was at the angle at which the
- *		read ends.
- *
- * Like the paper's kernel, we disguise VERIFY as a read, so that the elevator can schedule it:
- * it is a read until it is handed to the driver and again once it is complete, so that the
- * block layer's accounts balance. In between it is a passthrough command.
- *
- * Calls: disk/disk.c for the SCSI device.
- * Locks: fb_disk.lock; the table is in disk/disk.h.
+ * Reads that must come from the medium (Practical Scrubbing, III; Documentation/design.rst, From
+ * the medium). VERIFY is disguised as a read, so that the elevator can schedule it: it is one
+ * until it is handed to the driver and again once it is complete, so that the block layer's
+ * accounts balance. In between it is a passthrough command. Locks: fb_disk.lock.
  */
 #include <linux/kernel.h>
 #include <linux/rcupdate.h>
@@ -46,7 +34,7 @@
 /* Assume what the drive can do, before it has been watched; READ(6) has no FUA. */
 static void fb_verify_attach(struct fb_disk *fd, struct gendisk *disk)
 {
-	const struct scsi_device *sdev = disk ? fb_disk_scsi(disk) : NULL;
+	const struct scsi_device *sdev = fb_disk_scsi(disk);
 	bool long_cdbs = sdev && (sdev->use_10_for_rw || sdev->use_16_for_rw);
 
 	spin_lock_irq(&fd->lock);
@@ -137,7 +125,7 @@ static void fb_verify_cdb(struct scsi_cmnd *cmd, u64 block, u32 blocks)
 	}
 }
 
-static FB_COMPAT_END_IO(fb_medium_end_io)
+static FB_COMPAT_END_IO(fb_verify_end_io)
 {
 	struct bio *bio = rq->end_io_data;
 
@@ -170,7 +158,7 @@ static void fb_verify_disguise(struct request *rq, struct bio *bio)
 	rq->__data_len = 0;
 	rq->nr_phys_segments = 0;
 	rq->cmd_flags = (rq->cmd_flags & ~REQ_OP_MASK) | REQ_OP_DRV_IN;
-	rq->end_io = fb_medium_end_io;
+	rq->end_io = fb_verify_end_io;
 	rq->end_io_data = bio;
 }
 
@@ -218,21 +206,8 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
  */
 void fb_verify_restore(struct request *rq)
 {
-	if (rq->end_io == fb_medium_end_io)
+	if (rq->end_io == fb_verify_end_io)
 		rq->cmd_flags = (rq->cmd_flags & ~REQ_OP_MASK) | REQ_OP_READ;
-}
-
-/* Return the sectors of a failed VERIFY before the bad one; 0 if the drive does not name it. */
-static u32 fb_verify_checked(const struct fb_free_read *buf, struct request *rq)
-{
-	const struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
-	u32 shift = ilog2(queue_logical_block_size(rq->q)) - SECTOR_SHIFT;
-	u64 bad;
-
-	if (!scsi_get_sense_info_fld(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &bad))
-		return 0;
-	bad <<= shift;
-	return bad >= buf->lbn && bad < buf->lbn + buf->nsect ? bad - buf->lbn : 0;
 }
 
 /**
@@ -241,23 +216,29 @@ static u32 fb_verify_checked(const struct fb_free_read *buf, struct request *rq)
  *
  * Context: fb_disk.lock held; called when its bio ends.
  *
- * Return: sectors before the first bad one.
+ * Return: sectors before the first bad one; 0, too, if the drive does not name that one.
  */
 u32 fb_verify_good(const struct fb_free_read *buf)
 {
-	u32 good;
+	struct request *rq = buf->rq;
+	u64 bad;
 
-	if (!buf->rq)
+	if (!rq)
 		return 0;
-	if (buf->how == FB_VERIFY_COMMAND)
-		return fb_verify_checked(buf, buf->rq);
 	/*
 	 * The good sectors of other reads were completed before and have advanced the request.
 	 * Wrong protection information is found when it has advanced over the whole read, so
 	 * that it does not say which sector is bad.
 	 */
-	good = clamp_t(s64, blk_rq_pos(buf->rq) - buf->lbn, 0, buf->nsect);
-	return good < buf->nsect ? good : 0;
+	bad = blk_rq_pos(rq);
+	if (buf->how == FB_VERIFY_COMMAND) {
+		const struct scsi_cmnd *cmd = blk_mq_rq_to_pdu(rq);
+
+		if (!scsi_get_sense_info_fld(cmd->sense_buffer, SCSI_SENSE_BUFFERSIZE, &bad))
+			return 0;
+		bad <<= ilog2(queue_logical_block_size(rq->q)) - SECTOR_SHIFT;
+	}
+	return bad >= buf->lbn && bad < buf->lbn + buf->nsect ? bad - buf->lbn : 0;
 }
 
 /**
@@ -318,7 +299,7 @@ static void fb_verify_watch(struct fb_disk *fd, struct request *rq, bool early)
 	if (!early || cmd->result || ++m->early < FB_VERIFY_CAUGHT || m->no_verify)
 		return;
 	m->no_verify = "answered from the cache";
-	pr_notice("freeblock: %s: VERIFY ends too early to have been at the medium: not used\n",
+	pr_notice("freeblock: %s: VERIFY ends too early to have read the medium and is no longer used\n",
 		  fd->name);
 }
 
@@ -335,12 +316,10 @@ static void fb_verify_watch(struct fb_disk *fd, struct request *rq, bool early)
  */
 void fb_verify_judge(struct fb_disk *fd, struct request *rq, const enum fb_head_verdict *verdict)
 {
-	u32 i;
+	struct fb_free_read *buf = NULL;
 
 	lockdep_assert_held(&fd->lock);
-	for (i = 0; fd->reads.bufs && i < fd->reads.bufs->n; i++) {
-		struct fb_free_read *buf = &fd->reads.bufs->buf[i];
-
+	while ((buf = fb_free_read_next(fd->reads.bufs, buf))) {
 		if (buf->state != FB_FREE_READ_SENT || buf->rq != rq)
 			continue;
 		if (verdict && buf->how == FB_VERIFY_COMMAND)

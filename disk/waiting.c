@@ -40,7 +40,7 @@ static enum freeblock_wait fb_waiting_barred(const struct freeblock_task *task, 
 static bool fb_waiting_is_full(const struct freeblock_task *task)
 {
 	const struct fb_reads *reads = &task->fd->reads;
-	u32 most = reads->bufs->n - (reads->carrier != FB_CARRIER_NONE);
+	u32 most = reads->bufs->n - !!reads->carrier;
 
 	if (READ_ONCE(task->fd->cov->nactive) > 1)
 		most = FREEBLOCK_HELD;

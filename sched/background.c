@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Background reads of others: reads of the idle I/O class (btrfs scrub, backups under ionice,
- * an md check whose thread has that class). They wait in a pool of their own and are sent
- *
- * - one at a time while there is no foreground and has been none for a while (the Waiting
- *   policy of "Practical Scrubbing", DSN 2012, section IV);
- * - like foreground reads shortly before their age reaches background_expire.
- *
- * A task of another class that needs such a read (for its page, or a lock held meanwhile)
- * waits as long; the age limit bounds that. Reads of metadata therefore stay in the foreground.
- *
- * Calls: sched/choice.c and core/policy.c when a read joins the foreground, disk/idle.c.
- * Locks: fb_disk.lock, held by every caller but where said; the table is in disk/disk.h.
+ * Background reads of others: reads of the idle I/O class (btrfs scrub, backups under ionice, an
+ * md check whose thread has that class). They wait in a pool of their own and are sent one at a
+ * time while there is no foreground (the Waiting policy of "Practical Scrubbing", DSN 2012,
+ * section IV), or like foreground reads shortly before their age reaches background_expire: a
+ * task of another class may wait for one. Reads of metadata therefore stay in the foreground.
+ * Locks: fb_disk.lock, held by every caller but where said.
  */
 #include <linux/hash.h>
 #include <linux/ioprio.h>

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The choice of the next request, the gap before it, and the plan in use: what the scheduler
- * (freeblock_iosched.c) sends next, and what may be read before it.
- *
- * Calls: core/policy.c, which chooses; disk/gap.c, which takes the gap and has its plan;
- * sched/inflight.c; disk/coverage.c, which tells whether anything may be read.
- * Locks: fb_disk.lock, held by every caller; the table is in disk/disk.h.
+ * (freeblock_iosched.c) sends next, and what may be read before it. Locks: fb_disk.lock, held by
+ * every caller.
  */
 #include <linux/blk-integrity.h>
 

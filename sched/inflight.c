@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands in flight: the scheduler's side of core/completion.c, which predicts where and
- * when each will end and judges their completions.
- *
- * This file uses nothing of blk-mq but struct request. It changes neither the order of
- * requests nor what is at the drive; freeblock_iosched.c does that.
- *
- * Calls: core/completion.c; disk/free_read.c, disk/gap.c and disk/verify.c for the results.
- * Locks: fb_disk.lock, held by every caller; the table is in disk/disk.h.
+ * Commands in flight: the scheduler's side of core/completion.c, which predicts where and when
+ * each will end and judges their completions. Nothing here changes the order of requests or what
+ * is at the drive. Locks: fb_disk.lock, held by every caller.
  */
 #include "sched/sched.h"
 #include "disk/trace_events.h"
@@ -117,15 +112,6 @@ void fb_inflight_check_writes(struct fb_sched *fs)
 
 /* ---- learning from completions ---- */
 
-/*
- * The guard backs up the learnt conservatism, which keeps the cost at the target: it must not
- * trip when the cost varies around the target by chance.
- */
-static u32 fb_inflight_guard_ppm(const struct fb_sched *fs)
-{
-	return fs->auto_margin ? 2 * fs->target_ppm : fs->target_ppm;
-}
-
 static struct fb_completion fb_inflight_learners(struct fb_sched *fs)
 {
 	struct fb_disk *fd = fs->fd;
@@ -139,7 +125,11 @@ static struct fb_completion fb_inflight_learners(struct fb_sched *fs)
 		/* while the thread searches with the model, it corrects it (fb_disk_correct()) */
 		.may_correct = !fd->cov,
 		.guard = &fd->guard,
-		.guard_ppm = fb_inflight_guard_ppm(fs),
+		/*
+		 * It backs up the learnt conservatism, which keeps the cost at the target: it
+		 * must not trip when the cost varies around the target by chance.
+		 */
+		.guard_ppm = fs->auto_margin ? 2 * fs->target_ppm : fs->target_ppm,
 		.probe = &fd->lookahead,
 		.stats = &fd->stats.ends,
 	};
@@ -177,7 +167,7 @@ bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 		wake_up(&fd->wait);
 	if (result.tripped) {
 		fb_gap_void(fd);
-		pr_notice("freeblock: %s: free reads cost the foreground too many turns, off for a while\n",
+		pr_notice("freeblock: %s: free reads cost the foreground too many revolutions and stop for a while\n",
 			  fd->name);
 	}
 	if (fq->cmd.observed)

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Pending requests: their class, their pools and sort trees, and merging. Towards the kernel
- * this behaves like mq-deadline.
- *
- * Calls: sched/background.c, which keeps the reads of the idle class; sched/choice.c, which is
- * offered requests that are new or have grown; core/policy.c, which has the pool.
- * Locks: fb_disk.lock, held by every caller but where said; the table is in disk/disk.h.
+ * this behaves like mq-deadline. Locks: fb_disk.lock, held by every caller but where said.
  */
 #include <linux/ioprio.h>
 

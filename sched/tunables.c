@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The scheduler's tunables and status in sysfs, queue/iosched/. The files are described in
- * Documentation/ABI/testing/sysfs-block-freeblock.
- *
- * Calls: disk/disk.c, disk/verify.c and core/ for the status. The elevator is told of a change
- * through fb_sched.changed.
- * Locks: fb_disk.lock around everything that the scheduler reads; the table is in disk/disk.h.
+ * The scheduler's tunables and status in sysfs, queue/iosched/
+ * (Documentation/ABI/testing/sysfs-block-freeblock). Locks: fb_disk.lock around everything that
+ * the scheduler reads.
  */
 #include <linux/slab.h>
 
@@ -189,7 +186,7 @@ static ssize_t lift_store(struct elevator_queue *eq, const char *page, size_t co
 
 	if (!probe &&
 	    (strscpy(text, page, sizeof(text)) < 0 || fb_tunables_parse_lift(text, &lift))) {
-		pr_err("freeblock: lift: '%.*s' is neither auto, nor none, nor of source, dest, several\n",
+		pr_err("freeblock: lift: '%.*s' is neither auto, nor none, nor some of source, dest, several\n",
 		       (int)strcspn(page, "\n"), page);
 		return -EINVAL;
 	}

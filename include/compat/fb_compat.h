@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All differences between kernel versions. The sources call these wrappers and have no
+ * All that depends on the kernel's version. The sources call these wrappers and have no
  * version conditionals of their own.
  */
 #ifndef FB_COMPAT_H
@@ -9,14 +9,11 @@
 #include <linux/debugfs.h>
 #include <linux/device.h>
 #include <linux/module.h>
-#include <linux/version.h>
 #include <scsi/scsi_device.h>
 
 #include "fb_elevator.h"
 
-/*
- * Linux 6.1: the scheduler allocates its own elevator_queue and sets q->elevator.
- */
+/* Linux 6.1: the scheduler allocates its own elevator_queue and sets q->elevator. */
 #define FB_COMPAT_INIT_SCHED(fn)						\
 	static int fn##_compat(struct request_queue *q, struct elevator_type *e)	\
 	{									\
@@ -33,9 +30,7 @@
 		return ret;							\
 	}
 
-/*
- * Linux 6.1: the end_io function of a request takes two arguments.
- */
+/* Linux 6.1: the end_io function of a request takes two arguments. */
 #define FB_COMPAT_END_IO(fn)	enum rq_end_io_ret fn(struct request *rq, blk_status_t status)
 
 /* copy of rq_mergeable() of block/blk.h, which modules cannot include */

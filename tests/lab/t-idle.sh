@@ -102,7 +102,7 @@ echo "$(cat /sys/block/"$disk"/dev) enable=0" > /tmp/cgroup/io.cost.qos
 # ---- a freeze does not wait for our thread ----
 
 # It is at the lowest priority, and all processor time is a real-time task's. RCU is not
-# meant to starve. Seen to fail without fb_iosched_must_return(): no end while the hog is there.
+# meant to starve. Seen to fail without fb_free_read_is_awaited(): no end while the hog is there.
 echo -1 > /proc/sys/kernel/sched_rt_runtime_us
 for comm in $(grep -lE '^(rcu_preempt|rcu_sched|ksoftirqd/0)$' /proc/[0-9]*/comm); do
 	chrt -f -p 30 "$(echo "$comm" | cut -d/ -f3)"

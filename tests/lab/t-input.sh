@@ -96,7 +96,7 @@ bad_model_file "a bad value" bad-value.fbmodel 'line [0-9]+: .*heads'
 bad_model_file "other firmware's" bad-revision.fbmodel "firmware '9', the disk says '1'"
 bad_model_file "another unit's" bad-wwn.fbmodel "'naa.5000c500a1b2c3d4', this one is 'naa\."
 bad_model_file "a granule too small" bad-granule.fbmodel 'granule of 4 sectors'
-expect_ok "the log names the reason" logged 'model refused: granule of 4 '
+expect_ok "the log names the reason" logged 'the model was refused: granule of 4 '
 
 if dd if=$model of="$dir/model" bs=512 seek=1 count=1 conv=notrunc 2>/dev/null; then
 	not_ok "out of order: refused" "taken"
@@ -161,14 +161,14 @@ fi
 load_module fbconsumer
 echo 5 > /sys/module/freeblock/parameters/memory_mib
 refused "scan: no memory beside a consumer's" "$dir/scan" start
-expect_ok "the log says what needs it" logged 'a task needs .* KiB more than memory_mib=5'
+expect_ok "the log says what needs it" logged 'a task needs .* KiB, more than memory_mib=5'
 unload_module fbconsumer
 echo start > "$dir/scan"
 expect_ok "without it there is enough" grep -q '^state running' "$dir/scan"
 scan_stop "$disk"
 echo 1 > /sys/module/freeblock/parameters/memory_mib
 expect_fail "no memory for a consumer" insmod /lab/modules/fbconsumer.ko
-expect_ok "the log says that it needs it" logged 'deliveries needs .* KiB more than memory_mib=1'
+expect_ok "the log says that it needs it" logged 'deliveries needs .* KiB, more than memory_mib=1'
 echo 1024 > /sys/module/freeblock/parameters/memory_mib
 
 # ---- a large coverage given back: no write takes long
