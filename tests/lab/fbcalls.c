@@ -8,6 +8,8 @@
  *	fbcalls values BLOCKDEV				a user_data for each block
  *	fbcalls events BLOCKDEV				caught up; POLLPRI; what it waits for
  *	fbcalls coverage BLOCKDEV PARTITION		bits are set when a block is read()
+ *	fbcalls resized BLOCKDEV RESCAN GIB		another capacity, and the old one again:
+ *							RESCAN and GIB are sysfs files
  *	fbcalls gone BLOCKDEV				set-up of a disk without freeblock
  *	fbcalls true					nothing
  */
@@ -667,6 +669,84 @@ static int coverage_main(char **argv)
 	return 0;
 }
 
+/* ---- another capacity ---- */
+
+static void write_text(const char *path, const char *text)
+{
+	int fd = open_or_die(path, O_WRONLY);
+
+	if (write(fd, text, strlen(text)) < 0)
+		die(path);
+	close(fd);
+}
+
+static u64 read_sectors(u64 want)
+{
+	static char buf[1 << 16];
+	u64 got = 0;
+	ssize_t n, i;
+
+	while (got < want) {
+		n = read(dev, buf, sizeof(buf));
+		for (i = 0; i < n;) {
+			const struct freeblock_record *r = (const void *)(buf + i);
+
+			got += r->sectors;
+			i += r->header_bytes + r->data_bytes;
+		}
+		if (n <= 0)
+			break;
+	}
+	return got;
+}
+
+/* a foreground request: the module notices another capacity when there is one */
+static void touch(const char *block)
+{
+	int fd = open_or_die(block, O_RDONLY | O_DIRECT);
+	void *page = aligned_alloc(4096, 4096);
+
+	if (pread(fd, page, 4096, 0) != 4096)
+		die(block);
+	free(page);
+	close(fd);
+}
+
+static int resized_main(char **argv)
+{
+	int bdev = open_or_die(argv[0], O_RDONLY), first;
+	struct freeblock_ioc_setup s = usual(bdev);
+	u64 sectors = sectors_of(bdev);
+
+	dev = agreed(0, 0);
+	s.flags = FREEBLOCK_IOC_KEEP;
+	SAYS(0, "set-up", ioctl(dev, FREEBLOCK_IOC_SETUP, &s));
+	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
+	SAYS(0, "add", range_call(FREEBLOCK_IOC_ADD, 0, 800, 0));
+	is("sectors", read_sectors(800), 800);
+	progress_of(dev);
+	write_text(argv[2], "1");
+	write_text(argv[1], "1");
+	is("resized", sectors_of(bdev) != sectors, 1);
+	SAYS(0, "resized: add", range_call(FREEBLOCK_IOC_ADD, 800, 800, 0));
+	is("resized: poll()", polled_for(POLLPRI), POLLPRI);
+	while (progress_of(dev).waiting_for == FREEBLOCK_IOC_WAIT_NONE)
+		usleep(10000);
+	is("resized: waits for a model", progress_of(dev).waiting_for, FREEBLOCK_IOC_WAIT_MODEL);
+	is("resized: nothing comes", polled(500) & POLLIN, 0);
+	first = dev;
+	dev = agreed(0, 0);
+	SAYS(ENODATA, "resized: set-up", set_up(usual(bdev)));
+	close(dev);
+	dev = first;
+	write_text(argv[2], "0");
+	write_text(argv[1], "1");
+	is("as before", sectors_of(bdev), sectors);
+	touch(argv[0]);
+	is("as before: sectors", read_sectors(800), 800);
+	return 0;
+}
+
 static int gone_main(char **argv)
 {
 	dev = agreed(0, 0);
@@ -686,7 +766,7 @@ int main(int argc, char **argv)
 		{ "arrays", 3, arrays_main },
 		{ "values", 3, values_main }, { "events", 3, events_main },
 		{ "coverage", 4, coverage_main },
-		{ "gone", 3, gone_main },
+		{ "resized", 5, resized_main }, { "gone", 3, gone_main },
 	};
 	unsigned int i;
 
