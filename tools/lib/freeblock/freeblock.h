@@ -369,9 +369,9 @@ int fb_coverage_save(struct fb_task *task, const char *path);
  *
  * Afterwards FB_UNCOVERED wants the rest.
  *
- * Return: 0; or -1, and of a file that is refused nothing is taken over. ENOENT: there is no such file; EXDEV: it is of
- * another disk, or of another place or block size there; EPROTONOSUPPORT: of another version;
- * EBADMSG: damaged, or no such file at all.
+ * Return: 0; or -1, and of a file that is refused nothing is taken over. ENOENT: there is no
+ * such file; EXDEV: it is of another disk, or of another place or block size there;
+ * EPROTONOSUPPORT: of another version; EBADMSG: damaged, or no such file at all.
  */
 int fb_coverage_restore(struct fb_task *task, const char *path);
 
