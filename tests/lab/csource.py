@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Programs for guests: tests/lab/NAME.c, or the example in C, or in Python, of
-Documentation/NAME.rst. One that includes libfreeblock's header is made with its sources.
+Documentation/NAME.rst. One that includes libfreeblock's header is made with its sources. With
+"@32" behind its name a program is made for 32 bits, and called NAME32.
 """
 
 import glob
@@ -53,12 +54,15 @@ def source(name):
 
 def compile_static(name, folder):
     """The program made of `name` (user-device.rst -> folder/user-device), its path."""
+    name, _, bits = name.partition("@")
     path, code = source(name)
     os.makedirs(folder, exist_ok=True)
-    out = os.path.join(folder, name.rpartition(".")[0])
+    out = os.path.join(folder, name.rpartition(".")[0] + bits)
+    width = ["-m32", "-D_FILE_OFFSET_BITS=64"] if bits else []
     library = ["-I", LIBRARY, *sorted(glob.glob(os.path.join(LIBRARY, "*.c")))] \
         if "<freeblock/freeblock.h>" in code else []
-    done = subprocess.run(["cc", *FLAGS, "-I", os.path.join(TOP, "include"), *library,
+    done = subprocess.run(["cc", *FLAGS, *width, "-I", os.path.join(TOP, "include"), "-I", HERE,
+                           *library,
                            "-o", "%s.%d" % (out, os.getpid()), "-x", "c", "-", "-lpthread"],
                           input=code, text=True, check=False)
     if done.returncode:
