@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs in C for guests: tests/lab/NAME.c, or the example of Documentation/NAME.rst."""
+"""Programs in C for guests: tests/lab/NAME.c, or the example of Documentation/NAME.rst. With
+"@32" behind its name a program is made for 32 bits, and called NAME32."""
 
 import os
 import re
@@ -42,10 +43,12 @@ def source(name):
 
 def compile_static(name, folder):
     """The program made of `name` (user-device.rst -> folder/user-device), its path."""
+    name, _, bits = name.partition("@")
     path, code = source(name)
     os.makedirs(folder, exist_ok=True)
-    out = os.path.join(folder, name.rpartition(".")[0])
-    done = subprocess.run(["cc", *FLAGS, "-I", os.path.join(TOP, "include"),
+    out = os.path.join(folder, name.rpartition(".")[0] + bits)
+    width = ["-m32", "-D_FILE_OFFSET_BITS=64"] if bits else []
+    done = subprocess.run(["cc", *FLAGS, *width, "-I", os.path.join(TOP, "include"), "-I", HERE,
                            "-o", "%s.%d" % (out, os.getpid()), "-x", "c", "-", "-lpthread"],
                           input=code, text=True, check=False)
     if done.returncode:
