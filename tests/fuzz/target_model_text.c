@@ -68,12 +68,20 @@ static u64 cyl_sectors(const struct dm_spec *spec, const struct part *part)
 	return sum;
 }
 
+static u64 part_lbns(const struct dm_spec *spec, const struct part *part)
+{
+	__uint128_t cyls = part->z->last_cyl - part->z->first_cyl + 1ULL;
+	__uint128_t room = cyls * cyl_sectors(spec, part);
+
+	fuzz_check((__uint128_t)part->z->dead + part->z->spares <= room);
+	return room - part->z->dead - part->z->spares;
+}
+
 static void part_first(const struct dm_spec *spec, struct part *part)
 {
 	*part = (struct part){ .z = spec->zone, .head_spt = spec->head_spt, .slip = spec->slip,
 			       .remap = spec->remap };
-	part->lbns = (part->z->last_cyl - part->z->first_cyl + 1ULL) * cyl_sectors(spec, part) -
-		     part->z->dead - part->z->spares;
+	part->lbns = part_lbns(spec, part);
 }
 
 static void part_next(const struct dm_spec *spec, struct part *part)
@@ -83,8 +91,7 @@ static void part_next(const struct dm_spec *spec, struct part *part)
 	part->slip += part->z->slips;
 	part->remap += part->z->remaps;
 	part->z++;
-	part->lbns = (part->z->last_cyl - part->z->first_cyl + 1ULL) * cyl_sectors(spec, part) -
-		     part->z->dead - part->z->spares;
+	part->lbns = part_lbns(spec, part);
 }
 
 /* sum of what the zones hold */
@@ -113,7 +120,7 @@ static u32 place_of_phys(const struct dm_spec *spec, const struct part *part, u6
 			break;
 		r -= *spt;
 	}
-	fuzz_check(h < heads);
+	fuzz_check(h < heads && c <= part->z->last_cyl - part->z->first_cyl);
 	p->cyl = part->z->first_cyl + c;
 	turn = part->z->angle + c * (part->z->cyl_skew + (heads - 1) * part->z->track_skew) +
 	       h * part->z->track_skew;
@@ -506,6 +513,29 @@ static bool is_blank(u8 c)
 	return c == ' ' || c == '\n';
 }
 
+/* a fraction of up to 21 digits */
+static size_t mutate_fraction(u8 *data, size_t size, size_t most, size_t at, size_t to)
+{
+	char word[32] = "0.";
+	size_t n, digits = 1 + draw(21);
+
+	for (n = 2; n < 2 + digits; n++)
+		word[n] = '0' + draw(10);
+	return splice(data, size, most, at, to, word, n);
+}
+
+/* the text gets an end record, about as long as one may be */
+static size_t mutate_end(u8 *data, size_t size, size_t most)
+{
+	char line[80] = "end ";
+	size_t n = 13 + draw(58);
+
+	memset(line + 4, '0', n - 4);
+	line[n - 9 + draw(2)] = ' ';
+	line[n++] = '\n';
+	return splice(data, size, most, size, size, line, n);
+}
+
 /* a number near the one there was, or another one */
 static size_t mutate_word(u8 *data, size_t size, size_t most, size_t at)
 {
@@ -520,10 +550,19 @@ static size_t mutate_word(u8 *data, size_t size, size_t most, size_t at)
 	for (to = at; to < size && !is_blank(data[to]);)
 		to++;
 	memcpy(word, data + at, min(to - at, sizeof(word) - 1));
-	if (!isdigit((u8)word[0]) || strchr(word, '.'))
+	if (!strncmp(word, "0.", 2))
+		return mutate_fraction(data, size, most, at, to);
+	if (!isdigit((u8)word[0]))
 		return LLVMFuzzerMutate(data, size, most);
 	number = strtoull(word, NULL, 10);
-	switch (draw(4)) {
+	switch (draw(5)) {
+	case 4:
+		/* the same, and 2^64 */
+		if (number < 100000)
+			return splice(data, size, most, at, to, word,
+				      sprintf(word, "184467440737096%05llu",
+					      (unsigned long long)number + 51616));
+		break;
 	case 0:
 		number = bounds[draw(ARRAY_SIZE(bounds))];
 		break;
@@ -594,6 +633,8 @@ size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t most, unsigned int 
 			size = mutate_word(data, size, most, draw(size));
 		else if (way < 13)
 			size = mutate_line(data, size, most, draw(size));
+		else if (way < 14 && !draw(4))
+			size = mutate_end(data, size, most);
 		else if (way < 14)
 			size = mutate_length(data, size, most, draw(size));
 		else
@@ -604,6 +645,50 @@ size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t most, unsigned int 
 
 /* ---- the input ---- */
 
+/* numbers that do not fit 64 bits and fractions of too many digits must have been refused */
+static void check_word(const char *word)
+{
+	size_t digits = strspn(word, "0123456789");
+	__uint128_t number = 0;
+
+	if (!strncmp(word, "0.", 2))
+		fuzz_check(strlen(word + 2) <= 18);
+	if (!digits || word[digits])
+		return;
+	for (; *word; word++) {
+		number = number * 10 + *word - '0';
+		fuzz_check(number <= U64_MAX);
+	}
+}
+
+static bool is_free_text(const char *word)
+{
+	static const char * const names[] = { "vendor", "product", "serial", "revision", "wwn",
+					      "distrusted" };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(word, names[i]))
+			return true;
+	return word[0] == '#';
+}
+
+/* of a text that was accepted */
+static void check_words(const char *text, size_t len)
+{
+	char *copy = strndup(text, len), *lines = copy, *line, *word;
+
+	while ((line = strsep(&lines, "\n"))) {
+		word = strtok(line, " \t");
+		if (!word || is_free_text(word))
+			continue;
+		while ((word = strtok(NULL, " \t")))
+			if (strcmp(line, "end"))
+				check_word(word);
+	}
+	free(copy);
+}
+
 static void try_text(const char *text, size_t len)
 {
 	struct fb_model_text_error err = { 0 };
@@ -612,6 +697,7 @@ static void try_text(const char *text, size_t len)
 	draw_state = crc32_le(~0U, (const u8 *)text, len);
 	if (!fb_model_text_parse(text, len, &dm, &err)) {
 		dm_free(dm);
+		check_words(text, len);
 		return;
 	}
 	fuzz_check(!dm && err.reason[0] && memchr(err.reason, '\0', sizeof(err.reason)));
