@@ -4,6 +4,9 @@
  * /dev/freeblock. The memory of a caller is made from the input and decoded as the module does
  * it: size, bytes that the module does not know, fields. Each verdict must be the one that
  * include/uapi/freeblock.h promises, told here once more, and each refusal must have a reason.
+ *
+ * Planted bugs, each seen to fail within two seconds: ends of ranges and of coverage that wrap
+ * at 64 bits; a byte read behind the bits; a name that does not end; too large a structure.
  */
 #include <assert.h>
 #include <errno.h>

@@ -3,6 +3,9 @@
  * Target of the fuzzer: tasks/record.c. A ring of blocks and events is read with buffers of
  * various sizes until it is empty. Each record must say what its slots say, one by one, fit the
  * buffer, and be as long as it can be.
+ *
+ * Planted bugs, each seen to fail within a second: a sum of sectors beyond 32 bits; one slot
+ * behind the ring's end; a buffer that must have a byte to spare.
  */
 #include "tasks/record.h"
 #include "fuzz.h"
