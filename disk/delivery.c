@@ -354,6 +354,8 @@ void fb_delivery_sweep(struct freeblock_task *task)
 {
 	const struct fb_bitmap *map = &task->map;
 
+	if (READ_ONCE(task->cookies.n) <= FB_COOKIES_CROWDED || READ_ONCE(task->ntodo))
+		return;
 	if (!task->sweep && map->n_wanted + map->n_flying &&
 	    map->n_done - task->sweep_done < FREEBLOCK_RANGES_MAX)
 		return;
