@@ -35,7 +35,9 @@ help:
 	@echo '                   DRIVE= MODE= SEED= restrict or vary it'
 	@echo 'make validate-predict  the analytic model against the simulated drive: build/predict/summary.json'
 	@echo '                   DRIVE= TABLE= CELL= SEED= restrict or vary it'
-	@echo 'make soak          long runs of the lab'
+	@echo 'make fuzz          fuzz the parsers for long: build/fuzz/summary.json; goes on where it stopped'
+	@echo '                   TARGET= SECONDS_= INPUTS= FRESH=1 restrict or vary it'
+	@echo 'make soak          long runs of the lab, and of the fuzzer: build/soak/fuzz/summary.json'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
 
@@ -84,9 +86,19 @@ bench: $(if $(FIGURE),$(if $(filter files,$(FIGURE)),modules,setup),modules)
 	$(if $(FIGURE),,$(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 'b-*.sh' \
 		--only '^lab' || status=$$?;) exit $$status
 
-# Lab scripts too: tests/lab/s-*.sh
+# Lab scripts too: tests/lab/s-*.sh. The fuzzer has ten minutes for each target, in all runs
 soak: modules modules-debug
-	@$(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 's-*.sh' --only '^lab'
+	@status=0; $(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 's-*.sh' --only '^lab' || \
+		status=$$?; \
+	tests/fuzz/run --build '$(BUILD)' --out '$(BUILD)/soak/fuzz' --seconds 600 || status=$$?; \
+	exit $$status
+
+# SECONDS_ and INPUTS are each target's, those of earlier runs included
+.PHONY: fuzz
+fuzz: setup
+	@tests/fuzz/run --build '$(BUILD)' $(if $(TARGET),--target '$(TARGET)') \
+		$(if $(SECONDS_),--seconds '$(SECONDS_)') $(if $(INPUTS),--inputs '$(INPUTS)') \
+		$(if $(FRESH),--fresh)
 
 # A bench that was stopped goes on; FRESH=1: measure all of it anew
 .PHONY: bench-peers

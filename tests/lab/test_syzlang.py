@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Is tests/fuzz/freeblock.txt, the description of freeblock for syzkaller, that of the present
+interface? Each ioctl of include/uapi/freeblock.h, with its structure; each structure with its
+fields, in order and of their length; each file of Documentation/ABI; and nothing else. Then
+each of these is spoilt once, and must be found. Prints TAP.
+"""
+
+import os
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+HEADER = "include/uapi/freeblock.h"
+ABI = "Documentation/ABI/testing/sysfs-block-freeblock"
+SYZLANG = "tests/fuzz/freeblock.txt"
+OF_POLL = "freeblock_pollfd"    # the kernel's own structure, not ours
+BITS = {"__u16": 16, "__u32": 32, "__s32": 32, "__aligned_u64": 64}
+
+count = failed = 0
+
+
+def report(name, problems):
+    """One line of TAP."""
+    global count, failed
+    count += 1
+    failed += bool(problems)
+    print("not ok %s - %s" % (name, "; ".join(problems)) if problems else "ok " + name, flush=True)
+
+
+def read(path):
+    """A file of the tree."""
+    with open(os.path.join(TOP, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def header_structs(header):
+    """{name: [(field, bits or the constant with the length of an array of bytes)]}"""
+    found = {}
+    for name, body in re.findall(r"^struct (\w+) \{\n(.*?)^\};", header, re.M | re.S):
+        fields = re.findall(r"^\t(\w+) (\w+)(?:\[(\w+)\])?;$", body, re.M)
+        found[name] = [(field, length or BITS[kind]) for kind, field, length in fields]
+        if len(fields) != body.count(";"):
+            found[name].append(("a field that the test does not understand", 0))
+    return found
+
+
+def header_calls(header):
+    """{ioctl: structure or None}, by the first lines of the structures' descriptions."""
+    calls = dict.fromkeys(re.findall(r"^#define (\w+) _IO\(", header, re.M))
+    for struct, names in re.findall(r"^ \* struct (freeblock_ioc_\w+) - ([A-Z_, ]+)", header, re.M):
+        for name in re.findall(r"[A-Z_]*_[A-Z]+", names):
+            calls[name if name.startswith("FREE") else "FREEBLOCK_IOC" + name] = struct
+    return calls
+
+
+def described_length(kind):
+    """Bits of a field by its type in syzlang, or its length as an array of bytes."""
+    array = re.match(r"array\[int8, (\w+)\]", kind)
+    if array:
+        return array.group(1)
+    if kind.startswith("ptr64["):
+        return 64
+    if kind.startswith("fd_"):
+        return 32
+    found = re.search(r"\bint(\d+)\b", kind)
+    return int(found.group(1)) if found else 0
+
+
+def described_structs(text):
+    """The same as header_structs() of the description."""
+    found = {}
+    for name, body in re.findall(r"^(\w+) \{\n(.*?)^\}", text, re.M | re.S):
+        fields = re.findall(r"^\t(\w+)\t+(\S.*?)(?:\t\(\w+\))?$", body, re.M)
+        found[name] = [(field, described_length(kind)) for field, kind in fields]
+    return found
+
+
+def described_calls(text):
+    """The same as header_calls(); a call whose names differ has the wrong structure."""
+    found = {}
+    for name, command, rest in re.findall(r"^ioctl\$(\w+)\(fd fd_freeblock, cmd const\[(\w+)\], "
+                                          r"arg (.*)\)$", text, re.M):
+        struct = re.match(r"ptr\[\w+, (\w+)\]$", rest)
+        found[name] = struct.group(1) if struct else None if rest == "const[0]" else rest
+        if name != command:
+            found[name] = command
+    return found
+
+
+def differences(what, is_so, told):
+    """What two dictionaries differ in."""
+    return ["%s %s is %s, not %s" % (what, name, told.get(name, "missing"),
+                                     is_so.get(name, "there"))
+            for name in sorted(set(is_so) | set(told))
+            if name not in is_so or name not in told or is_so[name] != told[name]]
+
+
+def files(abi):
+    """The files of all entries, for the disk sda."""
+    return {name.replace("<disk>", "sda")
+            for name in re.findall(r"^What:\s+(\S+)$", abi, re.M) if not name.endswith("/")}
+
+
+def problems(header, abi, text):
+    """Everything that does not fit."""
+    told = described_structs(text)
+    told.pop(OF_POLL, None)
+    listed = re.search(r"^freeblock_files = (.*)$", text, re.M)
+    listed = set(re.findall(r'"([^"]+)"', listed.group(1))) if listed else set()
+    words = set(re.findall(r"\w+", header))
+    return differences("ioctl", header_calls(header), described_calls(text)) + \
+        differences("struct", header_structs(header), told) + \
+        ["file %s" % name for name in sorted(files(abi) ^ listed)] + \
+        ["constant %s" % name for name in sorted(set(re.findall(r"\bFREEBLOCK_\w+", text)) - words)]
+
+
+def spoilt(text, pattern, by):
+    """The text with a change, which must be possible."""
+    changed, times = re.subn(pattern, by, text, flags=re.M)
+    if not times:
+        raise ValueError("nothing to spoil: " + pattern)
+    return changed
+
+
+def main():
+    """All checks."""
+    header, abi, text = read(HEADER), read(ABI), read(SYZLANG)
+    report("the header has ioctls, structures and files",
+           [] if len(header_calls(header)) > 10 and len(header_structs(header)) > 5 and
+           len(files(abi)) > 20 else ["too few are found"])
+    report("the description is the interface's", problems(header, abi, text))
+    for name, change in (
+            ("an ioctl more", (r"^(#define \w+ _IO\(.*)$", r"\1\n#define FREEBLOCK_IOC_NEWER "
+                               r"_IO(FREEBLOCK_IOC_MAGIC, 99)")),
+            ("an ioctl renamed", (r"^#define FREEBLOCK_IOC_STOP _IO", "#define FREEBLOCK_IOC_END _IO")),
+            ("a field more", (r"^(\t__u32 foreground_ppm;)$", r"\1\n\t__u32 newer;")),
+            ("fields in another order", (r"^(\t__u32 queued;)\n(\t__u32 buffer_blocks;)$", r"\2\n\1")),
+            ("a field grown", (r"^\t__u32 regions;$", "\t__aligned_u64 regions;")),
+            ("an array of another length", (r"^\tchar name\[\w+\]", "\tchar name[20]")),
+            ("a structure more", (r"^(struct freeblock_range \{\n)", r"struct freeblock_newer {\n"
+                                  r"\t__u32 size;\n};\n\n\1")),
+            ("a constant renamed", ("FREEBLOCK_IOC_KEEP", "FREEBLOCK_IOC_STAY"))):
+        found = problems(spoilt(header, *change), abi, text)
+        report("found: " + name, [] if found else ["not seen"])
+    report("found: a file more", [] if problems(header, abi + "\nWhat:\t\t/sys/newer\n", text)
+           else ["not seen"])
+    report("found: a call of another structure",
+           [] if problems(header, abi, spoilt(text, r"^(ioctl\$\w+_SETUP\(.*)freeblock_ioc_setup",
+                                              r"\1freeblock_ioc_api")) else ["not seen"])
+    print("1..%d" % count)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
