@@ -43,6 +43,10 @@ thread=$(grep -l '^freeblock/' /proc/[0-9]*/comm | cut -d/ -f3)
 
 taskset -p 1 $$ > /tmp/out
 echo -1 > /proc/sys/kernel/sched_rt_runtime_us
+# what the kernel itself needs of CPU 2 to take a CPU down must not starve
+for comm in $(grep -lE '^(rcu.*|ksoftirqd/2|kworker/2:.*)$' /proc/[0-9]*/comm); do
+	chrt -f -p 30 "$(echo "$comm" | cut -d/ -f3)" 2>/tmp/out
+done
 taskset 4 chrt -f 20 sh -c 'while :; do :; done' &
 hog=$!
 wait_for 20 held || die "no request is held"
