@@ -3,7 +3,8 @@
 # queue's requests, and our thread, at the lowest priority, cannot give this one back: all the
 # time of the CPU that it runs on is a real-time task's.
 #
-# Seen to fail without fb_disk_client.cpu_offline: the CPU stays until the hog is gone.
+# Without fb_disk_client.cpu_offline it fails in one run of two (the CPU stays until the hog is
+# gone): the hardware queues share their tags, so busy=1 may be a request on another one's.
 #
 # lab: kernel=stock clock=real smp=3 timeout=200
 # lab: kernel=debug clock=real smp=3 timeout=400
