@@ -147,6 +147,9 @@ def main():
     words = set(re.findall(r"\w+", text + "".join(
         read(path) for path in glob.glob("**/*.h", root_dir=TOP, recursive=True)
         if not path.startswith("build/"))))
+    words |= {os.path.splitext(os.path.basename(path))[0]
+              for path in glob.glob("**/*.[ch]", root_dir=TOP, recursive=True)
+              if not path.startswith("build/")}
     for path in ["README.md"] + sorted(glob.glob("Documentation/*.rst", root_dir=TOP)):
         report("%s names what is there" % path, names_missing(read(path), words))
     check_examples()
