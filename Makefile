@@ -20,6 +20,8 @@ help:
 	@echo 'make modules       freeblock.ko for the installed 6.1 headers (KDIR= for others)'
 	@echo 'make modules-debug the same for the lab'"'"'s debug kernel (built once, some ten minutes)'
 	@echo 'make install       freeblock.ko into /lib/modules of the running kernel (as root)'
+	@echo 'make lib           libfreeblock, for programs that want blocks read: build/lib'
+	@echo 'make install-lib   the same installed, with header and manual; DESTDIR= PREFIX= say where'
 	@echo 'make style         checkpatch, sparse, compiler warnings, kernel-doc, sizes, floors'
 	@echo 'make fidelity      the simulated drive against traces of real ones; DRIVES=folder'
 	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
@@ -123,6 +125,13 @@ install:
 	install -D -m 644 '$(BUILD)/kernel-'$$(uname -r)/freeblock/freeblock.ko \
 		'$(DESTDIR)/lib/modules/'$$(uname -r)/extra/freeblock.ko
 	$(if $(DESTDIR),,/sbin/depmod -a)
+
+.PHONY: lib install-lib
+lib:
+	@$(MAKE) -s -C tools/lib BUILD='$(BUILD)'
+
+install-lib:
+	@$(MAKE) -s -C tools/lib BUILD='$(BUILD)' install
 
 .PHONY: clean
 clean:

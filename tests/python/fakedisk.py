@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
-from freeblock import cli, fbstate, scan, scan_file, scan_source  # noqa: E402
+from freeblock import background, cli, fbstate, scan, scan_file, scan_source  # noqa: E402
 
 MAJORS = {"sda": "8:0", "sda1": "8:1", "sda2": "8:2", "sdb": "8:16"}
 
@@ -163,7 +163,8 @@ class Source:
             if self.done == medium.stop_after:
                 os.kill(os.getpid(), medium.signal)
             medium.each()
-            yield lbn, count, status, bytes(medium.data[lbn * 512:(lbn + count) * 512])
+            data = bytes(medium.data[lbn * 512:(lbn + count) * 512])
+            yield background.Record(lbn, count, status, memoryview(data), 0, background.BLOCKS)
         if not self.blocks:
             medium.at_end()
 

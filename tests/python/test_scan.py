@@ -27,7 +27,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import fakedisk  # noqa: E402
 import taptest  # noqa: E402
-from freeblock import ToolError, fbstate_where, scan, scan_file, scan_source  # noqa: E402
+from freeblock import ToolError, background, fbstate_where, scan, scan_file  # noqa: E402
 from freeblock.fbstate_where import Segment  # noqa: E402
 
 
@@ -278,41 +278,6 @@ class Files(Case):
         self.assertEqual(function(bytes(32)), b"\xaa\x36\x91\x8a" + bytes(12))
 
 
-class Device(unittest.TestCase):
-    """What is said to the device."""
-
-    def test_numbers(self):
-        """Calls, sizes, and flags are those of the header."""
-        header = os.path.join(TOP, "include", "uapi", "freeblock.h")
-        if not os.path.exists(header):
-            self.skipTest("no " + header)
-        names = ("FREEBLOCK_IOC_SETUP", "FREEBLOCK_IOC_ADD", "FREEBLOCK_IOC_START",
-                 "FREEBLOCK_IOC_REASON", "FREEBLOCK_IOC_KEEP", "FREEBLOCK_IOC_VERSION",
-                 "sizeof(struct freeblock_record)", "FREEBLOCK_RECORD_UNREADABLE")
-        code = "#include <stdio.h>\n#include \"%s\"\nint main(void) {%s}" % (
-            header, "".join('printf("%%lu ", (unsigned long)%s);' % name for name in names))
-        with tempfile.TemporaryDirectory() as folder:
-            program = os.path.join(folder, "p")
-            subprocess.run(["gcc", "-x", "c", "-o", program, "-"], input=code, text=True,
-                           check=True)
-            said = subprocess.run([program], check=True, text=True, capture_output=True).stdout
-        self.assertEqual([int(word) for word in said.split()], [
-            scan_source.IOC_SETUP, scan_source.IOC_ADD, scan_source.IOC_START,
-            scan_source.IOC_REASON, scan_source.KEEP, scan_source.VERSION,
-            scan_source.RECORD.size, scan_source.MEDIUM])
-
-    def test_records(self):
-        """Records follow each other; another version is refused."""
-        pack = scan_source.RECORD.pack
-        raw = pack(8, 16, 8192, 0, 1, 32, 0) + bytes(8192) + pack(40, 8, 0, 1, 1, 32, 0) + \
-            pack(48, 8, 4096, 0, 1, 48, 0) + bytes(16) + b"x" * 4096
-        found = [(lbn, sectors, status, bytes(data))
-                 for lbn, sectors, status, data in scan_source.parse(raw)]
-        self.assertEqual(found, [(8, 16, 0, bytes(8192)), (40, 8, 1, b""), (48, 8, 0, b"x" * 4096)])
-        with self.assertRaisesRegex(ToolError, "version 2"):
-            list(scan_source.parse(pack(0, 8, 0, 0, 2, 32, 0)))
-
-
 class Runs(Case):
     """Whole runs."""
 
@@ -337,7 +302,7 @@ class Runs(Case):
         Seen to fail with difference() that compares states only."""
         self.assertEqual(self.scan("sda1", "-o", self.out)[0], 0)
         self.disk.data[(100 + 55) * 512] ^= 1
-        self.disk.bad[200] = scan_source.MEDIUM
+        self.disk.bad[200] = background.UNREADABLE
         for words in ([], ["-o", self.out + "2"]):
             status, result, _ = self.scan("sda1", "--verify", self.out, *words)
             self.assertEqual(status, scan.DIFFERENT)
@@ -352,7 +317,7 @@ class Runs(Case):
 
     def test_bad(self):
         """Bad blocks do not stop a scan; those not tried are tried again next time."""
-        self.disk.bad.update({200: scan_source.MEDIUM, 208: scan_source.UNTRIED})
+        self.disk.bad.update({200: background.UNREADABLE, 208: background.UNTRIED})
         self.disk.stop_after = 20
         self.assertEqual(self.scan("sda1", "-o", self.out)[0], 130)
         self.disk.stop_after = None

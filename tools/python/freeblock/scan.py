@@ -14,7 +14,7 @@ import select
 import signal
 import time
 
-from . import ToolError, fbstate, fbstate_where, scan_file, scan_source
+from . import ToolError, background, fbstate, fbstate_where, scan_file, scan_source
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Progress
@@ -113,15 +113,14 @@ class Scan:
 
     def take(self, disk, record):
         """A record of the device: blocks, and their data unless they could not be read."""
-        lbn, sectors, status, data = record
-        for number, low, high in self.layout.places(disk, lbn, sectors):
+        for number, low, high in self.layout.places(disk, record.first, record.sectors):
             self.done += not self.sink.has(number)
-            if status == 0:
-                piece = data[(low - lbn) * 512:(high - lbn) * 512]
+            if record.status == background.OK:
+                piece = record.data[(low - record.first) * 512:(high - record.first) * 512]
                 self.sink.put(number, GOOD, self.digest(piece))
             else:
-                self.sink.put(number, UNREADABLE if status == scan_source.MEDIUM else NOT_TRIED,
-                              bytes(16))
+                self.sink.put(number, UNREADABLE if record.status == background.UNREADABLE
+                              else NOT_TRIED, bytes(16))
 
     def tick(self, gone):
         """Now and then: save, show."""

@@ -1,47 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Blocks of a disk, read in the background: /dev/freeblock/<disk>.
-
-What include/uapi/freeblock.h says, for Python; names are those there.
-"""
+"""Blocks of a disk for scan: a task of background.py that is fed as it takes them."""
 
 import errno
-import fcntl
-import os
-import struct
+import itertools
 
-from . import ToolError, fbstate
-
-VERSION = 1
-KEEP = 1 << 2
-PRIORITY = 4
-SETUP = struct.Struct("<IiIIQIIII16sQQII32x")
-RANGE = struct.Struct("<QQ16x")
-REASON_LEN = 192
-RECORD = struct.Struct("<QIIIHHQ")
-OK, MEDIUM, UNTRIED = 0, 1, 2           # status of a record
-BUFFER = 1 << 20                        # bytes read at once
-
-
-def _ioc(direction, number, size):
-    return direction << 30 | size << 16 | 0xfb << 8 | number
-
-
-IOC_SETUP = _ioc(3, 0, SETUP.size)
-IOC_ADD = _ioc(1, 1, RANGE.size)
-IOC_START = _ioc(0, 4, 0)
-IOC_REASON = _ioc(2, 10, REASON_LEN)
-
-
-def parse(raw):
-    """(first sector, sectors, status, data) of each record that a read delivered."""
-    at, view = 0, memoryview(raw)
-    while at < len(raw):
-        lbn, sectors, data_bytes, status, version, head, _ = RECORD.unpack_from(raw, at)
-        if version != VERSION:
-            raise ToolError("the module speaks version %d of its device, this tool %d" %
-                            (version, VERSION))
-        at += head + data_bytes
-        yield lbn, sectors, status, view[at - data_bytes:at]
+from . import ToolError, background, fbstate
 
 
 class Source:
@@ -51,83 +14,63 @@ class Source:
     def __init__(self, disk, ranges):
         self.disk = disk
         self.ranges = ranges
-        self.next = next(ranges, None)
+        self.batch = []
         self.gone = False
-        self.fd = self.data = -1
+        path = fbstate.path("dev/" + disk)
         try:
-            self.fd = self._open("dev/freeblock/" + disk, os.O_NONBLOCK)
-            self.data = self._open("dev/" + disk, 0)
-            self._setup()
+            self.task = background.Task(path, flags=background.KEEP, name="scan")
+        except background.Error as error:
+            raise ToolError(self._refusal(error)) from error
+        try:
             self.feed()
-            self._call(IOC_START, 0)
-        except BaseException:
+            self.task.start()
+        except BaseException as error:
             self.close()
+            if isinstance(error, background.Error):
+                raise ToolError(self._refusal(error)) from error
             raise
 
-    def _open(self, name, flags):
-        path = fbstate.path(name)
-        try:
-            return os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
-        except OSError as error:
-            raise ToolError(fbstate.refusal(self.disk, path, error)) from error
-
-    def _call(self, number, argument):
-        """An ioctl; what it refuses is said in the kernel's words."""
-        try:
-            return fcntl.ioctl(self.fd, number, argument)
-        except OSError as error:
-            raise ToolError("/dev/freeblock/%s: %s" % (
-                self.disk, self.reason() or error.strerror)) from error
-
-    def reason(self):
-        """Why the last call failed."""
-        try:
-            return fcntl.ioctl(self.fd, IOC_REASON, bytes(REASON_LEN)).split(b"\0")[0].decode()
-        except OSError:
-            return ""
-
-    def _setup(self):
-        asked = SETUP.pack(VERSION, self.data, KEEP, PRIORITY, 0, 0, 0, 0, 0, b"scan", 0, 0, 0, 0)
-        told = SETUP.unpack(self._call(IOC_SETUP, asked))
-        self.sectors, self.buffer = told[10], max(BUFFER, told[13])
+    def _refusal(self, error):
+        hint = "; run it as root" if error.errno in (errno.EPERM, errno.EACCES) else ""
+        return "%s: %s%s" % (self.disk, error, hint)
 
     def feed(self):
         """Declare more of the ranges, as many as can wait to be entered. There may be
         millions, when a scan goes on."""
-        while self.next:
-            first, count = self.next
-            count = min(count, self.sectors - first)
+        sectors = self.task.geometry.sectors
+        while True:
+            if not self.batch:
+                some = itertools.islice(self.ranges, self.task.ranges_max)
+                self.batch = [(first, min(count, sectors - first)) for first, count in some]
+            if not self.batch:
+                return
             try:
-                fcntl.ioctl(self.fd, IOC_ADD, RANGE.pack(first, count))
-            except OSError as error:
+                self.task.want_ranges(self.batch)
+            except background.Error as error:
                 if error.errno == errno.ENOSPC:
                     return
-                raise ToolError("/dev/freeblock/%s: %s" % (
-                    self.disk, self.reason() or error.strerror)) from error
-            self.next = next(self.ranges, None)
+                raise ToolError(self._refusal(error)) from error
+            self.batch = []
 
     def fileno(self):
         """For poll()."""
-        return self.fd
+        return self.task.fileno()
 
     def records(self):
         """What has been read meanwhile."""
         try:
-            raw = os.read(self.fd, self.buffer)
-        except OSError as error:
+            for record in self.task.ready():
+                self.gone = False
+                yield record
+        except background.Error as error:
             self.gone = error.errno == errno.ENODEV
-            if self.gone or error.errno == errno.EAGAIN:
+            if self.gone:
                 return
             if error.errno == errno.ECANCELED:
                 raise ToolError("%s: the task was stopped (freeblock status); the same command "
                                 "goes on" % self.disk) from error
-            raise
-        self.gone = False
-        yield from parse(raw)
+            raise ToolError(self._refusal(error)) from error
 
     def close(self):
         """End the task: what was not read is read by nobody."""
-        for fd in (self.data, self.fd):
-            if fd >= 0:
-                os.close(fd)
-        self.fd = self.data = -1
+        self.task.close()
