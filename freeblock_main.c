@@ -23,7 +23,6 @@ static const struct fb_disk_client *const fb_main_clients[] = {
 	&fb_idle_client,
 	&fb_gap_client,
 	&fb_reader_client,
-	&fb_user_client,
 	&fb_sysfs_client,
 	NULL
 };

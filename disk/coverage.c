@@ -344,21 +344,40 @@ static void fb_coverage_add_flying(struct fb_coverage_walk *walk, u64 first, u32
 	}
 }
 
+static void fb_coverage_add_some(struct fb_coverage_walk *walk, u64 first, u64 end, u32 group)
+{
+	fb_bitmap_want(&walk->task->map, first, end - first, group);
+	fb_coverage_add_flying(walk, first, end - first);
+}
+
+/* what freeblock_task_set_coverage() gave; without that all of it */
+static void fb_coverage_add_uncovered(struct fb_coverage_walk *walk, u64 first, u64 end, u32 group)
+{
+	const struct freeblock_coverage *coverage = walk->task->coverage;
+	u64 past;
+
+	for (; first < end; first = past) {
+		first = find_next_zero_bit_le(coverage->map, end, first);
+		if (first >= end)
+			return;
+		past = find_next_bit_le(coverage->map, end, first);
+		fb_coverage_add_some(walk, first, min(past, end), group);
+	}
+}
+
 static void fb_coverage_add_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct fb_coverage_walk *walk = ctx;
 	const struct fb_op *op = walk->op;
 	unsigned long b = first - op->base, e, end = b + n;
 
-	if (!op->masked) {
-		fb_bitmap_want(&walk->task->map, first, n, group);
-		fb_coverage_add_flying(walk, first, n);
-	} else {
-		for_each_set_bitrange_from(b, e, op->bits, end) {
-			fb_bitmap_want(&walk->task->map, op->base + b, e - b, group);
-			fb_coverage_add_flying(walk, op->base + b, e - b);
-		}
-	}
+	if (op->uncovered && walk->task->coverage)
+		fb_coverage_add_uncovered(walk, first, first + n, group);
+	else if (!op->masked)
+		fb_coverage_add_some(walk, first, first + n, group);
+	else
+		for_each_set_bitrange_from(b, e, op->bits, end)
+			fb_coverage_add_some(walk, op->base + b, op->base + e, group);
 	if (walk->task->active && walk->cov->joint)
 		fb_coverage_join_run(walk, first, n, group);
 }
@@ -439,9 +458,11 @@ static void fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *ta
 	if (op->n)
 		return;
 	cov->weighed = NULL;
+	task->sweep = true;
 	spin_lock_irq(&cov->fd->lock);
 	list_del(&op->node);
-	task->ntodo--;
+	if (--task->ntodo == FREEBLOCK_RANGES - FREEBLOCK_RANGES_MAX)
+		fb_delivery_raise(task, FREEBLOCK_EVENT_ROOM);
 	spin_unlock_irq(&cov->fd->lock);
 	kvfree(op);
 }
@@ -805,8 +826,13 @@ static void fb_coverage_attend_task(struct fb_coverage *cov, struct freeblock_ta
 		fb_coverage_deactivate(cov, task);
 	if (state != FB_TASK_STOPPING)
 		fb_coverage_enter(cov, task);
+	if (READ_ONCE(task->cookies.n) > FB_COOKIES_CROWDED && !READ_ONCE(task->ntodo))
+		fb_delivery_sweep(task);
 	if (task->map.n_flying)
 		return;
+	if (!task->map.n_wanted && state != FB_TASK_STOPPING &&
+	    task->ops->flags & FREEBLOCK_KEEP)
+		fb_delivery_catch_up(task);
 	if (state == FB_TASK_STOPPING ||
 	    (state == FB_TASK_RUNNING && !task->map.n_wanted && !READ_ONCE(task->ntodo) &&
 	     !(task->ops->flags & FREEBLOCK_KEEP)))

@@ -7,9 +7,12 @@
  * buffer until all of its blocks in it have been delivered; then the thread marks them as
  * done (disk/coverage.c).
  *
- * Calls: core/quarantine.c to judge errors; disk/gap.c, disk/disk.c.
+ * Calls: core/quarantine.c to judge errors; disk/cookie.c, disk/free_read.c, disk/gap.c,
+ * disk/disk.c.
  * Locks: fb_disk.lock for states and counts; the table is in disk/disk.h.
+ * freeblock_task.change and cookie_lock for cookies.
  */
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -42,6 +45,68 @@ void fb_delivery_exit(void)
 	destroy_workqueue(fb_delivery_wq);
 }
 
+/* ---- events ---- */
+
+/**
+ * fb_delivery_raise() - tell a task's consumer that something has happened
+ * @task: the task; if it is over nothing is told
+ * @events: enum freeblock_event, or-ed
+ *
+ * Context: fb_disk.lock held. The callback comes later, from the task's work.
+ */
+void fb_delivery_raise(struct freeblock_task *task, u32 events)
+{
+	lockdep_assert_held(&task->fd->lock);
+	if (!task->ops->event || task->state == FB_TASK_OVER)
+		return;
+	task->events |= events;
+	queue_work(fb_delivery_wq, &task->deliver);
+}
+
+static void fb_delivery_raise_all(struct fb_disk *fd, u32 events)
+{
+	struct freeblock_task *task;
+
+	lockdep_assert_held(&fd->lock);
+	if (!fd->cov)
+		return;
+	list_for_each_entry(task, &fd->cov->tasks, node)
+		fb_delivery_raise(task, events);
+}
+
+/**
+ * fb_delivery_catch_up() - tell a task's consumer that everything is delivered, once
+ * @task: the task, which wants nothing and has nothing in flight
+ *
+ * Context: the thread.
+ */
+void fb_delivery_catch_up(struct freeblock_task *task)
+{
+	if (READ_ONCE(task->caught_up))
+		return;
+	spin_lock_irq(&task->fd->lock);
+	if (!task->ntodo && !task->caught_up) {
+		task->caught_up = true;
+	mutex_init(&task->change);
+	spin_lock_init(&task->cookie_lock);
+		fb_delivery_raise(task, FREEBLOCK_EVENT_CAUGHT_UP);
+	}
+	spin_unlock_irq(&task->fd->lock);
+}
+
+/* The last thing that the work does: what was raised before has its blocks before it. */
+static void fb_delivery_tell(struct freeblock_task *task)
+{
+	u32 events;
+
+	spin_lock_irq(&task->fd->lock);
+	events = task->events;
+	task->events = 0;
+	spin_unlock_irq(&task->fd->lock);
+	if (events)
+		task->ops->event(task, events);
+}
+
 /* ---- states ---- */
 
 /* Update the joint needs of the running tasks. */
@@ -69,6 +134,7 @@ static void fb_delivery_set_state(struct freeblock_task *task, enum fb_task_stat
 	fb_delivery_set_needs(task->fd->cov);
 	task->fd->idle.ready = false;
 	fb_gap_void(task->fd);
+	fb_delivery_raise(task, FREEBLOCK_EVENT_CHANGED);
 	wake_up(&task->fd->wait);
 }
 
@@ -104,6 +170,7 @@ void fb_delivery_stop(struct freeblock_task *task)
 {
 	lockdep_assert_held(&task->fd->lock);
 	if (task->state == FB_TASK_NEW) {
+		fb_delivery_raise(task, FREEBLOCK_EVENT_CHANGED);
 		task->state = FB_TASK_OVER;
 		task->end = FREEBLOCK_STOPPED;
 		complete_all(&task->over);
@@ -140,10 +207,24 @@ struct fb_delivery_count {
 	u64 failed;
 };
 
-/* set_bit_le() itself takes an int */
-static void fb_delivery_cover(struct freeblock_coverage *coverage, u64 block)
+/* documented in include/freeblock.h; set_bit_le() itself takes an int */
+void freeblock_coverage_set(struct freeblock_coverage *coverage, u64 block)
 {
 	set_bit_le(block % BITS_PER_TYPE(u64), &coverage->map[block / BITS_PER_TYPE(u64)]);
+}
+EXPORT_SYMBOL_GPL(freeblock_coverage_set);
+
+/* what the consumer said of a block when it added it */
+static u64 fb_delivery_cookie(struct freeblock_task *task, u64 granule)
+{
+	u64 value;
+
+	if (!READ_ONCE(task->cookies.n))
+		return 0;
+	spin_lock(&task->cookie_lock);
+	value = fb_cookie_find(&task->cookies, granule);
+	spin_unlock(&task->cookie_lock);
+	return value;
 }
 
 static void fb_delivery_block(struct freeblock_task *task, struct fb_free_read *buf, u32 i,
@@ -151,23 +232,25 @@ static void fb_delivery_block(struct freeblock_task *task, struct fb_free_read *
 {
 	u32 granule = dm_info(task->fd->model)->granule_sectors;
 	u64 lbn = buf->lbn + (u64)i * granule;
-	u32 n = min_t(u64, granule, task->fd->sectors - lbn);
-	u32 end = i * granule + n;
-	blk_status_t status = BLK_STS_OK;
-	const void *data = buf->data + (((size_t)i * granule) << SECTOR_SHIFT);
+	struct freeblock_block block = {
+		.lbn = lbn,
+		.sectors = min_t(u64, granule, dm_info(task->fd->model)->sectors - lbn),
+		.data = buf->data + (((size_t)i * granule) << SECTOR_SHIFT),
+		.user_data = fb_delivery_cookie(task, div_u64(lbn, granule)),
+	};
 
 	if (buf->how == FB_VERIFY_COMMAND)
-		data = NULL;
-	if (buf->good < end) {
+		block.data = NULL;
+	if (buf->good < i * granule + block.sectors) {
 		/* The first sector not read is bad; the drive stopped there. */
-		status = buf->good >= i * granule ? BLK_STS_MEDIUM : BLK_STS_IOERR;
-		data = NULL;
+		block.status = buf->good >= i * granule ? BLK_STS_MEDIUM : BLK_STS_IOERR;
+		block.data = NULL;
 		count->failed++;
 	}
 	count->done++;
-	task->ops->block(task, lbn, n, data, status);
-	if (task->coverage && status == BLK_STS_OK)
-		fb_delivery_cover(task->coverage, div_u64(lbn, granule));
+	task->ops->block(task, &block);
+	if (task->coverage && !block.status && !(task->ops->flags & FREEBLOCK_OWN_COVERAGE))
+		freeblock_coverage_set(task->coverage, div_u64(lbn, granule));
 	cond_resched();
 }
 
@@ -207,11 +290,12 @@ static void fb_delivery_done(struct freeblock_task *task, struct fb_free_read *b
 static void fb_delivery_work(struct work_struct *work)
 {
 	struct freeblock_task *task = container_of(work, struct freeblock_task, deliver);
-	struct fb_free_reads *bufs = task->fd->reads.bufs;
+	struct fb_free_reads *bufs = READ_ONCE(task->fd->reads.bufs);
 	unsigned int i;
 	u32 b;
 
-	for (b = 0; b < READ_ONCE(bufs->n); b++) {
+	/* a task that was not started may be told of events before there are buffers */
+	for (b = 0; bufs && b < READ_ONCE(bufs->n); b++) {
 		struct fb_free_read *buf = &bufs->buf[b];
 		struct fb_delivery_count count = {};
 
@@ -222,6 +306,7 @@ static void fb_delivery_work(struct work_struct *work)
 			fb_delivery_block(task, buf, i, &count);
 		fb_delivery_done(task, buf, &count);
 	}
+	fb_delivery_tell(task);
 }
 
 static void fb_delivery_ended_work(struct work_struct *work)
@@ -232,6 +317,61 @@ static void fb_delivery_ended_work(struct work_struct *work)
 	complete_all(&task->over);
 }
 
+/* ---- cookies ---- */
+
+/* The thread's map says what may still be delivered: nothing waits to be entered. */
+static void fb_delivery_drop_cookies(struct freeblock_task *task)
+{
+	const struct fb_bitmap *map = &task->map;
+	u64 wanted = fb_bitmap_next_wanted(map, 0), flying = fb_bitmap_next_flying(map, 0);
+	u32 i;
+
+	for (i = 0; i < task->cookies.n; i++) {
+		const struct fb_cookie_segment *s = &task->cookies.segment[i];
+
+		if (wanted < s->first)
+			wanted = fb_bitmap_next_wanted(map, s->first);
+		if (flying < s->first)
+			flying = fb_bitmap_next_flying(map, s->first);
+		if (wanted >= s->end && flying >= s->end)
+			fb_cookie_drop(&task->cookies, i);
+		cond_resched();
+	}
+	spin_lock(&task->cookie_lock);
+	fb_cookie_pack(&task->cookies);
+	spin_unlock(&task->cookie_lock);
+}
+
+/**
+ * fb_delivery_sweep() - forget cookies of delivered blocks when there is little room for more
+ * @task: the task, whose map is up to date
+ *
+ * It is done again only when enough has changed to make room.
+ *
+ * Context: the thread, which holds no carrier if it may take long; may sleep.
+ */
+void fb_delivery_sweep(struct freeblock_task *task)
+{
+	const struct fb_bitmap *map = &task->map;
+
+	if (!task->sweep && map->n_wanted + map->n_flying &&
+	    map->n_done - task->sweep_done < FREEBLOCK_RANGES_MAX)
+		return;
+	fb_free_read_return(task->fd);
+	mutex_lock(&task->change);
+	if (!READ_ONCE(task->ntodo)) {
+		fb_delivery_drop_cookies(task);
+		task->sweep = false;
+		task->sweep_done = map->n_done;
+	}
+	mutex_unlock(&task->change);
+	if (task->cookies.n > FB_COOKIES_CROWDED)
+		return;
+	spin_lock_irq(&task->fd->lock);
+	fb_delivery_raise(task, FREEBLOCK_EVENT_ROOM);
+	spin_unlock_irq(&task->fd->lock);
+}
+
 /**
  * fb_delivery_setup() - initialise a new task's works and completion
  * @task: the task
@@ -240,6 +380,7 @@ static void fb_delivery_ended_work(struct work_struct *work)
  */
 void fb_delivery_setup(struct freeblock_task *task)
 {
+	task->caught_up = true;
 	init_completion(&task->over);
 	INIT_WORK(&task->deliver, fb_delivery_work);
 	INIT_WORK(&task->ended, fb_delivery_ended_work);
@@ -393,6 +534,21 @@ static void fb_delivery_init_disk(struct fb_disk *fd)
 	fb_quarantine_init(&fd->quarantine);
 }
 
+/* A scheduler has come or gone, or the model is used or no longer. */
+static void fb_delivery_changed(struct fb_disk *fd)
+{
+	fb_delivery_raise_all(fd, FREEBLOCK_EVENT_CHANGED);
+}
+
+static void fb_delivery_gone(struct fb_disk *fd)
+{
+	spin_lock_irq(&fd->lock);
+	fb_delivery_raise_all(fd, FREEBLOCK_EVENT_CHANGED);
+	spin_unlock_irq(&fd->lock);
+}
+
 const struct fb_disk_client fb_delivery_client = {
 	.init = fb_delivery_init_disk,
+	.changed = fb_delivery_changed,
+	.gone = fb_delivery_gone,
 };

@@ -183,7 +183,8 @@ const char *fb_disk_transparent(const struct fb_disk *fd)
 		return "completions do not fit the model: it is wrong, or a write cache is on";
 	if (!fb_disk_is_firmware(fd->revision, dm_info(fd->model)))
 		return "the drive's firmware is no longer the model's";
-	if (fd->sectors != dm_info(fd->model)->sectors)
+	if (fd->sectors != dm_info(fd->model)->sectors ||
+	    (fd->q->disk && get_capacity(fd->q->disk) != fd->sectors))
 		return "the disk's capacity is no longer the model's";
 	return NULL;
 }
@@ -233,6 +234,7 @@ bool fb_disk_judge(struct fb_disk *fd, const struct fb_head *h)
 	if (fd->distrusted || (!fb_head_misfit(h) && !fb_seek_fit_misfit(&fd->seek_fit)))
 		return false;
 	fd->distrusted = true;
+	fb_disk_tell_changed(fd);
 	return true;
 }
 
@@ -398,7 +400,7 @@ static void fb_disk_cull(void)
 static void fb_disk_retire(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fb_disks_mutex);
-	fd->gone = true;
+	WRITE_ONCE(fd->gone, true);
 	fb_disk_tell_gone(fd);
 	if (fd->q)
 		return;
@@ -499,7 +501,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 /* The disk has come back, perhaps under another name. */
 static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 {
-	fd->gone = false;
+	WRITE_ONCE(fd->gone, false);
 	if (!strcmp(fd->name, name))
 		return;
 	fb_disk_yield_name(name, fd);
@@ -539,6 +541,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		fd = fb_disk_new(like, name);
 	if (fd) {
 		kobject_get(&fd->kobj);
+		fd->diskseq = like->diskseq;
 		if (twin)
 			fb_disk_set_unfit(twin, fb_disk_multipath);
 		for (c = fb_disk_clients; *c; c++)
@@ -598,14 +601,14 @@ void fb_disk_detach(struct fb_disk *fd)
 }
 
 /**
- * fb_disk_get() - get a reference to the disk of a given name
+ * fb_disk_get_named() - get a reference to the disk of a given name
  * @name: as in /sys/kernel/freeblock
  *
  * Context: may sleep; no queue of ours is frozen.
  *
  * Return: the disk, for fb_disk_put(); or NULL.
  */
-struct fb_disk *fb_disk_get(const char *name)
+struct fb_disk *fb_disk_get_named(const char *name)
 {
 	struct fb_disk *fd, *found = NULL;
 
@@ -613,6 +616,39 @@ struct fb_disk *fb_disk_get(const char *name)
 	mutex_lock(&fb_disks_mutex);
 	list_for_each_entry(fd, &fb_disks, node) {
 		if (strcmp(fd->name, name))
+			continue;
+		kobject_get(&fd->kobj);
+		found = fd;
+		break;
+	}
+	mutex_unlock(&fb_disks_mutex);
+	return found;
+}
+
+/* Another path to the same drive has a disk of its own while both are attached. */
+static bool fb_disk_is(const struct fb_disk *fd, const struct gendisk *disk)
+{
+	lockdep_assert_held(&fb_disks_mutex);
+	return fd->q ? fd->q->disk == disk : !fd->gone && fd->diskseq == disk->diskseq;
+}
+
+/**
+ * fb_disk_get() - get a reference to the disk of a block device
+ * @disk: the block device's disk, to which the caller has a reference
+ *
+ * Context: may sleep; no queue of ours is frozen.
+ *
+ * Return: the disk, for fb_disk_put(); NULL: @disk is gone or has never had the scheduler.
+ */
+struct fb_disk *fb_disk_get(const struct gendisk *disk)
+{
+	struct fb_disk *fd, *found = NULL;
+
+	if (test_bit(GD_DEAD, &disk->state))
+		return NULL;
+	mutex_lock(&fb_disks_mutex);
+	list_for_each_entry(fd, &fb_disks, node) {
+		if (!fb_disk_is(fd, disk))
 			continue;
 		kobject_get(&fd->kobj);
 		found = fd;

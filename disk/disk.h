@@ -9,6 +9,11 @@
  *			so no code may do I/O, or allocate with I/O, under it.
  *   fb_disk.life	mutex: creation, start and destruction of tasks. Code may wait under
  *			it for reads in flight: their completion needs fb_disk.lock only.
+ *   freeblock_task.change	mutex: additions to a task, and what the thread drops of its
+ *			cookies. Taken in callbacks too; inside none of the others, and only
+ *			the following ones inside it.
+ *   freeblock_task.cookie_lock	spinlock: look-ups and changes of a task's cookies. Taken in
+ *			process context only; fb_disk.lock may be taken inside it.
  *   fb_disk.config	mutex: model upload and swap. Same rule as fb_disks_mutex.
  *   fb_disk.lock	spinlock, irqsave (completions come in hard and soft interrupts):
  *			everything marked [L] below, including the attached scheduler's
@@ -44,7 +49,6 @@ struct dentry;
 struct fb_disk;
 struct fb_job;
 struct scsi_device;
-struct fb_user_disk;
 
 /* ---- statistics, all [L] ---- */
 
@@ -98,8 +102,8 @@ struct fb_stats {
  * @node: in fb_disks, or in fb_disks_lost
  * @name: name of @kobj; written with fb_disks_mutex held too [L]
  * @id: unique id as text, or "" when the device has none
- * @diskseq: its gendisk's sequence number, which is never reused
- * @gone: its gendisk has been removed; fb_disks_mutex
+ * @diskseq: sequence number of its last gendisk, which is never reused; fb_disks_mutex
+ * @gone: its gendisk has been removed; written with fb_disks_mutex
  * @sectors: capacity when attached
  * @vendor: from INQUIRY, without surrounding blanks; "" when not SCSI
  * @product: likewise
@@ -114,7 +118,6 @@ struct fb_stats {
  * @model_status: result of the last upload; config
  * @debugfs: debugfs directory
  * @scan: private to tasks/job.c
- * @user: private to tasks/user.c; NULL: no character device
  * @scrub: private to tasks/job.c
  * @model: see the table of locks
  * @lock: see the table of locks
@@ -166,7 +169,6 @@ struct fb_disk {
 	char model_status[FB_MODEL_STATUS_LEN];
 	struct dentry *debugfs;
 	struct fb_job *scan;
-	struct fb_user_disk *user;
 	struct fb_job *scrub;
 
 	struct disk_model *model;
@@ -240,7 +242,8 @@ void fb_disk_exit(void);
 struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
 			       void (*model_changed)(struct fb_disk *fd));
 void fb_disk_detach(struct fb_disk *fd);
-struct fb_disk *fb_disk_get(const char *name);
+struct fb_disk *fb_disk_get(const struct gendisk *disk);
+struct fb_disk *fb_disk_get_named(const char *name);
 void fb_disk_put(struct fb_disk *fd);
 void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value);
 void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size);

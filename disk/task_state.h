@@ -8,6 +8,8 @@
 
 #include <linux/completion.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include "fb_bitmap.h"
@@ -15,6 +17,7 @@
 #include "core/idle_order.h"
 #include "core/plan.h"
 #include "core/block_value.h"
+#include "disk/cookie.h"
 #include "include/freeblock.h"
 
 struct fb_disk;
@@ -38,6 +41,7 @@ enum fb_op_kind { FB_OP_ADD, FB_OP_REMOVE, FB_OP_PROMOTE };
  * @first: first granule that is still to be entered
  * @n: granules from there on
  * @added_ns: when it was requested; reads sent earlier do not serve it
+ * @uncovered: only granules that freeblock_task.coverage lacks count
  * @masked: only granules with their bit set in @bits count
  * @base: the granule that the first bit of @bits stands for
  * @bits: see @masked
@@ -48,6 +52,7 @@ struct fb_op {
 	u64 first;
 	u64 n;
 	u64 added_ns;
+	bool uncovered;
 	bool masked;
 	u64 base;
 	unsigned long bits[];
@@ -69,12 +74,20 @@ struct fb_op {
  * @end: why it is over
  * @priority: [L]
  * @deadline_ns: [L]; 0: none
+ * @foreground_ppm: see freeblock_task_set_foreground()
  * @order: order of idle reads
  * @idle_order: state of that order; the thread's, from the start on
  * @regions: see freeblock_task_order()
  * @segment_sectors: see freeblock_task_order()
  * @todo: changes that have not been entered yet, in their order [L]
  * @ntodo: how many [L]
+ * @events: enum freeblock_event that its consumer has not been told yet [L]
+ * @change: mutex: serialises additions with each other and with fb_coverage_sweep()
+ * @cookie_lock: spinlock of @cookies, which are written with @change held too
+ * @cookies: user_data of its blocks
+ * @sweep: changes were entered since its cookies were last swept; the thread's
+ * @sweep_done: blocks done when they were; the thread's
+ * @caught_up: everything added has been delivered, and its consumer has been told [L]
  * @map: what it wants; the thread's, from the start on
  * @active: the thread reads for it: @map is part of fb_coverage.map; the thread's
  * @mark_ns: when its rate was last measured; the thread's
@@ -87,7 +100,7 @@ struct fb_op {
  * @done: blocks delivered
  * @failed: blocks delivered with an error
  * @over: completed when the last callback has returned
- * @deliver: calls ops->block
+ * @deliver: calls ops->block and ops->event
  * @ended: calls ops->ended
  */
 struct freeblock_task {
@@ -103,14 +116,22 @@ struct freeblock_task {
 	struct freeblock_coverage *coverage;
 	enum fb_task_state state;
 	enum freeblock_end end;
-	u32 priority;
+	s32 priority;
 	u64 deadline_ns;
+	u32 foreground_ppm;
 	enum freeblock_order order;
 	struct fb_idle_order idle_order;
 	u32 regions;
 	u32 segment_sectors;
 	struct list_head todo;
 	u32 ntodo;
+	u32 events;
+	struct mutex change;
+	spinlock_t cookie_lock;
+	struct fb_cookies cookies;
+	bool sweep;
+	u64 sweep_done;
+	bool caught_up;
 	struct fb_bitmap map;
 	bool active;
 	u64 mark_ns;
@@ -126,6 +147,9 @@ struct freeblock_task {
 	struct work_struct deliver;
 	struct work_struct ended;
 };
+
+/* Segments at which there may be no room for the cookies of another batch of ranges. */
+#define FB_COOKIES_CROWDED (FB_COOKIE_MAX - 2 * FREEBLOCK_RANGES_MAX)
 
 /**
  * struct fb_coverage - what serves the tasks of a disk; it exists while there are tasks

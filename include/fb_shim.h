@@ -85,6 +85,7 @@ typedef int64_t s64;
 #define clamp_t(t, a, lo, hi) clamp((t)(a), (t)(lo), (t)(hi))
 #define min_t(t, a, b) min((t)(a), (t)(b))
 #define max_t(t, a, b) max((t)(a), (t)(b))
+#define swap(a, b) do { __typeof__(a) _s = (a); (a) = (b); (b) = _s; } while (0)
 #define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 

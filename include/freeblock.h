@@ -22,11 +22,15 @@
 #include <linux/blk_types.h>
 #include <linux/types.h>
 
+#include "include/uapi/freeblock.h"
+
 struct freeblock_task;
+struct gendisk;
 
 #define FREEBLOCK_TASKS 8		/* at most, per disk */
-#define FREEBLOCK_PRIORITIES 8		/* 0 .. 7; higher priorities are served first */
-#define FREEBLOCK_PRIORITY_DEFAULT 4
+#define FREEBLOCK_PRIORITY_MIN (-4)	/* higher priorities are served first; 0 is the usual one */
+#define FREEBLOCK_PRIORITY_MAX 3
+#define FREEBLOCK_FOREGROUND_PPM_MAX 500000
 
 /**
  * enum freeblock_end - why a task has ended
@@ -45,11 +49,66 @@ enum freeblock_end {
  *	drive may be asked to verify instead of to read
  * @FREEBLOCK_KEEP: when everything is delivered, the task waits for more ranges instead of
  *	finishing
+ * @FREEBLOCK_OWN_COVERAGE: the consumer itself sets the bits of the task's coverage, with
+ *	freeblock_coverage_set()
  */
 enum freeblock_flags {
 	FREEBLOCK_MEDIUM = BIT(0),
 	FREEBLOCK_NO_DATA = BIT(1),
 	FREEBLOCK_KEEP = BIT(2),
+	FREEBLOCK_OWN_COVERAGE = BIT(3),
+};
+
+/**
+ * enum freeblock_add_flags - how ranges are added, or-ed
+ * @FREEBLOCK_UNCOVERED: only what the task's coverage lacks when the range is entered
+ */
+enum freeblock_add_flags {
+	FREEBLOCK_UNCOVERED = BIT(0),
+};
+
+/**
+ * enum freeblock_event - what a task's consumer may want to know, or-ed
+ * @FREEBLOCK_EVENT_CAUGHT_UP: everything that was added so far is delivered; only with
+ *	FREEBLOCK_KEEP, and once after additions
+ * @FREEBLOCK_EVENT_ROOM: FREEBLOCK_RANGES_MAX ranges can be added again
+ * @FREEBLOCK_EVENT_CHANGED: the state or freeblock_progress.waiting_for has changed, and may
+ *	have changed again since; not at the end, which freeblock_ops.ended() reports
+ */
+enum freeblock_event {
+	FREEBLOCK_EVENT_CAUGHT_UP = BIT(0),
+	FREEBLOCK_EVENT_ROOM = BIT(1),
+	FREEBLOCK_EVENT_CHANGED = BIT(2),
+};
+
+/**
+ * enum freeblock_wait - what keeps a task from reading, the first that holds
+ * @FREEBLOCK_WAIT_NONE: nothing: it reads, is not running, or wants nothing
+ * @FREEBLOCK_WAIT_DISK: the disk is gone
+ * @FREEBLOCK_WAIT_SCHEDULER: the disk has another scheduler
+ * @FREEBLOCK_WAIT_MODEL: it has no model, or one that does not fit it
+ * @FREEBLOCK_WAIT_TRUST: its model is distrusted
+ * @FREEBLOCK_WAIT_UNFIT: the device cannot be scheduled
+ * @FREEBLOCK_WAIT_ALARM: paused: too many slow recoveries of bad blocks
+ * @FREEBLOCK_WAIT_READER: the consumer's callback takes long
+ * @FREEBLOCK_WAIT_CACHE: the write cache keeps blocks from coming from the medium
+ * @FREEBLOCK_WAIT_GUARD: free reads are off: they cost the foreground too much
+ * @FREEBLOCK_WAIT_GAP: the disk is busy, and no gap has fitted lately
+ * @FREEBLOCK_WAIT_IDLE: the disk is idle, but not for long enough yet
+ */
+enum freeblock_wait {
+	FREEBLOCK_WAIT_NONE,
+	FREEBLOCK_WAIT_DISK,
+	FREEBLOCK_WAIT_SCHEDULER,
+	FREEBLOCK_WAIT_MODEL,
+	FREEBLOCK_WAIT_TRUST,
+	FREEBLOCK_WAIT_UNFIT,
+	FREEBLOCK_WAIT_ALARM,
+	FREEBLOCK_WAIT_READER,
+	FREEBLOCK_WAIT_CACHE,
+	FREEBLOCK_WAIT_GUARD,
+	FREEBLOCK_WAIT_GAP,
+	FREEBLOCK_WAIT_IDLE,
 };
 
 /**
@@ -66,27 +125,41 @@ enum freeblock_order {
 };
 
 /**
+ * struct freeblock_block - a block that has been read; more may be added at the end
+ * @lbn: first 512-byte sector
+ * @sectors: length; less than a granule only at the end of the disk
+ * @status: BLK_STS_OK; or BLK_STS_MEDIUM: the block is unreadable; or BLK_STS_IOERR: it was not
+ *	tried because it lies just behind an unreadable one and the drive may take seconds for
+ *	each (only with bad_quarantine_kib 0; otherwise it is tried while the disk is idle)
+ * @data: its content, valid during the call; NULL on errors (but see FREEBLOCK_NO_DATA)
+ * @user_data: freeblock_range.user_data of the range, added last, that the block lies in
+ */
+struct freeblock_block {
+	sector_t lbn;
+	unsigned int sectors;
+	blk_status_t status;
+	const void *data;
+	u64 user_data;
+};
+
+/**
  * struct freeblock_ops - a consumer's callbacks
  * @flags: enum freeblock_flags, or-ed
- * @block: a block has been read. @lbn is its first 512-byte sector, @sectors its
- *	length (less than a granule only at the end of the disk). @status is
- *	BLK_STS_OK and @data holds the block (but see FREEBLOCK_NO_DATA); or
- *	BLK_STS_MEDIUM: the block is unreadable; or BLK_STS_IOERR: it was not tried because
- *	it lies just behind an unreadable one and the drive may take seconds for each
- *	(only with bad_quarantine_kib 0; otherwise it is tried while the disk is idle).
- *	@data is NULL on errors, and valid only during the call.
+ * @block: a block has been read; it is valid during the call
  * @ended: the task has ended, no further call follows
+ * @event: something has happened (enum freeblock_event, or-ed), after the blocks that were
+ *	delivered before; or NULL
  *
- * Context: both are called from a workqueue, one call at a time per task; they may sleep.
+ * Context: all are called from a workqueue, one call at a time per task; they may sleep.
  * While @block sleeps, only its own task waits. If other tasks are active, at most
  * FREEBLOCK_HELD reads are kept for it, plus those already in flight; blocks that are read
  * for the others meanwhile are later read again for it.
  */
 struct freeblock_ops {
 	u32 flags;
-	void (*block)(struct freeblock_task *task, sector_t lbn, unsigned int sectors,
-		      const void *data, blk_status_t status);
+	void (*block)(struct freeblock_task *task, const struct freeblock_block *block);
 	void (*ended)(struct freeblock_task *task, enum freeblock_end why);
+	void (*event)(struct freeblock_task *task, u32 events);
 };
 
 #define FREEBLOCK_HELD 2
@@ -102,6 +175,9 @@ struct freeblock_ops {
  * @paused: paused by freeblock_task_pause()
  * @stopping: stopped by freeblock_task_stop() or the administrator, even if it has ended; a
  *	consumer that sleeps in its callback must return
+ * @room: FREEBLOCK_RANGES_MAX ranges can be added, removed or promoted now
+ * @gone: the disk is gone; it may come back
+ * @waiting_for: what keeps a running task from reading
  */
 struct freeblock_progress {
 	u64 total;
@@ -112,44 +188,56 @@ struct freeblock_progress {
 	bool entering;
 	bool paused;
 	bool stopping;
+	bool room;
+	bool gone;
+	enum freeblock_wait waiting_for;
 };
 
 /**
  * freeblock_task_create() - create a task on a disk
- * @disk: the disk's name, "sda"; it must have freeblock as scheduler (now or before)
- *	and a model
+ * @disk: the disk; it must have freeblock as scheduler (now or before) and a model
  * @name: shown in status files
  * @ops: callbacks; must stay valid until freeblock_task_destroy()
  * @ctx: consumer's pointer, see freeblock_task_ctx()
  *
+ * The task keeps no reference to @disk: if the disk goes the task waits until it comes back.
+ *
  * Context: may sleep; not from a callback.
  *
- * Return: the task; or ERR_PTR: -ENODEV (no such disk), -ENODATA (it has no model),
- * -EBUSY (it already has FREEBLOCK_TASKS tasks that have not ended), -ENOSPC
- * (freeblock.memory_mib would be exceeded), -ENOMEM.
+ * Return: the task; or ERR_PTR: -ENODEV (the disk is gone or has never had the scheduler),
+ * -ENODATA (it has no model), -EBUSY (it already has FREEBLOCK_TASKS tasks that have not ended),
+ * -ENOSPC (freeblock.memory_mib would be exceeded), -ENOMEM.
  */
-struct freeblock_task *freeblock_task_create(const char *disk, const char *name,
+struct freeblock_task *freeblock_task_create(struct gendisk *disk, const char *name,
 					     const struct freeblock_ops *ops, void *ctx);
 
 /**
- * freeblock_task_add() - add a range of wanted blocks
+ * freeblock_task_add() - add ranges of wanted blocks
  * @task: any that has not ended
- * @first: first 512-byte sector, a multiple of the granule
- * @count: sectors; a multiple of the granule unless the range ends with the disk
+ * @ranges: in 512-byte sectors of the disk. Each begins on a multiple of the granule, and ends
+ *	on one or with the disk. Where ranges overlap, those of earlier calls included, a block
+ *	comes with freeblock_range.user_data of the one added last
+ * @n: how many, 1 .. FREEBLOCK_RANGES_MAX
+ * @flags: enum freeblock_add_flags, or-ed
  *
- * Each block is delivered once more, from a read that is sent after this call: blocks still
- * wanted stay wanted, delivered ones are wanted again, and those in flight are wanted again
- * once their read completes. A callback that adds the block it is given therefore gets it
- * over and over. The disk's thread enters the range later: see freeblock_progress.entering.
+ * Either all ranges are added or, on errors, none. Each block is delivered once more, from a
+ * read that is sent after this call: blocks still wanted stay wanted, delivered ones are wanted
+ * again, and those in flight are wanted again once their read completes. A callback that adds
+ * the block it is given therefore gets it over and over. The disk's thread enters the ranges
+ * later: see freeblock_progress.entering.
  *
  * Context: may sleep.
  *
- * Return: 0; -EINVAL (not aligned, empty, beyond the disk), -ESHUTDOWN (stopped or ended),
- * -ENOSPC (FREEBLOCK_RANGES ranges are waiting to be entered), -ENOMEM.
+ * Return: 0; -EINVAL (@n, or a range that is not aligned, is empty, or goes beyond the disk),
+ * -ESHUTDOWN (stopped or ended), -ENOSPC (more than FREEBLOCK_RANGES ranges would wait to be
+ * entered, or too many values of user_data would be remembered: FREEBLOCK_EVENT_ROOM reports
+ * when there is room again), -ENOMEM.
  */
-int freeblock_task_add(struct freeblock_task *task, sector_t first, sector_t count);
+int freeblock_task_add(struct freeblock_task *task, const struct freeblock_range *ranges, u32 n,
+		       u32 flags);
 
-#define FREEBLOCK_RANGES 4096
+#define FREEBLOCK_RANGES 4096		/* at most, waiting to be entered */
+#define FREEBLOCK_RANGES_MAX 1024	/* at most, in one call */
 
 /**
  * freeblock_task_add_bits() - add the wanted blocks of a bitmap
@@ -168,10 +256,10 @@ int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsign
 			    u64 n);
 
 /**
- * freeblock_task_remove() - remove a range from the wanted blocks
+ * freeblock_task_remove() - remove ranges from the wanted blocks
  * @task: any that has not ended
- * @first: first 512-byte sector, a multiple of the granule
- * @count: sectors; a multiple of the granule unless the range ends with the disk
+ * @ranges: as for freeblock_task_add(); their user_data is ignored
+ * @n: how many, 1 .. FREEBLOCK_RANGES_MAX
  *
  * Blocks in flight are still delivered, once. Removed blocks no longer count in
  * freeblock_progress.total.
@@ -180,21 +268,23 @@ int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsign
  *
  * Return: as freeblock_task_add().
  */
-int freeblock_task_remove(struct freeblock_task *task, sector_t first, sector_t count);
+int freeblock_task_remove(struct freeblock_task *task, const struct freeblock_range *ranges,
+			  u32 n);
 
 /**
- * freeblock_task_promote() - read a range now
+ * freeblock_task_promote() - read ranges now
  * @task: running
- * @first: first 512-byte sector, a multiple of the granule
- * @count: sectors; a multiple of the granule unless the range ends with the disk
+ * @ranges: as for freeblock_task_add(); their user_data is ignored
+ * @n: how many, 1 .. FREEBLOCK_RANGES_MAX
  *
- * Blocks of the range that the task still wants are read at once, as foreground reads.
+ * Blocks of the ranges that the task still wants are read at once, as foreground reads.
  *
  * Context: may sleep.
  *
  * Return: as freeblock_task_add().
  */
-int freeblock_task_promote(struct freeblock_task *task, sector_t first, sector_t count);
+int freeblock_task_promote(struct freeblock_task *task, const struct freeblock_range *ranges,
+			   u32 n);
 
 /**
  * struct freeblock_coverage - which blocks of a disk were delivered with BLK_STS_OK
@@ -214,7 +304,7 @@ struct freeblock_coverage {
 
 /**
  * freeblock_coverage_create() - create an empty coverage that fits a disk's present model
- * @disk: the disk's name
+ * @disk: the disk
  *
  * It outlives tasks and models, and counts towards freeblock.memory_mib.
  *
@@ -223,7 +313,18 @@ struct freeblock_coverage {
  * Return: the coverage; or ERR_PTR: -ENODEV, -ENODATA, -ENOSPC, -ENOMEM, as
  * freeblock_task_create().
  */
-struct freeblock_coverage *freeblock_coverage_create(const char *disk);
+struct freeblock_coverage *freeblock_coverage_create(struct gendisk *disk);
+
+/**
+ * freeblock_coverage_set() - note that a block has been read
+ * @coverage: the coverage
+ * @block: number of the block on the disk
+ *
+ * Needed with FREEBLOCK_OWN_COVERAGE only.
+ *
+ * Context: any.
+ */
+void freeblock_coverage_set(struct freeblock_coverage *coverage, u64 block);
 
 /**
  * freeblock_coverage_destroy() - free a coverage
@@ -238,7 +339,8 @@ void freeblock_coverage_destroy(struct freeblock_coverage *coverage);
  * @task: not yet started
  * @coverage: not used by another task; must stay valid until freeblock_task_destroy()
  *
- * A block's bit is set after freeblock_ops.block() has returned. The task never clears one.
+ * A block's bit is set after freeblock_ops.block() has returned, or, with
+ * FREEBLOCK_OWN_COVERAGE, by the consumer. The task never clears one.
  *
  * Return: 0; -EINVAL (it does not fit the task's model), -EBUSY (started already).
  */
@@ -252,8 +354,7 @@ int freeblock_task_set_coverage(struct freeblock_task *task, struct freeblock_co
  *
  * Context: may sleep.
  *
- * Return: number of blocks added; or an error as freeblock_task_add(), after which some of
- * them may have been added.
+ * Return: number of blocks added; or an error as freeblock_task_add().
  */
 s64 freeblock_task_add_uncovered(struct freeblock_task *task, sector_t first, sector_t count);
 
@@ -294,7 +395,7 @@ int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order
 /**
  * freeblock_task_set_priority() - set a task's priority
  * @task: any
- * @priority: 0 .. FREEBLOCK_PRIORITIES - 1, higher ones first
+ * @priority: FREEBLOCK_PRIORITY_MIN .. FREEBLOCK_PRIORITY_MAX, higher ones first
  *
  * Idle time goes to the task with the highest priority, and among equals to the one with
  * the earliest deadline. Gaps serve all tasks alike, but see freeblock_task_set_deadline().
@@ -303,7 +404,7 @@ int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order
  *
  * Return: 0; -EINVAL.
  */
-int freeblock_task_set_priority(struct freeblock_task *task, u32 priority);
+int freeblock_task_set_priority(struct freeblock_task *task, s32 priority);
 
 /**
  * freeblock_task_set_deadline() - set when a task should be finished
@@ -316,6 +417,18 @@ int freeblock_task_set_priority(struct freeblock_task *task, u32 priority);
  * Context: any but hard interrupts.
  */
 void freeblock_task_set_deadline(struct freeblock_task *task, u64 deadline_ns);
+
+/**
+ * freeblock_task_set_foreground() - let a late task take a share of the foreground's time
+ * @task: any
+ * @ppm: share of the disk's time, in millionths, that the task may take while it would miss its
+ *	deadline otherwise; at most FREEBLOCK_FOREGROUND_PPM_MAX, 0 at first
+ *
+ * Context: any but hard interrupts.
+ *
+ * Return: 0; -EINVAL.
+ */
+int freeblock_task_set_foreground(struct freeblock_task *task, u32 ppm);
 
 /**
  * freeblock_task_start() - begin to read

@@ -13,25 +13,26 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
+#include "disk/disk.h"
 #include "tasks/job.h"
+#include "tasks/task.h"
 
 /* default segment of the staggered order, as for idle reads (Practical Scrubbing, V.C) */
 #define FB_JOB_SEGMENT_KIB 1024
 
 /* ---- callbacks ---- */
 
-static void fb_job_block(struct freeblock_task *task, sector_t lbn, unsigned int sectors,
-			 const void *data, blk_status_t status)
+static void fb_job_block(struct freeblock_task *task, const struct freeblock_block *block)
 {
 	struct fb_job *job = freeblock_task_ctx(task);
 	struct fb_job_run *run = &job->run;
 
-	if (status == BLK_STS_OK) {
+	if (block->status == BLK_STS_OK) {
 		if (job->kind->good)
-			job->kind->good(job, lbn, sectors, data);
-	} else if (status == BLK_STS_MEDIUM) {
+			job->kind->good(job, block->lbn, block->sectors, block->data);
+	} else if (block->status == BLK_STS_MEDIUM) {
 		if (run->nbad < FB_JOB_BAD)
-			run->bad[run->nbad] = lbn;
+			run->bad[run->nbad] = block->lbn;
 		run->nbad++;
 	} else {
 		run->skipped++;
@@ -90,7 +91,11 @@ struct fb_job *fb_job_open(struct fb_job **slot, const struct fb_job_kind *kind,
 		if (!job)
 			return NULL;
 		job->kind = kind;
-		job->ops = (struct freeblock_ops){ kind->flags, fb_job_block, fb_job_ended };
+		job->ops = (struct freeblock_ops) {
+			.flags = kind->flags,
+			.block = fb_job_block,
+			.ended = fb_job_ended,
+		};
 		mutex_init(&job->lock);
 		INIT_WORK(&job->reap, fb_job_reap);
 		other = cmpxchg(slot, NULL, job);
@@ -219,7 +224,7 @@ static noinline_for_stack int fb_job_begin(struct fb_job *job, const struct fb_j
 	struct freeblock_task *task;
 	int ret;
 
-	task = freeblock_task_create(job->disk, job->kind->name, &job->ops, job);
+	task = fb_task_create(fb_disk_get_named(job->disk), job->kind->name, &job->ops, job);
 	if (IS_ERR(task))
 		return fb_job_refuse(job, PTR_ERR(task), "%s", PTR_ERR(task) == -ENODATA ?
 				     "the disk has no model" : "too many tasks, or no memory");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Jobs are the consumers that users control through a sysfs file: scan and scrub. Of the rest
- * of the module they use include/freeblock.h only. A disk has a slot for each job, NULL until
+ * of the module they use include/freeblock.h, and what is theirs to name a disk. A disk has a slot for each job, NULL until
  * the first command.
  */
 #ifndef FB_JOB_H

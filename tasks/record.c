@@ -24,7 +24,9 @@ size_t fb_record_bytes(const struct fb_record_slot *slot, bool has_data)
 static bool fb_record_joins(const struct freeblock_record *record,
 			    const struct fb_record_slot *slot)
 {
-	return slot->status == record->status && slot->lbn == record->lbn + record->sectors &&
+	return slot->type == FREEBLOCK_RECORD_BLOCKS && slot->status == record->status &&
+	       slot->user_data == record->user_data &&
+	       slot->first == record->first + record->sectors &&
 	       slot->sectors <= U32_MAX - record->sectors;
 }
 
@@ -36,7 +38,7 @@ static bool fb_record_joins(const struct freeblock_record *record,
  *
  * Context: any.
  *
- * Return: number of blocks in the record; 0: not even one fits.
+ * Return: number of slots in the record; 0: not even one fits.
  */
 u32 fb_record_next(const struct fb_record_ring *ring, size_t size,
 		   struct freeblock_record *record)
@@ -44,11 +46,14 @@ u32 fb_record_next(const struct fb_record_ring *ring, size_t size,
 	u32 i = ring->tail, n;
 
 	*record = (struct freeblock_record) {
-		.lbn = ring->slot[i].lbn,
-		.status = ring->slot[i].status,
-		.version = FREEBLOCK_IOC_VERSION,
 		.header_bytes = sizeof(*record),
+		.type = ring->slot[i].type,
+		.status = ring->slot[i].status,
+		.first = ring->slot[i].first,
+		.user_data = ring->slot[i].user_data,
 	};
+	if (record->type != FREEBLOCK_RECORD_BLOCKS)
+		return sizeof(*record) <= size;
 	for (n = 0; n < ring->filled; n++) {
 		const struct fb_record_slot *slot = &ring->slot[i];
 		size_t bytes = fb_record_bytes(slot, ring->has_data);

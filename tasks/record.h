@@ -10,15 +10,19 @@
 #include "include/uapi/freeblock.h"
 
 /**
- * struct fb_record_slot - a block that waits to be read
- * @lbn: its first sector, from the start of the block device
- * @sectors: its length
- * @status: FREEBLOCK_RECORD_*
+ * struct fb_record_slot - a block, or an event, that waits to be read
+ * @first: its first sector, from the start of the block device
+ * @user_data: as in struct freeblock_record
+ * @sectors: its length; 0: an event
+ * @type: FREEBLOCK_RECORD_BLOCKS or the event's
+ * @status: FREEBLOCK_RECORD_OK and others
  */
 struct fb_record_slot {
-	u64 lbn;
+	u64 first;
+	u64 user_data;
 	u32 sectors;
-	u32 status;
+	u16 type;
+	u16 status;
 };
 
 /**

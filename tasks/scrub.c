@@ -16,7 +16,9 @@
 #include <linux/sysfs.h>
 #include <linux/timekeeping.h>
 
+#include "disk/disk.h"
 #include "tasks/job.h"
+#include "tasks/task.h"
 
 #define FB_SCRUB_MAGIC "fbcover"
 #define FB_SCRUB_VERSION 1
@@ -57,7 +59,7 @@ static struct fb_scrub_pass *fb_scrub_new(const struct fb_job *job, u64 began, u
 
 	if (!pass)
 		return ERR_PTR(-ENOMEM);
-	covered = freeblock_coverage_create(job->disk);
+	covered = fb_task_coverage(fb_disk_get_named(job->disk));
 	if (IS_ERR(covered)) {
 		kfree(pass);
 		return fb_job_refuse(job, ERR_CAST(covered), "no model, or no memory for a map");

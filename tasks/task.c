@@ -133,7 +133,7 @@ static int fb_task_enter(struct freeblock_task *task)
 	return 0;
 }
 
-static struct freeblock_task *fb_task_new(struct fb_disk *fd, const char *disk, const char *name,
+static struct freeblock_task *fb_task_new(struct fb_disk *fd, const char *name,
 					  const struct freeblock_ops *ops, void *ctx)
 {
 	struct freeblock_task *task = kzalloc(sizeof(*task), GFP_KERNEL);
@@ -144,27 +144,35 @@ static struct freeblock_task *fb_task_new(struct fb_disk *fd, const char *disk, 
 	task->id = atomic_inc_return(&fb_task_last_id);
 	task->ops = ops;
 	task->ctx = ctx;
-	task->priority = FREEBLOCK_PRIORITY_DEFAULT;
-	strscpy(task->disk, disk, sizeof(task->disk));
+	fb_disk_copy_name(fd, task->disk, sizeof(task->disk));
 	strscpy(task->name, name, sizeof(task->name));
 	INIT_LIST_HEAD(&task->todo);
 	fb_delivery_setup(task);
 	return task;
 }
 
-/* ---- the interface, documented in include/freeblock.h ---- */
-
-struct freeblock_task *freeblock_task_create(const char *disk, const char *name,
-					     const struct freeblock_ops *ops, void *ctx)
+/**
+ * fb_task_create() - create a task
+ * @fd: the disk; the task takes over the caller's reference, which is dropped on failure; or
+ *	NULL
+ * @name: as for freeblock_task_create(), like all that follows
+ * @ops: likewise
+ * @ctx: likewise
+ *
+ * Context: may sleep; not from a callback.
+ *
+ * Return: as freeblock_task_create().
+ */
+struct freeblock_task *fb_task_create(struct fb_disk *fd, const char *name,
+				      const struct freeblock_ops *ops, void *ctx)
 {
-	struct fb_disk *fd = fb_disk_get(disk);
 	unsigned int noio = memalloc_noio_save();
 	struct freeblock_task *task = NULL;
 	int ret = -ENODEV;
 
 	if (!fd)
 		goto out;
-	task = fb_task_new(fd, disk, name, ops, ctx);
+	task = fb_task_new(fd, name, ops, ctx);
 	ret = -ENOMEM;
 	if (!task)
 		goto put;
@@ -180,31 +188,15 @@ out:
 	memalloc_noio_restore(noio);
 	return ret ? ERR_PTR(ret) : task;
 }
-EXPORT_SYMBOL_GPL(freeblock_task_create);
 
-/* queue a change for the thread; consumes @op, also on errors */
-static int fb_task_post(struct freeblock_task *task, struct fb_op *op)
+/* ---- the interface, documented in include/freeblock.h ---- */
+
+struct freeblock_task *freeblock_task_create(struct gendisk *disk, const char *name,
+					     const struct freeblock_ops *ops, void *ctx)
 {
-	struct fb_disk *fd = task->fd;
-	unsigned long flags;
-	int ret = 0;
-
-	spin_lock_irqsave(&fd->lock, flags);
-	if (task->state >= FB_TASK_STOPPING)
-		ret = -ESHUTDOWN;
-	else if (task->ntodo == FREEBLOCK_RANGES)
-		ret = -ENOSPC;
-	if (!ret) {
-		op->added_ns = ktime_get_ns();
-		list_add_tail(&op->node, &task->todo);
-		task->ntodo++;
-		wake_up(&fd->wait);
-	}
-	spin_unlock_irqrestore(&fd->lock, flags);
-	if (ret)
-		kvfree(op);
-	return ret;
+	return fb_task_create(fb_disk_get(disk), name, ops, ctx);
 }
+EXPORT_SYMBOL_GPL(freeblock_task_create);
 
 static bool fb_task_has_range(const struct freeblock_task *task, u64 first, u64 count)
 {
@@ -215,70 +207,232 @@ static bool fb_task_has_range(const struct freeblock_task *task, u64 first, u64 
 	       (!(count & (granule - 1)) || first + count == sectors);
 }
 
-static int fb_task_range(struct freeblock_task *task, enum fb_op_kind kind, u64 first, u64 count)
+static void fb_task_free_ops(struct list_head *ops)
 {
-	u32 granule = fb_task_granule(task);
-	struct fb_op *op;
+	struct fb_op *op, *next;
 
-	if (!fb_task_has_range(task, first, count))
-		return -EINVAL;
-	op = kvzalloc(sizeof(*op), GFP_NOIO);
-	if (!op)
-		return -ENOMEM;
-	op->kind = kind;
-	op->first = div_u64(first, granule);
-	op->n = DIV_ROUND_UP_ULL(count, granule);
-	return fb_task_post(task, op);
+	list_for_each_entry_safe(op, next, ops, node)
+		kvfree(op);
+	INIT_LIST_HEAD(ops);
 }
 
-int freeblock_task_add(struct freeblock_task *task, sector_t first, sector_t count)
+/* make a change of each range; on failure there is none */
+static int fb_task_make_ops(struct freeblock_task *task, const struct fb_op *like,
+			    const struct freeblock_range *ranges, u32 n, struct list_head *ops)
 {
-	return fb_task_range(task, FB_OP_ADD, first, count);
+	u32 granule = fb_task_granule(task), i;
+	struct fb_op *op;
+
+	for (i = 0; i < n; i++) {
+		op = kvzalloc(sizeof(*op), GFP_KERNEL);
+		if (!op) {
+			fb_task_free_ops(ops);
+			return -ENOMEM;
+		}
+		op->kind = like->kind;
+		op->uncovered = like->uncovered;
+		op->first = div_u64(ranges[i].first, granule);
+		op->n = DIV_ROUND_UP_ULL(ranges[i].count, granule);
+		list_add_tail(&op->node, ops);
+	}
+	return 0;
+}
+
+static int fb_task_has_room(const struct freeblock_task *task, u32 n)
+{
+	lockdep_assert_held(&task->fd->lock);
+	if (task->state >= FB_TASK_STOPPING)
+		return -ESHUTDOWN;
+	return task->ntodo + n > FREEBLOCK_RANGES ? -ENOSPC : 0;
+}
+
+/* queue @n changes for the thread; on failure none */
+static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 n)
+{
+	struct fb_disk *fd = task->fd;
+	u64 now = ktime_get_ns();
+	bool added = false;
+	unsigned long flags;
+	struct fb_op *op;
+	int ret;
+
+	lockdep_assert_held(&task->change);
+	list_for_each_entry(op, ops, node) {
+		op->added_ns = now;
+		added |= op->kind == FB_OP_ADD;
+	}
+	spin_lock_irqsave(&fd->lock, flags);
+	ret = fb_task_has_room(task, n);
+	if (!ret) {
+		list_splice_tail_init(ops, &task->todo);
+		task->ntodo += n;
+		if (added) {
+			task->caught_up = false;
+			task->events &= ~FREEBLOCK_EVENT_CAUGHT_UP;
+		}
+		wake_up(&fd->wait);
+	}
+	spin_unlock_irqrestore(&fd->lock, flags);
+	return ret;
+}
+
+/* ---- cookies: what blocks mean to the consumer ---- */
+
+static int fb_task_lay_cookies(struct freeblock_task *task, const struct freeblock_range *ranges,
+			       u32 n, struct fb_cookies *made)
+{
+	u64 granule = fb_task_granule(task), bytes = 0;
+	struct fb_cookie_segment *batch;
+	u32 i;
+	int ret;
+
+	lockdep_assert_held(&task->change);
+	batch = kvmalloc_array(n, sizeof(*batch), GFP_KERNEL);
+	if (!batch)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		batch[i].first = div_u64(ranges[i].first, granule);
+		batch[i].end = batch[i].first + DIV_ROUND_UP_ULL(ranges[i].count, granule);
+		batch[i].value = ranges[i].user_data;
+	}
+	ret = fb_cookie_lay(&task->cookies, batch, n, made);
+	kvfree(batch);
+	if (!ret && fb_memory_charge(&bytes, fb_cookie_bytes(made), "a task's user_data")) {
+		fb_cookie_free(made);
+		ret = -ENOMEM;
+	}
+	return ret;
+}
+
+/* exchange a task's cookies for @c, whose memory is charged as well */
+static void fb_task_swap_cookies(struct freeblock_task *task, struct fb_cookies *c)
+{
+	lockdep_assert_held(&task->change);
+	spin_lock(&task->cookie_lock);
+	swap(task->cookies, *c);
+	spin_unlock(&task->cookie_lock);
+}
+
+static void fb_task_free_cookies(struct fb_cookies *c)
+{
+	u64 bytes = fb_cookie_bytes(c);
+
+	fb_memory_uncharge(&bytes, bytes);
+	fb_cookie_free(c);
+}
+
+static bool fb_task_has_cookies(const struct freeblock_task *task,
+				const struct freeblock_range *ranges, u32 n)
+{
+	bool some = task->cookies.n;
+	u32 i;
+
+	for (i = 0; i < n && !some; i++)
+		some = ranges[i].user_data;
+	return some;
+}
+
+/* post changes after their cookies, or neither */
+static int fb_task_post_with_cookies(struct freeblock_task *task,
+				     const struct freeblock_range *ranges, u32 n,
+				     struct list_head *ops)
+{
+	struct fb_cookies cookies;
+	int ret;
+
+	lockdep_assert_held(&task->change);
+	if (!fb_task_has_cookies(task, ranges, n))
+		return fb_task_post(task, ops, n);
+	ret = fb_task_lay_cookies(task, ranges, n, &cookies);
+	if (ret)
+		return ret;
+	fb_task_swap_cookies(task, &cookies);
+	ret = fb_task_post(task, ops, n);
+	if (ret)
+		fb_task_swap_cookies(task, &cookies);
+	fb_task_free_cookies(&cookies);
+	return ret;
+}
+
+/* ---- changes ---- */
+
+static int fb_task_change(struct freeblock_task *task, const struct fb_op *like,
+			  const struct freeblock_range *ranges, u32 n)
+{
+	unsigned int noio = memalloc_noio_save();
+	LIST_HEAD(ops);
+	int ret = n && n <= FREEBLOCK_RANGES_MAX ? 0 : -EINVAL;
+	u32 i;
+
+	for (i = 0; i < n && !ret; i++)
+		if (!fb_task_has_range(task, ranges[i].first, ranges[i].count))
+			ret = -EINVAL;
+	if (!ret)
+		ret = fb_task_make_ops(task, like, ranges, n, &ops);
+	mutex_lock(&task->change);
+	if (!ret && like->kind == FB_OP_ADD)
+		ret = fb_task_post_with_cookies(task, ranges, n, &ops);
+	else if (!ret)
+		ret = fb_task_post(task, &ops, n);
+	mutex_unlock(&task->change);
+	fb_task_free_ops(&ops);
+	memalloc_noio_restore(noio);
+	return ret;
+}
+
+int freeblock_task_add(struct freeblock_task *task, const struct freeblock_range *ranges, u32 n,
+		       u32 flags)
+{
+	const struct fb_op like = {
+		.kind = FB_OP_ADD,
+		.uncovered = flags & FREEBLOCK_UNCOVERED,
+	};
+
+	return flags & ~FREEBLOCK_UNCOVERED ? -EINVAL : fb_task_change(task, &like, ranges, n);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_add);
 
-int freeblock_task_remove(struct freeblock_task *task, sector_t first, sector_t count)
+int freeblock_task_remove(struct freeblock_task *task, const struct freeblock_range *ranges, u32 n)
 {
-	return fb_task_range(task, FB_OP_REMOVE, first, count);
+	const struct fb_op like = { .kind = FB_OP_REMOVE };
+
+	return fb_task_change(task, &like, ranges, n);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_remove);
 
-int freeblock_task_promote(struct freeblock_task *task, sector_t first, sector_t count)
+int freeblock_task_promote(struct freeblock_task *task, const struct freeblock_range *ranges, u32 n)
 {
-	return fb_task_range(task, FB_OP_PROMOTE, first, count);
+	const struct fb_op like = { .kind = FB_OP_PROMOTE };
+
+	return fb_task_change(task, &like, ranges, n);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_promote);
-
-/* an operation that adds those of @n blocks whose bits the caller will set */
-static struct fb_op *fb_task_new_bits(u64 first, u64 n)
-{
-	struct fb_op *op = kvzalloc(struct_size(op, bits, BITS_TO_LONGS(n)), GFP_KERNEL);
-
-	if (!op)
-		return NULL;
-	op->kind = FB_OP_ADD;
-	op->first = first;
-	op->n = n;
-	op->masked = true;
-	op->base = first;
-	return op;
-}
 
 int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsigned long *bits,
 			    u64 n)
 {
 	unsigned int noio = memalloc_noio_save();
 	int ret = -EINVAL;
+	LIST_HEAD(ops);
 	struct fb_op *op;
 
 	if (!n || first >= task->map.granules || n > task->map.granules - first)
 		goto out;
 	ret = -ENOMEM;
-	op = fb_task_new_bits(first, n);
+	op = kvzalloc(struct_size(op, bits, BITS_TO_LONGS(n)), GFP_KERNEL);
 	if (!op)
 		goto out;
+	op->kind = FB_OP_ADD;
+	op->first = first;
+	op->n = n;
+	op->masked = true;
+	op->base = first;
 	memcpy(op->bits, bits, BITS_TO_LONGS(n) * sizeof(*bits));
-	ret = fb_task_post(task, op);
+	list_add_tail(&op->node, &ops);
+	mutex_lock(&task->change);
+	ret = fb_task_post(task, &ops, 1);
+	mutex_unlock(&task->change);
+	fb_task_free_ops(&ops);
 out:
 	memalloc_noio_restore(noio);
 	return ret;
@@ -287,21 +441,14 @@ EXPORT_SYMBOL_GPL(freeblock_task_add_bits);
 
 /* ---- coverage: what was delivered with BLK_STS_OK ---- */
 
-/* uncovered blocks are added in pieces of this many bits */
-#define FB_TASK_PIECE BIT(20)
-
 static u64 fb_task_coverage_bytes(const struct freeblock_coverage *coverage)
 {
 	return sizeof(*coverage) + coverage->bytes;
 }
 
-/* fill in the coverage of @disk but not its map */
-static int fb_task_size_coverage(const char *disk, struct freeblock_coverage *size)
+/* fill in a disk's coverage but not its map */
+static int fb_task_size_coverage(struct fb_disk *fd, struct freeblock_coverage *size)
 {
-	struct fb_disk *fd = fb_disk_get(disk);
-
-	if (!fd)
-		return -ENODEV;
 	mutex_lock(&fd->config);
 	if (fd->model) {
 		size->granule_sectors = dm_info(fd->model)->granule_sectors;
@@ -310,21 +457,37 @@ static int fb_task_size_coverage(const char *disk, struct freeblock_coverage *si
 		size->bytes = BITS_TO_U64(size->blocks) * sizeof(u64);
 	}
 	mutex_unlock(&fd->config);
-	fb_disk_put(fd);
 	return size->granule_sectors ? 0 : -ENODATA;
 }
 
-struct freeblock_coverage *freeblock_coverage_create(const char *disk)
+/**
+ * fb_task_coverage() - create an empty coverage
+ * @fd: the disk, for which the caller's reference is dropped; or NULL
+ *
+ * Context: may sleep.
+ *
+ * Return: as freeblock_coverage_create().
+ */
+struct freeblock_coverage *fb_task_coverage(struct fb_disk *fd)
 {
 	struct freeblock_coverage size = {}, *coverage;
-	int ret = fb_task_size_coverage(disk, &size);
+	int ret = -ENODEV;
 
+	if (fd) {
+		ret = fb_task_size_coverage(fd, &size);
+		fb_disk_put(fd);
+	}
 	if (ret)
 		return ERR_PTR(ret);
 	coverage = freeblock_alloc(fb_task_coverage_bytes(&size), "coverage");
 	if (!IS_ERR(coverage))
 		memcpy(coverage, &size, sizeof(size));
 	return coverage;
+}
+
+struct freeblock_coverage *freeblock_coverage_create(struct gendisk *disk)
+{
+	return fb_task_coverage(fb_disk_get(disk));
 }
 EXPORT_SYMBOL_GPL(freeblock_coverage_create);
 
@@ -347,60 +510,29 @@ int freeblock_task_set_coverage(struct freeblock_task *task, struct freeblock_co
 }
 EXPORT_SYMBOL_GPL(freeblock_task_set_coverage);
 
-/* set @op's bits of the blocks that @coverage lacks; returns their number */
-static u64 fb_task_uncovered(const struct freeblock_coverage *coverage, struct fb_op *op)
-{
-	u64 end = op->first + op->n, at, past, found = 0;
-
-	for (at = find_next_zero_bit_le(coverage->map, end, op->first); at < end;
-	     at = find_next_zero_bit_le(coverage->map, end, past)) {
-		past = find_next_bit_le(coverage->map, end, at);
-		bitmap_set(op->bits, at - op->first, past - at);
-		found += past - at;
-	}
-	return found;
-}
-
-/* returns the number of blocks added, or an error */
-static s64 fb_task_add_piece(struct freeblock_task *task, u64 first, u64 n)
-{
-	struct fb_op *op = fb_task_new_bits(first, n);
-	u64 found;
-	int ret;
-
-	if (!op)
-		return -ENOMEM;
-	found = fb_task_uncovered(task->coverage, op);
-	/* a range without a mask is entered faster */
-	op->masked = found < n;
-	if (!found) {
-		kvfree(op);
-		return 0;
-	}
-	ret = fb_task_post(task, op);
-	return ret ? ret : found;
-}
-
 s64 freeblock_task_add_uncovered(struct freeblock_task *task, sector_t first, sector_t count)
 {
-	u64 at = div_u64(first, fb_task_granule(task));
-	u64 end = DIV_ROUND_UP_ULL(first + count, fb_task_granule(task));
-	unsigned int noio = memalloc_noio_save();
-	s64 found = 0, more = 0;
+	const struct freeblock_range range = { .first = first, .count = count };
+	u64 at, end, past;
+	s64 found = 0;
+	int ret;
 
-	if (!task->coverage || !fb_task_has_range(task, first, count) ||
-	    find_next_bit_le(task->coverage->map, end, at) >= end) {
-		more = fb_task_range(task, FB_OP_ADD, first, count);
+	if (!fb_task_has_range(task, first, count))
+		return -EINVAL;
+	at = div_u64(first, fb_task_granule(task));
+	end = DIV_ROUND_UP_ULL(first + count, fb_task_granule(task));
+	if (!task->coverage)
 		found = end - at;
-		at = end;
-	}
-	for (; at < end && more >= 0; at += FB_TASK_PIECE) {
-		more = fb_task_add_piece(task, at, min_t(u64, FB_TASK_PIECE, end - at));
-		found += more;
+	for (; task->coverage && at < end; at = past) {
+		at = find_next_zero_bit_le(task->coverage->map, end, at);
+		past = at < end ? find_next_bit_le(task->coverage->map, end, at) : end;
+		found += past - at;
 		cond_resched();
 	}
-	memalloc_noio_restore(noio);
-	return more < 0 ? more : found;
+	if (!found)
+		return 0;
+	ret = freeblock_task_add(task, &range, 1, FREEBLOCK_UNCOVERED);
+	return ret ? ret : found;
 }
 EXPORT_SYMBOL_GPL(freeblock_task_add_uncovered);
 
@@ -422,9 +554,9 @@ int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order
 }
 EXPORT_SYMBOL_GPL(freeblock_task_order);
 
-int freeblock_task_set_priority(struct freeblock_task *task, u32 priority)
+int freeblock_task_set_priority(struct freeblock_task *task, s32 priority)
 {
-	if (priority >= FREEBLOCK_PRIORITIES)
+	if (priority < FREEBLOCK_PRIORITY_MIN || priority > FREEBLOCK_PRIORITY_MAX)
 		return -EINVAL;
 	WRITE_ONCE(task->priority, priority);
 	return 0;
@@ -436,6 +568,15 @@ void freeblock_task_set_deadline(struct freeblock_task *task, u64 deadline_ns)
 	WRITE_ONCE(task->deadline_ns, deadline_ns);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_set_deadline);
+
+int freeblock_task_set_foreground(struct freeblock_task *task, u32 ppm)
+{
+	if (ppm > FREEBLOCK_FOREGROUND_PPM_MAX)
+		return -EINVAL;
+	WRITE_ONCE(task->foreground_ppm, ppm);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(freeblock_task_set_foreground);
 
 static int fb_task_first_bufs(struct fb_disk *fd)
 {
@@ -569,6 +710,7 @@ void freeblock_task_destroy(struct freeblock_task *task)
 
 	freeblock_task_stop(task);
 	wait_for_completion(&task->over);
+	flush_work(&task->deliver);
 	flush_work(&task->ended);
 	mutex_lock(&fd->life);
 	spin_lock_irq(&fd->lock);
@@ -577,6 +719,7 @@ void freeblock_task_destroy(struct freeblock_task *task)
 	fb_task_drop_svc(fd);
 	mutex_unlock(&fd->life);
 	fb_delivery_drop_todo(task);
+	fb_task_free_cookies(&task->cookies);
 	fb_bitmap_destroy(&task->map);
 	fb_memory_uncharge(&task->bytes, task->bytes);
 	kfree(task);
@@ -589,6 +732,24 @@ void *freeblock_task_ctx(const struct freeblock_task *task)
 	return task->ctx;
 }
 EXPORT_SYMBOL_GPL(freeblock_task_ctx);
+
+/* what keeps the task from reading: only what concerns the disk as a whole */
+static enum freeblock_wait fb_task_waiting_for(const struct freeblock_task *task)
+{
+	const struct fb_disk *fd = task->fd;
+
+	lockdep_assert_held(&fd->lock);
+	if (task->state != FB_TASK_RUNNING || (!task->wanted && !task->ntodo))
+		return FREEBLOCK_WAIT_NONE;
+	if (!fd->q)
+		return READ_ONCE(fd->gone) ? FREEBLOCK_WAIT_DISK : FREEBLOCK_WAIT_SCHEDULER;
+	if (fd->unfit)
+		return FREEBLOCK_WAIT_UNFIT;
+	if (!fb_disk_transparent(fd))
+		return FREEBLOCK_WAIT_NONE;
+	return fd->distrusted || (fd->doubt[0] && !fd->forced) ? FREEBLOCK_WAIT_TRUST :
+								 FREEBLOCK_WAIT_MODEL;
+}
 
 void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progress *p)
 {
@@ -604,6 +765,10 @@ void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progr
 	p->paused = task->state == FB_TASK_PAUSED;
 	p->stopping = task->state == FB_TASK_STOPPING ||
 		      (task->state == FB_TASK_OVER && task->end == FREEBLOCK_STOPPED);
+	p->gone = READ_ONCE(task->fd->gone);
+	p->room = task->cookies.n <= FB_COOKIES_CROWDED &&
+		  !fb_task_has_room(task, FREEBLOCK_RANGES_MAX);
+	p->waiting_for = fb_task_waiting_for(task);
 	spin_unlock_irqrestore(&task->fd->lock, flags);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_progress);
@@ -644,7 +809,7 @@ ssize_t fb_task_list(struct fb_disk *fd, char *page)
 		goto unlock;
 	list_for_each_entry(task, &fd->cov->tasks, node)
 		if (task->state != FB_TASK_OVER)
-			len += sysfs_emit_at(page, len, "%u %s %s %u %llu %llu %llu %u\n", task->id,
+			len += sysfs_emit_at(page, len, "%u %s %s %d %llu %llu %llu %u\n", task->id,
 					     task->name, fb_task_states[task->state],
 					     task->priority, task->total, task->done,
 					     task->failed, fb_task_granule(task));

@@ -1,127 +1,89 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks for user space: the character device /dev/freeblock/<disk>. An open file is one
- * task; the interface is include/uapi/freeblock.h. This file uses the rest of the module only
- * through include/freeblock.h, except that disk/disk.c tells it about disks.
+ * Tasks for user space: the character device /dev/freeblock. An open file is one task; the
+ * interface is include/uapi/freeblock.h. This file uses the rest of the module only through
+ * include/freeblock.h.
  *
  * Blocks go through the file's queue, tasks/user_queue.c. Apart from its task, a file needs
- * memory only for that queue.
+ * memory only for that queue and its coverage. A call that fails has changed nothing: what may
+ * fail comes first, the copy of its results included.
  *
  * Locks, outermost first; those of a queue nest inside none of these:
  *
  *   fb_user_file.config	mutex: serialises ioctl(). The task is created under it, once.
- *   fb_user_lock		spinlock: the list of disks, their fields and their open files.
- *			Taken while queues are frozen: nothing allocates or sleeps under it.
  *   fb_user_file.words	spinlock: guards fb_user_file.reason.
- *   fb_user_changes	mutex: serialises creation and removal of devices. Inside none of these,
- *			outside fb_user_lock.
- *
- * Devices are created and removed in a work item: devtmpfs waits for memory, which is not
- * allowed while a queue is frozen, as it is when disks come and go.
  */
 #include <linux/blkdev.h>
-#include <linux/cdev.h>
-#include <linux/ctype.h>
-#include <linux/device.h>
+#include <linux/build_bug.h>
+#include <linux/compat.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/idr.h>
 #include <linux/kernel.h>
+#include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
-#include <linux/workqueue.h>
 
-#include "disk/disk.h"
 #include "tasks/user.h"
+#include "tasks/user_check.h"
 #include "tasks/user_queue.h"
-#include "include/compat/fb_compat.h"
 #include "include/freeblock.h"
-#include "include/uapi/freeblock.h"
-
-#define FB_USER_MINORS 1024		/* maximum number of disks */
-
-/**
- * struct fb_user_disk - a disk
- * @node: in fb_user_disks, written with fb_user_changes too; empty: forgotten
- * @minor: minor number of its device
- * @name: its name; fb_user_lock
- * @dev: number of its block device; fb_user_lock
- * @gone: the disk does not exist at present; written with fb_user_lock
- * @round: counts changes of @name, @dev and @gone; fb_user_lock
- * @files: open files; fb_user_lock
- * @shown: name of its present device, "" if there is none; fb_user_changes
- *
- * It lives from when the scheduler first sees the disk until that is forgotten and its last
- * file closed.
- */
-struct fb_user_disk {
-	struct list_head node;
-	int minor;
-	char name[DISK_NAME_LEN];
-	dev_t dev;
-	bool gone;
-	u64 round;
-	struct list_head files;
-	char shown[DISK_NAME_LEN];
-};
 
 /**
  * struct fb_user_file - an open file
- * @disk: its disk
- * @node: in fb_user_disk.files
  * @config: see the table of locks
- * @task: NULL before the set-up, which sets @ops and @queue first
+ * @why: why the present call fails; guarded by @config
+ * @agreed: FREEBLOCK_IOC_API has succeeded; guarded by @config, like @features and @place
+ * @features: what was agreed on
+ * @place: where the block device lies on its disk, from the set-up on
+ * @task: NULL before the set-up, which sets @ops, @queue and @place first
  * @ops: the task's callbacks
  * @queue: blocks that wait to be read
  * @started: FREEBLOCK_IOC_START has succeeded; written with @config
+ * @state: that which FREEBLOCK_IOC_PROGRESS returned last; written with @config
+ * @waiting_for: likewise
  * @words: see the table of locks
  * @reason: why the last failed call failed; guarded by @words
  */
 struct fb_user_file {
-	struct fb_user_disk *disk;
-	struct list_head node;
 	struct mutex config;
+	struct fb_user_check_why why;
+	bool agreed;
+	u64 features;
+	struct fb_user_check_place place;
 	struct freeblock_task *task;
 	struct freeblock_ops ops;
 	struct fb_user_queue queue;
 	bool started;
+	u32 state;
+	u32 waiting_for;
 	spinlock_t words;
-	char reason[FREEBLOCK_IOC_REASON_LEN];
+	struct fb_user_check_why reason;
 };
-
-static DEFINE_MUTEX(fb_user_changes);
-static DEFINE_SPINLOCK(fb_user_lock);
-static LIST_HEAD(fb_user_disks);
-static DEFINE_IDA(fb_user_minors);
-static struct class *fb_user_class;
-static struct cdev fb_user_cdev;
-static dev_t fb_user_first;
 
 /* ---- why a call failed ---- */
 
-static int fb_user_refuse(struct fb_user_file *ff, int ret, const char *fmt, ...) __printf(3, 4);
-
-static int fb_user_refuse(struct fb_user_file *ff, int ret, const char *fmt, ...)
+static void fb_user_publish(struct fb_user_file *ff, const struct fb_user_check_why *why)
 {
-	va_list args;
-
-	va_start(args, fmt);
 	spin_lock(&ff->words);
-	vscnprintf(ff->reason, sizeof(ff->reason), fmt, args);
+	ff->reason = *why;
 	spin_unlock(&ff->words);
-	va_end(args);
-	return ret;
 }
 
-static int fb_user_refuse_pointer(struct fb_user_file *ff)
-{
-	return fb_user_refuse(ff, -EFAULT, "the argument's memory is not accessible");
-}
+/* for calls that do not hold fb_user_file.config */
+#define fb_user_refuse(ff, ret, ...) ({					\
+	struct fb_user_check_why _why;						\
+	int _ret = fb_user_check_refuse(&_why, ret, __VA_ARGS__);		\
+										\
+	fb_user_publish(ff, &_why);						\
+	_ret;									\
+})
 
 /* if this is true, all writes of the set-up are visible */
 static bool fb_user_has_started(const struct fb_user_file *ff)
@@ -130,14 +92,99 @@ static bool fb_user_has_started(const struct fb_user_file *ff)
 	return smp_load_acquire(&ff->started);
 }
 
-/* ---- blocks ---- */
+/* ---- structures that grow ---- */
 
-static void fb_user_block(struct freeblock_task *task, sector_t lbn, unsigned int sectors,
-			  const void *data, blk_status_t status)
+static int fb_user_refuse_pointer(struct fb_user_file *ff)
+{
+	return fb_user_check_refuse(&ff->why, -EFAULT, "the argument's memory is not accessible");
+}
+
+/* copy a structure of @size bytes, of which @known are known, the rest being 0 */
+static int fb_user_take_known(struct fb_user_file *ff, const u8 __user *from, u32 size, void *to,
+			      u32 known)
+{
+	u8 tail[64];
+	u32 at, n;
+	int ret;
+
+	memset(to, 0, known);
+	if (copy_from_user(to, from, min(size, known)))
+		return fb_user_refuse_pointer(ff);
+	for (at = known; at < size; at += n) {
+		n = min_t(u32, size - at, sizeof(tail));
+		if (copy_from_user(tail, from + at, n))
+			return fb_user_refuse_pointer(ff);
+		ret = fb_user_check_tail(tail, at, n, &ff->why);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* copy a structure that begins with its size; @first: that of the first version */
+static int fb_user_take(struct fb_user_file *ff, const void __user *arg, u32 first, void *to,
+			u32 known)
+{
+	u32 size;
+	int ret;
+
+	if (get_user(size, (const u32 __user *)arg))
+		return fb_user_refuse_pointer(ff);
+	ret = fb_user_check_size(size, first, &ff->why);
+	if (!ret)
+		ret = fb_user_take_known(ff, arg, size, to, known);
+	/* whatever another thread writes there meanwhile */
+	*(u32 *)to = size;
+	return ret;
+}
+
+/* return a structure as far as the caller knows it */
+static int fb_user_give(struct fb_user_file *ff, void __user *arg, const void *from, u32 known)
+{
+	u32 size = *(const u32 *)from;
+
+	return copy_to_user(arg, from, min(size, known)) ? fb_user_refuse_pointer(ff) : 0;
+}
+
+static int fb_user_api(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+{
+	struct freeblock_ioc_api a;
+	int ret;
+
+	ret = fb_user_take(ff, arg, FB_USER_CHECK_API, &a, sizeof(a));
+	if (ret)
+		return ret;
+	if (ff->agreed)
+		return fb_user_check_refuse(&ff->why, -EALREADY, "agreed already");
+	ret = fb_user_check_api(&a, &ff->why);
+	if (ret)
+		return ret;
+	a.offered = FB_USER_CHECK_FEATURES;
+	ret = fb_user_give(ff, arg, &a, sizeof(a));
+	if (ret)
+		return ret;
+	ff->features = a.features;
+	ff->agreed = true;
+	return 0;
+}
+
+/* ---- the task's side ---- */
+
+static void fb_user_block(struct freeblock_task *task, const struct freeblock_block *block)
 {
 	struct fb_user_file *ff = freeblock_task_ctx(task);
 
-	fb_user_queue_put(&ff->queue, task, lbn, sectors, data, status);
+	fb_user_queue_put(&ff->queue, task, block);
+}
+
+static void fb_user_event(struct freeblock_task *task, u32 events)
+{
+	struct fb_user_file *ff = freeblock_task_ctx(task);
+
+	if (events & FREEBLOCK_EVENT_CAUGHT_UP && ff->features & FREEBLOCK_IOC_EVENTS)
+		fb_user_queue_put_event(&ff->queue, task, FREEBLOCK_RECORD_CAUGHT_UP);
+	/* poll() itself looks what there is */
+	wake_up(&ff->queue.readable);
 }
 
 static void fb_user_ended(struct freeblock_task *task, enum freeblock_end why)
@@ -147,6 +194,537 @@ static void fb_user_ended(struct freeblock_task *task, enum freeblock_end why)
 	fb_user_queue_end(&ff->queue, why);
 }
 
+/* ---- set-up ---- */
+
+static int fb_user_check_fd(struct fb_user_file *ff, const struct file *file, int fd)
+{
+	if (!file)
+		return fb_user_check_refuse(&ff->why, -EBADF, "fd %d is not open", fd);
+	if (!(file->f_mode & FMODE_READ))
+		return fb_user_check_refuse(&ff->why, -EBADF, "fd %d is not open for reading", fd);
+	if (!S_ISBLK(file_inode(file)->i_mode))
+		return fb_user_check_refuse(&ff->why, -ENOTBLK, "fd %d is not of a block device",
+					    fd);
+	return 0;
+}
+
+static int fb_user_refuse_create(struct fb_user_file *ff, int ret, const char *disk)
+{
+	switch (ret) {
+	case -ENODEV:
+		return fb_user_check_refuse(&ff->why, ret,
+					    "%s is gone or has never had freeblock as its scheduler",
+					    disk);
+	case -ENODATA:
+		return fb_user_check_refuse(&ff->why, ret, "%s has no model", disk);
+	case -EBUSY:
+		return fb_user_check_refuse(&ff->why, ret, "%s has as many tasks as it can have",
+					    disk);
+	case -ENOSPC:
+		return fb_user_check_refuse(&ff->why, ret, "the memory for tasks is in use");
+	default:
+		return fb_user_check_refuse(&ff->why, ret, "no task: error %d", -ret);
+	}
+}
+
+static int fb_user_alloc_queue(struct fb_user_file *ff, const struct freeblock_ioc_setup *s)
+{
+	u32 kib = s->buffer_kib ?: FREEBLOCK_IOC_BUFFER_KIB;
+	struct fb_user_queue *q = &ff->queue;
+	int ret;
+
+	q->start = ff->place.start;
+	q->sectors = ff->place.sectors;
+	q->granule = ff->place.granule;
+	ret = fb_user_queue_alloc(q, kib, !(s->flags & FREEBLOCK_IOC_NO_DATA));
+	if (ret == -EINVAL)
+		return fb_user_check_refuse(&ff->why, ret,
+					    "a buffer of %u KiB holds no block of %u sectors", kib,
+					    q->granule);
+	if (ret)
+		return fb_user_check_refuse(&ff->why, ret, "no memory for a buffer of %u KiB", kib);
+	return 0;
+}
+
+static int fb_user_make_coverage(struct fb_user_file *ff, struct freeblock_task *task,
+				 struct gendisk *disk)
+{
+	struct freeblock_coverage *coverage;
+
+	if (!(ff->features & FREEBLOCK_IOC_COVERAGE))
+		return 0;
+	coverage = freeblock_coverage_create(disk);
+	if (IS_ERR(coverage))
+		return fb_user_refuse_create(ff, PTR_ERR(coverage), disk->disk_name);
+	ff->queue.coverage = coverage;
+	if (freeblock_task_set_coverage(task, coverage))
+		return fb_user_check_refuse(&ff->why, -ENODEV, "the disk has just changed");
+	return 0;
+}
+
+static int fb_user_dress_task(struct fb_user_file *ff, struct freeblock_task *task,
+			      struct gendisk *disk, const struct freeblock_ioc_setup *s)
+{
+	struct freeblock_progress progress;
+	int ret;
+
+	freeblock_task_progress(task, &progress);
+	ff->place.granule = progress.granule_sectors;
+	ff->place.disk_sectors = freeblock_task_sectors(task);
+	if (get_capacity(disk) != ff->place.disk_sectors ||
+	    ff->place.start + ff->place.sectors > ff->place.disk_sectors)
+		return fb_user_check_refuse(&ff->why, -ENODATA,
+					    "%s has %llu sectors, its model %llu",
+					    disk->disk_name, get_capacity(disk),
+					    ff->place.disk_sectors);
+	ret = freeblock_task_order(task, s->order, s->regions, s->segment_sectors);
+	if (ret)
+		return fb_user_check_refuse(&ff->why, ret,
+					    "%u regions of segments of %u sectors do not suit blocks of %u",
+					    s->regions, s->segment_sectors, ff->place.granule);
+	freeblock_task_set_priority(task, s->priority);
+	freeblock_task_set_deadline(task, s->deadline_ns);
+	freeblock_task_set_foreground(task, s->foreground_ppm);
+	ret = fb_user_alloc_queue(ff, s);
+	return ret ? ret : fb_user_make_coverage(ff, task, disk);
+}
+
+static void fb_user_make_word(char *name)
+{
+	for (; *name; name++)
+		if (*name <= ' ' || *name > '~')
+			*name = '_';
+}
+
+static u32 fb_user_flags(u32 flags)
+{
+	return (flags & FREEBLOCK_IOC_MEDIUM ? FREEBLOCK_MEDIUM : 0) |
+	       (flags & FREEBLOCK_IOC_NO_DATA ? FREEBLOCK_NO_DATA : 0) |
+	       (flags & FREEBLOCK_IOC_KEEP ? FREEBLOCK_KEEP : 0) | FREEBLOCK_OWN_COVERAGE;
+}
+
+static void fb_user_undo_setup(struct fb_user_file *ff, struct freeblock_task *task)
+{
+	freeblock_task_destroy(task);
+	fb_user_queue_free(&ff->queue);
+	fb_user_queue_init(&ff->queue);
+}
+
+static struct freeblock_task *fb_user_make_task(struct fb_user_file *ff, struct block_device *bdev,
+						const struct freeblock_ioc_setup *s)
+{
+	struct gendisk *disk = bdev->bd_disk;
+	struct freeblock_task *task;
+	char name[TASK_COMM_LEN];
+	int ret;
+
+	get_task_comm(name, current);
+	fb_user_make_word(name);
+	ff->ops.flags = fb_user_flags(s->flags);
+	ff->ops.block = fb_user_block;
+	ff->ops.event = fb_user_event;
+	ff->ops.ended = fb_user_ended;
+	ff->place.start = get_start_sect(bdev);
+	ff->place.sectors = bdev_nr_sectors(bdev);
+	task = freeblock_task_create(disk, s->name[0] ? s->name : name, &ff->ops, ff);
+	if (IS_ERR(task))
+		return ERR_PTR(fb_user_refuse_create(ff, PTR_ERR(task), disk->disk_name));
+	ret = fb_user_dress_task(ff, task, disk, s);
+	if (ret) {
+		fb_user_undo_setup(ff, task);
+		return ERR_PTR(ret);
+	}
+	return task;
+}
+
+static void fb_user_fill_setup(const struct fb_user_file *ff, struct freeblock_ioc_setup *s)
+{
+	s->sectors = ff->place.sectors;
+	s->start_sector = ff->place.start;
+	s->blocks = fb_user_check_blocks(&ff->place);
+	s->granule_sectors = ff->place.granule;
+	s->record_bytes = sizeof(struct freeblock_record) +
+			  (ff->queue.data ? ff->place.granule << SECTOR_SHIFT : 0);
+	s->ranges_max = FREEBLOCK_RANGES_MAX;
+	s->pad2 = 0;
+}
+
+static int fb_user_setup(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+{
+	struct freeblock_task *task;
+	struct freeblock_ioc_setup s;
+	struct file *file;
+	int ret;
+
+	ret = fb_user_take(ff, arg, FB_USER_CHECK_SETUP, &s, sizeof(s));
+	if (ret)
+		return ret;
+	if (ff->task)
+		return fb_user_check_refuse(&ff->why, -EALREADY,
+					    "set up already: open the device again");
+	if (!capable(CAP_SYS_RAWIO))
+		return fb_user_check_refuse(&ff->why, -EPERM, "CAP_SYS_RAWIO is needed");
+	ret = fb_user_check_setup(&s, &ff->why);
+	if (ret)
+		return ret;
+	file = fget(s.fd);
+	ret = fb_user_check_fd(ff, file, s.fd);
+	task = ret ? ERR_PTR(ret) : fb_user_make_task(ff, I_BDEV(file->f_mapping->host), &s);
+	if (file)
+		fput(file);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	fb_user_fill_setup(ff, &s);
+	ret = fb_user_give(ff, arg, &s, sizeof(s));
+	if (ret)
+		fb_user_undo_setup(ff, task);
+	else
+		smp_store_release(&ff->task, task);	/* pairs with fb_user_poll() */
+	return ret;
+}
+
+/* ---- ranges ---- */
+
+/* copy the array, each range made one of whole blocks of the disk */
+static int fb_user_take_ranges(struct fb_user_file *ff, const struct freeblock_ioc_ranges *r,
+			       bool plain, struct freeblock_range *ranges)
+{
+	const u8 __user *from = u64_to_user_ptr(r->ranges);
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < r->nranges && !ret; i++) {
+		ret = fb_user_take_known(ff, from + (size_t)i * r->range_bytes, r->range_bytes,
+					 &ranges[i], sizeof(*ranges));
+		if (!ret)
+			ret = fb_user_check_range(&ff->place, &ranges[i], i, plain, &ff->why);
+	}
+	return ret;
+}
+
+static int fb_user_refuse_ranges(struct fb_user_file *ff, int ret)
+{
+	switch (ret) {
+	case 0:
+		return 0;
+	case -ESHUTDOWN:
+		return fb_user_check_refuse(&ff->why, ret, "the task is over");
+	case -ENOSPC:
+		return fb_user_check_refuse(&ff->why, ret,
+					    "too many ranges wait to be entered, or too many values are remembered: poll for POLLOUT");
+	case -ENOMEM:
+		return fb_user_check_refuse(&ff->why, ret, "no memory for the ranges");
+	default:
+		return fb_user_check_refuse(&ff->why, ret, "the ranges: error %d", -ret);
+	}
+}
+
+static int fb_user_change(struct fb_user_file *ff, unsigned int cmd,
+			  const struct freeblock_ioc_ranges *r)
+{
+	struct freeblock_range *ranges;
+	int ret;
+
+	ranges = kvmalloc_array(r->nranges, sizeof(*ranges), GFP_KERNEL_ACCOUNT);
+	if (!ranges)
+		return fb_user_refuse_ranges(ff, -ENOMEM);
+	ret = fb_user_take_ranges(ff, r, cmd != FREEBLOCK_IOC_ADD, ranges);
+	if (ret)
+		goto free;
+	if (cmd == FREEBLOCK_IOC_ADD)
+		ret = freeblock_task_add(ff->task, ranges, r->nranges,
+					 r->flags & FREEBLOCK_IOC_UNCOVERED ?
+					 FREEBLOCK_UNCOVERED : 0);
+	else if (cmd == FREEBLOCK_IOC_REMOVE)
+		ret = freeblock_task_remove(ff->task, ranges, r->nranges);
+	else
+		ret = freeblock_task_promote(ff->task, ranges, r->nranges);
+	ret = fb_user_refuse_ranges(ff, ret);
+free:
+	kvfree(ranges);
+	return ret;
+}
+
+static int fb_user_ranges(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+{
+	u32 flags = cmd == FREEBLOCK_IOC_ADD ? FREEBLOCK_IOC_UNCOVERED : 0;
+	struct freeblock_ioc_ranges r;
+	int ret;
+
+	ret = fb_user_take(ff, arg, FB_USER_CHECK_RANGES, &r, sizeof(r));
+	if (!ret)
+		ret = fb_user_check_ranges(&r, FREEBLOCK_RANGES_MAX, flags, &ff->why);
+	if (ret)
+		return ret;
+	if (r.flags && !ff->queue.coverage)
+		return fb_user_check_refuse(&ff->why, -EOPNOTSUPP,
+					    "FREEBLOCK_IOC_COVERAGE was not agreed on");
+	if (cmd == FREEBLOCK_IOC_PROMOTE && !ff->started)
+		return fb_user_check_refuse(&ff->why, -EBADFD, "not started");
+	return fb_user_change(ff, cmd, &r);
+}
+
+/* ---- coverage ---- */
+
+static u64 fb_user_first_block(const struct fb_user_file *ff)
+{
+	return div_u64(ff->place.start, ff->place.granule);
+}
+
+static int fb_user_take_bits(struct fb_user_file *ff, void __user *arg,
+			     struct freeblock_ioc_bits *b)
+{
+	int ret = fb_user_take(ff, arg, FB_USER_CHECK_BITS, b, sizeof(*b));
+
+	if (ret)
+		return ret;
+	if (!ff->queue.coverage)
+		return fb_user_check_refuse(&ff->why, -EOPNOTSUPP,
+					    "FREEBLOCK_IOC_COVERAGE was not agreed on");
+	return fb_user_check_bits(b, fb_user_check_blocks(&ff->place), &ff->why);
+}
+
+static int fb_user_get_coverage(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+{
+	const __le64 *map = READ_ONCE(ff->queue.coverage) ? ff->queue.coverage->map : NULL;
+	struct freeblock_ioc_bits b;
+	u8 __user *to;
+	u64 at, done;
+	u8 bits[256];
+	u32 n, i;
+	int ret;
+
+	ret = fb_user_take_bits(ff, arg, &b);
+	if (ret)
+		return ret;
+	to = u64_to_user_ptr(b.bits);
+	for (done = 0; done < b.count; done += n) {
+		n = min_t(u64, b.count - done, 8 * sizeof(bits));
+		at = fb_user_first_block(ff) + b.first + done;
+		memset(bits, 0, sizeof(bits));
+		for (i = 0; i < n; i++, at++)
+			bits[i / 8] |= (le64_to_cpu(READ_ONCE(map[at / 64])) >> at % 64 & 1) << i % 8;
+		if (copy_to_user(to + done / 8, bits, DIV_ROUND_UP(n, 8)))
+			return fb_user_refuse_pointer(ff);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* nobody else uses the coverage before the start */
+static void fb_user_write_coverage(struct fb_user_file *ff, const struct freeblock_ioc_bits *b,
+				   const u8 *bits)
+{
+	__le64 *map = ff->queue.coverage->map;
+	u64 at = fb_user_first_block(ff) + b->first, i;
+
+	for (i = 0; i < b->count; i++, at++) {
+		if (bits[i / 8] >> i % 8 & 1)
+			map[at / 64] |= cpu_to_le64(1ULL << at % 64);
+		else
+			map[at / 64] &= cpu_to_le64(~(1ULL << at % 64));
+	}
+}
+
+static int fb_user_set_coverage(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+{
+	struct freeblock_ioc_bits b;
+	u8 *bits;
+	int ret;
+
+	ret = fb_user_take_bits(ff, arg, &b);
+	if (ret)
+		return ret;
+	if (ff->started)
+		return fb_user_check_refuse(&ff->why, -EBUSY, "started already");
+	bits = vmemdup_user(u64_to_user_ptr(b.bits), DIV_ROUND_UP_ULL(b.count, 8));
+	if (IS_ERR(bits))
+		return PTR_ERR(bits) == -EFAULT ? fb_user_refuse_pointer(ff) :
+		       fb_user_check_refuse(&ff->why, PTR_ERR(bits), "no memory for the bits");
+	ret = fb_user_check_bits_end(bits, b.count, &ff->why);
+	if (!ret)
+		fb_user_write_coverage(ff, &b, bits);
+	kvfree(bits);
+	return ret;
+}
+
+/* ---- control and progress ---- */
+
+static int fb_user_start(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+{
+	int ret;
+
+	if (ff->started)
+		return fb_user_check_refuse(&ff->why, -EALREADY, "started already");
+	ret = freeblock_task_start(ff->task);
+	if (ret == -EINVAL)
+		return fb_user_check_refuse(&ff->why, ret, "nothing is declared");
+	if (ret == -ESHUTDOWN)
+		return fb_user_check_refuse(&ff->why, ret, "stopped");
+	if (ret)
+		return fb_user_check_refuse(&ff->why, ret, "not started: error %d", -ret);
+	/* pairs with fb_user_has_started() */
+	smp_store_release(&ff->started, true);
+	wake_up(&ff->queue.readable);
+	return 0;
+}
+
+static int fb_user_control(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+{
+	int ret = 0;
+
+	if (!ff->started)
+		return fb_user_check_refuse(&ff->why, -EBADFD, "not started");
+	if (cmd == FREEBLOCK_IOC_STOP)
+		freeblock_task_stop(ff->task);
+	else if (cmd == FREEBLOCK_IOC_PAUSE)
+		ret = freeblock_task_pause(ff->task);
+	else
+		ret = freeblock_task_resume(ff->task);
+	if (ret == -EALREADY)
+		return fb_user_check_refuse(&ff->why, ret, "it is that already");
+	return ret ? fb_user_check_refuse(&ff->why, -ESHUTDOWN, "the task is over") : 0;
+}
+
+static int fb_user_urgency(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+{
+	struct freeblock_ioc_urgency u;
+	int ret;
+
+	ret = fb_user_take(ff, arg, FB_USER_CHECK_URGENCY, &u, sizeof(u));
+	if (ret)
+		return ret;
+	if (u.pad)
+		return fb_user_check_refuse(&ff->why, -EINVAL, "pad is not 0");
+	ret = fb_user_check_urgency(u.priority, u.foreground_ppm, &ff->why);
+	if (ret)
+		return ret;
+	freeblock_task_set_priority(ff->task, u.priority);
+	freeblock_task_set_deadline(ff->task, u.deadline_ns);
+	freeblock_task_set_foreground(ff->task, u.foreground_ppm);
+	return 0;
+}
+
+static u32 fb_user_state(const struct fb_user_file *ff, const struct freeblock_progress *p)
+{
+	if (!fb_user_has_started(ff))
+		return p->stopping ? FREEBLOCK_IOC_STOPPED : FREEBLOCK_IOC_NEW;
+	if (fb_user_queue_has_ended(&ff->queue))
+		return ff->queue.why == FREEBLOCK_FINISHED ? FREEBLOCK_IOC_FINISHED :
+							     FREEBLOCK_IOC_STOPPED;
+	return p->paused ? FREEBLOCK_IOC_PAUSED : FREEBLOCK_IOC_RUNNING;
+}
+
+/* that the reader is slow is known here */
+static u32 fb_user_waiting_for(const struct fb_user_file *ff, const struct freeblock_progress *p)
+{
+	bool other = p->waiting_for && p->waiting_for < FREEBLOCK_WAIT_READER;
+
+	return READ_ONCE(ff->queue.stalled) && !other && !p->paused && !p->stopping ?
+	       FREEBLOCK_IOC_WAIT_READER : p->waiting_for;
+}
+
+static int fb_user_progress(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+{
+	struct fb_user_queue *q = &ff->queue;
+	struct freeblock_ioc_progress u;
+	struct freeblock_progress p;
+	int ret;
+
+	ret = fb_user_take(ff, arg, FB_USER_CHECK_PROGRESS, &u, sizeof(u));
+	if (ret)
+		return ret;
+	freeblock_task_progress(ff->task, &p);
+	u.state = fb_user_state(ff, &p);
+	u.waiting_for = fb_user_waiting_for(ff, &p);
+	u.entering = p.entering;
+	u.total = p.total;
+	u.done = p.done;
+	u.failed = p.failed;
+	u.flying = p.flying;
+	u.queued = max(atomic_read(&q->filled) - atomic_read(&q->events), 0);
+	u.buffer_blocks = q->slots;
+	u.stalled_ns = READ_ONCE(q->stalled_ns);
+	ret = fb_user_give(ff, arg, &u, sizeof(u));
+	if (ret)
+		return ret;
+	WRITE_ONCE(ff->state, u.state);
+	WRITE_ONCE(ff->waiting_for, u.waiting_for);
+	return 0;
+}
+
+static int fb_user_reason(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
+{
+	struct freeblock_ioc_reason r;
+	int ret;
+
+	ret = fb_user_take(ff, arg, FB_USER_CHECK_REASON, &r, sizeof(r));
+	if (ret)
+		return ret;
+	if (r.pad)
+		return fb_user_check_refuse(&ff->why, -EINVAL, "pad is not 0");
+	spin_lock(&ff->words);
+	BUILD_BUG_ON(sizeof(r.text) != sizeof(ff->reason.text));
+	strscpy_pad(r.text, ff->reason.text, sizeof(r.text));
+	spin_unlock(&ff->words);
+	return fb_user_give(ff, arg, &r, sizeof(r));
+}
+
+/* what must have been done before a call */
+enum fb_user_stage { FB_USER_OPEN, FB_USER_AGREED, FB_USER_SET_UP };
+
+static const struct fb_user_call {
+	unsigned int cmd;
+	enum fb_user_stage stage;
+	int (*call)(struct fb_user_file *ff, unsigned int cmd, void __user *arg);
+} fb_user_calls[] = {
+	{ FREEBLOCK_IOC_API, FB_USER_OPEN, fb_user_api },
+	{ FREEBLOCK_IOC_REASON, FB_USER_OPEN, fb_user_reason },
+	{ FREEBLOCK_IOC_SETUP, FB_USER_AGREED, fb_user_setup },
+	{ FREEBLOCK_IOC_ADD, FB_USER_SET_UP, fb_user_ranges },
+	{ FREEBLOCK_IOC_REMOVE, FB_USER_SET_UP, fb_user_ranges },
+	{ FREEBLOCK_IOC_PROMOTE, FB_USER_SET_UP, fb_user_ranges },
+	{ FREEBLOCK_IOC_START, FB_USER_SET_UP, fb_user_start },
+	{ FREEBLOCK_IOC_PAUSE, FB_USER_SET_UP, fb_user_control },
+	{ FREEBLOCK_IOC_RESUME, FB_USER_SET_UP, fb_user_control },
+	{ FREEBLOCK_IOC_STOP, FB_USER_SET_UP, fb_user_control },
+	{ FREEBLOCK_IOC_URGENCY, FB_USER_SET_UP, fb_user_urgency },
+	{ FREEBLOCK_IOC_PROGRESS, FB_USER_SET_UP, fb_user_progress },
+	{ FREEBLOCK_IOC_GET_COVERAGE, FB_USER_SET_UP, fb_user_get_coverage },
+	{ FREEBLOCK_IOC_SET_COVERAGE, FB_USER_SET_UP, fb_user_set_coverage },
+};
+
+static int fb_user_call(struct fb_user_file *ff, const struct fb_user_call *c, void __user *arg)
+{
+	lockdep_assert_held(&ff->config);
+	if (c->stage >= FB_USER_AGREED && !ff->agreed)
+		return fb_user_check_refuse(&ff->why, -EBADFD, "FREEBLOCK_IOC_API comes first");
+	if (c->stage >= FB_USER_SET_UP && !ff->task)
+		return fb_user_check_refuse(&ff->why, -EBADFD, "not set up");
+	return c->call(ff, c->cmd, arg);
+}
+
+static long fb_user_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct fb_user_file *ff = file->private_data;
+	long ret;
+	u32 i = 0;
+
+	while (i < ARRAY_SIZE(fb_user_calls) && fb_user_calls[i].cmd != cmd)
+		i++;
+	if (i == ARRAY_SIZE(fb_user_calls))
+		return fb_user_refuse(ff, -ENOTTY, "no call 0x%x", cmd);
+	if (mutex_lock_interruptible(&ff->config))
+		return -ERESTARTSYS;
+	ret = fb_user_call(ff, &fb_user_calls[i], (void __user *)arg);
+	if (ret && cmd != FREEBLOCK_IOC_REASON)
+		fb_user_publish(ff, &ff->why);
+	mutex_unlock(&ff->config);
+	return ret;
+}
+
+/* ---- read and poll ---- */
+
 static ssize_t fb_user_read(struct file *file, char __user *to, size_t size, loff_t *pos)
 {
 	struct fb_user_file *ff = file->private_data;
@@ -154,7 +732,7 @@ static ssize_t fb_user_read(struct file *file, char __user *to, size_t size, lof
 
 	if (!fb_user_has_started(ff))
 		return fb_user_refuse(ff, -EBADFD, "not started");
-	ret = fb_user_queue_read(&ff->queue, to, size, file->f_flags & O_NONBLOCK);
+	ret = fb_user_queue_read(&ff->queue, ff->task, to, size, file->f_flags & O_NONBLOCK);
 	switch (ret) {
 	case -EMSGSIZE:
 		return fb_user_refuse(ff, ret, "a buffer of %zu bytes, the next record has %zu",
@@ -173,466 +751,43 @@ static ssize_t fb_user_read(struct file *file, char __user *to, size_t size, lof
 static __poll_t fb_user_poll(struct file *file, poll_table *wait)
 {
 	struct fb_user_file *ff = file->private_data;
+	/* pairs with fb_user_setup() */
+	struct freeblock_task *task = smp_load_acquire(&ff->task);
+	struct freeblock_progress p;
+	__poll_t events = 0;
+	u32 state;
 
 	poll_wait(file, &ff->queue.readable, wait);
-	return fb_user_has_started(ff) ? fb_user_queue_events(&ff->queue) : EPOLLERR;
-}
-
-/* ---- set-up ---- */
-
-/* a name must be empty or one word, as it is printed in the list of tasks */
-static bool fb_user_is_name(const char *name)
-{
-	u32 i;
-
-	for (i = 0; i < FREEBLOCK_IOC_NAME_LEN && name[i]; i++)
-		if (!isascii(name[i]) || !isgraph(name[i]))
-			return false;
-	return i < FREEBLOCK_IOC_NAME_LEN;
-}
-
-static int fb_user_check_order(struct fb_user_file *ff, const struct freeblock_ioc_setup *s)
-{
-	if (s->order > FREEBLOCK_IOC_STAGGERED)
-		return fb_user_refuse(ff, -EINVAL, "order %u is not known", s->order);
-	if (s->order == FREEBLOCK_IOC_STAGGERED ? !s->regions || !s->segment_sectors :
-						  s->regions || s->segment_sectors)
-		return fb_user_refuse(ff, -EINVAL,
-				      "%u regions and segments of %u sectors: the staggered order needs both, others none",
-				      s->regions, s->segment_sectors);
-	return 0;
-}
-
-static int fb_user_check_setup(struct fb_user_file *ff, const struct freeblock_ioc_setup *s)
-{
-	const u32 flags = FREEBLOCK_IOC_MEDIUM | FREEBLOCK_IOC_NO_DATA | FREEBLOCK_IOC_KEEP;
-
-	if (s->version != FREEBLOCK_IOC_VERSION)
-		return fb_user_refuse(ff, -EPROTONOSUPPORT, "version %u, this module knows %u",
-				      s->version, FREEBLOCK_IOC_VERSION);
-	if (ff->task)
-		return fb_user_refuse(ff, -EALREADY, "set up already: open the device again");
-	if (!capable(CAP_SYS_RAWIO))
-		return fb_user_refuse(ff, -EPERM, "CAP_SYS_RAWIO is needed");
-	if (s->flags & ~flags)
-		return fb_user_refuse(ff, -EINVAL, "flags 0x%x are not known", s->flags & ~flags);
-	if (s->priority >= FREEBLOCK_PRIORITIES)
-		return fb_user_refuse(ff, -EINVAL, "priority %u, the highest is %u", s->priority,
-				      FREEBLOCK_PRIORITIES - 1);
-	if (s->buffer_kib && (s->buffer_kib < FREEBLOCK_IOC_BUFFER_KIB_MIN ||
-			      s->buffer_kib > FREEBLOCK_IOC_BUFFER_KIB_MAX))
-		return fb_user_refuse(ff, -EINVAL,
-				      "a buffer of %u KiB: neither 0 nor within %u .. %u",
-				      s->buffer_kib, FREEBLOCK_IOC_BUFFER_KIB_MIN,
-				      FREEBLOCK_IOC_BUFFER_KIB_MAX);
-	if (!fb_user_is_name(s->name))
-		return fb_user_refuse(ff, -EINVAL,
-				      "the name has blanks or strange characters, or does not end");
-	if (memchr_inv(s->reserved, 0, sizeof(s->reserved)))
-		return fb_user_refuse(ff, -EINVAL, "reserved fields are not 0");
-	return fb_user_check_order(ff, s);
-}
-
-/* @disk and @round: out: the disk's name, and fb_user_disk.round for that name */
-static int fb_user_check_disk(struct fb_user_file *ff, struct block_device *bdev, char *disk,
-			      u64 *round)
-{
-	struct fb_user_disk *ud = ff->disk;
-	int ret = 0;
-
-	spin_lock(&fb_user_lock);
-	if (ud->gone)
-		ret = -ENODEV;
-	else if (disk_devt(bdev->bd_disk) != ud->dev || !disk_live(bdev->bd_disk))
-		ret = -EXDEV;
-	strscpy(disk, ud->name, DISK_NAME_LEN);
-	*round = ud->round;
-	spin_unlock(&fb_user_lock);
-	if (ret == -ENODEV)
-		return fb_user_refuse(ff, ret, "the disk is gone");
-	if (ret)
-		return fb_user_refuse(ff, ret, "fd is of %pg: neither %s nor a partition of it",
-				      bdev, disk);
-	ff->queue.start = get_start_sect(bdev);
-	ff->queue.sectors = bdev_nr_sectors(bdev);
-	return 0;
-}
-
-static int fb_user_check_fd(struct fb_user_file *ff, int fd, char *disk, u64 *round)
-{
-	struct file *file = fget(fd);
-	int ret;
-
-	if (!file)
-		return fb_user_refuse(ff, -EBADF, "fd %d is not open", fd);
-	if (!(file->f_mode & FMODE_READ))
-		ret = fb_user_refuse(ff, -EBADF, "fd %d is not open for reading", fd);
-	else if (!S_ISBLK(file_inode(file)->i_mode))
-		ret = fb_user_refuse(ff, -ENOTBLK, "fd %d is not of a block device", fd);
-	else
-		ret = fb_user_check_disk(ff, I_BDEV(file->f_mapping->host), disk, round);
-	fput(file);
-	return ret;
-}
-
-static int fb_user_refuse_create(struct fb_user_file *ff, int ret, const char *disk)
-{
-	switch (ret) {
-	case -ENODEV:
-		return fb_user_refuse(ff, ret, "the disk is gone");
-	case -ENODATA:
-		return fb_user_refuse(ff, ret, "%s has no model", disk);
-	case -EBUSY:
-		return fb_user_refuse(ff, ret, "%s has as many tasks as it can have", disk);
-	case -ENOSPC:
-		return fb_user_refuse(ff, ret, "the memory for tasks is in use");
-	default:
-		return fb_user_refuse(ff, ret, "no task: error %d", -ret);
-	}
-}
-
-static int fb_user_alloc_queue(struct fb_user_file *ff, const struct freeblock_ioc_setup *s)
-{
-	u32 kib = s->buffer_kib ?: FREEBLOCK_IOC_BUFFER_KIB;
-	int ret = fb_user_queue_alloc(&ff->queue, kib, !(s->flags & FREEBLOCK_IOC_NO_DATA));
-
-	if (ret == -EINVAL)
-		return fb_user_refuse(ff, ret, "a buffer of %u KiB holds no block of %u sectors",
-				      kib, ff->queue.granule);
-	return ret ? fb_user_refuse(ff, ret, "no memory for a buffer of %u KiB", kib) : 0;
-}
-
-/* is the task's disk still the one that fb_user_check_disk() saw? */
-static int fb_user_check_task(struct fb_user_file *ff, struct freeblock_task *task, u64 round)
-{
-	bool same;
-
-	spin_lock(&fb_user_lock);
-	same = ff->disk->round == round && !ff->disk->gone;
-	spin_unlock(&fb_user_lock);
-	if (!same || ff->queue.start + ff->queue.sectors > freeblock_task_sectors(task))
-		return fb_user_refuse(ff, -ENODEV, "the disk has just changed");
-	return 0;
-}
-
-static int fb_user_dress_task(struct fb_user_file *ff, struct freeblock_task *task,
-			      const struct freeblock_ioc_setup *s)
-{
-	struct freeblock_progress progress;
-	int ret;
-
-	freeblock_task_progress(task, &progress);
-	ff->queue.granule = progress.granule_sectors;
-	ret = freeblock_task_order(task, s->order, s->regions, s->segment_sectors);
-	if (ret)
-		return fb_user_refuse(ff, ret,
-				      "%u regions of segments of %u sectors do not suit blocks of %u",
-				      s->regions, s->segment_sectors, ff->queue.granule);
-	freeblock_task_set_priority(task, s->priority);
-	freeblock_task_set_deadline(task, s->deadline_ns);
-	return fb_user_alloc_queue(ff, s);
-}
-
-static void fb_user_make_word(char *name)
-{
-	for (; *name; name++)
-		if (!isascii(*name) || !isgraph(*name))
-			*name = '_';
-}
-
-static u32 fb_user_flags(u32 flags)
-{
-	return (flags & FREEBLOCK_IOC_MEDIUM ? FREEBLOCK_MEDIUM : 0) |
-	       (flags & FREEBLOCK_IOC_NO_DATA ? FREEBLOCK_NO_DATA : 0) |
-	       (flags & FREEBLOCK_IOC_KEEP ? FREEBLOCK_KEEP : 0);
-}
-
-static int fb_user_make_task(struct fb_user_file *ff, const struct freeblock_ioc_setup *s,
-			     const char *disk, u64 round)
-{
-	struct freeblock_task *task;
-	char name[TASK_COMM_LEN];
-	int ret;
-
-	get_task_comm(name, current);
-	fb_user_make_word(name);
-	ff->ops.flags = fb_user_flags(s->flags);
-	ff->ops.block = fb_user_block;
-	ff->ops.ended = fb_user_ended;
-	task = freeblock_task_create(disk, s->name[0] ? s->name : name, &ff->ops, ff);
-	if (IS_ERR(task))
-		return fb_user_refuse_create(ff, PTR_ERR(task), disk);
-	ret = fb_user_check_task(ff, task, round);
-	if (!ret)
-		ret = fb_user_dress_task(ff, task, s);
-	if (ret) {
-		freeblock_task_destroy(task);
-		fb_user_queue_free(&ff->queue);
-		return ret;
-	}
-	ff->task = task;
-	return 0;
-}
-
-static int fb_user_setup(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
-{
-	struct freeblock_ioc_setup s;
-	char disk[DISK_NAME_LEN];
-	u64 round;
-	int ret;
-
-	/* test first that @arg is writable: a task that was created stays */
-	if (copy_from_user(&s, arg, sizeof(s)) || copy_to_user(arg, &s, sizeof(s)))
-		return fb_user_refuse_pointer(ff);
-	ret = fb_user_check_setup(ff, &s);
-	if (!ret)
-		ret = fb_user_check_fd(ff, s.fd, disk, &round);
-	if (!ret)
-		ret = fb_user_make_task(ff, &s, disk, round);
-	if (ret)
-		return ret;
-	s.sectors = ff->queue.sectors;
-	s.start_sector = ff->queue.start;
-	s.granule_sectors = ff->queue.granule;
-	s.record_bytes = sizeof(struct freeblock_record) +
-			 (ff->queue.data ? ff->queue.granule << SECTOR_SHIFT : 0);
-	return copy_to_user(arg, &s, sizeof(s)) ? fb_user_refuse_pointer(ff) : 0;
-}
-
-/* ---- ranges ---- */
-
-/* convert a range of the block device to whole blocks of the disk */
-static int fb_user_check_range(struct fb_user_file *ff, const struct freeblock_ioc_range *r,
-			       u64 *first, u64 *count)
-{
-	const struct fb_user_queue *q = &ff->queue;
-	u64 begin = q->start + r->first, end = begin + r->count, last = q->start + q->sectors;
-
-	if (memchr_inv(r->reserved, 0, sizeof(r->reserved)))
-		return fb_user_refuse(ff, -EINVAL, "reserved fields are not 0");
-	if (!r->count)
-		return fb_user_refuse(ff, -EINVAL, "an empty range");
-	if (r->first >= q->sectors || r->count > q->sectors - r->first)
-		return fb_user_refuse(ff, -ERANGE,
-				      "sectors %llu+%llu: the block device has %llu",
-				      r->first, r->count, q->sectors);
-	if ((r->first && begin % q->granule) || (end != last && end % q->granule))
-		return fb_user_refuse(ff, -EINVAL,
-				      "sectors %llu+%llu: not whole blocks of %u, the device begins at %llu",
-				      r->first, r->count, q->granule, q->start);
-	*first = round_down(begin, q->granule);
-	*count = min(round_up(end, q->granule), freeblock_task_sectors(ff->task)) - *first;
-	return 0;
-}
-
-static int fb_user_refuse_range(struct fb_user_file *ff, int ret,
-				const struct freeblock_ioc_range *r)
-{
-	switch (ret) {
-	case 0:
-		return 0;
-	case -ESHUTDOWN:
-		return fb_user_refuse(ff, ret, "the task is over");
-	case -ENOSPC:
-		return fb_user_refuse(ff, ret, "%u ranges wait to be entered", FREEBLOCK_RANGES);
-	case -EOPNOTSUPP:
-		return fb_user_refuse(ff, ret, "this module cannot do that");
-	default:
-		return fb_user_refuse(ff, ret, "sectors %llu+%llu: error %d", r->first, r->count,
-				      -ret);
-	}
-}
-
-static int fb_user_range(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
-{
-	struct freeblock_ioc_range r;
-	u64 first, count;
-	int ret;
-
-	if (copy_from_user(&r, arg, sizeof(r)))
-		return fb_user_refuse_pointer(ff);
-	ret = fb_user_check_range(ff, &r, &first, &count);
-	if (ret)
-		return ret;
-	if (cmd == FREEBLOCK_IOC_PROMOTE && !ff->started)
-		return fb_user_refuse(ff, -EBADFD, "not started");
-	if (cmd == FREEBLOCK_IOC_ADD)
-		ret = freeblock_task_add(ff->task, first, count);
-	else if (cmd == FREEBLOCK_IOC_REMOVE)
-		ret = freeblock_task_remove(ff->task, first, count);
-	else
-		ret = freeblock_task_promote(ff->task, first, count);
-	return fb_user_refuse_range(ff, ret, &r);
-}
-
-/* ---- control and progress ---- */
-
-static int fb_user_start(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
-{
-	int ret;
-
-	if (ff->started)
-		return fb_user_refuse(ff, -EALREADY, "started already");
-	ret = freeblock_task_start(ff->task);
-	if (ret == -EINVAL)
-		return fb_user_refuse(ff, ret, "nothing is declared");
-	if (ret == -ESHUTDOWN)
-		return fb_user_refuse(ff, ret, "stopped");
-	if (ret)
-		return fb_user_refuse(ff, ret, "not started: error %d", -ret);
-	/* pairs with fb_user_has_started() */
-	smp_store_release(&ff->started, true);
-	return 0;
-}
-
-static int fb_user_control(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
-{
-	int ret = 0;
-
-	if (!ff->started)
-		return fb_user_refuse(ff, -EBADFD, "not started");
-	if (cmd == FREEBLOCK_IOC_STOP)
-		freeblock_task_stop(ff->task);
-	else if (cmd == FREEBLOCK_IOC_PAUSE)
-		ret = freeblock_task_pause(ff->task);
-	else
-		ret = freeblock_task_resume(ff->task);
-	if (ret == -EALREADY)
-		return fb_user_refuse(ff, ret, "it is that already");
-	return ret ? fb_user_refuse(ff, -ESHUTDOWN, "the task is over") : 0;
-}
-
-static int fb_user_urgency(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
-{
-	struct freeblock_ioc_urgency u;
-	int ret;
-
-	if (copy_from_user(&u, arg, sizeof(u)))
-		return fb_user_refuse_pointer(ff);
-	if (u.pad)
-		return fb_user_refuse(ff, -EINVAL, "reserved fields are not 0");
-	ret = freeblock_task_set_priority(ff->task, u.priority);
-	if (ret)
-		return fb_user_refuse(ff, ret, "priority %u, the highest is %u", u.priority,
-				      FREEBLOCK_PRIORITIES - 1);
-	freeblock_task_set_deadline(ff->task, u.deadline_ns);
-	return 0;
-}
-
-static u32 fb_user_state(const struct fb_user_file *ff, const struct freeblock_progress *p)
-{
-	if (!ff->started)
-		return p->stopping ? FREEBLOCK_IOC_STOPPED : FREEBLOCK_IOC_NEW;
-	if (fb_user_queue_has_ended(&ff->queue))
-		return ff->queue.why == FREEBLOCK_FINISHED ? FREEBLOCK_IOC_FINISHED :
-						       FREEBLOCK_IOC_STOPPED;
-	return p->paused ? FREEBLOCK_IOC_PAUSED : FREEBLOCK_IOC_RUNNING;
-}
-
-static int fb_user_progress(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
-{
-	struct freeblock_progress p = {};
-	struct freeblock_ioc_progress u = {};
-
-	freeblock_task_progress(ff->task, &p);
-	u.total = p.total;
-	u.done = p.done;
-	u.failed = p.failed;
-	u.flying = p.flying;
-	u.granule_sectors = ff->queue.granule;
-	u.state = fb_user_state(ff, &p);
-	u.waiting = atomic_read(&ff->queue.filled);
-	u.buffer_blocks = ff->queue.slots;
-	u.entering = p.entering;
-	u.gone = READ_ONCE(ff->disk->gone);
-	u.stalled_ns = READ_ONCE(ff->queue.stalled_ns);
-	return copy_to_user(arg, &u, sizeof(u)) ? fb_user_refuse_pointer(ff) : 0;
-}
-
-static int fb_user_reason(struct fb_user_file *ff, struct freeblock_ioc_reason __user *arg)
-{
-	struct freeblock_ioc_reason r = {};
-
-	spin_lock(&ff->words);
-	strscpy(r.text, ff->reason, sizeof(r.text));
-	spin_unlock(&ff->words);
-	return copy_to_user(arg, &r, sizeof(r)) ? -EFAULT : 0;
-}
-
-static const struct {
-	unsigned int cmd;
-	int (*call)(struct fb_user_file *ff, unsigned int cmd, void __user *arg);
-} fb_user_calls[] = {
-	{ FREEBLOCK_IOC_SETUP, fb_user_setup },
-	{ FREEBLOCK_IOC_ADD, fb_user_range },
-	{ FREEBLOCK_IOC_REMOVE, fb_user_range },
-	{ FREEBLOCK_IOC_PROMOTE, fb_user_range },
-	{ FREEBLOCK_IOC_START, fb_user_start },
-	{ FREEBLOCK_IOC_PAUSE, fb_user_control },
-	{ FREEBLOCK_IOC_RESUME, fb_user_control },
-	{ FREEBLOCK_IOC_STOP, fb_user_control },
-	{ FREEBLOCK_IOC_URGENCY, fb_user_urgency },
-	{ FREEBLOCK_IOC_PROGRESS, fb_user_progress },
-};
-
-static long fb_user_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
-{
-	struct fb_user_file *ff = file->private_data;
-	long ret;
-	u32 i = 0;
-
-	if (cmd == FREEBLOCK_IOC_REASON)
-		return fb_user_reason(ff, (void __user *)arg);
-	while (i < ARRAY_SIZE(fb_user_calls) && fb_user_calls[i].cmd != cmd)
-		i++;
-	if (i == ARRAY_SIZE(fb_user_calls))
-		return fb_user_refuse(ff, -ENOTTY, "no call 0x%x", cmd);
-	if (mutex_lock_interruptible(&ff->config))
-		return -ERESTARTSYS;
-	if (!ff->task && cmd != FREEBLOCK_IOC_SETUP)
-		ret = fb_user_refuse(ff, -EBADFD, "not set up");
-	else
-		ret = fb_user_calls[i].call(ff, cmd, (void __user *)arg);
-	mutex_unlock(&ff->config);
-	return ret;
+	if (!task)
+		return EPOLLERR;
+	freeblock_task_progress(task, &p);
+	state = fb_user_state(ff, &p);
+	if (!fb_user_has_started(ff))
+		events |= EPOLLERR;
+	else if (p.gone || fb_user_queue_is_readable(&ff->queue))
+		events |= EPOLLIN | EPOLLRDNORM;
+	if (p.gone || state == FREEBLOCK_IOC_STOPPED)
+		events |= EPOLLHUP;
+	if (p.room)
+		events |= EPOLLOUT | EPOLLWRNORM;
+	if (state != READ_ONCE(ff->state) ||
+	    fb_user_waiting_for(ff, &p) != READ_ONCE(ff->waiting_for))
+		events |= EPOLLPRI;
+	return events;
 }
 
 /* ---- open and close ---- */
-
-static struct fb_user_disk *fb_user_find(int minor)
-{
-	struct fb_user_disk *ud;
-
-	lockdep_assert_held(&fb_user_lock);
-	list_for_each_entry(ud, &fb_user_disks, node)
-		if (ud->minor == minor && !ud->gone)
-			return ud;
-	return NULL;
-}
 
 static int fb_user_open(struct inode *inode, struct file *file)
 {
 	struct fb_user_file *ff;
 
-	if (!capable(CAP_SYS_RAWIO))
-		return -EPERM;
 	ff = kzalloc(sizeof(*ff), GFP_KERNEL_ACCOUNT);
 	if (!ff)
 		return -ENOMEM;
 	mutex_init(&ff->config);
 	spin_lock_init(&ff->words);
 	fb_user_queue_init(&ff->queue);
-	spin_lock(&fb_user_lock);
-	ff->disk = fb_user_find(iminor(inode));
-	if (ff->disk) {
-		ff->queue.gone = &ff->disk->gone;
-		list_add_tail(&ff->node, &ff->disk->files);
-	}
-	spin_unlock(&fb_user_lock);
-	if (!ff->disk) {
-		kfree(ff);
-		return -ENODEV;
-	}
 	file->private_data = ff;
 	return stream_open(inode, file);
 }
@@ -640,17 +795,10 @@ static int fb_user_open(struct inode *inode, struct file *file)
 static int fb_user_release(struct inode *inode, struct file *file)
 {
 	struct fb_user_file *ff = file->private_data;
-	bool last;
 
 	fb_user_queue_close(&ff->queue);
 	if (ff->task)
 		freeblock_task_destroy(ff->task);
-	spin_lock(&fb_user_lock);
-	list_del(&ff->node);
-	last = list_empty(&ff->disk->node) && list_empty(&ff->disk->files);
-	spin_unlock(&fb_user_lock);
-	if (last)
-		kfree(ff->disk);
 	fb_user_queue_free(&ff->queue);
 	kfree(ff);
 	return 0;
@@ -666,160 +814,47 @@ static const struct file_operations fb_user_fops = {
 	.release = fb_user_release,
 };
 
-/* ---- devices ---- */
-
-static char *fb_user_devnode(FB_COMPAT_CONST_DEVICE struct device *dev, umode_t *mode)
-{
-	return kasprintf(GFP_KERNEL, "freeblock/%s", dev_name(dev));
-}
-
-static void fb_user_hide(struct fb_user_disk *ud)
-{
-	if (!ud->shown[0])
-		return;
-	device_destroy(fb_user_class, fb_user_first + ud->minor);
-	ud->shown[0] = '\0';
-}
-
-static void fb_user_show(struct fb_user_disk *ud, const char *name)
-{
-	struct device *dev = device_create(fb_user_class, NULL, fb_user_first + ud->minor, NULL,
-					   "%s", name);
-
-	if (IS_ERR(dev))
-		pr_err("freeblock: no device freeblock/%s: error %ld\n", name, -PTR_ERR(dev));
-	else
-		strscpy(ud->shown, name, sizeof(ud->shown));
-}
-
-/* the name that the disk's device should have, "" if it should have no device */
-static void fb_user_wanted(struct fb_user_disk *ud, char *name)
-{
-	spin_lock(&fb_user_lock);
-	strscpy(name, ud->gone ? "" : ud->name, DISK_NAME_LEN);
-	spin_unlock(&fb_user_lock);
-}
-
-static struct fb_user_disk *fb_user_after(struct fb_user_disk *ud)
-{
-	struct list_head *next;
-
-	spin_lock(&fb_user_lock);
-	next = ud ? ud->node.next : fb_user_disks.next;
-	spin_unlock(&fb_user_lock);
-	return next == &fb_user_disks ? NULL : list_entry(next, struct fb_user_disk, node);
-}
-
-/* old devices are removed first, as a disk may have taken another one's name */
-static void fb_user_devices_work(struct work_struct *work)
-{
-	char name[DISK_NAME_LEN];
-	struct fb_user_disk *ud;
-
-	mutex_lock(&fb_user_changes);
-	for (ud = fb_user_after(NULL); ud; ud = fb_user_after(ud)) {
-		fb_user_wanted(ud, name);
-		if (strcmp(ud->shown, name))
-			fb_user_hide(ud);
-	}
-	for (ud = fb_user_after(NULL); ud; ud = fb_user_after(ud)) {
-		fb_user_wanted(ud, name);
-		if (name[0] && !ud->shown[0])
-			fb_user_show(ud, name);
-	}
-	mutex_unlock(&fb_user_changes);
-}
-
-static DECLARE_WORK(fb_user_devices, fb_user_devices_work);
-
-/* called with a queue frozen; returns NULL, and the disk gets no device, if this fails */
-static struct fb_user_disk *fb_user_disk_new(void)
-{
-	struct fb_user_disk *ud = kzalloc(sizeof(*ud), GFP_NOIO);
-
-	if (!ud)
-		return NULL;
-	ud->minor = ida_alloc_max(&fb_user_minors, FB_USER_MINORS - 1, GFP_NOIO);
-	if (ud->minor < 0) {
-		pr_err("freeblock: more than %u disks: no device for this one\n", FB_USER_MINORS);
-		kfree(ud);
-		return NULL;
-	}
-	ud->gone = true;
-	INIT_LIST_HEAD(&ud->files);
-	spin_lock(&fb_user_lock);
-	list_add_tail(&ud->node, &fb_user_disks);
-	spin_unlock(&fb_user_lock);
-	return ud;
-}
-
-/* the disk has appeared or changed its name: its device is created soon */
-static void fb_user_disk_here(struct fb_disk *fd, struct gendisk *disk)
-{
-	struct fb_user_disk *ud;
-
-	if (disk && !fd->user)
-		fd->user = fb_user_disk_new();
-	ud = fd->user;
-	if (!disk || !ud)
-		return;
-	spin_lock(&fb_user_lock);
-	strscpy(ud->name, disk->disk_name, sizeof(ud->name));
-	ud->dev = disk_devt(disk);
-	WRITE_ONCE(ud->gone, false);
-	ud->round++;
-	spin_unlock(&fb_user_lock);
-	schedule_work(&fb_user_devices);
-}
-
-/* the disk has disappeared: its readers are woken now, its device is removed soon */
-static void fb_user_disk_gone(struct fb_disk *fd)
-{
-	struct fb_user_disk *ud = fd->user;
-	struct fb_user_file *ff;
-
-	if (!ud)
-		return;
-	spin_lock(&fb_user_lock);
-	WRITE_ONCE(ud->gone, true);
-	ud->round++;
-	list_for_each_entry(ff, &ud->files, node)
-		wake_up(&ff->queue.readable);
-	spin_unlock(&fb_user_lock);
-	schedule_work(&fb_user_devices);
-}
-
-/* the disk is forgotten; if files are open, the last one frees @ud when it is closed */
-static void fb_user_disk_free(struct fb_disk *fd)
-{
-	struct fb_user_disk *ud = fd->user;
-	bool last;
-
-	if (!ud)
-		return;
-	mutex_lock(&fb_user_changes);
-	fb_user_hide(ud);
-	ida_free(&fb_user_minors, ud->minor);
-	spin_lock(&fb_user_lock);
-	list_del_init(&ud->node);
-	WRITE_ONCE(ud->gone, true);
-	last = list_empty(&ud->files);
-	spin_unlock(&fb_user_lock);
-	mutex_unlock(&fb_user_changes);
-	if (last)
-		kfree(ud);
-}
-
-const struct fb_disk_client fb_user_client = {
-	.attach = fb_user_disk_here,
-	.gone = fb_user_disk_gone,
-	.exit = fb_user_disk_free,
+static struct miscdevice fb_user_device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "freeblock",
+	.mode = 0600,
+	.fops = &fb_user_fops,
 };
 
 /* ---- module ---- */
 
+/* 32-bit programs see the same structures: they have no holes, and end where their size says */
+static void fb_user_check_layout(void)
+{
+	BUILD_BUG_ON(sizeof(struct freeblock_ioc_api) != FB_USER_CHECK_API);
+	BUILD_BUG_ON(sizeof(struct freeblock_ioc_setup) != FB_USER_CHECK_SETUP);
+	BUILD_BUG_ON(sizeof(struct freeblock_ioc_ranges) != FB_USER_CHECK_RANGES);
+	BUILD_BUG_ON(sizeof(struct freeblock_range) != FB_USER_CHECK_RANGE);
+	BUILD_BUG_ON(sizeof(struct freeblock_ioc_progress) != FB_USER_CHECK_PROGRESS);
+	BUILD_BUG_ON(sizeof(struct freeblock_ioc_urgency) != FB_USER_CHECK_URGENCY);
+	BUILD_BUG_ON(sizeof(struct freeblock_ioc_bits) != FB_USER_CHECK_BITS);
+	BUILD_BUG_ON(sizeof(struct freeblock_ioc_reason) != FB_USER_CHECK_REASON);
+	BUILD_BUG_ON(sizeof(struct freeblock_record) != 32);
+	BUILD_BUG_ON(offsetof(struct freeblock_ioc_api, features) != 8);
+	BUILD_BUG_ON(offsetof(struct freeblock_ioc_setup, deadline_ns) != 16);
+	BUILD_BUG_ON(offsetof(struct freeblock_ioc_setup, name) != 48);
+	BUILD_BUG_ON(offsetof(struct freeblock_ioc_setup, sectors) != 64);
+	BUILD_BUG_ON(offsetof(struct freeblock_ioc_setup, granule_sectors) != 88);
+	BUILD_BUG_ON(offsetof(struct freeblock_ioc_ranges, ranges) != 8);
+	BUILD_BUG_ON(offsetof(struct freeblock_ioc_ranges, nranges) != 16);
+	BUILD_BUG_ON(offsetof(struct freeblock_ioc_progress, total) != 16);
+	BUILD_BUG_ON(offsetof(struct freeblock_ioc_progress, queued) != 48);
+	BUILD_BUG_ON(offsetof(struct freeblock_ioc_progress, stalled_ns) != 56);
+	BUILD_BUG_ON(offsetof(struct freeblock_ioc_urgency, deadline_ns) != 8);
+	BUILD_BUG_ON(offsetof(struct freeblock_ioc_bits, first) != 8);
+	BUILD_BUG_ON(offsetof(struct freeblock_record, first) != 8);
+	BUILD_BUG_ON(offsetof(struct freeblock_record, sectors) != 24);
+	BUILD_BUG_ON((int)FREEBLOCK_IOC_WAIT_READER != (int)FREEBLOCK_WAIT_READER ||
+		     (int)FREEBLOCK_IOC_WAIT_IDLE != (int)FREEBLOCK_WAIT_IDLE);
+}
+
 /**
- * fb_user_init() - register the device class and the device numbers
+ * fb_user_init() - create /dev/freeblock
  *
  * Context: module init.
  *
@@ -827,40 +862,16 @@ const struct fb_disk_client fb_user_client = {
  */
 int fb_user_init(void)
 {
-	int ret = alloc_chrdev_region(&fb_user_first, 0, FB_USER_MINORS, "freeblock");
-
-	if (ret)
-		return ret;
-	fb_user_class = fb_compat_class_create("freeblock");
-	if (IS_ERR(fb_user_class)) {
-		ret = PTR_ERR(fb_user_class);
-		goto free_region;
-	}
-	fb_user_class->devnode = fb_user_devnode;
-	cdev_init(&fb_user_cdev, &fb_user_fops);
-	fb_user_cdev.owner = THIS_MODULE;
-	ret = cdev_add(&fb_user_cdev, fb_user_first, FB_USER_MINORS);
-	if (ret)
-		goto destroy_class;
-	return 0;
-
-destroy_class:
-	class_destroy(fb_user_class);
-free_region:
-	unregister_chrdev_region(fb_user_first, FB_USER_MINORS);
-	return ret;
+	fb_user_check_layout();
+	return misc_register(&fb_user_device);
 }
 
 /**
  * fb_user_exit() - undo fb_user_init()
  *
- * Context: module exit; all disks have been freed.
+ * Context: module exit: no file is open.
  */
 void fb_user_exit(void)
 {
-	flush_work(&fb_user_devices);
-	cdev_del(&fb_user_cdev);
-	class_destroy(fb_user_class);
-	unregister_chrdev_region(fb_user_first, FB_USER_MINORS);
-	ida_destroy(&fb_user_minors);
+	misc_deregister(&fb_user_device);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The queue of an open file of /dev/freeblock; see tasks/user_queue.h.
+ *
+ * Calls: tasks/record.c; include/freeblock.h. Locks: fb_user_queue.reader.
  */
 #include <linux/ktime.h>
 #include <linux/slab.h>
@@ -54,8 +56,10 @@ int fb_user_queue_alloc(struct fb_user_queue *q, u32 kib, bool wants_data)
  */
 void fb_user_queue_free(struct fb_user_queue *q)
 {
+	freeblock_coverage_destroy(q->coverage);
 	kvfree(q->data);
 	kvfree(q->slot);
+	q->coverage = NULL;
 	q->data = NULL;
 	q->slot = NULL;
 }
@@ -100,9 +104,10 @@ static bool fb_user_queue_is_stopping(struct freeblock_task *task)
 }
 
 /*
- * A reader may be slow: the wait is idle, so that it is not reported as a hung task. A stop by
- * the administrator is polled for; blocks that do not fit are then dropped, as the reader may
- * never come.
+ * A reader may be slow: the wait is idle, so that it is not reported as a hung task. No event
+ * comes meanwhile, for this is the task's work: poll() looks anew now and then, and a stop by
+ * the administrator is polled for. What does not fit is then dropped, as the reader may never
+ * come.
  */
 static bool fb_user_queue_wait(struct fb_user_queue *q, struct freeblock_task *task)
 {
@@ -111,44 +116,73 @@ static bool fb_user_queue_wait(struct fb_user_queue *q, struct freeblock_task *t
 	if (fb_user_queue_has_space(q))
 		return true;
 	begun = ktime_get_ns();
+	WRITE_ONCE(q->stalled, true);
 	while (!fb_user_queue_has_space(q) && !READ_ONCE(q->closing) &&
-	       !fb_user_queue_is_stopping(task))
+	       !fb_user_queue_is_stopping(task)) {
+		wake_up(&q->readable);
 		wait_event_idle_timeout(q->space,
 					fb_user_queue_has_space(q) || READ_ONCE(q->closing),
 					FB_USER_QUEUE_LOOK);
+	}
+	WRITE_ONCE(q->stalled, false);
 	WRITE_ONCE(q->stalled_ns, q->stalled_ns + ktime_get_ns() - begun);
 	return fb_user_queue_has_space(q);
+}
+
+static void fb_user_queue_push(struct fb_user_queue *q, const struct fb_record_slot *slot)
+{
+	q->slot[q->head] = *slot;
+	q->head = q->head + 1 == q->slots ? 0 : q->head + 1;
+	atomic_fetch_inc_release(&q->filled);
+	wake_up(&q->readable);
 }
 
 /**
  * fb_user_queue_put() - queue the part of a delivered block within the block device
  * @q: the queue
  * @task: its task
- * @lbn: first sector, from the start of the disk
- * @sectors: length of the block
- * @data: its data, or NULL
- * @status: status as in struct freeblock_ops
+ * @block: the block; its first sector is counted from the start of the disk
  *
  * Context: the task's callback; sleeps until there is room.
  */
-void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task, u64 lbn, u32 sectors,
-		       const void *data, blk_status_t status)
+void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task,
+		       const struct freeblock_block *block)
 {
-	u64 first = max(lbn, q->start), end = min(lbn + sectors, q->start + q->sectors);
+	u64 lbn = block->lbn, first = max(lbn, q->start);
+	u64 end = min(lbn + block->sectors, q->start + q->sectors);
+	const struct fb_record_slot slot = {
+		.first = first - q->start,
+		.user_data = block->user_data,
+		.sectors = end - first,
+		.type = FREEBLOCK_RECORD_BLOCKS,
+		.status = fb_user_queue_status(block->status),
+	};
 
 	if (WARN_ON_ONCE(first >= end) || !fb_user_queue_wait(q, task))
 		return;
-	q->slot[q->head] = (struct fb_record_slot) {
-		.lbn = first - q->start,
-		.sectors = end - first,
-		.status = fb_user_queue_status(status),
-	};
-	if (q->data && data)
-		memcpy(fb_user_queue_data(q, q->head), data + ((first - lbn) << SECTOR_SHIFT),
+	if (q->data && block->data)
+		memcpy(fb_user_queue_data(q, q->head),
+		       block->data + ((first - lbn) << SECTOR_SHIFT),
 		       (end - first) << SECTOR_SHIFT);
-	q->head = q->head + 1 == q->slots ? 0 : q->head + 1;
-	atomic_fetch_inc_release(&q->filled);
-	wake_up(&q->readable);
+	fb_user_queue_push(q, &slot);
+}
+
+/**
+ * fb_user_queue_put_event() - queue a record of an event
+ * @q: the queue
+ * @task: its task
+ * @type: the record's
+ *
+ * Context: the task's callback; sleeps until there is room.
+ */
+void fb_user_queue_put_event(struct fb_user_queue *q, struct freeblock_task *task, u16 type)
+{
+	const struct fb_record_slot slot = { .type = type };
+
+	if (!fb_user_queue_wait(q, task))
+		return;
+	atomic_inc(&q->events);
+	fb_user_queue_push(q, &slot);
 }
 
 /**
@@ -201,8 +235,26 @@ static int fb_user_queue_copy(const struct fb_user_queue *q, const struct freebl
 	return 0;
 }
 
+/* a block counts as covered from when all of its data are with the reader */
+static void fb_user_queue_cover(struct fb_user_queue *q, u32 n)
+{
+	u32 i = q->tail;
+
+	for (; n; n--) {
+		const struct fb_record_slot *slot = &q->slot[i];
+
+		if (slot->type != FREEBLOCK_RECORD_BLOCKS)
+			atomic_dec(&q->events);
+		else if (q->coverage && slot->status == FREEBLOCK_RECORD_OK)
+			freeblock_coverage_set(q->coverage,
+					       div_u64(q->start + slot->first, q->granule));
+		i = i + 1 == q->slots ? 0 : i + 1;
+	}
+}
+
 static void fb_user_queue_drop(struct fb_user_queue *q, u32 n)
 {
+	fb_user_queue_cover(q, n);
 	q->tail = q->tail + n >= q->slots ? q->tail + n - q->slots : q->tail + n;
 	atomic_fetch_sub_release(n, &q->filled);
 	wake_up(&q->space);
@@ -252,14 +304,24 @@ static ssize_t fb_user_queue_take_locked(struct fb_user_queue *q, char __user *t
 	return ret;
 }
 
-static bool fb_user_queue_would_not_wait(const struct fb_user_queue *q)
+static bool fb_user_queue_is_gone(struct freeblock_task *task)
 {
-	return atomic_read(&q->filled) || READ_ONCE(q->ended) || READ_ONCE(*q->gone);
+	struct freeblock_progress progress;
+
+	freeblock_task_progress(task, &progress);
+	return progress.gone;
+}
+
+static bool fb_user_queue_would_not_wait(const struct fb_user_queue *q,
+					 struct freeblock_task *task)
+{
+	return atomic_read(&q->filled) || READ_ONCE(q->ended) || fb_user_queue_is_gone(task);
 }
 
 /**
  * fb_user_queue_read() - copy records to a reader
- * @q: the queue, of a task that was started
+ * @q: the queue
+ * @task: its task, which was started
  * @to: user memory
  * @size: its size in bytes
  * @nonblock: do not wait for a block
@@ -270,7 +332,8 @@ static bool fb_user_queue_would_not_wait(const struct fb_user_queue *q)
  * see fb_user_queue.needed; -EFAULT; -EAGAIN: there is no block yet; -ECANCELED: stopped before
  * all was delivered; -ENODEV: the disk is gone; -ERESTARTSYS.
  */
-ssize_t fb_user_queue_read(struct fb_user_queue *q, char __user *to, size_t size, bool nonblock)
+ssize_t fb_user_queue_read(struct fb_user_queue *q, struct freeblock_task *task, char __user *to,
+			   size_t size, bool nonblock)
 {
 	for (;;) {
 		/* checked first, so that blocks queued before the end are seen */
@@ -281,28 +344,24 @@ ssize_t fb_user_queue_read(struct fb_user_queue *q, char __user *to, size_t size
 			return ret;
 		if (ended)
 			return q->why == FREEBLOCK_FINISHED ? 0 : -ECANCELED;
-		if (READ_ONCE(*q->gone))
+		if (fb_user_queue_is_gone(task))
 			return -ENODEV;
 		if (nonblock)
 			return -EAGAIN;
-		if (wait_event_interruptible(q->readable, fb_user_queue_would_not_wait(q)))
+		if (wait_event_interruptible(q->readable, fb_user_queue_would_not_wait(q, task)))
 			return -ERESTARTSYS;
 	}
 }
 
 /**
- * fb_user_queue_events() - get the events of poll() for a task that was started
- * @q: the queue
+ * fb_user_queue_is_readable() - is there something that read() would return at once?
+ * @q: the queue, of a task that was started
  *
  * Context: any.
  *
- * Return: the events.
+ * Return: true: there are records, or the task has ended.
  */
-__poll_t fb_user_queue_events(const struct fb_user_queue *q)
+bool fb_user_queue_is_readable(const struct fb_user_queue *q)
 {
-	bool gone = READ_ONCE(*q->gone), ended = fb_user_queue_has_ended(q);
-
-	if (gone || (ended && q->why == FREEBLOCK_STOPPED))
-		return EPOLLIN | EPOLLRDNORM | EPOLLHUP;
-	return ended || atomic_read(&q->filled) ? EPOLLIN | EPOLLRDNORM : 0;
+	return fb_user_queue_has_ended(q) || atomic_read(&q->filled);
 }

@@ -19,7 +19,6 @@
  *
  * The callback takes no lock: it alone moves @head, and @filled hands blocks over.
  *
- * @gone: true if the disk is gone; set by the owner
  * @reader: mutex that serialises read() while it takes blocks from the ring: it guards @tail,
  *	and page faults happen under it. It is not held while waiting for blocks.
  * @start: first sector of the block device on the disk
@@ -31,6 +30,9 @@
  * @head: where the next block goes; used by the callback only
  * @tail: the next block to be read; guarded by @reader
  * @filled: blocks between @tail and @head
+ * @events: those of them that are events
+ * @coverage: blocks that were read() without error; or NULL. Belongs to the queue
+ * @stalled: the callback waits for room
  * @needed: bytes of the record that did not fit a reader's buffer
  * @stalled_ns: total time the callback has waited; written by the callback only
  * @closing: the file is being closed: there are no more readers
@@ -40,7 +42,6 @@
  * @space: the callback waits here
  */
 struct fb_user_queue {
-	const bool *gone;
 	struct mutex reader;
 	u64 start;
 	u64 sectors;
@@ -51,6 +52,9 @@ struct fb_user_queue {
 	u32 head;
 	u32 tail;
 	atomic_t filled;
+	atomic_t events;
+	struct freeblock_coverage *coverage;
+	bool stalled;
 	size_t needed;
 	u64 stalled_ns;
 	bool closing;
@@ -64,11 +68,13 @@ void fb_user_queue_init(struct fb_user_queue *q);
 int fb_user_queue_alloc(struct fb_user_queue *q, u32 kib, bool wants_data);
 void fb_user_queue_free(struct fb_user_queue *q);
 void fb_user_queue_close(struct fb_user_queue *q);
-void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task, u64 lbn, u32 sectors,
-		       const void *data, blk_status_t status);
+void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task,
+		       const struct freeblock_block *block);
+void fb_user_queue_put_event(struct fb_user_queue *q, struct freeblock_task *task, u16 type);
 void fb_user_queue_end(struct fb_user_queue *q, enum freeblock_end why);
 bool fb_user_queue_has_ended(const struct fb_user_queue *q);
-ssize_t fb_user_queue_read(struct fb_user_queue *q, char __user *to, size_t size, bool nonblock);
-__poll_t fb_user_queue_events(const struct fb_user_queue *q);
+ssize_t fb_user_queue_read(struct fb_user_queue *q, struct freeblock_task *task, char __user *to,
+			   size_t size, bool nonblock);
+bool fb_user_queue_is_readable(const struct fb_user_queue *q);
 
 #endif /* FB_USER_QUEUE_H */

@@ -119,21 +119,4 @@ static inline void fb_compat_scsi_ask(struct scsi_device *sdev, const u8 *cmd, u
 	__scsi_execute(sdev, cmd, DMA_NONE, NULL, 0, sense, NULL, timeout, 1, 0, 0, NULL);
 }
 
-/* since Linux 6.4 class_create() does not take the owning module */
-static inline struct class *fb_compat_class_create(const char *name)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
-	return class_create(name);
-#else
-	return class_create(THIS_MODULE, name);
-#endif
-}
-
-/* since Linux 6.2 class.devnode takes a const device */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
-#define FB_COMPAT_CONST_DEVICE const
-#else
-#define FB_COMPAT_CONST_DEVICE
-#endif
-
 #endif /* FB_COMPAT_H */

@@ -12,6 +12,7 @@
  * time and alone write the records and counts, which readers see after the task's end.
  */
 #include <linux/atomic.h>
+#include <linux/blkdev.h>
 #include <linux/crc32.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -95,24 +96,23 @@ static void fb_seek_fit_enter(struct fbc *c)
 		c->late++;
 }
 
-static u32 fb_seek_fit_status(blk_status_t status, const void *data)
+static u32 fb_seek_fit_status(const struct freeblock_block *b)
 {
-	if (status == BLK_STS_OK)
-		return data || flags & FREEBLOCK_NO_DATA ? 0 : 3;
-	if (data)
+	if (b->status == BLK_STS_OK)
+		return b->data || flags & FREEBLOCK_NO_DATA ? 0 : 3;
+	if (b->data)
 		return 3;
-	return status == BLK_STS_MEDIUM ? 1 : status == BLK_STS_IOERR ? 2 : 3;
+	return b->status == BLK_STS_MEDIUM ? 1 : b->status == BLK_STS_IOERR ? 2 : 3;
 }
 
-static void fb_seek_fit_block(struct freeblock_task *task, sector_t lbn, unsigned int sectors,
-			      const void *data, blk_status_t status)
+static void fb_seek_fit_block(struct freeblock_task *task, const struct freeblock_block *b)
 {
 	struct fbc *c = freeblock_task_ctx(task);
 	struct fb_seek_fit_record *r = &c->record[c->n];
-	u64 batch = (uintptr_t)data - lbn * 512;
+	u64 batch = (uintptr_t)b->data - b->lbn * 512;
 
 	fb_seek_fit_enter(c);
-	if (batch != c->batch || !data) {
+	if (batch != c->batch || !b->data) {
 		c->batch = batch;
 		c->batch_ns = ktime_get_ns();
 		if (slow_us)
@@ -121,9 +121,10 @@ static void fb_seek_fit_block(struct freeblock_task *task, sector_t lbn, unsigne
 	if (c->n == FB_SEEK_FIT_RECORDS) {
 		c->lost++;
 	} else {
-		r->lbn = cpu_to_le64(lbn);
-		r->status = cpu_to_le32(fb_seek_fit_status(status, data));
-		r->crc = data ? cpu_to_le32(~crc32_le(~0U, data, (size_t)sectors * 512)) : 0;
+		r->lbn = cpu_to_le64(b->lbn);
+		r->status = cpu_to_le32(fb_seek_fit_status(b));
+		r->crc = b->data ? cpu_to_le32(~crc32_le(~0U, b->data, (size_t)b->sectors * 512)) :
+				   0;
 		r->ns = cpu_to_le64(c->batch_ns);
 		c->n++;
 	}
@@ -158,23 +159,38 @@ static void fb_seek_fit_destroy(void)
 /* "FIRST COUNT" pairs, or nothing: the whole disk */
 static int fb_seek_fit_add_ranges(char *text)
 {
+	struct freeblock_range range = { .count = freeblock_task_sectors(fbc.task) };
 	int ret;
 
 	if (!text)
-		return freeblock_task_add(fbc.task, 0, freeblock_task_sectors(fbc.task));
+		return freeblock_task_add(fbc.task, &range, 1, 0);
 	while (text) {
 		char *first_word = strsep(&text, " ");
 		char *count_word = strsep(&text, " ");
-		u64 first, count;
 
-		if (!count_word || kstrtou64(first_word, 10, &first) ||
-		    kstrtou64(count_word, 10, &count))
+		if (!count_word || kstrtou64(first_word, 10, &range.first) ||
+		    kstrtou64(count_word, 10, &range.count))
 			return -EINVAL;
-		ret = freeblock_task_add(fbc.task, first, count);
+		ret = freeblock_task_add(fbc.task, &range, 1, 0);
 		if (ret)
 			return ret;
 	}
 	return 0;
+}
+
+static struct freeblock_task *fb_seek_fit_create(const char *disk)
+{
+	struct block_device *bdev;
+	struct freeblock_task *task;
+	char path[DISK_NAME_LEN + 5];
+
+	snprintf(path, sizeof(path), "/dev/%s", disk);
+	bdev = blkdev_get_by_path(path, FMODE_READ, NULL);
+	if (IS_ERR(bdev))
+		return ERR_CAST(bdev);
+	task = freeblock_task_create(bdev->bd_disk, "fbconsumer", &fb_seek_fit_ops, &fbc);
+	blkdev_put(bdev, FMODE_READ);
+	return task;
 }
 
 static int fb_seek_fit_start(const char *disk, char *ranges)
@@ -188,7 +204,7 @@ static int fb_seek_fit_start(const char *disk, char *ranges)
 	memset(&fbc, 0, sizeof(fbc));
 	fbc.record = record;
 	fb_seek_fit_ops.flags = flags;
-	fbc.task = freeblock_task_create(disk, "fbconsumer", &fb_seek_fit_ops, &fbc);
+	fbc.task = fb_seek_fit_create(disk);
 	if (IS_ERR(fbc.task)) {
 		ret = PTR_ERR(fbc.task);
 		fbc.task = NULL;

@@ -3,18 +3,20 @@
  * Several consumers of include/freeblock.h side by side, for tests: each counts how often
  * every block came and with what checksum. In debugfs, fbtasks/:
  *
- *	command	"new NAME DISK [keep]", and, of a NAME that is there: "add NAME FIRST COUNT",
+ *	command	"new NAME DISK [keep]", and, of a NAME that is there: "add NAME FIRST COUNT [DATA]",
  *		"bits NAME FIRST COUNT STRIDE" (every STRIDE-th block), "remove NAME FIRST COUNT",
  *		"promote NAME FIRST COUNT", "priority NAME N", "deadline NAME MS",
  *		"order NAME sequential|near", "slow NAME US", "again NAME N" (the next N blocks that
  *		come are added again by the callback that gets them), "start NAME", "pause NAME",
  *		"resume NAME", "stop NAME", "destroy NAME"
- *	state	a line each: name state total done failed flying once twice crc last_ms
+ *	state	a line each: name state total done failed flying once twice crc last_ms caught_up
+ *		data (the sum of user_data of all deliveries)
  *
  * Locks: fbt_mutex guards the slots against commands and readers; the callbacks of a task
  * come one at a time and alone write its counts.
  */
 #include <linux/bitmap.h>
+#include <linux/blkdev.h>
 #include <linux/crc32.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -45,6 +47,8 @@
  * @once: blocks that came
  * @twice: deliveries of blocks that had come before
  * @crc: checksums of all blocks, summed: in any order the same
+ * @caught_up: how often all had been delivered
+ * @data: the sum of user_data of all deliveries
  * @last_ns: when the last one came
  * @ended: how often it was said to be over
  * @why: and why
@@ -60,6 +64,8 @@ struct fbt {
 	u64 once;
 	u64 twice;
 	u64 crc;
+	u64 caught_up;
+	u64 data;
 	u64 last_ns;
 	u32 ended;
 	enum freeblock_end why;
@@ -69,11 +75,11 @@ static struct fbt fbt[FBT_TASKS];
 static DEFINE_MUTEX(fbt_mutex);
 static struct dentry *fbt_dir;
 
-static void fbt_block(struct freeblock_task *task, sector_t lbn, unsigned int sectors,
-		      const void *data, blk_status_t status)
+static void fbt_block(struct freeblock_task *task, const struct freeblock_block *b)
 {
+	const struct freeblock_range range = { .first = b->lbn, .count = b->sectors };
 	struct fbt *t = freeblock_task_ctx(task);
-	u64 block = div_u64(lbn, t->granule);
+	u64 block = div_u64(b->lbn, t->granule);
 
 	if (READ_ONCE(t->slow_us))
 		fsleep(READ_ONCE(t->slow_us));
@@ -82,10 +88,11 @@ static void fbt_block(struct freeblock_task *task, sector_t lbn, unsigned int se
 	else
 		t->once++;
 	t->times[block] = 1;
-	if (data)
-		t->crc += crc32_le(lbn, data, (size_t)sectors * 512);
+	if (b->data)
+		t->crc += crc32_le(b->lbn, b->data, (size_t)b->sectors * 512);
+	t->data += b->user_data;
 	t->last_ns = ktime_get_ns();
-	if (READ_ONCE(t->again) && !freeblock_task_add(task, lbn, sectors))
+	if (READ_ONCE(t->again) && !freeblock_task_add(task, &range, 1, 0))
 		t->again--;
 }
 
@@ -97,6 +104,13 @@ static void fbt_ended(struct freeblock_task *task, enum freeblock_end why)
 	t->ended++;
 }
 
+static void fbt_event(struct freeblock_task *task, u32 events)
+{
+	struct fbt *t = freeblock_task_ctx(task);
+
+	t->caught_up += !!(events & FREEBLOCK_EVENT_CAUGHT_UP);
+}
+
 static const struct freeblock_ops fbt_ops = {
 	.block = fbt_block,
 	.ended = fbt_ended,
@@ -105,6 +119,7 @@ static const struct freeblock_ops fbt_ops = {
 static const struct freeblock_ops fbt_keep_ops = {
 	.flags = FREEBLOCK_KEEP,
 	.block = fbt_block,
+	.event = fbt_event,
 	.ended = fbt_ended,
 };
 
@@ -127,6 +142,22 @@ static void fbt_destroy(struct fbt *t)
 	memset(t, 0, sizeof(*t));
 }
 
+static struct freeblock_task *fbt_create(const char *name, const char *disk,
+					 const struct freeblock_ops *ops, struct fbt *t)
+{
+	struct block_device *bdev;
+	struct freeblock_task *task;
+	char path[DISK_NAME_LEN + 5];
+
+	snprintf(path, sizeof(path), "/dev/%s", disk);
+	bdev = blkdev_get_by_path(path, FMODE_READ, NULL);
+	if (IS_ERR(bdev))
+		return ERR_CAST(bdev);
+	task = freeblock_task_create(bdev->bd_disk, name, ops, t);
+	blkdev_put(bdev, FMODE_READ);
+	return task;
+}
+
 static int fbt_new(const char *name, const char *disk, bool keep)
 {
 	struct freeblock_progress p;
@@ -134,7 +165,7 @@ static int fbt_new(const char *name, const char *disk, bool keep)
 
 	if (!t || fbt_find(name))
 		return -EEXIST;
-	t->task = freeblock_task_create(disk, name, keep ? &fbt_keep_ops : &fbt_ops, t);
+	t->task = fbt_create(name, disk, keep ? &fbt_keep_ops : &fbt_ops, t);
 	if (IS_ERR(t->task)) {
 		int ret = PTR_ERR(t->task);
 
@@ -172,17 +203,21 @@ static int fbt_change(struct fbt *t, const char *what, const char *arg)
 {
 	u64 n[3] = {};
 	int got = sscanf(arg, "%llu %llu %llu", &n[0], &n[1], &n[2]);
+	const struct freeblock_range range = {
+		.first = n[0], .count = n[1], .user_data = got == 3 ? n[2] : 0,
+	};
+	s32 priority;
 
-	if (!strcmp(what, "add") && got == 2)
-		return freeblock_task_add(t->task, n[0], n[1]);
+	if (!strcmp(what, "add") && got >= 2)
+		return freeblock_task_add(t->task, &range, 1, 0);
 	if (!strcmp(what, "bits") && got == 3 && n[2])
 		return fbt_bits(t, n[0], n[1], n[2]);
 	if (!strcmp(what, "remove") && got == 2)
-		return freeblock_task_remove(t->task, n[0], n[1]);
+		return freeblock_task_remove(t->task, &range, 1);
 	if (!strcmp(what, "promote") && got == 2)
-		return freeblock_task_promote(t->task, n[0], n[1]);
-	if (!strcmp(what, "priority") && got == 1)
-		return freeblock_task_set_priority(t->task, n[0]);
+		return freeblock_task_promote(t->task, &range, 1);
+	if (!strcmp(what, "priority") && !kstrtos32(arg, 10, &priority))
+		return freeblock_task_set_priority(t->task, priority);
 	if (!strcmp(what, "order"))
 		return freeblock_task_order(t->task, strcmp(arg, "near") ? FREEBLOCK_SEQUENTIAL :
 					    FREEBLOCK_NEAR, 0, 0);
@@ -274,9 +309,11 @@ static int fbt_state_show(struct seq_file *m, void *v)
 		if (!t->task)
 			continue;
 		freeblock_task_progress(t->task, &p);
-		seq_printf(m, "%s %s %llu %llu %llu %llu %llu %llu %llx %llu\n", t->name,
+		seq_printf(m, "%s %s %llu %llu %llu %llu %llu %llu %llx %llu %llu %llu\n",
+			   t->name,
 			   fbt_state(t, &p), p.total, p.done, p.failed, p.flying, t->once,
-			   t->twice, t->crc, div_u64(t->last_ns, NSEC_PER_MSEC));
+			   t->twice, t->crc, div_u64(t->last_ns, NSEC_PER_MSEC), t->caught_up,
+			   t->data);
 	}
 	mutex_unlock(&fbt_mutex);
 	return 0;

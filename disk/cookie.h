@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Cookies: what the blocks of a task mean to its consumer (freeblock_range.user_data). A task has
+ * a sorted array of segments that do not overlap; blocks outside of all have the value 0. A batch
+ * of ranges is laid over it in a new array, so that a call that fails has changed nothing. This
+ * code uses nothing of the kernel but what the shim has, so that the unit tests can use it, too.
+ */
+#ifndef FB_COOKIE_H
+#define FB_COOKIE_H
+
+#include "include/fb_shim.h"
+
+#define FB_COOKIE_MAX 65536	/* segments of a task */
+
+/**
+ * struct fb_cookie_segment - consecutive blocks with the same value
+ * @first: first block
+ * @end: the block behind the last one; @first: the segment is unused
+ * @value: their value
+ */
+struct fb_cookie_segment {
+	u64 first;
+	u64 end;
+	u64 value;
+};
+
+/**
+ * struct fb_cookies - the values of all blocks
+ * @segment: segments with a value other than 0, ascending
+ * @n: how many
+ * @room: how many there is memory for
+ */
+struct fb_cookies {
+	struct fb_cookie_segment *segment;
+	u32 n;
+	u32 room;
+};
+
+u64 fb_cookie_find(const struct fb_cookies *c, u64 block);
+int fb_cookie_lay(const struct fb_cookies *old, const struct fb_cookie_segment *range, u32 n,
+		  struct fb_cookies *made);
+void fb_cookie_free(struct fb_cookies *c);
+u64 fb_cookie_bytes(const struct fb_cookies *c);
+void fb_cookie_drop(struct fb_cookies *c, u32 i);
+void fb_cookie_pack(struct fb_cookies *c);
+
+#endif /* FB_COOKIE_H */

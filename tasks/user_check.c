@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Checks of what programs pass to /dev/freeblock; see tasks/user_check.h. What depends on a
+ * disk's state is checked in tasks/user.c.
+ *
+ * Calls: nothing. Locks: none.
+ */
+#include "tasks/user_check.h"
+
+/**
+ * fb_user_check_refuse() - note why a call is refused
+ * @why: the note
+ * @ret: the error
+ * @fmt: the reason, as for printf()
+ *
+ * Context: any.
+ *
+ * Return: @ret.
+ */
+int fb_user_check_refuse(struct fb_user_check_why *why, int ret, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(why->text, sizeof(why->text), fmt, args);
+	va_end(args);
+	return ret;
+}
+
+/* ---- structures that grow ---- */
+
+/**
+ * fb_user_check_size() - check the size of a structure as the caller knows it
+ * @size: the size
+ * @first: that of the first version
+ * @why: filled on errors
+ *
+ * Context: any.
+ *
+ * Return: 0; -EINVAL: too small; -E2BIG: no structure is so large.
+ */
+int fb_user_check_size(u32 size, u32 first, struct fb_user_check_why *why)
+{
+	if (size < first)
+		return fb_user_check_refuse(why, -EINVAL,
+					    "a structure of %u bytes: the first version has %u",
+					    size, first);
+	if (size > FB_USER_CHECK_SIZE_MAX)
+		return fb_user_check_refuse(why, -E2BIG, "a structure of %u bytes: at most %u",
+					    size, FB_USER_CHECK_SIZE_MAX);
+	return 0;
+}
+
+/**
+ * fb_user_check_tail() - check that fields that this module does not know are 0
+ * @bytes: a piece of the caller's structure that lies behind what this module knows
+ * @at: offset of the piece
+ * @n: its length
+ * @why: filled on errors
+ *
+ * Context: any.
+ *
+ * Return: 0; -E2BIG: there is one that is not.
+ */
+int fb_user_check_tail(const u8 *bytes, u32 at, u32 n, struct fb_user_check_why *why)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (bytes[i])
+			return fb_user_check_refuse(why, -E2BIG,
+						    "the field at byte %u is not 0, and this module does not know it",
+						    at + i);
+	return 0;
+}
+
+/* ---- agreement and set-up ---- */
+
+/**
+ * fb_user_check_api() - check FREEBLOCK_IOC_API
+ * @a: its argument
+ * @why: filled on errors
+ *
+ * Context: any.
+ *
+ * Return: 0; -EPROTONOSUPPORT, -EOPNOTSUPP: see struct freeblock_ioc_api.
+ */
+int fb_user_check_api(const struct freeblock_ioc_api *a, struct fb_user_check_why *why)
+{
+	if (a->version != FREEBLOCK_IOC_VERSION)
+		return fb_user_check_refuse(why, -EPROTONOSUPPORT,
+					    "version %u, this module knows %u", a->version,
+					    FREEBLOCK_IOC_VERSION);
+	if (a->features & ~FB_USER_CHECK_FEATURES)
+		return fb_user_check_refuse(why, -EOPNOTSUPP,
+					    "features 0x%llx: this module has 0x%llx only",
+					    (unsigned long long)a->features,
+					    FB_USER_CHECK_FEATURES);
+	return 0;
+}
+
+/* a name must be empty or one word, as it is printed in the list of tasks */
+static bool fb_user_check_is_name(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < FREEBLOCK_IOC_NAME_LEN && name[i]; i++)
+		if (name[i] <= ' ' || name[i] > '~')
+			return false;
+	return i < FREEBLOCK_IOC_NAME_LEN;
+}
+
+static int fb_user_check_order(const struct freeblock_ioc_setup *s, struct fb_user_check_why *why)
+{
+	if (s->order > FREEBLOCK_IOC_STAGGERED)
+		return fb_user_check_refuse(why, -EINVAL, "order %u is not known", s->order);
+	if (s->order == FREEBLOCK_IOC_STAGGERED ? !s->regions || !s->segment_sectors :
+						  s->regions || s->segment_sectors)
+		return fb_user_check_refuse(why, -EINVAL,
+					    "%u regions and segments of %u sectors: the staggered order needs both, others none",
+					    s->regions, s->segment_sectors);
+	return 0;
+}
+
+/**
+ * fb_user_check_setup() - check what FREEBLOCK_IOC_SETUP asks for
+ * @s: its argument
+ * @why: filled on errors
+ *
+ * Context: any.
+ *
+ * Return: 0; -EINVAL.
+ */
+int fb_user_check_setup(const struct freeblock_ioc_setup *s, struct fb_user_check_why *why)
+{
+	const u32 flags = FREEBLOCK_IOC_MEDIUM | FREEBLOCK_IOC_NO_DATA | FREEBLOCK_IOC_KEEP;
+
+	if (s->flags & ~flags)
+		return fb_user_check_refuse(why, -EINVAL, "flags 0x%x are not known",
+					    s->flags & ~flags);
+	if (s->buffer_kib && (s->buffer_kib < FREEBLOCK_IOC_BUFFER_KIB_MIN ||
+			      s->buffer_kib > FREEBLOCK_IOC_BUFFER_KIB_MAX))
+		return fb_user_check_refuse(why, -EINVAL,
+					    "a buffer of %u KiB: neither 0 nor within %u .. %u",
+					    s->buffer_kib, FREEBLOCK_IOC_BUFFER_KIB_MIN,
+					    FREEBLOCK_IOC_BUFFER_KIB_MAX);
+	if (!fb_user_check_is_name(s->name))
+		return fb_user_check_refuse(why, -EINVAL,
+					    "the name has blanks or strange characters, or does not end");
+	if (s->pad)
+		return fb_user_check_refuse(why, -EINVAL, "pad is not 0");
+	return fb_user_check_urgency(s->priority, s->foreground_ppm, why) ?:
+	       fb_user_check_order(s, why);
+}
+
+/**
+ * fb_user_check_urgency() - check how urgent a task is to be
+ * @priority: as in struct freeblock_ioc_urgency
+ * @foreground_ppm: likewise
+ * @why: filled on errors
+ *
+ * Context: any.
+ *
+ * Return: 0; -EINVAL.
+ */
+int fb_user_check_urgency(s32 priority, u32 foreground_ppm, struct fb_user_check_why *why)
+{
+	if (priority < FREEBLOCK_IOC_PRIORITY_MIN || priority > FREEBLOCK_IOC_PRIORITY_MAX)
+		return fb_user_check_refuse(why, -EINVAL, "priority %d is not within %d .. %d",
+					    priority, FREEBLOCK_IOC_PRIORITY_MIN,
+					    FREEBLOCK_IOC_PRIORITY_MAX);
+	if (foreground_ppm > 500000)
+		return fb_user_check_refuse(why, -EINVAL,
+					    "foreground_ppm %u: at most 500000, half of the time",
+					    foreground_ppm);
+	return 0;
+}
+
+/* ---- ranges ---- */
+
+/**
+ * fb_user_check_ranges() - check what FREEBLOCK_IOC_ADD and its like say of their array
+ * @r: the argument
+ * @most: ranges that a call takes
+ * @flags: flags that this call knows
+ * @why: filled on errors
+ *
+ * Context: any.
+ *
+ * Return: 0; -EINVAL; -E2BIG: no range is so large.
+ */
+int fb_user_check_ranges(const struct freeblock_ioc_ranges *r, u32 most, u32 flags,
+			 struct fb_user_check_why *why)
+{
+	if (r->flags & ~flags)
+		return fb_user_check_refuse(why, -EINVAL, "flags 0x%x are not known",
+					    r->flags & ~flags);
+	if (!r->nranges || r->nranges > most)
+		return fb_user_check_refuse(why, -EINVAL, "%u ranges are not within 1 .. %u",
+					    r->nranges, most);
+	return fb_user_check_size(r->range_bytes, FB_USER_CHECK_RANGE, why);
+}
+
+/**
+ * fb_user_check_range() - check a range, and make it one of whole blocks of the disk
+ * @at: the block device
+ * @r: the range, in sectors of the block device; changed only when it is good
+ * @index: its place in the array, for @why
+ * @plain: it can have no user_data
+ * @why: filled on errors
+ *
+ * Context: any.
+ *
+ * Return: 0; -EINVAL, -ERANGE: see struct freeblock_ioc_ranges.
+ */
+int fb_user_check_range(const struct fb_user_check_place *at, struct freeblock_range *r, u32 index,
+			bool plain, struct fb_user_check_why *why)
+{
+	u64 last = at->start + at->sectors, mask = at->granule - 1;
+	u64 begin = at->start + r->first, end = begin + r->count;
+
+	if (!r->count)
+		return fb_user_check_refuse(why, -EINVAL, "range %u is empty", index);
+	if (r->first >= at->sectors || r->count > at->sectors - r->first)
+		return fb_user_check_refuse(why, -ERANGE,
+					    "range %u: sectors %llu+%llu: the block device has %llu",
+					    index, (unsigned long long)r->first,
+					    (unsigned long long)r->count,
+					    (unsigned long long)at->sectors);
+	if ((r->first && begin & mask) || (end != last && end & mask))
+		return fb_user_check_refuse(why, -EINVAL,
+					    "range %u: sectors %llu+%llu: not whole blocks of %u, the device begins at %llu",
+					    index, (unsigned long long)r->first,
+					    (unsigned long long)r->count, at->granule,
+					    (unsigned long long)at->start);
+	if (plain && r->user_data)
+		return fb_user_check_refuse(why, -EINVAL, "range %u: user_data is for ADD", index);
+	r->first = begin & ~mask;
+	r->count = min((end + mask) & ~mask, at->disk_sectors) - r->first;
+	return 0;
+}
+
+/* ---- coverage ---- */
+
+/**
+ * fb_user_check_blocks() - count the blocks of a block device
+ * @at: the block device
+ *
+ * Context: any.
+ *
+ * Return: blocks, shorter ones at its ends included.
+ */
+u64 fb_user_check_blocks(const struct fb_user_check_place *at)
+{
+	return div_u64(at->start + at->sectors + at->granule - 1, at->granule) -
+	       div_u64(at->start, at->granule);
+}
+
+/**
+ * fb_user_check_bits() - check FREEBLOCK_IOC_GET_COVERAGE and _SET_COVERAGE
+ * @b: the argument
+ * @blocks: blocks of the block device
+ * @why: filled on errors
+ *
+ * Context: any.
+ *
+ * Return: 0; -EINVAL, -ERANGE: see struct freeblock_ioc_bits.
+ */
+int fb_user_check_bits(const struct freeblock_ioc_bits *b, u64 blocks,
+		       struct fb_user_check_why *why)
+{
+	if (b->pad)
+		return fb_user_check_refuse(why, -EINVAL, "pad is not 0");
+	if (!b->count || b->count > FREEBLOCK_IOC_BITS_MAX)
+		return fb_user_check_refuse(why, -EINVAL, "%llu blocks are not within 1 .. %u",
+					    (unsigned long long)b->count, FREEBLOCK_IOC_BITS_MAX);
+	if (b->first % 8)
+		return fb_user_check_refuse(why, -EINVAL, "block %llu is not a multiple of 8",
+					    (unsigned long long)b->first);
+	if (b->first >= blocks || b->count > blocks - b->first)
+		return fb_user_check_refuse(why, -ERANGE,
+					    "blocks %llu+%llu: the block device has %llu",
+					    (unsigned long long)b->first,
+					    (unsigned long long)b->count,
+					    (unsigned long long)blocks);
+	if (b->count % 8 && b->first + b->count != blocks)
+		return fb_user_check_refuse(why, -EINVAL,
+					    "%llu blocks are no multiple of 8, nor the last ones",
+					    (unsigned long long)b->count);
+	return 0;
+}
+
+/**
+ * fb_user_check_bits_end() - check that bits behind the last block are 0
+ * @bits: the bits
+ * @count: how many count
+ * @why: filled on errors
+ *
+ * Context: any.
+ *
+ * Return: 0; -EINVAL.
+ */
+int fb_user_check_bits_end(const u8 *bits, u64 count, struct fb_user_check_why *why)
+{
+	if (count % 8 && bits[count / 8] >> count % 8)
+		return fb_user_check_refuse(why, -EINVAL, "bits behind the last block are not 0");
+	return 0;
+}

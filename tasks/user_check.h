@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Checks of what programs pass to /dev/freeblock (include/uapi/freeblock.h). This code uses
+ * nothing of the kernel but what the shim has, so that unit tests and a fuzzer can use it, too.
+ */
+#ifndef FB_USER_CHECK_H
+#define FB_USER_CHECK_H
+
+#include "include/fb_shim.h"
+#include "include/uapi/freeblock.h"
+
+/* sizes of the first version's structures: no caller's may be smaller */
+#define FB_USER_CHECK_API 24
+#define FB_USER_CHECK_SETUP 104
+#define FB_USER_CHECK_RANGE 24
+#define FB_USER_CHECK_RANGES 24
+#define FB_USER_CHECK_PROGRESS 64
+#define FB_USER_CHECK_URGENCY 24
+#define FB_USER_CHECK_BITS 32
+#define FB_USER_CHECK_REASON 200
+
+#define FB_USER_CHECK_SIZE_MAX 4096	/* more is no structure, but a mistake */
+
+/* all features of this module */
+#define FB_USER_CHECK_FEATURES (FREEBLOCK_IOC_EVENTS | FREEBLOCK_IOC_COVERAGE)
+
+/**
+ * struct fb_user_check_why - why a call is refused
+ * @text: one line
+ */
+struct fb_user_check_why {
+	char text[FREEBLOCK_IOC_REASON_LEN];
+};
+
+/**
+ * struct fb_user_check_place - where a block device lies on its disk
+ * @start: its first sector
+ * @sectors: its length
+ * @disk_sectors: that of the disk
+ * @granule: sectors of a block, a power of two
+ */
+struct fb_user_check_place {
+	u64 start;
+	u64 sectors;
+	u64 disk_sectors;
+	u32 granule;
+};
+
+int fb_user_check_refuse(struct fb_user_check_why *why, int ret, const char *fmt, ...)
+	__printf(3, 4);
+int fb_user_check_size(u32 size, u32 first, struct fb_user_check_why *why);
+int fb_user_check_tail(const u8 *bytes, u32 at, u32 n, struct fb_user_check_why *why);
+int fb_user_check_api(const struct freeblock_ioc_api *a, struct fb_user_check_why *why);
+int fb_user_check_setup(const struct freeblock_ioc_setup *s, struct fb_user_check_why *why);
+int fb_user_check_urgency(s32 priority, u32 foreground_ppm, struct fb_user_check_why *why);
+int fb_user_check_ranges(const struct freeblock_ioc_ranges *r, u32 most, u32 flags,
+			 struct fb_user_check_why *why);
+int fb_user_check_range(const struct fb_user_check_place *at, struct freeblock_range *r, u32 index,
+			bool plain, struct fb_user_check_why *why);
+u64 fb_user_check_blocks(const struct fb_user_check_place *at);
+int fb_user_check_bits(const struct freeblock_ioc_bits *b, u64 blocks,
+		       struct fb_user_check_why *why);
+int fb_user_check_bits_end(const u8 *bits, u64 count, struct fb_user_check_why *why);
+
+#endif /* FB_USER_CHECK_H */
