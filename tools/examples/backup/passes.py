@@ -10,7 +10,6 @@ nothing.
 
 import errno
 import os
-import secrets
 import signal
 import subprocess
 import time
@@ -127,7 +126,7 @@ class Backup:
             self.result["warning"] = "%s has less room than %s is long" % (
                 os.path.dirname(self.paths.image), self.origin.disk)
         prepare_store(self.args.cow, self.args.overwrite_cow)
-        self.state.save(state="taking", boot=boot_id(), token=secrets.token_hex(4),
+        self.state.save(state="taking", boot=boot_id(), token=os.urandom(4).hex(),
                         origin=self.origin.name, below=self.origin.below, bytes=self.size,
                         store=os.path.realpath(self.args.cow), unreadable=[])
         self.snapshot = self._named(self.state.values)
