@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs in C for guests: tests/lab/NAME.c, or the example of Documentation/NAME.rst."""
+"""Programs for guests: tests/lab/NAME.c, or the example in C, or in Python, of
+Documentation/NAME.rst. One that includes libfreeblock's header is made with its sources. With
+"@32" behind its name a program is made for 32 bits, and called NAME32.
+"""
 
+import glob
 import os
 import re
 import subprocess
@@ -8,25 +12,33 @@ import textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
+LIBRARY = os.path.join(TOP, "tools", "lib")
 FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static")
 
 
-def examples(text):
-    """The literal blocks of a document that begin with an #include, as C."""
+def examples(text, begin="#include"):
+    """The literal blocks of a document that begin with an #include, as C, or with something
+    else."""
     found = []
     for block in re.findall(r"::\n\n((?:[ \t]+[^\n]*\n|\n)+)", text):
         code = textwrap.dedent(block.expandtabs(8)).strip("\n") + "\n"
-        if code.startswith("#include"):
+        if code.startswith(begin):
             found.append(code)
     return found
 
 
-def example(text):
+def example(text, begin="#include"):
     """The first of them."""
-    found = examples(text)
+    found = examples(text, begin)
     if not found:
-        raise ValueError("no example in C")
+        raise ValueError("no example that begins with %s" % begin)
     return found[0]
+
+
+def script(name):
+    """The example in Python of Documentation/NAME."""
+    with open(os.path.join(TOP, "Documentation", name)) as file:
+        return example(file.read(), "import ")
 
 
 def source(name):
@@ -42,10 +54,15 @@ def source(name):
 
 def compile_static(name, folder):
     """The program made of `name` (user-device.rst -> folder/user-device), its path."""
+    name, _, bits = name.partition("@")
     path, code = source(name)
     os.makedirs(folder, exist_ok=True)
-    out = os.path.join(folder, name.rpartition(".")[0])
-    done = subprocess.run(["cc", *FLAGS, "-I", os.path.join(TOP, "include"),
+    out = os.path.join(folder, name.rpartition(".")[0] + bits)
+    width = ["-m32", "-D_FILE_OFFSET_BITS=64"] if bits else []
+    library = ["-I", LIBRARY, *sorted(glob.glob(os.path.join(LIBRARY, "*.c")))] \
+        if "<freeblock/freeblock.h>" in code else []
+    done = subprocess.run(["cc", *FLAGS, *width, "-I", os.path.join(TOP, "include"), "-I", HERE,
+                           *library,
                            "-o", "%s.%d" % (out, os.getpid()), "-x", "c", "-", "-lpthread"],
                           input=code, text=True, check=False)
     if done.returncode:

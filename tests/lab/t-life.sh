@@ -21,6 +21,7 @@
 # is rightly distrusted; so the scan need not go on there after each step, but it
 # must have read something in the end.
 #
+# lab-compile: fbread.c
 # lab: kernel=stock clock=icount smp=1 timeout=500
 
 . /lab/lib.sh
@@ -346,9 +347,11 @@ expect_eq "g: a switch: its model, its scan" \
 	"$(md5sum < "$(fb "$g")/model") $(scan_state "$g")" "$model running"
 for round in gone away gone away; do
 	[ $round = gone ] || sched_set "$g" none
-	# a file that is open outlives the record
-	expect_ok "g: its device" wait_for 30 [ -c /dev/freeblock/"$g" ]
-	exec 7< /dev/freeblock/"$g"
+	# a task of a file that is open outlives the record
+	: > /tmp/hold
+	fbread hold /dev/"$g" poll > /tmp/hold 2>&1 &
+	holder=$!
+	expect_ok "g: a reader" wait_for 30 grep -q holds /tmp/hold
 	expect_within "g: power off ($round)" 30 drive_off g
 	[ $round = away ] || expect_ok "g: no record" wait_for 30 records $((records - 1))
 	echo 1 > $M/g/power
@@ -358,7 +361,10 @@ for round in gone away gone away; do
 	expect_eq "g: another disk, nobody knows" \
 		"$(kv "$(fb "$g")/status" model) $(kv "$(fb "$g")/scan" state)" "0 idle"
 	expect_ok "g: one record" wait_for 30 records "$records"
-	exec 7<&-
+	expect_ok "g: its reader ends" wait_for 30 [ ! -d /proc/$holder ]
+	wait $holder
+	expect_eq "g: having heard of it" "$(tr '\n' ' ' < /tmp/hold)" \
+		"holds poll hangup read ENODEV "
 	model_load "$g" tiny-ata.fbmodel
 	echo start > "$(fb "$g")/scan"
 done

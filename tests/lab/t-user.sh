@@ -1,26 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
-# /dev/freeblock/<disk>: records against the content of the disk; several readers, in
-# threads and processes; partitions; every call that is wrong; random calls; readers
-# that are killed, that do not read, and whose disk goes.
+# /dev/freeblock: records against the content of the disk; several readers, in threads and
+# processes, 64-bit and 32-bit; partitions; every call that is wrong; arrays of ranges; events;
+# coverage over readers that are killed; random calls; readers that do not read, and whose
+# partition or disk goes.
 #
 # Expected: what include/uapi/freeblock.h says. Nothing is delivered twice, torn, wrong or
 # from outside of the block device; two readers cost one read of the medium; nothing
 # of a reader is left when it is gone (the list of tasks, and the debug kernel's kmemleak).
 # Under the real clock the drive is slow and so are the ranges small; there four CPUs race.
 #
-# lab-compile: fbread.c user-device.rst
-# lab: kernel=stock clock=icount smp=1 timeout=400
+# lab-compile: fbread.c fbread.c@32 fbcalls.c fbcalls.c@32 user-device.rst
+# lab: kernel=stock clock=icount smp=1 timeout=500
 
 . /lab/lib.sh
 
 kind=tiny
 range=16000	# sectors that are read at once in most steps
 kills=${USER_KILLS:-25}
-calls=${USER_CALLS:-3000}
+reader=fbread
+random=${USER_CALLS:-3000}
 if [ "$LAB_CLOCK" = real ]; then
 	kind=slow
 	range=64
-	calls=${USER_CALLS:-1500}
+	random=${USER_CALLS:-1500}
 fi
 M=/sys/kernel/mechdisk
 load_module mechdisk
@@ -64,11 +66,11 @@ copy()
 	local name="$1" block="$2" out=/tmp/copy
 
 	shift 2
-	fbread copy /dev/freeblock/"$disk" "$block" "$@" >$out 2>&1
+	"$reader" copy "$block" "$@" >$out 2>&1
 	expect_eq "$name: end" "$(kv $out end | sort -u)" 0
-	expect_eq "$name: twice, wrong, missing, bad" "$(grep -E \
-		'^(twice|wrong|missing|unreadable|untried) ' $out | sort -u | tr '\n' ' ')" \
-		"missing 0 twice 0 unreadable 0 untried 0 wrong 0 "
+	expect_eq "$name: twice, wrong, missing, mixed, bad" "$(grep -E \
+		'^(twice|wrong|missing|mixed|unreadable|untried) ' $out | sort -u | tr '\n' ' ')" \
+		"missing 0 mixed 0 twice 0 unreadable 0 untried 0 wrong 0 "
 	[ "$(kv $out end | sort -u)" = 0 ] || cat $out
 	note "$(cut -d' ' -f1 /proc/uptime) s"
 }
@@ -93,21 +95,23 @@ task_id()
 	cut -d' ' -f1 "$(fb "$disk")/tasks" | head -n 1
 }
 
-node()
+# calls PROGRAM WHAT ARGUMENT...: lines "NAME|GOT|WANT" are as they should be
+calls()
 {
-	[ -c /dev/freeblock/"$1" ]
-}
+	local program="$1" what="$2"
 
-no_node()
-{
-	[ ! -e /dev/freeblock/"$1" ]
+	"$@" > /tmp/calls 2>> /out/reasons
+	expect_eq "$program $what: all made" $? 0
+	while IFS='|' read -r name got want; do
+		expect_eq "$name" "$got" "$want"
+	done < /tmp/calls
 }
 
 # hold [poll]: a reader that starts and reads late; its words in /tmp/hold
 hold()
 {
 	: > /tmp/hold
-	fbread hold /dev/freeblock/"$disk" /dev/"$disk" "$@" > /tmp/hold 2>&1 &
+	fbread hold /dev/"$disk" "$@" > /tmp/hold 2>&1 &
 	holder=$!
 	wait_for 30 grep -q holds /tmp/hold || die "no holder: $(cat /tmp/hold)"
 }
@@ -115,8 +119,8 @@ hold()
 other=$(drive_new o $kind.fbdrive "serial MDo") || exit 1
 drive a
 D=/dev/$disk
-expect_ok "the device appears" wait_for 10 node "$disk"
-expect_eq "its mode" "$(stat -c %a /dev/freeblock/"$disk")" 600
+expect_ok "the device is there" [ -c /dev/freeblock ]
+expect_eq "its mode" "$(stat -c %a /dev/freeblock)" 600
 # begins and ends within blocks
 expect_ok "a partition" fbread part "$D" 1 1003 $((range + 6))
 P=${D}1
@@ -140,24 +144,84 @@ copy "ranges that overlap" "$D" first=0 count=$((range / 2)) first=16 count=$((r
 	first=0 count=8
 expect_ok "nothing is left" no_tasks
 
-expect_ok "the documented example" user-device /dev/freeblock/"$disk" "$P" /tmp/image
+expect_ok "the documented example" user-device "$P" /tmp/image
 expect_eq "its copy" "$(md5sum < /tmp/image)" "$(md5sum < "$P")"
+
+# ---- programs of 32 bits ----
+
+reader=fbread32
+if fbcalls32 true 2>/dev/null; then
+	copy "32 bits" "$P" count=512 threads=2
+	calls fbcalls32 versions "$D"
+	calls fbcalls32 arrays "$D"
+	calls fbcalls32 coverage "$D" "$P"
+else
+	skip "32 bits" "this kernel runs no 32-bit programs (CONFIG_IA32_EMULATION)"
+fi
+reader=fbread
+
+# ---- calls ----
+
+calls fbcalls versions "$D"
+calls fbcalls arrays "$D"
+calls fbcalls events "$D"
+calls fbcalls coverage "$D" "$P"
+calls fbcalls gone /dev/"$other"
+expect_ok "calls: nothing is left" no_tasks
+
+# ---- beginning again after a death ----
+
+# cover: a reader of $P that saves its coverage, and dies
+rm -f /tmp/image /tmp/state
+: > /tmp/again
+round=0
+while [ $round -lt 8 ]; do
+	fbread cover "$P" /tmp/image /tmp/state >> /tmp/again 2>&1 &
+	holder=$!
+	usleep $((100000 + round * 37000))
+	kill -9 $holder 2>/dev/null
+	wait $holder
+	[ ! -s /tmp/state ] || note "round $round: $(grep -c again /tmp/again) saved"
+	round=$((round + 1))
+done
+expect_ge "killed readers had saved something" "$(grep -c again /tmp/again)" 1
+fbread cover "$P" /tmp/image /tmp/state > /tmp/cover 2>&1
+expect_eq "the last one ends" "$(kv /tmp/cover end)" 0
+expect_ge "and had something to do" "$(kv /tmp/cover records)" 1
+cat /tmp/cover >> /tmp/again
+expect_eq "nothing that was saved is read again" "$(grep '^again' /tmp/again | sort -u)" "again 0"
+expect_eq "nothing is lost" "$(md5sum < /tmp/image)" "$(md5sum < "$P")"
+fbread cover "$P" /tmp/image /tmp/state > /tmp/cover 2>&1
+expect_eq "then there is nothing left to read" "$(tr '\n' ' ' < /tmp/cover)" "records 0 end 0 "
+
+# ---- partitioned anew ----
+
+mkfifo /tmp/go
+fbread moved "$P" "$D" < /tmp/go > /tmp/moved 2>&1 &
+holder=$!
+exec 8> /tmp/go
+wait_for 30 grep -q holds /tmp/moved || die "nobody holds"
+expect_ok "the partition is removed" fbread unpart "$D" 1
+expect_ok "another one has its name" fbread part "$D" 1 2000 128
+echo go >&8
+exec 8>&-
+wait $holder
+expect_eq "the task keeps its sectors" "$(tr '\n' ' ' < /tmp/moved)" \
+	"holds missing 0 wrong 0 outside 0 end 0 "
+fbread unpart "$D" 1
+fbread part "$D" 1 1003 $((range + 6))
 
 # ---- wrong calls ----
 
 load
-fbread calls /dev/freeblock/"$disk" "$D" /dev/"$other" "$P" > /tmp/calls 2>/out/reasons
-expect_eq "wrong calls: all made" $? 0
-while IFS='|' read -r name got want; do
-	expect_eq "$name" "$got" "$want"
-done < /tmp/calls
-fbread fuzz /dev/freeblock/"$disk" "$D" 1 "$calls"
+calls fbcalls errors "$D" "$P"
+fbread fuzz "$D" 1 "$random"
 expect_eq "random calls" $? 0
 expect_ok "random calls: nothing is left" no_tasks
 
 # ---- readers that are killed, or do not read ----
 
-expect_ok "killed readers" fbread kill /dev/freeblock/"$disk" "$D" 1 "$kills" 400000
+expect_ok "killed readers" fbread kill "$D" 1 "$kills" 400000
 expect_ok "killed readers: nothing is left" no_tasks
 copy "after them" "$D" count=$((range / 4))
 hold poll
@@ -170,14 +234,13 @@ expect_eq "hears of it" "$(tr '\n' ' ' < /tmp/hold)" "holds poll hangup read ECA
 
 # ---- other schedulers, and no disk ----
 
-fbread copy /dev/freeblock/"$disk" "$D" count=$range > /tmp/copy 2>&1 &
-reader=$!
+fbread copy "$D" count=$range > /tmp/copy 2>&1 &
+holder=$!
 for away in none mq-deadline none; do
 	sched_set "$disk" $away
-	expect_ok "$away: the device stays" node "$disk"
 	freeblock_on "$disk"
 done
-wait $reader
+wait $holder
 expect_eq "a reader and other schedulers" "$(grep -E '^(twice|wrong|missing|end) ' /tmp/copy |
 	tr '\n' ' ')" "twice 0 wrong 0 missing 0 end 0 "
 
@@ -188,20 +251,16 @@ wait $fio
 expect_within "a reader whose disk goes" 30 wait_for 30 [ ! -d /proc/$holder ]
 wait $holder
 expect_eq "hears of it, too" "$(tr '\n' ' ' < /tmp/hold)" "holds poll hangup read ENODEV "
-expect_ok "and so goes the device" wait_for 10 no_node "$old"
 drive_off a
 drive b
-expect_ok "another disk of that name" wait_for 10 node "$disk"
-expect_eq "has it" "$disk" "$old"
+expect_eq "another disk has that name" "$disk" "$old"
 b=$disk
 echo 1 > $M/a/power
 wait_for 30 grep -q 'on sd' $M/a/status || die "no return"
 disk=$(sed -n 's/.*on \(sd[a-z]*\).*/\1/p' $M/a/status)
 wait_for 30 [ -b /dev/"$disk" ]
 freeblock_on "$disk"
-expect_ok "back under a new name" wait_for 10 node "$disk"
-expect_ne "which is new" "$disk" "$b"
-expect_fail "another disk's descriptor" fbread copy /dev/freeblock/"$disk" /dev/"$b"
+expect_ne "back under a new name" "$disk" "$b"
 load
 copy "back again" /dev/"$disk" count=$((range / 4))
 load_ends
@@ -209,7 +268,7 @@ load_ends
 sched_set "$disk" none
 sched_set "$b" none
 expect_within "unloads" 30 unload_module freeblock
-expect_ok "and takes its devices along" no_node "$disk"
+expect_ok "and takes its device along" [ ! -e /dev/freeblock ]
 drive_off a
 drive_off b
 drive_off o

@@ -28,6 +28,17 @@ def build():
         sys.exit(1)
 
 
+def build_library():
+    """libfreeblock, and the made-up module for LD_PRELOAD, whose path is returned."""
+    os.makedirs(BUILD, exist_ok=True)
+    with open(os.path.join(BUILD, "lib.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for folder, target in (("tests/unit/lib", "fake"), ("tools/lib", "all")):
+            subprocess.run(["make", "-s", "--no-print-directory", "-C", os.path.join(TOP, folder),
+                            "BUILD=" + BUILD, target], check=True)
+    return os.path.join(BUILD, "unit-lib", "fake.so")
+
+
 def vectors(kind, *args, given=None):
     """Run vectors_KIND; its exit status and what it said."""
     done = subprocess.run([os.path.join(BUILD, "tools", "vectors_" + kind), *args], text=True,

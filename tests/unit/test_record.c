@@ -3,7 +3,7 @@
  * Records of /dev/freeblock: which blocks are joined to one, by include/uapi/freeblock.h.
  *
  * Seen to fail without the bound of fb_record_joins(): two halves of 2^32 sectors became a
- * record of none (test_long).
+ * record of none (test_long); without the comparison of user_data (test_apart).
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -14,20 +14,22 @@
 #include "tasks/record.h"
 
 #define HEADER sizeof(struct freeblock_record)
+#define SLOT(first, user_data, sectors)	\
+	{ first, user_data, sectors, FREEBLOCK_RECORD_BLOCKS, FREEBLOCK_RECORD_OK }
 
 /* adjoining blocks of one status, around the end of the ring, as many as fit */
 static void test_joined(void **state)
 {
 	const struct fb_record_slot slot[] = {
-		{ 16, 8, FREEBLOCK_RECORD_OK }, { 24, 8, FREEBLOCK_RECORD_UNREADABLE },
-		{ 0, 8, FREEBLOCK_RECORD_OK }, { 8, 8, FREEBLOCK_RECORD_OK },
+		SLOT(16, 5, 8), { 24, 5, 8, 0, FREEBLOCK_RECORD_UNREADABLE }, SLOT(0, 5, 8),
+		SLOT(8, 5, 8),
 	};
 	const struct fb_record_ring ring = { slot, 4, 2, 4, true }, last = { slot, 4, 1, 1, true };
 	struct freeblock_record record;
 
 	(void)state;
 	assert_int_equal(fb_record_next(&ring, 1 << 20, &record), 3);
-	assert_int_equal(record.lbn, 0);
+	assert_int_equal(record.first, 0);
 	assert_int_equal(record.sectors, 24);
 	assert_int_equal(record.data_bytes, 24 * 512);
 	assert_int_equal(fb_record_next(&ring, HEADER + 16 * 512, &record), 2);
@@ -41,7 +43,7 @@ static void test_joined(void **state)
 static void test_long(void **state)
 {
 	const struct fb_record_slot slot[] = {
-		{ 0, 1U << 31, FREEBLOCK_RECORD_OK }, { 1ULL << 31, 1U << 31, FREEBLOCK_RECORD_OK },
+		SLOT(0, 0, 1U << 31), SLOT(1ULL << 31, 0, 1U << 31),
 	};
 	const struct fb_record_ring ring = { slot, 2, 0, 2, false };
 	struct freeblock_record record;
@@ -51,11 +53,37 @@ static void test_long(void **state)
 	assert_int_equal(record.sectors, 1U << 31);
 }
 
+/* blocks that mean different things are told apart, and so are events, which are no blocks */
+static void test_apart(void **state)
+{
+	const struct fb_record_slot slot[] = {
+		SLOT(0, 1, 8), SLOT(8, 1, 8), SLOT(16, 2, 8), { .type = FREEBLOCK_RECORD_CAUGHT_UP },
+		SLOT(24, 2, 8), SLOT(0, 0, 8),
+	};
+	struct fb_record_ring ring = { slot, 6, 0, 6, true };
+	struct freeblock_record record;
+
+	(void)state;
+	assert_int_equal(fb_record_next(&ring, 1 << 20, &record), 2);
+	assert_int_equal(record.user_data, 1);
+	ring.tail = 2;
+	assert_int_equal(fb_record_next(&ring, 1 << 20, &record), 1);
+	assert_int_equal(record.user_data, 2);
+	assert_int_equal(record.type, FREEBLOCK_RECORD_BLOCKS);
+	ring.tail = 3;
+	assert_int_equal(fb_record_next(&ring, HEADER - 1, &record), 0);
+	assert_int_equal(fb_record_next(&ring, HEADER, &record), 1);
+	assert_int_equal(record.type, FREEBLOCK_RECORD_CAUGHT_UP);
+	assert_int_equal(record.sectors + record.data_bytes + record.first + record.user_data, 0);
+	assert_int_equal(record.header_bytes, HEADER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_joined),
 		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_apart),
 	};
 
 	return cmocka_run_group_tests_name("record", tests, NULL, NULL);

@@ -268,7 +268,7 @@ static int other_disk(const char *path, const char *what, unsigned long long the
 
 static int judge_header(const struct fb_task *task, const unsigned char *header, const char *path)
 {
-	const struct fb_geometry *g = &task->geometry;
+	const struct fb_task_geometry *g = &task->geometry;
 	char id[sizeof(task->id)];
 
 	if (memcmp(header, MAGIC, 8))

@@ -19,7 +19,7 @@
 
 #define DEVICE "/dev/freeblock"
 #define OPTIONS_FIRST 48	/* bytes of struct fb_options in the first version */
-#define PROGRESS_FIRST 64	/* of struct fb_progress */
+#define PROGRESS_FIRST 64	/* of struct fb_task_progress */
 #define FLAGS (FB_MEDIUM | FB_NO_DATA | FB_KEEP | FB_EVENTS | FB_COVERAGE)
 #define BUFFER_BYTES 1048576u	/* that one read() may fill */
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
@@ -90,6 +90,8 @@ int fb_library_call(struct fb_task *task, unsigned long number, void *argument, 
 		fail_by_module(task->fd, what, errno);
 	else if (number == FREEBLOCK_IOC_START)
 		task->started = true;
+	else if (number == FREEBLOCK_IOC_ADD)
+		task->wanted = true;
 	pthread_mutex_unlock(&task->call);
 	return failed ? -1 : 0;
 }
@@ -155,7 +157,7 @@ static int set_up(struct fb_task *task, const char *path, int block,
 		memcpy(setup.name, options->name, strlen(options->name));
 	if (fb_library_call(task, FREEBLOCK_IOC_SETUP, &setup, path))
 		return -1;
-	task->geometry = (struct fb_geometry) {
+	task->geometry = (struct fb_task_geometry) {
 		.sectors = setup.sectors, .start_sector = setup.start_sector,
 		.blocks = setup.blocks, .granule_sectors = setup.granule_sectors,
 	};
@@ -253,7 +255,7 @@ void fb_close(struct fb_task *task)
 	errno = error;
 }
 
-const struct fb_geometry *fb_geometry(const struct fb_task *task)
+const struct fb_task_geometry *fb_geometry(const struct fb_task *task)
 {
 	return &task->geometry;
 }
@@ -352,17 +354,17 @@ int fb_urgency(struct fb_task *task, int priority, uint64_t deadline_ns, uint32_
 	return fb_library_call(task, FREEBLOCK_IOC_URGENCY, &urgency, "urgency");
 }
 
-int fb_progress(struct fb_task *task, struct fb_progress *progress)
+int fb_progress(struct fb_task *task, struct fb_task_progress *progress)
 {
 	struct freeblock_ioc_progress told = { .size = sizeof(told) };
-	struct fb_progress own;
+	struct fb_task_progress own;
 	uint32_t size = progress->size;
 
 	if (size < PROGRESS_FIRST)
 		return fb_library_fail(EINVAL, "state: it has no size of %u bytes", size);
 	if (fb_library_call(task, FREEBLOCK_IOC_PROGRESS, &told, "state"))
 		return -1;
-	own = (struct fb_progress) {
+	own = (struct fb_task_progress) {
 		.size = size, .state = told.state, .waiting_for = told.waiting_for,
 		.entering = told.entering, .total = told.total, .done = told.done,
 		.failed = told.failed, .flying = told.flying, .queued = told.queued,

@@ -23,9 +23,10 @@
  * @ranges_max: ranges that a call takes
  * @coverage: FB_COVERAGE was asked for
  * @id: the disk's unique id, NUL-padded; empty if it has none
- * @call: lock around a call and the question why it failed
+ * @call: lock around a call or read() and the question why it failed
  * @started: under @call
- * @buffer: lock of what follows; not held while fb_next() waits
+ * @wanted: something was; under @call
+ * @buffer: lock of what follows, outside of @call; not held while fb_next() waits
  * @data: records
  * @capacity: bytes at @data
  * @at: start of the first record of @data that is not done: @record, if there is one
@@ -36,12 +37,13 @@
  */
 struct fb_task {
 	int fd;
-	struct fb_geometry geometry;
+	struct fb_task_geometry geometry;
 	uint32_t ranges_max;
 	bool coverage;
 	char id[FB_LIBRARY_ID_LEN];
 	pthread_mutex_t call;
 	bool started;
+	bool wanted;
 	pthread_mutex_t buffer;
 	unsigned char *data;
 	size_t capacity;

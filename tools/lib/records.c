@@ -59,8 +59,12 @@ static int from_buffer(struct fb_task *task)
 /* Fill the empty buffer: 1; 0: all has been delivered; -1 */
 static int fill(struct fb_task *task)
 {
-	ssize_t n = read(task->fd, task->data, task->capacity);
+	ssize_t n;
 
+	/* a failure between another call and its reason would change that */
+	pthread_mutex_lock(&task->call);
+	n = read(task->fd, task->data, task->capacity);
+	pthread_mutex_unlock(&task->call);
 	task->at = 0;
 	task->end = n > 0 ? n : 0;
 	if (n >= 0)
@@ -102,26 +106,30 @@ static int64_t now_ms(void)
 	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
 }
 
-static bool started(struct fb_task *task)
+/* Start if nobody has: 1; 0: what was wanted is there already; -1 */
+static int start(struct fb_task *task)
 {
-	bool is;
+	bool started, wanted;
 
 	pthread_mutex_lock(&task->call);
-	is = task->started;
+	started = task->started;
+	wanted = task->wanted;
 	pthread_mutex_unlock(&task->call);
-	return is;
+	if (started || !fb_start(task) || errno == EALREADY)
+		return 1;
+	return errno == EINVAL && wanted ? 0 : -1;
 }
 
 int fb_next(struct fb_task *task, const struct fb_record **record, int timeout_ms)
 {
 	int64_t until = timeout_ms > 0 ? now_ms() + timeout_ms : 0, left = timeout_ms;
 	struct pollfd ready = { .fd = task->fd, .events = POLLIN };
+	int found = start(task);
 
-	if (!started(task) && fb_start(task) && errno != EALREADY)
-		return -1;
+	if (found <= 0)
+		return found;
 	for (;;) {
-		int found = look(task);
-
+		found = look(task);
 		if (found > 0)
 			*record = &task->record;
 		if (found >= 0 || errno != EAGAIN)

@@ -188,7 +188,7 @@ static void test_sizes(void **state)
 		uint64_t more;
 	} options = { .known.size = sizeof(options), .known.priority = 2 };
 	struct {
-		struct fb_progress known;
+		struct fb_task_progress known;
 		uint64_t more;
 	} progress = { .known.size = sizeof(progress), .more = 99 };
 	struct fb_task *task = fb_open(BLOCKDEV, &options.known);
@@ -311,7 +311,7 @@ static void test_ends(void **state)
 {
 	struct fb_task *task = opened(0);
 	const struct fb_record *record;
-	struct fb_progress progress = { .size = sizeof(progress) };
+	struct fb_task_progress progress = { .size = sizeof(progress) };
 	int n = 0, found;
 
 	(void)state;
@@ -413,6 +413,26 @@ static void test_resume(void **state)
 		assert_int_equal(take_all(task, seen) + before, 1000);
 		fb_close(task);
 	}
+}
+
+/* All is covered: that is the end, not an error; with nothing wanted it is one */
+static void test_resume_all(void **state)
+{
+	struct fb_task *task = opened(FB_COVERAGE);
+	const struct fb_record *record;
+	unsigned char seen[1000] = { 0 };
+
+	(void)state;
+	fb_want(task, 0, FB_REST, 0, 0);
+	take_all(task, seen);
+	assert_int_equal(fb_coverage_save(task, path), 0);
+	fb_close(task);
+	task = opened(FB_COVERAGE);
+	assert_int_equal(fb_coverage_restore(task, path), 0);
+	assert_fails(fb_next(task, &record, -1), EINVAL, "start: nothing is declared");
+	assert_int_equal(fb_want(task, 0, FB_REST, 0, FB_UNCOVERED), 0);
+	assert_int_equal(fb_next(task, &record, -1), 0);
+	fb_close(task);
 }
 
 /* The format, byte for byte; tests/python/test_background.py has the same bytes */
@@ -613,6 +633,7 @@ int main(void)
 		TEST(test_events),
 		TEST(test_nonsense),
 		TEST(test_resume),
+		TEST(test_resume_all),
 		TEST(test_format),
 		TEST(test_torn),
 		TEST(test_other_disk),

@@ -61,7 +61,7 @@ struct fb_task;
  * @order: see above
  * @deadline_ns: time of CLOCK_MONOTONIC when all should be delivered; 0: none
  * @regions: for FB_STAGGERED
- * @segment_sectors: for FB_STAGGERED: a multiple of fb_geometry.granule_sectors
+ * @segment_sectors: for FB_STAGGERED: a multiple of fb_task_geometry.granule_sectors
  * @foreground_ppm: share of the disk's time, in millionths, that may be taken from the
  *	foreground while the deadline would be missed otherwise
  * @buffer_kib: the module's buffer for blocks that wait for fb_next(); 0: 4096
@@ -82,13 +82,13 @@ struct fb_options {
 };
 
 /**
- * struct fb_geometry - the block device as it was when it was opened
+ * struct fb_task_geometry - the block device as it was when it was opened
  * @sectors: its length
  * @start_sector: where it begins on the disk
  * @blocks: its length in blocks, shorter ones at its ends included
  * @granule_sectors: length of a block, counted from the start of the disk
  */
-struct fb_geometry {
+struct fb_task_geometry {
 	uint64_t sectors;
 	uint64_t start_sector;
 	uint64_t blocks;
@@ -143,7 +143,7 @@ struct fb_record {
 	uint32_t type;
 };
 
-/* fb_progress.state */
+/* fb_task_progress.state */
 #define FB_NEW 0	/* not started */
 #define FB_RUNNING 1
 #define FB_PAUSED 2
@@ -151,8 +151,8 @@ struct fb_record {
 #define FB_STOPPED 4	/* stopped before that; records may wait */
 
 /**
- * struct fb_progress - how far a task is
- * @size: sizeof(struct fb_progress), set by the caller; all else is returned
+ * struct fb_task_progress - how far a task is
+ * @size: sizeof(struct fb_task_progress), set by the caller; all else is returned
  * @state: see above
  * @waiting_for: what keeps the task from reading: see fb_waiting_for()
  * @entering: ranges that are still being entered
@@ -164,7 +164,7 @@ struct fb_record {
  * @buffer_blocks: blocks that it can hold
  * @stalled_ns: total time that the task has waited for fb_next()
  */
-struct fb_progress {
+struct fb_task_progress {
 	uint32_t size;
 	uint32_t state;
 	uint32_t waiting_for;
@@ -211,7 +211,7 @@ const char *fb_error(void);
  *
  * Return: valid as long as the task is.
  */
-const struct fb_geometry *fb_geometry(const struct fb_task *task);
+const struct fb_task_geometry *fb_geometry(const struct fb_task *task);
 
 /**
  * fb_fd() - a file descriptor for poll()
@@ -278,9 +278,9 @@ int fb_promote(struct fb_task *task, uint64_t first, uint64_t sectors);
  * fb_start() - begin to read
  * @task: task
  *
- * The first fb_next() does it if nobody has. Without FB_KEEP something must be wanted.
+ * The first fb_next() does it if nobody has.
  *
- * Return: 0 or -1.
+ * Return: 0 or -1. EINVAL: nothing is wanted, or all of it is covered, and no FB_KEEP.
  */
 int fb_start(struct fb_task *task);
 
@@ -303,10 +303,10 @@ int fb_next(struct fb_task *task, const struct fb_record **record, int timeout_m
  *
  * Return: 0 or -1.
  */
-int fb_progress(struct fb_task *task, struct fb_progress *progress);
+int fb_progress(struct fb_task *task, struct fb_task_progress *progress);
 
 /**
- * fb_waiting_for() - fb_progress.waiting_for in words
+ * fb_waiting_for() - fb_task_progress.waiting_for in words
  * @waiting_for: number
  *
  * Return: "nothing", "the disk is gone", ...; for a number of a newer module "something that
@@ -369,9 +369,9 @@ int fb_coverage_save(struct fb_task *task, const char *path);
  *
  * Afterwards FB_UNCOVERED wants the rest.
  *
- * Return: 0; or -1, and nothing has changed. ENOENT: there is no such file; EXDEV: it is of
- * another disk, or of another place or block size there; EPROTONOSUPPORT: of another version;
- * EBADMSG: damaged, or no such file at all.
+ * Return: 0; or -1, and of a file that is refused nothing is taken over. ENOENT: there is no
+ * such file; EXDEV: it is of another disk, or of another place or block size there;
+ * EPROTONOSUPPORT: of another version; EBADMSG: damaged, or no such file at all.
  */
 int fb_coverage_restore(struct fb_task *task, const char *path);
 

@@ -189,7 +189,7 @@ class Task:
         self._current = None                # not done until the next is asked for
         self._error = None
         self._calling = threading.Lock()    # a call and why it failed
-        self.started = False
+        self.started = self._wanted = False
         self.fd = -1
         try:
             self._open(DEVICE)
@@ -264,6 +264,7 @@ class Task:
         fails, none. At most ranges_max; ENOSPC: too many wait to be entered, poll() for POLLOUT.
         """
         self._change(IOC_ADD, ranges, UNCOVERED * uncovered, "want")
+        self._wanted = True
 
     def unwant(self, first=0, sectors=None):
         """Want sectors no longer. Those in flight still come."""
@@ -277,6 +278,17 @@ class Task:
         """Begin to read; taking the first record does it if nobody has."""
         self._call(IOC_START, 0, "start")
         self.started = True
+
+    def _start(self):
+        """Start; False if what was wanted is there already."""
+        try:
+            self.start()
+        except Error as error:
+            if error.errno == errno.EINVAL and self._wanted:
+                return False
+            if error.errno != errno.EALREADY:
+                raise
+        return True
 
     def pause(self):
         """Read nothing until resume()."""
@@ -316,7 +328,9 @@ class Task:
                 if self._error:
                     raise self._error
                 try:
-                    raw = os.read(self.fd, self._bytes)
+                    # a failure between another call and its reason would change that
+                    with self._calling:
+                        raw = os.read(self.fd, self._bytes)
                 except OSError as error:
                     raise _failed_read(error) from error
                 if not raw:
@@ -336,8 +350,8 @@ class Task:
         """The next record, None when all wanted has come. TimeoutError after so many seconds.
         Errors: ECANCELED: stopped before that; ENODEV: the disk is gone, later calls may go on.
         """
-        if not self.started:
-            self.start()
+        if not self.started and not self._start():
+            return None
         until = None if timeout is None else time.monotonic() + timeout
         while True:
             try:
