@@ -21,7 +21,10 @@ load_module null_blk nr_devices=0
 load_module dm-mod
 load_module dm-snapshot
 load_module ext4
+mount -t configfs configfs /sys/kernel/config
 export PYTHONPATH=/bin:/bin/python
+# dmsetup makes the nodes in /dev/mapper itself
+export DM_DISABLE_UDEV=1
 
 # memory NAME MB: a disk of memory; prints its path
 memory()
@@ -34,7 +37,8 @@ memory()
 	echo 2 > "$dir/irqmode"
 	echo 20000 > "$dir/completion_nsec"
 	echo 1 > "$dir/power" || die "no disk of memory"
-	echo "/dev/nullb$(cat "$dir/index")"
+	wait_for 10 [ -b "/dev/$1" ] || die "no /dev/$1"
+	echo "/dev/$1"
 }
 
 # backup ARGUMENTS...: what it says in /tmp/said and /tmp/errors
@@ -110,6 +114,7 @@ killed_midway()
 {
 	begin "$image" --cow "$store" --verify
 	expect_ok "$1: begins to read" wait_for 60 covered
+	[ -e "$image.part.coverage" ] || die "$(cat /tmp/errors)"
 	truth=$(checksum)
 	kill -9 $program
 	wait $program
@@ -132,15 +137,14 @@ sched_set "$disk" freeblock || die "no freeblock"
 model_load "$disk" tiny.fbmodel
 # the subject is not cost
 iosched "$disk" target_slowdown_ppm 1000000
-store=$(memory store 64)
-small=$(memory small 1)
-spare=$(memory spare 32)
+store=$(memory store 64) && small=$(memory small 1) && spare=$(memory spare 32) || exit 1
 image=/tmp/image
 
 # ---- a file system ----
 
 expect_ok "origin" dmsetup create data --table \
 	"0 $(cat /sys/block/"$disk"/size) snapshot-origin /dev/$disk"
+[ -b /dev/mapper/data ] || die "no origin"
 expect_ok "mkfs" mkfs.ext4 -q -F -b 4096 -E nodiscard,lazy_itable_init=0 /dev/mapper/data
 mkdir -p /mnt /restored
 expect_ok "mount" mount -t ext4 /dev/mapper/data /mnt
