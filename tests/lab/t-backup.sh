@@ -11,7 +11,7 @@
 # snapshot, no task and no file is left where none should be.
 #
 # lab-python: examples.backup.__main__
-# lab: kernel=stock clock=icount smp=1 timeout=500
+# lab: kernel=stock clock=icount smp=1 timeout=700
 
 . /lab/lib.sh
 
@@ -208,6 +208,24 @@ kill -TERM $program
 end_is 143 "terminated"
 expect_ok "abort removes the snapshot" backup abort $image
 nothing_left "abort"
+
+# The snapshot is taken some time in these
+for tenths in 2 3 4 5 6 7 8 9 10 12; do
+	begin $image --cow "$store"
+	sleep "$(awk "BEGIN { print $tenths / 10 }")"
+	state=$(sed -n 's/.*"state": "\(.*\)".*/\1/p' $image.part.json 2>/dev/null)
+	suspended=$(dmsetup info -c --noheadings -o suspended data)
+	kill -9 $program
+	wait $program
+	note "killed after $tenths/10 s: $state, $suspended"
+	expect_ok "killed after $tenths/10 s: the origin works" wait_for 10 sh -c \
+		"dmsetup info -c --noheadings -o suspended data | grep -q Active"
+	[ ! -e $image.part.json ] || expect_ok "abort" wait_for 10 python3 -m examples.backup \
+		abort $image
+	nothing_left "killed after $tenths/10 s"
+	expect_eq "killed after $tenths/10 s: no file is left" \
+		"$(ls $image* 2>/dev/null | grep -v lock)" ""
+done
 
 dd if=/dev/urandom of="$small" bs=64k count=1 2>/dev/null
 expect_fail "a store with something on it" backup create data $image --cow "$small"

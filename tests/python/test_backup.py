@@ -230,7 +230,7 @@ class World:
 class FakeSnapshot:
     """snapshot.Snapshot."""
 
-    def __init__(self, world, _origin, store, token):
+    def __init__(self, world, _origin, store, token, _lock):
         self.world, self.store, self.name = world, store, token
 
     def take(self, _chunk):

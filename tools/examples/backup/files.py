@@ -91,13 +91,23 @@ class State:
 
     def __init__(self, paths):
         self.paths = paths
-        self.lock = os.open(paths.part + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self.lock)
-            raise BackupError("another program is working on %s" % paths.image) from error
+        self.lock = None
+        while self.lock is None:
+            self._lock(paths.part + ".lock")
         self.values = load(paths.state)
+
+    def _lock(self, path):
+        """Take the lock, unless the file is one that another program has just removed."""
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(fd)
+            raise BackupError("another program is working on %s" % self.paths.image) from error
+        if os.path.exists(path) and os.path.samestat(os.stat(path), os.fstat(fd)):
+            self.lock = fd
+        else:
+            os.close(fd)
 
     def save(self, **values):
         """Change these."""

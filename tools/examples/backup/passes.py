@@ -12,6 +12,7 @@ import errno
 import os
 import signal
 import subprocess
+import sys
 import time
 
 from freeblock import background
@@ -114,7 +115,7 @@ class Backup:
             self._take()
 
     def _named(self, values):
-        return Snapshot(self.origin, values["store"], values["token"])
+        return Snapshot(self.origin, values["store"], values["token"], self.state.lock)
 
     def _take(self):
         if os.path.lexists(self.paths.image):
@@ -123,8 +124,8 @@ class Backup:
         self.origin.check_apart(self.paths.image)
         room = os.statvfs(os.path.dirname(self.paths.image))
         if room.f_bavail * room.f_frsize < self.size:
-            self.result["warning"] = "%s has less room than %s is long" % (
-                os.path.dirname(self.paths.image), self.origin.disk)
+            print("freeblock-backup: warning: %s has less room than %s is long" % (
+                os.path.dirname(self.paths.image), self.origin.disk), file=sys.stderr)
         prepare_store(self.args.cow, self.args.overwrite_cow)
         self.state.save(state="taking", boot=boot_id(), token=os.urandom(4).hex(),
                         origin=self.origin.name, below=self.origin.below, bytes=self.size,
@@ -352,7 +353,8 @@ def abort(args):
         if not values:
             raise BackupError("%s: nothing is under way" % paths.image)
         try:
-            Snapshot(Origin(values["origin"]), values["store"], values["token"]).remove()
+            Snapshot(Origin(values["origin"]), values["store"], values["token"],
+                     state.lock).remove()
         except BackupError:
             # after a boot there may be no such origin, and then there is no snapshot of it
             if values["boot"] == boot_id():

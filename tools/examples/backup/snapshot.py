@@ -43,9 +43,10 @@ def _run(command, **options):
     environment = dict(os.environ, LC_ALL="C",
                        PATH=os.environ.get("PATH", "/bin") + ":/usr/sbin:/sbin")
     try:
+        # a session of its own: a terminal's Ctrl-C is for the program alone
         return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               stdin=subprocess.DEVNULL, text=True, check=False, env=environment,
-                              **options)
+                              start_new_session=True, **options)
     except FileNotFoundError as error:
         raise BackupError("%s is not installed" % command[0]) from error
 
@@ -114,6 +115,16 @@ class Origin:
                 raise BackupError("%s itself is mounted: it is to be mounted through %s" %
                                   (self.disk, self.name))
 
+    def flush(self):
+        """Have the file system write what it has, so that it has less to do when suspended."""
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
+            for line in mounts:
+                words = line.split()
+                if words[2] == self.number:
+                    _run(["sync", "-f", re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)),
+                                               words[4])])
+                    return
+
     def check_apart(self, image):
         """While it is suspended, dmsetup is to run; and the image is not to be in the image."""
         major, minor = map(int, self.number.split(":"))
@@ -125,8 +136,8 @@ class Origin:
 class Snapshot:
     """A snapshot of ours: its names, what it copied, how it is."""
 
-    def __init__(self, origin, store, token):
-        self.origin, self.store = origin, store
+    def __init__(self, origin, store, token, lock):
+        self.origin, self.store, self.lock = origin, store, lock
         self.name = "freeblock-backup-" + token
         self.uuid = UUID + token
         self.path = "/dev/mapper/" + self.name
@@ -136,6 +147,7 @@ class Snapshot:
         dmsetup("create", self.name, "--uuid", self.uuid, "--notable")
         try:
             # all that takes time is done here, while the origin is in use
+            self.origin.flush()
             dmsetup("load", self.name, "--table", "0 %d snapshot %s %s P %d" % (
                 self.origin.sectors, self.origin.below, number_of(self.store), chunk_sectors))
             return self._suspended("resume")
@@ -144,10 +156,11 @@ class Snapshot:
             raise
 
     def _suspended(self, verb, *options):
-        """A command about the snapshot while the origin is suspended: for how many seconds."""
+        """A command about the snapshot while the origin is suspended: for how many seconds. If
+        this program dies meanwhile, the backup's lock is held until the origin is resumed."""
         began = time.monotonic()
         done = _run(["sh", "-c", SUSPENDED, "sh", self.origin.name, verb, self.name, *options],
-                    start_new_session=True)
+                    pass_fds=[self.lock])
         if done.returncode:
             raise BackupError("%s: %s" % (self.name, _last(done.stdout)))
         return time.monotonic() - began
