@@ -88,13 +88,12 @@ foreground()
 {
 	load random /dev/mapper/data depth=10 reads=67 seed="$1" warmup=3 seconds="$2" \
 		out=/tmp/latencies > /tmp/said
-	expect_eq "foreground: ends" $? 0
 }
 
 # window SEED NAME: p99 in us of all, and of the reads, to /tmp/p99
 window()
 {
-	foreground "$1" "$WINDOW_S"
+	expect_ok "seed $1, $2: foreground" foreground "$1" "$WINDOW_S"
 	od -An -v -tu4 -w4 /tmp/latencies | awk -v reads=/tmp/us.reads '
 		{ us = $1 % 2147483648; print us; if (us == $1) print us > reads }' |
 		sort -n > /tmp/us
@@ -224,12 +223,13 @@ foreground 9 "$BUSY_S" &
 loader=$!
 sleep 2
 began=$(seconds)
-begin
+begin --verify
 wait $loader
+expect_eq "image: foreground" $? 0
 busy=$(read_bytes)
 expect_ok "image: all is read" wait_for 7200 state_is reread
 took=$(($(seconds) - began))
-# it only sums now; the snapshot is kept for the comparison
+# it only verifies and sums now; the snapshot is kept for the comparison
 kill -INT $program
 wait $program
 expect_eq "image: interrupted" $? 130
@@ -237,7 +237,7 @@ wrong=$(different $image.part /dev/mapper/"$(dmsetup ls --target snapshot | cut 
 wrong=${wrong% *}
 expect_eq "image: bytes wrong" "$wrong" 0
 note "bytes and blocks in which the disk differs: $(different $image.part "/dev/${disk}1")"
-begin
+begin --verify
 wait $program
 expect_eq "image: exit status" $? 0
 cat /tmp/backup /tmp/errors

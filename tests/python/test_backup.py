@@ -259,7 +259,8 @@ class FakeSnapshot:
 
     def remove(self):
         """The end."""
-        self.world.calls.append("remove")
+        if self.world.frozen is not None:
+            self.world.calls.append("remove")
         self.world.frozen = None
 
 
@@ -388,6 +389,7 @@ class Whole(unittest.TestCase):
         self.assertEqual(self.left(), ["image", "image.json", "image.sums"])
         self.assertEqual(self.world.calls, ["take", "remove"])
         self.assertEqual(self.command("check", self.image)[0], 0)
+        self.assertIn("is there already", self.create()[2])
 
     def test_needs_second_reading(self):
         """Without it the image would be wrong: the test can fail."""
@@ -512,6 +514,31 @@ class Whole(unittest.TestCase):
             self.assertIn("marked as invalid",
                           self.command("restore", self.image, "/dev/null")[2])
 
+    def test_store_full_too_late(self):
+        """The image has all: without --verify it does not matter what the snapshot does."""
+        frozen, digest = bytes(self.world.disk), files.digest
+
+        def full(data):
+            self.world.valid = False
+            return digest(data)
+
+        with mock.patch.object(files, "digest", full):
+            self.assertEqual(self.create()[0], 0)
+        self.assertTrue(self.read() == frozen)
+        self.assertIsNone(self.world.frozen)
+
+    def test_store_full_last(self):
+        """The store is full when the last chunk has been read again: what was read may be what the
+        disk has, and nobody looks any more but at the end."""
+        plan = cow.plan
+
+        def full(*words):
+            self.world.valid = False
+            return plan(*words)
+
+        with mock.patch.object(cow, "plan", full), mock.patch.object(passes, "WATCH_S", 1e9):
+            self.assertEqual(self.create()[0], 4)
+
     def test_unreadable(self):
         """Blocks that the disk cannot read: said, unless the snapshot has them."""
         self.world.writes, self.world.bad = 0, {5, 77}
@@ -531,9 +558,10 @@ class Whole(unittest.TestCase):
         status, result, _ = self.command("restore", self.image, target)
         self.assertEqual((status, result["state"]), (0, "restored"))
         self.assertTrue(self.read("-target")[:-512] == self.read())
-        with open(self.image, "r+b") as file:
+        with open(self.image, "r+b") as file, open(target, "wb") as old:
             file.seek(1 << 20)
             file.write(b"damage")
+            old.write(b"t" * len(self.world.disk))
         before = self.read("-target")
         for command in (("check", self.image), ("restore", self.image, target)):
             status, _, errors = self.command(*command)

@@ -152,8 +152,9 @@ class Backup:
         self.snapshot = self._named(values)
         if values["state"] == "finishing":
             return
+        needed = values["state"] != "reread" or self.args.verify
         why = "the machine was booted since" if values["boot"] != boot_id() else \
-            "it was removed" if not self.snapshot.active() or not self.snapshot.there() else None
+            "it was removed" if needed and not self.snapshot.active() else None
         if why:
             raise BackupError("the snapshot of %s is gone: %s. What was written to %s since is not "
                               "known, so this image cannot become complete: abort it and "
@@ -266,31 +267,41 @@ class Backup:
         return Reader(self.snapshot)
 
     def _sum(self):
-        """Digests; and all of the image against the snapshot, if asked to."""
-        bad = self.state.values["unreadable"]
-        digests, wrong = [], []
-        progress = self._progress("verifying" if self.args.verify else "summing", self.size)
+        """Digests; and all of the image against the snapshot, if asked to. Else nobody needs the
+        snapshot any more, and the foreground is rid of what it costs."""
+        if self.args.verify:
+            self._verify()
+        else:
+            self.snapshot.remove()
+        progress, digests = self._progress("summing", self.size), []
+        for at, length in files.mibs(self.size):
+            self.signals.check()
+            digests.append(files.digest(self.image.read(at, length)))
+            progress.add(length)
+            progress.show()
+        progress.end()
+        self.image.sync()
+        files.write_sums(self.paths.sums, digests)
+        self.state.save(state="finishing", verified=bool(self.args.verify))
+
+    def _verify(self):
+        """Compare, but for what could not be read."""
+        bad, wrong = self.state.values["unreadable"], []
+        progress = self._progress("verifying", self.size)
+        _idle_class()
         with self._reader() as reader:
-            if self.args.verify:
-                _idle_class()
             for at, length in files.mibs(self.size):
                 self._watch()
-                data = self.image.read(at, length)
-                digests.append(files.digest(data))
-                if self.args.verify and not _touches(bad, at, length) and \
-                        reader.read(at, length).tobytes() != data:
+                if not _touches(bad, at, length) and \
+                        reader.read(at, length).tobytes() != self.image.read(at, length):
                     wrong.append(at)
                 progress.add(length)
                 progress.show(self._store)
         progress.end()
-        self.image.sync()
-        self.snapshot.used()
         if wrong:
             raise Invalid("the image differs from the snapshot in %d MiB, at byte %s%s" % (
                 len(wrong), ", ".join(map(str, wrong[:SHOWN])),
                 " ..." if len(wrong) > SHOWN else ""))
-        files.write_sums(self.paths.sums, digests)
-        self.state.save(state="finishing", verified=bool(self.args.verify))
 
     def _finish(self):
         """The image gets its name. May come again after a crash."""

@@ -171,9 +171,9 @@ class Snapshot:
         return done.returncode == 0 and done.stdout.strip() == self.uuid
 
     def active(self):
-        """Whether it has begun."""
+        """Whether it is there, ours and has begun."""
         done = _run(["dmsetup", "table", "--", self.name])
-        return done.returncode == 0 and " snapshot " in done.stdout
+        return done.returncode == 0 and " snapshot " in done.stdout and self.there()
 
     def used(self):
         """(sectors used, all sectors) of its store. BackupError if it is of no use any more."""
