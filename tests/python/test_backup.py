@@ -12,6 +12,7 @@ import json
 import os
 import random
 import struct
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -595,6 +596,31 @@ class Words(unittest.TestCase):
             with mock.patch.object(snapshot, "dmsetup", return_value=table), \
                     self.assertRaisesRegex(BackupError, words):
                 snapshot.Origin("data")
+
+
+class Summary(unittest.TestCase):
+    """tools/examples/summary."""
+
+    def test_merged(self):
+        """Examples measured now replace theirs, others stay."""
+        with tempfile.TemporaryDirectory() as build:
+            def run():
+                done = subprocess.run([os.path.join(TOP, "tools", "examples", "summary"), build],
+                                      text=True, stdout=subprocess.PIPE, check=True)
+                return done.stdout.strip()
+
+            self.assertEqual(run(), "no example was measured")
+            path = os.path.join(build, "examples", "summary.json")
+            os.makedirs(os.path.dirname(path))
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"backup": {"bytes": 1}, "other": {"x": 2}}, file)
+            folder = os.path.join(build, "check", "lab-b-backup-stock-icount-", "files")
+            os.makedirs(folder)
+            with open(os.path.join(folder, "examples.json"), "w", encoding="utf-8") as file:
+                json.dump({"backup": {"bytes": 3}}, file)
+            self.assertEqual(run(), path)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(json.load(file), {"backup": {"bytes": 3}, "other": {"x": 2}})
 
 
 if __name__ == "__main__":
