@@ -12,8 +12,8 @@
  *
  * All functions run in the thread unless they say otherwise.
  *
- * Calls: disk/delivery.c; disk/free_read.c and disk/drive_query.c; fb_bitmap.c,
- * core/quarantine.c and core/block_value.c.
+ * Calls: disk/delivery.c; disk/free_read.c; fb_bitmap.c, core/quarantine.c and
+ * core/block_value.c.
  * Locks: fb_disk.lock for states and counts; the table is in disk/disk.h.
  */
 #include <linux/sched.h>
@@ -22,7 +22,6 @@
 #include "disk/coverage.h"
 #include "disk/delivery.h"
 #include "disk/disk.h"
-#include "disk/drive_query.h"
 
 /* Ranges are entered in pieces of this many granules; the thread does other work in between. */
 #define FB_COVERAGE_CHUNK 65536
@@ -81,6 +80,13 @@ bool fb_coverage_wants(struct fb_disk *fd)
 bool fb_coverage_may_read(struct fb_disk *fd)
 {
 	return fb_coverage_wants(fd) && fb_guard_on(&fd->guard, ktime_get_ns());
+}
+
+/* Is a read for the task now? Of several tasks, a slow one does not hold up the others. */
+static bool fb_coverage_may_take(const struct fb_coverage *cov, const struct freeblock_task *task)
+{
+	return task && task->active && !task->behind &&
+	       !(cov->joint && fb_coverage_is_stalled(task));
 }
 
 /* ---- runs of granules that lie on one track ---- */
@@ -254,7 +260,7 @@ struct freeblock_task *fb_coverage_idle_task(struct fb_coverage *cov)
 		struct freeblock_task *task = cov->task[i];
 
 		if (fb_coverage_is_hungry(task) && task->active && task->map.n_wanted &&
-		    !fb_coverage_is_stalled(task) &&
+		    !fb_coverage_is_stalled(task) && !task->behind &&
 		    (!first || fb_coverage_goes_first(task, first)))
 			first = task;
 	}
@@ -271,7 +277,7 @@ static void fb_coverage_pick_map(struct fb_coverage *cov)
 	cov->map = NULL;
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
 		task = cov->task[i];
-		if (!task || !task->active)
+		if (!task || !task->active || task->behind)
 			continue;
 		cov->map = cov->joint ? &cov->all : &task->map;
 		if (fb_coverage_is_late(task, now) && (!late || fb_coverage_goes_first(task, late)))
@@ -426,8 +432,8 @@ static bool fb_coverage_promote(struct fb_coverage *cov, struct freeblock_task *
 	       fb_bitmap_next_flying(&task->map, op->first) >= end;
 }
 
-/* Enter a piece of a task's first change. */
-static void fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *task)
+/* Enter at most @most granules of a task's first change; returns how many; 0: none can be. */
+static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *task, u64 most)
 {
 	struct fb_coverage_walk walk = { .task = task };
 	struct fb_op *op;
@@ -437,13 +443,13 @@ static void fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *ta
 	op = list_first_entry_or_null(&task->todo, struct fb_op, node);
 	spin_unlock_irq(&cov->fd->lock);
 	if (!op)
-		return;
-	n = min_t(u64, op->n, FB_COVERAGE_CHUNK);
+		return 0;
+	n = min(op->n, most);
 	walk.op = op;
 	if (op->kind == FB_OP_PROMOTE) {
 		cov->blocked = !fb_coverage_promote(cov, task, op);
 		if (cov->blocked)
-			return;
+			return 0;
 		n = op->n;
 	} else if (op->kind == FB_OP_ADD) {
 		/* The map must show as in flight what was sent before the range was added. */
@@ -455,8 +461,9 @@ static void fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *ta
 	op->first += n;
 	op->n -= n;
 	cond_resched();
+	task->behind = READ_ONCE(task->ntodo) > 1;
 	if (op->n)
-		return;
+		return n;
 	cov->weighed = NULL;
 	task->sweep = true;
 	spin_lock_irq(&cov->fd->lock);
@@ -465,6 +472,22 @@ static void fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *ta
 		fb_delivery_raise(task, FREEBLOCK_EVENT_ROOM);
 	spin_unlock_irq(&cov->fd->lock);
 	kvfree(op);
+	return n;
+}
+
+/*
+ * Enter a task's changes, of a long one a piece. As long as others wait behind it nothing is read
+ * for the task, so that a block comes once however often it was added before its read is sent.
+ */
+static void fb_coverage_enter_some(struct fb_coverage *cov, struct freeblock_task *task)
+{
+	u64 left = FB_COVERAGE_CHUNK, n;
+
+	do {
+		task->behind = false;
+		n = fb_coverage_enter(cov, task, left);
+		left -= min(n, left);
+	} while (n && left);
 }
 
 /* ---- blocks in flight ---- */
@@ -529,8 +552,7 @@ static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 		struct freeblock_task *task = cov->task[i];
 
 		bitmap_zero(buf->share[i].mask, FB_FREE_READ_GRANULES);
-		if (!task || !task->active || (cov->joint && fb_coverage_is_stalled(task)) ||
-		    !fb_coverage_is_served(task, buf))
+		if (!fb_coverage_may_take(cov, task) || !fb_coverage_is_served(task, buf))
 			continue;
 		walk.map = &task->map;
 		walk.mask = buf->share[i].mask;
@@ -594,7 +616,7 @@ static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
 		const struct freeblock_task *task = cov->task[i];
 
-		if (!task || !task->active || fb_coverage_is_stalled(task))
+		if (!fb_coverage_may_take(cov, task))
 			continue;
 		for (k = 0; k < plan->npieces; k++)
 			if (fb_bitmap_count(&task->map, div_u64(plan->piece[k].lbn, granule),
@@ -789,23 +811,6 @@ void fb_coverage_absorb(struct fb_coverage *cov)
 	fb_coverage_publish(cov);
 }
 
-/**
- * fb_coverage_ask_drive() - ask the drive once whether it reads ahead
- * @cov: the service
- *
- * Does nothing while there is a carrier: a queue freeze would wait for the carrier, and the
- * command for the end of the freeze.
- *
- * Context: may sleep; sends a command, so the drive should be awake.
- */
-void fb_coverage_ask_drive(struct fb_coverage *cov)
-{
-	if (cov->asked || READ_ONCE(cov->fd->reads.carrier) != FB_CARRIER_NONE)
-		return;
-	fb_drive_query_lookahead(cov->fd);
-	cov->asked = true;
-}
-
 /* ---- tasks ---- */
 
 /* A task may be over: it is stopping or wants nothing, and nothing is in flight for it. */
@@ -825,9 +830,8 @@ static void fb_coverage_attend_task(struct fb_coverage *cov, struct freeblock_ta
 	else if (state != FB_TASK_RUNNING && task->active)
 		fb_coverage_deactivate(cov, task);
 	if (state != FB_TASK_STOPPING)
-		fb_coverage_enter(cov, task);
-	if (READ_ONCE(task->cookies.n) > FB_COOKIES_CROWDED && !READ_ONCE(task->ntodo))
-		fb_delivery_sweep(task);
+		fb_coverage_enter_some(cov, task);
+	fb_delivery_sweep(task);
 	if (task->map.n_flying)
 		return;
 	if (!task->map.n_wanted && state != FB_TASK_STOPPING &&

@@ -13,7 +13,6 @@ struct freeblock_task *fb_coverage_idle_task(struct fb_coverage *cov);
 bool fb_coverage_has_work(struct fb_coverage *cov);
 void fb_coverage_absorb(struct fb_coverage *cov);
 void fb_coverage_attend(struct fb_coverage *cov);
-void fb_coverage_ask_drive(struct fb_coverage *cov);
 void fb_coverage_weigh(struct fb_coverage *cov, struct fb_limits *lim);
 bool fb_coverage_cut(struct fb_coverage *cov, struct fb_plan *plan);
 

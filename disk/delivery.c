@@ -254,14 +254,18 @@ static void fb_delivery_block(struct freeblock_task *task, struct fb_free_read *
 	cond_resched();
 }
 
-/* Claim a buffer for the task's consumer, unless a write has made it stale. */
+/*
+ * Claim a buffer for the task's consumer, unless a write has made it stale. The work also runs for
+ * events, perhaps before the task has a slot or after another one has got it.
+ */
 static bool fb_delivery_claim(struct freeblock_task *task, struct fb_free_read *buf)
 {
 	u32 bit = BIT(task->slot);
 	bool ours;
 
 	spin_lock_irq(&task->fd->lock);
-	ours = buf->state == FB_FREE_READ_DELIVER && buf->pending & bit;
+	ours = buf->state == FB_FREE_READ_DELIVER && buf->pending & bit &&
+	       task->fd->cov->task[task->slot] == task;
 	if (ours && buf->dirty) {
 		ours = false;
 		buf->pending &= ~bit;
@@ -354,6 +358,8 @@ void fb_delivery_sweep(struct freeblock_task *task)
 {
 	const struct fb_bitmap *map = &task->map;
 
+	if (READ_ONCE(task->cookies.n) <= FB_COOKIES_CROWDED || READ_ONCE(task->ntodo))
+		return;
 	if (!task->sweep && map->n_wanted + map->n_flying &&
 	    map->n_done - task->sweep_done < FREEBLOCK_RANGES_MAX)
 		return;

@@ -41,16 +41,8 @@ static bool fb_drive_query_mode_sense(struct scsi_device *sdev, u8 *buf)
 	return at + 13 <= FB_QUERY_MODE_LEN && fb_drive_query_lookahead_is_off(buf + at);
 }
 
-/**
- * fb_drive_query_lookahead() - ask the drive whether it reads ahead
- * @fd: the disk
- *
- * If it does not, or has no read cache to read ahead into, the look-ahead probe allows all
- * lifts. Without an answer the look-ahead counts as on.
- *
- * Context: may sleep; no lock of ours held. Sends the drive a command, so it should be awake.
- */
-void fb_drive_query_lookahead(struct fb_disk *fd)
+/* ask the drive whether it reads ahead; sends a command, may sleep */
+static void fb_drive_query_lookahead(struct fb_disk *fd)
 {
 	u8 *buf = kmalloc(FB_QUERY_MODE_LEN, GFP_NOIO);
 	struct scsi_device *sdev;
@@ -143,4 +135,21 @@ bool fb_drive_query_is_awake(struct fb_disk *fd)
 	awake = fb_drive_query_sense_awake(sdev);
 	scsi_device_put(sdev);
 	return awake;
+}
+
+/**
+ * fb_drive_query_once() - ask the drive once whether it reads ahead
+ * @cov: the service of its tasks
+ *
+ * Does nothing while there is a carrier: a queue freeze would wait for the carrier, and the
+ * command for the end of the freeze.
+ *
+ * Context: the tasks' thread; may sleep; sends a command, so the drive should be awake.
+ */
+void fb_drive_query_once(struct fb_coverage *cov)
+{
+	if (cov->asked || READ_ONCE(cov->fd->reads.carrier) != FB_CARRIER_NONE)
+		return;
+	fb_drive_query_lookahead(cov->fd);
+	cov->asked = true;
 }

@@ -7,9 +7,10 @@
 
 #include <linux/types.h>
 
+struct fb_coverage;
 struct fb_disk;
 
-void fb_drive_query_lookahead(struct fb_disk *fd);
+void fb_drive_query_once(struct fb_coverage *cov);
 bool fb_drive_query_is_awake(struct fb_disk *fd);
 
 #endif /* FB_DRIVE_QUERY_H */

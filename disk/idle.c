@@ -287,7 +287,7 @@ void fb_idle_read(struct fb_coverage *cov)
 	WRITE_ONCE(fd->idle.asking, true);
 	awake = fb_idle_is_awake(fd);
 	if (awake)
-		fb_coverage_ask_drive(cov);
+		fb_drive_query_once(cov);
 	WRITE_ONCE(fd->idle.asking, false);
 	if (!awake) {
 		fb_idle_later(fd, FB_IDLE_ASLEEP_NS);

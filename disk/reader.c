@@ -13,6 +13,7 @@
 
 #include "disk/coverage.h"
 #include "disk/disk.h"
+#include "disk/drive_query.h"
 #include "disk/reader.h"
 
 /*
@@ -109,7 +110,7 @@ static void fb_reader_search(struct fb_coverage *cov)
 	if (!fb_reader_take(cov, &gap, &lim, &gen, &budget_ns))
 		return;
 	/* A gap means foreground work, so the drive is awake. */
-	fb_coverage_ask_drive(cov);
+	fb_drive_query_once(cov);
 	/* The search must not find blocks that were sent before this gap was opened. */
 	fb_coverage_absorb(cov);
 	if (!cov->map || !cov->map->n_wanted)

@@ -90,6 +90,7 @@ struct fb_op {
  * @caught_up: everything added has been delivered, and its consumer has been told [L]
  * @map: what it wants; the thread's, from the start on
  * @active: the thread reads for it: @map is part of fb_coverage.map; the thread's
+ * @behind: changes wait behind the one that is being entered; the thread's
  * @mark_ns: when its rate was last measured; the thread's
  * @mark_done: blocks done at @mark_ns; the thread's
  * @rate: blocks a second, 0: not known yet; the thread's
@@ -134,6 +135,7 @@ struct freeblock_task {
 	bool caught_up;
 	struct fb_bitmap map;
 	bool active;
+	bool behind;
 	u64 mark_ns;
 	u64 mark_done;
 	u64 rate;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Jobs are the consumers that users control through a sysfs file: scan and scrub. Of the rest
- * of the module they use include/freeblock.h, and what is theirs to name a disk. A disk has a slot for each job, NULL until
- * the first command.
+ * of the module they use include/freeblock.h, and what finds a disk by its name. A disk has a
+ * slot for each job, NULL until the first command.
  */
 #ifndef FB_JOB_H
 #define FB_JOB_H

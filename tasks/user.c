@@ -303,11 +303,11 @@ static u32 fb_user_flags(u32 flags)
 	       (flags & FREEBLOCK_IOC_KEEP ? FREEBLOCK_KEEP : 0) | FREEBLOCK_OWN_COVERAGE;
 }
 
+/* the queue has never been used, and may be set up again: poll() may have its wait queue */
 static void fb_user_undo_setup(struct fb_user_file *ff, struct freeblock_task *task)
 {
 	freeblock_task_destroy(task);
 	fb_user_queue_free(&ff->queue);
-	fb_user_queue_init(&ff->queue);
 }
 
 static struct freeblock_task *fb_user_make_task(struct fb_user_file *ff, struct block_device *bdev,
@@ -486,7 +486,7 @@ static int fb_user_take_bits(struct fb_user_file *ff, void __user *arg,
 
 static int fb_user_get_coverage(struct fb_user_file *ff, unsigned int cmd, void __user *arg)
 {
-	const __le64 *map = READ_ONCE(ff->queue.coverage) ? ff->queue.coverage->map : NULL;
+	const __le64 *map;
 	struct freeblock_ioc_bits b;
 	u8 __user *to;
 	u64 at, done;
@@ -497,13 +497,15 @@ static int fb_user_get_coverage(struct fb_user_file *ff, unsigned int cmd, void 
 	ret = fb_user_take_bits(ff, arg, &b);
 	if (ret)
 		return ret;
+	map = ff->queue.coverage->map;
 	to = u64_to_user_ptr(b.bits);
 	for (done = 0; done < b.count; done += n) {
 		n = min_t(u64, b.count - done, 8 * sizeof(bits));
 		at = fb_user_first_block(ff) + b.first + done;
 		memset(bits, 0, sizeof(bits));
 		for (i = 0; i < n; i++, at++)
-			bits[i / 8] |= (le64_to_cpu(READ_ONCE(map[at / 64])) >> at % 64 & 1) << i % 8;
+			if (le64_to_cpu(READ_ONCE(map[at / 64])) >> at % 64 & 1)
+				bits[i / 8] |= 1 << i % 8;
 		if (copy_to_user(to + done / 8, bits, DIV_ROUND_UP(n, 8)))
 			return fb_user_refuse_pointer(ff);
 		cond_resched();

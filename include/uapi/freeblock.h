@@ -242,7 +242,7 @@ struct freeblock_ioc_ranges {
 #define FREEBLOCK_IOC_WAIT_UNFIT 5	/* the device cannot be scheduled */
 #define FREEBLOCK_IOC_WAIT_ALARM 6	/* paused: too many slow recoveries of bad blocks */
 #define FREEBLOCK_IOC_WAIT_READER 7	/* the buffer is full: read() makes room */
-#define FREEBLOCK_IOC_WAIT_CACHE 8	/* the write cache keeps blocks from coming from the medium */
+#define FREEBLOCK_IOC_WAIT_CACHE 8	/* the write cache: reads may not be the medium's */
 #define FREEBLOCK_IOC_WAIT_GUARD 9	/* free reads are off: they cost the foreground too much */
 #define FREEBLOCK_IOC_WAIT_GAP 10	/* the disk is busy, and no gap has fitted lately */
 #define FREEBLOCK_IOC_WAIT_IDLE 11	/* the disk is idle, but not for long enough yet */

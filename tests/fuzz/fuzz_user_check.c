@@ -28,11 +28,12 @@ static struct rnd rnd = { 2026 };
 /* near @near, or anything */
 static u64 number(u64 near)
 {
-	switch (rnd_below(&rnd, 6)) {
+	switch (rnd_below(&rnd, 7)) {
 	case 0: return rnd_next(&rnd);
 	case 1: return rnd_next(&rnd) << 32;
 	case 2: return 0;
-	case 3: return near + rnd_below(&rnd, 9) - 4;
+	case 3: return 0 - rnd_below(&rnd, near + 1);
+	case 4: return near + rnd_below(&rnd, 9) - 4;
 	default: return near ? rnd_below(&rnd, near) : 0;
 	}
 }

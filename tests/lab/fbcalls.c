@@ -289,7 +289,8 @@ static void too_many(int bdev)
 	int fd[16], n, first = dev;
 
 	for (n = 0; n < 16; n++) {
-		dev = fd[n] = agreed(0, 0);
+		fd[n] = agreed(0, 0);
+		dev = fd[n];
 		if (set_up(usual(bdev)))
 			break;
 	}
@@ -426,7 +427,8 @@ static int arrays_main(char **argv)
 	blocks = s.blocks < 64 ? s.blocks & ~1ull : 64;
 	every_other(range, blocks, s.granule_sectors);
 	range[MANY - 1].count--;
-	SAYS(EINVAL, "the last of 1024 ranges is bad", change(dev, FREEBLOCK_IOC_ADD, range, MANY, 0));
+	SAYS(EINVAL, "the last of 1024 ranges is bad",
+	     change(dev, FREEBLOCK_IOC_ADD, range, MANY, 0));
 	mentions("the last of 1024", "range 1023:");
 	SAYS(EINVAL, "so none is declared", ioctl(dev, FREEBLOCK_IOC_START));
 	range[MANY - 1].count++;
@@ -581,7 +583,8 @@ static int coverage_main(char **argv)
 	if (blocks % 8) {
 		memset(bits, 0, sizeof(bits));
 		bits[blocks / 8] = 0x80;
-		SAYS(EINVAL, "coverage: bits behind the last", ioctl(dev, FREEBLOCK_IOC_SET_COVERAGE, &b));
+		SAYS(EINVAL, "coverage: bits behind the last",
+		     ioctl(dev, FREEBLOCK_IOC_SET_COVERAGE, &b));
 	}
 	memset(bits, 0, sizeof(bits));
 	bits[0] = 1;

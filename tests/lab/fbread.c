@@ -7,7 +7,8 @@
  *	fbread copy BLOCKDEV [OPTION=VALUE]...		read, judge, print "key value" lines
  *	fbread moved PARTITION DISK			start on a partition; then, after a line on
  *							the standard input, read and judge
- *	fbread cover BLOCKDEV IMAGE STATE		read into IMAGE what STATE, a coverage, lacks
+ *	fbread cover BLOCKDEV IMAGE STATE		read into IMAGE what the coverage in the
+ *							file STATE lacks
  *	fbread fuzz BLOCKDEV SEED N			N random calls by each of two threads
  *	fbread kill BLOCKDEV SEED N [MAX_US]		start a reader and kill it, N times
  *	fbread hold BLOCKDEV [poll]			start; say how read() or poll() ends
@@ -95,7 +96,8 @@ static int note_record(struct copy *c, const struct freeblock_record *r, const u
 	const u8 *data = (const u8 *)r + sizeof(*r);
 	int has_data = !r->status && !(c->opt->setup.flags & FREEBLOCK_IOC_NO_DATA);
 
-	if (r->type != FREEBLOCK_RECORD_BLOCKS || r->header_bytes != sizeof(*r) || !r->sectors || r->status > FREEBLOCK_RECORD_UNTRIED || data + r->data_bytes > end ||
+	if (r->type != FREEBLOCK_RECORD_BLOCKS || r->header_bytes != sizeof(*r) || !r->sectors ||
+	    r->status > FREEBLOCK_RECORD_UNTRIED || data + r->data_bytes > end ||
 	    r->first + r->sectors > c->sectors ||
 	    r->data_bytes != (has_data ? r->sectors * SECTOR : 0))
 		return -EBADMSG;
@@ -239,8 +241,9 @@ static void print_copy(const struct copy *c)
 
 	printf("reads %llu\nrecords %llu\nsectors %llu\nlongest %llu\n", n->reads, n->records,
 	       n->sectors, n->longest);
-	printf("twice %llu\nwrong %llu\nmissing %llu\nmixed %llu\nunreadable %llu\nuntried %llu\nend %s\n",
-	       n->twice, n->wrong, n->missing, n->mixed, n->unreadable, n->untried,
+	printf("twice %llu\nwrong %llu\nmissing %llu\nmixed %llu\n", n->twice, n->wrong, n->missing,
+	       n->mixed);
+	printf("unreadable %llu\nuntried %llu\nend %s\n", n->unreadable, n->untried,
 	       c->error ? strerrorname_np(-c->error) : "0");
 }
 
@@ -556,9 +559,9 @@ static int moved_main(char **argv)
 
 			done += r->sectors;
 			outside += r->first + r->sectors > s.sectors;
-			if (pread(disk, held, r->data_bytes, (s.start_sector + r->first) * SECTOR) !=
-			    (ssize_t)r->data_bytes ||
-			    memcmp(held, at + r->header_bytes, r->data_bytes))
+			if (pread(disk, held, r->data_bytes,
+				  (s.start_sector + r->first) * SECTOR) !=
+			    (ssize_t)r->data_bytes || memcmp(held, at + r->header_bytes, r->data_bytes))
 				wrong++;
 			at += r->header_bytes + r->data_bytes;
 		}

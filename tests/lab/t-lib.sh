@@ -7,9 +7,6 @@
 # what the killed one had not noted; another disk's file of coverage is refused, and nothing is
 # read; nothing of a killed program is left in the module.
 #
-# Seen to fail: coverage that counts what waits in the program's buffer (the copy has holes); no
-# coverage restored (all is read again).
-#
 # lab-compile: fbread.c libfreeblock.rst
 # lab-script: libfreeblock.rst
 # lab-python: freeblock.background

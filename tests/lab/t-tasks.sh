@@ -17,7 +17,7 @@ do_task()
 }
 
 # field NAME N: of the task's line: 2 state 3 total 4 done 5 failed 6 flying 7 once 8 twice
-# 9 checksum 10 last
+# 9 checksum 10 last 11 caught up 12 sum of user_data
 field()
 {
 	awk -v name="$1" -v n="$2" '$1 == name { print $n }' $tasks/state
@@ -126,6 +126,7 @@ do_task "start p"
 do_task "add p 0 8000"
 expect_ok "added after the start" wait_for 60 sh -c "grep -q '^p running 1000 1000 ' $tasks/state"
 expect_eq "a task that is kept does not end" "$(field p 2)" running
+expect_ok "it is told that it has all, once" wait_for 10 sh -c "[ \$(awk '\$1 == \"p\" { print \$11 }' $tasks/state) = 1 ]"
 do_task "pause p"
 do_task "add p 8000 8000"
 expect_ok "added while paused" wait_for 60 sh -c "grep -q '^p paused 2000 1000 ' $tasks/state"
@@ -159,9 +160,21 @@ do_task "destroy p"
 expect_eq "no task is left" "$(cat "$(fb "$disk")/tasks")" ""
 echo 10000000 > "$(fb "$disk")/idle_mean_us"
 
+# values that overlap: the one added last counts; 0 is none. All before the start, so once
+do_task "new d $disk"
+do_task "add d 0 800 3"
+do_task "add d 400 800 5"
+do_task "add d 1120 80 0"
+do_task "start d"
+expect_ok "user_data: it ends" wait_for 60 is_over d
+expect_eq "user_data: blocks, and the sum" "$(field d 7) $(field d 12)" "150 $((50 * 3 + 90 * 5))"
+do_task "destroy d"
+
 begin low high
-do_task "priority high 7"
-expect_fail "a priority that is none" do_task "priority high 8"
+do_task "priority high 3"
+expect_fail "a priority that is none" do_task "priority high 4"
+expect_fail "nor is this one" do_task "priority high -5"
+do_task "priority low -4"
 do_task "remove low 0 $((sectors / 16 * 8))"
 do_task "remove high $((sectors / 16 * 8)) $((sectors - sectors / 16 * 8))"
 expect_ok "high: it ends" wait_for 60 is_over high
@@ -177,7 +190,7 @@ while [ $n -lt 8 ]; do
 done
 expect_fail "a ninth task" do_task "new t8 $disk"
 # seen to fail when they were not listed, and "stop" did not know them
-expect_eq "all are listed as new" "$(grep -c '^[0-9]* t[0-7] new 4 0 0 0 8$' "$(fb "$disk")/tasks")" 8
+expect_eq "all are listed as new" "$(grep -c '^[0-9]* t[0-7] new 0 0 0 0 8$' "$(fb "$disk")/tasks")" 8
 expect_match "not started" "$(cat "$(fb "$disk")/status")" 'tasks 0'
 id=$(awk '$2 == "t7" { print $1 }' "$(fb "$disk")/tasks")
 expect_fail "a new one is not paused" sh -c "echo 'pause $id' > $(fb "$disk")/tasks"

@@ -151,7 +151,7 @@ expect_eq "its copy" "$(md5sum < /tmp/image)" "$(md5sum < "$P")"
 
 reader=fbread32
 if fbcalls32 true 2>/dev/null; then
-	copy "32 bits" "$P" count=512 threads=2
+	copy "32 bits" "$P" count=509 threads=2
 	calls fbcalls32 versions "$D"
 	calls fbcalls32 arrays "$D"
 	calls fbcalls32 coverage "$D" "$P"
@@ -178,7 +178,7 @@ round=0
 while [ $round -lt 8 ]; do
 	fbread cover "$P" /tmp/image /tmp/state >> /tmp/again 2>&1 &
 	holder=$!
-	usleep $((100000 + round * 37000))
+	usleep $((60000 + round * 17000))
 	kill -9 $holder 2>/dev/null
 	wait $holder
 	[ ! -s /tmp/state ] || note "round $round: $(grep -c again /tmp/again) saved"

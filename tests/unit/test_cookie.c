@@ -48,7 +48,7 @@ static u32 random_batch(struct fb_cookie_segment *range, u64 *model)
 	for (i = 0; i < n; i++) {
 		range[i].first = rnd_below(&rnd, BLOCKS);
 		range[i].end = range[i].first + 1 + rnd_below(&rnd, most);
-		range[i].end = min(range[i].end, (u64)BLOCKS);
+		range[i].end = min_t(u64, range[i].end, BLOCKS);
 		range[i].value = rnd_below(&rnd, 4);
 		for (b = range[i].first; b < range[i].end; b++)
 			model[b] = range[i].value;

@@ -98,6 +98,8 @@ static unsigned long long high(unsigned long long block)
 static int fails(int error, const char *reason)
 {
 	snprintf(file.reason, sizeof(file.reason), "%s", reason);
+	if (fake.slow_us)
+		usleep(fake.slow_us);
 	errno = error;
 	return -1;
 }

@@ -36,6 +36,7 @@
  * @stop_after: blocks, then the administrator stops the task; 0: never
  * @fail: number of the call (FREEBLOCK_IOC_...) that fails; 0: none
  * @fail_error: with this errno
+ * @slow_us: a call that fails returns so much later
  * @id: the disk's unique id
  * @setup: as it was handed over last
  * @calls: how often each call was made
@@ -60,6 +61,7 @@ struct fake {
 	uint64_t stop_after;
 	uint64_t fail;
 	uint64_t fail_error;
+	uint64_t slow_us;
 	char id[64];
 	struct freeblock_ioc_setup setup;
 	unsigned int calls[FAKE_CALLS];
