@@ -5,8 +5,11 @@
  *	fbcalls errors BLOCKDEV PARTITION		every call that is wrong
  *	fbcalls versions BLOCKDEV			structures longer and shorter than ours
  *	fbcalls arrays BLOCKDEV				all ranges or none; room; POLLOUT
+ *	fbcalls values BLOCKDEV				a user_data for each block
  *	fbcalls events BLOCKDEV				caught up; POLLPRI; what it waits for
  *	fbcalls coverage BLOCKDEV PARTITION		bits are set when a block is read()
+ *	fbcalls resized BLOCKDEV RESCAN GIB		another capacity, and the old one again:
+ *							RESCAN and GIB are sysfs files
  *	fbcalls gone BLOCKDEV				set-up of a disk without freeblock
  *	fbcalls true					nothing
  */
@@ -368,6 +371,7 @@ static int versions_main(char **argv)
 {
 	int bdev = open_or_die(argv[0], O_RDONLY);
 	struct { struct freeblock_range range; u64 more; } range[2] = {};
+	struct { struct freeblock_ioc_progress p; u64 guard; } shorter = { .guard = 7 };
 	struct longer l = { .api = { .version = 1 } };
 
 	dev = open_or_die(DEVICE, O_RDONLY);
@@ -387,6 +391,11 @@ static int versions_main(char **argv)
 	longer_call("add", FREEBLOCK_IOC_ADD, &l, sizeof(l.ranges));
 	l.ranges.range_bytes = sizeof(range[0].range) - 1;
 	SAYS(EINVAL, "ranges that are too short", ioctl(dev, FREEBLOCK_IOC_ADD, &l));
+	/* a newer module may know more than we: also run with one that has 8 bytes more */
+	shorter.p.size = sizeof(shorter.p);
+	SAYS(0, "progress", ioctl(dev, FREEBLOCK_IOC_PROGRESS, &shorter));
+	is("progress: what we know is there", !!shorter.p.buffer_blocks, 1);
+	is("progress: no more is written", shorter.guard, 7);
 	l = (struct longer) {};
 	longer_call("progress", FREEBLOCK_IOC_PROGRESS, &l, sizeof(l.progress));
 	l = (struct longer) {};
@@ -449,6 +458,58 @@ static int arrays_main(char **argv)
 	is("blocks", progress_of(dev).done, blocks / 2);
 	is("state: finished", progress_of(dev).state, FREEBLOCK_IOC_FINISHED);
 	SAYS(ESHUTDOWN, "add: finished", change(dev, FREEBLOCK_IOC_ADD, range, 1, 0));
+	return 0;
+}
+
+/* a user_data for each block, as many at a time as there is room for */
+static int values_main(char **argv)
+{
+	int bdev = open_or_die(argv[0], O_RDONLY), full = 0;
+	static struct freeblock_range range[MANY];
+	struct freeblock_ioc_setup s = usual(bdev);
+	static char buf[1 << 12];
+	u64 got = 0, mixed = 0, at = 0;
+	struct pollfd p;
+
+	dev = agreed(O_NONBLOCK, 0);
+	p.fd = dev;
+	s.flags = FREEBLOCK_IOC_NO_DATA | FREEBLOCK_IOC_KEEP;
+	SAYS(0, "set-up", ioctl(dev, FREEBLOCK_IOC_SETUP, &s));
+	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
+	while (got < s.blocks) {
+		ssize_t n, i;
+		u32 k;
+
+		n = read(dev, buf, sizeof(buf));
+		for (i = 0; i < n; got++) {
+			const struct freeblock_record *r = (const void *)(buf + i);
+
+			mixed += r->user_data != ~(r->first / s.granule_sectors);
+			i += r->header_bytes;
+		}
+		p.events = at < s.blocks ? POLLIN | POLLOUT : POLLIN;
+		if (poll(&p, 1, 60000) != 1)
+			break;
+		if (!(p.revents & POLLOUT))
+			continue;
+		for (k = 0; k < MANY && at + k < s.blocks; k++) {
+			u64 first = (at + k) * s.granule_sectors, left = s.sectors - first;
+
+			range[k] = (struct freeblock_range) {
+				.first = first, .user_data = ~(at + k),
+				.count = left < s.granule_sectors ? left : s.granule_sectors,
+			};
+		}
+		if (!change(dev, FREEBLOCK_IOC_ADD, range, k, 0))
+			at += k;
+		else if (errno == ENOSPC)
+			full++;
+		else
+			die_of(dev, "add");
+	}
+	is("values: POLLOUT kept its word", full, 0);
+	is("values: blocks", got, s.blocks);
+	is("values: wrong ones", mixed, 0);
 	return 0;
 }
 
@@ -608,6 +669,84 @@ static int coverage_main(char **argv)
 	return 0;
 }
 
+/* ---- another capacity ---- */
+
+static void write_text(const char *path, const char *text)
+{
+	int fd = open_or_die(path, O_WRONLY);
+
+	if (write(fd, text, strlen(text)) < 0)
+		die(path);
+	close(fd);
+}
+
+static u64 read_sectors(u64 want)
+{
+	static char buf[1 << 16];
+	u64 got = 0;
+	ssize_t n, i;
+
+	while (got < want) {
+		n = read(dev, buf, sizeof(buf));
+		for (i = 0; i < n;) {
+			const struct freeblock_record *r = (const void *)(buf + i);
+
+			got += r->sectors;
+			i += r->header_bytes + r->data_bytes;
+		}
+		if (n <= 0)
+			break;
+	}
+	return got;
+}
+
+/* a foreground request: the module notices another capacity when there is one */
+static void touch(const char *block)
+{
+	int fd = open_or_die(block, O_RDONLY | O_DIRECT);
+	void *page = aligned_alloc(4096, 4096);
+
+	if (pread(fd, page, 4096, 0) != 4096)
+		die(block);
+	free(page);
+	close(fd);
+}
+
+static int resized_main(char **argv)
+{
+	int bdev = open_or_die(argv[0], O_RDONLY), first;
+	struct freeblock_ioc_setup s = usual(bdev);
+	u64 sectors = sectors_of(bdev);
+
+	dev = agreed(0, 0);
+	s.flags = FREEBLOCK_IOC_KEEP;
+	SAYS(0, "set-up", ioctl(dev, FREEBLOCK_IOC_SETUP, &s));
+	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
+	SAYS(0, "add", range_call(FREEBLOCK_IOC_ADD, 0, 800, 0));
+	is("sectors", read_sectors(800), 800);
+	progress_of(dev);
+	write_text(argv[2], "1");
+	write_text(argv[1], "1");
+	is("resized", sectors_of(bdev) != sectors, 1);
+	SAYS(0, "resized: add", range_call(FREEBLOCK_IOC_ADD, 800, 800, 0));
+	is("resized: poll()", polled_for(POLLPRI), POLLPRI);
+	while (progress_of(dev).waiting_for == FREEBLOCK_IOC_WAIT_NONE)
+		usleep(10000);
+	is("resized: waits for a model", progress_of(dev).waiting_for, FREEBLOCK_IOC_WAIT_MODEL);
+	is("resized: nothing comes", polled(500) & POLLIN, 0);
+	first = dev;
+	dev = agreed(0, 0);
+	SAYS(ENODATA, "resized: set-up", set_up(usual(bdev)));
+	close(dev);
+	dev = first;
+	write_text(argv[2], "0");
+	write_text(argv[1], "1");
+	is("as before", sectors_of(bdev), sectors);
+	touch(argv[0]);
+	is("as before: sectors", read_sectors(800), 800);
+	return 0;
+}
+
 static int gone_main(char **argv)
 {
 	dev = agreed(0, 0);
@@ -625,8 +764,9 @@ int main(int argc, char **argv)
 	} what[] = {
 		{ "errors", 4, errors_main }, { "versions", 3, versions_main },
 		{ "arrays", 3, arrays_main },
-		{ "events", 3, events_main }, { "coverage", 4, coverage_main },
-		{ "gone", 3, gone_main },
+		{ "values", 3, values_main }, { "events", 3, events_main },
+		{ "coverage", 4, coverage_main },
+		{ "resized", 5, resized_main }, { "gone", 3, gone_main },
 	};
 	unsigned int i;
 

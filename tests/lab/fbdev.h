@@ -30,15 +30,13 @@ typedef __u64 u64;
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define SECTOR 512
 
-#define __maybe_unused __attribute__((__unused__))
-
-static __maybe_unused void die(const char *what)
+static inline void die(const char *what)
 {
 	fprintf(stderr, "%s: %s\n", what, strerror(errno));
 	exit(2);
 }
 
-static __maybe_unused int open_or_die(const char *path, int flags)
+static inline int open_or_die(const char *path, int flags)
 {
 	int fd = open(path, flags);
 
@@ -47,7 +45,7 @@ static __maybe_unused int open_or_die(const char *path, int flags)
 	return fd;
 }
 
-static __maybe_unused void die_of(int dev, const char *what)
+static inline void die_of(int dev, const char *what)
 {
 	struct freeblock_ioc_reason reason = { .size = sizeof(reason) };
 	int error = errno;
@@ -57,7 +55,7 @@ static __maybe_unused void die_of(int dev, const char *what)
 	exit(2);
 }
 
-static __maybe_unused u64 sectors_of(int bdev)
+static inline u64 sectors_of(int bdev)
 {
 	u64 bytes;
 
@@ -66,7 +64,7 @@ static __maybe_unused u64 sectors_of(int bdev)
 	return bytes / SECTOR;
 }
 
-static __maybe_unused struct freeblock_ioc_setup usual(int bdev)
+static inline struct freeblock_ioc_setup usual(int bdev)
 {
 	return (struct freeblock_ioc_setup) {
 		.size = sizeof(struct freeblock_ioc_setup), .fd = bdev, .name = "fbread",
@@ -74,7 +72,7 @@ static __maybe_unused struct freeblock_ioc_setup usual(int bdev)
 }
 
 /* an open file that has shaken hands */
-static __maybe_unused int agreed(int flags, u64 features)
+static inline int agreed(int flags, u64 features)
 {
 	struct freeblock_ioc_api api = {
 		.size = sizeof(api), .version = FREEBLOCK_IOC_VERSION, .features = features,
@@ -86,7 +84,7 @@ static __maybe_unused int agreed(int flags, u64 features)
 	return dev;
 }
 
-static __maybe_unused int change(int dev, unsigned long cmd, const struct freeblock_range *range, u32 n,
+static inline int change(int dev, unsigned long cmd, const struct freeblock_range *range, u32 n,
 			 u32 flags)
 {
 	struct freeblock_ioc_ranges r = {
@@ -97,7 +95,7 @@ static __maybe_unused int change(int dev, unsigned long cmd, const struct freebl
 	return ioctl(dev, cmd, &r);
 }
 
-static __maybe_unused int change_one(int dev, unsigned long cmd, u64 first, u64 count)
+static inline int change_one(int dev, unsigned long cmd, u64 first, u64 count)
 {
 	const struct freeblock_range range = { .first = first, .count = count };
 
@@ -105,7 +103,7 @@ static __maybe_unused int change_one(int dev, unsigned long cmd, u64 first, u64 
 }
 
 /* a task that wants all of @block and runs */
-static __maybe_unused int started(const char *block, int flags)
+static inline int started(const char *block, int flags)
 {
 	int dev = agreed(flags, 0), bdev = open_or_die(block, O_RDONLY);
 	struct freeblock_ioc_setup setup = usual(bdev);
@@ -118,7 +116,7 @@ static __maybe_unused int started(const char *block, int flags)
 	return dev;
 }
 
-static __maybe_unused struct freeblock_ioc_progress progress_of(int dev)
+static inline struct freeblock_ioc_progress progress_of(int dev)
 {
 	struct freeblock_ioc_progress p = { .size = sizeof(p) };
 

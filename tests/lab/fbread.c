@@ -561,7 +561,8 @@ static int moved_main(char **argv)
 			outside += r->first + r->sectors > s.sectors;
 			if (pread(disk, held, r->data_bytes,
 				  (s.start_sector + r->first) * SECTOR) !=
-			    (ssize_t)r->data_bytes || memcmp(held, at + r->header_bytes, r->data_bytes))
+			    (ssize_t)r->data_bytes ||
+			    memcmp(held, at + r->header_bytes, r->data_bytes))
 				wrong++;
 			at += r->header_bytes + r->data_bytes;
 		}
