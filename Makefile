@@ -84,7 +84,8 @@ bench: $(if $(FIGURE),$(if $(filter files,$(FIGURE)),modules,setup),modules)
 		$(if $(THROUGH),--through '$(THROUGH)') \
 		$(foreach name,$(FIGURE),--figure '$(name)') || status=$$?; \
 	$(if $(FIGURE),,$(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 'b-*.sh' \
-		--only '^lab' || status=$$?;) exit $$status
+		--only '^lab' || status=$$?; \
+	$(PYTHON) tools/examples/summary '$(BUILD)' || status=$$?;) exit $$status
 
 # Lab scripts too: tests/lab/s-*.sh. The fuzzer has ten minutes for each target, in all runs
 soak: modules modules-debug

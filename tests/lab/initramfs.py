@@ -15,7 +15,7 @@ KERNEL_MODULES = (
     "scsi_mod", "sd_mod", "sg", "scsi_debug", "null_blk", "mq-deadline",
     "kyber-iosched", "bfq", "libcrc32c", "crc32c_generic", "crc32_generic",
     "crct10dif_generic", "crc64_rocksoft_generic", "dm-mod", "dm-multipath",
-    "dm-delay", "dm-flakey", "ext4", "btrfs", "raid1",
+    "dm-delay", "dm-flakey", "dm-snapshot", "ext4", "btrfs", "raid1",
 )
 
 PROGRAMS = (
@@ -28,7 +28,7 @@ PROGRAMS = (
     "/usr/bin/sg_write_long", "/usr/bin/sg_decode_sense", "/usr/bin/sg_map",
     "/usr/bin/sginfo", "/usr/bin/sg_opcodes", "/usr/bin/sg_rdac",
     "/usr/sbin/mkfs.ext4", "/usr/sbin/mkfs.btrfs", "/usr/bin/btrfs", "/usr/sbin/mdadm",
-    "/usr/bin/addpart",
+    "/usr/bin/addpart", "/usr/sbin/dmsetup", "/usr/sbin/e2fsck",
 )
 
 
