@@ -16,6 +16,7 @@ KERNEL_MODULES = (
     "kyber-iosched", "bfq", "libcrc32c", "crc32c_generic", "crc32_generic",
     "crct10dif_generic", "crc64_rocksoft_generic", "dm-mod", "dm-multipath",
     "dm-delay", "dm-flakey", "ext4", "btrfs", "raid1",
+    "raid456",
 )
 
 PROGRAMS = (
