@@ -123,7 +123,7 @@ catch()
 	# the first is the one that scrubs, the other watches it
 	program=$(pidof array_scrub | tr ' ' '\n' | sort -n | head -n 1)
 	while ! suspended && [ -d /proc/"$program" ]; do
-		:
+		sleep 0.01
 	done
 	kill "$1" "$program"
 }
@@ -272,6 +272,35 @@ md_check
 expect_eq "raid6: md counts as many" "$mismatch_cnt" $((8 * $(wc -l < /tmp/planted)))
 expect_ok "raid6: stop" mdadm --quiet --stop /dev/md0
 members_off
+
+# ---- where the kernel puts what ----
+
+: > /tmp/planted
+for level in 5 6; do
+	n=$level
+	new_members $n tiny.fbdrive tiny.fbmodel
+	for layout in left-asymmetric right-asymmetric left-symmetric right-symmetric \
+		parity-first parity-last; do
+		create $level $n --chunk=4 --size=512 --layout=$layout
+		dd if=/dev/urandom of=/dev/md0 bs=64k count=24 oflag=direct 2>/dev/null
+		scrub
+		expect_eq "raid$level $layout: no mismatch" \
+			"$? $(said layout) $(said mismatched_sectors)" "0 $layout 0"
+		# the first row of a turn: P, or Q 0 1 2 3 P
+		if [ $layout = left-asymmetric ]; then
+			beneath 4 $((8 * 2 * n))
+			scrub
+			case $level in
+			5) wrong='"kind": "P", "offset": 80, "sectors": 1, "slot": -1' ;;
+			6) wrong='"kind": "PQ", "offset": 96, "sectors": 1, "slot": 4' ;;
+			esac
+			expect_match "raid$level $layout: its data" "$(cat /tmp/said)" "$wrong"
+		fi
+		mdadm --quiet --stop /dev/md0
+		mdadm --quiet --zero-superblock $(echo $disks | sed 's|sd|/dev/sd|g')
+	done
+	members_off
+done
 
 note "planted $planted, found $found, false $false"
 echo "{\"array_scrub\": {\"planted\": $planted, \"found\": $found, \"false\": $false}}" \
