@@ -181,7 +181,7 @@ expect_ok "a write" dd if=/dev/zero of=/dev/md0 bs=4k count=1 oflag=direct
 # refused
 echo 8 > $MD/suspend_hi
 expect_fail "suspended by others" scrub
-expect_match "says why" "$(cat /tmp/errors)" "sectors 0 to 8 are suspended by another program"
+expect_match "says why" "$(cat /tmp/errors)" "sectors 0 to 8 are suspended by others"
 echo 0 > $MD/suspend_hi
 echo 100 > $MD/sync_speed_max
 echo 100 > $MD/sync_speed_min

@@ -211,9 +211,9 @@ static int at_rest(const struct array *array)
 	if (number(array, "suspend_lo", &low) || number(array, "suspend_hi", &high))
 		return refuse("%s: its writes cannot be suspended", array->name);
 	if (low < high)
-		return refuse("%s: writes to sectors %llu to %llu are suspended by another program, or by one that was killed: echo 0 > /sys/block/%s/md/suspend_hi lets them go on",
+		return refuse("%s: writes to sectors %llu to %llu are suspended by others (%s)",
 			      array->name, (unsigned long long)low, (unsigned long long)high,
-			      array->name);
+			      "echo 0 > md/suspend_hi lets them go on");
 	return 0;
 }
 
@@ -224,11 +224,10 @@ static int look(struct array *array)
 	if (find_geometry(array) || find_members(array))
 		return -1;
 	if (array->geometry.level == 1 && array->n < 2)
-		return refuse("%s: fewer than two of its copies are in sync: there is nothing to compare",
-			      array->name);
+		return refuse("%s: fewer than two of its copies are in sync", array->name);
 	if (array->geometry.level != 1 && array->n != array->geometry.disks)
-		return refuse("%s: it is degraded, %u of %u members are in sync: its parity can be compared when it is complete",
-			      array->name, array->n, array->geometry.disks);
+		return refuse("%s: it is degraded, %u of %u members are in sync", array->name,
+			      array->n, array->geometry.disks);
 	return 0;
 }
 

@@ -112,7 +112,7 @@ static int open_windows(struct scrub *scrub)
 	while (!options.rate || now >= scrub->open_at_ns) {
 		window = windows_open(&scrub->windows, &no_memory);
 		if (no_memory)
-			return fail(scrub, "%s%s", "no memory for a window: --memory is too much", "");
+			return fail(scrub, "%s%s", "no memory for a window", "");
 		if (!window)
 			break;
 		for (i = 0; i < scrub->array.n; i++)
@@ -316,7 +316,7 @@ static int open_member(struct scrub *scrub, unsigned int member, uint64_t *multi
 		return fail(scrub, "%s%s", fb_error(), "");
 	geometry = fb_geometry(scrub->tasks[member]);
 	if ((geometry->start_sector + about->offset) % geometry->granule_sectors)
-		return fail(scrub, "%s: %s", path, "its data do not begin on a boundary of blocks");
+		return fail(scrub, "%s: %s", path, "its data begin within a block");
 	while (*multiple % geometry->granule_sectors)
 		*multiple += WINDOW_UNIT;
 	return 0;
@@ -336,13 +336,13 @@ static int begin_windows(struct scrub *scrub, uint64_t multiple)
 	if (found && !(scrub->windows.length % multiple))
 		return 0;
 	if (found)
-		return fail(scrub, "%s: %s", options.state, "its windows do not fit the models' blocks");
+		return fail(scrub, "%s: %s", options.state, "its windows do not fit the blocks");
 	/* a second's worth at most, so that a rate is one */
 	if (options.rate && bytes > options.rate * 1024 * scrub->array.n * WINDOW_OPEN)
 		bytes = options.rate * 1024 * scrub->array.n * WINDOW_OPEN;
 	length = windows_length(scrub->array.sectors, scrub->array.n, bytes, multiple);
 	if (!length)
-		return fail(scrub, "%s%s", "the memory, or the rate, is not enough for windows", "");
+		return fail(scrub, "%s%s", "--memory or --rate is not enough", "");
 	if (windows_init(&scrub->windows, scrub->array.sectors, scrub->array.n, length))
 		return fail(scrub, "%s%s", "no memory", "");
 	return 0;
@@ -422,7 +422,7 @@ static void free_all(struct scrub *scrub)
 	free(scrub->findings.list);
 }
 
-static void usage(FILE *file)
+static void say_usage(FILE *file)
 {
 	fputs("usage: array_scrub [options] /dev/mdX\n"
 	      "Compare the members of an md RAID1, RAID5 or RAID6, read in the background.\n"
@@ -461,7 +461,7 @@ static void arguments(int argc, char **argv)
 
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		if (option == 'h') {
-			usage(stdout);
+			say_usage(stdout);
 			exit(EXIT_SUCCESS);
 		}
 		if (option == 'r')
@@ -478,7 +478,7 @@ static void arguments(int argc, char **argv)
 			wrong = -1;
 	}
 	if (wrong || optind != argc - 1) {
-		usage(stderr);
+		say_usage(stderr);
 		exit(2);
 	}
 	options.interval = seconds;

@@ -24,6 +24,7 @@
  * @FINDING_UNREADABLE: a member cannot be read
  * @FINDING_KNOWN_BAD: md knows that a member lacks something
  * @FINDING_UNSETTLED: members differed, and the suspension was lifted too soon
+ * @FINDING_KINDS: how many there are
  */
 enum finding_kind {
 	FINDING_NONE,

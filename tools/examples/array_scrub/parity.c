@@ -61,7 +61,7 @@ static void off_by(const struct geometry_row *row, const unsigned char *const *b
 	*q = own_q ^ blocks[row->q][at];
 }
 
-/* The slot that one byte accuses: if the data of term z are off by d, P is off by d and Q by d 2^z */
+/* The slot that one byte accuses: data of term z that are off by d put P off by d, Q by d 2^z */
 static int accused(const struct geometry_row *row, unsigned char p, unsigned char q)
 {
 	unsigned int z;

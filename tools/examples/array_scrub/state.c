@@ -2,11 +2,11 @@
 /*
  * array_scrub 1
  * array UUID
- * level 5 layout 2 disks 3 chunk 1024		sectors
- * sectors 123456789 members 3 length 2048	of each member, of a window
- * done NUMBER COUNT				windows
+ * level 5 layout 2 disks 3 chunk 1024		(chunk: sectors)
+ * sectors 123456789 members 3 length 2048	(of each member; of a window)
+ * done NUMBER COUNT				(windows)
  * found FIRST SECTORS KIND SLOT
- * counted KIND SECTORS				those that are in no "found" line included
+ * counted KIND SECTORS				(with those that have no line of their own)
  * end
  */
 #define _GNU_SOURCE

@@ -13,6 +13,7 @@
 
 #include "suspend.h"
 
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define BEGINS 'b'
 #define ENDS 'e'
 
@@ -89,7 +90,7 @@ int suspend_init(const struct array *array)
 		close(pipe_fd[1]);
 		/* what is typed at the other is not for this one */
 		setsid();
-		for (i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		for (i = 0; i < ARRAY_SIZE(ignored); i++)
 			signal(ignored[i], SIG_IGN);
 		if (mlockall(MCL_CURRENT | MCL_FUTURE))
 			_exit(1);
