@@ -10,6 +10,9 @@
 # killed, or stopped. Nothing is written to the members. Arrays that cannot be scrubbed are
 # refused in words.
 #
+# Seen to fail: Q with another generator; no second comparison; a second comparison while writes
+# go on.
+#
 # lab-programs: array_scrub
 # lab: kernel=stock clock=icount smp=1 timeout=400
 
