@@ -37,7 +37,8 @@ said()
 }
 
 # writers: in the background until writers_end: all of the array but its fifth tenth, where
-# sectors are changed
+# sectors are changed. Of two writes of a block at once, which nobody sends but a test, md's
+# RAID1 lets each copy keep another one: a real mismatch.
 writers()
 {
 	local tenth=$(($(cat /sys/block/md0/size) / 80 * 4096))
@@ -45,7 +46,7 @@ writers()
 	fio --output-format=terse --terse-version=3 --eta=never --output=/tmp/writers \
 		--filename=/dev/md0 --ioengine=libaio --direct=1 --rw=randrw --rwmixread=30 \
 		--bsrange=4k-16k --iodepth=2 --norandommap --time_based --runtime=3600 \
-		--randseed=7 --refill_buffers --name=low --offset=0 --size=$((4 * tenth)) \
+		--randseed=7 --refill_buffers --serialize_overlap=1 --name=low --offset=0 --size=$((4 * tenth)) \
 		--name=high --offset=$((5 * tenth)) --size=$((5 * tenth)) &
 	fio=$!
 }
