@@ -22,6 +22,7 @@ help:
 	@echo 'make install       freeblock.ko into /lib/modules of the running kernel (as root)'
 	@echo 'make lib           libfreeblock, for programs that want blocks read: build/lib'
 	@echo 'make install-lib   the same installed, with header and manual; DESTDIR= PREFIX= say where'
+	@echo 'make examples      programs on it: build/array_scrub'
 	@echo 'make style         checkpatch, sparse, compiler warnings, kernel-doc, sizes, floors'
 	@echo 'make fidelity      the simulated drive against traces of real ones; DRIVES=folder'
 	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
@@ -63,7 +64,9 @@ demo: modules
 
 .PHONY: check
 check: modules modules-debug
-	@$(PYTHON) tests/check --build '$(BUILD)' $(if $(ONLY),--only '$(ONLY)')
+	@status=0; $(PYTHON) tests/check --build '$(BUILD)' $(if $(ONLY),--only '$(ONLY)') || \
+		status=$$?; \
+	$(PYTHON) tools/examples/summarise --build '$(BUILD)' >&2; exit $$status
 
 .PHONY: style
 style: setup
@@ -85,7 +88,7 @@ bench: $(if $(FIGURE),$(if $(filter files,$(FIGURE)),modules,setup),modules)
 		$(foreach name,$(FIGURE),--figure '$(name)') || status=$$?; \
 	$(if $(FIGURE),,$(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 'b-*.sh' \
 		--only '^lab' || status=$$?; \
-	$(PYTHON) tools/examples/summary '$(BUILD)' || status=$$?;) exit $$status
+	$(PYTHON) tools/examples/summarise --build '$(BUILD)' || status=$$?;) exit $$status
 
 # Lab scripts too: tests/lab/s-*.sh. The fuzzer has ten minutes for each target, in all runs
 soak: modules modules-debug
@@ -145,6 +148,10 @@ lib:
 
 install-lib:
 	@$(MAKE) -s -C tools/lib BUILD='$(BUILD)' install
+
+.PHONY: examples
+examples:
+	@$(MAKE) -s -C tools/examples/array_scrub BUILD='$(BUILD)'
 
 .PHONY: clean
 clean:
