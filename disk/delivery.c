@@ -196,8 +196,6 @@ static u64 fb_delivery_cookie(struct freeblock_task *task, u64 granule)
 {
 	u64 value;
 
-	if (!READ_ONCE(task->cookies.n))
-		return 0;
 	spin_lock(&task->cookie_lock);
 	value = fb_cookie_find(&task->cookies, granule);
 	spin_unlock(&task->cookie_lock);
