@@ -243,10 +243,11 @@ static bool fb_delivery_block(struct freeblock_task *task, struct fb_free_read *
  */
 static bool fb_delivery_claim(struct freeblock_task *task, struct fb_free_read *buf)
 {
-	u32 bit = BIT(task->slot);
 	bool ours;
+	u32 bit;
 
 	spin_lock_irq(&task->fd->lock);
+	bit = BIT(task->slot);
 	ours = buf->state == FB_FREE_READ_DELIVER && buf->pending & bit &&
 	       task->fd->cov->task[task->slot] == task;
 	if (ours && buf->dirty) {
