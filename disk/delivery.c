@@ -352,7 +352,7 @@ void fb_delivery_sweep(struct freeblock_task *task)
 		task->sweep_done = map->n_done;
 	}
 	mutex_unlock(&task->change);
-	if (task->cookies.n > FB_COOKIES_CROWDED)
+	if (READ_ONCE(task->cookies.n) > FB_COOKIES_CROWDED)
 		return;
 	spin_lock_irq(&task->fd->lock);
 	fb_delivery_raise(task, FREEBLOCK_EVENT_ROOM);
