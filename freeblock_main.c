@@ -10,6 +10,7 @@
 #include "disk/idle.h"
 #include "disk/memory.h"
 #include "disk/reader.h"
+#include "disk/waiting.h"
 #include "freeblock_iosched.h"
 #include "sysfs.h"
 #include "tasks/user.h"
@@ -19,6 +20,7 @@ static const struct fb_disk_client *const fb_main_clients[] = {
 	&fb_idle_client,
 	&fb_gap_client,
 	&fb_reader_client,
+	&fb_waiting_client,
 	&fb_sysfs_client,
 	NULL
 };

@@ -47,12 +47,16 @@ void fb_quarantine_init(struct fb_quarantine *b)
  * @granule: sectors of a block
  * @sectors: of the disk
  *
- * Blocks that were in doubt may have been written meanwhile, and bad ones are found again.
+ * Blocks that were in doubt may have been written meanwhile, and bad ones are found again. Zones
+ * end, too, if another model has blocks of another size.
  *
  * Context: the thread that reads for tasks is not running.
  */
 void fb_quarantine_begin(struct fb_quarantine *b, u32 granule, u64 sectors)
 {
+	/* zones are whole blocks */
+	if (b->granule != granule)
+		b->zones = 0;
 	b->granule = granule;
 	b->sectors = sectors;
 	b->doubts = 0;

@@ -14,6 +14,8 @@
 
 /* Ranges are entered in pieces of this many granules; the thread does other work in between. */
 #define FB_COVERAGE_CHUNK 65536
+/* After so many, even within a piece, others may run. */
+#define FB_COVERAGE_STEP 4096
 
 /* The next task, from slot @i on, that the thread reads for; @i moves behind it. */
 static struct freeblock_task *fb_coverage_next_active(const struct fb_coverage *cov, u32 *i)
@@ -119,10 +121,15 @@ struct fb_coverage_walk {
 static void fb_coverage_each_run(struct fb_coverage *cov, u64 first, u64 n, fb_runs_fn fn,
 				 struct fb_coverage_walk *walk)
 {
-	u32 granule = fb_coverage_granule(cov);
+	u64 granule = fb_coverage_granule(cov), end = first + n, past;
 
 	walk->cov = cov;
-	fb_for_each_run(cov->fd->model, granule, first * granule, n * granule, fn, walk);
+	for (; first < end; first = past) {
+		past = min(first + FB_COVERAGE_STEP, end);
+		fb_for_each_run(cov->fd->model, granule, first * granule, (past - first) * granule,
+				fn, walk);
+		cond_resched();
+	}
 }
 
 static void fb_coverage_buf_runs(struct fb_coverage *cov, const struct fb_free_read *buf,
@@ -146,7 +153,6 @@ static void fb_coverage_wanted_runs(struct fb_coverage *cov, const struct fb_bit
 		u64 n = min_t(u64, FB_COVERAGE_CHUNK, map->granules - at);
 
 		fb_coverage_each_run(cov, at, n, fn, walk);
-		cond_resched();
 		at = fb_bitmap_next_wanted(map, at + n, map->granules);
 	}
 }
@@ -164,24 +170,37 @@ static bool fb_coverage_is_wanted(const struct fb_coverage *cov, u64 granule)
 	return false;
 }
 
+/* What the task wants of a run is wanted by some task. */
+static void fb_coverage_join(struct fb_coverage *cov, const struct freeblock_task *task, u64 first,
+			     u32 n, u32 group)
+{
+	const struct fb_bitmap *map = &task->map;
+	u64 end = first + n, past;
+
+	for (first = fb_bitmap_next_wanted(map, first, end); first < end;
+	     first = fb_bitmap_next_wanted(map, past, end)) {
+		past = find_next_zero_bit(map->wanted, end, first);
+		fb_bitmap_want(&cov->all, first, past - first, group);
+	}
+}
+
 static void fb_coverage_join_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct fb_coverage_walk *walk = ctx;
-	u32 i;
 
-	for (i = 0; i < n; i++)
-		if (fb_bitmap_is_wanted(&walk->task->map, first + i))
-			fb_bitmap_want(&walk->cov->all, first + i, 1, group);
+	fb_coverage_join(walk->cov, walk->task, first, n, group);
 }
 
+/* Of a run, only what some task still wants is wanted. */
 static void fb_coverage_leave_run(void *ctx, u64 first, u32 n, u32 group)
 {
 	struct fb_coverage_walk *walk = ctx;
-	u32 i;
+	const struct freeblock_task *task;
+	u32 i = 0;
 
-	for (i = 0; i < n; i++)
-		if (!fb_coverage_is_wanted(walk->cov, first + i))
-			fb_bitmap_unwant(&walk->cov->all, first + i, 1, group);
+	fb_bitmap_unwant(&walk->cov->all, first, n, group);
+	while ((task = fb_coverage_next_active(walk->cov, &i)))
+		fb_coverage_join(walk->cov, task, first, n, group);
 }
 
 static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task *task)

@@ -196,8 +196,6 @@ static u64 fb_delivery_cookie(struct freeblock_task *task, u64 granule)
 {
 	u64 value;
 
-	if (!READ_ONCE(task->cookies.n))
-		return 0;
 	spin_lock(&task->cookie_lock);
 	value = fb_cookie_find(&task->cookies, granule);
 	spin_unlock(&task->cookie_lock);
@@ -245,10 +243,11 @@ static bool fb_delivery_block(struct freeblock_task *task, struct fb_free_read *
  */
 static bool fb_delivery_claim(struct freeblock_task *task, struct fb_free_read *buf)
 {
-	u32 bit = BIT(task->slot);
 	bool ours;
+	u32 bit;
 
 	spin_lock_irq(&task->fd->lock);
+	bit = BIT(task->slot);
 	ours = buf->state == FB_FREE_READ_DELIVER && buf->pending & bit &&
 	       task->fd->cov->task[task->slot] == task;
 	if (ours && buf->dirty) {
@@ -353,7 +352,7 @@ void fb_delivery_sweep(struct freeblock_task *task)
 		task->sweep_done = map->n_done;
 	}
 	mutex_unlock(&task->change);
-	if (task->cookies.n > FB_COOKIES_CROWDED)
+	if (READ_ONCE(task->cookies.n) > FB_COOKIES_CROWDED)
 		return;
 	spin_lock_irq(&task->fd->lock);
 	fb_delivery_raise(task, FREEBLOCK_EVENT_ROOM);

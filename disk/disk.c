@@ -408,12 +408,21 @@ static void fb_disk_cull(void)
 	}
 }
 
+static void fb_disk_set_gone(struct fb_disk *fd, bool gone)
+{
+	lockdep_assert_held(&fb_disks_mutex);
+	spin_lock_irq(&fd->lock);
+	WRITE_ONCE(fd->gone, gone);
+	fb_disk_tell_changed(fd);
+	wake_up(&fd->wait);
+	spin_unlock_irq(&fd->lock);
+}
+
 /* The gendisk has been removed. */
 static void fb_disk_retire(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fb_disks_mutex);
-	WRITE_ONCE(fd->gone, true);
-	wake_up(&fd->wait);
+	fb_disk_set_gone(fd, true);
 	if (fd->q)
 		return;
 	if (fd->id[0])
@@ -521,7 +530,7 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 /* The disk has come back, perhaps under another name. */
 static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 {
-	WRITE_ONCE(fd->gone, false);
+	fb_disk_set_gone(fd, false);
 	if (!strcmp(fd->name, name))
 		return;
 	fb_disk_yield_name(name);

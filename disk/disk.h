@@ -225,7 +225,8 @@ static inline u32 fb_disk_tasks(const struct fb_disk *fd)
  * struct fb_disk_client - callbacks about a disk for another part of the module; any may be NULL
  * @init: the disk is seen for the first time, queue frozen; cannot fail
  * @attach: a scheduler is about to attach, queue frozen; the gendisk may be NULL
- * @changed: the disk has another scheduler, or is now scheduled or no longer; fb_disk.lock held
+ * @changed: the disk has another scheduler, is now scheduled or no longer, has gone or has come
+ *	back; fb_disk.lock held
  * @model_swapped: the model has been replaced; fb_disk.lock held
  * @detached: its scheduler has detached, queue frozen; may sleep but must not wait for I/O
  * @cpu_offline: a CPU goes offline, blk-mq will then wait for requests; may sleep

@@ -82,6 +82,20 @@ void fb_waiting_arrive(struct fb_disk *fd)
 			wake_up(&fd->wait);
 }
 
+/* Consumers may wait for a disk that is gone though their tasks are paused or want nothing. */
+static void fb_waiting_disk_changed(struct fb_disk *fd)
+{
+	u32 i;
+
+	for (i = 0; fd->cov && i < FREEBLOCK_TASKS; i++)
+		if (fd->cov->task[i])
+			fb_delivery_raise(fd->cov->task[i], FREEBLOCK_EVENT_CHANGED);
+}
+
+const struct fb_disk_client fb_waiting_client = {
+	.changed = fb_waiting_disk_changed,
+};
+
 static u64 fb_waiting_task_due_ns(const struct freeblock_task *task, u64 now)
 {
 	const struct fb_disk *fd = task->fd;

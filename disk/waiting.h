@@ -7,6 +7,10 @@
 
 #include "disk/task_state.h"
 
+struct fb_disk_client;
+
+extern const struct fb_disk_client fb_waiting_client;
+
 void fb_waiting_arrive(struct fb_disk *fd);
 u64 fb_waiting_due_ns(struct fb_disk *fd);
 void fb_waiting_update(struct fb_coverage *cov);

@@ -72,8 +72,8 @@ enum freeblock_add_flags {
  * @FREEBLOCK_EVENT_CAUGHT_UP: everything that was added so far is delivered; only with
  *	FREEBLOCK_KEEP, and once after additions
  * @FREEBLOCK_EVENT_ROOM: FREEBLOCK_RANGES_MAX ranges can be added again
- * @FREEBLOCK_EVENT_CHANGED: the state or freeblock_progress.waiting_for has changed, and may
- *	have changed again since; not at the end, which freeblock_ops.ended() reports
+ * @FREEBLOCK_EVENT_CHANGED: the state, freeblock_progress.waiting_for or .gone may have changed,
+ *	and may have changed again since; not at the end, which freeblock_ops.ended() reports
  */
 enum freeblock_event {
 	FREEBLOCK_EVENT_CAUGHT_UP = BIT(0),

@@ -542,8 +542,9 @@ ssize_t fb_job_read_coverage(struct fb_job **slot, const char *id, char *buf, lo
 	return ret;
 }
 
-/* begin an empty pass from a header, which must be this disk's */
-static int fb_job_restore(struct fb_job *job, const char *id, const struct fb_job_header *h)
+/* begin an empty pass from a header, which must be this disk's; @more bytes of the map follow */
+static int fb_job_restore(struct fb_job *job, const char *id, const struct fb_job_header *h,
+			  size_t more)
 {
 	struct fb_job_pass before = job->pass;
 	struct fb_job_header own;
@@ -564,6 +565,10 @@ static int fb_job_restore(struct fb_job *job, const char *id, const struct fb_jo
 				    "coverage: it has %llu blocks of %u sectors, the disk has %llu of %u",
 				    le64_to_cpu(h->blocks), le32_to_cpu(h->granule),
 				    le64_to_cpu(own.blocks), le32_to_cpu(own.granule));
+	else if (more > job->pass.covered->bytes)
+		ret = fb_job_refuse(job, -EINVAL,
+				    "coverage: %zu bytes follow the header, the map has %zu", more,
+				    job->pass.covered->bytes);
 	if (ret)
 		swap(job->pass, before);
 	freeblock_coverage_destroy(before.covered);
@@ -580,7 +585,7 @@ static int fb_job_take_piece(struct fb_job *job, const char *id, const char *buf
 	if (job->active)
 		return fb_job_refuse(job, -EBUSY, "coverage: it is running: stop it first");
 	if (!off && count >= header) {
-		ret = fb_job_restore(job, id, (const void *)buf);
+		ret = fb_job_restore(job, id, (const void *)buf, count - header);
 		if (ret)
 			return ret;
 	}

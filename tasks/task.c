@@ -304,15 +304,6 @@ static int fb_task_lay_cookies(struct freeblock_task *task, const struct freeblo
 	return ret;
 }
 
-/* exchange a task's cookies for @c, whose memory is charged as well */
-static void fb_task_swap_cookies(struct freeblock_task *task, struct fb_cookies *c)
-{
-	lockdep_assert_held(&task->change);
-	spin_lock(&task->cookie_lock);
-	swap(task->cookies, *c);
-	spin_unlock(&task->cookie_lock);
-}
-
 static void fb_task_free_cookies(struct fb_cookies *c)
 {
 	u64 bytes = fb_cookie_bytes(c);
@@ -332,7 +323,10 @@ static bool fb_task_has_cookies(const struct freeblock_task *task,
 	return some;
 }
 
-/* post changes after their cookies, or neither */
+/*
+ * Post changes with their cookies, or neither: no block may come with the user_data of a change
+ * that is refused.
+ */
 static int fb_task_post_with_cookies(struct freeblock_task *task,
 				     const struct freeblock_range *ranges, u32 n,
 				     struct list_head *ops)
@@ -346,10 +340,11 @@ static int fb_task_post_with_cookies(struct freeblock_task *task,
 	ret = fb_task_lay_cookies(task, ranges, n, &cookies);
 	if (ret)
 		return ret;
-	fb_task_swap_cookies(task, &cookies);
+	spin_lock(&task->cookie_lock);
 	ret = fb_task_post(task, ops, n);
-	if (ret)
-		fb_task_swap_cookies(task, &cookies);
+	if (!ret)
+		swap(task->cookies, cookies);
+	spin_unlock(&task->cookie_lock);
 	fb_task_free_cookies(&cookies);
 	return ret;
 }
@@ -761,7 +756,7 @@ void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progr
 	p->stopping = task->state == FB_TASK_STOPPING ||
 		      (task->state == FB_TASK_OVER && task->end == FREEBLOCK_STOPPED);
 	p->gone = READ_ONCE(task->fd->gone);
-	p->room = task->cookies.n <= FB_COOKIES_CROWDED &&
+	p->room = READ_ONCE(task->cookies.n) <= FB_COOKIES_CROWDED &&
 		  !fb_task_has_room(task, FREEBLOCK_RANGES_MAX);
 	p->waiting_for = task->waiting_for;
 	spin_unlock_irqrestore(&task->fd->lock, flags);

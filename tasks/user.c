@@ -289,11 +289,13 @@ static int fb_user_dress_task(struct fb_user_file *ff, struct freeblock_task *ta
 	return ret ? ret : fb_user_make_coverage(ff, task, disk);
 }
 
+/* a command may even have no name at all */
 static void fb_user_make_word(char *name)
 {
-	for (; *name; name++)
+	do {
 		if (*name <= ' ' || *name > '~')
 			*name = '_';
+	} while (*++name);
 }
 
 static u32 fb_user_flags(u32 flags)
@@ -521,6 +523,8 @@ static void fb_user_write_coverage(struct fb_user_file *ff, const struct freeblo
 	u64 at = fb_user_first_block(ff) + b->first, i;
 
 	for (i = 0; i < b->count; i++, at++) {
+		if (!(i % BITS_PER_TYPE(u64)))
+			cond_resched();
 		if (bits[i / 8] >> i % 8 & 1)
 			map[at / 64] |= cpu_to_le64(1ULL << at % 64);
 		else
