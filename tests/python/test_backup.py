@@ -598,30 +598,5 @@ class Words(unittest.TestCase):
                 snapshot.Origin("data")
 
 
-class Summary(unittest.TestCase):
-    """tools/examples/summary."""
-
-    def test_merged(self):
-        """Examples measured now replace theirs, others stay."""
-        with tempfile.TemporaryDirectory() as build:
-            def run():
-                done = subprocess.run([os.path.join(TOP, "tools", "examples", "summary"), build],
-                                      text=True, stdout=subprocess.PIPE, check=True)
-                return done.stdout.strip()
-
-            self.assertEqual(run(), "no example was measured")
-            path = os.path.join(build, "examples", "summary.json")
-            os.makedirs(os.path.dirname(path))
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump({"backup": {"bytes": 1}, "other": {"x": 2}}, file)
-            folder = os.path.join(build, "check", "lab-b-backup-stock-icount-", "files")
-            os.makedirs(folder)
-            with open(os.path.join(folder, "examples.json"), "w", encoding="utf-8") as file:
-                json.dump({"backup": {"bytes": 3}}, file)
-            self.assertEqual(run(), path)
-            with open(path, encoding="utf-8") as file:
-                self.assertEqual(json.load(file), {"backup": {"bytes": 3}, "other": {"x": 2}})
-
-
 if __name__ == "__main__":
     taptest.main()
