@@ -771,7 +771,8 @@ static __poll_t fb_user_poll(struct file *file, poll_table *wait)
 		events |= EPOLLIN | EPOLLRDNORM;
 	if (p.gone || state == FREEBLOCK_IOC_STOPPED)
 		events |= EPOLLHUP;
-	if (p.room)
+	/* a program that waits for nothing else must hear that there will be no room any more */
+	if (p.room || state == FREEBLOCK_IOC_FINISHED)
 		events |= EPOLLOUT | EPOLLWRNORM;
 	if (state != READ_ONCE(ff->state) ||
 	    fb_user_waiting_for(ff, &p) != READ_ONCE(ff->waiting_for))

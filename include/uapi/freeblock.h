@@ -50,7 +50,8 @@
  * poll() reports
  *
  *	POLLIN		read() would not wait
- *	POLLOUT		freeblock_ioc_setup.ranges_max ranges can be added, removed or promoted
+ *	POLLOUT		freeblock_ioc_setup.ranges_max ranges can be added, removed or promoted;
+ *			or that would fail with ESHUTDOWN, as all has been delivered
  *	POLLPRI		freeblock_ioc_progress.state or .waiting_for has changed since the last
  *			FREEBLOCK_IOC_PROGRESS
  *	POLLHUP		the disk is gone, or the task was stopped

@@ -457,6 +457,7 @@ static int arrays_main(char **argv)
 		continue;
 	is("blocks", progress_of(dev).done, blocks / 2);
 	is("state: finished", progress_of(dev).state, FREEBLOCK_IOC_FINISHED);
+	is("finished: who waits for room hears of it", polled(0) & POLLOUT, POLLOUT);
 	SAYS(ESHUTDOWN, "add: finished", change(dev, FREEBLOCK_IOC_ADD, range, 1, 0));
 	return 0;
 }
