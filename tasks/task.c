@@ -246,6 +246,19 @@ static int fb_task_has_room(const struct freeblock_task *task, u32 n)
 	return task->ntodo + n > FREEBLOCK_RANGES ? -ENOSPC : 0;
 }
 
+/* room that there is stays: only a holder of freeblock_task.change takes some */
+static int fb_task_check_room(struct freeblock_task *task, u32 n)
+{
+	unsigned long flags;
+	int ret;
+
+	lockdep_assert_held(&task->change);
+	spin_lock_irqsave(&task->fd->lock, flags);
+	ret = fb_task_has_room(task, n);
+	spin_unlock_irqrestore(&task->fd->lock, flags);
+	return ret;
+}
+
 /* queue @n changes for the thread; on failure none */
 static int fb_task_post(struct freeblock_task *task, struct list_head *ops, u32 n)
 {
@@ -346,10 +359,15 @@ static int fb_task_post_with_cookies(struct freeblock_task *task,
 	ret = fb_task_lay_cookies(task, ranges, n, &cookies);
 	if (ret)
 		return ret;
-	fb_task_swap_cookies(task, &cookies);
-	ret = fb_task_post(task, ops, n);
-	if (ret)
+	/* no block may come with the value of a range that is refused */
+	ret = fb_task_check_room(task, n);
+	if (!ret) {
 		fb_task_swap_cookies(task, &cookies);
+		ret = fb_task_post(task, ops, n);
+		/* it was stopped this very moment */
+		if (ret)
+			fb_task_swap_cookies(task, &cookies);
+	}
 	fb_task_free_cookies(&cookies);
 	return ret;
 }
