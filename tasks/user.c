@@ -439,6 +439,8 @@ static int fb_user_change(struct fb_user_file *ff, unsigned int cmd,
 		ret = freeblock_task_remove(ff->task, ranges, r->nranges);
 	else
 		ret = freeblock_task_promote(ff->task, ranges, r->nranges);
+	if (!ret && cmd == FREEBLOCK_IOC_ADD)
+		fb_user_queue_added(&ff->queue);
 	ret = fb_user_refuse_ranges(ff, ret);
 free:
 	kvfree(ranges);
