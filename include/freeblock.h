@@ -181,6 +181,8 @@ struct freeblock_ops {
  *	consumer that sleeps in its callback must return
  * @room: FREEBLOCK_RANGES_MAX ranges can be added, removed or promoted now
  * @gone: the disk is gone; it may come back
+ * @caught_up: all that was added so far is delivered, and that was or is being told
+ *	(FREEBLOCK_EVENT_CAUGHT_UP)
  * @waiting_for: what keeps a running task from reading
  */
 struct freeblock_progress {
@@ -194,6 +196,7 @@ struct freeblock_progress {
 	bool stopping;
 	bool room;
 	bool gone;
+	bool caught_up;
 	enum freeblock_wait waiting_for;
 };
 

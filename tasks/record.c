@@ -49,11 +49,11 @@ u32 fb_record_next(const struct fb_record_ring *ring, size_t size,
 		.header_bytes = sizeof(*record),
 		.type = ring->slot[i].type,
 		.status = ring->slot[i].status,
-		.first = ring->slot[i].first,
-		.user_data = ring->slot[i].user_data,
 	};
 	if (record->type != FREEBLOCK_RECORD_BLOCKS)
 		return sizeof(*record) <= size;
+	record->first = ring->slot[i].first;
+	record->user_data = ring->slot[i].user_data;
 	for (n = 0; n < ring->filled; n++) {
 		const struct fb_record_slot *slot = &ring->slot[i];
 		size_t bytes = fb_record_bytes(slot, ring->has_data);

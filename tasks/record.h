@@ -12,7 +12,7 @@
 /**
  * struct fb_record_slot - a block, or an event, that waits to be read
  * @first: its first sector, from the start of the block device
- * @user_data: as in struct freeblock_record
+ * @user_data: as in struct freeblock_record; of an event: fb_user_queue.adds
  * @sectors: its length; 0: an event
  * @type: FREEBLOCK_RECORD_BLOCKS or the event's
  * @status: FREEBLOCK_RECORD_OK and others

@@ -756,6 +756,7 @@ void freeblock_task_progress(struct freeblock_task *task, struct freeblock_progr
 	p->stopping = task->state == FB_TASK_STOPPING ||
 		      (task->state == FB_TASK_OVER && task->end == FREEBLOCK_STOPPED);
 	p->gone = READ_ONCE(task->fd->gone);
+	p->caught_up = task->caught_up;
 	p->room = READ_ONCE(task->cookies.n) <= FB_COOKIES_CROWDED &&
 		  !fb_task_has_room(task, FREEBLOCK_RANGES_MAX);
 	p->waiting_for = task->waiting_for;

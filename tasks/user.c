@@ -441,6 +441,8 @@ static int fb_user_change(struct fb_user_file *ff, unsigned int cmd,
 		ret = freeblock_task_remove(ff->task, ranges, r->nranges);
 	else
 		ret = freeblock_task_promote(ff->task, ranges, r->nranges);
+	if (!ret && cmd == FREEBLOCK_IOC_ADD)
+		fb_user_queue_added(&ff->queue);
 	ret = fb_user_refuse_ranges(ff, ret);
 free:
 	kvfree(ranges);
@@ -775,7 +777,8 @@ static __poll_t fb_user_poll(struct file *file, poll_table *wait)
 		events |= EPOLLIN | EPOLLRDNORM;
 	if (p.gone || state == FREEBLOCK_IOC_STOPPED)
 		events |= EPOLLHUP;
-	if (p.room)
+	/* a program that waits for nothing else must hear that there will be no room any more */
+	if (p.room || state == FREEBLOCK_IOC_FINISHED)
 		events |= EPOLLOUT | EPOLLWRNORM;
 	if (state != READ_ONCE(ff->state) ||
 	    fb_user_waiting_for(ff, &p) != READ_ONCE(ff->waiting_for))

@@ -168,7 +168,7 @@ void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task,
 }
 
 /**
- * fb_user_queue_put_event() - queue a record of an event
+ * fb_user_queue_put_event() - queue a record that all has been delivered, unless more was added
  * @q: the queue
  * @task: its task
  * @type: the record's
@@ -177,12 +177,31 @@ void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task,
  */
 void fb_user_queue_put_event(struct fb_user_queue *q, struct freeblock_task *task, u16 type)
 {
-	const struct fb_record_slot slot = { .type = type };
+	struct fb_record_slot slot = { .type = type };
+	struct freeblock_progress progress;
 
 	if (!fb_user_queue_wait(q, task))
 		return;
+	/* pairs with fb_user_queue_added(): what is not counted here is known to the task */
+	slot.user_data = smp_load_acquire(&q->adds);
+	freeblock_task_progress(task, &progress);
+	if (!progress.caught_up)
+		return;
+	WRITE_ONCE(q->told, slot.user_data);
 	atomic_inc(&q->events);
 	fb_user_queue_push(q, &slot);
+}
+
+/**
+ * fb_user_queue_added() - events that wait to be read are no longer true: ranges were added
+ * @q: the queue
+ *
+ * Context: any, one call at a time; the ranges were added before.
+ */
+void fb_user_queue_added(struct fb_user_queue *q)
+{
+	/* pairs with fb_user_queue_put_event() */
+	smp_store_release(&q->adds, q->adds + 1);
 }
 
 /**
@@ -260,6 +279,19 @@ static void fb_user_queue_drop(struct fb_user_queue *q, u32 n)
 	wake_up(&q->space);
 }
 
+/* drop events that were queued before ranges were added: more is to come */
+static void fb_user_queue_drop_stale(struct fb_user_queue *q)
+{
+	while (atomic_read_acquire(&q->filled)) {
+		const struct fb_record_slot *slot = &q->slot[q->tail];
+
+		if (slot->type == FREEBLOCK_RECORD_BLOCKS ||
+		    slot->user_data == READ_ONCE(q->adds))
+			return;
+		fb_user_queue_drop(q, 1);
+	}
+}
+
 /* a record leaves the ring only when all of it was copied; returns 0 if there is none */
 static ssize_t fb_user_queue_take(struct fb_user_queue *q, char __user *to, size_t size)
 {
@@ -269,7 +301,11 @@ static ssize_t fb_user_queue_take(struct fb_user_queue *q, char __user *to, size
 	u32 n;
 
 	lockdep_assert_held(&q->reader);
-	while ((ring.filled = atomic_read_acquire(&q->filled))) {
+	for (;;) {
+		fb_user_queue_drop_stale(q);
+		ring.filled = atomic_read_acquire(&q->filled);
+		if (!ring.filled)
+			break;
 		ring.tail = q->tail;
 		n = fb_record_next(&ring, size - done, &record);
 		if (!n && !done) {
@@ -363,5 +399,9 @@ ssize_t fb_user_queue_read(struct fb_user_queue *q, struct freeblock_task *task,
  */
 bool fb_user_queue_is_readable(const struct fb_user_queue *q)
 {
-	return fb_user_queue_has_ended(q) || atomic_read(&q->filled);
+	int filled = atomic_read(&q->filled), events = atomic_read(&q->events);
+
+	/* stale events are no records; but if they fill the ring only read() makes room */
+	return fb_user_queue_has_ended(q) || filled > events || filled >= (int)q->slots ||
+	       (filled && READ_ONCE(q->told) == READ_ONCE(q->adds));
 }

@@ -31,6 +31,8 @@
  * @tail: the next block to be read; guarded by @reader
  * @filled: blocks between @tail and @head
  * @events: those of them that are events
+ * @adds: how often ranges were added: an event that was queued before the last time is stale
+ * @told: @adds when an event was last queued; written by the callback only
  * @coverage: blocks that were read() without error; or NULL. Belongs to the queue
  * @stalled: the callback waits for room
  * @needed: bytes of the record that did not fit a reader's buffer
@@ -53,6 +55,8 @@ struct fb_user_queue {
 	u32 tail;
 	atomic_t filled;
 	atomic_t events;
+	u64 adds;
+	u64 told;
 	struct freeblock_coverage *coverage;
 	bool stalled;
 	size_t needed;
@@ -71,6 +75,7 @@ void fb_user_queue_close(struct fb_user_queue *q);
 void fb_user_queue_put(struct fb_user_queue *q, struct freeblock_task *task,
 		       const struct freeblock_block *block);
 void fb_user_queue_put_event(struct fb_user_queue *q, struct freeblock_task *task, u16 type);
+void fb_user_queue_added(struct fb_user_queue *q);
 void fb_user_queue_end(struct fb_user_queue *q, enum freeblock_end why);
 bool fb_user_queue_has_ended(const struct fb_user_queue *q);
 ssize_t fb_user_queue_read(struct fb_user_queue *q, struct freeblock_task *task, char __user *to,

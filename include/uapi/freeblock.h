@@ -50,7 +50,8 @@
  * poll() reports
  *
  *	POLLIN		read() would not wait
- *	POLLOUT		freeblock_ioc_setup.ranges_max ranges can be added, removed or promoted
+ *	POLLOUT		freeblock_ioc_setup.ranges_max ranges can be added, removed or promoted;
+ *			or that would fail with ESHUTDOWN, as all has been delivered
  *	POLLPRI		freeblock_ioc_progress.state or .waiting_for has changed since the last
  *			FREEBLOCK_IOC_PROGRESS
  *	POLLHUP		the disk is gone, or the task was stopped
@@ -371,8 +372,9 @@ struct freeblock_ioc_reason {
 /* freeblock_record.type; records of other types are to be skipped */
 #define FREEBLOCK_RECORD_BLOCKS 0
 /*
- * All that was added so far has been delivered by the records before this one. Only with
- * FREEBLOCK_IOC_EVENTS and FREEBLOCK_IOC_KEEP; @first, @sectors and @user_data are 0.
+ * All that was added so far has been delivered by the records before this one; when more is
+ * added before it is read(), it does not come. Only with FREEBLOCK_IOC_EVENTS and
+ * FREEBLOCK_IOC_KEEP; @first, @sectors and @user_data are 0.
  */
 #define FREEBLOCK_RECORD_CAUGHT_UP 1
 

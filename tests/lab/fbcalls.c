@@ -457,6 +457,7 @@ static int arrays_main(char **argv)
 		continue;
 	is("blocks", progress_of(dev).done, blocks / 2);
 	is("state: finished", progress_of(dev).state, FREEBLOCK_IOC_FINISHED);
+	is("finished: who waits for room hears of it", polled(0) & POLLOUT, POLLOUT);
 	SAYS(ESHUTDOWN, "add: finished", change(dev, FREEBLOCK_IOC_ADD, range, 1, 0));
 	return 0;
 }
@@ -564,6 +565,14 @@ static int events_main(char **argv)
 	is("once: poll()", polled(200) & POLLIN, 0);
 	SAYS(0, "add again", range_call(FREEBLOCK_IOC_ADD, granule, 2 * granule, 0));
 	is("caught up after", until_caught_up(0), 2 * granule);
+	SAYS(0, "add, and wait for the event", range_call(FREEBLOCK_IOC_ADD, 0, 8 * granule, 5));
+	while (progress_of(dev).queued < 8)
+		usleep(10000);
+	usleep(500000);
+	SAYS(0, "before it is read add more",
+	     range_call(FREEBLOCK_IOC_ADD, 8 * granule, 8 * granule, 5));
+	is("caught up after all of it", until_caught_up(5), 16 * granule);
+	is("once: poll()", polled(200) & POLLIN, 0);
 	SAYS(0, "pause", ioctl(dev, FREEBLOCK_IOC_PAUSE));
 	is("paused: poll()", polled_for(POLLPRI), POLLPRI);
 	progress_of(dev);

@@ -53,12 +53,15 @@ static void test_long(void **state)
 	assert_int_equal(record.sectors, 1U << 31);
 }
 
-/* blocks that mean different things are told apart, and so are events, which are no blocks */
+/*
+ * Blocks that mean different things are told apart, and so are events, which are no blocks; what
+ * the queue notes in an event's slot is not shown.
+ */
 static void test_apart(void **state)
 {
 	const struct fb_record_slot slot[] = {
 		SLOT(0, 1, 8), SLOT(8, 1, 8), SLOT(16, 2, 8),
-		{ .type = FREEBLOCK_RECORD_CAUGHT_UP }, SLOT(24, 2, 8), SLOT(0, 0, 8),
+		{ .type = FREEBLOCK_RECORD_CAUGHT_UP, .user_data = 7 }, SLOT(24, 2, 8), SLOT(0, 0, 8),
 	};
 	struct fb_record_ring ring = { slot, 6, 0, 6, true };
 	struct freeblock_record record;
