@@ -25,6 +25,8 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 
 import csource  # noqa: E402
+import treetest  # noqa: E402
+from treetest import read, report  # noqa: E402
 
 ABI = "Documentation/ABI/testing/sysfs-block-freeblock"
 EXAMPLE_LINES = 60
@@ -32,22 +34,6 @@ DISK = "/sys/kernel/freeblock/<disk>/"
 SCHED = "/sys/block/<disk>/queue/iosched/"
 DEBUG = "/sys/kernel/debug/freeblock/<disk>/"
 PARAMETER = "/sys/module/freeblock/parameters/"
-
-count = failed = 0
-
-
-def report(name, problems):
-    """One line of TAP."""
-    global count, failed
-    count += 1
-    failed += bool(problems)
-    print("not ok %s - %s" % (name, "; ".join(problems)) if problems else "ok " + name, flush=True)
-
-
-def read(path):
-    """A file of the tree."""
-    with open(os.path.join(TOP, path), encoding="utf-8") as file:
-        return file.read()
 
 
 def sources():
@@ -153,9 +139,8 @@ def main():
     for path in ["README.md"] + sorted(glob.glob("Documentation/*.rst", root_dir=TOP)):
         report("%s names what is there" % path, names_missing(read(path), words))
     check_examples()
-    print("1..%d" % count)
-    return 1 if failed else 0
+    treetest.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -10,29 +10,16 @@ import os
 import re
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import treetest  # noqa: E402
+from treetest import read, report  # noqa: E402
+
 HEADER = "include/uapi/freeblock.h"
 ABI = "Documentation/ABI/testing/sysfs-block-freeblock"
 SYZLANG = "tests/fuzz/freeblock.txt"
 OF_POLL = "freeblock_pollfd"    # the kernel's own structure, not ours
 BITS = {"__u16": 16, "__u32": 32, "__s32": 32, "__aligned_u64": 64}
-
-count = failed = 0
-
-
-def report(name, problems):
-    """One line of TAP."""
-    global count, failed
-    count += 1
-    failed += bool(problems)
-    print("not ok %s - %s" % (name, "; ".join(problems)) if problems else "ok " + name, flush=True)
-
-
-def read(path):
-    """A file of the tree."""
-    with open(os.path.join(TOP, path), encoding="utf-8") as file:
-        return file.read()
 
 
 def header_structs(header):
@@ -149,9 +136,8 @@ def main():
     report("found: a call of another structure",
            [] if problems(header, abi, spoilt(text, r"^(ioctl\$\w+_SETUP\(.*)freeblock_ioc_setup",
                                               r"\1freeblock_ioc_api")) else ["not seen"])
-    print("1..%d" % count)
-    return 1 if failed else 0
+    treetest.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -27,6 +27,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "fbdisk.h"
 #include "include/freeblock.h"
 
 static unsigned int slow_us;
@@ -179,21 +180,6 @@ static int fbc_add_ranges(char *text)
 	return 0;
 }
 
-static struct freeblock_task *fbc_create(const char *disk)
-{
-	struct block_device *bdev;
-	struct freeblock_task *task;
-	char path[DISK_NAME_LEN + 5];
-
-	snprintf(path, sizeof(path), "/dev/%s", disk);
-	bdev = blkdev_get_by_path(path, FMODE_READ, NULL);
-	if (IS_ERR(bdev))
-		return ERR_CAST(bdev);
-	task = freeblock_task_create(bdev->bd_disk, "fbconsumer", &fbc_ops, &fbc);
-	blkdev_put(bdev, FMODE_READ);
-	return task;
-}
-
 static int fbc_start(const char *disk, char *ranges)
 {
 	struct fbc_record *record = fbc.record;
@@ -205,7 +191,7 @@ static int fbc_start(const char *disk, char *ranges)
 	memset(&fbc, 0, sizeof(fbc));
 	fbc.record = record;
 	fbc_ops.flags = flags;
-	fbc.task = fbc_create(disk);
+	fbc.task = fbdisk_create_task(disk, "fbconsumer", &fbc_ops, &fbc);
 	if (IS_ERR(fbc.task)) {
 		ret = PTR_ERR(fbc.task);
 		fbc.task = NULL;

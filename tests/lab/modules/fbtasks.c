@@ -34,6 +34,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "fbdisk.h"
 #include "include/freeblock.h"
 
 #define FBT_TASKS (FREEBLOCK_TASKS + 1)
@@ -165,22 +166,6 @@ static void fbt_destroy(struct fbt *t)
 	memset(t, 0, sizeof(*t));
 }
 
-static struct freeblock_task *fbt_create(const char *name, const char *disk,
-					 const struct freeblock_ops *ops, struct fbt *t)
-{
-	struct block_device *bdev;
-	struct freeblock_task *task;
-	char path[DISK_NAME_LEN + 5];
-
-	snprintf(path, sizeof(path), "/dev/%s", disk);
-	bdev = blkdev_get_by_path(path, FMODE_READ, NULL);
-	if (IS_ERR(bdev))
-		return ERR_CAST(bdev);
-	task = freeblock_task_create(bdev->bd_disk, name, ops, t);
-	blkdev_put(bdev, FMODE_READ);
-	return task;
-}
-
 static int fbt_new(const char *name, const char *disk, const char *kind)
 {
 	const struct freeblock_ops *ops = &fbt_ops;
@@ -193,7 +178,7 @@ static int fbt_new(const char *name, const char *disk, const char *kind)
 		ops = &fbt_keep_ops;
 	else if (kind && !strcmp(kind, "medium"))
 		ops = &fbt_medium_ops;
-	t->task = fbt_create(name, disk, ops, t);
+	t->task = fbdisk_create_task(disk, name, ops, t);
 	if (IS_ERR(t->task)) {
 		int ret = PTR_ERR(t->task);
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "refusal.h"
 #include "state.h"
 #include "window.h"
 
@@ -151,7 +152,7 @@ static void test_state(void **state)
 	other = array;
 	strcpy(other.uuid, "1:2:3:5");
 	assert_int_equal(load(&other), -1);
-	assert_non_null(strstr(state_error(), "of another array"));
+	assert_non_null(strstr(refusal(), "of another array"));
 	other = array;
 	other.geometry.layout = 3;
 	assert_int_equal(load(&other), -1);

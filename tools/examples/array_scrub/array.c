@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,26 +11,10 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "refusal.h"
 
 #define PATH_BYTES 256
 #define TEXT_BYTES 128
-
-static char words[512];
-
-const char *array_error(void)
-{
-	return words;
-}
-
-static int refuse(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(words, sizeof(words), format, arguments);
-	va_end(arguments);
-	return -1;
-}
 
 void array_attribute(const struct array *array, const char *name, char *path, size_t size)
 {

@@ -50,22 +50,15 @@ struct array {
  * @array: returned
  * @path: /dev/md0
  *
- * Return: 0; or -1: it cannot be scrubbed, and array_error() says why.
+ * Return: 0; or -1: it cannot be scrubbed, and refusal() says why.
  */
 int array_read(struct array *array, const char *path);
-
-/**
- * array_error() - why it cannot be scrubbed
- *
- * Return: one line.
- */
-const char *array_error(void);
 
 /**
  * array_changed() - whether members have changed, or md synchronises, since array_read()
  * @array: array
  *
- * Return: true if it did; array_error() says what.
+ * Return: true if it did; refusal() says what.
  */
 bool array_changed(const struct array *array);
 

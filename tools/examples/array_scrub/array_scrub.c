@@ -18,6 +18,7 @@
 
 #include "array.h"
 #include "compare.h"
+#include "refusal.h"
 #include "report.h"
 #include "second.h"
 #include "state.h"
@@ -150,7 +151,7 @@ static int again(struct scrub *scrub, const struct window *window, uint64_t firs
 	if (errno)
 		return fail(scrub, "%s: writes cannot be suspended: %s", scrub->array.name,
 			    strerror(errno));
-	return fail(scrub, "%s%s", array_error(), "");
+	return fail(scrub, "%s%s", refusal(), "");
 }
 
 /* All of a window has come */
@@ -261,7 +262,7 @@ static int tick(struct scrub *scrub)
 	scrub->ticks = (now - scrub->began_ns) / (TICK_MS * 1000000ull);
 	scrub->report.seconds = (now - scrub->began_ns) / 1e9;
 	if (array_changed(&scrub->array))
-		return fail(scrub, "%s%s", array_error(), "");
+		return fail(scrub, "%s%s", refusal(), "");
 	if (options.interval && scrub->ticks % options.interval == 0) {
 		report_progress(&scrub->report, scrub->nr_done, waiting(scrub));
 		scrub->taken_at_tick = scrub->report.taken;
@@ -330,7 +331,7 @@ static int begin_windows(struct scrub *scrub, uint64_t multiple)
 	if (options.state)
 		found = state_load(options.state, &scrub->array, &scrub->windows, &scrub->findings);
 	if (found < 0)
-		return fail(scrub, "%s%s", state_error(), "");
+		return fail(scrub, "%s%s", refusal(), "");
 	scrub->report.resumed = found;
 	scrub->nr_done = scrub->windows.nr_done;
 	if (found && !(scrub->windows.length % multiple))
@@ -354,7 +355,7 @@ static int begin(struct scrub *scrub)
 	unsigned int i;
 
 	if (array_read(&scrub->array, options.path))
-		return fail(scrub, "%s%s", array_error(), "");
+		return fail(scrub, "%s%s", refusal(), "");
 	if (suspend_init(&scrub->array))
 		return fail(scrub, "%s: writes cannot be suspended: %s", scrub->array.name,
 			    strerror(errno));

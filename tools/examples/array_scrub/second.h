@@ -55,7 +55,7 @@ void second_exit(struct second *second);
  * @sectors: how many, at most SECOND_SECTORS
  * @findings: list that is added to
  *
- * Return: 0; -1: the array is no longer what it was (array_error()), or writes to it cannot be
+ * Return: 0; -1: the array is no longer what it was (refusal()), or writes to it cannot be
  * suspended (errno is not 0).
  */
 int second_compare(struct second *second, uint64_t first, uint64_t sectors,

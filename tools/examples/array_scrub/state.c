@@ -15,30 +15,13 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "refusal.h"
 #include "state.h"
-
-static char words[512];
-
-const char *state_error(void)
-{
-	return words;
-}
-
-static int refuse(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(words, sizeof(words), format, arguments);
-	va_end(arguments);
-	return -1;
-}
 
 /* The lines that say which array it is */
 static void identify(const struct array *array, char *out, size_t size)

@@ -15,7 +15,7 @@
  * @windows: returned: initialised, if there is such a file
  * @findings: returned: what had been found
  *
- * Return: 1: it is so; 0: there is no such file; -1: state_error() says what is wrong with it.
+ * Return: 1: it is so; 0: there is no such file; -1: refusal() says what is wrong with it.
  */
 int state_load(const char *path, const struct array *array, struct windows *windows,
 	       struct findings *findings);
@@ -31,12 +31,5 @@ int state_load(const char *path, const struct array *array, struct windows *wind
  */
 int state_save(const char *path, const struct array *array, const struct windows *windows,
 	       const struct findings *findings);
-
-/**
- * state_error() - why a file was refused
- *
- * Return: one line.
- */
-const char *state_error(void);
 
 #endif /* SCRUB_STATE_H */
