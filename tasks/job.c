@@ -5,7 +5,7 @@
  * holds the blocks that were good in a pass: it outlives the task, can be read as the file
  * "coverage" at any time, and can be written back so that a later scrub continues from it.
  *
- * Calls: the interface of include/freeblock.h (tasks/task.c), nothing else.
+ * Calls: the interface of include/freeblock.h, and tasks/task.c and disk/disk.c for a disk's name.
  * Locks: fb_job.lock; the table is in Documentation/design.rst.
  */
 #include <linux/blkdev.h>
