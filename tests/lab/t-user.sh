@@ -250,6 +250,11 @@ wait $holder
 expect_eq "a reader and other schedulers" "$(grep -E '^(twice|wrong|missing|end) ' /tmp/copy |
 	tr '\n' ' ')" "twice 0 wrong 0 missing 0 end 0 "
 
+fbread hold /dev/"$disk" > /tmp/paused 2>&1 &
+paused=$!
+wait_for 30 grep -q holds /tmp/paused || die "nobody to pause"
+echo "pause $(task_id)" > "$(fb "$disk")/tasks"
+sleep 2	# what was in flight is read
 hold poll
 old=$disk
 echo 1 > /sys/block/"$disk"/device/delete
@@ -257,6 +262,9 @@ wait $fio
 expect_within "a reader whose disk goes" 30 wait_for 30 [ ! -d /proc/$holder ]
 wait $holder
 expect_eq "hears of it, too" "$(tr '\n' ' ' < /tmp/hold)" "holds poll hangup read ENODEV "
+expect_within "a paused one" 30 wait_for 30 [ ! -d /proc/$paused ]
+wait $paused
+expect_eq "hears of it as well" "$(tr '\n' ' ' < /tmp/paused)" "holds read ENODEV "
 drive_off a
 drive b
 expect_eq "another disk has that name" "$disk" "$old"
