@@ -165,8 +165,8 @@ static void check_track(const struct disk_model *dm, const struct dm_track *t)
 	struct dm_track same;
 
 	fuzz_check(t->cyl < info->cylinders && t->head < info->heads);
-	fuzz_check(t->nsect <= t->spt && t->spt <= dm_spt_most(dm));
-	fuzz_check(!t->nsect || t->spt >= dm_spt_least(dm));
+	fuzz_check(t->nsect <= t->spt && t->spt <= dm_info(dm)->spt_most);
+	fuzz_check(!t->nsect || t->spt >= dm_info(dm)->spt_least);
 	fuzz_check(!t->nsect || t->first_lbn + t->nsect <= info->sectors);
 	fuzz_check(!dm_track_by_index(dm, dm_track_index(dm, t), &same));
 	fuzz_check(same.cyl == t->cyl && same.head == t->head && same.nsect == t->nsect &&
@@ -429,7 +429,7 @@ static void write_end(FILE *f, const char **text, const size_t *len)
 
 static void check_text(const struct dm_spec *spec)
 {
-	struct fb_model_text_error err;
+	struct dm_fault err;
 	struct disk_model *dm = NULL;
 	char *text = NULL;
 	size_t len = 0;
@@ -697,7 +697,7 @@ static void check_words(const char *text, size_t len)
 
 static void try_text(const char *text, size_t len)
 {
-	struct fb_model_text_error err = { 0 };
+	struct dm_fault err = { 0 };
 	struct disk_model *dm = NULL;
 
 	draw_state = crc32_le(~0U, (const u8 *)text, len);
