@@ -61,7 +61,8 @@ static void test_apart(void **state)
 {
 	const struct fb_record_slot slot[] = {
 		SLOT(0, 1, 8), SLOT(8, 1, 8), SLOT(16, 2, 8),
-		{ .type = FREEBLOCK_RECORD_CAUGHT_UP, .user_data = 7 }, SLOT(24, 2, 8), SLOT(0, 0, 8),
+		{ .type = FREEBLOCK_RECORD_CAUGHT_UP, .user_data = 7 },
+		SLOT(24, 2, 8), SLOT(0, 0, 8),
 	};
 	struct fb_record_ring ring = { slot, 6, 0, 6, true };
 	struct freeblock_record record;
