@@ -176,7 +176,7 @@ refused "of other blocks" "it has 6267 blocks of 16 sectors" cp /tmp/wrong "$cov
 { head -c 16 /tmp/kept; printf '\001'; tail -c +18 /tmp/kept; } > /tmp/wrong
 refused "of another size" "blocks of 8 sectors, the disk has 6267" cp /tmp/wrong "$coverage"
 cat /tmp/kept /tmp/kept > /tmp/wrong
-refused "too long" "in order, from the start" cp /tmp/wrong "$coverage"
+refused "too long" "bytes follow the header, the map has" cp /tmp/wrong "$coverage"
 expect_eq "nothing was taken" "$(bits "$coverage")" 0
 echo 0 > /sys/module/freeblock/parameters/memory_mib
 expect_fail "no memory for a map" cp /tmp/kept "$coverage"
