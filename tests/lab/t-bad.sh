@@ -30,9 +30,11 @@ expect_eq "nothing changed" "$(cat "$D/bad_quarantine_kib")" 128
 bad "2401 1 recovery_ms=2000 asc=11"
 bad "2425 1 recovery_ms=2000 asc=11"
 echo 5 > "$D/bad_slow_s"
+# idle reads begin only when what the foreground met has been counted
+echo 1000000 > "$D/idle_wait_us"
 echo "start 0 4096 near" > "$D/scrub" || die "no scrub"
 fio_run burst --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=8 --rw=randread \
-	--bs=4k --norandommap --offset=4m --time_based --runtime=12 --randseed=4
+	--bs=4k --norandommap --offset=4m --time_based --runtime=14 --randseed=4
 expect_eq "burst: no error in the foreground" "$(fio_errors burst)" 0
 expect_eq "burst: met once while there is a foreground" "$(drive_stat d medium_errors)" 1
 expect_eq "burst: one block listed" "$(wc -l < "$D/bad_blocks")" 1
