@@ -107,7 +107,8 @@ LAYOUTS = (API, SETUP, RANGE, RANGES, PROGRESS, URGENCY, BITS, REASON, RECORD)
 
 
 class Record(NamedTuple):
-    """Blocks that came, or an event (type CAUGHT_UP, without sectors)."""
+    """Blocks that came, or an event (type CAUGHT_UP, without sectors: all came that was wanted
+    when the record was read from the module; what was wanted since may still come)."""
 
     first: int
     sectors: int
