@@ -20,15 +20,15 @@ _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def slowness():
-    """How much slower than there a CPU is, 1 at least. The best loop is one that nobody
-    interrupted, so that this is the machine and not its load."""
+    """How much slower than there a CPU is, 1 at least: in CPU time, and by the best loop, so
+    that this is the machine and not its load."""
     best = 1e9
     for _ in range(7):
-        began = time.perf_counter()
+        began = time.process_time()
         number = 0
         for step in range(LOOPS):
             number = (number * 31 + step) & 0xffffff
-        best = min(best, time.perf_counter() - began)
+        best = min(best, time.process_time() - began)
     return max(1.0, best / LOOP_S)
 
 
