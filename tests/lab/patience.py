@@ -10,7 +10,7 @@ import time
 # The best of some loops on the two cores that the limits were set on
 LOOP_S = 0.040
 LOOPS = 400000
-POLL_S = 0.5
+POLL_S = 1
 # What reports goes on until so much of its limit has passed in silence, and so many limits
 SILENCE = 1 / 3
 MOST = 3
