@@ -17,6 +17,7 @@ help:
 	@echo '                   DRIVE= POLICY= CONSERVATISM_US= RUNTIME_S= NOISE= SEED= vary it'
 	@echo 'make check         all tests; the last line says how many passed'
 	@echo '                   ONLY=regex runs the tests whose name matches'
+	@echo 'make draws         how much a lab script'"'"'s figures vary: TEST=t-mechdisk N=10'
 	@echo 'make modules       freeblock.ko for the installed 6.1 headers (KDIR= for others)'
 	@echo 'make modules-debug the same for the lab'"'"'s debug kernel (built once, some ten minutes)'
 	@echo 'make install       freeblock.ko into /lib/modules of the running kernel (as root)'
@@ -67,6 +68,11 @@ check: modules modules-debug
 	@status=0; $(PYTHON) tests/check --build '$(BUILD)' $(if $(ONLY),--only '$(ONLY)') || \
 		status=$$?; \
 	$(PYTHON) tools/examples/summarise --build '$(BUILD)' >&2; exit $$status
+
+# Bounds are set from this (lab.rst)
+.PHONY: draws
+draws: setup
+	@tests/lab/draws --build '$(BUILD)' $(if $(N),-n '$(N)') '$(or $(TEST),t-mechdisk)'
 
 .PHONY: style
 style: setup

@@ -12,8 +12,10 @@ import importlib.util
 import io
 import os
 import signal
+import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -126,16 +128,144 @@ def test_signals():
         signal.signal(number, old)
 
 
+def waited(limit, share=1.0, reports=lambda second: 0, end=None):
+    """How long patience.wait() waits on a clock of its own for what ends then, if it does."""
+    clock = [0.0]
+
+    def ended(seconds):
+        clock[0] += seconds
+        return end is not None and clock[0] >= end
+
+    seen = check.patience.wait(ended, limit, lambda seconds: seconds * share,
+                               lambda: reports(clock[0]), lambda: clock[0])
+    return seen, clock[0]
+
+
 def test_patience():
-    """With three processes a CPU, a limit of three seconds is nine."""
-    for crowd in (1, 3):
-        waited = []
-        ended = check.patience.wait(waited.append, 3, lambda c=crowd: c)
-        report("with %d a CPU, 3 s are %d s" % (crowd, 3 * crowd),
-               not ended and abs(sum(waited) - 3 * crowd) < 0.01 and len(waited) < 9, waited)
-    report("an end is seen", check.patience.wait(lambda s: True, 3))
-    report("no machine is faster than the one that limits were set on",
-           check.patience.slowness() >= 1 and check.patience.crowd() >= 1)
+    """Limits with what is charged, and with reports.
+
+    Seen to fail: wait() without reports; without an end of what reports for ever; silence of
+    the whole limit; charge() of all seconds; of the CPU time of those that sleep."""
+    patience = check.patience
+    for name, got, want in (
+            ("silent: its limit", waited(30), (False, 30)),
+            ("silent, with a third of a CPU: three times its limit", waited(30, 1 / 3),
+             (False, 90)),
+            ("an end is seen", waited(30, end=12), (True, 12)),
+            ("what reported early and hangs: its limit", waited(30, reports=lambda s: s >= 15),
+             (False, 30)),
+            ("what reported late has a third of it more",
+             waited(30, reports=lambda s: s >= 25), (False, 35)),
+            ("what still reports comes to its end",
+             waited(30, reports=lambda s: s // 8, end=70), (True, 70)),
+            ("but not for ever", waited(30, reports=lambda s: s // 8), (False, 90))):
+        report("patience: " + name, got[0] == want[0] and abs(got[1] - want[1]) <= 1, got)
+    report("no machine is faster than the one that limits were set on", patience.slowness() >= 1)
+
+
+class Looks(check.patience.Work):
+    """Work that is said: seconds of CPU used, threads that want one."""
+
+    def __init__(self, *looks):
+        super().__init__(0)
+        self.looks = iter(looks)
+
+    def look(self):
+        return next(self.looks)
+
+
+def often(condition):
+    """Whether it comes true."""
+    for _ in range(3000):
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_work():
+    patience = check.patience
+    many = os.cpu_count() or 1
+    for name, looks, want in (
+            ("all asleep: all of it counts", ((0.1, 0),), 10),
+            ("one that works: all of it", ((10, 1),), 10),
+            ("one that has a quarter of a CPU: a quarter", ((2.5, 1),), 2.5),
+            ("as many as there are CPUs, with a quarter of each", ((2.5 * many, many),), 2.5),
+            ("one that gets nothing: something still", ((0, 1),), 10 * patience.LEAST)):
+        got = Looks(*looks).charge(10)
+        report("work: " + name, abs(got - want) < 1e-6, got)
+    twice = Looks((4, 1), (6, 1))
+    got = (twice.charge(10), twice.charge(10))
+    report("work: CPU time counts once", got == (4, 2), got)
+    # a session of its own, below a shell that sleeps
+    process = subprocess.Popen(["sh", "-c", "setsid sh -c 'while :; do :; done' & echo $!; wait"],
+                               stdout=subprocess.PIPE, text=True)
+    try:
+        busy = int(process.stdout.readline())
+        work = patience.Work(process.pid)
+        report("work: a grandchild's is seen", often(lambda: work.look()[0] > 0.1 and
+                                                     work.look()[1] >= 1), work.look())
+        os.kill(busy, signal.SIGSTOP)
+        report("work: one that is stopped wants no CPU", often(lambda: work.look()[1] == 0))
+    finally:
+        os.kill(busy, signal.SIGKILL)
+        process.wait()
+
+
+def test_forecast():
+    """Seen to fail: what runs counted in full; the pace left out; the longest left out."""
+    with tempfile.TemporaryDirectory() as out:
+        tests = [check.Test(name, [], None, out) for name in "abcd"]
+        path = os.path.join(out, "took.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('{"a": 60, "b": 100, "c": 120, "d": 40}')
+        cast = check.Forecast(tests, 2, path)
+        got = [cast.seconds(0)]
+        for test in tests[:2]:
+            cast.begin(test, 0)
+        got += [cast.seconds(50)]
+        cast.end(tests[0], 180)
+        got += [cast.seconds(180)]
+        for test in tests[1:]:
+            cast.begin(test, 180)
+            cast.end(test, 200)
+        got += [cast.seconds(200)]
+        # half of all of it; the longest alone; that at half the pace
+        want = [160, 120, 2 * 120, 0]
+        report("forecast: time left", [round(s) for s in got] == want, got)
+        again = check.Forecast(tests, 1, path)
+        report("forecast: it is kept for the next time", round(again.seconds(0)) == 180 + 3 * 20,
+               again.left)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("[")
+        report("forecast: one that is damaged does not matter",
+               check.Forecast(tests, 2, path).seconds(0) == 2 * check.Test.guess_s)
+
+
+def test_lines():
+    """What is printed of a run: a line for each test, what is missed and failed, the count.
+
+    Seen to fail: missed promises counted as failures, or not at all."""
+    with tempfile.TemporaryDirectory() as out:
+        said = {"good": "ok a\n1..1", "known": "ok a\nnot ok p # MISSED by 2\n1..2",
+                "bad": "not ok b\n1..1"}
+        tests = [check.Test(name, ["echo", text], check.count_tap, out)
+                 for name, text in said.items()]
+        runner = check.Runner(tests, 1, os.path.join(out, "took.json"))
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            for test in tests:
+                runner.one(test)
+            status = runner.finish()
+        lines = printed.getvalue().splitlines()
+        # one that failed says what
+        report("lines: one a test, with what is left", len(lines) == 3 + 1 + 4 + 1 and all(
+            ", %d of 3, 0 min left] " % number in line
+            for number, line in enumerate(lines[:3], 1)), lines)
+        report("lines: what is missed is listed", "  known: p # MISSED by 2" in lines and
+               runner.total.missed == ["known: p # MISSED by 2"], lines)
+        report("lines: the last one counts", lines[-1] == "2 passed, 1 failed" and status == 1,
+               lines)
 
 
 def test_ways():
@@ -163,6 +293,9 @@ test_tap()
 test_commands()
 test_signals()
 test_patience()
+test_work()
+test_forecast()
+test_lines()
 test_ways()
 print("1..%d" % count)
 sys.exit(1 if failed else 0)

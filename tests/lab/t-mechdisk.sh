@@ -235,7 +235,8 @@ expect_eq "no write lost for want of memory" "$(drive_stat b store_failures)" 0
 
 ### Punctuality: a measurement is none if one command is over 10 us late (lab.rst). While
 ### disks are torn down beside it one may be (10956 ns were seen), so the promise is held
-### against five draws of its own; in the torment the mean counts, and that they are few.
+### against five draws of its own (at most 2260 ns); in the torment the mean counts, and that
+### they are few.
 
 if [ "$LAB_CLOCK" = icount ]; then
 	note "beside: lateness mean $(drive_stat b late_mean_ns) ns, max $(drive_stat b late_max_ns) ns"
@@ -249,8 +250,8 @@ if [ "$LAB_CLOCK" = icount ]; then
 		over=$((over + $(drive_stat b late_over_10us)))
 		note "seed $seed: lateness max $(drive_stat b late_max_ns) ns"
 	done
-	expect_mean "five draws: mean lateness, ns (761 to 795 in six)" 700 850 $means
-	expect_eq "five draws: completions are punctual to 10 us (at most 2260 ns in six)" $over 0
+	expect_mean "five draws: mean lateness, ns" 700 850 $means
+	promise "five draws: completions over 10 us late" $over le 0
 fi
 
 expect_within "rmmod with a drive on" 30 unload_module mechdisk

@@ -2,7 +2,8 @@
 """Count TAP lines: what a guest script says about its own checks.
 
 A script says "ok NAME" or "not ok NAME - reason" for each check, "ok NAME #
-SKIP reason" for one that does not apply, and at its very end the plan "1..N".
+SKIP reason" for one that does not apply, "not ok NAME # MISSED reason" for a promise that is
+known to be missed, and at its very end the plan "1..N".
 A script that dies early prints no plan; the plan is what tells a complete
 run from a broken one, so its absence or a wrong number is a failure.
 """
@@ -10,7 +11,7 @@ run from a broken one, so its absence or a wrong number is a failure.
 import re
 from collections import namedtuple
 
-Tap = namedtuple("Tap", "passed failed skipped plan errors")
+Tap = namedtuple("Tap", "passed failed skipped plan errors missed")
 
 _LINE = re.compile(r"^(ok|not ok)\b\s*(?:\d+\s+)?(?:-\s+)?(.*)$")
 _PLAN = re.compile(r"^1\.\.(\d+)\s*$")
@@ -18,7 +19,7 @@ _PLAN = re.compile(r"^1\.\.(\d+)\s*$")
 
 def parse(text):
     """Tap of `text`: lists of names, and of errors in the protocol itself."""
-    passed, failed, skipped, plans, errors = [], [], [], [], []
+    passed, failed, skipped, missed, plans, errors = [], [], [], [], [], []
     for line in text.replace("\r", "").split("\n"):
         plan = _PLAN.match(line)
         if plan:
@@ -31,12 +32,12 @@ def parse(text):
             errors.append("a check after the plan: " + line)
         name = match.group(2)
         if match.group(1) == "not ok":
-            failed.append(name)
+            (missed if re.search(r"#\s*MISSED\b", name, re.I) else failed).append(name)
         elif re.search(r"#\s*SKIP\b", name, re.I):
             skipped.append(name)
         else:
             passed.append(name)
-    total = len(passed) + len(failed) + len(skipped)
+    total = len(passed) + len(failed) + len(skipped) + len(missed)
     if not plans:
         errors.append("no plan: the script did not reach its end")
     elif len(plans) > 1:
@@ -45,4 +46,4 @@ def parse(text):
         errors.append("planned %d checks, ran %d" % (plans[0], total))
     elif total == 0:
         errors.append("the script checked nothing")
-    return Tap(passed, failed, skipped, plans[0] if plans else None, errors)
+    return Tap(passed, failed, skipped, plans[0] if plans else None, errors, missed)

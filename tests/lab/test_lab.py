@@ -117,6 +117,11 @@ def test_tap():
           (["a", "c"], [], ["b # SKIP no disk"], []), good)
     check("a failed check is counted", tap.parse("ok a\nnot ok b - why\n1..2\n").failed ==
           ["b - why"])
+    known = tap.parse("ok a\nnot ok promise: b - got '9', not ge 10 # MISSED by a tenth\n1..2\n")
+    check("a promise known to be missed is neither passed nor failed",
+          (known.passed, known.failed, len(known.missed), known.errors) == (["a"], [], 1, []), known)
+    check("one that is not known to be is a failure",
+          tap.parse("not ok promise: b - got '9', not ge 10\n1..1\n").failed)
     for name, text in (
             ("no plan", "ok a\nok b\n"),
             ("a short run", "ok a\n1..2\n"),

@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import io
 import os
+import signal
 import subprocess
 import sys
 import traceback
@@ -105,7 +106,10 @@ class _Result(unittest.TestResult):
 
 
 def main():
-    """Run the calling script's tests, or those its arguments name."""
+    """Run the calling script's tests, or those its arguments name, with signals as in a
+    terminal: under nohup, or in the background, tests of interrupts would wait for ever."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     loader = unittest.TestLoader()
     module = sys.modules["__main__"]
     suite = loader.loadTestsFromNames(sys.argv[1:], module) if sys.argv[1:] else \

@@ -8,6 +8,8 @@
 #	expect_eq NAME GOT WANT			expect_ne NAME GOT OTHER
 #	expect_le NAME GOT MOST			expect_ge NAME GOT LEAST
 #	expect_mean NAME LEAST MOST VALUE...	of several draws; all of them are noted
+#	mean_of VALUE...			prints it
+#	promise NAME GOT le|ge BOUND [MISSED]	of the documents; MISSED: by how much, and why
 #	expect_match NAME TEXT REGEX		expect_no_match NAME TEXT REGEX
 #	expect_ok NAME COMMAND...		expect_fail NAME COMMAND...
 #	expect_within NAME SECONDS COMMAND...	note TEXT	done_testing
@@ -126,6 +128,18 @@ expect_ge()
 	fi
 }
 
+# nothing, if one of them is no number
+mean_of()
+{
+	echo "$*" | awk '{
+		for (i = 1; i <= NF; i++) {
+			if ($i !~ /^-?[0-9.]+$/)
+				bad = 1
+			s += $i
+		} }
+		END { if (NF && !bad) printf "%.1f", s / NF }'
+}
+
 # A figure that varies from draw to draw is judged by its mean, on both sides: one draw
 # says too little, and one that is much better than it was is a mistake somewhere, too.
 expect_mean()
@@ -134,17 +148,25 @@ expect_mean()
 
 	shift 3
 	note "$name: $*"
-	mean=$(echo "$*" | awk '{
-		for (i = 1; i <= NF; i++) {
-			if ($i !~ /^-?[0-9.]+$/)
-				bad = 1
-			s += $i
-		} }
-		END { if (NF && !bad) printf "%.1f", s / NF }')
+	mean=$(mean_of "$@")
 	if number_is "$mean" ge "$least" && number_is "$mean" le "$most"; then
 		ok "$name ($least <= $mean <= $most)"
 	else
 		not_ok "$name" "mean '$mean' of $*, want $least to $most"
+	fi
+}
+
+# A promise to users is not loosened so that it passes: one that is known to be missed is said
+# to be so here and in the documents, and is listed at the end of all tests.
+promise()
+{
+	if number_is "$2" "$3" "$4"; then
+		ok "promise: $1 ($2 $3 $4)"
+	elif [ -n "$5" ]; then
+		tap_count=$((tap_count + 1))
+		echo "not ok promise: $1 - got '$2', not $3 $4 # MISSED $5"
+	else
+		not_ok "promise: $1" "got '$2', not $3 $4"
 	fi
 }
 

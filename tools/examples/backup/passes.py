@@ -33,12 +33,15 @@ class Interrupted(Exception):
 
 
 class Signals:
-    """SIGINT, SIGTERM and SIGHUP end what runs at the next place where it can go on later."""
+    """SIGINT, SIGTERM and SIGHUP end what runs at the next place where it can go on later; the
+    last not if it is ignored, for that is what nohup is for. SIGINT is ignored in whatever a
+    script starts in the background, where nobody has asked for it."""
 
     def __init__(self):
         self.came = None
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._note)
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._note)
 
     def _note(self, number, _frame):
         self.came = number
