@@ -14,7 +14,8 @@
 
 scheduler=freeblock
 [ "$BT_MODE" = control ] && scheduler=mq-deadline
-devices='sd*|nullb*|loop*'
+# dev_nullb and faultb0 are null_blk's of some tests
+devices='sd*|nullb*|dev_nullb*|faultb*|loop*'
 
 bt()
 {
@@ -54,6 +55,7 @@ scanned()
 prepare()
 {
 	modprobe configfs && mount -t configfs config /sys/kernel/config || die "no configfs"
+	ln -s /proc/self/fd /dev/fd
 	mount -t cgroup2 cgroup2 /sys/fs/cgroup || die "no cgroup2"
 	modprobe mq-deadline
 	[ "$BT_MODE" = control ] || load_module freeblock
@@ -85,9 +87,9 @@ device_up()
 		done
 		;;
 	null_blk)
-		modprobe null_blk nr_devices=0 && mkdir /sys/kernel/config/nullb/bt || return 1
+		modprobe null_blk nr_devices=0 && mkdir /sys/kernel/config/nullb/nullb0 || return 1
 		for item in size=256 memory_backed=1 discard=1 irqmode=2 power=1; do
-			echo "${item#*=}" > "/sys/kernel/config/nullb/bt/${item%=*}" || return 1
+			echo "${item#*=}" > "/sys/kernel/config/nullb/nullb0/${item%=*}" || return 1
 		done
 		udevadm settle
 		device=nullb0
@@ -165,7 +167,9 @@ one()
 cd /blktests || die "no suite"
 prepare
 ( while sleep 5; do bt alive; done ) &
+alive=$!
 while read -r where id; do
 	one "$where" "$id" || { bt dirty "$where" "$id"; break; }
 done < /lab/plan
+kill $alive
 bt done

@@ -114,6 +114,8 @@ def _kind_of_failure(said):
 def row(ident, device, by_mode):
     """Row of an id whose attempts are by_mode[mode]."""
     said = {mode: status(by_mode[mode]) for mode in MODES}
+    if said["control"] == "skip":
+        said = {mode: said[mode] or "skip" for mode in MODES}
     reasons = {mode: next((a.reason for a in by_mode[mode] if a.status != "pass"), "")
                for mode in MODES}
     broken = [mode for mode in MODES[1:] if said[mode] and is_broken(said["control"], said[mode])]
@@ -126,7 +128,7 @@ def row(ident, device, by_mode):
         parts = ["%s: %s" % (_kind_of_failure(said),
                              next(reasons[mode] for mode in MODES if reasons[mode]))]
     elif "skip" in said.values():
-        parts = [next(reasons[mode] for mode in MODES if said[mode] == "skip")]
+        parts = [next(reasons[mode] for mode in MODES if reasons[mode])]
     if "flaky" in said.values():
         parts.append("passed " + ", ".join("%s %s" % (mode, _count(by_mode[mode]))
                                            for mode in MODES if by_mode[mode]))

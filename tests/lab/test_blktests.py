@@ -97,7 +97,7 @@ P, F, S = "P", "F", "S"
 VERDICTS = (
     ("passes everywhere", "P", "P", "P", "pass pass pass", False, ""),
     ("fails under both", "FFF", "FFF", "FFF", "fail fail fail", False, "fails under both: why F"),
-    ("is run nowhere", "S", "S", "S", "skip skip skip", False, "why S"),
+    ("is run nowhere", "S", "", "", "skip skip skip", False, "why S"),
     ("fails with freeblock", "PPP", "FFF", "FFF", "pass fail fail", True,
      "freeblock: why F; with_scan: why F"),
     ("fails beside a scan", "PPP", "PPP", "FFF", "pass pass fail", True, "with_scan: why F"),
@@ -195,11 +195,13 @@ def guests():
             for ident, device, attempt in found:
                 results.add("control", ident, device, attempt)
             runner = run.Runner(args, plan[1:], run.Results(folder, results.keys))
-            wanted = runner.wanted(False)
-            if ("control", "icount") in wanted or \
-                    wanted.get(("control", "real")) != [("block/003", "own")] or \
-                    len(wanted[("freeblock", "icount")]) != 1:
+            wanted = runner.wanted(["control"], False)
+            if wanted != {("control", "real"): [("block/003", "own")]}:
                 problems.append("after one that %s, wanted: %s" % (what, wanted))
+            results.add("control", "block/003", "own", Attempt("skip", "why", 1.0))
+            wanted = runner.wanted(["freeblock"], False)
+            if wanted != {("freeblock", "icount"): [("block/002", "simulated")]}:
+                problems.append("with freeblock, wanted: %s" % wanted)
     return problems
 
 
