@@ -39,6 +39,8 @@ help:
 	@echo '                   DRIVE= TABLE= CELL= SEED= restrict or vary it'
 	@echo 'make fuzz          fuzz the parsers for long: build/fuzz/summary.json; goes on where it stopped'
 	@echo '                   TARGET= SECONDS_= INPUTS= FRESH=1 restrict or vary it'
+	@echo 'make blktests      the block layer'"'"'s own tests beside mq-deadline: build/blktests/summary.json'
+	@echo '                   ID=regex SUITE=file.tar.gz GUESTS=n FRESH=1 KEPT=1 restrict or vary it'
 	@echo 'make soak          long runs of the lab, and of the fuzzer: build/soak/fuzz/summary.json'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
@@ -102,6 +104,13 @@ soak: modules modules-debug
 		status=$$?; \
 	tests/fuzz/run --build '$(BUILD)' --out '$(BUILD)/soak/fuzz' --seconds 600 || status=$$?; \
 	exit $$status
+
+# What was cut off goes on; FRESH=1: run all of it anew, KEPT=1: run nothing, only report
+.PHONY: blktests
+blktests: modules
+	@$(PYTHON) tests/blktests/run --build '$(BUILD)' $(if $(ID),--only '$(ID)') \
+		$(if $(SUITE),--suite '$(SUITE)') $(if $(GUESTS),--guests '$(GUESTS)') \
+		$(if $(THROUGH),--through '$(THROUGH)') $(if $(FRESH),--fresh) $(if $(KEPT),--report)
 
 # SECONDS_ and INPUTS are each target's, those of earlier runs included
 .PHONY: fuzz

@@ -110,7 +110,8 @@ def _modinfo(path, field):
                           stdout=subprocess.PIPE).stdout.split("\n")
 
 
-def _find_modules(tree):
+def find_modules(tree):
+    """{module: its file}"""
     found = {}
     for folder, _, files in os.walk(tree):
         for name in files:
@@ -119,19 +120,25 @@ def _find_modules(tree):
     return found
 
 
-def _add_modules(cpio, release, tree):
-    """The modules and their dependencies, flat, with what modprobe reads."""
-    available = _find_modules(tree)
-    folder = "lib/modules/" + release
-    depends, aliases, queue = {}, [], [m.replace("-", "_") for m in KERNEL_MODULES]
+def module_closure(available, names):
+    """{module: modules that it depends on}, of those named that there are, and of theirs."""
+    depends, queue = {}, [m.replace("-", "_") for m in names]
     while queue:
         name = queue.pop()
         if name in depends or name not in available:
             continue
-        needs = [n.replace("-", "_") for n in
-                 _modinfo(available[name], "depends")[0].split(",") if n]
-        depends[name] = needs
-        queue.extend(needs)
+        depends[name] = [n.replace("-", "_") for n in
+                         _modinfo(available[name], "depends")[0].split(",") if n]
+        queue.extend(depends[name])
+    return depends
+
+
+def _add_modules(cpio, release, tree):
+    """The modules and their dependencies, flat, with what modprobe reads."""
+    available = find_modules(tree)
+    folder = "lib/modules/" + release
+    depends, aliases = module_closure(available, KERNEL_MODULES), []
+    for name in depends:
         cpio.file("%s/%s.ko" % (folder, name), available[name], 0o644)
         for alias in _modinfo(available[name], "alias"):
             if alias:
