@@ -262,7 +262,7 @@ static void test_goes_on(void **state)
 		else
 			assert_int_not_equal(p.lbn / GRANULE, at);
 		want(first + 3, i % 7);
-		/* not if another track of the cylinder is under the heads: another place is nearer */
+		/* not if another track of the cylinder is read: another place is nearer then */
 		beside = head.head;
 		head.head = (head.head + 1) % dm_info(dm)->heads;
 		order.cursor = first + 3;
