@@ -491,7 +491,7 @@ static void test_target(void **state)
 	assert_in_range(ppm, 8 * FB_CONSERVATISM_TARGET_PPM, 12 * FB_CONSERVATISM_TARGET_PPM);
 }
 
-/* it begins as the comments on its parameters say: 1 in 100 late by 400 to 420 us, 14 gaps a turn */
+/* as the comments on its parameters say: 1 in 100 is late by 400 to 420 us, a turn is 14 gaps */
 static void test_begins(void **state)
 {
 	struct fb_conservatism m;
