@@ -41,6 +41,9 @@ help:
 	@echo '                   TARGET= SECONDS_= INPUTS= FRESH=1 restrict or vary it'
 	@echo 'make blktests      the block layer'"'"'s own tests beside mq-deadline: build/blktests/summary.json'
 	@echo '                   ID=regex SUITE=file.tar.gz GUESTS=n FRESH=1 KEPT=1 restrict or vary it'
+	@echo 'make mutants       bugs planted into the core: do the unit tests notice? build/mutants/summary.json'
+	@echo '                   FILE= COUNT= SEED= restrict or vary it; goes on where it stopped'
+	@echo 'make coverage      branches that the unit tests take: table, build/coverage/summary.json'
 	@echo 'make soak          long runs of the lab, and of the fuzzer: build/soak/fuzz/summary.json'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
@@ -118,6 +121,15 @@ fuzz: setup
 	@tests/fuzz/run --build '$(BUILD)' $(if $(TARGET),--target '$(TARGET)') \
 		$(if $(SECONDS_),--seconds '$(SECONDS_)') $(if $(INPUTS),--inputs '$(INPUTS)') \
 		$(if $(FRESH),--fresh)
+
+# FILE=core/policy.c; another SEED is another draw
+.PHONY: mutants coverage
+mutants: setup
+	@tests/mutants/run --build '$(BUILD)' $(if $(FILE),--file '$(FILE)') \
+		$(if $(COUNT),--count '$(COUNT)') $(if $(SEED),--seed '$(SEED)')
+
+coverage: setup
+	@tests/coverage --build '$(BUILD)'
 
 # A bench that was stopped goes on; FRESH=1: measure all of it anew
 .PHONY: bench-peers

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # Rules of unit tests: PROGRAMS, each from its own object in OUT and from OBJS, whose sources
-# vpath finds, under the address and undefined behaviour sanitizers; INCLUDE is looked into
+# vpath finds, under the address and undefined behaviour sanitizers, or whatever INSTRUMENT says;
+# INCLUDE is looked into
 
+INSTRUMENT := -fsanitize=address,undefined
 CFLAGS := -std=gnu11 -g -O1 -Wall -Wextra -Wno-unused-parameter -MMD -MP -I$(INCLUDE) \
-	-fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
-LDFLAGS := -fsanitize=address,undefined
+	-fno-omit-frame-pointer -fno-sanitize-recover=undefined $(INSTRUMENT)
+LDFLAGS := $(INSTRUMENT)
 
 # Where the tests find the drives' vectors
 export FREEBLOCK_DRIVES ?= $(abspath $(ROOT)/../shared/data/drives)

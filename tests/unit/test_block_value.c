@@ -160,6 +160,30 @@ static void test_miss(void **state)
 	assert_in_range(fb_block_value_miss(&w, 6 * 256), 0, 6);
 }
 
+/* a change is followed to 63 % in 256 gaps */
+static void test_pace(void **state)
+{
+	u32 i;
+
+	(void)state;
+	fb_block_value_init(&w, &bm);
+	for (i = 0; i < 256; i++)
+		fb_block_value_gap(&w, 10000);
+	assert_in_range(fb_block_value_miss(&w, 256), 6300, 6350);
+}
+
+/* a single block in all: its region has the share of the whole */
+static void test_one_block(void **state)
+{
+	(void)state;
+	fb_bitmap_destroy(&bm);
+	assert_int_equal(fb_bitmap_init(&bm, GROUPS * PER_GROUP, GROUPS), 0);
+	fb_bitmap_want(&bm, 0, 1, 0);
+	fb_block_value_init(&w, &bm);
+	fb_block_value_balance(&w, &bm);
+	assert_int_equal(w.weight[0], FB_WEIGHT_ONE);
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -174,6 +198,8 @@ int main(void)
 		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_miss),
+		cmocka_unit_test(test_pace),
+		cmocka_unit_test(test_one_block),
 	};
 
 	return cmocka_run_group_tests_name("worth", tests, NULL, teardown);

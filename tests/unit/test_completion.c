@@ -298,6 +298,208 @@ static void test_times(void **state)
 	assert_true(fb_completion_too_late(&c, 0, lead_ns));
 }
 
+/* the report of a command that the drive ended @ns later than predicted, and its judgement */
+static void shifted(struct rig *r, s64 ns, struct fb_completion_result *out)
+{
+	struct fb_completion_cmd c;
+	u64 report_ns = send(r, &c, FB_CAUSE_PLAIN, 0) + ns;
+
+	fb_completion_judge(&r->learners, &c, report_ns, out);
+	r->now = report_ns + 100 * NS_PER_US;
+}
+
+/* reports are counted by their error, 10 us a bucket, and as good within 50 us on either side */
+static void test_errors(void **state)
+{
+	struct fb_completion_result out;
+	struct fb_completion_stats before;
+
+	settle(&rig);
+	before = rig.stats;
+	shifted(&rig, 35 * NS_PER_US, &out);
+	assert_in_range(out.late_ns, 33 * NS_PER_US, 37 * NS_PER_US);
+	assert_int_equal(rig.stats.hist[FB_HIST_HALF + 4], before.hist[FB_HIST_HALF + 4] + 1);
+	shifted(&rig, -35 * (s64)NS_PER_US, &out);
+	assert_int_equal(rig.stats.hist[FB_HIST_HALF - 3], before.hist[FB_HIST_HALF - 3] + 1);
+	assert_int_equal(rig.stats.within_50us, before.within_50us + 2);
+	shifted(&rig, 60 * NS_PER_US, &out);
+	shifted(&rig, -60 * (s64)NS_PER_US, &out);
+	assert_int_equal(rig.stats.within_50us, before.within_50us + 2);
+	/* the medium was in time each time, which is what the phase says */
+	assert_int_equal(rig.stats.end_within_50us, before.end_within_50us + 4);
+	assert_int_equal(rig.stats.predicted, before.predicted + 4);
+	/* what is beyond the last bucket is in it */
+	one(&rig, FB_CAUSE_PLAIN, 1, &out);
+	assert_int_equal(rig.stats.hist[FB_HIST - 1], before.hist[FB_HIST - 1] + 1);
+}
+
+/* a turn gained is counted as such, and is nobody's miss */
+static void test_gained(void **state)
+{
+	struct fb_completion_result out;
+	struct fb_completion_cmd c;
+	u64 report_ns;
+
+	settle(&rig);
+	report_ns = send(&rig, &c, FB_CAUSE_AFTER, 0);
+	c.start_ns += dm_period_ns(rig.dm);
+	fb_completion_judge(&rig.learners, &c, report_ns, &out);
+	assert_int_equal(out.end.verdict, FB_HEAD_MECHANICAL);
+	assert_int_equal(out.end.turns, -1);
+	assert_int_equal(rig.stats.early_turn, 1);
+	assert_int_equal(rig.stats.miss[FB_CAUSE_AFTER], 0);
+	assert_int_equal(rig.stats.hist[0], 1);
+	assert_int_equal(rig.guard.missed[0], 0);
+}
+
+/* a command that was not predicted ends at the end of its last sector, if that has a place */
+static void test_end_place(void **state)
+{
+	struct fb_completion_cmd c = { .lbn = 5000, .nsect = 16 };
+	struct dm_place end, last;
+	struct dm_access acc;
+
+	assert_true(fb_completion_end_place(rig.dm, &c, &end));
+	assert_int_equal(dm_place_of(rig.dm, 5015, &last), 0);
+	assert_int_equal(dm_access(rig.dm, &last, 5015, 1, false, &acc), 0);
+	assert_memory_equal(&end, &acc.end, sizeof(end));
+	c.unplaced = true;
+	assert_false(fb_completion_end_place(rig.dm, &c, &end));
+	c.unplaced = false;
+	c.lbn = dm_info(rig.dm)->sectors - 15;
+	assert_false(fb_completion_end_place(rig.dm, &c, &end));
+	c.lbn--;
+	assert_true(fb_completion_end_place(rig.dm, &c, &end));
+}
+
+/* commands behind one another: each begins when and where the one before ends */
+static void test_chain(void **state)
+{
+	struct fb_completion_cmd first = { .lbn = 5000, .nsect = 8, .sent_ns = rig.now };
+	struct fb_completion_cmd second = { .lbn = 900000, .nsect = 8, .write = true };
+	struct dm_place tail, from;
+	struct dm_access acc;
+
+	settle(&rig);
+	first.sent_ns = rig.now;
+	assert_true(fb_completion_predict(&rig.head, &first, NULL, false, &tail));
+	assert_true(first.placed);
+	assert_int_equal(first.start_ns, rig.now + dm_info(rig.dm)->read_overhead_ns);
+	from = tail;
+	assert_true(fb_completion_predict(&rig.head, &second, &first, true, &tail));
+	assert_int_equal(second.start_ns, first.start_ns + first.acc.total_ns);
+	assert_int_equal(dm_access(rig.dm, &from, 900000, 8, true, &acc), 0);
+	assert_int_equal(second.acc.total_ns, acc.total_ns);
+	assert_memory_equal(&tail, &acc.end, sizeof(tail));
+	/* where the first ends is not known: nor is when the second does, but where it does is */
+	assert_true(fb_completion_predict(&rig.head, &second, &first, false, &tail));
+	assert_false(second.placed);
+	assert_int_equal(second.start_ns, 0);
+	/* one without sectors: the head may be anywhere */
+	second.unplaced = true;
+	assert_false(fb_completion_predict(&rig.head, &second, &first, true, &tail));
+	assert_int_equal(fb_completion_end_ns(&second), 0);
+	second.unplaced = false;
+	/* an access that the model refuses */
+	second.lbn = dm_info(rig.dm)->sectors;
+	assert_false(fb_completion_predict(&rig.head, &second, &first, true, &tail));
+	/* an idle drive whose head is lost */
+	fb_head_lose(&rig.head);
+	assert_true(fb_completion_predict(&rig.head, &first, NULL, true, &tail));
+	assert_false(first.placed);
+}
+
+/* an idle drive takes the direction's overhead before the arm moves */
+static void test_overhead(void **state)
+{
+	const struct dm_info *info = dm_info(rig.dm);
+	struct dm_place from;
+	u64 start_ns;
+
+	settle(&rig);
+	assert_int_not_equal(info->read_overhead_ns, info->write_overhead_ns);
+	assert_true(fb_completion_idle_head(&rig.head, rig.now, true, &from, &start_ns));
+	assert_int_equal(start_ns, rig.now + info->write_overhead_ns);
+	assert_int_equal(from.angle, fb_head_angle(&rig.head, start_ns));
+	assert_true(fb_completion_idle_head(&rig.head, rig.now, false, &from, &start_ns));
+	assert_int_equal(start_ns, rig.now + info->read_overhead_ns);
+}
+
+/* the head is lost while the next command is on its way: it has no prediction any more */
+static void test_next_lost(void **state)
+{
+	struct fb_completion_result out;
+	struct fb_completion_cmd next = { .lbn = 1000, .nsect = 8 };
+
+	settle(&rig);
+	one(&rig, FB_CAUSE_PLAIN, 0, &out);
+	next.sent_ns = out.end.end_ns;
+	fb_completion_predict_next(&rig.head, &next, true, &out.end);
+	assert_int_equal(next.start_ns, out.end.end_ns);
+	fb_head_lose(&rig.head);
+	next.sent_ns = out.end.end_ns + 1;
+	fb_completion_predict_next(&rig.head, &next, true, &out.end);
+	assert_int_equal(next.start_ns, 0);
+	assert_false(next.placed);
+}
+
+/* those who do not want to learn are left out; the others still do */
+static void test_left_out(void **state)
+{
+	struct fb_completion_result out;
+	struct fb_conservatism margin;
+	struct fb_seek_fit calib;
+
+	settle(&rig);
+	margin = rig.margin;
+	calib = rig.calib;
+	rig.learners.margin = NULL;
+	rig.learners.calib = NULL;
+	rig.learners.guard = NULL;
+	one(&rig, FB_CAUSE_AFTER, 1, &out);
+	assert_int_equal(out.end.turns, 1);
+	assert_int_equal(rig.stats.miss[FB_CAUSE_AFTER], 1);
+	assert_memory_equal(&rig.margin, &margin, sizeof(margin));
+	assert_memory_equal(&rig.calib, &calib, sizeof(calib));
+	assert_false(out.tripped);
+	assert_int_equal(rig.probe.base[0].bad, 1);
+}
+
+/* the probe has been told when a command was overtaken; its end is no news */
+static void test_told_once(void **state)
+{
+	struct fb_completion_result out;
+	struct fb_completion_cmd c;
+	struct fb_lookahead probe;
+	u64 report_ns;
+
+	settle(&rig);
+	report_ns = send(&rig, &c, FB_CAUSE_PLAIN, 0);
+	fb_completion_overtaken(&rig.probe, &c, report_ns);
+	probe = rig.probe;
+	fb_completion_judge(&rig.learners, &c, report_ns, &out);
+	assert_memory_equal(&rig.probe, &probe, sizeof(probe));
+	assert_true(c.observed);
+	assert_int_equal(c.verdict, FB_HEAD_MECHANICAL);
+}
+
+/* a command is behind the lifts of the one before, and hands on its own */
+static void test_mark(void **state)
+{
+	struct fb_completion_cmd c = { .cause = FB_CAUSE_SEPARATE, .mark.at = FB_LIFT_DEST };
+	u32 lifts = FB_LIFT_SOURCE;
+
+	fb_completion_mark(&c, &lifts);
+	assert_int_equal(c.mark.behind, FB_LIFT_SOURCE);
+	assert_true(c.mark.ours);
+	assert_int_equal(lifts, FB_LIFT_DEST);
+	c = (struct fb_completion_cmd) { .cause = FB_CAUSE_PLAIN };
+	fb_completion_mark(&c, &lifts);
+	assert_int_equal(c.mark.behind, FB_LIFT_DEST);
+	assert_false(c.mark.ours);
+	assert_int_equal(lifts, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +512,15 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_next, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_correct, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_times, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gained, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_end_place, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_chain, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_overhead, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_next_lost, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_left_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_told_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_mark, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

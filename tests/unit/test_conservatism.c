@@ -491,6 +491,159 @@ static void test_target(void **state)
 	assert_in_range(ppm, 8 * FB_CONSERVATISM_TARGET_PPM, 12 * FB_CONSERVATISM_TARGET_PPM);
 }
 
+/* as the comments on its parameters say: 1 in 100 is late by 400 to 420 us, a turn is 14 gaps */
+static void test_begins(void **state)
+{
+	struct fb_conservatism m;
+	u32 band;
+
+	fb_conservatism_init(&m, PERIOD, FB_CONSERVATISM_TARGET_PPM);
+	assert_int_equal(m.odds.price, 14 * 256);
+	for (band = 0; band < DM_BANDS; band++) {
+		assert_in_range(fb_conservatism_chance(m.odds.late[band], 410000), 640, 670);
+		/* e times as many in 76 us less */
+		assert_in_range(fb_conservatism_chance(m.odds.late[band], 334000), 1740, 1830);
+	}
+}
+
+/* the leg of a command is its seek, if nothing but the seek decides when it ends */
+static void test_legs(void **state)
+{
+	struct disk_model *dm = support_model_file("models/toy.fbmodel");
+	struct fb_conservatism_leg leg;
+	struct dm_place from = { 0 };
+	struct dm_access acc;
+	struct dm_track t;
+	u32 cyl;
+
+	assert_int_equal(0, dm_track_at(dm, 300, 2, &t));
+	for (cyl = 290; cyl <= 310; cyl += 10) {
+		from.cyl = cyl;
+		assert_int_equal(0, dm_access(dm, &from, t.first_lbn + 8, 8, false, &acc));
+		fb_conservatism_predict(&leg, dm, &from, t.first_lbn + 8, 8, &acc);
+		assert_int_equal(leg.dist, cyl == 300 ? 0 : 10);
+		assert_int_equal(leg.slack_ns, acc.latency_ns);
+		assert_true(leg.simple);
+		/* a head switch within it */
+		assert_int_equal(0, dm_access(dm, &from, t.first_lbn + t.nsect - 4, 8, false,
+					      &acc));
+		fb_conservatism_predict(&leg, dm, &from, t.first_lbn + t.nsect - 4, 8, &acc);
+		assert_int_equal(leg.dist, cyl == 300 ? 0 : 10);
+		assert_false(leg.simple);
+	}
+	fb_conservatism_predict(&leg, dm, &from, dm_info(dm)->sectors, 8, &acc);
+	assert_int_equal(leg.dist, 0);
+	assert_false(leg.simple);
+	dm_free(dm);
+}
+
+/* what the cost grows by when the foreground after a free read is so much later */
+static s64 charged(struct fb_conservatism *m, enum fb_cause cause, s64 late_ns)
+{
+	const struct fb_conservatism_leg leg = {
+		.cause = cause, .late_ns = late_ns, .gap_ns = PERIOD / 2, .extra_ns = 1000,
+	};
+	s64 before = m->cost_ns;
+
+	fb_conservatism_learn(m, SECOND, &leg);
+	return m->cost_ns - before;
+}
+
+/*
+ * Free reads are charged whole turns, two at most, as more is error recovery; what they cost even
+ * if all goes well; and less what the foreground would have lost alone.
+ */
+static void test_charges(void **state)
+{
+	struct fb_conservatism m;
+	s64 usual;
+
+	fb_conservatism_init(&m, PERIOD, FB_CONSERVATISM_TARGET_PPM);
+	fb_conservatism_learn(&m, SECOND, &(struct fb_conservatism_leg) { 0 });
+	assert_int_equal(charged(&m, FB_CAUSE_PLAIN, PERIOD), 0);
+	usual = charged(&m, FB_CAUSE_AFTER, 0);
+	/* with half a turn's wait it would have lost or gained nothing but for the far bins */
+	assert_true(usual > 0 && usual <= 1000);
+	assert_int_equal(charged(&m, FB_CAUSE_PREPEND, PERIOD / 2 - 1), usual);
+	assert_int_equal(charged(&m, FB_CAUSE_AFTER, PERIOD / 2), usual + (s64)PERIOD);
+	assert_int_equal(charged(&m, FB_CAUSE_AFTER, 2 * PERIOD), usual + 2 * (s64)PERIOD);
+	assert_int_equal(charged(&m, FB_CAUSE_AFTER, 5 * PERIOD), usual + 2 * (s64)PERIOD);
+	assert_int_equal(charged(&m, FB_CAUSE_AFTER, -3 * (s64)PERIOD), usual - (s64)PERIOD);
+	assert_int_equal(charged(&m, FB_CAUSE_SEPARATE, PERIOD), PERIOD);
+	assert_int_equal(charged(&m, FB_CAUSE_SEPARATE, -(s64)PERIOD), 0);
+}
+
+/* so many windows of eight seconds in which the foreground after free reads ends so late */
+static void windows(struct fb_conservatism *m, u64 *now, u32 n, s64 late_ns)
+{
+	const struct fb_conservatism_leg leg = {
+		.cause = FB_CAUSE_AFTER, .late_ns = late_ns, .gap_ns = PERIOD / 2,
+		.slack_ns = PERIOD / 2, .simple = true,
+	};
+	u32 i;
+
+	for (n *= 16; n; n--) {
+		*now += SECOND / 2;
+		for (i = 0; i < 4; i++)
+			fb_conservatism_learn(m, *now, &leg);
+	}
+}
+
+/* risk and price keep within bounds however long free reads cost nothing, or far too much */
+static void test_bounds(void **state)
+{
+	struct fb_conservatism m;
+	u64 now = SECOND;
+
+	fb_conservatism_init(&m, PERIOD, FB_CONSERVATISM_TARGET_PPM);
+	windows(&m, &now, 400, 0);
+	assert_int_equal(m.risk, (1 << 30) / 8);
+	assert_int_equal(m.odds.price, 64);
+	windows(&m, &now, 400, PERIOD);
+	assert_int_equal(m.risk, (1 << 30) / 20000);
+	assert_int_equal(m.odds.price, 256 * 256);
+}
+
+/* trials count half after twelve minutes without any */
+static void test_fades(void **state)
+{
+	struct fb_conservatism m;
+	u64 now = SECOND;
+	u32 before, i;
+
+	fb_conservatism_init(&m, PERIOD, FB_CONSERVATISM_TARGET_PPM);
+	windows(&m, &now, 100, PERIOD);
+	before = m.tail[0][FB_CONSERVATISM_BINS - 1].n;
+	assert_true(before > 10000);
+	for (i = 0; i < 12 * 60; i++) {
+		now += SECOND;
+		fb_conservatism_learn(&m, now, &(struct fb_conservatism_leg) { 0 });
+	}
+	assert_in_range(m.tail[0][FB_CONSERVATISM_BINS - 1].n, before * 49 / 100,
+			before * 51 / 100);
+	assert_in_range(m.tail[0][FB_CONSERVATISM_BINS - 1].lost, before * 49 / 100,
+			before * 51 / 100);
+}
+
+/* gaps close to a turn are left alone; of those a tenth of a millisecond farther one in four */
+static void test_skips(void **state)
+{
+	struct fb_conservatism m;
+	u64 missing, skipped = 0;
+
+	fb_conservatism_init(&m, PERIOD, FB_CONSERVATISM_TARGET_PPM);
+	m.early_ns = 300000;
+	for (missing = 0; missing < 300000; missing += 1000)
+		assert_true(fb_conservatism_skip_gap(&m, PERIOD - missing));
+	for (; missing < 400000; missing++)
+		skipped += fb_conservatism_skip_gap(&m, PERIOD - missing);
+	assert_in_range(skipped, 24500, 25500);
+	for (; missing <= PERIOD; missing += 997)
+		assert_false(fb_conservatism_skip_gap(&m, PERIOD - missing));
+	/* more than a turn is a turn */
+	assert_true(fb_conservatism_skip_gap(&m, 2 * PERIOD));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -509,6 +662,12 @@ int main(void)
 		cmocka_unit_test(test_odds),
 		cmocka_unit_test(test_clock),
 		cmocka_unit_test(test_target),
+		cmocka_unit_test(test_begins),
+		cmocka_unit_test(test_legs),
+		cmocka_unit_test(test_charges),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_fades),
+		cmocka_unit_test(test_skips),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,6 +128,27 @@ static void test_doubles(void **state)
 	assert_true(fb_guard_on(&g, at + FB_GUARD_PAUSE_NS));
 }
 
+/*
+ * The bound is exceeded beyond two standard deviations of a Poisson distribution: with 36 misses
+ * that is so while fewer than 25.8345 are allowed, for 36 - x > 2 sqrt(x).
+ */
+static void test_exact(void **state)
+{
+	u32 fg, i;
+
+	(void)state;
+	for (fg = 25830; fg < 25840; fg++) {
+		struct fb_guard g;
+		bool tripped = false;
+
+		fb_guard_init(&g);
+		fb_guard_count(&g, SEC, fg, 0, 1000);
+		for (i = 0; i < 36; i++)
+			tripped = fb_guard_count(&g, SEC, 0, 1, 1000);
+		assert_int_equal(tripped, fg < 25835);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +157,7 @@ int main(void)
 		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_forgets),
 		cmocka_unit_test(test_doubles),
+		cmocka_unit_test(test_exact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,6 +299,146 @@ static void test_moved(void **state)
 	assert_true(cost > MS * i / 4);
 }
 
+/* so many idle intervals of a length, each followed by a request of 10 ms */
+static void intervals(struct bench *b, u32 n, u64 ns)
+{
+	for (; n; n--) {
+		b->now += ns;
+		fb_idle_policy_arrive(&b->w, b->now);
+		b->now += 10 * MS;
+		fb_idle_policy_idle(&b->w, b->now);
+	}
+}
+
+/*
+ * By hand: 64 intervals of 50 ms and as many of 500 ms. A read of 128 sectors is believed to take
+ * half a turn and 1.28 ms, so whom it meets waits 2.64 ms, of 256 3.28 ms, of 512 4.56 ms. With a
+ * mean of 2 ms, less a sixteenth, 90, 73 and 52 of 128 requests may be met. So the two shorter
+ * reads may begin in all long intervals, behind the last length of the bin of the short ones, and
+ * the longer of them brings more.
+ */
+static void test_by_hand(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b, 0, 0, 1);
+	intervals(&b, 64, 50 * MS);
+	intervals(&b, 64, 500 * MS);
+	fb_idle_policy_set_goals(&b.w, 2 * MS, 1000 * MS);
+	assert_int_equal(b.w.wait_ns, 50331648);
+	assert_int_equal(b.w.sectors, 256);
+	/* 45 and less may be met: none of the intervals known is long enough */
+	fb_idle_policy_set_goals(&b.w, MS, 1000 * MS);
+	assert_true(b.w.wait_ns > 500 * MS && b.w.wait_ns < 600 * MS);
+	/* it is found again after 64 intervals */
+	intervals(&b, 63, 5 * MS);
+	assert_int_equal(b.w.intervals, 63);
+	assert_true(b.w.wait_ns > 500 * MS);
+	intervals(&b, 1, 5 * MS);
+	assert_int_equal(b.w.intervals, 0);
+	assert_int_equal(b.w.wait_ns, 50331648);
+}
+
+/* the past fades: intervals count half after 8192, the longest busy period slowly */
+static void test_ages(void **state)
+{
+	struct fb_idle_policy_bin *bin;
+	struct bench b;
+	u32 i;
+
+	bench_begin(&b, 0, 0, 1);
+	fb_idle_policy_set_fixed(&b.w, 0, 0);
+	intervals(&b, 8191, 50 * MS);
+	bin = &b.w.bins[b.w.bin];
+	assert_int_equal(bin->n, 8191);
+	intervals(&b, 1, 50 * MS);
+	assert_int_equal(b.w.aged_n, 4096);
+	assert_int_equal(bin->n, 4096);
+	assert_int_equal(bin->requests, 4096);
+	assert_int_equal(bin->ns, 4096 * 50 * MS);
+	/* requests that came alone after 4096, and again whenever there are so many */
+	assert_int_equal(b.w.alone[0].n, 2048);
+	assert_int_equal(b.w.alone[0].us, 2048 * 10000);
+	assert_int_equal(b.w.alone[0].sq, 2048ULL * 10000 * 10000);
+
+	for (i = 0; i < 10240; i++)
+		fb_idle_policy_arrive(&b.w, b.now);
+	fb_idle_policy_idle(&b.w, b.now);
+	assert_int_equal(b.w.longest, 10240);
+	intervals(&b, 100, 50 * MS);
+	assert_in_range(b.w.longest, 9300, 9350);
+}
+
+/* commands count by what they take and read, half after 8192 of a size */
+static void test_read_times(void **state)
+{
+	struct fb_idle_policy_status st;
+	struct bench b;
+	u32 i;
+
+	bench_settle(&b);
+	fb_idle_policy_set_fixed(&b.w, 0, 256);
+	for (i = 0; i < 8192; i++) {
+		if (i == 8191)
+			assert_int_equal(b.w.sizes[1].n, 8191);
+		fb_idle_policy_sent(&b.w, b.now, 200);
+		b.now += 3 * MS;
+		fb_idle_policy_ended(&b.w, b.now);
+	}
+	fb_idle_policy_status(&b.w, b.now, &st);
+	assert_int_equal(st.reads, 8192);
+	assert_int_equal(st.read_sectors, 8192 * 200);
+	assert_int_equal(st.used_ns, 8192 * 3 * MS);
+	assert_int_equal(b.w.sizes[1].n, 4096);
+	assert_int_equal(b.w.sizes[1].ns, 4096 * 3 * MS);
+	assert_int_equal(b.w.sizes[1].sq, 4096ULL * 3000 * 3000);
+	assert_int_equal(b.w.sizes[1].sectors, 4096 * 200);
+}
+
+/*
+ * Reads that end sooner than their sectors can pass, from a cache, cost nothing but the passing:
+ * the longest that keeps the maximum is chosen.
+ */
+static void test_cached(void **state)
+{
+	struct bench b;
+	u32 i;
+
+	bench_settle(&b);
+	for (i = 0; i < 8; i++) {
+		fb_idle_policy_sent(&b.w, b.now, 128);
+		fb_idle_policy_ended(&b.w, ++b.now);
+	}
+	fb_idle_policy_set_goals(&b.w, 1000 * MS, 1000 * MS);
+	/* 31/32 of the yield of longer ones is as good */
+	assert_in_range(b.w.sectors, 128, FB_IDLE_POLICY_SECTORS_MAX);
+	assert_int_equal(b.w.wait_ns, 0);
+}
+
+/* first requests that take longer behind idle reads count as moved beyond two standard errors */
+static void test_chance(void **state)
+{
+	const u32 mean = 1000, sd = 300, n = 100;
+	struct fb_idle_policy_status st;
+	struct bench b;
+	u32 more;
+
+	bench_begin(&b, 0, 0, 1);
+	for (more = 80; more < 90; more++) {
+		u64 with = mean + more;
+
+		b.w.alone[0] = (struct fb_idle_policy_first) {
+			n, n * mean, n * ((u64)mean * mean + sd * sd),
+		};
+		b.w.alone[1] = (struct fb_idle_policy_first) {
+			n, n * with, n * (with * with + sd * sd),
+		};
+		fb_idle_policy_status(&b.w, 0, &st);
+		/* 2 sqrt(2 300^2 / 100) = 84.9 */
+		assert_int_equal(st.moved_ns, more < 85 ? 0 : more * 1000);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +447,11 @@ int main(void)
 		cmocka_unit_test(test_maximum),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_ages),
+		cmocka_unit_test(test_read_times),
+		cmocka_unit_test(test_cached),
+		cmocka_unit_test(test_chance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

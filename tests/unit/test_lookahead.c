@@ -515,6 +515,53 @@ static void test_searched(void **state)
 	dm_free(dm);
 }
 
+/* so many commands that read where the head was, late or not, of a lift on trial */
+static void marks(struct fb_lookahead *p, u32 n, bool late, u64 now)
+{
+	const struct fb_lookahead_mark mark = { .at = FB_LIFT_SOURCE, .ours = true };
+	const struct fb_head_end end = { .verdict = FB_HEAD_MECHANICAL, .turns = late };
+
+	while (n--)
+		fb_lookahead_seen(p, now, &mark, &end);
+}
+
+/*
+ * Where nine of ten commands are late anyhow, half is taken for usual: then a late one speaks for
+ * harm by log2 (0.6 / 0.52) = 0.206 bits, and ten bits are 49 of them.
+ */
+static void test_usual(void **state)
+{
+	const struct fb_lookahead_mark plain = { .ours = true };
+	struct fb_head_end end = { .verdict = FB_HEAD_MECHANICAL };
+	struct fb_lookahead p;
+	u32 i;
+
+	fb_lookahead_init(&p);
+	for (i = 0; i < 1000; i++) {
+		end.turns = i % 10 > 0;
+		fb_lookahead_seen(&p, SECOND, &plain, &end);
+	}
+	marks(&p, 48, true, SECOND);
+	assert_int_equal(p.lift[0].state, FB_LOOKAHEAD_TRIAL);
+	marks(&p, 1, true, SECOND);
+	assert_int_equal(p.lift[0].state, FB_LOOKAHEAD_REFUSED);
+}
+
+/* a lift that is refused hears of no command until its pause is over */
+static void test_refused(void **state)
+{
+	struct fb_lookahead_lift before;
+	struct fb_lookahead p;
+
+	fb_lookahead_init(&p);
+	marks(&p, 100, true, SECOND);
+	assert_int_equal(p.lift[0].state, FB_LOOKAHEAD_REFUSED);
+	before = p.lift[0];
+	marks(&p, 1000, true, 2 * SECOND);
+	assert_memory_equal(&before, &p.lift[0], sizeof(before));
+	assert_int_equal(p.lift[0].refusals, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -529,6 +576,8 @@ int main(void)
 		cmocka_unit_test(test_describe),
 		cmocka_unit_test(test_lifts),
 		cmocka_unit_test(test_searched),
+		cmocka_unit_test(test_usual),
+		cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -662,6 +662,29 @@ static void test_shipped(void **state)
 	dm_free(dm);
 }
 
+/* a line may give the lengths of as many heads as its 255 bytes have numbers */
+static void test_many_heads(void **state)
+{
+	char records[1024], spts[256] = "head_spt 0 2";
+	struct disk_model *dm;
+	struct dm_track t;
+	u32 i;
+
+	for (i = 1; i < 122; i++)
+		strcat(spts, " 1");
+	snprintf(records, sizeof(records),
+		 "fbmodel 1\nvendor A\nproduct B\nsectors 246\ncylinders 2\nheads 122\n"
+		 "head_order plain\nperiod_ps 6000000000\nhead_switch_ns 0\nwrite_settle_ns 0\n"
+		 "zero_latency no\nseek 1 700000\n"
+		 "zone 0 1 spt 2 angle 0 track_skew 0 cyl_skew 0 dead 0 spares 0\n%s\n", spts);
+	dm = support_model_text(records);
+	for (i = 0; i < 122; i++) {
+		assert_int_equal(0, dm_track_at(dm, 1, i, &t));
+		assert_int_equal(t.nsect, i ? 1 : 2);
+	}
+	dm_free(dm);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -678,6 +701,7 @@ int main(void)
 		cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_shipped),
+		cmocka_unit_test(test_many_heads),
 	};
 
 	return cmocka_run_group_tests_name("model text", tests, NULL, NULL);

@@ -593,6 +593,53 @@ static void test_names(void **state)
 	assert_int_equal(fb_policy_by_name(""), -EINVAL);
 }
 
+/* requests in the pool are counted, whatever their class and direction */
+static void test_count(void **state)
+{
+	struct pool p;
+	struct rnd r = { 5 };
+	u32 i;
+
+	(void)state;
+	fill(&p, &r, 50, 0);
+	assert_int_equal(p.pool.count, 50);
+	for (i = 0; i < 50; i++) {
+		fb_policy_pool_del(&p.pool, &p.req[i]);
+		assert_int_equal(p.pool.count, 49 - i);
+	}
+}
+
+/* a request of a higher class begins anew: nothing of the one that it replaces stays */
+static void test_replaced(void **state)
+{
+	static struct pool p;
+	const struct dm_place head = { 0 };
+	struct fb_policy_choice c;
+	struct rnd r = { 6 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 100; i++) {
+		fill(&p, &r, 20, 0);
+		p.pool.policy = i % 2 ? FB_POLICY_SPTF_SW : FB_POLICY_SPTF;
+		fb_policy_pool_del(&p.pool, &p.req[0]);
+		p.req[1].deadline_ns = i % 4 < 2 ? 500 : U64_MAX;
+		fb_policy_pool_del(&p.pool, &p.req[1]);
+		fb_policy_pool_add(&p.pool, &p.req[1]);
+		fb_policy_choose(&p.pool, dm, &head, 1000, &c);
+		assert_int_equal(c.expired, i % 4 < 2);
+		p.req[0].class = FB_POLICY_RT;
+		fb_policy_pool_add(&p.pool, &p.req[0]);
+		assert_true(fb_policy_offer(&p.pool, dm, &head, &p.req[0], &c));
+		assert_ptr_equal(c.req, &p.req[0]);
+		assert_int_equal(c.class, FB_POLICY_RT);
+		assert_false(c.expired);
+		assert_int_equal(c.cost_ns, p.req[0].cost_ns);
+		assert_int_equal(c.best_cost_ns, p.req[0].cost_ns);
+		assert_int_equal(c.best_pos_ns, p.req[0].pos_ns);
+	}
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -624,6 +671,8 @@ int main(void)
 		cmocka_unit_test(test_offer_class),
 		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_replaced),
 	};
 
 	return cmocka_run_group_tests_name("policy", tests, setup, teardown);

@@ -203,6 +203,254 @@ static void test_slow(void **state)
 	assert_true(fb_quarantine_idle(&bad, &bm, now + 60 * S, 512, (struct fb_plan_piece[1]) {}));
 }
 
+/* zones are whole blocks: they stay while blocks have one size; doubt goes when tasks begin */
+static void test_begin(void **state)
+{
+	(void)state;
+	ended(80000, 8, 0, true);
+	ended(160000, 512, 0, false);
+	fb_quarantine_begin(&bad, GRANULE, SECTORS);
+	assert_int_equal(bad.zones, 1);
+	assert_false(fb_quarantine_doubts(&bad, 160000, 512));
+	fb_quarantine_begin(&bad, 2 * GRANULE, SECTORS);
+	assert_int_equal(bad.zones, 0);
+}
+
+/* a zone is cut off at the ends of the disk, and is whole blocks elsewhere */
+static void test_zone_ends(void **state)
+{
+	(void)state;
+	fb_quarantine_begin(&bad, GRANULE, SECTORS - 3);
+	ended(800, 8, 0, true);
+	assert_int_equal(bad.zone[0].first, 0);
+	assert_int_equal(bad.zone[0].end, 808 + SIDE);
+	ended(SECTORS - 8, 5, 0, true);
+	assert_int_equal(bad.zone[1].first, SECTORS - 8 - SIDE);
+	assert_int_equal(bad.zone[1].end, SECTORS - 3);
+	bad.quarantine_kib = 1;
+	ended(80000, 8, 0, true);
+	assert_int_equal(bad.zone[2].first, 80000 - GRANULE);
+	assert_int_equal(bad.zone[2].end, 80008 + GRANULE);
+	assert_null(fb_quarantine_zone(&bad, 80000 - 2 * GRANULE, GRANULE));
+	assert_null(fb_quarantine_zone(&bad, 80008 + GRANULE, GRANULE));
+	bad.quarantine_kib = 0;
+	assert_int_equal(ended(800000, 8, 0, true),
+			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+	assert_int_equal(bad.zones, 3);
+}
+
+/* of several zones that sectors meet, the first on the disk is meant, however they came */
+static void test_first_zone(void **state)
+{
+	(void)state;
+	ended(80000, 8, 0, true);
+	ended(90000, 8, 0, true);
+	ended(70000, 8, 0, true);
+	assert_int_equal(fb_quarantine_zone(&bad, 0, 100000)->first, 70000 - SIDE);
+	assert_int_equal(fb_quarantine_zone(&bad, 75000, 100000)->first, 80000 - SIDE);
+}
+
+/* a plan with these pieces, the second if it has any sectors; is anything of it left? */
+static bool cut(struct fb_plan *plan, enum fb_plan_kind kind, u64 lbn, u32 nsect, u64 lbn2,
+		u32 nsect2)
+{
+	*plan = (struct fb_plan) {
+		.kind = kind, .npieces = nsect2 ? 2 : 1, .wanted = 1000,
+		.piece = { { lbn, nsect }, { lbn2, nsect2 } },
+	};
+	return fb_quarantine_cut(&bad, &bm, now, plan);
+}
+
+/* no gap's read touches a zone; what is far from all trouble stays as it was */
+static void test_cut_zone(void **state)
+{
+	struct fb_plan plan;
+
+	(void)state;
+	ended(80000, 8, 0, true);
+	now += 10 * S;
+	assert_false(cut(&plan, FB_PLAN_PREPEND, 80008 + SIDE - 8, 64, 0, 0));
+	assert_true(cut(&plan, FB_PLAN_PREPEND, 80008 + SIDE, 64, 0, 0));
+	assert_false(cut(&plan, FB_PLAN_SEPARATE, 90000, 64, 80000, 64));
+	assert_true(cut(&plan, FB_PLAN_BOTH, 90000, 64, 70000, 64));
+	assert_int_equal(plan.kind, FB_PLAN_BOTH);
+	assert_int_equal(plan.npieces, 2);
+	assert_int_equal(plan.piece[0].nsect, 64);
+	assert_int_equal(plan.wanted, 1000);
+}
+
+/* a gap's read ends before what is in doubt; a block of that is read alone, every five seconds */
+static void test_cut_doubt(void **state)
+{
+	struct fb_plan plan;
+
+	(void)state;
+	fb_bitmap_want(&bm, 0, 100000, 0);
+	ended(80000, 64, 0, false);
+	fb_quarantine_sent(&bad, 80000, 64, now);
+	now += 1;
+	assert_true(cut(&plan, FB_PLAN_SEPARATE, 79968, 64, 0, 0));
+	assert_int_equal(plan.piece[0].lbn, 79968);
+	assert_int_equal(plan.piece[0].nsect, 32);
+	assert_int_equal(plan.wanted, 4);
+	/* it would no longer end where the foreground begins */
+	assert_false(cut(&plan, FB_PLAN_PREPEND, 79968, 64, 0, 0));
+	/* only the first piece is kept, as a command of its own */
+	assert_true(cut(&plan, FB_PLAN_BOTH, 79968, 32, 80000, 64));
+	assert_int_equal(plan.kind, FB_PLAN_SEPARATE);
+	assert_int_equal(plan.npieces, 1);
+	assert_int_equal(plan.piece[0].nsect, 32);
+
+	assert_false(cut(&plan, FB_PLAN_SEPARATE, 80000, 64, 0, 0));
+	/* a read of something else does not count */
+	fb_quarantine_sent(&bad, 80064, 8, now);
+	now += 5 * S - 2;
+	assert_false(cut(&plan, FB_PLAN_SEPARATE, 80000, 64, 0, 0));
+	now++;
+	assert_true(cut(&plan, FB_PLAN_SEPARATE, 80008, 56, 0, 0));
+	assert_int_equal(plan.piece[0].lbn, 80008);
+	assert_int_equal(plan.piece[0].nsect, GRANULE);
+	assert_int_equal(plan.wanted, 1);
+	fb_quarantine_sent(&bad, 80008, GRANULE, now);
+	assert_false(cut(&plan, FB_PLAN_SEPARATE, 80000, 64, 0, 0));
+}
+
+/* with more doubts than are remembered, any read may meet one: all wait after a failure */
+static void test_cut_forgotten(void **state)
+{
+	struct fb_plan plan;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < FB_QUARANTINE_DOUBTS; i++)
+		ended(i * 1000, 64, 0, false);
+	assert_true(fb_quarantine_doubts(&bad, 0, 8));
+	assert_true(cut(&plan, FB_PLAN_SEPARATE, 900000, 64, 0, 0));
+	ended(i * 1000, 64, 0, false);
+	assert_false(fb_quarantine_doubts(&bad, 0, 8));
+	assert_true(fb_quarantine_doubts(&bad, i * 1000, 8));
+	assert_false(cut(&plan, FB_PLAN_SEPARATE, 900000, 64, 0, 0));
+	now += 5 * S - 1;
+	assert_false(cut(&plan, FB_PLAN_SEPARATE, 900000, 64, 0, 0));
+	now++;
+	assert_true(cut(&plan, FB_PLAN_SEPARATE, 900000, 64, 0, 0));
+}
+
+/* zones are read in idle time in pieces of wanted blocks, 128 KiB at most, to their end */
+static void test_idle_pieces(void **state)
+{
+	struct fb_plan_piece piece;
+
+	(void)state;
+	fb_quarantine_begin(&bad, GRANULE, SECTORS - 3);
+	ended(80000, 8, 0, true);
+	assert_false(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	fb_bitmap_want(&bm, 10001, 100, 0);
+	fb_bitmap_unwant(&bm, 10005, 1, 0);
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(piece.lbn, 80008);
+	assert_int_equal(piece.nsect, 4 * GRANULE);
+	fb_bitmap_unwant(&bm, 10001, 4, 0);
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(piece.lbn, 80048);
+	assert_int_equal(piece.nsect, 256);
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 64, &piece));
+	assert_int_equal(piece.nsect, 64);
+	/* not beyond the zone */
+	fb_bitmap_unwant(&bm, 0, 20000, 0);
+	fb_bitmap_want(&bm, (80008 + SIDE) / GRANULE - 1, 10, 0);
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(piece.lbn, 80008 + SIDE - GRANULE);
+	assert_int_equal(piece.nsect, GRANULE);
+	/* nor beyond the disk, whose last block is short */
+	fb_bitmap_unwant(&bm, 0, 20000, 0);
+	ended(SECTORS - 32, 8, 0, true);
+	fb_bitmap_want(&bm, SECTORS / GRANULE - 2, 2, 0);
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(piece.lbn, SECTORS - 16);
+	assert_int_equal(piece.nsect, 13);
+}
+
+/* what is in doubt within a zone is read block by block */
+static void test_idle_doubt(void **state)
+{
+	struct fb_plan_piece piece;
+
+	(void)state;
+	ended(80000, 8, 0, true);
+	ended(80008, 32, 0, false);
+	now += 5 * S;
+	fb_bitmap_want(&bm, 9990, 30, 0);
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(piece.lbn, 9990 * GRANULE);
+	assert_int_equal(piece.nsect, 10 * GRANULE);
+	fb_bitmap_unwant(&bm, 9990, 11, 0);
+	assert_true(fb_quarantine_idle(&bad, &bm, now, 512, &piece));
+	assert_int_equal(piece.lbn, 80008);
+	assert_int_equal(piece.nsect, GRANULE);
+}
+
+static bool divert(struct fb_plan_piece *piece, u64 lbn, u32 nsect)
+{
+	*piece = (struct fb_plan_piece) { lbn, nsect };
+	return fb_quarantine_divert(&bad, &bm, piece);
+}
+
+/* an idle read ends before a zone, or goes on behind it, or at the start of the disk */
+static void test_divert(void **state)
+{
+	struct fb_plan_piece piece;
+
+	(void)state;
+	fb_bitmap_want(&bm, 0, 20000, 0);
+	ended(80000, 8, 0, true);
+	ended(80000 + 2 * SIDE + 16, 8, 0, true);
+	assert_int_equal(bad.zones, 2);
+	/* nothing in the way */
+	assert_true(divert(&piece, 8000, 64));
+	assert_int_equal(piece.lbn, 8000);
+	assert_int_equal(piece.nsect, 64);
+	/* before the first */
+	assert_true(divert(&piece, 80000 - SIDE - 32, 64));
+	assert_int_equal(piece.lbn, 80000 - SIDE - 32);
+	assert_int_equal(piece.nsect, 32);
+	/* between the two there is one block */
+	assert_true(divert(&piece, 80000, 64));
+	assert_int_equal(piece.lbn, 80008 + SIDE);
+	assert_int_equal(piece.nsect, GRANULE);
+	/* behind both, and only what is wanted there */
+	fb_bitmap_unwant(&bm, (80008 + SIDE) / GRANULE, 1, 0);
+	fb_bitmap_unwant(&bm, (80024 + 3 * SIDE) / GRANULE + 3, 20, 0);
+	assert_true(divert(&piece, 80000, 64));
+	assert_int_equal(piece.lbn, 80024 + 3 * SIDE);
+	assert_int_equal(piece.nsect, 3 * GRANULE);
+	/* all behind them is read */
+	fb_bitmap_unwant(&bm, (80024 + 3 * SIDE) / GRANULE, 20000, 0);
+	assert_true(divert(&piece, 80000, 64));
+	assert_int_equal(piece.lbn, 0);
+	assert_int_equal(piece.nsect, 64);
+	/* and all before */
+	fb_bitmap_unwant(&bm, 0, (80000 - SIDE) / GRANULE, 0);
+	assert_false(divert(&piece, 80000, 64));
+	/* nothing is left anywhere */
+	fb_bitmap_unwant(&bm, 0, 20000, 0);
+	assert_false(divert(&piece, 80000, 64));
+}
+
+/* a diverted read ends with the disk, whose last block is short */
+static void test_divert_end(void **state)
+{
+	struct fb_plan_piece piece;
+
+	(void)state;
+	fb_quarantine_begin(&bad, GRANULE, SECTORS - 3);
+	ended(SECTORS - 8 - SIDE - 16, 8, 0, true);
+	fb_bitmap_want(&bm, SECTORS / GRANULE - 1000, 1000, 0);
+	assert_true(divert(&piece, SECTORS - 2000, 64));
+	assert_int_equal(piece.lbn, SECTORS - 16);
+	assert_int_equal(piece.nsect, 13);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +461,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slow, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_begin, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_zone_ends, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_first_zone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cut_zone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cut_doubt, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cut_forgotten, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_idle_pieces, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_idle_doubt, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_divert, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_divert_end, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("bad", tests, NULL, NULL);

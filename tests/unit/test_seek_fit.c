@@ -27,23 +27,25 @@
 #define CYLINDERS 8192
 #define FAR 64			/* cylinders: seeks of so many and more may have another truth */
 
-static const char disk_text[] =
-	"fbmodel 1\n"
-	"vendor TEST\n"
-	"product SEEKS\n"
-	"sectors 819200\n"
-	"cylinders 8192\n"
-	"heads 1\n"
-	"head_order plain\n"
-	"period_ps 6000000000\n"
-	"head_switch_ns 300000\n"
-	"write_settle_ns 400000\n"
-	"zero_latency yes\n"
-	"seek 1 700000\n"
-	"seek 64 1500000\n"
-	"seek 1024 3500000\n"
+#define DISK_HEAD \
+	"fbmodel 1\n" \
+	"vendor TEST\n" \
+	"product SEEKS\n" \
+	"sectors 819200\n" \
+	"cylinders 8192\n" \
+	"heads 1\n" \
+	"head_order plain\n" \
+	"period_ps 6000000000\n" \
+	"head_switch_ns 300000\n" \
+	"write_settle_ns 400000\n" \
+	"zero_latency yes\n" \
+	"seek 1 700000\n" \
+	"seek 64 1500000\n" \
+	"seek 1024 3500000\n" \
 	"seek 8191 9000000\n"
-	"zone 0 8191 spt 100 angle 0 track_skew 0.1 cyl_skew 0.3 dead 0 spares 0\n";
+#define DISK_ZONE "zone 0 8191 spt 100 angle 0 track_skew 0.1 cyl_skew 0.3 dead 0 spares 0\n"
+
+static const char disk_text[] = DISK_HEAD DISK_ZONE;
 
 /**
  * struct disk - how seeks really are
@@ -391,6 +393,91 @@ static void test_settle(void **state)
 	dm_free(dm);
 }
 
+/* the model's spread in the middle of each band, times sqrt(3) / pi, within bounds */
+static void test_told(void **state)
+{
+	static const u32 expected[] = { 0, 16530, 44080, 154280, 300000, 8000, 8000 };
+	/* bands begin at 1, 4, 16, 64, 256, 1024 cylinders */
+	static const char text[] = DISK_HEAD
+		"seek_spread 1 20000\nseek_spread 2 30000\n"
+		"seek_spread 4 70000\nseek_spread 8 80000\n"
+		"seek_spread 16 270000\nseek_spread 32 280000\n"
+		"seek_spread 64 500000\nseek_spread 128 600000\n"
+		"seek_spread 512 14000\n" DISK_ZONE;
+	struct disk_model *dm;
+	struct fb_seek_fit c;
+	u32 i;
+
+	dm = support_model_text(disk_text);
+	fb_seek_fit_init(&c, dm);
+	for (i = 1; i < DM_BANDS; i++)
+		assert_int_equal(c.band[i].spread_ns, 60000);
+	dm_free(dm);
+	dm = support_model_text(text);
+	fb_seek_fit_init(&c, dm);
+	for (i = 1; i < ARRAY_SIZE(expected) && i < DM_BANDS; i++)
+		assert_int_equal(c.band[i].spread_ns, expected[i]);
+	dm_free(dm);
+}
+
+/*
+ * What is known becomes less certain with time: of all bands by 20,000 ppm^2 a second, of one by
+ * 280, for ten minutes without a trial, and to 2 and 1 %.
+ */
+static void test_ages(void **state)
+{
+	static const struct {
+		u64 now;
+		u64 common;
+		u64 own;
+	} all[] = {
+		{ 100 * SECOND, 102000000, 6278000 },
+		{ 101 * SECOND - 1, 102000000, 6278000 },
+		{ 101 * SECOND, 102020000, 6278280 }, { 3701 * SECOND, 114020000, 6446280 },
+	};
+	struct fb_conservatism_leg leg = { .simple = true, .dist = 100, .late_ns = PERIOD / 2 };
+	const struct dm_access acc = { .seek_ns = 2000000, .total_ns = 2100000 };
+	struct disk d;
+	u32 i, band;
+
+	disk_begin(&d, 1);
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		/* its end fits no turn, so it says nothing of seeks */
+		fb_seek_fit_learn(&d.c, all[i].now, &leg, &acc);
+		assert_int_equal(d.c.common.var, all[i].common);
+		for (band = 1; band < DM_BANDS; band++)
+			assert_int_equal(d.c.band[band].own.var, all[i].own);
+	}
+	assert_int_equal(d.c.band[dm_band(100)].trials, 0);
+	for (i = 1; i < 1000; i++)
+		fb_seek_fit_learn(&d.c, (3701 + i * 600) * SECOND, &leg, &acc);
+	assert_int_equal(d.c.common.var, 20000ULL * 20000);
+	for (band = 1; band < DM_BANDS; band++)
+		assert_int_equal(d.c.band[band].own.var, 10000ULL * 10000);
+	disk_end(&d);
+}
+
+/* the scale of the errors is learnt: twice the errors, twice the scale */
+static void test_scale(void **state)
+{
+	u32 band = dm_band(2000), i;
+	u64 scale[2] = { 0 };
+	struct disk d;
+	u64 seed;
+
+	for (seed = 1; seed <= 5; seed++)
+		for (i = 0; i < 2; i++) {
+			disk_begin(&d, seed);
+			d.spread = 40000 << i;
+			run(&d, 50000);
+			scale[i] += d.c.band[band].spread_ns / 5;
+			disk_end(&d);
+		}
+	print_message("scales %llu, %llu\n", (unsigned long long)scale[0],
+		      (unsigned long long)scale[1]);
+	assert_in_range(scale[1] * 100 / scale[0], 170, 230);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -404,6 +491,9 @@ int main(void)
 		cmocka_unit_test(test_forgets),
 		cmocka_unit_test(test_floor),
 		cmocka_unit_test(test_settle),
+		cmocka_unit_test(test_told),
+		cmocka_unit_test(test_ages),
+		cmocka_unit_test(test_scale),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

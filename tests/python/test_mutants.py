@@ -1,0 +1,146 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Bugs that are planted into the core: where, which, and how they are named. A second."""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import taptest  # noqa: E402
+
+MUTANTS = os.path.join(taptest.TOP, "tests", "mutants")
+sys.path.insert(0, MUTANTS)
+
+import operators  # noqa: E402
+import unitrun  # noqa: E402
+
+_loader = importlib.machinery.SourceFileLoader("mutants_run", os.path.join(MUTANTS, "run"))
+run = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutants_run", _loader))
+_loader.exec_module(run)
+
+SOURCE = """\
+#define MOST 010u
+#define bigger(a, b) ((a) > (b) ? (a) : (b))
+static int count;
+static int f(int x, int y)
+{
+	if (x <= 3 && !y)
+		return -x;
+	while (bigger(x + 1, y)) {
+		count++;
+		x <<= 1;
+	}
+	f(0,
+	  y);
+	count = bigger(x, y);
+	count = bigger(x, y);
+	return 1;
+}
+"""
+
+
+def source_of(text):
+    """A text as a file with its edits."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a.c")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        return operators.read(path, ["-std=gnu11"])
+
+
+class Edits(unittest.TestCase):
+    """Seen to fail: the argument of a macro left out; the condition in a macro's body negated
+    where the macro is used."""
+
+    def test_all(self):
+        """Every edit of a small file, and no other."""
+        source = source_of(SOURCE)
+        found = {(SOURCE.count("\n", 0, one.start) + 1, one.operator, one.where,
+                  SOURCE[one.start:one.end], one.after) for one in source.edits}
+        condition, big = "x <= 3 && !y", "bigger(x + 1, y)"
+        set_count = "count = bigger(x, y)"
+        self.assertEqual(found, {
+            (1, "parameter", "MOST", "010u", "16u"), (1, "parameter", "MOST", "010u", "4u"),
+            (6, "relational", "f", "<=", "<"), (6, "relational", "f", "<=", ">"),
+            (6, "constant", "f", "3", "4"), (6, "constant", "f", "3", "2"),
+            (6, "logical", "f", "&&", "||"), (6, "logical", "f", "!", ""),
+            (6, "negation", "f", condition, "!(%s)" % condition),
+            (7, "arithmetic", "f", "-", ""),
+            (8, "negation", "f", big, "!(%s)" % big),
+            (8, "arithmetic", "f", "+", "-"),
+            (8, "constant", "f", "1", "2"), (8, "constant", "f", "1", "0"),
+            (9, "arithmetic", "f", "++", "--"), (9, "deletion", "f", "count++", "(void)0"),
+            (10, "bitwise", "f", "<<=", ">>="), (10, "deletion", "f", "x <<= 1", "(void)0"),
+            (10, "constant", "f", "1", "2"), (10, "constant", "f", "1", "0"),
+            (12, "deletion", "f", "f(0,\n\t  y)", "(void)0"),
+            (12, "constant", "f", "0", "1"), (12, "constant", "f", "0", "(-1)"),
+            (14, "deletion", "f", set_count, "(void)0"),
+            (15, "deletion", "f", set_count, "(void)0"),
+            (16, "constant", "f", "1", "2"), (16, "constant", "f", "1", "0")})
+
+
+class Draw(unittest.TestCase):
+    """Seen to fail: an order by numbers of lines; the same name for two equal lines."""
+
+    def test_moved(self):
+        """What is drawn, and its names, stay when lines move."""
+        def keys(text):
+            return [one.key() for one in run.ranked("core/a.c", source_of(text), 7)]
+        moved = SOURCE.replace("static int count;", "static int count;\n\n/* more */\n")
+        self.assertEqual(keys(SOURCE), keys(moved))
+        self.assertEqual(len(set(keys(SOURCE))), len(source_of(SOURCE).edits))
+
+    def test_seed(self):
+        """Another seed is another order; each line has its turn before one has two."""
+        orders = [run.ranked("core/a.c", source_of(SOURCE), seed) for seed in (1, 2)]
+        self.assertNotEqual(*([one.key() for one in order] for order in orders))
+        for order in orders:
+            self.assertEqual(sorted(one.line for one in order[:10]),
+                             [1, 6, 7, 8, 9, 10, 12, 14, 15, 16])
+
+    def test_shares(self):
+        """All mutants are given out, by lines."""
+        self.assertEqual(run.shares({"a": 100, "b": 50, "c": 49}, 10), {"a": 5, "b": 3, "c": 2})
+
+    def test_result(self):
+        """The text of a mutant, and the lines that are shown."""
+        mutant = next(one for one in run.ranked("core/a.c", source_of(SOURCE), 1)
+                      if one.edit.operator == "deletion" and one.line == 12)
+        self.assertEqual(mutant.text.decode(), SOURCE.replace("f(0,\n\t  y);", "(void)0;"))
+        self.assertEqual(mutant.key(), "core/a.c f\n-f(0,\n-y);\n+(void)0;")
+
+
+class Equivalents(unittest.TestCase):
+    """The list of those that behave like the original."""
+
+    def read(self, text):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(text)
+            file.flush()
+            return run.equivalents(file.name)
+
+    def test_read(self):
+        """Comments are none, lines are compared without their indentation."""
+        self.assertEqual(self.read("# a\n# b\n\ncore/a.c f 2\n-\tx < 3;\n+\tx <= 3;\nnever 3:\n"
+                                   "it is even\n"),
+                         {"core/a.c f 2\n-x < 3;\n+x <= 3;": "never 3: it is even"})
+
+    def test_reason(self):
+        """One without a reason is refused."""
+        with self.assertRaises(unitrun.Broken):
+            self.read("core/a.c f\n-\tx < 3;\n+\tx <= 3;\n")
+
+    def test_kept(self):
+        """Those of the tree can be read and name files of the tree."""
+        for key in run.equivalents():
+            self.assertTrue(os.path.exists(os.path.join(taptest.TOP, key.split()[0])), key)
+
+
+if __name__ == "__main__":
+    taptest.main()

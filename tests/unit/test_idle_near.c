@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where a read in idle time begins when the head is known: against all candidates that
+ * core/idle_order.c says it compares, computed one by one from single accesses; on the
+ * Atlas 10K, in blocks of 8 KiB, one of several heads and maps at random.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/idle_order.h"
+#include "support.h"
+
+#define GRANULE 16U
+#define DRAWS 300
+#define NOTHING U64_MAX
+#define MOST (64 * GRANULE)
+
+/* what the order adds to an access: a read of three tracks, a seek later, the host's turn */
+#define TURNS 3
+#define CUT_TRACKS 16
+#define CUT_NS 3000000U
+#define TURNAROUND_NS 400000U
+
+static struct disk_model *dm;
+static struct fb_bitmap bm;
+static struct fb_idle_order order;
+static struct rnd rnd;
+static struct dm_place head;
+
+/* the best read so far */
+struct best {
+	u64 first;
+	u64 wanted;
+	u64 ns;
+};
+
+static int setup(void **state)
+{
+	dm = support_model_file("models/atlas10k.fbmodel");
+	rnd.state = 3;
+	return fb_bitmap_init(&bm, fb_granule_first(GRANULE, dm_info(dm)->sectors), dm_tracks(dm));
+}
+
+static int teardown(void **state)
+{
+	fb_bitmap_destroy(&bm);
+	dm_free(dm);
+	return 0;
+}
+
+static void begin(const char *name)
+{
+	assert_int_equal(0, fb_idle_order_init(&order, fb_idle_order_by_name(name), dm, GRANULE, 0,
+					       0));
+}
+
+static void want_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_want(&bm, first, n, group);
+}
+
+static void unwant_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_unwant(&bm, first, n, group);
+}
+
+static void want(u64 first, u64 n)
+{
+	fb_for_each_run(dm, GRANULE, first * GRANULE, n * GRANULE, want_run, NULL);
+}
+
+static void unwant(u64 first, u64 n)
+{
+	fb_for_each_run(dm, GRANULE, first * GRANULE, n * GRANULE, unwant_run, NULL);
+}
+
+static bool next(bool ahead, u64 max_ns, struct fb_plan_piece *p)
+{
+	const struct fb_idle_order_ask ask = { dm, &bm, &head, ahead, MOST, max_ns };
+
+	return fb_idle_order_next(&order, &ask, p);
+}
+
+/* the granules that begin on a track */
+static void track(u32 index, u64 *first, u64 *end)
+{
+	struct dm_track t;
+
+	assert_int_equal(0, dm_track_by_index(dm, index, &t));
+	*first = (t.first_lbn + GRANULE - 1) / GRANULE;
+	*end = (t.first_lbn + t.nsect + GRANULE - 1) / GRANULE;
+}
+
+/* put the head somewhere in the outer half of a cylinder's tracks; the index of its track */
+static u32 draw_head(u32 cyl)
+{
+	struct dm_track t;
+
+	head = (struct dm_place) { cyl, rnd_below(&rnd, dm_info(dm)->heads), rnd_next(&rnd) };
+	assert_int_equal(0, dm_track_at(dm, head.cyl, head.head, &t));
+	return dm_track_index(dm, &t);
+}
+
+static u64 access_ns(u64 first, u64 sectors)
+{
+	struct dm_access acc;
+
+	assert_int_equal(0, dm_access(dm, &head, first * GRANULE, sectors, false, &acc));
+	return acc.total_ns;
+}
+
+/* the granule of a track that passes first after the head has come there, from its beginning */
+static u64 landing(u64 first, u64 end)
+{
+	u64 best = first, at;
+
+	for (at = first; at < end; at++)
+		if (access_ns(at, 1) < access_ns(best, 1))
+			best = at;
+	return best;
+}
+
+static void offer(struct best *b, u64 first, u64 wanted, u64 ns)
+{
+	if (wanted && (!b->wanted || wanted * b->ns > b->wanted * ns))
+		*b = (struct best) { first, wanted, ns };
+}
+
+/* a seek later for the part that is left behind, if there is one and it is not long */
+static u64 cut_ns(u64 first, u64 n)
+{
+	u64 most = min(first, CUT_TRACKS * n);
+
+	n = min(first, n);
+	return fb_bitmap_count(&bm, first - n, n) <= n / 4 ||
+	       fb_bitmap_count(&bm, first - most, most) >= most - most / 8 ? 0 : CUT_NS;
+}
+
+/* a drive that reads ahead: what is wanted of the next three tracks of @n granules counts */
+static void offer_ahead(struct best *b, u64 first, u64 n)
+{
+	u64 turn_ns = dm_period_ns(dm) + dm_info(dm)->head_switch_ns;
+
+	offer(b, first, fb_bitmap_count(&bm, first, TURNS * n),
+	      access_ns(first, 1) + cut_ns(first, n) + TURNS * turn_ns);
+}
+
+/* one that does not: this read of this track, from its first wanted granule to its last */
+static void offer_alone(struct best *b, u64 first, u64 end, u64 max_ns)
+{
+	u32 n = min(end - first, (u64)MOST / GRANULE), wanted;
+	u64 ns;
+
+	wanted = fb_bitmap_trim(&bm, &first, &n);
+	if (!wanted)
+		return;
+	ns = access_ns(first, n * GRANULE);
+	if (!max_ns || ns <= max_ns)
+		offer(b, first, wanted, ns + TURNAROUND_NS);
+}
+
+/*
+ * The best of the track under the head and four on either side, and of the run's begin. A head
+ * that lands behind the beginning of a track's last granule may pass that track over or not:
+ * @pass says which.
+ */
+static u64 expected(u32 here, u64 run, bool ahead, u64 max_ns, bool pass)
+{
+	struct best b = { 0 };
+	u64 first, end, at;
+	u32 i, index;
+
+	for (i = 0; i <= 8; i++) {
+		index = i % 2 ? here + (i + 1) / 2 : here - i / 2;
+		track(index, &first, &end);
+		at = landing(first, end);
+		if (!ahead) {
+			offer_alone(&b, first, end, max_ns);
+			if (at > first)
+				offer_alone(&b, at, end, max_ns);
+			continue;
+		}
+		if (at == first && pass)
+			continue;
+		at = fb_bitmap_next_wanted(&bm, at, end);
+		if (at < end)
+			offer_ahead(&b, at, end - first);
+	}
+	track(here, &first, &end);
+	if (ahead)
+		offer_ahead(&b, run, end - first);
+	/* what is farther away is found from its beginning */
+	return b.wanted ? b.first : max_ns ? NOTHING : run;
+}
+
+/* runs of all lengths, from before the head to behind it: the read with most per time */
+static void compare(bool ahead, u64 max_ns)
+{
+	u64 run, n, from, end, first;
+	u32 i, here, skipped = 0;
+	struct fb_plan_piece p;
+	bool found;
+
+	for (i = 0; i < DRAWS; i++) {
+		begin("near");
+		here = draw_head(300);
+		track(here - 7 + rnd_below(&rnd, 12), &from, &end);
+		run = from + rnd_below(&rnd, end - from);
+		n = 1 + rnd_below(&rnd, 20 << rnd_below(&rnd, 6));
+		want(run, n);
+		first = expected(here, run, ahead, max_ns, false);
+		found = next(ahead, max_ns, &p);
+		if (first == NOTHING)
+			skipped++;
+		else if (!found || p.lbn / GRANULE != first)
+			assert_int_equal(p.lbn / GRANULE, expected(here, run, ahead, max_ns, true));
+		unwant(run, n);
+	}
+	/* reads that are found farther away, and made short enough there */
+	assert_in_range(skipped, 0, max_ns ? DRAWS / 3 : 0);
+}
+
+static void test_ahead(void **state)
+{
+	compare(true, 0);
+}
+
+static void test_alone(void **state)
+{
+	compare(false, 0);
+}
+
+static void test_alone_short(void **state)
+{
+	compare(false, 8000000);
+}
+
+/* all is wanted, and the head is where it was left: the next read begins where the last ended */
+static void test_goes_on(void **state)
+{
+	u64 first, end, at;
+	struct fb_plan_piece p;
+	struct dm_track t;
+	u32 here, i, beside;
+
+	want(0, bm.granules);
+	for (i = 0; i < 20; i++) {
+		begin("near");
+		here = draw_head(100 + i);
+		assert_int_equal(0, dm_track_by_index(dm, here, &t));
+		track(here, &first, &end);
+		order.cursor = first + 3;
+		/* holes of up to a quarter of a track are passed over */
+		at = first + 3 + i % 7;
+		unwant(first + 3, i % 7);
+		assert_true(next(true, 0, &p));
+		if (i % 7 <= t.nsect / 4 / GRANULE)
+			assert_int_equal(p.lbn / GRANULE, at);
+		else
+			assert_int_not_equal(p.lbn / GRANULE, at);
+		want(first + 3, i % 7);
+		/* not if another track of the cylinder is read: another place is nearer then */
+		beside = head.head;
+		head.head = (head.head + 1) % dm_info(dm)->heads;
+		order.cursor = first + 3;
+		assert_true(next(true, 0, &p));
+		assert_int_not_equal(p.lbn / GRANULE, first + 3);
+		head.head = beside;
+		/* nor if the drive does not read ahead */
+		order.cursor = first + 3;
+		assert_true(next(false, 0, &p));
+		assert_int_not_equal(p.lbn / GRANULE, first + 3);
+	}
+}
+
+/* holes of up to 64 KiB are read over */
+static void test_join(void **state)
+{
+	struct fb_plan_piece p;
+
+	begin("sequential");
+	want(0, 2);
+	want(10, 1);
+	assert_true(next(false, 0, &p));
+	assert_int_equal(p.lbn, 0);
+	assert_int_equal(p.nsect, 11 * GRANULE);
+	unwant(10, 1);
+	want(11, 1);
+	begin("sequential");
+	assert_true(next(false, 0, &p));
+	assert_int_equal(p.nsect, 2 * GRANULE);
+	assert_true(next(false, 0, &p));
+	assert_int_equal(p.lbn, 11 * GRANULE);
+}
+
+/* of a round's next eight regions the one whose segment the head has read first */
+static void test_staggered(void **state)
+{
+	u64 best, at, ns, best_ns;
+	struct fb_plan_piece p;
+	u32 i, k;
+
+	want(0, bm.granules);
+	for (i = 0; i < DRAWS; i++) {
+		begin("staggered");
+		draw_head(rnd_below(&rnd, 1000));
+		best = 0;
+		best_ns = U64_MAX;
+		for (k = 0; k < 8; k++) {
+			at = k * order.region;
+			ns = access_ns(at, FB_IDLE_ORDER_SEGMENT);
+			if (ns < best_ns) {
+				best = at;
+				best_ns = ns;
+			}
+		}
+		assert_true(next(false, 0, &p));
+		assert_int_equal(p.lbn / GRANULE, best);
+		assert_int_equal(p.nsect, FB_IDLE_ORDER_SEGMENT);
+	}
+}
+
+/*
+ * Nothing is wanted near the head: what is nearer comes first, on whatever side. Distances are
+ * doubled from step to step, so twice as far is not nearer.
+ */
+static void test_far(void **state)
+{
+	static const u32 near[] = { 9, 15, 17, 40, 100, 1000, 5000 };
+	u64 up, down, end;
+	struct fb_plan_piece p;
+	u32 i, here;
+
+	for (i = 0; i < ARRAY_SIZE(near); i++) {
+		begin("near");
+		here = draw_head(5000);
+		track(here + near[i], &up, &end);
+		track(here - 4 * near[i], &down, &end);
+		want(up, 1);
+		want(down, 1);
+		assert_true(next(false, 0, &p));
+		assert_int_equal(p.lbn / GRANULE, up);
+		unwant(up, 1);
+		unwant(down, 1);
+		track(here + 4 * near[i], &up, &end);
+		track(here - near[i], &down, &end);
+		want(up, 1);
+		want(down, 1);
+		assert_true(next(false, 0, &p));
+		assert_int_equal(p.lbn / GRANULE, down);
+		unwant(up, 1);
+		unwant(down, 1);
+	}
+}
+
+/* the first granule of a region of the map */
+static u64 region(u32 i)
+{
+	u64 first, end;
+
+	if (i == FB_REGIONS)
+		return bm.granules;
+	track((u64)i * dm_tracks(dm) / FB_REGIONS, &first, &end);
+	return first;
+}
+
+/*
+ * A region that lags far behind the others is worth a long seek: the nearest on one side or on the
+ * other, whichever turns up first. If the drive does not read ahead, it is not.
+ */
+static void test_lagging(void **state)
+{
+	static const u32 lags[] = { 0, 20, 34, 63 };
+	u32 i, outer = 0, inner = 0;
+	struct fb_plan_piece p;
+	u64 first, at;
+
+	for (at = 0; at < bm.granules; at += 12)
+		want(at, 1);
+	for (i = 0; i < ARRAY_SIZE(lags); i++)
+		want(region(lags[i]), region(lags[i] + 1) - region(lags[i]));
+	for (i = 0; i < DRAWS; i++) {
+		begin("near");
+		/* the head is in region 32 */
+		draw_head(dm_info(dm)->cylinders / 2 + 20);
+		assert_true(next(true, 0, &p));
+		first = p.lbn / GRANULE;
+		outer += first - region(20) < 2;
+		inner += first - region(34) < 2;
+		begin("near");
+		assert_true(next(false, 0, &p));
+		first = p.lbn / GRANULE;
+		assert_in_range(first, region(32), region(33));
+	}
+	assert_int_equal(outer + inner, DRAWS);
+	assert_true(outer > DRAWS / 4 && inner > DRAWS / 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_ahead, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_alone_short, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_goes_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_join, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_staggered, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_far, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lagging, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
