@@ -116,11 +116,15 @@ static ssize_t fb_sysfs_job_store(struct kobject *kobj, struct kobj_attribute *a
 				  const char *page, size_t count)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	struct gendisk *disk = fb_disk_gendisk(fd);
 	char name[FB_NAME_LEN];
+	ssize_t ret;
 
 	fb_disk_copy_name(fd, name, sizeof(name));
-	return attr == &scan_attr ? fb_job_store(&fd->scan, &fb_job_scan, name, page, count) :
-				    fb_job_store(&fd->scrub, &fb_job_scrub, name, page, count);
+	ret = attr == &scan_attr ? fb_job_store(&fd->scan, &fb_job_scan, name, disk, page, count) :
+				   fb_job_store(&fd->scrub, &fb_job_scrub, name, disk, page, count);
+	put_disk(disk);
+	return ret;
 }
 
 static struct kobj_attribute scan_attr = __ATTR(scan, 0644, fb_sysfs_job_show, fb_sysfs_job_store);
@@ -146,10 +150,14 @@ static ssize_t coverage_write(struct file *file, struct kobject *kobj,
 			      struct bin_attribute *attr, char *buf, loff_t off, size_t count)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
+	struct gendisk *disk = fb_disk_gendisk(fd);
 	char name[FB_NAME_LEN];
+	ssize_t ret;
 
 	fb_disk_copy_name(fd, name, sizeof(name));
-	return fb_job_write_coverage(&fd->scrub, name, fd->id, buf, off, count);
+	ret = fb_job_write_coverage(&fd->scrub, name, disk, fd->id, buf, off, count);
+	put_disk(disk);
+	return ret;
 }
 
 static BIN_ATTR_ADMIN_RW(coverage, 0);

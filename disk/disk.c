@@ -22,6 +22,10 @@ static struct dentry *fb_disk_debugfs;
 static const struct fb_disk_client *const *fb_disk_clients;
 static enum cpuhp_state fb_disk_hotplug;
 
+/* block_class and disk_type, which are not exported; NULL until a scheduler attaches to a disk */
+static struct class *fb_disk_class;
+static const struct device_type *fb_disk_type;
+
 static void fb_disk_tell_changed(struct fb_disk *fd)
 {
 	const struct fb_disk_client *const *c;
@@ -562,6 +566,10 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 	if (disk)
 		fb_disk_identify(like, disk);
 	mutex_lock(&fb_disks_mutex);
+	if (disk) {
+		fb_disk_class = disk_to_dev(disk)->class;
+		fb_disk_type = disk_to_dev(disk)->type;
+	}
 	twin = fb_disk_twin(like);
 	fd = fb_disk_find(like);
 	if (fd)
@@ -629,27 +637,6 @@ void fb_disk_detach(struct fb_disk *fd)
 	kobject_put(&fd->kobj);
 }
 
-/**
- * fb_disk_get_named() - get a reference to the disk of a given name
- * @name: as in /sys/kernel/freeblock
- *
- * Context: may sleep; no queue of ours is frozen.
- *
- * Return: the disk, for fb_disk_put(); or NULL.
- */
-struct fb_disk *fb_disk_get_named(const char *name)
-{
-	struct fb_disk *fd;
-
-	/* kset_find_obj() may read a name that a concurrent rename frees. */
-	mutex_lock(&fb_disks_mutex);
-	fd = fb_disk_named(name);
-	if (fd)
-		kobject_get(&fd->kobj);
-	mutex_unlock(&fb_disks_mutex);
-	return fd;
-}
-
 /* Another path to the same drive has a disk of its own while both are attached. */
 static bool fb_disk_is(const struct fb_disk *fd, const struct gendisk *disk)
 {
@@ -681,6 +668,30 @@ struct fb_disk *fb_disk_get(const struct gendisk *disk)
 	}
 	mutex_unlock(&fb_disks_mutex);
 	return found;
+}
+
+static int fb_disk_is_device(struct device *dev, const void *fd)
+{
+	return dev->type == fb_disk_type && fb_disk_is(fd, dev_to_disk(dev));
+}
+
+/**
+ * fb_disk_gendisk() - get a reference to the block device's disk, whatever its scheduler
+ * @fd: the disk
+ *
+ * Context: may sleep; no queue of ours is frozen.
+ *
+ * Return: for put_disk(); NULL: it is gone.
+ */
+struct gendisk *fb_disk_gendisk(const struct fb_disk *fd)
+{
+	struct device *dev = NULL;
+
+	mutex_lock(&fb_disks_mutex);
+	if (fb_disk_class)
+		dev = class_find_device(fb_disk_class, NULL, fd, fb_disk_is_device);
+	mutex_unlock(&fb_disks_mutex);
+	return dev ? dev_to_disk(dev) : NULL;
 }
 
 /**

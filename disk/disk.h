@@ -250,7 +250,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 			       void (*model_changed)(struct fb_disk *fd));
 void fb_disk_detach(struct fb_disk *fd);
 struct fb_disk *fb_disk_get(const struct gendisk *disk);
-struct fb_disk *fb_disk_get_named(const char *name);
+struct gendisk *fb_disk_gendisk(const struct fb_disk *fd);
 void fb_disk_put(struct fb_disk *fd);
 void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value);
 void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size);

@@ -5,7 +5,7 @@
  * holds the blocks that were good in a pass: it outlives the task, can be read as the file
  * "coverage" at any time, and can be written back so that a later scrub continues from it.
  *
- * Calls: the interface of include/freeblock.h, and tasks/task.c and disk/disk.c for a disk's name.
+ * Calls: the interface of include/freeblock.h only.
  * Locks: fb_job.lock; the table is in Documentation/design.rst.
  */
 #include <linux/blkdev.h>
@@ -19,10 +19,8 @@
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>
 
-#include "disk/disk.h"
 #include "include/freeblock.h"
 #include "tasks/job.h"
-#include "tasks/task.h"
 
 #define FB_JOB_BAD 64		/* bad blocks listed at most; all are counted */
 
@@ -74,6 +72,7 @@ struct fb_job {
 	const struct fb_job_kind *kind;
 	struct mutex lock;	/* see above */
 	char disk[DISK_NAME_LEN];
+	struct gendisk *gendisk;	/* during a command; NULL: the disk is gone */
 	struct freeblock_task *task;
 	bool active;		/* there is a task, or it is being destroyed */
 	struct work_struct reap;
@@ -162,7 +161,7 @@ static void fb_job_reap(struct work_struct *work)
 
 /* get a disk's job and lock it; inside memalloc_noio_save() because a queue may be frozen */
 static struct fb_job *fb_job_open(struct fb_job **slot, const struct fb_job_kind *kind,
-				  const char *disk)
+				  const char *disk, struct gendisk *gendisk)
 {
 	struct fb_job *job = READ_ONCE(*slot), *other;
 
@@ -181,7 +180,14 @@ static struct fb_job *fb_job_open(struct fb_job **slot, const struct fb_job_kind
 	}
 	mutex_lock(&job->lock);
 	strscpy(job->disk, disk, sizeof(job->disk));
+	job->gendisk = gendisk;
 	return job;
+}
+
+static void fb_job_close(struct fb_job *job)
+{
+	job->gendisk = NULL;
+	mutex_unlock(&job->lock);
 }
 
 /**
@@ -265,14 +271,20 @@ static int fb_job_set_order(struct fb_job *job)
 	return ret;
 }
 
+static int fb_job_refuse_disk(const struct fb_job *job, int ret, const char *else_why)
+{
+	return fb_job_refuse(job, ret, "%s", ret == -ENODEV ? "the disk is gone" :
+			     ret == -ENODATA ? "the disk has no model" : else_why);
+}
+
 /* begin an empty pass; it is the caller who frees the coverage of the previous one */
 static int fb_job_begin_pass(struct fb_job *job, u64 began, u32 passes)
 {
-	struct freeblock_coverage *covered = fb_task_coverage(fb_disk_get_named(job->disk));
+	struct freeblock_coverage *covered = job->gendisk ?
+		freeblock_coverage_create(job->gendisk) : ERR_PTR(-ENODEV);
 
 	if (IS_ERR(covered))
-		return fb_job_refuse(job, PTR_ERR(covered),
-				     "the disk has no model, or there is no memory for a map");
+		return fb_job_refuse_disk(job, PTR_ERR(covered), "there is no memory for a map");
 	job->pass = (struct fb_job_pass){ covered, began, passes };
 	return 0;
 }
@@ -297,11 +309,12 @@ static int fb_job_begin(struct fb_job *job)
 	s64 left;
 	int ret;
 
-	task = fb_task_create(fb_disk_get_named(job->disk), job->kind->name, &job->kind->ops, job);
+	task = job->gendisk ?
+	       freeblock_task_create(job->gendisk, job->kind->name, &job->kind->ops, job) :
+	       ERR_PTR(-ENODEV);
 	if (IS_ERR(task))
-		return fb_job_refuse(job, PTR_ERR(task), "%s", PTR_ERR(task) == -ENODATA ?
-				     "the disk has no model" :
-				     "there are too many tasks, or there is no memory");
+		return fb_job_refuse_disk(job, PTR_ERR(task),
+					  "there are too many tasks, or there is no memory");
 	job->task = task;
 	freeblock_task_progress(task, &run->progress);
 	if (!run->numbers)
@@ -383,6 +396,7 @@ static int fb_job_command(struct fb_job *job, char *text)
  * @slot: the disk's slot
  * @kind: kind of the job
  * @disk: the disk's present name
+ * @gendisk: the disk; NULL: it is gone
  * @text: a command of Documentation/ABI; a trailing newline is allowed
  * @count: its length
  *
@@ -391,16 +405,16 @@ static int fb_job_command(struct fb_job *job, char *text)
  * Return: @count; or an error of Documentation/ABI, and nothing has changed.
  */
 ssize_t fb_job_store(struct fb_job **slot, const struct fb_job_kind *kind, const char *disk,
-		     const char *text, size_t count)
+		     struct gendisk *gendisk, const char *text, size_t count)
 {
 	unsigned int noio = memalloc_noio_save();
 	char *copy = kstrdup(text, GFP_KERNEL);
-	struct fb_job *job = copy ? fb_job_open(slot, kind, disk) : NULL;
+	struct fb_job *job = copy ? fb_job_open(slot, kind, disk, gendisk) : NULL;
 	int ret = -ENOMEM;
 
 	if (job) {
 		ret = fb_job_command(job, strim(copy));
-		mutex_unlock(&job->lock);
+		fb_job_close(job);
 	}
 	kfree(copy);
 	memalloc_noio_restore(noio);
@@ -603,6 +617,7 @@ static int fb_job_take_piece(struct fb_job *job, const char *id, const char *buf
  * fb_job_write_coverage() - write back a piece of a saved file "coverage"
  * @slot: the disk's scrub
  * @disk: the disk's present name
+ * @gendisk: the disk; NULL: it is gone
  * @id: its unique id; "" if it has none
  * @buf: the piece
  * @off: its offset; a piece at 0, with at least the header, replaces the present coverage
@@ -612,16 +627,16 @@ static int fb_job_take_piece(struct fb_job *job, const char *id, const char *buf
  *
  * Return: @count; or an error of Documentation/ABI, with the reason in the log.
  */
-ssize_t fb_job_write_coverage(struct fb_job **slot, const char *disk, const char *id,
-			      const char *buf, loff_t off, size_t count)
+ssize_t fb_job_write_coverage(struct fb_job **slot, const char *disk, struct gendisk *gendisk,
+			      const char *id, const char *buf, loff_t off, size_t count)
 {
 	unsigned int noio = memalloc_noio_save();
-	struct fb_job *job = fb_job_open(slot, &fb_job_scrub, disk);
+	struct fb_job *job = fb_job_open(slot, &fb_job_scrub, disk, gendisk);
 	int ret = -ENOMEM;
 
 	if (job) {
 		ret = fb_job_take_piece(job, id, buf, off, count);
-		mutex_unlock(&job->lock);
+		fb_job_close(job);
 	}
 	memalloc_noio_restore(noio);
 	return ret ? ret : count;

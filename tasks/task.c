@@ -151,22 +151,13 @@ static struct freeblock_task *fb_task_new(struct fb_disk *fd, const char *name,
 	return task;
 }
 
-/**
- * fb_task_create() - create a task
- * @fd: the disk; the task takes over the caller's reference, which is dropped on failure; or
- *	NULL
- * @name: as for freeblock_task_create(), like all that follows
- * @ops: likewise
- * @ctx: likewise
- *
- * Context: may sleep; not from a callback.
- *
- * Return: as freeblock_task_create().
- */
-struct freeblock_task *fb_task_create(struct fb_disk *fd, const char *name,
-				      const struct freeblock_ops *ops, void *ctx)
+/* ---- the interface, documented in include/freeblock.h ---- */
+
+struct freeblock_task *freeblock_task_create(struct gendisk *disk, const char *name,
+					     const struct freeblock_ops *ops, void *ctx)
 {
 	unsigned int noio = memalloc_noio_save();
+	struct fb_disk *fd = fb_disk_get(disk);
 	struct freeblock_task *task = NULL;
 	int ret = -ENODEV;
 
@@ -187,14 +178,6 @@ put:
 out:
 	memalloc_noio_restore(noio);
 	return ret ? ERR_PTR(ret) : task;
-}
-
-/* ---- the interface, documented in include/freeblock.h ---- */
-
-struct freeblock_task *freeblock_task_create(struct gendisk *disk, const char *name,
-					     const struct freeblock_ops *ops, void *ctx)
-{
-	return fb_task_create(fb_disk_get(disk), name, ops, ctx);
 }
 EXPORT_SYMBOL_GPL(freeblock_task_create);
 
@@ -455,17 +438,10 @@ static int fb_task_size_coverage(struct fb_disk *fd, struct freeblock_coverage *
 	return size->granule_sectors ? 0 : -ENODATA;
 }
 
-/**
- * fb_task_coverage() - create an empty coverage
- * @fd: the disk, for which the caller's reference is dropped; or NULL
- *
- * Context: may sleep.
- *
- * Return: as freeblock_coverage_create().
- */
-struct freeblock_coverage *fb_task_coverage(struct fb_disk *fd)
+struct freeblock_coverage *freeblock_coverage_create(struct gendisk *disk)
 {
 	struct freeblock_coverage size = {}, *coverage;
+	struct fb_disk *fd = fb_disk_get(disk);
 	int ret = -ENODEV;
 
 	if (fd) {
@@ -478,11 +454,6 @@ struct freeblock_coverage *fb_task_coverage(struct fb_disk *fd)
 	if (!IS_ERR(coverage))
 		memcpy(coverage, &size, sizeof(size));
 	return coverage;
-}
-
-struct freeblock_coverage *freeblock_coverage_create(struct gendisk *disk)
-{
-	return fb_task_coverage(fb_disk_get(disk));
 }
 EXPORT_SYMBOL_GPL(freeblock_coverage_create);
 

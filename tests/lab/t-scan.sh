@@ -107,9 +107,22 @@ if [ "$LAB_CLOCK" = real ]; then
 	wait $unload
 	expect_eq "freeblock unloads" $? 0
 	drive_off other
+	drive_off toy
 else
+	echo stop > "$(fb "$disk")/scan" 2>/dev/null
+	wait_for 30 sh -c "! grep -Eq '^state (running|stopping)' $(fb "$disk")/scan"
+	expect_ok "it starts while the disk has another scheduler" \
+		sh -c "echo start > $(fb "$disk")/scan"
+	expect_eq "and waits" "$(kv "$(fb "$disk")/scan" state)" running
+	drive_off toy
+	for job in scan scrub; do
+		[ $job = scrub ] || scan_stop "$disk"
+		dmesg -c > /dev/null
+		expect_fail "without the disk no $job starts" \
+			sh -c "echo start > $(fb "$disk")/$job"
+		expect_match "$job: why" "$(dmesg)" "$job: the disk is gone"
+	done
 	expect_within "freeblock unloads" 30 unload_module freeblock
 fi
-drive_off toy
 expect_within "mechdisk unloads" 30 unload_module mechdisk
 done_testing

@@ -152,6 +152,12 @@ class Device:
         return task
 
 
+def pack(first, count, status, data, user=0, kind=0, head=32):
+    """A record."""
+    return struct.pack("<HHIQQII", head, kind, status, first, user, count, len(data)) + \
+        bytes(head - 32) + data
+
+
 class Calls(unittest.TestCase):
     """The bytes of calls, written down by hand from the header."""
 
@@ -198,10 +204,6 @@ class Calls(unittest.TestCase):
 
     def test_records(self):
         """Records follow each other; longer headers, other types, and what cannot be one."""
-        def pack(first, count, status, data, user=0, kind=0, head=32):
-            return struct.pack("<HHIQQII", head, kind, status, first, user, count,
-                               len(data)) + bytes(head - 32) + data
-
         raw = pack(8, 16, 0, bytes(8192), 1 << 63) + pack(40, 8, 1, b"") + \
             pack(1, 1, 1, b"?", kind=77) + pack(0, 0, 0, b"", kind=1) + \
             pack(48, 8, 0, b"x" * 4096, head=48)
@@ -220,6 +222,25 @@ class Calls(unittest.TestCase):
                 "<HHIQQII", 24, 0, 0, 0, 0, 8, 0)):
             with self.assertRaisesRegex(Error, "not understood"):
                 list(background.parse(bad))
+
+    def test_late_event(self):
+        """An event that lay in the buffer when more was wanted is not true any more; the next
+        one is."""
+        caught_up = pack(0, 0, 0, b"", kind=1)
+        device = Device()
+        task = device.task(self, flags=background.KEEP, events=True)
+        device.reads = [pack(0, 8, 1, b"") + caught_up, pack(8, 8, 1, b"") + caught_up,
+                        errno.EAGAIN]
+        task.want(0, 8)
+        self.assertEqual(task.next().first, 0)
+        task.want(8, 8)
+        device.fails[background.IOC_ADD] = errno.ENOSPC
+        self.assertEqual(task.next().first, 8)
+        self.assertEqual(len(device.reads), 1)
+        with self.assertRaises(Error):
+            task.want(16, 8)
+        self.assertEqual([record.type for record in task.ready()], [background.CAUGHT_UP])
+        self.assertEqual(list(task.ready()), [])
 
     def test_ends(self):
         """Time-out, disk gone, stopped, end."""

@@ -586,7 +586,7 @@ class Words(unittest.TestCase):
             now[0] += 1
             one.add(500000)
             one.show()
-        self.assertEqual(one.line("x"), "reading: 50.0 % of 100.0 MB, 0.5 MB/s, 0:01:40 left; x")
+        self.assertEqual(one.line("x"), "reading: 50.0 % of 100.0 MB, 0.5 MB/s, 1m40s left; x")
 
     def test_tables(self):
         """Origins that are none of ours."""

@@ -91,7 +91,7 @@ int fb_library_call(struct fb_task *task, unsigned long number, void *argument, 
 	else if (number == FREEBLOCK_IOC_START)
 		task->started = true;
 	else if (number == FREEBLOCK_IOC_ADD)
-		task->wanted = true;
+		task->wants++;
 	pthread_mutex_unlock(&task->call);
 	return failed ? -1 : 0;
 }

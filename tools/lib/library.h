@@ -25,12 +25,13 @@
  * @id: the disk's unique id, NUL-padded; empty if it has none
  * @call: lock around a call or read() and the question why it failed
  * @started: under @call
- * @wanted: something was; under @call
+ * @wants: how often something was wanted; under @call
  * @buffer: lock of what follows, outside of @call; not held while fb_next() waits
  * @data: records
  * @capacity: bytes at @data
  * @at: start of the first record of @data that is not done: @record, if there is one
  * @end: bytes of records in @data
+ * @read_wants: @wants when they were read
  * @taken: bytes of the record that fb_next() returned last; 0: none
  * @record: that one
  * @saving: lock around the writing of a coverage file; outside of all others
@@ -43,12 +44,13 @@ struct fb_task {
 	char id[FB_LIBRARY_ID_LEN];
 	pthread_mutex_t call;
 	bool started;
-	bool wanted;
+	uint64_t wants;
 	pthread_mutex_t buffer;
 	unsigned char *data;
 	size_t capacity;
 	size_t at;
 	size_t end;
+	uint64_t read_wants;
 	size_t taken;
 	struct fb_record record;
 	pthread_mutex_t saving;

@@ -37,6 +37,19 @@ static void take(struct fb_task *task, const struct freeblock_record *header, si
 	};
 }
 
+/* An event of the buffer is no longer true when more has been wanted since; another one follows */
+static bool is_late(struct fb_task *task, const struct freeblock_record *header)
+{
+	bool late;
+
+	if (header->type != FREEBLOCK_RECORD_CAUGHT_UP)
+		return false;
+	pthread_mutex_lock(&task->call);
+	late = task->wants != task->read_wants;
+	pthread_mutex_unlock(&task->call);
+	return late;
+}
+
 /* The next record of the buffer: 1; 0: it has none; -1: it has something else */
 static int from_buffer(struct fb_task *task)
 {
@@ -47,7 +60,7 @@ static int from_buffer(struct fb_task *task)
 
 		if (!length)
 			return fb_library_fail(EBADMSG, "records: not understood");
-		if (header.type <= FREEBLOCK_RECORD_CAUGHT_UP) {
+		if (header.type <= FREEBLOCK_RECORD_CAUGHT_UP && !is_late(task, &header)) {
 			take(task, &header, length);
 			return 1;
 		}
@@ -63,6 +76,7 @@ static int fill(struct fb_task *task)
 
 	/* a failure between another call and its reason would change that */
 	pthread_mutex_lock(&task->call);
+	task->read_wants = task->wants;
 	n = read(task->fd, task->data, task->capacity);
 	pthread_mutex_unlock(&task->call);
 	task->at = 0;
@@ -113,7 +127,7 @@ static int start(struct fb_task *task)
 
 	pthread_mutex_lock(&task->call);
 	started = task->started;
-	wanted = task->wanted;
+	wanted = task->wants;
 	pthread_mutex_unlock(&task->call);
 	if (started || !fb_start(task) || errno == EALREADY)
 		return 1;

@@ -60,6 +60,7 @@ __attribute__((constructor)) static void from_environment(void)
 		{ "FAKE_OFFERED", &fake.offered }, { "FAKE_BAD", &fake.bad },
 		{ "FAKE_GONE", &fake.gone }, { "FAKE_STOP_AFTER", &fake.stop_after },
 		{ "FAKE_LAZY", &fake.lazy }, { "FAKE_BURST", &fake.burst },
+		{ "FAKE_JOINED", &fake.joined },
 		{ "FAKE_STRANGE", &fake.strange }, { "FAKE_HEADER_BYTES", &fake.header_bytes },
 		{ "FAKE_ROOM", &fake.room }, { "FAKE_FAIL", &fake.fail },
 		{ "FAKE_FAIL_ERROR", &fake.fail_error },
@@ -394,17 +395,25 @@ static size_t put_other(unsigned char *to, unsigned int type)
 	return fake.header_bytes;
 }
 
-static ssize_t end_of_read(unsigned char *to)
+/* The event that all has been delivered, once; its length, 0 if it is not due or has no room */
+static size_t put_caught_up(unsigned char *to, size_t room)
 {
+	if (file.stopped || !(fake.setup.flags & FREEBLOCK_IOC_KEEP) || file.told ||
+	    !(file.features & FREEBLOCK_IOC_EVENTS) || room < fake.header_bytes)
+		return 0;
+	file.told = true;
+	return put_other(to, FREEBLOCK_RECORD_CAUGHT_UP);
+}
+
+static ssize_t end_of_read(unsigned char *to, size_t size)
+{
+	size_t length = put_caught_up(to, size);
+
+	if (length)
+		return length;
 	if (file.stopped)
 		return fails(ECANCELED, "stopped");
-	if (!(fake.setup.flags & FREEBLOCK_IOC_KEEP))
-		return 0;
-	if (!file.told && file.features & FREEBLOCK_IOC_EVENTS) {
-		file.told = true;
-		return put_other(to, FREEBLOCK_RECORD_CAUGHT_UP);
-	}
-	return fails(EAGAIN, "nothing");
+	return fake.setup.flags & FREEBLOCK_IOC_KEEP ? fails(EAGAIN, "nothing") : 0;
 }
 
 static ssize_t device_read(unsigned char *to, size_t size)
@@ -429,8 +438,11 @@ static ssize_t device_read(unsigned char *to, size_t size)
 	for (i = 0; i < fake.burst && !file.stopped; i++) {
 		long block = next_block();
 
-		if (block < 0)
+		if (block < 0) {
+			if (n && fake.joined)
+				n += put_caught_up(to + n, size - n);
 			break;
+		}
 		if (fake.strange)
 			n += put_other(to + n, 77);
 		length = put_record(to + n, size - n, block);
@@ -438,7 +450,7 @@ static ssize_t device_read(unsigned char *to, size_t size)
 			break;
 		n += length;
 	}
-	return n ? (ssize_t)n : end_of_read(to);
+	return n ? (ssize_t)n : end_of_read(to, size);
 }
 
 /* ---- what the program calls ---- */

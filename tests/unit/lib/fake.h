@@ -27,6 +27,7 @@
  * @ranges_max: ranges that a call takes
  * @room: ranges taken until read(); then ENOSPC
  * @burst: records of a read() at most
+ * @joined: an event comes in the read() of the blocks before it, not in one of its own
  * @silent: poll() ends without anything so many times
  * @lazy: read() fails with EAGAIN so many times
  * @bad: first sector of a block that is unreadable; ~0: none
@@ -52,6 +53,7 @@ struct fake {
 	uint64_t ranges_max;
 	uint64_t room;
 	uint64_t burst;
+	uint64_t joined;
 	uint64_t silent;
 	uint64_t lazy;
 	uint64_t bad;

@@ -355,6 +355,32 @@ static void test_events(void **state)
 	fb_close(task);
 }
 
+/* An event that lay in the buffer when more was wanted is not true any more; the next one is */
+static void test_late_event(void **state)
+{
+	struct fb_task *task = opened(FB_KEEP | FB_EVENTS);
+	const struct fb_record *record;
+	unsigned int i;
+
+	(void)state;
+	fake.joined = true;
+	fb_want(task, 0, 8, 0, 0);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(fb_next(task, &record, -1), 1);
+		assert_int_equal(record->type, FB_BLOCKS);
+		assert_int_equal(record->first, 80 * i);
+		if (i < 2)
+			fb_want(task, 80 * (i + 1), 8, 0, 0);
+	}
+	/* what is refused is not wanted */
+	assert_fails(fb_want(task, 4, 8, 0, 0), EINVAL, "within a block");
+	assert_int_equal(fb_next(task, &record, -1), 1);
+	assert_int_equal(record->type, FB_CAUGHT_UP);
+	assert_int_equal(fake.reads, 3);
+	assert_fails(fb_next(task, &record, 0), ETIMEDOUT, "none yet");
+	fb_close(task);
+}
+
 /* A header that cannot be one ends it */
 static void test_nonsense(void **state)
 {
@@ -634,6 +660,7 @@ int main(void)
 		TEST(test_timeouts),
 		TEST(test_ends),
 		TEST(test_events),
+		TEST(test_late_event),
 		TEST(test_nonsense),
 		TEST(test_resume),
 		TEST(test_resume_all),

@@ -116,11 +116,7 @@ struct fb_range {
 
 /* fb_record.type; others are never returned */
 #define FB_BLOCKS 0
-/*
- * FB_EVENTS with FB_KEEP: all has been delivered that was wanted when the record was read from the
- * module. What was wanted since, while the record lay in the library's buffer, may still come.
- */
-#define FB_CAUGHT_UP 1
+#define FB_CAUGHT_UP 1	/* FB_EVENTS with FB_KEEP: all wanted so far has been delivered */
 
 /* fb_record.status */
 #define FB_OK 0

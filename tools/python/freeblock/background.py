@@ -107,8 +107,7 @@ LAYOUTS = (API, SETUP, RANGE, RANGES, PROGRESS, URGENCY, BITS, REASON, RECORD)
 
 
 class Record(NamedTuple):
-    """Blocks that came, or an event (type CAUGHT_UP, without sectors: all came that was wanted
-    when the record was read from the module; what was wanted since may still come)."""
+    """Blocks that came, or an event (type CAUGHT_UP, without sectors: all came that was wanted)."""
 
     first: int
     sectors: int
@@ -185,12 +184,14 @@ class Task:
     def __init__(self, path, *, flags=0, events=False, coverage=False, name="", **setup):
         """flags: MEDIUM, NO_DATA, KEEP; setup: priority, order, deadline_ns and the other
         fields of the header's struct freeblock_ioc_setup."""
-        self._reading = threading.Lock()    # of the three that follow
+        self._reading = threading.Lock()    # of the four that follow
         self._waiting = collections.deque()
+        self._read_wants = 0                # _wants when they were read
         self._current = None                # not done until the next is asked for
         self._error = None
         self._calling = threading.Lock()    # a call and why it failed
-        self.started = self._wanted = False
+        self._wants = 0                     # how often something was wanted; under it
+        self.started = False
         self.fd = -1
         try:
             self._open(DEVICE)
@@ -235,6 +236,7 @@ class Task:
             except OSError as error:
                 raise Error(error.errno, "%s: %s" % (
                     what, self._reason() or error.strerror)) from error
+            self._wants += number == IOC_ADD
         return argument
 
     def _reason(self):
@@ -265,7 +267,6 @@ class Task:
         fails, none. At most ranges_max; ENOSPC: too many wait to be entered, poll() for POLLOUT.
         """
         self._change(IOC_ADD, ranges, UNCOVERED * uncovered, "want")
-        self._wanted = True
 
     def unwant(self, first=0, sectors=None):
         """Want sectors no longer. Those in flight still come."""
@@ -285,7 +286,7 @@ class Task:
         try:
             self.start()
         except Error as error:
-            if error.errno == errno.EINVAL and self._wanted:
+            if error.errno == errno.EINVAL and self._wants:
                 return False
             if error.errno != errno.EALREADY:
                 raise
@@ -325,20 +326,32 @@ class Task:
         yet."""
         with self._reading:
             self._current = None
+            self._skip_late()
             while not self._waiting:
                 if self._error:
                     raise self._error
                 try:
                     # a failure between another call and its reason would change that
                     with self._calling:
+                        self._read_wants = self._wants
                         raw = os.read(self.fd, self._bytes)
                 except OSError as error:
                     raise _failed_read(error) from error
                 if not raw:
                     return None
                 self._fill(raw)
+                self._skip_late()
             self._current = self._waiting.popleft()
             return self._current
+
+    def _skip_late(self):
+        """An event that waits is no longer true when more has been wanted since; another one
+        follows."""
+        while self._waiting and self._waiting[0].type == CAUGHT_UP:
+            with self._calling:
+                if self._wants == self._read_wants:
+                    return
+            self._waiting.popleft()
 
     def _fill(self, raw):
         """What cannot be understood is said when all before it has been taken."""
