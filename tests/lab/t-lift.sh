@@ -71,21 +71,19 @@ expect_ok "conservatism auto" iosched "$disk" conservatism_us auto
 scan auto auto
 expect_match "the drive says that it does not read ahead" "$(status lift_source)" \
 	'allowed .look-ahead off'
-expect_ge "the paper's limits: free kB/s" $paper 7200
+expect_mean "the paper's limits: free kB/s" 7200 7500 $paper
 # On a fresh map only some 65 gaps in 30 s take several pieces: they bring less than two draws
-# differ by (-1, 4 and 137 kB/s more in three draws). What they bring to whole scans is measured
-# in Documentation/results.rst; here they are to be made, and to take nothing away.
-expect_ge "several pieces: plans of them" "$(kv /out/several.status several)" 40
-expect_ge "several pieces: free kB/s" $several $((paper - 150))
-expect_le "several pieces: free kB/s" $several $((paper + 300))
-# 219 to 366 more, from run to run
-expect_ge "all limits lifted: free kB/s" $all $((several + 150))
-expect_ge "and conservatism auto: free kB/s" $free 7300
-# auto aims at 5; 4 to 9 seen, from run to run
-expect_le "slowdown, per mille" $(((alone - rate) * 1000 / alone)) 12
+# differ by. What they bring to whole scans is measured in Documentation/results.rst; here they
+# are to be made, and to take nothing away.
+expect_mean "several pieces: plans of them" 50 85 "$(kv /out/several.status several)"
+expect_mean "several pieces: kB/s more than with the paper's limits" -150 250 $((several - paper))
+expect_mean "all limits lifted: kB/s more than with several pieces" 150 430 $((all - several))
+expect_mean "and conservatism auto: free kB/s" 7200 7650 $free
+# auto aims at 5
+expect_mean "slowdown, per mille" 3 11 $(((alone - rate) * 1000 / alone))
 expect_ge "its predictions: ends within 50 us, per mille" \
-	$(($(status end_within_50us) * 1000 / $(status pred_total))) 975
-expect_le "drive late, ns" "$(drive_stat d late_max_ns)" 20000
+	$(($(status end_within_50us) * 1000 / $(status pred_total))) 980
+expect_le "drive late, ns" "$(drive_stat d late_max_ns)" 10000
 drive_off d
 unload_module fbconsumer
 expect_within "unload freeblock" 20 unload_module freeblock
