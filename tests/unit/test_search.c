@@ -408,6 +408,8 @@ static void test_most(void **state)
 		lim.max_sectors = 3 * GRANULE;
 		random_gap(&r, &gap);
 		fb_search_start(&s, dm, &bm, &gap, &lim);
+		/* the foreground's transfer takes as long as on the longest track */
+		assert_int_equal(s.fg_ns, dm_period_ns(dm) * gap.dst_nsect / dm_info(dm)->spt_most);
 		while (fb_search_step(&s) && s.best.wanted < 3)
 			;
 		if (s.best.wanted < 3)
