@@ -500,6 +500,19 @@ static void test_mark(void **state)
 	assert_int_equal(lifts, 0);
 }
 
+/* who weighs the risk hears how late a command was: a turn costs a turn */
+static void test_margin(void **state)
+{
+	struct fb_completion_result out;
+	s64 cost, turn = dm_period_ns(rig.dm);
+
+	settle(&rig);
+	one(&rig, FB_CAUSE_SEPARATE, 0, &out);
+	cost = rig.margin.cost_ns;
+	one(&rig, FB_CAUSE_SEPARATE, 1, &out);
+	assert_int_equal(rig.margin.cost_ns, cost + turn);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -521,6 +534,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_told_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mark, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_margin, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

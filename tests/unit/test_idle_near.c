@@ -399,6 +399,33 @@ static void test_lagging(void **state)
 	assert_true(outer > DRAWS / 4 && inner > DRAWS / 4);
 }
 
+/*
+ * Beyond the tracks around, eight places where wanted runs begin are compared, the nearest ones: a
+ * long run behind seven blocks is found, behind eight it is too far.
+ */
+static void test_starts(void **state)
+{
+	struct fb_plan_piece p;
+	u64 first, end, word;
+	u32 i, k, small;
+
+	for (i = 0; i < 20; i++) {
+		small = i % 2 ? 7 : 8;
+		begin("near");
+		track(draw_head(300), &first, &end);
+		word = first / BITS_PER_LONG + 2;
+		for (k = 0; k < small; k++)
+			want((word + k) * BITS_PER_LONG + 60, 1);
+		want((word + small) * BITS_PER_LONG + 60, 300);
+		assert_true(next(true, 0, &p));
+		if (small == 7)
+			assert_int_equal(p.lbn / GRANULE, (word + small) * BITS_PER_LONG + 60);
+		else
+			assert_true(p.lbn / GRANULE < (word + small) * BITS_PER_LONG);
+		unwant(word * BITS_PER_LONG, 10000);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -410,6 +437,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_staggered, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_far, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lagging, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_starts, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -593,6 +593,44 @@ static void test_names(void **state)
 	assert_int_equal(fb_policy_by_name(""), -EINVAL);
 }
 
+/* what has no place is left out of each mechanical order, and has no times when it expires */
+static void test_placeless(void **state)
+{
+	static const enum fb_policy_id policy[] = { FB_POLICY_SSTF, FB_POLICY_SPTF,
+		FB_POLICY_SPTF_SW };
+	const struct dm_place head = { 0 };
+	struct fb_policy_choice c;
+	static struct pool p;
+	struct rnd r = { 17 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(policy); i++) {
+		fill(&p, &r, 3, 0);
+		p.pool.policy = policy[i];
+		fb_policy_req_place(&p.req[0], NULL);
+		assert_false(p.req[0].placed);
+		p.req[2].lbn = dm_info(dm)->sectors;
+		fb_policy_req_place(&p.req[2], dm);
+		assert_false(p.req[2].placed);
+		fb_policy_choose(&p.pool, dm, &head, 0, &c);
+		assert_ptr_equal(c.req, &p.req[1]);
+		assert_true(c.predicted);
+		fb_policy_pool_del(&p.pool, &p.req[0]);
+		p.req[0].deadline_ns = 5;
+		fb_policy_pool_add(&p.pool, &p.req[0]);
+		fb_policy_choose(&p.pool, dm, &head, 6, &c);
+		assert_ptr_equal(c.req, &p.req[0]);
+		assert_true(c.expired);
+		assert_false(c.predicted);
+		/* without a model none has times, and the next by LBN goes */
+		fb_policy_pool_del(&p.pool, &p.req[0]);
+		fb_policy_choose(&p.pool, NULL, NULL, 6, &c);
+		assert_ptr_equal(c.req, p.req[1].lbn < p.req[2].lbn ? &p.req[1] : &p.req[2]);
+		assert_false(c.predicted);
+	}
+}
+
 /* requests in the pool are counted, whatever their class and direction */
 static void test_count(void **state)
 {
@@ -671,6 +709,7 @@ int main(void)
 		cmocka_unit_test(test_offer_class),
 		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_placeless),
 		cmocka_unit_test(test_count),
 		cmocka_unit_test(test_replaced),
 	};

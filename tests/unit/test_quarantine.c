@@ -451,6 +451,23 @@ static void test_divert_end(void **state)
 	assert_int_equal(piece.nsect, 13);
 }
 
+/* of several places in doubt only those that a read meets cut it, wherever they are in the list */
+static void test_cut_several(void **state)
+{
+	struct fb_plan plan;
+
+	(void)state;
+	fb_bitmap_want(&bm, 0, 100000, 0);
+	ended(70000, 64, 0, false);
+	ended(90000, 64, 0, false);
+	ended(80000, 64, 0, false);
+	fb_quarantine_sent(&bad, 70000, 64, now);
+	assert_true(cut(&plan, FB_PLAN_SEPARATE, 79968, 64, 0, 0));
+	assert_int_equal(plan.piece[0].lbn, 79968);
+	assert_int_equal(plan.piece[0].nsect, 32);
+	assert_int_equal(plan.wanted, 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -471,6 +488,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_idle_doubt, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_divert, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_divert_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cut_several, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("bad", tests, NULL, NULL);
