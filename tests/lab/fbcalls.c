@@ -628,9 +628,9 @@ static void bad_bits(u64 blocks)
 	BITS(ERANGE, "too many", b.count = blocks + 8);
 	BITS(EFAULT, "no bits", b.bits = 0);
 	some[0] = 0xff;
-	BITS(0, "eight", b.first = 8);
+	BITS(0, "the last eight of a byte", b.first = (blocks / 8 - 1) * 8);
 	some[0] = 0;
-	BITS(0, "eight taken back", b.first = 8);
+	BITS(0, "taken back", b.first = (blocks / 8 - 1) * 8);
 }
 
 static int coverage_main(char **argv)
