@@ -77,13 +77,20 @@ void fb_delivery_catch_up(struct freeblock_task *task)
 static void fb_delivery_tell(struct freeblock_task *task)
 {
 	u32 events;
+	bool ended;
 
 	spin_lock_irq(&task->fd->lock);
 	events = task->events;
+	ended = task->ended;
 	task->events = 0;
+	task->ended = false;
 	spin_unlock_irq(&task->fd->lock);
 	if (events)
 		task->ops->event(task, events);
+	if (!ended)
+		return;
+	task->ops->ended(task, task->end);
+	complete_all(&task->over);
 }
 
 /* ---- states ---- */
@@ -293,14 +300,6 @@ static void fb_delivery_work(struct work_struct *work)
 	fb_delivery_tell(task);
 }
 
-static void fb_delivery_ended_work(struct work_struct *work)
-{
-	struct freeblock_task *task = container_of(work, struct freeblock_task, ended);
-
-	task->ops->ended(task, task->end);
-	complete_all(&task->over);
-}
-
 /* ---- cookies ---- */
 
 /* The thread's map says what may still be delivered: nothing waits to be entered. */
@@ -360,7 +359,7 @@ void fb_delivery_sweep(struct freeblock_task *task)
 }
 
 /**
- * fb_delivery_setup() - initialise a new task's works and completion
+ * fb_delivery_setup() - initialise a new task's work and completion
  * @task: the task
  *
  * Context: the task is not visible to others yet.
@@ -372,7 +371,6 @@ void fb_delivery_setup(struct freeblock_task *task)
 	spin_lock_init(&task->cookie_lock);
 	init_completion(&task->over);
 	INIT_WORK(&task->deliver, fb_delivery_work);
-	INIT_WORK(&task->ended, fb_delivery_ended_work);
 }
 
 /**
@@ -499,6 +497,8 @@ void fb_delivery_drop_todo(struct freeblock_task *task)
  * fb_delivery_try_end() - end a task, unless its consumer has just added something
  * @task: the task; it is stopping or wants nothing, and nothing is in flight for it
  *
+ * Its consumer hears of the end from the task's work, after what it may still be waiting in.
+ *
  * Context: the thread, which must not use a task that is over any more; may sleep.
  */
 void fb_delivery_try_end(struct freeblock_task *task)
@@ -512,14 +512,12 @@ void fb_delivery_try_end(struct freeblock_task *task)
 	if (over) {
 		task->end = stop ? FREEBLOCK_STOPPED : FREEBLOCK_FINISHED;
 		task->state = FB_TASK_OVER;
+		task->ended = true;
 		task->waiting_for = FREEBLOCK_WAIT_NONE;
 		fd->cov->task[task->slot] = NULL;
 		fb_delivery_set_needs(fd->cov);
+		/* once the lock is free the task may be, too */
+		queue_work(fb_delivery_wq, &task->deliver);
 	}
 	spin_unlock_irq(&fd->lock);
-	if (!over)
-		return;
-	flush_work(&task->deliver);
-	fb_delivery_drop_todo(task);
-	queue_work(fb_delivery_wq, &task->ended);
 }

@@ -106,8 +106,8 @@ struct fb_op {
  * @done: blocks delivered
  * @failed: blocks delivered with an error
  * @over: completed when the last callback has returned
- * @deliver: calls ops->block and ops->event
- * @ended: calls ops->ended
+ * @deliver: calls ops->block, ops->event and ops->ended
+ * @ended: it is over, and its consumer has not been told [L]
  */
 struct freeblock_task {
 	struct fb_disk *fd;
@@ -156,7 +156,7 @@ struct freeblock_task {
 	u64 failed;
 	struct completion over;
 	struct work_struct deliver;
-	struct work_struct ended;
+	bool ended;
 };
 
 /* Segments at which there may be no room for the cookies of another batch of ranges. */

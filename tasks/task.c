@@ -690,7 +690,6 @@ void freeblock_task_destroy(struct freeblock_task *task)
 	freeblock_task_stop(task);
 	wait_for_completion(&task->over);
 	flush_work(&task->deliver);
-	flush_work(&task->ended);
 	mutex_lock(&fd->life);
 	spin_lock_irq(&fd->lock);
 	list_del(&task->node);
