@@ -486,7 +486,7 @@ static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *tas
 	if (--task->ntodo == FREEBLOCK_RANGES - FREEBLOCK_RANGES_MAX)
 		fb_delivery_raise(task, FREEBLOCK_EVENT_ROOM);
 	spin_unlock_irq(&cov->fd->lock);
-	kvfree(op);
+	fb_delivery_free_op(op);
 	return n;
 }
 

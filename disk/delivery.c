@@ -10,6 +10,7 @@
 
 #include "disk/delivery.h"
 #include "disk/disk.h"
+#include "disk/memory.h"
 #include "disk/trace_events.h"
 
 static struct workqueue_struct *fb_delivery_wq;
@@ -478,6 +479,18 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 /* ---- the end ---- */
 
 /**
+ * fb_delivery_free_op() - free a change
+ * @op: the change, in no list
+ *
+ * Context: may sleep.
+ */
+void fb_delivery_free_op(struct fb_op *op)
+{
+	fb_memory_uncharge(&op->bytes, op->bytes);
+	kvfree(op);
+}
+
+/**
  * fb_delivery_drop_todo() - free the changes of a task that were not entered
  * @task: the task, over
  *
@@ -489,7 +502,7 @@ void fb_delivery_drop_todo(struct freeblock_task *task)
 
 	list_for_each_entry_safe(op, next, &task->todo, node) {
 		list_del(&op->node);
-		kvfree(op);
+		fb_delivery_free_op(op);
 	}
 }
 

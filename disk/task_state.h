@@ -44,6 +44,7 @@ enum fb_op_kind { FB_OP_ADD, FB_OP_REMOVE, FB_OP_PROMOTE };
  * @added_ns: when it was requested; reads sent earlier do not serve it
  * @uncovered: only granules that freeblock_task.coverage lacks count
  * @masked: only granules with their bit set in @bits count
+ * @bytes: memory charged for @bits
  * @base: the granule that the first bit of @bits stands for
  * @bits: see @masked
  */
@@ -55,6 +56,7 @@ struct fb_op {
 	u64 added_ns;
 	bool uncovered;
 	bool masked;
+	u64 bytes;
 	u64 base;
 	unsigned long bits[];
 };

@@ -242,7 +242,8 @@ static int fb_user_alloc_queue(struct fb_user_file *ff, const struct freeblock_i
 					    "a buffer of %u KiB holds no block of %u sectors", kib,
 					    q->granule);
 	if (ret)
-		return fb_user_check_refuse(&ff->why, ret, "no memory for a buffer of %u KiB", kib);
+		return fb_user_check_refuse(&ff->why, ret, "no memory for a buffer of %u KiB%s",
+					    kib, ret == -ENOSPC ? " in what tasks may take" : "");
 	return 0;
 }
 

@@ -180,6 +180,15 @@ calls fbcalls coverage "$D" "$P"
 calls fbcalls gone /dev/"$other"
 expect_ok "calls: nothing is left" no_tasks
 
+# ---- what it takes counts towards the limit of all tasks ----
+
+echo 32 > /sys/module/freeblock/parameters/memory_mib
+expect_fail "no memory for a buffer of 64 MiB" fbread copy "$D" count=8 kib=65536
+expect_match "why" "$(fbread copy "$D" count=8 kib=65536 2>&1)" "65536 KiB in what tasks may take"
+expect_ok "but for one of 16 MiB" fbread copy "$D" count=8 kib=16384
+echo 1024 > /sys/module/freeblock/parameters/memory_mib
+expect_ok "memory: nothing is left" no_tasks
+
 # ---- beginning again after a death ----
 
 # more_saved N: more than N saves are known
