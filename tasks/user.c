@@ -414,7 +414,9 @@ static int fb_user_refuse_ranges(struct fb_user_file *ff, int ret)
 		return fb_user_check_refuse(&ff->why, ret, "the task is over");
 	case -ENOSPC:
 		return fb_user_check_refuse(&ff->why, ret,
-					    "too many ranges wait to be entered, or too many values are remembered: poll for POLLOUT");
+					    "too many ranges wait to be entered, or too many values are remembered: %s",
+					    ff->started ? "poll for POLLOUT" :
+					    "start, and then poll for POLLOUT");
 	case -ENOMEM:
 		return fb_user_check_refuse(&ff->why, ret, "no memory for the ranges");
 	default:

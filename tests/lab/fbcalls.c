@@ -448,6 +448,8 @@ static int arrays_main(char **argv)
 	}
 	is("no room: poll()", polled(0) & POLLOUT, 0);
 	SAYS(ENOSPC, "no room: one more", change(dev, FREEBLOCK_IOC_ADD, range, 1, 0));
+	mentions("no room", ": start, and then poll for POLLOUT");
+	is("no room before the start: poll()", polled(100), POLLERR);
 	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
 	/* poll() sleeps until there is room */
 	for (i = 0; i < 10 && !(polled(3000) & POLLOUT); i++)
