@@ -5,6 +5,8 @@
  */
 #include "fb_bitmap.h"
 
+#define FB_BITMAP_STEP 16384	/* words after which others may run */
+
 /* the bits of word @w that lie in [@first, @end), of which there must be some */
 static unsigned long fb_bitmap_mask(u64 w, u64 first, u64 end)
 {
@@ -71,7 +73,13 @@ void fb_bitmap_destroy(struct fb_bitmap *bm)
 
 void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from)
 {
-	memcpy(to->wanted, from->wanted, BITS_TO_LONGS(from->granules) * sizeof(long));
+	u64 words = BITS_TO_LONGS(from->granules), at, n;
+
+	for (at = 0; at < words; at += n) {
+		n = min_t(u64, FB_BITMAP_STEP, words - at);
+		memcpy(to->wanted + at, from->wanted + at, n * sizeof(long));
+		fb_resched();
+	}
 	memcpy(to->count, from->count, (size_t)from->counts * sizeof(*from->count));
 	memcpy(to->flying, from->flying, from->flying_words * sizeof(*from->flying));
 	memcpy(to->region, from->region, sizeof(from->region));

@@ -103,6 +103,8 @@ u64 fb_bitmap_bytes(u64 granules, u32 groups);
  * fb_bitmap_copy() - copy the state of one map to another
  * @to: the destination, of the same size
  * @from: the source
+ *
+ * Context: may sleep; of a large disk it takes a tenth of a second.
  */
 void fb_bitmap_copy(struct fb_bitmap *to, const struct fb_bitmap *from);
 

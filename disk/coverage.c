@@ -208,8 +208,11 @@ static void fb_coverage_activate(struct fb_coverage *cov, struct freeblock_task 
 	struct fb_coverage_walk walk = { .task = task };
 	u32 i = 0;
 
-	if (cov->nactive == 1)
+	/* this, too, takes long on a large disk: see fb_coverage_wanted_runs() */
+	if (cov->nactive == 1) {
+		fb_free_read_return(cov->fd);
 		fb_bitmap_copy(&cov->all, &fb_coverage_next_active(cov, &i)->map);
+	}
 	task->active = true;
 	task->late = false;
 	fb_pace_begin(&task->pace, task->map.n_done, ktime_get_ns());
@@ -483,7 +486,7 @@ static u64 fb_coverage_enter(struct fb_coverage *cov, struct freeblock_task *tas
 	if (--task->ntodo == FREEBLOCK_RANGES - FREEBLOCK_RANGES_MAX)
 		fb_delivery_raise(task, FREEBLOCK_EVENT_ROOM);
 	spin_unlock_irq(&cov->fd->lock);
-	kvfree(op);
+	fb_delivery_free_op(op);
 	return n;
 }
 

@@ -10,6 +10,7 @@
 
 #include "disk/delivery.h"
 #include "disk/disk.h"
+#include "disk/memory.h"
 #include "disk/trace_events.h"
 
 static struct workqueue_struct *fb_delivery_wq;
@@ -77,13 +78,20 @@ void fb_delivery_catch_up(struct freeblock_task *task)
 static void fb_delivery_tell(struct freeblock_task *task)
 {
 	u32 events;
+	bool ended;
 
 	spin_lock_irq(&task->fd->lock);
 	events = task->events;
+	ended = task->ended;
 	task->events = 0;
+	task->ended = false;
 	spin_unlock_irq(&task->fd->lock);
 	if (events)
 		task->ops->event(task, events);
+	if (!ended)
+		return;
+	task->ops->ended(task, task->end);
+	complete_all(&task->over);
 }
 
 /* ---- states ---- */
@@ -293,14 +301,6 @@ static void fb_delivery_work(struct work_struct *work)
 	fb_delivery_tell(task);
 }
 
-static void fb_delivery_ended_work(struct work_struct *work)
-{
-	struct freeblock_task *task = container_of(work, struct freeblock_task, ended);
-
-	task->ops->ended(task, task->end);
-	complete_all(&task->over);
-}
-
 /* ---- cookies ---- */
 
 /* The thread's map says what may still be delivered: nothing waits to be entered. */
@@ -360,7 +360,7 @@ void fb_delivery_sweep(struct freeblock_task *task)
 }
 
 /**
- * fb_delivery_setup() - initialise a new task's works and completion
+ * fb_delivery_setup() - initialise a new task's work and completion
  * @task: the task
  *
  * Context: the task is not visible to others yet.
@@ -372,7 +372,6 @@ void fb_delivery_setup(struct freeblock_task *task)
 	spin_lock_init(&task->cookie_lock);
 	init_completion(&task->over);
 	INIT_WORK(&task->deliver, fb_delivery_work);
-	INIT_WORK(&task->ended, fb_delivery_ended_work);
 }
 
 /**
@@ -480,6 +479,18 @@ bool fb_delivery_judge(struct fb_coverage *cov, const struct fb_free_read *buf)
 /* ---- the end ---- */
 
 /**
+ * fb_delivery_free_op() - free a change
+ * @op: the change, in no list
+ *
+ * Context: may sleep.
+ */
+void fb_delivery_free_op(struct fb_op *op)
+{
+	fb_memory_uncharge(&op->bytes, op->bytes);
+	kvfree(op);
+}
+
+/**
  * fb_delivery_drop_todo() - free the changes of a task that were not entered
  * @task: the task, over
  *
@@ -491,13 +502,15 @@ void fb_delivery_drop_todo(struct freeblock_task *task)
 
 	list_for_each_entry_safe(op, next, &task->todo, node) {
 		list_del(&op->node);
-		kvfree(op);
+		fb_delivery_free_op(op);
 	}
 }
 
 /**
  * fb_delivery_try_end() - end a task, unless its consumer has just added something
  * @task: the task; it is stopping or wants nothing, and nothing is in flight for it
+ *
+ * Its consumer hears of the end from the task's work, after what it may still be waiting in.
  *
  * Context: the thread, which must not use a task that is over any more; may sleep.
  */
@@ -512,14 +525,12 @@ void fb_delivery_try_end(struct freeblock_task *task)
 	if (over) {
 		task->end = stop ? FREEBLOCK_STOPPED : FREEBLOCK_FINISHED;
 		task->state = FB_TASK_OVER;
+		task->ended = true;
 		task->waiting_for = FREEBLOCK_WAIT_NONE;
 		fd->cov->task[task->slot] = NULL;
 		fb_delivery_set_needs(fd->cov);
+		/* once the lock is free the task may be, too */
+		queue_work(fb_delivery_wq, &task->deliver);
 	}
 	spin_unlock_irq(&fd->lock);
-	if (!over)
-		return;
-	flush_work(&task->deliver);
-	fb_delivery_drop_todo(task);
-	queue_work(fb_delivery_wq, &task->ended);
 }

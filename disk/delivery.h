@@ -14,6 +14,7 @@ void fb_delivery_raise(struct freeblock_task *task, u32 events);
 void fb_delivery_sweep(struct freeblock_task *task);
 void fb_delivery_catch_up(struct freeblock_task *task);
 void fb_delivery_try_end(struct freeblock_task *task);
+void fb_delivery_free_op(struct fb_op *op);
 void fb_delivery_drop_todo(struct freeblock_task *task);
 int fb_delivery_start(struct freeblock_task *task);
 void fb_delivery_stop(struct freeblock_task *task);

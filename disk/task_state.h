@@ -44,6 +44,7 @@ enum fb_op_kind { FB_OP_ADD, FB_OP_REMOVE, FB_OP_PROMOTE };
  * @added_ns: when it was requested; reads sent earlier do not serve it
  * @uncovered: only granules that freeblock_task.coverage lacks count
  * @masked: only granules with their bit set in @bits count
+ * @bytes: memory charged for @bits
  * @base: the granule that the first bit of @bits stands for
  * @bits: see @masked
  */
@@ -55,6 +56,7 @@ struct fb_op {
 	u64 added_ns;
 	bool uncovered;
 	bool masked;
+	u64 bytes;
 	u64 base;
 	unsigned long bits[];
 };
@@ -106,8 +108,8 @@ struct fb_op {
  * @done: blocks delivered
  * @failed: blocks delivered with an error
  * @over: completed when the last callback has returned
- * @deliver: calls ops->block and ops->event
- * @ended: calls ops->ended
+ * @deliver: calls ops->block, ops->event and ops->ended
+ * @ended: it is over, and its consumer has not been told [L]
  */
 struct freeblock_task {
 	struct fb_disk *fd;
@@ -156,7 +158,7 @@ struct freeblock_task {
 	u64 failed;
 	struct completion over;
 	struct work_struct deliver;
-	struct work_struct ended;
+	bool ended;
 };
 
 /* Segments at which there may be no room for the cookies of another batch of ranges. */

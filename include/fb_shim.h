@@ -22,6 +22,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/types.h>
@@ -49,6 +50,16 @@ static inline void *fb_zalloc(size_t bytes)
 static inline void fb_free(const void *p)
 {
 	kvfree(p);
+}
+
+/**
+ * fb_resched() - let others run; for loops over a whole disk
+ *
+ * Context: may sleep.
+ */
+static inline void fb_resched(void)
+{
+	cond_resched();
 }
 
 #else /* user space */
@@ -202,6 +213,7 @@ static inline void list_del_init(struct list_head *n)
 
 static inline void *fb_zalloc(size_t bytes) { return calloc(1, bytes); }
 static inline void fb_free(const void *p) { free((void *)p); }
+static inline void fb_resched(void) { }
 
 #endif /* __KERNEL__ */
 

@@ -122,8 +122,12 @@ static int fb_task_enter(struct freeblock_task *task)
 		return ret;
 	if (fb_task_count(fd->cov) == FREEBLOCK_TASKS)
 		return -EBUSY;
-	ret = fb_task_init_map(fd, &task->map, &task->bytes);
+	ret = fb_memory_charge(&task->bytes, FREEBLOCK_RANGES * sizeof(struct fb_op),
+			       "a task's ranges");
+	if (!ret)
+		ret = fb_task_init_map(fd, &task->map, &task->bytes);
 	if (ret) {
+		fb_memory_uncharge(&task->bytes, task->bytes);
 		fb_task_drop_svc(fd);
 		return ret;
 	}
@@ -195,7 +199,7 @@ static void fb_task_free_ops(struct list_head *ops)
 	struct fb_op *op, *next;
 
 	list_for_each_entry_safe(op, next, ops, node)
-		kvfree(op);
+		fb_delivery_free_op(op);
 	INIT_LIST_HEAD(ops);
 }
 
@@ -386,6 +390,18 @@ int freeblock_task_promote(struct freeblock_task *task, const struct freeblock_r
 }
 EXPORT_SYMBOL_GPL(freeblock_task_promote);
 
+/* a change of @n granules with a bit each; only the bits are not within what a task is charged */
+static struct fb_op *fb_task_alloc_masked(u64 n)
+{
+	struct fb_op *op = kvzalloc(struct_size(op, bits, BITS_TO_LONGS(n)), GFP_KERNEL);
+
+	if (op && fb_memory_charge(&op->bytes, BITS_TO_LONGS(n) * sizeof(long), "a task's bits")) {
+		kvfree(op);
+		return NULL;
+	}
+	return op;
+}
+
 int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsigned long *bits,
 			    u64 n)
 {
@@ -397,7 +413,7 @@ int freeblock_task_add_bits(struct freeblock_task *task, u64 first, const unsign
 	if (!n || first >= task->map.granules || n > task->map.granules - first)
 		goto out;
 	ret = -ENOMEM;
-	op = kvzalloc(struct_size(op, bits, BITS_TO_LONGS(n)), GFP_KERNEL);
+	op = fb_task_alloc_masked(n);
 	if (!op)
 		goto out;
 	op->kind = FB_OP_ADD;
@@ -690,7 +706,6 @@ void freeblock_task_destroy(struct freeblock_task *task)
 	freeblock_task_stop(task);
 	wait_for_completion(&task->over);
 	flush_work(&task->deliver);
-	flush_work(&task->ended);
 	mutex_lock(&fd->life);
 	spin_lock_irq(&fd->lock);
 	list_del(&task->node);

@@ -242,7 +242,8 @@ static int fb_user_alloc_queue(struct fb_user_file *ff, const struct freeblock_i
 					    "a buffer of %u KiB holds no block of %u sectors", kib,
 					    q->granule);
 	if (ret)
-		return fb_user_check_refuse(&ff->why, ret, "no memory for a buffer of %u KiB", kib);
+		return fb_user_check_refuse(&ff->why, ret, "no memory for a buffer of %u KiB%s",
+					    kib, ret == -ENOSPC ? " in what tasks may take" : "");
 	return 0;
 }
 
@@ -413,7 +414,9 @@ static int fb_user_refuse_ranges(struct fb_user_file *ff, int ret)
 		return fb_user_check_refuse(&ff->why, ret, "the task is over");
 	case -ENOSPC:
 		return fb_user_check_refuse(&ff->why, ret,
-					    "too many ranges wait to be entered, or too many values are remembered: poll for POLLOUT");
+					    "too many ranges wait to be entered, or too many values are remembered: %s",
+					    ff->started ? "poll for POLLOUT" :
+					    "start, and then poll for POLLOUT");
 	case -ENOMEM:
 		return fb_user_check_refuse(&ff->why, ret, "no memory for the ranges");
 	default:

@@ -4,8 +4,8 @@
  *
  * Calls: tasks/record.c; include/freeblock.h. Locks: fb_user_queue.reader.
  */
+#include <linux/err.h>
 #include <linux/ktime.h>
-#include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include "tasks/user_queue.h"
@@ -33,19 +33,30 @@ void fb_user_queue_init(struct fb_user_queue *q)
  *
  * Context: may sleep.
  *
- * Return: 0; -EINVAL: not even one block fits; -ENOMEM.
+ * On failure the caller frees what there is.
+ *
+ * Return: 0; -EINVAL: not even one block fits; -ENOSPC: memory_mib would be exceeded; -ENOMEM.
  */
 int fb_user_queue_alloc(struct fb_user_queue *q, u32 kib, bool wants_data)
 {
 	size_t block = wants_data ? (size_t)q->granule << SECTOR_SHIFT : 0;
+	struct fb_record_slot *slot;
+	void *data;
 
 	q->slots = ((size_t)kib << 10) / (block + sizeof(*q->slot));
 	if (!q->slots)
 		return -EINVAL;
-	q->slot = kvcalloc(q->slots, sizeof(*q->slot), GFP_KERNEL_ACCOUNT);
-	if (q->slot && block)
-		q->data = kvmalloc(q->slots * block, GFP_KERNEL_ACCOUNT);
-	return q->slot && (q->data || !block) ? 0 : -ENOMEM;
+	slot = freeblock_alloc(q->slots * sizeof(*slot), "a reader's records");
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
+	q->slot = slot;
+	if (!block)
+		return 0;
+	data = freeblock_alloc(q->slots * block, "a reader's buffer");
+	if (IS_ERR(data))
+		return PTR_ERR(data);
+	q->data = data;
+	return 0;
 }
 
 /**
@@ -57,8 +68,8 @@ int fb_user_queue_alloc(struct fb_user_queue *q, u32 kib, bool wants_data)
 void fb_user_queue_free(struct fb_user_queue *q)
 {
 	freeblock_coverage_destroy(q->coverage);
-	kvfree(q->data);
-	kvfree(q->slot);
+	freeblock_free(q->data, (u64)q->slots * q->granule << SECTOR_SHIFT);
+	freeblock_free(q->slot, (u64)q->slots * sizeof(*q->slot));
 	q->coverage = NULL;
 	q->data = NULL;
 	q->slot = NULL;

@@ -214,7 +214,8 @@ struct freeblock_range {
  *	EINVAL		a range is empty, or begins or ends within a block
  *	ERANGE		a range goes beyond the end of the block device
  *	ENOSPC		too many ranges are waiting to be entered, or too many values of
- *			user_data are remembered: wait for POLLOUT
+ *			user_data are remembered: wait for POLLOUT. Ranges are entered from
+ *			FREEBLOCK_IOC_START on: before it, start
  *	ESHUTDOWN	stopped, or all has been delivered (and no FREEBLOCK_IOC_KEEP)
  *	EBADFD		(PROMOTE) not started
  *	EOPNOTSUPP	FREEBLOCK_IOC_UNCOVERED without the feature FREEBLOCK_IOC_COVERAGE

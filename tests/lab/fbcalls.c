@@ -7,6 +7,7 @@
  *	fbcalls arrays BLOCKDEV				all ranges or none; room; POLLOUT
  *	fbcalls values BLOCKDEV				a user_data for each block
  *	fbcalls events BLOCKDEV				caught up; POLLPRI; what it waits for
+ *	fbcalls stopped BLOCKDEV			stopped while its event waits for room
  *	fbcalls coverage BLOCKDEV PARTITION		bits are set when a block is read()
  *	fbcalls resized BLOCKDEV RESCAN GIB		another capacity, and the old one again:
  *							RESCAN and GIB are sysfs files
@@ -447,6 +448,8 @@ static int arrays_main(char **argv)
 	}
 	is("no room: poll()", polled(0) & POLLOUT, 0);
 	SAYS(ENOSPC, "no room: one more", change(dev, FREEBLOCK_IOC_ADD, range, 1, 0));
+	mentions("no room", ": start, and then poll for POLLOUT");
+	is("no room before the start: poll()", polled(100), POLLERR);
 	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
 	/* poll() sleeps until there is room */
 	for (i = 0; i < 10 && !(polled(3000) & POLLOUT); i++)
@@ -590,6 +593,38 @@ static int events_main(char **argv)
 	return 0;
 }
 
+/* a task that is stopped while its callback waits for room does not hold up the disk's others */
+static int stopped_main(char **argv)
+{
+	int bdev = open_or_die(argv[0], O_RDONLY), other = agreed(0, 0);
+	struct freeblock_ioc_setup s = usual(bdev);
+	u64 sectors;
+
+	s.flags = FREEBLOCK_IOC_KEEP;
+	s.buffer_kib = 64;
+	dev = other;
+	SAYS(0, "another: set-up", set_up(s));
+	SAYS(0, "another: start", ioctl(other, FREEBLOCK_IOC_START));
+	dev = agreed(0, FREEBLOCK_IOC_EVENTS);
+	SAYS(0, "set-up", ioctl(dev, FREEBLOCK_IOC_SETUP, &s));
+	sectors = progress_of(dev).buffer_blocks * (u64)s.granule_sectors;
+	SAYS(0, "add what the buffer holds", range_call(FREEBLOCK_IOC_ADD, 0, sectors, 0));
+	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
+	while (progress_of(dev).waiting_for != FREEBLOCK_IOC_WAIT_READER)
+		usleep(1000);
+	is("the buffer is full", progress_of(dev).queued, progress_of(dev).buffer_blocks);
+	SAYS(0, "stop", ioctl(dev, FREEBLOCK_IOC_STOP));
+	SAYS(0, "another: add", change_one(other, FREEBLOCK_IOC_ADD, 0, s.granule_sectors));
+	SAYS(0, "another: promote", change_one(other, FREEBLOCK_IOC_PROMOTE, 0, s.granule_sectors));
+	while (!progress_of(other).queued)
+		usleep(1000);
+	is("another has its block before this one's end is known", progress_of(dev).state,
+	   FREEBLOCK_IOC_RUNNING);
+	while (progress_of(dev).state != FREEBLOCK_IOC_STOPPED)
+		usleep(1000);
+	return 0;
+}
+
 /* ---- coverage ---- */
 
 static u32 covered(u64 blocks, u8 *bits)
@@ -628,9 +663,9 @@ static void bad_bits(u64 blocks)
 	BITS(ERANGE, "too many", b.count = blocks + 8);
 	BITS(EFAULT, "no bits", b.bits = 0);
 	some[0] = 0xff;
-	BITS(0, "eight", b.first = 8);
+	BITS(0, "the last eight of a byte", b.first = (blocks / 8 - 1) * 8);
 	some[0] = 0;
-	BITS(0, "eight taken back", b.first = 8);
+	BITS(0, "taken back", b.first = (blocks / 8 - 1) * 8);
 }
 
 static int coverage_main(char **argv)
@@ -774,6 +809,7 @@ int main(int argc, char **argv)
 		{ "errors", 4, errors_main }, { "versions", 3, versions_main },
 		{ "arrays", 3, arrays_main },
 		{ "values", 3, values_main }, { "events", 3, events_main },
+		{ "stopped", 3, stopped_main },
 		{ "coverage", 4, coverage_main },
 		{ "resized", 5, resized_main }, { "gone", 3, gone_main },
 	};

@@ -21,12 +21,15 @@
 
 kind=tiny
 range=16000	# sectors that are read at once in most steps
+part=$((range + 6))	# of the partition
 kills=${USER_KILLS:-25}
 reader=fbread
 random=${USER_CALLS:-3000}
 if [ "$LAB_CLOCK" = real ]; then
 	kind=slow
 	range=64
+	# not read in one piece, nor before eight readers are killed
+	part=8006
 	random=${USER_CALLS:-1500}
 fi
 M=/sys/kernel/mechdisk
@@ -127,7 +130,7 @@ D=/dev/$disk
 expect_ok "the device is there" [ -c /dev/freeblock ]
 expect_eq "its mode" "$(stat -c %a /dev/freeblock)" 600
 # begins and ends within blocks
-expect_ok "a partition" fbread part "$D" 1 1003 $((range + 6))
+expect_ok "a partition" fbread part "$D" 1 1003 $part
 P=${D}1
 wait_for 10 [ -b "$P" ] || die "no $P"
 
@@ -171,19 +174,39 @@ calls fbcalls versions "$D"
 calls fbcalls arrays "$D"
 [ "$LAB_CLOCK" = real ] || calls fbcalls values "$D"
 calls fbcalls events "$D"
+# half a second, in which a slow drive may not come to it
+[ "$LAB_CLOCK" = real ] || calls fbcalls stopped "$D"
 calls fbcalls coverage "$D" "$P"
 calls fbcalls gone /dev/"$other"
 expect_ok "calls: nothing is left" no_tasks
 
+# ---- what it takes counts towards the limit of all tasks ----
+
+echo 32 > /sys/module/freeblock/parameters/memory_mib
+expect_fail "no memory for a buffer of 64 MiB" fbread copy "$D" count=8 kib=65536
+expect_match "why" "$(fbread copy "$D" count=8 kib=65536 2>&1)" "65536 KiB in what tasks may take"
+expect_ok "but for one of 16 MiB" fbread copy "$D" count=8 kib=16384
+echo 1024 > /sys/module/freeblock/parameters/memory_mib
+expect_ok "memory: nothing is left" no_tasks
+
 # ---- beginning again after a death ----
+
+# more_saved N: more than N saves are known
+more_saved()
+{
+	[ "$(grep -c again /tmp/again)" -gt "$1" ]
+}
 
 # cover: a reader of $P that saves its coverage, and dies
 rm -f /tmp/image /tmp/state
 : > /tmp/again
 round=0
 while [ $round -lt 8 ]; do
+	saved=$(grep -c again /tmp/again)
 	fbread cover "$P" /tmp/image /tmp/state >> /tmp/again 2>&1 &
 	holder=$!
+	# under the real clock it may take longer than that to begin
+	[ "$LAB_CLOCK" = icount ] || wait_for 30 more_saved "$saved"
 	usleep $((60000 + round * 17000))
 	kill -9 $holder 2>/dev/null
 	wait $holder
@@ -215,7 +238,7 @@ wait $holder
 expect_eq "the task keeps its sectors" "$(tr '\n' ' ' < /tmp/moved)" \
 	"holds missing 0 wrong 0 outside 0 end 0 "
 fbread unpart "$D" 1
-fbread part "$D" 1 1003 $((range + 6))
+fbread part "$D" 1 1003 $part
 
 # ---- wrong calls ----
 

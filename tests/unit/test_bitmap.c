@@ -335,6 +335,37 @@ static void test_shared(void **state)
 	fb_bitmap_destroy(&bm);
 }
 
+/* a copy, longer than what is copied at once and of no whole piece, is like its origin */
+static void test_copy(void **state)
+{
+	const u64 granules = 40000 * (u64)BITS_PER_LONG + 5;
+	struct fb_bitmap from, to;
+	struct rnd r = { 7 };
+	u64 g;
+
+	(void)state;
+	assert_int_equal(fb_bitmap_init(&from, granules, 1), 0);
+	assert_int_equal(fb_bitmap_init(&to, granules, 1), 0);
+	fb_bitmap_want(&to, 0, granules, 0);
+	fb_bitmap_take(&to, 77, 1, 0);
+	for (g = 0; g < granules; g += 1 + rnd_below(&r, 100))
+		fb_bitmap_want(&from, g, 1, 0);
+	fb_bitmap_want(&from, granules - 1, 1, 0);
+	fb_bitmap_take(&from, granules - 5, 5, 0);
+	fb_bitmap_again(&from, granules - 1, 1);
+	fb_bitmap_copy(&to, &from);
+	assert_memory_equal(to.wanted, from.wanted, BITS_TO_LONGS(granules) * sizeof(long));
+	assert_int_equal(to.n_wanted, from.n_wanted);
+	assert_int_equal(to.n_flying, from.n_flying);
+	assert_int_equal(fb_bitmap_group(&to, 0), from.n_wanted);
+	assert_memory_equal(to.region, from.region, sizeof(from.region));
+	assert_int_equal(fb_bitmap_next_flying(&to, 0), fb_bitmap_next_flying(&from, 0));
+	fb_bitmap_done(&to, granules - 1, 1, 0);
+	assert_true(fb_bitmap_is_wanted(&to, granules - 1));
+	fb_bitmap_destroy(&from);
+	fb_bitmap_destroy(&to);
+}
+
 /* what cannot be remembered as flying stays wanted, and nothing is lost */
 static void test_flying_full(void **state)
 {
@@ -368,6 +399,7 @@ int main(void)
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_copy),
 		cmocka_unit_test(test_flying_full),
 	};
 

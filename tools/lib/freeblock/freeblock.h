@@ -233,8 +233,8 @@ int fb_fd(const struct fb_task *task);
  * @user_data: comes back in fb_record.user_data
  * @flags: 0 or FB_UNCOVERED
  *
- * Return: 0 or -1. ENOSPC: too many wait to be entered: poll() for POLLOUT; ESHUTDOWN: the
- * task has ended.
+ * Return: 0 or -1. ENOSPC: too many wait to be entered: fb_start() if nobody has, and poll() for
+ * POLLOUT; ESHUTDOWN: the task has ended.
  */
 int fb_want(struct fb_task *task, uint64_t first, uint64_t sectors, uint64_t user_data,
 	    unsigned int flags);

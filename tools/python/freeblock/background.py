@@ -264,7 +264,8 @@ class Task:
 
     def want_ranges(self, ranges, uncovered=False):
         """Want ranges, each (first, sectors) or (first, sectors, user_data): all or, if it
-        fails, none. At most ranges_max; ENOSPC: too many wait to be entered, poll() for POLLOUT.
+        fails, none. At most ranges_max; ENOSPC: too many wait to be entered: start(), then poll()
+        for POLLOUT.
         """
         self._change(IOC_ADD, ranges, UNCOVERED * uncovered, "want")
 
