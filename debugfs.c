@@ -116,7 +116,8 @@ struct fb_debugfs_calibration {
 	bool locked;
 };
 
-static void fb_debugfs_calibration_copy(struct fb_disk *fd, struct fb_debugfs_calibration *s, u64 now)
+static void fb_debugfs_copy_calibration(struct fb_disk *fd, struct fb_debugfs_calibration *s,
+					u64 now)
 {
 	spin_lock_irq(&fd->lock);
 	s->modelled = fd->model;
@@ -132,7 +133,8 @@ static void fb_debugfs_calibration_copy(struct fb_disk *fd, struct fb_debugfs_ca
 	spin_unlock_irq(&fd->lock);
 }
 
-static void fb_debugfs_calibration_band(struct seq_file *m, const struct fb_debugfs_calibration *s, u32 i, u64 now)
+static void fb_debugfs_show_band(struct seq_file *m, const struct fb_debugfs_calibration *s, u32 i,
+				 u64 now)
 {
 	const struct fb_seek_fit_band *b = &s->calib.band[i];
 	u32 first = dm_band_first(i), last = s->info.cylinders - 1;
@@ -154,7 +156,7 @@ static int calibration_show(struct seq_file *m, void *v)
 
 	if (!s)
 		return -ENOMEM;
-	fb_debugfs_calibration_copy(m->private, s, now);
+	fb_debugfs_copy_calibration(m->private, s, now);
 	if (!s->modelled) {
 		seq_puts(m, "no model\n");
 		goto out;
@@ -165,7 +167,7 @@ static int calibration_show(struct seq_file *m, void *v)
 			   s->head.period_ps, s->head.trend_ps, s->locked ? "locked" : "unknown",
 			   s->head.trust, s->head.fits);
 	for (i = 1; i < DM_BANDS && dm_band_first(i) < s->info.cylinders; i++)
-		fb_debugfs_calibration_band(m, s, i, now);
+		fb_debugfs_show_band(m, s, i, now);
 out:
 	kfree(s);
 	return 0;

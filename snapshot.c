@@ -192,20 +192,20 @@ static ssize_t fb_snapshot_show(struct kobject *kobj, struct kobj_attribute *att
 #define FB_SNAPSHOT_STATE(_name, _kind, _field)						\
 	FB_SNAPSHOT_DISK(_name, FB_SNAPSHOT_##_kind, _field, 1, false)
 
-#define FB_SNAPSHOT_SCHED(_name, _kind)							\
-	FB_SNAPSHOT_DISK(_name, FB_SNAPSHOT_##_kind, sched._name, 1, true)
+#define FB_SNAPSHOT_SCHED(_name, _kind, _field)						\
+	FB_SNAPSHOT_DISK(_name, FB_SNAPSHOT_##_kind, sched._field, 1, true)
 
 static struct attribute *fb_snapshot_state[] = {
 	FB_SNAPSHOT_STATE(attached, U64, attached),
 	FB_SNAPSHOT_STATE(model, U64, modelled),
 	FB_SNAPSHOT_STATE(scheduling, LINE, scheduling),
-	FB_SNAPSHOT_SCHED(free_reads, LINE),
-	FB_SNAPSHOT_SCHED(phase, WORD),
-	FB_SNAPSHOT_SCHED(order, WORD),
-	FB_SNAPSHOT_SCHED(period_ps, U64),
-	FB_SNAPSHOT_SCHED(pending, U64),
-	FB_SNAPSHOT_SCHED(background_pending, U64),
-	FB_SNAPSHOT_SCHED(in_flight, U64),
+	FB_SNAPSHOT_SCHED(free_reads, LINE, free_reads),
+	FB_SNAPSHOT_SCHED(phase, WORD, phase),
+	FB_SNAPSHOT_SCHED(order, WORD, order),
+	FB_SNAPSHOT_SCHED(period_ps, U64, period_ps),
+	FB_SNAPSHOT_SCHED(pending, U64, pending),
+	FB_SNAPSHOT_SCHED(background_pending, U64, background_pending),
+	FB_SNAPSHOT_SCHED(in_flight, U64, in_flight),
 	FB_SNAPSHOT_STATE(tasks, U64, tasks),
 	FB_SNAPSHOT_STATE(lift_source, WORD, lift_source),
 	FB_SNAPSHOT_STATE(lift_dest, WORD, lift_dest),
@@ -319,25 +319,25 @@ static ssize_t fb_snapshot_show_scrub(struct kobject *kobj, struct kobj_attribut
 	return fb_snapshot_show_job(&container_of(kobj, struct fb_disk, kobj)->scrub, attr, page);
 }
 
-#define FB_SNAPSHOT_JOB(_job, _name, _kind)						\
+#define FB_SNAPSHOT_JOB(_job, _name, _kind, _field)					\
 	FB_SNAPSHOT_FILE(_name, FB_SNAPSHOT_##_kind, fb_snapshot_show_##_job,		\
-			 offsetof(struct fb_job_stats, _name), 1, false)
+			 offsetof(struct fb_job_stats, _field), 1, false)
 
 static struct attribute *fb_snapshot_scan[] = {
-	FB_SNAPSHOT_JOB(scan, order, WORD),
-	FB_SNAPSHOT_JOB(scan, regions, U64),
-	FB_SNAPSHOT_JOB(scan, segment_kib, U64),
-	FB_SNAPSHOT_JOB(scan, first, U64),
-	FB_SNAPSHOT_JOB(scan, sectors, U64),
-	FB_SNAPSHOT_JOB(scan, block_sectors, U64),
-	FB_SNAPSHOT_JOB(scan, blocks_total, U64),
-	FB_SNAPSHOT_JOB(scan, blocks_verified, U64),
-	FB_SNAPSHOT_JOB(scan, blocks_before, U64),
-	FB_SNAPSHOT_JOB(scan, blocks_delivered, U64),
-	FB_SNAPSHOT_JOB(scan, blocks_flying, U64),
-	FB_SNAPSHOT_JOB(scan, blocks_bad, U64),
-	FB_SNAPSHOT_JOB(scan, blocks_skipped, U64),
-	FB_SNAPSHOT_JOB(scan, rate_kib_s, U64),
+	FB_SNAPSHOT_JOB(scan, order, WORD, order),
+	FB_SNAPSHOT_JOB(scan, regions, U64, regions),
+	FB_SNAPSHOT_JOB(scan, segment_kib, U64, segment_kib),
+	FB_SNAPSHOT_JOB(scan, first, U64, first),
+	FB_SNAPSHOT_JOB(scan, sectors, U64, sectors),
+	FB_SNAPSHOT_JOB(scan, block_sectors, U64, block_sectors),
+	FB_SNAPSHOT_JOB(scan, blocks_total, U64, blocks_total),
+	FB_SNAPSHOT_JOB(scan, blocks_verified, U64, blocks_verified),
+	FB_SNAPSHOT_JOB(scan, blocks_before, U64, blocks_before),
+	FB_SNAPSHOT_JOB(scan, blocks_delivered, U64, blocks_delivered),
+	FB_SNAPSHOT_JOB(scan, blocks_flying, U64, blocks_flying),
+	FB_SNAPSHOT_JOB(scan, blocks_bad, U64, blocks_bad),
+	FB_SNAPSHOT_JOB(scan, blocks_skipped, U64, blocks_skipped),
+	FB_SNAPSHOT_JOB(scan, rate_kib_s, U64, rate_kib_s),
 	NULL
 };
 
@@ -347,22 +347,22 @@ const struct attribute_group fb_snapshot_scan_group = {
 };
 
 static struct attribute *fb_snapshot_scrub[] = {
-	FB_SNAPSHOT_JOB(scrub, order, WORD),
-	FB_SNAPSHOT_JOB(scrub, regions, U64),
-	FB_SNAPSHOT_JOB(scrub, segment_kib, U64),
-	FB_SNAPSHOT_JOB(scrub, first, U64),
-	FB_SNAPSHOT_JOB(scrub, sectors, U64),
-	FB_SNAPSHOT_JOB(scrub, block_sectors, U64),
-	FB_SNAPSHOT_JOB(scrub, blocks_total, U64),
-	FB_SNAPSHOT_JOB(scrub, blocks_verified, U64),
-	FB_SNAPSHOT_JOB(scrub, blocks_before, U64),
-	FB_SNAPSHOT_JOB(scrub, blocks_delivered, U64),
-	FB_SNAPSHOT_JOB(scrub, blocks_flying, U64),
-	FB_SNAPSHOT_JOB(scrub, blocks_bad, U64),
-	FB_SNAPSHOT_JOB(scrub, blocks_skipped, U64),
-	FB_SNAPSHOT_JOB(scrub, rate_kib_s, U64),
-	FB_SNAPSHOT_JOB(scrub, began, U64),
-	FB_SNAPSHOT_JOB(scrub, passes, U64),
+	FB_SNAPSHOT_JOB(scrub, order, WORD, order),
+	FB_SNAPSHOT_JOB(scrub, regions, U64, regions),
+	FB_SNAPSHOT_JOB(scrub, segment_kib, U64, segment_kib),
+	FB_SNAPSHOT_JOB(scrub, first, U64, first),
+	FB_SNAPSHOT_JOB(scrub, sectors, U64, sectors),
+	FB_SNAPSHOT_JOB(scrub, block_sectors, U64, block_sectors),
+	FB_SNAPSHOT_JOB(scrub, blocks_total, U64, blocks_total),
+	FB_SNAPSHOT_JOB(scrub, blocks_verified, U64, blocks_verified),
+	FB_SNAPSHOT_JOB(scrub, blocks_before, U64, blocks_before),
+	FB_SNAPSHOT_JOB(scrub, blocks_delivered, U64, blocks_delivered),
+	FB_SNAPSHOT_JOB(scrub, blocks_flying, U64, blocks_flying),
+	FB_SNAPSHOT_JOB(scrub, blocks_bad, U64, blocks_bad),
+	FB_SNAPSHOT_JOB(scrub, blocks_skipped, U64, blocks_skipped),
+	FB_SNAPSHOT_JOB(scrub, rate_kib_s, U64, rate_kib_s),
+	FB_SNAPSHOT_JOB(scrub, began, U64, began),
+	FB_SNAPSHOT_JOB(scrub, passes, U64, passes),
 	NULL
 };
 

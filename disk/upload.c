@@ -215,7 +215,7 @@ ssize_t fb_upload_write(struct fb_disk *fd, const struct file *file, const char 
 	ret = fb_upload_claim(&fd->uploader, file, off);
 	if (ret == -EBUSY) {
 		fb_disk_copy_name(fd, name, sizeof(name));
-		pr_err("freeblock: %s: a model was refused: another file is uploading one, and is not done, nor silent for 10 s\n",
+		pr_err("freeblock: %s: a model was refused: another file is uploading one, not done nor silent for 10 s\n",
 		       name);
 	}
 	/* Some writers go on after an error; keep the first reason in model_status. */

@@ -672,7 +672,7 @@ static int fb_job_upload(struct fb_job *job, const struct file *file, const char
 	if (ret)
 		return fb_job_refuse(job, ret, "coverage: %zu bytes at %lld: %s", count, off,
 				     ret == -EBUSY ?
-				     "another file is uploading, and is not done, nor silent for 10 s" :
+				     "another file is uploading, not done nor silent for 10 s" :
 				     "write it in order, from the start, through one open file");
 	ret = fb_job_take_piece(job, id, buf, off, count);
 	if (ret)
