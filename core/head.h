@@ -24,11 +24,13 @@
  * @FB_HEAD_MECHANICAL: it ended at the predicted angle, maybe some turns off
  * @FB_HEAD_EARLY: too early to be mechanical: cache hit, cached write
  * @FB_HEAD_ODD: late, and at another angle: the drive's internal activity or a wrong model
+ * @FB_HEAD_VERDICTS: the number of kinds
  */
 enum fb_head_verdict {
 	FB_HEAD_MECHANICAL,
 	FB_HEAD_EARLY,
 	FB_HEAD_ODD,
+	FB_HEAD_VERDICTS,
 };
 
 /**

@@ -18,7 +18,6 @@
 #include "disk/disk.h"
 #include "disk/memory.h"
 #include "disk/reader.h"
-#include "tasks/task.h"
 
 static atomic_t fb_task_last_id;
 
@@ -755,92 +754,3 @@ u64 freeblock_task_sectors(const struct freeblock_task *task)
 	return dm_info(task->fd->model)->sectors;
 }
 EXPORT_SYMBOL_GPL(freeblock_task_sectors);
-
-/* ---- the file /sys/kernel/freeblock/<disk>/tasks ---- */
-
-static const char * const fb_task_states[] = {
-	[FB_TASK_NEW] = "new",
-	[FB_TASK_RUNNING] = "running",
-	[FB_TASK_PAUSED] = "paused",
-	[FB_TASK_STOPPING] = "stopping",
-	[FB_TASK_OVER] = "over",
-};
-
-/**
- * fb_task_list() - list the tasks of a disk, one per line
- * @fd: the disk
- * @page: filled in: id, name, state, priority, blocks in total, delivered and failed, sectors
- *	per block
- *
- * Context: may sleep.
- *
- * Return: number of characters.
- */
-ssize_t fb_task_list(struct fb_disk *fd, char *page)
-{
-	const struct freeblock_task *task;
-	ssize_t len = 0;
-
-	spin_lock_irq(&fd->lock);
-	if (!fd->cov)
-		goto unlock;
-	list_for_each_entry(task, &fd->cov->tasks, node)
-		if (task->state != FB_TASK_OVER)
-			len += sysfs_emit_at(page, len, "%u %s %s %d %llu %llu %llu %u\n", task->id,
-					     task->name, fb_task_states[task->state],
-					     task->priority, task->total, task->done,
-					     task->failed, fb_task_granule(task));
-unlock:
-	spin_unlock_irq(&fd->lock);
-	return len;
-}
-
-static int fb_task_command_locked(struct freeblock_task *task, const char *word)
-{
-	if (!strcmp(word, "pause"))
-		return fb_delivery_switch(task, FB_TASK_RUNNING, FB_TASK_PAUSED);
-	if (!strcmp(word, "resume"))
-		return fb_delivery_switch(task, FB_TASK_PAUSED, FB_TASK_RUNNING);
-	fb_delivery_stop(task);
-	return 0;
-}
-
-/**
- * fb_task_command() - execute "stop ID", "pause ID" or "resume ID"
- * @fd: the disk
- * @text: the command
- *
- * Context: may sleep.
- *
- * Return: 0; -EINVAL (not a command, or the task is not started or stopping), -ENOENT (no such
- * task), -EALREADY.
- */
-int fb_task_command(struct fb_disk *fd, const char *text)
-{
-	struct freeblock_task *task;
-	int ret = -ENOENT, end = 0;
-	char word[8];
-	u32 id;
-
-	/* %u of sscanf() would silently truncate a longer number to 32 bits */
-	if (sscanf(text, "%7s %n", word, &end) != 1 || kstrtou32(text + end, 10, &id) ||
-	    (strcmp(word, "stop") && strcmp(word, "pause") && strcmp(word, "resume"))) {
-		pr_err("freeblock: tasks: '%.*s' is none of stop ID, pause ID, resume ID\n",
-		       (int)strcspn(text, "\n"), text);
-		return -EINVAL;
-	}
-	spin_lock_irq(&fd->lock);
-	if (fd->cov) {
-		list_for_each_entry(task, &fd->cov->tasks, node)
-			if (task->id == id && task->state != FB_TASK_OVER)
-				ret = fb_task_command_locked(task, word);
-	}
-	spin_unlock_irq(&fd->lock);
-	if (ret == -ENOENT)
-		pr_err("freeblock: tasks: there is no task %u on this disk\n", id);
-	else if (ret)
-		pr_err("freeblock: tasks: '%s %u': it is %s\n", word, id,
-		       ret != -EALREADY ? "not started, or stopping" :
-		       word[0] == 'p' ? "already paused" : "already running");
-	return ret;
-}
