@@ -76,7 +76,7 @@ class Case(unittest.TestCase):
             self.write("sys/block/%s/%s" % (name, what), value)
         self.write("sys/kernel/freeblock/%s/model" % name, b"")
         self.write("sys/kernel/freeblock/%s/model_status" % name, "loaded: 7 bytes, 'ACME' 'D'")
-        self.write("sys/kernel/freeblock/%s/status" % name, "model 1")
+        self.write("sys/kernel/freeblock/%s/state/model" % name, "1")
 
     def loaded(self, name="sda"):
         """What was written into the kernel."""
