@@ -5,6 +5,7 @@
  */
 #include <linux/module.h>
 
+#include "debugfs.h"
 #include "disk/delivery.h"
 #include "disk/disk.h"
 #include "disk/idle.h"
@@ -22,6 +23,7 @@ static const struct fb_disk_client *const fb_main_clients[] = {
 	&fb_reader_client,
 	&fb_waiting_client,
 	&fb_sysfs_client,
+	&fb_debugfs_client,
 	NULL
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The sysfs and debugfs files of a disk.
+ * The sysfs files of a disk.
  */
 #ifndef FB_SYSFS_H
 #define FB_SYSFS_H

@@ -243,6 +243,7 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
 	}
 	c->observed = true;
 	c->verdict = r->end.verdict;
+	l->stats->verdicts[c->verdict]++;
 	if (r->predicted_ns)
 		fb_completion_compare(l, c, now_ns, r);
 }

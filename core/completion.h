@@ -65,6 +65,7 @@ struct fb_completion_cmd {
  * @end_within_50us: those whose media end, without report noise, was within 50 us of it
  * @miss: those one turn or more later than predicted, by cause
  * @early_turn: those one turn or more earlier
+ * @verdicts: completions that were judged, by kind
  * @hist: histogram of the reports' errors
  */
 struct fb_completion_stats {
@@ -73,6 +74,7 @@ struct fb_completion_stats {
 	u64 end_within_50us;
 	u64 miss[FB_CAUSES];
 	u64 early_turn;
+	u64 verdicts[FB_HEAD_VERDICTS];
 	u64 hist[FB_HIST];
 };
 

@@ -29,6 +29,7 @@ enum fb_head_verdict {
 	FB_HEAD_MECHANICAL,
 	FB_HEAD_EARLY,
 	FB_HEAD_ODD,
+	FB_HEAD_VERDICTS,
 };
 
 /**

@@ -45,6 +45,7 @@
 #include "disk/hurry.h"
 #include "disk/idle.h"
 #include "disk/task_state.h"
+#include "disk/upload.h"
 #include "disk/verify.h"
 
 struct dentry;
@@ -82,6 +83,7 @@ struct fb_stats {
 	u64 verifies;			/* VERIFY commands sent */
 	u64 fuas;			/* reads with FUA sent */
 	u64 unproven;			/* withheld: may not have come from the medium */
+	u64 guard_trips;		/* times the guard stopped free reads */
 	u64 searches;
 	u64 search_tracks;
 	u64 search_ns;
@@ -118,6 +120,7 @@ struct fb_stats {
  * @upload: the model text being uploaded; config
  * @upload_len: bytes so far; config
  * @upload_max: bytes allocated and charged; config
+ * @uploader: who uploads it; config
  * @model_status: result of the last upload; config
  * @debugfs: debugfs directory
  * @scan: private to tasks/job.c
@@ -170,6 +173,7 @@ struct fb_disk {
 	char *upload;
 	size_t upload_len;
 	u64 upload_max;
+	struct fb_upload_owner uploader;
 	char model_status[FB_MODEL_STATUS_LEN];
 	struct dentry *debugfs;
 	struct fb_job *scan;

@@ -295,29 +295,3 @@ void fb_idle_read(struct fb_coverage *cov)
 	}
 	fb_idle_later(fd, FB_IDLE_RETRY_NS);
 }
-
-/**
- * fb_idle_describe() - show the state and statistics of idle reads
- * @fd: the disk
- * @page: filled with "key value" lines
- *
- * Context: may sleep.
- *
- * Return: number of characters.
- */
-ssize_t fb_idle_describe(struct fb_disk *fd, char *page)
-{
-	struct fb_idle_policy_status st;
-
-	spin_lock_irq(&fd->lock);
-	fb_idle_policy_status(&fd->idle.wait, ktime_get_ns(), &st);
-	spin_unlock_irq(&fd->lock);
-	return sysfs_emit(page,
-			  "state %s\nwait_us %llu\nsize_kib %u\nmean_us %llu.%03llu\nmax_us %llu\nrequests %llu\ncollisions %llu\nreads %llu\nsectors %llu\nused_us %llu\nidle_us %llu\n",
-			  fb_idle_policy_why_name[st.why],
-			  div_u64(st.wait_ns, NSEC_PER_USEC), st.sectors / 2,
-			  div_u64(st.mean_ns, NSEC_PER_USEC), st.mean_ns % NSEC_PER_USEC,
-			  div_u64(st.max_ns, NSEC_PER_USEC), st.requests, st.collisions, st.reads,
-			  st.read_sectors, div_u64(st.used_ns, NSEC_PER_USEC),
-			  div_u64(st.idle_ns, NSEC_PER_USEC));
-}

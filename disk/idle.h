@@ -52,6 +52,5 @@ void fb_idle_sent(struct fb_disk *fd, u64 now);
 void fb_idle_ended(struct fb_disk *fd);
 u64 fb_idle_due_ns(struct fb_disk *fd);
 void fb_idle_read(struct fb_coverage *cov);
-ssize_t fb_idle_describe(struct fb_disk *fd, char *page);
 
 #endif /* FB_IDLE_H */

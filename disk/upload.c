@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Upload of a model's text, piece by piece. The model comes into force as a whole or not at all.
+ * One open file at a time uploads, so that two writers cannot spoil each other's; the same rule
+ * holds for other uploads (tasks/job.c). Locks: fb_disk.config.
  */
 #include <linux/kernel.h>
 #include <linux/sched/mm.h>
@@ -9,6 +11,44 @@
 #include "disk/disk.h"
 #include "disk/memory.h"
 #include "disk/upload.h"
+
+/* An upload whose writer is silent for so long may be replaced by another's. */
+#define FB_UPLOAD_SILENCE_NS (10 * (u64)NSEC_PER_SEC)
+
+/**
+ * fb_upload_claim() - begin an upload, or go on with it
+ * @owner: whose it is; the caller serialises
+ * @file: the open file that writes
+ * @off: where; 0 begins a new upload and throws away what there is
+ *
+ * An open file that has been closed may be mistaken for a new one at the same address. That
+ * does no harm: it writes no more.
+ *
+ * Return: 0; -EBUSY: the upload is another's, whom this did not disturb; -EINVAL: there is none
+ * and this is not its beginning.
+ */
+int fb_upload_claim(struct fb_upload_owner *owner, const struct file *file, loff_t off)
+{
+	u64 now = ktime_get_ns();
+
+	if (owner->file && owner->file != file &&
+	    (off || now - owner->wrote_ns < FB_UPLOAD_SILENCE_NS))
+		return -EBUSY;
+	if (off && !owner->file)
+		return -EINVAL;
+	owner->file = file;
+	owner->wrote_ns = now;
+	return 0;
+}
+
+/**
+ * fb_upload_release() - note that an upload is complete or refused
+ * @owner: whose it was
+ */
+void fb_upload_release(struct fb_upload_owner *owner)
+{
+	owner->file = NULL;
+}
 
 static int __printf(3, 4) fb_upload_refuse(struct fb_disk *fd, int ret, const char *fmt, ...)
 {
@@ -129,12 +169,8 @@ static int fb_upload_append(struct fb_disk *fd, const char *data, loff_t off, si
 {
 	int ret;
 
-	if (!off) {
+	if (!off)
 		fb_upload_drop(fd);
-	} else if (!fd->upload) {
-		/* Some writers go on after an error; keep the first reason in model_status. */
-		return -EINVAL;
-	}
 	if (off != fd->upload_len)
 		return fb_upload_refuse(fd, -EINVAL,
 					"bytes came at offset %lld, not %zu: write the text in order",
@@ -154,6 +190,7 @@ static int fb_upload_append(struct fb_disk *fd, const char *data, loff_t off, si
 /**
  * fb_upload_write() - take one piece of a model's text
  * @fd: the disk
+ * @file: the open file that it is written to
  * @data: the piece from a write to sysfs, which may be split at any byte
  * @off: its offset in the text; 0 begins a new text
  * @len: its length
@@ -164,17 +201,32 @@ static int fb_upload_append(struct fb_disk *fd, const char *data, loff_t off, si
  * Context: may sleep; does no I/O and allocates without I/O, because a queue freeze may be
  * waiting for this store.
  *
- * Return: @len; -EINVAL, -EBUSY, -EFBIG, -ENOSPC or -ENOMEM with the reason in model_status.
+ * Return: @len; -EINVAL, -EBUSY, -EFBIG, -ENOSPC or -ENOMEM with the reason in the log, and in
+ * model_status unless the upload is another's.
  */
-ssize_t fb_upload_write(struct fb_disk *fd, const char *data, loff_t off, size_t len)
+ssize_t fb_upload_write(struct fb_disk *fd, const struct file *file, const char *data, loff_t off,
+			size_t len)
 {
 	unsigned int noio = memalloc_noio_save();
+	char name[FB_NAME_LEN];
 	int ret;
 
 	mutex_lock(&fd->config);
+	ret = fb_upload_claim(&fd->uploader, file, off);
+	if (ret == -EBUSY) {
+		fb_disk_copy_name(fd, name, sizeof(name));
+		pr_err("freeblock: %s: a model was refused: another file is uploading one, and is not done, nor silent for 10 s\n",
+		       name);
+	}
+	/* Some writers go on after an error; keep the first reason in model_status. */
+	if (ret)
+		goto unlock;
 	ret = fb_upload_append(fd, data, off, len);
-	if (ret || !fd->upload)
+	if (ret || !fd->upload) {
 		fb_upload_drop(fd);
+		fb_upload_release(&fd->uploader);
+	}
+unlock:
 	mutex_unlock(&fd->config);
 	memalloc_noio_restore(noio);
 	return ret ? ret : len;

@@ -166,6 +166,7 @@ bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 	if (result.correct)
 		wake_up(&fd->wait);
 	if (result.tripped) {
+		fd->stats.guard_trips++;
 		fb_gap_void(fd);
 		pr_notice("freeblock: %s: free reads cost the foreground too many revolutions and stop for a while\n",
 			  fd->name);

@@ -250,6 +250,29 @@ bool fb_background_is_due(struct fb_sched *fs);
 void fb_background_note_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now);
 struct fb_sched_rq *fb_background_pick_idle(struct fb_sched *fs, u64 now, u64 *due_ns);
 
+/**
+ * struct fb_report - what the scheduler tells of itself
+ * @free_reads: "on", or why there are none, as a text
+ * @order: who chooses the next command, as a word
+ * @phase: whether the platter's angle is known, as a word
+ * @period_ps: one revolution as tracked; 0: there is no model
+ * @pending: foreground requests in the scheduler
+ * @background_pending: background reads of others in the scheduler
+ * @in_flight: its commands at the drive
+ */
+struct fb_report {
+	const char *free_reads;
+	const char *order;
+	const char *phase;
+	u64 period_ps;
+	u64 pending;
+	u64 background_pending;
+	u64 in_flight;
+};
+
+/* sched/report.c */
+void fb_report_take(struct fb_disk *fd, struct fb_report *r);
+
 /* sched/tunables.c */
 extern struct elv_fs_entry fb_tunables_attrs[];
 

@@ -5,7 +5,8 @@
  * holds the blocks that were good in a pass: it outlives the task, can be read as the file
  * "coverage" at any time, and can be written back so that a later scrub continues from it.
  *
- * Calls: the interface of include/freeblock.h, and tasks/task.c and disk/disk.c for a disk's name.
+ * Calls: the interface of include/freeblock.h, tasks/task.c and disk/disk.c for a disk's name, and
+ * disk/upload.c, which lets one file at a time upload.
  * Locks: fb_job.lock; the table is in Documentation/design.rst.
  */
 #include <linux/blkdev.h>
@@ -14,12 +15,14 @@
 #include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <linux/sched/mm.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>
 
 #include "disk/disk.h"
+#include "disk/upload.h"
 #include "include/freeblock.h"
 #include "tasks/job.h"
 #include "tasks/task.h"
@@ -79,6 +82,7 @@ struct fb_job {
 	struct work_struct reap;
 	struct fb_job_run *run;	/* the present or the last one; NULL before the first */
 	struct fb_job_pass pass;
+	struct fb_upload_owner uploader;	/* who writes the file "coverage" */
 };
 
 /* log why a command is refused */
@@ -418,62 +422,120 @@ static const char *fb_job_state(const struct fb_job *job)
 	return job->run->progress.paused ? "paused" : "running";
 }
 
-static ssize_t fb_job_report(const struct fb_job *job, char *page)
+/* get the job of a slot, locked, its run's progress up to date; NULL: there was no run */
+static struct fb_job *fb_job_look(struct fb_job **slot)
+{
+	struct fb_job *job = READ_ONCE(*slot);
+
+	if (!job)
+		return NULL;
+	mutex_lock(&job->lock);
+	if (job->task)
+		freeblock_task_progress(job->task, &job->run->progress);
+	if (job->run)
+		return job;
+	mutex_unlock(&job->lock);
+	return NULL;
+}
+
+static void fb_job_fill_stats(const struct fb_job *job, struct fb_job_stats *s)
 {
 	const struct fb_job_run *run = job->run;
 	const struct freeblock_progress *p = &run->progress;
-	u64 end_ns = READ_ONCE(run->end_ns) ?: ktime_get_ns(), good = p->done - p->failed, i;
+	u64 end_ns = READ_ONCE(run->end_ns) ?: ktime_get_ns(), good = p->done - p->failed;
 	u64 ms = max(div_u64(end_ns - run->start_ns, NSEC_PER_MSEC), 1ULL);
-	ssize_t len = sysfs_emit(page, "state %s\norder %s", fb_job_state(job),
-				 fb_job_orders[run->order]);
 
-	if (run->order == FREEBLOCK_STAGGERED)
-		len += sysfs_emit_at(page, len, "=%u segment=%u", run->regions, run->segment_kib);
-	len += sysfs_emit_at(page, len,
-			     "\nfirst %llu\nsectors %llu\nblock_sectors %u\nblocks_total %llu\nblocks_verified %llu\nblocks_before %llu\nblocks_delivered %llu\nblocks_flying %llu\nblocks_bad %llu\nblocks_skipped %llu\nrate_kib_s %llu\n",
-			     run->first, run->count, p->granule_sectors, run->total,
-			     run->before + good, run->before, p->done, p->flying, run->nbad,
-			     run->skipped,
-			     div64_u64(good * p->granule_sectors * MSEC_PER_SEC, 2 * ms));
-	if (job->kind->covers)
-		return len + sysfs_emit_at(page, len, "began %llu\npasses %u\n", job->pass.began,
-					   job->pass.passes);
-	len += sysfs_emit_at(page, len, "bad");
-	for (i = 0; i < min_t(u64, run->nbad, FB_JOB_BAD); i++)
-		len += sysfs_emit_at(page, len, " %llu", run->bad[i]);
-	return len + sysfs_emit_at(page, len, "\n");
+	*s = (struct fb_job_stats) {
+		.order = fb_job_orders[run->order],
+		.regions = run->regions,
+		.segment_kib = run->segment_kib,
+		.first = run->first,
+		.sectors = run->count,
+		.block_sectors = p->granule_sectors,
+		.blocks_total = run->total,
+		.blocks_verified = run->before + good,
+		.blocks_before = run->before,
+		.blocks_delivered = p->done,
+		.blocks_flying = p->flying,
+		.blocks_bad = run->nbad,
+		.blocks_skipped = run->skipped,
+		.rate_kib_s = div64_u64(good * p->granule_sectors * MSEC_PER_SEC, 2 * ms),
+		.began = job->pass.began,
+		.passes = job->pass.passes,
+	};
 }
 
 /**
- * fb_job_show() - report on a job
+ * fb_job_stats() - count what a job has done
+ * @slot: the disk's slot
+ * @s: filled in, of the present or the last run
+ *
+ * Context: may sleep.
+ *
+ * Return: 0; -ENODATA before the first run.
+ */
+int fb_job_stats(struct fb_job **slot, struct fb_job_stats *s)
+{
+	struct fb_job *job = fb_job_look(slot);
+
+	if (!job)
+		return -ENODATA;
+	fb_job_fill_stats(job, s);
+	mutex_unlock(&job->lock);
+	return 0;
+}
+
+/**
+ * fb_job_show() - show the state of a job, as a word
  * @slot: the disk's slot
  * @page: page to write to
- * @brief: only one line: blocks delivered, blocks in total
  *
  * Context: may sleep.
  *
  * Return: bytes written.
  */
-ssize_t fb_job_show(struct fb_job **slot, char *page, bool brief)
+ssize_t fb_job_show(struct fb_job **slot, char *page)
 {
-	struct fb_job *job = READ_ONCE(*slot);
-	struct fb_job_run *run = NULL;
-	ssize_t len;
+	struct fb_job *job = fb_job_look(slot);
+	ssize_t len = sysfs_emit(page, "%s\n", job ? fb_job_state(job) : "idle");
 
-	if (job) {
-		mutex_lock(&job->lock);
-		run = job->run;
-		if (job->task)
-			freeblock_task_progress(job->task, &run->progress);
-	}
-	if (brief)
-		len = sysfs_emit(page, "%llu %llu\n", run ? run->progress.done : 0,
-				 run ? run->total : 0);
-	else
-		len = run ? fb_job_report(job, page) : sysfs_emit(page, "state idle\n");
 	if (job)
 		mutex_unlock(&job->lock);
 	return len;
+}
+
+/**
+ * fb_job_describe() - report on a job, for people
+ * @slot: the disk's slot
+ * @m: the file to write to, "key value" lines
+ *
+ * Context: may sleep.
+ */
+void fb_job_describe(struct fb_job **slot, struct seq_file *m)
+{
+	struct fb_job *job = fb_job_look(slot);
+	struct fb_job_stats s;
+	u64 i;
+
+	if (!job) {
+		seq_puts(m, "state idle\n");
+		return;
+	}
+	fb_job_fill_stats(job, &s);
+	seq_printf(m, "state %s\norder %s", fb_job_state(job), s.order);
+	if (s.regions)
+		seq_printf(m, "=%llu segment=%llu", s.regions, s.segment_kib);
+	seq_printf(m, "\nfirst %llu\nsectors %llu\nblock_sectors %llu\nblocks_total %llu\nblocks_verified %llu\nblocks_before %llu\nblocks_delivered %llu\nblocks_flying %llu\nblocks_bad %llu\nblocks_skipped %llu\nrate_kib_s %llu\n",
+		   s.first, s.sectors, s.block_sectors, s.blocks_total, s.blocks_verified,
+		   s.blocks_before, s.blocks_delivered, s.blocks_flying, s.blocks_bad,
+		   s.blocks_skipped, s.rate_kib_s);
+	if (job->kind->covers)
+		seq_printf(m, "began %llu\npasses %llu\n", s.began, s.passes);
+	seq_puts(m, "bad");
+	for (i = 0; i < min_t(u64, job->run->nbad, FB_JOB_BAD); i++)
+		seq_printf(m, " %llu", job->run->bad[i]);
+	seq_puts(m, "\n");
+	mutex_unlock(&job->lock);
 }
 
 /* ---- the file "coverage" ---- */
@@ -575,6 +637,7 @@ static int fb_job_restore(struct fb_job *job, const char *id, const struct fb_jo
 	return ret;
 }
 
+/* the piece is its owner's; it is taken as a whole or not at all */
 static int fb_job_take_piece(struct fb_job *job, const char *id, const char *buf, loff_t off,
 			     size_t count)
 {
@@ -596,12 +659,31 @@ static int fb_job_take_piece(struct fb_job *job, const char *id, const char *buf
 				     count, off);
 	memcpy((u8 *)pass->covered->map + off + n - header, buf + n, count - n);
 	pass->given = off + count;
+	if (pass->given == header + pass->covered->bytes)
+		fb_upload_release(&job->uploader);
 	return 0;
+}
+
+static int fb_job_upload(struct fb_job *job, const struct file *file, const char *id,
+			 const char *buf, loff_t off, size_t count)
+{
+	int ret = fb_upload_claim(&job->uploader, file, off);
+
+	if (ret)
+		return fb_job_refuse(job, ret, "coverage: %zu bytes at %lld: %s", count, off,
+				     ret == -EBUSY ?
+				     "another file is uploading, and is not done, nor silent for 10 s" :
+				     "write it in order, from the start, through one open file");
+	ret = fb_job_take_piece(job, id, buf, off, count);
+	if (ret)
+		fb_upload_release(&job->uploader);
+	return ret;
 }
 
 /**
  * fb_job_write_coverage() - write back a piece of a saved file "coverage"
  * @slot: the disk's scrub
+ * @file: the open file that it is written to
  * @disk: the disk's present name
  * @id: its unique id; "" if it has none
  * @buf: the piece
@@ -612,15 +694,15 @@ static int fb_job_take_piece(struct fb_job *job, const char *id, const char *buf
  *
  * Return: @count; or an error of Documentation/ABI, with the reason in the log.
  */
-ssize_t fb_job_write_coverage(struct fb_job **slot, const char *disk, const char *id,
-			      const char *buf, loff_t off, size_t count)
+ssize_t fb_job_write_coverage(struct fb_job **slot, const struct file *file, const char *disk,
+			      const char *id, const char *buf, loff_t off, size_t count)
 {
 	unsigned int noio = memalloc_noio_save();
 	struct fb_job *job = fb_job_open(slot, &fb_job_scrub, disk);
 	int ret = -ENOMEM;
 
 	if (job) {
-		ret = fb_job_take_piece(job, id, buf, off, count);
+		ret = fb_job_upload(job, file, id, buf, off, count);
 		mutex_unlock(&job->lock);
 	}
 	memalloc_noio_restore(noio);

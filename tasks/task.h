@@ -16,7 +16,5 @@ struct freeblock_task;
 struct freeblock_task *fb_task_create(struct fb_disk *fd, const char *name,
 				      const struct freeblock_ops *ops, void *ctx);
 struct freeblock_coverage *fb_task_coverage(struct fb_disk *fd);
-int fb_task_command(struct fb_disk *fd, const char *text);
-ssize_t fb_task_list(struct fb_disk *fd, char *page);
 
 #endif /* FB_TASK_H */

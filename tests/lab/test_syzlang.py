@@ -12,11 +12,11 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import abi  # noqa: E402
 import treetest  # noqa: E402
 from treetest import read, report  # noqa: E402
 
 HEADER = "include/uapi/freeblock.h"
-ABI = "Documentation/ABI/testing/sysfs-block-freeblock"
 SYZLANG = "tests/fuzz/freeblock.txt"
 OF_POLL = "freeblock_pollfd"    # the kernel's own structure, not ours
 BITS = {"__u16": 16, "__u32": 32, "__s32": 32, "__aligned_u64": 64}
@@ -84,13 +84,12 @@ def differences(what, is_so, told):
             if name not in is_so or name not in told or is_so[name] != told[name]]
 
 
-def files(abi):
+def files(said):
     """The files of all entries, for the disk sda."""
-    return {name.replace("<disk>", "sda")
-            for name in re.findall(r"^What:\s+(\S+)$", abi, re.M) if not name.endswith("/")}
+    return {name.replace("<disk>", "sda") for name in abi.files(said)}
 
 
-def problems(header, abi, text):
+def problems(header, said, text):
     """Everything that does not fit."""
     told = described_structs(text)
     told.pop(OF_POLL, None)
@@ -99,7 +98,7 @@ def problems(header, abi, text):
     words = set(re.findall(r"\w+", header))
     return differences("ioctl", header_calls(header), described_calls(text)) + \
         differences("struct", header_structs(header), told) + \
-        ["file %s" % name for name in sorted(files(abi) ^ listed)] + \
+        ["file %s" % name for name in sorted(files(said) ^ listed)] + \
         ["constant %s" % name for name in sorted(set(re.findall(r"\bFREEBLOCK_\w+", text)) - words)]
 
 
@@ -113,11 +112,11 @@ def spoilt(text, pattern, by):
 
 def main():
     """All checks."""
-    header, abi, text = read(HEADER), read(ABI), read(SYZLANG)
+    header, said, text = read(HEADER), abi.text(), read(SYZLANG)
     report("the header has ioctls, structures and files",
            [] if len(header_calls(header)) > 10 and len(header_structs(header)) > 5 and
-           len(files(abi)) > 20 else ["too few are found"])
-    report("the description is the interface's", problems(header, abi, text))
+           len(files(said)) > 20 else ["too few are found"])
+    report("the description is the interface's", problems(header, said, text))
     for name, change in (
             ("an ioctl more", (r"^(#define \w+ _IO\(.*)$", r"\1\n#define FREEBLOCK_IOC_NEWER "
                                r"_IO(FREEBLOCK_IOC_MAGIC, 99)")),
@@ -129,12 +128,12 @@ def main():
             ("a structure more", (r"^(struct freeblock_range \{\n)", r"struct freeblock_newer {\n"
                                   r"\t__u32 size;\n};\n\n\1")),
             ("a constant renamed", ("FREEBLOCK_IOC_KEEP", "FREEBLOCK_IOC_STAY"))):
-        found = problems(spoilt(header, *change), abi, text)
+        found = problems(spoilt(header, *change), said, text)
         report("found: " + name, [] if found else ["not seen"])
-    report("found: a file more", [] if problems(header, abi + "\nWhat:\t\t/sys/newer\n", text)
+    report("found: a file more", [] if problems(header, said + "\nWhat:\t\t/sys/newer\n", text)
            else ["not seen"])
     report("found: a call of another structure",
-           [] if problems(header, abi, spoilt(text, r"^(ioctl\$\w+_SETUP\(.*)freeblock_ioc_setup",
+           [] if problems(header, said, spoilt(text, r"^(ioctl\$\w+_SETUP\(.*)freeblock_ioc_setup",
                                               r"\1freeblock_ioc_api")) else ["not seen"])
     treetest.finish()
 

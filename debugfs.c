@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A disk's files in /sys/kernel/debug/freeblock/<disk>/, tables for people. They are described in
+ * Documentation/ABI/testing/debugfs-freeblock, and may change.
+ *
+ * A file can be open or read while the disk goes or is renamed: debugfs waits for readers when
+ * disk/disk.c removes the directory, and refuses later ones, so the disk outlives each call here.
+ *
+ * Calls: snapshot.c for the status, tasks/ for jobs and tasks, core/ for the rest.
+ *
+ * Locks: fb_disk.lock, to copy; what was copied is formatted without it, because formatting would
+ * hold it for too long.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include "debugfs.h"
+#include "disk/disk.h"
+#include "snapshot.h"
+#include "tasks/job.h"
+#include "tasks/roster.h"
+
+static int status_show(struct seq_file *m, void *v)
+{
+	return fb_snapshot_print(m->private, m);
+}
+DEFINE_SHOW_ATTRIBUTE(status);
+
+static int idle_status_show(struct seq_file *m, void *v)
+{
+	struct fb_disk *fd = m->private;
+	struct fb_idle_policy_status st;
+
+	spin_lock_irq(&fd->lock);
+	fb_idle_policy_status(&fd->idle.wait, ktime_get_ns(), &st);
+	spin_unlock_irq(&fd->lock);
+	seq_printf(m, "state %s\nwait_us %llu\nsize_kib %u\nmean_us %llu.%03llu\nmax_us %llu\nrequests %llu\ncollisions %llu\nreads %llu\nsectors %llu\nused_us %llu\nidle_us %llu\n",
+		   fb_idle_policy_why_name[st.why], div_u64(st.wait_ns, NSEC_PER_USEC),
+		   st.sectors / 2, div_u64(st.mean_ns, NSEC_PER_USEC), st.mean_ns % NSEC_PER_USEC,
+		   div_u64(st.max_ns, NSEC_PER_USEC), st.requests, st.collisions, st.reads,
+		   st.read_sectors, div_u64(st.used_ns, NSEC_PER_USEC),
+		   div_u64(st.idle_ns, NSEC_PER_USEC));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(idle_status);
+
+static int scan_show(struct seq_file *m, void *v)
+{
+	struct fb_disk *fd = m->private;
+
+	fb_job_describe(&fd->scan, m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(scan);
+
+static int scrub_show(struct seq_file *m, void *v)
+{
+	struct fb_disk *fd = m->private;
+
+	fb_job_describe(&fd->scrub, m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(scrub);
+
+static int tasks_show(struct seq_file *m, void *v)
+{
+	fb_roster_list(m->private, m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(tasks);
+
+/* one line per block: first sector, sectors, what is at fault */
+static int bad_blocks_show(struct seq_file *m, void *v)
+{
+	struct fb_disk *fd = m->private;
+	struct fb_plan_piece *list = kmalloc(sizeof(fd->quarantine.list), GFP_KERNEL);
+	u32 listed, i;
+
+	if (!list)
+		return -ENOMEM;
+	spin_lock_irq(&fd->lock);
+	listed = fd->quarantine.listed;
+	memcpy(list, fd->quarantine.list, listed * sizeof(*list));
+	spin_unlock_irq(&fd->lock);
+	for (i = 0; i < listed; i++)
+		seq_printf(m, "%llu %u medium\n", list[i].lbn, list[i].nsect);
+	kfree(list);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(bad_blocks);
+
+/* one line per bucket: its lower edge in microseconds, number of requests */
+static int prediction_error_show(struct seq_file *m, void *v)
+{
+	struct fb_disk *fd = m->private;
+	u64 count;
+	int i;
+
+	for (i = 0; i < FB_HIST; i++) {
+		count = READ_ONCE(fd->stats.ends.hist[i]);
+		if (count)
+			seq_printf(m, "%d %llu\n",
+				   (i - FB_HIST_HALF - 1) * (FB_HIST_STEP_NS / 1000), count);
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(prediction_error);
+
+struct fb_debugfs_calibration {
+	struct fb_seek_fit calib;
+	struct fb_head head;
+	struct dm_info info;
+	bool modelled;
+	bool attached;
+	bool locked;
+};
+
+static void fb_debugfs_calibration_copy(struct fb_disk *fd, struct fb_debugfs_calibration *s, u64 now)
+{
+	spin_lock_irq(&fd->lock);
+	s->modelled = fd->model;
+	if (fd->model) {
+		s->info = *dm_info(fd->model);
+		s->calib = fd->seek_fit;
+	}
+	s->attached = fd->model && fd->head && !fb_disk_transparent(fd);
+	if (s->attached) {
+		s->head = *fd->head;
+		s->locked = fb_head_locked(fd->head, now);
+	}
+	spin_unlock_irq(&fd->lock);
+}
+
+static void fb_debugfs_calibration_band(struct seq_file *m, const struct fb_debugfs_calibration *s, u32 i, u64 now)
+{
+	const struct fb_seek_fit_band *b = &s->calib.band[i];
+	u32 first = dm_band_first(i), last = s->info.cylinders - 1;
+
+	if (i < DM_BANDS - 1)
+		last = min(last, dm_band_first(i + 1) - 1);
+	seq_printf(m, "band %u %u trials %llu late %llu shift_ppm %d applied_ppm %d error_ppm %u spread_ns %u since_s %llu\n",
+		   first, last, b->trials, b->late, fb_seek_fit_ppm(&s->calib, i),
+		   s->calib.applied[i], fb_seek_fit_error_ppm(&s->calib, i), b->spread_ns,
+		   b->since_ns ? div_u64(now - min(b->since_ns, now), NSEC_PER_SEC) : 0);
+}
+
+/* the lines are described in Documentation/ABI/testing/debugfs-freeblock */
+static int calibration_show(struct seq_file *m, void *v)
+{
+	struct fb_debugfs_calibration *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	u64 now = ktime_get_ns();
+	u32 i;
+
+	if (!s)
+		return -ENOMEM;
+	fb_debugfs_calibration_copy(m->private, s, now);
+	if (!s->modelled) {
+		seq_puts(m, "no model\n");
+		goto out;
+	}
+	seq_printf(m, "model_period_ps %llu\n", s->info.period_ps);
+	if (s->attached)
+		seq_printf(m, "period_ps %llu\ntrend_ps_per_s %lld\nphase %s\nagreed %u\nfits_ppm %u\n",
+			   s->head.period_ps, s->head.trend_ps, s->locked ? "locked" : "unknown",
+			   s->head.trust, s->head.fits);
+	for (i = 1; i < DM_BANDS && dm_band_first(i) < s->info.cylinders; i++)
+		fb_debugfs_calibration_band(m, s, i, now);
+out:
+	kfree(s);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(calibration);
+
+/* any write resets fb_disk.stats */
+static ssize_t reset_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+{
+	struct fb_disk *fd = file->private_data;
+
+	spin_lock_irq(&fd->lock);
+	memset(&fd->stats, 0, sizeof(fd->stats));
+	spin_unlock_irq(&fd->lock);
+	return count;
+}
+
+static const struct file_operations reset_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = reset_write,
+	.llseek = noop_llseek,
+};
+
+/* debugfs callers are meant to ignore errors */
+static void fb_debugfs_init(struct fb_disk *fd)
+{
+	debugfs_create_file("status", 0444, fd->debugfs, fd, &status_fops);
+	debugfs_create_file("idle_status", 0444, fd->debugfs, fd, &idle_status_fops);
+	debugfs_create_file("scan", 0444, fd->debugfs, fd, &scan_fops);
+	debugfs_create_file("scrub", 0444, fd->debugfs, fd, &scrub_fops);
+	debugfs_create_file("tasks", 0444, fd->debugfs, fd, &tasks_fops);
+	debugfs_create_file("bad_blocks", 0444, fd->debugfs, fd, &bad_blocks_fops);
+	debugfs_create_file("prediction_error", 0444, fd->debugfs, fd, &prediction_error_fops);
+	debugfs_create_file("calibration", 0444, fd->debugfs, fd, &calibration_fops);
+	debugfs_create_file("reset", 0200, fd->debugfs, fd, &reset_fops);
+}
+
+const struct fb_disk_client fb_debugfs_client = {
+	.init = fb_debugfs_init,
+};

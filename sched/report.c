@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the scheduler tells of itself, for the files of its disk. Locks: fb_disk.lock.
+ */
+#include "sched/sched.h"
+
+static const char *fb_report_free_reads(struct fb_disk *fd, const struct fb_sched *fs)
+{
+	if (fb_disk_transparent(fd))
+		return "off: not scheduling";
+	if (!fb_disk_tasks(fd))
+		return "no task";
+	if (fs->depth != FB_SCHED_DEPTH)
+		return "off: depth is not 2";
+	if (fb_disk_is_single(fd))
+		return "off: the device takes one command at a time";
+	if (!fb_guard_on(&fd->guard, ktime_get_ns()))
+		return "off: they cost the foreground too many turns";
+	return "on";
+}
+
+/**
+ * fb_report_take() - take a snapshot of the scheduler
+ * @fd: the disk, locked, with a scheduler attached
+ * @r: filled in; its texts are constant
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_report_take(struct fb_disk *fd, struct fb_report *r)
+{
+	const struct fb_sched *fs = fd->sched;
+	bool locked;
+
+	lockdep_assert_held(&fd->lock);
+	locked = !fb_disk_transparent(fd) && fb_head_locked(&fs->head, ktime_get_ns());
+	*r = (struct fb_report) {
+		.free_reads = fb_report_free_reads(fd, fs),
+		.order = fs->deep ? "drive" : "policy",
+		.phase = locked ? "locked" : "unknown",
+		.period_ps = fs->head.period_ps,
+		.pending = fs->pool.count,
+		.background_pending = fs->others.count,
+		.in_flight = fs->nr_flight,
+	};
+}

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: GPL-2.0
+# The files of a disk: state/, stats/, scan_stats/, scrub_stats/, the uploads, debugfs. With a
+# model and without, with the scheduler and without, under a load; two programs that upload at
+# once; all files read in a loop while schedulers are switched and disks go, come back and are
+# renamed.
+#
+# Expected: each file reads as one number or one word, the few for people as one line; what
+# needs the scheduler says ENODATA without it, and nothing else does; counters never shrink, and
+# count what fio did; an upload is one open file's until it is complete, refused, or silent for
+# ten seconds.
+#
+# Seen to fail with: a counter without its line end; period_ps not marked as the scheduler's;
+# counters that begin anew at a switch of scheduler; fb_upload_claim() without its first test,
+# without the ten seconds, and with ten seconds that a later write does not renew; a file in
+# state/ that is not in debugfs.
+#
+# lab-python: freeblock
+# lab: kernel=stock clock=icount smp=1 timeout=300
+
+. /lab/lib.sh
+
+M=/sys/kernel/mechdisk
+LINES="model_status scheduling free_reads idle"
+SCHED="free_reads in_flight order pending period_ps phase background_pending"
+rounds=4
+[ "$LAB_KERNEL" = debug ] && rounds=12
+
+load_module mechdisk
+load_module freeblock
+disk=$(drive_new a tiny.fbdrive "serial MDa") || exit 1
+sched_set "$disk" freeblock
+dir=$(fb "$disk")
+debug=/sys/kernel/debug/freeblock/$disk
+
+# files [FOLDER]: that hold values
+files()
+{
+	find "$dir${1:+/$1}" -maxdepth 1 -type f ! -path "$dir/model" ! -name coverage | sort
+}
+
+# all_read NAME LEAST FOLDER [EXCEPT]...: files of a folder, each one value, but for some
+# without a value
+all_read()
+{
+	local name="$1" least="$2" folder="$3" n=0 wrong="" file pattern text
+
+	shift 3
+	for file in $(files "$folder"); do
+		case " $LINES " in
+		*" ${file##*/} "*) pattern='[!-~]+( [!-~]+)*' ;;
+		*) pattern='-?[0-9]+|[a-z]+(-[a-z]+)*|naa\.[0-9a-f]+' ;;
+		esac
+		n=$((n + 1))
+		if cat "$file" > /tmp/value 2> /tmp/why; then
+			text=$(cat /tmp/value)
+			[ "$(wc -l < /tmp/value)" = 1 ] &&
+				grep -Eqx -e "$pattern" /tmp/value &&
+				! echo " $* " | grep -q " ${file##*/} " && continue
+		else
+			text=$(cat /tmp/why)
+			grep -q 'No data available' /tmp/why &&
+				echo " $* " | grep -q " ${file##*/} " && continue
+		fi
+		wrong="$wrong ${file#"$dir"/}: '$text'"
+	done
+	expect_eq "$name" "$wrong" ""
+	expect_ge "$name: files" $n "$least"
+}
+
+# ---- no model, no scheduler ----
+
+all_read "no model" 15 "" granule_bytes
+all_read "no model: state" 20 state
+all_read "no model: counters" 50 stats
+expect_fail "no scan yet" cat "$dir/scan_stats/first"
+expect_fail "no scrub yet" cat "$dir/scrub_stats/passes"
+for job in scan scrub; do
+	for file in $(files ${job}_stats); do
+		cat "$file" 2>&1 | grep -q 'No data available' || echo "$file"
+	done
+done > /tmp/values
+expect_eq "jobs without a run have no value" "$(cat /tmp/values)" ""
+expect_eq "scan" "$(cat "$dir/scan")" idle
+model_load "$disk" tiny.fbmodel
+all_read "a model" 15 ""
+expect_eq "sectors" "$(cat "$dir/sectors")" "$(cat /sys/block/"$disk"/size)"
+expect_match "id" "$(cat "$dir/id")" '^naa\.'
+expect_eq "attached, model, scheduling" \
+	"$(cat "$dir/state/attached" "$dir/state/model" "$dir/state/scheduling" | xargs)" "1 1 yes"
+sched_set "$disk" none
+# shellcheck disable=SC2086
+all_read "another scheduler: state" 20 state $SCHED
+all_read "another scheduler: counters" 50 stats
+expect_eq "attached, why not" \
+	"$(cat "$dir/state/attached" "$dir/state/scheduling" | xargs)" "0 another scheduler"
+expect_ok "debugfs without a scheduler" grep -q '^scheduling another scheduler' "$debug/status"
+sched_set "$disk" freeblock
+
+# ---- tunables that are words ----
+
+expect_eq "policy" "$(iosched "$disk" policy)" auto
+for words in none source dest several source+dest source+several source+dest+several auto; do
+	iosched "$disk" lift $words
+	expect_eq "lift $words" "$(iosched "$disk" lift)" $words
+done
+for words in "source several" source+ +dest source,dest source+auto "none+dest" ""; do
+	expect_fail "lift '$words'" iosched "$disk" lift "$words"
+done
+expect_eq "lift is what it was" "$(iosched "$disk" lift)" auto
+
+# ---- counters ----
+
+counters()
+{
+	for file in $(files stats); do
+		echo "${file##*/} $(cat "$file")"
+	done
+}
+
+# grown NAME: no counter is less than it was in /tmp/before
+grown()
+{
+	counters > /tmp/now
+	expect_eq "$1: no counter has shrunk" "$(awk 'NR == FNR { before[$1] = $2; next }
+		$2 + 0 < before[$1] + 0 { print $1, before[$1], $2 }' /tmp/before /tmp/now)" ""
+	mv /tmp/now /tmp/before
+}
+
+load()
+{
+	fio_run load --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=4 \
+		--rw=randread --bs=4k --norandommap --time_based --runtime="$1" --randseed=5 \
+		--allrandrepeat=1
+}
+
+# idle reads as long as it lasts
+echo 1000 > "$dir/idle_wait_us"
+echo 1024 > "$dir/idle_size_kib"
+echo 10000000 > "$dir/idle_mean_us"
+counters > /tmp/before
+expect_ok "scan" sh -c "echo start > $dir/scan"
+requests=$(cat "$dir/stats/fg_requests")
+load 3
+requests=$(($(cat "$dir/stats/fg_requests") - requests))
+expect_eq "requests that fio did" $requests "$(fio_ios load)"
+expect_eq "tasks" "$(cat "$dir/tasks" "$dir/state/tasks" | xargs)" "1 1"
+expect_match "the tasks for people" "$(cat "$debug/tasks")" '^[0-9]+ scan running 0 '
+all_read "under a scan" 13 scan_stats
+grown "a load"
+sleep 2
+grown "idle time"
+sched_set "$disk" none
+sched_set "$disk" freeblock
+grown "a switch of scheduler"
+load 1
+grown "another load"
+expect_ge "a scan: free sectors" "$(cat "$dir/stats/free_sectors")" 8
+expect_within "the scan ends" 60 wait_for 50 grep -qx finished "$dir/scan"
+expect_eq "what the scan did" "$(cat "$dir/scan_stats/blocks_delivered")" \
+	"$(cat "$dir/scan_stats/blocks_total")"
+expect_eq "scan: order" "$(cat "$dir/scan_stats/order")" near
+expect_eq "debugfs has a line for each value" "$(cut -d' ' -f1 "$debug/status" | sort)" \
+	"$({ files state; files stats; echo conservatism_ns; } | sed 's,.*/,,' | sort)"
+expect_eq "debugfs: scan" "$(kv "$debug/scan" blocks_delivered)" \
+	"$(cat "$dir/scan_stats/blocks_delivered")"
+echo 1 > "$debug/reset"
+expect_eq "reset" "$(cat "$dir/stats/mechanical" "$dir/stats/pred_total" | xargs)" "0 0"
+
+# ---- uploads: each of one write, for sysfs takes a page at most ----
+
+cat > /tmp/uploads.py << 'EOF2'
+import errno, os, sys, time
+
+name, path, status, source = sys.argv[1:5]
+data = open(source, "rb").read()
+half, end = len(data) // 2, len(data)
+a, b = (os.open(path, os.O_RDWR) for _ in range(2))
+wrote = 0
+
+
+def write(what, fd, first, last, want="ok"):
+    """One write, and how it must end."""
+    global wrote
+    try:
+        done = os.pwrite(fd, data[first:last], first)
+        got = "ok" if done == last - first else "%d bytes" % done
+        wrote = time.monotonic()
+    except OSError as error:
+        got = errno.errorcode[error.errno]
+    print("%s %s: %s%s" % ("ok" if got == want else "not ok", name, what,
+                           "" if got == want else " - %s, not %s" % (got, want)))
+    sys.stdout.flush()
+
+
+def said():
+    return open(status).read() if status else ""
+
+
+write("one begins", a, 0, half)
+before = said()
+write("another may not", b, 0, half, "EBUSY")
+write("nor go on with it", b, half, end, "EBUSY")
+print("%s %s: the status is the first one's" % ("ok" if said() == before else "not ok", name))
+write("the first one ends it", a, half, end)
+write("then another may", b, 0, half)
+write("the first one may not", a, 0, half, "EBUSY")
+write("nor go on with it, as it was", a, half, end, "EBUSY")
+time.sleep(6)
+write("after a while the second goes on", b, half, half + 8)
+time.sleep(6)
+if time.monotonic() - wrote < 9:
+    write("which begins its ten seconds anew", a, 0, half, "EBUSY")
+write("it begins anew", b, 0, half)
+write("and ends", b, half, end)
+write("one begins and falls silent", a, 0, half)
+time.sleep(10.5)
+write("another may not go on with that", b, half, end, "EBUSY")
+write("but begin", b, 0, half)
+write("and then the first may not go on", a, half, end, "EBUSY")
+write("until the second has ended", b, half, end)
+write("one begins", a, 0, half)
+write("and is refused", a, half + 1, end, "EINVAL")
+write("which lets another begin", b, 0, half)
+write("and end", b, half, end)
+write("what nobody has begun", a, half, end, "EINVAL")
+EOF2
+
+# uploads NAME PATH STATUS SOURCE
+uploads()
+{
+	/usr/bin/python3 /tmp/uploads.py "$@" > /tmp/uploads.out 2> /tmp/uploads.err
+	status=$?
+	cat /tmp/uploads.out
+	tap_count=$((tap_count + $(grep -c "^ok\|^not ok" /tmp/uploads.out)))
+	tap_failed=$((tap_failed + $(grep -c "^not ok" /tmp/uploads.out)))
+	expect_eq "$1: ends well" "$status $(tail -n 1 /tmp/uploads.err)" "0 "
+}
+
+uploads model "$dir/model" "$dir/model_status" "$(lab_file tiny.fbmodel)"
+expect_match "model: in force" "$(cat "$dir/model_status")" '^loaded'
+expect_ok "model: the log says why" sh -c "dmesg | grep -q 'model was refused: another file'"
+echo start > "$dir/scrub"
+expect_within "the scrub ends" 60 wait_for 50 grep -qx finished "$dir/scrub"
+all_read "a scrub" 15 scrub_stats
+expect_eq "passes" "$(cat "$dir/scrub_stats/passes")" 1
+cp "$dir/coverage" /tmp/coverage
+uploads coverage "$dir/coverage" "" /tmp/coverage
+expect_ok "coverage: as it was" cmp "$dir/coverage" /tmp/coverage
+expect_ok "coverage: the log says why" sh -c "dmesg | grep -q 'coverage: .* another file is up'"
+
+# ---- readers while disks come and go ----
+
+# turn NAME VERB: a drive on or off
+turn()
+{
+	if [ "$2" = off ]; then
+		drive_off "$1"
+		return
+	fi
+	echo 1 > $M/"$1"/power
+	wait_for 30 grep -q 'on sd' $M/"$1"/status || die "drive $1 does not come back"
+	disk=$(sed -n 's/.*on \(sd[a-z]*\).*/\1/p' $M/"$1"/status | head -n 1)
+	wait_for 30 [ -e /sys/block/"$disk"/queue/scheduler ] || die "no disk $disk"
+	sched_set "$disk" freeblock
+}
+
+# reader FOLDER: reads all files below until /tmp/enough; a line for each round
+reader()
+{
+	while [ ! -e /tmp/enough ]; do
+		find "$1" -type f ! -name reset ! -name policy -exec cat {} + > /dev/null 2>&1
+		echo
+	done
+}
+
+# without a unique id: it goes with its directories
+lost=$(drive_new lost tiny.fbdrive "vendor ATA") || exit 1
+sched_set "$lost" freeblock
+drive_off a
+b=$(drive_new b tiny.fbdrive "serial MDb") || exit 1
+sched_set "$b" freeblock
+expect_eq "another disk has the name" "$b" "$disk"
+expect_eq "the first one's: renamed, its values kept" "$(cat "$(fb "$disk")".gone*/state/model)" 1
+expect_ok "in debugfs, too" grep -q '^model 1' "$debug".gone*/status
+drive_off b
+exec 7< "/sys/kernel/debug/freeblock/$lost/status"
+reader /sys/kernel/freeblock > /tmp/rounds.sysfs &
+readers=$!
+reader /sys/kernel/debug/freeblock > /tmp/rounds.debugfs &
+readers="$readers $!"
+round=0
+while [ $round -lt $rounds ]; do
+	turn a on
+	echo start > "$(fb "$disk")/scan" 2>/dev/null	# or it goes on
+	sched_set "$disk" none
+	sleep 0.2
+	sched_set "$disk" freeblock
+	sleep 0.2
+	echo 1 > "/sys/block/$disk/device/delete"
+	turn a off
+	turn b on
+	sleep 0.2
+	turn b off
+	drive_off lost
+	turn lost on
+	round=$((round + 1))
+done
+: > /tmp/enough
+for reader in $readers; do
+	wait "$reader"
+done
+note "rounds: $(wc -l < /tmp/rounds.sysfs), $(wc -l < /tmp/rounds.debugfs)"
+expect_ge "rounds in sysfs" "$(wc -l < /tmp/rounds.sysfs)" $rounds
+expect_ge "rounds in debugfs" "$(wc -l < /tmp/rounds.debugfs)" $rounds
+# shellcheck disable=SC2012
+note "directories: $(ls /sys/kernel/freeblock | xargs)"
+expect_fail "a file of a disk that has gone, still open" cat <&7
+note "it says: $(cat <&7 2>&1 | head -n 3)"
+exec 7<&-
+drive_off lost
+expect_within "unloads" 30 unload_module freeblock
+expect_within "mechdisk unloads" 30 unload_module mechdisk
+done_testing

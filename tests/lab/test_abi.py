@@ -1,0 +1,173 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Does Documentation/ABI tell of each file of the module, and of no other? Each file in sysfs
+and debugfs that a source defines, and each parameter, has one entry with a contact, a date,
+access, unit, and in sysfs range and default; of several files in one entry each is named in
+its text. The ranges of numbers are those of the sources; keys of debugfs' tables are told.
+Then each of these is spoilt once, and must be found. Prints TAP.
+"""
+
+import glob
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import abi  # noqa: E402
+import treetest  # noqa: E402
+from treetest import read, report  # noqa: E402
+
+DISK = "/sys/kernel/freeblock/<disk>/"
+SCHED = "/sys/block/<disk>/queue/iosched/"
+DEBUG = "/sys/kernel/debug/freeblock/<disk>/"
+PARAMETER = "/sys/module/freeblock/parameters/"
+# In sysfs a file has all of them; in debugfs, and of what is only written, there is no range
+FIELDS = ("Date", "KernelVersion", "Contact", "Access", "Unit", "Range", "Default")
+ATTRIBUTE = r"__ATTR(?:_RO|_RW|_WO)?\((\w+)[,)]"
+GROUPS = {"state": "state/", "stats": "stats/", "scan": "scan_stats/", "scrub": "scrub_stats/"}
+
+
+def sources():
+    """{path: text} of the module's sources, without definitions of macros."""
+    return {os.path.relpath(path, abi.TOP):
+            re.sub(r"^#define (?:.*\\\n)*.*\n", "", read(os.path.relpath(path, abi.TOP)),
+                   flags=re.M)
+            for folder in ("", "core", "disk", "sched", "tasks")
+            for path in sorted(glob.glob(os.path.join(abi.TOP, folder, "*.c")))}
+
+
+def files_made(texts):
+    """What the module makes, by the macros that define files."""
+    everything = "\n".join(texts.values())
+    table = re.search(r"fb_tunables_attrs\[\] = \{(.*?)\n\};", everything, re.S).group(1)
+    made = [SCHED + name for name in re.findall(ATTRIBUTE, table)]
+    made += [DISK + name for name in
+             re.findall(ATTRIBUTE, everything.replace(table, "")) +
+             re.findall(r"^(?:static BIN_ATTR\w*|FB_SYSFS_\w+)\((\w+),", everything, re.M)]
+    for group, folder in GROUPS.items():
+        table = re.search(r"\*fb_snapshot_%s\[\] = \{\n(.*?)\n\};" % group, everything, re.S)
+        made += [DISK + folder + name for name in
+                 re.findall(r"^\tFB_SNAPSHOT_\w+\((?:%s, )?(\w+)" % group, table.group(1), re.M)]
+    made += [DEBUG + name for name in re.findall(r'debugfs_create_file\("(\w+)"', everything)]
+    return made + [PARAMETER + name
+                   for name in re.findall(r"^module_param\((\w+),", everything, re.M)]
+
+
+def number(expression, constants):
+    """What an expression of C is, if it is one of numbers and constants."""
+    expression = re.sub(r"(\d)U\b", r"\1", expression)
+    expression = re.sub(r"\b[A-Z][A-Z_]+\b", lambda m: str(constants[m.group()]), expression)
+    return eval(expression.replace("/", "//"))     # pylint: disable=eval-used
+
+
+def ranges_made(texts):
+    """{file: (lowest, highest, whether "auto")} of numbers, as the sources check them."""
+    headers = "".join(read(path) for path in ("core/idle_policy.h", "sched/sched.h"))
+    constants = {name: value.rstrip("U") for name, value in
+                 re.findall(r"^#define (\w+) (\d+U?)\b", headers, re.M)}
+    constants.update(USEC_PER_SEC=10 ** 6, NSEC_PER_USEC=10 ** 3, NSEC_PER_MSEC=10 ** 6)
+    found = {}
+    for name, low, high, auto in re.findall(
+            r"^FB_SYSFS_SETTING\((\w+), [\w.]+, ([^,]+),\s+([^,]+), (true|false)\);",
+            texts["sysfs.c"], re.M):
+        found[DISK + name] = (number(low, constants), number(high, constants), auto == "true")
+    for name, low, high, auto in re.findall(
+            r"^FB_TUNABLES_NUMBER\((\w+), [^,]+, \w+, \w+, (\d+), (\d+)(,\s+true)?",
+            texts["sched/tunables.c"], re.M):
+        found[SCHED + name] = (int(low), int(high), bool(auto))
+    return found
+
+
+def ranges_told(said):
+    """The same of the entries "A to B", "A or B", with ", or auto"."""
+    found = {}
+    for names, fields, _ in abi.entries(said):
+        told = re.match(r"(\d+) (?:to|or) (\d+)(, or auto)?$", fields.get("Range", ""))
+        if told and fields.get("Access") == "RW":
+            for name in names:
+                found[name] = (int(told.group(1)), int(told.group(2)), bool(told.group(3)))
+    return found
+
+
+def keys_made(texts):
+    """The keys of lines "key value" in debugfs."""
+    found = set()
+    for path in ("debugfs.c", "snapshot.c", "tasks/job.c"):
+        for call in re.findall(r"seq_p\w+\([^;]*;", texts[path]):
+            for string in re.findall(r'"((?:[^"\\]|\\.)*)"', call):
+                found |= set(re.findall(r"(?:^|\\n)([a-z]\w+)(?= %)", string))
+    return found
+
+
+def problems(texts, said):
+    """Everything that does not fit."""
+    made, told = files_made(texts), abi.files(said)
+    found = ["%s has no entry" % name for name in sorted(set(made) - set(told))]
+    found += ["there is no %s" % name for name in sorted(set(told) - set(made))]
+    found += ["%s is told twice" % name for name in sorted(set(told)) if told.count(name) > 1]
+    for names, fields, text in abi.entries(said):
+        folder = names[0].endswith("/")
+        want = FIELDS[:3] if folder else FIELDS[:5] if names[0].startswith(DEBUG) else FIELDS
+        found += ["%s: no %s" % (names[0], field) for field in want if field not in fields]
+        found += ["%s is not in the text" % name for name in names
+                  if len(names) > 1 and os.path.basename(name) not in re.findall(r"\w+", text)]
+        if not text.strip() and not folder:
+            found.append("%s: nothing is told" % names[0])
+    ranges = ranges_told(said)
+    found += ["%s: range %s, not %s" % (name, ranges.get(name), is_so)
+              for name, is_so in ranges_made(texts).items() if ranges.get(name) != is_so]
+    words = set(re.findall(r"\w+", said))
+    return found + ["key %s" % key for key in sorted(keys_made(texts) - words)]
+
+
+def spoilt(text, pattern, by):
+    """The text with one change, which must be possible."""
+    changed, times = re.subn(pattern, by, text, count=1, flags=re.M)
+    if not times:
+        raise ValueError("nothing to spoil: " + pattern)
+    return changed
+
+
+def main():
+    """All checks."""
+    texts, said = sources(), abi.text()
+    report("there are files, ranges and keys",
+           [] if len(files_made(texts)) > 130 and len(ranges_made(texts)) > 15 and
+           len(keys_made(texts)) > 20 else
+           ["%d %d %d" % (len(files_made(texts)), len(ranges_made(texts)),
+                          len(keys_made(texts)))])
+    report("Documentation/ABI tells of them", problems(texts, said))
+    for name, change in (
+            ("no contact", (r"^Contact:.*\n", "")), ("no date", (r"^Date:.*\n", "")),
+            ("no version", (r"^KernelVersion:.*\n", "")), ("no unit", (r"^\t\tUnit:.*\n", "")),
+            ("no range", (r"^\t\tRange:.*\n", "")), ("no default", (r"^\t\tDefault:.*\n", "")),
+            ("no access", (r"^\t\tAccess:.*\n", "")),
+            ("a file less", (r"^What:.*/stats/fg_requests\n", "")),
+            ("a file more", (r"^(What:.*/stats/)fg_requests\n", r"\g<0>\1newer\n")),
+            ("a file twice", (r"^What:.*/stats/fg_requests\n", r"\g<0>\g<0>")),
+            ("a file that the text leaves out", (r"^\t\tmiss_fg\t", "\t\tmiss\t")),
+            ("another range", (r"^(\t\tRange:\t\t1 to) 86400$", r"\1 86401")),
+            ("no auto", (r", or auto$", "")),
+            ("a key untold", (r"^(\t\tsize)_kib\t", r"\1\t"))):
+        report("found: " + name,
+               [] if problems(texts, spoilt(said, *change)) else ["not seen"])
+    for name, path, change in (
+            ("a counter more", "snapshot.c", (r"^\tFB_SNAPSHOT_COUNTER\(gaps,",
+                                              r"\tFB_SNAPSHOT_COUNTER(newer, stats.gaps),\n\g<0>")),
+            ("a value of scrubs more", "snapshot.c",
+             (r"^\tFB_SNAPSHOT_JOB\(scrub, first,",
+              r"\tFB_SNAPSHOT_JOB(scrub, newer, U64),\n\g<0>")),
+            ("a setting more", "sysfs.c", (r"^FB_SYSFS_SETTING\(bad_slow_s,",
+                                           r"FB_SYSFS_SETTING(newer, x, 0, 1, false);\n\g<0>")),
+            ("a setting's limit", "sysfs.c", (r"86400", "86401")),
+            ("a tunable's limit", "sched/tunables.c", (r"600000\)", "600001)")),
+            ("a table more", "debugfs.c", (r"^\tdebugfs_create_file\(\"tasks",
+                                           "\tdebugfs_create_file(\"newer\", 0);\n\\g<0>"))):
+        changed = dict(texts, **{path: spoilt(texts[path], *change)})
+        report("found: " + name, [] if problems(changed, said) else ["not seen"])
+    treetest.finish()
+
+
+if __name__ == "__main__":
+    main()
