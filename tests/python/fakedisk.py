@@ -73,7 +73,7 @@ class Tree:
         self.write(where + "/stat", "10 0 80 50 10 0 80 70 0 0 0")
         self.values(KERNEL + name, {
             "id": "naa.%s" % name, "sectors": sectors, "granule_bytes": block,
-            "state/attached": 1, "state/model": 1, "state/scheduling": "yes", "state/tasks": 0,
+            "state/attached": 1, "state/model": 1, "state/scheduling": "yes", "tasks": 0,
             "stats/bad_blocks": 0, **dict(values)})
         self.values(DEBUG + name, {"tasks": "", "bad_blocks": ""})
 

@@ -48,7 +48,7 @@ class Status(unittest.TestCase):
 
     def task(self, done):
         """Tasks: one with a blank in its name, one that waits."""
-        self.tree.write(SYSFS + "state/tasks", 2)
+        self.tree.write(SYSFS + "tasks", 2)
         self.tree.write(DEBUGFS + "tasks", "3 my scan running 4 62500 %d 2 128\n"
                         "7 scrub paused 1 100 50 0 128" % done)
 

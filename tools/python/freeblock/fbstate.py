@@ -140,6 +140,10 @@ class Disk:
         state is read first: the numbers of one that is over are its last."""
         found = {"state": self.value(name)}
         found.update((key, self.value("%s_stats/%s" % (name, key))) for key in JOB)
+        regions, segment = (self.value("%s_stats/%s" % (name, key))
+                            for key in ("regions", "segment_kib"))
+        if regions:
+            found["order"] = "%s=%d segment=%d" % (found["order"], regions, segment)
         return {key: value for key, value in found.items() if value is not None}
 
     def write(self, name, text):

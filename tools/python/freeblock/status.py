@@ -57,7 +57,7 @@ def look(disk):
         "scheduling": state("scheduling"), "stuck": disk.stuck(),
         "model": disk.read("model_status"), "granule_bytes": disk.granule_bytes(),
         "free_reads": state("free_reads"), **tables(disk),
-        "tasks_count": state("tasks"), "bad_blocks_count": disk.value("stats/bad_blocks"),
+        "tasks_count": disk.value("tasks"), "bad_blocks_count": disk.value("stats/bad_blocks"),
         "scrub": disk.job("scrub"),
         "idle": {name: disk.read(name) for name in IDLE if disk.read(name) is not None},
         "idle_status": disk.idle(),
