@@ -1,13 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Are the files in sysfs and debugfs that the tree names there? Each path of one, in whatever
-file of the tree, has an entry in Documentation/ABI (which test_documents.py compares with the
+file of the tree, has an entry in Documentation/ABI (which test_abi.py compares with the
 module), and so has each value that the tools read. A second. Prints TAP.
 
 Seen to fail: an entry left out; a tool that reads a counter of another name.
 """
 
-import glob
 import os
 import re
 import subprocess
@@ -15,8 +14,9 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import abi  # noqa: E402
 import treetest  # noqa: E402
-from treetest import TOP, read, report  # noqa: E402
+from treetest import TOP, report  # noqa: E402
 
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
@@ -33,12 +33,6 @@ FOLDERS = (
 )
 # what fuzzers found
 INPUTS = "tests/fuzz/corpus/"
-
-
-def told():
-    """What there is an entry for."""
-    return {what for path in glob.glob(os.path.join(TOP, "Documentation", "ABI", "testing", "*"))
-            for what in re.findall(r"^What:\s+(\S+)$", read(path), re.M)}
 
 
 def files():
@@ -74,7 +68,7 @@ def values():
 
 def main():
     """All checks."""
-    there = told()
+    there = set(abi.files(abi.text()))
     report("there are entries", [] if len(there) > 50 else ["too few"])
     for name in files():
         with open(os.path.join(TOP, name), "rb") as file:
