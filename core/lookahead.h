@@ -157,7 +157,7 @@ void fb_lookahead_seen(struct fb_lookahead *p, u64 now_ns, const struct fb_looka
 		       const struct fb_head_end *end);
 
 /**
- * fb_lookahead_describe() - format a lift's state for status output
+ * fb_lookahead_describe() - format the state of a lift for people
  * @p: state
  * @lift: FB_LIFT_SOURCE or FB_LIFT_DEST
  * @now_ns: monotonic time

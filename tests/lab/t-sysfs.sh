@@ -7,7 +7,8 @@
 # Expected: each file reads as one number or one word, the few for people as one line; what
 # needs the scheduler says ENODATA without it, and nothing else does; counters never shrink, and
 # count what fio did; an upload is one open file's until it is complete, refused, or silent for
-# ten seconds.
+# ten seconds; a new disk's values are the defaults of Documentation/ABI, but for counters that
+# the first reads of a partition table have changed.
 #
 # Seen to fail with: a counter without its line end; period_ps not marked as the scheduler's;
 # counters that begin anew at a switch of scheduler; fb_upload_claim() without its first test,
@@ -66,6 +67,35 @@ all_read()
 	expect_eq "$name" "$wrong" ""
 	expect_ge "$name: files" $n "$least"
 }
+
+# ---- a new disk: as Documentation/ABI says ----
+
+# defaults: of all files, a name and a value a line
+defaults()
+{
+	cat /lab/files/sysfs-*-freeblock* | sed "s/<disk>/$disk/" | awk '
+		/^Date:/ { over = 1 }
+		/^What:/ { n = over ? 1 : n + 1; over = 0; what[n] = $2 }
+		sub(/^\t\tDefault:[\t ]*/, "") { for (i = 1; i <= n; i++) print what[i], $0 }'
+}
+
+defaults > /tmp/defaults
+while read -r file value; do
+	case $value in
+	"that of the device"|empty) continue ;;
+	esac
+	got=$(cat "$file" 2>&1)
+	case $got in
+	*"No data available"*) got=-ENODATA ;;
+	esac
+	# the kernel has looked for partitions
+	case $file in
+	*/stats/idle_us|*/stats/*requests|*/stats/choice*|*/stats/idle_max_us) continue ;;
+	esac
+	[ "$got" = "$value" ] || echo "$file: '$got'"
+done < /tmp/defaults > /tmp/wrong
+expect_eq "defaults" "$(cat /tmp/wrong)" ""
+expect_ge "defaults told" "$(wc -l < /tmp/defaults)" 120
 
 # ---- no model, no scheduler ----
 

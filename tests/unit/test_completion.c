@@ -136,6 +136,8 @@ static void test_predicted(void **state)
 	assert_int_equal(rig.stats.hist[FB_HIST_HALF] + rig.stats.hist[FB_HIST_HALF + 1],
 			 rig.stats.predicted);
 	assert_int_equal(rig.stats.miss[FB_CAUSE_PLAIN] + rig.stats.early_turn, 0);
+	assert_int_equal(rig.stats.verdicts[FB_HEAD_MECHANICAL], SETTLED + 100);
+	assert_int_equal(rig.stats.verdicts[FB_HEAD_EARLY] + rig.stats.verdicts[FB_HEAD_ODD], 0);
 }
 
 /* only turns that may be the doing of free reads are the guard's business */
@@ -196,6 +198,7 @@ static void test_recovery(void **state)
 	assert_int_equal(out.end.turns, 8);
 	one(&rig, FB_CAUSE_PLAIN, 9, &out);
 	assert_int_equal(out.end.verdict, FB_HEAD_ODD);
+	assert_int_equal(rig.stats.verdicts[FB_HEAD_ODD], 1);
 	assert_false(rig.head.known);
 }
 
