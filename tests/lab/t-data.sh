@@ -77,7 +77,8 @@ scan_finished()
 check_scan()
 {
 	expect_eq "$1: state" "$(job "$disk" scan)" finished
-	expect_eq "$1: all delivered" "$(job "$disk" scan blocks_delivered)" "$(job "$disk" scan blocks_total)"
+	expect_eq "$1: all delivered" "$(job "$disk" scan blocks_delivered)" \
+		"$(job "$disk" scan blocks_total)"
 	expect_eq "$1: none bad" "$(job "$disk" scan blocks_bad)" 0
 	expect_eq "$1: none skipped" "$(job "$disk" scan blocks_skipped)" 0
 	expect_eq "$1: none flying" "$(job "$disk" scan blocks_flying)" 0

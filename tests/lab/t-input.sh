@@ -227,8 +227,8 @@ for value in ' ' SPTF sptf-sw60 'sptf clook' scan; do
 	refused "policy '$value'" "$it/policy" "$value"
 done
 
-for value in ' ' all 'none source' 'none several' 'source,dest' SOURCE 'source several' source+dest+severa \
-	source+ +source none+source auto+source \
+for value in ' ' all 'none source' 'none several' 'source,dest' SOURCE 'source several' \
+	source+dest+severa source+ +source none+source auto+source \
 	source+source+source+source+source+source+source+source+source+source+source; do
 	refused "lift '$value'" "$it/lift" "$value"
 done

@@ -207,7 +207,8 @@ echo "start 20000 2400" > "$(fb "$disk")/scan"
 others
 expect_ok "end: finished" wait_for 300 scan_over
 others_end end
-expect_eq "end: all delivered" "$(job "$disk" scan blocks_delivered)" "$(job "$disk" scan blocks_total)"
+expect_eq "end: all delivered" "$(job "$disk" scan blocks_delivered)" \
+	"$(job "$disk" scan blocks_total)"
 expect_ok "end: another task, too" wait_for 60 consumer_over
 expect_eq "end: each block once" "$(consumer deliveries)" 300
 expect_eq "end: bad blocks" "$(kv "$(debug "$disk")/scan" bad | tr ' ' '\n' | sort | tr '\n' ' ')" \

@@ -108,7 +108,8 @@ reset
 background merge-bg seconds=4 bytes=4096 depth=32
 foreground merge seconds=2 depth=4
 ended merge-bg
-expect_le "merge: requests, per mille of reads" $(($(stats "$disk" background_sent) * 4000 / kib)) 500
+expect_le "merge: requests, per mille of reads" \
+	$(($(stats "$disk" background_sent) * 4000 / kib)) 500
 
 # ---- requests of the class, the process is not: they leave the foreground some of the queue's
 

@@ -190,7 +190,8 @@ while [ $n -lt 8 ]; do
 done
 expect_fail "a ninth task" do_task "new t8 $disk"
 # seen to fail when they were not listed, and "stop" did not know them
-expect_eq "all are listed as new" "$(grep -c '^[0-9]* t[0-7] new 0 0 0 0 8$' "$(debug "$disk")/tasks")" 8
+expect_eq "all are listed as new" \
+	"$(grep -c '^[0-9]* t[0-7] new 0 0 0 0 8$' "$(debug "$disk")/tasks")" 8
 expect_eq "and counted" "$(cat "$(fb "$disk")/tasks")" 8
 expect_eq "not started" "$(state "$disk" tasks)" 0
 id=$(awk '$2 == "t7" { print $1 }' "$(debug "$disk")/tasks")

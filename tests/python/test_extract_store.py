@@ -210,7 +210,9 @@ class Load(Case):
         self.assertRegex(self.models("load", "sda")[1], KEPT + ": refused: line 3: no")
 
     def test_another_writer(self):
-        """One that loads meanwhile: model_status says nothing of that. Seen to fail: it passed on."""
+        """One that loads meanwhile: model_status says nothing of that.
+
+        Seen to fail: what it says passed on."""
         self.keep()
 
         def busy(path, mode="r", really=open, **how):
