@@ -107,7 +107,7 @@ end()
 	expect_ok "raid$level: stop" mdadm --quiet --stop /dev/md0
 	for disk in $disks; do
 		note "$disk: $(grep -E '^(background|miss|order|guard)' \
-			"/sys/block/$disk/queue/iosched/status" | tr '\n' ' ')"
+			"$(debug "$disk")/status" | tr '\n' ' ')"
 	done
 	members_off
 }

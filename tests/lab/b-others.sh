@@ -97,7 +97,7 @@ drives_off()
 	for disk in $disks; do
 		[ "$scheduler" = freeblock ] &&
 			note "$disk: $(grep -E '^(background|miss|order|guard)' \
-				"/sys/block/$disk/queue/iosched/status" | tr '\n' ' ')"
+				"$(debug "$disk")/status" | tr '\n' ' ')"
 		sched_set "$disk" none
 	done
 	for name in "$@"; do

@@ -10,7 +10,7 @@
 
 phase()
 {
-	local name="$1" elapsed=0 status="/sys/block/$disk/queue/iosched/status" pid
+	local name="$1" elapsed=0 status="$(debug "$disk")/status" pid
 
 	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
 	fio --name="$name" --filename="/dev/$disk" --direct=1 --ioengine=libaio \

@@ -109,7 +109,7 @@ cell()
 	run_loads
 	cat "/sys/kernel/mechdisk/$d/stats" > "$out/drive"
 	if [ "$sched" = freeblock ]; then
-		cat "/sys/block/$disk/queue/iosched/status" > "$out/status"
+		cat "$(debug "$disk")/status" > "$out/status"
 		[ "$bg" = scan ] && scan_stop "$disk"
 		cat "$(fb "$disk")/granule_bytes" > "$out/granule_bytes"
 	fi

@@ -37,9 +37,8 @@ expect_eq "the module takes it" $? 0
 iosched "$disk" depth 2
 load random "/dev/$disk" reads=100 seconds=20 depth=4 > /tmp/load
 expect_eq "a load ends" $? 0
-status="/sys/block/$disk/queue/iosched/status"
-total=$(kv "$status" pred_total)
-within=$(kv "$status" pred_within_50us)
+total=$(stats "$disk" pred_total)
+within=$(stats "$disk" pred_within_50us)
 note "$within of $total within 50 us"
 expect_ge "predictions within 50 us, per mille" $((within * 1000 / total)) 950
 

@@ -46,10 +46,10 @@ for idle in gaps gaps_and_idle; do
 	[ $idle = gaps ] && echo 0 > "$D/idle_mean_us"
 	echo start > "$D/scan"
 	load_of > /tmp/load2
-	done=$(cut -d " " -f 1 "$D/progress")
+	done=$(job "$disk" scan blocks_delivered)
 	bytes=$(cat "$D/granule_bytes")
 	echo stop > "$D/scan"
-	note "$idle: $(tr '\n' ' ' < "$D/idle_status")"
+	note "$idle: $(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
 	want=$(json /out/observed.json $idle free_mb_s)
 	pm=$(echo "$want $done $bytes" |
 	     awk '{ printf "%d", 1000 * $1 / ($2 * $3 / 1e6 / '$SECONDS_EACH') }')

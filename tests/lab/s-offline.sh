@@ -27,6 +27,12 @@ held()
 		grep -q busy=1 /sys/kernel/debug/block/"$disk"/hctx1/sched_tags
 }
 
+# idle_reads N: so many have ended
+idle_reads()
+{
+	[ "$(stats "$disk" idle_reads_ended)" -ge "$1" ]
+}
+
 load_module mechdisk
 load_module freeblock
 disk=$(drive_new a slow.fbdrive "hw_queues 3") || exit 1
@@ -38,8 +44,8 @@ echo 10000000 > "$(fb "$disk")/idle_mean_us"
 echo 10000000 > "$(fb "$disk")/idle_max_us"
 echo 0 > "$(fb "$disk")/idle_wait_us"
 echo start > "$(fb "$disk")/scan"
-wait_for 20 grep -q '^reads [1-9]' "$(fb "$disk")/idle_status" ||
-	die "no idle reads: $(cat "$(fb "$disk")/idle_status")"
+wait_for 20 idle_reads 1 ||
+	die "no idle reads: $(cat "$(debug "$disk")/idle_status")"
 thread=$(grep -l '^freeblock/' /proc/[0-9]*/comm | cut -d/ -f3)
 
 taskset -p 1 $$ > /tmp/out
@@ -60,9 +66,8 @@ kill -9 $hog
 wait
 echo 950000 > /proc/sys/kernel/sched_rt_runtime_us
 taskset -p 5 "$thread" > /tmp/out
-reads=$(kv "$(fb "$disk")/idle_status" reads)
-expect_ok "idle reads go on" wait_for 20 sh -c "
-	[ \$(sed -n 's/^reads //p' $(fb "$disk")/idle_status) -gt $((reads + 2)) ]"
+reads=$(stats "$disk" idle_reads_ended)
+expect_ok "idle reads go on" wait_for 20 idle_reads $((reads + 3))
 echo 1 > $cpu/cpu1/online
 expect_eq "the CPU is back" "$(cat $cpu/online)" 0-2
 expect_within "the scan stops" 20 scan_stop "$disk"

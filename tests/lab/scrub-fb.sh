@@ -29,7 +29,7 @@ repeat()
 	shift
 	while [ "$(uptime_s)" -lt $((start + warmup + seconds)) ]; do
 		sleep 1
-		[ "$(kv "$(fb "$disk")/$file" state)" = finished ] || continue
+		[ "$(job "$disk" "$file")" = finished ] || continue
 		echo "start $*" > "$(fb "$disk")/$file" || return 1
 	done
 }
@@ -52,16 +52,6 @@ begin_tasks()
 	fi
 }
 
-# The file that lists what freeblock has found bad
-watched()
-{
-	if [ -e "$(fb "$disk")/bad_blocks" ]; then
-		echo "$(fb "$disk")/bad_blocks"
-	else
-		echo "$(fb "$disk")/scan"
-	fi
-}
-
 # Files of freeblock's that say how far tasks are
 more_snaps()
 {
@@ -69,7 +59,7 @@ more_snaps()
 
 	[ "$sched" = freeblock ] || return
 	for name in scrub tasks idle_status; do
-		[ -e "$(fb "$disk")/$name" ] && echo "snap=$(fb "$disk")/$name"
+		echo "snap=$(debug "$disk")/$name"
 	done
 }
 
@@ -87,10 +77,9 @@ keep_freeblock()
 {
 	local name
 
-	cat "/sys/block/$disk/queue/iosched/status" > "$out/status"
 	cat "$(fb "$disk")/granule_bytes" > "$out/granule_bytes"
-	for name in scan scrub tasks idle_status bad_blocks; do
-		[ -e "$(fb "$disk")/$name" ] && cat "$(fb "$disk")/$name" > "$out/$name"
+	for name in status scan scrub tasks idle_status bad_blocks; do
+		cat "$(debug "$disk")/$name" > "$out/$name"
 	done
 	[ -e "$(fb "$disk")/scrub" ] && echo stop > "$(fb "$disk")/scrub" 2>/dev/null
 	scan_stop "$disk"

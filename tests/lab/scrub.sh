@@ -71,7 +71,7 @@ measure()
 	if [ -n "$bursts" ]; then
 		plant &
 		loads="$loads plant:$!"
-		[ "$sched" = freeblock ] && begin_scrubber watch watch "$(watched)"
+		[ "$sched" = freeblock ] && begin_scrubber watch watch "$(debug "$disk")/bad_blocks"
 	fi
 	wait_loads
 }

@@ -190,24 +190,14 @@ static void appeared(u64 nr)
 	note(nr, 1);
 }
 
-/* Lines "bad NR NR..." (a scan's list) or "NR ...", one a bad block */
-static void watch_line(char *line)
+/* Lines "NR ...", one a bad block */
+static void watch_line(const char *line)
 {
-	char *end, *p = line;
-	u64 nr;
+	char *end;
+	u64 nr = strtoull(line, &end, 10);
 
-	if (strncmp(line, "bad ", 4)) {
-		nr = strtoull(line, &end, 10);
-		if (end != line)
-			appeared(nr);
-		return;
-	}
-	for (p += 4;; p = end) {
-		nr = strtoull(p, &end, 10);
-		if (end == p)
-			return;
+	if (end != line)
 		appeared(nr);
-	}
 }
 
 static void watch(const char *path)

@@ -16,11 +16,6 @@ agree()
 	expect_le "$1: measured * 1000" $(($2 * 1000)) $(($3 * (1000 + WITHIN_PM)))
 }
 
-status()
-{
-	kv "/sys/block/$disk/queue/iosched/status" "$1"
-}
-
 # oltp NAME SECONDS: the foreground; sets $rate in requests per 100 s
 oltp()
 {
@@ -35,7 +30,7 @@ oltp()
 
 gone()
 {
-	! grep -q 'task scan' "$(fb "$disk")/status"
+	[ "$(state "$disk" tasks)" = 0 ]
 }
 
 load_module mechdisk
@@ -54,8 +49,8 @@ agree "SPTF alone, requests in 100 s" $rate "$SPTF_RATE"
 iosched "$disk" policy sptf-sw
 echo start > "$(fb "$disk")/scan" || die "no scan"
 oltp scan "$SCAN_S"
-free=$(($(status free_sectors) * 512 / SCAN_S / 1000))
-expect_eq "guard" "$(status guard_trips)" 0
+free=$(($(stats "$disk" free_sectors) * 512 / SCAN_S / 1000))
+expect_eq "guard" "$(stats "$disk" guard_trips)" 0
 agree "SPTF-SW60 with a scan, requests in 100 s" $rate "$SCAN_RATE"
 agree "SPTF-SW60 with a scan, free kB/s" $free "$SCAN_FREE"
 echo stop > "$(fb "$disk")/scan"

@@ -172,7 +172,7 @@ beneath 1 $((fifth * chunk)) 1024
 catch -KILL
 expect_ok "killed: writes go on" wait_for 2 sh -c "! grep -v '^0' $MD/suspend_hi"
 expect_ok "killed: the other ends, too" wait_for 5 sh -c "! pidof array_scrub"
-expect_ok "killed: no task is left" wait_for 5 [ -z "$(cat "$(fb "$(disk_of 0)")/tasks")" ]
+expect_ok "killed: no task is left" wait_for 5 grep -qx 0 "$(fb "$(disk_of 0)")/tasks"
 catch -STOP
 expect_ok "stopped: writes are suspended" suspended
 expect_ok "stopped: and go on" wait_for 11 sh -c "! grep -v '^0' $MD/suspend_hi"

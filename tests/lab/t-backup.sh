@@ -88,7 +88,7 @@ end_is()
 nothing_left()
 {
 	expect_eq "$1: no snapshot is left" "$(snapshots)" 0
-	expect_eq "$1: no task is left" "$(cat "$(fb "$disk")/tasks")" ""
+	expect_eq "$1: no task is left" "$(cat "$(fb "$disk")/tasks")" 0
 	expect_eq "$1: the origin works" "$(dmsetup info -c --noheadings -o suspended data)" Active
 }
 
@@ -119,7 +119,7 @@ killed_midway()
 	kill -9 $program
 	wait $program
 	expect_eq "$1: killed: the snapshot is kept" "$(snapshots)" 1
-	expect_eq "$1: no task is left" "$(cat "$(fb "$disk")/tasks")" ""
+	expect_eq "$1: no task is left" "$(cat "$(fb "$disk")/tasks")" 0
 	expect_fail "$1: there is no image" test -e "$image"
 	begin "$image" --cow "$store" --verify
 	end_is 0 "$1: goes on"

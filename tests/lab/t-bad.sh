@@ -37,19 +37,19 @@ fio_run burst --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=8 -
 	--bs=4k --norandommap --offset=4m --time_based --runtime=14 --randseed=4
 expect_eq "burst: no error in the foreground" "$(fio_errors burst)" 0
 expect_eq "burst: met once while there is a foreground" "$(drive_stat d medium_errors)" 1
-expect_eq "burst: one block listed" "$(wc -l < "$D/bad_blocks")" 1
-expect_ge "burst: the rest goes on" "$(kv "$D/scrub" blocks_verified)" 300
-cat "$status" > /out/burst
+expect_eq "burst: one block listed" "$(wc -l < "$(debug "$disk")/bad_blocks")" 1
+expect_ge "burst: the rest goes on" "$(job "$disk" scrub blocks_verified)" 300
+cat "$(debug "$disk")/status" > /out/burst
 expect_ok "burst: all is done when idle" wait_for 60 is finished
-cat "$D/scrub" "$D/idle_status" > /out/scrub-end
+cat "$(debug "$disk")/scrub" "$(debug "$disk")/idle_status" > /out/scrub-end
 expect_eq "burst: listed" "$(listed)" "2400 8 medium;2424 8 medium;"
 expect_eq "burst: each tried once" "$(drive_stat d medium_errors)" 2
 expect_match "burst: told in the log" "$(dmesg | grep 'cannot be read')" 'sectors 2424.8'
-expect_eq "burst: all but two verified" "$(kv "$D/scrub" blocks_verified)" 510
-expect_eq "burst: bad" "$(kv "$D/scrub" blocks_bad)" 2
-expect_eq "burst: none given up untried" "$(kv "$D/scrub" blocks_skipped)" 0
-expect_eq "burst: one range is quarantined" "$(kv "$D/status" quarantine_zones)" 1
-expect_eq "burst: counted" "$(kv "$D/status" bad_blocks)" 2
+expect_eq "burst: all but two verified" "$(job "$disk" scrub blocks_verified)" 510
+expect_eq "burst: bad" "$(job "$disk" scrub blocks_bad)" 2
+expect_eq "burst: none given up untried" "$(job "$disk" scrub blocks_skipped)" 0
+expect_eq "burst: one range is quarantined" "$(state "$disk" quarantine_zones)" 1
+expect_eq "burst: counted" "$(stats "$disk" bad_blocks)" 2
 no_error_handler burst
 
 # ---- an error that passes: it is not the medium's, and quarantines nothing (it once did) ----
@@ -58,9 +58,9 @@ fresh
 bad "1003 1 recovery_ms=20 asc=15 info=0 times=1"
 echo "start 0 4096 near" > "$D/scrub" || die "no scrub"
 expect_ok "passing: all is done" wait_for 60 is finished
-expect_ge "passing: it was met" "$(kv "$status" free_errors)" 1
-expect_eq "passing: nothing is quarantined" "$(kv "$D/status" quarantine_zones)" 0
+expect_ge "passing: it was met" "$(stats "$disk" free_errors)" 1
+expect_eq "passing: nothing is quarantined" "$(state "$disk" quarantine_zones)" 0
 expect_eq "passing: nothing is bad" "$(listed)" ""
-expect_eq "passing: all is verified" "$(kv "$D/scrub" blocks_verified)" 512
+expect_eq "passing: all is verified" "$(job "$disk" scrub blocks_verified)" 512
 
 done_testing

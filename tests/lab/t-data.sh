@@ -43,13 +43,12 @@ foreground_end()
 	note "$fio_name: $(fio_ios $fio_name) requests"
 }
 
-# a fresh drive "d" under freeblock; sets $disk and $status
+# a fresh drive "d" under freeblock; sets $disk
 fresh()
 {
 	[ -d /sys/kernel/mechdisk/d ] && echo d > /sys/kernel/mechdisk/delete
 	disk=$(drive_new d tiny.fbdrive "journal_records 1000000
 $1") || exit 1
-	status="/sys/block/$disk/queue/iosched/status"
 	sched_set "$disk" freeblock || die "no freeblock"
 	[ -s "$(fb "$disk")/model" ] || model_load "$disk" tiny.fbmodel
 	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
@@ -72,23 +71,21 @@ wait_long()
 
 scan_finished()
 {
-	[ "$(scan_state "$disk")" = finished ]
+	[ "$(job "$disk" scan)" = finished ]
 }
 
 check_scan()
 {
-	local scan
-
-	scan="$(fb "$disk")/scan"
-	expect_eq "$1: state" "$(kv "$scan" state)" finished
-	expect_eq "$1: all delivered" "$(kv "$scan" blocks_delivered)" "$(kv "$scan" blocks_total)"
-	expect_eq "$1: none bad" "$(kv "$scan" blocks_bad)" 0
-	expect_eq "$1: none skipped" "$(kv "$scan" blocks_skipped)" 0
-	expect_eq "$1: none flying" "$(kv "$scan" blocks_flying)" 0
-	expect_eq "$1: two at the device" "$(kv "$status" max_in_flight)" 2
-	expect_ge "$1: prepended reads" "$(kv "$status" prepends)" 50
-	expect_ge "$1: separate reads" "$(kv "$status" separates)" 100
-	cat "$status" > "/out/status-$1"
+	expect_eq "$1: state" "$(job "$disk" scan)" finished
+	expect_eq "$1: all delivered" "$(job "$disk" scan blocks_delivered)" \
+		"$(job "$disk" scan blocks_total)"
+	expect_eq "$1: none bad" "$(job "$disk" scan blocks_bad)" 0
+	expect_eq "$1: none skipped" "$(job "$disk" scan blocks_skipped)" 0
+	expect_eq "$1: none flying" "$(job "$disk" scan blocks_flying)" 0
+	expect_eq "$1: two at the device" "$(stats "$disk" max_in_flight)" 2
+	expect_ge "$1: prepended reads" "$(stats "$disk" prepends)" 50
+	expect_ge "$1: separate reads" "$(stats "$disk" separates)" 100
+	cat "$(debug "$disk")/status" > "/out/status-$1"
 }
 
 fresh
@@ -115,9 +112,9 @@ dd if=/dev/"$disk" of=/dev/null bs=64k count=100 2>/dev/null
 sleep 8
 foreground_end
 expect_ok "limits: stopped" consumer_stop
-expect_le "limits: two at the device" "$(kv "$status" max_in_flight)" 2
-expect_ge "limits: prepended reads" "$(kv "$status" prepends)" 10
-expect_ge "limits: separate reads" "$(kv "$status" separates)" 10
+expect_le "limits: two at the device" "$(stats "$disk" max_in_flight)" 2
+expect_ge "limits: prepended reads" "$(stats "$disk" prepends)" 10
+expect_ge "limits: separate reads" "$(stats "$disk" separates)" 10
 consumer_keep "$disk" d
 
 # Blocks of 128 KiB, which the foreground writes to piece by piece.
@@ -146,8 +143,8 @@ expect_ok "race: finished" wait_long 120 consumer_over
 foreground_end
 expect_eq "race: why" "$(consumer why)" finished
 expect_eq "race: each block once" "$(consumer deliveries)" 512
-expect_ge "race: reads discarded" "$(kv "$status" discarded)" 5
-cat "$status" > /out/status-race
+expect_ge "race: reads discarded" "$(stats "$disk" discarded)" 5
+cat "$(debug "$disk")/status" > /out/status-race
 consumer_keep "$disk" d
 expect_fail "fbconsumer holds freeblock" unload_module freeblock
 unload_module fbconsumer

@@ -80,13 +80,12 @@ expect_ok "the other one, too" wait_for 90 grep -q '^high finished' $tasks/state
 note "low $(field low 10) ms, high $(field high 10) ms"
 expect_ge "the late one goes first" "$(field high 10)" "$(field low 10)"
 expect_eq "nothing is hurried on an idle disk" \
-	"$(kv "/sys/block/$disk/queue/iosched/status" hurried)" 0
+	"$(stats "$disk" hurried)" 0
 do_task "destroy low"
 do_task "destroy high"
 drive_off e
 
 disk=$(drive_new d tiny.fbdrive "") || exit 1
-status="/sys/block/$disk/queue/iosched/status"
 sched_set "$disk" freeblock
 model_load "$disk" tiny.fbmodel
 sectors=$(cat "/sys/block/$disk/size")
@@ -109,7 +108,7 @@ for draw in 1 2 3; do
 	busy "draw$draw" 12 --rw=randwrite --randseed=$draw
 	shares="$shares $(($(drive_stat d read_busy_ns) / ($(now_ms) - start) / 100))"
 done
-note "reads $(drive_stat d reads), hurried $(kv "$status" hurried)"
+note "reads $(drive_stat d reads), hurried $(stats "$disk" hurried)"
 # shellcheck disable=SC2086
 # 500 493 508 measured: the share, and the spread of draws; all of it is used, half would do
 expect_mean "share of the drive's time, 1/10000" 250 515 $shares
@@ -145,7 +144,7 @@ for deadline in 0 1; do
 	eval "means$deadline=\$(echo $means | awk '{ print (\$1 + \$2) / 2 }')"
 	do_task "destroy t"
 done
-expect_eq "nothing is hurried" "$(kv "$status" hurried)" 0
+expect_eq "nothing is hurried" "$(stats "$disk" hurried)" 0
 # shellcheck disable=SC2154
 expect_mean "late without permission: mean, per mille of that without a deadline" 980 1020 \
 	"$(echo "$means1 $means0" | awk '{ print $1 * 1000 / $2 }')"

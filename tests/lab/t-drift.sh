@@ -18,11 +18,6 @@
 : "${DRIFT_RUNS:=2}" "${DRIFT_SECONDS:=100}" "${DRIFT_RATE:=9}"
 : "${DRIFT_SEEKS:=30000 400}" "${DRIFT_LEAST:=2000}" "${DRIFT_MOST:=24000}"
 
-status()
-{
-	kv "/sys/block/$disk/queue/iosched/status" "$1"
-}
-
 # load NAME SECONDS ARGUMENTS...: random 4 KiB reads and writes
 load()
 {
@@ -43,8 +38,8 @@ predicted()
 	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
 	load "$1" "$2" --rate_process=poisson \
 		--rate_iops=$((DRIFT_RATE * 2 / 3)),$((DRIFT_RATE / 3))
-	total=$(status pred_total)
-	within=$(status pred_within_50us)
+	total=$(stats "$disk" pred_total)
+	within=$(stats "$disk" pred_within_50us)
 	note "$1: $within of $total within 50 us"
 	expect_ge "$1: predicted" "$total" $(($2 * DRIFT_RATE * 8 / 10))
 	expect_ge "$1: within 50 us, per mille" $((within * 1000 / (total + 1))) 950
@@ -77,10 +72,10 @@ attach()
 given_up()
 {
 	attach "$1" tiny.fbdrive "$2" ""
-	expect_eq "$1: believed at first" "$(status scheduling)" yes
+	expect_eq "$1: believed at first" "$(state "$disk" scheduling)" yes
 	load "$1" 8
-	expect_match "$1: given up" "$(status scheduling)" "completions do not fit the model"
-	expect_match "$1: no free reads" "$(status free_reads)" "^off"
+	expect_match "$1: given up" "$(state "$disk" scheduling)" "completions do not fit the model"
+	expect_match "$1: no free reads" "$(state "$disk" free_reads)" "^off"
 	drive_off "$1"
 }
 

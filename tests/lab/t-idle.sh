@@ -9,9 +9,10 @@
 
 . /lab/lib.sh
 
+# idle KEY: a counter of idle reads
 idle()
 {
-	kv "$(fb "$disk")/idle_status" "$1"
+	stats "$disk" "idle_$1"
 }
 
 # think NAME SECONDS SEED: 4 KiB reads all over, eight a second; sets $mean, microseconds
@@ -34,9 +35,9 @@ model_load "$disk" tiny.fbmodel
 expect_ok "a task on an idle disk" consumer_start "$disk" toy
 echo start > "$(fb "$disk")/scan"
 expect_ok "it ends" wait_for 60 consumer_over
-expect_ok "so does a scan beside it" wait_for 60 grep -q finished "$(fb "$disk")/scan"
+expect_ok "so does a scan beside it" wait_for 60 grep -qx finished "$(fb "$disk")/scan"
 expect_eq "each block once" "$(consumer deliveries)" 6267
-note "$(tr '\n' ' ' < "$(fb "$disk")/idle_status")"
+note "$(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
 expect_eq "nobody was made to wait" "$(idle collisions)" 0
 expect_ge "all of it by idle reads" "$(idle sectors)" 45000
 consumer_keep "$disk" toy
@@ -59,17 +60,17 @@ for seed in 1 2 3 4 5; do
 	think beside$seed 40 $seed
 	slower="$slower $((mean - $(echo $means | cut -d' ' -f$seed)))"
 done
-note "$(tr '\n' ' ' < "$(fb "$disk")/idle_status")"
+note "$(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
 # shellcheck disable=SC2086
 expect_mean "mean slowdown, us" -500 1000 $slower
 # shellcheck disable=SC2086
 promise "idle_mean_us 500: mean slowdown, us" "$(mean_of $slower)" le 500
-expect_le "mean slowdown as measured" "$(idle mean_us)" 500
-expect_ge "idle reads" "$(idle reads)" 100
+expect_le "mean slowdown as measured, ns" "$(state "$disk" idle_mean_ns)" 500000
+expect_ge "idle reads" "$(idle reads_ended)" 100
 echo 0 > "$(fb "$disk")/idle_mean_us"
-reads=$(idle reads)
+reads=$(idle reads_ended)
 think off 5 3
-expect_le "off: no more idle reads" $(($(idle reads) - reads)) 1
+expect_le "off: no more idle reads" $(($(idle reads_ended) - reads)) 1
 
 # ---- what bypasses schedulers is foreground, too ----
 
@@ -78,13 +79,13 @@ echo 20000 > "$(fb "$disk")/idle_wait_us"
 echo 10000000 > "$(fb "$disk")/idle_mean_us"
 sleep 1
 requests=$(idle requests)
-reads=$(idle reads)
+reads=$(idle reads_ended)
 expect_ok "a second of VERIFYs through SG_IO" sg_verify --count=60000 --bpc=1024 /dev/"$disk"
-expect_le "idle reads meanwhile" $(($(idle reads) - reads)) 3
+expect_le "idle reads meanwhile" $(($(idle reads_ended) - reads)) 3
 expect_ge "they were seen" $(($(idle requests) - requests)) 30
-note "$(tr '\n' ' ' < "$(fb "$disk")/idle_status")"
+note "$(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
 sleep 1
-expect_ge "idle reads go on" $(($(idle reads) - reads)) 20
+expect_ge "idle reads go on" $(($(idle reads_ended) - reads)) 20
 
 # ---- what is held has not waited ----
 
@@ -146,9 +147,9 @@ sched_set "$disk" freeblock
 model_load "$disk" scsi-debug.fbmodel
 echo 10000 > "$(fb "$disk")/idle_wait_us"
 echo start > "$(fb "$disk")/scan"
-expect_ok "a scan ends" wait_for 10 grep -q '^state finished' "$(fb "$disk")/scan"
-expect_eq "all blocks, none bad" "$(kv "$(fb "$disk")/scan" blocks_delivered) $(kv \
-	"$(fb "$disk")/scan" blocks_bad)" "4096 0"
+expect_ok "a scan ends" wait_for 10 grep -qx finished "$(fb "$disk")/scan"
+expect_eq "all blocks, none bad" "$(job "$disk" scan blocks_delivered) $(job \
+	"$disk" scan blocks_bad)" "4096 0"
 expect_eq "by idle reads" "$(idle sectors)" 32768
 sched_set "$disk" none
 sched_set "$disk" freeblock

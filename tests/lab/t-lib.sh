@@ -42,7 +42,7 @@ in_python()
 
 no_tasks()
 {
-	[ -z "$(cat "$(fb "$disk")/tasks")" ]
+	[ "$(cat "$(fb "$disk")/tasks")" = 0 ]
 }
 
 # killed LANGUAGE BLOCKDEV IMAGE COVERAGE: dies when it has noted something
@@ -65,7 +65,7 @@ killed()
 # sectors of blocks that tasks of $disk wanted, and were read
 wanted_read()
 {
-	kv /sys/block/"$disk"/queue/iosched/status free_sectors
+	stats "$disk" free_sectors
 }
 
 # which bits of a file of coverage are set

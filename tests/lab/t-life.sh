@@ -97,7 +97,7 @@ load_dies()
 
 progress()
 {
-	cut -d' ' -f1 "$(fb "$1")/progress"
+	job "$1" scan blocks_delivered
 }
 
 goes_on()
@@ -108,10 +108,11 @@ goes_on()
 # trust DISK: after too many late completions, begin anew
 trust()
 {
-	if grep -q 'scheduling the model' "$(fb "$1")/status"; then
+	case $(state "$1" scheduling) in
+	'completions do not fit'*)
 		sched_set "$1" none
-		freeblock_on "$1"
-	fi
+		freeblock_on "$1" ;;
+	esac
 }
 
 # scan_goes_on NAME DISK: a block more than now, and none called bad
@@ -124,9 +125,9 @@ scan_goes_on()
 		trust "$2"
 		note "$1 at $(cut -d' ' -f1 /proc/uptime) s: $(progress "$2") blocks"
 	fi
-	expect_eq "$1: scan" "$(scan_state "$2")" running
+	expect_eq "$1: scan" "$(job "$2" scan)" running
 	expect_eq "$1: no block is called bad" \
-		"$(kv "$(fb "$2")/scan" blocks_bad) $(kv "$(fb "$2")/scan" blocks_skipped)" "0 0"
+		"$(job "$2" scan blocks_bad) $(job "$2" scan blocks_skipped)" "0 0"
 }
 
 switch_away()
@@ -136,8 +137,8 @@ switch_away()
 	while [ $i -lt $rounds ]; do
 		for other in none mq-deadline bfq none mq-deadline none; do
 			sched_set "$1" $other || return 1
-			grep -q 'scheduling another scheduler' "$(fb "$1")/status" || return 1
-			[ "$(scan_state "$1")" = running ] || return 1
+			[ "$(state "$1" scheduling)" = "another scheduler" ] || return 1
+			[ "$(job "$1" scan)" = running ] || return 1
 			freeblock_on "$1" || return 1
 			sleep "0.$((i * 2))$((i + 1))"
 		done
@@ -194,17 +195,17 @@ inject()
 # hang_free_read DRIVE DISK: hang one command at a time until a free read was hit
 hang_free_read()
 {
-	local status="/sys/block/$2/queue/iosched/status" tries=0
+	local tries=0
 
 	# real time does not skip the time-outs
 	[ "$LAB_CLOCK" = icount ] || return
-	while [ "$(kv "$status" free_errors)" = 0 ] && [ $tries -lt 60 ]; do
+	while [ "$(stats "$2" free_errors)" = 0 ] && [ $tries -lt 60 ]; do
 		echo hang_next 1 > $M/"$1"/inject
 		wait_for 60 injected "$1"
 		sleep 1.5
 		tries=$((tries + 1))
 	done
-	expect_ge "free reads that hung" "$(kv "$status" free_errors)" 1
+	expect_ge "free reads that hung" "$(stats "$2" free_errors)" 1
 	scan_goes_on "hung free read" "$2"
 }
 
@@ -232,12 +233,12 @@ hang_free_read a "$a"
 expect_ge "hung commands were aborted" "$(($(drive_stat a aborts) + $(drive_stat a resets)))" 3
 if [ "$LAB_CLOCK" = icount ]; then
 	expect_le "two at the device, all the time" \
-		"$(kv /sys/block/"$a"/queue/iosched/status max_in_flight)" 2
+		"$(stats "$a" max_in_flight)" 2
 fi
 load_ends "mishaps" "$a"
 expect_within "scan stops without a foreground" 30 scan_stop "$a"
 blocks=$(progress "$a")
-expect_eq "and says so" "$(scan_state "$a")" stopped
+expect_eq "and says so" "$(job "$a" scan)" stopped
 
 # ---- its end and its return ----
 
@@ -247,14 +248,14 @@ scan_goes_on "before deletion" "$a"
 model=$(md5sum < "$(fb "$a")/model")
 expect_within "deletion" 60 delete_device "$a"
 load_dies deletion "$a"
-expect_eq "deleted: detached" "$(kv "$(fb "$a")/status" attached)" 0
-expect_eq "deleted: the scan waits" "$(scan_state "$a")" running
+expect_eq "deleted: detached" "$(state "$a" attached)" 0
+expect_eq "deleted: the scan waits" "$(job "$a" scan)" running
 expect_within "power off" 30 drive_off a
 
 drive b
 b=$disk
 expect_eq "another drive under the same name" "$b" "$a"
-expect_eq "is another disk" "$(kv "$(fb "$b")/scan" state)" idle
+expect_eq "is another disk" "$(job "$b" scan)" idle
 load "$b"
 echo start > "$(fb "$b")/scan"
 scan_goes_on "another disk" "$b"
@@ -287,7 +288,7 @@ scan_goes_on "first disk alone" "$a"
 expect_within "scan stops under a foreground" 30 scan_stop "$a"
 if [ "$LAB_CLOCK" = icount ]; then
 	echo "start 0 80" > "$(fb "$a")/scan"
-	expect_ok "a small one finishes" wait_for 120 grep -q '^state finished' "$(fb "$a")/scan"
+	expect_ok "a small one finishes" wait_for 120 grep -qx finished "$(fb "$a")/scan"
 else
 	expect_ge "blocks read, all in all" $(($(progress "$a") + blocks)) 1
 fi
@@ -298,14 +299,14 @@ expect_within "unloads with two scans running, detached" 30 unload_module freebl
 load_ends "unloading" "$a"
 load_module freeblock
 freeblock_on "$a"
-expect_eq "a new module knows no model" "$(kv "$(fb "$a")/status" model)" 0
+expect_eq "a new module knows no model" "$(state "$a" model)" 0
 expect_within "power off" 30 drive_off a
 
 # ---- two paths to one disk ----
 
 scheduling()
 {
-	kv "$(fb "$1")/status" scheduling
+	state "$1" scheduling
 }
 
 drive e
@@ -337,14 +338,14 @@ records()
 g=$(drive_new g tiny.fbdrive "vendor ATA") || exit 1
 freeblock_on "$g"
 model_load "$g" tiny-ata.fbmodel
-expect_eq "g: no id" "$(kv "$(fb "$g")/status" id)" -
+expect_eq "g: no id" "$(cat "$(fb "$g")/id")" -
 echo start > "$(fb "$g")/scan"
 model=$(md5sum < "$(fb "$g")/model")
 records=$(ls /sys/kernel/freeblock | wc -l)
 sched_set "$g" none
 freeblock_on "$g"
 expect_eq "g: a switch: its model, its scan" \
-	"$(md5sum < "$(fb "$g")/model") $(scan_state "$g")" "$model running"
+	"$(md5sum < "$(fb "$g")/model") $(job "$g" scan)" "$model running"
 for round in gone away gone away; do
 	[ $round = gone ] || sched_set "$g" none
 	# a task of a file that is open outlives the record
@@ -359,7 +360,7 @@ for round in gone away gone away; do
 	expect_ok "g: its block device" wait_for 30 [ -b /dev/"$g" ]
 	freeblock_on "$g"
 	expect_eq "g: another disk, nobody knows" \
-		"$(kv "$(fb "$g")/status" model) $(kv "$(fb "$g")/scan" state)" "0 idle"
+		"$(state "$g" model) $(job "$g" scan)" "0 idle"
 	expect_ok "g: one record" wait_for 30 records "$records"
 	expect_ok "g: its reader ends" wait_for 30 [ ! -d /proc/$holder ]
 	wait $holder
@@ -377,7 +378,7 @@ h=$(drive_new h tiny.fbdrive "serial MDh") || exit 1
 freeblock_on "$h"
 model_load "$h" tiny.fbmodel
 echo start > "$(fb "$h")/scan"
-task=$(cut -d' ' -f1 "$(fb "$h")/tasks")
+task=$(cut -d' ' -f1 "$(debug "$h")/tasks")
 drive_off h
 
 # another SERIAL: the drive is that one now, and has the scheduler
@@ -396,14 +397,14 @@ while [ $serial -lt 66 ]; do
 	serial=$((serial + 1))
 done
 expect_ok "64 records" wait_for 30 records 64
-expect_eq "that with a task is one" "$(cut -d' ' -f1 /sys/kernel/freeblock/*/tasks)" "$task"
+expect_eq "that with a task is one" "$(cut -d' ' -f1 /sys/kernel/debug/freeblock/*/tasks)" "$task"
 # one more is found to be gone when the oldest, MDh3, comes back under its name
 another 66
 sched_set "$h" none
 drive_off h
 another 3
 sleep 1
-expect_eq "the oldest comes back" "$(kv "$(fb "$h")/status" attached)" 1
+expect_eq "the oldest comes back" "$(state "$h" attached)" 1
 expect_ok "64 are gone" records 65
 drive_off h
 expect_within "unloads with its disks gone" 30 unload_module freeblock

@@ -14,11 +14,6 @@
 SECONDS_EACH=30
 SIZES=4k/50:8k/25:12k/12:16k/7:20k/3:24k/1:28k/1:32k/1
 
-status()
-{
-	kv "/sys/block/$disk/queue/iosched/status" "$1"
-}
-
 # oltp NAME: the foreground; sets $rate in requests per 100 s
 oltp()
 {
@@ -40,13 +35,13 @@ scan()
 	expect_eq "$1: so it says" "$(iosched "$disk" lift)" "$2"
 	consumer_start "$disk" d
 	oltp "$1"
-	free=$(($(status free_sectors) * 512 / SECONDS_EACH / 1000))
-	cp "/sys/block/$disk/queue/iosched/status" "/out/$1.status"
+	free=$(($(stats "$disk" free_sectors) * 512 / SECONDS_EACH / 1000))
+	cp "$(debug "$disk")/status" "/out/$1.status"
 	note "$1: $free kB/s free"
-	expect_eq "$1: most commands scheduled" "$(status max_in_flight)" 2
+	expect_eq "$1: most commands scheduled" "$(stats "$disk" max_in_flight)" 2
 	# 0 to 4 in some 400
-	expect_le "$1: pieces given up, of $(status several) plans of several" \
-		$(($(status dropped) * 10)) "$(status several)"
+	expect_le "$1: pieces given up, of $(stats "$disk" several) plans of several" \
+		$(($(stats "$disk" dropped) * 10)) "$(stats "$disk" several)"
 	expect_within "$1: scan stops" 60 consumer_stop
 	consumer_keep "$disk" d
 }
@@ -65,12 +60,13 @@ scan paper none
 paper=$free
 scan several several
 several=$free
-scan all "source dest several"
+scan all source+dest+several
 all=$free
 expect_ok "conservatism auto" iosched "$disk" conservatism_us auto
 scan auto auto
-expect_match "the drive says that it does not read ahead" "$(status lift_source)" \
-	'allowed .look-ahead off'
+expect_match "the drive says that it does not read ahead" "$(kv "$(debug "$disk")/status" \
+	lift_source)" 'allowed .look-ahead off'
+expect_eq "and in a word" "$(state "$disk" lift_source)" allowed
 expect_mean "the paper's limits: free kB/s" 7200 7500 $paper
 # On a fresh map only some 65 gaps in 30 s take several pieces: they bring less than two draws
 # differ by. What they bring to whole scans is measured in Documentation/results.rst; here they
@@ -82,7 +78,7 @@ expect_mean "and conservatism auto: free kB/s" 7200 7650 $free
 # auto aims at 5
 expect_mean "slowdown, per mille" 3 11 $(((alone - rate) * 1000 / alone))
 expect_ge "its predictions: ends within 50 us, per mille" \
-	$(($(status end_within_50us) * 1000 / $(status pred_total))) 980
+	$(($(stats "$disk" end_within_50us) * 1000 / $(stats "$disk" pred_total))) 980
 expect_le "drive late, ns" "$(drive_stat d late_max_ns)" 10000
 drive_off d
 unload_module fbconsumer

@@ -21,7 +21,7 @@ M=/sys/kernel/mechdisk
 load_module mechdisk
 load_module freeblock
 
-# fresh [LINES]: a drive under freeblock with a model; sets $disk and $status
+# fresh [LINES]: a drive under freeblock with a model; sets $disk
 fresh()
 {
 	if [ -d $M/d ]; then
@@ -30,7 +30,6 @@ fresh()
 		echo d > $M/delete
 	fi
 	disk=$(drive_new d tiny.fbdrive "$1") || exit 1
-	status="/sys/block/$disk/queue/iosched/status"
 	sched_set "$disk" freeblock || die "no freeblock"
 	[ -s "$(fb "$disk")/model" ] || model_load "$disk" tiny.fbmodel
 	iosched "$disk" target_slowdown_ppm 1000000
@@ -47,7 +46,7 @@ bad()
 
 scan_over()
 {
-	[ "$(scan_state "$disk")" = finished ]
+	[ "$(job "$disk" scan)" = finished ]
 }
 
 # failing: which blocks at and beside the bad ones cannot be read
@@ -105,11 +104,11 @@ free_part()
 		--rw=randread --offset=8000k --size=3840k --bsrange=4k-28k --blockalign=64k \
 		--norandommap --time_based --runtime="$3" --randseed=2
 	expect_eq "$name: no error reaches the foreground" "$(fio_errors "$name")" 0
-	expect_ge "$name: free reads that failed" "$(kv "$status" free_errors)" 1
-	expect_ge "$name: prepended reads" "$(kv "$status" prepends)" 20
-	note "$name: $(kv "$status" free_errors) free errors, $(kv "$(fb "$disk")/scan" blocks_bad) bad," \
-		"$(kv "$(fb "$disk")/scan" blocks_skipped) skipped," \
-		"$(kv "$(fb "$disk")/scan" blocks_delivered) delivered"
+	expect_ge "$name: free reads that failed" "$(stats "$disk" free_errors)" 1
+	expect_ge "$name: prepended reads" "$(stats "$disk" prepends)" 20
+	note "$name: $(stats "$disk" free_errors) free errors, $(job "$disk" scan blocks_bad) bad," \
+		"$(job "$disk" scan blocks_skipped) skipped," \
+		"$(job "$disk" scan blocks_delivered) delivered"
 	consumer_stop
 	consumer_keep "$disk" d
 }
@@ -119,24 +118,24 @@ all_bad_are_bad()
 {
 	local lbn wrong=""
 
-	for lbn in $(kv "$(fb "$disk")/scan" bad); do
+	for lbn in $(kv "$(debug "$disk")/scan" bad); do
 		[ $(((lbn - 16000) % 128)) = 64 ] || wrong="$wrong $lbn"
 	done
 	expect_eq "$1: no good block is called bad" "$wrong" ""
 }
 
 free_part gone "asc=11" 6
-expect_ge "gone: bad blocks" "$(kv "$(fb "$disk")/scan" blocks_bad)" 5
+expect_ge "gone: bad blocks" "$(job "$disk" scan blocks_bad)" 5
 all_bad_are_bad gone
 if [ "$LAB_KERNEL" = stock ]; then
 	free_part retried "asc=15" 11
-	expect_ge "retried: bad blocks" "$(kv "$(fb "$disk")/scan" blocks_bad)" 1
+	expect_ge "retried: bad blocks" "$(job "$disk" scan blocks_bad)" 1
 	all_bad_are_bad retried
 fi
 free_part nowhere "asc=11 info=0" 8
 all_bad_are_bad nowhere
 free_part once "asc=15 times=1" 5
-expect_eq "once: what is good at the second try is not bad" "$(kv "$(fb "$disk")/scan" blocks_bad)" 0
+expect_eq "once: what is good at the second try is not bad" "$(job "$disk" scan blocks_bad)" 0
 
 # ---- the foreground's own errors: as under none ----
 
@@ -159,7 +158,7 @@ own()
 	others
 	expect_eq "$1: the same under freeblock with a scan" "$(failing)" "$none"
 	others_end "$1"
-	expect_ge "$1: prepended reads" "$(kv "$status" prepends)" 10
+	expect_ge "$1: prepended reads" "$(stats "$disk" prepends)" 10
 	all_bad_are_bad "$1"
 }
 
@@ -208,12 +207,12 @@ echo "start 20000 2400" > "$(fb "$disk")/scan"
 others
 expect_ok "end: finished" wait_for 300 scan_over
 others_end end
-scan="$(fb "$disk")/scan"
-expect_eq "end: all delivered" "$(kv "$scan" blocks_delivered)" "$(kv "$scan" blocks_total)"
+expect_eq "end: all delivered" "$(job "$disk" scan blocks_delivered)" \
+	"$(job "$disk" scan blocks_total)"
 expect_ok "end: another task, too" wait_for 60 consumer_over
 expect_eq "end: each block once" "$(consumer deliveries)" 300
-expect_eq "end: bad blocks" "$(kv "$scan" bad | tr ' ' '\n' | sort | tr '\n' ' ')" \
+expect_eq "end: bad blocks" "$(kv "$(debug "$disk")/scan" bad | tr ' ' '\n' | sort | tr '\n' ' ')" \
 	"20160 20168 21184 22208 22216 "
-cat "$scan" > /out/scan-end
+cat "$(debug "$disk")/scan" > /out/scan-end
 consumer_keep "$disk" d
 done_testing

@@ -47,14 +47,9 @@ drive()
 	iosched "$disk" depth 2
 }
 
-status()
-{
-	kv "/sys/block/$disk/queue/iosched/status" "$1"
-}
-
 gone()
 {
-	! grep -q 'task scan' "$(fb "$disk")/status"
+	[ "$(state "$disk" tasks)" = 0 ]
 }
 
 # scan NAME: the foreground with a scan; sets $rate and $free in kB/s
@@ -62,9 +57,9 @@ scan()
 {
 	echo start > "$(fb "$disk")/scan" || die "no scan"
 	oltp "$1"
-	free=$(($(status free_sectors) * 512 / SECONDS_EACH / 1000))
-	expect_eq "$1: guard" "$(status guard_trips)" 0
-	expect_eq "$1: most commands scheduled" "$(status max_in_flight)" 2
+	free=$(($(stats "$disk" free_sectors) * 512 / SECONDS_EACH / 1000))
+	expect_eq "$1: guard" "$(stats "$disk" guard_trips)" 0
+	expect_eq "$1: most commands scheduled" "$(stats "$disk" max_in_flight)" 2
 	echo stop > "$(fb "$disk")/scan"
 	expect_ok "$1: scan stops" wait_for 20 gone
 }
@@ -101,9 +96,9 @@ expect_le "SPTF-SW60 below SPTF, per mille" $(((sptf - alone) * 1000 / sptf)) 80
 iosched "$disk" policy fifo
 oltp fifo --bssplit=4k/100
 expect_ge "reports within 50 us of the prediction, per mille" \
-	$(($(status pred_within_50us) * 1000 / $(status pred_total))) 970
+	$(($(stats "$disk" pred_within_50us) * 1000 / $(stats "$disk" pred_total))) 970
 expect_ge "media ends within 50 us of the prediction, per mille" \
-	$(($(status end_within_50us) * 1000 / $(status pred_total))) 980
+	$(($(stats "$disk" end_within_50us) * 1000 / $(stats "$disk" pred_total))) 980
 
 # ---- a scan in the gaps
 
@@ -119,8 +114,8 @@ for policy in sptf sptf-sw; do
 	iosched "$disk" policy $policy
 	oltp choice-$policy --iodepth=256 --runtime=10
 	expect_le "$policy: choice among 256, mean ns" \
-		$(($(status choice_ns) / $(status choices))) 10000
-	expect_le "$policy: choice among 256, longest ns" "$(status choice_max_ns)" 30000
+		$(($(stats "$disk" choice_ns) / $(stats "$disk" choices))) 10000
+	expect_le "$policy: choice among 256, longest ns" "$(stats "$disk" choice_max_ns)" 30000
 done
 expect_le "drive late, ns" "$(drive_stat $d late_max_ns)" 20000
 drive_off $d

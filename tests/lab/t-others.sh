@@ -16,11 +16,6 @@
 
 . /lab/lib.sh
 
-status()
-{
-	kv "/sys/block/$disk/queue/iosched/status" "$1"
-}
-
 reset()
 {
 	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
@@ -63,7 +58,7 @@ ended()
 	wait $pid
 	expect_eq "$1: ends" $? 0
 	kib=$(($(value "$1" bytes) / 1024))
-	note "$1: $kib KiB; $(grep ^background "/sys/block/$disk/queue/iosched/status" | tr '\n' ' ')"
+	note "$1: $kib KiB; $(grep ^background "$(debug "$disk")/status" | tr '\n' ' ')"
 }
 
 load_module mechdisk
@@ -76,8 +71,8 @@ sched_set "$disk" freeblock
 background nomodel-bg seconds=2 bytes=131072 depth=4
 foreground nomodel seconds=2 depth=8
 ended nomodel-bg
-expect_ge "without a model: sent" "$(status background_sent)" 4
-expect_le "without a model: greatest age, us" "$(status background_max_age_us)" 5200000
+expect_ge "without a model: sent" "$(stats "$disk" background_sent)" 4
+expect_le "without a model: greatest age, us" "$(stats "$disk" background_max_age_us)" 5200000
 
 # ---- beside 60 % load
 
@@ -93,7 +88,7 @@ expect_ge "beside: KiB/s" $((kib / 60)) 20000
 expect_le "beside: mean, per mille of alone" $((mean * 1000 / mean_alone)) 1150
 # it hangs on 29 reads: 1030 to 1104 from run to run
 expect_le "beside: 99th percentile, per mille of alone" $((p99 * 1000 / p99_alone)) 1200
-expect_ge "beside: without foreground" "$(status background_idle)" 500
+expect_ge "beside: without foreground" "$(stats "$disk" background_idle)" 500
 
 # ---- a foreground that leaves no time: the age is kept
 
@@ -103,8 +98,8 @@ background busy-bg seconds=10 bytes=131072 depth=4
 foreground busy seconds=10 depth=32
 ended busy-bg
 expect_ge "busy: KiB" "$kib" 4096
-expect_ge "busy: expired" "$(status background_expired)" 1
-expect_le "busy: greatest age, us" "$(status background_max_age_us)" 1100000
+expect_ge "busy: expired" "$(stats "$disk" background_expired)" 1
+expect_le "busy: greatest age, us" "$(stats "$disk" background_max_age_us)" 1100000
 iosched "$disk" background_expire 5000
 
 # ---- requests behind each other are merged, with their like only
@@ -113,7 +108,8 @@ reset
 background merge-bg seconds=4 bytes=4096 depth=32
 foreground merge seconds=2 depth=4
 ended merge-bg
-expect_le "merge: requests, per mille of reads" $(($(status background_sent) * 4000 / kib)) 500
+expect_le "merge: requests, per mille of reads" \
+	$(($(stats "$disk" background_sent) * 4000 / kib)) 500
 
 # ---- requests of the class, the process is not: they leave the foreground some of the queue's
 
@@ -151,13 +147,13 @@ background switch-bg seconds=4 bytes=65536 depth=16
 load random "/dev/$disk" reads=100 seconds=2 depth=32 > /tmp/switch &
 fg_pid=$!
 sleep 1
-expect_ge "switch: they wait" "$(status background_pending)" 1
+expect_ge "switch: they wait" "$(state "$disk" background_pending)" 1
 expect_within "switch away" 20 sched_set "$disk" mq-deadline
 expect_within "and back" 20 sched_set "$disk" freeblock
 wait $fg_pid
 expect_eq "switch: the foreground ends" $? 0
 ended switch-bg
-expect_eq "switch: none left" "$(status background_pending)" 0
+expect_eq "switch: none left" "$(state "$disk" background_pending)" 0
 
 sched_set "$disk" none
 drive_off d

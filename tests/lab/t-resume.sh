@@ -20,7 +20,6 @@ load_module mechdisk
 load_module freeblock
 disk=$(drive_new a tiny.fbdrive "serial MDa") || exit 1
 store=$(drive_new b tiny.fbdrive "serial MDb") || exit 1
-status="/sys/block/$disk/queue/iosched/status"
 
 freeblock_on()
 {
@@ -57,12 +56,12 @@ scan_begin()
 
 reads()
 {
-	kv "$status" free_sectors
+	stats "$disk" free_sectors
 }
 
 no_tasks()
 {
-	! grep -q . "$(fb "$disk")/tasks"
+	[ "$(cat "$(fb "$disk")/tasks")" = 0 ]
 }
 
 # the five seconds' reads that an interruption may cost, in sectors
@@ -194,8 +193,23 @@ sleep 1
 expect_ok "switched away: it waits" kill -0 $pid
 freeblock status "$disk" --seconds 0 > /tmp/status
 expect_match "and status says why" "$(cat /tmp/status)" 'another scheduler: echo freeblock >'
+expect_match "and counts no foreground now" "$(cat /tmp/status)" 'foreground: not counted now'
+expect_match "status: the task" "$(cat /tmp/status)" 'task [0-9]+ .*: running, priority'
+mount -t tmpfs none /sys/kernel/debug || die "no tmpfs"
+freeblock status "$disk" --seconds 0 > /tmp/status 2> /tmp/status.err
+expect_match "status: without debugfs their number" "$(cat /tmp/status)" '^  tasks: 1$'
+expect_match "status: and why" "$(cat /tmp/status.err)" 'mount -t debugfs none /sys/kernel/debug$'
+umount /sys/kernel/debug
 freeblock_on "$disk"
 sleep 1
+# all that there is to read has been found
+freeblock status "$disk" --seconds 0 > /tmp/status
+expect_match "status: free reads" "$(cat /tmp/status)" 'blocks of 4 KiB, free reads on$'
+expect_match "status: idle time" "$(cat /tmp/status)" "state [a-z ]+, wait_us [0-9]+, size_kib \
+[0-9]+, mean_us [0-9.]+, max_us [0-9]+, requests [0-9]+, collisions [0-9]+, reads [0-9]+, \
+sectors [0-9]+, used_us [0-9]+, idle_us [0-9]+$"
+expect_match "status: the cost" "$(cat /tmp/status)" \
+	'foreground: [0-9]+ foreground requests, [0-9]+ misses caused, [0-9.]+ us added'
 unload
 drive_off a
 sleep 2
@@ -203,7 +217,6 @@ expect_ok "unplugged: it waits" kill -0 $pid
 echo 1 > $M/a/power
 expect_ok "the disk is back" wait_for 30 grep -q 'on sd' $M/a/status
 disk=$(sed -n 's/.*on \(sd[a-z]*\).*/\1/p' $M/a/status)
-status="/sys/block/$disk/queue/iosched/status"
 expect_ok "its block device" wait_for 30 [ -b /dev/"$disk" ]
 freeblock_on "$disk" || die "no freeblock"
 wait $pid
@@ -211,8 +224,6 @@ expect_eq "it ends well" $? 0
 digests_right away /tmp/away
 
 # ---- the scrubber: its coverage ----
-
-scrub="$(fb "$disk")/scrub"
 
 # scrub_begin FILE: in the background; sets $pid
 scrub_begin()
@@ -234,14 +245,14 @@ module_anew()
 
 running()
 {
-	grep -q '^state running' "$scrub"
+	[ "$(job "$disk" scrub)" = running ]
 }
 
 # look: what has been verified, and five seconds of it, in blocks
 look()
 {
-	before=$(kv "$scrub" blocks_before)
-	verified=$(kv "$scrub" blocks_verified)
+	before=$(job "$disk" scrub blocks_before)
+	verified=$(job "$disk" scrub blocks_verified)
 	five=$(((verified - before) * 5000 / ($(now_ms) - ms_before)))
 }
 
@@ -249,8 +260,8 @@ look()
 kept()
 {
 	expect_ok "$1: it goes on" wait_for 10 running
-	expect_le "$1: blocks taken for verified" "$(kv "$scrub" blocks_before)" "$verified"
-	expect_ge "$1: of those that were" "$(kv "$scrub" blocks_before)" $((verified - five))
+	expect_le "$1: blocks taken for verified" "$(job "$disk" scrub blocks_before)" "$verified"
+	expect_ge "$1: of those that were" "$(job "$disk" scrub blocks_before)" $((verified - five))
 	ms_before=$(now_ms)
 }
 
@@ -280,8 +291,8 @@ sleep 3
 kill $pid
 wait $pid
 expect_eq "told to end: status" $? 143
-expect_eq "told to end: the scrub is stopped" "$(kv "$scrub" state)" stopped
-verified=$(kv "$scrub" blocks_verified)
+expect_eq "told to end: the scrub is stopped" "$(job "$disk" scrub)" stopped
+verified=$(job "$disk" scrub blocks_verified)
 expect_eq "told to end: all of it is saved" "$(sed -n 's/.*"done": \([0-9]*\).*/\1/p' /tmp/json)" \
 	"$verified"
 

@@ -34,12 +34,11 @@ fi
 load_module mechdisk
 load_module freeblock
 disk=$(drive_new toy "$drive.fbdrive" "journal_records 262144") || exit 1
-status="/sys/block/$disk/queue/iosched/status"
 expect_ok "scheduler freeblock" sched_set "$disk" freeblock
 model_load "$disk" "$drive.fbmodel"
 expect_match "model in force" "$(cat "$(fb "$disk")/model_status")" loaded
 expect_ok "policy" iosched "$disk" policy sptf-sw
-expect_match "scheduling" "$(kv "$status" scheduling)" yes
+expect_match "scheduling" "$(state "$disk" scheduling)" yes
 
 expect_ok "scan starts" sh -c "echo start > $(fb "$disk")/scan"
 expect_fail "a second scan is refused" sh -c "echo start > $(fb "$disk")/scan"
@@ -51,20 +50,20 @@ expect_eq "foreground without errors" "$(fio_errors load)" 0
 expect_ge "foreground served" "$(fio_ios load)" 50
 # The busier the host, the later the completions: the model may then rightly be
 # distrusted, and what holds while freeblock schedules cannot be looked at.
-if [ "$LAB_CLOCK" = real ] && [ "$(kv "$status" scheduling)" != yes ]; then
-	skip "two commands at the device" "host too busy: $(kv "$status" scheduling)"
+if [ "$LAB_CLOCK" = real ] && [ "$(state "$disk" scheduling)" != yes ]; then
+	skip "two commands at the device" "host too busy: $(state "$disk" scheduling)"
 	skip "free reads" "host too busy"
 else
-	expect_le "two commands at the device" "$(kv "$status" max_in_flight)" 2
-	expect_ge "free reads" "$(kv "$status" free_sectors)" $least
+	expect_le "two commands at the device" "$(stats "$disk" max_in_flight)" 2
+	expect_ge "free reads" "$(stats "$disk" free_sectors)" $least
 fi
-expect_eq "no free read failed" "$(kv "$status" free_errors)" 0
-cat "$status" > /out/status
+expect_eq "no free read failed" "$(stats "$disk" free_errors)" 0
+cat "$(debug "$disk")/status" > /out/status
 cat /sys/kernel/mechdisk/toy/stats > /out/drive
-cat "$(fb "$disk")/scan"
+cat "$(debug "$disk")/scan"
 expect_within "scan stops" 60 scan_stop "$disk"
-expect_match "and says so" "$(scan_state "$disk")" 'stopped|finished'
-expect_ge "the scan got blocks, too" "$(kv "$(fb "$disk")/scan" blocks_delivered)" $((least / 8))
+expect_match "and says so" "$(job "$disk" scan)" 'stopped|finished'
+expect_ge "the scan got blocks, too" "$(job "$disk" scan blocks_delivered)" $((least / 8))
 expect_within "the other task stops" 60 consumer_stop
 consumer_keep "$disk" toy
 unload_module fbconsumer
@@ -102,7 +101,8 @@ if [ "$LAB_CLOCK" = real ]; then
 	unload=$!
 	sleep 2
 	expect_ok "the scan's end waits" [ -d /proc/$unload ]
-	expect_within "the other disk's scan can be read" 5 cat "$scan"
+	expect_within "the other disk's scan can be read" 5 cat "$scan" \
+		"$(debug "$other")/scan"
 	kill -9 $hog
 	wait $unload
 	expect_eq "freeblock unloads" $? 0

@@ -38,12 +38,12 @@ refused()
 	local name="$1" reason="$2" before
 
 	shift 2
-	before=$(grep -v 'flying\|delivered\|verified\|rate' "$scrub")
+	before=$(grep -v 'flying\|delivered\|verified\|rate' "$(debug "$disk")/scrub")
 	dmesg -c > /dev/null
 	expect_fail "$name: refused" "$@"
 	expect_match "$name: why" "$(dmesg)" "scrub: .*$reason"
 	expect_eq "$name: nothing has changed" \
-		"$(grep -v 'flying\|delivered\|verified\|rate' "$scrub")" "$before"
+		"$(grep -v 'flying\|delivered\|verified\|rate' "$(debug "$disk")/scrub")" "$before"
 }
 
 # bits FILE: blocks that a coverage counts
@@ -92,12 +92,12 @@ others_end()
 
 is()
 {
-	[ "$(kv "$scrub" state)" = "$1" ]
+	[ "$(job "$disk" scrub)" = "$1" ]
 }
 
 verified()
 {
-	[ "$(kv "$scrub" blocks_verified)" -ge "$1" ]
+	[ "$(job "$disk" scrub blocks_verified)" -ge "$1" ]
 }
 
 load_module mechdisk
@@ -106,7 +106,9 @@ fresh
 
 # ---- commands ----
 
-expect_eq "idle at first" "$(cat "$scrub")" "state idle"
+expect_eq "idle at first" "$(job "$disk" scrub)" idle
+expect_fail "no numbers yet" cat "${scrub}_stats/blocks_total"
+expect_eq "nor in the table" "$(cat "$(debug "$disk")/scrub")" "state idle"
 expect_fail "no coverage, and reading makes none" cat "$coverage"
 expect_eq "nobody else may" "$(stat -c %a "$coverage")" 600
 refused "no command" "'' is none of" scrub
@@ -132,7 +134,7 @@ refused "stop of nothing" "it is not running" scrub stop
 
 others
 expect_ok "starts" scrub start
-expect_match "order" "$(kv "$scrub" order)" '^sequential$'
+expect_eq "order" "$(job "$disk" scrub order)" sequential
 refused "a second one" "it is running" scrub start near
 refused "resume of a running one" "it is already running" scrub resume
 cp "$coverage" /tmp/now
@@ -147,18 +149,18 @@ expect_ok "pauses" scrub pause
 expect_ok "says so" is paused
 refused "pause of a paused one" "it is already paused" scrub pause
 sleep 1
-before=$(kv "$scrub" blocks_verified)
+before=$(job "$disk" scrub blocks_verified)
 sleep 2
-expect_eq "reads nothing then" "$(kv "$scrub" blocks_verified)" "$before"
+expect_eq "reads nothing then" "$(job "$disk" scrub blocks_verified)" "$before"
 expect_ok "resumes" scrub resume
 expect_ok "goes on after it" wait_for 60 verified $((before + 100))
 expect_ok "stops" scrub stop
 expect_ok "is stopped" wait_for 60 is stopped
-kept=$(kv "$scrub" blocks_verified)
+kept=$(job "$disk" scrub blocks_verified)
 cp "$coverage" /tmp/kept
 expect_eq "coverage is what it counted" "$(bits /tmp/kept)" "$kept"
 expect_ge "read from the medium" "$(drive_stat d verifies)" 20
-expect_eq "none is bad" "$(kv "$scrub" blocks_bad)" 0
+expect_eq "none is bad" "$(job "$disk" scrub blocks_bad)" 0
 others_end
 
 # ---- coverage given back ----
@@ -187,16 +189,19 @@ echo 1024 > /sys/module/freeblock/parameters/memory_mib
 model_load "$disk" tiny-wide.fbmodel
 { head -c 12 /tmp/kept; printf '\020\000\000\000\076\014'; tail -c +19 /tmp/kept; } > /tmp/wide
 half=$((128 + 392 - 8))
-expect_ok "nearly all, of a model with fewer blocks" dd if=/tmp/wide of="$coverage" bs=$half \
-	count=1
+exec 4> "$coverage"
+expect_ok "nearly all, of a model with fewer blocks" sh -c "head -c $half /tmp/wide >&4"
 model_load "$disk" tiny.fbmodel
-refused "and the rest, of one with more" "in order, from the start" dd if=/tmp/kept \
-	of="$coverage" bs=$half skip=1 seek=1 conv=notrunc
+refused "and the rest, of one with more" "in order, from the start" \
+	sh -c "tail -c +$((half + 1)) /tmp/kept >&4"
+exec 4> "$coverage"
 head -c 300 /tmp/kept > /tmp/short
-expect_ok "half of it" cp /tmp/short "$coverage"
+expect_ok "half of it" sh -c "cat /tmp/short >&4"
 expect_le "is no more than that" "$(bits "$coverage")" "$(bits /tmp/short)"
-refused "and goes on where it ended only" "in order, from the start" dd if=/tmp/kept \
-	of="$coverage" bs=200 skip=2 seek=2 conv=notrunc
+refused "and another file waits" "another file is uploading" cp /tmp/kept "$coverage"
+refused "and goes on where it ended only" "in order, from the start" \
+	sh -c "dd if=/tmp/kept bs=200 skip=2 seek=1 >&4"
+exec 4>&-
 expect_ok "all of it" cp /tmp/kept "$coverage"
 expect_ok "is" cmp /tmp/kept "$coverage"
 
@@ -204,14 +209,15 @@ others
 range="16384 4096"
 had=$(bits /tmp/kept)
 expect_ok "goes on from there" scrub start $range staggered=4 segment=64 resume-coverage
-expect_match "order" "$(kv "$scrub" order)" '^staggered=4 segment=64$'
-before=$(kv "$scrub" blocks_before)
+expect_eq "order, regions, segment" "$(job "$disk" scrub order) $(job "$disk" scrub regions) $(job \
+	"$disk" scrub segment_kib)" "staggered 4 64"
+before=$(job "$disk" scrub blocks_before)
 expect_ge "some of it was done" "$before" 1
 expect_ok "finishes" wait_for 300 is finished
-expect_eq "all verified" "$(kv "$scrub" blocks_verified)" 512
-expect_eq "and read what was left, no more" "$(kv "$scrub" blocks_delivered)" $((512 - before))
+expect_eq "all verified" "$(job "$disk" scrub blocks_verified)" 512
+expect_eq "and read what was left, no more" "$(job "$disk" scrub blocks_delivered)" $((512 - before))
 expect_eq "coverage has both" "$(bits "$coverage")" $((had + 512 - before))
-expect_eq "a pass" "$(kv "$scrub" passes)" 1
+expect_eq "a pass" "$(job "$disk" scrub passes)" 1
 refused "nothing is left" "all of it has already been verified" scrub start $range resume-coverage
 expect_ok "a new pass" scrub start 0 8192 near
 expect_le "begins with nothing" "$(bits "$coverage")" 100

@@ -12,11 +12,6 @@
 
 . /lab/lib.sh
 
-status()
-{
-	kv "/sys/block/$disk/queue/iosched/status" "$1"
-}
-
 # load NAME SECONDS ARGUMENTS; sets $ios
 load()
 {
@@ -57,7 +52,7 @@ done
 expect_mean "stream beside a scan, per mille of mq-deadline" 975 1005 $ratios
 # shellcheck disable=SC2086
 promise "a stream beside a scan, per mille of mq-deadline" "$(mean_of $ratios)" ge 980
-expect_eq "stream: the model is believed" "$(status scheduling)" yes
+expect_eq "stream: the model is believed" "$(state "$disk" scheduling)" yes
 drive_off d
 
 disk=$(drive_new e atlas10k.fbdrive "cache 10 400 0
@@ -66,15 +61,15 @@ sched_set "$disk" freeblock
 model_load "$disk" atlas10k.fbmodel
 echo 1 > /sys/kernel/mechdisk/e/stats_reset
 load deep 3 --iodepth=10 --rw=randread --bs=8k
-expect_eq "no task: whose order" "$(status order)" drive
+expect_eq "no task: whose order" "$(state "$disk" order)" drive
 expect_ge "no task: commands at the drive" "$(drive_stat e max_outstanding)" 8
 echo start > "$(fb "$disk")/scan"
 load hits 15 --iodepth=32 --rw=read --bs=64k
-expect_eq "cache hits: the model is believed" "$(status scheduling)" yes
+expect_eq "cache hits: the model is believed" "$(state "$disk" scheduling)" yes
 load random 8 --iodepth=10 --rw=randread --bs=8k
-expect_ge "gaps again: free sectors" "$(status free_sectors)" 50000
-expect_eq "a scan: whose order" "$(status order)" policy
-expect_eq "a scan: most commands scheduled" "$(status max_in_flight)" 2
+expect_ge "gaps again: free sectors" "$(stats "$disk" free_sectors)" 50000
+expect_eq "a scan: whose order" "$(state "$disk" order)" policy
+expect_eq "a scan: most commands scheduled" "$(stats "$disk" max_in_flight)" 2
 expect_within "scan stops" 20 scan_stop "$disk"
 
 # Poisson arrivals, 86 % of what the drive can do. The simulator (freeblock sim --rate 110
@@ -94,7 +89,7 @@ sched_set "$disk" freeblock
 model_load "$disk" nearline16.fbmodel
 echo start > "$(fb "$disk")/scan"
 load writes 8 --iodepth=1 --rw=randwrite --bs=4k --size=64m
-expect_eq "cached writes: the model is believed" "$(status scheduling)" yes
+expect_eq "cached writes: the model is believed" "$(state "$disk" scheduling)" yes
 drive_off f
 
 expect_within "unload freeblock" 20 unload_module freeblock

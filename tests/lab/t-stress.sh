@@ -23,17 +23,15 @@ load_module fbconsumer
 consumer=/sys/kernel/debug/fbconsumer/command
 disk=$(drive_new d slow.fbdrive "hw_queues 4
 timeout_ms 20000") || exit 1
-status="/sys/block/$disk/queue/iosched/status"
 
 freeblock_on()
 {
 	sched_set "$disk" freeblock && iosched "$disk" target_slowdown_ppm 1000000
 }
 
-# the counters survive a switch, but status is there under freeblock only
 count()
 {
-	echo $(($(kv "$status" prepends) + 0)) $(($(kv "$status" separates) + 0))
+	echo $(stats "$disk" prepends) $(stats "$disk" separates)
 }
 
 # what fails for want of memory is not counted: it may
@@ -66,8 +64,9 @@ scans()
 	echo destroy > $consumer 2>/dev/null
 	echo "start $range" > "$(fb "$disk")/scan" 2>/dev/null
 	echo "start $disk $range" > $consumer 2>/dev/null
-	cat "$(fb "$disk")/scan" "$(fb "$disk")/progress" "$(fb "$disk")/status" \
-		"$(fb "$disk")/model" > /dev/null
+	cat "$(fb "$disk")/scan" "$(fb "$disk")/model" "$(fb "$disk")/scan_stats/"* \
+		"$(fb "$disk")/state/"* "$(fb "$disk")/stats/"* "$(debug "$disk")/status" \
+		"$(debug "$disk")/scan" > /dev/null 2>&1
 }
 
 switches()
@@ -100,10 +99,11 @@ echo start > "$(fb "$disk")/scan"
 free_reads()
 {
 	# a busy host makes completions so late that the model is distrusted
-	if grep -q 'scheduling the model' "$(fb "$disk")/status"; then
+	case $(state "$disk" scheduling) in
+	'completions do not fit'*)
 		sched_set "$disk" none
-		freeblock_on
-	fi
+		freeblock_on ;;
+	esac
 	# shellcheck disable=SC2046
 	set -- $(count)
 	[ "$1" -ge 3 ] && [ "$2" -ge 3 ]
@@ -134,10 +134,10 @@ done
 note "$step steps"
 expect_ok "freeblock at the end" freeblock_on
 note "prepends and separates: $(count)"
-expect_ge "reads of the idle class" "$(kv "$status" background_sent)" 1
+expect_ge "reads of the idle class" "$(stats "$disk" background_sent)" 1
 scan_stop "$disk"
-expect_match "scan: state" "$(scan_state "$disk")" 'stopped|finished|idle'
-expect_eq "scan: no bad block" "$(kv "$(fb "$disk")/scan" blocks_bad)" 0
+expect_match "scan: state" "$(job "$disk" scan)" 'stopped|finished|idle'
+expect_eq "scan: no bad block" "$(job "$disk" scan blocks_bad)" 0
 note "consumer: $(kv /sys/kernel/debug/fbconsumer/state deliveries) deliveries at last"
 scans
 expect_eq "consumer: no block twice" "$twice" ""
@@ -146,7 +146,7 @@ kill -INT $fio
 expect_ok "fio ends" wait_for 60 sh -c "! grep -q '^State:.[^Z]' /proc/$fio/status"
 wait $fio
 expect_eq "foreground: errors" "$(awk -F';' '{ s += $5 } END { print s + 0 }' /tmp/load)" 0
-cat "$status" > /out/status
+cat "$(debug "$disk")/status" > /out/status
 expect_within "to none" 60 sched_set "$disk" none
 unload_module fbconsumer
 expect_within "freeblock unloads" 30 unload_module freeblock

@@ -149,7 +149,7 @@ sleep 1
 expect_eq "and no more than that" "$(field p 4)" 1850
 expect_fail "a range beyond the disk" do_task "add p $sectors 8"
 expect_fail "not whole blocks" do_task "add p 4 8"
-id=$(awk '$2 == "p" { print $1 }' "$(fb "$disk")/tasks")
+id=$(awk '$2 == "p" { print $1 }' "$(debug "$disk")/tasks")
 expect_fail "a command that is none" sh -c "echo 'kill $id' > $(fb "$disk")/tasks"
 expect_fail "a task that is none" sh -c "echo 'stop 4000000' > $(fb "$disk")/tasks"
 expect_fail "its number and 2^32" sh -c "echo 'stop $((id + 4294967296))' > $(fb "$disk")/tasks"
@@ -157,7 +157,7 @@ echo "stop $id" > "$(fb "$disk")/tasks"
 expect_ok "stopped through sysfs" wait_for 10 sh -c "grep -q '^p stopped' $tasks/state"
 expect_fail "nothing can be added then" do_task "add p 0 8"
 do_task "destroy p"
-expect_eq "no task is left" "$(cat "$(fb "$disk")/tasks")" ""
+expect_eq "no task is left" "$(cat "$(fb "$disk")/tasks")" 0
 echo 10000000 > "$(fb "$disk")/idle_mean_us"
 
 # values that overlap: the one added last counts; 0 is none. All before the start, so once
@@ -190,12 +190,14 @@ while [ $n -lt 8 ]; do
 done
 expect_fail "a ninth task" do_task "new t8 $disk"
 # seen to fail when they were not listed, and "stop" did not know them
-expect_eq "all are listed as new" "$(grep -c '^[0-9]* t[0-7] new 0 0 0 0 8$' "$(fb "$disk")/tasks")" 8
-expect_match "not started" "$(cat "$(fb "$disk")/status")" 'tasks 0'
-id=$(awk '$2 == "t7" { print $1 }' "$(fb "$disk")/tasks")
+expect_eq "all are listed as new" \
+	"$(grep -c '^[0-9]* t[0-7] new 0 0 0 0 8$' "$(debug "$disk")/tasks")" 8
+expect_eq "and counted" "$(cat "$(fb "$disk")/tasks")" 8
+expect_eq "not started" "$(state "$disk" tasks)" 0
+id=$(awk '$2 == "t7" { print $1 }' "$(debug "$disk")/tasks")
 expect_fail "a new one is not paused" sh -c "echo 'pause $id' > $(fb "$disk")/tasks"
 echo "stop $id" > "$(fb "$disk")/tasks"
-expect_eq "stopped, it is not listed" "$(grep -c t7 "$(fb "$disk")/tasks")" 0
+expect_eq "stopped, it is not listed" "$(grep -c t7 "$(debug "$disk")/tasks")" 0
 expect_fail "and cannot be started" do_task "start t7"
 expect_ok "nor does it count" do_task "new t8 $disk"
 expect_fail "but the others do" do_task "new t9 $disk"

@@ -95,12 +95,12 @@ medium()
 
 no_tasks()
 {
-	[ -z "$(cat "$(fb "$disk")/tasks")" ]
+	[ "$(cat "$(fb "$disk")/tasks")" = 0 ]
 }
 
 task_id()
 {
-	cut -d' ' -f1 "$(fb "$disk")/tasks" | head -n 1
+	cut -d' ' -f1 "$(debug "$disk")/tasks" | head -n 1
 }
 
 # calls PROGRAM WHAT ARGUMENT...: lines "NAME|GOT|WANT" are as they should be

@@ -26,7 +26,6 @@ fresh()
 {
 	[ -d $M/d ] && echo d > $M/delete
 	disk=$(drive_new d tiny.fbdrive "$1") || exit 1
-	status="/sys/block/$disk/queue/iosched/status"
 	sched_set "$disk" freeblock || die "no freeblock"
 	[ -s "$(fb "$disk")/model" ] || model_load "$disk" "${2:-tiny.fbmodel}"
 	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
@@ -58,20 +57,21 @@ consume()
 fresh
 consume $((MEDIUM | NO_DATA)) "" $runtime
 expect_ge "verify: VERIFYs" "$(drive_stat d verifies)" 50
-expect_eq "verify: each sent as such" "$(drive_stat d verifies)" "$(kv "$status" verifies)"
-expect_eq "verify: as many as separate reads" "$(kv "$status" verifies)" "$(kv "$status" separates)"
+expect_eq "verify: each sent as such" "$(drive_stat d verifies)" "$(stats "$disk" verifies)"
+expect_eq "verify: as many as separate reads" "$(stats "$disk" verifies)" \
+	"$(stats "$disk" separates)"
 expect_eq "verify: no FUA" "$(drive_stat d fua_reads)" 0
 expect_ge "verify: predicted within 50 us, of a hundred" \
-	"$(($(kv "$status" end_within_50us) * 100 / $(kv "$status" pred_total)))" 90
-expect_eq "verify: in order" "$(kv "$status" out_of_order)" 0
-cat "$status" > /out/verify
+	"$(($(stats "$disk" end_within_50us) * 100 / $(stats "$disk" pred_total)))" 90
+expect_eq "verify: in order" "$(stats "$disk" out_of_order)" 0
+cat "$(debug "$disk")/status" > /out/verify
 
 # ---- FUA: somebody wants the data ----
 
 fresh
 consume $MEDIUM "" $runtime
 expect_ge "fua: reads" "$(drive_stat d fua_reads)" 50
-expect_eq "fua: each sent as such" "$(drive_stat d fua_reads)" "$(kv "$status" fuas)"
+expect_eq "fua: each sent as such" "$(drive_stat d fua_reads)" "$(stats "$disk" fuas)"
 expect_eq "fua: no VERIFY" "$(drive_stat d verifies)" 0
 
 # ---- VERIFY that is turned back once, and again, by device and host ----
@@ -81,7 +81,7 @@ fresh
   sleep 1; echo "hw_error_next 3" > $M/d/inject ) &
 consume $((MEDIUM | NO_DATA)) "" $runtime
 expect_ge "turned back: VERIFYs" "$(drive_stat d verifies)" 20
-expect_match "turned back: VERIFY stays" "$(kv "$status" medium)" '^verify$'
+expect_eq "turned back: VERIFY stays" "$(state "$disk" medium)" verify
 
 # ---- a drive that answers VERIFY from its cache, and one that does not ----
 
@@ -102,19 +102,21 @@ verify $1"
 
 : > /tmp/warm
 verify_cached medium
-expect_match "honest: VERIFY stays" "$(kv "$status" medium)" '^verify$'
+expect_eq "honest: VERIFY stays" "$(state "$disk" medium)" verify
 expect_ge "honest: VERIFYs" "$(drive_stat d verifies)" 10
 verify_cached cache
-expect_match "dishonest: caught" "$(kv "$status" medium)" '^fua .no verify: answered from the cache'
+expect_eq "dishonest: caught" "$(state "$disk" medium)" fua
+expect_match "dishonest: caught, and why" "$(kv "$(debug "$disk")/status" medium)" \
+	'^fua .no verify: answered from the cache'
 expect_ge "dishonest: FUA instead" "$(drive_stat d fua_reads)" 5
-cat "$status" > /out/dishonest
+cat "$(debug "$disk")/status" > /out/dishonest
 cat $M/d/stats > /out/dishonest-drive
 
 # ---- SATA drives are not asked ----
 
 fresh "vendor ATA" tiny-ata.fbmodel
 consume $((MEDIUM | NO_DATA)) "" $runtime
-expect_match "SATA: told so" "$(kv "$status" medium)" '^fua .no verify: SATA'
+expect_match "SATA: told so" "$(kv "$(debug "$disk")/status" medium)" '^fua .no verify: SATA'
 expect_eq "SATA: no VERIFY" "$(drive_stat d verifies)" 0
 expect_ge "SATA: FUA" "$(drive_stat d fua_reads)" 20
 
@@ -122,7 +124,7 @@ expect_ge "SATA: FUA" "$(drive_stat d fua_reads)" 20
 
 fresh
 consume 0 "" $runtime
-expect_ge "plain: separate reads" "$(kv "$status" separates)" 50
+expect_ge "plain: separate reads" "$(stats "$disk" separates)" 50
 expect_eq "plain: no FUA" "$(drive_stat d fua_reads)" 0
 expect_eq "plain: no VERIFY" "$(drive_stat d verifies)" 0
 done_testing

@@ -49,7 +49,6 @@ fresh()
 {
 	[ -d $M/d ] && echo d > $M/delete
 	disk=$(drive_new d tiny.fbdrive "$1") || exit 1
-	status="/sys/block/$disk/queue/iosched/status"
 	sched_set "$disk" freeblock || die "no freeblock"
 	[ -s "$(fb "$disk")/model" ] || model_load "$disk" "${2:-tiny.fbmodel}"
 	echo 1000 > "$(fb "$disk")/idle_wait_us"
@@ -118,7 +117,7 @@ iosched "$disk" conservatism_us 0
 iosched "$disk" target_slowdown_ppm 1
 load
 expect_waits "the guard" $GUARD 60
-expect_ge "has switched off free reads" "$(kv "$status" guard_trips)" 1
+expect_ge "has switched off free reads" "$(stats "$disk" guard_trips)" 1
 load_ends
 iosched "$disk" conservatism_us auto
 iosched "$disk" target_slowdown_ppm 1000000
@@ -205,7 +204,7 @@ expect_waits "answers from the cache" $CACHE 20
 load_ends
 rm /tmp/warm
 wait $warmer
-expect_ge "they are withheld" "$(kv "$status" unproven)" 1
+expect_ge "they are withheld" "$(stats "$disk" unproven)" 1
 do_task "destroy t"
 
 # ---- the alarm ----

@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 from freeblock import background, cli, fbstate, scan, scan_file, scan_source  # noqa: E402
 
+KERNEL, DEBUG = "sys/kernel/freeblock/", "sys/kernel/debug/freeblock/"
 MAJORS = {"sda": "8:0", "sda1": "8:1", "sda2": "8:2", "sdb": "8:16"}
 
 
@@ -58,23 +59,27 @@ class Tree:
         self.write("dev/" + name, "")
         self.write(where + "/size", sectors)
 
-    def disk(self, name, sectors, block, status=(), scheduler="mq-deadline [freeblock] none"):
-        """A disk with the scheduler."""
+    def values(self, folder, values):
+        """Files of one value each."""
+        for key, value in values.items():
+            self.write("%s/%s" % (folder, key), value)
+
+    def disk(self, name, sectors, block, values=(), scheduler="mq-deadline [freeblock] none"):
+        """A disk with the scheduler, without tasks; values: other than the usual ones."""
         where = "sys/devices/" + name
         self._device(name, where, sectors)
         self._link("sys/block/" + name, where)
         self.write(where + "/queue/scheduler", scheduler)
         self.write(where + "/stat", "10 0 80 50 10 0 80 70 0 0 0")
-        values = {"id": "naa.%s" % name, "sectors": sectors, "attached": 1, "model": 1,
-                  "scheduling": "yes", "task": "none", **dict(status)}
-        self.write("sys/kernel/freeblock/%s/status" % name,
-                   "\n".join("%s %s" % pair for pair in values.items()))
-        self.write("sys/kernel/freeblock/%s/granule_bytes" % name, block)
+        self.values(KERNEL + name, {
+            "id": "naa.%s" % name, "sectors": sectors, "granule_bytes": block,
+            "state/attached": 1, "state/model": 1, "state/scheduling": "yes", "tasks": 0,
+            "stats/bad_blocks": 0, **dict(values)})
+        self.values(DEBUG + name, {"tasks": "", "bad_blocks": ""})
 
-    def iosched(self, name, **counters):
-        """The scheduler's counters."""
-        self.write("sys/block/%s/queue/iosched/status" % name,
-                   "\n".join("%s %s" % pair for pair in counters.items()))
+    def counters(self, name, **counters):
+        """Counters of a disk."""
+        self.values(KERNEL + name + "/stats", counters)
 
     def partition(self, disk, name, start, sectors):
         """A partition."""

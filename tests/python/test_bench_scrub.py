@@ -35,8 +35,10 @@ commands 5
 busy_ns %(busy)d
 sectors_read %(read)d
 sectors_verified %(verified)d
-== /sys/kernel/freeblock/sda/progress
-%(blocks)d 2245870
+== /sys/kernel/debug/freeblock/sda/scan
+state running
+blocks_total 2245870
+blocks_delivered %(blocks)d
 """
 
 
@@ -382,7 +384,7 @@ class Programs(unittest.TestCase):
         """A list of bad sectors: the numbers of its lines, each once."""
         path = os.path.join(self.folder.name, "bad")
         out = os.path.join(self.folder.name, "found")
-        write(self.folder.name, "bad", "state running\nbad 16 24\n32 asc=11\n16 again\n")
+        write(self.folder.name, "bad", "none\n16 8 medium\n24 8 medium\n32 8 medium\n16 again\n")
         status, _ = self.said("scrubload", "watch", path, "seconds=0", "out=" + out)
         self.assertEqual(status, 0)
         with open(out, encoding="ascii") as file:

@@ -6,6 +6,7 @@ are a tree here; the real ones are those of tests/lab/t-models.sh. Prints TAP; a
 """
 
 import contextlib
+import errno
 import io
 import os
 import shutil
@@ -76,7 +77,7 @@ class Case(unittest.TestCase):
             self.write("sys/block/%s/%s" % (name, what), value)
         self.write("sys/kernel/freeblock/%s/model" % name, b"")
         self.write("sys/kernel/freeblock/%s/model_status" % name, "loaded: 7 bytes, 'ACME' 'D'")
-        self.write("sys/kernel/freeblock/%s/status" % name, "model 1")
+        self.write("sys/kernel/freeblock/%s/state/model" % name, "1")
 
     def loaded(self, name="sda"):
         """What was written into the kernel."""
@@ -207,6 +208,21 @@ class Load(Case):
         self.keep()
         self.write("sys/kernel/freeblock/sda/model_status", "refused: line 3: no")
         self.assertRegex(self.models("load", "sda")[1], KEPT + ": refused: line 3: no")
+
+    def test_another_writer(self):
+        """One that loads meanwhile: model_status says nothing of that.
+
+        Seen to fail: what it says passed on."""
+        self.keep()
+
+        def busy(path, mode="r", really=open, **how):
+            if path.endswith("freeblock/sda/model"):
+                raise OSError(errno.EBUSY, "Device or resource busy")
+            return really(path, mode, **how)
+
+        with mock.patch("builtins.open", busy):
+            self.assertRegex(self.models("load", "sda")[1], KEPT + ": Device or resource busy; the "
+                             "kernel log says why: dmesg")
 
     def test_scheduler(self):
         """It is chosen only if that is wanted; without it nothing can be loaded."""

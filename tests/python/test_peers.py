@@ -35,8 +35,10 @@ cpu: 0
 == /sys/kernel/mechdisk/d1/stats
 commands 5
 busy_ns %(busy)d
-== /sys/kernel/freeblock/sda/progress
-%(blocks)d 2245870
+== /sys/kernel/debug/freeblock/sda/scan
+state running
+blocks_total 2245870
+blocks_delivered %(blocks)d
 """
 
 
@@ -98,7 +100,7 @@ class Parsing(unittest.TestCase):
             write(folder, "bg.said", "requests 10\nbytes 30000000\nseconds 10\nerrors 0\n")
             for name in ("snap.begin", "snap.end"):
                 text = peersum.read_text(os.path.join(folder, name))
-                write(folder, name, text[:text.index("== /sys/kernel/freeblock")])
+                write(folder, name, text[:text.index("== /sys/kernel/debug/freeblock")])
             got = peersum.cell_figures(folder)
         self.assertAlmostEqual(got["bg_mb_s"], 3)
         self.assertAlmostEqual(got["parts_mb_s"][1], 1)

@@ -363,11 +363,12 @@ class Runs(Case):
 
     def test_cost(self):
         """What the foreground paid is said beside it."""
-        self.tree.iosched("sda", fg_requests=100, miss_prepend=1, miss_separate=0, miss_after=0,
-                          miss_fg=5, free_sectors=0, period_ps=6000000000, guard_trips=0)
-        self.disk.at_end = lambda: self.tree.iosched(
+        self.tree.write("sys/kernel/freeblock/sda/state/period_ps", 6000000000)
+        self.tree.counters("sda", fg_requests=100, miss_prepend=1, miss_separate=0, miss_after=0,
+                           miss_fg=5, guard_trips=0)
+        self.disk.at_end = lambda: self.tree.counters(
             "sda", fg_requests=1100, miss_prepend=2, miss_separate=3, miss_after=1, miss_fg=9,
-            free_sectors=80, period_ps=6000000000, guard_trips=0)
+            guard_trips=0)
         _, result, _ = self.scan("sda", "-o", self.out)
         cost = result["cost"]["sda"]
         self.assertEqual((cost["requests"], cost["misses_caused"], cost["misses_own"],

@@ -593,8 +593,14 @@ class Ports(unittest.TestCase):
                 port = scrub_port.Port(fbstate.Disk("sda"))
                 with self.assertRaisesRegex(ToolError, "this module has no scrubber"):
                     port.state()
-                tree.write("sys/kernel/freeblock/sda/scrub", "state paused\nblocks_total 126")
+                tree.values("sys/kernel/freeblock/sda", {
+                    "scrub": "paused", "scrub_stats/order": "staggered",
+                    "scrub_stats/regions": 4, "scrub_stats/segment_kib": 64,
+                    "scrub_stats/blocks_total": 126, "scrub_stats/passes": 2})
                 self.assertEqual(port.state(), "paused")
+                self.assertEqual(list(port.values().items()), [
+                    ("state", "paused"), ("order", "staggered=4 segment=64"),
+                    ("blocks_total", 126), ("passes", 2)])
                 self.assertEqual(port.identity(), {"id": "naa.sda", "sectors": 1001,
                                                    "block_bytes": 4096, "blocks": 126})
                 was = port.identity()

@@ -18,7 +18,8 @@ import taptest  # noqa: E402
 from freeblock import fbstate, status  # noqa: E402
 from freeblock.fbstate_progress import Progress  # noqa: E402
 
-SYSFS = "sys/kernel/freeblock/sda/"
+SYSFS = fakedisk.KERNEL + "sda/"
+DEBUGFS = fakedisk.DEBUG + "sda/"
 
 
 class Status(unittest.TestCase):
@@ -30,7 +31,8 @@ class Status(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.tree = fakedisk.Tree(folder.name)
         self.tree.disk("sda", 8000000, 65536)
-        self.tree.disk("sdb", 1000, "", {"scheduling": "no model", "model": 0})
+        self.tree.disk("sdb", 1000, "", {"state/scheduling": "no model",
+                                         "state/model": 0})
         self.tree.partition("sda", "sda1", 0, 8000)
         self.clock = 100.0
         for patch in self.tree.patches() + [
@@ -46,7 +48,8 @@ class Status(unittest.TestCase):
 
     def task(self, done):
         """Tasks: one with a blank in its name, one that waits."""
-        self.tree.write(SYSFS + "tasks", "3 my scan running 4 62500 %d 2 128\n"
+        self.tree.write(SYSFS + "tasks", 2)
+        self.tree.write(DEBUGFS + "tasks", "3 my scan running 4 62500 %d 2 128\n"
                         "7 scrub paused 1 100 50 0 128" % done)
 
     @staticmethod
@@ -58,11 +61,13 @@ class Status(unittest.TestCase):
         """All files that there can be."""
         self.task(200)
         self.tree.write(SYSFS + "idle_wait_us", "auto")
-        self.tree.write(SYSFS + "idle_status", "state waiting\nmean_us 41.250\nmax_us 900\nreads 12")
-        self.tree.write(SYSFS + "bad_blocks", "4096 8 medium\n8192 8 medium")
-        self.tree.iosched("sda", scheduling="yes", free_reads="on", fg_requests=1000,
-                          miss_prepend=1, miss_separate=2, miss_after=1, miss_fg=9,
-                          period_ps=8000000000, guard_trips=0, cost_ppm=321)
+        self.tree.values(SYSFS + "state", {
+            "idle": "waiting", "idle_mean_ns": 41250, "free_reads": "on",
+            "period_ps": 8000000000, "cost_ppm": 321})
+        self.tree.counters("sda", fg_requests=1000, miss_prepend=1, miss_separate=2, miss_after=1,
+                           miss_fg=9, guard_trips=0, bad_blocks=2, idle_max_us=900,
+                           idle_reads_ended=12)
+        self.tree.write(DEBUGFS + "bad_blocks", "4096 8 medium\n8192 8 medium")
 
     def test_text(self):
         """What a person sees."""
@@ -96,17 +101,60 @@ class Status(unittest.TestCase):
 
     def test_little(self):
         """Files that are not there are no error."""
-        self.tree.write(SYSFS + "status", "")
+        for folder in (SYSFS + "state", SYSFS + "stats", DEBUGFS):
+            self.tree.remove(folder)
         code, out, _ = self.status("sda")
         self.assertEqual(code, 0)
         self.assertIn("no tasks", out)
         self.assertIn("foreground: not counted now", out)
 
+    def test_switched(self):
+        """With another scheduler counters stand still, and are not shown.
+
+        Seen to fail: counters read whatever the scheduler."""
+        self.full()
+        self.tree.values(SYSFS + "state", {"attached": 0, "scheduling": "another scheduler",
+                                           "free_reads": "", "period_ps": ""})
+        out = self.status("sda")[1]
+        self.assertIn("not scheduling: another scheduler: echo freeblock > /sys/block/sda/", out)
+        self.assertIn("free reads -\n", out)
+        self.assertIn("foreground: not counted now", out)
+
+    def without_tables(self, said):
+        """What is left then, and why, once."""
+        code, out, err = self.status()
+        self.assertEqual(code, 0)
+        self.assertEqual(err, "tasks and bad blocks are not listed: /sys/kernel/debug/freeblock "
+                         + said + "\n")
+        for line in ("  tasks: 2", "  bad blocks: 2", "    state waiting, mean_us 41.25, max_us "
+                     "900, reads 12", "  no tasks"):
+            self.assertIn(line + "\n", out)
+        self.assertNotIn("4096 8 medium", out)
+        one = json.loads(self.status("sda", "--json")[1])[0]
+        self.assertEqual((one["tasks"], one["tasks_count"], one["bad_blocks"]), (None, 2, None))
+
+    def test_without_debugfs(self):
+        """Not mounted, or not root: the rest is shown all the same.
+
+        Seen to fail: one line for each disk, tasks given as none."""
+        self.full()
+        with mock.patch.object(fbstate.os, "listdir", self.denied):
+            self.without_tables("cannot be read: run it as root")
+        self.tree.remove("sys/kernel/debug")
+        self.without_tables("is not there: mount -t debugfs none /sys/kernel/debug")
+
+    @staticmethod
+    def denied(folder, really=os.listdir):
+        """debugfs is for root."""
+        if "debug" in folder:
+            raise PermissionError(13, "Permission denied")
+        return really(folder)
+
     def test_refused(self):
         """What to do next is said."""
         self.assertRegex(self.status("sdz")[2], "sdz: no such block device")
         self.assertRegex(self.status("--seconds", "-1")[2], "--seconds: -1 is not between")
-        self.tree.write(SYSFS + "tasks", "nonsense")
+        self.tree.write(DEBUGFS + "tasks", "nonsense")
         self.assertRegex(self.status("sda")[2], "sda: tasks: not understood: 'nonsense'")
         self.tree.remove("sys/kernel/freeblock/sdb")
         self.assertRegex(self.status("sdb")[2], "sdb does not have the scheduler: echo")

@@ -60,8 +60,9 @@ def snapshot(text):
             found["util_ms"] = int(content.split()[9])
         elif path.endswith("/stats"):
             found["drive_busy_ns"] = keys(content)["busy_ns"]
-        elif path.endswith("/progress"):
-            found["blocks"] = int(content.split()[0])
+        elif path.endswith("/scan"):
+            # it says only its state before the first
+            found["blocks"] = keys(content).get("blocks_delivered", 0)
     if "now_ns" not in found:
         raise ToolError("a snapshot without /proc/timer_list")
     return found

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # bad.sh - what t-bad.sh and s-bad.sh share: a scrub of a drive with bad sectors
 #
-#	fresh			a drive "d" under a freeblock that knows nothing; sets $disk,
-#				$status and $D, the disk's /sys/kernel/freeblock directory
+#	fresh			a drive "d" under a freeblock that knows nothing; sets $disk
+#				and $D, the disk's /sys/kernel/freeblock directory
 #	bad TEXT		a line of the drive's medium_errors
 #	listed			the disk's bad blocks, in one line
 #	is STATE		of the scrub
@@ -19,7 +19,6 @@ fresh()
 		echo d > $M/delete
 	fi
 	disk=$(drive_new d tiny.fbdrive) || exit 1
-	status="/sys/block/$disk/queue/iosched/status"
 	sched_set "$disk" freeblock || die "no freeblock"
 	model_load "$disk" tiny.fbmodel
 	iosched "$disk" target_slowdown_ppm 1000000
@@ -38,12 +37,12 @@ bad()
 
 listed()
 {
-	sort -n "$D/bad_blocks" | tr '\n' ';'
+	sort -n "$(debug "$disk")/bad_blocks" | tr '\n' ';'
 }
 
 is()
 {
-	[ "$(kv "$D/scrub" state)" = "$1" ]
+	[ "$(job "$disk" scrub)" = "$1" ]
 }
 
 no_error_handler()

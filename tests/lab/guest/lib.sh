@@ -21,10 +21,18 @@
 #	drive_off NAME				drive_stat NAME KEY
 #	model_load DISK FILE.fbmodel		sched_set DISK SCHEDULER
 #	sched_get DISK				iosched DISK KEY [VALUE]
-#	fb DISK				the disk's /sys/kernel/freeblock directory
-#	kv FILE KEY				the value of a "key value" line
+#	fb DISK					the disk's /sys/kernel/freeblock directory,
+#						a file for each value
+#	state DISK KEY				what holds now, of its state/
+#	stats DISK KEY				a counter, of its stats/
+#	job DISK scan|scrub			idle, running, ...
+#	job DISK scan|scrub KEY			of scan_stats/, scrub_stats/
+#	scan_stop DISK
+#	debug DISK				the disk's debugfs directory: tables of one moment,
+#						status, idle_status, scan, scrub, tasks, bad_blocks;
+#						for counters that are compared, and for notes
+#	kv FILE KEY				the value of a "key value" line, as these have
 #	wait_for SECONDS COMMAND...		until the command succeeds
-#	scan_state DISK				scan_stop DISK
 #	consumer_start DISK DRIVE [RANGE]...	module fbconsumer wants all, or ranges
 #	consumer_over				has it got all, or stopped?
 #	consumer_stop				consumer KEY	of its state
@@ -313,6 +321,31 @@ fb()
 	echo "/sys/kernel/freeblock/$1"
 }
 
+debug()
+{
+	echo "/sys/kernel/debug/freeblock/$1"
+}
+
+# What there is not, or not now, is nothing, and equals nothing that is asked for
+state()
+{
+	cat "/sys/kernel/freeblock/$1/state/$2" 2>/dev/null
+}
+
+stats()
+{
+	cat "/sys/kernel/freeblock/$1/stats/$2" 2>/dev/null
+}
+
+job()
+{
+	if [ $# = 3 ]; then
+		cat "/sys/kernel/freeblock/$1/${2}_stats/$3" 2>/dev/null
+	else
+		cat "/sys/kernel/freeblock/$1/$2" 2>/dev/null
+	fi
+}
+
 model_load()
 {
 	cat "$(lab_file "$2")" > "/sys/kernel/freeblock/$1/model" ||
@@ -371,16 +404,11 @@ consumer_stop()
 	wait_for 60 consumer_over
 }
 
-scan_state()
-{
-	kv "/sys/kernel/freeblock/$1/scan" state
-}
-
 scan_stop()
 {
 	# Refused when it is over already
 	echo stop > "/sys/kernel/freeblock/$1/scan" 2>/dev/null
-	wait_for 60 sh -c "! grep -Eq '^state (running|stopping)' /sys/kernel/freeblock/$1/scan"
+	wait_for 60 sh -c "! grep -Eq '^(running|stopping)' /sys/kernel/freeblock/$1/scan"
 }
 
 consumer_keep()

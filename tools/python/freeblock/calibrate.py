@@ -10,7 +10,6 @@ import zlib
 
 from . import ToolError, fbmodel, fbstate
 
-DEBUG = "sys/kernel/debug/freeblock"
 SEEKS = (b"seek", b"write_seek")
 # Below this many trials, of all distances together, nothing is known.
 TRIALS = 100
@@ -131,10 +130,7 @@ def run(args):
     disk = os.path.basename(args.disk)
     if disk not in fbstate.names():
         raise ToolError("%s: the module knows no such disk" % disk)
-    text = fbstate.read(DEBUG, disk, "calibration")
-    if text is None:
-        raise ToolError("%s: no calibration: mount -t debugfs none /sys/kernel/debug" % disk)
-    found = Calibration(disk, text)
+    found = Calibration(disk, fbstate.table(disk, "calibration"))
     name, data = read_model(disk, args.model)
     lines, done = calibrated(disk, name, data, found)
     if not done:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The module's files of a disk, and what to say when they are not there.
 
-All that scan, scrub and status read in sysfs and procfs goes through here, below
-ROOT, where tests put a tree of their own.
+All that scan, scrub and status read in sysfs, debugfs and procfs goes through here, below
+ROOT, where tests put a tree of their own. A file of sysfs holds one number, word or sentence;
+tables are in debugfs, which may not be there and is for root.
 """
 
 import errno
@@ -13,6 +14,17 @@ from . import ToolError
 
 ROOT = "/"
 KERNEL = "sys/kernel/freeblock"
+DEBUG = "sys/kernel/debug/freeblock"
+# idle reads as they are shown, and where each stands
+IDLE = {"state": "state/idle", "wait_us": "state/idle_wait_us", "size_kib": "state/idle_size_kib",
+        "mean_us": "state/idle_mean_ns", "max_us": "stats/idle_max_us",
+        "requests": "stats/idle_requests", "collisions": "stats/idle_collisions",
+        "reads": "stats/idle_reads_ended", "sectors": "stats/idle_sectors",
+        "used_us": "stats/idle_used_us", "idle_us": "stats/idle_us"}
+# of a scan or scrub
+JOB = ("order", "first", "sectors", "block_sectors", "blocks_total", "blocks_verified",
+       "blocks_before", "blocks_delivered", "blocks_flying", "blocks_bad", "blocks_skipped",
+       "rate_kib_s", "began", "passes")
 # no task is served while the scheduler says one of these; else why it is transparent
 NEXT = {
     "no model": "load it: cat FILE.fbmodel > /%s/%%s/model" % KERNEL,
@@ -52,14 +64,27 @@ def number(word):
     return float(word) if re.fullmatch(r"\d+\.\d+", word) else word
 
 
-def pairs(text):
-    """Lines "key value" as a dictionary; words are numbers where they are."""
-    found = {}
-    for line in (text or "").splitlines():
-        key, _, value = line.strip().partition(" ")
-        if key:
-            found[key] = number(value)
-    return found
+class Hidden(ToolError):
+    """debugfs cannot be read."""
+
+
+def hidden():
+    """Why debugfs cannot be read, and what to do; None if it can."""
+    try:
+        os.listdir(path(DEBUG))
+    except PermissionError:
+        return "/%s cannot be read: run it as root" % DEBUG
+    except OSError:
+        return "/%s is not there: mount -t debugfs none /sys/kernel/debug" % DEBUG
+    return None
+
+
+def table(name, file):
+    """The text of a disk's file in debugfs, "" if the disk went away; else Hidden."""
+    why = hidden()
+    if why:
+        raise Hidden(why)
+    return read(DEBUG, name, file) or ""
 
 
 def names():
@@ -81,9 +106,45 @@ class Disk:
         """One of its files in /sys/kernel/freeblock."""
         return read(KERNEL, self.name, name)
 
-    def pairs(self, name):
-        """The same as a dictionary."""
-        return pairs(self.read(name))
+    def table(self, name):
+        """One of its files in debugfs; Hidden, with what to do, if that cannot be read."""
+        return table(self.name, name)
+
+    def value(self, name):
+        """The same, as a number if it is one; None without it."""
+        text = self.read(name)
+        return number(text) if text else None
+
+    def state(self, key):
+        """What holds now; None if it is not known."""
+        return self.value("state/" + key)
+
+    def counter(self, key):
+        """A counter since the disk was first seen. They stand still while the disk has another
+        scheduler: None then."""
+        return self.value("stats/" + key) if self.attached() else None
+
+    def attached(self):
+        """Whether freeblock is its scheduler."""
+        return self.state("attached") == 1
+
+    def idle(self):
+        """Idle reads: what they do now, and what they cost."""
+        found = {key: self.value(name) for key, name in IDLE.items()}
+        if found["mean_us"] is not None:
+            found["mean_us"] /= 1000
+        return {key: value for key, value in found.items() if value is not None}
+
+    def job(self, name):
+        """The scan or the scrub: its state, then its numbers; {} if there is no such file. The
+        state is read first: the numbers of one that is over are its last."""
+        found = {"state": self.value(name)}
+        found.update((key, self.value("%s_stats/%s" % (name, key))) for key in JOB)
+        regions, segment = (self.value("%s_stats/%s" % (name, key))
+                            for key in ("regions", "segment_kib"))
+        if regions:
+            found["order"] = "%s=%d segment=%d" % (found["order"], regions, segment)
+        return {key: value for key, value in found.items() if value is not None}
 
     def write(self, name, text):
         """Write one of them; what the kernel refuses is said with its reason."""
@@ -94,10 +155,6 @@ class Disk:
         except OSError as error:
             raise ToolError(refusal(self.name, "%s > %s" % (text.strip(), target),
                                     error)) from error
-
-    def sched(self):
-        """The scheduler's counters; empty while the disk has another one."""
-        return pairs(read("sys/block", self.name, "queue/iosched/status"))
 
     def scheduler(self):
         """The scheduler in force; None if the disk is gone."""
@@ -112,8 +169,7 @@ class Disk:
 
     def identity(self):
         """What is the disk's own, whatever its name: unique id, sectors."""
-        status = self.pairs("status")
-        return {"id": str(status.get("id", "-")), "sectors": status.get("sectors", 0)}
+        return {"id": self.read("id") or "-", "sectors": self.value("sectors") or 0}
 
     def granule_bytes(self):
         """Bytes of a block; 0 without a model."""
@@ -121,7 +177,7 @@ class Disk:
 
     def stuck(self):
         """Why no task advances now, and what to do; None if nothing hinders it."""
-        why = self.pairs("status").get("scheduling")
+        why = self.state("scheduling")
         if why is None:
             return "the disk is not there"
         if why == "yes":

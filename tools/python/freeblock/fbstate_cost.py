@@ -26,16 +26,16 @@ def _block_stat(name):
 
 def sample(name):
     """The counters of a disk, now."""
-    sched = fbstate.Disk(name).sched()
-    idle = fbstate.Disk(name).pairs("idle_status")
+    disk = fbstate.Disk(name)
+    idle = disk.idle()
+    caused = [disk.counter(key) for key in CAUSED]
     return {
         "at": time.monotonic(),
-        "requests": sched.get("fg_requests"),
-        "caused": sum(sched.get(key, 0) for key in CAUSED) if sched else None,
-        "own": sched.get("miss_fg"),
-        "free_sectors": sched.get("free_sectors"),
-        "period_ps": sched.get("period_ps", 0),
-        "guard_trips": sched.get("guard_trips"),
+        "requests": disk.counter("fg_requests"),
+        "caused": None if None in caused else sum(caused),
+        "own": disk.counter("miss_fg"),
+        "period_ps": disk.state("period_ps") or 0,
+        "guard_trips": disk.counter("guard_trips"),
         # of late, as the Waiting policy measures it against its goals
         "idle": {key: idle[key] for key in ("mean_us", "max_us") if key in idle},
         "stat": _block_stat(name),

@@ -197,8 +197,8 @@ def run_list(args):
         disk = here.get(name)
         state = "not here"
         if disk:
-            status = fbstate.Disk(disk).pairs("status")
-            state = "%s, %s" % (disk, "loaded" if status.get("model") else "not loaded")
+            loaded = fbstate.Disk(disk).state("model")
+            state = "%s, %s" % (disk, "loaded" if loaded else "not loaded")
         print("%s: %s; %s" % (name, text, state))
     if not store.models(args.dir):
         print("no models in %s" % args.dir)

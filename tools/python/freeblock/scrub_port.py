@@ -26,15 +26,15 @@ class Port:
         """idle, running, paused, stopping, stopped, finished; None: no disk, or no model."""
         if not self.disk.is_there() or not self.disk.granule_bytes():
             return None
-        text = self.disk.read("scrub")
-        if text is None:
+        state = self.disk.read("scrub")
+        if state is None:
             raise ToolError("%s: this module has no scrubber: load the one of this source tree" %
                             self.disk.name)
-        return str(fbstate.pairs(text).get("state", "idle"))
+        return state
 
     def values(self):
         """All that it says of itself."""
-        return self.disk.pairs("scrub")
+        return self.disk.job("scrub")
 
     def command(self, words):
         """start ..., pause, resume, stop."""

@@ -4,6 +4,7 @@ idle time, bad blocks, and what the foreground paid.
 """
 
 import json
+import sys
 import time
 
 from . import ToolError, fbstate, fbstate_cost, fbstate_where
@@ -16,7 +17,7 @@ BAD_SHOWN = 10
 def tasks(disk):
     """The disk's tasks: id -> what the kernel's line says. A name may have blanks."""
     found = {}
-    for line in (disk.read("tasks") or "").splitlines():
+    for line in disk.table("tasks").splitlines():
         words = line.split()
         if len(words) < 8 or not words[0].isdigit():
             raise ToolError("%s: tasks: not understood: '%s'" % (disk.name, line))
@@ -24,6 +25,14 @@ def tasks(disk):
         task.update(name=" ".join(words[1:-6]), state=words[-6])
         found[int(words[0])] = task
     return found
+
+
+def tables(disk):
+    """What debugfs alone has: tasks and bad blocks; None each if it cannot be read."""
+    try:
+        return {"tasks": tasks(disk), "bad_blocks": disk.table("bad_blocks").splitlines()}
+    except fbstate.Hidden:
+        return {"tasks": None, "bad_blocks": None}
 
 
 def add_rates(now, before, seconds):
@@ -41,23 +50,22 @@ def add_rates(now, before, seconds):
 
 def look(disk):
     """All there is to say of a disk, but rates."""
-    status = disk.pairs("status")
-    sched = disk.sched()
-    bad = (disk.read("bad_blocks") or "").splitlines()
+    state = disk.state
     return {
-        "disk": disk.name, "id": status.get("id"), "sectors": status.get("sectors"),
-        "scheduler": disk.scheduler(), "attached": status.get("attached") == 1,
-        "scheduling": status.get("scheduling"), "stuck": disk.stuck(),
+        "disk": disk.name, "id": disk.read("id"), "sectors": disk.value("sectors"),
+        "scheduler": disk.scheduler(), "attached": disk.attached(),
+        "scheduling": state("scheduling"), "stuck": disk.stuck(),
         "model": disk.read("model_status"), "granule_bytes": disk.granule_bytes(),
-        "free_reads": sched.get("free_reads"), "tasks": tasks(disk),
-        "scrub": disk.pairs("scrub"), "bad_blocks": bad,
+        "free_reads": state("free_reads"), **tables(disk),
+        "tasks_count": disk.value("tasks"), "bad_blocks_count": disk.value("stats/bad_blocks"),
+        "scrub": disk.job("scrub"),
         "idle": {name: disk.read(name) for name in IDLE if disk.read(name) is not None},
-        "idle_status": disk.pairs("idle_status"),
-        "cost": cost(fbstate_cost.sample(disk.name), sched),
+        "idle_status": disk.idle(),
+        "cost": cost(fbstate_cost.sample(disk.name), state("cost_ppm")),
     }
 
 
-def cost(sample, sched):
+def cost(sample, recent_ppm):
     """What the foreground paid since the disk was first seen, or the counters reset."""
     zero = {**sample, "requests": 0, "caused": 0, "own": 0, "guard_trips": 0}
     if sample["requests"] is None:
@@ -65,8 +73,23 @@ def cost(sample, sched):
     found = fbstate_cost.between(sample, zero)
     del found["seconds"]
     del found["latency_ms"]
-    found["recent_ppm"] = sched.get("cost_ppm")
+    found["recent_ppm"] = recent_ppm
     return found
+
+
+def task_lines(one):
+    """Its tasks for people; their number if that is all there is."""
+    count = one["tasks_count"] if one["tasks"] is None else len(one["tasks"])
+    if not count:
+        yield "  no tasks"
+    elif one["tasks"] is None:
+        yield "  tasks: %d" % count
+    for number, task in sorted((one["tasks"] or {}).items()):
+        share = 100.0 * task["done"] / task["total"] if task["total"] else 0.0
+        yield "  task %d %s: %s, priority %d, %.1f %% of %d blocks, %d failed, %s MB/s, left %s" % (
+            number, task["name"], task["state"], task["priority"], share, task["total"],
+            task["failed"], "-" if task["bytes_per_s"] is None else
+            "%.1f" % (task["bytes_per_s"] / 1e6), fbstate.span(task["eta_s"]))
 
 
 def lines(one):
@@ -77,21 +100,15 @@ def lines(one):
     yield "  id %s, %.1f GB, model %s, blocks of %d KiB, free reads %s" % (
         one["id"], (one["sectors"] or 0) * 512 / 1e9, one["model"] or "none",
         one["granule_bytes"] // 1024, one["free_reads"] or "-")
-    for number, task in sorted(one["tasks"].items()):
-        share = 100.0 * task["done"] / task["total"] if task["total"] else 0.0
-        yield "  task %d %s: %s, priority %d, %.1f %% of %d blocks, %d failed, %s MB/s, left %s" % (
-            number, task["name"], task["state"], task["priority"], share, task["total"],
-            task["failed"], "-" if task["bytes_per_s"] is None else
-            "%.1f" % (task["bytes_per_s"] / 1e6), fbstate.span(task["eta_s"]))
-    if not one["tasks"]:
-        yield "  no tasks"
+    yield from task_lines(one)
     if one["idle"]:
         yield "  idle time: " + ", ".join("%s %s" % (key[len("idle_"):], value)
                                           for key, value in one["idle"].items())
     if one["idle_status"]:
         yield "    " + ", ".join("%s %s" % pair for pair in one["idle_status"].items())
-    yield "  bad blocks: %d" % len(one["bad_blocks"])
-    for block in one["bad_blocks"][:BAD_SHOWN]:
+    bad = one["bad_blocks"]
+    yield "  bad blocks: %d" % ((one["bad_blocks_count"] or 0) if bad is None else len(bad))
+    for block in (bad or [])[:BAD_SHOWN]:
         yield "    " + block
     yield "  foreground: " + (fbstate_cost.text({**one["cost"], "latency_ms": None})
                               if one["cost"]["requests"] is not None else "not counted now")
@@ -119,12 +136,14 @@ def run(args):
         known = sorted({s.disk for s in fbstate_where.locate(args.device)})
         known = [fbstate.need(name).name for name in known]
     disks = [fbstate.Disk(name) for name in known]
-    before, began = [tasks(disk) for disk in disks], time.monotonic()
+    before, began = [tables(disk)["tasks"] for disk in disks], time.monotonic()
     if args.seconds and any(before):
         time.sleep(args.seconds)
     found = [look(disk) for disk in disks]
     for one, old in zip(found, before):
-        add_rates(one["tasks"], old, time.monotonic() - began)
+        add_rates(one["tasks"] or {}, old or {}, time.monotonic() - began)
+    if found and fbstate.hidden():
+        print("tasks and bad blocks are not listed: " + fbstate.hidden(), file=sys.stderr)
     if args.json:
         print(json.dumps(found, indent=1))
     else:

@@ -191,8 +191,11 @@ def load(directory, name, scheduler):
             while data:
                 data = data[file.write(data):]
     except OSError as error:
-        raise ToolError("%s: %s: %s" % (disk["name"], path, kernel.read("model_status") or
-                                        error.strerror)) from error
+        said = kernel.read("model_status") or ""
+        # another writer's upload leaves no word there
+        why = said if said.startswith("refused") else \
+            error.strerror + "; the kernel log says why: dmesg | grep freeblock"
+        raise ToolError("%s: %s: %s" % (disk["name"], path, why)) from error
     said = kernel.read("model_status") or ""
     if not said.startswith("loaded"):
         raise ToolError("%s: %s: %s" % (disk["name"], path, said))

@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Are the files in sysfs and debugfs that the tree names there? Each path of one, in whatever
+file of the tree, has an entry in Documentation/ABI (which test_abi.py compares with the
+module), and so has each value that the tools read. A second. Prints TAP.
+
+Seen to fail: an entry left out; a tool that reads a counter of another name.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import abi  # noqa: E402
+import treetest  # noqa: E402
+from treetest import TOP, report  # noqa: E402
+
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+from freeblock import fbstate, fbstate_cost  # noqa: E402
+
+DISK = "/sys/kernel/freeblock/<disk>/"
+SCHED = "/sys/block/<disk>/queue/iosched/"
+DEBUG = "/sys/kernel/debug/freeblock/<disk>/"
+# How a folder is written: in documents and programs, and in the lab's scripts (guest/lib.sh)
+FOLDERS = (
+    (DISK, r"sys/kernel/freeblock/[^/\s]+/|\$\(fb [^\n)]*[)\"]+/"),
+    (SCHED, r"queue/iosched/"),
+    (DEBUG, r"sys/kernel/debug/freeblock/[^/\s]+/|\$\(debug [^\n)]*[)\"]+/"),
+)
+# what fuzzers found
+INPUTS = "tests/fuzz/corpus/"
+
+
+def files():
+    """What git knows or would take, each once."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=TOP, text=True,
+                            check=True, stdout=subprocess.PIPE).stdout.splitlines()
+    return [name for name in sorted(set(listed)) if not name.startswith(INPUTS) and
+            os.path.isfile(os.path.join(TOP, name)) and
+            not os.path.islink(os.path.join(TOP, name))]
+
+
+def named(text):
+    """The files that a text names: (line, path). What ends with / is a folder."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for folder, pattern in FOLDERS:
+            for found in re.finditer("(?:%s)([a-z_0-9]+(?:/[a-z_0-9]*)?)" % pattern, line):
+                yield number, folder + found.group(1)
+
+
+def missing(text, there):
+    """Lines that name a file without an entry."""
+    folders = {os.path.dirname(path) for path in there}
+    return ["%d: %s" % (number, path) for number, path in named(text)
+            if path not in there and path.rstrip("/") not in folders]
+
+
+def values():
+    """What the tools read of a disk."""
+    return {DISK + path for path in fbstate.IDLE.values()} | \
+        {DISK + "stats/" + key for key in fbstate_cost.CAUSED} | \
+        {DISK + "scrub_stats/" + key for key in fbstate.JOB}
+
+
+def main():
+    """All checks."""
+    there = set(abi.files(abi.text()))
+    report("there are entries", [] if len(there) > 50 else ["too few"])
+    for name in files():
+        with open(os.path.join(TOP, name), "rb") as file:
+            found = missing(file.read().decode(errors="replace"), there)
+        if found:
+            report("%s names what is there" % name, found)
+    report("the tools read what is there", sorted(values() - there))
+    gone = "progr" "ess"
+    for text in ("cat /sys/kernel/freeblock/sda/%s", 'x="$(fb "$disk")/%s"',
+                 'x "$(fb "$(disk_of 0)")/%s"', "``queue/iosched/%s``",
+                 '"$(debug "$disk")/%s"', "/sys/kernel/debug/freeblock/sdX/%s",
+                 "/sys/kernel/freeblock/sdX/stats/%s"):
+        report("found: " + text % "...", [] if missing(text % gone, there) else ["not seen"])
+    treetest.finish()
+
+
+if __name__ == "__main__":
+    main()
