@@ -16,6 +16,7 @@
 
 #include "disk/disk.h"
 #include "disk/upload.h"
+#include "include/compat/fb_compat.h"
 #include "sysfs.h"
 #include "tasks/job.h"
 #include "tasks/task.h"
@@ -27,13 +28,13 @@ static struct fb_disk *fb_sysfs_disk(struct kobject *kobj)
 	return container_of(kobj, struct fb_disk, kobj);
 }
 
-static ssize_t model_write(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
+static ssize_t model_write(struct file *file, struct kobject *kobj, FB_COMPAT_BIN_ATTR *attr,
 			   char *buf, loff_t off, size_t count)
 {
 	return fb_upload_write(fb_sysfs_disk(kobj), buf, off, count);
 }
 
-static ssize_t model_read(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
+static ssize_t model_read(struct file *file, struct kobject *kobj, FB_COMPAT_BIN_ATTR *attr,
 			  char *buf, loff_t off, size_t count)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
@@ -134,7 +135,7 @@ static ssize_t progress_show(struct kobject *kobj, struct kobj_attribute *attr, 
 
 static struct kobj_attribute progress_attr = __ATTR_RO(progress);
 
-static ssize_t coverage_read(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
+static ssize_t coverage_read(struct file *file, struct kobject *kobj, FB_COMPAT_BIN_ATTR *attr,
 			     char *buf, loff_t off, size_t count)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
@@ -143,7 +144,7 @@ static ssize_t coverage_read(struct file *file, struct kobject *kobj, struct bin
 }
 
 static ssize_t coverage_write(struct file *file, struct kobject *kobj,
-			      struct bin_attribute *attr, char *buf, loff_t off, size_t count)
+			      FB_COMPAT_BIN_ATTR *attr, char *buf, loff_t off, size_t count)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
 	char name[FB_NAME_LEN];
@@ -157,7 +158,7 @@ static BIN_ATTR_ADMIN_RW(coverage, 0);
 #define FB_SYSFS_BAD_LINE 40	/* longest line, in characters */
 
 static ssize_t bad_blocks_read(struct file *file, struct kobject *kobj,
-			       struct bin_attribute *attr, char *buf, loff_t off, size_t count)
+			       FB_COMPAT_BIN_ATTR *attr, char *buf, loff_t off, size_t count)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
 	size_t size = FB_QUARANTINE_LISTED * FB_SYSFS_BAD_LINE;
@@ -308,7 +309,7 @@ static struct attribute *fb_sysfs_disk_attrs[] = {
 	NULL
 };
 
-static struct bin_attribute *fb_sysfs_disk_bin_attrs[] = {
+static FB_COMPAT_BIN_ATTR *fb_sysfs_disk_bin_attrs[] = {
 	&bin_attr_model,
 	&bin_attr_coverage,
 	&bin_attr_bad_blocks,
