@@ -11,13 +11,14 @@
 #include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/part_stat.h>
+#include <linux/version.h>
 #include <scsi/scsi_device.h>
 
 /* parts of blkdev.h and asm/unaligned.h that got headers of their own */
-#if __has_include(<linux/bio-integrity.h>)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #include <linux/bio-integrity.h>
 #endif
-#if __has_include(<linux/unaligned.h>)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #include <linux/unaligned.h>
 #else
 #include <asm/unaligned.h>
@@ -26,12 +27,17 @@
 #include "fb_elevator.h"
 
 #ifdef FB_ELV_QUEUE_GIVEN
-/* From 7.0 on a queue has a limit for asynchronous requests, with no value of its own. */
+/* The scheduler sets q->elevator. */
 #define FB_COMPAT_INIT_SCHED(fn)						\
 	static int fn##_compat(struct request_queue *q, struct elevator_queue *eq)	\
 	{									\
-		fb_compat_set_async_depth(q);					\
-		return fn(q, eq);						\
+		int ret = fn(q, eq);						\
+										\
+		if (!ret) {							\
+			fb_compat_set_async_depth(q);				\
+			q->elevator = eq;					\
+		}								\
+		return ret;							\
 	}
 #else
 /* The scheduler allocates its own elevator_queue and sets q->elevator. */
@@ -66,6 +72,7 @@
 #define FB_COMPAT_ASSIGN_STR(dst, src)	__assign_str(dst, src)
 #endif
 
+/* from 7.0 on a queue has a limit for asynchronous requests, which its scheduler sets */
 static inline void fb_compat_set_async_depth(struct request_queue *q)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
