@@ -18,6 +18,8 @@ help:
 	@echo 'make check         all tests; the last line says how many passed'
 	@echo '                   ONLY=regex runs the tests whose name matches'
 	@echo 'make draws         how much a lab script'"'"'s figures vary: TEST=t-mechdisk N=10'
+	@echo 'make kernels       what must hold on every kernel, on 6.1, 6.12 and 7.x: a table,'
+	@echo '                   build/kernels/summary.json; ONLY=scan runs one test on each'
 	@echo 'make modules       freeblock.ko for the installed 6.1 headers (KDIR= for others)'
 	@echo 'make modules-debug the same for the lab'"'"'s debug kernel (built once, some ten minutes)'
 	@echo 'make install       freeblock.ko into /lib/modules of the running kernel (as root)'
@@ -54,7 +56,8 @@ setup:
 
 .PHONY: modules modules-debug
 ifdef KDIR
-modules: setup
+modules:
+	@tools/setup --modules
 	@KDIR='$(KDIR)' tools/build-modules other '$(BUILD)'
 else
 modules: setup
@@ -64,12 +67,20 @@ endif
 modules-debug: setup
 	@tools/build-modules debug '$(BUILD)'
 
+# Two series more, of Debian's archive: those that are not to be had are skipped
+.PHONY: modules-others
+modules-others: setup
+	@for kernel in 6.12 7.x; do \
+		status=0; tools/build-modules $$kernel '$(BUILD)' || status=$$?; \
+		case $$status in 0) ;; 3) echo "no $$kernel kernel, skipped" ;; *) exit 1 ;; esac; \
+	done
+
 .PHONY: demo
 demo: modules
 	@$(PYTHON) tools/demo --build '$(BUILD)' $(demo_settings)
 
 .PHONY: check
-check: modules modules-debug
+check: modules modules-debug modules-others
 	@status=0; $(PYTHON) tests/check --build '$(BUILD)' $(if $(ONLY),--only '$(ONLY)') || \
 		status=$$?; \
 	$(PYTHON) tools/examples/summarise --build '$(BUILD)' >&2; exit $$status
@@ -78,6 +89,14 @@ check: modules modules-debug
 .PHONY: draws
 draws: setup
 	@tests/lab/draws --build '$(BUILD)' $(if $(N),-n '$(N)') '$(or $(TEST),t-mechdisk)'
+
+# What must hold on every kernel, on one of each series
+KERNEL_TESTS := smoke|scan|verify|medium|life|user
+kernels = $(PYTHON) tests/check --build '$(BUILD)' --kernels '6.1 6.12 7.x' \
+	--only '^lab t-($(if $(ONLY),$(ONLY),$(KERNEL_TESTS))) '
+.PHONY: kernels
+kernels: modules modules-others
+	@$(kernels)
 
 .PHONY: style
 style: setup
@@ -102,9 +121,10 @@ bench: $(if $(FIGURE),$(if $(filter files,$(FIGURE)),modules,setup),modules)
 	$(PYTHON) tools/examples/summarise --build '$(BUILD)' || status=$$?;) exit $$status
 
 # Lab scripts too: tests/lab/s-*.sh. The fuzzer has ten minutes for each target, in all runs
-soak: modules modules-debug
+soak: modules modules-debug modules-others
 	@status=0; $(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 's-*.sh' --only '^lab' || \
 		status=$$?; \
+	$(kernels) || status=$$?; \
 	tests/fuzz/run --build '$(BUILD)' --out '$(BUILD)/soak/fuzz' --seconds 600 || status=$$?; \
 	exit $$status
 

@@ -123,7 +123,7 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 	trace_block_rq_insert(rq);
 	if (!fq)
 		fs->fd->stats.untracked++;
-	if (!background && (fq || rq->rq_flags & RQF_ELVPRIV))
+	if (!background && (fq || rq->rq_flags & FB_COMPAT_PREPARED))
 		fb_iosched_note_arrival(fs);
 	if (!fq || at_head) {
 		list_add(&rq->queuelist, &fs->bypass);
@@ -394,7 +394,7 @@ static void fb_iosched_send_untracked(struct fb_sched *fs, struct request *rq)
 {
 	if (op_is_write(req_op(rq)))
 		fb_free_read_overlap(fs->fd, blk_rq_pos(rq), blk_rq_sectors(rq));
-	if (rq->rq_flags & RQF_ELVPRIV && !rq->elv.priv[1]) {
+	if (rq->rq_flags & FB_COMPAT_PREPARED && !rq->elv.priv[1]) {
 		rq->elv.priv[1] = fs;
 		fs->nr_untracked++;
 	}
@@ -673,6 +673,10 @@ static void fb_iosched_finish_request(struct request *rq)
 		fb_iosched_finish_untracked(fs, rq);
 		return;
 	}
+	if (fq->state == FB_SCHED_SENT && fb_compat_is_unaccounted(rq)) {
+		fb_iosched_completed_request(rq, ktime_get_ns());
+		fb_compat_account_read(rq, ktime_get_ns());
+	}
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	WARN_ON_ONCE(fq->state == FB_SCHED_POOLED);
 	/* no completed_request(), or a requeue that bypassed the scheduler before it completed */
@@ -739,8 +743,7 @@ static void fb_iosched_init(struct fb_sched *fs, struct request_queue *q)
 	fb_choice_init(fs);
 	fs->pool.policy = FB_POLICY_AUTO;
 	fs->pool.sw_percent = fb_iosched_sw_percent;
-	hrtimer_init(&fs->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	fs->timer.function = fb_iosched_timer;
+	fb_compat_timer_setup(&fs->timer, fb_iosched_timer, HRTIMER_MODE_ABS);
 	fs->depth = FB_SCHED_DEPTH;
 	fs->auto_depth = true;
 	fs->hold = true;
@@ -783,6 +786,8 @@ out:
 }
 
 FB_COMPAT_INIT_SCHED(fb_iosched_init_sched)
+FB_COMPAT_INSERT_REQUESTS(fb_iosched_insert_requests)
+FB_COMPAT_DEPTH_UPDATED(fb_background_depth_updated)
 
 static void fb_iosched_exit_sched(struct elevator_queue *eq)
 {
@@ -801,7 +806,7 @@ static struct elevator_type fb_iosched_type = {
 		.init_sched		= fb_iosched_init_sched_compat,
 		.exit_sched		= fb_iosched_exit_sched,
 		.init_hctx		= fb_background_init_hctx,
-		.depth_updated		= fb_background_depth_updated,
+		.depth_updated		= fb_background_depth_updated_compat,
 		.allow_merge		= fb_background_allow_merge,
 		.bio_merge		= fb_pool_bio_merge,
 		.request_merge		= fb_pool_request_merge,
@@ -812,7 +817,7 @@ static struct elevator_type fb_iosched_type = {
 		.limit_depth		= fb_background_limit_depth,
 		.prepare_request	= fb_iosched_prepare_request,
 		.finish_request		= fb_iosched_finish_request,
-		.insert_requests	= fb_iosched_insert_requests,
+		.insert_requests	= fb_iosched_insert_requests_compat,
 		.dispatch_request	= fb_iosched_dispatch_request,
 		.has_work		= fb_iosched_has_work,
 		.completed_request	= fb_iosched_completed_request,

@@ -13,6 +13,7 @@
 
 #include "disk/disk.h"
 #include "disk/upload.h"
+#include "include/compat/fb_compat.h"
 #include "snapshot.h"
 #include "sysfs.h"
 #include "tasks/job.h"
@@ -25,13 +26,13 @@ static struct fb_disk *fb_sysfs_disk(struct kobject *kobj)
 	return container_of(kobj, struct fb_disk, kobj);
 }
 
-static ssize_t model_write(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
+static ssize_t model_write(struct file *file, struct kobject *kobj, FB_COMPAT_BIN_ATTR *attr,
 			   char *buf, loff_t off, size_t count)
 {
 	return fb_upload_write(fb_sysfs_disk(kobj), file, buf, off, count);
 }
 
-static ssize_t model_read(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
+static ssize_t model_read(struct file *file, struct kobject *kobj, FB_COMPAT_BIN_ATTR *attr,
 			  char *buf, loff_t off, size_t count)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
@@ -123,7 +124,7 @@ static struct kobj_attribute scan_attr = __ATTR(scan, 0644, fb_sysfs_job_show, f
 static struct kobj_attribute scrub_attr = __ATTR(scrub, 0644, fb_sysfs_job_show,
 						 fb_sysfs_job_store);
 
-static ssize_t coverage_read(struct file *file, struct kobject *kobj, struct bin_attribute *attr,
+static ssize_t coverage_read(struct file *file, struct kobject *kobj, FB_COMPAT_BIN_ATTR *attr,
 			     char *buf, loff_t off, size_t count)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
@@ -132,7 +133,7 @@ static ssize_t coverage_read(struct file *file, struct kobject *kobj, struct bin
 }
 
 static ssize_t coverage_write(struct file *file, struct kobject *kobj,
-			      struct bin_attribute *attr, char *buf, loff_t off, size_t count)
+			      FB_COMPAT_BIN_ATTR *attr, char *buf, loff_t off, size_t count)
 {
 	struct fb_disk *fd = fb_sysfs_disk(kobj);
 	struct gendisk *disk = fb_disk_gendisk(fd);
@@ -267,7 +268,7 @@ static struct attribute *fb_sysfs_disk_attrs[] = {
 	NULL
 };
 
-static struct bin_attribute *fb_sysfs_disk_bin_attrs[] = {
+static FB_COMPAT_BIN_ATTR *fb_sysfs_disk_bin_attrs[] = {
 	&bin_attr_model,
 	&bin_attr_coverage,
 	NULL

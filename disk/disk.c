@@ -121,7 +121,7 @@ static const char *fb_disk_unfit(struct request_queue *q)
 
 	if (!disk)
 		return "no disk";
-	if (blk_queue_nonrot(q))
+	if (fb_compat_is_flash(q))
 		return "solid state";
 	if (blk_queue_is_zoned(q))
 		return "zoned";

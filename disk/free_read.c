@@ -11,6 +11,7 @@
 #include <trace/events/block.h>
 
 #include "disk/disk.h"
+#include "include/compat/fb_compat.h"
 
 /* Separate reads are never retried: a retry would take the drive from the foreground. */
 #define FB_FREE_READ_OPF (REQ_OP_READ | REQ_NOWAIT | REQ_NOMERGE | REQ_FAILFAST_MASK)
@@ -466,6 +467,7 @@ bool fb_free_read_prepend(struct fb_disk *fd, struct request *rq, u64 lbn, u32 n
 	rq->bio = &buf->bio;
 	rq->cmd_flags |= failfast;
 	rq->rq_flags |= RQF_MIXED_MERGE;
+	fb_compat_note_segment(rq);
 	fd->stats.prepends++;
 	return true;
 }
@@ -570,7 +572,7 @@ void fb_free_read_enter(struct fb_disk *fd, const struct fb_plan_piece *aim)
 	spin_unlock_irq(&fd->lock);
 
 	fb_free_read_setup(fd->reads.bufs, buf, bdev, FB_FREE_READ_OPF, lbn, nsect);
-	bio_set_prio(&buf->bio, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
+	buf->bio.bi_ioprio = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0);
 	fb_free_read_submit(fd, buf);
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/policy.h"
 #include "disk/disk.h"
+#include "include/compat/fb_compat.h"
 
 TRACE_EVENT(freeblock_choice,
 	TP_PROTO(const struct fb_disk *fd, const struct fb_policy_pool *pool, const struct fb_policy_choice *c),
@@ -26,7 +27,7 @@ TRACE_EVENT(freeblock_choice,
 		__field(u64, pos_ns)
 	),
 	TP_fast_assign(
-		__assign_str(disk, fd->name);
+		FB_COMPAT_ASSIGN_STR(disk, fd->name);
 		__entry->pending = pool->count;
 		__entry->policy = pool->policy;
 		__entry->lbn = c->req->lbn;
@@ -52,7 +53,7 @@ TRACE_EVENT(freeblock_gap,
 		__field(bool, write)
 	),
 	TP_fast_assign(
-		__assign_str(disk, fd->name);
+		FB_COMPAT_ASSIGN_STR(disk, fd->name);
 		__entry->gen = fd->mail.gen;
 		__entry->src_cyl = gap->src.cyl;
 		__entry->src_head = gap->src.head;
@@ -79,7 +80,7 @@ TRACE_EVENT(freeblock_plan,
 		__field(u64, slack_ns)
 	),
 	TP_fast_assign(
-		__assign_str(disk, fd->name);
+		FB_COMPAT_ASSIGN_STR(disk, fd->name);
 		__entry->gen = fd->mail.plan_gen;
 		__entry->kind = plan->kind;
 		__entry->lbn = plan->piece[0].lbn;
@@ -107,7 +108,7 @@ TRACE_EVENT(freeblock_complete,
 		__field(s64, residual_ns)
 	),
 	TP_fast_assign(
-		__assign_str(disk, fd->name);
+		FB_COMPAT_ASSIGN_STR(disk, fd->name);
 		__entry->lbn = lbn;
 		__entry->nsect = nsect;
 		__entry->cause = cause;
@@ -131,7 +132,7 @@ TRACE_EVENT(freeblock_miss,
 		__field(s32, turns)
 	),
 	TP_fast_assign(
-		__assign_str(disk, fd->name);
+		FB_COMPAT_ASSIGN_STR(disk, fd->name);
 		__entry->lbn = lbn;
 		__entry->cause = cause;
 		__entry->turns = turns;
@@ -150,7 +151,7 @@ TRACE_EVENT(freeblock_bad,
 		__field(u64, took_ns)
 	),
 	TP_fast_assign(
-		__assign_str(disk, fd->name);
+		FB_COMPAT_ASSIGN_STR(disk, fd->name);
 		__entry->lbn = lbn;
 		__entry->nsect = nsect;
 		__entry->took_ns = took_ns;

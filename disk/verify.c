@@ -10,7 +10,6 @@
 #include <scsi/scsi_cmnd.h>
 #include <scsi/scsi_eh.h>
 #include <scsi/scsi_proto.h>
-#include <asm/unaligned.h>
 
 #include "disk/disk.h"
 #include "include/compat/fb_compat.h"
@@ -202,7 +201,8 @@ void fb_verify_apply(const struct fb_free_read *buf, struct request *rq)
  * It was accounted as a read when it started, and the end of a passthrough command is not
  * accounted (blk_do_io_stat()).
  *
- * Context: the elevator's completed_request, which is called just before the accounting.
+ * Context: the elevator's completed_request, which is called just before the accounting; on
+ * kernels that leave both out for such a command, its finish_request.
  */
 void fb_verify_restore(struct request *rq)
 {

@@ -308,7 +308,7 @@ void fb_background_note_sent(struct fb_sched *fs, struct fb_sched_rq *fq, u64 no
 /* without a head to move away all reads are sent at once, without waiting */
 static bool fb_background_is_flash(const struct fb_sched *fs)
 {
-	return blk_queue_nonrot(fs->q);
+	return fb_compat_is_flash(fs->q);
 }
 
 /**

@@ -180,7 +180,7 @@ static inline bool fb_sched_is_hands_off(const struct fb_sched *fs)
 /* NULL if @rq bypasses schedulers, or if memory was short */
 static inline struct fb_sched_rq *fb_sched_rq(const struct request *rq)
 {
-	return rq->rq_flags & RQF_ELVPRIV ? rq->elv.priv[0] : NULL;
+	return rq->rq_flags & FB_COMPAT_PREPARED ? rq->elv.priv[0] : NULL;
 }
 
 /* of a command at the drive: neither a free read, nor a background read not yet expired */

@@ -6,10 +6,12 @@ Each case is something that went wrong in a test run, and must come out as at
 least one failure; the good cases must come out as none.
 """
 
+import argparse
 import contextlib
 import importlib.machinery
 import importlib.util
 import io
+import json
 import os
 import signal
 import subprocess
@@ -288,6 +290,38 @@ def test_ways():
                 report("refused: " + text.strip(), True)
 
 
+def test_kernels():
+    with tempfile.TemporaryDirectory() as folder:
+        script = os.path.join(folder, "t-x.sh")
+        with open(script, "w") as file:
+            file.write("# lab: kernel=debug smp=4\n# lab: kernel=stock clock=icount\n")
+        report("the way for the stock kernel is that for others",
+               check.ways_on(script, ["6.1", "7.x"]) ==
+               [{"kernel": "6.1", "clock": "icount"}, {"kernel": "7.x", "clock": "icount"}])
+        args = argparse.Namespace(build=folder, out=folder, scale=1, kernels=["6.1", "6.12", "7.x"])
+        tests = [check.LabTest(script, way, args) for way in check.ways_on(script, args.kernels)]
+        none = tests[1].count("lab: no 6.12 kernel\n", check.NO_KERNEL)
+        report("a kernel that is not to be had is a skip",
+               (none.passed, none.failed, none.skipped) == (0, [], 1))
+        report("and a run without a result is not",
+               tests[1].count("", 1).failed and not tests[1].count("", 1).skipped)
+        os.makedirs(tests[0].folder)
+        with open(os.path.join(tests[0].folder, "result.json"), "w") as file:
+            json.dump({"release": "6.1.0-99-amd64"}, file)
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            check.compare_kernels({tests[0]: check.Count(7), tests[1]: none,
+                                   tests[2]: check.Count(5, ["one"])}, args)
+        rows = [" ".join(line.split()) for line in said.getvalue().splitlines()]
+        report("the table names what was skipped and what failed",
+               rows == ["kernel t-x", "6.1.0-99-amd64 7 ok", "6.12 skipped", "7.x 1 FAILED"], rows)
+        with open(os.path.join(folder, "summary.json")) as file:
+            summary = json.load(file)
+        report("the summary has what was run, and nothing else", summary ==
+               [{"kernel": "6.1.0-99-amd64", "test": "t-x", "passed": 7, "failed": 0},
+                {"kernel": "7.x", "test": "t-x", "passed": 5, "failed": 1}], summary)
+
+
 test_cmocka()
 test_tap()
 test_commands()
@@ -297,5 +331,6 @@ test_work()
 test_forecast()
 test_lines()
 test_ways()
+test_kernels()
 print("1..%d" % count)
 sys.exit(1 if failed else 0)

@@ -8,12 +8,39 @@
 
 #include <linux/debugfs.h>
 #include <linux/device.h>
+#include <linux/hrtimer.h>
 #include <linux/module.h>
+#include <linux/part_stat.h>
+#include <linux/version.h>
 #include <scsi/scsi_device.h>
+
+/* parts of blkdev.h and asm/unaligned.h that got headers of their own */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#include <linux/bio-integrity.h>
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
 
 #include "fb_elevator.h"
 
-/* Linux 6.1: the scheduler allocates its own elevator_queue and sets q->elevator. */
+#ifdef FB_ELV_QUEUE_GIVEN
+/* The scheduler sets q->elevator. */
+#define FB_COMPAT_INIT_SCHED(fn)						\
+	static int fn##_compat(struct request_queue *q, struct elevator_queue *eq)	\
+	{									\
+		int ret = fn(q, eq);						\
+										\
+		if (!ret) {							\
+			fb_compat_set_async_depth(q);				\
+			q->elevator = eq;					\
+		}								\
+		return ret;							\
+	}
+#else
+/* The scheduler allocates its own elevator_queue and sets q->elevator. */
 #define FB_COMPAT_INIT_SCHED(fn)						\
 	static int fn##_compat(struct request_queue *q, struct elevator_type *e)	\
 	{									\
@@ -29,9 +56,71 @@
 			q->elevator = eq;					\
 		return ret;							\
 	}
+#endif
 
-/* Linux 6.1: the end_io function of a request takes two arguments. */
+/* what callbacks of binary files are given */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#define FB_COMPAT_BIN_ATTR	const struct bin_attribute
+#else
+#define FB_COMPAT_BIN_ATTR	struct bin_attribute
+#endif
+
+/* in the definition of a trace event */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define FB_COMPAT_ASSIGN_STR(dst, src)	__assign_str(dst)
+#else
+#define FB_COMPAT_ASSIGN_STR(dst, src)	__assign_str(dst, src)
+#endif
+
+/* from 7.0 on a queue has a limit for asynchronous requests, which its scheduler sets */
+static inline void fb_compat_set_async_depth(struct request_queue *q)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+	q->async_depth = q->nr_requests;
+#endif
+}
+
+/* insert_requests() with a bool as its last argument */
+#define FB_COMPAT_INSERT_REQUESTS(fn)						\
+	static void fn##_compat(struct blk_mq_hw_ctx *hctx, struct list_head *list,	\
+				FB_ELV_INSERT_T flags)				\
+	{									\
+		fn(hctx, list, flags & FB_ELV_INSERT_AT_HEAD);			\
+	}
+
+/* depth_updated() for each hardware queue */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define FB_COMPAT_DEPTH_UPDATED(fn)						\
+	static void fn##_compat(struct request_queue *q)			\
+	{									\
+		struct blk_mq_hw_ctx *hctx;					\
+		unsigned long i;						\
+										\
+		queue_for_each_hw_ctx(q, hctx, i)				\
+			fn(hctx);						\
+	}
+#else
+#define FB_COMPAT_DEPTH_UPDATED(fn)						\
+	static void fn##_compat(struct blk_mq_hw_ctx *hctx)			\
+	{									\
+		fn(hctx);							\
+	}
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+#define FB_COMPAT_END_IO(fn)							\
+	enum rq_end_io_ret fn(struct request *rq, blk_status_t status,		\
+			      const struct io_comp_batch *iob)
+#else
 #define FB_COMPAT_END_IO(fn)	enum rq_end_io_ret fn(struct request *rq, blk_status_t status)
+#endif
+
+/* has the elevator's prepare_request() seen it? */
+#ifdef RQF_ELVPRIV
+#define FB_COMPAT_PREPARED	RQF_ELVPRIV
+#else
+#define FB_COMPAT_PREPARED	RQF_USE_SCHED
+#endif
 
 /* copy of rq_mergeable() of block/blk.h, which modules cannot include */
 static inline bool fb_compat_rq_mergeable(const struct request *rq)
@@ -51,13 +140,39 @@ static inline bool fb_compat_discard_mergable(const struct request *rq)
 }
 
 /*
- * The shallow depth that limits an allocation to half of a queue's requests. Linux 6.1 counts
- * it per word of the bitmap, and must be told the smallest depth that will be used.
+ * Is a shallow depth that of the whole bitmap, or of each word? It became the former in 6.18,
+ * and in some release of the 6.12 series; the headers do not tell.
+ */
+static inline bool fb_compat_depth_is_total(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+	return true;
+#else
+	struct sbitmap map;
+	int second;
+
+	/* two words of 4 bits; one bit of each, or one of all? */
+	if (sbitmap_init_node(&map, 8, 2, GFP_NOIO, NUMA_NO_NODE, true, true))
+		return true;
+	sbitmap_get_shallow(&map, 4);
+	sbitmap_get_shallow(&map, 4);
+	sbitmap_get_shallow(&map, 4);
+	sbitmap_get_shallow(&map, 4);
+	second = sbitmap_get_shallow(&map, 4);
+	sbitmap_free(&map);
+	return second < 0;
+#endif
+}
+
+/*
+ * The shallow depth that limits an allocation to half of a queue's requests. The bitmap must be
+ * told the smallest depth that will be used.
  */
 static inline unsigned int fb_compat_half_depth(struct blk_mq_hw_ctx *hctx)
 {
 	struct sbitmap_queue *tags = &hctx->sched_tags->bitmap_tags;
-	unsigned int half = max(1U, (1U << tags->sb.shift) / 2);
+	unsigned int all = fb_compat_depth_is_total() ? tags->sb.depth : 1U << tags->sb.shift;
+	unsigned int half = max(1U, all / 2);
 
 	sbitmap_queue_min_shallow_depth(tags, half);
 	return half;
@@ -68,26 +183,94 @@ static inline void fb_compat_set_depth(struct blk_mq_alloc_data *data, unsigned 
 	data->shallow_depth = depth;
 }
 
-/* later kernels keep the I/O priority in the bio only */
+/*
+ * Some kernels, 6.12 among them, do not call completed_request() for a passthrough command, nor
+ * account for its end, although it passed the scheduler and its start was accounted for.
+ */
+static inline bool fb_compat_is_unaccounted(struct request *rq)
+{
+	return !blk_mq_need_time_stamp(rq);
+}
+
+/* do what blk_account_io_done() would have done for a read of a whole disk */
+static inline void fb_compat_account_read(struct request *rq, u64 now)
+{
+	struct block_device *part = rq->part;
+	unsigned long stamp;
+
+	if (!(rq->rq_flags & RQF_IO_STAT) || !part)
+		return;
+	part_stat_lock();
+	stamp = READ_ONCE(part->bd_stamp);
+	if (time_after(jiffies, stamp) && try_cmpxchg(&part->bd_stamp, &stamp, jiffies))
+		__part_stat_add(part, io_ticks, jiffies - stamp);
+	part_stat_inc(part, ios[STAT_READ]);
+	part_stat_add(part, nsecs[STAT_READ], now - rq->start_time_ns);
+	part_stat_local_dec(part, in_flight[READ]);
+	part_stat_unlock();
+}
+
+/* requests had an I/O priority of their own while lists of requests were plain pointers */
 static inline void fb_compat_set_ioprio(struct request *rq, unsigned short prio)
 {
+#ifdef rq_list_peek
 	rq->ioprio = prio;
+#else
+	rq->bio->bi_ioprio = prio;
+#endif
+}
+
+/* @rq got a segment more at its front: say that there may be gaps between its segments */
+static inline void fb_compat_note_segment(struct request *rq)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+	rq->phys_gap_bit = 1;
+#endif
+}
+
+static inline void fb_compat_timer_setup(struct hrtimer *timer,
+					 enum hrtimer_restart (*fn)(struct hrtimer *),
+					 enum hrtimer_mode mode)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(timer, fn, CLOCK_MONOTONIC, mode);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, mode);
+	timer->function = fn;
+#endif
 }
 
 /* it does not wait for readers, so a queue may be frozen */
 static inline void fb_compat_debugfs_rename(struct dentry *parent, struct dentry *dir,
 					    const char *name)
 {
-	if (!IS_ERR_OR_NULL(dir))
-		debugfs_rename(parent, dir, parent, name);
+	if (IS_ERR_OR_NULL(dir))
+		return;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+	debugfs_change_name(dir, "%s", name);
+#else
+	debugfs_rename(parent, dir, parent, name);
+#endif
 }
 
-/* later kernels take a subpage, too */
 static inline int fb_compat_mode_sense(struct scsi_device *sdev, int page, u8 *buf, int len,
 				       int timeout, struct scsi_mode_data *data,
 				       struct scsi_sense_hdr *sense)
 {
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+	return scsi_mode_sense(sdev, 0, page, 0, buf, len, timeout, 1, data, sense);
+#else
 	return scsi_mode_sense(sdev, 0, page, buf, len, timeout, 1, data, sense);
+#endif
+}
+
+static inline bool fb_compat_is_flash(struct request_queue *q)
+{
+#ifdef blk_queue_nonrot
+	return blk_queue_nonrot(q);
+#else
+	return !blk_queue_rot(q);
+#endif
 }
 
 /* is the device suspended or about to be? Without CONFIG_PM there is no such state */
@@ -100,18 +283,30 @@ static inline bool fb_compat_queue_sleeps(const struct request_queue *q)
 #endif
 }
 
-/* scsi_execute_cmd() from 6.3 on */
 static inline int fb_compat_scsi_read(struct scsi_device *sdev, const u8 *cmd, u8 *buf, int len,
 				      int timeout)
 {
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	return scsi_execute_cmd(sdev, cmd, REQ_OP_DRV_IN, buf, len, timeout, 1, NULL);
+#else
 	return scsi_execute_req(sdev, cmd, DMA_FROM_DEVICE, buf, len, NULL, timeout, 1, NULL);
+#endif
 }
 
 /* send a command without data for its sense data; @sense has SCSI_SENSE_BUFFERSIZE bytes */
 static inline void fb_compat_scsi_ask(struct scsi_device *sdev, const u8 *cmd, u8 *sense,
 				      int timeout)
 {
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	const struct scsi_exec_args args = {
+		.sense = sense,
+		.sense_len = SCSI_SENSE_BUFFERSIZE,
+	};
+
+	scsi_execute_cmd(sdev, cmd, REQ_OP_DRV_IN, NULL, 0, timeout, 1, &args);
+#else
 	__scsi_execute(sdev, cmd, DMA_NONE, NULL, 0, sense, NULL, timeout, 1, 0, 0, NULL);
+#endif
 }
 
 #endif /* FB_COMPAT_H */

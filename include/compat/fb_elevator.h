@@ -4,9 +4,10 @@
  * block/elevator.h and is not part of linux-headers.
  *
  * A wrong layout here crashes the kernel, and module versions do not notice it (their
- * CRCs come from Module.symvers). Kernels not named below are therefore refused, and
- * `make modules` compares these declarations with the target kernel's BTF
- * (tools/check-btf).
+ * CRCs come from Module.symvers). `make modules` therefore compares these declarations with
+ * the target kernel's BTF (tools/check-btf), and refuses a kernel that differs. The numbers
+ * below say in which release of kernel.org a difference appeared; they were tried on 6.1, 6.12
+ * and 7.2. A kernel into which such a change was carried back is refused, too.
  */
 #ifndef FB_COMPAT_ELEVATOR_H
 #define FB_COMPAT_ELEVATOR_H
@@ -17,8 +18,8 @@
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0) || \
-	LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
-#error "freeblock: include/compat covers Linux 6.1 only; add this kernel's elevator declarations"
+	LINUX_VERSION_CODE >= KERNEL_VERSION(8, 0, 0)
+#error "freeblock: include/compat covers Linux 6.1 to 7.x; add this kernel's elevator declarations"
 #endif
 
 struct blk_mq_debugfs_attr;
@@ -26,6 +27,22 @@ struct blk_mq_ctx;
 struct elevator_queue;
 struct elevator_type;
 struct io_cq;
+
+/* how insert_requests() is told to put requests first */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+typedef unsigned int __bitwise blk_insert_t;
+#define FB_ELV_INSERT_T		blk_insert_t
+#define FB_ELV_INSERT_AT_HEAD	((__force blk_insert_t)0x01)
+#else
+#define FB_ELV_INSERT_T		bool
+#define FB_ELV_INSERT_AT_HEAD	true
+#endif
+
+/* who allocates the elevator_queue: the scheduler, or, with the requests, the block layer */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define FB_ELV_QUEUE_GIVEN
+struct elevator_tags;
+#endif
 
 /* block/blk-mq.h: describes a request about to be allocated */
 struct blk_mq_alloc_data {
@@ -35,7 +52,11 @@ struct blk_mq_alloc_data {
 	blk_opf_t cmd_flags;
 	req_flags_t rq_flags;
 	unsigned int nr_tags;
+#ifdef rq_list_peek		/* a list was a pointer to its first request, and this a macro */
 	struct request **cached_rq;
+#else
+	struct rq_list *cached_rqs;
+#endif
 	struct blk_mq_ctx *ctx;
 	struct blk_mq_hw_ctx *hctx;
 };
@@ -48,11 +69,23 @@ enum elv_merge {
 };
 
 struct elevator_mq_ops {
+#ifdef FB_ELV_QUEUE_GIVEN
+	int (*init_sched)(struct request_queue *q, struct elevator_queue *eq);
+#else
 	int (*init_sched)(struct request_queue *q, struct elevator_type *e);
+#endif
 	void (*exit_sched)(struct elevator_queue *eq);
 	int (*init_hctx)(struct blk_mq_hw_ctx *hctx, unsigned int idx);
 	void (*exit_hctx)(struct blk_mq_hw_ctx *hctx, unsigned int idx);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+	void (*depth_updated)(struct request_queue *q);
+#else
 	void (*depth_updated)(struct blk_mq_hw_ctx *hctx);
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+	void *(*alloc_sched_data)(struct request_queue *q);
+	void (*free_sched_data)(void *data);
+#endif
 
 	bool (*allow_merge)(struct request_queue *q, struct request *rq, struct bio *bio);
 	bool (*bio_merge)(struct request_queue *q, struct bio *bio, unsigned int nr_segs);
@@ -62,7 +95,8 @@ struct elevator_mq_ops {
 	void (*limit_depth)(blk_opf_t opf, struct blk_mq_alloc_data *data);
 	void (*prepare_request)(struct request *rq);
 	void (*finish_request)(struct request *rq);
-	void (*insert_requests)(struct blk_mq_hw_ctx *hctx, struct list_head *list, bool at_head);
+	void (*insert_requests)(struct blk_mq_hw_ctx *hctx, struct list_head *list,
+				FB_ELV_INSERT_T flags);
 	struct request *(*dispatch_request)(struct blk_mq_hw_ctx *hctx);
 	bool (*has_work)(struct blk_mq_hw_ctx *hctx);
 	void (*completed_request)(struct request *rq, u64 now);
@@ -87,10 +121,16 @@ struct elevator_type {
 	struct elevator_mq_ops ops;
 	size_t icq_size;
 	size_t icq_align;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+	const struct elv_fs_entry *elevator_attrs;
+#else
 	struct elv_fs_entry *elevator_attrs;
+#endif
 	const char *elevator_name;
 	const char *elevator_alias;
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
 	const unsigned int elevator_features;
+#endif
 	struct module *elevator_owner;
 #ifdef CONFIG_BLK_DEBUG_FS
 	const struct blk_mq_debugfs_attr *queue_debugfs_attrs;
@@ -102,17 +142,26 @@ struct elevator_type {
 
 struct elevator_queue {
 	struct elevator_type *type;
+#ifdef FB_ELV_QUEUE_GIVEN
+	struct elevator_tags *et;
+#endif
 	void *elevator_data;
 	struct kobject kobj;
 	struct mutex sysfs_lock;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	unsigned long flags;
+#else
 	unsigned int registered:1;
+#endif
 	DECLARE_HASHTABLE(hash, ELV_HASH_BITS);
 };
 
 /* exported by the kernel, declared only in its private headers */
 int elv_register(struct elevator_type *e);
 void elv_unregister(struct elevator_type *e);
+#ifndef FB_ELV_QUEUE_GIVEN
 struct elevator_queue *elevator_alloc(struct request_queue *q, struct elevator_type *e);
+#endif
 bool elv_bio_merge_ok(struct request *rq, struct bio *bio);
 void elv_rqhash_add(struct request_queue *q, struct request *rq);
 void elv_rqhash_del(struct request_queue *q, struct request *rq);

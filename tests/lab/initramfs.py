@@ -6,6 +6,7 @@ that never changes (busybox, fio and its libraries, the kernel's own modules)
 is made once per kernel and each run's part is appended to a copy of it.
 """
 
+import lzma
 import os
 import stat
 import subprocess
@@ -115,9 +116,16 @@ def find_modules(tree):
     found = {}
     for folder, _, files in os.walk(tree):
         for name in files:
-            if name.endswith(".ko"):
-                found[name[:-3].replace("-", "_")] = os.path.join(folder, name)
+            for end in (".ko", ".ko.xz"):
+                if name.endswith(end):
+                    found[name[:-len(end)].replace("-", "_")] = os.path.join(folder, name)
     return found
+
+
+def _unpacked(path):
+    """A module's content: busybox unpacks none."""
+    with (lzma.open if path.endswith(".xz") else open)(path, "rb") as file:
+        return file.read()
 
 
 def module_closure(available, names):
@@ -139,7 +147,7 @@ def _add_modules(cpio, release, tree):
     folder = "lib/modules/" + release
     depends, aliases = module_closure(available, KERNEL_MODULES), []
     for name in depends:
-        cpio.file("%s/%s.ko" % (folder, name), available[name], 0o644)
+        cpio.data("%s/%s.ko" % (folder, name), _unpacked(available[name]))
         for alias in _modinfo(available[name], "alias"):
             if alias:
                 aliases.append("alias %s %s\n" % (alias, name))

@@ -250,7 +250,7 @@ echo 10000000 > "$(fb "$disk")/idle_max_us"
 echo start > "$(fb "$disk")/scan" || die "no scan"
 null_blk
 scsi_debug
-expect_ge "the scan went on" "$(kv "$(fb "$disk")/scan" blocks_delivered)" 1
+expect_ge "the scan went on" "$(job "$disk" scan blocks_delivered)" 1
 expect_within "scan stops" 60 scan_stop "$disk"
 expect_within "to none" 60 sched_set "$disk" none
 expect_within "freeblock unloads" 60 unload_module freeblock

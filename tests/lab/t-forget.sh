@@ -71,7 +71,7 @@ before=$(ls /sys/kernel/freeblock | wc -l)
 
 disk=$(drive_new g tiny.fbdrive "vendor ATA") || exit 1
 sched_set "$disk" freeblock
-expect_eq "no id" "$(kv "$(fb "$disk")/status" id)" -
+expect_eq "no id" "$(cat "$(fb "$disk")/id")" -
 drive_off g
 rounds g tiny-ata.fbmodel 1 20
 expect_ok "no id, 20 rounds: no record" records "$before"
