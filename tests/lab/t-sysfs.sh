@@ -10,11 +10,6 @@
 # ten seconds; a new disk's values are the defaults of Documentation/ABI, but for counters that
 # the first reads of a partition table have changed.
 #
-# Seen to fail with: a counter without its line end; period_ps not marked as the scheduler's;
-# counters that begin anew at a switch of scheduler; fb_upload_claim() without its first test,
-# without the ten seconds, and with ten seconds that a later write does not renew; a file in
-# state/ that is not in debugfs.
-#
 # lab-python: freeblock
 # lab: kernel=stock clock=icount smp=1 timeout=300
 
