@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Edges of the core: what is refused, what has no effect, and lists that are full. What each file
+ * does otherwise is tested by the test of its name.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/completion.h"
+#include "core/idle_order.h"
+#include "core/idle_policy.h"
+#include "core/quarantine.h"
+#include "support.h"
+
+#define GRANULE 16U
+#define MS 1000000ULL
+#define SECOND 1000000000ULL
+
+static struct disk_model *dm;
+static struct fb_bitmap bm;
+
+static int setup(void **state)
+{
+	dm = support_model_file("models/toy.fbmodel");
+	return fb_bitmap_init(&bm, fb_granule_first(GRANULE, dm_info(dm)->sectors), dm_tracks(dm));
+}
+
+static int teardown(void **state)
+{
+	fb_bitmap_destroy(&bm);
+	dm_free(dm);
+	return 0;
+}
+
+static void want_run(void *ctx, u64 first, u32 n, u32 group)
+{
+	fb_bitmap_want(&bm, first, n, group);
+}
+
+/* an order that does not exist, and regions or segments that it cannot have */
+static void test_orders_refused(void **state)
+{
+	const struct fb_idle_order_ops *near = fb_idle_order_by_name("near");
+	struct fb_idle_order order, before;
+
+	assert_ptr_equal(near, &fb_idle_order_near);
+	assert_null(fb_idle_order_by_name("fastest"));
+	assert_int_equal(0, fb_idle_order_init(&order, near, dm, GRANULE, 512, GRANULE));
+	before = order;
+	assert_int_equal(-EINVAL, fb_idle_order_init(&order, near, dm, GRANULE, 513, GRANULE));
+	assert_int_equal(-EINVAL, fb_idle_order_init(&order, near, dm, GRANULE, 512, GRANULE + 1));
+	assert_memory_equal(&order, &before, sizeof(order));
+}
+
+/* one block that takes longer than allowed is not read, and not passed over for good */
+static void test_too_long(void **state)
+{
+	static const char *const names[] = { "sequential", "staggered", "near" };
+	struct dm_place head = { 0 };
+	struct fb_idle_order_ask ask = { dm, &bm, &head, false, 128, 100 };
+	struct fb_idle_order order;
+	struct fb_plan_piece p;
+	u32 i, k;
+
+	fb_for_each_run(dm, GRANULE, 500000 / GRANULE * GRANULE, GRANULE, want_run, NULL);
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_int_equal(0, fb_idle_order_init(&order, fb_idle_order_by_name(names[i]), dm,
+						       GRANULE, 0, 0));
+		ask.max_ns = 100;
+		for (k = 0; k < 100; k++)
+			assert_false(fb_idle_order_next(&order, &ask, &p));
+		ask.max_ns = 1000 * MS;
+		/* each call looks into a few regions */
+		for (k = 0; k < 100 && !fb_idle_order_next(&order, &ask, &p); k++)
+			;
+		assert_true(k < 100);
+		assert_int_equal(p.lbn, 500000 / GRANULE * GRANULE);
+	}
+}
+
+/* an order by places goes by numbers while nobody knows where the head is, from any cursor */
+static void test_no_head(void **state)
+{
+	const struct fb_idle_order_ask ask = { dm, &bm, NULL, true, 128, 0 };
+	struct fb_idle_order order;
+	struct fb_plan_piece p;
+
+	assert_int_equal(0, fb_idle_order_init(&order, &fb_idle_order_near, dm, GRANULE, 0, 0));
+	order.cursor = 1000;
+	fb_for_each_run(dm, GRANULE, 999 * GRANULE, GRANULE, want_run, NULL);
+	fb_for_each_run(dm, GRANULE, 5000 * GRANULE, GRANULE, want_run, NULL);
+	assert_true(fb_idle_order_next(&order, &ask, &p));
+	assert_int_equal(p.lbn, 5000 * GRANULE);
+	order.cursor = 5001;
+	assert_true(fb_idle_order_next(&order, &ask, &p));
+	assert_int_equal(p.lbn, 999 * GRANULE);
+}
+
+/* a disk that is idle cannot become so, and a read that was not sent cannot end */
+static void test_events_without_effect(void **state)
+{
+	struct fb_idle_policy w, before;
+
+	fb_idle_policy_init(&w, SECOND);
+	before = w;
+	fb_idle_policy_idle(&w, 2 * SECOND);
+	fb_idle_policy_ended(&w, 3 * SECOND);
+	assert_memory_equal(&w, &before, sizeof(w));
+}
+
+/* first requests behind idle reads that are faster than others are not moved */
+static void test_not_moved(void **state)
+{
+	struct fb_idle_policy_status st;
+	struct fb_idle_policy w;
+
+	fb_idle_policy_init(&w, 0);
+	w.alone[0] = (struct fb_idle_policy_first) { 100, 200000, 100 * 2000ULL * 2000 };
+	w.alone[1] = (struct fb_idle_policy_first) { 100, 100000, 100 * 1000ULL * 1000 };
+	fb_idle_policy_status(&w, 0, &st);
+	assert_int_equal(st.moved_ns, 0);
+	w.alone[1] = (struct fb_idle_policy_first) { 100, 300000, 100 * 3000ULL * 3000 };
+	fb_idle_policy_status(&w, 0, &st);
+	assert_int_equal(st.moved_ns, MS);
+}
+
+/* bad blocks are counted, and reported, when there is no room for them in the list any more */
+static void test_full_list(void **state)
+{
+	struct fb_quarantine_read read = { .nsect = 8, .failed = true, .medium = true };
+	struct fb_quarantine bad = { 0 };
+	u32 i;
+
+	fb_quarantine_init(&bad);
+	fb_quarantine_begin(&bad, 8, 1ULL << 32);
+	for (i = 0; i < FB_QUARANTINE_LISTED + 10; i++) {
+		read.lbn = i * 8;
+		fb_quarantine_ended(&bad, &read, (i + 1) * 100 * SECOND);
+	}
+	assert_int_equal(bad.listed, FB_QUARANTINE_LISTED);
+	assert_int_equal(bad.total, FB_QUARANTINE_LISTED + 10);
+	assert_int_equal(bad.list[FB_QUARANTINE_LISTED - 1].lbn, (FB_QUARANTINE_LISTED - 1) * 8);
+}
+
+/* one block that failed together with the foreground's may not be the one at fault */
+static void test_joined(void **state)
+{
+	struct fb_quarantine_read read = {
+		.lbn = 800, .nsect = 8, .failed = true, .medium = true, .joined = true,
+	};
+	struct fb_quarantine bad = { 0 };
+
+	fb_quarantine_init(&bad);
+	fb_quarantine_begin(&bad, 8, 1ULL << 32);
+	assert_int_equal(fb_quarantine_ended(&bad, &read, SECOND), 0);
+	assert_int_equal(bad.total, 0);
+	assert_true(fb_quarantine_doubts(&bad, 800, 8));
+	read.joined = false;
+	assert_int_equal(fb_quarantine_ended(&bad, &read, 2 * SECOND),
+			 FB_QUARANTINE_KNOWN | FB_QUARANTINE_NEW | FB_QUARANTINE_REPORT);
+}
+
+/* a model is misjudged by nobody: corrections at either bound, but only after 200 trials */
+static void test_misfit(void **state)
+{
+	struct fb_seek_fit c;
+
+	fb_seek_fit_init(&c, dm);
+	c.common.ppm = -FB_SEEK_FIT_MOST_PPM;
+	c.band[3].trials = 199;
+	assert_false(fb_seek_fit_misfit(&c));
+	c.band[3].trials = 200;
+	assert_true(fb_seek_fit_misfit(&c));
+	c.common.ppm = FB_SEEK_FIT_MOST_PPM;
+	assert_true(fb_seek_fit_misfit(&c));
+	c.common.ppm--;
+	assert_false(fb_seek_fit_misfit(&c));
+}
+
+/* a group that does not exist has nothing, and places beyond the disk none of its distances */
+static void test_beyond(void **state)
+{
+	fb_bitmap_want(&bm, bm.granules - 1, 1, bm.groups - 1);
+	assert_int_equal(fb_bitmap_group(&bm, bm.groups - 1), 1);
+	assert_int_equal(fb_bitmap_group(&bm, bm.groups), 0);
+	assert_int_equal(fb_bitmap_group(&bm, U32_MAX), 0);
+	assert_int_equal(dm_seek_floor_ns(dm, dm_info(dm)->cylinders), U64_MAX);
+	assert_true(dm_seek_floor_ns(dm, dm_info(dm)->cylinders - 1) <= 5000000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_orders_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_too_long, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_head, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_events_without_effect, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_moved, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full_list, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_joined, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_misfit, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_beyond, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
