@@ -41,7 +41,7 @@ start_udev()
 keep_scanning()
 {
 	while :; do
-		grep -q '^state running' "$(fb "$disk")/scan" ||
+		grep -qx running "$(fb "$disk")/scan" ||
 			echo start > "$(fb "$disk")/scan"
 		sleep 1
 	done 2>/dev/null
@@ -49,7 +49,7 @@ keep_scanning()
 
 scanned()
 {
-	kv "$(fb "$disk")/scan" blocks_delivered
+	job "$disk" scan blocks_delivered
 }
 
 prepare()
@@ -67,7 +67,7 @@ prepare()
 	[ "$BT_MODE" = with_scan ] || return
 	model_load "$disk" "$BT_DRIVE.fbmodel"
 	keep_scanning &
-	wait_for 60 grep -q '^state running' "$(fb "$disk")/scan" || die "no scan"
+	wait_for 60 grep -qx running "$(fb "$disk")/scan" || die "no scan"
 }
 
 # Sets $device to the disk that stands for $1, made new but for the simulated one

@@ -112,10 +112,10 @@ if [ "$LAB_CLOCK" = real ]; then
 	drive_off toy
 else
 	echo stop > "$(fb "$disk")/scan" 2>/dev/null
-	wait_for 30 sh -c "! grep -Eq '^state (running|stopping)' $(fb "$disk")/scan"
+	wait_for 30 sh -c "! grep -Eqx 'running|stopping' $(fb "$disk")/scan"
 	expect_ok "it starts while the disk has another scheduler" \
 		sh -c "echo start > $(fb "$disk")/scan"
-	expect_eq "and waits" "$(kv "$(fb "$disk")/scan" state)" running
+	expect_eq "and waits" "$(job "$disk" scan)" running
 	drive_off toy
 	for job in scan scrub; do
 		[ $job = scrub ] || scan_stop "$disk"

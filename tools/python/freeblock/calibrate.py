@@ -2,7 +2,7 @@
 """calibrate: a model with what the running scheduler has learnt of its drive.
 
 Period and seek times of the model are replaced by those that the module tracks (debugfs,
-Documentation/ABI/testing/sysfs-block-freeblock); all else stays as it is.
+Documentation/ABI/testing/debugfs-freeblock); all else stays as it is.
 """
 
 import os
