@@ -119,7 +119,8 @@ def test_tap():
           ["b - why"])
     known = tap.parse("ok a\nnot ok promise: b - got '9', not ge 10 # MISSED by a tenth\n1..2\n")
     check("a promise known to be missed is neither passed nor failed",
-          (known.passed, known.failed, len(known.missed), known.errors) == (["a"], [], 1, []), known)
+          (known.passed, known.failed, len(known.missed), known.errors) == (["a"], [], 1, []),
+          known)
     check("one that is not known to be is a failure",
           tap.parse("not ok promise: b - got '9', not ge 10\n1..1\n").failed)
     for name, text in (
