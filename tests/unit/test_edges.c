@@ -191,6 +191,24 @@ static void test_beyond(void **state)
 	assert_true(dm_seek_floor_ns(dm, dm_info(dm)->cylinders - 1) <= 5000000);
 }
 
+/* the copy of a map is like it in all that is counted, by region as well */
+static void test_copy(void **state)
+{
+	struct fb_bitmap copy;
+	u32 i;
+
+	fb_for_each_run(dm, GRANULE, 300000 / GRANULE * GRANULE, 500 * GRANULE, want_run, NULL);
+	assert_int_equal(0, fb_bitmap_init(&copy, bm.granules, bm.groups));
+	fb_bitmap_want(&copy, 0, 3, 0);
+	fb_bitmap_copy(&copy, &bm);
+	assert_int_equal(copy.n_wanted, bm.n_wanted);
+	assert_memory_equal(copy.region, bm.region, sizeof(copy.region));
+	for (i = 0; i < bm.groups; i++)
+		assert_int_equal(fb_bitmap_group(&copy, i), fb_bitmap_group(&bm, i));
+	assert_int_equal(fb_bitmap_next_wanted(&copy, 0, bm.granules), 300000 / GRANULE);
+	fb_bitmap_destroy(&copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +221,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_joined, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_misfit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_beyond, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_copy, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
