@@ -12,6 +12,7 @@
 #include "core/completion.h"
 #include "core/idle_order.h"
 #include "core/idle_policy.h"
+#include "core/policy.h"
 #include "core/quarantine.h"
 #include "support.h"
 
@@ -209,6 +210,48 @@ static void test_copy(void **state)
 	fb_bitmap_destroy(&copy);
 }
 
+/* a model that is judged anew keeps what its seeks were corrected by, and when */
+static void test_forget(void **state)
+{
+	struct fb_seek_fit c;
+
+	fb_seek_fit_init(&c, dm);
+	c.common.ppm = 5000;
+	c.applied[2] = 700;
+	c.applied_ns = SECOND;
+	fb_seek_fit_forget(&c, dm);
+	assert_int_equal(c.common.ppm, 0);
+	assert_int_equal(c.applied[2], 700);
+	assert_int_equal(c.applied_ns, SECOND);
+	/* so that the next correction is not made before its time */
+	c.common = (struct fb_seek_fit_part) { .ppm = 5000, .var = 1 };
+	assert_false(fb_seek_fit_due(&c, 4 * SECOND));
+	assert_true(fb_seek_fit_due(&c, 5 * SECOND));
+}
+
+/* of requests with the same deadline the one that came first goes first */
+static void test_same_deadline(void **state)
+{
+	struct fb_policy_req req[3] = {};
+	struct fb_policy_pool pool;
+	struct fb_policy_choice c;
+	u32 i;
+
+	fb_policy_pool_init(&pool);
+	for (i = 0; i < 3; i++) {
+		req[i].lbn = 300 - 100 * i;
+		req[i].class = FB_POLICY_BE;
+		req[i].deadline_ns = SECOND;
+		fb_policy_pool_add(&pool, &req[i]);
+	}
+	for (i = 0; i < 3; i++) {
+		fb_policy_choose(&pool, NULL, NULL, 2 * SECOND, &c);
+		assert_true(c.expired);
+		assert_ptr_equal(c.req, &req[i]);
+		fb_policy_pool_del(&pool, &req[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +265,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_misfit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_beyond, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_copy, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_same_deadline, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
