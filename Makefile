@@ -26,7 +26,7 @@ help:
 	@echo 'make lib           libfreeblock, for programs that want blocks read: build/lib'
 	@echo 'make install-lib   the same installed, with header and manual; DESTDIR= PREFIX= say where'
 	@echo 'make examples      programs on it: build/array_scrub'
-	@echo 'make style         checkpatch, sparse, compiler warnings, kernel-doc, sizes, floors'
+	@echo 'make style         checkpatch, sparse, coccinelle, compiler warnings, kernel-doc, sizes, floors'
 	@echo 'make fidelity      the simulated drive against traces of real ones; DRIVES=folder'
 	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
 	@echo 'make bench-peers   freeblock, bfq, mq-deadline, kyber and none side by side: tables, picture'

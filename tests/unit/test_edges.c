@@ -12,6 +12,7 @@
 #include "core/completion.h"
 #include "core/idle_order.h"
 #include "core/idle_policy.h"
+#include "core/policy.h"
 #include "core/quarantine.h"
 #include "support.h"
 
@@ -191,6 +192,66 @@ static void test_beyond(void **state)
 	assert_true(dm_seek_floor_ns(dm, dm_info(dm)->cylinders - 1) <= 5000000);
 }
 
+/* the copy of a map is like it in all that is counted, by region as well */
+static void test_copy(void **state)
+{
+	struct fb_bitmap copy;
+	u32 i;
+
+	fb_for_each_run(dm, GRANULE, 300000 / GRANULE * GRANULE, 500 * GRANULE, want_run, NULL);
+	assert_int_equal(0, fb_bitmap_init(&copy, bm.granules, bm.groups));
+	fb_bitmap_want(&copy, 0, 3, 0);
+	fb_bitmap_copy(&copy, &bm);
+	assert_int_equal(copy.n_wanted, bm.n_wanted);
+	assert_memory_equal(copy.region, bm.region, sizeof(copy.region));
+	for (i = 0; i < bm.groups; i++)
+		assert_int_equal(fb_bitmap_group(&copy, i), fb_bitmap_group(&bm, i));
+	assert_int_equal(fb_bitmap_next_wanted(&copy, 0, bm.granules), 300000 / GRANULE);
+	fb_bitmap_destroy(&copy);
+}
+
+/* a model that is judged anew keeps what its seeks were corrected by, and when */
+static void test_forget(void **state)
+{
+	struct fb_seek_fit c;
+
+	fb_seek_fit_init(&c, dm);
+	c.common.ppm = 5000;
+	c.applied[2] = 700;
+	c.applied_ns = SECOND;
+	fb_seek_fit_forget(&c, dm);
+	assert_int_equal(c.common.ppm, 0);
+	assert_int_equal(c.applied[2], 700);
+	assert_int_equal(c.applied_ns, SECOND);
+	/* so that the next correction is not made before its time */
+	c.common = (struct fb_seek_fit_part) { .ppm = 5000, .var = 1 };
+	assert_false(fb_seek_fit_due(&c, 4 * SECOND));
+	assert_true(fb_seek_fit_due(&c, 5 * SECOND));
+}
+
+/* of requests with the same deadline the one that came first goes first */
+static void test_same_deadline(void **state)
+{
+	struct fb_policy_req req[3] = {};
+	struct fb_policy_pool pool;
+	struct fb_policy_choice c;
+	u32 i;
+
+	fb_policy_pool_init(&pool);
+	for (i = 0; i < 3; i++) {
+		req[i].lbn = 300 - 100 * i;
+		req[i].class = FB_POLICY_BE;
+		req[i].deadline_ns = SECOND;
+		fb_policy_pool_add(&pool, &req[i]);
+	}
+	for (i = 0; i < 3; i++) {
+		fb_policy_choose(&pool, NULL, NULL, 2 * SECOND, &c);
+		assert_true(c.expired);
+		assert_ptr_equal(c.req, &req[i]);
+		fb_policy_pool_del(&pool, &req[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +264,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_joined, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_misfit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_beyond, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_copy, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_same_deadline, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
