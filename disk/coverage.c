@@ -92,8 +92,7 @@ bool fb_coverage_may_read(struct fb_disk *fd)
 /* Is a read for the task now? Of several tasks, a slow one does not hold up the others. */
 static bool fb_coverage_may_take(const struct fb_coverage *cov, const struct freeblock_task *task)
 {
-	return task && task->active && !task->behind &&
-	       !fb_coverage_is_stalled(task);
+	return task && task->active && !task->behind && !fb_coverage_is_stalled(task);
 }
 
 /* ---- runs of granules that lie on one track ---- */
