@@ -62,7 +62,7 @@ for seed in 1 2 3 4 5; do
 done
 note "$(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
 # shellcheck disable=SC2086
-expect_mean "mean slowdown, us" -500 1000 $slower
+expect_mean "mean slowdown, us" 50 750 $slower
 # shellcheck disable=SC2086
 promise "idle_mean_us 500: mean slowdown, us" "$(mean_of $slower)" le 500
 expect_le "mean slowdown as measured, ns" "$(state "$disk" idle_mean_ns)" 500000
