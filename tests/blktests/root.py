@@ -24,10 +24,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lab"))
 import initramfs  # noqa: E402
 
 SUITE = "bookworm"
-PACKAGES = ("bash", "bc", "blktrace", "bsdextrautils", "bsdutils", "busybox-static", "coreutils", "dash",
-            "debianutils", "diffutils", "dmsetup", "e2fsprogs", "fdisk", "findutils", "fio", "gawk",
-            "grep", "gzip", "hostname", "kmod", "libc-bin", "mdadm", "mount", "ncurses-bin", "parted",
-            "pciutils", "procps", "sed", "sg3-utils", "tar", "udev", "util-linux", "xfsprogs")
+PACKAGES = ("bash", "bc", "blktrace", "bsdextrautils", "bsdutils", "busybox-static", "coreutils",
+            "dash", "debianutils", "diffutils", "dmsetup", "e2fsprogs", "fdisk", "findutils",
+            "fio", "gawk", "grep", "gzip", "hostname", "kmod", "libc-bin", "mdadm", "mount",
+            "ncurses-bin", "parted", "pciutils", "procps", "sed", "sg3-utils", "tar", "udev",
+            "util-linux", "xfsprogs")
 # Nothing of these is run; udev's rules and its data base of hardware only cost time
 LEFT_OUT = re.compile(
     r"usr/share/(doc|man|locale|info|lintian|i18n|perl|bash-completion|zoneinfo)/"
@@ -67,7 +68,8 @@ def _convert(archive, cpio):
         elif member.issym():
             cpio.link(name, member.linkname)
         elif member.isreg() or member.islnk():
-            cpio.data(name, archive.extractfile(member).read(), 0o755 if member.mode & 0o100 else 0o644)
+            cpio.data(name, archive.extractfile(member).read(),
+                      0o755 if member.mode & 0o100 else 0o644)
 
 
 def _finish(cpio):

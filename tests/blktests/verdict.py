@@ -106,9 +106,11 @@ def is_broken(control, ours):
 def _kind_of_failure(said):
     """A name for one that is not freeblock's alone."""
     ours = {said[mode] for mode in MODES[1:]} - {None}
-    if said["control"] == "fail" and ours <= {"fail"}:
+    if said["control"] == "fail" and ours == {"fail"}:
         return "fails under both"
-    return "fails under mq-deadline only" if ours <= {"pass"} else "flaky under both"
+    if ours <= {"pass"}:
+        return "fails under mq-deadline" + (" only" if ours else "")
+    return "flaky under both"
 
 
 def row(ident, device, by_mode):
@@ -132,6 +134,8 @@ def row(ident, device, by_mode):
     if "flaky" in said.values():
         parts.append("passed " + ", ".join("%s %s" % (mode, _count(by_mode[mode]))
                                            for mode in MODES if by_mode[mode]))
+    # of a pass: what guest.sh saw of the scan
+    parts += [a.reason for a in by_mode["with_scan"] if a.status == "pass" and a.reason][:1]
     if missing:
         parts.append("not run yet: " + ", ".join(missing))
     return Row(ident, device, *(said[mode] or "-" for mode in MODES), "; ".join(parts),

@@ -92,7 +92,7 @@ JUDGED = (
      "device null_blk cannot be made"),
 )
 
-P, F, S = "P", "F", "S"
+P, F, S, N = "P", "F", "S", "N"
 # attempts with control, freeblock, with a scan; what the row says; broken; the reason
 VERDICTS = (
     ("passes everywhere", "P", "P", "P", "pass pass pass", False, ""),
@@ -112,13 +112,15 @@ VERDICTS = (
      "fails under mq-deadline only: why F"),
     ("is not run with freeblock", "P", "S", "P", "pass skip pass", True,
      "freeblock: not run: why S"),
+    ("passes beside a scan that stands still", "P", "P", "N", "pass pass pass", False, "no scan"),
     ("was not come to", "P", "P", "", "pass pass -", False, "not run yet: with_scan"),
 )
 
 
 def attempts(letters):
-    kinds = {P: "pass", F: "fail", S: "skip"}
-    return [Attempt(kinds[letter], "" if letter == P else "why " + letter, 1.0)
+    kinds = {P: "pass", F: "fail", S: "skip", N: "pass"}
+    why = {P: "", F: "why F", S: "why S", N: "no scan"}
+    return [Attempt(kinds[letter], why[letter], 1.0)
             for letter in letters]
 
 
