@@ -126,6 +126,13 @@ static void test_not_moved(void **state)
 	w.alone[1] = (struct fb_idle_policy_first) { 100, 300000, 100 * 3000ULL * 3000 };
 	fb_idle_policy_status(&w, 0, &st);
 	assert_int_equal(st.moved_ns, MS);
+	/* eight of them are enough to say so, seven are not */
+	w.alone[1] = (struct fb_idle_policy_first) { 8, 24000, 8 * 3000ULL * 3000 };
+	fb_idle_policy_status(&w, 0, &st);
+	assert_int_equal(st.moved_ns, MS);
+	w.alone[1] = (struct fb_idle_policy_first) { 7, 21000, 7 * 3000ULL * 3000 };
+	fb_idle_policy_status(&w, 0, &st);
+	assert_int_equal(st.moved_ns, 0);
 }
 
 /* bad blocks are counted, and reported, when there is no room for them in the list any more */
