@@ -57,10 +57,10 @@ scanned()
 trust()
 {
 	[ "$BT_MODE" = with_scan ] || return 0
-	[ "$(kv "/sys/block/$disk/queue/iosched/status" scheduling)" = yes ] && return
+	[ "$(state "$disk" scheduling)" = yes ] && return
 	sched_set "$disk" none
 	sched_set "$disk" "$scheduler"
-	wait_for 20 grep -q '^state running' "$(fb "$disk")/scan"
+	wait_for 20 grep -qx running "$(fb "$disk")/scan"
 }
 
 prepare()
