@@ -65,8 +65,10 @@ static inline void fb_resched(void)
 #else /* user space */
 
 #include <ctype.h>
+#include <endian.h>
 #include <errno.h>
 #include <limits.h>
+#include <linux/types.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,6 +83,9 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int32_t s32;
 typedef int64_t s64;
+
+#define le32_to_cpu(x) le32toh(x)
+#define le64_to_cpu(x) le64toh(x)
 
 #define __printf(fmt, args) __attribute__((__format__(__printf__, fmt, args)))
 

@@ -23,6 +23,7 @@
 
 #include "disk/upload.h"
 #include "include/freeblock.h"
+#include "tasks/coverage_file.h"
 #include "tasks/job.h"
 
 #define FB_JOB_BAD 64		/* bad blocks listed at most; all are counted */
@@ -43,7 +44,7 @@ struct fb_job_pass {
 	struct freeblock_coverage *covered;	/* NULL: no pass has begun */
 	u64 began;		/* seconds since 1970; 0: unknown */
 	u32 passes;		/* passes completed before this one */
-	size_t given;		/* bytes of the file that have been written back so far */
+	struct fb_coverage_file file;	/* as it is written back */
 };
 
 /* one run; the callbacks, called one at a time, write end_ns and the fields behind it */
@@ -554,23 +555,11 @@ void fb_job_describe(struct fb_job **slot, struct seq_file *m)
 
 /* ---- the file "coverage" ---- */
 
-/* header of the file "coverage", little-endian; the map follows, a bit per block */
-struct fb_job_header {
-	char magic[8];
-	__le32 version;
-	__le32 granule;		/* sectors per block */
-	__le64 blocks;		/* blocks of the disk */
-	__le64 began;		/* start of this pass, seconds since 1970; 0: unknown */
-	__le32 passes;		/* passes completed before this one */
-	__le32 reserved;
-	char id[88];		/* the disk's id, padded with zeros */
-};
-
 /* the header of the present pass; a disk without @id has its name instead */
-static struct fb_job_header fb_job_header(const struct fb_job *job, const char *id)
+static struct fb_coverage_file_header fb_job_header(const struct fb_job *job, const char *id)
 {
 	const struct fb_job_pass *pass = &job->pass;
-	struct fb_job_header h = {
+	struct fb_coverage_file_header h = {
 		.magic = "fbcover",
 		.version = cpu_to_le32(1),
 		.granule = cpu_to_le32(pass->covered->granule_sectors),
@@ -600,7 +589,7 @@ ssize_t fb_job_read_coverage(struct fb_job **slot, const char *id, char *buf, lo
 {
 	const struct freeblock_coverage *covered;
 	struct fb_job *job = READ_ONCE(*slot);
-	struct fb_job_header h;
+	struct fb_coverage_file_header h;
 	ssize_t ret = -ENODATA;
 
 	if (!job)
@@ -618,35 +607,27 @@ ssize_t fb_job_read_coverage(struct fb_job **slot, const char *id, char *buf, lo
 	return ret;
 }
 
-/* begin an empty pass from a header, which must be this disk's; @more bytes of the map follow */
-static int fb_job_restore(struct fb_job *job, const char *id, const struct fb_job_header *h,
-			  size_t more)
+/* begin an empty pass from the header in the piece at offset 0, which must be this disk's */
+static int fb_job_restore(struct fb_job *job, const char *id, const char *buf, size_t count)
 {
-	struct fb_job_pass before = job->pass;
-	struct fb_job_header own;
-	int ret = fb_job_begin_pass(job, le64_to_cpu(h->began), le32_to_cpu(h->passes));
+	struct fb_job_pass before = job->pass, *pass = &job->pass;
+	struct fb_coverage_file *file = &pass->file;
+	char why[FB_COVERAGE_FILE_WHY];
+	int ret = fb_job_begin_pass(job, 0, 0);
 
 	if (ret)
 		return ret;
-	own = fb_job_header(job, id);
-	if (memcmp(h->magic, own.magic, sizeof(h->magic)) || h->version != own.version)
-		ret = fb_job_refuse(job, -EINVAL,
-				    "coverage: this is not a coverage file, or of another version");
-	else if (strncmp(h->id, own.id, sizeof(h->id)))
-		ret = fb_job_refuse(job, -EINVAL,
-				    "coverage: it belongs to disk '%.*s', this is '%s'",
-				    (int)sizeof(h->id), h->id, own.id);
-	else if (h->granule != own.granule || h->blocks != own.blocks)
-		ret = fb_job_refuse(job, -EINVAL,
-				    "coverage: it has %llu blocks of %u sectors, the disk has %llu of %u",
-				    le64_to_cpu(h->blocks), le32_to_cpu(h->granule),
-				    le64_to_cpu(own.blocks), le32_to_cpu(own.granule));
-	else if (more > job->pass.covered->bytes)
-		ret = fb_job_refuse(job, -EINVAL,
-				    "coverage: %zu bytes follow the header, the map has %zu", more,
-				    job->pass.covered->bytes);
-	if (ret)
+	file->header = fb_job_header(job, id);
+	file->map = pass->covered->map;
+	file->bytes = pass->covered->bytes;
+	ret = fb_coverage_file_begin(file, buf, count, why);
+	if (ret) {
+		fb_job_refuse(job, ret, "coverage: %s", why);
 		swap(job->pass, before);
+	} else {
+		pass->began = le64_to_cpu(file->header.began);
+		pass->passes = le32_to_cpu(file->header.passes);
+	}
 	freeblock_coverage_destroy(before.covered);
 	return ret;
 }
@@ -655,25 +636,21 @@ static int fb_job_restore(struct fb_job *job, const char *id, const struct fb_jo
 static int fb_job_take_piece(struct fb_job *job, const char *id, const char *buf, loff_t off,
 			     size_t count)
 {
-	size_t header = sizeof(struct fb_job_header), n = off ? 0 : header;
-	struct fb_job_pass *pass = &job->pass;
+	struct fb_coverage_file *file = &job->pass.file;
+	char why[FB_COVERAGE_FILE_WHY];
 	int ret;
 
 	if (job->active)
 		return fb_job_refuse(job, -EBUSY, "coverage: it is running: stop it first");
-	if (!off && count >= header) {
-		ret = fb_job_restore(job, id, (const void *)buf, count - header);
+	if (!off) {
+		ret = fb_job_restore(job, id, buf, count);
 		if (ret)
 			return ret;
 	}
-	if (count < n || !pass->covered || off != pass->given ||
-	    count - n > pass->covered->bytes + header - n - off)
-		return fb_job_refuse(job, -EINVAL,
-				     "coverage: %zu bytes at %lld: write it in order, from the start, the header in one piece",
-				     count, off);
-	memcpy((u8 *)pass->covered->map + off + n - header, buf + n, count - n);
-	pass->given = off + count;
-	if (pass->given == header + pass->covered->bytes)
+	ret = fb_coverage_file_take(file, off, buf, count, why);
+	if (ret)
+		return fb_job_refuse(job, ret, "coverage: %s", why);
+	if (fb_coverage_file_is_whole(file))
 		fb_upload_release(&job->uploader);
 	return 0;
 }

@@ -177,6 +177,8 @@ refused "of another disk" "belongs to disk 'nb" cp /tmp/wrong "$coverage"
 refused "of other blocks" "it has 6267 blocks of 16 sectors" cp /tmp/wrong "$coverage"
 { head -c 16 /tmp/kept; printf '\001'; tail -c +18 /tmp/kept; } > /tmp/wrong
 refused "of another size" "blocks of 8 sectors, the disk has 6267" cp /tmp/wrong "$coverage"
+{ head -c 36 /tmp/kept; printf '\001'; tail -c +38 /tmp/kept; } > /tmp/wrong
+refused "a reserved field" "its reserved field is 1, not 0" cp /tmp/wrong "$coverage"
 cat /tmp/kept /tmp/kept > /tmp/wrong
 refused "too long" "bytes follow the header, the map has" cp /tmp/wrong "$coverage"
 expect_eq "nothing was taken" "$(bits "$coverage")" 0
