@@ -14,10 +14,7 @@
 . /lab/lib.sh
 
 M=/sys/kernel/mechdisk
-# BLIST_SKIP_VPD_PAGES: such a drive has no vital product data, so no id
-noid=ATA:TINY:0x4000000
-modprobe -q scsi_mod dev_flags=$noid
-[ ! -e /proc/scsi/device_info ] || echo $noid > /proc/scsi/device_info
+drives_without_id ATA TINY
 load_module mechdisk
 load_module freeblock
 

@@ -21,10 +21,7 @@ SCHED="free_reads in_flight order pending period_ps phase background_pending"
 rounds=4
 [ "$LAB_KERNEL" = debug ] && rounds=12
 
-# BLIST_SKIP_VPD_PAGES: such a drive has no vital product data, so no id
-noid=ATA:TINY:0x4000000
-modprobe -q scsi_mod dev_flags=$noid
-[ ! -e /proc/scsi/device_info ] || echo $noid > /proc/scsi/device_info
+drives_without_id ATA TINY
 load_module mechdisk
 load_module freeblock
 disk=$(drive_new a tiny.fbdrive "serial MDa") || exit 1

@@ -19,6 +19,7 @@
 #	load_module NAME [PARAMETERS]		unload_module NAME
 #	drive_new NAME FILE.fbdrive [LINES]	prints the disk's name
 #	drive_off NAME				drive_stat NAME KEY
+#	drives_without_id VENDOR PRODUCT	such ones have no unique id from now on
 #	model_load DISK FILE.fbmodel		sched_set DISK SCHEDULER
 #	sched_get DISK				iosched DISK KEY [VALUE]
 #	fb DISK					the disk's /sys/kernel/freeblock directory,
@@ -304,6 +305,13 @@ drive_new()
 	disk=$(sed -n 's/.*on \(sd[a-z]*\).*/\1/p' "$dir/status" | head -n 1)
 	wait_for 30 [ -b "/dev/$disk" ] || die "no /dev/$disk"
 	echo "$disk"
+}
+
+# BLIST_SKIP_VPD_PAGES: no vital product data are asked for, so there is no id
+drives_without_id()
+{
+	modprobe -q scsi_mod "dev_flags=$1:$2:0x4000000"
+	[ ! -e /proc/scsi/device_info ] || echo "$1:$2:0x4000000" > /proc/scsi/device_info
 }
 
 drive_off()
