@@ -673,7 +673,8 @@ static void fb_iosched_finish_request(struct request *rq)
 		fb_iosched_finish_untracked(fs, rq);
 		return;
 	}
-	if (fq->state == FB_SCHED_SENT && fb_compat_is_unaccounted(rq)) {
+	/* a VERIFY, in flight, or requeued past the scheduler */
+	if (fb_compat_is_unaccounted(rq)) {
 		fb_iosched_completed_request(rq, ktime_get_ns());
 		fb_compat_account_read(rq, ktime_get_ns());
 	}
