@@ -776,6 +776,7 @@ static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue 
 		fb_head_init(&fs->head, fs->fd->model);
 		fs->fd->conservatism.target_ppm = fb_iosched_target(fs);
 	}
+	fb_choice_set_deep(fs);
 	spin_unlock_irq(&fs->fd->lock);
 	eq->elevator_data = fs;
 	/* one order for the queue, however many hardware queues it has */
