@@ -673,7 +673,8 @@ static void fb_iosched_finish_request(struct request *rq)
 		fb_iosched_finish_untracked(fs, rq);
 		return;
 	}
-	if (fq->state == FB_SCHED_SENT && fb_compat_is_unaccounted(rq)) {
+	/* a VERIFY, in flight, or requeued past the scheduler */
+	if (fb_compat_is_unaccounted(rq)) {
 		fb_iosched_completed_request(rq, ktime_get_ns());
 		fb_compat_account_read(rq, ktime_get_ns());
 	}
@@ -775,6 +776,7 @@ static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue 
 		fb_head_init(&fs->head, fs->fd->model);
 		fs->fd->conservatism.target_ppm = fb_iosched_target(fs);
 	}
+	fb_choice_set_deep(fs);
 	spin_unlock_irq(&fs->fd->lock);
 	eq->elevator_data = fs;
 	/* one order for the queue, however many hardware queues it has */

@@ -23,7 +23,7 @@ static const struct fb_disk_client *const *fb_disk_clients;
 static enum cpuhp_state fb_disk_hotplug;
 
 /* block_class and disk_type, which are not exported; NULL until a scheduler attaches to a disk */
-static struct class *fb_disk_class;
+static FB_COMPAT_CLASS *fb_disk_class;
 static const struct device_type *fb_disk_type;
 
 static void fb_disk_tell_changed(struct fb_disk *fd)

@@ -65,6 +65,13 @@
 #define FB_COMPAT_BIN_ATTR	struct bin_attribute
 #endif
 
+/* a device's class */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#define FB_COMPAT_CLASS	const struct class
+#else
+#define FB_COMPAT_CLASS	struct class
+#endif
+
 /* in the definition of a trace event */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define FB_COMPAT_ASSIGN_STR(dst, src)	__assign_str(dst)

@@ -32,6 +32,11 @@ fresh()
 	iosched "$disk" target_slowdown_ppm 1000000
 }
 
+io_ticks()
+{
+	awk '{ print $10 }' /sys/block/"$disk"/stat
+}
+
 # consume FLAGS RANGE SECONDS [FIO ARGUMENTS]: a task with these needs under a foreground
 consume()
 {
@@ -50,6 +55,11 @@ consume()
 	expect_eq "no block failed" "$(kv $C/state failed)" 0
 	echo destroy > $C/command
 	expect_ok "nothing stays in flight" wait_for 20 grep -q '^ *0 *0$' /sys/block/"$disk"/inflight
+	busy_ms=$(io_ticks)
+	sleep 1
+	dd if=/dev/"$disk" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null
+	expect_le "nor in the accounts: busy during an idle second, ms" \
+		$(($(io_ticks) - busy_ms)) 500
 }
 
 # ---- VERIFY ----
@@ -74,12 +84,16 @@ expect_ge "fua: reads" "$(drive_stat d fua_reads)" 50
 expect_eq "fua: each sent as such" "$(drive_stat d fua_reads)" "$(stats "$disk" fuas)"
 expect_eq "fua: no VERIFY" "$(drive_stat d verifies)" 0
 
-# ---- VERIFY that is turned back once, and again, by device and host ----
+# ---- VERIFY that is turned back once, and again, by device and host, and requeued ----
 
 fresh
 ( sleep 1; echo "fail_next busy 20" > $M/d/inject; echo "fail_next host_busy 20" > $M/d/inject
-  sleep 1; echo "hw_error_next 3" > $M/d/inject ) &
+  sleep 1; echo "hw_error_next 3" > $M/d/inject
+  # one by one: what is requeued comes first, and would meet the next
+  for i in $(seq 20); do sleep 0.05; echo "fail_next full 1" > $M/d/inject; done ) &
+inject=$!
 consume $((MEDIUM | NO_DATA)) "" $runtime
+wait $inject
 expect_ge "turned back: VERIFYs" "$(drive_stat d verifies)" 20
 expect_eq "turned back: VERIFY stays" "$(state "$disk" medium)" verify
 

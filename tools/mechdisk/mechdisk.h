@@ -23,6 +23,7 @@ struct mdh;
  * enum mdh_fault - mishaps that can be provoked
  * @MDH_DEVICE_BUSY: queuecommand returns SCSI_MLQUEUE_DEVICE_BUSY
  * @MDH_HOST_BUSY: queuecommand returns SCSI_MLQUEUE_HOST_BUSY
+ * @MDH_FULL: the command ends at once with TASK SET FULL
  * @MDH_HANG: the command is swallowed until the error handler asks for it
  * @MDH_HW_ERROR: the command ends in its normal time with a hardware error
  * @MDH_FAULTS: how many there are
@@ -30,6 +31,7 @@ struct mdh;
 enum mdh_fault {
 	MDH_DEVICE_BUSY,
 	MDH_HOST_BUSY,
+	MDH_FULL,
 	MDH_HANG,
 	MDH_HW_ERROR,
 	MDH_FAULTS

@@ -283,6 +283,7 @@ out:
 static const char * const mdc_faults[MDH_FAULTS] = {
 	[MDH_DEVICE_BUSY]	= "fail_next busy",
 	[MDH_HOST_BUSY]		= "fail_next host_busy",
+	[MDH_FULL]		= "fail_next full",
 	[MDH_HANG]		= "hang_next",
 	[MDH_HW_ERROR]		= "hw_error_next",
 };

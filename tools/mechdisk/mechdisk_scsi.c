@@ -359,6 +359,11 @@ static int mdh_submit(struct mdh *h, struct mdh_cmd *c)
 		return SCSI_MLQUEUE_DEVICE_BUSY;
 	if (mdh_fault(h, MDH_HOST_BUSY))
 		return SCSI_MLQUEUE_HOST_BUSY;
+	if (mdh_fault(h, MDH_FULL)) {
+		c->cmd->result = SAM_STAT_TASK_SET_FULL;
+		c->range.at_once = true;
+		return 0;
+	}
 	if (mdh_fault(h, MDH_HANG)) {
 		c->state = MDH_HUNG;
 		list_add_tail(&c->node, &h->hung);
@@ -383,6 +388,7 @@ static MDK_QC_STATUS mdh_queuecommand(struct Scsi_Host *shost,
 	struct mdh_cmd *c = scsi_cmd_priv(cmd);
 	struct mdy_range range = { 0 };
 	unsigned long flags;
+	bool at_once;
 	int ret;
 
 	if (!mdr_decode(h, h->cfg, cmd, &range)) {
@@ -396,8 +402,9 @@ static MDK_QC_STATUS mdh_queuecommand(struct Scsi_Host *shost,
 
 	spin_lock_irqsave(&h->lock, flags);
 	ret = mdh_submit(h, c);
+	at_once = !ret && c->range.at_once;
 	spin_unlock_irqrestore(&h->lock, flags);
-	if (!ret && range.at_once)
+	if (at_once)
 		scsi_done(cmd);
 	return ret;
 }
