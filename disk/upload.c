@@ -202,7 +202,7 @@ static int fb_upload_append(struct fb_disk *fd, const char *data, loff_t off, si
  * waiting for this store.
  *
  * Return: @len; -EINVAL, -EBUSY, -EFBIG, -ENOSPC or -ENOMEM with the reason in the log, and in
- * model_status unless the upload is another's.
+ * model_status unless this is no part of the writer's own upload.
  */
 ssize_t fb_upload_write(struct fb_disk *fd, const struct file *file, const char *data, loff_t off,
 			size_t len)
@@ -213,14 +213,15 @@ ssize_t fb_upload_write(struct fb_disk *fd, const struct file *file, const char 
 
 	mutex_lock(&fd->config);
 	ret = fb_upload_claim(&fd->uploader, file, off);
-	if (ret == -EBUSY) {
-		fb_disk_copy_name(fd, name, sizeof(name));
-		pr_err("freeblock: %s: a model was refused: another file is uploading one, not done nor silent for 10 s\n",
-		       name);
-	}
 	/* Some writers go on after an error; keep the first reason in model_status. */
-	if (ret)
+	if (ret) {
+		fb_disk_copy_name(fd, name, sizeof(name));
+		pr_err("freeblock: %s: %zu bytes of a model at %lld were refused: %s\n", name,
+		       len, off, ret == -EBUSY ?
+		       "another file is uploading one, not done nor silent for 10 s" :
+		       "nobody is uploading one, write it from the start");
 		goto unlock;
+	}
 	ret = fb_upload_append(fd, data, off, len);
 	if (ret || !fd->upload) {
 		fb_upload_drop(fd);

@@ -275,7 +275,7 @@ uploads()
 
 uploads model "$dir/model" "$dir/model_status" "$(lab_file tiny.fbmodel)"
 expect_match "model: in force" "$(cat "$dir/model_status")" '^loaded'
-expect_ok "model: the log says why" sh -c "dmesg | grep -q 'model was refused: another file'"
+expect_ok "model: the log says why" sh -c "dmesg | grep -q 'of a model at .* another file'"
 echo start > "$dir/scrub"
 expect_within "the scrub ends" 60 wait_for 50 grep -qx finished "$dir/scrub"
 all_read "a scrub" 15 scrub_stats
