@@ -285,6 +285,14 @@ uploads coverage "$dir/coverage" "" /tmp/coverage
 expect_ok "coverage: as it was" cmp "$dir/coverage" /tmp/coverage
 expect_ok "coverage: the log says why" sh -c "dmesg | grep -q 'coverage: .* another file is up'"
 
+# a scrub in between ends an upload: what it has verified is not overwritten
+exec 8> "$dir/coverage"
+expect_ok "coverage: one begins" sh -c "head -c 500 /tmp/coverage >&8"
+expect_ok "and is scrubbed from" sh -c "echo start resume-coverage > $dir/scrub"
+expect_within "that ends" 60 wait_for 50 grep -qx finished "$dir/scrub"
+expect_fail "coverage: the first may not go on" sh -c "tail -c +501 /tmp/coverage >&8"
+exec 8>&-
+
 # ---- readers while disks come and go ----
 
 # turn NAME VERB: a drive on or off
