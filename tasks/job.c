@@ -302,7 +302,7 @@ static int fb_job_prepare(struct fb_job *job)
 	if (job->run->resume && job->pass.covered &&
 	    !freeblock_task_set_coverage(job->task, job->pass.covered)) {
 		/* what is still to come of an upload must not overwrite what this run verifies */
-		job->pass.given = 0;
+		job->pass.file.given = 0;
 		return 0;
 	}
 	ret = fb_job_begin_pass(job, ktime_get_real_seconds(), job->pass.passes);
