@@ -120,6 +120,17 @@ class Status(unittest.TestCase):
         self.assertIn("free reads -\n", out)
         self.assertIn("foreground: not counted now", out)
 
+    def test_gone(self):
+        """A disk that is gone gets no advice that cannot be followed.
+
+        Seen to fail: the advice of another scheduler."""
+        self.full()
+        self.tree.values(SYSFS + "state", {"attached": 0, "scheduling": "another scheduler"})
+        os.unlink(os.path.join(self.tree.root, "sys/block/sda"))
+        out = self.status()[1]
+        self.assertIn("sda: scheduler none: it is not there, not scheduling: the disk is not "
+                      "there\n", out)
+
     def without_tables(self, said):
         """What is left then, and why, once."""
         code, out, err = self.status()

@@ -178,7 +178,8 @@ class Disk:
     def stuck(self):
         """Why no task advances now, and what to do; None if nothing hinders it."""
         why = self.state("scheduling")
-        if why is None:
+        # the module keeps a disk's values when it goes
+        if why is None or (why != "yes" and self.scheduler() is None):
             return "the disk is not there"
         if why == "yes":
             return None
