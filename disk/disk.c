@@ -22,7 +22,10 @@ static struct dentry *fb_disk_debugfs;
 static const struct fb_disk_client *const *fb_disk_clients;
 static enum cpuhp_state fb_disk_hotplug;
 
-/* block_class and disk_type, which are not exported; NULL until a scheduler attaches to a disk */
+/*
+ * block_class and disk_type, which are not exported; NULL until a scheduler attaches to a disk.
+ * Both under fb_disks_mutex.
+ */
 static FB_COMPAT_CLASS *fb_disk_class;
 static const struct device_type *fb_disk_type;
 
@@ -672,6 +675,7 @@ struct fb_disk *fb_disk_get(const struct gendisk *disk)
 
 static int fb_disk_is_device(struct device *dev, const void *fd)
 {
+	lockdep_assert_held(&fb_disks_mutex);
 	return dev->type == fb_disk_type && fb_disk_is(fd, dev_to_disk(dev));
 }
 

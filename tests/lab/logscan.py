@@ -19,6 +19,7 @@ _PATTERNS = [(kind, re.compile(regex)) for kind, regex in (
     ("sleeping function called", r"sleeping function called from invalid context"),
     ("scheduling while atomic", r"scheduling while atomic"),
     ("KASAN", r"\bKASAN:"),
+    ("KCSAN", r"\bKCSAN:"),
     ("UBSAN", r"\bUBSAN:"),
     ("lockdep", r"possible (?:circular|recursive) locking|possible irq lock inversion"
                 r"|possible deadlock|inconsistent lock state|bad unlock balance"

@@ -6,7 +6,7 @@
 # Expected: no record of a disk without an id outlives it; of those with one, 64; memory does
 # not grow either, a record with its model being some 35 KiB.
 #
-# Meant for, and not yet seen with: records that only lose their name (fb_disk_retire() without
+# Seen to fail with: records that only lose their name (fb_disk_retire() without
 # fb_disk_lose()); no fb_disk_cull(); a model that is not freed with its record.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
