@@ -35,12 +35,13 @@ static int idle_status_show(struct seq_file *m, void *v)
 	spin_lock_irq(&fd->lock);
 	fb_idle_policy_status(&fd->idle.wait, ktime_get_ns(), &st);
 	spin_unlock_irq(&fd->lock);
-	seq_printf(m, "state %s\nwait_us %llu\nsize_kib %u\nmean_us %llu.%03llu\nmax_us %llu\nrequests %llu\ncollisions %llu\nreads %llu\nsectors %llu\nused_us %llu\nidle_us %llu\n",
+	seq_printf(m, "state %s\nwait_us %llu\nsize_kib %u\nmean_us %llu.%03llu\nmax_us %llu\nrequests %llu\ncollisions %llu\nreads %llu\nsectors %llu\nused_us %llu\nidle_us %llu\nmoved_us %llu\ncredit_us %lld\n",
 		   fb_idle_policy_why_name[st.why], div_u64(st.wait_ns, NSEC_PER_USEC),
 		   st.sectors / 2, div_u64(st.mean_ns, NSEC_PER_USEC), st.mean_ns % NSEC_PER_USEC,
 		   div_u64(st.max_ns, NSEC_PER_USEC), st.requests, st.collisions, st.reads,
 		   st.read_sectors, div_u64(st.used_ns, NSEC_PER_USEC),
-		   div_u64(st.idle_ns, NSEC_PER_USEC));
+		   div_u64(st.idle_ns, NSEC_PER_USEC), div_u64(st.moved_ns, NSEC_PER_USEC),
+		   div_s64(st.credit_ns, NSEC_PER_USEC));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(idle_status);

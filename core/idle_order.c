@@ -21,6 +21,7 @@
 #define FB_IDLE_ORDER_NEAR_TRACKS 4	/* near: tracks on either side that are looked at */
 #define FB_IDLE_ORDER_NEAR_TURNS 3	/* near: tracks from a start that count for its value */
 #define FB_IDLE_ORDER_WEIGH_EACH 1024	/* near: searches between two weighings of the regions */
+#define FB_IDLE_ORDER_WEIGH_MORE 64	/* near: or when by 1 / this more is wanted than then */
 /* near: if those tracks have nothing, the first distance to look at, tracks */
 #define FB_IDLE_ORDER_NEAR_FAR 16
 /* near: words of the map on either side that are looked at ... */
@@ -290,7 +291,8 @@ static void fb_idle_order_near_offer(struct fb_idle_order_best *best, u64 first,
 /*
  * A scan that always reads near the head first finishes regions with long tracks, and then all
  * seeks are long. So regions that lag count for more: by the part left of them relative to the
- * part left of the whole.
+ * part left of the whole. That changes slowly, unless more becomes wanted: the range of a scan
+ * is entered in parts, and what has not been entered yet must not count as read.
  */
 static void fb_idle_order_near_weigh(struct fb_idle_order *o, const struct fb_idle_order_ask *ask)
 {
@@ -298,8 +300,10 @@ static void fb_idle_order_near_weigh(struct fb_idle_order *o, const struct fb_id
 	u64 first = 0, end, share;
 	u32 i;
 
-	if (o->asked++ % FB_IDLE_ORDER_WEIGH_EACH)
+	if (o->asked++ % FB_IDLE_ORDER_WEIGH_EACH &&
+	    bm->n_wanted <= o->weighed + o->weighed / FB_IDLE_ORDER_WEIGH_MORE)
 		return;
+	o->weighed = bm->n_wanted;
 	for (i = 0; i < FB_REGIONS; i++, first = end) {
 		end = fb_idle_order_track_granule(o, ask, div_u64((u64)(i + 1) * bm->groups,
 								  FB_REGIONS));

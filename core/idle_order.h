@@ -63,6 +63,7 @@ extern const struct fb_idle_order_ops fb_idle_order_near;
  * @join: longest run of unwanted granules between wanted ones that is read, too
  * @cursor: granule after the last read
  * @asked: near: number of searches
+ * @weighed: near: granules that were wanted when @weight was computed
  * @weight: near: weight of a granule, by region of the map
  * @regions: staggered: number of regions
  * @region: staggered: granules per region
@@ -77,6 +78,7 @@ struct fb_idle_order {
 	u32 join;
 	u64 cursor;
 	u32 asked;
+	u64 weighed;
 	u16 weight[FB_REGIONS];
 	u32 regions;
 	u64 region;

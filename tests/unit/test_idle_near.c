@@ -426,6 +426,27 @@ static void test_starts(void **state)
 	}
 }
 
+/*
+ * A scan's range is entered while the first reads are sought: what comes later weighs as much, so
+ * the read begins where the head is and not where the range was entered first.
+ */
+static void test_entered_in_parts(void **state)
+{
+	u64 part = bm.granules / 16, first, end;
+	struct fb_plan_piece p;
+	u32 i;
+
+	begin("near");
+	for (i = 0; i < 16; i++) {
+		want(i * part, i < 15 ? part : bm.granules - 15 * part);
+		draw_head(0);
+		assert_true(next(true, 0, &p));
+	}
+	track(draw_head(dm_info(dm)->cylinders - dm_info(dm)->cylinders / 8), &first, &end);
+	assert_true(next(true, 0, &p));
+	assert_in_range(p.lbn / GRANULE, first - 4 * (end - first), end + 4 * (end - first));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +459,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_far, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lagging, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_starts, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_entered_in_parts, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
