@@ -107,9 +107,9 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 	bool background;
 
 	lockdep_assert_held(&fs->fd->lock);
+	/* its insertion is traced when it is aimed, if it ever is */
 	if (fq && fb_free_read_is_ours(rq->bio) && fb_free_read_hold(fs->fd, rq)) {
 		fq->ours = true;
-		trace_block_rq_insert(rq);
 		return;
 	}
 	if (fq && fq->state == FB_SCHED_REQUEUED) {

@@ -704,7 +704,7 @@ struct request *fb_free_read_send(struct fb_disk *fd, u64 lbn, u32 nsect)
 	fb_free_read_set_out(rq);
 	buf->how = how;
 	buf->proven = how != FB_VERIFY_READ;
-	/* trace its insertion again, as the first had another aim */
+	/* only now is it known what it reads */
 	trace_block_rq_insert(rq);
 	fd->reads.carrier = NULL;
 	fd->reads.rq = NULL;
