@@ -26,8 +26,6 @@ static const u64 fb_iosched_search_ns = 100 * NSEC_PER_USEC;
 static const u64 fb_iosched_reset_ns = NSEC_PER_SEC;
 static const u32 fb_iosched_sw_percent = 60;		/* SPTF-SW60%: the paper's choice (5.2) */
 
-static struct kmem_cache *fb_iosched_cache;
-
 /* ---- insertion ---- */
 
 /* is there foreground work, apart from requests that bypass schedulers? */
@@ -635,14 +633,13 @@ static void fb_iosched_requeue_request(struct request *rq)
 
 static void fb_iosched_prepare_request(struct request *rq)
 {
-	struct fb_sched_rq *fq = kmem_cache_zalloc(fb_iosched_cache, GFP_NOWAIT | __GFP_NOWARN);
+	struct fb_sched_rq *fq = fb_slots_take(rq->q->elevator->elevator_data, rq);
 
 	/* without it the request is sent at once, and counted in fb_stats.untracked */
 	rq->elv.priv[0] = fq;
 	rq->elv.priv[1] = NULL;
 	if (!fq)
 		return;
-	fq->rq = rq;
 	fq->idle = fb_background_submitter_is_idle();
 	INIT_LIST_HEAD(&fq->flight);
 	INIT_LIST_HEAD(&fq->fg.node);
@@ -691,7 +688,7 @@ static void fb_iosched_finish_request(struct request *rq)
 		fb_verify_judge(fs->fd, rq, NULL);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	rq->elv.priv[0] = NULL;
-	kmem_cache_free(fb_iosched_cache, fq);
+	fb_slots_leave(fq);
 	if (run)
 		blk_mq_run_hw_queues(fs->q, true);
 }
@@ -760,17 +757,18 @@ static void fb_iosched_init(struct fb_sched *fs, struct request_queue *q)
 static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue *eq)
 {
 	unsigned int noio = memalloc_noio_save();
-	struct fb_sched *fs = kzalloc_node(sizeof(*fs), GFP_KERNEL, q->node);
-	int ret = -ENOMEM;
+	u32 n = q->nr_hw_queues;
+	struct fb_sched *fs = kzalloc_node(struct_size(fs, slots, n), GFP_KERNEL, q->node);
 
 	if (!fs)
 		goto out;
+	fs->nr_slots = n;
 	fb_iosched_init(fs, q);
+	if (fb_slots_init(fs))
+		goto free_sched;
 	fs->fd = fb_disk_attach(q, fs, &fs->head, fb_iosched_model_changed);
-	if (!fs->fd) {
-		kfree(fs);
-		goto out;
-	}
+	if (!fs->fd)
+		goto free_slots;
 	spin_lock_irq(&fs->fd->lock);
 	if (fs->fd->model) {
 		fb_head_init(&fs->head, fs->fd->model);
@@ -781,15 +779,40 @@ static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue 
 	eq->elevator_data = fs;
 	/* one order for the queue, however many hardware queues it has */
 	blk_queue_flag_set(QUEUE_FLAG_SQ_SCHED, q);
-	ret = 0;
+	memalloc_noio_restore(noio);
+	return 0;
+
+free_slots:
+	fb_slots_exit(fs);
+free_sched:
+	kfree(fs);
 out:
 	memalloc_noio_restore(noio);
-	return ret;
+	return -ENOMEM;
+}
+
+static int fb_iosched_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx)
+{
+	fb_background_set_depth(hctx->queue->elevator->elevator_data, hctx);
+	return 0;
+}
+
+static void fb_iosched_depth_updated(struct blk_mq_hw_ctx *hctx)
+{
+	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
+	char name[FB_NAME_LEN];
+
+	fb_background_set_depth(fs, hctx);
+	if (!fb_slots_resize(fs, hctx))
+		return;
+	fb_disk_copy_name(fs->fd, name, sizeof(name));
+	pr_warn("freeblock: %s: no memory to schedule all requests of the queue: those beyond are sent at once\n",
+		name);
 }
 
 FB_COMPAT_INIT_SCHED(fb_iosched_init_sched)
 FB_COMPAT_INSERT_REQUESTS(fb_iosched_insert_requests)
-FB_COMPAT_DEPTH_UPDATED(fb_background_depth_updated)
+FB_COMPAT_DEPTH_UPDATED(fb_iosched_depth_updated)
 
 static void fb_iosched_exit_sched(struct elevator_queue *eq)
 {
@@ -800,6 +823,7 @@ static void fb_iosched_exit_sched(struct elevator_queue *eq)
 	WARN_ON_ONCE(fs->pool.count || fs->others.count || fs->others.flying);
 	WARN_ON_ONCE(fs->nr_flight);
 	WARN_ON_ONCE(!list_empty(&fs->bypass));
+	fb_slots_exit(fs);
 	kfree(fs);
 }
 
@@ -807,8 +831,8 @@ static struct elevator_type fb_iosched_type = {
 	.ops = {
 		.init_sched		= fb_iosched_init_sched_compat,
 		.exit_sched		= fb_iosched_exit_sched,
-		.init_hctx		= fb_background_init_hctx,
-		.depth_updated		= fb_background_depth_updated_compat,
+		.init_hctx		= fb_iosched_init_hctx,
+		.depth_updated		= fb_iosched_depth_updated_compat,
 		.allow_merge		= fb_background_allow_merge,
 		.bio_merge		= fb_pool_bio_merge,
 		.request_merge		= fb_pool_request_merge,
@@ -835,19 +859,11 @@ static struct elevator_type fb_iosched_type = {
  *
  * Context: module init.
  *
- * Return: 0, -ENOMEM, or an error of elv_register().
+ * Return: 0 or an error of elv_register().
  */
 int __init fb_iosched_register(void)
 {
-	int ret;
-
-	fb_iosched_cache = KMEM_CACHE(fb_sched_rq, 0);
-	if (!fb_iosched_cache)
-		return -ENOMEM;
-	ret = elv_register(&fb_iosched_type);
-	if (ret)
-		kmem_cache_destroy(fb_iosched_cache);
-	return ret;
+	return elv_register(&fb_iosched_type);
 }
 
 /**
@@ -858,5 +874,4 @@ int __init fb_iosched_register(void)
 void fb_iosched_unregister(void)
 {
 	elv_unregister(&fb_iosched_type);
-	kmem_cache_destroy(fb_iosched_cache);
 }

@@ -32,31 +32,15 @@ void fb_background_init(struct fb_sched *fs)
 }
 
 /**
- * fb_background_depth_updated() - adapt to a hardware queue's number of requests
+ * fb_background_set_depth() - adapt to a hardware queue's number of requests
+ * @fs: the scheduler
  * @hctx: the hardware queue
  *
- * Context: from blk-mq, the queue frozen.
+ * Context: the queue is frozen.
  */
-void fb_background_depth_updated(struct blk_mq_hw_ctx *hctx)
+void fb_background_set_depth(struct fb_sched *fs, struct blk_mq_hw_ctx *hctx)
 {
-	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
-
 	fs->others.depth = fb_compat_half_depth(hctx);
-}
-
-/**
- * fb_background_init_hctx() - attach the scheduler to a hardware queue
- * @hctx: the hardware queue
- * @idx: its number
- *
- * Context: from blk-mq, the queue frozen.
- *
- * Return: 0.
- */
-int fb_background_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx)
-{
-	fb_background_depth_updated(hctx);
-	return 0;
 }
 
 static struct task_struct **fb_background_submitter(struct fb_sched *fs)

@@ -33,7 +33,7 @@ enum fb_sched_state {
 /**
  * struct fb_sched_rq - the scheduler's data of a request, in elv.priv[0]; [L]
  * @fg: its entry in the pool
- * @rq: the request
+ * @rq: the request; NULL: no request has this slot
  * @state: enum fb_sched_state
  * @cmd: the command at the drive: its predicted access, and what its completion teaches
  * @prepended: a read has been prepended to it; this happens only once, as a remainder that
@@ -55,6 +55,16 @@ struct fb_sched_rq {
 	bool background;
 	u64 since_ns;
 	struct list_head flight;
+};
+
+/**
+ * struct fb_slots - the struct fb_sched_rq of one set of tags (sched/slots.c)
+ * @rq: by request.internal_tag; belongs to who has the tag
+ * @n: number of @rq; written with the queue frozen
+ */
+struct fb_slots {
+	struct fb_sched_rq *rq;
+	u32 n;
 };
 
 /**
@@ -120,6 +130,8 @@ struct fb_background {
  * @target_ppm: bound of the guard
  * @expire_ns: longest wait of a read [0] and a write [1]
  * @search_ns: time budget of a search
+ * @nr_slots: number of @slots: the hardware queues
+ * @slots: by hardware queue; if they share their tags, the first is that of all
  */
 struct fb_sched {
 	struct fb_disk *fd;
@@ -160,6 +172,9 @@ struct fb_sched {
 	u32 target_ppm;
 	u64 expire_ns[2];
 	u64 search_ns;
+
+	u32 nr_slots;
+	struct fb_slots slots[];
 };
 
 /*
@@ -177,7 +192,7 @@ static inline bool fb_sched_is_hands_off(const struct fb_sched *fs)
 	return fs->deep || fb_disk_transparent(fs->fd);
 }
 
-/* NULL if @rq bypasses schedulers, or if memory was short */
+/* NULL if @rq bypasses schedulers, or if there was no memory for a slot of its tag */
 static inline struct fb_sched_rq *fb_sched_rq(const struct request *rq)
 {
 	return rq->rq_flags & FB_COMPAT_PREPARED ? rq->elv.priv[0] : NULL;
@@ -199,6 +214,13 @@ static inline struct fb_sched_rq *fb_choice_request(const struct fb_sched *fs)
 {
 	return container_of(fs->choice.req, struct fb_sched_rq, fg);
 }
+
+/* sched/slots.c */
+int fb_slots_init(struct fb_sched *fs);
+void fb_slots_exit(struct fb_sched *fs);
+int fb_slots_resize(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx);
+struct fb_sched_rq *fb_slots_take(struct fb_sched *fs, struct request *rq);
+void fb_slots_leave(struct fb_sched_rq *fq);
 
 /* sched/pool.c */
 void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq);
@@ -235,8 +257,7 @@ void fb_inflight_overtake(struct fb_sched *fs, const struct fb_sched_rq *fq, u64
 
 /* sched/background.c */
 void fb_background_init(struct fb_sched *fs);
-int fb_background_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx);
-void fb_background_depth_updated(struct blk_mq_hw_ctx *hctx);
+void fb_background_set_depth(struct fb_sched *fs, struct blk_mq_hw_ctx *hctx);
 void fb_background_note_bio(struct fb_sched *fs, const struct bio *bio);
 void fb_background_limit_depth(blk_opf_t opf, struct blk_mq_alloc_data *data);
 bool fb_background_allow_merge(struct request_queue *q, struct request *rq, struct bio *bio);

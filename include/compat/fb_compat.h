@@ -171,6 +171,14 @@ static inline bool fb_compat_depth_is_total(void)
 #endif
 }
 
+/* the number of a hardware queue's scheduler tags now; internal_tag is below it */
+static inline u32 fb_compat_sched_tags(const struct blk_mq_hw_ctx *hctx)
+{
+	const struct blk_mq_tags *tags = hctx->sched_tags;
+
+	return tags->nr_reserved_tags + tags->bitmap_tags.sb.depth;
+}
+
 /*
  * The shallow depth that limits an allocation to half of a queue's requests. The bitmap must be
  * told the smallest depth that will be used.

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where the scheduler keeps its data of requests: an array for each set of scheduler tags, indexed
+ * by request.internal_tag, so that nothing is allocated for a request. Locks: none. A slot is its
+ * request's from prepare_request() to finish_request(), as the tag is; arrays are replaced only
+ * while the queue is frozen, when there is no request.
+ */
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "sched/sched.h"
+
+/* Hardware queues that share their tags share the first one's array. */
+static struct fb_slots *fb_slots_of(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx)
+{
+	return &fs->slots[hctx->flags & BLK_MQ_F_TAG_HCTX_SHARED ? 0 : hctx->queue_num];
+}
+
+/**
+ * fb_slots_resize() - give each tag of a hardware queue a slot
+ * @fs: the scheduler
+ * @hctx: the hardware queue, with its tags
+ *
+ * Context: the queue is frozen; may sleep.
+ *
+ * Return: 0; -ENOMEM: the slots are those that there were before, and requests with greater tags
+ * get none.
+ */
+int fb_slots_resize(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx)
+{
+	struct fb_slots *slots = fb_slots_of(fs, hctx);
+	u32 n = fb_compat_sched_tags(hctx);
+	struct fb_sched_rq *rq;
+	unsigned int noio;
+
+	if (n == slots->n)
+		return 0;
+	noio = memalloc_noio_save();
+	rq = kvzalloc_node(array_size(n, sizeof(*rq)), GFP_KERNEL, hctx->numa_node);
+	memalloc_noio_restore(noio);
+	if (!rq)
+		return -ENOMEM;
+	kvfree(slots->rq);
+	slots->rq = rq;
+	slots->n = n;
+	return 0;
+}
+
+/**
+ * fb_slots_init() - allocate the slots of a queue
+ * @fs: the scheduler, with @nr_slots
+ *
+ * Context: init_sched: the queue is frozen; may sleep.
+ *
+ * Return: 0 or -ENOMEM, then without any slots.
+ */
+int fb_slots_init(struct fb_sched *fs)
+{
+	struct blk_mq_hw_ctx *hctx;
+	unsigned long i;
+
+	queue_for_each_hw_ctx(fs->q, hctx, i) {
+		if (!fb_slots_resize(fs, hctx))
+			continue;
+		fb_slots_exit(fs);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * fb_slots_exit() - free the slots of a queue
+ * @fs: the scheduler, without requests
+ *
+ * Context: the queue is frozen; may sleep.
+ */
+void fb_slots_exit(struct fb_sched *fs)
+{
+	u32 i;
+
+	for (i = 0; i < fs->nr_slots; i++) {
+		kvfree(fs->slots[i].rq);
+		fs->slots[i] = (struct fb_slots) { };
+	}
+}
+
+/**
+ * fb_slots_take() - get the slot of a request that has just got its tag
+ * @fs: the scheduler
+ * @rq: the request
+ *
+ * Context: any.
+ *
+ * Return: the slot, empty but for @rq; NULL: there is none for its tag.
+ */
+struct fb_sched_rq *fb_slots_take(struct fb_sched *fs, struct request *rq)
+{
+	const struct fb_slots *slots = fb_slots_of(fs, rq->mq_hctx);
+	struct fb_sched_rq *fq;
+
+	if (unlikely((u32)rq->internal_tag >= slots->n))
+		return NULL;
+	fq = &slots->rq[rq->internal_tag];
+	/* two requests with one tag: these are not the tags that the array was made for */
+	if (WARN_ON_ONCE(fq->rq))
+		return NULL;
+	memset(fq, 0, sizeof(*fq));
+	fq->rq = rq;
+	return fq;
+}
+
+/**
+ * fb_slots_leave() - give a slot back
+ * @fq: the slot; its request is about to lose its tag
+ *
+ * Context: any.
+ */
+void fb_slots_leave(struct fb_sched_rq *fq)
+{
+	fq->rq = NULL;
+}
