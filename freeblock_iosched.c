@@ -141,6 +141,8 @@ static void fb_iosched_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_h
 	LIST_HEAD(free);
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
+	/* blk-mq runs the queue when this returns */
+	fb_order_decide(fs);
 	list_for_each_entry_safe(rq, next, list, queuelist) {
 		list_del_init(&rq->queuelist);
 		fb_iosched_insert_one(fs, rq, at_head, &free);
@@ -289,6 +291,7 @@ static struct request *fb_iosched_send_choice(struct fb_sched *fs,
 {
 	struct fb_sched_rq *fq = fb_choice_request(fs);
 	struct request *rq = fq->rq;
+	bool stream;
 	struct fb_iosched_dispatch d = {
 		.cause = fs->pinned ? FB_CAUSE_AFTER : FB_CAUSE_PLAIN,
 		.lifts = fb_iosched_lifts(fs, &fs->plan, fs->next_piece),
@@ -300,10 +303,13 @@ static struct request *fb_iosched_send_choice(struct fb_sched *fs,
 	fb_policy_sent(&fs->pool, &fq->fg);
 	if (prepend && fb_free_read_prepend(fs->fd, rq, prepend->lbn, prepend->nsect))
 		d.cause = FB_CAUSE_PREPEND;
-	fb_choice_note_gap(fs, now);
+	stream = fb_order_note_gap(fs, now);
 	fs->next_piece += !!prepend;
 	fb_choice_void(fs);
 	fb_iosched_send(fs, fq, now, &d);
+	/* blk-mq asks for more until there is no work */
+	if (stream)
+		fb_order_decide(fs);
 	if (fs->pool.count)
 		fb_choice_renew(fs);
 	return rq;
@@ -466,7 +472,6 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	if (unlikely(fs->others.count) && fb_background_expire(fs) && !fs->pinned)
 		fb_choice_renew(fs);
-	fb_choice_set_deep(fs);
 	rq = fb_iosched_send_bypass(fs);
 	if (!rq)
 		rq = fb_sched_is_hands_off(fs) ? fb_iosched_fill_transparent(fs) :
@@ -482,7 +487,11 @@ static struct request *fb_iosched_dispatch_request(struct blk_mq_hw_ctx *hctx)
 
 /*
  * There is no work while fb_sched.depth is reached or the second command is held back;
- * completed_request() and the timer run the queue again.
+ * completed_request() and the timer run the queue again. Who orders is decided elsewhere
+ * (fb_order_decide()). Two things cannot be done anywhere else: nothing but a run of the queue
+ * tells that a request has passed by the scheduler to the device (fb_iosched_look()), and as this
+ * is what is called last before a queue falls asleep, the end of a background read's wait is timed
+ * here (fb_background_is_due()). The lock is taken because what is looked at changes together.
  */
 static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 {
@@ -493,7 +502,6 @@ static bool fb_iosched_has_work(struct blk_mq_hw_ctx *hctx)
 	spin_lock_irqsave(&fs->fd->lock, flags);
 	if (!fs->fd->idle.ready)
 		fb_iosched_look(fs, 0);
-	fb_choice_set_deep(fs);
 	work = fs->pool.count && (fb_sched_is_hands_off(fs) ||
 				  (fs->nr_flight < fs->depth &&
 				   !fb_inflight_window_open(fs, ktime_get_ns())));
@@ -599,6 +607,7 @@ static void fb_iosched_completed_request(struct request *rq, u64 now)
 	if (fq && (fq->ours || fq->prepended))
 		fb_verify_judge(fs->fd, rq, fq->cmd.observed ? &fq->cmd.verdict : NULL);
 	fb_iosched_look(fs, 0);
+	run |= fb_order_decide(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 	if (run)
 		blk_mq_run_hw_queues(fs->q, true);
@@ -701,7 +710,7 @@ static u32 fb_iosched_target(const struct fb_sched *fs)
 	return max(fs->target_ppm, 1U);
 }
 
-/* the model was replaced: void all places */
+/* the model was replaced, or is used now or no longer: void all places */
 static void fb_iosched_model_changed(struct fb_disk *fd)
 {
 	struct fb_sched *fs = fd->sched;
@@ -719,15 +728,25 @@ static void fb_iosched_model_changed(struct fb_disk *fd)
 	}
 	fb_choice_place_all(fs);
 	fb_choice_void(fs);
+	fb_order_decide(fs);
+	/* without a model the drive gets all requests, whoever orders */
+	fb_order_run_soon(fs);
 }
 
+static const struct fb_disk_sched_ops fb_iosched_disk_ops = {
+	.model_changed = fb_iosched_model_changed,
+	.wants_changed = fb_order_wants_changed,
+};
+
+/* a tunable: it may be one that keeps requests from being sent */
 static void fb_iosched_changed(struct fb_sched *fs)
 {
 	lockdep_assert_held(&fs->fd->lock);
-	fb_choice_set_deep(fs);
+	fb_order_decide(fs);
 	fs->fd->conservatism.target_ppm = fb_iosched_target(fs);
 	if (!fs->pinned)
 		fb_choice_renew(fs);
+	fb_order_run_soon(fs);
 }
 
 static void fb_iosched_init(struct fb_sched *fs, struct request_queue *q)
@@ -739,11 +758,10 @@ static void fb_iosched_init(struct fb_sched *fs, struct request_queue *q)
 	fb_policy_pool_init(&fs->pool);
 	fb_background_init(fs);
 	fb_choice_init(fs);
+	fb_order_init(fs);
 	fs->pool.policy = FB_POLICY_AUTO;
 	fs->pool.sw_percent = fb_iosched_sw_percent;
 	fb_compat_timer_setup(&fs->timer, fb_iosched_timer, HRTIMER_MODE_ABS);
-	fs->depth = FB_SCHED_DEPTH;
-	fs->auto_depth = true;
 	fs->hold = true;
 	fs->auto_lift = true;
 	fs->lift = FB_LIFT_ALL;
@@ -766,7 +784,7 @@ static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue 
 	fb_iosched_init(fs, q);
 	if (fb_slots_init(fs))
 		goto free_sched;
-	fs->fd = fb_disk_attach(q, fs, &fs->head, fb_iosched_model_changed);
+	fs->fd = fb_disk_attach(q, fs, &fs->head, &fb_iosched_disk_ops);
 	if (!fs->fd)
 		goto free_slots;
 	spin_lock_irq(&fs->fd->lock);
@@ -774,7 +792,7 @@ static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue 
 		fb_head_init(&fs->head, fs->fd->model);
 		fs->fd->conservatism.target_ppm = fb_iosched_target(fs);
 	}
-	fb_choice_set_deep(fs);
+	fb_order_decide(fs);
 	spin_unlock_irq(&fs->fd->lock);
 	eq->elevator_data = fs;
 	/* one order for the queue, however many hardware queues it has */
@@ -800,14 +818,9 @@ static int fb_iosched_init_hctx(struct blk_mq_hw_ctx *hctx, unsigned int idx)
 static void fb_iosched_depth_updated(struct blk_mq_hw_ctx *hctx)
 {
 	struct fb_sched *fs = hctx->queue->elevator->elevator_data;
-	char name[FB_NAME_LEN];
 
 	fb_background_set_depth(fs, hctx);
-	if (!fb_slots_resize(fs, hctx))
-		return;
-	fb_disk_copy_name(fs->fd, name, sizeof(name));
-	pr_warn("freeblock: %s: no memory to schedule all requests of the queue: those beyond are sent at once\n",
-		name);
+	fb_slots_resize(fs, hctx);
 }
 
 FB_COMPAT_INIT_SCHED(fb_iosched_init_sched)
@@ -818,11 +831,14 @@ static void fb_iosched_exit_sched(struct elevator_queue *eq)
 {
 	struct fb_sched *fs = eq->elevator_data;
 
-	hrtimer_cancel(&fs->timer);
+	/* nobody starts the timers any more */
 	fb_disk_detach(fs->fd);
+	fb_order_exit(fs);
+	hrtimer_cancel(&fs->timer);
 	WARN_ON_ONCE(fs->pool.count || fs->others.count || fs->others.flying);
 	WARN_ON_ONCE(fs->nr_flight);
 	WARN_ON_ONCE(!list_empty(&fs->bypass));
+	fb_disk_put(fs->fd);
 	fb_slots_exit(fs);
 	kfree(fs);
 }

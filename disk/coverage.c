@@ -792,13 +792,8 @@ static void fb_coverage_publish(struct fb_coverage *cov)
 		wanted = task->map.n_wanted;
 		flying = task->map.n_flying;
 		total = task->map.n_done + wanted + flying + task->map.n_again;
-		if (task->wanted == wanted && task->flying == flying && task->total == total)
-			continue;
-		spin_lock_irq(&cov->fd->lock);
-		task->wanted = wanted;
-		task->flying = flying;
-		task->total = total;
-		spin_unlock_irq(&cov->fd->lock);
+		if (task->wanted != wanted || task->flying != flying || task->total != total)
+			fb_delivery_count(task, wanted, flying, total);
 	}
 }
 

@@ -124,6 +124,7 @@ static void fb_delivery_set_state(struct freeblock_task *task, enum fb_task_stat
 	fb_delivery_set_needs(task->fd->cov);
 	task->fd->idle.ready = false;
 	fb_gap_void(task->fd);
+	fb_disk_tell_wants(task->fd);
 	fb_delivery_raise(task, FREEBLOCK_EVENT_CHANGED);
 	wake_up(&task->fd->wait);
 }
@@ -188,6 +189,26 @@ int fb_delivery_switch(struct freeblock_task *task, enum fb_task_state from, enu
 		return -EINVAL;
 	fb_delivery_set_state(task, to);
 	return 0;
+}
+
+/**
+ * fb_delivery_count() - enter a task's counts, as all but the thread may see them
+ * @task: the task, started
+ * @wanted: blocks wanted
+ * @flying: blocks in flight
+ * @total: blocks registered
+ *
+ * Context: the thread.
+ */
+void fb_delivery_count(struct freeblock_task *task, u64 wanted, u64 flying, u64 total)
+{
+	spin_lock_irq(&task->fd->lock);
+	swap(task->wanted, wanted);
+	task->flying = flying;
+	task->total = total;
+	if (!task->wanted != !wanted)
+		fb_disk_tell_wants(task->fd);
+	spin_unlock_irq(&task->fd->lock);
 }
 
 /* ---- blocks ---- */
@@ -529,6 +550,7 @@ void fb_delivery_try_end(struct freeblock_task *task)
 		task->waiting_for = FREEBLOCK_WAIT_NONE;
 		fd->cov->task[task->slot] = NULL;
 		fb_delivery_set_needs(fd->cov);
+		fb_disk_tell_wants(fd);
 		/* once the lock is free the task may be, too */
 		queue_work(fb_delivery_wq, &task->deliver);
 	}

@@ -39,6 +39,26 @@ static void fb_disk_tell_changed(struct fb_disk *fd)
 			(*c)->changed(fd);
 }
 
+static void fb_disk_tell_model(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	if (fd->sched_ops)
+		fd->sched_ops->model_changed(fd);
+}
+
+/**
+ * fb_disk_tell_wants() - tell the scheduler that tasks have begun to want blocks, or no longer do
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_disk_tell_wants(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	if (fd->sched_ops)
+		fd->sched_ops->wants_changed(fd);
+}
+
 /* the number of disks without a gendisk that are remembered */
 #define FB_DISKS_GONE 64
 
@@ -237,8 +257,8 @@ int fb_disk_force(struct fb_disk *fd, bool force)
 	} else if (force != fd->forced) {
 		spin_lock_irq(&fd->lock);
 		fd->forced = force;
-		if (fd->doubt[0] && fd->model_changed)
-			fd->model_changed(fd);
+		if (fd->doubt[0])
+			fb_disk_tell_model(fd);
 		fb_disk_tell_changed(fd);
 		spin_unlock_irq(&fd->lock);
 	}
@@ -481,7 +501,7 @@ static void fb_disk_set_unfit(struct fb_disk *fd, const char *why)
 	spin_lock_irq(&fd->lock);
 	fd->unfit = why;
 	if (fd->model)
-		fd->model_changed(fd);
+		fb_disk_tell_model(fd);
 	fb_disk_tell_changed(fd);
 	spin_unlock_irq(&fd->lock);
 }
@@ -547,16 +567,17 @@ static void fb_disk_adopt_name(struct fb_disk *fd, const char *name)
 /**
  * fb_disk_attach() - a scheduler takes over a disk
  * @q: its queue
- * @sched: the scheduler's private data, for @model_changed
+ * @sched: the scheduler's private data, for @ops
  * @head: its head and phase, valid until it detaches; read with the lock held
- * @model_changed: called with fb_disk.lock held when fb_disk.model has been replaced
+ * @ops: what it is to be told of; this may happen before the function returns
  *
  * Context: init_sched: may sleep, queue frozen, inside memalloc_noio_save().
  *
- * Return: the disk, detached from any other queue; NULL: no memory.
+ * Return: the disk, with a reference for fb_disk_put(), detached from any other queue; NULL: no
+ * memory.
  */
 struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
-			       void (*model_changed)(struct fb_disk *fd))
+			       const struct fb_disk_sched_ops *ops)
 {
 	const struct fb_disk_client *const *c;
 	struct gendisk *disk = q->disk;
@@ -590,7 +611,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		spin_lock_irq(&fd->lock);
 		fd->sched = sched;
 		fd->head = head;
-		fd->model_changed = model_changed;
+		fd->sched_ops = ops;
 		fd->unfit = twin ? fb_disk_multipath : fb_disk_unfit(q);
 		fd->bdev = disk ? disk->part0 : NULL;
 		/* Selecting the scheduler again asks for a new judgement of the model. */
@@ -609,7 +630,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 
 /**
  * fb_disk_detach() - detach the scheduler from the disk, whose tasks are suspended
- * @fd: the disk
+ * @fd: the disk; the reference that fb_disk_attach() took is left to the caller
  *
  * Context: exit_sched: may sleep, queue frozen.
  */
@@ -625,7 +646,7 @@ void fb_disk_detach(struct fb_disk *fd)
 	fd->bdev = NULL;
 	fd->sched = NULL;
 	fd->head = NULL;
-	fd->model_changed = NULL;
+	fd->sched_ops = NULL;
 	fb_disk_tell_changed(fd);
 	spin_unlock_irq(&fd->lock);
 	for (c = fb_disk_clients; *c; c++)
@@ -637,7 +658,6 @@ void fb_disk_detach(struct fb_disk *fd)
 		fb_disk_retire(fd);
 	mutex_unlock(&fb_disks_mutex);
 	memalloc_noio_restore(noio);
-	kobject_put(&fd->kobj);
 }
 
 /* Another path to the same drive has a disk of its own while both are attached. */
@@ -699,7 +719,7 @@ struct gendisk *fb_disk_gendisk(const struct fb_disk *fd)
 }
 
 /**
- * fb_disk_put() - give back the reference of fb_disk_get()
+ * fb_disk_put() - give back the reference of fb_disk_get() or fb_disk_attach()
  * @fd: the disk
  *
  * Context: may sleep.
@@ -783,8 +803,7 @@ void fb_disk_swap_model(struct fb_disk *fd, struct disk_model *dm, bool same)
 	for (c = fb_disk_clients; *c; c++)
 		if ((*c)->model_swapped)
 			(*c)->model_swapped(fd);
-	if (fd->model_changed)
-		fd->model_changed(fd);
+	fb_disk_tell_model(fd);
 	spin_unlock_irq(&fd->lock);
 	dm_free(old);
 }

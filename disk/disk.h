@@ -102,6 +102,16 @@ struct fb_stats {
 #define FB_MODEL_STATUS_LEN (FB_DOUBT_LEN + 2 * DM_ID_LEN + 64)
 
 /**
+ * struct fb_disk_sched_ops - what the attached scheduler is told; fb_disk.lock held
+ * @model_changed: the model has been replaced, or is used now, or no longer
+ * @wants_changed: tasks have begun to want blocks, or no longer do
+ */
+struct fb_disk_sched_ops {
+	void (*model_changed)(struct fb_disk *fd);
+	void (*wants_changed)(struct fb_disk *fd);
+};
+
+/**
  * struct fb_disk - a disk, outliving scheduler switches
  * @kobj: /sys/kernel/freeblock/<disk>
  * @node: in fb_disks, or in fb_disks_lost
@@ -131,7 +141,7 @@ struct fb_stats {
  * @bdev: its whole-disk block device; valid while @q is [L]
  * @sched: the attached scheduler [L]
  * @head: its head and phase, or NULL [L]
- * @model_changed: called when @model has been replaced [L]
+ * @sched_ops: what @sched is to be told of [L]
  * @unfit: why the attached device is not scheduled; NULL: it is fit [L]
  * @doubt: why the maker of @model distrusted it, as a message, or "" [L]
  * @forced: @model is used in spite of @doubt [L]
@@ -186,7 +196,7 @@ struct fb_disk {
 	struct block_device *bdev;
 	void *sched;
 	const struct fb_head *head;
-	void (*model_changed)(struct fb_disk *fd);
+	const struct fb_disk_sched_ops *sched_ops;
 	const char *unfit;
 	char doubt[FB_DOUBT_LEN];
 	bool forced;
@@ -251,11 +261,12 @@ int fb_disk_init(const struct fb_disk_client *const *clients,
 		 const struct attribute_group **groups);
 void fb_disk_exit(void);
 struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struct fb_head *head,
-			       void (*model_changed)(struct fb_disk *fd));
+			       const struct fb_disk_sched_ops *ops);
 void fb_disk_detach(struct fb_disk *fd);
 struct fb_disk *fb_disk_get(const struct gendisk *disk);
 struct gendisk *fb_disk_gendisk(const struct fb_disk *fd);
 void fb_disk_put(struct fb_disk *fd);
+void fb_disk_tell_wants(struct fb_disk *fd);
 void fb_disk_uevent(struct fb_disk *fd, const char *what, u64 value);
 void fb_disk_copy_name(struct fb_disk *fd, char *name, size_t size);
 const char *fb_disk_transparent(const struct fb_disk *fd);

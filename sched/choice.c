@@ -17,13 +17,6 @@
  */
 static const u64 fb_choice_wake_ns = 100 * NSEC_PER_USEC;
 static const u32 fb_choice_wake_shift = 8;
-/*
- * A sequential foreground, of one or two streams, leaves no gaps: its mean rotational latency
- * is below 1/32 of a turn. The drive then orders for a second, after which some twenty
- * requests are measured again.
- */
-static const u32 fb_choice_stream_share = 32;
-static const u64 fb_choice_stream_ns = NSEC_PER_SEC;
 
 /**
  * fb_choice_init() - start with no choice and the default settings
@@ -32,7 +25,6 @@ static const u64 fb_choice_stream_ns = NSEC_PER_SEC;
 void fb_choice_init(struct fb_sched *fs)
 {
 	fs->wake_ns = fb_choice_wake_ns;
-	fs->deep = true;
 }
 
 /* ---- places ---- */
@@ -246,56 +238,4 @@ const struct fb_plan *fb_choice_take_plan(struct fb_sched *fs, u64 now)
 	if (plan)
 		fs->wake_ns -= (fs->wake_ns - fb_choice_wake_ns) >> fb_choice_wake_shift;
 	return plan;
-}
-
-/* ---- who orders: the policy or the drive ---- */
-
-/**
- * fb_choice_note_gap() - measure whether the foreground leaves gaps worth using
- * @fs: the scheduler, its disk locked, with a model and a choice that is about to be sent
- * @now: time
- *
- * Context: fb_disk.lock held.
- */
-void fb_choice_note_gap(struct fb_sched *fs, u64 now)
-{
-	u64 turn = dm_period_ns(fs->fd->model);
-
-	if (!fs->choice.predicted)
-		return;
-	fs->mean_gap_ns -= fs->mean_gap_ns >> FB_SCHED_GAP_SHIFT;
-	fs->mean_gap_ns += fb_choice_gap_ns(fs) >> FB_SCHED_GAP_SHIFT;
-	if (fs->mean_gap_ns >= div_u64(turn, fb_choice_stream_share))
-		return;
-	fs->stream_until_ns = now + fb_choice_stream_ns;
-}
-
-/**
- * fb_choice_set_deep() - decide whether the drive orders
- * @fs: the scheduler, its disk locked
- *
- * With depth auto the drive orders while no free read is wanted or the gaps are too short,
- * because its own order gives the best response times. Its head is not tracked meanwhile.
- * When free reads are wanted again, nothing is sent until all but one of its commands have
- * ended.
- *
- * Context: fb_disk.lock held.
- */
-void fb_choice_set_deep(struct fb_sched *fs)
-{
-	bool deep = fs->auto_depth &&
-		    (!fb_coverage_may_read(fs->fd) || ktime_get_ns() < fs->stream_until_ns);
-
-	if (deep == fs->deep)
-		return;
-	fs->deep = deep;
-	fs->window_ns = 0;
-	fs->lifts = 0;
-	fs->tail_known = false;
-	fb_choice_void(fs);
-	fb_head_lose(&fs->head);
-	fb_choice_place_all(fs);
-	/* four times the limit, so that the mean takes some requests to fall below it */
-	if (fs->fd->model)
-		fs->mean_gap_ns = div_u64(dm_period_ns(fs->fd->model), fb_choice_stream_share / 4);
 }

@@ -119,6 +119,8 @@ struct fb_background {
  * @deep: the drive orders: commands are neither chosen nor predicted
  * @depth: commands kept at the device when not @deep
  * @auto_depth: @deep is set while no free reads are wanted
+ * @order_timer: decides on @deep and runs the queue at that time
+ * @order_due_ns: the time; 0: time alone does not change who orders
  * @wake_ns: estimated time to send a command that was held back
  * @mean_gap_ns: running mean of the rotational latency of requests
  * @stream_until_ns: the gaps are too short to use: @deep until then
@@ -161,6 +163,8 @@ struct fb_sched {
 	bool deep;
 	u32 depth;
 	bool auto_depth;
+	struct hrtimer order_timer;
+	u64 order_due_ns;
 	u64 wake_ns;
 	u64 mean_gap_ns;
 	u64 stream_until_ns;
@@ -218,7 +222,7 @@ static inline struct fb_sched_rq *fb_choice_request(const struct fb_sched *fs)
 /* sched/slots.c */
 int fb_slots_init(struct fb_sched *fs);
 void fb_slots_exit(struct fb_sched *fs);
-int fb_slots_resize(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx);
+void fb_slots_resize(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx);
 struct fb_sched_rq *fb_slots_take(struct fb_sched *fs, struct request *rq);
 void fb_slots_leave(struct fb_sched_rq *fq);
 
@@ -243,8 +247,14 @@ void fb_choice_make(struct fb_sched *fs, const struct dm_place *head, u64 now);
 void fb_choice_renew(struct fb_sched *fs);
 void fb_choice_offer(struct fb_sched *fs, struct fb_sched_rq *fq);
 const struct fb_plan *fb_choice_take_plan(struct fb_sched *fs, u64 now);
-void fb_choice_note_gap(struct fb_sched *fs, u64 now);
-void fb_choice_set_deep(struct fb_sched *fs);
+
+/* sched/order.c */
+void fb_order_init(struct fb_sched *fs);
+void fb_order_exit(struct fb_sched *fs);
+bool fb_order_note_gap(struct fb_sched *fs, u64 now);
+bool fb_order_decide(struct fb_sched *fs);
+void fb_order_run_soon(struct fb_sched *fs);
+void fb_order_wants_changed(struct fb_disk *fd);
 
 /* sched/inflight.c */
 void fb_inflight_sent(struct fb_sched *fs, struct fb_sched_rq *fq);

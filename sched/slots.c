@@ -16,17 +16,7 @@ static struct fb_slots *fb_slots_of(struct fb_sched *fs, const struct blk_mq_hw_
 	return &fs->slots[hctx->flags & BLK_MQ_F_TAG_HCTX_SHARED ? 0 : hctx->queue_num];
 }
 
-/**
- * fb_slots_resize() - give each tag of a hardware queue a slot
- * @fs: the scheduler
- * @hctx: the hardware queue, with its tags
- *
- * Context: the queue is frozen; may sleep.
- *
- * Return: 0; -ENOMEM: the slots are those that there were before, and requests with greater tags
- * get none.
- */
-int fb_slots_resize(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx)
+static int fb_slots_alloc(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx)
 {
 	struct fb_slots *slots = fb_slots_of(fs, hctx);
 	u32 n = fb_compat_sched_tags(hctx);
@@ -47,6 +37,27 @@ int fb_slots_resize(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx)
 }
 
 /**
+ * fb_slots_resize() - give each tag of a hardware queue a slot, after their number has changed
+ * @fs: the scheduler
+ * @hctx: the hardware queue, with its tags
+ *
+ * It cannot fail, as the block layer has the tags already: without memory the slots are those that
+ * there were before, and requests with greater tags get none.
+ *
+ * Context: the queue is frozen; may sleep.
+ */
+void fb_slots_resize(struct fb_sched *fs, const struct blk_mq_hw_ctx *hctx)
+{
+	char name[FB_NAME_LEN];
+
+	if (!fb_slots_alloc(fs, hctx))
+		return;
+	fb_disk_copy_name(fs->fd, name, sizeof(name));
+	pr_warn("freeblock: %s: no memory to schedule all requests of the queue: those beyond %u are sent at once\n",
+		name, fb_slots_of(fs, hctx)->n);
+}
+
+/**
  * fb_slots_init() - allocate the slots of a queue
  * @fs: the scheduler, with @nr_slots
  *
@@ -60,7 +71,7 @@ int fb_slots_init(struct fb_sched *fs)
 	unsigned long i;
 
 	queue_for_each_hw_ctx(fs->q, hctx, i) {
-		if (!fb_slots_resize(fs, hctx))
+		if (!fb_slots_alloc(fs, hctx))
 			continue;
 		fb_slots_exit(fs);
 		return -ENOMEM;

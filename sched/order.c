@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who orders: the policy, one command behind another, or the drive, which then gets all that it
+ * takes. Here this is decided, and timed where time is the reason. Locks: fb_disk.lock, held by
+ * every caller but where said.
+ */
+#include "disk/coverage.h"
+#include "sched/sched.h"
+
+/*
+ * A sequential foreground, of one or two streams, leaves no gaps: its mean rotational latency
+ * is below 1/32 of a turn. The drive then orders for a second, after which some twenty
+ * requests are measured again.
+ */
+static const u32 fb_order_stream_share = 32;
+static const u64 fb_order_stream_ns = NSEC_PER_SEC;
+
+/**
+ * fb_order_note_gap() - measure whether the foreground leaves gaps worth using
+ * @fs: the scheduler, its disk locked, with a model and a choice that is about to be sent
+ * @now: time
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true if it does not: it is a stream, and fb_order_decide() must be called.
+ */
+bool fb_order_note_gap(struct fb_sched *fs, u64 now)
+{
+	u64 turn = dm_period_ns(fs->fd->model);
+
+	if (!fs->choice.predicted)
+		return false;
+	fs->mean_gap_ns -= fs->mean_gap_ns >> FB_SCHED_GAP_SHIFT;
+	fs->mean_gap_ns += fb_choice_gap_ns(fs) >> FB_SCHED_GAP_SHIFT;
+	if (fs->mean_gap_ns >= div_u64(turn, fb_order_stream_share))
+		return false;
+	fs->stream_until_ns = now + fb_order_stream_ns;
+	return true;
+}
+
+/* when time alone will give the order back to the policy; 0: it will not */
+static u64 fb_order_due_ns(struct fb_sched *fs)
+{
+	if (!fs->deep || !fs->auto_depth || !fb_coverage_wants(fs->fd))
+		return 0;
+	return max(fs->stream_until_ns, fs->fd->guard.off_until_ns);
+}
+
+static void fb_order_time(struct fb_sched *fs)
+{
+	u64 due_ns = fb_order_due_ns(fs);
+
+	if (due_ns && due_ns != fs->order_due_ns)
+		hrtimer_start(&fs->order_timer, ns_to_ktime(due_ns), HRTIMER_MODE_ABS);
+	fs->order_due_ns = due_ns;
+}
+
+/**
+ * fb_order_decide() - decide whether the drive orders
+ * @fs: the scheduler, its disk locked
+ *
+ * With depth auto the drive orders while no free read is wanted or the gaps are too short,
+ * because its own order gives the best response times. Its head is not tracked meanwhile.
+ * When free reads are wanted again, nothing is sent until all but one of its commands have
+ * ended.
+ *
+ * This is called where one of its reasons changes, and has_work() only looks at what was decided:
+ *
+ *   the tunable depth		fb_iosched_changed()
+ *   tasks want blocks		fb_order_wants_changed(), from those who change a task's state
+ *				or the number of its wanted blocks from or to 0
+ *   the disk is scheduled	fb_iosched_model_changed(): another model, forced or not, another
+ *				path; a model that is distrusted now: its last completion
+ *   the guard			trips at a completion; its pause ends with @order_timer
+ *   a stream			is found when a request is sent; its second ends with @order_timer
+ *
+ * Nobody tells of another capacity or firmware, which end scheduling, too: the next insertion or
+ * completion notices. Where there may be no run of the queue soon, the caller has to see to one if
+ * the decision has changed: commands may be held back for a limit that there is no longer, and
+ * those at the drive may take long.
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: true if it has changed.
+ */
+bool fb_order_decide(struct fb_sched *fs)
+{
+	bool deep = fs->auto_depth &&
+		    (!fb_coverage_may_read(fs->fd) || ktime_get_ns() < fs->stream_until_ns);
+
+	if (deep == fs->deep) {
+		fb_order_time(fs);
+		return false;
+	}
+	fs->deep = deep;
+	fb_order_time(fs);
+	fs->window_ns = 0;
+	fs->lifts = 0;
+	fs->tail_known = false;
+	fb_choice_void(fs);
+	fb_head_lose(&fs->head);
+	fb_choice_place_all(fs);
+	/* four times the limit, so that the mean takes some requests to fall below it */
+	if (fs->fd->model)
+		fs->mean_gap_ns = div_u64(dm_period_ns(fs->fd->model), fb_order_stream_share / 4);
+	return true;
+}
+
+/* ---- telling the queue ---- */
+
+static enum hrtimer_restart fb_order_timer(struct hrtimer *timer)
+{
+	struct fb_sched *fs = container_of(timer, struct fb_sched, order_timer);
+	unsigned long flags;
+
+	spin_lock_irqsave(&fs->fd->lock, flags);
+	fs->order_due_ns = 0;
+	if (fs->fd->sched == fs)
+		fb_order_decide(fs);
+	spin_unlock_irqrestore(&fs->fd->lock, flags);
+	blk_mq_run_hw_queues(fs->q, true);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * fb_order_run_soon() - have the queue run, which must not be done with the lock held
+ * @fs: the scheduler, its disk locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_order_run_soon(struct fb_sched *fs)
+{
+	lockdep_assert_held(&fs->fd->lock);
+	hrtimer_start(&fs->order_timer, 0, HRTIMER_MODE_ABS);
+}
+
+/**
+ * fb_order_wants_changed() - tasks have begun to want blocks, or no longer do
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_order_wants_changed(struct fb_disk *fd)
+{
+	struct fb_sched *fs = fd->sched;
+
+	lockdep_assert_held(&fd->lock);
+	/* this may run before fb_disk_attach() has returned */
+	fs->fd = fd;
+	if (fb_order_decide(fs))
+		fb_order_run_soon(fs);
+}
+
+/**
+ * fb_order_init() - let the drive order until there is a reason for the policy
+ * @fs: the scheduler
+ */
+void fb_order_init(struct fb_sched *fs)
+{
+	fs->deep = true;
+	fs->depth = FB_SCHED_DEPTH;
+	fs->auto_depth = true;
+	fb_compat_timer_setup(&fs->order_timer, fb_order_timer, HRTIMER_MODE_ABS);
+}
+
+/**
+ * fb_order_exit() - stop the timer
+ * @fs: the scheduler, detached from its disk
+ *
+ * Context: may sleep; fb_disk.lock not held.
+ */
+void fb_order_exit(struct fb_sched *fs)
+{
+	hrtimer_cancel(&fs->order_timer);
+}
