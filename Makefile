@@ -46,7 +46,7 @@ help:
 	@echo 'make mutants       bugs planted into the core: do the unit tests notice? build/mutants/summary.json'
 	@echo '                   FILE= COUNT= SEED= restrict or vary it; goes on where it stopped'
 	@echo 'make coverage      branches that the unit tests take: table, build/coverage/summary.json'
-	@echo 'make soak          long runs of the lab, and of the fuzzer: build/soak/fuzz/summary.json'
+	@echo 'make soak          long runs of the lab and the fuzzer: build/soak/{power,fuzz/summary}.json'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
 

@@ -141,6 +141,16 @@ def module_closure(available, names):
     return depends
 
 
+def kernel_modules(tree, names):
+    """(name, content) of modules of the kernel's, and of what they depend on that every guest
+    has not."""
+    available = find_modules(tree)
+    had = module_closure(available, KERNEL_MODULES)
+    for name in sorted(module_closure(available, names)) if names else ():
+        if name not in had:
+            yield name, _unpacked(available[name])
+
+
 def _add_modules(cpio, release, tree):
     """The modules and their dependencies, flat, with what modprobe reads."""
     available = find_modules(tree)

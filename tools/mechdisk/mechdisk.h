@@ -11,6 +11,7 @@
 #include "mechdisk_diag.h"
 #include "mechdisk_engine.h"
 #include "mechdisk_pages.h"
+#include "mechdisk_power.h"
 #include "mechdisk_reply.h"
 #include "mechdisk_store.h"
 
@@ -81,6 +82,39 @@ ssize_t mdh_show_stats(struct mdh *h, char *page);
  * @h: the drive
  */
 void mdh_reset_stats(struct mdh *h);
+
+/**
+ * mdh_cut() - plan a loss of power
+ * @h: the drive
+ * @us: so many microseconds from now
+ *
+ * From then on no command ends, and none is served.  Another instant may have been planned
+ * before.  Context: process, sleeps.
+ * Return: 0, -EBUSY if it has no power any more, or -ENOMEM.
+ */
+int mdh_cut(struct mdh *h, u64 us);
+
+/**
+ * mdh_cut_ns() - when the power goes
+ * @h: the drive
+ * @dead: set to whether it has gone
+ * @overflow: set to the entries that the log has lost
+ *
+ * Return: that instant, CLOCK_MONOTONIC, or MDE_NEVER.
+ */
+u64 mdh_cut_ns(struct mdh *h, bool *dead, u64 *overflow);
+
+/**
+ * mdh_cut_log() - copy bytes of the log of a drive that has lost its power
+ * @h: the drive
+ * @pos: the first
+ * @buf: where to
+ * @len: how many
+ *
+ * Context: process, sleeps.
+ * Return: bytes copied, or -EBUSY while it still has power.
+ */
+ssize_t mdh_cut_log(struct mdh *h, loff_t pos, void *buf, size_t len);
 
 /**
  * mdh_inject() - provoke mishaps

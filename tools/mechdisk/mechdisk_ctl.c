@@ -331,12 +331,52 @@ static ssize_t inject_store(struct kobject *kobj, struct kobj_attribute *attr,
 	return ret;
 }
 
+/* "off", "planned", or "dead" with the instant, and what the log has lost. */
+static ssize_t cut_show(struct kobject *kobj, struct kobj_attribute *attr, char *page)
+{
+	struct mdc *d = mdc_of(kobj);
+	struct mdh *h = mdc_get_on(d);
+	u64 ns, overflow;
+	ssize_t n;
+	bool dead;
+
+	if (!h)
+		return sysfs_emit(page, "off\n");
+	ns = mdh_cut_ns(h, &dead, &overflow);
+	if (ns == MDE_NEVER)
+		n = sysfs_emit(page, "off\n");
+	else
+		n = sysfs_emit(page, "%s %llu lost %llu\n", dead ? "dead" : "planned", ns,
+			       overflow);
+	mutex_unlock(&d->conf);
+	return n;
+}
+
+static ssize_t cut_store(struct kobject *kobj, struct kobj_attribute *attr,
+			 const char *page, size_t len)
+{
+	struct mdc *d = mdc_of(kobj);
+	struct mdh *h;
+	u32 us;
+	int ret = kstrtou32(page, 10, &us);
+
+	if (ret)
+		return ret;
+	h = mdc_get_on(d);
+	if (!h)
+		return -ENODEV;
+	ret = mdh_cut(h, us);
+	mutex_unlock(&d->conf);
+	return ret ?: len;
+}
+
 static struct kobj_attribute mdc_power = __ATTR_RW(power);
 static struct kobj_attribute mdc_status = __ATTR_RO(status);
 static struct kobj_attribute mdc_stats = __ATTR_RO(stats);
 static struct kobj_attribute mdc_stats_reset = __ATTR_WO(stats_reset);
 static struct kobj_attribute mdc_medium_errors = __ATTR_RW(medium_errors);
 static struct kobj_attribute mdc_inject = __ATTR_RW(inject);
+static struct kobj_attribute mdc_cut = __ATTR_RW(cut);
 
 static struct attribute *mdc_attrs[] = {
 	&mdc_power.attr,
@@ -345,6 +385,7 @@ static struct attribute *mdc_attrs[] = {
 	&mdc_stats_reset.attr,
 	&mdc_medium_errors.attr,
 	&mdc_inject.attr,
+	&mdc_cut.attr,
 	NULL,
 };
 
@@ -434,6 +475,74 @@ static ssize_t mdc_journal_write(struct file *file, struct kobject *kobj,
 	return len;
 }
 
+static ssize_t mdc_cut_log_read(struct file *file, struct kobject *kobj,
+				MDK_BIN_ATTR *attr, char *buf, loff_t pos, size_t len)
+{
+	struct mdc *d = mdc_of(kobj);
+	struct mdh *h = mdc_get_on(d);
+	ssize_t n;
+
+	if (!h)
+		return -ENODEV;
+	n = mdh_cut_log(h, pos, buf, len);
+	mutex_unlock(&d->conf);
+	return n;
+}
+
+static ssize_t mdc_blocks_read(struct file *file, struct kobject *kobj,
+			       MDK_BIN_ATTR *attr, char *buf, loff_t pos, size_t len)
+{
+	struct mdc *d = mdc_of(kobj);
+	struct mdh *h = mdc_get_on(d);
+	ssize_t n;
+
+	if (!h)
+		return -ENODEV;
+	n = mds_blocks(mdh_store(h), pos, buf, len);
+	mutex_unlock(&d->conf);
+	return n;
+}
+
+/* How much of @len bytes from @pos on lies within the drive's. */
+static size_t mdc_within(const struct mdc *d, loff_t pos, size_t len)
+{
+	u64 all = d->cfg.sectors * d->cfg.sector_bytes;
+
+	lockdep_assert_held(&d->conf);
+	return pos < all ? min_t(u64, len, all - pos) : 0;
+}
+
+static ssize_t mdc_store_read(struct file *file, struct kobject *kobj,
+			      MDK_BIN_ATTR *attr, char *buf, loff_t pos, size_t len)
+{
+	struct mdc *d = mdc_of(kobj);
+	struct mdh *h = mdc_get_on(d);
+
+	if (!h)
+		return -ENODEV;
+	len = mdc_within(d, pos, len);
+	mds_read(mdh_store(h), pos, buf, len);
+	mutex_unlock(&d->conf);
+	return len;
+}
+
+static ssize_t mdc_store_write(struct file *file, struct kobject *kobj,
+			       MDK_BIN_ATTR *attr, char *buf, loff_t pos, size_t len)
+{
+	struct mdc *d = mdc_of(kobj);
+	struct mdh *h = mdc_get_on(d);
+	ssize_t ret = -EFBIG;
+
+	if (!h)
+		return -ENODEV;
+	if (mdc_within(d, pos, len) == len)
+		ret = mds_prepare(mdh_store(h), pos, len);
+	if (!ret)
+		mds_write(mdh_store(h), pos, buf, len);
+	mutex_unlock(&d->conf);
+	return ret ?: len;
+}
+
 static struct bin_attribute mdc_description = {
 	.attr = { .name = "description", .mode = 0644 },
 	.read = mdc_description_read,
@@ -446,9 +555,28 @@ static struct bin_attribute mdc_journal = {
 	.write = mdc_journal_write,
 };
 
+static struct bin_attribute mdc_cut_log = {
+	.attr = { .name = "cut_log", .mode = 0444 },
+	.read = mdc_cut_log_read,
+};
+
+static struct bin_attribute mdc_store_bytes = {
+	.attr = { .name = "store", .mode = 0644 },
+	.read = mdc_store_read,
+	.write = mdc_store_write,
+};
+
+static struct bin_attribute mdc_store_blocks = {
+	.attr = { .name = "store_blocks", .mode = 0444 },
+	.read = mdc_blocks_read,
+};
+
 static MDK_BIN_ATTR *mdc_bin_attrs[] = {
 	&mdc_description,
 	&mdc_journal,
+	&mdc_cut_log,
+	&mdc_store_bytes,
+	&mdc_store_blocks,
 	NULL,
 };
 

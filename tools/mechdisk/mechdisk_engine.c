@@ -32,7 +32,7 @@ static u64 mde_ps(const struct mde *e, u64 now_ns)
 	return now_ns > e->origin_ns ? (now_ns - e->origin_ns) * 1000 : 0;
 }
 
-static u64 mde_ns(const struct mde *e, u64 ps)
+u64 mde_ns(const struct mde *e, u64 ps)
 {
 	return e->origin_ns + (ps + 999) / 1000;
 }
@@ -253,6 +253,13 @@ u64 mde_next_event(struct mde *e)
 u64 mde_report_ns(const struct mde *e, int slot)
 {
 	return mde_ns(e, e->slot[slot].report);
+}
+
+void mde_watch(struct mde *e, void (*witness)(void *arg, const struct mde_pass *pass),
+	       void *arg)
+{
+	e->witness = witness;
+	e->witness_arg = arg;
 }
 
 void mde_release(struct mde *e, int slot)

@@ -155,6 +155,23 @@ struct mde_stats {
 };
 
 /**
+ * struct mde_pass - what happened at the medium
+ * @op: sectors read, verified or written by the head; a flush: nothing that came
+ *	before it is in the cache alone any more
+ * @lbn: first LBN; 0 of a flush
+ * @count: LBNs; 0 of a flush
+ * @from_ns: the job began; of a flush: it came
+ * @to_ns: the last sector had passed; of a flush: its report
+ */
+struct mde_pass {
+	enum mde_op op;
+	u64 lbn;
+	u32 count;
+	u64 from_ns;
+	u64 to_ns;
+};
+
+/**
  * struct mde_caching - what the caching mode page switches
  * @read_cache: cached data answer reads
  * @look_ahead: the drive reads on
@@ -208,6 +225,8 @@ struct mde {
 	struct mde_bad bad[MDE_BAD_MAX];
 	u32 bads;
 	struct mde_stats stats;
+	void (*witness)(void *arg, const struct mde_pass *pass);
+	void *witness_arg;
 };
 
 /* A slot's bit in the masks. */
@@ -215,6 +234,9 @@ static inline u32 mde_bit(const struct mde *e, const struct mde_slot *s)
 {
 	return 1U << (s - e->slot);
 }
+
+/* An instant of the caller's clock, rounded up. */
+u64 mde_ns(const struct mde *e, u64 ps);
 
 /**
  * mde_init() - power a drive on
@@ -225,6 +247,16 @@ static inline u32 mde_bit(const struct mde *e, const struct mde_slot *s)
  * The head is at cylinder 0, head 0; the platter's angle comes from the seed.
  */
 void mde_init(struct mde *e, const struct mde_config *cfg, u64 now_ns);
+
+/**
+ * mde_watch() - have somebody told what happens at the medium
+ * @e: the drive
+ * @witness: called for each job, when it begins, with its whole course; what the drive
+ *	reads ahead is not told, for no command has asked for it; NULL: nobody
+ * @arg: handed to @witness
+ */
+void mde_watch(struct mde *e, void (*witness)(void *arg, const struct mde_pass *pass),
+	       void *arg);
 
 /**
  * mde_submit() - hand the drive a command

@@ -13,7 +13,7 @@
  *
  * Locks
  *   mdh.lock (spinlock, hard interrupt context): engine, slot, hung, fault,
- *   pages, diag, counters, and mdh_cmd.state.  Never held over scsi_done(),
+ *   pages, diag, power, counters, and mdh_cmd.state.  Never held over scsi_done(),
  *   which may come back with the next command, nor while bytes are copied from
  *   or to a command's buffers.  Inside it: the timer's, the worker's.
  *   mds.lock (mutex, mechdisk_store.c): taken by the worker without mdh.lock.
@@ -54,6 +54,8 @@ enum mdh_state { MDH_IDLE, MDH_QUEUED, MDH_READY, MDH_OVERDUE, MDH_HUNG };
  * @range: what it wants
  * @state: protected by mdh.lock
  * @report_ns: when it is to be reported (set at the start of its service)
+ * @begun_ns: that start
+ * @medium_ns: a write's data are on the medium; 0: in the cache
  * @good: sectors that go well
  * @asc: medium error after those, or 0
  * @info: the error's INFORMATION is valid
@@ -66,6 +68,8 @@ struct mdh_cmd {
 	struct mdy_range range;
 	enum mdh_state state;
 	u64 report_ns;
+	u64 begun_ns;
+	u64 medium_ns;
 	u32 good;
 	u8 asc;
 	bool info;
@@ -86,6 +90,7 @@ struct mdh_cmd {
  * @fault: mishaps to come
  * @pages: mode pages
  * @diag: result of the last SEND DIAGNOSTIC
+ * @power: whether it has any
  * @commands: completed
  * @late_max: largest lateness, ns
  * @late_sum: of all, ns
@@ -107,6 +112,7 @@ struct mdh {
 	u32 fault[MDH_FAULTS];
 	struct mdp pages;
 	struct mdd_result diag;
+	struct mdx power;
 	u64 commands;
 	u64 late_max;
 	u64 late_sum;
@@ -138,7 +144,7 @@ static void mdh_arm(struct mdh *h)
 	u64 next = mde_next_event(&h->engine);
 
 	lockdep_assert_held(&h->lock);
-	if (next != MDE_NEVER)
+	if (next != MDE_NEVER && next <= h->power.cut_ns)
 		hrtimer_start(&h->timer, ns_to_ktime(next),
 			      HRTIMER_MODE_ABS_HARD);
 }
@@ -156,6 +162,8 @@ static void mdh_hand_out(struct mdh *h)
 		if (!c)
 			continue;
 		c->report_ns = mde_report_ns(&h->engine, i);
+		c->begun_ns = mde_ns(&h->engine, s->started);
+		c->medium_ns = s->cacheable ? 0 : mde_ns(&h->engine, s->media_end);
 		c->good = s->good;
 		c->asc = s->asc;
 		c->info = s->info;
@@ -167,7 +175,7 @@ static void mdh_hand_out(struct mdh *h)
 static void mdh_advance(struct mdh *h)
 {
 	lockdep_assert_held(&h->lock);
-	mde_advance(&h->engine, ktime_get_ns());
+	mde_advance(&h->engine, mdx_now(&h->power));
 	mdh_hand_out(h);
 }
 
@@ -182,7 +190,7 @@ static struct mdh_cmd *mdh_pop(struct mdh *h)
 	 * looked at it even once.
 	 */
 	mdh_hand_out(h);
-	while ((i = mde_due(&h->engine, ktime_get_ns())) >= 0) {
+	while ((i = mde_due(&h->engine, mdx_now(&h->power))) >= 0) {
 		struct mdh_cmd *c = h->slot[i];
 
 		h->slot[i] = NULL;
@@ -242,6 +250,19 @@ static void mdh_copy(struct mdh *h, struct mdh_cmd *c, u64 bytes)
 	sg_miter_stop(&it);
 }
 
+/* Before a write: what the power's log wants to know of it. */
+static void mdh_keep_old(struct mdh *h, const struct mdh_cmd *c, u64 pos, u64 len)
+{
+	struct mde_pass pass = {
+		.lbn = c->range.lbn, .count = c->range.count,
+		.from_ns = c->begun_ns, .to_ns = c->medium_ns,
+	};
+	void *old = mdx_old(&h->power, &pass, len);
+
+	if (old)
+		mds_read(&h->store, pos, old, len);
+}
+
 static void mdh_write(struct mdh *h, struct mdh_cmd *c)
 {
 	u64 pos = c->range.lbn * h->cfg->sector_bytes;
@@ -254,6 +275,7 @@ static void mdh_write(struct mdh *h, struct mdh_cmd *c)
 		h->store_failures++;
 		return;
 	}
+	mdh_keep_old(h, c, pos, len);
 	mdh_copy(h, c, len);
 	scsi_set_resid(c->cmd, scsi_bufflen(c->cmd) - len);
 	mds_journal(&h->store, pos, len, c->report_ns);
@@ -328,13 +350,21 @@ static bool mdh_fault(struct mdh *h, enum mdh_fault fault)
 	return true;
 }
 
+/* Keep a command until the error handler takes it back. */
+static void mdh_swallow(struct mdh *h, struct mdh_cmd *c)
+{
+	lockdep_assert_held(&h->lock);
+	c->state = MDH_HUNG;
+	list_add_tail(&c->node, &h->hung);
+}
+
 /* A flush meets no mishaps: those are for commands that want sectors. */
 static int mdh_submit_flush(struct mdh *h, struct mdh_cmd *c)
 {
 	int i;
 
 	lockdep_assert_held(&h->lock);
-	i = mde_submit(&h->engine, ktime_get_ns(), MDE_FLUSH, 0, 0, 0);
+	i = mde_submit(&h->engine, mdx_now(&h->power), MDE_FLUSH, 0, 0, 0);
 	if (i < 0)
 		return SCSI_MLQUEUE_DEVICE_BUSY;
 	c->cmd->result = SAM_STAT_GOOD;
@@ -365,11 +395,10 @@ static int mdh_submit(struct mdh *h, struct mdh_cmd *c)
 		return 0;
 	}
 	if (mdh_fault(h, MDH_HANG)) {
-		c->state = MDH_HUNG;
-		list_add_tail(&c->node, &h->hung);
+		mdh_swallow(h, c);
 		return 0;
 	}
-	i = mde_submit(&h->engine, ktime_get_ns(), r->op, r->lbn, r->count,
+	i = mde_submit(&h->engine, mdx_now(&h->power), r->op, r->lbn, r->count,
 		       r->flags);
 	if (i < 0)
 		return SCSI_MLQUEUE_DEVICE_BUSY;
@@ -388,17 +417,24 @@ static MDK_QC_STATUS mdh_queuecommand(struct Scsi_Host *shost,
 	struct mdh_cmd *c = scsi_cmd_priv(cmd);
 	struct mdy_range range = { 0 };
 	unsigned long flags;
-	bool at_once;
+	bool at_once, dead;
 	int ret;
 
+	c->cmd = cmd;
+	c->state = MDH_IDLE;
+	kthread_init_work(&c->work, mdh_work);
+	spin_lock_irqsave(&h->lock, flags);
+	dead = mdx_is_dead(&h->power);
+	if (dead)
+		mdh_swallow(h, c);
+	spin_unlock_irqrestore(&h->lock, flags);
+	if (dead)
+		return 0;
 	if (!mdr_decode(h, h->cfg, cmd, &range)) {
 		scsi_done(cmd);
 		return 0;
 	}
-	c->cmd = cmd;
 	c->range = range;
-	c->state = MDH_IDLE;
-	kthread_init_work(&c->work, mdh_work);
 
 	spin_lock_irqsave(&h->lock, flags);
 	ret = mdh_submit(h, c);
@@ -568,6 +604,7 @@ struct mdh *mdh_power_on(const struct mde_config *cfg,
 	h->cfg = cfg;
 	spin_lock_init(&h->lock);
 	INIT_LIST_HEAD(&h->hung);
+	mdx_init(&h->power, &h->lock);
 	mdk_timer_setup(&h->timer, mdh_timer);
 	mdh_limits(shost, cfg);
 	mde_init(&h->engine, cfg, ktime_get_ns());
@@ -605,6 +642,7 @@ void mdh_power_off(struct mdh *h, struct mdp_modes *saved)
 	hrtimer_cancel(&h->timer);
 	kthread_destroy_worker(h->worker);
 	*saved = h->pages.saved;
+	mdx_exit(&h->power);
 	mds_exit(&h->store);
 	scsi_host_put(h->shost);
 }
@@ -656,7 +694,7 @@ int mdh_mode_select(struct mdh *h, const u8 *cdb, const u8 *list, u32 len,
 			(before.write_cache ||
 			 mdb_dirty_segments(&h->engine.cache));
 		if (memcmp(&before, now, sizeof(before))) {
-			mde_set_caching(&h->engine, ktime_get_ns(), now);
+			mde_set_caching(&h->engine, mdx_now(&h->power), now);
 			mdh_advance(h);
 			mdh_arm(h);
 		}
@@ -688,6 +726,47 @@ void mdh_diag_get(struct mdh *h, struct mdd_result *result)
 struct mds *mdh_store(struct mdh *h)
 {
 	return &h->store;
+}
+
+int mdh_cut(struct mdh *h, u64 us)
+{
+	int ret = mdx_plan(&h->power, ktime_get_ns() + us * NSEC_PER_USEC);
+
+	if (ret)
+		return ret;
+	spin_lock_irq(&h->lock);
+	mde_watch(&h->engine, mdx_pass, &h->power);
+	spin_unlock_irq(&h->lock);
+	return 0;
+}
+
+u64 mdh_cut_ns(struct mdh *h, bool *dead, u64 *overflow)
+{
+	u64 ns;
+
+	spin_lock_irq(&h->lock);
+	ns = h->power.cut_ns;
+	*dead = mdx_is_dead(&h->power);
+	*overflow = h->power.overflow;
+	spin_unlock_irq(&h->lock);
+	return ns;
+}
+
+ssize_t mdh_cut_log(struct mdh *h, loff_t pos, void *buf, size_t len)
+{
+	bool dead;
+
+	/* What was under way then: after that the log does not change. */
+	kthread_flush_worker(h->worker);
+	spin_lock_irq(&h->lock);
+	if (mdx_is_dead(&h->power))
+		mdh_advance(h);
+	dead = mdx_is_dead(&h->power);
+	spin_unlock_irq(&h->lock);
+	if (!dead)
+		return -EBUSY;
+	kthread_flush_worker(h->worker);
+	return memory_read_from_buffer(buf, len, &pos, h->power.log, h->power.used);
 }
 
 void mdh_inject(struct mdh *h, enum mdh_fault fault, u32 count)

@@ -202,6 +202,19 @@ static void mdv_send(struct mde *e, struct mdv_bus *bus,
 	}
 }
 
+/* Tell the witness, if there is one. */
+static void mdv_tell(struct mde *e, enum mde_op op, u64 lbn, u32 count, u64 from,
+		     u64 to)
+{
+	struct mde_pass pass = { .op = op, .lbn = lbn, .count = count };
+
+	if (!e->witness || (!count && op != MDE_FLUSH))
+		return;
+	pass.from_ns = mde_ns(e, from);
+	pass.to_ns = mde_ns(e, to);
+	e->witness(e->witness_arg, &pass);
+}
+
 static void mdv_count(struct mde *e, const struct mde_slot *s)
 {
 	struct mde_stats *st = &e->stats;
@@ -486,6 +499,7 @@ static void mdv_serve_read(struct mde *e, struct mde_slot *s, u64 t)
 		mdv_bus_held(&bus, mdv_understood(e, s, MDE_READ_HIT), s->held);
 	s->media_end = mdv_transfer(e, &x, t) + recovery;
 	mdv_count_turn(e, s, nominal, &x);
+	mdv_tell(e, s->op, x.lbn, s->good - s->held, t, s->media_end);
 	mdv_ended(e, s, x.bus ? max(s->media_end, mdv_bus_close(&bus, !s->held)) :
 		  s->media_end);
 	if (s->op == MDE_READ && e->cache.segments)
@@ -521,6 +535,7 @@ static void mdv_serve_write(struct mde *e, struct mde_slot *s, u64 t)
 	mdv_widen(e->cfg, &x);
 	s->media_end = mdv_transfer(e, &x, t);
 	mdv_count_turn(e, s, nominal, &x);
+	mdv_tell(e, MDE_WRITE, s->lbn, s->count, t, s->media_end);
 	e->written_end = x.end;
 	if (e->cfg->heal_on_write)
 		mdv_heal(e, s->lbn, s->count);
@@ -547,6 +562,7 @@ void mdv_destage(struct mde *e, struct mdb_segment *g, u64 t)
 	e->destaging = g;
 	if (e->cfg->heal_on_write)
 		mdv_heal(e, x.lbn, x.end - x.lbn);
+	mdv_tell(e, MDE_WRITE, x.lbn, x.end - x.lbn, t, e->media_free);
 	e->stats.destages++;
 	e->stats.busy_ps += e->media_free - t;
 	e->last_end = x.end;
@@ -653,6 +669,7 @@ static void mdv_serve_flush(struct mde *e, struct mde_slot *s, u64 t)
 	s->asc = 0;
 	s->media_end = t;
 	mdv_begun(e, s, t);
+	mdv_tell(e, MDE_FLUSH, 0, 0, s->arrived, s->report);
 }
 
 void mdv_serve(struct mde *e, struct mde_slot *s, u64 t)
@@ -692,6 +709,7 @@ bool mdv_ride(struct mde *e, struct mde_slot *s, u64 now)
 	if (held)
 		mdv_bus_held(&bus, mdv_understood(e, s, MDE_READ_HIT), held);
 	s->media_end = mda_ride(e, end, mdv_bus_take, &bus);
+	mdv_tell(e, s->op, s->lbn + held, s->count - held, now, s->media_end);
 	e->stats.partial_hits++;
 	g->filled = s->media_end;
 	mdb_touch(&e->cache, g);

@@ -122,6 +122,31 @@ int mds_prepare(struct mds *s, u64 pos, u64 len)
 	return ret;
 }
 
+size_t mds_blocks(struct mds *s, u64 pos, void *buf, size_t len)
+{
+	u64 index = pos / sizeof(__le64);
+	__le64 *to = buf;
+	unsigned long block;
+	size_t n = 0;
+	void *page;
+
+	/* Whole numbers only, as pages of a file have them. */
+	if (pos % sizeof(__le64))
+		return 0;
+	mutex_lock(&s->lock);
+	xa_for_each(&s->pages, block, page) {
+		if (index) {
+			index--;
+			continue;
+		}
+		if ((n + 1) * sizeof(__le64) > len)
+			break;
+		to[n++] = cpu_to_le64(block);
+	}
+	mutex_unlock(&s->lock);
+	return n * sizeof(__le64);
+}
+
 /* The journal. */
 
 static void mds_sum(struct mds *s, u64 index)

@@ -108,6 +108,18 @@ int mds_prepare(struct mds *s, u64 pos, u64 len);
 void mds_write(struct mds *s, u64 pos, const void *buf, size_t len);
 
 /**
+ * mds_blocks() - which blocks have been written to
+ * @s: the store
+ * @pos: first byte of a list of their numbers, le64, ascending
+ * @buf: where to
+ * @len: bytes
+ *
+ * Context: process, sleeps.
+ * Return: bytes copied.
+ */
+size_t mds_blocks(struct mds *s, u64 pos, void *buf, size_t len);
+
+/**
  * mds_journal() - record a finished write
  * @s: the store
  * @pos: first byte
