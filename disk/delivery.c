@@ -145,7 +145,8 @@ int fb_delivery_start(struct freeblock_task *task)
 		return -ESHUTDOWN;
 	while (cov->task[task->slot])
 		task->slot++;
-	cov->task[task->slot] = task;
+	/* the thread looks at it without the lock */
+	smp_store_release(&cov->task[task->slot], task);
 	fb_delivery_set_state(task, FB_TASK_RUNNING);
 	return 0;
 }
@@ -527,7 +528,7 @@ void fb_delivery_try_end(struct freeblock_task *task)
 		task->state = FB_TASK_OVER;
 		task->ended = true;
 		task->waiting_for = FREEBLOCK_WAIT_NONE;
-		fd->cov->task[task->slot] = NULL;
+		WRITE_ONCE(fd->cov->task[task->slot], NULL);
 		fb_delivery_set_needs(fd->cov);
 		/* once the lock is free the task may be, too */
 		queue_work(fb_delivery_wq, &task->deliver);
