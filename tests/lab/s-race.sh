@@ -37,7 +37,7 @@ read_all()
 {
 	cat "$D"/state/* "$D"/stats/* "$D"/scan_stats/* "$D"/scrub_stats/* "$D/scan" "$D/scrub" \
 		"$D/tasks" "$D/model_status" "$D/coverage" "$D"/idle_* "$D"/bad_* "$D/model_force" \
-		"$(debug "$disk")"/[a-q]* "$(debug "$disk")"/s* "$(debug "$disk")"/t* "$iosched"/* \
+		"$(debug "$disk")"/* "$iosched"/* \
 		"$tasks/state"
 }
 
