@@ -20,8 +20,10 @@ help:
 	@echo 'make draws         how much a lab script'"'"'s figures vary: TEST=t-mechdisk N=10'
 	@echo 'make kernels       what must hold on every kernel, on 6.1, 6.12 and 7.x: a table,'
 	@echo '                   build/kernels/summary.json; ONLY=scan runs one test on each'
+	@echo 'make races         data races (KCSAN) of what runs at once, build/races; ONLY=stress runs one test'
 	@echo 'make modules       freeblock.ko for the installed 6.1 headers (KDIR= for others)'
 	@echo 'make modules-debug the same for the lab'"'"'s debug kernel (built once, some ten minutes)'
+	@echo 'make modules-race  the same for its race kernel: KCSAN'
 	@echo 'make install       freeblock.ko into /lib/modules of the running kernel (as root)'
 	@echo 'make lib           libfreeblock, for programs that want blocks read: build/lib'
 	@echo 'make install-lib   the same installed, with header and manual; DESTDIR= PREFIX= say where'
@@ -46,6 +48,7 @@ help:
 	@echo 'make mutants       bugs planted into the core: do the unit tests notice? build/mutants/summary.json'
 	@echo '                   FILE= COUNT= SEED= restrict or vary it; goes on where it stopped'
 	@echo 'make coverage      branches that the unit tests take: table, build/coverage/summary.json'
+	@echo '                   LAB=1: and scripts of the lab, in the module'"'"'s kernel side'
 	@echo 'make soak          long runs of the lab and the fuzzer: build/soak/{power,fuzz/summary}.json'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
@@ -54,7 +57,7 @@ help:
 setup:
 	@tools/setup
 
-.PHONY: modules modules-debug
+.PHONY: modules modules-debug modules-race modules-stock-gcov
 ifdef KDIR
 modules:
 	@tools/setup --modules
@@ -66,6 +69,9 @@ endif
 
 modules-debug: setup
 	@tools/build-modules debug '$(BUILD)'
+
+modules-race modules-stock-gcov: setup
+	@tools/build-modules $(@:modules-%=%) '$(BUILD)'
 
 # Two series more, of Debian's archive: those that are not to be had are skipped. A warning is an
 # error here, for `make style` compiles for 6.1 only
@@ -100,6 +106,14 @@ kernels = $(PYTHON) tests/check --build '$(BUILD)' --kernels '6.1 6.12 7.x' \
 kernels: modules modules-others
 	@$(kernels)
 
+# Data races: scripts in which much goes on at once
+RACE_TESTS := t-stress|t-life|t-user|t-tasks|t-scan|t-sysfs|s-race
+races = $(PYTHON) tests/check --build '$(BUILD)' --kernels race --lab-scripts '[st]-*.sh' \
+	--only '^lab ($(if $(ONLY),[st]-($(ONLY)),$(RACE_TESTS))) '
+.PHONY: races
+races: modules-race
+	@$(races)
+
 .PHONY: style
 style: setup
 	@$(PYTHON) tools/check-style --build '$(BUILD)'
@@ -123,10 +137,11 @@ bench: $(if $(FIGURE),$(if $(filter files,$(FIGURE)),modules,setup),modules)
 	$(PYTHON) tools/examples/summarise --build '$(BUILD)' || status=$$?;) exit $$status
 
 # Lab scripts too: tests/lab/s-*.sh. The fuzzer has ten minutes for each target, in all runs
-soak: modules modules-debug modules-others
-	@status=0; $(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 's-*.sh' --only '^lab' || \
-		status=$$?; \
+soak: modules modules-debug modules-race modules-others
+	@status=0; $(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 's-*.sh' \
+		--only '^lab s-.*\((stock|debug)' || status=$$?; \
 	$(kernels) || status=$$?; \
+	$(races) || status=$$?; \
 	tests/fuzz/run --build '$(BUILD)' --out '$(BUILD)/soak/fuzz' --seconds 600 || status=$$?; \
 	exit $$status
 
@@ -150,8 +165,9 @@ mutants: setup
 	@tests/mutants/run --build '$(BUILD)' $(if $(FILE),--file '$(FILE)') \
 		$(if $(COUNT),--count '$(COUNT)') $(if $(SEED),--seed '$(SEED)')
 
-coverage: setup
-	@tests/coverage --build '$(BUILD)'
+coverage: $(if $(LAB),modules-stock-gcov,setup)
+	@tests/coverage --build '$(BUILD)' $(if $(LAB),--lab) \
+		$(if $(THROUGH),--through '$(THROUGH)')
 
 # A bench that was stopped goes on; FRESH=1: measure all of it anew
 .PHONY: bench-peers

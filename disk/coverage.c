@@ -23,7 +23,7 @@ static struct freeblock_task *fb_coverage_next_active(const struct fb_coverage *
 	struct freeblock_task *task;
 
 	while (*i < FREEBLOCK_TASKS) {
-		task = cov->task[(*i)++];
+		task = fb_coverage_task(cov, (*i)++);
 		if (task && task->active)
 			return task;
 	}
@@ -242,15 +242,15 @@ static bool fb_coverage_is_late(struct freeblock_task *task, u64 now)
 	       !fb_coverage_is_stalled(task);
 }
 
-/* Does @a take precedence over @b? Late tasks do. */
+/* Does @a take precedence over @b? Late tasks do. No deadline, 0, wraps to the largest. */
 static bool fb_coverage_goes_first(const struct freeblock_task *a, const struct freeblock_task *b)
 {
-	u64 a_ns = a->deadline_ns ? a->deadline_ns : U64_MAX;
-	u64 b_ns = b->deadline_ns ? b->deadline_ns : U64_MAX;
+	u64 a_ns = READ_ONCE(a->deadline_ns) - 1, b_ns = READ_ONCE(b->deadline_ns) - 1;
+	s32 first = READ_ONCE(a->priority) - READ_ONCE(b->priority);
 
 	if (a->late != b->late)
 		return a->late;
-	return a->priority != b->priority ? a->priority > b->priority : a_ns < b_ns;
+	return first ? first > 0 : a_ns < b_ns;
 }
 
 /**
@@ -554,7 +554,7 @@ static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 	u32 i, pending = 0;
 
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		struct freeblock_task *task = cov->task[i];
+		struct freeblock_task *task = fb_coverage_task(cov, i);
 
 		bitmap_zero(buf->share[i].mask, FB_FREE_READ_GRANULES);
 		if (!fb_coverage_may_take(cov, task) || !fb_coverage_is_served(task, buf))
@@ -619,7 +619,7 @@ static bool fb_coverage_has_taker(const struct fb_coverage *cov, const struct fb
 	if (!fb_coverage_is_joint(cov))
 		return true;
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		const struct freeblock_task *task = cov->task[i];
+		const struct freeblock_task *task = fb_coverage_task(cov, i);
 
 		if (!fb_coverage_may_take(cov, task))
 			continue;
@@ -784,7 +784,7 @@ static void fb_coverage_publish(struct fb_coverage *cov)
 	u32 i;
 
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		struct freeblock_task *task = cov->task[i];
+		struct freeblock_task *task = fb_coverage_task(cov, i);
 		u64 wanted, flying, total;
 
 		if (!task)
@@ -849,7 +849,7 @@ void fb_coverage_attend(struct fb_coverage *cov)
 	u32 i;
 
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		struct freeblock_task *task = READ_ONCE(cov->task[i]);
+		struct freeblock_task *task = fb_coverage_task(cov, i);
 
 		if (task)
 			fb_coverage_attend_task(cov, task);

@@ -146,7 +146,8 @@ int fb_delivery_start(struct freeblock_task *task)
 		return -ESHUTDOWN;
 	while (cov->task[task->slot])
 		task->slot++;
-	cov->task[task->slot] = task;
+	/* the thread looks at it without the lock */
+	smp_store_release(&cov->task[task->slot], task);
 	fb_delivery_set_state(task, FB_TASK_RUNNING);
 	return 0;
 }
@@ -548,7 +549,7 @@ void fb_delivery_try_end(struct freeblock_task *task)
 		task->state = FB_TASK_OVER;
 		task->ended = true;
 		task->waiting_for = FREEBLOCK_WAIT_NONE;
-		fd->cov->task[task->slot] = NULL;
+		WRITE_ONCE(fd->cov->task[task->slot], NULL);
 		fb_delivery_set_needs(fd->cov);
 		fb_disk_tell_wants(fd);
 		/* once the lock is free the task may be, too */

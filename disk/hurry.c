@@ -71,7 +71,7 @@ u64 fb_hurry_measure_ns(const struct fb_coverage *cov)
 	u32 i;
 
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
-		const struct freeblock_task *task = cov->task[i];
+		const struct freeblock_task *task = fb_coverage_task(cov, i);
 
 		if (task && task->active && READ_ONCE(task->deadline_ns) && task->map.n_wanted)
 			due_ns = min(due_ns, fb_pace_due_ns(&task->pace));

@@ -75,8 +75,8 @@ struct fb_op {
  * @coverage: record of the blocks delivered without error, or NULL
  * @state: [L]
  * @end: why it is over
- * @priority: [L]
- * @deadline_ns: [L]; 0: none
+ * @priority: its consumer writes it at any time, without a lock, like the next two
+ * @deadline_ns: 0: none
  * @foreground_ppm: see freeblock_task_set_foreground()
  * @order: order of idle reads
  * @idle_order: state of that order; the thread's, from the start on
@@ -171,7 +171,7 @@ struct freeblock_task {
  * @bytes: memory charged to all tasks together; fb_disk.life
  * @tasks: all tasks that have not been destroyed; fb_disk.life and [L]
  * @task: tasks that are started and not over, by slot; written with the lock held:
- *	freeblock_task_start() adds them, the thread removes them [L]
+ *	freeblock_task_start() adds them, the thread, which may read without it, removes them [L]
  * @nactive: tasks with @active set; the thread's, like all that follows
  * @all: what any of them wants; valid while several are active
  * @map: what gaps are searched for: one task's map, @all, or NULL: nothing is wanted

@@ -47,7 +47,10 @@ struct fb_job_pass {
 	struct fb_coverage_file file;	/* as it is written back */
 };
 
-/* one run; the callbacks, called one at a time, write end_ns and the fields behind it */
+/*
+ * One run. The callbacks, called one at a time and without the lock, write end_ns and the fields
+ * behind it, and the pass's count; who reads them meanwhile does it with READ_ONCE().
+ */
 struct fb_job_run {
 	u32 numbers;		/* how many of first and count were given */
 	u64 first;		/* range, in sectors */
@@ -109,9 +112,10 @@ static void fb_job_block(struct freeblock_task *task, const struct freeblock_blo
 	if (block->status == BLK_STS_MEDIUM) {
 		if (run->nbad < FB_JOB_BAD)
 			run->bad[run->nbad] = block->lbn;
-		run->nbad++;
+		/* whoever sees the count sees the sector: pairs with fb_job_list_bad() */
+		smp_store_release(&run->nbad, run->nbad + 1);
 	} else if (block->status != BLK_STS_OK) {
-		run->skipped++;
+		WRITE_ONCE(run->skipped, run->skipped + 1);
 	}
 }
 
@@ -120,7 +124,7 @@ static void fb_job_ended(struct freeblock_task *task, enum freeblock_end why)
 	struct fb_job *job = freeblock_task_ctx(task);
 
 	if (why == FREEBLOCK_FINISHED)
-		job->pass.passes++;
+		WRITE_ONCE(job->pass.passes, job->pass.passes + 1);
 	job->run->why = why;
 	WRITE_ONCE(job->run->end_ns, ktime_get_ns());
 	queue_work(system_unbound_wq, &job->reap);
@@ -475,11 +479,11 @@ static void fb_job_fill_stats(const struct fb_job *job, struct fb_job_stats *s)
 		.blocks_before = run->before,
 		.blocks_delivered = p->done,
 		.blocks_flying = p->flying,
-		.blocks_bad = run->nbad,
-		.blocks_skipped = run->skipped,
+		.blocks_bad = READ_ONCE(run->nbad),
+		.blocks_skipped = READ_ONCE(run->skipped),
 		.rate_kib_s = div64_u64(good * p->granule_sectors * MSEC_PER_SEC, 2 * ms),
 		.began = job->pass.began,
-		.passes = job->pass.passes,
+		.passes = READ_ONCE(job->pass.passes),
 	};
 }
 
@@ -522,6 +526,17 @@ ssize_t fb_job_show(struct fb_job **slot, char *page)
 	return len;
 }
 
+static void fb_job_list_bad(const struct fb_job_run *run, struct seq_file *m)
+{
+	/* pairs with smp_store_release() in fb_job_block() */
+	u64 nbad = smp_load_acquire(&run->nbad), i;
+
+	seq_puts(m, "bad");
+	for (i = 0; i < min_t(u64, nbad, FB_JOB_BAD); i++)
+		seq_printf(m, " %llu", run->bad[i]);
+	seq_puts(m, "\n");
+}
+
 /**
  * fb_job_describe() - report on a job, for people
  * @slot: the disk's slot
@@ -533,7 +548,6 @@ void fb_job_describe(struct fb_job **slot, struct seq_file *m)
 {
 	struct fb_job *job = fb_job_look(slot);
 	struct fb_job_stats s;
-	u64 i;
 
 	if (!job) {
 		seq_puts(m, "state idle\n");
@@ -549,10 +563,7 @@ void fb_job_describe(struct fb_job **slot, struct seq_file *m)
 		   s.blocks_skipped, s.rate_kib_s);
 	if (job->kind->covers)
 		seq_printf(m, "began %llu\npasses %llu\n", s.began, s.passes);
-	seq_puts(m, "bad");
-	for (i = 0; i < min_t(u64, job->run->nbad, FB_JOB_BAD); i++)
-		seq_printf(m, " %llu", job->run->bad[i]);
-	seq_puts(m, "\n");
+	fb_job_list_bad(job->run, m);
 	mutex_unlock(&job->lock);
 }
 
@@ -568,7 +579,7 @@ static struct fb_coverage_file_header fb_job_header(const struct fb_job *job, co
 		.granule = cpu_to_le32(pass->covered->granule_sectors),
 		.blocks = cpu_to_le64(pass->covered->blocks),
 		.began = cpu_to_le64(pass->began),
-		.passes = cpu_to_le32(pass->passes),
+		.passes = cpu_to_le32(READ_ONCE(pass->passes)),
 	};
 
 	snprintf(h.id, sizeof(h.id), "%s%s", id[0] ? "" : "name.", id[0] ? id : job->disk);
@@ -601,7 +612,9 @@ ssize_t fb_job_read_coverage(struct fb_job **slot, const char *id, char *buf, lo
 	covered = job->pass.covered;
 	if (covered && off >= sizeof(h)) {
 		off -= sizeof(h);
-		ret = memory_read_from_buffer(buf, count, &off, covered->map, covered->bytes);
+		/* bits may be set meanwhile: those that are there are true */
+		ret = data_race(memory_read_from_buffer(buf, count, &off, covered->map,
+							covered->bytes));
 	} else if (covered) {
 		h = fb_job_header(job, id);
 		ret = memory_read_from_buffer(buf, count, &off, &h, sizeof(h));

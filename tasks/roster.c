@@ -46,7 +46,7 @@ static u32 fb_roster_copy(struct fb_disk *fd, struct fb_roster_row *row)
 		row[n] = (struct fb_roster_row) {
 			.id = task->id,
 			.state = task->state,
-			.priority = task->priority,
+			.priority = READ_ONCE(task->priority),
 			.total = task->total,
 			.done = task->done,
 			.failed = task->failed,

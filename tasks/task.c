@@ -481,7 +481,7 @@ EXPORT_SYMBOL_GPL(freeblock_coverage_destroy);
 
 int freeblock_task_set_coverage(struct freeblock_task *task, struct freeblock_coverage *coverage)
 {
-	if (task->state != FB_TASK_NEW)
+	if (READ_ONCE(task->state) != FB_TASK_NEW)
 		return -EBUSY;
 	if (coverage->granule_sectors != fb_task_granule(task) ||
 	    coverage->blocks != task->map.granules)
@@ -522,7 +522,7 @@ int freeblock_task_order(struct freeblock_task *task, enum freeblock_order order
 {
 	bool staggered = order == FREEBLOCK_STAGGERED;
 
-	if (task->state != FB_TASK_NEW)
+	if (READ_ONCE(task->state) != FB_TASK_NEW)
 		return -EBUSY;
 	if (order > FREEBLOCK_STAGGERED || staggered != !!regions ||
 	    staggered != !!segment_sectors || segment_sectors & (fb_task_granule(task) - 1) ||

@@ -298,6 +298,9 @@ def test_kernels():
         report("the way for the stock kernel is that for others",
                check.ways_on(script, ["6.1", "7.x"]) ==
                [{"kernel": "6.1", "clock": "icount"}, {"kernel": "7.x", "clock": "icount"}])
+        report("the race kernel has four CPUs and a real clock, and takes its time",
+               check.ways_on(script, ["race"]) ==
+               [{"kernel": "race", "clock": "real", "smp": 4, "timeout": check.RACE_TIMEOUT}])
         args = argparse.Namespace(build=folder, out=folder, scale=1, kernels=["6.1", "6.12", "7.x"])
         tests = [check.LabTest(script, way, args) for way in check.ways_on(script, args.kernels)]
         none = tests[1].count("lab: no 6.12 kernel\n", check.NO_KERNEL)

@@ -33,6 +33,7 @@ CLEAN = """\
 [    3.000003] Buffer I/O error on dev sda, logical block 154, async page read
 [    3.100000] sd 0:0:0:0: device reset
 [    3.200000] debug: no BUGs here; WARNINGs are counted
+[    3.300000] kobject_add_internal failed for sda (error: -12 parent: freeblock)
 """
 
 PLANTED = {
@@ -52,6 +53,7 @@ PLANTED = {
     "rcu": "WARNING: suspicious RCU usage",
     "irq inversion": "WARNING: possible irq lock inversion dependency detected",
     "KASAN": "BUG: KASAN: use-after-free in fb_x+0x12/0x20 [freeblock]",
+    "KCSAN": "BUG: KCSAN: data-race in fb_x [freeblock] / fb_y [freeblock]",
     "UBSAN": "UBSAN: shift-out-of-bounds in core/search.c:10:3",
     "sleeping": "BUG: sleeping function called from invalid context at mm/slab.h:500",
     "atomic": "BUG: scheduling while atomic: fio/100/0x00000002",
@@ -73,6 +75,8 @@ PLANTED = {
     "trace": "Call Trace:",
     "oom": "fio invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0",
     "debugfs": "debugfs: Directory 'sda' with parent 'freeblock' already present!",
+    "kobject": "kobject_add_internal failed for sda with -EEXIST, don't try to register things "
+               "with the same name in the same directory.",
     "sysfs": "sysfs: cannot create duplicate filename '/kernel/freeblock/sda'",
 }
 
@@ -111,6 +115,56 @@ def test_logscan():
     check("an empty log", logscan.scan("") == [])
 
 
+RACE = """\
+[    9.000000] ==================================================================
+[    9.000001] BUG: KCSAN: data-race in %s / blk_mq_run_hw_queues
+[    9.000002]
+[    9.000003] write to 0xffff888006e00218 of 8 bytes by interrupt on cpu 1:
+[    9.000004]  %s
+[    9.000005]  blk_mq_dispatch_rq_list+0x1f5/0x8a0
+[    9.000006]
+[    9.000007] read to 0xffff888006e00218 of 8 bytes by task 77 on cpu 2:
+[    9.000008]  blk_mq_run_hw_queues+0x45/0x120
+[    9.000009]  %s
+[    9.000010]  kthread+0x1a2/0x1d0
+[    9.000011]
+[    9.000012] value changed: 0x0000000000000001 -> 0x0000000000000002
+[    9.000013]
+[    9.000014] Reported by Kernel Concurrency Sanitizer on:
+[    9.000015] CPU: 2 PID: 77 Comm: fio Tainted: G           O       6.1.176-race #1
+[    9.000016] ==================================================================
+"""
+
+
+def test_races():
+    own = RACE % ("sbitmap_get", "sbitmap_get+0x12/0x40", "worker_thread+0x5a/0x6f0")
+    again = own.replace("cpu 2", "cpu 3")
+    check("the kernel's own data races are no problem", logscan.scan(CLEAN + own + again) == [])
+    check("they are counted by name", logscan.stock_races(CLEAN + own + again) ==
+          {"sbitmap_get / blk_mq_run_hw_queues": 2}, logscan.stock_races(own))
+    other = own.replace("worker_thread+0x5a/0x6f0", "null_queue_rq+0x5a/0x6f0 [null_blk]")
+    check("nor those of a stock module", logscan.scan(other) == [])
+    sleep = (RACE % ("hrtimer_wakeup", "hrtimer_wakeup+0x24/0x40", "fbt_block+0xd0/0x252 [fbtasks]")
+             ).replace("/ blk_mq_run_hw_queues", "/ do_nanosleep")
+    check("nor those of a sleep, whoever sleeps", logscan.scan(sleep) == [], logscan.scan(sleep))
+    for name, text in (
+            ("in the title", RACE % ("fb_gap_open [freeblock]", "fb_gap_open+0x1/0x2 [freeblock]",
+                                     "worker_thread+0x5a/0x6f0")),
+            ("second in the title", own.replace("/ blk_mq_run_hw_queues", "/ fb_x [freeblock]")),
+            ("below on the other side", RACE % ("sbitmap_get", "sbitmap_get+0x12/0x40",
+                                                "fb_reader_thread+0x40/0x50 [freeblock]")),
+            ("in a test's module", RACE % ("sbitmap_get", "md_engine_x+0x12/0x40 [mechdisk]",
+                                           "worker_thread+0x5a/0x6f0")),
+            ("in a report that is cut off", own[:own.index("[    9.000012]")])):
+        found = logscan.scan(CLEAN + text)
+        check("a data race, ours " + name, [one.kind for one in found] == ["KCSAN"] and
+              not logscan.stock_races(text), found)
+    check("another report within one", [one.kind for one in logscan.scan(
+        own.replace("[    9.000011]\n", "[    9.0] " + PLANTED["KASAN"] + "\n"))] == ["KCSAN"])
+    check("a report behind one", [one.kind for one in logscan.scan(
+        own + "[    9.1] " + PLANTED["WARN"])] == ["WARNING"])
+
+
 def test_tap():
     good = tap.parse("# note\nok a\nok b # SKIP no disk\nok 3 - c\n1..3\n")
     check("a good run", (good.passed, good.failed, good.skipped, good.errors) ==
@@ -139,6 +193,7 @@ def test_tap():
 
 
 test_logscan()
+test_races()
 test_tap()
 print("1..%d" % count)
 sys.exit(1 if failed else 0)

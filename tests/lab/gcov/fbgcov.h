@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef FBGCOV_H
+#define FBGCOV_H
+
+/* the initcalls of kernel/gcov/base.c and fs.c, under names that tools/build-modules gave them */
+int fbgcov_gcov_init(void);
+int fbgcov_gcov_fs_init(void);
+
+#endif /* FBGCOV_H */
