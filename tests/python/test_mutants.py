@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Bugs that are planted into the core: where, which, and how they are named. A second."""
+"""Bugs that are planted: where, which, how they are named, and what counts as noticed. Seconds."""
 
 import importlib.machinery
 import importlib.util
+import json
 import os
 import sys
 import tempfile
@@ -17,6 +18,7 @@ import taptest  # noqa: E402
 MUTANTS = os.path.join(taptest.TOP, "tests", "mutants")
 sys.path.insert(0, MUTANTS)
 
+import labrun  # noqa: E402
 import operators  # noqa: E402
 import unitrun  # noqa: E402
 
@@ -140,6 +142,105 @@ class Equivalents(unittest.TestCase):
         """Those of the tree can be read and name files of the tree."""
         for key in run.equivalents():
             self.assertTrue(os.path.exists(os.path.join(taptest.TOP, key.split()[0])), key)
+
+
+# A lab that says what it is told to, and ends as it is told to. Its arguments are the lab's
+FAKE = """\
+while [ $# -gt 0 ]; do
+	[ "$1" != --out ] || out=$2
+	shift
+done
+mkdir -p "$out"
+cd "$out" || exit
+"""
+OVER = "echo '{\"problems\": [%s], \"failed\": []}' > result.json\n"
+
+
+class Noticed(unittest.TestCase):
+    """What a run of a script says of a mutant. Seen to fail: promises that are known to be missed
+    taken for failures; a kernel's log that nobody looks at before the end."""
+
+    def run_fake(self, text, hurry=True):
+        """What was noticed, if the lab is `text`."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "fake")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(FAKE + text)
+            guests = labrun.Guests(folder, "sh " + path)
+            return guests.run(folder, "t-x", "freeblock.ko", 60, hurry)[0]
+
+    def test_nothing(self):
+        """A script that ends well, and misses a promise that is known to be missed."""
+        self.assertEqual(self.run_fake("echo 'not ok it # MISSED by far'\n" + OVER % ""), "")
+
+    def test_check(self):
+        """A check that fails ends the guest at once."""
+        self.assertEqual(self.run_fake("echo 'not ok it - got 1'; sleep 600"), "not ok it - got 1")
+
+    def test_log(self):
+        """So does a report in the log of a kernel that then hangs."""
+        self.assertEqual(self.run_fake("echo '[   1.0] BUG: unable' > console.log; sleep 600"),
+                         "kernel log: BUG")
+
+    def test_problem(self):
+        """What the lab itself finds."""
+        self.assertEqual(self.run_fake(OVER % '"no end after 60 s"' + "exit 125"),
+                         "no end after 60 s")
+
+    def test_broken(self):
+        """A lab that does not run is no verdict."""
+        with self.assertRaises(unitrun.Broken):
+            self.run_fake("exit 1")
+
+
+class Scripts(unittest.TestCase):
+    """Which scripts a mutant meets. Seen to fail: lines looked up by their numbers."""
+
+    def scripts_of(self, text, line):
+        """For a mutant of a line, if `here` executes all and `there` all but the loop."""
+        bench = labrun.LabBench.__new__(labrun.LabBench)
+        begun = ["if (x <= 3 && !y)", "while (bigger(x + 1, y)) {"]
+        bench.traced = {
+            "here": {"took": 2, "lines": {"disk/a.c": {"f": dict.fromkeys(
+                [*begun, "count++;", "f(0,"], True)}}},
+            "there": {"took": 1, "lines": {"disk/a.c": {"f": dict(
+                dict.fromkeys([*begun, "f(0,"], True), **{"count++;": False})}}},
+            "elsewhere": {"took": 1, "lines": {"disk/b.c": {"f": {"count++;": True}}}}}
+        source = source_of(text)
+        mutant = next(one for one in run.ranked("disk/a.c", source, 1) if one.line == line)
+        return bench.tests_of(mutant, source)
+
+    def test_executed(self):
+        """Those that execute its line, the quickest first, wherever the line is."""
+        self.assertEqual(self.scripts_of(SOURCE, 9), ["here"])
+        self.assertEqual(self.scripts_of("\n\n" + SOURCE, 11), ["here"])
+        self.assertEqual(self.scripts_of(SOURCE, 6), ["there", "here"])
+
+    def test_block(self):
+        """A line about which nothing is known is that of the block around."""
+        self.assertEqual(self.scripts_of(SOURCE, 10), ["here"])
+        self.assertEqual(self.scripts_of(SOURCE, 14), ["there", "here"])
+
+    def test_macro(self):
+        """A constant of the file is that of all who execute something there."""
+        self.assertEqual(self.scripts_of(SOURCE, 1), ["there", "here"])
+
+
+class Summary(unittest.TestCase):
+    """Seen to fail: a part that forgets the other."""
+
+    def test_parts(self):
+        """The core's at the top, the lab's beside it, and the sum."""
+        core = {"mutants": 3, "killed": 2, "equivalent": 1, "survivors": [{"line": 1}]}
+        lab = {"mutants": 5, "killed": 4, "equivalent": 0, "survivors": [{"line": 2}]}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "summary.json")
+            for part, summary in (("lab", lab), ("core", lab), ("core", core)):
+                run.write_summary(path, part, summary)
+            with open(path, encoding="utf-8") as file:
+                found = json.load(file)
+        self.assertEqual(found, dict(core, lab=lab, total={
+            "mutants": 8, "killed": 6, "equivalent": 1}))
 
 
 if __name__ == "__main__":
