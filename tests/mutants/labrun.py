@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The module with one object exchanged, and the lab's scripts as its judges.
 
-Each script is run once with a module whose basic blocks tell that they were executed: so it is
-known which scripts may see a mutant, and how long each takes. A script has noticed a mutant when
-a check fails, when the kernel's log has a report, or when the guest does not come to its end.
+First comes quick.sh, which takes several modules into one guest, then the scripts that are
+about the mutated file. A script has noticed a mutant when a check fails, when the kernel's log
+has a report, or when the guest does not come to its end.
 """
 
 import functools
@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 from unitrun import TOP, Broken
 
@@ -25,32 +26,40 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, LAB)
 
 import logscan  # noqa: E402
+import patience  # noqa: E402
 
 FOLDERS = ("disk", "sched", "tasks")
-# The quick ones of those that load freeblock: some half a minute of a CPU each
-SCRIPTS = ("t-bad", "t-deadline", "t-drift", "t-idle", "t-input", "t-medium",
-           "t-scan", "t-scrub", "t-sysfs", "t-tasks", "t-user", "t-verify", "t-waiting")
-# What a file is about is seen best there; all others by their time
-FIRST = {
+QUICK = "quick"
+# Mutants that meet quick.sh in one guest, so long as each can be unloaded
+TOGETHER = 8
+# Scripts that are about a file, the quickest first; what is about a folder comes after them
+SCRIPTS = {
+    "disk/cookie.c": ("t-tasks",),
     "disk/drive_query.c": ("t-verify",),
     "disk/hurry.c": ("t-deadline",),
     "disk/idle.c": ("t-idle",),
+    "disk/memory.c": ("t-input",),
+    "disk/reader.c": ("t-data",),
     "disk/upload.c": ("t-input",),
-    "disk/verify.c": ("t-verify",),
+    "disk/verify.c": ("t-verify", "t-medium"),
     "disk/waiting.c": ("t-waiting",),
+    "disk": ("t-medium", "t-life"),
+    "sched/background.c": ("t-others",),
+    "sched/choice.c": ("t-stream",),
     "sched/tunables.c": ("t-input",),
+    "sched": ("t-scan", "t-numbers"),
     "tasks/coverage_file.c": ("t-scrub",),
+    "tasks/job.c": ("t-scrub",),
+    "tasks/roster.c": ("t-sysfs",),
     "tasks/user.c": ("t-user",),
+    "tasks/user_check.c": ("t-user",),
     "tasks/user_queue.c": ("t-user",),
+    "tasks": ("t-tasks", "t-life"),
 }
-# A mutant meets so many scripts at most
-MOST = 5
-# As the lab's own limits: of a machine for itself
-LEAST_S = 60
-TIMES = 3
+# A guest is not waited for that says nothing for so long, in seconds of a CPU, or at all
+SILENT_CPU_S = 60
+SILENT_S = 600
 POLL_S = 2
-COVER_BYTES = 1 << 20       # as in cover.c
-CALL = "__sanitizer_cov_trace_pc"
 
 
 def digest_text(*parts):
@@ -169,125 +178,31 @@ class Module:
         return made
 
 
-class Cover:
-    """A module that tells which of its basic blocks were executed."""
-
-    def __init__(self, module, folder, names):
-        os.makedirs(folder, exist_ok=True)
-        exchanged = {}
-        for name in names:
-            made = os.path.join(folder, name.replace("/", "-")[:-2] + ".o")
-            if not module.compile(name, os.path.join(module.tree, name), made,
-                                  "-fsanitize-coverage=trace-pc"):
-                raise Broken("cannot compile %s to be covered" % name)
-            module.check(name, made)
-            exchanged[name] = made
-        main, told = "freeblock_main.c", []
-        with open(os.path.join(TOP, main), encoding="utf-8") as file:
-            text, count = re.subn(
-                r"module_exit\((\w+)\);",
-                "void fb_cover_tell(void);\n"
-                "static void __exit fb_cover_exit(void)\n{\n\t\\1();\n\tfb_cover_tell();\n}\n"
-                "module_exit(fb_cover_exit);", file.read())
-        if count != 1:
-            raise Broken("%s has no module_exit()" % main)
-        with open(os.path.join(folder, main), "w", encoding="utf-8") as file:
-            file.write(text)
-        for source in (os.path.join(folder, main), os.path.join(HERE, "cover.c")):
-            made = os.path.join(folder, os.path.basename(source)[:-2] + ".o")
-            if not module.compile(main, source, made):
-                raise Broken("cannot compile " + source)
-            module.check(main, made)
-            told.append(made)
-        exchanged[main] = told[0]
-        self.path = module.link(folder, exchanged, told[1:])
-        self.calls = self._calls()
-
-    def _calls(self):
-        """{bit in cover.c: lines, as (file, number), of that block's beginning}"""
-        relocations = call(["readelf", "-rW", self.path], "readelf")
-        text = re.search(r"'\.rela\.text'.*?\n\n", relocations + "\n\n", re.S).group(0)
-        ends = [int(line.split()[0], 16) + 4 for line in text.splitlines() if CALL in line]
-        said = call(["addr2line", "-a", "-i", "-j", ".text", "-e", self.path,
-                     *("%x" % (end - 1) for end in ends)], "addr2line")
-        symbols = call(["nm", self.path], "nm")
-        here = int(re.search(r"^([0-9a-f]+) T %s$" % CALL, symbols, re.M).group(1), 16)
-        found, lines = {}, None
-        for line in said.splitlines():
-            if line.startswith("0x"):
-                lines = found.setdefault(int(line, 16) + 1 - here + COVER_BYTES // 2, set())
-                continue
-            place = re.search(r"/freeblock/([^:]+):(\d+)", "/" + line)
-            if place:
-                lines.add((os.path.normpath(place.group(1)), int(place.group(2))))
-        return found
-
-    def lines(self, log):
-        """{(file, line): executed} of a guest's log."""
-        bits = set()
-        for word, value in re.findall(r"fb_cover ([0-9a-f]+) ([0-9a-f]+)$", log, re.M):
-            value = int(value, 16)
-            bits.update(int(word, 16) * 64 + i for i in range(64) if value >> i & 1)
-        if not bits:
-            raise Broken("the module did not tell what was executed")
-        found = {}
-        for bit, lines in self.calls.items():
-            for line in lines:
-                found[line] = found.get(line, False) or bit in bits
-        return found
-
-
 class Guests:
-    """Runs of scripts with a module of ours."""
+    """Runs of scripts with modules of ours."""
 
     def __init__(self, build, through):
         self.build, self.through = build, shlex.split(through or "")
 
-    def run(self, folder, script, module, limit, hurry=True):
-        """What was noticed, or ""; CPU seconds. In a hurry the first thing is enough."""
+    def run(self, folder, script, modules, heard, *words):
+        """Run a script; what ended the guest before its time, or what the lab found, or "".
+        heard(line) says whether a line is the end already."""
         out = os.path.join(folder, "guest")
         shutil.rmtree(out, ignore_errors=True)
         words = self.through + [
-            sys.executable, os.path.join(LAB, "lab"), os.path.join(LAB, script + ".sh"), "--build",
-            self.build, "--out", out, "--module", module, "--timeout", "%d" % limit, "--quiet"]
+            sys.executable, os.path.join(LAB, "lab"), script, "--build", self.build, "--out", out,
+            *(word for module in modules for word in ("--module", module)), *words]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               stdin=subprocess.DEVNULL, start_new_session=True) as process:
-            noticed, ended = [], threading.Event()
-            if hurry:
-                threading.Thread(target=self._watch_log, args=(
-                    process, os.path.join(out, "console.log"), ended, noticed)).start()
+            watch = Watch(process, os.path.join(out, "console.log"))
             for raw in process.stdout:
-                line = raw.decode(errors="replace")
-                if re.match(r"not ok\b", line) and not re.search(r"#\s*MISSED\b", line, re.I):
-                    noticed.append(line.strip())
-                    if hurry:
-                        self._kill(process)
-            _, status, usage = os.wait4(process.pid, 0)
-            ended.set()
-            process.returncode = os.waitstatus_to_exitcode(status)
-        seconds = usage.ru_utime + usage.ru_stime
-        if noticed:
-            return noticed[0], seconds
-        return self._result(out, process.returncode), seconds
-
-    @staticmethod
-    def _kill(process):
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-
-    def _watch_log(self, process, path, ended, noticed):
-        """A guest whose kernel has reported something may hang for long."""
-        while not ended.wait(POLL_S):
-            if not os.path.exists(path):
-                continue
-            with open(path, encoding="utf-8", errors="replace") as file:
-                found = logscan.scan(file.read())
-            if found:
-                noticed.append("kernel log: " + found[0].kind)
-                self._kill(process)
-                return
+                line = raw.decode(errors="replace").rstrip()
+                watch.lines += 1
+                if heard(line):
+                    watch.kill(line)
+            process.wait()
+            watch.ended.set()
+        return watch.noticed or self._result(out, process.returncode)
 
     @staticmethod
     def _result(out, status):
@@ -302,8 +217,48 @@ class Guests:
         return (result["problems"] or result["failed"] or ["status %d" % status])[0].split("\n")[0]
 
 
+class Watch:
+    """Ends a guest whose kernel has reported something, or that says nothing any more."""
+
+    def __init__(self, process, console):
+        self.process, self.console = process, console
+        self.lines, self.noticed, self.ended = 0, "", threading.Event()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def kill(self, why):
+        """At once, with all that it has started."""
+        self.noticed = self.noticed or why
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def _watch(self):
+        work = patience.Work(self.process.pid)
+        said, cpu_s, began = -1, 0, 0
+        while not self.ended.wait(POLL_S):
+            if not os.path.exists(self.console):    # waits for its turn
+                continue
+            with open(self.console, encoding="utf-8", errors="replace") as file:
+                found = logscan.scan(file.read())
+            used = work.look()[0]
+            if said != self.lines:
+                said, cpu_s, began = self.lines, used, time.monotonic()
+            if found:
+                self.kill("kernel log: " + found[0].kind)
+            elif used - cpu_s > SILENT_CPU_S or time.monotonic() - began > SILENT_S:
+                self.kill("hangs")
+
+
+def is_failure(line):
+    """A check that failed, and not a promise that is known to be missed."""
+    return bool(re.match(r"not ok\b", line) and not re.search(r"#\s*MISSED\b", line, re.I))
+
+
 class LabBench:
-    """The module's objects, and what the lab's scripts execute and take."""
+    """The module's objects, and the scripts."""
+
+    stages = ("plain", "checked", QUICK, "lab")
 
     def __init__(self, out, build, through, opened, units):
         self.out = os.path.join(out, "lab")
@@ -314,89 +269,21 @@ class LabBench:
         self.units = ()
         self.module = Module(build)
         self.guests = Guests(build, through)
-        self.scripts = {name: self._digest(name) for name in SCRIPTS}
-
-    @property
-    def stages(self):
-        return ("plain", "checked", "lab")
-
-    @staticmethod
-    def _digest(script):
-        with open(os.path.join(LAB, script + ".sh"), "rb") as file:
-            return digest_text(script, file.read())
-
-    # what scripts execute
-
-    def _stamp(self, script):
-        return digest_text("traced", self.module.release, self.scripts[script])
-
-    def trace(self, pool, sources, say):
-        """Run each script that is new once with a module that tells what is executed."""
-        todo = [name for name in SCRIPTS if self._stamp(name) not in self.kept.known]
-        if not todo:
-            return
-        stale = [name for name in sources if not self.module.same(name)]
-        if stale:
-            raise Broken("%s is not what was built: make modules" % stale[0])
-        say("building a module that tells what is executed")
-        cover = Cover(self.module, os.path.join(self.out, "cover"), sorted(sources))
-
-        def work(folder, script):
-            self.kept.put(self._stamp(script), self._traced(folder, cover, script, sources))
-            return script
-
-        for number, script in enumerate(pool.map(work, todo), 1):
-            say("looked what %s executes, %d of %d" % (script, number, len(todo)))
-
-    def _traced(self, folder, cover, script, sources):
-        """CPU seconds of a script and what it executes; a script that fails as it is has none."""
-        problem, seconds = self.guests.run(folder, script, cover.path, 900, hurry=False)
-        with open(os.path.join(folder, "guest", "files", "dmesg"), errors="replace",
-                  encoding="utf-8") as log:
-            executed = cover.lines(log.read())
-        if problem:     # which may be that it is slower
-            problem, seconds = self.guests.run(
-                folder, script, os.path.join(self.module.tree, "freeblock.ko"), 900)
-        lines = {}
-        for (name, number), hit in executed.items():
-            if name in sources:
-                where, text = self._named(sources[name], number)
-                of_function = lines.setdefault(name, {}).setdefault(where, {})
-                of_function[text] = of_function.get(text, False) or hit
-        return {"took": seconds, "fails": problem, "lines": lines}
+        names = {name for names in SCRIPTS.values() for name in names}
+        self.paths = {name: os.path.join(LAB, name + ".sh") for name in names}
+        self.paths[QUICK] = os.path.join(HERE, "quick.sh")
+        self.scripts = {name: self._digest(path) for name, path in self.paths.items()}
 
     @staticmethod
-    def _named(source, number):
-        """A line's function and text, which it has wherever it moves."""
-        where = next((name for name, (first, last) in source.functions.items()
-                      if first <= number <= last), "")
-        return where, source.text.split(b"\n")[number - 1].decode().strip()
+    def _digest(path):
+        with open(path, "rb") as file:
+            return digest_text(file.read())
 
-    @functools.cached_property
-    def traced(self):
-        """What is known of each script that does not fail as it is."""
-        found = {name: self.kept.known[self._stamp(name)] for name in SCRIPTS}
-        return {name: one for name, one in found.items() if not one["fails"]}
-
-    def tests_of(self, mutant, source):
-        """Scripts that may see it, the likeliest and quickest first: those that execute one of
-        its lines, or the beginning of its block; if that is not known, any of the file."""
-        where = mutant.edit.where
-        tables = {script: one["lines"].get(mutant.name, {}) for script, one in self.traced.items()}
-        known = {text for table in tables.values() for text in table.get(where, {})}
-        who = {script for script, table in tables.items()
-               if any(hit for lines in table.values() for hit in lines.values())}
-        if where in source.functions and known:
-            first = source.functions[where][0]
-            texts = [line.decode().strip() for line in source.text.split(b"\n")]
-            begin = max((number for number in range(first, mutant.line + 1)
-                         if texts[number - 1] in known), default=first)
-            end = mutant.line + mutant.before.count("\n")
-            wanted = set(texts[begin - 1:end]) & known
-            who = {script for script, table in tables.items()
-                   if any(table.get(where, {}).get(text) for text in wanted)}
-        first = FIRST.get(mutant.name, ())
-        return sorted(who, key=lambda name: (name not in first, self.traced[name]["took"]))[:MOST]
+    @staticmethod
+    def tests_of(mutant):
+        """Scripts that may see it, besides quick.sh."""
+        names = SCRIPTS.get(mutant.name, ()) + SCRIPTS[mutant.name.split("/")[0]]
+        return list(dict.fromkeys(names))
 
     # mutants
 
@@ -443,25 +330,72 @@ class LabBench:
 
     def left(self, stage, mutant, source):
         """Tests of a stage that are to be run."""
-        if stage != "lab":
+        if stage in ("plain", "checked"):
             return self.bench.left(stage, mutant, source) if mutant.name in self.units else []
         passed, killer = self.passed(mutant)
-        return [] if killer else [name for name in self.tests_of(mutant, source)
-                                  if name not in (passed or ())]
+        tests = [QUICK] if stage == QUICK else self.tests_of(mutant)
+        return [] if killer else [name for name in tests if name not in (passed or ())]
 
-    def judge(self, stage, folder, mutant, source):
+    def batches(self, stage, mutants):
+        """Those that are judged together."""
+        size = TOGETHER if stage == QUICK else 1
+        return [mutants[at:at + size] for at in range(0, len(mutants), size)]
+
+    def judge(self, stage, folder, mutants, sources):
         """Run the tests of a stage that are left."""
-        if stage != "lab":
-            self.bench.judge(stage, folder, mutant, source)
+        if stage == QUICK:
+            self._judge_quick(folder, mutants)
             return
-        passed = {name: self.scripts[name] for name in self.passed(mutant)[0] or []}
+        for mutant in mutants:
+            if stage == "lab":
+                self._judge_lab(folder, mutant, sources[mutant.name])
+            else:
+                self.bench.judge(stage, folder, [mutant], sources)
+
+    def built(self, folder, mutant):
+        """Its module."""
         made = self.compiled(folder, mutant)
         self.module.check(mutant.name, made)
-        module = self.module.link(folder, {mutant.name: made})
-        for script in self.left(stage, mutant, source):
-            limit = max(LEAST_S, TIMES * self.traced[script]["took"])
-            noticed, _ = self.guests.run(folder, script, module, limit)
-            passed[script] = self.scripts[script]
-            self.kept.put(self._judged(mutant), (script if noticed else "", passed, noticed))
+        return self.module.link(folder, {mutant.name: made})
+
+    def put(self, mutant, script, noticed):
+        """A verdict."""
+        passed = {name: self.scripts[name] for name in self.passed(mutant)[0] or []}
+        passed[script] = self.scripts[script]
+        self.kept.put(self._judged(mutant), (script if noticed else "", passed, noticed))
+
+    def _judge_lab(self, folder, mutant, source):
+        module = self.built(folder, mutant)
+        for script in self.left("lab", mutant, source):
+            noticed = self.guests.run(folder, self.paths[script], [module], is_failure)
+            self.put(mutant, script, noticed)
             if noticed:
                 break
+
+    def _judge_quick(self, folder, mutants):
+        """quick.sh says which one it is about. One that the guest does not come through has the
+        guest for itself from there on: those behind it get another one."""
+        todo = {}
+        for number, mutant in enumerate(mutants):
+            path = os.path.join(folder, "mutant%d.ko" % number)
+            os.replace(self.built(folder, mutant), path)
+            todo["mutant%d" % number] = (mutant, path)
+        while todo:
+            now, found = [], {}
+
+            def heard(line, now=now, found=found):
+                words = line.split()
+                if words[:2] == ["#", "mutant"]:
+                    now.append(words[2])
+                elif words[:2] == ["#", "over"]:
+                    self.put(todo.pop(now[-1])[0], QUICK, found.get(now.pop(), ""))
+                elif is_failure(line) and now:
+                    found.setdefault(now[-1], line)
+                return False
+
+            problem = self.guests.run(folder, self.paths[QUICK], [one[1] for one in todo.values()],
+                                      heard, "--set", "MUTANTS=" + " ".join(todo))
+            if now:
+                self.put(todo.pop(now[-1])[0], QUICK, found.get(now[-1]) or problem or "ends")
+            elif todo:
+                raise Broken("quick.sh: " + problem)

@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -148,6 +149,9 @@ class Equivalents(unittest.TestCase):
 FAKE = """\
 while [ $# -gt 0 ]; do
 	[ "$1" != --out ] || out=$2
+	case $2 in
+	MUTANTS=*) mutants=${2#MUTANTS=} ;;
+	esac
 	shift
 done
 mkdir -p "$out"
@@ -156,18 +160,27 @@ cd "$out" || exit
 OVER = "echo '{\"problems\": [%s], \"failed\": []}' > result.json\n"
 
 
-class Noticed(unittest.TestCase):
-    """What a run of a script says of a mutant. Seen to fail: promises that are known to be missed
-    taken for failures; a kernel's log that nobody looks at before the end."""
+class Fake(unittest.TestCase):
+    """Guests that are a shell script."""
 
-    def run_fake(self, text, hurry=True):
+    def guests(self, text):
+        """Guests of a lab that is `text`, which need a folder."""
+        folder = tempfile.TemporaryDirectory()  # pylint: disable=R1732
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, "fake")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(FAKE + text)
+        return folder.name, labrun.Guests(folder.name, "sh " + path)
+
+
+class Noticed(Fake):
+    """What a run of a script says of a mutant. Seen to fail: promises that are known to be missed
+    taken for failures. Seen not to end: a kernel's log, or silence, that nobody looks at."""
+
+    def run_fake(self, text):
         """What was noticed, if the lab is `text`."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "fake")
-            with open(path, "w", encoding="ascii") as file:
-                file.write(FAKE + text)
-            guests = labrun.Guests(folder, "sh " + path)
-            return guests.run(folder, "t-x", "freeblock.ko", 60, hurry)[0]
+        folder, guests = self.guests(text)
+        return guests.run(folder, "t-x.sh", ["freeblock.ko"], labrun.is_failure)
 
     def test_nothing(self):
         """A script that ends well, and misses a promise that is known to be missed."""
@@ -182,6 +195,11 @@ class Noticed(unittest.TestCase):
         self.assertEqual(self.run_fake("echo '[   1.0] BUG: unable' > console.log; sleep 600"),
                          "kernel log: BUG")
 
+    def test_silent(self):
+        """And a guest that says nothing any more."""
+        with unittest.mock.patch.object(labrun, "SILENT_CPU_S", 1):
+            self.assertEqual(self.run_fake("echo > console.log; while :; do :; done"), "hangs")
+
     def test_problem(self):
         """What the lab itself finds."""
         self.assertEqual(self.run_fake(OVER % '"no end after 60 s"' + "exit 125"),
@@ -193,37 +211,47 @@ class Noticed(unittest.TestCase):
             self.run_fake("exit 1")
 
 
-class Scripts(unittest.TestCase):
-    """Which scripts a mutant meets. Seen to fail: lines looked up by their numbers."""
+class Together(Fake):
+    """Several mutants in one guest. Seen to fail: a failed check counted for the next one too."""
 
-    def scripts_of(self, text, line):
-        """For a mutant of a line, if `here` executes all and `there` all but the loop."""
+    def test_verdicts(self):
+        """One fails a check, the next passes, the third takes the guest with it, and so the last
+        meets another guest."""
         bench = labrun.LabBench.__new__(labrun.LabBench)
-        begun = ["if (x <= 3 && !y)", "while (bigger(x + 1, y)) {"]
-        bench.traced = {
-            "here": {"took": 2, "lines": {"disk/a.c": {"f": dict.fromkeys(
-                [*begun, "count++;", "f(0,"], True)}}},
-            "there": {"took": 1, "lines": {"disk/a.c": {"f": dict(
-                dict.fromkeys([*begun, "f(0,"], True), **{"count++;": False})}}},
-            "elsewhere": {"took": 1, "lines": {"disk/b.c": {"f": {"count++;": True}}}}}
-        source = source_of(text)
-        mutant = next(one for one in run.ranked("disk/a.c", source, 1) if one.line == line)
-        return bench.tests_of(mutant, source)
+        folder, bench.guests = self.guests("""
+			for one in $mutants; do
+				echo "# mutant $one"
+				case $one in
+				mutant0) echo "not ok it" ;;
+				mutant2) echo '[  1.0] BUG: it' > console.log; sleep 600 ;;
+				esac
+				echo "# over $one in 1.0"
+			done
+			""" + OVER % "")
+        bench.paths = {labrun.QUICK: "quick.sh"}
+        verdicts = {}
+        bench.put = lambda mutant, script, noticed: verdicts.update({mutant: noticed})
 
-    def test_executed(self):
-        """Those that execute its line, the quickest first, wherever the line is."""
-        self.assertEqual(self.scripts_of(SOURCE, 9), ["here"])
-        self.assertEqual(self.scripts_of("\n\n" + SOURCE, 11), ["here"])
-        self.assertEqual(self.scripts_of(SOURCE, 6), ["there", "here"])
+        def built(folder, _):
+            path = os.path.join(folder, "freeblock.ko")
+            with open(path, "w", encoding="ascii"):
+                return path
 
-    def test_block(self):
-        """A line about which nothing is known is that of the block around."""
-        self.assertEqual(self.scripts_of(SOURCE, 10), ["here"])
-        self.assertEqual(self.scripts_of(SOURCE, 14), ["there", "here"])
+        bench.built = built
+        bench.judge(labrun.QUICK, folder, ["a", "b", "c", "d"], {})
+        self.assertEqual(verdicts, {"a": "not ok it", "b": "", "c": "kernel log: BUG", "d": ""})
 
-    def test_macro(self):
-        """A constant of the file is that of all who execute something there."""
-        self.assertEqual(self.scripts_of(SOURCE, 1), ["there", "here"])
+
+class Scripts(unittest.TestCase):
+    """Which scripts a mutant meets."""
+
+    def test_there(self):
+        """What is named is there, and each folder has some."""
+        for name in {name for names in labrun.SCRIPTS.values() for name in names}:
+            self.assertTrue(os.path.exists(os.path.join(labrun.LAB, name + ".sh")), name)
+        for name in labrun.SCRIPTS:
+            self.assertTrue(os.path.exists(os.path.join(taptest.TOP, name)), name)
+        self.assertEqual([name for name in labrun.FOLDERS if not labrun.SCRIPTS[name]], [])
 
 
 class Summary(unittest.TestCase):
