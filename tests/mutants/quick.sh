@@ -5,9 +5,9 @@
 # those after it get another guest.
 #
 # No test of its own: what is expected is expected by t-tasks.sh, t-scan.sh, t-scrub.sh,
-# t-others.sh, t-user.sh and t-input.sh, too, and what they are said to notice is not all here.
+# t-others.sh, t-user.sh and t-input.sh, too.
 #
-# lab-compile: fbread.c
+# lab-compile: fbread.c fbcalls.c
 # lab-programs: load
 
 . /lab/lib.sh
@@ -141,11 +141,32 @@ scrub()
 	expect_ok "its own is not" cp /tmp/coverage "$D/coverage"
 }
 
+# calls WHAT ARGUMENT...: each call's result is as it should be
+calls()
+{
+	fbcalls "$@" > /tmp/calls 2> /dev/null
+	expect_eq "calls, $1: all made" $? 0
+	while IFS='|' read -r name got want; do
+		expect_eq "$name" "$got" "$want"
+	done < /tmp/calls
+}
+
 program()
 {
+	local limit=/sys/module/freeblock/parameters/memory_mib
+
 	fbread copy /dev/"$disk" count=800 threads=2 > /tmp/copy 2>&1
 	expect_eq "a program's copy" "$(grep -E '^(end|missing|twice|wrong) ' /tmp/copy | sort |
 		tr '\n' ' ')" "end 0 missing 0 twice 0 wrong 0 "
+	calls errors "/dev/$disk" "/dev/${disk}1"
+	calls arrays "/dev/$disk"
+	calls events "/dev/$disk"
+	calls coverage "/dev/$disk" "/dev/${disk}1"
+	echo 32 > $limit
+	expect_match "no memory" "$(fbread copy "/dev/$disk" count=8 kib=65536 2>&1)" \
+		"65536 KiB in what tasks may take"
+	expect_ok "enough of it" fbread copy "/dev/$disk" count=8 kib=16384
+	echo 1024 > $limit
 }
 
 # begun NAME: loaded, with a model
@@ -189,6 +210,8 @@ away()
 load_module mechdisk
 disk=$(drive_new d tiny.fbdrive "") || exit 1
 modprobe -q libcrc32c
+fbread part "/dev/$disk" 1 1003 16006
+wait_for 10 [ -b "/dev/${disk}1" ] || die "no partition"
 sectors=$(cat "/sys/block/$disk/size")
 for name in $MUTANTS; do
 	echo "# mutant $name"

@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import shutil
 import sys
 import tempfile
 import unittest
@@ -214,21 +215,21 @@ class Noticed(Fake):
 class Together(Fake):
     """Several mutants in one guest. Seen to fail: a failed check counted for the next one too."""
 
-    def test_verdicts(self):
-        """One fails a check, the next passes, the third takes the guest with it, and so the last
-        meets another guest."""
+    def judge(self, text):
+        """Verdicts of four, if the lab does `text` with each of them."""
         bench = labrun.LabBench.__new__(labrun.LabBench)
         folder, bench.guests = self.guests("""
 			for one in $mutants; do
 				echo "# mutant $one"
 				case $one in
-				mutant0) echo "not ok it" ;;
-				mutant2) echo '[  1.0] BUG: it' > console.log; sleep 600 ;;
+				%s
 				esac
 				echo "# over $one in 1.0"
 			done
-			""" + OVER % "")
-        bench.paths = {labrun.QUICK: "quick.sh"}
+			""" % text + OVER % "")
+        bench.paths, bench.scripts = {labrun.QUICK: "quick.sh"}, {labrun.QUICK: "1"}
+        bench.module = unittest.mock.Mock(tree=folder)
+        bench.kept = run.Kept(os.path.join(folder, "results"))
         verdicts = {}
         bench.put = lambda mutant, script, noticed: verdicts.update({mutant: noticed})
 
@@ -237,9 +238,24 @@ class Together(Fake):
             with open(path, "w", encoding="ascii"):
                 return path
 
-        bench.built = built
+        built(folder, None)
+        bench.built = lambda folder, mutant: shutil.copy(built(folder, mutant), folder + "/a.ko")
         bench.judge(labrun.QUICK, folder, ["a", "b", "c", "d"], {})
-        self.assertEqual(verdicts, {"a": "not ok it", "b": "", "c": "kernel log: BUG", "d": ""})
+        return verdicts
+
+    def test_verdicts(self):
+        """One fails a check, the next passes, the third takes the guest with it, and so the last
+        meets another guest."""
+        self.assertEqual(self.judge("""
+				mutant0) echo "not ok it" ;;
+				mutant2) echo '[  1.0] BUG: it' > console.log; sleep 600 ;;"""),
+                         {"a": "not ok it", "b": "", "c": "kernel log: BUG", "d": ""})
+
+    def test_original(self):
+        """What fails with the module as it is is no judge."""
+        for text in ("original) echo 'not ok it' ;;", "original) exit 1 ;;"):
+            with self.assertRaises(unitrun.Broken):
+                self.judge(text)
 
 
 class Scripts(unittest.TestCase):
