@@ -37,6 +37,7 @@ SCRIPTS = {
     "disk/cookie.c": ("t-tasks",),
     "disk/disk.c": ("t-sysfs",),
     "disk/drive_query.c": ("t-lift", "t-verify"),
+    "disk/free_read.c": ("t-sysfs",),
     "disk/hurry.c": ("t-deadline",),
     "disk/idle.c": ("t-idle",),
     "disk/memory.c": ("t-input",),
