@@ -150,7 +150,8 @@ class Module:
                    os.path.join(self.tree, "freeblock.mod.o"): self.described(folder, whole)}
         words = [objects.get(word, word) for word in words]
         words[words.index("-o") + 1] = made
-        call(words, "ld", self.headers)
+        # many of them must fit into a guest
+        call(words + ["--strip-debug"], "ld", self.headers)
         return made
 
     @functools.cached_property
@@ -390,7 +391,7 @@ class LabBench:
         if passes not in self.kept.known:
             todo["original"] = None
             paths["original"] = os.path.join(folder, "original.ko")
-            shutil.copyfile(os.path.join(self.module.tree, "freeblock.ko"), paths["original"])
+            os.replace(self.module.link(folder, {}), paths["original"])
         for number, mutant in enumerate(mutants):
             name = "mutant%d" % number
             todo[name], paths[name] = mutant, os.path.join(folder, name + ".ko")

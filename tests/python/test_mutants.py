@@ -228,7 +228,6 @@ class Together(Fake):
 			done
 			""" % text + OVER % "")
         bench.paths, bench.scripts = {labrun.QUICK: "quick.sh"}, {labrun.QUICK: "1"}
-        bench.module = unittest.mock.Mock(tree=folder)
         bench.kept = run.Kept(os.path.join(folder, "results"))
         verdicts = {}
         bench.put = lambda mutant, script, noticed: verdicts.update({mutant: noticed})
@@ -238,7 +237,7 @@ class Together(Fake):
             with open(path, "w", encoding="ascii"):
                 return path
 
-        built(folder, None)
+        bench.module = unittest.mock.Mock(link=built)
         bench.built = lambda folder, mutant: shutil.copy(built(folder, mutant), folder + "/a.ko")
         bench.judge(labrun.QUICK, folder, ["a", "b", "c", "d"], {})
         return verdicts
