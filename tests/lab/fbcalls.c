@@ -547,22 +547,6 @@ static u64 until_caught_up(u64 user_data)
 	}
 }
 
-static void caught(int signal)
-{
-}
-
-/* a handler without SA_RESTART: nothing was read, so read() says that it was interrupted */
-static void interrupted(void)
-{
-	const struct sigaction action = { .sa_handler = caught };
-	static char buf[1 << 12];
-
-	sigaction(SIGALRM, &action, NULL);
-	ualarm(100000, 0);
-	is("a signal while nothing is there: read()", read(dev, buf, sizeof(buf)) < 0 ? errno : 0,
-	   EINTR);
-}
-
 static int events_main(char **argv)
 {
 	int bdev = open_or_die(argv[0], O_RDONLY);
@@ -579,7 +563,6 @@ static int events_main(char **argv)
 	is("it runs: poll()", polled(0) & POLLPRI, POLLPRI);
 	is("it runs", progress_of(dev).state, FREEBLOCK_IOC_RUNNING);
 	is("which is known now: poll()", polled(0) & POLLPRI, 0);
-	interrupted();
 	SAYS(0, "add", range_call(FREEBLOCK_IOC_ADD, 0, 8 * granule, 5));
 	is("caught up after", until_caught_up(5), 8 * granule);
 	is("once: poll()", polled(200) & POLLIN, 0);
