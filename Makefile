@@ -46,6 +46,7 @@ help:
 	@echo 'make blktests      the block layer'"'"'s own tests beside mq-deadline: build/blktests/summary.json'
 	@echo '                   ID=regex SUITE=file.tar.gz GUESTS=n FRESH=1 KEPT=1 restrict or vary it'
 	@echo 'make mutants       bugs planted into the core: do the unit tests notice? build/mutants/summary.json'
+	@echo '                   PART=lab: into disk/, sched/, tasks/: do scripts of the lab notice?'
 	@echo '                   FILE= COUNT= SEED= restrict or vary it; goes on where it stopped'
 	@echo 'make coverage      branches that the unit tests take: table, build/coverage/summary.json'
 	@echo '                   LAB=1: and scripts of the lab, in the module'"'"'s kernel side'
@@ -161,9 +162,10 @@ fuzz: setup
 
 # FILE=core/policy.c; another SEED is another draw
 .PHONY: mutants coverage
-mutants: setup
-	@tests/mutants/run --build '$(BUILD)' $(if $(FILE),--file '$(FILE)') \
-		$(if $(COUNT),--count '$(COUNT)') $(if $(SEED),--seed '$(SEED)')
+mutants: $(if $(filter lab,$(PART)),modules,setup)
+	@tests/mutants/run --build '$(BUILD)' $(if $(PART),--part '$(PART)') \
+		$(if $(FILE),--file '$(FILE)') $(if $(COUNT),--count '$(COUNT)') \
+		$(if $(SEED),--seed '$(SEED)') $(if $(THROUGH),--through '$(THROUGH)')
 
 coverage: $(if $(LAB),modules-stock-gcov,setup)
 	@tests/coverage --build '$(BUILD)' $(if $(LAB),--lab) \

@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "mutants"))
 sys.dont_write_bytecode = True
 
-import labrun  # noqa: E402
+import labcover  # noqa: E402
 
 SOURCE = """\
 if (a && b)
@@ -53,7 +53,7 @@ with tempfile.TemporaryDirectory() as folder:
                                      4: (1, [1, 0])})
     second = report(folder, "second", {1: (2, [0, 2, 0, 0]), 2: (0, [0, 0]), 3: (0, [0, 0]),
                                        4: (0, [0, 0])})
-    lab = labrun.Lines()
+    lab = labcover.Lines()
     lab.add(first, folder)
     lab.add(second, folder)
     got = lab.summary("disk/x.c")
@@ -69,13 +69,13 @@ with tempfile.TemporaryDirectory() as folder:
             ("one taken in part there is not", {1: (9, [1, 1, 1, 0])}, 2),
             ("one with fewer branches there is not", {1: (9, [1, 1])}, 2),
             ("one without branches there is not", {1: (9, [])}, 2)):
-        unit, other = labrun.Lines(), labrun.Lines()
+        unit, other = labcover.Lines(), labcover.Lines()
         unit.add(report(folder, "unit", {1: (5, [5, 0, 0, 5])}))
         other.add(report(folder, "other", lines), None)
         unit.support(other)
         check(name, unit.summary("disk/x.c")["taken"] == taken, unit.summary("disk/x.c"))
 
-    none = labrun.Lines()
+    none = labcover.Lines()
     none.add(report(folder, "trace", {1: (1, [1, 0])}, "disk/trace_events.h"))
     check("tracepoints are no source", not none.files, none.files)
 print("1..%d" % count)

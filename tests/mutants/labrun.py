@@ -1,155 +1,429 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which branches of the module do the lab's scripts take? Runs them with the modules that
-tools/build-modules stock-gcov has built."""
+"""The module with one object exchanged, and the lab's scripts as its judges.
 
-import glob
+First comes quick.sh, which takes several modules into one guest, then the scripts that are
+about the mutated file. A script has noticed a mutant when a check fails, when the kernel's log
+has a report, or when the guest does not come to its end.
+"""
+
+import functools
 import hashlib
 import json
 import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 
-import unitrun
+from unitrun import TOP, Broken
 
-LAB = os.path.join(unitrun.TOP, "tests", "lab")
-# Macros of the kernel whose branches are not the source's: assertions, waiting, bits (a number
-# known when compiled, or not), messages that are thinned out
-MACROS = re.compile(
-    r"\b(?:lockdep_\w+|(?:VM_)?WARN_ON(?:_ONCE)?|BUG_ON|wait_event\w*|\w+_ratelimited"
-    r"|rcu_dereference\w*|_*(?:set|clear|test|change|test_and_\w+)_bit|hweight\w+|__ffs|__fls"
-    r"|FB_COMPAT_\w+|WRITE_ONCE|READ_ONCE\(\*per_cpu)\(")
-# What tracepoints are made of
-NOT_SOURCE = re.compile(r"disk/trace_events\.h")
+LAB = os.path.join(TOP, "tests", "lab")
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, LAB)
 
+import logscan  # noqa: E402
+import patience  # noqa: E402
 
-def objects_folder(build):
-    """Where the module was built; None if it was not."""
-    found = glob.glob(os.path.join(build, "kernel-*-gcov", "freeblock"))
-    return max(found, key=os.path.getmtime, default=None)
-
-
-def key_of(script, objects):
-    """A sum of what a run depends on: the kernel is in the modules' version magic."""
-    total = hashlib.sha256()
-    folders = [os.path.join(LAB, name) for name in ("guest", "files", "modules")] + \
-        [os.path.join(unitrun.TOP, name) for name in ("models", "tools/mechdisk/drives")]
-    paths = [os.path.join(LAB, script + ".sh"), *glob.glob(os.path.join(objects, "..", "*", "*.ko"))]
-    for folder in folders:
-        paths += glob.glob(os.path.join(folder, "*"))
-    for path in sorted(filter(os.path.isfile, paths)):
-        with open(path, "rb") as file:
-            total.update(os.path.basename(path).encode() + file.read())
-    return total.hexdigest()
-
-
-def ran(out, script):
-    """The result of the run in this folder."""
-    try:
-        with open(os.path.join(out, "result.json"), encoding="utf-8") as file:
-            return json.load(file)
-    except (OSError, ValueError):
-        raise unitrun.Broken("%s came to no result, see %s" % (script, out)) from None
-
-
-def run(script, build, through, objects):
-    """Run it, unless it ran well with the same; the folder with what it took, its result."""
-    out = os.path.join(build, "coverage", "lab", script)
-    stamp = os.path.join(out, "key")
-    key = key_of(script, objects)
-    if os.path.exists(stamp):
-        with open(stamp, encoding="utf-8") as file:
-            if file.read() == key:
-                return out, ran(out, script)
-    shutil.rmtree(out, ignore_errors=True)
-    os.makedirs(out)
-    began = time.monotonic()
-    with open(os.path.join(out, "log"), "w", encoding="utf-8") as log:
-        subprocess.run(shlex.split(through) +
-                       [os.path.join(LAB, "lab"), os.path.join(LAB, script + ".sh"),
-                        "--gcov", "--timeout", "1200", "--out", out, "--build", build],
-                       stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                       check=False)
-    result = ran(out, script)
-    if not os.path.isdir(os.path.join(out, "files", "gcov")):
-        raise unitrun.Broken("%s brought no branches back, see %s" % (script, out))
-    if not result["problems"]:
-        with open(stamp, "w", encoding="utf-8") as file:
-            file.write(key)
-    print("coverage: %s: %d s" % (script, time.monotonic() - began), file=sys.stderr, flush=True)
-    return out, result
+FOLDERS = ("disk", "sched", "tasks")
+QUICK = "quick"
+# Mutants that meet quick.sh in one guest, so long as each can be unloaded
+TOGETHER = 8
+# Scripts that are about a file, the quickest first; what is about a folder comes after them
+SCRIPTS = {
+    "disk/cookie.c": ("t-tasks",),
+    "disk/disk.c": ("t-sysfs",),
+    "disk/drive_query.c": ("t-lift", "t-verify"),
+    "disk/free_read.c": ("t-sysfs",),
+    "disk/hurry.c": ("t-deadline",),
+    "disk/idle.c": ("t-idle",),
+    "disk/memory.c": ("t-input",),
+    "disk/reader.c": ("t-data",),
+    "disk/upload.c": ("t-input",),
+    "disk/verify.c": ("t-verify", "t-medium"),
+    "disk/waiting.c": ("t-waiting",),
+    "disk": ("t-medium", "t-life"),
+    "sched/background.c": ("t-others",),
+    "sched/choice.c": ("t-stream",),
+    "sched/tunables.c": ("t-input",),
+    "sched": ("t-scan", "t-numbers"),
+    "tasks/coverage_file.c": ("t-scrub",),
+    "tasks/job.c": ("t-scrub",),
+    "tasks/roster.c": ("t-sysfs",),
+    "tasks/user.c": ("t-user",),
+    "tasks/user_check.c": ("t-user",),
+    "tasks/user_queue.c": ("t-user",),
+    "tasks": ("t-tasks", "t-life"),
+}
+# A guest is not waited for that says nothing for so long, in seconds of a CPU, or at all
+SILENT_CPU_S = 60
+SILENT_S = 600
+POLL_S = 2
 
 
-def trace(out, objects):
-    """gcovr's report on one run; its path."""
-    folder, path = os.path.join(out, "objects"), os.path.join(out, "trace.json")
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(os.path.join(out, "files", "gcov"), folder)
-    for data in glob.glob(os.path.join(folder, "**", "*.gcda"), recursive=True):
-        note = os.path.relpath(data, folder)[:-len("gcda")] + "gcno"
-        os.symlink(os.path.join(objects, note), os.path.join(folder, note))
-    unitrun.report(folder, "--object-directory", folder, folder, "--json", path, root=objects)
-    shutil.rmtree(folder)
-    return path
+def digest_text(*parts):
+    """A hash of texts and bytes, as in run."""
+    made = hashlib.sha256()
+    for part in parts:
+        made.update((part if isinstance(part, bytes) else part.encode()) + b"\0")
+    return made.hexdigest()[:16]
 
 
-class Lines:
-    """Of each line of each file how often it was executed, and each of its branches."""
+def call(words, what, folder=None):
+    """Run a program that must succeed; what it said."""
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, cwd=folder)
+    if done.returncode:
+        raise Broken("%s: %s" % (what, done.stdout[-800:]))
+    return done.stdout
 
-    def __init__(self):
-        self.files = {}
-        self.left_out = {}
 
-    def add(self, path, top=None):
-        """Add gcovr's report. With @top, the source's folder, branches that macros make are left
-        out."""
+class Module:
+    """What kbuild did for the stock kernel, to be done again with other sources."""
+
+    def __init__(self, build):
+        said = call([os.path.join(LAB, "kernel"), "stock"], "no stock kernel")
+        kernel = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
+        self.headers, self.release = kernel["KDIR"], kernel["KVER"]
+        self.tree = os.path.join(build, "kernel-" + self.release, "freeblock")
+        if not os.path.exists(os.path.join(self.tree, "freeblock.ko")):
+            raise Broken("no freeblock.ko in %s: make modules" % self.tree)
+
+    def same(self, name):
+        """Whether the build has this file as it is in the tree."""
+        with open(os.path.join(TOP, name), "rb") as one:
+            with open(os.path.join(self.tree, name), "rb") as other:
+                return one.read() == other.read()
+
+    def commands(self, name):
+        """Words of what compiled a file, and of what looked at its object afterwards."""
+        folder, base = os.path.split(os.path.join(self.tree, name))
+        with open(os.path.join(folder, ".%s.o.cmd" % base[:-2]), encoding="utf-8") as file:
+            line = file.readline().partition(":=")[2]
+        compiled, _, checked = line.partition(" ; ")
+        return ([word for word in shlex.split(compiled) if not word.startswith("-Wp,-MMD")],
+                shlex.split(checked))
+
+    def headers_of(self, name):
+        """Arguments for a parser of one of the files."""
+        words, found = self.commands(name)[0], []
+        for word, after in zip(words, words[1:]):
+            if word == "-include":
+                found += [word, after]
+            elif word[:2] == "-I":
+                found.append("-I" + os.path.normpath(os.path.join(self.headers, word[2:])))
+            elif word[:2] == "-D" or word in ("-nostdinc", "-fshort-wchar") or word[:5] == "-std=":
+                found.append(word)
+        return found + ["-w"]
+
+    def compile(self, name, source, made, *extra):
+        """An object of a source in place of one of the files; False if it does not compile."""
+        words = self.commands(name)[0]
+        words[words.index("-o") + 1] = made
+        words[-1] = source
+        done = subprocess.run(words + list(extra) + ["-w"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, check=False, cwd=self.headers)
+        return not done.returncode
+
+    def check(self, name, made):
+        """objtool, without which a kernel does not take an object's returns and unwinding."""
+        words = self.commands(name)[1]
+        if words:
+            call(words[:-1] + [made], "objtool", self.headers)
+
+    def link(self, folder, exchanged, extra=()):
+        """freeblock.ko with other objects for those of some files; its path."""
+        objects = {os.path.join(self.tree, name[:-2] + ".o"): made
+                   for name, made in exchanged.items()}
+        with open(os.path.join(self.tree, "freeblock.mod"), encoding="utf-8") as file:
+            words = [objects.get(word, word) for word in file.read().split()]
+        whole = os.path.join(folder, "freeblock.o")
+        call(["ld", "-m", "elf_x86_64", "-z", "noexecstack", "-r", "-o", whole, *words, *extra],
+             "ld", self.headers)
+        with open(os.path.join(self.tree, ".freeblock.ko.cmd"), encoding="utf-8") as file:
+            words = shlex.split(file.readline().partition(":=")[2].partition(";")[0])
+        made = os.path.join(folder, "freeblock.ko")
+        objects = {os.path.join(self.tree, "freeblock.o"): whole,
+                   os.path.join(self.tree, "freeblock.mod.o"): self.described(folder, whole)}
+        words = [objects.get(word, word) for word in words]
+        words[words.index("-o") + 1] = made
+        # many of them must fit into a guest
+        call(words + ["--strip-debug"], "ld", self.headers)
+        return made
+
+    @functools.cached_property
+    def versions(self):
+        """Of what the kernel exports."""
+        with open(os.path.join(self.headers, "Module.symvers"), encoding="ascii") as file:
+            return {words[1]: words[0] for words in map(str.split, file)}
+
+    def described(self, folder, whole):
+        """The object that says the versions of what the module needs of the kernel: another one
+        if it needs more than what was built, a thunk of one more register above all."""
+        name = "freeblock.mod.c"
+        with open(os.path.join(self.tree, name), encoding="utf-8") as file:
+            text = file.read()
+        needed = call(["nm", "-u", "--format=just-symbols", whole], "nm").split()
+        more = ['\t{ %s, "%s" },\n' % (self.versions[one], one) for one in needed
+                if one in self.versions and '"%s"' % one not in text]
+        if not more:
+            return os.path.join(self.tree, "freeblock.mod.o")
+        source = os.path.join(folder, name)
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(re.sub(r'(__section\("__versions"\) = \{\n)',
+                              lambda found: found.group(1) + "".join(more), text))
+        made = os.path.join(folder, "freeblock.mod.o")
+        if not self.compile(name, source, made):
+            raise Broken("cannot compile " + source)
+        return made
+
+
+class Guests:
+    """Runs of scripts with modules of ours."""
+
+    def __init__(self, build, through):
+        self.build, self.through = build, shlex.split(through or "")
+        self.turn = threading.Lock()
+
+    def run(self, *args):
+        """As run_now(), when no other guest of ours runs: meanwhile modules can be built."""
+        with self.turn:
+            return self.run_now(*args)
+
+    def run_now(self, folder, script, modules, heard, *words):
+        """Run a script; what ended the guest before its time, or what the lab found, or "".
+        heard(line) says why a line is the end already, or ""."""
+        out = os.path.join(folder, "guest")
+        shutil.rmtree(out, ignore_errors=True)
+        words = self.through + [
+            sys.executable, os.path.join(LAB, "lab"), script, "--build", self.build, "--out", out,
+            *(word for module in modules for word in ("--module", module)), *words]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, start_new_session=True) as process:
+            watch = Watch(process, os.path.join(out, "console.log"))
+            for raw in process.stdout:
+                line = raw.decode(errors="replace").rstrip()
+                watch.lines += 1
+                why = heard(line)
+                if why:
+                    watch.kill(why)
+            process.wait()
+            watch.ended.set()
+        return watch.noticed or self._result(out, process.returncode)
+
+    @staticmethod
+    def _result(out, status):
+        """What the lab found, or ""."""
+        path = os.path.join(out, "result.json")
+        if not os.path.exists(path):
+            raise Broken("the lab did not run: status %d" % status)
+        if not status:
+            return ""
         with open(path, encoding="utf-8") as file:
-            report = json.load(file)["files"]
-        for one in report:
-            name = one["file"]
-            if NOT_SOURCE.match(name):
+            result = json.load(file)
+        return (result["problems"] or result["failed"] or ["status %d" % status])[0].split("\n")[0]
+
+
+class Watch:
+    """Ends a guest whose kernel has reported something, or that says nothing any more."""
+
+    def __init__(self, process, console):
+        self.process, self.console = process, console
+        self.lines, self.noticed, self.ended = 0, "", threading.Event()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def kill(self, why):
+        """At once, with all that it has started."""
+        self.noticed = self.noticed or why
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def _watch(self):
+        work = patience.Work(self.process.pid)
+        said, cpu_s, began = -1, 0, 0
+        while not self.ended.wait(POLL_S):
+            if not os.path.exists(self.console):    # waits for its turn
                 continue
-            text = []
-            if top:
-                with open(os.path.join(top, name), encoding="utf-8") as file:
-                    text = file.read().split("\n")
-            lines = self.files.setdefault(name, {})
-            self.left_out[name] = 0
-            for line in one["lines"]:
-                branches = [branch["count"] for branch in line["branches"]]
-                if text and branches and MACROS.search(text[line["line_number"] - 1]):
-                    self.left_out[name] += len(branches)
-                    branches = []
-                count, before = lines.get(line["line_number"], (0, [0] * len(branches)))
-                lines[line["line_number"]] = (
-                    count + line["count"], [a + b for a, b in zip(before, branches)])
+            with open(self.console, encoding="utf-8", errors="replace") as file:
+                found = logscan.scan(file.read())
+            used = work.look()[0]
+            if said != self.lines:
+                said, cpu_s, began = self.lines, used, time.monotonic()
+            if found:
+                self.kill("kernel log: " + found[0].kind)
+            elif used - cpu_s > SILENT_CPU_S or time.monotonic() - began > SILENT_S:
+                self.kill("hangs")
 
-    def taken(self):
-        """How many branches."""
-        return sum(bool(count) for lines in self.files.values()
-                   for _, counts in lines.values() for count in counts)
 
-    def support(self, other):
-        """What the other, of another compiler's build, knows of files that are here: a line
-        with all of its branches taken there, as many as here at least, is taken here."""
-        for name, lines in self.files.items():
-            for number, (count, branches) in lines.items():
-                theirs = other.files.get(name, {}).get(number, (0, []))[1]
-                if all(theirs) and len(theirs) >= len(branches) > 0:
-                    lines[number] = (count, [max(one, 1) for one in branches])
+def is_failure(line):
+    """The line, if it says that a check failed, and is no promise that is known to be missed."""
+    failed = re.match(r"not ok\b", line) and not re.search(r"#\s*MISSED\b", line, re.I)
+    return line if failed else ""
 
-    def summary(self, name):
-        """Of one file, for people and programs."""
-        lines = self.files[name]
-        branches = [count for _, counts in lines.values() for count in counts]
-        taken = sum(map(bool, branches))
-        return {"file": name, "branches": len(branches), "taken": taken,
-                "percent": round(100 * taken / len(branches), 1) if branches else None,
-                "lines_percent": round(100 * sum(bool(count) for count, _ in lines.values()) /
-                                       max(len(lines), 1), 1),
-                "left_out": self.left_out[name],
-                "not_taken_at": sorted(number for number, (_, counts) in lines.items()
-                                       if not all(counts))}
+
+class LabBench:
+    """The module's objects, and the scripts."""
+
+    stages = ("plain", "checked", QUICK, "lab")
+
+    def __init__(self, out, build, through, opened, units):
+        self.out = os.path.join(out, "lab")
+        os.makedirs(self.out, exist_ok=True)
+        self.alone, self.kept = opened(self.out)
+        # A bench of the unit tests, made when a file that they compile is drawn
+        self.make_units, self.bench = units, None
+        self.units = ()
+        self.module = Module(build)
+        self.guests = Guests(build, through)
+        names = {name for names in SCRIPTS.values() for name in names}
+        self.paths = {name: os.path.join(LAB, name + ".sh") for name in names}
+        self.paths[QUICK] = os.path.join(HERE, "quick.sh")
+        self.scripts = {name: self._digest(path) for name, path in self.paths.items()}
+
+    @staticmethod
+    def _digest(path):
+        with open(path, "rb") as file:
+            return digest_text(file.read())
+
+    @staticmethod
+    def tests_of(mutant):
+        """Scripts that may see it, besides quick.sh."""
+        names = SCRIPTS.get(mutant.name, ()) + SCRIPTS[mutant.name.split("/")[0]]
+        return list(dict.fromkeys(names))
+
+    # mutants
+
+    def compiled(self, folder, mutant):
+        """Its object, or None."""
+        source = os.path.join(folder, os.path.basename(mutant.name))
+        at = mutant.edit.start + len(mutant.edit.after.encode())
+        # the numbers of the lines behind it are in the code
+        gone = b"\n" * (mutant.before.count("\n") - mutant.after.count("\n"))
+        with open(source, "wb") as file:
+            file.write(mutant.text[:at] + gone + mutant.text[at:])
+        made = source[:-2] + ".o"
+        there = "-ffile-prefix-map=%s/=%s/" % (folder, os.path.dirname(mutant.name))
+        return made if self.module.compile(mutant.name, source, made, "-g0", there) else None
+
+    def code(self, folder, mutant):
+        """A hash of its object code, or None if it does not compile."""
+        stamp = digest_text("code", self.module.release, mutant.name, mutant.text)
+        if stamp not in self.kept.known:
+            made = self.compiled(folder, mutant)
+            with open(made or os.devnull, "rb") as file:
+                self.kept.put(stamp, digest_text(file.read()) if made else None)
+        return self.kept.known[stamp]
+
+    def with_units(self, mutants):
+        """Have the unit tests, if they compile a file of these."""
+        self.units = [one.name for one in mutants if os.path.basename(one.name) in
+                      ("cookie.c", "record.c", "user_check.c")]
+        if self.units:
+            self.bench = self.make_units()
+
+    def _judged(self, mutant):
+        return digest_text("judged", self.module.release, mutant.name, mutant.text)
+
+    def passed(self, mutant):
+        """Scripts that did not notice it, and as they are now would not, or None; its killer."""
+        if mutant.name in self.units:
+            passed, killer = self.bench.passed(mutant)
+            if killer:
+                return passed, killer
+        killer, passed = self.kept.known.get(self._judged(mutant), (None, {}))[:2]
+        passed = [name for name, one in passed.items() if self.scripts.get(name) == one]
+        return (passed, killer) if not killer or killer in passed else (None, None)
+
+    def left(self, stage, mutant, source):
+        """Tests of a stage that are to be run."""
+        if stage in ("plain", "checked"):
+            return self.bench.left(stage, mutant, source) if mutant.name in self.units else []
+        passed, killer = self.passed(mutant)
+        tests = [QUICK] if stage == QUICK else self.tests_of(mutant)
+        return [] if killer else [name for name in tests if name not in (passed or ())]
+
+    def batches(self, stage, mutants):
+        """Those that are judged together."""
+        size = TOGETHER if stage == QUICK else 1
+        return [mutants[at:at + size] for at in range(0, len(mutants), size)]
+
+    def judge(self, stage, folder, mutants, sources):
+        """Run the tests of a stage that are left."""
+        if stage == QUICK:
+            self._judge_quick(folder, mutants)
+            return
+        for mutant in mutants:
+            if stage == "lab":
+                self._judge_lab(folder, mutant, sources[mutant.name])
+            else:
+                self.bench.judge(stage, folder, [mutant], sources)
+
+    def built(self, folder, mutant):
+        """Its module."""
+        made = self.compiled(folder, mutant)
+        self.module.check(mutant.name, made)
+        return self.module.link(folder, {mutant.name: made})
+
+    def put(self, mutant, script, noticed):
+        """A verdict."""
+        passed = {name: self.scripts[name] for name in self.passed(mutant)[0] or []}
+        passed[script] = self.scripts[script]
+        self.kept.put(self._judged(mutant), (script if noticed else "", passed, noticed))
+
+    def _judge_lab(self, folder, mutant, source):
+        module = self.built(folder, mutant)
+        for script in self.left("lab", mutant, source):
+            noticed = self.guests.run(folder, self.paths[script], [module], is_failure)
+            self.put(mutant, script, noticed)
+            if noticed:
+                break
+
+    def _judge_quick(self, folder, mutants):
+        """quick.sh says which one it is about. One that the guest does not come through has the
+        guest for itself from there on: those behind it get another one. The module as it is goes
+        first, once."""
+        todo, paths, passes = {}, {}, digest_text("passes", self.scripts[QUICK])
+        if passes not in self.kept.known:
+            todo["original"] = None
+            paths["original"] = os.path.join(folder, "original.ko")
+            os.replace(self.module.link(folder, {}), paths["original"])
+        for number, mutant in enumerate(mutants):
+            name = "mutant%d" % number
+            todo[name], paths[name] = mutant, os.path.join(folder, name + ".ko")
+            os.replace(self.built(folder, mutant), paths[name])
+        while todo:
+            now, found = [], {}
+
+            def over(name, noticed):
+                mutant = todo.pop(name)
+                if mutant:
+                    self.put(mutant, QUICK, noticed)
+                elif noticed:
+                    return "the module as it is: " + noticed
+                else:
+                    self.kept.put(passes, True)
+                return ""
+
+            def heard(line, now=now, found=found, over=over):
+                words = line.split()
+                if words[:2] == ["#", "mutant"]:
+                    now.append(words[2])
+                elif words[:2] == ["#", "over"]:
+                    return over(now[-1], found.get(now.pop(), ""))
+                elif is_failure(line) and now:
+                    found.setdefault(now[-1], line)
+                return ""
+
+            problem = self.guests.run(folder, self.paths[QUICK], [paths[name] for name in todo],
+                                      heard, "--set", "MUTANTS=" + " ".join(todo))
+            if now:
+                problem = over(now[-1], found.get(now[-1]) or problem or "ends")
+                if problem:
+                    raise Broken("quick.sh: " + problem)
+            elif todo or problem.startswith("the module as it is"):
+                raise Broken("quick.sh: " + problem)

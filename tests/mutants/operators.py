@@ -180,4 +180,6 @@ def read(path, arguments):
             source.macro(cursor)
         elif cursor.kind in (cindex.CursorKind.FUNCTION_DECL, cindex.CursorKind.VAR_DECL):
             source.walk(cursor, cursor.spelling)
+    # that of a kernel's file has tens of MB
+    del source.unit, source.tokens, source.uses
     return source

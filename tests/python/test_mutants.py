@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Bugs that are planted into the core: where, which, and how they are named. A second."""
+"""Bugs that are planted: where, which, how they are named, and what counts as noticed. Seconds."""
 
 import importlib.machinery
 import importlib.util
+import json
 import os
+import shutil
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -17,6 +20,7 @@ import taptest  # noqa: E402
 MUTANTS = os.path.join(taptest.TOP, "tests", "mutants")
 sys.path.insert(0, MUTANTS)
 
+import labrun  # noqa: E402
 import operators  # noqa: E402
 import unitrun  # noqa: E402
 
@@ -140,6 +144,146 @@ class Equivalents(unittest.TestCase):
         """Those of the tree can be read and name files of the tree."""
         for key in run.equivalents():
             self.assertTrue(os.path.exists(os.path.join(taptest.TOP, key.split()[0])), key)
+
+
+# A lab that says what it is told to, and ends as it is told to. Its arguments are the lab's
+FAKE = """\
+while [ $# -gt 0 ]; do
+	[ "$1" != --out ] || out=$2
+	case $2 in
+	MUTANTS=*) mutants=${2#MUTANTS=} ;;
+	esac
+	shift
+done
+mkdir -p "$out"
+cd "$out" || exit
+"""
+OVER = "echo '{\"problems\": [%s], \"failed\": []}' > result.json\n"
+
+
+class Fake(unittest.TestCase):
+    """Guests that are a shell script."""
+
+    def guests(self, text):
+        """Guests of a lab that is `text`, which need a folder."""
+        folder = tempfile.TemporaryDirectory()  # pylint: disable=R1732
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, "fake")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(FAKE + text)
+        return folder.name, labrun.Guests(folder.name, "sh " + path)
+
+
+class Noticed(Fake):
+    """What a run of a script says of a mutant. Seen to fail: promises that are known to be missed
+    taken for failures. Seen not to end: a kernel's log, or silence, that nobody looks at."""
+
+    def run_fake(self, text):
+        """What was noticed, if the lab is `text`."""
+        folder, guests = self.guests(text)
+        return guests.run(folder, "t-x.sh", ["freeblock.ko"], labrun.is_failure)
+
+    def test_nothing(self):
+        """A script that ends well, and misses a promise that is known to be missed."""
+        self.assertEqual(self.run_fake("echo 'not ok it # MISSED by far'\n" + OVER % ""), "")
+
+    def test_check(self):
+        """A check that fails ends the guest at once."""
+        self.assertEqual(self.run_fake("echo 'not ok it - got 1'; sleep 600"), "not ok it - got 1")
+
+    def test_log(self):
+        """So does a report in the log of a kernel that then hangs."""
+        self.assertEqual(self.run_fake("echo '[   1.0] BUG: unable' > console.log; sleep 600"),
+                         "kernel log: BUG")
+
+    def test_silent(self):
+        """And a guest that says nothing any more."""
+        with unittest.mock.patch.object(labrun, "SILENT_CPU_S", 1):
+            self.assertEqual(self.run_fake("echo > console.log; while :; do :; done"), "hangs")
+
+    def test_problem(self):
+        """What the lab itself finds."""
+        self.assertEqual(self.run_fake(OVER % '"no end after 60 s"' + "exit 125"),
+                         "no end after 60 s")
+
+    def test_broken(self):
+        """A lab that does not run is no verdict."""
+        with self.assertRaises(unitrun.Broken):
+            self.run_fake("exit 1")
+
+
+class Together(Fake):
+    """Several mutants in one guest. Seen to fail: a failed check counted for the next one too."""
+
+    def judge(self, text):
+        """Verdicts of four, if the lab does `text` with each of them."""
+        bench = labrun.LabBench.__new__(labrun.LabBench)
+        folder, bench.guests = self.guests("""
+			for one in $mutants; do
+				echo "# mutant $one"
+				case $one in
+				%s
+				esac
+				echo "# over $one in 1.0"
+			done
+			""" % text + OVER % "")
+        bench.paths, bench.scripts = {labrun.QUICK: "quick.sh"}, {labrun.QUICK: "1"}
+        bench.kept = run.Kept(os.path.join(folder, "results"))
+        verdicts = {}
+        bench.put = lambda mutant, script, noticed: verdicts.update({mutant: noticed})
+
+        def built(folder, _):
+            path = os.path.join(folder, "freeblock.ko")
+            with open(path, "w", encoding="ascii"):
+                return path
+
+        bench.module = unittest.mock.Mock(link=built)
+        bench.built = lambda folder, mutant: shutil.copy(built(folder, mutant), folder + "/a.ko")
+        bench.judge(labrun.QUICK, folder, ["a", "b", "c", "d"], {})
+        return verdicts
+
+    def test_verdicts(self):
+        """One fails a check, the next passes, the third takes the guest with it, and so the last
+        meets another guest."""
+        self.assertEqual(self.judge("""
+				mutant0) echo "not ok it" ;;
+				mutant2) echo '[  1.0] BUG: it' > console.log; sleep 600 ;;"""),
+                         {"a": "not ok it", "b": "", "c": "kernel log: BUG", "d": ""})
+
+    def test_original(self):
+        """What fails with the module as it is is no judge."""
+        for text in ("original) echo 'not ok it' ;;", "original) exit 1 ;;"):
+            with self.assertRaises(unitrun.Broken):
+                self.judge(text)
+
+
+class Scripts(unittest.TestCase):
+    """Which scripts a mutant meets."""
+
+    def test_there(self):
+        """What is named is there, and each folder has some."""
+        for name in {name for names in labrun.SCRIPTS.values() for name in names}:
+            self.assertTrue(os.path.exists(os.path.join(labrun.LAB, name + ".sh")), name)
+        for name in labrun.SCRIPTS:
+            self.assertTrue(os.path.exists(os.path.join(taptest.TOP, name)), name)
+        self.assertEqual([name for name in labrun.FOLDERS if not labrun.SCRIPTS[name]], [])
+
+
+class Summary(unittest.TestCase):
+    """Seen to fail: a part that forgets the other."""
+
+    def test_parts(self):
+        """The core's at the top, the lab's beside it, and the sum."""
+        core = {"mutants": 3, "killed": 2, "equivalent": 1, "survivors": [{"line": 1}]}
+        lab = {"mutants": 5, "killed": 4, "equivalent": 0, "survivors": [{"line": 2}]}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "summary.json")
+            for part, summary in (("lab", lab), ("core", lab), ("core", core)):
+                run.write_summary(path, part, summary)
+            with open(path, encoding="utf-8") as file:
+                found = json.load(file)
+        self.assertEqual(found, dict(core, lab=lab, total={
+            "mutants": 8, "killed": 6, "equivalent": 1}))
 
 
 if __name__ == "__main__":
