@@ -103,8 +103,9 @@ expect_whole a
 expect_whole b
 expect_eq "the same data" "$(field a 9) $(field b 9)" "$crc $crc"
 count_media
-# with a real clock the second begins when a busy host lets it: 1040 seen; 2000 if not shared
-most=1020
+# 2000 if not shared. What lies between wanted blocks and is read with them depends on the order:
+# 993 to 1039 seen; with a real clock the second begins when a busy host lets it
+most=1100
 [ "$LAB_CLOCK" = real ] && most=1300
 expect_le "two scans read as much as one, per mille" $((media * 1000 / alone)) $most
 do_task "destroy a"
