@@ -204,7 +204,7 @@ static int filler(const char *power)
 	return put("/sys/kernel/mechdisk/filler/power", power);
 }
 
-static int come_back(struct event *e, int host, const char *before, bool other)
+static int come_back(struct event *e, int host, const char *before, bool other, bool filled)
 {
 	char path[96];
 	int error;
@@ -216,7 +216,7 @@ static int come_back(struct event *e, int host, const char *before, bool other)
 		say("end lost");
 		_exit(4);
 	}
-	if (other)
+	if (filled)
 		filler("0");
 	error = schedule();
 	wait_until(30, has_node, NULL);
@@ -232,6 +232,7 @@ static int delete_and_back(struct event *e, bool other)
 {
 	char before[32];
 	int host = host_of(), ret;
+	bool filled;
 
 	strcpy(before, sh->disk);
 	if (host < 0)
@@ -246,9 +247,11 @@ static int delete_and_back(struct event *e, bool other)
 	if (!wait_until(90, all_closed, NULL))
 		found(HANG, "requests to a deleted disk do not end");
 	rest_ms(100 + below(e->rng, 400));
-	if (other)
+	/* It comes back under the first name that is free */
+	filled = other == !strcmp(before, "sda");
+	if (filled)
 		filler("1");
-	ret = come_back(e, host, before, other);
+	ret = come_back(e, host, before, other, filled);
 	atomic_fetch_add(&sh->gen, 1);
 	atomic_store(&sh->gone, 0);
 	return ret;

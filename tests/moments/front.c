@@ -17,7 +17,8 @@
 
 #include "moments.h"
 
-#define WAITS_S 100
+/* Longer than a VERIFY that hung, 120 s, and what the SCSI layer does about it */
+#define WAITS_S 200
 #define BLOCKS_MOST 4
 
 struct shared *sh;
@@ -158,6 +159,14 @@ static void judge_error(const struct request *r, ssize_t got, int error)
 		      r->write ? "write" : "read", r->n, r->block, r->slot, got, strerror(error));
 }
 
+static void note_wait(const struct request *r)
+{
+	u64 ms = (now_ns() - r->began) / MSEC, *most = &sh->longest_ms[r->slot];
+
+	if (ms > *most)
+		*most = ms;
+}
+
 static ssize_t transfer(int fd, const struct request *r, u8 *buf)
 {
 	size_t bytes = r->n * BLOCK;
@@ -169,6 +178,7 @@ static ssize_t transfer(int fd, const struct request *r, u8 *buf)
 	got = r->write ? pwrite(fd, buf, bytes, at) : pread(fd, buf, bytes, at);
 	error = got < 0 ? errno : 0;
 	atomic_store(&sh->waits_since[r->slot], 0);
+	note_wait(r);
 	if (got == (ssize_t)bytes) {
 		atomic_fetch_add(r->write ? &sh->writes : &sh->reads, 1);
 		return 0;

@@ -158,8 +158,13 @@ static int step(int number, int most)
 static void totals(void)
 {
 	u64 begun = 0, finished = 0, closed = 0, stopped = 0, blocks = 0;
+	u64 longest = 0;
 	int i;
 
+	for (i = 0; i < THREADS; i++)
+		if (i != WRITERS + 1 && sh->longest_ms[i] > longest)
+			longest = sh->longest_ms[i];
+	say("total longest_ms %llu longest_idle_ms %llu", longest, sh->longest_ms[WRITERS + 1]);
 	for (i = 0; i < TASKS; i++) {
 		begun += sh->task[i].begun;
 		finished += sh->task[i].finished;

@@ -107,6 +107,8 @@ struct shared {
 	_Atomic int open;
 	/* Since when each thread waits for a request, 0: for none */
 	_Atomic u64 waits_since[THREADS];
+	/* The longest that each waited */
+	u64 longest_ms[THREADS];
 	_Atomic u64 hot_first;
 	struct task_words task[TASKS];
 	_Atomic u32 bads;

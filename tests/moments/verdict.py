@@ -46,7 +46,7 @@ def hear(outcome, line):
         outcome["found"].append([kind, words])
     elif word == "total":
         words = rest.split()
-        outcome["totals"] = dict(zip(words[::2], map(int, words[1::2])))
+        outcome["totals"].update(zip(words[::2], map(int, words[1::2])))
     elif word == "end":
         outcome["status"] = rest
     return False
@@ -111,7 +111,8 @@ def row(kernel, outcomes):
             "errors_of_the_disk": {"medium": totals["own_medium"], "gone": totals["own_gone"],
                                    "memory": totals["own_memory"]},
             "tasks": {key: totals[key] for key in ("tasks", "finished", "closed", "stopped")},
-            "task_blocks": totals["task_blocks"]}
+            "task_blocks": totals["task_blocks"],
+            "longest_wait_ms": max((o["totals"].get("longest_ms", 0) for o in outcomes), default=0)}
 
 
 def table(by_kernel):
