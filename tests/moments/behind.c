@@ -68,7 +68,7 @@ static int set_up(struct task *t, u64 *rng)
 	snprintf(path, sizeof(path), "/dev/%s", sh->disk);
 	setup.fd = open(path, O_RDONLY | O_CLOEXEC);
 	setup.order = below(rng, 2);
-	setup.flags = below(rng, 4) ? 0 : FREEBLOCK_IOC_MEDIUM;
+	setup.flags = atomic_load(&sh->real) || below(rng, 4) ? 0 : FREEBLOCK_IOC_MEDIUM;
 	error = setup.fd < 0 || ioctl(t->dev, FREEBLOCK_IOC_API, &api) ||
 		ioctl(t->dev, FREEBLOCK_IOC_SETUP, &setup);
 	if (setup.fd >= 0)

@@ -222,6 +222,7 @@ static int run(int argc, char **argv)
 	snprintf(path, sizeof(path), "/sys/block/%s/size", argv[2]);
 	front_map(SHARED, number_in(path), rng);
 	strcpy(sh->disk, argv[2]);
+	atomic_store(&sh->real, !!(features & NEEDS_CPUS));
 	signal(SIGALRM, on_alarm);
 	if (schedule())
 		return 2;

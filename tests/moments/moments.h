@@ -93,6 +93,8 @@ struct shared {
 	_Atomic int over;
 	_Atomic int hold;
 	_Atomic int starved;
+	/* The clock is real, the drive in slow motion: what takes long is spared */
+	_Atomic int real;
 	_Atomic u64 reads;
 	_Atomic u64 writes;
 	_Atomic u64 checked;
