@@ -238,6 +238,12 @@ static bool owns(unsigned int slot, u64 chunk)
 	return chunk % 4 != 3 && chunk / 4 % (WRITERS + 1) == (slot < WRITERS ? slot : WRITERS);
 }
 
+/* Is it a chunk of a thread that writes, but for dm's? */
+bool front_writes(u64 chunk)
+{
+	return chunk % 4 != 3 && chunk / 4 % (WRITERS + 1) < WRITERS;
+}
+
 static void choose(u64 *rng, struct request *r)
 {
 	u64 hot = atomic_load(&sh->hot_first), chunk;

@@ -15,7 +15,7 @@
 /* A VERIFY of the scrubber has 120 s, of which the block layer may take some more to notice */
 #define HANDLED_S 150
 /* In which somebody meets what waits */
-#define MET_S 20
+#define MET_S 10
 #define FAULTS "/sys/kernel/debug/"
 #define CGROUP "/sys/fs/cgroup/moments/"
 
@@ -34,14 +34,16 @@ static bool medium_met(const void *arg)
  */
 int begin_medium(struct event *e)
 {
-	u64 chunk = below(e->rng, sh->sectors / CHUNK_SECTORS / 8) * 8 + below(e->rng, 3);
-	u64 block = below(e->rng, 3) ? below(e->rng, CHUNK - 1) : CHUNK - 1;
+	u64 chunk = below(e->rng, sh->sectors / CHUNK_SECTORS);
+	u64 block = below(e->rng, 4) ? below(e->rng, CHUNK - 1) : CHUNK - 1;
 	u32 n = atomic_load(&sh->bads);
 	char text[128];
 	int error;
 
 	if (n == BADS_MAX)
 		return refused(e, "too many so far");
+	while (!front_writes(chunk))
+		chunk = below(e->rng, sh->sectors / CHUNK_SECTORS);
 	e->first = (chunk * CHUNK + block) * BLOCK_SECTORS + below(e->rng, BLOCK_SECTORS);
 	e->count = 1 + below(e->rng, 4);
 	e->before = value_of(drive_file("stats"), "medium_errors");
@@ -62,7 +64,7 @@ int begin_medium(struct event *e)
 
 int settle_medium(struct event *e)
 {
-	bool met = wait_until(features & NEEDS_CPUS ? MET_S / 2 : MET_S, medium_met, e);
+	bool met = wait_until(MET_S, medium_met, e);
 
 	atomic_store(&sh->hot_first, 0);
 	put(drive_file("medium_errors"), "clear");

@@ -148,6 +148,7 @@ void front_stop(void);
 bool front_progress(u64 from, u64 requests, u64 seconds);
 u64 front_count(void);
 void front_check_all(void);
+bool front_writes(u64 chunk);
 void *front_through(void *dm_node);
 bool overlaps_bad(u64 first, u64 count, u64 since, u64 around);
 bool sector_is(const u8 *data, u64 lbn, u32 lo, u32 hi);
