@@ -16,11 +16,11 @@
 #include "moments.h"
 #include "uapi/freeblock.h"
 
-#define ROOM (1 << 18)
+#define ROOM 262144
 /* Sectors around a bad block that are not tried: bad_quarantine_kib, and a request's length */
 #define AROUND 1024
 
-static volatile sig_atomic_t shut;
+static atomic_int shut;
 static struct task_words *me;
 static unsigned int me_index;
 
@@ -44,7 +44,7 @@ struct task {
 static void on_term(int sig)
 {
 	if (sig == SIGTERM)
-		shut = 1;
+		atomic_store(&shut, 1);
 }
 
 static int set_up(struct task *t, u64 *rng)
@@ -109,7 +109,7 @@ static void judge_data(const struct task *t, u64 first, u32 sectors, const u8 *d
 	atomic_fetch_add(&sh->checked, (u64)sectors * SECTOR);
 	if (!bad)
 		return;
-	atomic_fetch_add(&sh->wrong, (u64)bad * SECTOR);
+	atomic_fetch_add(&sh->count[WRONG], (u64)bad * SECTOR);
 	atomic_fetch_add(&me->wrong, bad);
 	found(WRONG, "task %u: %u sectors of %u from %llu, word %016llx", me_index, bad, sectors,
 	      first, *(const u64 *)data);
@@ -118,6 +118,7 @@ static void judge_data(const struct task *t, u64 first, u32 sectors, const u8 *d
 static void judge_record(struct task *t, const struct freeblock_record *r, const u8 *data)
 {
 	bool failed = r->status != FREEBLOCK_RECORD_OK;
+	bool untried = r->status == FREEBLOCK_RECORD_UNTRIED;
 	u64 i;
 
 	if (r->type != FREEBLOCK_RECORD_BLOCKS)
@@ -133,9 +134,8 @@ static void judge_record(struct task *t, const struct freeblock_record *r, const
 		t->seen[i] = 1;
 	}
 	atomic_fetch_add(&me->blocks, r->sectors / BLOCK_SECTORS);
-	if (failed && !overlaps_bad(r->first, r->sectors, r->status == FREEBLOCK_RECORD_UNTRIED ?
-				    0 : t->began,
-				    r->status == FREEBLOCK_RECORD_UNTRIED ? AROUND : BLOCK_SECTORS * 2))
+	if (failed && !overlaps_bad(r->first, r->sectors, untried ? 0 : t->began,
+				    untried ? AROUND : BLOCK_SECTORS))
 		found(UNTRUE, "task %u: sectors %llu %u are not good (%u), and were never bad",
 		      me_index, r->first, r->sectors, r->status);
 	if (!failed)
@@ -177,19 +177,18 @@ static int judge_error(int error)
 
 static void run(struct task *t)
 {
-	static u8 buf[ROOM] __attribute__((aligned(8)));
+	static u64 words[ROOM / sizeof(u64)];
+	u8 *buf = (u8 *)words, *at;
 	struct pollfd p = { .fd = t->dev, .events = POLLIN };
 	ssize_t n;
-	u8 *at;
 
 	for (;;) {
-		if (shut) {
-			shut = 0;
+		if (atomic_exchange(&shut, 0)) {
 			atomic_fetch_add(&me->closed, 1);
 			break;
 		}
 		poll(&p, 1, 200);
-		n = read(t->dev, buf, sizeof(buf));
+		n = read(t->dev, buf, ROOM);
 		if (!n) {
 			judge_end(t);
 			atomic_fetch_add(&me->finished, 1);

@@ -172,7 +172,8 @@ static bool named(const void *arg)
 	at = strstr(buf, "on sd");
 	if (!at)
 		return false;
-	sscanf(at + 3, "%31[a-z]", sh->disk);
+	if (sscanf(at + 3, "%31[a-z]", sh->disk) != 1)
+		return false;
 	return exists(queue_file("queue/scheduler"));
 }
 
@@ -199,7 +200,7 @@ static int host_of(void)
 }
 
 /* A disk that takes the name away meanwhile, or gives it back */
-static int filler(const char *power)
+static int set_filler(const char *power)
 {
 	return put("/sys/kernel/mechdisk/filler/power", power);
 }
@@ -217,7 +218,7 @@ static int come_back(struct event *e, int host, const char *before, bool other, 
 		_exit(4);
 	}
 	if (filled)
-		filler("0");
+		set_filler("0");
 	error = schedule();
 	wait_until(30, has_node, NULL);
 	if (error)
@@ -250,7 +251,7 @@ static int delete_and_back(struct event *e, bool other)
 	/* It comes back under the first name that is free */
 	filled = other == !strcmp(before, "sda");
 	if (filled)
-		filler("1");
+		set_filler("1");
 	ret = come_back(e, host, before, other, filled);
 	atomic_fetch_add(&sh->gen, 1);
 	atomic_store(&sh->gone, 0);
@@ -417,14 +418,14 @@ static int flip(const char *dev, u64 *rng)
 
 static int do_multipath(struct event *e)
 {
-	char dev[32], table[160], node[32];
+	char dev[32], path[80], table[200], node[32];
 	pthread_t thread;
 	void *n = NULL;
 	int minor_of, error, tries;
 
 	get(queue_file("dev"), dev, sizeof(dev));
-	snprintf(table, sizeof(table), "1 queue_if_no_path 0 2 1 round-robin 0 1 1 %s 1 "
-		 "round-robin 0 1 1 %s 1", dev, dev);
+	snprintf(path, sizeof(path), "round-robin 0 1 1 %s 1", dev);
+	snprintf(table, sizeof(table), "1 queue_if_no_path 0 2 1 %s %s", path, path);
 	minor_of = dm_create("moments", "multipath", table, sh->sectors);
 	if (minor_of < 0)
 		return refused(e, "table: %s", strerror(-minor_of));

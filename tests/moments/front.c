@@ -111,7 +111,7 @@ static void check(const u8 *data, u64 block, unsigned int n, const u32 *lo)
 	atomic_fetch_add(&sh->checked, (u64)n * BLOCK);
 	if (!bad)
 		return;
-	atomic_fetch_add(&sh->wrong, bad * SECTOR);
+	atomic_fetch_add(&sh->count[WRONG], bad * SECTOR);
 	found(WRONG, "%u sectors of %u blocks from %llu, word %016llx, writes %u to %u", bad, n,
 	      block, *(const u64 *)data, lo[0], atomic_load(&sh->block[block].issued));
 }
@@ -430,7 +430,7 @@ void front_check_all(void)
 		r.began = now_ns();
 		if (atomic_load(&sh->real) && !was_written(r.block, r.n))
 			continue;
-		if (do_read(fd, &r, buf) && atomic_load(&sh->errors))
+		if (do_read(fd, &r, buf) && atomic_load(&sh->count[ERROR]))
 			break;
 	}
 	if (fd >= 0)
@@ -438,7 +438,7 @@ void front_check_all(void)
 	free(buf);
 }
 
-static _Atomic int through_over;
+static atomic_int through_over;
 
 /* Requests through a dm device, until it is told to end by NULL */
 void *front_through(void *node)

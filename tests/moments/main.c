@@ -95,7 +95,7 @@ static void on_alarm(int sig)
 	_exit(3);
 }
 
-static int begin(struct event *e, const struct kind *k, int number)
+static int begin_one(struct event *e, const struct kind *k, int number)
 {
 	say("begin %d %s", number, k->name);
 	*e = (struct event) { .rng = &rng };
@@ -144,7 +144,7 @@ static int step(int number, int most)
 			n++;
 		}
 	for (i = n - 1; i >= 0; i--)
-		failed[i] = begin(&events[i], taken[i], number + i);
+		failed[i] = begin_one(&events[i], taken[i], number + i);
 	for (i = 0; i < n; i++) {
 		alarm(EVENT_S);
 		if (!failed[i] && taken[i]->settle)
@@ -172,10 +172,13 @@ static void totals(void)
 		stopped += sh->task[i].stopped;
 		blocks += sh->task[i].blocks;
 	}
-	say("total reads %llu writes %llu bytes_checked %llu own_medium %llu own_gone %llu own_memory %llu tasks %llu finished %llu closed %llu stopped %llu task_blocks %llu wrong %llu errors %llu hangs %llu leaks %llu untrue %llu",
-	    sh->reads, sh->writes, sh->checked, sh->own_medium, sh->own_gone, sh->own_memory,
-	    begun, finished, closed, stopped, blocks, sh->wrong, sh->errors, sh->hangs, sh->leaks,
-	    sh->untrue);
+	say("total reads %llu writes %llu bytes_checked %llu", sh->reads, sh->writes, sh->checked);
+	say("total own_medium %llu own_gone %llu own_memory %llu", sh->own_medium, sh->own_gone,
+	    sh->own_memory);
+	say("total tasks %llu finished %llu closed %llu stopped %llu task_blocks %llu", begun,
+	    finished, closed, stopped, blocks);
+	say("total wrong %llu errors %llu hangs %llu leaks %llu untrue %llu", sh->count[WRONG],
+	    sh->count[ERROR], sh->count[HANG], sh->count[LEAK], sh->count[UNTRUE]);
 }
 
 static bool no_tasks(const void *arg)

@@ -55,8 +55,8 @@ typedef __u64 u64;
 
 /* @done: number of the last write that ended well; @issued: of the last one */
 struct block {
-	_Atomic u32 done;
-	_Atomic u32 issued;
+	atomic_uint done;
+	atomic_uint issued;
 };
 
 /* Sectors that could not be read from @from to @to (CLOCK_MONOTONIC; 0: still) */
@@ -64,56 +64,55 @@ struct bad {
 	u64 first;
 	u64 count;
 	u64 from;
-	_Atomic u64 to;
+	atomic_ullong to;
 };
 
 /* What a task's process says of itself; counted over all tasks that it had */
 struct task_words {
-	_Atomic int pid;
-	_Atomic u64 begun;
-	_Atomic u64 finished;
-	_Atomic u64 stopped;
-	_Atomic u64 closed;
-	_Atomic u64 blocks;
-	_Atomic u64 wrong;
+	atomic_int pid;
+	atomic_ullong begun;
+	atomic_ullong finished;
+	atomic_ullong stopped;
+	atomic_ullong closed;
+	atomic_ullong blocks;
+	atomic_ullong wrong;
 	/* The administrator has stopped a task, which may be this one */
-	_Atomic int may_stop;
+	atomic_int may_stop;
 	/* Wanted: 1: end when this task is over; 2: begin no task */
-	_Atomic int last;
+	atomic_int last;
 };
+
+enum finding { HANG, LEAK, WRONG, ERROR, UNTRUE, FINDINGS };
 
 struct shared {
 	u64 sectors;
 	u64 blocks;
 	u64 seed;
 	/* Of the event that runs; errors of a disk that is gone are its own */
-	_Atomic int gone;
-	_Atomic int gen;
+	atomic_int gone;
+	atomic_int gen;
 	char disk[32];
-	_Atomic int over;
-	_Atomic int hold;
-	_Atomic int starved;
+	atomic_int over;
+	atomic_int hold;
+	atomic_int starved;
 	/* The clock is real, the drive in slow motion: what takes long is spared */
-	_Atomic int real;
-	_Atomic u64 reads;
-	_Atomic u64 writes;
-	_Atomic u64 checked;
-	_Atomic u64 wrong;
-	_Atomic u64 errors;
-	_Atomic u64 own_medium;
-	_Atomic u64 own_gone;
-	_Atomic u64 own_memory;
-	_Atomic u64 hangs;
-	_Atomic u64 leaks;
-	_Atomic u64 untrue;
-	_Atomic int open;
+	atomic_int real;
+	atomic_ullong reads;
+	atomic_ullong writes;
+	atomic_ullong checked;
+	/* By enum finding; of WRONG, bytes */
+	atomic_ullong count[FINDINGS];
+	atomic_ullong own_medium;
+	atomic_ullong own_gone;
+	atomic_ullong own_memory;
+	atomic_int open;
 	/* Since when each thread waits for a request, 0: for none */
-	_Atomic u64 waits_since[THREADS];
+	atomic_ullong waits_since[THREADS];
 	/* The longest that each waited */
 	u64 longest_ms[THREADS];
-	_Atomic u64 hot_first;
+	atomic_ullong hot_first;
 	struct task_words task[TASKS];
-	_Atomic u32 bads;
+	atomic_uint bads;
 	struct bad bad[BADS_MAX];
 	struct block block[];
 };
@@ -126,7 +125,6 @@ void rest_ms(u64 ms);
 u64 draw(u64 *state);
 u64 below(u64 *state, u64 n);
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-enum finding { HANG, LEAK, WRONG, ERROR, UNTRUE };
 void found(enum finding kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int put(const char *path, const char *text);
 int get(const char *path, char *buf, size_t size);

@@ -56,21 +56,19 @@ void say(const char *fmt, ...)
 	va_end(args);
 }
 
+static const char * const heads[] = {
+	"found hang ", "found leak ", "found wrong ", "found error ", "found untrue ",
+};
+
 /* Something that must not be: counted, and told */
 void found(enum finding kind, const char *fmt, ...)
 {
-	static const char * const heads[] = {
-		"found hang ", "found leak ", "found wrong ", "found error ", "found untrue ",
-	};
-	_Atomic u64 *counters[] = {
-		&sh->hangs, &sh->leaks, &sh->wrong, &sh->errors, &sh->untrue,
-	};
 	va_list args;
 
 	/* Wrong bytes are counted where they are found, and only the first ones told */
 	if (kind != WRONG)
-		atomic_fetch_add(counters[kind], 1);
-	if (atomic_load(counters[kind]) > 2000)
+		atomic_fetch_add(&sh->count[kind], 1);
+	if (atomic_load(&sh->count[kind]) > 2000)
 		return;
 	va_start(args, fmt);
 	say_line(heads[kind], fmt, args);
@@ -133,8 +131,8 @@ long long value_of(const char *path, const char *key)
 
 static char *path_of(const char *fmt, const char *middle, const char *name)
 {
-	static _Thread_local char paths[8][256];
-	static _Thread_local unsigned int next;
+	static __thread char paths[8][256];
+	static __thread unsigned int next;
 	char *path = paths[next++ % 8];
 
 	snprintf(path, sizeof(paths[0]), fmt, middle, name);

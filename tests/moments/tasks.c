@@ -18,8 +18,8 @@ static u64 spawned;
 static void spawn(unsigned int i)
 {
 	char index[16], seed[32];
-	char *argv[] = { "moments", "reader", SHARED, index, seed, NULL };
-	char *envp[] = { NULL };
+	char name[] = "moments", what[] = "reader", shared[] = SHARED, *envp[] = { NULL };
+	char *argv[6] = { name, what, shared, index, seed };
 	pid_t pid = 0;
 	int tries = 0;
 
@@ -93,7 +93,7 @@ int task_kill_one(unsigned int i)
 }
 
 struct more {
-	const _Atomic u64 *counter;
+	const atomic_ullong *counter;
 	u64 than;
 };
 
@@ -169,7 +169,7 @@ static long long job_value(const char *job, const char *key)
 	return number_in(fb_file(name));
 }
 
-static void start(unsigned int i, u64 *rng)
+static void start_job(unsigned int i, u64 *rng)
 {
 	static const char * const orders[] = { "near", "sequential", "staggered=8" };
 	char text[96];
@@ -186,7 +186,7 @@ void jobs_start(u64 *rng)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(jobs); i++)
-		start(i, rng);
+		start_job(i, rng);
 }
 
 static bool is_over(const void *job)
@@ -222,9 +222,10 @@ void jobs_check(u64 *rng)
 		total = job_value(jobs[i], "blocks_total");
 		done = job_value(jobs[i], "blocks_delivered");
 		if (!strcmp(word, "finished") && total != done)
-			found(UNTRUE, "%s is finished with %lld of %lld blocks", jobs[i], done, total);
+			found(UNTRUE, "%s is finished with %lld of %lld blocks", jobs[i],
+			      done, total);
 		else if (strcmp(word, "finished") && strcmp(word, "idle") && !stopping[i])
 			found(UNTRUE, "%s is %s, and nobody stopped it", jobs[i], word);
-		start(i, rng);
+		start_job(i, rng);
 	}
 }
