@@ -154,12 +154,17 @@ static void judge_end(struct task *t)
 }
 
 /* What an error of read() means: go on (0), or the end of the task */
-static int judge_error(int error)
+static int judge_error(const struct task *t, int error)
 {
 	switch (error) {
 	case EAGAIN:
 	case EINTR:
 		return 0;
+	case ENOMEM:
+		if (is_starved(t->began))
+			return 0;
+		found(UNTRUE, "task %u: read: %s", me_index, strerror(error));
+		return 1;
 	case ENODEV:
 		/* it comes back, and the task goes on */
 		rest_ms(50);
@@ -195,7 +200,7 @@ static void run(struct task *t)
 			break;
 		}
 		if (n < 0) {
-			if (judge_error(errno))
+			if (judge_error(t, errno))
 				break;
 			continue;
 		}

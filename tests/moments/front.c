@@ -6,8 +6,8 @@
  *
  * An error is the disk's own if the disk was being removed; if it is a medium error, the request
  * was a read, and one of its sectors was bad at some time since it was sent; or if memory was
- * made to fail and the error says so. Any other error is a finding. So is a request that waits
- * for longer than WAITS_S.
+ * made to fail and the error says so, or is that of a write that the drive had no memory for. Any
+ * other error is a finding. So is a request that waits for longer than WAITS_S.
  */
 #include <fcntl.h>
 #include <linux/ioprio.h>
@@ -152,7 +152,8 @@ static void judge_error(const struct request *r, ssize_t got, int error)
 	else if (!r->write && medium &&
 		 overlaps_bad(r->block * BLOCK_SECTORS, r->n * BLOCK_SECTORS, r->began, 0))
 		atomic_fetch_add(&sh->own_medium, 1);
-	else if (atomic_load(&sh->starved) && (error == ENOMEM || error == EAGAIN))
+	else if (is_starved(r->began) && (error == ENOMEM || error == EAGAIN ||
+					  (r->write && error == EREMOTEIO)))
 		atomic_fetch_add(&sh->own_memory, 1);
 	else
 		found(ERROR, "%s of %u blocks at %llu by thread %u: %zd, %s",

@@ -250,6 +250,7 @@ int settle_memory(struct event *e)
 	fault(e->text, "probability", "0");
 	fault(e->text, "times", "0");
 	rest_ms(50);
+	atomic_store(&sh->starved_until, now_ns());
 	atomic_store(&sh->starved, 0);
 	return left >= 0 && left < (long long)e->before ? 0 :
 		refused(e, "%s: no allocation failed", e->text);

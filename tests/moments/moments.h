@@ -95,6 +95,7 @@ struct shared {
 	atomic_int over;
 	atomic_int hold;
 	atomic_int starved;
+	atomic_ullong starved_until;
 	/* The clock is real, the drive in slow motion: what takes long is spared */
 	atomic_int real;
 	atomic_ullong reads;
@@ -122,6 +123,7 @@ extern struct shared *sh;
 /* system.c */
 u64 now_ns(void);
 void rest_ms(u64 ms);
+bool is_starved(u64 since);
 u64 draw(u64 *state);
 u64 below(u64 *state, u64 n);
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

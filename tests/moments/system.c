@@ -6,12 +6,20 @@
 
 #include "moments.h"
 
+#define TRIES 200
+
 u64 now_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * NSEC + ts.tv_nsec;
+}
+
+/* Has memory been made to fail at some time since then? 0: now */
+bool is_starved(u64 since)
+{
+	return atomic_load(&sh->starved) || (since && atomic_load(&sh->starved_until) >= since);
 }
 
 void rest_ms(u64 ms)
@@ -75,7 +83,7 @@ void found(enum finding kind, const char *fmt, ...)
 	va_end(args);
 }
 
-int put(const char *path, const char *text)
+static int put_once(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_TRUNC), error = 0;
 	size_t len = strlen(text);
@@ -89,8 +97,26 @@ int put(const char *path, const char *text)
 	return error;
 }
 
-/* The file's text without the last newline; its length */
-int get(const char *path, char *buf, size_t size)
+/* While memory is made to fail it fails for us, too, here and there: try again */
+static bool again(int error, int tries)
+{
+	if ((error != -ENOMEM && error != -ENFILE) || tries == TRIES || !is_starved(0))
+		return false;
+	rest_ms(5);
+	return true;
+}
+
+int put(const char *path, const char *text)
+{
+	int error, tries = 0;
+
+	do
+		error = put_once(path, text);
+	while (again(error, tries++));
+	return error;
+}
+
+static int get_once(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY);
 	ssize_t n = 0, got = 0;
@@ -100,11 +126,24 @@ int get(const char *path, char *buf, size_t size)
 		return -errno;
 	while (got < (ssize_t)size - 1 && (n = read(fd, buf + got, size - 1 - got)) > 0)
 		got += n;
+	if (n < 0)
+		n = -errno;
 	close(fd);
 	buf[got] = '\0';
 	if (got && buf[got - 1] == '\n')
 		buf[--got] = '\0';
-	return n < 0 ? -EIO : got;
+	return n < 0 ? n : got;
+}
+
+/* The file's text without the last newline; its length */
+int get(const char *path, char *buf, size_t size)
+{
+	int n, tries = 0;
+
+	do
+		n = get_once(path, buf, size);
+	while (n < 0 && again(n, tries++));
+	return n;
 }
 
 long long number_in(const char *path)

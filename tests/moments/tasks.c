@@ -177,8 +177,8 @@ static void start_job(unsigned int i, u64 *rng)
 
 	snprintf(text, sizeof(text), "start %llu %llu %s", first,
 		 64 * (20 + below(rng, sh->sectors / 2 / 64 - 20)), orders[below(rng, 3)]);
-	put(fb_file(jobs[i]), text);
-	stopping[i] = false;
+	if (!put(fb_file(jobs[i]), text))
+		stopping[i] = false;
 }
 
 void jobs_start(u64 *rng)
