@@ -56,7 +56,7 @@ JUDGED = (
 )
 
 GUEST = """#!/usr/bin/python3
-import json, sys
+import json, sys, time
 out = sys.argv[sys.argv.index("--out") + 1]
 seed = int(sys.argv[sys.argv.index("--seed") + 1])
 for i in range(3):
@@ -67,6 +67,10 @@ if seed == 2:
     sys.exit(1)
 if seed == 3:
     print("mo found error write of 1 blocks")
+if seed == 4:
+    print("mo found hang an event does not end")
+    print("mo end hang", flush=True)
+    time.sleep(600)
 print("mo end ok")
 json.dump({"problems": []}, open(out + "/result.json", "w"))
 """
@@ -113,6 +117,10 @@ def guests():
                 "failed_seeds": [2, 3], "seeds": [1, 2, 3], "leaks": 0}
         problems += ["%s: %s, want %s" % (key, row[key], value)
                      for key, value in want.items() if row[key] != value]
+        run.LOST_S = 1
+        lost = run.Runner(args, "debug", results).one(4)
+        if verdict.counts(lost)["hangs"] != 1 or verdict.happened([lost]) != 3:
+            problems.append("after a hang: %s" % verdict.counts(lost))
         if row["refused_why"] != {"busy: why N": 3}:
             problems.append("why: %s" % row["refused_why"])
         with contextlib.redirect_stdout(io.StringIO()):

@@ -52,6 +52,11 @@ def hear(outcome, line):
     return False
 
 
+def is_lost(outcome):
+    """Has it said itself that it cannot go on?"""
+    return outcome["status"] not in ("ok", "no end")
+
+
 def problem_class(paragraph):
     """Which count a paragraph of the lab's goes to: leak, hang, wrong, report, or check."""
     if paragraph.startswith("check: "):
