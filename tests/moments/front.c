@@ -257,7 +257,7 @@ static void choose(u64 *rng, struct request *r)
 	r->write = r->slot != WRITERS && r->slot != WRITERS + 1 && below(rng, 5) < 2;
 	/* Where something waits to be met, it is looked for */
 	chunk = hot / CHUNK_SECTORS;
-	if (hot && owns(r->slot, chunk) && !below(rng, 2)) {
+	if (hot && chunk < chunks() && owns(r->slot, chunk) && !below(rng, 2)) {
 		r->write = false;
 		r->n = 1;
 		r->block = hot / BLOCK_SECTORS;

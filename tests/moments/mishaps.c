@@ -58,7 +58,8 @@ int begin_medium(struct event *e)
 		atomic_store(&sh->bad[n].to, now_ns());
 		return refused(e, "%s: %s", text, strerror(-error));
 	}
-	atomic_store(&sh->hot_first, e->first);
+	/* Before what is behind a chunk's last block that one is read for nothing */
+	atomic_store(&sh->hot_first, block == CHUNK - 1 ? (chunk + 1) * CHUNK_SECTORS : e->first);
 	return 0;
 }
 
