@@ -9,8 +9,8 @@
 # Seen to fail with, 25 events each on the stock kernel: each 300th request not entered into the
 # pool (a hang); a bit of each 200th record of a task inverted (19 sectors wrong); the mutex of a
 # disk's life kept by the ninth start of a task (scan and scrub never stop); a reference to the
-# module kept by the fifth close (it cannot be removed). Not noticed, by 25
-# events: no RQF_MIXED_MERGE in fb_free_read_prepend(), for no bad sector was met in a prepend.
+# module kept by the fifth close (it cannot be removed). Not noticed in 25 events: no
+# RQF_MIXED_MERGE in fb_free_read_prepend(), which t-medium.sh sees.
 #
 # lab-programs: moments
 
