@@ -50,7 +50,12 @@ help:
 	@echo '                   FILE= COUNT= SEED= restrict or vary it; goes on where it stopped'
 	@echo 'make coverage      branches that the unit tests take: table, build/coverage/summary.json'
 	@echo '                   LAB=1: and scripts of the lab, in the module'"'"'s kernel side'
-	@echo 'make soak          long runs of the lab and the fuzzer: build/soak/{power,fuzz/summary}.json'
+	@echo 'make soak          long runs of the lab, a thousand hard moments, power cuts, data races,'
+	@echo '                   the fuzzer: build/soak/{summary,power,fuzz/summary}.json'
+	@echo '                   PART=lab|kernels|races|moments|fuzz runs one of them'
+	@echo 'make moments       a thousand hard moments on stock and debug kernel: build/soak/summary.json'
+	@echo '                   EVENTS= SEED= KERNEL=stock|debug KIND=name,name FRESH=1 KEPT=1'
+	@echo '                   restrict or vary it; goes on where it stopped'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
 
@@ -138,13 +143,33 @@ bench: $(if $(FIGURE),$(if $(filter files,$(FIGURE)),modules,setup),modules)
 	$(PYTHON) tools/examples/summarise --build '$(BUILD)' || status=$$?;) exit $$status
 
 # Lab scripts too: tests/lab/s-*.sh. The fuzzer has ten minutes for each target, in all runs
-soak: modules modules-debug modules-race modules-others
-	@status=0; $(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 's-*.sh' \
-		--only '^lab s-.*\((stock|debug)' || status=$$?; \
-	$(kernels) || status=$$?; \
-	$(races) || status=$$?; \
-	tests/fuzz/run --build '$(BUILD)' --out '$(BUILD)/soak/fuzz' --seconds 600 || status=$$?; \
+SOAK_PARTS := lab kernels races moments fuzz
+soak_parts := $(if $(PART),$(filter $(PART),$(SOAK_PARTS)),$(SOAK_PARTS))
+ifneq ($(words $(PART)),$(words $(filter $(SOAK_PARTS),$(PART))))
+soak:
+	@echo 'soak: PART=$(PART): no such part; there are $(SOAK_PARTS)' >&2; exit 2
+else
+soak: modules modules-debug $(if $(filter kernels,$(soak_parts)),modules-others) \
+		$(if $(filter races,$(soak_parts)),modules-race)
+	@status=0; \
+	$(if $(filter lab,$(soak_parts)),$(PYTHON) tests/check --build '$(BUILD)' \
+		--lab-scripts 's-*.sh' --only '^lab s-.*\((stock|debug)' || status=$$?;) \
+	$(if $(filter kernels,$(soak_parts)),$(kernels) || status=$$?;) \
+	$(if $(filter races,$(soak_parts)),$(races) || status=$$?;) \
+	$(if $(filter moments,$(soak_parts)),$(moments) || status=$$?;) \
+	$(if $(filter fuzz,$(soak_parts)),tests/fuzz/run --build '$(BUILD)' \
+		--out '$(BUILD)/soak/fuzz' --seconds 600 || status=$$?;) \
 	exit $$status
+endif
+
+# A guest's events follow from its SEED, which is printed. What was cut off goes on
+moments = tests/moments/run --build '$(BUILD)' $(if $(EVENTS),--events '$(EVENTS)') \
+	$(if $(SEED),--seed '$(SEED)') $(foreach k,$(KERNEL),--kernel '$(k)') \
+	$(if $(KIND),--only '$(KIND)') $(if $(THROUGH),--through '$(THROUGH)') \
+	$(if $(FRESH),--fresh) $(if $(KEPT),--report)
+.PHONY: moments
+moments: modules $(if $(filter-out stock,$(or $(KERNEL),debug)),modules-debug)
+	@$(moments)
 
 # What was cut off goes on; FRESH=1: run all of it anew, KEPT=1: run nothing, only report
 .PHONY: blktests

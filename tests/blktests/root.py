@@ -8,7 +8,6 @@ modules and the suite, whose programs are compiled here, are appended to it in t
 
 import fcntl
 import glob
-import hashlib
 import os
 import re
 import shutil
@@ -22,6 +21,7 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lab"))
 
 import initramfs  # noqa: E402
+from longguest import content_hash  # noqa: E402
 
 SUITE = "bookworm"
 PACKAGES = ("bash", "bc", "blktrace", "bsdextrautils", "bsdutils", "busybox-static", "coreutils",
@@ -45,14 +45,6 @@ PROGRAMS = ("bio-bounce-read", "bio-full-trim", "dio-offsets", "loblksize", "loo
 def cache():
     return os.environ.get("FREEBLOCK_CACHE") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "freeblock")
-
-
-def content_hash(*paths):
-    key = hashlib.sha256()
-    for path in paths:
-        with open(path, "rb") as file:
-            key.update(file.read())
-    return key.hexdigest()[:12]
 
 
 # --- the Debian ---

@@ -16,6 +16,7 @@ KERNEL_MODULES = (
     "scsi_mod", "sd_mod", "sg", "scsi_debug", "null_blk", "mq-deadline",
     "kyber-iosched", "bfq", "libcrc32c", "crc32c_generic", "crc32_generic",
     "crct10dif_generic", "crc64_rocksoft_generic", "dm-mod", "dm-multipath",
+    "dm-round-robin",
     "dm-delay", "dm-flakey", "dm-snapshot", "ext4", "btrfs", "raid1", "raid456",
 )
 

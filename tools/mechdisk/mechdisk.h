@@ -26,6 +26,7 @@ struct mdh;
  * @MDH_HOST_BUSY: queuecommand returns SCSI_MLQUEUE_HOST_BUSY
  * @MDH_FULL: the command ends at once with TASK SET FULL
  * @MDH_HANG: the command is swallowed until the error handler asks for it
+ * @MDH_ATTENTION: the command ends at once with a unit attention
  * @MDH_HW_ERROR: the command ends in its normal time with a hardware error
  * @MDH_FAULTS: how many there are
  */
@@ -34,6 +35,7 @@ enum mdh_fault {
 	MDH_HOST_BUSY,
 	MDH_FULL,
 	MDH_HANG,
+	MDH_ATTENTION,
 	MDH_HW_ERROR,
 	MDH_FAULTS
 };

@@ -285,6 +285,7 @@ static const char * const mdc_faults[MDH_FAULTS] = {
 	[MDH_HOST_BUSY]		= "fail_next host_busy",
 	[MDH_FULL]		= "fail_next full",
 	[MDH_HANG]		= "hang_next",
+	[MDH_ATTENTION]		= "attention_next",
 	[MDH_HW_ERROR]		= "hw_error_next",
 };
 

@@ -97,7 +97,7 @@ struct mdh_cmd {
  * @late_over: commands later than MDH_LATE_NS
  * @store_failures: writes that found no memory
  * @aborts: commands the error handler took back
- * @resets: device and host resets
+ * @resets: device, bus and host resets
  */
 struct mdh {
 	struct Scsi_Host *shost;
@@ -394,6 +394,13 @@ static int mdh_submit(struct mdh *h, struct mdh_cmd *c)
 		c->range.at_once = true;
 		return 0;
 	}
+	if (mdh_fault(h, MDH_ATTENTION)) {
+		/* "Power on, reset, or bus device reset occurred". */
+		scsi_build_sense(c->cmd, 0, UNIT_ATTENTION, 0x29, 0);
+		scsi_set_resid(c->cmd, scsi_bufflen(c->cmd));
+		c->range.at_once = true;
+		return 0;
+	}
 	if (mdh_fault(h, MDH_HANG)) {
 		mdh_swallow(h, c);
 		return 0;
@@ -545,6 +552,7 @@ static struct scsi_host_template mdh_template = {
 	.queuecommand		= mdh_queuecommand,
 	.eh_abort_handler	= mdh_abort,
 	.eh_device_reset_handler = mdh_reset,
+	.eh_bus_reset_handler	= mdh_reset,
 	.eh_host_reset_handler	= mdh_reset,
 	MDK_CONFIGURE		= mdh_configure,
 	.change_queue_depth	= scsi_change_queue_depth,
