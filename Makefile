@@ -143,6 +143,8 @@ bench: $(if $(FIGURE),$(if $(filter files,$(FIGURE)),modules,setup),modules)
 	$(PYTHON) tools/examples/summarise --build '$(BUILD)' || status=$$?;) exit $$status
 
 # Lab scripts too: tests/lab/s-*.sh. The fuzzer has ten minutes for each target, in all runs
+soak_lab = $(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 's-*.sh' \
+	--only '^lab s-.*\((stock|debug)'
 SOAK_PARTS := lab kernels races moments fuzz
 soak_parts := $(if $(PART),$(filter $(PART),$(SOAK_PARTS)),$(SOAK_PARTS))
 ifneq ($(words $(PART)),$(words $(filter $(SOAK_PARTS),$(PART))))
@@ -152,8 +154,7 @@ else
 soak: modules modules-debug $(if $(filter kernels,$(soak_parts)),modules-others) \
 		$(if $(filter races,$(soak_parts)),modules-race)
 	@status=0; \
-	$(if $(filter lab,$(soak_parts)),$(PYTHON) tests/check --build '$(BUILD)' \
-		--lab-scripts 's-*.sh' --only '^lab s-.*\((stock|debug)' || status=$$?;) \
+	$(if $(filter lab,$(soak_parts)),$(soak_lab) || status=$$?;) \
 	$(if $(filter kernels,$(soak_parts)),$(kernels) || status=$$?;) \
 	$(if $(filter races,$(soak_parts)),$(races) || status=$$?;) \
 	$(if $(filter moments,$(soak_parts)),$(moments) || status=$$?;) \
