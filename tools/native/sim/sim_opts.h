@@ -51,6 +51,9 @@ struct simo_sizes {
  * @think_name: constant or exponential
  * @rate: of Poisson arrivals, per second; 0: the closed loop
  * @reads: share of reads
+ * @fua: share of the writes with FUA
+ * @fsync: share of the writes that are followed by a flush
+ * @burst: mean length of the bursts that the arrivals come in, see siml_burst(); 0: none
  * @size_text: bytes (4k), exp:MEAN, or SIZE/SHARE:SIZE/SHARE...
  * @place_text: uniform, cylinders:N or streams:N
  * @trace: file of requests, see sim_trace.h; empty: none
@@ -134,6 +137,9 @@ struct simo {
 	char *think_name;
 	double rate;
 	double reads;
+	double fua;
+	double fsync;
+	double burst;
 	char *size_text;
 	char *place_text;
 	char *trace;
