@@ -212,10 +212,7 @@ static void test_tries(void **state)
 	assert_int_equal(bare, 4);
 }
 
-/*
- * Seen to fail without fb_destage_clean() in fb_destage_flushed(), and without "d->before = 0", of
- * which the count became negative.
- */
+/* Seen to fail without fb_destage_clean() in fb_destage_flushed(). */
 static void test_flush(void **state)
 {
 	struct fb_destage d;
