@@ -300,7 +300,7 @@ void fb_destage_idle_ended(struct fb_destage *d, u64 now, bool known, s64 late_n
 		fb_destage_judge(d, late);
 	/* a write that came behind the read is still to be done */
 	d->spare_ns = 0;
-	/* writes that were settled meanwhile, beside a command that has ended, are not there twice */
+	/* some of them may have been settled meanwhile, as a command beside the read has ended */
 	d->dirty -= min(d->dirty, late ? min(d->before, 1U) : d->before);
 	d->owed = d->dirty;
 	if (!d->dirty) {
