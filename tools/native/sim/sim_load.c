@@ -15,8 +15,8 @@
 #define SIML_EXP_MEAN 8		/* ... and that many times its mean at least: 0.03 % are cut */
 #define SIML_EXP_MOST 32	/* ... and so many at most, for drives that take less at once */
 #define SIML_BURST_NS 2e6	/* mean time between two requests of a burst */
-#define SIML_BURST_TAIL 1.5	/* exponent of the bursts' lengths: their variance is without bound ... */
-#define SIML_BURST_MAX 2000	/* ... but for this */
+#define SIML_BURST_TAIL 1.5	/* exponent of the bursts' lengths: without a variance, but ... */
+#define SIML_BURST_MAX 2000	/* ... for this bound */
 #define SIML_TRACE_MAX 2048	/* sectors: a trace's longest request, 1 MiB */
 #define SIML_MIN_SHARE 4	/* the disk is that many times longer than any request */
 

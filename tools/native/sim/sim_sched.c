@@ -172,7 +172,8 @@ static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
 	if (c->cmd.cause == FB_CAUSE_IDLE)
 		fb_destage_idle_sent(&s->destage, now_ns);
 	else if (!c->cmd.unplaced)
-		fb_destage_sent(&s->destage, now_ns, sims_is_cached(s, c->req), c->cmd.lbn, c->cmd.nsect);
+		fb_destage_sent(&s->destage, now_ns, sims_is_cached(s, c->req), c->cmd.lbn,
+				c->cmd.nsect);
 	fb_completion_mark(&c->cmd, &s->lifts);
 	if (c->cmd.watched)
 		s->tail_known = fb_completion_predict(&s->head, &c->cmd,
