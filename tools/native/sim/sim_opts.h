@@ -84,6 +84,7 @@ struct simo_sizes {
  * @search_us: how long a gap must have been known before its plan can be used
  * @guard_ppm: turns that free reads may cost the foreground; 0: no guard
  * @calibrate: 1: seek times are corrected by what completions say
+ * @destage: 1: mind what a drive with a write cache still has to write
  * @idle_name: off; on: blocks are read when nobody else wants anything, too
  * @idle_wait_us: threshold of the policy; SIMO_AUTO: it is found
  * @idle_size_kib: longest idle read; SIMO_AUTO: it is found
@@ -166,6 +167,7 @@ struct simo {
 	double search_us;
 	u64 guard_ppm;
 	u64 calibrate;
+	u64 destage;
 	char *idle_name;
 	double idle_wait_us;
 	double idle_size_kib;

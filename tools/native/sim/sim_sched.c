@@ -150,7 +150,7 @@ static enum sim_drive_op sims_op(const struct sims *s, const struct sims_cmd *c)
 		return SIM_DRIVE_VERIFY;
 	if (c->req && c->req->flush)
 		return SIM_DRIVE_FLUSH;
-	if (c->req && c->req->fua && s->destage.on)
+	if (c->req && c->req->fua && s->cache)
 		return SIM_DRIVE_FUA;
 	return c->cmd.write ? SIM_DRIVE_WRITE : SIM_DRIVE_READ;
 }
@@ -603,7 +603,7 @@ static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
 			(unsigned long long)(now_ns - c->req->arrived_ns));
 	if (sims_waits(s, c->req))
 		simi_gone(&s->idle, now_ns);
-	if (c->req->fsync && s->destage.on)
+	if (c->req->fsync && s->cache)
 		sims_flush(s, c->req, now_ns);
 	else
 		siml_done(s->load, c->req, now_ns);
@@ -666,8 +666,9 @@ void sims_init(struct sims *s)
 	s->depth = sims_depth(s);
 	fb_head_init(&s->head, s->dm);
 	fb_destage_init(&s->destage, dm_period_ns(s->dm));
-	fb_destage_set_cache(&s->destage, info.write_cache, 0);
-	fb_idle_policy_set_own_order(&s->idle.wait, info.write_cache && s->o->depth == SIMO_AUTO,
+	s->cache = info.write_cache;
+	fb_destage_set_cache(&s->destage, s->cache && s->o->destage, 0);
+	fb_idle_policy_set_own_order(&s->idle.wait, s->destage.on && s->o->depth == SIMO_AUTO,
 				     fb_completion_overhead_ns(s->dm, false));
 	fb_seek_fit_init(&s->calib, s->dm);
 	fb_policy_pool_init(&s->pool);

@@ -109,7 +109,8 @@ struct sims_stats {
  * @nr_flight: how many
  * @cmd: by slot
  * @head: head and phase
- * @destage: what the drive still has to write
+ * @cache: the drive reports writes before they are on the medium
+ * @destage: what it still has to write, if the scheduler is to mind that
  * @calib: what seeks take longer than the model says
  * @tail_known: @tail is valid
  * @tail: where the head will be at the end of the command sent last
@@ -141,6 +142,7 @@ struct sims {
 	u32 nr_flight;
 	struct sims_cmd cmd[SIM_DRIVE_SLOTS];
 	struct fb_head head;
+	bool cache;
 	struct fb_destage destage;
 	struct fb_seek_fit calib;
 	bool tail_known;
