@@ -249,6 +249,38 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
 }
 
 /**
+ * fb_completion_follow() - follow a drive that orders by itself
+ * @l: what learns: the head
+ * @c: the command that has ended; @sent_ns is set
+ * @now_ns: when it was reported
+ *
+ * Nothing was predicted, but a read that was at the medium has ended at its sectors' angle.
+ */
+void fb_completion_follow(const struct fb_completion *l, const struct fb_completion_cmd *c,
+			  u64 now_ns)
+{
+	struct fb_head_end end;
+	struct dm_place place;
+
+	if (!c->failed && !c->write && fb_completion_end_place(l->dm, c, &place))
+		fb_head_complete(l->head, now_ns, &place, 0, 0, 0, false, &end);
+}
+
+/**
+ * fb_completion_believe() - say where the head may be when the drive orders by itself
+ * @head: head and phase
+ * @lbn: it is on this sector's track
+ * @moved: it goes there by itself; false: only if nothing better is known
+ */
+void fb_completion_believe(struct fb_head *head, u64 lbn, bool moved)
+{
+	struct dm_place place;
+
+	if ((moved || !head->known) && !dm_place_of(head->dm, lbn, &place))
+		fb_head_guess(head, &place);
+}
+
+/**
  * fb_completion_mark() - fill in a command's mark for the look-ahead probe
  * @c: the command that is being sent; @cause and @mark.at are set
  * @lifts: in: lifts that the last command sent used; out: those of this one

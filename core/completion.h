@@ -27,6 +27,7 @@
  * @foreground: it counts as a request of the foreground
  * @watched: the drive takes commands in our order, so its completion is learnt from; a
  *	command that the drive ordered may have ended anywhere
+ * @own_order: the drive ordered it, but its completion tells where the head was
  * @failed: it did not run to its end, so its completion is not learnt from
  * @sent_ns: when it was handed to the driver
  * @start_ns: when its access begins: the end of the previous one; 0: unknown
@@ -46,6 +47,7 @@ struct fb_completion_cmd {
 	enum fb_cause cause;
 	bool foreground;
 	bool watched;
+	bool own_order;
 	bool failed;
 	u64 sent_ns;
 	u64 start_ns;
@@ -158,6 +160,9 @@ void fb_completion_predict_next(const struct fb_head *head, struct fb_completion
 void fb_completion_mark(struct fb_completion_cmd *c, u32 *lifts);
 void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd *c, u64 now_ns,
 			 struct fb_completion_result *r);
+void fb_completion_follow(const struct fb_completion *l, const struct fb_completion_cmd *c,
+			  u64 now_ns);
+void fb_completion_believe(struct fb_head *head, u64 lbn, bool moved);
 void fb_completion_overtaken(struct fb_lookahead *probe, struct fb_completion_cmd *c, u64 now_ns);
 
 #endif /* FB_COMPLETION_H */

@@ -104,6 +104,13 @@ void fb_head_lose(struct fb_head *h)
 	h->known = false;
 }
 
+void fb_head_guess(struct fb_head *h, const struct dm_place *at)
+{
+	h->known = true;
+	h->at.cyl = at->cyl;
+	h->at.head = at->head;
+}
+
 void fb_head_reset(struct fb_head *h, u64 until_ns)
 {
 	fb_head_lose(h);

@@ -127,6 +127,13 @@ void fb_head_lose(struct fb_head *h);
 void fb_head_reset(struct fb_head *h, u64 until_ns);
 
 /**
+ * fb_head_guess() - say where the head may be, though no completion showed it
+ * @h: state; the phase stays
+ * @at: the place; its angle does not matter
+ */
+void fb_head_guess(struct fb_head *h, const struct dm_place *at);
+
+/**
  * fb_head_locked() - test whether the phase is trusted
  * @h: state
  * @now_ns: the time; a phase not confirmed for half a minute is not trusted

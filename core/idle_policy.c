@@ -79,6 +79,7 @@ static void fb_idle_policy_age(struct fb_idle_policy *w)
 	u32 i;
 
 	w->aged_n = 0;
+	w->spared /= 2;
 	for (i = 0; i < FB_IDLE_POLICY_BINS; i++) {
 		w->bins[i].n /= 2;
 		w->bins[i].requests /= 2;
@@ -91,10 +92,14 @@ static void fb_idle_policy_count_interval(struct fb_idle_policy *w)
 {
 	struct fb_idle_policy_bin *b = &w->bins[w->bin];
 
+	w->longest = max(w->longest - w->longest / FB_IDLE_POLICY_FORGET, w->requests);
+	if (w->held) {
+		w->spared += w->requests;
+		return;
+	}
 	b->n++;
 	b->requests += w->requests;
 	b->ns += w->interval_ns;
-	w->longest = max(w->longest - w->longest / FB_IDLE_POLICY_FORGET, w->requests);
 	if (++w->aged_n >= FB_IDLE_POLICY_AGE)
 		fb_idle_policy_age(w);
 }
@@ -265,7 +270,7 @@ static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 req
 	allowed = mul_u64_u64_div_u64(w->goal_mean_ns - w->goal_mean_ns / FB_IDLE_POLICY_AIM_PART,
 				      requests, max_t(u64, cost.rest_ns + moved_ns, 1));
 	while (1) {
-		hit += w->bins[bin].requests;
+		hit += w->own_order ? w->bins[bin].n : w->bins[bin].requests;
 		if (hit > allowed)
 			break;
 		n += w->bins[bin].n;
@@ -300,7 +305,7 @@ static void fb_idle_policy_choose(const struct fb_idle_policy *w, u32 sizes,
 				  struct fb_idle_policy_choice *best)
 {
 	struct fb_idle_policy_choice c[FB_IDLE_POLICY_SIZES];
-	u64 requests = 0, most = 0;
+	u64 requests = w->spared, most = 0;
 	u32 i;
 
 	for (i = 0; i < FB_IDLE_POLICY_BINS; i++)
@@ -365,11 +370,18 @@ static bool fb_idle_policy_in_budget(const struct fb_idle_policy *w, u64 now)
 	if (!w->st.requests || now - w->idle_ns >= FB_IDLE_POLICY_FORGIVE_NS)
 		return true;
 	fb_idle_policy_cost(w, fb_idle_policy_size(w), &cost);
-	need = (cost.rest_ns + fb_idle_policy_moved_ns(w)) * max(w->longest, 1U);
+	need = (cost.rest_ns + fb_idle_policy_moved_ns(w)) *
+	       (w->own_order ? 1 : max(w->longest, 1U));
 	return w->credit_ns >= (s64)min(need, w->goal_mean_ns * FB_IDLE_POLICY_WINDOW / 2);
 }
 
 /* ---- events ---- */
+
+/* was the idle interval before this busy period long enough for reads? */
+static bool fb_idle_policy_was_long(const struct fb_idle_policy *w)
+{
+	return !w->held && w->interval_ns >= w->wait_ns;
+}
 
 void fb_idle_policy_init(struct fb_idle_policy *w, u64 now)
 {
@@ -407,17 +419,31 @@ void fb_idle_policy_set_fixed(struct fb_idle_policy *w, u64 wait_ns, u32 sectors
 	fb_idle_policy_tune(w);
 }
 
+void fb_idle_policy_set_own_order(struct fb_idle_policy *w, bool own, u64 lead_ns)
+{
+	w->own_order = own;
+	w->lead_ns = lead_ns;
+}
+
+void fb_idle_policy_hold(struct fb_idle_policy *w, u64 until_ns)
+{
+	w->hold_ns = until_ns;
+}
+
 /* the idle interval is over */
 static void fb_idle_policy_wake(struct fb_idle_policy *w, u64 now)
 {
+	u64 from_ns = max(w->idle_ns, w->hold_ns);
+
 	w->busy = true;
 	w->busy_ns = now;
-	w->interval_ns = now - w->idle_ns;
+	w->held = from_ns > now;
+	w->interval_ns = w->held ? 0 : now - from_ns;
 	w->bin = fb_idle_policy_bin(w->interval_ns);
-	w->st.idle_ns += w->interval_ns;
+	w->st.idle_ns += now - w->idle_ns;
 	w->requests = 0;
 	w->charge_ns = 0;
-	w->eligible += w->interval_ns >= w->wait_ns;
+	w->eligible += fb_idle_policy_was_long(w);
 	if (!w->reading)
 		return;
 	w->hit_ns = now;
@@ -432,7 +458,7 @@ void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now)
 	w->requests++;
 	if (w->charge_ns)
 		fb_idle_policy_charge(w, 1, w->charge_ns);
-	else if (w->requests == 1 && w->read && !w->reading)
+	else if (w->requests == 1 && w->read && !w->reading && !w->held)
 		fb_idle_policy_charge(w, 1, fb_idle_policy_moved_ns(w));
 }
 
@@ -441,9 +467,10 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 	if (!w->busy)
 		return;
 	fb_idle_policy_count_interval(w);
-	if (w->requests == 1 && !w->hit_ns && (w->read || w->interval_ns >= w->wait_ns))
+	if (w->requests == 1 && !w->hit_ns && !w->held &&
+	    (w->read || fb_idle_policy_was_long(w)))
 		fb_idle_policy_count_alone(&w->alone[w->read], now - w->busy_ns);
-	if (w->control && w->interval_ns >= w->wait_ns)
+	if (w->control && fb_idle_policy_was_long(w))
 		w->eligible = 0;
 	w->control = w->eligible >= FB_IDLE_POLICY_CONTROL_OF;
 	w->busy = false;
@@ -465,6 +492,19 @@ void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect)
 	w->hit_ns = 0;
 }
 
+/*
+ * What each request that met the idle read has waited for it. A drive that has several commands
+ * begins one beside another.
+ */
+static u64 fb_idle_policy_met_ns(const struct fb_idle_policy *w, u64 now)
+{
+	u64 ns = now - w->hit_ns;
+
+	if (!w->own_order)
+		return ns;
+	return ns - min(ns, w->lead_ns);
+}
+
 void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now)
 {
 	u64 took_ns = now - w->sent_ns;
@@ -478,8 +518,8 @@ void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now)
 	fb_idle_policy_count_read(w, took_ns);
 	if (!w->hit_ns)
 		return;
-	w->charge_ns = now - w->hit_ns;
-	fb_idle_policy_charge(w, w->requests, w->charge_ns);
+	fb_idle_policy_charge(w, w->requests, fb_idle_policy_met_ns(w, now));
+	w->charge_ns = w->own_order ? 0 : fb_idle_policy_met_ns(w, now);
 }
 
 /* ---- questions ---- */
@@ -513,8 +553,8 @@ u64 fb_idle_policy_begin_ns(const struct fb_idle_policy *w, u64 now)
 		return FB_IDLE_POLICY_NEVER;
 	}
 	if (w->read)
-		return now;
-	return w->idle_ns + min_t(u64, w->wait_ns, FB_IDLE_POLICY_FORGIVE_NS);
+		return max(now, w->hold_ns);
+	return max(w->idle_ns, w->hold_ns) + min_t(u64, w->wait_ns, FB_IDLE_POLICY_FORGIVE_NS);
 }
 
 enum fb_idle_policy_why fb_idle_policy_why(const struct fb_idle_policy *w, u64 now)

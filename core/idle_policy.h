@@ -12,7 +12,8 @@
  *
  * A request that finds an idle read at the drive (a collision) waits for the rest of it,
  * and each further one of that busy period is delayed by at most as much; that time is
- * charged for each of them. All times are nanoseconds of one monotonic clock, passed in.
+ * charged for each of them. Where the drive orders by itself only those wait that come before the
+ * read has ended. All times are nanoseconds of one monotonic clock, passed in.
  */
 #ifndef FB_IDLE_POLICY_H
 #define FB_IDLE_POLICY_H
@@ -140,12 +141,16 @@ struct fb_idle_policy_status {
  * @idle_ns: since when there are none
  * @requests: foreground requests of this busy period
  * @charge_ns: charge for each request of this busy period
- * @bin: bin of the idle interval before it
- * @interval_ns: length of the idle interval before it; 0: there was none
+ * @own_order: the drive orders by itself
+ * @hold_ns: no idle read is sent before: the drive is busy with itself
+ * @held: the idle interval before was over by then
+ * @bin: bin of the idle interval before it, from @hold_ns on
+ * @interval_ns: length of the idle interval before it, from @hold_ns on; 0: there was none
  * @reading: an idle read is at the drive
  * @sent_ns: when it was sent
  * @size: index of its size in @sizes
  * @nsect: its sectors
+ * @lead_ns: what the drive takes to begin a command, beside another one
  * @hit_ns: when the first request found it at the drive; 0: none has
  * @read: idle reads were made in this interval, or the one before this busy period
  * @control: no idle read is sent in this interval
@@ -157,6 +162,7 @@ struct fb_idle_policy_status {
  * @sizes: times of idle reads by size
  * @alone: first requests after an interval without idle reads [0], and with [1]
  * @aged_n: intervals in @bins
+ * @spared: requests behind intervals that were too short for idle reads; the count fades
  * @cost_ns: all charges
  * @st: counts for fb_idle_policy_status(), which fills in the rest; @idle_ns: of all intervals
  *	that are over
@@ -175,12 +181,16 @@ struct fb_idle_policy {
 	u64 idle_ns;
 	u32 requests;
 	u64 charge_ns;
+	bool own_order;
+	u64 hold_ns;
+	bool held;
 	u32 bin;
 	u64 interval_ns;
 	bool reading;
 	u64 sent_ns;
 	u32 size;
 	u32 nsect;
+	u64 lead_ns;
 	u64 hit_ns;
 	bool read;
 	bool control;
@@ -192,6 +202,7 @@ struct fb_idle_policy {
 	struct fb_idle_policy_size sizes[FB_IDLE_POLICY_SIZES];
 	struct fb_idle_policy_first alone[2];
 	u32 aged_n;
+	u32 spared;
 	u64 cost_ns;
 	struct fb_idle_policy_status st;
 };
@@ -230,6 +241,21 @@ void fb_idle_policy_set_goals(struct fb_idle_policy *w, u64 mean_ns, u64 max_ns)
  * The goals remain in force.
  */
 void fb_idle_policy_set_fixed(struct fb_idle_policy *w, u64 wait_ns, u32 sectors);
+
+/**
+ * fb_idle_policy_set_own_order() - say who orders the foreground
+ * @w: the policy
+ * @own: the drive does
+ * @lead_ns: what it takes to begin a command, while another one is at the medium
+ */
+void fb_idle_policy_set_own_order(struct fb_idle_policy *w, bool own, u64 lead_ns);
+
+/**
+ * fb_idle_policy_hold() - send no idle read before a moment
+ * @w: the policy
+ * @until_ns: the moment; the threshold counts from there
+ */
+void fb_idle_policy_hold(struct fb_idle_policy *w, u64 until_ns);
 
 /**
  * fb_idle_policy_arrive() - note that a foreground request has arrived

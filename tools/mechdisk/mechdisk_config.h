@@ -251,6 +251,7 @@ struct mde_bad {
  * @written_hits: written data answer reads, 0 or 1
  * @append_writes: a write may join a cached one that it continues, 0 or 1
  * @destage: enum mde_destage
+ * @destage_delay_ns: how long they stay in the cache at least, if no command waits for them
  * @bad: sectors unreadable from the start
  * @bads: how many ranges
  * @heal_on_write: a write makes a bad sector good, 0 or 1
@@ -335,6 +336,7 @@ struct mde_config {
 	u64 written_hits;
 	u64 append_writes;
 	u64 destage;
+	u64 destage_delay_ns;
 
 	struct mde_bad bad[MDE_BAD_MAX];
 	u32 bads;

@@ -230,26 +230,35 @@ static u64 mdq_slot_start(struct mde *e, struct mde_slot *s)
 	return s->start;
 }
 
-/* When cached data can be written; MDE_NEVER if there are none. */
-static u64 mdq_segment_start(const struct mde *e, const struct mdb_segment *g)
+/*
+ * When cached data can be written; MDE_NEVER if there are none. A drive may hold them back for
+ * a while, in case more of them come, but not while a command waits for them (@pressed).
+ */
+static u64 mdq_segment_start(const struct mde *e, const struct mdb_segment *g, bool pressed)
 {
+	u64 hold = pressed ? 0 : e->cfg->destage_delay_ns * 1000;
+
 	if (!mdb_is_dirty(g) || g == e->destaging)
 		return MDE_NEVER;
-	return max(g->ready, e->media_free);
+	return max(max(g->ready, g->arrived + hold), e->media_free);
 }
 
 /* When the next job can start, ps; MDE_NEVER if there is none. */
 u64 mdq_next_start(struct mde *e)
 {
-	u64 t = MDE_NEVER;
+	u64 t = MDE_NEVER, start;
+	bool pressed = false;
 	u32 left, i;
 
-	for (left = e->queued; left; left &= left - 1)
-		t = min(t, mdq_slot_start(e, &e->slot[mdk_lowest(left)]));
+	for (left = e->queued; left; left &= left - 1) {
+		start = mdq_slot_start(e, &e->slot[mdk_lowest(left)]);
+		pressed |= start == MDE_NEVER;
+		t = min(t, start);
+	}
 	if (e->plain)
 		return t;
 	for (i = 0; i < e->cache.segments; i++)
-		t = min(t, mdq_segment_start(e, &e->cache.segment[i]));
+		t = min(t, mdq_segment_start(e, &e->cache.segment[i], pressed));
 	/* What has been written may be what a command waits for, or was joined. */
 	if (e->destaging)
 		t = min(t, e->media_free);
@@ -270,15 +279,15 @@ static void mdq_weigh(struct mde *e, const struct mdq_job *j, u64 t,
 	*chosen = *j;
 }
 
-static void mdq_choose_segment(struct mde *e, u64 t, struct mdq_job *chosen,
-			       u64 *best)
+static void mdq_choose_segment(struct mde *e, u64 t, bool pressed,
+			       struct mdq_job *chosen, u64 *best)
 {
 	struct mdq_job j = { NULL, NULL };
 	u32 i;
 
 	for (i = 0; i < e->cache.segments; i++) {
 		j.segment = &e->cache.segment[i];
-		if (mdq_segment_start(e, j.segment) > t)
+		if (mdq_segment_start(e, j.segment, pressed) > t)
 			continue;
 		mdl_locate(e->cfg, j.segment->dirty,
 			   j.segment->end - j.segment->dirty, &j.segment->first);
@@ -341,5 +350,5 @@ void mdq_choose(struct mde *e, u64 t, struct mdq_job *chosen)
 	if (e->plain || (e->cfg->destage == MDE_DESTAGE_IDLE && chosen->slot &&
 			 !pressed))
 		return;
-	mdq_choose_segment(e, t, chosen, &best);
+	mdq_choose_segment(e, t, pressed, chosen, &best);
 }

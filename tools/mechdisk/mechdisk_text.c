@@ -95,6 +95,7 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_SWITCH(written_hits, 0),
 	MDT_SWITCH(append_writes, 0),
 	MDT_WORD("destage", destage, mdt_destage, MDE_DESTAGE_EAGER),
+	MDT_NUM("destage_delay_ns", destage_delay_ns, 0, 10000000000ULL, 0),
 	MDT_SWITCH(heal_on_write, 1),
 	MDT_NUM("queue_depth", queue_depth, 1, MDE_SLOTS, MDE_SLOTS),
 	MDT_NUM("hw_queues", hw_queues, 1, 64, 1),

@@ -81,6 +81,7 @@ void sim_drive_info(const struct sim_drive *d, struct sim_drive_info *info)
 	info->host_ns = 0;
 	info->look_ahead_off = !d->cfg.segments || !d->cfg.look_ahead;
 	info->verify = true;
+	info->write_cache = d->mde.caching.write_cache && d->cfg.write_segments;
 }
 
 u64 sim_drive_now(const struct sim_drive *d, u64 now_ns)
@@ -94,6 +95,8 @@ int sim_drive_submit(struct sim_drive *d, u64 now_ns, enum sim_drive_op op, u64 
 		[SIM_DRIVE_READ] = MDE_READ,
 		[SIM_DRIVE_WRITE] = MDE_WRITE,
 		[SIM_DRIVE_VERIFY] = MDE_VERIFY,
+		[SIM_DRIVE_FUA] = MDE_WRITE,
+		[SIM_DRIVE_FLUSH] = MDE_FLUSH,
 	};
 	int slot;
 
@@ -101,7 +104,8 @@ int sim_drive_submit(struct sim_drive *d, u64 now_ns, enum sim_drive_op op, u64 
 		sim_fail("%u sectors at %llu are not whole blocks of the drive", nsect,
 			 (unsigned long long)lbn);
 	mde_advance(&d->mde, now_ns);
-	slot = mde_submit(&d->mde, now_ns, ops[op], lbn / d->block, nsect / d->block, 0);
+	slot = mde_submit(&d->mde, now_ns, ops[op], lbn / d->block, nsect / d->block,
+			  op == SIM_DRIVE_FUA ? MDE_FUA : 0);
 	if (slot < 0)
 		sim_fail("the drive's queue is full");
 	return slot;

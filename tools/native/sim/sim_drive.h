@@ -22,6 +22,7 @@ struct sim_drive;
  * @host_ns: what the host takes to choose and search, at most; 0 if time is simulated
  * @look_ahead_off: it says that it does not read ahead (MODE SENSE, caching page: DRA)
  * @verify: it can be told to verify
+ * @write_cache: it reports writes before they are on the medium (MODE SENSE: WCE)
  */
 struct sim_drive_info {
 	u64 sectors;
@@ -30,6 +31,7 @@ struct sim_drive_info {
 	u64 host_ns;
 	bool look_ahead_off;
 	bool verify;
+	bool write_cache;
 };
 
 /**
@@ -37,8 +39,16 @@ struct sim_drive_info {
  * @SIM_DRIVE_READ: it reads
  * @SIM_DRIVE_WRITE: it writes
  * @SIM_DRIVE_VERIFY: it reads from the medium, and transfers nothing; if the drive can
+ * @SIM_DRIVE_FUA: it writes, and ends when the data are on the medium; if there is a write cache
+ * @SIM_DRIVE_FLUSH: it ends when all that was written is on the medium; likewise. No sectors
  */
-enum sim_drive_op { SIM_DRIVE_READ, SIM_DRIVE_WRITE, SIM_DRIVE_VERIFY };
+enum sim_drive_op {
+	SIM_DRIVE_READ,
+	SIM_DRIVE_WRITE,
+	SIM_DRIVE_VERIFY,
+	SIM_DRIVE_FUA,
+	SIM_DRIVE_FLUSH,
+};
 
 /**
  * enum sim_drive_outcome - how a command ended

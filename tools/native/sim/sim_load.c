@@ -14,6 +14,9 @@
 #define SIML_EXP_MAX 2048	/* sectors: an exponential's longest request, 1 MiB ... */
 #define SIML_EXP_MEAN 8		/* ... and that many times its mean at least: 0.03 % are cut */
 #define SIML_EXP_MOST 32	/* ... and so many at most, for drives that take less at once */
+#define SIML_BURST_NS 2e6	/* mean time between two requests of a burst */
+#define SIML_BURST_TAIL 1.5	/* exponent of the bursts' lengths: without a variance, but ... */
+#define SIML_BURST_MAX 2000	/* ... for this bound */
 #define SIML_TRACE_MAX 2048	/* sectors: a trace's longest request, 1 MiB */
 #define SIML_MIN_SHARE 4	/* the disk is that many times longer than any request */
 
@@ -196,6 +199,27 @@ static u64 siml_think_ns(struct siml *l)
 	return l->o->think_constant ? ns : siml_exponential(&l->when, ns);
 }
 
+/*
+ * When the next request comes. Bursts come at random, and their lengths have a heavy tail (Pareto),
+ * so that there are long pauses and long bursts at any mean rate.
+ */
+static u64 siml_gap_ns(struct siml *l)
+{
+	double most, n;
+
+	if (!l->o->burst)
+		return siml_exponential(&l->when, 1e9 / l->o->rate);
+	if (l->left) {
+		l->left--;
+		return siml_exponential(&l->when, SIML_BURST_NS);
+	}
+	most = l->o->burst * (SIML_BURST_TAIL - 1) / SIML_BURST_TAIL;
+	n = most * pow(siml_share(&l->when), -1 / SIML_BURST_TAIL);
+	l->left = clamp(n, 1., (double)SIML_BURST_MAX) - 1;
+	return siml_exponential(&l->when, max(1e9 / l->o->rate * l->o->burst -
+					       l->o->burst * SIML_BURST_NS, 1.));
+}
+
 u64 siml_next_ns(const struct siml *l)
 {
 	if (l->trace.n)
@@ -217,7 +241,7 @@ static void siml_trace_next(struct siml *l, struct siml_req *req)
 static void siml_draw_next(struct siml *l, struct siml_req *req)
 {
 	if (l->o->rate) {
-		l->next_ns += siml_exponential(&l->when, 1e9 / l->o->rate);
+		l->next_ns += siml_gap_ns(l);
 		req->process = l->o->place == SIMO_STREAMS ?
 			siml_below(&l->what, l->o->places) : 0;
 	} else {
@@ -226,6 +250,10 @@ static void siml_draw_next(struct siml *l, struct siml_req *req)
 	req->fg.nsect = siml_sectors(l);
 	req->fg.lbn = siml_lbn(l, req->process, req->fg.nsect);
 	req->fg.write = siml_share(&l->what) >= l->o->reads;
+	if (!req->fg.write)
+		return;
+	req->fua = l->o->fua && siml_share(&l->what) < l->o->fua;
+	req->fsync = l->o->fsync && siml_share(&l->what) < l->o->fsync;
 }
 
 struct siml_req *siml_arrive(struct siml *l)
@@ -303,7 +331,7 @@ void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm
 	for (i = 0; i < SIMO_PENDING_MAX; i++)
 		l->free[l->n_free++] = &l->req[i];
 	if (o->rate)
-		l->next_ns = siml_exponential(&l->when, 1e9 / o->rate);
+		l->next_ns = siml_gap_ns(l);
 	for (i = 0; i < o->outstanding && !o->rate && !l->trace.n; i++)
 		siml_think(l, i, 0);
 }

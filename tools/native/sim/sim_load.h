@@ -20,6 +20,9 @@
  * @arrived_ns: when it came
  * @after_free: a separate free read goes before it in its gap
  * @alone: nothing is to be read before it in its gap: a command with it has failed
+ * @fua: a write with FUA
+ * @fsync: a write that is followed by a flush
+ * @flush: that flush; it is of no sectors
  * @tries: how often it was not carried out
  * @process: of the closed loop
  */
@@ -28,6 +31,9 @@ struct siml_req {
 	u64 arrived_ns;
 	bool after_free;
 	bool alone;
+	bool fua;
+	bool fsync;
+	bool flush;
 	u32 tries;
 	u32 process;
 };
@@ -60,6 +66,7 @@ struct siml_rnd {
  * @wake: the closed loop's processes that think, a heap by time
  * @thinking: how many
  * @next_ns: next of the arrivals at random
+ * @left: of the burst that it belongs to, still to come
  * @trace: all requests, if they were recorded ...
  * @traced: ... and how many have come
  * @stream: where each stream goes on
@@ -78,6 +85,7 @@ struct siml {
 	struct siml_wake wake[SIMO_PENDING_MAX];
 	u32 thinking;
 	u64 next_ns;
+	u32 left;
 	struct sim_trace trace;
 	u32 traced;
 	u64 stream[SIMO_PENDING_MAX];

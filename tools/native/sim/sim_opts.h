@@ -51,6 +51,9 @@ struct simo_sizes {
  * @think_name: constant or exponential
  * @rate: of Poisson arrivals, per second; 0: the closed loop
  * @reads: share of reads
+ * @fua: share of the writes with FUA
+ * @fsync: share of the writes that are followed by a flush
+ * @burst: mean length of the bursts that the arrivals come in, see siml_burst(); 0: none
  * @size_text: bytes (4k), exp:MEAN, or SIZE/SHARE:SIZE/SHARE...
  * @place_text: uniform, cylinders:N or streams:N
  * @trace: file of requests, see sim_trace.h; empty: none
@@ -81,6 +84,7 @@ struct simo_sizes {
  * @search_us: how long a gap must have been known before its plan can be used
  * @guard_ppm: turns that free reads may cost the foreground; 0: no guard
  * @calibrate: 1: seek times are corrected by what completions say
+ * @destage: 1: mind what a drive with a write cache still has to write
  * @idle_name: off; on: blocks are read when nobody else wants anything, too
  * @idle_wait_us: threshold of the policy; SIMO_AUTO: it is found
  * @idle_size_kib: longest idle read; SIMO_AUTO: it is found
@@ -134,6 +138,9 @@ struct simo {
 	char *think_name;
 	double rate;
 	double reads;
+	double fua;
+	double fsync;
+	double burst;
 	char *size_text;
 	char *place_text;
 	char *trace;
@@ -160,6 +167,7 @@ struct simo {
 	double search_us;
 	u64 guard_ppm;
 	u64 calibrate;
+	u64 destage;
 	char *idle_name;
 	double idle_wait_us;
 	double idle_size_kib;

@@ -61,21 +61,28 @@ static void simr_per(struct simr *r, const char *name, double a, double b)
 	simr_real(r, name, b ? a / b : 0);
 }
 
-static void simr_foreground(struct simr *r, const struct sims *s, double seconds)
+static void simr_times(struct simr *r, const char *name, const struct simh *h)
 {
-	const struct sims_stats *st = &s->stats;
-	const struct simh *h = &st->response;
-
-	simr_count(r, "requests", st->requests);
-	simr_real(r, "requests_per_s", st->requests / seconds);
-	simr_real(r, "foreground_mb_s", st->sectors * 512 / 1e6 / seconds);
-	simr_open(r, "response_ms");
+	simr_open(r, name);
 	simr_real(r, "mean", simh_mean(h) / SIMR_NS_PER_MS);
 	simr_real(r, "p50", simh_quantile(h, .5) / SIMR_NS_PER_MS);
 	simr_real(r, "p99", simh_quantile(h, .99) / SIMR_NS_PER_MS);
 	simr_real(r, "p99.9", simh_quantile(h, .999) / SIMR_NS_PER_MS);
 	simr_real(r, "max", h->most / SIMR_NS_PER_MS);
 	simr_close(r);
+}
+
+static void simr_foreground(struct simr *r, const struct sims *s, double seconds)
+{
+	const struct sims_stats *st = &s->stats;
+
+	simr_count(r, "requests", st->requests);
+	simr_real(r, "requests_per_s", st->requests / seconds);
+	simr_real(r, "foreground_mb_s", st->sectors * 512 / 1e6 / seconds);
+	simr_times(r, "response_ms", &st->response);
+	simr_times(r, "read_ms", &st->of[SIMS_READ]);
+	simr_times(r, "write_ms", &st->of[SIMS_WRITE]);
+	simr_times(r, "flush_ms", &st->of[SIMS_FLUSH]);
 }
 
 static void simr_drive(struct simr *r, const struct sims *s, double seconds)
@@ -285,6 +292,17 @@ static void simr_probe(struct simr *r, const struct fb_lookahead *p, u64 now_ns)
 	simr_late(r, "late_ordinary", p->base[1].bad, p->base[1].n);
 }
 
+static void simr_destage(struct simr *r, const struct fb_destage *d)
+{
+	simr_open(r, "destage");
+	simr_count(r, "firsts", d->firsts);
+	simr_count(r, "lates", d->lates);
+	simr_real(r, "margin_ms", d->margin_ns / SIMR_NS_PER_MS);
+	simr_real(r, "bare", (double)d->bare / FB_DESTAGE_ONE);
+	simr_real(r, "job_ms", d->job_ns[0] / SIMR_NS_PER_MS);
+	simr_close(r);
+}
+
 static void simr_idle(struct simr *r, const struct sims *s, double seconds)
 {
 	const struct simi *i = &s->idle;
@@ -308,6 +326,8 @@ static void simr_idle(struct simr *r, const struct sims *s, double seconds)
 	simr_real(r, "moved_us", st.moved_ns / 1e3);
 	simr_real(r, "credit_us", st.credit_ns / 1e3);
 	simr_per(r, "predicted", i->predicted, i->reads);
+	if (s->destage.on)
+		simr_destage(r, &s->destage);
 	simr_real(r, "longest_predicted_ms", i->most_ns / SIMR_NS_PER_MS);
 	simr_close(r);
 }

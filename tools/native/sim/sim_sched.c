@@ -81,6 +81,18 @@ static u64 sims_deadline(const struct sims *s, bool write, u64 now_ns)
 	return ms ? now_ns + ms * SIMS_NS_PER_MS : 0;
 }
 
+/* a write that the drive reports when its cache has it */
+static bool sims_is_cached(const struct sims *s, const struct siml_req *req)
+{
+	return s->destage.on && req && req->fg.write && !req->fua && !req->flush;
+}
+
+/* does the foreground wait for the medium? A cached write only does if we hold it back */
+static bool sims_waits(const struct sims *s, const struct siml_req *req)
+{
+	return !sims_is_cached(s, req) || s->o->depth != SIMO_AUTO;
+}
+
 void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 {
 	req->fg.class = FB_POLICY_BE;
@@ -88,7 +100,9 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 	req->fg.arrived_ns = now_ns;
 	fb_policy_req_place(&req->fg, s->dm);
 	fb_policy_pool_add(&s->pool, &req->fg);
-	simi_arrived(&s->idle, now_ns);
+	fb_destage_arrived(&s->destage, req->fg.write);
+	if (sims_waits(s, req))
+		simi_arrived(&s->idle, now_ns);
 	if (!s->deep)
 		sims_reconsider(s, req, now_ns);
 }
@@ -134,6 +148,10 @@ static enum sim_drive_op sims_op(const struct sims *s, const struct sims_cmd *c)
 {
 	if (c->cmd.cause == FB_CAUSE_IDLE && s->o->verify)
 		return SIM_DRIVE_VERIFY;
+	if (c->req && c->req->flush)
+		return SIM_DRIVE_FLUSH;
+	if (c->req && c->req->fua && s->cache)
+		return SIM_DRIVE_FUA;
 	return c->cmd.write ? SIM_DRIVE_WRITE : SIM_DRIVE_READ;
 }
 
@@ -149,7 +167,13 @@ static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
 	*c = *cmd;
 	c->cmd.sent_ns = now_ns;
 	c->cmd.foreground = c->req;
-	c->cmd.watched = !s->deep;
+	c->cmd.own_order = s->deep && s->destage.on && c->req;
+	c->cmd.watched = !s->deep || (s->destage.on && !c->req);
+	if (c->cmd.cause == FB_CAUSE_IDLE)
+		fb_destage_idle_sent(&s->destage, now_ns);
+	else if (!c->cmd.unplaced)
+		fb_destage_sent(&s->destage, now_ns, sims_is_cached(s, c->req), c->cmd.lbn,
+				c->cmd.nsect);
 	fb_completion_mark(&c->cmd, &s->lifts);
 	if (c->cmd.watched)
 		s->tail_known = fb_completion_predict(&s->head, &c->cmd,
@@ -324,7 +348,7 @@ static void sims_fill_deep(struct sims *s, u64 now_ns)
  */
 static void sims_set_depth(struct sims *s, u64 now_ns)
 {
-	bool deep = !simt_may_read(s->task, now_ns);
+	bool deep = !simt_may_read(s->task, now_ns) || fb_destage_orders(&s->destage);
 
 	if (s->o->depth != SIMO_AUTO || s->deep == deep)
 		return;
@@ -350,6 +374,7 @@ static void sims_read_idle(struct sims *s, u64 now_ns)
 	s->idle.next_ns = SIMI_NEVER;
 	if (!s->o->idle || s->idle.foreground || s->nr_flight || !simt_may_read(s->task, now_ns))
 		return;
+	fb_idle_policy_hold(&s->idle.wait, fb_destage_begin_ns(&s->destage, now_ns));
 	known = fb_completion_idle_head(&s->head, now_ns, false, &head, &start_ns);
 	if (!simi_find(&s->idle, now_ns, known ? &head : NULL, &p))
 		return;
@@ -363,8 +388,21 @@ static void sims_read_idle(struct sims *s, u64 now_ns)
 	simi_sent(&s->idle, now_ns, fb_completion_end_ns(&c->cmd), p.nsect);
 }
 
+/* flushes go past the scheduler, as in the kernel */
+static void sims_send_flushes(struct sims *s, u64 now_ns)
+{
+	struct siml_req *req;
+
+	while (!list_empty(&s->flushes) && s->nr_flight < s->queue) {
+		req = list_first_entry(&s->flushes, struct siml_req, fg.node);
+		list_del_init(&req->fg.node);
+		sims_send(s, &(struct sims_cmd) { .req = req, .cmd.unplaced = true }, now_ns);
+	}
+}
+
 void sims_fill(struct sims *s, u64 now_ns)
 {
+	sims_send_flushes(s, now_ns);
 	sims_set_depth(s, now_ns);
 	while (s->pool.count && s->nr_flight < s->depth && !sims_window_open(s, now_ns)) {
 		if (s->deep)
@@ -402,6 +440,10 @@ static void sims_observe(struct sims *s, struct sims_cmd *c, u64 now_ns)
 	struct fb_completion_result r;
 
 	fb_completion_judge(&learners, &c->cmd, now_ns, &r);
+	if (c->cmd.cause == FB_CAUSE_IDLE)
+		fb_destage_idle_ended(&s->destage, now_ns, r.predicted_ns, r.late_ns);
+	if (s->deep)
+		next = NULL;
 	s->stats.late += r.late_ns > half;
 	s->stats.early += r.late_ns < -half;
 	/* from the drive's own queue any may be next */
@@ -411,6 +453,22 @@ static void sims_observe(struct sims *s, struct sims_cmd *c, u64 now_ns)
 		s->tail_known = s->nr_flight && s->tail_known;
 	if (r.end.verdict != FB_HEAD_MECHANICAL || r.tripped)
 		s->gap_open = false;
+}
+
+/* the same when the drive orders by itself */
+static void sims_follow(struct sims *s, struct sims_cmd *c, u64 now_ns)
+{
+	u64 lbn = c->cmd.lbn + c->cmd.nsect - 1;
+	bool moved;
+	struct fb_completion learners = sims_learners(s);
+
+	if (c->cmd.watched)
+		sims_observe(s, c, now_ns);
+	else if (c->cmd.own_order)
+		fb_completion_follow(&learners, &c->cmd, now_ns);
+	moved = fb_destage_moves(&s->destage, &lbn);
+	if (moved || !c->cmd.write)
+		fb_completion_believe(&s->head, lbn, moved);
 }
 
 /* hold the slot open for the request that this completion provokes */
@@ -476,7 +534,8 @@ static void sims_fail_req(struct sims *s, const struct sims_cmd *c,
 		sims_again(s, c->req, now_ns);
 	} else {
 		s->stats.failed++;
-		simi_gone(&s->idle, now_ns);
+		if (sims_waits(s, c->req))
+			simi_gone(&s->idle, now_ns);
 		siml_done(s->load, c->req, now_ns);
 	}
 }
@@ -504,6 +563,23 @@ static void sims_fail(struct sims *s, const struct sims_cmd *c,
 		sims_fail_req(s, c, done, now_ns);
 }
 
+/* a write has ended that a flush follows: the request becomes that flush */
+static void sims_flush(struct sims *s, struct siml_req *req, u64 now_ns)
+{
+	req->flush = true;
+	req->fsync = false;
+	req->arrived_ns = now_ns;
+	list_add_tail(&req->fg.node, &s->flushes);
+	simi_arrived(&s->idle, now_ns);
+}
+
+static void sims_flushed(struct sims *s, struct siml_req *req, u64 now_ns)
+{
+	simh_add(&s->stats.of[SIMS_FLUSH], now_ns - req->arrived_ns);
+	simi_gone(&s->idle, now_ns);
+	siml_done(s->load, req, now_ns);
+}
+
 static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
 {
 	if (c->free_end > c->cmd.lbn) {
@@ -512,15 +588,25 @@ static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
 	}
 	if (!c->req)
 		return;
+	if (c->req->flush) {
+		sims_flushed(s, c->req, now_ns);
+		return;
+	}
 	fb_policy_ended(&s->pool, !s->pool.count && !s->nr_flight);
 	s->stats.requests++;
 	s->stats.sectors += c->req->fg.nsect;
 	simh_add(&s->stats.response, now_ns - c->req->arrived_ns);
+	simh_add(&s->stats.of[c->req->fg.write ? SIMS_WRITE : SIMS_READ],
+		 now_ns - c->req->arrived_ns);
 	if (s->stats.log)
 		fprintf(s->stats.log, "%llu %llu\n", (unsigned long long)c->req->arrived_ns,
 			(unsigned long long)(now_ns - c->req->arrived_ns));
-	simi_gone(&s->idle, now_ns);
-	siml_done(s->load, c->req, now_ns);
+	if (sims_waits(s, c->req))
+		simi_gone(&s->idle, now_ns);
+	if (c->req->fsync && s->cache)
+		sims_flush(s, c->req, now_ns);
+	else
+		siml_done(s->load, c->req, now_ns);
 }
 
 void sims_complete(struct sims *s, const struct sim_drive_done *done)
@@ -531,13 +617,19 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 
 	if (c.cmd.cause == FB_CAUSE_IDLE)
 		fb_idle_policy_ended(&s->idle.wait, now_ns);
-	if (!s->deep) {
+	else if (c.cmd.unplaced)
+		fb_destage_flushed(&s->destage, now_ns);
+	else
+		fb_destage_ended(&s->destage, now_ns, sims_is_cached(s, c.req));
+	c.cmd.failed = done->outcome != SIM_DRIVE_GOOD;
+	if (s->deep && s->destage.on) {
+		sims_follow(s, &c, now_ns);
+	} else if (!s->deep) {
 		if (overtaken) {
 			s->stats.out_of_order++;
 			fb_head_lose(&s->head);
 			c.cmd.start_ns = 0;
 		}
-		c.cmd.failed = done->outcome != SIM_DRIVE_GOOD;
 		sims_observe(s, &c, now_ns);
 		if (overtaken || !s->tail_known)
 			sims_retail(s, now_ns);
@@ -573,8 +665,14 @@ void sims_init(struct sims *s)
 	s->deep = s->o->policy == SIMO_NONE;
 	s->depth = sims_depth(s);
 	fb_head_init(&s->head, s->dm);
+	fb_destage_init(&s->destage, dm_period_ns(s->dm));
+	s->cache = info.write_cache;
+	fb_destage_set_cache(&s->destage, s->cache && s->o->destage, 0);
+	fb_idle_policy_set_own_order(&s->idle.wait, s->destage.on && s->o->depth == SIMO_AUTO,
+				     fb_completion_overhead_ns(s->dm, false));
 	fb_seek_fit_init(&s->calib, s->dm);
 	fb_policy_pool_init(&s->pool);
+	INIT_LIST_HEAD(&s->flushes);
 	if (s->o->policy != SIMO_NONE)
 		s->pool.policy = s->o->policy;
 	s->pool.sw_percent = s->o->sw_percent;

@@ -7,6 +7,7 @@
 #define SIM_SCHED_H
 
 #include "core/completion.h"
+#include "core/destage.h"
 #include "sim_drive.h"
 #include "sim_idle.h"
 #include "sim_load.h"
@@ -28,10 +29,20 @@ struct sims_cmd {
 };
 
 /**
+ * enum sims_kind - kinds of foreground requests, whose times are told apart
+ * @SIMS_READ: they read
+ * @SIMS_WRITE: they write
+ * @SIMS_FLUSH: they flush the drive's cache
+ * @SIMS_KINDS: the number of kinds
+ */
+enum sims_kind { SIMS_READ, SIMS_WRITE, SIMS_FLUSH, SIMS_KINDS };
+
+/**
  * struct sims_stats - what happened
  * @requests: foreground requests ended
  * @sectors: of theirs
  * @response: from arrival to report
+ * @of: the same by enum sims_kind; flushes are in none of the figures above
  * @ends: of predictions
  * @late: report errors of more than half a turn
  * @early: and less than minus that
@@ -53,6 +64,7 @@ struct sims_stats {
 	u64 requests;
 	u64 sectors;
 	struct simh response;
+	struct simh of[SIMS_KINDS];
 	struct fb_completion_stats ends;
 	u64 late;
 	u64 early;
@@ -84,6 +96,7 @@ struct sims_stats {
  * @depth: commands at the drive, at most
  * @deep: the drive orders: commands are neither chosen nor predicted
  * @pool: pending requests
+ * @flushes: flushes that are to be sent, past the pool
  * @choice: the provisional next one
  * @pinned: a separate read has been sent for @choice's gap: @choice is next for good
  * @gap_open: @gap may be searched
@@ -96,6 +109,8 @@ struct sims_stats {
  * @nr_flight: how many
  * @cmd: by slot
  * @head: head and phase
+ * @cache: the drive reports writes before they are on the medium
+ * @destage: what it still has to write, if the scheduler is to mind that
  * @calib: what seeks take longer than the model says
  * @tail_known: @tail is valid
  * @tail: where the head will be at the end of the command sent last
@@ -114,6 +129,7 @@ struct sims {
 	u32 depth;
 	bool deep;
 	struct fb_policy_pool pool;
+	struct list_head flushes;
 	struct fb_policy_choice choice;
 	bool pinned;
 	bool gap_open;
@@ -126,6 +142,8 @@ struct sims {
 	u32 nr_flight;
 	struct sims_cmd cmd[SIM_DRIVE_SLOTS];
 	struct fb_head head;
+	bool cache;
+	struct fb_destage destage;
 	struct fb_seek_fit calib;
 	bool tail_known;
 	struct dm_place tail;

@@ -54,6 +54,9 @@ SETTINGS = (
     ("--think-spread", "think", "KIND", "constant or exponential (constant)"),
     ("--rate", "rate", "PER_S", "Poisson arrivals instead of the closed loop"),
     ("--reads", "reads", "SHARE", "of all requests, 0 to 1 (2/3)"),
+    ("--fua", "fua", "SHARE", "of the writes that have FUA (0)"),
+    ("--fsync", "fsync", "SHARE", "of the writes that a flush follows (0)"),
+    ("--burst", "burst", "N", "arrivals come in bursts of N on the mean, heavy-tailed (0: singly)"),
     ("--size", "size", "SIZES", "of requests: 4k, exp:8k, or 4k/50:8k/30:64k/20 (exp:8k)"),
     ("--locality", "locality", "WHERE", "uniform, cylinders:N or streams:N (uniform)"),
     ("--trace", "trace", "FILE", "requests that come as recorded, lines MS LBN SECTORS R|W"),
@@ -88,6 +91,8 @@ SETTINGS = (
     ("--search", "search_us", "US", "how long a search takes (0)"),
     ("--guard", "guard_ppm", "PPM", "turns that free reads may cost, 0: no bound (0)"),
     ("--calibrate", "calibrate", "0|1", "correct seek times by what completions say (1)"),
+    ("--destage", "destage", "0|1", "mind what a write cache still has to write, as the module is to "
+     "do but does not yet (0)"),
     ("--idle", "idle", "off|on", "read when nobody else wants anything, too (off)"),
     ("--idle-wait", "idle_wait_us", "US", "idle so long before the first idle read (auto)"),
     ("--idle-size", "idle_size_kib", "KIB", "longest idle read (auto)"),
@@ -111,6 +116,8 @@ COLUMNS = (
     ("slow%", 6, "%.2f", lambda r: r.get("slowdown_pct")),
     ("mean_ms", 8, "%.2f", lambda r: r["response_ms"]["mean"]),
     ("p99_ms", 8, "%.1f", lambda r: r["response_ms"]["p99"]),
+    ("read_ms", 8, "%.2f", lambda r: r["read_ms"]["mean"] or None),
+    ("write_ms", 8, "%.2f", lambda r: r["write_ms"]["mean"] or None),
     ("util%", 6, "%.1f", lambda r: 100 * r["utilisation"]),
     ("in50us%", 7, "%.2f", lambda r: 100 * r["reports_within_50us"] if r.get("predicted")
      else None),
@@ -266,7 +273,8 @@ def add_baselines(results, jobs, baselines):
     for result, job in zip(results, jobs):
         base = baselines[tuple(baseline_job(job))]
         result["baseline"] = {key: base[key] for key in
-                              ("seconds", "requests_per_s", "response_ms", "utilisation")}
+                              ("seconds", "requests_per_s", "response_ms", "read_ms", "write_ms",
+                               "utilisation")}
         result["slowdown_pct"] = 100 * (1 - result["requests_per_s"] / base["requests_per_s"])
 
 

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a drive with a write-back cache still has to do; see core/destage.h.
+ *
+ * The medium is never idle while there is a command for it or a dirty write, in whatever order the
+ * drive takes them. So the time that it has worked, less what the commands that were seen to end
+ * should have taken, is time in which it has written. Core: no locks, the caller serialises.
+ */
+#include "core/destage.h"
+
+/* after so many reads without a write the policy orders again, and gaps are used */
+#define FB_DESTAGE_READS 32
+
+/* until it is learnt, a job alone in the drive takes a turn and a half: a seek and half a turn */
+#define FB_DESTAGE_JOB_HALF_TURNS 3
+#define FB_DESTAGE_KNOWN 16		/* jobs over which their time is averaged */
+#define FB_DESTAGE_JOB_MOST 8		/* turns; longer jobs are error recovery */
+#define FB_DESTAGE_SETTLE 20		/* a write takes this part of a job longer */
+#define FB_DESTAGE_PURE 4		/* turns after which a drive believed to be clean is */
+
+/*
+ * The margin shrinks by this part of a turn with each idle read that comes in time, and grows by
+ * twice that with a late one: one in three is late then. Fewer would cost more idle time than they
+ * save: a late read has waited where we would have.
+ */
+#define FB_DESTAGE_STEP 32
+#define FB_DESTAGE_RISE 2
+#define FB_DESTAGE_MARGIN_MOST 1
+#define FB_DESTAGE_MARGIN_LEAST 2
+
+/*
+ * One interval in so many does not wait, and at first some in a row. Of drives that write at once
+ * eight and more of ten such reads come late, of drives that hold writes back two to six.
+ */
+#define FB_DESTAGE_BARE_OF 256
+#define FB_DESTAGE_BARES 8
+#define FB_DESTAGE_BARE_LEAST (FB_DESTAGE_ONE * 5 / 8)
+
+/* relative times of jobs, by their number, where the nearest goes first, in 1/256 */
+static const u32 fb_destage_curve[FB_DESTAGE_DEPTHS] = {
+	256, 220, 196, 179, 166, 156, 148, 141, 135, 130, 126, 122, 118, 115, 112, 110,
+};
+
+void fb_destage_init(struct fb_destage *d, u64 turn_ns)
+{
+	memset(d, 0, sizeof(*d));
+	d->turn_ns = turn_ns;
+	d->sure = true;
+	d->bare_now = true;
+}
+
+void fb_destage_set_cache(struct fb_destage *d, bool on, u64 now)
+{
+	u64 turn_ns = d->turn_ns;
+
+	if (d->on == on)
+		return;
+	fb_destage_init(d, turn_ns);
+	d->on = on;
+	d->at_ns = now;
+}
+
+bool fb_destage_orders(const struct fb_destage *d)
+{
+	return d->on && d->reads < FB_DESTAGE_READS;
+}
+
+void fb_destage_arrived(struct fb_destage *d, bool write)
+{
+	d->reads = write ? 0 : min_t(u32, d->reads + 1, FB_DESTAGE_READS);
+}
+
+/* ---- times of jobs ---- */
+
+static u32 fb_destage_depth(const struct fb_destage *d)
+{
+	return clamp_t(u32, d->medium + d->dirty, 1, FB_DESTAGE_DEPTHS);
+}
+
+/* where nothing was learnt of a depth, from the deepest of which something was */
+static u64 fb_destage_job_ns(const struct fb_destage *d, u32 depth)
+{
+	u64 ns = d->turn_ns * FB_DESTAGE_JOB_HALF_TURNS / 2;
+	u32 i, from = 0;
+
+	for (i = 0; i < FB_DESTAGE_DEPTHS && !d->known[depth - 1]; i++)
+		if (d->known[i])
+			from = i;
+	if (d->known[depth - 1])
+		return d->job_ns[depth - 1];
+	if (d->known[from])
+		ns = d->job_ns[from];
+	return div_u64(ns * fb_destage_curve[depth - 1], fb_destage_curve[from]);
+}
+
+static void fb_destage_learn_job(struct fb_destage *d, u32 depth, u64 ns)
+{
+	u64 mean = fb_destage_job_ns(d, depth);
+	u32 *known = &d->known[depth - 1];
+
+	if (ns > FB_DESTAGE_JOB_MOST * d->turn_ns)
+		return;
+	*known = min_t(u32, *known + 1, FB_DESTAGE_KNOWN);
+	d->job_ns[depth - 1] = mean + div_s64((s64)ns - (s64)mean, *known + 1);
+}
+
+/* ---- the account ---- */
+
+static void fb_destage_clean(struct fb_destage *d, u64 ns)
+{
+	d->dirty = 0;
+	d->spare_ns = 0;
+	d->clean_ns = ns;
+}
+
+/* a write settles for longer than a read */
+static u64 fb_destage_write_ns(const struct fb_destage *d, u32 depth)
+{
+	u64 ns = fb_destage_job_ns(d, depth);
+
+	return ns + div_u64(ns, FB_DESTAGE_SETTLE);
+}
+
+/* the writes that must have gone to the medium by now */
+static void fb_destage_settle(struct fb_destage *d)
+{
+	u64 job_ns;
+
+	for (; d->dirty; d->dirty--) {
+		job_ns = fb_destage_write_ns(d, fb_destage_depth(d));
+		if (d->spare_ns < (s64)job_ns)
+			return;
+		d->spare_ns -= job_ns;
+	}
+	if (!d->medium)
+		fb_destage_clean(d, d->at_ns - max_t(s64, d->spare_ns, 0));
+}
+
+static void fb_destage_advance(struct fb_destage *d, u64 now)
+{
+	u64 ns = now - min(d->at_ns, now);
+
+	d->at_ns = now;
+	if (d->idle || !(d->medium + d->dirty))
+		return;
+	d->spare_ns += ns;
+	/* while there are commands it is not known which job is in service */
+	if (!d->medium)
+		fb_destage_settle(d);
+}
+
+/* the drive begins a job, whose end will be seen if it is a command */
+static void fb_destage_begin(struct fb_destage *d, u64 now)
+{
+	bool clean = d->sure || now > d->clean_ns + FB_DESTAGE_PURE * d->turn_ns;
+
+	d->begun_ns = now;
+	d->begun_depth = fb_destage_depth(d);
+	d->pure = clean && !d->dirty && !d->idle;
+}
+
+static void fb_destage_wrote(struct fb_destage *d, u64 lbn, u32 nsect)
+{
+	bool joins = d->dirty && lbn == d->next_lbn;
+
+	d->pure = false;
+	d->sure = false;
+	d->next_lbn = lbn + nsect;
+	d->dirty += !joins;
+	d->owed = d->dirty;
+	d->judge = true;
+}
+
+void fb_destage_sent(struct fb_destage *d, u64 now, bool cached, u64 lbn, u32 nsect)
+{
+	if (!d->on)
+		return;
+	fb_destage_advance(d, now);
+	if (cached)
+		fb_destage_wrote(d, lbn, nsect);
+	else if (!d->medium++)
+		fb_destage_begin(d, now);
+}
+
+void fb_destage_ended(struct fb_destage *d, u64 now, bool cached)
+{
+	if (!d->on || cached || !d->medium)
+		return;
+	fb_destage_advance(d, now);
+	if (d->pure && !d->idle)
+		fb_destage_learn_job(d, d->begun_depth, now - d->begun_ns);
+	d->spare_ns -= fb_destage_job_ns(d, fb_destage_depth(d));
+	d->medium--;
+	fb_destage_settle(d);
+	d->owed = d->dirty;
+	if (d->medium)
+		fb_destage_begin(d, now);
+}
+
+void fb_destage_flushed(struct fb_destage *d, u64 now)
+{
+	if (!d->on)
+		return;
+	fb_destage_advance(d, now);
+	fb_destage_clean(d, now);
+	d->sure = true;
+	d->judge = false;
+	d->owed = 0;
+	/* an idle read may be at the drive */
+	d->before = 0;
+}
+
+/* ---- idle reads ---- */
+
+/* writes stay in the cache for a while: idle reads do not wait, and the head stays */
+static bool fb_destage_is_lazy(const struct fb_destage *d)
+{
+	return d->bares == FB_DESTAGE_BARES && d->bare < FB_DESTAGE_BARE_LEAST;
+}
+
+bool fb_destage_moves(const struct fb_destage *d, u64 *lbn)
+{
+	if (!d->dirty || d->bare_now)
+		return false;
+	*lbn = d->next_lbn - 1;
+	return true;
+}
+
+u64 fb_destage_begin_ns(struct fb_destage *d, u64 now)
+{
+	s64 ns;
+	u32 i;
+
+	if (!d->on || d->sure)
+		return 0;
+	fb_destage_advance(d, now);
+	if (d->bare_now)
+		return 0;
+	ns = d->dirty ? d->at_ns - d->spare_ns : d->clean_ns;
+	for (i = d->dirty; i; i--)
+		ns += fb_destage_write_ns(d, min_t(u32, i, FB_DESTAGE_DEPTHS));
+	return max_t(s64, ns + d->margin_ns, 0);
+}
+
+void fb_destage_idle_sent(struct fb_destage *d, u64 now)
+{
+	if (!d->on)
+		return;
+	fb_destage_advance(d, now);
+	d->idle = true;
+	d->before = d->dirty;
+	d->first = d->judge;
+	d->single = d->owed == 1;
+	d->judge = false;
+}
+
+static void fb_destage_learn_bare(struct fb_destage *d, bool late)
+{
+	d->bares = min_t(u32, d->bares + 1, FB_DESTAGE_BARES);
+	d->bare -= d->bare / d->bares;
+	d->bare += late ? FB_DESTAGE_ONE / d->bares : 0;
+}
+
+static void fb_destage_learn_wait(struct fb_destage *d, bool late)
+{
+	s64 step = div_u64(d->turn_ns, FB_DESTAGE_STEP);
+
+	d->firsts++;
+	d->lates += late;
+	if (d->bare_now)
+		fb_destage_learn_bare(d, late);
+	else
+		d->margin_ns = clamp_t(s64, d->margin_ns + (late ? FB_DESTAGE_RISE * step : -step),
+				       -(s64)d->turn_ns * FB_DESTAGE_MARGIN_LEAST,
+				       (s64)d->turn_ns * FB_DESTAGE_MARGIN_MOST);
+}
+
+/* which is the first since a write: only behind a single one is it known where the head was */
+static void fb_destage_judge(struct fb_destage *d, bool late)
+{
+	d->tries++;
+	if (d->single)
+		fb_destage_learn_wait(d, late);
+	d->bare_now = d->bares < FB_DESTAGE_BARES || fb_destage_is_lazy(d) ||
+		      !(d->tries % FB_DESTAGE_BARE_OF);
+}
+
+void fb_destage_idle_ended(struct fb_destage *d, u64 now, bool known, s64 late_ns)
+{
+	bool late = late_ns > (s64)d->turn_ns / 2;
+
+	if (!d->on)
+		return;
+	d->idle = false;
+	d->at_ns = now;
+	d->pure = false;
+	if (!known)
+		return;
+	if (d->first)
+		fb_destage_judge(d, late);
+	/* a write that came behind the read is still to be done */
+	d->spare_ns = 0;
+	/* some of them may have been settled meanwhile, as a command beside the read has ended */
+	d->dirty -= min(d->dirty, late ? min(d->before, 1U) : d->before);
+	d->owed = d->dirty;
+	if (!d->dirty) {
+		fb_destage_clean(d, now);
+		d->sure = true;
+	}
+	if (d->medium)
+		fb_destage_begin(d, now);
+}

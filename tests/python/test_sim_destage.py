@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of a scan beside a drive whose write cache is on: who orders, when the drive is clean, what
+the scan brings and costs; flushes and FUA. Means of seeds that were not used for tuning. Prints
+TAP; 20 s.
+
+Seen to fail with: fb_destage_orders() false (writes wait), true (no gaps); fb_destage_begin_ns()
+0 (brings half); fb_completion_follow() without fb_head_complete() (brings a third); flushes sent
+as reads of no sectors.
+"""
+
+import os
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import taptest  # noqa: E402
+from freeblock import sim  # noqa: E402
+
+WC = {"drive": "nearline16-wc", "seconds": "200"}
+ALONE = {"policy": "none"}
+MODULE = {"policy": "auto", "depth": "auto", "task": "scan", "idle": "on",
+          "conservatism_us": "auto", "lift": "auto", "max_sectors": "2560",
+          "max_prepend_sectors": "2560", "destage": "1"}
+SEEDS = ("201", "202", "203")
+
+
+def runs(**settings):
+    """The results of all seeds."""
+    return [sim.simulate(**WC, seed=seed, **settings) for seed in SEEDS]
+
+
+def mean(results, *path):
+    """The mean of one figure."""
+    total = 0
+    for result in results:
+        for name in path:
+            result = result[name]
+        total += result
+    return total / len(results)
+
+
+class Loads(unittest.TestCase):
+    """Poisson arrivals, two reads to a write."""
+
+    def beside(self, rate, free, **settings):
+        """A scan brings `free` MB/s, and reads and writes hardly notice it."""
+        alone, scan = runs(**ALONE, rate=rate, **settings), runs(**MODULE, rate=rate, **settings)
+        self.assertTrue(free[0] <= mean(scan, "free_mb_s") <= free[1], mean(scan, "free_mb_s"))
+        self.assertLess(mean(scan, "read_ms", "mean"), 1.05 * mean(alone, "read_ms", "mean"))
+        self.assertLess(mean(scan, "read_ms", "p99"), 1.05 * mean(alone, "read_ms", "p99"))
+        self.assertLess(mean(scan, "write_ms", "p99"), 1.02 * mean(alone, "write_ms", "p99"))
+        return alone, scan
+
+    def test_load(self):
+        """30 and 60 %: what an oracle reads, less a tenth; the account is true within a third."""
+        for rate, free in (("24", (95, 108)), ("48", (46, 61))):
+            alone, scan = self.beside(rate, free)
+            true = mean(scan, "read_ms", "mean") - mean(alone, "read_ms", "mean")
+            charged = mean(scan, "idle", "mean_us") / 1e3
+            self.assertTrue(0.67 < charged / true < 1.5, (charged, true))
+
+    def test_fsync(self):
+        """Flushes: as fast as without a scan, and no write is forgotten by them."""
+        alone, scan = self.beside("48", (48, 62), fsync="0.5")
+        self.assertGreater(mean(alone, "flush_ms", "mean"), 5)
+        self.assertLess(mean(scan, "flush_ms", "mean"), 1.1 * mean(alone, "flush_ms", "mean"))
+
+    def test_fua(self):
+        """FUA goes to the medium: its writes are as slow as with the cache off."""
+        some = runs(**ALONE, rate="24", fua="1")
+        self.assertGreater(mean(some, "write_ms", "mean"), 10)
+        self.beside("24", (30, 108), fua="0.3", fsync="0.5")
+
+    def test_delay(self):
+        """A drive that holds writes back for 100 ms: as much as with two commands, and cheaper."""
+        slow = {"set": "destage_delay_ns 100000000", "rate": "24"}
+        alone, scan = runs(**ALONE, **slow), runs(**MODULE, **slow)
+        two = runs(**{**MODULE, "depth": "2"}, **slow)
+        self.assertGreater(mean(scan, "free_mb_s"), 15)
+        self.assertGreater(mean(scan, "free_mb_s"), 0.9 * mean(two, "free_mb_s"))
+        self.assertLess(mean(scan, "write_ms", "mean"), 1.02 * mean(alone, "write_ms", "mean"))
+
+
+class Order(unittest.TestCase):
+    """Who orders."""
+
+    def test_reads_only(self):
+        """A closed loop that only reads has its gaps."""
+        closed = {**MODULE, "idle": "off", "reads": "1", "outstanding": "10"}
+        got = mean(runs(**closed), "free_mb_s")
+        two = mean(runs(**{**closed, "depth": "2"}), "free_mb_s")
+        self.assertGreater(two, 5)
+        self.assertGreater(got, 0.98 * two)
+
+    def test_depth_two(self):
+        """Two commands stay two commands, with writes that wait."""
+        two = runs(**{**MODULE, "depth": "2"}, rate="48")
+        self.assertEqual(max(r["most_at_drive"] for r in two), 2)
+        self.assertGreater(mean(two, "write_ms", "mean"), 2)
+        self.assertEqual(mean(two, "own_order"), 0)
+
+    def test_cache_off(self):
+        """With the cache off nothing is believed of one."""
+        off = sim.simulate(**{**WC, "drive": "nearline16", **MODULE}, rate="24")
+        self.assertNotIn("destage", off["idle"])
+        self.assertEqual(off["own_order"], 0)
+
+    def test_module(self):
+        """Unless told to, the simulator does what the module does: writes wait, as with depth 2."""
+        now = runs(**{**MODULE, "destage": "0"}, rate="48")
+        self.assertGreater(mean(now, "write_ms", "mean"), 2)
+        self.assertEqual(mean(now, "own_order"), 0)
+
+
+if __name__ == "__main__":
+    taptest.main()
