@@ -89,6 +89,10 @@ def test_cmocka():
     got = check.count_cmocka(skipping, 0)
     report("cmocka: a skipped test is not a passed one",
            (got.passed, got.skipped, got.failed) == (1, 1, []), vars(got))
+    got = check.count_cmocka(skipping + "[  SKIPPED ] 1 test(s), listed below:\n[  SKIPPED ] two\n"
+                             "\n 1 SKIPPED TEST(S)\n", 0)
+    report("cmocka: nor is it counted twice",
+           (got.passed, got.skipped, got.failed) == (1, 1, []), vars(got))
 
 
 def test_tap():
