@@ -94,10 +94,11 @@ if [ "$LAB_CLOCK" = real ]; then
 	echo 0 > "$(fb "$other")/idle_mean_us"
 	echo start > "$(fb "$disk")/scan" || die "no scan"
 	echo start > "$scan" || die "no scan"
-	sched_set "$other" none
 fi
 expect_within "back to none" 30 sched_set "$disk" none
 if [ "$LAB_CLOCK" = real ]; then
+	# when the module goes, disks end in the order in which they lost their scheduler
+	sched_set "$other" none
 	starve "$disk"
 	unload_module freeblock &
 	unload=$!
