@@ -62,6 +62,11 @@ tracked()
 	expect_eq "$1: all are tracked" "$(stats "$2" untracked)" 0
 }
 
+policy_orders()
+{
+	[ "$(state "$1" order)" = policy ]
+}
+
 load_module mechdisk
 load_module freeblock
 for queues in 1 4; do
@@ -72,7 +77,8 @@ for queues in 1 4; do
 	load "$disk"
 	tracked "$queues queues, the drive orders" "$disk"
 	echo start > "$(fb "$disk")/scan"
-	expect_eq "$queues queues: a scan" "$(state "$disk" order)" policy
+	# what the scan wants is entered by a thread
+	expect_ok "$queues queues: a scan" wait_for 10 policy_orders "$disk"
 	tracked "$queues queues, the policy orders" "$disk"
 	load_ends "$queues queues"
 	scan_stop "$disk"
