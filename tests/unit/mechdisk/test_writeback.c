@@ -76,9 +76,9 @@ static void test_delay(void **state)
 	(void)state;
 	hand_begin(&h, RECORDS "destage_delay_ns 20000000\n");
 	hand_send(&h, 0, MDE_WRITE, 10, 10);
-	mde_advance(&h.e, 19 * MS);
+	hand_until(&h, 19 * MS);
 	assert_int_equal(h.e.stats.destages, 0);
-	mde_advance(&h.e, 21 * MS);
+	hand_until(&h, 21 * MS);
 	assert_int_equal(h.e.stats.destages, 1);
 	hand_send(&h, 40 * MS, MDE_WRITE, 50, 10);
 	assert_true(flushed(&h, 41 * MS) < 60 * MS);
