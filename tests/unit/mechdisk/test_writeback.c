@@ -66,8 +66,8 @@ static void test_flush(void **state)
 }
 
 /*
- * Held back for 20 ms, unless a command waits. Seen to fail: g->arrived left out of
- * mdq_segment_start(), and @pressed.
+ * Held back for 20 ms, unless a command waits. Seen to fail: @pressed left out of
+ * mdq_segment_start().
  */
 static void test_delay(void **state)
 {
