@@ -13,7 +13,7 @@
 # blocks); blocks marked as verified when their read is sent (4 that were not read); coverage
 # saved without fsync and fdatasync (2863 blocks).
 #
-# lab-runner: power ext4/freeblock/1 xfs/freeblock/1
+# lab-runner: power ext4/freeblock/1
 # lab-freeblock: scan scrub
 # lab-python: glob mmap random
 # lab-host-programs: mkfs.xfs xfs_repair
