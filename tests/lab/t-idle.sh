@@ -64,7 +64,8 @@ note "$(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
 # shellcheck disable=SC2086
 expect_mean "mean slowdown, us" 50 750 $slower
 # shellcheck disable=SC2086
-promise "idle_mean_us 500: mean slowdown, us" "$(mean_of $slower)" le 500
+promise "idle_mean_us 500: mean slowdown, us" "$(mean_of $slower)" le 500 \
+	"in some draws: 393 and 555 us, of which the account saw 167 and 185 (idle.rst)"
 expect_le "mean slowdown as measured, ns" "$(state "$disk" idle_mean_ns)" 500000
 expect_ge "idle reads" "$(idle reads_ended)" 100
 echo 0 > "$(fb "$disk")/idle_mean_us"
