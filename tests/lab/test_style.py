@@ -47,25 +47,28 @@ def long_function(name, lines):
 # Not of the module: 80 lines are allowed
 TEST = "// SPDX-License-Identifier: GPL-2.0\n\n" + long_function("toy_test", 80)
 
-# name of the check that must fail, what is put before toy_init(). The
-# planted words are spelled apart here, for this file is checked too.
+# name of the check that must fail, the part of check-style that it is of, what is put before
+# toy_init(). The planted words are spelled apart here, for this file is checked too.
 PLANTED = (
-    ("sparse and W=1", "static __le32 toy_le(void)\n{\n\treturn 1;\n}\n"
+    ("sparse and W=1", "modules", "static __le32 toy_le(void)\n{\n\treturn 1;\n}\n"
      "static int toy_use(void)\n{\n\treturn toy_le() == 0;\n}\n"),
-    ("sparse and W=1", "static void toy_unused(void)\n{\n\tint n;\n\n\tn = 1;\n}\n"),
-    ("sparse and W=1", "int toy_not_static;\n"),
-    ("checkpatch sysfs.c", "static int toy_space( int n)\n{\n\treturn n;\n}\n"),
-    ("kernel-doc sysfs.c", "/**\n * toy_doc() - has an argument nobody describes\n */\n"
+    ("sparse and W=1", "modules", "static void toy_unused(void)\n{\n\tint n;\n\n\tn = 1;\n}\n"),
+    ("sparse and W=1", "modules", "int toy_not_static;\n"),
+    ("checkpatch sysfs.c", "checkpatch", "static int toy_space( int n)\n{\n\treturn n;\n}\n"),
+    ("kernel-doc sysfs.c", "kernel-doc",
+     "/**\n * toy_doc() - has an argument nobody describes\n */\n"
      "static int toy_doc(int n)\n{\n\treturn n;\n}\n"),
-    ("no unfinished business", "/* TO" "DO: later */\n"),
-    ("no unfinished business", '#define TOY_PATH "/wo' 'rk/main"\n'),
-    ("papers and files", "/* hold back (DES" "IGN 4) */\n"),
-    ("papers and files", "/* as the KERNEL-" "NOTES say */\n"),
-    ("papers and files", "/* what iss" "ue 6 asks */\n"),
-    ("no file over 900", long_function("toy_long", 61)),
-    ("no file over 900", "/* much to say */\n" * 900),
-    ("calls and includes go down", '#include "stray.h"\n'),
-    ("kernel versions", "#if LINUX_VERSION_" "CODE < 1\n#endif\n"),
+    ("no unfinished business", "words", "/* TO" "DO: later */\n"),
+    ("no unfinished business", "words", '#define TOY_PATH "/wo' 'rk/main"\n'),
+    ("papers and files", "words", "/* hold back (DES" "IGN 4) */\n"),
+    ("papers and files", "words", "/* as the KERNEL-" "NOTES say */\n"),
+    ("papers and files", "words", "/* what iss" "ue 6 asks */\n"),
+    ("no file over 900", "sizes", long_function("toy_long", 61)),
+    ("no file over 900", "sizes", "/* much to say */\n" * 900),
+    ("calls and includes go down", "modules", '#include "stray.h"\n'),
+    ("kernel versions", "words", "#if LINUX_VERSION_" "CODE < 1\n#endif\n"),
+    ("coccinelle", "modules coccinelle",
+     "static bool toy_sign(int n)\n{\n\treturn n < 0 ? true : false;\n}\n"),
 )
 
 count = failed = 0
@@ -78,7 +81,7 @@ def report(name, good, why=""):
     print("ok " + name if good else "not ok %s - %s" % (name, why), flush=True)
 
 
-def check_style(tree, source):
+def check_style(tree, source, parts=()):
     # on no floor
     stray = os.path.join(tree, "stray.h")
     if "stray.h" in source:
@@ -89,7 +92,8 @@ def check_style(tree, source):
     with open(os.path.join(tree, "sysfs.c"), "w") as file:
         file.write(source)
     done = subprocess.run([os.path.join(tree, "tools/check-style"), "--build",
-                           os.path.join(tree, "build")], stdout=subprocess.PIPE,
+                           os.path.join(tree, "build"),
+                           *(("--parts", parts) if parts else ())], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     return done.returncode, re.findall(r"^not ok (.*) - ", done.stdout, re.M), done.stdout
 
@@ -109,9 +113,9 @@ def main():
         subprocess.run(["git", "init", "-q", tree], check=True)
         status, bad, said = check_style(tree, GOOD)
         report("a clean tree", status == 0 and not bad, said[-300:].replace("\n", " "))
-        for name, text in PLANTED:
+        for name, parts, text in PLANTED:
             planted = GOOD.replace("static int __init", text + "\nstatic int __init")
-            status, bad, said = check_style(tree, planted)
+            status, bad, said = check_style(tree, planted, parts)
             report("planted: %s: %s" % (name, text.split("\n")[0]),
                    status != 0 and any(b.startswith(name) for b in bad), bad)
     print("1..%d" % count)
