@@ -121,7 +121,9 @@ expect_whole b
 expect_eq "the same data" "$(field a 9) $(field b 9)" "$crc $crc"
 count_media
 count_free
-expect_eq "two scans read as much as one, sectors" $free $free_alone
+# with a real clock blocks of one may be read before the thread has entered the other's
+[ "$LAB_CLOCK" = real ] ||
+	expect_eq "two scans read as much as one, sectors" $free $free_alone
 # The drive is the witness. What lies between wanted blocks and is read with them depends on the
 # order: 993 to 1039 seen; 2000 if not shared
 expect_le "two scans read as much as one, per mille" $((media * 1000 / alone)) 1100
