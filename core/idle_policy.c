@@ -27,7 +27,8 @@
 #define FB_IDLE_POLICY_STALE 32		/* statistics of unused sizes fade by 1 / this */
 #define FB_IDLE_POLICY_PRIOR 32		/* weight of a size's estimated cost, in commands */
 #define FB_IDLE_POLICY_ALONE_AGE 4096	/* requests after which they count half */
-#define FB_IDLE_POLICY_SIZE_KNOWN 8	/* least commands or requests for a measured mean */
+#define FB_IDLE_POLICY_ALONE_KNOWN 16	/* least requests for a mean */
+#define FB_IDLE_POLICY_SIZE_KNOWN 8	/* least commands for a measured mean */
 
 /* aim below the mean's goal by 1 / this, so that the budget seldom steps in */
 #define FB_IDLE_POLICY_AIM_PART 16
@@ -129,22 +130,22 @@ static u64 fb_idle_policy_variance(const struct fb_idle_policy_first *f, u64 mea
 
 /*
  * Idle reads move the head, and end the drive's read-ahead for a stream, so the first request
- * after them may take longer even without a collision. A difference within two standard errors
- * counts as chance.
+ * after them may take longer even without a collision. A difference within three standard errors
+ * counts as chance: this is asked anew with each request, so within two it is often more by chance.
  */
 static u64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
 {
 	const struct fb_idle_policy_first *without = &w->alone[0], *with = &w->alone[1];
 	u64 a, b, more;
 
-	if (without->n < FB_IDLE_POLICY_SIZE_KNOWN || with->n < FB_IDLE_POLICY_SIZE_KNOWN)
+	if (min(without->n, with->n) < FB_IDLE_POLICY_ALONE_KNOWN)
 		return 0;
 	a = div_u64(without->us, without->n);
 	b = div_u64(with->us, with->n);
 	if (b <= a)
 		return 0;
 	more = b - a;
-	if (more * more <= 4 * (fb_idle_policy_variance(without, a) +
+	if (more * more <= 9 * (fb_idle_policy_variance(without, a) +
 				fb_idle_policy_variance(with, b)))
 		return 0;
 	return more * FB_IDLE_POLICY_NS_PER_US;
