@@ -31,9 +31,11 @@ static int idle_status_show(struct seq_file *m, void *v)
 {
 	struct fb_disk *fd = m->private;
 	struct fb_idle_policy_status st;
+	struct fb_destage destage;
 
 	spin_lock_irq(&fd->lock);
 	fb_idle_policy_status(&fd->idle.wait, ktime_get_ns(), &st);
+	destage = fd->destage;
 	spin_unlock_irq(&fd->lock);
 	seq_printf(m, "state %s\nwait_us %llu\nsize_kib %u\nmean_us %llu.%03llu\nmax_us %llu\nrequests %llu\ncollisions %llu\nreads %llu\nsectors %llu\nused_us %llu\nidle_us %llu\nmoved_us %llu\ncredit_us %lld\n",
 		   fb_idle_policy_why_name[st.why], div_u64(st.wait_ns, NSEC_PER_USEC),
@@ -42,6 +44,12 @@ static int idle_status_show(struct seq_file *m, void *v)
 		   st.read_sectors, div_u64(st.used_ns, NSEC_PER_USEC),
 		   div_u64(st.idle_ns, NSEC_PER_USEC), div_u64(st.moved_ns, NSEC_PER_USEC),
 		   div_s64(st.credit_ns, NSEC_PER_USEC));
+	if (destage.on)
+		seq_printf(m, "dirty %u\nafter_writes %llu\nafter_writes_late %llu\ndestage_margin_us %lld\nwrites_at_once_permille %llu\ndestage_job_us %llu\n",
+			   destage.dirty, destage.firsts, destage.lates,
+			   div_s64(destage.margin_ns, NSEC_PER_USEC),
+			   div_u64((u64)destage.bare * 1000, FB_DESTAGE_ONE),
+			   div_u64(destage.job_ns[0], NSEC_PER_USEC));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(idle_status);

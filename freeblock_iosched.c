@@ -47,10 +47,16 @@ static void fb_iosched_note_activity(struct fb_sched *fs)
 		fb_idle_quiet(fs->fd);
 }
 
-/* a foreground request has arrived whose completion will be seen */
-static void fb_iosched_note_arrival(struct fb_sched *fs)
+/*
+ * A foreground request has arrived whose completion will be seen. Nobody waits for idle reads with
+ * a cached write that is not held back.
+ */
+static void fb_iosched_note_arrival(struct fb_sched *fs, const struct fb_sched_rq *fq)
 {
-	fb_idle_arrive(fs->fd);
+	if (fq && fs->auto_depth && fb_sched_is_cached(fs, fq))
+		fb_idle_withdraw(fs->fd);
+	else
+		fb_idle_arrive(fs->fd);
 	fs->fd->fg.active = true;
 }
 
@@ -74,7 +80,7 @@ static void fb_iosched_look(struct fb_sched *fs, u32 own)
 	if (busy == known && !fs->nr_unseen)
 		return;
 	if (busy - known > fs->nr_unseen) {
-		fb_iosched_note_arrival(fs);
+		fb_iosched_note_arrival(fs, NULL);
 		fb_head_lose(&fs->head);
 		fs->tail_known = false;
 	}
@@ -91,6 +97,7 @@ static void fb_iosched_uncount(struct fb_sched *fs, struct fb_sched_rq *fq)
 {
 	list_del_init(&fq->flight);
 	fs->nr_flight--;
+	fb_inflight_ended(fs, fq, ktime_get_ns());
 	if (fq->cmd.cause == FB_CAUSE_IDLE) {
 		fs->nr_idle--;
 		fb_idle_ended(fs->fd);
@@ -122,7 +129,9 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 	if (!fq)
 		fs->fd->stats.untracked++;
 	if (!background && (fq || rq->rq_flags & FB_COMPAT_PREPARED))
-		fb_iosched_note_arrival(fs);
+		fb_iosched_note_arrival(fs, fq);
+	if (!background && fq)
+		fb_destage_arrived(&fs->fd->destage, op_is_write(req_op(rq)));
 	if (!fq || at_head) {
 		list_add(&rq->queuelist, &fs->bypass);
 		return;
@@ -141,12 +150,12 @@ static void fb_iosched_insert_requests(struct blk_mq_hw_ctx *hctx, struct list_h
 	LIST_HEAD(free);
 
 	spin_lock_irqsave(&fs->fd->lock, flags);
-	/* blk-mq runs the queue when this returns */
-	fb_order_decide(fs);
 	list_for_each_entry_safe(rq, next, list, queuelist) {
 		list_del_init(&rq->queuelist);
 		fb_iosched_insert_one(fs, rq, at_head, &free);
 	}
+	/* a write may have come; blk-mq runs the queue when this returns */
+	fb_order_decide(fs);
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 
 	list_for_each_entry_safe(rq, next, &free, queuelist) {
@@ -175,6 +184,7 @@ struct fb_iosched_dispatch {
 static void fb_iosched_describe(struct fb_sched *fs, struct fb_sched_rq *fq,
 				const struct fb_iosched_dispatch *d, u64 now)
 {
+	bool follow = fs->deep && fs->fd->destage.on && !fb_disk_transparent(fs->fd);
 	bool write = op_is_write(req_op(fq->rq));
 
 	fq->fg.write = write;
@@ -185,7 +195,8 @@ static void fb_iosched_describe(struct fb_sched *fs, struct fb_sched_rq *fq,
 		.write = write,
 		.unplaced = !fb_sched_is_media(fq),
 		.foreground = fb_sched_is_foreground(fq),
-		.watched = !fb_sched_is_hands_off(fs),
+		.watched = !fb_sched_is_hands_off(fs) || (follow && fq->ours),
+		.own_order = follow && !fq->ours,
 		.cause = d->cause,
 		.sent_ns = now,
 		.leg = { .gap_ns = d->gap_ns, .extra_ns = d->extra_ns },
@@ -578,8 +589,11 @@ static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64
 		fb_policy_ended(&fs->pool, !fs->pool.count && !fs->nr_flight);
 	}
 	fb_iosched_note_activity(fs);
-	if (fb_sched_is_hands_off(fs))
+	if (fb_sched_is_hands_off(fs)) {
+		if (!fb_disk_transparent(fd))
+			fb_inflight_follow(fs, fq, now);
 		return true;
+	}
 	if (!fb_inflight_observe(fs, fq, now))
 		fb_iosched_lose_tail(fs);
 	if (fb_disk_judge(fd, &fs->head)) {

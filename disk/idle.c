@@ -38,6 +38,7 @@ static void fb_idle_set_drive(struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	fb_idle_policy_set_drive(&fd->idle.wait, dm_period_ns(dm),
 				 div_u64(dm_period_ns(dm) * 1000, dm_info(dm)->spt_least));
+	fb_destage_init(&fd->destage, dm_period_ns(dm));
 }
 
 /* Have the thread compute anew when to read. */
@@ -85,6 +86,19 @@ const struct fb_disk_client fb_idle_client = {
 };
 
 /**
+ * fb_idle_withdraw() - drop an idle read that was not sent: the drive is no longer idle
+ * @fd: the disk, locked
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_withdraw(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	fd->idle.ready = false;
+	fb_waiting_arrive(fd);
+}
+
+/**
  * fb_idle_arrive() - note a foreground request; an idle read that was not sent is dropped
  * @fd: the disk, locked
  *
@@ -93,10 +107,9 @@ const struct fb_disk_client fb_idle_client = {
 void fb_idle_arrive(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
-	fd->idle.ready = false;
+	fb_idle_withdraw(fd);
 	fb_idle_policy_arrive(&fd->idle.wait, ktime_get_ns());
 	fb_hurry_arrive(fd);
-	fb_waiting_arrive(fd);
 }
 
 /**
@@ -158,13 +171,16 @@ void fb_idle_ended(struct fb_disk *fd)
  */
 u64 fb_idle_due_ns(struct fb_disk *fd)
 {
-	const struct fb_idle *idle = &fd->idle;
-	u64 due_ns;
+	struct fb_idle *idle = &fd->idle;
+	u64 now = ktime_get_ns(), due_ns;
 
 	lockdep_assert_held(&fd->lock);
 	if (idle->ready || idle->reading || !fb_coverage_wants(fd))
 		return FB_IDLE_POLICY_NEVER;
-	due_ns = fb_idle_policy_begin_ns(&idle->wait, ktime_get_ns());
+	/* while there is foreground the drive is not left to itself */
+	if (!fd->fg.active)
+		fb_idle_policy_hold(&idle->wait, fb_destage_begin_ns(&fd->destage, now));
+	due_ns = fb_idle_policy_begin_ns(&idle->wait, now);
 	return due_ns == FB_IDLE_POLICY_NEVER ? due_ns : max(due_ns, idle->retry_ns);
 }
 

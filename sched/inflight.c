@@ -23,16 +23,41 @@ static struct fb_sched_rq *fb_inflight_first(struct fb_sched *fs)
  */
 void fb_inflight_sent(struct fb_sched *fs, struct fb_sched_rq *fq)
 {
+	struct fb_destage *destage = &fs->fd->destage;
 	struct fb_completion_cmd *c = &fq->cmd;
 	struct fb_sched_rq *before = NULL;
 
 	lockdep_assert_held(&fs->fd->lock);
+	if (c->cause == FB_CAUSE_IDLE)
+		fb_destage_idle_sent(destage, c->sent_ns);
+	else if (!c->unplaced)
+		fb_destage_sent(destage, c->sent_ns, fb_sched_is_cached(fs, fq), c->lbn, c->nsect);
 	fb_completion_mark(c, &fs->lifts);
 	if (fs->nr_flight)
 		before = list_last_entry(&fs->flight, struct fb_sched_rq, flight);
 	fs->tail_known = c->watched &&
 			 fb_completion_predict(&fs->head, c, before ? &before->cmd : NULL,
 					       fs->tail_known, &fs->tail);
+}
+
+/**
+ * fb_inflight_ended() - note that a command is no longer at the drive, whatever came of it
+ * @fs: the scheduler, its disk locked
+ * @fq: the command
+ * @now: time
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_inflight_ended(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now)
+{
+	struct fb_destage *destage = &fs->fd->destage;
+
+	lockdep_assert_held(&fs->fd->lock);
+	/* when it was to end is looked at later, if that is known */
+	if (fq->cmd.cause == FB_CAUSE_IDLE)
+		fb_destage_idle_ended(destage, now, false, 0);
+	else if (!fq->cmd.unplaced)
+		fb_destage_ended(destage, now, fb_sched_is_cached(fs, fq));
 }
 
 /* ---- when the next command is sent ---- */
@@ -52,7 +77,7 @@ bool fb_inflight_hold(struct fb_sched *fs)
 	u64 until_ns;
 
 	fs->window_ns = 0;
-	if (!fs->hold || fs->depth != FB_SCHED_DEPTH || fs->nr_flight != 1 || fs->pinned)
+	if (!fs->hold || fs->deep || fs->depth != FB_SCHED_DEPTH || fs->nr_flight != 1 || fs->pinned)
 		return false;
 	until_ns = fb_completion_hold_ns(fs->fd->model, &fb_inflight_first(fs)->cmd,
 					 fs->wake_ns + FB_SCHED_LEAD_NS);
@@ -173,11 +198,44 @@ bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 	}
 	if (fq->cmd.observed)
 		fb_inflight_trace(fd, &fq->cmd, now, &result);
+	if (fq->cmd.cause == FB_CAUSE_IDLE)
+		fb_destage_idle_ended(&fd->destage, now, result.predicted_ns, result.late_ns);
 	/* if the drive has a choice, any command may be next */
-	if (next)
+	if (next && !fs->deep)
 		fb_completion_predict_next(&fs->head, &next->cmd, fs->nr_flight < fs->depth,
 					   &result.end);
 	return result.end.verdict == FB_HEAD_MECHANICAL;
+}
+
+/**
+ * fb_inflight_follow() - learn from a completion while the drive orders
+ * @fs: the scheduler, its disk locked, with a model
+ * @fq: the command that has ended, no longer in @fs->flight
+ * @now: when it was reported
+ *
+ * With a write cache there are idle reads between the drive's own commands, so head and phase must
+ * be known. Idle reads were predicted. Of the foreground's reads it is known where they have ended,
+ * and of cached writes where the drive will go.
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_inflight_follow(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
+{
+	struct fb_completion learners = fb_inflight_learners(fs);
+	u64 lbn = fq->cmd.lbn + fq->cmd.nsect - 1;
+	bool moves;
+
+	lockdep_assert_held(&fs->fd->lock);
+	if (!fs->fd->destage.on)
+		return;
+	fq->cmd.failed = fb_verify_failed(fq->rq);
+	if (fq->cmd.watched)
+		fb_inflight_observe(fs, fq, now);
+	else if (fq->cmd.own_order)
+		fb_completion_follow(&learners, &fq->cmd, now);
+	moves = fb_destage_moves(&fs->fd->destage, &lbn);
+	if (moves || !fq->cmd.write)
+		fb_completion_believe(&fs->head, lbn, moves);
 }
 
 /**

@@ -41,7 +41,8 @@ bool fb_order_note_gap(struct fb_sched *fs, u64 now)
 /* when time alone will give the order back to the policy; 0: it will not */
 static u64 fb_order_due_ns(struct fb_sched *fs)
 {
-	if (!fs->deep || !fs->auto_depth || !fb_coverage_wants(fs->fd))
+	if (!fs->deep || !fs->auto_depth || !fb_coverage_wants(fs->fd) ||
+	    fb_destage_orders(&fs->fd->destage))
 		return 0;
 	return max(fs->stream_until_ns, fs->fd->guard.off_until_ns);
 }
@@ -55,12 +56,24 @@ static void fb_order_time(struct fb_sched *fs)
 	fs->order_due_ns = due_ns;
 }
 
+static void fb_order_look_at_cache(struct fb_sched *fs)
+{
+	struct fb_disk *fd = fs->fd;
+	bool on = fd->model && fb_compat_write_cache(fs->q);
+
+	fb_destage_set_cache(&fd->destage, on, ktime_get_ns());
+	fb_idle_policy_set_own_order(&fd->idle.wait, on && fs->auto_depth,
+				     on ? fb_completion_overhead_ns(fd->model, false) : 0);
+}
+
 /**
  * fb_order_decide() - decide whether the drive orders
  * @fs: the scheduler, its disk locked
  *
  * With depth auto the drive orders while no free read is wanted or the gaps are too short,
- * because its own order gives the best response times. Its head is not tracked meanwhile.
+ * because its own order gives the best response times; and while its write cache is on and there
+ * are writes among the foreground, which would wait here for a place at the drive though the cache
+ * takes them at once (core/destage.h). Its head is tracked meanwhile only if idle reads need it.
  * When free reads are wanted again, nothing is sent until all but one of its commands have
  * ended.
  *
@@ -69,13 +82,14 @@ static void fb_order_time(struct fb_sched *fs)
  *   the tunable depth		fb_iosched_changed()
  *   tasks want blocks		fb_order_wants_changed(), from those who change a task's state
  *				or the number of its wanted blocks from or to 0
+ *   writes, or none for long	an insertion
  *   the disk is scheduled	fb_iosched_model_changed(): another model, forced or not, another
  *				path; a model that is distrusted now: its last completion
  *   the guard			trips at a completion; its pause ends with @order_timer
  *   a stream			is found when a request is sent; its second ends with @order_timer
  *
- * Nobody tells of another capacity or firmware, which end scheduling, too: the next insertion or
- * completion notices. Where there may be no run of the queue soon, the caller has to see to one if
+ * Nobody tells of another capacity or firmware, which end scheduling, too, nor of a write cache that
+ * is switched: the next insertion or completion notices. Where there may be no run of the queue soon, the caller has to see to one if
  * the decision has changed: commands may be held back for a limit that there is no longer, and
  * those at the drive may take long.
  *
@@ -85,9 +99,12 @@ static void fb_order_time(struct fb_sched *fs)
  */
 bool fb_order_decide(struct fb_sched *fs)
 {
-	bool deep = fs->auto_depth &&
-		    (!fb_coverage_may_read(fs->fd) || ktime_get_ns() < fs->stream_until_ns);
+	bool deep;
 
+	fb_order_look_at_cache(fs);
+	deep = fs->auto_depth &&
+	       (!fb_coverage_may_read(fs->fd) || ktime_get_ns() < fs->stream_until_ns ||
+		fb_destage_orders(&fs->fd->destage));
 	if (deep == fs->deep) {
 		fb_order_time(fs);
 		return false;

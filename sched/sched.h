@@ -118,7 +118,7 @@ struct fb_background {
  * @timer: runs the queue at that time
  * @deep: the drive orders: commands are neither chosen nor predicted
  * @depth: commands kept at the device when not @deep
- * @auto_depth: @deep is set while no free reads are wanted
+ * @auto_depth: @deep is set while no free reads are wanted, or the drive's write cache is in use
  * @order_timer: decides on @deep and runs the queue at that time
  * @order_due_ns: the time; 0: time alone does not change who orders
  * @wake_ns: estimated time to send a command that was held back
@@ -190,6 +190,13 @@ static inline bool fb_sched_is_media(const struct fb_sched_rq *fq)
 	return fq->ours || req_op(fq->rq) == REQ_OP_READ || req_op(fq->rq) == REQ_OP_WRITE;
 }
 
+/* a write that the drive reports when its cache has it, and nobody waits for the medium */
+static inline bool fb_sched_is_cached(const struct fb_sched *fs, const struct fb_sched_rq *fq)
+{
+	return fs->fd->destage.on && !fq->ours && req_op(fq->rq) == REQ_OP_WRITE &&
+	       !(fq->rq->cmd_flags & REQ_FUA);
+}
+
 /* the drive decides the order: it gets all commands it can take, and nothing is predicted */
 static inline bool fb_sched_is_hands_off(const struct fb_sched *fs)
 {
@@ -258,11 +265,13 @@ void fb_order_wants_changed(struct fb_disk *fd);
 
 /* sched/inflight.c */
 void fb_inflight_sent(struct fb_sched *fs, struct fb_sched_rq *fq);
+void fb_inflight_ended(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now);
 bool fb_inflight_hold(struct fb_sched *fs);
 bool fb_inflight_window_open(const struct fb_sched *fs, u64 now);
 bool fb_inflight_too_late(const struct fb_sched *fs, u64 now);
 void fb_inflight_check_writes(struct fb_sched *fs);
 bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now);
+void fb_inflight_follow(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now);
 void fb_inflight_overtake(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now);
 
 /* sched/background.c */

@@ -288,6 +288,16 @@ static inline bool fb_compat_is_flash(struct request_queue *q)
 #endif
 }
 
+/* does the device report writes before they are on the medium? */
+static inline bool fb_compat_write_cache(struct request_queue *q)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+	return blk_queue_write_cache(q);
+#else
+	return test_bit(QUEUE_FLAG_WC, &q->queue_flags);
+#endif
+}
+
 /* is the device suspended or about to be? Without CONFIG_PM there is no such state */
 static inline bool fb_compat_queue_sleeps(const struct request_queue *q)
 {

@@ -24,7 +24,7 @@ WC = {"drive": "nearline16-wc", "seconds": "200"}
 ALONE = {"policy": "none"}
 MODULE = {"policy": "auto", "depth": "auto", "task": "scan", "idle": "on",
           "conservatism_us": "auto", "lift": "auto", "max_sectors": "2560",
-          "max_prepend_sectors": "2560", "destage": "1"}
+          "max_prepend_sectors": "2560"}
 SEEDS = ("201", "202", "203")
 
 
@@ -108,12 +108,6 @@ class Order(unittest.TestCase):
         off = sim.simulate(**{**WC, "drive": "nearline16", **MODULE}, rate="24")
         self.assertNotIn("destage", off["idle"])
         self.assertEqual(off["own_order"], 0)
-
-    def test_module(self):
-        """Unless told to, the simulator does what the module does: writes wait, as with depth 2."""
-        now = runs(**{**MODULE, "destage": "0"}, rate="48")
-        self.assertGreater(mean(now, "write_ms", "mean"), 2)
-        self.assertEqual(mean(now, "own_order"), 0)
 
 
 if __name__ == "__main__":

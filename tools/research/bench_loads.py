@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A scan beside loads of a disk in use: half busy, mixed, with the write cache off and on.
 
-The settings are the module's own defaults, and ``destage``, which it does not do yet; what a request waits is held against the drive's own
+The settings are the module's own defaults; what a request waits is held against the drive's own
 queue without a scan. Reads and writes are told apart, because a write cache answers the latter.
 """
 
@@ -13,7 +13,7 @@ from .peers import ATLAS_CACHE
 # What the module does with nothing set; its buffers are 1280 KiB on a disk of long tracks
 MODULE = {"policy": "auto", "depth": "auto", "task": "scan", "idle": "on",
           "conservatism_us": "auto", "lift": "auto", "max_sectors": "2560",
-          "max_prepend_sectors": "2560", "destage": "1"}
+          "max_prepend_sectors": "2560"}
 ALONE = {"policy": "none"}
 SECONDS = 300
 # Requests a burst has on the mean, at the rate of the lowest load

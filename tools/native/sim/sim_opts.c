@@ -99,7 +99,7 @@ static const struct simo_setting simo_settings[] = {
 	{ "search_us", SIMO_REAL, offsetof(struct simo, search_us), "0", 0, 1e5 },
 	{ "guard_ppm", SIMO_WHOLE, offsetof(struct simo, guard_ppm), "0", 0, 1e6 },
 	{ "calibrate", SIMO_WHOLE, offsetof(struct simo, calibrate), "1", 0, 1 },
-	{ "destage", SIMO_WHOLE, offsetof(struct simo, destage), "0", 0, 1 },
+	{ "destage", SIMO_WHOLE, offsetof(struct simo, destage), "1", 0, 1 },
 	{ "idle", SIMO_TEXT, offsetof(struct simo, idle_name), "off", 0, 0 },
 	{ "idle_wait_us", SIMO_REAL_OR_AUTO, offsetof(struct simo, idle_wait_us), "auto", 0, 1e9 },
 	{ "idle_size_kib", SIMO_REAL_OR_AUTO, offsetof(struct simo, idle_size_kib),

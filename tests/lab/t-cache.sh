@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+# A drive whose write cache is on. While there are writes it orders by itself, so that nobody waits
+# for the medium who need not; 32 reads without one, and the policy orders and has its gaps. When the
+# cache is switched this is noticed. Cached writes are no foreground that a scan has to wait for, but
+# what they leave to the drive is waited for. What a scan brings and costs beside such a drive,
+# tests/python/test_sim_lab_idle.py measures.
+#
+# Expected: design.rst, "With a write cache auto departs from two commands".
+#
+# lab: kernel=stock clock=icount smp=1 timeout=200
+
+. /lab/lib.sh
+
+# io read|write N [US]: single blocks, one after the other, with so long a pause between them
+io()
+{
+	fio_run "$1$2" --filename="/dev/$disk" --direct=1 --rw="rand$1" --bs=4k --number_ios="$2" \
+		--thinktime="${3-0}"
+}
+
+# cache "write back"|"write through": switches the drive's
+cache()
+{
+	echo "$1" > "$(echo /sys/class/scsi_disk/*)/cache_type"
+	expect_eq "$1: the queue" "$(cat "/sys/block/$disk/queue/write_cache")" "$1"
+}
+
+expect_order()
+{
+	expect_eq "$1: who orders" "$(state "$disk" order)" "$2"
+}
+
+load_module mechdisk
+load_module freeblock
+disk=$(drive_new d nearline16-wc.fbdrive "journal_records 262144") || exit 1
+sched_set "$disk" freeblock
+model_load "$disk" nearline16.fbmodel
+
+# ---- who orders; nothing is read in idle time, so that nothing else happens ----
+
+echo 0 > "$(fb "$disk")/idle_mean_us"
+echo start > "$(fb "$disk")/scan"
+io write 1
+expect_order "a write" drive
+io read 31
+expect_order "31 reads" drive
+io read 1
+expect_order "32 reads" policy
+io write 1
+expect_order "a write again" drive
+cache "write through"
+io read 1
+expect_order "the cache is off" policy
+io write 1
+expect_order "a write with the cache off" policy
+cache "write back"
+io write 1
+expect_order "the cache is on again" drive
+iosched "$disk" depth 2
+io write 1
+expect_order "depth 2" policy
+iosched "$disk" depth auto
+scan_stop "$disk"
+
+# ---- is it idle? ----
+
+echo 10000000 > "$(fb "$disk")/idle_mean_us"
+echo start > "$(fb "$disk")/scan"
+io read 40 100000
+before=$(stats "$disk" idle_requests)
+io write 40 100000
+expect_eq "cached writes are no foreground" "$(stats "$disk" idle_requests)" "$before"
+io read 40 100000
+expect_eq "reads are" "$(stats "$disk" idle_requests)" $((before + 40))
+expect_eq "the model is believed" "$(state "$disk" scheduling)" yes
+note "$(tr "\n" " " < "$(debug "$disk")/idle_status")"
+expect_ge "first idle reads behind a write" "$(kv "$(debug "$disk")/idle_status" after_writes)" 10
+scan_stop "$disk"
+drive_off d
+
+expect_within "unload freeblock" 20 unload_module freeblock
+done_testing
