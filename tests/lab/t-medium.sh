@@ -13,7 +13,6 @@
 # the free part reach it).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
-# lab: kernel=debug clock=icount smp=1 timeout=900
 
 . /lab/lib.sh
 
