@@ -35,6 +35,8 @@ static int idle_status_show(struct seq_file *m, void *v)
 
 	spin_lock_irq(&fd->lock);
 	fb_idle_policy_status(&fd->idle.wait, ktime_get_ns(), &st);
+	/* brings the account up to now */
+	fb_destage_begin_ns(&fd->destage, ktime_get_ns());
 	destage = fd->destage;
 	spin_unlock_irq(&fd->lock);
 	seq_printf(m, "state %s\nwait_us %llu\nsize_kib %u\nmean_us %llu.%03llu\nmax_us %llu\nrequests %llu\ncollisions %llu\nreads %llu\nsectors %llu\nused_us %llu\nidle_us %llu\nmoved_us %llu\ncredit_us %lld\n",

@@ -8,6 +8,8 @@
 #include "core/completion.h"
 
 /* a completion later than this many turns is error recovery, not rotation: the head is lost */
+/* the drive's cache serves a command in less than this part of a turn */
+#define FB_COMPLETION_CACHE_PART 8
 #define FB_COMPLETION_MAX_TURNS 8
 
 #define FB_COMPLETION_WITHIN_NS 50000	/* the bound of the paper's figure 7 */
@@ -225,6 +227,7 @@ static void fb_completion_compare(const struct fb_completion *l, struct fb_compl
 void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd *c, u64 now_ns,
 			 struct fb_completion_result *r)
 {
+	u32 right = l->head->right;
 	u64 transfer_ns = c->placed ? c->acc.total_ns - c->acc.seek_ns - c->acc.latency_ns : 0;
 	struct dm_place place;
 
@@ -237,6 +240,9 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
 	r->predicted_ns = fb_completion_end_ns(c);
 	fb_head_complete(l->head, now_ns, &place, r->predicted_ns, max(c->start_ns, c->sent_ns),
 			 transfer_ns, c->write, &r->end);
+	/* a drive that did something else first does not speak against the model */
+	if (c->own_order && r->end.turns > 0)
+		l->head->right = right;
 	if (r->end.verdict == FB_HEAD_MECHANICAL && r->end.turns > FB_COMPLETION_MAX_TURNS) {
 		r->end.verdict = FB_HEAD_ODD;
 		fb_head_lose(l->head);
@@ -254,7 +260,8 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
  * @c: the command that has ended; @sent_ns is set
  * @now_ns: when it was reported
  *
- * Nothing was predicted, but a read that was at the medium has ended at its sectors' angle.
+ * Nothing was predicted, but a read that was at the medium has ended at its sectors' angle. One
+ * that took less than an eighth of a turn in all came from the drive's cache.
  */
 void fb_completion_follow(const struct fb_completion *l, const struct fb_completion_cmd *c,
 			  u64 now_ns)
@@ -262,6 +269,8 @@ void fb_completion_follow(const struct fb_completion *l, const struct fb_complet
 	struct fb_head_end end;
 	struct dm_place place;
 
+	if (now_ns < c->sent_ns + dm_period_ns(l->dm) / FB_COMPLETION_CACHE_PART)
+		return;
 	if (!c->failed && !c->write && fb_completion_end_place(l->dm, c, &place))
 		fb_head_complete(l->head, now_ns, &place, 0, 0, 0, false, &end);
 }

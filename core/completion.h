@@ -27,7 +27,8 @@
  * @foreground: it counts as a request of the foreground
  * @watched: the drive takes commands in our order, so its completion is learnt from; a
  *	command that the drive ordered may have ended anywhere
- * @own_order: the drive ordered it, but its completion tells where the head was
+ * @own_order: the drive ordered it, or did something else first, but its completion tells where
+ *	the head was
  * @failed: it did not run to its end, so its completion is not learnt from
  * @sent_ns: when it was handed to the driver
  * @start_ns: when its access begins: the end of the previous one; 0: unknown

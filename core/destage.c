@@ -15,6 +15,8 @@
 #define FB_DESTAGE_JOB_HALF_TURNS 3
 #define FB_DESTAGE_KNOWN 16		/* jobs over which their time is averaged */
 #define FB_DESTAGE_JOB_MOST 8		/* turns; longer jobs are error recovery */
+/* writes that are counted: more would take seconds, and flushes that a host cannot see end them */
+#define FB_DESTAGE_DIRTY_MOST 256
 #define FB_DESTAGE_SETTLE 20		/* a write takes this part of a job longer */
 #define FB_DESTAGE_PURE 4		/* turns after which a drive believed to be clean is */
 
@@ -35,6 +37,12 @@
 #define FB_DESTAGE_BARE_OF 256
 #define FB_DESTAGE_BARES 8
 #define FB_DESTAGE_BARE_LEAST (FB_DESTAGE_ONE * 5 / 8)
+
+/*
+ * After so many intervals in which the wait was too long, the next one does not wait: what is
+ * believed may be wrong, and only an idle read corrects it.
+ */
+#define FB_DESTAGE_PASSED 64
 
 /* relative times of jobs, by their number, where the nearest goes first, in 1/256 */
 static const u32 fb_destage_curve[FB_DESTAGE_DEPTHS] = {
@@ -77,17 +85,17 @@ static u32 fb_destage_depth(const struct fb_destage *d)
 	return clamp_t(u32, d->medium + d->dirty, 1, FB_DESTAGE_DEPTHS);
 }
 
-/* where nothing was learnt of a depth, from the deepest of which something was */
+/* where nothing was learnt of a depth, from the one of which most was */
 static u64 fb_destage_job_ns(const struct fb_destage *d, u32 depth)
 {
 	u64 ns = d->turn_ns * FB_DESTAGE_JOB_HALF_TURNS / 2;
 	u32 i, from = 0;
 
-	for (i = 0; i < FB_DESTAGE_DEPTHS && !d->known[depth - 1]; i++)
-		if (d->known[i])
-			from = i;
 	if (d->known[depth - 1])
 		return d->job_ns[depth - 1];
+	for (i = 0; i < FB_DESTAGE_DEPTHS; i++)
+		if (d->known[i] > d->known[from])
+			from = i;
 	if (d->known[from])
 		ns = d->job_ns[from];
 	return div_u64(ns * fb_destage_curve[depth - 1], fb_destage_curve[from]);
@@ -100,8 +108,9 @@ static void fb_destage_learn_job(struct fb_destage *d, u32 depth, u64 ns)
 
 	if (ns > FB_DESTAGE_JOB_MOST * d->turn_ns)
 		return;
+	/* the first ones weigh no more: deep queues are seldom clean, and one job may be any */
 	*known = min_t(u32, *known + 1, FB_DESTAGE_KNOWN);
-	d->job_ns[depth - 1] = mean + div_s64((s64)ns - (s64)mean, *known + 1);
+	d->job_ns[depth - 1] = mean + div_s64((s64)ns - (s64)mean, FB_DESTAGE_KNOWN + 1);
 }
 
 /* ---- the account ---- */
@@ -166,7 +175,7 @@ static void fb_destage_wrote(struct fb_destage *d, u64 lbn, u32 nsect)
 	d->pure = false;
 	d->sure = false;
 	d->next_lbn = lbn + nsect;
-	d->dirty += !joins;
+	d->dirty = min_t(u32, d->dirty + !joins, FB_DESTAGE_DIRTY_MOST);
 	d->owed = d->dirty;
 	d->judge = true;
 }
@@ -189,12 +198,16 @@ void fb_destage_ended(struct fb_destage *d, u64 now, bool cached)
 	fb_destage_advance(d, now);
 	if (d->pure && !d->idle)
 		fb_destage_learn_job(d, d->begun_depth, now - d->begun_ns);
-	d->spare_ns -= fb_destage_job_ns(d, fb_destage_depth(d));
+	/* commands that the cache has served are shorter than jobs, however many come */
+	d->spare_ns = max_t(s64, d->spare_ns - (s64)fb_destage_job_ns(d, fb_destage_depth(d)),
+			    -(s64)(FB_DESTAGE_JOB_MOST * d->turn_ns));
 	d->medium--;
 	fb_destage_settle(d);
 	d->owed = d->dirty;
 	if (d->medium)
 		fb_destage_begin(d, now);
+	else
+		d->passed++;
 }
 
 void fb_destage_flushed(struct fb_destage *d, u64 now)
@@ -234,11 +247,13 @@ u64 fb_destage_begin_ns(struct fb_destage *d, u64 now)
 	if (!d->on || d->sure)
 		return 0;
 	fb_destage_advance(d, now);
-	if (d->bare_now)
+	if (d->bare_now || d->passed >= FB_DESTAGE_PASSED)
 		return 0;
 	ns = d->dirty ? d->at_ns - d->spare_ns : d->clean_ns;
-	for (i = d->dirty; i; i--)
-		ns += fb_destage_write_ns(d, min_t(u32, i, FB_DESTAGE_DEPTHS));
+	if (d->dirty > FB_DESTAGE_DEPTHS)
+		ns += (d->dirty - FB_DESTAGE_DEPTHS) * fb_destage_write_ns(d, FB_DESTAGE_DEPTHS);
+	for (i = min_t(u32, d->dirty, FB_DESTAGE_DEPTHS); i; i--)
+		ns += fb_destage_write_ns(d, i);
 	return max_t(s64, ns + d->margin_ns, 0);
 }
 
@@ -248,6 +263,7 @@ void fb_destage_idle_sent(struct fb_destage *d, u64 now)
 		return;
 	fb_destage_advance(d, now);
 	d->idle = true;
+	d->passed = 0;
 	d->before = d->dirty;
 	d->first = d->judge;
 	d->single = d->owed == 1;

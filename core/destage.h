@@ -35,6 +35,7 @@
  * @known: jobs that it was learnt from, saturating
  * @margin_ns: how much longer than believed idle reads wait
  * @bare_now: this interval's idle reads do not wait, to learn whether that is needed
+ * @passed: times that the drive's last command ended since the last idle read
  * @tries: first idle reads after a write
  * @judge: the next idle read is the first since a write
  * @owed: @dirty when the drive's last command ended
@@ -66,6 +67,7 @@ struct fb_destage {
 	u32 known[FB_DESTAGE_DEPTHS];
 	s64 margin_ns;
 	bool bare_now;
+	u32 passed;
 	u32 tries;
 	bool judge;
 	u32 owed;

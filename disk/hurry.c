@@ -19,7 +19,7 @@ static bool fb_hurry_is_barred(struct fb_disk *fd)
 	const struct fb_hurry *hurry = &fd->hurry;
 
 	return hurry->flying || fd->idle.ready || fd->idle.reading ||
-	       fd->idle.wait.st.requests == hurry->seen;
+	       hurry->arrived == hurry->seen;
 }
 
 /**
@@ -30,8 +30,11 @@ static bool fb_hurry_is_barred(struct fb_disk *fd)
  */
 void fb_hurry_arrive(struct fb_disk *fd)
 {
+	struct fb_hurry *hurry = &fd->hurry;
+
 	lockdep_assert_held(&fd->lock);
-	if (!fd->hurry.ppm || fd->hurry.flying || fd->idle.wait.st.requests != fd->hurry.seen + 1)
+	hurry->arrived++;
+	if (!hurry->ppm || hurry->flying || hurry->arrived != hurry->seen + 1)
 		return;
 	fd->idle.woken = true;
 	wake_up(&fd->wait);
@@ -139,7 +142,7 @@ void fb_hurry_read(struct fb_coverage *cov)
 		return;
 	sent = fb_hurry_find(cov, &piece) && fb_free_read_now(fd, piece.lbn, piece.nsect, true);
 	spin_lock_irq(&fd->lock);
-	fd->hurry.seen = fd->idle.wait.st.requests;
+	fd->hurry.seen = fd->hurry.arrived;
 	if (!sent)
 		fd->hurry.retry_ns = ktime_get_ns() + FB_HURRY_RETRY_NS;
 	spin_unlock_irq(&fd->lock);

@@ -19,13 +19,15 @@ struct fb_disk;
  * @ppm: how much it is, for the late task that is served now; 0: none is
  * @flying: a read is on its way or at the drive
  * @retry_ns: no read before this time
- * @seen: requests that had arrived when the last read joined them
+ * @arrived: requests of the foreground
+ * @seen: @arrived when the last read joined them
  */
 struct fb_hurry {
 	struct fb_share share;
 	u32 ppm;
 	bool flying;
 	u64 retry_ns;
+	u64 arrived;
 	u64 seen;
 };
 

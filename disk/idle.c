@@ -86,7 +86,7 @@ const struct fb_disk_client fb_idle_client = {
 };
 
 /**
- * fb_idle_withdraw() - drop an idle read that was not sent: the drive is no longer idle
+ * fb_idle_withdraw() - note a request of the foreground; an idle read that was not sent is dropped
  * @fd: the disk, locked
  *
  * Context: fb_disk.lock held.
@@ -94,12 +94,15 @@ const struct fb_disk_client fb_idle_client = {
 void fb_idle_withdraw(struct fb_disk *fd)
 {
 	lockdep_assert_held(&fd->lock);
+	if (fd->idle.ready)
+		fd->idle.retry_ns = 0;
 	fd->idle.ready = false;
+	fb_hurry_arrive(fd);
 	fb_waiting_arrive(fd);
 }
 
 /**
- * fb_idle_arrive() - note a foreground request; an idle read that was not sent is dropped
+ * fb_idle_arrive() - the same of a request that idle reads may keep waiting
  * @fd: the disk, locked
  *
  * Context: fb_disk.lock held.
@@ -109,7 +112,6 @@ void fb_idle_arrive(struct fb_disk *fd)
 	lockdep_assert_held(&fd->lock);
 	fb_idle_withdraw(fd);
 	fb_idle_policy_arrive(&fd->idle.wait, ktime_get_ns());
-	fb_hurry_arrive(fd);
 }
 
 /**
@@ -175,11 +177,9 @@ u64 fb_idle_due_ns(struct fb_disk *fd)
 	u64 now = ktime_get_ns(), due_ns;
 
 	lockdep_assert_held(&fd->lock);
-	if (idle->ready || idle->reading || !fb_coverage_wants(fd))
+	if (idle->ready || idle->reading || fd->fg.active || !fb_coverage_wants(fd))
 		return FB_IDLE_POLICY_NEVER;
-	/* while there is foreground the drive is not left to itself */
-	if (!fd->fg.active)
-		fb_idle_policy_hold(&idle->wait, fb_destage_begin_ns(&fd->destage, now));
+	fb_idle_policy_hold(&idle->wait, fb_destage_begin_ns(&fd->destage, now));
 	due_ns = fb_idle_policy_begin_ns(&idle->wait, now);
 	return due_ns == FB_IDLE_POLICY_NEVER ? due_ns : max(due_ns, idle->retry_ns);
 }

@@ -30,7 +30,7 @@ void fb_inflight_sent(struct fb_sched *fs, struct fb_sched_rq *fq)
 	lockdep_assert_held(&fs->fd->lock);
 	if (c->cause == FB_CAUSE_IDLE)
 		fb_destage_idle_sent(destage, c->sent_ns);
-	else if (!c->unplaced)
+	else
 		fb_destage_sent(destage, c->sent_ns, fb_sched_is_cached(fs, fq), c->lbn, c->nsect);
 	fb_completion_mark(c, &fs->lifts);
 	if (fs->nr_flight)
@@ -56,7 +56,7 @@ void fb_inflight_ended(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 no
 	/* when it was to end is looked at later, if that is known */
 	if (fq->cmd.cause == FB_CAUSE_IDLE)
 		fb_destage_idle_ended(destage, now, false, 0);
-	else if (!fq->cmd.unplaced)
+	else
 		fb_destage_ended(destage, now, fb_sched_is_cached(fs, fq));
 }
 
@@ -77,7 +77,7 @@ bool fb_inflight_hold(struct fb_sched *fs)
 	u64 until_ns;
 
 	fs->window_ns = 0;
-	if (!fs->hold || fs->deep || fs->depth != FB_SCHED_DEPTH || fs->nr_flight != 1 || fs->pinned)
+	if (!fs->hold || fs->deep || fs->pinned || fs->depth != FB_SCHED_DEPTH || fs->nr_flight != 1)
 		return false;
 	until_ns = fb_completion_hold_ns(fs->fd->model, &fb_inflight_first(fs)->cmd,
 					 fs->wake_ns + FB_SCHED_LEAD_NS);

@@ -56,6 +56,16 @@ static void fb_order_time(struct fb_sched *fs)
 	fs->order_due_ns = due_ns;
 }
 
+/* the drive may do now what it has in another order than was predicted; idle reads are alone */
+static void fb_order_doubt(struct fb_sched *fs)
+{
+	struct fb_sched_rq *fq;
+
+	list_for_each_entry(fq, &fs->flight, flight)
+		if (fq->cmd.cause != FB_CAUSE_IDLE)
+			fq->cmd.start_ns = 0;
+}
+
 static void fb_order_look_at_cache(struct fb_sched *fs)
 {
 	struct fb_disk *fd = fs->fd;
@@ -73,9 +83,9 @@ static void fb_order_look_at_cache(struct fb_sched *fs)
  * With depth auto the drive orders while no free read is wanted or the gaps are too short,
  * because its own order gives the best response times; and while its write cache is on and there
  * are writes among the foreground, which would wait here for a place at the drive though the cache
- * takes them at once (core/destage.h). Its head is tracked meanwhile only if idle reads need it.
- * When free reads are wanted again, nothing is sent until all but one of its commands have
- * ended.
+ * takes them at once (core/destage.h). Its head is tracked meanwhile only with such a cache, for
+ * idle reads. When free reads are wanted again, nothing is sent until all but one of its commands
+ * have ended.
  *
  * This is called where one of its reasons changes, and has_work() only looks at what was decided:
  *
@@ -88,10 +98,10 @@ static void fb_order_look_at_cache(struct fb_sched *fs)
  *   the guard			trips at a completion; its pause ends with @order_timer
  *   a stream			is found when a request is sent; its second ends with @order_timer
  *
- * Nobody tells of another capacity or firmware, which end scheduling, too, nor of a write cache that
- * is switched: the next insertion or completion notices. Where there may be no run of the queue soon, the caller has to see to one if
- * the decision has changed: commands may be held back for a limit that there is no longer, and
- * those at the drive may take long.
+ * Nobody tells of another capacity or firmware, which end scheduling, too, nor of a write cache
+ * that is switched: the next insertion or completion notices. Where there may be no run of the
+ * queue soon, the caller has to see to one if the decision has changed: commands may be held back
+ * for a limit that there is no longer, and those at the drive may take long.
  *
  * Context: fb_disk.lock held.
  *
@@ -116,6 +126,7 @@ bool fb_order_decide(struct fb_sched *fs)
 	fs->tail_known = false;
 	fb_choice_void(fs);
 	fb_head_lose(&fs->head);
+	fb_order_doubt(fs);
 	fb_choice_place_all(fs);
 	/* four times the limit, so that the mean takes some requests to fall below it */
 	if (fs->fd->model)

@@ -16,6 +16,8 @@ static const char *fb_report_free_reads(struct fb_disk *fd, const struct fb_sche
 		return "off: the device takes one command at a time";
 	if (!fb_guard_on(&fd->guard, ktime_get_ns()))
 		return "off: they cost the foreground too many turns";
+	if (fs->deep && fb_destage_orders(&fd->destage))
+		return "off: the drive orders, as its write cache is in use";
 	return "on";
 }
 

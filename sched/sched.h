@@ -116,7 +116,7 @@ struct fb_background {
  * @tail: predicted head position at the end of the last request sent
  * @window_ns: time until which the second command is held back; 0: it is not
  * @timer: runs the queue at that time
- * @deep: the drive orders: commands are neither chosen nor predicted
+ * @deep: the drive orders: commands are not chosen, nor predicted but for idle reads
  * @depth: commands kept at the device when not @deep
  * @auto_depth: @deep is set while no free reads are wanted, or the drive's write cache is in use
  * @order_timer: decides on @deep and runs the queue at that time

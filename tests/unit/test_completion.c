@@ -230,6 +230,39 @@ static void test_silent(void **state)
 	}
 }
 
+/* beside what the drive does by itself; seen to fail without either condition */
+static void test_own_order(void **state)
+{
+	u64 turn_ns = dm_period_ns(rig.dm), report_ns, mechanical;
+	struct fb_completion_result out;
+	struct fb_completion_cmd c;
+	u32 right, i;
+
+	/* late, for the drive did something else first: the model is as right as it was */
+	settle(&rig);
+	right = rig.head.right;
+	report_ns = send(&rig, &c, FB_CAUSE_IDLE, 1);
+	c.own_order = true;
+	fb_completion_judge(&rig.learners, &c, report_ns, &out);
+	assert_int_equal(out.end.turns, 1);
+	assert_int_equal(rig.head.right, right);
+	rig.now = report_ns + NS_PER_US;
+	one(&rig, FB_CAUSE_IDLE, 1, &out);
+	assert_true(rig.head.right < right);
+
+	/* where a read ended tells where the head is, unless it came from the cache */
+	for (i = 0; i < 2; i++) {
+		report_ns = send(&rig, &c, FB_CAUSE_PLAIN, 0);
+		fb_head_lose(&rig.head);
+		mechanical = rig.head.mechanical;
+		c.sent_ns = report_ns - turn_ns / 8 - (i ? 0 : 1) + 1;
+		fb_completion_follow(&rig.learners, &c, report_ns);
+		assert_int_equal(rig.head.known, !i);
+		assert_int_equal(rig.head.mechanical, mechanical + !i);
+		rig.now = report_ns + NS_PER_US;
+	}
+}
+
 /* the probe hears once of a command that was overtaken, never of one in the drive's order */
 static void test_overtaken(void **state)
 {
@@ -524,6 +557,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_idle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_recovery, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_silent, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_own_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_overtaken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_next, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_correct, setup, teardown),

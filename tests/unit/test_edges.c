@@ -126,11 +126,11 @@ static void test_not_moved(void **state)
 	w.alone[1] = (struct fb_idle_policy_first) { 100, 300000, 100 * 3000ULL * 3000 };
 	fb_idle_policy_status(&w, 0, &st);
 	assert_int_equal(st.moved_ns, MS);
-	/* eight of them are enough to say so, seven are not */
-	w.alone[1] = (struct fb_idle_policy_first) { 8, 24000, 8 * 3000ULL * 3000 };
+	/* sixteen of them are enough to say so, fifteen are not */
+	w.alone[1] = (struct fb_idle_policy_first) { 16, 48000, 16 * 3000ULL * 3000 };
 	fb_idle_policy_status(&w, 0, &st);
 	assert_int_equal(st.moved_ns, MS);
-	w.alone[1] = (struct fb_idle_policy_first) { 7, 21000, 7 * 3000ULL * 3000 };
+	w.alone[1] = (struct fb_idle_policy_first) { 15, 45000, 15 * 3000ULL * 3000 };
 	fb_idle_policy_status(&w, 0, &st);
 	assert_int_equal(st.moved_ns, 0);
 }

@@ -167,7 +167,7 @@ static void sims_send(struct sims *s, const struct sims_cmd *cmd, u64 now_ns)
 	*c = *cmd;
 	c->cmd.sent_ns = now_ns;
 	c->cmd.foreground = c->req;
-	c->cmd.own_order = s->deep && s->destage.on && c->req;
+	c->cmd.own_order = s->deep && s->destage.on;
 	c->cmd.watched = !s->deep || (s->destage.on && !c->req);
 	if (c->cmd.cause == FB_CAUSE_IDLE)
 		fb_destage_idle_sent(&s->destage, now_ns);
@@ -341,6 +341,16 @@ static void sims_fill_deep(struct sims *s, u64 now_ns)
 	s->stats.deep++;
 }
 
+/* commands of the foreground that the drive had before it was left to order them */
+static void sims_doubt(struct sims *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->nr_flight; i++)
+		if (s->cmd[s->flight[i]].cmd.cause != FB_CAUSE_IDLE)
+			s->cmd[s->flight[i]].cmd.start_ns = 0;
+}
+
 /*
  * With depth auto the drive orders as it likes while no free read is wanted, which costs
  * no response time. Where its head is then is not followed. When free reads come back
@@ -360,6 +370,7 @@ static void sims_set_depth(struct sims *s, u64 now_ns)
 	s->gap_open = false;
 	s->tail_known = false;
 	fb_head_lose(&s->head);
+	sims_doubt(s);
 }
 
 /* nobody wants anything: one read at a time, which whoever comes goes behind */
