@@ -77,7 +77,8 @@ bool fb_inflight_hold(struct fb_sched *fs)
 	u64 until_ns;
 
 	fs->window_ns = 0;
-	if (!fs->hold || fs->deep || fs->pinned || fs->depth != FB_SCHED_DEPTH || fs->nr_flight != 1)
+	if (!fs->hold || fs->deep || fs->pinned ||
+	    fs->depth != FB_SCHED_DEPTH || fs->nr_flight != 1)
 		return false;
 	until_ns = fb_completion_hold_ns(fs->fd->model, &fb_inflight_first(fs)->cmd,
 					 fs->wake_ns + FB_SCHED_LEAD_NS);

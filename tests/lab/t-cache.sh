@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # A drive whose write cache is on. While there are writes it orders by itself, so that nobody waits
-# for the medium who need not; 32 reads without one, and the policy orders and has its gaps. When the
-# cache is switched this is noticed. Cached writes are no foreground that a scan has to wait for, but
-# what they leave to the drive is waited for. What a scan brings and costs beside such a drive,
+# for the medium who need not; after 32 reads without one the policy orders and has its gaps. When
+# the cache is switched this is noticed. Cached writes are no foreground that a scan has to wait for,
+# but what they leave to the drive is waited for. What a scan brings and costs beside such a drive,
 # tests/python/test_sim_lab_idle.py measures.
 #
 # Expected: design.rst, "With a write cache auto departs from two commands".
