@@ -236,16 +236,6 @@ static struct request *fb_iosched_send(struct fb_sched *fs, struct fb_sched_rq *
 	return rq;
 }
 
-/* limits that command @i of a plan lifts, of those it was allowed to lift */
-static u32 fb_iosched_lifts(const struct fb_sched *fs, const struct fb_plan *plan, u32 i)
-{
-	const struct fb_disk *fd = fs->fd;
-
-	if (plan->kind == FB_PLAN_NONE)
-		return 0;
-	return fb_lookahead_lifts(fd->model, &fd->mail.gap, plan, i) & fd->mail.lim.lift;
-}
-
 /* number of a plan's pieces that are sent as separate commands */
 static u32 fb_iosched_commands(const struct fb_plan *plan)
 {
@@ -273,7 +263,7 @@ static struct request *fb_iosched_send_piece(struct fb_sched *fs, u64 now)
 		fb_choice_drop_plan(fs);
 		return NULL;
 	}
-	d.lifts = fb_iosched_lifts(fs, &fs->plan, fs->next_piece);
+	d.lifts = fb_choice_lifts(fs, &fs->plan, fs->next_piece);
 	if (++fs->next_piece < fb_iosched_commands(&fs->plan))
 		fb_free_read_need(fs->fd);
 	return fb_iosched_send(fs, fb_sched_rq(rq), now, &d);
@@ -305,7 +295,7 @@ static struct request *fb_iosched_send_choice(struct fb_sched *fs,
 	bool stream;
 	struct fb_iosched_dispatch d = {
 		.cause = fs->pinned ? FB_CAUSE_AFTER : FB_CAUSE_PLAIN,
-		.lifts = fb_iosched_lifts(fs, &fs->plan, fs->next_piece),
+		.lifts = fb_choice_lifts(fs, &fs->plan, fs->next_piece),
 		.gap_ns = fb_choice_gap_ns(fs),
 		.extra_ns = fs->extra_ns,
 	};

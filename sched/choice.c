@@ -239,3 +239,22 @@ const struct fb_plan *fb_choice_take_plan(struct fb_sched *fs, u64 now)
 		fs->wake_ns -= (fs->wake_ns - fb_choice_wake_ns) >> fb_choice_wake_shift;
 	return plan;
 }
+
+/**
+ * fb_choice_lifts() - limits that a command of a plan lifts, of those it was allowed to lift
+ * @fs: the scheduler, its disk locked
+ * @plan: the plan in use
+ * @i: number of the command
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: bits of enum fb_lift.
+ */
+u32 fb_choice_lifts(const struct fb_sched *fs, const struct fb_plan *plan, u32 i)
+{
+	const struct fb_disk *fd = fs->fd;
+
+	if (plan->kind == FB_PLAN_NONE)
+		return 0;
+	return fb_lookahead_lifts(fd->model, &fd->mail.gap, plan, i) & fd->mail.lim.lift;
+}

@@ -254,6 +254,7 @@ void fb_choice_make(struct fb_sched *fs, const struct dm_place *head, u64 now);
 void fb_choice_renew(struct fb_sched *fs);
 void fb_choice_offer(struct fb_sched *fs, struct fb_sched_rq *fq);
 const struct fb_plan *fb_choice_take_plan(struct fb_sched *fs, u64 now);
+u32 fb_choice_lifts(const struct fb_sched *fs, const struct fb_plan *plan, u32 i);
 
 /* sched/order.c */
 void fb_order_init(struct fb_sched *fs);
