@@ -31,6 +31,7 @@ help:
 	@echo 'make style         checkpatch, sparse, coccinelle, compiler warnings, kernel-doc, sizes, floors'
 	@echo 'make fidelity      the simulated drive against traces of real ones; DRIVES=folder'
 	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
+	@echo 'make compare-idle  lab and simulator beside a disk that is half busy'
 	@echo 'make bench-peers   freeblock, bfq, mq-deadline, kyber and none side by side: tables, picture'
 	@echo '                   DRIVE= LOAD= PEER= SECONDS_= SET= WIDE=1 FRESH=1 KEPT=1 restrict or vary it'
 	@echo 'make bench-scrub   scrubbers beside foregrounds: tables, picture, build/bench-scrub/summary.json'
@@ -124,13 +125,16 @@ races: modules-race
 style: setup
 	@$(PYTHON) tools/check-style --build '$(BUILD)'
 
-.PHONY: fidelity yardstick
+.PHONY: fidelity yardstick compare-idle
 fidelity: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock fidelity $(if $(DRIVES),--drives '$(DRIVES)') \
 		--out '$(BUILD)/fidelity'
 
 yardstick: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock yardstick
+
+compare-idle: modules
+	@FREEBLOCK_BUILD='$(BUILD)' $(PYTHON) tests/python/compare_idle.py
 
 # The simulator's part, and, if all is wanted, that of the lab: tests/lab/b-*.sh
 .PHONY: bench soak

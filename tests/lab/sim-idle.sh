@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# The guest's part of tests/python/test_sim_lab_idle.py: a scan with the module's defaults beside
+# The guest's part of tests/python/compare_idle.py: a scan with the module's defaults beside
 # Poisson arrivals, of a disk that is idle at times. It measures; the test compares.
 #
 # Variables, all set by the test: CELLS, words DRIVE:CACHE:RATE:SEED with CACHE "back" or "off"
