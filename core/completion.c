@@ -8,9 +8,9 @@
 #include "core/completion.h"
 
 /* a completion later than this many turns is error recovery, not rotation: the head is lost */
+#define FB_COMPLETION_MAX_TURNS 8
 /* the drive's cache serves a command in less than this part of a turn */
 #define FB_COMPLETION_CACHE_PART 8
-#define FB_COMPLETION_MAX_TURNS 8
 
 #define FB_COMPLETION_WITHIN_NS 50000	/* the bound of the paper's figure 7 */
 
