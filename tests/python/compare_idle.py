@@ -8,7 +8,6 @@ Not in make check: of some ten draws of the lab two were far off, and why is not
 """
 
 import os
-import struct
 import subprocess
 import sys
 import tempfile
@@ -17,10 +16,11 @@ import unittest
 sys.dont_write_bytecode = True
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LAB = os.path.join(TOP, "tests", "lab")
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+sys.path[:0] = [os.path.join(TOP, word) for word in ("tools/python", "tools")]
 
 import taptest  # noqa: E402
 from freeblock import sim  # noqa: E402
+from research import peers, peersum  # noqa: E402
 
 # What a user has who sets nothing; a buffer has 1280 KiB on a disk of long tracks
 MODULE = {"policy": "auto", "depth": "auto", "task": "scan", "idle": "on",
@@ -35,21 +35,11 @@ TIMEOUT_S = 600
 WRITE_MS = 0.2
 
 
-def compile_load(folder):
-    """The lab's foreground."""
-    program = os.path.join(folder, "load")
-    subprocess.run(["cc", "-std=gnu11", "-O2", "-static", "-o", program,
-                    os.path.join(LAB, "load.c"), "-lm", "-lpthread"], check=True)
-    return program
-
-
-def latencies(path):
+def read_write_ms(path):
     """Mean ms of reads and of writes, as load.c has left them."""
-    with open(path, "rb") as file:
-        data = file.read()
-    sides = [], []
-    for value, in struct.iter_unpack("<I", data):
-        sides[value >> 31].append(value & 0x7fffffff)
+    values = peersum.read_latencies(path)
+    sides = ([v for v in values if not v & peersum.WRITE],
+             [v & ~peersum.WRITE for v in values if v & peersum.WRITE])
     return [sum(side) / len(side) / 1e3 for side in sides]
 
 
@@ -61,12 +51,14 @@ def mean(rows):
 def measured(loads):
     """{(cache, rate): (MB/s, read ms, write ms)} in the lab."""
     with tempfile.TemporaryDirectory() as folder:
+        load = os.path.join(folder, "load")
+        peers.compile_for_guest("load", load)
         cells = " ".join("%s:%s:%d:%d" % (DRIVE, cache, rate * 1000, seed)
                          for cache, rate in loads for seed in LAB_SEEDS)
         done = subprocess.run(
             [os.path.join(LAB, "lab"), os.path.join(LAB, "sim-idle.sh"), "--build",
              os.path.abspath(sim.BUILD), "--timeout", str(TIMEOUT_S), "--out", folder,
-             "--file", compile_load(folder), "--set", "CELLS=" + cells,
+             "--file", load, "--set", "CELLS=" + cells,
              "--set", "SECONDS=%d" % SECONDS],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode:
@@ -79,7 +71,7 @@ def measured(loads):
                                     "%s-%s-%d-%d" % (DRIVE, cache, rate * 1000, seed))
                 with open(path + ".free", encoding="ascii") as file:
                     rows.append([int(file.read()) * 1024 / 1e6 / SECONDS] +
-                                latencies(path + ".lat"))
+                                read_write_ms(path + ".lat"))
             found[cache, rate] = mean(rows)
         return found
 

@@ -149,6 +149,15 @@ def settings(drive, load, attrs, wide=False):
     return ours + usual_settings() + more + (wide_settings() if wide else [])
 
 
+def compile_for_guest(name, program):
+    """tests/lab/NAME.c, so that it runs in a guest, as the file PROGRAM."""
+    source = os.path.join(LAB, name + ".c")
+    done = subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-static", "-o", program, source,
+                           "-lm", "-lpthread"], check=False)
+    if done.returncode:
+        raise ToolError("%s does not compile" % source)
+
+
 def checksum(*paths):
     """Of the contents of files."""
     digest = hashlib.sha256()
@@ -249,11 +258,7 @@ class Bench:
     def _compile(self):
         """The programs for the guest; the kernel's release."""
         for name in self.programs:
-            source = os.path.join(LAB, name + ".c")
-            done = subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-static", "-o",
-                                   self.program(name), source, "-lm", "-lpthread"], check=False)
-            if done.returncode:
-                raise ToolError("%s does not compile" % source)
+            compile_for_guest(name, self.program(name))
         said = subprocess.run([os.path.join(LAB, "kernel"), "stock"], text=True, check=False,
                               stdout=subprocess.PIPE)
         if said.returncode:
