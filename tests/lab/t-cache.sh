@@ -38,6 +38,8 @@ model_load "$disk" nearline16.fbmodel
 
 # ---- who orders; nothing is read in idle time, so that nothing else happens ----
 
+# Seen to fail with fb_destage_orders() false: four times "policy", and 2 first idle reads below.
+
 echo 0 > "$(fb "$disk")/idle_mean_us"
 echo start > "$(fb "$disk")/scan"
 io write 1
@@ -63,6 +65,8 @@ iosched "$disk" depth auto
 scan_stop "$disk"
 
 # ---- is it idle? ----
+
+# Seen to fail with fb_iosched_note_arrival() taking all for foreground: 119 for 79.
 
 echo 10000000 > "$(fb "$disk")/idle_mean_us"
 echo start > "$(fb "$disk")/scan"
