@@ -159,12 +159,14 @@ static void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 ns)
 	u64 us = min_t(u64, div_u64(ns, FB_IDLE_POLICY_NS_PER_US), U32_MAX / 64);
 
 	s->ns += ns;
+	s->pause_ns += w->pause_ns;
 	s->sq += us * us;
 	s->sectors += w->nsect;
 	if (++s->n < FB_IDLE_POLICY_SIZE_AGE)
 		return;
 	s->n /= 2;
 	s->ns /= 2;
+	s->pause_ns /= 2;
 	s->sq /= 2;
 	s->sectors /= 2;
 }
@@ -201,9 +203,22 @@ static u64 fb_idle_policy_overhead_ns(const struct fb_idle_policy *w)
 	return ns > transfer_ns ? div_u64(ns - transfer_ns, n) : 0;
 }
 
+/* mean time between a command and the one before it, measured over all sizes */
+static u64 fb_idle_policy_pause_ns(const struct fb_idle_policy *w)
+{
+	u64 ns = 0;
+	u32 n = 0, i;
+
+	for (i = 0; i < FB_IDLE_POLICY_SIZES; i++) {
+		n += w->sizes[i].n;
+		ns += w->sizes[i].pause_ns;
+	}
+	return n < FB_IDLE_POLICY_SIZE_KNOWN ? 0 : div_u64(ns, n);
+}
+
 /* mean cost of a command of one size */
 struct fb_idle_policy_cost {
-	u64 ns;		/* time of a command */
+	u64 ns;		/* time of a command, and since the end of the one before it */
 	u64 sectors;	/* sectors that it reads */
 	u64 rest_ns;	/* mean rest of it when a foreground request arrives meanwhile */
 };
@@ -222,7 +237,8 @@ static void fb_idle_policy_cost(const struct fb_idle_policy *w, u32 size,
 	ns = fb_idle_policy_overhead_ns(w) + fb_idle_policy_transfer_ns(w, sectors);
 	us = div_u64(ns, FB_IDLE_POLICY_NS_PER_US);
 	c->sectors = div64_u64(s->sectors + FB_IDLE_POLICY_PRIOR * sectors, n);
-	c->ns = div64_u64(s->ns + FB_IDLE_POLICY_PRIOR * ns, n);
+	c->ns = div64_u64(s->ns + s->pause_ns +
+			  FB_IDLE_POLICY_PRIOR * (ns + fb_idle_policy_pause_ns(w)), n);
 	c->rest_ns = mul_u64_u64_div_u64(s->sq + FB_IDLE_POLICY_PRIOR * us * us,
 					 (u64)FB_IDLE_POLICY_NS_PER_US * FB_IDLE_POLICY_NS_PER_US,
 					 2 * max_t(u64, s->ns + FB_IDLE_POLICY_PRIOR * ns, 1));
@@ -240,6 +256,7 @@ static void fb_idle_policy_fade(struct fb_idle_policy *w)
 		if (i == w->size || !s->n)
 			continue;
 		s->ns -= mul_u64_u64_div_u64(s->ns, gone, s->n);
+		s->pause_ns -= mul_u64_u64_div_u64(s->pause_ns, gone, s->n);
 		s->sq -= mul_u64_u64_div_u64(s->sq, gone, s->n);
 		s->sectors -= mul_u64_u64_div_u64(s->sectors, gone, s->n);
 		s->n -= gone;
@@ -483,8 +500,20 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 		fb_idle_policy_tune(w);
 }
 
+/*
+ * What the host takes between two commands of an interval is lost to all sizes alike, and so most
+ * to the small ones. What takes longer than a turn waits for something else.
+ */
+static u64 fb_idle_policy_paused_ns(const struct fb_idle_policy *w, u64 now)
+{
+	u64 ns = now - w->ended_ns;
+
+	return w->read && ns < w->turn_ns ? ns : 0;
+}
+
 void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect)
 {
+	w->pause_ns = fb_idle_policy_paused_ns(w, now);
 	w->reading = true;
 	w->read = true;
 	w->sent_ns = now;
@@ -513,6 +542,7 @@ void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now)
 	if (!w->reading)
 		return;
 	w->reading = false;
+	w->ended_ns = now;
 	w->st.reads++;
 	w->st.read_sectors += w->nsect;
 	w->st.used_ns += took_ns;

@@ -72,12 +72,14 @@ struct fb_idle_policy_bin {
  * struct fb_idle_policy_size - times of commands of one size; the counts fade
  * @n: number of commands
  * @ns: sum of their times
+ * @pause_ns: sum of the times between them and the command before, of the same idle interval
  * @sq: sum of the squares of their times in microseconds
  * @sectors: sum of their sectors
  */
 struct fb_idle_policy_size {
 	u32 n;
 	u64 ns;
+	u64 pause_ns;
 	u64 sq;
 	u64 sectors;
 };
@@ -148,6 +150,8 @@ struct fb_idle_policy_status {
  * @interval_ns: length of the idle interval before it, from @hold_ns on; 0: there was none
  * @reading: an idle read is at the drive
  * @sent_ns: when it was sent
+ * @pause_ns: time between it and the one before, of the same idle interval
+ * @ended_ns: when the last one ended
  * @size: index of its size in @sizes
  * @nsect: its sectors
  * @lead_ns: what the drive takes to begin a command, beside another one
@@ -188,6 +192,8 @@ struct fb_idle_policy {
 	u64 interval_ns;
 	bool reading;
 	u64 sent_ns;
+	u64 pause_ns;
+	u64 ended_ns;
 	u32 size;
 	u32 nsect;
 	u64 lead_ns;
