@@ -24,8 +24,8 @@
 #define FB_IDLE_POLICY_AGE 8192		/* intervals after which the past counts half */
 #define FB_IDLE_POLICY_FORGET 1024		/* busy periods in which the longest is forgotten */
 #define FB_IDLE_POLICY_SIZE_AGE 8192	/* commands of a size after which they count half */
-#define FB_IDLE_POLICY_STALE 32		/* statistics of unused sizes fade by 1 / this */
-#define FB_IDLE_POLICY_PRIOR 32		/* weight of a size's estimated cost, in commands */
+#define FB_IDLE_POLICY_STALE 8		/* statistics of unused sizes fade by 1 / this */
+#define FB_IDLE_POLICY_PRIOR 64		/* weight of a size's estimated cost, in commands */
 #define FB_IDLE_POLICY_ALONE_AGE 4096	/* requests after which they count half */
 #define FB_IDLE_POLICY_ALONE_KNOWN 16	/* least requests for a mean */
 #define FB_IDLE_POLICY_SIZE_KNOWN 8	/* least commands for a measured mean */
@@ -155,18 +155,16 @@ static u64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
 
 static void fb_idle_policy_count_read(struct fb_idle_policy *w, u64 ns)
 {
-	struct fb_idle_policy_size *s = &w->sizes[w->size];
+	struct fb_idle_policy_size *s = w->first ? &w->firsts : &w->sizes[w->size];
 	u64 us = min_t(u64, div_u64(ns, FB_IDLE_POLICY_NS_PER_US), U32_MAX / 64);
 
 	s->ns += ns;
-	s->pause_ns += w->pause_ns;
 	s->sq += us * us;
 	s->sectors += w->nsect;
 	if (++s->n < FB_IDLE_POLICY_SIZE_AGE)
 		return;
 	s->n /= 2;
 	s->ns /= 2;
-	s->pause_ns /= 2;
 	s->sq /= 2;
 	s->sectors /= 2;
 }
@@ -186,62 +184,90 @@ static u64 fb_idle_policy_transfer_ns(const struct fb_idle_policy *w, u64 sector
 	return div_u64(sectors * w->sector_ps, 1000);
 }
 
-/* mean time of a command besides its transfer, measured over all sizes */
-static u64 fb_idle_policy_overhead_ns(const struct fb_idle_policy *w)
-{
-	u64 ns = 0, sectors = 0, transfer_ns;
-	u32 n = 0, i;
-
-	for (i = 0; i < FB_IDLE_POLICY_SIZES; i++) {
-		n += w->sizes[i].n;
-		ns += w->sizes[i].ns;
-		sectors += w->sizes[i].sectors;
-	}
-	if (n < FB_IDLE_POLICY_SIZE_KNOWN)
-		return w->turn_ns / 2;
-	transfer_ns = fb_idle_policy_transfer_ns(w, sectors);
-	return ns > transfer_ns ? div_u64(ns - transfer_ns, n) : 0;
-}
-
-/* mean time between a command and the one before it, measured over all sizes */
-static u64 fb_idle_policy_pause_ns(const struct fb_idle_policy *w)
-{
-	u64 ns = 0;
-	u32 n = 0, i;
-
-	for (i = 0; i < FB_IDLE_POLICY_SIZES; i++) {
-		n += w->sizes[i].n;
-		ns += w->sizes[i].pause_ns;
-	}
-	return n < FB_IDLE_POLICY_SIZE_KNOWN ? 0 : div_u64(ns, n);
-}
-
-/* mean cost of a command of one size */
+/* mean cost of commands of one size */
 struct fb_idle_policy_cost {
-	u64 ns;		/* time of a command, and since the end of the one before it */
+	u64 ns;		/* time of a command */
 	u64 sectors;	/* sectors that it reads */
 	u64 rest_ns;	/* mean rest of it when a foreground request arrives meanwhile */
 };
+
+/* what is known of the commands after the first, over all sizes */
+static struct fb_idle_policy_size fb_idle_policy_all(const struct fb_idle_policy *w)
+{
+	struct fb_idle_policy_size all = { 0 };
+	u32 i;
+
+	for (i = 0; i < FB_IDLE_POLICY_SIZES; i++) {
+		all.n += w->sizes[i].n;
+		all.ns += w->sizes[i].ns;
+		all.sectors += w->sizes[i].sectors;
+	}
+	return all;
+}
+
+/*
+ * Estimates the time of a command of @sectors from others of any length: the transfer at the
+ * drive's lowest rate, and what those took besides. If they took less, their rate.
+ */
+static u64 fb_idle_policy_estimate_ns(const struct fb_idle_policy *w,
+				      const struct fb_idle_policy_size *others, u64 sectors)
+{
+	u64 transfer_ns = fb_idle_policy_transfer_ns(w, sectors), theirs_ns;
+
+	if (others->n < FB_IDLE_POLICY_SIZE_KNOWN)
+		return w->turn_ns / 2 + transfer_ns;
+	theirs_ns = fb_idle_policy_transfer_ns(w, others->sectors);
+	if (others->ns > theirs_ns)
+		return div_u64(others->ns - theirs_ns, others->n) + transfer_ns;
+	return mul_u64_u64_div_u64(others->ns, sectors, max_t(u64, others->sectors, 1));
+}
 
 /*
  * Averages what was measured with an estimate that has the weight of FB_IDLE_POLICY_PRIOR
  * commands. Requests are more likely to arrive during a long command than a short one, so the
  * mean rest is E[x^2] / 2 E[x].
  */
-static void fb_idle_policy_cost(const struct fb_idle_policy *w, u32 size,
-				struct fb_idle_policy_cost *c)
+static void fb_idle_policy_average(const struct fb_idle_policy_size *s, u64 ns, u64 sectors,
+				   struct fb_idle_policy_cost *c)
 {
-	const struct fb_idle_policy_size *s = &w->sizes[size];
-	u64 sectors = FB_IDLE_POLICY_SECTORS_MIN << size, n = s->n + FB_IDLE_POLICY_PRIOR, ns, us;
+	u64 n = s->n + FB_IDLE_POLICY_PRIOR, us = div_u64(ns, FB_IDLE_POLICY_NS_PER_US);
 
-	ns = fb_idle_policy_overhead_ns(w) + fb_idle_policy_transfer_ns(w, sectors);
-	us = div_u64(ns, FB_IDLE_POLICY_NS_PER_US);
 	c->sectors = div64_u64(s->sectors + FB_IDLE_POLICY_PRIOR * sectors, n);
-	c->ns = div64_u64(s->ns + s->pause_ns +
-			  FB_IDLE_POLICY_PRIOR * (ns + fb_idle_policy_pause_ns(w)), n);
+	c->ns = div64_u64(s->ns + FB_IDLE_POLICY_PRIOR * ns, n);
 	c->rest_ns = mul_u64_u64_div_u64(s->sq + FB_IDLE_POLICY_PRIOR * us * us,
 					 (u64)FB_IDLE_POLICY_NS_PER_US * FB_IDLE_POLICY_NS_PER_US,
 					 2 * max_t(u64, s->ns + FB_IDLE_POLICY_PRIOR * ns, 1));
+}
+
+/* of commands that follow another one of their idle interval */
+static void fb_idle_policy_next_cost(const struct fb_idle_policy *w, u32 size,
+				     struct fb_idle_policy_cost *c)
+{
+	struct fb_idle_policy_size all = fb_idle_policy_all(w);
+	u64 sectors = FB_IDLE_POLICY_SECTORS_MIN << size;
+
+	fb_idle_policy_average(&w->sizes[size], fb_idle_policy_estimate_ns(w, &all, sectors),
+			       sectors, c);
+}
+
+/*
+ * Of the first command of an idle interval, which moves the head from where the foreground left
+ * it. Sizes differ by what they transfer only.
+ */
+static void fb_idle_policy_first_cost(const struct fb_idle_policy *w, u32 size,
+				      struct fb_idle_policy_cost *c)
+{
+	const struct fb_idle_policy_size *f = &w->firsts;
+	u64 sectors = FB_IDLE_POLICY_SECTORS_MIN << size, ns;
+
+	ns = fb_idle_policy_estimate_ns(w, f, sectors);
+	*c = (struct fb_idle_policy_cost) { .ns = ns, .sectors = sectors, .rest_ns = ns / 2 };
+	if (f->n < FB_IDLE_POLICY_SIZE_KNOWN)
+		return;
+	fb_idle_policy_average(f, ns, sectors, c);
+	c->rest_ns = max_t(s64, c->rest_ns + ((s64)ns - (s64)c->ns) / 2, 0);
+	c->ns = ns;
+	c->sectors = sectors;
 }
 
 /* slowly forget sizes that are not in use, so that they are tried again */
@@ -256,7 +282,6 @@ static void fb_idle_policy_fade(struct fb_idle_policy *w)
 		if (i == w->size || !s->n)
 			continue;
 		s->ns -= mul_u64_u64_div_u64(s->ns, gone, s->n);
-		s->pause_ns -= mul_u64_u64_div_u64(s->pause_ns, gone, s->n);
 		s->sq -= mul_u64_u64_div_u64(s->sq, gone, s->n);
 		s->sectors -= mul_u64_u64_div_u64(s->sectors, gone, s->n);
 		s->n -= gone;
@@ -272,35 +297,57 @@ struct fb_idle_policy_choice {
 	u64 yield;	/* sectors read in the idle intervals of the statistics */
 };
 
+/* sums over the idle intervals longer than some */
+struct fb_idle_policy_sum {
+	u64 n;
+	u64 ns;
+	u64 hit;	/* requests that wait for a read that the intervals end with */
+};
+
+static void fb_idle_policy_add(const struct fb_idle_policy *w, u32 bin,
+			       struct fb_idle_policy_sum *sum)
+{
+	const struct fb_idle_policy_bin *b = &w->bins[bin];
+
+	sum->n += b->n;
+	sum->ns += b->ns;
+	sum->hit += w->own_order ? b->n : b->requests;
+}
+
 /*
  * Find the shortest threshold with which a size keeps to the mean, and its yield. Every longer
  * interval ends with a collision, and each request of the busy period after it waits for
- * the rest of the read. @requests counts the requests of all intervals.
+ * the rest of the read: of the first one, if the interval ends before that does, else of one of
+ * those that follow. @requests counts the requests of all intervals. A shorter threshold may cost
+ * less than a longer one, for fewer intervals end in the first read.
  */
 static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 requests,
 			       struct fb_idle_policy_choice *c)
 {
-	u64 allowed, hit = 0, n = 0, ns = 0, moved_ns = fb_idle_policy_moved_ns(w);
-	u32 bin = FB_IDLE_POLICY_BINS - 1;
-	struct fb_idle_policy_cost cost;
+	struct fb_idle_policy_sum all = { 0 }, beyond = { 0 };
+	u32 bin = FB_IDLE_POLICY_BINS, from = FB_IDLE_POLICY_BINS;
+	u64 wait_ns, allowed_ns, moved_ns = fb_idle_policy_moved_ns(w);
+	struct fb_idle_policy_cost first, next;
 
-	fb_idle_policy_cost(w, size, &cost);
-	allowed = mul_u64_u64_div_u64(w->goal_mean_ns - w->goal_mean_ns / FB_IDLE_POLICY_AIM_PART,
-				      requests, max_t(u64, cost.rest_ns + moved_ns, 1));
-	while (1) {
-		hit += w->own_order ? w->bins[bin].n : w->bins[bin].requests;
-		if (hit > allowed)
-			break;
-		n += w->bins[bin].n;
-		ns += w->bins[bin].ns;
-		if (!bin--)
-			break;
-	}
-	bin++;
+	fb_idle_policy_first_cost(w, size, &first);
+	fb_idle_policy_next_cost(w, size, &next);
+	allowed_ns = (w->goal_mean_ns - w->goal_mean_ns / FB_IDLE_POLICY_AIM_PART) * requests;
 	c->wait_ns = fb_idle_policy_bin_ns(bin);
 	c->sectors = FB_IDLE_POLICY_SECTORS_MIN << size;
-	ns -= min(ns, n * fb_idle_policy_bin_ns(bin));
-	c->yield = mul_u64_u64_div_u64(ns, cost.sectors, max_t(u64, cost.ns, 1));
+	c->yield = 0;
+	while (bin--) {
+		wait_ns = fb_idle_policy_bin_ns(bin);
+		fb_idle_policy_add(w, bin, &all);
+		while (from && fb_idle_policy_bin_ns(from - 1) >= wait_ns + first.ns)
+			fb_idle_policy_add(w, --from, &beyond);
+		if ((all.hit - beyond.hit) * (first.rest_ns + moved_ns) +
+		    beyond.hit * (next.rest_ns + moved_ns) > allowed_ns)
+			continue;
+		c->wait_ns = wait_ns;
+		c->yield = all.n * first.sectors +
+			mul_u64_u64_div_u64(beyond.ns - beyond.n * (wait_ns + first.ns),
+					    next.sectors, max_t(u64, next.ns, 1));
+	}
 }
 
 /* how many of the FB_IDLE_POLICY_SIZES sizes keep the maximum wherever they are read */
@@ -387,7 +434,10 @@ static bool fb_idle_policy_in_budget(const struct fb_idle_policy *w, u64 now)
 
 	if (!w->st.requests || now - w->idle_ns >= FB_IDLE_POLICY_FORGIVE_NS)
 		return true;
-	fb_idle_policy_cost(w, fb_idle_policy_size(w), &cost);
+	if (w->read)
+		fb_idle_policy_next_cost(w, fb_idle_policy_size(w), &cost);
+	else
+		fb_idle_policy_first_cost(w, fb_idle_policy_size(w), &cost);
 	need = (cost.rest_ns + fb_idle_policy_moved_ns(w)) *
 	       (w->own_order ? 1 : max(w->longest, 1U));
 	return w->credit_ns >= (s64)min(need, w->goal_mean_ns * FB_IDLE_POLICY_WINDOW / 2);
@@ -500,20 +550,9 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 		fb_idle_policy_tune(w);
 }
 
-/*
- * What the host takes between two commands of an interval is lost to all sizes alike, and so most
- * to the small ones. What takes longer than a turn waits for something else.
- */
-static u64 fb_idle_policy_paused_ns(const struct fb_idle_policy *w, u64 now)
-{
-	u64 ns = now - w->ended_ns;
-
-	return w->read && ns < w->turn_ns ? ns : 0;
-}
-
 void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect)
 {
-	w->pause_ns = fb_idle_policy_paused_ns(w, now);
+	w->first = !w->read;
 	w->reading = true;
 	w->read = true;
 	w->sent_ns = now;
@@ -542,7 +581,6 @@ void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now)
 	if (!w->reading)
 		return;
 	w->reading = false;
-	w->ended_ns = now;
 	w->st.reads++;
 	w->st.read_sectors += w->nsect;
 	w->st.used_ns += took_ns;

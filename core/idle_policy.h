@@ -72,14 +72,12 @@ struct fb_idle_policy_bin {
  * struct fb_idle_policy_size - times of commands of one size; the counts fade
  * @n: number of commands
  * @ns: sum of their times
- * @pause_ns: sum of the times between them and the command before, of the same idle interval
  * @sq: sum of the squares of their times in microseconds
  * @sectors: sum of their sectors
  */
 struct fb_idle_policy_size {
 	u32 n;
 	u64 ns;
-	u64 pause_ns;
 	u64 sq;
 	u64 sectors;
 };
@@ -150,8 +148,7 @@ struct fb_idle_policy_status {
  * @interval_ns: length of the idle interval before it, from @hold_ns on; 0: there was none
  * @reading: an idle read is at the drive
  * @sent_ns: when it was sent
- * @pause_ns: time between it and the one before, of the same idle interval
- * @ended_ns: when the last one ended
+ * @first: it is the first of its idle interval
  * @size: index of its size in @sizes
  * @nsect: its sectors
  * @lead_ns: what the drive takes to begin a command, beside another one
@@ -163,7 +160,8 @@ struct fb_idle_policy_status {
  * @credit_ns: what may still be charged; may be negative
  * @longest: requests of the longest busy period, slowly forgotten
  * @bins: idle intervals by length
- * @sizes: times of idle reads by size
+ * @sizes: times of idle reads by size, but for the first of each interval
+ * @firsts: times of those
  * @alone: first requests after an interval without idle reads [0], and with [1]
  * @aged_n: intervals in @bins
  * @spared: requests behind intervals that were too short for idle reads; the count fades
@@ -192,8 +190,7 @@ struct fb_idle_policy {
 	u64 interval_ns;
 	bool reading;
 	u64 sent_ns;
-	u64 pause_ns;
-	u64 ended_ns;
+	bool first;
 	u32 size;
 	u32 nsect;
 	u64 lead_ns;
@@ -206,6 +203,7 @@ struct fb_idle_policy {
 	u32 longest;
 	struct fb_idle_policy_bin bins[FB_IDLE_POLICY_BINS];
 	struct fb_idle_policy_size sizes[FB_IDLE_POLICY_SIZES];
+	struct fb_idle_policy_size firsts;
 	struct fb_idle_policy_first alone[2];
 	u32 aged_n;
 	u32 spared;

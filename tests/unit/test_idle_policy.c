@@ -369,7 +369,7 @@ static void test_ages(void **state)
 	assert_in_range(b.w.longest, 9300, 9350);
 }
 
-/* commands count by what they take and read, half after 8192 of a size */
+/* commands count by what they take and read, half after 8192 of a size; but for the first */
 static void test_read_times(void **state)
 {
 	struct fb_idle_policy_status st;
@@ -378,17 +378,19 @@ static void test_read_times(void **state)
 
 	bench_settle(&b);
 	fb_idle_policy_set_fixed(&b.w, 0, 256);
-	for (i = 0; i < 8192; i++) {
-		if (i == 8191)
+	for (i = 0; i < 8193; i++) {
+		if (i == 8192)
 			assert_int_equal(b.w.sizes[1].n, 8191);
 		fb_idle_policy_sent(&b.w, b.now, 200);
 		b.now += 3 * MS;
 		fb_idle_policy_ended(&b.w, b.now);
 	}
 	fb_idle_policy_status(&b.w, b.now, &st);
-	assert_int_equal(st.reads, 8192);
-	assert_int_equal(st.read_sectors, 8192 * 200);
-	assert_int_equal(st.used_ns, 8192 * 3 * MS);
+	assert_int_equal(st.reads, 8193);
+	assert_int_equal(st.read_sectors, 8193 * 200);
+	assert_int_equal(st.used_ns, 8193 * 3 * MS);
+	assert_int_equal(b.w.firsts.n, 1);
+	assert_int_equal(b.w.firsts.ns, 3 * MS);
 	assert_int_equal(b.w.sizes[1].n, 4096);
 	assert_int_equal(b.w.sizes[1].ns, 4096 * 3 * MS);
 	assert_int_equal(b.w.sizes[1].sq, 4096ULL * 3000 * 3000);
@@ -416,32 +418,29 @@ static void test_cached(void **state)
 }
 
 /*
- * What passes between two commands counts as the time of them. All sizes pass at the same rate, and
- * 1 ms between leaves of it 31/32 of the most, 82 / 83, from 2 MiB on. With 8 ms, a turn, something
- * else was waited for. Seen to fail without: 64 KiB throughout.
+ * The first read of an interval moves the head and takes 10 ms, those behind it 1 ms: whoever
+ * comes after 100 ms meets one of these and waits 0.5 ms. Less than a mean of 1 ms, so that reads
+ * begin at once. In intervals of 8 ms all meet the first and wait 5 ms: only every fifth may.
+ * Seen to fail with one mean for all reads, by which somebody waits 4.6 ms: 100 ms and more.
  */
-static void test_pauses(void **state)
+static void test_first_and_next(void **state)
 {
-	const struct {
-		u64 pause_ns;
-		u32 sectors;
-	} cases[] = { { 0, 128 }, { 1 * MS, 4096 }, { 8 * MS, 128 } };
 	struct bench b;
-	u32 c, i;
+	u32 i;
 
-	for (c = 0; c < ARRAY_SIZE(cases); c++) {
-		bench_settle(&b);
-		fb_idle_policy_set_fixed(&b.w, 0, 128);
-		for (i = 0; i < 1000; i++) {
-			fb_idle_policy_sent(&b.w, b.now, 128);
-			b.now += 1280 * 1000;
-			fb_idle_policy_ended(&b.w, b.now);
-			b.now += cases[c].pause_ns;
-		}
-		fb_idle_policy_set_fixed(&b.w, FB_IDLE_POLICY_AUTO, 0);
-		fb_idle_policy_set_goals(&b.w, 1000 * MS, 1000 * MS);
-		assert_int_equal(b.w.sectors, cases[c].sectors);
+	bench_begin(&b, 0, 0, 1);
+	for (i = 0; i < 100; i++) {
+		fb_idle_policy_sent(&b.w, b.now, 128);
+		fb_idle_policy_ended(&b.w, b.now + 10 * MS);
+		fb_idle_policy_sent(&b.w, b.now + 10 * MS, 128);
+		fb_idle_policy_ended(&b.w, b.now + 11 * MS);
+		intervals(&b, 1, 100 * MS);
 	}
+	fb_idle_policy_set_goals(&b.w, 1 * MS, 1000 * MS);
+	assert_int_equal(b.w.wait_ns, 0);
+	intervals(&b, 1000, 8 * MS);
+	fb_idle_policy_set_goals(&b.w, 1 * MS, 1000 * MS);
+	assert_in_range(b.w.wait_ns, 8 * MS, 100 * MS);
 }
 
 /* first requests that take longer behind idle reads count as moved beyond three standard errors */
@@ -480,7 +479,7 @@ int main(void)
 		cmocka_unit_test(test_ages),
 		cmocka_unit_test(test_read_times),
 		cmocka_unit_test(test_cached),
-		cmocka_unit_test(test_pauses),
+		cmocka_unit_test(test_first_and_next),
 		cmocka_unit_test(test_chance),
 	};
 
