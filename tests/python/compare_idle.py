@@ -84,10 +84,10 @@ def simulated(cache, rate):
 
 
 class Idle(unittest.TestCase):
-    """A disk that is idle at times. In 60 s seeds of the simulator differ by 1.6 MB/s of 71 with
-    the cache off, by 4 of 98 with it on (standard deviations), and in the mean of reads
-    by 0.3 to 0.7 ms. Here are one of the lab and eight of the simulator: three such deviations.
-    With the cache on the lab had 92 to 103 MB/s in five draws, and 69 in a sixth."""
+    """A disk that is idle at times. In 60 s seeds of the simulator differ by 1.7 MB/s of 71 with
+    the cache off, by 4 of 98 with it on (standard deviations), and in the mean of reads by 0.3 to
+    0.7 ms. Here are four of the lab and eight of the simulator: the means differ by 1.0 and 2.5
+    MB/s by chance, and more than thrice that fails."""
 
     LOADS = (("off", 48), ("back", 24))
 
@@ -105,11 +105,11 @@ class Idle(unittest.TestCase):
 
     def test_half(self):
         """60 % of load, cache off."""
-        self.compare("off", 48, 80, 60)
+        self.compare("off", 48, 50, 60)
 
     def test_cache(self):
         """30 % of load, cache on: as much, and no write is held back."""
-        self.compare("back", 24, 140, 60)
+        self.compare("back", 24, 80, 60)
         self.assertLess(self.lab["back", 24][2], WRITE_MS)
 
 
