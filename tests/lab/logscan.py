@@ -7,7 +7,8 @@ or a SCSI error that a test provoked is no report. A test that provokes a report
 is a test of something broken.
 
 Nor is what the kernel says when it had no memory for a name in sysfs (-12): scripts make
-allocations fail. One kind of report is let pass: a data race (KCSAN) in the kernel's own code. It
+allocations fail. Of one that makes pages fail (scan(text, starved=True)) nor is SLUB's complaint that
+it got none. One kind of report is let pass: a data race (KCSAN) in the kernel's own code. It
 is known by its two call traces: none has a frame in a module of ours; or by its
 being within a sleep. Whatever else such a report says, and one that is cut off, is a problem. stock_races(text)
 names those that were let pass.
@@ -67,6 +68,7 @@ _MODULE = re.compile(r"[\w.]+(?:\+0x[0-9a-f]+/0x[0-9a-f]+)? \[([a-z]\w*)\]")
 _STOCK_MODULES = frozenset((
     "null_blk", "scsi_debug", "dm_mod", "dm_flakey", "dm_delay", "dm_multipath", "ext4", "jbd2",
     "mbcache", "xfs", "libcrc32c", "crc16", "crc32c_generic", "bfq", "kyber_iosched"))
+_NO_SLAB = re.compile(r"SLUB: Unable to allocate")
 _RACE = re.compile(r"BUG: KCSAN: data-race in (.*\S)")
 # Whoever sleeps until a time reads what the timer's end writes, on the sleeper's stack: whatever
 # called that, the race is the kernel's
@@ -112,7 +114,7 @@ def stock_races(text):
     return dict(Counter(race[0] for race in races if race))
 
 
-def scan(text):
+def scan(text, starved=False):
     """The reports in the kernel log `text`, in order, each once.
 
     A report's later lines often match again (its call trace, for one), so
@@ -126,7 +128,7 @@ def scan(text):
             at = stock[1]
             continue
         kind = _kind(lines[at])
-        if kind is None:
+        if kind is None or (starved and _NO_SLAB.search(lines[at])):
             at += 1
             continue
         end = at + 1

@@ -9,6 +9,9 @@
 # Expected: no data race with a frame of ours in it, and no other report (lab.rst says what
 # becomes of those of the kernel's own).
 #
+# Seen to fail with a counter that fb_user_ioctl() increments without a lock, RACE_SECONDS=30: one
+# report, fb_user_ioctl against itself.
+#
 # lab-compile: fbread.c
 # lab: kernel=race clock=real smp=4 timeout=1500
 

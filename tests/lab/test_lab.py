@@ -113,6 +113,12 @@ def test_logscan():
     first = logscan.scan(PLANTED["BUG at"])
     check("a report in the first and only line", len(first) == 1, first)
     check("an empty log", logscan.scan("") == [])
+    lack = "[9.0] SLUB: Unable to allocate memory on node -1, gfp=0xcc0(GFP_KERNEL)\n"
+    check("no slab", len(logscan.scan(CLEAN + lack)) == 1)
+    starved = logscan.scan(CLEAN + lack + "[9.1]   cache: kmalloc-cg-4k\n", starved=True)
+    check("no slab, of a script that starves", not starved, starved)
+    starved = logscan.scan(CLEAN + lack + "[9.1] " + PLANTED["alloc"] + "\n", starved=True)
+    check("another report behind it", len(starved) == 1, starved)
 
 
 RACE = """\

@@ -13,6 +13,7 @@
 # RQF_MIXED_MERGE in fb_free_read_prepend(), which t-medium.sh sees.
 #
 # lab-programs: moments
+# lab-starves: memory
 
 . /lab/lib.sh
 

@@ -7,8 +7,8 @@
 
 #include "moments.h"
 
-/* Guest's seconds in which a killed or ended process must be gone, and a job stopped */
-#define GONE_S 60
+/* In which a killed or ended process must be gone, and a job stopped: either may wait for a command */
+#define GONE_S HANDLED_S
 #define SHARED "/dev/shm/moments"
 
 static u64 spawned;

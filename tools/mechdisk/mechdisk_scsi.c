@@ -834,12 +834,23 @@ void mdh_reset_stats(struct mdh *h)
 	mds_journal_clear(&h->store);
 }
 
+static u32 mdh_count_hung(const struct mdh *h)
+{
+	const struct mdh_cmd *c;
+	u32 n = 0;
+
+	lockdep_assert_held(&h->lock);
+	list_for_each_entry(c, &h->hung, node)
+		n++;
+	return n;
+}
+
 ssize_t mdh_show_stats(struct mdh *h, char *page)
 {
 	struct mde_stats s;
 	u64 commands, late_max, late_sum, late_over, failures, aborts, resets;
 	u64 used, overflow;
-	u32 outstanding;
+	u32 outstanding, hung;
 
 	spin_lock_irq(&h->lock);
 	s = h->engine.stats;
@@ -851,6 +862,7 @@ ssize_t mdh_show_stats(struct mdh *h, char *page)
 	failures = h->store_failures;
 	aborts = h->aborts;
 	resets = h->resets;
+	hung = mdh_count_hung(h);
 	spin_unlock_irq(&h->lock);
 	mds_journal_state(&h->store, &used, &overflow);
 
@@ -866,7 +878,8 @@ ssize_t mdh_show_stats(struct mdh *h, char *page)
 		"destages %llu\ninternals %llu\n"
 		"late_max_ns %llu\nlate_mean_ns %llu\nlate_over_10us %llu\n"
 		"journal_records %llu\njournal_overflow %llu\n"
-		"store_failures %llu\naborts %llu\nresets %llu\n",
+		"store_failures %llu\naborts %llu\nresets %llu\n"
+		"hung %u\n",
 		commands, s.reads, s.fua_reads, s.writes, s.verifies, s.flushes,
 		s.sectors_read,
 		s.sectors_written, s.sectors_verified, outstanding,
@@ -876,7 +889,7 @@ ssize_t mdh_show_stats(struct mdh *h, char *page)
 		s.partial_hits, s.cached_writes, s.destages, s.internals,
 		late_max,
 		commands ? late_sum / commands : 0, late_over, used, overflow,
-		failures, aborts, resets);
+		failures, aborts, resets, hung);
 }
 
 static int __init mechdisk_init(void)
