@@ -81,20 +81,21 @@ static u64 fb_idle_cost_predict(struct fb_idle_cost *c, const struct fb_head *he
 	struct dm_place from;
 	struct dm_access acc;
 	const struct dm_info *info;
-	u64 overhead_ns;
+	u64 overhead_ns, report_ns;
 
 	if (!head || !head->dm)
 		return 0;
 	info = dm_info(head->dm);
 	c->turn_ns = dm_period_ns(head->dm);
 	overhead_ns = req->write ? info->write_overhead_ns : info->read_overhead_ns;
+	report_ns = req->write ? info->write_report_ns : info->read_report_ns;
 	if (!fb_head_locked(head, req->arrived_ns) || !(read ? c->home_known : head->known))
 		return 0;
 	from = read ? c->home : head->at;
 	from.angle = fb_head_angle(head, req->arrived_ns + overhead_ns);
 	if (dm_access(head->dm, &from, req->lbn, req->nsect, req->write, &acc))
 		return 0;
-	return overhead_ns + acc.total_ns + (req->write ? info->write_report_ns : info->read_report_ns);
+	return overhead_ns + acc.total_ns + report_ns;
 }
 
 static u64 fb_idle_cost_without(const struct fb_idle_cost *c)

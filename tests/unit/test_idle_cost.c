@@ -131,7 +131,8 @@ static void test_moved(void **state)
  */
 static void test_queue(void **state)
 {
-	static const u64 come[] = { 0, 3, 12, 21 }, end[] = { 18, 23, 28, 33 }, late[] = { 8, 8, 8, 7 };
+	static const u64 come[] = { 0, 3, 12, 21 }, end[] = { 18, 23, 28, 33 };
+	static const s64 late[] = { 8, 8, 8, 7 };
 	struct fb_idle_cost_req req;
 	struct bench b;
 	u64 begun;
