@@ -48,19 +48,6 @@ static void fb_iosched_note_activity(struct fb_sched *fs)
 }
 
 /*
- * A foreground request has arrived whose completion will be seen. Nobody waits for idle reads with
- * a cached write that is not held back.
- */
-static void fb_iosched_note_arrival(struct fb_sched *fs, const struct fb_sched_rq *fq)
-{
-	if (fq && fs->auto_depth && fb_sched_is_cached(fs, fq))
-		fb_idle_withdraw(fs->fd);
-	else
-		fb_idle_arrive(fs->fd);
-	fs->fd->fg.active = true;
-}
-
-/*
  * Flushes, FUA writes, passthrough commands and clones of dm bypass schedulers, and not every
  * kernel reports their completion. They are therefore counted as the device's busy commands
  * less our own and less @own, those about to be sent. This needs to be known only while there
@@ -80,7 +67,7 @@ static void fb_iosched_look(struct fb_sched *fs, u32 own)
 	if (busy == known && !fs->nr_unseen)
 		return;
 	if (busy - known > fs->nr_unseen) {
-		fb_iosched_note_arrival(fs, NULL);
+		fb_inflight_arrived(fs, NULL, true);
 		fb_head_lose(&fs->head);
 		fs->tail_known = false;
 	}
@@ -129,7 +116,7 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 	if (!fq)
 		fs->fd->stats.untracked++;
 	if (!background && (fq || rq->rq_flags & FB_COMPAT_PREPARED))
-		fb_iosched_note_arrival(fs, fq);
+		fb_inflight_arrived(fs, fq, at_head);
 	if (!background && fq)
 		fb_destage_arrived(&fs->fd->destage, op_is_write(req_op(rq)));
 	if (!fq || at_head) {
@@ -577,6 +564,7 @@ static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64
 		fs->others.fg_end_ns = now;
 		fd->stats.fg_requests++;
 		fb_policy_ended(&fs->pool, !fs->pool.count && !fs->nr_flight);
+		fb_inflight_served(fs, fq, now);
 	}
 	fb_iosched_note_activity(fs);
 	if (fb_sched_is_hands_off(fs)) {

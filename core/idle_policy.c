@@ -27,6 +27,7 @@
 #define FB_IDLE_POLICY_STALE 8		/* statistics of unused sizes fade by 1 / this */
 #define FB_IDLE_POLICY_PRIOR 64		/* weight of a size's estimated cost, in commands */
 #define FB_IDLE_POLICY_ALONE_AGE 4096	/* requests after which they count half */
+#define FB_IDLE_POLICY_MOVED_AGE 512	/* the same of how much longer they took */
 #define FB_IDLE_POLICY_ALONE_KNOWN 16	/* least requests for a mean */
 #define FB_IDLE_POLICY_SIZE_KNOWN 8	/* least commands for a measured mean */
 
@@ -133,7 +134,7 @@ static u64 fb_idle_policy_variance(const struct fb_idle_policy_first *f, u64 mea
  * after them may take longer even without a collision. A difference within three standard errors
  * counts as chance: this is asked anew with each request, so within two it is often more by chance.
  */
-static u64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
+static u64 fb_idle_policy_alone_ns(const struct fb_idle_policy *w)
 {
 	const struct fb_idle_policy_first *without = &w->alone[0], *with = &w->alone[1];
 	u64 a, b, more;
@@ -149,6 +150,20 @@ static u64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
 				fb_idle_policy_variance(with, b)))
 		return 0;
 	return more * FB_IDLE_POLICY_NS_PER_US;
+}
+
+/* the same as followed request by request, which may be negative; else as seen from afar */
+static s64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
+{
+	if (w->moved.n >= FB_IDLE_POLICY_ALONE_KNOWN)
+		return fb_idle_cost_mean_ns(&w->moved, 0);
+	return fb_idle_policy_alone_ns(w);
+}
+
+/* what a busy period behind idle reads waits on the mean */
+static u64 fb_idle_policy_hit_ns(const struct fb_idle_policy *w, u64 rest_ns)
+{
+	return max_t(s64, rest_ns + fb_idle_policy_moved_ns(w), 1);
 }
 
 /* ---- times of idle reads ---- */
@@ -326,11 +341,13 @@ static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 req
 {
 	struct fb_idle_policy_sum all = { 0 }, beyond = { 0 };
 	u32 bin = FB_IDLE_POLICY_BINS, from = FB_IDLE_POLICY_BINS;
-	u64 wait_ns, allowed_ns, moved_ns = fb_idle_policy_moved_ns(w);
+	u64 wait_ns, allowed_ns, first_hit_ns, next_hit_ns;
 	struct fb_idle_policy_cost first, next;
 
 	fb_idle_policy_first_cost(w, size, &first);
 	fb_idle_policy_next_cost(w, size, &next);
+	first_hit_ns = fb_idle_policy_hit_ns(w, first.rest_ns);
+	next_hit_ns = fb_idle_policy_hit_ns(w, next.rest_ns);
 	allowed_ns = (w->goal_mean_ns - w->goal_mean_ns / FB_IDLE_POLICY_AIM_PART) * requests;
 	c->wait_ns = fb_idle_policy_bin_ns(bin);
 	c->sectors = FB_IDLE_POLICY_SECTORS_MIN << size;
@@ -340,8 +357,7 @@ static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 req
 		fb_idle_policy_add(w, bin, &all);
 		while (from && fb_idle_policy_bin_ns(from - 1) >= wait_ns + first.ns)
 			fb_idle_policy_add(w, --from, &beyond);
-		if ((all.hit - beyond.hit) * (first.rest_ns + moved_ns) +
-		    beyond.hit * (next.rest_ns + moved_ns) > allowed_ns)
+		if ((all.hit - beyond.hit) * first_hit_ns + beyond.hit * next_hit_ns > allowed_ns)
 			continue;
 		c->wait_ns = wait_ns;
 		c->yield = all.n * first.sectors +
@@ -404,14 +420,13 @@ static void fb_idle_policy_tune(struct fb_idle_policy *w)
 
 /* ---- charges ---- */
 
-static void fb_idle_policy_charge(struct fb_idle_policy *w, u32 n, u64 ns)
+static void fb_idle_policy_charge(struct fb_idle_policy *w, u32 n, s64 ns)
 {
-	s64 least = -(s64)(w->goal_mean_ns * FB_IDLE_POLICY_WINDOW);
+	s64 most = w->goal_mean_ns * FB_IDLE_POLICY_WINDOW;
 
 	/* a larger debt, from a command of seconds, would take too long to pay */
-	w->credit_ns = max_t(s64, w->credit_ns - (s64)(n * ns), least);
+	w->credit_ns = clamp_t(s64, w->credit_ns - n * ns, -most, most);
 	w->cost_ns += n * ns;
-	w->st.max_ns = max(w->st.max_ns, ns);
 }
 
 static void fb_idle_policy_allow(struct fb_idle_policy *w)
@@ -438,8 +453,7 @@ static bool fb_idle_policy_in_budget(const struct fb_idle_policy *w, u64 now)
 		fb_idle_policy_next_cost(w, fb_idle_policy_size(w), &cost);
 	else
 		fb_idle_policy_first_cost(w, fb_idle_policy_size(w), &cost);
-	need = (cost.rest_ns + fb_idle_policy_moved_ns(w)) *
-	       (w->own_order ? 1 : max(w->longest, 1U));
+	need = fb_idle_policy_hit_ns(w, cost.rest_ns) * (w->own_order ? 1 : max(w->longest, 1U));
 	return w->credit_ns >= (s64)min(need, w->goal_mean_ns * FB_IDLE_POLICY_WINDOW / 2);
 }
 
@@ -461,6 +475,7 @@ void fb_idle_policy_init(struct fb_idle_policy *w, u64 now)
 	w->turn_ns = FB_IDLE_POLICY_TURN_NS;
 	w->sector_ps = FB_IDLE_POLICY_SECTOR_PS;
 	w->idle_ns = now;
+	fb_idle_cost_init(&w->cost);
 	fb_idle_policy_tune(w);
 }
 
@@ -468,6 +483,8 @@ void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_
 {
 	w->turn_ns = turn_ns;
 	w->sector_ps = sector_ps;
+	/* places of the old model mean nothing any more */
+	fb_idle_cost_init(&w->cost);
 	fb_idle_policy_tune(w);
 }
 
@@ -511,6 +528,7 @@ static void fb_idle_policy_wake(struct fb_idle_policy *w, u64 now)
 	w->st.idle_ns += now - w->idle_ns;
 	w->requests = 0;
 	w->charge_ns = 0;
+	w->met_ns = 0;
 	w->eligible += fb_idle_policy_was_long(w);
 	if (!w->reading)
 		return;
@@ -518,16 +536,44 @@ static void fb_idle_policy_wake(struct fb_idle_policy *w, u64 now)
 	w->st.collisions++;
 }
 
-void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now)
+/*
+ * Charge, where it is not known what requests would have cost, the @n that wait for the rest of an
+ * idle read.
+ */
+static void fb_idle_policy_charge_met(struct fb_idle_policy *w, u32 n, u64 ns)
+{
+	if (!w->cost.known)
+		fb_idle_policy_charge(w, n, ns);
+	w->st.max_ns = max(w->st.max_ns, ns);
+}
+
+void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_head *head,
+			   const struct fb_idle_cost_req *req)
 {
 	fb_idle_policy_allow(w);
-	if (!w->busy)
+	if (!w->busy) {
 		fb_idle_policy_wake(w, now);
+		fb_idle_cost_begin(&w->cost, head, w->held || w->own_order ? NULL : req, w->read);
+	} else if (!req) {
+		fb_idle_cost_lose(&w->cost);
+	}
 	w->requests++;
 	if (w->charge_ns)
-		fb_idle_policy_charge(w, 1, w->charge_ns);
-	else if (w->requests == 1 && w->read && !w->reading && !w->held)
+		fb_idle_policy_charge_met(w, 1, w->charge_ns);
+	else if (w->requests == 1 && w->read && !w->reading && !w->held && !w->cost.known)
 		fb_idle_policy_charge(w, 1, fb_idle_policy_moved_ns(w));
+}
+
+void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_idle_cost_req *req)
+{
+	bool first = w->cost.first;
+	s64 ns = fb_idle_cost_served(&w->cost, now, req, w->requests == 1, w->met_ns);
+
+	if (!w->cost.known)
+		return;
+	fb_idle_policy_charge(w, 1, ns);
+	if (first && w->read)
+		fb_idle_cost_add(&w->moved, ns - w->met_ns, FB_IDLE_POLICY_MOVED_AGE);
 }
 
 void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
@@ -550,9 +596,10 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 		fb_idle_policy_tune(w);
 }
 
-void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect)
+void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect, const struct fb_head *head)
 {
 	w->first = !w->read;
+	fb_idle_cost_sent(&w->cost, head, w->first);
 	w->reading = true;
 	w->read = true;
 	w->sent_ns = now;
@@ -587,8 +634,9 @@ void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now)
 	fb_idle_policy_count_read(w, took_ns);
 	if (!w->hit_ns)
 		return;
-	fb_idle_policy_charge(w, w->requests, fb_idle_policy_met_ns(w, now));
-	w->charge_ns = w->own_order ? 0 : fb_idle_policy_met_ns(w, now);
+	w->met_ns = fb_idle_policy_met_ns(w, now);
+	fb_idle_policy_charge_met(w, w->requests, w->met_ns);
+	w->charge_ns = w->own_order ? 0 : w->met_ns;
 }
 
 /* ---- questions ---- */
@@ -646,8 +694,8 @@ void fb_idle_policy_status(const struct fb_idle_policy *w, u64 now,
 	st->why = fb_idle_policy_why(w, now);
 	st->wait_ns = w->wait_ns;
 	st->sectors = w->sectors;
-	st->mean_ns = st->requests ? div64_u64(w->cost_ns, st->requests) : 0;
+	st->mean_ns = st->requests ? div64_u64(max_t(s64, w->cost_ns, 0), st->requests) : 0;
 	st->idle_ns += w->busy ? 0 : now - w->idle_ns;
 	st->credit_ns = w->credit_ns;
-	st->moved_ns = fb_idle_policy_moved_ns(w);
+	st->moved_ns = max_t(s64, fb_idle_policy_moved_ns(w), 0);
 }

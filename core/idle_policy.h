@@ -10,15 +10,16 @@
  * idle interval grows with its age (V.A). Threshold and read size are chosen to read most
  * within the mean's goal, judging by recent idle intervals (V.C).
  *
- * A request that finds an idle read at the drive (a collision) waits for the rest of it,
- * and each further one of that busy period is delayed by at most as much; that time is
- * charged for each of them. Where the drive orders by itself only those wait that come before the
+ * Each request of a busy period behind idle reads is charged by how much later it ends than it
+ * would have (core/idle_cost.h). Where that is not known: a request that finds an idle read at the
+ * drive (a collision) waits for the rest of it, and each further one of that busy period is delayed
+ * by at most as much. Where the drive orders by itself only those wait that come before the
  * read has ended. All times are nanoseconds of one monotonic clock, passed in.
  */
 #ifndef FB_IDLE_POLICY_H
 #define FB_IDLE_POLICY_H
 
-#include "include/fb_shim.h"
+#include "core/idle_cost.h"
 
 /* fb_idle_policy_begin_ns(): not before the next event */
 #define FB_IDLE_POLICY_NEVER U64_MAX
@@ -108,7 +109,7 @@ struct fb_idle_policy_first {
  * @used_ns: their time
  * @idle_ns: time without foreground requests
  * @credit_ns: what may be charged before reads pause; negative: they pause
- * @moved_ns: how much longer the first request after idle reads takes without a collision
+ * @moved_ns: how much longer the first request after idle reads takes, the rest of a read aside
  */
 struct fb_idle_policy_status {
 	enum fb_idle_policy_why why;
@@ -165,7 +166,10 @@ struct fb_idle_policy_status {
  * @alone: first requests after an interval without idle reads [0], and with [1]
  * @aged_n: intervals in @bins
  * @spared: requests behind intervals that were too short for idle reads; the count fades
- * @cost_ns: all charges
+ * @cost: what requests would have cost without idle reads
+ * @moved: how much longer first requests behind idle reads took, the rest of a read aside
+ * @met_ns: the rest of the read that this busy period has met
+ * @cost_ns: all charges; single ones may be negative
  * @st: counts for fb_idle_policy_status(), which fills in the rest; @idle_ns: of all intervals
  *	that are over
  */
@@ -207,7 +211,10 @@ struct fb_idle_policy {
 	struct fb_idle_policy_first alone[2];
 	u32 aged_n;
 	u32 spared;
-	u64 cost_ns;
+	struct fb_idle_cost cost;
+	struct fb_idle_cost_mean moved;
+	u64 met_ns;
+	s64 cost_ns;
 	struct fb_idle_policy_status st;
 };
 
@@ -265,8 +272,19 @@ void fb_idle_policy_hold(struct fb_idle_policy *w, u64 until_ns);
  * fb_idle_policy_arrive() - note that a foreground request has arrived
  * @w: the policy
  * @now: the time
+ * @head: head and phase; NULL: unknown
+ * @req: the request; NULL: it is not known where, or fb_idle_policy_served() will not tell its end
  */
-void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now);
+void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_head *head,
+			   const struct fb_idle_cost_req *req);
+
+/**
+ * fb_idle_policy_served() - note that a foreground request has ended, which may be the last one
+ * @w: the policy
+ * @now: the time
+ * @req: the request, as it has arrived
+ */
+void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_idle_cost_req *req);
 
 /**
  * fb_idle_policy_idle() - note that the last foreground request has ended
@@ -280,8 +298,9 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now);
  * @w: the policy
  * @now: the time
  * @nsect: its sectors
+ * @head: head and phase; NULL: unknown
  */
-void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect);
+void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect, const struct fb_head *head);
 
 /**
  * fb_idle_policy_ended() - note that the idle read has ended, failed or was not carried out

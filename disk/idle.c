@@ -104,14 +104,33 @@ void fb_idle_withdraw(struct fb_disk *fd)
 /**
  * fb_idle_arrive() - the same of a request that idle reads may keep waiting
  * @fd: the disk, locked
+ * @req: the request, without the time; NULL: it is not known where, or when it will have ended
  *
  * Context: fb_disk.lock held.
  */
-void fb_idle_arrive(struct fb_disk *fd)
+void fb_idle_arrive(struct fb_disk *fd, struct fb_idle_cost_req *req)
 {
+	u64 now = ktime_get_ns();
+
 	lockdep_assert_held(&fd->lock);
 	fb_idle_withdraw(fd);
-	fb_idle_policy_arrive(&fd->idle.wait, ktime_get_ns());
+	if (req)
+		req->arrived_ns = now;
+	fb_idle_policy_arrive(&fd->idle.wait, now, fd->head, req);
+}
+
+/**
+ * fb_idle_served() - note that such a request has ended
+ * @fd: the disk, locked
+ * @now: the time
+ * @req: the request
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req)
+{
+	lockdep_assert_held(&fd->lock);
+	fb_idle_policy_served(&fd->idle.wait, now, req);
 }
 
 /**
@@ -143,7 +162,7 @@ void fb_idle_sent(struct fb_disk *fd, u64 now)
 	idle->reading = true;
 	idle->retry_ns = 0;
 	idle->used_ns = now;
-	fb_idle_policy_sent(&idle->wait, now, idle->piece.nsect);
+	fb_idle_policy_sent(&idle->wait, now, idle->piece.nsect, fd->head);
 	/* so that the next one does not have to wait for its carrier */
 	fb_free_read_need(fd);
 }

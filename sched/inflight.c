@@ -60,6 +60,64 @@ void fb_inflight_ended(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 no
 		fb_destage_ended(destage, now, fb_sched_is_cached(fs, fq));
 }
 
+/* ---- what idle reads are told of the foreground ---- */
+
+/* nobody waits for idle reads with a cached write that is not held back */
+static bool fb_inflight_waits(const struct fb_sched *fs, const struct fb_sched_rq *fq)
+{
+	return !fs->auto_depth || !fb_sched_is_cached(fs, fq);
+}
+
+/**
+ * fb_inflight_arrived() - note that a foreground request has arrived whose completion will be seen
+ * @fs: the scheduler, its disk locked
+ * @fq: the request; NULL: it bypasses schedulers
+ * @bypass: it will not be in a pool
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool bypass)
+{
+	struct fb_idle_cost_req req;
+
+	lockdep_assert_held(&fs->fd->lock);
+	fs->fd->fg.active = true;
+	if (fq && !fb_inflight_waits(fs, fq)) {
+		fb_idle_withdraw(fs->fd);
+		return;
+	}
+	if (!fq || bypass || !fb_sched_is_media(fq)) {
+		fb_idle_arrive(fs->fd, NULL);
+		return;
+	}
+	req.lbn = blk_rq_pos(fq->rq);
+	req.nsect = blk_rq_sectors(fq->rq);
+	req.write = op_is_write(req_op(fq->rq));
+	fb_idle_arrive(fs->fd, &req);
+}
+
+/**
+ * fb_inflight_served() - note that a foreground request has ended
+ * @fs: the scheduler, its disk locked
+ * @fq: the request
+ * @now: when it was reported
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now)
+{
+	struct fb_idle_cost_req req = {
+		.lbn = fq->fg.lbn,
+		.nsect = fq->fg.nsect,
+		.write = fq->fg.write,
+		.arrived_ns = fq->fg.arrived_ns,
+	};
+
+	lockdep_assert_held(&fs->fd->lock);
+	if (fq->fg.arrived_ns && fb_sched_is_media(fq) && fb_inflight_waits(fs, fq))
+		fb_idle_served(fs->fd, now, &req);
+}
+
 /* ---- when the next command is sent ---- */
 
 /**

@@ -72,7 +72,8 @@ static void fb_order_look_at_cache(struct fb_sched *fs)
 	bool on = fd->model && fb_compat_write_cache(fs->q);
 
 	fb_destage_set_cache(&fd->destage, on, ktime_get_ns());
-	fb_idle_policy_set_own_order(&fd->idle.wait, on && fs->auto_depth,
+	fb_idle_policy_set_own_order(&fd->idle.wait,
+				     fs->auto_depth && fb_destage_orders(&fd->destage),
 				     on ? fb_completion_overhead_ns(fd->model, false) : 0);
 }
 

@@ -267,6 +267,8 @@ void fb_order_wants_changed(struct fb_disk *fd);
 /* sched/inflight.c */
 void fb_inflight_sent(struct fb_sched *fs, struct fb_sched_rq *fq);
 void fb_inflight_ended(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now);
+void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool bypass);
+void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now);
 bool fb_inflight_hold(struct fb_sched *fs);
 bool fb_inflight_window_open(const struct fb_sched *fs, u64 now);
 bool fb_inflight_too_late(const struct fb_sched *fs, u64 now);

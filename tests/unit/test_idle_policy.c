@@ -65,7 +65,7 @@ static void bench_idle(struct bench *b, u64 next)
 		b->now = max(at, b->now);
 		n = b->w.sectors;
 		end = b->now + 2 * MS + n * 5000ULL;
-		fb_idle_policy_sent(&b->w, b->now, n);
+		fb_idle_policy_sent(&b->w, b->now, n, NULL);
 		b->read_ns += end - b->now;
 		b->sectors += n;
 		b->lane.real_ns = end;
@@ -93,7 +93,7 @@ static void bench_run(struct bench *b, u64 requests)
 			bench_idle(b, next);
 		if (b->w.reading && b->read_ends_ns <= next)
 			fb_idle_policy_ended(&b->w, b->read_ends_ns);
-		fb_idle_policy_arrive(&b->w, next);
+		fb_idle_policy_arrive(&b->w, next, NULL, NULL);
 		service = 5 * MS + rnd_below(&b->rnd, 10 * MS);
 		done = max(b->lane.free_ns, next) + service;
 		b->lane.free_ns = done;
@@ -172,7 +172,7 @@ static void bench_settle(struct bench *b)
 	bench_begin(b, 0, 0, 1);
 	for (i = 0; i < 100; i++) {
 		b->now += 40 * MS;
-		fb_idle_policy_arrive(&b->w, b->now);
+		fb_idle_policy_arrive(&b->w, b->now, NULL, NULL);
 		b->now += 10 * MS;
 		fb_idle_policy_idle(&b->w, b->now);
 	}
@@ -191,12 +191,12 @@ static void test_fixed(void **state)
 	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 7 * MS - 1), FB_IDLE_POLICY_WAITING);
 	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 7 * MS), FB_IDLE_POLICY_RUN);
 	/* once it has begun the threshold does not matter any more */
-	fb_idle_policy_sent(&b.w, b.now + 7 * MS, 1000);
+	fb_idle_policy_sent(&b.w, b.now + 7 * MS, 1000, NULL);
 	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now + 8 * MS), FB_IDLE_POLICY_NEVER);
 	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 8 * MS), FB_IDLE_POLICY_READING);
 	fb_idle_policy_ended(&b.w, b.now + 9 * MS);
 	assert_true(fb_idle_policy_begin_ns(&b.w, b.now + 9 * MS) <= b.now + 9 * MS);
-	fb_idle_policy_arrive(&b.w, b.now + 10 * MS);
+	fb_idle_policy_arrive(&b.w, b.now + 10 * MS, NULL, NULL);
 	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now + 10 * MS), FB_IDLE_POLICY_NEVER);
 	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 10 * MS), FB_IDLE_POLICY_BUSY);
 	fb_idle_policy_idle(&b.w, b.now + 20 * MS);
@@ -241,11 +241,11 @@ static void test_budget(void **state)
 	fb_idle_policy_set_goals(&b.w, MS / 100, 50 * MS);
 	fb_idle_policy_set_fixed(&b.w, 0, 128);
 	b.w.credit_ns = 100 * MS;
-	fb_idle_policy_sent(&b.w, b.now, 128);
-	fb_idle_policy_arrive(&b.w, b.now + 2 * MS);
-	fb_idle_policy_arrive(&b.w, b.now + 3 * MS);
+	fb_idle_policy_sent(&b.w, b.now, 128, NULL);
+	fb_idle_policy_arrive(&b.w, b.now + 2 * MS, NULL, NULL);
+	fb_idle_policy_arrive(&b.w, b.now + 3 * MS, NULL, NULL);
 	fb_idle_policy_ended(&b.w, b.now + 8 * MS);
-	fb_idle_policy_arrive(&b.w, b.now + 9 * MS);
+	fb_idle_policy_arrive(&b.w, b.now + 9 * MS, NULL, NULL);
 	fb_idle_policy_idle(&b.w, b.now + 30 * MS);
 	fb_idle_policy_status(&b.w, b.now + 30 * MS, &st);
 	assert_int_equal(st.collisions, 1);
@@ -277,13 +277,13 @@ static void test_moved(void **state)
 		took = MS / 5;
 		begin = fb_idle_policy_begin_ns(&b.w, b.now);
 		if (begin <= b.now + 10 * MS) {
-			fb_idle_policy_sent(&b.w, max(begin, b.now), 128);
+			fb_idle_policy_sent(&b.w, max(begin, b.now), 128, NULL);
 			fb_idle_policy_ended(&b.w, b.now + 13 * MS);
 			took += 12 * MS;
 			cost += 12 * MS;
 		}
 		b.now += 90 * MS + rnd_below(&b.rnd, 20 * MS);
-		fb_idle_policy_arrive(&b.w, b.now);
+		fb_idle_policy_arrive(&b.w, b.now, NULL, NULL);
 		b.now += took + rnd_below(&b.rnd, MS / 10);
 		fb_idle_policy_idle(&b.w, b.now);
 	}
@@ -304,7 +304,7 @@ static void intervals(struct bench *b, u32 n, u64 ns)
 {
 	for (; n; n--) {
 		b->now += ns;
-		fb_idle_policy_arrive(&b->w, b->now);
+		fb_idle_policy_arrive(&b->w, b->now, NULL, NULL);
 		b->now += 10 * MS;
 		fb_idle_policy_idle(&b->w, b->now);
 	}
@@ -362,7 +362,7 @@ static void test_ages(void **state)
 	assert_int_equal(b.w.alone[0].sq, 2048ULL * 10000 * 10000);
 
 	for (i = 0; i < 10240; i++)
-		fb_idle_policy_arrive(&b.w, b.now);
+		fb_idle_policy_arrive(&b.w, b.now, NULL, NULL);
 	fb_idle_policy_idle(&b.w, b.now);
 	assert_int_equal(b.w.longest, 10240);
 	intervals(&b, 100, 50 * MS);
@@ -381,7 +381,7 @@ static void test_read_times(void **state)
 	for (i = 0; i < 8193; i++) {
 		if (i == 8192)
 			assert_int_equal(b.w.sizes[1].n, 8191);
-		fb_idle_policy_sent(&b.w, b.now, 200);
+		fb_idle_policy_sent(&b.w, b.now, 200, NULL);
 		b.now += 3 * MS;
 		fb_idle_policy_ended(&b.w, b.now);
 	}
@@ -408,7 +408,7 @@ static void test_cached(void **state)
 
 	bench_settle(&b);
 	for (i = 0; i < 8; i++) {
-		fb_idle_policy_sent(&b.w, b.now, 128);
+		fb_idle_policy_sent(&b.w, b.now, 128, NULL);
 		fb_idle_policy_ended(&b.w, ++b.now);
 	}
 	fb_idle_policy_set_goals(&b.w, 1000 * MS, 1000 * MS);
@@ -430,9 +430,9 @@ static void test_first_and_next(void **state)
 
 	bench_begin(&b, 0, 0, 1);
 	for (i = 0; i < 100; i++) {
-		fb_idle_policy_sent(&b.w, b.now, 128);
+		fb_idle_policy_sent(&b.w, b.now, 128, NULL);
 		fb_idle_policy_ended(&b.w, b.now + 10 * MS);
-		fb_idle_policy_sent(&b.w, b.now + 10 * MS, 128);
+		fb_idle_policy_sent(&b.w, b.now + 10 * MS, 128, NULL);
 		fb_idle_policy_ended(&b.w, b.now + 11 * MS);
 		intervals(&b, 1, 100 * MS);
 	}

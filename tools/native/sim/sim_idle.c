@@ -34,15 +34,18 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
 		sim_fail("segment_kib: not whole blocks of %u sectors", task->lim.granule_sectors);
 }
 
-void simi_arrived(struct simi *i, u64 now_ns)
+void simi_arrived(struct simi *i, u64 now_ns, const struct fb_head *head,
+		  const struct fb_idle_cost_req *req)
 {
 	i->foreground++;
 	if (i->o->idle)
-		fb_idle_policy_arrive(&i->wait, now_ns);
+		fb_idle_policy_arrive(&i->wait, now_ns, head, req);
 }
 
-void simi_gone(struct simi *i, u64 now_ns)
+void simi_gone(struct simi *i, u64 now_ns, const struct fb_idle_cost_req *req)
 {
+	if (i->o->idle && req)
+		fb_idle_policy_served(&i->wait, now_ns, req);
 	if (!--i->foreground && i->o->idle)
 		fb_idle_policy_idle(&i->wait, now_ns);
 }
@@ -67,12 +70,12 @@ bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
 	return fb_idle_order_next(&i->order, &ask, piece);
 }
 
-void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, u32 nsect)
+void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, u32 nsect, const struct fb_head *head)
 {
 	i->next_ns = SIMI_NEVER;
 	i->reads++;
 	i->sectors += nsect;
-	fb_idle_policy_sent(&i->wait, now_ns, nsect);
+	fb_idle_policy_sent(&i->wait, now_ns, nsect, head);
 	if (!end_ns)
 		return;
 	i->predicted++;

@@ -57,15 +57,19 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
  * simi_arrived() - a foreground request has come
  * @i: idle reads
  * @now_ns: the time
+ * @head: head and phase
+ * @req: the request; NULL: a flush
  */
-void simi_arrived(struct simi *i, u64 now_ns);
+void simi_arrived(struct simi *i, u64 now_ns, const struct fb_head *head,
+		  const struct fb_idle_cost_req *req);
 
 /**
  * simi_gone() - a foreground request has ended
  * @i: idle reads
  * @now_ns: the time
+ * @req: the request; NULL: a flush
  */
-void simi_gone(struct simi *i, u64 now_ns);
+void simi_gone(struct simi *i, u64 now_ns, const struct fb_idle_cost_req *req);
 
 /**
  * simi_find() - what to read now
@@ -85,7 +89,8 @@ bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
  * @now_ns: the time
  * @end_ns: when it is predicted to end; 0: nobody knows
  * @nsect: its sectors
+ * @head: head and phase
  */
-void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, u32 nsect);
+void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, u32 nsect, const struct fb_head *head);
 
 #endif /* SIM_IDLE_H */

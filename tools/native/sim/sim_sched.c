@@ -93,8 +93,29 @@ static bool sims_waits(const struct sims *s, const struct siml_req *req)
 	return !sims_is_cached(s, req) || s->o->depth != SIMO_AUTO;
 }
 
+/* as the idle policy is told of it */
+static struct fb_idle_cost_req sims_idle_req(const struct siml_req *req)
+{
+	return (struct fb_idle_cost_req) {
+		.lbn = req->fg.lbn,
+		.nsect = req->fg.nsect,
+		.write = req->fg.write,
+		.arrived_ns = req->arrived_ns,
+	};
+}
+
+static void sims_gone(struct sims *s, const struct siml_req *req, u64 now_ns)
+{
+	struct fb_idle_cost_req idle = sims_idle_req(req);
+
+	if (sims_waits(s, req))
+		simi_gone(&s->idle, now_ns, &idle);
+}
+
 void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 {
+	struct fb_idle_cost_req idle = sims_idle_req(req);
+
 	req->fg.class = FB_POLICY_BE;
 	req->fg.deadline_ns = sims_deadline(s, req->fg.write, now_ns);
 	req->fg.arrived_ns = now_ns;
@@ -102,7 +123,7 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 	fb_policy_pool_add(&s->pool, &req->fg);
 	fb_destage_arrived(&s->destage, req->fg.write);
 	if (sims_waits(s, req))
-		simi_arrived(&s->idle, now_ns);
+		simi_arrived(&s->idle, now_ns, &s->head, &idle);
 	if (!s->deep)
 		sims_reconsider(s, req, now_ns);
 }
@@ -358,8 +379,11 @@ static void sims_doubt(struct sims *s)
  */
 static void sims_set_depth(struct sims *s, u64 now_ns)
 {
-	bool deep = !simt_may_read(s->task, now_ns) || fb_destage_orders(&s->destage);
+	bool orders = fb_destage_orders(&s->destage);
+	bool deep = orders || !simt_may_read(s->task, now_ns);
 
+	fb_idle_policy_set_own_order(&s->idle.wait, orders && s->o->depth == SIMO_AUTO,
+				     s->destage.on ? fb_completion_overhead_ns(s->dm, false) : 0);
 	if (s->o->depth != SIMO_AUTO || s->deep == deep)
 		return;
 	s->deep = deep;
@@ -396,7 +420,7 @@ static void sims_read_idle(struct sims *s, u64 now_ns)
 		.cmd.cause = FB_CAUSE_IDLE,
 	}, now_ns);
 	c = sims_last(s);
-	simi_sent(&s->idle, now_ns, fb_completion_end_ns(&c->cmd), p.nsect);
+	simi_sent(&s->idle, now_ns, fb_completion_end_ns(&c->cmd), p.nsect, &s->head);
 }
 
 /* flushes go past the scheduler, as in the kernel */
@@ -545,8 +569,7 @@ static void sims_fail_req(struct sims *s, const struct sims_cmd *c,
 		sims_again(s, c->req, now_ns);
 	} else {
 		s->stats.failed++;
-		if (sims_waits(s, c->req))
-			simi_gone(&s->idle, now_ns);
+		sims_gone(s, c->req, now_ns);
 		siml_done(s->load, c->req, now_ns);
 	}
 }
@@ -581,13 +604,13 @@ static void sims_flush(struct sims *s, struct siml_req *req, u64 now_ns)
 	req->fsync = false;
 	req->arrived_ns = now_ns;
 	list_add_tail(&req->fg.node, &s->flushes);
-	simi_arrived(&s->idle, now_ns);
+	simi_arrived(&s->idle, now_ns, &s->head, NULL);
 }
 
 static void sims_flushed(struct sims *s, struct siml_req *req, u64 now_ns)
 {
 	simh_add(&s->stats.of[SIMS_FLUSH], now_ns - req->arrived_ns);
-	simi_gone(&s->idle, now_ns);
+	simi_gone(&s->idle, now_ns, NULL);
 	siml_done(s->load, req, now_ns);
 }
 
@@ -612,8 +635,7 @@ static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
 	if (s->stats.log)
 		fprintf(s->stats.log, "%llu %llu\n", (unsigned long long)c->req->arrived_ns,
 			(unsigned long long)(now_ns - c->req->arrived_ns));
-	if (sims_waits(s, c->req))
-		simi_gone(&s->idle, now_ns);
+	sims_gone(s, c->req, now_ns);
 	if (c->req->fsync && s->cache)
 		sims_flush(s, c->req, now_ns);
 	else
@@ -679,8 +701,6 @@ void sims_init(struct sims *s)
 	fb_destage_init(&s->destage, dm_period_ns(s->dm));
 	s->cache = info.write_cache;
 	fb_destage_set_cache(&s->destage, s->cache && s->o->destage, 0);
-	fb_idle_policy_set_own_order(&s->idle.wait, s->destage.on && s->o->depth == SIMO_AUTO,
-				     fb_completion_overhead_ns(s->dm, false));
 	fb_seek_fit_init(&s->calib, s->dm);
 	fb_policy_pool_init(&s->pool);
 	INIT_LIST_HEAD(&s->flushes);

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What foreground requests would have cost without idle reads; see core/idle_cost.h. Core: no
+ * locks, the caller serialises.
+ */
+#include "core/idle_cost.h"
+
+#define FB_IDLE_COST_NS_PER_US 1000
+#define FB_IDLE_COST_FADES 1024		/* samples after which they count half */
+#define FB_IDLE_COST_AHEAD_FADES 64	/* the same of the read-ahead, which hosts switch */
+#define FB_IDLE_COST_KNOWN 8		/* least samples of a mean */
+#define FB_IDLE_COST_PRIOR 8		/* a prediction is believed to be right with this weight */
+#define FB_IDLE_COST_SKIP 256		/* sectors that a stream may leave out */
+#define FB_IDLE_COST_TURNS 8		/* what takes this much longer is error recovery */
+#define FB_IDLE_COST_ONE_NS 1000000000	/* fb_idle_cost.ahead: all of them */
+
+void fb_idle_cost_add(struct fb_idle_cost_mean *m, s64 ns, u32 fades)
+{
+	m->us += div_s64(ns, FB_IDLE_COST_NS_PER_US);
+	if (++m->n < fades)
+		return;
+	m->n /= 2;
+	m->us = div_s64(m->us, 2);
+}
+
+s64 fb_idle_cost_mean_ns(const struct fb_idle_cost_mean *m, u32 prior)
+{
+	return m->n ? div_s64(m->us * FB_IDLE_COST_NS_PER_US, m->n + prior) : 0;
+}
+
+void fb_idle_cost_init(struct fb_idle_cost *c)
+{
+	u32 i;
+
+	memset(c, 0, sizeof(*c));
+	for (i = 0; i < FB_IDLE_COST_STREAMS; i++)
+		c->stream[i].next_lbn = U64_MAX;
+}
+
+/* ---- streams ---- */
+
+static struct fb_idle_cost_stream *fb_idle_cost_stream(struct fb_idle_cost *c,
+						       const struct fb_idle_cost_req *req)
+{
+	u32 i;
+
+	for (i = 0; i < FB_IDLE_COST_STREAMS && !req->write; i++)
+		if (req->lbn >= c->stream[i].next_lbn &&
+		    req->lbn - c->stream[i].next_lbn <= FB_IDLE_COST_SKIP)
+			return &c->stream[i];
+	return NULL;
+}
+
+static void fb_idle_cost_follow(struct fb_idle_cost *c, const struct fb_idle_cost_req *req)
+{
+	struct fb_idle_cost_stream *s = fb_idle_cost_stream(c, req);
+
+	if (req->write)
+		return;
+	if (!s) {
+		s = &c->stream[c->oldest];
+		c->oldest = (c->oldest + 1) % FB_IDLE_COST_STREAMS;
+	}
+	s->next_lbn = req->lbn + req->nsect;
+	s->reads = c->reads;
+}
+
+/* the drive has streams' next requests before they come */
+static bool fb_idle_cost_is_ahead(const struct fb_idle_cost *c)
+{
+	return c->took.n >= FB_IDLE_COST_KNOWN && c->ahead.n >= FB_IDLE_COST_KNOWN &&
+	       fb_idle_cost_mean_ns(&c->ahead, 0) > FB_IDLE_COST_ONE_NS / 2;
+}
+
+/* ---- the first request of a busy period ---- */
+
+/* its time by the model, from where the head is or was; 0: unknown */
+static u64 fb_idle_cost_predict(struct fb_idle_cost *c, const struct fb_head *head,
+				const struct fb_idle_cost_req *req, bool read)
+{
+	struct dm_place from;
+	struct dm_access acc;
+	const struct dm_info *info;
+	u64 overhead_ns, report_ns;
+
+	if (!head || !head->dm)
+		return 0;
+	info = dm_info(head->dm);
+	c->turn_ns = dm_period_ns(head->dm);
+	overhead_ns = req->write ? info->write_overhead_ns : info->read_overhead_ns;
+	report_ns = req->write ? info->write_report_ns : info->read_report_ns;
+	if (!fb_head_locked(head, req->arrived_ns) || !(read ? c->home_known : head->known))
+		return 0;
+	from = read ? c->home : head->at;
+	from.angle = fb_head_angle(head, req->arrived_ns + overhead_ns);
+	if (dm_access(head->dm, &from, req->lbn, req->nsect, req->write, &acc))
+		return 0;
+	return overhead_ns + acc.total_ns + report_ns;
+}
+
+static u64 fb_idle_cost_without(const struct fb_idle_cost *c)
+{
+	bool predicted = c->predicted_ns;
+	s64 ns;
+
+	if (c->is_stream && c->took.n >= FB_IDLE_COST_KNOWN &&
+	    (fb_idle_cost_is_ahead(c) || !predicted || c->ahead.n < FB_IDLE_COST_KNOWN))
+		return fb_idle_cost_mean_ns(&c->took, 0);
+	if (!predicted || (c->is_stream && c->ahead.n < FB_IDLE_COST_KNOWN))
+		return 0;
+	ns = c->predicted_ns + fb_idle_cost_mean_ns(&c->off[c->is_stream], FB_IDLE_COST_PRIOR);
+	return max_t(s64, ns, FB_IDLE_COST_NS_PER_US);
+}
+
+void fb_idle_cost_sent(struct fb_idle_cost *c, const struct fb_head *head, bool begins)
+{
+	c->reads++;
+	if (!begins)
+		return;
+	c->home_known = head && head->known;
+	if (c->home_known)
+		c->home = head->at;
+}
+
+void fb_idle_cost_begin(struct fb_idle_cost *c, const struct fb_head *head,
+			const struct fb_idle_cost_req *req, bool read)
+{
+	const struct fb_idle_cost_stream *s;
+
+	c->known = req;
+	if (!req)
+		return;
+	s = fb_idle_cost_stream(c, req);
+	c->first = true;
+	c->is_stream = s;
+	c->moved = read || (s && s->reads != c->reads && fb_idle_cost_is_ahead(c));
+	c->begun_ns = req->arrived_ns;
+	c->predicted_ns = fb_idle_cost_predict(c, head, req, read);
+	c->without_ns = c->moved ? fb_idle_cost_without(c) : 0;
+	c->known = !c->moved || c->without_ns;
+}
+
+void fb_idle_cost_lose(struct fb_idle_cost *c)
+{
+	c->known = false;
+}
+
+/* ---- what is served ---- */
+
+/* a request that nobody had disturbed */
+static void fb_idle_cost_learn(struct fb_idle_cost *c, u64 took_ns)
+{
+	s64 off_ns = took_ns - c->predicted_ns;
+
+	if (c->is_stream)
+		fb_idle_cost_add(&c->took, took_ns, FB_IDLE_COST_FADES);
+	if (c->predicted_ns)
+		fb_idle_cost_add(&c->off[c->is_stream], off_ns, FB_IDLE_COST_FADES);
+}
+
+static void fb_idle_cost_learn_ahead(struct fb_idle_cost *c, u64 took_ns)
+{
+	bool ahead = took_ns + c->turn_ns / 4 < c->predicted_ns;
+
+	if (!c->is_stream || c->predicted_ns < c->turn_ns / 2)
+		return;
+	fb_idle_cost_add(&c->ahead, ahead ? FB_IDLE_COST_ONE_NS : 0, FB_IDLE_COST_AHEAD_FADES);
+}
+
+/* how long the first request would have taken */
+static u64 fb_idle_cost_first(struct fb_idle_cost *c, u64 took_ns, bool alone, u64 met_ns)
+{
+	c->first = false;
+	if (!c->moved) {
+		if (alone) {
+			fb_idle_cost_learn_ahead(c, took_ns);
+			fb_idle_cost_learn(c, took_ns);
+		}
+		return took_ns;
+	}
+	/* error recovery is no idle read's fault */
+	if (took_ns > met_ns + c->without_ns + FB_IDLE_COST_TURNS * c->turn_ns)
+		return took_ns - met_ns;
+	return c->without_ns;
+}
+
+/* how long another one would have taken: as long as it has, but for the read-ahead */
+static u64 fb_idle_cost_further(struct fb_idle_cost *c, u64 took_ns,
+				const struct fb_idle_cost_req *req)
+{
+	const struct fb_idle_cost_stream *s = fb_idle_cost_stream(c, req);
+
+	if (!s || s->reads == c->reads || !fb_idle_cost_is_ahead(c))
+		return took_ns;
+	return min_t(u64, took_ns, fb_idle_cost_mean_ns(&c->took, 0));
+}
+
+s64 fb_idle_cost_served(struct fb_idle_cost *c, u64 now, const struct fb_idle_cost_req *req,
+			bool alone, u64 met_ns)
+{
+	u64 begun_ns = c->first ? c->begun_ns : max(c->served_ns, req->arrived_ns);
+	u64 ns = now - min(begun_ns, now);
+
+	if (c->known && c->first)
+		c->virtual_ns = begun_ns + fb_idle_cost_first(c, ns, alone, met_ns);
+	else if (c->known)
+		c->virtual_ns = max(c->virtual_ns, req->arrived_ns) +
+				fb_idle_cost_further(c, ns, req);
+	c->first = false;
+	c->served_ns = now;
+	fb_idle_cost_follow(c, req);
+	return c->known ? (s64)(now - c->virtual_ns) : 0;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What foreground requests would have cost without idle reads. Idle reads move the head, and end
+ * the drive's read-ahead for a stream, so that who comes behind them pays more than the rest of a
+ * read. The disk model tells what the first request of a busy period would have cost where the
+ * head was; requests that a stream makes without idle reads in between tell whether the drive reads
+ * ahead for it. Behind the first one a queue without idle reads is followed: each request begins
+ * there when it has come and the one before has ended. Core; the caller serialises. Nothing here
+ * sleeps or allocates. All times are nanoseconds of one monotonic clock, passed in.
+ */
+#ifndef FB_IDLE_COST_H
+#define FB_IDLE_COST_H
+
+#include "core/head.h"
+
+#define FB_IDLE_COST_STREAMS 16	/* streams that are told apart: as many segments as drives have */
+
+/**
+ * struct fb_idle_cost_req - a foreground request
+ * @lbn: first sector
+ * @nsect: sectors, not 0
+ * @write: direction
+ * @arrived_ns: when it came
+ */
+struct fb_idle_cost_req {
+	u64 lbn;
+	u32 nsect;
+	bool write;
+	u64 arrived_ns;
+};
+
+/**
+ * struct fb_idle_cost_stream - reads that follow each other on the disk
+ * @next_lbn: the sector behind the last of them
+ * @reads: idle reads that had been sent then
+ */
+struct fb_idle_cost_stream {
+	u64 next_lbn;
+	u64 reads;
+};
+
+/**
+ * struct fb_idle_cost_mean - a mean that fades
+ * @n: number of samples
+ * @us: their sum, microseconds
+ */
+struct fb_idle_cost_mean {
+	u32 n;
+	s64 us;
+};
+
+/**
+ * struct fb_idle_cost - the account; all private
+ * @reads: idle reads sent
+ * @home: where the head was before the first idle read of this interval; its angle means nothing
+ * @home_known: it is valid
+ * @stream: the streams seen last
+ * @oldest: the one that is replaced next
+ * @took: times of streams' requests that nobody had disturbed, alone
+ * @off: by how much requests alone that nobody had disturbed took longer than predicted: of no
+ *	stream [0], and of one [1]
+ * @ahead: of undisturbed requests of streams that should have taken half a turn and more: the
+ *	share, in microseconds per second, of those from the drive's read-ahead
+ * @known: it is known what the first request of this busy period would have cost
+ * @first: that one has not been served yet
+ * @moved: idle reads have disturbed it
+ * @is_stream: it goes on with a stream
+ * @turn_ns: one revolution; 0: not known yet
+ * @predicted_ns: its time by the model; 0: unknown
+ * @without_ns: its time without idle reads
+ * @begun_ns: when it came
+ * @served_ns: when the request served last was
+ * @virtual_ns: when it would have been
+ */
+struct fb_idle_cost {
+	u64 reads;
+	struct dm_place home;
+	bool home_known;
+	struct fb_idle_cost_stream stream[FB_IDLE_COST_STREAMS];
+	u32 oldest;
+	struct fb_idle_cost_mean took;
+	struct fb_idle_cost_mean off[2];
+	struct fb_idle_cost_mean ahead;
+	bool known;
+	bool first;
+	bool moved;
+	bool is_stream;
+	u64 turn_ns;
+	u64 predicted_ns;
+	u64 without_ns;
+	u64 begun_ns;
+	u64 served_ns;
+	u64 virtual_ns;
+};
+
+/**
+ * fb_idle_cost_init() - begin without knowing anything
+ * @c: the account
+ */
+void fb_idle_cost_init(struct fb_idle_cost *c);
+
+/**
+ * fb_idle_cost_sent() - note that an idle read is sent
+ * @c: the account
+ * @head: head and phase; NULL: unknown
+ * @begins: it is the first of its interval, so the head is where the foreground has left it
+ */
+void fb_idle_cost_sent(struct fb_idle_cost *c, const struct fb_head *head, bool begins);
+
+/**
+ * fb_idle_cost_begin() - begin a busy period
+ * @c: the account
+ * @head: head and phase; NULL: unknown
+ * @req: the first request; NULL: not known where
+ * @read: there were idle reads in the interval before
+ */
+void fb_idle_cost_begin(struct fb_idle_cost *c, const struct fb_head *head,
+			const struct fb_idle_cost_req *req, bool read);
+
+/**
+ * fb_idle_cost_lose() - note a request of this busy period that cannot be followed
+ * @c: the account
+ */
+void fb_idle_cost_lose(struct fb_idle_cost *c);
+
+/**
+ * fb_idle_cost_served() - note that a request has ended
+ * @c: the account
+ * @now: the time
+ * @req: the request
+ * @alone: it is the only one of its busy period so far
+ * @met_ns: what it is known to have waited for an idle read, if it is the first
+ *
+ * Return: how much later it has ended than it would have; 0 if that is not known.
+ */
+s64 fb_idle_cost_served(struct fb_idle_cost *c, u64 now, const struct fb_idle_cost_req *req,
+			bool alone, u64 met_ns);
+
+/**
+ * fb_idle_cost_add() - add a sample to a mean
+ * @m: the mean
+ * @ns: the sample
+ * @fades: number of samples at which they count half
+ */
+void fb_idle_cost_add(struct fb_idle_cost_mean *m, s64 ns, u32 fades);
+
+/**
+ * fb_idle_cost_mean_ns() - get a mean
+ * @m: the mean
+ * @prior: samples of 0 that are put in
+ *
+ * Return: ns; 0: there are no samples.
+ */
+s64 fb_idle_cost_mean_ns(const struct fb_idle_cost_mean *m, u32 prior);
+
+#endif /* FB_IDLE_COST_H */

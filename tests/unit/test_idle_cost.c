@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What requests would have cost without idle reads: a small disk of 6 ms a turn whose phase is
+ * known, and requests whose true times are computed here from the model.
+ *
+ * Planted bugs, each seen to fail: the head where it is taken for where it was (test_moved); no
+ * queue, each request charged what the first was (test_queue); read-ahead not believed
+ * (test_ahead); recovery charged (test_recovery).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/idle_cost.h"
+#include "support.h"
+
+static const char small_disk[] =
+	"fbmodel 1\n"
+	"vendor TEST\n"
+	"product SMALL\n"
+	"sectors 9000\n"
+	"cylinders 30\n"
+	"heads 3\n"
+	"head_order plain\n"
+	"period_ps 6000000000\n"
+	"head_switch_ns 200000\n"
+	"write_settle_ns 400000\n"
+	"zero_latency no\n"
+	"read_report_ns 150000\n"
+	"write_report_ns 80000\n"
+	"seek 1 700000\n"
+	"seek 29 1600000\n"
+	"zone 0 29 spt 100 angle 0 track_skew 0.11 cyl_skew 0.3 dead 0 spares 0\n";
+
+#define MS 1000000LL
+#define READ_REPORT_NS 150000
+#define NEAR 10000		/* ns: means are kept in microseconds */
+
+struct bench {
+	struct disk_model *dm;
+	struct fb_head head;
+	struct fb_idle_cost c;
+	u64 now;
+};
+
+static void bench_begin(struct bench *b)
+{
+	b->dm = support_model_text(small_disk);
+	b->now = 1000 * MS;
+	fb_head_init(&b->head, b->dm);
+	b->head.anchored = true;
+	b->head.anchor_ns = b->now;
+	b->head.trust = FB_HEAD_LOCK;
+	b->head.known = true;
+	fb_idle_cost_init(&b->c);
+}
+
+static void bench_end(struct bench *b)
+{
+	dm_free(b->dm);
+}
+
+static struct fb_idle_cost_req bench_req(const struct bench *b, u64 lbn)
+{
+	return (struct fb_idle_cost_req) { .lbn = lbn, .nsect = 8, .arrived_ns = b->now };
+}
+
+/* the time of a read that comes now, with the head over @cyl */
+static u64 bench_took(const struct bench *b, u32 cyl, u64 lbn)
+{
+	struct dm_place from = { cyl, 0, fb_head_angle(&b->head, b->now) };
+	struct dm_access acc;
+
+	assert_int_equal(dm_access(b->dm, &from, lbn, 8, false, &acc), 0);
+	return acc.total_ns + READ_REPORT_NS;
+}
+
+/* a request alone, @took_ns long; behind idle reads if @read */
+static s64 bench_alone(struct bench *b, u64 lbn, u64 took_ns, bool read, u64 met_ns)
+{
+	struct fb_idle_cost_req req = bench_req(b, lbn);
+
+	fb_idle_cost_begin(&b->c, &b->head, &req, read);
+	b->now += took_ns;
+	return fb_idle_cost_served(&b->c, b->now, &req, true, met_ns);
+}
+
+/* the head was at the first cylinder, and an idle read has moved it to the last */
+static void test_moved(void **state)
+{
+	struct bench b;
+	u32 i, turns = 0;
+	s64 more;
+
+	bench_begin(&b);
+	for (i = 0; i < 200; i++) {
+		u64 lbn = 577 * i % 8900, with, without;
+
+		/* no streams */
+		fb_idle_cost_init(&b.c);
+		b.head.at = (struct dm_place) { 0, 0, 0 };
+		fb_idle_cost_sent(&b.c, &b.head, true);
+		b.head.at = (struct dm_place) { 29, 0, 0 };
+		/* only the interval's first read tells where the foreground was */
+		fb_idle_cost_sent(&b.c, &b.head, false);
+		b.now += 20 * MS + i * 123457;
+		with = bench_took(&b, 29, lbn);
+		without = bench_took(&b, 0, lbn);
+		more = bench_alone(&b, lbn, with, true, 0);
+		assert_true(b.c.known);
+		assert_int_equal(more, (s64)(with - without));
+		turns += more != 0;
+	}
+	/* where the rest of a turn does not hide it */
+	assert_in_range(turns, 5, 50);
+	fb_idle_cost_init(&b.c);
+	/* undisturbed ones are as predicted, and cost nothing */
+	b.head.at = (struct dm_place) { 7, 0, 0 };
+	assert_int_equal(bench_alone(&b, 5500, bench_took(&b, 7, 5500) + 2 * MS, false, 0), 0);
+	assert_int_equal(b.c.off[0].n, 1);
+	assert_in_range(fb_idle_cost_mean_ns(&b.c.off[0], 0), 2 * MS - NEAR, 2 * MS + NEAR);
+	bench_end(&b);
+}
+
+/*
+ * The first would have ended at 10 ms, and ends at 18; those behind it take 5 ms each. The second
+ * and third have come by then, and end 8 ms later than they would have. The fourth comes when the
+ * queue would have been empty for 1 ms: it is 7 ms late.
+ */
+static void test_queue(void **state)
+{
+	static const u64 come[] = { 0, 3, 12, 21 }, end[] = { 18, 23, 28, 33 };
+	static const s64 late[] = { 8, 8, 8, 7 };
+	struct fb_idle_cost_req req;
+	struct bench b;
+	u64 begun;
+	u32 i;
+
+	bench_begin(&b);
+	begun = b.now;
+	for (i = 0; i < ARRAY_SIZE(come); i++) {
+		req = (struct fb_idle_cost_req) { 1000 * i, 8, false, begun + come[i] * MS };
+		if (!i) {
+			fb_idle_cost_begin(&b.c, &b.head, &req, true);
+			b.c.known = true;
+			b.c.without_ns = 10 * MS;
+		}
+		assert_int_equal(fb_idle_cost_served(&b.c, begun + end[i] * MS, &req, false, 0),
+				 late[i] * MS);
+	}
+	/* one that cannot be followed: nothing is known of the rest */
+	fb_idle_cost_lose(&b.c);
+	assert_int_equal(fb_idle_cost_served(&b.c, begun + 50 * MS, &req, false, 0), 0);
+	bench_end(&b);
+}
+
+/* a stream that the drive reads ahead for takes 0.2 ms; behind an idle read it takes 7 ms */
+static void test_ahead(void **state)
+{
+	struct bench b;
+	u64 lbn = 0;
+	s64 more;
+	u32 i;
+
+	bench_begin(&b);
+	b.head.at = (struct dm_place) { 29, 0, 0 };
+	for (i = 0; i < 100; i++, lbn += 8) {
+		assert_int_equal(bench_alone(&b, lbn, MS / 5, false, 0), 0);
+		b.now += 10 * MS + i * 123457;
+	}
+	fb_idle_cost_sent(&b.c, &b.head, true);
+	more = bench_alone(&b, lbn, 7 * MS, true, 0);
+	assert_in_range(more, 68 * MS / 10 - NEAR, 68 * MS / 10 + NEAR);
+	/* what it would have cost a request of another place is known from the model alone */
+	assert_true(bench_alone(&b, 8000, 7 * MS, true, 0) < 5 * MS);
+	bench_end(&b);
+}
+
+/* nothing is known: nothing is said; recovery of a second is not the idle read's fault */
+static void test_recovery(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	b.head.known = false;
+	fb_idle_cost_sent(&b.c, &b.head, true);
+	assert_int_equal(bench_alone(&b, 5000, 9 * MS, true, 3 * MS), 0);
+	assert_false(b.c.known);
+	b.head.known = true;
+	fb_idle_cost_sent(&b.c, &b.head, true);
+	assert_int_equal(bench_alone(&b, 5000, 1000 * MS, true, 3 * MS), 3 * MS);
+	assert_true(b.c.known);
+	bench_end(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_recovery),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
