@@ -147,6 +147,12 @@ void fb_idle_cost_lose(struct fb_idle_cost *c)
 
 /* ---- what is served ---- */
 
+/* error recovery is no idle read's fault, nor what requests usually take */
+static bool fb_idle_cost_is_recovery(const struct fb_idle_cost *c, u64 took_ns, u64 usual_ns)
+{
+	return took_ns > usual_ns + FB_IDLE_COST_TURNS * c->turn_ns;
+}
+
 /* a request that nobody had disturbed */
 static void fb_idle_cost_learn(struct fb_idle_cost *c, u64 took_ns)
 {
@@ -172,14 +178,13 @@ static u64 fb_idle_cost_first(struct fb_idle_cost *c, u64 took_ns, bool alone, u
 {
 	c->first = false;
 	if (!c->moved) {
-		if (alone) {
+		if (alone && !fb_idle_cost_is_recovery(c, took_ns, c->predicted_ns)) {
 			fb_idle_cost_learn_ahead(c, took_ns);
 			fb_idle_cost_learn(c, took_ns);
 		}
 		return took_ns;
 	}
-	/* error recovery is no idle read's fault */
-	if (took_ns > met_ns + c->without_ns + FB_IDLE_COST_TURNS * c->turn_ns)
+	if (fb_idle_cost_is_recovery(c, took_ns, met_ns + c->without_ns))
 		return took_ns - met_ns;
 	return c->without_ns;
 }
@@ -202,7 +207,9 @@ s64 fb_idle_cost_served(struct fb_idle_cost *c, u64 now, const struct fb_idle_co
 	u64 ns = now - min(begun_ns, now);
 
 	if (c->known && c->first)
-		c->virtual_ns = begun_ns + fb_idle_cost_first(c, ns, alone, met_ns);
+		/* the policy may have served one first that came later */
+		c->virtual_ns = max(begun_ns + fb_idle_cost_first(c, ns, alone, met_ns),
+				    req->arrived_ns);
 	else if (c->known)
 		c->virtual_ns = max(c->virtual_ns, req->arrived_ns) +
 				fb_idle_cost_further(c, ns, req);

@@ -155,7 +155,7 @@ static u64 fb_idle_policy_alone_ns(const struct fb_idle_policy *w)
 /* the same as followed request by request, which may be negative; else as seen from afar */
 static s64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
 {
-	if (w->moved.n >= FB_IDLE_POLICY_ALONE_KNOWN)
+	if (!w->own_order && w->moved.n >= FB_IDLE_POLICY_ALONE_KNOWN)
 		return fb_idle_cost_mean_ns(&w->moved, 0);
 	return fb_idle_policy_alone_ns(w);
 }
@@ -485,6 +485,7 @@ void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_
 	w->sector_ps = sector_ps;
 	/* places of the old model mean nothing any more */
 	fb_idle_cost_init(&w->cost);
+	w->moved = (struct fb_idle_cost_mean) { 0 };
 	fb_idle_policy_tune(w);
 }
 
@@ -553,7 +554,11 @@ void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_he
 	fb_idle_policy_allow(w);
 	if (!w->busy) {
 		fb_idle_policy_wake(w, now);
-		fb_idle_cost_begin(&w->cost, head, w->held || w->own_order ? NULL : req, w->read);
+		w->refunds_ns = w->goal_mean_ns * FB_IDLE_POLICY_START;
+		/* an idle read of the interval before may still be at the drive */
+		if (w->held || w->own_order || (w->reading && !w->read))
+			req = NULL;
+		fb_idle_cost_begin(&w->cost, head, req, w->read);
 	} else if (!req) {
 		fb_idle_cost_lose(&w->cost);
 	}
@@ -571,6 +576,12 @@ void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_id
 
 	if (!w->cost.known)
 		return;
+	/* what is wrong of the first one is so of all of a long busy period */
+	if (ns < 0) {
+		ns = max(ns, -w->refunds_ns);
+		w->refunds_ns += ns;
+	}
+	w->st.max_ns = max_t(s64, w->st.max_ns, ns);
 	fb_idle_policy_charge(w, 1, ns);
 	if (first && w->read)
 		fb_idle_cost_add(&w->moved, ns - w->met_ns, FB_IDLE_POLICY_MOVED_AGE);

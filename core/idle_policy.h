@@ -159,6 +159,7 @@ struct fb_idle_policy_status {
  * @intervals: intervals since the threshold was last found
  * @eligible: intervals in which reads could begin, for @control
  * @credit_ns: what may still be charged; may be negative
+ * @refunds_ns: most by which the charges of this busy period may still be negative
  * @longest: requests of the longest busy period, slowly forgotten
  * @bins: idle intervals by length
  * @sizes: times of idle reads by size, but for the first of each interval
@@ -204,6 +205,7 @@ struct fb_idle_policy {
 	u32 intervals;
 	u32 eligible;
 	s64 credit_ns;
+	s64 refunds_ns;
 	u32 longest;
 	struct fb_idle_policy_bin bins[FB_IDLE_POLICY_BINS];
 	struct fb_idle_policy_size sizes[FB_IDLE_POLICY_SIZES];

@@ -86,7 +86,9 @@ void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool
 		fb_idle_withdraw(fs->fd);
 		return;
 	}
-	if (!fq || bypass || !fb_sched_is_media(fq)) {
+	/* what waits for others' background reads, or for the cache, tells nothing of the medium */
+	if (!fq || bypass || !fb_sched_is_media(fq) || fb_sched_is_cached(fs, fq) ||
+	    fs->others.flying) {
 		fb_idle_arrive(fs->fd, NULL);
 		return;
 	}
@@ -114,7 +116,7 @@ void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 n
 	};
 
 	lockdep_assert_held(&fs->fd->lock);
-	if (fq->fg.arrived_ns && fb_sched_is_media(fq) && fb_inflight_waits(fs, fq))
+	if (fq->fg.arrived_ns && fb_sched_is_media(fq) && !fb_sched_is_cached(fs, fq))
 		fb_idle_served(fs->fd, now, &req);
 }
 

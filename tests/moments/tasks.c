@@ -7,7 +7,7 @@
 
 #include "moments.h"
 
-/* In which a killed or ended process must be gone, and a job stopped: either may wait for a command */
+/* In which a killed or ended process is gone, and a job stopped: either may wait for a command */
 #define GONE_S HANDLED_S
 #define SHARED "/dev/shm/moments"
 

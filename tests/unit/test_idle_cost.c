@@ -5,7 +5,8 @@
  *
  * Planted bugs, each seen to fail: the head where it is taken for where it was (test_moved); no
  * queue, each request charged what the first was (test_queue); read-ahead not believed
- * (test_ahead); recovery charged (test_recovery).
+ * (test_ahead); recovery charged, or learnt (test_recovery); what came later charged for longer than
+ * it was there (test_overtaken).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -156,6 +157,28 @@ static void test_queue(void **state)
 	bench_end(&b);
 }
 
+/*
+ * The first would have ended at 5 ms, and one that came at 15 is served before it at 25: it has lost
+ * 10 ms and no more. The first is served at 30, and would have been behind it.
+ */
+static void test_overtaken(void **state)
+{
+	struct fb_idle_cost_req first, second;
+	struct bench b;
+	u64 begun;
+
+	bench_begin(&b);
+	begun = b.now;
+	first = (struct fb_idle_cost_req) { 1000, 8, false, begun };
+	second = (struct fb_idle_cost_req) { 2000, 8, false, begun + 15 * MS };
+	fb_idle_cost_begin(&b.c, &b.head, &first, true);
+	b.c.known = true;
+	b.c.without_ns = 5 * MS;
+	assert_int_equal(fb_idle_cost_served(&b.c, begun + 25 * MS, &second, false, 0), 10 * MS);
+	assert_int_equal(fb_idle_cost_served(&b.c, begun + 30 * MS, &first, false, 0), 10 * MS);
+	bench_end(&b);
+}
+
 /* a stream that the drive reads ahead for takes 0.2 ms; behind an idle read it takes 7 ms */
 static void test_ahead(void **state)
 {
@@ -178,7 +201,7 @@ static void test_ahead(void **state)
 	bench_end(&b);
 }
 
-/* nothing is known: nothing is said; recovery of a second is not the idle read's fault */
+/* nothing is known: nothing is said; recovery of a second is no idle read's fault, nor usual */
 static void test_recovery(void **state)
 {
 	struct bench b;
@@ -192,6 +215,9 @@ static void test_recovery(void **state)
 	fb_idle_cost_sent(&b.c, &b.head, true);
 	assert_int_equal(bench_alone(&b, 5000, 1000 * MS, true, 3 * MS), 3 * MS);
 	assert_true(b.c.known);
+	/* nor is it learnt */
+	assert_int_equal(bench_alone(&b, 5000, 1000 * MS, false, 0), 0);
+	assert_int_equal(b.c.off[0].n, 0);
 	bench_end(&b);
 }
 
@@ -200,6 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_moved),
 		cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_overtaken),
 		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_recovery),
 	};

@@ -443,6 +443,50 @@ static void test_first_and_next(void **state)
 	assert_in_range(b.w.wait_ns, 8 * MS, 100 * MS);
 }
 
+/*
+ * An idle read goes on beyond a request that the drive served beside it, and the next interval. Who
+ * comes then has not been undisturbed. Seen to fail without a look at what is at the drive.
+ */
+static void test_still_there(void **state)
+{
+	struct fb_idle_cost_req req = { 1000, 8, false, 0 };
+	struct bench b;
+
+	bench_settle(&b);
+	fb_idle_policy_sent(&b.w, b.now, 128, NULL);
+	fb_idle_policy_arrive(&b.w, b.now + MS, NULL, &req);
+	fb_idle_policy_idle(&b.w, b.now + 2 * MS);
+	fb_idle_policy_arrive(&b.w, b.now + 3 * MS, NULL, &req);
+	assert_false(b.w.cost.known);
+	fb_idle_policy_ended(&b.w, b.now + 9 * MS);
+	fb_idle_policy_idle(&b.w, b.now + 10 * MS);
+	fb_idle_policy_arrive(&b.w, b.now + 20 * MS, NULL, &req);
+	assert_true(b.w.cost.known);
+}
+
+/*
+ * Two requests that seem to end a second sooner than they would have give back 64 times the mean's
+ * goal and no more. Seen to fail without that bound: two seconds.
+ */
+static void test_refunds(void **state)
+{
+	struct fb_idle_cost_req req = { 1000, 8, false, 0 };
+	struct bench b;
+	s64 before;
+	u32 i;
+
+	bench_settle(&b);
+	req.arrived_ns = b.now + MS;
+	fb_idle_policy_arrive(&b.w, b.now + MS, NULL, &req);
+	fb_idle_policy_arrive(&b.w, b.now + MS, NULL, &req);
+	b.w.cost.first = false;
+	b.w.cost.virtual_ns = b.now + 1000 * MS;
+	before = b.w.cost_ns;
+	for (i = 0; i < 2; i++)
+		fb_idle_policy_served(&b.w, b.now + 2 * MS, &req);
+	assert_int_equal(before - b.w.cost_ns, 64 * b.w.goal_mean_ns);
+}
+
 /* first requests that take longer behind idle reads count as moved beyond three standard errors */
 static void test_chance(void **state)
 {
@@ -480,6 +524,8 @@ int main(void)
 		cmocka_unit_test(test_read_times),
 		cmocka_unit_test(test_cached),
 		cmocka_unit_test(test_first_and_next),
+		cmocka_unit_test(test_still_there),
+		cmocka_unit_test(test_refunds),
 		cmocka_unit_test(test_chance),
 	};
 
