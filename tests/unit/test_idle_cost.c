@@ -5,8 +5,8 @@
  *
  * Planted bugs, each seen to fail: the head where it is taken for where it was (test_moved); no
  * queue, each request charged what the first was (test_queue); read-ahead not believed
- * (test_ahead); recovery charged, or learnt (test_recovery); what came later charged for longer than
- * it was there (test_overtaken).
+ * (test_ahead); recovery charged, or learnt (test_recovery); what came later charged for longer
+ * than it was there (test_overtaken).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -158,8 +158,8 @@ static void test_queue(void **state)
 }
 
 /*
- * The first would have ended at 5 ms, and one that came at 15 is served before it at 25: it has lost
- * 10 ms and no more. The first is served at 30, and would have been behind it.
+ * The first would have ended at 5 ms, and one that came at 15 is served before it at 25: it has
+ * lost 10 ms and no more. The first is served at 30, and would have been behind it.
  */
 static void test_overtaken(void **state)
 {
