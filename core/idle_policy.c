@@ -581,7 +581,6 @@ void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_id
 		ns = max(ns, -w->refunds_ns);
 		w->refunds_ns += ns;
 	}
-	w->st.max_ns = max_t(s64, w->st.max_ns, ns);
 	fb_idle_policy_charge(w, 1, ns);
 	if (first && w->read)
 		fb_idle_cost_add(&w->moved, ns - w->met_ns, FB_IDLE_POLICY_MOVED_AGE);

@@ -101,7 +101,7 @@ struct fb_idle_policy_first {
  * @wait_ns: threshold
  * @sectors: longest command
  * @mean_ns: mean charge per foreground request
- * @max_ns: the largest charge for one request
+ * @max_ns: the longest that a request has waited for the rest of an idle read
  * @requests: foreground requests
  * @collisions: idle reads that a foreground request found at the drive
  * @reads: idle reads
