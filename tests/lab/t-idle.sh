@@ -78,7 +78,7 @@ for seed in 1 2 3 4 5; do
 done
 note "$(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
 # shellcheck disable=SC2086
-expect_mean "mean slowdown, us" 0 400 $slower
+expect_mean "mean slowdown, us" 0 700 $slower
 # shellcheck disable=SC2086
 promise "idle_mean_us 500: mean slowdown, us" "$(mean_of $slower)" le 500
 expect_le "mean slowdown as measured, ns" "$(state "$disk" idle_mean_ns)" 500000

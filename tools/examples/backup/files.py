@@ -94,6 +94,8 @@ class State:
         self.lock = None
         while self.lock is None:
             self._lock(paths.part + ".lock")
+        # what a program that was killed had half written
+        remove(paths.state + ".new")
         self.values = load(paths.state)
 
     def _lock(self, path):
