@@ -180,6 +180,22 @@ void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns);
 
 /**
+ * fb_conservatism_expected_ns() - get the mean of a positioning time
+ * @odds: odds of a turn lost or gained, or NULL: unknown
+ * @period_ns: duration of a turn
+ * @cyls: distance
+ * @seek_ns: predicted seek
+ * @latency_ns: predicted rotational latency
+ *
+ * A seek that only just reaches its sector loses a turn at times, and one that just misses it
+ * gains one.
+ *
+ * Return: ns.
+ */
+s64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 period_ns, u32 cyls,
+				u64 seek_ns, u64 latency_ns);
+
+/**
  * fb_conservatism_skip_gap() - decide whether a gap should have no free read
  * @m: state
  * @gap_ns: rotational wait of its foreground request

@@ -60,6 +60,7 @@ struct fb_policy_view {
 	const struct dm_place *head;
 	u64 now_ns;			/* the time for ages */
 	bool aged;			/* age counts */
+	const struct fb_policy_req *skip;	/* a request that is not there, or NULL */
 };
 
 /**
@@ -364,7 +365,7 @@ static void fb_policy_shortest(const struct fb_policy_view *v, struct fb_policy_
 	list_for_each_entry(req, v->reqs, node) {
 		if (v->aged && !(n++ % FB_POLICY_AGE_EVERY))
 			fb_policy_prune_age(prune, v, req, c);
-		if (fb_policy_prune(prune, v, req)) {
+		if (fb_policy_prune(prune, v, req) || req == v->skip) {
 			req->pos_ns = U64_MAX;
 			continue;
 		}
@@ -623,6 +624,24 @@ bool fb_policy_offer(struct fb_policy_pool *pool, const struct disk_model *dm,
 		return false;
 	c->class = req->class;
 	return true;
+}
+
+u64 fb_policy_onward_ns(struct fb_policy_pool *pool, const struct disk_model *dm,
+			enum fb_policy_class class, const struct dm_place *head,
+			const struct fb_policy_req *skip)
+{
+	const struct fb_policy_view v = {
+		.pool = pool,
+		.reqs = &pool->reqs[class],
+		.dm = dm,
+		.head = head,
+		.skip = skip,
+	};
+	struct fb_policy_choice c = { 0 };
+	struct fb_policy_prune prune;
+
+	fb_policy_shortest(&v, &prune, &c);
+	return c.req ? c.pos_ns : 0;
 }
 
 /* ---- transparent mode ---- */

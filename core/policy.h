@@ -229,6 +229,22 @@ bool fb_policy_offer(struct fb_policy_pool *pool, const struct disk_model *dm,
 		     struct fb_policy_choice *c);
 
 /**
+ * fb_policy_onward_ns() - get the shortest positioning time from a place
+ * @pool: the pool
+ * @dm: model
+ * @class: only requests of this class count
+ * @head: where the head will be
+ * @skip: this request does not count, or NULL
+ *
+ * Overwrites the scratch fields of the class's requests.
+ *
+ * Return: ns; 0: there is no other request that is placed.
+ */
+u64 fb_policy_onward_ns(struct fb_policy_pool *pool, const struct disk_model *dm,
+			enum fb_policy_class class, const struct dm_place *head,
+			const struct fb_policy_req *skip);
+
+/**
  * fb_policy_sent() - note that a request is sent: C-LOOK goes on from its end
  * @pool: the pool; the caller removes the request from it
  * @req: the request

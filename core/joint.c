@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The choice of the next request and of the free read before it, together; see core/joint.h.
+ *
+ * Calls: disk_model.c, core/policy.c, core/conservatism.c for the odds of a seek. Core: no locks,
+ * the caller serialises.
+ */
+#include "core/joint.h"
+
+/* time constant of the running mean, in requests, as in core/block_value.c */
+#define FB_JOINT_GAPS 256
+
+/*
+ * A request counts for the next one, too: where it ends, how long its turn is put off. In 65536ths:
+ * 0.3 of the shortest positioning time onward (2 % of free bandwidth in whole scans of the Atlas
+ * 10K), and 0.004 of its age, which brings p99 from 245 to 212 ms and costs nothing.
+ */
+#define FB_JOINT_ONWARD 19661
+#define FB_JOINT_AGE 262
+
+#define FB_JOINT_RANK_SHIFT 40	/* binary places of a rank's factors */
+
+#define FB_JOINT_ROUNDING_NS 8	/* as in core/policy.c */
+#define FB_JOINT_EARLY_LEAST 256	/* 1/256: chances of a turn gained below it are nearly none */
+
+/*
+ * The price. Whole scans beside ten outstanding lose 1 % of the requests/s of SPTF at 7 (Atlas
+ * 10K, Cheetah 9), 6 % at 3.5.
+ */
+#define FB_JOINT_TURN_LEAST 4096	/* while gaps bring nothing, the shortest time still goes first */
+#define FB_JOINT_PRICE_START (7 * 256)
+#define FB_JOINT_PRICE_LEAST 256
+#define FB_JOINT_PRICE_MOST (64 * 256)
+
+/*
+ * The controller. A window of 8 s has some thousand requests, whose cost is known to 1 %, as much
+ * as the target: so the price moves slowly. Near the recommended target a price that is higher
+ * by e costs some FB_JOINT_SLOPE_PPM less; the gain makes that two minutes.
+ */
+#define FB_JOINT_WINDOW_NS 8000000000ULL
+#define FB_JOINT_ROUNDS_MIN 64
+#define FB_JOINT_SLOPE_PPM 36000
+#define FB_JOINT_GAIN 16
+#define FB_JOINT_MILLION 1000000
+
+void fb_joint_init(struct fb_joint *j, const struct disk_model *dm, u32 cost_ppm)
+{
+	memset(j, 0, sizeof(*j));
+	j->cost_ppm = cost_ppm;
+	j->price = FB_JOINT_PRICE_START;
+	/* until it is known */
+	j->latency = dm_period_ns(dm) / 3 * FB_JOINT_GAPS;
+}
+
+/* ---- candidates ---- */
+
+/* a round's constants; ranks and what limits them are in 2^-FB_JOINT_RANK_SHIFT */
+struct fb_joint_view {
+	const struct fb_joint_at *at;
+	u64 period_ns;
+	s64 gain;	/* of a rank, per ns of latency */
+	s64 loss;	/* and per ns of time */
+	s64 slope;	/* loss less gain: what waiting costs */
+	s64 bonus;	/* the most that the odds of a turn gained add to a rank ... */
+	u64 early_ns;	/* ... and by how much a sector is missed at most for that; ... */
+	s64 rest;	/* ... beyond it they add no more than this, rounding included */
+	u64 near_ns;	/* no seek to another cylinder is shorter */
+};
+
+/*
+ * What a request must keep to for a rank above that of the last candidate, so that most are ruled
+ * out by two comparisons, as in core/policy.c. A rank is
+ *
+ *	latency * gain - expected time * loss,
+ *
+ * which falls with the seek, and falls with the time to the sector's passing if waiting costs.
+ */
+struct fb_joint_prune {
+	u64 seek_ns;	/* longest seek */
+	u32 at;		/* the head's angle */
+	u32 angle;	/* sectors of other cylinders are ruled out that pass from here on ... */
+	u32 angles;	/* ... for so long; 0: none */
+	u32 first_cyl;	/* first cylinder that may be within reach ... */
+	u32 cyls;	/* ... and how many after it */
+	s64 limit;	/* what waiting and seek may cost together; S64_MAX at first */
+};
+
+static u32 fb_joint_apart(const struct dm_place *a, const struct dm_place *b)
+{
+	return a->cyl > b->cyl ? a->cyl - b->cyl : b->cyl - a->cyl;
+}
+
+static s64 fb_joint_odds_worth(const struct fb_joint_view *v, u32 chance)
+{
+	return (s64)(v->period_ns * chance >> 16) * v->loss;
+}
+
+/* a sector that is missed by little may be reached all the same: find what is little */
+static void fb_joint_view_early(struct fb_joint_view *v)
+{
+	const struct fb_conservatism_odds *odds = v->at->odds;
+	u32 bin = 0;
+
+	v->rest = FB_JOINT_ROUNDING_NS * (v->loss + v->gain);
+	if (!odds)
+		return;
+	while (bin < FB_CONSERVATISM_BINS - 1 && odds->early[bin] > FB_JOINT_EARLY_LEAST)
+		bin++;
+	/* fb_conservatism_chance() has the bins' values in their middles */
+	v->early_ns = (bin + 1) * FB_CONSERVATISM_BIN_NS;
+	v->bonus = fb_joint_odds_worth(v, odds->early[0]);
+	v->rest += fb_joint_odds_worth(v, odds->early[bin]);
+}
+
+static struct fb_joint_view fb_joint_view(const struct fb_joint *j, const struct fb_joint_at *at)
+{
+	u64 period_ns = dm_period_ns(at->dm);
+	struct fb_joint_view v = {
+		.at = at,
+		.period_ns = period_ns,
+		.gain = div64_u64(1ULL << FB_JOINT_RANK_SHIFT,
+				  div_u64(j->latency, FB_JOINT_GAPS) + 1),
+		.loss = div64_u64((u64)j->price << (FB_JOINT_RANK_SHIFT - 8), period_ns),
+	};
+
+	v.slope = v.loss - v.gain;
+	v.near_ns = dm_seek_floor_ns(at->dm, 1);
+	fb_joint_view_early(&v);
+	return v;
+}
+
+static void fb_joint_prune_init(struct fb_joint_prune *p, const struct fb_joint_view *v)
+{
+	memset(p, 0, sizeof(*p));
+	p->at = v->at->head->angle;
+	p->seek_ns = U64_MAX;
+	p->limit = S64_MAX;
+	p->first_cyl = v->at->head->cyl - DM_CYLINDERS_MAX;
+	p->cyls = 2 * DM_CYLINDERS_MAX;
+}
+
+/* would a sector that is missed by little, @first_ns from now, still be of no use? */
+static bool fb_joint_missed(const struct fb_joint_view *v, u64 first_ns, s64 least)
+{
+	return (s64)first_ns * v->loss + (s64)v->period_ns * v->slope - v->bonus > least;
+}
+
+/*
+ * When do sectors of other cylinders pass of which none is of use, if it passes @first_ns from now
+ * or later? They wait too long for this turn. In the next one those pass that no seek reaches in
+ * this, and after them those that one may just miss.
+ */
+static void fb_joint_prune_angles(struct fb_joint_prune *p, const struct fb_joint_view *v,
+				  u64 first_ns)
+{
+	u64 end_ns = v->period_ns, early_ns = v->early_ns + 2 * FB_JOINT_ROUNDING_NS;
+
+	p->angles = 0;
+	if (early_ns < v->near_ns &&
+	    (s64)v->period_ns * v->slope + (s64)v->near_ns * v->gain > p->limit &&
+	    fb_joint_missed(v, v->period_ns, p->limit))
+		end_ns += v->near_ns;
+	end_ns -= min(early_ns, end_ns);
+	if (first_ns >= min(end_ns, v->period_ns) || !fb_joint_missed(v, first_ns, p->limit))
+		return;
+	p->angle = dm_ns_to_angle(v->at->dm, first_ns);
+	p->angles = dm_ns_to_angle(v->at->dm, min(end_ns - first_ns, v->period_ns - early_ns));
+}
+
+/* only ranks above @rank matter from here on */
+static void fb_joint_prune_set(struct fb_joint_prune *p, const struct fb_joint_view *v, s64 rank)
+{
+	s64 reach = v->rest - rank, late = (s64)v->period_ns - (s64)v->early_ns, wait;
+
+	p->limit = reach;
+	if (v->slope > 0) {
+		wait = max_t(s64, reach - (s64)v->near_ns * v->gain, 0);
+		fb_joint_prune_angles(p, v, div64_s64(wait, v->slope) + FB_JOINT_ROUNDING_NS);
+		reach = max_t(s64, reach, reach + v->bonus - v->slope * late);
+	} else {
+		/* waiting pays: at most a turn's, and any may be missed by little */
+		reach += v->bonus - v->slope * (s64)v->period_ns;
+	}
+	p->seek_ns = div64_s64(max_t(s64, reach, 0), v->loss);
+}
+
+/* the seek is no shorter than @floor_ns, and the sector passes @first_ns from now */
+static bool fb_joint_prune_floor(const struct fb_joint_prune *p, const struct fb_joint_view *v,
+				 u64 floor_ns, u64 first_ns)
+{
+	s64 seek = (s64)floor_ns * v->gain;
+
+	if (v->slope <= 0)
+		return false;
+	if (first_ns + v->early_ns + FB_JOINT_ROUNDING_NS < floor_ns)
+		return (s64)(first_ns + v->period_ns) * v->slope + seek > p->limit &&
+		       fb_joint_missed(v, first_ns + v->period_ns, p->limit);
+	return first_ns >= floor_ns && first_ns - floor_ns + v->early_ns < v->period_ns &&
+	       (s64)first_ns * v->slope + seek > p->limit &&
+	       fb_joint_missed(v, first_ns, p->limit);
+}
+
+static inline bool fb_joint_prune(struct fb_joint_prune *p, const struct fb_joint_view *v,
+				  const struct fb_policy_req *req)
+{
+	u32 angle = req->start.angle - p->at, cyls;
+	u64 floor_ns;
+
+	if (req->start.cyl - p->first_cyl > p->cyls || !req->placed)
+		return true;
+	if (angle - p->angle < p->angles && req->start.cyl != v->at->head->cyl)
+		return true;
+	if (p->limit == S64_MAX)
+		return false;
+	cyls = fb_joint_apart(v->at->head, &req->start);
+	floor_ns = dm_seek_floor_ns(v->at->dm, cyls);
+	if (floor_ns > p->seek_ns) {
+		/* this may wrap below cylinder 0; differences to it then wrap back */
+		p->first_cyl = v->at->head->cyl - (cyls - 1);
+		p->cyls = 2 * (cyls - 1);
+		return true;
+	}
+	return fb_joint_prune_floor(p, v, floor_ns, dm_angle_to_ns(v->at->dm, angle));
+}
+
+static void fb_joint_predict(const struct fb_joint_view *v, struct fb_policy_req *req,
+			     struct fb_joint_candidate *c)
+{
+	c->req = req;
+	dm_position(v->at->dm, v->at->head, &req->start, req->write, &c->seek_ns,
+		    &c->latency_ns);
+	c->expected_ns = fb_conservatism_expected_ns(v->at->odds, v->period_ns,
+						     fb_joint_apart(v->at->head, &req->start),
+						     c->seek_ns, c->latency_ns);
+	c->rank = (s64)c->latency_ns * v->gain - c->expected_ns * v->loss;
+}
+
+/* keep it if it is among the best, and tell so; of equals the oldest goes first */
+static bool fb_joint_enter(struct fb_joint_round *r, const struct fb_joint_candidate *c)
+{
+	u32 i;
+
+	if (r->n == FB_JOINT_CANDIDATES && c->rank <= r->candidate[r->n - 1].rank)
+		return false;
+	if (r->n < FB_JOINT_CANDIDATES)
+		r->n++;
+	for (i = r->n - 1; i && r->candidate[i - 1].rank < c->rank; i--)
+		r->candidate[i] = r->candidate[i - 1];
+	r->candidate[i] = *c;
+	return true;
+}
+
+void fb_joint_rank(const struct fb_joint *j, const struct fb_joint_at *at,
+		   enum fb_policy_class class, struct fb_joint_round *r)
+{
+	const struct fb_joint_view v = fb_joint_view(j, at);
+	struct fb_joint_candidate c = { 0 };
+	struct fb_joint_prune prune;
+	struct fb_policy_req *req;
+
+	memset(r, 0, sizeof(*r));
+	r->class = class;
+	fb_joint_prune_init(&prune, &v);
+	list_for_each_entry(req, &at->pool->reqs[class], node) {
+		if (fb_joint_prune(&prune, &v, req))
+			continue;
+		fb_joint_predict(&v, req, &c);
+		if (fb_joint_enter(r, &c) && r->n == FB_JOINT_CANDIDATES)
+			fb_joint_prune_set(&prune, &v, r->candidate[r->n - 1].rank);
+	}
+}
+
+void fb_joint_onward(const struct fb_joint_at *at, struct fb_joint_round *r, u32 i)
+{
+	struct fb_joint_candidate *c = &r->candidate[i];
+	u64 now_ns = max(at->now_ns, c->req->arrived_ns);
+	struct dm_access acc;
+
+	c->onward_ns = 0;
+	if (!dm_access(at->dm, at->head, c->req->lbn, c->req->nsect, c->req->write, &acc))
+		c->onward_ns = fb_policy_onward_ns(at->pool, at->dm, r->class, &acc.end, c->req);
+	c->time_ns = c->expected_ns + (s64)(c->onward_ns * FB_JOINT_ONWARD >> 16) -
+		(s64)mul_u64_u32_shr(now_ns - c->req->arrived_ns, FB_JOINT_AGE, 16);
+}
+
+/* ---- scores ---- */
+
+void fb_joint_offer(const struct fb_joint *j, const struct disk_model *dm,
+		    const struct fb_block_value *w, struct fb_joint_round *r, u32 i,
+		    const struct fb_plan *plan)
+{
+	const struct fb_joint_candidate *c = &r->candidate[i];
+	s64 turn = mul_u64_u64_div_u64(w->mean, j->price, 256), ns = c->time_ns, score;
+
+	turn = max_t(s64, turn, FB_JOINT_TURN_LEAST);
+	/* a plan's value counts the odds already */
+	if (plan)
+		ns += (s64)(c->seek_ns + c->latency_ns) - c->expected_ns;
+	score = (plan ? (s64)plan->value << 8 : 0) - div64_s64(turn * ns, dm_period_ns(dm));
+	if (r->scored && score <= r->score)
+		return;
+	r->scored = true;
+	r->score = score;
+	r->best = i;
+}
+
+/* ---- the price ---- */
+
+void fb_joint_sent(struct fb_joint *j, const struct fb_joint_round *r)
+{
+	j->latency += r->candidate[r->best].latency_ns - div_u64(j->latency, FB_JOINT_GAPS);
+}
+
+static void fb_joint_move(struct fb_joint *j, s32 spent_ppm)
+{
+	s64 over = clamp_t(s64, (s64)spent_ppm - j->cost_ppm, -FB_JOINT_SLOPE_PPM,
+			   FB_JOINT_SLOPE_PPM);
+	s64 price = j->price;
+
+	price += div64_s64(price * over, FB_JOINT_SLOPE_PPM * FB_JOINT_GAIN);
+	j->price = clamp_t(s64, price, FB_JOINT_PRICE_LEAST, FB_JOINT_PRICE_MOST);
+}
+
+bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u64 now_ns)
+{
+	u64 span_ns = now_ns - j->since_ns;
+	bool moved = false;
+
+	j->order_ns += order_ns;
+	j->rounds++;
+	if (now_ns >= j->since_ns && span_ns < FB_JOINT_WINDOW_NS)
+		return false;
+	/* a window with a long pause in it, or with few choices, says nothing */
+	if (span_ns < 2 * FB_JOINT_WINDOW_NS && j->rounds >= FB_JOINT_ROUNDS_MIN) {
+		j->window_ppm = div64_s64(j->order_ns, div_u64(span_ns, FB_JOINT_MILLION)) +
+			missed_ppm;
+		j->spent_ppm += (j->window_ppm - j->spent_ppm) / FB_JOINT_GAIN;
+		if (!j->fixed)
+			fb_joint_move(j, j->window_ppm);
+		moved = true;
+	}
+	j->since_ns = now_ns;
+	j->order_ns = 0;
+	j->rounds = 0;
+	return moved;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The choice of the next request and of the free read before it, together. Core; the caller
+ * serialises. Nothing here sleeps or allocates.
+ *
+ * Whoever chooses the next request by its seek alone (freeblock paper, 4.2) searches its gap
+ * mostly in vain when few blocks are left. Here the pending requests are ranked by what a gap
+ * with such a wait brings on the mean, less the price of the time that the request takes; then
+ * the gaps of the best few are searched, and that request goes whose plan is worth most, less
+ * that price. The price is in mean values of a gap, so it follows a scan's course by itself,
+ * and a controller moves it until free reads cost the foreground what they may.
+ */
+#ifndef FB_JOINT_H
+#define FB_JOINT_H
+
+#include "core/block_value.h"
+#include "core/conservatism.h"
+#include "core/policy.h"
+
+#define FB_JOINT_CANDIDATES 3	/* a prototype gained 8.7, 9.3, 9.0, 8.9 % with 2, 3, 4, 9 */
+#define FB_JOINT_COST_PPM 10000	/* recommended target */
+#define FB_JOINT_COST_PPM_MAX 500000
+
+/**
+ * struct fb_joint_candidate - a request whose gap is to be searched
+ * @req: the request
+ * @seek_ns: its predicted seek
+ * @latency_ns: its predicted rotational latency
+ * @expected_ns: both, with the odds of a turn lost or gained
+ * @onward_ns: shortest positioning time from its end to another pending request
+ * @time_ns: what is priced: @expected_ns, a part of @onward_ns, less a part of its age
+ * @rank: private: its rank
+ */
+struct fb_joint_candidate {
+	struct fb_policy_req *req;
+	u64 seek_ns;
+	u64 latency_ns;
+	s64 expected_ns;
+	u64 onward_ns;
+	s64 time_ns;
+	s64 rank;
+};
+
+/**
+ * struct fb_joint_round - one choice
+ * @candidate: the best by rank, in this order
+ * @n: how many
+ * @class: of them
+ * @best: the best so far by score; 0 until one is scored
+ * @scored: one has been
+ * @score: the score of @best, 256ths of a plan's value
+ */
+struct fb_joint_round {
+	struct fb_joint_candidate candidate[FB_JOINT_CANDIDATES];
+	u32 n;
+	enum fb_policy_class class;
+	u32 best;
+	bool scored;
+	s64 score;
+};
+
+/**
+ * struct fb_joint_at - what a round is computed with
+ * @dm: model
+ * @odds: odds of a lost turn, or NULL: unknown
+ * @pool: the pending requests; scratch fields are overwritten
+ * @head: where the head will be
+ * @now_ns: the time, for ages
+ */
+struct fb_joint_at {
+	const struct disk_model *dm;
+	const struct fb_conservatism_odds *odds;
+	struct fb_policy_pool *pool;
+	const struct dm_place *head;
+	u64 now_ns;
+};
+
+/**
+ * struct fb_joint - the price, and what it is made from; private but for those named
+ * @cost_ppm: share of the foreground's time that free reads may cost, order included, 1 ..
+ *	FB_JOINT_COST_PPM_MAX; may be changed at any time
+ * @price: of a turn, in 256ths of the mean value of a gap; also for a lost turn
+ *	(fb_block_value_miss())
+ * @fixed: @price does not move
+ * @spent_ppm: what free reads cost lately, order included
+ * @window_ppm: the same, of the last window
+ * @latency: rotational latency of the requests chosen, running mean times FB_JOINT_GAPS
+ * @since_ns: beginning of the controller's window
+ * @order_ns: what the order cost in the window
+ * @rounds: choices in the window
+ */
+struct fb_joint {
+	u32 cost_ppm;
+	u32 price;
+	bool fixed;
+	s32 spent_ppm;
+	s32 window_ppm;
+	u64 latency;
+	u64 since_ns;
+	s64 order_ns;
+	u32 rounds;
+};
+
+/**
+ * fb_joint_init() - initialise
+ * @j: filled
+ * @dm: model
+ * @cost_ppm: see struct fb_joint
+ */
+void fb_joint_init(struct fb_joint *j, const struct disk_model *dm, u32 cost_ppm);
+
+/**
+ * fb_joint_rank() - find the requests whose gaps are worth a search
+ * @j: state
+ * @at: pool, head and time
+ * @class: requests of this class count; that of fb_policy_choose()
+ * @r: out; a candidate at least if a request of the class is placed
+ *
+ * If fb_policy_choose() finds nothing that is predicted (no model, head unknown), or something
+ * that is expired, that goes as it is: then do not call this.
+ *
+ * Cost: under 20,000 instructions at 256 pending; so is fb_joint_onward()'s.
+ */
+void fb_joint_rank(const struct fb_joint *j, const struct fb_joint_at *at,
+		   enum fb_policy_class class, struct fb_joint_round *r);
+
+/**
+ * fb_joint_onward() - look where a candidate leads; before it is offered
+ * @at: as in fb_joint_rank()
+ * @r: the round
+ * @i: number of the candidate
+ */
+void fb_joint_onward(const struct fb_joint_at *at, struct fb_joint_round *r, u32 i);
+
+/**
+ * fb_joint_offer() - score a candidate whose gap has been searched, or is left alone
+ * @j: state
+ * @dm: model
+ * @w: value of blocks; its mean is the unit of the price
+ * @r: the round; @r->best is updated. Of equals the one offered first stays
+ * @i: number of the candidate
+ * @plan: its plan, or NULL
+ */
+void fb_joint_offer(const struct fb_joint *j, const struct disk_model *dm,
+		    const struct fb_block_value *w, struct fb_joint_round *r, u32 i,
+		    const struct fb_plan *plan);
+
+/**
+ * fb_joint_sent() - note that @r->best goes next
+ * @j: state
+ * @r: the round
+ */
+void fb_joint_sent(struct fb_joint *j, const struct fb_joint_round *r);
+
+/**
+ * fb_joint_charge() - account for a request that goes next, however it was chosen
+ * @j: state; the price moves every few seconds
+ * @order_ns: its expected positioning time, less that of the shadow's next (core/shadow.h)
+ * @missed_ppm: what free reads cost lately by fb_conservatism.cost_ppm; 0: unknown
+ * @now_ns: the time
+ *
+ * Return: true at the end of a window: @j->window_ppm is new.
+ */
+bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u64 now_ns);
+
+#endif /* FB_JOINT_H */
