@@ -2,13 +2,15 @@
 /*
  * Work for an instruction counter (tests/unit/count/count.py): choices among 256 pending
  * requests, and searches on maps of which some is left to be read. The counter looks at
- * count_choice() and count_search() only, and at each call apart.
+ * count_...() only, and at each call apart.
  */
 #include <valgrind/callgrind.h>
 
 #include "core/search.h"
 #include "core/block_value.h"
 #include "core/policy.h"
+#include "core/joint.h"
+#include "core/shadow.h"
 #include "../support.h"
 
 #define PENDING 256
@@ -82,6 +84,60 @@ static void choices(const char *policy, u32 cyls)
 			head.cyl = req[0].start.cyl;
 		pool.policy = id;
 		count_choice(&head, &c);
+	}
+}
+
+/* ---- choices together with free reads ---- */
+
+static struct fb_conservatism margin;
+static struct fb_joint joint;
+static struct fb_joint_round joint_round;
+
+static __attribute__((noipa))
+void count_rank(const struct fb_joint_at *at)
+{
+	fb_joint_rank(&joint, at, FB_POLICY_BE, &joint_round);
+}
+
+static __attribute__((noipa))
+void count_onward(const struct fb_joint_at *at)
+{
+	fb_joint_onward(at, &joint_round, 0);
+}
+
+static __attribute__((noipa))
+void count_shadow(struct fb_shadow *shadow, const struct dm_place *head)
+{
+	s64 ns;
+
+	fb_shadow_next(shadow, dm, &margin.odds, &pool, head, NOW_NS, &ns);
+}
+
+/* @price: of a turn, in gaps */
+static void ranks(u32 price, u32 cyls)
+{
+	static struct fb_shadow shadow;
+	struct fb_joint_at at = { .dm = dm, .odds = &margin.odds, .pool = &pool, .now_ns = NOW_NS };
+	u32 i;
+
+	fb_conservatism_init(&margin, dm_period_ns(dm), FB_CONSERVATISM_TARGET_PPM);
+	fb_conservatism_expect(&margin, dm);
+	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+	joint.price = price * 256;
+	CALLGRIND_START_INSTRUMENTATION;
+	for (i = 0; i < TIMES; i++) {
+		struct dm_place head = support_place(&r, dm);
+
+		fill(cyls);
+		if (cyls)
+			head.cyl = req[0].start.cyl;
+		at.head = &head;
+		count_rank(&at);
+		count_onward(&at);
+		fb_shadow_init(&shadow);
+		fb_shadow_next(&shadow, dm, &margin.odds, &pool, &head, NOW_NS, &(s64){ 0 });
+		fb_policy_pool_del(&pool, joint_round.candidate[0].req);
+		count_shadow(&shadow, &head);
 	}
 }
 
@@ -216,6 +272,7 @@ int main(int argc, char **argv)
 {
 	if (argc < 5) {
 		fprintf(stderr, "usage: count choose MODEL POLICY CYLINDERS\n"
+			"       count rank MODEL PRICE CYLINDERS\n"
 			"       count search MODEL PERCENT_DONE random|edge STEPS HOP_STEPS\n"
 			"       HOP_STEPS 0: the paper's limits, else all of them lifted\n");
 		return 2;
@@ -223,6 +280,8 @@ int main(int argc, char **argv)
 	dm = support_model_file(argv[2]);
 	if (!strcmp(argv[1], "choose"))
 		choices(argv[3], parse_u32(argv[4]));
+	else if (!strcmp(argv[1], "rank"))
+		ranks(parse_u32(argv[3]), parse_u32(argv[4]));
 	else if (argc == 7)
 		searches(parse_u32(argv[3]), !strcmp(argv[4], "edge"), parse_u32(argv[5]),
 			 parse_u32(argv[6]));

@@ -26,11 +26,15 @@ BUDGET = {"paper": (200, 0), "paper-short": (50, 0), "lifted": (400, 60),
 
 
 def cases():
-    """(name, arguments of count)"""
+    """(name, arguments of count[, what is counted of it])"""
     for cylinders in (0, 40):
         for policy in POLICIES[2 if cylinders else 0:]:
             yield ("choose %s %s" % (policy, "near" if cylinders else "all over"),
                    ["choose", "models/atlas10k.fbmodel", policy, str(cylinders)])
+        for price in (3, 7):
+            for what in ("rank", "onward", "shadow"):
+                yield ("joint %s %d %s" % (what, price, "near" if cylinders else "all over"),
+                       ["rank", "models/atlas10k.fbmodel", str(price), str(cylinders)], what)
     for drive in DRIVES:
         model = "models/%s.fbmodel" % drive
         for limits, budget in BUDGET.items():
@@ -52,9 +56,9 @@ def totals(folder):
     return sorted(found)
 
 
-def run(program, args):
+def run(program, args, what=None):
     """One case: (instructions of each call, ascending; what the program says)"""
-    call = "count_search" if args[0] == "search" else "count_choice"
+    call = "count_" + (what or {"search": "search", "choose": "choice"}[args[0]])
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--dump-before=" + call,
@@ -83,10 +87,10 @@ def main():
     rows = []
     print("%-36s %8s %8s %8s %8s %6s %7s" % ("instructions", "mean", "median", "p99", "most",
                                              "steps", "KiB"))
-    for name, words in cases():
+    for name, *words in cases():
         if not re.search(args.only, name):
             continue
-        row = figures(name, *run(args.program, words))
+        row = figures(name, *run(args.program, *words))
         rows.append(row)
         print("%-36s %8d %8d %8d %8d" % (name, row["mean"], row["p50"], row["p99"], row["most"]) +
               (" %6.1f %7.1f" % (row["steps"], row["kib"]) if "steps" in row else ""), flush=True)
