@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "core/joint.h"
 #include "core/search.h"
 #include "core/policy.h"
 #include "sim_opts.h"
@@ -51,6 +52,9 @@ static const struct simo_setting simo_settings[] = {
 	{ "seed", SIMO_WHOLE, offsetof(struct simo, seed), "1", 0, 1e15 },
 	{ "policy", SIMO_TEXT, offsetof(struct simo, policy_name), "sptf-sw", 0, 0 },
 	{ "sw_percent", SIMO_WHOLE, offsetof(struct simo, sw_percent), "60", 0, 1000 },
+	{ "foreground_cost_ppm", SIMO_WHOLE, offsetof(struct simo, foreground_cost_ppm),
+	  "10000", 1, FB_JOINT_COST_PPM_MAX },
+	{ "joint_price", SIMO_REAL, offsetof(struct simo, joint_price), "0", 0, 64 },
 	{ "depth", SIMO_REAL_OR_AUTO, offsetof(struct simo, depth), "0", 0, 32, true },
 	{ "hold", SIMO_WHOLE, offsetof(struct simo, hold), "1", 0, 1 },
 	{ "read_expire_ms", SIMO_WHOLE, offsetof(struct simo, read_expire_ms), "500", 0, 1e6 },
@@ -394,7 +398,10 @@ static void simo_read_start(struct simo *o)
 static void simo_read_texts(struct simo *o)
 {
 	o->policy = SIMO_NONE;
-	if (strcmp(o->policy_name, "none")) {
+	o->joint = !strcmp(o->policy_name, "joint");
+	if (o->joint) {
+		o->policy = FB_POLICY_SPTF;
+	} else if (strcmp(o->policy_name, "none")) {
 		o->policy = fb_policy_by_name(o->policy_name);
 		if (o->policy < 0)
 			sim_fail("policy: no such policy: '%s'", o->policy_name);

@@ -37,8 +37,10 @@ struct simo_sizes {
  * @model: .fbmodel file
  * @noise: see sim_drive_open()
  * @seed: of drive and foreground
- * @policy_name: none, or one of fb_policy_name[]
+ * @policy_name: none, joint, or one of fb_policy_name[]
  * @sw_percent: n of SPTF-SWn%
+ * @foreground_cost_ppm: what free reads may cost in all under policy joint
+ * @joint_price: of a turn then, in mean values of a gap; 0: as the cost asks for
  * @depth: commands at the drive; 0: two, and as many as it takes under none; SIMO_AUTO: two
  *	while free reads are wanted, else as many as it takes, in its own order
  * @hold: keep the second one back until the first is about to end
@@ -100,6 +102,7 @@ struct simo_sizes {
  * @requests: end after so many foreground requests; 0: no such end
  * @whole: end when the task's blocks are all read
  * @policy: @policy_name; SIMO_NONE or an enum fb_policy_id
+ * @joint: of @policy_name: requests and free reads are chosen together
  * @think_constant: of @think_name
  * @sizes: of @size_text
  * @place: of @place_text
@@ -126,6 +129,8 @@ struct simo {
 	char *noise;
 	u64 seed;
 	char *policy_name;
+	u64 foreground_cost_ppm;
+	double joint_price;
 	u64 sw_percent;
 	double depth;
 	u64 hold;
@@ -184,6 +189,7 @@ struct simo {
 	u64 whole;
 	/* private: */
 	int policy;
+	bool joint;
 	bool think_constant;
 	struct simo_sizes sizes;
 	enum simo_place place;

@@ -348,6 +348,10 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 	simr_tenths(r, t);
 	simr_left(r, t);
 	simr_gaps(r, s);
+	if (s->o->joint) {
+		simr_real(r, "joint_price_gaps", t->joint.price / 256.);
+		simr_real(r, "joint_cost_ppm", 1. * t->joint_ppm / max(t->joint_windows, 1ULL));
+	}
 	if (s->o->idle)
 		simr_idle(r, s, seconds);
 	if (s->o->conservatism_us == SIMO_AUTO)

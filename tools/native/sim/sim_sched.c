@@ -29,6 +29,18 @@ static struct sims_cmd *sims_last(struct sims *s)
 
 /* ---- the choice, and the gap before it ---- */
 
+/* the gap before a request, if it is next */
+static struct fb_gap sims_gap(const struct sims *s, const struct fb_policy_req *fg)
+{
+	return (struct fb_gap) {
+		.src = s->tail,
+		.dst = fg->start,
+		.dst_lbn = fg->lbn,
+		.dst_nsect = fg->nsect,
+		.dst_write = fg->write,
+	};
+}
+
 static void sims_open_gap(struct sims *s, u64 now_ns)
 {
 	struct fb_policy_req *fg = s->choice.req;
@@ -36,13 +48,7 @@ static void sims_open_gap(struct sims *s, u64 now_ns)
 	s->gap_open = s->nr_flight && s->depth == 2 && s->tail_known && s->choice.predicted &&
 		!sims_chosen(s)->alone && simt_may_read(s->task, now_ns);
 	s->gap_ns = now_ns;
-	s->gap = (struct fb_gap) {
-		.src = s->tail,
-		.dst = fg->start,
-		.dst_lbn = fg->lbn,
-		.dst_nsect = fg->nsect,
-		.dst_write = fg->write,
-	};
+	s->gap = sims_gap(s, fg);
 }
 
 static void sims_choose(struct sims *s, const struct dm_place *head, u64 now_ns)
@@ -121,6 +127,8 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 	req->fg.arrived_ns = now_ns;
 	fb_policy_req_place(&req->fg, s->dm);
 	fb_policy_pool_add(&s->pool, &req->fg);
+	if (s->o->joint)
+		fb_shadow_arrived(&s->task->shadow, &req->fg);
 	fb_destage_arrived(&s->destage, req->fg.write);
 	if (sims_waits(s, req))
 		simi_arrived(&s->idle, now_ns, &s->head, &idle);
@@ -294,6 +302,63 @@ static void sims_find_plan(struct sims *s, u64 now_ns, struct fb_plan *plan)
 	plan->kind = FB_PLAN_NONE;
 }
 
+/*
+ * Choose the next request and its free read together; false: the choice stands. Nothing changes
+ * between the choice and its search here, so both are made when the request is to be sent.
+ */
+static bool sims_plan_joint(struct sims *s, u64 now_ns, struct fb_plan *plan)
+{
+	const struct fb_joint_at at = {
+		.dm = s->dm,
+		.odds = s->task->lim.odds,
+		.pool = &s->pool,
+		.head = &s->tail,
+		.now_ns = now_ns,
+	};
+	struct simt_gap gap[FB_JOINT_CANDIDATES];
+	struct fb_joint_round r;
+	u32 i;
+
+	if (!s->o->joint || !s->gap_open || !s->nr_flight || s->pinned || s->choice.expired ||
+	    s->task->again_n || now_ns < s->gap_ns + (u64)(s->o->search_us * 1000) ||
+	    fb_completion_too_late(&sims_last(s)->cmd, sim_drive_now(s->drive, now_ns),
+				   sims_lead_ns(s)))
+		return false;
+	fb_joint_rank(&s->task->joint, &at, s->choice.class, &r);
+	for (i = 0; i < r.n; i++) {
+		fb_joint_onward(&at, &r, i);
+		struct siml_req *req = container_of(r.candidate[i].req, struct siml_req, fg);
+
+		gap[i] = (struct simt_gap) { sims_gap(s, &req->fg), req->alone };
+	}
+	simt_plan_joint(s->task, &r, gap, now_ns, plan);
+	s->choice.req = r.candidate[r.best].req;
+	s->choice.seek_ns = r.candidate[r.best].seek_ns;
+	s->choice.pos_ns = s->choice.seek_ns + r.candidate[r.best].latency_ns;
+	s->gap = gap[r.best].gap;
+	return true;
+}
+
+/* the choice stands: what does it cost, against the shortest positioning times? */
+static void sims_charge(struct sims *s, const struct dm_place *head, u64 now_ns)
+{
+	const struct fb_conservatism_odds *odds = s->task->lim.odds;
+	u64 seek_ns = s->choice.seek_ns;
+	u32 cyls;
+	s64 ns;
+
+	if (!s->choice.predicted) {
+		fb_shadow_lost(&s->task->shadow);
+		return;
+	}
+	if (!fb_shadow_next(&s->task->shadow, s->dm, odds, &s->pool, head, now_ns, &ns))
+		return;
+	cyls = abs((s32)(head->cyl - s->choice.req->start.cyl));
+	ns = fb_conservatism_expected_ns(odds, dm_period_ns(s->dm), cyls, seek_ns,
+					 s->choice.pos_ns - seek_ns) - ns;
+	simt_charge(s->task, ns, now_ns);
+}
+
 /* a slot is free: fill it (Documentation/design.rst, "One request's way", step 5) */
 static void sims_fill_slot(struct sims *s, u64 now_ns)
 {
@@ -314,10 +379,16 @@ static void sims_fill_slot(struct sims *s, u64 now_ns)
 	if (!s->nr_flight && !s->pinned) {
 		known = fb_completion_idle_head(&s->head, now_ns, false, &head, &start_ns);
 		sims_choose(s, known ? &head : NULL, now_ns);
+		fb_shadow_lost(&s->task->shadow);
 	} else if (!s->choice.req) {
 		sims_choose_next(s, now_ns);
 	}
-	sims_find_plan(s, now_ns, &plan);
+	if (s->nr_flight)
+		head = s->tail;
+	if (!sims_plan_joint(s, now_ns, &plan))
+		sims_find_plan(s, now_ns, &plan);
+	if (s->o->joint && !s->pinned)
+		sims_charge(s, &head, now_ns);
 	if (plan.kind == FB_PLAN_SEPARATE || plan.kind == FB_PLAN_BOTH)
 		sims_begin_plan(s, &plan, now_ns);
 	else if (plan.kind == FB_PLAN_PREPEND)

@@ -187,49 +187,107 @@ static bool simt_again(struct simt *t, u64 now_ns, struct fb_plan *plan)
 /* what the plans before say about the worth of the next */
 static void simt_weigh(struct simt *t, u64 now_ns)
 {
+	u32 price;
+
 	if (t->o->balance && now_ns - t->balanced_ns >= t->o->balance_s * 1e9) {
 		fb_block_value_balance(&t->worth, &t->bm);
 		t->balanced_ns = now_ns;
 	}
 	if (t->lim.odds) {
-		t->lim.miss_value = fb_block_value_miss(&t->worth, t->lim.odds->price);
+		/* a turn has one price, whether order or a miss takes it */
+		price = t->o->joint ? t->joint.price : t->lim.odds->price;
+		t->lim.miss_value = fb_block_value_miss(&t->worth, price);
 		t->lim.conservatism_ns = t->margin.one_ns;
 	} else {
 		t->lim.miss_value = fb_block_value_miss(&t->worth, 256 * t->o->miss_gaps);
 	}
 }
 
-void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_plan *plan)
+/* search one gap of a round with what is left of its budget; false: it is left alone */
+static bool simt_search(struct simt *t, const struct fb_gap *gap, u64 *steps,
+			struct fb_search *search)
 {
-	struct fb_search search;
-	u64 steps = 0;
+	fb_search_start(search, t->dm, &t->bm, gap, &t->lim);
+	if (t->lim.odds && fb_conservatism_skip_gap(&t->margin, search->latency_ns))
+		return false;
+	while (fb_search_step(search) && ++*steps < t->o->steps)
+		;
+	return true;
+}
 
-	if (simt_again(t, now_ns, plan))
-		return;
+/* before the gaps of a round are searched */
+static void simt_begin_round(struct simt *t, u64 now_ns)
+{
 	simt_weigh(t, now_ns);
 	if (t->o->probe)
 		t->lim.lift = fb_lookahead_allowed(&t->probe, t->o->lift, now_ns);
-	fb_search_start(&search, t->dm, &t->bm, gap, &t->lim);
-	t->gap_ns = search.latency_ns;
-	t->extra_ns = search.extra_ns;
-	if (t->lim.odds && fb_conservatism_skip_gap(&t->margin, search.latency_ns)) {
+}
+
+/* the gap that is used */
+static void simt_use(struct simt *t, const struct fb_search *search, bool searched, u64 now_ns,
+		     struct fb_plan *plan)
+{
+	t->gap_ns = search->latency_ns;
+	t->extra_ns = search->extra_ns;
+	if (!searched) {
 		t->spared++;
 		plan->kind = FB_PLAN_NONE;
 		return;
 	}
-	while (fb_search_step(&search) && ++steps < t->o->steps)
-		;
-	*plan = search.best;
+	*plan = search->best;
 	fb_block_value_gap(&t->worth, plan->kind == FB_PLAN_NONE ? 0 : plan->value);
 	t->gaps++;
-	t->tracks += search.tracks;
-	t->most_tracks = max_t(u64, t->most_tracks, search.tracks);
-	t->latency_ns += search.latency_ns;
+	t->tracks += search->tracks;
+	t->most_tracks = max_t(u64, t->most_tracks, search->tracks);
+	t->latency_ns += search->latency_ns;
 	if (plan->kind != FB_PLAN_NONE) {
 		t->plans++;
 		t->slack_ns += plan->slack_ns;
 	}
 	simt_leftover(t, now_ns, plan);
+}
+
+void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_plan *plan)
+{
+	struct fb_search search;
+	u64 steps = 0;
+	bool searched;
+
+	if (simt_again(t, now_ns, plan))
+		return;
+	simt_begin_round(t, now_ns);
+	searched = simt_search(t, gap, &steps, &search);
+	simt_use(t, &search, searched, now_ns, plan);
+}
+
+void simt_plan_joint(struct simt *t, struct fb_joint_round *r, const struct simt_gap *gap,
+		     u64 now_ns, struct fb_plan *plan)
+{
+	struct fb_search search[FB_JOINT_CANDIDATES];
+	bool searched[FB_JOINT_CANDIDATES];
+	u64 steps = 0;
+	u32 i;
+
+	simt_begin_round(t, now_ns);
+	/* one budget for all; the first is always looked at */
+	for (i = 0; i < r->n && (!i || steps < t->o->steps); i++) {
+		searched[i] = simt_search(t, &gap[i].gap, &steps, &search[i]) && !gap[i].alone;
+		fb_joint_offer(&t->joint, t->dm, &t->worth, r, i,
+			       searched[i] && search[i].best.kind != FB_PLAN_NONE ?
+			       &search[i].best : NULL);
+	}
+	simt_use(t, &search[r->best], searched[r->best], now_ns, plan);
+	fb_joint_sent(&t->joint, r);
+}
+
+void simt_charge(struct simt *t, s64 order_ns, u64 now_ns)
+{
+	s32 missed_ppm = t->lim.odds ? t->margin.cost_ppm : 0;
+
+	if (!fb_joint_charge(&t->joint, order_ns, missed_ppm, now_ns))
+		return;
+	t->joint_windows++;
+	t->joint_ppm += t->joint.window_ppm;
 }
 
 /* ---- beginning and end ---- */
@@ -414,6 +472,12 @@ void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm
 	t->o = o;
 	t->dm = dm;
 	fb_guard_init(&t->guard);
+	fb_joint_init(&t->joint, dm, o->foreground_cost_ppm);
+	fb_shadow_init(&t->shadow);
+	if (o->joint_price) {
+		t->joint.price = o->joint_price * 256;
+		t->joint.fixed = true;
+	}
 	fb_lookahead_init(&t->probe);
 	if (!o->scan)
 		return;

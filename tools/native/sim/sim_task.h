@@ -9,6 +9,8 @@
 #include "core/guard.h"
 #include "core/lookahead.h"
 #include "core/block_value.h"
+#include "core/joint.h"
+#include "core/shadow.h"
 #include "sim_opts.h"
 
 #define SIMT_PARTS 10		/* a scan's speed is told for each tenth */
@@ -27,6 +29,10 @@
  * @extra_ns: what reads in it cost, see fb_search_extra_ns()
  * @balanced_ns: when regions were weighed last
  * @guard: the guard; its memory is used only if @o->guard_ppm
+ * @joint: the price when requests and their free reads are chosen together
+ * @shadow: what their order is compared with
+ * @joint_windows: windows of @joint's that count
+ * @joint_ppm: what free reads cost in them, sum
  * @total: blocks at the beginning
  * @got: blocks read, those that were at the beginning among them
  * @begun: blocks that were read at the beginning
@@ -63,6 +69,10 @@ struct simt {
 	u64 extra_ns;
 	u64 balanced_ns;
 	struct fb_guard guard;
+	struct fb_joint joint;
+	struct fb_shadow shadow;
+	u64 joint_windows;
+	s64 joint_ppm;
 	u64 total;
 	u64 got;
 	u64 begun;
@@ -136,6 +146,35 @@ bool simt_over(const struct simt *t);
  * @plan: out; FB_PLAN_NONE: nothing
  */
 void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_plan *plan);
+
+/**
+ * struct simt_gap - the gap before a candidate of a joint choice
+ * @gap: the gap
+ * @alone: nothing is to be read in it
+ */
+struct simt_gap {
+	struct fb_gap gap;
+	bool alone;
+};
+
+/**
+ * simt_plan_joint() - choose one of several requests and what to read in its gap
+ * @t: the task
+ * @r: the round, ranked; its @best is chosen
+ * @gap: the gaps of its candidates
+ * @now_ns: the time
+ * @plan: out; FB_PLAN_NONE: nothing
+ */
+void simt_plan_joint(struct simt *t, struct fb_joint_round *r, const struct simt_gap *gap,
+		     u64 now_ns, struct fb_plan *plan);
+
+/**
+ * simt_charge() - account for the order in which requests go
+ * @t: the task
+ * @order_ns: see fb_joint_charge()
+ * @now_ns: the time
+ */
+void simt_charge(struct simt *t, s64 order_ns, u64 now_ns);
 
 /**
  * simt_take() - a read is sent

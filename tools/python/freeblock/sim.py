@@ -43,8 +43,11 @@ SETTINGS = (
     ("--noise", "noise", "KIND", "seek noise: off, laplace or gauss, with :US for the standard "
      "deviation (as the drive says)"),
     ("--seed", "seed", "N", "of drive and foreground (1)"),
-    ("--policy", "policy", "P", "fifo, clook, sstf, sptf, sptf-sw, auto, or none: the drive's "
-     "own order (sptf-sw)"),
+    ("--policy", "policy", "P", "fifo, clook, sstf, sptf, sptf-sw, auto, none: the drive's own "
+     "order, or joint: each request with its free read (sptf-sw)"),
+    ("--foreground-cost-ppm", "foreground_cost_ppm", "PPM", "what free reads may cost in all "
+     "under joint (10000)"),
+    ("--joint-price", "joint_price", "GAPS", "of a turn under joint, in mean gaps (0: found)"),
     ("--sw-percent", "sw_percent", "N", "of sptf-sw (60)"),
     ("--depth", "depth", "N", "commands at the drive, or auto: two while free reads are wanted, "
      "else its own queue (2; with policy none as many as it takes)"),
