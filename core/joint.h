@@ -155,7 +155,7 @@ void fb_joint_sent(struct fb_joint *j, const struct fb_joint_round *r);
 /**
  * fb_joint_charge() - account for a request that goes next, however it was chosen
  * @j: state; the price moves every few seconds
- * @order_ns: its expected positioning time, less that of the shadow's next (core/shadow.h)
+ * @order_ns: its expected positioning time, less that of the shadow's next (core/order_cost.h)
  * @missed_ppm: what free reads cost lately by fb_conservatism.cost_ppm; 0: unknown
  * @now_ns: the time
  *

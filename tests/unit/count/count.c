@@ -10,7 +10,7 @@
 #include "core/block_value.h"
 #include "core/policy.h"
 #include "core/joint.h"
-#include "core/shadow.h"
+#include "core/order_cost.h"
 #include "../support.h"
 
 #define PENDING 256
@@ -106,17 +106,17 @@ void count_onward(const struct fb_joint_at *at)
 }
 
 static __attribute__((noipa))
-void count_shadow(struct fb_shadow *shadow, const struct dm_place *head)
+void count_shadow(struct fb_order_cost *shadow, const struct dm_place *head)
 {
 	s64 ns;
 
-	fb_shadow_next(shadow, dm, &margin.odds, &pool, head, NOW_NS, &ns);
+	fb_order_cost_next(shadow, dm, &margin.odds, &pool, head, NOW_NS, &ns);
 }
 
 /* @price: of a turn, in gaps */
 static void ranks(u32 price, u32 cyls)
 {
-	static struct fb_shadow shadow;
+	static struct fb_order_cost shadow;
 	struct fb_joint_at at = { .dm = dm, .odds = &margin.odds, .pool = &pool, .now_ns = NOW_NS };
 	u32 i;
 
@@ -134,8 +134,8 @@ static void ranks(u32 price, u32 cyls)
 		at.head = &head;
 		count_rank(&at);
 		count_onward(&at);
-		fb_shadow_init(&shadow);
-		fb_shadow_next(&shadow, dm, &margin.odds, &pool, &head, NOW_NS, &(s64){ 0 });
+		fb_order_cost_init(&shadow);
+		fb_order_cost_next(&shadow, dm, &margin.odds, &pool, &head, NOW_NS, &(s64){ 0 });
 		fb_policy_pool_del(&pool, joint_round.candidate[0].req);
 		count_shadow(&shadow, &head);
 	}

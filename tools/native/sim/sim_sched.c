@@ -128,7 +128,7 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 	fb_policy_req_place(&req->fg, s->dm);
 	fb_policy_pool_add(&s->pool, &req->fg);
 	if (s->o->joint)
-		fb_shadow_arrived(&s->task->shadow, &req->fg);
+		fb_order_cost_arrived(&s->task->order_cost, &req->fg);
 	fb_destage_arrived(&s->destage, req->fg.write);
 	if (sims_waits(s, req))
 		simi_arrived(&s->idle, now_ns, &s->head, &idle);
@@ -348,10 +348,10 @@ static void sims_charge(struct sims *s, const struct dm_place *head, u64 now_ns)
 	s64 ns;
 
 	if (!s->choice.predicted) {
-		fb_shadow_lost(&s->task->shadow);
+		fb_order_cost_lost(&s->task->order_cost);
 		return;
 	}
-	if (!fb_shadow_next(&s->task->shadow, s->dm, odds, &s->pool, head, now_ns, &ns))
+	if (!fb_order_cost_next(&s->task->order_cost, s->dm, odds, &s->pool, head, now_ns, &ns))
 		return;
 	cyls = abs((s32)(head->cyl - s->choice.req->start.cyl));
 	ns = fb_conservatism_expected_ns(odds, dm_period_ns(s->dm), cyls, seek_ns,
@@ -379,7 +379,7 @@ static void sims_fill_slot(struct sims *s, u64 now_ns)
 	if (!s->nr_flight && !s->pinned) {
 		known = fb_completion_idle_head(&s->head, now_ns, false, &head, &start_ns);
 		sims_choose(s, known ? &head : NULL, now_ns);
-		fb_shadow_lost(&s->task->shadow);
+		fb_order_cost_lost(&s->task->order_cost);
 	} else if (!s->choice.req) {
 		sims_choose_next(s, now_ns);
 	}

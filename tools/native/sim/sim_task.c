@@ -473,7 +473,7 @@ void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm
 	t->dm = dm;
 	fb_guard_init(&t->guard);
 	fb_joint_init(&t->joint, dm, o->foreground_cost_ppm);
-	fb_shadow_init(&t->shadow);
+	fb_order_cost_init(&t->order_cost);
 	if (o->joint_price) {
 		t->joint.price = o->joint_price * 256;
 		t->joint.fixed = true;

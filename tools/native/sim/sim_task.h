@@ -10,7 +10,7 @@
 #include "core/lookahead.h"
 #include "core/block_value.h"
 #include "core/joint.h"
-#include "core/shadow.h"
+#include "core/order_cost.h"
 #include "sim_opts.h"
 
 #define SIMT_PARTS 10		/* a scan's speed is told for each tenth */
@@ -30,7 +30,7 @@
  * @balanced_ns: when regions were weighed last
  * @guard: the guard; its memory is used only if @o->guard_ppm
  * @joint: the price when requests and their free reads are chosen together
- * @shadow: what their order is compared with
+ * @order_cost: what their order is compared with
  * @joint_windows: windows of @joint's that count
  * @joint_ppm: what free reads cost in them, sum
  * @total: blocks at the beginning
@@ -70,7 +70,7 @@ struct simt {
 	u64 balanced_ns;
 	struct fb_guard guard;
 	struct fb_joint joint;
-	struct fb_shadow shadow;
+	struct fb_order_cost order_cost;
 	u64 joint_windows;
 	s64 joint_ppm;
 	u64 total;

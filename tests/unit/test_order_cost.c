@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A second schedule by shortest positioning times (core/shadow.h) beside one that is made here.
+ * A second schedule by shortest positioning times (core/order_cost.h) beside one that is made here.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/shadow.h"
+#include "core/order_cost.h"
 #include "support.h"
 
 #define MOST 300
@@ -16,7 +16,7 @@
 
 static struct disk_model *dm;
 static struct fb_conservatism margin;
-static struct fb_shadow shadow;
+static struct fb_order_cost shadow;
 
 /* a schedule of its own: a pool, its requests, and where the head is */
 struct schedule {
@@ -86,7 +86,7 @@ static void arrive(struct rnd *rnd, u64 now_ns)
 {
 	struct fb_policy_req req = some(rnd, now_ns);
 
-	fb_shadow_arrived(&shadow, add(&real, &req));
+	fb_order_cost_arrived(&shadow, add(&real, &req));
 	add(&sptf, &req);
 }
 
@@ -98,7 +98,7 @@ static s64 cost(enum fb_policy_id policy, u32 pending, const struct fb_conservat
 	s64 sum = 0, ns;
 	u32 i;
 
-	fb_shadow_init(&shadow);
+	fb_order_cost_init(&shadow);
 	begin(&real, policy, &head);
 	begin(&sptf, FB_POLICY_SPTF, &head);
 	for (i = 0; i < pending; i++)
@@ -106,7 +106,7 @@ static s64 cost(enum fb_policy_id policy, u32 pending, const struct fb_conservat
 	for (i = 0; i < ROUNDS; i++) {
 		u64 now_ns = i * 6000000ULL;
 
-		assert_true(fb_shadow_next(&shadow, dm, odds, &real.pool, &real.head, now_ns,
+		assert_true(fb_order_cost_next(&shadow, dm, odds, &real.pool, &real.head, now_ns,
 					   &ns));
 		assert_int_equal(ns, send(&sptf, odds, now_ns));
 		sum += send(&real, odds, now_ns) - ns;
@@ -135,13 +135,13 @@ static void test_cost(void **state)
 
 static bool next(s64 *ns)
 {
-	return fb_shadow_next(&shadow, dm, NULL, &real.pool, &real.head, 0, ns);
+	return fb_order_cost_next(&shadow, dm, NULL, &real.pool, &real.head, 0, ns);
 }
 
 /*
  * Merged requests leave both pools; with too many it says nothing and begins anew later, and so
  * it does when the real schedule was lost. Seen to fail without the loop over merged ones, without
- * fb_shadow_lost() in fb_shadow_arrived().
+ * fb_order_cost_lost() in fb_order_cost_arrived().
  */
 static void test_lost(void **state)
 {
@@ -151,7 +151,7 @@ static void test_lost(void **state)
 	u32 i;
 
 	(void)state;
-	fb_shadow_init(&shadow);
+	fb_order_cost_init(&shadow);
 	begin(&real, FB_POLICY_SPTF, &head);
 	begin(&sptf, FB_POLICY_SPTF, &head);
 	for (i = 0; i < 6; i++)
@@ -166,15 +166,15 @@ static void test_lost(void **state)
 	assert_true(next(&ns));
 	assert_int_equal(shadow.pool.count, 2);
 	send(&real, NULL, 0);
-	while (real.pool.count <= FB_SHADOW_MOST)
+	while (real.pool.count <= FB_ORDER_COST_MOST)
 		arrive(&rnd, 0);
 	assert_int_equal(shadow.pool.count, 0);
 	assert_false(next(&ns));
-	while (real.pool.count >= FB_SHADOW_MOST)
+	while (real.pool.count >= FB_ORDER_COST_MOST)
 		send(&real, NULL, 0);
 	assert_true(next(&ns));
 	assert_int_equal(shadow.pool.count, real.pool.count - 1);
-	fb_shadow_lost(&shadow);
+	fb_order_cost_lost(&shadow);
 	assert_int_equal(shadow.pool.count, 0);
 	arrive(&rnd, 0);
 	assert_int_equal(shadow.pool.count, 0);

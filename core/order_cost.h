@@ -10,51 +10,51 @@
  * its own, from where its own head is. Both pools are always of one size, and get the same
  * requests, so the difference of their times is what the order costs.
  */
-#ifndef FB_SHADOW_H
-#define FB_SHADOW_H
+#ifndef FB_ORDER_COST_H
+#define FB_ORDER_COST_H
 
 #include "core/conservatism.h"
 #include "core/policy.h"
 
-#define FB_SHADOW_MOST 256	/* with more pending nothing is said */
+#define FB_ORDER_COST_MOST 256	/* with more pending nothing is said */
 
 /**
- * struct fb_shadow - the second schedule; private
+ * struct fb_order_cost - the second schedule; private
  * @pool: its pending requests
  * @spare: those of @req that are not in @pool
  * @head: where its head is
  * @on: it goes along with the real schedule; else it begins anew with the next choice
  * @req: copies of requests
  */
-struct fb_shadow {
+struct fb_order_cost {
 	struct fb_policy_pool pool;
 	struct list_head spare;
 	struct dm_place head;
 	bool on;
-	struct fb_policy_req req[FB_SHADOW_MOST];
+	struct fb_policy_req req[FB_ORDER_COST_MOST];
 };
 
 /**
- * fb_shadow_init() - initialise
+ * fb_order_cost_init() - initialise
  * @sh: filled
  */
-void fb_shadow_init(struct fb_shadow *sh);
+void fb_order_cost_init(struct fb_order_cost *sh);
 
 /**
- * fb_shadow_arrived() - note that a request has entered the real pool
+ * fb_order_cost_arrived() - note that a request has entered the real pool
  * @sh: the shadow
  * @req: the request
  */
-void fb_shadow_arrived(struct fb_shadow *sh, const struct fb_policy_req *req);
+void fb_order_cost_arrived(struct fb_order_cost *sh, const struct fb_policy_req *req);
 
 /**
- * fb_shadow_lost() - note that the real schedule is out of hand; the shadow begins anew
+ * fb_order_cost_lost() - note that the real schedule is out of hand; the shadow begins anew
  * @sh: the shadow
  */
-void fb_shadow_lost(struct fb_shadow *sh);
+void fb_order_cost_lost(struct fb_order_cost *sh);
 
 /**
- * fb_shadow_next() - send one request
+ * fb_order_cost_next() - send one request
  * @sh: the shadow
  * @dm: model
  * @odds: odds of a turn lost or gained, or NULL: unknown
@@ -65,8 +65,8 @@ void fb_shadow_lost(struct fb_shadow *sh);
  *
  * Return: true unless nothing can be said this time.
  */
-bool fb_shadow_next(struct fb_shadow *sh, const struct disk_model *dm,
+bool fb_order_cost_next(struct fb_order_cost *sh, const struct disk_model *dm,
 		    const struct fb_conservatism_odds *odds, const struct fb_policy_pool *real,
 		    const struct dm_place *head, u64 now_ns, s64 *ns);
 
-#endif /* FB_SHADOW_H */
+#endif /* FB_ORDER_COST_H */
