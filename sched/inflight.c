@@ -83,6 +83,7 @@ void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool
 	lockdep_assert_held(&fs->fd->lock);
 	fs->fd->fg.active = true;
 	if (fq && !fb_inflight_waits(fs, fq)) {
+		fb_shadow_lose(&fs->fd->shadow);
 		fb_idle_withdraw(fs->fd);
 		return;
 	}
@@ -261,6 +262,7 @@ bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 		fb_inflight_trace(fd, &fq->cmd, now, &result);
 	if (fq->cmd.cause == FB_CAUSE_IDLE)
 		fb_destage_idle_ended(&fd->destage, now, result.predicted_ns, result.late_ns);
+	fb_shadow_learn(&fd->shadow, &fq->cmd, &result, dm_period_ns(fd->model));
 	/* if the drive has a choice, any command may be next */
 	if (next && !fs->deep)
 		fb_completion_predict_next(&fs->head, &next->cmd, fs->nr_flight < fs->depth,

@@ -104,12 +104,22 @@ static struct fb_idle_cost_req sims_idle_req(const struct siml_req *req)
 	};
 }
 
+/* it knows nothing of caches */
+static bool sims_shadows(const struct sims *s, const struct siml_req *req)
+{
+	return !s->destage.on && !req->flush;
+}
+
 static void sims_gone(struct sims *s, const struct siml_req *req, u64 now_ns)
 {
 	struct fb_idle_cost_req idle = sims_idle_req(req);
 
+	if (sims_shadows(s, req))
+		fb_shadow_served(&s->shadow, &s->head, now_ns, req->arrived_ns);
 	if (sims_waits(s, req))
 		simi_gone(&s->idle, now_ns, &idle);
+	if (!s->idle.foreground)
+		fb_shadow_idle(&s->shadow, &s->head, now_ns);
 }
 
 void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
@@ -122,6 +132,10 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 	fb_policy_req_place(&req->fg, s->dm);
 	fb_policy_pool_add(&s->pool, &req->fg);
 	fb_destage_arrived(&s->destage, req->fg.write);
+	if (sims_shadows(s, req))
+		fb_shadow_arrived(&s->shadow, &s->head, &idle);
+	else
+		fb_shadow_lose(&s->shadow);
 	if (sims_waits(s, req))
 		simi_arrived(&s->idle, now_ns, &s->head, &idle);
 	if (!s->deep)
@@ -387,6 +401,7 @@ static void sims_set_depth(struct sims *s, u64 now_ns)
 	if (s->o->depth != SIMO_AUTO || s->deep == deep)
 		return;
 	s->deep = deep;
+	fb_shadow_lose(&s->shadow);
 	s->depth = deep ? s->queue : min(2U, s->queue);
 	s->window_ns = 0;
 	s->choice.req = NULL;
@@ -477,6 +492,7 @@ static void sims_observe(struct sims *s, struct sims_cmd *c, u64 now_ns)
 	fb_completion_judge(&learners, &c->cmd, now_ns, &r);
 	if (c->cmd.cause == FB_CAUSE_IDLE)
 		fb_destage_idle_ended(&s->destage, now_ns, r.predicted_ns, r.late_ns);
+	fb_shadow_learn(&s->shadow, &c->cmd, &r, dm_period_ns(s->dm));
 	if (s->deep)
 		next = NULL;
 	s->stats.late += r.late_ns > half;
@@ -604,6 +620,7 @@ static void sims_flush(struct sims *s, struct siml_req *req, u64 now_ns)
 	req->fsync = false;
 	req->arrived_ns = now_ns;
 	list_add_tail(&req->fg.node, &s->flushes);
+	fb_shadow_lose(&s->shadow);
 	simi_arrived(&s->idle, now_ns, &s->head, NULL);
 }
 
