@@ -3,7 +3,7 @@
  * What the drive would do alone: a small disk of 6 ms a turn whose phase is known. What its
  * requests would take is computed here from the model.
  *
- * Planted bugs, each seen to fail: the shadow's head follows the drive's (test_moved); the oldest
+ * Planted bugs, each seen to fail: the shadow's head follows the drive's (test_alone); the oldest
  * request goes first (test_order); a queue that is too long goes on (test_long); the disk is not
  * begun with anew after a request has vanished (test_merged); what is late is not learnt, or also
  * of commands with free reads (test_late); requests are chosen before they come (test_later).
@@ -94,6 +94,29 @@ static u64 bench_alone(struct bench *b, u64 lbn, u64 arrived_ns)
 	return b->free_ns + REPORT_NS;
 }
 
+/* of some requests at the drive alone, the one that it would take next, which is taken out */
+static u64 bench_nearest(struct bench *b, u64 *lbn, u32 n, u64 arrived_ns)
+{
+	u64 seek_ns, latency_ns, best_ns = U64_MAX, best;
+	struct dm_place to;
+	u32 i, k = 0;
+
+	b->at.angle = fb_head_angle(&b->head, max(b->free_ns, arrived_ns + OVERHEAD_NS));
+	for (i = 0; i < n; i++) {
+		if (lbn[i] == U64_MAX)
+			continue;
+		assert_int_equal(dm_place_of(b->dm, lbn[i], &to), 0);
+		dm_position(b->dm, &b->at, &to, false, &seek_ns, &latency_ns);
+		if (seek_ns + latency_ns < best_ns) {
+			best_ns = seek_ns + latency_ns;
+			k = i;
+		}
+	}
+	best = lbn[k];
+	lbn[k] = U64_MAX;
+	return best;
+}
+
 /* a read that came at @arrived_ns ends; that it is the last one is told a moment later */
 static void bench_serve(struct bench *b, u64 end_ns, u64 arrived_ns, bool last)
 {
@@ -142,37 +165,14 @@ static void test_moved(void **state)
 	came = bench_arrive(&b, 300);
 	end = bench_alone(&b, 300, came);
 	bench_serve(&b, end + 9 * MS, came, true);
-	b.head.at.cyl = 17;
-	came = bench_arrive(&b, 700);
-	end = bench_alone(&b, 700, came);
+	b.head.at.cyl = 0;
+	came = bench_arrive(&b, 8950);
+	end = bench_alone(&b, 8950, came);
 	bench_serve(&b, end + 4 * MS, came, true);
 	bench_settle(&b);
 	assert_int_equal(b.s.followed, 2);
 	assert_int_equal(b.s.later_ns, 13 * MS);
 	bench_end(&b);
-}
-
-/* the one of three that the drive alone would take next; it is taken out */
-static u64 bench_nearest(struct bench *b, u64 lbn[3], u64 arrived_ns)
-{
-	u64 seek_ns, latency_ns, best_ns = U64_MAX, best;
-	struct dm_place to;
-	u32 i, k = 0;
-
-	b->at.angle = fb_head_angle(&b->head, max(b->free_ns, arrived_ns + OVERHEAD_NS));
-	for (i = 0; i < 3; i++) {
-		if (lbn[i] == U64_MAX)
-			continue;
-		assert_int_equal(dm_place_of(b->dm, lbn[i], &to), 0);
-		dm_position(b->dm, &b->at, &to, false, &seek_ns, &latency_ns);
-		if (seek_ns + latency_ns < best_ns) {
-			best_ns = seek_ns + latency_ns;
-			k = i;
-		}
-	}
-	best = lbn[k];
-	lbn[k] = U64_MAX;
-	return best;
 }
 
 /* three at once: the drive takes them as they lie, we took them as they came, 9 ms each */
@@ -189,7 +189,7 @@ static void test_order(void **state)
 	bench_arrive(&b, 4500);
 	bench_arrive(&b, 350);
 	for (i = 0; i < 3; i++)
-		sum += bench_alone(&b, bench_nearest(&b, lbn, came), came);
+		sum += bench_alone(&b, bench_nearest(&b, lbn, 3, came), came);
 	for (i = 1; i <= 3; i++)
 		bench_serve(&b, came + i * 9 * MS, came, i == 3);
 	bench_settle(&b);
@@ -198,24 +198,39 @@ static void test_order(void **state)
 	bench_end(&b);
 }
 
-/* a near request that comes after the drive has begun with the far one has to wait for it */
+/*
+ * Eight requests, and eight more long after, when the shadow has still to do half of the first:
+ * these come first.
+ */
 static void test_later(void **state)
 {
+	u64 lbn[8], came[2], sum = 0;
 	struct bench b;
-	u64 came[2], end[2];
+	u32 i;
 
 	(void)state;
 	bench_begin(&b);
-	came[0] = bench_arrive(&b, 8700);
-	b.now += MS;
-	came[1] = bench_arrive(&b, 350);
-	end[0] = bench_alone(&b, 8700, came[0]);
-	end[1] = bench_alone(&b, 350, came[1]);
-	bench_serve(&b, end[0], came[0], false);
-	bench_serve(&b, end[1] + MS, came[1], true);
+	came[0] = b.now;
+	for (i = 0; i < ARRAY_SIZE(lbn); i++) {
+		lbn[i] = 150 + i * 1100;
+		bench_arrive(&b, lbn[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(lbn); i++)
+		sum += bench_alone(&b, bench_nearest(&b, lbn, ARRAY_SIZE(lbn), came[0]), came[0]);
+	b.now += 500 * MS;
+	came[1] = b.now;
+	for (i = 0; i < ARRAY_SIZE(lbn); i++) {
+		lbn[i] = 160 + i * 1100;
+		bench_arrive(&b, lbn[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(lbn); i++)
+		sum += bench_alone(&b, bench_nearest(&b, lbn, ARRAY_SIZE(lbn), came[1]), came[1]);
+	b.now += 500 * MS;
+	for (i = 0; i < 16; i++)
+		bench_serve(&b, b.now, came[i / 8], i == 15);
 	bench_settle(&b);
-	assert_int_equal(b.s.followed, 2);
-	assert_int_equal(b.s.later_ns, MS);
+	assert_int_equal(b.s.followed, 16);
+	assert_int_equal(b.s.later_ns, 16 * (came[1] + 500 * MS) - sum);
 	bench_end(&b);
 }
 
