@@ -4,7 +4,8 @@
  * ourselves nor ordered. It gets each request when it comes, keeps its own queue, and serves
  * the one with the shortest positioning time by the disk model, as drives do. How much later a
  * request really ends than in the shadow is what free reads, idle reads, and the order that makes
- * gaps for them cost together. Core; the caller serialises. Nothing here sleeps or allocates. All
+ * gaps for them cost together. It knows no cache: what the drive has before it is asked for must not
+ * be told as a request, but as lost. Core; the caller serialises. Nothing here sleeps or allocates. All
  * times are nanoseconds of one monotonic clock, passed in.
  */
 #ifndef FB_SHADOW_H

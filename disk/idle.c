@@ -119,7 +119,7 @@ void fb_idle_arrive(struct fb_disk *fd, struct fb_idle_cost_req *req)
 	if (req)
 		req->arrived_ns = now;
 	fb_idle_policy_arrive(&fd->idle.wait, now, fd->head, req);
-	if (req && fd->head)
+	if (req && fd->head && !fb_idle_cost_is_ahead(&fd->idle.wait.cost, req))
 		fb_shadow_arrived(&fd->shadow, fd->head, req);
 	else
 		fb_shadow_lose(&fd->shadow);

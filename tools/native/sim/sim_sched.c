@@ -132,7 +132,7 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 	fb_policy_req_place(&req->fg, s->dm);
 	fb_policy_pool_add(&s->pool, &req->fg);
 	fb_destage_arrived(&s->destage, req->fg.write);
-	if (sims_shadows(s, req))
+	if (sims_shadows(s, req) && !fb_idle_cost_is_ahead(&s->idle.wait.cost, &idle))
 		fb_shadow_arrived(&s->shadow, &s->head, &idle);
 	else
 		fb_shadow_lose(&s->shadow);
