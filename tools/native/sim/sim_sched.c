@@ -267,7 +267,7 @@ static void sims_send_choice(struct sims *s, u64 lbn, bool prepended, u64 now_ns
 	struct siml_req *req = sims_chosen(s);
 
 	fb_policy_pool_del(&s->pool, &req->fg);
-	fb_policy_sent(&s->pool, &req->fg);
+	fb_policy_sent(&s->pool, &req->fg, s->choice.expired);
 	s->choice.req = NULL;
 	s->stats.prepends += prepended;
 	sims_send(s, &(struct sims_cmd) {
@@ -364,7 +364,7 @@ static void sims_fill_deep(struct sims *s, u64 now_ns)
 	if (s->o->policy != SIMO_NONE)
 		req = container_of(fb_policy_choose_deadline(&s->pool, now_ns, sims_above),
 				   struct siml_req, fg);
-	fb_policy_sent(&s->pool, &req->fg);
+	fb_policy_sent(&s->pool, &req->fg, false);
 	fb_policy_pool_del(&s->pool, &req->fg);
 	sims_send(s, &(struct sims_cmd) {
 		.req = req,
