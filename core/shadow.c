@@ -5,7 +5,7 @@
  */
 #include "core/shadow.h"
 
-/* what an event may cost: services of the shadow, each of which looks at its whole queue */
+/* what an event may cost: services of the shadow, each of which looks at what the drive has got */
 #define FB_SHADOW_STEPS 4
 #define FB_SHADOW_FADES 4096	/* commands at which those learnt from count half */
 #define FB_SHADOW_PRIOR 256	/* a prediction is believed to be right with this weight */
@@ -35,19 +35,19 @@ static u64 fb_shadow_begin_ns(const struct fb_shadow *s, const struct fb_head *h
 	u64 ready_ns = U64_MAX;
 	u32 i;
 
-	for (i = 0; i < s->n; i++)
+	for (i = 0; i < min(s->n, FB_SHADOW_DEPTH); i++)
 		ready_ns = min(ready_ns, fb_shadow_ready_ns(head, &s->queue[i].req));
 	return max(ready_ns, s->free_ns);
 }
 
-/* of those that are ready, the one with the shortest positioning time */
+/* of those that the drive has got and that are ready, the one with the shortest positioning time */
 static u32 fb_shadow_choose(const struct fb_shadow *s, const struct fb_head *head,
 			    const struct dm_place *from, u64 begin_ns)
 {
 	u64 seek_ns, latency_ns, best_ns = U64_MAX;
 	u32 i, best = 0;
 
-	for (i = 0; i < s->n; i++) {
+	for (i = 0; i < min(s->n, FB_SHADOW_DEPTH); i++) {
 		if (fb_shadow_ready_ns(head, &s->queue[i].req) > begin_ns)
 			continue;
 		dm_position(head->dm, from, &s->queue[i].start, s->queue[i].req.write, &seek_ns,
@@ -76,7 +76,8 @@ static bool fb_shadow_serve(struct fb_shadow *s, const struct fb_head *head, u64
 	s->at = acc.end;
 	s->free_ns = begin_ns + acc.total_ns + fb_idle_cost_mean_ns(&s->late, FB_SHADOW_PRIOR);
 	s->sum_ns -= s->free_ns + (req->write ? info->write_report_ns : info->read_report_ns);
-	s->queue[i] = s->queue[--s->n];
+	s->n--;
+	memmove(&s->queue[i], &s->queue[i + 1], (s->n - i) * sizeof(s->queue[0]));
 	return true;
 }
 

@@ -14,7 +14,8 @@
 #include "core/completion.h"
 #include "core/idle_cost.h"
 
-#define FB_SHADOW_QUEUE 32	/* with more pending it is given up until the disk is idle */
+#define FB_SHADOW_DEPTH 32U	/* of so many requests the drive chooses, as with ATA's queueing */
+#define FB_SHADOW_QUEUE 256	/* with more pending it is given up until the disk is idle */
 
 /**
  * struct fb_shadow_req - a request in the shadow's queue
@@ -34,7 +35,7 @@ struct fb_shadow_req {
  * @since_ns: since when
  * @at: where the shadow's head is; the angle means nothing
  * @free_ns: since when it has nothing to do, or until when it is at work
- * @queue: its queue, in no order
+ * @queue: its queue, in the order in which the requests came
  * @n: number of requests there
  * @open: requests that have come and that the drive has not ended
  * @ended: requests that the drive has ended since @followed was counted
