@@ -123,6 +123,14 @@ void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 n
 
 /* ---- when the next command is sent ---- */
 
+/* the next request may be held back: it is a short one, or there is none yet */
+static bool fb_inflight_may_hold(const struct fb_sched *fs)
+{
+	const struct fb_policy_req *req = fs->choice.req;
+
+	return !req || fb_completion_may_hold(req->write, req->nsect);
+}
+
 /**
  * fb_inflight_hold() - hold the second command back if that is possible
  * @fs: the scheduler, its disk locked, with a model
@@ -138,7 +146,7 @@ bool fb_inflight_hold(struct fb_sched *fs)
 	u64 until_ns;
 
 	fs->window_ns = 0;
-	if (!fs->hold || fs->deep || fs->pinned ||
+	if (!fs->hold || fs->deep || fs->pinned || !fb_inflight_may_hold(fs) ||
 	    fs->depth != FB_SCHED_DEPTH || fs->nr_flight != 1)
 		return false;
 	until_ns = fb_completion_hold_ns(fs->fd->model, &fb_inflight_first(fs)->cmd,
@@ -161,7 +169,8 @@ bool fb_inflight_hold(struct fb_sched *fs)
  */
 bool fb_inflight_window_open(const struct fb_sched *fs, u64 now)
 {
-	return fs->window_ns && fs->nr_flight && !fs->pinned && now < fs->window_ns;
+	return fs->window_ns && fs->nr_flight && !fs->pinned && now < fs->window_ns &&
+	       fb_inflight_may_hold(fs);
 }
 
 /**

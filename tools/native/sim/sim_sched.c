@@ -170,11 +170,19 @@ static u64 sims_lead_ns(const struct sims *s)
 	return s->o->lead_us * 1000;
 }
 
+/* the next request may be held back: it is a short one, or there is none yet */
+static bool sims_may_hold(const struct sims *s)
+{
+	const struct fb_policy_req *req = s->choice.req;
+
+	return !req || fb_completion_may_hold(req->write, req->nsect);
+}
+
 /* hold the second command back until the one that is in service is about to end */
 static void sims_hold(struct sims *s)
 {
 	s->window_ns = 0;
-	if (s->o->hold && s->depth == 2 && s->nr_flight == 1)
+	if (s->o->hold && s->depth == 2 && s->nr_flight == 1 && sims_may_hold(s))
 		s->window_ns = fb_completion_hold_ns(s->dm, &sims_first(s)->cmd,
 						     sims_lead_ns(s) + s->host_ns);
 }
@@ -287,7 +295,8 @@ static void sims_send_choice(struct sims *s, u64 lbn, bool prepended, u64 now_ns
 
 static bool sims_window_open(const struct sims *s, u64 now_ns)
 {
-	return s->window_ns && s->nr_flight && !s->pinned && now_ns < s->window_ns;
+	return s->window_ns && s->nr_flight && !s->pinned && now_ns < s->window_ns &&
+	       sims_may_hold(s);
 }
 
 static void sims_find_plan(struct sims *s, u64 now_ns, struct fb_plan *plan)
