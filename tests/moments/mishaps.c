@@ -249,11 +249,27 @@ int settle_memory(struct event *e)
 		refused(e, "%s: no allocation failed", e->text);
 }
 
-/* An alarm that rings before the machine sleeps wakes nobody, and all but the clock is slow here */
 static int alarm_in(const char *seconds)
 {
 	put("/sys/class/rtc/rtc0/wakealarm", "0");
 	return put("/sys/class/rtc/rtc0/wakealarm", seconds);
+}
+
+/*
+ * Until the clock's alarm, or until pm_test ends it. All but the clock is slow here, and an alarm
+ * that rings before the machine sleeps wakes nobody: so it must not sleep if its count of such
+ * events has changed.
+ */
+static int sleep_for_a_while(bool alarm)
+{
+	char count[32];
+	int error;
+
+	get("/sys/power/wakeup_count", count, sizeof(count));
+	error = alarm ? alarm_in("+20") : 0;
+	if (!error)
+		error = put("/sys/power/wakeup_count", count);
+	return error ? error : put("/sys/power/state", "freeze");
 }
 
 /*
@@ -268,11 +284,9 @@ int do_suspend(struct event *e)
 	int error;
 
 	put("/sys/module/suspend/parameters/pm_test_delay", "1");
-	if (!strcmp(level, "none") && alarm_in("+20"))
-		level = "platform";
 	error = put("/sys/power/pm_test", level);
 	if (!error)
-		error = put("/sys/power/state", "freeze");
+		error = sleep_for_a_while(!strcmp(level, "none"));
 	put("/sys/power/pm_test", "none");
 	if (error)
 		return refused(e, "%s: %s", level, strerror(-error));
