@@ -94,6 +94,7 @@ note "$(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
 expect_mean "mean slowdown, us" 0 700 $slower
 # shellcheck disable=SC2086
 promise "idle_mean_us 500: mean slowdown, us" "$(mean_of $slower)" le 500
+# Seen to fail with a shadow whose head never moves: 409.
 # shellcheck disable=SC2086
 expect_mean "what is told of it in all is amiss by, us" -200 200 $amiss
 expect_le "mean slowdown as measured, ns" "$(state "$disk" idle_mean_ns)" 500000
