@@ -288,7 +288,7 @@ static struct request *fb_iosched_send_choice(struct fb_sched *fs,
 	};
 
 	fb_pool_del(fs, fq);
-	fb_policy_sent(&fs->pool, &fq->fg);
+	fb_policy_sent(&fs->pool, &fq->fg, fs->choice.expired);
 	if (prepend && fb_free_read_prepend(fs->fd, rq, prepend->lbn, prepend->nsect))
 		d.cause = FB_CAUSE_PREPEND;
 	stream = fb_order_note_gap(fs, now);
@@ -376,7 +376,7 @@ static struct request *fb_iosched_fill_transparent(struct fb_sched *fs)
 		return fb_iosched_send_quiet(fs, now);
 	fq = container_of(req, struct fb_sched_rq, fg);
 	fb_pool_del(fs, fq);
-	fb_policy_sent(&fs->pool, req);
+	fb_policy_sent(&fs->pool, req, false);
 	return fb_iosched_send(fs, fq, now,
 			       &(struct fb_iosched_dispatch) { .cause = FB_CAUSE_PLAIN });
 }

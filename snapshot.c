@@ -32,6 +32,8 @@
  * @quarantine_sectors: their length
  * @idle_size_kib: longest idle read
  * @cost_ppm: what free reads cost of late
+ * @cost_requests: requests of which it is known when they would have ended without us
+ * @cost_ns: sum of how much later they have ended
  * @scheduling: "yes", or why not
  * @idle_why: whether idle reads are sent, or why not
  * @lift_source: state of the look-ahead probe
@@ -56,6 +58,8 @@ struct fb_snapshot {
 	u64 quarantine_sectors;
 	u64 idle_size_kib;
 	s64 cost_ppm;
+	u64 cost_requests;
+	s64 cost_ns;
 	const char *scheduling;
 	const char *idle_why;
 	const char *lift_source;
@@ -88,6 +92,8 @@ static void fb_snapshot_copy(struct fb_disk *fd, struct fb_snapshot *s, u64 now)
 	s->quarantine_zones = quarantine->zones;
 	s->quarantine_sectors = fb_quarantine_quarantined(quarantine);
 	s->cost_ppm = fd->conservatism.cost_ppm;
+	s->cost_requests = fd->shadow.followed;
+	s->cost_ns = fd->shadow.later_ns;
 	fb_lookahead_describe(&fd->lookahead, FB_LIFT_SOURCE, now, s->lifts[0], FB_LOOKAHEAD_TEXT);
 	fb_lookahead_describe(&fd->lookahead, FB_LIFT_DEST, now, s->lifts[1], FB_LOOKAHEAD_TEXT);
 	fb_verify_describe(&fd->verify, s->how, sizeof(s->how));
@@ -149,7 +155,7 @@ static ssize_t fb_snapshot_emit(const struct fb_snapshot_file *file, const void 
 	case FB_SNAPSHOT_U64:
 		return sysfs_emit(page, "%llu\n", div_u64(*(const u64 *)field, file->unit));
 	case FB_SNAPSHOT_S64:
-		return sysfs_emit(page, "%lld\n", *(const s64 *)field);
+		return sysfs_emit(page, "%lld\n", div_s64(*(const s64 *)field, file->unit));
 	case FB_SNAPSHOT_LINE:
 		return sysfs_emit(page, "%s\n", *(const char *const *)field);
 	case FB_SNAPSHOT_WORD:
@@ -289,6 +295,8 @@ static struct attribute *fb_snapshot_stats[] = {
 	FB_SNAPSHOT_COUNTER_IN(idle_used_us, idle.used_ns, NSEC_PER_USEC),
 	FB_SNAPSHOT_COUNTER_IN(idle_us, idle.idle_ns, NSEC_PER_USEC),
 	FB_SNAPSHOT_COUNTER_IN(idle_max_us, idle.max_ns, NSEC_PER_USEC),
+	FB_SNAPSHOT_COUNTER(cost_requests, cost_requests),
+	FB_SNAPSHOT_DISK(cost_us, FB_SNAPSHOT_S64, cost_ns, NSEC_PER_USEC, false),
 	NULL
 };
 

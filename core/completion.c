@@ -52,6 +52,18 @@ u64 fb_completion_hold_ns(const struct disk_model *dm, const struct fb_completio
 }
 
 /**
+ * fb_completion_may_hold() - test whether a command may be held back
+ * @write: direction
+ * @nsect: sectors
+ *
+ * Return: false for a long write, which would come too late and lose a turn.
+ */
+bool fb_completion_may_hold(bool write, u32 nsect)
+{
+	return !write || nsect < FB_COMPLETION_HOLD_SECTORS;
+}
+
+/**
  * fb_completion_idle_head() - predict where the head is when an idle drive begins a command
  * @head: head and phase
  * @now_ns: when the command is sent

@@ -17,6 +17,12 @@
 #define FB_HIST_HALF 100	/* ... +-1 ms, and one bucket beyond at either side */
 #define FB_HIST (2 * FB_HIST_HALF + 2)
 
+/*
+ * Sectors of a write that are not held back: when it begins the drive must have its data, and they
+ * take a while on the way.
+ */
+#define FB_COMPLETION_HOLD_SECTORS 64
+
 /**
  * struct fb_completion_cmd - a command, from when it is sent until its end is judged
  * @lbn: first sector, as sent
@@ -149,6 +155,7 @@ static inline bool fb_completion_too_late(const struct fb_completion_cmd *c, u64
 u64 fb_completion_overhead_ns(const struct disk_model *dm, bool write);
 u64 fb_completion_hold_ns(const struct disk_model *dm, const struct fb_completion_cmd *c,
 			  u64 lead_ns);
+bool fb_completion_may_hold(bool write, u32 nsect);
 bool fb_completion_idle_head(const struct fb_head *head, u64 now_ns, bool write,
 			     struct dm_place *from, u64 *start_ns);
 bool fb_completion_end_place(const struct disk_model *dm, const struct fb_completion_cmd *c,

@@ -66,10 +66,15 @@ static void fb_idle_cost_follow(struct fb_idle_cost *c, const struct fb_idle_cos
 }
 
 /* the drive has streams' next requests before they come */
-static bool fb_idle_cost_is_ahead(const struct fb_idle_cost *c)
+static bool fb_idle_cost_reads_ahead(const struct fb_idle_cost *c)
 {
 	return c->took.n >= FB_IDLE_COST_KNOWN && c->ahead.n >= FB_IDLE_COST_KNOWN &&
 	       fb_idle_cost_mean_ns(&c->ahead, 0) > FB_IDLE_COST_ONE_NS / 2;
+}
+
+bool fb_idle_cost_is_ahead(struct fb_idle_cost *c, const struct fb_idle_cost_req *req)
+{
+	return fb_idle_cost_reads_ahead(c) && fb_idle_cost_stream(c, req);
 }
 
 /* ---- the first request of a busy period ---- */
@@ -104,7 +109,7 @@ static u64 fb_idle_cost_without(const struct fb_idle_cost *c)
 	s64 ns;
 
 	if (c->is_stream && c->took.n >= FB_IDLE_COST_KNOWN &&
-	    (fb_idle_cost_is_ahead(c) || !predicted || c->ahead.n < FB_IDLE_COST_KNOWN))
+	    (fb_idle_cost_reads_ahead(c) || !predicted || c->ahead.n < FB_IDLE_COST_KNOWN))
 		return fb_idle_cost_mean_ns(&c->took, 0);
 	if (!predicted || (c->is_stream && c->ahead.n < FB_IDLE_COST_KNOWN))
 		return 0;
@@ -133,7 +138,7 @@ void fb_idle_cost_begin(struct fb_idle_cost *c, const struct fb_head *head,
 	s = fb_idle_cost_stream(c, req);
 	c->first = true;
 	c->is_stream = s;
-	c->moved = read || (s && s->reads != c->reads && fb_idle_cost_is_ahead(c));
+	c->moved = read || (s && s->reads != c->reads && fb_idle_cost_reads_ahead(c));
 	c->begun_ns = req->arrived_ns;
 	c->predicted_ns = fb_idle_cost_predict(c, head, req, read);
 	c->without_ns = c->moved ? fb_idle_cost_without(c) : 0;
@@ -195,7 +200,7 @@ static u64 fb_idle_cost_further(struct fb_idle_cost *c, u64 took_ns,
 {
 	const struct fb_idle_cost_stream *s = fb_idle_cost_stream(c, req);
 
-	if (!s || s->reads == c->reads || !fb_idle_cost_is_ahead(c))
+	if (!s || s->reads == c->reads || !fb_idle_cost_reads_ahead(c))
 		return took_ns;
 	return min_t(u64, took_ns, fb_idle_cost_mean_ns(&c->took, 0));
 }

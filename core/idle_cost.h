@@ -100,6 +100,15 @@ struct fb_idle_cost {
 void fb_idle_cost_init(struct fb_idle_cost *c);
 
 /**
+ * fb_idle_cost_is_ahead() - does the drive have a request in its cache before it comes?
+ * @c: the account
+ * @req: the request
+ *
+ * Return: true if it goes on with a stream that the drive reads ahead for.
+ */
+bool fb_idle_cost_is_ahead(struct fb_idle_cost *c, const struct fb_idle_cost_req *req);
+
+/**
  * fb_idle_cost_sent() - note that an idle read is sent
  * @c: the account
  * @head: head and phase; NULL: unknown

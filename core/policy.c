@@ -20,6 +20,13 @@
 
 #define FB_POLICY_FAR DM_CYLINDERS_MAX	/* cylinders: more than any distance */
 
+/*
+ * Of so many requests one goes first because its deadline has passed. If each did, a burst whose
+ * last requests wait for longer than that would be served as it came, at a third of the speed, and
+ * all the more would expire.
+ */
+#define FB_POLICY_EXPIRED_IN FB_POLICY_BATCH
+
 #define FB_POLICY_SW_PERCENT 60	/* the paper's compromise (5.3) */
 
 /*
@@ -140,8 +147,12 @@ void fb_policy_req_place(struct fb_policy_req *req, const struct disk_model *dm)
 	req->placed = dm && !dm_place_of(dm, req->lbn, &req->start);
 }
 
-void fb_policy_sent(struct fb_policy_pool *pool, const struct fb_policy_req *req)
+void fb_policy_sent(struct fb_policy_pool *pool, const struct fb_policy_req *req, bool expired)
 {
+	if (expired)
+		pool->spare = FB_POLICY_EXPIRED_IN - 1;
+	else if (pool->spare)
+		pool->spare--;
 	pool->last_lbn = req->lbn + req->nsect;
 }
 
@@ -553,7 +564,7 @@ void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 		return;
 	v.reqs = &pool->reqs[class];
 	earliest = fb_policy_earliest(pool, class);
-	if (aged || fb_policy_is_expired(earliest, now_ns)) {
+	if (aged || (!pool->spare && fb_policy_is_expired(earliest, now_ns))) {
 		fb_policy_take_expired(&v, aged ? aged : earliest, c);
 	} else {
 		if (fb_policy_can_predict(&v) || !fb_policy_ops[pool->policy].mechanical)

@@ -97,6 +97,7 @@ struct fb_policy_req {
  * @batch: transparent mode: requests left in the current batch
  * @starved: transparent mode: batches of reads sent while writes waited
  * @batch_write: transparent mode: the batch's direction
+ * @spare: requests that the policy may still choose before another one that has expired goes first
  */
 struct fb_policy_pool {
 	struct list_head reqs[FB_POLICY_CLASSES];
@@ -110,6 +111,7 @@ struct fb_policy_pool {
 	u32 batch;
 	u32 starved;
 	bool batch_write;
+	u32 spare;
 };
 
 /**
@@ -248,8 +250,9 @@ u64 fb_policy_onward_ns(struct fb_policy_pool *pool, const struct disk_model *dm
  * fb_policy_sent() - note that a request is sent: C-LOOK goes on from its end
  * @pool: the pool; the caller removes the request from it
  * @req: the request
+ * @expired: it went first because its deadline had passed
  */
-void fb_policy_sent(struct fb_policy_pool *pool, const struct fb_policy_req *req);
+void fb_policy_sent(struct fb_policy_pool *pool, const struct fb_policy_req *req, bool expired);
 
 /**
  * fb_policy_ended() - note that the drive has ended a foreground request

@@ -39,6 +39,7 @@
 #include "disk_model.h"
 #include "core/completion.h"
 #include "core/destage.h"
+#include "core/shadow.h"
 #include "core/model_text.h"
 #include "core/quarantine.h"
 #include "disk/free_read.h"
@@ -158,6 +159,7 @@ struct fb_disk_sched_ops {
  * @fg: foreground activity, written by the scheduler: when there was some last, when a
  *	command of whatever kind ended last, and whether there is some now [L]
  * @destage: what a drive with a write cache still has to do [L]
+ * @shadow: what the drive would do with the foreground alone [L]
  * @lookahead: whether free reads trigger the drive's look-ahead [L]
  * @conservatism: what completions have taught about conservatism [L]
  * @seek_fit: what they have taught about seek times [L]
@@ -219,6 +221,7 @@ struct fb_disk {
 	} fg;
 
 	struct fb_destage destage;
+	struct fb_shadow shadow;
 	struct fb_lookahead lookahead;
 	struct fb_conservatism conservatism;
 	struct fb_seek_fit seek_fit;

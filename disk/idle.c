@@ -39,6 +39,7 @@ static void fb_idle_set_drive(struct fb_disk *fd)
 	fb_idle_policy_set_drive(&fd->idle.wait, dm_period_ns(dm),
 				 div_u64(dm_period_ns(dm) * 1000, dm_info(dm)->spt_least));
 	fb_destage_init(&fd->destage, dm_period_ns(dm));
+	fb_shadow_init(&fd->shadow);
 }
 
 /* Have the thread compute anew when to read. */
@@ -76,6 +77,7 @@ void fb_idle_changed(struct fb_disk *fd)
 static void fb_idle_disk_changed(struct fb_disk *fd)
 {
 	fd->idle.ready = false;
+	fb_shadow_lose(&fd->shadow);
 	fb_idle_wake(fd);
 }
 
@@ -117,6 +119,10 @@ void fb_idle_arrive(struct fb_disk *fd, struct fb_idle_cost_req *req)
 	if (req)
 		req->arrived_ns = now;
 	fb_idle_policy_arrive(&fd->idle.wait, now, fd->head, req);
+	if (req && fd->head && !fb_idle_cost_is_ahead(&fd->idle.wait.cost, req))
+		fb_shadow_arrived(&fd->shadow, fd->head, req);
+	else
+		fb_shadow_lose(&fd->shadow);
 }
 
 /**
@@ -131,6 +137,8 @@ void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *
 {
 	lockdep_assert_held(&fd->lock);
 	fb_idle_policy_served(&fd->idle.wait, now, req);
+	if (fd->head)
+		fb_shadow_served(&fd->shadow, fd->head, now, req->arrived_ns);
 }
 
 /**
@@ -141,8 +149,12 @@ void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *
  */
 void fb_idle_quiet(struct fb_disk *fd)
 {
+	u64 now = ktime_get_ns();
+
 	lockdep_assert_held(&fd->lock);
-	fb_idle_policy_idle(&fd->idle.wait, ktime_get_ns());
+	fb_idle_policy_idle(&fd->idle.wait, now);
+	if (fd->head)
+		fb_shadow_idle(&fd->shadow, fd->head, now);
 	fb_idle_wake(fd);
 }
 

@@ -83,6 +83,7 @@ void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool
 	lockdep_assert_held(&fs->fd->lock);
 	fs->fd->fg.active = true;
 	if (fq && !fb_inflight_waits(fs, fq)) {
+		fb_shadow_lose(&fs->fd->shadow);
 		fb_idle_withdraw(fs->fd);
 		return;
 	}
@@ -122,6 +123,14 @@ void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 n
 
 /* ---- when the next command is sent ---- */
 
+/* the next request may be held back: it is a short one, or there is none yet */
+static bool fb_inflight_may_hold(const struct fb_sched *fs)
+{
+	const struct fb_policy_req *req = fs->choice.req;
+
+	return !req || fb_completion_may_hold(req->write, req->nsect);
+}
+
 /**
  * fb_inflight_hold() - hold the second command back if that is possible
  * @fs: the scheduler, its disk locked, with a model
@@ -137,7 +146,7 @@ bool fb_inflight_hold(struct fb_sched *fs)
 	u64 until_ns;
 
 	fs->window_ns = 0;
-	if (!fs->hold || fs->deep || fs->pinned ||
+	if (!fs->hold || fs->deep || fs->pinned || !fb_inflight_may_hold(fs) ||
 	    fs->depth != FB_SCHED_DEPTH || fs->nr_flight != 1)
 		return false;
 	until_ns = fb_completion_hold_ns(fs->fd->model, &fb_inflight_first(fs)->cmd,
@@ -160,7 +169,8 @@ bool fb_inflight_hold(struct fb_sched *fs)
  */
 bool fb_inflight_window_open(const struct fb_sched *fs, u64 now)
 {
-	return fs->window_ns && fs->nr_flight && !fs->pinned && now < fs->window_ns;
+	return fs->window_ns && fs->nr_flight && !fs->pinned && now < fs->window_ns &&
+	       fb_inflight_may_hold(fs);
 }
 
 /**
@@ -261,6 +271,7 @@ bool fb_inflight_observe(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 		fb_inflight_trace(fd, &fq->cmd, now, &result);
 	if (fq->cmd.cause == FB_CAUSE_IDLE)
 		fb_destage_idle_ended(&fd->destage, now, result.predicted_ns, result.late_ns);
+	fb_shadow_learn(&fd->shadow, &fq->cmd, &result, dm_period_ns(fd->model));
 	/* if the drive has a choice, any command may be next */
 	if (next && !fs->deep)
 		fb_completion_predict_next(&fs->head, &next->cmd, fs->nr_flight < fs->depth,

@@ -127,6 +127,7 @@ bool fb_order_decide(struct fb_sched *fs)
 	fs->tail_known = false;
 	fb_choice_void(fs);
 	fb_head_lose(&fs->head);
+	fb_shadow_lose(&fs->fd->shadow);
 	fb_order_doubt(fs);
 	fb_choice_place_all(fs);
 	/* four times the limit, so that the mean takes some requests to fall below it */

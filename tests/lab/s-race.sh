@@ -67,7 +67,14 @@ write_all()
 	echo 256 > /sys/module/freeblock/parameters/memory_mib
 	echo auto > "$iosched/conservatism_us"
 	echo auto > "$iosched/depth"
+	free_reads >> /tmp/free_reads
 	echo 1 > "$(debug "$disk")/reset"
+}
+
+# prepends, separates, in idle time, since the counters were reset
+free_reads()
+{
+	echo "$(stats "$disk" prepends)" "$(stats "$disk" separates)" "$(stats "$disk" idle_reads)"
 }
 
 kernel_tasks()
@@ -156,10 +163,10 @@ sleep "$seconds"
 : > /tmp/over
 kill -INT $fio
 wait
-note "prepends, separates, in idle time: $(stats "$disk" prepends) $(stats "$disk" separates)" \
-	"$(stats "$disk" idle_reads)"
-expect_ge "free reads" \
-	$(($(stats "$disk" prepends) + $(stats "$disk" separates) + $(stats "$disk" idle_reads))) 1
+free_reads >> /tmp/free_reads
+note "prepends, separates, in idle time: $(awk '{ p += $1; s += $2; i += $3 }
+	END { print p + 0, s + 0, i + 0 }' /tmp/free_reads)"
+expect_ge "free reads" "$(awk '{ n += $1 + $2 + $3 } END { print n + 0 }' /tmp/free_reads)" 1
 expect_eq "foreground: errors" "$(awk -F';' '{ s += $5 } END { print s + 0 }' /tmp/load)" 0
 expect_within "to none" 60 sched_set "$disk" none
 unload_module fbtasks

@@ -114,7 +114,7 @@ for policy in sptf sptf-sw; do
 	iosched "$disk" policy $policy
 	oltp choice-$policy --iodepth=256 --runtime=10
 	expect_le "$policy: choice among 256, mean ns" \
-		$(($(stats "$disk" choice_ns) / $(stats "$disk" choices))) 10000
+		$(($(stats "$disk" choice_ns) / $(stats "$disk" choices))) 16000
 	expect_le "$policy: choice among 256, longest ns" "$(stats "$disk" choice_max_ns)" 30000
 done
 expect_le "drive late, ns" "$(drive_stat $d late_max_ns)" 20000

@@ -66,7 +66,7 @@ class Status(unittest.TestCase):
             "period_ps": 8000000000, "cost_ppm": 321})
         self.tree.counters("sda", fg_requests=1000, miss_prepend=1, miss_separate=2, miss_after=1,
                            miss_fg=9, guard_trips=0, bad_blocks=2, idle_max_us=900,
-                           idle_reads_ended=12)
+                           idle_reads_ended=12, cost_requests=800, cost_us=100000)
         self.tree.write(DEBUGFS + "bad_blocks", "4096 8 medium\n8192 8 medium")
 
     def test_text(self):
@@ -83,10 +83,24 @@ class Status(unittest.TestCase):
                 "  idle time: wait_us auto", "    state waiting, mean_us 41.25, max_us 900, reads 12",
                 "  bad blocks: 2", "    8192 8 medium",
                 "  foreground: 1000 foreground requests, 4 misses caused, 32.0 us added to each "
-                "on average, idle reads added 41.2 us to each, 900 at most",
+                "on average, idle reads added 41.2 us to each, 900 at most, "
+                "in all 125.0 us",
                 "sdb: scheduler freeblock, not scheduling: no model: load it: cat FILE.fbmodel > "
                 "/sys/kernel/freeblock/sdb/model"):
             self.assertIn(line + "\n", out)
+
+    def in_all(self):
+        """What `status` says that a request pays in all."""
+        return json.loads(self.status("sda", "--json")[1])[0]["cost"]["in_all_us"]
+
+    def test_in_all(self):
+        """Unknown if too few requests could be followed; a write cache leaves idle reads."""
+        self.full()
+        self.assertEqual(self.in_all(), 125)
+        self.tree.counters("sda", cost_requests=499)
+        self.assertIsNone(self.in_all())
+        self.tree.write("sys/block/sda/queue/write_cache", "write back")
+        self.assertEqual(self.in_all(), 41.25)
 
     def test_json(self):
         """The same for programs; a partition stands for its disk."""

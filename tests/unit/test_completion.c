@@ -331,6 +331,9 @@ static void test_times(void **state)
 	assert_true(fb_completion_too_late(&c, 2 * NS_PER_S - lead_ns + 1, lead_ns));
 	c.start_ns = 0;
 	assert_int_equal(fb_completion_hold_ns(rig.dm, &c, lead_ns), 0);
+	assert_true(fb_completion_may_hold(true, 56));
+	assert_false(fb_completion_may_hold(true, 64));
+	assert_true(fb_completion_may_hold(false, 2048));
 	assert_true(fb_completion_too_late(&c, 0, lead_ns));
 }
 

@@ -184,15 +184,22 @@ static void test_ahead(void **state)
 {
 	struct bench b;
 	u64 lbn = 0;
+	struct fb_idle_cost_req next;
 	s64 more;
 	u32 i;
 
 	bench_begin(&b);
 	b.head.at = (struct dm_place) { 29, 0, 0 };
+	next = bench_req(&b, lbn);
+	assert_false(fb_idle_cost_is_ahead(&b.c, &next));
 	for (i = 0; i < 100; i++, lbn += 8) {
 		assert_int_equal(bench_alone(&b, lbn, MS / 5, false, 0), 0);
 		b.now += 10 * MS + i * 123457;
 	}
+	next = bench_req(&b, lbn);
+	assert_true(fb_idle_cost_is_ahead(&b.c, &next));
+	next = bench_req(&b, 8000);
+	assert_false(fb_idle_cost_is_ahead(&b.c, &next));
 	fb_idle_cost_sent(&b.c, &b.head, true);
 	more = bench_alone(&b, lbn, 7 * MS, true, 0);
 	assert_in_range(more, 68 * MS / 10 - NEAR, 68 * MS / 10 + NEAR);

@@ -9,7 +9,8 @@
  * fb_policy_sw_better() without the seek (test_offer); a walk for the earliest deadline, as it was
  * before there was a list by deadline (test_no_walk); no ageing, classes ignored
  * (test_classes); an offer that asks whether the choice is expired before it asks for the
- * class (test_offer_class); a merged request that stays where it was (test_merge).
+ * class (test_offer_class); a merged request that stays where it was (test_merge); all that have
+ * expired go first, or none once one has (test_burst).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -234,7 +235,7 @@ static void test_clook(void **state)
 		fb_policy_choose(&p.pool, i % 4 ? dm : NULL, NULL, 0, &c);
 		assert_ptr_equal(c.req, up ? up : lowest);
 		assert_false(c.predicted);
-		fb_policy_sent(&p.pool, c.req);
+		fb_policy_sent(&p.pool, c.req, c.expired);
 		assert_int_equal(p.pool.last_lbn, c.req->lbn + c.req->nsect);
 	}
 }
@@ -293,6 +294,41 @@ static void test_expiry(void **state)
 		for (k = 0; k < n; k++)
 			if (&p.req[k] != c.req)
 				assert_false(fb_policy_offer(&p.pool, dm, &later, &p.req[k], &c));
+	}
+}
+
+/* a burst that has expired as a whole: one of sixteen for its age, the others as the policy wants */
+static void test_burst(void **state)
+{
+	static struct pool p;
+	struct rnd r = { 31 };
+	struct fb_policy_choice c, want;
+	u32 i, n = 96, last = 0;
+
+	(void)state;
+	fill(&p, &r, n, 0);
+	for (i = 0; i < n; i++) {
+		fb_policy_pool_del(&p.pool, &p.req[i]);
+		p.req[i].deadline_ns = 1 + i;
+		fb_policy_pool_add(&p.pool, &p.req[i]);
+	}
+	p.pool.policy = FB_POLICY_SPTF;
+	for (i = 0; i < n; i++) {
+		struct dm_place head = support_place(&r, dm);
+
+		fb_policy_choose(&p.pool, dm, &head, 0, &want);
+		fb_policy_choose(&p.pool, dm, &head, 1000, &c);
+		assert_int_equal(c.expired, i % 16 == 0);
+		if (c.expired) {
+			assert_true(!i || c.req->deadline_ns > last);
+			last = c.req->deadline_ns;
+			assert_ptr_equal(c.req, list_first_entry(&p.pool.reqs[FB_POLICY_BE],
+								 struct fb_policy_req, node));
+		} else {
+			assert_ptr_equal(c.req, want.req);
+		}
+		fb_policy_pool_del(&p.pool, c.req);
+		fb_policy_sent(&p.pool, c.req, c.expired);
 	}
 }
 
@@ -422,7 +458,7 @@ static void test_deadline(void **state)
 		else if (i % 16 && i < 76 && last < req->lbn)
 			assert_true(req->lbn > last);
 		last = req->lbn;
-		fb_policy_sent(&p.pool, req);
+		fb_policy_sent(&p.pool, req, false);
 		fb_policy_pool_del(&p.pool, req);
 	}
 	assert_null(fb_policy_choose_deadline(&p.pool, 10, above));
@@ -507,7 +543,7 @@ static void test_classes(void **state)
 		fb_policy_choose(&p.pool, dm, &head, 0, &c);
 		assert_int_equal(c.req->class, i / 30);
 		assert_int_equal(c.class, i / 30);
-		fb_policy_sent(&p.pool, req);
+		fb_policy_sent(&p.pool, req, false);
 		fb_policy_pool_del(&p.pool, req);
 	}
 	assert_null(fb_policy_choose_deadline(&p.pool, 2 * s, above));
@@ -701,6 +737,7 @@ int main(void)
 		cmocka_unit_test(test_clook),
 		cmocka_unit_test(test_fifo),
 		cmocka_unit_test(test_expiry),
+		cmocka_unit_test(test_burst),
 		cmocka_unit_test(test_offer),
 		cmocka_unit_test(test_unplaced),
 		cmocka_unit_test(test_deadline),

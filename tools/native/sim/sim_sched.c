@@ -110,12 +110,22 @@ static struct fb_idle_cost_req sims_idle_req(const struct siml_req *req)
 	};
 }
 
+/* it knows nothing of caches */
+static bool sims_shadows(const struct sims *s, const struct siml_req *req)
+{
+	return !s->destage.on && !req->flush;
+}
+
 static void sims_gone(struct sims *s, const struct siml_req *req, u64 now_ns)
 {
 	struct fb_idle_cost_req idle = sims_idle_req(req);
 
+	if (sims_shadows(s, req))
+		fb_shadow_served(&s->shadow, &s->head, now_ns, req->arrived_ns);
 	if (sims_waits(s, req))
 		simi_gone(&s->idle, now_ns, &idle);
+	if (!s->idle.foreground)
+		fb_shadow_idle(&s->shadow, &s->head, now_ns);
 }
 
 void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
@@ -130,6 +140,10 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 	if (s->o->joint)
 		fb_order_cost_arrived(&s->task->order_cost, &req->fg);
 	fb_destage_arrived(&s->destage, req->fg.write);
+	if (sims_shadows(s, req) && !fb_idle_cost_is_ahead(&s->idle.wait.cost, &idle))
+		fb_shadow_arrived(&s->shadow, &s->head, &idle);
+	else
+		fb_shadow_lose(&s->shadow);
 	if (sims_waits(s, req))
 		simi_arrived(&s->idle, now_ns, &s->head, &idle);
 	if (!s->deep)
@@ -164,11 +178,19 @@ static u64 sims_lead_ns(const struct sims *s)
 	return s->o->lead_us * 1000;
 }
 
+/* the next request may be held back: it is a short one, or there is none yet */
+static bool sims_may_hold(const struct sims *s)
+{
+	const struct fb_policy_req *req = s->choice.req;
+
+	return !req || fb_completion_may_hold(req->write, req->nsect);
+}
+
 /* hold the second command back until the one that is in service is about to end */
 static void sims_hold(struct sims *s)
 {
 	s->window_ns = 0;
-	if (s->o->hold && s->depth == 2 && s->nr_flight == 1)
+	if (s->o->hold && s->depth == 2 && s->nr_flight == 1 && sims_may_hold(s))
 		s->window_ns = fb_completion_hold_ns(s->dm, &sims_first(s)->cmd,
 						     sims_lead_ns(s) + s->host_ns);
 }
@@ -261,7 +283,7 @@ static void sims_send_choice(struct sims *s, u64 lbn, bool prepended, u64 now_ns
 	struct siml_req *req = sims_chosen(s);
 
 	fb_policy_pool_del(&s->pool, &req->fg);
-	fb_policy_sent(&s->pool, &req->fg);
+	fb_policy_sent(&s->pool, &req->fg, s->choice.expired);
 	s->choice.req = NULL;
 	s->stats.prepends += prepended;
 	sims_send(s, &(struct sims_cmd) {
@@ -281,7 +303,8 @@ static void sims_send_choice(struct sims *s, u64 lbn, bool prepended, u64 now_ns
 
 static bool sims_window_open(const struct sims *s, u64 now_ns)
 {
-	return s->window_ns && s->nr_flight && !s->pinned && now_ns < s->window_ns;
+	return s->window_ns && s->nr_flight && !s->pinned && now_ns < s->window_ns &&
+	       sims_may_hold(s);
 }
 
 static void sims_find_plan(struct sims *s, u64 now_ns, struct fb_plan *plan)
@@ -421,7 +444,7 @@ static void sims_fill_deep(struct sims *s, u64 now_ns)
 	if (s->o->policy != SIMO_NONE)
 		req = container_of(fb_policy_choose_deadline(&s->pool, now_ns, sims_above),
 				   struct siml_req, fg);
-	fb_policy_sent(&s->pool, &req->fg);
+	fb_policy_sent(&s->pool, &req->fg, false);
 	fb_policy_pool_del(&s->pool, &req->fg);
 	sims_send(s, &(struct sims_cmd) {
 		.req = req,
@@ -458,6 +481,7 @@ static void sims_set_depth(struct sims *s, u64 now_ns)
 	if (s->o->depth != SIMO_AUTO || s->deep == deep)
 		return;
 	s->deep = deep;
+	fb_shadow_lose(&s->shadow);
 	s->depth = deep ? s->queue : min(2U, s->queue);
 	s->window_ns = 0;
 	s->choice.req = NULL;
@@ -548,6 +572,7 @@ static void sims_observe(struct sims *s, struct sims_cmd *c, u64 now_ns)
 	fb_completion_judge(&learners, &c->cmd, now_ns, &r);
 	if (c->cmd.cause == FB_CAUSE_IDLE)
 		fb_destage_idle_ended(&s->destage, now_ns, r.predicted_ns, r.late_ns);
+	fb_shadow_learn(&s->shadow, &c->cmd, &r, dm_period_ns(s->dm));
 	if (s->deep)
 		next = NULL;
 	s->stats.late += r.late_ns > half;
@@ -675,6 +700,7 @@ static void sims_flush(struct sims *s, struct siml_req *req, u64 now_ns)
 	req->fsync = false;
 	req->arrived_ns = now_ns;
 	list_add_tail(&req->fg.node, &s->flushes);
+	fb_shadow_lose(&s->shadow);
 	simi_arrived(&s->idle, now_ns, &s->head, NULL);
 }
 

@@ -10,6 +10,7 @@
 #include "core/destage.h"
 #include "sim_drive.h"
 #include "sim_idle.h"
+#include "core/shadow.h"
 #include "sim_load.h"
 #include "sim_stat.h"
 #include "sim_task.h"
@@ -91,6 +92,7 @@ struct sims_stats {
  * @load: the foreground
  * @task: the task
  * @idle: reads for it while nobody else wants anything
+ * @shadow: what the drive would do alone
  * @queue: commands that the drive takes
  * @host_ns: see struct sim_drive_info
  * @depth: commands at the drive, at most
@@ -124,6 +126,7 @@ struct sims {
 	struct siml *load;
 	struct simt *task;
 	struct simi idle;
+	struct fb_shadow shadow;
 	u32 queue;
 	u64 host_ns;
 	u32 depth;

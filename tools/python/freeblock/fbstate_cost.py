@@ -5,6 +5,10 @@ The scheduler counts the commands that lost a revolution behind or with a read o
 each is a revolution that the foreground waited. The block layer's own latency
 (/sys/block/<disk>/stat, the same as /proc/diskstats) is shown beside it, but it cannot
 tell our reads from the foreground's.
+
+What all of it costs, the order that makes gaps included, the module finds by following what the
+drive would do alone (core/shadow.h). It cannot with a write cache; but then the drive does order
+alone, and idle reads are all that costs.
 """
 
 import time
@@ -36,6 +40,9 @@ def sample(name):
         "own": disk.counter("miss_fg"),
         "period_ps": disk.state("period_ps") or 0,
         "guard_trips": disk.counter("guard_trips"),
+        "followed": disk.counter("cost_requests"),
+        "later_us": disk.counter("cost_us"),
+        "cached": fbstate.read("sys/block", name, "queue", "write_cache") == "write back",
         # of late, as the Waiting policy measures it against its goals
         "idle": {key: idle[key] for key in ("mean_us", "max_us") if key in idle},
         "stat": _block_stat(name),
@@ -47,6 +54,16 @@ def _less(after, before, key):
     if after[key] is None or before[key] is None or after[key] < before[key]:
         return None
     return after[key] - before[key]
+
+
+def _in_all_us(after, before, requests):
+    """The mean cost of a request, if it is known of at least half of them; or None."""
+    if after["cached"]:
+        return after["idle"].get("mean_us")
+    followed = _less(after, before, "followed")
+    if not followed or not requests or followed < requests / 2:
+        return None
+    return round((after["later_us"] - before["later_us"]) / followed, 3)
 
 
 def latency_ms(after, before):
@@ -68,6 +85,7 @@ def between(after, before):
         "misses_own": _less(after, before, "own"),
         "mean_added_us": None,
         "guard_trips": _less(after, before, "guard_trips"),
+        "in_all_us": _in_all_us(after, before, requests),
         "latency_ms": latency_ms(after, before),
     }
     if requests and caused is not None:
@@ -105,6 +123,8 @@ def text(cost):
         words += ", %.1f us added to each on average" % cost["mean_added_us"]
     if cost.get("idle"):
         words += ", idle reads added %(mean_us).1f us to each, %(max_us)d at most" % cost["idle"]
+    if cost.get("in_all_us") is not None:
+        words += ", in all %.1f us" % cost["in_all_us"]
     if cost["latency_ms"] is not None:
         words += "; latency %.2f ms" % cost["latency_ms"]
         if cost.get("latency_before_ms") is not None:

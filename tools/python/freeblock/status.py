@@ -67,7 +67,8 @@ def look(disk):
 
 def cost(sample, recent_ppm):
     """What the foreground paid since the disk was first seen, or the counters reset."""
-    zero = {**sample, "requests": 0, "caused": 0, "own": 0, "guard_trips": 0}
+    zero = {**sample, "requests": 0, "caused": 0, "own": 0, "guard_trips": 0,
+            "followed": 0, "later_us": 0}
     if sample["requests"] is None:
         zero = sample
     found = fbstate_cost.between(sample, zero)
