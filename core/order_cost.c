@@ -102,6 +102,7 @@ bool fb_order_cost_next(struct fb_order_cost *sh, const struct disk_model *dm,
 					  fb_order_cost_apart(&sh->head, &c.req->start), c.seek_ns,
 					  c.pos_ns - c.seek_ns);
 	sh->head = acc.end;
+	fb_policy_sent(&sh->pool, c.req, c.expired);
 	fb_order_cost_drop(sh, c.req);
 	return true;
 }
