@@ -21,13 +21,13 @@
 #define FB_JOINT_RANK_SHIFT 40	/* binary places of a rank's factors */
 
 #define FB_JOINT_ROUNDING_NS 8	/* as in core/policy.c */
-#define FB_JOINT_EARLY_LEAST 256	/* 1/256: chances of a turn gained below it are nearly none */
+#define FB_JOINT_EARLY_LEAST 256	/* 1/256: lower chances of a turn gained are nearly none */
 
 /*
  * The price. Whole scans beside ten outstanding lose 1 % of the requests/s of SPTF at 7 (Atlas
  * 10K, Cheetah 9), 6 % at 3.5.
  */
-#define FB_JOINT_TURN_LEAST 4096	/* while gaps bring nothing, the shortest time still goes first */
+#define FB_JOINT_TURN_LEAST 4096	/* while gaps bring nothing, the shortest goes first */
 #define FB_JOINT_PRICE_START (7 * 256)
 #define FB_JOINT_PRICE_LEAST 256
 #define FB_JOINT_PRICE_MOST (64 * 256)

@@ -59,7 +59,7 @@ void fb_order_cost_arrived(struct fb_order_cost *sh, const struct fb_policy_req 
 }
 
 static void fb_order_cost_begin(struct fb_order_cost *sh, const struct fb_policy_pool *real,
-			    const struct dm_place *head)
+				const struct dm_place *head)
 {
 	const struct fb_policy_req *req;
 	int class;
@@ -80,8 +80,8 @@ static u32 fb_order_cost_apart(const struct dm_place *a, const struct dm_place *
 }
 
 bool fb_order_cost_next(struct fb_order_cost *sh, const struct disk_model *dm,
-		    const struct fb_conservatism_odds *odds, const struct fb_policy_pool *real,
-		    const struct dm_place *head, u64 now_ns, s64 *ns)
+			const struct fb_conservatism_odds *odds, const struct fb_policy_pool *real,
+			const struct dm_place *head, u64 now_ns, s64 *ns)
 {
 	struct fb_policy_choice c;
 	struct dm_access acc;
@@ -94,7 +94,8 @@ bool fb_order_cost_next(struct fb_order_cost *sh, const struct disk_model *dm,
 	if (!sh->on)
 		return false;
 	fb_policy_choose(&sh->pool, dm, &sh->head, now_ns, &c);
-	if (!c.predicted || dm_access(dm, &sh->head, c.req->lbn, c.req->nsect, c.req->write, &acc)) {
+	if (!c.predicted ||
+	    dm_access(dm, &sh->head, c.req->lbn, c.req->nsect, c.req->write, &acc)) {
 		fb_order_cost_lost(sh);
 		return false;
 	}

@@ -66,7 +66,7 @@ void fb_order_cost_lost(struct fb_order_cost *sh);
  * Return: true unless nothing can be said this time.
  */
 bool fb_order_cost_next(struct fb_order_cost *sh, const struct disk_model *dm,
-		    const struct fb_conservatism_odds *odds, const struct fb_policy_pool *real,
-		    const struct dm_place *head, u64 now_ns, s64 *ns);
+			const struct fb_conservatism_odds *odds, const struct fb_policy_pool *real,
+			const struct dm_place *head, u64 now_ns, s64 *ns);
 
 #endif /* FB_ORDER_COST_H */

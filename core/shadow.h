@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The shadow of the drive: what it would do with the foreground if we neither read anything for
- * ourselves nor ordered. It gets each request when it comes, keeps its own queue, and serves the one
- * with the shortest positioning time by the disk model, as drives do. How much later a request
+ * ourselves nor ordered. It gets each request when it comes, keeps its own queue, and serves the
+ * one with the shortest positioning time by the disk model, as drives do. How much later a request
  * really ends than in the shadow is what free reads, idle reads, and the order that makes gaps for
- * them cost together. It knows no cache: what the drive has before it is asked for must not be told
- * as a request, but as lost. Core; the caller serialises. Nothing here sleeps or allocates. All
- * times are nanoseconds of one monotonic clock, passed in.
+ * them cost together. It knows no cache: what the drive has before it is asked for must not be
+ * told as a request, but as lost. Core; the caller serialises. Nothing here sleeps or allocates.
+ * All times are nanoseconds of one monotonic clock, passed in.
  */
 #ifndef FB_SHADOW_H
 #define FB_SHADOW_H

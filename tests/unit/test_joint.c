@@ -122,7 +122,7 @@ static void check_candidates(u32 n, const struct dm_place *head,
 		u64 latency;
 
 		i = c->req - req;
-		assert_true(rank[i] < worst + 1e-4);
+		assert_true(rank[i] < worst + .0001);
 		worst = rank[i];
 		rank[i] = -1e9;
 		time = brute_expected(head, odds, c->req, &latency);
@@ -132,7 +132,7 @@ static void check_candidates(u32 n, const struct dm_place *head,
 		assert_true(fabs(c->time_ns - time) < 10000);
 	}
 	for (i = 0; i < n; i++)
-		assert_true(rank[i] < worst + 1e-4);
+		assert_true(rank[i] < worst + .0001);
 }
 
 /*

@@ -107,7 +107,7 @@ static s64 cost(enum fb_policy_id policy, u32 pending, const struct fb_conservat
 		u64 now_ns = i * 6000000ULL;
 
 		assert_true(fb_order_cost_next(&shadow, dm, odds, &real.pool, &real.head, now_ns,
-					   &ns));
+					       &ns));
 		assert_int_equal(ns, send(&sptf, odds, now_ns));
 		sum += send(&real, odds, now_ns) - ns;
 		/* now and then nothing comes, or two come */

@@ -297,7 +297,7 @@ static void test_expiry(void **state)
 	}
 }
 
-/* a burst that has expired as a whole: one of sixteen for its age, the others as the policy wants */
+/* a burst that has expired as a whole: one of sixteen for its age, others as the policy wants */
 static void test_burst(void **state)
 {
 	static struct pool p;

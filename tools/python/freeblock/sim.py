@@ -31,7 +31,7 @@ OF_TASK = ("task", "range", "granule", "conservatism_us", "target_slowdown_ppm",
            "pipe_write_us", "weight", "balance_s", "value", "hop_steps", "miss_gaps",
            "miss_half_us", "steps", "search_us", "guard_ppm", "whole", "idle", "idle_wait_us",
            "idle_size_kib", "idle_mean_us", "idle_max_us", "order", "segment_kib",
-           "idle_command", "start", "save", "log")
+           "idle_command", "start", "save", "log", "foreground_cost_ppm", "joint_price")
 TELL_TTY_S = 0.5
 TELL_LOG_S = 15
 
