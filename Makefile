@@ -57,6 +57,7 @@ help:
 	@echo 'make moments       a thousand hard moments on stock and debug kernel: build/soak/summary.json'
 	@echo '                   EVENTS= SEED= KERNEL=stock|debug KIND=name,name FRESH=1 KEPT=1'
 	@echo '                   restrict or vary it; goes on where it stopped'
+	@echo 'make deb           Debian packages of module, tools and documents: build/deb'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
 
@@ -238,6 +239,10 @@ install:
 	install -D -m 644 '$(BUILD)/kernel-'$$(uname -r)/freeblock/freeblock.ko \
 		'$(DESTDIR)/lib/modules/'$$(uname -r)/extra/freeblock.ko
 	$(if $(DESTDIR),,/sbin/depmod -a)
+
+.PHONY: deb
+deb: setup
+	@tools/make-deb '$(BUILD)'
 
 .PHONY: lib install-lib
 lib:
