@@ -57,6 +57,9 @@ help:
 	@echo 'make moments       a thousand hard moments on stock and debug kernel: build/soak/summary.json'
 	@echo '                   EVENTS= SEED= KERNEL=stock|debug KIND=name,name FRESH=1 KEPT=1'
 	@echo '                   restrict or vary it; goes on where it stopped'
+	@echo 'make deb           Debian packages of module, tools and documents: build/deb'
+	@echo 'make install-test  them installed, used, upgraded and purged: build/install/summary.json'
+	@echo '                   GUEST=debian12|debian13 does it in one of them'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
 
@@ -238,6 +241,15 @@ install:
 	install -D -m 644 '$(BUILD)/kernel-'$$(uname -r)/freeblock/freeblock.ko \
 		'$(DESTDIR)/lib/modules/'$$(uname -r)/extra/freeblock.ko
 	$(if $(DESTDIR),,/sbin/depmod -a)
+
+.PHONY: deb
+deb: setup
+	@tools/make-deb '$(BUILD)'
+
+# GUEST=debian12: that one only
+.PHONY: install-test
+install-test: deb
+	@tests/install/run --build '$(BUILD)' $(if $(GUEST),--guest '$(GUEST)')
 
 .PHONY: lib install-lib
 lib:

@@ -104,7 +104,7 @@ class Refusals(Case):
         """Neither device nor model is guessed."""
         sg.build_host()
         for words, pattern in (([], "device: which"), (["device=/dev/sg0"], "model: which")):
-            ran = subprocess.run([sg.HOST, *words], check=False, text=True, capture_output=True)
+            ran = subprocess.run([sg.build_host(), *words], check=False, text=True, capture_output=True)
             self.assertEqual((ran.returncode, ran.stdout), (2, ""))
             self.assertRegex(ran.stderr, pattern)
 
@@ -125,7 +125,7 @@ class Runs(Case):
         with open(self.host, "w", encoding="ascii") as file:
             file.write("#!/bin/sh\n%s\n" % text)
         os.chmod(self.host, 0o755)
-        with mock.patch.object(sg, "HOST", self.host), mock.patch.object(sg, "build_host"):
+        with mock.patch.object(sg, "build_host", return_value=self.host):
             return freeblock("/dev/sg9", "--model", MODEL, *words)
 
     def test_result(self):

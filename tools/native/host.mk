@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Rules of the programs here: PROGRAM from OBJS, whose sources vpath finds, in OUT
+# Rules of the programs here: PROGRAM from OBJS, whose sources vpath finds, in OUT. Who packs them
+# adds EXTRA_CFLAGS and EXTRA_LDFLAGS
 
 # The map: a checkout elsewhere makes the same program
 CFLAGS := -std=gnu11 -g -O2 -Wall -Wextra -Wno-unused-parameter -MMD -MP -I$(ROOT) \
@@ -8,10 +9,10 @@ CFLAGS := -std=gnu11 -g -O2 -Wall -Wextra -Wno-unused-parameter -MMD -MP -I$(ROO
 all: $(PROGRAM)
 
 $(OUT)/%.o: %.c | $(OUT)
-	$(CC) $(CFLAGS) -c $< -o $@
+	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) -c $< -o $@
 
 $(PROGRAM): $(OBJS)
-	$(CC) $^ -lm -o $@
+	$(CC) $(EXTRA_LDFLAGS) $^ -lm -o $@
 
 $(OUT):
 	mkdir -p $@

@@ -7,6 +7,9 @@ returns the exit status. numpy and the like are imported by what needs them,
 when it runs.
 """
 
+# As debian/changelog and the module's package have it (tests/lab/test_packages.py)
+__version__ = "0.1"
+
 
 class ToolError(Exception):
     """What the user did or gave is wrong: shown without a traceback."""

@@ -8,7 +8,7 @@ import os
 import pkgutil
 import sys
 
-from . import ToolError, __path__
+from . import ToolError, __path__, __version__
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -26,18 +26,24 @@ def commands(word, more):
             yield module
 
 
-def main(argv, more=()):
-    """Run the subcommand that `argv` names, of this package or of `more`; its exit status."""
+def make_parser(word=None, more=()):
+    """The parser of the subcommand `word` of this package or of `more`, or of all of them."""
     parser = argparse.ArgumentParser(prog="freeblock", description=(
         "Tools for the freeblock scheduler's drives and models."))
+    parser.add_argument("--version", action="version", version="freeblock " + __version__)
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    word = argv[0] if argv else None
     for module in commands(word, more):
         module.add_parser(subparsers)
         # restore must not depend, early in a boot, on what others import
         if word in subparsers.choices:
             break
-    args = parser.parse_args(argv)
+    return parser
+
+
+def main(argv=None, more=()):
+    """Run the subcommand that `argv` names, of this package or of `more`; its exit status."""
+    argv = sys.argv[1:] if argv is None else argv
+    args = make_parser(argv[0] if argv else None, more).parse_args(argv)
     try:
         return args.run(args)
     except ToolError as error:

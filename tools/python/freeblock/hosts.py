@@ -1,41 +1,94 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The programs in C that the commands run: where they are built, and how."""
+"""The programs in C that the commands run, and the files that they read: in a checkout those
+of the tree, where programs are built when they are wanted; else those installed with the package,
+which runs no compiler.
+"""
 
 import fcntl
 import functools
 import os
 import shutil
 import subprocess
+import sys
+import tempfile
 
 from . import ToolError
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-BUILD = os.environ.get("FREEBLOCK_BUILD") or os.path.join(TOP, "build")
+PACKAGE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(PACKAGE)))
+# A checkout's programs are of the same age as its commands: one that is installed, too, is not
+# mixed with it
+IN_TREE = os.path.exists(os.path.join(TOP, "tools", "native", "host.mk"))
+# Where a package has what it brings along; Debian's are links, to /usr/lib and /usr/share
+HELPERS = os.path.join(PACKAGE, "helpers")
+DATA = os.path.join(PACKAGE, "data")
+
+
+def _build_folder():
+    """Where programs of the tree are built: beside it, or in the cache of a user who may not
+    write there."""
+    beside = os.path.join(TOP, "build")
+    if os.access(beside if os.path.isdir(beside) else TOP, os.W_OK):
+        return beside
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(cache, "freeblock", "build")
+
+
+BUILD = os.environ.get("FREEBLOCK_BUILD") or _build_folder()
+
+
+def data(name):
+    """A folder of files: "drives", "models", "udev"."""
+    if not IN_TREE:
+        return os.path.join(DATA, name)
+    return os.path.join(TOP, {"drives": "tools/mechdisk/drives", "models": "models",
+                              "udev": "tools/udev"}[name])
+
+
+def command():
+    """The path by which this command is started again, by udev and systemd."""
+    if IN_TREE:
+        return os.path.join(TOP, "tools", "freeblock")
+    if os.path.basename(sys.argv[0]) == "freeblock":
+        return os.path.abspath(sys.argv[0])
+    return shutil.which("freeblock") or os.path.join(sys.prefix, "bin", "freeblock")
+
+
+def _lock(folder):
+    """Commands run side by side: one builds a folder at a time."""
+    path = os.path.join(BUILD, folder.replace("/", "-") + ".lock")
+    try:
+        os.makedirs(BUILD, exist_ok=True)
+        return open(path, "w", encoding="ascii")
+    except OSError as error:
+        raise ToolError("%s: %s: programs are built there (FREEBLOCK_BUILD=%s/... would have them "
+                        "built elsewhere)" % (path, error.strerror, tempfile.gettempdir())) from None
 
 
 def build(folder, what):
     """Bring the program made in a folder of the tree up to date; `what` names it in a
-    message. Commands run side by side: one builds at a time."""
-    os.makedirs(BUILD, exist_ok=True)
-    with open(os.path.join(BUILD, folder.replace("/", "-") + ".lock"), "w",
-              encoding="ascii") as lock:
+    message."""
+    with _lock(folder) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        made = subprocess.run(["make", "--no-print-directory", "-s", "-C",
-                               os.path.join(TOP, folder), "BUILD=" + os.path.abspath(BUILD)],
-                              check=False, text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
+        try:
+            made = subprocess.run(["make", "--no-print-directory", "-s", "-C",
+                                   os.path.join(TOP, folder), "BUILD=" + os.path.abspath(BUILD)],
+                                  check=False, text=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+        except FileNotFoundError:
+            raise ToolError("%s is built when it is first wanted, and there is no make here: "
+                            "make setup, or install the packages" % what) from None
     if made.returncode:
         raise ToolError("%s does not build:\n%s" % (what, made.stdout.rstrip()))
 
 
 @functools.lru_cache()
 def program(folder, out, name):
-    """A program's path: built from a folder of the tree into BUILD/out; where there is no
-    tree, the one installed."""
-    if os.path.isdir(os.path.join(TOP, folder)):
+    """A program's path: built from a folder of the tree into BUILD/out, or installed."""
+    if IN_TREE:
         build(folder, name)
         return os.path.join(BUILD, out, name)
-    path = shutil.which(name)
-    if not path:
-        raise ToolError("%s is not installed" % name)
+    path = os.path.join(HELPERS, name)
+    if not os.path.exists(path):
+        raise ToolError("%s is missing: the package is not whole" % path)
     return path

@@ -11,8 +11,6 @@ from . import ToolError, fbstate, hosts, restore
 from .extraction import identity as names
 from .extraction import journal, store
 
-UDEV = os.path.join(hosts.TOP, "tools", "udev")
-PROGRAM = os.path.join(hosts.TOP, "tools", "freeblock")
 RULE = "etc/udev/rules.d/90-freeblock.rules"
 UNIT = "etc/systemd/system/freeblock-restore.service"
 WANTED = "etc/systemd/system/sysinit.target.wants/freeblock-restore.service"
@@ -75,7 +73,7 @@ def enable(root, program, scheduler, directory):
              ("--dir %s " % directory if directory != store.DIRECTORY else "")}
     changed = False
     for name, template in TEMPLATES.items():
-        with open(os.path.join(UDEV, template), encoding="utf-8") as file:
+        with open(os.path.join(hosts.data("udev"), template), encoding="utf-8") as file:
             text = file.read()
         for word, value in words.items():
             text = text.replace(word, value)
@@ -270,8 +268,8 @@ def add_parser(subparsers):
     kind = add("enable", run_enable, "load models when disks appear, and put back modes at boot")
     kind.add_argument("--scheduler", action="store_true",
                       help="and choose freeblock for disks that have a model")
-    kind.add_argument("--program", metavar="PATH", default=PROGRAM,
-                      help="what udev and systemd start (%(default)s)")
+    kind.add_argument("--program", metavar="PATH", default=hosts.command(),
+                      help="what udev and systemd start (this command)")
     kind.add_argument("--root", metavar="DIR", default="/", help="install below this directory")
     kind = add("disable", run_disable, "undo `enable`")
     kind.add_argument("--root", metavar="DIR", default="/", help="remove below this directory")

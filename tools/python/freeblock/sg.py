@@ -6,15 +6,12 @@ shown. Documentation/sg.rst describes settings and results.
 """
 
 import json
-import os
 import signal
 import subprocess
 import sys
 
 from . import ToolError, hosts, sim
-from .hosts import BUILD
 
-HOST = os.path.join(BUILD, "sg", "freeblock-sg")
 # of the simulator's settings: what only a simulated drive has, and what is described
 # otherwise here
 NOT_OURS = ("drive", "model", "noise", "reads")
@@ -33,8 +30,8 @@ SETTINGS = (
 
 
 def build_host():
-    """Bring the program up to date."""
-    hosts.build("tools/native/sg", "the program")
+    """Bring the program up to date; its path."""
+    return hosts.program("tools/native/sg", "sg", "freeblock-sg")
 
 
 def run_host(words, quiet):
@@ -44,7 +41,7 @@ def run_host(words, quiet):
     progress = sim.Progress(1, quiet)
     said = []
     held = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with subprocess.Popen([HOST, "--progress", *words], text=True, stdout=subprocess.PIPE,
+    with subprocess.Popen([build_host(), "--progress", *words], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, held)) as process:
         for line in process.stderr:

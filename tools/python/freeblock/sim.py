@@ -16,11 +16,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from . import ToolError, hosts
-from .hosts import BUILD, TOP
+from .hosts import BUILD
 
 HOST = os.path.join(BUILD, "sim", "freeblock-sim")
-DRIVES = os.path.join(TOP, "tools", "mechdisk", "drives")
-MODELS = os.path.join(TOP, "models")
+DRIVES = hosts.data("drives")
+MODELS = hosts.data("models")
 PROCESSES = 2
 # A whole scan's slowdown is measured against so many requests without it: the
 # standard error of their rate is below 0.05 %.

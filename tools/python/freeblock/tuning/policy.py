@@ -14,7 +14,6 @@ interval depends on the one before, so that tools/native/tune/replay.c goes thro
 import collections
 import ctypes
 import functools
-import os
 
 import numpy as np
 
@@ -104,8 +103,7 @@ class _Sum(ctypes.Structure):
 @functools.lru_cache(maxsize=1)
 def library():
     """tools/native/tune/replay.c, compiled."""
-    hosts.build("tools/native/tune", "tools/native/tune")
-    found = ctypes.CDLL(os.path.join(hosts.BUILD, "tune", "replay.so"))
+    found = ctypes.CDLL(hosts.program("tools/native/tune", "tune", "replay.so"))
     found.replay_run.restype = None
     found.replay_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64] + \
         3 * [ctypes.c_void_p]

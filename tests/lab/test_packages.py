@@ -1,0 +1,149 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""What `make deb` makes: is all in the packages that must be, nothing that must not, and does
+the command run from them without a tree and without a compiler? A minute. Prints TAP.
+
+Seen to fail: a source of core/ left out of the module's package; a compiler that
+freeblock-tools depends on; a helper that is not packed (the command says which is missing);
+a command without a manual page; another version in debian/changelog.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+
+import treetest  # noqa: E402
+from treetest import read, report  # noqa: E402
+
+COMPILERS = re.compile(r"\b(?:gcc|clang|make|cc|c-compiler|build-essential|libc6-dev|dkms)\b")
+HELPERS = ("extract-probe", "freeblock-judge", "freeblock-sg", "freeblock-sim", "mechdisk-host",
+           "replay.so")
+
+
+def run(*words, **more):
+    """(status, what it said)"""
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, **more)
+    return done.returncode, done.stdout
+
+
+def missing(root, names):
+    """Of these files below a folder, those that are not there."""
+    return [name for name in names if not os.path.exists(os.path.join(root, name))]
+
+
+def version():
+    """The package's, of Python and of Debian."""
+    python = re.search(r'__version__ = "(.*)"', read("tools/python/freeblock/__init__.py"))
+    debian = re.match(r"freeblock \((.*?)\)", read("debian/changelog"))
+    report("one version", [] if python.group(1) == debian.group(1) else
+           ["%s, and %s in debian/changelog" % (python.group(1), debian.group(1))])
+    return python.group(1)
+
+
+def module_package(root, number):
+    """freeblock-dkms: Kbuild has all that it names, and the check of the kernel is there."""
+    top = os.path.join(root, "usr/src/freeblock-" + number)
+    objects = re.findall(r"([\w/]+)\.o\b", read("Kbuild").partition("\nfreeblock-y")[2])
+    wanted = [name + ".c" for name in objects] + \
+        [os.path.relpath(os.path.join(folder, name), TOP) for part in
+         ("core", "disk", "sched", "tasks", "include") for folder, _, files in
+         os.walk(os.path.join(TOP, part)) for name in files if name.endswith(".h")]
+    report("the module's sources", missing(top, wanted + [
+        "Kbuild", "dkms.conf", "tools/check-btf", "tools/dkms-check"]))
+    with open(os.path.join(top, "dkms.conf"), encoding="ascii") as file:
+        text = file.read()
+    pattern = re.compile(re.search(r'^BUILD_EXCLUSIVE_KERNEL="(.*)"', text, re.M).group(1))
+    report("kernels that DKMS builds for", [release for release, known in (
+        ("6.1.0-40-amd64", True), ("6.12.57+deb13-amd64", True), ("7.2.13+deb14-amd64", True),
+        ("6.10.9-amd64", False), ("6.11.2-amd64", False), ("7.20.1-amd64", False),
+        ("5.10.0-36-amd64", False)) if bool(pattern.search(release)) != known])
+    report("a manual page of the module",
+           missing(root, ["usr/share/man/man4/freeblock.4.gz"]))
+    report("its version in dkms.conf", [] if '="%s"' % number in text else [text[:100]])
+    check_refusal(top)
+
+
+def check_refusal(top):
+    """A kernel that nothing is known of is refused before anything is compiled."""
+    status, said = run(os.path.join(top, "tools", "dkms-check"), "6.1.0-none", "/nonexistent")
+    report("a kernel without an image is refused", [] if status == 1 and
+           "freeblock is not built for Linux 6.1.0-none" in said else [said])
+
+
+def tools_package(root, number, package):
+    """freeblock-tools: the command works from it, and all that it starts is there."""
+    depends = run("dpkg-deb", "-f", package, "Depends")[1]
+    report("freeblock-tools needs no compiler",
+           COMPILERS.findall(depends) or ([] if "python3" in depends else [depends]))
+    report("helpers", missing(os.path.join(root, "usr/lib/freeblock"), HELPERS))
+    # neither a tree nor a compiler in reach
+    empty = os.path.join(root, "bin")
+    os.makedirs(empty, exist_ok=True)
+    environment = {"PATH": empty, "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1",
+                   "PYTHONPATH": os.path.join(root, "usr/lib/python3/dist-packages")}
+    command = ("/usr/bin/python3", os.path.join(root, "usr/bin/freeblock"))
+
+    def freeblock(*words):
+        return run(*command, *words, env=environment, cwd=root)
+
+    status, said = freeblock("--version")
+    report("freeblock --version", [] if (status, said) == (0, "freeblock %s\n" % number)
+           else [said])
+    status, said = freeblock("--help")
+    commands = re.findall(r"^    ([a-z][\w-]*)(?: |$)", said, re.M)
+    report("commands of the product only", [] if not status and "scrub" in commands and
+           not {"bench", "peers", "yardstick"} & set(commands) else [said])
+    report("a manual page for each command, and of the model's format", missing(
+        os.path.join(root, "usr/share/man"), ["man1/freeblock.1.gz", "man5/freeblock.fbmodel.5.gz"] +
+        ["man1/freeblock-%s.1.gz" % name for name in commands]))
+    folder = os.path.join(root, "usr/share/bash-completion/completions")
+    status, said = run("bash", "-c", ". ./freeblock && complete -p freeblock", cwd=folder)
+    report("completion in bash", [said] if status else [])
+    status, said = freeblock("sim", "--drive", "toy", "--seconds", "2", "--json")
+    report("freeblock sim", [said[-300:]] if status else [])
+    status, said = freeblock("extract", "--help")
+    report("freeblock extract", [said[-300:]] if status else [])
+    each = ("from freeblock.tuning import policy; policy.library(); from freeblock import sg; "
+            "sg.build_host(); from freeblock.extraction import device, validate; "
+            "device.hosts.program(*device._PROBE); device.hosts.program(*device._SIMULATOR); "
+            "device.hosts.program('tools/native/judge', 'judge', 'freeblock-judge')")
+    status, said = run("/usr/bin/python3", "-c", each, env=environment, cwd=root)
+    report("each helper is found", [said[-300:]] if status else [])
+    status, said = freeblock("models", "enable", "--root", root, "--program", "/usr/bin/freeblock")
+    report("freeblock models enable", ([said] if status else []) + missing(
+        root, ["etc/udev/rules.d/90-freeblock.rules"]))
+
+
+def main():
+    """All checks."""
+    number = version()
+    build = os.environ.get("FREEBLOCK_BUILD") or os.path.join(TOP, "build")
+    status, said = run(os.path.join(TOP, "tools", "make-deb"), build)
+    report("make deb", [said[-500:]] if status else [])
+    tags = [line for line in said.splitlines() if re.match(r"[EWI]: ", line)]
+    report("lintian", tags)
+    if not status:
+        with tempfile.TemporaryDirectory() as folder:
+            packages = {}
+            for line in re.findall(r"^make-deb: (.*\.deb)$", said, re.M):
+                name = os.path.basename(line).partition("_")[0]
+                packages[name] = (line, os.path.join(folder, name))
+                subprocess.run(["dpkg-deb", "-x", *packages[name]], check=True)
+            module_package(packages["freeblock-dkms"][1], number)
+            tools_package(packages["freeblock-tools"][1], number, packages["freeblock-tools"][0])
+            report("the documents", missing(
+                packages["freeblock-doc"][1],
+                ["usr/share/doc/freeblock-doc/html/%s.html" % name
+                 for name in ("index", "admin-guide", "module", "model-format")]))
+    treetest.finish()
+
+
+if __name__ == "__main__":
+    main()
