@@ -63,6 +63,7 @@ static s64 send(struct schedule *s, const struct fb_conservatism_odds *odds, u64
 	assert_int_equal(dm_access(dm, &s->head, c.req->lbn, c.req->nsect, c.req->write, &acc), 0);
 	s->head = acc.end;
 	fb_policy_pool_del(&s->pool, c.req);
+	fb_policy_sent(&s->pool, c.req, c.expired);
 	return fb_conservatism_expected_ns(odds, dm_period_ns(dm), cyls, seek, latency);
 }
 
