@@ -29,10 +29,29 @@ static bool is_scheduler(const char *name)
 	return strstr(buf, want);
 }
 
+/*
+ * Not while memory fails: up to 6.1 the kernel keeps a reference to the scheduler's module for good
+ * if it lacks memory for a queue's tags or for what elevator_alloc() returns.
+ */
+static int put_scheduler(const char *name)
+{
+	int error;
+
+	atomic_fetch_add(&sh->switching, 1);
+	while (atomic_load(&sh->starved)) {
+		atomic_fetch_sub(&sh->switching, 1);
+		rest_ms(20);
+		atomic_fetch_add(&sh->switching, 1);
+	}
+	error = put(queue_file("queue/scheduler"), name);
+	atomic_fetch_sub(&sh->switching, 1);
+	return error;
+}
+
 /* The subject is survival, not cost: no guard, and idle time whatever it costs */
 int schedule(void)
 {
-	int error = put(queue_file("queue/scheduler"), "freeblock");
+	int error = put_scheduler("freeblock");
 
 	if (error)
 		return error;
@@ -67,7 +86,7 @@ void trust(void)
 	get(fb_file("state/scheduling"), word, sizeof(word));
 	if (strncmp(word, "completions do not fit", 22))
 		return;
-	put(queue_file("queue/scheduler"), "none");
+	put_scheduler("none");
 	schedule();
 }
 
@@ -87,7 +106,7 @@ static int do_switch(struct event *e)
 {
 	static const char * const others[] = { "none", "mq-deadline", "bfq", "kyber" };
 	const char *other = others[below(e->rng, 4)];
-	int error = put(queue_file("queue/scheduler"), other);
+	int error = put_scheduler(other);
 	char word[96];
 
 	if (error)
@@ -371,7 +390,7 @@ static int do_reload(struct event *e)
 	int error;
 
 	tasks_kill();
-	error = put(queue_file("queue/scheduler"), "none");
+	error = put_scheduler("none");
 	if (error)
 		return refused(e, "none: %s", strerror(-error));
 	if (!wait_until(20, is_removed, NULL)) {

@@ -100,6 +100,7 @@ struct shared {
 	atomic_int over;
 	atomic_int hold;
 	atomic_int starved;
+	atomic_int switching;
 	atomic_ullong starved_until;
 	/* The clock is real, the drive in slow motion: what takes long is spared */
 	atomic_int real;
