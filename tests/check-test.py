@@ -329,6 +329,15 @@ def test_kernels():
                 {"kernel": "7.x", "test": "t-x", "passed": 5, "failed": 1}], summary)
 
 
+def test_usage():
+    """Seen to fail: the expression compiled where it is used, which ends in a traceback."""
+    done = subprocess.run(["/usr/bin/python3", os.path.join(HERE, "check"), "--only", "("],
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    report("--only with what is no expression", done.returncode == 2 and
+           "check: error: --only (: " in done.stdout and "Traceback" not in done.stdout,
+           done.stdout)
+
+
 test_cmocka()
 test_tap()
 test_commands()
@@ -339,5 +348,6 @@ test_forecast()
 test_lines()
 test_ways()
 test_kernels()
+test_usage()
 print("1..%d" % count)
 sys.exit(1 if failed else 0)

@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -59,6 +60,11 @@ def freeblock(*words):
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = cli.main(list(words), [research])
     return status, out.getvalue(), err.getvalue()
+
+
+def status_of(said):
+    """The exit status that belongs to a refusal: argparse's, if it is an option that is wrong."""
+    return 2 if re.match(r"freeblock: (?:--|one of: )", said) else 1
 
 
 class _Result(unittest.TestResult):

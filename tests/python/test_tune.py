@@ -519,10 +519,11 @@ class Command(unittest.TestCase):
                                "--seed -1"),
                               (("--generate", "src11", "--days", "0.01", "-o", "/dev/full"),
                                "No space left"),
+                              ((self.trace, "--apply", "sda"), "--apply needs .*--model"),
                               (("--table2", "--days", "-1"), "--days")):
             with self.subTest(words=words):
                 status, out, err = tune(*words)
-                self.assertEqual((status, out), (1, ""))
+                self.assertEqual((status, out), (taptest.status_of(err), ""))
                 self.assertRegex(err, r"\Afreeblock: .*%s.*\n\Z" % reason)
         self.assertEqual(open(self.trace, encoding="ascii").read(), self.TRACE)
 

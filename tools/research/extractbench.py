@@ -179,4 +179,4 @@ def run(args):
     else:
         show(rows)
         print("summary, models and pictures: %s" % args.out)
-    return 0
+    return 1 if any("refused" in row for row in rows) else 0

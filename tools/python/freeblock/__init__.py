@@ -13,3 +13,7 @@ __version__ = "0.1"
 
 class ToolError(Exception):
     """What the user did or gave is wrong: shown without a traceback."""
+
+
+class UsageError(ToolError):
+    """The command line is wrong: the exit status is argparse's."""

@@ -8,7 +8,7 @@ import os
 import pkgutil
 import sys
 
-from . import ToolError, __path__, __version__
+from . import ToolError, UsageError, __path__, __version__
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -48,7 +48,7 @@ def main(argv=None, more=()):
         return args.run(args)
     except ToolError as error:
         print("freeblock: %s" % error, file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, UsageError) else 1
     except BrokenPipeError:
         # who read the output has enough of it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-from . import ToolError
+from . import ToolError, UsageError
 
 STATE = "/var/lib/freeblock/extract"
 
@@ -77,9 +77,9 @@ def show(report):
 def run(args):
     """The subcommand."""
     if bool(args.device) == bool(args.simulated):
-        raise ToolError("one of: DEVICE, --simulated")
+        raise UsageError("one of: DEVICE, --simulated")
     if args.seed < 0:
-        raise ToolError("--seed %d: less than 0" % args.seed)
+        raise UsageError("--seed %d: less than 0" % args.seed)
     if args.destructive and not args.simulated:
         _confirm(args.device)
     from .extraction import pipeline, state  # pylint: disable=import-outside-toplevel

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The models of this machine's disks, and their loading when disks appear."""
 
+import json
 import os
 import re
 import subprocess
@@ -185,22 +186,34 @@ def run_list(args):
             here[store.file_name(disk)] = disk["name"]
         except ToolError:
             pass        # nothing names it for good
-    for name in store.models(args.dir):
-        try:
-            header = store.Model.of_file(os.path.join(args.dir, name)).header
-            text = "%s %s, %s sectors" % (header.get("vendor", ""), header.get("product", ""),
-                                          header.get("sectors", "?"))
-        except ToolError as error:
-            text = str(error)
-        disk = here.get(name)
-        state = "not here"
-        if disk:
-            loaded = fbstate.Disk(disk).state("model")
-            state = "%s, %s" % (disk, "loaded" if loaded else "not loaded")
-        print("%s: %s; %s" % (name, text, state))
-    if not store.models(args.dir):
+    kept = [_listed(args.dir, name, here.get(name)) for name in store.models(args.dir)]
+    if args.json:
+        print(json.dumps(kept, indent=1))
+        return 0
+    for one in kept:
+        text = one["error"] or "%s %s, %s sectors" % (one["vendor"] or "", one["product"] or "",
+                                                      one["sectors"] or "?")
+        state = "%s, %s" % (one["disk"], "loaded" if one["loaded"] else "not loaded")
+        print("%s: %s; %s" % (one["name"], text, state if one["disk"] else "not here"))
+    if not kept:
         print("no models in %s" % args.dir)
     return 0
+
+
+def _listed(directory, name, disk):
+    """What is said of a model."""
+    one = {"name": name, "path": os.path.join(directory, name), "vendor": None, "product": None,
+           "revision": None, "sectors": None, "distrusted": None, "error": None, "disk": disk,
+           "loaded": bool(disk and fbstate.Disk(disk).state("model"))}
+    try:
+        header = store.Model.of_file(one["path"]).header
+        one.update({key: header.get(key) for key in ("vendor", "product", "revision",
+                                                     "distrusted")})
+        sectors = header.get("sectors", "")
+        one["sectors"] = int(sectors) if sectors.isdecimal() else None
+    except ToolError as error:
+        one["error"] = str(error)
+    return one
 
 
 def _restore(name, directory, say):
@@ -252,7 +265,8 @@ def add_parser(subparsers):
         kind.set_defaults(run=run)
         return kind
 
-    add("list", run_list, "show the models that are kept")
+    kind = add("list", run_list, "show the models that are kept")
+    kind.add_argument("--json", action="store_true", help="as a list of objects")
     kind = add("install", run_install, "keep a model")
     kind.add_argument("file", metavar="FILE", help="an .fbmodel")
     kind.add_argument("--disk", metavar="sdX", help="it is this disk's (if the model does not say)")

@@ -9,11 +9,12 @@ not.
 
 import json
 import os
+import sys
 import tempfile
 
 import numpy as np
 
-from . import ToolError, asdrive, sim, tracefile
+from . import ToolError, UsageError, asdrive, sim, tracefile
 
 # A scan's last blocks are slower: (share of the disk, read already in the midst of it)
 STAGES = ((0.5, 0.25), (0.3, 0.65), (0.15, 0.875), (0.05, 0.975))
@@ -43,6 +44,7 @@ def add_parser(subparsers):
     parser.add_argument("--seed", type=int, default=1, metavar="N",
                         help="of the simulated drive's noise (1)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
 
 
@@ -108,7 +110,7 @@ def _side(results, plain, capacity_mb):
             "p99_cost_pct": 100 * (first["p99"] / plain["p99"] - 1)}
 
 
-def predict(model, chunk, sectors, seed=1):
+def predict(model, chunk, sectors, seed=1, quiet=True):
     """What freeblock would give beside these requests."""
     with tempfile.TemporaryDirectory(prefix="freeblock-observe-") as folder:
         trace, drive = (os.path.join(folder, name) for name in ("trace", "disk.fbdrive"))
@@ -118,7 +120,8 @@ def predict(model, chunk, sectors, seed=1):
                 model, max(asdrive.MAX_SECTORS, int(chunk.sectors.max()))))
         seconds = float(chunk.time_ns[-1]) / 1e9
         results = sim.run_jobs(_jobs({"drive": drive, "model": model, "trace": trace,
-                                      "seconds": "%.6f" % seconds, "seed": str(seed)}))
+                                      "seconds": "%.6f" % seconds, "seed": str(seed)}),
+                               quiet=quiet)
     now, alone, *scans = results
     answered = chunk.response_ns[chunk.response_ns >= 0]
     capacity_mb = sectors * 512 / 1e6
@@ -158,19 +161,21 @@ def show(found):
 def run(args):
     """The subcommand."""
     if bool(args.disk) == bool(args.trace):
-        raise ToolError("one of: DISK, --trace")
+        raise UsageError("one of: DISK, --trace")
     sectors, physical = model_facts(args.model)
     path = args.trace
     with tempfile.TemporaryDirectory(prefix="freeblock-observe-") as folder:
         if args.disk:
             from .tuning import record  # pylint: disable=import-outside-toplevel
+            if not args.quiet:
+                print("recording %s for %d s" % (args.disk, args.seconds), file=sys.stderr)
             path = record.record(str(args.seconds), args.disk,
                                  args.out or os.path.join(folder, "recording"))
         chunk = read_requests(path, sectors, physical)
     if float(chunk.time_ns[-1]) / 1e9 < LEAST_S:
         raise ToolError("%s: requests of %.1f s only; at least %g are wanted (--seconds)" % (
             path, float(chunk.time_ns[-1]) / 1e9, LEAST_S))
-    found = predict(args.model, chunk, sectors, args.seed)
+    found = predict(args.model, chunk, sectors, args.seed, args.quiet)
     if args.json:
         print(json.dumps(found, indent=1))
     else:

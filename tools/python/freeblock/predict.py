@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-from . import ToolError, sim
+from . import ToolError, UsageError, sim
 
 
 def add_parser(subparsers):
@@ -70,7 +70,7 @@ def _cache(args):
     if not given:
         return question.ASSUMED, "assumed"
     if not args.model:
-        raise ToolError("--%s: for a --model; a .fbdrive says it itself" %
+        raise UsageError("--%s: for a --model; a .fbdrive says it itself" %
                         next(iter(given)).replace("_", "-"))
     return question.cache_spec(given), "options"
 
@@ -92,7 +92,7 @@ def loads_of(args):
     from .prediction import question  # pylint: disable=import-outside-toplevel
     changes = question.settings(args.set)
     if args.device is not None and not args.trace:
-        raise ToolError("--device: of a --trace")
+        raise UsageError("--device: of a --trace")
     found = [question.Load(path, trace=path, part=args.device, changes=changes)
              for path in args.trace]
     found += [question.Load(path, file=path, changes=changes) for path in args.workload]
@@ -114,9 +114,9 @@ def _absolute(path):
 
 def _processes(args):
     if args.processes is not None and args.dask is not None:
-        raise ToolError("--processes and --dask: one of them")
+        raise UsageError("--processes and --dask: one of them")
     if args.processes is not None and args.processes < 1:
-        raise ToolError("--processes %d: at least 1" % args.processes)
+        raise UsageError("--processes %d: at least 1" % args.processes)
     return args.processes or os.cpu_count() or 1
 
 

@@ -14,7 +14,7 @@ import select
 import signal
 import time
 
-from . import ToolError, background, fbstate, fbstate_where, scan_file, scan_source
+from . import ToolError, UsageError, background, fbstate, fbstate_where, scan_file, scan_source
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Progress
@@ -287,7 +287,7 @@ def check(args):
     if not args.output and not args.verify:
         raise ToolError("scan: give -o FILE to write digests, --verify FILE to compare, or both")
     if not 0 <= args.before <= 3600:
-        raise ToolError("--before: %g is not between 0 and 3600" % args.before)
+        raise UsageError("--before: %g is not between 0 and 3600" % args.before)
     old = scan_file.open_finished(args.verify) if args.verify else None
     if old and args.algorithm not in (None, old.header.algorithm):
         raise ToolError("%s: digests are %s, not %s" % (args.verify, old.header.algorithm,

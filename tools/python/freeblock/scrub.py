@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 
-from . import ToolError, fbstate, fbstate_where, scrub_state
+from . import ToolError, UsageError, fbstate, fbstate_where, scrub_state
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Progress
@@ -180,10 +180,10 @@ class Piece:
 
     def __init__(self, args, port):
         if args.order and not ORDERS.match(args.order):
-            raise ToolError("--order: '%s' is none of sequential, near, staggered=REGIONS" %
+            raise UsageError("--order: '%s' is none of sequential, near, staggered=REGIONS" %
                             args.order)
         if args.segment is not None and not (args.order or "").startswith("staggered"):
-            raise ToolError("--segment is for --order staggered=REGIONS")
+            raise UsageError("--segment is for --order staggered=REGIONS")
         segments = fbstate_where.locate(args.device)
         if len(segments) > 1:
             raise ToolError("%s lies in %d pieces: scrub its disks" % (args.device, len(segments)))
@@ -349,7 +349,7 @@ def add_parser(subparsers):
 def run(args):
     """Do what is asked."""
     if not 0 <= args.before <= 3600:
-        raise ToolError("--before: %g is not between 0 and 3600" % args.before)
+        raise UsageError("--before: %g is not between 0 and 3600" % args.before)
     if args.action == "install-service":
         print(SERVICE % os.path.realpath(sys.argv[0]), end="")
         print(HOWTO % {"disk": os.path.basename(args.device)}, file=sys.stderr)

@@ -15,7 +15,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from . import ToolError, hosts
+from . import ToolError, UsageError, hosts
 from .hosts import BUILD
 
 HOST = os.path.join(BUILD, "sim", "freeblock-sim")
@@ -347,7 +347,7 @@ def add_parser(subparsers):
 def run(args):
     """Run the grid and print it."""
     if args.processes < 1:
-        raise ToolError("--processes: at least 1")
+        raise UsageError("--processes: at least 1")
     varied, jobs = grid(args)
     results = sweep(jobs, args.baseline, args.processes, args.quiet)
     if args.json:

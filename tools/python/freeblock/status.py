@@ -7,7 +7,7 @@ import json
 import sys
 import time
 
-from . import ToolError, fbstate, fbstate_cost, fbstate_where
+from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_where
 
 TASK = ("priority", "total", "done", "failed", "granule")
 IDLE = ("idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us")
@@ -131,7 +131,7 @@ def add_parser(subparsers):
 def run(args):
     """Look twice, print."""
     if not 0 <= args.seconds <= 3600:
-        raise ToolError("--seconds: %g is not between 0 and 3600" % args.seconds)
+        raise UsageError("--seconds: %g is not between 0 and 3600" % args.seconds)
     known = fbstate.names()
     if args.device:
         known = sorted({s.disk for s in fbstate_where.locate(args.device)})

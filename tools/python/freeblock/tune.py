@@ -11,7 +11,7 @@ import json
 import os
 import sys
 
-from . import ToolError
+from . import ToolError, UsageError
 
 JOBS = 2
 MEAN_MS, MAX_MS = 1.0, 50.0
@@ -90,7 +90,7 @@ def goals_of(args):
     for name, value in (("--mean-slowdown", args.mean_slowdown),
                         ("--max-slowdown", args.max_slowdown)):
         if not 0 < value <= 1e6:
-            raise ToolError("%s %g: more than 0 and up to 10^6 ms" % (name, value))
+            raise UsageError("%s %g: more than 0 and up to 10^6 ms" % (name, value))
     return Goals(args.mean_slowdown * 1000, args.max_slowdown * 1000)
 
 
@@ -100,7 +100,7 @@ def sizes_of(text):
         return list(range(64, 4096 + 1, 64))
     words = text.split(",")
     if not all(word.isdecimal() and 1 <= int(word) <= 1 << 20 for word in words):
-        raise ToolError("--sizes %s: whole KiB from 1 to %d" % (text, 1 << 20))
+        raise UsageError("--sizes %s: whole KiB from 1 to %d" % (text, 1 << 20))
     return sorted({int(word) for word in words})
 
 
@@ -211,9 +211,12 @@ def tune(args, traces):
     jobs = [Job(path, args.device, args.model, args.service, goals, sizes, not args.stats,
                 args.adaptive, args.plots) for path in files_of(traces)]
     if args.apply and len(jobs) != 1:
-        raise ToolError("--apply: the setting of one trace, not of %d" % len(jobs))
+        raise UsageError("--apply: the setting of one trace, not of %d" % len(jobs))
+    if args.apply and not args.model and not args.service:
+        raise UsageError("--apply needs the disk's --model or --service: without, service times "
+                         "are those of a simulated drive")
     if args.apply and args.stats:
-        raise ToolError("--apply needs what --stats leaves out")
+        raise UsageError("--apply needs what --stats leaves out")
     service_of(jobs[0])
     if args.plots:
         os.makedirs(args.plots, exist_ok=True)
@@ -246,7 +249,7 @@ def generate(args):
     """Write a synthetic trace."""
     from .tuning import generate as maker, report  # pylint: disable=import-outside-toplevel
     if not args.out:
-        raise ToolError("--generate needs -o FILE")
+        raise UsageError("--generate needs -o FILE")
     trace = maker.Trace(args.generate, check_days(args.days), args.seed)
     trace.write(args.out)
     print(report.table2([maker.compared_of(trace)]))
@@ -256,7 +259,7 @@ def generate(args):
 def check_days(days):
     """Days of a synthetic trace."""
     if not 0 < days <= 366:
-        raise ToolError("--days %g: more than 0, up to 366" % days)
+        raise UsageError("--days %g: more than 0, up to 366" % days)
     return days
 
 
@@ -272,11 +275,11 @@ def table2(args):
 def run(args):
     """Do what the arguments say."""
     if args.jobs < 1:
-        raise ToolError("--jobs: at least 1")
+        raise UsageError("--jobs: at least 1")
     if args.model and args.service:
-        raise ToolError("--model and --service: one of them")
+        raise UsageError("--model and --service: one of them")
     if bool(args.generate) + args.table2 + bool(args.record) + bool(args.traces) != 1:
-        raise ToolError("one of: traces, --record, --generate, --table2")
+        raise UsageError("one of: traces, --record, --generate, --table2")
     check_needs()
     if args.generate:
         return generate(args)

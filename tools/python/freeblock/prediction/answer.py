@@ -5,7 +5,7 @@ JSON, of which Documentation/predict.rst has every key. report.py has it for peo
 import dataclasses
 from dataclasses import dataclass
 
-from .. import ToolError
+from .. import ToolError, UsageError
 from . import compose, freeband, paper, standin, units
 
 ALGORITHMS = ("fcfs", "look", "clook", "sstf", "sptf")
@@ -30,7 +30,7 @@ class Settings:
 def settings(order, policy_name, conservatism, scan=True):
     """Settings of options' texts, None where they are not given; ToolError."""
     if order is not None and order not in ALGORITHMS:
-        raise ToolError("--order %s: one of %s" % (order, ", ".join(ALGORITHMS)))
+        raise UsageError("--order %s: one of %s" % (order, ", ".join(ALGORITHMS)))
     said = dict(MODULE)
     if policy_name is not None:
         said["policy"] = policy_name
@@ -38,11 +38,11 @@ def settings(order, policy_name, conservatism, scan=True):
         try:
             said["conservatism"] = units.number(conservatism, "s")
         except ToolError as error:
-            raise ToolError("--conservatism %s: %s" % (conservatism, error)) from error
+            raise UsageError("--conservatism %s: %s" % (conservatism, error)) from error
     try:
         free = freeband.FreeSettings(**said).check()
     except ToolError as error:
-        raise ToolError("--policy, --conservatism: %s" % error) from error
+        raise UsageError("--policy, --conservatism: %s" % error) from error
     return Settings(order or ORDER, free, scan)
 
 

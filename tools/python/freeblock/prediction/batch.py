@@ -19,7 +19,7 @@ import zipfile
 from concurrent.futures.process import BrokenProcessPool
 from typing import NamedTuple
 
-from .. import ToolError, __path__ as package_path
+from .. import ToolError, UsageError, __path__ as package_path
 from . import compose, question
 from .answer import Settings, answer
 
@@ -38,7 +38,7 @@ class Task(NamedTuple):
 def tasks(loads, disks, settings, pairs=False):
     """Each load with each disk, or the first with the first and so on."""
     if pairs and len(loads) != len(disks):
-        raise ToolError("--pairs: %d disks but %d workloads" % (len(disks), len(loads)))
+        raise UsageError("--pairs: %d disks but %d workloads" % (len(disks), len(loads)))
     together = {}
     for load, disk in zip(loads, disks) if pairs else itertools.product(loads, disks):
         together.setdefault(load, []).append(disk)

@@ -7,7 +7,7 @@ import functools
 import json
 from dataclasses import dataclass
 
-from .. import ToolError, tracefile
+from .. import ToolError, UsageError, tracefile
 from . import characterise, units
 from .device import CacheSpec, Device
 from .workload import Workload
@@ -98,17 +98,17 @@ def cache_spec(given):
         try:
             found = CACHE_OPTIONS[name](text)
         except ToolError as error:
-            raise ToolError("%s %s: %s" % (option, text, error)) from error
+            raise UsageError("%s %s: %s" % (option, text, error)) from error
         if found is None and len(given) > 1:
-            raise ToolError("--cache off: nothing else can be said of it")
+            raise UsageError("--cache off: nothing else can be said of it")
         if found is None:
             return None
         for attribute, value in found.items():
             if not isinstance(value, (str, bool, type(None))) and not 0 < value < float("inf"):
-                raise ToolError("%s %s: %s must be over 0" % (option, text, attribute))
+                raise UsageError("%s %s: %s must be over 0" % (option, text, attribute))
         said.update(found)
     if said.get("segments", 1) != int(said.get("segments", 1)):
-        raise ToolError("--cache %s: %g segments?" % (given["cache"], said["segments"]))
+        raise UsageError("--cache %s: %g segments?" % (given["cache"], said["segments"]))
     return dataclasses.replace(ASSUMED, **said)
 
 
@@ -119,15 +119,15 @@ def settings(words):
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
-            raise ToolError("--set %s: KEY=VALUE is expected" % word)
+            raise UsageError("--set %s: KEY=VALUE is expected" % word)
         if name not in known:
-            raise ToolError("--set %s: no such attribute; there are %s" % (word, ", ".join(known)))
+            raise UsageError("--set %s: no such attribute; there are %s" % (word, ", ".join(known)))
         if name in found:
-            raise ToolError("--set %s: %s is set twice" % (word, name))
+            raise UsageError("--set %s: %s is set twice" % (word, name))
         try:
             found[name] = _value(name, value)
         except ToolError as error:
-            raise ToolError("--set %s: %s" % (word, error)) from error
+            raise UsageError("--set %s: %s" % (word, error)) from error
     return tuple(found.items())
 
 

@@ -20,7 +20,7 @@ import lzma
 
 import numpy as np
 
-from .. import ToolError
+from .. import ToolError, UsageError
 
 # s, s^2, coefficient of variation, requests (table I; the paper's week);
 # memoryless: TPC-C. To the digits of the table variance is (cov mean)^2.
@@ -193,7 +193,7 @@ class Trace:
         if name not in PROFILES:
             raise ToolError("no disk %s in the paper's table II: %s" % (name, " ".join(PROFILES)))
         if seed < 0:
-            raise ToolError("--seed %d: 0 or more" % seed)
+            raise UsageError("--seed %d: 0 or more" % seed)
         profile = PROFILES[name]
         self.name = name
         self.random = np.random.default_rng([seed, sum(name.encode("ascii"))])

@@ -10,7 +10,7 @@ import stat
 import subprocess
 import time
 
-from .. import ToolError
+from .. import ToolError, UsageError
 
 TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 DEBUGFS = "/sys/kernel/debug/block"
@@ -25,7 +25,7 @@ LINE = re.compile(r"\s*.*-(\d+)\s+\[(\d+)\]\s+\S+\s+(\d+)\.(\d{6}): (block_rq_is
 def seconds_of(text):
     """How long to record."""
     if not re.fullmatch(r"\d{1,9}", text) or not 1 <= int(text) <= MAX_SECONDS:
-        raise ToolError("--record %s: whole seconds from 1 to %d" % (text, MAX_SECONDS))
+        raise UsageError("recording for %s s: whole seconds from 1 to %d" % (text, MAX_SECONDS))
     return int(text)
 
 
@@ -35,12 +35,12 @@ def device_of(disk):
     try:
         found = os.stat(path)
     except OSError as error:
-        raise ToolError("--record: %s: %s" % (path, error.strerror)) from error
+        raise ToolError("recording: %s: %s" % (path, error.strerror)) from error
     if not stat.S_ISBLK(found.st_mode):
-        raise ToolError("--record: %s is no block device" % path)
+        raise ToolError("recording: %s is no block device" % path)
     major, minor = os.major(found.st_rdev), os.minor(found.st_rdev)
     if os.path.exists("/sys/dev/block/%d:%d/partition" % (major, minor)):
-        raise ToolError("--record: %s is a partition: name the whole disk, whose idle time it is" %
+        raise ToolError("recording: %s is a partition: name the whole disk, whose idle time it is" %
                         path)
     return path, major, minor
 
@@ -49,16 +49,16 @@ def record(seconds, disk, out):
     """Record; what a reader can be given."""
     seconds = seconds_of(seconds)
     if os.geteuid():
-        raise ToolError("--record: only root may trace the block layer")
+        raise ToolError("recording: only root may trace the block layer")
     path, major, minor = device_of(disk)
     if not out:
-        raise ToolError("--record needs -o NAME: where the recording goes")
+        raise UsageError("-o NAME is missing: where the recording goes")
     if shutil.which("blktrace") and os.path.isdir(DEBUGFS):
         return with_blktrace(seconds, path, out)
     for root in TRACEFS:
         if os.path.isdir(os.path.join(root, "instances")):
             return with_events(root, seconds, (major, minor), out)
-    raise ToolError("--record: neither blktrace with debugfs nor tracefs is there (mount -t "
+    raise ToolError("recording: neither blktrace with debugfs nor tracefs is there (mount -t "
                     "tracefs tracefs /sys/kernel/tracing)")
 
 
@@ -69,7 +69,7 @@ def with_blktrace(seconds, path, out):
                            "complete", "-D", folder, "-o", name], check=False, text=True,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode:
-        raise ToolError("--record: blktrace: %s" % (done.stderr.strip() or
+        raise ToolError("recording: blktrace: %s" % (done.stderr.strip() or
                                                     "status %d" % done.returncode))
     return out
 
@@ -80,7 +80,7 @@ def put(path, text):
         with open(path, "w", encoding="ascii") as file:
             file.write(text)
     except OSError as error:
-        raise ToolError("--record: %s: %s refused: %s" % (path, text, error.strerror)) from error
+        raise ToolError("recording: %s: %s refused: %s" % (path, text, error.strerror)) from error
 
 
 def converted(line, number):
@@ -100,7 +100,7 @@ def with_events(root, seconds, device, out):
     try:
         os.mkdir(folder)
     except OSError as error:
-        raise ToolError("--record: %s: %s" % (folder, error.strerror)) from error
+        raise ToolError("recording: %s: %s" % (folder, error.strerror)) from error
     try:
         put(os.path.join(folder, "trace_clock"), "mono")
         for event in EVENTS:

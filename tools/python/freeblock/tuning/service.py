@@ -11,7 +11,7 @@ the paper's section IV.A has it for VERIFY.
 import re
 from fractions import Fraction
 
-from .. import ToolError, fbmodel
+from .. import ToolError, UsageError, fbmodel
 
 SECTORS_PER_KIB = 2
 LONGEST_NS = 10 ** 11
@@ -40,12 +40,12 @@ def constants(text):
     """The service that a text like 8500+5.2*KiB stands for."""
     match = FORM.match(text.strip())
     if not match:
-        raise ToolError("--service %s: not A+B*KiB, A and B in microseconds (8500+5.2*KiB)" % text)
+        raise UsageError("--service %s: not A+B*KiB, A and B in microseconds (8500+5.2*KiB)" % text)
     base, per_kib = (Fraction(word) * 1000 for word in match.groups())
     if not base and not per_kib:
-        raise ToolError("--service %s: a request that takes no time" % text)
+        raise UsageError("--service %s: a request that takes no time" % text)
     if base + 4096 * per_kib > LONGEST_NS:
-        raise ToolError("--service %s: more than %d s for 4 MiB" % (text, LONGEST_NS // 10 ** 9))
+        raise UsageError("--service %s: more than %d s for 4 MiB" % (text, LONGEST_NS // 10 ** 9))
     return Constants(base, per_kib, text.strip())
 
 
