@@ -97,3 +97,5 @@ def add(cpio, commands, modules=()):
     cpio.directory("lib/python3.11/lib-dynload")
     cpio.program(PYTHON)
     cpio.file("bin/freeblock", os.path.join(TOOLS, "freeblock"), 0o755)
+    # where an installed package has its programs in C: those that the script asks for are in /bin
+    cpio.link("bin/python/freeblock/helpers", "/bin")
