@@ -528,6 +528,7 @@ static void fb_idle_policy_wake(struct fb_idle_policy *w, u64 now)
 	w->bin = fb_idle_policy_bin(w->interval_ns);
 	w->st.idle_ns += now - w->idle_ns;
 	w->requests = 0;
+	w->open = 0;
 	w->charge_ns = 0;
 	w->met_ns = 0;
 	w->eligible += fb_idle_policy_was_long(w);
@@ -548,6 +549,20 @@ static void fb_idle_policy_charge_met(struct fb_idle_policy *w, u32 n, u64 ns)
 	w->st.max_ns = max(w->st.max_ns, ns);
 }
 
+void fb_idle_policy_lose(struct fb_idle_policy *w)
+{
+	if (!w->busy || !w->cost.known)
+		return;
+	fb_idle_cost_lose(&w->cost);
+	/* those that wait for a read that is still at the drive are charged when it ends */
+	if (w->reading)
+		return;
+	if (w->charge_ns)
+		fb_idle_policy_charge(w, w->open, w->charge_ns);
+	else if (w->read && w->cost.first)
+		fb_idle_policy_charge(w, 1, fb_idle_policy_moved_ns(w));
+}
+
 void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_head *head,
 			   const struct fb_idle_cost_req *req)
 {
@@ -560,9 +575,10 @@ void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_he
 			req = NULL;
 		fb_idle_cost_begin(&w->cost, head, req, w->read);
 	} else if (!req) {
-		fb_idle_cost_lose(&w->cost);
+		fb_idle_policy_lose(w);
 	}
 	w->requests++;
+	w->open++;
 	if (w->charge_ns)
 		fb_idle_policy_charge_met(w, 1, w->charge_ns);
 	else if (w->requests == 1 && w->read && !w->reading && !w->held && !w->cost.known)
@@ -574,6 +590,7 @@ void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_id
 	bool first = w->cost.first;
 	s64 ns = fb_idle_cost_served(&w->cost, now, req, w->requests == 1, w->met_ns);
 
+	w->open -= min(w->open, 1U);
 	if (!w->cost.known)
 		return;
 	/* what is wrong of the first one is so of all of a long busy period */

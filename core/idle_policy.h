@@ -141,6 +141,7 @@ struct fb_idle_policy_status {
  * @busy_ns: since when they are
  * @idle_ns: since when there are none
  * @requests: foreground requests of this busy period
+ * @open: those of them that are not known to have ended; those merged into others stay
  * @charge_ns: charge for each request of this busy period
  * @own_order: the drive orders by itself
  * @hold_ns: no idle read is sent before: the drive is busy with itself
@@ -187,6 +188,7 @@ struct fb_idle_policy {
 	u64 busy_ns;
 	u64 idle_ns;
 	u32 requests;
+	u32 open;
 	u64 charge_ns;
 	bool own_order;
 	u64 hold_ns;
@@ -279,6 +281,14 @@ void fb_idle_policy_hold(struct fb_idle_policy *w, u64 until_ns);
  */
 void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_head *head,
 			   const struct fb_idle_cost_req *req);
+
+/**
+ * fb_idle_policy_lose() - note that this busy period cannot be followed any further
+ * @w: the policy
+ *
+ * What has not ended is charged for the rest of the idle read that it has met.
+ */
+void fb_idle_policy_lose(struct fb_idle_policy *w);
 
 /**
  * fb_idle_policy_served() - note that a foreground request has ended, which may be the last one

@@ -487,6 +487,84 @@ static void test_refunds(void **state)
 	assert_int_equal(before - b.w.cost_ns, 64 * b.w.goal_mean_ns);
 }
 
+/* requests wait for the last 6 ms of a read; at first all of them are followed */
+static struct fb_idle_cost_req bench_meet(struct bench *b)
+{
+	struct fb_idle_cost_req req = { 1000, 8, false, 0 };
+
+	bench_settle(b);
+	b->w.alone[0] = (struct fb_idle_policy_first) { 0 };
+	b->w.cost_ns = 0;
+	fb_idle_policy_sent(&b->w, b->now, 128, NULL);
+	req.arrived_ns = b->now + 2 * MS;
+	fb_idle_policy_arrive(&b->w, b->now + 2 * MS, NULL, &req);
+	b->w.cost.known = true;
+	b->w.cost.without_ns = MS;
+	b->w.cost.turn_ns = 8 * MS;
+	fb_idle_policy_arrive(&b->w, b->now + 3 * MS, NULL, &req);
+	return req;
+}
+
+/*
+ * A request that cannot be followed comes: those before it that have not ended are charged as if
+ * nothing had been known, each once. Seen to fail when they are forgiven, and when those that have
+ * ended are charged again.
+ */
+static void test_lost(void **state)
+{
+	struct fb_idle_cost_req req;
+	struct bench b;
+
+	/* when the read has ended: three wait */
+	bench_meet(&b);
+	fb_idle_policy_ended(&b.w, b.now + 8 * MS);
+	assert_int_equal(b.w.cost_ns, 0);
+	fb_idle_policy_arrive(&b.w, b.now + 9 * MS, NULL, NULL);
+	assert_int_equal(b.w.cost_ns, 18 * MS);
+	fb_idle_policy_lose(&b.w);
+	assert_int_equal(b.w.cost_ns, 18 * MS);
+	/* before that */
+	bench_meet(&b);
+	fb_idle_policy_arrive(&b.w, b.now + 4 * MS, NULL, NULL);
+	fb_idle_policy_ended(&b.w, b.now + 8 * MS);
+	assert_int_equal(b.w.cost_ns, 18 * MS);
+	/* when the first, which alone would have taken 1 ms, has ended: it has cost 6 ms and 0.5 */
+	req = bench_meet(&b);
+	fb_idle_policy_ended(&b.w, b.now + 8 * MS);
+	fb_idle_policy_served(&b.w, b.now + 95 * MS / 10, &req);
+	assert_int_equal(b.w.cost_ns, 65 * MS / 10);
+	fb_idle_policy_lose(&b.w);
+	assert_int_equal(b.w.cost_ns, 125 * MS / 10);
+}
+
+/*
+ * The same where no read was met: the first one is charged what they take longer on the mean. Seen
+ * to fail when it is forgiven.
+ */
+static void test_lost_moved(void **state)
+{
+	struct fb_idle_cost_req req;
+	struct bench b;
+
+	bench_meet(&b);
+	fb_idle_policy_ended(&b.w, b.now + 8 * MS);
+	fb_idle_policy_idle(&b.w, b.now + 20 * MS);
+	b.w.moved = (struct fb_idle_cost_mean) { .n = 100, .us = 300000 };
+	fb_idle_policy_sent(&b.w, b.now + 30 * MS, 128, NULL);
+	fb_idle_policy_ended(&b.w, b.now + 40 * MS);
+	req = (struct fb_idle_cost_req) { 1000, 8, false, b.now + 50 * MS };
+	fb_idle_policy_arrive(&b.w, req.arrived_ns, NULL, &req);
+	b.w.cost.known = true;
+	b.w.cost_ns = 0;
+	fb_idle_policy_lose(&b.w);
+	assert_int_equal(b.w.cost_ns, 3 * MS);
+	/* a disk that is idle has nothing to lose */
+	fb_idle_policy_idle(&b.w, b.now + 60 * MS);
+	b.w.cost.known = true;
+	fb_idle_policy_lose(&b.w);
+	assert_int_equal(b.w.cost_ns, 3 * MS);
+}
+
 /* first requests that take longer behind idle reads count as moved beyond three standard errors */
 static void test_chance(void **state)
 {
@@ -526,6 +604,8 @@ int main(void)
 		cmocka_unit_test(test_first_and_next),
 		cmocka_unit_test(test_still_there),
 		cmocka_unit_test(test_refunds),
+		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_lost_moved),
 		cmocka_unit_test(test_chance),
 	};
 
