@@ -96,7 +96,7 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 				  struct list_head *free)
 {
 	struct fb_sched_rq *fq = fb_sched_rq(rq);
-	bool background;
+	bool again = fq && fq->state == FB_SCHED_REQUEUED, background;
 
 	lockdep_assert_held(&fs->fd->lock);
 	/* its insertion is traced when it is aimed, if it ever is */
@@ -104,7 +104,7 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 		fq->ours = true;
 		return;
 	}
-	if (fq && fq->state == FB_SCHED_REQUEUED) {
+	if (again) {
 		fb_iosched_uncount(fs, fq);
 		fq->state = FB_SCHED_NEW;
 		at_head = true;
@@ -115,9 +115,12 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 	trace_block_rq_insert(rq);
 	if (!fq)
 		fs->fd->stats.untracked++;
-	if (!background && (fq || rq->rq_flags & FB_COMPAT_PREPARED))
+	/* what comes again was counted when it came first, and may be a read of ours */
+	if (again)
+		fb_idle_lose(fs->fd);
+	else if (!background && (fq || rq->rq_flags & FB_COMPAT_PREPARED))
 		fb_inflight_arrived(fs, fq, at_head);
-	if (!background && fq)
+	if (!background && fq && !again)
 		fb_destage_arrived(&fs->fd->destage, op_is_write(req_op(rq)));
 	if (!fq || at_head) {
 		list_add(&rq->queuelist, &fs->bypass);

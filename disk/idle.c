@@ -126,6 +126,21 @@ void fb_idle_arrive(struct fb_disk *fd, struct fb_idle_cost_req *req)
 }
 
 /**
+ * fb_idle_lose() - note that a request comes again that the drive had not carried out
+ * @fd: the disk, locked
+ *
+ * When it will have ended says nothing of idle reads.
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_lose(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	fb_idle_policy_lose(&fd->idle.wait);
+	fb_shadow_lose(&fd->shadow);
+}
+
+/**
  * fb_idle_served() - note that such a request has ended
  * @fd: the disk, locked
  * @now: the time
