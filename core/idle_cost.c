@@ -65,11 +65,16 @@ static void fb_idle_cost_follow(struct fb_idle_cost *c, const struct fb_idle_cos
 	s->reads = c->reads;
 }
 
+static bool fb_idle_cost_mostly_ahead(const struct fb_idle_cost *c)
+{
+	return fb_idle_cost_mean_ns(&c->ahead, 0) > FB_IDLE_COST_ONE_NS / 2;
+}
+
 /* the drive has streams' next requests before they come */
 static bool fb_idle_cost_reads_ahead(const struct fb_idle_cost *c)
 {
 	return c->took.n >= FB_IDLE_COST_KNOWN && c->ahead.n >= FB_IDLE_COST_KNOWN &&
-	       fb_idle_cost_mean_ns(&c->ahead, 0) > FB_IDLE_COST_ONE_NS / 2;
+	       fb_idle_cost_mostly_ahead(c);
 }
 
 bool fb_idle_cost_is_ahead(struct fb_idle_cost *c, const struct fb_idle_cost_req *req)
@@ -172,10 +177,16 @@ static void fb_idle_cost_learn(struct fb_idle_cost *c, u64 took_ns)
 static void fb_idle_cost_learn_ahead(struct fb_idle_cost *c, u64 took_ns)
 {
 	bool ahead = took_ns + c->turn_ns / 4 < c->predicted_ns;
+	bool mostly = fb_idle_cost_mostly_ahead(c);
 
 	if (!c->is_stream || c->predicted_ns < c->turn_ns / 2)
 		return;
 	fb_idle_cost_add(&c->ahead, ahead ? FB_IDLE_COST_ONE_NS : 0, FB_IDLE_COST_AHEAD_FADES);
+	if (fb_idle_cost_mostly_ahead(c) == mostly)
+		return;
+	/* it was switched: what streams took before says nothing any more, and fades far slower */
+	c->took = (struct fb_idle_cost_mean) { 0 };
+	c->off[true] = (struct fb_idle_cost_mean) { 0 };
 }
 
 /* how long the first request would have taken */

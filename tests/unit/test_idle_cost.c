@@ -208,6 +208,43 @@ static void test_ahead(void **state)
 	bench_end(&b);
 }
 
+/* so many requests of a stream, each as the model says, or 0.2 ms long from the read-ahead */
+static u64 bench_stream(struct bench *b, u64 lbn, u32 n, bool ahead)
+{
+	for (; n; n--, lbn += 8) {
+		b->head.at = (struct dm_place) { 29, 0, 0 };
+		bench_alone(b, lbn, ahead ? MS / 5 : bench_took(b, 29, lbn), false, 0);
+		b->now += 10 * MS + n * 123457;
+	}
+	return lbn;
+}
+
+/*
+ * The host switches the read-ahead off, and on again. Soon after, a request behind an idle read,
+ * which has left the head where it was, costs nothing, and then what the read-ahead had spared it.
+ * Seen to fail when the means are kept, which fade slowly: off by 3.0 ms, and by 1.0 ms.
+ */
+static void test_switched(void **state)
+{
+	struct bench b;
+	u64 lbn, took;
+	s64 more;
+
+	bench_begin(&b);
+	lbn = bench_stream(&b, 0, 300, true);
+	lbn = bench_stream(&b, lbn, 100, false);
+	fb_idle_cost_sent(&b.c, &b.head, true);
+	took = bench_took(&b, 29, lbn);
+	more = bench_alone(&b, lbn, took, true, 0);
+	assert_true(b.c.known);
+	assert_in_range(more + NEAR, 0, 2 * NEAR);
+	lbn = bench_stream(&b, lbn + 8, 100, true);
+	fb_idle_cost_sent(&b.c, &b.head, true);
+	more = bench_alone(&b, lbn, 7 * MS, true, 0);
+	assert_in_range(more, 68 * MS / 10 - NEAR, 68 * MS / 10 + NEAR);
+	bench_end(&b);
+}
+
 /* nothing is known: nothing is said; recovery of a second is no idle read's fault, nor usual */
 static void test_recovery(void **state)
 {
@@ -235,6 +272,7 @@ int main(void)
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_overtaken),
 		cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_switched),
 		cmocka_unit_test(test_recovery),
 	};
 
