@@ -593,14 +593,15 @@ void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_id
 	w->open -= min(w->open, 1U);
 	if (!w->cost.known)
 		return;
+	/* the mean would be too high, were single ones bounded as charges are */
+	if (first && w->read)
+		fb_idle_cost_add(&w->moved, ns - (s64)w->met_ns, FB_IDLE_POLICY_MOVED_AGE);
 	/* what is wrong of the first one is so of all of a long busy period */
 	if (ns < 0) {
 		ns = max(ns, -w->refunds_ns);
 		w->refunds_ns += ns;
 	}
 	fb_idle_policy_charge(w, 1, ns);
-	if (first && w->read)
-		fb_idle_cost_add(&w->moved, ns - w->met_ns, FB_IDLE_POLICY_MOVED_AGE);
 }
 
 void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
