@@ -725,5 +725,5 @@ void fb_idle_policy_status(const struct fb_idle_policy *w, u64 now,
 	st->mean_ns = st->requests ? div64_u64(max_t(s64, w->cost_ns, 0), st->requests) : 0;
 	st->idle_ns += w->busy ? 0 : now - w->idle_ns;
 	st->credit_ns = w->credit_ns;
-	st->moved_ns = max_t(s64, fb_idle_policy_moved_ns(w), 0);
+	st->moved_ns = fb_idle_policy_moved_ns(w);
 }

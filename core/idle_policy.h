@@ -109,7 +109,8 @@ struct fb_idle_policy_first {
  * @used_ns: their time
  * @idle_ns: time without foreground requests
  * @credit_ns: what may be charged before reads pause; negative: they pause
- * @moved_ns: how much longer the first request after idle reads takes, the rest of a read aside
+ * @moved_ns: how much longer the first request after idle reads takes, the rest of a read aside;
+ *	negative: it takes less, which counts for the threshold, too
  */
 struct fb_idle_policy_status {
 	enum fb_idle_policy_why why;
@@ -124,7 +125,7 @@ struct fb_idle_policy_status {
 	u64 used_ns;
 	u64 idle_ns;
 	s64 credit_ns;
-	u64 moved_ns;
+	s64 moved_ns;
 };
 
 /**

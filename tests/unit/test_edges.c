@@ -133,6 +133,10 @@ static void test_not_moved(void **state)
 	w.alone[1] = (struct fb_idle_policy_first) { 15, 45000, 15 * 3000ULL * 3000 };
 	fb_idle_policy_status(&w, 0, &st);
 	assert_int_equal(st.moved_ns, 0);
+	/* those that were followed may be: seen to fail when that is called 0 */
+	w.moved = (struct fb_idle_cost_mean) { 16, -16 * 500 };
+	fb_idle_policy_status(&w, 0, &st);
+	assert_int_equal(st.moved_ns, -(s64)MS / 2);
 }
 
 /* bad blocks are counted, and reported, when there is no room for them in the list any more */

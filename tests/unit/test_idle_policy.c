@@ -289,9 +289,9 @@ static void test_moved(void **state)
 	}
 	fb_idle_policy_status(&b.w, b.now, &st);
 	print_message("moved %llu us, cost %llu us, said %llu us\n",
-		      (unsigned long long)st.moved_ns / 1000,
+		      (unsigned long long)(st.moved_ns / 1000),
 		      (unsigned long long)cost / i / 1000, (unsigned long long)st.mean_ns / 1000);
-	assert_true(st.moved_ns > 11 * MS && st.moved_ns < 13 * MS);
+	assert_in_range(st.moved_ns, 11 * MS, 13 * MS);
 	/* 64 requests' worth is granted to begin with */
 	assert_true(st.mean_ns * i <= MS * (i + 64));
 	/* the first ones, before it was known, are not charged */
