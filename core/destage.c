@@ -49,12 +49,30 @@ static const u32 fb_destage_curve[FB_DESTAGE_DEPTHS] = {
 	256, 220, 196, 179, 166, 156, 148, 141, 135, 130, 126, 122, 118, 115, 112, 110,
 };
 
+static void fb_destage_clean(struct fb_destage *d, u64 ns)
+{
+	d->dirty = 0;
+	d->spare_ns = 0;
+	d->clean_ns = ns;
+}
+
 void fb_destage_init(struct fb_destage *d, u64 turn_ns)
 {
 	memset(d, 0, sizeof(*d));
 	d->turn_ns = turn_ns;
 	d->sure = true;
 	d->bare_now = true;
+}
+
+void fb_destage_forget(struct fb_destage *d, u64 now)
+{
+	d->reads = 0;
+	d->medium = 0;
+	d->idle = false;
+	fb_destage_clean(d, now);
+	d->sure = false;
+	/* the next idle read is the first behind a write that we have not seen */
+	d->judge = false;
 }
 
 void fb_destage_set_cache(struct fb_destage *d, bool on, u64 now)
@@ -114,13 +132,6 @@ static void fb_destage_learn_job(struct fb_destage *d, u32 depth, u64 ns)
 }
 
 /* ---- the account ---- */
-
-static void fb_destage_clean(struct fb_destage *d, u64 ns)
-{
-	d->dirty = 0;
-	d->spare_ns = 0;
-	d->clean_ns = ns;
-}
 
 /* a write settles for longer than a read */
 static u64 fb_destage_write_ns(const struct fb_destage *d, u32 depth)

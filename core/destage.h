@@ -89,6 +89,15 @@ struct fb_destage {
 void fb_destage_init(struct fb_destage *d, u64 turn_ns);
 
 /**
+ * fb_destage_forget() - begin anew with a drive that others have used meanwhile
+ * @d: the account; no command is at the drive
+ * @now: the time
+ *
+ * What it may have to do is not known. What was learnt of the drive stays.
+ */
+void fb_destage_forget(struct fb_destage *d, u64 now);
+
+/**
  * fb_destage_set_cache() - say whether the drive's write-back cache is on
  * @d: the account
  * @on: it is

@@ -516,6 +516,15 @@ void fb_idle_policy_hold(struct fb_idle_policy *w, u64 until_ns)
 	w->hold_ns = until_ns;
 }
 
+void fb_idle_policy_restart(struct fb_idle_policy *w, u64 now)
+{
+	w->st.idle_ns += w->busy ? 0 : now - w->idle_ns;
+	w->busy = false;
+	w->reading = false;
+	w->read = false;
+	w->idle_ns = now;
+}
+
 /* the idle interval is over */
 static void fb_idle_policy_wake(struct fb_idle_policy *w, u64 now)
 {

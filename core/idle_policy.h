@@ -274,6 +274,13 @@ void fb_idle_policy_set_own_order(struct fb_idle_policy *w, bool own, u64 lead_n
 void fb_idle_policy_hold(struct fb_idle_policy *w, u64 until_ns);
 
 /**
+ * fb_idle_policy_restart() - begin an idle interval, as nobody has told what happened meanwhile
+ * @w: the policy
+ * @now: the time
+ */
+void fb_idle_policy_restart(struct fb_idle_policy *w, u64 now);
+
+/**
  * fb_idle_policy_arrive() - note that a foreground request has arrived
  * @w: the policy
  * @now: the time

@@ -73,6 +73,21 @@ void fb_idle_changed(struct fb_disk *fd)
 	fb_idle_wake(fd);
 }
 
+/*
+ * Another scheduler may have used the disk meanwhile: what its drive still has to write is not
+ * known, nor was it idle. Of what bypassed ours the end may not have been seen.
+ */
+static void fb_idle_attach(struct fb_disk *fd, struct gendisk *disk)
+{
+	u64 now = ktime_get_ns();
+
+	spin_lock_irq(&fd->lock);
+	fd->fg.active = false;
+	fb_destage_forget(&fd->destage, now);
+	fb_idle_policy_restart(&fd->idle.wait, now);
+	spin_unlock_irq(&fd->lock);
+}
+
 /* The disk has another scheduler or none, or is now scheduled or no longer. */
 static void fb_idle_disk_changed(struct fb_disk *fd)
 {
@@ -83,6 +98,7 @@ static void fb_idle_disk_changed(struct fb_disk *fd)
 
 const struct fb_disk_client fb_idle_client = {
 	.init = fb_idle_init,
+	.attach = fb_idle_attach,
 	.changed = fb_idle_disk_changed,
 	.model_swapped = fb_idle_set_drive,
 };

@@ -592,6 +592,39 @@ static void test_lost_moved(void **state)
 	assert_int_equal(b.w.cost_ns, 3 * MS);
 }
 
+/*
+ * An hour that another scheduler had the disk is no idle interval, and forgives no debt; it is told
+ * as idle all the same, for it may be. Requests and a read whose ends were not seen are over. Seen
+ * to fail without each line of fb_idle_policy_restart().
+ */
+static void test_restart(void **state)
+{
+	const u64 away_ns = 3600000 * MS;
+	struct bench b;
+	u64 idle_ns;
+
+	bench_settle(&b);
+	idle_ns = b.w.st.idle_ns;
+	fb_idle_policy_set_fixed(&b.w, 7 * MS, 128);
+	b.w.credit_ns = -MS;
+	b.now += away_ns;
+	fb_idle_policy_restart(&b.w, b.now);
+	assert_int_equal(b.w.st.idle_ns, idle_ns + away_ns);
+	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 60 * MS), FB_IDLE_POLICY_BUDGET);
+	b.w.credit_ns = 50 * MS;
+	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now), b.now + 7 * MS);
+	fb_idle_policy_sent(&b.w, b.now + 7 * MS, 128, NULL);
+	fb_idle_policy_arrive(&b.w, b.now + 8 * MS, NULL, NULL);
+	assert_int_equal(b.w.interval_ns, 8 * MS);
+	idle_ns = b.w.st.idle_ns;
+	b.now += away_ns;
+	fb_idle_policy_restart(&b.w, b.now);
+	assert_int_equal(b.w.st.idle_ns, idle_ns);
+	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now), b.now + 7 * MS);
+	fb_idle_policy_ended(&b.w, b.now + MS);
+	assert_int_equal(b.w.cost_ns, 0);
+}
+
 /* first requests that take longer behind idle reads count as moved beyond three standard errors */
 static void test_chance(void **state)
 {
@@ -632,6 +665,7 @@ int main(void)
 		cmocka_unit_test(test_still_there),
 		cmocka_unit_test(test_refunds),
 		cmocka_unit_test(test_sooner),
+		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_lost_moved),
 		cmocka_unit_test(test_chance),
