@@ -400,13 +400,11 @@ static void fb_idle_policy_choose(const struct fb_idle_policy *w, u32 sizes,
 	*best = c[i];
 }
 
-static void fb_idle_policy_tune(struct fb_idle_policy *w)
+static void fb_idle_policy_find(struct fb_idle_policy *w)
 {
 	struct fb_idle_policy_choice best = { .wait_ns = FB_IDLE_POLICY_LEARN_NS };
 	u32 sizes = fb_idle_policy_longest(w);
 
-	w->intervals = 0;
-	fb_idle_policy_fade(w);
 	if (sizes && w->aged_n >= FB_IDLE_POLICY_LEARN)
 		fb_idle_policy_choose(w, sizes, &best);
 	else if (sizes)
@@ -416,6 +414,13 @@ static void fb_idle_policy_tune(struct fb_idle_policy *w)
 	w->sectors = best.sectors;
 	if (w->fixed_sectors && sizes)
 		w->sectors = min(w->fixed_sectors, FB_IDLE_POLICY_SECTORS_MIN << (sizes - 1));
+}
+
+static void fb_idle_policy_tune(struct fb_idle_policy *w)
+{
+	w->intervals = 0;
+	fb_idle_policy_fade(w);
+	fb_idle_policy_find(w);
 }
 
 /* ---- charges ---- */
@@ -507,8 +512,12 @@ void fb_idle_policy_set_fixed(struct fb_idle_policy *w, u64 wait_ns, u32 sectors
 
 void fb_idle_policy_set_own_order(struct fb_idle_policy *w, bool own, u64 lead_ns)
 {
-	w->own_order = own;
 	w->lead_ns = lead_ns;
+	if (own == w->own_order)
+		return;
+	w->own_order = own;
+	/* others wait for a read then; this may happen often, so nothing fades */
+	fb_idle_policy_find(w);
 }
 
 void fb_idle_policy_hold(struct fb_idle_policy *w, u64 until_ns)

@@ -488,6 +488,36 @@ static void test_refunds(void **state)
 }
 
 /*
+ * Intervals of 50 ms and busy periods of 20 requests. All of them wait for a read, but where the
+ * drive orders only the first does: then reads may begin in each interval, at once when the drive
+ * begins to order, and no longer when it ends. Seen to fail when this is found 64 intervals later.
+ */
+static void test_own_order(void **state)
+{
+	struct bench b;
+	u64 wait_ns;
+	u32 i, k;
+
+	bench_begin(&b, 0, 0, 1);
+	fb_idle_policy_set_goals(&b.w, MS / 2, 50 * MS);
+	for (i = 0; i < 128; i++) {
+		b.now += 50 * MS;
+		for (k = 0; k < 20; k++)
+			fb_idle_policy_arrive(&b.w, b.now, NULL, NULL);
+		b.now += 100 * MS;
+		fb_idle_policy_idle(&b.w, b.now);
+	}
+	wait_ns = b.w.wait_ns;
+	assert_true(wait_ns > 50 * MS);
+	fb_idle_policy_set_own_order(&b.w, true, 0);
+	assert_true(b.w.wait_ns < 50 * MS);
+	fb_idle_policy_set_own_order(&b.w, true, MS);
+	assert_int_equal(b.w.lead_ns, MS);
+	fb_idle_policy_set_own_order(&b.w, false, 0);
+	assert_int_equal(b.w.wait_ns, wait_ns);
+}
+
+/*
  * Behind reads that nobody has met, first requests end 3 ms sooner than they would have, or 2 ms
  * later: 0.5 ms sooner on the mean. Seen to fail with samples bounded by what may be given back.
  */
@@ -664,6 +694,7 @@ int main(void)
 		cmocka_unit_test(test_first_and_next),
 		cmocka_unit_test(test_still_there),
 		cmocka_unit_test(test_refunds),
+		cmocka_unit_test(test_own_order),
 		cmocka_unit_test(test_sooner),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_lost),
