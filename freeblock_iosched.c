@@ -116,11 +116,9 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 	if (!fq)
 		fs->fd->stats.untracked++;
 	/* what comes again was counted when it came first, and may be a read of ours */
-	if (again)
-		fb_idle_lose(fs->fd);
-	else if (!background && (fq || rq->rq_flags & FB_COMPAT_PREPARED))
+	if (!again && !background && (fq || rq->rq_flags & FB_COMPAT_PREPARED))
 		fb_inflight_arrived(fs, fq, at_head);
-	if (!background && fq && !again)
+	if (!again && !background && fq)
 		fb_destage_arrived(&fs->fd->destage, op_is_write(req_op(rq)));
 	if (!fq || at_head) {
 		list_add(&rq->queuelist, &fs->bypass);
@@ -629,6 +627,8 @@ static void fb_iosched_requeue_request(struct request *rq)
 	if (fq && fq->state == FB_SCHED_SENT) {
 		fq->cmd.start_ns = 0;
 		fq->state = FB_SCHED_REQUEUED;
+		/* most pass by the scheduler from here on, and their ends are not told */
+		fb_idle_lose(fs->fd);
 	}
 	spin_unlock_irqrestore(&fs->fd->lock, flags);
 }

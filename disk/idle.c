@@ -142,10 +142,10 @@ void fb_idle_arrive(struct fb_disk *fd, struct fb_idle_cost_req *req)
 }
 
 /**
- * fb_idle_lose() - note that a request comes again that the drive had not carried out
+ * fb_idle_lose() - note that a request comes back that the drive has not carried out
  * @fd: the disk, locked
  *
- * When it will have ended says nothing of idle reads.
+ * When it will end says nothing of idle reads, nor when those behind it will.
  *
  * Context: fb_disk.lock held.
  */

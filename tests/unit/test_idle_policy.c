@@ -572,13 +572,14 @@ static void test_lost(void **state)
 	struct fb_idle_cost_req req;
 	struct bench b;
 
-	/* when the read has ended: three wait */
-	bench_meet(&b);
+	/* when the read has ended: three wait, and their ends cost no more */
+	req = bench_meet(&b);
 	fb_idle_policy_ended(&b.w, b.now + 8 * MS);
 	assert_int_equal(b.w.cost_ns, 0);
 	fb_idle_policy_arrive(&b.w, b.now + 9 * MS, NULL, NULL);
 	assert_int_equal(b.w.cost_ns, 18 * MS);
 	fb_idle_policy_lose(&b.w);
+	fb_idle_policy_served(&b.w, b.now + 20 * MS, &req);
 	assert_int_equal(b.w.cost_ns, 18 * MS);
 	/* before that */
 	bench_meet(&b);
