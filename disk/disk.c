@@ -72,7 +72,7 @@ static void fb_disk_release(struct kobject *kobj)
 	kvfree(fd->text);
 	kvfree(fd->upload);
 	fb_memory_uncharge(&fd->upload_max, fd->upload_max);
-	kfree(fd);
+	kvfree(fd);
 }
 
 static struct kobj_type fb_disk_ktype = {
@@ -521,7 +521,8 @@ static void fb_disk_free_twin(const struct fb_disk *path)
 static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 {
 	const struct fb_disk_client *const *c;
-	struct fb_disk *fd = kzalloc(sizeof(*fd), GFP_KERNEL);
+	/* it has more than eight pages, which may well not be there in one piece */
+	struct fb_disk *fd = kvzalloc(sizeof(*fd), GFP_KERNEL);
 
 	if (!fd)
 		return NULL;
@@ -582,7 +583,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 	const struct fb_disk_client *const *c;
 	struct gendisk *disk = q->disk;
 	const char *name = disk ? disk->disk_name : "unnamed";
-	struct fb_disk *like = kzalloc(sizeof(*like), GFP_KERNEL);
+	struct fb_disk *like = kvzalloc(sizeof(*like), GFP_KERNEL);
 	struct fb_disk *fd, *twin;
 
 	if (!like)
@@ -624,7 +625,7 @@ struct fb_disk *fb_disk_attach(struct request_queue *q, void *sched, const struc
 		spin_unlock_irq(&fd->lock);
 	}
 	mutex_unlock(&fb_disks_mutex);
-	kfree(like);
+	kvfree(like);
 	return fd;
 }
 
