@@ -356,10 +356,12 @@ static struct request *fb_iosched_fill_slot(struct fb_sched *fs)
 	if (!fs->nr_flight) {
 		known = fb_completion_idle_head(&fs->head, now, false, &head, &start_ns);
 		fb_choice_make(fs, known ? &head : NULL, now);
+		fb_round_lose(fs);
 	} else if (!fs->choice.req) {
 		fb_choice_renew(fs);
 	}
 	plan = fb_choice_take_plan(fs, now);
+	fb_round_charge(fs, fs->nr_flight ? &fs->tail : &head, now);
 	if (plan && plan->kind == FB_PLAN_PREPEND)
 		return fb_iosched_send_choice(fs, &plan->piece[0], now);
 	rq = plan ? fb_iosched_begin_plan(fs, plan, now) : NULL;
@@ -715,6 +717,7 @@ static void fb_iosched_model_changed(struct fb_disk *fd)
 	/* this may run before fb_disk_attach() has returned */
 	fs->fd = fd;
 	fb_head_init(&fs->head, fd->model);
+	fb_round_reset(fs);
 	fd->conservatism.target_ppm = fb_iosched_target(fs);
 	fs->tail_known = false;
 	list_for_each_entry(fq, &fs->flight, flight) {
@@ -731,6 +734,7 @@ static void fb_iosched_model_changed(struct fb_disk *fd)
 static const struct fb_disk_sched_ops fb_iosched_disk_ops = {
 	.model_changed = fb_iosched_model_changed,
 	.wants_changed = fb_order_wants_changed,
+	.next_gap = fb_round_next,
 };
 
 /* a tunable: it may be one that keeps requests from being sent */
@@ -739,6 +743,7 @@ static void fb_iosched_changed(struct fb_sched *fs)
 	lockdep_assert_held(&fs->fd->lock);
 	fb_order_decide(fs);
 	fs->fd->conservatism.target_ppm = fb_iosched_target(fs);
+	fb_round_lose(fs);
 	if (!fs->pinned)
 		fb_choice_renew(fs);
 	fb_order_run_soon(fs);
@@ -779,12 +784,15 @@ static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue 
 	fb_iosched_init(fs, q);
 	if (fb_slots_init(fs))
 		goto free_sched;
+	if (fb_round_init(fs))
+		goto free_slots;
 	fs->fd = fb_disk_attach(q, fs, &fs->head, &fb_iosched_disk_ops);
 	if (!fs->fd)
-		goto free_slots;
+		goto free_round;
 	spin_lock_irq(&fs->fd->lock);
 	if (fs->fd->model) {
 		fb_head_init(&fs->head, fs->fd->model);
+		fb_round_reset(fs);
 		fs->fd->conservatism.target_ppm = fb_iosched_target(fs);
 	}
 	fb_order_decide(fs);
@@ -795,6 +803,8 @@ static int fb_iosched_init_sched(struct request_queue *q, struct elevator_queue 
 	memalloc_noio_restore(noio);
 	return 0;
 
+free_round:
+	fb_round_exit(fs);
 free_slots:
 	fb_slots_exit(fs);
 free_sched:
@@ -834,6 +844,7 @@ static void fb_iosched_exit_sched(struct elevator_queue *eq)
 	WARN_ON_ONCE(fs->nr_flight);
 	WARN_ON_ONCE(!list_empty(&fs->bypass));
 	fb_disk_put(fs->fd);
+	fb_round_exit(fs);
 	fb_slots_exit(fs);
 	kfree(fs);
 }

@@ -270,6 +270,21 @@ void fb_joint_rank(const struct fb_joint *j, const struct fb_joint_at *at,
 	}
 }
 
+bool fb_joint_arrived(const struct fb_joint *j, const struct fb_joint_at *at,
+		      struct fb_joint_round *r, struct fb_policy_req *req)
+{
+	const struct fb_joint_view v = fb_joint_view(j, at);
+	struct fb_joint_candidate c = { 0 };
+
+	if (req->class != r->class || !req->placed || r->n == ARRAY_SIZE(r->candidate))
+		return false;
+	fb_joint_predict(&v, req, &c);
+	if (r->n >= FB_JOINT_CANDIDATES && c.rank <= r->candidate[FB_JOINT_CANDIDATES - 1].rank)
+		return false;
+	r->candidate[r->n++] = c;
+	return true;
+}
+
 void fb_joint_onward(const struct fb_joint_at *at, struct fb_joint_round *r, u32 i)
 {
 	struct fb_joint_candidate *c = &r->candidate[i];
@@ -285,12 +300,11 @@ void fb_joint_onward(const struct fb_joint_at *at, struct fb_joint_round *r, u32
 
 /* ---- scores ---- */
 
-void fb_joint_offer(const struct fb_joint *j, const struct disk_model *dm,
-		    const struct fb_block_value *w, struct fb_joint_round *r, u32 i,
-		    const struct fb_plan *plan)
+void fb_joint_offer(const struct fb_joint *j, const struct disk_model *dm, u64 mean,
+		    struct fb_joint_round *r, u32 i, const struct fb_plan *plan)
 {
 	const struct fb_joint_candidate *c = &r->candidate[i];
-	s64 turn = mul_u64_u64_div_u64(w->mean, j->price, 256), ns = c->time_ns, score;
+	s64 turn = mul_u64_u64_div_u64(mean, j->price, 256), ns = c->time_ns, score;
 
 	turn = max_t(s64, turn, FB_JOINT_TURN_LEAST);
 	/* a plan's value counts the odds already */
@@ -301,6 +315,13 @@ void fb_joint_offer(const struct fb_joint *j, const struct disk_model *dm,
 		return;
 	r->scored = true;
 	r->score = score;
+	r->best = i;
+}
+
+void fb_joint_insist(struct fb_joint_round *r, u32 i)
+{
+	r->scored = true;
+	r->score = S64_MAX;
 	r->best = i;
 }
 

@@ -13,11 +13,12 @@
 #ifndef FB_JOINT_H
 #define FB_JOINT_H
 
-#include "core/block_value.h"
 #include "core/conservatism.h"
+#include "core/plan.h"
 #include "core/policy.h"
 
 #define FB_JOINT_CANDIDATES 3	/* a prototype gained 8.7, 9.3, 9.0, 8.9 % with 2, 3, 4, 9 */
+#define FB_JOINT_LATE 2		/* so many more that arrive while they are searched */
 #define FB_JOINT_COST_PPM 10000	/* recommended target */
 #define FB_JOINT_COST_PPM_MAX 500000
 
@@ -43,7 +44,7 @@ struct fb_joint_candidate {
 
 /**
  * struct fb_joint_round - one choice
- * @candidate: the best by rank, in this order
+ * @candidate: the best by rank, in this order; behind them those that have arrived since
  * @n: how many
  * @class: of them
  * @best: the best so far by score; 0 until one is scored
@@ -51,7 +52,7 @@ struct fb_joint_candidate {
  * @score: the score of @best, 256ths of a plan's value
  */
 struct fb_joint_round {
-	struct fb_joint_candidate candidate[FB_JOINT_CANDIDATES];
+	struct fb_joint_candidate candidate[FB_JOINT_CANDIDATES + FB_JOINT_LATE];
 	u32 n;
 	enum fb_policy_class class;
 	u32 best;
@@ -125,6 +126,20 @@ void fb_joint_rank(const struct fb_joint *j, const struct fb_joint_at *at,
 		   enum fb_policy_class class, struct fb_joint_round *r);
 
 /**
+ * fb_joint_arrived() - let a request that has arrived since join the round
+ * @j: state
+ * @at: as in fb_joint_rank()
+ * @r: the round
+ * @req: the request, in the pool
+ *
+ * O(1).
+ *
+ * Return: true if it is worth a search, too: it is the last candidate now.
+ */
+bool fb_joint_arrived(const struct fb_joint *j, const struct fb_joint_at *at,
+		      struct fb_joint_round *r, struct fb_policy_req *req);
+
+/**
  * fb_joint_onward() - look where a candidate leads; before it is offered
  * @at: as in fb_joint_rank()
  * @r: the round
@@ -136,14 +151,20 @@ void fb_joint_onward(const struct fb_joint_at *at, struct fb_joint_round *r, u32
  * fb_joint_offer() - score a candidate whose gap has been searched, or is left alone
  * @j: state
  * @dm: model
- * @w: value of blocks; its mean is the unit of the price
+ * @mean: fb_block_value.mean, the unit of the price
  * @r: the round; @r->best is updated. Of equals the one offered first stays
  * @i: number of the candidate
  * @plan: its plan, or NULL
  */
-void fb_joint_offer(const struct fb_joint *j, const struct disk_model *dm,
-		    const struct fb_block_value *w, struct fb_joint_round *r, u32 i,
-		    const struct fb_plan *plan);
+void fb_joint_offer(const struct fb_joint *j, const struct disk_model *dm, u64 mean,
+		    struct fb_joint_round *r, u32 i, const struct fb_plan *plan);
+
+/**
+ * fb_joint_insist() - make a candidate the best, whatever the others bring
+ * @r: the round
+ * @i: number of the candidate
+ */
+void fb_joint_insist(struct fb_joint_round *r, u32 i);
 
 /**
  * fb_joint_sent() - note that @r->best goes next

@@ -56,6 +56,7 @@ const char * const fb_policy_name[FB_POLICIES] = {
 	[FB_POLICY_SPTF] = "sptf",
 	[FB_POLICY_SPTF_SW] = "sptf-sw",
 	[FB_POLICY_AUTO] = "auto",
+	[FB_POLICY_JOINT] = "joint",
 };
 
 /* what a policy sees */
@@ -471,6 +472,7 @@ static const struct fb_policy_ops fb_policy_ops[FB_POLICIES] = {
 	[FB_POLICY_SPTF] = { true, fb_policy_sptf_choose, fb_policy_sptf_better },
 	[FB_POLICY_SPTF_SW] = { true, fb_policy_sw_choose, fb_policy_sw_better },
 	[FB_POLICY_AUTO] = { true, fb_policy_sw_choose, fb_policy_sw_better },
+	[FB_POLICY_JOINT] = { true, fb_policy_sptf_choose, fb_policy_sptf_better },
 };
 
 static struct fb_policy_req *fb_policy_first(struct fb_policy_pool *pool,

@@ -19,6 +19,8 @@
  * @FB_POLICY_SPTF_SW: smallest seek among those within sw_percent of the shortest positioning
  * @FB_POLICY_AUTO: sptf-sw while the drive is never idle; otherwise for short response times,
  *	see fb_policy_ended()
+ * @FB_POLICY_JOINT: each request together with the free read before it (core/joint.h), which is
+ *	for the host to do; here it is sptf, for when there is nothing to read or no time to search
  * @FB_POLICIES: how many
  */
 enum fb_policy_id {
@@ -28,10 +30,11 @@ enum fb_policy_id {
 	FB_POLICY_SPTF,
 	FB_POLICY_SPTF_SW,
 	FB_POLICY_AUTO,
+	FB_POLICY_JOINT,
 	FB_POLICIES,
 };
 
-/* fifo, clook, sstf, sptf, sptf-sw, auto */
+/* fifo, clook, sstf, sptf, sptf-sw, auto, joint */
 extern const char * const fb_policy_name[FB_POLICIES];
 
 /**

@@ -107,10 +107,12 @@ struct fb_stats {
  * struct fb_disk_sched_ops - what the attached scheduler is told; fb_disk.lock held
  * @model_changed: the model has been replaced, or is used now, or no longer
  * @wants_changed: tasks have begun to want blocks, or no longer do
+ * @next_gap: do one step towards the next gap (fb_gap_ask()); false: there are no more
  */
 struct fb_disk_sched_ops {
 	void (*model_changed)(struct fb_disk *fd);
 	void (*wants_changed)(struct fb_disk *fd);
+	bool (*next_gap)(struct fb_disk *fd);
 };
 
 /**

@@ -7,6 +7,23 @@
 #include "disk/disk.h"
 #include "disk/trace_events.h"
 
+static void fb_gap_close(struct fb_disk *fd)
+{
+	lockdep_assert_held(&fd->lock);
+	WRITE_ONCE(fd->mail.gen, fd->mail.gen + 1);
+	fd->mail.open = false;
+	fd->mail.plan.kind = FB_PLAN_NONE;
+}
+
+static void fb_gap_put(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim)
+{
+	fd->mail.gap = *gap;
+	fd->mail.lim = *lim;
+	fd->mail.open = true;
+	fd->stats.gaps++;
+	trace_freeblock_gap(fd, gap);
+}
+
 /**
  * fb_gap_open() - open a new gap for the thread to search
  * @fd: the disk, locked
@@ -18,12 +35,62 @@
 void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim)
 {
 	fb_gap_void(fd);
-	fd->mail.gap = *gap;
-	fd->mail.lim = *lim;
-	fd->mail.open = true;
-	fd->stats.gaps++;
-	trace_freeblock_gap(fd, gap);
+	fd->mail.shared = false;
+	fb_gap_put(fd, gap, lim);
 	wake_up(&fd->wait);
+}
+
+/**
+ * fb_gap_ask() - have the thread ask for gaps, one after the other (fb_disk_sched_ops.next_gap)
+ * @fd: the disk, locked
+ * @price: of a lost turn
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_gap_ask(struct fb_disk *fd, u32 price)
+{
+	lockdep_assert_held(&fd->lock);
+	fd->mail.asked = true;
+	fd->mail.price = price;
+	fd->mail.spent_ns = 0;
+	wake_up(&fd->wait);
+}
+
+/**
+ * fb_gap_go_on() - open the next of the gaps that the thread asks for
+ * @fd: the disk, locked
+ * @gap: from the previous request to one that may be next
+ * @lim: limits of a plan
+ *
+ * Context: the thread; fb_disk.lock held.
+ */
+void fb_gap_go_on(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim)
+{
+	fb_gap_close(fd);
+	fd->mail.shared = true;
+	fb_gap_put(fd, gap, lim);
+}
+
+/**
+ * fb_gap_settle() - say which of the gaps is used, and with which plan
+ * @fd: the disk, locked
+ * @gap: the gap
+ * @plan: its plan, which fb_gap_plan() returns from now on; of kind FB_PLAN_NONE: there is none
+ * @searched: it has been searched
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_gap_settle(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_plan *plan,
+		   bool searched)
+{
+	struct fb_gap_mail *mail = &fd->mail;
+
+	fb_gap_void(fd);
+	mail->gap = *gap;
+	mail->plan = *plan;
+	mail->plan_gen = mail->gen;
+	mail->settled = searched;
+	mail->value = plan->kind == FB_PLAN_NONE ? 0 : plan->value;
 }
 
 /**
@@ -34,10 +101,8 @@ void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_l
  */
 void fb_gap_void(struct fb_disk *fd)
 {
-	lockdep_assert_held(&fd->lock);
-	WRITE_ONCE(fd->mail.gen, fd->mail.gen + 1);
-	fd->mail.open = false;
-	fd->mail.plan.kind = FB_PLAN_NONE;
+	fb_gap_close(fd);
+	fd->mail.asked = false;
 }
 
 /**

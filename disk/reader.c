@@ -38,22 +38,66 @@ static bool fb_reader_publish(struct fb_disk *fd, const struct fb_plan *plan, u3
 	return true;
 }
 
-/* Take the open gap and its limits; false: no gap is open, or nothing may be read. */
-static bool fb_reader_take(struct fb_coverage *cov, struct fb_gap *gap, struct fb_limits *lim,
-			   u32 *gen, u64 *budget_ns)
+/**
+ * struct fb_reader_job - a gap to be searched
+ * @gap: the gap
+ * @lim: limits of its plan
+ * @gen: fb_gap_mail.gen
+ * @budget_ns: time for the search
+ * @shared: fb_gap_mail.shared
+ */
+struct fb_reader_job {
+	struct fb_gap gap;
+	struct fb_limits lim;
+	u32 gen;
+	u64 budget_ns;
+	bool shared;
+};
+
+/*
+ * Ask the scheduler for the next gap, with the value of what has come of the last. The lock is
+ * dropped between any two steps, each of which may look at all pending requests.
+ */
+static void fb_reader_ask(struct fb_coverage *cov)
 {
 	struct fb_disk *fd = cov->fd;
+	struct fb_gap_mail *mail = &fd->mail;
+
+	spin_lock_irq(&fd->lock);
+	if (mail->settled)
+		fb_block_value_gap(&cov->worth, mail->value);
+	mail->settled = false;
+	mail->mean = cov->worth.mean;
+	while (mail->asked && !mail->open) {
+		mail->asked = fd->sched && fd->sched_ops->next_gap(fd);
+		spin_unlock_irq(&fd->lock);
+		spin_lock_irq(&fd->lock);
+	}
+	spin_unlock_irq(&fd->lock);
+}
+
+/* Take the open gap and its limits; false: no gap is open, or nothing may be read. */
+static bool fb_reader_take(struct fb_coverage *cov, struct fb_reader_job *job)
+{
+	struct fb_disk *fd = cov->fd;
+	struct fb_limits *lim = &job->lim;
+	u64 spent_ns;
 	bool open;
 
 	spin_lock_irq(&fd->lock);
-	open = fb_gap_take(fd, gap, lim) && fb_coverage_may_read(fd);
+	open = fb_gap_take(fd, &job->gap, lim) && fb_coverage_may_read(fd);
+	job->gen = fd->mail.gen;
+	job->shared = fd->mail.shared;
+	spent_ns = job->shared ? fd->mail.spent_ns : 0;
+	job->budget_ns = fd->mail.search_ns - min(fd->mail.search_ns, spent_ns);
 	if (lim->odds) {
 		cov->odds = *lim->odds;
+		/* A turn has one price, whether order or a miss takes it. */
+		if (job->shared)
+			cov->odds.price = fd->mail.price;
 		lim->odds = &cov->odds;
 		lim->leg_ns = cov->odds.floor_ns;
 	}
-	*gen = fd->mail.gen;
-	*budget_ns = fd->mail.search_ns;
 	spin_unlock_irq(&fd->lock);
 	return open;
 }
@@ -61,6 +105,7 @@ static bool fb_reader_take(struct fb_coverage *cov, struct fb_gap *gap, struct f
 static void fb_reader_count(struct fb_disk *fd, const struct fb_search *s, u64 ns)
 {
 	spin_lock_irq(&fd->lock);
+	fd->mail.spent_ns += ns;
 	fd->stats.searches++;
 	fd->stats.search_tracks += s->tracks;
 	fd->stats.search_ns += ns;
@@ -96,15 +141,15 @@ static void fb_reader_search(struct fb_coverage *cov)
 {
 	struct fb_disk *fd = cov->fd;
 	struct fb_search *s = &cov->search;
-	struct fb_limits lim;
+	struct fb_reader_job job;
 	struct fb_plan plan;
-	struct fb_gap gap;
-	u64 begin, budget_ns, spent_ns = 0;
+	u64 begin, spent_ns = 0;
 	u64 value = 0;
-	u32 gen, found = 0;
+	u32 found = 0;
 	bool more;
 
-	if (!fb_reader_take(cov, &gap, &lim, &gen, &budget_ns))
+	fb_reader_ask(cov);
+	if (!fb_reader_take(cov, &job))
 		return;
 	/* A gap means foreground work, so the drive is awake. */
 	fb_drive_query_once(cov);
@@ -112,10 +157,10 @@ static void fb_reader_search(struct fb_coverage *cov)
 	fb_coverage_absorb(cov);
 	if (!cov->map || !cov->map->n_wanted)
 		return;
-	fb_coverage_weigh(cov, &lim);
-	lim.avoid = fd->quarantine.zone;
-	lim.navoid = fd->quarantine.zones;
-	fb_search_start(s, fd->model, cov->map, &gap, &lim);
+	fb_coverage_weigh(cov, &job.lim);
+	job.lim.avoid = fd->quarantine.zone;
+	job.lim.navoid = fd->quarantine.zones;
+	fb_search_start(s, fd->model, cov->map, &job.gap, &job.lim);
 	do {
 		/* Time that others run in cond_resched() does not count against the budget. */
 		begin = ktime_get_ns();
@@ -126,16 +171,18 @@ static void fb_reader_search(struct fb_coverage *cov)
 			plan = s->best;
 			if (fb_coverage_cut(cov, &plan)) {
 				found = plan.wanted;
-				if (!fb_reader_publish(fd, &plan, gen))
+				if (!fb_reader_publish(fd, &plan, job.gen))
 					break;
 			}
 		}
 		cond_resched();
-	} while (more && READ_ONCE(fd->mail.gen) == gen && spent_ns < budget_ns);
+	} while (more && READ_ONCE(fd->mail.gen) == job.gen && spent_ns < job.budget_ns);
 	fb_reader_count(fd, s, spent_ns);
-	fb_block_value_gap(&cov->worth, value);
-	if (lim.separate)
-		fb_reader_leftover(cov, found, gen);
+	/* Of gaps that share a choice only the one that is used counts. */
+	if (!job.shared)
+		fb_block_value_gap(&cov->worth, value);
+	if (job.lim.separate)
+		fb_reader_leftover(cov, found, job.gen);
 }
 
 /*
@@ -174,7 +221,7 @@ static bool fb_reader_has_work(struct fb_disk *fd)
 	if (kthread_should_stop())
 		return true;
 	spin_lock_irq(&fd->lock);
-	work = fd->mail.open || fd->reads.due || fd->idle.woken || fb_coverage_has_work(fd->cov) ||
+	work = fd->mail.open || fd->mail.asked || fd->reads.due || fd->idle.woken || fb_coverage_has_work(fd->cov) ||
 	       fb_seek_fit_due(&fd->seek_fit, ktime_get_ns()) ||
 	       fb_waiting_due_ns(fd) <= ktime_get_ns();
 	fd->idle.woken = false;

@@ -57,6 +57,7 @@ void fb_choice_place_all(struct fb_sched *fs)
 	for (class = 0; class < FB_POLICY_CLASSES; class++)
 		list_for_each_entry(req, &fs->pool.reqs[class], node)
 			fb_choice_place(fs, container_of(req, struct fb_sched_rq, fg));
+	fb_round_lose(fs);
 }
 
 /* ---- the choice, and the gap before it ---- */
@@ -111,19 +112,31 @@ static void fb_choice_set_margin(const struct fb_sched *fs, struct fb_limits *li
 	lim->odds = &fs->fd->conservatism.odds;
 }
 
-/* offer the gap between the tail and the chosen request to the search */
-static void fb_choice_open_gap(struct fb_sched *fs)
+/**
+ * fb_choice_describe_gap() - describe the gap between the tail and a request for the search
+ * @fs: the scheduler, its disk locked
+ * @fq: the request
+ * @latency_ns: its rotational latency if nothing is read before it
+ * @gap: out: the gap
+ * @lim: out: limits of its plan
+ *
+ * Context: fb_disk.lock held.
+ *
+ * Return: false: the gap is left alone.
+ */
+bool fb_choice_describe_gap(struct fb_sched *fs, struct fb_sched_rq *fq, u64 latency_ns,
+			    struct fb_gap *gap, struct fb_limits *lim)
 {
-	struct fb_sched_rq *fq = fb_choice_request(fs);
 	struct fb_disk *fd = fs->fd;
-	struct fb_gap gap = {
+
+	*gap = (struct fb_gap) {
 		.src = fs->tail,
 		.dst = fq->fg.start,
 		.dst_lbn = fq->fg.lbn,
 		.dst_nsect = fq->fg.nsect,
 		.dst_write = fq->fg.write,
 	};
-	struct fb_limits lim = {
+	*lim = (struct fb_limits) {
 		.max_sectors = fb_free_read_max(fd),
 		.lift = fs->lift,
 		.hop_steps = FB_HOP_STEPS,
@@ -132,25 +145,49 @@ static void fb_choice_open_gap(struct fb_sched *fs)
 		/* a protection payload would not match where the carrier is aimed later */
 		.separate = !blk_get_integrity(fs->q->disk),
 	};
-
-	/* at more depth the drive chooses; at depth 1 the command before is not yet sent */
-	if (!fs->nr_flight || fs->nr_untracked || fs->depth != FB_SCHED_DEPTH || !fs->tail_known ||
-	    !fs->choice.predicted || !fb_coverage_may_read(fd)) {
-		fb_gap_void(fd);
-		return;
-	}
-	fs->extra_ns = fb_search_extra_ns(fd->model, &gap, fb_choice_gap_ns(fs));
-	if (fs->auto_margin && fb_conservatism_skip_gap(&fd->conservatism, fb_choice_gap_ns(fs))) {
+	if (fs->auto_margin && fb_conservatism_skip_gap(&fd->conservatism, latency_ns)) {
 		fd->stats.spared++;
+		return false;
+	}
+	fb_choice_set_margin(fs, lim);
+	lim->granule_sectors = dm_info(fd->model)->granule_sectors;
+	if (!fq->prepended)
+		lim->max_prepend_sectors = fb_free_read_prepend_limit(fd, fq->rq);
+	return true;
+}
+
+/* at more depth the drive chooses; at depth 1 the command before is not yet sent */
+static bool fb_choice_has_gap(const struct fb_sched *fs)
+{
+	return fs->nr_flight && !fs->nr_untracked && fs->depth == FB_SCHED_DEPTH &&
+	       fs->tail_known && fs->choice.predicted && fb_coverage_may_read(fs->fd);
+}
+
+/* offer the gap between the tail and the chosen request to the search */
+static void fb_choice_open_gap(struct fb_sched *fs)
+{
+	struct fb_sched_rq *fq = fb_choice_request(fs);
+	u64 latency_ns = fb_choice_gap_ns(fs);
+	struct fb_disk *fd = fs->fd;
+	struct fb_limits lim;
+	struct fb_gap gap;
+
+	if (!fb_choice_has_gap(fs)) {
 		fb_gap_void(fd);
 		return;
 	}
-	fb_choice_set_margin(fs, &lim);
-	lim.granule_sectors = dm_info(fd->model)->granule_sectors;
-	if (!fq->prepended)
-		lim.max_prepend_sectors = fb_free_read_prepend_limit(fd, fq->rq);
 	fd->mail.search_ns = fs->search_ns;
 	fd->mail.probing = fs->auto_lift;
+	/* an expired request goes next, whatever its gap brings */
+	if (fb_sched_is_joint(fs) && !fs->choice.expired) {
+		fb_round_begin(fs);
+		return;
+	}
+	if (!fb_choice_describe_gap(fs, fq, latency_ns, &gap, &lim)) {
+		fb_gap_void(fd);
+		return;
+	}
+	fs->extra_ns = fb_search_extra_ns(fd->model, &gap, latency_ns);
 	fb_gap_open(fd, &gap, &lim);
 }
 
@@ -213,12 +250,14 @@ void fb_choice_offer(struct fb_sched *fs, struct fb_sched_rq *fq)
 	else if (fb_policy_offer(&fs->pool, fs->fd->model, fs->tail_known ? &fs->tail : NULL,
 				 &fq->fg, &fs->choice))
 		fb_choice_open_gap(fs);
+	else
+		fb_round_offer(fs, &fq->fg);
 }
 
 /* ---- plans ---- */
 
 /**
- * fb_choice_take_plan() - get the plan for the gap before the choice
+ * fb_choice_take_plan() - make the choice final, and get the plan for the gap before it
  * @fs: the scheduler, its disk locked, with a choice
  * @now: time
  *
@@ -228,8 +267,10 @@ void fb_choice_offer(struct fb_sched *fs, struct fb_sched_rq *fq)
  */
 const struct fb_plan *fb_choice_take_plan(struct fb_sched *fs, u64 now)
 {
-	const struct fb_plan *plan = fs->nr_flight ? fb_gap_plan(fs->fd) : NULL;
+	const struct fb_plan *plan;
 
+	fb_round_settle(fs);
+	plan = fs->nr_flight ? fb_gap_plan(fs->fd) : NULL;
 	if (plan && fb_inflight_too_late(fs, now)) {
 		fs->fd->stats.too_late++;
 		fs->wake_ns = min(2 * fs->wake_ns, dm_period_ns(fs->fd->model));

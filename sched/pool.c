@@ -45,6 +45,7 @@ void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq)
 	} else {
 		fb_choice_place(fs, fq);
 		fb_policy_pool_add(&fs->pool, &fq->fg);
+		fb_round_arrived(fs, fq);
 	}
 	elv_rb_add(fb_sched_sort(fs, fq), rq);
 	if (fb_compat_rq_mergeable(rq)) {
@@ -66,6 +67,8 @@ void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq)
 {
 	struct request *rq = fq->rq;
 
+	if (fb_round_has(fs, &fq->fg))
+		fb_gap_void(fs->fd);
 	if (fq->background)
 		fb_background_del(fs, fq);
 	else
@@ -181,7 +184,7 @@ void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum el
 	elv_rb_add(fb_sched_sort(fs, fq), rq);
 	fq->fg.lbn = blk_rq_pos(rq);
 	fb_choice_place(fs, fq);
-	if (fs->choice.req != &fq->fg)
+	if (fs->choice.req != &fq->fg && !fb_round_has(fs, &fq->fg))
 		fb_choice_offer(fs, fq);
 	else if (fs->pinned)
 		fb_choice_drop_plan(fs);
@@ -215,7 +218,7 @@ void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct
 		if (!fq->background && !gone->background)
 			fb_policy_pool_merge(&fs->pool, &fq->fg, &gone->fg);
 	}
-	if (fs->choice.req == &gone->fg) {
+	if (fs->choice.req == &gone->fg || fb_round_has(fs, &gone->fg)) {
 		fb_gap_void(fs->fd);
 		fb_choice_drop_plan(fs);
 		fs->choice.req = NULL;

@@ -7,6 +7,8 @@
 
 #include <linux/hrtimer.h>
 
+#include "core/joint.h"
+#include "core/order_cost.h"
 #include "core/policy.h"
 #include "disk/disk.h"
 #include "include/compat/fb_compat.h"
@@ -92,6 +94,34 @@ struct fb_background {
 };
 
 /**
+ * struct fb_round - policy joint: the choice under way, and what it costs (sched/round.c); all [L]
+ * @joint: the price
+ * @order_cost: what the requests would take in the order of shortest positioning times
+ * @begun: there is a round if, besides, @gen is that of the mailbox
+ * @ranked: @r is valid
+ * @searching: the gap of the candidate before @next is with the thread
+ * @looked_at: the gap of the best has been searched
+ * @gen: generation of the mailbox
+ * @next: the candidate that is searched next
+ * @r: the candidates
+ * @gap: before the best
+ * @plan: of the best; FB_PLAN_NONE: it goes alone
+ */
+struct fb_round {
+	struct fb_joint joint;
+	struct fb_order_cost *order_cost;
+	bool begun;
+	bool ranked;
+	bool searching;
+	bool looked_at;
+	u32 gen;
+	u32 next;
+	struct fb_joint_round r;
+	struct fb_gap gap;
+	struct fb_plan plan;
+};
+
+/**
  * struct fb_sched - the scheduler on one queue; all [L] of @fd
  * @fd: the disk
  * @q: its queue
@@ -101,6 +131,7 @@ struct fb_background {
  * @pool: pending foreground requests
  * @others: pending background reads of others
  * @choice: the provisional next request
+ * @round: what may take the place of @choice under policy joint
  * @pinned: a separate read was sent for the gap before @choice: @choice is final
  * @plan: the plan in use while @pinned; FB_PLAN_NONE: nothing of it is left to be sent
  * @next_piece: the next piece of @plan
@@ -144,6 +175,7 @@ struct fb_sched {
 	struct fb_policy_pool pool;
 	struct fb_background others;
 	struct fb_policy_choice choice;
+	struct fb_round round;
 	bool pinned;
 	struct fb_plan plan;
 	u32 next_piece;
@@ -203,6 +235,12 @@ static inline bool fb_sched_is_hands_off(const struct fb_sched *fs)
 	return fs->deep || fb_disk_transparent(fs->fd);
 }
 
+/* requests are chosen together with the free reads before them */
+static inline bool fb_sched_is_joint(const struct fb_sched *fs)
+{
+	return fs->pool.policy == FB_POLICY_JOINT;
+}
+
 /* NULL if @rq bypasses schedulers, or if there was no memory for a slot of its tag */
 static inline struct fb_sched_rq *fb_sched_rq(const struct request *rq)
 {
@@ -250,11 +288,26 @@ void fb_choice_place_all(struct fb_sched *fs);
 void fb_choice_drop_plan(struct fb_sched *fs);
 void fb_choice_void(struct fb_sched *fs);
 u64 fb_choice_gap_ns(const struct fb_sched *fs);
+bool fb_choice_describe_gap(struct fb_sched *fs, struct fb_sched_rq *fq, u64 latency_ns,
+			    struct fb_gap *gap, struct fb_limits *lim);
 void fb_choice_make(struct fb_sched *fs, const struct dm_place *head, u64 now);
 void fb_choice_renew(struct fb_sched *fs);
 void fb_choice_offer(struct fb_sched *fs, struct fb_sched_rq *fq);
 const struct fb_plan *fb_choice_take_plan(struct fb_sched *fs, u64 now);
 u32 fb_choice_lifts(const struct fb_sched *fs, const struct fb_plan *plan, u32 i);
+
+/* sched/round.c */
+int fb_round_init(struct fb_sched *fs);
+void fb_round_exit(struct fb_sched *fs);
+void fb_round_reset(struct fb_sched *fs);
+void fb_round_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq);
+void fb_round_lose(struct fb_sched *fs);
+void fb_round_charge(struct fb_sched *fs, const struct dm_place *head, u64 now);
+void fb_round_begin(struct fb_sched *fs);
+void fb_round_offer(struct fb_sched *fs, struct fb_policy_req *req);
+bool fb_round_has(const struct fb_sched *fs, const struct fb_policy_req *req);
+bool fb_round_next(struct fb_disk *fd);
+void fb_round_settle(struct fb_sched *fs);
 
 /* sched/order.c */
 void fb_order_init(struct fb_sched *fs);

@@ -96,6 +96,7 @@ FB_TUNABLES_NUMBER(hold_back, hold, false, 1, 0, 1)
 FB_TUNABLES_NUMBER(conservatism_us, conservatism_ns, true, NSEC_PER_USEC, 0, 10000,
 		   true, offsetof(struct fb_sched, auto_margin), 0)
 FB_TUNABLES_NUMBER(target_slowdown_ppm, target_ppm, false, 1, 0, 1000000)
+FB_TUNABLES_NUMBER(foreground_cost_ppm, round.joint.cost_ppm, false, 1, 1, FB_JOINT_COST_PPM_MAX)
 FB_TUNABLES_NUMBER(read_expire, expire_ns[READ], true, NSEC_PER_MSEC, 1, 600000)
 FB_TUNABLES_NUMBER(write_expire, expire_ns[WRITE], true, NSEC_PER_MSEC, 1, 600000)
 FB_TUNABLES_NUMBER(search_us, search_ns, true, NSEC_PER_USEC, 1, 100000)
@@ -115,7 +116,7 @@ static ssize_t policy_store(struct elevator_queue *eq, const char *page, size_t 
 	int i = __sysfs_match_string(fb_policy_name, FB_POLICIES, page);
 
 	if (i < 0) {
-		pr_err("freeblock: policy: '%.*s' is none of fifo clook sstf sptf sptf-sw auto\n",
+		pr_err("freeblock: policy: '%.*s' is none of fifo clook sstf sptf sptf-sw auto joint\n",
 		       (int)strcspn(page, "\n"), page);
 		return -EINVAL;
 	}
@@ -194,6 +195,7 @@ struct elv_fs_entry fb_tunables_attrs[] = {
 	__ATTR_RW(lift),
 	__ATTR_RW(conservatism_us),
 	__ATTR_RW(target_slowdown_ppm),
+	__ATTR_RW(foreground_cost_ppm),
 	__ATTR_RW(read_expire),
 	__ATTR_RW(write_expire),
 	__ATTR_RW(search_us),

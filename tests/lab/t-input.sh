@@ -216,6 +216,7 @@ done <<-END
 	sw_percent 0 1000
 	hold_back 0 1
 	target_slowdown_ppm 0 1000000
+	foreground_cost_ppm 1 500000
 	read_expire 1 600000
 	write_expire 1 600000
 	background_expire 1 600000
@@ -257,7 +258,7 @@ expect_ok "the log names auto and the range" logged "depth: '0' is not auto or a
 fio --name=load --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=16 \
 	--rw=randrw --bs=4k --time_based --runtime=8 --eta=never --output=/tmp/load.fio &
 load=$!
-for policy in fifo clook sstf sptf sptf-sw; do
+for policy in fifo clook sstf sptf sptf-sw joint; do
 	for depth in 1 2 auto 3 4; do
 		iosched "$disk" policy $policy
 		iosched "$disk" depth $depth

@@ -39,7 +39,7 @@ tunables()
 {
 	local policy
 
-	for policy in fifo clook sstf sptf sptf-sw; do
+	for policy in fifo clook sstf sptf sptf-sw joint; do
 		iosched "$disk" policy $policy
 		sleep 0.1
 	done 2>/dev/null

@@ -36,7 +36,7 @@ tunables()
 	local key
 
 	for key in policy:sstf sw_percent:7 depth:2 hold_back:0 conservatism_us:77 \
-		target_slowdown_ppm:5 read_expire:3 write_expire:4 search_us:9 background_expire:8 \
+		target_slowdown_ppm:5 foreground_cost_ppm:6 read_expire:3 write_expire:4 search_us:9 background_expire:8 \
 		background_wait_us:6; do
 		expect_ok "$key" iosched "$disk" "${key%:*}" "${key#*:}"
 		expect_match "$key is kept" "$(iosched "$disk" "${key%:*}")" "(^|\[)${key#*:}($|\])"

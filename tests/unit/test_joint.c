@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "core/block_value.h"
 #include "core/joint.h"
 #include "support.h"
 
@@ -212,23 +213,23 @@ static void test_offer(void **state)
 	}
 	/* nothing searched: candidate 0 */
 	assert_int_equal(r.best, 0);
-	fb_joint_offer(&joint, dm, &worth, &r, 0, NULL);
+	fb_joint_offer(&joint, dm, worth.mean, &r, 0, NULL);
 	assert_true(fabs(r.score / 256. + turn * ms) < 1);
 	plan.value = turn * ms - 10;
-	fb_joint_offer(&joint, dm, &worth, &r, 1, &plan);
+	fb_joint_offer(&joint, dm, worth.mean, &r, 1, &plan);
 	assert_int_equal(r.best, 0);
 	plan.value = turn * ms + 10;
-	fb_joint_offer(&joint, dm, &worth, &r, 1, &plan);
+	fb_joint_offer(&joint, dm, worth.mean, &r, 1, &plan);
 	assert_int_equal(r.best, 1);
 	/* as good: the one before stays */
 	r.candidate[2] = r.candidate[1];
-	fb_joint_offer(&joint, dm, &worth, &r, 2, &plan);
+	fb_joint_offer(&joint, dm, worth.mean, &r, 2, &plan);
 	assert_int_equal(r.best, 1);
 	/* the odds are in a plan's value, not in its time */
 	r.candidate[2].expected_ns += 500000;
 	r.candidate[2].time_ns += 500000;
 	plan.value += 2;
-	fb_joint_offer(&joint, dm, &worth, &r, 2, &plan);
+	fb_joint_offer(&joint, dm, worth.mean, &r, 2, &plan);
 	assert_int_equal(r.best, 2);
 }
 
@@ -242,8 +243,8 @@ static void test_no_value(void **state)
 	r.n = 2;
 	r.candidate[0].time_ns = 3000000;
 	r.candidate[1].time_ns = 2000000;
-	fb_joint_offer(&joint, dm, &worth, &r, 0, NULL);
-	fb_joint_offer(&joint, dm, &worth, &r, 1, NULL);
+	fb_joint_offer(&joint, dm, worth.mean, &r, 0, NULL);
+	fb_joint_offer(&joint, dm, worth.mean, &r, 1, NULL);
 	assert_int_equal(r.best, 1);
 }
 
@@ -285,6 +286,68 @@ static void test_price(void **state)
 	assert_true(joint.price >= 256);
 }
 
+/*
+ * Who arrives later joins the candidates, at their end, if its rank is above that of the last of the
+ * best; there is room for two; who has no place, or is of another class, does not. Seen to fail with
+ * ranks compared to that of the best, and without the limit.
+ */
+static void test_arrived(void **state)
+{
+	struct fb_policy_req late[FB_JOINT_LATE + 1], *last;
+	struct fb_policy_pool none;
+	struct fb_joint_at at = { .dm = dm, .pool = &none };
+	struct dm_place head = { 0 };
+	u32 i;
+
+	(void)state;
+	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+	fb_policy_pool_init(&none);
+	at.head = &head;
+	memset(late, 0, sizeof(late));
+	for (i = 0; i < ARRAY_SIZE(late); i++) {
+		late[i].class = FB_POLICY_BE;
+		late[i].nsect = 8;
+		late[i].lbn = 1000000;
+		fb_policy_req_place(&late[i], dm);
+	}
+	/* three that are as good as the late ones to the left, and one worse at the end */
+	fb_joint_rank(&joint, &at, FB_POLICY_BE, &r);
+	assert_int_equal(r.n, 0);
+	assert_true(fb_joint_arrived(&joint, &at, &r, &late[0]));
+	for (; r.n < FB_JOINT_CANDIDATES; r.n++)
+		r.candidate[r.n] = r.candidate[0];
+	last = &late[1];
+	assert_false(fb_joint_arrived(&joint, &at, &r, last));
+	r.candidate[FB_JOINT_CANDIDATES - 1].rank--;
+	last->class = FB_POLICY_RT;
+	assert_false(fb_joint_arrived(&joint, &at, &r, last));
+	last->class = FB_POLICY_BE;
+	last->placed = false;
+	assert_false(fb_joint_arrived(&joint, &at, &r, last));
+	last->placed = true;
+	assert_true(fb_joint_arrived(&joint, &at, &r, last));
+	assert_ptr_equal(r.candidate[FB_JOINT_CANDIDATES].req, last);
+	assert_true(fb_joint_arrived(&joint, &at, &r, &late[2]));
+	assert_int_equal(r.n, FB_JOINT_CANDIDATES + FB_JOINT_LATE);
+	assert_false(fb_joint_arrived(&joint, &at, &r, &late[2]));
+}
+
+/* who insists goes, whatever is offered before and after; seen to fail with a score of 0 */
+static void test_insist(void **state)
+{
+	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .value = U32_MAX };
+
+	(void)state;
+	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+	memset(&r, 0, sizeof(r));
+	r.n = 3;
+	fb_joint_offer(&joint, dm, 1, &r, 0, &plan);
+	assert_int_equal(r.best, 0);
+	fb_joint_insist(&r, 1);
+	fb_joint_offer(&joint, dm, 1, &r, 2, &plan);
+	assert_int_equal(r.best, 1);
+}
+
 /* the mean latency of what was chosen; seen to fail with that of candidate 0 */
 static void test_latency(void **state)
 {
@@ -309,6 +372,8 @@ int main(void)
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_offer),
 		cmocka_unit_test(test_no_value),
+		cmocka_unit_test(test_arrived),
+		cmocka_unit_test(test_insist),
 		cmocka_unit_test(test_price),
 		cmocka_unit_test(test_latency),
 	};

@@ -398,14 +398,12 @@ static void simo_read_start(struct simo *o)
 static void simo_read_texts(struct simo *o)
 {
 	o->policy = SIMO_NONE;
-	o->joint = !strcmp(o->policy_name, "joint");
-	if (o->joint) {
-		o->policy = FB_POLICY_SPTF;
-	} else if (strcmp(o->policy_name, "none")) {
+	if (strcmp(o->policy_name, "none")) {
 		o->policy = fb_policy_by_name(o->policy_name);
 		if (o->policy < 0)
 			sim_fail("policy: no such policy: '%s'", o->policy_name);
 	}
+	o->joint = o->policy == FB_POLICY_JOINT;
 	o->think_constant = simo_first_of("think", o->think_name, "constant", "exponential");
 	o->fresh = !strcmp(o->task_name, "fresh");
 	o->scan = o->fresh || simo_first_of("task", o->task_name, "scan", "none");

@@ -272,7 +272,7 @@ void simt_plan_joint(struct simt *t, struct fb_joint_round *r, const struct simt
 	/* one budget for all; the first is always looked at */
 	for (i = 0; i < r->n && (!i || steps < t->o->steps); i++) {
 		searched[i] = simt_search(t, &gap[i].gap, &steps, &search[i]) && !gap[i].alone;
-		fb_joint_offer(&t->joint, t->dm, &t->worth, r, i,
+		fb_joint_offer(&t->joint, t->dm, t->worth.mean, r, i,
 			       searched[i] && search[i].best.kind != FB_PLAN_NONE ?
 			       &search[i].best : NULL);
 	}
