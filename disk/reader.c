@@ -221,7 +221,8 @@ static bool fb_reader_has_work(struct fb_disk *fd)
 	if (kthread_should_stop())
 		return true;
 	spin_lock_irq(&fd->lock);
-	work = fd->mail.open || fd->mail.asked || fd->reads.due || fd->idle.woken || fb_coverage_has_work(fd->cov) ||
+	work = fd->mail.open || fd->mail.asked || fd->reads.due || fd->idle.woken ||
+	       fb_coverage_has_work(fd->cov) ||
 	       fb_seek_fit_due(&fd->seek_fit, ktime_get_ns()) ||
 	       fb_waiting_due_ns(fd) <= ktime_get_ns();
 	fd->idle.woken = false;

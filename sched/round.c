@@ -240,7 +240,7 @@ static void fb_round_open(struct fb_sched *fs, u32 i)
 	struct fb_limits lim;
 	struct fb_gap gap;
 
-	if (!fb_choice_describe_gap(fs, fq, c->latency_ns, &gap, &lim)) {
+	if (!fb_limits_of_gap(fs, fq, c->latency_ns, &gap, &lim)) {
 		fb_round_score(fs, i, &gap, NULL);
 		return;
 	}

@@ -281,6 +281,10 @@ int fb_pool_request_merge(struct request_queue *q, struct request **rq, struct b
 void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum elv_merge type);
 void fb_pool_requests_merged(struct request_queue *q, struct request *rq, struct request *next);
 
+/* sched/limits.c */
+bool fb_limits_of_gap(struct fb_sched *fs, struct fb_sched_rq *fq, u64 latency_ns,
+		      struct fb_gap *gap, struct fb_limits *lim);
+
 /* sched/choice.c */
 void fb_choice_init(struct fb_sched *fs);
 void fb_choice_place(const struct fb_sched *fs, struct fb_sched_rq *fq);
@@ -288,8 +292,6 @@ void fb_choice_place_all(struct fb_sched *fs);
 void fb_choice_drop_plan(struct fb_sched *fs);
 void fb_choice_void(struct fb_sched *fs);
 u64 fb_choice_gap_ns(const struct fb_sched *fs);
-bool fb_choice_describe_gap(struct fb_sched *fs, struct fb_sched_rq *fq, u64 latency_ns,
-			    struct fb_gap *gap, struct fb_limits *lim);
 void fb_choice_make(struct fb_sched *fs, const struct dm_place *head, u64 now);
 void fb_choice_renew(struct fb_sched *fs);
 void fb_choice_offer(struct fb_sched *fs, struct fb_sched_rq *fq);

@@ -287,9 +287,9 @@ static void test_price(void **state)
 }
 
 /*
- * Who arrives later joins the candidates, at their end, if its rank is above that of the last of the
- * best; there is room for two; who has no place, or is of another class, does not. Seen to fail with
- * ranks compared to that of the best, and without the limit.
+ * Who arrives later joins the candidates, at their end, if its rank is above that of the last of
+ * the best; there is room for two; who has no place, or is of another class, does not. Seen to fail
+ * without the comparison of ranks.
  */
 static void test_arrived(void **state)
 {
@@ -310,7 +310,7 @@ static void test_arrived(void **state)
 		late[i].lbn = 1000000;
 		fb_policy_req_place(&late[i], dm);
 	}
-	/* three that are as good as the late ones to the left, and one worse at the end */
+	/* of three as good as the late ones the last becomes a little worse */
 	fb_joint_rank(&joint, &at, FB_POLICY_BE, &r);
 	assert_int_equal(r.n, 0);
 	assert_true(fb_joint_arrived(&joint, &at, &r, &late[0]));
@@ -332,10 +332,10 @@ static void test_arrived(void **state)
 	assert_false(fb_joint_arrived(&joint, &at, &r, &late[2]));
 }
 
-/* who insists goes, whatever is offered before and after; seen to fail with a score of 0 */
+/* who insists goes, whatever is offered before and after; seen to fail with the score it had */
 static void test_insist(void **state)
 {
-	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .value = U32_MAX };
+	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .value = 1 };
 
 	(void)state;
 	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
@@ -344,6 +344,7 @@ static void test_insist(void **state)
 	fb_joint_offer(&joint, dm, 1, &r, 0, &plan);
 	assert_int_equal(r.best, 0);
 	fb_joint_insist(&r, 1);
+	plan.value = U32_MAX;
 	fb_joint_offer(&joint, dm, 1, &r, 2, &plan);
 	assert_int_equal(r.best, 1);
 }
