@@ -29,23 +29,9 @@ static bool is_scheduler(const char *name)
 	return strstr(buf, want);
 }
 
-/*
- * Not while memory fails: up to 6.1 the kernel keeps a reference to the scheduler's module for good
- * if it lacks memory for a queue's tags or for what elevator_alloc() returns.
- */
 static int put_scheduler(const char *name)
 {
-	int error;
-
-	atomic_fetch_add(&sh->switching, 1);
-	while (atomic_load(&sh->starved)) {
-		atomic_fetch_sub(&sh->switching, 1);
-		rest_ms(20);
-		atomic_fetch_add(&sh->switching, 1);
-	}
-	error = put(queue_file("queue/scheduler"), name);
-	atomic_fetch_sub(&sh->switching, 1);
-	return error;
+	return put(queue_file("queue/scheduler"), name);
 }
 
 /* The subject is survival, not cost: no guard, and idle time whatever it costs */
@@ -470,7 +456,7 @@ static int do_multipath(struct event *e)
 /* ---- all of them ---- */
 
 const struct kind kinds[] = {
-	{ "scheduler switch", do_switch, NULL, 8, 0 },
+	{ "scheduler switch", do_switch, NULL, 8, NO_FAULTS },
 	{ "nr_requests", do_nr_requests, NULL, 5, 0 },
 	{ "queue freeze", do_freeze, NULL, 5, 0 },
 	{ "cpu off and on", do_cpu, NULL, 6, NEEDS_CPUS },

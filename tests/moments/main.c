@@ -63,7 +63,17 @@ static bool is_wanted(const struct kind *k)
 	return false;
 }
 
-/* By weight; of the armed ones only, or not those that @taken has */
+/*
+ * No switch while memory fails: up to 6.1 the kernel keeps a reference to the scheduler's module
+ * for good if it lacks memory for a queue's tags or for what elevator_alloc() returns.
+ */
+static bool may_be_beside(const struct kind *k, const struct kind *other)
+{
+	return k != other &&
+	       !(k->flags & NEEDS_FAULTS && other && other->flags & NO_FAULTS);
+}
+
+/* By weight; of the armed ones only, or not those that cannot be beside what @taken has */
 static const struct kind *pick(bool armed, const struct kind **taken)
 {
 	unsigned int i, j, sum = 0, weight[64] = { 0 };
@@ -73,7 +83,7 @@ static const struct kind *pick(bool armed, const struct kind **taken)
 			continue;
 		weight[i] = kinds[i].weight;
 		for (j = 0; taken && j < ARMS + 1; j++)
-			if (taken[j] == &kinds[i])
+			if (!may_be_beside(&kinds[i], taken[j]))
 				weight[i] = 0;
 		sum += weight[i];
 	}

@@ -219,23 +219,12 @@ static long long faults_left(const char *kind)
 	return number_in(path);
 }
 
-#define SWITCH_MS 5000
-
 /* Of pages only larger pieces: SLUB complains in the log about each single one that it lacks */
 int begin_memory(struct event *e)
 {
-	int ms;
-
 	e->text = below(e->rng, 2) ? "failslab" : "fail_page_alloc";
 	e->before = 100;
 	atomic_store(&sh->starved, 1);
-	for (ms = 0; atomic_load(&sh->switching); ms += 5) {
-		if (ms >= SWITCH_MS) {
-			atomic_store(&sh->starved, 0);
-			return refused(e, "a scheduler is being switched");
-		}
-		rest_ms(5);
-	}
 	fault(e->text, "verbose", "0");
 	fault(e->text, "interval", "1");
 	fault(e->text, "ignore-gfp-wait", "N");

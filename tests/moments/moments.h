@@ -100,7 +100,6 @@ struct shared {
 	atomic_int over;
 	atomic_int hold;
 	atomic_int starved;
-	atomic_int switching;
 	atomic_ullong starved_until;
 	/* The clock is real, the drive in slow motion: what takes long is spared */
 	atomic_int real;
@@ -192,7 +191,7 @@ struct event {
 
 /* What an event must not be beside */
 enum { ARMED = 1, NO_ARMS = 2, NEEDS_CPUS = 4, NEEDS_FAULTS = 8, NO_HANG = 16, NEEDS_SUSPEND = 32,
-	NEEDS_CGROUP = 64, NEEDS_DM = 128 };
+	NEEDS_CGROUP = 64, NEEDS_DM = 128, NO_FAULTS = 256 };
 
 struct kind {
 	const char *name;
