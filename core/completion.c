@@ -229,6 +229,29 @@ static void fb_completion_compare(const struct fb_completion *l, struct fb_compl
 		fb_lookahead_seen(l->probe, now_ns, &c->mark, &r->end);
 }
 
+/* what speaks for phase and model */
+struct fb_completion_belief {
+	u32 trust;
+	u32 fits;
+	u32 right;
+};
+
+/*
+ * A drive that did something else first, such as to write what it had in its cache, does not speak
+ * against the model, and hardly against the phase.
+ */
+static void fb_completion_excuse(struct fb_head *head, const struct fb_completion_belief *before,
+				 const struct fb_head_end *end)
+{
+	if (end->verdict == FB_HEAD_EARLY || (end->verdict == FB_HEAD_MECHANICAL && end->turns <= 0))
+		return;
+	head->right = before->right;
+	if (end->verdict == FB_HEAD_MECHANICAL || before->trust < 2)
+		return;
+	head->fits = before->fits;
+	head->trust = before->trust - 1;
+}
+
 /**
  * fb_completion_judge() - learn from a completion
  * @l: what learns
@@ -239,7 +262,8 @@ static void fb_completion_compare(const struct fb_completion *l, struct fb_compl
 void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd *c, u64 now_ns,
 			 struct fb_completion_result *r)
 {
-	u32 right = l->head->right;
+	const struct fb_completion_belief before = { .trust = l->head->trust,
+		.fits = l->head->fits, .right = l->head->right };
 	u64 transfer_ns = c->placed ? c->acc.total_ns - c->acc.seek_ns - c->acc.latency_ns : 0;
 	struct dm_place place;
 
@@ -252,9 +276,8 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
 	r->predicted_ns = fb_completion_end_ns(c);
 	fb_head_complete(l->head, now_ns, &place, r->predicted_ns, max(c->start_ns, c->sent_ns),
 			 transfer_ns, c->write, &r->end);
-	/* a drive that did something else first does not speak against the model */
-	if (c->own_order && r->end.turns > 0)
-		l->head->right = right;
+	if (c->own_order && r->predicted_ns)
+		fb_completion_excuse(l->head, &before, &r->end);
 	if (r->end.verdict == FB_HEAD_MECHANICAL && r->end.turns > FB_COMPLETION_MAX_TURNS) {
 		r->end.verdict = FB_HEAD_ODD;
 		fb_head_lose(l->head);

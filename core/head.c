@@ -20,7 +20,12 @@
  */
 #define FB_HEAD_EDGE_SHARE 256
 
-/* trust: seven odd completions in a row void the anchor, three the lock */
+/*
+ * Trust: of completions that were predicted seven odd ones in a row void the anchor, three the
+ * lock. One that was not weighs little: a zero-latency drive ends a read where its head has landed,
+ * half of the reads right behind another end there, and were such a read to halve the trust, no
+ * later one could ever be predicted.
+ */
 #define FB_HEAD_TRUST_MAX 64
 
 /*
@@ -332,7 +337,7 @@ static void fb_head_odd(struct fb_head *h, const struct dm_place *end, bool pred
 {
 	out->verdict = FB_HEAD_ODD;
 	h->odd++;
-	h->trust /= 2;
+	h->trust = predicted ? h->trust / 2 : h->trust - min(h->trust, 1U);
 	if (predicted)
 		fb_head_fit(h, false, false);
 	fb_head_lose(h);
