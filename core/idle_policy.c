@@ -35,6 +35,7 @@
 #define FB_IDLE_POLICY_AIM_PART 16
 #define FB_IDLE_POLICY_ALIKE 32		/* yields that differ by less than 1 / this are alike */
 #define FB_IDLE_POLICY_WINDOW 4096		/* requests whose allowance may be saved up */
+#define FB_IDLE_POLICY_RESERVE_PART 16	/* what is kept of the most that may be saved up */
 #define FB_IDLE_POLICY_START 64		/* requests whose allowance is granted at first */
 #define FB_IDLE_POLICY_CONTROL_OF 32	/* one interval in this many is left without reads ... */
 /* ... for this long at most */
@@ -330,6 +331,20 @@ static void fb_idle_policy_add(const struct fb_idle_policy *w, u32 bin,
 }
 
 /*
+ * What may be charged to @requests requests. The model errs: requests wait less for a read than it
+ * says, since a drive that has several makes good some of it, and times of reads are those of the
+ * threshold in force. What is saved up says so, and is spent but for a reserve.
+ */
+static u64 fb_idle_policy_allowed_ns(const struct fb_idle_policy *w, u64 requests)
+{
+	u64 ns = (w->goal_mean_ns - w->goal_mean_ns / FB_IDLE_POLICY_AIM_PART) * requests;
+	u64 most = w->goal_mean_ns * FB_IDLE_POLICY_WINDOW;
+	s64 spare = w->credit_ns - (s64)(most / FB_IDLE_POLICY_RESERVE_PART);
+
+	return spare > 0 ? ns + mul_u64_u64_div_u64(ns, spare, most) : ns;
+}
+
+/*
  * Find the shortest threshold with which a size keeps to the mean, and its yield. Every longer
  * interval ends with a collision, and each request of the busy period after it waits for
  * the rest of the read: of the first one, if the interval ends before that does, else of one of
@@ -341,14 +356,14 @@ static void fb_idle_policy_try(const struct fb_idle_policy *w, u32 size, u64 req
 {
 	struct fb_idle_policy_sum all = { 0 }, beyond = { 0 };
 	u32 bin = FB_IDLE_POLICY_BINS, from = FB_IDLE_POLICY_BINS;
-	u64 wait_ns, allowed_ns, first_hit_ns, next_hit_ns;
+	u64 allowed_ns = fb_idle_policy_allowed_ns(w, requests);
+	u64 wait_ns, first_hit_ns, next_hit_ns;
 	struct fb_idle_policy_cost first, next;
 
 	fb_idle_policy_first_cost(w, size, &first);
 	fb_idle_policy_next_cost(w, size, &next);
 	first_hit_ns = fb_idle_policy_hit_ns(w, first.rest_ns);
 	next_hit_ns = fb_idle_policy_hit_ns(w, next.rest_ns);
-	allowed_ns = (w->goal_mean_ns - w->goal_mean_ns / FB_IDLE_POLICY_AIM_PART) * requests;
 	c->wait_ns = fb_idle_policy_bin_ns(bin);
 	c->sectors = FB_IDLE_POLICY_SECTORS_MIN << size;
 	c->yield = 0;
