@@ -35,7 +35,6 @@
 struct fb_job_kind {
 	const char *name;		/* the file's name */
 	struct freeblock_ops ops;
-	enum freeblock_order order;	/* default order of idle reads */
 	bool covers;			/* it makes passes, and has the file "coverage" */
 };
 
@@ -133,7 +132,6 @@ static void fb_job_ended(struct freeblock_task *task, enum freeblock_end why)
 const struct fb_job_kind fb_job_scan = {
 	.name = "scan",
 	.ops = { .block = fb_job_block, .ended = fb_job_ended },
-	.order = FREEBLOCK_NEAR,
 };
 
 const struct fb_job_kind fb_job_scrub = {
@@ -143,7 +141,6 @@ const struct fb_job_kind fb_job_scrub = {
 		.block = fb_job_block,
 		.ended = fb_job_ended,
 	},
-	.order = FREEBLOCK_SEQUENTIAL,
 	.covers = true,
 };
 
@@ -251,7 +248,7 @@ static int fb_job_parse(const struct fb_job *job, char *text, struct fb_job_run 
 	char *word;
 	int ret = 0;
 
-	run->order = job->kind->order;
+	run->order = FREEBLOCK_NEAR;
 	while (!ret && (word = strsep(&text, " ")))
 		ret = fb_job_parse_word(job, word, run);
 	if (!ret && (run->numbers == 1 || (run->numbers && !run->count)))

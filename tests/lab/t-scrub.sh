@@ -134,7 +134,7 @@ refused "stop of nothing" "it is not running" scrub stop
 
 others
 expect_ok "starts" scrub start
-expect_eq "order" "$(job "$disk" scrub order)" sequential
+expect_eq "order" "$(job "$disk" scrub order)" near
 refused "a second one" "it is running" scrub start near
 refused "resume of a running one" "it is already running" scrub resume
 cp "$coverage" /tmp/now
