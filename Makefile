@@ -8,7 +8,7 @@ override BUILD := $(abspath $(BUILD))
 PYTHON := /usr/bin/python3
 
 # Variables of make demo; what is not given is tools/demo's own default
-DEMO_VARIABLES := DRIVE POLICY CONSERVATISM_US RUNTIME_S NOISE SEED
+DEMO_VARIABLES := DRIVE POLICY CONSERVATISM_US RUNTIME_S NOISE SEED MODERN
 demo_settings = $(foreach v,$(DEMO_VARIABLES),$(if $($(v)),$(v)='$($(v))'))
 
 .PHONY: help

@@ -75,15 +75,30 @@ trace()
 		"$(cut -d' ' -f1 /proc/uptime)" $((start + warmup))
 }
 
+# begin_task scan|scrub [PER_MILLE [ORDER]]: from there on the disk to its end
+begin_task()
+{
+	local kind="$1" pm="${2:-0}" order="$3" sectors granule first
+
+	sectors=$(cat "/sys/block/$disk/size")
+	granule=$(($(cat "$(fb "$disk")/granule_bytes") / 512))
+	first=$((sectors / 1000 * pm / granule * granule))
+	expect_ok "$id: $kind" sh -c \
+		"echo start $first $((sectors - first)) $order > $(fb "$disk")/$kind"
+}
+
 run_loads()
 {
+	local scrub=
+
 	start=$(($(uptime_s) + 2))
 	loads=
-	begin_loads "$(snaps)"
+	[ "$sched" = freeblock ] && scrub="snap=$(debug "$disk")/scrub"
+	begin_loads "$(snaps) $scrub"
 	# shellcheck disable=SC2086 # words are meant
 	case $bg in
 	none) ;;
-	scan) expect_ok "$id: scan" sh -c "echo start > $(fb "$disk")/scan" ;;
+	scan*|scrub*) begin_task $bg ;;
 	*) begin_load bg $bg ;;
 	esac
 	[ -n "$trace" ] && trace "$trace"
@@ -110,7 +125,10 @@ cell()
 	cat "/sys/kernel/mechdisk/$d/stats" > "$out/drive"
 	if [ "$sched" = freeblock ]; then
 		cat "$(debug "$disk")/status" > "$out/status"
-		[ "$bg" = scan ] && scan_stop "$disk"
+		case $bg in
+		scan*) scan_stop "$disk" ;;
+		scrub*) expect_ok "$id: scrub stops" sh -c "echo stop > $(fb "$disk")/scrub" ;;
+		esac
 		cat "$(fb "$disk")/granule_bytes" > "$out/granule_bytes"
 	fi
 	sched_set "$disk" none

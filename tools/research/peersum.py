@@ -60,9 +60,9 @@ def snapshot(text):
             found["util_ms"] = int(content.split()[9])
         elif path.endswith("/stats"):
             found["drive_busy_ns"] = keys(content)["busy_ns"]
-        elif path.endswith("/scan"):
+        elif path.endswith(("/scan", "/scrub")):
             # it says only its state before the first
-            found["blocks"] = keys(content).get("blocks_delivered", 0)
+            found["blocks"] = found.get("blocks", 0) + keys(content).get("blocks_delivered", 0)
     if "now_ns" not in found:
         raise ToolError("a snapshot without /proc/timer_list")
     return found
@@ -79,6 +79,7 @@ def latency_figures(values):
     """Milliseconds: mean and percentiles of latencies in us (load.c's)."""
     ordered = sorted(v & ~WRITE for v in values)
     reads = sorted(v for v in values if not v & WRITE)
+    writes = [v & ~WRITE for v in values if v & WRITE]
     figures = {"latencies": len(ordered)}
     if not ordered:
         return figures
@@ -89,6 +90,9 @@ def latency_figures(values):
     figures["max_ms"] = ordered[-1] / 1000
     if reads:
         figures["reads_p99_ms"] = percentile(reads, 99) / 1000
+        figures["reads_mean_ms"] = sum(reads) / len(reads) / 1000
+    if writes:
+        figures["writes_mean_ms"] = sum(writes) / len(writes) / 1000
     return figures
 
 
