@@ -65,11 +65,20 @@ class Extract(unittest.TestCase):
                 if name.endswith(".json")]
         self.assertEqual(left, [])
         self.assertLess(report["disk_time_s"], 900)
+        self.check_spread()
         with open(self.at("true"), "wb") as file:
             file.write(truth.model(sim.drive_file("toy")))
         rates = [sim.simulate(drive="toy", model=model, task="fresh", seconds="60")["free_mb_s"]
                  for model in (self.model, self.at("true"))]
         self.assertAlmostEqual(rates[0] / rates[1], 1, delta=0.03)
+
+    def check_spread(self):
+        """The model says how much seeks vary, as well as a quick look tells. Seen to fail: not
+        written."""
+        with open(self.model, encoding="ascii") as file:
+            said = [float(line.split()[2]) for line in file if line.startswith("seek_spread ")]
+        self.assertGreater(len(said), 5)
+        self.assertAlmostEqual(sum(said) / len(said), 30e3, delta=15e3)
 
     def test_resumed(self):
         """After SIGKILL it goes on with what it had."""

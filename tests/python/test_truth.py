@@ -44,6 +44,16 @@ class Truth(unittest.TestCase):
             self.assertEqual(sorted(facts(truth.model(sim.drive_file(name)))), sorted(shipped),
                              name)
 
+    def test_spread(self):
+        """Every shipped model says how much its drive's seeks vary. Seen to fail: none in
+        one."""
+        for name in sorted(os.listdir(os.path.join(TOP, "models"))):
+            name = name.partition(".")[0]
+            with open(sim.model_file(name), "rb") as file:
+                said = [line for line in facts(file.read()) if line.startswith("seek_spread")]
+            scalars, _ = truth.records(sim.drive_file(name))
+            self.assertEqual(said, ["seek_spread 1 %s" % scalars["noise"][1]], name)
+
     def test_slipped_spares(self):
         """Spares on every track, of which a zone's last LBNs leave some behind: the
         scheduler takes the model. Seen to fail: all slips in the model."""

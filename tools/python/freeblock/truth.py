@@ -2,7 +2,7 @@
 """The true .fbmodel of a simulated drive, from its .fbdrive text.
 
 For judging what was extracted, never for extracting. What a model cannot say (caches,
-noise, bad sectors) is left out; what it could say wrongly is refused.
+outliers, bad sectors) is left out; what it could say wrongly is refused.
 """
 
 import collections
@@ -15,6 +15,7 @@ from .fbmodel import seal
 
 ORDERS = {"plain": "plain", "serpentine": "serpentine-zone", "serpentine-disk": "serpentine-disk"}
 HEADS_A_LINE = 16
+DEFAULT_NOISE_NS = 120000
 
 
 def records(path):
@@ -125,6 +126,12 @@ def _header(scalars, lists, layout, scale):
             "read_report_ns %d" % (report[0] + bus), "write_report_ns %d" % report[-1]]
 
 
+def seek_spread_ns(scalars):
+    """Standard deviation of a seek's time, ns; the default is the drive's."""
+    noise = scalars.get("noise", ["laplace"])
+    return 0 if noise[0] == "off" else int((noise + [str(DEFAULT_NOISE_NS)])[1])
+
+
 def sectors(path):
     """Its capacity in LBNs of 512 bytes."""
     scalars, lists = records(path)
@@ -139,6 +146,7 @@ def model(path):
     layout = zones(lists, scale)
     lines = _header(scalars, lists, layout, scale)
     lines += ["seek %s %s" % (distance, ns) for distance, ns in lists["seek"]]
+    lines.append("seek_spread 1 %d" % seek_spread_ns(scalars))
     for zone in layout:
         lines += zone.text(int(scalars["heads"][0]))
     return seal(("\n".join(lines) + "\n").encode("ascii"))

@@ -99,6 +99,14 @@ def _caches_writes(device, workload):
         workload.read_fraction < 1
 
 
+def _cost(found, device, alone, busy):
+    """What a scan costs: (response with one, s; %; % of requests/s), all None where it is not
+    known how much seeks vary, as that is what it comes from."""
+    if not device.spread_known:
+        return None, None, None
+    return busy, None if alone is None else 100 * (busy / alone - 1), 100 * found.slowdown
+
+
 def free_json(found, device, like, nearest):
     """A freeband.FreeBandwidth of a StandIn as JSON. It tells of the time outside of pauses;
     means over all the time are made of that here."""
@@ -108,15 +116,16 @@ def free_json(found, device, like, nearest):
         [[float(share), float(each) * rate] for share, each in zip(found.coverage,
                                                                    found.by_coverage)]
     alone, busy = _responses(found, like, nearest)
+    busy, cost, slowdown = _cost(found, device, alone, busy)
     roughly = list(like.roughly) + ["write cache"] * _caches_writes(device, like.workload)
-    return {"roughly": roughly, "fresh_mb_s": found.fresh * rate,
+    return {"roughly": roughly, "unknown": [] if device.spread_known else ["seek_spread"],
+            "fresh_mb_s": found.fresh * rate,
             "scan_mb_s": device.capacity / whole / 1e6 if whole else None,
             "days_per_scan": whole / DAY_S if whole else None, "mb_s_by_coverage": course,
             "gaps_per_s": found.gaps_per_second * awake, "gap_ms": _ms(found.gap_mean),
             "latency_ms": _ms(found.latency_mean), "latency_pct": 100 * found.latency_share,
             "saturated": found.saturated, "alone_ms": _ms(alone), "response_ms": _ms(busy),
-            "cost_pct": None if alone is None else 100 * (busy / alone - 1),
-            "slowdown_pct": 100 * found.slowdown,
+            "cost_pct": cost, "slowdown_pct": slowdown,
             "idle_pct": 100 * (1 - _busy_share(found, like, nearest)),
             "idle_ms": _ms(found.idle_mean)}
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import ToolError, truth
+from .. import ToolError, asdrive, truth
 from ..extraction import modelread
 
 SECTOR = 512            # bytes of a model's LBN
@@ -99,6 +99,8 @@ class Device:
     read_report: float = 0.0            # from the last sector's end to the report
     write_report: float = 0.0
     seek_spread: float = 0.0            # standard deviation of a seek's time
+    spread_known: bool = True           # False: seek_spread is what drives of a kind have, and
+                                        # what hangs on it is not told
     bus_rate: float = float("inf")      # bytes/s, between drive and host; a read's last
                                         # sector is in read_report
     bus_watermark: float = 0.0          # share of a read that is there before any of it crosses
@@ -267,7 +269,7 @@ def _of_records(path, header, layout, cache, algorithm):
     zones, held = _zones(header, layout)
     distance, time = _points(header["seek"])
     write_distance, write_time = _points(header.get("write_seek"))
-    spread = header.get("seek_spread")
+    spread = header.get("seek_spread") or [(1, asdrive.SPREAD_NS)]
     switch = int(header["head_switch_ns"]) * 1e-9
     same_head = header["head_order"] != "plain" or int(header["heads"]) == 1
     one = float(np.interp(1, np.append(0, distance), np.append(0, time)))
@@ -278,7 +280,8 @@ def _of_records(path, header, layout, cache, algorithm):
         write_seek_distance=write_distance, write_seek_time=write_time, track_switch=switch,
         cylinder_switch=one if same_head else max(one, switch), head_changes=not same_head,
         zero_latency=header["zero_latency"] == "yes",
-        seek_spread=float(np.mean([ns for _, ns in spread])) * 1e-9 if spread else 0.0,
+        seek_spread=float(np.mean([ns for _, ns in spread])) * 1e-9,
+        spread_known="seek_spread" in header,
         cache=cache, algorithm=algorithm,
         block=SECTOR * float(header.get("physical_sectors", 1)),
         **{name: int(header.get(name + "_ns", 0)) * 1e-9
@@ -293,11 +296,9 @@ def _with_drive(device, scalars, lists):
     sector = number("sector_bytes", SECTOR)
     bus = number("bus_ns", 0) * 1e-9
     rate = sector / bus if bus else float("inf")
-    noise = scalars.get("noise", ["laplace"])
-    spread = 0.0 if noise[0] == "off" else float((noise + ["120000"])[1]) * 1e-9
     late = number("jitter_ns", 20000) * 1e-9 / 2
     after = _after_write(scalars, lists)
-    return replace(device, seek_spread=spread, bus_rate=rate,
+    return replace(device, bus_rate=rate,
                    bus_watermark=number("bus_watermark_ppm", 0) * 1e-6,
                    read_overhead_after_write=after[0], write_overhead_after_write=after[1],
                    read_report=device.read_report + late,

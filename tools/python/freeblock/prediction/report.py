@@ -3,6 +3,7 @@
 
 import os
 
+from .. import asdrive
 from ..tuning.report import number, table
 
 SHOWN = 0.005           # a share of requests that does not print as 0 %
@@ -97,9 +98,14 @@ def _free_lines(said):
     if free["saturated"]:
         lines.append("freeblock  saturated, too; if it served what it can:")
     else:
-        lines.append("freeblock  response %.2f ms without a task, %.2f ms with a scan (%+.1f %%); "
-                     "%s %s" % (free["alone_ms"], free["response_ms"], free["cost_pct"],
-                                said["order"], "full" if now is None else "%.2f ms" % now))
+        with_scan = "unknown with a scan (the model has no seek_spread)" if free["unknown"] else \
+            "%.2f ms with a scan (%+.1f %%)" % (free["response_ms"], free["cost_pct"])
+        lines.append("freeblock  response %.2f ms without a task, %s; %s %s" % (
+            free["alone_ms"], with_scan, said["order"], "full" if now is None else
+            "%.2f ms" % now))
+    if free["unknown"]:
+        lines.append("           (free MB/s, idle time: as if seeks varied by %.0f us)" %
+                     (asdrive.SPREAD_NS / 1e3))
     if free["fresh_mb_s"]:
         whole = "" if free["days_per_scan"] is None else \
             ", %.2f MB/s over a whole scan: %.2f days" % (free["scan_mb_s"], free["days_per_scan"])
@@ -141,6 +147,8 @@ def _free(key, form):
     """Of what freeblock would get; ~ if that is told roughly."""
     def cell(said):
         value = said["free"][key]
+        if value is None and key == "response_ms" and said["free"]["unknown"]:
+            return "unknown"
         return number(value, ("~" if said["free"]["roughly"] else "") + form)
     return cell
 
