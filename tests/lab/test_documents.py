@@ -19,10 +19,11 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.join(TOP, "tools", "python")]
 
 import csource  # noqa: E402
 import treetest  # noqa: E402
+from freeblock import metrics  # noqa: E402
 from treetest import read, report  # noqa: E402
 
 EXAMPLE_LINES = 60
@@ -95,6 +96,7 @@ def main():
     words |= {os.path.splitext(os.path.basename(path))[0]
               for path in glob.glob("**/*.[ch]", root_dir=TOP, recursive=True)
               if not path.startswith("build/")}
+    words |= set(metrics.names())
     for path in ["README.md"] + sorted(glob.glob("Documentation/*.rst", root_dir=TOP)):
         report("%s names what is there" % path, names_missing(read(path), words))
     check_examples()

@@ -7,7 +7,7 @@ import json
 import sys
 import time
 
-from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_where
+from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_health, fbstate_where
 
 TASK = ("priority", "total", "done", "failed", "granule")
 IDLE = ("idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us")
@@ -115,21 +115,63 @@ def lines(one):
                               if one["cost"]["requests"] is not None else "not counted now")
 
 
+def check_words(disk):
+    """What a disk that is well does."""
+    job = disk.job("scrub")
+    left = fbstate_health.remaining_blocks(job)
+    if left is None or job["state"] not in ("running", "paused"):
+        return "well"
+    return "scrub %s, %.1f %%, left %s" % (
+        job["state"], 100 - 100 * left / job["blocks_total"],
+        fbstate.span(fbstate_health.remaining_s(job)))
+
+
+def check(args):
+    """(severity, line), as plugins of Nagios and its kin say it."""
+    try:
+        fbstate_health.need_days(args.scrub_days)
+        disks = fbstate_health.watched([args.device] if args.device else [])
+        alarms = {disk.name: fbstate_health.alarms(disk, args.scrub_days) for disk in disks}
+    except (ToolError, OSError) as error:
+        return fbstate_health.UNKNOWN, str(error)
+    if not disks:
+        return fbstate_health.UNKNOWN, "no disk has the scheduler freeblock"
+    wrong = ["%s: %s" % (name, why) for name, found in alarms.items()
+             for why in found.values() if why]
+    return (max(map(fbstate_health.severity, alarms.values())),
+            "; ".join(wrong or ["%s: %s" % (disk.name, check_words(disk)) for disk in disks]))
+
+
+def run_check(args):
+    """One line on standard output, whatever happens."""
+    severity, line = check(args)
+    print("FREEBLOCK %s - %s" % (fbstate_health.WORDS[severity], " ".join(line.split())))
+    return severity
+
+
 def add_parser(subparsers):
     """Add `status`."""
     parser = subparsers.add_parser(
         "status", help="disks, tasks with rate and time left, and what the foreground paid",
         description="Show what the module does on each disk that it knows, or on one. Takes a "
-        "second, to see how fast tasks advance. Exit status: 0, or 1: an error.")
+        "second, to see how fast tasks advance. Exit status: 0, or 1: an error; with --check, as "
+        "monitoring plugins have it, 0 well, 1 warning, 2 critical, 3 unknown.")
     parser.add_argument("device", nargs="?", metavar="DEVICE", help="a disk or partition")
     parser.add_argument("--seconds", type=float, default=1, metavar="S",
                         help="between the two looks that give rates (1; 0: no rates)")
     parser.add_argument("--json", action="store_true", help="print a list of objects")
+    parser.add_argument("--check", action="store_true", help="print one line for a monitoring "
+                        "system, of the disks that have the scheduler, or tasks")
+    fbstate_health.add_days(parser)
     parser.set_defaults(run=run)
 
 
 def run(args):
     """Look twice, print."""
+    if args.check:
+        return run_check(args)
+    if args.scrub_days is not None:
+        raise UsageError("--scrub-days: is for --check")
     if not 0 <= args.seconds <= 3600:
         raise UsageError("--seconds: %g is not between 0 and 3600" % args.seconds)
     known = fbstate.names()

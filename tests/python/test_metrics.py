@@ -1,0 +1,323 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of freeblock metrics and of freeblock status --check against a made-up sysfs; what is
+printed is read by Prometheus' own parser. Prints TAP; takes a second.
+"""
+
+import json
+import os
+import re
+import stat
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import fakedisk  # noqa: E402
+import taptest  # noqa: E402
+from freeblock import fbstate, fbstate_health, metrics  # noqa: E402
+from prometheus_client import parser  # noqa: E402
+
+SYSFS = fakedisk.KERNEL + "sda/"
+DAY = 86400
+NOW = 1.7e9
+SDA = (("disk", "sda"), ("wwn", "0x5000c50012345678"))
+UNITS = ("_bytes", "_seconds", "_info", "_ratio", "_per_second")
+# gauges that count things, or say yes or no
+COUNTS = {"module_loaded", "attached", "scheduling", "alarm", "tasks", "job_state",
+          "foreground_pending_requests", "background_pending_requests", "job_bad_blocks",
+          "task_failed_blocks"}
+
+
+class Disks(unittest.TestCase):
+    """One disk being scrubbed, one that another scheduler has."""
+
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.tree = fakedisk.Tree(os.path.join(folder.name, "root"))
+        self.tree.disk("sda", 8000004, 65536, {"id": "naa.5000c50012345678", "tasks": 2})
+        self.tree.disk("sdb", 1000, "", {"id": "-", "state/attached": 0, "tasks": 0,
+                                         "state/scheduling": "another scheduler"})
+        self.tree.values(SYSFS + "state", {
+            "idle": "reading", "idle_mean_ns": 41250, "free_reads": "on", "pending": 3,
+            "period_ps": 8333333333, "cost_ppm": -321, "quarantine_sectors": 4096,
+            "idle_wait_us": 20000})
+        self.tree.counters("sda", fg_requests=1000, miss_prepend=1, miss_separate=2, miss_after=1,
+                           miss_fg=9, guard_trips=0, alarms=0, idle_max_us=900, pred_total=900,
+                           pred_within_50us=880, free_sectors=12345, idle_sectors=4096,
+                           prepends=40, separates=50, idle_reads=6, hurried=0, idle_us=2500000,
+                           idle_used_us=1000000, cost_requests=800, cost_us=-1500)
+        self.scrub("running")
+        self.tree.write(fakedisk.DEBUG + "sda/tasks", '3 my "scan" \\ running 4 62500 200 2 128\n'
+                        "7 scrub running 1 62501 50 0 128")
+        for patch in self.tree.patches() + [
+                mock.patch.object(fbstate_health.time, "time", lambda: NOW)]:
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def scrub(self, state, began=NOW - 3 * DAY, delivered=20001, rate=100):
+        """A scrub of all 62501 blocks, 10000 of them before."""
+        self.tree.write(SYSFS + "scrub", state)
+        self.tree.values(SYSFS + "scrub_stats", {
+            "order": "sequential", "first": 0, "sectors": 8000004, "block_sectors": 128,
+            "blocks_total": 62501, "blocks_before": 10000, "blocks_delivered": delivered,
+            "blocks_verified": 10000 + delivered - 1, "blocks_bad": 1, "blocks_skipped": 0,
+            "rate_kib_s": rate, "began": int(began), "passes": 4})
+
+    def page(self, *words):
+        """name -> {labels: value}, as Prometheus understands it."""
+        code, out, err = taptest.freeblock("metrics", *words)
+        self.assertEqual((code, err), (0, ""))
+        return self.read(out)
+
+    @staticmethod
+    def read(text):
+        """What the text says; no sample twice."""
+        found = {}
+        for family in parser.text_string_to_metric_families(text):
+            for sample in family.samples:
+                labels = tuple(sorted(sample.labels.items()))
+                assert labels not in found.setdefault(sample.name, {}), sample
+                found[sample.name][labels] = sample.value
+        return found
+
+    def one(self, page, metric, /, **more):
+        """The value of sda with these further labels."""
+        return page["freeblock_" + metric][tuple(sorted([*SDA, *more.items()]))]
+
+
+class Metrics(Disks):
+    """What is exposed."""
+
+    def test_values(self):
+        """Base units, and labels.
+
+        Seen to fail: sectors for bytes, microseconds for seconds; the signed ones left out;
+        labels that were changed after they were used."""
+        page = self.page("--scrub-days", "7")
+        for name, value, more in (
+                ("disk_size_bytes", 8000004 * 512, {}), ("scheduling", 1, {}),
+                ("free_read_bytes_total", 12345 * 512, {}),
+                ("idle_read_bytes_total", 4096 * 512, {}),
+                ("free_reads_total", 50, {"kind": "separate"}),
+                ("idle_cost_seconds", 41.25e-6, {}), ("idle_longest_wait_seconds", 9e-4, {}),
+                ("idle_read_seconds_total", 1, {}), ("idle_seconds_total", 2.5, {}),
+                ("idle_threshold_seconds", 0.02, {}),
+                ("revolution_seconds", 0.008333333333, {}), ("free_read_cost_ratio", -321e-6, {}),
+                ("followed_delay_seconds", -0.0015, {}), ("quarantine_bytes", 2 << 20, {}),
+                ("lost_revolutions_total", 9, {"of": "foreground"}),
+                ("lost_revolutions_total", 1, {"of": "behind_separate"}),
+                ("job_size_bytes", 8000004 * 512, {"work": "scrub"}),
+                ("job_verified_bytes", 30000 * 65536, {"work": "scrub"}),
+                ("job_remaining_bytes", 32500 * 65536, {"work": "scrub"}),
+                ("job_rate_bytes_per_second", 102400, {"work": "scrub"}),
+                ("job_remaining_seconds", 32500 * 64 / 100, {"work": "scrub"}),
+                ("job_state", 1, {"work": "scrub", "state": "running"}),
+                ("job_state", 0, {"work": "scrub", "state": "paused"}),
+                ("scrub_pass_start_timestamp_seconds", NOW - 3 * DAY, {}),
+                ("scrub_passes_total", 4, {}), ("alarm", 0, {"alarm": "scrub_late"}),
+                ("task_done_bytes", 200 * 65536, {"task": "3", "name": 'my "scan" \\'})):
+            with self.subTest(name, labels=more):
+                self.assertAlmostEqual(self.one(page, name, **more), value, delta=1e-9 * abs(value))
+        self.assertEqual(page["freeblock_module_loaded"], {(): 1})
+        self.assertEqual(dict(next(iter(page["freeblock_disk_info"])))["idle"], "reading")
+
+    def test_conventions(self):
+        """Names say the unit, counters end in _total and no label is one that Prometheus sets.
+
+        Seen to fail: a label called job, which a scrape gives its own value."""
+        out = taptest.freeblock("metrics")[1]
+        for name, kind, text in metrics.FAMILIES:
+            with self.subTest(name):
+                self.assertEqual(kind == "counter", name.endswith("_total"))
+                self.assertTrue(kind == "counter" or name.endswith(UNITS) or name in COUNTS)
+                self.assertRegex(text, r"^[A-Z].*\.$")
+                self.assertRegex(name, r"^[a-z][a-z0-9_]*$")
+        self.assertFalse(re.findall(r'[{,](?:job|instance|le|quantile|__\w*)="', out))
+        told = re.findall(r"^# (HELP|TYPE) (\w+)", out, re.M)
+        self.assertEqual(len(told), len(set(told)))
+        for sample in re.findall(r"^(freeblock\w+)", out, re.M):
+            self.assertIn(("HELP", sample), told)
+            self.assertIn(("TYPE", sample), told)
+
+    def test_which(self):
+        """By default those with the scheduler or with tasks; else those named.
+
+        Seen to fail: all that the module remembers."""
+        def disks(*words):
+            return {dict(labels)["disk"] for labels in
+                    self.page(*words)["freeblock_attached"]}
+
+        self.assertEqual(disks(), {"sda"})
+        self.assertEqual(disks("sdb"), {"sdb"})
+        self.assertEqual(disks("sda", "sdb"), {"sda", "sdb"})
+        self.tree.write(fakedisk.KERNEL + "sdb/tasks", 1)
+        page = self.page()
+        sdb = (("alarm", "scheduling"), ("disk", "sdb"))
+        self.assertEqual(page["freeblock_alarm"][sdb], 1)
+        # counters stand still
+        self.assertEqual({dict(labels)["disk"] for labels in
+                          page["freeblock_foreground_requests_total"]}, {"sda"})
+
+    def test_little(self):
+        """Files that are not there, debugfs that is not for us, a module that is not loaded."""
+        self.tree.remove("sys/kernel/debug")
+        page = self.page()
+        self.assertNotIn("freeblock_task_done_bytes", page)
+        self.tree.remove(SYSFS + "scrub_stats")
+        self.tree.remove(SYSFS + "stats")
+        page = self.page()
+        self.assertNotIn("freeblock_job_size_bytes", page)
+        self.assertEqual(self.one(page, "attached"), 1)
+        self.assertEqual(taptest.freeblock("metrics", "sdz")[0], 1)
+        self.tree.remove("sys/kernel/freeblock")
+        self.assertEqual(self.page(), {
+            "freeblock_module_loaded": {(): 0},
+            "freeblock_tools_info": {(("version", metrics.__version__),): 1}})
+
+    def test_output(self):
+        """The file is replaced whole, others may read it, and nothing else is left.
+
+        Seen to fail: written in place, which leaves half of it when the disk is full."""
+        path = os.path.join(self.folder, "fb.prom")
+        os.umask(0o022)
+        self.assertEqual(taptest.freeblock("metrics", "--output", path), (0, "", ""))
+        with open(path, encoding="utf-8") as file:
+            first = file.read()
+        self.assertEqual(self.read(first), self.page())
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o644)
+        before = os.stat(path).st_ino
+        seen = []
+        really = os.replace
+
+        def replace(new, old):
+            seen.append(new)
+            really(new, old)
+
+        with mock.patch.object(metrics.os, "replace", replace):
+            taptest.freeblock("metrics", "--output", path)
+        self.assertNotEqual(os.stat(path).st_ino, before)
+        # the collector takes all that ends so
+        self.assertFalse(seen[0].endswith(".prom"))
+        self.assertEqual(os.path.dirname(seen[0]), self.folder)
+        with mock.patch.object(metrics.os, "fsync", side_effect=OSError(28, "No space left")):
+            code, _, err = taptest.freeblock("metrics", "--output", path)
+        self.assertEqual((code, err), (1, "freeblock: %s: No space left\n" % path))
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), first)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["fb.prom", "root"])
+        self.assertRegex(taptest.freeblock("metrics", "--output", "/dev/null")[2],
+                         "/dev/null: not a file that can be replaced")
+
+    def test_examples(self):
+        """The dashboard, the alerts and the document name what there is.
+
+        Seen to fail: a metric renamed."""
+        folder = os.path.join(TOP, "Documentation")
+        known = set(metrics.names())
+        with open(os.path.join(folder, "monitoring", "freeblock-dashboard.json"),
+                  encoding="utf-8") as file:
+            board = json.load(file)
+        asked = {name for panel in board["panels"] for target in panel["targets"]
+                 for name in re.findall(r"freeblock_\w+", target["expr"])}
+        self.assertGreater(len(asked), 15)
+        self.assertEqual(asked - known, set())
+        self.assertEqual(len({panel["id"] for panel in board["panels"]}), len(board["panels"]))
+        for name in ("monitoring/freeblock-alerts.yml", "monitoring.rst"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                named = set(re.findall(r"\bfreeblock_[a-z_0-9]+", file.read()))
+            self.assertTrue(named)
+            self.assertEqual(named - known, set())
+
+
+class Check(Disks):
+    """For monitoring."""
+
+    def check(self, *words):
+        """Exit status and the line."""
+        code, out, err = taptest.freeblock("status", "--check", *words)
+        self.assertEqual((err, out.count("\n")), ("", 1))
+        return code, out.strip()
+
+    def alarm(self, name):
+        """What metrics says of it."""
+        return self.one(self.page("--scrub-days", "7"), "alarm", alarm=name)
+
+    def test_well(self):
+        """0, and how far the scrub is."""
+        self.assertEqual(self.check(), (0, "FREEBLOCK OK - sda: scrub running, 48.0 %, left "
+                                        "5h46m"))
+        self.scrub("finished")
+        self.assertEqual(self.check("sda"), (0, "FREEBLOCK OK - sda: well"))
+
+    def test_wrong(self):
+        """The worst counts, and all is said; metrics has the same alarms.
+
+        Seen to fail: the last instead of the worst."""
+        self.tree.counters("sda", bad_blocks=2)
+        self.tree.write(SYSFS + "state/free_reads", fbstate_health.GUARD)
+        self.assertEqual(self.check(), (2, "FREEBLOCK CRITICAL - sda: 2 bad blocks; sda: the "
+                                        "guard stopped free reads"))
+        self.assertEqual((self.alarm("bad_blocks"), self.alarm("guard")), (1, 1))
+        self.tree.counters("sda", bad_blocks=0)
+        self.assertEqual(self.check()[0], 1)
+        self.tree.values(SYSFS + "state", {"free_reads": "on", "scheduling": "no model"})
+        self.assertEqual(self.check(), (
+            1, "FREEBLOCK WARNING - sda: not scheduling: no model: load it: cat FILE.fbmodel > "
+            "/sys/kernel/freeblock/sda/model"))
+        self.assertEqual((self.alarm("scheduling"), self.alarm("guard")), (1, 0))
+        self.tree.write(SYSFS + "state/scheduling", "yes")
+        self.tree.counters("sda", alarms=1)
+        self.assertEqual((self.check()[0], self.alarm("slow_recoveries")), (2, 1))
+
+    def test_guard_sentence(self):
+        """The words by which the guard is known are the kernel's."""
+        with open(os.path.join(TOP, "Documentation/ABI/testing/sysfs-kernel-freeblock-stats"),
+                  encoding="utf-8") as file:
+            self.assertIn('"%s"' % fbstate_health.GUARD, re.sub(r"\s+", " ", file.read()))
+
+    def test_late(self):
+        """By the rate so far; one that is paused only when its time is over.
+
+        Seen to fail: what was done before this start counted as the rate's."""
+        self.assertEqual(self.check("--scrub-days", "3.25")[0], 0)
+        self.assertEqual(self.check("--scrub-days", "3.23"),
+                         (1, "FREEBLOCK WARNING - sda: the scrub will take more than 3.23 days"))
+        self.scrub("paused")
+        self.assertEqual(self.check("--scrub-days", "3.01")[0], 0)
+        self.assertEqual(self.check("--scrub-days", "2.99")[0], 1)
+        self.scrub("finished")
+        self.assertEqual(self.check("--scrub-days", "1")[0], 0)
+        self.scrub("running", began=0)
+        self.assertEqual(self.check("--scrub-days", "1")[0], 0)
+        self.assertNotIn("alarm=\"scrub_late\"", taptest.freeblock("metrics")[1])
+
+    def test_unknown(self):
+        """3, on standard output, too."""
+        self.assertRegex(self.check("sdz")[1], "^FREEBLOCK UNKNOWN - sdz: no such block device")
+        self.assertEqual(self.check("--scrub-days", "0")[0], 3)
+        with mock.patch.object(fbstate, "open", create=True,
+                               side_effect=PermissionError(13, "Permission denied")):
+            self.assertEqual(self.check()[0], 3)
+        self.tree.write(SYSFS + "state/attached", 0)
+        self.tree.write(SYSFS + "tasks", 0)
+        self.assertEqual(self.check(), (3, "FREEBLOCK UNKNOWN - no disk has the scheduler "
+                                        "freeblock"))
+        self.tree.remove("sys/kernel/freeblock")
+        self.assertRegex(self.check()[1], "UNKNOWN - the module freeblock is not loaded")
+
+    def test_usage(self):
+        """An option that would do nothing is refused."""
+        code, _, err = taptest.freeblock("status", "--scrub-days", "3")
+        self.assertEqual((code, err), (2, "freeblock: --scrub-days: is for --check\n"))
+
+
+if __name__ == "__main__":
+    taptest.main()

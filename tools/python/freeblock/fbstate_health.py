@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What an administrator wants to be told of a disk, from one look at it: the alarms that
+status --check and metrics share.
+
+A module that was told to do nothing for a disk is no alarm: a disk with another scheduler is
+looked at only while tasks wait for it, or if it was named.
+"""
+
+import time
+
+from . import UsageError, fbstate, fbstate_where
+
+OK, WARNING, CRITICAL, UNKNOWN = range(4)
+WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
+# what state/free_reads says while the guard has stopped them
+GUARD = "off: they cost the foreground too many turns"
+SEVERITY = {"bad_blocks": CRITICAL, "slow_recoveries": CRITICAL, "guard": WARNING,
+            "scheduling": WARNING, "scrub_late": WARNING}
+DAY = 86400
+
+
+def watched(named=()):
+    """The disks to be looked at: those named, else those with the scheduler or with tasks."""
+    if named:
+        known = {piece.disk for device in named for piece in fbstate_where.locate(device)}
+        return [fbstate.need(name) for name in sorted(known)]
+    disks = [fbstate.Disk(name) for name in fbstate.names()]
+    return [disk for disk in disks if disk.attached() or disk.value("tasks")]
+
+
+def remaining_blocks(job):
+    """Blocks that a scan or scrub has not had; None before the first."""
+    keys = ("blocks_total", "blocks_before", "blocks_delivered")
+    if not all(isinstance(job.get(key), int) for key in keys):
+        return None
+    return max(job["blocks_total"] - job["blocks_before"] - job["blocks_delivered"], 0)
+
+
+def remaining_s(job):
+    """Seconds left at the mean rate of this start; None unless it runs and has a rate."""
+    left, rate = remaining_blocks(job), job.get("rate_kib_s")
+    if job.get("state") != "running" or left is None or not rate:
+        return None
+    return left * job["block_sectors"] / 2 / rate
+
+
+def scrub_late(job, days, now):
+    """Whether a pass takes, or will take, longer than `days`; None if that is not known.
+
+    A pass that waits or is paused is late only once its time is over."""
+    if days is None or not job.get("began") or job.get("state") not in ("running", "paused"):
+        return None
+    return now + (remaining_s(job) or 0) > job["began"] + days * DAY
+
+
+def alarms(disk, scrub_days=None, now=None):
+    """Of this disk: name -> None, or what is wrong, in words. Without an entry: not known."""
+    found = {}
+    bad, slow = disk.value("stats/bad_blocks"), disk.value("stats/alarms")
+    if bad is not None:
+        found["bad_blocks"] = "%d bad block%s" % (bad, "s" * (bad != 1)) if bad else None
+    if slow is not None:
+        found["slow_recoveries"] = "tasks were paused for slow reads %d times" % slow if slow \
+            else None
+    stuck, free = disk.stuck(), disk.state("free_reads")
+    found["scheduling"] = "not scheduling: " + stuck if stuck else None
+    if free is not None:
+        found["guard"] = "the guard stopped free reads" if free == GUARD else None
+    late = scrub_late(disk.job("scrub"), scrub_days, time.time() if now is None else now)
+    if late is not None:
+        found["scrub_late"] = "the scrub will take more than %g days" % scrub_days if late else None
+    return found
+
+
+def severity(found):
+    """Of the worst alarm."""
+    return max((SEVERITY[name] for name, why in found.items() if why), default=OK)
+
+
+def add_days(parser):
+    """The option for the alarm scrub_late."""
+    parser.add_argument("--scrub-days", type=float, metavar="DAYS",
+                        help="a pass of the scrub should take no longer; without it no scrub is "
+                        "late")
+
+
+def need_days(days):
+    """It makes sense."""
+    if days is not None and not 0 < days <= 36500:
+        raise UsageError("--scrub-days: %g is not between 0 and 36500" % days)
