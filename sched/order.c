@@ -175,8 +175,9 @@ void fb_order_wants_changed(struct fb_disk *fd)
 	struct fb_sched *fs = fd->sched;
 
 	lockdep_assert_held(&fd->lock);
-	/* this may run before fb_disk_attach() has returned */
-	fs->fd = fd;
+	/* this may run before fb_disk_attach() has returned; later others read it without the lock */
+	if (!fs->fd)
+		fs->fd = fd;
 	if (fb_order_decide(fs))
 		fb_order_run_soon(fs);
 }
