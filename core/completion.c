@@ -243,10 +243,12 @@ struct fb_completion_belief {
 static void fb_completion_excuse(struct fb_head *head, const struct fb_completion_belief *before,
 				 const struct fb_head_end *end)
 {
-	if (end->verdict == FB_HEAD_EARLY || (end->verdict == FB_HEAD_MECHANICAL && end->turns <= 0))
+	bool odd = end->verdict == FB_HEAD_ODD;
+
+	if (!odd && end->turns <= 0)
 		return;
 	head->right = before->right;
-	if (end->verdict == FB_HEAD_MECHANICAL || before->trust < 2)
+	if (!odd || before->trust < 2)
 		return;
 	head->fits = before->fits;
 	head->trust = before->trust - 1;

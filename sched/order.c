@@ -175,7 +175,7 @@ void fb_order_wants_changed(struct fb_disk *fd)
 	struct fb_sched *fs = fd->sched;
 
 	lockdep_assert_held(&fd->lock);
-	/* this may run before fb_disk_attach() has returned; later others read it without the lock */
+	/* this may run before fb_disk_attach() has returned; later it is read without the lock */
 	if (!fs->fd)
 		fs->fd = fd;
 	if (fb_order_decide(fs))
