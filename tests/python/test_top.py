@@ -1,0 +1,144 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of freeblock top against a made-up sysfs, and a made-up screen. Prints TAP; takes a
+second.
+"""
+
+import curses
+import os
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import fakedisk  # noqa: E402
+import taptest  # noqa: E402
+from freeblock import top  # noqa: E402
+
+SYSFS = fakedisk.KERNEL + "sda/"
+
+
+class Screen:
+    """What curses' would show: the lines of each page; keys come from a list."""
+
+    def __init__(self, size, keys, between):
+        self.size, self.keys, self.between = size, list(keys), between
+        self.pages = []
+        self.waits_ms = None
+
+    def timeout(self, milliseconds):
+        """How long getch() waits."""
+        self.waits_ms = milliseconds
+
+    def erase(self):
+        """A new page."""
+        self.pages.append([])
+
+    def getmaxyx(self):
+        """Lines and columns."""
+        return self.size
+
+    def addnstr(self, row, column, text, width):
+        """A line, as a terminal of that size takes it."""
+        assert row < self.size[0] and column + width < self.size[1]
+        self.pages[-1].append(text[:width])
+
+    def refresh(self):
+        """It is shown."""
+
+    def getch(self):
+        """The next key; -1: none came in time."""
+        self.between()
+        return self.keys.pop(0)
+
+
+class Top(unittest.TestCase):
+    """One disk being scrubbed, one that another scheduler has."""
+
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = fakedisk.Tree(folder.name)
+        self.tree.disk("sda", 8000000, 65536, {
+            "tasks": 1, "state/free_reads": "on", "state/idle": "reading",
+            "state/period_ps": 8000000000})
+        self.tree.disk("sdb", 1000, "", {"state/attached": 0, "tasks": 2})
+        self.tree.disk("sdc", 1000, "", {"state/attached": 0})
+        self.tree.write(SYSFS + "scrub", "running")
+        self.tree.values(SYSFS + "scrub_stats", {
+            "sectors": 8000000, "block_sectors": 128, "blocks_total": 62500, "blocks_before": 0,
+            "blocks_delivered": 15625, "rate_kib_s": 1000})
+        self.now = {"free_sectors": 1000, "idle_sectors": 500, "idle_us": 0, "idle_used_us": 0,
+                    "fg_requests": 100, "miss_prepend": 1, "miss_separate": 1, "miss_after": 0,
+                    "miss_fg": 3, "guard_trips": 0, "cost_requests": 100, "cost_us": 20000}
+        self.tree.counters("sda", **self.now)
+        self.clock = 50.0
+        for patch in self.tree.patches() + [
+                mock.patch.object(top.time, "sleep", self.passes),
+                mock.patch.object(top.fbstate_cost.time, "monotonic", lambda: self.clock)]:
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def passes(self, seconds=2):
+        """In each second 4000 sectors, three quarters in idle time, half of which is used, and
+        20 requests, each 0.5 ms later."""
+        self.clock += seconds
+        for name, more in (("free_sectors", 4000), ("idle_sectors", 3000), ("idle_us", 600000),
+                           ("idle_used_us", 300000), ("fg_requests", 20),
+                           ("cost_requests", 20), ("cost_us", 10000)):
+            self.now[name] += int(more * seconds)
+        self.tree.counters("sda", **self.now)
+
+    def once(self, *words):
+        """What it prints."""
+        code, out, err = taptest.freeblock("top", "--once", *words)
+        self.assertEqual((code, err), (0, ""))
+        return out.splitlines()
+
+    def test_once(self):
+        """Seen to fail: rates since the start; the whole of idle time taken for that used."""
+        self.assertEqual(self.once(), [
+            "sda      2.0 MB/s, 75 % of it in idle time; foreground 20.0/s, each later by 0.50 ms "
+            "now, 0.29 ms in all",
+            "         scrub running, 25.0 %, left 50m00s; 1 tasks",
+            "         gaps: on; idle time: reading, 50 % of it used",
+            "sdb      another scheduler; 2 tasks wait"])
+        self.assertEqual(len(self.once("/dev/sdc")), 1)
+
+    def test_unknown(self):
+        """Counters that are not there, or were reset, show as such; a disk may come."""
+        before = top.looks([])
+        self.now["free_sectors"] = -8000
+        self.tree.disk("sdd", 1000, "", {"tasks": 1})
+        self.passes()
+        page = top.page(top.looks([]), before)
+        self.assertIn("sda      - MB/s, - of it in idle time", page[0])
+        self.assertEqual(len(page), 4)
+        self.assertIn("no disk has the scheduler", top.page([], before)[0])
+
+    def test_screen(self):
+        """A small one; resized; until q. Seen to fail: lines as long as the screen is wide."""
+        screen = Screen((4, 30), [-1, curses.KEY_RESIZE, -1, ord("q")], self.passes)
+        top.watch(screen, [], 2)
+        self.assertEqual(screen.waits_ms, 2000)
+        self.assertEqual([len(page) for page in screen.pages], [2, 4, 4, 4])
+        self.assertEqual(screen.pages[1][1], "sda      2.0 MB/s, 75 % of it")
+        top.watch(Screen((1, 1), [ord("Q")], self.passes), [], 2)
+
+    def test_refused(self):
+        """No terminal, no sense."""
+        for words, why in ((("--seconds", "0"), "not between"), ((), "this is no terminal"),
+                           (("/dev/sdx", "--once"), "sdx")):
+            code, out, err = taptest.freeblock("top", *words)
+            self.assertNotEqual(code, 0)
+            self.assertEqual(out, "")
+            self.assertIn(why, err)
+
+
+if __name__ == "__main__":
+    taptest.main()

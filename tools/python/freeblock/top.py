@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the disks do, live in a terminal: how fast tasks read, where, what is left of them, what the
+foreground pays for it now and in all, and why nothing is read.
+"""
+
+import curses
+import sys
+import time
+
+from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_health, status
+
+SECTOR = 512
+COUNTERS = ("free_sectors", "idle_sectors", "idle_us", "idle_used_us")
+JOBS = ("scan", "scrub")
+HELP = "freeblock top: every %g s, q ends"
+
+
+def look(disk):
+    """All that is shown of a disk, but rates."""
+    sample = fbstate_cost.sample(disk.name)
+    return {"disk": disk.name, "cost": sample, "in_all": status.cost(sample, None),
+            "counters": {name: disk.counter(name) for name in COUNTERS},
+            "jobs": {name: disk.job(name) for name in JOBS}, "tasks": disk.value("tasks"),
+            "stuck": disk.stuck(), "attached": disk.attached(),
+            "free_reads": disk.state("free_reads"), "idle": disk.state("idle")}
+
+
+def _grew(now, before, name):
+    """By how much a counter grew; None if it is not there, or was reset."""
+    new, old = now["counters"][name], before["counters"][name]
+    return None if new is None or old is None or new < old else new - old
+
+
+def _share(part, of_all):
+    return "-" if part is None or not of_all else "%.0f %%" % min(100 * part / of_all, 100)
+
+
+def _later(cost):
+    """By how much a request ends later, ms: with all that is known."""
+    us = cost["in_all_us"] if cost.get("in_all_us") is not None else cost["mean_added_us"]
+    return "-" if us is None else "%.2f ms" % (us / 1e3)
+
+
+def work_words(name, job):
+    """The scan, or the scrub; nothing before the first."""
+    left = fbstate_health.remaining_blocks(job)
+    if left is None:
+        return None
+    share = 100 - 100 * left / job["blocks_total"] if job["blocks_total"] else 100
+    words = "%s %s, %.1f %%" % (name, job["state"], share)
+    if job["state"] == "running":
+        words += ", left %s" % fbstate.span(fbstate_health.remaining_s(job))
+    return words
+
+
+def lines(now, before):
+    """Three lines of one disk, from two looks at it."""
+    name = "%-8s " % now["disk"]
+    blank = " " * len(name)
+    if not now["attached"]:
+        return [name + "another scheduler; %d tasks wait" % (now["tasks"] or 0)]
+    seconds = now["cost"]["at"] - before["cost"]["at"]
+    free, idle = (_grew(now, before, key) for key in ("free_sectors", "idle_sectors"))
+    cost = fbstate_cost.between(now["cost"], before["cost"])
+    requests = cost["requests"]
+    work = [words for words in (work_words(*job) for job in now["jobs"].items()) if words]
+    return [
+        name + "%s MB/s, %s of it in idle time; foreground %s/s, each later by %s now, %s in all" % (
+            "-" if free is None or seconds <= 0 else "%.1f" % (free * SECTOR / 1e6 / seconds),
+            _share(idle, free), "-" if requests is None or seconds <= 0 else
+            "%.1f" % (requests / seconds), _later(cost), _later(now["in_all"])),
+        blank + "; ".join(work + ["%d tasks" % (now["tasks"] or 0)]),
+        blank + ("not scheduling: " + now["stuck"] if now["stuck"] else
+                 "gaps: %s; idle time: %s, %s of it used" % (
+                     now["free_reads"] or "-", now["idle"] or "-",
+                     _share(_grew(now, before, "idle_used_us"), _grew(now, before, "idle_us"))))]
+
+
+def page(now, before):
+    """All disks; one that was not there a moment ago is shown from the next time on."""
+    old = {one["disk"]: one for one in before}
+    return [line for one in now if one["disk"] in old
+            for line in lines(one, old[one["disk"]])] or \
+        ["no disk has the scheduler: echo freeblock > /sys/block/DISK/queue/scheduler"]
+
+
+def looks(named):
+    """A look at each disk; none, if those named have gone."""
+    return [look(disk) for disk in fbstate_health.watched(named)]
+
+
+def watch(screen, named, seconds):
+    """Until q is pressed. Resizing shows the page at once."""
+    screen.timeout(round(seconds * 1000))
+    before, shown = looks(named), ["..."]
+    while True:
+        screen.erase()
+        height, width = screen.getmaxyx()
+        for row, line in enumerate([HELP % seconds] + shown):
+            if row < height and width > 1:
+                screen.addnstr(row, 0, line, width - 1)
+        screen.refresh()
+        key = screen.getch()
+        if key in (ord("q"), ord("Q")):
+            return
+        if key != curses.KEY_RESIZE:
+            now = looks(named)
+            shown, before = page(now, before), now
+
+
+def add_parser(subparsers):
+    """Add `top`."""
+    parser = subparsers.add_parser(
+        "top", help="what the disks do, live",
+        description="Show, again and again, how fast tasks read from the disks that have the "
+        "scheduler, or tasks, or from those named, and what the foreground pays for it. Ends "
+        "with q. Exit status: 0, or 1: an error.")
+    parser.add_argument("device", nargs="*", metavar="DEVICE", help="a disk or partition")
+    parser.add_argument("--seconds", type=float, default=2, metavar="S",
+                        help="between two looks (2)")
+    parser.add_argument("--once", action="store_true",
+                        help="print it once, after that time, and end")
+    parser.set_defaults(run=run)
+
+
+def run(args):
+    """On the terminal, or once."""
+    if not 0.1 <= args.seconds <= 3600:
+        raise UsageError("--seconds: %g is not between 0.1 and 3600" % args.seconds)
+    before = looks(args.device)
+    if args.once:
+        time.sleep(args.seconds)
+        print("\n".join(page(looks(args.device), before)))
+        return 0
+    if not sys.stdout.isatty() or not sys.stdin.isatty():
+        raise ToolError("this is no terminal: use --once, or freeblock status")
+    try:
+        curses.wrapper(watch, args.device, args.seconds)
+    except curses.error as error:
+        raise ToolError("the terminal: %s: use --once" % error) from error
+    except KeyboardInterrupt:
+        pass
+    return 0
