@@ -26,11 +26,12 @@ MODULE = {"policy": "auto", "depth": "auto", "task": "scan", "idle": "on",
           "conservatism_us": "auto", "lift": "auto", "max_sectors": "2560",
           "max_prepend_sectors": "2560"}
 SEEDS = ("201", "202", "203")
+MANY = [str(seed) for seed in range(201, 213)]
 
 
-def runs(**settings):
+def runs(seeds=SEEDS, **settings):
     """The results of all seeds."""
-    return [sim.simulate(**WC, seed=seed, **settings) for seed in SEEDS]
+    return [sim.simulate(**WC, seed=seed, **settings) for seed in seeds]
 
 
 def mean(results, *path):
@@ -76,10 +77,11 @@ class Loads(unittest.TestCase):
         self.beside("24", (30, 108), fua="0.3", fsync="0.5")
 
     def test_delay(self):
-        """A drive that holds writes back for 100 ms: as much as with two commands, and cheaper."""
+        """A drive that holds writes back for 100 ms: as much as with two commands, and cheaper.
+        With two a run has 24 MB/s with a standard deviation of 6, else 25 and 2.6."""
         slow = {"set": "destage_delay_ns 100000000", "rate": "24"}
-        alone, scan = runs(**ALONE, **slow), runs(**MODULE, **slow)
-        two = runs(**{**MODULE, "depth": "2"}, **slow)
+        alone, scan = runs(MANY, **ALONE, **slow), runs(MANY, **MODULE, **slow)
+        two = runs(MANY, **{**MODULE, "depth": "2"}, **slow)
         self.assertGreater(mean(scan, "free_mb_s"), 15)
         self.assertGreater(mean(scan, "free_mb_s"), 0.9 * mean(two, "free_mb_s"))
         self.assertLess(mean(scan, "write_ms", "mean"), 1.02 * mean(alone, "write_ms", "mean"))
