@@ -233,7 +233,8 @@ extract: setup
 validate-predict: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock validate-predict --out '$(BUILD)/predict' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(TABLE),--table '$(TABLE)') \
-		$(if $(CELL),--cell '$(CELL)') $(if $(SEED),--seed '$(SEED)')
+		$(if $(CELL),--cell '$(CELL)') $(if $(SEED),--seed '$(SEED)') \
+		$(if $(RANDOM),--random '$(RANDOM)')
 
 .PHONY: install
 install:

@@ -455,9 +455,26 @@ class AnswersUnits(unittest.TestCase):
         found = characterise.Trace(
             Workload(10.0, "poisson", 4096.0, 1.0, 1e9), 7, 100.0, 30.0, 1.0, 0.0, 1e9, 0.25, 0.5,
             1e6, 1, 2, 3, 0.75, 0.5, 1.0, 0.012, 0.010)
-        self.assertEqual(answer.trace_json(found), {
+        orders = {name: {"response_low_ms": low, "response_high_ms": high}
+                  for name, low, high in (("fcfs", 11, 12.5), ("sptf", 5, 7),
+                                          ("look", None, None))}
+        self.assertEqual(answer.trace_json(found, orders), {
             "requests": 7, "duration_s": 100, "pauses_s": 30, "mean_response_ms": 12,
-            "stream_fraction": 0.75, "hot_half": 0.25})
+            "in_band": True, "stream_fraction": 0.75, "hot_half": 0.25})
+
+    def test_in_band(self):
+        """What was measured against the bands of all orders. Seen to fail: the first order's
+        alone."""
+        found = characterise.Trace(
+            Workload(10.0, "poisson", 4096.0, 1.0, 1e9), 7, 100.0, 30.0, 1.0, 0.0, 1e9, 0.25, 0.5,
+            1e6, 1, 2, 3, 0.75, 0.5, 1.0, 0.012, 0.010)
+        none = {"response_low_ms": None, "response_high_ms": None}
+        low, high = ({"response_low_ms": at, "response_high_ms": at + 1.5} for at in (2, 11))
+        for orders, wanted in (({"a": low}, False), ({"a": low, "b": high}, True),
+                               ({"a": none}, None)):
+            self.assertEqual(answer.trace_json(found, orders)["in_band"], wanted)
+        silent = dataclasses.replace(found, mean_response=None)
+        self.assertIsNone(answer.trace_json(silent, {"a": low})["in_band"])
 
     def test_free(self):
         """Means over all the time, of which a quarter is pauses; bytes/s are MB/s. Seen to fail:

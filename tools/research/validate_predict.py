@@ -91,9 +91,13 @@ def compare_all(wanted, seed, jobs):
 
 
 def write(rows, out):
-    """summary.json."""
-    replace_all([(os.path.join(out, "summary.json"),
-                  (json.dumps(rows, indent=1) + "\n").encode("ascii"))])
+    """summary.json; bands.json of what was drawn at random."""
+    from .predictcheck import unseen, verdict  # pylint: disable=import-outside-toplevel
+    files = {"summary.json": rows}
+    if rows[0]["group"] == unseen.GROUP:
+        files["bands.json"] = verdict.held(rows)
+    replace_all([(os.path.join(out, name), (json.dumps(what, indent=1) + "\n").encode("ascii"))
+                 for name, what in files.items()])
 
 
 def show(rows, found):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freeblock.prediction import compose, workloads
+from freeblock.prediction import bands, compose, workloads
 from . import devices, tracecells, unseen, verdict
 
 # Utilisations of figure 6, and requests measured at each: delays vary the more the
@@ -193,11 +193,13 @@ def compare(cell, seed):
     case, skip = make_case(cell, rng)
     said = devices.measure(cell.drive, case, cell.policy, skip)
     predicted, took = timed(compose.predict, cell.drive.device, case.workload, cell.policy)
+    low, high = bands.response(case.workload, predicted) or (None, None)
     return {
         "group": cell.group, "drive": cell.drive.name, "name": cell.name, "label": cell.label,
         "policy": cell.policy, "measured_ms": said["response_ms"],
         "measured_se_ms": standard_error(said["response_batches_ms"]),
-        "predicted_ms": ms(predicted.response_time),
+        "predicted_ms": ms(predicted.response_time), "low_ms": ms(low), "high_ms": ms(high),
+        "kind": bands.kind(case.workload, predicted.miss_prob),
         "error_pct": error_pct(said["response_ms"], ms(predicted.response_time)),
         "paper_error_pct": cell.paper_error_pct, "goal_pct": cell.goal_pct,
         "measured_service_ms": said["service_ms"],

@@ -11,6 +11,8 @@ from . import unseen
 # What is asked of each of the tables' workloads, the median of all, each of figure 6, ms of a prediction
 EACH_PCT, MEDIAN_PCT, SWEEP_PCT, TIME_MS = 10.0, 3.0, 12.0, 5.0
 RANDOM_PCT = 20.0       # ours: nine of ten of what nobody chose
+HELD_PCT = 85.0, 95.0   # of the bands that are told, those that hold
+LEAST_BANDS = 100       # cases for a verdict on them
 WORST = 10              # rows shown
 PAPER = {
     "tables": "the paper: 17 % at most, most below 7.5 %",
@@ -81,6 +83,37 @@ def random_goal(rows):
                      RANDOM_PCT), "goal": "random, nine of ten"}
 
 
+def held(rows):
+    """Of the rows with a band: {"cases", "held_pct"}, None without any."""
+    told = [row for row in rows if row["low_ms"] is not None]
+    within_it = sum(row["low_ms"] <= row["measured_ms"] <= row["high_ms"] for row in told)
+    return {"cases": len(told), "held_pct": 100 * within_it / len(told) if told else None}
+
+
+def bands_goal(rows):
+    """The verdict on bands of what was drawn at random."""
+    said = held(rows)
+    low, high = HELD_PCT
+    return {"goal": "bands that hold, %%, at least %g and at most" % low, "limit": high,
+            "worst": said["held_pct"], "median": said["held_pct"], "rows": said["cases"],
+            "met": low <= said["held_pct"] <= high, "paper": None}
+
+
+def calibrated(rows):
+    """{kind: (low, high)}: of measured over predicted response the 5 and the 95 of 100 that a row
+    not among these exceeds as often."""
+    by_kind = {}
+    for row in rows:
+        if row["predicted_ms"] is not None:
+            by_kind.setdefault(row["kind"], []).append(row["measured_ms"] / row["predicted_ms"])
+    found = {}
+    for kind, ratios in sorted(by_kind.items()):
+        ratios, rank = sorted(ratios), 0.05 * (len(ratios) + 1)
+        found[kind] = (ratios[max(math.floor(rank) - 1, 0)],
+                       ratios[-max(math.floor(rank), 1)], len(ratios))
+    return found
+
+
 def random_lines(rows):
     """Lines: errors of what was drawn at random, by what it was; and the worst of it."""
     lines = ["", "%-20s %5s %8s %8s %8s" % ("random", "rows", "median%", "90 of 100", "worst%")]
@@ -94,6 +127,9 @@ def random_lines(rows):
         lines.append("%-20s %5d %8.1f %8.1f %8.1f" % (
             key, len(errors), statistics.median(errors),
             errors[math.ceil(0.9 * len(errors)) - 1], errors[-1]))
+    lines += ["", "bands by kind, as these rows have them:"] + [
+        "    \"%s\": (%.3f, %.3f),  # of %d" % (kind, *band)
+        for kind, band in calibrated(rows).items()]
     return lines + ["", "worst:"] + ["%+7.1f %%, +- %.1f: %s" % (
         row["error_pct"] if row["error_pct"] is not None else math.inf,
         100 * row["measured_se_ms"] / row["measured_ms"], row["name"])
@@ -129,6 +165,7 @@ def verdicts(rows):
             row for row in others if (row["group"], row["goal_pct"]) == kind], kind[1]))
     drawn = [row for row in rows if row["group"] == unseen.GROUP]
     found += [random_goal(drawn)] if drawn else []
+    found += [bands_goal(drawn)] if held(drawn)["cases"] >= LEAST_BANDS else []
     timed = [row for row in rows if row.get("prediction_ms") is not None]
     return found + ([time_goal(timed)] if timed else [])
 

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from .. import ToolError, UsageError
-from . import compose, freeband, paper, standin, units
+from . import bands, compose, freeband, paper, standin, units
 
 ALGORITHMS = ("fcfs", "look", "clook", "sstf", "sptf")
 ORDER = "clook"
@@ -59,12 +59,14 @@ def _awake(workload):
 def order(found, workload):
     """A compose.Prediction as JSON."""
     awake = 1.0 if found.saturated else _awake(workload)
+    low, high = bands.response(workload, found) or (None, None)
     return {"saturated": found.saturated, "saturated_at_per_s": found.saturation_rate,
             "utilisation_pct": 100 * found.utilisation * awake,
             "throughput_per_s": found.throughput * awake,
-            "response_ms": _ms(found.response_time),
-            "p99_ms": _ms(found.response_quantile(0.99)), "queue_ms": _ms(found.queue_delay),
-            "service_ms": _ms(found.service_time), "queue_size": found.queue_size,
+            "response_ms": _ms(found.response_time), "response_low_ms": _ms(low),
+            "response_high_ms": _ms(high), "p99_ms": _ms(found.response_quantile(0.99)),
+            "queue_ms": _ms(found.queue_delay), "service_ms": _ms(found.service_time),
+            "queue_size": found.queue_size,
             "miss_pct": 100 * found.miss_prob, "partial_hit_pct": 100 * found.partial_hit_prob,
             "iterations": found.iterations}
 
@@ -155,10 +157,21 @@ def _cache(device, disk):
     return dict(said, told_by=disk.cache_from)
 
 
-def trace_json(found):
-    """What a trace says beyond its workload."""
+def _in_band(response_ms, orders):
+    """Whether a response that was measured lies in the band of any order (JSON); None if there
+    is none, or no band."""
+    bands_ms = [(said["response_low_ms"], said["response_high_ms"]) for said in orders.values()
+                if said["response_low_ms"] is not None]
+    if response_ms is None or not bands_ms:
+        return None
+    return any(low <= response_ms <= high for low, high in bands_ms)
+
+
+def trace_json(found, orders):
+    """What a trace says beyond its workload; orders: as JSON."""
     return {"requests": found.requests, "duration_s": found.duration, "pauses_s": found.pauses,
             "mean_response_ms": _ms(found.mean_response),
+            "in_band": _in_band(_ms(found.mean_response), orders),
             "stream_fraction": found.stream_fraction, "hot_half": found.hot_half}
 
 
@@ -168,12 +181,12 @@ def answer(disk, device, load, workload, trace, settings):
     nearest = orders[NEAREST.get(settings.free.policy, "sptf")]
     like = standin.stand_in(workload, nearest.service_time)
     free = freeband.free_bandwidth(device, like.workload, settings.free, settings.scan)
+    told = {name: order(found, workload) for name, found in orders.items()}
     return {
         "disk": disk.path, "name": device.name, "capacity_bytes": int(device.capacity),
         "revolution_ms": _ms(device.revolution_time), "cache": _cache(device, disk),
         "workload_from": load.name, "workload": workload.to_dict(),
-        "trace": trace_json(trace) if trace else None, "random": _random(orders["fcfs"]),
-        "order": settings.order,
-        "orders": {name: order(found, workload) for name, found in orders.items()},
+        "trace": trace_json(trace, told) if trace else None, "random": _random(orders["fcfs"]),
+        "order": settings.order, "orders": told,
         "paper": paper_json(paper.foretell(device, workload, orders["fcfs"].parts.mechanism)),
         "free": free_json(free, device, like, nearest)}

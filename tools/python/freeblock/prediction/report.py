@@ -72,12 +72,19 @@ def _workload_lines(said):
         if trace["mean_response_ms"] is not None:
             lines.append("           mean response in the trace: %.2f ms" %
                          trace["mean_response_ms"])
+        if trace["in_band"] is False:
+            lines.append("           That is outside of the bands of all orders: caches, another "
+                         "drive than the model's,")
+            lines.append("           or requests that wait for each other; trust the rest less")
     return lines
 
 
 def _order_row(name, said):
     busy = "full" if said["saturated"] else "%.1f" % said["utilisation_pct"]
-    return (name, busy, number(said["response_ms"], "%.2f"), number(said["queue_ms"], "%.2f"),
+    band = "-" if said["response_ms"] is None else \
+        "%.2f-%.2f" % (said["response_low_ms"], said["response_high_ms"])
+    return (name, busy, number(said["response_ms"], "%.2f"), band,
+            number(said["queue_ms"], "%.2f"),
             "%.2f" % said["service_ms"], "%.0f" % (100 - said["miss_pct"]),
             number(said["saturated_at_per_s"], "%.0f"))
 
@@ -124,7 +131,7 @@ def _free_lines(said):
 
 def page(said):
     """An answer for people: lines."""
-    heads = ("order", "busy %", "response ms", "waiting ms", "service ms", "hits %", "full at /s")
+    heads = ("order", "busy %", "response ms", "9 of 10", "waiting ms", "service ms", "hits %", "full at /s")
     orders = table(heads, [_order_row(name, found) for name, found in said["orders"].items()])
     random = "a request alone: seek %(seek_ms).2f, rotation %(rotation_ms).2f, transfer " \
         "%(transfer_ms).2f ms" % said["random"]
