@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""What tools/setup asks of apt-get, on a machine that lacks all, some or none of the packages.
+dpkg-query, apt-cache, apt-get and sudo are stand-ins that write down their words. Prints TAP.
+
+Seen to fail: no space between the longest package's name and its reason (apt-get was asked for a
+package of another name).
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+
+import treetest  # noqa: E402
+from treetest import read, report  # noqa: E402
+
+STAND_INS = {
+    # dpkg-query -W -f FORMAT PACKAGE
+    "dpkg-query": 'case " $HAVE " in *" $4 "*|" all ") printf installed ;; esac',
+    "apt-cache": "echo known",
+    # it does not see the variables that setup hands to env
+    "apt-get": 'echo "$@" >> "$ASKED"; case "$*" in *install*) exit "${REFUSED-0}" ;; esac',
+    "sudo": 'exec "$@"',
+}
+
+
+def packages():
+    """Those that tools/setup names."""
+    table = re.search(r"<<-'END'\n(.*?)\n\tEND", read("tools/setup"), re.DOTALL).group(1)
+    return [line.split()[0] for line in table.splitlines()]
+
+
+def setup(folder, have, *words, refused=0):
+    """(status, the packages each call of apt-get was to install, what was said)"""
+    asked = os.path.join(folder, "asked")
+    open(asked, "w").close()
+    done = subprocess.run(
+        [os.path.join(TOP, "tools", "setup"), *words], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, check=False,
+        env={"PATH": folder + ":/usr/bin:/bin", "HAVE": " ".join(have), "ASKED": asked,
+             "REFUSED": str(refused)})
+    with open(asked, encoding="utf-8") as file:
+        calls = [line.split() for line in file]
+    installs = [[word for word in call[call.index("install") + 1:] if not word.startswith("-")]
+                for call in calls if "install" in call]
+    return done.returncode, installs, done.stdout
+
+
+def differ(name, is_, expected):
+    """One line of TAP."""
+    report(name, [] if is_ == expected else ["%s, not %s" % (is_, expected)])
+
+
+def main():
+    every = packages()
+    # a release of the kernel's headers will do for their meta package, and may be on this machine
+    every_but = [name for name in every if name != "linux-headers-amd64"]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, script in STAND_INS.items():
+            path = os.path.join(folder, name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\n%s\n" % script)
+            os.chmod(path, 0o755)
+        status, installs, said = setup(folder, [])
+        differ("nothing there: all is installed, by one call", (status, [
+            [name for name in call if name != "linux-headers-amd64"] for call in installs]),
+            (0, [every_but]))
+        report("each is said with its reason", [
+            name for name in every_but if not re.search(r"^  %s +\S" % re.escape(name), said,
+                                                        re.MULTILINE)])
+        status, installs, _ = setup(folder, [name for name in every if name != "fio"])
+        differ("one missing: that one", (status, installs), (0, [["fio"]]))
+        differ("all there: no call, no word", setup(folder, every), (0, [], ""))
+        status, installs, said = setup(folder, every[1:], "--check")
+        differ("--check: only told, and a failure", (status, installs, every[0] in said),
+               (1, [], True))
+        status, installs, _ = setup(folder, every[1:], refused=100)
+        differ("apt-get refuses: tried once more, then a failure", (status, installs),
+               (100, [[every[0]]] * 2))
+        _, installs, _ = setup(folder, [], "--modules")
+        report("--modules: only what a module takes",
+               ["%s are asked for" % installs] if len(installs) != 1 or
+               not {"gcc", "make", "pahole", "bpftool"} <= set(installs[0]) or
+               "fio" in installs[0] else [])
+    treetest.finish()
+
+
+if __name__ == "__main__":
+    main()
