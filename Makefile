@@ -130,11 +130,11 @@ style: setup
 
 .PHONY: fidelity yardstick compare-idle
 fidelity: setup
-	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock fidelity $(if $(DRIVES),--drives '$(DRIVES)') \
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab fidelity $(if $(DRIVES),--drives '$(DRIVES)') \
 		--out '$(BUILD)/fidelity'
 
 yardstick: setup
-	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock yardstick
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab yardstick
 
 compare-idle: modules
 	@FREEBLOCK_BUILD='$(BUILD)' $(PYTHON) tests/python/compare_idle.py
@@ -142,7 +142,7 @@ compare-idle: modules
 # The simulator's part, and, if all is wanted, that of the lab: tests/lab/b-*.sh
 .PHONY: bench soak
 bench: $(if $(FIGURE),$(if $(filter files,$(FIGURE)),modules,setup),modules)
-	@status=0; FREEBLOCK_BUILD='$(BUILD)' tools/freeblock bench $(if $(QUICK),--quick) \
+	@status=0; FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab bench $(if $(QUICK),--quick) \
 		$(if $(THROUGH),--through '$(THROUGH)') \
 		$(foreach name,$(FIGURE),--figure '$(name)') || status=$$?; \
 	$(if $(FIGURE),,$(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 'b-*.sh' \
@@ -207,7 +207,7 @@ coverage: $(if $(LAB),modules-stock-gcov,setup)
 # A bench that was stopped goes on; FRESH=1: measure all of it anew
 .PHONY: bench-peers
 bench-peers: modules
-	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock peers --build '$(BUILD)' \
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab peers --build '$(BUILD)' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(LOAD),--load '$(LOAD)') \
 		$(if $(PEER),--peer '$(PEER)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
 		$(if $(SET),--set '$(SET)') $(if $(THROUGH),--through '$(THROUGH)') \
@@ -216,7 +216,7 @@ bench-peers: modules
 # Likewise. CELL= is a regular expression for settings as the tables call them
 .PHONY: bench-scrub
 bench-scrub: modules
-	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock bench-scrub --build '$(BUILD)' \
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab bench-scrub --build '$(BUILD)' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(LOAD),--load '$(LOAD)') \
 		$(if $(CELL),--cell '$(CELL)') $(if $(TRACE),--trace '$(TRACE)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
 		$(if $(THROUGH),--through '$(THROUGH)') $(if $(QUICK),--quick) \
@@ -225,13 +225,13 @@ bench-scrub: modules
 # DRIVE=: a name of tools/mechdisk/drives, or any .fbdrive file
 .PHONY: extract
 extract: setup
-	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock bench-extract --out '$(BUILD)/extract' \
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab bench-extract --out '$(BUILD)/extract' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(MODE),--mode '$(MODE)') \
 		$(if $(SEED),--seed '$(SEED)')
 
 .PHONY: validate-predict
 validate-predict: setup
-	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock validate-predict --out '$(BUILD)/predict' \
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab validate-predict --out '$(BUILD)/predict' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(TABLE),--table '$(TABLE)') \
 		$(if $(CELL),--cell '$(CELL)') $(if $(SEED),--seed '$(SEED)') \
 		$(if $(RANDOM),--random '$(RANDOM)')

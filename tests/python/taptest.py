@@ -3,6 +3,7 @@
 
 import contextlib
 import fcntl
+import importlib
 import io
 import os
 import re
@@ -49,22 +50,31 @@ def vectors(kind, *args, given=None):
     return done.returncode, done.stdout
 
 
-def freeblock(*words):
-    """Exit status, output and errors of tools/freeblock with these words, run in this
-    process: what is patched counts."""
+def _main(package, words):
+    """Exit status, output and errors of a command whose command line this package has."""
     sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
-    import research  # pylint: disable=import-outside-toplevel
-    from freeblock import cli  # pylint: disable=import-outside-toplevel
+    cli = importlib.import_module(package + ".cli")
     del sys.path[:2]
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = cli.main(list(words), [research])
+        status = cli.main(list(words))
     return status, out.getvalue(), err.getvalue()
+
+
+def freeblock(*words):
+    """Exit status, output and errors of tools/freeblock with these words, run in this
+    process: what is patched counts."""
+    return _main("freeblock", words)
+
+
+def freeblock_lab(*words):
+    """The same of tools/freeblock-lab."""
+    return _main("research", words)
 
 
 def status_of(said):
     """The exit status that belongs to a refusal: argparse's, if it is an option that is wrong."""
-    return 2 if re.match(r"freeblock: (?:--|one of: )", said) else 1
+    return 2 if re.match(r"freeblock(?:-lab)?: (?:--|one of: )", said) else 1
 
 
 class _Result(unittest.TestResult):

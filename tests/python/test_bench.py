@@ -19,7 +19,6 @@ import taptest  # noqa: E402
 
 sys.path[:0] = [os.path.join(taptest.TOP, "tools", "python"), os.path.join(taptest.TOP, "tools")]
 
-import research  # noqa: E402
 from freeblock import ToolError, cli  # noqa: E402
 from research import (bench_figures, bench_files, bench_limits, bench_numbers,  # noqa: E402
                       bench_peers, bench_predict, bench_rows, bench_run)
@@ -32,10 +31,7 @@ KEYS = {"name", "value", "unit", "paper", "reference", "command", "asked", "verd
 
 def bench(*words):
     """A bench's status, output and errors."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = cli.main(["bench", "--quiet", *words], [research])
-    return status, out.getvalue(), err.getvalue()
+    return taptest.freeblock_lab("bench", "--quiet", *words)
 
 
 class Endings(unittest.TestCase):
@@ -47,7 +43,7 @@ class Endings(unittest.TestCase):
         Seen to fail: OSError not caught."""
         status, _, err = bench("--out", os.devnull + "/x")
         self.assertEqual(status, 1)
-        self.assertEqual(err, "freeblock: %s/x: Not a directory\n" % os.devnull)
+        self.assertEqual(err, "freeblock-lab: %s/x: Not a directory\n" % os.devnull)
 
     def test_interrupt(self):
         """As a shell's command that SIGINT ended.
@@ -56,7 +52,7 @@ class Endings(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             with mock.patch("research.bench_run.run_cells", side_effect=KeyboardInterrupt):
                 status, _, err = bench("--quick", "--figure", "8", "--out", folder)
-        self.assertEqual((status, err), (130, "freeblock: interrupted\n"))
+        self.assertEqual((status, err), (130, "freeblock-lab: interrupted\n"))
 
 
 class Verdicts(unittest.TestCase):
@@ -211,7 +207,7 @@ class EndToEnd(unittest.TestCase):
         for row in rows:
             self.assertLessEqual(KEYS, set(row))
             self.assertIn(row["name"], said)
-            self.assertRegex(row["command"], "^tools/freeblock (sim|bench) ")
+            self.assertRegex(row["command"], "^tools/freeblock(-lab bench| sim) ")
         self.assertIn("figure-8-atlas10k.png", os.listdir(self.out))
         with open(os.path.join(self.out, "figure-8.json"), encoding="ascii") as file:
             runs = json.load(file)["runs"]

@@ -117,7 +117,7 @@ class Scores(unittest.TestCase):
 
 
 class Bench(unittest.TestCase):
-    """freeblock bench-extract."""
+    """freeblock-lab bench-extract."""
 
     def test_status(self):
         """A drive that is refused is a failure; seen to fail with status 0 whatever came out."""
@@ -126,7 +126,7 @@ class Bench(unittest.TestCase):
             found.update(drive="toy", mode="quick")
             with tempfile.TemporaryDirectory() as folder, \
                     mock.patch.object(extractbench, "one", return_value=found):
-                self.assertEqual(taptest.freeblock("bench-extract", "--drive", "toy", "--mode",
+                self.assertEqual(taptest.freeblock_lab("bench-extract", "--drive", "toy", "--mode",
                                                    "quick", "--out", folder)[0], status)
 
 

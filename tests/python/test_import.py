@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of `freeblock model import`. Prints TAP.
+"""Tests of `freeblock-lab model import`. Prints TAP.
 
 Places and times are asked of the scheduler's model and of the simulated drive
 themselves (vectors_model, vectors_drive), as they read the importer's outputs,
@@ -36,9 +36,9 @@ KINDS = ("model", "drive")
 SCHEMES = (1, 2, 3, 4, 7, 8, 9, 10)
 
 
-def freeblock(*args):
+def freeblock_lab(*args):
     """Run the command."""
-    return subprocess.run([os.path.join(TOP, "tools", "freeblock"), *args], text=True,
+    return subprocess.run([os.path.join(TOP, "tools", "freeblock-lab"), *args], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
 
 
@@ -61,14 +61,14 @@ class Case(unittest.TestCase):
 
     def convert(self, source, *args):
         """Import; both outputs must be there."""
-        done = freeblock("model", "import", source, "--drive", self.out["drive"], "--model",
+        done = freeblock_lab("model", "import", source, "--drive", self.out["drive"], "--model",
                          self.out["model"], *args)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
     def refuse(self, source, words, *args):
         """Import; must fail with these words and leave nothing behind."""
-        done = freeblock("model", "import", source, "--drive", self.out["drive"], "--model",
+        done = freeblock_lab("model", "import", source, "--drive", self.out["drive"], "--model",
                          self.out["model"], *args)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn(words, done.stderr)
@@ -161,10 +161,10 @@ class Layouts(Case):
             wanted = [disk.locate(lbn) for lbn in range(disk.lbns())]
         except oracle.Refused:
             wanted = None
-        done = freeblock("model", "import", folder, "--drive", self.out["drive"], "--model",
+        done = freeblock_lab("model", "import", folder, "--drive", self.out["drive"], "--model",
                          self.out["model"])
         if done.returncode:
-            self.assertRegex(done.stderr, r"^freeblock: \S+test\.model:\d+: ")
+            self.assertRegex(done.stderr, r"^freeblock-lab: \S+test\.model:\d+: ")
             self.assertTrue(wanted is None or "could not be said" in done.stderr or
                             "cannot say" in done.stderr or "more than its spares" in done.stderr,
                             done.stderr)
@@ -698,7 +698,7 @@ class Refusals(Case):
         self.out["model"] = os.path.join(self.folder, "out.fbmodel")
         self.refuse(folder, "1 to 16 printable", "--product", "with blank")
         for more in ([], ["--model", self.out["model"]]):
-            self.assertIn("1 to 16 printable", freeblock(
+            self.assertIn("1 to 16 printable", freeblock_lab(
                 "model", "import", folder, "--product", "a\nb", *more or
                 ["--drive", self.out["drive"]]).stderr)
             self.assertEqual(os.listdir(self.folder), ["in"])
@@ -710,17 +710,17 @@ class Refusals(Case):
         Seen to fail: all three."""
         folder = self.write(test_model=model_text(), test_seek=SEEKS)
         curve = os.path.join(folder, "test.seek")
-        self.assertIn("would be written over", freeblock(
+        self.assertIn("would be written over", freeblock_lab(
             "model", "import", folder, "--model", curve).stderr)
         with open(curve, encoding="ascii") as file:
             self.assertEqual(file.read(), SEEKS)
         fifo, link = os.path.join(self.folder, "fifo"), os.path.join(self.folder, "link")
         os.mkfifo(fifo)
-        self.assertIn("is no ordinary file", freeblock(
+        self.assertIn("is no ordinary file", freeblock_lab(
             "model", "import", folder, "--model", fifo).stderr)
         self.assertTrue(stat.S_ISFIFO(os.stat(fifo).st_mode))
         os.symlink("target", link)
-        self.assertEqual(freeblock("model", "import", folder, "--model", link).returncode, 0)
+        self.assertEqual(freeblock_lab("model", "import", folder, "--model", link).returncode, 0)
         self.assertTrue(os.path.islink(link) and os.path.isfile(
             os.path.join(self.folder, "target")))
 
@@ -729,7 +729,7 @@ class Refusals(Case):
         self.convert(folder)
         before = [self.read_output(kind) for kind in KINDS]
         self.write(test_model=model_text().replace("used = 9", "used = 6"))
-        self.assertEqual(freeblock("model", "import", folder, "--drive", self.out["drive"],
+        self.assertEqual(freeblock_lab("model", "import", folder, "--drive", self.out["drive"],
                                    "--model", self.out["model"]).returncode, 1)
         self.assertEqual(before, [self.read_output(kind) for kind in KINDS])
 

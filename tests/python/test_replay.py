@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of freeblock replay: a drive so simple that every response time is
+"""Tests of freeblock-lab replay: a drive so simple that every response time is
 known, traces that must be refused, and which way the think time is read.
 Prints TAP."""
 
@@ -76,7 +76,7 @@ class Case:
             os.remove(self.out)
 
     def run(self, think="before", *words):
-        return taptest.freeblock("replay", "--drive", self.drive, "--trace", self.trace,
+        return taptest.freeblock_lab("replay", "--drive", self.drive, "--trace", self.trace,
                          "--think", think, *words)
 
     def simulated_us(self, think):
@@ -244,7 +244,7 @@ def real_drives(folder):
     if not os.path.isdir(drives):
         check("fidelity to real drives # SKIP no %s; set FREEBLOCK_DRIVES" % DRIVES, True)
         return
-    status, out, _ = taptest.freeblock("fidelity", "--drives", drives, "--out", folder)
+    status, out, _ = taptest.freeblock_lab("fidelity", "--drives", drives, "--out", folder)
     same("fidelity: status", status, 0)
     check("fidelity: names a folder that lacks its trace",
           "hp_c2249a: left out: no trace (.trace)" in out, out)
@@ -275,19 +275,19 @@ def incomplete(folder):
     os.mkdir(os.path.join(folder, "drives", "bare"))
     drives, out = os.path.join(folder, "drives"), os.path.join(folder, "out")
     write(os.path.join(drives, "bare", "x.model"), "Seek type = hplplus10")
-    status, said, _ = taptest.freeblock("fidelity", "--drives", drives, "--out", out)
+    status, said, _ = taptest.freeblock_lab("fidelity", "--drives", drives, "--out", out)
     check("fidelity: a folder with a model alone", status == 1 and "bare: left out: no firmware's "
           "constants (.diskspecs), no trace (.trace)" in said, said)
     check("fidelity: no drives, no table", not os.path.exists(out), said)
     os.mkdir(os.path.join(drives, "bare", "y.model"))
     os.unlink(os.path.join(drives, "bare", "x.model"))
-    status, _, err = taptest.freeblock("fidelity", "--drives", drives, "--out", out)
+    status, _, err = taptest.freeblock_lab("fidelity", "--drives", drives, "--out", out)
     check("fidelity: a model that cannot be read", status == 1 and "Is a directory" in err, err)
     for path in (drives + "x", write(os.path.join(folder, "file"), "")):
-        status, _, err = taptest.freeblock("fidelity", "--drives", path, "--out", out)
+        status, _, err = taptest.freeblock_lab("fidelity", "--drives", path, "--out", out)
         check("fidelity: no folder where one should be", status == 1 and "no folder of" in err, err)
     fidelity.DRIVES = drives + "x"
-    status, said, _ = taptest.freeblock("fidelity", "--out", out)
+    status, said, _ = taptest.freeblock_lab("fidelity", "--out", out)
     check("fidelity: without data it is skipped", status == 0 and "skipped" in said, said)
 
 
@@ -308,7 +308,7 @@ def renamed(folder):
             text = "".join(text.splitlines(keepends=True)[:500])
         write(os.path.join(drive, name.replace("_validate.model", "_with_a_long_name.model")),
               text.replace("_validate.model", "_with_a_long_name.model"))
-    status, said, err = taptest.freeblock("fidelity", "--drives", drive, "--out", out)
+    status, said, err = taptest.freeblock_lab("fidelity", "--drives", drive, "--out", out)
     check("fidelity to a renamed drive", status == 0, said + err)
     with open(os.path.join(out, "table.json"), encoding="ascii") as file:
         rows = json.load(file)

@@ -251,7 +251,7 @@ class Command(unittest.TestCase):
                 mock.patch.object(verdict, "TIME_MS", float("inf")):
             words = ("validate-predict", "--jobs", "1", "--out", folder, "--cell",
                      "nearline16, runs of 1, fcfs, [12]0 %|hp_c2490a")
-            status, out, err = taptest.freeblock(*words)
+            status, out, err = taptest.freeblock_lab(*words)
             self.assertEqual(status, 0, err)
             self.assertIn("hp_c2490a is left out: no ", err)
             self.assertIn("runs of 1, fcfs, 20 %", out)
@@ -271,7 +271,7 @@ class Command(unittest.TestCase):
                               (("--cell", "("), "--cell (: "),
                               (("--jobs", "0"), "--jobs 0")):
             with tempfile.TemporaryDirectory() as folder:
-                status, _, err = taptest.freeblock("validate-predict", "--out", folder, *words)
+                status, _, err = taptest.freeblock_lab("validate-predict", "--out", folder, *words)
                 self.assertEqual(status, 1)
                 self.assertIn(reason, err)
 

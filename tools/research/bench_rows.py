@@ -65,7 +65,7 @@ def stamp(rows, figure):
     today, tree = datetime.date.today().isoformat(), commit()
     for row in rows:
         row.figure, row.date, row.commit = figure, today, tree
-        row.command = row.command or "tools/freeblock bench --figure " + figure
+        row.command = row.command or "tools/freeblock-lab bench --figure " + figure
 
 
 def load(path):

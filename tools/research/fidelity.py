@@ -225,7 +225,7 @@ def run(args):
     if not os.path.isdir(drives):
         if args.drives:
             raise ToolError("%s: no folder of drives" % drives)
-        print("freeblock fidelity: skipped: no folder of drives at %s (give --drives)" %
+        print("freeblock-lab fidelity: skipped: no folder of drives at %s (give --drives)" %
               os.path.normpath(drives))
         return 0
     folders = find_folders(drives)

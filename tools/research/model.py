@@ -46,7 +46,7 @@ def product_name(name):
 
 def comments(report, files):
     """What both outputs say about where they come from."""
-    lines = ["Made by 'freeblock model import' from %s." %
+    lines = ["Made by 'freeblock-lab model import' from %s." %
              ", ".join(os.path.basename(file) for file in files), TERMS]
     for item in report.overrides:
         lines.append("Override: %s = %s (file: %s); source: %s" % (

@@ -481,7 +481,7 @@ def run(args):
 
 
 def add_parser(subparsers):
-    """The command line of `freeblock peers`."""
+    """The command line of `freeblock-lab peers`."""
     parser = subparsers.add_parser("peers", help="schedulers side by side, in the lab",
                                    description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--drive", default="", help="comma list: %s" % " ".join(DRIVES))

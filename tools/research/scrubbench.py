@@ -148,7 +148,7 @@ def run(args):
 
 
 def add_parser(subparsers):
-    """The command line of `freeblock bench-scrub`."""
+    """The command line of `freeblock-lab bench-scrub`."""
     parser = subparsers.add_parser("bench-scrub", help="scrubbers beside foregrounds, in the lab",
                                    description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--drive", default="",

@@ -92,7 +92,7 @@ def add_parser(subparsers):
 def run(args):
     """Run the rows and print how they compare."""
     if not os.path.isdir(FOLDER):
-        print("freeblock yardstick: skipped: no %s (set FREEBLOCK_DRIVES)" %
+        print("freeblock-lab yardstick: skipped: no %s (set FREEBLOCK_DRIVES)" %
               os.path.normpath(FOLDER))
         return 0
     replay.build_host()

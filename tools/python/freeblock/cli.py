@@ -8,31 +8,33 @@ import os
 import pkgutil
 import sys
 
-from . import ToolError, UsageError, __path__, __version__
+from . import ToolError, UsageError, __name__ as PRODUCT, __version__
 
+ABOUT = "Tools for the freeblock scheduler's drives and models."
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+# Commands of freeblock-lab, with which freeblock is measured: it is no part of what is installed
+RESEARCH = ("bench", "bench-extract", "bench-scrub", "fidelity", "model", "peers", "replay",
+            "validate-predict", "yardstick")
 
 
-def commands(word, more):
-    """The modules of this package, and of more, that are subcommands, that of this name first."""
-    places = [(__package__, __path__)] + [(one.__name__, one.__path__) for one in more]
-    names = [(found.name, package) for package, path in places
-             for found in pkgutil.iter_modules(path)
+def _commands(package, word):
+    """The modules of a package that are subcommands, that of this name first."""
+    names = [found.name for found in pkgutil.iter_modules(sys.modules[package].__path__)
              if found.name != "cli" and not found.ispkg]
     first = word and word.replace("-", "_")
-    for name, package in sorted(names, key=lambda pair: pair[0] != first):
+    for name in sorted(names, key=lambda name: name != first):
         module = importlib.import_module("%s.%s" % (package, name))
         if hasattr(module, "add_parser"):
             yield module
 
 
-def make_parser(word=None, more=()):
-    """The parser of the subcommand `word` of this package or of `more`, or of all of them."""
-    parser = argparse.ArgumentParser(prog="freeblock", description=(
-        "Tools for the freeblock scheduler's drives and models."))
-    parser.add_argument("--version", action="version", version="freeblock " + __version__)
+def make_parser(word=None, prog="freeblock", package=PRODUCT, about=ABOUT):
+    """The parser of the subcommand `word` of a program whose subcommands are modules of a
+    package, or of all of them."""
+    parser = argparse.ArgumentParser(prog=prog, description=about)
+    parser.add_argument("--version", action="version", version="%s %s" % (prog, __version__))
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in commands(word, more):
+    for module in _commands(package, word):
         module.add_parser(subparsers)
         # restore must not depend, early in a boot, on what others import
         if word in subparsers.choices:
@@ -40,14 +42,14 @@ def make_parser(word=None, more=()):
     return parser
 
 
-def main(argv=None, more=()):
-    """Run the subcommand that `argv` names, of this package or of `more`; its exit status."""
-    argv = sys.argv[1:] if argv is None else argv
-    args = make_parser(argv[0] if argv else None, more).parse_args(argv)
+def run(parser, argv):
+    """Run the subcommand that `argv` names; its exit status."""
+    prog = parser.prog
+    args = parser.parse_args(argv)
     try:
         return args.run(args)
     except ToolError as error:
-        print("freeblock: %s" % error, file=sys.stderr)
+        print("%s: %s" % (prog, error), file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except BrokenPipeError:
         # who read the output has enough of it
@@ -57,9 +59,20 @@ def main(argv=None, more=()):
         # a file that the user named, or that is not where it should be; or its disk is full
         if error.filename is None and error.errno not in UNWRITABLE:
             raise
-        print("freeblock: %s: %s" % (error.filename or "what is written", error.strerror),
+        print("%s: %s: %s" % (prog, error.filename or "what is written", error.strerror),
               file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("freeblock: interrupted", file=sys.stderr)
+        print("%s: interrupted" % prog, file=sys.stderr)
         return 130
+
+
+def main(argv=None):
+    """Run the subcommand of freeblock that `argv` names; its exit status."""
+    argv = sys.argv[1:] if argv is None else argv
+    word = argv[0] if argv else None
+    if word in RESEARCH:
+        print("freeblock: '%s' measures freeblock itself: it is a command of tools/freeblock-lab, "
+              "in a checkout" % word, file=sys.stderr)
+        return 2
+    return run(make_parser(word), argv)

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The analytic model held against the simulated drive: what `freeblock validate-predict`
+"""The analytic model held against the simulated drive: what `freeblock-lab validate-predict`
 measures, predicts and compares."""

@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of what the two commands offer: freeblock what an administrator uses, freeblock-lab
+what it is measured with. Prints TAP.
+
+Seen to fail: a module of the product that imports one of research; a new command of
+freeblock-lab that freeblock does not know of.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import taptest  # noqa: E402
+
+TOOLS = os.path.join(taptest.TOP, "tools")
+sys.path[:0] = [os.path.join(TOOLS, "python"), TOOLS]
+
+from freeblock import cli  # noqa: E402
+
+
+def run(command, *words):
+    """Status, output and errors of a command."""
+    done = subprocess.run([os.path.join(TOOLS, command), *words], text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return done.returncode, done.stdout, done.stderr
+
+
+def offered(command):
+    """The commands that its help names."""
+    status, out, _ = run(command, "--help")
+    assert status == 0
+    return set(re.findall(r"^    ([a-z][\w-]*)(?: |$)", out, re.M))
+
+
+class Houses(unittest.TestCase):
+    """Who offers what."""
+
+    def test_apart(self):
+        """No command is offered by both."""
+        ours, lab = offered("freeblock"), offered("freeblock-lab")
+        self.assertLess({"extract", "models", "scan", "scrub", "sim", "status"}, ours)
+        self.assertFalse(ours & lab)
+
+    def test_where(self):
+        """Asked for a command of the other, freeblock says where it is."""
+        lab = offered("freeblock-lab")
+        self.assertEqual(set(cli.RESEARCH), lab)
+        for word in sorted(lab):
+            status, out, err = taptest.freeblock(word, "--help")
+            self.assertEqual((status, out), (2, ""))
+            self.assertRegex(err, "^freeblock: '%s' .* tools/freeblock-lab, in a checkout\n$" %
+                             word)
+
+    def test_unknown(self):
+        """A command of neither is refused by both, in one line after the usage."""
+        for command in ("freeblock", "freeblock-lab"):
+            status, out, err = run(command, "no-such")
+            self.assertEqual((status, out), (2, ""))
+            self.assertRegex(err, r"\Ausage: %s .*\n%s: error: .*invalid choice: 'no-such'.*\n\Z" %
+                             (command, command))
+
+    def test_version(self):
+        """Both have the package's."""
+        said = {run(command, "--version")[1] for command in ("freeblock", "freeblock-lab")}
+        self.assertEqual(said, {"freeblock %s\n" % cli.__version__,
+                                "freeblock-lab %s\n" % cli.__version__})
+
+    def test_alone(self):
+        """The product runs where there is nothing but its package, all of whose modules load."""
+        each = ("import importlib, pkgutil, sys; sys.path.insert(0, sys.argv[1]); import freeblock;"
+                "[importlib.import_module(m.name) for m in"
+                " pkgutil.walk_packages(freeblock.__path__, 'freeblock.')];"
+                "print(*sorted({n.partition('.')[0] for n in sys.modules} &"
+                " {'research', 'taptest', 'lab', 'tests'}))")
+        done = subprocess.run([sys.executable, "-I", "-c", each, os.path.join(TOOLS, "python")],
+                              text=True, check=False, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+        self.assertEqual((done.returncode, done.stdout), (0, "\n"), done.stderr)
+
+
+if __name__ == "__main__":
+    taptest.main()
