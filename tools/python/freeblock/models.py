@@ -117,7 +117,7 @@ def disable(root):
     return found
 
 
-def _tell(root):
+def tell(root):
     """Have udev and systemd read what has changed, on the running system."""
     if os.path.abspath(root) != "/":
         return
@@ -130,7 +130,7 @@ def _tell(root):
 def run_enable(args):
     """`models enable`."""
     changed = enable(args.root, os.path.abspath(args.program), args.scheduler, args.dir)
-    _tell(args.root)
+    tell(args.root)
     print("%s: models are loaded when disks appear%s; modes are put back at boot" % (
         "enabled" if changed else "enabled already",
         ", which get the scheduler freeblock" if args.scheduler else
@@ -144,7 +144,7 @@ def run_enable(args):
 def run_disable(args):
     """`models disable`."""
     found = disable(args.root)
-    _tell(args.root)
+    tell(args.root)
     print("disabled" if found else "disabled already")
     return 0
 

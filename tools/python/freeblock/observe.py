@@ -158,24 +158,33 @@ def show(found):
     print("(cost: response against the drive's own order, without a scan)")
 
 
+def recorded(disk, seconds, out, quiet):
+    """Record what a disk is asked; what read_requests() can be given."""
+    from .tuning import record  # pylint: disable=import-outside-toplevel
+    if not quiet:
+        print("recording %s for %d s" % (disk, seconds), file=sys.stderr)
+    return record.record(str(seconds), disk, out)
+
+
+def judge(model, trace, seed=1, quiet=False):
+    """What freeblock would give beside the requests of a trace."""
+    sectors, physical = model_facts(model)
+    chunk = read_requests(trace, sectors, physical)
+    if float(chunk.time_ns[-1]) / 1e9 < LEAST_S:
+        raise ToolError("%s: requests of %.1f s only; at least %g are wanted (--seconds)" % (
+            trace, float(chunk.time_ns[-1]) / 1e9, LEAST_S))
+    return predict(model, chunk, sectors, seed, quiet)
+
+
 def run(args):
     """The subcommand."""
     if bool(args.disk) == bool(args.trace):
         raise UsageError("one of: DISK, --trace")
-    sectors, physical = model_facts(args.model)
-    path = args.trace
+    model_facts(args.model)     # its errors before a minute of recording
     with tempfile.TemporaryDirectory(prefix="freeblock-observe-") as folder:
-        if args.disk:
-            from .tuning import record  # pylint: disable=import-outside-toplevel
-            if not args.quiet:
-                print("recording %s for %d s" % (args.disk, args.seconds), file=sys.stderr)
-            path = record.record(str(args.seconds), args.disk,
-                                 args.out or os.path.join(folder, "recording"))
-        chunk = read_requests(path, sectors, physical)
-    if float(chunk.time_ns[-1]) / 1e9 < LEAST_S:
-        raise ToolError("%s: requests of %.1f s only; at least %g are wanted (--seconds)" % (
-            path, float(chunk.time_ns[-1]) / 1e9, LEAST_S))
-    found = predict(args.model, chunk, sectors, args.seed, args.quiet)
+        found = judge(args.model, args.trace or recorded(
+            args.disk, args.seconds, args.out or os.path.join(folder, "recording"), args.quiet),
+            args.seed, args.quiet)
     if args.json:
         print(json.dumps(found, indent=1))
     else:

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0
+# freeblock setup and off at a SCSI disk: from a disk with mq-deadline and no module to one that is
+# scheduled and scrubbed, and back; killed in between; without the module, without the disk.
+#
+# Expected: files of the machine, scheduler and modules as find, sysfs and /proc/modules tell them,
+# before and after, the same; what the module says of the disk.
+#
+# Seen to fail: an off that leaves the scheduler; a setup that journals the scheduler after it was
+# switched, killed.
+#
+# lab: kernel=stock clock=icount smp=1 timeout=300
+# lab-freeblock: setup off models scrub
+
+. /lab/lib.sh
+
+# What setup may change, but for the disk's numbers
+machine()
+{
+	find /etc /var/lib -exec ls -ld {} + | awk '{ print $1, $NF }' | sort
+	find /etc /var/lib -type f -exec md5sum {} + | sort
+	cat "/sys/block/$disk/queue/scheduler"
+	cut -d ' ' -f 1 /proc/modules | sort
+	cat /sys/block/$disk/device/scsi_disk/*/cache_type
+}
+
+as_before()
+{
+	machine > /tmp/after
+	expect_eq "$1: as before" "$(diff /tmp/before /tmp/after)" ""
+}
+
+setup()
+{
+	freeblock setup "/dev/$disk" --model /tmp/model --observe 0 --quiet "$@"
+}
+
+load_module mechdisk
+# where modprobe finds it
+mkdir -p "/lib/modules/$(uname -r)/updates" /etc /var/lib
+cp /lab/modules/freeblock.ko "/lib/modules/$(uname -r)/updates"
+echo "updates/freeblock.ko:" >> "/lib/modules/$(uname -r)/modules.dep"
+modprobe -q libcrc32c
+
+disk=$(drive_new d tiny.fbdrive) || exit 1
+sched_set "$disk" mq-deadline
+cp /lab/files/tiny.fbmodel /tmp/model
+machine > /tmp/before
+
+expect_ok "setup" setup
+expect_eq "it has the scheduler" "$(sched_get "$disk")" freeblock
+expect_eq "it is scheduled" "$(state "$disk" scheduling)" yes
+expect_match "at boot" "$(cat /etc/udev/rules.d/90-freeblock.rules)" "models load"
+expect_match "again: nothing to do" "$(setup)" "was set up already"
+freeblock scrub "/dev/$disk" start 2> /tmp/said
+expect_eq "a scrub begins" "$(job "$disk" scrub)" running
+wait_for 60 sh -c "[ \$(cat $(fb "$disk")/scrub_stats/blocks_verified) -gt 10 ]"
+expect_ge "and reads" "$(job "$disk" scrub blocks_verified)" 10
+rm -f /var/lib/freeblock/*.coverage*
+expect_within "off" 60 freeblock off "/dev/$disk"
+as_before "off"
+expect_match "again: nothing to do" "$(freeblock off --all)" "nothing was set up"
+
+# killed while the module is loaded, and while the scheduler is switched
+for at in load switch; do
+	cat > /tmp/killed.py <<-EOF2
+	import os, signal, sys
+	sys.path.insert(0, "/bin/python")
+	from freeblock import cli
+	from freeblock.machine import kernel
+	really = kernel.$at
+	def killed(*words):
+	    really(*words)
+	    os.kill(os.getpid(), signal.SIGKILL)
+	kernel.$at = killed
+	cli.main(["setup", "/dev/$disk", "--model", "/tmp/model", "--observe", "0", "--quiet"])
+	EOF2
+	/usr/bin/python3 /tmp/killed.py
+	expect_eq "killed after $at" $? 137
+	machine > /tmp/after
+	expect_ne "killed after $at: it is half-way" "$(diff /tmp/before /tmp/after)" ""
+	expect_ok "off after that" freeblock off --all
+	as_before "killed after $at, then off"
+done
+
+# the module is gone
+setup > /tmp/said
+sched_set "$disk" mq-deadline
+expect_within "unload" 20 unload_module freeblock
+expect_ok "off without the module" freeblock off "/dev/$disk"
+as_before "off without the module"
+
+# the disk is gone
+setup > /tmp/said
+drive_off d
+wait_for 30 [ ! -e "/sys/block/$disk" ]
+expect_ok "off without the disk" freeblock off "/dev/$disk"
+expect_eq "nothing is left" "$(find /etc/freeblock /etc/udev /var/lib/freeblock 2> /tmp/said)" ""
+expect_eq "nor the module" "$(grep -c ^freeblock /proc/modules)" 0
+done_testing

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A machine of files for the tests of setup and off: sysfs below a folder, with a disk, and a
+kernel whose module comes and goes; and a way to end a process at each change that it makes.
+"""
+
+import contextlib
+import io
+import os
+import signal
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+from fakescsi import Drive, vpd  # noqa: E402
+from freeblock import cli, fbmodel, fbstate  # noqa: E402
+from freeblock.extraction import sgio  # noqa: E402
+from freeblock.machine import kernel  # noqa: E402
+
+WWN = "naa.5000c500a1b2c3d4"
+TINY = os.path.join(TOP, "tests", "lab", "files", "tiny.fbmodel")
+
+
+def model(**more):
+    """A model's sealed text: the tiny one's, with these records."""
+    with open(TINY, encoding="ascii") as file:
+        lines = file.read().splitlines()
+    given = {"vendor": "ACME", "product": "DISK 9", "wwn": WWN, "revision": "0001", **more}
+    lines = [line for line in lines if line.split(" ")[0] not in given]
+    lines[1:1] = ["%s %s" % (word, value) for word, value in given.items() if value is not None]
+    return fbmodel.seal("\n".join(lines).encode())
+
+
+class Machine:
+    """Its files, and what its programs do to them."""
+
+    def __init__(self, root):
+        self.root = root
+        self.drive = Drive()
+        self.drive.close = lambda: None
+        self.module = "there"           # "missing": it does not load; "used": it does not unload
+        for name in ("etc", "var/lib", "sys/module", "sys/kernel"):
+            os.makedirs(os.path.join(root, name))
+        self.disk("sda")
+        self.write("proc/sys/kernel/tainted", "0\n")
+
+    def write(self, name, data):
+        """A file; its path."""
+        path = os.path.join(self.root, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    def read(self, name):
+        """A file's text."""
+        with open(os.path.join(self.root, name), encoding="utf-8") as file:
+            return file.read()
+
+    def disk(self, name, wwn=WWN):
+        """A disk in sysfs. A file of a scheduler has no brackets here: it is what was written."""
+        for what, value in {"device/vendor": "ACME\n", "device/model": "DISK 9  \n",
+                            "device/rev": "0001\n", "device/wwid": wwn + "\n", "size": "50129\n",
+                            "device/vpd_pg80": vpd(0x80, b"SERIAL01  "),
+                            "queue/scheduler": "mq-deadline\n"}.items():
+            self.write("sys/block/%s/%s" % (name, what), value)
+
+    def command(self, words):
+        """What modprobe and rmmod do, each at once."""
+        if words[0] == "modprobe":
+            if self.module == "missing":
+                return 1, "FATAL: Module freeblock not found"
+            folder = tempfile.mkdtemp(dir=os.path.dirname(self.root))
+            self.write(os.path.join(folder, "module", "refcnt"), "0\n")
+            for name in os.listdir(os.path.join(self.root, "sys/block")):
+                for what, value in {
+                        "model": "", "model_status": "loaded: 7 bytes, 'ACME' 'D'\n",
+                        "state/scheduling": "yes\n", "tasks": "0\n", "scan": "idle\n",
+                        "scrub": "idle\n"}.items():
+                    self.write(os.path.join(folder, "kernel", name, what), value)
+            for name in ("module", "kernel"):
+                os.rename(os.path.join(folder, name),
+                          os.path.join(self.root, "sys", name, "freeblock"))
+        elif words[0] == "rmmod":
+            if self.module == "used":
+                return 1, "Module freeblock is in use"
+            self.unload()
+        else:
+            raise AssertionError(words)
+        return 0, ""
+
+    def unload(self):
+        """The module's files are gone."""
+        folder = tempfile.mkdtemp(dir=os.path.dirname(self.root))
+        for name in ("module", "kernel"):
+            path = os.path.join(self.root, "sys", name, "freeblock")
+            if os.path.isdir(path):
+                os.rename(path, os.path.join(folder, name))
+
+    def boot(self, enabled=True):
+        """The kernel's state goes; what is enabled at boot is done."""
+        self.unload()
+        self.write("proc/sys/kernel/tainted", "0\n")
+        self.write("sys/block/sda/queue/scheduler", "mq-deadline\n")
+        if enabled:
+            self.command(["modprobe", "freeblock"])
+            self.write("sys/block/sda/queue/scheduler", "freeblock\n")
+
+
+def tree(folder):
+    """Everything below a folder: name, and bytes or target."""
+    found = {}
+    for where, folders, files in os.walk(folder):
+        for name in folders + files:
+            path = os.path.join(where, name)
+            if os.path.islink(path):
+                found[os.path.relpath(path, folder)] = os.readlink(path)
+            elif os.path.isfile(path):
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, folder)] = file.read()
+            else:
+                found[os.path.relpath(path, folder)] = "dir"
+    return found
+
+
+class Case(unittest.TestCase):
+    """With a machine of its own."""
+
+    def setUp(self):
+        # a thousand journals are flushed to stable storage: to memory, where there is some
+        memory = "/dev/shm"
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None)
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.machine = Machine(os.path.join(folder.name, "root"))
+        self.file = os.path.join(folder.name, "given.fbmodel")
+        with open(self.file, "wb") as file:
+            file.write(model())
+        for patch in (mock.patch.object(fbstate, "ROOT", self.machine.root),
+                      mock.patch.object(kernel, "command", self.machine.command),
+                      mock.patch.object(kernel, "LOOK_S", 0.001),
+                      mock.patch.object(sgio, "Disk", lambda path: self.machine.drive)):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def tree(self):
+        """The machine's files."""
+        return tree(self.machine.root)
+
+    def do(self, *words):
+        """A subcommand's status, and what it said."""
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            status = cli.main(list(words))
+        return status, out.getvalue()
+
+    # ---- ended at each change
+
+    CHANGES = ("replace", "unlink", "mkdir", "rmdir", "symlink")
+
+    def killed(self, number, *words):
+        """Run a subcommand in a process that ends by SIGKILL at its change of this number:
+        before it, or, for odd numbers, after it. Whether it was; False: it ended before."""
+        child = os.fork()
+        if not child:
+            self._count(number)
+            try:
+                self.do(*words)
+            finally:
+                os._exit(0)
+        return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+    @staticmethod
+    def _count(number):
+        """In the child: every change of a name and of the kernel counts."""
+        left = [number]
+
+        def counted(really):
+            def change(*words, **more):
+                for do in (None, really):
+                    result = do and do(*words, **more)
+                    if not left[0]:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    left[0] -= 1
+                return result
+            return change
+
+        for name in Case.CHANGES:
+            setattr(os, name, counted(getattr(os, name)))
+        for name in ("switch", "command"):
+            setattr(kernel, name, counted(getattr(kernel, name)))
+
+    def each_kill(self, prepare, *words):
+        """Numbers of the changes of a subcommand, each ended there, the machine being prepared
+        anew each time."""
+        number = 0
+        while True:
+            prepare()
+            if not self.killed(number, *words):
+                return
+            yield number
+            number += 1

@@ -1,0 +1,414 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of setup and off: what they change, that a kill at any change leaves what off can put
+back and setup can go on from, and what is said when the kernel does not do its part. The kernel's
+files are a tree here; the real ones are those of tests/lab/t-setup.sh. Prints TAP; some seconds.
+"""
+
+import json
+import os
+import shutil
+import sys
+from unittest import mock
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import taptest  # noqa: E402
+from fakemachine import WWN, Case, model  # noqa: E402
+from fakescsi import vpd  # noqa: E402
+from freeblock import models  # noqa: E402
+from freeblock.extraction import journal, pipeline  # noqa: E402
+from freeblock.machine import book, kernel, steps  # noqa: E402
+
+KEPT = "etc/freeblock/models/%s-0001.fbmodel" % WWN
+SCHEDULER = "sys/block/sda/queue/scheduler"
+LEAST_CHANGES = 40              # of a setup; half of them are moments after one
+
+
+class Setup(Case):
+    """All goes well."""
+
+    def setup(self, *more):
+        """The ordinary one."""
+        return self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0", *more)
+
+    def test_and_back(self):
+        """Each step is taken once, and off leaves the machine as it was, to the byte; both may
+        be repeated.
+
+        Seen to fail: a sweep() that leaves a directory; an Install.undo() that does nothing."""
+        before = self.tree()
+        status, said = self.setup()
+        self.assertEqual(status, 0, said)
+        self.assertRegex(said, "sda: set up; freeblock off /dev/sda")
+        self.assertEqual(self.machine.read(SCHEDULER), "freeblock\n")
+        found = self.tree()
+        self.assertEqual(found[KEPT], model())
+        self.assertEqual(found["sys/kernel/freeblock/sda/model"], model())
+        self.assertIn(models.RULE, found)
+        self.assertRegex(self.setup()[1], "sda: was set up already")
+        self.assertEqual(self.tree(), found)
+        status, said = self.do("off", "/dev/sda")
+        self.assertEqual(status, 0, said)
+        self.assertRegex(said, "sda: undone: choose the scheduler\n(?s:.*)as it was found")
+        self.assertEqual(self.tree(), before)
+        self.assertEqual(self.do("off", "/dev/sda"), (0, "/dev/sda: nothing was set up\n"))
+        self.assertEqual(self.do("off", "--all"), (0, "all disks: nothing was set up\n"))
+        self.assertEqual(self.tree(), before)
+
+    def test_what_was_there(self):
+        """A model of the disk, another rule, the module and the scheduler itself were there: all
+        are there afterwards."""
+        self.machine.command(["modprobe", "freeblock"])
+        self.machine.write(SCHEDULER, "freeblock\n")
+        self.machine.write("sys/kernel/freeblock/sda/model", model(read_overhead_ns="7"))
+        self.machine.write(KEPT, model(read_overhead_ns="5"))
+        self.do("models", "enable", "--root", self.machine.root, "--program", "/opt/freeblock")
+        before = self.tree()
+        self.assertEqual(self.setup()[0], 0)
+        self.assertEqual(self.tree()[KEPT], model())
+        self.assertNotEqual(self.tree()[models.RULE], before[models.RULE])
+        self.assertEqual(self.do("off", "--all")[0], 0)
+        self.assertEqual(self.tree(), before)
+
+    def test_two_disks(self):
+        """What disks share goes with the last of them."""
+        other = WWN[:-1] + "5"
+        self.machine.disk("sdb", other)
+        with open(self.file + "2", "wb") as file:
+            file.write(model(wwn=other))
+        before = self.tree()
+        self.setup()
+        one = self.tree()
+        # both are the same drive of bytes to SCSI: only sysfs tells them apart
+        self.do("setup", "sdb", "--model", self.file + "2", "--observe", "0")
+        self.assertEqual(self.machine.read("sys/block/sdb/queue/scheduler"), "freeblock\n")
+        self.assertEqual(self.do("off", "/dev/sdb")[0], 0)
+        after = self.tree()
+        self.assertEqual(after.pop("sys/kernel/freeblock/sdb/model"), model(wwn=other))
+        one.pop("sys/kernel/freeblock/sdb/model")
+        self.assertEqual(after, one)
+        self.do("setup", "sdb", "--model", self.file + "2", "--observe", "0")
+        self.assertEqual(self.do("off", "--all")[0], 0)
+        self.assertEqual(self.tree(), before)
+
+    def test_extraction(self):
+        """Without a model the disk is measured; one that is not to be trusted is not used, and
+        nothing of it is left."""
+        report = {"validation": {"trusted": False, "reason": "60 % within 50 us"}}
+
+        def extract(args, states):
+            self.assertEqual((args.device, args.simulated), ("/dev/sda", None))
+            os.makedirs(os.path.join(states, WWN + "-0001"))
+            with open(args.out, "wb") as file:
+                file.write(model())
+            return report
+
+        before = self.tree()
+        with mock.patch.object(pipeline, "extract", extract):
+            status, said = self.do("setup", "/dev/sda", "--observe", "0", "--json")
+            self.assertEqual(status, 1)
+            self.assertRegex(said, "not trusted: 60 % within 50 us(?s:.*)|set up in part")
+            self.assertEqual(self.machine.read(SCHEDULER), "mq-deadline\n")
+            self.assertEqual(self.do("off", "--all")[0], 0)
+            self.assertEqual(self.tree(), before)
+            report["validation"]["trusted"] = True
+            said = self.do("setup", "/dev/sda", "--observe", "0", "--json", "--quiet")[1]
+            self.assertEqual(json.loads(said)["steps"], [step.name for step in steps.ORDER])
+        self.assertEqual(self.tree()[KEPT], model())
+        # a model that is there is not measured again
+        with mock.patch.object(pipeline, "extract", side_effect=AssertionError):
+            self.assertEqual(self.do("setup", "/dev/sda", "--observe", "0")[0], 0)
+        said = json.loads(self.do("off", "--all", "--json")[1])
+        self.assertEqual([one["step"] for one in said["undone"]],
+                         ["boot", "model", "measure", "load", "scheduler", "module"])
+        self.assertEqual(self.tree(), before)
+
+    def test_boot(self):
+        """After a boot the kernel's steps are taken again if it did not start by itself; off puts
+        back what was found the first time."""
+        before = self.tree()
+        self.setup()
+        self.machine.boot(enabled=False)
+        said = self.setup("--json", "--quiet")[1]
+        self.assertEqual(json.loads(said)["steps"], ["module", "scheduler", "load"])
+        self.machine.boot()
+        with mock.patch.object(journal, "boot_id", return_value="another"):
+            self.assertEqual(self.do("off", "--all")[0], 0)
+        self.assertEqual(self.tree(), before)
+
+    def test_new_firmware(self):
+        """It has another model; off removes both."""
+        before = self.tree()
+        self.setup()
+        self.machine.write("sys/block/sda/device/rev", "0002\n")
+        with open(self.file, "wb") as file:
+            file.write(model(revision="0002"))
+        self.assertEqual(self.setup()[0], 0)
+        self.assertEqual(os.listdir(os.path.join(self.machine.root, "etc/freeblock/models")),
+                         [WWN + "-0002.fbmodel"])
+        self.machine.write("sys/block/sda/device/rev", "0001\n")
+        self.assertEqual(self.do("off", "/dev/sda")[0], 0)
+        self.assertEqual(self.tree(), before)
+
+
+class Refused(Case):
+    """What does not suit changes nothing."""
+
+    def refused(self, words, *more):
+        """It is, with these words, and nothing has changed."""
+        before = self.tree()
+        status, said = self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0", *more)
+        self.assertEqual(status, 1, said)
+        self.assertRegex(said, words)
+        self.assertEqual(self.tree(), before)
+
+    def test_reasons(self):
+        """All reasons at once."""
+        self.machine.write("sys/block/sda/device/block/sda/queue/rotational", "0\n")
+        self.machine.disk("sdc")
+        self.refused("sda does not suit:\n  it does not rotate (?s:.*)sdc are the same disk")
+
+    def test_oops(self):
+        """A kernel that has died is not asked for more."""
+        self.machine.write("proc/sys/kernel/tainted", "4736\n")
+        self.refused("has had an oops")
+
+    def test_names(self):
+        """No such disk; one that nothing names for good."""
+        self.assertRegex(self.do("setup", "/dev/sdz")[1], "sdz: no such disk")
+        self.machine.write("sys/block/sda/device/wwid", "\n")
+        self.machine.write("sys/block/sda/device/vpd_pg80", vpd(0x80, b""))
+        self.refused("neither a world-wide name nor a serial number")
+
+    def test_usage(self):
+        """Errors of the command line."""
+        self.assertEqual(self.do("setup", "/dev/sda", "--observe", "-1")[0], 2)
+        self.assertEqual(self.do("off")[0], 2)
+        self.assertEqual(self.do("off", "sda", "--all")[0], 2)
+
+    def test_other_disks_model(self):
+        """A model of another drive is refused; what was begun is put back by off."""
+        before = self.tree()
+        with open(self.file, "wb") as file:
+            file.write(model(serial="OTHER"))
+        status, said = self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0")
+        self.assertEqual(status, 1)
+        self.assertRegex(said, "for serial OTHER, the disk has SERIAL01")
+        self.do("off", "--all")
+        self.assertEqual(self.tree(), before)
+
+
+class Kernel(Case):
+    """The kernel does not do its part."""
+
+    def setup(self):
+        """The ordinary one."""
+        return self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0")
+
+    def test_no_module(self):
+        """It does not load: what to do is said; off puts back the rest; setup goes on when it
+        does."""
+        before = self.tree()
+        self.machine.module = "missing"
+        status, said = self.setup()
+        self.assertEqual(status, 1)
+        self.assertRegex(said, "set up in part(?s:.*)Module freeblock not found.*make modules KDIR")
+        self.assertEqual(self.do("off", "--all")[0], 0)
+        self.assertEqual(self.tree(), before)
+        self.setup()
+        self.machine.module = "there"
+        self.assertEqual(self.setup()[0], 0)
+        self.do("off", "--all")
+        self.assertEqual(self.tree(), before)
+
+    def test_module_gone(self):
+        """Somebody has unloaded it, or the machine booted without."""
+        before = self.tree()
+        self.setup()
+        self.machine.boot(enabled=False)
+        self.assertEqual(self.do("off", "/dev/sda")[0], 0)
+        self.assertEqual(self.tree(), before)
+
+    def test_left_alone(self):
+        """The module leaves the disk alone: an error, and why."""
+        with mock.patch.object(steps.fbstate.Disk, "stuck", return_value="behind USB"):
+            status, said = self.setup()
+        self.assertEqual(status, 1)
+        self.assertRegex(said, "leaves this disk alone: behind USB")
+
+    def test_module_used(self):
+        """Others use the module: it stays, which is said, and is no error."""
+        self.setup()
+        self.machine.module = "used"
+        status, said = self.do("off", "--all")
+        self.assertEqual(status, 0)
+        self.assertRegex(said, "the module stays loaded: a program has /dev/freeblock open")
+        self.assertEqual(self.machine.read(SCHEDULER), "mq-deadline\n")
+
+    def test_somebody_else_chose(self):
+        """A scheduler that was chosen meanwhile stays."""
+        self.setup()
+        self.machine.write(SCHEDULER, "bfq\n")
+        status, said = self.do("off", "--all")
+        self.assertEqual((status, self.machine.read(SCHEDULER)), (0, "bfq\n"))
+        self.assertRegex(said, "sda has the scheduler bfq now.*mq-deadline was found")
+
+    def test_disk_gone(self):
+        """The disk is not here: by the name that it had."""
+        self.setup()
+        shutil.rmtree(os.path.join(self.machine.root, "sys/block/sda"))
+        self.assertEqual(self.do("off", "/dev/sda")[0], 0)
+        self.assertEqual([name for name in self.tree()
+                          if name.startswith(("etc/", "var/lib/"))], [])
+        self.assertEqual(self.do("off", "/dev/sda"),
+                         (1, "freeblock: sda: no such disk: name it as in /sys/block\n"))
+
+    def test_oops(self):
+        """After an oops the start at boot is disabled, the kernel is not asked, and a reboot is
+        wanted; after it off clears the rest.
+
+        Seen to fail: has_died() that looks at another bit."""
+        before = self.tree()
+        self.setup()
+        self.machine.write("proc/sys/kernel/tainted", "4224\n")
+        with mock.patch.object(kernel, "switch", side_effect=AssertionError), \
+                mock.patch.object(kernel, "unload", side_effect=AssertionError):
+            status, said = self.do("off", "/dev/sda")
+        self.assertEqual(status, 1)
+        self.assertRegex(said, "has had an oops .*; sda keeps the scheduler; reboot: ")
+        for name in (models.RULE, KEPT):
+            self.assertNotIn(name, self.tree())
+        self.machine.boot(enabled=False)
+        self.assertEqual(self.do("off", "--all")[0], 0)
+        self.assertEqual(self.tree(), before)
+
+    def test_hang(self):
+        """A switch that hangs, and one that is EBUSY for good: the same.
+
+        Seen to fail: patiently() that waits for its child."""
+        for busy in (False, True):
+            self.machine.boot(enabled=False)
+            self.do("off", "--all")
+            self.setup()
+            path = os.path.join(self.machine.root, SCHEDULER)
+            really, words = open, []
+
+            def slow(name, mode="r", *_, path=path, busy=busy, really=really, **more):
+                if name == path and "w" in mode:
+                    if busy:
+                        raise OSError(16, "Device or resource busy")
+                    shutil.os.read(shutil.os.pipe()[0], 1)
+                return really(name, mode, **more)
+
+            with mock.patch.object(kernel, "PATIENCE_S", 0.2), mock.patch("builtins.open", slow):
+                status, said = self.do("off", "/dev/sda")
+                words.append(said)
+            self.assertEqual(status, 1)
+            self.assertRegex(said, r"mq-deadline > .*: Device or resource busy; reboot" if busy
+                             else r"mq-deadline > .* hangs in the kernel \(process \d+\); reboot")
+            self.assertNotIn(models.RULE, self.tree())
+            for word in words:
+                pid = word.partition("(process ")[2].partition(")")[0]
+                if pid:
+                    os.kill(int(pid), 9)
+                    os.waitpid(int(pid), 0)
+
+
+class Killed(Case):
+    """SIGKILL before and after each change of a name or of the kernel."""
+
+    WORDS = ("--observe", "0", "--quiet")
+
+    def setUp(self):
+        super().setUp()
+        self.before = self.tree()
+        self.saved = self.machine.root + ".saved"
+        shutil.copytree(self.machine.root, self.saved, symlinks=True)
+
+    def fresh(self):
+        """The machine as it was."""
+        shutil.rmtree(self.machine.root)
+        shutil.copytree(self.saved, self.machine.root, symlinks=True)
+
+    def setup(self):
+        """The words of one."""
+        return ("setup", "/dev/sda", "--model", self.file, *self.WORDS)
+
+    def test_setup_then_off(self):
+        """Off puts back everything.
+
+        Seen to fail: a step that is journaled after it was taken (Scheduler, Install, Boot); a
+        _put_back() that leaves a file which was being written."""
+        count = 0
+        for number in self.each_kill(self.fresh, *self.setup()):
+            count += 1
+            status, said = self.do("off", "--all")
+            self.assertEqual(status, 0, (number, said))
+            self.assertEqual(self.tree(), self.before, number)
+        self.assertGreater(count, LEAST_CHANGES)
+
+    def test_setup_then_setup(self):
+        """Setup goes on, and comes to what it would have."""
+        self.do(*self.setup())
+        whole = self.tree()
+        del whole[models.RULE]
+        for number in self.each_kill(self.fresh, *self.setup()):
+            status, said = self.do(*self.setup())
+            self.assertEqual(status, 0, (number, said))
+            found = self.tree()
+            # its line about directories knows those that the second one made
+            self.assertIn(b"--scheduler", found.pop(models.RULE))
+            self.assertEqual(found, whole, number)
+            self.do("off", "--all")
+            self.assertEqual(self.tree(), self.before, number)
+
+    def test_off_then_off(self):
+        """Off goes on, too, and setup after it is a whole one."""
+        self.do(*self.setup())
+        whole = self.tree()
+
+        def prepare():
+            self.fresh()
+            self.do(*self.setup())
+
+        count = 0
+        for number in self.each_kill(prepare, "off", "--all"):
+            count += 1
+            if number % 3:
+                self.do(*self.setup())
+                found = {name: what for name, what in self.tree().items()
+                         if not name.startswith(book.FOLDER)}
+                self.assertEqual(found, {name: what for name, what in whole.items()
+                                         if not name.startswith(book.FOLDER)}, number)
+            self.assertEqual(self.do("off", "--all")[0], 0, number)
+            self.assertEqual(self.tree(), self.before, number)
+        self.assertGreater(count, LEAST_CHANGES // 2)
+
+
+class Books(Case):
+    """The journal itself."""
+
+    def test_spoiled(self):
+        """One that was edited is not used: off says so, and touches nothing."""
+        self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0")
+        path = os.path.join(book.FOLDER, WWN + ".json")
+        self.machine.write(path, self.machine.read(path).replace("mq-deadline", "kyber"))
+        before = self.tree()
+        status, said = self.do("off", "--all")
+        self.assertEqual(status, 1)
+        self.assertRegex(said, "its checksum is wrong")
+        self.assertEqual(self.tree(), before)
+
+    def test_lock(self):
+        """One at a time."""
+        with book.locked():
+            status, said = self.do("off", "--all")
+        self.assertEqual(status, 1)
+        self.assertRegex(said, "another freeblock setup or off is at work")
+
+
+if __name__ == "__main__":
+    taptest.main()

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What was found before each step of a setup, on stable storage before the step is taken.
+
+A file for each disk, "machine" for what disks share, in a directory that outlives a boot. A step
+is in it from before it is taken until it is undone; "done" says that it was taken whole. Undoing a
+step that was not, or only in part, puts back what was found all the same.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import zlib
+
+from .. import ToolError, fbstate
+from ..extraction import journal
+
+STATES = "var/lib/freeblock"
+FOLDER = STATES + "/setup"
+ENDING = ".json"
+FORMAT = 1
+MACHINE = "machine"
+# Ours, innermost first: those that are empty when nothing is set up any more go
+FOLDERS = (FOLDER, STATES + "/extract", STATES + "/modes", STATES,
+           "etc/freeblock/models", "etc/freeblock")
+
+
+@contextlib.contextmanager
+def locked():
+    """Keep other setups away. The lock is the directory's, so that no file of it is left."""
+    folder = fbstate.path(FOLDER)
+    while True:
+        journal.make_directory(folder)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # its last owner may have removed it between our open and our lock
+            if os.path.isdir(folder) and os.path.samestat(os.fstat(handle), os.stat(folder)):
+                break
+        except BlockingIOError:
+            os.close(handle)
+            raise ToolError("another freeblock setup or off is at work: wait for it") from None
+        os.close(handle)
+    try:
+        yield
+    finally:
+        sweep()
+        os.close(handle)
+
+
+def sweep():
+    """Remove what is empty of our directories, and what a killed process was writing."""
+    folder = fbstate.path(FOLDER)
+    for name in os.listdir(folder):
+        if name.endswith(".new"):
+            os.unlink(os.path.join(folder, name))
+    for name in FOLDERS:
+        with contextlib.suppress(OSError):
+            os.rmdir(fbstate.path(name))
+
+
+def _check(content):
+    return "%08x" % zlib.crc32(json.dumps(content, sort_keys=True).encode())
+
+
+class Book:
+    """One file. `identity`: whose it is, as store.disk_of() tells; None: read what is there."""
+
+    def __init__(self, name, identity=None):
+        self.name = name
+        self.path = fbstate.path(FOLDER, name + ENDING)
+        content = self._read() or {"identity": identity, "steps": []}
+        self.identity = content["identity"]
+        self.steps = content["steps"]
+
+    def _read(self):
+        try:
+            with open(self.path, "rb") as file:
+                content = json.loads(file.read())
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise ToolError("%s: not a journal: %s" % (self.path, error)) from error
+        check = content.pop("check", None) if isinstance(content, dict) else None
+        if check is None or check != _check(content):
+            raise ToolError("%s: its checksum is wrong: it is not used; what it says was found: "
+                            "look at it, put that back, and remove it" % self.path)
+        if content.pop("format") != FORMAT:
+            raise ToolError("%s: of a version that this tool does not know" % self.path)
+        return content
+
+    def _write(self):
+        content = {"format": FORMAT, "identity": self.identity, "steps": self.steps}
+        journal.write_file(self.path, json.dumps({**content, "check": _check(content)}, indent=1,
+                                                 sort_keys=True).encode() + b"\n")
+
+    def find(self, name):
+        """A step that was taken, if only in part."""
+        return next((step for step in self.steps if step["name"] == name), None)
+
+    def take(self, name, found):
+        """A step is about to be taken; `found`: what undoes it. What was found before an earlier
+        attempt counts."""
+        if not self.find(name):
+            self.steps.append({"name": name, "found": found, "done": False})
+            self._write()
+
+    def done(self, name):
+        """It was taken whole."""
+        self.find(name)["done"] = True
+        self._write()
+
+    def drop(self, name):
+        """It was undone; the file goes with its last step."""
+        self.steps = [step for step in self.steps if step["name"] != name]
+        if self.steps:
+            self._write()
+        else:
+            os.unlink(self.path)
+            journal.sync_directory(os.path.dirname(self.path))
+
+
+def machine():
+    """The book of what disks share."""
+    return Book(MACHINE)
+
+
+def disks():
+    """The books of disks."""
+    folder = fbstate.path(FOLDER)
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return [Book(name[:-len(ENDING)]) for name in names
+            if name.endswith(ENDING) and name != MACHINE + ENDING]

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Changes to the running kernel, by somebody who need not wait for it: what hangs there cannot be
+killed, and is left behind.
+"""
+
+import errno
+import os
+import subprocess
+import time
+
+from .. import ToolError, fbstate
+
+MODULE = "sys/module/freeblock"
+DIED = 1 << 7                   # of /proc/sys/kernel/tainted: an oops or a BUG
+PATIENCE_S = 60                 # requests under way end before a switch does
+LOOK_S = 0.05
+
+
+class NeedsReboot(ToolError):
+    """The running kernel cannot be put back."""
+
+
+def has_died():
+    """Whether there was an oops since the boot: whatever is asked of the kernel may hang."""
+    return bool(int(fbstate.read("proc/sys/kernel/tainted") or 0) & DIED)
+
+
+def is_loaded():
+    """Whether the module is there."""
+    return os.path.isdir(fbstate.path(MODULE))
+
+
+def command(words):
+    """A program of the system: (status, what it said)."""
+    try:
+        done = subprocess.run(words, check=False, text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except FileNotFoundError:
+        return 127, "%s: not found" % words[0]
+    return done.returncode, done.stdout.strip()
+
+
+def _in_child(work):
+    """Start it in a process of its own, which ends with the number of the OSError, or 0."""
+    child = os.fork()
+    if child:
+        return child
+    status = errno.EIO
+    try:
+        work()
+        status = 0
+    except OSError as error:
+        status = error.errno or errno.EIO
+    finally:
+        os._exit(status)        # pylint: disable=protected-access
+
+
+def patiently(work, what):
+    """Do it in a process of its own; NeedsReboot if that does not end, OSError if it fails."""
+    child, until = _in_child(work), time.monotonic() + PATIENCE_S
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        if time.monotonic() > until:
+            raise NeedsReboot("%s hangs in the kernel (process %d)" % (what, child))
+        time.sleep(LOOK_S)
+    if not os.WIFEXITED(status):
+        raise NeedsReboot("%s was killed by the kernel: dmesg says why" % what)
+    if os.WEXITSTATUS(status):
+        raise OSError(os.WEXITSTATUS(status), os.strerror(os.WEXITSTATUS(status)))
+
+
+def switch(disk, scheduler):
+    """Give a disk a scheduler. Linux 7 answers EBUSY while disks of its host come or go."""
+    path = fbstate.path("sys/block", disk, "queue/scheduler")
+    what = "%s > %s" % (scheduler, path)
+
+    def write():
+        with open(path, "w", encoding="ascii") as file:
+            file.write(scheduler + "\n")
+
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return patiently(write, what)
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise ToolError("%s: %s" % (what, error.strerror)) from error
+            if time.monotonic() > until:
+                raise NeedsReboot("%s: %s" % (what, error.strerror)) from error
+        time.sleep(LOOK_S)
+
+
+def load():
+    """Load the module. ToolError with what modprobe says."""
+    status, said = command(["modprobe", "freeblock"])
+    if status or not is_loaded():
+        raise ToolError(
+            "the module does not load (modprobe freeblock: %s): install freeblock-dkms and "
+            "linux-headers-amd64, or in a checkout make modules KDIR=/lib/modules/$(uname -r)/"
+            "build and insmod build/kernel-$(uname -r)/freeblock/freeblock.ko; then say setup again" %
+            (said.replace("\n", "; ") or "status %d" % status))
+
+
+def unload():
+    """Unload it; why not, if somebody uses it."""
+    users = sorted(name for name in os.listdir(fbstate.path("sys/block"))
+                   if fbstate.Disk(name).scheduler() == "freeblock")
+    if users:
+        return "other disks have the scheduler: " + ", ".join(users)
+
+    def remove():
+        if command(["rmmod", "freeblock"])[0]:
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+    try:
+        patiently(remove, "rmmod freeblock")
+    except OSError:
+        if is_loaded():
+            return "a program has /dev/freeblock open, or another module needs it"
+    return None

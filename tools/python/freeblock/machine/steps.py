@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The steps of a setup, in their order: what each finds, does, and how it is undone.
+
+found() tells what is there before, as JSON can say it; undo() is given that, and works whether the
+step was taken whole, in part, or not at all, and if it was undone before.
+"""
+
+import base64
+import contextlib
+import os
+import shutil
+import time
+from dataclasses import dataclass, field
+
+from .. import ToolError, fbstate, models
+from ..extraction import identity as names
+from ..extraction import journal, store
+from . import book, kernel
+
+STOP_S = 60                     # reads under way end before a task does
+LOOK_S = 0.05
+
+
+@dataclass
+class Disk:
+    """The disk that steps are about. `name`: sdX now; None: it is not here."""
+
+    identity: dict
+    name: str
+    options: object = None      # of the command line: setup only
+    measure: object = None      # (Disk, draft, folder of states): setup only
+    notes: list = field(default_factory=list)
+
+    @property
+    def key(self):
+        """For files: the same whatever the disk's name is."""
+        return names.key(self.identity)
+
+    @property
+    def draft(self):
+        """Where its model is before it is installed."""
+        return fbstate.path(book.FOLDER, self.key + ".fbmodel")
+
+    @property
+    def kernel(self):
+        """Its files of the module."""
+        return fbstate.Disk(self.name)
+
+
+def models_folder():
+    """Where models are kept."""
+    return fbstate.path(store.DIRECTORY)
+
+
+def model_path(identity):
+    """Where a disk's is."""
+    return os.path.join(models_folder(), store.file_name(identity))
+
+
+def _bytes(path):
+    """What is in a file; None: there is none."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def _kept(path):
+    """A file or link, for a journal; None: there is none."""
+    if os.path.islink(path):
+        return {"link": os.readlink(path)}
+    data = _bytes(path)
+    return None if data is None else {"data": base64.b64encode(data).decode("ascii")}
+
+
+def _put_back(path, kept):
+    """The file as it was; nothing is left of one that was being written."""
+    folder = os.path.dirname(path)
+    if kept is None and not os.path.isdir(folder):
+        return
+    journal.make_directory(folder)
+    for name in (path, path + ".new"):
+        if os.path.lexists(name) and (name != path or kept is None or "link" in kept):
+            os.unlink(name)
+    if kept and "link" in kept:
+        os.symlink(kept["link"], path)
+    elif kept:
+        journal.write_file(path, base64.b64decode(kept["data"]))
+    journal.sync_directory(folder)
+
+
+class Measure:
+    """The model: measured, or taken from a file, and found good."""
+
+    name, says = "measure", "measure the drive"
+
+    @staticmethod
+    def _states():
+        return fbstate.path(book.STATES, "extract")
+
+    def found(self, _disk):
+        """What extractions of others have left there."""
+        folder = self._states()
+        return {"states": sorted(os.listdir(folder)) if os.path.isdir(folder) else []}
+
+    @staticmethod
+    def holds(disk):
+        """Whether it need not be taken again: it is there, or installed, and no other is
+        given."""
+        kept = _bytes(disk.draft) or _bytes(model_path(disk.identity))
+        given = disk.options.model
+        return kept is not None and (not given or kept == _bytes(given))
+
+    def do(self, disk):
+        """Measure it."""
+        disk.measure(disk, disk.draft, self._states())
+
+    def undo(self, disk, found):
+        """Forget what was measured."""
+        folder = self._states()
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            if name.startswith(disk.key + "-") and name not in found["states"]:
+                shutil.rmtree(os.path.join(folder, name))
+        _put_back(disk.draft, None)
+
+
+class Install:
+    """The model is kept where it is looked for when the disk appears."""
+
+    name, says = "model", "install the model"
+
+    @staticmethod
+    def found(disk):
+        """The model that is there."""
+        path = model_path(disk.identity)
+        return {"model": _kept(path), "name": os.path.basename(path)}
+
+    @staticmethod
+    def holds(disk):
+        """Firmware may have been updated in between: then it is another file."""
+        return os.path.exists(model_path(disk.identity)) and not os.path.exists(disk.draft)
+
+    @staticmethod
+    def do(disk):
+        """Install it."""
+        if os.path.exists(disk.draft):
+            model = store.Model.of_file(disk.draft)
+            model.check(disk.identity)
+            store.install(models_folder(), model, disk.identity)
+            _put_back(disk.draft, None)
+
+    @staticmethod
+    def undo(_disk, found):
+        """The former one, or none."""
+        _put_back(os.path.join(models_folder(), found["name"]), found["model"])
+
+
+class Module:
+    """The module is in the kernel. Of the machine."""
+
+    name, says = "module", "load the module"
+
+    @staticmethod
+    def found(_disk):
+        """Whether it was loaded, in this boot."""
+        return {"loaded": kernel.is_loaded(), "boot_id": journal.boot_id()}
+
+    @staticmethod
+    def holds(_disk):
+        """Not after a boot."""
+        return kernel.is_loaded()
+
+    @staticmethod
+    def do(_disk):
+        """Load it if it is not."""
+        if not kernel.is_loaded():
+            kernel.load()
+
+    @staticmethod
+    def undo(disk, found):
+        """Unload it if nobody uses it and it was not there before."""
+        if not kernel.is_loaded() or \
+                found["loaded"] and found["boot_id"] == journal.boot_id():
+            return
+        why = kernel.unload()
+        if why:
+            disk.notes.append("the module stays loaded: " + why)
+
+
+class Scheduler:
+    """The disk has the scheduler."""
+
+    name, says = "scheduler", "choose the scheduler"
+
+    @staticmethod
+    def found(disk):
+        """The one that it has, and its model in the kernel."""
+        return {"scheduler": disk.kernel.scheduler()}
+
+    @staticmethod
+    def holds(disk):
+        """Not after a boot, unless it was enabled."""
+        return disk.kernel.scheduler() == "freeblock"
+
+    @staticmethod
+    def do(disk):
+        """Choose it."""
+        kernel.switch(disk.name, "freeblock")
+
+    @staticmethod
+    def undo(disk, found):
+        """End the disk's tasks, then the former scheduler, unless somebody chose another one
+        meanwhile."""
+        if disk.name is None:
+            return
+        was, now = found["scheduler"], disk.kernel.scheduler()
+        if now != "freeblock":
+            if now not in (was, None):
+                disk.notes.append("%s has the scheduler %s now, which somebody else chose: it "
+                                  "stays (%s was found)" % (disk.name, now, was))
+            return
+        if was != "freeblock":
+            end_tasks(disk)
+            kernel.switch(disk.name, was)
+
+
+class Load:
+    """The kernel has the disk's model, and schedules by it."""
+
+    name, says = "load", "load the model"
+
+    @staticmethod
+    def found(disk):
+        """The model that the kernel has."""
+        return {"model": _kept(fbstate.path(fbstate.KERNEL, disk.name, "model"))}
+
+    @staticmethod
+    def holds(disk):
+        """Not after a boot, unless it was enabled; nor when another was installed."""
+        loaded = _bytes(fbstate.path(fbstate.KERNEL, disk.name, "model"))
+        return disk.kernel.stuck() is None and loaded == _bytes(model_path(disk.identity))
+
+    @staticmethod
+    def do(disk):
+        """Load it; ToolError if the module leaves the disk alone all the same."""
+        store.load(models_folder(), disk.name, False)
+        why = disk.kernel.stuck()
+        if why:
+            raise ToolError("%s: the module leaves this disk alone: %s" % (disk.name, why))
+
+    @staticmethod
+    def undo(disk, found):
+        """The former one. Without one the model stays in the module until that is unloaded, and
+        is used by nobody, for the disk loses the scheduler."""
+        data = memoryview(base64.b64decode((found["model"] or {"data": ""})["data"]))
+        if data and disk.name is not None and disk.kernel.is_there():
+            end_tasks(disk)
+            with open(fbstate.path(fbstate.KERNEL, disk.name, "model"), "wb",
+                      buffering=0) as file:
+                while data:
+                    data = data[file.write(data):]
+
+
+class Boot:
+    """At boot models are loaded and disks with models get the scheduler. Of the machine."""
+
+    name, says = "boot", "enable it at boot"
+
+    @staticmethod
+    def _files():
+        return (models.RULE, models.UNIT, models.WANTED)
+
+    def found(self, _disk):
+        """The files that are there, and the directories that are not."""
+        missing = []
+        for name in self._files():
+            folder = os.path.dirname(name)
+            while folder and not os.path.isdir(fbstate.path(folder)):
+                missing.append(folder)
+                folder = os.path.dirname(folder)
+        return {"files": {name: _kept(fbstate.path(name)) for name in self._files()},
+                "missing": sorted(set(missing), reverse=True)}
+
+    def holds(self, _disk):
+        """Whether somebody has disabled it meanwhile."""
+        return all(os.path.lexists(fbstate.path(name)) for name in self._files())
+
+    @staticmethod
+    def do(disk):
+        """Enable it."""
+        models.enable(fbstate.ROOT, disk.options.program, True, store.DIRECTORY)
+        models.tell(fbstate.ROOT)
+
+    @staticmethod
+    def undo(_disk, found):
+        """The former files, or none."""
+        for name, kept in found["files"].items():
+            _put_back(fbstate.path(name), kept)
+        for folder in found["missing"]:
+            with contextlib.suppress(OSError):      # others use it, or it is gone
+                os.rmdir(fbstate.path(folder))
+        models.tell(fbstate.ROOT)
+
+
+MACHINE = {step.name: step for step in (Module(), Boot())}
+DISK = {step.name: step for step in (Measure(), Install(), Scheduler(), Load())}
+# As they are taken. The start at boot comes last, when all has worked once
+ORDER = (DISK["measure"], DISK["model"], MACHINE["module"], DISK["scheduler"], DISK["load"],
+         MACHINE["boot"])
+
+
+def end_tasks(disk):
+    """Stop scan and scrub, and programs' tasks where debugfs tells their numbers."""
+    there = disk.kernel
+    for job in ("scan", "scrub"):
+        if there.read(job) in ("running", "paused"):
+            _told(there, job, "stop\n")
+    if not fbstate.hidden():
+        for line in there.table("tasks").splitlines():
+            _told(there, "tasks", "stop %s\n" % line.split()[0])
+    until = time.monotonic() + STOP_S
+    while there.value("tasks") and time.monotonic() < until:
+        time.sleep(LOOK_S)
+    left = there.value("tasks")
+    if left:
+        disk.notes.append("%s: %d tasks go on: they wait until the disk has the scheduler again" %
+                          (disk.name, left))
+
+
+def _told(there, name, words):
+    """A command to a task that may have just ended by itself."""
+    def write():
+        with open(fbstate.path(fbstate.KERNEL, there.name, name), "w", encoding="ascii") as file:
+            file.write(words)
+
+    try:
+        kernel.patiently(write, "%s > %s" % (words.strip(), name))
+    except OSError:
+        pass

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0
+"""setup: from a disk to a disk that freeblock schedules, also after the next boot.
+
+Asks nothing. Each step is journaled before it is taken (machine/book.py), with what was found, so
+that `freeblock off` can put it back, whenever setup ended. Documentation/setup.rst.
+"""
+
+import json
+import os
+import sys
+import tempfile
+from types import SimpleNamespace
+
+from . import ToolError, UsageError, hosts
+from .extraction import identity as names
+from .extraction import journal, refuse, sgio, store
+from .machine import book, kernel, steps
+
+OBSERVE_S = 30
+
+
+def add_parser(subparsers):
+    """Add `setup`."""
+    parser = subparsers.add_parser(
+        "setup", help="measure a disk, and have freeblock schedule it from now on",
+        description="Say whether a disk suits, measure it, tell what freeblock will bring and cost "
+        "on it as it is used now, and have it scheduled from now on, also after a boot. Asks "
+        "nothing. What was interrupted goes on when it is said again; freeblock off puts "
+        "everything back.")
+    parser.add_argument("disk", metavar="DISK", help="/dev/sdX, as root")
+    parser.add_argument("--model", metavar="FILE", help="the disk's model, which is not measured "
+                        "then")
+    parser.add_argument("--in-use", action="store_true", help="measure the disk even if it is in "
+                        "use: it will be slow meanwhile, and the measurements worse")
+    parser.add_argument("--force", action="store_true", help="even if the disk does not suit, or "
+                        "its model predicts too few requests right")
+    parser.add_argument("--observe", type=int, default=OBSERVE_S, metavar="S", help="how long to "
+                        "watch how the disk is used, seconds (%(default)s); 0: not at all")
+    parser.add_argument("--no-boot", action="store_true", help="until the next boot only")
+    parser.add_argument("--program", metavar="PATH", default=hosts.command(),
+                        help="what is started at boot (this command)")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument("--json", action="store_true", help="print the result as an object")
+    parser.set_defaults(run=run)
+
+
+def whole_disk(path):
+    """sdX, by any of its names."""
+    name = os.path.basename(os.path.realpath(path)) if path.startswith("/dev/") else path
+    store.disk_of(name)
+    return name
+
+
+# ---- does it suit?
+
+def unsuited(name, identity, in_use):
+    """Why freeblock should leave this disk alone: Refusals."""
+    dev = sgio.Disk("/dev/" + name)
+    try:
+        found = refuse.check(dev, refuse.sysfs_of("/dev/" + name), in_use)
+    finally:
+        dev.close()
+    others = [disk["name"] for disk in store.disks()
+              if disk["name"] != name and _same(disk, identity)]
+    if others:
+        found.append(refuse.Refusal(
+            "multipath", "%s are the same disk by another path" % ", ".join(others),
+            "the paths of a multipath device are served as by mq-deadline: leave it alone"))
+    return found
+
+
+def _same(one, other):
+    return names.is_known(one) and names.same(one, other)
+
+
+def check(disk, options):
+    """ToolError with all reasons against this disk; nothing has been changed yet."""
+    if kernel.has_died():
+        raise ToolError("this kernel has had an oops (dmesg says where): reboot first")
+    # a disk that is set up is in use: only measuring minds
+    in_use = options.in_use or options.model or steps.DISK["measure"].holds(disk)
+    found = unsuited(disk.name, disk.identity, in_use)
+    if found and not options.force:
+        raise ToolError("%s does not suit:\n%s" % (disk.name, "\n".join(
+            "  %s\n    (%s)" % (one.reason, one.todo) for one in found)))
+    for one in found:
+        disk.notes.append("not minded (--force): " + one.reason)
+
+
+# ---- the model
+
+def measure(disk, draft, states):
+    """Have its model in the file `draft`, by measuring if there is none; ToolError if it is not
+    to be trusted."""
+    options = disk.options
+    if options.model:
+        model = store.Model.of_file(options.model)
+        model.check(disk.identity)
+        _trusted(model.header.get("distrusted"), options)
+        journal.write_file(draft, model.data)
+    elif os.path.exists(steps.model_path(disk.identity)):
+        disk.notes.append("%s was there: the disk was not measured again (freeblock models "
+                          "remove)" % steps.model_path(disk.identity))
+    else:
+        _extract(options, disk.name, draft, states)
+
+
+def _extract(options, name, draft, states):
+    from . import extract                    # pylint: disable=import-outside-toplevel
+    from .extraction import pipeline         # pylint: disable=import-outside-toplevel
+    report = pipeline.extract(SimpleNamespace(
+        device="/dev/" + name, simulated=None, out=draft + ".measured", full=False, quick=False,
+        no_translation=False, destructive=False, in_use=options.in_use, force=options.force,
+        pictures=None, fresh=False, seed=1, quiet=options.quiet), states)
+    try:
+        if not options.json:
+            extract.show(report)
+        verdict = report["validation"]
+        _trusted(None if verdict["trusted"] else verdict["reason"], options)
+        os.replace(draft + ".measured", draft)
+    finally:
+        if os.path.exists(draft + ".measured"):
+            os.unlink(draft + ".measured")
+
+
+def _trusted(why, options):
+    if why and not options.force:
+        raise ToolError("the model is not trusted: %s. Was the disk quiet? Measure again, or use it "
+                        "all the same: --force" % why)
+
+
+def observe_now(disk):
+    """What freeblock would bring and cost as the disk is used now; None if that is not to be
+    had, which is said."""
+    options = disk.options
+    if not options.observe:
+        return None
+    from . import observe                    # pylint: disable=import-outside-toplevel
+    model = disk.draft if os.path.exists(disk.draft) else steps.model_path(disk.identity)
+    try:
+        with tempfile.TemporaryDirectory(prefix="freeblock-setup-") as folder:
+            found = observe.judge(model, observe.recorded(
+                "/dev/" + disk.name, options.observe, os.path.join(folder, "recording"),
+                options.quiet), quiet=options.quiet)
+    except ToolError as error:
+        disk.notes.append("what it will bring and cost is not known, for %s: freeblock observe, "
+                          "when the disk is used" % error)
+        return None
+    if not options.json:
+        observe.show(found)
+    return found
+
+
+# ---- all of it
+
+def take(step, journal_of, disk):
+    """Take a step that was not taken, was interrupted, or holds no more."""
+    before = journal_of.find(step.name)
+    if before and before["done"]:
+        if step.holds(disk):
+            return False
+        # what is there now is what was there before: a boot, or new firmware
+        step.undo(disk, before["found"])
+        journal_of.drop(step.name)
+    journal_of.take(step.name, step.found(disk))
+    step.do(disk)
+    journal_of.done(step.name)
+    return True
+
+
+def setup(disk):
+    """All steps; what to say of it."""
+    options = disk.options
+    taken, seen = [], None
+    mine = book.Book(disk.key, disk.identity)
+    machine = book.machine()
+    for step in steps.ORDER:
+        if step.name == "boot" and options.no_boot:
+            continue
+        if step.name == "scheduler" and not step.holds(disk):
+            seen = observe_now(disk)
+        if not options.quiet and not options.json:
+            print("%s: %s" % (disk.name, step.says), file=sys.stderr, flush=True)
+        if take(step, machine if step.name in steps.MACHINE else mine, disk):
+            taken.append(step.name)
+    return {"disk": disk.name, "id": disk.key, "steps": taken, "observed": seen,
+            "notes": disk.notes}
+
+
+def show(done):
+    """For people."""
+    for note in done["notes"]:
+        print("- " + note)
+    print("%s: %s; freeblock off /dev/%s puts everything back" % (
+        done["disk"], "set up" if done["steps"] else "was set up already", done["disk"]))
+
+
+def run(args):
+    """The subcommand."""
+    if args.observe < 0:
+        raise UsageError("--observe %d: less than 0" % args.observe)
+    name = whole_disk(args.disk)
+    disk = steps.Disk(store.disk_of(name), name, args, measure)
+    names.key(disk.identity)        # its error, if nothing names it for good
+    check(disk, args)
+    with book.locked():
+        try:
+            done = setup(disk)
+        except (ToolError, KeyboardInterrupt):
+            print("freeblock: %s is set up in part: freeblock setup goes on from there, freeblock "
+                  "off /dev/%s puts everything back" % (name, name), file=sys.stderr)
+            raise
+    if args.json:
+        print(json.dumps(done, indent=1))
+    else:
+        show(done)
+    return 0
