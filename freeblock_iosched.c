@@ -565,7 +565,6 @@ static bool fb_iosched_complete(struct fb_sched *fs, struct fb_sched_rq *fq, u64
 	fd->fg.end_ns = now;
 	if (fb_sched_is_foreground(fq)) {
 		fs->others.fg_end_ns = now;
-		fd->stats.fg_requests++;
 		fb_policy_ended(&fs->pool, !fs->pool.count && !fs->nr_flight);
 		fb_inflight_served(fs, fq, now);
 	}

@@ -241,6 +241,10 @@ const struct attribute_group fb_snapshot_state_group = {
 
 static struct attribute *fb_snapshot_stats[] = {
 	FB_SNAPSHOT_COUNTER(fg_requests, stats.fg_requests),
+	FB_SNAPSHOT_COUNTER(fg_reads, stats.fg_reads),
+	FB_SNAPSHOT_COUNTER(fg_writes, stats.fg_writes),
+	FB_SNAPSHOT_COUNTER(fg_read_ns, stats.fg_read_ns),
+	FB_SNAPSHOT_COUNTER(fg_write_ns, stats.fg_write_ns),
 	FB_SNAPSHOT_COUNTER(untracked, stats.untracked),
 	FB_SNAPSHOT_COUNTER(out_of_order, stats.out_of_order),
 	FB_SNAPSHOT_COUNTER(max_in_flight, stats.max_in_flight),

@@ -59,6 +59,10 @@ struct scsi_device;
 
 struct fb_stats {
 	u64 fg_requests;		/* scheduled foreground requests completed */
+	u64 fg_reads;			/* reads among them */
+	u64 fg_writes;			/* writes among them */
+	u64 fg_read_ns;			/* from those reads' allocation to their end, in all */
+	u64 fg_write_ns;		/* the same of those writes */
 	u64 untracked;			/* no memory for our part: sent unscheduled */
 	u64 max_in_flight;		/* most scheduled commands in flight at once */
 	struct fb_completion_stats ends;

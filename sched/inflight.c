@@ -99,6 +99,21 @@ void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool
 	fb_idle_arrive(fs->fd, &req);
 }
 
+/* what the foreground waits: the block layer's own counts have our reads in them, too */
+static void fb_inflight_count(struct fb_stats *stats, const struct request *rq, u64 now)
+{
+	u64 took_ns = now - rq->start_time_ns;
+
+	stats->fg_requests++;
+	if (req_op(rq) == REQ_OP_READ) {
+		stats->fg_reads++;
+		stats->fg_read_ns += took_ns;
+	} else if (req_op(rq) == REQ_OP_WRITE) {
+		stats->fg_writes++;
+		stats->fg_write_ns += took_ns;
+	}
+}
+
 /**
  * fb_inflight_served() - note that a foreground request has ended
  * @fs: the scheduler, its disk locked
@@ -117,6 +132,7 @@ void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 n
 	};
 
 	lockdep_assert_held(&fs->fd->lock);
+	fb_inflight_count(&fs->fd->stats, fq->rq, now);
 	if (fq->fg.arrived_ns && fb_sched_is_media(fq) && !fb_sched_is_cached(fs, fq))
 		fb_idle_served(fs->fd, now, &req);
 }

@@ -176,9 +176,20 @@ echo 1000 > "$dir/idle_wait_us"
 echo 1024 > "$dir/idle_size_kib"
 echo 10000000 > "$dir/idle_mean_us"
 requests=$(cat "$dir/stats/fg_requests")
+reads=$(cat "$dir/stats/fg_reads")
+waited=$(cat "$dir/stats/fg_read_ns")
 load 3
 requests=$(($(cat "$dir/stats/fg_requests") - requests))
+reads=$(($(cat "$dir/stats/fg_reads") - reads))
+waited=$(($(cat "$dir/stats/fg_read_ns") - waited))
 expect_eq "requests that fio did" $requests "$(fio_ios load)"
+expect_eq "of these, reads; none of the scan's" $reads $requests
+# fio also counts what it does itself, some 20 us
+off=$(awk -v fio="$(fio_field load 40)" -v ns=$waited -v n=$reads \
+	'BEGIN { printf "%d", fio - ns / n / 1000 }')
+expect_ge "their mean latency as fio has it, us longer" "$off" 0
+expect_le "their mean latency as fio has it, us longer" "$off" 50
+expect_eq "no writes" "$(cat "$dir/stats/fg_writes" "$dir/stats/fg_write_ns" | xargs)" "0 0"
 all_read "under a scan" 13 scan_stats
 grown "a load"
 sleep 2
