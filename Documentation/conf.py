@@ -10,7 +10,7 @@ with open(os.path.join(_TOP, "tools", "python", "freeblock", "__init__.py"),
     release = version = re.search(r'__version__ = "(.*)"', _file.read()).group(1)
 project = "freeblock"
 author = "the freeblock authors"
-copyright = "2026, the freeblock authors"  # pylint: disable=redefined-builtin
+copyright = "2026, the freeblock authors"  # noqa: A001 - its name in Sphinx
 master_doc = "index"
 html_theme = "alabaster"
 html_theme_options = {"page_width": "60em", "description":

@@ -35,7 +35,8 @@ GOOD = """\
 [  PASSED  ] 2 test(s).
 """
 # cmocka 1.1.5 names the group since 1.1.6
-NAMED = GOOD.replace("Running", "model: Running").replace("] 2 test(s) run", "] model: 2 test(s) run")
+NAMED = GOOD.replace("Running", "model: Running").replace("] 2 test(s) run",
+                                                          "] model: 2 test(s) run")
 FAILED = """\
 [==========] Running 2 test(s).
 [ RUN      ] one

@@ -184,4 +184,4 @@ while read -r where id; do
 	one "$where" "$id" || { bt dirty "$where" "$id"; break; }
 done < /lab/plan
 kill $alive
-bt done
+bt "done"

@@ -12,7 +12,7 @@ from collections import namedtuple
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                 "lab"))
 
-import logscan  # noqa: E402
+import logscan
 
 MODES = ("control", "freeblock", "with_scan")
 # Of an id that did not simply pass or was not run, in each mode

@@ -30,7 +30,7 @@ GIB=$((1 << 30))
 # read in the window for others
 foreground()
 {
-	local name="$1" file="$2" rate="$3" disk snaps= n
+	local name="$1" file="$2" rate="$3" disk snaps="" n
 
 	for disk in $disks; do
 		snaps="$snaps snap=/sys/block/$disk/stat"

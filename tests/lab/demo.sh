@@ -10,8 +10,9 @@
 
 phase()
 {
-	local name="$1" elapsed=0 status="$(debug "$disk")/status" pid
+	local name="$1" elapsed=0 status pid
 
+	status="$(debug "$disk")/status"
 	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
 	fio --name="$name" --filename="/dev/$disk" --direct=1 --ioengine=libaio \
 		--iodepth=10 --rw=randrw --rwmixread=67 --bssplit="$BSSPLIT" \
@@ -25,7 +26,7 @@ phase()
 	# read; the scheduler's status is formatted with interrupts off, which
 	# would make the simulated drive late.
 	while kill -0 $pid 2>/dev/null; do
-		echo "$name $(cut -d' ' -f1 /proc/uptime) $(consumer done)" >> /out/samples
+		echo "$name $(cut -d' ' -f1 /proc/uptime) $(consumer "done")" >> /out/samples
 		if [ $((elapsed % 10)) = 0 ]; then
 			echo "@demo $name $elapsed of $RUNTIME_S s"
 		fi

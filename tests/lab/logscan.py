@@ -7,10 +7,10 @@ or a SCSI error that a test provoked is no report. A test that provokes a report
 is a test of something broken.
 
 Nor is what the kernel says when it had no memory for a name in sysfs (-12): scripts make
-allocations fail. Of one that makes pages fail (scan(text, starved=True)) nor is SLUB's complaint that
-it got none. One kind of report is let pass: a data race (KCSAN) in the kernel's own code. It
-is known by its two call traces: none has a frame in a module of ours; or by its
-being within a sleep. Whatever else such a report says, and one that is cut off, is a problem. stock_races(text)
+allocations fail. Of one that makes pages fail (scan(text, starved=True)) nor is SLUB's complaint
+that it got none. One kind of report is let pass: a data race (KCSAN) in the kernel's own code. It
+is known by its two call traces: none has a frame in a module of ours; or by its being within a
+sleep. Whatever else such a report says, and one that is cut off, is a problem. stock_races(text)
 names those that were let pass.
 """
 
@@ -54,7 +54,8 @@ _PATTERNS = [(kind, re.compile(regex)) for kind, regex in (
     ("WARNING", _HEAD + r"WARNING: |" + _HEAD + r"-+\[ cut here \]-+"),
     ("call trace", r"\bCall Trace:"),
     ("module", r"Unloading module .* while in use|sysfs: cannot create duplicate"
-               r"|kobject_add_internal failed (?!for .* \(error: -12 )|debugfs: (?:File|Directory) .* already present"),
+               r"|kobject_add_internal failed (?!for .* \(error: -12 )"
+               r"|debugfs: (?:File|Directory) .* already present"),
 )]
 
 # A report ends where one of these stands, or after so many lines.

@@ -104,7 +104,8 @@ def note(*words):
 def content(name, generation, size):
     """The bytes of a whole file: each sector says what it is."""
     return b"".join(
-        STAMP.pack(name.encode(), generation, size, sector).ljust(SECTOR, b"%c" % (97 + sector % 26))
+        STAMP.pack(name.encode(), generation, size, sector).ljust(SECTOR,
+                                                                  b"%c" % (97 + sector % 26))
         for sector in range((size + SECTOR - 1) // SECTOR))[:size]
 
 

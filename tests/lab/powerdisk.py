@@ -46,8 +46,8 @@ class Platters:
         """A block's bytes; what was never written counts words from the start of the disk."""
         if number not in self.pages:
             words = BLOCK // 8
-            self.pages[number] = bytearray(struct.pack("<%dQ" % words,
-                                                       *range(number * words, (number + 1) * words)))
+            self.pages[number] = bytearray(struct.pack(
+                "<%dQ" % words, *range(number * words, (number + 1) * words)))
         return self.pages[number]
 
     def read(self, lbn, count):

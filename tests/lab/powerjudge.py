@@ -198,7 +198,7 @@ class Judge:
         found = given("list")
         if found is not None:
             self.totals["looks"] += 1
-            self._found(what, json.loads(found), os.path.join(folder, "found"), given)
+            self._found(what, json.loads(found), given)
         else:
             self.totals["early"] += 1
         dump.roll_back(self.see)
@@ -257,7 +257,7 @@ class Judge:
         self.say("%s (%d of %d blocks)" % (what, bits.sum(), len(bits)),
                  "%d were not, such as %s" % (len(wrong), wrong[:5].tolist()) if len(wrong) else "")
 
-    def _found(self, what, listed, folder, given):
+    def _found(self, what, listed, given):
         """The state after a cut."""
         wrong = self.files.wrong(listed)
         self.say("%swhat was made durable is there (%d times so far)" % (what, self.files.count),

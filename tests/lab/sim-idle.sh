@@ -3,7 +3,7 @@
 # Poisson arrivals, of a disk that is idle at times. It measures; the test compares.
 #
 # Variables, all set by the test: CELLS, words DRIVE:CACHE:RATE:SEED with CACHE "back" or "off"
-# and RATE in requests per 1000 s; SECONDS. File: load (tests/lab/load.c, compiled). Left behind:
+# and RATE in requests per 1000 s; RUN_S. File: load (tests/lab/load.c, compiled). Left behind:
 # /out/DRIVE-CACHE-RATE-SEED.lat, of the loads, and .free, KiB that the scan got.
 
 . /lab/lib.sh
@@ -28,7 +28,7 @@ write_cache $2") || exit 1
 	echo 1000 > "$(fb "$disk")/idle_mean_us"
 	before=$(stats "$disk" free_sectors)
 	expect_ok "$1 $2 $3 $4" /lab/files/load random "/dev/$disk" depth=1024 rate="$3" reads=67 \
-		seconds="$SECONDS" seed="$4" out="$out.lat"
+		seconds="$RUN_S" seed="$4" out="$out.lat"
 	echo $((($(stats "$disk" free_sectors) - before) / 2)) > "$out.free"
 	note "$(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
 	scan_stop "$disk"

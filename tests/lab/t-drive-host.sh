@@ -26,8 +26,9 @@ head -c 1024 /dev/urandom > /tmp/sectors
 # Milliseconds that a command takes, in steps of 10
 took()
 {
-	local from="$(cat /proc/uptime)"
+	local from
 
+	from="$(cat /proc/uptime)"
 	"$@" >/tmp/said 2>&1 || echo failed
 	echo "$from" "$(cat /proc/uptime)" | awk '{ printf "%d", ($3 - $1) * 1000 + 0.5 }'
 }

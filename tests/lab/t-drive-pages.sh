@@ -69,8 +69,9 @@ put_page()
 # put_notch DISK NUMBER LPN
 put_notch()
 {
-	local now="$(page $1 0 0c)"
+	local now
 
+	now="$(page $1 0 0c)"
 	put_page $1 0 "0c 16 $3 00 $(echo "$now" | bytes 4 2) 00 0$2 \
 $(echo "$now" | bytes 8 16)" >/dev/null
 }
@@ -92,8 +93,9 @@ write()
 # Milliseconds that a command takes, in steps of 10
 took()
 {
-	local from="$(cat /proc/uptime)"
+	local from
 
+	from="$(cat /proc/uptime)"
 	"$@" >/dev/null 2>&1 || echo failed
 	echo "$from" "$(cat /proc/uptime)" | awk '{ printf "%d", ($3 - $1) * 1000 + 0.5 }'
 }

@@ -242,7 +242,7 @@ if [ "$LAB_CLOCK" = icount ]; then
 	note "beside: lateness mean $(drive_stat b late_mean_ns) ns, max $(drive_stat b late_max_ns) ns"
 	expect_mean "beside: mean lateness, ns" 600 1000 "$(drive_stat b late_mean_ns)"
 	expect_le "beside: commands over 10 us late" "$(drive_stat b late_over_10us)" 2
-	means= over=0
+	means="" over=0
 	for seed in 1 2 3 4 5; do
 		echo 1 > $M/b/stats_reset
 		verify_run draw$seed $b --io_size=3m --randseed=$seed

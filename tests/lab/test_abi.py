@@ -14,9 +14,9 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import abi  # noqa: E402
-import treetest  # noqa: E402
-from treetest import read, report  # noqa: E402
+import abi
+import treetest
+from treetest import read, report
 
 DISK = "/sys/kernel/freeblock/<disk>/"
 SCHED = "/sys/block/<disk>/queue/iosched/"

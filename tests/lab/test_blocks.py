@@ -92,7 +92,8 @@ def wrong_deliveries(rows, writes=(), **how):
 check("deliveries of blocks never written", wrong_deliveries(
     [(b, right(b), 0, b) for b in range(50)]), 0)
 check("planted: a delivery with a wrong checksum", wrong_deliveries([(5, 1, 0, 10)]), 1)
-check("planted: a second delivery", wrong_deliveries([(5, right(5), 0, 10), (5, right(5), 0, 11)]), 1)
+check("planted: a second delivery",
+      wrong_deliveries([(5, right(5), 0, 10), (5, right(5), 0, 11)]), 1)
 check("planted: a second delivery, failed", wrong_deliveries([(5, right(5), 0, 10), (5, 0, 1, 11)]),
       1)
 check("bad blocks and blocks not tried", wrong_deliveries([(5, 0, 1, 10), (6, 0, 2, 10)]), 0)

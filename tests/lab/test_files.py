@@ -14,13 +14,13 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import abi  # noqa: E402
-import treetest  # noqa: E402
-from treetest import TOP, report  # noqa: E402
+import abi
+import treetest
+from treetest import TOP, report
 
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
-from freeblock import fbstate, fbstate_cost  # noqa: E402
+from freeblock import fbstate, fbstate_cost
 
 DISK = "/sys/kernel/freeblock/<disk>/"
 SCHED = "/sys/block/<disk>/queue/iosched/"

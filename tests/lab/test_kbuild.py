@@ -23,9 +23,10 @@ def main():
     with tempfile.TemporaryDirectory() as tree:
         shutil.copy(os.path.join(TOP, "Kbuild"), tree)
         # -n with sources missing: Kbuild is read, nothing is compiled
-        for name, words, wanted in (("a 32-bit kernel is refused", ["modules", "CONFIG_64BIT="], True),
-                                    ("a 64-bit kernel is not", ["modules"], False),
-                                    ("nor is cleaning", ["clean"], False)):
+        for name, words, wanted in (
+                ("a 32-bit kernel is refused", ["modules", "CONFIG_64BIT="], True),
+                ("a 64-bit kernel is not", ["modules"], False),
+                ("nor is cleaning", ["clean"], False)):
             done = subprocess.run(["make", "-n", "-C", kdir, "M=" + tree, *words], text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             refused = "freeblock needs a 64-bit kernel" in done.stdout

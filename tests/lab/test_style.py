@@ -13,7 +13,9 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 COPIED = ("tools/check-style", "tools/build-modules", "tools/check-btf", "tools/floors",
-          "tests/lab/kernel", "tests/lab/debug.config", "include/compat/fb_elevator.h")
+          "tests/lab/kernel", "tests/lab/debug.config", "include/compat/fb_elevator.h",
+          "pyproject.toml", "tools/lint.txt")
+PACKAGES = ("tools/python/freeblock", "tools/research")
 
 GOOD = """\
 // SPDX-License-Identifier: GPL-2.0
@@ -71,6 +73,21 @@ PLANTED = (
      "static bool toy_sign(int n)\n{\n\treturn n < 0 ? true : false;\n}\n"),
 )
 
+# name of the check that must fail, its part, the file that grows, by what
+GROWN = (
+    # a test that another one of its name hides
+    ("ruff", "python", "tests/test_toy.py", "\n\ndef test_toy():\n    pass\n" * 2),
+    ("ruff", "python", "tools/floors", "import json\n"),
+    ("imports go down", "imports", "tools/python/freeblock/plot.py",
+     "from research import model\n"),
+    ("imports go down", "imports", "tools/python/freeblock/fbmodel.py", "from . import cli\n"),
+    ("imports go down", "imports", "tools/python/freeblock/extraction/onebit.py",
+     "def late():\n    from . import pipeline\n"),
+    ("imports go down", "imports", "tools/python/freeblock/newcomer.py", "\n"),
+    ("shellcheck, scripts", "shell", "tools/build-modules", '[ "$1" == --toy ] || exit 1\n'),
+    ("shellcheck, parts", "shell", "tests/lab/toy.sh", "for f in $(ls *.toy); do echo $f; done\n"),
+)
+
 count = failed = 0
 
 
@@ -98,11 +115,42 @@ def check_style(tree, source, parts=()):
     return done.returncode, re.findall(r"^not ok (.*) - ", done.stdout, re.M), done.stdout
 
 
+def check_grown(tree, name, parts, path, text):
+    """One file more, or a longer one."""
+    path = os.path.join(tree, path)
+    before = None
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            before = file.read()
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(text)
+    status, bad, _ = check_style(tree, GOOD, parts)
+    report("planted: %s: %s: %s" % (name, os.path.relpath(path, tree), text.strip().split("\n")[0]),
+           status != 0 and any(b.startswith(name) for b in bad), bad)
+    os.unlink(path)
+    if before is not None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(before)
+
+
+def check_no_tools(tree):
+    """A linter that is not to be had is a failure, not a pass."""
+    with open(os.path.join(tree, "tools/lint.txt"), "w", encoding="ascii") as file:
+        file.write("ruff==0.0.0\n")
+    os.environ["XDG_CACHE_HOME"] = os.path.join(tree, "build")
+    status, bad, said = check_style(tree, GOOD, "python")
+    report("planted: no ruff", status == 1 and bad == ["ruff"] and
+           "ruff cannot be installed" in said, said[-300:].replace("\n", " "))
+
+
 def main():
     with tempfile.TemporaryDirectory() as tree:
         for name in COPIED:
             os.makedirs(os.path.dirname(os.path.join(tree, name)), exist_ok=True)
             shutil.copy(os.path.join(TOP, name), os.path.join(tree, name))
+        for name in PACKAGES:
+            shutil.copytree(os.path.join(TOP, name), os.path.join(tree, name),
+                            ignore=shutil.ignore_patterns("__pycache__"))
         with open(os.path.join(tree, "Kbuild"), "w") as file:
             file.write("# SPDX-License-Identifier: GPL-2.0\nobj-m := sysfs.o\n")
         with open(os.path.join(tree, ".gitignore"), "w") as file:
@@ -110,6 +158,8 @@ def main():
         os.makedirs(os.path.join(tree, "tests/unit"))
         with open(os.path.join(tree, "tests/unit/test_sysfs.c"), "w") as file:
             file.write(TEST)
+        with open(os.path.join(tree, "tests/lab/toy.sh"), "w") as file:
+            file.write("# SPDX-License-Identifier: GPL-2.0\n")
         subprocess.run(["git", "init", "-q", tree], check=True)
         status, bad, said = check_style(tree, GOOD)
         report("a clean tree", status == 0 and not bad, said[-300:].replace("\n", " "))
@@ -118,6 +168,9 @@ def main():
             status, bad, said = check_style(tree, planted, parts)
             report("planted: %s: %s" % (name, text.split("\n")[0]),
                    status != 0 and any(b.startswith(name) for b in bad), bad)
+        for name, parts, path, text in GROWN:
+            check_grown(tree, name, parts, path, text)
+        check_no_tools(tree)
     print("1..%d" % count)
     return 1 if failed else 0
 

@@ -12,9 +12,9 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import abi  # noqa: E402
-import treetest  # noqa: E402
-from treetest import read, report  # noqa: E402
+import abi
+import treetest
+from treetest import read, report
 
 HEADER = "include/uapi/freeblock.h"
 SYZLANG = "tests/fuzz/freeblock.txt"
@@ -120,9 +120,11 @@ def main():
     for name, change in (
             ("an ioctl more", (r"^(#define \w+ _IO\(.*)$", r"\1\n#define FREEBLOCK_IOC_NEWER "
                                r"_IO(FREEBLOCK_IOC_MAGIC, 99)")),
-            ("an ioctl renamed", (r"^#define FREEBLOCK_IOC_STOP _IO", "#define FREEBLOCK_IOC_END _IO")),
+            ("an ioctl renamed", (r"^#define FREEBLOCK_IOC_STOP _IO",
+                                "#define FREEBLOCK_IOC_END _IO")),
             ("a field more", (r"^(\t__u32 foreground_ppm;)$", r"\1\n\t__u32 newer;")),
-            ("fields in another order", (r"^(\t__u32 queued;)\n(\t__u32 buffer_blocks;)$", r"\2\n\1")),
+            ("fields in another order", (r"^(\t__u32 queued;)\n(\t__u32 buffer_blocks;)$",
+                                         r"\2\n\1")),
             ("a field grown", (r"^\t__u32 regions;$", "\t__aligned_u64 regions;")),
             ("an array of another length", (r"^\tchar name\[\w+\]", "\tchar name[20]")),
             ("a structure more", (r"^(struct freeblock_range \{\n)", r"struct freeblock_newer {\n"

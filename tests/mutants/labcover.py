@@ -37,7 +37,8 @@ def key_of(script, objects):
     total = hashlib.sha256()
     folders = [os.path.join(LAB, name) for name in ("guest", "files", "modules")] + \
         [os.path.join(unitrun.TOP, name) for name in ("models", "tools/mechdisk/drives")]
-    paths = [os.path.join(LAB, script + ".sh"), *glob.glob(os.path.join(objects, "..", "*", "*.ko"))]
+    paths = [os.path.join(LAB, script + ".sh"),
+             *glob.glob(os.path.join(objects, "..", "*", "*.ko"))]
     for folder in folders:
         paths += glob.glob(os.path.join(folder, "*"))
     for path in sorted(filter(os.path.isfile, paths)):

@@ -57,7 +57,7 @@ def measured(loads):
             [os.path.join(LAB, "lab"), os.path.join(LAB, "sim-idle.sh"), "--build",
              os.path.abspath(sim.BUILD), "--timeout", str(TIMEOUT_S), "--out", folder,
              "--file", load, "--set", "CELLS=" + cells,
-             "--set", "SECONDS=%d" % SECONDS],
+             "--set", "RUN_S=%d" % SECONDS],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode:
             raise RuntimeError(done.stdout[-2000:])

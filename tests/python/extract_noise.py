@@ -73,7 +73,7 @@ def period_row(name, jitter, kind, size):
     path = drive_path(name)
     with open(path, encoding="utf-8") as file:
         truth = int(re.search(r"^period_ps (\d+)", file.read(), re.M)[1]) / 1000
-    with device.Device.simulated(path, set=["jitter_ns %d" % jitter]) as dev:
+    with device.Device.simulated(path, lines=["jitter_ns %d" % jitter]) as dev:
         try:
             found = phase.Phase.measure(Late(dev, kind, size))
         except ToolError:
@@ -85,7 +85,7 @@ def period_row(name, jitter, kind, size):
 def layout_row(program, name, jitter, host):
     """Lateness, shares of units in wrong places and at wrong angles, disk time."""
     path = drive_path(name)
-    with device.Device.simulated(path, set=["jitter_ns %d" % jitter], host_jitter_ns=host) as dev:
+    with device.Device.simulated(path, lines=["jitter_ns %d" % jitter], host_jitter_ns=host) as dev:
         try:
             turning = phase.Phase.measure(dev, seconds=5)
             late = turning.late_ns

@@ -303,7 +303,8 @@ class Coverage(unittest.TestCase):
                 task.restore_coverage(self.path)
             self.assertEqual(raised.exception.errno, errno.EPROTONOSUPPORT if 8 <= at < 12
                              else errno.EBADMSG)
-            self.assertRegex(str(raised.exception), r"coverage: (version \d+ of|damaged|not a file)")
+            self.assertRegex(str(raised.exception),
+                             r"coverage: (version \d+ of|damaged|not a file)")
         for length in range(len(VECTOR)):
             self.write(VECTOR[:length])
             with self.assertRaisesRegex(Error, "cut short|damaged|not a file"):

@@ -65,7 +65,8 @@ def row(peer, background, fg_mb_s, mean, scrub, **more):
     """Figures of a cell."""
     return {"drive": "d", "load": "sequential", "peer": peer, "background": background,
             "setting": "alone" if background == "none" else "idle 64k", "group": "g",
-            "seconds": 10, "warmup": 5, "seed": 1, "fg_mb_s": fg_mb_s, "mean_ms": mean, "scrub_mb_s": scrub,
+            "seconds": 10, "warmup": 5, "seed": 1, "fg_mb_s": fg_mb_s, "mean_ms": mean,
+            "scrub_mb_s": scrub,
             "requests_per_s": 9, "fg_errors": 0, "late_pm": 0, "disk_bytes": 10**10,
             "goal_ms": 0, "date": "2026-11-21", "commit": "c0ffee"} | more
 

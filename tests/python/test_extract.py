@@ -125,7 +125,7 @@ class Extract(unittest.TestCase):
             file.write(truth.model(sim.drive_file("toy")))
         for count, trusted in ((10000, True), (900000, False)):
             line = "medium_error 1000 %d recovery_ms=20" % count
-            with Device.simulated(sim.drive_file("toy"), set=[line]) as dev:
+            with Device.simulated(sim.drive_file("toy"), lines=[line]) as dev:
                 if trusted:
                     verdict = validate.validate(dev, path, requests=200)
                     self.assertEqual(verdict.reason, "")

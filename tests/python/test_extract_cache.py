@@ -25,7 +25,7 @@ def of(drive, *lines, destructive=False):
     """What is found of a drive that is shipped, and lines set after its own."""
     path = os.path.join(DRIVES, drive + ".fbdrive")
     truth = Truth(path, lines)
-    with device.Device.simulated(path, set=lines, destructive=destructive) as dev:
+    with device.Device.simulated(path, lines=lines, destructive=destructive) as dev:
         found = cache.measure(dev, truth.period_ns, truth.layout, destructive)
         return found, dev.disk_ns
 

@@ -10,9 +10,9 @@ surface, no skews, no overheads, so that LBN n starts at angle n/60 and a read o
 Seen to fail with: OVERLAP taken for an op like others; three commands at the drive;
 ABSOLUTE taken from the last end; waits counted from the submission; disk time from the
 last submission; FUA not passed on; units taken for blocks; a medium error that is none;
-SP or block descriptors let through, LOG SENSE's SP, too; MODE SELECT that does not reach the drive; a stop that does not flush; a
-seed that is not the drive's; a limit of a whole turn; an interrupt that is raised before
-the answer has been read.
+SP or block descriptors let through, LOG SENSE's SP, too; MODE SELECT that does not reach the
+drive; a stop that does not flush; a seed that is not the drive's; a limit of a whole turn; an
+interrupt that is raised before the answer has been read.
 """
 
 import os
@@ -89,7 +89,7 @@ class Times(Case):
         for settings, period_ns in ((["jitter_ns 0"], 5985037.4),
                                     (["jitter_ns 0", "period_ps 5985037400",
                                       "rpm_error_ppb 100000"], 5985037.4 / 1.0001)):
-            dev = self.drive("atlas10k", set=["period_ps 5985037400"] + settings)
+            dev = self.drive("atlas10k", lines=["period_ps 5985037400"] + settings)
             done = dev.run(dev.ops([1000] * 201))["done"]
             self.assertAlmostEqual(float(done[-1] - done[0]) / 200 / period_ns, 1, delta=1e-8)
 
@@ -128,7 +128,7 @@ class Times(Case):
 
     def test_overlap_waits_for_all(self):
         """What does not overlap is sent when all is over, whatever came first."""
-        dev = self.drive(set=["firmware sptf"])
+        dev = self.drive(lines=["firmware sptf"])
         dev.run(dev.ops(0))
         # the first one sent is on its way when the nearer two come
         r = dev.run(dev.ops([50, 20, 30], flags=[FUA, FUA | OVERLAP, FUA]))
@@ -178,7 +178,7 @@ class Outcomes(Case):
 
     def test_medium_error(self):
         """A bad sector is a result; what comes after it is as if it were not."""
-        dev = self.drive(set=["medium_error 30 2 recovery_ms=5"])
+        dev = self.drive(lines=["medium_error 30 2 recovery_ms=5"])
         r = dev.run(dev.ops([29, 30, 32, 28], count=[1, 1, 1, 4], op=[READ, READ, READ, VERIFY]))
         self.same(r["status"], [0, device.MEDIUM, 0, device.MEDIUM])
         self.same(r["asc"], [0, 0x1100, 0, 0x1100])
@@ -227,7 +227,7 @@ class Outcomes(Case):
         with self.assertRaisesRegex(ToolError, "no-such-drive.fbdrive: No such file"):
             self.drive("no-such-drive")
         with self.assertRaisesRegex(ToolError, "line [0-9]+: 'colour' is no record"):
-            self.drive(set=["colour green"])
+            self.drive(lines=["colour green"])
         with self.assertRaisesRegex(ToolError, "/dev/null: not a SCSI generic device"):
             Device.open("/dev/null")
         with self.assertRaisesRegex(ToolError, "/no/sg0: No such file"):
@@ -274,7 +274,7 @@ class Commands(Case):
 
     def test_unit(self):
         """A unit is its eight blocks: where and how long."""
-        dev = self.drive("nearline16-512e", set=["jitter_ns 0"])
+        dev = self.drive("nearline16-512e", lines=["jitter_ns 0"])
         units = (80, 1000 * 1000 * 1000)
         said = subprocess.run([os.path.join(hosts.BUILD, "mechdisk-host", "mechdisk-host"),
                                "locate", os.path.join(DRIVES, "nearline16-512e.fbdrive")],
@@ -293,7 +293,7 @@ class Commands(Case):
 
     def test_caching_page(self):
         """The read cache is switched off in the current values, and answers no more."""
-        dev = self.drive(set=CACHE)
+        dev = self.drive(lines=CACHE)
         dev.run(dev.ops([7, 7], flags=0))
         self.assertLess(self.took(dev, 7), SECTOR)
         status, _, page = dev.cdb(bytes((0x5a, 8, 8, 0, 0, 0, 0, 0, 64, 0)), data_in=64)
@@ -318,7 +318,7 @@ class Commands(Case):
 
     def test_write_cache_empties(self):
         """SYNCHRONIZE CACHE and the cache's switch end when all is on the medium."""
-        dev = self.drive(set=CACHE + ["destage idle"], destructive=True)
+        dev = self.drive(lines=CACHE + ["destage idle"], destructive=True)
         for flush in (bytes((0x35,) + (0,) * 9), bytes((0x1b, 0, 0, 0, 0, 0))):
             r = dev.run(dev.ops([40, 3000], flags=0, op=WRITE))
             self.assertLess(r["done"][1] - r["submit"][1], SECTOR)
@@ -355,7 +355,7 @@ class Noise(Case):
         """What the drive was told to scatter is found."""
         for jitter in (0, 20000, 100000):
             with self.subTest(jitter=jitter):
-                found = device.noise(self.drive("toy", set=["jitter_ns %d" % jitter]))
+                found = device.noise(self.drive("toy", lines=["jitter_ns %d" % jitter]))
                 self.assertTrue(found.visible)
                 self.assertAlmostEqual(found.jitter_ns, jitter, delta=jitter * 0.05 + 1)
                 self.assertAlmostEqual(found.turn_ns, TURN, delta=100)
@@ -375,14 +375,14 @@ class Noise(Case):
 
     def test_hits(self):
         """A cache's answers are told from the medium's."""
-        found = device.noise(self.drive(set=CACHE + ["command_overhead_ns 60000 60000"]))
+        found = device.noise(self.drive(lines=CACHE + ["command_overhead_ns 60000 60000"]))
         self.assertTrue(found.visible)
         self.assertAlmostEqual(found.hit_ns, 60000, delta=2)
         self.assertAlmostEqual(found.hit_jitter_ns, 0, delta=2)
 
     def test_first_block_bad(self):
         """It looks for a block that can be read."""
-        found = device.noise(self.drive(set=["medium_error 1990 20 recovery_ms=1"]))
+        found = device.noise(self.drive(lines=["medium_error 1990 20 recovery_ms=1"]))
         self.assertTrue(found.visible)
 
 

@@ -30,7 +30,7 @@ def bench_of(drive, *lines):
     """(device, truth, what the measurements need) of a drive that is shipped."""
     path = os.path.join(DRIVES, drive)
     truth = Truth(path, lines)
-    dev = Device.simulated(path, set=lines)
+    dev = Device.simulated(path, lines=lines)
     return dev, truth, mechanics.Bench(dev, truth.layout, Phase.measure(dev, seconds=3))
 
 
@@ -185,7 +185,7 @@ class Writes(unittest.TestCase):
         path = os.path.join(DRIVES, "toy.fbdrive")
         lines = ["completion_overhead_ns 10000 110000"]
         truth = Truth(path, lines)
-        with Device.simulated(path, set=lines, destructive=True) as dev:
+        with Device.simulated(path, lines=lines, destructive=True) as dev:
             bench = mechanics.Bench(dev, truth.layout, Phase.measure(dev, seconds=3))
             seeks = mechanics.Seeks(bench)
             seeks.bits.mean = truth.seek_ns(seeks.list)

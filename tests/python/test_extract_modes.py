@@ -663,7 +663,7 @@ class Simulated(Case):
         """A repeated read without FUA is answered by the cache (8.33 ms a turn; a hit takes
         well under one) outside only. Its control page cannot be changed."""
         drive = os.path.join(TOP, "tools/mechdisk/drives/nearline16-512e.fbdrive")
-        with device.Device.simulated(drive, set=["jitter_ns 0"]) as dev:
+        with device.Device.simulated(drive, lines=["jitter_ns 0"]) as dev:
             ops = dev.ops([4000, 4000, 4000], flags=0)
 
             def hits():

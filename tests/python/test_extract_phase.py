@@ -74,7 +74,7 @@ class OfSimulatedDrives(unittest.TestCase):
 
     def check(self, drive, period_ns, ppm, *lines):
         """A measured period against the description's."""
-        with device.Device.simulated(os.path.join(DRIVES, drive), set=lines) as dev:
+        with device.Device.simulated(os.path.join(DRIVES, drive), lines=lines) as dev:
             phase = Phase.measure(dev)
             self.assertLess(abs(phase.period_ns / period_ns - 1) * 1e6, ppm)
             self.assertLess(phase.period_err_ppm, ppm + 0.1)

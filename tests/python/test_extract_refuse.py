@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 import taptest  # noqa: E402
 from fakescsi import Drive, inquiry, vpd  # noqa: E402
 from freeblock import fbstate  # noqa: E402
-from freeblock.extraction import device, identity, modes, refuse  # noqa: E402
+from freeblock.extraction import device, identity, modes, refuse, sysfs  # noqa: E402
 
 DRIVES = os.path.join(TOP, "tools", "mechdisk", "drives")
 
@@ -293,9 +293,9 @@ class System(unittest.TestCase):
         for name in ("sys/class/scsi_generic/sg4", "sys/block/sda"):
             os.makedirs(os.path.join(self.root, name))
             os.symlink(where, os.path.join(self.root, name, "device"))
-        self.assertEqual(refuse.sysfs_of("/dev/sg4"), where)
-        self.assertEqual(refuse.sysfs_of("/dev/sda"), where)
-        self.assertIsNone(refuse.sysfs_of("/dev/sdb"))
+        self.assertEqual(sysfs.of_node("/dev/sg4"), where)
+        self.assertEqual(sysfs.of_node("/dev/sda"), where)
+        self.assertIsNone(sysfs.of_node("/dev/sdb"))
 
 
 class Cached:

@@ -53,7 +53,7 @@ class Case(unittest.TestCase):
     @staticmethod
     def found(path, **options):
         """What quick() finds, and the device's unit."""
-        with Device.simulated(path, set=options.pop("lines", ())) as dev:
+        with Device.simulated(path, lines=options.pop("lines", ())) as dev:
             return sample.quick(dev, Phase.measure(dev, seconds=5), **options), dev.unit_sectors
 
     def off(self, path, found, unit=1):

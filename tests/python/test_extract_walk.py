@@ -68,7 +68,7 @@ class Case(unittest.TestCase):
 
     def walked(self, path, lines=(), **more):
         """Found of a drive."""
-        with Device.simulated(path, set=lines) as dev:
+        with Device.simulated(path, lines=lines) as dev:
             self.blocks, self.unit = dev.blocks, dev.unit_bytes // dev.logical_bytes
             found = walk(dev, Phase.measure(dev, seconds=5), **more)
             self.minutes = dev.disk_ns / 6e10

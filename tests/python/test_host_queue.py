@@ -93,7 +93,8 @@ class Queue(unittest.TestCase):
         self.assertEqual(self.order(lines, "--policy", "sstf"), [2, 4, 3])
 
     def test_sstf_cylinders(self):
-        """Both are two cylinders away: that with the higher LBNs goes first, though they are farther."""
+        """Both are two cylinders away: that with the higher LBNs goes first, though they are
+        farther."""
         lines = [at(50, 0, 0), at(48, 59), at(52, 59)]
         self.assertEqual(self.order(lines, "--policy", "sstf"), [3, 2])
 

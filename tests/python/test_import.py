@@ -541,7 +541,8 @@ class Seeks(Case):
         text = model_text().replace("[ 100 ]", "[ 100, 3600 ]").replace("50, 3599", "3598, 3599")
         text = text.replace("track switch = 7", "track switch = 67").replace("= 0.3", "= -0.3")
         said = self.convert(self.write(test_model=text, test_seek=SEEKS))
-        for words in ("test.model:8: zone 0: 1 of its slips, such as 3600, lie beyond its end, 3600",
+        for words in ("test.model:8: zone 0: 1 of its slips, such as 3600, lie beyond its end, "
+                      "3600",
                       "test.model:8: zone 0: 1 remapped sectors hold no LBN",
                       "test.model:9: Skew for track switch is 1.11667 turns; whole",
                       "test.model:13: Skew for cylinder switch is -0.3 turns; whole"):

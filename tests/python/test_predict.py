@@ -171,7 +171,8 @@ class Units(unittest.TestCase):
 
 
 class Refused(Folder):
-    """Bad input: exit status 1, or 2 if an option is wrong, nothing on standard output, the reason on the other.
+    """Bad input: exit status 1, or 2 if an option is wrong, nothing on standard output, the
+    reason on the other.
 
     Seen to fail: traces not checked against the disk, a key set twice, exit status 0."""
 

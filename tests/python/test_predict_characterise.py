@@ -228,7 +228,7 @@ class Attributes(unittest.TestCase):
             # they find 0, 9, 18, 13, 22 and 3 ms of work; 2.5 are before each: 2.5 (10 ms - gap)
             self.assertAlmostEqual(load.burst_rate, 1 / (0.010 - 0.065 / 6 / 2.5), 3)
 
-    def test_streams(self):
+    def test_streams_and_cache(self):
         """Streams in turns are runs to a cache that reads ahead for each, and no runs to others;
         requests anywhere are runs to none. Seen to fail: one segment is enough; no cache needed."""
         number = np.arange(4000)

@@ -70,7 +70,7 @@ class Case:
 
     def __init__(self, folder, lines, drive=PLAIN):
         self.drive = write(os.path.join(folder, "drive"), drive)
-        self.trace = write(os.path.join(folder, "trace"), "".join(l + "\n" for l in lines))
+        self.trace = write(os.path.join(folder, "trace"), "".join(line + "\n" for line in lines))
         self.out = os.path.join(folder, "out.csv")
         if os.path.exists(self.out):
             os.remove(self.out)

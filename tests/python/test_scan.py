@@ -11,7 +11,6 @@ import io
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys

@@ -423,8 +423,8 @@ class Price(Case):
                 self.assertGreater(r[1]["free_mb_s"], .99 * r[0]["free_mb_s"])
 
     def test_long_writes(self):
-        """A write whose data are long on their way is not held back, or it would miss its turn: 11.6
-        MB/s in place of 20.2 of 64 KiB, 18.5 of 20.0 of 1 MiB. Seen to fail: held back."""
+        """A write whose data are long on their way is not held back, or it would miss its turn:
+        11.6 MB/s in place of 20.2 of 64 KiB, 18.5 of 20.0 of 1 MiB. Seen to fail: held back."""
         for size in ("64k", "1024k"):
             load = {"reads": "0", "size": size, "locality": "streams:1", "outstanding": "2",
                     "seconds": "20"}
@@ -488,7 +488,9 @@ class Auto(Case):
     def off(self, share):
         """A model of the Atlas 10K whose seeks are too short or too long."""
         def change(words):
-            return [*words[:2], b"%d" % (share * int(words[2]))] if words[:1] == [b"seek"] else words
+            if words[:1] != [b"seek"]:
+                return words
+            return [*words[:2], b"%d" % (share * int(words[2]))]
         return self.other("atlas10k", change)
 
     def untold(self, drive):
@@ -733,7 +735,8 @@ class Refusals(Case):
         """Settings that do not go together."""
         for words, *said in (
                 ("--whole 1", "whole", "task"),
-                ("--task fresh --whole 1", "whole", "ends"), ("--task scan --policy none", "policy none"),
+                ("--task fresh --whole 1", "whole", "ends"),
+                ("--task scan --policy none", "policy none"),
                 ("--task scan --depth 4", "two commands"),
                 ("--policy none --depth auto", "depth", "none"),
                 ("--task scan --range 8", "range"), ("--task scan --range 4+800", "whole blocks"),

@@ -80,7 +80,8 @@ class Status(unittest.TestCase):
                 "6.6 MB/s, left 10m21s",
                 "  task 7 scrub: paused, priority 1, 50.0 % of 100 blocks, 0 failed, 0.0 MB/s, "
                 "left -",
-                "  idle time: wait_us auto", "    state waiting, mean_us 41.25, max_us 900, reads 12",
+                "  idle time: wait_us auto",
+                "    state waiting, mean_us 41.25, max_us 900, reads 12",
                 "  bad blocks: 2", "    8192 8 medium",
                 "  foreground: 1000 foreground requests, 4 misses caused, 32.0 us added to each "
                 "on average, idle reads added 41.2 us to each, 900 at most, "

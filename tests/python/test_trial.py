@@ -221,7 +221,8 @@ class Command(unittest.TestCase):
         self.assertIn("verdict: requests take +7.", said)
         self.assertIn("more than the limit of 2 %", said)
         self.assertIn("all is as it was before", said)
-        self.assertRegex(complained, r"pair 8 of 8: without free reads (9\.9|10\.)\d* ms; with .* 20\.5 MB/s")
+        self.assertRegex(complained, r"pair 8 of 8: without free reads (9\.9|10\.)\d* ms; "
+                                     r"with .* 20\.5 MB/s")
 
     def test_undecided(self):
         """A limit that is what it costs, in a trial of the same numbers."""

@@ -33,7 +33,8 @@ READ_MEAN_PCT, READ_P99_PCT = 5, 4
 
 
 def more(kind, what, scan, alone):
-    """By how much one figure of a kind's times is longer with the scan, per cent, over all seeds."""
+    """By how much one figure of a kind's times is longer with the scan, per cent, over all
+    seeds."""
     with_ms = sum(r[kind][what] for r in scan)
     alone_ms = sum(r[kind][what] for r in alone)
     return 100 * (with_ms / alone_ms - 1) if alone_ms else None

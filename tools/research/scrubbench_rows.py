@@ -78,8 +78,8 @@ def record(row, measure, unit, value, note="", paper=None):
             "value": value, "unit": unit, "paper": paper,
             "drive": row["drive"], "load": row["load"], "peer": row["peer"],
             "setting": row["setting"], "measure": measure, "seconds": row["seconds"],
-            "seed": row["seed"], "date": row["date"], "commit": row["commit"], "command": "make bench-scrub DRIVE=%s LOAD=%s" % (
-                row["drive"], row["load"])}
+            "seed": row["seed"], "date": row["date"], "commit": row["commit"],
+            "command": "make bench-scrub DRIVE=%s LOAD=%s" % (row["drive"], row["load"])}
     if note:
         made["note"] = note
     return made

@@ -41,7 +41,8 @@ def add_parser(subparsers):
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the requests (1)")
     parser.add_argument("--jobs", type=int, default=PROCESSES, metavar="N",
                         help="processes at once (%(default)s)")
-    parser.add_argument("--out", default=OUT, metavar="DIR", help="where results go (build/predict)")
+    parser.add_argument("--out", default=OUT, metavar="DIR",
+                        help="where results go (build/predict)")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.set_defaults(run=run)
 

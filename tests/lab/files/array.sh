@@ -8,7 +8,7 @@ new_members()
 {
 	local i name disk
 
-	disks= drives=
+	disks="" drives=""
 	for i in $(seq "$1"); do
 		nr=$((${nr:-0} + 1))
 		name=m$nr

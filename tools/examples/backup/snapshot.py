@@ -14,7 +14,6 @@ import subprocess
 import time
 
 from . import BackupError, cow
-from .cow import SECTOR
 
 SYS = "/sys/dev/block"
 UUID = "FREEBLOCK-BACKUP-"

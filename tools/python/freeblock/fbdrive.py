@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The .fbdrive text (Documentation/drive-format.rst): written."""
 
-from . import ToolError
 from .drive import check_identity, comment_lines, decimal_turn, within
 
 MAX_HEADS = 64

@@ -62,7 +62,8 @@ def _lock(folder):
         return open(path, "w", encoding="ascii")
     except OSError as error:
         raise ToolError("%s: %s: programs are built there (FREEBLOCK_BUILD=%s/... would have them "
-                        "built elsewhere)" % (path, error.strerror, tempfile.gettempdir())) from None
+                        "built elsewhere)" %
+                        (path, error.strerror, tempfile.gettempdir())) from None
 
 
 def build(folder, what):

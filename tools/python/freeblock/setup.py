@@ -125,8 +125,8 @@ def _extract(options, name, draft, states):
 
 def _trusted(why, options):
     if why and not options.force:
-        raise ToolError("the model is not trusted: %s. Was the disk quiet? Measure again, or use it "
-                        "all the same: --force" % why)
+        raise ToolError("the model is not trusted: %s. Was the disk quiet? Measure again, or use "
+                        "it all the same: --force" % why)
 
 
 def observe_now(disk):

@@ -94,8 +94,8 @@ SETTINGS = (
     ("--search", "search_us", "US", "how long a search takes (0)"),
     ("--guard", "guard_ppm", "PPM", "turns that free reads may cost, 0: no bound (0)"),
     ("--calibrate", "calibrate", "0|1", "correct seek times by what completions say (1)"),
-    ("--destage", "destage", "0|1", "mind what a write cache still has to write, as the module is to "
-     "do but does not yet (0)"),
+    ("--destage", "destage", "0|1", "mind what a write cache still has to write, as the module is "
+     "to do but does not yet (0)"),
     ("--idle", "idle", "off|on", "read when nobody else wants anything, too (off)"),
     ("--idle-wait", "idle_wait_us", "US", "idle so long before the first idle read (auto)"),
     ("--idle-size", "idle_size_kib", "KIB", "longest idle read (auto)"),
@@ -203,8 +203,8 @@ class Runs:
         if self.failed:
             return None
         words = ["%s=%s" % item for item in self.jobs[number]]
-        with subprocess.Popen([build_host(), "--progress", *words], text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as process:
+        with subprocess.Popen([build_host(), "--progress", *words], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             said = []
             for line in process.stderr:
                 word, _, rest = line.partition(" ")

@@ -65,8 +65,8 @@ def lines(now, before):
     requests = cost["requests"]
     work = [words for words in (work_words(*job) for job in now["jobs"].items()) if words]
     return [
-        name + "%s MB/s, %s of it in idle time; foreground %s/s, each later by %s now, %s in all" % (
-            "-" if free is None or seconds <= 0 else "%.1f" % (free * SECTOR / 1e6 / seconds),
+        name + "%s MB/s, %s of it in idle time; foreground %s/s, each later by %s now, %s in all" %
+        ("-" if free is None or seconds <= 0 else "%.1f" % (free * SECTOR / 1e6 / seconds),
             _share(idle, free), "-" if requests is None or seconds <= 0 else
             "%.1f" % (requests / seconds), _later(cost), _later(now["in_all"])),
         blank + "; ".join(work + ["%d tasks" % (now["tasks"] or 0)]),

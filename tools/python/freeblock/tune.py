@@ -107,8 +107,8 @@ def sizes_of(text):
 def check_needs():
     """Error if a library is missing."""
     try:
-        import pandas  # pylint: disable=import-outside-toplevel,unused-import
-        import statsmodels  # pylint: disable=import-outside-toplevel,unused-import
+        import pandas  # noqa: F401 pylint: disable=import-outside-toplevel,unused-import
+        import statsmodels  # noqa: F401 pylint: disable=import-outside-toplevel,unused-import
     except ImportError as error:
         raise ToolError("tune needs python3-pandas and python3-statsmodels (make setup): %s" %
                         error) from error

@@ -41,7 +41,7 @@ def distances(policy, count, replicas=400, steps=800, seed=SEED):
     for step in range(warm + steps):
         distance = at - head[:, None]
         cost = {"clook": lambda d: d % 1, "sstf": np.abs,
-                "look": lambda d: _to_nearest_ahead(d, forwards)}[policy](distance)
+                "look": lambda d, ahead=forwards: _to_nearest_ahead(d, ahead)}[policy](distance)
         chosen = cost.argmin(axis=1)
         to = at[rows, chosen]
         if step >= warm:

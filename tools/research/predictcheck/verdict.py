@@ -8,7 +8,8 @@ import statistics
 from freeblock import ToolError
 from . import unseen
 
-# What is asked of each of the tables' workloads, the median of all, each of figure 6, ms of a prediction
+# What is asked of each of the tables' workloads, the median of all, each of figure 6, ms of a
+# prediction
 EACH_PCT, MEDIAN_PCT, SWEEP_PCT, TIME_MS = 10.0, 3.0, 12.0, 5.0
 RANDOM_PCT = 20.0       # ours: nine of ten of what nobody chose
 HELD_PCT = 85.0, 95.0   # of the bands that are told, those that hold

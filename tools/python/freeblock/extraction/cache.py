@@ -205,7 +205,7 @@ def _extent(ask, found):
     for name in ("track", "cylinder"):
         starts = [_before_end(ask, name) for _ in range(VOTES)]
         if None not in starts and \
-                not ask.often(lambda: _ahead(ask, 2 * BEFORE, starts.pop())):
+                not ask.often(lambda left=starts: _ahead(ask, 2 * BEFORE, left.pop())):
             found.ahead_ends = name
             break
 

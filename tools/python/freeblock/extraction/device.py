@@ -98,14 +98,13 @@ class Device:
             raise
 
     @classmethod
-    def simulated(cls, drive, *, set=(), seed=None, host_ns=None, host_jitter_ns=None,
+    def simulated(cls, drive, *, lines=(), seed=None, host_ns=None, host_jitter_ns=None,
                   destructive=False):
-        """The drive of a description, in simulated time; `set`: lines appended to it. The
+        """The drive of a description, in simulated time; `lines` are appended to it. The
         host needs `host_ns` between what it learns and what it sends, and learns of a
         command's end up to `host_jitter_ns` late."""
-        # pylint: disable=redefined-builtin
         words = [hosts.program(*_SIMULATOR), "probe", drive]
-        for line in set:
+        for line in lines:
             words += ["--set", line]
         for option, value in (("--seed", seed), ("--host-ns", host_ns),
                               ("--host-jitter-ns", host_jitter_ns)):
@@ -271,10 +270,10 @@ class Noise:
     """How well the rotation is seen from here.
 
     `turn_ns` is rough, 0 if unknown. `jitter_ns`: how much the ends of one block's reads
-    scatter modulo the turn (at most a turn), `jitter_max_ns` with outliers; `hit_ns` and `hit_jitter_ns`:
-    how long a cached block takes, and by how much that scatters (0 if nothing is cached);
-    `limit_ns`: the most jitter that is of use; `reason`: why the rotation cannot be seen,
-    or ""."""
+    scatter modulo the turn (at most a turn), `jitter_max_ns` with outliers; `hit_ns` and
+    `hit_jitter_ns`: how long a cached block takes, and by how much that scatters (0 if nothing is
+    cached); `limit_ns`: the most jitter that is of use; `reason`: why the rotation cannot be
+    seen, or ""."""
 
     def __init__(self):
         self.turn_ns = self.jitter_ns = self.jitter_max_ns = 0.0

@@ -12,7 +12,7 @@ from dataclasses import asdict
 
 from .. import ToolError
 from . import cache, identity, journal, layout, mechanics, modes, pictures, refuse, sample, \
-    translate, validate, walk
+    sysfs, translate, validate, walk
 from .device import Device
 from .phase import Phase
 from .progress import Progress
@@ -212,7 +212,7 @@ def extract(args, state_dir):
     with contextlib.ExitStack() as stack:
         dev = stack.enter_context(open_device(args))
         forced = refused(dev, refuse.check(
-            dev, refuse.sysfs_of(args.device) if args.device else None, args.in_use), args)
+            dev, sysfs.of_node(args.device) if args.device else None, args.in_use), args)
         work = Extraction(dev, args, state_dir)
         work.notes += forced
         path = args.out or work.name() + ".fbmodel"

@@ -21,7 +21,6 @@ from . import identity as names
 from .pages import Refused, command
 from .sysfs import line
 from .sysfs import names as listed
-from .sysfs import of_node as sysfs_of
 
 Refusal = collections.namedtuple("Refusal", "kind reason todo")
 Refusal.__doc__ = "kind: a word for programs; reason and todo: for people."
@@ -254,7 +253,7 @@ def _swaps():
 def check(dev, sysfs=None, in_use=False):
     """Why this disk is not measured: Refusals; none: it may be.
 
-    sysfs: the SCSI device's directory (sysfs_of()); None: a simulated drive has none.
+    sysfs: the SCSI device's directory (sysfs.of_node()); None: a simulated drive has none.
     in_use: it may be in use."""
     found = check_drive(dev)
     if sysfs:

@@ -308,7 +308,7 @@ class Walk:
         return blocks
 
     @staticmethod
-    def _predict(run, tracks, after):
+    def _predict(tracks, after):
         """The edges of those, and the room that each has: turns."""
         edges = np.empty(2 * len(tracks))
         edges[0::2] = tracks["start"] + (tracks["slot"] + tracks["count"]) / tracks["spt"]
@@ -325,7 +325,7 @@ class Walk:
         if not len(tracks):
             return False
         blocks = self._ops(tracks)
-        edges, unit = self._predict(run, tracks, after)
+        edges, unit = self._predict(tracks, after)
         off = wrap(self.reader.angles(blocks) - edges)
         index = run.done + np.arange(len(tracks))
         off = self._settle(run, index, blocks, off, unit, tracks)

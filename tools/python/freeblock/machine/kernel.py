@@ -99,7 +99,8 @@ def load():
         raise ToolError(
             "the module does not load (modprobe freeblock: %s): install freeblock-dkms and "
             "linux-headers-amd64, or in a checkout make modules KDIR=/lib/modules/$(uname -r)/"
-            "build and insmod build/kernel-$(uname -r)/freeblock/freeblock.ko; then say setup again" %
+            "build and insmod build/kernel-$(uname -r)/freeblock/freeblock.ko; then say setup "
+            "again" %
             (said.replace("\n", "; ") or "status %d" % status))
 
 

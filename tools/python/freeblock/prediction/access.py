@@ -182,7 +182,7 @@ class _Course:
         each, and `more` in all for those of cylinders, after which the next track's first
         sector is `drift` turns farther back."""
         if self.clock is not None and not self.tracks.zero_latency:
-            self._whole_late(count, gap, skew, more)
+            self._whole_late(count, skew, more)
             return
         into, hole = _wrap(self.position), _axes(self.tracks.hole)
         if self.tracks.zero_latency:
@@ -202,7 +202,7 @@ class _Course:
                                   np.maximum(first + (count - 1) * (each + gap) + more +
                                              bus * length, self.time + bus))
 
-    def _whole_late(self, count, gap, skew, more):
+    def _whole_late(self, count, skew, more):
         """The same where each track may have to wait for its data."""
         length = self.sectors * (1 - _axes(self.tracks.hole))
         switch = _axes(self.tracks.switches[:, 0])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .queue import MOST_STATES, Services
+from .queue import Services
 
 # Printed by research.predictcheck.abstract: the counts that the tables are of.
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)

@@ -131,7 +131,8 @@ def _free_lines(said):
 
 def page(said):
     """An answer for people: lines."""
-    heads = ("order", "busy %", "response ms", "9 of 10", "waiting ms", "service ms", "hits %", "full at /s")
+    heads = ("order", "busy %", "response ms", "9 of 10", "waiting ms", "service ms", "hits %",
+             "full at /s")
     orders = table(heads, [_order_row(name, found) for name, found in said["orders"].items()])
     random = "a request alone: seek %(seek_ms).2f, rotation %(rotation_ms).2f, transfer " \
         "%(transfer_ms).2f ms" % said["random"]

@@ -75,7 +75,7 @@ def best_of(rows):
     return max(useful, key=lambda one: one["mb_s"]) if useful else None
 
 
-def fastest(spool, service, goals, variants):
+def fastest(spool, goals, variants):
     """The best of several variants: [(approach, kib, Sizes, settings)]."""
     variants = [one for one in variants if one[2].longest_ns <= goals.max_us * 1000]
     found = shortest_thresholds(spool, [one[2] for one in variants], goals)
@@ -93,14 +93,14 @@ def adaptive(spool, service, goals, sizes_kib, best):
         return {"exponential": None, "linear": None, "swapping": None}
     most = max(allowed)
     starts = sorted({min(allowed), best["size_kib"]})
-    exponential = fastest(spool, service, goals, [
+    exponential = fastest(spool, goals, [
         ("exponential", start, policy.growing(service, start, factor, 0, most),
          {"factor": factor}) for start in starts for factor in FACTORS])
-    linear = exponential and fastest(spool, service, goals, [
+    linear = exponential and fastest(spool, goals, [
         ("linear", exponential["size_kib"],
          policy.growing(service, exponential["size_kib"], exponential["factor"], more, most),
          {"factor": exponential["factor"], "more_kib": more}) for more in MORE_KIB])
-    swapped = fastest(spool, service, goals, [
+    swapped = fastest(spool, goals, [
         ("swapping", best["size_kib"],
          policy.swapping(service, best["size_kib"], int(switch * 1e9), most),
          {"switch_s": switch}) for switch in SWITCHES_S])
