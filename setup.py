@@ -19,7 +19,7 @@ HELPERS = (("tools/native/sim", "sim/freeblock-sim"), ("tools/native/sg", "sg/fr
            ("tools/native/tune", "tune/replay.so"),
            ("tools/mechdisk/host", "mechdisk-host/mechdisk-host"))
 DATA = {"drives": ("tools/mechdisk/drives/*.fbdrive", "tools/mechdisk/drives/NOTICE"),
-        "models": ("models/*.fbmodel",), "udev": ("tools/udev/*.in",)}
+        "models": ("models/*.fbmodel",), "boot": ("tools/boot/*.in",)}
 
 
 class BuildPy(build_py):

@@ -98,8 +98,8 @@ def add(cpio, commands, modules=()):
     cpio.program(PYTHON)
     cpio.file("bin/freeblock", os.path.join(TOOLS, "freeblock"), 0o755)
     if "setup" in commands:
-        for name in sorted(os.listdir(os.path.join(TOOLS, "udev"))):
-            cpio.file("bin/python/freeblock/data/udev/" + name,
-                      os.path.join(TOOLS, "udev", name), 0o644)
+        for name in sorted(os.listdir(os.path.join(TOOLS, "boot"))):
+            cpio.file("bin/python/freeblock/data/boot/" + name,
+                      os.path.join(TOOLS, "boot", name), 0o644)
     # where an installed package has its programs in C: those that the script asks for are in /bin
     cpio.link("bin/python/freeblock/helpers", "/bin")

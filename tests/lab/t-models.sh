@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Modes and models of real (kernel) disks: what an extraction changes by SG_IO is put back by
-# `freeblock restore` after SIGKILL, and by itself after SIGTERM; what the rule of udev runs when
+# `freeblock restore` after SIGKILL, and by itself after SIGTERM; what the unit runs when
 # a disk appears loads its model, and only the one of its firmware.
 #
 # Expected: the caching page as MODE SENSE (by sg_raw, not by our tool) shows it before, in
@@ -95,10 +95,10 @@ expect_match "by world-wide name and firmware" "$name" '^naa\.[0-9a-f]{16}-1\.fb
 expect_match "it is listed" "$(freeblock models list)" "MECHDISK TINY, 50129 sectors; $disk, not"
 quiet "os.kill(os.getpid(), signal.SIGKILL)" > /dev/null
 
-# what the rule runs, for both disks
+# what the unit runs, for both disks
 for name in $disk $other; do
-	freeblock models load --syslog --scheduler $name > /tmp/load-$name 2>&1
-	expect_eq "the rule's command for $name" $? 0
+	freeblock models load --at-boot --scheduler $name > /tmp/load-$name 2>&1
+	expect_eq "the unit's command for $name" $? 0
 done
 expect_match "its model is loaded" "$(cat $(fb $disk)/model_status)" "loaded.*TINY"
 expect_eq "it has the scheduler" "$(sched_get $disk)" freeblock

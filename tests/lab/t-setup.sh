@@ -9,7 +9,7 @@
 # switched, killed.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
-# lab-freeblock: setup off models scrub
+# lab-freeblock: setup off models scrub guard
 
 . /lab/lib.sh
 
@@ -49,7 +49,8 @@ machine > /tmp/before
 expect_ok "setup" setup
 expect_eq "it has the scheduler" "$(sched_get "$disk")" freeblock
 expect_eq "it is scheduled" "$(state "$disk" scheduling)" yes
-expect_match "at boot" "$(cat /etc/udev/rules.d/90-freeblock.rules)" "models load"
+expect_match "at boot" "$(cat /etc/udev/rules.d/90-freeblock.rules)" "freeblock-disk@"
+expect_ok "the guard would let it start" freeblock guard status
 expect_match "again: nothing to do" "$(setup)" "was set up already"
 freeblock scrub "/dev/$disk" start 2> /tmp/said
 expect_eq "a scrub begins" "$(job "$disk" scrub)" running
@@ -59,6 +60,19 @@ rm -f /var/lib/freeblock/*.coverage*
 expect_within "off" 60 freeblock off "/dev/$disk"
 as_before "off"
 expect_match "again: nothing to do" "$(freeblock off --all)" "nothing was set up"
+
+# the next boot, after the machine went down: the mark is of another one
+setup > /tmp/said
+sed -i 's/"boot_id": "[^"]*"/"boot_id": "another"/' /var/lib/freeblock/guard/armed.json
+sched_set "$disk" mq-deadline
+said=$(freeblock models load --at-boot --scheduler "$disk" 2>&1)
+expect_match "it stays off" "$said" "stays off: the machine went down within ten minutes"
+expect_eq "the disk keeps its scheduler" "$(sched_get "$disk")" mq-deadline
+expect_ok "allowed again" freeblock guard allow
+expect_ok "it starts again" freeblock models load --at-boot --scheduler "$disk"
+expect_eq "the disk has the scheduler" "$(sched_get "$disk")" freeblock
+expect_ok "off after boots" freeblock off --all
+as_before "off after boots"
 
 # killed while the module is loaded, and while the scheduler is switched
 for at in load switch; do

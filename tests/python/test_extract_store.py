@@ -10,6 +10,7 @@ import errno
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,23 +23,13 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import taptest  # noqa: E402
+from fakemachine import WWN, model, tree  # noqa: E402
 from fakescsi import Drive, vpd  # noqa: E402
-from freeblock import cli, fbmodel, fbstate, models  # noqa: E402
+from freeblock import ToolError, cli, fbstate  # noqa: E402
 from freeblock.extraction import identity, journal, modes, sgio, store  # noqa: E402
+from freeblock.machine import units  # noqa: E402
 
-WWN = "naa.5000c500a1b2c3d4"
 KEPT = WWN + "-0001.fbmodel"
-TINY = os.path.join(TOP, "tests", "lab", "files", "tiny.fbmodel")
-
-
-def model(**more):
-    """A model's sealed text: the tiny one's, with these records."""
-    with open(TINY, encoding="ascii") as file:
-        lines = file.read().splitlines()
-    given = {"vendor": "ACME", "product": "DISK 9", "wwn": WWN, "revision": "0001", **more}
-    lines = [line for line in lines if line.split(" ")[0] not in given]
-    lines[1:1] = ["%s %s" % (word, value) for word, value in given.items() if value is not None]
-    return fbmodel.seal("\n".join(lines).encode())
 
 
 class Case(unittest.TestCase):
@@ -279,22 +270,6 @@ class Load(Case):
         self.assertEqual(len(os.listdir(self.state)), 1)
 
 
-def tree(folder):
-    """Everything below a folder: name, and text or target."""
-    found = {}
-    for where, folders, files in os.walk(folder):
-        for name in folders + files:
-            path = os.path.join(where, name)
-            kind = "dir"
-            if os.path.islink(path):
-                kind = os.readlink(path)
-            elif os.path.isfile(path):
-                with open(path, encoding="utf-8") as file:
-                    kind = file.read()
-            found[os.path.relpath(path, folder)] = kind
-    return found
-
-
 class Enable(Case):
     """Rule and unit."""
 
@@ -332,35 +307,47 @@ class Enable(Case):
             self.assertEqual(tree(self.target), before)
             self.assertEqual(self.do("disable"), (0, "disabled already\n"))
 
+    def text(self, name):
+        """A file that was made."""
+        with open(os.path.join(self.target, name), encoding="utf-8") as file:
+            return file.read()
+
     def test_content(self):
         """What udev and systemd are told."""
         self.do("enable")
-        found = tree(self.target)
-        self.assertEqual(found[models.WANTED], "../freeblock-restore.service")
+        for name, target in units.LINKS.items():
+            self.assertEqual(os.path.realpath(os.path.join(self.target, name)),
+                             os.path.realpath(os.path.join(self.target, target)))
         program = os.path.join(TOP, "tools", "freeblock")
-        self.assertIn('RUN+="%s models load --syslog %%k"\n' % program, found[models.RULE])
-        self.assertIn("ExecStart=%s restore\n" % program, found[models.UNIT])
-        self.assertNotIn("@", found[models.RULE] + found[models.UNIT])
-        self.assertIn(journal.DIRECTORY, found[models.UNIT])
+        rule = self.text(units.RULE)
+        self.assertIn('ENV{SYSTEMD_WANTS}+="freeblock-disk@%k.service"\n', rule)
+        self.assertNotIn("RUN", rule)
+        self.assertIn("ExecStart=%s models load --at-boot %%i\n" % program, self.text(units.DISK))
+        self.assertIn("ExecStart=%s restore\n" % program, self.text(units.RESTORE))
+        self.assertIn("ExecStart=%s guard passed\n" % program, self.text(units.PASSED))
+        for name in units.FILES:
+            self.assertNotRegex(self.text(name), "@[A-Z]+@")
+        self.assertIn(journal.DIRECTORY, self.text(units.RESTORE))
         self.do("enable", "--scheduler", "--dir", "/srv/m", "--program", "/opt/freeblock")
-        self.assertIn('RUN+="/opt/freeblock models load --syslog --scheduler --dir /srv/m %k"\n',
-                      tree(self.target)[models.RULE])
+        self.assertIn("=/opt/freeblock models load --at-boot --scheduler --dir /srv/m %i\n",
+                      self.text(units.DISK))
         self.do("disable")
         self.assertEqual(tree(self.target), {})
 
-    def test_rule_as_command(self):
-        """What stands in the rule is a command that this tool takes."""
+    def test_as_commands(self):
+        """What stands in the units are commands that this tool takes."""
         self.do("enable", "--scheduler")
-        words = tree(self.target)[models.RULE].partition('RUN+="')[2].partition('"')[0].split()
-        self.assertTrue(os.access(words[0], os.X_OK))
-        done = subprocess.run([words[0], *words[1:-1], "no-such-disk"], check=False, text=True,
-                              capture_output=True)
-        self.assertEqual((done.returncode, done.stderr), (
-            1, "freeblock: no-such-disk: no such disk: name it as in /sys/block\n"))
+        words = [re.search(r"^ExecStart=(.*)$", self.text(name), re.M).group(1).split()
+                 for name in units.FILES if "ExecStart=/bin/true" not in self.text(name) and
+                 name.endswith(".service")]
+        self.assertEqual(len(words), 3)
+        for program, *rest in words:
+            self.assertTrue(os.access(program, os.X_OK))
+            cli.make_parser(rest[0]).parse_args(rest)
 
     def test_not_ours(self):
         """Files of others are neither replaced nor removed."""
-        path = os.path.join(self.target, models.RULE)
+        path = os.path.join(self.target, units.RULE)
         os.makedirs(os.path.dirname(path))
         with open(path, "w", encoding="ascii") as file:
             file.write("# mine\n")
@@ -374,15 +361,34 @@ class Enable(Case):
         self.assertRegex(self.do("enable", "--program", "/my tools/freeblock")[1], "cannot name")
         self.assertEqual(tree(self.target), {})
 
+    def test_programs(self):
+        """What is started at boot nobody but root may change, and it lies in nobody's home."""
+        folder = os.path.join(self.target, "home")
+        path = os.path.join(folder, "freeblock")
+        os.mkdir(folder)
+        with open(path, "w", encoding="ascii"):
+            pass
+        os.chmod(folder, 0o777)
+        why = "everybody may write to .*/home" if not os.getuid() else "another user than root"
+        self.assertRaisesRegex(ToolError, why, units.check_program, path)
+        os.chmod(folder, 0o755)
+        me = mock.Mock(pw_uid=1000, pw_dir=folder, pw_name="me")
+        with mock.patch("pwd.getpwall", return_value=[me]), \
+                mock.patch("os.stat", return_value=mock.Mock(st_uid=0, st_mode=0o755)):
+            self.assertRaisesRegex(ToolError, "home is the home of me. Install the packages",
+                                   units.check_program, path)
+            units.check_program("/usr/bin/freeblock")
+
     def test_systemd(self):
-        """systemd finds no fault with the unit."""
+        """systemd finds no fault with the units."""
         if not shutil.which("systemd-analyze"):
             self.skipTest("systemd-analyze is not installed")
         self.do("enable")
         done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no",
-                               os.path.join(self.target, models.UNIT)], check=False, text=True,
-                              capture_output=True)
-        said = [line for line in done.stderr.splitlines() if "freeblock-restore" in line]
+                               *(os.path.join(self.target, name).replace("@", "@sda")
+                                 for name in units.FILES if name != units.RULE)], check=False,
+                              text=True, capture_output=True)
+        said = [line for line in done.stderr.splitlines() if "freeblock-" in line]
         self.assertEqual(said, [])
 
 

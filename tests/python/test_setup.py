@@ -18,9 +18,8 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 import taptest  # noqa: E402
 from fakemachine import WWN, Case, model  # noqa: E402
 from fakescsi import vpd  # noqa: E402
-from freeblock import models  # noqa: E402
 from freeblock.extraction import journal, pipeline  # noqa: E402
-from freeblock.machine import book, kernel, steps  # noqa: E402
+from freeblock.machine import book, guard, kernel, steps, units  # noqa: E402
 
 KEPT = "etc/freeblock/models/%s-0001.fbmodel" % WWN
 SCHEDULER = "sys/block/sda/queue/scheduler"
@@ -47,7 +46,7 @@ class Setup(Case):
         found = self.tree()
         self.assertEqual(found[KEPT], model())
         self.assertEqual(found["sys/kernel/freeblock/sda/model"], model())
-        self.assertIn(models.RULE, found)
+        self.assertIn(units.RULE, found)
         self.assertRegex(self.setup()[1], "sda: was set up already")
         self.assertEqual(self.tree(), found)
         status, said = self.do("off", "/dev/sda")
@@ -69,7 +68,7 @@ class Setup(Case):
         before = self.tree()
         self.assertEqual(self.setup()[0], 0)
         self.assertEqual(self.tree()[KEPT], model())
-        self.assertNotEqual(self.tree()[models.RULE], before[models.RULE])
+        self.assertNotEqual(self.tree()[units.DISK], before[units.DISK])
         self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(self.tree(), before)
 
@@ -279,7 +278,7 @@ class Kernel(Case):
             status, said = self.do("off", "/dev/sda")
         self.assertEqual(status, 1)
         self.assertRegex(said, "has had an oops .*; sda keeps the scheduler; reboot: ")
-        for name in (models.RULE, KEPT):
+        for name in (units.RULE, KEPT):
             self.assertNotIn(name, self.tree())
         self.machine.boot(enabled=False)
         self.assertEqual(self.do("off", "--all")[0], 0)
@@ -309,7 +308,7 @@ class Kernel(Case):
             self.assertEqual(status, 1)
             self.assertRegex(said, r"mq-deadline > .*: Device or resource busy; reboot" if busy
                              else r"mq-deadline > .* hangs in the kernel \(process \d+\); reboot")
-            self.assertNotIn(models.RULE, self.tree())
+            self.assertNotIn(units.RULE, self.tree())
             for word in words:
                 pid = word.partition("(process ")[2].partition(")")[0]
                 if pid:
@@ -354,13 +353,17 @@ class Killed(Case):
         """Setup goes on, and comes to what it would have."""
         self.do(*self.setup())
         whole = self.tree()
-        del whole[models.RULE]
+        for name in (units.RULE, guard.ARMED):
+            del whole[name]
         for number in self.each_kill(self.fresh, *self.setup()):
             status, said = self.do(*self.setup())
             self.assertEqual(status, 0, (number, said))
             found = self.tree()
             # its line about directories knows those that the second one made
-            self.assertIn(b"--scheduler", found.pop(models.RULE))
+            self.assertIn(b"freeblock-disk@", found.pop(units.RULE))
+            # and the mark has a time
+            self.assertIn(guard.ARMED, found)
+            del found[guard.ARMED]
             self.assertEqual(found, whole, number)
             self.do("off", "--all")
             self.assertEqual(self.tree(), self.before, number)
@@ -379,10 +382,9 @@ class Killed(Case):
             count += 1
             if number % 3:
                 self.do(*self.setup())
-                found = {name: what for name, what in self.tree().items()
-                         if not name.startswith(book.FOLDER)}
-                self.assertEqual(found, {name: what for name, what in whole.items()
-                                         if not name.startswith(book.FOLDER)}, number)
+                found, want = ({name: what for name, what in one.items() if not name.startswith(
+                    (book.FOLDER, guard.FOLDER))} for one in (self.tree(), whole))
+                self.assertEqual(found, want, number)
             self.assertEqual(self.do("off", "--all")[0], 0, number)
             self.assertEqual(self.tree(), self.before, number)
         self.assertGreater(count, LEAST_CHANGES // 2)

@@ -38,11 +38,11 @@ BUILD = os.environ.get("FREEBLOCK_BUILD") or _build_folder()
 
 
 def data(name):
-    """A folder of files: "drives", "models", "udev"."""
+    """A folder of files: "boot", "drives", "models"."""
     if not IN_TREE:
         return os.path.join(DATA, name)
     return os.path.join(TOP, {"drives": "tools/mechdisk/drives", "models": "models",
-                              "udev": "tools/udev"}[name])
+                              "boot": "tools/boot"}[name])
 
 
 def command():

@@ -3,148 +3,36 @@
 
 import json
 import os
-import re
-import subprocess
 import sys
 import syslog
 
 from . import ToolError, fbstate, hosts, restore
 from .extraction import identity as names
 from .extraction import journal, store
-
-RULE = "etc/udev/rules.d/90-freeblock.rules"
-UNIT = "etc/systemd/system/freeblock-restore.service"
-WANTED = "etc/systemd/system/sysinit.target.wants/freeblock-restore.service"
-TEMPLATES = {RULE: "90-freeblock.rules.in", UNIT: "freeblock-restore.service.in"}
-MARK = "# made by: freeblock models enable"
-MADE = "# with the directories:"
-
-
-# ---- enable, disable
-
-def _plain(path):
-    """A path that udev and systemd take without quoting."""
-    if not re.fullmatch(r"/[\w./+-]+", path, re.ASCII):
-        raise ToolError("%s: a rule of udev cannot name this path: give --program a link to it "
-                        "without blanks and the like" % path)
-    return path
-
-
-def _is_ours(path):
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.readline().startswith(MARK)
-    except FileNotFoundError:
-        return True
-
-
-def _directories(root, made):
-    """Make those that are missing for our files; all that we have ever made."""
-    for name in (RULE, UNIT, WANTED):
-        folder = ""
-        for part in os.path.dirname(name).split("/"):
-            folder = os.path.join(folder, part)
-            if not os.path.isdir(os.path.join(root, folder)):
-                os.mkdir(os.path.join(root, folder), 0o755)
-                made.append(folder)
-    return made
-
-
-def _made(root):
-    """The directories that an earlier `enable` made."""
-    try:
-        with open(os.path.join(root, RULE), encoding="utf-8") as file:
-            lines = [line[len(MADE):].split() for line in file if line.startswith(MADE)]
-    except FileNotFoundError:
-        return []
-    return lines[0] if lines else []
-
-
-def enable(root, program, scheduler, directory):
-    """Install rule and unit; whether anything was otherwise before."""
-    _plain(program)
-    _plain(directory)
-    for name in (RULE, UNIT):
-        if not _is_ours(os.path.join(root, name)):
-            raise ToolError("%s is there, and not ours: remove it first" %
-                            os.path.join(root, name))
-    made = _directories(root, _made(root))
-    words = {"@FREEBLOCK@": program, "@MADE@": "%s %s" % (MADE, " ".join(made)) if made else MADE,
-             "@MARK@": MARK, "@OPTIONS@": ("--scheduler " if scheduler else "") +
-             ("--dir %s " % directory if directory != store.DIRECTORY else "")}
-    changed = False
-    for name, template in TEMPLATES.items():
-        with open(os.path.join(hosts.data("udev"), template), encoding="utf-8") as file:
-            text = file.read()
-        for word, value in words.items():
-            text = text.replace(word, value)
-        changed = _replace(os.path.join(root, name), text) or changed
-    link = os.path.join(root, WANTED)
-    target = "../" + os.path.basename(UNIT)
-    if not os.path.lexists(link):
-        os.symlink(target, link)
-        changed = True
-    return changed
-
-
-def _replace(path, text):
-    try:
-        with open(path, encoding="utf-8") as file:
-            if file.read() == text:
-                return False
-    except FileNotFoundError:
-        pass
-    journal.write_file(path, text.encode())
-    return True
-
-
-def disable(root):
-    """Remove what enable() installed, and the directories that it made if nothing else is in
-    them; whether there was anything."""
-    made, found = _made(root), False
-    for name in (WANTED, UNIT, RULE):
-        path = os.path.join(root, name)
-        if name != WANTED and not _is_ours(path):
-            raise ToolError("%s is not ours: left alone" % path)
-        if os.path.lexists(path):
-            os.unlink(path)
-            found = True
-    for folder in reversed(made):
-        try:
-            os.rmdir(os.path.join(root, folder))
-        except OSError:
-            pass        # others use it now
-    return found
-
-
-def tell(root):
-    """Have udev and systemd read what has changed, on the running system."""
-    if os.path.abspath(root) != "/":
-        return
-    for there, words in (("/run/udev/control", ["udevadm", "control", "--reload"]),
-                         ("/run/systemd/system", ["systemctl", "daemon-reload"])):
-        if os.path.exists(there):
-            subprocess.run(words, check=False)
+from .machine import guard, units
 
 
 def run_enable(args):
     """`models enable`."""
-    changed = enable(args.root, os.path.abspath(args.program), args.scheduler, args.dir)
-    tell(args.root)
+    changed = units.enable(args.root, os.path.abspath(args.program), args.scheduler, args.dir)
+    units.tell(args.root)
+    if os.path.abspath(args.root) == "/":
+        guard.allow()
     print("%s: models are loaded when disks appear%s; modes are put back at boot" % (
         "enabled" if changed else "enabled already",
         ", which get the scheduler freeblock" if args.scheduler else
         " with the scheduler freeblock (--scheduler: they get it)"))
     if not os.path.isdir(fbstate.path("run/systemd/system")) and os.path.abspath(args.root) == "/":
         print("no systemd here: have your init run this at boot, after the local file systems: "
-              "%s restore" % args.program)
+              "%s restore; and for each disk: %s models load --at-boot%s sdX" % (
+                  args.program, args.program, " --scheduler" if args.scheduler else ""))
     return 0
 
 
 def run_disable(args):
     """`models disable`."""
-    found = disable(args.root)
-    tell(args.root)
+    found = units.disable(args.root)
+    units.tell(args.root)
     print("disabled" if found else "disabled already")
     return 0
 
@@ -239,6 +127,11 @@ def run_load(args):
     for disk in args.disks:
         try:
             _restore(disk, args.state_dir, lambda line: _say(args, line))
+            why = args.at_boot and store.choose(args.dir, store.disk_of(disk)) and guard.ask()
+            if why:
+                fine = False
+                _say(args, "%s: freeblock stays off: %s; %s" % (disk, why, guard.ALLOW), False)
+                continue
             line = store.load(args.dir, disk, args.scheduler)
             if line:
                 _say(args, line)
@@ -276,6 +169,8 @@ def add_parser(subparsers):
     kind.add_argument("disks", metavar="sdX", nargs="+", help="as in /sys/block")
     kind.add_argument("--scheduler", action="store_true", help="choose freeblock for them, too")
     kind.add_argument("--syslog", action="store_true", help="say it in the system's log, too")
+    kind.add_argument("--at-boot", action="store_true", help="unless the guard says that it must "
+                      "stay off (freeblock guard)")
     kind.add_argument("--state-dir", metavar="DIR", default=journal.DIRECTORY,
                       help="journals of changed modes; those of the disk are put back first "
                       "(%(default)s)")

@@ -11,10 +11,10 @@ import sys
 import tempfile
 from types import SimpleNamespace
 
-from . import ToolError, UsageError, hosts
+from . import ToolError, UsageError, fbstate, hosts
 from .extraction import identity as names
 from .extraction import journal, refuse, sgio, store
-from .machine import book, kernel, steps
+from .machine import book, guard, kernel, steps, units
 
 OBSERVE_S = 30
 
@@ -75,6 +75,10 @@ def _same(one, other):
 
 def check(disk, options):
     """ToolError with all reasons against this disk; nothing has been changed yet."""
+    if guard.WORD in (fbstate.read("proc/cmdline") or "").split():
+        raise ToolError("%s is on the kernel's command line: boot without it first" % guard.WORD)
+    if not options.no_boot and os.path.abspath(fbstate.ROOT) == "/":
+        units.check_program(options.program)
     if kernel.has_died():
         raise ToolError("this kernel has had an oops (dmesg says where): reboot first")
     # a disk that is set up is in use: only measuring minds

@@ -4,6 +4,7 @@ idle time, bad blocks, and what the foreground paid.
 """
 
 import json
+import os
 import sys
 import time
 
@@ -166,6 +167,15 @@ def add_parser(subparsers):
     parser.set_defaults(run=run)
 
 
+def say_off():
+    """That the guard keeps it off, if it does."""
+    if os.path.isdir(fbstate.path("var/lib/freeblock/guard")):
+        from .machine import guard  # pylint: disable=import-outside-toplevel
+        why = guard.look().reason
+        if why:
+            print("freeblock stays off at boot: %s; %s" % (why, guard.ALLOW), file=sys.stderr)
+
+
 def run(args):
     """Look twice, print."""
     if args.check:
@@ -174,6 +184,7 @@ def run(args):
         raise UsageError("--scrub-days: is for --check")
     if not 0 <= args.seconds <= 3600:
         raise UsageError("--seconds: %g is not between 0 and 3600" % args.seconds)
+    say_off()
     known = fbstate.names()
     if args.device:
         known = sorted({s.disk for s in fbstate_where.locate(args.device)})

@@ -71,8 +71,37 @@ def write_file(path, data):
     sync_directory(os.path.dirname(path))
 
 
+class Spoiled(ToolError):
+    """A file that was not written whole, or that somebody edited."""
+
+
 def _check(content):
     return "%08x" % zlib.crc32(json.dumps(content, sort_keys=True).encode())
+
+
+def write_sealed(path, version, content):
+    """Replace a file by this object, with its checksum."""
+    content = {"format": version, **content}
+    write_file(path, json.dumps({**content, "check": _check(content)}, indent=1,
+                                sort_keys=True).encode() + b"\n")
+
+
+def read_sealed(path, version):
+    """What was written; None if there is none. Spoiled if it is not that; ToolError if it is of
+    another version."""
+    try:
+        with open(path, "rb") as file:
+            content = json.loads(file.read())
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise Spoiled("%s: not a journal: %s" % (path, error)) from error
+    check = content.pop("check", None) if isinstance(content, dict) else None
+    if check is None or check != _check(content):
+        raise Spoiled("%s: its checksum is wrong: it is not used" % path)
+    if content.pop("format") != version:
+        raise ToolError("%s: of a version that this tool does not know" % path)
+    return content
 
 
 class Journal:
@@ -120,29 +149,18 @@ class Journal:
 
     def write(self, identity, device, pages):
         """`pages`: {code: (bytes before the change, mask of what may be changed)}."""
-        content = {
-            "format": FORMAT, "identity": identity, "device": device, "boot_id": boot_id(),
+        write_sealed(self.path, FORMAT, {
+            "identity": identity, "device": device, "boot_id": boot_id(),
             "time": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "pid": os.getpid(),
             "pages": {"%02x" % code: {"before": before.hex(), "mask": mask.hex()}
-                      for code, (before, mask) in pages.items()}}
-        write_file(self.path, json.dumps({**content, "check": _check(content)}, indent=1,
-                                         sort_keys=True).encode() + b"\n")
+                      for code, (before, mask) in pages.items()}})
 
     def read(self):
         """What was written, pages as above; None if there is none. ToolError if it is spoiled."""
-        try:
-            with open(self.path, "rb") as file:
-                content = json.loads(file.read())
-        except FileNotFoundError:
+        content = read_sealed(self.path, FORMAT)
+        if content is None:
             return None
-        except ValueError as error:
-            raise ToolError("%s: not a journal: %s" % (self.path, error)) from error
-        check = content.pop("check", None) if isinstance(content, dict) else None
-        if check is None or check != _check(content):
-            raise ToolError("%s: its checksum is wrong: it is not used" % self.path)
-        if content["format"] != FORMAT:
-            raise ToolError("%s: of a version that this tool does not know" % self.path)
         content["pages"] = {int(code, 16): (bytes.fromhex(page["before"]),
                                             bytes.fromhex(page["mask"]))
                             for code, page in content["pages"].items()}

@@ -8,9 +8,7 @@ step that was not, or only in part, puts back what was found all the same.
 
 import contextlib
 import fcntl
-import json
 import os
-import zlib
 
 from .. import ToolError, fbstate
 from ..extraction import journal
@@ -21,7 +19,7 @@ ENDING = ".json"
 FORMAT = 1
 MACHINE = "machine"
 # Ours, innermost first: those that are empty when nothing is set up any more go
-FOLDERS = (FOLDER, STATES + "/extract", STATES + "/modes", STATES,
+FOLDERS = (FOLDER, STATES + "/guard", STATES + "/extract", STATES + "/modes", STATES,
            "etc/freeblock/models", "etc/freeblock")
 
 
@@ -59,10 +57,6 @@ def sweep():
             os.rmdir(fbstate.path(name))
 
 
-def _check(content):
-    return "%08x" % zlib.crc32(json.dumps(content, sort_keys=True).encode())
-
-
 class Book:
     """One file. `identity`: whose it is, as store.disk_of() tells; None: read what is there."""
 
@@ -75,24 +69,14 @@ class Book:
 
     def _read(self):
         try:
-            with open(self.path, "rb") as file:
-                content = json.loads(file.read())
-        except FileNotFoundError:
-            return None
-        except ValueError as error:
-            raise ToolError("%s: not a journal: %s" % (self.path, error)) from error
-        check = content.pop("check", None) if isinstance(content, dict) else None
-        if check is None or check != _check(content):
-            raise ToolError("%s: its checksum is wrong: it is not used; what it says was found: "
-                            "look at it, put that back, and remove it" % self.path)
-        if content.pop("format") != FORMAT:
-            raise ToolError("%s: of a version that this tool does not know" % self.path)
-        return content
+            return journal.read_sealed(self.path, FORMAT)
+        except journal.Spoiled as error:
+            raise ToolError("%s; what it says was found: look at it, put that back, and remove it" %
+                            error) from error
 
     def _write(self):
-        content = {"format": FORMAT, "identity": self.identity, "steps": self.steps}
-        journal.write_file(self.path, json.dumps({**content, "check": _check(content)}, indent=1,
-                                                 sort_keys=True).encode() + b"\n")
+        journal.write_sealed(self.path, FORMAT,
+                             {"identity": self.identity, "steps": self.steps})
 
     def find(self, name):
         """A step that was taken, if only in part."""

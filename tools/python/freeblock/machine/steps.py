@@ -12,10 +12,10 @@ import shutil
 import time
 from dataclasses import dataclass, field
 
-from .. import ToolError, fbstate, models
+from .. import ToolError, fbstate
 from ..extraction import identity as names
 from ..extraction import journal, store
-from . import book, kernel
+from . import book, guard, kernel, units
 
 STOP_S = 60                     # reads under way end before a task does
 LOOK_S = 0.05
@@ -267,30 +267,32 @@ class Boot:
 
     name, says = "boot", "enable it at boot"
 
-    @staticmethod
-    def _files():
-        return (models.RULE, models.UNIT, models.WANTED)
+    FILES = (*units.FILES, *units.LINKS)
 
     def found(self, _disk):
         """The files that are there, and the directories that are not."""
-        missing = []
-        for name in self._files():
+        missing = set()
+        for name in self.FILES:
             folder = os.path.dirname(name)
             while folder and not os.path.isdir(fbstate.path(folder)):
-                missing.append(folder)
+                missing.add(folder)
                 folder = os.path.dirname(folder)
-        return {"files": {name: _kept(fbstate.path(name)) for name in self._files()},
-                "missing": sorted(set(missing), reverse=True)}
+        return {"files": {name: _kept(fbstate.path(name)) for name in self.FILES},
+                "missing": sorted(missing, reverse=True),
+                "held": _kept(fbstate.path(guard.HELD))}
 
     def holds(self, _disk):
-        """Whether somebody has disabled it meanwhile."""
-        return all(os.path.lexists(fbstate.path(name)) for name in self._files())
+        """Whether nobody has disabled it meanwhile, and the guard does not keep it off."""
+        return not guard.look().reason and all(os.path.lexists(fbstate.path(name))
+                                               for name in self.FILES)
 
     @staticmethod
     def do(disk):
-        """Enable it."""
-        models.enable(fbstate.ROOT, disk.options.program, True, store.DIRECTORY)
-        models.tell(fbstate.ROOT)
+        """Enable it. From now on the guard watches."""
+        units.enable(fbstate.ROOT, disk.options.program, True, store.DIRECTORY)
+        units.tell(fbstate.ROOT)
+        guard.allow()
+        guard.arm()
 
     @staticmethod
     def undo(_disk, found):
@@ -300,7 +302,9 @@ class Boot:
         for folder in found["missing"]:
             with contextlib.suppress(OSError):      # others use it, or it is gone
                 os.rmdir(fbstate.path(folder))
-        models.tell(fbstate.ROOT)
+        units.tell(fbstate.ROOT)
+        guard.allow()
+        _put_back(fbstate.path(guard.HELD), found["held"])
 
 
 MACHINE = {step.name: step for step in (Module(), Boot())}

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+"""guard: whether freeblock is started at boot, and why not; what its units call."""
+
+import json
+
+from .machine import guard
+
+ACTIONS = {
+    "status": "say whether it would be started when a disk appears, and why not",
+    "allow": "have it started again, after it was kept off",
+    "passed": "ten minutes went well, or the machine is shut down (the units say this)",
+}
+
+
+def add_parser(subparsers):
+    """Add `guard`."""
+    parser = subparsers.add_parser(
+        "guard", help="whether freeblock is started at boot, and why not",
+        description="When the machine goes down uncleanly within ten minutes of freeblock's being "
+        "started, it is not started any more, until `guard allow`, `setup` or `models enable`. The "
+        "word freeblock.off=1 on the kernel's command line keeps it off for one boot.")
+    kinds = parser.add_subparsers(dest="action", required=True, metavar="WHAT")
+    for name, text in ACTIONS.items():
+        kind = kinds.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        kind.set_defaults(run=run)
+        if name == "status":
+            kind.add_argument("--json", action="store_true", help="as an object")
+
+
+def run(args):
+    """The subcommand; the status of `status` is 1 if it stays off."""
+    if args.action == "status":
+        why = guard.look().reason
+        if args.json:
+            print(json.dumps({"starts": not why, "reason": why or None}))
+        else:
+            print("freeblock stays off: %s; %s" % (why, guard.ALLOW) if why and
+                  guard.WORD not in why else "freeblock stays off: " + why if why else
+                  "freeblock is started when disks with models appear, if that is enabled")
+        return 1 if why else 0
+    getattr(guard, args.action)()
+    return 0

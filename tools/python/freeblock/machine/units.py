@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What udev and systemd are told, so that models are loaded when disks appear: files made from
+tools/boot, below any root, and removed without a trace.
+"""
+
+import os
+import pwd
+import re
+
+from .. import ToolError, hosts
+from ..extraction import journal, store
+from . import kernel
+
+RULE = "etc/udev/rules.d/90-freeblock.rules"
+UNITS = "etc/systemd/system/"
+RESTORE, GUARD, DISK, PASSED, TIMER = (UNITS + name for name in (
+    "freeblock-restore.service", "freeblock-guard.service", "freeblock-disk@.service",
+    "freeblock-passed.service", "freeblock-passed.timer"))
+# What systemctl enable would make
+LINKS = {UNITS + "sysinit.target.wants/freeblock-restore.service": RESTORE,
+         UNITS + "multi-user.target.wants/freeblock-guard.service": GUARD}
+FILES = (RULE, RESTORE, GUARD, DISK, PASSED, TIMER)
+MARK = "# made by: freeblock models enable"
+MADE = "# with the directories:"
+
+
+def check_program(path):
+    """ToolError if it is not for root to start at boot: others may change it, or it lies in
+    somebody's home, or udev and systemd would not take it without quoting."""
+    plain(path)
+    homes = {os.path.realpath(user.pw_dir): user.pw_name for user in pwd.getpwall()
+             if user.pw_uid == 0 or user.pw_uid >= 1000}
+    homes.pop("/", None)
+    name = os.path.realpath(path)
+    while name != "/":
+        found = os.stat(name)
+        why = "%s belongs to another user than root" % name if found.st_uid else \
+            "everybody may write to %s" % name if found.st_mode & 0o002 else \
+            "%s is the home of %s" % (name, homes[name]) if name in homes else None
+        if why:
+            raise ToolError("%s is not started at boot: %s. Install the packages (make deb), or "
+                            "give --program another" % (path, why))
+        name = os.path.dirname(name)
+
+
+def plain(path):
+    """A path that udev and systemd take without quoting."""
+    if not re.fullmatch(r"/[\w./+-]+", path, re.ASCII):
+        raise ToolError("%s: a rule of udev cannot name this path: give --program a link to it "
+                        "without blanks and the like" % path)
+    return path
+
+
+def _is_ours(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readline().startswith(MARK)
+    except FileNotFoundError:
+        return True
+
+
+def _directories(root, made):
+    """Make those that are missing for our files; all that we have ever made."""
+    for name in (*FILES, *LINKS):
+        folder = ""
+        for part in os.path.dirname(name).split("/"):
+            folder = os.path.join(folder, part)
+            if not os.path.isdir(os.path.join(root, folder)):
+                os.mkdir(os.path.join(root, folder), 0o755)
+                made.append(folder)
+    return made
+
+
+def _made(root):
+    """The directories that an earlier `enable` made."""
+    try:
+        with open(os.path.join(root, RULE), encoding="utf-8") as file:
+            lines = [line[len(MADE):].split() for line in file if line.startswith(MADE)]
+    except FileNotFoundError:
+        return []
+    return lines[0] if lines else []
+
+
+def enable(root, program, scheduler, directory):
+    """Install rule and units; whether anything was otherwise before."""
+    if os.path.abspath(root) == "/":
+        check_program(program)
+    plain(program)
+    plain(directory)
+    for name in FILES:
+        if not _is_ours(os.path.join(root, name)):
+            raise ToolError("%s is there, and not ours: remove it first" %
+                            os.path.join(root, name))
+    made = _directories(root, _made(root))
+    words = {"@FREEBLOCK@": program, "@MADE@": "%s %s" % (MADE, " ".join(made)) if made else MADE,
+             "@MARK@": MARK, "@OPTIONS@": ("--scheduler " if scheduler else "") +
+             ("--dir %s " % directory if directory != store.DIRECTORY else "")}
+    changed = False
+    for name in FILES:
+        template = os.path.join(hosts.data("boot"), os.path.basename(name) + ".in")
+        with open(template, encoding="utf-8") as file:
+            text = file.read()
+        for word, value in words.items():
+            text = text.replace(word, value)
+        changed = _replace(os.path.join(root, name), text) or changed
+    for name, target in LINKS.items():
+        if not os.path.lexists(os.path.join(root, name)):
+            os.symlink("../" + os.path.basename(target), os.path.join(root, name))
+            changed = True
+    return changed
+
+
+def _replace(path, text):
+    try:
+        with open(path, encoding="utf-8") as file:
+            if file.read() == text:
+                return False
+    except FileNotFoundError:
+        pass
+    journal.write_file(path, text.encode())
+    return True
+
+
+def disable(root):
+    """Remove what enable() installed, and the directories that it made if nothing else is in
+    them; whether there was anything."""
+    made, found = _made(root), False
+    for name in FILES:
+        if not _is_ours(os.path.join(root, name)):
+            raise ToolError("%s is not ours: left alone" % os.path.join(root, name))
+    for name in (*LINKS, *reversed(FILES)):
+        path = os.path.join(root, name)
+        if os.path.lexists(path):
+            os.unlink(path)
+            found = True
+    for folder in reversed(made):
+        try:
+            os.rmdir(os.path.join(root, folder))
+        except OSError:
+            pass        # others use it now
+    return found
+
+
+def tell(root):
+    """Have udev and systemd read what has changed, on the running system; what a unit that is
+    gone would have done at shutdown is done."""
+    if os.path.abspath(root) != "/":
+        return
+    if os.path.exists("/run/udev/control"):
+        kernel.command(["udevadm", "control", "--reload"])
+    if os.path.isdir("/run/systemd/system"):
+        guard, timer = (os.path.basename(name) for name in (GUARD, TIMER))
+        if os.path.exists(os.path.join(root, GUARD)):
+            kernel.command(["systemctl", "daemon-reload"])
+            kernel.command(["systemctl", "--no-block", "start", guard])
+        else:
+            kernel.command(["systemctl", "stop", guard, timer])
+            kernel.command(["systemctl", "daemon-reload"])
