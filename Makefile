@@ -99,8 +99,10 @@ demo: modules
 	@$(PYTHON) tools/demo --build '$(BUILD)' $(demo_settings)
 
 .PHONY: check
-check: modules modules-debug modules-others
-	@status=0; $(PYTHON) tests/check --build '$(BUILD)' $(if $(ONLY),--only '$(ONLY)') || \
+check: setup
+	@needs=$$($(PYTHON) tests/check --build '$(BUILD)' --needs $(if $(ONLY),--only '$(ONLY)')) && \
+	$(MAKE) --no-print-directory setup $$needs || exit; \
+	status=0; $(PYTHON) tests/check --build '$(BUILD)' $(if $(ONLY),--only '$(ONLY)') || \
 		status=$$?; \
 	$(PYTHON) tools/examples/summarise --build '$(BUILD)' >&2; exit $$status
 

@@ -295,6 +295,25 @@ def test_ways():
                 report("refused: " + text.strip(), True)
 
 
+def test_needs():
+    """What make has to make first is what the chosen tests need, and no kernel that none needs.
+    Seen to fail: all of it for every choice."""
+    for only, words in (("^python tune$", ""), ("^self documents$", "modules"),
+                        ("^style$|^lab t-smoke .stock", "modules modules-debug"),
+                        ("^lab t-smoke .7.x", "modules-others")):
+        done = subprocess.run([os.path.join(HERE, "check"), "--needs", "--only", only], text=True,
+                              stdout=subprocess.PIPE, check=False)
+        report("needs of " + only, (done.returncode, done.stdout) == (0, words + "\n"), done.stdout)
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
+        script.write("# needs: moduls\n")
+        script.flush()
+        try:
+            check.needs(script.name)
+            report("a target that is none is refused", False, "accepted")
+        except ValueError:
+            report("a target that is none is refused", True)
+
+
 def test_kernels():
     with tempfile.TemporaryDirectory() as folder:
         script = os.path.join(folder, "t-x.sh")
@@ -348,6 +367,7 @@ test_work()
 test_forecast()
 test_lines()
 test_ways()
+test_needs()
 test_kernels()
 test_usage()
 print("1..%d" % count)

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
+# needs: modules
 """What a guest is given must not depend on the folder of the checkout: instructions are its
 clock, and a path of another length is another draw of all that it measures. Prints TAP.
 

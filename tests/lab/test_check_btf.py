@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
+# needs: modules modules-others
 """Can tools/check-btf fail? Our header as it is must fit the stock kernel, and
 those of other series; with one declaration spoilt it must not, and the spoilt
 one must be named. Prints TAP."""

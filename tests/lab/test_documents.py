@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
+# needs: modules
 """Are the documents the code's? (Documentation/ABI: test_abi.py.) The examples of api.rst are
 short and are modules. The index names each document. The files and functions that documents
 name are there. Ten seconds. Prints TAP.

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
+# needs: modules
 """Can a lab run fail? Boots the stock kernel with scripts that misbehave,
 and looks whether the lab says so. Prints TAP."""
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
+# needs: modules
 """Kbuild refuses a 32-bit kernel, says why, and lets others and "make clean" pass. Prints TAP.
 
 Seen to fail: Kbuild without the check (the 32-bit kernel is accepted, and its module does not

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
+# needs: modules-debug
 """Can tools/check-style fail? A small tree with a module, first as it should
 be, then with one fault of each kind planted. Prints TAP."""
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
+# needs: modules
 """Test of make demo: some seconds of both acts, in their virtual machines. Prints TAP; takes
 a minute.
 

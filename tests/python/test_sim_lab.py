@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
+# needs: modules
 """Lab and simulator make the same experiments: they agree within 2 % in
 requests/s and free bandwidth. Prints the lab's TAP.
 
