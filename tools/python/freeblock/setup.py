@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 from . import ToolError, UsageError, fbstate, hosts
 from .extraction import identity as names
-from .extraction import journal, refuse, sgio, store
+from .extraction import journal, refuse, sgio, store, sysfs
 from .machine import book, guard, kernel, steps, units
 
 OBSERVE_S = 30
@@ -57,7 +57,7 @@ def unsuited(name, identity, in_use):
     """Why freeblock should leave this disk alone: Refusals."""
     dev = sgio.Disk("/dev/" + name)
     try:
-        found = refuse.check(dev, refuse.sysfs_of("/dev/" + name), in_use)
+        found = refuse.check(dev, sysfs.of_node("/dev/" + name), in_use)
     finally:
         dev.close()
     others = [disk["name"] for disk in store.disks()
