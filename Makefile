@@ -40,7 +40,8 @@ help:
 	@echo 'make bench         the paper'"'"'s evaluation: data, pictures, build/bench/summary.json'
 	@echo '                   FIGURE=name measures one (bench.rst), QUICK=1 with fewer requests'
 	@echo 'make extract       models extracted from simulated drives, judged: build/extract/summary.json'
-	@echo '                   DRIVE= MODE= SEED= restrict or vary it'
+	@echo '                   DRIVE= MODE= SEED= restrict or vary it; RANDOM=N: N drives drawn by SEED,'
+	@echo '                   build/extract/random.json; goes on where it stopped, FRESH=1 does not'
 	@echo 'make validate-predict  the analytic model against the simulated drive: build/predict/summary.json'
 	@echo '                   DRIVE= TABLE= CELL= SEED= restrict or vary it'
 	@echo 'make fuzz          fuzz the parsers for long: build/fuzz/summary.json; goes on where it stopped'
@@ -53,8 +54,9 @@ help:
 	@echo 'make coverage      branches that the unit tests take: table, build/coverage/summary.json'
 	@echo '                   LAB=1: and scripts of the lab, in the module'"'"'s kernel side'
 	@echo 'make soak          long runs of the lab, a thousand hard moments, power cuts, data races,'
-	@echo '                   the fuzzer: build/soak/{summary,power,fuzz/summary}.json'
-	@echo '                   PART=lab|kernels|races|moments|fuzz runs one of them'
+	@echo '                   the fuzzer, a thousand random drives extracted:'
+	@echo '                   build/soak/{summary,power,fuzz/summary}.json, build/extract/random.json'
+	@echo '                   PART=lab|kernels|races|moments|fuzz|extract runs one of them'
 	@echo 'make moments       a thousand hard moments on stock and debug kernel: build/soak/summary.json'
 	@echo '                   EVENTS= SEED= KERNEL=stock|debug KIND=name,name FRESH=1 KEPT=1'
 	@echo '                   restrict or vary it; goes on where it stopped'
@@ -155,13 +157,14 @@ bench: $(if $(FIGURE),$(if $(filter files,$(FIGURE)),modules,setup),modules)
 # Lab scripts too: tests/lab/s-*.sh. The fuzzer has ten minutes for each target, in all runs
 soak_lab = $(PYTHON) tests/check --build '$(BUILD)' --lab-scripts 's-*.sh' \
 	--only '^lab s-.*\((stock|debug)'
-SOAK_PARTS := lab kernels races moments fuzz
+SOAK_PARTS := lab kernels races moments fuzz extract
 soak_parts := $(if $(PART),$(filter $(PART),$(SOAK_PARTS)),$(SOAK_PARTS))
 ifneq ($(words $(PART)),$(words $(filter $(SOAK_PARTS),$(PART))))
 soak:
 	@echo 'soak: PART=$(PART): no such part; there are $(SOAK_PARTS)' >&2; exit 2
 else
-soak: modules modules-debug $(if $(filter kernels,$(soak_parts)),modules-others) \
+soak: $(if $(filter-out extract,$(soak_parts)),modules modules-debug,setup) \
+		$(if $(filter kernels,$(soak_parts)),modules-others) \
 		$(if $(filter races,$(soak_parts)),modules-race)
 	@status=0; \
 	$(if $(filter lab,$(soak_parts)),$(soak_lab) || status=$$?;) \
@@ -170,6 +173,8 @@ soak: modules modules-debug $(if $(filter kernels,$(soak_parts)),modules-others)
 	$(if $(filter moments,$(soak_parts)),$(moments) || status=$$?;) \
 	$(if $(filter fuzz,$(soak_parts)),tests/fuzz/run --build '$(BUILD)' \
 		--out '$(BUILD)/soak/fuzz' --seconds 600 || status=$$?;) \
+	$(if $(filter extract,$(soak_parts)),FREEBLOCK_BUILD='$(BUILD)' tools/freeblock bench-extract \
+		--out '$(BUILD)/extract' --random 1000 $(if $(SEED),--seed '$(SEED)') || status=$$?;) \
 	exit $$status
 endif
 
@@ -230,7 +235,8 @@ bench-scrub: modules
 extract: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab bench-extract --out '$(BUILD)/extract' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(MODE),--mode '$(MODE)') \
-		$(if $(SEED),--seed '$(SEED)')
+		$(if $(SEED),--seed '$(SEED)') $(if $(RANDOM),--random '$(RANDOM)') \
+		$(if $(FRESH),--fresh)
 
 .PHONY: validate-predict
 validate-predict: setup

@@ -52,7 +52,11 @@ def add_parser(subparsers):
                         "the drive's size allows)")
     parser.add_argument("--set", action="append", default=[], metavar="LINE",
                         help="a line added to the drives' descriptions")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the drives' noise (1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the drives' noise, or "
+                        "of the random drives (1)")
+    parser.add_argument("--random", type=int, metavar="N", help="instead: N small drives drawn at "
+                        "random, by timing alone: random.json; what was cut off goes on")
+    parser.add_argument("--fresh", action="store_true", help="measure all random drives anew")
     parser.add_argument("--out", default=OUT, metavar="DIR", help="where results go "
                         "(build/extract)")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
@@ -155,6 +159,9 @@ def show(rows):
 
 def run(args):
     """The subcommand."""
+    if args.random is not None:
+        from . import extractrandom  # pylint: disable=import-outside-toplevel
+        return extractrandom.run(args)
     runs = runs_of(args)
     sim.build_host()
     os.makedirs(args.out, exist_ok=True)

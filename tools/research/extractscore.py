@@ -120,9 +120,9 @@ class _Comparison:
         self.tracks = [_tracks_of(layout, self.lbns, at)
                        for layout, at in zip((want, got), self.places)]
 
-    def wrong_places(self):
-        """LBNs that are not where they should be: their place, or, where cylinders and
-        heads cannot be known, their track's LBNs and their slots on it."""
+    def wrong_runs(self):
+        """(first LBNs, how many) of those that are not where they should be: their place, or,
+        where cylinders and heads cannot be known, their track's LBNs and their slots on it."""
         want, got = self.places
         wrong = want["spt"] != got["spt"]
         if self.translated:
@@ -132,7 +132,7 @@ class _Comparison:
             wrong |= self.want.moved(self.lbns) != self.got.moved(self.lbns)
             for mine, other in list(zip(*self.tracks))[::2]:
                 wrong |= mine != other
-        return int(self.count[wrong].sum())
+        return self.lbns[wrong], self.count[wrong]
 
     def wrong_tracks(self):
         """Boundaries of tracks that only one of them has; of very large drives, sampled
@@ -170,11 +170,30 @@ def seek_errors(want, got):
     return found
 
 
-def score(fbdrive, model_text, mode):
+def untold(wrong, told):
+    """How many LBNs of runs (first LBNs, how many) lie in none of the stretches told, [first,
+    last, ...]."""
+    begin = np.array([row[0] for row in told], np.int64)
+    end = np.array([row[1] for row in told], np.int64) + 1
+    first, count = wrong
+    # the stretches may overlap: what is wrong is cut at all of their ends
+    cuts = np.unique(np.concatenate((first, first + count, begin, end)))
+    inside = np.zeros(len(cuts), np.int64)
+    for values, way in ((begin, 1), (end, -1)):
+        np.add.at(inside, np.searchsorted(cuts, values), way)
+    bad = np.zeros(len(cuts), np.int64)
+    for values, way in ((first, 1), (first + count, -1)):
+        np.add.at(bad, np.searchsorted(cuts, values), way)
+    left = (np.cumsum(bad) > 0) & (np.cumsum(inside) <= 0)
+    return int(np.diff(cuts, append=cuts[-1:])[left].sum()) if len(cuts) else 0
+
+
+def score(fbdrive, model_text, mode, told=()):
     """What `make extract` writes of a run: lbn_mismatches, track_boundaries_wrong,
     angle_err_p99_turn, rotation_err_ppm, seek_err_max_us (and seek_err_true_max_us,
     at the truth's distances), compared: how many LBNs were. mode: with
-    "translate" in it, cylinders and heads must be right, too."""
+    "translate" in it, cylinders and heads must be right, too. told: stretches of LBNs [first,
+    last, ...] that the extraction named as doubtful; lbns_untold: mismatches in none."""
     want_header, want = true_model(fbdrive)
     got_header, got = read(model_text)
     if want.blocks != got.blocks:
@@ -182,7 +201,8 @@ def score(fbdrive, model_text, mode):
     both = _Comparison(want, got, int(want_header["physical_sectors"]), "translate" in mode)
     period = int(got_header["period_ps"]) / int(want_header["period_ps"])
     listed, true = seek_errors(want_header, got_header)
-    return {"mode": mode, "lbn_mismatches": both.wrong_places(),
+    wrong = both.wrong_runs()
+    return {"mode": mode, "lbn_mismatches": int(wrong[1].sum()), "lbns_untold": untold(wrong, told),
             "track_boundaries_wrong": both.wrong_tracks(),
             "angle_err_p99_turn": both.angle_p99(), "rotation_err_ppm": abs(period - 1) * 1e6,
             "seek_err_max_us": listed, "seek_err_true_max_us": true,

@@ -344,7 +344,7 @@ def _handed_back(layout, tracks, holes, away):
     return tracks
 
 
-def _house(layout, away):
+def house(layout, away):
     """The layout with remaps of blocks of which only the angle is known: to those free
     spares of their zones that end nearest to it."""
     layout = _roomy(layout, away)
@@ -393,7 +393,7 @@ def compress(tracks, heads, order=None, cylinders=None, holes=None, moved=None, 
     back = _handed_back(layout, tracks, holes, away)
     if np.any(back["first"] != tracks["first"]):
         layout = _without_away(back, heads, order, cylinders, holes, moved)
-    return _house(layout, away)
+    return house(layout, away)
 
 
 def _without_away(tracks, heads, order, cylinders, holes, moved):

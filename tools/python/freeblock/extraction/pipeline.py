@@ -11,23 +11,26 @@ import tempfile
 from dataclasses import asdict
 
 from .. import ToolError
-from . import cache, identity, journal, layout, mechanics, modes, pictures, refuse, sample, \
-    sysfs, translate, validate, walk
+from . import audit, cache, compress, identity, journal, layout, mechanics, modes, pictures, \
+    refuse, sample, sysfs, translate, validate, walk
 from .device import Device
 from .phase import Phase
 from .progress import Progress
 from .state import State
 
 # Shares of the whole, about: disk time in minutes on small drives
-WEIGHTS = {"translate": {"phase": 1, "layout": 3, "mechanics": 8, "cache": 1, "validation": 1},
-           "full": {"phase": 1, "layout": 10, "mechanics": 12, "cache": 1, "validation": 1},
-           "quick": {"phase": 1, "layout": 3, "mechanics": 6, "cache": 1, "validation": 1}}
+WEIGHTS = {
+    "translate": {"phase": 1, "layout": 3, "audit": 1, "mechanics": 8, "cache": 1, "validation": 1},
+    "full": {"phase": 1, "layout": 10, "audit": 5, "mechanics": 12, "cache": 1, "validation": 1},
+    "quick": {"phase": 1, "layout": 3, "audit": 2, "mechanics": 6, "cache": 1, "validation": 1}}
+# Disk time for looking at tracks one by one
+AUDIT_S = {"translate": 60, "full": 600, "quick": 180}
 # Disk time for the seek profile where translation leaves all of it below five minutes
 SEEKS_S = 190
 # Every track of a drive with more units takes days
 FULL_BLOCKS = 80 * 10 ** 6
 # Each stage chooses its places anew: what was measured in one is not used in another
-SEEDS = {"mechanics": 1000003, "validation": 2000003, "cache": 3000017}
+SEEDS = {"mechanics": 1000003, "validation": 2000003, "cache": 3000017, "audit": 4000037}
 
 
 def _translated(dev, phase, part, save, tell):
@@ -68,6 +71,7 @@ class Extraction:
         dev.disk_before_ns = self.state.disk_ns
         self.progress = Progress(WEIGHTS[how], args.quiet, lambda: dev.disk_ns / 1e9)
         self.notes = []
+        self.comments = []      # of the model's file
         if self.state.resumed:
             self.notes.append("resumed what was interrupted after %d s of disk time" %
                               (self.state.disk_ns / 1e9))
@@ -109,6 +113,25 @@ class Extraction:
         self.notes += said["notes"]
         return layout.Layout.from_dict(said["layout"])
 
+    def look_closer(self, phase, found):
+        """(the layout with blocks that turn out to live elsewhere, what stays doubtful)."""
+        def measure(_part, _save, tell):
+            seen = audit.audit(self.dev, phase, found, AUDIT_S[self.how], seed=self.seed("audit"),
+                               told=self.how == "translate", progress=tell)
+            mended, notes = found, seen.lines(self.dev.unit_sectors)
+            if len(seen.away):
+                try:
+                    mended = compress.house(found, seen.away)
+                except ToolError as error:
+                    notes.append("not in the model: %s" % error)
+            return {"layout": mended.as_dict(), "notes": notes, "reason": seen.reason,
+                    "audit": seen.as_dict(self.dev.unit_sectors)}
+
+        said = self.stage("audit", measure)
+        self.notes += said["notes"]
+        self.comments = said["notes"]
+        return layout.Layout.from_dict(said["layout"]), said
+
     def find_mechanics(self, phase, found):
         """How fast the arm moves."""
         def measure(part, save, tell):
@@ -132,23 +155,27 @@ class Extraction:
         self.notes += kept.lines()
         return kept.as_dict()
 
-    def measure(self, switched):
-        """All but the validation: (layout, mechanics as modeltext wants them, cache)."""
+    def measure_layout(self, switched):
+        """(phase, layout, what look_closer() says of it)."""
         self.progress.stage("phase")(0, "rotation")
         self.notes += refused(self.dev, refuse.check_measured(self.dev, switched), self.args)
         phase = Phase.measure(self.dev)
         self.notes += refused(self.dev, refuse.check_noise(
             phase, self.how == "quick" and self.dev.blocks <= FULL_BLOCKS), self.args)
-        found = self.find_layout(phase)
+        return phase, *self.look_closer(phase, self.find_layout(phase))
+
+    def measure(self, switched):
+        """All but the validation: (layout, mechanics as modeltext wants them, cache, audit)."""
+        phase, found, seen = self.measure_layout(switched)
         moves = self.find_mechanics(phase, found).as_model()
         moves.update(period_ps=phase.period_ns * 1000, period_err_ppm=phase.period_err_ppm,
                      late_ns=phase.late_ns)
-        return found, moves, self.find_cache(phase, found, switched)
+        return found, moves, self.find_cache(phase, found, switched), seen
 
     def identity(self, reason=""):
         """The model's header."""
         comments = ["Extracted by freeblock extract (%s) in %d s of disk time" % (
-            self.how, self.dev.disk_ns / 1e9)]
+            self.how, self.dev.disk_ns / 1e9)] + self.comments
         return dict(self.dev.inquiry, unit_sectors=self.dev.unit_sectors,
                     sectors=self.dev.blocks * self.dev.unit_sectors, comments=comments,
                     distrusted=reason)
@@ -219,15 +246,16 @@ def extract(args, state_dir):
         # freeblock restore, at boot, looks in one place, wherever the rest is kept
         with modes.quiet(dev, os.path.join(state_dir, "modes") if args.simulated else
                          journal.DIRECTORY) as switched:
-            found, moves, cached = work.measure(switched)
+            found, moves, cached, seen = work.measure(switched)
             with tempfile.NamedTemporaryFile(suffix=".fbmodel") as draft:
                 draft.write(found.to_model(work.identity(), moves))
                 draft.flush()
                 verdict = work.validate(draft.name, moves)
+        verdict.reason = verdict.reason or seen["reason"]
         work.progress.end()
         work.notes += switched.report
         work.write(path, found, moves, verdict.reason)
         if args.pictures:
             pictures.draw(args.pictures, found, dev.unit_sectors, moves, verdict)
         work.state.end()
-        return dict(work.report(found, moves, verdict, path), cache=cached)
+        return dict(work.report(found, moves, verdict, path), cache=cached, audit=seen["audit"])

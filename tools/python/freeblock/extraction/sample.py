@@ -39,6 +39,7 @@ SETTLE_TRIES = 20       # gaps in a zone's first tracks
 BORDER = 12             # units on both sides of a border that are all looked at
 POLISH = 64             # units of each zone that are read once more
 NEAR_MOVE = 64          # places that a closer look takes into account
+UNREADABLE = 8          # units where a zone begins that cannot be read
 MENDS = 20              # gaps that it finds at most
 SEARCHES = 1000         # units read to find what trials have missed
 CHECKS = 500            # of the finished layout
@@ -543,6 +544,8 @@ class Zoner:
         slots = int(self.law.split(place)[2])
         repeats = int(np.clip((6 * self.meter.sigma * slots) ** 2, 2, MOST_REPEATS))
         angles = self.meter.angles([self.first] * repeats)
+        if np.all(np.isnan(angles)):
+            return self.first
         off = np.nanmean(wrap(angles - self.law.angle(place)))
         size = -int(round(off * slots))
         if size <= 0:
@@ -636,7 +639,7 @@ class Sampler:
     def _zone(self):
         """The zone that goes on from the first unit not explained."""
         first = self.next
-        law, _ = survey(self.meter, first, self.hint, bool(self.zones), self._note)
+        law, _ = survey(self.meter, self._readable(first), self.hint, bool(self.zones), self._note)
         if law is None:
             self._leftover(first)
             return
@@ -660,6 +663,12 @@ class Sampler:
         self.hint = law.heads
         self._tell("zone %d: units %d to %d, %d tracks a cylinder of %d sectors" %
                    (len(self.zones) - 1, begin, self.next - 1, law.heads, law.slots.max()))
+
+    def _readable(self, first):
+        """The first unit from one on that can be read, of some."""
+        units = np.arange(first, min(first + UNREADABLE, self.dev.blocks))
+        good = np.flatnonzero(~np.isnan(self.meter.angles(units)))
+        return int(units[good[0]]) if len(good) else first
 
     def _skip(self, first, count):
         """Units that no law fits count as the zone's before."""

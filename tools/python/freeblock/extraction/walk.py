@@ -52,7 +52,7 @@ class Walk:
         self.row = []           # the run before each of the last tracks, all odd
         self.trial = None       # (tracks until it is believed, run and position before)
         self.scanned = [0, 0]   # run and track up to which the second pass is done
-        self.reader.calibrate(0)
+        self.reader.calibrate(phase.block)
         if state:
             self._resume(state)
 
@@ -117,8 +117,9 @@ class Walk:
             ended = first >= self.dev.blocks
             if ended and not tracks:
                 return
-            if self._may_know(len(tracks)) or ended:
-                found = self._deduce(tracks, ended or self._must_know(len(tracks)))
+            must = ended or self._must_know(len(tracks))
+            if self._may_know(len(tracks)) or must:
+                found = self._deduce(tracks, must)
                 if found:
                     break
             if ended or len(tracks) > MOST_LEARN:
@@ -174,11 +175,25 @@ class Walk:
         try:
             return self.surveyor.track(first, spt, count)
         except Lost:
+            unread = self._unreadable(first)
+            if unread:
+                found = self.surveyor.track(first + unread, spt, count)
+                found.first -= unread
+                found.count += unread
+                found.angle -= unread / found.spt
+                found.strays = list(range(first, first + unread)) + found.strays
+                return found
             self.lost += 1
             if not spt or self.lost > MOST_LOST:
                 raise
             edge = self.reader.edges([first], self.reader.fine_repeats(1 / spt))[0]
             return Surveyed(first, 1, spt, float(edge))
+
+    def _unreadable(self, first):
+        """How many units from one on cannot be read; 0 if all of some are so."""
+        edges = self.reader.edges(np.arange(first, min(first + MOST_LOST, self.dev.blocks)), 1)
+        good = np.flatnonzero(~np.isnan(edges))
+        return int(good[0]) if len(good) else 0
 
     def _has_room(self, tracks, count):
         """Whether the last track has slots for so many units more."""
@@ -192,11 +207,15 @@ class Walk:
         return odd.slot + odd.count + sum(slots for _, slots in odd.holes) + count <= spt
 
     def _may_know(self, count):
-        return count >= (2 * self.heads + 2 if self.heads else 8)
+        if self.heads:
+            return count >= 2 * self.heads + 2
+        # counting heads takes long: less often, the more tracks there are
+        return count >= 8 and count % max(count // 8, 1) == 0
 
     def _must_know(self, count):
         """Whether so many tracks would follow a law if it were one run."""
-        return bool(self.heads) and count >= 4 * self.heads + 6
+        heads = self.heads or self.expected_heads
+        return bool(heads) and count >= 4 * heads + 6
 
     def _deduce(self, tracks, must):
         """(law, heads, head0, slots) of the tracks if they follow one, or if it must be of
@@ -217,9 +236,12 @@ class Walk:
 
     def _count_heads(self, starts, spt, room, ended):
         heads = count_heads(starts, spt, room)
-        if heads and heads > 1 and (ended or len(starts) >= 4 * heads + 4):
+        if heads and heads > 1 and (len(starts) >= 4 * heads + 4 or
+                                    ended and not self.expected_heads):
             self.known_heads = True
             return heads
+        if ended and self.expected_heads:
+            return self.expected_heads
         enough = 2 * self.expected_heads + 2 if self.expected_heads else ALIKE
         if ended or (heads == 1 and len(starts) >= enough):
             return self.expected_heads or 1

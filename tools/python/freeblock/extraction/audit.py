@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Is each block where the layout says? What is doubtful is named, block by block.
+
+Of every track two things are looked at that a wrong layout cannot have right at once:
+
+* its first and its last block end at the angles that the layout says, by so many reads that half
+  a slot shows;
+* read as a whole, from a block of the same track a quarter of a turn ahead on, it takes as long as
+  its slots: a block that lives elsewhere costs turns, be its spare at the very same angle.
+
+A track that fails, and each with slips, is read block by block. Where two zones meet it is reckoned
+which blocks either's law places at one angle: no timing tells those apart. On a drive with more
+tracks than the time allows, the neighbours of borders, slips and remaps come first, then stretches
+chosen at random; the report says how many were looked at.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .device import FUA
+from .places import Layout
+from .scan import whole
+from .track import Reader, early, wrap
+
+STRETCH = 64            # tracks looked at in a row
+MOST_TRACKS = 1 << 20   # of a drive, that are listed one by one
+REFERENCES = 48         # blocks that tell how the layout's angles lie to the phase
+REPEATS = 16            # reads of each of them
+HALF = 0.5              # of a slot: what an angle may be off
+LOGICAL = 0.6           # of a logical block, where a slot holds several
+LATE_TRIES = 2          # times as often a block which seems late is read at most
+AHEAD = 0.25            # turns from the block before a whole track to its first one
+LONGER = 0.15           # turns by which a whole track may take longer
+AGAIN = 3               # times that a track is read which took longer
+MANY = 0.25             # of the tracks in a row: then it is no single blocks that are off
+MOST_CLOSE = 256        # tracks read block by block
+WHOLE_TURNS = 2.5       # that a track takes, read as a whole and once again at times
+ENDS_TURNS = 1.3        # and each read of its two ends
+BETWEEN = 3             # tracks between two that are wrong
+STRAYS = 4              # blocks of a track that are taken for single ones
+MOST_OFF = 0.05         # of the tracks that may be wrong in a model that is trusted
+MOST_LINES = 20         # of what is doubtful, for people
+LEAST_OFF = 3           # tracks that may be so on any drive
+AWAY = np.dtype([("block", "<i8"), ("angle", "<f8")])
+
+ELSEWHERE = "lives in a spare, though not surely in the one of the model"
+UNREADABLE = "cannot be read"
+ANGLE = "not at the angles that the model says"
+LONG = "reading this track takes longer than its length"
+BORDER = "either of two zones may hold these: both place them at the same angles"
+
+
+@dataclass
+class Audit:
+    """doubts: [(first, last, why)] in units; tracks: looked at, of: there are; wrong: of those
+    looked at; away: AWAY array of blocks that were found to live elsewhere."""
+
+    doubts: list = field(default_factory=list)
+    tracks: int = 0
+    of: int = 0
+    wrong: int = 0
+    away: np.ndarray = None
+
+    @property
+    def reason(self):
+        """Why the model is not to be trusted, or ""."""
+        if self.wrong <= max(MOST_OFF * self.tracks, LEAST_OFF):
+            return ""
+        return "%d of %d tracks that were looked at are not as the model says" % (
+            self.wrong, self.tracks)
+
+    def as_dict(self, unit_sectors):
+        """For JSON, in LBNs."""
+        return {"tracks_seen": self.tracks, "tracks": self.of, "tracks_wrong": int(self.wrong),
+                "doubtful": [[first * unit_sectors, (last + 1) * unit_sectors - 1, why]
+                             for first, last, why in joined(self.doubts)]}
+
+    def lines(self, unit_sectors):
+        """For people."""
+        said = ["%d of %d tracks were looked at one by one%s" % (
+            self.tracks, self.of, "" if self.tracks >= self.of else
+            ": elsewhere slips and blocks that live in spares may have been missed")]
+        doubts = self.as_dict(unit_sectors)["doubtful"]
+        said += ["doubtful: LBN %d to %d: %s" % tuple(doubt) for doubt in doubts[:MOST_LINES]]
+        if len(doubts) > MOST_LINES:
+            said.append("doubtful: %d stretches more, which --json lists" % (
+                len(doubts) - MOST_LINES))
+        return said
+
+
+def joined(doubts, gap=0):
+    """The same, those of one reason in one that are next to each other or within `gap`."""
+    found = []
+    for first, last, why in sorted(doubts, key=lambda doubt: (doubt[2], doubt[0])):
+        if found and found[-1][2] == why and first <= found[-1][1] + 1 + gap * (why == ANGLE):
+            found[-1][1] = max(found[-1][1], last)
+        else:
+            found.append([first, last, why])
+    return sorted(found)
+
+
+class _Auditor:
+    """An audit under way."""
+
+    def __init__(self, dev, phase, layout, budget_s=np.inf):
+        self.dev, self.layout = dev, layout
+        self.reader = Reader(dev, phase)
+        self.reader.calibrate(phase.block)
+        self.found = Audit()
+        self.away = {}
+        self.close = 0
+        self.shift = 0.0
+        self.most = self._affordable(budget_s)
+        self.half = self._half()
+        self._align()
+
+    def _half(self):
+        """Of a slot: what an angle may be off. Where physical blocks hold several logical ones
+        tracks may begin in their midst, which no layout of whole ones says."""
+        if self.dev.logical_bytes >= self.dev.unit_bytes:
+            return HALF
+        spt = int(self.layout.index.spt.max())
+        seen = 2 * self.reader.fine_error(1 / spt) * spt
+        return min(max(LOGICAL * self.dev.logical_bytes / self.dev.unit_bytes, seen), HALF)
+
+    def _affordable(self, budget_s):
+        """Reads of each track's ends for which there is time: one at least."""
+        turns = budget_s * 1e9 / self.reader.phase.period_ns / max(_count(self.layout), 1)
+        return max((turns - WHOLE_TURNS) / ENDS_TURNS, 1)
+
+    def _align(self):
+        """What the layout calls 0 may be another angle than the phase's."""
+        blocks = np.unique(np.random.default_rng(3).integers(0, self.layout.blocks, REFERENCES))
+        off = wrap(self.reader.edges(blocks, REPEATS) - self._ends(blocks))
+        off = off[~np.isnan(off)]
+        if len(off):
+            around = np.angle(np.mean(np.exp(2j * np.pi * off))) / (2 * np.pi)
+            self.shift = float(around + np.median(wrap(off - around)))
+
+    def _ends(self, blocks):
+        """The angles at which blocks end, as the layout says."""
+        at = self.layout.locate(blocks)
+        return at["start"] + 1 / at["spt"]
+
+    def _off(self, blocks, spt, most=REPEATS):
+        """By how many slots blocks end elsewhere, by the earliest of at most so many reads,
+        and more of those that seem late; NaN: not read. And their angles."""
+        repeats = self.reader.slot_repeats(1 / np.max(spt), self.half)
+        # of too early ones half as many say so but for once in a hundred; chance alone has a
+        # block seem too late, and more reads tell
+        edges = self.reader.edges(blocks, int(min(-(-repeats // 2), most)))
+        want = self._ends(blocks) + self.shift
+        off = wrap(edges - want) * spt
+        late = np.flatnonzero(off > self.half)
+        for tried in range(LATE_TRIES * repeats):
+            if not len(late) or tried > repeats and len(late) > len(blocks) / 2:
+                break
+            edges[late] = early(np.stack((edges[late], self.reader.angles(blocks[late]))))
+            off[late] = (wrap(edges - want) * spt)[late]
+            late = late[off[late] > self.half]
+        return off, edges
+
+    def _doubt(self, first, last, why):
+        self.found.doubts.append((int(first), int(last), why))
+
+    def hopeless(self):
+        """Whether so much is wrong that there is nothing more to learn."""
+        return self.found.tracks >= 2 * STRETCH and self.found.wrong > self.found.tracks / 2
+
+    # ---- tracks
+
+    def look(self, tracks):
+        """Some tracks in a row."""
+        ends = np.stack([tracks["first"], tracks["first"] + tracks["count"] - 1], axis=1).ravel()
+        off, _ = self._off(ends, np.repeat(tracks["spt"], 2), self.most)
+        unread = np.isnan(off).reshape(-1, 2)
+        wrong = (np.abs(off) > self.half).reshape(-1, 2).any(axis=1)
+        longer = self._longer(tracks)
+        self.found.tracks += len(tracks)
+        slips, moved = self._odd(tracks)
+        if np.count_nonzero(wrong) > max(len(tracks) * MANY, LEAST_OFF):
+            # no single blocks' fault
+            for track in tracks[wrong]:
+                self._doubt(track["first"], track["first"] + track["count"] - 1, ANGLE)
+                self._neighbours(track)
+            self.found.wrong += np.count_nonzero(wrong)
+            slips, moved, longer = slips & ~wrong, moved & ~wrong, longer & ~wrong
+            unread[wrong], wrong = False, np.zeros(len(tracks), bool)
+        closer = wrong | longer | unread.any(axis=1) | slips | moved
+        bad = [not self._units(tracks[i], bool(longer[i])) for i in np.flatnonzero(closer)]
+        self.found.wrong += sum(bad)
+
+    def _odd(self, tracks):
+        """Which have slips in their midst, and which blocks that are said to live elsewhere."""
+        last = tracks["first"] + tracks["count"] - 1
+        at = self.layout.locate(last)
+        held = at["slot"] - tracks["slot"] + 1
+        moved = np.sort(self.layout.index.moved_block)
+        inside = np.searchsorted(moved, last, side="right") - np.searchsorted(
+            moved, tracks["first"])
+        return held != tracks["count"], inside > 0
+
+    def _before(self, tracks, more):
+        """For each track: a block of it from whose end its first one is at least AHEAD."""
+        spt = tracks["spt"].astype(np.int64)
+        away = np.ceil((AHEAD + 0.05 * more) * spt).astype(np.int64)
+        free = spt - tracks["count"]
+        return tracks["first"] + np.clip(tracks["count"] - 1 - np.maximum(away - free, 0), 0, None)
+
+    def _took(self, tracks, more):
+        """Turns by which reading tracks as wholes takes longer than their lengths."""
+        before = self._before(tracks, more)
+        ops, parts = whole(self.dev, tracks)
+        index = np.cumsum(parts) - parts
+        ops = np.insert(ops, index, self.dev.ops(before, flags=FUA))
+        ends = index + np.arange(len(tracks)) + parts
+        done, _ = self.reader.run(ops)
+        at = done["done"].astype(np.float64)
+        took = (at[ends] - at[ends - parts]) / self.reader.phase.period_ns
+        last = self._home_end(tracks, tracks["first"] + tracks["count"] - 1)
+        first = self._home_end(tracks, tracks["first"]) - 1 / tracks["spt"]
+        length = last - first
+        took -= (first - self._home_end(tracks, before)) % 1 + length
+        failed = np.add.reduceat(done["status"] != 0, ends - parts) > 0
+        took[failed] = np.inf
+        return took
+
+    def _home_end(self, tracks, blocks):
+        """Where blocks of tracks end in their own slots, turns from slot 0."""
+        index = self.layout.index
+        zone = index.zone_of(blocks)
+        number = index.number(blocks, zone) - index.number(tracks["first"], zone)
+        return (tracks["slot"] + number + 1) / tracks["spt"]
+
+    def _longer(self, tracks):
+        """Which tracks take longer than their lengths."""
+        longer = self._took(tracks, 0) > LONGER
+        for more in range(1, AGAIN + 1):
+            left = np.flatnonzero(longer)
+            if not len(left):
+                break
+            longer[left] = self._took(tracks[left], more) > LONGER
+        return longer
+
+    # ---- blocks
+
+    def _units(self, track, longer):
+        """A track, block by block; whether all is as the layout says, single blocks apart."""
+        first, count, spt = (int(track[name]) for name in ("first", "count", "spt"))
+        self.close += 1
+        if self.close > MOST_CLOSE:
+            self._doubt(first, first + count - 1, ANGLE)
+            return False
+        leap = max(int(np.ceil(AHEAD * spt)), 1)
+        blocks = first + np.concatenate([np.arange(i, count, leap) for i in range(leap)])
+        off, edges = self._off(blocks, spt)
+        for block in np.sort(blocks[np.isnan(off)]):
+            self._doubt(block, block, UNREADABLE)
+        edge, wrong = dict(zip(blocks.tolist(), edges)), blocks[np.abs(off) > self.half].tolist()
+        away = self.layout.moved(np.array(wrong, np.int64))
+        strays = set(wrong) | set(self._far(track) if longer else [])
+        strays -= set(blocks[self.layout.moved(blocks) | np.isnan(off)].tolist())
+        if longer and not strays and not np.isnan(off).any() and not self.layout.moved(blocks).any():
+            self._doubt(first, first + count - 1, LONG)
+            return False
+        ends = first, first + count - 1
+        if len(strays) > STRAYS or away.any() or strays & set(wrong) & set(ends):
+            self._doubt(*ends, ANGLE)
+            self._neighbours(track)
+            return False
+        for block in strays:
+            self._doubt(block, block, ELSEWHERE)
+            self.away[block] = float((edge[block] - self.shift) % 1)
+        return True
+
+    def _neighbours(self, track):
+        """A border that is off concerns the tracks on both sides."""
+        first, last = int(track["first"]), int(track["first"] + track["count"] - 1)
+        for block in (first - 1, last + 1):
+            if 0 <= block < self.layout.blocks:
+                other = self.layout.tracks(block, block)[0]
+                self._doubt(other["first"], other["first"] + other["count"] - 1, ANGLE)
+
+    def _far(self, track):
+        """Which of a track's blocks live elsewhere though they end at the right angle: read with
+        either neighbour in one command they cost turns."""
+        first, last = int(track["first"]), int(track["first"] + track["count"] - 1)
+        pairs = self._long_pairs(track, first, last)
+        return [block for block in sorted(pairs | {pair + 1 for pair in pairs})
+                if (block in pairs or block == last) and (block - 1 in pairs or block == first)]
+
+    def _long_pairs(self, track, low, high):
+        """The first blocks of pairs from low to high that take longer to read."""
+        if high <= low or not self._takes_longer(track, low, high):
+            return set()
+        if high - low == 1:
+            return {low}
+        middle = (low + high) // 2
+        return self._long_pairs(track, low, middle) | self._long_pairs(track, middle, high)
+
+    def _takes_longer(self, track, low, high):
+        """Whether blocks low to high of a track take more than their slots, whichever block is
+        read before."""
+        ends = self._home_end(track, np.array([low, high]))
+        begin = ends[0] - 1 / track["spt"]
+        others = np.arange(track["first"], track["first"] + track["count"])
+        gaps = (begin - self._home_end(track, others)) % 1
+        least = min(AHEAD, float(gaps.max()))
+        leads = others[gaps >= least][np.argsort(gaps[gaps >= least])][:4 * AGAIN:AGAIN]
+        for lead in leads:
+            one = self.dev.ops([lead, low], count=[1, high - low + 1])
+            done, _ = self.reader.run(one)
+            took = float(np.diff(done["done"].astype(np.float64))[0]) / \
+                self.reader.phase.period_ns
+            want = (begin - self._home_end(track, np.array([lead]))[0]) % 1 + ends[1] - begin
+            if done["status"].any() or took - want <= LONGER:
+                return False
+        return True
+
+    # ---- what timing does not tell
+
+    def spares(self):
+        """Blocks that live elsewhere: of spares that pass at one angle it is not known which."""
+        for block in self.layout.index.moved_block:
+            self._doubt(block, block, ELSEWHERE)
+
+    def borders(self):
+        """Blocks about zones' borders that both laws place at one angle."""
+        index = self.layout.index
+        for number in range(1, len(self.layout.zones)):
+            first = int(index.first[number])
+            after = self._alike(number, first, 1)
+            before = self._alike(number, first - 1, -1)
+            if after or before:
+                low = self.layout.tracks(first - max(before, 1), first - max(before, 1))[0]
+                high = self.layout.tracks(first + after, first + after)[0] \
+                    if first + after < self.layout.blocks else low
+                self._doubt(low["first"], high["first"] + high["count"] - 1, BORDER)
+
+    def _alike(self, number, begin, way):
+        """How many blocks from one on, that way, the zone on the other side would place at
+        the same angle."""
+        zone = self.layout.zones[number if way > 0 else number - 1]
+        end = int(self.layout.index.first[number + 1]) if way > 0 else begin + 1
+        low = 0 if way > 0 else int(self.layout.index.first[number - 1])
+        count = min(zone.spt, end - begin if way > 0 else begin + 1 - low)
+        blocks = begin + way * np.arange(count)
+        other = self._continued(number - 1, blocks, 1) if way > 0 else \
+            self._continued(number, blocks, -1)
+        off = np.abs(wrap(other - self._ends(blocks))) * zone.spt
+        apart = np.flatnonzero(off > self.half)
+        return int(apart[0]) if len(apart) else count
+
+    def _continued(self, number, blocks, way):
+        """Where a zone's law would place blocks behind its last one, or before its first."""
+        zone, heads = self.layout.zones[number], self.layout.heads
+        index = self.layout.index
+        # an even number of cylinders more, lest serpentine ones turn round
+        extra = 2 * (len(blocks) // zone.cyl_slots(heads) + 2)
+        shift = -int(index.first[number])
+        more = replace(zone, first_cyl=0, last_cyl=zone.last_cyl - zone.first_cyl + extra,
+                       remaps=[])
+        if way < 0:
+            slots = extra * zone.cyl_slots(heads)
+            shift += slots + zone.dead
+            more.dead, more.slips = 0, [(at + slots, n) for at, n in zone.slips]
+            more.angle = (zone.angle - extra * float(index.turn[number])) % 1
+        slipped = sum(int(n) for _, n in more.slips)
+        more.spares = slipped
+        order = "plain" if self.layout.order == "plain" else "serpentine-zone"
+        if self.layout.order == "serpentine-disk" and zone.first_cyl & 1 and zone.head_spt:
+            more.head_spt = zone.head_spt[::-1]
+        one = Layout(heads, more.last_cyl + 1, order, [more])
+        at = one.locate(blocks + shift)
+        return at["start"] + 1 / at["spt"]
+
+
+def _stretches(layout, rng):
+    """Stretches of tracks, those first in which something is special: arrays of tracks, and how
+    many tracks there are."""
+    index = layout.index
+    spots = np.concatenate((index.first[1:-1], index.first[1:-1] - 1, index.slip_block,
+                            index.moved_block)).astype(np.int64)
+    spots = np.unique(np.clip(spots, 0, layout.blocks - 1))
+    estimate = layout.blocks / max(int(index.spt.max()), 1)
+    if estimate > MOST_TRACKS:
+        some = rng.integers(0, layout.blocks, MOST_TRACKS // STRETCH)
+        for spot in np.concatenate((spots, some)):
+            yield layout.tracks(int(spot), min(int(spot) + STRETCH * int(index.spt.max()),
+                                               layout.blocks - 1))
+        return
+    tracks = layout.tracks()
+    at = np.unique((np.searchsorted(tracks["first"], spots, side="right") - 1) // STRETCH)
+    rest = np.setdiff1d(np.arange(-(-len(tracks) // STRETCH)), at)
+    rng.shuffle(rest)
+    for number in np.concatenate((at, rest)):
+        yield tracks[number * STRETCH:(number + 1) * STRETCH]
+
+
+def _count(layout):
+    """Tracks that hold blocks, nearly."""
+    index = layout.index
+    held = index.held / np.maximum(index.cyl_slots, 1) * layout.heads
+    return int(np.ceil(held).sum())
+
+
+def audit(dev, phase, layout, budget_s, *, told=False, seed=1, progress=None):
+    """Look at the tracks of a layout for so much disk time: an Audit. told: the drive has said
+    where blocks live."""
+    job, begun = _Auditor(dev, phase, layout, budget_s), dev.disk_ns
+    rng = np.random.default_rng(seed)
+    estimate = layout.blocks / max(int(layout.index.spt.max()), 1)
+    whole_drive = estimate <= MOST_TRACKS
+    job.found.of = len(layout.tracks()) if whole_drive else _count(layout)
+    for tracks in _stretches(layout, rng):
+        spent = (dev.disk_ns - begun) / 1e9
+        if spent > budget_s or job.hopeless():
+            break
+        if progress:
+            progress(max(spent / budget_s, job.found.tracks / job.found.of),
+                     "looking at each track")
+        job.look(tracks)
+    if not told:
+        job.spares()
+        job.borders()
+    # what lies between two places that are wrong fits by chance
+    job.found.doubts = joined(job.found.doubts, BETWEEN * int(layout.index.spt.max()))
+    job.found.away = np.array(sorted(job.away.items()), AWAY)
+    return job.found

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0
+"""bench-extract --random: small drives drawn at random, by timing alone (make extract RANDOM=N).
+
+Is each model right, or is it said which LBNs are not? A wrong model is *told* if the extraction
+was refused, or marks the model as distrusted, or names all LBNs that are elsewhere.
+"""
+
+import argparse
+import glob
+import hashlib
+import json
+import multiprocessing
+import os
+import shutil
+import sys
+
+from freeblock import ToolError, sim
+from freeblock.hosts import TOP
+from . import randomdrive
+
+PROCESSES = 2
+# One in so many is measured to the end: the arm, and the scheduler's own predictions
+WHOLE = 50
+# What a model's text needs besides the layout
+MOVES = {"period_ps": 6000000000, "zero_latency": True, "head_switch_ns": 500000,
+         "write_settle_ns": 200000, "seek": [(1, 800000), (2, 900000)]}
+MOST_ANGLE = 0.002              # of a turn, 99th percentile: a model worse than that is wrong
+# Of a seed's drives the numbers
+STEP = 1000000
+EXACT, TOLD, UNTOLD = "exact", "wrong_told", "wrong_untold"
+SOURCES = ("tools/python/freeblock/extraction/*.py", "tools/research/randomdrive.py",
+           "tools/research/extractrandom.py", "tools/mechdisk/*.[ch]")
+
+
+def fingerprint():
+    """Of all that decides what comes out: rows of another are not used."""
+    found = hashlib.sha256()
+    for pattern in SOURCES:
+        for path in sorted(glob.glob(os.path.join(TOP, pattern))):
+            with open(path, "rb") as file:
+                found.update(file.read())
+    return found.hexdigest()[:16]
+
+
+def options(path, folder, full):
+    """What an extraction wants of the command line."""
+    return argparse.Namespace(
+        simulated=path, device=None, out=os.path.join(folder, "extracted.fbmodel"), full=full,
+        no_translation=True, destructive=False, in_use=False, force=False, pictures=None,
+        fresh=True, seed=1, quiet=True)
+
+
+def layout_alone(args, folder):
+    """(model text, audit, whether it is trusted) of where blocks live; how the arm moves takes
+    ten times as long and says nothing of that."""
+    from freeblock.extraction import modes, pipeline  # pylint: disable=import-outside-toplevel
+    with pipeline.open_device(args) as dev:
+        work = pipeline.Extraction(dev, args, folder)
+        with modes.quiet(dev, os.path.join(folder, "modes")) as switched:
+            _, found, seen = work.measure_layout(switched)
+        return found.to_model(work.identity(), MOVES), seen["audit"], not seen["reason"]
+
+
+def whole(args, folder):
+    """The same of a whole extraction, with the scheduler's word about its model."""
+    from freeblock.extraction import pipeline  # pylint: disable=import-outside-toplevel
+    report = pipeline.extract(args, folder)
+    with open(args.out, "rb") as file:
+        return file.read(), report["audit"], report["validation"]["trusted"]
+
+
+def verdict(said, trusted):
+    """A kind of outcome, by the score."""
+    if not said["lbn_mismatches"] and said["angle_err_p99_turn"] <= MOST_ANGLE:
+        return EXACT
+    told = not trusted or said["lbn_mismatches"] and not said["lbns_untold"]
+    return TOLD if told else UNTOLD
+
+
+def extracted(path, folder, full, alone):
+    """What came of a drive's extraction: a row."""
+    from . import extractscore as score  # pylint: disable=import-outside-toplevel
+    measure_it = layout_alone if alone else whole
+    try:
+        text, seen, trusted = measure_it(options(path, folder, full), folder)
+    except ToolError as error:
+        return {"result": TOLD, "refused": " ".join(str(error).split())}
+    except (ValueError, IndexError, KeyError, TypeError, ArithmeticError) as error:
+        # nobody is told anything by that
+        return {"result": UNTOLD, "crashed": "%s: %s" % (type(error).__name__, error)}
+    said = score.score(path, text, "timing", seen["doubtful"])
+    row = {key: said[key] for key in ("lbn_mismatches", "lbns_untold", "track_boundaries_wrong",
+                                      "angle_err_p99_turn")}
+    named = sum(last - first + 1 for first, last, _ in seen["doubtful"])
+    return dict(row, result=verdict(said, trusted), lbns_named=named, lbns=said["compared"],
+                trusted=trusted)
+
+
+def one(work):
+    """The row of a drive, by number."""
+    number, out = work
+    drive = randomdrive.Drive(number)
+    folder = os.path.join(out, "drive-%d" % number)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    path = os.path.join(folder, "drive.fbdrive")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(drive.text())
+    full, alone = number % 2 == 1, number % WHOLE > 0
+    row = dict(extracted(path, folder, full, alone), number=number,
+               mode="full" if full else "quick", whole=not alone, features=sorted(drive.features))
+    if row["result"] == EXACT:
+        shutil.rmtree(folder)
+    return row
+
+
+class _Rows:
+    """Rows kept on disk as they come."""
+
+    def __init__(self, out, seed, fresh):
+        os.makedirs(out, exist_ok=True)
+        self.path = os.path.join(out, "rows-%d.jsonl" % seed)
+        self.mark = fingerprint()
+        self.rows = {} if fresh else {row["number"]: row for row in self._kept()}
+        with open(self.path, "w", encoding="ascii") as file:
+            for row in self.rows.values():
+                file.write(json.dumps(row) + "\n")
+
+    def _kept(self):
+        if not os.path.exists(self.path):
+            return
+        with open(self.path, encoding="ascii") as file:
+            for line in file:
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    continue        # cut off in the midst of it
+                if row.get("mark") == self.mark:
+                    yield row
+
+    def add(self, row):
+        """One more."""
+        row["mark"] = self.mark
+        self.rows[row["number"]] = row
+        with open(self.path, "a", encoding="ascii") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def measure(count, seed, out, fresh=False, jobs=PROCESSES):
+    """The rows of so many drives of a seed, those kept from before included."""
+    sim.build_host()
+    kept = _Rows(out, seed, fresh)
+    numbers = [seed * STEP + i for i in range(count)]
+    left = [(number, out) for number in numbers if number not in kept.rows]
+    print("%d drives of seed %d, %d of them measured before" % (count, seed, count - len(left)),
+          file=sys.stderr)
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        for done, row in enumerate(pool.imap_unordered(one, left), 1):
+            kept.add(row)
+            if row["result"] != EXACT:
+                print(line(row), file=sys.stderr)
+            print("%d of %d drives" % (count - len(left) + done, count), end="\r", file=sys.stderr,
+                  flush=True)
+    return [kept.rows[number] for number in numbers]
+
+
+def line(row):
+    """A drive that is not exact, for people."""
+    why = row.get("refused") or row.get("crashed") or "%d LBNs elsewhere, %d of them not named (%d of %d are)%s" % (
+        row["lbn_mismatches"], row["lbns_untold"], row["lbns_named"], row["lbns"],
+        "" if row["trusted"] else "; distrusted")
+    return "drive %d (%s; %s): %s: %s" % (row["number"], row["mode"], ", ".join(row["features"]),
+                                          row["result"].replace("_", " "), why)
+
+
+def summary(rows):
+    """What random.json holds."""
+    kinds = [row["result"] for row in rows]
+    named = [row for row in rows if "lbns" in row and row.get("trusted")]
+    return {"drives": len(rows), "exact": kinds.count(EXACT), "wrong_told": kinds.count(TOLD),
+            "wrong_untold": kinds.count(UNTOLD),
+            "refused": sum("refused" in row for row in rows),
+            "distrusted": sum(row.get("trusted") is False for row in rows),
+            "lbns_named_pct": 100 * sum(row["lbns_named"] for row in named) /
+            max(sum(row["lbns"] for row in named), 1)}
+
+
+def run(args):
+    """bench-extract --random."""
+    if args.random < 1:
+        raise ToolError("--random %d: at least 1" % args.random)
+    rows = measure(args.random, args.seed, os.path.join(args.out, "random"), args.fresh)
+    said = dict(summary(rows), seed=args.seed)
+    with open(os.path.join(args.out, "random.json"), "w", encoding="ascii") as file:
+        json.dump(said, file, indent=1)
+    if args.json:
+        print(json.dumps(said, indent=1))
+    else:
+        for row in rows:
+            if row["result"] != EXACT:
+                print(line(row))
+        print("%(drives)d drives (seed %(seed)d): %(exact)d exact, %(wrong_told)d wrong and told "
+              "(%(refused)d refused, %(distrusted)d distrusted), %(wrong_untold)d wrong and not "
+              "told; models that are trusted name %(lbns_named_pct).2f %% of their LBNs as "
+              "doubtful" % said)
+    return 1 if said["wrong_untold"] else 0
