@@ -27,6 +27,12 @@ ORDINARY = {"request_rate": 50, "arrival_process": "poisson", "request_size": 81
 RUNS = {"run_length": 65536}
 
 
+def told(response=None, read=None, write=None, miss_prob=1, writes_kept=False):
+    """What bands know of a prediction."""
+    return SimpleNamespace(response_time=response, read_response=read, write_response=write,
+                           miss_prob=miss_prob, writes_kept=writes_kept)
+
+
 class Kinds(unittest.TestCase):
     """By what a prediction is known to be more or less right."""
 
@@ -41,27 +47,39 @@ class Kinds(unittest.TestCase):
                 ({"arrival_process": "bursty"} | RUNS, 0.5, "bursts, runs")):
             load = Workload(**(ORDINARY | more))
             with self.subTest(kind=kind, more=more):
-                self.assertEqual(bands.kind(load, miss), kind)
+                self.assertEqual(bands.kind(load, told(miss_prob=miss)), kind)
                 self.assertIn(kind, bands.BANDS)
+                kept = "%s, %s, write cache" % tuple(kind.split(", ")[:2])
+                self.assertEqual(bands.kind(load, told(miss_prob=miss, writes_kept=True)), kept)
+                self.assertIn(kept, bands.BANDS)
 
     def test_band(self):
-        """Around the prediction; none without one."""
+        """Around the prediction, of reads and of writes theirs; none without one."""
         load = Workload(**ORDINARY)
-        low, high = bands.response(load, SimpleNamespace(response_time=0.02, miss_prob=1))
-        self.assertTrue(0 < low < 0.02 < high)
-        self.assertIsNone(bands.response(load, SimpleNamespace(response_time=None, miss_prob=1)))
+        for of, time in ((bands.ALL, 0.02), (bands.READS, 0.03), (bands.WRITES, 0.01)):
+            low, high = bands.response(load, told(0.02, 0.03, 0.01), of)
+            self.assertTrue(0 < low < time * 1.01 and time * 0.99 < high)
+            self.assertIsNone(bands.response(load, told(), of))
 
     def test_table(self):
         """What rows come to: nine of ten of others like them lie between."""
-        rows = [{"kind": "a", "predicted_ms": 10, "measured_ms": n / 10, "low_ms": 1,
-                 "high_ms": 8.95} for n in range(99)]
-        rows.append({"kind": "b", "predicted_ms": None, "measured_ms": 1, "low_ms": None,
-                     "high_ms": None})
-        low, high, number = verdict.calibrated(rows)["a"]
+        none = {"measured_read_ms": None, "predicted_read_ms": None, "read_low_ms": None,
+                "measured_write_ms": None, "predicted_write_ms": None, "write_low_ms": None}
+        rows = [dict(none, kind="a", predicted_ms=10, measured_ms=n / 10, low_ms=1, high_ms=8.95)
+                for n in range(99)]
+        rows.append(dict(none, kind="b", predicted_ms=None, measured_ms=1, low_ms=None, high_ms=None))
+        low, high, number = verdict.calibrated(rows)["a"]["all"]
         self.assertEqual((round(low, 3), round(high, 3), number), (0.04, 0.94, 99))
         self.assertEqual(verdict.held(rows)["cases"], 99)
         self.assertAlmostEqual(verdict.held(rows)["held_pct"], 100 * 80 / 99)
-        self.assertFalse(verdict.bands_goal(rows)["met"])
+        self.assertEqual(verdict.bands_goals(rows), [])
+        more = rows + [dict(rows[0])] * 2
+        self.assertFalse(verdict.bands_goals(more)[0]["met"])
+        reads = [dict(row, measured_read_ms=5, predicted_read_ms=5, read_low_ms=4, read_high_ms=6)
+                 for row in rows]
+        self.assertEqual(verdict.held(reads, "reads"), {"cases": 100, "held_pct": 100})
+        few = verdict.calibrated(rows[80:90])["a"]["all"]
+        self.assertEqual(few, (0.8, 1.0, 10))
 
 
 class Held(unittest.TestCase):
@@ -76,6 +94,10 @@ class Held(unittest.TestCase):
             rows = [cells.compare(cell, seed)
                     for cell in cells.random_cells(CASES, seed, folder)]
         said = verdict.held(rows)
+        for of in ("reads", "writes"):
+            print("# %s: %.1f %% of %d" % (of, verdict.held(rows, of)["held_pct"],
+                                           verdict.held(rows, of)["cases"]))
+            self.assertGreater(verdict.held(rows, of)["held_pct"], 74)
         missed = [row["name"] for row in rows if row["low_ms"] is not None and
                   not row["low_ms"] <= row["measured_ms"] <= row["high_ms"]]
         print("# seed %d: %.1f %% of %d" % (seed, said["held_pct"], said["cases"]))

@@ -19,7 +19,8 @@ from .model import replace_all
 OUT = os.path.join(BUILD, "predict")
 PROCESSES = 2
 TABLES = {"3": "table 3", "5": "table 5", "6": "table 6", "figure6": "figure 6",
-          "beyond": "beyond the paper", "traces": "traces"}
+          "beyond": "beyond the paper", "traces": "traces", "writes": "write cache"}
+APART = ("traces", "writes")    # .. whose cells are not of the drives named
 FREE = "free"           # free bandwidth: alone, for it takes an hour
 
 
@@ -49,7 +50,8 @@ def add_parser(subparsers):
 
 def chosen(args):
     """(cells to compare, what is left out)"""
-    from .predictcheck import cells, devices, verdict  # pylint: disable=import-outside-toplevel
+    from .predictcheck import (  # pylint: disable=import-outside-toplevel
+        cells, devices, verdict, writecells)
     if args.random:
         return verdict.select(list(cells.random_cells(args.random, args.seed, args.out)),
                               args.cell), []
@@ -58,12 +60,15 @@ def chosen(args):
         if name not in TABLES:
             raise ToolError("--table %s: not one of %s" % (name, ", ".join(TABLES)))
     drives, said = devices.find(args.drive.split(",") if args.drive else devices.names(), args.out)
-    every = cells.all_cells(drives, [TABLES[name] for name in names if name != "traces"])
+    every = cells.all_cells(drives, [TABLES[name] for name in names if name not in APART])
     if "traces" in names:
         every += cells.trace_cells(drives, args.out)
         if not os.path.isdir(fidelity.DRIVES):
             said.append("the real drives' traces are left out: no %s (set FREEBLOCK_DRIVES)" %
                         os.path.normpath(fidelity.DRIVES))
+    if "writes" in names:
+        every += cells.write_cells([name for name in writecells.ON if not args.drive or
+                                    name in args.drive.split(",")], args.out)
     return verdict.select(every, args.cell), said
 
 
@@ -96,7 +101,8 @@ def write(rows, out):
     from .predictcheck import unseen, verdict  # pylint: disable=import-outside-toplevel
     files = {"summary.json": rows}
     if rows[0]["group"] == unseen.GROUP:
-        files["bands.json"] = verdict.held(rows)
+        files["bands.json"] = {**verdict.held(rows), **{
+            of: verdict.held(rows, of) for of in ("reads", "writes")}}
     replace_all([(os.path.join(out, name), (json.dumps(what, indent=1) + "\n").encode("ascii"))
                  for name, what in files.items()])
 

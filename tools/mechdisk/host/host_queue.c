@@ -73,6 +73,9 @@ struct mdh_queue {
 	u64 ended;		/* the last one served, ns */
 	u64 hits;
 	u64 partial;
+	/* Of reads and verifies [0], of writes [1]: how many counted, their responses, ms. */
+	u64 kinds[2];
+	double responses[2];
 };
 
 /* The input. */
@@ -270,6 +273,7 @@ static void mdh_note(struct mdh_times *t, double response, double service)
 static void mdh_count(struct mdh_queue *q, const struct mde_slot *s)
 {
 	const struct mdh_request *r = &q->served;
+	bool write = r->line.op == MDE_WRITE;
 
 	if (q->o->details)
 		printf("%llu %llu %llu %llu %s %u\n", (unsigned long long)r->number,
@@ -285,6 +289,8 @@ static void mdh_count(struct mdh_queue *q, const struct mde_slot *s)
 	q->ended = q->d->now;
 	q->hits += s->kind == MDE_READ_HIT;
 	q->partial += s->kind == MDE_READ_MISS && s->held;
+	q->kinds[write]++;
+	q->responses[write] += (q->d->now - r->arrival) / 1e6;
 	mdh_note(&q->times, (q->d->now - r->arrival) / 1e6,
 		 (q->d->now - r->start) / 1e6);
 }
@@ -356,6 +362,15 @@ static void mdh_print_batches(const char *name, const double *x, u64 n, u64 batc
 	printf("], ");
 }
 
+/* Mean response of reads or of writes; null without any. */
+static void mdh_print_kind(const struct mdh_queue *q, const char *name, u32 kind)
+{
+	if (q->kinds[kind])
+		printf("\"%s\": %.6f, ", name, q->responses[kind] / q->kinds[kind]);
+	else
+		printf("\"%s\": null, ", name);
+}
+
 static void mdh_print_sums(struct mdh_queue *q)
 {
 	const struct mde_stats *s = &q->d->mde.stats;
@@ -368,6 +383,9 @@ static void mdh_print_sums(struct mdh_queue *q)
 	printf("\"seconds\": %.9f, ", seconds);
 	printf("\"requests_per_s\": %.6f, ", t->n / seconds);
 	printf("\"response_ms\": %.6f, ", response);
+	mdh_print_kind(q, "read_response_ms", 0);
+	mdh_print_kind(q, "write_response_ms", 1);
+	printf("\"medium_utilisation\": %.6f, ", s->busy_ps / 1e12 / seconds);
 	printf("\"response_variance_ms2\": %.6f, ", mdh_variance(t->response, t->n));
 	printf("\"service_ms\": %.6f, ", service);
 	printf("\"service_variance_ms2\": %.6f, ", mdh_variance(t->service, t->n));

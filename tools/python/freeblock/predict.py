@@ -32,6 +32,8 @@ def add_parser(subparsers):
                        "(600MB)")
     disks.add_argument("--cache-hit", metavar="TIME", help="from a request to the report of what "
                        "the cache has, without the transfer (50us)")
+    disks.add_argument("--write-cache", metavar="N|off", help="so many of the segments hold writes "
+                       "that are reported before they are on the medium (off)")
     loads = parser.add_argument_group("workloads")
     loads.add_argument("--trace", nargs="+", action="extend", default=[], metavar="FILE",
                        help="blktrace, blkparse text, fio iolog, MSR CSV")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from freeblock.prediction import bands, compose, workloads
-from . import devices, tracecells, unseen, verdict
+from . import devices, tracecells, unseen, verdict, writecells
 
 # Utilisations of figure 6, and requests measured at each: delays vary the more the
 # nearer it is to 1
@@ -118,6 +118,12 @@ def trace_cells(drives, out):
         yield Cell(tracecells.GROUP, drive, label, what, goal_pct=None)
 
 
+def write_cells(names, out):
+    """Write caches, off and on (writecells.py)."""
+    for drive, label, what, policy in writecells.all_of(names, out):
+        yield Cell(writecells.GROUP, drive, label, what, policy, goal_pct=writecells.EACH_PCT)
+
+
 def all_cells(drives, groups=GROUPS):
     """The cells of these groups on these drives."""
     return [cell for drive in drives for group in groups for cell in TABLES[group](drive)]
@@ -151,6 +157,8 @@ def make_case(cell, rng):
         return unseen.case_of(rng, cell.drive, cell.what)
     if cell.group == tracecells.GROUP:
         return tracecells.case_of(rng, cell.drive, cell.what), 0
+    if cell.group == writecells.GROUP:
+        return writecells.case_of(rng, cell.drive, cell.what), writecells.WARM
     if cell.group == "figure 6":
         return _at_utilisation(cell, rng, _poisson, SWEEP[cell.what[-1]])
     if cell.group == "beyond the paper":
@@ -193,13 +201,12 @@ def compare(cell, seed):
     case, skip = make_case(cell, rng)
     said = devices.measure(cell.drive, case, cell.policy, skip)
     predicted, took = timed(compose.predict, cell.drive.device, case.workload, cell.policy)
-    low, high = bands.response(case.workload, predicted) or (None, None)
-    return {
+    row = {
         "group": cell.group, "drive": cell.drive.name, "name": cell.name, "label": cell.label,
         "policy": cell.policy, "measured_ms": said["response_ms"],
         "measured_se_ms": standard_error(said["response_batches_ms"]),
-        "predicted_ms": ms(predicted.response_time), "low_ms": ms(low), "high_ms": ms(high),
-        "kind": bands.kind(case.workload, predicted.miss_prob),
+        "predicted_ms": ms(predicted.response_time),
+        "kind": bands.kind(case.workload, predicted),
         "error_pct": error_pct(said["response_ms"], ms(predicted.response_time)),
         "paper_error_pct": cell.paper_error_pct, "goal_pct": cell.goal_pct,
         "measured_service_ms": said["service_ms"],
@@ -214,3 +221,21 @@ def compare(cell, seed):
         "request_rate": case.workload.request_rate, "requests": said["requests"],
         "what": list(cell.what), "prediction_ms": took,
     }
+    row.update(_apart(said, case.workload, predicted))
+    if predicted.writes_kept:
+        row["measured_utilisation"] = said["medium_utilisation"]
+    return row
+
+
+def _apart(said, workload, predicted):
+    """Of a row: reads and writes apart, and the bands."""
+    found = {}
+    for name, of, told in (("", bands.ALL, predicted.response_time),
+                           ("read_", bands.READS, predicted.read_response),
+                           ("write_", bands.WRITES, predicted.write_response)):
+        low, high = bands.response(workload, predicted, of) or (None, None)
+        found.update({name + "low_ms": ms(low), name + "high_ms": ms(high)})
+        if name:
+            found["measured_%sms" % name] = said[name + "response_ms"]
+            found["predicted_%sms" % name] = ms(told)
+    return found

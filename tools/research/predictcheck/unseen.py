@@ -77,7 +77,7 @@ def _log_uniform(rng, low, high):
 def draw_drive(rng, bases):
     """(a base: name and path; lines that change it)"""
     base = bases[rng.integers(len(bases))]
-    lines = ["write_cache off", "noise %s" % rng.choice(["off", "laplace 30000", "laplace 150000"]),
+    lines = ["noise %s" % rng.choice(["off", "laplace 30000", "laplace 150000"]),
              "jitter_ns %d" % rng.choice([0, 20000, 100000]),
              "zero_latency %s" % rng.choice(["on", "off"])]
     with open(base[1], encoding="utf-8") as file:
@@ -85,13 +85,22 @@ def draw_drive(rng, bases):
     sector = 4096 if "sector_bytes 4096" in text else 512
     if "overhead_ns read_miss" not in text:
         lines.append("command_overhead_ns %d %d" % tuple(rng.integers(0, 1000000, 2)))
+    back = False
     if rng.random() < 0.6:
         segment = int(rng.choice([131072, 524288, 2097152])) // sector
         ahead = str(rng.choice(CACHES))
         limited = ahead == "segment" and rng.random() < 0.5
-        lines += ["cache %d %d 1" % (rng.choice([1, 4, 16]), segment),
+        count, back = int(rng.choice([1, 4, 16])), rng.random() < 0.5
+        count *= 1 + back
+        lines += ["cache %d %d %d" % (count, segment, -(-count // 2)),
                   "read_ahead %s" % ahead + " %d" % (segment // 2) * limited,
                   "read_ahead_on_hit %s" % rng.choice(["on", "off"])]
+    lines.append("write_cache %s" % ("back" if back else "off"))
+    if back:
+        lines += ["destage %s" % rng.choice(["eager", "eager", "idle"]),
+                  "destage_delay_ns %d" % rng.choice([0, 0, 0, 20000000]),
+                  "append_writes %s" % rng.choice(["on", "off"]),
+                  "firmware %s" % rng.choice(["sptf", "sptf", "clook", "fcfs"])]
     return base, lines
 
 
@@ -216,13 +225,19 @@ def make(rng, said, disk, rate, spacing, count):
     return workloads.Case(Workload(**told).check(), requests)
 
 
+def _service(ran):
+    """s of work for a request: at the drive, or of the mechanism, where writes are put on the medium
+    after they are reported."""
+    return max(ran["service_ms"] / 1e3, ran["medium_utilisation"] / ran["requests_per_s"])
+
+
 def case_of(rng, drive, said):
     """(Case at the utilisation wanted, how many requests only warm the drive up)"""
     rate, spacing = 1.0, 0.0
     for number in range(ROUNDS if said.arrival != "closed" else 0):
         case = make(rng, said._replace(arrival="constant-closed" if not number else said.arrival),
                     drive.disk, rate, spacing, ROUND)
-        service = devices.measure(drive, case, said.policy)["service_ms"] / 1e3
+        service = _service(devices.measure(drive, case, said.policy))
         rate, spacing = said.utilisation / service, said.spacing * service
     count = min(round(REQUESTS / (1 - min(said.utilisation, 0.84))), MOST_REQUESTS)
     while True:

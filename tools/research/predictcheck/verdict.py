@@ -6,7 +6,7 @@ import re
 import statistics
 
 from freeblock import ToolError
-from . import unseen
+from . import unseen, writecells
 
 # What is asked of each of the tables' workloads, the median of all, each of figure 6, ms of a
 # prediction
@@ -35,6 +35,31 @@ COLUMNS = (  # heading, width, format, value
 )
 
 
+def apart_error(row, name):
+    """%, of a row's "read", "write" (responses) or "utilisation"; None if there is nothing to
+    compare, endless if it is not foretold."""
+    end = "" if name == "utilisation" else "_ms"
+    measured, predicted = (row["%s_%s%s" % (kind, name, end)] for kind in
+                           ("measured", "predicted"))
+    if measured is None:
+        return None
+    return math.inf if predicted is None else 100 * (predicted / measured - 1)
+
+
+APART = ("read", "write", "utilisation")
+APART_COLUMNS = (
+    ("reads", 9, "%.3f", lambda r: r["measured_read_ms"]),
+    ("predicted", 9, "%.3f", lambda r: r["predicted_read_ms"]),
+    ("error%", 7, "%+.1f", lambda r: apart_error(r, "read")),
+    ("writes", 9, "%.3f", lambda r: r["measured_write_ms"]),
+    ("predicted", 9, "%.3f", lambda r: r["predicted_write_ms"]),
+    ("error%", 7, "%+.1f", lambda r: apart_error(r, "write")),
+    ("busy%", 6, "%.1f", lambda r: 100 * r["measured_utilisation"]),
+    ("predicted", 9, "%.1f", lambda r: 100 * r["predicted_utilisation"]),
+    ("error%", 7, "%+.1f", lambda r: apart_error(r, "utilisation")),
+)
+
+
 def cell(row, form, value):
     """A table's cell."""
     got = value(row)
@@ -47,12 +72,13 @@ def table(rows):
     lines, said = [], None
     for row in rows:
         heading = "%s, %s" % (row["group"], row["drive"])
+        columns = APART_COLUMNS if row["group"] == writecells.GROUP else COLUMNS
         if heading != said:
             said = heading
             lines += ["", said, "%-*s" % (width, "workload") + "".join(
-                " %*s" % (size, head) for head, size, _, _ in COLUMNS)]
+                " %*s" % (size, head) for head, size, _, _ in columns)]
         lines.append("%-*s" % (width, row["label"]) + "".join(
-            " %*s" % (size, cell(row, form, value)) for _, size, form, value in COLUMNS))
+            " %*s" % (size, cell(row, form, value)) for _, size, form, value in columns))
     return lines
 
 
@@ -78,41 +104,72 @@ def median_goal(rows):
             "paper": PAPER["tables"]}
 
 
+def apart_goals(rows):
+    """The verdicts on reads, writes and the utilisation of a write cache's cells."""
+    found = []
+    for name in APART:
+        told = [dict(row, error_pct=apart_error(row, name)) for row in rows
+                if apart_error(row, name) is not None]
+        if told:
+            found.append(within("write cache, %s, each" % name, told, writecells.EACH_PCT))
+    return found
+
+
 def random_goal(rows):
     """The verdict on what was drawn at random; of the worst of few no more can be asked."""
     return {**within("random, nine of ten", sorted(rows, key=off)[:math.ceil(0.9 * len(rows))],
                      RANDOM_PCT), "goal": "random, nine of ten"}
 
 
-def held(rows):
+# Of which requests bands are told: how a row's keys begin
+KINDS = {"all": "", "reads": "read_", "writes": "write_"}
+
+
+def held(rows, of="all"):
     """Of the rows with a band: {"cases", "held_pct"}, None without any."""
-    told = [row for row in rows if row["low_ms"] is not None]
-    within_it = sum(row["low_ms"] <= row["measured_ms"] <= row["high_ms"] for row in told)
+    name = KINDS[of]
+    told = [row for row in rows if row[name + "low_ms"] is not None and
+            row["measured_%sms" % name] is not None]
+    within_it = sum(row[name + "low_ms"] <= row["measured_%sms" % name] <= row[name + "high_ms"]
+                    for row in told)
     return {"cases": len(told), "held_pct": 100 * within_it / len(told) if told else None}
 
 
-def bands_goal(rows):
-    """The verdict on bands of what was drawn at random."""
-    said = held(rows)
-    low, high = HELD_PCT
-    return {"goal": "bands that hold, %%, at least %g and at most" % low, "limit": high,
-            "worst": said["held_pct"], "median": said["held_pct"], "rows": said["cases"],
-            "met": low <= said["held_pct"] <= high, "paper": None}
+def bands_goals(rows):
+    """The verdicts on bands of what was drawn at random: of all requests, of reads, of writes, as
+    far as there are enough."""
+    found, (low, high) = [], HELD_PCT
+    for of in KINDS:
+        said = held(rows, of)
+        if said["cases"] < LEAST_BANDS:
+            continue
+        found.append({"goal": "bands that hold, %s, %%, at least %g and at most" % (of, low),
+                      "limit": high, "worst": said["held_pct"], "median": said["held_pct"],
+                      "rows": said["cases"], "met": low <= said["held_pct"] <= high,
+                      "paper": None})
+    return found
 
 
 def calibrated(rows):
-    """{kind: (low, high)}: of measured over predicted response the 5 and the 95 of 100 that a row
-    not among these exceeds as often."""
+    """{kind: {of which requests: (low, high, rows)}}: of measured over predicted response the 5 and
+    the 95 of 100 that a row not among these exceeds as often."""
     by_kind = {}
     for row in rows:
-        if row["predicted_ms"] is not None:
-            by_kind.setdefault(row["kind"], []).append(row["measured_ms"] / row["predicted_ms"])
-    found = {}
-    for kind, ratios in sorted(by_kind.items()):
-        ratios, rank = sorted(ratios), 0.05 * (len(ratios) + 1)
-        found[kind] = (ratios[max(math.floor(rank) - 1, 0)],
-                       ratios[-max(math.floor(rank), 1)], len(ratios))
-    return found
+        for of, name in KINDS.items():
+            measured, predicted = row["measured_%sms" % name], row["predicted_%sms" % name]
+            if measured is not None and predicted is not None:
+                by_kind.setdefault(row["kind"], {}).setdefault(of, []).append(
+                    measured / predicted)
+    return {kind: {of: _five(ratios) for of, ratios in sorted(each.items())}
+            for kind, each in sorted(by_kind.items())}
+
+
+def _five(ratios):
+    """(the 5 of 100 that is lowest, that is highest, how many there are). Of fewer than 20 the
+    first and the last, and 1."""
+    count, few = len(ratios), [1.0] * (len(ratios) < 20)
+    ratios, rank = sorted(ratios + few), 0.05 * (count + 1)
+    return (ratios[max(math.floor(rank) - 1, 0)], ratios[-max(math.floor(rank), 1)], count)
 
 
 def random_lines(rows):
@@ -128,9 +185,12 @@ def random_lines(rows):
         lines.append("%-20s %5d %8.1f %8.1f %8.1f" % (
             key, len(errors), statistics.median(errors),
             errors[math.ceil(0.9 * len(errors)) - 1], errors[-1]))
-    lines += ["", "bands by kind, as these rows have them:"] + [
-        "    \"%s\": (%.3f, %.3f),  # of %d" % (kind, *band)
-        for kind, band in calibrated(rows).items()]
+    lines += ["", "bands by kind, as these rows have them:"]
+    for kind, each in calibrated(rows).items():
+        lines.append("    \"%s\": {  # %s" % (kind, ", ".join(
+            "%d %s" % (band[2], of) for of, band in each.items())))
+        lines.append("        " + ", ".join("\"%s\": (%.3f, %.3f)" % (of, *band[:2])
+                                            for of, band in each.items()) + "},")
     return lines + ["", "worst:"] + ["%+7.1f %%, +- %.1f: %s" % (
         row["error_pct"] if row["error_pct"] is not None else math.inf,
         100 * row["measured_se_ms"] / row["measured_ms"], row["name"])
@@ -159,14 +219,15 @@ def verdicts(rows):
         found.append(within("figure 6, %s, each utilisation, runs of 1 and 4" % policy,
                             [row for row in sweep if row["policy"] == policy], SWEEP_PCT,
                             PAPER["figure 6"]))
-    others = [row for row in rows if row["group"] != "figure 6" and row["goal_pct"] and
-              row not in tables]
+    others = [row for row in rows if row["group"] not in ("figure 6", writecells.GROUP) and
+              row["goal_pct"] and row not in tables]
+    found += apart_goals([row for row in rows if row["group"] == writecells.GROUP])
     for kind in dict.fromkeys((row["group"], row["goal_pct"]) for row in others):
         found.append(within("%s, each" % kind[0], [
             row for row in others if (row["group"], row["goal_pct"]) == kind], kind[1]))
     drawn = [row for row in rows if row["group"] == unseen.GROUP]
     found += [random_goal(drawn)] if drawn else []
-    found += [bands_goal(drawn)] if held(drawn)["cases"] >= LEAST_BANDS else []
+    found += bands_goals(drawn)
     timed = [row for row in rows if row.get("prediction_ms") is not None]
     return found + ([time_goal(timed)] if timed else [])
 

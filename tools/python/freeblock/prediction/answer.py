@@ -56,15 +56,22 @@ def _awake(workload):
     return 1.0 if workload.arrival_process == "bursty" else workload.request_rate / workload.rate
 
 
+def _banded(name, time, workload, found, of):
+    """A time and its band, as JSON."""
+    low, high = bands.response(workload, found, of) or (None, None)
+    return {name + "_ms": _ms(time), name + "_low_ms": _ms(low), name + "_high_ms": _ms(high)}
+
+
 def order(found, workload):
     """A compose.Prediction as JSON."""
     awake = 1.0 if found.saturated else _awake(workload)
-    low, high = bands.response(workload, found) or (None, None)
     return {"saturated": found.saturated, "saturated_at_per_s": found.saturation_rate,
             "utilisation_pct": 100 * found.utilisation * awake,
             "throughput_per_s": found.throughput * awake,
-            "response_ms": _ms(found.response_time), "response_low_ms": _ms(low),
-            "response_high_ms": _ms(high), "p99_ms": _ms(found.response_quantile(0.99)),
+            **_banded("response", found.response_time, workload, found, bands.ALL),
+            **_banded("read", found.read_response, workload, found, bands.READS),
+            **_banded("write", found.write_response, workload, found, bands.WRITES),
+            "p99_ms": _ms(found.response_quantile(0.99)),
             "queue_ms": _ms(found.queue_delay), "service_ms": _ms(found.service_time),
             "queue_size": found.queue_size,
             "miss_pct": 100 * found.miss_prob, "partial_hit_pct": 100 * found.partial_hit_prob,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import ToolError
-from . import policies, queue, runqueue
+from . import policies, queue, runqueue, writeback
 from .cache import Cache
 from .device import ALGORITHMS
 from .mechanism import Mechanism
@@ -45,6 +45,10 @@ class Prediction:
     throughput: float               # requests/s
     parts: object = field(repr=False, compare=False)
     response_square: float = None   # s^2, second moment; None if not known
+    read_response: float = None     # of reads, of writes alone; None if there are none
+    write_response: float = None
+    writes_kept: bool = False       # a cache answers writes before they are on the medium;
+                                    # utilisation is then the mechanism's, overheads apart
 
     def response_quantile(self, share):
         """s: so many of the responses (0 .. 1) take no longer, in order of arrival; None where it
@@ -169,6 +173,14 @@ class _Composite:
         self.run = 1 / (1 - self.share)
         self.order = None if algorithm == "fcfs" else self.parts.order(algorithm)
 
+    @property
+    def keeps_writes(self):
+        """Whether there are writes and a cache that answers them before they are on the medium; one
+        that is longer than a segment waits for it."""
+        spec = self.parts.device.cache
+        return spec is not None and spec.write_policy == "back" and spec.write_segments > 0 and \
+            self.workload.read_fraction < 1 and self.workload.request_size <= spec.segment_bytes
+
     def gap(self, waits):
         """When the next request of a run comes, if a share of requests waits for so long."""
         gap = self.cache.default_gap()
@@ -192,6 +204,21 @@ class _Composite:
         return _Served(first, queue.Moments(mean, second), share,
                        1 - share + sum(one.share(MISS) for one in followers),
                        sum(one.share(PARTIAL) for one in followers))
+
+    @functools.cached_property
+    def services_apart(self):
+        """Mean services, s, of reads and of writes, nobody waiting."""
+        mechanism, firsts = self.parts.mechanism, {True: 1.0, False: 1.0}
+        own = {read: mechanism.random(mechanism.pending_of_stride, read).mean()
+               for read in (True, False)}
+        shares = {True: self.workload.read_fraction, False: 1 - self.workload.read_fraction}
+        behind = {True: 0.0, False: 0.0}
+        if self.share:
+            for kind, one in zip(self.cache.kinds, self.cache.followers()):
+                share = float(one.weights.sum()) / shares[kind.read]
+                firsts[kind.read] -= share
+                behind[kind.read] += share * one.mean()
+        return tuple(firsts[read] * own[read] + behind[read] for read in (True, False))
 
     def services(self, served):
         """queue.Services by the number pending, of requests wherever in a run."""
@@ -321,6 +348,8 @@ def predict(device, workload, algorithm=None, early=None):
         raise ToolError("two commands at the drive: predicted of Poisson and closed arrivals "
                         "without runs, not of %s" % (
                             "runs" if made.share else workload.arrival_process))
+    if early is None and made.keeps_writes:
+        return _written_back(made)
     if made.share and workload.arrival_process == "poisson":
         return _in_turns(made)
     waits, last = (0.0, 0.0), None
@@ -333,6 +362,152 @@ def predict(device, workload, algorithm=None, early=None):
         last = found.response
         waits = _damped(waits, found, iteration)
     raise _unsettled(found)
+
+
+# A write-back cache
+
+def _jobs(made):
+    """writeback.Jobs of a device under a workload."""
+    device, load, spec = made.parts.device, made.workload, made.parts.device.cache
+    reads = _Composite(device, replace(load, read_fraction=1), made.algorithm)
+    writes = _Composite(device, replace(load, read_fraction=0), "fcfs")
+    served = reads.served((0.0, 0.0))
+    hit = spec.hit_overhead + load.request_size / spec.transfer_rate
+    hits = min(max(1 - served.miss, 0.0), 0.999)
+    # behind a write a command may be understood sooner
+    overhead = made.parts.mechanism.overhead(True)
+    mean = (served.mean - hits * hit) / (1 - hits) + overhead - \
+        reads.parts.mechanism.overhead(True)
+    again = spec.write_hit if spec.write_hit_after_write is None else spec.write_hit_after_write
+    write = load.read_fraction * spec.write_hit + (1 - load.read_fraction) * again + \
+        load.request_size / spec.transfer_rate
+    square = served.mean ** 2 + served.within + served.between
+    square = max((square - hits * hit ** 2) / (1 - hits), mean ** 2)
+    count = np.arange(1, queue.MOST_STATES + 1)
+    # of those that the mechanism is positioned for, such as begin a run can be chosen
+    chosen = min((1 - reads.share) / (1 - hits), 1.0)
+    none = np.zeros(len(count))
+    own = (none, none) if reads.order is None else \
+        tuple(chosen * each for each in reads.order.gains(1 + (count - 1) * load.read_fraction))
+    rivals = none if spec.destage_order == "fcfs" else \
+        chosen * reads.parts.order(spec.destage_order).gains(count)[0]
+    mean_seek = policies.Fresh(device, load).mean_seek / device.revolution_time
+    return writeback.Jobs(
+        queue.Moments(mean, square), overhead, reads.parts.mechanism.report(True), own, rivals,
+        policies.worth(mean_seek, count), queue.Moments(hit, hit ** 2), hits,
+        _destages(writes, spec), write)
+
+
+def _destages(writes, spec):
+    """queue.Services of destages by how many the drive chooses among. Of runs those that are held
+    go one behind the other, as the next is ready when the one before has passed."""
+    mechanism, count = writes.parts.mechanism, np.arange(1, queue.MOST_STATES + 1)
+    served = writes.served((0.0, 0.0))
+    transfer = writes.parts.transfer
+    mean = max(served.mean - mechanism.overhead(False) - mechanism.report(False) +
+               mechanism.read_first, transfer)
+    together = 1 / (1 - writes.share * (1 - 1 / count))
+    variance = (served.within + served.between) / together
+    mean = transfer + (mean - transfer) / together
+    if spec.destage_order == "fcfs":
+        return queue.Services(mean, mean ** 2 + variance)
+    first, spread = writes.parts.order(spec.destage_order).gains(
+        np.maximum(count / together, 1.0))
+    mean = np.maximum(mean - (1 - writes.share) * first, transfer)
+    return queue.Services(mean, mean ** 2 + np.maximum(
+        variance - (1 - writes.share) * spread, 0.0))
+
+
+def _longer(load, most):
+    """Share of the requests that are longer than so many bytes: sizes that vary are taken to be
+    exponential beyond the least."""
+    if not load.request_size_cv2:
+        return float(load.request_size > most)
+    spread = load.request_size * min(math.sqrt(load.request_size_cv2), 1.0)
+    return math.exp(-max(most - (load.request_size - spread), 0.0) / spread)
+
+
+def _room(writes, spec):
+    """Writes that the cache holds: what continues another is in one segment with it, or not."""
+    if not spec.append_writes:
+        return spec.write_segments
+    each = min(writes.run, spec.segment_bytes / writes.workload.request_size)
+    return min(max(int(spec.write_segments * each), 1), max(writeback.MOST_ROOM,
+                                                            spec.write_segments))
+
+
+def _written_back(made):
+    """predict() of a cache that answers writes before they are on the medium."""
+    load, spec = made.workload, made.parts.device.cache
+    rules = writeback.Rules(_room(made, spec), spec.destage, spec.destage_delay,
+                            spec.destage_order == "fcfs")
+    jobs, kind = _jobs(made), load.arrival_process
+    rules = rules._replace(
+        long=_longer(load, spec.segment_bytes), even=kind.startswith("constant"), bursts=kind == "bursty",
+        most=1 if kind == "constant-closed" else
+        min(load.outstanding, writeback.BEYOND[-1]) if kind == "closed" else None)
+    found = _closed_writes(made, jobs, rules) if kind == "closed" else \
+        _balanced(made, jobs, rules, load.rate, 0.0)
+    if kind == "bursty" and not load.read_fraction:
+        found = writeback.with_bursts(found, jobs, rules, _bursts(load))
+    saturated = not math.isfinite(found.queued.response)
+    return Prediction(
+        service_time=found.queued.service,
+        queue_delay=None if saturated else found.queued.response - found.queued.service,
+        response_time=None if saturated else found.queued.response,
+        utilisation=1.0 if saturated else found.busy, saturated=saturated,
+        saturation_rate=found.limit,
+        queue_size=None if saturated else found.queued.throughput * found.queued.response,
+        miss_prob=1 - load.read_fraction * jobs.hits, partial_hit_prob=0.0, iterations=1,
+        throughput=min(found.queued.throughput, found.limit), parts=made.parts,
+        read_response=None if saturated else found.read,
+        write_response=None if saturated else found.write, writes_kept=True)
+
+
+def _balanced(made, jobs, rules, rate, waits):
+    """writeback.Found at a rate (1/s) of arrivals; waits: s that a process waits for room before
+    its next request."""
+    load = made.workload
+    if load.read_fraction:
+        return writeback.balance(jobs, rules, rate, load.read_fraction,
+                                 functools.partial(_above, load, waits))
+    return writeback.writes_alone(jobs, rules, rate)
+
+
+def _closed_writes(made, jobs, rules):
+    """_balanced() of a closed loop: who waits for room asks for nothing meanwhile."""
+    load = made.workload
+    count, think = load.outstanding, load.think_time
+    writes = 1 - load.read_fraction
+    if writes == 1:
+        limit = 1 / float(jobs.destage.first[min(rules.room, len(jobs.destage)) - 1])
+        rate = min(count / (think + jobs.write), limit)
+        response = max(count / rate - think, jobs.write)
+        return writeback.Found(queue.Queued(response, 1.0, None, response, rate), None, response,
+                               min(rate / limit, 1.0), limit, response - jobs.write)
+    waits = 0.0
+    for _ in range(MOST_ITERATIONS):
+        found = _balanced(made, jobs, rules, count / (think + jobs.write + waits), writes * waits)
+        last, waits = waits, (waits + found.waits) / 2
+        if abs(waits - last) <= ENOUGH * max(found.queued.response, jobs.write):
+            break
+    response = max(count / found.queued.throughput - think, 0.0)
+    return found._replace(queued=found.queued._replace(response=response))
+
+
+def _above(load, waits, services, alone):
+    """queue.Queued of the queue above a cache."""
+    kind = load.arrival_process
+    if kind == "constant-closed":
+        mean = alone.mean()
+        return queue.Queued(mean, min(load.rate * mean, 1.0), None, mean, min(load.rate, 1 / mean))
+    if kind == "closed":
+        return queue.closed(load.outstanding, load.think_time + waits, services, alone)
+    if kind == "bursty":
+        return _bursts(load).queued(services)
+    if kind == "constant-open":
+        return queue.constant(load.rate, services)
+    return queue.state_dependent(load.rate, services, alone)
 
 
 def _in_turns(made):
@@ -381,13 +556,17 @@ def _queued(made, served):
     if kind == "closed":
         return queue.closed(load.outstanding, load.think_time, made.services(served))
     if kind == "bursty":
-        bursts = queue.Bursts(
-            load.request_rate, load.bursty_fraction, load.requests_per_burst, load.burst_cv2,
-            1 / load.burst_rate if load.burst_rate else 0.0, load.bursts_meet)
-        return bursts.queued(made.services(served))
+        return _bursts(load).queued(made.services(served))
     if kind == "constant-open":
         return _constant(made, served)
     return queue.state_dependent(rate, made.services(served))
+
+
+def _bursts(load):
+    """queue.Bursts of a workload."""
+    return queue.Bursts(
+        load.request_rate, load.bursty_fraction, load.requests_per_burst, load.burst_cv2,
+        1 / load.burst_rate if load.burst_rate else 0.0, load.bursts_meet)
 
 
 def _constant(made, served):
@@ -419,6 +598,20 @@ def _two_deep(made, services):
     return queue.chosen_early(made.rate, services, made.early)
 
 
+def _apart(made, response, mean):
+    """Of a response (s; None: saturated) of all, with services of `mean` (s), those of reads and of
+    writes: they wait alike, and differ by their services."""
+    share = made.workload.read_fraction
+    if response is None or share in (0, 1):
+        return {"read_response": response if share else None,
+                "write_response": None if share else response}
+    read, write = made.services_apart
+    # services may have got shorter since by a choice, for both
+    more = (read - write) * min(1.0, mean / (share * read + (1 - share) * write))
+    return {"read_response": response + (1 - share) * more,
+            "write_response": response - share * more}
+
+
 def _told(made, found, served, iterations):
     """A Prediction."""
     saturated = not math.isfinite(found.response)
@@ -432,4 +625,5 @@ def _told(made, found, served, iterations):
         queue_size=None if saturated else found.throughput * found.response,
         miss_prob=served.miss, partial_hit_prob=served.partial, iterations=iterations,
         throughput=min(found.throughput, limit) if saturated else found.throughput,
-        parts=made.parts, response_square=None if made.order else found.square)
+        parts=made.parts, response_square=None if made.order else found.square,
+        **_apart(made, None if saturated else found.response, served.mean))

@@ -65,6 +65,14 @@ class CacheSpec:
     read_ahead_on_hit: bool = False
     read_ahead_trigger: str = "any"     # or "same-track"
     write_policy: str = "through"       # or "back"
+    write_segments: int = 0             # so many writes are held
+    write_hit: float = 0.0              # of a write that the cache takes: report and all, without
+                                        # the transfer
+    write_hit_after_write: float = None         # .. behind another write; None: the same
+    append_writes: bool = False         # what continues a write that is held goes with it
+    destage: str = "eager"              # held writes take turns with reads; "idle": after them
+    destage_delay: float = 0.0          # .. but not before they have been held for so long
+    destage_order: str = "sptf"         # of ALGORITHMS
     transfer_rate: float = float("inf")         # from the cache to the host
     hit_overhead: float = 0.0           # of a read that the cache answers, report and all
     discard_read: bool = False
@@ -319,27 +327,39 @@ def _after_write(scalars, lists):
 def _cache(scalars, lists, sector, rate):
     """A CacheSpec, or None."""
     said = scalars.get("cache", ["off"])
-    if said[0] == "off" or scalars.get("read_cache") == ["off"]:
+    back = scalars.get("write_cache", ["off"])[0] != "off"
+    off = scalars.get("read_cache") == ["off"]
+    if said[0] == "off" or off and not back:
         return None
     ahead = scalars.get("read_ahead", ["none"])
-    if scalars.get("look_ahead") == ["off"]:
+    if off or scalars.get("look_ahead") == ["off"]:
         ahead = ["none"]
-    report = float(scalars.get("completion_overhead_ns", ["0"])[0]) + \
-        float(scalars.get("jitter_ns", ["20000"])[0]) / 2
+    late = float(scalars.get("jitter_ns", ["20000"])[0]) / 2
+    report = [float(word) + late for word in (scalars.get("completion_overhead_ns", ["0"]) * 2)[:2]]
+    write = [each + report[1] for each in _hit_overheads(scalars, lists, "write_hit")]
+    # "stream" takes no second one while it holds one
+    room = 1 if scalars.get("write_cache", ["off"])[0] == "stream" else int(said[2])
     return CacheSpec(
         segments=int(said[0]), segment_bytes=int(said[1]) * sector, read_ahead=ahead[0],
         read_ahead_bytes=int(ahead[1]) * sector if len(ahead) > 1 else None,
         read_ahead_on_hit=scalars.get("read_ahead_on_hit") == ["on"],
         read_ahead_trigger=scalars.get("read_ahead_trigger", ["any"])[0],
-        write_policy="through" if scalars.get("write_cache", ["off"])[0] == "off" else "back",
-        transfer_rate=rate, hit_overhead=(_hit_overhead(scalars, lists) + report) * 1e-9,
+        write_policy="back" if back else "through", write_segments=room if back else 0,
+        write_hit=write[0] * 1e-9, write_hit_after_write=write[1] * 1e-9,
+        append_writes=scalars.get("append_writes") == ["on"],
+        destage=scalars.get("destage", ["eager"])[0],
+        destage_delay=float(scalars.get("destage_delay_ns", ["0"])[0]) * 1e-9,
+        destage_order=scalars.get("firmware", ["sptf"])[0],
+        transfer_rate=rate,
+        hit_overhead=(_hit_overheads(scalars, lists, "read_hit")[0] + report[0]) * 1e-9,
         discard_read=scalars.get("discard_read") == ["on"],
         read_ahead_join=scalars.get("read_ahead_join", ["on"]) == ["on"])
 
 
-def _hit_overhead(scalars, lists):
-    """ns until a read that hits is understood: as after a read."""
-    found = float(scalars.get("command_overhead_ns", ["0"])[0])
-    for kind, after_read, _ in lists["overhead_ns"]:
-        found = float(after_read) if kind == "read_hit" else found
+def _hit_overheads(scalars, lists, wanted):
+    """ns until a command that the cache answers is understood: after a read, after a write."""
+    found = [float(word) for word in scalars.get("command_overhead_ns", ["0", "0"])]
+    found = [found[wanted == "write_hit"]] * 2
+    for kind, after_read, after_write in lists["overhead_ns"]:
+        found = [float(after_read), float(after_write)] if kind == wanted else found
     return found

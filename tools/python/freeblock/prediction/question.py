@@ -16,7 +16,7 @@ from .workload import Workload
 # nearline drives as drives.rst has it, behind SATA's 6 Gbit/s
 ASSUMED = CacheSpec(segments=64, segment_bytes=4096 * 1024.0, read_ahead="segment",
                     read_ahead_bytes=2048 * 1024.0, read_ahead_on_hit=True, transfer_rate=600e6,
-                    hit_overhead=50e-6)
+                    hit_overhead=50e-6, write_hit=50e-6, append_writes=True)
 READ_AHEAD = ("none", "track", "cylinder", "segment", "stream")
 # Its order as Linux's mq-deadline has it: upwards, then from the lowest again
 ALGORITHM = "clook"
@@ -82,12 +82,21 @@ def _rate(text):
 
 
 def _hit(text):
-    return {"hit_overhead": units.number(text, "s")}
+    took = units.number(text, "s")
+    return {"hit_overhead": took, "write_hit": took}
+
+
+def _writes(text):
+    """off, or the number of segments that hold writes."""
+    if text == "off":
+        return {"write_policy": "through"}
+    return {"write_policy": "back", "write_segments": units.number(text, "segments")}
 
 
 # option: what its text says of a CacheSpec
 CACHE_OPTIONS = {"cache": _segments, "read_ahead": _read_ahead, "read_ahead_on_hit": _flag,
-                 "cache_rate": _rate, "cache_hit": _hit}
+                 "cache_rate": _rate, "cache_hit": _hit,
+                 "write_cache": _writes}
 
 
 def cache_spec(given):
@@ -107,9 +116,15 @@ def cache_spec(given):
             if not isinstance(value, (str, bool, type(None))) and not 0 < value < float("inf"):
                 raise UsageError("%s %s: %s must be over 0" % (option, text, attribute))
         said.update(found)
-    if said.get("segments", 1) != int(said.get("segments", 1)):
-        raise UsageError("--cache %s: %g segments?" % (given["cache"], said["segments"]))
-    return dataclasses.replace(ASSUMED, **said)
+    for option, name in (("cache", "segments"), ("write_cache", "write_segments")):
+        if said.get(name, 1) != int(said.get(name, 1)):
+            raise UsageError("--%s %s: %g segments?" % (option.replace("_", "-"), given[option],
+                                                        said[name]))
+    found = dataclasses.replace(ASSUMED, **said)
+    if found.write_segments > found.segments:
+        raise UsageError("--write-cache %s: the cache has %d segments" % (
+            given["write_cache"], found.segments))
+    return found
 
 
 def settings(words):

@@ -369,13 +369,13 @@ def fewer(means, counts):
     """P(fewer than a count come) of Poisson numbers; arrays. Counts over 60: as of the normal
     distribution."""
     small = np.minimum(counts, 61)
-    below = np.cumsum(_poisson(np.asarray(means, dtype=float), 61), axis=1)
+    below = np.cumsum(poisson(np.asarray(means, dtype=float), 61), axis=1)
     few = np.where(small > 0, below[np.arange(len(means)), np.maximum(small - 1, 0)], 0.0)
     score = (means + 0.5 - counts) / np.sqrt(2 * np.maximum(means, 1e-9))
     return np.where(counts <= 60, few, np.array([math.erfc(x) for x in score]) / 2)
 
 
-def _poisson(means, most):
+def poisson(means, most):
     """Rows of Poisson probabilities of 0 .. most - 1."""
     means = np.maximum(means, 1e-300)[:, None]
     steps = np.log(means / np.arange(1, most))
@@ -391,7 +391,7 @@ def _arrivals_dist(rate, service, most):
     weights = p.sum(axis=1)
     kept = weights > 0
     middle = (p * times).sum(axis=1)[kept] / weights[kept]
-    return weights[kept] @ _poisson(rate * middle, most)
+    return weights[kept] @ poisson(rate * middle, most)
 
 
 def _batch_states(rate, batch, services, most):
@@ -429,7 +429,7 @@ def _up_crossings(rate, services, most):
     return np.maximum(1 - np.cumsum(rows, axis=1), 0.0), rows[:, 0]
 
 
-def _states(rate, services, most):
+def _states(rate, services, most, alone=None):
     """Probability of 0 .. most requests left by a departure, of the chain embedded there.
 
     Between j and j + 1 it goes up as often as down: down only from j + 1 by a service without
@@ -438,12 +438,14 @@ def _states(rate, services, most):
     there is at any time.
     """
     beyond, none = _up_crossings(rate, services, most)
+    begins = beyond[0] if alone is None else np.maximum(
+        1 - np.cumsum(arrivals(rate, alone, most)), 0.0)
     last = len(services) - 1
     found = np.zeros(most + 1)
     found[0] = 1.0
     for j in range(most):
         i = np.arange(1, j + 1)
-        up = beyond[0, j] + found[1:j + 1] @ beyond[np.minimum(i - 1, last), j - i + 1]
+        up = begins[j] + found[1:j + 1] @ beyond[np.minimum(i - 1, last), j - i + 1]
         found[j + 1] = up / none[min(j, last)]
         if found[j + 1] > 1e200:
             found /= found[j + 1]
@@ -456,16 +458,17 @@ def saturation_rate(services):
     return 1 / services[-1].mean()
 
 
-def state_dependent(rate, services):
+def state_dependent(rate, services, alone=None):
     """M/G(n)/1, not in the paper: Poisson arrivals of `rate`/s, services[n - 1] that of a request
-    chosen among n (the last for all beyond). Queued; exact if a service depends on n alone.
+    chosen among n (the last for all beyond); alone: the service of who finds nobody, if it is
+    another than services[0]. Queued; exact if a service depends on n alone.
     """
     mean_last = services[-1].mean()
     if rate * mean_last >= 1:
         return Queued(math.inf, 1.0, None, mean_last, 1 / mean_last)
     most = STATES
     while True:
-        states = _states(rate, services, most)
+        states = _states(rate, services, most, alone)
         if states[-1] * most < NEGLIGIBLE:
             break
         if most >= MOST_STATES:
@@ -511,7 +514,7 @@ def _chosen_before(rate, services, chosen, left, early):
     began[0] += left[0]
     if early < math.inf:
         came = number[:, None] - number[None, :]
-        weights = _poisson(np.array([rate * early]), len(left))[0][np.maximum(came, 0)]
+        weights = poisson(np.array([rate * early]), len(left))[0][np.maximum(came, 0)]
         among = number - 1
     else:
         # a row for each number a service begins with, a column for that the one before it did

@@ -44,7 +44,9 @@ def _disk_lines(said):
         " (assumed: --cache, --read-ahead)"
         if cache["told_by"] == "assumed" else ""))
     if cache["write_policy"] == "back" and said["workload"]["read_fraction"] < 1:
-        lines.append("           writes are cached: not modelled, taken to go to the platter")
+        lines.append("           writes are reported when the cache has them: %d segments hold them, "
+                     "%s" % (cache["write_segments"], "written when nobody reads"
+                             if cache["destage"] == "idle" else "written in turn with reads"))
     return lines
 
 
@@ -87,6 +89,20 @@ def _order_row(name, said):
             number(said["queue_ms"], "%.2f"),
             "%.2f" % said["service_ms"], "%.0f" % (100 - said["miss_pct"]),
             number(said["saturated_at_per_s"], "%.0f"))
+
+
+def _apart_lines(said):
+    """Reads and writes apart, if there are both."""
+    if not 0 < said["workload"]["read_fraction"] < 1:
+        return []
+    rows = []
+    for name, found in said["orders"].items():
+        cells = [name]
+        for of in ("read", "write"):
+            ms, low, high = (found[of + end] for end in ("_ms", "_low_ms", "_high_ms"))
+            cells += [number(ms, "%.2f"), "-" if low is None else "%.2f-%.2f" % (low, high)]
+        rows.append(tuple(cells))
+    return [""] + table(("order", "reads ms", "9 of 10", "writes ms", "9 of 10"), rows)
 
 
 def _saturated_lines(said):
@@ -137,7 +153,7 @@ def page(said):
     random = "a request alone: seek %(seek_ms).2f, rotation %(rotation_ms).2f, transfer " \
         "%(transfer_ms).2f ms" % said["random"]
     return _disk_lines(said) + _workload_lines(said) + [""] + orders + \
-        _saturated_lines(said) + [random, ""] + _free_lines(said)
+        _apart_lines(said) + _saturated_lines(said) + [random, ""] + _free_lines(said)
 
 
 def _short(path, width):
