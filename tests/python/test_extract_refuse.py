@@ -50,6 +50,14 @@ def cpr(*ranges):
     return vpd(0xb9, data)
 
 
+def ata(zoned=0, trim=False):
+    """ATA information (SAT-4 12.4.2) with IDENTIFY DEVICE data (ACS-4 7.13)."""
+    data = bytearray(568)
+    data[56 + 2 * 69] = zoned
+    data[56 + 2 * 169] = trim
+    return vpd(0x89, bytes(data))
+
+
 def drive(*pages, **named):
     """A drive with these pages besides those that name it."""
     found = Drive(**named)
@@ -387,6 +395,61 @@ class Measured(unittest.TestCase):
                 found = refuse.check_measured(dev, switched)
             self.assertEqual([r.kind for r in found], [kind])
             self.assertRegex(found[0].reason, words)
+
+
+class Shingled(unittest.TestCase):
+    """Drives that move shingled data about on their own. Seen to fail: page 89h not asked for;
+    stretches of which each counts that takes longer, or none does."""
+
+    def test_identify(self):
+        """What IDENTIFY DEVICE data say; B1h goes first."""
+        for pages, kinds, words in (
+                ((bdc(), ata(2)), ["shingled"], "word 69"),
+                ((bdc(), ata(1)), ["zoned"], "host-aware .IDENTIFY DEVICE word 69"),
+                ((bdc(), ata(trim=True)), ["shingled"], "trim blocks, IDENTIFY DEVICE word 169"),
+                ((bdc(zoned=2), ata(2, True)), ["shingled"], "VPD page B1h"),
+                ((bdc(1), ata(trim=True)), ["solid state"], "does not rotate"),
+                ((bdc(), ata(3)), [], ""), ((bdc(), ata()[:40]), [], "")):
+            found = refuse.check(drive(*pages))
+            self.assertEqual([refusal.kind for refusal in found], kinds)
+            if found:
+                self.assertRegex(found[0].reason, words)
+
+    def test_simulated(self):
+        """The simulated drive says the same; nothing is asked for that it does not list."""
+        for lines, words in ((["zoned vpd"], "VPD page B1h"), (["zoned identify"], "word 69"),
+                             (["trim on"], "word 169"), ([], "")):
+            with device.Device.simulated(os.path.join(DRIVES, "toy.fbdrive"), lines=lines) as dev:
+                self.assertEqual(0x89 in identity.supported(dev), words.startswith("word"))
+                found = refuse.check(dev)
+                self.assertEqual([refusal.kind for refusal in found], ["shingled"] * bool(words))
+                if found:
+                    self.assertRegex(found[0].reason, words)
+
+    def test_stretches(self):
+        """Blocks scattered over a zone's spares, as data in a shingled drive's cache are; of one
+        that has some defects it is not known."""
+        with tempfile.TemporaryDirectory() as folder:
+            for moved, kinds in ((120, ["shingled"]), (3, []), (0, [])):
+                path = os.path.join(folder, "drive.fbdrive")
+                self.scattered(path, moved)
+                with device.Device.simulated(path) as dev:
+                    found, notes = refuse.check_stretches(dev, 6e6)
+                self.assertEqual([refusal.kind for refusal in found], kinds)
+                self.assertEqual(len(notes), 1 - len(kinds))
+                for note in notes:
+                    self.assertRegex(note, "^shingled by the drive itself: unknown: ")
+
+    @staticmethod
+    def scattered(path, moved):
+        """A small drive, many of whose blocks live in its spares."""
+        homes = numpy.sort(numpy.random.default_rng(1).choice(70000, moved, replace=False))
+        lines = ["fbdrive 1", "period_ps 6000000000", "heads 4", "noise laplace 30000",
+                 "head_switch_ns 500000", "seek 1 700000", "seek 99 3000000", "bus_ns 1000",
+                 "command_overhead_ns 50000 50000", "zone 0 99 200 0 0.1 0.2 8000"]
+        lines += ["remap 0 %d %d" % (home, 72000 + 60 * i) for i, home in enumerate(homes)]
+        with open(path, "w", encoding="ascii") as file:
+            file.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

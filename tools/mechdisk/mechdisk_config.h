@@ -20,6 +20,8 @@
 
 /* In which order LBNs visit the heads of a cylinder. */
 enum mde_order { MDE_PLAIN, MDE_SERPENTINE, MDE_SERPENTINE_DISK };
+/* Where a drive says that it moves shingled data about on its own. */
+enum mde_zoned { MDE_ZONED_NO, MDE_ZONED_VPD, MDE_ZONED_IDENTIFY };
 enum mde_noise { MDE_NOISE_OFF, MDE_NOISE_GAUSS, MDE_NOISE_LAPLACE };
 enum mde_policy { MDE_FCFS, MDE_SPTF, MDE_CLOOK, MDE_SSTF };
 /* What commands are when it comes to overheads. */
@@ -227,6 +229,8 @@ struct mde_bad {
  * @verify_cached: a verify is content with cached data, 0 or 1
  * @fua_cached: so is a read with FUA, 0 or 1
  * @translate: SEND DIAGNOSTIC translates addresses, 0 or 1
+ * @zoned: enum mde_zoned
+ * @trim: IDENTIFY DEVICE data say that blocks can be trimmed, 0 or 1
  * @internal_period_ns: every so often the drive is busy with itself; 0: never
  * @internal_ns: for how long
  * @internal_cyl: where that leaves the arm
@@ -313,6 +317,8 @@ struct mde_config {
 	u64 verify_cached;
 	u64 fua_cached;
 	u64 translate;
+	u64 zoned;
+	u64 trim;
 	u64 internal_period_ns;
 	u64 internal_ns;
 	u64 internal_cyl;

@@ -66,16 +66,54 @@ u32 mdy_longest(const struct mde_config *cfg)
 	return cfg->max_sectors * 512 / cfg->sector_bytes;
 }
 
+static u16 mdy_rpm(const struct mde_config *cfg)
+{
+	return (60000000000000ULL + cfg->period_ps / 2) / cfg->period_ps;
+}
+
+/* Whether the drive is one that an adapter translates for (SAT-4). */
+static bool mdy_is_ata(const struct mde_config *cfg)
+{
+	return cfg->zoned == MDE_ZONED_IDENTIFY || cfg->trim;
+}
+
+/* ATA information (SAT-4 12.4.2): IDENTIFY DEVICE data (ACS-4 7.13), of which only words 69, 169
+ * and 217 say something.
+ */
+static u32 mdy_vpd_89(const struct mde_config *cfg, u8 *p)
+{
+	u8 *identify = p + 56;
+
+	mdy_pad(p + 4, 8, "MECHDISK");
+	mdy_pad(p + 12, 16, "SAT");
+	mdy_pad(p + 28, 4, "1");
+	p[52] = 0xec;		/* IDENTIFY DEVICE */
+	identify[69 * 2] = cfg->zoned == MDE_ZONED_IDENTIFY ? 2 : 0;
+	identify[169 * 2] = cfg->trim;
+	identify[217 * 2] = mdy_rpm(cfg);
+	identify[217 * 2 + 1] = mdy_rpm(cfg) >> 8;
+	return 0x238;
+}
+
+static u32 mdy_vpd_00(const struct mde_config *cfg, u8 *p)
+{
+	static const u8 pages[] = { 0x00, 0x80, 0x83, 0x89, 0xb0, 0xb1 };
+	u32 len = 0, i;
+
+	for (i = 0; i < sizeof(pages); i++)
+		if (pages[i] != 0x89 || mdy_is_ata(cfg))
+			p[len++] = pages[i];
+	return len;
+}
+
 /* Length of the vital product data page, or 0 if there is no such page. */
 static u32 mdy_vpd(const struct mde_config *cfg, u8 page, u8 *r)
 {
-	static const u8 pages[] = { 0x00, 0x80, 0x83, 0xb0, 0xb1 };
 	u32 len;
 
 	switch (page) {
 	case 0x00:
-		len = sizeof(pages);
-		memcpy(r + 4, pages, len);
+		len = mdy_vpd_00(cfg, r + 4);
 		break;
 	case 0x80:
 		len = strlen(cfg->serial);
@@ -84,6 +122,11 @@ static u32 mdy_vpd(const struct mde_config *cfg, u8 page, u8 *r)
 	case 0x83:
 		len = mdy_vpd_83(cfg, r + 4);
 		break;
+	case 0x89:
+		if (!mdy_is_ata(cfg))
+			return 0;
+		len = mdy_vpd_89(cfg, r + 4);
+		break;
 	case 0xb0:	/* block limits */
 		len = 0x3c;
 		put_unaligned_be16(1 << cfg->physical_exponent, r + 6);
@@ -91,9 +134,9 @@ static u32 mdy_vpd(const struct mde_config *cfg, u8 page, u8 *r)
 		break;
 	case 0xb1:	/* rotation rate; 3.5 inch */
 		len = 0x3c;
-		put_unaligned_be16((60000000000000ULL + cfg->period_ps / 2) /
-				   cfg->period_ps, r + 4);
+		put_unaligned_be16(mdy_rpm(cfg), r + 4);
 		r[7] = 2;
+		r[8] = cfg->zoned == MDE_ZONED_VPD ? 2 << 4 : 0;
 		break;
 	default:
 		return 0;

@@ -12,7 +12,7 @@
 #include "mechdisk_engine.h"
 
 /* Room for any reply here. */
-#define MDY_REPLY	256
+#define MDY_REPLY	576
 
 /**
  * struct mdy_range - what a command wants of the engine

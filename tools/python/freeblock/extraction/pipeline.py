@@ -162,6 +162,8 @@ class Extraction:
         phase = Phase.measure(self.dev)
         self.notes += refused(self.dev, refuse.check_noise(
             phase, self.how == "quick" and self.dev.blocks <= FULL_BLOCKS), self.args)
+        broken, notes = refuse.check_stretches(self.dev, phase.period_ns)
+        self.notes += refused(self.dev, broken, self.args) + notes
         return phase, *self.look_closer(phase, self.find_layout(phase))
 
     def measure(self, switched):

@@ -6,7 +6,8 @@ the cache once modes.quiet() has done what it could, check_noise() at a measured
 everything that they find.
 
 Sources: SBC-4 6.6.2 (block device characteristics, VPD page B1h), SBC-5 6.6.6 (concurrent
-positioning ranges, B9h) and 6.6.2 (MACT), ZBC-2 6.5.2 (zoned block device characteristics, B6h),
+positioning ranges, B9h) and 6.6.2 (MACT), SAT-4 12.4.2 (ATA information, 89h), ACS-4 7.13
+(IDENTIFY DEVICE, words 69 and 169), ZBC-2 6.5.2 (zoned block device characteristics, B6h),
 Linux 6.1 drivers/scsi (which devices of a RAID controller are volumes).
 """
 
@@ -14,6 +15,8 @@ import collections
 import os
 import re
 import struct
+
+import numpy as np
 
 from .. import fbstate
 from . import device
@@ -29,7 +32,9 @@ DISK, HOST_MANAGED = 0x00, 0x14                 # peripheral device types
 TYPES = {0x01: "a tape", 0x05: "a CD drive", 0x07: "an optical memory", 0x08: "a changer",
          0x0c: "a RAID controller itself", 0x0d: "an enclosure", 0x0e: "a simplified disk",
          0x1e: "a well-known logical unit"}
-BDC, ZBDC, CPR = 0xb1, 0xb6, 0xb9               # pages of vital product data
+ATA, BDC, ZBDC, CPR = 0x89, 0xb1, 0xb6, 0xb9    # pages of vital product data
+IDENTIFY_AT = 60                # of page 89h (SAT-4 12.4.2): IDENTIFY DEVICE data, words of ACS-4
+ZONED_WORD, TRIM_WORD = 69, 169
 NON_ROTATING = 1
 # ZONED of page B1h. 2h is what sg3_utils 1.46 calls host-managed: SBC-4, and Linux, say
 # device-managed
@@ -72,6 +77,12 @@ QUIETER = "an idle host, a real-time priority (chrt -f 60), interrupts not coale
 REPEATS = 24                    # blocks that are read twice to see the cache
 # a read that ends so soon after the same block's read before, in turns, met no medium
 CACHED_TURN = 0.5
+# Stretches of blocks that a drive may have moved about. Remapped defects break one of a thousand or
+# so; a conventional disk's read takes at most a turn longer than others
+STRETCHES, STRETCH = 256, 32
+STRETCH_TRIES = 3
+DETOUR_TURNS = 1.3
+MOST_BROKEN = 1 / 64
 FASTEST_TURN_NS = 2000000       # 30 000 rpm: no drive's turn is shorter
 MOST_CACHED = 0.05
 
@@ -90,7 +101,9 @@ def check_drive(dev):
             TYPES.get(kind, "another device"), kind), "see the TYPE column of lsscsi -g")]
     pages = names.supported(dev)
     bdc = names.vpd(dev, BDC) if BDC in pages else b""
+    ata = names.vpd(dev, ATA) if ATA in pages else b""
     found = _solid_state(bdc) + _zoned(kind, bdc, names.vpd(dev, ZBDC) if ZBDC in pages else b"")
+    found = found or _identified(ata)
     found += _actuators(bdc, names.vpd(dev, CPR) if CPR in pages else b"")
     return found + _capacity(dev)
 
@@ -112,13 +125,34 @@ def _zoned(kind, bdc, zbdc):
         why = "%s (VPD page B6h)" % EXTENSIONS.get(extension, "extension %d" % extension) \
             if extension else "host-aware (VPD page B1h)"
     elif zoned == DEVICE_MANAGED:
-        return [Refusal("shingled", "it is shingled, and moves data about on its own "
-                        "(device-managed, VPD page B1h): a place found today is another tomorrow",
-                        "use a drive with conventional recording (CMR)")]
+        return [_shingled("it says so: device-managed, VPD page B1h")]
     else:
         return []
     return [Refusal("zoned", "it is shingled, with zones: " + why,
                     "the scheduler leaves zoned disks alone: so does this tool")]
+
+
+def _shingled(why):
+    return Refusal("shingled", "it is shingled, and moves data about on its own (%s): a place found "
+                   "today is another tomorrow" % why, "use a drive with conventional recording (CMR)")
+
+
+def _identified(ata):
+    """What IDENTIFY DEVICE data, which an adapter passes on, say of shingling."""
+    def word(number):
+        at = IDENTIFY_AT + 2 * number
+        return int.from_bytes(ata[at:at + 2], "little") if len(ata) >= at + 2 else 0
+
+    zoned = word(ZONED_WORD) & 3
+    if zoned == DEVICE_MANAGED:
+        return [_shingled("it says so: device-managed, IDENTIFY DEVICE word 69")]
+    if zoned == HOST_AWARE:
+        return [Refusal("zoned", "it is shingled, with zones: host-aware (IDENTIFY DEVICE word 69)",
+                        "the scheduler leaves zoned disks alone: so does this tool")]
+    if word(TRIM_WORD) & 1:
+        return [_shingled("it can trim blocks, IDENTIFY DEVICE word 169, which means something "
+                          "only to a disk whose blocks have no places of their own")]
+    return []
 
 
 def _actuators(bdc, cpr):
@@ -285,6 +319,32 @@ def check_cache(dev, switched, period_ns=0):
         "cache", "reads with FUA are answered by a cache (%d of %d repeated ones), %s" % (
             cached, good.sum(), why),
         "switch caches off where they are: in the drive (sdparm --set=RCD), in the controller")]
+
+
+def check_stretches(dev, turn_ns):
+    """(Refusals, notes): do blocks in a row lie in a row? Stretches of some blocks are read all
+    over the disk, each from the block before it: such a read takes a turn and the blocks'
+    length, on the way from a track to the next one a turn more. Where a drive has moved some of
+    them elsewhere it goes there and back. No read tells that none has ever moved."""
+    count = min(STRETCH, dev.longest, max(dev.blocks // 4, 1))
+    begins = (dev.blocks - count - 1) * (2 * np.arange(STRETCHES) + 1) // (2 * STRETCHES) + 1
+    longer = np.arange(STRETCHES)
+    usual = None
+    for _ in range(STRETCH_TRIES):
+        ops = dev.ops(np.stack([begins[longer] - 1, begins[longer]], axis=1).ravel(),
+                      count=np.tile([1, count], len(longer)))
+        done = dev.run(ops)
+        good = (done["status"].reshape(-1, 2) == 0).all(axis=1)
+        took = np.diff(done["done"].astype("f8").reshape(-1, 2), axis=1)[:, 0] / turn_ns
+        usual = np.median(took) if usual is None else usual
+        longer = longer[good & (took > usual + DETOUR_TURNS)]
+        if not len(longer):
+            break
+    if len(longer) > MOST_BROKEN * STRETCHES:
+        return [_shingled("of %d stretches of %d blocks, read in a row, %d take the way elsewhere and "
+                          "back" % (STRETCHES, count, len(longer)))], []
+    return [], ["shingled by the drive itself: unknown: it does not say, and of %d stretches of %d "
+                "blocks %d lie in several places" % (STRETCHES, count, len(longer))]
 
 
 def check_noise(phase, sampling=False):
