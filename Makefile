@@ -173,7 +173,7 @@ soak: $(if $(filter-out extract,$(soak_parts)),modules modules-debug,setup) \
 	$(if $(filter moments,$(soak_parts)),$(moments) || status=$$?;) \
 	$(if $(filter fuzz,$(soak_parts)),tests/fuzz/run --build '$(BUILD)' \
 		--out '$(BUILD)/soak/fuzz' --seconds 600 || status=$$?;) \
-	$(if $(filter extract,$(soak_parts)),FREEBLOCK_BUILD='$(BUILD)' tools/freeblock bench-extract \
+	$(if $(filter extract,$(soak_parts)),FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab bench-extract \
 		--out '$(BUILD)/extract' --random 1000 $(if $(SEED),--seed '$(SEED)') || status=$$?;) \
 	exit $$status
 endif
