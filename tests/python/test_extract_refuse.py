@@ -295,7 +295,7 @@ class System(unittest.TestCase):
                          "sda2 is swap; sda3 belongs to md0")
         self.assertEqual(refuse.check(drive(bdc()), where, in_use=True), [])
 
-    def test_sysfs_of(self):
+    def test_of_node(self):
         """Both kinds of nodes lead there."""
         where = self.disk()
         for name in ("sys/class/scsi_generic/sg4", "sys/block/sda"):
