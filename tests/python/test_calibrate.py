@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import fakedisk  # noqa: E402
 import taptest  # noqa: E402
-from freeblock import calibrate, cli, fbmodel  # noqa: E402
+from freeblock import cli, fbmodel  # noqa: E402
 
 CALIBRATION = "sys/kernel/debug/freeblock/sda/calibration"
 MODEL = "sys/kernel/freeblock/sda/model"
@@ -76,7 +76,7 @@ class Calibrate(unittest.TestCase):
     def written(self):
         """The new model's records."""
         with open(self.new, "rb") as file:
-            return b"".join(calibrate.body(self.new, file.read())).decode()
+            return fbmodel.body(self.new, file.read()).decode()
 
     def test_both(self):
         """Period and seeks, of reads and writes, by distance; all else is the same."""
@@ -120,7 +120,7 @@ class Calibrate(unittest.TestCase):
         path = os.path.join(self.tree.root, MODEL)
         with open(path, "r+b") as file:
             file.truncate(40)
-        self.refused("its end record does not fit")
+        self.refused("its end record is missing or wrong")
         self.model(RECORDS)
         self.tree.write(CALIBRATION, "model_period_ps 1\nband 1 x")
         self.refused("not understood: 'band 1 x'")

@@ -23,10 +23,9 @@ import numpy as np  # noqa: E402
 
 import layouts  # noqa: E402
 import taptest  # noqa: E402
-from freeblock import truth  # noqa: E402
+from freeblock import fbmodel, truth  # noqa: E402
 from freeblock.extraction import audit, compress  # noqa: E402
 from freeblock.extraction.device import Device  # noqa: E402
-from freeblock.extraction.modelread import read  # noqa: E402
 from freeblock.extraction.phase import Phase  # noqa: E402
 from freeblock.extraction.places import Layout  # noqa: E402
 from research import extractrandom, extractscore, randomdrive  # noqa: E402
@@ -70,7 +69,7 @@ class Case(unittest.TestCase):
         """The drive with something more: its layout in units."""
         with open(self.path, "w", encoding="ascii") as file:
             file.write(DRIVE + more)
-        return read(truth.model(self.path))[1]
+        return Layout.of_model(fbmodel.Model(truth.model(self.path), self.path))
 
     def audited(self, layout, budget_s=300):
         """What the audit says of a layout of the drive."""
@@ -144,7 +143,8 @@ class Audits(Case):
         """Where zones continue each other no timing tells where the border is."""
         layout = self.drive()
         last = layout.locate([int(layout.index.first[1]) - 1])[0]
-        alike = "zone 40 79 200 %.15f 0.11 0.19 0\n" % ((float(last["start"]) + 1 / last["spt"]) % 1)
+        alike = "zone 40 79 200 %.15f 0.11 0.19 0\n" % (
+            (float(last["start"]) + 1 / last["spt"]) % 1)
         with mock.patch.dict(globals(), DRIVE=DRIVE.replace(
                 "zone 40 79 190 0.3 0.11 0.19 190\n", alike)):
             layout = self.drive()

@@ -22,7 +22,7 @@ import layouts  # noqa: E402
 import taptest  # noqa: E402
 from layouts import drive_text, random_layout  # noqa: E402
 from taptest import TOP  # noqa: E402
-from freeblock import ToolError, truth  # noqa: E402
+from freeblock import ToolError, fbmodel, truth  # noqa: E402
 from research import extractbench, extractscore as score  # noqa: E402
 
 TOY = os.path.join(TOP, "tools", "mechdisk", "drives", "toy.fbdrive")
@@ -38,7 +38,7 @@ class Scores(unittest.TestCase):
         model, times = re.subn(pattern, text, truth.model(path).decode(), count=count,
                                flags=re.MULTILINE)
         self.assertGreater(times, 0, "the text is not as this test believes")
-        return score.score(path, model, mode)
+        return score.score(path, fbmodel.seal(model.encode()), mode)
 
     def test_truth(self):
         folder = tempfile.mkdtemp()
@@ -112,8 +112,8 @@ class Scores(unittest.TestCase):
     def test_refused(self):
         with self.assertRaisesRegex(ToolError, "LBNs, the drive"):
             self.spoilt(r"spares 100$", "spares 101")
-        with self.assertRaisesRegex(ToolError, "line 1 "):
-            score.score(TOY, "zone 1", "full")
+        with self.assertRaisesRegex(ToolError, "line 2: "):
+            score.score(TOY, fbmodel.seal(b"fbmodel 1\nzone 1"), "full")
 
 
 class Bench(unittest.TestCase):

@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import taptest  # noqa: E402
 from freeblock import ToolError, hosts, sim  # noqa: E402
+from freeblock.fbmodel import seal  # noqa: E402
 from freeblock.prediction import seek  # noqa: E402
 from freeblock.prediction.device import Device, ThreePart  # noqa: E402
 from freeblock.prediction.distribution import Dist  # noqa: E402
@@ -287,9 +288,11 @@ class Bad(unittest.TestCase):
         self.refuse("nosuch.*No such file", lambda: Device.from_drive("/nosuch.fbdrive"))
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "x")
-            with open(path, "w", encoding="ascii") as file:
-                file.write("fbmodel 1\nheads x\n")
-            self.refuse(path + ": not a model", lambda: Device.from_model(path))
+            for text, pattern in ((b"fbmodel 2\n", "not a model"), (b"fbmodel 1\n", "end record"),
+                                  (seal(b"fbmodel 1\nheads x\n"), "no record zone")):
+                with open(path, "wb") as file:
+                    file.write(text)
+                self.refuse(path + ": .*" + pattern, lambda: Device.from_model(path))
             self.refuse(path + ".*not a drive", lambda: Device.from_drive(path))
         self.refuse(r"revolution_time 0 \(s\): must be over 0", lambda: Device.three_part(
             *CURVE, revolution_time=0, heads=1, cylinders=2, sectors_per_track=3))

@@ -198,9 +198,9 @@ class Services(unittest.TestCase):
 
     def test_bad_model(self):
         """Not sealed, without zones, a seek that is none."""
-        with self.assertRaisesRegex(ToolError, "no sealed .fbmodel"):
+        with self.assertRaisesRegex(ToolError, "end record is missing or wrong"):
             self.model(MODEL)
-        with self.assertRaisesRegex(ToolError, "no zone"):
+        with self.assertRaisesRegex(ToolError, "no record zone"):
             self.model(fbmodel.seal(MODEL[:MODEL.index(b"zone")]))
         with self.assertRaisesRegex(ToolError, "line 14: "):
             self.model(fbmodel.seal(MODEL.replace(b"seek 1 ", b"seek one ")))

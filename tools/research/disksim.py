@@ -14,9 +14,9 @@ import re
 from fractions import Fraction
 
 from freeblock import ToolError
-from freeblock.drive import Drive
 from freeblock.fbmodel import MAX_CYLINDERS, MAX_HEADS
 from . import dslayout, libparam
+from .drive import Drive
 
 STATISTICS = "what DiskSim prints"
 # What describes how DiskSim was run and no drive: block type -> what it is

@@ -166,9 +166,10 @@ def measure(count, seed, out, fresh=False, jobs=PROCESSES):
 
 def line(row):
     """A drive that is not exact, for people."""
-    why = row.get("refused") or row.get("crashed") or "%d LBNs elsewhere, %d of them not named (%d of %d are)%s" % (
-        row["lbn_mismatches"], row["lbns_untold"], row["lbns_named"], row["lbns"],
-        "" if row["trusted"] else "; distrusted")
+    why = row.get("refused") or row.get("crashed") or \
+        "%d LBNs elsewhere, %d of them not named (%d of %d are)%s" % (
+            row["lbn_mismatches"], row["lbns_untold"], row["lbns_named"], row["lbns"],
+            "" if row["trusted"] else "; distrusted")
     return "drive %d (%s; %s): %s: %s" % (row["number"], row["mode"], ", ".join(row["features"]),
                                           row["result"].replace("_", " "), why)
 

@@ -11,9 +11,9 @@ import subprocess
 
 import numpy as np
 
-from freeblock import ToolError, hosts, truth
+from freeblock import ToolError, fbmodel, hosts, truth
 from freeblock.extraction.anglelaw import wrap
-from freeblock.extraction.modelread import read
+from freeblock.extraction.places import Layout
 
 # Of drives of more physical blocks only so many LBNs, chosen at random, and those at
 # zones' borders are compared
@@ -50,8 +50,9 @@ def _asked(fbdrive, lbns):
 
 
 def true_model(fbdrive):
-    """(header, Layout) of a drive's description."""
-    header, layout = read(truth.model(fbdrive))
+    """(model, Layout) of a drive's description."""
+    model = fbmodel.Model(truth.model(fbdrive), fbdrive)
+    layout = Layout.of_model(model)
     # the drive counts in its own logical blocks
     scalars, _ = truth.records(fbdrive)
     scale = int(scalars.get("sector_bytes", ["512"])[0]) // 512
@@ -62,7 +63,7 @@ def true_model(fbdrive):
             np.any(said["slot"] != sector * scale) or np.any(said["spt"] != spt * scale) or \
             np.max(np.abs(wrap(said["start"] - angle))) > ASKED_TURN:
         raise ToolError("%s: read wrongly: the simulated drive has its LBNs elsewhere" % fbdrive)
-    return header, layout
+    return model, layout
 
 
 def _borders(layout):
@@ -151,19 +152,19 @@ class _Comparison:
         return _middle(np.abs(wrap(late - _middle(late, self.count, 0.5))), self.count, 0.99)
 
 
-def _observable(header, distances):
+def _observable(model, distances):
     """Time of a read over distances but for the turning of the platters: overhead,
     seek and report together. No host can tell them apart: what the report takes
     longer looks as if the platters stood further on, and the arm arrived sooner."""
-    return int(header.get("read_overhead_ns", 0)) + int(header.get("read_report_ns", 0)) + \
-        seek_ns(header["seek"], distances)
+    return model.number("read_overhead_ns", 0) + model.number("read_report_ns", 0) + \
+        seek_ns(model.points["seek"], distances)
 
 
 def seek_errors(want, got):
     """(largest error at the distances that the extracted model lists, at those that
     the truth lists), us."""
     found = []
-    for distances in ([d for d, _ in got["seek"]], [d for d, _ in want["seek"]]):
+    for distances in ([d for d, _ in model.points["seek"]] for model in (got, want)):
         distances = np.array(distances)
         off = _observable(got, distances) - _observable(want, distances)
         found.append(float(np.max(np.abs(off))) / 1000)
@@ -194,16 +195,17 @@ def score(fbdrive, model_text, mode, told=()):
     at the truth's distances), compared: how many LBNs were. mode: with
     "translate" in it, cylinders and heads must be right, too. told: stretches of LBNs [first,
     last, ...] that the extraction named as doubtful; lbns_untold: mismatches in none."""
-    want_header, want = true_model(fbdrive)
-    got_header, got = read(model_text)
+    true, want = true_model(fbdrive)
+    found = fbmodel.Model(model_text, "the extracted model")
+    got = Layout.of_model(found)
     if want.blocks != got.blocks:
         raise ToolError("the model has %d LBNs, the drive %d" % (got.blocks, want.blocks))
-    both = _Comparison(want, got, int(want_header["physical_sectors"]), "translate" in mode)
-    period = int(got_header["period_ps"]) / int(want_header["period_ps"])
-    listed, true = seek_errors(want_header, got_header)
+    both = _Comparison(want, got, true.number("physical_sectors"), "translate" in mode)
+    period = found.number("period_ps") / true.number("period_ps")
+    at_found, at_true = seek_errors(true, found)
     wrong = both.wrong_runs()
     return {"mode": mode, "lbn_mismatches": int(wrong[1].sum()), "lbns_untold": untold(wrong, told),
             "track_boundaries_wrong": both.wrong_tracks(),
             "angle_err_p99_turn": both.angle_p99(), "rotation_err_ppm": abs(period - 1) * 1e6,
-            "seek_err_max_us": listed, "seek_err_true_max_us": true,
+            "seek_err_max_us": at_found, "seek_err_true_max_us": at_true,
             "compared": int(both.count.sum())}

@@ -13,8 +13,8 @@ import multiprocessing
 import os
 import re
 
-from freeblock import ToolError, fbdrive, hosts
-from . import disksim, libparam, replay, score, traces
+from freeblock import ToolError, hosts
+from . import disksim, drivetext, libparam, replay, score, traces
 from .model import comments, product_name, replace_all
 
 DRIVES = os.path.join(os.environ.get("FREEBLOCK_DRIVES") or
@@ -97,7 +97,7 @@ def import_drive(folder, out):
     # whatever the files are called, INQUIRY has room for 16 printable characters
     drive.product = re.sub("[^!-~]|#", "-", product_name(drive.name))[:16]
     drive.comments = comments(report, files)
-    replace_all([(path, fbdrive.write(drive))])
+    replace_all([(path, drivetext.write(drive))])
     return path
 
 

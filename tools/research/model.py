@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""freeblock model: make models of drives."""
+"""freeblock-lab model: make models of drives."""
 
 import json
 import os
 import sys
 import tempfile
 
-from freeblock import ToolError, fbdrive, fbmodel
-from . import disksim
+from freeblock import ToolError
+from . import disksim, drivetext, modeltext
 
 TERMS = ("Facts from DiskSim 4.0's description of the drive. DiskSim's copyright and \"No "
          "Warranty\" statements (COPYING.disksim) must go with this file.")
@@ -144,9 +144,9 @@ def run_import(args):
     drive.comments = comments(report, files)
     outputs = []
     if args.drive:
-        outputs.append((args.drive, fbdrive.write(drive)))
+        outputs.append((args.drive, drivetext.write(drive)))
     if args.model:
-        outputs.append((args.model, fbmodel.write(drive)))
+        outputs.append((args.model, modeltext.write(drive)))
         if drive.write_settle_ns < 0:
             report.note("the model cannot say that a write's settling shortens a head switch: it "
                         "believes %d ns, the drive has %d" % (

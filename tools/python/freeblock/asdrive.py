@@ -3,7 +3,8 @@
 
 import math
 
-from . import ToolError
+from . import fbmodel
+from .fbmodel import decimal_turn
 
 ORDERS = {"plain": "plain", "serpentine-zone": "serpentine", "serpentine-disk": "serpentine-disk"}
 SAME = ("period_ps", "heads", "head_switch_ns", "write_settle_ns")
@@ -19,39 +20,19 @@ MAX_SECTORS = 1024
 LEAST_REPORT_NS = 5000
 
 
-class _Zones:
-    """What is collected of the zones while their records are read."""
-
-    def __init__(self):
-        self.lines, self.heads, self.slips, self.remaps = [], {}, {}, []
-
-    def zone(self, words):
-        """zone FIRST LAST spt N angle A track_skew T cyl_skew C dead N spares N"""
-        said = dict(zip(words[2::2], words[3::2]))
-        self.lines.append("zone %s %s %s %s %s %s %s dead=%s" % (
-            words[0], words[1], said["spt"], said["angle"], said["track_skew"],
-            said["cyl_skew"], said["spares"], said["dead"]))
-
-    def add(self, name, words):
-        """A record that belongs to the last zone."""
-        number = len(self.lines) - 1
-        if name == "head_spt":
-            self.heads.setdefault(number, []).extend(words[1:])
-        elif name == "slip":
-            self.slips.setdefault(number, []).append("%s+%s" % (
-                words[0], words[1] if len(words) > 1 else 1))
-        else:
-            self.remaps.append("remap %d %s %s" % (number, words[0], words[2]))
-
-    def text(self):
-        """All records, in the order that the format asks for."""
-        lines = list(self.lines)
-        lines += ["zone_heads %d %s" % (number, " ".join(words))
-                  for number, words in self.heads.items()]
-        for number, words in self.slips.items():
-            lines += ["slip %d %s" % (number, " ".join(words[i:i + WORDS_A_LINE]))
-                      for i in range(0, len(words), WORDS_A_LINE)]
-        return lines + self.remaps
+def _zone_lines(zones):
+    """All records of the layout, in the order that the format asks for."""
+    lines = ["zone %d %d %d %s %s %s %d dead=%d" % (
+        zone.first, zone.last, zone.spt, decimal_turn(zone.angle), decimal_turn(zone.track_skew),
+        decimal_turn(zone.cyl_skew), zone.spares, zone.dead) for zone in zones]
+    lines += ["zone_heads %d %s" % (number, " ".join("%d" % spt for spt in zone.head_spt))
+              for number, zone in enumerate(zones) if zone.head_spt]
+    for number, zone in enumerate(zones):
+        words = ["%d+%d" % slip for slip in zone.slips]
+        lines += ["slip %d %s" % (number, " ".join(words[i:i + WORDS_A_LINE]))
+                  for i in range(0, len(words), WORDS_A_LINE)]
+    return lines + ["remap %d %d %d" % (number, *remap) for number, zone in enumerate(zones)
+                    for remap in zone.remaps]
 
 
 def _spread(points):
@@ -68,42 +49,23 @@ def drive(path, max_sectors=MAX_SECTORS):
 
     The drive has the model's layout and mechanics and no cache; its seeks vary by the
     median of seek_spread."""
-    scalars, seeks, spreads, zones = {}, [], [], _Zones()
-    with open(path, encoding="utf-8", errors="replace") as file:
-        if file.readline().split() != ["fbmodel", "1"]:
-            raise ToolError("%s: not a model of version 1 (Documentation/model-format.rst)" %
-                            path)
-        for line in file:
-            words = line.split()
-            if not words or words[0].startswith("#"):
-                continue
-            name = words.pop(0)
-            if name == "seek":
-                seeks.append("seek " + " ".join(words))
-            elif name == "seek_spread":
-                spreads.append((int(words[0]), int(words[1])))
-            elif name == "zone":
-                zones.zone(words)
-            elif name in ("head_spt", "slip", "remap"):
-                zones.add(name, words)
-            else:
-                scalars[name] = words
-    lines = _head(scalars, _spread(spreads)) + ["max_sectors %d" % max_sectors]
-    return "\n".join(lines + zones.text() + seeks) + "\n"
+    model = fbmodel.Model.of_file(path)
+    model.need("seek")
+    lines = _head(model) + ["max_sectors %d" % max_sectors] + _zone_lines(model.zones)
+    lines += ["seek %d %d" % point for point in model.points["seek"]]
+    return "\n".join(lines) + "\n"
 
 
-def _head(scalars, spread_ns):
+def _head(model):
     """All but layout and seeks. Sectors are the model's, of 512 bytes."""
-    def number(name):
-        return int(scalars.get(name, ["0"])[0])
-
-    physical = number("physical_sectors") or 1
-    return ["fbdrive 1"] + ["%s %s" % (name, scalars[name][0]) for name in SAME] + [
-        "order " + ORDERS[scalars["head_order"][0]],
-        "physical_exponent %d" % int(math.log2(physical)),
-        "zero_latency " + ("on" if scalars["zero_latency"] == ["yes"] else "off"),
-        "noise laplace %d" % spread_ns,
-        "command_overhead_ns %d %d" % (number("read_overhead_ns"), number("write_overhead_ns")),
-        "completion_overhead_ns %d %d" % (max(number("read_report_ns"), LEAST_REPORT_NS),
-                                          number("write_report_ns")),
+    return ["fbdrive 1"] + ["%s %d" % (name, model.number(name)) for name in SAME] + [
+        "order " + ORDERS[model.text("head_order")],
+        "physical_exponent %d" % int(math.log2(model.number("physical_sectors", 1))),
+        "zero_latency " + ("on" if model.text("zero_latency") == "yes" else "off"),
+        "noise laplace %d" % _spread(model.points["seek_spread"]),
+        "command_overhead_ns %d %d" % (model.number("read_overhead_ns", 0),
+                                       model.number("write_overhead_ns", 0)),
+        "completion_overhead_ns %d %d" % (
+            max(model.number("read_report_ns", 0), LEAST_REPORT_NS),
+            model.number("write_report_ns", 0)),
         "jitter_ns 20000", "firmware sptf"]

@@ -6,7 +6,6 @@ Documentation/ABI/testing/debugfs-freeblock); all else stays as it is.
 """
 
 import os
-import zlib
 
 from . import ToolError, fbmodel, fbstate
 
@@ -50,16 +49,6 @@ class Calibration:
         raise ToolError("calibration: no band of %d cylinders" % cylinders)
 
 
-def body(name, data):
-    """The records of a sealed model, as lines without the end record."""
-    lines = data.splitlines(keepends=True)
-    words = lines[-1].split() if lines else []
-    text = b"".join(lines[:-1])
-    if words[:1] != [b"end"] or words[1:] != [b"%d" % len(text), b"%08x" % zlib.crc32(text)]:
-        raise ToolError("%s: not a whole model: its end record does not fit" % name)
-    return lines[:-1]
-
-
 def _period_ps(disk, found):
     """The tracked period; None if there is none to trust."""
     if found.values.get("phase") != "locked":
@@ -74,7 +63,7 @@ def calibrated(disk, name, data, found):
     """The new model's text, and what was changed in it, in words."""
     period, done, lines = _period_ps(disk, found), [], []
     enough = found.trials() >= TRIALS
-    for line in body(name, data):
+    for line in fbmodel.body(name, data).splitlines(keepends=True):
         words = line.split()
         if words[:1] == [b"period_ps"]:
             if words[1:] != [found.values["model_period_ps"].encode()]:

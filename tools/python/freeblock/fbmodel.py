@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The .fbmodel text (Documentation/model-format.rst): written and sealed."""
+"""The .fbmodel text (Documentation/model-format.rst): sealed, and read."""
 
 import zlib
+from dataclasses import dataclass, field
+from fractions import Fraction
 
 from . import ToolError
-from .drive import check_identity, comment_lines, decimal_turn, within
 
 # As in disk_model.h
 MAX_CYLINDERS = 16777216
@@ -14,6 +15,42 @@ MAX_NS = 1000000000
 MAX_ZONES = 65536
 MAX_SEEKS = 4096
 MAX_BYTES = 16 << 20
+
+# Once each, before the first zone
+HEADER = ("vendor", "product", "serial", "revision", "wwn", "distrusted", "sectors",
+          "physical_sectors", "granule_sectors", "cylinders", "heads", "head_order", "period_ps",
+          "head_switch_ns", "write_settle_ns", "zero_latency", "read_overhead_ns",
+          "write_overhead_ns", "read_report_ns", "write_report_ns")
+POINTS = ("seek", "write_seek", "seek_spread")
+FIRST_LINE = b"fbmodel 1\n"
+
+
+def within(what, value, low, high):
+    """The value, if the format can hold it."""
+    if not low <= value <= high:
+        raise ToolError("%s is %s, which the format does not hold (%s to %s)" %
+                        (what, value, low, high))
+    return value
+
+
+def decimal_turn(turn):
+    """A fraction of a turn with 18 decimals, shorter if it ends before."""
+    digits = int(turn * 10 ** 18 + turn.__class__(1, 2)) % 10 ** 18
+    return ("0.%018d" % digits).rstrip("0").rstrip(".")
+
+
+def comment_lines(comments, width=78):
+    """Comments as lines that begin with '#', broken at blanks."""
+    lines = []
+    for text in comments:
+        line = "#"
+        for word in text.split():
+            if len(line) + 1 + len(word) > width and line != "#":
+                lines.append(line)
+                line = "#  "
+            line += " " + word
+        lines.append(line)
+    return lines
 
 
 def seal(text: bytes) -> bytes:
@@ -27,81 +64,117 @@ def seal(text: bytes) -> bytes:
     return body + b"end %d %08x\n" % (len(body), zlib.crc32(body))
 
 
-def _seek_lines(drive):
-    """Seek records; a settle below zero needs a write profile of its own."""
-    stroke = drive.layout.cylinders - 1
-    lines = ["write_settle_ns %d" % drive.within(
-        "write_settle_ns", "the write settle time", max(drive.write_settle_ns, 0), 0, MAX_NS)]
-    within("the number of seek points", len(drive.seek), 0, MAX_SEEKS)
-    kinds = [("seek", 0)]
-    if drive.write_settle_ns < 0:
-        kinds.append(("write_seek", drive.write_settle_ns))
-    for kind, more in kinds:
-        points = [(d, ns + more) for d, ns in drive.seek]
-        for distance, ns in points:
-            lines.append("%s %d %d" % (
-                kind, drive.within("seek", "a seek distance", distance, 1, stroke),
-                drive.within("seek", "a %s over %d cylinders" % (kind, distance), ns, 0, MAX_NS)))
-        _check_stroke(drive, kind, points, stroke)
-    return lines
+def body(name, data):
+    """The records of a sealed text, without the end record, which must be right."""
+    if not data.startswith(FIRST_LINE) or len(data) > MAX_BYTES:
+        raise ToolError("%s: not a model (fbmodel 1, Documentation/model-format.rst)" % name)
+    text, _, end = data[:-1].rpartition(b"\n")
+    text += b"\n"
+    if not data.endswith(b"\n") or end != b"end %d %08x" % (len(text), zlib.crc32(text)):
+        raise ToolError("%s: its end record is missing or wrong: it is cut short or was edited "
+                        "(tools/fbmodel-seal)" % name)
+    return text
 
 
-def _check_stroke(drive, kind, points, stroke):
-    """The line through the last points must make sense up to the full stroke."""
-    (d0, t0), (d1, t1) = ([(0, 0)] + points)[-2:]
-    if d1 < stroke:
-        if len(points) == 1:
-            raise ToolError("%s: one %s point, at %d cylinders, does not reach the stroke of %d" %
-                            (drive.places.get("seek", "the drive"), kind, d1, stroke))
-        drive.within("seek", "a %s over the full stroke" % kind,
-                     t1 + (t1 - t0) * (stroke - d1) // (d1 - d0), 1, MAX_NS)
+@dataclass
+class Zone:
+    """A zone and the records that belong to it, all in sectors; angles in turns.
+
+    head_spt: sectors per track by head, none where all have `spt`; slips: (sector, count);
+    remaps: (sector, spare)."""
+
+    first: int
+    last: int
+    spt: int
+    angle: Fraction
+    track_skew: Fraction
+    cyl_skew: Fraction
+    dead: int
+    spares: int
+    head_spt: list = field(default_factory=list)
+    slips: list = field(default_factory=list)
+    remaps: list = field(default_factory=list)
+
+    @classmethod
+    def of_words(cls, words):
+        """FIRST LAST spt N angle A track_skew T cyl_skew C dead N spares N"""
+        said = dict(zip(words[2::2], words[3::2]))
+        return cls(int(words[0]), int(words[1]), int(said["spt"]),
+                   *(Fraction(said[name]) for name in ("angle", "track_skew", "cyl_skew")),
+                   int(said["dead"]), int(said["spares"]))
 
 
-def _zone_lines(layout):
-    lines = []
-    within("the number of zones", len(layout.zones), 1, MAX_ZONES)
-    for zone in layout.zones:
-        lines.append("zone %d %d spt %d angle %s track_skew %s cyl_skew %s dead %d spares %d" % (
-            zone.first, zone.last, within("sectors per track", zone.spt, 1, MAX_SPT),
-            decimal_turn(zone.angle), decimal_turn(zone.track_skew),
-            decimal_turn(zone.cyl_skew), zone.dead, zone.spares))
-        lines += ["slip %d" % at if count == 1 else "slip %d %d" % (at, count)
-                  for at, count in zone.slips]
-        lines += ["remap %d to %d" % pair for pair in zone.remaps]
-    return lines
+class Model:
+    """What a sealed text says. header: texts by name; points: (cylinders, ns) by kind; zones.
 
+    Its syntax is right; whether it is whole, and its numbers go together, the kernel says."""
 
-def overheads(drive):
-    """(read overhead, write overhead, read report, write report), ns, of a
-    command at an idle drive that must go to the medium, after a read."""
-    read = drive.overhead_ns.get("read_miss", (0, 0))[0]
-    write = drive.overhead_ns.get("write_miss", (0, 0))[0]
-    if any(drive.extra_disconnect_ns):
-        write = drive.extra_disconnect_ns[0] + drive.extra_disconnect_ns[4]
-    return read, write, drive.completion_ns[0] + drive.bus_ns, drive.completion_ns[1]
+    def __init__(self, data, name):
+        self.data, self.name = data, name
+        self.header, self.zones = {}, []
+        self.points = {kind: [] for kind in POINTS}
+        lines = body(name, data).decode("utf-8", "replace").splitlines()
+        for number, line in enumerate(lines[1:], 2):
+            words = line.split()
+            if not words or words[0].startswith("#"):
+                continue
+            reason = self._take(words[0], words[1:], line)
+            if reason:
+                raise ToolError("%s: line %d: '%s': %s" % (name, number, line.strip()[:60], reason))
 
+    @classmethod
+    def of_file(cls, path):
+        """Read it. ToolError if it is none."""
+        with open(path, "rb") as file:
+            return cls(file.read(MAX_BYTES + 1), path)
 
-def write(drive):
-    """The sealed text, as bytes."""
-    check_identity(drive)
-    layout = drive.layout
-    lines = ["fbmodel 1"] + comment_lines(drive.comments)
-    lines += ["vendor " + drive.vendor, "product " + drive.product,
-              "sectors %d" % layout.sectors, "physical_sectors 1", "granule_sectors 8",
-              "cylinders %d" % drive.within("cylinders", "the number of cylinders",
-                                            layout.cylinders, 1, MAX_CYLINDERS),
-              "heads %d" % drive.within("heads", "the number of heads", layout.heads, 1,
-                                        MAX_HEADS),
-              "head_order " + layout.order,
-              "period_ps %d" % drive.within("period_ps", "the period", drive.period_ps, 10 ** 9,
-                                            10 ** 11),
-              "head_switch_ns %d" % drive.within("head_switch_ns", "the head switch time",
-                                                 drive.head_switch_ns, 0, MAX_NS),
-              "zero_latency " + ("yes" if drive.zero_latency else "no")]
-    names = ("read_overhead_ns", "write_overhead_ns", "read_report_ns", "write_report_ns")
-    lines += ["%s %d" % (name, within(name, ns, 0, MAX_NS))
-              for name, ns in zip(names, overheads(drive))]
-    lines += _seek_lines(drive) + _zone_lines(layout)
-    data = seal(("\n".join(lines) + "\n").encode("utf-8"))
-    within("the model's size in bytes", len(data), 0, MAX_BYTES)
-    return data
+    def _take(self, name, words, line):
+        """Keep one record, or say what is wrong with it."""
+        if name in HEADER:
+            if name in self.header:
+                return "said twice"
+            self.header[name] = line.strip()[len(name):].strip()
+            return ""
+        try:
+            return self._take_numbers(name, words)
+        except (ValueError, ZeroDivisionError):
+            return "a number of it is none"
+        except (IndexError, KeyError):
+            return "it is not whole, or stands before the first zone"
+
+    def _take_numbers(self, name, words):
+        """The same of a record of the seek profile or of the zones."""
+        if name in POINTS:
+            self.points[name].append((int(words[0]), int(words[1])))
+        elif name == "zone":
+            self.zones.append(Zone.of_words(words))
+        elif name == "head_spt":
+            self.zones[-1].head_spt += [int(word) for word in words[1:]]
+        elif name == "slip":
+            self.zones[-1].slips.append((int(words[0]), int(words[1]) if words[1:] else 1))
+        elif name == "remap":
+            self.zones[-1].remaps.append((int(words[0]), int(words[2])))
+        else:
+            return "the format has no such record"
+        return ""
+
+    def number(self, name, default=None):
+        """A whole number of the header; `default`: what is meant where it is left out."""
+        if name not in self.header and default is not None:
+            return default
+        text = self.text(name)
+        if not text.isdecimal():
+            raise ToolError("%s: %s %s: not a whole number" % (self.name, name, text))
+        return int(text)
+
+    def text(self, name):
+        """A record of the header that must be there."""
+        if name not in self.header:
+            raise ToolError("%s: not a whole model: no record %s" % (self.name, name))
+        return self.header[name]
+
+    def need(self, *kinds):
+        """ToolError if there is no zone, or no point of one of these kinds."""
+        for kind, found in (("zone", self.zones), *((kind, self.points[kind]) for kind in kinds)):
+            if not found:
+                raise ToolError("%s: not a whole model: no record %s" % (self.name, kind))

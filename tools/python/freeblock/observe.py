@@ -14,7 +14,7 @@ import tempfile
 
 import numpy as np
 
-from . import ToolError, UsageError, asdrive, sim, tracefile
+from . import ToolError, UsageError, asdrive, fbmodel, sim, tracefile
 
 # A scan's last blocks are slower: (share of the disk, read already in the midst of it)
 STAGES = ((0.5, 0.25), (0.3, 0.65), (0.15, 0.875), (0.05, 0.975))
@@ -50,15 +50,8 @@ def add_parser(subparsers):
 
 def model_facts(path):
     """(sectors, sectors of a physical block) of a model."""
-    facts = {}
-    with open(path, encoding="utf-8", errors="replace") as file:
-        for line in file:
-            words = line.split()
-            if len(words) == 2 and words[0] in ("sectors", "physical_sectors"):
-                facts[words[0]] = int(words[1])
-    if "sectors" not in facts:
-        raise ToolError("%s: not a model (Documentation/model-format.rst)" % path)
-    return facts["sectors"], facts.get("physical_sectors", 1)
+    model = fbmodel.Model.of_file(path)
+    return model.number("sectors"), model.number("physical_sectors", 1)
 
 
 def read_requests(path, sectors, physical):

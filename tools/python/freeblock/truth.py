@@ -9,9 +9,8 @@ import collections
 from fractions import Fraction
 
 from . import ToolError
-from .drive import decimal_turn
 from .extraction.modeltext import granule_sectors
-from .fbmodel import seal
+from .fbmodel import decimal_turn, seal
 
 ORDERS = {"plain": "plain", "serpentine": "serpentine-zone", "serpentine-disk": "serpentine-disk"}
 HEADS_A_LINE = 16

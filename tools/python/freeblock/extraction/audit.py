@@ -261,7 +261,8 @@ class _Auditor:
         away = self.layout.moved(np.array(wrong, np.int64))
         strays = set(wrong) | set(self._far(track) if longer else [])
         strays -= set(blocks[self.layout.moved(blocks) | np.isnan(off)].tolist())
-        if longer and not strays and not np.isnan(off).any() and not self.layout.moved(blocks).any():
+        if longer and not strays and not np.isnan(off).any() and \
+                not self.layout.moved(blocks).any():
             self._doubt(first, first + count - 1, LONG)
             return False
         ends = first, first + count - 1

@@ -4,9 +4,8 @@
 from fractions import Fraction
 
 from .. import ToolError
-from ..drive import comment_lines, decimal_turn, within
 from ..fbmodel import (MAX_BYTES, MAX_CYLINDERS, MAX_HEADS, MAX_NS, MAX_SEEKS, MAX_SPT,
-                       MAX_ZONES, seal)
+                       MAX_ZONES, comment_lines, decimal_turn, seal, within)
 
 MAX_TEXT = 39
 # As tools/make-drives: 4 KiB, from 1 TiB on 128 KiB, and then so much that the

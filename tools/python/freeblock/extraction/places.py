@@ -328,6 +328,19 @@ class Layout:
         return Layout(said["heads"], said["cylinders"], said["order"], zones)
 
     @staticmethod
+    def of_model(model):
+        """As a model (freeblock.fbmodel) has it: in LBNs of 512 bytes."""
+        model.need()
+        if model.text("head_order") not in ORDERS:
+            raise ToolError("%s: head_order %s: not one of %s" % (
+                model.name, model.text("head_order"), ", ".join(ORDERS)))
+        zones = [Zone(zone.first, zone.last, zone.spt, float(zone.angle), float(zone.track_skew),
+                      float(zone.cyl_skew), zone.dead, zone.spares, list(zone.slips),
+                      list(zone.remaps), zone.head_spt or None) for zone in model.zones]
+        return Layout(model.number("heads"), model.number("cylinders"), model.text("head_order"),
+                      zones)
+
+    @staticmethod
     def load(path):
         """What save() wrote."""
         try:

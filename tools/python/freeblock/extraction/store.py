@@ -10,43 +10,17 @@ backup of the machine's configuration.
 import os
 import re
 import subprocess
-import zlib
 
-from .. import ToolError, fbstate
+from .. import ToolError, fbmodel, fbstate
 from . import identity as names
 from . import journal
 
 DIRECTORY = "/etc/freeblock/models"
 ENDING = ".fbmodel"
-MOST_BYTES = 16 << 20           # as the kernel takes
-HEADER = ("vendor", "product", "serial", "sectors", "wwn", "revision", "distrusted")
 
 
-class Model:
-    """A model's text, sound as far as its seal can tell."""
-
-    def __init__(self, data, name):
-        self.data = data
-        self.name = name
-        self.header = _header(self._sealed())
-
-    @classmethod
-    def of_file(cls, path):
-        """Read it. ToolError if it is none."""
-        with open(path, "rb") as file:
-            return cls(file.read(MOST_BYTES + 1), path)
-
-    def _sealed(self):
-        """The text before its end record, which must be right."""
-        if not self.data.startswith(b"fbmodel 1\n") or len(self.data) > MOST_BYTES:
-            raise ToolError("%s: not a model (fbmodel 1)" % self.name)
-        body, _, end = self.data[:-1].rpartition(b"\n")
-        body += b"\n"
-        if not self.data.endswith(b"\n") or \
-                end != b"end %d %08x" % (len(body), zlib.crc32(body)):
-            raise ToolError("%s: its end record is missing or wrong: it is cut short or was "
-                            "edited (tools/fbmodel-seal)" % self.name)
-        return body
+class Model(fbmodel.Model):
+    """A model that is kept for a disk."""
 
     def check(self, disk):
         """ToolError if it is another drive's, or for other firmware."""
@@ -61,18 +35,6 @@ class Model:
 
 
 FIELD_NAMES = {"wwn": "the drive", "revision": "firmware"}
-
-
-def _header(text):
-    """The records before the first zone that say whose model it is."""
-    found = {}
-    for line in text.decode("utf-8", "replace").splitlines():
-        word, _, rest = line.strip().partition(" ")
-        if word == "zone":
-            break
-        if word in HEADER:
-            found.setdefault(word, rest.strip())
-    return found
 
 
 def disk_of(name):

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import ToolError, asdrive, truth
-from ..extraction import modelread
+from .. import ToolError, asdrive, fbmodel, truth
+from ..extraction.places import Layout
 
 SECTOR = 512            # bytes of a model's LBN
 ALGORITHMS = ("fcfs", "look", "clook", "sstf", "sptf", "sptf-sw")
@@ -230,9 +230,9 @@ def _end_data(zone, heads):
     return zone.first_cyl + used / zone.cyl_slots(heads)
 
 
-def _zones(header, layout):
+def _zones(layout):
     """Zones, and their bytes in all."""
-    heads = int(header["heads"])
+    heads = layout.heads
     held = np.array([zone.slots(heads) - zone.dead - zone.spares for zone in layout.zones],
                     dtype=float) * SECTOR
     ends = np.cumsum(held)
@@ -259,40 +259,30 @@ def _points(pairs, unit=1e-9):
 
 def _of_model(path, text, cache, algorithm):
     """A model's text as a Device."""
-    try:
-        header, layout = modelread.read(text)
-        return _of_records(path, header, layout, cache, algorithm)
-    except ToolError as error:
-        raise ToolError("%s: %s" % (path, error)) from error
-    except KeyError as error:
-        raise ToolError("%s: not a whole model: no record %s" % (path, error.args[0])) from error
-    except (ValueError, UnicodeDecodeError) as error:
-        raise ToolError("%s: not a model: %s" % (path, error)) from error
-
-
-def _of_records(path, header, layout, cache, algorithm):
-    """A model's header and layout as a Device."""
     if algorithm not in ALGORITHMS:
         raise ToolError("algorithm %r: not one of %s" % (algorithm, ", ".join(ALGORITHMS)))
-    zones, held = _zones(header, layout)
-    distance, time = _points(header["seek"])
-    write_distance, write_time = _points(header.get("write_seek"))
-    spread = header.get("seek_spread") or [(1, asdrive.SPREAD_NS)]
-    switch = int(header["head_switch_ns"]) * 1e-9
-    same_head = header["head_order"] != "plain" or int(header["heads"]) == 1
+    model = fbmodel.Model(text, path)
+    model.need("seek")
+    layout = Layout.of_model(model)
+    zones, held = _zones(layout)
+    distance, time = _points(model.points["seek"])
+    write_distance, write_time = _points(model.points["write_seek"])
+    spread = model.points["seek_spread"] or [(1, asdrive.SPREAD_NS)]
+    switch = model.number("head_switch_ns") * 1e-9
+    same_head = layout.order != "plain" or layout.heads == 1
     one = float(np.interp(1, np.append(0, distance), np.append(0, time)))
     return Device(
-        " ".join((header.get("vendor", ""), header.get("product", ""))).strip() or path,
-        int(header["period_ps"]) * 1e-12, int(header["heads"]), int(header["cylinders"]),
-        held, zones, distance, time, write_settle=int(header["write_settle_ns"]) * 1e-9,
+        " ".join((model.header.get("vendor", ""), model.header.get("product", ""))).strip() or path,
+        model.number("period_ps") * 1e-12, layout.heads, layout.cylinders,
+        held, zones, distance, time, write_settle=model.number("write_settle_ns") * 1e-9,
         write_seek_distance=write_distance, write_seek_time=write_time, track_switch=switch,
         cylinder_switch=one if same_head else max(one, switch), head_changes=not same_head,
-        zero_latency=header["zero_latency"] == "yes",
+        zero_latency=model.text("zero_latency") == "yes",
         seek_spread=float(np.mean([ns for _, ns in spread])) * 1e-9,
-        spread_known="seek_spread" in header,
+        spread_known=bool(model.points["seek_spread"]),
         cache=cache, algorithm=algorithm,
-        block=SECTOR * float(header.get("physical_sectors", 1)),
-        **{name: int(header.get(name + "_ns", 0)) * 1e-9
+        block=SECTOR * float(model.number("physical_sectors", 1)),
+        **{name: model.number(name + "_ns", 0) * 1e-9
            for name in ("read_overhead", "write_overhead", "read_report", "write_report")})
 
 

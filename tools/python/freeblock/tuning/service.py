@@ -11,7 +11,7 @@ the paper's section IV.A has it for VERIFY.
 import re
 from fractions import Fraction
 
-from .. import ToolError, UsageError, fbmodel
+from .. import UsageError, fbmodel
 
 SECTORS_PER_KIB = 2
 LONGEST_NS = 10 ** 11
@@ -54,57 +54,26 @@ class Model:
 
     def __init__(self, path):
         self.name = path
-        self.path = path
-        self.numbers = {}
-        self.seeks = [(0, 0)]
-        self.zones = []
-        with open(path, "rb") as file:
-            data = file.read()
-        if fbmodel.seal(data) != data or not data.startswith(b"fbmodel 1\n"):
-            raise ToolError("%s: no sealed .fbmodel (tools/fbmodel-seal)" % path)
-        for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
-            try:
-                self.record(line.split())
-            except (ValueError, IndexError) as error:
-                raise ToolError("%s: line %d: %s" % (path, number, error)) from error
-        self.check()
-        self.period_ns = Fraction(self.numbers["period_ps"], 1000)
+        self.model = fbmodel.Model.of_file(path)
+        self.model.need("seek")
+        self.seeks = [(0, 0), *self.model.points["seek"]]
+        self.period_ns = Fraction(self.model.number("period_ps"), 1000)
         self.per_kib_ns = self.transfer()
         self.seek_ns = self.mean_seek()
 
-    def record(self, words):
-        """Take what matters here of a line."""
-        if not words or words[0].startswith("#"):
-            return
-        if words[0] == "seek":
-            self.seeks.append((int(words[1]), int(words[2])))
-        elif words[0] == "zone":
-            zone = dict(zip(words[3::2], words[4::2]))
-            self.zones.append((int(words[2]) - int(words[1]) + 1, int(zone["spt"]),
-                               Fraction(zone["track_skew"]), Fraction(zone["cyl_skew"])))
-        elif words[0] in ("period_ps", "heads", "cylinders", "read_overhead_ns", "read_report_ns"):
-            self.numbers[words[0]] = int(words[1])
-
-    def check(self):
-        """Error if something is missing."""
-        for name in ("period_ps", "heads", "cylinders"):
-            if name not in self.numbers:
-                raise ToolError("%s: no %s" % (self.path, name))
-        if not self.zones or len(self.seeks) < 2:
-            raise ToolError("%s: no %s" % (self.path, "seek" if self.zones else "zone"))
-
     def overhead_ns(self):
         """From a completion to when the next command looks for its sector, ns."""
-        return self.numbers.get("read_overhead_ns", 0) + self.numbers.get("read_report_ns", 0)
+        return self.model.number("read_overhead_ns", 0) + self.model.number("read_report_ns", 0)
 
     def transfer(self):
         """ns per KiB read in sequence, skews included; the mean over the sectors."""
-        heads = self.numbers["heads"]
+        heads = self.model.number("heads")
         time = sectors = 0
-        for cylinders, spt, track_skew, cyl_skew in self.zones:
-            turns = heads + (heads - 1) * track_skew + cyl_skew
+        for zone in self.model.zones:
+            cylinders = zone.last - zone.first + 1
+            turns = heads + (heads - 1) * zone.track_skew + zone.cyl_skew
             time += cylinders * turns * self.period_ns
-            sectors += cylinders * heads * spt
+            sectors += cylinders * heads * zone.spt
         return time * SECTORS_PER_KIB / sectors
 
     def seek_between(self, distance):
@@ -118,7 +87,7 @@ class Model:
     def mean_seek(self, steps=400):
         """ns of a seek between two places with any distribution alike: distance x of the
         stroke has density 2 (1 - x)."""
-        stroke = self.numbers["cylinders"] - 1
+        stroke = self.model.number("cylinders") - 1
         total = 0
         for step in range(steps):
             share = Fraction(2 * step + 1, 2 * steps)

@@ -3,7 +3,8 @@
 
 from dataclasses import dataclass, field
 
-from . import ToolError
+from freeblock import ToolError
+from freeblock.fbmodel import within
 
 
 @dataclass
@@ -48,16 +49,8 @@ class Drive:
 
     def within(self, name, what, value, low, high):
         """The field's value, if the format can hold it."""
-        if not low <= value <= high:
-            where = self.places.get(name)
-            raise ToolError("%s%s is %s, which the format does not hold (%s to %s)" % (
-                "%s: " % where if where else "", what, value, low, high))
-        return value
-
-
-def within(what, value, low, high):
-    """The value, if the format can hold it."""
-    return Drive(None).within("", what, value, low, high)
+        where = self.places.get(name)
+        return within("%s: %s" % (where, what) if where else what, value, low, high)
 
 
 def check_identity(drive):
@@ -67,23 +60,3 @@ def check_identity(drive):
                 " " in value or "#" in value:
             raise ToolError("%s %r: 1 to %d printable characters without blanks or # (--vendor, "
                             "--product)" % (name, value, room))
-
-
-def decimal_turn(turn):
-    """A fraction of a turn with 18 decimals, shorter if it ends before."""
-    digits = int(turn * 10 ** 18 + turn.__class__(1, 2)) % 10 ** 18
-    return ("0.%018d" % digits).rstrip("0").rstrip(".")
-
-
-def comment_lines(comments, width=78):
-    """Comments as lines that begin with '#', broken at blanks."""
-    lines = []
-    for text in comments:
-        line = "#"
-        for word in text.split():
-            if len(line) + 1 + len(word) > width and line != "#":
-                lines.append(line)
-                line = "#  "
-            line += " " + word
-        lines.append(line)
-    return lines

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The .fbdrive text (Documentation/drive-format.rst): written."""
 
-from .drive import check_identity, comment_lines, decimal_turn, within
+from freeblock.fbmodel import comment_lines, decimal_turn, within
+from .drive import check_identity
 
 MAX_HEADS = 64
 MAX_CYLINDERS = 10000001     # 0 to 10000000
