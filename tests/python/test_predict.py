@@ -557,8 +557,9 @@ class StandIns(Folder):
         """It makes writes short, and reads and writes are told apart, each with a band that holds
         it. Seen to fail: an option that changes nothing; bands of all requests for reads."""
         many = words(read_fraction="50%", request_rate="40")
-        off, on = (json.loads(predict("--model", ATLAS, *many, "--json", *more)[1])["orders"]["fcfs"]
-                   for more in ((), ("--write-cache", "32")))
+        off, on = (
+            json.loads(predict("--model", ATLAS, *many, "--json", *more)[1])["orders"]["fcfs"]
+            for more in ((), ("--write-cache", "32")))
         self.assertGreater(off["write_ms"], off["read_ms"])
         self.assertLess(on["write_ms"], 0.3 * off["write_ms"])
         self.assertAlmostEqual(on["read_ms"] / off["read_ms"], 1, delta=0.15)

@@ -56,9 +56,9 @@ class Kinds(unittest.TestCase):
     def test_band(self):
         """Around the prediction, of reads and of writes theirs; none without one."""
         load = Workload(**ORDINARY)
-        for of, time in ((bands.ALL, 0.02), (bands.READS, 0.03), (bands.WRITES, 0.01)):
+        for of, mean in ((bands.ALL, 0.02), (bands.READS, 0.03), (bands.WRITES, 0.01)):
             low, high = bands.response(load, told(0.02, 0.03, 0.01), of)
-            self.assertTrue(0 < low < time * 1.01 and time * 0.99 < high)
+            self.assertTrue(0 < low < mean * 1.01 and mean * 0.99 < high)
             self.assertIsNone(bands.response(load, told(), of))
 
     def test_table(self):
@@ -67,7 +67,8 @@ class Kinds(unittest.TestCase):
                 "measured_write_ms": None, "predicted_write_ms": None, "write_low_ms": None}
         rows = [dict(none, kind="a", predicted_ms=10, measured_ms=n / 10, low_ms=1, high_ms=8.95)
                 for n in range(99)]
-        rows.append(dict(none, kind="b", predicted_ms=None, measured_ms=1, low_ms=None, high_ms=None))
+        rows.append(dict(none, kind="b", predicted_ms=None, measured_ms=1, low_ms=None,
+                         high_ms=None))
         low, high, number = verdict.calibrated(rows)["a"]["all"]
         self.assertEqual((round(low, 3), round(high, 3), number), (0.04, 0.94, 99))
         self.assertEqual(verdict.held(rows)["cases"], 99)

@@ -2,13 +2,12 @@
 """How far a task is: rate over the last minute, time left, a line now and then."""
 
 import collections
-import sys
 import time
 
 from .fbstate import span
+from .statusline import Line
 
 WINDOW_S = 60
-TERMINAL_S, FILE_S = 1, 30      # how often a line is shown
 
 
 class Progress:
@@ -17,11 +16,10 @@ class Progress:
     def __init__(self, total, done, block_bytes, quiet=False, clock=time.monotonic):
         self.total, self.done, self.block = total, done, block_bytes
         self.began_with = done
-        self.clock, self.quiet = clock, quiet
+        self.clock = clock
+        self.told = Line(quiet, clock)
         self.seen = collections.deque([(clock(), done)])
         self.start = self.seen[0][0]
-        self.shown = None
-        self.wide = 0
 
     def set(self, done):
         """So many blocks are done now."""
@@ -59,19 +57,8 @@ class Progress:
 
     def show(self, remark):
         """Print the line, if it is time for it, with what remark() says."""
-        terminal = sys.stderr.isatty()
-        now = self.clock()
-        if self.quiet or (self.shown is not None and
-                          now - self.shown < (TERMINAL_S if terminal else FILE_S)):
-            return
-        self.shown = now
-        line = self.line(remark())
-        print(("\r" if terminal else "") + line.ljust(self.wide if terminal else 0),
-              end="" if terminal else "\n", file=sys.stderr, flush=True)
-        self.wide = len(line)
+        self.told.show(lambda: self.line(remark()))
 
     def end(self):
         """The line is complete."""
-        if self.wide and sys.stderr.isatty() and not self.quiet:
-            print(file=sys.stderr)
-        self.wide = 0
+        self.told.end()

@@ -10,12 +10,11 @@ import itertools
 import json
 import os
 import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from . import ToolError, UsageError, hosts
+from . import ToolError, UsageError, hosts, statusline
 from .hosts import BUILD
 
 HOST = os.path.join(BUILD, "sim", "freeblock-sim")
@@ -32,8 +31,6 @@ OF_TASK = ("task", "range", "granule", "conservatism_us", "target_slowdown_ppm",
            "miss_half_us", "steps", "search_us", "guard_ppm", "whole", "idle", "idle_wait_us",
            "idle_size_kib", "idle_mean_us", "idle_max_us", "order", "segment_kib",
            "idle_command", "start", "save", "log", "foreground_cost_ppm", "joint_price")
-TELL_TTY_S = 0.5
-TELL_LOG_S = 15
 
 # option, setting, what stands for its value, help
 SETTINGS = (
@@ -164,29 +161,26 @@ class Progress:
 
     def __init__(self, runs, quiet):
         self.share = [0.0] * runs
-        self.quiet = quiet
-        self.tty = sys.stderr.isatty()
-        self.began = self.told = time.monotonic()
+        self.began = time.monotonic()
+        self.line = statusline.Line(quiet, at_once=False)
         self.lock = threading.Lock()
 
     def set(self, run, share):
         """A run has come so far."""
         with self.lock:
             self.share[run] = share
-            now = time.monotonic()
-            if self.quiet or now < self.told + (TELL_TTY_S if self.tty else TELL_LOG_S):
-                return
-            self.told = now
-            done = sum(self.share) / len(self.share)
-            left = (now - self.began) * (1 - done) / done if done else 0
-            print("%s%d of %d runs done, %.1f %%, %d s left " % (
-                "\r" if self.tty else "", sum(s >= 1 for s in self.share), len(self.share),
-                100 * done, left), end="" if self.tty else "\n", file=sys.stderr, flush=True)
+            self.line.show(self.text)
+
+    def text(self):
+        """For people."""
+        done = sum(self.share) / len(self.share)
+        left = (time.monotonic() - self.began) * (1 - done) / done if done else 0
+        return "%d of %d runs done, %.1f %%, %d s left" % (
+            sum(share >= 1 for share in self.share), len(self.share), 100 * done, left)
 
     def end(self):
         """Clear the line."""
-        if self.tty and not self.quiet and self.told > self.began:
-            print("\r%70s\r" % "", end="", file=sys.stderr, flush=True)
+        self.line.end(clear=True)
 
 
 class Runs:

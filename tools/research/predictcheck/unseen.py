@@ -226,8 +226,8 @@ def make(rng, said, disk, rate, spacing, count):
 
 
 def _service(ran):
-    """s of work for a request: at the drive, or of the mechanism, where writes are put on the medium
-    after they are reported."""
+    """s of work for a request: at the drive, or of the mechanism, where writes are put on the
+    medium after they are reported."""
     return max(ran["service_ms"] / 1e3, ran["medium_utilisation"] / ran["requests_per_s"])
 
 

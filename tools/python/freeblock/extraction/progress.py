@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """How far an extraction is, told on standard error."""
 
-import sys
-import time
-
-TELL_TTY_S = 0.3
-TELL_LOG_S = 15.0
+from ..statusline import Line
 
 
 def minutes(seconds):
@@ -25,10 +21,8 @@ class Progress:
         self._whole = sum(self._weights.values())
         self._before = 0.0
         self._stage = None
-        self._quiet = quiet
         self._disk_s = disk_s
-        self._tty = sys.stderr.isatty()
-        self._told = 0.0
+        self._line = Line(quiet)
         # (share, disk time) where this run began
         self._began = None
 
@@ -49,14 +43,8 @@ class Progress:
         disk_s = self._disk_s()
         if self._began is None:
             self._began = (done, disk_s)
-        now = time.monotonic()
-        if self._quiet or now < self._told + (TELL_TTY_S if self._tty else TELL_LOG_S):
-            return
-        self._told = now
-        line = "[%3d %%] %s: %s; disk time %s%s" % (
-            100 * done, self._stage, text, minutes(disk_s), self._left(done, disk_s))
-        print("\r%-79s" % line if self._tty else line, end="" if self._tty else "\n",
-              file=sys.stderr, flush=True)
+        self._line.show(lambda: "[%3d %%] %s: %s; disk time %s%s" % (
+            100 * done, self._stage, text, minutes(disk_s), self._left(done, disk_s)))
 
     def _left(self, done, disk_s):
         first, since = self._began
@@ -66,5 +54,4 @@ class Progress:
 
     def end(self):
         """Clear the line."""
-        if self._tty and not self._quiet and self._told:
-            print("\r%79s\r" % "", end="", file=sys.stderr, flush=True)
+        self._line.end(clear=True)

@@ -133,8 +133,9 @@ def _zoned(kind, bdc, zbdc):
 
 
 def _shingled(why):
-    return Refusal("shingled", "it is shingled, and moves data about on its own (%s): a place found "
-                   "today is another tomorrow" % why, "use a drive with conventional recording (CMR)")
+    return Refusal("shingled", "it is shingled, and moves data about on its own (%s): a place "
+                   "found today is another tomorrow" % why,
+                   "use a drive with conventional recording (CMR)")
 
 
 def _identified(ata):
@@ -341,8 +342,8 @@ def check_stretches(dev, turn_ns):
         if not len(longer):
             break
     if len(longer) > MOST_BROKEN * STRETCHES:
-        return [_shingled("of %d stretches of %d blocks, read in a row, %d take the way elsewhere and "
-                          "back" % (STRETCHES, count, len(longer)))], []
+        return [_shingled("of %d stretches of %d blocks, read in a row, %d take the way elsewhere "
+                          "and back" % (STRETCHES, count, len(longer)))], []
     return [], ["shingled by the drive itself: unknown: it does not say, and of %d stretches of %d "
                 "blocks %d lie in several places" % (STRETCHES, count, len(longer))]
 

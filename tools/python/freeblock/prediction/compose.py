@@ -443,7 +443,8 @@ def _written_back(made):
                             spec.destage_order == "fcfs")
     jobs, kind = _jobs(made), load.arrival_process
     rules = rules._replace(
-        long=_longer(load, spec.segment_bytes), even=kind.startswith("constant"), bursts=kind == "bursty",
+        long=_longer(load, spec.segment_bytes), even=kind.startswith("constant"),
+        bursts=kind == "bursty",
         most=1 if kind == "constant-closed" else
         min(load.outstanding, writeback.BEYOND[-1]) if kind == "closed" else None)
     found = _closed_writes(made, jobs, rules) if kind == "closed" else \

@@ -44,8 +44,8 @@ def _disk_lines(said):
         " (assumed: --cache, --read-ahead)"
         if cache["told_by"] == "assumed" else ""))
     if cache["write_policy"] == "back" and said["workload"]["read_fraction"] < 1:
-        lines.append("           writes are reported when the cache has them: %d segments hold them, "
-                     "%s" % (cache["write_segments"], "written when nobody reads"
+        lines.append("           writes are reported when the cache has them: %d segments hold "
+                     "them, %s" % (cache["write_segments"], "written when nobody reads"
                              if cache["destage"] == "idle" else "written in turn with reads"))
     return lines
 

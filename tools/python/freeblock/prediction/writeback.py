@@ -348,8 +348,8 @@ def _cut(row, count):
 
 
 def _early(rules, rate, destage):
-    """Share of the writes (`rate`/s of all) that wait for the medium: that are too long, or find the
-    cache full of such as are not destaged yet, and have one destaged before its time."""
+    """Share of the writes (`rate`/s of all) that wait for the medium: that are too long, or find
+    the cache full of such as are not destaged yet, and have one destaged before its time."""
     if not rules.delay:
         return rules.long
     took = float(destage.first[0])
