@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Sphinx: the documents as HTML, and two of them as manual pages."""
+"""Sphinx: the documents as HTML, and three of them as manual pages."""
 
 import os
 import re
@@ -21,6 +21,7 @@ highlight_language = "none"
 man_pages = [
     ("module", "freeblock", "I/O scheduler that reads in the gaps of a busy disk", "", 4),
     ("model-format", "freeblock.fbmodel", "what freeblock believes about a drive", "", 5),
+    ("conf-format", "freeblock.conf", "what is wanted of which disks", "", 5),
 ]
 
 

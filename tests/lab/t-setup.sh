@@ -9,7 +9,7 @@
 # switched, killed.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
-# lab-freeblock: setup off models scrub guard
+# lab-freeblock: setup off models scrub guard conf
 
 . /lab/lib.sh
 
@@ -73,6 +73,31 @@ expect_ok "it starts again" freeblock models load --at-boot --scheduler "$disk"
 expect_eq "the disk has the scheduler" "$(sched_get "$disk")" freeblock
 expect_ok "off after boots" freeblock off --all
 as_before "off after boots"
+
+# what freeblock.conf says; no systemd is here to start what is due
+printf '[all]\nidle_mean_us = 10x\n' > /etc/freeblock.conf
+expect_match "a mistake" "$(freeblock conf check 2>&1)" "/etc/freeblock.conf:2: idle_mean_us = 10x: want"
+expect_fail "setup refuses" setup
+as_before_conf=$(find /var/lib/freeblock /etc/freeblock 2> /tmp/said)
+expect_eq "and changes nothing" "$as_before_conf" ""
+cat > /etc/freeblock.conf <<-EOF2
+[wwn $(cat "/sys/block/$disk/device/wwid")]
+scrub_every_days = 30
+idle_mean_us = 2000
+[model TINY]
+foreground_cost_ppm = 20000
+EOF2
+expect_ok "setup by freeblock.conf" setup
+expect_eq "idle reads' goal" "$(cat "$(fb "$disk")/idle_mean_us")" 2000
+expect_eq "free reads' goal" "$(iosched "$disk" foreground_cost_ppm)" 20000
+expect_match "a scrub is due" "$(freeblock conf show "$disk")" "scrubbed never, .*: it is due"
+freeblock conf scrub "$disk" > /tmp/said 2>&1
+expect_eq "the unit's command scrubs" $? 0
+expect_eq "all of it" "$(job "$disk" scrub blocks_verified)" "$(job "$disk" scrub blocks_total)"
+expect_match "the next one is due in a month" "$(freeblock conf show "$disk")" "no scrub is due"
+expect_ok "off forgets it" freeblock off --all
+rm /etc/freeblock.conf
+as_before "off after a scrub"
 
 # killed while the module is loaded, and while the scheduler is switched
 for at in load switch; do

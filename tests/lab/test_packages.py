@@ -100,9 +100,10 @@ def tools_package(root, number, package):
     commands = re.findall(r"^    ([a-z][\w-]*)(?: |$)", said, re.M)
     report("commands of the product only", [] if not status and "scrub" in commands and
            not {"bench", "peers", "yardstick"} & set(commands) else [said])
-    report("a manual page for each command, and of the model's format", missing(
+    report("a manual page for each command, and of the formats of model and configuration", missing(
         os.path.join(root, "usr/share/man"), ["man1/freeblock.1.gz",
-                                              "man5/freeblock.fbmodel.5.gz"] +
+                                              "man5/freeblock.fbmodel.5.gz",
+                                              "man5/freeblock.conf.5.gz"] +
         ["man1/freeblock-%s.1.gz" % name for name in commands]))
     folder = os.path.join(root, "usr/share/bash-completion/completions")
     status, said = run("bash", "-c", ". ./freeblock && complete -p freeblock", cwd=folder)

@@ -21,6 +21,8 @@ from freeblock import cli, fbmodel, fbstate  # noqa: E402
 from freeblock.extraction import sgio  # noqa: E402
 from freeblock.machine import kernel  # noqa: E402
 
+# as it is when a test counts the changes that others make
+REMOVE = os.unlink
 WWN = "naa.5000c500a1b2c3d4"
 TINY = os.path.join(TOP, "tests", "lab", "files", "tiny.fbmodel")
 
@@ -43,7 +45,7 @@ class Machine:
         self.drive = Drive()
         self.drive.close = lambda: None
         self.module = "there"           # "missing": it does not load; "used": it does not unload
-        for name in ("etc", "var/lib", "sys/module", "sys/kernel"):
+        for name in ("etc", "var/lib", "run/units", "sys/module", "sys/kernel"):
             os.makedirs(os.path.join(root, name))
         self.disk("sda")
         self.write("proc/sys/kernel/tainted", "0\n")
@@ -66,6 +68,8 @@ class Machine:
         for what, value in {"device/vendor": "ACME\n", "device/model": "DISK 9  \n",
                             "device/rev": "0001\n", "device/wwid": wwn + "\n", "size": "50129\n",
                             "device/vpd_pg80": vpd(0x80, b"SERIAL01  "),
+                            "queue/iosched/target_slowdown_ppm": "5000\n",
+                            "queue/iosched/foreground_cost_ppm": "10000\n",
                             "queue/scheduler": "mq-deadline\n"}.items():
             self.write("sys/block/%s/%s" % (name, what), value)
 
@@ -79,6 +83,7 @@ class Machine:
             for name in os.listdir(os.path.join(self.root, "sys/block")):
                 for what, value in {
                         "model": "", "model_status": "loaded: 7 bytes, 'ACME' 'D'\n",
+                        "idle_mean_us": "1000\n", "idle_max_us": "50000\n",
                         "state/scheduling": "yes\n", "tasks": "0\n", "scan": "idle\n",
                         "scrub": "idle\n"}.items():
                     self.write(os.path.join(folder, "kernel", name, what), value)
@@ -89,8 +94,23 @@ class Machine:
             if self.module == "used":
                 return 1, "Module freeblock is in use"
             self.unload()
+        elif words[0] == "systemctl":
+            return self.systemctl(*words[1:])
         else:
             raise AssertionError(words)
+        return 0, ""
+
+    def systemctl(self, *words):
+        """Units are started and stopped at once; a file for each that runs."""
+        path = os.path.join(self.root, "run/units", words[-1])
+        action = words[-2]
+        if action == "is-active":
+            return (0, "active") if os.path.exists(path) else (3, "inactive")
+        if action == "start":
+            self.write(path, "")
+        elif action == "stop":
+            with contextlib.suppress(FileNotFoundError):
+                REMOVE(path)
         return 0, ""
 
     def unload(self):

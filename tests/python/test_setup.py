@@ -19,10 +19,15 @@ import taptest  # noqa: E402
 from fakemachine import WWN, Case, model  # noqa: E402
 from fakescsi import vpd  # noqa: E402
 from freeblock.extraction import journal, pipeline  # noqa: E402
-from freeblock.machine import book, guard, kernel, steps, units  # noqa: E402
+from freeblock.machine import book, due, guard, kernel, steps, units  # noqa: E402
 
 KEPT = "etc/freeblock/models/%s-0001.fbmodel" % WWN
 SCHEDULER = "sys/block/sda/queue/scheduler"
+CONF = """[all]
+scrub_every_days = 30
+idle_mean_us = 500
+target_slowdown_ppm = 2000
+"""
 LEAST_CHANGES = 40              # of a setup; half of them are moments after one
 
 
@@ -122,7 +127,8 @@ class Setup(Case):
             self.assertEqual(self.do("setup", "/dev/sda", "--observe", "0")[0], 0)
         said = json.loads(self.do("off", "--all", "--json")[1])
         self.assertEqual([one["step"] for one in said["undone"]],
-                         ["boot", "model", "measure", "load", "scheduler", "module"])
+                         ["boot", "model", "measure", "scrub", "settings", "load", "scheduler",
+                          "module"])
         self.assertEqual(self.tree(), before)
 
     def test_boot(self):
@@ -136,6 +142,34 @@ class Setup(Case):
         self.machine.boot()
         with mock.patch.object(journal, "boot_id", return_value="another"):
             self.assertEqual(self.do("off", "--all")[0], 0)
+        self.assertEqual(self.tree(), before)
+
+    def test_conf(self):
+        """What freeblock.conf says is set and started, once more after it changed; off ends it,
+        and forgets the scrubs that it started. A file with a mistake stops setup at once."""
+        os.makedirs(os.path.join(self.machine.root, "run/systemd/system"))
+        self.machine.write("etc/freeblock.conf", CONF + "window = 25-26\n")
+        before = self.tree()
+        status, said = self.setup()
+        self.assertEqual(status, 1)
+        self.assertRegex(said, r"etc/freeblock.conf:5: window = 25-26: want two different hours")
+        self.assertEqual(self.tree(), before)
+        self.machine.write("etc/freeblock.conf", CONF)
+        before = self.tree()
+        self.assertRegex(self.setup()[1], "- sda: scrub: start: it is due")
+        unit = "run/units/freeblock-due@sda.service"
+        self.assertIn(unit, self.tree())
+        for name, value in (("sys/kernel/freeblock/sda/idle_mean_us", "500\n"),
+                            ("sys/kernel/freeblock/sda/idle_max_us", "50000\n"),
+                            ("sys/block/sda/queue/iosched/target_slowdown_ppm", "2000\n")):
+            self.assertEqual(self.machine.read(name), value)
+        self.assertRegex(self.setup()[1], "was set up already")
+        self.machine.write("etc/freeblock.conf", CONF.replace("500", "600"))
+        self.setup()
+        self.assertEqual(self.machine.read("sys/kernel/freeblock/sda/idle_mean_us"), "600\n")
+        self.machine.write("var/lib/freeblock/%s.coverage" % WWN, "blocks")
+        self.machine.write("etc/freeblock.conf", CONF)
+        self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(self.tree(), before)
 
     def test_new_firmware(self):
@@ -323,6 +357,8 @@ class Killed(Case):
 
     def setUp(self):
         super().setUp()
+        os.makedirs(os.path.join(self.machine.root, "run/systemd/system"))
+        self.machine.write("etc/freeblock.conf", CONF)
         self.before = self.tree()
         self.saved = self.machine.root + ".saved"
         shutil.copytree(self.machine.root, self.saved, symlinks=True)
@@ -353,7 +389,8 @@ class Killed(Case):
         """Setup goes on, and comes to what it would have."""
         self.do(*self.setup())
         whole = self.tree()
-        for name in (units.RULE, guard.ARMED):
+        record = os.path.join(due.FOLDER, WWN + ".json")
+        for name in (units.RULE, guard.ARMED, record):
             del whole[name]
         for number in self.each_kill(self.fresh, *self.setup()):
             status, said = self.do(*self.setup())
@@ -361,9 +398,10 @@ class Killed(Case):
             found = self.tree()
             # its line about directories knows those that the second one made
             self.assertIn(b"freeblock-disk@", found.pop(units.RULE))
-            # and the mark has a time
-            self.assertIn(guard.ARMED, found)
-            del found[guard.ARMED]
+            # mark and record have times
+            for name in (guard.ARMED, record):
+                self.assertIn(name, found)
+                del found[name]
             self.assertEqual(found, whole, number)
             self.do("off", "--all")
             self.assertEqual(self.tree(), self.before, number)
@@ -383,7 +421,7 @@ class Killed(Case):
             if number % 3:
                 self.do(*self.setup())
                 found, want = ({name: what for name, what in one.items() if not name.startswith(
-                    (book.FOLDER, guard.FOLDER))} for one in (self.tree(), whole))
+                    (book.FOLDER, guard.FOLDER, due.FOLDER))} for one in (self.tree(), whole))
                 self.assertEqual(found, want, number)
             self.assertEqual(self.do("off", "--all")[0], 0, number)
             self.assertEqual(self.tree(), self.before, number)

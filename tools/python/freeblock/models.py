@@ -9,7 +9,7 @@ import syslog
 from . import ToolError, fbstate, hosts, restore
 from .extraction import identity as names
 from .extraction import journal, store
-from .machine import guard, units
+from .machine import conf, guard, units
 
 
 def run_enable(args):
@@ -121,6 +121,12 @@ def _say(args, line, fine=True):
         syslog.syslog(syslog.LOG_INFO if fine else syslog.LOG_ERR, line)
 
 
+def _settings(args, disk):
+    """What freeblock.conf says of a disk's costs."""
+    for key, value in conf.apply(store.disk_of(disk)["name"], conf.load()):
+        _say(args, "%s: %s %d" % (disk, key, value))
+
+
 def run_load(args):
     """`models load`."""
     fine = True
@@ -135,6 +141,8 @@ def run_load(args):
             line = store.load(args.dir, disk, args.scheduler)
             if line:
                 _say(args, line)
+                if args.at_boot and args.scheduler:
+                    _settings(args, disk)
             else:
                 print("%s: there is no model of it in %s" % (disk, args.dir))
         except (ToolError, OSError) as error:

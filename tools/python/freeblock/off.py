@@ -16,7 +16,7 @@ from .machine import book, kernel, steps
 
 # As they are undone: first what the next boot would start from, and asks nothing of the kernel
 LASTING = ("model", "measure")
-RUNNING = ("load", "scheduler")
+RUNNING = ("scrub", "settings", "load", "scheduler")
 REBOOT = "reboot: then every disk has its own scheduler again, for nothing is started at boot " \
     "any more; freeblock off --all clears what is left on record"
 

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from . import ToolError, UsageError, fbstate, hosts
 from .extraction import identity as names
 from .extraction import journal, refuse, sgio, store, sysfs
-from .machine import book, guard, kernel, steps, units
+from .machine import book, conf, guard, kernel, steps, units
 
 OBSERVE_S = 30
 
@@ -75,6 +75,7 @@ def _same(one, other):
 
 def check(disk, options):
     """ToolError with all reasons against this disk; nothing has been changed yet."""
+    conf.load()
     if guard.WORD in (fbstate.read("proc/cmdline") or "").split():
         raise ToolError("%s is on the kernel's command line: boot without it first" % guard.WORD)
     if not options.no_boot and os.path.abspath(fbstate.ROOT) == "/":
@@ -163,9 +164,9 @@ def take(step, journal_of, disk):
     if before and before["done"]:
         if step.holds(disk):
             return False
-        # what is there now is what was there before: a boot, or new firmware
-        step.undo(disk, before["found"])
-        journal_of.drop(step.name)
+        if not step.keeps_found:
+            step.undo(disk, before["found"])
+            journal_of.drop(step.name)
     journal_of.take(step.name, step.found(disk))
     step.do(disk)
     journal_of.done(step.name)
@@ -179,7 +180,7 @@ def setup(disk):
     mine = book.Book(disk.key, disk.identity)
     machine = book.machine()
     for step in steps.ORDER:
-        if step.name == "boot" and options.no_boot:
+        if step.name in steps.AT_BOOT and options.no_boot:
             continue
         if step.name == "scheduler" and not step.holds(disk):
             seen = observe_now(disk)

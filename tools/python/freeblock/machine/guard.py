@@ -21,6 +21,7 @@ from . import kernel
 FOLDER = "var/lib/freeblock/guard"
 ARMED, HELD = (os.path.join(FOLDER, name) for name in ("armed.json", "held.json"))
 WORD = "freeblock.off=1"
+SYSTEMD = "run/systemd/system"
 TIMER = "freeblock-passed.timer"
 ALLOW = "freeblock guard allow has it started again"
 
@@ -96,7 +97,7 @@ def arm():
     """Leave the mark, and have the ten minutes begin anew."""
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     _write(ARMED, boot_id=journal.boot_id(), time=now)
-    if os.path.isdir(fbstate.path("run/systemd/system")):
+    if os.path.isdir(fbstate.path(SYSTEMD)):
         kernel.command(["systemctl", "--no-block", "restart", TIMER])
 
 

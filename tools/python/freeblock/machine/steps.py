@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from .. import ToolError, fbstate
 from ..extraction import identity as names
 from ..extraction import journal, store
-from . import book, guard, kernel, units
+from . import book, conf, due, guard, kernel, units
 
 STOP_S = 60                     # reads under way end before a task does
 LOOK_S = 0.05
@@ -90,7 +90,16 @@ def _put_back(path, kept):
     journal.sync_directory(folder)
 
 
-class Measure:
+class Step:
+    """One of them."""
+
+    name = says = ""
+    # Whether, when it was taken and holds no more, what was found the first time still counts.
+    # Else what is there now is what was there before: after a boot, or with other firmware
+    keeps_found = False
+
+
+class Measure(Step):
     """The model: measured, or taken from a file, and found good."""
 
     name, says = "measure", "measure the drive"
@@ -125,7 +134,7 @@ class Measure:
         _put_back(disk.draft, None)
 
 
-class Install:
+class Install(Step):
     """The model is kept where it is looked for when the disk appears."""
 
     name, says = "model", "install the model"
@@ -156,7 +165,7 @@ class Install:
         _put_back(os.path.join(models_folder(), found["name"]), found["model"])
 
 
-class Module:
+class Module(Step):
     """The module is in the kernel. Of the machine."""
 
     name, says = "module", "load the module"
@@ -188,7 +197,7 @@ class Module:
             disk.notes.append("the module stays loaded: " + why)
 
 
-class Scheduler:
+class Scheduler(Step):
     """The disk has the scheduler."""
 
     name, says = "scheduler", "choose the scheduler"
@@ -225,7 +234,7 @@ class Scheduler:
             kernel.switch(disk.name, was)
 
 
-class Load:
+class Load(Step):
     """The kernel has the disk's model, and schedules by it."""
 
     name, says = "load", "load the model"
@@ -262,7 +271,7 @@ class Load:
                     data = data[file.write(data):]
 
 
-class Boot:
+class Boot(Step):
     """At boot models are loaded and disks with models get the scheduler. Of the machine."""
 
     name, says = "boot", "enable it at boot"
@@ -307,11 +316,88 @@ class Boot:
         _put_back(fbstate.path(guard.HELD), found["held"])
 
 
+class Settings(Step):
+    """What freeblock.conf says of the disk's costs."""
+
+    name, says = "settings", "set what freeblock.conf says"
+
+    @staticmethod
+    def found(disk):
+        """The values in force."""
+        return {key: fbstate.read(where % disk.name) for key, where in conf.SETTINGS.items()}
+
+    def holds(self, disk):
+        """Whether they are as the file says."""
+        said = conf.load().of(disk.identity)
+        return all(said[key] is None or value == str(said[key])
+                   for key, value in self.found(disk).items())
+
+    @staticmethod
+    def do(disk):
+        """Set them."""
+        conf.apply(disk.name, conf.load())
+
+    @staticmethod
+    def undo(disk, found):
+        """The former ones, where the module still has them."""
+        for key, value in found.items():
+            path = disk.name and fbstate.path(conf.SETTINGS[key] % disk.name)
+            if value is None or not path or not os.path.exists(path):
+                continue
+            if fbstate.read(path) != value:
+                with open(path, "w", encoding="ascii") as file:
+                    file.write(value + "\n")
+
+
+class Scrub(Step):
+    """What freeblock.conf says is due is started, now and later."""
+
+    name, says = "scrub", "start what freeblock.conf says"
+    keeps_found = True
+
+    @staticmethod
+    def _coverage(identity):
+        folder, name = os.path.split(due.coverage_of(identity))
+        return [one for one in sorted(os.listdir(folder)) if one.startswith(name)]
+
+    def found(self, disk):
+        """What is on record of scrubs."""
+        return {"record": _kept(due.path_of(disk.identity)),
+                "coverage": self._coverage(disk.identity)}
+
+    @staticmethod
+    def holds(disk):
+        """Whether there is nothing to start."""
+        return not os.path.isdir(fbstate.path(guard.SYSTEMD)) or \
+            due.look(disk.identity, conf.load())[0] != "start"
+
+    @staticmethod
+    def do(disk):
+        """Start it if it is due."""
+        if os.path.isdir(fbstate.path(guard.SYSTEMD)):
+            disk.notes.extend(due.run(conf.load(), disk.name))
+
+    def undo(self, disk, found):
+        """End it, and forget what it has come to."""
+        if os.path.isdir(fbstate.path(guard.SYSTEMD)):
+            kernel.command(["systemctl", "stop", due.UNIT % (disk.name or disk.identity["name"])])
+        record = due.path_of(disk.identity)
+        if os.path.exists(record):
+            folder = os.path.dirname(due.coverage_of(disk.identity))
+            for name in self._coverage(disk.identity):
+                if name not in found["coverage"]:
+                    os.unlink(os.path.join(folder, name))
+        _put_back(record, found["record"])
+
+
 MACHINE = {step.name: step for step in (Module(), Boot())}
-DISK = {step.name: step for step in (Measure(), Install(), Scheduler(), Load())}
-# As they are taken. The start at boot comes last, when all has worked once
+DISK = {step.name: step for step in (Measure(), Install(), Scheduler(), Load(), Settings(),
+                                     Scrub())}
+# As they are taken. The start at boot comes when all has worked once
 ORDER = (DISK["measure"], DISK["model"], MACHINE["module"], DISK["scheduler"], DISK["load"],
-         MACHINE["boot"])
+         DISK["settings"], MACHINE["boot"], DISK["scrub"])
+# Those that a setup until the next boot leaves out
+AT_BOOT = ("boot", "scrub")
 
 
 def end_tasks(disk):

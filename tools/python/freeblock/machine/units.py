@@ -13,13 +13,17 @@ from . import kernel
 
 RULE = "etc/udev/rules.d/90-freeblock.rules"
 UNITS = "etc/systemd/system/"
-RESTORE, GUARD, DISK, PASSED, TIMER = (UNITS + name for name in (
+RESTORE, GUARD, DISK, PASSED, PASSED_TIMER, DUE, DUE_TIMER, SCRUB = (UNITS + name for name in (
     "freeblock-restore.service", "freeblock-guard.service", "freeblock-disk@.service",
-    "freeblock-passed.service", "freeblock-passed.timer"))
+    "freeblock-passed.service", "freeblock-passed.timer", "freeblock-due.service",
+    "freeblock-due.timer", "freeblock-due@.service"))
+# What runs as long as it is enabled
+RUNNING = tuple(os.path.basename(name) for name in (GUARD, DUE_TIMER))
 # What systemctl enable would make
 LINKS = {UNITS + "sysinit.target.wants/freeblock-restore.service": RESTORE,
-         UNITS + "multi-user.target.wants/freeblock-guard.service": GUARD}
-FILES = (RULE, RESTORE, GUARD, DISK, PASSED, TIMER)
+         UNITS + "multi-user.target.wants/freeblock-guard.service": GUARD,
+         UNITS + "timers.target.wants/freeblock-due.timer": DUE_TIMER}
+FILES = (RULE, RESTORE, GUARD, DISK, PASSED, PASSED_TIMER, DUE, DUE_TIMER, SCRUB)
 MARK = "# made by: freeblock models enable"
 MADE = "# with the directories:"
 
@@ -149,10 +153,9 @@ def tell(root):
     if os.path.exists("/run/udev/control"):
         kernel.command(["udevadm", "control", "--reload"])
     if os.path.isdir("/run/systemd/system"):
-        guard, timer = (os.path.basename(name) for name in (GUARD, TIMER))
         if os.path.exists(os.path.join(root, GUARD)):
             kernel.command(["systemctl", "daemon-reload"])
-            kernel.command(["systemctl", "--no-block", "start", guard])
+            kernel.command(["systemctl", "--no-block", "start", *RUNNING])
         else:
-            kernel.command(["systemctl", "stop", guard, timer])
+            kernel.command(["systemctl", "stop", *RUNNING, os.path.basename(PASSED_TIMER)])
             kernel.command(["systemctl", "daemon-reload"])

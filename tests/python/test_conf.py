@@ -1,0 +1,278 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of freeblock.conf: what it says of which disk, every mistake with its line, and when scrubs
+are started and stopped by it. The machine is a tree of files. Prints TAP; a second.
+"""
+
+import datetime
+import json
+import os
+import re
+import sys
+from unittest import mock
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import taptest  # noqa: E402
+from fakemachine import WWN, Case  # noqa: E402
+from freeblock import ToolError, fbstate, scrub  # noqa: E402
+from freeblock.extraction import store  # noqa: E402
+from freeblock.machine import conf, due  # noqa: E402
+
+DAY = due.DAY_S
+PAGE = os.path.join(TOP, "Documentation", "conf-format.rst")
+MISTAKES = (
+    ("scrub_every_days = 30\n", 1, "neither .section. nor key = value: scrub_every_days = 30"),
+    ("[all]\nnonsense\n", 2, "neither .section. nor key = value: nonsense"),
+    ("[all]\n[all]\n", 2, "is there twice"),
+    ("[all]\norder = near\norder = near\n", 3, "order is said twice in .all."),
+    ("[disk sda]\n", 1, "a section is .all., .wwn PATTERN."),
+    ("[wwn ]\n", 1, "a section is"),
+    ("[DEFAULT]\n", 1, "a section is"),
+    ("# x\n\n[all]\nscrub_days = 3\n", 4, "scrub_days = 3: no such key; there are scrub_every"),
+    ("[all]\nScrub_Every_Days = 3\n", 2, "no such key"),
+    ("[all]\nscrub_every_days = 0\n", 2, "want a whole number from 1 to 3650, or never"),
+    ("[all]\nscrub_every_days = 3651\n", 2, "want a whole number"),
+    ("[all]\nscrub_every_days = 3.5\n", 2, "want a whole number"),
+    ("[all]\nscrub_every_days = -3\n", 2, "want a whole number"),
+    ("[all]\nscrub_every_days =\n", 2, "want a whole number"),
+    ("[all]\nscrub_every_days = 3\n  4\n", 2, "scrub_every_days = 3 4: want a whole number"),
+    ("[all]\nidle_mean_us = never\n", 2, "want a whole number from 0 to 10000000$"),
+    ("[all]\nidle_max_us = 999\n", 2, "want a whole number from 1000 to"),
+    ("[all]\nforeground_cost_ppm = 0\n", 2, "want a whole number from 1 to 500000"),
+    ("[all]\ntarget_slowdown_ppm = 1000001\n", 2, "want a whole number from 0 to 1000000"),
+    ("[all]\nwindow = 22\n", 2, "want two different hours, FROM-TO"),
+    ("[all]\nwindow = 22-25\n", 2, "want two different hours"),
+    ("[all]\nwindow = 24-6\n", 2, "want two different hours"),
+    ("[all]\nwindow = 6-6\n", 2, "want two different hours"),
+    ("[all]\nwindow = 0-24\n", 2, "want two different hours"),
+    ("[all]\norder = random\n", 2, "want sequential, near or staggered=REGIONS"),
+    ("[all]\norder = staggered=0\n", 2, "want sequential"),
+)
+
+
+class Text(Case):
+    """The file alone."""
+
+    def test_mistakes(self):
+        """Each with its line and the reason.
+
+        Seen to fail: places counted from 0; a reader that takes any number of days."""
+        for text, line, words in MISTAKES:
+            with self.assertRaises(ToolError, msg=text) as caught:
+                conf.parse(text, "F")
+            self.assertRegex(str(caught.exception), r"^F:%d: .*%s" % (line, words), text)
+
+    def test_all_at_once(self):
+        """Every bad line is named."""
+        with self.assertRaises(ToolError) as caught:
+            conf.parse("[all]\norder = x\n\n[wwn a]\nwindow = x\nidle_max_us = x\n[x]\n", "F")
+        self.assertEqual([line.split(" ")[0] for line in str(caught.exception).splitlines()],
+                         ["F:2:", "F:5:", "F:6:", "F:7:"])
+
+    def test_values(self):
+        """What is right is read as such."""
+        found = conf.parse("""
+; comment
+[all]
+scrub_every_days = never   # in a line, too
+window=22-6
+order = staggered=128
+[model ST*]
+window = always
+deadline_days = 3650
+idle_mean_us = 0
+""", "F")
+        self.assertEqual([section.values for section in found.sections],
+                         [{"scrub_every_days": None, "window": (22, 6), "order": "staggered=128"},
+                          {"window": None, "deadline_days": 3650, "idle_mean_us": 0}])
+
+    def test_not_text(self):
+        """Bytes that are no text; a file that is not there; none at all."""
+        path = self.machine.write("x.conf", b"[all]\n# \xff\n")
+        self.assertRaisesRegex(ToolError, "x.conf:2: not UTF-8", conf.load, path)
+        self.assertEqual(self.do("conf", "check", "/nonexistent")[0], 1)
+        self.assertEqual(conf.load().sections, [])
+
+    def test_page(self):
+        """The page about the format has the keys that there are, and its example is right."""
+        with open(PAGE, encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(set(re.findall(r"^``(\w+)``", text, re.M)), set(conf.KEYS))
+        example = re.search(r"^::\n\n((?: +.*\n|\n)+)", text, re.M).group(1)
+        found = conf.parse(re.sub(r"^ {8}", "", example, flags=re.M), "the example")
+        self.assertEqual({section.kind for section in found.sections},
+                         {"all", "wwn", "path", "model"})
+
+
+class Disks(Case):
+    """Which disks it is about."""
+
+    def of(self, text, name="sda"):
+        """What it says of the order."""
+        return conf.parse(text, "F").of(store.disk_of(name))["order"]
+
+    def test_patterns(self):
+        """By world-wide name, by the names of links, by model; the last section that fits
+        counts."""
+        folder = os.path.join(self.machine.root, "dev/disk/by-path")
+        os.makedirs(folder)
+        os.symlink("../../sda", os.path.join(folder, "pci-0000:00:1f.2-ata-1"))
+        os.symlink("../../sdaa", os.path.join(folder, "pci-0000:00:1f.2-ata-2"))
+        for section, fits in (
+                ("all", True), ("wwn " + WWN, True), ("wwn naa.5000c5*", True),
+                ("wwn naa.5000C5*", False), ("wwn 5000c5*", False), ("model DISK 9", True),
+                ("model ACME DISK*", True), ("model DISK", False), ("path pci-*-ata-1", True),
+                ("path pci-*-ata-2", False), ("path sda", False)):
+            self.assertEqual(self.of("[%s]\norder = near\n" % section),
+                             "near" if fits else None, section)
+        self.assertEqual(self.of("[model *]\norder = near\n[wwn *]\nidle_max_us = 1000\n"
+                                 "[all]\norder = sequential\n[wwn x]\norder = near\n"),
+                         "sequential")
+
+    def test_apply(self):
+        """Values go to the files of the disk; what the kernel refuses is said; a mistake changes
+        nothing."""
+        self.machine.command(["modprobe", "freeblock"])
+        self.machine.write("sys/block/sda/queue/scheduler", "freeblock\n")
+        self.machine.write("etc/freeblock.conf", "[all]\nidle_mean_us = 7\nidle_max_us = x\n")
+        before = self.tree()
+        self.assertRegex(self.do("conf", "apply")[1], "freeblock.conf:3: idle_max_us = x")
+        self.assertEqual(self.tree(), before)
+        self.machine.write("etc/freeblock.conf", "[all]\nidle_mean_us = 7\n")
+        self.assertEqual(self.do("conf", "apply"), (0, "sda: idle_mean_us 7\n"))
+        self.assertEqual(self.machine.read("sys/kernel/freeblock/sda/idle_mean_us"), "7\n")
+        self.machine.unload()
+        self.assertEqual(self.do("conf", "apply", "sda")[0], 1)
+
+
+class Decide(Case):
+    """When scrubs begin and end."""
+
+    def test_window(self):
+        """Hours of the day, over midnight, too: its last hour is outside."""
+        for window, inside in (((1, 5), {1, 2, 3, 4}), ((22, 2), {22, 23, 0, 1}),
+                               ((20, 24), {20, 21, 22, 23}), (None, set(range(24)))):
+            self.assertEqual({hour for hour in range(24) if due.is_open(window, hour)}, inside)
+
+    def test_table(self):
+        """Every combination that counts.
+
+        Seen to fail: a pass that has begun and is not due yet by the day that the last one ended;
+        a deadline that counts from the end of the last pass."""
+        said = {"scrub_every_days": 30, "deadline_days": 5, "window": (22, 6)}
+        new = {"first": 0, "began": None, "ended": None}
+        done = {"first": 0, "began": None, "ended": 100 * DAY}
+        half = {"first": 0, "began": 101 * DAY, "ended": 100 * DAY}
+        never = {**said, "scrub_every_days": None}
+        for words, record, day, hour, running, want in (
+                (said, new, 1, 23, False, "start"), (said, new, 1, 12, False, ""),
+                (said, new, 1, 23, True, ""), (said, new, 1, 12, True, "stop"),
+                (said, new, 5, 12, False, "start"), (said, new, 5, 12, True, ""),
+                (said, done, 129, 23, False, ""), (said, done, 129, 23, True, "stop"),
+                (said, done, 130, 23, False, "start"), (said, done, 134, 12, False, ""),
+                (said, done, 135, 12, False, "start"),
+                ({**said, "deadline_days": None}, done, 999, 12, False, ""),
+                (said, half, 102, 23, False, "start"), (said, half, 102, 12, True, "stop"),
+                (never, new, 99, 23, False, ""), (never, half, 102, 23, True, "stop")):
+            self.assertEqual(due.decide(words, record, day * DAY, hour, running)[0], want,
+                             (words, record, day, hour, running))
+
+
+class Scrubs(Case):
+    """The timer's service and the unit's."""
+
+    UNIT = "run/units/freeblock-due@sda.service"
+
+    def setUp(self):
+        super().setUp()
+        self.machine.command(["modprobe", "freeblock"])
+        self.machine.write("sys/block/sda/queue/scheduler", "freeblock\n")
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\nwindow = 22-6\n")
+
+    def at(self, day, hour):
+        """The timer elapses then; what is said."""
+        when = datetime.datetime(2026, 1, day, hour).timestamp()
+        with mock.patch("time.time", return_value=when):
+            return self.do("conf", "due")
+
+    def test_window(self):
+        """It begins at night, is stopped in the morning, and goes on the next night; a disk with
+        another scheduler is left alone."""
+        self.assertEqual(self.at(1, 12), (0, ""))
+        self.assertEqual(self.at(1, 22), (0, "sda: scrub: start: it is due\n"))
+        self.assertIn(self.UNIT, self.tree())
+        self.assertEqual(self.at(1, 23), (0, ""))
+        self.assertEqual(self.at(2, 6),
+                         (0, "sda: scrub: stop: it is due, outside of its window\n"))
+        self.assertNotIn(self.UNIT, self.tree())
+        self.machine.write("sys/block/sda/queue/scheduler", "mq-deadline\n")
+        self.assertEqual(self.at(2, 22), (0, ""))
+        self.machine.write("sys/block/sda/queue/scheduler", "freeblock\n")
+        self.assertEqual(self.at(2, 22)[1], "sda: scrub: start: it is due\n")
+
+    def test_mistake(self):
+        """Nothing is started or stopped by a file with a mistake."""
+        self.at(1, 22)
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = never\nwindow = 1\n")
+        before = self.tree()
+        status, said = self.at(2, 12)
+        self.assertEqual(status, 1)
+        self.assertRegex(said, "freeblock.conf:3: window = 1")
+        self.assertEqual(self.tree(), before)
+
+    def test_refused(self):
+        """What systemd says is passed on."""
+        with mock.patch.object(self.machine, "systemctl", return_value=(5, "Unit not found")):
+            status, said = self.at(1, 22)
+        self.assertEqual(status, 1)
+        self.assertRegex(said, "sda: scrub: start: it is due: Unit not found")
+
+    def run_unit(self, state, status):
+        """The unit's command; the scrub ends in this state."""
+        def run(args):
+            self.assertEqual((args.device, args.action, args.order), ("/dev/sda", "run", "near"))
+            self.machine.write("sys/kernel/freeblock/sda/scrub", state + "\n")
+            return status
+
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\norder = near\n")
+        with mock.patch.object(scrub, "run", run):
+            return self.do("conf", "scrub", "sda")[0]
+
+    def record(self):
+        """(whether a pass has begun, whether one has ended)"""
+        record = due.record_of(store.disk_of("sda"))
+        return record["began"] is not None, record["ended"] is not None
+
+    def test_unit(self):
+        """A pass that was interrupted is not over; one that came to its end is, be it with bad
+        blocks; the next is due a month later."""
+        self.assertEqual(self.run_unit("stopped", 143), 143)
+        self.assertEqual(self.record(), (True, False))
+        self.assertEqual(self.run_unit("stopped", 0), 1)
+        self.assertEqual(self.record(), (True, False))
+        self.assertEqual(self.run_unit("finished", 3), 3)
+        self.assertEqual(self.record(), (False, True))
+        self.assertEqual(self.do("conf", "due"), (0, ""))
+        shown = json.loads(self.do("conf", "show", "--json")[1])
+        self.assertEqual([(one["disk"], one["now"], one["why"]) for one in shown],
+                         [("sda", None, "no scrub is due")])
+        ended, next_one = (datetime.datetime.fromisoformat(shown[0][key])
+                           for key in ("ended", "due"))
+        self.assertEqual(round((next_one - ended).total_seconds() / DAY), 30)
+        self.assertRegex(self.do("conf", "show", "sda")[1],
+                         "sda: scrub_every_days 30, order near\n  scrubbed 2.*no scrub is due")
+
+    def test_names(self):
+        """The coverage is the file that freeblock scrub takes by itself."""
+        disk = store.disk_of("sda")
+        with mock.patch.object(scrub, "Piece") as piece:
+            piece.suffix = ""
+            self.assertEqual(due.coverage_of(disk), scrub.default_state({"id": WWN}, piece))
+        self.assertTrue(due.coverage_of(disk).startswith(fbstate.ROOT))
+
+
+if __name__ == "__main__":
+    taptest.main()

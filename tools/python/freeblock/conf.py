@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""conf: check /etc/freeblock.conf, show and set what it says, and scrub what is due by it."""
+
+import json
+import time
+from types import SimpleNamespace
+
+from . import ToolError, fbstate, scrub
+from .extraction import store
+from .machine import conf, due
+
+
+def add_parser(subparsers):
+    """Add `conf`."""
+    parser = subparsers.add_parser(
+        "conf", help="what is wanted of which disks: /etc/freeblock.conf",
+        description="The file freeblock.conf(5) says by patterns of disks how often they are "
+        "scrubbed, when, and what that may cost. A file with a mistake changes nothing.")
+    kinds = parser.add_subparsers(dest="action", required=True, metavar="WHAT")
+
+    def add(name, run, text):
+        kind = kinds.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        kind.set_defaults(run=run, file=None)
+        return kind
+
+    kind = add("check", run_check, "say whether the file is right, and name each line that is not")
+    kind.add_argument("file", nargs="?", metavar="FILE", help="(/%s)" % conf.FILE)
+    kind = add("show", run_show, "show what it says of disks, and when they are scrubbed")
+    kind.add_argument("disk", nargs="?", metavar="DISK", help="sdX; all that are here")
+    kind.add_argument("--json", action="store_true", help="as a list of objects")
+    kind = add("apply", run_apply, "set what it says of disks that have the scheduler")
+    kind.add_argument("disk", nargs="?", metavar="DISK", help="sdX; all of them")
+    add("due", run_due, "start scrubs that are due, stop those outside of their window (a timer "
+        "says this)")
+    kind = add("scrub", run_scrub, "scrub a disk and keep in mind when that ended (a unit says "
+               "this)")
+    kind.add_argument("disk", metavar="DISK", help="sdX")
+    parser.set_defaults(json=False)
+
+
+def _named(path):
+    return path[len("/dev/"):] if path.startswith("/dev/") else path
+
+
+def run_check(args):
+    """`conf check`."""
+    found = conf.load(args.file)
+    print("%s: well: %d sections" % (args.file or fbstate.path(conf.FILE), len(found.sections)))
+    return 0
+
+
+def _date(seconds):
+    return None if seconds is None else time.strftime("%Y-%m-%dT%H:%M", time.localtime(seconds))
+
+
+def _shown(disk, said):
+    done, why, record, values = due.look(disk, said)
+    return {"disk": disk["name"], "settings": values, "began": _date(record["began"]),
+            "ended": _date(record["ended"]),
+            "due": _date(due.due_at(values["scrub_every_days"], record)),
+            "now": done or None, "why": why}
+
+
+def run_show(args):
+    """`conf show`."""
+    said = conf.load()
+    shown = [_shown(disk, said) for disk in
+             ([store.disk_of(args.disk)] if args.disk else store.disks())]
+    if args.json:
+        print(json.dumps(shown, indent=1))
+        return 0
+    for one in shown:
+        words = ["%s %s" % (key, "-".join(map(str, value)) if isinstance(value, tuple) else value)
+                 for key, value in one["settings"].items() if value is not None]
+        print("%s: %s" % (one["disk"], ", ".join(words) or "nothing is said of it"))
+        if one["due"]:
+            print("  scrubbed %s, due %s: %s" % (one["ended"] or "never", one["due"], one["why"]))
+    return 0
+
+
+def run_apply(args):
+    """`conf apply`."""
+    said = conf.load()
+    for disk in [store.disk_of(args.disk)] if args.disk else due.disks():
+        for key, value in conf.apply(disk["name"], said):
+            print("%s: %s %d" % (disk["name"], key, value))
+    return 0
+
+
+def run_due(_args):
+    """`conf due`."""
+    for line in due.run(conf.load()):
+        print(line)
+    return 0
+
+
+def run_scrub(args):
+    """`conf scrub`."""
+    name = _named(args.disk)
+    disk = store.disk_of(name)
+    said = conf.load().of(disk)
+    due.begin(disk)
+    status = scrub.run(SimpleNamespace(
+        device="/dev/" + name, action="run", order=said["order"], segment=None,
+        state=due.coverage_of(disk), wait=False, before=5, json=False, quiet=True))
+    if fbstate.Disk(name).read("scrub") == "finished":
+        due.end(disk)
+    elif status in (0, 3):
+        raise ToolError("%s: somebody stopped the scrub: it goes on when it is due" % name)
+    return status

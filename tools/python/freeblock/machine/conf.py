@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-2.0
+"""/etc/freeblock.conf: what is wanted of which disks. Documentation/conf-format.rst.
+
+An INI file; a section says by a pattern which disks it is about, and what holds for a disk is what
+the last of its sections says of it.
+"""
+
+import configparser
+import fnmatch
+import os
+import re
+from dataclasses import dataclass
+
+from .. import ToolError, fbstate
+from ..extraction import store
+
+FILE = "etc/freeblock.conf"
+DAYS = 3650                     # more is a mistake
+KINDS = ("wwn", "path", "model")
+
+
+def _whole(least, most, word=None):
+    """A reader of whole numbers within bounds, or of one word, which is None."""
+    def read(text):
+        if word and text == word:
+            return None
+        if not re.fullmatch(r"\d{1,12}", text, re.ASCII) or not least <= int(text) <= most:
+            raise ValueError("a whole number from %d to %d%s" % (
+                least, most, ", or " + word if word else ""))
+        return int(text)
+    return read
+
+
+def _window(text):
+    """(from, to), hours of local time."""
+    found = re.fullmatch(r"(\d{1,2})-(\d{1,2})", text, re.ASCII)
+    hours = tuple(map(int, found.groups())) if found else ()
+    if text == "always":
+        return None
+    if not found or not 0 <= hours[0] <= 23 or not 0 <= hours[1] <= 24 or \
+            hours[0] == hours[1] % 24:
+        raise ValueError("two different hours, FROM-TO, as in 22-6, or always")
+    return hours
+
+
+def _order(text):
+    """As freeblock scrub takes it."""
+    if not re.fullmatch(r"sequential|near|staggered=[1-9]\d{0,8}", text, re.ASCII):
+        raise ValueError("sequential, near or staggered=REGIONS")
+    return text
+
+
+# key: (reader, what holds if no section says it)
+KEYS = {
+    "scrub_every_days": (_whole(1, DAYS, "never"), None),
+    "deadline_days": (_whole(1, DAYS, "never"), None),
+    "window": (_window, None),
+    "order": (_order, None),
+    "idle_mean_us": (_whole(0, 10000000), None),
+    "idle_max_us": (_whole(1000, 60000000), None),
+    "target_slowdown_ppm": (_whole(0, 1000000), None),
+    "foreground_cost_ppm": (_whole(1, 500000), None),
+}
+# key: where the module has it
+SETTINGS = {"idle_mean_us": fbstate.KERNEL + "/%s/idle_mean_us",
+            "idle_max_us": fbstate.KERNEL + "/%s/idle_max_us",
+            "target_slowdown_ppm": "sys/block/%s/queue/iosched/target_slowdown_ppm",
+            "foreground_cost_ppm": "sys/block/%s/queue/iosched/foreground_cost_ppm"}
+
+
+@dataclass
+class Section:
+    """A pattern, and what is said of the disks that it fits."""
+
+    kind: str
+    pattern: str
+    values: dict
+
+    def fits(self, names):
+        """names: kind -> what a disk is called."""
+        return self.kind == "all" or any(fnmatch.fnmatchcase(name, self.pattern)
+                                         for name in names[self.kind])
+
+
+def names_of(disk):
+    """What a disk (as of store.disk_of()) is called: kind -> names."""
+    paths = []
+    for folder in ("by-id", "by-path"):
+        folder = fbstate.path("dev/disk", folder)
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+            link = os.path.join(folder, name)
+            if os.path.islink(link) and os.path.basename(os.readlink(link)) == disk["name"]:
+                paths.append(name)
+    return {"wwn": [disk["wwn"]] if disk["wwn"] else [], "path": paths,
+            "model": [disk["product"], "%s %s" % (disk["vendor"], disk["product"])]}
+
+
+class Conf:
+    """What the file says."""
+
+    def __init__(self, sections):
+        self.sections = sections
+
+    def of(self, disk):
+        """All keys, for a disk."""
+        found = {key: default for key, (_, default) in KEYS.items()}
+        names = names_of(disk)
+        for section in self.sections:
+            if section.fits(names):
+                found.update(section.values)
+        return found
+
+
+def _places(text):
+    """Where sections and their keys stand: configparser forgets that."""
+    found, section = {}, None
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\[(.+)\]", line)
+        key = re.match(r"([^\s=#;][^=]*?)\s*=", line)
+        if header:
+            section = header.group(1)
+            found[section, None] = number
+        elif key:
+            found[section, key.group(1)] = number
+    return found
+
+
+def _syntax(parser, text, path):
+    """Have it parsed; lines about what is no INI file."""
+    try:
+        parser.read_string(text, path)
+    except configparser.ParsingError as error:
+        return ["%s:%d: neither [section] nor key = value: %s" % (
+            path, number, line.strip("'").removesuffix("\\n"))
+                for number, line in getattr(error, "errors", ()) or [(error.lineno, error.line)]]
+    except configparser.DuplicateSectionError as error:
+        return ["%s:%d: [%s] is there twice" % (path, error.lineno, error.section)]
+    except configparser.DuplicateOptionError as error:
+        return ["%s:%d: %s is said twice in [%s]" % (path, error.lineno, error.option,
+                                                     error.section)]
+    return []
+
+
+def _section(name):
+    """(kind, pattern) of a section's name. ValueError."""
+    kind, _, pattern = name.partition(" ")
+    if name == "all":
+        return name, ""
+    if kind not in KINDS or not pattern.strip():
+        raise ValueError("[%s]: a section is [all], [wwn PATTERN], [path PATTERN] or "
+                         "[model PATTERN]" % name)
+    return kind, pattern.strip()
+
+
+def parse(text, path):
+    """The text of a file. ToolError names all lines that are wrong."""
+    parser = configparser.ConfigParser(
+        delimiters=("=",), comment_prefixes=("#", ";"), inline_comment_prefixes=("#",),
+        interpolation=None, empty_lines_in_values=False, default_section="\0")
+    parser.optionxform = str
+    wrong, places, sections = _syntax(parser, text, path), _places(text), []
+    for name in parser.sections() if not wrong else ():
+        try:
+            section = Section(*_section(name), {})
+        except ValueError as error:
+            wrong.append("%s:%d: %s" % (path, places[name, None], error))
+            continue
+        for key, value in parser.items(name):
+            try:
+                if key not in KEYS:
+                    raise ValueError("no such key; there are " + ", ".join(KEYS))
+                section.values[key] = KEYS[key][0](value)
+            except ValueError as error:
+                wrong.append("%s:%d: %s = %s: %s%s" % (
+                    path, places.get((name, key), places[name, None]), key,
+                    value.replace("\n", " "), "" if key not in KEYS else "want ", error))
+        sections.append(section)
+    if wrong:
+        raise ToolError("\n".join(wrong))
+    return Conf(sections)
+
+
+def load(path=None):
+    """The machine's, or another; without one nothing is wanted."""
+    path = path or fbstate.path(FILE)
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        if path != fbstate.path(FILE):
+            raise
+        return Conf([])
+    try:
+        return parse(data.decode("utf-8"), path)
+    except UnicodeDecodeError as error:
+        raise ToolError("%s:%d: not UTF-8" % (path, data[:error.start].count(b"\n") + 1)) from error
+
+
+def apply(name, conf):
+    """Set what is said of a disk that has the scheduler; [(file, value)] of what was set."""
+    said, done = conf.of(store.disk_of(name)), []
+    for key, where in SETTINGS.items():
+        if said[key] is None:
+            continue
+        path = fbstate.path(where % name)
+        try:
+            with open(path, "w", encoding="ascii") as file:
+                file.write("%d\n" % said[key])
+        except OSError as error:
+            raise ToolError(fbstate.refusal(name, "%d > %s" % (said[key], path), error)) from error
+        done.append((key, said[key]))
+    return done

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which disks are to be scrubbed now, by freeblock.conf: started and stopped by a timer's service.
+
+What is known of a disk's scrubs is in /var/lib/freeblock/due/<disk>.json: "first", when it was
+first looked at; "began", when a pass that is not over began; "ended", when the last one ended.
+Seconds since 1970.
+"""
+
+import json
+import os
+import time
+
+from .. import ToolError, fbstate
+from ..extraction import identity as names
+from ..extraction import journal, store
+from . import book, kernel
+
+FOLDER = book.STATES + "/due"
+UNIT = "freeblock-due@%s.service"
+DAY_S = 86400
+
+
+def due_at(every_days, record):
+    """When the next pass is due; None: never. One that has begun is due since it was."""
+    if every_days is None:
+        return None
+    return record["first"] if record["ended"] is None else record["ended"] + every_days * DAY_S
+
+
+def is_open(window, hour):
+    """Whether scrubs may run at this hour."""
+    if window is None:
+        return True
+    begin, end = window
+    return begin <= hour < end if begin < end else hour >= begin or hour < end
+
+
+def decide(said, record, now, hour, running):
+    """What is to be done now: "start", "stop" or "", and why.
+
+    said: as of Conf.of(); now: seconds since 1970; hour: of local time."""
+    due = due_at(said["scrub_every_days"], record)
+    if due is None or now < due and record["began"] is None:
+        return ("stop" if running else ""), "no scrub is due"
+    deadline = said["deadline_days"]
+    late = deadline is not None and now >= due + deadline * DAY_S
+    if not late and not is_open(said["window"], hour):
+        return ("stop" if running else ""), "it is due, outside of its window"
+    why = "it is late, and goes on outside of its window, too" if late else "it is due"
+    return ("" if running else "start"), why
+
+
+def path_of(disk):
+    """Where a disk's record is."""
+    return fbstate.path(FOLDER, names.key(disk) + ".json")
+
+
+def coverage_of(disk):
+    """Where its coverage is: the file that freeblock scrub takes by itself."""
+    return fbstate.path(book.STATES, names.key(disk).replace("/", "_") + ".coverage")
+
+
+def record_of(disk):
+    """What is known; a record that is spoiled begins anew."""
+    try:
+        with open(path_of(disk), encoding="ascii") as file:
+            said = json.load(file)
+        return {key: None if said[key] is None else int(said[key])
+                for key in ("first", "began", "ended")}
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _new(now):
+    return {"first": now, "began": None, "ended": None}
+
+
+def keep(disk, record):
+    """To stable storage."""
+    journal.make_directory(os.path.dirname(path_of(disk)))
+    journal.write_file(path_of(disk), json.dumps(record).encode() + b"\n")
+
+
+def is_running(name):
+    """Whether its unit is at work."""
+    return kernel.command(["systemctl", "is-active", UNIT % name])[1] in ("active", "activating")
+
+
+def disks():
+    """Those that freeblock schedules, and that will be known tomorrow."""
+    return [disk for disk in store.disks()
+            if names.is_known(disk) and fbstate.Disk(disk["name"]).scheduler() == "freeblock"]
+
+
+def look(disk, conf, now=None):
+    """(what is to be done, why, record, what is said of it)"""
+    now = int(time.time()) if now is None else now
+    record = record_of(disk) or _new(now)
+    said = conf.of(disk)
+    done, why = decide(said, record, now, time.localtime(now).tm_hour, is_running(disk["name"]))
+    return done, why, record, said
+
+
+def run(conf, only=None, now=None):
+    """Start and stop what is to be; lines about it. ToolError if systemd refuses."""
+    lines, wrong = [], []
+    for disk in disks():
+        if only not in (None, disk["name"]):
+            continue
+        done, why, record, said = look(disk, conf, now)
+        if said["scrub_every_days"] is not None and record_of(disk) != record:
+            keep(disk, record)
+        if not done:
+            continue
+        status, answer = kernel.command(["systemctl", "--no-block", done, UNIT % disk["name"]])
+        line = "%s: scrub: %s: %s" % (disk["name"], done, why)
+        if status:
+            wrong.append("%s: %s" % (line, answer))
+        else:
+            lines.append(line)
+    if wrong:
+        raise ToolError("\n".join(wrong))
+    return lines
+
+
+def begin(disk):
+    """A pass begins, or goes on."""
+    now = int(time.time())
+    record = record_of(disk) or _new(now)
+    if record["began"] is None:
+        keep(disk, {**record, "began": now})
+
+
+def end(disk):
+    """It came to its end."""
+    now = int(time.time())
+    keep(disk, {**(record_of(disk) or {"first": now}), "began": None, "ended": now})
