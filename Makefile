@@ -43,7 +43,7 @@ help:
 	@echo '                   DRIVE= MODE= SEED= restrict or vary it; RANDOM=N: N drives drawn by SEED,'
 	@echo '                   build/extract/random.json; goes on where it stopped, FRESH=1 does not'
 	@echo 'make validate-predict  the analytic model against the simulated drive: build/predict/summary.json'
-	@echo '                   DRIVE= TABLE= CELL= SEED= restrict or vary it'
+	@echo '                   DRIVE= TABLE= CELL= SEED= restrict or vary it; RANDOM=N: N drawn at random'
 	@echo 'make fuzz          fuzz the parsers for long: build/fuzz/summary.json; goes on where it stopped'
 	@echo '                   TARGET= SECONDS_= INPUTS= FRESH=1 restrict or vary it'
 	@echo 'make blktests      the block layer'"'"'s own tests beside mq-deadline: build/blktests/summary.json'

@@ -37,7 +37,8 @@ def add_parser(subparsers):
     parser.add_argument("--table", metavar="NAMES", help="of %s, separated by commas (all); or %s, "
                         "alone: free bandwidth beside the simulator" % (", ".join(TABLES), FREE))
     parser.add_argument("--random", type=int, metavar="N", help="instead of all these: N drives "
-                        "and workloads drawn at random by --seed")
+                        "and workloads drawn at random by --seed; "
+                        "with --table %s their free bandwidth" % FREE)
     parser.add_argument("--cell", metavar="REGEX", help="only rows whose name matches")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the requests (1)")
     parser.add_argument("--jobs", type=int, default=PROCESSES, metavar="N",
@@ -148,16 +149,41 @@ def run_free(args):
     return 0 if all(one["met"] for one in found) else 1
 
 
+def one_free_random(work):
+    """(number, row) of a case drawn at random."""
+    from .predictcheck import unseenfree  # pylint: disable=import-outside-toplevel
+    number, seed = work
+    return number, unseenfree.compare(number, seed)
+
+
+def run_free_random(args):
+    """Free bandwidth of loads and drives drawn at random; rows are in free.json, how many bands
+    have held in free-bands.json."""
+    from .predictcheck import unseenfree, verdict  # pylint: disable=import-outside-toplevel
+    os.makedirs(args.out, exist_ok=True)
+    sim.build_host()
+    rows = spread(one_free_random, [(number, args.seed) for number in range(args.random)],
+                  args.jobs)
+    said = verdict.held_free(rows)
+    replace_all([(os.path.join(args.out, name), (json.dumps(what, indent=1) + "\n").encode("ascii"))
+                 for name, what in (("free.json", rows), ("free-bands.json", said))])
+    lines, met = verdict.free_lines(rows)
+    print(json.dumps(rows, indent=1) if args.json else "\n".join(lines))
+    return 0 if met else 1
+
+
 def run(args):
     """The subcommand."""
     from .predictcheck import pictures, verdict  # pylint: disable=import-outside-toplevel
     from . import replay  # pylint: disable=import-outside-toplevel
     if args.jobs < 1 or args.seed < 0:
         raise ToolError("--jobs %d, --seed %d: at least 1 and 0" % (args.jobs, args.seed))
-    if args.random is not None and (args.random < 1 or args.table or args.drive):
-        raise ToolError("--random %d: at least 1, and without --table and --drive" % args.random)
+    alone = args.table in (None, FREE)
+    if args.random is not None and (args.random < 1 or not alone or args.drive):
+        raise ToolError("--random %d: at least 1, without --drive, and of --table %s alone" % (
+            args.random, FREE))
     if args.table == FREE:
-        return run_free(args)
+        return run_free_random(args) if args.random else run_free(args)
     replay.build_host()
     wanted, left_out = chosen(args)
     for line in left_out:

@@ -121,6 +121,37 @@ def random_goal(rows):
                      RANDOM_PCT), "goal": "random, nine of ten"}
 
 
+def held_free(rows):
+    """Of rows of the free bandwidth: {"cases", "held_pct"}."""
+    within_it = sum(row["low_mb_s"] <= row["measured_mb_s"] <= row["high_mb_s"] for row in rows)
+    return {"cases": len(rows), "held_pct": 100 * within_it / len(rows)}
+
+
+def free_lines(rows):
+    """(lines: errors and bands of the free bandwidth by kind, and the worst rows; whether the bands
+    that are told hold as often as they should)"""
+    lines = ["%-20s %5s %8s %8s" % ("free, random", "rows", "median%", "worst%")]
+    by_kind = {}
+    for row in rows:
+        by_kind.setdefault(row["kind"], []).append(row)
+    for kind, each in sorted(by_kind.items()):
+        errors = sorted(map(off, each))
+        lines.append("%-20s %5d %8.1f %8.1f" % (kind, len(each), statistics.median(errors),
+                                                errors[-1]))
+    lines += ["", "bands by kind, as these rows have them:"]
+    for kind, each in sorted(by_kind.items()):
+        ratios = [row["measured_mb_s"] / row["predicted_mb_s"] for row in each
+                  if row["predicted_mb_s"]]
+        lines.append("    \"%s\": (%.3f, %.3f),  # of %d" % (kind, *_five(ratios)))
+    lines += ["", "worst:"] + ["%+7.1f %%: %s" % (row["error_pct"], row["name"])
+                               for row in sorted(rows, key=off)[:-WORST - 1:-1]
+                               if row["error_pct"] is not None]
+    said, (low, high) = held_free(rows), HELD_PCT
+    met = len(rows) < LEAST_BANDS or low <= said["held_pct"] <= high
+    return lines + ["", "%s bands that hold: %.1f %% of %d, %g to %g asked of %d and more" % (
+        "yes" if met else "NO ", said["held_pct"], said["cases"], low, high, LEAST_BANDS)], met
+
+
 # Of which requests bands are told: how a row's keys begin
 KINDS = {"all": "", "reads": "read_", "writes": "write_"}
 

@@ -3,10 +3,14 @@
 JSON, of which Documentation/predict.rst has every key. report.py has it for people."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from .. import ToolError, UsageError
-from . import bands, compose, freeband, paper, standin, units
+from . import bands, compose, freeband, freeidle, paper, standin, units
+from .device import SECTOR
 
 ALGORITHMS = ("fcfs", "look", "clook", "sstf", "sptf")
 ORDER = "clook"
@@ -15,6 +19,11 @@ NEAREST = {"fifo": "fcfs", "clook": "clook", "sstf": "sstf"}
 DAY_S = 86400.0
 # As the module is set by default (Documentation/admin-guide.rst)
 MODULE = {"policy": "auto", "conservatism": "auto", "lift": "all"}
+# Its buffers: of 1.5 of the longest tracks, within these bounds (design.rst), bytes
+BUFFER_TRACKS, BUFFER_LEAST, BUFFER_MOST = 1.5, 262144, 1310720
+# While fewer reads than that have come since the last write, a drive with a write-back cache orders
+# alone, and nothing is read in gaps (core/destage.c)
+READS_ALONE = 32
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,13 @@ def settings(order, policy_name, conservatism, scan=True):
     except ToolError as error:
         raise UsageError("--policy, --conservatism: %s" % error) from error
     return Settings(order or ORDER, free, scan)
+
+
+def with_buffers(free, device):
+    """FreeSettings with the module's buffers for a device's tracks."""
+    longest = float(np.max(device.zones.sectors_per_track)) * SECTOR
+    size = min(max(BUFFER_TRACKS * longest, BUFFER_LEAST), BUFFER_MOST)
+    return dataclasses.replace(free, max_bytes=size, max_prepend_bytes=size)
 
 
 def _ms(time):
@@ -116,19 +132,72 @@ def _cost(found, device, alone, busy):
     return busy, None if alone is None else 100 * (busy / alone - 1), 100 * found.slowdown
 
 
+def through(device):
+    """The same device with its write cache off."""
+    return dataclasses.replace(device, cache=dataclasses.replace(
+        device.cache, write_policy="through"))
+
+
+def _cached_idle(device, workload):
+    """(share of the time in which the medium has nothing to do, standard deviation of a destage, s)
+    of a drive that orders reads and destages alone."""
+    found = compose.predict(through(device), workload, "sptf")
+    mechanism, share = found.parts.mechanism, workload.read_fraction
+    beside = share * (mechanism.overhead(True) + mechanism.report(True)) + \
+        (1 - share) * (mechanism.overhead(False) + mechanism.report(False))
+    busy = 1.0 if found.saturated else found.utilisation - found.throughput * beside
+    return max(1 - busy, 0.0), math.sqrt(mechanism.random(1, False).variance())
+
+
+def _idle_reads(found, device, like):
+    """(bytes/s read in idle time, share of what gaps bring that is left) of the time outside of
+    pauses, on a map on which all is wanted."""
+    load = like.workload
+    caches, gaps, spread = _caches_writes(device, load), 1.0, None
+    idle = found.idle_fraction
+    if caches:
+        gaps = load.read_fraction ** READS_ALONE
+        gaps = gaps if gaps > 1 / READS_ALONE else 0.0
+        idle, spread = _cached_idle(device, load)
+    rate = load.rate
+    if load.arrival_process == "closed":
+        # who thinks ends it
+        rate = load.outstanding / load.think_time if load.think_time > 0 else math.inf
+    if found.saturated or not math.isfinite(rate) or idle <= 0:
+        return 0.0, gaps
+    return freeidle.idle_reads(device, idle, rate, spread).rate, gaps
+
+
+def _scanned(found, gaps, awake):
+    """(s that a whole scan in gaps alone takes, [share read, MB/s] pairs); None and none of a drive
+    whose gaps are left alone."""
+    if not found.scan_seconds or gaps < 1:
+        return None, []
+    course = [] if found.coverage is None else \
+        [[float(share), float(each) * awake / 1e6]
+         for share, each in zip(found.coverage, found.by_coverage)]
+    return found.scan_seconds / awake, course
+
+
 def free_json(found, device, like, nearest):
     """A freeband.FreeBandwidth of a StandIn as JSON. It tells of the time outside of pauses;
     means over all the time are made of that here."""
     awake = like.workload.request_rate / like.workload.rate
-    rate, whole = awake / 1e6, found.scan_seconds and found.scan_seconds / awake
-    course = [] if found.coverage is None else \
-        [[float(share), float(each) * rate] for share, each in zip(found.coverage,
-                                                                   found.by_coverage)]
+    idle, share = _idle_reads(found, device, like)
+    gaps = found.fresh * share * awake
+    # pauses are all idle
+    idle = idle * awake + freeidle.undisturbed(device) * (1 - awake)
+    first = gaps + idle
+    low, high = bands.FREE[bands.free_kind(device, like.workload)]
+    whole, course = _scanned(found, share, awake)
     alone, busy = _responses(found, like, nearest)
     busy, cost, slowdown = _cost(found, device, alone, busy)
     roughly = list(like.roughly) + ["write cache"] * _caches_writes(device, like.workload)
     return {"roughly": roughly, "unknown": [] if device.spread_known else ["seek_spread"],
-            "fresh_mb_s": found.fresh * rate,
+            "fresh_mb_s": first / 1e6, "fresh_low_mb_s": low * first / 1e6,
+            "fresh_high_mb_s": high * first / 1e6, "gaps_mb_s": gaps / 1e6,
+            "idle_mb_s": idle / 1e6,
+            "days_least": device.capacity / (high * first) / DAY_S if first else None,
             "scan_mb_s": device.capacity / whole / 1e6 if whole else None,
             "days_per_scan": whole / DAY_S if whole else None, "mb_s_by_coverage": course,
             "gaps_per_s": found.gaps_per_second * awake, "gap_ms": _ms(found.gap_mean),
@@ -187,7 +256,8 @@ def answer(disk, device, load, workload, trace, settings):
     orders = {name: compose.predict(device, workload, name) for name in ALGORITHMS}
     nearest = orders[NEAREST.get(settings.free.policy, "sptf")]
     like = standin.stand_in(workload, nearest.service_time)
-    free = freeband.free_bandwidth(device, like.workload, settings.free, settings.scan)
+    free = freeband.free_bandwidth(device, like.workload, with_buffers(settings.free, device),
+                                   settings.scan)
     told = {name: order(found, workload) for name, found in orders.items()}
     return {
         "disk": disk.path, "name": device.name, "capacity_bytes": int(device.capacity),

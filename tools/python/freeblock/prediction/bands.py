@@ -42,6 +42,23 @@ BANDS = {
     "open, runs, write cache": {  # 42 all, 26 reads, 42 writes
         "all": (0.409, 1.782), "reads": (0.408, 17.560), "writes": (0.087, 1.782)},
 }
+# kind: measured over predicted free bytes/s on a map on which all is wanted
+FREE = {
+    "gaps": (0.854, 0.937),  # of 27
+    "idle, reads ahead": (0.644, 0.976),  # of 82
+    "idle, stops": (0.436, 1.087),  # of 23
+    "idle, write cache": (0.841, 1.158),  # of 13
+}
+
+
+def free_kind(device, workload):
+    """What predictions of the free bandwidth are like in how far they are off: a key of FREE."""
+    if workload.arrival_process in CLOSED and not workload.think_time:
+        return "gaps"
+    if device.cache and device.cache.write_policy == "back" and workload.read_fraction < 1:
+        return "idle, write cache"
+    ahead = device.cache and device.cache.read_ahead != "none"
+    return "idle, reads ahead" if ahead else "idle, stops"
 
 
 def kind(workload, found):

@@ -130,13 +130,18 @@ def _free_lines(said):
         lines.append("           (free MB/s, idle time: as if seeks varied by %.0f us)" %
                      (asdrive.SPREAD_NS / 1e3))
     if free["fresh_mb_s"]:
-        whole = "" if free["days_per_scan"] is None else \
-            ", %.2f MB/s over a whole scan: %.2f days" % (free["scan_mb_s"], free["days_per_scan"])
-        lines.append("free       %.2f MB/s at first%s" % (free["fresh_mb_s"], whole))
+        lines.append("free       %.2f MB/s at first (9 of 10: %.2f-%.2f), %.2f in gaps, %.2f in "
+                     "idle time: %.2f days at least" % (
+                         free["fresh_mb_s"], free["fresh_low_mb_s"], free["fresh_high_mb_s"],
+                         free["gaps_mb_s"], free["idle_mb_s"], free["days_least"]))
+        if free["days_per_scan"] is not None:
+            lines.append("           in gaps alone %.2f MB/s over a whole scan: %.2f days" % (
+                free["scan_mb_s"], free["days_per_scan"]))
     else:
-        lines.append("free       nothing: no request waits behind another, the policy does not "
-                     "reckon (fifo, clook), or no gap is as long as the conservatism")
-    lines.append("idle       %.1f %% of the time%s, not counted above" % (
+        lines.append("free       nothing: the disk is never idle, and no request waits behind "
+                     "another, the policy does not reckon (fifo, clook), or no gap is as long as the "
+                     "conservatism")
+    lines.append("idle       %.1f %% of the time%s" % (
         free["idle_pct"], "" if free["idle_ms"] is None else ", %.1f ms at a stretch" %
         free["idle_ms"]))
     if free["roughly"]:
@@ -184,8 +189,8 @@ _COLUMNS = (
     ("busy%", 6, _busy),
     ("ms", 8, lambda said: number(said["orders"][said["order"]]["response_ms"], "%.2f")),
     ("scan: ms", 8, _free("response_ms", "%.2f")),
-    ("MB/s", 7, _free("scan_mb_s", "%.2f")),
-    ("days", 7, _free("days_per_scan", "%.2f")),
+    ("MB/s", 7, _free("fresh_mb_s", "%.2f")),
+    ("days >", 7, _free("days_least", "%.2f")),
     ("idle%", 6, _free("idle_pct", "%.1f")),
 )
 
