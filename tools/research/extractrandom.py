@@ -106,7 +106,7 @@ def one(work):
     path = os.path.join(folder, "drive.fbdrive")
     with open(path, "w", encoding="ascii") as file:
         file.write(drive.text())
-    full, alone = number % 2 == 1, number % WHOLE > 0
+    full, alone = number % 2 == 1, number % WHOLE != WHOLE - 1
     row = dict(extracted(path, folder, full, alone), number=number,
                mode="full" if full else "quick", whole=not alone, features=sorted(drive.features))
     if row["result"] == EXACT:

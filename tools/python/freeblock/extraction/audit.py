@@ -33,6 +33,7 @@ LATE_TRIES = 2          # times as often a block which seems late is read at mos
 AHEAD = 0.25            # turns from the block before a whole track to its first one
 LONGER = 0.15           # turns by which a whole track may take longer
 AGAIN = 3               # times that a track is read which took longer
+NEIGHBOURS = 2          # tracks on both sides of one that is off
 MANY = 0.25             # of the tracks in a row: then it is no single blocks that are off
 MOST_CLOSE = 256        # tracks read block by block
 WHOLE_TURNS = 2.5       # that a track takes, read as a whole and once again at times
@@ -276,12 +277,15 @@ class _Auditor:
         return True
 
     def _neighbours(self, track):
-        """A border that is off concerns the tracks on both sides."""
+        """What is off concerns the tracks on both sides, too: one may be cut in two where a zone
+        is thought to begin, and the piece behind fits by its angles."""
         first, last = int(track["first"]), int(track["first"] + track["count"] - 1)
-        for block in (first - 1, last + 1):
-            if 0 <= block < self.layout.blocks:
-                other = self.layout.tracks(block, block)[0]
-                self._doubt(other["first"], other["first"] + other["count"] - 1, ANGLE)
+        for _ in range(NEIGHBOURS):
+            first = int(self.layout.tracks(max(first - 1, 0), max(first - 1, 0))[0]["first"])
+            block = min(last + 1, self.layout.blocks - 1)
+            other = self.layout.tracks(block, block)[0]
+            last = int(other["first"] + other["count"] - 1)
+        self._doubt(first, last, ANGLE)
 
     def _far(self, track):
         """Which of a track's blocks live elsewhere though they end at the right angle: read with
@@ -333,11 +337,18 @@ class _Auditor:
             first = int(index.first[number])
             after = self._alike(number, first, 1)
             before = self._alike(number, first - 1, -1)
-            if after or before:
+            if after or before or self._one_track(first):
                 low = self.layout.tracks(first - max(before, 1), first - max(before, 1))[0]
                 high = self.layout.tracks(first + after, first + after)[0] \
                     if first + after < self.layout.blocks else low
                 self._doubt(low["first"], high["first"] + high["count"] - 1, BORDER)
+
+    def _one_track(self, first):
+        """Whether the tracks before and behind a border may be one, cut at a slip that was taken
+        for the border."""
+        old, new = (self.layout.tracks(block, block)[0] for block in (first - 1, first))
+        apart = abs(wrap(float(old["start"] - new["start"]))) * new["spt"]
+        return old["spt"] == new["spt"] and old["slot"] + old["count"] <= new["slot"] and apart < 1
 
     def _alike(self, number, begin, way):
         """How many blocks from one on, that way, the zone on the other side would place at
