@@ -19,7 +19,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import taptest  # noqa: E402
-from freeblock import observe, sim  # noqa: E402
+from freeblock import crosscheck, observe, sim  # noqa: E402
 
 SECONDS, RATE = 60, 80
 # What the prediction may be off
@@ -68,6 +68,21 @@ class Observe(unittest.TestCase):
                                    delta=WITHIN, msg=key)
         self.assertGreater(found["gaps_and_idle"]["free_mb_s"], found["gaps"]["free_mb_s"])
         self.assertAlmostEqual(found["requests_per_s"] / RATE, 1, delta=0.05)
+
+    def test_predict(self):
+        """Both agree on requests anywhere, and the trace's own responses, 10 ms each whatever the
+        load, are told to differ. Seen to fail: bands that are not looked at."""
+        workload(self.trace, self.capacity)
+        code, out, _ = self.observe("--trace", self.trace, "--model", self.model, "--predict",
+                                    "--json")
+        self.assertEqual(code, 0)
+        rows = json.loads(out)["predict"]
+        self.assertEqual([row["agree"] for row in rows[:2]], [True, False])
+        self.assertEqual(len(rows), 3)
+        told = "\n".join(crosscheck.lines(rows))
+        self.assertIn("THEY DIFFER", told)
+        self.assertNotIn("THEY DIFFER", "\n".join(crosscheck.lines(rows[:1])))
+        self.assertIsNone(crosscheck.row("x", None, 1.0, 0.9, 1.1)["agree"])
 
     def test_days(self):
         """The stages' rates, added up over the disk's shares."""

@@ -14,7 +14,7 @@ import tempfile
 
 import numpy as np
 
-from . import ToolError, UsageError, asdrive, fbmodel, sim, tracefile
+from . import ToolError, UsageError, asdrive, crosscheck, fbmodel, sim, tracefile
 
 # A scan's last blocks are slower: (share of the disk, read already in the midst of it)
 STAGES = ((0.5, 0.25), (0.3, 0.65), (0.15, 0.875), (0.05, 0.975))
@@ -43,6 +43,8 @@ def add_parser(subparsers):
     parser.add_argument("-o", "--out", metavar="FILE", help="keep the recording there")
     parser.add_argument("--seed", type=int, default=1, metavar="N",
                         help="of the simulated drive's noise (1)")
+    parser.add_argument("--predict", action="store_true", help="put what predict tells of the same "
+                        "requests beside it, and say where both differ by more than their bands")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
@@ -149,6 +151,8 @@ def show(found):
             "never" if side["days_per_scan"] is None else "%.2f" % side["days_per_scan"],
             side["mean_cost_pct"], side["p99_cost_pct"]))
     print("(cost: response against the drive's own order, without a scan)")
+    if "predict" in found:
+        print("\n".join(crosscheck.lines(found["predict"])))
 
 
 def recorded(disk, seconds, out, quiet):
@@ -175,9 +179,11 @@ def run(args):
         raise UsageError("one of: DISK, --trace")
     model_facts(args.model)     # its errors before a minute of recording
     with tempfile.TemporaryDirectory(prefix="freeblock-observe-") as folder:
-        found = judge(args.model, args.trace or recorded(
-            args.disk, args.seconds, args.out or os.path.join(folder, "recording"), args.quiet),
-            args.seed, args.quiet)
+        trace = args.trace or recorded(
+            args.disk, args.seconds, args.out or os.path.join(folder, "recording"), args.quiet)
+        found = judge(args.model, trace, args.seed, args.quiet)
+        if args.predict:
+            found["predict"] = crosscheck.beside(args.model, trace, found)
     if args.json:
         print(json.dumps(found, indent=1))
     else:
