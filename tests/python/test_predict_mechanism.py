@@ -17,7 +17,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import taptest  # noqa: E402
-from freeblock import ToolError, hosts, sim  # noqa: E402
+from freeblock import ToolError, hosts, sim, truth  # noqa: E402
 from freeblock.fbmodel import seal  # noqa: E402
 from freeblock.prediction import seek  # noqa: E402
 from freeblock.prediction.device import Device, ThreePart  # noqa: E402
@@ -281,6 +281,20 @@ class Bad(unittest.TestCase):
             self.refuse(pattern, lambda said=change: Workload.from_dict({**good, **said}))
         del good["data_span"], good["request_rate"]
         self.refuse("missing: request_rate, data_span", lambda: Workload.from_dict(good))
+
+    def test_settle(self):
+        """Writes may settle sooner than reads by a drive's description, as the C2490A's do, not by
+        a model. Seen to fail: a description's refused."""
+        with open(sim.drive_file("toy"), encoding="utf-8") as file:
+            drive = file.read().replace("write_settle_ns 200000", "write_settle_ns -200000")
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, name) for name in ("drive", "model")]
+            with open(paths[0], "w", encoding="utf-8") as file:
+                file.write(drive)
+            with open(paths[1], "wb") as file:
+                file.write(truth.model(paths[0]))
+            self.assertAlmostEqual(Device.from_drive(paths[0]).write_settle, -200e-6)
+            self.refuse("write_settle_ns -200000", lambda: Device.from_model(paths[1]))
 
     def test_device(self):
         """Files and attributes."""
