@@ -132,7 +132,7 @@ class Device:
         """Of a simulated drive's .fbdrive file, its cache and firmware included."""
         try:
             scalars, lists = truth.records(path)
-            device = _of_model(path, truth.model(path), None, "fcfs")
+            device = _of_model(path, truth.model(path), None, "fcfs", described=True)
             return _with_drive(device, scalars, lists)
         except OSError as error:
             raise ToolError("%s: %s" % (path, error.strerror)) from error
@@ -257,8 +257,16 @@ def _points(pairs, unit=1e-9):
     return both[:, 0], both[:, 1] * unit
 
 
-def _of_model(path, text, cache, algorithm):
-    """A model's text as a Device."""
+def _settle(model, described):
+    """s; by a drive's description writes may settle sooner than reads, by a model they do not."""
+    text = model.text("write_settle_ns")
+    if described and text.startswith("-") and text[1:].isdecimal():
+        return int(text) * 1e-9
+    return model.number("write_settle_ns") * 1e-9
+
+
+def _of_model(path, text, cache, algorithm, described=False):
+    """A model's text as a Device; described: it is made of a drive's description."""
     if algorithm not in ALGORITHMS:
         raise ToolError("algorithm %r: not one of %s" % (algorithm, ", ".join(ALGORITHMS)))
     model = fbmodel.Model(text, path)
@@ -274,7 +282,7 @@ def _of_model(path, text, cache, algorithm):
     return Device(
         " ".join((model.header.get("vendor", ""), model.header.get("product", ""))).strip() or path,
         model.number("period_ps") * 1e-12, layout.heads, layout.cylinders,
-        held, zones, distance, time, write_settle=model.number("write_settle_ns") * 1e-9,
+        held, zones, distance, time, write_settle=_settle(model, described),
         write_seek_distance=write_distance, write_seek_time=write_time, track_switch=switch,
         cylinder_switch=one if same_head else max(one, switch), head_changes=not same_head,
         zero_latency=model.text("zero_latency") == "yes",
