@@ -37,6 +37,12 @@ def model(**more):
     return fbmodel.seal("\n".join(lines).encode())
 
 
+def missing_options(args, *words):
+    """What the parser of a subcommand would have given it, and these do not have."""
+    return set(vars(cli.make_parser(words[0]).parse_args(words))) - set(vars(args)) - {
+        "command", "run", "json"}
+
+
 class Machine:
     """Its files, and what its programs do to them."""
 

@@ -16,7 +16,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import taptest  # noqa: E402
-from fakemachine import WWN, Case  # noqa: E402
+from fakemachine import WWN, Case, missing_options  # noqa: E402
 from freeblock import ToolError, fbstate, scrub  # noqa: E402
 from freeblock.extraction import store  # noqa: E402
 from freeblock.machine import conf, due  # noqa: E402
@@ -234,6 +234,7 @@ class Scrubs(Case):
         """The unit's command; the scrub ends in this state."""
         def run(args):
             self.assertEqual((args.device, args.action, args.order), ("/dev/sda", "run", "near"))
+            self.assertEqual(missing_options(args, "scrub", "sda", "run"), set())
             self.machine.write("sys/kernel/freeblock/sda/scrub", state + "\n")
             return status
 

@@ -16,7 +16,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import taptest  # noqa: E402
-from fakemachine import WWN, Case, model  # noqa: E402
+from fakemachine import WWN, Case, missing_options, model  # noqa: E402
 from fakescsi import vpd  # noqa: E402
 from freeblock.extraction import journal, pipeline  # noqa: E402
 from freeblock.machine import book, due, guard, kernel, steps, units  # noqa: E402
@@ -99,12 +99,15 @@ class Setup(Case):
         self.assertEqual(self.tree(), before)
 
     def test_extraction(self):
-        """Without a model the disk is measured; one that is not to be trusted is not used, and
-        nothing of it is left."""
+        """Without a model the disk is measured, with all options that freeblock extract has; one
+        that is not to be trusted is not used, and nothing of it is left.
+
+        Seen to fail: an option of extract left out."""
         report = {"validation": {"trusted": False, "reason": "60 % within 50 us"}}
 
         def extract(args, states):
             self.assertEqual((args.device, args.simulated), ("/dev/sda", None))
+            self.assertEqual(missing_options(args, "extract", "/dev/sda"), {"state"})
             os.makedirs(os.path.join(states, WWN + "-0001"))
             with open(args.out, "wb") as file:
                 file.write(model())

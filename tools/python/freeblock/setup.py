@@ -118,6 +118,7 @@ def _extract(options, name, draft, states):
         no_translation=False, destructive=False, in_use=options.in_use, force=options.force,
         pictures=None, fresh=False, seed=1, quiet=options.quiet), states)
     try:
+        report["model"] = "the drive is measured"
         if not options.json:
             extract.show(report)
         verdict = report["validation"]
