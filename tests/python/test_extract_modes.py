@@ -601,7 +601,7 @@ class Command(Case):
         """Status and output."""
         out = io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-            status = cli.main(["restore", "--state-dir", self.state, *words])
+            status = cli.main(["restore", "--journals", self.state, *words])
         return status, out.getvalue()
 
     def test_nothing(self):
@@ -634,7 +634,7 @@ class Command(Case):
         Seen to fail: all subcommands imported whatever is asked for."""
         with open(os.path.join(self.root, "numpy.py"), "w", encoding="ascii") as file:
             file.write("raise ImportError('there is no numpy')\n")
-        done = subprocess.run([os.path.join(TOP, "tools", "freeblock"), "restore", "--state-dir",
+        done = subprocess.run([os.path.join(TOP, "tools", "freeblock"), "restore", "--journals",
                                self.state], check=False, text=True, capture_output=True,
                               env={**os.environ, "PYTHONPATH": self.root})
         self.assertEqual((done.returncode, done.stdout, done.stderr),

@@ -80,7 +80,7 @@ class Case(unittest.TestCase):
         out = io.StringIO()
         more = ["--dir", self.folder]
         if words[0] == "load":
-            more += ["--state-dir", self.state]
+            more += ["--journals", self.state]
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
             status = cli.main(["models", words[0], *more, *words[1:]])
         return status, out.getvalue()

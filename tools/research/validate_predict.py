@@ -41,7 +41,7 @@ def add_parser(subparsers):
                         "with --table %s their free bandwidth" % FREE)
     parser.add_argument("--cell", metavar="REGEX", help="only rows whose name matches")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the requests (1)")
-    parser.add_argument("--jobs", type=int, default=PROCESSES, metavar="N",
+    parser.add_argument("--processes", type=int, default=PROCESSES, metavar="N",
                         help="processes at once (%(default)s)")
     parser.add_argument("--out", default=OUT, metavar="DIR",
                         help="where results go (build/predict)")
@@ -139,7 +139,7 @@ def run_free(args):
         raise ToolError("nothing to compare")
     sim.build_host()
     rows = spread(one_free, [(number, cell, args.out) for number, cell in enumerate(wanted)],
-                  args.jobs)
+                  args.processes)
     replace_all([(os.path.join(args.out, "free.json"),
                   (json.dumps(rows, indent=1) + "\n").encode("ascii"))])
     found = [verdict.within(group, [row for row in rows if row["group"] == group], goal)
@@ -159,11 +159,11 @@ def one_free_random(work):
 def run_free_random(args):
     """Free bandwidth of loads and drives drawn at random; rows are in free.json, how many bands
     have held in free-bands.json."""
-    from .predictcheck import unseenfree, verdict  # pylint: disable=import-outside-toplevel
+    from .predictcheck import verdict  # pylint: disable=import-outside-toplevel
     os.makedirs(args.out, exist_ok=True)
     sim.build_host()
     rows = spread(one_free_random, [(number, args.seed) for number in range(args.random)],
-                  args.jobs)
+                  args.processes)
     said = verdict.held_free(rows)
     replace_all([(os.path.join(args.out, name), (json.dumps(what, indent=1) + "\n").encode("ascii"))
                  for name, what in (("free.json", rows), ("free-bands.json", said))])
@@ -176,8 +176,8 @@ def run(args):
     """The subcommand."""
     from .predictcheck import pictures, verdict  # pylint: disable=import-outside-toplevel
     from . import replay  # pylint: disable=import-outside-toplevel
-    if args.jobs < 1 or args.seed < 0:
-        raise ToolError("--jobs %d, --seed %d: at least 1 and 0" % (args.jobs, args.seed))
+    if args.processes < 1 or args.seed < 0:
+        raise ToolError("--processes %d, --seed %d: at least 1 and 0" % (args.processes, args.seed))
     alone = args.table in (None, FREE)
     if args.random is not None and (args.random < 1 or not alone or args.drive):
         raise ToolError("--random %d: at least 1, without --drive, and of --table %s alone" % (
@@ -190,7 +190,7 @@ def run(args):
         print(line, file=sys.stderr)
     if not wanted:
         raise ToolError("nothing to compare")
-    rows = compare_all(wanted, args.seed, args.jobs)
+    rows = compare_all(wanted, args.seed, args.processes)
     write(rows, args.out)
     pictures.figure_6(rows, args.out)
     found = verdict.verdicts(rows)

@@ -23,7 +23,7 @@ def add_parser(subparsers):
     parser.add_argument("device", nargs="?", metavar="DEVICE", help="/dev/sdX or /dev/sgX, as root")
     parser.add_argument("--simulated", metavar="FILE", help="a simulated drive instead, from its "
                         ".fbdrive file")
-    parser.add_argument("-o", "--out", metavar="FILE", help="where the model goes "
+    parser.add_argument("-o", "--output", dest="out", metavar="FILE", help="where the model goes "
                         "(WWN-REVISION.fbmodel here)")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--quick", action="store_true", help="zones, skews and seek curve by "

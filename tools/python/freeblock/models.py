@@ -132,7 +132,7 @@ def run_load(args):
     fine = True
     for disk in args.disks:
         try:
-            _restore(disk, args.state_dir, lambda line: _say(args, line))
+            _restore(disk, args.journals, lambda line: _say(args, line))
             why = args.at_boot and store.choose(args.dir, store.disk_of(disk)) and guard.ask()
             if why:
                 fine = False
@@ -179,7 +179,7 @@ def add_parser(subparsers):
     kind.add_argument("--syslog", action="store_true", help="say it in the system's log, too")
     kind.add_argument("--at-boot", action="store_true", help="unless the guard says that it must "
                       "stay off (freeblock guard)")
-    kind.add_argument("--state-dir", metavar="DIR", default=journal.DIRECTORY,
+    kind.add_argument("--journals", metavar="DIR", default=journal.DIRECTORY,
                       help="journals of changed modes; those of the disk are put back first "
                       "(%(default)s)")
     kind = add("enable", run_enable, "load models when disks appear, and put back modes at boot")

@@ -40,7 +40,7 @@ def add_parser(subparsers):
                         "(freeblock extract makes it)")
     parser.add_argument("--seconds", type=int, default=60, metavar="S",
                         help="how long to record (60)")
-    parser.add_argument("-o", "--out", metavar="FILE", help="keep the recording there")
+    parser.add_argument("-o", "--output", metavar="FILE", help="keep the recording there")
     parser.add_argument("--seed", type=int, default=1, metavar="N",
                         help="of the simulated drive's noise (1)")
     parser.add_argument("--predict", action="store_true", help="put what predict tells of the same "
@@ -180,7 +180,7 @@ def run(args):
     model_facts(args.model)     # its errors before a minute of recording
     with tempfile.TemporaryDirectory(prefix="freeblock-observe-") as folder:
         trace = args.trace or recorded(
-            args.disk, args.seconds, args.out or os.path.join(folder, "recording"), args.quiet)
+            args.disk, args.seconds, args.output or os.path.join(folder, "recording"), args.quiet)
         found = judge(args.model, trace, args.seed, args.quiet)
         if args.predict:
             found["predict"] = crosscheck.beside(args.model, trace, found)

@@ -66,14 +66,14 @@ def add_parser(subparsers):
         "keeps its journal. The status is 1 if one that is here could not be put back.")
     parser.add_argument("device", metavar="DEVICE", nargs="?",
                         help="only this disk: /dev/sdX or /dev/sgX")
-    parser.add_argument("--state-dir", metavar="DIR", default=journal.DIRECTORY,
+    parser.add_argument("--journals", metavar="DIR", default=journal.DIRECTORY,
                         help="where the journals are (%(default)s)")
     parser.set_defaults(run=run)
 
 
 def run(args):
     """Put back and say so."""
-    books = journal.all_of(args.state_dir)
+    books = journal.all_of(args.journals)
     look = sgio.find
     if args.device:
         dev = sgio.Disk(args.device)

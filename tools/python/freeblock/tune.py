@@ -13,7 +13,7 @@ import sys
 
 from . import ToolError, UsageError
 
-JOBS = 2
+PROCESSES = 2
 MEAN_MS, MAX_MS = 1.0, 50.0
 MODEL = "nearline16"
 Goals = collections.namedtuple("Goals", "mean_us max_us")
@@ -43,8 +43,8 @@ def add_reading(parser):
                         "the trace has it: 8,0, src1.1, /dev/sda")
     parser.add_argument("--record", nargs=2, metavar=("SECONDS", "DISK"), help="record the disk's "
                         "requests now (as root), and tune for them")
-    parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="traces at once (%d)" %
-                        JOBS)
+    parser.add_argument("--processes", type=int, default=PROCESSES, metavar="N",
+                        help="traces at once (%d)" % PROCESSES)
 
 
 def add_goals(parser):
@@ -78,7 +78,7 @@ def add_making(parser):
     parser.add_argument("--generate", metavar="NAME", help="write a synthetic trace like one of "
                         "the paper's table II: src11, usr1, proj2, prn1, c6t8d0, c6t5d1, c6t5d0, "
                         "c3t3d0, disk66, disk88")
-    parser.add_argument("-o", "--out", metavar="FILE", help="where to (.gz, .xz: packed)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to (.gz, .xz: packed)")
     parser.add_argument("--days", type=float, default=7.0, metavar="D", help="its length (7)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of its randomness (1)")
     parser.add_argument("--table2", action="store_true", help="the paper's table II beside what "
@@ -221,7 +221,7 @@ def tune(args, traces):
     if args.plots:
         os.makedirs(args.plots, exist_ok=True)
     good = []
-    for job, result in results_of(jobs, args.jobs):
+    for job, result in results_of(jobs, args.processes):
         if isinstance(result, str):
             print("freeblock: %s" % result, file=sys.stderr)
             continue
@@ -248,10 +248,10 @@ def apply_to(args, job, result):
 def generate(args):
     """Write a synthetic trace."""
     from .tuning import generate as maker, report  # pylint: disable=import-outside-toplevel
-    if not args.out:
+    if not args.output:
         raise UsageError("--generate needs -o FILE")
     trace = maker.Trace(args.generate, check_days(args.days), args.seed)
-    trace.write(args.out)
+    trace.write(args.output)
     print(report.table2([maker.compared_of(trace)]))
     return 0
 
@@ -274,8 +274,8 @@ def table2(args):
 
 def run(args):
     """Do what the arguments say."""
-    if args.jobs < 1:
-        raise UsageError("--jobs: at least 1")
+    if args.processes < 1:
+        raise UsageError("--processes: at least 1")
     if args.model and args.service:
         raise UsageError("--model and --service: one of them")
     if bool(args.generate) + args.table2 + bool(args.record) + bool(args.traces) != 1:
@@ -287,5 +287,5 @@ def run(args):
         return table2(args)
     if args.record:
         from .tuning import record  # pylint: disable=import-outside-toplevel
-        return tune(args, [record.record(*args.record, args.out)])
+        return tune(args, [record.record(*args.record, args.output)])
     return tune(args, args.traces)
