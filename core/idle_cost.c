@@ -14,13 +14,19 @@
 #define FB_IDLE_COST_TURNS 8		/* what takes this much longer is error recovery */
 #define FB_IDLE_COST_ONE_NS 1000000000	/* fb_idle_cost.ahead: all of them */
 
-void fb_idle_cost_add(struct fb_idle_cost_mean *m, s64 ns, u32 fades)
+void fb_idle_cost_add_all(struct fb_idle_cost_mean *m, u32 n, s64 ns, u32 fades)
 {
 	m->us += div_s64(ns, FB_IDLE_COST_NS_PER_US);
-	if (++m->n < fades)
+	m->n += n;
+	if (m->n < fades)
 		return;
 	m->n /= 2;
 	m->us = div_s64(m->us, 2);
+}
+
+void fb_idle_cost_add(struct fb_idle_cost_mean *m, s64 ns, u32 fades)
+{
+	fb_idle_cost_add_all(m, 1, ns, fades);
 }
 
 s64 fb_idle_cost_mean_ns(const struct fb_idle_cost_mean *m, u32 prior)

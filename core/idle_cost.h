@@ -154,6 +154,15 @@ s64 fb_idle_cost_served(struct fb_idle_cost *c, u64 now, const struct fb_idle_co
 void fb_idle_cost_add(struct fb_idle_cost_mean *m, s64 ns, u32 fades);
 
 /**
+ * fb_idle_cost_add_all() - add several samples to a mean
+ * @m: the mean
+ * @n: how many
+ * @ns: their sum
+ * @fades: number of samples at which they count half
+ */
+void fb_idle_cost_add_all(struct fb_idle_cost_mean *m, u32 n, s64 ns, u32 fades);
+
+/**
  * fb_idle_cost_mean_ns() - get a mean
  * @m: the mean
  * @prior: samples of 0 that are put in

@@ -28,6 +28,7 @@
 #define FB_IDLE_POLICY_PRIOR 64		/* weight of a size's estimated cost, in commands */
 #define FB_IDLE_POLICY_ALONE_AGE 4096	/* requests after which they count half */
 #define FB_IDLE_POLICY_MOVED_AGE 512	/* the same of how much longer they took */
+#define FB_IDLE_POLICY_BEHIND_KNOWN 256	/* least requests for a mean that few long queues make */
 #define FB_IDLE_POLICY_ALONE_KNOWN 16	/* least requests for a mean */
 #define FB_IDLE_POLICY_SIZE_KNOWN 8	/* least commands for a measured mean */
 
@@ -89,6 +90,15 @@ static void fb_idle_policy_age(struct fb_idle_policy *w)
 		w->bins[i].ns = w->bins[i].n ? w->bins[i].ns / 2 : 0;
 		w->aged_n += w->bins[i].n;
 	}
+}
+
+/* what requests behind idle reads wait besides the rest of a read that they have met */
+static void fb_idle_policy_count_behind(struct fb_idle_policy *w)
+{
+	if (!w->read || w->held)
+		return;
+	w->behind_n += w->requests;
+	w->behind_ns -= (s64)w->requests * w->met_ns;
 }
 
 static void fb_idle_policy_count_interval(struct fb_idle_policy *w)
@@ -153,9 +163,17 @@ static u64 fb_idle_policy_alone_ns(const struct fb_idle_policy *w)
 	return more * FB_IDLE_POLICY_NS_PER_US;
 }
 
+/* where the drive orders only the first request waits for a read, until more is known */
+static bool fb_idle_policy_one_waits(const struct fb_idle_policy *w)
+{
+	return w->own_order && w->behind.n < FB_IDLE_POLICY_BEHIND_KNOWN;
+}
+
 /* the same as followed request by request, which may be negative; else as seen from afar */
 static s64 fb_idle_policy_moved_ns(const struct fb_idle_policy *w)
 {
+	if (w->own_order && w->behind.n >= FB_IDLE_POLICY_BEHIND_KNOWN)
+		return fb_idle_cost_mean_ns(&w->behind, 0);
 	if (!w->own_order && w->moved.n >= FB_IDLE_POLICY_ALONE_KNOWN)
 		return fb_idle_cost_mean_ns(&w->moved, 0);
 	return fb_idle_policy_alone_ns(w);
@@ -327,7 +345,7 @@ static void fb_idle_policy_add(const struct fb_idle_policy *w, u32 bin,
 
 	sum->n += b->n;
 	sum->ns += b->ns;
-	sum->hit += w->own_order ? b->n : b->requests;
+	sum->hit += fb_idle_policy_one_waits(w) ? b->n : b->requests;
 }
 
 /*
@@ -473,7 +491,9 @@ static bool fb_idle_policy_in_budget(const struct fb_idle_policy *w, u64 now)
 		fb_idle_policy_next_cost(w, fb_idle_policy_size(w), &cost);
 	else
 		fb_idle_policy_first_cost(w, fb_idle_policy_size(w), &cost);
-	need = fb_idle_policy_hit_ns(w, cost.rest_ns) * (w->own_order ? 1 : max(w->longest, 1U));
+	need = fb_idle_policy_hit_ns(w, cost.rest_ns);
+	if (!fb_idle_policy_one_waits(w))
+		need *= max(w->longest, 1U);
 	return w->credit_ns >= (s64)min(need, w->goal_mean_ns * FB_IDLE_POLICY_WINDOW / 2);
 }
 
@@ -506,6 +526,8 @@ void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_
 	/* places of the old model mean nothing any more */
 	fb_idle_cost_init(&w->cost);
 	w->moved = (struct fb_idle_cost_mean) { 0 };
+	fb_twin_init(&w->twin);
+	w->behind = (struct fb_idle_cost_mean) { 0 };
 	fb_idle_policy_tune(w);
 }
 
@@ -531,6 +553,7 @@ void fb_idle_policy_set_own_order(struct fb_idle_policy *w, bool own, u64 lead_n
 	if (own == w->own_order)
 		return;
 	w->own_order = own;
+	fb_twin_lose(&w->twin);
 	/* others wait for a read then; this may happen often, so nothing fades */
 	fb_idle_policy_find(w);
 }
@@ -547,6 +570,7 @@ void fb_idle_policy_restart(struct fb_idle_policy *w, u64 now)
 	w->reading = false;
 	w->read = false;
 	w->idle_ns = now;
+	fb_twin_lose(&w->twin);
 }
 
 /* the idle interval is over */
@@ -571,19 +595,44 @@ static void fb_idle_policy_wake(struct fb_idle_policy *w, u64 now)
 	w->st.collisions++;
 }
 
+/* what requests would have cost without idle reads is known */
+static bool fb_idle_policy_follows(const struct fb_idle_policy *w)
+{
+	return w->own_order ? w->twin.follows : w->cost.known;
+}
+
+/* what is wrong of the first request is so of all of a long busy period */
+static void fb_idle_policy_charge_known(struct fb_idle_policy *w, s64 ns)
+{
+	if (ns < 0) {
+		ns = max(ns, -w->refunds_ns);
+		w->refunds_ns += ns;
+	}
+	fb_idle_policy_charge(w, 1, ns);
+}
+
+static void fb_idle_policy_take(struct fb_idle_policy *w)
+{
+	s64 ns = fb_twin_take(&w->twin);
+
+	w->behind_ns += ns;
+	fb_idle_policy_charge_known(w, ns);
+}
+
 /*
  * Charge, where it is not known what requests would have cost, the @n that wait for the rest of an
  * idle read.
  */
 static void fb_idle_policy_charge_met(struct fb_idle_policy *w, u32 n, u64 ns)
 {
-	if (!w->cost.known)
+	if (!fb_idle_policy_follows(w))
 		fb_idle_policy_charge(w, n, ns);
 	w->st.max_ns = max(w->st.max_ns, ns);
 }
 
 void fb_idle_policy_lose(struct fb_idle_policy *w)
 {
+	fb_twin_lose(&w->twin);
 	if (!w->busy || !w->cost.known)
 		return;
 	fb_idle_cost_lose(&w->cost);
@@ -600,6 +649,10 @@ void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_he
 			   const struct fb_idle_cost_req *req)
 {
 	fb_idle_policy_allow(w);
+	if (!req)
+		fb_twin_lose(&w->twin);
+	else if (w->own_order)
+		fb_twin_arrived(&w->twin, head, req, false);
 	if (!w->busy) {
 		fb_idle_policy_wake(w, now);
 		w->refunds_ns = w->goal_mean_ns * FB_IDLE_POLICY_START;
@@ -610,11 +663,14 @@ void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_he
 	} else if (!req) {
 		fb_idle_policy_lose(w);
 	}
+	if (w->own_order)
+		fb_idle_policy_take(w);
 	w->requests++;
 	w->open++;
 	if (w->charge_ns)
 		fb_idle_policy_charge_met(w, 1, w->charge_ns);
-	else if (w->requests == 1 && w->read && !w->reading && !w->held && !w->cost.known)
+	else if (w->requests == 1 && w->read && !w->reading && !w->held &&
+		 !fb_idle_policy_follows(w))
 		fb_idle_policy_charge(w, 1, fb_idle_policy_moved_ns(w));
 }
 
@@ -624,17 +680,20 @@ void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_id
 	s64 ns = fb_idle_cost_served(&w->cost, now, req, w->requests == 1, w->met_ns);
 
 	w->open -= min(w->open, 1U);
+	fb_twin_served(&w->twin, now, req);
 	if (!w->cost.known)
 		return;
 	/* the mean would be too high, were single ones bounded as charges are */
 	if (first && w->read)
 		fb_idle_cost_add(&w->moved, ns - (s64)w->met_ns, FB_IDLE_POLICY_MOVED_AGE);
-	/* what is wrong of the first one is so of all of a long busy period */
-	if (ns < 0) {
-		ns = max(ns, -w->refunds_ns);
-		w->refunds_ns += ns;
-	}
-	fb_idle_policy_charge(w, 1, ns);
+	fb_idle_policy_charge_known(w, ns);
+}
+
+void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_head *head,
+			  const struct fb_idle_cost_req *req)
+{
+	if (w->own_order)
+		fb_twin_arrived(&w->twin, head, req, true);
 }
 
 void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
@@ -642,6 +701,7 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 	if (!w->busy)
 		return;
 	fb_idle_policy_count_interval(w);
+	fb_idle_policy_count_behind(w);
 	if (w->requests == 1 && !w->hit_ns && !w->held &&
 	    (w->read || fb_idle_policy_was_long(w)))
 		fb_idle_policy_count_alone(&w->alone[w->read], now - w->busy_ns);
@@ -657,9 +717,28 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 		fb_idle_policy_tune(w);
 }
 
-void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect, const struct fb_head *head)
+static void fb_idle_policy_sent_twin(struct fb_idle_policy *w, u64 now, u64 lbn, u32 nsect,
+				     const struct fb_head *head)
+{
+	bool followed = w->twin.follows;
+
+	fb_twin_sent(&w->twin, head, now, w->first, lbn, nsect);
+	fb_idle_policy_take(w);
+	if (!w->first)
+		return;
+	if (followed)
+		fb_idle_cost_add_all(&w->behind, w->behind_n, w->behind_ns,
+				     FB_IDLE_POLICY_ALONE_AGE);
+	w->behind_n = 0;
+	w->behind_ns = 0;
+}
+
+void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u64 lbn, u32 nsect,
+			 const struct fb_head *head)
 {
 	w->first = !w->read;
+	if (w->own_order)
+		fb_idle_policy_sent_twin(w, now, lbn, nsect, head);
 	fb_idle_cost_sent(&w->cost, head, w->first);
 	w->reading = true;
 	w->read = true;
@@ -688,6 +767,7 @@ void fb_idle_policy_ended(struct fb_idle_policy *w, u64 now)
 
 	if (!w->reading)
 		return;
+	fb_twin_ended(&w->twin, now);
 	w->reading = false;
 	w->st.reads++;
 	w->st.read_sectors += w->nsect;

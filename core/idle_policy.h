@@ -11,15 +11,17 @@
  * within the mean's goal, judging by recent idle intervals (V.C).
  *
  * Each request of a busy period behind idle reads is charged by how much later it ends than it
- * would have (core/idle_cost.h). Where that is not known: a request that finds an idle read at the
- * drive (a collision) waits for the rest of it, and each further one of that busy period is delayed
- * by at most as much. Where the drive orders by itself only those wait that come before the
- * read has ended. All times are nanoseconds of one monotonic clock, passed in.
+ * would have (core/idle_cost.h; core/twin.h where the drive orders by itself). Where that is not
+ * known: a request that finds an idle read at the drive (a collision) waits for the rest of it, and
+ * each further one of that busy period is delayed by at most as much. Where the drive orders only
+ * those wait that come before the read has ended. All times are nanoseconds of one monotonic clock,
+ * passed in.
  */
 #ifndef FB_IDLE_POLICY_H
 #define FB_IDLE_POLICY_H
 
 #include "core/idle_cost.h"
+#include "core/twin.h"
 
 /* fb_idle_policy_begin_ns(): not before the next event */
 #define FB_IDLE_POLICY_NEVER U64_MAX
@@ -171,6 +173,11 @@ struct fb_idle_policy_status {
  * @spared: requests behind intervals that were too short for idle reads; the count fades
  * @cost: what requests would have cost without idle reads
  * @moved: how much longer first requests behind idle reads took, the rest of a read aside
+ * @twin: what idle reads cost where the drive orders by itself
+ * @behind: what a request of a busy period behind idle reads waits there, besides what is left
+ *	of the read that the first one has met
+ * @behind_n: requests that it is still to be learnt from ...
+ * @behind_ns: ... and the sum
  * @met_ns: the rest of the read that this busy period has met
  * @cost_ns: all charges; single ones may be negative
  * @st: counts for fb_idle_policy_status(), which fills in the rest; @idle_ns: of all intervals
@@ -218,6 +225,10 @@ struct fb_idle_policy {
 	u32 spared;
 	struct fb_idle_cost cost;
 	struct fb_idle_cost_mean moved;
+	struct fb_twin twin;
+	struct fb_idle_cost_mean behind;
+	u32 behind_n;
+	s64 behind_ns;
 	u64 met_ns;
 	s64 cost_ns;
 	struct fb_idle_policy_status st;
@@ -291,6 +302,17 @@ void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_he
 			   const struct fb_idle_cost_req *req);
 
 /**
+ * fb_idle_policy_wrote() - note that a write has arrived that the drive's cache takes
+ * @w: the policy
+ * @head: head and phase; NULL: unknown
+ * @req: the write
+ *
+ * Idle reads may not keep it waiting, but what the drive does for it may be what others wait for.
+ */
+void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_head *head,
+			  const struct fb_idle_cost_req *req);
+
+/**
  * fb_idle_policy_lose() - note that this busy period cannot be followed any further
  * @w: the policy
  *
@@ -317,10 +339,12 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now);
  * fb_idle_policy_sent() - note that an idle read was sent to the drive
  * @w: the policy
  * @now: the time
+ * @lbn: its first sector
  * @nsect: its sectors
  * @head: head and phase; NULL: unknown
  */
-void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u32 nsect, const struct fb_head *head);
+void fb_idle_policy_sent(struct fb_idle_policy *w, u64 now, u64 lbn, u32 nsect,
+			 const struct fb_head *head);
 
 /**
  * fb_idle_policy_ended() - note that the idle read has ended, failed or was not carried out

@@ -12,20 +12,7 @@
 #define FB_SHADOW_H
 
 #include "core/completion.h"
-#include "core/idle_cost.h"
-
-#define FB_SHADOW_DEPTH 32U	/* of so many requests the drive chooses, as with ATA's queueing */
-#define FB_SHADOW_QUEUE 256	/* with more pending it is given up until the disk is idle */
-
-/**
- * struct fb_shadow_req - a request in the shadow's queue
- * @req: the request
- * @start: where its first sector begins
- */
-struct fb_shadow_req {
-	struct fb_idle_cost_req req;
-	struct dm_place start;
-};
+#include "core/vdrive.h"
 
 /**
  * struct fb_shadow - the shadow; all private but @followed and @later_ns
@@ -33,10 +20,7 @@ struct fb_shadow_req {
  * @later_ns: sum over them: by how much the drive ended them later
  * @follows: the shadow is kept; false: not before the disk is idle with its head known
  * @since_ns: since when
- * @at: where the shadow's head is; the angle means nothing
- * @free_ns: since when it has nothing to do, or until when it is at work
- * @queue: its queue, in the order in which the requests came
- * @n: number of requests there
+ * @drive: what the drive would do
  * @open: requests that have come and that the drive has not ended
  * @ended: requests that the drive has ended since @followed was counted
  * @sum_ns: the ends of those less the ends of those that the shadow has ended
@@ -48,10 +32,7 @@ struct fb_shadow {
 	s64 later_ns;
 	bool follows;
 	u64 since_ns;
-	struct dm_place at;
-	u64 free_ns;
-	struct fb_shadow_req queue[FB_SHADOW_QUEUE];
-	u32 n;
+	struct fb_vdrive drive;
 	u32 open;
 	u32 ended;
 	s64 sum_ns;

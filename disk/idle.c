@@ -103,15 +103,9 @@ const struct fb_disk_client fb_idle_client = {
 	.model_swapped = fb_idle_set_drive,
 };
 
-/**
- * fb_idle_withdraw() - note a request of the foreground; an idle read that was not sent is dropped
- * @fd: the disk, locked
- *
- * Context: fb_disk.lock held.
- */
-void fb_idle_withdraw(struct fb_disk *fd)
+/* a request of the foreground has come: an idle read that was not sent is dropped */
+static void fb_idle_withdraw(struct fb_disk *fd)
 {
-	lockdep_assert_held(&fd->lock);
 	if (fd->idle.ready)
 		fd->idle.retry_ns = 0;
 	fd->idle.ready = false;
@@ -120,7 +114,7 @@ void fb_idle_withdraw(struct fb_disk *fd)
 }
 
 /**
- * fb_idle_arrive() - the same of a request that idle reads may keep waiting
+ * fb_idle_arrive() - note a request of the foreground that idle reads may keep waiting
  * @fd: the disk, locked
  * @req: the request, without the time; NULL: it is not known where, or when it will have ended
  *
@@ -139,6 +133,22 @@ void fb_idle_arrive(struct fb_disk *fd, struct fb_idle_cost_req *req)
 		fb_shadow_arrived(&fd->shadow, fd->head, req);
 	else
 		fb_shadow_lose(&fd->shadow);
+}
+
+/**
+ * fb_idle_wrote() - note a write that the drive's cache takes, so that nobody waits for idle reads
+ * @fd: the disk, locked
+ * @req: the write, without the time
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_wrote(struct fb_disk *fd, struct fb_idle_cost_req *req)
+{
+	lockdep_assert_held(&fd->lock);
+	fb_idle_withdraw(fd);
+	req->arrived_ns = ktime_get_ns();
+	fb_idle_policy_wrote(&fd->idle.wait, fd->head, req);
+	fb_shadow_lose(&fd->shadow);
 }
 
 /**
@@ -205,7 +215,7 @@ void fb_idle_sent(struct fb_disk *fd, u64 now)
 	idle->reading = true;
 	idle->retry_ns = 0;
 	idle->used_ns = now;
-	fb_idle_policy_sent(&idle->wait, now, idle->piece.nsect, fd->head);
+	fb_idle_policy_sent(&idle->wait, now, idle->piece.lbn, idle->piece.nsect, fd->head);
 	/* so that the next one does not have to wait for its carrier */
 	fb_free_read_need(fd);
 }

@@ -78,13 +78,17 @@ static bool fb_inflight_waits(const struct fb_sched *fs, const struct fb_sched_r
  */
 void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool bypass)
 {
-	struct fb_idle_cost_req req;
+	struct fb_idle_cost_req req = { 0 };
 
 	lockdep_assert_held(&fs->fd->lock);
 	fs->fd->fg.active = true;
+	if (fq) {
+		req.lbn = blk_rq_pos(fq->rq);
+		req.nsect = blk_rq_sectors(fq->rq);
+		req.write = op_is_write(req_op(fq->rq));
+	}
 	if (fq && !fb_inflight_waits(fs, fq)) {
-		fb_shadow_lose(&fs->fd->shadow);
-		fb_idle_withdraw(fs->fd);
+		fb_idle_wrote(fs->fd, &req);
 		return;
 	}
 	/* what waits for others' background reads, or for the cache, tells nothing of the medium */
@@ -93,9 +97,6 @@ void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool
 		fb_idle_arrive(fs->fd, NULL);
 		return;
 	}
-	req.lbn = blk_rq_pos(fq->rq);
-	req.nsect = blk_rq_sectors(fq->rq);
-	req.write = op_is_write(req_op(fq->rq));
 	fb_idle_arrive(fs->fd, &req);
 }
 

@@ -65,7 +65,7 @@ static void bench_idle(struct bench *b, u64 next)
 		b->now = max(at, b->now);
 		n = b->w.sectors;
 		end = b->now + 2 * MS + n * 5000ULL;
-		fb_idle_policy_sent(&b->w, b->now, n, NULL);
+		fb_idle_policy_sent(&b->w, b->now, 0, n, NULL);
 		b->read_ns += end - b->now;
 		b->sectors += n;
 		b->lane.real_ns = end;
@@ -193,7 +193,7 @@ static void test_fixed(void **state)
 	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 7 * MS - 1), FB_IDLE_POLICY_WAITING);
 	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 7 * MS), FB_IDLE_POLICY_RUN);
 	/* once it has begun the threshold does not matter any more */
-	fb_idle_policy_sent(&b.w, b.now + 7 * MS, 1000, NULL);
+	fb_idle_policy_sent(&b.w, b.now + 7 * MS, 0, 1000, NULL);
 	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now + 8 * MS), FB_IDLE_POLICY_NEVER);
 	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 8 * MS), FB_IDLE_POLICY_READING);
 	fb_idle_policy_ended(&b.w, b.now + 9 * MS);
@@ -243,7 +243,7 @@ static void test_budget(void **state)
 	fb_idle_policy_set_goals(&b.w, MS / 100, 50 * MS);
 	fb_idle_policy_set_fixed(&b.w, 0, 128);
 	b.w.credit_ns = 100 * MS;
-	fb_idle_policy_sent(&b.w, b.now, 128, NULL);
+	fb_idle_policy_sent(&b.w, b.now, 0, 128, NULL);
 	fb_idle_policy_arrive(&b.w, b.now + 2 * MS, NULL, NULL);
 	fb_idle_policy_arrive(&b.w, b.now + 3 * MS, NULL, NULL);
 	fb_idle_policy_ended(&b.w, b.now + 8 * MS);
@@ -279,7 +279,7 @@ static void test_moved(void **state)
 		took = MS / 5;
 		begin = fb_idle_policy_begin_ns(&b.w, b.now);
 		if (begin <= b.now + 10 * MS) {
-			fb_idle_policy_sent(&b.w, max(begin, b.now), 128, NULL);
+			fb_idle_policy_sent(&b.w, max(begin, b.now), 0, 128, NULL);
 			fb_idle_policy_ended(&b.w, b.now + 13 * MS);
 			took += 12 * MS;
 			cost += 12 * MS;
@@ -383,7 +383,7 @@ static void test_read_times(void **state)
 	for (i = 0; i < 8193; i++) {
 		if (i == 8192)
 			assert_int_equal(b.w.sizes[1].n, 8191);
-		fb_idle_policy_sent(&b.w, b.now, 200, NULL);
+		fb_idle_policy_sent(&b.w, b.now, 0, 200, NULL);
 		b.now += 3 * MS;
 		fb_idle_policy_ended(&b.w, b.now);
 	}
@@ -410,7 +410,7 @@ static void test_cached(void **state)
 
 	bench_settle(&b);
 	for (i = 0; i < 8; i++) {
-		fb_idle_policy_sent(&b.w, b.now, 128, NULL);
+		fb_idle_policy_sent(&b.w, b.now, 0, 128, NULL);
 		fb_idle_policy_ended(&b.w, ++b.now);
 	}
 	fb_idle_policy_set_goals(&b.w, 1000 * MS, 1000 * MS);
@@ -432,9 +432,9 @@ static void test_first_and_next(void **state)
 
 	bench_begin(&b, 0, 0, 1);
 	for (i = 0; i < 100; i++) {
-		fb_idle_policy_sent(&b.w, b.now, 128, NULL);
+		fb_idle_policy_sent(&b.w, b.now, 0, 128, NULL);
 		fb_idle_policy_ended(&b.w, b.now + 10 * MS);
-		fb_idle_policy_sent(&b.w, b.now + 10 * MS, 128, NULL);
+		fb_idle_policy_sent(&b.w, b.now + 10 * MS, 0, 128, NULL);
 		fb_idle_policy_ended(&b.w, b.now + 11 * MS);
 		intervals(&b, 1, 100 * MS);
 	}
@@ -455,7 +455,7 @@ static void test_still_there(void **state)
 	struct bench b;
 
 	bench_settle(&b);
-	fb_idle_policy_sent(&b.w, b.now, 128, NULL);
+	fb_idle_policy_sent(&b.w, b.now, 0, 128, NULL);
 	fb_idle_policy_arrive(&b.w, b.now + MS, NULL, &req);
 	fb_idle_policy_idle(&b.w, b.now + 2 * MS);
 	fb_idle_policy_arrive(&b.w, b.now + 3 * MS, NULL, &req);
@@ -520,6 +520,49 @@ static void test_own_order(void **state)
 }
 
 /*
+ * Where the drive orders, an idle read of 10 ms of which the last 8 are met by the first of two
+ * requests: what they wait is what the virtual drives say, 12 ms together, and so 2 ms less each
+ * than what is left of the read. Where nothing is followed, the 8 ms. Seen to fail when what is met is
+ * charged besides, when requests do not count for the mean, and when those of intervals that the
+ * drive was busy in do.
+ */
+static void test_twin(void **state)
+{
+	struct fb_idle_cost_req req = { 1000, 8, false, 0 };
+	struct bench b;
+	s64 before;
+	u32 i, k;
+
+	bench_begin(&b, 0, 0, 1);
+	fb_idle_policy_set_own_order(&b.w, true, 0);
+	for (i = 0; i < 40; i++) {
+		b.now += 100 * MS;
+		fb_idle_policy_sent(&b.w, b.now, 0, 128, NULL);
+		b.w.twin.follows = i != 39;
+		b.w.twin.alike = true;
+		before = b.w.cost_ns;
+		req.arrived_ns = b.now + 2 * MS;
+		fb_idle_policy_arrive(&b.w, req.arrived_ns, NULL, &req);
+		fb_idle_policy_ended(&b.w, b.now + 10 * MS);
+		assert_int_equal(b.w.cost_ns - before, i == 39 ? 8 * MS : 0);
+		b.w.twin.later_ns = 12 * MS;
+		fb_idle_policy_arrive(&b.w, b.now + 11 * MS, NULL, &req);
+		if (i != 39)
+			assert_int_equal(b.w.cost_ns - before, 12 * MS);
+		for (k = 0; k < 2; k++)
+			fb_idle_policy_served(&b.w, b.now + 20 * MS, &req);
+		fb_idle_policy_idle(&b.w, b.now + 20 * MS);
+		/* a request before the drive has written does not count */
+		fb_idle_policy_hold(&b.w, b.now + 60 * MS);
+		fb_idle_policy_arrive(&b.w, b.now + 40 * MS, NULL, &req);
+		fb_idle_policy_served(&b.w, b.now + 50 * MS, &req);
+		fb_idle_policy_idle(&b.w, b.now + 50 * MS);
+	}
+	assert_int_equal(b.w.behind.n, 2 * 39);
+	assert_int_equal(fb_idle_cost_mean_ns(&b.w.behind, 0), -2 * (s64)MS);
+}
+
+/*
  * Behind reads that nobody has met, first requests end 3 ms sooner than they would have, or 2 ms
  * later: 0.5 ms sooner on the mean. Seen to fail with samples bounded by what may be given back.
  */
@@ -532,7 +575,7 @@ static void test_sooner(void **state)
 	bench_settle(&b);
 	fb_idle_policy_set_goals(&b.w, MS / 100, 50 * MS);
 	for (i = 0; i < 100; i++) {
-		fb_idle_policy_sent(&b.w, b.now, 128, NULL);
+		fb_idle_policy_sent(&b.w, b.now, 0, 128, NULL);
 		fb_idle_policy_ended(&b.w, b.now + 8 * MS);
 		req.arrived_ns = b.now + 20 * MS;
 		fb_idle_policy_arrive(&b.w, req.arrived_ns, NULL, &req);
@@ -554,7 +597,7 @@ static struct fb_idle_cost_req bench_meet(struct bench *b)
 	bench_settle(b);
 	b->w.alone[0] = (struct fb_idle_policy_first) { 0 };
 	b->w.cost_ns = 0;
-	fb_idle_policy_sent(&b->w, b->now, 128, NULL);
+	fb_idle_policy_sent(&b->w, b->now, 0, 128, NULL);
 	req.arrived_ns = b->now + 2 * MS;
 	fb_idle_policy_arrive(&b->w, b->now + 2 * MS, NULL, &req);
 	b->w.cost.known = true;
@@ -610,7 +653,7 @@ static void test_lost_moved(void **state)
 	fb_idle_policy_ended(&b.w, b.now + 8 * MS);
 	fb_idle_policy_idle(&b.w, b.now + 20 * MS);
 	b.w.moved = (struct fb_idle_cost_mean) { .n = 100, .us = 300000 };
-	fb_idle_policy_sent(&b.w, b.now + 30 * MS, 128, NULL);
+	fb_idle_policy_sent(&b.w, b.now + 30 * MS, 0, 128, NULL);
 	fb_idle_policy_ended(&b.w, b.now + 40 * MS);
 	req = (struct fb_idle_cost_req) { 1000, 8, false, b.now + 50 * MS };
 	fb_idle_policy_arrive(&b.w, req.arrived_ns, NULL, &req);
@@ -646,7 +689,7 @@ static void test_restart(void **state)
 	assert_int_equal(fb_idle_policy_why(&b.w, b.now + 60 * MS), FB_IDLE_POLICY_BUDGET);
 	b.w.credit_ns = 50 * MS;
 	assert_int_equal(fb_idle_policy_begin_ns(&b.w, b.now), b.now + 7 * MS);
-	fb_idle_policy_sent(&b.w, b.now + 7 * MS, 128, NULL);
+	fb_idle_policy_sent(&b.w, b.now + 7 * MS, 0, 128, NULL);
 	fb_idle_policy_arrive(&b.w, b.now + 8 * MS, NULL, NULL);
 	assert_int_equal(b.w.interval_ns, 8 * MS);
 	idle_ns = b.w.st.idle_ns;
@@ -698,6 +741,7 @@ int main(void)
 		cmocka_unit_test(test_still_there),
 		cmocka_unit_test(test_refunds),
 		cmocka_unit_test(test_own_order),
+		cmocka_unit_test(test_twin),
 		cmocka_unit_test(test_sooner),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_lost),

@@ -243,11 +243,11 @@ static void test_long(void **state)
 	(void)state;
 	bench_begin(&b);
 	came = bench_arrive(&b, 0);
-	for (i = 0; i < FB_SHADOW_QUEUE; i++)
+	for (i = 0; i < FB_VDRIVE_QUEUE; i++)
 		bench_arrive(&b, i * 100);
 	assert_false(b.s.follows);
-	for (i = 0; i <= FB_SHADOW_QUEUE; i++)
-		bench_serve(&b, b.now + 9 * MS, came, i == FB_SHADOW_QUEUE);
+	for (i = 0; i <= FB_VDRIVE_QUEUE; i++)
+		bench_serve(&b, b.now + 9 * MS, came, i == FB_VDRIVE_QUEUE);
 	assert_true(b.s.follows);
 	bench_settle(&b);
 	assert_int_equal(b.s.followed, 0);

@@ -70,12 +70,19 @@ bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
 	return fb_idle_order_next(&i->order, &ask, piece);
 }
 
-void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, u32 nsect, const struct fb_head *head)
+void simi_wrote(struct simi *i, const struct fb_head *head, const struct fb_idle_cost_req *req)
+{
+	if (i->o->idle)
+		fb_idle_policy_wrote(&i->wait, head, req);
+}
+
+void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, const struct fb_plan_piece *piece,
+	       const struct fb_head *head)
 {
 	i->next_ns = SIMI_NEVER;
 	i->reads++;
-	i->sectors += nsect;
-	fb_idle_policy_sent(&i->wait, now_ns, nsect, head);
+	i->sectors += piece->nsect;
+	fb_idle_policy_sent(&i->wait, now_ns, piece->lbn, piece->nsect, head);
 	if (!end_ns)
 		return;
 	i->predicted++;

@@ -64,6 +64,14 @@ void simi_arrived(struct simi *i, u64 now_ns, const struct fb_head *head,
 		  const struct fb_idle_cost_req *req);
 
 /**
+ * simi_wrote() - a write has come that the drive's cache takes
+ * @i: idle reads
+ * @head: head and phase
+ * @req: the write
+ */
+void simi_wrote(struct simi *i, const struct fb_head *head, const struct fb_idle_cost_req *req);
+
+/**
  * simi_gone() - a foreground request has ended
  * @i: idle reads
  * @now_ns: the time
@@ -88,9 +96,10 @@ bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
  * @i: idle reads
  * @now_ns: the time
  * @end_ns: when it is predicted to end; 0: nobody knows
- * @nsect: its sectors
+ * @piece: what
  * @head: head and phase
  */
-void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, u32 nsect, const struct fb_head *head);
+void simi_sent(struct simi *i, u64 now_ns, u64 end_ns, const struct fb_plan_piece *piece,
+	       const struct fb_head *head);
 
 #endif /* SIM_IDLE_H */

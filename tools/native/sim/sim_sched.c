@@ -146,6 +146,8 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 		fb_shadow_lose(&s->shadow);
 	if (sims_waits(s, req))
 		simi_arrived(&s->idle, now_ns, &s->head, &idle);
+	else
+		simi_wrote(&s->idle, &s->head, &idle);
 	if (!s->deep)
 		sims_reconsider(s, req, now_ns);
 }
@@ -515,7 +517,7 @@ static void sims_read_idle(struct sims *s, u64 now_ns)
 		.cmd.cause = FB_CAUSE_IDLE,
 	}, now_ns);
 	c = sims_last(s);
-	simi_sent(&s->idle, now_ns, fb_completion_end_ns(&c->cmd), p.nsect, &s->head);
+	simi_sent(&s->idle, now_ns, fb_completion_end_ns(&c->cmd), &p, &s->head);
 }
 
 /* flushes go past the scheduler, as in the kernel */

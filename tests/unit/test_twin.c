@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What idle reads cost where the drive orders: a small disk of 6 ms a turn whose phase is known.
+ * What its requests take with an idle read and without is computed here from the model, one after
+ * the other.
+ *
+ * Planted bugs, each seen to fail: the drive with idle reads begins where the foreground has left
+ * the head (test_rest); the two are taken for alike while one is still at work (test_behind);
+ * cached writes are no jobs (test_write), or are waited for (test_write); a read that the drive
+ * serves before the idle read is believed to wait for it (test_overtaken); what the drive writes
+ * when the idle read comes is charged to that (test_busy), or a turn that it loses is not
+ * (test_turn); the head is taken to be back at once (test_alike); a queue that is too long goes on
+ * (test_long); what is left when the next idle read is sent stays there (test_left).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/twin.h"
+#include "support.h"
+
+static const char small_disk[] =
+	"fbmodel 1\n"
+	"vendor TEST\n"
+	"product SMALL\n"
+	"sectors 9000\n"
+	"cylinders 30\n"
+	"heads 3\n"
+	"head_order plain\n"
+	"period_ps 6000000000\n"
+	"head_switch_ns 200000\n"
+	"write_settle_ns 400000\n"
+	"zero_latency no\n"
+	"read_overhead_ns 100000\n"
+	"write_overhead_ns 70000\n"
+	"read_report_ns 150000\n"
+	"write_report_ns 80000\n"
+	"seek 1 700000\n"
+	"seek 29 1600000\n"
+	"zone 0 29 spt 100 angle 0 track_skew 0.11 cyl_skew 0.3 dead 0 spares 0\n";
+
+#define MS 1000000LL
+#define READ_OVERHEAD_NS 100000
+#define WRITE_OVERHEAD_NS 70000
+#define REPORT_NS 150000
+#define TURN_NS (6 * MS)
+#define IDLE_LBN 8000	/* of all idle reads here ... */
+#define IDLE_NSECT 100
+#define IDLE_NS (20 * MS)	/* ... and how long they take */
+
+/* a drive as computed here: where its head is and until when it works */
+struct lane {
+	struct dm_place at;
+	u64 free_ns;
+};
+
+struct bench {
+	struct disk_model *dm;
+	struct fb_head head;
+	struct fb_twin t;
+	u64 now;
+	struct lane with;
+	struct lane without;
+	s64 later_ns;
+};
+
+static void bench_begin(struct bench *b)
+{
+	memset(b, 0, sizeof(*b));
+	b->dm = support_model_text(small_disk);
+	b->now = 1000 * MS;
+	fb_head_init(&b->head, b->dm);
+	b->head.anchored = true;
+	b->head.anchor_ns = b->now;
+	b->head.trust = FB_HEAD_LOCK;
+	b->head.known = true;
+	b->with.at = b->head.at;
+	b->without.at = b->head.at;
+	fb_twin_init(&b->t);
+}
+
+static void bench_end(struct bench *b)
+{
+	dm_free(b->dm);
+}
+
+static void bench_send(struct bench *b, bool begins)
+{
+	fb_twin_sent(&b->t, &b->head, b->now, begins, IDLE_LBN, IDLE_NSECT);
+}
+
+static void bench_idle_ends(struct bench *b, u64 ns)
+{
+	fb_twin_ended(&b->t, ns);
+	assert_int_equal(dm_place_of(b->dm, IDLE_LBN + IDLE_NSECT - 1, &b->with.at), 0);
+	b->with.free_ns = ns - REPORT_NS;
+}
+
+static void bench_arrive(struct bench *b, u64 lbn, bool cached)
+{
+	struct fb_idle_cost_req req = {
+		.lbn = lbn, .nsect = 8, .write = cached, .arrived_ns = b->now,
+	};
+
+	fb_twin_arrived(&b->t, &b->head, &req, cached);
+}
+
+/* when the medium of one of the drives has ended a request that it takes next */
+static u64 lane_serve(struct bench *b, struct lane *l, u64 lbn, bool write, u64 came)
+{
+	u64 ready_ns = came + (write ? WRITE_OVERHEAD_NS : READ_OVERHEAD_NS);
+	u64 begin_ns = max(l->free_ns, ready_ns);
+	struct dm_access acc;
+
+	l->at.angle = fb_head_angle(&b->head, begin_ns);
+	assert_int_equal(dm_access(b->dm, &l->at, lbn, 8, write, &acc), 0);
+	l->at = acc.end;
+	l->free_ns = begin_ns + acc.total_ns;
+	return l->free_ns;
+}
+
+/* both of them take a request next that came now; reads are what is waited for */
+static void bench_serve(struct bench *b, u64 lbn, bool cached)
+{
+	s64 ns = lane_serve(b, &b->with, lbn, cached, b->now) -
+		 lane_serve(b, &b->without, lbn, cached, b->now);
+
+	b->later_ns += cached ? 0 : ns;
+}
+
+/* what idle reads have cost, when all has long been done */
+static s64 bench_cost(struct bench *b)
+{
+	b->now += 1000 * MS;
+	b->head.anchor_ns += 1000 * MS / TURN_NS * TURN_NS;
+	bench_arrive(b, 0, true);
+	return fb_twin_take(&b->t);
+}
+
+/* an idle read, and a read that meets it: it waits for the rest, and the head is elsewhere */
+static void test_rest(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b);
+	bench_send(&b, true);
+	bench_idle_ends(&b, b.now + IDLE_NS);
+	b.now += 5 * MS;
+	bench_arrive(&b, 300, false);
+	bench_serve(&b, 300, false);
+	assert_true(b.later_ns > 10 * MS);
+	assert_int_equal(bench_cost(&b), b.later_ns);
+	assert_true(b.t.follows);
+	bench_end(&b);
+}
+
+/* the next read comes when the first has ended where there was no idle read, and waits behind it */
+static void test_behind(void **state)
+{
+	struct bench b;
+	s64 first_ns;
+
+	(void)state;
+	bench_begin(&b);
+	bench_send(&b, true);
+	bench_idle_ends(&b, b.now + IDLE_NS);
+	b.now += 5 * MS;
+	bench_arrive(&b, 300, false);
+	bench_serve(&b, 300, false);
+	first_ns = b.later_ns;
+	/* there the first is still in service here, and has ended there */
+	b.now = b.with.free_ns - 2 * MS;
+	assert_true(b.now > b.without.free_ns);
+	bench_arrive(&b, 6540, false);
+	bench_serve(&b, 6540, false);
+	assert_true(b.later_ns > first_ns);
+	assert_int_equal(bench_cost(&b), b.later_ns);
+	bench_end(&b);
+}
+
+/* a cached write that came beside the idle read is done behind it, and a read waits for that */
+static void test_write(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b);
+	bench_send(&b, true);
+	b.now += 2 * MS;
+	bench_arrive(&b, 4560, true);
+	lane_serve(&b, &b.without, 4560, true, b.now);
+	bench_idle_ends(&b, 1000 * MS + IDLE_NS);
+	lane_serve(&b, &b.with, 4560, true, b.now);
+	b.now = 1000 * MS + IDLE_NS + MS;
+	assert_true(b.with.free_ns > b.now && b.without.free_ns < b.now);
+	bench_arrive(&b, 300, false);
+	bench_serve(&b, 300, false);
+	assert_true(b.later_ns > MS);
+	assert_int_equal(bench_cost(&b), b.later_ns);
+	bench_end(&b);
+}
+
+/* the drive serves the read first though the idle read was sent before: nothing was lost */
+static void test_overtaken(void **state)
+{
+	struct fb_idle_cost_req req = { .lbn = 300, .nsect = 8 };
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b);
+	bench_send(&b, true);
+	b.now += MS;
+	req.arrived_ns = b.now;
+	bench_arrive(&b, 300, false);
+	fb_twin_served(&b.t, lane_serve(&b, &b.without, 300, false, b.now) + REPORT_NS, &req);
+	fb_twin_ended(&b.t, b.now + 3 * IDLE_NS);
+	assert_int_equal(bench_cost(&b), 0);
+	bench_end(&b);
+}
+
+/* an idle read behind a cached write, as late as given; what its rest costs a read */
+static s64 bench_late(struct bench *b, u64 late_ns)
+{
+	struct dm_access acc;
+
+	bench_begin(b);
+	bench_arrive(b, 4500, true);
+	b->with.at.angle = fb_head_angle(&b->head, b->now + READ_OVERHEAD_NS);
+	assert_int_equal(dm_access(b->dm, &b->with.at, IDLE_LBN, IDLE_NSECT, false, &acc), 0);
+	bench_send(b, true);
+	bench_idle_ends(b, b->now + READ_OVERHEAD_NS + acc.total_ns + REPORT_NS + late_ns);
+	b->now += MS;
+	bench_arrive(b, 300, false);
+	return 0;
+}
+
+/*
+ * What is three turns late: the drive was writing, which the read would have waited for, too. One
+ * turn the idle read may have lost itself, or not.
+ */
+static void test_busy(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_late(&b, 3 * TURN_NS);
+	b.without.free_ns = b.now - MS + 3 * TURN_NS - TURN_NS / 2;
+	bench_serve(&b, 300, false);
+	assert_int_equal(bench_cost(&b), b.later_ns);
+	bench_end(&b);
+}
+
+/* one turn any command may lose */
+static void test_turn(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_late(&b, TURN_NS);
+	bench_serve(&b, 300, false);
+	assert_true(b.later_ns > TURN_NS);
+	assert_int_equal(bench_cost(&b), b.later_ns);
+	bench_end(&b);
+}
+
+/* who comes when the idle read has ended pays for the head only; who comes behind him, nothing */
+static void test_alike(void **state)
+{
+	struct bench b;
+	s64 first_ns;
+
+	(void)state;
+	bench_begin(&b);
+	bench_send(&b, true);
+	bench_idle_ends(&b, b.now + IDLE_NS);
+	b.now += 30 * MS;
+	bench_arrive(&b, 10, false);
+	bench_serve(&b, 10, false);
+	first_ns = b.later_ns;
+	assert_true(first_ns > 0);
+	b.now += 40 * MS;
+	bench_arrive(&b, 4000, false);
+	bench_serve(&b, 4000, false);
+	assert_int_equal(b.later_ns, first_ns);
+	assert_true(b.t.alike);
+	assert_int_equal(bench_cost(&b), first_ns);
+	/* an idle read of the same interval begins anew */
+	bench_send(&b, false);
+	assert_true(b.t.follows && !b.t.alike);
+	bench_end(&b);
+}
+
+static void test_long(void **state)
+{
+	struct bench b;
+	u32 i;
+
+	(void)state;
+	bench_begin(&b);
+	bench_send(&b, true);
+	for (i = 0; i < FB_VDRIVE_QUEUE; i++)
+		bench_arrive(&b, i * 30, false);
+	assert_true(b.t.follows);
+	bench_arrive(&b, 8999 - 8, false);
+	assert_false(b.t.follows);
+	bench_idle_ends(&b, b.now + IDLE_NS);
+	bench_send(&b, false);
+	assert_false(b.t.follows);
+	bench_send(&b, true);
+	assert_true(b.t.follows);
+	bench_end(&b);
+}
+
+/* the next idle read is sent at once: the drive must have ended the read before */
+static void test_left(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b);
+	bench_send(&b, true);
+	bench_idle_ends(&b, b.now + IDLE_NS);
+	b.now += IDLE_NS + MS;
+	bench_arrive(&b, 300, false);
+	b.now += MS / 100;
+	bench_send(&b, false);
+	assert_int_equal(b.t.with.n + b.t.without.n, 0);
+	assert_int_equal(b.t.open, 0);
+	assert_in_range(fb_twin_take(&b.t) + TURN_NS, 0, 2 * TURN_NS);
+	bench_end(&b);
+}
+
+/* without a known head nothing is followed, and giving up is for the interval */
+static void test_lost(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b);
+	b.head.known = false;
+	bench_send(&b, true);
+	assert_false(b.t.follows);
+	b.head.known = true;
+	bench_send(&b, false);
+	assert_false(b.t.follows);
+	bench_send(&b, true);
+	assert_true(b.t.follows);
+	fb_twin_arrived(&b.t, NULL, &(struct fb_idle_cost_req) { .nsect = 8 }, false);
+	assert_false(b.t.follows);
+	bench_end(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_behind),
+		cmocka_unit_test(test_write),
+		cmocka_unit_test(test_overtaken),
+		cmocka_unit_test(test_busy),
+		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_alike),
+		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_left),
+		cmocka_unit_test(test_lost),
+	};
+
+	return cmocka_run_group_tests_name("twin", tests, NULL, NULL);
+}
