@@ -783,6 +783,16 @@ class Overrides(Case):
             self.assertIn("(COPYING.disksim) must go with this file", text)
 
 
+class Costs(unittest.TestCase):
+    """What is not obeyed and has a value that would matter is named with what it may cost."""
+
+    def test_all(self):
+        """Seen to fail: 'Use separate write segment' without a cost."""
+        may = {name for params in disksim.IGNORED.values()
+               for name, (harmless, _) in params.items() if harmless is not None}
+        self.assertEqual(may, set(disksim.COSTS))
+
+
 if __name__ == "__main__":
     taptest.build()
     taptest.main()

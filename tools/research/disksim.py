@@ -122,6 +122,42 @@ IGNORED = {
     },
 }
 
+_STREAM = "the course of requests in a driver's or drive's queue, of which traces with one " \
+    "outstanding show nothing"
+_HELD = "a hit beside a command that is under way is answered later than by the drive"
+# What it may cost that a parameter is not obeyed whose value is another than the harmless one
+COSTS = {
+    "Access time type": "positioning takes another time altogether",
+    "Percent error in rpms": "the angle drifts: pairs that follow pauses are off by up to a turn",
+    "Allow sneaky full read hits": _HELD,
+    "Allow sneaky partial read hits": _HELD,
+    "Allow sneaky intermediate read hits": _HELD,
+    "Allow write prebuffering": "with several outstanding a write's data come later than they could: "
+                                "up to its transfer on the bus",
+    "Use separate write segment": "mixed reads and writes: what was read ahead is dropped by writes "
+                                  "sooner, or later, than the drive does: hits become misses, a "
+                                  "seek and half a turn each",
+    "Set watermark by reqsize": "the transfer of a read begins earlier or later: up to its length",
+    "Minimum read-ahead (blks)": "the next command begins sooner than at the drive: up to the "
+                                 "passing of so many blocks",
+    "Write hit stop prefetch": "after cached writes, what was read ahead is less",
+    "Read directly to buffer": "each read ends later at the drive: up to a segment's copy",
+    "Immed transfer partial hit": "a partial hit's first sectors cross earlier than at the drive",
+    "Other reselect overhead": "writes of drives that disconnect twice end sooner by it",
+    "Read disconnect afterread": "reads that are not waited for end sooner by it",
+    "Read disconnect afterwrite": "reads that are not waited for end sooner by it",
+    "Write disconnect overhead": "writes that are not waited for end sooner by it",
+    "Write initiation delay": _STREAM,
+    "Read initiation delay": _STREAM,
+    "Sequential stream scheme": _STREAM,
+    "Overlapping request scheme": _STREAM,
+    "Scheduling timeout scheme": _STREAM,
+    "Scheduling priority scheme": _STREAM,
+    "Arbitration time": "each command and each transfer takes so much longer at the drive",
+    "type": "a controller that schedules or caches changes everything",
+    "Scale for delays": "each command takes the controller's delays longer",
+}
+
 # Parameters that are used
 USED = {
     "dm_disk": ("Number of data surfaces", "Number of cylinders", "Mechanical Model",
@@ -273,6 +309,8 @@ class Reader:
                 raise param.error("is understood, but nothing here uses it")
             harmless, reason = IGNORED[self.block.kind][param.name]
             lost = None if harmless is None else not _same(param.value, harmless)
+            if lost:
+                reason += "; may cost: " + COSTS[param.name]
             self.report.ignore(param.place, self.label + "/" + param.name,
                                libparam.text_of(param.value), reason, lost)
 
