@@ -29,7 +29,8 @@
  * @latency_ns: its predicted rotational latency
  * @expected_ns: both, with the odds of a turn lost or gained
  * @onward_ns: shortest positioning time from its end to another pending request
- * @time_ns: what is priced: @expected_ns, a part of @onward_ns, less a part of its age
+ * @age_ns: its age
+ * @time_ns: what is priced: @expected_ns, a part of @onward_ns, less what its age is worth
  * @rank: private: its rank
  */
 struct fb_joint_candidate {
@@ -38,6 +39,7 @@ struct fb_joint_candidate {
 	u64 latency_ns;
 	s64 expected_ns;
 	u64 onward_ns;
+	u64 age_ns;
 	s64 time_ns;
 	s64 rank;
 };
@@ -78,14 +80,16 @@ struct fb_joint_at {
 
 /**
  * struct fb_joint - the price, and what it is made from; private but for those named
- * @cost_ppm: share of the foreground's time that free reads may cost, order included, 1 ..
- *	FB_JOINT_COST_PPM_MAX; may be changed at any time
+ * @cost_ppm: what free reads may cost, order included, 1 .. FB_JOINT_COST_PPM_MAX: a share of the
+ *	foreground's throughput on a drive that is never idle, else of its mean response time; may
+ *	be changed at any time
  * @price: of a turn, in 256ths of the mean value of a gap; also for a lost turn
  *	(fb_block_value_miss())
  * @fixed: @price does not move
  * @spent_ppm: what free reads cost lately, order included
  * @window_ppm: the same, of the last window
  * @latency: rotational latency of the requests chosen, running mean times FB_JOINT_GAPS
+ * @age: their age then, the same
  * @since_ns: beginning of the controller's window
  * @order_ns: what the order cost in the window
  * @rounds: choices in the window
@@ -97,6 +101,7 @@ struct fb_joint {
 	s32 spent_ppm;
 	s32 window_ppm;
 	u64 latency;
+	u64 age;
 	u64 since_ns;
 	s64 order_ns;
 	u32 rounds;
@@ -141,11 +146,13 @@ bool fb_joint_arrived(const struct fb_joint *j, const struct fb_joint_at *at,
 
 /**
  * fb_joint_onward() - look where a candidate leads; before it is offered
+ * @j: state
  * @at: as in fb_joint_rank()
  * @r: the round
  * @i: number of the candidate
  */
-void fb_joint_onward(const struct fb_joint_at *at, struct fb_joint_round *r, u32 i);
+void fb_joint_onward(const struct fb_joint *j, const struct fb_joint_at *at,
+		     struct fb_joint_round *r, u32 i);
 
 /**
  * fb_joint_offer() - score a candidate whose gap has been searched, or is left alone
@@ -178,10 +185,11 @@ void fb_joint_sent(struct fb_joint *j, const struct fb_joint_round *r);
  * @j: state; the price moves every few seconds
  * @order_ns: its expected positioning time, less that of the shadow's next (core/order_cost.h)
  * @missed_ppm: what free reads cost lately by fb_conservatism.cost_ppm; 0: unknown
+ * @idle: fb_policy_pool.idle, by which the drive's time is made a share of throughput or response
  * @now_ns: the time
  *
  * Return: true at the end of a window: @j->window_ppm is new.
  */
-bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u64 now_ns);
+bool fb_joint_charge(struct fb_joint *j, s64 order_ns, s32 missed_ppm, u32 idle, u64 now_ns);
 
 #endif /* FB_JOINT_H */

@@ -29,25 +29,7 @@
 
 #define FB_POLICY_SW_PERCENT 60	/* the paper's compromise (5.3) */
 
-/*
- * These apply to auto while the drive is idle at times (measurements: Documentation/sim.rst).
- * A third of the window, and less as the drive is more idle, costs hardly any response time
- * against SPTF and gains 1, 4 and 11 % of free bandwidth at 30, 60 and 86 % load. Subtracting
- * a sixteenth of its age from a request's cost keeps p99 at that of the drive's own queue; it
- * subtracts one turn at most, so that in a burst the shortest still goes first.
- */
-#define FB_POLICY_AUTO_WINDOW 3
-#define FB_POLICY_AGE_SHIFT 4
-#define FB_POLICY_AGE_EVERY 16		/* requests between updates of the pruning by age */
-
-/*
- * Of all completions, 14 % leave the drive idle at 86 % load, 2 % at 98 %, and none in a closed
- * loop without think time. The share is averaged over 1024, because at high load hundreds in a
- * row leave the drive busy.
- */
-#define FB_POLICY_IDLE_SHIFT 10
-#define FB_POLICY_LOADED (FB_POLICY_IDLE_ONE / 400)
-#define FB_POLICY_UNLOADED (FB_POLICY_IDLE_ONE / 200)
+#define FB_POLICY_IDLE_SHIFT 10	/* fb_policy_pool.idle is averaged over 1024 completions */
 
 const char * const fb_policy_name[FB_POLICIES] = {
 	[FB_POLICY_FIFO] = "fifo",
@@ -66,8 +48,6 @@ struct fb_policy_view {
 	const struct disk_model *dm;	/* model; never NULL for mechanical policies */
 	/* where the head will be; never NULL for mechanical policies */
 	const struct dm_place *head;
-	u64 now_ns;			/* the time for ages */
-	bool aged;			/* age counts */
 	const struct fb_policy_req *skip;	/* a request that is not there, or NULL */
 };
 
@@ -83,6 +63,11 @@ struct fb_policy_ops {
 	bool (*better)(const struct fb_policy_view *v, const struct fb_policy_req *req,
 		       struct fb_policy_choice *c);
 };
+
+bool fb_policy_joins(enum fb_policy_id policy)
+{
+	return policy == FB_POLICY_JOINT || policy == FB_POLICY_AUTO;
+}
 
 int fb_policy_by_name(const char *name)
 {
@@ -106,7 +91,6 @@ void fb_policy_pool_init(struct fb_policy_pool *pool)
 	}
 	pool->policy = FB_POLICY_FIFO;
 	pool->sw_percent = FB_POLICY_SW_PERCENT;
-	pool->idle = FB_POLICY_UNLOADED;
 }
 
 static u64 fb_policy_deadline(const struct fb_policy_req *req)
@@ -162,7 +146,6 @@ void fb_policy_ended(struct fb_policy_pool *pool, bool idle)
 	pool->idle -= pool->idle >> FB_POLICY_IDLE_SHIFT;
 	if (idle)
 		pool->idle += FB_POLICY_IDLE_ONE >> FB_POLICY_IDLE_SHIFT;
-	pool->loaded = pool->idle < (pool->loaded ? FB_POLICY_UNLOADED : FB_POLICY_LOADED);
 }
 
 /* ---- fifo, clook ---- */
@@ -208,25 +191,12 @@ static bool fb_policy_clook_better(const struct fb_policy_view *v, const struct 
 
 /* ---- mechanical policies ---- */
 
-/* added to a request's cost for being young: 0 after the longest wait that counts */
-static u64 fb_policy_handicap(const struct fb_policy_view *v, const struct fb_policy_req *req)
-{
-	u64 turn, age;
-
-	if (!v->aged)
-		return 0;
-	turn = dm_period_ns(v->dm);
-	age = v->now_ns > req->arrived_ns ? v->now_ns - req->arrived_ns : 0;
-	return turn - min(age >> FB_POLICY_AGE_SHIFT, turn);
-}
-
 static void fb_policy_predict(const struct fb_policy_view *v, struct fb_policy_req *req)
 {
 	u64 latency;
 
 	dm_position(v->dm, v->head, &req->start, req->write, &req->seek_ns, &latency);
 	req->pos_ns = req->seek_ns + latency;
-	req->cost_ns = req->pos_ns + fb_policy_handicap(v, req);
 }
 
 static void fb_policy_take_predicted(struct fb_policy_choice *c, struct fb_policy_req *req)
@@ -234,7 +204,6 @@ static void fb_policy_take_predicted(struct fb_policy_choice *c, struct fb_polic
 	c->req = req;
 	c->seek_ns = req->seek_ns;
 	c->pos_ns = req->pos_ns;
-	c->cost_ns = req->cost_ns;
 	c->predicted = true;
 }
 
@@ -285,7 +254,6 @@ struct fb_policy_prune {
 	u32 at;		/* the head's angle */
 	u32 first_cyl;	/* first cylinder that may be within reach ... */
 	u32 cyls;	/* ... and how many after it; seeks to all others are too long */
-	u64 handicap_ns;	/* the limit holds for requests with at least this handicap */
 };
 
 static void fb_policy_prune_set(struct fb_policy_prune *p, const struct fb_policy_view *v,
@@ -337,37 +305,15 @@ static inline bool fb_policy_prune(struct fb_policy_prune *p, const struct fb_po
 	       fb_policy_prune_floor(p, v, req, angle);
 }
 
-/* limit the positioning time to what lets a request with @handicap_ns cost less than @cost_ns */
-static void fb_policy_prune_cost(struct fb_policy_prune *p, const struct fb_policy_view *v,
-				 u64 cost_ns, u64 handicap_ns)
-{
-	u64 limit_ns = cost_ns - min(cost_ns, handicap_ns);
-
-	p->handicap_ns = handicap_ns;
-	fb_policy_prune_set(p, v, limit_ns, limit_ns);
-}
-
-/* the list is sorted by age, so handicaps grow along it, and the limit can be lowered */
-static void fb_policy_prune_age(struct fb_policy_prune *p, const struct fb_policy_view *v,
-				const struct fb_policy_req *req, const struct fb_policy_choice *c)
-{
-	u64 handicap_ns = fb_policy_handicap(v, req);
-
-	if (c->req && handicap_ns > p->handicap_ns)
-		fb_policy_prune_cost(p, v, c->cost_ns, handicap_ns);
-}
-
 static void fb_policy_set_best(struct fb_policy_choice *c, const struct fb_policy_req *req)
 {
 	c->best_pos_ns = req->pos_ns;
-	c->best_cost_ns = req->cost_ns;
 }
 
 static void fb_policy_shortest(const struct fb_policy_view *v, struct fb_policy_prune *prune,
 			       struct fb_policy_choice *c)
 {
 	struct fb_policy_req *req;
-	u32 n = 0;
 
 	prune->seek_ns = U64_MAX;
 	prune->angle = U32_MAX;
@@ -375,20 +321,17 @@ static void fb_policy_shortest(const struct fb_policy_view *v, struct fb_policy_
 	prune->at = v->head->angle;
 	fb_policy_prune_reach(prune, v, FB_POLICY_FAR);
 	list_for_each_entry(req, v->reqs, node) {
-		if (v->aged && !(n++ % FB_POLICY_AGE_EVERY))
-			fb_policy_prune_age(prune, v, req, c);
 		if (fb_policy_prune(prune, v, req) || req == v->skip) {
 			req->pos_ns = U64_MAX;
 			continue;
 		}
 		fb_policy_predict(v, req);
-		if (c->req && req->cost_ns >= c->cost_ns)
+		if (c->req && req->pos_ns >= c->pos_ns)
 			continue;
 		fb_policy_take_predicted(c, req);
-		fb_policy_prune_cost(prune, v, c->cost_ns, c->cost_ns - c->pos_ns);
+		fb_policy_prune_set(prune, v, c->pos_ns, c->pos_ns);
 	}
 	c->best_pos_ns = c->pos_ns;
-	c->best_cost_ns = c->cost_ns;
 }
 
 static void fb_policy_sptf_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
@@ -401,22 +344,16 @@ static void fb_policy_sptf_choose(const struct fb_policy_view *v, struct fb_poli
 static bool fb_policy_sptf_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
 				  struct fb_policy_choice *c)
 {
-	if (req->cost_ns >= c->cost_ns)
+	if (req->pos_ns >= c->pos_ns)
 		return false;
 	fb_policy_set_best(c, req);
 	return true;
 }
 
-/* the highest cost "within n% of the shortest positioning time", handicap included */
+/* the longest that is "within n% of the shortest positioning time" */
 static u64 fb_policy_sw_window(const struct fb_policy_view *v, const struct fb_policy_choice *c)
 {
-	u32 percent = v->pool->sw_percent;
-
-	if (v->aged)
-		percent = mul_u64_u32_shr(FB_POLICY_IDLE_ONE - v->pool->idle, percent,
-					  FB_POLICY_IDLE_BITS) /
-			  FB_POLICY_AUTO_WINDOW;
-	return c->best_cost_ns + div_u64(c->best_pos_ns * percent, 100);
+	return c->best_pos_ns + div_u64(c->best_pos_ns * v->pool->sw_percent, 100);
 }
 
 /*
@@ -435,16 +372,13 @@ static void fb_policy_sw_choose(const struct fb_policy_view *v, struct fb_policy
 		return;
 	window = fb_policy_sw_window(v, c);
 	fb_policy_prune_set(&prune, v, window, c->seek_ns);
-	/* the reach found above holds only for requests of some handicap or more */
-	if (v->aged)
-		fb_policy_prune_reach(&prune, v, FB_POLICY_FAR);
 	list_for_each_entry(req, v->reqs, node) {
 		if (req->pos_ns == U64_MAX) {
 			if (fb_policy_prune(&prune, v, req))
 				continue;
 			fb_policy_predict(v, req);
 		}
-		if (req->cost_ns > window || !fb_policy_sstf_before(req, c->seek_ns, c->pos_ns))
+		if (req->pos_ns > window || !fb_policy_sstf_before(req, c->seek_ns, c->pos_ns))
 			continue;
 		fb_policy_take_predicted(c, req);
 		prune.seek_ns = c->seek_ns;
@@ -456,11 +390,11 @@ static bool fb_policy_sw_better(const struct fb_policy_view *v, const struct fb_
 {
 	u64 window;
 
-	if (req->cost_ns < c->best_cost_ns)
+	if (req->pos_ns < c->best_pos_ns)
 		fb_policy_set_best(c, req);
 	window = fb_policy_sw_window(v, c);
-	return c->cost_ns > window ||
-	       (req->cost_ns <= window && fb_policy_sstf_before(req, c->seek_ns, c->pos_ns));
+	return c->pos_ns > window ||
+	       (req->pos_ns <= window && fb_policy_sstf_before(req, c->seek_ns, c->pos_ns));
 }
 
 /* ---- the table, and what all policies share ---- */
@@ -471,7 +405,7 @@ static const struct fb_policy_ops fb_policy_ops[FB_POLICIES] = {
 	[FB_POLICY_SSTF] = { true, fb_policy_sstf_choose, fb_policy_sstf_better },
 	[FB_POLICY_SPTF] = { true, fb_policy_sptf_choose, fb_policy_sptf_better },
 	[FB_POLICY_SPTF_SW] = { true, fb_policy_sw_choose, fb_policy_sw_better },
-	[FB_POLICY_AUTO] = { true, fb_policy_sw_choose, fb_policy_sw_better },
+	[FB_POLICY_AUTO] = { true, fb_policy_sptf_choose, fb_policy_sptf_better },
 	[FB_POLICY_JOINT] = { true, fb_policy_sptf_choose, fb_policy_sptf_better },
 };
 
@@ -529,14 +463,12 @@ static bool fb_policy_can_predict(const struct fb_policy_view *v)
 
 static struct fb_policy_view fb_policy_view(struct fb_policy_pool *pool,
 					    const struct disk_model *dm,
-					    const struct dm_place *head, u64 now_ns)
+					    const struct dm_place *head)
 {
 	return (struct fb_policy_view) {
 		.pool = pool,
 		.dm = dm,
 		.head = head,
-		.now_ns = now_ns,
-		.aged = pool->policy == FB_POLICY_AUTO && !pool->loaded,
 	};
 }
 
@@ -556,7 +488,7 @@ static void fb_policy_take_expired(const struct fb_policy_view *v, struct fb_pol
 void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 		      const struct dm_place *head, u64 now_ns, struct fb_policy_choice *c)
 {
-	struct fb_policy_view v = fb_policy_view(pool, dm, head, now_ns);
+	struct fb_policy_view v = fb_policy_view(pool, dm, head);
 	struct fb_policy_req *aged, *earliest;
 	enum fb_policy_class class;
 
@@ -574,7 +506,6 @@ void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 		if (!c->req)
 			fb_policy_clook_choose(&v, c);
 	}
-	c->now_ns = now_ns;
 	c->class = aged ? FB_POLICY_RT : class;
 }
 
@@ -588,7 +519,7 @@ static bool fb_policy_offer_self(const struct fb_policy_view *v, struct fb_polic
 		return true;
 	fb_policy_predict(v, req);
 	fb_policy_take_predicted(c, req);
-	if (c->cost_ns < c->best_cost_ns)
+	if (c->pos_ns < c->best_pos_ns)
 		fb_policy_set_best(c, req);
 	return c->seek_ns != seek || c->pos_ns != pos;
 }
@@ -628,8 +559,7 @@ bool fb_policy_offer(struct fb_policy_pool *pool, const struct disk_model *dm,
 		     const struct dm_place *head, struct fb_policy_req *req,
 		     struct fb_policy_choice *c)
 {
-	const struct fb_policy_view v = fb_policy_view(pool, dm, head,
-						       max(c->now_ns, req->arrived_ns));
+	const struct fb_policy_view v = fb_policy_view(pool, dm, head);
 
 	if (c->req == req)
 		return fb_policy_offer_self(&v, req, c);

@@ -17,8 +17,7 @@
  * @FB_POLICY_SSTF: shortest seek, ties by rotational latency
  * @FB_POLICY_SPTF: shortest seek + rotational latency
  * @FB_POLICY_SPTF_SW: smallest seek among those within sw_percent of the shortest positioning
- * @FB_POLICY_AUTO: sptf-sw while the drive is never idle; otherwise for short response times,
- *	see fb_policy_ended()
+ * @FB_POLICY_AUTO: what is recommended: the same as joint
  * @FB_POLICY_JOINT: each request together with the free read before it (core/joint.h), which is
  *	for the host to do; here it is sptf, for when there is nothing to read or no time to search
  * @FB_POLICIES: how many
@@ -66,7 +65,6 @@ enum fb_policy_class {
  * @arrived_ns: when it arrived; not before requests added to the pool earlier
  * @seek_ns: scratch: its seek when last computed
  * @pos_ns: scratch: seek + rotational latency then
- * @cost_ns: scratch: @pos_ns, plus under auto a handicap for requests that are younger
  */
 struct fb_policy_req {
 	struct list_head node;
@@ -81,10 +79,8 @@ struct fb_policy_req {
 	u64 arrived_ns;
 	u64 seek_ns;
 	u64 pos_ns;
-	u64 cost_ns;
 };
 
-#define FB_POLICY_IDLE_BITS 20
 #define FB_POLICY_IDLE_ONE 0x100000	/* fb_policy_pool.idle: every completion */
 
 /**
@@ -95,8 +91,7 @@ struct fb_policy_req {
  * @policy: the policy in force
  * @sw_percent: n of SPTF-SWn%
  * @last_lbn: end of the request sent last (C-LOOK goes on from here)
- * @idle: auto: share of recent completions that left nothing to do, of FB_POLICY_IDLE_ONE
- * @loaded: auto: the drive is never idle
+ * @idle: share of recent completions that left nothing to do, of FB_POLICY_IDLE_ONE
  * @batch: transparent mode: requests left in the current batch
  * @starved: transparent mode: batches of reads sent while writes waited
  * @batch_write: transparent mode: the batch's direction
@@ -110,7 +105,6 @@ struct fb_policy_pool {
 	u32 sw_percent;
 	u64 last_lbn;
 	u32 idle;
-	bool loaded;
 	u32 batch;
 	u32 starved;
 	bool batch_write;
@@ -122,10 +116,7 @@ struct fb_policy_pool {
  * @req: the request, or NULL
  * @seek_ns: predicted seek (0 unless @predicted)
  * @pos_ns: predicted seek + latency (0 unless @predicted)
- * @cost_ns: @pos_ns, plus under auto the handicap by age
- * @best_pos_ns: positioning time of the request of least cost seen in this choice (SPTF-SW)
- * @best_cost_ns: cost of that request
- * @now_ns: when the choice was made
+ * @best_pos_ns: shortest positioning time seen in this choice (SPTF-SW)
  * @class: the class that it was chosen from; FB_POLICY_RT if it has waited for too long there
  * @expired: chosen because its deadline had passed: no request of its class replaces it
  * @predicted: @seek_ns and @pos_ns are valid
@@ -134,14 +125,22 @@ struct fb_policy_choice {
 	struct fb_policy_req *req;
 	u64 seek_ns;
 	u64 pos_ns;
-	u64 cost_ns;
 	u64 best_pos_ns;
-	u64 best_cost_ns;
-	u64 now_ns;
 	enum fb_policy_class class;
 	bool expired;
 	bool predicted;
 };
+
+/**
+ * fb_policy_joins() - are requests chosen together with the free reads before them?
+ * @policy: the policy in force
+ *
+ * If so, and while free reads are wanted, the host does that (core/joint.h); else the choice of
+ * this file, shortest positioning time, stands.
+ *
+ * Return: true for joint and auto.
+ */
+bool fb_policy_joins(enum fb_policy_id policy);
 
 /**
  * fb_policy_by_name() - look up a policy by its name
@@ -262,10 +261,8 @@ void fb_policy_sent(struct fb_policy_pool *pool, const struct fb_policy_req *req
  * @pool: the pool
  * @idle: no foreground request is left, neither pending nor in flight
  *
- * This tells auto how loaded the drive is. While the drive is idle at times, auto favours
- * response time: it seeks least within a narrow window of the shortest positioning time, and
- * age counts in a request's favour, so that few wait long. While the drive is never idle,
- * auto is sptf-sw, whose short seeks leave most time for free reads.
+ * This tells the joint choice how loaded the drive is: the same time costs other shares of
+ * throughput and of response time (fb_joint_charge()).
  */
 void fb_policy_ended(struct fb_policy_pool *pool, bool idle);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Policy joint: a round chooses the next request together with the free read before it
+ * Policies joint and auto: a round chooses the next request together with the free read before it
  * (core/joint.h). The disk's thread asks for one gap after the other and searches it; dispatch
  * settles the round with what has been found by then. Each step is short, because it is done
  * under the lock; what takes long, the search, is not. Before anything has been found the choice
@@ -14,6 +14,7 @@
  */
 #include <linux/slab.h>
 
+#include "disk/coverage.h"
 #include "disk/trace_events.h"
 #include "sched/sched.h"
 
@@ -107,7 +108,7 @@ void fb_round_charge(struct fb_sched *fs, const struct dm_place *head, u64 now)
 
 	if (!fb_sched_is_joint(fs))
 		return;
-	if (!c->predicted) {
+	if (!c->predicted || !fb_coverage_may_read(fs->fd)) {
 		fb_round_lose(fs);
 		return;
 	}
@@ -117,7 +118,7 @@ void fb_round_charge(struct fb_sched *fs, const struct dm_place *head, u64 now)
 					 abs((s32)(head->cyl - c->req->start.cyl)),
 					 c->seek_ns, c->pos_ns - c->seek_ns);
 	fb_joint_charge(&fs->round.joint, ns - least_ns,
-			odds ? fs->fd->conservatism.cost_ppm : 0, now);
+			odds ? fs->fd->conservatism.cost_ppm : 0, fs->pool.idle, now);
 }
 
 /* ---- a round ---- */
@@ -276,7 +277,7 @@ bool fb_round_next(struct fb_disk *fd)
 	/* one budget for all; the first is always looked at */
 	if (round->next == round->r.n || (round->next && fd->mail.spent_ns >= fs->search_ns))
 		return false;
-	fb_joint_onward(&at, &round->r, round->next);
+	fb_joint_onward(&round->joint, &at, &round->r, round->next);
 	fb_round_open(fs, round->next++);
 	return true;
 }

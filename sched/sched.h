@@ -94,7 +94,8 @@ struct fb_background {
 };
 
 /**
- * struct fb_round - policy joint: the choice under way, and what it costs (sched/round.c); all [L]
+ * struct fb_round - policies joint and auto: the choice under way, and what it costs
+ *	(sched/round.c); all [L]
  * @joint: the price
  * @order_cost: what the requests would take in the order of shortest positioning times
  * @begun: there is a round if, besides, @gen is that of the mailbox
@@ -131,7 +132,7 @@ struct fb_round {
  * @pool: pending foreground requests
  * @others: pending background reads of others
  * @choice: the provisional next request
- * @round: what may take the place of @choice under policy joint
+ * @round: what may take the place of @choice under policies joint and auto
  * @pinned: a separate read was sent for the gap before @choice: @choice is final
  * @plan: the plan in use while @pinned; FB_PLAN_NONE: nothing of it is left to be sent
  * @next_piece: the next piece of @plan
@@ -238,7 +239,7 @@ static inline bool fb_sched_is_hands_off(const struct fb_sched *fs)
 /* requests are chosen together with the free reads before them */
 static inline bool fb_sched_is_joint(const struct fb_sched *fs)
 {
-	return fs->pool.policy == FB_POLICY_JOINT;
+	return fb_policy_joins(fs->pool.policy);
 }
 
 /* NULL if @rq bypasses schedulers, or if there was no memory for a slot of its tag */

@@ -380,6 +380,32 @@ class Joint(Case):
             self.assertGreater(sum(r["free_mb_s"] for r in runs) / 3, free)
 
 
+    def test_open(self):
+        """Under open loads auto costs what was asked for, of the mean response time.
+
+        Of three seeds .70 (.50 to .89) % at 60/s and 1.40 (1.01 to 1.90) at 110/s, in which the
+        first minutes, until the price is found, have a part. Seen to fail: time that is not made
+        response time, an age that does not count (p99)."""
+        seeds = ("1", "2", "3")
+        for rate, low, high, p99, free in (("60", .35, 1.05, 1, 1.65), ("110", .6, 2.2, .94, 4)):
+            alone = [sim.simulate(policy="sptf", rate=rate, seconds="900", seed=s) for s in seeds]
+            runs = [sim.simulate(policy="auto", rate=rate, task="scan", conservatism_us="auto",
+                                 lift="all", value="root", weight="balance", seconds="900", seed=s)
+                    for s in seeds]
+            mean, late = (sum(r["response_ms"][what] / a["response_ms"][what]
+                              for r, a in zip(runs, alone)) / 3 for what in ("mean", "p99"))
+            self.between(low, 100 * (mean - 1), high)
+            self.assertLess(late, p99)
+            self.assertGreater(sum(r["free_mb_s"] for r in runs) / 3, free)
+
+    def test_auto(self):
+        """auto is joint beside a scan, and without one sptf. Seen to fail: auto that is sptf-sw."""
+        for task, other in (("scan", "joint"), ("none", "sptf")):
+            r = [sim.simulate(requests="20000", task=task, policy=p) for p in ("auto", other)]
+            self.assertEqual(r[0]["response_ms"], r[1]["response_ms"])
+            self.assertEqual(r[0].get("free_mb_s"), r[1].get("free_mb_s"))
+
+
 class Price(Case):
     """What two commands at the drive cost against its own queue (Atlas 10K)."""
 
@@ -400,8 +426,7 @@ class Price(Case):
         self.assertGreater(early["response_ms"]["mean"], 1.08 * drive["response_ms"]["mean"])
 
     def test_policy(self):
-        """With a scan: auto holds p99 to that of the drive's own queue, sptf-sw does not; in
-        a closed loop they are the same. Seen to fail: age ignored, a load never told."""
+        """With a scan: auto holds p99 to that of the drive's own queue, sptf-sw does not."""
         drive = self.at_load(policy="none")
         for policy, most in (("auto", 1.03), ("sptf-sw", None)):
             ratio = [r["response_ms"]["p99"] / d["response_ms"]["p99"]
@@ -410,9 +435,6 @@ class Price(Case):
                 self.assertLess(max(ratio), most)
             else:
                 self.assertGreater(max(ratio), 1.1)
-        r = [sim.simulate(requests="60000", task="scan", policy=p) for p in ("auto", "sptf-sw")]
-        self.near(r[0]["free_mb_s"], r[1]["free_mb_s"], .01)
-        self.near(r[0]["requests_per_s"], r[1]["requests_per_s"], .005)
 
     def test_closed(self):
         """Where nothing can come meanwhile, nothing is lost. Seen to fail: no lead."""

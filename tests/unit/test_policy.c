@@ -65,12 +65,6 @@ static void brute_position(struct pool *p, u32 n, const struct dm_place *head,
 }
 
 /* the policy's definition, of equals the oldest */
-/* auto on a drive that is idle at times: the older of two like requests costs less */
-static u64 brute_cost(u64 now, u64 arrived, u64 pos)
-{
-	return pos + dm_period_ns(dm) - min((now - arrived) / 16, dm_period_ns(dm));
-}
-
 static u32 brute_choose(enum fb_policy_id policy, u32 percent, u32 n, const u64 seek[MOST],
 			const u64 pos[MOST])
 {
@@ -89,6 +83,8 @@ static u32 brute_choose(enum fb_policy_id policy, u32 percent, u32 n, const u64 
 				best = i;
 			break;
 		case FB_POLICY_SPTF:
+		case FB_POLICY_AUTO:
+		case FB_POLICY_JOINT:
 			if (first || pos[i] < pos[best])
 				best = i;
 			break;
@@ -103,11 +99,14 @@ static u32 brute_choose(enum fb_policy_id policy, u32 percent, u32 n, const u64 
 	return best;
 }
 
-/* 6,000 random pools of 1-256 requests, spread over the disk or over a few cylinders */
+/*
+ * 10,000 random pools of 1-256 requests, spread over the disk or over a few cylinders. Seen to fail
+ * with auto that is sptf-sw.
+ */
 static void test_mechanical(void **state)
 {
 	static const enum fb_policy_id policy[] = { FB_POLICY_SSTF, FB_POLICY_SPTF,
-		FB_POLICY_SPTF_SW };
+		FB_POLICY_SPTF_SW, FB_POLICY_AUTO, FB_POLICY_JOINT };
 	static struct pool p;
 	static u64 seek[MOST], pos[MOST];
 	struct rnd r = { 11 };
@@ -139,49 +138,6 @@ static void test_mechanical(void **state)
 	}
 }
 
-/*
- * auto: least cost within its window, and of those the least seek. Two choosers that
- * round apart may take another of the same cost.
- */
-static void test_auto(void **state)
-{
-	static struct pool p;
-	static u64 seek[MOST], pos[MOST], cost[MOST];
-	struct rnd r = { 18 };
-	u32 i, k;
-
-	(void)state;
-	for (i = 0; i < 2000; i++) {
-		u32 n = 1 + rnd_below(&r, i % 4 ? 20 : MOST), best = MOST, least = 0;
-		struct dm_place head = support_place(&r, dm);
-		u64 now = 1 + rnd_below(&r, 300000000), window;
-		struct fb_policy_choice c;
-
-		fill(&p, &r, n, i % 3 ? 0 : 40);
-		brute_position(&p, n, &head, seek, pos);
-		p.pool.policy = FB_POLICY_AUTO;
-		p.pool.idle = rnd_below(&r, FB_POLICY_IDLE_ONE);
-		for (k = 0; k < n; k++) {
-			p.req[k].arrived_ns = k * now / n;
-			cost[k] = brute_cost(now, p.req[k].arrived_ns, pos[k]);
-			least = cost[k] < cost[least] ? k : least;
-		}
-		window = cost[least] + pos[least] *
-			((FB_POLICY_IDLE_ONE - p.pool.idle) * 60ULL / FB_POLICY_IDLE_ONE / 3) / 100;
-		for (k = 0; k < n; k++)
-			if (cost[k] <= window && (best == MOST || seek[k] < seek[best] ||
-						  (seek[k] == seek[best] && pos[k] < pos[best])))
-				best = k;
-		fb_policy_choose(&p.pool, dm, &head, now, &c);
-		assert_ptr_equal(c.req, &p.req[best]);
-		assert_int_equal(c.cost_ns, cost[best]);
-		assert_int_equal(c.best_cost_ns, cost[least]);
-		p.pool.loaded = true;
-		fb_policy_choose(&p.pool, dm, &head, now, &c);
-		assert_ptr_equal(c.req, &p.req[brute_choose(FB_POLICY_SPTF_SW, 60, n, seek, pos)]);
-	}
-}
-
 /* the load is told by completions that leave the drive idle; it takes a while either way */
 static void test_load(void **state)
 {
@@ -190,18 +146,12 @@ static void test_load(void **state)
 
 	(void)state;
 	fb_policy_pool_init(&pool);
-	assert_false(pool.loaded);
-	for (i = 0; i < 20000 && !pool.loaded; i++)
-		fb_policy_ended(&pool, false);
-	assert_in_range(i, 100, 2000);
-	/* one in a thousand is not enough */
-	for (i = 0; i < 20000; i++) {
-		fb_policy_ended(&pool, i % 1000 == 0);
-		assert_true(pool.loaded);
-	}
-	for (i = 0; i < 20000 && pool.loaded; i++)
+	for (i = 0; i < 20000; i++)
 		fb_policy_ended(&pool, i % 50 == 0);
-	assert_in_range(i, 50, 2000);
+	assert_in_range(pool.idle, FB_POLICY_IDLE_ONE / 56, FB_POLICY_IDLE_ONE / 45);
+	for (i = 0; i < 20000; i++)
+		fb_policy_ended(&pool, false);
+	assert_in_range(pool.idle, 0, FB_POLICY_IDLE_ONE / 500);
 	/* at the end of either scale nothing overflows */
 	for (i = 0; i < 20000; i++)
 		fb_policy_ended(&pool, true);
@@ -360,8 +310,7 @@ static void test_offer(void **state)
 			replaced = fb_policy_offer(&p.pool, dm, &head, &p.req[k], &c);
 			assert_int_equal(replaced, c.req != before);
 			fb_policy_choose(&p.pool, dm, &head, 0, &fresh);
-			if (p.pool.policy < FB_POLICY_SPTF_SW ||
-			    p.pool.policy == FB_POLICY_JOINT) {
+			if (p.pool.policy != FB_POLICY_SPTF_SW) {
 				assert_ptr_equal(c.req, fresh.req);
 				assert_int_equal(c.pos_ns, fresh.pos_ns);
 				continue;
@@ -369,8 +318,6 @@ static void test_offer(void **state)
 			/* O(1) cannot find the third: within the window, as good as before */
 			shortest = min(shortest, pos[k]);
 			assert_int_equal(c.best_pos_ns, shortest);
-			if (p.pool.policy == FB_POLICY_AUTO)
-				continue;
 			assert_true(c.pos_ns * 100 <= shortest * 160);
 			if (pos[k] * 100 <= shortest * 160)
 				assert_true(c.seek_ns <= seek[k]);
@@ -709,8 +656,6 @@ static void test_replaced(void **state)
 		assert_ptr_equal(c.req, &p.req[0]);
 		assert_int_equal(c.class, FB_POLICY_RT);
 		assert_false(c.expired);
-		assert_int_equal(c.cost_ns, p.req[0].cost_ns);
-		assert_int_equal(c.best_cost_ns, p.req[0].cost_ns);
 		assert_int_equal(c.best_pos_ns, p.req[0].pos_ns);
 	}
 }
@@ -733,7 +678,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mechanical),
-		cmocka_unit_test(test_auto),
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_clook),
 		cmocka_unit_test(test_fifo),

@@ -102,7 +102,7 @@ void count_rank(const struct fb_joint_at *at)
 static __attribute__((noipa))
 void count_onward(const struct fb_joint_at *at)
 {
-	fb_joint_onward(at, &joint_round, 0);
+	fb_joint_onward(&joint, at, &joint_round, 0);
 }
 
 static __attribute__((noipa))

@@ -403,7 +403,7 @@ static void simo_read_texts(struct simo *o)
 		if (o->policy < 0)
 			sim_fail("policy: no such policy: '%s'", o->policy_name);
 	}
-	o->joint = o->policy == FB_POLICY_JOINT;
+	o->joint = fb_policy_joins(o->policy);
 	o->think_constant = simo_first_of("think", o->think_name, "constant", "exponential");
 	o->fresh = !strcmp(o->task_name, "fresh");
 	o->scan = o->fresh || simo_first_of("task", o->task_name, "scan", "none");

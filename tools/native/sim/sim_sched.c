@@ -351,7 +351,7 @@ static bool sims_plan_joint(struct sims *s, u64 now_ns, struct fb_plan *plan)
 		return false;
 	fb_joint_rank(&s->task->joint, &at, s->choice.class, &r);
 	for (i = 0; i < r.n; i++) {
-		fb_joint_onward(&at, &r, i);
+		fb_joint_onward(&s->task->joint, &at, &r, i);
 		struct siml_req *req = container_of(r.candidate[i].req, struct siml_req, fg);
 
 		gap[i] = (struct simt_gap) { sims_gap(s, &req->fg), req->alone };
@@ -372,7 +372,7 @@ static void sims_charge(struct sims *s, const struct dm_place *head, u64 now_ns)
 	u32 cyls;
 	s64 ns;
 
-	if (!s->choice.predicted) {
+	if (!s->choice.predicted || !simt_may_read(s->task, now_ns)) {
 		fb_order_cost_lost(&s->task->order_cost);
 		return;
 	}
@@ -381,7 +381,7 @@ static void sims_charge(struct sims *s, const struct dm_place *head, u64 now_ns)
 	cyls = abs((s32)(head->cyl - s->choice.req->start.cyl));
 	ns = fb_conservatism_expected_ns(odds, dm_period_ns(s->dm), cyls, seek_ns,
 					 s->choice.pos_ns - seek_ns) - ns;
-	simt_charge(s->task, ns, now_ns);
+	simt_charge(s->task, ns, s->pool.idle, now_ns);
 }
 
 /* a slot is free: fill it (Documentation/design.rst, "One request's way", step 5) */

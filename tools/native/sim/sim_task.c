@@ -280,11 +280,11 @@ void simt_plan_joint(struct simt *t, struct fb_joint_round *r, const struct simt
 	fb_joint_sent(&t->joint, r);
 }
 
-void simt_charge(struct simt *t, s64 order_ns, u64 now_ns)
+void simt_charge(struct simt *t, s64 order_ns, u32 idle, u64 now_ns)
 {
 	s32 missed_ppm = t->lim.odds ? t->margin.cost_ppm : 0;
 
-	if (!fb_joint_charge(&t->joint, order_ns, missed_ppm, now_ns))
+	if (!fb_joint_charge(&t->joint, order_ns, missed_ppm, idle, now_ns))
 		return;
 	t->joint_windows++;
 	t->joint_ppm += t->joint.window_ppm;

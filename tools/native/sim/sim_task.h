@@ -172,9 +172,10 @@ void simt_plan_joint(struct simt *t, struct fb_joint_round *r, const struct simt
  * simt_charge() - account for the order in which requests go
  * @t: the task
  * @order_ns: see fb_joint_charge()
+ * @idle: there, too
  * @now_ns: the time
  */
-void simt_charge(struct simt *t, s64 order_ns, u64 now_ns);
+void simt_charge(struct simt *t, s64 order_ns, u32 idle, u64 now_ns);
 
 /**
  * simt_take() - a read is sent

@@ -40,10 +40,10 @@ SETTINGS = (
     ("--noise", "noise", "KIND", "seek noise: off, laplace or gauss, with :US for the standard "
      "deviation (as the drive says)"),
     ("--seed", "seed", "N", "of drive and foreground (1)"),
-    ("--policy", "policy", "P", "fifo, clook, sstf, sptf, sptf-sw, auto, none: the drive's own "
-     "order, or joint: each request with its free read (sptf-sw)"),
+    ("--policy", "policy", "P", "fifo, clook, sstf, sptf, sptf-sw, none: the drive's own order, "
+     "or auto, joint: each request with its free read (sptf-sw)"),
     ("--foreground-cost-ppm", "foreground_cost_ppm", "PPM", "what free reads may cost in all "
-     "under joint (10000)"),
+     "under auto and joint (10000)"),
     ("--joint-price", "joint_price", "GAPS", "of a turn under joint, in mean gaps (0: found)"),
     ("--sw-percent", "sw_percent", "N", "of sptf-sw (60)"),
     ("--depth", "depth", "N", "commands at the drive, or auto: two while free reads are wanted, "

@@ -26,8 +26,11 @@ from .queue import Moments, Services, closed
 
 NODES = (1, 2, 3, 5, 8, 13, 21, 34)     # lengths of a queue that are computed; others between
 LENGTHS = 96            # of a queue at most: beyond is as good as saturated
-AUTO_WINDOW = 3         # policy auto: a part of the window while the drive is idle at times,
-AUTO_LOADED = 1 / 400   # that is for more than this share of completions (core/policy.c)
+# Policy auto chooses requests together with their free reads, which is not reckoned here. In closed
+# loops a window of SPTF-SW brings as many free reads (but for the end of a scan), in open ones a
+# smaller one, the smaller the more the drive is idle; "loaded" is up to so many idle completions.
+AUTO_WINDOW, AUTO_OPEN_WINDOW = .3, .2
+AUTO_LOADED = 1 / 400
 TARGET = 5e-3           # conservatism "auto": what free reads may cost, of the time
 LEAST_AUTO = 20e-6      # s, the least conservatism then
 UNIT = 4096             # bytes
@@ -70,7 +73,7 @@ class Load:
         self.settings = settings
         self.turn = device.revolution_time
         self.reads = np.array([workload.read_fraction, 1 - workload.read_fraction])
-        self.window = settings.sw_percent / 100
+        self.window = AUTO_WINDOW if settings.policy == "auto" else settings.sw_percent / 100
         self.transfer, self.transfer_square = _transfer(device, workload)
         self.overhead = float(self.reads @ (device.read_overhead, device.write_overhead))
         self.report = float(self.reads @ (device.read_report, device.write_report))
@@ -389,7 +392,7 @@ def _auto(load, extra, queue):
         idle = queue.idle if queue else 0.0
         if idle <= AUTO_LOADED:
             break
-        load.window = round(load.settings.sw_percent / 100 * (1 - idle) / AUTO_WINDOW, 2)
+        load.window = round(AUTO_OPEN_WINDOW * (1 - idle), 2)
         queue = _open(load, extra)
     return queue
 
