@@ -384,8 +384,7 @@ class Joint(Case):
         """Under open loads auto costs what was asked for, of the mean response time.
 
         Of three seeds .70 (.50 to .89) % at 60/s and 1.40 (1.01 to 1.90) at 110/s, in which the
-        first minutes, until the price is found, have a part. Seen to fail: time that is not made
-        response time, an age that does not count (p99)."""
+        first minutes, until the price is found, have a part."""
         seeds = ("1", "2", "3")
         for rate, low, high, p99, free in (("60", .35, 1.05, 1, 1.65), ("110", .6, 2.2, .94, 4)):
             alone = [sim.simulate(policy="sptf", rate=rate, seconds="900", seed=s) for s in seeds]
