@@ -11,6 +11,7 @@
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
 # lab-freeblock: models restore
+# lab-python: _pydecimal
 
 . /lab/lib.sh
 
