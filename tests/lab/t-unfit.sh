@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0
+# Disks that freeblock cannot schedule by rotational position: solid state, no SCSI disk, zoned.
+#
+# Expected: state/scheduling says why, every request is served, in about the order in which
+# mq-deadline has them served (README.md). Linux 6.1 gives zoned disks to no scheduler that does not
+# ask for them; later kernels leave that to the scheduler.
+#
+# Seen to fail with: fb_disk_unfit() without its tests of solid state ("not a SCSI or SATA disk") and
+# of zones (6.12: "no model"); fb_pool_above() that finds nothing (266 descents).
+#
+# lab-kernel-modules: null_blk scsi_debug
+# lab: kernel=stock clock=icount smp=1 timeout=300
+# lab: kernel=6.12 clock=icount smp=1 timeout=300
+
+. /lab/lib.sh
+
+T=/sys/kernel/tracing
+
+# issued DISK SCHEDULER: how often a request went that lies below the one before, of 512
+issued()
+{
+	sched_set "$1" "$2" || die "no $2"
+	# twice the device's depth is the default
+	[ "$2" = none ] || echo 64 > /sys/block/"$1"/queue/nr_requests
+	echo > $T/trace
+	echo 1 > $T/events/block/block_rq_issue/enable
+	fio_run "$2" --filename=/dev/"$1" --ioengine=libaio --direct=1 --rw=randread --bs=4k \
+		--iodepth=32 --iodepth_batch=16 --number_ios=512 --randseed=7 --allow_file_create=0
+	echo 0 > $T/events/block/block_rq_issue/enable
+	awk '/block_rq_issue:/ { for (i = 1; i < NF; i++) if ($i == "+") {
+		n++; down += $(i - 1) < last; last = $(i - 1) } }
+		END { print n == 512 ? down : "only " n " requests" }' $T/trace
+}
+
+# left_alone DISK WHY: it is served, and says why it is no more
+left_alone()
+{
+	expect_ok "$2: it has the scheduler" sched_set "$1" freeblock
+	expect_eq "$2: it says why" "$(state "$1" scheduling)" "$2"
+	expect_fail "$2: no scan without a model" sh -c "echo start > $(fb "$1")/scan"
+	fio_run verify --filename=/dev/"$1" --ioengine=libaio --direct=1 --rw=randwrite --bs=4k \
+		--iodepth=8 --size=4m --verify=crc32c --allow_file_create=0
+	expect_eq "$2: fio reads what it wrote" "$(fio_errors verify)" 0
+	expect_ok "$2: another scheduler takes it" sched_set "$1" none
+}
+
+mount -t tracefs nodev $T 2>/dev/null
+load_module null_blk nr_devices=1 irqmode=2 completion_nsec=1000000 hw_queue_depth=1 memory_backed=1 \
+	size=64
+load_module freeblock
+
+left_alone nullb0 "solid state"
+none=$(issued nullb0 none)
+theirs=$(issued nullb0 mq-deadline)
+ours=$(issued nullb0 freeblock)
+note "requests below the one before, of 512: none $none, mq-deadline $theirs, freeblock $ours"
+expect_le "in mq-deadline's order: at most a few more descents" "$ours" $((theirs * 3 / 2))
+expect_ge "and no fewer" "$ours" $((theirs / 2))
+expect_ge "which without a scheduler are many" "$none" 200
+echo none > /sys/block/nullb0/queue/scheduler
+
+echo 1 > /sys/block/nullb0/queue/rotational
+left_alone nullb0 "not a SCSI or SATA disk"
+unload_module null_blk
+
+# Zones of 16 MiB, the first of which takes writes anywhere
+load_module scsi_debug zbc=managed zone_size_mb=16 zone_nr_conv=1 dev_size_mb=64 ndelay=1000000 \
+	sector_size=512
+expect_ok "a disk with zones" wait_for 30 sh -c 'grep -l scsi_debug /sys/block/sd*/device/model'
+disk=$(grep -l scsi_debug /sys/block/sd*/device/model | head -n 1 | cut -d/ -f4)
+wait_for 30 grep -q host-managed /sys/block/"$disk"/queue/zoned
+echo 1 > /sys/block/"$disk"/queue/rotational
+case $(uname -r) in
+6.1.*)
+	expect_fail "zoned: the kernel refuses" sched_set "$disk" freeblock
+	;;
+*)
+	left_alone "$disk" zoned
+	;;
+esac
+expect_ok "zoned: mq-deadline takes it" sched_set "$disk" mq-deadline
+sched_set "$disk" none
+unload_module scsi_debug
+
+expect_within "unload freeblock" 20 unload_module freeblock
+done_testing
