@@ -570,7 +570,7 @@ class StandIns(Folder):
 
     def test_write_cache_option(self):
         """It makes writes short, and reads and writes are told apart, each with a band that holds
-        it. Seen to fail: an option that changes nothing; bands of all requests for reads."""
+        it. Seen to fail: an option that changes nothing."""
         many = words(read_fraction="50%", request_rate="40")
         off, on = (
             json.loads(predict("--model", ATLAS, *many, "--json", *more)[1])["orders"]["fcfs"]
