@@ -132,11 +132,11 @@ COSTS = {
     "Allow sneaky full read hits": _HELD,
     "Allow sneaky partial read hits": _HELD,
     "Allow sneaky intermediate read hits": _HELD,
-    "Allow write prebuffering": "with several outstanding a write's data come later than they could: "
-                                "up to its transfer on the bus",
-    "Use separate write segment": "mixed reads and writes: what was read ahead is dropped by writes "
-                                  "sooner, or later, than the drive does: hits become misses, a "
-                                  "seek and half a turn each",
+    "Allow write prebuffering": "with several outstanding a write's data come later than they "
+                                "could: up to its transfer on the bus",
+    "Use separate write segment": "mixed reads and writes: what was read ahead is dropped by "
+                                  "writes sooner, or later, than the drive does: hits become "
+                                  "misses, a seek and half a turn each",
     "Set watermark by reqsize": "the transfer of a read begins earlier or later: up to its length",
     "Minimum read-ahead (blks)": "the next command begins sooner than at the drive: up to the "
                                  "passing of so many blocks",
