@@ -44,10 +44,10 @@ BANDS = {
 }
 # kind: measured over predicted free bytes/s on a map on which all is wanted
 FREE = {
-    "gaps": (0.854, 0.937),  # of 27
-    "idle, reads ahead": (0.644, 0.976),  # of 82
-    "idle, stops": (0.436, 1.087),  # of 23
-    "idle, write cache": (0.841, 1.158),  # of 13
+    "gaps": (0.818, 1.000),  # of 87
+    "idle, reads ahead": (0.655, 0.974),  # of 192
+    "idle, stops": (0.412, 1.062),  # of 64
+    "idle, write cache": (0.573, 1.212),  # of 41
 }
 
 
