@@ -552,8 +552,9 @@ void fb_idle_policy_set_own_order(struct fb_idle_policy *w, bool own, u64 lead_n
 	w->lead_ns = lead_ns;
 	if (own == w->own_order)
 		return;
+	/* what this busy period was followed by ends here, or both accounts would charge */
+	fb_idle_policy_lose(w);
 	w->own_order = own;
-	fb_twin_lose(&w->twin);
 	/* others wait for a read then; this may happen often, so nothing fades */
 	fb_idle_policy_find(w);
 }
@@ -692,8 +693,8 @@ void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_id
 void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_head *head,
 			  const struct fb_idle_cost_req *req)
 {
-	if (w->own_order)
-		fb_twin_arrived(&w->twin, head, req, true);
+	/* also if the drive is about to order for its sake */
+	fb_twin_arrived(&w->twin, head, req, true);
 }
 
 void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)

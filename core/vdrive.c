@@ -18,7 +18,7 @@ bool fb_vdrive_add(struct fb_vdrive *v, const struct disk_model *dm,
 	struct fb_vdrive_req *r = v->n ? &v->queue[v->n - 1] : NULL;
 
 	if (cached && r && r->cached && r->req.write == req->write &&
-	    r->req.lbn + r->req.nsect == req->lbn) {
+	    r->req.lbn + r->req.nsect == req->lbn && r->req.nsect < FB_VDRIVE_JOIN) {
 		r->req.nsect += req->nsect;
 		return true;
 	}
@@ -85,11 +85,11 @@ bool fb_vdrive_serve(struct fb_vdrive *v, const struct fb_head *head, u64 now,
 	from.angle = fb_head_angle(head, begin_ns);
 	i = fb_vdrive_choose(v, head, &from, begin_ns);
 	*out = v->queue[i];
-	v->n--;
-	memmove(&v->queue[i], &v->queue[i + 1], (v->n - i) * sizeof(v->queue[0]));
-	/* it is in no place only if the model has changed, which begins anew */
+	/* it is in no place only if the model has changed, which begins anew: it stays till then */
 	if (dm_access(head->dm, &from, out->req.lbn, out->req.nsect, out->req.write, &acc))
 		return false;
+	v->n--;
+	memmove(&v->queue[i], &v->queue[i + 1], (v->n - i) * sizeof(v->queue[0]));
 	v->at = acc.end;
 	v->free_ns = begin_ns + acc.total_ns;
 	return true;

@@ -13,6 +13,8 @@
 
 #define FB_VDRIVE_DEPTH 32U	/* of so many requests the drive chooses, as with ATA's queueing */
 #define FB_VDRIVE_QUEUE 256	/* requests that it takes */
+/* sectors from which on a job takes no further write: its tracks are walked under the lock */
+#define FB_VDRIVE_JOIN 8192U
 /* what an event may cost: services, each of which looks at what the drive has got */
 #define FB_VDRIVE_STEPS 4
 
@@ -55,7 +57,8 @@ void fb_vdrive_clear(struct fb_vdrive *v, const struct dm_place *at, u64 now);
  * @v: the drive
  * @dm: its model
  * @req: the request
- * @cached: nobody waits for it; one that goes on where the last one ends joins it
+ * @cached: nobody waits for it; one that goes on where the last one ends joins it, if that has
+ *	less than FB_VDRIVE_JOIN sectors
  *
  * Return: false if there is no room for it, or no such place.
  */

@@ -15,7 +15,7 @@ struct fb_disk_client;
  * struct fb_gap_mail - the gap and its plan; all [L]
  * @gen: generation of the gap; a plan of another generation is void
  * @open: @gap waits for the search
- * @asked: the scheduler has gaps for the search, one after the other (policy joint)
+ * @asked: the scheduler has gaps for the search, one after the other (auto and joint)
  * @shared: @gap is one of those
  * @gap: the gap before the next foreground request
  * @lim: limits of its plan

@@ -522,8 +522,8 @@ static void test_own_order(void **state)
 /*
  * Where the drive orders, an idle read of 10 ms of which the last 8 are met by the first of two
  * requests: what they wait is what the virtual drives say, 12 ms together, and so 2 ms less each
- * than what is left of the read. Where nothing is followed, the 8 ms. Seen to fail when what is met is
- * charged besides, when requests do not count for the mean, and when those of intervals that the
+ * than what is left of the read. Where nothing is followed, the 8 ms. Seen to fail when what is met
+ * is charged besides, when requests do not count for the mean, and when those of intervals that the
  * drive was busy in do.
  */
 static void test_twin(void **state)
@@ -641,6 +641,28 @@ static void test_lost(void **state)
 }
 
 /*
+ * The drive begins to order while requests wait for an idle read: they are charged once, as it
+ * ends. The write for which it orders counts as one behind which the next idle read goes. Seen to fail
+ * when only the virtual drives are lost, and when a write does not count before the drive orders.
+ */
+static void test_begins_to_order(void **state)
+{
+	struct fb_idle_cost_req req;
+	struct bench b;
+
+	(void)state;
+	req = bench_meet(&b);
+	fb_idle_policy_wrote(&b.w, NULL, &req);
+	assert_true(b.w.twin.wrote);
+	fb_idle_policy_set_own_order(&b.w, true, 0);
+	fb_idle_policy_ended(&b.w, b.now + 8 * MS);
+	assert_int_equal(b.w.cost_ns, 12 * MS);
+	fb_idle_policy_served(&b.w, b.now + 20 * MS, &req);
+	fb_idle_policy_served(&b.w, b.now + 30 * MS, &req);
+	assert_int_equal(b.w.cost_ns, 12 * MS);
+}
+
+/*
  * The same where no read was met: the first one is charged what they take longer on the mean. Seen
  * to fail when it is forgiven.
  */
@@ -745,6 +767,7 @@ int main(void)
 		cmocka_unit_test(test_sooner),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_begins_to_order),
 		cmocka_unit_test(test_lost_moved),
 		cmocka_unit_test(test_chance),
 	};

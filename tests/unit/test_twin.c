@@ -10,7 +10,8 @@
  * serves before the idle read is believed to wait for it (test_overtaken); what the drive writes
  * when the idle read comes is charged to that (test_busy), or a turn that it loses is not
  * (test_turn); the head is taken to be back at once (test_alike); a queue that is too long goes on
- * (test_long); what is left when the next idle read is sent stays there (test_left).
+ * (test_long); a stream of writes is one job without end (test_joined); what is left when the next
+ * idle read is sent stays there (test_left).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -314,6 +315,23 @@ static void test_long(void **state)
 	bench_end(&b);
 }
 
+/* writes that go on where others end are one job, but what one event walks has a bound */
+static void test_joined(void **state)
+{
+	struct fb_idle_cost_req req = { .nsect = 8, .write = true };
+	struct fb_vdrive v;
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b);
+	fb_vdrive_clear(&v, &b.head.at, b.now);
+	for (req.lbn = 0; req.lbn < 9000 - 8; req.lbn += 8)
+		assert_true(fb_vdrive_add(&v, b.dm, &req, true));
+	assert_int_equal(v.n, 2);
+	assert_int_equal(v.queue[0].req.nsect, FB_VDRIVE_JOIN);
+	bench_end(&b);
+}
+
 /* the next idle read is sent at once: the drive must have ended the read before */
 static void test_left(void **state)
 {
@@ -364,6 +382,7 @@ int main(void)
 		cmocka_unit_test(test_turn),
 		cmocka_unit_test(test_alike),
 		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_joined),
 		cmocka_unit_test(test_left),
 		cmocka_unit_test(test_lost),
 	};
