@@ -5,7 +5,7 @@ The drive's log (drive-format.rst, "Power") has each job at the medium with its 
 each write command what its sectors held before. A write to the medium that had ended before the
 power went is there; one that was under way is there up to a sector. What was in the cache
 alone has a fate that is drawn: lost, kept or torn at a sector, each by itself, for a drive may
-bring its cache to the medium in any order. Nothing here is shared with the drive's engine.
+bring its cache to the medium in any order. A drive with physical blocks tears between these. Nothing here is shared with the drive's engine.
 """
 
 import struct
@@ -144,9 +144,9 @@ class Dump:
             for block in {b for write in self.writes for b in write.blocks()}:
                 see(block, self.platters.block(block))
 
-    def lose(self, draw):
+    def lose(self, draw, physical=1):
         """After roll_back(): bring the platters to what they hold after the loss. Returns a
-        word about it."""
+        word about it. `physical`: sectors of a physical block, which is written whole or not."""
         under_way = [job for job in self.jobs
                      if job.kind == WRITE and job.start <= self.cut_ns < job.end]
         torn = under_way[-1] if under_way else None
@@ -157,6 +157,9 @@ class Dump:
             count = write.count
             if not 0 < write.durable <= self.cut_ns:
                 count = self._survivors(write, draw, torn)
+                if count < write.count:
+                    end = write.lbn + count
+                    count = max(0, end - end % physical - write.lbn)
                 lost, kept, parts = lost + (not count), kept + (count == write.count), \
                     parts + (0 < count < write.count)
             self.platters.write(write.lbn, write.new[:count * SECTOR])

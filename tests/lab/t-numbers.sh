@@ -123,6 +123,7 @@ drive_off $d
 # ---- the head switch of the paper's table 1
 
 drive atlas10k-hs08 ''
+iosched "$disk" policy sptf-sw
 oltp hs08
 alone=$rate
 scan hs08-scan

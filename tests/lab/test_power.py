@@ -53,13 +53,13 @@ def dump(now, *log):
         return powerdisk.Dump(file.name, CUT)
 
 
-def fates(now, *log):
+def fates(now, *log, physical=1):
     """All that the sectors may hold after the loss, over many draws."""
     found = set()
     for seed in range(200):
         drive = dump(now, *log)
         drive.roll_back()
-        drive.lose(random.Random(seed))
+        drive.lose(random.Random(seed), physical)
         raw = drive.platters.read(0, len(now))
         found.add("".join(chr(raw[i * SECTOR]) for i in range(len(now))))
     return found
@@ -76,6 +76,10 @@ def test_platters():
           fates("bb", (old, 0, "aa", 100, 1001)) == {"aa", "ba", "bb"})
     check("in the cache: lost, torn or kept",
           fates("bb", (old, 0, "aa", 100, 0)) == {"aa", "ba", "bb"})
+    check("physical blocks of two sectors: torn between them", fates(
+        "abbb", (old, 1, "aaa", 100, 0), physical=2) == {"aaaa", "abaa", "abbb"})
+    check("under way, too", fates(
+        "abbb", (old, 1, "aaa", 100, 1001), physical=2) == {"aaaa", "abaa", "abbb"})
     check("brought from there to the medium: it is there",
           fates("bb", (old, 0, "aa", 100, 0), (write, 0, 2, 200, 900)) == {"bb"})
     check("by an earlier job: it is not", "aa" in fates(
