@@ -5,7 +5,8 @@ The drive's log (drive-format.rst, "Power") has each job at the medium with its 
 each write command what its sectors held before. A write to the medium that had ended before the
 power went is there; one that was under way is there up to a sector. What was in the cache
 alone has a fate that is drawn: lost, kept or torn at a sector, each by itself, for a drive may
-bring its cache to the medium in any order. A drive with physical blocks tears between these. Nothing here is shared with the drive's engine.
+bring its cache to the medium in any order. A drive with physical blocks tears between these.
+Nothing here is shared with the drive's engine.
 """
 
 import struct

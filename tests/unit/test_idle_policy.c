@@ -642,8 +642,9 @@ static void test_lost(void **state)
 
 /*
  * The drive begins to order while requests wait for an idle read: they are charged once, as it
- * ends. The write for which it orders counts as one behind which the next idle read goes. Seen to fail
- * when only the virtual drives are lost, and when a write does not count before the drive orders.
+ * ends. The write for which it orders counts as one behind which the next idle read goes. Seen to
+ * fail when only the virtual drives are lost, and when a write does not count before the drive
+ * orders.
  */
 static void test_begins_to_order(void **state)
 {
