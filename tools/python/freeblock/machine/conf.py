@@ -111,28 +111,48 @@ class Conf:
         return found
 
 
-def _places(text):
+class _Ini(configparser.ConfigParser):
+    """Of one kind of lines. No section has the default's name."""
+
+    # what stands behind a section is not passed over
+    SECTCRE = re.compile(r"\[(?P<header>.+)\]$")
+
+    def __init__(self):
+        super().__init__(delimiters=("=",), comment_prefixes=(";",), interpolation=None,
+                         default_section="\n")
+
+    def optionxform(self, optionstr):
+        return optionstr
+
+
+def _lines(text):
+    """Without comments, and without blanks before them, which would have them go on the line
+    before."""
+    return [re.sub(r"(^|\s)#.*", "", line).strip() for line in text.split("\n")]
+
+
+def _places(lines):
     """Where sections and their keys stand: configparser forgets that."""
     found, section = {}, None
-    for number, line in enumerate(text.splitlines(), 1):
-        header = re.match(r"\[(.+)\]", line)
-        key = re.match(r"([^\s=#;][^=]*?)\s*=", line)
+    for number, line in enumerate(lines, 1):
+        header = _Ini.SECTCRE.match(line)
+        key = re.match(r"([^=;][^=]*?)\s*=", line)
         if header:
-            section = header.group(1)
+            section = header.group("header")
             found[section, None] = number
         elif key:
             found[section, key.group(1)] = number
     return found
 
 
-def _syntax(parser, text, path):
-    """Have it parsed; lines about what is no INI file."""
+def _syntax(parser, lines, path):
+    """Have them parsed; what is to be said of those that are none of an INI file."""
     try:
-        parser.read_string(text, path)
+        parser.read_string("\n".join(lines), path)
     except configparser.ParsingError as error:
-        return ["%s:%d: neither [section] nor key = value: %s" % (
-            path, number, line.strip("'").removesuffix("\\n"))
-                for number, line in getattr(error, "errors", ()) or [(error.lineno, error.line)]]
+        numbers = [number for number, _ in getattr(error, "errors", ())] or [error.lineno]
+        return ["%s:%d: neither [section] nor key = value: %s" % (path, number, lines[number - 1])
+                for number in numbers]
     except configparser.DuplicateSectionError as error:
         return ["%s:%d: [%s] is there twice" % (path, error.lineno, error.section)]
     except configparser.DuplicateOptionError as error:
@@ -154,11 +174,8 @@ def _section(name):
 
 def parse(text, path):
     """The text of a file. ToolError names all lines that are wrong."""
-    parser = configparser.ConfigParser(
-        delimiters=("=",), comment_prefixes=("#", ";"), inline_comment_prefixes=("#",),
-        interpolation=None, empty_lines_in_values=False, default_section="\0")
-    parser.optionxform = str
-    wrong, places, sections = _syntax(parser, text, path), _places(text), []
+    parser, lines, sections = _Ini(), _lines(text), []
+    wrong, places = _syntax(parser, lines, path), _places(lines)
     for name in parser.sections() if not wrong else ():
         try:
             section = Section(*_section(name), {})
@@ -172,8 +189,8 @@ def parse(text, path):
                 section.values[key] = KEYS[key][0](value)
             except ValueError as error:
                 wrong.append("%s:%d: %s = %s: %s%s" % (
-                    path, places.get((name, key), places[name, None]), key,
-                    value.replace("\n", " "), "" if key not in KEYS else "want ", error))
+                    path, places[name, key], key, value, "" if key not in KEYS else "want ",
+                    error))
         sections.append(section)
     if wrong:
         raise ToolError("\n".join(wrong))
@@ -191,7 +208,7 @@ def load(path=None):
             raise
         return Conf([])
     try:
-        return parse(data.decode("utf-8"), path)
+        return parse(data.decode("utf-8-sig"), path)
     except UnicodeDecodeError as error:
         raise ToolError("%s:%d: not UTF-8" % (path, data[:error.start].count(b"\n") + 1)) from error
 
