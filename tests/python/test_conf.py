@@ -280,6 +280,21 @@ class Scrubs(Case):
         self.assertRegex(self.do("conf", "show", "sda")[1],
                          "sda: scrub_every_days 30, order near\n  scrubbed 2.*no scrub is due")
 
+    def test_unnamed(self):
+        """A disk that nothing names for good, as a reader of cards, does not keep the others from
+        being shown.
+
+        Seen to fail: its record looked for."""
+        self.machine.disk("sdb", "")
+        self.machine.write("sys/block/sdb/device/vpd_pg80", b"")
+        status, said = self.do("conf", "show")
+        self.assertEqual(status, 0, said)
+        self.assertRegex(said, "sda: scrub_every_days 30(?s:.*)never scrubbed by it: the disk says "
+                         "neither")
+        shown = json.loads(self.do("conf", "show", "--json")[1])
+        self.assertEqual([(one["disk"], one["due"] is None) for one in shown],
+                         [("sda", False), ("sdb", True)])
+
     def test_names(self):
         """The coverage is the file that freeblock scrub takes by itself."""
         disk = store.disk_of("sda")

@@ -6,6 +6,7 @@ import time
 from types import SimpleNamespace
 
 from . import ToolError, fbstate, scrub
+from .extraction import identity as names
 from .extraction import store
 from .machine import conf, due
 
@@ -54,6 +55,9 @@ def _date(seconds):
 
 
 def _shown(disk, said):
+    if not names.is_known(disk):
+        return {"disk": disk["name"], "settings": said.of(disk), "began": None, "ended": None,
+                "due": None, "now": None, "why": names.UNKNOWN}
     done, why, record, values = due.look(disk, said)
     return {"disk": disk["name"], "settings": values, "began": _date(record["began"]),
             "ended": _date(record["ended"]),
@@ -75,6 +79,8 @@ def run_show(args):
         print("%s: %s" % (one["disk"], ", ".join(words) or "nothing is said of it"))
         if one["due"]:
             print("  scrubbed %s, due %s: %s" % (one["ended"] or "never", one["due"], one["why"]))
+        elif one["settings"]["scrub_every_days"] is not None:
+            print("  never scrubbed by it: " + one["why"])
     return 0
 
 
