@@ -362,7 +362,10 @@ class Enable(Case):
         self.assertEqual(tree(self.target), {})
 
     def test_programs(self):
-        """What is started at boot nobody but root may change, and it lies in nobody's home."""
+        """What is started at boot nobody but root may change, and it lies in nobody's home; nor
+        does a link to it.
+
+        Seen to fail: the directories of the file alone."""
         folder = os.path.join(self.target, "home")
         path = os.path.join(folder, "freeblock")
         os.mkdir(folder)
@@ -378,6 +381,13 @@ class Enable(Case):
             self.assertRaisesRegex(ToolError, "home is the home of me. Install the packages",
                                    units.check_program, path)
             units.check_program("/usr/bin/freeblock")
+            os.symlink("/usr/bin/true", os.path.join(folder, "link"))
+            os.symlink("home/link", os.path.join(self.target, "on"))
+            for name in ("home/link", "on", "./home/../on"):
+                self.assertRaisesRegex(ToolError, "home is the home of me", units.check_program,
+                                       os.path.join(self.target, name))
+            os.symlink("round", os.path.join(self.target, "round"))
+        self.assertRaises(OSError, units.check_program, os.path.join(self.target, "round"))
 
     def test_systemd(self):
         """systemd finds no fault with the units."""

@@ -35,8 +35,7 @@ def check_program(path):
     homes = {os.path.realpath(user.pw_dir): user.pw_name for user in pwd.getpwall()
              if user.pw_uid == 0 or user.pw_uid >= 1000}
     homes.pop("/", None)
-    name = os.path.realpath(path)
-    while name != "/":
+    for name in reversed(list(_passed(path))):
         found = os.stat(name)
         why = "%s belongs to another user than root" % name if found.st_uid else \
             "everybody may write to %s" % name if found.st_mode & 0o002 else \
@@ -44,7 +43,22 @@ def check_program(path):
         if why:
             raise ToolError("%s is not started at boot: %s. Install the packages (make deb), or "
                             "give --program another" % (path, why))
-        name = os.path.dirname(name)
+
+
+def _passed(path):
+    """All names by which the kernel comes to a file: whoever changes a link on the way has another
+    file started."""
+    name, parts = "/", path.split("/")[::-1]
+    while parts:
+        part = parts.pop()
+        name = os.path.normpath(os.path.join(name, part))
+        if part in ("", ".", ".."):
+            continue
+        yield name
+        # stat() of one that leads to itself fails
+        if os.path.islink(name) and os.path.exists(name):
+            parts += os.readlink(name).split("/")[::-1]
+            name = "/" if os.readlink(name).startswith("/") else os.path.dirname(name)
 
 
 def plain(path):
