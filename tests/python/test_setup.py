@@ -190,6 +190,18 @@ class Setup(Case):
         self.assertEqual(self.tree(), before)
 
 
+    def test_umask(self):
+        """What root starts and believes, nobody else may change, whatever the umask.
+
+        Seen to fail: files made with all that the umask leaves."""
+        self.addCleanup(os.umask, os.umask(0))
+        self.assertEqual(self.setup()[0], 0)
+        for top in ("etc", "var/lib/freeblock"):
+            for folder, _, files in os.walk(os.path.join(self.machine.root, top)):
+                for path in (folder, *(os.path.join(folder, name) for name in files)):
+                    self.assertFalse(os.stat(path).st_mode & 0o022, path)
+
+
 class Refused(Case):
     """What does not suit changes nothing."""
 

@@ -56,10 +56,11 @@ def make_directory(path):
 
 
 def write_file(path, data):
-    """Replace a file: afterwards there is the old one or the whole new one, also after a crash."""
+    """Replace a file: afterwards there is the old one or the whole new one, also after a crash.
+    Nobody else may write to it, whatever the umask: units are among these."""
     beside = path + ".new"
     try:
-        with open(beside, "wb") as file:
+        with open(beside, "wb", opener=lambda name, flags: os.open(name, flags, 0o644)) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
