@@ -88,21 +88,28 @@ def check(disk, options):
     if found and not options.force:
         raise ToolError("%s does not suit:\n%s" % (disk.name, "\n".join(
             "  %s\n    (%s)" % (one.reason, one.todo) for one in found)))
+    if options.model:
+        given(disk)
     for one in found:
         disk.notes.append("not minded (--force): " + one.reason)
 
 
 # ---- the model
 
+def given(disk):
+    """The model of --model; ToolError if it is not this disk's, or not to be trusted."""
+    model = store.Model.of_file(disk.options.model)
+    model.check(disk.identity)
+    _trusted(model.header.get("distrusted"), disk.options)
+    return model
+
+
 def measure(disk, draft, states):
     """Have its model in the file `draft`, by measuring if there is none; ToolError if it is not
     to be trusted."""
     options = disk.options
     if options.model:
-        model = store.Model.of_file(options.model)
-        model.check(disk.identity)
-        _trusted(model.header.get("distrusted"), options)
-        journal.write_file(draft, model.data)
+        journal.write_file(draft, given(disk).data)
     elif os.path.exists(steps.model_path(disk.identity)):
         disk.notes.append("%s was there: the disk was not measured again (freeblock models "
                           "remove)" % steps.model_path(disk.identity))
@@ -212,7 +219,7 @@ def run(args):
     with book.locked():
         try:
             done = setup(disk)
-        except (ToolError, KeyboardInterrupt):
+        except (ToolError, OSError, KeyboardInterrupt):
             print("freeblock: %s is set up in part: freeblock setup goes on from there, freeblock "
                   "off /dev/%s puts everything back" % (name, name), file=sys.stderr)
             raise

@@ -44,6 +44,8 @@ def locked():
         yield
     finally:
         sweep()
+        # a process that hangs in the kernel has the handle, too, and is not waited for
+        fcntl.flock(handle, fcntl.LOCK_UN)
         os.close(handle)
 
 
