@@ -191,6 +191,21 @@ class Setup(Case):
         self.assertEqual(self.tree(), before)
 
 
+    def test_moved(self):
+        """The program lies elsewhere now, or a unit was edited: that is started at boot which is
+        said now. Off puts back what was found the first time.
+
+        Seen to fail: files that need only be there."""
+        before = self.tree()
+        self.setup("--program", "/opt/old/freeblock")
+        for program in ("/opt/new/freeblock",) * 2:
+            self.assertEqual(self.setup("--program", program)[0], 0)
+            self.assertIn("ExecStart=%s conf due" % program, self.machine.read(units.DUE))
+            self.assertRegex(self.setup("--program", program)[1], "was set up already")
+            self.machine.write(units.DUE, units.MARK + "\nExecStart=/bin/false\n")
+        self.assertEqual(self.do("off", "--all")[0], 0)
+        self.assertEqual(self.tree(), before)
+
     def test_umask(self):
         """What root starts and believes, nobody else may change, whatever the umask.
 

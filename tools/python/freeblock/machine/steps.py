@@ -290,10 +290,12 @@ class Boot(Step):
                 "missing": sorted(missing, reverse=True),
                 "held": _kept(fbstate.path(guard.HELD))}
 
-    def holds(self, _disk):
-        """Whether nobody has disabled it meanwhile, and the guard does not keep it off."""
-        return not guard.look().reason and all(os.path.lexists(fbstate.path(name))
-                                               for name in self.FILES)
+    @staticmethod
+    def holds(disk):
+        """Whether nobody has disabled it meanwhile, the guard does not keep it off, and it starts
+        this program."""
+        return not guard.look().reason and units.is_enabled(
+            fbstate.ROOT, disk.options.program, True, store.DIRECTORY)
 
     @staticmethod
     def do(disk):

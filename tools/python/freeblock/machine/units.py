@@ -99,6 +99,27 @@ def _made(root):
     return lines[0] if lines else []
 
 
+def _texts(made, program, scheduler, directory):
+    """(name, text) of all files."""
+    words = {"@FREEBLOCK@": program, "@MADE@": "%s %s" % (MADE, " ".join(made)) if made else MADE,
+             "@MARK@": MARK, "@OPTIONS@": ("--scheduler " if scheduler else "") +
+             ("--dir %s " % directory if directory != store.DIRECTORY else "")}
+    for name in FILES:
+        template = os.path.join(hosts.data("boot"), os.path.basename(name) + ".in")
+        with open(template, encoding="utf-8") as file:
+            text = file.read()
+        for word, value in words.items():
+            text = text.replace(word, value)
+        yield name, text
+
+
+def is_enabled(root, program, scheduler, directory):
+    """Whether enable() would find nothing to do."""
+    return all(os.path.lexists(os.path.join(root, name)) for name in LINKS) and \
+        all(_text(os.path.join(root, name)) == text
+            for name, text in _texts(_made(root), program, scheduler, directory))
+
+
 def enable(root, program, scheduler, directory):
     """Install rule and units; whether anything was otherwise before."""
     if os.path.abspath(root) == "/":
@@ -109,17 +130,8 @@ def enable(root, program, scheduler, directory):
         if not _is_ours(os.path.join(root, name)):
             raise ToolError("%s is there, and not ours: remove it first" %
                             os.path.join(root, name))
-    made = _directories(root, _made(root))
-    words = {"@FREEBLOCK@": program, "@MADE@": "%s %s" % (MADE, " ".join(made)) if made else MADE,
-             "@MARK@": MARK, "@OPTIONS@": ("--scheduler " if scheduler else "") +
-             ("--dir %s " % directory if directory != store.DIRECTORY else "")}
     changed = False
-    for name in FILES:
-        template = os.path.join(hosts.data("boot"), os.path.basename(name) + ".in")
-        with open(template, encoding="utf-8") as file:
-            text = file.read()
-        for word, value in words.items():
-            text = text.replace(word, value)
+    for name, text in _texts(_directories(root, _made(root)), program, scheduler, directory):
         changed = _replace(os.path.join(root, name), text) or changed
     for name, target in LINKS.items():
         if not os.path.lexists(os.path.join(root, name)):
@@ -128,13 +140,17 @@ def enable(root, program, scheduler, directory):
     return changed
 
 
-def _replace(path, text):
+def _text(path):
     try:
-        with open(path, encoding="utf-8") as file:
-            if file.read() == text:
-                return False
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
     except FileNotFoundError:
-        pass
+        return None
+
+
+def _replace(path, text):
+    if _text(path) == text:
+        return False
     journal.write_file(path, text.encode())
     return True
 
