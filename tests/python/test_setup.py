@@ -494,6 +494,20 @@ class Books(Case):
         self.assertEqual(status, 1)
         self.assertRegex(said, "another freeblock setup or off is at work")
 
+    def test_others(self):
+        """Another user cannot lock it, nor set up, and is told who can.
+
+        Seen to fail: a directory that all may read; an error of the system alone."""
+        with book.locked():
+            path = os.path.join(self.machine.root, book.FOLDER)
+            self.assertEqual(os.stat(path).st_mode & 0o777, 0o700)
+        with mock.patch.object(journal, "make_directory",
+                               side_effect=PermissionError(13, "Permission denied", path)):
+            for words in (("off", "--all"), ("setup", "sda", "--model", self.file)):
+                status, said = self.do(*words)
+                self.assertEqual(status, 1)
+                self.assertRegex(said, "/setup: Permission denied: run it as root")
+
 
 if __name__ == "__main__":
     taptest.main()

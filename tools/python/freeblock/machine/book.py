@@ -24,13 +24,25 @@ FOLDERS = (FOLDER, STATES + "/due", STATES + "/guard", STATES + "/extract", STAT
            "etc/freeblock/models", "etc/freeblock")
 
 
+def _open(folder):
+    """Our directory, made if it is missing. For root alone: who may read it may lock it, too."""
+    above = os.path.dirname(folder)
+    try:
+        journal.make_directory(above)
+        if not os.path.isdir(folder):
+            os.mkdir(folder, 0o700)
+            journal.sync_directory(above)
+        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except PermissionError as error:
+        raise ToolError("%s: %s: run it as root" % (error.filename, error.strerror)) from error
+
+
 @contextlib.contextmanager
 def locked():
     """Keep other setups away. The lock is the directory's, so that no file of it is left."""
     folder = fbstate.path(FOLDER)
     while True:
-        journal.make_directory(folder)
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        handle = _open(folder)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # its last owner may have removed it between our open and our lock
