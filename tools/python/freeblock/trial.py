@@ -243,7 +243,13 @@ def choose(args, name, undo):
     if scheduler != "freeblock":
         undo.say("scheduler " + scheduler)
     if scheduler != "freeblock" or not disk.granule_bytes():
-        store.load(args.dir, name, True)
+        try:
+            store.load(args.dir, name, True)
+        except ToolError:
+            # what was refused, as to who is not root, need not be put back, nor could it be
+            if disk.scheduler() == scheduler:
+                undo.say("not scheduler " + scheduler)
+            raise
     disk = fbstate.whole(name)
     if disk.stuck():
         raise ToolError("%s: %s" % (name, disk.stuck()))
