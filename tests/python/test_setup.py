@@ -7,8 +7,10 @@ files are a tree here; the real ones are those of tests/lab/t-setup.sh. Prints T
 
 import json
 import os
+import re
 import select
 import shutil
+import subprocess
 import sys
 from unittest import mock
 
@@ -507,6 +509,32 @@ class Books(Case):
                 status, said = self.do(*words)
                 self.assertEqual(status, 1)
                 self.assertRegex(said, "/setup: Permission denied: run it as root")
+
+
+class Purge(Case):
+    """What the package's removal leaves."""
+
+    def test_states(self):
+        """Nothing, but journals of modes, and what the administrator made of our directory.
+
+        Seen to fail: a link that rmdir does not remove ends it with an error."""
+        with open(os.path.join(TOP, "debian", "freeblock-tools.postrm"), encoding="ascii") as file:
+            script = re.sub(r"/(?=(etc|var)/)", self.machine.root + "/", file.read())
+        big = os.path.join(self.folder, "big")
+        for link, modes, left in ((False, "", []), (False, "naa.json", ["modes"]), (True, "", [])):
+            states = os.path.join(self.machine.root, "var/lib/freeblock")
+            shutil.rmtree(states, ignore_errors=True)
+            if link:
+                os.mkdir(big)
+                os.symlink(big, states)
+            os.makedirs(os.path.join(states, "modes"))
+            for name in ("setup/x.json", ".y", modes and "modes/" + modes):
+                if name:
+                    self.machine.write(os.path.join(states, name), "")
+            done = subprocess.run(["sh", "-c", script, "postrm", "purge"], check=False, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual((done.returncode, "kept" in done.stdout), (0, bool(left)), done)
+            self.assertEqual(os.listdir(states) if os.path.isdir(states) else [], left)
 
 
 if __name__ == "__main__":
