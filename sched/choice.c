@@ -85,6 +85,7 @@ void fb_choice_void(struct fb_sched *fs)
 	fb_choice_drop_plan(fs);
 	fs->choice.req = NULL;
 	fs->pinned = false;
+	fs->round.settled = false;
 	fb_gap_void(fs->fd);
 }
 
@@ -123,8 +124,11 @@ static void fb_choice_open_gap(struct fb_sched *fs)
 	}
 	fd->mail.search_ns = fs->search_ns;
 	fd->mail.probing = fs->auto_lift;
-	/* an expired request goes next, whatever its gap brings */
-	if (fb_sched_is_joint(fs) && !fs->choice.expired) {
+	/*
+	 * An expired request goes next, whatever its gap brings; and until it is known whether the
+	 * foreground is a stream, none is passed over, which would cost that a turn.
+	 */
+	if (fb_sched_is_joint(fs) && !fs->choice.expired && fs->measured == FB_SCHED_MEASURE) {
 		fb_round_begin(fs);
 		return;
 	}

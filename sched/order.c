@@ -26,12 +26,15 @@ static const u64 fb_order_stream_ns = NSEC_PER_SEC;
  */
 bool fb_order_note_gap(struct fb_sched *fs, u64 now)
 {
+	/* who chooses a request for its gap finds gaps in a stream, too: they cost it turns */
+	u64 gap_ns = fs->round.settled ? fs->round.first_gap_ns : fb_choice_gap_ns(fs);
 	u64 turn = dm_period_ns(fs->fd->model);
 
 	if (!fs->choice.predicted)
 		return false;
 	fs->mean_gap_ns -= fs->mean_gap_ns >> FB_SCHED_GAP_SHIFT;
-	fs->mean_gap_ns += fb_choice_gap_ns(fs) >> FB_SCHED_GAP_SHIFT;
+	fs->mean_gap_ns += gap_ns >> FB_SCHED_GAP_SHIFT;
+	fs->measured += fs->measured < FB_SCHED_MEASURE;
 	if (fs->mean_gap_ns >= div_u64(turn, fb_order_stream_share))
 		return false;
 	fs->stream_until_ns = now + fb_order_stream_ns;
@@ -133,6 +136,7 @@ bool fb_order_decide(struct fb_sched *fs)
 	/* four times the limit, so that the mean takes some requests to fall below it */
 	if (fs->fd->model)
 		fs->mean_gap_ns = div_u64(dm_period_ns(fs->fd->model), fb_order_stream_share / 4);
+	fs->measured = 0;
 	return true;
 }
 

@@ -300,6 +300,8 @@ void fb_round_settle(struct fb_sched *fs)
 	if (!round->r.scored)
 		return;
 	c = &round->r.candidate[round->r.best];
+	round->settled = true;
+	round->first_gap_ns = fb_choice_gap_ns(fs);
 	fs->choice.req = c->req;
 	fs->choice.seek_ns = c->seek_ns;
 	fs->choice.pos_ns = c->seek_ns + c->latency_ns;

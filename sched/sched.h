@@ -23,6 +23,8 @@
 #define FB_SCHED_LOOK_NS (20 * (u64)NSEC_PER_MSEC)
 
 #define FB_SCHED_GAP_SHIFT 4	/* fb_sched.mean_gap_ns averages over 16 */
+/* requests after which a stream has been found: mean_gap_ns falls to a quarter in 22 */
+#define FB_SCHED_MEASURE 32
 
 enum fb_sched_state {
 	FB_SCHED_NEW,	/* allocated, merged away, or a held carrier */
@@ -102,6 +104,8 @@ struct fb_background {
  * @ranked: @r is valid
  * @searching: the gap of the candidate before @next is with the thread
  * @looked_at: the gap of the best has been searched
+ * @settled: the choice is the best candidate
+ * @first_gap_ns: rotational latency of the choice before that, by shortest positioning time
  * @gen: generation of the mailbox
  * @next: the candidate that is searched next
  * @r: the candidates
@@ -115,6 +119,8 @@ struct fb_round {
 	bool ranked;
 	bool searching;
 	bool looked_at;
+	bool settled;
+	u64 first_gap_ns;
 	u32 gen;
 	u32 next;
 	struct fb_joint_round r;
@@ -156,6 +162,7 @@ struct fb_round {
  * @wake_ns: estimated time to send a command that was held back
  * @mean_gap_ns: running mean of the rotational latency of requests
  * @stream_until_ns: the gaps are too short to use: @deep until then
+ * @measured: so many gaps are in @mean_gap_ns since the policy orders, FB_SCHED_MEASURE at most
  * @hold: hold the second command back
  * @lift: enum fb_lift: limits that searches lift ...
  * @auto_lift: ... where the probe allows it
@@ -201,6 +208,7 @@ struct fb_sched {
 	u64 wake_ns;
 	u64 mean_gap_ns;
 	u64 stream_until_ns;
+	u32 measured;
 	u32 hold;
 	u32 lift;
 	bool auto_lift;

@@ -78,7 +78,7 @@ medium_error 5000 3 recovery_ms=5"
 py beside << 'EOF2'
 real = Device.open(sys.argv[1])
 sim = Device.simulated("/lab/files/toy.fbdrive",
-                       set=["noise off", "jitter_ns 0", "medium_error 5000 3 recovery_ms=5"])
+                       lines=["noise off", "jitter_ns 0", "medium_error 5000 3 recovery_ms=5"])
 for what in ("blocks", "unit_bytes", "logical_bytes", "longest", "inquiry", "may_write"):
     same("beside: " + what, getattr(real, what), getattr(sim, what))
 check("beside: clocks", not real.is_simulated and sim.is_simulated)
@@ -166,7 +166,7 @@ EOF2
 fresh nearline24 "$QUIET"
 py large << 'EOF2'
 real = Device.open(sys.argv[1])
-sim = Device.simulated("/lab/files/nearline24.fbdrive", set=["noise off", "jitter_ns 0"])
+sim = Device.simulated("/lab/files/nearline24.fbdrive", lines=["noise off", "jitter_ns 0"])
 same("large: blocks", [real.blocks, real.unit_bytes], [sim.blocks, sim.unit_bytes])
 turn = numpy.median(numpy.diff(sim.run(sim.ops([7] * 20))["done"].astype("f8")))
 blocks = numpy.array([real.blocks - 1, 1, 4000000000, 5000000000, 77])
