@@ -75,8 +75,12 @@ class Undoing:
 
     def machine(self, name):
         """A step that disks share."""
-        return self.step(book.machine(), steps.Disk(None, None, notes=self.notes),
-                         steps.MACHINE[name])
+        try:
+            ours = book.machine()
+        except ToolError as error:
+            self.errors.append(str(error))
+            return False
+        return self.step(ours, steps.Disk(None, None, notes=self.notes), steps.MACHINE[name])
 
     def run(self, chosen, is_all):
         """Put back all that these disks, or all of them, need no more."""
@@ -100,7 +104,7 @@ def present(identity):
     return None
 
 
-def chosen_by(path, books):
+def chosen_by(path, books, spoiled):
     """The book of the disk of this name, now or when it was set up; none if it was not."""
     name = os.path.basename(os.path.realpath(path) if path.startswith("/dev/") else path)
     try:
@@ -111,6 +115,8 @@ def chosen_by(path, books):
         if not found:
             raise
         return found
+    if key in spoiled:
+        raise ToolError(spoiled[key])
     return [mine for mine in books if mine.name == key]
 
 
@@ -134,10 +140,12 @@ def run(args):
     if bool(args.disk) == args.all:
         raise UsageError("one of: DISK, --all")
     with book.locked():
-        books = book.disks()
-        chosen = books if args.all else chosen_by(args.disk, books)
+        books, spoiled = book.disks()
+        chosen = books if args.all else chosen_by(args.disk, books, spoiled)
         undone = Undoing()
-        undone.run(chosen, len(chosen) == len(books))
+        if args.all:
+            undone.errors += spoiled.values()
+        undone.run(chosen, args.all or len(chosen) == len(books) and not spoiled)
     if args.json:
         print(json.dumps({"undone": [{"of": name, "step": step} for name, step in undone.back],
                           "notes": undone.notes, "errors": undone.errors,

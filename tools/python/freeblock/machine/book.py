@@ -125,8 +125,15 @@ def machine():
 
 
 def disks():
-    """The books of disks."""
+    """(the books of disks, {name of one that cannot be used: why})"""
     folder = fbstate.path(FOLDER)
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    return [Book(name[:-len(ENDING)]) for name in names
-            if name.endswith(ENDING) and name != MACHINE + ENDING]
+    found, spoiled = [], {}
+    for name in names:
+        if name.endswith(ENDING) and name != MACHINE + ENDING:
+            key = name[:-len(ENDING)]
+            try:
+                found.append(Book(key))
+            except ToolError as error:
+                spoiled[key] = str(error)
+    return found, spoiled
