@@ -231,7 +231,7 @@ def lines(found):
     yield from ("  " + note for note in found["notes"])
     yield "verdict: " + found["words"]
     yield "%s: %s" % (found["disk"], "the scheduler stays, and what reads goes on"
-                      if found["kept"] else "all is as it was before")
+                      if found["kept"] else "all is as it was before; the module stays loaded")
 
 
 def choose(args, name, undo):
