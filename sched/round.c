@@ -301,7 +301,7 @@ void fb_round_settle(struct fb_sched *fs)
 		return;
 	c = &round->r.candidate[round->r.best];
 	round->settled = true;
-	round->first_gap_ns = fb_choice_gap_ns(fs);
+	round->first_gap_ns = fs->choice.pos_ns - fs->choice.seek_ns;
 	fs->choice.req = c->req;
 	fs->choice.seek_ns = c->seek_ns;
 	fs->choice.pos_ns = c->seek_ns + c->latency_ns;
