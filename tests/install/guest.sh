@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Runs in the guest that booted from the root with our packages: the module that DKMS built, on a
-# simulated disk. Says "guest ok WHAT" or "guest not WHAT: WHY", and switches off.
+# Runs in the guest that boots three times from the root with our packages, on a simulated disk, with
+# the module that DKMS built: a disk is set up and its scrub begins; after a boot it goes on; all is
+# switched off. Says "guest ok WHAT" or "guest not WHAT: WHY", and reboots, or switches off.
 
 say()
 {
@@ -51,39 +52,78 @@ drive()
 	wait_for 60 grep -q 'on sd' /sys/kernel/mechdisk/sim/status
 }
 
-scheduler()
+# has WHAT: its scheduler
+has()
 {
-	echo freeblock > "/sys/block/$disk/queue/scheduler" &&
-	grep -q '\[freeblock\]' "/sys/block/$disk/queue/scheduler"
+	grep -q "\[$1\]" "/sys/block/$disk/queue/scheduler"
 }
 
-model()
+setup()
 {
-	cat /usr/share/freeblock/models/toy.fbmodel > "/sys/kernel/freeblock/$disk/model"
+	freeblock setup "/dev/$disk" --model /usr/share/freeblock/models/toy.fbmodel --observe 0 \
+		--quiet && has freeblock && is "$fb/state/scheduling" yes
 }
 
-scrub()
+# as Documentation/scan-scrub.rst says it
+scrub_service()
 {
-	echo start > "/sys/kernel/freeblock/$disk/scrub" &&
-	wait_for 120 more_than "/sys/kernel/freeblock/$disk/scrub_stats/blocks_verified" 100
+	freeblock scrub "$disk" install-service > /etc/systemd/system/freeblock-scrub@.service &&
+	systemctl daemon-reload && systemctl -q enable --now "freeblock-scrub@$disk" &&
+	wait_for 300 more_than "$fb/scrub_stats/blocks_verified" 100 &&
+	cp "$fb/scrub_stats/blocks_verified" /root/verified &&
+	cp "$fb/scrub_stats/began" /root/began
 }
 
-back()
+unloads()
 {
-	echo stop > "/sys/kernel/freeblock/$disk/scrub"
-	wait_for 60 is "/sys/kernel/freeblock/$disk/scrub" stopped &&
-	echo none > "/sys/block/$disk/queue/scheduler" && rmmod freeblock
+	has "$(cat /root/scheduler)" && [ ! -e /sys/module/freeblock ]
 }
 
-say "begin $(uname -r)"
+first()
+{
+	sed 's/.*\[\(.*\)\].*/\1/' "/sys/block/$disk/queue/scheduler" > /root/scheduler
+	check "freeblock setup" setup
+	check "the guard waits for a clean shutdown" systemctl -q is-active freeblock-guard
+	check "a scrub goes on" scrub_service
+	check "freeblock status" freeblock status
+	[ "$(cat "$fb/scrub")" = running ] || say "not the scrub is not over yet: $(cat "$fb/scrub")"
+}
+
+second()
+{
+	check "freeblock may start" freeblock guard status
+	check "the disk has the scheduler" wait_for 120 has freeblock
+	check "and the model" wait_for 120 is "$fb/state/scheduling" yes
+	check "the scrub goes on where it was" wait_for 300 more_than \
+		"$fb/scrub_stats/blocks_before" $(($(cat /root/verified) - 1))
+	check "it is the same pass" is "$fb/scrub_stats/began" "$(cat /root/began)"
+	check "and reads on" wait_for 300 more_than "$fb/scrub_stats/blocks_verified" \
+		"$(cat "$fb/scrub_stats/blocks_before")"
+}
+
+third()
+{
+	check "the disk has the scheduler" wait_for 120 has freeblock
+	systemctl -q disable --now "freeblock-scrub@$disk"
+	rm /etc/systemd/system/freeblock-scrub@.service
+	check "freeblock off --all" freeblock off --all
+	check "scheduler and module are as before" unloads
+	left=$(find /etc /usr/local /lib/systemd/system -name '*freeblock*' ! -path '/etc/alternatives/*')
+	[ -z "$left" ] || say "not nothing is left in /etc: $left"
+}
+
+stage=$(cat /root/stage 2>/dev/null || echo first)
+say "begin $stage $(uname -r)"
 modprobe -a scsi_mod sd_mod
-check "the module loads" modprobe freeblock
 check "a simulated disk" drive
 disk=$(sed -n 's/.*on \(sd[a-z]*\).*/\1/p' /sys/kernel/mechdisk/sim/status | head -n 1)
-check "the scheduler" scheduler
-check "the model" model
-check "a scrub goes on" scrub
-check "freeblock status" freeblock status
-check "back, and the module unloads" back
+fb=/sys/kernel/freeblock/$disk
+wait_for 60 [ -b "/dev/$disk" ]
+"$stage"
 say "end"
-systemctl --force --force poweroff
+case $stage in
+first) echo second > /root/stage ;;
+second) echo third > /root/stage ;;
+third) exec systemctl --no-block poweroff ;;
+esac
+exec systemctl --no-block reboot

@@ -15,7 +15,8 @@ WHOLE_BYTES = 4 << 20   # of a longer file: its size
 def told(path):
     """Kind, rights and owner of a file, and a digest."""
     found = os.lstat(path)
-    words = [stat.filemode(found.st_mode), "%d:%d" % (found.st_uid, found.st_gid)]
+    # set-uid and the like do not outlive debugfs' rdump, by which the guest's disk is read
+    words = [stat.filemode(found.st_mode & ~0o7000), "%d:%d" % (found.st_uid, found.st_gid)]
     if stat.S_ISLNK(found.st_mode):
         words.append(os.readlink(path))
     elif stat.S_ISREG(found.st_mode):
