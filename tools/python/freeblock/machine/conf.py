@@ -208,7 +208,8 @@ def load(path=None):
             raise
         return Conf([])
     try:
-        return parse(data.decode("utf-8-sig"), path)
+        # utf-8 and its mark: "utf-8-sig" is a codec that a small Python may lack
+        return parse(data.decode("utf-8").removeprefix("\ufeff"), path)
     except UnicodeDecodeError as error:
         raise ToolError("%s:%d: not UTF-8" % (path, data[:error.start].count(b"\n") + 1)) from error
 
