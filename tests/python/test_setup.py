@@ -208,6 +208,51 @@ class Setup(Case):
         self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(self.tree(), before)
 
+    def test_modes(self):
+        """A file that was there has its mode and owner again.
+
+        Seen to fail: the mode of a new file; an owner that is not kept."""
+        self.machine.write(KEPT, model(read_overhead_ns="5"))
+        self.machine.write(units.DISK, units.MARK + "\n")
+        paths = [os.path.join(self.machine.root, name) for name in (KEPT, units.DISK)]
+        os.chmod(paths[0], 0o640)
+        os.chmod(paths[1], 0o600)
+        if os.geteuid() == 0:
+            os.chown(paths[0], 12, 34)
+
+        def looked():
+            return [(stat.st_mode, stat.st_uid, stat.st_gid) for stat in map(os.stat, paths)]
+
+        before = looked()
+        self.assertEqual(self.setup()[0], 0)
+        self.assertNotEqual(self.machine.read(units.DISK), units.MARK + "\n")
+        self.assertEqual(self.do("off", "--all")[0], 0)
+        self.assertEqual(looked(), before)
+
+    def test_no_boot(self):
+        """Until the next boot only: without what starts it then; where that is enabled already, it
+        would be started all the same, so it is refused, before anything is done.
+
+        Seen to fail: a setup that passes over it."""
+        before = self.tree()
+        self.assertEqual(self.setup("--no-boot")[0], 0)
+        self.assertNotIn(units.RULE, self.tree())
+        self.assertEqual(self.do("off", "--all")[0], 0)
+        self.assertEqual(self.tree(), before)
+        for words in (("setup", "/dev/sda", "--model", self.file, "--observe", "0"),
+                      ("models", "enable", "--scheduler", "--root", self.machine.root)):
+            self.do(*words)
+            found = self.tree()
+            status, said = self.setup("--no-boot")
+            self.assertEqual(status, 1)
+            self.assertRegex(said, "--no-boot: the start at boot is enabled already.*: freeblock "
+                             "off --all, or freeblock models disable, first")
+            self.assertEqual(self.tree(), found)
+            self.do("off", "--all")
+        # which loads models, and chooses no scheduler
+        self.do("models", "enable", "--root", self.machine.root)
+        self.assertEqual(self.setup("--no-boot")[0], 0)
+
     def test_umask(self):
         """What root starts and believes, nobody else may change, whatever the umask.
 
@@ -341,6 +386,67 @@ class Kernel(Case):
                           if name.startswith(("etc/", "var/lib/"))], [])
         self.assertEqual(self.do("off", "/dev/sda"),
                          (1, "freeblock: sda: no such disk: name it as in /sys/block\n"))
+
+    def test_name_taken(self):
+        """The disk is gone, or has another name, and its own is another disk's now: that is said,
+        and how what was set up is put back; the other disk is left alone.
+
+        Seen to fail: "nothing was set up"."""
+        self.machine.disk("sdb", WWN[:-1] + "5")
+        self.machine.write("sys/block/sdb/device/vpd_pg80", vpd(0x80, b"OTHER"))
+        before = self.tree()
+        for back in (True, False):
+            self.setup()
+            away = os.path.join(self.folder, "away")
+            block = os.path.join(self.machine.root, "sys/block")
+            os.rename(os.path.join(block, "sda"), away)
+            os.rename(os.path.join(block, "sdb"), os.path.join(block, "sda"))
+            if back:
+                os.rename(away, os.path.join(block, "sdc"))
+            now = self.tree()
+            status, said = self.do("off", "/dev/sda")
+            self.assertEqual(status, 1, said)
+            self.assertRegex(said, r"sda is another disk now \(%s5\), which was not set up; set up "
+                             "as sda was %s, which is %s.*: freeblock off %s, or off --all" % (
+                                 WWN[:-1], WWN, "sdc now" if back else "not here", WWN))
+            self.assertEqual(self.tree(), now)
+            status, said = self.do("off", WWN)
+            self.assertEqual(status, 0, said)
+            os.rename(os.path.join(block, "sda"), os.path.join(block, "sdb"))
+            os.rename(os.path.join(block, "sdc") if back else away, os.path.join(block, "sda"))
+            if not back:
+                self.assertEqual(self.machine.read(SCHEDULER), "freeblock\n")
+                self.machine.write(SCHEDULER, "mq-deadline\n")
+            self.machine.unload()
+            self.assertEqual(self.tree(), before)
+        self.assertRegex(self.do("off", "naa.5")[1], "naa.5: no such disk")
+
+    def test_serial_hidden(self):
+        """Its serial number cannot be read now: it is the same by its world-wide name. If that
+        cannot be read either, it may be this one: what the kernel has stays on record, which is
+        said, and off goes on when it can be read.
+
+        Seen to fail: a disk counted as gone keeps the scheduler, and nothing is said."""
+        before = self.tree()
+        self.setup()
+        self.machine.write("sys/block/sda/device/vpd_pg80", b"")
+        self.assertEqual(self.do("off", "/dev/sda")[0], 0)
+        self.machine.write("sys/block/sda/device/vpd_pg80", vpd(0x80, b"SERIAL01  "))
+        self.assertEqual(self.tree(), before)
+        for words in (("off", "/dev/sda"), ("off", "--all"), ("off", WWN)):
+            self.setup()
+            self.machine.write("sys/block/sda/device/vpd_pg80", b"")
+            self.machine.write("sys/block/sda/device/wwid", "\n")
+            status, said = self.do(*words)
+            self.assertEqual(status, 1, said)
+            self.assertRegex(said, "sda does not say now which disk it is, and may be %s: .* stay "
+                             "on record; say it again" % WWN)
+            self.assertNotIn(units.RULE, self.tree())
+            self.assertEqual(self.machine.read(SCHEDULER), "freeblock\n")
+            self.machine.write("sys/block/sda/device/vpd_pg80", vpd(0x80, b"SERIAL01  "))
+            self.machine.write("sys/block/sda/device/wwid", WWN + "\n")
+            self.assertEqual(self.do("off", "/dev/sda")[0], 0)
+            self.assertEqual(self.tree(), before)
 
     def test_oops(self):
         """After an oops the start at boot is disabled, the kernel is not asked, and a reboot is
@@ -506,7 +612,27 @@ class Books(Case):
         with book.locked():
             status, said = self.do("off", "--all")
         self.assertEqual(status, 1)
-        self.assertRegex(said, "another freeblock setup or off is at work")
+        self.assertRegex(said, r"another freeblock setup or off is at work \(process %d\)" %
+                         os.getpid())
+
+    def test_race(self):
+        """Many at once: each has it done, or is told that another is at work, by its number; the
+        folder comes and goes under them.
+
+        Seen to fail: a folder that is made, or removed, by another in between (File exists, No such
+        file)."""
+        program = ("import sys; sys.path.insert(0, %r); from freeblock import fbstate, cli; "
+                   "fbstate.ROOT = %r; sys.exit(max(cli.main(['off', '--all']) for _ in range(40)))"
+                   % (os.path.join(TOP, "tools", "python"), self.machine.root))
+        running = [subprocess.Popen([sys.executable, "-c", program], text=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                   for _ in range(6)]
+        said = [line for process in running for line in process.communicate()[0].splitlines()]
+        wrong = [line for line in said if not re.fullmatch(
+            r"all disks: nothing was set up|freeblock: another freeblock setup or off is at work"
+            r"( \(process \d+\))?: wait for it", line)]
+        self.assertEqual(wrong, [])
+        self.assertIn("all disks: nothing was set up", said)
 
     def test_others(self):
         """Another user cannot lock it, nor set up, and is told who can.

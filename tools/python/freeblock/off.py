@@ -29,7 +29,8 @@ def add_parser(subparsers):
         "the disk's tasks end, and the module goes if nobody else uses it. Works half-way through "
         "a setup, without the disk and without the module, and may be repeated. The status is 1 if "
         "something could not be put back, or not before a reboot.")
-    parser.add_argument("disk", nargs="?", metavar="DISK", help="/dev/sdX, as root")
+    parser.add_argument("disk", nargs="?", metavar="DISK", help="/dev/sdX, or its world-wide "
+                        "name, as root")
     parser.add_argument("--all", action="store_true", help="every disk that was set up")
     parser.add_argument("--json", action="store_true", help="print the result as an object")
     parser.set_defaults(run=run)
@@ -63,9 +64,15 @@ class Undoing:
 
     def disk(self, mine):
         """All steps of a disk."""
-        disk = steps.Disk(mine.identity, present(mine.identity), notes=self.notes)
+        disk = steps.Disk(mine.identity, None, notes=self.notes)
         for name in LASTING:
             self.step(mine, disk, steps.DISK[name])
+        try:
+            disk.name = present(mine.identity)
+        except ToolError as error:
+            if mine.steps:
+                self.errors.append(str(error))
+            return
         if self.has_died and disk.name and disk.kernel.scheduler() == "freeblock":
             self.reboot.append("%s keeps the scheduler" % disk.name)
             return
@@ -97,27 +104,62 @@ class Undoing:
 
 
 def present(identity):
-    """sdX of a disk now; None: it is not here."""
+    """sdX of a disk now; None: it is not here. ToolError: one that may be it does not say."""
+    unsure = None
     for disk in store.disks():
-        if names.is_known(disk) and names.same(disk, identity):
+        if not names.is_known(disk):
+            unsure = disk["name"] if names.may_be(disk, identity) else unsure
+        elif names.agree(disk, identity):
             return disk["name"]
+    if unsure:
+        raise ToolError("%s does not say now which disk it is, and may be %s: the scheduler and "
+                        "what belongs to it stay on record; say it again when it does, or is "
+                        "gone" % (unsure, names.key(identity)))
     return None
 
 
+def _taken(name, disk, named):
+    """What to say when another disk has the name that these had when they were set up."""
+    def place(mine):
+        try:
+            now = present(mine.identity)
+        except ToolError:
+            now = None
+        return "%s now" % now if now else "not here"
+
+    return "%s is another disk now (%s), which was not set up; set up as %s was %s" % (
+        name, names.key(disk) if names.is_known(disk) else "it does not say which", name,
+        "; ".join("%s, which is %s (%s %s): freeblock off %s, or off --all, puts back what was "
+                  "found on it" % (mine.name, place(mine), mine.identity["vendor"],
+                                   mine.identity["product"], mine.name) for mine in named))
+
+
 def chosen_by(path, books, spoiled):
-    """The book of the disk of this name, now or when it was set up; none if it was not."""
+    """The book of the disk of this name, now or when it was set up, or of this world-wide name;
+    none if it was not."""
     name = os.path.basename(os.path.realpath(path) if path.startswith("/dev/") else path)
+    if name in spoiled:
+        raise ToolError(spoiled[name])
+    found = [mine for mine in books if mine.name == name]
+    named = [mine for mine in books if mine.identity["name"] == name]
+    if found:
+        return found
     try:
-        key = names.key(store.disk_of(name))
+        disk = store.disk_of(name)
     except ToolError:
         # gone: by the name it had
-        found = [mine for mine in books if mine.identity["name"] == name]
-        if not found:
+        if not named:
             raise
-        return found
-    if key in spoiled:
-        raise ToolError(spoiled[key])
-    return [mine for mine in books if mine.name == key]
+        return named
+    if names.is_known(disk):
+        if names.key(disk) in spoiled:
+            raise ToolError(spoiled[names.key(disk)])
+        found = [mine for mine in books if mine.name == names.key(disk)]
+    else:
+        found = [mine for mine in named if names.may_be(disk, mine.identity)]
+    if not found and named:
+        raise ToolError(_taken(name, disk, named))
+    return found
 
 
 def show(undone, what):

@@ -78,6 +78,9 @@ def check(disk, options):
     conf.load()
     if guard.WORD in (fbstate.read("proc/cmdline") or "").split():
         raise ToolError("%s is on the kernel's command line: boot without it first" % guard.WORD)
+    if options.no_boot and units.chooses_scheduler(fbstate.ROOT):
+        raise ToolError("--no-boot: the start at boot is enabled already, for all disks that have "
+                        "a model: freeblock off --all, or freeblock models disable, first")
     if not options.no_boot and os.path.abspath(fbstate.ROOT) == "/":
         units.check_program(options.program)
     if kernel.has_died():

@@ -7,6 +7,7 @@ when all is put back. A lock, which ends with its process, however that ends, sa
 somebody is at it.
 """
 
+import contextlib
 import datetime
 import fcntl
 import json
@@ -51,17 +52,23 @@ def make_directory(path):
         missing.append(path)
         path = os.path.dirname(path)
     for name in reversed(missing):
-        os.mkdir(name, 0o755)
+        with contextlib.suppress(FileExistsError):      # another process was faster
+            os.mkdir(name, 0o755)
         sync_directory(os.path.dirname(name))
 
 
-def write_file(path, data):
+def write_file(path, data, mode=None, owner=None):
     """Replace a file: afterwards there is the old one or the whole new one, also after a crash.
-    Nobody else may write to it, whatever the umask: units are among these."""
+    Nobody else may write to it, whatever the umask: units are among these; unless it is to have
+    this mode and owner, (user, group)."""
     beside = path + ".new"
     try:
         with open(beside, "wb", opener=lambda name, flags: os.open(name, flags, 0o644)) as file:
             file.write(data)
+            if owner:
+                os.fchown(file.fileno(), *owner)
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:

@@ -7,11 +7,11 @@ step that was not, or only in part, puts back what was found all the same.
 """
 
 import contextlib
-import fcntl
 import os
 
 from .. import ToolError, fbstate
 from ..extraction import journal
+from . import lock
 
 STATES = "var/lib/freeblock"
 FOLDER = STATES + "/setup"
@@ -24,41 +24,14 @@ FOLDERS = (FOLDER, STATES + "/due", STATES + "/guard", STATES + "/extract", STAT
            "etc/freeblock/models", "etc/freeblock")
 
 
-def _open(folder):
-    """Our directory, made if it is missing. For root alone: who may read it may lock it, too."""
-    above = os.path.dirname(folder)
-    try:
-        journal.make_directory(above)
-        if not os.path.isdir(folder):
-            os.mkdir(folder, 0o700)
-            journal.sync_directory(above)
-        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except PermissionError as error:
-        raise ToolError("%s: %s: run it as root" % (error.filename, error.strerror)) from error
-
-
 @contextlib.contextmanager
 def locked():
-    """Keep other setups away. The lock is the directory's, so that no file of it is left."""
-    folder = fbstate.path(FOLDER)
-    while True:
-        handle = _open(folder)
+    """Keep other setups away."""
+    with lock.held(fbstate.path(FOLDER), "another freeblock setup or off is at work"):
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # its last owner may have removed it between our open and our lock
-            if os.path.isdir(folder) and os.path.samestat(os.fstat(handle), os.stat(folder)):
-                break
-        except BlockingIOError:
-            os.close(handle)
-            raise ToolError("another freeblock setup or off is at work: wait for it") from None
-        os.close(handle)
-    try:
-        yield
-    finally:
-        sweep()
-        # a process that hangs in the kernel has the handle, too, and is not waited for
-        fcntl.flock(handle, fcntl.LOCK_UN)
-        os.close(handle)
+            yield
+        finally:
+            sweep()
 
 
 def sweep():

@@ -71,7 +71,11 @@ def _kept(path):
     if os.path.islink(path):
         return {"link": os.readlink(path)}
     data = _bytes(path)
-    return None if data is None else {"data": base64.b64encode(data).decode("ascii")}
+    if data is None:
+        return None
+    stat = os.stat(path)
+    return {"data": base64.b64encode(data).decode("ascii"), "mode": stat.st_mode & 0o7777,
+            "owner": [stat.st_uid, stat.st_gid]}
 
 
 def _put_back(path, kept):
@@ -86,7 +90,9 @@ def _put_back(path, kept):
     if kept and "link" in kept:
         os.symlink(kept["link"], path)
     elif kept:
-        journal.write_file(path, base64.b64decode(kept["data"]))
+        # older records have neither mode nor owner
+        journal.write_file(path, base64.b64decode(kept["data"]), kept.get("mode"),
+                           kept.get("owner"))
     journal.sync_directory(folder)
 
 

@@ -113,6 +113,12 @@ def _texts(made, program, scheduler, directory):
         yield name, text
 
 
+def chooses_scheduler(root):
+    """Whether disks with a model get the scheduler when they appear."""
+    return os.path.exists(os.path.join(root, RULE)) and \
+        "--scheduler " in (_text(os.path.join(root, DISK)) or "")
+
+
 def is_enabled(root, program, scheduler, directory):
     """Whether enable() would find nothing to do."""
     return all(os.path.lexists(os.path.join(root, name)) for name in LINKS) and \

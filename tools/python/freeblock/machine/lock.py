@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One at a time: a lock on a directory, so that no file of it is left. It ends with its process,
+and with those that the process has started, however they end.
+"""
+
+import contextlib
+import fcntl
+import os
+
+from .. import ToolError
+from ..extraction import journal
+
+# Whoever removes the directory between our looks at it comes to his end
+TRIES = 1000
+
+
+def _open(folder):
+    """The directory, made if it is missing. For root alone: who may read it may lock it, too."""
+    above = os.path.dirname(folder)
+    journal.make_directory(above)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+        journal.sync_directory(above)
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _owner(handle):
+    """" (process N)" of who has it; "" if the kernel does not tell."""
+    mine = os.fstat(handle)
+    name = "%02x:%02x:%d" % (os.major(mine.st_dev), os.minor(mine.st_dev), mine.st_ino)
+    with contextlib.suppress(OSError), open("/proc/locks", encoding="ascii") as file:
+        for line in file:
+            words = line.split()
+            if words[1] == "FLOCK" and words[5] == name:
+                return " (process %s)" % words[4]
+    return ""
+
+
+def _lock(folder, others):
+    """The locked directory's handle."""
+    for _ in range(TRIES):
+        # its last owner may have removed it, or a folder above, at any moment
+        try:
+            handle = _open(folder)
+        except FileNotFoundError:
+            continue
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(handle), os.stat(folder)):
+                return handle
+        except FileNotFoundError:
+            pass
+        except BlockingIOError:
+            who = _owner(handle)
+            os.close(handle)
+            raise ToolError("%s%s: wait for it" % (others, who)) from None
+        os.close(handle)
+    raise ToolError("%s, again and again: wait for them" % others)
+
+
+@contextlib.contextmanager
+def held(folder, others):
+    """Keep others away; a ToolError that says `others` if they are there."""
+    try:
+        handle = _lock(folder, others)
+    except PermissionError as error:
+        raise ToolError("%s: %s: run it as root" % (error.filename, error.strerror)) from error
+    try:
+        yield
+    finally:
+        # a process that hangs in the kernel has the handle, too, and is not waited for
+        fcntl.flock(handle, fcntl.LOCK_UN)
+        os.close(handle)
