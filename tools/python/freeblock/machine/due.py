@@ -71,6 +71,15 @@ def record_of(disk):
         return None
 
 
+def corrected(record, now):
+    """A record's times are of another clock if they are of days to come: whatever they say was by
+    now."""
+    late = [value for value in record.values() if value is not None and value > now + DAY_S]
+    if not late:
+        return record
+    return {key: value if value is None else min(value, now) for key, value in record.items()}
+
+
 def _new(now):
     return {"first": now, "began": None, "ended": None}
 
@@ -79,6 +88,10 @@ def keep(disk, record):
     """To stable storage."""
     journal.make_directory(os.path.dirname(path_of(disk)))
     journal.write_file(path_of(disk), json.dumps(record).encode() + b"\n")
+
+
+def _day(seconds):
+    return time.strftime("%Y-%m-%d", time.localtime(seconds))
 
 
 def is_running(name):
@@ -95,7 +108,7 @@ def disks():
 def look(disk, conf, now=None):
     """(what is to be done, why, record, what is said of it)"""
     now = int(time.time()) if now is None else now
-    record = record_of(disk) or _new(now)
+    record = corrected(record_of(disk) or _new(now), now)
     said = conf.of(disk)
     done, why = decide(said, record, now, time.localtime(now).tm_hour, is_running(disk["name"]))
     return done, why, record, said
@@ -108,7 +121,12 @@ def run(conf, only=None, now=None):
         if only not in (None, disk["name"]):
             continue
         done, why, record, said = look(disk, conf, now)
-        if said["scrub_every_days"] is not None and record_of(disk) != record:
+        before = record_of(disk)
+        if said["scrub_every_days"] is not None and before != record:
+            if before:
+                lines.append("%s: scrub: its record is of %s, and the clock says %s: it counts as "
+                             "of now" % (disk["name"], _day(max(filter(None, before.values()))),
+                                         _day(time.time() if now is None else now)))
             keep(disk, record)
         if not done:
             continue
