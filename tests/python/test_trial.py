@@ -354,6 +354,22 @@ class Command(unittest.TestCase):
         self.assertEqual(self.tree.said(SYSFS + "scrub"), "stop")
         self.assertEqual(self.tree.said(SYSFS + "tasks"), "resume 7")
 
+    def test_two_at_once(self):
+        """The second is refused, and changes nothing; no lock is left by the first.
+
+        Seen to fail: two that pause and resume one another's tasks, and find a cost of neither."""
+        second = []
+        self.world.at_sleep = {3: lambda: second.append((
+            self.trial("--pairs", "4"), self.tree.said(SYSFS + "tasks")))}
+        found, said, _ = self.trial("--pairs", "8", "--json")
+        (status, printed, complained), tasks = second[0]
+        self.assertEqual((status, printed), (1, ""))
+        self.assertRegex(complained, r"sda: another trial of it is at work \(process %d\): wait" %
+                         os.getpid())
+        self.assertEqual((found, json.loads(said)["notes"]), (0, []))
+        self.assertIn(tasks, ("pause 7", "resume 7"))
+        self.assertFalse(os.path.exists(fbstate.path(trial.LOCKS)))
+
     def test_finished_scrub(self):
         """A trial does not throw away what is on record of a pass."""
         self.world.ends_at = 0

@@ -4,15 +4,18 @@ with and without free reads in turn, the foreground's latency in each as the mod
 a verdict. Documentation/trial.rst describes it.
 """
 
+import contextlib
 import errno
 import json
 import math
+import os
 import signal
 import sys
 import time
 
 from . import ToolError, UsageError, fbstate, fbstate_where, status, trial_stats
 from .extraction import store
+from .machine import lock
 from .scrub_port import Port
 from .trial_undo import Undo
 
@@ -21,6 +24,7 @@ COUNTERS = ("fg_reads", "fg_writes", "fg_read_ns", "fg_write_ns", "free_sectors"
 KINDS = {"reads": ("read",), "writes": ("write",), "all": ("read", "write")}
 STATUS = {"within": 0, "above": 3}
 NOT_TOLD = 4
+LOCKS = "run/freeblock/trial"
 SECTOR = 512
 
 
@@ -261,6 +265,17 @@ def attempt(args, name):
     def stop(number, _frame):
         raise Stopped(number)
 
+    with lock.held(fbstate.path(LOCKS, name), "%s: another trial of it is at work" % name):
+        try:
+            return _attempt(args, name, stop)
+        finally:
+            for folder in (os.path.join(LOCKS, name), LOCKS):
+                with contextlib.suppress(OSError):
+                    os.rmdir(fbstate.path(folder))
+
+
+def _attempt(args, name, stop):
+    """The same, with nobody else at it. The process that puts back has the lock, too."""
     undo, trial, interrupted = Undo(name), None, None
     try:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
