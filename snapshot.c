@@ -350,6 +350,7 @@ static struct attribute *fb_snapshot_scan[] = {
 	FB_SNAPSHOT_JOB(scan, blocks_bad, U64, blocks_bad),
 	FB_SNAPSHOT_JOB(scan, blocks_skipped, U64, blocks_skipped),
 	FB_SNAPSHOT_JOB(scan, rate_kib_s, U64, rate_kib_s),
+	FB_SNAPSHOT_JOB(scan, deadline, U64, deadline),
 	NULL
 };
 
@@ -373,6 +374,7 @@ static struct attribute *fb_snapshot_scrub[] = {
 	FB_SNAPSHOT_JOB(scrub, blocks_bad, U64, blocks_bad),
 	FB_SNAPSHOT_JOB(scrub, blocks_skipped, U64, blocks_skipped),
 	FB_SNAPSHOT_JOB(scrub, rate_kib_s, U64, rate_kib_s),
+	FB_SNAPSHOT_JOB(scrub, deadline, U64, deadline),
 	FB_SNAPSHOT_JOB(scrub, began, U64, began),
 	FB_SNAPSHOT_JOB(scrub, passes, U64, passes),
 	NULL

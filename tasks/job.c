@@ -60,6 +60,7 @@ struct fb_job_run {
 	bool resume;		/* the present pass is continued */
 	u64 total;		/* blocks of the range ... */
 	u64 before;		/* ... and those of them already covered by earlier runs */
+	u64 deadline;		/* seconds since 1970; 0: none */
 	struct freeblock_progress progress;	/* as last queried */
 	u64 start_ns;
 	u64 end_ns;		/* 0: it has not ended */
@@ -376,6 +377,22 @@ out:
 	return ret;
 }
 
+/* when the run should be over: in so many seconds, however the clock is set; 0: no matter */
+static int fb_job_set_deadline(struct fb_job *job, const char *text)
+{
+	u32 seconds;
+
+	if (!text || kstrtou32(text, 10, &seconds))
+		return fb_job_refuse(job, -EINVAL, "'deadline %s': SECONDS must be a number",
+				     text ?: "");
+	if (!job->task)
+		return fb_job_refuse(job, -EALREADY, "'deadline': it is not running");
+	job->run->deadline = seconds ? ktime_get_real_seconds() + seconds : 0;
+	freeblock_task_set_deadline(job->task, seconds ? ktime_get_ns() +
+				    (u64)seconds * NSEC_PER_SEC : 0);
+	return 0;
+}
+
 static int fb_job_command(struct fb_job *job, char *text)
 {
 	char *word = strsep(&text, " ");
@@ -384,10 +401,12 @@ static int fb_job_command(struct fb_job *job, char *text)
 
 	if (!strcmp(word, "start"))
 		return fb_job_start(job, text);
+	if (!strcmp(word, "deadline"))
+		return fb_job_set_deadline(job, text);
 	if (text || (!pause && !stop && strcmp(word, "resume")))
 		return fb_job_refuse(job, -EINVAL,
-				     "'%s%s%s' is none of start ..., pause, resume, stop", word,
-				     text ? " " : "", text ? text : "");
+				     "'%s%s%s' is none of start ..., deadline SECONDS, pause, resume, stop",
+				     word, text ? " " : "", text ? text : "");
 	if (!job->task)
 		return fb_job_refuse(job, -EALREADY, "'%s': it is not running", word);
 	if (stop)
@@ -479,6 +498,7 @@ static void fb_job_fill_stats(const struct fb_job *job, struct fb_job_stats *s)
 		.blocks_bad = READ_ONCE(run->nbad),
 		.blocks_skipped = READ_ONCE(run->skipped),
 		.rate_kib_s = div64_u64(good * p->granule_sectors * MSEC_PER_SEC, 2 * ms),
+		.deadline = run->deadline,
 		.began = job->pass.began,
 		.passes = READ_ONCE(job->pass.passes),
 	};
@@ -554,10 +574,10 @@ void fb_job_describe(struct fb_job **slot, struct seq_file *m)
 	seq_printf(m, "state %s\norder %s", fb_job_state(job), s.order);
 	if (s.regions)
 		seq_printf(m, "=%llu segment=%llu", s.regions, s.segment_kib);
-	seq_printf(m, "\nfirst %llu\nsectors %llu\nblock_sectors %llu\nblocks_total %llu\nblocks_verified %llu\nblocks_before %llu\nblocks_delivered %llu\nblocks_flying %llu\nblocks_bad %llu\nblocks_skipped %llu\nrate_kib_s %llu\n",
+	seq_printf(m, "\nfirst %llu\nsectors %llu\nblock_sectors %llu\nblocks_total %llu\nblocks_verified %llu\nblocks_before %llu\nblocks_delivered %llu\nblocks_flying %llu\nblocks_bad %llu\nblocks_skipped %llu\nrate_kib_s %llu\ndeadline %llu\n",
 		   s.first, s.sectors, s.block_sectors, s.blocks_total, s.blocks_verified,
 		   s.blocks_before, s.blocks_delivered, s.blocks_flying, s.blocks_bad,
-		   s.blocks_skipped, s.rate_kib_s);
+		   s.blocks_skipped, s.rate_kib_s, s.deadline);
 	if (job->kind->covers)
 		seq_printf(m, "began %llu\npasses %llu\n", s.began, s.passes);
 	fb_job_list_bad(job->run, m);

@@ -30,6 +30,7 @@ struct seq_file;
  * @blocks_bad: could not be read
  * @blocks_skipped: not tried
  * @rate_kib_s: KiB found good a second, in this run
+ * @deadline: when it should be over, seconds since 1970; 0: no matter
  * @began: when the pass began, seconds since 1970; 0: unknown
  * @passes: that came to their end
  */
@@ -48,6 +49,7 @@ struct fb_job_stats {
 	u64 blocks_bad;
 	u64 blocks_skipped;
 	u64 rate_kib_s;
+	u64 deadline;
 	u64 began;
 	u64 passes;
 };

@@ -6,7 +6,8 @@
 
 say()
 {
-	echo "guest $*" > /dev/ttyS0
+	# getty's prompt may stand in the line
+	printf '\nguest %s\n' "$*" > /dev/ttyS0
 }
 
 # check WHAT COMMAND...
@@ -101,9 +102,27 @@ second()
 		"$(cat "$fb/scrub_stats/blocks_before")"
 }
 
+# an event is found by its message id, and explained; the same that the guard would tell
+told()
+{
+	mkdir -p /var/lib/freeblock/guard &&
+	echo '{"reason": "the test says so"}' > /var/lib/freeblock/guard/held.json &&
+	! freeblock models load --at-boot --scheduler "$disk" &&
+	wait_for 30 explained &&
+	freeblock guard allow
+}
+
+explained()
+{
+	journalctl -q -x -o short MESSAGE_ID=2d54e979843c403fac4290bdab6ca415 > /root/explained
+	grep -q "$disk: freeblock stays off: the test says so" /root/explained &&
+	grep -q "freeblock guard allow.* has it started again" /root/explained
+}
+
 third()
 {
 	check "the disk has the scheduler" wait_for 120 has freeblock
+	check "an event is in the journal, and explained" told
 	systemctl -q disable --now "freeblock-scrub@$disk"
 	rm /etc/systemd/system/freeblock-scrub@.service
 	check "freeblock off --all" freeblock off --all

@@ -118,6 +118,10 @@ refused "one number" "FIRST must be followed by COUNT" scrub start 0
 refused "three numbers" "'8' is none of" scrub start 0 8 8
 refused "no sectors" "COUNT, which must not be 0" scrub start 0 0
 refused "not whole blocks" "not whole blocks of 8" scrub start 4 8
+refused "no deadline" "SECONDS must be a number" scrub deadline
+refused "no number" "'deadline soon': SECONDS must be" scrub deadline soon
+refused "too long" "SECONDS must be" scrub deadline 4294967296
+refused "nothing has a deadline" "'deadline': it is not running" scrub deadline 9
 refused "beyond the end" "the disk, which has 50129" scrub start 50128 16
 refused "no regions" "REGIONS must be a number" scrub start staggered=0
 refused "regions in words" "REGIONS must be a number" scrub start staggered=many
@@ -135,6 +139,12 @@ refused "stop of nothing" "it is not running" scrub stop
 others
 expect_ok "starts" scrub start
 expect_eq "order" "$(job "$disk" scrub order)" near
+expect_eq "no deadline" "$(job "$disk" scrub deadline)" 0
+expect_ok "in a hundred days" scrub deadline 8640000
+expect_mean "a deadline: seconds from now" 8639990 8640000 \
+	$(($(job "$disk" scrub deadline) - $(date +%s)))
+expect_ok "none any more" scrub deadline 0
+expect_eq "no deadline again" "$(job "$disk" scrub deadline)" 0
 refused "a second one" "it is running" scrub start near
 refused "resume of a running one" "it is already running" scrub resume
 cp "$coverage" /tmp/now

@@ -98,6 +98,8 @@ def main():
               for path in glob.glob("**/*.[ch]", root_dir=TOP, recursive=True)
               if not path.startswith("build/")}
     words |= set(metrics.names())
+    # fields of the journal
+    words |= set(re.findall(r"\bFREEBLOCK_\w+", read("tools/python/freeblock/machine/events.py")))
     for path in ["README.md"] + sorted(glob.glob("Documentation/*.rst", root_dir=TOP)):
         report("%s names what is there" % path, names_missing(read(path), words))
     check_examples()

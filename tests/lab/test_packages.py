@@ -106,6 +106,7 @@ def tools_package(root, number, package):
                                               "man5/freeblock.fbmodel.5.gz",
                                               "man5/freeblock.conf.5.gz"] +
         ["man1/freeblock-%s.1.gz" % name for name in commands]))
+    report("what journalctl explains", missing(root, ["usr/lib/systemd/catalog/freeblock.catalog"]))
     folder = os.path.join(root, "usr/share/bash-completion/completions")
     status, said = run("bash", "-c", ". ./freeblock && complete -p freeblock", cwd=folder)
     report("completion in bash", [said] if status else [])

@@ -50,6 +50,7 @@ class Machine:
         self.root = root
         self.drive = Drive()
         self.drive.close = lambda: None
+        self.told = []                  # events that the journal got
         self.module = "there"           # "missing": it does not load; "used": it does not unload
         for name in ("etc", "var/lib", "run/units", "sys/module", "sys/kernel"):
             os.makedirs(os.path.join(root, name))
@@ -79,7 +80,7 @@ class Machine:
                             "queue/scheduler": "mq-deadline\n"}.items():
             self.write("sys/block/%s/%s" % (name, what), value)
 
-    def command(self, words):
+    def command(self, words, text=""):
         """What modprobe and rmmod do, each at once."""
         if words[0] == "modprobe":
             if self.module == "missing":
@@ -100,6 +101,8 @@ class Machine:
             if self.module == "used":
                 return 1, "Module freeblock is in use"
             self.unload()
+        elif words == ["logger", "--journald"]:
+            self.told.append(dict(line.split("=", 1) for line in text.splitlines()))
         elif words[0] == "systemctl":
             return self.systemctl(*words[1:])
         else:

@@ -267,15 +267,17 @@ class Scrubs(Case):
         due.keep(store.disk_of("sda"), {**record, "first": now, "ended": now + 3600})
         self.assertNotIn("record", self.at(2, 23)[1])
 
-    def run_unit(self, state, status):
+    def run_unit(self, state, status, *more):
         """The unit's command; the scrub ends in this state."""
         def run(args):
+            self.deadline = args.deadline
             self.assertEqual((args.device, args.action, args.order), ("/dev/sda", "run", "near"))
             self.assertEqual(missing_options(args, "scrub", "sda", "run"), set())
             self.machine.write("sys/kernel/freeblock/sda/scrub", state + "\n")
             return status
 
-        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\norder = near\n")
+        self.machine.write("etc/freeblock.conf", "\n".join((
+            "[all]", "scrub_every_days = 30", "order = near", *more, "")))
         with mock.patch.object(scrub, "run", run):
             return self.do("conf", "scrub", "sda")[0]
 
@@ -302,6 +304,24 @@ class Scrubs(Case):
         self.assertEqual(round((next_one - ended).total_seconds() / DAY), 30)
         self.assertRegex(self.do("conf", "show", "sda")[1],
                          "sda: scrub_every_days 30, order near\n  scrubbed 2.*no scrub is due")
+
+    def test_deadline(self):
+        """The kernel's is that of the file: so many days after the pass was due; one that is late
+        has a second.
+
+        Seen to fail: days from the start of the unit; a deadline in the past."""
+        self.run_unit("stopped", 143)
+        self.assertIsNone(self.deadline)
+        self.run_unit("stopped", 143, "deadline_days = 10")
+        self.assertAlmostEqual(self.deadline, 10, places=3)
+        disk = store.disk_of("sda")
+        record = due.record_of(disk)
+        due.keep(disk, {**record, "first": record["first"] - 4 * DAY})
+        self.run_unit("stopped", 143, "deadline_days = 10")
+        self.assertAlmostEqual(self.deadline, 6, places=3)
+        due.keep(disk, {**record, "first": record["first"] - 11 * DAY})
+        self.run_unit("stopped", 143, "deadline_days = 10")
+        self.assertAlmostEqual(self.deadline * DAY, 1, places=3)
 
     def test_unnamed(self):
         """A disk that nothing names for good, as a reader of cards, does not keep the others from

@@ -297,6 +297,18 @@ class Check(Disks):
         self.assertEqual(self.check("--scrub-days", "1")[0], 0)
         self.scrub("running", began=0)
         self.assertEqual(self.check("--scrub-days", "1")[0], 0)
+        # its own deadline, whether or not --scrub-days is said: of two the earlier one
+        for deadline, late in ((NOW + 21000, False), (NOW + 19000, True)):
+            self.scrub("running")
+            self.tree.write(SYSFS + "scrub_stats/deadline", int(deadline))
+            self.assertEqual(self.check(), (1, "FREEBLOCK WARNING - sda: the scrub will take until "
+                                            "after its deadline") if late else self.check())
+            self.assertEqual(self.check()[0], late)
+            self.assertEqual(self.check("--scrub-days", "3.23")[0], 1)
+            page = self.page()
+            self.assertEqual(self.one(page, "scrub_deadline_timestamp_seconds"), int(deadline))
+        self.tree.write(SYSFS + "scrub_stats/deadline", 0)
+        self.scrub("running", began=0)
         self.assertNotIn("alarm=\"scrub_late\"", taptest.freeblock("metrics")[1])
 
     def test_unknown(self):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from . import ToolError, fbstate, scrub
 from .extraction import identity as names
 from .extraction import store
-from .machine import conf, due
+from .machine import conf, due, events
 
 
 def add_parser(subparsers):
@@ -95,8 +95,12 @@ def run_apply(args):
 
 def run_due(_args):
     """`conf due`."""
-    for line in due.run(conf.load()):
-        print(line)
+    said = conf.load()
+    try:
+        for line in due.run(said):
+            print(line)
+    finally:
+        events.watch(said)
     return 0
 
 
@@ -105,9 +109,11 @@ def run_scrub(args):
     name = _named(args.disk)
     disk = store.disk_of(name)
     said = conf.load().of(disk)
-    due.begin(disk)
+    deadline = due.deadline_at(said, due.begin(disk))
     status = scrub.run(SimpleNamespace(
         device="/dev/" + name, action="run", order=said["order"], segment=None,
+        # one that is late has a second
+        deadline=deadline and max(deadline - time.time(), 1) / due.DAY_S,
         state=due.coverage_of(disk), wait=False, before=5, json=False, quiet=True))
     if fbstate.Disk(name).read("scrub") == "finished":
         due.end(disk)

@@ -24,7 +24,7 @@ IDLE = {"state": "state/idle", "wait_us": "state/idle_wait_us", "size_kib": "sta
 # of a scan or scrub
 JOB = ("order", "first", "sectors", "block_sectors", "blocks_total", "blocks_verified",
        "blocks_before", "blocks_delivered", "blocks_flying", "blocks_bad", "blocks_skipped",
-       "rate_kib_s", "began", "passes")
+       "rate_kib_s", "deadline", "began", "passes")
 # no task is served while the scheduler says one of these; else why it is transparent
 NEXT = {
     "no model": "load it: cat FILE.fbmodel > /%s/%%s/model" % KERNEL,

@@ -44,13 +44,20 @@ def remaining_s(job):
     return left * job["block_sectors"] / 2 / rate
 
 
-def scrub_late(job, days, now):
-    """Whether a pass takes, or will take, longer than `days`; None if that is not known.
+def scrub_due(job, days):
+    """When a pass should be over, seconds since 1970, and by what; None if nobody wants that."""
+    due = [(job["began"] + days * DAY, "more than %g days" % days)] \
+        if days is not None and job.get("began") else []
+    if job.get("deadline"):
+        due.append((job["deadline"], "until after its deadline"))
+    return min(due, default=None) if job.get("state") in ("running", "paused") else None
+
+
+def scrub_late(job, due, now):
+    """Whether a pass will not be over by then.
 
     A pass that waits or is paused is late only once its time is over."""
-    if days is None or not job.get("began") or job.get("state") not in ("running", "paused"):
-        return None
-    return now + (remaining_s(job) or 0) > job["began"] + days * DAY
+    return now + (remaining_s(job) or 0) > due
 
 
 def alarms(disk, scrub_days=None, now=None):
@@ -66,9 +73,11 @@ def alarms(disk, scrub_days=None, now=None):
     found["scheduling"] = "not scheduling: " + stuck if stuck else None
     if free is not None:
         found["guard"] = "the guard stopped free reads" if free == GUARD else None
-    late = scrub_late(disk.job("scrub"), scrub_days, time.time() if now is None else now)
-    if late is not None:
-        found["scrub_late"] = "the scrub will take more than %g days" % scrub_days if late else None
+    job = disk.job("scrub")
+    due = scrub_due(job, scrub_days)
+    if due:
+        late = scrub_late(job, due[0], time.time() if now is None else now)
+        found["scrub_late"] = "the scrub will take " + due[1] if late else None
     return found
 
 
@@ -80,8 +89,8 @@ def severity(found):
 def add_days(parser):
     """The option for the alarm scrub_late."""
     parser.add_argument("--scrub-days", type=float, metavar="DAYS",
-                        help="a pass of the scrub should take no longer; without it no scrub is "
-                        "late")
+                        help="a pass of the scrub should take no longer; without it a scrub is "
+                        "late by its deadline only, if it has one")
 
 
 def need_days(days):

@@ -56,6 +56,7 @@ job_bad_blocks|gauge|Of its blocks, those that could not be read.
 job_rate_bytes_per_second|gauge|Its mean rate since it was started.
 job_remaining_seconds|gauge|Time left at that rate, while it runs.
 scrub_pass_start_timestamp_seconds|gauge|When the scrub's pass began.
+scrub_deadline_timestamp_seconds|gauge|When the scrub should be over, if it has a deadline.
 scrub_passes_total|counter|Passes that came to their end.
 task_size_bytes|gauge|What a task wants read; for root only.
 task_done_bytes|gauge|Of that, what it got; for root only.
@@ -187,6 +188,7 @@ def add_job(page, name, job, labels):
     page.add("job_remaining_seconds", fbstate_health.remaining_s(job), labels)
     if name == "scrub":
         page.add("scrub_pass_start_timestamp_seconds", job.get("began") or None, disk)
+        page.add("scrub_deadline_timestamp_seconds", job.get("deadline") or None, disk)
         page.add("scrub_passes_total", job.get("passes"), disk)
 
 

@@ -9,7 +9,7 @@ import syslog
 from . import ToolError, fbstate, hosts, restore
 from .extraction import identity as names
 from .extraction import journal, store
-from .machine import conf, guard, units
+from .machine import conf, events, guard, units
 
 
 def run_enable(args):
@@ -137,6 +137,7 @@ def run_load(args):
             if why:
                 fine = False
                 _say(args, "%s: freeblock stays off: %s; %s" % (disk, why, guard.ALLOW), False)
+                events.send("kept_off", store.disk_of(disk)["name"], "freeblock stays off: " + why)
                 continue
             line = store.load(args.dir, disk, args.scheduler)
             if line:

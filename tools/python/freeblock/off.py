@@ -12,7 +12,7 @@ import sys
 from . import ToolError, UsageError
 from .extraction import identity as names
 from .extraction import store
-from .machine import book, kernel, steps
+from .machine import book, events, kernel, steps
 
 # As they are undone: first what the next boot would start from, and asks nothing of the kernel
 LASTING = ("model", "measure")
@@ -188,6 +188,8 @@ def run(args):
         if args.all:
             undone.errors += spoiled.values()
         undone.run(chosen, args.all or len(chosen) == len(books) and not spoiled)
+        if not any(book.disks()):
+            events.forget()
     if args.json:
         print(json.dumps({"undone": [{"of": name, "step": step} for name, step in undone.back],
                           "notes": undone.notes, "errors": undone.errors,

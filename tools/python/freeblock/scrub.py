@@ -15,12 +15,15 @@ from . import ToolError, UsageError, fbstate, fbstate_where, scrub_state
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Progress
+from .machine import events
 from .scrub_port import ACTIVE, ORDERS, Coverage, Port
 
 # Of five seconds that an interruption may cost: two between saves, and the save itself
 SAVE_S = 2.0
 STOP_LOOKS = 20                 # within that time a scrub that is stopped should end
 FOLDER = "var/lib/freeblock"
+DAY_S = 86400
+DAYS = 3650                     # more is a mistake
 ACTIONS = ("run", "start", "pause", "resume", "stop", "status", "install-service")
 
 SERVICE = """\
@@ -60,8 +63,9 @@ class Keeper:
     """Keeps a scrub going and its journal up to date, through whatever happens to disk,
     module and scheduler."""
 
-    def __init__(self, port, journal, piece):
+    def __init__(self, port, journal, piece, deadline=None):
         self.port, self.journal, self.piece = port, journal, piece
+        self.deadline = deadline        # seconds since 1970; None: no matter
         self.blocks = piece.blocks
         self.waiting = None
         self.stopped = False
@@ -80,6 +84,19 @@ class Keeper:
         return covered, ours
 
     def begin(self):
+        """Have the scrub run, and tell the kernel when it should be over."""
+        self.join()
+        if self.deadline is None or self.port.state() not in ACTIVE:
+            return
+        left = max(round(self.deadline - time.time()), 1)
+        try:
+            self.port.command("deadline %d" % left)
+        except ToolError as error:
+            # it has just ended; or the module is older than this: the scrub goes on all the same
+            if self.port.state() in ACTIVE:
+                say("it goes on without a deadline: %s" % error)
+
+    def join(self):
         """Join the scrub that runs, or was finished while nobody looked; else start one with
         what is left of the pass on record."""
         state, journal = self.port.state(), self.journal
@@ -233,12 +250,17 @@ def open_state(args, port, piece):
     return journal
 
 
+def deadline_of(args):
+    """When the pass should be over, seconds since 1970; None: no matter."""
+    return None if args.deadline is None else time.time() + args.deadline * DAY_S
+
+
 def run_keeper(args):
     """scrub DEVICE run"""
     port = Port(wait_for(args))
     piece = Piece(args, port)
     journal = open_state(args, port, piece)
-    keeper = Keeper(port, journal, piece)
+    keeper = Keeper(port, journal, piece, deadline_of(args))
     stopped = []
 
     def stop(number, _frame):
@@ -259,7 +281,18 @@ def run_keeper(args):
         journal.close()
     report(args, port, dict(progress.values(), state_file=journal.path,
                             **{"pass": journal.number}), meter.report())
+    if port.state() == "finished":
+        tell(port, keeper, journal)
     return 128 + stopped[0] if stopped else status_of(port)
+
+
+def tell(port, keeper, journal):
+    """The journal: a pass is over."""
+    bad = int(port.values().get("blocks_bad", 0))
+    events.send("scrub_done", port.disk.name, "pass %d of the scrub is done: %d of %d blocks "
+                "verified, %d could not be read" % (journal.number, keeper.verified(),
+                                                    keeper.blocks, bad),
+                FREEBLOCK_BAD_BLOCKS=bad)
 
 
 def remark_of(port, meter):
@@ -298,7 +331,7 @@ def run_start(args, port):
                         (port.disk.name, args.device))
     journal = open_state(args, port, piece)
     try:
-        Keeper(port, journal, piece).begin()
+        Keeper(port, journal, piece, deadline_of(args)).begin()
     finally:
         journal.close()
     say("started; its progress is not saved: use 'run' for that (or install-service)")
@@ -336,6 +369,9 @@ def add_parser(subparsers):
     parser.add_argument("--order", metavar="ORDER", help="while the disk is idle: sequential, "
                         "near, staggered=REGIONS")
     parser.add_argument("--segment", type=int, metavar="KIB", help="of staggered")
+    parser.add_argument("--deadline", type=float, metavar="DAYS", help="run, start: it should be "
+                        "over so many days from now; while it would not be at its rate, it goes "
+                        "before other tasks")
     parser.add_argument("--state", metavar="FILE", help="what has been verified is kept there "
                         "(/%s/<id>.coverage)" % FOLDER)
     parser.add_argument("--wait", action="store_true", help="run: wait for module, disk and model")
@@ -350,6 +386,10 @@ def run(args):
     """Do what is asked."""
     if not 0 <= args.before <= 3600:
         raise UsageError("--before: %g is not between 0 and 3600" % args.before)
+    if args.deadline is not None and not 0 < args.deadline <= DAYS:
+        raise UsageError("--deadline: %g is not between 0 and %d days" % (args.deadline, DAYS))
+    if args.deadline is not None and args.action not in ("run", "start"):
+        raise UsageError("--deadline is for run and start")
     if args.action == "install-service":
         print(SERVICE % os.path.realpath(sys.argv[0]), end="")
         print(HOWTO % {"disk": os.path.basename(args.device)}, file=sys.stderr)

@@ -17,7 +17,7 @@ from . import book, kernel
 
 FOLDER = book.STATES + "/due"
 UNIT = "freeblock-due@%s.service"
-DAY_S = 86400
+DAY_S, HOUR_S = 86400, 3600
 
 
 def due_at(every_days, record):
@@ -25,6 +25,12 @@ def due_at(every_days, record):
     if every_days is None:
         return None
     return record["first"] if record["ended"] is None else record["ended"] + every_days * DAY_S
+
+
+def deadline_at(said, record):
+    """When the pass that is due, or under way, should be over; None: no matter."""
+    due, days = due_at(said["scrub_every_days"], record), said["deadline_days"]
+    return None if due is None or days is None else due + days * DAY_S
 
 
 def is_open(window, hour):
@@ -35,6 +41,20 @@ def is_open(window, hour):
     return begin <= hour < end if begin < end else hour >= begin or hour < end
 
 
+def misses(window, deadline, left_s, now):
+    """Whether a scrub that has to read for so long (None: not known), at the hours of its window
+    only, comes to its end after the deadline."""
+    if left_s is None:
+        return now >= deadline
+    while left_s and now < deadline:
+        local = time.localtime(now)
+        step = min(HOUR_S - local.tm_min * 60 - local.tm_sec, deadline - now)
+        if is_open(window, local.tm_hour):
+            left_s -= min(step, left_s)
+        now += step
+    return bool(left_s)
+
+
 def decide(said, record, now, hour, running):
     """What is to be done now: "start", "stop" or "", and why.
 
@@ -42,8 +62,8 @@ def decide(said, record, now, hour, running):
     due = due_at(said["scrub_every_days"], record)
     if due is None or now < due and record["began"] is None:
         return ("stop" if running else ""), "no scrub is due"
-    deadline = said["deadline_days"]
-    late = deadline is not None and now >= due + deadline * DAY_S
+    deadline = deadline_at(said, record)
+    late = deadline is not None and now >= deadline
     if not late and not is_open(said["window"], hour):
         return ("stop" if running else ""), "it is due, outside of its window"
     why = "it is late, and goes on outside of its window, too" if late else "it is due"
@@ -84,6 +104,11 @@ def _new(now):
     return {"first": now, "began": None, "ended": None}
 
 
+def record_now(disk, now):
+    """What is known, or the beginning of it."""
+    return corrected(record_of(disk) or _new(now), now)
+
+
 def keep(disk, record):
     """To stable storage."""
     journal.make_directory(os.path.dirname(path_of(disk)))
@@ -108,7 +133,7 @@ def disks():
 def look(disk, conf, now=None):
     """(what is to be done, why, record, what is said of it)"""
     now = int(time.time()) if now is None else now
-    record = corrected(record_of(disk) or _new(now), now)
+    record = record_now(disk, now)
     said = conf.of(disk)
     done, why = decide(said, record, now, time.localtime(now).tm_hour, is_running(disk["name"]))
     return done, why, record, said
@@ -142,11 +167,13 @@ def run(conf, only=None, now=None):
 
 
 def begin(disk):
-    """A pass begins, or goes on."""
+    """A pass begins, or goes on; what is known of it."""
     now = int(time.time())
     record = record_of(disk) or _new(now)
     if record["began"] is None:
-        keep(disk, {**record, "began": now})
+        record["began"] = now
+        keep(disk, record)
+    return record
 
 
 def end(disk):

@@ -30,10 +30,10 @@ def is_loaded():
     return os.path.isdir(fbstate.path(MODULE))
 
 
-def command(words):
-    """A program of the system: (status, what it said)."""
+def command(words, text=""):
+    """A program of the system, given this to read: (status, what it said)."""
     try:
-        done = subprocess.run(words, check=False, text=True, stdin=subprocess.DEVNULL,
+        done = subprocess.run(words, check=False, text=True, input=text,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     except FileNotFoundError:
         return 127, "%s: not found" % words[0]

@@ -1,0 +1,207 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of the events that the journal gets: each when it happens, once, with its message id, and
+that the catalog explains each. The machine is a tree of files; logger(1) is a stand-in, and the
+real one is tried by tests/install. Prints TAP; a second.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from unittest import mock
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+
+import taptest  # noqa: E402
+from fakemachine import WWN, Case  # noqa: E402
+from freeblock.extraction import store  # noqa: E402
+from freeblock.machine import due, events  # noqa: E402
+
+CATALOG = os.path.join(TOP, "tools", "boot", "freeblock.catalog")
+PAGE = os.path.join(TOP, "Documentation", "monitoring.rst")
+KERNEL = "sys/kernel/freeblock/sda/"
+NOW = 1800000000
+DAY = due.DAY_S
+
+
+class Told(Case):
+    """What the journal gets."""
+
+    def setUp(self):
+        super().setUp()
+        os.makedirs(os.path.join(self.machine.root, events.JOURNAL))
+        self.machine.command(["modprobe", "freeblock"])
+        self.machine.write("sys/block/sda/queue/scheduler", "freeblock\n")
+        self.machine.write("etc/freeblock.conf",
+                           "[all]\nscrub_every_days = 30\ndeadline_days = 10\n")
+
+    def told(self, now=NOW):
+        """What the timer's service tells then: [(kind, message)]."""
+        del self.machine.told[:]
+        with mock.patch("time.time", return_value=now):
+            status, said = self.do("conf", "due")
+        self.assertEqual(status, 0, said)
+        return self.kinds()
+
+    def kinds(self):
+        """Of what was told last."""
+        kinds = {ident: kind for kind, (ident, _) in events.KINDS.items()}
+        for one in self.machine.told:
+            self.assertEqual((one["FREEBLOCK_DISK"], one["FREEBLOCK_WWN"],
+                              one["SYSLOG_IDENTIFIER"]), ("sda", WWN, "freeblock"))
+            self.assertEqual(int(one["PRIORITY"]), events.KINDS[kinds[one["MESSAGE_ID"]]][1])
+        return [(kinds[one["MESSAGE_ID"]], one["MESSAGE"]) for one in self.machine.told]
+
+    def test_bad_blocks(self):
+        """Each that is new, once; a module that is loaded anew begins to count anew.
+
+        Seen to fail: the count of all, at each look; a smaller count that is none."""
+        self.assertEqual(self.told(), [])
+        for count, more in ((2, 2), (2, None), (3, 1), (0, None), (1, 1), (1, None)):
+            self.machine.write(KERNEL + "stats/bad_blocks", "%d\n" % count)
+            self.assertEqual(
+                [message.partition(",")[0] for _, message in self.told()],
+                ["sda: %d block%s could not be read" % (more, "s" * (more > 1))] if more else [])
+        self.machine.write("sys/kernel/debug/freeblock/sda/bad_blocks",
+                           "88 8 medium\n800 8 medium\n")
+        self.machine.write(KERNEL + "stats/bad_blocks", "3\n")
+        self.assertEqual(self.told(), [("bad_blocks", "sda: 2 blocks could not be read, 3 since "
+                                        "the module was loaded; among them the sectors 88, 800")])
+        self.assertEqual(self.machine.told[0]["FREEBLOCK_BAD_BLOCKS"], "3")
+
+    def scrubbing(self, left_s, state="running"):
+        """A scrub of that remaining time, by its rate."""
+        self.machine.write(KERNEL + "scrub", state + "\n")
+        for name, value in (("blocks_total", left_s), ("blocks_before", 0), ("blocks_delivered", 0),
+                            ("block_sectors", 2), ("rate_kib_s", 1)):
+            self.machine.write(KERNEL + "scrub_stats/" + name, "%d\n" % value)
+
+    def test_late(self):
+        """When it will miss, or has missed, the deadline of freeblock.conf, once a pass."""
+        self.assertEqual(self.told(), [])
+        due.keep(store.disk_of("sda"), {"first": NOW, "began": NOW, "ended": None})
+        self.scrubbing(9 * DAY)
+        self.assertEqual(self.told(), [])
+        self.scrubbing(11 * DAY)
+        kind, message = self.told()[0]
+        self.assertEqual(kind, "scrub_late")
+        self.assertEqual(message, "sda: the scrub will miss its deadline, " + time.strftime(
+            "%Y-%m-%d %H:%M", time.localtime(NOW + 10 * DAY)))
+        self.scrubbing(9 * DAY)
+        self.assertEqual(self.told(), [])
+        self.scrubbing(11 * DAY)
+        self.assertEqual(self.told(), [])
+        # the next pass, of which nobody has begun anything
+        self.scrubbing(1, "idle")
+        due.keep(store.disk_of("sda"), {"first": NOW, "began": None, "ended": NOW})
+        self.assertEqual(self.told(NOW + 40 * DAY - 1), [])
+        self.assertRegex(self.told(NOW + 40 * DAY)[0][1], "the scrub has missed its deadline")
+
+    def test_distrusted(self):
+        """When it becomes so, and again after it was well."""
+        for why, told in (("yes", 0), ("the model is distrusted: so noisy", 1),
+                          ("the model is distrusted: so noisy", 0), ("yes", 0),
+                          ("completions do not fit the model: it is wrong, or a write cache is on",
+                           1), ("no model", 0)):
+            self.machine.write(KERNEL + "state/scheduling", why + "\n")
+            self.assertEqual(self.told(), [("distrusted", "sda: " + why)] * told)
+
+    def test_distrust_words(self):
+        """They are the module's."""
+        for words in events.DISTRUST:
+            with open(os.path.join(TOP, "disk", "disk.c"), encoding="utf-8") as file:
+                self.assertIn('"' + words, file.read())
+
+    def test_kept_off(self):
+        """The guard keeps a disk off at boot."""
+        self.machine.write("sys/block/sda/queue/scheduler", "mq-deadline\n")
+        self.machine.write("proc/cmdline", "quiet freeblock.off=1\n")
+        directory = os.path.join(self.machine.root, "models")
+        self.assertEqual(self.do("models", "install", self.file, "--dir", directory)[0], 0)
+        del self.machine.told[:]
+        self.assertEqual(self.do("models", "load", "--at-boot", "--scheduler", "--dir", directory,
+                                 "--journals", directory, "sda")[0], 1)
+        self.assertEqual(self.kinds(), [("kept_off", "sda: freeblock stays off: freeblock.off=1 is "
+                                         "on the kernel's command line")])
+
+    def test_fields(self):
+        """Nothing that a disk says makes a field of its own; without a journal nothing is sent."""
+        events.send("kept_off", "sda", "a\nPRIORITY=0\n b")
+        self.assertEqual(self.machine.told[-1]["MESSAGE"], "sda: a PRIORITY=0 b")
+        os.rmdir(os.path.join(self.machine.root, events.JOURNAL))
+        events.send("kept_off", "sda", "again")
+        self.assertEqual(len(self.machine.told), 1)
+
+    def test_off(self):
+        """Nothing is left of it when freeblock is off."""
+        self.machine.write("sys/block/sda/queue/scheduler", "mq-deadline\n")
+        self.machine.unload()
+        os.unlink(os.path.join(self.machine.root, "etc/freeblock.conf"))
+        before = self.tree()
+        self.assertEqual(self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0")[0], 0)
+        self.machine.write(KERNEL + "stats/bad_blocks", "1\n")
+        self.assertEqual(len(self.told()), 1)
+        self.assertIn(events.TOLD, self.tree())
+        self.assertEqual(self.do("off", "--all")[0], 0)
+        self.assertEqual(self.tree(), before)
+
+
+class Window(Case):
+    """When a scrub is over that reads at some hours only."""
+
+    def test_misses(self):
+        """Hours inside count, those outside do not; by the minute.
+
+        Seen to fail: a rate that holds day and night; whole hours."""
+        noon = time.mktime((2026, 1, 10, 12, 30, 0, 0, 0, -1))
+        for window, hours, until, missed in (
+                (None, 5, 5, False), (None, 5, 4.99, True), (None, None, 1, False),
+                (None, None, 0, True), (None, 0, -1, False), ((22, 6), 1, 10.4, True),
+                ((22, 6), 1, 10.5, False), ((22, 6), 9, 34.4, True), ((22, 6), 9, 34.6, False),
+                ((12, 13), 0.5, 0.5, False), ((12, 13), 0.6, 20, True),
+                ((12, 13), 0.6, 23.7, False)):
+            self.assertEqual(due.misses(window, noon + until * 3600,
+                                        None if hours is None else hours * 3600, noon), missed,
+                             (window, hours, until))
+
+
+class Catalog(Case):
+    """What journalctl -x explains."""
+
+    def test_all(self):
+        """Each message has its entry, and its line on the page, and no other has."""
+        with open(CATALOG, encoding="utf-8") as file:
+            entries = re.findall(r"^-- ([0-9a-f]{32})\nSubject: .+\nDefined-By: freeblock\n",
+                                 file.read(), re.M)
+        ids = [ident for ident, _ in events.KINDS.values()]
+        self.assertEqual(sorted(entries), sorted(ids))
+        with open(PAGE, encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(sorted(re.findall(r"``([0-9a-f]{32})``", text)), sorted(ids))
+
+    def test_systemd(self):
+        """systemd takes it."""
+        if not shutil.which("journalctl"):
+            self.skipTest("no journalctl")
+        with tempfile.TemporaryDirectory() as root:
+            folder = os.path.join(root, "usr/lib/systemd/catalog")
+            os.makedirs(folder)
+            os.makedirs(os.path.join(root, "var/lib/systemd/catalog"))
+            shutil.copy(CATALOG, folder)
+            for words in (["--update-catalog"], ["--dump-catalog", *(
+                    ident for ident, _ in events.KINDS.values())]):
+                done = subprocess.run(["journalctl", "--root", root, *words], text=True,
+                                      check=False, stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT)
+                self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertEqual(done.stdout.count("Defined-By: freeblock"), len(events.KINDS))
+
+
+if __name__ == "__main__":
+    taptest.main()

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Events that an administrator wants to be told of once, for the journal: each kind has a message
+id, by which journalctl finds it and tools/boot/freeblock.catalog explains it.
+
+What has been told is in /run/freeblock/events.json, so that a state that lasts is one event. The
+module's counters do not outlive a boot either.
+"""
+
+import contextlib
+import json
+import os
+import syslog
+import time
+
+from .. import fbstate, fbstate_health
+from ..extraction import identity as names
+from ..extraction import journal, store
+from . import due, kernel
+
+# kind: (message id, priority)
+KINDS = {
+    "bad_blocks": ("6b6e1337896a4caeb38c95ef7c936c76", syslog.LOG_CRIT),
+    "scrub_done": ("6286c2c0d8784473a990fa53ddcd8b32", syslog.LOG_NOTICE),
+    "scrub_late": ("b929b6a7e4ac429086b7552c47ea720c", syslog.LOG_WARNING),
+    "distrusted": ("dbe5f5138bb2472e9207af026b5f0bd1", syslog.LOG_WARNING),
+    "kept_off": ("2d54e979843c403fac4290bdab6ca415", syslog.LOG_WARNING),
+}
+JOURNAL = "run/systemd/journal"
+TOLD = "run/freeblock/events.json"
+# what state/scheduling says when the module does not believe the model
+DISTRUST = (fbstate.DISTRUSTED, "completions do not fit the model")
+SECTORS = 8                     # named at most
+
+
+def send(kind, name, text, **fields):
+    """Tell the journal of a disk (sdX), where there is one; else the system's log."""
+    ident, priority = KINDS[kind]
+    # a line is a field
+    text = "%s: %s" % (name, " ".join(text.split()))
+    if os.path.isdir(fbstate.path(JOURNAL)):
+        values = {"MESSAGE_ID": ident, "MESSAGE": text, "PRIORITY": priority,
+                  "SYSLOG_IDENTIFIER": "freeblock", "FREEBLOCK_DISK": name,
+                  "FREEBLOCK_WWN": (fbstate.read("sys/block", name, "device/wwid") or "-").strip(),
+                  **fields}
+        kernel.command(["logger", "--journald"],
+                       "".join("%s=%s\n" % pair for pair in values.items()))
+    elif fbstate.ROOT == "/":
+        syslog.openlog("freeblock", syslog.LOG_PID, syslog.LOG_DAEMON)
+        syslog.syslog(priority, text)
+
+
+def _told():
+    """What was told of which disk."""
+    with contextlib.suppress(ValueError):
+        said = json.loads(fbstate.read(TOLD) or "")
+        if isinstance(said, dict):
+            return {key: value for key, value in said.items() if isinstance(value, dict)}
+    return {}
+
+
+def forget():
+    """Nothing was told: freeblock is off."""
+    for path in (TOLD, TOLD + ".new"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(fbstate.path(path))
+    with contextlib.suppress(OSError):
+        os.rmdir(fbstate.path(os.path.dirname(TOLD)))
+
+
+def _bad(disk, before):
+    """Blocks that could not be read since the last look; how many there are in all."""
+    count = disk.value("stats/bad_blocks")
+    if not isinstance(count, int):
+        return before
+    # fewer: the module was loaded anew
+    more = count - (before if isinstance(before, int) and before <= count else 0)
+    if more:
+        known = [] if fbstate.hidden() else disk.table("bad_blocks").splitlines()[-SECTORS:]
+        send("bad_blocks", disk.name, "%d block%s could not be read, %d since the module was "
+             "loaded%s" % (more, "s" * (more != 1), count, "; among them the sectors " +
+                           ", ".join(line.split()[0] for line in known) if known else ""),
+             FREEBLOCK_BAD_BLOCKS=count)
+    return count
+
+
+def _late(disk, identity, conf, before, now):
+    """The pass that is due, or under way, will miss its deadline: which one that is."""
+    record, values = due.record_now(identity, now), conf.of(identity)
+    deadline = due.deadline_at(values, record)
+    left = fbstate_health.remaining_s(disk.job("scrub"))
+    if deadline is None or not due.misses(values["window"], deadline, left, now):
+        return before
+    if deadline != before:
+        send("scrub_late", disk.name, "the scrub %s its deadline, %s" % (
+            "has missed" if now >= deadline else "will miss",
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(deadline))),
+             FREEBLOCK_DEADLINE=int(deadline))
+    return deadline
+
+
+def _distrusted(disk, before):
+    """The module does not believe the model: why."""
+    why = disk.state("scheduling")
+    why = why if isinstance(why, str) and why.startswith(DISTRUST) else None
+    if why and why != before:
+        send("distrusted", disk.name, why)
+    return why
+
+
+def watch(conf, now=None):
+    """Look at all disks that have the scheduler, and tell what is new."""
+    now = int(time.time()) if now is None else now
+    before, told = _told(), {}
+    for identity in store.disks():
+        disk = fbstate.Disk(identity["name"])
+        if disk.scheduler() != "freeblock" or not names.is_known(identity):
+            continue
+        key = names.key(identity)
+        old = before.get(key, {})
+        told[key] = {"bad_blocks": _bad(disk, old.get("bad_blocks")),
+                     "late": _late(disk, identity, conf, old.get("late"), now),
+                     "distrusted": _distrusted(disk, old.get("distrusted"))}
+    if told != before:
+        path = fbstate.path(TOLD)
+        journal.make_directory(os.path.dirname(path))
+        journal.write_file(path, json.dumps(told).encode() + b"\n")
