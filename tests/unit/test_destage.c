@@ -289,6 +289,86 @@ static void test_behind_idle(void **state)
 	assert_int_equal(fb_destage_begin_ns(&d, now + 2 * MS), now + 2 * MS + WRITE_JOB);
 }
 
+/*
+ * An idle read that ends in time says that all the writes before it were done; one that comes late,
+ * that one of them was. Seen to fail the other way round.
+ */
+static void test_several(void **state)
+{
+	struct fb_destage d;
+	u32 late;
+
+	(void)state;
+	for (late = 0; late < 2; late++) {
+		u64 now = known(&d, false);
+
+		fb_destage_sent(&d, now, true, 5000, 8);
+		fb_destage_sent(&d, now, true, 9000, 8);
+		fb_destage_idle_sent(&d, now + MS);
+		fb_destage_idle_ended(&d, now + 2 * MS, true, late ? TURN : 0);
+		assert_int_equal(d.dirty, late);
+	}
+}
+
+/*
+ * Two reads at once: each is a job of its own from the other's end on. Seen to fail when the second
+ * is said to have begun with the first.
+ */
+static void test_one_by_one(void **state)
+{
+	struct fb_destage d;
+	u64 now = known(&d, false);
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 10; i++, now += 100 * MS) {
+		fb_destage_sent(&d, now, false, 100, 8);
+		fb_destage_sent(&d, now, false, 900, 8);
+		fb_destage_ended(&d, now + 10 * MS, false);
+		fb_destage_ended(&d, now + 20 * MS, false);
+	}
+	assert_int_equal(d.known[0], 16);
+	assert_in_range(d.job_ns[0], 10 * MS, JOB);
+}
+
+/*
+ * Beside a command that took long one of two writes was done, so the idle read behind them is
+ * behind a single one. Seen to fail with "d->owed" as it was when the writes came.
+ */
+static void test_single(void **state)
+{
+	struct fb_destage d;
+	u64 now = known(&d, false), firsts = d.firsts;
+
+	(void)state;
+	fb_destage_sent(&d, now, true, 5000, 8);
+	fb_destage_sent(&d, now, true, 9000, 8);
+	assert_int_equal(d.owed, 2);
+	fb_destage_sent(&d, now, false, 100, 8);
+	fb_destage_ended(&d, now + 2 * JOB, false);
+	assert_int_equal(d.dirty, 1);
+	fb_destage_idle_sent(&d, now + 2 * JOB);
+	fb_destage_idle_ended(&d, now + 3 * JOB, true, 0);
+	assert_int_equal(d.firsts, firsts + 1);
+}
+
+/*
+ * What a flush waited for does not do the writes behind it. Seen to fail when the time of the flush
+ * is not taken.
+ */
+static void test_behind_flush(void **state)
+{
+	struct fb_destage d;
+	u64 now = known(&d, false);
+
+	(void)state;
+	fb_destage_sent(&d, now, false, 100, 8);
+	fb_destage_flushed(&d, now + 100 * MS);
+	fb_destage_sent(&d, now + 100 * MS, true, 5000, 8);
+	fb_destage_ended(&d, now + 101 * MS, false);
+	assert_int_equal(d.dirty, 1);
+}
+
 /* splitmix64 */
 static u64 draw(u64 *seed)
 {
@@ -433,6 +513,10 @@ int main(void)
 		cmocka_unit_test(test_tries),
 		cmocka_unit_test(test_flush),
 		cmocka_unit_test(test_behind_idle),
+		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_one_by_one),
+		cmocka_unit_test(test_single),
+		cmocka_unit_test(test_behind_flush),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_passed),
 		cmocka_unit_test(test_bounds),

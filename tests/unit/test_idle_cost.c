@@ -208,6 +208,31 @@ static void test_ahead(void **state)
 	bench_end(&b);
 }
 
+/* a stream may leave out 256 sectors and not one more, and does not go back */
+static void test_skips(void **state)
+{
+	static const struct {
+		s64 skip;
+		bool ahead;
+	} next[] = { { 0, true }, { 256, true }, { 257, false }, { -8, false } };
+	struct fb_idle_cost_req req;
+	struct bench b;
+	u64 lbn = 0;
+	u32 i;
+
+	bench_begin(&b);
+	for (i = 0; i < 100; i++, lbn += 8) {
+		b.head.at = (struct dm_place) { 29, 0, 0 };
+		bench_alone(&b, lbn, MS / 5, false, 0);
+		b.now += 10 * MS + i * 123457;
+	}
+	for (i = 0; i < ARRAY_SIZE(next); i++) {
+		req = bench_req(&b, lbn + next[i].skip);
+		assert_int_equal(fb_idle_cost_is_ahead(&b.c, &req), next[i].ahead);
+	}
+	bench_end(&b);
+}
+
 /* so many requests of a stream, each as the model says, or 0.2 ms long from the read-ahead */
 static u64 bench_stream(struct bench *b, u64 lbn, u32 n, bool ahead)
 {
@@ -272,6 +297,7 @@ int main(void)
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_overtaken),
 		cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_skips),
 		cmocka_unit_test(test_switched),
 		cmocka_unit_test(test_recovery),
 	};

@@ -290,6 +290,50 @@ static void test_price(void **state)
 }
 
 /*
+ * A window says nothing if it has less than 64 choices, or a pause as long as itself. Seen to fail
+ * with "or" in place of "and", with 63 and with 65.
+ */
+static void test_windows(void **state)
+{
+	static const struct {
+		u32 rounds;
+		u64 span_ns;
+		bool says;
+	} window[] = {
+		{ 63, WINDOW_NS, false },
+		{ 64, WINDOW_NS, true },
+		{ 64, 2 * WINDOW_NS - 1, true },
+		{ 64, 2 * WINDOW_NS, false },
+		{ 64, 3 * WINDOW_NS, false },
+	};
+	u32 i, k;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(window); i++) {
+		fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+		for (k = 1; k < window[i].rounds; k++)
+			assert_false(fb_joint_charge(&joint, 1000, 0, 0, k));
+		assert_int_equal(fb_joint_charge(&joint, 1000, 0, 0, window[i].span_ns),
+				 window[i].says);
+		assert_int_equal(joint.rounds, 0);
+	}
+}
+
+/* until it is known a latency is a third of a turn; seen to fail without the average's scale */
+static void test_first_latency(void **state)
+{
+	u64 third_ns = dm_period_ns(dm) / 3;
+
+	(void)state;
+	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+	memset(&r, 0, sizeof(r));
+	r.n = 1;
+	r.candidate[0].latency_ns = third_ns;
+	fb_joint_sent(&joint, &r);
+	assert_in_range(joint.latency / 256, third_ns - 1, third_ns);
+}
+
+/*
  * On a drive that is idle at times a share of its time is five times that share of the mean
  * response time, in between less. Seen to fail with a weight that is not bounded, and without any.
  */
@@ -369,6 +413,11 @@ static void test_insist(void **state)
 	plan.value = U32_MAX;
 	fb_joint_offer(&joint, dm, 1, &r, 2, &plan);
 	assert_int_equal(r.best, 1);
+	/* before anything is offered; seen to fail when that counts as nothing scored */
+	r.scored = false;
+	fb_joint_insist(&r, 1);
+	fb_joint_offer(&joint, dm, 1, &r, 2, &plan);
+	assert_int_equal(r.best, 1);
 }
 
 /* the mean latency and age of what was chosen; seen to fail with those of candidate 0 */
@@ -401,6 +450,8 @@ int main(void)
 		cmocka_unit_test(test_arrived),
 		cmocka_unit_test(test_insist),
 		cmocka_unit_test(test_price),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_first_latency),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_sent),
 	};
