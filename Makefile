@@ -136,7 +136,7 @@ style: setup
 .PHONY: fidelity yardstick compare-idle
 fidelity: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab fidelity $(if $(DRIVES),--drives '$(DRIVES)') \
-		--out '$(BUILD)/fidelity'
+		--output '$(BUILD)/fidelity'
 
 yardstick: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab yardstick
@@ -174,7 +174,7 @@ soak: $(if $(filter-out extract,$(soak_parts)),modules modules-debug,setup) \
 	$(if $(filter fuzz,$(soak_parts)),tests/fuzz/run --build '$(BUILD)' \
 		--out '$(BUILD)/soak/fuzz' --seconds 600 || status=$$?;) \
 	$(if $(filter extract,$(soak_parts)),FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab bench-extract \
-		--out '$(BUILD)/extract' --random 1000 $(if $(SEED),--seed '$(SEED)') || status=$$?;) \
+		--output '$(BUILD)/extract' --random 1000 $(if $(SEED),--seed '$(SEED)') || status=$$?;) \
 	exit $$status
 endif
 
@@ -233,14 +233,14 @@ bench-scrub: modules
 # DRIVE=: a name of tools/mechdisk/drives, or any .fbdrive file
 .PHONY: extract
 extract: setup
-	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab bench-extract --out '$(BUILD)/extract' \
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab bench-extract --output '$(BUILD)/extract' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(MODE),--mode '$(MODE)') \
 		$(if $(SEED),--seed '$(SEED)') $(if $(RANDOM),--random '$(RANDOM)') \
 		$(if $(FRESH),--fresh)
 
 .PHONY: validate-predict
 validate-predict: setup
-	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab validate-predict --out '$(BUILD)/predict' \
+	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab validate-predict --output '$(BUILD)/predict' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(TABLE),--table '$(TABLE)') \
 		$(if $(CELL),--cell '$(CELL)') $(if $(SEED),--seed '$(SEED)') \
 		$(if $(RANDOM),--random '$(RANDOM)')

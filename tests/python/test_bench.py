@@ -41,7 +41,7 @@ class Endings(unittest.TestCase):
         """A folder that cannot be made is named.
 
         Seen to fail: OSError not caught."""
-        status, _, err = bench("--out", os.devnull + "/x")
+        status, _, err = bench("--output", os.devnull + "/x")
         self.assertEqual(status, 1)
         self.assertEqual(err, "freeblock-lab: %s/x: Not a directory\n" % os.devnull)
 
@@ -51,7 +51,7 @@ class Endings(unittest.TestCase):
         Seen to fail: KeyboardInterrupt not caught."""
         with tempfile.TemporaryDirectory() as folder:
             with mock.patch("research.bench_run.run_cells", side_effect=KeyboardInterrupt):
-                status, _, err = bench("--quick", "--figure", "8", "--out", folder)
+                status, _, err = bench("--quick", "--figure", "8", "--output", folder)
         self.assertEqual((status, err), (130, "freeblock-lab: interrupted\n"))
 
 
@@ -195,7 +195,7 @@ class EndToEnd(unittest.TestCase):
     def figure8(self):
         """Its status and output."""
         with mock.patch.object(bench_figures, "QUICK", TINY):
-            return bench("--quick", "--figure", "8", "--out", self.out, "--processes", "1")
+            return bench("--quick", "--figure", "8", "--output", self.out, "--jobs", "1")
 
     def test_figure8(self):
         """Rows, data, pictures, a table; the second time nothing is run."""
@@ -248,8 +248,8 @@ class EndToEnd(unittest.TestCase):
     def test_bad(self):
         """No such figure, no processes: a message, nothing written."""
         with self.assertRaises(SystemExit):
-            bench("--figure", "12", "--out", self.out)
-        status, _, errors = bench("--processes", "0", "--out", self.out)
+            bench("--figure", "12", "--output", self.out)
+        status, _, errors = bench("--jobs", "0", "--output", self.out)
         self.assertEqual((status, os.listdir(self.out)), (1, []))
         self.assertIn("at least 1", errors)
 

@@ -22,6 +22,7 @@ import taptest  # noqa: E402
 TOOLS = os.path.join(taptest.TOP, "tools")
 sys.path[:0] = [os.path.join(TOOLS, "python"), TOOLS]
 
+import research.cli  # noqa: E402
 from freeblock import cli  # noqa: E402
 
 
@@ -83,6 +84,37 @@ class Houses(unittest.TestCase):
                               text=True, check=False, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)
         self.assertEqual((done.returncode, done.stdout), (0, "\n"), done.stderr)
+
+    def test_one_name(self):
+        """What several commands have is called alike, and the same name means the same: where
+        results go, how many at once, a file or a folder that keeps a state, a trace of a disk.
+
+        Seen to fail: bench with --out; sim with --processes; sim's --trace, of lines of its
+        own; extract's --state, a folder."""
+        for command in _parsers(cli.make_parser()) + _parsers(research.cli.make_parser()):
+            with self.subTest(command.prog):
+                self.one_name({name: action for action in command._actions  # pylint: disable=W0212
+                               for name in action.option_strings})
+
+    def one_name(self, options):
+        """Of a command."""
+        self.assertFalse({"--out", "--processes"} & set(options))
+        for short, long in (("-o", "--output"), ("-j", "--jobs")):
+            self.assertIs(options.get(short), options.get(long))
+        for name, metavar in (("--state", "FILE"), ("--state-dir", "DIR"), ("--jobs", "N")):
+            self.assertIn(name in options and options[name].metavar, (False, metavar))
+        if "--trace" in options:
+            self.assertRegex(options["--trace"].help, "blktrace|freeblock tune")
+
+
+def _parsers(parser):
+    """A parser and all below it."""
+    found = [parser]
+    for action in parser._actions:                                      # pylint: disable=W0212
+        if action.nargs == "A...":
+            for below in action.choices.values():
+                found += _parsers(below)
+    return found
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ class Extract(unittest.TestCase):
         self.folder = folder.name
         self.model = self.at("toy.fbmodel")
         self.words = ["extract", "--simulated", sim.drive_file("toy"), "--no-translation",
-                      "--state", self.at("state"), "-o", self.model, "--json"]
+                      "--state-dir", self.at("state"), "-o", self.model, "--json"]
 
     def at(self, name):
         """A path in the test's folder."""
@@ -142,7 +142,7 @@ class Extract(unittest.TestCase):
                               (self.words + ["-o", self.at("none/m")], "no such directory"),
                               (self.words + ["-o", self.folder], "a directory"),
                               (self.words + ["--seed", "-1"], "less than 0")):
-            code, out, err = taptest.freeblock(*words, "--state", self.at("state"))
+            code, out, err = taptest.freeblock(*words, "--state-dir", self.at("state"))
             self.assertEqual((code, out), (taptest.status_of(err), ""))
             self.assertIn(reason, err)
 

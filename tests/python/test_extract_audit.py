@@ -219,7 +219,7 @@ class Drawn(unittest.TestCase):
     def test_told(self):
         """No model is wrong without a word; what was measured is not measured again."""
         with tempfile.TemporaryDirectory() as folder:
-            words = ("bench-extract", "--random", str(DRAWN), "--seed", "1", "--out", folder)
+            words = ("bench-extract", "--random", str(DRAWN), "--seed", "1", "--output", folder)
             code, out, err = taptest.freeblock_lab(*words)
             self.assertEqual(code, 0, out + err)
             self.assertIn("0 wrong and not told", out)

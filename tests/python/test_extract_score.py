@@ -127,7 +127,7 @@ class Bench(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder, \
                     mock.patch.object(extractbench, "one", return_value=found):
                 self.assertEqual(taptest.freeblock_lab("bench-extract", "--drive", "toy", "--mode",
-                                                   "quick", "--out", folder)[0], status)
+                                                   "quick", "--output", folder)[0], status)
 
 
 if __name__ == "__main__":

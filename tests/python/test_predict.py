@@ -193,8 +193,8 @@ class Refused(Folder):
         self.refused("--model", ATLAS, "--set", "request_rate", says="KEY=VALUE")
         self.refused("--model", ATLAS, "--set", "rate=3", says=("rate", "request_rate"))
         self.refused("--model", ATLAS, *words(), "request_rate=3", says="twice")
-        self.refused("--model", ATLAS, *words(), "--processes", "0", says="--processes 0")
-        self.refused("--model", ATLAS, *words(), "--processes", "2", "--dask", "x",
+        self.refused("--model", ATLAS, *words(), "--jobs", "0", says="--jobs 0")
+        self.refused("--model", ATLAS, *words(), "--jobs", "2", "--dask", "x",
                      says="one of them")
         self.refused("--model", ATLAS, TOY, TOY, "--pairs", *words(), says="3 disks but 1 work")
         self.refused("--model", ATLAS, "--device", "sda", *words(), says="--device")
@@ -685,9 +685,9 @@ class Batch(Folder):
     def test_parallel(self):
         """Two processes or one, in whatever order: the same answers."""
         args = ["--model", TOY, ATLAS, "--trace", *self.traces]
-        status, alone, _ = self.rows("--processes", "1", *args)
+        status, alone, _ = self.rows("--jobs", "1", *args)
         self.assertEqual((status, len(alone)), (0, 6))
-        status, many, _ = self.rows("--processes", "2", *args)
+        status, many, _ = self.rows("--jobs", "2", *args)
         self.assertEqual(status, 0)
         self.assertEqual(alone, many)
 
@@ -720,7 +720,7 @@ class Batch(Folder):
             return real(device, workload, algorithm)
 
         with mock.patch.object(compose, "predict", broken):
-            status, rows, err = self.rows("--processes", "1", "--model", TOY, ATLAS, *words())
+            status, rows, err = self.rows("--jobs", "1", "--model", TOY, ATLAS, *words())
         self.assertEqual(status, 1)
         self.assertRegex(rows[(TOY, "--set")]["error"], "ZeroDivisionError: planted .*py:[0-9]")
         self.assertIn("orders", rows[(ATLAS, "--set")])
@@ -737,7 +737,7 @@ class Batch(Folder):
 
         deadly.__module__, deadly.__qualname__ = real.__module__, real.__qualname__
         with mock.patch.object(batch, "answers", deadly):
-            status, rows, _ = self.rows("--processes", "2", "--model", TOY, "--trace",
+            status, rows, _ = self.rows("--jobs", "2", "--model", TOY, "--trace",
                                         *self.traces)
         self.assertEqual(status, 1)
         self.assertEqual([trace for _, trace in sorted(rows) if "error" in rows[(TOY, trace)]],

@@ -76,12 +76,12 @@ class Case:
             os.remove(self.out)
 
     def run(self, think="before", *words):
-        return taptest.freeblock_lab("replay", "--drive", self.drive, "--trace", self.trace,
+        return taptest.freeblock_lab("replay", "--drive", self.drive, "--measured", self.trace,
                          "--think", think, *words)
 
     def simulated_us(self, think):
         """Response times as the CSV gives them, us."""
-        status, _, err = self.run(think, "--out", self.out)
+        status, _, err = self.run(think, "--output", self.out)
         if status:
             return err
         with open(self.out, encoding="ascii") as file:
@@ -150,7 +150,7 @@ def refused(folder):
     )
     for name, line, reason in cases:
         case = Case(folder, [good, line, good])
-        status, out, err = case.run("before", "--out", case.out)
+        status, out, err = case.run("before", "--output", case.out)
         check("refused: " + name, status == 1 and not out and reason in err and
               "%s: line 2:" % case.trace in err and not os.path.exists(case.out), err)
     same("not refused: the drive's last LBN", Case(folder, [good, "R Hit 5999 1 1 0"]).run()[0], 0)
@@ -160,7 +160,7 @@ def refused(folder):
     check("refused: no time at all", "%s: line 1: " % case.trace in case.run()[2], case.run())
     case = Case(folder, [good])
     for path in (case.trace, case.drive):
-        status, _, err = case.run("before", "--out", path)
+        status, _, err = case.run("before", "--output", path)
         check("refused: a CSV over what is read", status == 1 and "written over" in err, err)
     same("what is read stays", case.run()[0], 0)
     case = Case(folder, [good], PLAIN + "heads 0\n")
@@ -175,7 +175,7 @@ def refused(folder):
     check("refused: no trace", case.run()[0] == 1)
     case.trace = trace
     out = os.path.join(folder, "nowhere", "out.csv")
-    check("refused: a CSV that cannot be written", case.run("before", "--out", out)[0] == 1)
+    check("refused: a CSV that cannot be written", case.run("before", "--output", out)[0] == 1)
 
 
 def host_refused(folder):
@@ -244,7 +244,7 @@ def real_drives(folder):
     if not os.path.isdir(drives):
         check("fidelity to real drives # SKIP no %s; set FREEBLOCK_DRIVES" % DRIVES, True)
         return
-    status, out, _ = taptest.freeblock_lab("fidelity", "--drives", drives, "--out", folder)
+    status, out, _ = taptest.freeblock_lab("fidelity", "--drives", drives, "--output", folder)
     same("fidelity: status", status, 0)
     check("fidelity: names a folder that lacks its trace",
           "hp_c2249a: left out: no trace (.trace)" in out, out)
@@ -275,19 +275,19 @@ def incomplete(folder):
     os.mkdir(os.path.join(folder, "drives", "bare"))
     drives, out = os.path.join(folder, "drives"), os.path.join(folder, "out")
     write(os.path.join(drives, "bare", "x.model"), "Seek type = hplplus10")
-    status, said, _ = taptest.freeblock_lab("fidelity", "--drives", drives, "--out", out)
+    status, said, _ = taptest.freeblock_lab("fidelity", "--drives", drives, "--output", out)
     check("fidelity: a folder with a model alone", status == 1 and "bare: left out: no firmware's "
           "constants (.diskspecs), no trace (.trace)" in said, said)
     check("fidelity: no drives, no table", not os.path.exists(out), said)
     os.mkdir(os.path.join(drives, "bare", "y.model"))
     os.unlink(os.path.join(drives, "bare", "x.model"))
-    status, _, err = taptest.freeblock_lab("fidelity", "--drives", drives, "--out", out)
+    status, _, err = taptest.freeblock_lab("fidelity", "--drives", drives, "--output", out)
     check("fidelity: a model that cannot be read", status == 1 and "Is a directory" in err, err)
     for path in (drives + "x", write(os.path.join(folder, "file"), "")):
-        status, _, err = taptest.freeblock_lab("fidelity", "--drives", path, "--out", out)
+        status, _, err = taptest.freeblock_lab("fidelity", "--drives", path, "--output", out)
         check("fidelity: no folder where one should be", status == 1 and "no folder of" in err, err)
     fidelity.DRIVES = drives + "x"
-    status, said, _ = taptest.freeblock_lab("fidelity", "--out", out)
+    status, said, _ = taptest.freeblock_lab("fidelity", "--output", out)
     check("fidelity: without data it is skipped", status == 0 and "skipped" in said, said)
 
 
@@ -308,7 +308,7 @@ def renamed(folder):
             text = "".join(text.splitlines(keepends=True)[:500])
         write(os.path.join(drive, name.replace("_validate.model", "_with_a_long_name.model")),
               text.replace("_validate.model", "_with_a_long_name.model"))
-    status, said, err = taptest.freeblock_lab("fidelity", "--drives", drive, "--out", out)
+    status, said, err = taptest.freeblock_lab("fidelity", "--drives", drive, "--output", out)
     check("fidelity to a renamed drive", status == 0, said + err)
     with open(os.path.join(out, "table.json"), encoding="ascii") as file:
         rows = json.load(file)

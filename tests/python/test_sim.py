@@ -748,7 +748,7 @@ class Refusals(Case):
                 ("--conservatism automatic", "conservatism_us", "'automatic'"),
                 ("--conservatism -1", "conservatism_us"),
                 ("--target-slowdown-ppm 0", "target_slowdown_ppm"),
-                ("--processes 0", "--processes")):
+                ("--jobs 0", "--jobs")):
             with self.subTest(words):
                 self.refused(words, *said)
 

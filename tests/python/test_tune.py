@@ -452,7 +452,7 @@ class Command(unittest.TestCase):
         """Each trace is a line; a bad one is told and counts in the status."""
         self.put("other", self.TRACE.replace("60", "61"))
         bad = self.put("bad", self.TRACE + "x\n")
-        status, out, err = tune(self.folder, *self.SERVICE, "--json", "--processes", "2",
+        status, out, err = tune(self.folder, *self.SERVICE, "--json", "--jobs", "2",
                                 "--no-adaptive")
         self.assertEqual(status, 1)
         self.assertEqual({os.path.basename(json.loads(line)["trace"])
@@ -505,7 +505,7 @@ class Command(unittest.TestCase):
     def test_bad_words(self):
         """Options that make no sense end with a line that says why."""
         for words, reason in (((), "one of: traces"),
-                              ((self.trace, "--processes", "0"), "--processes"),
+                              ((self.trace, "--jobs", "0"), "--jobs"),
                               ((self.trace, "--mean-slowdown", "0"), "--mean-slowdown"),
                               ((self.trace, "--max-slowdown", "nan"), "--max-slowdown"),
                               ((self.trace, "--sizes", "64,x"), "--sizes"),

@@ -249,7 +249,7 @@ class Command(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, \
                 mock.patch.object(fidelity, "DRIVES", os.path.join(folder, "none")), \
                 mock.patch.object(verdict, "TIME_MS", float("inf")):
-            words = ("validate-predict", "--processes", "1", "--out", folder, "--cell",
+            words = ("validate-predict", "--jobs", "1", "--output", folder, "--cell",
                      "nearline16, runs of 1, fcfs, [12]0 %|hp_c2490a")
             status, out, err = taptest.freeblock_lab(*words)
             self.assertEqual(status, 0, err)
@@ -269,9 +269,9 @@ class Command(unittest.TestCase):
                               (("--table", "4"), "--table 4: not one of 3, 5, 6, figure6, beyond"),
                               (("--cell", "no such"), "nothing to compare"),
                               (("--cell", "("), "--cell (: "),
-                              (("--processes", "0"), "--processes 0")):
+                              (("--jobs", "0"), "--jobs 0")):
             with tempfile.TemporaryDirectory() as folder:
-                status, _, err = taptest.freeblock_lab("validate-predict", "--out", folder, *words)
+                status, _, err = taptest.freeblock_lab("validate-predict", "-o", folder, *words)
                 self.assertEqual(status, 1)
                 self.assertIn(reason, err)
 

@@ -44,15 +44,16 @@ def keep(figure, out, data, rows, pictures):
 def simulated(figure, args):
     """The rows of a figure whose runs are there."""
     cells = figure.cells(effort(args))
-    got = bench_run.run_cells(cells, os.path.join(args.out, "cells"), args.processes, True)
-    return keep(figure, args.out, data_of(figure, got), figure.rows(got, cells),
+    got = bench_run.run_cells(cells, os.path.join(args.output, "cells"), args.jobs, True)
+    return keep(figure, args.output, data_of(figure, got), figure.rows(got, cells),
                 figure.pictures(got))
 
 
 def in_lab(figure, args):
     """The rows of a figure that the lab measures."""
-    got = figure.measure(args.quick, args.out, args.through)
-    return keep(figure, args.out, {"figure": figure.name, "title": figure.title, "measured": got},
+    got = figure.measure(args.quick, args.output, args.through)
+    return keep(figure, args.output,
+                {"figure": figure.name, "title": figure.title, "measured": got},
                 figure.rows(got), figure.pictures(got))
 
 
@@ -76,9 +77,9 @@ def add_parser(subparsers):
     parser.add_argument("--figure", action="append", metavar="NAME", choices=FIGURES,
                         help="only this one; may be repeated (%s)" % ", ".join(FIGURES))
     parser.add_argument("--quick", action="store_true", help="fewer requests and points")
-    parser.add_argument("--out", metavar="DIR", default=os.path.join(BUILD, "bench"),
+    parser.add_argument("-o", "--output", metavar="DIR", default=os.path.join(BUILD, "bench"),
                         help="where results go (build/bench)")
-    parser.add_argument("--processes", type=int, default=sim.PROCESSES, metavar="N",
+    parser.add_argument("-j", "--jobs", type=int, default=sim.PROCESSES, metavar="N",
                         help="runs at once (%d)" % sim.PROCESSES)
     parser.add_argument("--through", default="", metavar="COMMAND",
                         help="put in front of each virtual machine, e.g. \"flock FILE\"")
@@ -88,18 +89,18 @@ def add_parser(subparsers):
 
 def run(args):
     """Measure the figures that are wanted; 1 if a row is not what was asked."""
-    if args.processes < 1:
-        raise ToolError("--processes: at least 1")
-    os.makedirs(args.out, exist_ok=True)
+    if args.jobs < 1:
+        raise ToolError("--jobs: at least 1")
+    os.makedirs(args.output, exist_ok=True)
     figures, missed = wanted(args), []
     # All at once, the longest first: figures then find their runs
     cells = {(figure.name, *key): cell for figure in reversed(figures) if hasattr(figure, "cells")
              for key, cell in figure.cells(effort(args)).items()}
-    bench_run.run_cells(cells, os.path.join(args.out, "cells"), args.processes, args.quiet)
+    bench_run.run_cells(cells, os.path.join(args.output, "cells"), args.jobs, args.quiet)
     for figure in figures:
         rows = simulated(figure, args) if hasattr(figure, "cells") else in_lab(figure, args)
         missed += [row.name for row in rows if row.verdict() == bench_rows.MISSED]
-    print("\n%s\n%d rows are not what was asked" % (os.path.join(args.out, "summary.json"),
+    print("\n%s\n%d rows are not what was asked" % (os.path.join(args.output, "summary.json"),
                                                     len(missed)))
     for name in missed:
         print("  " + name)

@@ -57,7 +57,7 @@ def add_parser(subparsers):
     parser.add_argument("--random", type=int, metavar="N", help="instead: N small drives drawn at "
                         "random, by timing alone: random.json; what was cut off goes on")
     parser.add_argument("--fresh", action="store_true", help="measure all random drives anew")
-    parser.add_argument("--out", default=OUT, metavar="DIR", help="where results go "
+    parser.add_argument("-o", "--output", default=OUT, metavar="DIR", help="where results go "
                         "(build/extract)")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.set_defaults(run=run)
@@ -110,7 +110,8 @@ def one(name, drive, mode, lines, seed, out):
     with open(drive, encoding="utf-8") as file, open(described, "w", encoding="utf-8") as copy:
         copy.write(file.read() + "\n" + "".join(line + "\n" for line in lines))
     words = [os.path.join(TOP, "tools", "freeblock"), "extract", "--simulated", described,
-             "--state", folder, "-o", model, "--pictures", folder, "--seed", str(seed), "--json",
+             "--state-dir", folder, "-o", model, "--pictures", folder, "--seed", str(seed),
+             "--json",
              *MODES[mode]]
     with open(os.path.join(folder, "log"), "wb") as log:
         done = subprocess.run([sys.executable, *words], check=False, stdout=subprocess.PIPE,
@@ -164,13 +165,13 @@ def run(args):
         return extractrandom.run(args)
     runs = runs_of(args)
     sim.build_host()
-    os.makedirs(args.out, exist_ok=True)
+    os.makedirs(args.output, exist_ok=True)
     rows = [None] * len(runs)
 
     def numbered(number):
         name, drive, mode, lines = runs[number]
         try:
-            rows[number] = one(name, drive, mode, lines, args.seed, args.out)
+            rows[number] = one(name, drive, mode, lines, args.seed, args.output)
         except ToolError as error:
             # the others' results are wanted all the same
             rows[number] = dict(dict.fromkeys(KEYS), drive=name, mode=mode, refused=str(error))
@@ -179,11 +180,11 @@ def run(args):
 
     with ThreadPoolExecutor(PROCESSES) as pool:
         list(pool.map(numbered, range(len(runs))))
-    with open(os.path.join(args.out, "summary.json"), "w", encoding="ascii") as file:
+    with open(os.path.join(args.output, "summary.json"), "w", encoding="ascii") as file:
         json.dump(rows, file, indent=1)
     if args.json:
         print(json.dumps(rows, indent=1))
     else:
         show(rows)
-        print("summary, models and pictures: %s" % args.out)
+        print("summary, models and pictures: %s" % args.output)
     return 1 if any("refused" in row for row in rows) else 0

@@ -190,9 +190,9 @@ def run(args):
     """bench-extract --random."""
     if args.random < 1:
         raise ToolError("--random %d: at least 1" % args.random)
-    rows = measure(args.random, args.seed, os.path.join(args.out, "random"), args.fresh)
+    rows = measure(args.random, args.seed, os.path.join(args.output, "random"), args.fresh)
     said = dict(summary(rows), seed=args.seed)
-    with open(os.path.join(args.out, "random.json"), "w", encoding="ascii") as file:
+    with open(os.path.join(args.output, "random.json"), "w", encoding="ascii") as file:
         json.dump(said, file, indent=1)
     if args.json:
         print(json.dumps(said, indent=1))

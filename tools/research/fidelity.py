@@ -214,7 +214,8 @@ def add_parser(subparsers):
     parser.add_argument("--drives", metavar="FOLDER",
                         help="where the folders are, or one of them (%s)" %
                         DRIVES.replace("%", "%%"))
-    parser.add_argument("--out", metavar="FOLDER", default=os.path.join(hosts.BUILD, "fidelity"),
+    parser.add_argument("-o", "--output", metavar="FOLDER",
+                        default=os.path.join(hosts.BUILD, "fidelity"),
                         help="where the results go (%(default)s)")
     parser.set_defaults(run=run)
 
@@ -237,13 +238,13 @@ def run(args):
         raise ToolError("%s: no folder in it has all that it takes to compare a drive" % drives)
     replay.build_host()
     try:
-        os.makedirs(args.out, exist_ok=True)
+        os.makedirs(args.output, exist_ok=True)
     except OSError as error:
-        raise ToolError("%s: %s" % (args.out, error.strerror)) from error
-    rows, errors = measure_all(folders, args.out)
+        raise ToolError("%s: %s" % (args.output, error.strerror)) from error
+    rows, errors = measure_all(folders, args.output)
     rows = [rows[name] for name in sorted(rows)]
-    replace_all([(os.path.join(args.out, "table.json"),
+    replace_all([(os.path.join(args.output, "table.json"),
                   (json.dumps(rows, indent=1) + "\n").encode("ascii"))])
     print_table(rows)
-    print("results in %s" % os.path.normpath(args.out))
+    print("results in %s" % os.path.normpath(args.output))
     return 1 if errors else 0

@@ -194,19 +194,20 @@ def add_parser(subparsers):
         "the response times are apart: the demerit figure (distributions) and paired errors.")
     parser.add_argument("--drive", required=True, metavar="FILE",
                         help="description of the simulated drive (.fbdrive)")
-    parser.add_argument("--trace", required=True, metavar="FILE",
+    parser.add_argument("--measured", required=True, metavar="FILE",
                         help="R|W LABEL LBN SECTORS RESPONSE_US THINK_US, one request per line")
     parser.add_argument("--think", required=True, choices=("before", "after", "auto"),
                         help="whether THINK_US passes before or after the request that it "
                         "stands beside; auto: what the drive's rotation bears out")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("--out", metavar="CSV", help="write each request's response times there")
+    parser.add_argument("-o", "--output", metavar="CSV",
+                        help="write each request's response times there")
     parser.set_defaults(run=run)
 
 
 def run(args):
     """Replay and print the figures."""
-    figures = score_trace(args.drive, args.trace, args.think, args.out)
+    figures = score_trace(args.drive, args.measured, args.think, args.output)
     if args.json:
         print(json.dumps(figures))
         return 0

@@ -41,9 +41,9 @@ def add_parser(subparsers):
                         "with --table %s their free bandwidth" % FREE)
     parser.add_argument("--cell", metavar="REGEX", help="only rows whose name matches")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the requests (1)")
-    parser.add_argument("--processes", type=int, default=PROCESSES, metavar="N",
+    parser.add_argument("-j", "--jobs", type=int, default=PROCESSES, metavar="N",
                         help="processes at once (%(default)s)")
-    parser.add_argument("--out", default=OUT, metavar="DIR",
+    parser.add_argument("-o", "--output", default=OUT, metavar="DIR",
                         help="where results go (build/predict)")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.set_defaults(run=run)
@@ -54,22 +54,23 @@ def chosen(args):
     from .predictcheck import (  # pylint: disable=import-outside-toplevel
         cells, devices, verdict, writecells)
     if args.random:
-        return verdict.select(list(cells.random_cells(args.random, args.seed, args.out)),
+        return verdict.select(list(cells.random_cells(args.random, args.seed, args.output)),
                               args.cell), []
     names = (args.table or ",".join(TABLES)).split(",")
     for name in names:
         if name not in TABLES:
             raise ToolError("--table %s: not one of %s" % (name, ", ".join(TABLES)))
-    drives, said = devices.find(args.drive.split(",") if args.drive else devices.names(), args.out)
+    drives, said = devices.find(args.drive.split(",") if args.drive else devices.names(),
+                                args.output)
     every = cells.all_cells(drives, [TABLES[name] for name in names if name not in APART])
     if "traces" in names:
-        every += cells.trace_cells(drives, args.out)
+        every += cells.trace_cells(drives, args.output)
         if not os.path.isdir(fidelity.DRIVES):
             said.append("the real drives' traces are left out: no %s (set FREEBLOCK_DRIVES)" %
                         os.path.normpath(fidelity.DRIVES))
     if "writes" in names:
         every += cells.write_cells([name for name in writecells.ON if not args.drive or
-                                    name in args.drive.split(",")], args.out)
+                                    name in args.drive.split(",")], args.output)
     return verdict.select(every, args.cell), said
 
 
@@ -134,13 +135,13 @@ def run_free(args):
             raise ToolError("--drive %s: of free bandwidth there are %s" % (
                 name, ", ".join(free.RATES)))
     wanted = verdict.select(free.all_cells(drives), args.cell)
-    os.makedirs(args.out, exist_ok=True)
+    os.makedirs(args.output, exist_ok=True)
     if not wanted:
         raise ToolError("nothing to compare")
     sim.build_host()
-    rows = spread(one_free, [(number, cell, args.out) for number, cell in enumerate(wanted)],
-                  args.processes)
-    replace_all([(os.path.join(args.out, "free.json"),
+    rows = spread(one_free, [(number, cell, args.output) for number, cell in enumerate(wanted)],
+                  args.jobs)
+    replace_all([(os.path.join(args.output, "free.json"),
                   (json.dumps(rows, indent=1) + "\n").encode("ascii"))])
     found = [verdict.within(group, [row for row in rows if row["group"] == group], goal)
              for group, goal in free.GOALS.items() if any(r["group"] == group for r in rows)]
@@ -160,12 +161,13 @@ def run_free_random(args):
     """Free bandwidth of loads and drives drawn at random; rows are in free.json, how many bands
     have held in free-bands.json."""
     from .predictcheck import verdict  # pylint: disable=import-outside-toplevel
-    os.makedirs(args.out, exist_ok=True)
+    os.makedirs(args.output, exist_ok=True)
     sim.build_host()
     rows = spread(one_free_random, [(number, args.seed) for number in range(args.random)],
-                  args.processes)
+                  args.jobs)
     said = verdict.held_free(rows)
-    replace_all([(os.path.join(args.out, name), (json.dumps(what, indent=1) + "\n").encode("ascii"))
+    replace_all([(os.path.join(args.output, name),
+                  (json.dumps(what, indent=1) + "\n").encode("ascii"))
                  for name, what in (("free.json", rows), ("free-bands.json", said))])
     lines, met = verdict.free_lines(rows)
     print(json.dumps(rows, indent=1) if args.json else "\n".join(lines))
@@ -176,8 +178,8 @@ def run(args):
     """The subcommand."""
     from .predictcheck import pictures, verdict  # pylint: disable=import-outside-toplevel
     from . import replay  # pylint: disable=import-outside-toplevel
-    if args.processes < 1 or args.seed < 0:
-        raise ToolError("--processes %d, --seed %d: at least 1 and 0" % (args.processes, args.seed))
+    if args.jobs < 1 or args.seed < 0:
+        raise ToolError("--jobs %d, --seed %d: at least 1 and 0" % (args.jobs, args.seed))
     alone = args.table in (None, FREE)
     if args.random is not None and (args.random < 1 or not alone or args.drive):
         raise ToolError("--random %d: at least 1, without --drive, and of --table %s alone" % (
@@ -190,13 +192,13 @@ def run(args):
         print(line, file=sys.stderr)
     if not wanted:
         raise ToolError("nothing to compare")
-    rows = compare_all(wanted, args.seed, args.processes)
-    write(rows, args.out)
-    pictures.figure_6(rows, args.out)
+    rows = compare_all(wanted, args.seed, args.jobs)
+    write(rows, args.output)
+    pictures.figure_6(rows, args.output)
     found = verdict.verdicts(rows)
     if args.json:
         print(json.dumps(rows, indent=1))
     else:
         show(rows, found)
-        print("rows and pictures: %s" % os.path.normpath(args.out))
+        print("rows and pictures: %s" % os.path.normpath(args.output))
     return 0 if all(one["met"] for one in found) else 1

@@ -38,7 +38,7 @@ def add_parser(subparsers):
                         "will be slow meanwhile, and the measurements worse")
     parser.add_argument("--force", action="store_true", help="even where extract would refuse")
     parser.add_argument("--pictures", metavar="DIR", help="draw what was found there")
-    parser.add_argument("--state", metavar="DIR", help="where what was found so far is kept "
+    parser.add_argument("--state-dir", metavar="DIR", help="where what was found so far is kept "
                         "(%s)" % STATE)
     parser.add_argument("--fresh", action="store_true", help="do not go on with an interrupted "
                         "extraction")
@@ -83,7 +83,7 @@ def run(args):
     if args.destructive and not args.simulated:
         _confirm(args.device)
     from .extraction import pipeline, state  # pylint: disable=import-outside-toplevel
-    report = pipeline.extract(args, args.state or (
+    report = pipeline.extract(args, args.state_dir or (
         os.path.join(os.getcwd(), "extract-state") if args.simulated else STATE))
     if args.json:
         print(json.dumps(report, indent=1, default=state.plain))

@@ -245,7 +245,8 @@ def add_parser(subparsers):
         "or of those named, in Prometheus' text format. Without the module it says so in "
         "freeblock_module_loaded. Exit status: 0, or 1: an error.")
     parser.add_argument("device", nargs="*", metavar="DEVICE", help="a disk or partition")
-    parser.add_argument("--output", metavar="FILE", help="write FILE, whole at each moment, for "
+    parser.add_argument("-o", "--output", metavar="FILE",
+                        help="write FILE, whole at each moment, for "
                         "node_exporter's textfile collector, whose files are called *.prom")
     fbstate_health.add_days(parser)
     parser.set_defaults(run=run)

@@ -55,7 +55,7 @@ def add_parser(subparsers):
     many = parser.add_argument_group("many")
     many.add_argument("--pairs", action="store_true", help="the first disk with the first "
                       "workload and so on, not each with each")
-    many.add_argument("--processes", type=int, metavar="N", help="at once (as many as CPUs)")
+    many.add_argument("-j", "--jobs", type=int, metavar="N", help="at once (as many as CPUs)")
     many.add_argument("--dask", metavar="ADDRESS", help="on the workers of a Dask scheduler, "
                       "tcp://HOST:PORT (needs python3-distributed)")
     many.add_argument("--json", action="store_true", help="an object a line for each disk and "
@@ -115,11 +115,11 @@ def _absolute(path):
 
 
 def _processes(args):
-    if args.processes is not None and args.dask is not None:
-        raise UsageError("--processes and --dask: one of them")
-    if args.processes is not None and args.processes < 1:
-        raise UsageError("--processes %d: at least 1" % args.processes)
-    return args.processes or os.cpu_count() or 1
+    if args.jobs is not None and args.dask is not None:
+        raise UsageError("--jobs and --dask: one of them")
+    if args.jobs is not None and args.jobs < 1:
+        raise UsageError("--jobs %d: at least 1" % args.jobs)
+    return args.jobs or os.cpu_count() or 1
 
 
 class Printer:

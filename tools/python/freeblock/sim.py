@@ -59,7 +59,7 @@ SETTINGS = (
     ("--burst", "burst", "N", "arrivals come in bursts of N on the mean, heavy-tailed (0: singly)"),
     ("--size", "size", "SIZES", "of requests: 4k, exp:8k, or 4k/50:8k/30:64k/20 (exp:8k)"),
     ("--locality", "locality", "WHERE", "uniform, cylinders:N or streams:N (uniform)"),
-    ("--trace", "trace", "FILE", "requests that come as recorded, lines MS LBN SECTORS R|W"),
+    ("--arrivals", "trace", "FILE", "requests that come as recorded, lines MS LBN SECTORS R|W"),
     ("--read-expire", "read_expire_ms", "MS", "longest wait of a read, 0: none (500)"),
     ("--write-expire", "write_expire_ms", "MS", "longest wait of a write, 0: none (5000)"),
     ("--commit", "commit_us", "US", "how long a free slot waits for an answer (300)"),
@@ -331,7 +331,7 @@ def add_parser(subparsers):
                         help="a line that overrides the drive's description")
     parser.add_argument("--baseline", action="store_true",
                         help="run each without the task, too, and tell the slowdown")
-    parser.add_argument("--processes", type=int, default=PROCESSES, metavar="N",
+    parser.add_argument("-j", "--jobs", type=int, default=PROCESSES, metavar="N",
                         help="runs at once (%d)" % PROCESSES)
     parser.add_argument("--json", action="store_true", help="print a list of all results")
     parser.add_argument("--quiet", action="store_true", help="no progress")
@@ -340,10 +340,10 @@ def add_parser(subparsers):
 
 def run(args):
     """Run the grid and print it."""
-    if args.processes < 1:
-        raise UsageError("--processes: at least 1")
+    if args.jobs < 1:
+        raise UsageError("--jobs: at least 1")
     varied, jobs = grid(args)
-    results = sweep(jobs, args.baseline, args.processes, args.quiet)
+    results = sweep(jobs, args.baseline, args.jobs, args.quiet)
     if args.json:
         print(json.dumps(results, indent=1))
         return 0

@@ -43,7 +43,7 @@ def add_reading(parser):
                         "the trace has it: 8,0, src1.1, /dev/sda")
     parser.add_argument("--record", nargs=2, metavar=("SECONDS", "DISK"), help="record the disk's "
                         "requests now (as root), and tune for them")
-    parser.add_argument("--processes", type=int, default=PROCESSES, metavar="N",
+    parser.add_argument("-j", "--jobs", type=int, default=PROCESSES, metavar="N",
                         help="traces at once (%d)" % PROCESSES)
 
 
@@ -221,7 +221,7 @@ def tune(args, traces):
     if args.plots:
         os.makedirs(args.plots, exist_ok=True)
     good = []
-    for job, result in results_of(jobs, args.processes):
+    for job, result in results_of(jobs, args.jobs):
         if isinstance(result, str):
             print("freeblock: %s" % result, file=sys.stderr)
             continue
@@ -274,8 +274,8 @@ def table2(args):
 
 def run(args):
     """Do what the arguments say."""
-    if args.processes < 1:
-        raise UsageError("--processes: at least 1")
+    if args.jobs < 1:
+        raise UsageError("--jobs: at least 1")
     if args.model and args.service:
         raise UsageError("--model and --service: one of them")
     if bool(args.generate) + args.table2 + bool(args.record) + bool(args.traces) != 1:

@@ -27,7 +27,7 @@ class State:
         try:
             make_directory(os.path.abspath(folder))
         except OSError as error:
-            raise ToolError("%s: %s; --state names another folder" % (folder, error.strerror)
+            raise ToolError("%s: %s; --state-dir names another folder" % (folder, error.strerror)
                             ) from error
         if not fresh:
             self._load(key)
