@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""unittest that speaks TAP, as tests/check wants it, and what tests here share."""
+"""pytest that speaks TAP, as tests/check wants it, and what tests here share."""
 
 import contextlib
 import fcntl
@@ -10,8 +10,8 @@ import re
 import signal
 import subprocess
 import sys
-import traceback
-import unittest
+
+import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -77,60 +77,72 @@ def status_of(said):
     return 2 if re.match(r"freeblock(?:-lab)?: (?:--|one of: )", said) else 1
 
 
-class _Result(unittest.TestResult):
-    """Prints a line for each test; a test's subtests count as one."""
+class _Tap:
+    """A plugin of pytest: a line for each test; a test's subtests count as one."""
 
     def __init__(self):
-        super().__init__()
-        self.broken = {}
+        self.ended = self.failed = 0
+        self.outcomes = {}
 
-    def say(self, word, test, more=""):
-        """One TAP line."""
-        print("%s %s%s" % (word, test.id().partition(".")[2], more), flush=True)
+    @staticmethod
+    @pytest.hookimpl
+    def pytest_pycollect_makemodule(module_path, parent):
+        """The calling script is not imported once more."""
+        return _Script.from_parent(parent, path=module_path)
 
-    def startTest(self, test):
-        super().startTest(test)
-        self.broken[test.id()] = False
+    def pytest_collectreport(self, report):
+        """What cannot be collected is a failure."""
+        if report.failed:
+            self.say("not ok", "collecting %s" % report.nodeid, str(report.longrepr))
 
-    def _bad(self, test, error, more=""):
-        self.broken[test.id()] = True
-        for line in "".join(traceback.format_exception(*error)).splitlines():
-            print("# %s%s" % (more, line))
+    def pytest_runtest_logreport(self, report):
+        """A test has come through its set-up, itself, or what follows it."""
+        kept = self.outcomes.setdefault(report.nodeid, {"failed": "", "skipped": ""})
+        if report.failed:
+            kept["failed"] += report.longreprtext + "\n"
+        elif report.skipped:
+            kept["skipped"] = report.longrepr[2].partition("Skipped: ")[2] or "skipped"
 
-    def addFailure(self, test, err):
-        super().addFailure(test, err)
-        self._bad(test, err)
+    def pytest_runtest_logfinish(self, nodeid):
+        """It is over."""
+        kept = self.outcomes.pop(nodeid)
+        name = nodeid.partition("::")[2].replace("::", ".")
+        if kept["failed"]:
+            self.say("not ok", name, kept["failed"])
+        else:
+            self.say("ok", name + (" # SKIP " + kept["skipped"] if kept["skipped"] else ""))
 
-    addError = addFailure
+    def say(self, word, name, why=""):
+        """One TAP line, after what explains it."""
+        for line in why.splitlines():
+            print("# " + line)
+        print("%s %s" % (word, name), flush=True)
+        self.ended += 1
+        self.failed += word != "ok"
 
-    def addSubTest(self, test, subtest, err):
-        super().addSubTest(test, subtest, err)
-        if err:
-            self._bad(test, err, "%s: " % subtest.params)
 
-    def addSkip(self, test, reason):
-        super().addSkip(test, reason)
-        # a subtest's skip is its test's, which says one line
-        test = getattr(test, "test_case", test)
-        if self.broken.pop(test.id(), None) is not None:
-            self.say("ok", test, " # SKIP " + reason)
+class _Script(pytest.Module):
+    """The calling script."""
 
-    def stopTest(self, test):
-        if test.id() in self.broken:
-            self.say("not ok" if self.broken[test.id()] else "ok", test)
-        super().stopTest(test)
+    def _getobj(self):
+        return sys.modules["__main__"]
 
 
 def main():
-    """Run the calling script's tests, or those its arguments name, with signals as in a
-    terminal: under nohup, or in the background, tests of interrupts would wait for ever."""
+    """Run the calling script's tests, or those its arguments name (Class.test), by pytest, with
+    signals as in a terminal: under nohup, or in the background, tests of interrupts would wait
+    for ever."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    loader = unittest.TestLoader()
-    module = sys.modules["__main__"]
-    suite = loader.loadTestsFromNames(sys.argv[1:], module) if sys.argv[1:] else \
-        loader.loadTestsFromModule(module)
-    result = _Result()
-    suite.run(result)
-    print("1..%d" % suite.countTestCases() if result.testsRun else "1..0")
-    sys.exit(0 if result.wasSuccessful() else 1)
+    script = os.path.abspath(sys.argv[0])
+    names = ["%s::%s" % (script, name.replace(".", "::")) for name in sys.argv[1:]] or [script]
+    tap = _Tap()
+    # what tests print goes where it did; no files beside them, no settings from elsewhere
+    status = pytest.main(["--capture=no", "-c", os.devnull, "--rootdir", HERE,
+                          *(word for name in ("terminal", "cacheprovider", "faulthandler",
+                                              "warnings", "unraisableexception", "threadexception")
+                            for word in ("-p", "no:" + name)), *names], plugins=[tap])
+    if status > pytest.ExitCode.TESTS_FAILED and not tap.failed and tap.ended:
+        tap.say("not ok", "pytest", "it ended with %s" % status)
+    print("1..%d" % tap.ended)
+    sys.exit(0 if status == pytest.ExitCode.OK and not tap.failed else 1)

@@ -11,10 +11,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
 import taptest  # noqa: E402
 
 # what each sets up; then it says so, and after each line that it reads what has come
@@ -91,14 +93,24 @@ class Ignored(unittest.TestCase):
 
 
 class Runner(unittest.TestCase):
-    """A test by itself, started there: signals are as in a terminal."""
+    """taptest.main(): what it says of a script's tests, and signals."""
 
-    def test_by_itself(self):
-        """Seen to fail: taptest.main() that leaves them as they are."""
-        text = """
-import os, signal, sys, unittest
-sys.path.insert(0, %r)
-import taptest
+    def script(self, text, *words):
+        """Status and lines of a script with these tests, started in the background."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "test_made.py")
+            with open(path, "w", encoding="ascii") as file:
+                file.write("import os, signal, sys, unittest\nsys.path.insert(0, %r)\n"
+                           "import taptest\n%s\nsignal.alarm(60)\ntaptest.main()\n" % (HERE, text))
+            done = subprocess.run([sys.executable, path, *words], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  preexec_fn=ignoring, check=False)
+        return done.returncode, [line for line in done.stdout.splitlines()
+                                 if line[:1] not in ("#", "")]
+
+    def test_signals(self):
+        """They are as in a terminal. Seen to fail: taptest.main() that leaves them as they are."""
+        self.assertEqual(self.script("""
 class T(unittest.TestCase):
     def test_interrupt(self):
         with self.assertRaises(KeyboardInterrupt):
@@ -106,13 +118,50 @@ class T(unittest.TestCase):
             signal.pause()
     def test_hangup(self):
         self.assertEqual(signal.getsignal(signal.SIGHUP), signal.SIG_DFL)
-signal.alarm(30)
-taptest.main()
-""" % os.path.dirname(os.path.abspath(__file__))
-        done = subprocess.run([sys.executable, "-c", text], text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, preexec_fn=ignoring, check=False)
-        passed = ("\n" + done.stdout).count("\nok ")
-        self.assertEqual((done.returncode, passed), (0, 2), done.stdout)
+"""), (0, ["ok T.test_hangup", "ok T.test_interrupt", "1..2"]))
+
+    BAD = """
+class T(unittest.TestCase):
+    def test_good(self):
+        print("said")
+    def test_bad(self):
+        self.fail("because")
+    def test_later(self):
+        self.addCleanup(self.fail, "later")
+    def test_parts(self):
+        for n in range(3):
+            with self.subTest(n):
+                self.assertEqual(n, 0)
+    @unittest.skip("no disk")
+    def test_left(self):
+        pass
+class Setup(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        raise OSError("no")
+    def test_never(self):
+        pass
+def test_plain():
+    assert 1 == 2
+"""
+
+    def test_failures(self):
+        """Each test has one line, wherever it fails; then the status is 1."""
+        self.assertEqual(self.script(self.BAD), (1, [
+            "not ok T.test_bad", "said", "ok T.test_good", "not ok T.test_later",
+            "ok T.test_left # SKIP no disk", "not ok T.test_parts", "not ok Setup.test_never",
+            "not ok test_plain", "1..7"]))
+
+    def test_named(self):
+        """Arguments name tests; one that is not there is a failure."""
+        self.assertEqual(self.script(self.BAD, "T.test_good"),
+                         (0, ["said", "ok T.test_good", "1..1"]))
+        status, said = self.script(self.BAD, "T.test_none")
+        self.assertEqual((status, said[-1]), (1, "1..0"))
+
+    def test_none(self):
+        """No test at all is a failure."""
+        self.assertEqual(self.script("")[0], 1)
 
 
 if __name__ == "__main__":
