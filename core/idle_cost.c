@@ -12,6 +12,7 @@
 #define FB_IDLE_COST_PRIOR 8		/* a prediction is believed to be right with this weight */
 #define FB_IDLE_COST_SKIP 256		/* sectors that a stream may leave out */
 #define FB_IDLE_COST_TURNS 8		/* what takes this much longer is error recovery */
+#define FB_IDLE_COST_SHORT 8		/* a request of a track's part is short */
 #define FB_IDLE_COST_ONE_NS 1000000000	/* fb_idle_cost.ahead: all of them */
 
 void fb_idle_cost_add_all(struct fb_idle_cost_mean *m, u32 n, s64 ns, u32 fades)
@@ -69,6 +70,7 @@ static void fb_idle_cost_follow(struct fb_idle_cost *c, const struct fb_idle_cos
 	}
 	s->next_lbn = req->lbn + req->nsect;
 	s->reads = c->reads;
+	s->touched = c->touched;
 }
 
 static bool fb_idle_cost_mostly_ahead(const struct fb_idle_cost *c)
@@ -114,6 +116,20 @@ static u64 fb_idle_cost_predict(struct fb_idle_cost *c, const struct fb_head *he
 	return overhead_ns + acc.total_ns + report_ns;
 }
 
+/*
+ * What it should take at least if the drive has not read ahead. Where the head or the phase is
+ * unknown, half a turn on the mean, if what is transferred is short beside that; 0: unknown.
+ */
+static u64 fb_idle_cost_should(const struct fb_idle_cost *c, const struct fb_head *head,
+			       const struct fb_idle_cost_req *req)
+{
+	if (c->predicted_ns)
+		return c->predicted_ns;
+	if (!head || !head->dm || req->nsect > dm_info(head->dm)->spt_least / FB_IDLE_COST_SHORT)
+		return 0;
+	return c->turn_ns / 2;
+}
+
 static u64 fb_idle_cost_without(const struct fb_idle_cost *c)
 {
 	bool predicted = c->predicted_ns;
@@ -142,16 +158,24 @@ void fb_idle_cost_begin(struct fb_idle_cost *c, const struct fb_head *head,
 			const struct fb_idle_cost_req *req, bool read)
 {
 	const struct fb_idle_cost_stream *s;
+	bool ended;
 
 	c->known = req;
+	c->is_stream = false;
+	c->touched = read;
 	if (!req)
 		return;
 	s = fb_idle_cost_stream(c, req);
+	c->touched = read || (s && s->reads != c->reads);
+	/* what the drive may have read ahead was ended, by an idle read or who waited for one */
+	ended = s && (s->touched || c->touched);
 	c->first = true;
 	c->is_stream = s;
-	c->moved = read || (s && s->reads != c->reads && fb_idle_cost_reads_ahead(c));
+	c->clean = !c->touched && !ended;
+	c->moved = read || (ended && fb_idle_cost_reads_ahead(c));
 	c->begun_ns = req->arrived_ns;
 	c->predicted_ns = fb_idle_cost_predict(c, head, req, read);
+	c->should_ns = fb_idle_cost_should(c, head, req);
 	c->without_ns = c->moved ? fb_idle_cost_without(c) : 0;
 	c->known = !c->moved || c->without_ns;
 }
@@ -159,6 +183,12 @@ void fb_idle_cost_begin(struct fb_idle_cost *c, const struct fb_head *head,
 void fb_idle_cost_lose(struct fb_idle_cost *c)
 {
 	c->known = false;
+}
+
+bool fb_idle_cost_wants_clean(const struct fb_idle_cost *c)
+{
+	return c->is_stream && !(c->clean && c->took.n >= FB_IDLE_COST_KNOWN &&
+				 c->ahead.n >= FB_IDLE_COST_KNOWN);
 }
 
 /* ---- what is served ---- */
@@ -182,10 +212,10 @@ static void fb_idle_cost_learn(struct fb_idle_cost *c, u64 took_ns)
 
 static void fb_idle_cost_learn_ahead(struct fb_idle_cost *c, u64 took_ns)
 {
-	bool ahead = took_ns + c->turn_ns / 4 < c->predicted_ns;
+	bool ahead = took_ns + c->turn_ns / 4 < c->should_ns;
 	bool mostly = fb_idle_cost_mostly_ahead(c);
 
-	if (!c->is_stream || c->predicted_ns < c->turn_ns / 2)
+	if (!c->is_stream || c->should_ns < c->turn_ns / 2)
 		return;
 	fb_idle_cost_add(&c->ahead, ahead ? FB_IDLE_COST_ONE_NS : 0, FB_IDLE_COST_AHEAD_FADES);
 	if (fb_idle_cost_mostly_ahead(c) == mostly)
@@ -200,7 +230,8 @@ static u64 fb_idle_cost_first(struct fb_idle_cost *c, u64 took_ns, bool alone, u
 {
 	c->first = false;
 	if (!c->moved) {
-		if (alone && !fb_idle_cost_is_recovery(c, took_ns, c->predicted_ns)) {
+		if (alone && c->clean &&
+		    !fb_idle_cost_is_recovery(c, took_ns, c->predicted_ns)) {
 			fb_idle_cost_learn_ahead(c, took_ns);
 			fb_idle_cost_learn(c, took_ns);
 		}

@@ -33,10 +33,12 @@ struct fb_idle_cost_req {
  * struct fb_idle_cost_stream - reads that follow each other on the disk
  * @next_lbn: the sector behind the last of them
  * @reads: idle reads that had been sent then
+ * @touched: that request was of a busy period behind idle reads
  */
 struct fb_idle_cost_stream {
 	u64 next_lbn;
 	u64 reads;
+	bool touched;
 };
 
 /**
@@ -65,8 +67,11 @@ struct fb_idle_cost_mean {
  * @first: that one has not been served yet
  * @moved: idle reads have disturbed it
  * @is_stream: it goes on with a stream
+ * @touched: idle reads have come before this busy period, or since the last request of its stream
+ * @clean: the same of the one before that has not been so either
  * @turn_ns: one revolution; 0: not known yet
  * @predicted_ns: its time by the model; 0: unknown
+ * @should_ns: the same for the read-ahead, where half a turn is better than nothing
  * @without_ns: its time without idle reads
  * @begun_ns: when it came
  * @served_ns: when the request served last was
@@ -85,8 +90,11 @@ struct fb_idle_cost {
 	bool first;
 	bool moved;
 	bool is_stream;
+	bool touched;
+	bool clean;
 	u64 turn_ns;
 	u64 predicted_ns;
+	u64 should_ns;
 	u64 without_ns;
 	u64 begun_ns;
 	u64 served_ns;
@@ -131,6 +139,18 @@ void fb_idle_cost_begin(struct fb_idle_cost *c, const struct fb_head *head,
  * @c: the account
  */
 void fb_idle_cost_lose(struct fb_idle_cost *c);
+
+/**
+ * fb_idle_cost_wants_clean() - would another interval without idle reads tell more of streams?
+ * @c: the account
+ *
+ * What a stream takes undisturbed is learnt from two requests of it without idle reads between. Of
+ * several streams another one may come first.
+ *
+ * Return: true if the first request of this busy period was of a stream, but taught nothing, or if
+ * too little is known of streams.
+ */
+bool fb_idle_cost_wants_clean(const struct fb_idle_cost *c);
 
 /**
  * fb_idle_cost_served() - note that a request has ended

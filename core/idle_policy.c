@@ -39,8 +39,9 @@
 #define FB_IDLE_POLICY_RESERVE_PART 16	/* what is kept of the most that may be saved up */
 #define FB_IDLE_POLICY_START 64		/* requests whose allowance is granted at first */
 #define FB_IDLE_POLICY_CONTROL_OF 32	/* one interval in this many is left without reads ... */
-/* ... for this long at most */
+/* ... for this long at most; of several streams so many in a row, and then none for as long */
 #define FB_IDLE_POLICY_CONTROL_NS 10000000000ULL
+#define FB_IDLE_POLICY_CONTROL_RUN 64
 
 /*
  * On a disk that is hardly used, debts would never be paid. After ten idle minutes another
@@ -697,6 +698,20 @@ void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_head *head,
 	fb_twin_arrived(&w->twin, head, req, true);
 }
 
+/* is the next interval left without reads? Those of a run are paid for behind it */
+static void fb_idle_policy_control(struct fb_idle_policy *w)
+{
+	if (w->control && fb_idle_policy_was_long(w)) {
+		w->controls++;
+		if (w->controls >= FB_IDLE_POLICY_CONTROL_RUN ||
+		    !fb_idle_cost_wants_clean(&w->cost)) {
+			w->eligible = -(s32)(w->controls - 1) * FB_IDLE_POLICY_CONTROL_OF;
+			w->controls = 0;
+		}
+	}
+	w->control = w->eligible >= FB_IDLE_POLICY_CONTROL_OF;
+}
+
 void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 {
 	if (!w->busy)
@@ -706,9 +721,7 @@ void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)
 	if (w->requests == 1 && !w->hit_ns && !w->held &&
 	    (w->read || fb_idle_policy_was_long(w)))
 		fb_idle_policy_count_alone(&w->alone[w->read], now - w->busy_ns);
-	if (w->control && fb_idle_policy_was_long(w))
-		w->eligible = 0;
-	w->control = w->eligible >= FB_IDLE_POLICY_CONTROL_OF;
+	fb_idle_policy_control(w);
 	w->busy = false;
 	w->read = false;
 	w->hit_ns = 0;

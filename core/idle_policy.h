@@ -161,7 +161,9 @@ struct fb_idle_policy_status {
  * @read: idle reads were made in this interval, or the one before this busy period
  * @control: no idle read is sent in this interval
  * @intervals: intervals since the threshold was last found
- * @eligible: intervals in which reads could begin, for @control
+ * @eligible: intervals in which reads could begin since the last ones for @control; negative: so
+ *	many are to come before they count
+ * @controls: intervals in a row that @control has left without reads
  * @credit_ns: what may still be charged; may be negative
  * @refunds_ns: most by which the charges of this busy period may still be negative
  * @longest: requests of the longest busy period, slowly forgotten
@@ -213,7 +215,8 @@ struct fb_idle_policy {
 	bool read;
 	bool control;
 	u32 intervals;
-	u32 eligible;
+	s32 eligible;
+	u32 controls;
 	s64 credit_ns;
 	s64 refunds_ns;
 	u32 longest;

@@ -5,8 +5,10 @@
  *
  * Planted bugs, each seen to fail: the head where it is taken for where it was (test_moved); no
  * queue, each request charged what the first was (test_queue); read-ahead not believed
- * (test_ahead); recovery charged, or learnt (test_recovery); what came later charged for longer
- * than it was there (test_overtaken).
+ * (test_ahead); what idle reads have ended before learnt as undisturbed, or what waited for them
+ * not charged to them (test_clean); read-ahead that is seen only where the phase is known, or that
+ * a long transfer hides (test_should); recovery charged, or learnt (test_recovery); what came later
+ * charged for longer than it was there (test_overtaken).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -270,6 +272,72 @@ static void test_switched(void **state)
 	bench_end(&b);
 }
 
+/*
+ * Two requests of a stream that no idle read has come between tell what it takes undisturbed,
+ * unless the first of them was behind one: then others may have been, too, and have ended what the
+ * drive read ahead. Such a one is charged.
+ */
+static void test_clean(void **state)
+{
+	struct bench b;
+	s64 more;
+	u64 lbn;
+	u32 n;
+
+	bench_begin(&b);
+	/* before it is known what streams take */
+	bench_alone(&b, 4000, 7 * MS, false, 0);
+	fb_idle_cost_sent(&b.c, &b.head, true);
+	bench_alone(&b, 8000, 7 * MS, true, 0);
+	bench_alone(&b, 4008, 7 * MS, false, 0);
+	assert_true(b.c.known);
+	assert_int_equal(b.c.took.n, 0);
+	lbn = bench_stream(&b, 0, 100, true);
+	n = b.c.took.n;
+	assert_true(b.c.clean);
+	assert_false(fb_idle_cost_wants_clean(&b.c));
+	/* an idle read of an interval that another request has ended */
+	fb_idle_cost_sent(&b.c, &b.head, true);
+	bench_alone(&b, 8000, 7 * MS, true, 0);
+	assert_false(fb_idle_cost_wants_clean(&b.c));
+	more = bench_alone(&b, lbn, 7 * MS, false, 0);
+	assert_in_range(more, 68 * MS / 10 - NEAR, 68 * MS / 10 + NEAR);
+	assert_true(fb_idle_cost_wants_clean(&b.c));
+	more = bench_alone(&b, lbn + 8, 7 * MS, false, 0);
+	assert_in_range(more, 68 * MS / 10 - NEAR, 68 * MS / 10 + NEAR);
+	assert_true(fb_idle_cost_wants_clean(&b.c));
+	assert_int_equal(b.c.took.n, n);
+	assert_int_equal(bench_alone(&b, lbn + 16, MS / 5, false, 0), 0);
+	assert_false(fb_idle_cost_wants_clean(&b.c));
+	assert_int_equal(b.c.took.n, n + 1);
+	bench_end(&b);
+}
+
+/* the phase is unknown, yet reads of 0.2 ms are seen to come from the drive's read-ahead */
+static void test_should(void **state)
+{
+	struct fb_idle_cost_req req;
+	struct bench b;
+	u32 i;
+
+	bench_begin(&b);
+	b.head.trust = 0;
+	bench_stream(&b, 0, 20, true);
+	req = bench_req(&b, 20 * 8);
+	assert_true(fb_idle_cost_is_ahead(&b.c, &req));
+	/* of long ones that is not known */
+	fb_idle_cost_init(&b.c);
+	for (i = 0; i < 20; i++) {
+		req = (struct fb_idle_cost_req) { 50 * i, 50, false, b.now };
+		fb_idle_cost_begin(&b.c, &b.head, &req, false);
+		b.now += MS / 5;
+		fb_idle_cost_served(&b.c, b.now, &req, true, 0);
+	}
+	assert_true(b.c.took.n > 8);
+	assert_int_equal(b.c.ahead.n, 0);
+	bench_end(&b);
+}
+
 /* nothing is known: nothing is said; recovery of a second is no idle read's fault, nor usual */
 static void test_recovery(void **state)
 {
@@ -299,6 +367,8 @@ int main(void)
 		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_skips),
 		cmocka_unit_test(test_switched),
+		cmocka_unit_test(test_clean),
+		cmocka_unit_test(test_should),
 		cmocka_unit_test(test_recovery),
 	};
 
