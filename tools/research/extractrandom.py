@@ -46,7 +46,7 @@ def options(path, folder, full):
     """What an extraction wants of the command line."""
     return argparse.Namespace(
         simulated=path, device=None, out=os.path.join(folder, "extracted.fbmodel"), full=full,
-        no_translation=True, destructive=False, in_use=False, force=False, pictures=None,
+        no_translation=True, destructive=False, in_use=False, force=False, pictures=None, like=(),
         fresh=True, seed=1, quiet=True)
 
 

@@ -13,8 +13,8 @@ from . import ToolError, UsageError, __name__ as PRODUCT, __version__
 ABOUT = "Tools for the freeblock scheduler's drives and models."
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 # Commands of freeblock-lab, with which freeblock is measured: it is no part of what is installed
-RESEARCH = ("bench", "bench-extract", "bench-scrub", "fidelity", "model", "peers", "replay",
-            "validate-predict", "yardstick")
+RESEARCH = ("bench", "bench-extract", "bench-scrub", "fidelity", "makes", "model", "peers",
+            "replay", "validate-predict", "yardstick")
 
 
 def _commands(package, word):

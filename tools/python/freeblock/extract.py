@@ -42,6 +42,8 @@ def add_parser(subparsers):
                         "(%s)" % STATE)
     parser.add_argument("--fresh", action="store_true", help="do not go on with an interrupted "
                         "extraction")
+    parser.add_argument("--like", action="append", metavar="FILE", help="a model of a drive of "
+                        "this make: if the drive's reads fit its arm, that is not measured")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the choice of places "
                         "(1)")
     parser.add_argument("--quiet", action="store_true", help="no progress")

@@ -17,6 +17,8 @@ from .extraction import journal, refuse, sgio, store, sysfs
 from .machine import book, conf, guard, kernel, steps, units
 
 OBSERVE_S = 30
+# Where somebody may put models of other drives
+MODELS = book.STATES + "/models"
 
 
 def add_parser(subparsers):
@@ -30,6 +32,8 @@ def add_parser(subparsers):
     parser.add_argument("disk", metavar="DISK", help="/dev/sdX, as root")
     parser.add_argument("--model", metavar="FILE", help="the disk's model, which is not measured "
                         "then")
+    parser.add_argument("--measure", action="store_true", help="all of it, even if there is a "
+                        "model of its make")
     parser.add_argument("--in-use", action="store_true", help="measure the disk even if it is in "
                         "use: it will be slow meanwhile, and the measurements worse")
     parser.add_argument("--force", action="store_true", help="even if the disk does not suit, or "
@@ -117,16 +121,35 @@ def measure(disk, draft, states):
         disk.notes.append("%s was there: the disk was not measured again (freeblock models "
                           "remove)" % steps.model_path(disk.identity))
     else:
-        _extract(options, disk.name, draft, states)
+        _extract(disk, draft, states)
 
 
-def _extract(options, name, draft, states):
+def _of_its_make(disk):
+    """Models of other drives that may fit this one."""
+    from .extraction import shared           # pylint: disable=import-outside-toplevel
+    return [] if disk.options.measure else shared.candidates(
+        disk.identity, disk.identity["sectors"],
+        [steps.models_folder(), fbstate.path(MODELS), hosts.data("models")])
+
+
+def _extract(disk, draft, states):
     from . import extract                    # pylint: disable=import-outside-toplevel
     from .extraction import pipeline         # pylint: disable=import-outside-toplevel
-    report = pipeline.extract(SimpleNamespace(
-        device="/dev/" + name, simulated=None, out=draft + ".measured", full=False, quick=False,
-        no_translation=False, destructive=False, in_use=options.in_use, force=options.force,
-        pictures=None, fresh=False, seed=1, quiet=options.quiet), states)
+    options, models = disk.options, _of_its_make(disk)
+    args = SimpleNamespace(
+        device="/dev/" + disk.name, simulated=None, out=draft + ".measured", full=False,
+        quick=False, no_translation=False, destructive=False, in_use=options.in_use,
+        force=options.force, pictures=None, fresh=False, seed=1, quiet=options.quiet,
+        like=[model.name for model in models])
+    if models:
+        text, told = pipeline.find_shared(args, models, states)
+        disk.notes.extend("tried a model of its make: " + words for words in told)
+        if text:
+            disk.notes.append("the last one fits, with the drive's own period, and is used: the "
+                              "disk was not measured further (--measure does it)")
+            journal.write_file(draft, text)
+            return
+    report = pipeline.extract(args, states)
     try:
         report["model"] = "the drive is measured"
         if not options.json:
@@ -215,6 +238,8 @@ def run(args):
     """The subcommand."""
     if args.observe < 0:
         raise UsageError("--observe %d: less than 0" % args.observe)
+    if args.measure and args.model:
+        raise UsageError("--measure and --model: one of them")
     name = whole_disk(args.disk)
     disk = steps.Disk(store.disk_of(name), name, args, measure)
     names.key(disk.identity)        # its error, if nothing names it for good

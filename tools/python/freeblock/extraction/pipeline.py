@@ -12,7 +12,7 @@ from dataclasses import asdict
 
 from .. import ToolError
 from . import audit, cache, compress, identity, journal, layout, mechanics, modes, pictures, \
-    refuse, sample, sysfs, translate, validate, walk
+    refuse, sample, shared, store, sysfs, translate, validate, walk
 from .device import Device
 from .phase import Phase
 from .progress import Progress
@@ -72,6 +72,8 @@ class Extraction:
         self.progress = Progress(WEIGHTS[how], args.quiet, lambda: dev.disk_ns / 1e9)
         self.notes = []
         self.comments = []      # of the model's file
+        self.models = [store.Model.of_file(path) for path in args.like or ()]
+        shared.check(self.models, dev.inquiry, dev.blocks * dev.unit_sectors)
         if self.state.resumed:
             self.notes.append("resumed what was interrupted after %d s of disk time" %
                               (self.state.disk_ns / 1e9))
@@ -142,6 +144,19 @@ class Extraction:
 
         return mechanics.Mechanics(**self.stage("mechanics", measure))
 
+    def borrow_mechanics(self, phase, found):
+        """The same of a drive of its make, if this one's reads fit them; None: there is none."""
+        for model in self.models:
+            moves = {**shared.mechanics_of(model), "period_ps": phase.period_ns * 1000}
+            verdict = shared.try_text(self.dev, found.to_model(self.identity(), moves), phase)
+            well = shared.fits(verdict)
+            self.notes.append("the arm is that of %s" % shared.told(model, verdict) if well else
+                              "the arm is another than that of %s" % shared.told(model, verdict))
+            if well:
+                self.progress.skip("mechanics")
+                return moves
+        return None
+
     def find_cache(self, phase, found, switched):
         """What the drive answers without its platters, its caches as they are in use."""
         def measure(_part, _save, tell):
@@ -169,7 +184,8 @@ class Extraction:
     def measure(self, switched):
         """All but the validation: (layout, mechanics as modeltext wants them, cache, audit)."""
         phase, found, seen = self.measure_layout(switched)
-        moves = self.find_mechanics(phase, found).as_model()
+        moves = self.borrow_mechanics(phase, found) or \
+            self.find_mechanics(phase, found).as_model()
         moves.update(period_ps=phase.period_ns * 1000, period_err_ppm=phase.period_err_ppm,
                      late_ns=phase.late_ns)
         return found, moves, self.find_cache(phase, found, switched), seen
@@ -233,6 +249,27 @@ def check_outputs(args):
         raise ToolError("%s: may not be written: -o names another place" % folder)
     if args.pictures:
         os.makedirs(args.pictures, exist_ok=True)
+
+
+def find_shared(args, models, state_dir):
+    """(text, words about it) of the first of these models of other drives that fits this one with
+    its own period, and notes; the text is None if none does. Some half a minute each."""
+    notes = []
+    with contextlib.ExitStack() as stack:
+        dev = stack.enter_context(open_device(args))
+        refused(dev, refuse.check(
+            dev, sysfs.of_node(args.device) if args.device else None, args.in_use), args)
+        switched = stack.enter_context(modes.quiet(
+            dev, os.path.join(state_dir, "modes") if args.simulated else journal.DIRECTORY))
+        refused(dev, refuse.check_measured(dev, switched), args)
+        phase = Phase.measure(dev)
+        for model in models:
+            text = shared.adapted(model, dev.inquiry, round(phase.period_ns * 1000))
+            verdict = shared.try_text(dev, text, phase)
+            notes.append(shared.told(model, verdict))
+            if shared.fits(verdict):
+                return text, notes
+    return None, notes
 
 
 def extract(args, state_dir):

@@ -1,0 +1,227 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of models that are shared by drives of one make: which are tried on a drive, that one which
+fits is taken with the drive's own period, that others are not, and what setup makes of it. The
+drives are simulated ones, drawn about the toy (tools/research/makes.py). Prints TAP; ten seconds.
+"""
+
+import os
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.dont_write_bytecode = True
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
+
+import taptest  # noqa: E402
+from fakemachine import WWN, Case, model  # noqa: E402
+from freeblock import ToolError, fbmodel  # noqa: E402
+from freeblock.extraction import device, pipeline, shared, store  # noqa: E402
+from freeblock.extraction.modeltext import NS_FIELDS, SEEK_KINDS  # noqa: E402
+from freeblock.extraction.phase import Phase  # noqa: E402
+from research import makes  # noqa: E402
+
+MODELS = os.path.join(TOP, "models")
+TOY = os.path.join(MODELS, "toy.fbmodel")
+WHO = {"vendor": "ACME", "product": "DISK 9", "revision": "0001", "serial": "SERIAL01",
+       "wwn": WWN}
+
+
+class Which(unittest.TestCase):
+    """Which models are tried."""
+
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def keep(self, name, data):
+        """A model there."""
+        with open(os.path.join(self.folder, name + ".fbmodel"), "wb") as file:
+            file.write(data)
+
+    def names(self):
+        """Of those that are tried."""
+        return [os.path.basename(one.name)[0] for one in shared.candidates(
+            WHO, 50129, ["/nonexistent", self.folder])]
+
+    def test_make(self):
+        """Of the same make, size and firmware, whoever's they are; those for any firmware last;
+        none that is spoiled or distrusted; three of them.
+
+        Seen to fail: firmware that is not looked at."""
+        other = {"wwn": "naa.5000c500ffffffff", "serial": "OTHER"}
+        self.keep("a", model(**other, revision=None))
+        self.keep("b", model(**other))
+        self.keep("c", model(**other, product="DISK 8"))
+        self.keep("d", model(**other, revision="0002"))
+        self.keep("e", model(**other, distrusted="so noisy"))
+        self.keep("f", model(**other)[:-9])
+        self.assertEqual(self.names(), ["b", "a"])
+        self.assertEqual(shared.candidates(WHO, 50137, [self.folder]), [])
+        for name in "ghi":
+            self.keep(name, model(**other))
+        self.assertEqual(self.names(), ["b", "g", "h"])
+
+    def test_adapted(self):
+        """It says what it is of, has this drive's period and names, and all else as it was."""
+        self.keep("b", model(wwn="naa.5000c500ffffffff", serial="OTHER"))
+        before = store.Model.of_file(os.path.join(self.folder, "b.fbmodel"))
+        after = store.Model(shared.adapted(before, WHO, 6000123456), "after")
+        self.assertEqual((after.zones, after.points), (before.zones, before.points))
+        self.assertEqual(after.header, {**before.header, **{
+            key: WHO[key] for key in ("wwn", "serial", "revision")}, "period_ps": "6000123456"})
+        after.check({**WHO, "sectors": 50129})
+        self.assertIn(b"# That of another drive of this make, b.fbmodel, with this drive's own",
+                      after.data)
+
+
+class Drives(unittest.TestCase):
+    """Simulated ones of the toy's make."""
+
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.toy = store.Model.of_file(TOY)
+
+    def args(self, seed, kind, **more):
+        """Of a drive that differs from the toy in this."""
+        with open(os.path.join(TOP, "tools/mechdisk/drives/toy.fbdrive"), encoding="ascii") as file:
+            text = makes.drawn(file.read(), seed, makes.KINDS[kind])
+        path = os.path.join(self.folder, "drawn.fbdrive")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        return mock.Mock(simulated=path, device=None, in_use=False, force=False, seed=1, full=True,
+                         destructive=False, no_translation=True, fresh=True, quiet=True,
+                         pictures=None, like=[], out=os.path.join(self.folder, "own.fbmodel"),
+                         **more)
+
+    def test_fits(self):
+        """A drive that turns at another speed: its model is the toy's with its own period, to a
+        millionth.
+
+        Seen to fail: the toy's period."""
+        args = self.args(11, "period")
+        text, told = pipeline.find_shared(args, [self.toy], self.folder)
+        found = store.Model(text, "found")
+        with open(args.simulated, encoding="ascii") as file:
+            period = int(file.read().partition("\nperiod_ps ")[2].split()[0])
+        self.assertGreater(abs(period / self.toy.number("period_ps") - 1), 2e-5)
+        self.assertLess(abs(found.number("period_ps") / period - 1), 1e-6)
+        self.assertEqual(found.header["serial"], "MAKE00011")
+        self.assertEqual(found.zones, self.toy.zones)
+        self.assertRegex(told[0], r"toy.fbmodel: 9\d\.\d % of 1\d+ reads within 50 us")
+
+    def test_does_not_fit(self):
+        """A drive with defects of its own: none is taken.
+
+        Seen to fail: fits() that is always so."""
+        text, told = pipeline.find_shared(self.args(12, "defects"), [self.toy], self.folder)
+        self.assertIsNone(text)
+        self.assertEqual(len(told), 1)
+
+    def borrowed(self, args, models):
+        """(moves, notes) of an extraction that has found the true layout."""
+        class Found:                            # pylint: disable=too-few-public-methods
+            """The toy's, with an arm."""
+
+            @staticmethod
+            def to_model(_identity, moves):
+                """Its text."""
+                text = fbmodel.body("toy", self.toy.data).decode()
+                lines = [line for line in text.splitlines() if line.strip() and
+                         line.split()[0] not in ("period_ps", *NS_FIELDS, *SEEK_KINDS)]
+                lines[1:1] = ["period_ps %d" % moves["period_ps"]] + [
+                    "%s %d" % (name, moves[name]) for name in NS_FIELDS] + [
+                    "%s %d %d" % (kind, *point) for kind in SEEK_KINDS for point in moves[kind]]
+                return fbmodel.seal("\n".join(lines).encode())
+
+        with pipeline.open_device(args) as dev:
+            args.like = [one.name for one in models]
+            work = pipeline.Extraction(dev, args, os.path.join(self.folder, "states"))
+            found = work.borrow_mechanics(Phase.measure(dev), Found)
+        return found, work.notes
+
+    def test_arm(self):
+        """With a layout of its own the arm is that of another drive of the make, unless it moves
+        otherwise: the first model that fits.
+
+        Seen to fail: an arm that is taken whatever the reads say."""
+        data = self.toy.data.decode().splitlines()[:-1]
+        slower = os.path.join(self.folder, "slower.fbmodel")
+        with open(slower, "wb") as file:
+            file.write(fbmodel.seal("\n".join(
+                "seek %s %d" % (line.split()[1], int(line.split()[2]) * 2)
+                if line.startswith("seek ") else line for line in data).encode()))
+        slow = store.Model.of_file(slower)
+        args = self.args(11, "period")
+        found, notes = self.borrowed(args, [slow, self.toy])
+        self.assertEqual(found["seek"], self.toy.points["seek"])
+        self.assertRegex(notes[0], "the arm is another than that of .*slower.fbmodel: ")
+        self.assertRegex(notes[1], "the arm is that of .*toy.fbmodel: 9")
+        self.assertIsNone(self.borrowed(args, [slow])[0])
+
+    def test_other_make(self):
+        """--like of another make is refused."""
+        args = self.args(13, "period")
+        args.like = [os.path.join(MODELS, "atlas10k.fbmodel")]
+        self.assertRaisesRegex(ToolError, "of another make, size or firmware than this drive",
+                               pipeline.extract, args, self.folder)
+
+
+class Setup(Case):
+    """What setup makes of it."""
+
+    def setUp(self):
+        super().setUp()
+        path = os.path.join(self.machine.root, "var/lib/freeblock/models/one.fbmodel")
+        os.makedirs(os.path.dirname(path))
+        with open(path, "wb") as file:
+            file.write(model(wwn="naa.5000c500ffffffff", serial="OTHER"))
+        self.path = path
+
+    def setup(self, *more):
+        """Of the disk."""
+        return self.do("setup", "/dev/sda", "--observe", "0", *more)
+
+    def test_used(self):
+        """One that fits is used, and nothing else is measured; off leaves the one that it was
+        made of."""
+        before = self.tree()
+        with mock.patch.object(pipeline, "find_shared", return_value=(model(), ["so well"])), \
+                mock.patch.object(pipeline, "extract", side_effect=AssertionError):
+            status, said = self.setup()
+        self.assertEqual(status, 0, said)
+        self.assertRegex(said, "- tried a model of its make: so well\n- the last one fits")
+        self.assertEqual(self.tree()["etc/freeblock/models/%s-0001.fbmodel" % WWN], model())
+        self.assertEqual(self.do("off", "--all")[0], 0)
+        self.assertEqual(self.tree(), before)
+
+    def test_measured(self):
+        """If none fits, or --measure says so, the disk is measured; in the first case it is tried
+        whether at least the arm is the same."""
+        def extract(args, _states):
+            self.like = args.like
+            with open(args.out, "wb") as file:
+                file.write(model())
+            return {"validation": {"trusted": True}}
+
+        with mock.patch.object(pipeline, "extract", extract):
+            with mock.patch.object(pipeline, "find_shared", return_value=(None, ["badly"])):
+                self.assertEqual(self.setup("--json")[0], 0)
+                self.assertEqual(self.like, [self.path])
+            self.do("off", "--all")
+            with mock.patch.object(pipeline, "find_shared", side_effect=AssertionError):
+                self.assertEqual(self.setup("--json", "--measure")[0], 0)
+                self.assertEqual(self.like, [])
+        self.assertEqual(self.setup("--measure", "--model", self.file)[0], 2)
+
+
+if __name__ == "__main__":
+    device.hosts.program(*device._SIMULATOR)    # pylint: disable=protected-access
+    taptest.main()
