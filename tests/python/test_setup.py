@@ -110,7 +110,7 @@ class Setup(Case):
 
         def extract(args, states):
             self.assertEqual((args.device, args.simulated), ("/dev/sda", None))
-            self.assertEqual(missing_options(args, "extract", "/dev/sda"), {"state"})
+            self.assertEqual(missing_options(args, "extract", "/dev/sda"), {"state_dir"})
             os.makedirs(os.path.join(states, WWN + "-0001"))
             with open(args.out, "wb") as file:
                 file.write(model())
