@@ -57,7 +57,7 @@ def _abi(folder):
                         ("debugfs-freeblock", "Tables for people")):
         with open(os.path.join(folder, "ABI", "testing", name), encoding="ascii") as file:
             said = re.sub(r"^#.*\n", "", file.read(), flags=re.M)
-        found += ["", title, "-" * len(title), ""]
+        found += ["", ".. _%s:" % name, "", title, "-" * len(title), ""]
         for part in re.split(r"\n(?=What:)(?<!\S\n)", "\n" + said)[1:]:
             head, _, description = part.partition("\nDescription:\n")
             first, _, rest = description.partition("\n\n")

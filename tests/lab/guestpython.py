@@ -33,7 +33,7 @@ for name, module in sorted(sys.modules.items()):
         print(path)
 """ % PACKAGES
 # libraries without which a module that imports them fails
-NO_FALLBACK = ("_bz2", "_contextvars", "_decimal", "_lzma", "_multiprocessing", "mmap")
+NO_FALLBACK = ("_bz2", "_contextvars", "_curses", "_decimal", "_lzma", "_multiprocessing", "mmap")
 # Debian's plain variants of libraries whose default may be forty times as large
 PLAIN = {"libblas.so.3": "/usr/lib/x86_64-linux-gnu/blas/libblas.so.3",
          "liblapack.so.3": "/usr/lib/x86_64-linux-gnu/lapack/liblapack.so.3"}

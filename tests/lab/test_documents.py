@@ -2,12 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # needs: modules
 """Are the documents the code's? (Documentation/ABI: test_abi.py.) The examples of api.rst are
-short and are modules. The index names each document. The files and functions that documents
-name are there. Ten seconds. Prints TAP.
+short and are modules. Sphinx makes all of it without a warning: links lead somewhere, and the
+index names each document. The files and functions that documents name are there; commands are
+taken by what they call (doccommands.py), and those of the quick start are run (t-quickstart.sh).
+troubleshooting.rst has each word of the module's state, each line of its log and each reason to
+refuse a disk. Half a minute. Prints TAP.
 
 Seen to fail: an example that calls no function, or one that is not exported, with
-a callback of another type, of 60 lines; a document that the index does not name; a file
-that has moved and a function that was renamed since a document named them.
+a callback of another type, of 60 lines; a document that the index does not name, a link to one
+that is not there; a document named by its file; a file that has moved and a function that was
+renamed since a document named them; a line of the log that was reworded. Commands that must be
+found wrong are planted in PLANTED.
 """
 
 import glob
@@ -23,11 +28,19 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(TOP, "tools", "python")]
 
 import csource  # noqa: E402
+import doccommands  # noqa: E402
 import treetest  # noqa: E402
 from freeblock import metrics  # noqa: E402
 from treetest import read, report  # noqa: E402
 
 EXAMPLE_LINES = 60
+# wrong in a command, but the first
+PLANTED = (
+    ("scrub /dev/sdX run", 0), ("scrub /dev/sdX", 1), ("scrub /dev/sdX run --fast", 1),
+    ("scrub /dev/sdX run > log # --fast", 0), ("scrubs /dev/sdX run", 1),
+    ("status --check | mail root", 0), ("status --seconds often", 1),
+    ("metrics [--output FILE] [DEVICE ...]", 0), ("metrics [--file FILE]", 1),
+)
 
 
 def sources():
@@ -64,6 +77,75 @@ def compile_example(number, code, kernel, symbols):
             or ["make fails"]
 
 
+def check_sphinx():
+    """Sphinx's warnings: dead links, pages that no index has, markup."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(["/usr/bin/sphinx-build", "-q", "-n", "-W", "--keep-going", "-b",
+                               "dummy", os.path.join(TOP, "Documentation"), folder], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    report("Sphinx has no warning", done.stdout.splitlines() if done.returncode else [])
+
+
+def check_commands(path, text, makefile):
+    """Of a document."""
+    report("commands of %s" % path, doccommands.wrong_commands(text, path.endswith(".md")) +
+           doccommands.wrong_targets(text, makefile))
+
+
+def check_planted(makefile):
+    """What check_commands() must find, and must not."""
+    for line, wrong in PLANTED:
+        text = "::\n\n        # freeblock %s\n" % line
+        report("planted: %s" % line, [] if len(doccommands.wrong_commands(text)) == wrong else
+               ["%s" % doccommands.wrong_commands(text)])
+    report("planted: mentioned", [] if doccommands.wrong_commands("``freeblock off --some``") and
+           not doccommands.wrong_commands("``freeblock off --all``") else ["not as expected"])
+    report("planted: make", [] if doccommands.wrong_targets("``make benches``", makefile) and
+           doccommands.wrong_targets("``make bench FIG=8``", makefile) and
+           not doccommands.wrong_targets("``make bench FIGURE=8``", makefile) else
+           ["not as expected"])
+
+
+def said_by_module():
+    """What it may say to a person: words of state/, lines of the log, why a model is refused."""
+    found = re.findall(r'return "([^"]+)"', read("sched/report.c") + read("disk/disk.c"))
+    found += re.findall(r'\] = "([^"]+)"', read("core/idle_policy.c"))
+    found += re.findall(r'pr_(?:err|warn|notice)\w*\("freeblock: (?:%s: )?([^"]*?)\\n"', sources())
+    for function in ("fb_upload_refuse", "fb_job_refuse"):
+        found += re.findall(r'\b%s\(\w+, [\w-]+,\s*"(.*?)"' % function, sources())
+    return [words for words in found if re.search(r"[a-z]{2}", re.sub(r"%\S*", "", words))]
+
+
+def said_by_tools():
+    """Why a disk is refused, and a model distrusted."""
+    refuse = read("tools/python/freeblock/extraction/refuse.py")
+    setup = read("tools/python/freeblock/setup.py")
+    return re.findall(r'Refusal\(\s*"([\w -]+)"', refuse + setup) + [
+        "shingled", "multi-actuator"] + [said.strip() for said in re.findall(
+            r'return "(.*?)%? ?" %', read("tools/python/freeblock/extraction/validate.py"))]
+
+
+def not_told(page, said):
+    """What of it the page does not have; what stands for a name or number may be anything."""
+    page = re.sub(r"\s+", " ", page)
+    missing = []
+    for words in said:
+        parts = [re.escape(part) for part in re.split(r"%(?:[\d.*]*[lz]*[a-z]|%)", words) if part]
+        if not re.search(r"[^`]{0,40}?".join(parts), page):
+            missing.append(words)
+    return missing
+
+
+def check_symptoms():
+    """troubleshooting.rst has them all."""
+    page, module, tools = read("Documentation/troubleshooting.rst"), said_by_module(), \
+        said_by_tools()
+    report("symptoms are found in the sources", [] if len(module) > 50 and len(tools) > 15 else
+           ["%d, %d" % (len(module), len(tools))])
+    report("troubleshooting.rst has what the module says", not_told(page, module))
+    report("troubleshooting.rst has why a disk is refused", not_told(page, tools))
+
+
 def check_examples():
     """The examples of api.rst, with the headers and symbols of the stock kernel's modules."""
     said = subprocess.run([os.path.join(HERE, "kernel"), "stock"], text=True, check=True,
@@ -87,10 +169,10 @@ def check_examples():
 def main():
     """All checks."""
     text = sources()
-    index = read("Documentation/index.rst")
-    report("the index is complete",
-           [name for name in sorted(os.listdir(os.path.join(TOP, "Documentation")))
-            if name.endswith(".rst") and name != "index.rst" and "``%s``" % name not in index])
+    makefile = read("Makefile")
+    check_sphinx()
+    check_planted(makefile)
+    check_symptoms()
     words = set(re.findall(r"\w+", text + "".join(
         read(path) for path in glob.glob("**/*.h", root_dir=TOP, recursive=True)
         if not path.startswith("build/"))))
@@ -102,6 +184,9 @@ def main():
     words |= set(re.findall(r"\bFREEBLOCK_\w+", read("tools/python/freeblock/machine/events.py")))
     for path in ["README.md"] + sorted(glob.glob("Documentation/*.rst", root_dir=TOP)):
         report("%s names what is there" % path, names_missing(read(path), words))
+        check_commands(path, read(path), makefile)
+        report("%s links to documents" % path, [] if path == "README.md" else re.findall(
+            r"``(?:Documentation/)?[a-z-]+\.rst``", read(path)))
     check_examples()
     treetest.finish()
 
