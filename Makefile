@@ -15,6 +15,7 @@ demo_settings = $(foreach v,$(DEMO_VARIABLES),$(if $($(v)),$(v)='$($(v))'))
 help:
 	@echo 'make demo          freeblock scheduling at work on a simulated disk: table, picture, verdict'
 	@echo '                   DRIVE= POLICY= CONSERVATISM_US= RUNTIME_S= NOISE= SEED= vary it'
+	@echo 'make try           a shell in a virtual machine with a simulated disk: setup, scrub, top'
 	@echo 'make check         all tests; the last line says how many passed'
 	@echo '                   ONLY=regex runs the tests whose name matches'
 	@echo 'make draws         how much a lab script'"'"'s figures vary: TEST=t-mechdisk N=10'
@@ -99,6 +100,10 @@ modules-others: setup
 .PHONY: demo
 demo: modules
 	@$(PYTHON) tools/demo --build '$(BUILD)' $(demo_settings)
+
+.PHONY: try
+try: modules
+	@tools/try '$(BUILD)'
 
 .PHONY: check
 check: setup

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+# The guest's part of make try: a simulated disk that is in use, and a shell for a person, as root.
+# The drive's model is there already: time in this guest is too coarse for measuring one.
+#
+# Variables: ROWS COLUMNS of the terminal
+#
+# lab-freeblock: setup off trial scrub scan status top conf models guard observe metrics
+# lab-python: freeblock.tuning.record freeblock.tracefile.detect _pydecimal concurrent.futures.thread
+# lab-programs: sim
+
+. /lab/lib.sh
+
+stty -F /dev/ttyS1 sane rows "$ROWS" cols "$COLUMNS"
+load_module mechdisk > /dev/null
+mkdir -p "/lib/modules/$(uname -r)/updates" /etc /var/lib
+cp /lab/modules/freeblock.ko "/lib/modules/$(uname -r)/updates"
+echo "updates/freeblock.ko:" >> "/lib/modules/$(uname -r)/modules.dep"
+modprobe -q libcrc32c
+disk=$(drive_new d toy.fbdrive) || exit 1
+sched_set "$disk" mq-deadline
+freeblock models install "$(lab_file toy.fbmodel)" --disk "$disk" > /dev/null
+fio --name=users --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=64 --rw=randread \
+	--bs=8k --norandommap --time_based --runtime=1000000 --rate_iops=40 \
+	--rate_process=poisson --eta=never > /dev/null 2>&1 &
+cat <<-END
+
+	A virtual machine with a simulated disk, /dev/$disk (0.5 GB), which serves 40 random reads a
+	second to its users. You are root here, and nothing that you do reaches your own machine.
+	Each command takes some seconds to begin. Type, for instance:
+
+	    freeblock setup /dev/$disk         # give the disk the scheduler (its model is there)
+	    freeblock scrub /dev/$disk start   # verify all of it, in the background, some minutes
+	    freeblock top                    # how far it is, and what it costs: q ends this
+	    freeblock status $disk             # the same, and more, once
+	    freeblock off /dev/$disk           # put everything back
+	    exit                             # end the virtual machine
+
+END
+setsid sh -c 'PS1="try# " exec sh < /dev/ttyS1 > /dev/ttyS1 2>&1'
+reboot -f
