@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from freeblock import fbdrive
 from freeblock.extraction.layout import Layout, Zone
 
 ORDERS = {"plain": "plain", "serpentine": "serpentine-zone", "serpentine-disk": "serpentine-disk"}
@@ -14,10 +15,8 @@ ORDERS = {"plain": "plain", "serpentine": "serpentine-zone", "serpentine-disk": 
 def _records(path, more):
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    for line in (text + "\n" + "\n".join(more)).splitlines():
-        words = line.split("#")[0].split()
-        if words:
-            yield words[0], words[1:]
+    for name, *words in fbdrive.lines((text + "\n" + "\n".join(more)).splitlines()):
+        yield name, words
 
 
 class Truth:

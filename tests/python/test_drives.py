@@ -26,6 +26,7 @@ sys.path.insert(0, HERE)
 sys.path.insert(1, os.path.join(TOP, "tools", "python"))
 
 import taptest  # noqa: E402
+from freeblock import fbdrive  # noqa: E402
 from freeblock.fbmodel import seal  # noqa: E402
 
 # Which model is to fit which drive.
@@ -48,8 +49,8 @@ class Text:
         self.path = os.path.join(TOP, "tools/mechdisk/drives", name + ".fbdrive")
         self.one, self.zones, self.seeks, self.head_spt = {}, [], [(0, 0)], {}
         with open(self.path, encoding="ascii") as file:
-            for line in file:
-                self.record(line.split("#")[0].split())
+            for words in fbdrive.lines(file):
+                self.record(words)
         self.heads = int(self.one["heads"])
         self.ratio = int(self.one["sector_bytes"]) // 512   # 512-byte LBNs in one
         self.starts = [0]
@@ -66,7 +67,7 @@ class Text:
             self.head_spt[int(words[1])] = [int(word) for word in words[2:]]
         elif words[:1] == ["seek"]:
             self.seeks.append((int(words[1]), int(words[2])))
-        elif words:
+        else:
             self.one[words[0]] = words[1]
 
     def spts(self, zone):

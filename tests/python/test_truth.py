@@ -13,7 +13,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import taptest  # noqa: E402
-from freeblock import ToolError, asdrive, sim, truth  # noqa: E402
+from freeblock import ToolError, asdrive, fbdrive, sim, truth  # noqa: E402
 
 # Written by tools/make-drives, which knows nothing of truth.py
 MADE = ("nearline16", "nearline24", "archive8", "cheetah9")
@@ -51,7 +51,7 @@ class Truth(unittest.TestCase):
             name = name.partition(".")[0]
             with open(sim.model_file(name), "rb") as file:
                 said = [line for line in facts(file.read()) if line.startswith("seek_spread")]
-            scalars, _ = truth.records(sim.drive_file(name))
+            scalars, _ = fbdrive.records(sim.drive_file(name))
             self.assertEqual(said, ["seek_spread 1 %s" % scalars["noise"][1]], name)
 
     def test_slipped_spares(self):

@@ -11,7 +11,7 @@ import subprocess
 
 import numpy as np
 
-from freeblock import ToolError, fbmodel, hosts, truth
+from freeblock import ToolError, fbdrive, fbmodel, hosts, truth
 from freeblock.extraction.anglelaw import wrap
 from freeblock.extraction.places import Layout
 
@@ -36,11 +36,11 @@ def seek_ns(points, distances):
     return found
 
 
-def _asked(fbdrive, lbns):
+def _asked(path, lbns):
     """Cylinder, head, sector, sectors per track and angle as the simulated drive has
     them."""
     hosts.build("tools/mechdisk/host", "the simulated drive")
-    done = subprocess.run([SIMULATOR, "locate", fbdrive], text=True, check=False,
+    done = subprocess.run([SIMULATOR, "locate", path], text=True, check=False,
                           input="".join("%d\n" % lbn for lbn in lbns), stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE)
     if done.returncode:
@@ -49,20 +49,20 @@ def _asked(fbdrive, lbns):
     return [rows[:, i].astype(np.int64) for i in range(2, 6)] + [rows[:, 6]]
 
 
-def true_model(fbdrive):
+def true_model(path):
     """(model, Layout) of a drive's description."""
-    model = fbmodel.Model(truth.model(fbdrive), fbdrive)
+    model = fbmodel.Model(truth.model(path), path)
     layout = Layout.of_model(model)
     # the drive counts in its own logical blocks
-    scalars, _ = truth.records(fbdrive)
+    scalars, _ = fbdrive.records(path)
     scale = int(scalars.get("sector_bytes", ["512"])[0]) // 512
     own = np.unique(np.random.default_rng(1).integers(0, layout.blocks // scale, ASKED))
-    cyl, head, sector, spt, angle = _asked(fbdrive, own)
+    cyl, head, sector, spt, angle = _asked(path, own)
     said = layout.locate(own * scale)
     if np.any(said["cyl"] != cyl) or np.any(said["head"] != head) or \
             np.any(said["slot"] != sector * scale) or np.any(said["spt"] != spt * scale) or \
             np.max(np.abs(wrap(said["start"] - angle))) > ASKED_TURN:
-        raise ToolError("%s: read wrongly: the simulated drive has its LBNs elsewhere" % fbdrive)
+        raise ToolError("%s: read wrongly: the simulated drive has its LBNs elsewhere" % path)
     return model, layout
 
 
@@ -189,13 +189,13 @@ def untold(wrong, told):
     return int(np.diff(cuts, append=cuts[-1:])[left].sum()) if len(cuts) else 0
 
 
-def score(fbdrive, model_text, mode, told=()):
+def score(path, model_text, mode, told=()):
     """What `make extract` writes of a run: lbn_mismatches, track_boundaries_wrong,
     angle_err_p99_turn, rotation_err_ppm, seek_err_max_us (and seek_err_true_max_us,
     at the truth's distances), compared: how many LBNs were. mode: with
     "translate" in it, cylinders and heads must be right, too. told: stretches of LBNs [first,
     last, ...] that the extraction named as doubtful; lbns_untold: mismatches in none."""
-    true, want = true_model(fbdrive)
+    true, want = true_model(path)
     found = fbmodel.Model(model_text, "the extracted model")
     got = Layout.of_model(found)
     if want.blocks != got.blocks:

@@ -6,9 +6,8 @@ that its table II tells. Any file that `freeblock tune` reads will do, too.
 """
 
 import os
-import re
 
-from freeblock import ToolError
+from freeblock import ToolError, fbmodel
 from freeblock.hosts import TOP
 from . import peers
 
@@ -22,11 +21,7 @@ LONGEST = 1 << 20
 def disk_sectors(drive):
     """Sectors of 512 bytes."""
     path = os.path.join(TOP, "models", peers.DRIVES[drive][1] + ".fbmodel")
-    with open(path, encoding="ascii") as file:
-        found = re.search(r"^sectors (\d+)", file.read(), re.M)
-    if not found:
-        raise ToolError("%s: no sectors" % path)
-    return int(found.group(1))
+    return fbmodel.Model.of_file(path).number("sectors")
 
 
 def window(times, seconds):

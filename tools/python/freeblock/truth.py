@@ -5,33 +5,15 @@ For judging what was extracted, never for extracting. What a model cannot say (c
 outliers, bad sectors) is left out; what it could say wrongly is refused.
 """
 
-import collections
 from fractions import Fraction
 
-from . import ToolError
 from .extraction.modeltext import granule_sectors
+from .fbdrive import records
 from .fbmodel import decimal_turn, seal
 
 ORDERS = {"plain": "plain", "serpentine": "serpentine-zone", "serpentine-disk": "serpentine-disk"}
 HEADS_A_LINE = 16
 DEFAULT_NOISE_NS = 120000
-
-
-def records(path):
-    """Scalar records {name: words}, and lists of words of the others by name."""
-    scalars, lists = {}, collections.defaultdict(list)
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            words = line.split("#")[0].split()
-            if not words:
-                continue
-            if words[0] in ("zone", "zone_heads", "slip", "remap", "seek", "overhead_ns"):
-                lists[words[0]].append(words[1:])
-            else:
-                scalars[words[0]] = words[1:]
-    if scalars.get("fbdrive") != ["1"]:
-        raise ToolError("%s: not a drive's description (fbdrive 1)" % path)
-    return scalars, lists
 
 
 def period_ps(scalars):

@@ -14,7 +14,7 @@ import os
 import time
 from typing import NamedTuple
 
-from freeblock import sim, truth
+from freeblock import fbdrive, sim, truth
 from freeblock.prediction import freeband
 from freeblock.prediction.device import Device
 from freeblock.prediction.workload import Workload
@@ -109,9 +109,9 @@ def all_cells(drives=tuple(RATES)):
 def shorter(out):
     """(.fbdrive, .fbmodel) of the nearline drive with a part of its cylinders, in a folder."""
     with open(sim.drive_file("nearline16"), encoding="utf-8") as file:
-        lines = [line.split("#")[0].split() for line in file]
+        lines = list(fbdrive.lines(file))
     kept, at = [], 0
-    for words in filter(None, lines):
+    for words in lines:
         if words[0] == "zone":
             count = (int(words[2]) - int(words[1]) + 1) // SHORTER
             words[1:3] = str(at), str(at + count - 1)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import ToolError, asdrive, fbmodel, truth
+from .. import ToolError, asdrive, fbdrive, fbmodel, truth
 from ..extraction.places import Layout
 
 SECTOR = 512            # bytes of a model's LBN
@@ -131,7 +131,7 @@ class Device:
     def from_drive(path):
         """Of a simulated drive's .fbdrive file, its cache and firmware included."""
         try:
-            scalars, lists = truth.records(path)
+            scalars, lists = fbdrive.records(path)
             device = _of_model(path, truth.model(path), None, "fcfs", described=True)
             return _with_drive(device, scalars, lists)
         except OSError as error:
