@@ -250,7 +250,7 @@ class EndToEnd(unittest.TestCase):
         with self.assertRaises(SystemExit):
             bench("--figure", "12", "--output", self.out)
         status, _, errors = bench("--jobs", "0", "--output", self.out)
-        self.assertEqual((status, os.listdir(self.out)), (1, []))
+        self.assertEqual((status, os.listdir(self.out)), (2, []))
         self.assertIn("at least 1", errors)
 
 

@@ -66,11 +66,11 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def refuse(self, source, words, *args):
+    def refuse(self, source, words, *args, status=1):
         """Import; must fail with these words and leave nothing behind."""
         done = freeblock_lab("model", "import", source, "--drive", self.out["drive"], "--model",
                          self.out["model"], *args)
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         self.assertIn(words, done.stderr)
         self.assertNotIn("Traceback", done.stderr)
         left = [name for name in os.listdir(self.folder) if name != "in"]
@@ -693,7 +693,7 @@ class Refusals(Case):
         self.out["model"] = os.path.join(self.folder, "none", "out.fbmodel")
         self.refuse(folder, "No such file or directory")
         self.out["model"] = self.out["drive"]
-        self.refuse(folder, "the same file")
+        self.refuse(folder, "the same file", status=2)
         self.out["model"] = os.path.join(self.folder, "in")
         self.refuse(folder, "is a folder")
         self.out["model"] = os.path.join(self.folder, "out.fbmodel")

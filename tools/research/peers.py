@@ -15,7 +15,7 @@ import shlex
 import subprocess
 import time
 
-from freeblock import ToolError
+from freeblock import ToolError, UsageError
 from freeblock.hosts import BUILD, TOP
 from . import peersum
 
@@ -439,7 +439,7 @@ def chosen(given, known, what):
     words = [w for w in given.split(",") if w] or list(known)
     for word in words:
         if word not in known:
-            raise ToolError("%s '%s': known are %s" % (what, word, " ".join(known)))
+            raise UsageError("--%s %s: known are %s" % (what, word, " ".join(known)))
     return words
 
 
@@ -459,10 +459,10 @@ def run(args):
     build = os.path.abspath(args.build)
     folder = os.path.join(build, "bench", "peers")
     if args.seconds < 0 or args.seed < 0:
-        raise ToolError("seconds %d, seed %d: not below 0" % (args.seconds, args.seed))
+        raise UsageError("--seconds %d, --seed %d: not below 0" % (args.seconds, args.seed))
     cells = plan(args)
     if not cells:
-        raise ToolError("no setting of these peers is called '%s'" % args.setting)
+        raise UsageError("no setting of these peers is called '%s'" % args.setting)
     bench = Bench(build, folder, args.through, args.fresh)
     rows = [row for row in map(bench.kept, cells) if row] if args.kept else bench.run(cells)
     if not rows:

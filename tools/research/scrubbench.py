@@ -11,7 +11,7 @@ import json
 import os
 import re
 
-from freeblock import ToolError
+from freeblock import ToolError, UsageError
 from freeblock.hosts import BUILD
 from freeblock.plot import panels
 from . import peers, scrubbench_cells, scrubbench_rows, scrubbench_sums, scrubbench_traces
@@ -66,13 +66,14 @@ def plan(args):
     try:
         wanted = re.compile(args.cell)
     except re.error as error:
-        raise ToolError("cell '%s': not a regular expression: %s" % (args.cell, error)) from error
+        raise UsageError("--cell '%s': not a regular expression: %s" % (args.cell,
+                                                                        error)) from error
     # Without these there is nothing to compare with
     found = [c for c in cells if c.setting.group == "alone" or
              wanted.search("%s %s" % (c.setting.peer, c.setting.name)) or
              wanted.fullmatch(c.setting.group)]
     if args.cell and all(c.setting.group == "alone" for c in found) and args.cell != "alone":
-        raise ToolError("no cell matches '%s'" % args.cell)
+        raise UsageError("no cell matches '%s'" % args.cell)
     return found
 
 
@@ -122,7 +123,7 @@ def picture(path, figures):
 def run(args):
     """Measure, write, show; 1 if a cell is not to be trusted."""
     if args.seconds < 0 or args.seed < 0:
-        raise ToolError("seconds %d, seed %d: not below 0" % (args.seconds, args.seed))
+        raise UsageError("--seconds %d, --seed %d: not below 0" % (args.seconds, args.seed))
     build = os.path.abspath(args.build)
     folder = os.path.join(build, "bench-scrub")
     cells = plan(args)

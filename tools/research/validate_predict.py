@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import sys
 
-from freeblock import ToolError, sim
+from freeblock import ToolError, UsageError, sim
 from freeblock.hosts import BUILD
 from . import fidelity
 from .model import replace_all
@@ -59,7 +59,7 @@ def chosen(args):
     names = (args.table or ",".join(TABLES)).split(",")
     for name in names:
         if name not in TABLES:
-            raise ToolError("--table %s: not one of %s" % (name, ", ".join(TABLES)))
+            raise UsageError("--table %s: not one of %s" % (name, ", ".join(TABLES)))
     drives, said = devices.find(args.drive.split(",") if args.drive else devices.names(),
                                 args.output)
     every = cells.all_cells(drives, [TABLES[name] for name in names if name not in APART])
@@ -132,7 +132,7 @@ def run_free(args):
     drives = args.drive.split(",") if args.drive else list(free.RATES)
     for name in drives:
         if name not in free.RATES:
-            raise ToolError("--drive %s: of free bandwidth there are %s" % (
+            raise UsageError("--drive %s: of free bandwidth there are %s" % (
                 name, ", ".join(free.RATES)))
     wanted = verdict.select(free.all_cells(drives), args.cell)
     os.makedirs(args.output, exist_ok=True)
@@ -179,10 +179,10 @@ def run(args):
     from .predictcheck import pictures, verdict  # pylint: disable=import-outside-toplevel
     from . import replay  # pylint: disable=import-outside-toplevel
     if args.jobs < 1 or args.seed < 0:
-        raise ToolError("--jobs %d, --seed %d: at least 1 and 0" % (args.jobs, args.seed))
+        raise UsageError("--jobs %d, --seed %d: at least 1 and 0" % (args.jobs, args.seed))
     alone = args.table in (None, FREE)
     if args.random is not None and (args.random < 1 or not alone or args.drive):
-        raise ToolError("--random %d: at least 1, without --drive, and of --table %s alone" % (
+        raise UsageError("--random %d: at least 1, without --drive, and of --table %s alone" % (
             args.random, FREE))
     if args.table == FREE:
         return run_free_random(args) if args.random else run_free(args)

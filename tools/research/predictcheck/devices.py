@@ -7,7 +7,7 @@ import os
 import subprocess
 from typing import NamedTuple
 
-from freeblock import ToolError, sim, truth
+from freeblock import ToolError, UsageError, fbdrive, sim
 from freeblock.prediction.device import Device
 from freeblock.prediction.workloads import Disk
 from .. import fidelity, replay
@@ -42,7 +42,7 @@ class Measured(NamedTuple):
 
 @functools.lru_cache()
 def _disk(path):
-    scalars, _ = truth.records(path)
+    scalars, _ = fbdrive.records(path)
     sector = int(scalars.get("sector_bytes", ["512"])[0])
     return Disk(float(replay.drive_info(path)["sectors"] * sector), sector)
 
@@ -54,7 +54,7 @@ def _device(path):
 
 def _write(source, name, cached, out):
     """A drive's description with the paper's cache, if wanted, in a file of its own."""
-    scalars, _ = truth.records(source)
+    scalars, _ = fbdrive.records(source)
     sectors = SEGMENT // int(scalars.get("sector_bytes", ["512"])[0])
     lines = [line % sectors if "%" in line else line for line in AS_PAPER]
     return changed(source, name, ["# As the paper configures its drives."] + lines
@@ -110,7 +110,7 @@ def find(wanted, out):
             found.append(_write(sim.drive_file(drive), name, cached, out))
             continue
         if name != PAPERS_DRIVE:
-            raise ToolError("--drive %s: not one of %s" % (name, ", ".join(names())))
+            raise UsageError("--drive %s: not one of %s" % (name, ", ".join(names())))
         drive = imported(out)
         if drive:
             found.append(drive)

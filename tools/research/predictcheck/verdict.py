@@ -5,7 +5,7 @@ import math
 import re
 import statistics
 
-from freeblock import ToolError
+from freeblock import UsageError
 from . import unseen, writecells
 
 # What is asked of each of the tables' workloads, the median of all, each of figure 6, ms of a
@@ -297,5 +297,5 @@ def select(cells, pattern):
     try:
         chosen = re.compile(pattern or "")
     except re.error as error:
-        raise ToolError("--cell %s: %s" % (pattern, error)) from error
+        raise UsageError("--cell %s: %s" % (pattern, error)) from error
     return [one for one in cells if chosen.search(one.name)]
