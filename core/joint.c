@@ -261,24 +261,45 @@ static bool fb_joint_enter(struct fb_joint_round *r, const struct fb_joint_candi
 	return true;
 }
 
-void fb_joint_rank(const struct fb_joint *j, const struct fb_joint_at *at,
-		   enum fb_policy_class class, struct fb_joint_round *r)
+void fb_joint_begin(struct fb_joint_round *r, const struct fb_policy_pool *pool,
+		    enum fb_policy_class class)
 {
+	memset(r, 0, sizeof(*r));
+	r->class = class;
+	r->next = pool->reqs[class].next;
+}
+
+bool fb_joint_rank(const struct fb_joint *j, const struct fb_joint_at *at,
+		   struct fb_joint_round *r, u32 most)
+{
+	const struct list_head *reqs = &at->pool->reqs[r->class];
 	const struct fb_joint_view v = fb_joint_view(j, at);
 	struct fb_joint_candidate c = { 0 };
 	struct fb_joint_prune prune;
 	struct fb_policy_req *req;
 
-	memset(r, 0, sizeof(*r));
-	r->class = class;
 	fb_joint_prune_init(&prune, &v);
-	list_for_each_entry(req, &at->pool->reqs[class], node) {
+	if (r->n == FB_JOINT_CANDIDATES)
+		fb_joint_prune_set(&prune, &v, r->candidate[r->n - 1].rank);
+	for (; r->next != reqs && most; r->next = r->next->next, most--) {
+		req = list_entry(r->next, struct fb_policy_req, node);
 		if (fb_joint_prune(&prune, &v, req))
 			continue;
 		fb_joint_predict(&v, req, &c);
 		if (fb_joint_enter(r, &c) && r->n == FB_JOINT_CANDIDATES)
 			fb_joint_prune_set(&prune, &v, r->candidate[r->n - 1].rank);
 	}
+	return r->next != reqs;
+}
+
+bool fb_joint_has(const struct fb_joint_round *r, const struct fb_policy_req *req)
+{
+	u32 i;
+
+	for (i = 0; i < r->n; i++)
+		if (r->candidate[i].req == req)
+			return true;
+	return r->next == &req->node;
 }
 
 bool fb_joint_arrived(const struct fb_joint *j, const struct fb_joint_at *at,

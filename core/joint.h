@@ -19,6 +19,7 @@
 
 #define FB_JOINT_CANDIDATES 3	/* a prototype gained 8.7, 9.3, 9.0, 8.9 % with 2, 3, 4, 9 */
 #define FB_JOINT_LATE 2		/* so many more that arrive while they are searched */
+#define FB_JOINT_SLICE 32		/* requests that are ranked in one step */
 #define FB_JOINT_COST_PPM 10000	/* recommended target */
 #define FB_JOINT_COST_PPM_MAX 500000
 
@@ -49,6 +50,7 @@ struct fb_joint_candidate {
  * @candidate: the best by rank, in this order; behind them those that have arrived since
  * @n: how many
  * @class: of them
+ * @next: private: of the pool's list, what is ranked next; the list itself: all are
  * @best: the best so far by score; 0 until one is scored
  * @scored: one has been
  * @score: the score of @best, 256ths of a plan's value
@@ -57,6 +59,7 @@ struct fb_joint_round {
 	struct fb_joint_candidate candidate[FB_JOINT_CANDIDATES + FB_JOINT_LATE];
 	u32 n;
 	enum fb_policy_class class;
+	const struct list_head *next;
 	u32 best;
 	bool scored;
 	s64 score;
@@ -116,22 +119,46 @@ struct fb_joint {
 void fb_joint_init(struct fb_joint *j, const struct disk_model *dm, u32 cost_ppm);
 
 /**
- * fb_joint_rank() - find the requests whose gaps are worth a search
- * @j: state
- * @at: pool, head and time
+ * fb_joint_begin() - begin a round
+ * @r: out; without candidates
+ * @pool: the pending requests
  * @class: requests of this class count; that of fb_policy_choose()
- * @r: out; a candidate at least if a request of the class is placed
  *
  * If fb_policy_choose() finds nothing that is predicted (no model, head unknown), or something
  * that is expired, that goes as it is: then do not call this.
- *
- * Cost: under 20,000 instructions at 256 pending; so is fb_joint_onward()'s.
  */
-void fb_joint_rank(const struct fb_joint *j, const struct fb_joint_at *at,
-		   enum fb_policy_class class, struct fb_joint_round *r);
+void fb_joint_begin(struct fb_joint_round *r, const struct fb_policy_pool *pool,
+		    enum fb_policy_class class);
 
 /**
- * fb_joint_arrived() - let a request that has arrived since join the round
+ * fb_joint_rank() - find the requests whose gaps are worth a search, in several steps
+ * @j: state
+ * @at: pool, head and time; the head is the same in all steps of a round
+ * @r: the round; a candidate at least, in the end, if a request of its class is placed
+ * @most: no more requests than these are ranked in this step
+ *
+ * Requests may come and go between two steps but for those of fb_joint_has(). One that comes is
+ * ranked in its turn.
+ *
+ * Cost: 10,000 instructions with FB_JOINT_SLICE at most, and those of fb_joint_onward() are under
+ * 20,000 at 256 pending.
+ *
+ * Return: false: all are ranked.
+ */
+bool fb_joint_rank(const struct fb_joint *j, const struct fb_joint_at *at,
+		   struct fb_joint_round *r, u32 most);
+
+/**
+ * fb_joint_has() - does a round hold on to this request?
+ * @r: the round
+ * @req: the request
+ *
+ * Return: true if it is a candidate, or the next to be ranked.
+ */
+bool fb_joint_has(const struct fb_joint_round *r, const struct fb_policy_req *req);
+
+/**
+ * fb_joint_arrived() - let a request that has arrived since all are ranked join the round
  * @j: state
  * @at: as in fb_joint_rank()
  * @r: the round

@@ -58,20 +58,22 @@ void fb_order_cost_arrived(struct fb_order_cost *sh, const struct fb_policy_req 
 	fb_policy_pool_add(&sh->pool, copy);
 }
 
-static void fb_order_cost_begin(struct fb_order_cost *sh, const struct fb_policy_pool *real,
-				const struct dm_place *head)
+/* begin where the real schedule will be when its choice @c has gone, which ends at @head */
+static void fb_order_cost_begin(struct fb_order_cost *sh, const struct fb_order_cost_at *at,
+				const struct fb_policy_choice *c, const struct dm_place *head)
 {
 	const struct fb_policy_req *req;
 	int class;
 
 	fb_order_cost_lost(sh);
-	if (real->count > FB_ORDER_COST_MOST)
+	if (at->real->count > FB_ORDER_COST_MOST)
 		return;
 	sh->on = true;
 	sh->head = *head;
 	for (class = 0; class < FB_POLICY_CLASSES; class++)
-		list_for_each_entry(req, &real->reqs[class], node)
-			fb_order_cost_arrived(sh, req);
+		list_for_each_entry(req, &at->real->reqs[class], node)
+			if (req != c->req)
+				fb_order_cost_arrived(sh, req);
 }
 
 static u32 fb_order_cost_apart(const struct dm_place *a, const struct dm_place *b)
@@ -79,31 +81,57 @@ static u32 fb_order_cost_apart(const struct dm_place *a, const struct dm_place *
 	return a->cyl > b->cyl ? a->cyl - b->cyl : b->cyl - a->cyl;
 }
 
-bool fb_order_cost_next(struct fb_order_cost *sh, const struct disk_model *dm,
-			const struct fb_conservatism_odds *odds, const struct fb_policy_pool *real,
-			const struct dm_place *head, u64 now_ns, s64 *ns)
+/* expected time from @head to where a request begins */
+static s64 fb_order_cost_expected(const struct fb_order_cost_at *at, const struct dm_place *head,
+				  const struct fb_policy_choice *c)
+{
+	return fb_conservatism_expected_ns(at->odds, dm_period_ns(at->dm),
+					   fb_order_cost_apart(head, &c->req->start), c->seek_ns,
+					   c->pos_ns - c->seek_ns);
+}
+
+/* send the shadow's next; its expected time */
+static bool fb_order_cost_next(struct fb_order_cost *sh, const struct fb_order_cost_at *at, s64 *ns)
 {
 	struct fb_policy_choice c;
 	struct dm_access acc;
 
-	/* some were merged into others: as many are left out here */
-	while (sh->on && sh->pool.count > real->count)
-		fb_order_cost_drop(sh, fb_order_cost_newest(sh));
-	if (!sh->on || sh->pool.count < real->count)
-		fb_order_cost_begin(sh, real, head);
-	if (!sh->on)
-		return false;
-	fb_policy_choose(&sh->pool, dm, &sh->head, now_ns, &c);
+	fb_policy_choose(&sh->pool, at->dm, &sh->head, at->now_ns, &c);
 	if (!c.predicted ||
-	    dm_access(dm, &sh->head, c.req->lbn, c.req->nsect, c.req->write, &acc)) {
+	    dm_access(at->dm, &sh->head, c.req->lbn, c.req->nsect, c.req->write, &acc)) {
 		fb_order_cost_lost(sh);
 		return false;
 	}
-	*ns = fb_conservatism_expected_ns(odds, dm_period_ns(dm),
-					  fb_order_cost_apart(&sh->head, &c.req->start), c.seek_ns,
-					  c.pos_ns - c.seek_ns);
+	*ns = fb_order_cost_expected(at, &sh->head, &c);
 	sh->head = acc.end;
 	fb_policy_sent(&sh->pool, c.req, c.expired);
 	fb_order_cost_drop(sh, c.req);
+	return true;
+}
+
+bool fb_order_cost_charge(struct fb_order_cost *sh, const struct fb_order_cost_at *at,
+			  const struct fb_policy_choice *c, struct fb_order_cost_sum *sum)
+{
+	struct dm_access acc;
+	s64 least_ns, ns;
+
+	if (!c->predicted ||
+	    dm_access(at->dm, at->head, c->req->lbn, c->req->nsect, c->req->write, &acc)) {
+		fb_order_cost_lost(sh);
+		return false;
+	}
+	/* some were merged into others: as many are left out here */
+	while (sh->on && sh->pool.count > at->real->count)
+		fb_order_cost_drop(sh, fb_order_cost_newest(sh));
+	if (!sh->on || sh->pool.count < at->real->count) {
+		fb_order_cost_begin(sh, at, c, &acc.end);
+		return false;
+	}
+	if (!fb_order_cost_next(sh, at, &least_ns))
+		return false;
+	ns = fb_order_cost_expected(at, at->head, c);
+	sum->requests++;
+	sum->took_ns += ns + (s64)(acc.total_ns - acc.seek_ns - acc.latency_ns);
+	sum->later_ns += ns - least_ns;
 	return true;
 }

@@ -69,6 +69,11 @@ bool fb_policy_joins(enum fb_policy_id policy)
 	return policy == FB_POLICY_JOINT || policy == FB_POLICY_AUTO;
 }
 
+bool fb_policy_has_cost(enum fb_policy_id policy)
+{
+	return policy == FB_POLICY_SSTF || policy == FB_POLICY_SPTF_SW || fb_policy_joins(policy);
+}
+
 int fb_policy_by_name(const char *name)
 {
 	int i;

@@ -143,6 +143,16 @@ struct fb_policy_choice {
 bool fb_policy_joins(enum fb_policy_id policy);
 
 /**
+ * fb_policy_has_cost() - may its order take longer than that of shortest positioning times?
+ * @policy: the policy in force
+ *
+ * If so core/order_cost.h tells by how much, which it can where positions are predicted.
+ *
+ * Return: true for sstf, sptf-sw, auto and joint.
+ */
+bool fb_policy_has_cost(enum fb_policy_id policy);
+
+/**
  * fb_policy_by_name() - look up a policy by its name
  * @name: one of fb_policy_name[], exactly
  *

@@ -39,6 +39,7 @@
 #include "disk_model.h"
 #include "core/completion.h"
 #include "core/destage.h"
+#include "core/order_cost.h"
 #include "core/shadow.h"
 #include "core/model_text.h"
 #include "core/quarantine.h"
@@ -97,6 +98,8 @@ struct fb_stats {
 	u64 choices;
 	u64 choice_ns;
 	u64 choice_max_ns;
+
+	struct fb_order_cost_sum order;	/* what it costs against shortest positioning times */
 };
 
 /* ---- the disk ---- */

@@ -10,6 +10,9 @@
  * the gap voids the round. Candidates are pointers into the pool, so whoever takes a request out
  * of the pool, or moves it, voids the round first.
  *
+ * Requests are ranked some at a time, so that no step is long. One that begins elsewhere after a
+ * front merge is not ranked again if it has been, and is no candidate then; its turn will come.
+ *
  * Locks: fb_disk.lock, held by every caller but where said.
  */
 #include <linux/slab.h>
@@ -71,7 +74,7 @@ void fb_round_reset(struct fb_sched *fs)
  */
 void fb_round_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq)
 {
-	if (fb_sched_is_joint(fs))
+	if (fb_policy_has_cost(fs->pool.policy))
 		fb_order_cost_arrived(fs->round.order_cost, &fq->fg);
 }
 
@@ -86,11 +89,6 @@ void fb_round_lose(struct fb_sched *fs)
 	fb_order_cost_lost(fs->round.order_cost);
 }
 
-static const struct fb_conservatism_odds *fb_round_odds(const struct fb_sched *fs)
-{
-	return fs->auto_margin ? &fs->fd->conservatism.odds : NULL;
-}
-
 /**
  * fb_round_charge() - account for the choice, which goes next
  * @fs: the scheduler, its disk locked, with a choice that is still in the pool
@@ -101,24 +99,28 @@ static const struct fb_conservatism_odds *fb_round_odds(const struct fb_sched *f
  */
 void fb_round_charge(struct fb_sched *fs, const struct dm_place *head, u64 now)
 {
-	const struct fb_conservatism_odds *odds = fb_round_odds(fs);
-	const struct fb_policy_choice *c = &fs->choice;
-	const struct disk_model *dm = fs->fd->model;
-	s64 least_ns, ns;
+	struct fb_order_cost_sum *sum = &fs->fd->stats.order;
+	const struct fb_order_cost_at at = {
+		.dm = fs->fd->model,
+		.odds = &fs->fd->conservatism.odds,
+		.real = &fs->pool,
+		.head = head,
+		.now_ns = now,
+	};
+	s64 before_ns = sum->later_ns;
 
-	if (!fb_sched_is_joint(fs))
+	if (!fb_policy_has_cost(fs->pool.policy))
 		return;
-	if (!c->predicted || !fb_coverage_may_read(fs->fd)) {
+	/* without free reads these policies are sptf */
+	if (fb_sched_is_joint(fs) && !fb_coverage_may_read(fs->fd)) {
 		fb_round_lose(fs);
 		return;
 	}
-	if (!fb_order_cost_next(fs->round.order_cost, dm, odds, &fs->pool, head, now, &least_ns))
-		return;
-	ns = fb_conservatism_expected_ns(odds, dm_period_ns(dm),
-					 abs((s32)(head->cyl - c->req->start.cyl)),
-					 c->seek_ns, c->pos_ns - c->seek_ns);
-	fb_joint_charge(&fs->round.joint, ns - least_ns,
-			odds ? fs->fd->conservatism.cost_ppm : 0, fs->pool.idle, now);
+	if (fb_order_cost_charge(fs->round.order_cost, &at, &fs->choice, sum) &&
+	    fb_sched_is_joint(fs))
+		fb_joint_charge(&fs->round.joint, sum->later_ns - before_ns,
+				fs->auto_margin ? fs->fd->conservatism.cost_ppm : 0, fs->pool.idle,
+				now);
 }
 
 /* ---- a round ---- */
@@ -132,7 +134,7 @@ static struct fb_joint_at fb_round_at(struct fb_sched *fs, u64 now)
 {
 	return (struct fb_joint_at) {
 		.dm = fs->fd->model,
-		.odds = fb_round_odds(fs),
+		.odds = fs->auto_margin ? &fs->fd->conservatism.odds : NULL,
 		.pool = &fs->pool,
 		.head = &fs->tail,
 		.now_ns = now,
@@ -152,6 +154,7 @@ void fb_round_begin(struct fb_sched *fs)
 	fb_gap_void(fs->fd);
 	round->begun = true;
 	round->ranked = false;
+	fb_joint_begin(&round->r, &fs->pool, fs->choice.class);
 	round->searching = false;
 	round->next = 0;
 	round->plan.kind = FB_PLAN_NONE;
@@ -178,25 +181,17 @@ void fb_round_offer(struct fb_sched *fs, struct fb_policy_req *req)
 }
 
 /**
- * fb_round_has() - is this request a candidate?
+ * fb_round_has() - does a round hold on to this request?
  * @fs: the scheduler, its disk locked
  * @req: the request
  *
  * Context: fb_disk.lock held.
  *
- * Return: true if it is one of a valid round.
+ * Return: true if it is a candidate of a valid round, or the next that is ranked.
  */
 bool fb_round_has(const struct fb_sched *fs, const struct fb_policy_req *req)
 {
-	const struct fb_joint_round *r = &fs->round.r;
-	u32 i;
-
-	if (!fb_round_is_valid(fs) || !fs->round.ranked)
-		return false;
-	for (i = 0; i < r->n; i++)
-		if (r->candidate[i].req == req)
-			return true;
-	return false;
+	return fb_round_is_valid(fs) && fb_joint_has(&fs->round.r, req);
 }
 
 /* score a candidate, with the plan for the gap before it or without any */
@@ -269,9 +264,8 @@ bool fb_round_next(struct fb_disk *fd)
 		return false;
 	at = fb_round_at(fs, ktime_get_ns());
 	if (!round->ranked) {
-		fb_joint_rank(&round->joint, &at, fs->choice.class, &round->r);
-		round->ranked = true;
-		return round->r.n;
+		round->ranked = !fb_joint_rank(&round->joint, &at, &round->r, FB_JOINT_SLICE);
+		return !round->ranked || round->r.n;
 	}
 	fb_round_finish(fs);
 	/* one budget for all; the first is always looked at */

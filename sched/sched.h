@@ -101,14 +101,14 @@ struct fb_background {
  * @joint: the price
  * @order_cost: what the requests would take in the order of shortest positioning times
  * @begun: there is a round if, besides, @gen is that of the mailbox
- * @ranked: @r is valid
+ * @ranked: all requests are, and @r is complete
  * @searching: the gap of the candidate before @next is with the thread
  * @looked_at: the gap of the best has been searched
  * @settled: the choice is the best candidate
  * @first_gap_ns: rotational latency of the choice before that, by shortest positioning time
  * @gen: generation of the mailbox
  * @next: the candidate that is searched next
- * @r: the candidates
+ * @r: the candidates so far
  * @gap: before the best
  * @plan: of the best; FB_PLAN_NONE: it goes alone
  */

@@ -53,7 +53,8 @@ class Disks(unittest.TestCase):
                            miss_fg=9, guard_trips=0, alarms=0, idle_max_us=900, pred_total=900,
                            pred_within_50us=880, free_sectors=12345, idle_sectors=4096,
                            prepends=40, separates=50, idle_reads=6, hurried=0, idle_us=2500000,
-                           idle_used_us=1000000, cost_requests=800, cost_us=-1500)
+                           idle_used_us=1000000, cost_requests=800, cost_us=-1500,
+                           order_requests=900, order_took_us=5850000, order_us=-351000)
         self.scrub("running")
         self.tree.write(fakedisk.DEBUG + "sda/tasks", '3 my "scan" \\ running 4 62500 200 2 128\n'
                         "7 scrub running 1 62501 50 0 128")
@@ -111,7 +112,9 @@ class Metrics(Disks):
                 ("idle_read_seconds_total", 1, {}), ("idle_seconds_total", 2.5, {}),
                 ("idle_threshold_seconds", 0.02, {}),
                 ("revolution_seconds", 0.008333333333, {}), ("free_read_cost_ratio", -321e-6, {}),
-                ("followed_delay_seconds", -0.0015, {}), ("quarantine_bytes", 2 << 20, {}),
+                ("followed_delay_seconds", -0.0015, {}), ("ordered_requests_total", 900, {}),
+                ("ordered_service_seconds", 5.85, {}), ("order_delay_seconds", -.351, {}),
+                ("quarantine_bytes", 2 << 20, {}),
                 ("lost_revolutions_total", 9, {"of": "foreground"}),
                 ("lost_revolutions_total", 1, {"of": "behind_separate"}),
                 ("job_size_bytes", 8000004 * 512, {"work": "scrub"}),

@@ -66,7 +66,8 @@ class Status(unittest.TestCase):
             "period_ps": 8000000000, "cost_ppm": 321})
         self.tree.counters("sda", fg_requests=1000, miss_prepend=1, miss_separate=2, miss_after=1,
                            miss_fg=9, guard_trips=0, bad_blocks=2, idle_max_us=900,
-                           idle_reads_ended=12, cost_requests=800, cost_us=100000)
+                           idle_reads_ended=12, order_requests=900, order_took_us=5850000,
+                           order_us=351000, cost_requests=800, cost_us=100000)
         self.tree.write(DEBUGFS + "bad_blocks", "4096 8 medium\n8192 8 medium")
 
     def test_text(self):
@@ -85,6 +86,7 @@ class Status(unittest.TestCase):
                 "  bad blocks: 2", "    8192 8 medium",
                 "  foreground: 1000 foreground requests, 4 misses caused, 32.0 us added to each "
                 "on average, idle reads added 41.2 us to each, 900 at most, "
+                "their order takes 390.0 us more for each than the quickest, 6.00 %, "
                 "in all 125.0 us",
                 "sdb: scheduler freeblock, not scheduling: no model: load it: cat FILE.fbmodel > "
                 "/sys/kernel/freeblock/sdb/model"):
@@ -102,6 +104,15 @@ class Status(unittest.TestCase):
         self.assertIsNone(self.in_all())
         self.tree.write("sys/block/sda/queue/write_cache", "write back")
         self.assertEqual(self.in_all(), 41.25)
+
+    def test_order(self):
+        """What the order costs, for programs; unknown where it is not followed."""
+        self.full()
+        cost = json.loads(self.status("sda", "--json")[1])[0]["cost"]
+        self.assertEqual((cost["order_us"], cost["order_pct"]), (390, 6))
+        self.tree.counters("sda", order_requests=0, order_took_us=0, order_us=0)
+        cost = json.loads(self.status("sda", "--json")[1])[0]["cost"]
+        self.assertEqual((cost["order_us"], cost["order_pct"]), (None, None))
 
     def test_json(self):
         """The same for programs; a partition stands for its disk."""

@@ -17,6 +17,11 @@ FIGURES = {"free_mb_s": ("MB/s", free),
            "requests_s": ("1/s", rate),
            "p99_ms": ("ms", lambda r: r["response_ms"]["p99"]),
            "last_tenth_pct": ("%", lambda r: 100 * last_tenth(r))}
+# A scan's course: how fast it is with such a share read already, anywhere on the disk; one for each
+# tenth, in its middle. Seconds of a run: few blocks of a drive are read in it.
+COURSE = ["%.2f" % (tenth / 10 + .05) for tenth in range(10)]
+COURSE_S = {ATLAS: 30, NEARLINE: 300}
+DAY_S = 86400
 # What was asked, of the Atlas 10K
 LEAST = {("sw60-rate", "free_mb_s"): 4.3, ("sptf-1pct", "free_mb_s"): 3.3,
          ("open-110", "free_mb_s"): 4.7}
@@ -29,7 +34,7 @@ class Joint:
     title = "Requests chosen together with their free reads: whole scans"
 
     def cells(self, effort):
-        """A large drive's scan is not ended, and keeps up with no 110 requests/s."""
+        """A large drive's scan is not ended, and it keeps up with no 110 requests/s."""
         cells = {}
         for drive in (ATLAS, CHEETAH, NEARLINE):
             end = {"seconds": str(effort.nearline_s)} if drive == NEARLINE else {"whole": "1"}
@@ -39,12 +44,31 @@ class Joint:
                         cells[drive, setting, seed] = {"drive": drive, "policy": "joint",
                                                        "task": "scan", **words, **end,
                                                        "seed": str(seed)}
+        for drive, seconds in COURSE_S.items():
+            for share in COURSE:
+                cells[drive, "course", share] = {
+                    "drive": drive, "policy": "joint", "task": "scan", **SETTINGS["sw60-rate"],
+                    "start": "random:" + share, "seconds": str(seconds), "seed": "1"}
         return cells
+
+    @staticmethod
+    def days(got, cells):
+        """How long a whole scan takes: added up from its course; and, of the Atlas, seen."""
+        for drive in COURSE_S:
+            runs = [got[drive, "course", share] for share in COURSE]
+            tenth_mb = [.1 * run["free_mb_s"] * run["seconds"] / (run["task_done"] - float(share))
+                        for run, share in zip(runs, COURSE)]
+            yield Row("joint %s sw60-rate days_from_course" % drive,
+                      sum(mb / run["free_mb_s"] for mb, run in zip(tenth_mb, runs)) / DAY_S, "d",
+                      command=command(cells[drive, "course", COURSE[0]]))
+        whole = [got[ATLAS, "sw60-rate", seed]["scan_s"] for seed in SEEDS]
+        yield Row("joint %s sw60-rate days_whole" % ATLAS, sum(whole) / len(whole) / DAY_S, "d",
+                  command=command(cells[ATLAS, "sw60-rate", SEEDS[0]]))
 
     def rows(self, got, cells):
         """Means over the seeds; no last tenth where the scan was not ended."""
-        rows = []
-        for drive, setting in dict.fromkeys(key[:2] for key in got):
+        rows = list(self.days(got, cells))
+        for drive, setting in dict.fromkeys(key[:2] for key in got if key[1] in SETTINGS):
             results = [got[drive, setting, seed] for seed in SEEDS]
             for figure, (unit, value) in FIGURES.items():
                 if figure == "last_tenth_pct" and drive == NEARLINE:

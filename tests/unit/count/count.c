@@ -93,10 +93,20 @@ static struct fb_conservatism margin;
 static struct fb_joint joint;
 static struct fb_joint_round joint_round;
 
+/* a step */
 static __attribute__((noipa))
-void count_rank(const struct fb_joint_at *at)
+bool count_rank(const struct fb_joint_at *at)
 {
-	fb_joint_rank(&joint, at, FB_POLICY_BE, &joint_round);
+	return fb_joint_rank(&joint, at, &joint_round, FB_JOINT_SLICE);
+}
+
+/* all steps */
+static __attribute__((noipa))
+void count_round(const struct fb_joint_at *at)
+{
+	fb_joint_begin(&joint_round, &pool, FB_POLICY_BE);
+	while (count_rank(at))
+		;
 }
 
 static __attribute__((noipa))
@@ -106,17 +116,46 @@ void count_onward(const struct fb_joint_at *at)
 }
 
 static __attribute__((noipa))
-void count_shadow(struct fb_order_cost *shadow, const struct dm_place *head)
+bool count_shadow(struct fb_order_cost *shadow, const struct fb_order_cost_at *at,
+		  const struct fb_policy_choice *c)
 {
-	s64 ns;
+	struct fb_order_cost_sum sum = { 0 };
 
-	fb_order_cost_next(shadow, dm, &margin.odds, &pool, head, NOW_NS, &ns);
+	return fb_order_cost_charge(shadow, at, c, &sum);
+}
+
+/* when it was lost it begins with a copy of the pool */
+static __attribute__((noipa))
+bool count_begin(struct fb_order_cost *shadow, const struct fb_order_cost_at *at,
+		 const struct fb_policy_choice *c)
+{
+	struct fb_order_cost_sum sum = { 0 };
+
+	return fb_order_cost_charge(shadow, at, c, &sum);
+}
+
+/* a pool is charged for twice, with as many pending as the shadow takes */
+static void shadows(const struct dm_place *head)
+{
+	const struct fb_order_cost_at at = { dm, &margin.odds, &pool, head, NOW_NS };
+	static struct fb_order_cost shadow;
+	struct fb_policy_choice c;
+
+	while (pool.count > FB_ORDER_COST_MOST)
+		fb_policy_pool_del(&pool, list_first_entry(&pool.reqs[FB_POLICY_BE],
+							   struct fb_policy_req, node));
+	pool.policy = FB_POLICY_SPTF;
+	fb_order_cost_init(&shadow);
+	fb_policy_choose(&pool, dm, head, NOW_NS, &c);
+	count_begin(&shadow, &at, &c);
+	fb_policy_pool_del(&pool, c.req);
+	fb_policy_choose(&pool, dm, head, NOW_NS, &c);
+	count_shadow(&shadow, &at, &c);
 }
 
 /* @price: of a turn, in gaps */
 static void ranks(u32 price, u32 cyls)
 {
-	static struct fb_order_cost shadow;
 	struct fb_joint_at at = { .dm = dm, .odds = &margin.odds, .pool = &pool, .now_ns = NOW_NS };
 	u32 i;
 
@@ -132,12 +171,9 @@ static void ranks(u32 price, u32 cyls)
 		if (cyls)
 			head.cyl = req[0].start.cyl;
 		at.head = &head;
-		count_rank(&at);
+		count_round(&at);
 		count_onward(&at);
-		fb_order_cost_init(&shadow);
-		fb_order_cost_next(&shadow, dm, &margin.odds, &pool, &head, NOW_NS, &(s64){ 0 });
-		fb_policy_pool_del(&pool, joint_round.candidate[0].req);
-		count_shadow(&shadow, &head);
+		shadows(&head);
 	}
 }
 

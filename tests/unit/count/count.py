@@ -32,7 +32,7 @@ def cases():
             yield ("choose %s %s" % (policy, "near" if cylinders else "all over"),
                    ["choose", "models/atlas10k.fbmodel", policy, str(cylinders)])
         for price in (3, 7):
-            for what in ("rank", "onward", "shadow"):
+            for what in ("round", "rank", "onward", "shadow", "begin"):
                 yield ("joint %s %d %s" % (what, price, "near" if cylinders else "all over"),
                        ["rank", "models/atlas10k.fbmodel", str(price), str(cylinders)], what)
     for drive in DRIVES:

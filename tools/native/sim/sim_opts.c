@@ -404,6 +404,7 @@ static void simo_read_texts(struct simo *o)
 			sim_fail("policy: no such policy: '%s'", o->policy_name);
 	}
 	o->joint = fb_policy_joins(o->policy);
+	o->order_cost = fb_policy_has_cost(o->policy);
 	o->think_constant = simo_first_of("think", o->think_name, "constant", "exponential");
 	o->fresh = !strcmp(o->task_name, "fresh");
 	o->scan = o->fresh || simo_first_of("task", o->task_name, "scan", "none");

@@ -103,6 +103,7 @@ struct simo_sizes {
  * @whole: end when the task's blocks are all read
  * @policy: @policy_name; SIMO_NONE or an enum fb_policy_id
  * @joint: of @policy_name: requests and free reads are chosen together
+ * @order_cost: of @policy_name: fb_policy_has_cost()
  * @think_constant: of @think_name
  * @sizes: of @size_text
  * @place: of @place_text
@@ -190,6 +191,7 @@ struct simo {
 	/* private: */
 	int policy;
 	bool joint;
+	bool order_cost;
 	bool think_constant;
 	struct simo_sizes sizes;
 	enum simo_place place;

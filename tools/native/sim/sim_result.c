@@ -85,6 +85,16 @@ static void simr_foreground(struct simr *r, const struct sims *s, double seconds
 	simr_times(r, "flush_ms", &st->of[SIMS_FLUSH]);
 }
 
+/* of the requests that were followed: per request, and as a share of what they take */
+static void simr_order(struct simr *r, const struct fb_order_cost_sum *order)
+{
+	simr_open(r, "order");
+	simr_count(r, "followed", order->requests);
+	simr_per(r, "later_us", order->later_ns / 1e3, order->requests);
+	simr_per(r, "cost_pct", 100. * order->later_ns, order->took_ns);
+	simr_close(r);
+}
+
 static void simr_drive(struct simr *r, const struct sims *s, double seconds)
 {
 	u64 commands = s->stats.requests + s->stats.separates;
@@ -381,6 +391,8 @@ void simr_print(const struct sims *s, u64 end_ns, double wall_s, const char *mor
 	simr_real(&r, "seconds", seconds);
 	simr_real(&r, "wall_s", wall_s);
 	simr_foreground(&r, s, seconds);
+	if (s->o->order_cost)
+		simr_order(&r, &s->stats.order);
 	simr_drive(&r, s, seconds);
 	simr_errors(&r, s);
 	if (s->o->policy != SIMO_NONE)

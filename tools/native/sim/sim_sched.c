@@ -137,7 +137,7 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 	req->fg.arrived_ns = now_ns;
 	fb_policy_req_place(&req->fg, s->dm);
 	fb_policy_pool_add(&s->pool, &req->fg);
-	if (s->o->joint)
+	if (s->o->order_cost)
 		fb_order_cost_arrived(&s->task->order_cost, &req->fg);
 	fb_destage_arrived(&s->destage, req->fg.write);
 	if (sims_shadows(s, req) && !fb_idle_cost_is_ahead(&s->idle.wait.cost, &idle))
@@ -349,7 +349,8 @@ static bool sims_plan_joint(struct sims *s, u64 now_ns, struct fb_plan *plan)
 	    fb_completion_too_late(&sims_last(s)->cmd, sim_drive_now(s->drive, now_ns),
 				   sims_lead_ns(s)))
 		return false;
-	fb_joint_rank(&s->task->joint, &at, s->choice.class, &r);
+	fb_joint_begin(&r, &s->pool, s->choice.class);
+	fb_joint_rank(&s->task->joint, &at, &r, s->pool.count);
 	for (i = 0; i < r.n; i++) {
 		fb_joint_onward(&s->task->joint, &at, &r, i);
 		struct siml_req *req = container_of(r.candidate[i].req, struct siml_req, fg);
@@ -367,21 +368,23 @@ static bool sims_plan_joint(struct sims *s, u64 now_ns, struct fb_plan *plan)
 /* the choice stands: what does it cost, against the shortest positioning times? */
 static void sims_charge(struct sims *s, const struct dm_place *head, u64 now_ns)
 {
-	const struct fb_conservatism_odds *odds = s->task->lim.odds;
-	u64 seek_ns = s->choice.seek_ns;
-	u32 cyls;
-	s64 ns;
+	const struct fb_order_cost_at at = {
+		.dm = s->dm,
+		.odds = &s->task->margin.odds,
+		.real = &s->pool,
+		.head = head,
+		.now_ns = now_ns,
+	};
+	s64 before_ns = s->stats.order.later_ns;
 
-	if (!s->choice.predicted || !simt_may_read(s->task, now_ns)) {
+	/* without free reads these policies are sptf */
+	if (s->o->joint && !simt_may_read(s->task, now_ns)) {
 		fb_order_cost_lost(&s->task->order_cost);
 		return;
 	}
-	if (!fb_order_cost_next(&s->task->order_cost, s->dm, odds, &s->pool, head, now_ns, &ns))
-		return;
-	cyls = abs((s32)(head->cyl - s->choice.req->start.cyl));
-	ns = fb_conservatism_expected_ns(odds, dm_period_ns(s->dm), cyls, seek_ns,
-					 s->choice.pos_ns - seek_ns) - ns;
-	simt_charge(s->task, ns, s->pool.idle, now_ns);
+	if (fb_order_cost_charge(&s->task->order_cost, &at, &s->choice, &s->stats.order) &&
+	    s->o->joint)
+		simt_charge(s->task, s->stats.order.later_ns - before_ns, s->pool.idle, now_ns);
 }
 
 /* a slot is free: fill it (Documentation/design.rst, "One request's way", step 5) */
@@ -412,7 +415,7 @@ static void sims_fill_slot(struct sims *s, u64 now_ns)
 		head = s->tail;
 	if (!sims_plan_joint(s, now_ns, &plan))
 		sims_find_plan(s, now_ns, &plan);
-	if (s->o->joint && !s->pinned)
+	if (s->o->order_cost && !s->pinned)
 		sims_charge(s, &head, now_ns);
 	if (plan.kind == FB_PLAN_SEPARATE || plan.kind == FB_PLAN_BOTH)
 		sims_begin_plan(s, &plan, now_ns);

@@ -59,6 +59,7 @@ enum sims_kind { SIMS_READ, SIMS_WRITE, SIMS_FLUSH, SIMS_KINDS };
  * @again: commands that had to be sent again, for another reason
  * @unsearched: gaps that were known too late to be searched
  * @deep: foreground requests left to the drive's own order
+ * @order: what the policy's order costs
  * @log: arrival and response of each request, or NULL
  */
 struct sims_stats {
@@ -81,6 +82,7 @@ struct sims_stats {
 	u64 again;
 	u64 unsearched;
 	u64 deep;
+	struct fb_order_cost_sum order;
 	FILE *log;
 };
 

@@ -323,8 +323,6 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 	if (o->max_sectors < lim->granule_sectors)
 		sim_fail("max_sectors: shorter than a granule, %u sectors",
 			 lim->granule_sectors);
-	fb_conservatism_init(&t->margin, dm_period_ns(t->dm), o->target_slowdown_ppm);
-	fb_conservatism_expect(&t->margin, t->dm);
 	lim->conservatism_ns = t->margin.one_ns;
 	if (o->conservatism_us == SIMO_AUTO) {
 		lim->odds = &t->margin.odds;
@@ -479,6 +477,8 @@ void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm
 		t->joint.fixed = true;
 	}
 	fb_lookahead_init(&t->probe);
+	fb_conservatism_init(&t->margin, dm_period_ns(t->dm), o->target_slowdown_ppm);
+	fb_conservatism_expect(&t->margin, t->dm);
 	if (!o->scan)
 		return;
 	simt_init_limits(t, dm_info(dm));

@@ -6,6 +6,9 @@ each is a revolution that the foreground waited. The block layer's own latency
 (/sys/block/<disk>/stat, the same as /proc/diskstats) is shown beside it, but it cannot
 tell our reads from the foreground's.
 
+The order of requests is followed, too, whether free reads are wanted or not: SPTF-SW60 costs some
+per cent of the drive's time against shortest positioning times (core/order_cost.h).
+
 What all of it costs, the order that makes gaps included, the module finds by following what the
 drive would do alone (core/shadow.h). It cannot with a write cache; but then the drive does order
 alone, and idle reads are all that costs.
@@ -40,6 +43,9 @@ def sample(name):
         "own": disk.counter("miss_fg"),
         "period_ps": disk.state("period_ps") or 0,
         "guard_trips": disk.counter("guard_trips"),
+        "ordered": disk.counter("order_requests"),
+        "order_took_us": disk.counter("order_took_us"),
+        "order_us": disk.counter("order_us"),
         "followed": disk.counter("cost_requests"),
         "later_us": disk.counter("cost_us"),
         "cached": fbstate.read("sys/block", name, "queue", "write_cache") == "write back",
@@ -66,6 +72,16 @@ def _in_all_us(after, before, requests):
     return round((after["later_us"] - before["later_us"]) / followed, 3)
 
 
+def _order(after, before):
+    """What the order costs against shortest positioning times: (us a request, per cent of what
+    requests take); None each if it is followed for none."""
+    ordered = _less(after, before, "ordered")
+    if not ordered:
+        return None, None
+    later, took = (after[key] - before[key] for key in ("order_us", "order_took_us"))
+    return round(later / ordered, 1), round(100 * later / took, 2) if took > 0 else None
+
+
 def latency_ms(after, before):
     """Mean latency between two samples; None without requests."""
     if not after["stat"] or not before["stat"]:
@@ -88,6 +104,7 @@ def between(after, before):
         "in_all_us": _in_all_us(after, before, requests),
         "latency_ms": latency_ms(after, before),
     }
+    cost["order_us"], cost["order_pct"] = _order(after, before)
     if requests and caused is not None:
         cost["mean_added_us"] = round(caused * after["period_ps"] / 1e6 / requests, 3)
     if after["idle"]:
@@ -123,6 +140,9 @@ def text(cost):
         words += ", %.1f us added to each on average" % cost["mean_added_us"]
     if cost.get("idle"):
         words += ", idle reads added %(mean_us).1f us to each, %(max_us)d at most" % cost["idle"]
+    if cost.get("order_pct") is not None:
+        words += ", their order takes %.1f us more for each than the quickest, %.2f %%" % (
+            cost["order_us"], cost["order_pct"])
     if cost.get("in_all_us") is not None:
         words += ", in all %.1f us" % cost["in_all_us"]
     if cost["latency_ms"] is not None:

@@ -43,6 +43,9 @@ predictions_total|counter|Commands completed of which an end had been predicted.
 predictions_within_50us_total|counter|Of those, reported within 50 us of it.
 guard_trips_total|counter|Times that the guard stopped free reads.
 free_read_cost_ratio|gauge|What free reads have cost of late, of the time; negative: saved.
+ordered_requests_total|counter|Requests of which it is known what their order costs.
+ordered_service_seconds|gauge|What those take at the drive, their sum.
+order_delay_seconds|gauge|Of that, what the quickest order would save; it may fall.
 followed_requests_total|counter|Requests of which it is known when they had ended without us.
 followed_delay_seconds|gauge|How much later those have ended, their sum; it may fall.
 bad_blocks_total|counter|Blocks that could not be read.
@@ -80,6 +83,9 @@ COUNTERS = [
     ("predictions_total", 1, "pred_total", {}),
     ("predictions_within_50us_total", 1, "pred_within_50us", {}),
     ("guard_trips_total", 1, "guard_trips", {}),
+    ("ordered_requests_total", 1, "order_requests", {}),
+    ("ordered_service_seconds", 1e-6, "order_took_us", {}),
+    ("order_delay_seconds", 1e-6, "order_us", {}),
     ("followed_requests_total", 1, "cost_requests", {}),
     ("followed_delay_seconds", 1e-6, "cost_us", {}),
 ]

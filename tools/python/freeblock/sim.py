@@ -114,6 +114,8 @@ SETTINGS = (
 COLUMNS = (
     ("req/s", 8, "%.1f", lambda r: r["requests_per_s"]),
     ("slow%", 6, "%.2f", lambda r: r.get("slowdown_pct")),
+    ("order%", 6, "%.2f", lambda r: r["order"]["cost_pct"] if r.get("order", {}).get("followed")
+     else None),
     ("mean_ms", 8, "%.2f", lambda r: r["response_ms"]["mean"]),
     ("p99_ms", 8, "%.1f", lambda r: r["response_ms"]["p99"]),
     ("read_ms", 8, "%.2f", lambda r: r["read_ms"]["mean"] or None),

@@ -69,7 +69,7 @@ def look(disk):
 def cost(sample, recent_ppm):
     """What the foreground paid since the disk was first seen, or the counters reset."""
     zero = {**sample, "requests": 0, "caused": 0, "own": 0, "guard_trips": 0,
-            "followed": 0, "later_us": 0}
+            "ordered": 0, "order_took_us": 0, "order_us": 0, "followed": 0, "later_us": 0}
     if sample["requests"] is None:
         zero = sample
     found = fbstate_cost.between(sample, zero)
