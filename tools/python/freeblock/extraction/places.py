@@ -324,7 +324,8 @@ class Layout:
     @staticmethod
     def from_dict(said):
         """The inverse of as_dict()."""
-        zones = [Zone(**zone) for zone in said["zones"]]
+        zones = [Zone(**dict(zone, **{name: list(map(tuple, zone[name]))
+                                      for name in ("slips", "remaps")})) for zone in said["zones"]]
         return Layout(said["heads"], said["cylinders"], said["order"], zones)
 
     @staticmethod
