@@ -207,6 +207,7 @@ def compare(cell, seed):
         "measured_se_ms": standard_error(said["response_batches_ms"]),
         "predicted_ms": ms(predicted.response_time),
         "kind": bands.kind(case.workload, predicted),
+        "unknown": bands.doubtful(case.workload, predicted),
         "error_pct": error_pct(said["response_ms"], ms(predicted.response_time)),
         "paper_error_pct": cell.paper_error_pct, "goal_pct": cell.goal_pct,
         "measured_service_ms": said["service_ms"],

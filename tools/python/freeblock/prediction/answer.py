@@ -73,23 +73,27 @@ def _awake(workload):
 
 
 def _banded(name, time, workload, found, of):
-    """A time and its band, as JSON."""
+    """A time and its band, as JSON; the band alone if that says more."""
     low, high = bands.response(workload, found, of) or (None, None)
-    return {name + "_ms": _ms(time), name + "_low_ms": _ms(low), name + "_high_ms": _ms(high)}
+    told = None if bands.doubtful(workload, found, of) else time
+    return {name + "_ms": _ms(told), name + "_low_ms": _ms(low), name + "_high_ms": _ms(high)}
 
 
 def order(found, workload):
     """A compose.Prediction as JSON."""
     awake = 1.0 if found.saturated else _awake(workload)
+    unknown = bands.doubtful(workload, found)
     return {"saturated": found.saturated, "saturated_at_per_s": found.saturation_rate,
+            "unknown": unknown, "reckoned_ms": _ms(found.response_time),
             "utilisation_pct": 100 * found.utilisation * awake,
             "throughput_per_s": found.throughput * awake,
             **_banded("response", found.response_time, workload, found, bands.ALL),
             **_banded("read", found.read_response, workload, found, bands.READS),
             **_banded("write", found.write_response, workload, found, bands.WRITES),
-            "p99_ms": _ms(found.response_quantile(0.99)),
-            "queue_ms": _ms(found.queue_delay), "service_ms": _ms(found.service_time),
-            "queue_size": found.queue_size,
+            "p99_ms": None if unknown else _ms(found.response_quantile(0.99)),
+            "queue_ms": None if unknown else _ms(found.queue_delay),
+            "service_ms": _ms(found.service_time),
+            "queue_size": None if unknown else found.queue_size,
             "miss_pct": 100 * found.miss_prob, "partial_hit_pct": 100 * found.partial_hit_prob,
             "iterations": found.iterations}
 
@@ -124,10 +128,10 @@ def _caches_writes(device, workload):
         workload.read_fraction < 1
 
 
-def _cost(found, device, alone, busy):
+def _cost(found, unknown, alone, busy):
     """What a scan costs: (response with one, s; %; % of requests/s), all None where it is not
     known how much seeks vary, as that is what it comes from."""
-    if not device.spread_known:
+    if "seek_spread" in unknown:
         return None, None, None
     return busy, None if alone is None else 100 * (busy / alone - 1), 100 * found.slowdown
 
@@ -179,9 +183,10 @@ def _scanned(found, gaps, awake):
     return found.scan_seconds / awake, course
 
 
-def free_json(found, device, like, nearest):
-    """A freeband.FreeBandwidth of a StandIn as JSON. It tells of the time outside of pauses;
-    means over all the time are made of that here."""
+def free_json(found, device, like, nearest, doubtful=None):
+    """A freeband.FreeBandwidth of a StandIn as JSON; doubtful: why the nearest order's responses
+    are unknown, if they are. It tells of the time outside of pauses; means over all the time are
+    made of that here."""
     awake = like.workload.request_rate / like.workload.rate
     idle, share = _idle_reads(found, device, like)
     gaps = found.fresh * share * awake
@@ -191,9 +196,13 @@ def free_json(found, device, like, nearest):
     low, high = bands.FREE[bands.free_kind(device, like.workload)]
     whole, course = _scanned(found, share, awake)
     alone, busy = _responses(found, like, nearest)
-    busy, cost, slowdown = _cost(found, device, alone, busy)
+    unknown = ["seek_spread"] * (not device.spread_known) + \
+        ["response"] * bool(like.roughly and doubtful)
+    busy, cost, slowdown = _cost(found, unknown, alone, busy)
+    if "response" in unknown:
+        alone = busy = None
     roughly = list(like.roughly) + ["write cache"] * _caches_writes(device, like.workload)
-    return {"roughly": roughly, "unknown": [] if device.spread_known else ["seek_spread"],
+    return {"roughly": roughly, "unknown": unknown,
             "fresh_mb_s": first / 1e6, "fresh_low_mb_s": low * first / 1e6,
             "fresh_high_mb_s": high * first / 1e6, "gaps_mb_s": gaps / 1e6,
             "idle_mb_s": idle / 1e6,
@@ -266,4 +275,4 @@ def answer(disk, device, load, workload, trace, settings):
         "trace": trace_json(trace, told) if trace else None, "random": _random(orders["fcfs"]),
         "order": settings.order, "orders": told,
         "paper": paper_json(paper.foretell(device, workload, orders["fcfs"].parts.mechanism)),
-        "free": free_json(free, device, like, nearest)}
+        "free": free_json(free, device, like, nearest, bands.doubtful(workload, nearest))}

@@ -16,7 +16,7 @@ import numpy as np
 from .. import ToolError
 from . import policies, queue, runqueue, writeback
 from .cache import Cache
-from .device import ALGORITHMS
+from .device import ALGORITHMS, SECTOR
 from .mechanism import Mechanism
 from .race import MISS, PARTIAL, Gap
 
@@ -395,7 +395,7 @@ def _jobs(made):
     return writeback.Jobs(
         queue.Moments(mean, square), overhead, reads.parts.mechanism.report(True), own, rivals,
         policies.worth(mean_seek, count), queue.Moments(hit, hit ** 2), hits,
-        _destages(writes, spec), write)
+        _destages(writes, spec), *_in_a_row(writes, spec), write)
 
 
 def _destages(writes, spec):
@@ -416,6 +416,47 @@ def _destages(writes, spec):
     mean = np.maximum(mean - (1 - writes.share) * first, transfer)
     return queue.Services(mean, mean ** 2 + np.maximum(
         variance - (1 - writes.share) * spread, 0.0))
+
+
+def _in_a_row(writes, spec):
+    """(queue.Services of destages by how many the drive chooses among, Moments of one that begins
+    when nothing else is held) of a drive that nobody reads from. What goes on in a run while the
+    one before it is put on the medium follows it there, for the cache has it in time; what comes
+    later waits for its sector."""
+    mechanism, count = writes.parts.mechanism, np.arange(1, queue.MOST_STATES + 1)
+    served = writes.served((0.0, 0.0))
+    transfer, share = writes.parts.transfer, writes.share
+    beside = mechanism.overhead(False) + mechanism.report(False) - mechanism.read_first
+    first = max(served.first.mean() - beside, transfer)
+    saved, spread = (np.zeros(len(count)),) * 2 if spec.destage_order == "fcfs" else \
+        writes.parts.order(spec.destage_order).gains(1 + (count - 1) * (1 - share))
+    begins, behind = np.maximum(first - saved, transfer), transfer + _passed(writes)
+    late, uneven = _late(writes)
+    mean = (1 - share) * begins + share * behind
+    variance = (1 - share) * np.maximum(served.first.variance() - spread, 0.0) + \
+        share * (1 - share) * (begins - behind) ** 2
+    lone = (1 - share) * first + share * (behind + late)
+    return queue.Services(mean, mean ** 2 + variance), queue.Moments(
+        lone, lone ** 2 + (1 - share) * served.first.variance() + share * uneven +
+        share * (1 - share) * (first - behind - late) ** 2)
+
+
+def _passed(writes):
+    """s that what lies between two requests of a run takes to pass, mean."""
+    cache, device = writes.cache, writes.parts.device
+    holes = sum(kind.share * (1 - 1 / kind.requests) * kind.hole for kind in cache.kinds)
+    track = float(device.zone_weights(writes.workload) @ device.zones.sectors_per_track) * SECTOR
+    return holes / writes.share / track * device.revolution_time if writes.share else 0.0
+
+
+def _late(writes):
+    """(mean, s; variance, s^2) of the wait of a request of a run for its sector, which has passed
+    since the one before it was done."""
+    turn, load = writes.parts.device.revolution_time, writes.workload
+    if load.arrival_process != "poisson":
+        return turn / 2, turn ** 2 / 12
+    # of an exponential time what is over whole turns
+    return turn - 1 / load.rate + turn / math.expm1(min(load.rate * turn, 700.0)), turn ** 2 / 12
 
 
 def _longer(load, most):
@@ -481,7 +522,7 @@ def _closed_writes(made, jobs, rules):
     count, think = load.outstanding, load.think_time
     writes = 1 - load.read_fraction
     if writes == 1:
-        limit = 1 / float(jobs.destage.first[min(rules.room, len(jobs.destage)) - 1])
+        limit = writeback.write_limit(jobs, rules)
         rate = min(count / (think + jobs.write), limit)
         response = max(count / rate - think, jobs.write)
         return writeback.Found(queue.Queued(response, 1.0, None, response, rate), None, response,

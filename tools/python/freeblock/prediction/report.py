@@ -81,12 +81,25 @@ def _workload_lines(said):
     return lines
 
 
+def _response(said, of="response"):
+    """A time of an order, or that it is unknown though there is a band."""
+    known = said[of + "_ms"] is not None or said[of + "_low_ms"] is None
+    return number(said[of + "_ms"], "%.2f") if known else "unknown"
+
+
+def _band(said, of="response"):
+    low, high = said[of + "_low_ms"], said[of + "_high_ms"]
+    return "-" if low is None else "%.2f-%.2f" % (low, high)
+
+
+def _full(said):
+    """That an order cannot follow, with a question mark if the model may well be wrong there."""
+    return "full?" if said["unknown"] else "full"
+
+
 def _order_row(name, said):
-    busy = "full" if said["saturated"] else "%.1f" % said["utilisation_pct"]
-    band = "-" if said["response_ms"] is None else \
-        "%.2f-%.2f" % (said["response_low_ms"], said["response_high_ms"])
-    return (name, busy, number(said["response_ms"], "%.2f"), band,
-            number(said["queue_ms"], "%.2f"),
+    busy = _full(said) if said["saturated"] else "%.1f" % said["utilisation_pct"]
+    return (name, busy, _response(said), _band(said), number(said["queue_ms"], "%.2f"),
             "%.2f" % said["service_ms"], "%.0f" % (100 - said["miss_pct"]),
             number(said["saturated_at_per_s"], "%.0f"))
 
@@ -99,10 +112,18 @@ def _apart_lines(said):
     for name, found in said["orders"].items():
         cells = [name]
         for of in ("read", "write"):
-            ms, low, high = (found[of + end] for end in ("_ms", "_low_ms", "_high_ms"))
-            cells += [number(ms, "%.2f"), "-" if low is None else "%.2f-%.2f" % (low, high)]
+            cells += [_response(found, of), _band(found, of)]
         rows.append(tuple(cells))
     return [""] + table(("order", "reads ms", "9 of 10", "writes ms", "9 of 10"), rows)
+
+
+def _unknown_lines(said):
+    """Why responses are not told, once each."""
+    why = {}
+    for name, found in said["orders"].items():
+        if found["unknown"]:
+            why.setdefault(found["unknown"], []).append(name)
+    return ["unknown    %s: %s" % (", ".join(names), text) for text, names in why.items()]
 
 
 def _saturated_lines(said):
@@ -115,18 +136,25 @@ def _saturated_lines(said):
         ", ".join(full), work.get("effective_request_rate", work["request_rate"]))]
 
 
-def _free_lines(said):
-    free, now = said["free"], said["orders"][said["order"]]["response_ms"]
-    lines = []
+def _free_response(said):
+    """What requests take under freeblock."""
+    free, order = said["free"], said["orders"][said["order"]]
+    now = _full(order) if order["saturated"] else _response(order)
+    now += " ms" * (order["response_ms"] is not None)
     if free["saturated"]:
-        lines.append("freeblock  saturated, too; if it served what it can:")
-    else:
-        with_scan = "unknown with a scan (the model has no seek_spread)" if free["unknown"] else \
-            "%.2f ms with a scan (%+.1f %%)" % (free["response_ms"], free["cost_pct"])
-        lines.append("freeblock  response %.2f ms without a task, %s; %s %s" % (
-            free["alone_ms"], with_scan, said["order"], "full" if now is None else
-            "%.2f ms" % now))
-    if free["unknown"]:
+        return "freeblock  saturated, too; if it served what it can:"
+    if "response" in free["unknown"]:
+        cost = "" if free["cost_pct"] is None else ", a scan %+.1f %%" % free["cost_pct"]
+        return "freeblock  response unknown%s; %s %s" % (cost, said["order"], now)
+    with_scan = "unknown with a scan (the model has no seek_spread)" if free["unknown"] else \
+        "%.2f ms with a scan (%+.1f %%)" % (free["response_ms"], free["cost_pct"])
+    return "freeblock  response %.2f ms without a task, %s; %s %s" % (
+        free["alone_ms"], with_scan, said["order"], now)
+
+
+def _free_lines(said):
+    free, lines = said["free"], [_free_response(said)]
+    if "seek_spread" in free["unknown"]:
         lines.append("           (free MB/s, idle time: as if seeks varied by %.0f us)" %
                      (asdrive.SPREAD_NS / 1e3))
     if free["fresh_mb_s"]:
@@ -158,7 +186,8 @@ def page(said):
     random = "a request alone: seek %(seek_ms).2f, rotation %(rotation_ms).2f, transfer " \
         "%(transfer_ms).2f ms" % said["random"]
     return _disk_lines(said) + _workload_lines(said) + [""] + orders + \
-        _apart_lines(said) + _saturated_lines(said) + [random, ""] + _free_lines(said)
+        _apart_lines(said) + _unknown_lines(said) + _saturated_lines(said) + [random, ""] + \
+        _free_lines(said)
 
 
 def _short(path, width):
@@ -169,7 +198,7 @@ def _short(path, width):
 
 def _busy(said):
     order = said["orders"][said["order"]]
-    return "full" if order["saturated"] else "%.1f" % order["utilisation_pct"]
+    return _full(order) if order["saturated"] else "%.1f" % order["utilisation_pct"]
 
 
 def _free(key, form):
@@ -187,7 +216,7 @@ _COLUMNS = (
     ("disk", 24, lambda said: _short(said["disk"], 24)),
     ("workload", 24, lambda said: _short(said["workload_from"], 24)),
     ("busy%", 6, _busy),
-    ("ms", 8, lambda said: number(said["orders"][said["order"]]["response_ms"], "%.2f")),
+    ("ms", 8, lambda said: _response(said["orders"][said["order"]])),
     ("scan: ms", 8, _free("response_ms", "%.2f")),
     ("MB/s", 7, _free("fresh_mb_s", "%.2f")),
     ("days >", 7, _free("days_least", "%.2f")),

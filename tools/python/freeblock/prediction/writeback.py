@@ -42,7 +42,9 @@ class Jobs(NamedTuple):
     the number that the queue's order chooses among; rivals: s saved by the drive's order among 1,
     2 .. jobs; worth: how many that have just come are worth as many, of which all but one are left
     over; hit: Moments of a read that the cache answers, hits: their share of the reads.
-    destage: Services, by the number held; write: s until the cache has a write."""
+    destage: Services, by the number held; row: the same of destages that no read comes between,
+    lone: Moments of one of these that begins when nothing else is held; write: s until the cache
+    has a write."""
 
     read: Moments
     overhead: float
@@ -53,6 +55,8 @@ class Jobs(NamedTuple):
     hit: Moments
     hits: float
     destage: Services
+    row: Services
+    lone: Moments
     write: float
 
 
@@ -477,14 +481,12 @@ def _found(now, reads, found, limit):
 def writes_alone(jobs, rules, rate):
     """Found without any reads: of the mechanism's queue of destages the first `room` have been
     answered. rate: 1/s."""
-    early = _early(rules, rate, jobs.destage)
-    at = np.minimum(np.arange(queue.MOST_STATES), min(rules.room, len(jobs.destage)) - 1)
-    last = float(jobs.destage.first[at[-1]])
-    destage = Services(jobs.destage.first[at], jobs.destage.second[at])
+    row, lone = _one_by_one(jobs, rules)
+    early, last = _early(rules, rate, row), float(row.first[-1])
     if rules.even:
-        excess, busy = _even_writes(destage, rules, rate * (1 - early))
+        excess, busy = _even_writes(row, lone, rules, rate * (1 - early))
     else:
-        found = queue.state_dependent(rate * (1 - early), destage)
+        found = queue.state_dependent(rate * (1 - early), row, lone)
         busy, size = found.utilisation, found.response * rate * (1 - early)
         excess = max(size - rules.room, 0.0) if found.states is None else float(
             found.states @ np.maximum(np.arange(len(found.states)) - rules.room, 0))
@@ -493,21 +495,33 @@ def writes_alone(jobs, rules, rate):
                  response, min(busy + rate * early * last, 1.0), 1 / last, response - jobs.write)
 
 
-def _even_writes(destage, rules, rate):
+def _one_by_one(jobs, rules):
+    """(Services of destages without reads by how many are to be done, which choose among as many as
+    there is room for; Moments of one alone). With room for one the next is never there in time."""
+    every, lone = (jobs.destage, jobs.destage[0]) if rules.room == 1 else (jobs.row, jobs.lone)
+    at = np.minimum(np.arange(queue.MOST_STATES), min(rules.room, len(every)) - 1)
+    return Services(every.first[at], every.second[at]), lone
+
+
+def write_limit(jobs, rules):
+    """Writes/s that can be put on the medium without reads."""
+    return 1 / float(_one_by_one(jobs, rules)[0].first[-1])
+
+
+def _even_writes(row, lone, rules, rate):
     """(writes that wait for room, mean; share of the time the mechanism works) of evenly spaced
-    writes: a chain at the ends of destages."""
-    if rate * float(destage.first[-1]) >= 1 and rules.most is None:
+    writes: a chain at the ends of destages, of which the first state's begins with `lone`."""
+    if rate * float(row.first[-1]) >= 1 and rules.most is None:
         return math.inf, 1.0
     states = rules.room + (rules.most + 1 if rules.most else BEYOND[1])
     rows = np.zeros((states, states))
-    rows[0, 1] = 1.0
+    rows[0] = _cut(_numbers(lone, rate, states, "begun"), states)
     for n in range(1, states):
-        number = _numbers(destage[n - 1], rate, states, "begun" if n == 1 else "anyhow")
-        rows[n, n - 1:] = _cut(number, states - n + 1)
-    share = queue.stationary(rows)[1:]
-    took = destage.first[:states - 1]
-    over = np.maximum(np.arange(1, states) - rules.room, 0)
-    grown = (over > 0) * rate * destage.second[:states - 1] / 2
+        rows[n, n - 1:] = _cut(_numbers(row[n - 1], rate, states, "anyhow"), states - n + 1)
+    share = queue.stationary(rows)
+    took = np.append(lone.mean(), row.first[:states - 1])
+    over = np.maximum(np.arange(states) - rules.room, 0)
+    grown = np.append(0.0, (over[1:] > 0) * rate * row.second[:states - 1] / 2)
     cycle = float(share.sum()) / rate
     busy = float(share @ took) / cycle
     # one at a time: the next comes when the last has found room
@@ -518,9 +532,8 @@ def _even_writes(destage, rules, rate):
 def with_bursts(found, jobs, rules, bursts):
     """writes_alone() of queue.Bursts: who finds no room waits for what is more than the cache holds
     of the work before him, which is taken to have an exponential distribution."""
-    at = np.minimum(np.arange(queue.MOST_STATES), min(rules.room, len(jobs.destage)) - 1)
-    last = float(jobs.destage.first[at[-1]])
-    told = bursts.queued(Services(jobs.destage.first[at], jobs.destage.second[at]))
+    row, _ = _one_by_one(jobs, rules)
+    last, told = float(row.first[-1]), bursts.queued(row)
     delay = told.response - told.service
     if not math.isfinite(delay):
         return found._replace(write=math.inf, busy=1.0, queued=told)
