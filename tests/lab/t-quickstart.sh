@@ -5,8 +5,8 @@
 # what waits for a key is told to show one page. What is installed and purged is tried by
 # tests/install.
 #
-# Seen to fail: a command in the page that this script knows nothing of (freeblock scan); an off
-# that leaves the scheduler.
+# Seen to fail: a command in the page that this script knows nothing of (freeblock guard status), one
+# that is wrong (status --seconds often); an off that leaves the scheduler.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=400
 # lab-files: Documentation/quickstart.rst
