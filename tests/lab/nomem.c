@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Fail each allocation of a call in turn (/proc/self/fail-nth), until the call needs no more.
- * Needs a kernel with fault injection, see s-nomem.sh.
+ * Needs a kernel with fault injection, or a module that counts its branches, whose own requests of
+ * the kernel fail then (gcov/failing.c); see s-nomem.sh.
  *
  *	nomem write FILE TEXT [UNDO_FILE UNDO_TEXT [MODULE.ko]]		of a module that is new
  *	nomem copy FILE SOURCE [UNDO_FILE UNDO_TEXT]	its text, in pieces of a page
@@ -212,7 +213,7 @@ static int walk_user(const char *block)
 	struct freeblock_ioc_setup setup = usual(bdev);
 	static u8 coverage[1 << 20];
 	struct freeblock_ioc_bits bits = {
-		.size = sizeof(bits), .count = 8 * 4096, .bits = (uintptr_t)coverage,
+		.size = sizeof(bits), .count = 8 * 512, .bits = (uintptr_t)coverage,
 	};
 	const struct freeblock_range range = { .first = 0, .count = 4096 };
 	struct freeblock_ioc_ranges ranges = {
@@ -277,7 +278,9 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	nth_file = open_or_die("/proc/self/fail-nth", O_RDWR);
+	nth_file = open("/proc/self/fail-nth", O_RDWR);
+	if (nth_file < 0)
+		nth_file = open_or_die("/sys/kernel/debug/fbgcov/fail-nth", O_RDWR);
 	call.name = argv[1];
 	call.file = argv[2];
 	call.text = argc > 3 ? argv[3] : "";

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-# Disks that freeblock cannot schedule by rotational position: solid state, no SCSI disk, zoned.
+# Disks that freeblock cannot schedule by rotational position: solid state, no SCSI disk, zoned,
+# with more than one actuator.
 #
 # Expected: state/scheduling says why, every request is served, in about the order in which
 # mq-deadline has them served (README.md). Linux 6.1 gives zoned disks to no scheduler that does not
 # ask for them; later kernels leave that to the scheduler.
 #
 # Seen to fail with: fb_disk_unfit() without its tests of solid state ("not a SCSI or SATA disk") and
-# of zones (6.12: "no model"); fb_pool_above() that finds nothing (266 descents).
+# of zones (6.12: "no model"), and of actuators ("no model"); fb_pool_above() that finds nothing (266 descents).
 #
 # lab-kernel-modules: null_blk scsi_debug
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -81,6 +82,14 @@ esac
 expect_ok "zoned: mq-deadline takes it" sched_set "$disk" mq-deadline
 sched_set "$disk" none
 unload_module scsi_debug
+
+# Half of the blocks are another arm's
+load_module mechdisk
+disk=$(drive_new two tiny.fbdrive "actuators 2") || exit 1
+expect_ok "two ranges of blocks" test -d /sys/block/"$disk"/queue/independent_access_ranges/1
+left_alone "$disk" multi-actuator
+drive_off two
+unload_module mechdisk
 
 expect_within "unload freeblock" 20 unload_module freeblock
 done_testing

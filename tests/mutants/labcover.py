@@ -56,6 +56,13 @@ def ran(out, script):
         raise unitrun.Broken("%s came to no result, see %s" % (script, out)) from None
 
 
+def way_of(script):
+    """Its clock and CPUs with the stock kernel, as options of the lab's; none: the lab's own."""
+    with open(os.path.join(LAB, script + ".sh"), encoding="utf-8") as file:
+        way = re.search(r"^# lab: kernel=stock clock=(\w+) smp=(\d+)", file.read(), re.M)
+    return ["--clock", way[1], "--smp", way[2]] if way else []
+
+
 def run(script, build, through, objects):
     """Run it, unless it ran well with the same; the folder with what it took, its result."""
     out = os.path.join(build, "coverage", "lab", script)
@@ -71,7 +78,8 @@ def run(script, build, through, objects):
     with open(os.path.join(out, "log"), "w", encoding="utf-8") as log:
         subprocess.run(shlex.split(through) +
                        [os.path.join(LAB, "lab"), os.path.join(LAB, script + ".sh"),
-                        "--gcov", "--timeout", "1200", "--out", out, "--build", build],
+                        "--gcov", "--timeout", "1200", "--out", out, "--build", build,
+                        *way_of(script)],
                        stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                        check=False)
     result = ran(out, script)

@@ -16,10 +16,16 @@
 #define MDR_BAD_OPCODE	0x20
 #define MDR_BAD_LBA	0x21
 #define MDR_BAD_FIELD	0x24
+/* One that comes with NO SENSE. */
+#define MDR_LOW_POWER	0x5e
 
 /* READ DEFECT DATA; the kernel has no names for them. */
 #define MDR_DEFECTS_10	0x37
 #define MDR_DEFECTS_12	0xb7
+
+/* ATA PASS-THROUGH (16), and a command for it, byte 14 */
+#define MDR_ATA_16		0x85
+#define MDR_CHECK_POWER_MODE	0xe5
 
 /* START STOP UNIT. */
 #define MDR_START	0x01	/* byte 4 */
@@ -227,11 +233,36 @@ static void mdr_report_luns(struct scsi_cmnd *cmd)
 	mdr_send(cmd, r, sizeof(r), get_unaligned_be32(cmd->cmnd + 6));
 }
 
-static void mdr_request_sense(struct scsi_cmnd *cmd)
+static void mdr_request_sense(const struct mde_config *cfg, struct scsi_cmnd *cmd)
 {
 	u8 r[18] = { 0x70, 0, NO_SENSE, 0, 0, 0, 0, 10 };
 
+	if (cfg->power >= MDE_POWER_ACTIVE)
+		return mdr_refuse(cmd, MDR_BAD_OPCODE);
+	if (cfg->power == MDE_POWER_LOW)
+		r[12] = MDR_LOW_POWER;
 	mdr_send(cmd, r, sizeof(r), cmd->cmnd[4]);
+}
+
+/*
+ * ATA PASS-THROUGH (16) of CHECK POWER MODE: the registers come back as sense data (SAT-3, 12.2.5),
+ * the mode as the count (ACS-3, 7.3).
+ */
+static void mdr_ata(const struct mde_config *cfg, struct scsi_cmnd *cmd)
+{
+	static const u8 mode[] = {
+		[MDE_POWER_ACTIVE] = 0xff, [MDE_POWER_IDLE] = 0x80, [MDE_POWER_STANDBY] = 0x00,
+	};
+	u8 *sense = cmd->sense_buffer;
+
+	if (cfg->power < MDE_POWER_ACTIVE || cmd->cmnd[14] != MDR_CHECK_POWER_MODE)
+		return mdr_refuse(cmd, MDR_BAD_OPCODE);
+	scsi_build_sense(cmd, 1, RECOVERED_ERROR, 0, 0x1d);
+	sense[7] = 14;
+	sense[8] = 0x09;	/* ATA Status Return, 12 more bytes */
+	sense[9] = 12;
+	sense[13] = mode[cfg->power];
+	sense[21] = 0x50;	/* ready */
 }
 
 /* Commands that need no medium. */
@@ -268,7 +299,9 @@ static void mdr_reply(struct mdh *h, const struct mde_config *cfg,
 	case REPORT_LUNS:
 		return mdr_report_luns(cmd);
 	case REQUEST_SENSE:
-		return mdr_request_sense(cmd);
+		return mdr_request_sense(cfg, cmd);
+	case MDR_ATA_16:
+		return mdr_ata(cfg, cmd);
 	default:
 		return mdr_refuse(cmd, MDR_BAD_OPCODE);
 	}

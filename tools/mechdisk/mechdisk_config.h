@@ -24,6 +24,11 @@ enum mde_order { MDE_PLAIN, MDE_SERPENTINE, MDE_SERPENTINE_DISK };
 enum mde_zoned { MDE_ZONED_NO, MDE_ZONED_VPD, MDE_ZONED_IDENTIFY };
 enum mde_noise { MDE_NOISE_OFF, MDE_NOISE_GAUSS, MDE_NOISE_LAPLACE };
 enum mde_policy { MDE_FCFS, MDE_SPTF, MDE_CLOOK, MDE_SSTF };
+/* Whether a drive spins: as REQUEST SENSE says (awake, spun down), or CHECK POWER MODE does. */
+enum mde_power {
+	MDE_POWER_SCSI, MDE_POWER_LOW, MDE_POWER_ACTIVE, MDE_POWER_IDLE, MDE_POWER_STANDBY
+};
+
 /* What commands are when it comes to overheads. */
 enum mde_kind { MDE_READ_HIT, MDE_READ_MISS, MDE_WRITE_HIT, MDE_WRITE_MISS, MDE_KINDS };
 
@@ -231,6 +236,8 @@ struct mde_bad {
  * @translate: SEND DIAGNOSTIC translates addresses, 0 or 1
  * @zoned: enum mde_zoned
  * @trim: IDENTIFY DEVICE data say that blocks can be trimmed, 0 or 1
+ * @power: enum mde_power
+ * @actuators: over how many the LBNs are said to be spread
  * @internal_period_ns: every so often the drive is busy with itself; 0: never
  * @internal_ns: for how long
  * @internal_cyl: where that leaves the arm
@@ -319,6 +326,8 @@ struct mde_config {
 	u64 translate;
 	u64 zoned;
 	u64 trim;
+	u64 power;
+	u64 actuators;
 	u64 internal_period_ns;
 	u64 internal_ns;
 	u64 internal_cyl;

@@ -97,13 +97,31 @@ static u32 mdy_vpd_89(const struct mde_config *cfg, u8 *p)
 
 static u32 mdy_vpd_00(const struct mde_config *cfg, u8 *p)
 {
-	static const u8 pages[] = { 0x00, 0x80, 0x83, 0x89, 0xb0, 0xb1 };
+	static const u8 pages[] = { 0x00, 0x80, 0x83, 0x89, 0xb0, 0xb1, 0xb9 };
 	u32 len = 0, i;
 
 	for (i = 0; i < sizeof(pages); i++)
-		if (pages[i] != 0x89 || mdy_is_ata(cfg))
+		if ((pages[i] != 0x89 || mdy_is_ata(cfg)) &&
+		    (pages[i] != 0xb9 || cfg->actuators > 1))
 			p[len++] = pages[i];
 	return len;
+}
+
+/* Concurrent positioning ranges (SBC-5 6.6.2): as long as each other, the last one longer. */
+static u32 mdy_vpd_b9(const struct mde_config *cfg, u8 *p)
+{
+	u64 each = cfg->sectors / cfg->actuators, i;
+
+	for (i = 0; i < cfg->actuators; i++) {
+		u8 *range = p + 60 + 32 * i;
+
+		range[0] = i;
+		range[1] = 1;
+		put_unaligned_be64(i * each, range + 8);
+		put_unaligned_be64(i + 1 < cfg->actuators ? each : cfg->sectors - i * each,
+				   range + 16);
+	}
+	return 60 + 32 * cfg->actuators;
 }
 
 /* Length of the vital product data page, or 0 if there is no such page. */
@@ -137,6 +155,11 @@ static u32 mdy_vpd(const struct mde_config *cfg, u8 page, u8 *r)
 		put_unaligned_be16(mdy_rpm(cfg), r + 4);
 		r[7] = 2;
 		r[8] = cfg->zoned == MDE_ZONED_VPD ? 2 << 4 : 0;
+		break;
+	case 0xb9:
+		if (cfg->actuators < 2)
+			return 0;
+		len = mdy_vpd_b9(cfg, r + 4);
 		break;
 	default:
 		return 0;

@@ -6,4 +6,6 @@
 int fbgcov_gcov_init(void);
 int fbgcov_gcov_fs_init(void);
 
+int fbgcov_failing_init(void);
+
 #endif /* FBGCOV_H */

@@ -42,6 +42,8 @@ static int __init fbgcov_init(void)
 
 	if (!ret)
 		ret = fbgcov_gcov_fs_init();
+	if (!ret)
+		ret = fbgcov_failing_init();
 	return ret ? ret : register_module_notifier(&fbgcov_block);
 }
 
