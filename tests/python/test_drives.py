@@ -34,7 +34,7 @@ FITS = (("nearline16", "nearline16"), ("nearline16", "nearline16-512e"),
         ("nearline16", "nearline16-wc"), ("nearline16", "nearline16-ppm"),
         ("nearline16-serpentine", "nearline16-serpentine"),
         ("nearline16-surfaces", "nearline16-surfaces"), ("nearline24", "nearline24"),
-        ("archive8", "archive8"), ("cheetah9", "cheetah9"))
+        ("archive8", "archive8"), ("x300", "x300"), ("cheetah9", "cheetah9"))
 SAMPLES = 3000
 SMALL_DRIVES = 60
 # Head orders, as a description and as a model name them.

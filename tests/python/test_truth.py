@@ -16,7 +16,7 @@ import taptest  # noqa: E402
 from freeblock import ToolError, asdrive, fbdrive, sim, truth  # noqa: E402
 
 # Written by tools/make-drives, which knows nothing of truth.py
-MADE = ("nearline16", "nearline24", "archive8", "cheetah9")
+MADE = ("nearline16", "nearline24", "archive8", "x300", "cheetah9")
 
 
 def facts(text):
