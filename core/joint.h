@@ -140,7 +140,7 @@ void fb_joint_begin(struct fb_joint_round *r, const struct fb_policy_pool *pool,
  * Requests may come and go between two steps but for those of fb_joint_has(). One that comes is
  * ranked in its turn.
  *
- * Cost: 10,000 instructions with FB_JOINT_SLICE at most, and those of fb_joint_onward() are under
+ * Cost: under 12,000 instructions with FB_JOINT_SLICE; those of fb_joint_onward() are under
  * 20,000 at 256 pending.
  *
  * Return: false: all are ranked.

@@ -139,18 +139,19 @@ refused "another size" "sectors of 512 bytes" model=$TINY
 fresh atlas10k "journal_records 40000"
 sched_set "$disk" mq-deadline
 F="model=$ATLAS reads=.67 seconds=$SECONDS_EACH"
+P="policy=sptf-sw"
 W="allow_writes=1 confirm=MD10K0176"
 S="drive=/lab/files/atlas10k.fbdrive"
 T="task=scan conservatism_us=300"
-freeblock-sim $F $S > /out/alone-sim.json || die "no simulator"
-freeblock-sim $F $S $T > /out/scan-sim.json
-good alone $F $W
+freeblock-sim $F $P $S > /out/alone-sim.json || die "no simulator"
+freeblock-sim $F $P $S $T > /out/scan-sim.json
+good alone $F $P $W
 agree alone requests_per_s
 fresh atlas10k
 sched_set "$disk" bfq
 # not to wait for the simulated drive's thread (FIFO, 50), which has the same CPU
 before="chrt -f 60"
-good scan $F $W $T
+good scan $F $P $W $T
 agree scan requests_per_s
 agree scan free_mb_s
 # the kernel's, by make demo (Documentation/results.rst), whose foreground is fio's
@@ -169,8 +170,8 @@ expect_le "scan: our CPU time, per mille" \
 expect_eq "scan: commands left" "$(drive_stat d outstanding)" 0
 expect_le "scan: drive late, ns" "$(drive_stat d late_max_ns)" 20000
 
-# what is learnt on the way, and the drive's own order
-A="conservatism_us=auto lift=auto depth=auto seconds=15"
+# policy auto, what is learnt on the way, and the drive's own order
+A="policy=auto conservatism_us=auto lift=auto depth=auto seconds=15"
 freeblock-sim $F $S task=scan $A > /out/auto-sim.json
 good auto $F $W task=scan $A
 before=
@@ -206,8 +207,8 @@ keep_journal "$disk" d
 fresh nearline24 "journal_records 1000"
 checksums large
 L="model=/lab/files/nearline24.fbmodel reads=1 task=scan seconds=10"
-freeblock-sim drive=/lab/files/nearline24.fbdrive $L > /out/large-sim.json
-good large $L crc=$crc
+freeblock-sim drive=/lab/files/nearline24.fbdrive $P $L > /out/large-sim.json
+good large $P $L crc=$crc
 agree large requests_per_s
 agree large free_mb_s
 expect_ge "large: blocks to judge" $(($(stat -c %s $crc) / 16)) 10000

@@ -19,10 +19,11 @@ from freeblock import ToolError, sim  # noqa: E402
 
 # a drive of 524 MB that somebody uses now and then
 TOY = {"drive": "toy", "rate": "20", "size": "4k", "task": "scan", "conservatism_us": "auto",
-       "idle": "on", "steps": "20"}
+       "idle": "on", "steps": "20", "policy": "sptf-sw"}
 # nobody uses it, and idle reads follow each other: the policy is out of the way
 ALONE = {"rate": "0.001", "task": "scan", "idle": "on", "idle_wait_us": "0",
-         "idle_mean_us": "1e6", "idle_max_us": "1e6", "idle_command": "verify", "seconds": "20"}
+         "idle_mean_us": "1e6", "idle_max_us": "1e6", "idle_command": "verify", "seconds": "20",
+         "policy": "sptf-sw"}
 
 
 class Idle(unittest.TestCase):

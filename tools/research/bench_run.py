@@ -13,6 +13,8 @@ import os
 
 from freeblock import sim
 
+# The policy of cells that name none
+PAPER = "sptf-sw"
 # A setting's option on the command line of `sim`
 OPTIONS = {name: option for option, name, _, _ in sim.SETTINGS}
 
@@ -25,6 +27,7 @@ def digest(path):
 
 def job_of(cell):
     """The simulator's words for a cell: a list of (setting, text)."""
+    cell = {"policy": PAPER, **cell}
     lines = [("set", line) for line in cell.get("set", "").split("\n") if line]
     return sim.complete([(name, str(value)) for name, value in sorted(cell.items())
                          if name != "set"] + lines)
@@ -40,6 +43,7 @@ def kept_name(job):
 
 def command(cell, *more):
     """The line a person types for a cell."""
+    cell = {"policy": PAPER, **cell}
     words = []
     for name, value in cell.items():
         if name == "set":

@@ -39,8 +39,8 @@ struct simo_setting {
 };
 
 /*
- * Presets: the paper's drive; the kernel's tunables; the paper's workload (5.1) without
- * its think time. 512 sectors are the kernel's buffers (disk/disk.h), 200 tracks what it
+ * Presets: the paper's drive; the kernel's policy, and limits as in the paper; the paper's workload
+ * (5.1) without its think time. 512 sectors are the kernel's buffers (disk/disk.h), 200 tracks what it
  * looks at in its 200 us.
  */
 static const struct simo_setting simo_settings[] = {
@@ -50,7 +50,7 @@ static const struct simo_setting simo_settings[] = {
 	{ "model", SIMO_TEXT, offsetof(struct simo, model), "models/atlas10k.fbmodel", 0, 0 },
 	{ "noise", SIMO_TEXT, offsetof(struct simo, noise), "", 0, 0 },
 	{ "seed", SIMO_WHOLE, offsetof(struct simo, seed), "1", 0, 1e15 },
-	{ "policy", SIMO_TEXT, offsetof(struct simo, policy_name), "sptf-sw", 0, 0 },
+	{ "policy", SIMO_TEXT, offsetof(struct simo, policy_name), "auto", 0, 0 },
 	{ "sw_percent", SIMO_WHOLE, offsetof(struct simo, sw_percent), "60", 0, 1000 },
 	{ "foreground_cost_ppm", SIMO_WHOLE, offsetof(struct simo, foreground_cost_ppm),
 	  "10000", 1, FB_JOINT_COST_PPM_MAX },

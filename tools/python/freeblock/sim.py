@@ -41,7 +41,7 @@ SETTINGS = (
      "deviation (as the drive says)"),
     ("--seed", "seed", "N", "of drive and foreground (1)"),
     ("--policy", "policy", "P", "fifo, clook, sstf, sptf, sptf-sw, none: the drive's own order, "
-     "or auto, joint: each request with its free read (sptf-sw)"),
+     "or auto, joint: each request with its free read (auto, as the module)"),
     ("--foreground-cost-ppm", "foreground_cost_ppm", "PPM", "what free reads may cost in all "
      "under auto and joint (10000)"),
     ("--joint-price", "joint_price", "GAPS", "of a turn under joint, in mean gaps (0: found)"),
