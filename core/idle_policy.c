@@ -565,6 +565,31 @@ void fb_idle_policy_hold(struct fb_idle_policy *w, u64 until_ns)
 	w->hold_ns = until_ns;
 }
 
+/* what is wrong of the first request is so of all of a long busy period */
+static void fb_idle_policy_charge_known(struct fb_idle_policy *w, s64 ns)
+{
+	if (ns < 0) {
+		ns = max(ns, -w->refunds_ns);
+		w->refunds_ns += ns;
+	}
+	fb_idle_policy_charge(w, 1, ns);
+}
+
+static void fb_idle_policy_take(struct fb_idle_policy *w)
+{
+	s64 ns = fb_twin_take(&w->twin);
+
+	w->behind_ns += ns;
+	fb_idle_policy_charge_known(w, ns);
+}
+
+/* what the virtual drives know by then is charged at once: nobody may ask again */
+static void fb_idle_policy_lose_twin(struct fb_idle_policy *w)
+{
+	fb_twin_lose(&w->twin);
+	fb_idle_policy_take(w);
+}
+
 void fb_idle_policy_restart(struct fb_idle_policy *w, u64 now)
 {
 	w->st.idle_ns += w->busy ? 0 : now - w->idle_ns;
@@ -572,7 +597,7 @@ void fb_idle_policy_restart(struct fb_idle_policy *w, u64 now)
 	w->reading = false;
 	w->read = false;
 	w->idle_ns = now;
-	fb_twin_lose(&w->twin);
+	fb_idle_policy_lose_twin(w);
 }
 
 /* the idle interval is over */
@@ -603,24 +628,6 @@ static bool fb_idle_policy_follows(const struct fb_idle_policy *w)
 	return w->own_order ? w->twin.follows : w->cost.known;
 }
 
-/* what is wrong of the first request is so of all of a long busy period */
-static void fb_idle_policy_charge_known(struct fb_idle_policy *w, s64 ns)
-{
-	if (ns < 0) {
-		ns = max(ns, -w->refunds_ns);
-		w->refunds_ns += ns;
-	}
-	fb_idle_policy_charge(w, 1, ns);
-}
-
-static void fb_idle_policy_take(struct fb_idle_policy *w)
-{
-	s64 ns = fb_twin_take(&w->twin);
-
-	w->behind_ns += ns;
-	fb_idle_policy_charge_known(w, ns);
-}
-
 /*
  * Charge, where it is not known what requests would have cost, the @n that wait for the rest of an
  * idle read.
@@ -634,7 +641,7 @@ static void fb_idle_policy_charge_met(struct fb_idle_policy *w, u32 n, u64 ns)
 
 void fb_idle_policy_lose(struct fb_idle_policy *w)
 {
-	fb_twin_lose(&w->twin);
+	fb_idle_policy_lose_twin(w);
 	if (!w->busy || !w->cost.known)
 		return;
 	fb_idle_cost_lose(&w->cost);
@@ -652,7 +659,7 @@ void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_he
 {
 	fb_idle_policy_allow(w);
 	if (!req)
-		fb_twin_lose(&w->twin);
+		fb_idle_policy_lose_twin(w);
 	else if (w->own_order)
 		fb_twin_arrived(&w->twin, head, req, false);
 	if (!w->busy) {

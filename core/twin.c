@@ -10,12 +10,6 @@ void fb_twin_init(struct fb_twin *t)
 	memset(t, 0, sizeof(*t));
 }
 
-void fb_twin_lose(struct fb_twin *t)
-{
-	t->follows = false;
-	t->reading = false;
-}
-
 static void fb_twin_settle(struct fb_twin *t)
 {
 	if (t->open)
@@ -28,6 +22,31 @@ static void fb_twin_count(struct fb_twin *t, const struct fb_vdrive *v, s64 ns)
 {
 	t->open--;
 	t->sum_ns += v == &t->with ? ns : -ns;
+}
+
+/*
+ * Those that wait in one of them: they begin when it is free, at the earliest, and what they take
+ * then is left out of both.
+ */
+static void fb_twin_drop(struct fb_twin *t, struct fb_vdrive *v)
+{
+	u32 i;
+
+	for (i = 0; i < v->n; i++)
+		if (!v->queue[i].cached)
+			fb_twin_count(t, v, max(v->free_ns, v->queue[i].req.arrived_ns));
+	v->n = 0;
+}
+
+void fb_twin_lose(struct fb_twin *t)
+{
+	if (t->follows) {
+		fb_twin_drop(t, &t->with);
+		fb_twin_drop(t, &t->without);
+		fb_twin_settle(t);
+	}
+	t->follows = false;
+	t->reading = false;
 }
 
 /* do what one of them has begun by now; what is left over is done at the next event */
@@ -177,7 +196,9 @@ void fb_twin_arrived(struct fb_twin *t, const struct fb_head *head,
 	fb_twin_advance(t, head, req->arrived_ns);
 	if (t->alike)
 		return;
-	if (!fb_vdrive_add(&t->with, head->dm, req, cached) ||
+	/* both get it, or none */
+	if (max(t->with.n, t->without.n) == FB_VDRIVE_QUEUE ||
+	    !fb_vdrive_add(&t->with, head->dm, req, cached) ||
 	    !fb_vdrive_add(&t->without, head->dm, req, cached))
 		fb_twin_lose(t);
 	else if (!cached)

@@ -55,6 +55,9 @@ void fb_twin_init(struct fb_twin *t);
 /**
  * fb_twin_lose() - give up until the next interval: something happened that cannot be followed
  * @t: the two
+ *
+ * What is known by then is in what fb_twin_take() returns next: of those that have not ended, by
+ * how much later they could begin; nothing of those that wait for an idle read that has not ended.
  */
 void fb_twin_lose(struct fb_twin *t);
 

@@ -664,6 +664,26 @@ static void test_begins_to_order(void **state)
 }
 
 /*
+ * What the virtual drives know is charged when they are lost, as nobody asks them later. Seen to
+ * fail when it is not.
+ */
+static void test_lost_twin(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b, 0, 0, 1);
+	fb_idle_policy_set_own_order(&b.w, true, 0);
+	b.w.twin.follows = true;
+	b.w.twin.later_ns = 5 * MS;
+	fb_idle_policy_set_own_order(&b.w, false, 0);
+	assert_int_equal(b.w.cost_ns, 5 * MS);
+	b.w.twin.later_ns = 3 * MS;
+	fb_idle_policy_restart(&b.w, b.now);
+	assert_int_equal(b.w.cost_ns, 8 * MS);
+}
+
+/*
  * The same where no read was met: the first one is charged what they take longer on the mean. Seen
  * to fail when it is forgiven.
  */
@@ -816,6 +836,7 @@ int main(void)
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_begins_to_order),
+		cmocka_unit_test(test_lost_twin),
 		cmocka_unit_test(test_lost_moved),
 		cmocka_unit_test(test_control),
 		cmocka_unit_test(test_chance),

@@ -11,7 +11,9 @@
  * when the idle read comes is charged to that (test_busy), or a turn that it loses is not
  * (test_turn); the head is taken to be back at once (test_alike); a queue that is too long goes on
  * (test_long); a stream of writes is one job without end (test_joined); what is left when the next
- * idle read is sent stays there (test_left).
+ * idle read is sent stays there (test_left); what has not ended when they are lost is dropped, or
+ * is taken to end for both at once (test_lost_open); a request that only one of them has room for
+ * (test_room).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -351,6 +353,60 @@ static void test_left(void **state)
 	bench_end(&b);
 }
 
+/*
+ * They are lost while a read waits in both: it can begin when what the idle read keeps back has
+ * ended, and where there was none at once. While the idle read is at the drive nothing is known.
+ */
+static void test_lost_open(void **state)
+{
+	struct bench b;
+	s64 ns;
+	u32 i;
+
+	(void)state;
+	bench_begin(&b);
+	bench_send(&b, true);
+	bench_idle_ends(&b, b.now + IDLE_NS);
+	b.now += 5 * MS;
+	bench_arrive(&b, 300, false);
+	bench_serve(&b, 300, false);
+	b.now += IDLE_NS - 5 * MS + MS / 10;
+	assert_true(b.with.free_ns > b.now && b.without.free_ns < b.now);
+	bench_arrive(&b, 6540, false);
+	fb_twin_lose(&b.t);
+	ns = fb_twin_take(&b.t);
+	assert_int_equal(ns, b.later_ns + (s64)(b.with.free_ns - b.now));
+	fb_twin_lose(&b.t);
+	assert_int_equal(fb_twin_take(&b.t), 0);
+	/* too many: the last one is in none of them */
+	bench_send(&b, true);
+	for (i = 0; i <= FB_VDRIVE_QUEUE; i++)
+		bench_arrive(&b, i * 30, false);
+	assert_false(b.t.follows);
+	bench_idle_ends(&b, b.now + IDLE_NS);
+	assert_int_equal(fb_twin_take(&b.t), 0);
+	bench_end(&b);
+}
+
+/* one of them is full, and the other has room: whoever comes is in none of them */
+static void test_room(void **state)
+{
+	struct fb_idle_cost_req req = { .nsect = 8, .write = true };
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b);
+	bench_send(&b, true);
+	bench_idle_ends(&b, b.now + IDLE_NS);
+	bench_arrive(&b, 600, false);
+	for (req.arrived_ns = b.now; b.t.without.n < FB_VDRIVE_QUEUE; req.lbn += 30)
+		assert_true(fb_vdrive_add(&b.t.without, b.dm, &req, true));
+	bench_arrive(&b, 300, false);
+	assert_false(b.t.follows);
+	assert_int_equal(fb_twin_take(&b.t), IDLE_NS - REPORT_NS);
+	bench_end(&b);
+}
+
 /* without a known head nothing is followed, and giving up is for the interval */
 static void test_lost(void **state)
 {
@@ -384,6 +440,8 @@ int main(void)
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_joined),
 		cmocka_unit_test(test_left),
+		cmocka_unit_test(test_lost_open),
+		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_lost),
 	};
 
