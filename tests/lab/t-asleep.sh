@@ -4,11 +4,11 @@
 # which wakes it.
 #
 # Expected: beside a drive that spins, however it says so, a scan that begins then ends; beside
-# one that has spun down, or does not say, no read reaches it; and a request of the foreground,
+# one that has spun down no read reaches it; and a request of the foreground,
 # after which it spins, is what the scan goes on with.
 #
 # Seen to fail with: fb_drive_query_is_awake() true whatever the drive says (low, standby and stopped
-# are read).
+# are read); FB_QUERY_ATA_IDLE not among the modes in which it spins (idle: no reads).
 #
 # lab-kernel-modules: scsi_debug
 # lab: kernel=stock clock=icount smp=1 timeout=300

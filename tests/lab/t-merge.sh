@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0
+# Pending requests that become neighbours are merged: all blocks of a megabyte are written, and then
+# read, in random order, all at once. Most bios meet a request that ends or begins where they do; many
+# fill the gap between two requests, of which one then goes into the other (block_rq_merge). Under each
+# policy, as the idle class and beside a scan.
+#
+# Expected: requests were merged; fio reads what it wrote; all came to its end, so that another
+# scheduler takes the disk.
+#
+# Seen to fail with: fb_pool_requests_merged() that leaves the request in the pool (list
+# corruption in the kernel's log).
+#
+# lab: kernel=stock clock=icount smp=1 timeout=300
+
+. /lab/lib.sh
+
+T=/sys/kernel/tracing
+
+# all_at_once NAME ARGUMENTS: writes, and reads that check; sets $merged, how often two requests
+# became one
+all_at_once()
+{
+	local name="$1"
+
+	shift
+	echo > $T/trace
+	echo 1 > $T/events/block/block_rq_merge/enable
+	fio_run "$name" --filename=/dev/"$disk" --ioengine=libaio --direct=1 --rw=randwrite --bs=4k \
+		--offset=4m --size=1m --iodepth=256 --verify=crc32c --verify_async=0 "$@"
+	echo 0 > $T/events/block/block_rq_merge/enable
+	merged=$(grep -c block_rq_merge: $T/trace)
+	expect_eq "$name: fio reads what it wrote" "$(fio_errors "$name")" 0
+	expect_ge "$name: requests went into one another" "$merged" 10
+	note "$name: $merged of them"
+}
+
+mount -t tracefs nodev $T 2>/dev/null
+load_module mechdisk
+load_module freeblock
+disk=$(drive_new d tiny.fbdrive "") || exit 1
+sched_set "$disk" freeblock
+echo 256 > /sys/block/"$disk"/queue/nr_requests
+all_at_once no-model
+model_load "$disk" tiny.fbmodel
+iosched "$disk" target_slowdown_ppm 1000000
+for policy in sptf joint auto; do
+	iosched "$disk" policy $policy
+	all_at_once $policy
+	all_at_once "$policy-idle" --prioclass=3
+	echo start > "$(fb "$disk")/scan"
+	for seed in 1 2 3; do
+		all_at_once "$policy-scan-$seed" --randseed=$seed
+	done
+	expect_within "$policy: the scan stops" 20 scan_stop "$disk"
+	expect_eq "$policy: none of its blocks is bad" "$(job "$disk" scan blocks_bad)" 0
+done
+all_at_once mixed --bssplit=4k/50:8k/30:16k/20 --size=2m
+expect_within "another scheduler takes it" 20 sched_set "$disk" none
+drive_off d
+expect_within "unload freeblock" 20 unload_module freeblock
+expect_within "unload mechdisk" 20 unload_module mechdisk
+done_testing
