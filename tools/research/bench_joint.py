@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Requests chosen together with their free reads."""
 
+from freeblock import sim, truth
 from .bench_figures import ATLAS, CHEETAH, NEARLINE, WEIGHED, free, rate
 from .bench_limits import IN_DRIVE, last_tenth
 from .bench_rows import Row
@@ -56,10 +57,9 @@ class Joint:
         """How long a whole scan takes: added up from its course; and, of the Atlas, seen."""
         for drive in COURSE_S:
             runs = [got[drive, "course", share] for share in COURSE]
-            tenth_mb = [.1 * run["free_mb_s"] * run["seconds"] / (run["task_done"] - float(share))
-                        for run, share in zip(runs, COURSE)]
+            tenth_mb = truth.sectors(sim.drive_file(drive)) * 512 / 1e7
             yield Row("joint %s sw60-rate days_from_course" % drive,
-                      sum(mb / run["free_mb_s"] for mb, run in zip(tenth_mb, runs)) / DAY_S, "d",
+                      sum(tenth_mb / free(run) for run in runs) / DAY_S, "d",
                       command=command(cells[drive, "course", COURSE[0]]))
         whole = [run["scan_s"] for key, run in got.items() if key[:2] == (ATLAS, "sw60-rate")]
         yield Row("joint %s sw60-rate days_whole" % ATLAS, sum(whole) / len(whole) / DAY_S, "d",
