@@ -149,9 +149,11 @@ class Held(unittest.TestCase):
         sure = sorted(verdict.off(row) for row in rows if not row["unknown"])
         print("# told: %d of %d, nine of ten within %.1f %%" % (
             len(sure), len(rows), sure[int(0.9 * len(sure))]))
-        # as make validate-predict asks of 200, with room for 90; seen to fail: all told
-        self.assertLess(sure[int(0.85 * len(sure))], verdict.RANDOM_PCT)
-        self.assertGreater(len(sure), 0.5 * len(rows))
+        # Three quarters are within what make validate-predict asks of nine of ten of 200: were one
+        # of twelve off by more, that would fail once in ten thousand runs; and were two thirds
+        # told, less than 45 % would be as seldom. Seen to fail: all foretold a fifth too long.
+        self.assertLess(sure[int(0.75 * len(sure))], verdict.RANDOM_PCT)
+        self.assertGreater(len(sure), 0.45 * len(rows))
         missed = [row["name"] for row in rows if row["low_ms"] is not None and
                   not row["low_ms"] <= row["measured_ms"] <= row["high_ms"]]
         print("# seed %d: %.1f %% of %d" % (seed, said["held_pct"], said["cases"]))
