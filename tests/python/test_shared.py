@@ -66,6 +66,36 @@ class Which(unittest.TestCase):
             self.keep(name, model(**other))
         self.assertEqual(self.names(), ["b", "g", "h"])
 
+    def test_useless(self):
+        """What no scheduler would load, and what is no file, is passed over: setup goes on with the
+        others. Who names one to extract is told why, before anything is measured.
+
+        Seen to fail: setup that ends at a model without zones; one that waits for a pipe."""
+        whole = model(serial="OTHER").decode().splitlines()
+        for name, missing in (("a", "zone"), ("b", "seek "), ("c", "zero_latency")):
+            self.keep(name, fbmodel.seal("\n".join(
+                line for line in whole if not line.startswith(missing)).encode()))
+        self.keep("d", model(serial="OTHER", head_switch_ns="x"))
+        os.mkfifo(os.path.join(self.folder, "e.fbmodel"))
+        os.mkdir(os.path.join(self.folder, "f.fbmodel"))
+        os.symlink("/dev/zero", os.path.join(self.folder, "g.fbmodel"))
+        os.symlink("/nonexistent", os.path.join(self.folder, "h.fbmodel"))
+        self.keep("i", model(serial="OTHER"))
+        self.assertEqual(self.names(), ["i"])
+        path = os.path.join(self.folder, "b.fbmodel")
+        with self.assertRaisesRegex(ToolError, "b.fbmodel: scheduler would not load it: .*seek"):
+            shared.check([store.Model.of_file(path)], WHO, 50129)
+
+    def test_letters(self):
+        """Comments, and the file's name, may have letters that a model's text has not.
+
+        Seen to fail: a traceback of the encoder."""
+        self.keep("größe", fbmodel.seal(model().replace(b"\n", "\n  # Größe\n".encode(), 1)))
+        before = store.Model.of_file(os.path.join(self.folder, "größe.fbmodel"))
+        text = shared.adapted(before, WHO, 6000123456)
+        self.assertIn(b"gr??e.fbmodel", text)
+        self.assertEqual(store.Model(text, "after").zones, before.zones)
+
     def test_adapted(self):
         """It says what it is of, has this drive's period and names, and all else as it was."""
         self.keep("b", model(wwn="naa.5000c500ffffffff", serial="OTHER"))

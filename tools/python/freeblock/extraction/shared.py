@@ -32,27 +32,36 @@ def is_of(model, who, sectors):
 
 
 def check(models, who, sectors):
-    """ToolError if one is of another make."""
+    """ToolError if one is of another make, or not whole."""
     for model in models:
         if not is_of(model, who, sectors):
             raise ToolError("%s: it is of another make, size or firmware than this drive: %s %s "
                             "%s, %d sectors" % (model.name, who["vendor"], who["product"],
                                             who["revision"], sectors))
+        why = validate.refusal(model.name)
+        if why:
+            raise ToolError("%s: the scheduler would not load it: %s" % (model.name, why))
+
+
+def _read(path):
+    """A model, or None: it is spoiled, or none. A pipe of that name is not waited for."""
+    try:
+        return store.Model.of_file(path) if os.path.isfile(path) else None
+    except (ToolError, OSError):
+        return None
 
 
 def candidates(who, sectors, folders):
     """Models of other drives of this make, size and firmware (or of no one firmware), the latter
-    last, MOST of them; those that are spoiled or distrusted are passed over.
+    last, MOST of them; those that are spoiled, not whole or distrusted are passed over.
 
     who: as of identity.inquire()"""
     found = []
     for folder in folders:
         for name in store.models(folder):
-            try:
-                model = store.Model.of_file(os.path.join(folder, name))
-            except (ToolError, OSError):
-                continue
-            if is_of(model, who, sectors) and not model.header.get("distrusted"):
+            model = _read(os.path.join(folder, name))
+            if model and is_of(model, who, sectors) and not model.header.get("distrusted") and \
+                    not validate.refusal(model.name):
                 found.append(model)
     return sorted(found, key=lambda model: "revision" not in model.header)[:MOST]
 
@@ -66,7 +75,7 @@ def adapted(model, who, period_ps):
     return fbmodel.seal("\n".join(
         [lines[0], *fbmodel.comment_lines(["That of another drive of this make, %s, with this "
                                            "drive's own period" % os.path.basename(model.name)]),
-         *own, "period_ps %d" % period_ps, *kept]).encode("ascii"))
+         *own, "period_ps %d" % period_ps, *kept]).encode("ascii", "replace"))
 
 
 def mechanics_of(model):

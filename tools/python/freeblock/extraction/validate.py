@@ -89,17 +89,28 @@ def _measure(dev, blocks, sizes, overlap):
     return np.concatenate(parts)
 
 
+def _judged(model_path, text):
+    """What the scheduler's model code makes of a model's file and of these reads: the process."""
+    program = hosts.program("tools/native/judge", "judge", "freeblock-judge")
+    return subprocess.run([program, model_path], input=text, check=False, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def refusal(model_path):
+    """Why the scheduler would not load a model; "" if it would."""
+    done = _judged(model_path, "")
+    return done.stderr.strip() if done.returncode else ""
+
+
 def judge(model_path, unit_sectors, blocks, sizes, results):
     """What the scheduler would have predicted: (error_ns, turns) per command; nan: nothing.
 
     Of two commands at the drive at once the one reported first was served first."""
-    program = hosts.program("tools/native/judge", "judge", "freeblock-judge")
     order = np.argsort(results["done"], kind="stable")
     text = "".join("%d %d R %d %d\n" % row for row in zip(
         results["submit"][order], results["done"][order], blocks[order] * unit_sectors,
         sizes[order] * unit_sectors))
-    done = subprocess.run([program, model_path], input=text, check=False, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = _judged(model_path, text)
     if done.returncode:
         raise ToolError("the model cannot be judged: %s" % done.stderr.strip())
     out = np.full((len(blocks), 2), np.nan)
