@@ -18,6 +18,7 @@ from . import book, kernel
 FOLDER = book.STATES + "/due"
 UNIT = "freeblock-due@%s.service"
 DAY_S, HOUR_S = 86400, 3600
+LAST = 253402300800             # the year 10000, which has no date
 
 
 def due_at(every_days, record):
@@ -80,15 +81,21 @@ def coverage_of(disk):
     return fbstate.path(book.STATES, names.key(disk).replace("/", "_") + ".coverage")
 
 
+def _is_time(value):
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LAST
+
+
 def record_of(disk):
     """What is known; a record that is spoiled begins anew."""
     try:
         with open(path_of(disk), encoding="ascii") as file:
             said = json.load(file)
-        return {key: None if said[key] is None else int(said[key])
-                for key in ("first", "began", "ended")}
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        found = {key: said[key] for key in ("first", "began", "ended")}
+    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
         return None
+    fine = _is_time(found["first"]) and all(
+        found[key] is None or _is_time(found[key]) for key in ("began", "ended"))
+    return found if fine else None
 
 
 def corrected(record, now):
