@@ -83,7 +83,7 @@ class Which(unittest.TestCase):
         self.keep("i", model(serial="OTHER"))
         self.assertEqual(self.names(), ["i"])
         path = os.path.join(self.folder, "b.fbmodel")
-        with self.assertRaisesRegex(ToolError, "b.fbmodel: scheduler would not load it: .*seek"):
+        with self.assertRaisesRegex(ToolError, "b.fbmodel: the scheduler would not load.*seek"):
             shared.check([store.Model.of_file(path)], WHO, 50129)
 
     def test_letters(self):
