@@ -264,6 +264,23 @@ class Setup(Case):
                 for path in (folder, *(os.path.join(folder, name) for name in files)):
                     self.assertFalse(os.stat(path).st_mode & 0o022, path)
 
+    def test_planted(self):
+        """What lies where a file is written beside its name is not written to, be it a link or
+        somebody's file; it is removed.
+
+        Seen to fail: a link that is followed; a unit that keeps its former writers."""
+        victim = self.machine.write("etc/victim", "precious")
+        link = os.path.join(self.machine.root, KEPT + ".new")
+        os.makedirs(os.path.dirname(link))
+        os.symlink(victim, link)
+        open_to_all = self.machine.write(units.RULE + ".new", "x")
+        os.chmod(open_to_all, 0o666)
+        self.assertEqual(self.setup()[0], 0)
+        self.assertEqual(self.machine.read("etc/victim"), "precious")
+        self.assertFalse(os.path.islink(os.path.join(self.machine.root, KEPT)))
+        self.assertFalse(os.stat(os.path.join(self.machine.root, units.RULE)).st_mode & 0o022)
+        self.assertFalse(os.path.lexists(link) or os.path.lexists(open_to_all))
+
 
 class Refused(Case):
     """What does not suit changes nothing."""

@@ -57,13 +57,24 @@ def make_directory(path):
         sync_directory(os.path.dirname(name))
 
 
+def _new_file(path, flags):
+    """An opener that makes the file: what a killed process has left there, or somebody else has put
+    there, a link say, is neither written to nor followed."""
+    flags |= os.O_EXCL
+    try:
+        return os.open(path, flags, 0o644)
+    except FileExistsError:
+        os.unlink(path)
+        return os.open(path, flags, 0o644)
+
+
 def write_file(path, data, mode=None, owner=None):
     """Replace a file: afterwards there is the old one or the whole new one, also after a crash.
     Nobody else may write to it, whatever the umask: units are among these; unless it is to have
     this mode and owner, (user, group)."""
     beside = path + ".new"
     try:
-        with open(beside, "wb", opener=lambda name, flags: os.open(name, flags, 0o644)) as file:
+        with open(beside, "wb", opener=_new_file) as file:
             file.write(data)
             if owner:
                 os.fchown(file.fileno(), *owner)
