@@ -187,8 +187,8 @@ class Refused(Folder):
 
     def test_arguments(self):
         """What contradicts itself or is not there."""
-        self.refused(*words(), says="--model or --drive")
-        self.refused("--model", ATLAS, says="--trace, --workload or --set")
+        self.refused(*words(), says="one of: --model, --drive")
+        self.refused("--model", ATLAS, says="one of: --trace, --workload, --set")
         self.refused("--drive", "nosuch", *words(), says="no drive nosuch")
         self.refused("--model", ATLAS, "--set", "request_rate", says="KEY=VALUE")
         self.refused("--model", ATLAS, "--set", "rate=3", says=("rate", "request_rate"))

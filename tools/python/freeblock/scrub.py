@@ -387,7 +387,7 @@ def run(args):
     if not 0 <= args.before <= 3600:
         raise UsageError("--before: %g is not between 0 and 3600" % args.before)
     if args.deadline is not None and not 0 < args.deadline <= DAYS:
-        raise UsageError("--deadline: %g is not between 0 and %d days" % (args.deadline, DAYS))
+        raise UsageError("--deadline: %g is not over 0 and up to %d days" % (args.deadline, DAYS))
     if args.deadline is not None and args.action not in ("run", "start"):
         raise UsageError("--deadline is for run and start")
     if args.action == "install-service":
