@@ -376,7 +376,8 @@ class Runs(Case):
     def test_refused(self):
         """What to do next is said."""
         for words, pattern in (
-                (["sda"], "one of: -o FILE, .*, --verify"), (["sdz", "-o", self.out], "sdz: no such block device"),
+                (["sda"], "one of: -o FILE, .*, --verify"),
+                (["sdz", "-o", self.out], "sdz: no such block device"),
                 (["sda", "--verify", self.out], "digests: No such file"),
                 (["sda", "-o", self.out, "--before", "-1"], "--before: -1 is not between")):
             status, _, err = freeblock(*words)

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-from . import ToolError, UsageError, sim
+from . import UsageError, sim
 
 
 def add_parser(subparsers):
