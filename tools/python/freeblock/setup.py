@@ -137,7 +137,7 @@ def _extract(disk, draft, states):
     from .extraction import pipeline         # pylint: disable=import-outside-toplevel
     options, models = disk.options, _of_its_make(disk)
     args = SimpleNamespace(
-        device="/dev/" + disk.name, simulated=None, out=draft + ".measured", full=False,
+        device="/dev/" + disk.name, simulated=None, out=disk.measured, full=False,
         quick=False, no_translation=False, destructive=False, in_use=options.in_use,
         force=options.force, pictures=None, fresh=False, seed=1, quiet=options.quiet,
         like=[model.name for model in models])
@@ -156,10 +156,10 @@ def _extract(disk, draft, states):
             extract.show(report)
         verdict = report["validation"]
         _trusted(None if verdict["trusted"] else verdict["reason"], options)
-        os.replace(draft + ".measured", draft)
+        os.replace(disk.measured, draft)
     finally:
-        if os.path.exists(draft + ".measured"):
-            os.unlink(draft + ".measured")
+        if os.path.exists(disk.measured):
+            os.unlink(disk.measured)
 
 
 def _trusted(why, options):

@@ -42,6 +42,11 @@ class Disk:
         return fbstate.path(book.FOLDER, self.key + ".fbmodel")
 
     @property
+    def measured(self):
+        """And before it is known to be good."""
+        return self.draft + ".measured"
+
+    @property
     def kernel(self):
         """Its files of the module."""
         return fbstate.Disk(self.name)
@@ -137,7 +142,8 @@ class Measure(Step):
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
             if name.startswith(disk.key + "-") and name not in found["states"]:
                 shutil.rmtree(os.path.join(folder, name))
-        _put_back(disk.draft, None)
+        for path in (disk.draft, disk.measured):
+            _put_back(path, None)
 
 
 class Install(Step):
