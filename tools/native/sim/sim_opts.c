@@ -40,8 +40,8 @@ struct simo_setting {
 
 /*
  * Presets: the paper's drive; the kernel's policy, and limits as in the paper; the paper's workload
- * (5.1) without its think time. 512 sectors are the kernel's buffers (disk/disk.h), 200 tracks what it
- * looks at in its 200 us.
+ * (5.1) without its think time. 512 sectors are the kernel's buffers (disk/disk.h), 200 tracks
+ * what it looks at in its 200 us.
  */
 static const struct simo_setting simo_settings[] = {
 	{ "drive", SIMO_TEXT, offsetof(struct simo, drive),
