@@ -155,6 +155,14 @@ class Boots(Case):
         self.machine.write(guard.ARMED, "{")
         self.assertRegex(self.load()[1], "stays off: the machine went down")
 
+    def test_no_reason(self):
+        """It stays off, too, when the reason is none that can be told.
+
+        Seen to fail: null and "" have it started; a number brings a traceback."""
+        for reason in ("null", '""', "5", '["a"]'):
+            self.machine.write(guard.HELD, '{"reason": %s}' % reason)
+            self.assertRegex(self.load()[1], "stays off: no reason is known", reason)
+
     def test_setup(self):
         """Setup allows it again, and has the guard watch; off takes both away."""
         self.load()

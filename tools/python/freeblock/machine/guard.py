@@ -50,12 +50,15 @@ def _read(name):
     text = fbstate.read(name)
     if text is None:
         return None
+    found = {"boot_id": "", "time": "a time unknown", "reason": "%s is spoiled" % name}
     with contextlib.suppress(ValueError):
         said = json.loads(text)
         if isinstance(said, dict):
-            return {"boot_id": "", "time": "a time unknown", "reason": "no reason is known",
-                    **said}
-    return {"boot_id": "", "time": "a time unknown", "reason": "%s is spoiled" % name}
+            found["reason"] = "no reason is known"
+            # an empty reason would be none
+            found.update((key, said[key]) for key in found
+                         if isinstance(said.get(key), str) and said[key])
+    return found
 
 
 def _write(name, **content):
