@@ -328,6 +328,7 @@ void fb_destage_idle_ended(struct fb_destage *d, u64 now, bool known, s64 late_n
 	d->spare_ns = 0;
 	/* some of them may have been settled meanwhile, as a command beside the read has ended */
 	d->dirty -= min(d->dirty, late ? min(d->before, 1U) : d->before);
+	d->owed = d->dirty;
 	if (!d->dirty) {
 		fb_destage_clean(d, now);
 		d->sure = true;

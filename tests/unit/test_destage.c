@@ -353,6 +353,27 @@ static void test_single(void **state)
 }
 
 /*
+ * A write that came beside an idle read is the only one left when that has ended. Seen to fail
+ * without "d->owed" in fb_destage_idle_ended().
+ */
+static void test_beside(void **state)
+{
+	struct fb_destage d;
+	u64 now = known(&d, false), firsts = d.firsts;
+
+	(void)state;
+	fb_destage_sent(&d, now, true, 5000, 8);
+	fb_destage_idle_sent(&d, now + MS);
+	fb_destage_sent(&d, now + 2 * MS, true, 9000, 8);
+	fb_destage_idle_ended(&d, now + 3 * MS, true, 0);
+	assert_int_equal(d.dirty, 1);
+	assert_int_equal(d.firsts, firsts + 1);
+	fb_destage_idle_sent(&d, now + 100 * MS);
+	fb_destage_idle_ended(&d, now + 101 * MS, true, 0);
+	assert_int_equal(d.firsts, firsts + 2);
+}
+
+/*
  * What a flush waited for does not do the writes behind it. Seen to fail when the time of the flush
  * is not taken.
  */
@@ -516,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_one_by_one),
 		cmocka_unit_test(test_single),
+		cmocka_unit_test(test_beside),
 		cmocka_unit_test(test_behind_flush),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_passed),
