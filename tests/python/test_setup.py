@@ -22,7 +22,7 @@ import taptest  # noqa: E402
 from fakemachine import WWN, Case, missing_options, model  # noqa: E402
 from fakescsi import vpd  # noqa: E402
 from freeblock.extraction import journal, pipeline  # noqa: E402
-from freeblock.machine import book, due, guard, kernel, steps, units  # noqa: E402
+from freeblock.machine import book, due, guard, kernel, lock, steps, units  # noqa: E402
 
 KEPT = "etc/freeblock/models/%s-0001.fbmodel" % WWN
 SCHEDULER = "sys/block/sda/queue/scheduler"
@@ -644,6 +644,28 @@ class Books(Case):
         self.assertEqual(status, 1)
         self.assertRegex(said, r"another freeblock setup or off is at work \(process %d\)" %
                          os.getpid())
+
+    def test_trial(self):
+        """Nobody else changes a disk's scheduler while a trial has given it one: setup is refused,
+        off puts back what else there is, and the rest the next time.
+
+        Seen to fail: each of the two without the lock."""
+        command = ("setup", "/dev/sda", "--model", self.file, "--observe", "0")
+        nothing = self.tree()
+        with lock.of_disk("sda", "a trial of it"):
+            before = self.tree()
+            status, said = self.do(*command)
+            self.assertEqual((status, self.tree()), (1, before))
+        self.assertRegex(said, r"sda: a trial of it is at work \(process %d\): wait" % os.getpid())
+        self.assertEqual(self.do(*command)[0], 0)
+        scheduler = "sys/block/sda/queue/scheduler"
+        found = self.tree()[scheduler]
+        with lock.of_disk("sda", "a trial of it"):
+            status, said = self.do("off", "--all")
+            self.assertEqual((status, self.tree()[scheduler]), (1, found))
+        self.assertRegex(said, "sda: a trial of it is at work")
+        self.assertEqual(self.do("off", "--all")[0], 0)
+        self.assertEqual(self.tree(), nothing)
 
     def test_race(self):
         """Many at once: each has it done, or is told that another is at work, by its number; the

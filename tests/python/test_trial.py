@@ -29,6 +29,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 import fakedisk  # noqa: E402
 import taptest  # noqa: E402
 from freeblock import ToolError, cli, fbstate, trial, trial_stats, trial_undo  # noqa: E402
+from freeblock.machine import lock  # noqa: E402
 
 SYSFS, DEBUG = fakedisk.KERNEL + "sda/", fakedisk.DEBUG + "sda/"
 DRAWS = 600
@@ -364,11 +365,11 @@ class Command(unittest.TestCase):
         found, said, _ = self.trial("--pairs", "8", "--json")
         (status, printed, complained), tasks = second[0]
         self.assertEqual((status, printed), (1, ""))
-        self.assertRegex(complained, r"sda: another trial of it is at work \(process %d\): wait" %
-                         os.getpid())
+        self.assertRegex(complained, r"sda: another trial, setup or off of it is at work "
+                         r"\(process %d\): wait" % os.getpid())
         self.assertEqual((found, json.loads(said)["notes"]), (0, []))
         self.assertIn(tasks, ("pause 7", "resume 7"))
-        self.assertFalse(os.path.exists(fbstate.path(trial.LOCKS)))
+        self.assertFalse(os.path.exists(fbstate.path(lock.DISKS)))
 
     def test_finished_scrub(self):
         """A trial does not throw away what is on record of a pass."""

@@ -12,7 +12,7 @@ import sys
 from . import ToolError, UsageError
 from .extraction import identity as names
 from .extraction import store
-from .machine import book, events, kernel, steps
+from .machine import book, events, kernel, lock, steps
 
 # As they are undone: first what the next boot would start from, and asks nothing of the kernel
 LASTING = ("model", "measure")
@@ -76,6 +76,17 @@ class Undoing:
         if self.has_died and disk.name and disk.kernel.scheduler() == "freeblock":
             self.reboot.append("%s keeps the scheduler" % disk.name)
             return
+        if disk.name is None:
+            self.running(mine, disk)
+            return
+        try:
+            with lock.of_disk(disk.name, "%s: a trial of it is at work" % disk.name):
+                self.running(mine, disk)
+        except lock.Taken as error:
+            self.errors.append(str(error))
+
+    def running(self, mine, disk):
+        """Its steps that a trial of the disk would meet."""
         for name in RUNNING:
             if not self.step(mine, disk, steps.DISK[name]):
                 return

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from . import ToolError, UsageError, fbstate, hosts
 from .extraction import identity as names
 from .extraction import journal, refuse, sgio, store, sysfs
-from .machine import book, conf, guard, kernel, steps, units
+from .machine import book, conf, guard, kernel, lock, steps, units
 
 OBSERVE_S = 30
 # Where somebody may put models of other drives
@@ -244,7 +244,7 @@ def run(args):
     disk = steps.Disk(store.disk_of(name), name, args, measure)
     names.key(disk.identity)        # its error, if nothing names it for good
     check(disk, args)
-    with book.locked():
+    with book.locked(), lock.of_disk(name, "%s: a trial of it is at work" % name):
         try:
             done = setup(disk)
         except (ToolError, OSError, KeyboardInterrupt):

@@ -4,11 +4,9 @@ with and without free reads in turn, the foreground's latency in each as the mod
 a verdict. Documentation/trial.rst describes it.
 """
 
-import contextlib
 import errno
 import json
 import math
-import os
 import signal
 import sys
 import time
@@ -24,7 +22,6 @@ COUNTERS = ("fg_reads", "fg_writes", "fg_read_ns", "fg_write_ns", "free_sectors"
 KINDS = {"reads": ("read",), "writes": ("write",), "all": ("read", "write")}
 STATUS = {"within": 0, "above": 3}
 NOT_TOLD = 4
-LOCKS = "run/freeblock/trial"
 SECTOR = 512
 
 
@@ -265,13 +262,8 @@ def attempt(args, name):
     def stop(number, _frame):
         raise Stopped(number)
 
-    with lock.held(fbstate.path(LOCKS, name), "%s: another trial of it is at work" % name):
-        try:
-            return _attempt(args, name, stop)
-        finally:
-            for folder in (os.path.join(LOCKS, name), LOCKS):
-                with contextlib.suppress(OSError):
-                    os.rmdir(fbstate.path(folder))
+    with lock.of_disk(name, "%s: another trial, setup or off of it is at work" % name):
+        return _attempt(args, name, stop)
 
 
 def _attempt(args, name, stop):

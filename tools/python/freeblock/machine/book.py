@@ -43,6 +43,7 @@ def sweep():
     for name in FOLDERS:
         with contextlib.suppress(OSError):
             os.rmdir(fbstate.path(name))
+    lock.sweep()
 
 
 class Book:

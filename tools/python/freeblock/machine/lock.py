@@ -7,11 +7,17 @@ import contextlib
 import fcntl
 import os
 
-from .. import ToolError
+from .. import ToolError, fbstate
 from ..extraction import journal
 
+# A folder for each disk that is tried, set up or put back
+DISKS = "run/freeblock/disks"
 # Whoever removes the directory between our looks at it comes to his end
 TRIES = 1000
+
+
+class Taken(ToolError):
+    """Others have the lock."""
 
 
 def _open(folder):
@@ -53,9 +59,9 @@ def _lock(folder, others):
         except BlockingIOError:
             who = _owner(handle)
             os.close(handle)
-            raise ToolError("%s%s: wait for it" % (others, who)) from None
+            raise Taken("%s%s: wait for it" % (others, who)) from None
         os.close(handle)
-    raise ToolError("%s, again and again: wait for them" % others)
+    raise Taken("%s, again and again: wait for them" % others)
 
 
 @contextlib.contextmanager
@@ -71,3 +77,29 @@ def held(folder, others):
         # a process that hangs in the kernel has the handle, too, and is not waited for
         fcntl.flock(handle, fcntl.LOCK_UN)
         os.close(handle)
+
+
+@contextlib.contextmanager
+def of_disk(name, others):
+    """The same for sdX, of whoever gives it another scheduler. Nothing is left of it."""
+    with held(fbstate.path(DISKS, name), others):
+        try:
+            yield
+        finally:
+            _remove(os.path.join(DISKS, name))
+
+
+def _remove(*folders):
+    """What is empty of them and of those above."""
+    for folder in (*folders, DISKS, os.path.dirname(DISKS)):
+        with contextlib.suppress(OSError):
+            os.rmdir(fbstate.path(folder))
+
+
+def sweep():
+    """Remove what killed owners of disks have left."""
+    with contextlib.suppress(FileNotFoundError):
+        for name in os.listdir(fbstate.path(DISKS)):
+            with contextlib.suppress(Taken), of_disk(name, name):
+                pass
+    _remove()
