@@ -74,6 +74,7 @@ void fb_round_reset(struct fb_sched *fs)
  */
 void fb_round_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq)
 {
+	lockdep_assert_held(&fs->fd->lock);
 	if (fb_policy_has_cost(fs->pool.policy))
 		fb_order_cost_arrived(fs->round.order_cost, &fq->fg);
 }
@@ -86,6 +87,7 @@ void fb_round_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq)
  */
 void fb_round_lose(struct fb_sched *fs)
 {
+	lockdep_assert_held(&fs->fd->lock);
 	fb_order_cost_lost(fs->round.order_cost);
 }
 
@@ -109,6 +111,7 @@ void fb_round_charge(struct fb_sched *fs, const struct dm_place *head, u64 now)
 	};
 	s64 before_ns = sum->later_ns;
 
+	lockdep_assert_held(&fs->fd->lock);
 	if (!fb_policy_has_cost(fs->pool.policy))
 		return;
 	/* without free reads these policies are sptf */
@@ -173,6 +176,7 @@ void fb_round_offer(struct fb_sched *fs, struct fb_policy_req *req)
 {
 	struct fb_joint_at at;
 
+	lockdep_assert_held(&fs->fd->lock);
 	if (!fb_round_is_valid(fs) || !fs->round.ranked)
 		return;
 	at = fb_round_at(fs, ktime_get_ns());
@@ -287,6 +291,7 @@ void fb_round_settle(struct fb_sched *fs)
 	struct fb_round *round = &fs->round;
 	const struct fb_joint_candidate *c;
 
+	lockdep_assert_held(&fs->fd->lock);
 	if (!fb_round_is_valid(fs) || !round->ranked)
 		return;
 	if (fb_gap_plan(fs->fd))
