@@ -88,7 +88,7 @@ expect_mean "free MB/s" 0.5 20 "$(found "found['free_mb_s']")"
 for kind in read write; do
 	[ $kind = read ] && field=40 || field=81
 	for side in without:alone with:beside; do
-		expect_mean "$kind latency ${side%:*} free reads, per cent of fio's" 88 112 \
+		expect_mean "$kind latency ${side%:*} free reads, per cent of fio's" 90 122 \
 			"$(awk -v told="$(told ${kind}s "${side%:*}")" -v fio="$(fio_field "${side#*:}" $field)" \
 				'BEGIN { print 100 * told * 1000 / fio }')"
 	done
