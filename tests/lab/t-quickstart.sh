@@ -17,10 +17,7 @@
 . /lab/lib.sh
 
 load_module mechdisk
-mkdir -p "/lib/modules/$(uname -r)/updates" /etc /var/lib
-cp /lab/modules/freeblock.ko "/lib/modules/$(uname -r)/updates"
-echo "updates/freeblock.ko:" >> "/lib/modules/$(uname -r)/modules.dep"
-modprobe -q libcrc32c
+install_freeblock
 disk=$(drive_new d toy.fbdrive) || exit 1
 sched_set "$disk" mq-deadline
 expect_ok "the model is there" freeblock models install "$(lab_file toy.fbmodel)" --disk "$disk"

@@ -36,11 +36,7 @@ setup()
 }
 
 load_module mechdisk
-# where modprobe finds it
-mkdir -p "/lib/modules/$(uname -r)/updates" /etc /var/lib
-cp /lab/modules/freeblock.ko "/lib/modules/$(uname -r)/updates"
-echo "updates/freeblock.ko:" >> "/lib/modules/$(uname -r)/modules.dep"
-modprobe -q libcrc32c
+install_freeblock
 
 disk=$(drive_new d tiny.fbdrive) || exit 1
 sched_set "$disk" mq-deadline

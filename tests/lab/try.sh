@@ -12,10 +12,7 @@
 
 stty -F /dev/ttyS1 sane rows "$ROWS" cols "$COLUMNS"
 load_module mechdisk > /dev/null
-mkdir -p "/lib/modules/$(uname -r)/updates" /etc /var/lib
-cp /lab/modules/freeblock.ko "/lib/modules/$(uname -r)/updates"
-echo "updates/freeblock.ko:" >> "/lib/modules/$(uname -r)/modules.dep"
-modprobe -q libcrc32c
+install_freeblock
 disk=$(drive_new d toy.fbdrive) || exit 1
 sched_set "$disk" mq-deadline
 freeblock models install "$(lab_file toy.fbmodel)" --disk "$disk" > /dev/null

@@ -17,6 +17,7 @@
 # Modules, drives, disks (disks are named as in /sys/block):
 #
 #	load_module NAME [PARAMETERS]		unload_module NAME
+#	install_freeblock			modprobe finds it, as where packages are installed
 #	drive_new NAME FILE.fbdrive [LINES]	prints the disk's name
 #	drive_off NAME				drive_stat NAME KEY
 #	drives_without_id VENDOR PRODUCT	such ones have no unique id from now on
@@ -262,6 +263,15 @@ lab_file()
 	*/*) echo "$1" ;;
 	*) echo "/lab/files/$1" ;;
 	esac
+}
+
+# /etc and /var/lib are there, too, as on every machine
+install_freeblock()
+{
+	mkdir -p "/lib/modules/$(uname -r)/updates" /etc /var/lib
+	cp /lab/modules/freeblock.ko "/lib/modules/$(uname -r)/updates"
+	echo "updates/freeblock.ko:" >> "/lib/modules/$(uname -r)/modules.dep"
+	modprobe -q libcrc32c
 }
 
 load_module()
