@@ -58,10 +58,10 @@ def read(*parts):
 
 
 def number(word):
-    """A word as a number, if it is one."""
-    if word.isdigit():
+    """A word as a number, if it is one; sums of differences can be negative."""
+    if re.fullmatch(r"-?[0-9]+", word):
         return int(word)
-    return float(word) if re.fullmatch(r"\d+\.\d+", word) else word
+    return float(word) if re.fullmatch(r"-?[0-9]+\.[0-9]+", word) else word
 
 
 class Hidden(ToolError):

@@ -141,8 +141,9 @@ def text(cost):
     if cost.get("idle"):
         words += ", idle reads added %(mean_us).1f us to each, %(max_us)d at most" % cost["idle"]
     if cost.get("order_pct") is not None:
-        words += ", their order takes %.1f us more for each than the quickest, %.2f %%" % (
-            cost["order_us"], cost["order_pct"])
+        words += ", their order takes %.1f us %s for each than SPTF's, %.2f %%" % (
+            abs(cost["order_us"]), "less" if cost["order_us"] < 0 else "more",
+            abs(cost["order_pct"]))
     if cost.get("in_all_us") is not None:
         words += ", in all %.1f us" % cost["in_all_us"]
     if cost["latency_ms"] is not None:

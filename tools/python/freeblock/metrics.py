@@ -149,10 +149,10 @@ def whose(disk):
     return {"disk": disk.name, **({"wwn": "0x" + found.group(1)} if found else {})}
 
 
-def _signed(disk, file):
-    """A value that may be below 0, too."""
-    text = disk.read(file)
-    return int(text) if text and re.fullmatch(r"-?\d+", text) else None
+def _whole(disk, file):
+    """A value that is a whole number; None if it says something in words."""
+    value = disk.value(file)
+    return value if isinstance(value, int) else None
 
 
 def add_disk(page, disk, scrub_days):
@@ -163,10 +163,10 @@ def add_disk(page, disk, scrub_days):
     page.add("disk_info", 1, {**labels, **words})
     page.add("scheduling", int(disk.stuck() is None), labels)
     for name, factor, file in VALUES:
-        value = _signed(disk, file)
+        value = _whole(disk, file)
         page.add(name, value if value is None else value * factor, labels)
     for name, factor, file, more in COUNTERS if disk.attached() else ():
-        value = _signed(disk, "stats/" + file)
+        value = _whole(disk, "stats/" + file)
         page.add(name, value if value is None else value * factor, {**labels, **more})
     for name, why in fbstate_health.alarms(disk, scrub_days).items():
         page.add("alarm", int(bool(why)), {**labels, "alarm": name})
