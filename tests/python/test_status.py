@@ -122,7 +122,8 @@ class Status(unittest.TestCase):
         cost = json.loads(self.status("sda", "--json")[1])[0]["cost"]
         self.assertEqual((cost["order_us"], cost["order_pct"], cost["in_all_us"]),
                          (-6.5, -0.1, -100))
-        self.assertIn("their order takes 6.5 us less for each than SPTF's, 0.10 %", self.status("sda")[1])
+        self.assertIn("their order takes 6.5 us less for each than SPTF's, 0.10 %",
+                      self.status("sda")[1])
 
     def test_json(self):
         """The same for programs; a partition stands for its disk."""
