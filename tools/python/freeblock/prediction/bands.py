@@ -109,8 +109,8 @@ BANDS = {
 # kind: measured over predicted free bytes/s on a map on which all is wanted
 FREE = {
     "gaps": (0.818, 1.000),  # of 87
-    "idle, reads ahead": (0.655, 0.974),  # of 192
-    "idle, stops": (0.412, 1.062),  # of 64
+    "idle, reads ahead": (0.655, 0.971),  # of 192
+    "idle, stops": (0.845, 1.205),  # of 64
     "idle, write cache": (0.573, 1.212),  # of 41
 }
 

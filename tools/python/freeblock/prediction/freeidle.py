@@ -8,8 +8,11 @@ threshold t and the way s of the first read exp(-rate (t + s)) is used. Who come
 those behind him in his busy period wait as long: of all requests on the mean exp(-rate t) times
 what is left of a read. The threshold is such that this stays below a goal.
 
-Reads of a drive that reads ahead follow each other at the medium's rate and are short. Else each
-loses what passes until it is understood, and the way to where a granule begins.
+Reads of a drive that reads ahead follow each other at the medium's rate and are short. Else a
+track takes a turn and the way to the next one, each read loses what passes until it is understood
+and half a granule, and who comes to a track too late, by the spread of seeks, loses a turn. With
+zero-latency access that costs less, but the read ends where nobody has foreseen, and until the
+head is found again reads follow by LBN and take a turn each.
 
 With a write-back cache the medium is idle when the cache is empty, which the host can only reckon:
 a margin makes one first read in three come before that.
@@ -24,6 +27,12 @@ from .freeyield import FreeSettings, granule_bytes
 GOAL = 1e-3             # s, what idle reads may cost a request on the mean (idle_mean_us)
 KEPT = 0.8              # .. of which so much is made use of: charges vary
 SIZE = 65536            # bytes of a read at least
+LANDINGS = 3            # tracks nearby of which a read takes the one that it can begin on first
+# Set by the 28 runs of the Atlas 10K and cheetah9 in make validate-predict TABLE=free RANDOM=200
+# SEED=19: of reads by LBN, those that end where the head is known again; turns that a first read
+# takes longer, as many begin with the head unknown; of what a request waits, how much a busy drive
+# makes good, as it then chooses among more
+FOUND, UNFOUND, MADE_GOOD = 0.1, 0.5, 0.5
 LATE = 1 / 3            # of the first reads behind writes (core/destage.c)
 
 
@@ -55,20 +64,72 @@ def first_way(device):
     return device.read_overhead + move + granule / 2 / stream_rate(device)
 
 
-def _read(device):
-    """(s of a read behind another, its bytes)"""
+def _ahead(device):
+    """Whether the drive reads ahead."""
+    return bool(device.cache and device.cache.read_ahead != "none")
+
+
+class _Reads(NamedTuple):
+    """Reads one behind the other. time, square: s and s^2, means; held: bytes of each."""
+
+    time: float
+    square: float
+    held: float
+
+    @property
+    def rest(self):
+        """s that who comes amid one waits on the mean."""
+        return self.square / self.time / 2
+
+
+def late(device, tau):
+    """Chance that a read on another track begins too late, for errors of seeks that are Laplace's:
+    there is slack of the least of LANDINGS parts of a granule, which passes in tau s."""
+    scale = device.seek_spread / math.sqrt(2)
+    if not scale:
+        return 0.0
+    part = tau / scale
+    mean = -math.expm1(-part) / part        # of exp(-slack / scale)
+    for count in range(2, LANDINGS + 1):
+        mean = count / part * (1 - mean)    # integrated by parts
+    return mean / 2
+
+
+def _reads(device, ends=0.0):
+    """The _Reads of idle times, of which `ends` a second end."""
     granule = granule_bytes(device, FreeSettings())
     held = max(SIZE, granule)
-    rate = stream_rate(device)
-    if device.cache and device.cache.read_ahead != "none":
-        return held / rate, held
-    return held / rate + device.read_overhead + device.read_report + granule / 2 / rate, held
+    if _ahead(device):
+        took = held / stream_rate(device)
+        return _Reads(took, took ** 2, held)
+    turn, track = device.revolution_time, device.track_bytes()
+    tau = turn * granule / track
+    move = device.track_switch if device.heads > 1 else device.cylinder_switch
+    # a track's reads; what is left over is mostly left for another time
+    count = max(track / held, 1.0)
+    each = (turn + move) / count + device.read_overhead + device.read_report + tau / 2
+    lost = late(device, tau) / count
+    times = [(1 - lost, each), (lost, each + turn)]
+    if device.zero_latency:
+        times = _found_again(times, each + turn * (1 - 1 / count), turn + move, ends)
+    return _Reads(sum(share * took for share, took in times),
+                  sum(share * took ** 2 for share, took in times), held)
+
+
+def _found_again(times, slow, by_lbn, ends):
+    """(share, s) of reads of a drive with zero-latency access, where late ones (the second of
+    `times`) take `slow` s, and those behind them by_lbn s, until one of FOUND of these finds the
+    head, or somebody comes, who ends idle times `ends` times a second."""
+    lost = times[1][0]
+    behind = lost / (lost + FOUND + ends * times[0][1])
+    return [((1 - lost) * (1 - behind), times[0][1]), (lost * (1 - behind), slow),
+            (behind, by_lbn)]
 
 
 def undisturbed(device):
     """Bytes/s of reads one behind the other while nobody asks for anything."""
-    took, held = _read(device)
-    return held / took
+    reads = _reads(device)
+    return reads.held / reads.time
 
 
 def margin(spread):
@@ -83,13 +144,18 @@ def idle_reads(device, idle, rate, spread=None):
     """IdleReads on a map on which all is wanted. idle: share of the time in which the medium has
     nothing to do; rate: 1/s at which such times end; spread: s, standard deviation of a
     destage, if there is a write-back cache."""
-    took, held = _read(device)
+    reads = _reads(device, rate)
     until = first_way(device) + (margin(spread) if spread else 0.0)
+    if device.zero_latency and not _ahead(device):
+        until += UNFOUND * device.revolution_time
     # who comes before the first block has been read waits for that, else for what is left of one
     early = -math.expm1(-rate * until)
-    rest = early * (until + took) / 2 + (1 - early) * took / 2
+    rest = early * (until + reads.time) / 2 + (1 - early) * reads.rest
+    if not spread:
+        rest *= 1 - MADE_GOOD * (1 - idle)
     hit = min(1.0, KEPT * GOAL / rest)
     used = hit * (1 - early)
     # busy periods are longer by as much
     idle = max(idle * (1 - rate * hit * rest), 0.0)
-    return IdleReads(idle * used * held / took, used, -math.log(hit) / rate, took)
+    return IdleReads(idle * used * reads.held / reads.time, used, -math.log(hit) / rate,
+                     reads.time)
