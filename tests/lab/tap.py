@@ -5,7 +5,9 @@ A script says "ok NAME" or "not ok NAME - reason" for each check, "ok NAME #
 SKIP reason" for one that does not apply, "not ok NAME # MISSED reason" for a promise that is
 known to be missed, and at its very end the plan "1..N".
 A script that dies early prints no plan; the plan is what tells a complete
-run from a broken one, so its absence or a wrong number is a failure.
+run from a broken one, so its absence or a wrong number is a failure. The shell goes on behind a
+command that it does not know, or an expression that it does not understand: a check that was
+meant is then not made, and nothing else would say so.
 """
 
 import re
@@ -15,6 +17,9 @@ Tap = namedtuple("Tap", "passed failed skipped plan errors missed")
 
 _LINE = re.compile(r"^(ok|not ok)\b\s*(?:\d+\s+)?(?:-\s+)?(.*)$")
 _PLAN = re.compile(r"^1\.\.(\d+)\s*$")
+# busybox's
+_SHELL = re.compile(r"^/lab/\S+: (?:\S+ )?line \d+: .*(?:: not found|syntax error|bad number|"
+                    r"unknown operand|parameter not set)")
 
 
 def parse(text):
@@ -25,6 +30,8 @@ def parse(text):
         if plan:
             plans.append(int(plan.group(1)))
             continue
+        if _SHELL.match(line):
+            errors.append("the shell: " + line)
         match = _LINE.match(line)
         if not match:
             continue

@@ -191,8 +191,12 @@ def test_tap():
             ("two plans", "ok a\n1..1\n1..1\n"),
             ("nothing checked", "1..0\n"),
             ("silence", ""),
-            ("a plan in the middle of a line", "ok a\nfoo 1..1\n")):
+            ("a plan in the middle of a line", "ok a\nfoo 1..1\n"),
+            ("a command that there is not", "/lab/script: line 2: keep: not found\nok a\n1..1\n"),
+            ("a sum that is none", "/lab/lib.sh: line 9: arithmetic syntax error\nok a\n1..1\n")):
         check(name + " is an error", bool(tap.parse(text).errors))
+    check("what a program in it says is not the shell's",
+          not tap.parse("cat: line 2: keep: not found\nok a\n1..1\n").errors)
     check("carriage returns do not matter", not tap.parse("ok a\r\n1..1\r\n").errors)
     check("'okay' and 'not okay' are prose",
           tap.parse("okay then\nnot okay\nok a\n1..1\n").errors == [])
