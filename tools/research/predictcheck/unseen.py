@@ -155,17 +155,29 @@ def _walk(rng, said, unit, whole):
     return ((said.start + at * (said.span - whole)) // unit * unit).astype(np.int64)
 
 
+def _stretches(rng, said, count):
+    """(the Draw as it is made, requests of each stretch, bytes of each request, their cv2, bytes
+    behind each request, of each stretch with these)"""
+    while True:
+        lengths = np.ones(count, int) if said.run <= 1 else _lengths(rng, said, count)
+        number = int(lengths.sum())
+        size, cv2 = _size(rng, said, number)
+        hole = rng.integers(0, 2 * said.hole // PAGE + 1, number) * PAGE * \
+            (said.places == "sparse")
+        whole = np.add.reduceat(size + hole, np.cumsum(lengths) - lengths)
+        if whole.max() <= said.span:
+            return said, lengths, size, cv2, hole, whole
+        # one in some thousand Draws: a long run with long holes, in a short span
+        said = said._replace(run=float(max(said.run // 2, 1)))
+
+
 def _places(rng, said, disk, count):
     """(first bytes, sizes, reads, attributes)"""
-    lengths = np.ones(count, int) if said.run <= 1 else _lengths(rng, said, count)
-    number = int(lengths.sum())
-    size, cv2 = _size(rng, said, number)
+    said, lengths, size, cv2, hole, whole = _stretches(rng, said, count)
     unit = PAGE if said.size % PAGE == 0 or said.sizes == "pages" else disk.sector
-    hole = rng.integers(0, 2 * said.hole // PAGE + 1, number) * PAGE * (said.places == "sparse")
     begins = np.cumsum(lengths) - lengths
     passed = np.cumsum(size + hole) - size - hole
     before = passed - np.repeat(passed[begins], lengths)
-    whole = np.add.reduceat(size + hole, begins)
     starts = _walk(rng, said, unit, whole) if said.places == "stride" else \
         workloads.starts(rng, unit, said.start, said.span, whole)
     read = np.repeat(rng.random(len(lengths)) < said.read, lengths)
