@@ -68,7 +68,7 @@ class Drawn(unittest.TestCase):
         said = unseen.draw(np.random.default_rng([3, 7]), *DISK)._replace(
             places="sparse", sizes="fixed", size=2048.0, run=117.0, hole=65536, span=27590656.0,
             start=45883392.0, local=1.0, even=False, arrival="poisson")
-        load, made = unseen.make(rng(), said, DISK, 50.0, 0.004, 3000)
+        load, made = unseen.make(rng(), said, DISK, 50.0, 0.004, 20000)
         self.assertTrue(10 < load.requests_per_sparse_run < 117)
         self.assertLessEqual((made.first + made.size).max(), load.data_start + load.data_span)
 
