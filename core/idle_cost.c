@@ -8,6 +8,7 @@
 #define FB_IDLE_COST_NS_PER_US 1000
 #define FB_IDLE_COST_FADES 1024		/* samples after which they count half */
 #define FB_IDLE_COST_AHEAD_FADES 64	/* the same of the read-ahead, which hosts switch */
+#define FB_IDLE_COST_ORDERED_FADES 256	/* the same of streams where the drive orders */
 #define FB_IDLE_COST_KNOWN 8		/* least samples of a mean */
 #define FB_IDLE_COST_PRIOR 8		/* a prediction is believed to be right with this weight */
 #define FB_IDLE_COST_SKIP 256		/* sectors that a stream may leave out */
@@ -44,7 +45,20 @@ void fb_idle_cost_init(struct fb_idle_cost *c)
 		c->stream[i].next_lbn = U64_MAX;
 }
 
+void fb_idle_cost_set_drive(struct fb_idle_cost *c, u64 turn_ns, u32 sector_ps)
+{
+	fb_idle_cost_init(c);
+	c->turn_ns = turn_ns;
+	c->short_sectors = div_u64(turn_ns * 1000, max(sector_ps, 1U)) / FB_IDLE_COST_SHORT;
+}
+
 /* ---- streams ---- */
+
+static bool fb_idle_cost_goes_on(const struct fb_idle_cost_stream *s,
+				 const struct fb_idle_cost_req *req)
+{
+	return req->lbn >= s->next_lbn && req->lbn - s->next_lbn <= FB_IDLE_COST_SKIP;
+}
 
 static struct fb_idle_cost_stream *fb_idle_cost_stream(struct fb_idle_cost *c,
 						       const struct fb_idle_cost_req *req)
@@ -52,25 +66,56 @@ static struct fb_idle_cost_stream *fb_idle_cost_stream(struct fb_idle_cost *c,
 	u32 i;
 
 	for (i = 0; i < FB_IDLE_COST_STREAMS && !req->write; i++)
-		if (req->lbn >= c->stream[i].next_lbn &&
-		    req->lbn - c->stream[i].next_lbn <= FB_IDLE_COST_SKIP)
+		if (fb_idle_cost_goes_on(&c->stream[i], req))
 			return &c->stream[i];
 	return NULL;
+}
+
+/* the same if the drive may still have what it has read ahead for it */
+static struct fb_idle_cost_stream *fb_idle_cost_whole(struct fb_idle_cost *c,
+						      const struct fb_idle_cost_req *req)
+{
+	struct fb_idle_cost_stream *s = fb_idle_cost_stream(c, req);
+
+	return s && !s->written ? s : NULL;
+}
+
+void fb_idle_cost_wrote(struct fb_idle_cost *c, const struct fb_idle_cost_req *req)
+{
+	u32 i;
+
+	for (i = 0; i < FB_IDLE_COST_STREAMS; i++) {
+		if (!fb_idle_cost_goes_on(&c->stream[i], req))
+			continue;
+		c->stream[i].next_lbn = req->lbn + req->nsect;
+		c->stream[i].written = true;
+	}
+}
+
+/* have idle reads come since its last request? */
+static bool fb_idle_cost_is_touched(const struct fb_idle_cost *c,
+				    const struct fb_idle_cost_stream *s)
+{
+	return s->reads != c->reads;
 }
 
 static void fb_idle_cost_follow(struct fb_idle_cost *c, const struct fb_idle_cost_req *req)
 {
 	struct fb_idle_cost_stream *s = fb_idle_cost_stream(c, req);
 
-	if (req->write)
+	if (req->write) {
+		fb_idle_cost_wrote(c, req);
 		return;
+	}
 	if (!s) {
 		s = &c->stream[c->oldest];
 		c->oldest = (c->oldest + 1) % FB_IDLE_COST_STREAMS;
+		s->reads = c->reads;
 	}
+	s->touched = c->touched || fb_idle_cost_is_touched(c, s);
 	s->next_lbn = req->lbn + req->nsect;
 	s->reads = c->reads;
-	s->touched = c->touched;
+	s->written = false;
 }
 
 static bool fb_idle_cost_mostly_ahead(const struct fb_idle_cost *c)
@@ -87,7 +132,7 @@ static bool fb_idle_cost_reads_ahead(const struct fb_idle_cost *c)
 
 bool fb_idle_cost_is_ahead(struct fb_idle_cost *c, const struct fb_idle_cost_req *req)
 {
-	return fb_idle_cost_reads_ahead(c) && fb_idle_cost_stream(c, req);
+	return fb_idle_cost_reads_ahead(c) && fb_idle_cost_whole(c, req);
 }
 
 /* ---- the first request of a busy period ---- */
@@ -104,7 +149,6 @@ static u64 fb_idle_cost_predict(struct fb_idle_cost *c, const struct fb_head *he
 	if (!head || !head->dm)
 		return 0;
 	info = dm_info(head->dm);
-	c->turn_ns = dm_period_ns(head->dm);
 	overhead_ns = req->write ? info->write_overhead_ns : info->read_overhead_ns;
 	report_ns = req->write ? info->write_report_ns : info->read_report_ns;
 	if (!fb_head_locked(head, req->arrived_ns) || !(read ? c->home_known : head->known))
@@ -120,13 +164,11 @@ static u64 fb_idle_cost_predict(struct fb_idle_cost *c, const struct fb_head *he
  * What it should take at least if the drive has not read ahead. Where the head or the phase is
  * unknown, half a turn on the mean, if what is transferred is short beside that; 0: unknown.
  */
-static u64 fb_idle_cost_should(const struct fb_idle_cost *c, const struct fb_head *head,
-			       const struct fb_idle_cost_req *req)
+static u64 fb_idle_cost_should(const struct fb_idle_cost *c, const struct fb_idle_cost_req *req,
+			       u64 predicted_ns)
 {
-	if (c->predicted_ns)
-		return c->predicted_ns;
-	if (!head || !head->dm || req->nsect > dm_info(head->dm)->spt_least / FB_IDLE_COST_SHORT)
-		return 0;
+	if (predicted_ns || req->nsect > c->short_sectors)
+		return predicted_ns;
 	return c->turn_ns / 2;
 }
 
@@ -165,8 +207,8 @@ void fb_idle_cost_begin(struct fb_idle_cost *c, const struct fb_head *head,
 	c->touched = read;
 	if (!req)
 		return;
-	s = fb_idle_cost_stream(c, req);
-	c->touched = read || (s && s->reads != c->reads);
+	s = fb_idle_cost_whole(c, req);
+	c->touched = read || (s && fb_idle_cost_is_touched(c, s));
 	/* what the drive may have read ahead was ended, by an idle read or who waited for one */
 	ended = s && (s->touched || c->touched);
 	c->first = true;
@@ -175,7 +217,7 @@ void fb_idle_cost_begin(struct fb_idle_cost *c, const struct fb_head *head,
 	c->moved = read || (ended && fb_idle_cost_reads_ahead(c));
 	c->begun_ns = req->arrived_ns;
 	c->predicted_ns = fb_idle_cost_predict(c, head, req, read);
-	c->should_ns = fb_idle_cost_should(c, head, req);
+	c->should_ns = fb_idle_cost_should(c, req, c->predicted_ns);
 	c->without_ns = c->moved ? fb_idle_cost_without(c) : 0;
 	c->known = !c->moved || c->without_ns;
 }
@@ -185,10 +227,11 @@ void fb_idle_cost_lose(struct fb_idle_cost *c)
 	c->known = false;
 }
 
-bool fb_idle_cost_wants_clean(const struct fb_idle_cost *c)
+bool fb_idle_cost_wants_clean(const struct fb_idle_cost *c, bool begun)
 {
-	return c->is_stream && !(c->clean && c->took.n >= FB_IDLE_COST_KNOWN &&
-				 c->ahead.n >= FB_IDLE_COST_KNOWN);
+	if (!c->is_stream)
+		return begun;
+	return !c->clean || c->took.n < FB_IDLE_COST_KNOWN || c->ahead.n < FB_IDLE_COST_KNOWN;
 }
 
 /* ---- what is served ---- */
@@ -210,12 +253,13 @@ static void fb_idle_cost_learn(struct fb_idle_cost *c, u64 took_ns)
 		fb_idle_cost_add(&c->off[c->is_stream], off_ns, FB_IDLE_COST_FADES);
 }
 
-static void fb_idle_cost_learn_ahead(struct fb_idle_cost *c, u64 took_ns)
+/* a stream's request that nobody had disturbed: does the drive read ahead? */
+static void fb_idle_cost_learn_ahead(struct fb_idle_cost *c, u64 took_ns, u64 should_ns)
 {
-	bool ahead = took_ns + c->turn_ns / 4 < c->should_ns;
+	bool ahead = took_ns + c->turn_ns / 4 < should_ns;
 	bool mostly = fb_idle_cost_mostly_ahead(c);
 
-	if (!c->is_stream || c->should_ns < c->turn_ns / 2)
+	if (should_ns < c->turn_ns / 2)
 		return;
 	fb_idle_cost_add(&c->ahead, ahead ? FB_IDLE_COST_ONE_NS : 0, FB_IDLE_COST_AHEAD_FADES);
 	if (fb_idle_cost_mostly_ahead(c) == mostly)
@@ -232,7 +276,8 @@ static u64 fb_idle_cost_first(struct fb_idle_cost *c, u64 took_ns, bool alone, u
 	if (!c->moved) {
 		if (alone && c->clean &&
 		    !fb_idle_cost_is_recovery(c, took_ns, c->predicted_ns)) {
-			fb_idle_cost_learn_ahead(c, took_ns);
+			if (c->is_stream)
+				fb_idle_cost_learn_ahead(c, took_ns, c->should_ns);
 			fb_idle_cost_learn(c, took_ns);
 		}
 		return took_ns;
@@ -246,9 +291,9 @@ static u64 fb_idle_cost_first(struct fb_idle_cost *c, u64 took_ns, bool alone, u
 static u64 fb_idle_cost_further(struct fb_idle_cost *c, u64 took_ns,
 				const struct fb_idle_cost_req *req)
 {
-	const struct fb_idle_cost_stream *s = fb_idle_cost_stream(c, req);
+	const struct fb_idle_cost_stream *s = fb_idle_cost_whole(c, req);
 
-	if (!s || s->reads == c->reads || !fb_idle_cost_reads_ahead(c))
+	if (!s || !fb_idle_cost_is_touched(c, s) || !fb_idle_cost_reads_ahead(c))
 		return took_ns;
 	return min_t(u64, took_ns, fb_idle_cost_mean_ns(&c->took, 0));
 }
@@ -270,4 +315,29 @@ s64 fb_idle_cost_served(struct fb_idle_cost *c, u64 now, const struct fb_idle_co
 	c->served_ns = now;
 	fb_idle_cost_follow(c, req);
 	return c->known ? (s64)(now - c->virtual_ns) : 0;
+}
+
+/* ---- where the drive orders ---- */
+
+bool fb_idle_cost_is_hit(const struct fb_idle_cost *c, u64 now, const struct fb_idle_cost_req *req)
+{
+	return now < req->arrived_ns + c->turn_ns / 4;
+}
+
+s64 fb_idle_cost_ordered(struct fb_idle_cost *c, u64 now, const struct fb_idle_cost_req *req)
+{
+	const struct fb_idle_cost_stream *s = fb_idle_cost_whole(c, req);
+	u64 took_ns = now - min(req->arrived_ns, now);
+
+	if (!s)
+		return 0;
+	if (c->touched || s->touched || fb_idle_cost_is_touched(c, s))
+		return fb_idle_cost_reads_ahead(c) ?
+			(s64)min(took_ns, FB_IDLE_COST_TURNS * c->turn_ns) -
+			fb_idle_cost_mean_ns(&c->took, 0) : 0;
+	if (fb_idle_cost_is_recovery(c, took_ns, 0))
+		return 0;
+	fb_idle_cost_learn_ahead(c, took_ns, fb_idle_cost_should(c, req, 0));
+	fb_idle_cost_add(&c->took, took_ns, FB_IDLE_COST_ORDERED_FADES);
+	return 0;
 }

@@ -33,12 +33,14 @@ struct fb_idle_cost_req {
  * struct fb_idle_cost_stream - reads that follow each other on the disk
  * @next_lbn: the sector behind the last of them
  * @reads: idle reads that had been sent then
- * @touched: that request was of a busy period behind idle reads
+ * @touched: that request was of a busy period behind idle reads, or some came before it
+ * @written: where it goes on was written since, which ends what the drive has read ahead
  */
 struct fb_idle_cost_stream {
 	u64 next_lbn;
 	u64 reads;
 	bool touched;
+	bool written;
 };
 
 /**
@@ -70,6 +72,7 @@ struct fb_idle_cost_mean {
  * @touched: idle reads have come before this busy period, or since the last request of its stream
  * @clean: the same of the one before that has not been so either
  * @turn_ns: one revolution; 0: not known yet
+ * @short_sectors: what is longer takes a turn's part that may not be left out
  * @predicted_ns: its time by the model; 0: unknown
  * @should_ns: the same for the read-ahead, where half a turn is better than nothing
  * @without_ns: its time without idle reads
@@ -93,6 +96,7 @@ struct fb_idle_cost {
 	bool touched;
 	bool clean;
 	u64 turn_ns;
+	u32 short_sectors;
 	u64 predicted_ns;
 	u64 should_ns;
 	u64 without_ns;
@@ -106,6 +110,23 @@ struct fb_idle_cost {
  * @c: the account
  */
 void fb_idle_cost_init(struct fb_idle_cost *c);
+
+/**
+ * fb_idle_cost_set_drive() - begin with another drive, of which nothing else is known
+ * @c: the account
+ * @turn_ns: one revolution
+ * @sector_ps: time of a sector where they pass most slowly
+ */
+void fb_idle_cost_set_drive(struct fb_idle_cost *c, u64 turn_ns, u32 sector_ps);
+
+/**
+ * fb_idle_cost_wrote() - note a write: what the drive has read ahead there is void
+ * @c: the account
+ * @req: the write
+ *
+ * Those that fb_idle_cost_served() is told of need not be told here.
+ */
+void fb_idle_cost_wrote(struct fb_idle_cost *c, const struct fb_idle_cost_req *req);
 
 /**
  * fb_idle_cost_is_ahead() - does the drive have a request in its cache before it comes?
@@ -143,14 +164,15 @@ void fb_idle_cost_lose(struct fb_idle_cost *c);
 /**
  * fb_idle_cost_wants_clean() - would another interval without idle reads tell more of streams?
  * @c: the account
+ * @begun: an interval before this one was left alone for the sake of streams
  *
  * What a stream takes undisturbed is learnt from two requests of it without idle reads between. Of
- * several streams another one may come first.
+ * several streams another one may come first, or what belongs to none.
  *
  * Return: true if the first request of this busy period was of a stream, but taught nothing, or if
  * too little is known of streams.
  */
-bool fb_idle_cost_wants_clean(const struct fb_idle_cost *c);
+bool fb_idle_cost_wants_clean(const struct fb_idle_cost *c, bool begun);
 
 /**
  * fb_idle_cost_served() - note that a request has ended
@@ -164,6 +186,29 @@ bool fb_idle_cost_wants_clean(const struct fb_idle_cost *c);
  */
 s64 fb_idle_cost_served(struct fb_idle_cost *c, u64 now, const struct fb_idle_cost_req *req,
 			bool alone, u64 met_ns);
+
+/**
+ * fb_idle_cost_is_hit() - did a request take so little that it came from the drive's cache?
+ * @c: the account
+ * @now: the time; it has ended
+ * @req: the request
+ *
+ * Return: true if so.
+ */
+bool fb_idle_cost_is_hit(const struct fb_idle_cost *c, u64 now, const struct fb_idle_cost_req *req);
+
+/**
+ * fb_idle_cost_ordered() - note that a request has ended where the drive orders by itself
+ * @c: the account
+ * @now: the time
+ * @req: the request; fb_idle_cost_served() is told of it, too, later
+ *
+ * Nothing is predicted there. But a stream's requests tell what they take from the read-ahead.
+ *
+ * Return: if it goes on with a stream that the drive reads ahead for, and idle reads have come
+ * between, by how much it took longer than undisturbed ones do on the mean; else 0.
+ */
+s64 fb_idle_cost_ordered(struct fb_idle_cost *c, u64 now, const struct fb_idle_cost_req *req);
 
 /**
  * fb_idle_cost_add() - add a sample to a mean

@@ -525,7 +525,7 @@ void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_
 	w->turn_ns = turn_ns;
 	w->sector_ps = sector_ps;
 	/* places of the old model mean nothing any more */
-	fb_idle_cost_init(&w->cost);
+	fb_idle_cost_set_drive(&w->cost, turn_ns, sector_ps);
 	w->moved = (struct fb_idle_cost_mean) { 0 };
 	fb_twin_init(&w->twin);
 	w->behind = (struct fb_idle_cost_mean) { 0 };
@@ -654,6 +654,33 @@ void fb_idle_policy_lose(struct fb_idle_policy *w)
 		fb_idle_policy_charge(w, 1, fb_idle_policy_moved_ns(w));
 }
 
+static void fb_idle_policy_arrive_twin(struct fb_idle_policy *w, const struct fb_head *head,
+				       const struct fb_idle_cost_req *req)
+{
+	if (fb_idle_cost_is_ahead(&w->cost, req))
+		fb_twin_ahead(&w->twin, head, req);
+	else
+		fb_twin_arrived(&w->twin, head, req, false);
+}
+
+/* what a read has waited that without idle reads would have come from the drive's cache */
+static void fb_idle_policy_served_ahead(struct fb_idle_policy *w, u64 now,
+					const struct fb_idle_cost_req *req)
+{
+	bool ahead = fb_idle_cost_is_ahead(&w->cost, req);
+	s64 ns = fb_idle_cost_ordered(&w->cost, now, req);
+
+	if (ahead && fb_idle_cost_is_hit(&w->cost, now, req))
+		fb_twin_hit(&w->twin, req);
+	else
+		fb_twin_served(&w->twin, now, req);
+	/* else the rest of an idle read that it has met was charged when that ended */
+	if (!w->twin.follows && w->met_ns)
+		ns = max_t(s64, ns - (s64)w->met_ns, 0);
+	w->behind_ns += ns;
+	fb_idle_policy_charge_known(w, ns);
+}
+
 void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_head *head,
 			   const struct fb_idle_cost_req *req)
 {
@@ -661,14 +688,17 @@ void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_he
 	if (!req)
 		fb_idle_policy_lose_twin(w);
 	else if (w->own_order)
-		fb_twin_arrived(&w->twin, head, req, false);
+		fb_idle_policy_arrive_twin(w, head, req);
 	if (!w->busy) {
 		fb_idle_policy_wake(w, now);
 		w->refunds_ns = w->goal_mean_ns * FB_IDLE_POLICY_START;
 		/* an idle read of the interval before may still be at the drive */
-		if (w->held || w->own_order || (w->reading && !w->read))
+		if (w->held || (w->reading && !w->read))
 			req = NULL;
-		fb_idle_cost_begin(&w->cost, head, req, w->read);
+		/* where the drive orders nothing is predicted, but streams are told */
+		fb_idle_cost_begin(&w->cost, w->own_order ? NULL : head, req, w->read);
+		if (w->own_order)
+			fb_idle_cost_lose(&w->cost);
 	} else if (!req) {
 		fb_idle_policy_lose(w);
 	}
@@ -686,10 +716,12 @@ void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_he
 void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_idle_cost_req *req)
 {
 	bool first = w->cost.first;
-	s64 ns = fb_idle_cost_served(&w->cost, now, req, w->requests == 1, w->met_ns);
+	s64 ns;
 
+	if (w->own_order)
+		fb_idle_policy_served_ahead(w, now, req);
+	ns = fb_idle_cost_served(&w->cost, now, req, w->requests == 1, w->met_ns);
 	w->open -= min(w->open, 1U);
-	fb_twin_served(&w->twin, now, req);
 	if (!w->cost.known)
 		return;
 	/* the mean would be too high, were single ones bounded as charges are */
@@ -701,6 +733,7 @@ void fb_idle_policy_served(struct fb_idle_policy *w, u64 now, const struct fb_id
 void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_head *head,
 			  const struct fb_idle_cost_req *req)
 {
+	fb_idle_cost_wrote(&w->cost, req);
 	/* also if the drive is about to order for its sake */
 	fb_twin_arrived(&w->twin, head, req, true);
 }
@@ -711,7 +744,7 @@ static void fb_idle_policy_control(struct fb_idle_policy *w)
 	if (w->control && fb_idle_policy_was_long(w)) {
 		w->controls++;
 		if (w->controls >= FB_IDLE_POLICY_CONTROL_RUN ||
-		    !fb_idle_cost_wants_clean(&w->cost)) {
+		    !fb_idle_cost_wants_clean(&w->cost, w->controls > 1)) {
 			w->eligible = -(s32)(w->controls - 1) * FB_IDLE_POLICY_CONTROL_OF;
 			w->controls = 0;
 		}

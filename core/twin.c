@@ -205,6 +205,22 @@ void fb_twin_arrived(struct fb_twin *t, const struct fb_head *head,
 		t->open += 2;
 }
 
+void fb_twin_ahead(struct fb_twin *t, const struct fb_head *head,
+		   const struct fb_idle_cost_req *req)
+{
+	if (!t->follows || t->alike || !head)
+		return;
+	fb_twin_advance(t, head, req->arrived_ns);
+	if (!t->alike && !fb_vdrive_add(&t->with, head->dm, req, true))
+		fb_twin_lose(t);
+}
+
+void fb_twin_hit(struct fb_twin *t, const struct fb_idle_cost_req *req)
+{
+	if (t->follows)
+		fb_vdrive_remove(&t->with, req);
+}
+
 s64 fb_twin_take(struct fb_twin *t)
 {
 	s64 ns = t->later_ns;

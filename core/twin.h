@@ -102,6 +102,26 @@ void fb_twin_arrived(struct fb_twin *t, const struct fb_head *head,
 		     const struct fb_idle_cost_req *req, bool cached);
 
 /**
+ * fb_twin_ahead() - note a read that without idle reads would come from the drive's cache
+ * @t: the two
+ * @head: head and phase; NULL: unknown
+ * @req: the request
+ *
+ * What it waits itself is known otherwise, and is not in what fb_twin_take() returns. With idle
+ * reads it is a job of the medium, which others wait for, unless fb_twin_hit() says that it was
+ * none.
+ */
+void fb_twin_ahead(struct fb_twin *t, const struct fb_head *head,
+		   const struct fb_idle_cost_req *req);
+
+/**
+ * fb_twin_hit() - note that such a read came from the cache in spite of idle reads
+ * @t: the two
+ * @req: the request
+ */
+void fb_twin_hit(struct fb_twin *t, const struct fb_idle_cost_req *req);
+
+/**
  * fb_twin_take() - get what idle reads have cost since this was asked last
  * @t: the two
  *

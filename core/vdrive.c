@@ -33,6 +33,25 @@ bool fb_vdrive_add(struct fb_vdrive *v, const struct disk_model *dm,
 	return true;
 }
 
+static void fb_vdrive_take_out(struct fb_vdrive *v, u32 i)
+{
+	v->n--;
+	memmove(&v->queue[i], &v->queue[i + 1], (v->n - i) * sizeof(v->queue[0]));
+}
+
+void fb_vdrive_remove(struct fb_vdrive *v, const struct fb_idle_cost_req *req)
+{
+	u32 i = v->n;
+
+	/* it has come lately */
+	while (i--)
+		if (v->queue[i].req.lbn == req->lbn &&
+		    v->queue[i].req.arrived_ns == req->arrived_ns) {
+			fb_vdrive_take_out(v, i);
+			return;
+		}
+}
+
 /* when the drive could move its arm for a request, were it idle */
 static u64 fb_vdrive_ready_ns(const struct fb_head *head, const struct fb_idle_cost_req *req)
 {
@@ -88,8 +107,7 @@ bool fb_vdrive_serve(struct fb_vdrive *v, const struct fb_head *head, u64 now,
 	/* it is in no place only if the model has changed, which begins anew: it stays till then */
 	if (dm_access(head->dm, &from, out->req.lbn, out->req.nsect, out->req.write, &acc))
 		return false;
-	v->n--;
-	memmove(&v->queue[i], &v->queue[i + 1], (v->n - i) * sizeof(v->queue[0]));
+	fb_vdrive_take_out(v, i);
 	v->at = acc.end;
 	v->free_ns = begin_ns + acc.total_ns;
 	return true;

@@ -66,6 +66,13 @@ bool fb_vdrive_add(struct fb_vdrive *v, const struct disk_model *dm,
 		   const struct fb_idle_cost_req *req, bool cached);
 
 /**
+ * fb_vdrive_remove() - take out a request that need not be served
+ * @v: the drive
+ * @req: the request; nothing happens if it is not there
+ */
+void fb_vdrive_remove(struct fb_vdrive *v, const struct fb_idle_cost_req *req);
+
+/**
  * fb_vdrive_serve() - serve a request, if one has been begun by now
  * @v: the drive
  * @head: phase

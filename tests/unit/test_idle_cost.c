@@ -8,7 +8,9 @@
  * (test_ahead); what idle reads have ended before learnt as undisturbed, or what waited for them
  * not charged to them (test_clean); read-ahead that is seen only where the phase is known, or that
  * a long transfer hides (test_should); recovery charged, or learnt (test_recovery); what came later
- * charged for longer than it was there (test_overtaken).
+ * charged for longer than it was there (test_overtaken); what was written since believed to be read
+ * ahead (test_written); where the drive orders, a stream behind idle reads learnt as undisturbed, or
+ * not charged, or without a bound (test_ordered).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,6 +50,12 @@ struct bench {
 	u64 now;
 };
 
+/* nothing is known of requests; the disk has 100 sectors on a track */
+static void bench_forget(struct bench *b)
+{
+	fb_idle_cost_set_drive(&b->c, dm_period_ns(b->dm), dm_period_ns(b->dm) * 10);
+}
+
 static void bench_begin(struct bench *b)
 {
 	b->dm = support_model_text(small_disk);
@@ -57,7 +65,7 @@ static void bench_begin(struct bench *b)
 	b->head.anchor_ns = b->now;
 	b->head.trust = FB_HEAD_LOCK;
 	b->head.known = true;
-	fb_idle_cost_init(&b->c);
+	bench_forget(b);
 }
 
 static void bench_end(struct bench *b)
@@ -102,7 +110,7 @@ static void test_moved(void **state)
 		u64 lbn = 577 * i % 8900, with, without;
 
 		/* no streams */
-		fb_idle_cost_init(&b.c);
+		bench_forget(&b);
 		b.head.at = (struct dm_place) { 0, 0, 0 };
 		fb_idle_cost_sent(&b.c, &b.head, true);
 		b.head.at = (struct dm_place) { 29, 0, 0 };
@@ -118,7 +126,7 @@ static void test_moved(void **state)
 	}
 	/* where the rest of a turn does not hide it */
 	assert_in_range(turns, 5, 50);
-	fb_idle_cost_init(&b.c);
+	bench_forget(&b);
 	/* undisturbed ones are as predicted, and cost nothing */
 	b.head.at = (struct dm_place) { 7, 0, 0 };
 	assert_int_equal(bench_alone(&b, 5500, bench_took(&b, 7, 5500) + 2 * MS, false, 0), 0);
@@ -295,20 +303,22 @@ static void test_clean(void **state)
 	lbn = bench_stream(&b, 0, 100, true);
 	n = b.c.took.n;
 	assert_true(b.c.clean);
-	assert_false(fb_idle_cost_wants_clean(&b.c));
+	assert_false(fb_idle_cost_wants_clean(&b.c, true));
 	/* an idle read of an interval that another request has ended */
 	fb_idle_cost_sent(&b.c, &b.head, true);
 	bench_alone(&b, 8000, 7 * MS, true, 0);
-	assert_false(fb_idle_cost_wants_clean(&b.c));
+	assert_false(fb_idle_cost_wants_clean(&b.c, false));
+	/* but what belongs to no stream does not end a run that has begun */
+	assert_true(fb_idle_cost_wants_clean(&b.c, true));
 	more = bench_alone(&b, lbn, 7 * MS, false, 0);
 	assert_in_range(more, 68 * MS / 10 - NEAR, 68 * MS / 10 + NEAR);
-	assert_true(fb_idle_cost_wants_clean(&b.c));
+	assert_true(fb_idle_cost_wants_clean(&b.c, true));
 	more = bench_alone(&b, lbn + 8, 7 * MS, false, 0);
 	assert_in_range(more, 68 * MS / 10 - NEAR, 68 * MS / 10 + NEAR);
-	assert_true(fb_idle_cost_wants_clean(&b.c));
+	assert_true(fb_idle_cost_wants_clean(&b.c, true));
 	assert_int_equal(b.c.took.n, n);
 	assert_int_equal(bench_alone(&b, lbn + 16, MS / 5, false, 0), 0);
-	assert_false(fb_idle_cost_wants_clean(&b.c));
+	assert_false(fb_idle_cost_wants_clean(&b.c, true));
 	assert_int_equal(b.c.took.n, n + 1);
 	bench_end(&b);
 }
@@ -326,7 +336,7 @@ static void test_should(void **state)
 	req = bench_req(&b, 20 * 8);
 	assert_true(fb_idle_cost_is_ahead(&b.c, &req));
 	/* of long ones that is not known */
-	fb_idle_cost_init(&b.c);
+	bench_forget(&b);
 	for (i = 0; i < 20; i++) {
 		req = (struct fb_idle_cost_req) { 50 * i, 50, false, b.now };
 		fb_idle_cost_begin(&b.c, &b.head, &req, false);
@@ -335,6 +345,89 @@ static void test_should(void **state)
 	}
 	assert_true(b.c.took.n > 8);
 	assert_int_equal(b.c.ahead.n, 0);
+	bench_end(&b);
+}
+
+/*
+ * Where a stream goes on, something is written, of which the drive's read-ahead knows nothing: the
+ * next read is one like others, and the one behind it comes from the read-ahead again.
+ */
+static void test_written(void **state)
+{
+	struct fb_idle_cost_req req;
+	struct bench b;
+	u64 lbn;
+
+	bench_begin(&b);
+	lbn = bench_stream(&b, 0, 100, true);
+	req = bench_req(&b, lbn + 300);
+	fb_idle_cost_wrote(&b.c, &req);
+	req = bench_req(&b, lbn);
+	assert_true(fb_idle_cost_is_ahead(&b.c, &req));
+	/* as often as it may be told */
+	fb_idle_cost_wrote(&b.c, &req);
+	fb_idle_cost_wrote(&b.c, &req);
+	req = bench_req(&b, lbn + 8);
+	assert_false(fb_idle_cost_is_ahead(&b.c, &req));
+	b.head.at = (struct dm_place) { 29, 0, 0 };
+	bench_alone(&b, lbn + 8, bench_took(&b, 29, lbn + 8), false, 0);
+	assert_false(b.c.is_stream);
+	req = bench_req(&b, lbn + 16);
+	assert_true(fb_idle_cost_is_ahead(&b.c, &req));
+	/* writes that wait for the medium are told as those that have ended */
+	req.write = true;
+	fb_idle_cost_begin(&b.c, &b.head, &req, false);
+	fb_idle_cost_served(&b.c, b.now + MS, &req, true, 0);
+	req = bench_req(&b, lbn + 24);
+	assert_false(fb_idle_cost_is_ahead(&b.c, &req));
+	bench_end(&b);
+}
+
+/* a request alone where the drive orders */
+static s64 bench_ordered(struct bench *b, u64 lbn, u64 took_ns, bool read)
+{
+	struct fb_idle_cost_req req = bench_req(b, lbn);
+	s64 ns;
+
+	fb_idle_cost_begin(&b->c, NULL, &req, read);
+	fb_idle_cost_lose(&b->c);
+	b->now += took_ns;
+	ns = fb_idle_cost_ordered(&b->c, b->now, &req);
+	assert_int_equal(fb_idle_cost_served(&b->c, b->now, &req, true, 0), 0);
+	b->now += 10 * MS;
+	return ns;
+}
+
+/*
+ * Where the drive orders nothing is predicted. A stream takes 0.2 ms from the read-ahead, 7 ms
+ * behind idle reads, and nothing is known of requests that belong to none.
+ */
+static void test_ordered(void **state)
+{
+	struct bench b;
+	u64 lbn = 0;
+	s64 more;
+	u32 i;
+
+	bench_begin(&b);
+	for (i = 0; i < 20; i++, lbn += 8)
+		assert_int_equal(bench_ordered(&b, lbn, MS / 5, false), 0);
+	assert_in_range(fb_idle_cost_mean_ns(&b.c.took, 0), MS / 5 - NEAR, MS / 5 + NEAR);
+	fb_idle_cost_sent(&b.c, NULL, true);
+	assert_int_equal(bench_ordered(&b, 8000, 7 * MS, true), 0);
+	more = bench_ordered(&b, lbn, 7 * MS, false);
+	assert_in_range(more, 68 * MS / 10 - NEAR, 68 * MS / 10 + NEAR);
+	/* the one behind it may have lost its read-ahead to others who waited, too */
+	more = bench_ordered(&b, lbn + 8, 7 * MS, false);
+	assert_in_range(more, 68 * MS / 10 - NEAR, 68 * MS / 10 + NEAR);
+	assert_in_range(fb_idle_cost_mean_ns(&b.c.took, 0), MS / 5 - NEAR, MS / 5 + NEAR);
+	/* error recovery: no more than eight turns of 6 ms, and never learnt */
+	fb_idle_cost_sent(&b.c, NULL, true);
+	more = bench_ordered(&b, lbn + 16, 1000 * MS, true);
+	assert_in_range(more, 478 * MS / 10 - NEAR, 478 * MS / 10 + NEAR);
+	bench_ordered(&b, lbn + 24, MS / 5, false);
+	assert_int_equal(bench_ordered(&b, lbn + 32, 1000 * MS, false), 0);
+	assert_in_range(fb_idle_cost_mean_ns(&b.c.took, 0), MS / 5 - NEAR, MS / 5 + NEAR);
 	bench_end(&b);
 }
 
@@ -369,6 +462,8 @@ int main(void)
 		cmocka_unit_test(test_switched),
 		cmocka_unit_test(test_clean),
 		cmocka_unit_test(test_should),
+		cmocka_unit_test(test_written),
+		cmocka_unit_test(test_ordered),
 		cmocka_unit_test(test_recovery),
 	};
 

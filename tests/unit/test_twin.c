@@ -13,7 +13,8 @@
  * (test_long); a stream of writes is one job without end (test_joined); what is left when the next
  * idle read is sent stays there (test_left); what has not ended when they are lost is dropped, or
  * is taken to end for both at once (test_lost_open); a request that only one of them has room for
- * (test_room).
+ * (test_room); what the drive has read ahead is a job without idle reads, too, or none with them,
+ * or remains one when it has come from the cache (test_ahead).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -407,6 +408,59 @@ static void test_room(void **state)
 	bench_end(&b);
 }
 
+/*
+ * A read that idle reads have deprived of what the drive had read ahead: one who comes with it
+ * waits for it, and it itself is in no account. If it comes from the cache in spite of them, nobody
+ * waits.
+ */
+static void bench_ahead(struct bench *b, u64 lbn, bool hit)
+{
+	struct fb_idle_cost_req req = { .lbn = lbn, .nsect = 8 };
+
+	bench_begin(b);
+	bench_send(b, true);
+	bench_idle_ends(b, b->now + IDLE_NS);
+	b->now += IDLE_NS;
+	req.arrived_ns = b->now;
+	fb_twin_ahead(&b->t, &b->head, &req);
+	if (hit)
+		fb_twin_hit(&b->t, &req);
+	else
+		lane_serve(b, &b->with, lbn, false, b->now);
+	b->now += MS / 5;
+	bench_arrive(b, 6540, false);
+	bench_serve(b, 6540, false);
+}
+
+static void test_ahead(void **state)
+{
+	struct fb_idle_cost_req req = { .lbn = 300, .nsect = 8 };
+	struct bench b;
+	s64 miss_ns;
+	u32 i, differ = 0;
+
+	(void)state;
+	for (i = 0; i < 80; i++) {
+		bench_ahead(&b, 100 * i, false);
+		miss_ns = b.later_ns;
+		assert_int_equal(bench_cost(&b), miss_ns);
+		bench_end(&b);
+		bench_ahead(&b, 100 * i, true);
+		differ += b.later_ns != miss_ns;
+		assert_int_equal(bench_cost(&b), b.later_ns);
+		bench_end(&b);
+	}
+	assert_true(differ > 10);
+	/* where both have done the same, both have what was read ahead */
+	bench_begin(&b);
+	bench_send(&b, true);
+	bench_idle_ends(&b, b.now + IDLE_NS);
+	fb_twin_lose(&b.t);
+	fb_twin_ahead(&b.t, &b.head, &req);
+	assert_int_equal(b.t.with.n, 0);
+	bench_end(&b);
+}
+
 /* without a known head nothing is followed, and giving up is for the interval */
 static void test_lost(void **state)
 {
@@ -442,6 +496,7 @@ int main(void)
 		cmocka_unit_test(test_left),
 		cmocka_unit_test(test_lost_open),
 		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_lost),
 	};
 
