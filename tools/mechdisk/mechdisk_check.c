@@ -19,6 +19,9 @@ static int mdx_check_heads(struct mdt *m)
 {
 	u32 heads = m->cfg->heads;
 
+	if (m->cfg->surface_run > 1 && m->cfg->order == MDE_SERPENTINE_DISK)
+		return mdw_fail(m->err,
+				"surface_run goes with order plain or serpentine, not serpentine-disk");
 	if (!m->spts || m->spts == heads)
 		return 0;
 	return mdw_fail(mdx_at(m, m->spts_line),

@@ -93,8 +93,10 @@ enum mde_queueing { MDE_TAGGED, MDE_NCQ };
  * @spares: sectors that hold no LBN: the slipped ones and, for the rest, those
  *	at the zone's end
  * @angle: where the zone's first sector starts, fraction of a turn
- * @skew_track: added at each track switch within a cylinder, fraction of a turn
- * @skew_cyl: added at each cylinder switch, fraction of a turn
+ * @skew_track: added at each track switch within a cylinder, fraction of a turn; where
+ *	LBNs stay on a surface for a run, from run to run
+ * @skew_cyl: added at each cylinder switch, fraction of a turn; where LBNs stay on a
+ *	surface, from track to track of a run
  * @cyl_sectors: sectors in a cylinder (computed)
  * @lbn_first: first LBN (computed)
  * @lbn_count: LBNs in the zone (computed)
@@ -192,6 +194,8 @@ struct mde_bad {
  * @seed: of angle, noise and jitter
  * @heads: surfaces
  * @order: enum mde_order
+ * @surface_run: cylinders whose tracks of a surface follow each other in LBN order before
+ *	those of the next; 1: heads change after each track
  * @zone: the zones
  * @zones: how many
  * @slip: slips, by zone and index
@@ -289,6 +293,7 @@ struct mde_config {
 	u64 seed;
 	u64 heads;
 	u64 order;
+	u64 surface_run;
 	struct mde_zone *zone;
 	u32 zones;
 	struct mde_slip *slip;

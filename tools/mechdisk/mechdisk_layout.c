@@ -9,6 +9,10 @@
  * A zone's physical sectors are counted in LBN order of tracks: its sector
  * @index holds an LBN unless it is dead, slipped or one of the spares at the
  * end.
+ *
+ * A band is as many cylinders as LBNs stay on one surface for, the zone's last
+ * one maybe fewer.  Most drives change heads after each track: their bands are
+ * single cylinders.
  */
 #include "mechdisk_layout.h"
 
@@ -84,14 +88,38 @@ static u32 mdl_remap_from(const struct mde_config *c, const struct mde_zone *z,
 	return lo;
 }
 
-/* The head that is the @h-th in LBN order on a zone's cylinder, or the inverse. */
-static u32 mdl_head(const struct mde_config *c, const struct mde_zone *z,
-		    u32 cyl, u32 h)
+/* A zone's band. */
+struct mdl_band {
+	u32 number;		/* counted within the zone */
+	u32 first;		/* its first cylinder, counted within the zone */
+	u32 cyls;		/* its cylinders */
+};
+
+static struct mdl_band mdl_band(const struct mde_config *c, const struct mde_zone *z, u64 number)
 {
-	bool back = (c->order == MDE_SERPENTINE && ((cyl - z->cyl_first) & 1)) ||
-		(c->order == MDE_SERPENTINE_DISK && (cyl & 1));
+	u32 run = c->surface_run, cyls = z->cyl_last - z->cyl_first + 1;
+
+	return (struct mdl_band){
+		.number = number,
+		.first = number * run,
+		.cyls = min(run, cyls - (u32)number * run),
+	};
+}
+
+/* The head that is the @h-th in LBN order on a zone's band, or the inverse. */
+static u32 mdl_head(const struct mde_config *c, const struct mde_zone *z,
+		    const struct mdl_band *b, u32 h)
+{
+	bool back = (c->order == MDE_SERPENTINE && (b->number & 1)) ||
+		(c->order == MDE_SERPENTINE_DISK && ((z->cyl_first + b->number) & 1));
 
 	return back ? c->heads - 1 - h : h;
+}
+
+/* The band's cylinder whose track is the @k-th in LBN order under the @h-th head, or the inverse. */
+static u32 mdl_step(const struct mdl_band *b, u32 h, u32 k)
+{
+	return h & 1 ? b->cyls - 1 - k : k;
 }
 
 static u32 mdl_spt(const struct mde_zone *z, u32 head)
@@ -99,33 +127,42 @@ static u32 mdl_spt(const struct mde_zone *z, u32 head)
 	return z->head_spt ? z->head_spt[head] : z->spt;
 }
 
+/* Skew of the @k-th track in LBN order under the band's @h-th head. */
+static u64 mdl_skew(const struct mde_config *c, const struct mde_zone *z,
+		    const struct mdl_band *b, u32 h, u32 k)
+{
+	u64 runs = b->number * c->heads + h;
+
+	if (c->surface_run == 1)
+		return z->skew_track * (runs - b->number) + z->skew_cyl * b->number;
+	return z->skew_track * runs +
+		z->skew_cyl * (b->first * c->heads + (u64)h * b->cyls + k - runs);
+}
+
 void mdl_place(const struct mde_config *c, u32 zone, u64 index,
 	       struct mdl_piece *p)
 {
 	const struct mde_zone *z = &c->zone[zone];
-	u64 cyl = index / z->cyl_sectors;		/* within the zone */
-	u32 sector = index - cyl * z->cyl_sectors;	/* of the cylinder */
-	u32 h;						/* in LBN order */
+	struct mdl_band b = mdl_band(c, z, index / (c->surface_run * z->cyl_sectors));
+	u64 rest = index - b.first * z->cyl_sectors;	/* of the band */
+	u32 h = 0, k;					/* in LBN order */
 
-	p->zone = zone;
-	p->cyl = z->cyl_first + cyl;
-	if (z->head_spt) {
-		for (h = 0;; h++) {
-			p->head = mdl_head(c, z, p->cyl, h);
-			p->spt = z->head_spt[p->head];
-			if (sector < p->spt)
-				break;
-			sector -= p->spt;
-		}
-	} else {
-		h = sector / z->spt;
-		sector -= h * z->spt;
-		p->head = mdl_head(c, z, p->cyl, h);
-		p->spt = z->spt;
+	if (!z->head_spt) {
+		h = rest / (b.cyls * z->spt);
+		rest -= (u64)h * b.cyls * z->spt;
 	}
-	p->sector = sector;
-	p->angle = z->angle + z->skew_track * (h + (c->heads - 1) * cyl) +
-		z->skew_cyl * cyl + U64_MAX / p->spt * sector;
+	for (;; h++) {
+		p->head = mdl_head(c, z, &b, h);
+		p->spt = mdl_spt(z, p->head);
+		if (rest < (u64)b.cyls * p->spt)
+			break;
+		rest -= (u64)b.cyls * p->spt;
+	}
+	k = (u32)rest / p->spt;
+	p->zone = zone;
+	p->cyl = z->cyl_first + b.first + mdl_step(&b, h, k);
+	p->sector = rest - k * p->spt;
+	p->angle = z->angle + mdl_skew(c, z, &b, h, k) + U64_MAX / p->spt * p->sector;
 }
 
 /*
@@ -231,14 +268,18 @@ int mdl_lbn_at(const struct mde_config *c, u32 cyl, u32 head, u32 sector,
 {
 	const struct mde_zone *z = mdl_zone_at(c, cyl);
 	const struct mde_remap *remap;
+	struct mdl_band b;
 	u64 index, l;
 	u32 h, r;
 
 	if (!z || head >= c->heads || sector >= mdl_spt(z, head))
 		return -EINVAL;
-	index = (cyl - z->cyl_first) * z->cyl_sectors + sector;
-	for (h = 0; mdl_head(c, z, cyl, h) != head; h++)
-		index += mdl_spt(z, mdl_head(c, z, cyl, h));
+	cyl -= z->cyl_first;
+	b = mdl_band(c, z, cyl / (u32)c->surface_run);
+	index = b.first * z->cyl_sectors;
+	for (h = 0; mdl_head(c, z, &b, h) != head; h++)
+		index += (u64)b.cyls * mdl_spt(z, mdl_head(c, z, &b, h));
+	index += (u64)mdl_step(&b, h, cyl - b.first) * mdl_spt(z, head) + sector;
 
 	remap = c->remap + z->remap_first;
 	if (!mdl_zone_lbn(c, z, index, &l)) {

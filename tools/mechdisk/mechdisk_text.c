@@ -70,6 +70,7 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_NUM("seed", seed, 0, U64_MAX, 1),
 	MDT_NUM("heads", heads, 1, 64, 0),
 	MDT_WORD("order", order, mdt_order, MDE_PLAIN),
+	MDT_NUM("surface_run", surface_run, 1, 65535, 1),
 	MDT_NUM("head_switch_ns", head_switch_ns, 0, 100000000, 0),
 	MDT_NUM("write_move_ns", write_move_ns, 0, 100000000, 0),
 	MDT_SWITCH(zero_latency, 0),

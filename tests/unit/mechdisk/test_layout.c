@@ -39,35 +39,46 @@ struct walk {
 static bool runs_back(const struct mde_config *c, u32 zone, u32 cyl)
 {
 	if (c->order == MDE_SERPENTINE)
-		return (cyl - c->zone[zone].cyl_first) % 2 == 1;
+		return (cyl - c->zone[zone].cyl_first) / c->surface_run % 2 == 1;
 	return c->order == MDE_SERPENTINE_DISK && cyl % 2 == 1;
+}
+
+/* One track's sectors, from the zone's @n-th on; returns the number after the last. */
+static u64 walk_track(const struct mde_config *c, u32 zone, struct place *at, u64 n, u32 cyl,
+		      u32 head, double turn)
+{
+	const struct mde_zone *z = &c->zone[zone];
+	u32 spt = z->head_spt ? z->head_spt[head] : z->spt, s;
+
+	for (s = 0; s < spt; s++, n++)
+		at[n] = (struct place){ zone, n, cyl, head, s, spt,
+			fmod(turn + (double)s / spt, 1), n < z->dead, false, NO_LBN };
+	return n;
 }
 
 /* One zone's sectors; returns how many. */
 static u64 walk_zone(const struct mde_config *c, u32 zone, struct place *at)
 {
 	const struct mde_zone *z = &c->zone[zone];
+	double turn = mdu_turn(z->angle), across = mdu_turn(z->skew_track);
+	double along = mdu_turn(z->skew_cyl);
+	u32 band, end, h, k, run = c->surface_run;
 	u64 n = 0;
-	u32 cyl, h, s;
 
-	for (cyl = z->cyl_first; cyl <= z->cyl_last; cyl++)
+	for (band = z->cyl_first; band <= z->cyl_last; band = end) {
+		end = band + run > z->cyl_last + 1 ? z->cyl_last + 1 : band + run;
 		for (h = 0; h < c->heads; h++) {
-			u32 k = cyl - z->cyl_first;
-			u32 head = runs_back(c, zone, cyl) ? c->heads - 1 - h : h;
-			u32 spt = z->head_spt ? z->head_spt[head] : z->spt;
-			double turn = mdu_turn(z->angle) +
-				mdu_turn(z->skew_track) *
-				((double)k * (c->heads - 1) + h) +
-				mdu_turn(z->skew_cyl) * k;
+			for (k = 0; k < end - band; k++) {
+				u32 cyl = h % 2 ? end - 1 - k : band + k;
 
-			for (s = 0; s < spt; s++, n++) {
-				struct place *p = &at[n];
-
-				*p = (struct place){ zone, n, cyl, head, s, spt,
-					fmod(turn + (double)s / spt, 1),
-					n < z->dead, false, NO_LBN };
+				n = walk_track(c, zone, at, n, cyl, runs_back(c, zone, cyl) ?
+					       c->heads - 1 - h : h, turn);
+				turn += k + 1 < end - band ? along : 0;
 			}
+			/* a run's end, and without runs a cylinder's only after its last head */
+			turn += run == 1 && h == c->heads - 1 ? along : across;
 		}
+	}
 	return n;
 }
 
@@ -214,7 +225,9 @@ static void check_drive(const struct mde_config *c)
 }
 
 static const char * const orders[] = {
-	"order plain\n", "order serpentine\n", "order serpentine-disk\n"
+	"order plain\n", "order serpentine\n", "order serpentine-disk\n",
+	"order plain\nsurface_run 3\n", "order serpentine\nsurface_run 2\n",
+	"order serpentine\nsurface_run 65535\n"
 };
 
 /*
@@ -250,7 +263,9 @@ static void test_toy(void **state)
  * length of the h-th head for that of the head visited h-th; the zone's sectors
  * per track in the angle; the track skew by head number; dead sectors left out
  * of mdl_slips_passed(); one sector of each slip counted in mdl_finish(); a
- * piece that goes on past a remap; spares with LBNs in mdl_lbn_at().
+ * piece that goes on past a remap; spares with LBNs in mdl_lbn_at(). Of runs on a surface: the
+ * last band as wide as the others; runs that all go inwards; the track skew left out between
+ * bands; heads turned round by the cylinder instead of by the band.
  */
 static void test_small(void **state)
 {
@@ -394,7 +409,7 @@ static void test_random(void **state)
 
 		t.len = 0;
 		add(&t, "fbdrive 1\nperiod_ps 6000000000\nseek 1 5\nheads %u\n%s",
-		    heads, orders[below(3)]);
+		    heads, orders[below(ARRAY_SIZE(orders))]);
 		for (z = 0; z < zones; z++) {
 			u32 cyls = 1 + below(6);
 
