@@ -25,6 +25,7 @@
 #define DM_PERIOD_PS_MIN 1000000000ULL	/* 60 000 rpm */
 #define DM_PERIOD_PS_MAX 100000000000ULL	/* 600 rpm; keeps angle -> ns in 64 bits */
 #define DM_NS_MAX 1000000000U		/* one second: longest seek, settle, overhead */
+#define DM_SURFACE_RUN_MAX 65535U
 #define DM_GRANULE_MAX 2048U		/* sectors: 1 MiB */
 #define DM_ZONES_MAX 65536U
 #define DM_SEEK_POINTS_MAX 4096U	/* per profile */
@@ -45,6 +46,8 @@ struct disk_model;
  * @physical_sectors: physical block in 512-byte sectors (1, or 8 for 512e/4Kn)
  * @cylinders: number of cylinders
  * @heads: tracks per cylinder
+ * @surface_run: cylinders whose tracks of a surface follow each other in LBN order before those of
+ *	the next surface; 1 on drives that change heads after each track
  * @granule_sectors: coverage granule in sectors, a power of two, default 8
  * @period_ps: one revolution in picoseconds
  * @head_switch_ns: track switch within a cylinder
@@ -69,6 +72,7 @@ struct dm_info {
 	u32 physical_sectors;
 	u32 cylinders;
 	u32 heads;
+	u32 surface_run;
 	u32 granule_sectors;
 	u64 period_ps;
 	u32 head_switch_ns;
@@ -135,6 +139,20 @@ struct dm_track {
 	u32 slip1;
 	u32 remap0;
 	u32 remap1;
+};
+
+/**
+ * struct dm_run - the neighbours of a track that lie on its surface and follow it in LBN order
+ * @index: the track's number, as from dm_track_index()
+ * @back: numbers fall from cylinder to cylinder inwards, instead of rising
+ * @outer: how many there are on lower cylinders
+ * @inner: how many there are on higher cylinders
+ */
+struct dm_run {
+	u32 index;
+	bool back;
+	u32 outer;
+	u32 inner;
 };
 
 /**
@@ -382,10 +400,23 @@ void dm_window(const struct disk_model *dm, const struct dm_track *t, u32 angle,
  * @dm: model
  * @t: track
  *
- * Return: cylinder * heads + logical head, 0 .. dm_tracks() - 1: a track with a
- * higher number holds higher LBNs.
+ * Return: 0 .. dm_tracks() - 1: a track with a higher number holds higher LBNs. With a
+ * dm_info.surface_run of 1 it is cylinder * heads + logical head.
  */
 u32 dm_track_index(const struct disk_model *dm, const struct dm_track *t);
+
+/**
+ * dm_run_at() - find which tracks of a surface follow each other in LBN order
+ * @dm: model
+ * @cyl: cylinder of one of them
+ * @head: head, physical
+ * @run: result
+ *
+ * Cost as dm_place_of().
+ *
+ * Return: 0, or -ERANGE.
+ */
+int dm_run_at(const struct disk_model *dm, u32 cyl, u32 head, struct dm_run *run);
 
 /**
  * dm_tracks() - get the number of tracks
@@ -410,10 +441,12 @@ int dm_track_by_index(const struct disk_model *dm, u32 index, struct dm_track *t
 /* ---- building a model: for core/model_text.c and tests ---- */
 
 /**
- * enum dm_head_order - the order in which LBNs go through the heads of a cylinder
+ * enum dm_head_order - the order in which LBNs go through the heads of a cylinder, or of a band
+ *	of as many as dm_info.surface_run
  * @DM_HEADS_PLAIN: 0 .. heads - 1 on every cylinder
  * @DM_HEADS_SERPENTINE_ZONE: backwards on odd cylinders, counted from the zone's first
- * @DM_HEADS_SERPENTINE_DISK: backwards on odd cylinders, counted from the disk's first
+ * @DM_HEADS_SERPENTINE_DISK: backwards on odd cylinders, counted from the disk's first; not with
+ *	a surface_run above 1
  */
 enum dm_head_order {
 	DM_HEADS_PLAIN,
@@ -463,8 +496,10 @@ struct dm_spec_remap {
  * @last_cyl: last cylinder
  * @spt: sectors per track; where heads differ, those of the longest track
  * @angle: where the zone's first sector begins, 2^-64 turn
- * @track_skew: added from track to track, 2^-64 turn
- * @cyl_skew: added on top of @track_skew * (heads - 1) from cylinder to cylinder
+ * @track_skew: added from track to track of a cylinder, 2^-64 turn; with a surface_run above 1,
+ *	from run to run
+ * @cyl_skew: added on top of @track_skew * (heads - 1) from cylinder to cylinder; with a
+ *	surface_run above 1, from track to track of a run
  * @dead: sectors at the zone's front that hold no LBN
  * @spares: sectors that hold no LBN unless remapped, including the slipped ones; the
  *	others lie at the zone's end

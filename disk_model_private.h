@@ -74,8 +74,12 @@ struct dm_zone {
 	u64 dead;			/* physical number of the first sector that may hold one */
 	u64 data_end;			/* physical number after the last that holds one */
 	u64 angle;			/* angle of sector 0 of its first track, 2^-64 turn */
-	u64 track_skew;			/* from track to track of a cylinder, 2^-64 turn */
-	/* from first track to first track of neighbouring cylinders, 2^-64 turn */
+	/* from track to track of a cylinder, or from run to run of a surface, 2^-64 turn */
+	u64 track_skew;
+	/*
+	 * from first track to first track of neighbouring cylinders, or from track to track of
+	 * a run, 2^-64 turn
+	 */
 	u64 cyl_skew;
 	u64 sector;			/* angle of one sector of @spt, 2^-64 turn, rounded up */
 	u32 sector_angle;		/* the same, 2^-32 turn, rounded down */
@@ -102,7 +106,7 @@ struct disk_model {
 	struct dm_info info;		/* header facts */
 	u64 rate;			/* angle units per ns, 2^-DM_RATE_SHIFT */
 	u32 period;			/* period in 2^-DM_PERIOD_SHIFT ns */
-	u32 serpentine;			/* 1: LBNs run backwards on every other cylinder */
+	u32 serpentine;			/* 1: LBNs run backwards on every other cylinder, or band */
 	bool write_curve;		/* the write profile was measured, not derived */
 	struct dm_curve *curve[2];	/* seek profile for reads and for writes */
 	/* by dm_band(): the part by which seeks take longer, 2^-DM_LONGER_SHIFT */

@@ -341,7 +341,9 @@ static void dm_fill_zone(struct dm_zone *z, const struct disk_model *dm,
 	z->lbns = (u64)z->cyls * z->cyl_sectors - p->dead - p->spares;
 	z->angle = p->angle;
 	z->track_skew = p->track_skew;
-	z->cyl_skew = p->cyl_skew + (dm->info.heads - 1) * p->track_skew;
+	z->cyl_skew = p->cyl_skew;
+	if (dm->info.surface_run <= 1)
+		z->cyl_skew += (dm->info.heads - 1) * p->track_skew;
 	z->sector = dm_sector_of(p->spt);
 	z->sector_angle = dm_sector_angle_of(z->sector);
 	z->reverse = order == DM_HEADS_SERPENTINE_DISK ? p->first_cyl & 1 : 0;

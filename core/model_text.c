@@ -54,6 +54,7 @@ static const struct fb_model_text_field fb_model_text_header[] = {
 	FB_MODEL_TEXT_INFO(U32, heads, false, 1, DM_HEADS_MAX),
 	{ .what = "head_order", .type = FB_MODEL_TEXT_ORDER,
 	  .offset = offsetof(struct dm_spec, order) },
+	FB_MODEL_TEXT_INFO(U32, surface_run, true, 1, DM_SURFACE_RUN_MAX),
 	FB_MODEL_TEXT_INFO(U64, period_ps, false, DM_PERIOD_PS_MIN, DM_PERIOD_PS_MAX),
 	FB_MODEL_TEXT_INFO(U32, head_switch_ns, false, 0, DM_NS_MAX),
 	FB_MODEL_TEXT_INFO(U32, write_settle_ns, false, 0, DM_NS_MAX),
@@ -389,6 +390,10 @@ static int fb_model_text_check_header(struct mt *mt)
 		return fb_model_text_fail(mt,
 					  "granule_sectors: %u is less than physical_sectors, %u",
 					  info->granule_sectors, info->physical_sectors);
+	if (info->surface_run > 1 && mt->spec.order == DM_HEADS_SERPENTINE_DISK)
+		return fb_model_text_fail(mt,
+					  "surface_run: %u goes with head_order plain or serpentine-zone",
+					  info->surface_run);
 	return 0;
 }
 
@@ -672,6 +677,7 @@ static int fb_model_text_alloc(struct mt *mt)
 	}
 	mt->spec.info.physical_sectors = 1;
 	mt->spec.info.granule_sectors = 8;
+	mt->spec.info.surface_run = 1;
 	return 0;
 }
 

@@ -267,7 +267,8 @@ struct fb_search_arm {
  * @ways_ns: seeks from the hop's beginning to the cylinder being examined and on to its end,
  *	without a head switch
  * @switch_ns: least time of such a seek with a head switch, before a read and a write
- * @track: next track of the cylinder being examined, by index
+ * @cyl: the cylinder being examined
+ * @track: its next track, by index; where LBNs stay on a surface for a run, by head
  * @track_end: the track after its last
  * @granule: where tracks share counts: next granule of the cylinder being examined
  * @granule_end: the granule after its last
@@ -305,6 +306,7 @@ struct fb_search {
 	struct fb_search_arm arm[4];
 	u32 ways_ns[2];
 	u32 switch_ns[2];
+	u32 cyl;
 	u32 track;
 	u32 track_end;
 	u64 granule;

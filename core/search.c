@@ -96,11 +96,37 @@ static struct fb_search_arm *fb_nearest_arm(struct fb_search *s)
 	return best;
 }
 
+/* Do LBNs stay on a surface for some cylinders? A cylinder's tracks are then far apart in them. */
+static bool fb_search_has_runs(const struct fb_search *s)
+{
+	return dm_info(s->dm)->surface_run > 1;
+}
+
+/*
+ * Count the cylinders with too few granules from @first on, up to @n; where LBNs run along a
+ * surface, up to the end of a band.
+ */
+static u32 fb_arm_skippable(const struct fb_search *s, const struct fb_search_arm *arm, u32 first,
+			    u32 n, u32 need)
+{
+	u32 heads = dm_info(s->dm)->heads, head;
+	struct dm_run run;
+
+	if (!fb_search_has_runs(s))
+		return fb_bitmap_skippable(s->bm, first * heads, heads, n, arm->up, need);
+	for (head = 0; head < heads; head++) {
+		dm_run_at(s->dm, first, head, &run);
+		n = min(n, (arm->up ? run.inner : run.outer) + 1);
+		n = fb_bitmap_skippable(s->bm, run.index, 1, n, arm->up != run.back, need);
+	}
+	return n;
+}
+
 /* Pass over cylinders with too few granules in the arm's stride; false: none is left in it. */
 static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
 {
 	u32 end = min(arm->dist / FB_SEARCH_STRIDE * FB_SEARCH_STRIDE + FB_SEARCH_STRIDE,
-		      arm->end), heads = dm_info(s->dm)->heads, n = end - arm->dist;
+		      arm->end), n = end - arm->dist;
 	u32 first = arm->up ? arm->base + arm->dist : arm->base - arm->dist;
 	u32 last = arm->up ? first + n - 1 : first - (n - 1);
 	u32 weight = s->most_weight, need;
@@ -109,7 +135,7 @@ static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
 	if (s->region <= U32_MAX / FB_SEARCH_STRIDE)
 		weight = max(fb_track_find_weight(s, first), fb_track_find_weight(s, last));
 	need = fb_track_find_need_cached(s, weight);
-	arm->dist += fb_bitmap_skippable(s->bm, first * heads, heads, n, arm->up, need);
+	arm->dist += fb_arm_skippable(s, arm, first, n, need);
 	if (arm->dist < end)
 		return true;
 	if (arm->dist % FB_SEARCH_HORIZON == 0) {
@@ -126,9 +152,10 @@ static void fb_cylinder_open(struct fb_search *s, u32 cyl)
 	u32 heads = dm_info(s->dm)->heads, g = s->lim.granule_sectors;
 	struct dm_track t;
 
-	s->track = cyl * heads;
+	s->cyl = cyl;
+	s->track = fb_search_has_runs(s) ? 0 : cyl * heads;
 	s->track_end = s->track + heads;
-	if (!s->bm->shift)
+	if (!s->bm->shift || fb_search_has_runs(s))
 		return;
 	dm_track_by_index(s->dm, s->track, &t);
 	s->granule = fb_granule_first(g, t.first_lbn);
@@ -162,16 +189,38 @@ static bool fb_search_outward(struct fb_search *s)
 	return true;
 }
 
+/* Go on to the cylinder's next track; returns its index. */
+static u32 fb_cylinder_track(struct fb_search *s)
+{
+	u32 track = s->track++;
+	struct dm_run run;
+
+	if (!fb_search_has_runs(s))
+		return track;
+	dm_run_at(s->dm, s->cyl, track, &run);
+	return run.index;
+}
+
 /* The next track, by its own count; false: there is none. */
 static bool fb_cylinder_counted(struct fb_search *s, struct dm_track *t, u32 *left)
 {
-	u32 need = fb_track_find_need_cached(s, s->weight);
+	u32 need = fb_track_find_need_cached(s, s->weight), g = s->lim.granule_sectors;
 
 	while (s->track < s->track_end) {
-		*left = fb_bitmap_group(s->bm, s->track);
+		u32 index = fb_cylinder_track(s);
+		u64 first;
+
+		*left = fb_bitmap_group(s->bm, index);
+		if (*left < need)
+			continue;
+		dm_track_by_index(s->dm, index, t);
+		if (!s->bm->shift)
+			return true;
+		first = fb_granule_first(g, t->first_lbn);
+		*left = fb_bitmap_count(s->bm, first,
+					fb_granule_first(g, t->first_lbn + t->nsect) - first);
 		if (*left >= need)
-			return !dm_track_by_index(s->dm, s->track++, t);
-		s->track++;
+			return true;
 	}
 	return false;
 }
@@ -182,7 +231,7 @@ static bool fb_cylinder_next(struct fb_search *s, struct dm_track *t, u32 *left)
 	u32 need = fb_track_find_need_cached(s, s->weight), g = s->lim.granule_sectors;
 	u64 first;
 
-	if (!s->bm->shift)
+	if (!s->bm->shift || fb_search_has_runs(s))
 		return fb_cylinder_counted(s, t, left);
 	while (s->granule < s->granule_end) {
 		first = fb_bitmap_next_wanted(s->bm, s->granule, s->granule_end);

@@ -33,30 +33,38 @@ static struct disk_model *support_parse(const char *text, size_t len, const char
 	return dm;
 }
 
-struct disk_model *support_model_file(const char *path)
+/* The text of a file, in memory to be freed; sets @len and writes its path to @name. */
+static char *support_read(const char *path, char name[512], size_t *len)
 {
 	const char *root = getenv("FB_ROOT");
 	const char * const roots[] = { root ? root : ".", "../.." };
-	struct disk_model *dm = NULL;
-	char name[512];
 	char *text = malloc(MODEL_MAX);
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(roots) && !dm; i++) {
+	for (i = 0; i < ARRAY_SIZE(roots); i++) {
 		FILE *f;
 
-		snprintf(name, sizeof(name), "%s/%s", roots[i], path);
+		snprintf(name, 512, "%s/%s", roots[i], path);
 		f = fopen(name, "r");
 		if (!f)
 			continue;
-		dm = support_parse(text, fread(text, 1, MODEL_MAX, f), name);
+		*len = fread(text, 1, MODEL_MAX, f);
 		fclose(f);
+		return text;
 	}
+	fprintf(stderr, "no file %s\n", path);
+	exit(1);
+}
+
+struct disk_model *support_model_file(const char *path)
+{
+	struct disk_model *dm;
+	char name[512];
+	size_t len;
+	char *text = support_read(path, name, &len);
+
+	dm = support_parse(text, len, name);
 	free(text);
-	if (!dm) {
-		fprintf(stderr, "no file %s\n", path);
-		exit(1);
-	}
 	return dm;
 }
 
@@ -82,6 +90,24 @@ struct disk_model *support_model_text(const char *records)
 
 	snprintf(text, len + 64, "%send %zu %08x\n", records, len, support_crc32(records, len));
 	dm = support_parse(text, strlen(text), "test model");
+	free(text);
+	return dm;
+}
+
+struct disk_model *support_model_with(const char *path, const char *record)
+{
+	struct disk_model *dm;
+	char name[512];
+	size_t len, head;
+	char *text = support_read(path, name, &len), *records = malloc(len + 256), *end;
+
+	text[len - 1] = '\0';
+	end = strrchr(text, '\n') + 1;
+	head = strchr(text, '\n') + 1 - text;
+	snprintf(records, len + 256, "%.*s%s\n%.*s", (int)head, text, record,
+		 (int)(end - text - head), text + head);
+	dm = support_model_text(records);
+	free(records);
 	free(text);
 	return dm;
 }

@@ -50,6 +50,15 @@ struct disk_model *support_model_file(const char *path);
 struct disk_model *support_model_text(const char *records);
 
 /**
+ * support_model_with() - the model in a file, and one header record more
+ * @path: as for support_model_file()
+ * @record: the record
+ *
+ * Return: the model; a text that is missing or refused ends the test.
+ */
+struct disk_model *support_model_with(const char *path, const char *record);
+
+/**
  * support_place() - a random place of a disk
  * @r: generator
  * @dm: model

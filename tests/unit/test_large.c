@@ -78,6 +78,14 @@ static int setup(void **state)
 	return fb_bitmap_init(&bm, GRANULES, dm_tracks(dm));
 }
 
+/* LBNs stay on a surface for some tracks; the zones are no multiple of them */
+static int setup_runs(void **state)
+{
+	(void)state;
+	dm = support_model_with("models/nearline24.fbmodel", "surface_run 61");
+	return fb_bitmap_init(&bm, GRANULES, dm_tracks(dm));
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -291,5 +299,11 @@ int main(void)
 		cmocka_unit_test(test_several),
 	};
 
-	return cmocka_run_group_tests_name("large", tests, setup, teardown);
+	const struct CMUnitTest runs[] = {
+		cmocka_unit_test(test_shared_search),
+		cmocka_unit_test(test_several),
+	};
+
+	return cmocka_run_group_tests_name("large", tests, setup, teardown) +
+	       cmocka_run_group_tests_name("runs", runs, setup_runs, teardown);
 }

@@ -17,7 +17,8 @@
  * sector's (accesses); a seek index one entry off (long seeks). Where heads differ:
  * dm_before() forwards on a backward cylinder, the zone's longest track's sectors for a
  * shorter track's (places, tracks, windows); the longest track that of the last zone
- * (tracks).
+ * (tracks). Where LBNs stay on a surface: all runs inwards, a last band as wide as the others
+ * (places, tracks, windows); dm_run.back by the physical head (tracks).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,6 +136,9 @@ static void random_header(struct disk *d)
 	info->write_settle_ns = below(600000);
 	info->zero_latency = below(2);
 	d->spec.order = below(3);
+	/* half of them longer than most zones */
+	info->surface_run = d->spec.order == DM_HEADS_SERPENTINE_DISK || below(2) ? 1 :
+			    2 + below(below(2) ? 6 : 40);
 	d->spec.zone = d->zone;
 	d->spec.head_spt = d->head_spt;
 	d->spec.slip = d->slip;
@@ -209,49 +213,70 @@ static void random_remaps(struct disk *d, struct dm_spec_zone *z, u32 first, u32
 	}
 }
 
+static bool runs_back(const struct disk *d, const struct dm_spec_zone *z, u32 cyl)
+{
+	if (d->spec.order == DM_HEADS_SERPENTINE_ZONE)
+		return (cyl - z->first_cyl) / d->spec.info.surface_run % 2;
+	return d->spec.order == DM_HEADS_SERPENTINE_DISK && cyl % 2;
+}
+
+/* a walk over a zone's sectors */
+struct steps {
+	const struct dm_spec_zone *z;	/* the zone */
+	const struct dm_spec_slip *slip;	/* its slips */
+	u32 first;			/* its first spot */
+	u64 lbn;			/* the next LBN */
+	u64 end;			/* the LBN after its last */
+	u32 spare;			/* the spot after the last with an LBN */
+};
+
+static void walk_track(struct disk *d, struct steps *w, u32 angle0, u32 cyl, u32 head, u32 spt)
+{
+	u32 s;
+
+	for (s = 0; s < spt; s++) {
+		struct spot *spot = &d->spots[d->n];
+		u32 i, k = d->n++ - w->first;
+
+		*spot = (struct spot){ NONE, angle0, cyl, head, spt, s, false, false };
+		for (i = 0; i < w->z->slips; i++)
+			spot->slipped |= k >= w->slip[i].at && k < w->slip[i].at + w->slip[i].n;
+		if (k < w->z->dead || spot->slipped || w->lbn == w->end)
+			continue;
+		d->home[w->lbn] = d->n - 1;
+		d->order[w->lbn] = d->n - 1;
+		spot->lbn = w->lbn++;
+		w->spare = d->n;
+	}
+}
+
 /*
- * Walk a zone track by track, sector by sector; returns the LBN after its last. @head_spt:
- * its own, if it has them.
+ * Walk a zone band by band, head by head, track by track, sector by sector; returns the LBN after
+ * its last. @head_spt: its own, if it has them.
  */
 static u64 walk_zone(struct disk *d, struct dm_spec_zone *z, const u16 *head_spt, u64 lbn,
 		     u64 lbns)
 {
-	u32 heads = d->spec.info.heads, cyl, h, s, first = d->n, spare = 0;
-	const struct dm_spec_slip *slip = d->spec.slip + d->spec.slips - z->slips;
-	u64 angle = z->angle, end = lbn + lbns;
+	u32 heads = d->spec.info.heads, run = d->spec.info.surface_run, band, n, h, k;
+	struct steps w = { z, d->spec.slip + d->spec.slips - z->slips, d->n, lbn, lbn + lbns };
+	u64 angle = z->angle;
 
-	for (cyl = z->first_cyl; cyl <= z->last_cyl; cyl++) {
-		bool back = (d->spec.order == DM_HEADS_SERPENTINE_ZONE &&
-			     (cyl - z->first_cyl) % 2) ||
-			    (d->spec.order == DM_HEADS_SERPENTINE_DISK && cyl % 2);
-
+	for (band = z->first_cyl; band <= z->last_cyl; band += n) {
+		n = min(run, z->last_cyl + 1 - band);
 		for (h = 0; h < heads; h++) {
-			u32 head = back ? heads - 1 - h : h;
-			u32 spt = z->head_spts ? head_spt[head] : z->spt;
+			u32 head = runs_back(d, z, band) ? heads - 1 - h : h;
 
-			for (s = 0; s < spt; s++) {
-				struct spot *spot = &d->spots[d->n];
-				u32 i, k = d->n++ - first;
-
-				*spot = (struct spot){ NONE, angle >> 32, cyl, head, spt, s,
-						       false, false };
-				for (i = 0; i < z->slips; i++)
-					spot->slipped |= k >= slip[i].at &&
-							 k < slip[i].at + slip[i].n;
-				if (k < z->dead || spot->slipped || lbn == end)
-					continue;
-				d->home[lbn] = d->n - 1;
-				d->order[lbn] = d->n - 1;
-				spot->lbn = lbn++;
-				spare = d->n;
+			for (k = 0; k < n; k++) {
+				walk_track(d, &w, angle >> 32, h % 2 ? band + n - 1 - k : band + k,
+					   head, z->head_spts ? head_spt[head] : z->spt);
+				if (k + 1 < n)
+					angle += z->cyl_skew;
 			}
-			if (h < heads - 1)
-				angle += z->track_skew;
+			angle += run == 1 && h + 1 == heads ? z->cyl_skew : z->track_skew;
 		}
-		angle += z->cyl_skew;
 	}
-	random_remaps(d, z, first, spare);
-	return lbn;
+	random_remaps(d, z, w.first, w.spare);
+	return w.lbn;
 }
 
 static void random_disk(struct disk *d)
@@ -375,6 +400,31 @@ static void test_places(void **state)
 	}
 }
 
+/* The tracks of the run to which @t belongs, by their numbers, and those next to them. */
+static void check_run(const struct disk *d, const struct dm_track *t, u32 index)
+{
+	struct dm_track far;
+	struct dm_run run;
+	u32 inner, outer;
+
+	assert_int_equal(dm_run_at(d->dm, t->cyl, t->head, &run), 0);
+	assert_int_equal(run.index, index);
+	inner = run.back ? index - run.inner : index + run.inner;
+	outer = run.back ? index + run.outer : index - run.outer;
+	assert_int_equal(dm_track_by_index(d->dm, inner, &far), 0);
+	assert_int_equal(far.head, t->head);
+	assert_int_equal(far.cyl, t->cyl + run.inner);
+	assert_int_equal(dm_track_by_index(d->dm, outer, &far), 0);
+	assert_int_equal(far.head, t->head);
+	assert_int_equal(far.cyl, t->cyl - run.outer);
+	assert_in_range(run.inner + run.outer, 0, d->spec.info.surface_run - 1);
+	/* it ends where its band does: at a whole run from the zone's first, or its last */
+	if (t->cyl + run.inner < d->zone[t->zone].last_cyl)
+		assert_int_equal(run.inner + run.outer, d->spec.info.surface_run - 1);
+	assert_int_equal(dm_run_at(d->dm, d->spec.info.cylinders, 0, &run), -ERANGE);
+	assert_int_equal(dm_run_at(d->dm, 0, d->spec.info.heads, &run), -ERANGE);
+}
+
 /* The track of @spt spots that begins at @spot, number @index in LBN order. */
 static void check_track(struct disk *d, const struct spot *spot, u32 index)
 {
@@ -404,6 +454,7 @@ static void check_track(struct disk *d, const struct spot *spot, u32 index)
 	assert_int_equal(same.head, t.head);
 	assert_int_equal(same.first_lbn, t.first_lbn);
 	assert_int_equal(same.nsect, t.nsect);
+	check_run(d, &t, index);
 }
 
 /* Zones that hold no LBN do not count for the shortest. */

@@ -258,6 +258,7 @@ static void test_defaults(void **state)
 	assert_int_equal(dm_spread_ns(dm, 5), 0);
 	assert_int_equal(dm_info(dm)->physical_sectors, 1);
 	assert_int_equal(dm_info(dm)->granule_sectors, 8);
+	assert_int_equal(dm_info(dm)->surface_run, 1);
 	assert_int_equal(dm_info(dm)->read_overhead_ns, 0);
 	assert_int_equal(dm_info(dm)->write_report_ns, 0);
 	/* 4 ms at 30 cylinders, on at 2 ms for 20; write = read + settle */
@@ -354,6 +355,9 @@ static const struct row rows[] = {
 	{ 8, "granule_sectors 4096", 8, "4096 is not in 1..2048" },
 	{ 9, "cylinders 16777217", 9, "16777217 is not in 1..16777216" },
 	{ 10, "heads 129", 10, "129 is not in 1..128" },
+	{ 2, "surface_run 0", 2, "0 is not in 1..65535" },
+	{ 2, "surface_run 9", 27,
+	  "surface_run: 9 goes with head_order plain or serpentine-zone" },
 	{ 11, "head_order serpentine", 11,
 	  "'serpentine' is none of plain, serpentine-zone, serpentine-disk" },
 	{ 11, "head_order", 11, "'' is none of plain" },

@@ -11,7 +11,8 @@
  * own value, the far way's conservatism by the near one's length, one band for all
  * (test_legs); prepends without the conservatism (test_prepend); the end of the disk's short
  * granule dropped (test_runs);
- * straddlers skipped, a straddler's angle off by one sector (test_exactly_once). With
+ * straddlers skipped, a straddler's angle off by one sector (test_exactly_once); runs of a surface
+ * taken to go the other way, or to end elsewhere (test_optimum). With
  * limits lifted (test_lifted): a landing only one conservatism early allowed for, no
  * bound on a piece's or the foreground's head time, the hop before a piece not searched, a
  * hop that begins where the piece before it began, a straddler that ends where it
@@ -37,7 +38,7 @@
  * granules of 8 straddle tracks with any number of their sectors on the first; a slip,
  * a remap; seeks that are not monotonic.
  */
-#define SMALL_DISK(spt)									\
+#define SMALL_DISK(run, skew, spt)							\
 	"fbmodel 1\n"									\
 	"vendor TEST\n"									\
 	"product SMALL\n"								\
@@ -48,20 +49,24 @@
 	"period_ps 6000000000\n"							\
 	"head_switch_ns 200000\n"							\
 	"write_settle_ns 400000\n"							\
-	"zero_latency yes\n"								\
+	"zero_latency yes\n" run							\
 	"seek 1 700000\n"								\
 	"seek 2 650000\n"								\
 	"seek 10 900000\n"								\
 	"seek 89 2600000\n"								\
-	"zone 0 39 spt 99 angle 0 track_skew 0.11 cyl_skew 0.3 dead 0 spares 1\n"	\
+	"zone 0 39 spt 99 angle 0 track_skew " skew " cyl_skew 0.3 dead 0 spares 1\n"	\
 	"slip 700\n"									\
 	"zone 40 89 spt " spt " angle 0.9 track_skew 0.13 cyl_skew 0.31 dead 0 spares 139\n" \
 	"remap 1000 to 12449\n"
 
-static const char small_disk[] = SMALL_DISK("83");
+static const char small_disk[] = SMALL_DISK("", "0.11", "83");
 
 /* the same, but that in the second zone as many sectors lie on tracks of different length */
-static const char surfaces_disk[] = SMALL_DISK("103") "head_spt 0 83 63 103\n";
+static const char surfaces_disk[] = SMALL_DISK("", "0.11", "103") "head_spt 0 83 63 103\n";
+
+/* and that LBNs stay on a surface for 7 tracks; a band begins no sooner than the arm is there */
+static const char runs_disk[] = SMALL_DISK("surface_run 7\n", "0.12", "103")
+	"head_spt 0 83 63 103\n";
 
 #define GRANULE 8
 #define REMAPPED_LBN (11879 + 1000)
@@ -1117,6 +1122,13 @@ static int setup_surfaces(void **state)
 	return 0;
 }
 
+static int setup_runs(void **state)
+{
+	(void)state;
+	dm = support_model_text(runs_disk);
+	return 0;
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -1192,5 +1204,6 @@ int main(void)
 	};
 
 	return cmocka_run_group_tests_name("search", tests, setup, teardown) +
-	       cmocka_run_group_tests_name("surfaces", surfaces, setup_surfaces, teardown);
+	       cmocka_run_group_tests_name("surfaces", surfaces, setup_surfaces, teardown) +
+	       cmocka_run_group_tests_name("runs", surfaces, setup_runs, teardown);
 }
