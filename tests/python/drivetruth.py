@@ -46,7 +46,7 @@ class Truth:
         self.layout = Layout(int(self.values["heads"][0]), int(self.zones[-1][1]) + 1,
                              ORDERS[self.values.get("order", ["plain"])[0]],
                              [self._zone(i, slips.get(i, []), remaps.get(i, []))
-                              for i in range(len(self.zones))])
+                              for i in range(len(self.zones))], self.ns("surface_run", 0, 1))
 
     def _zone(self, i, slips, remaps):
         """In units."""

@@ -77,8 +77,8 @@ def _runs(slips):
 
 
 def random_layout(seed, sparing, order="plain", heads=None, surfaces=False, zones=3,
-                  cylinders=(3, 14), spt=(12, 40)):
-    """A Layout. surfaces: tracks differ in length from head to head."""
+                  cylinders=(3, 14), spt=(12, 40), run=1):
+    """A Layout. surfaces: tracks differ in length from head to head; run: its surface_run."""
     rng = random.Random(seed)
     heads = heads or rng.randint(1, 7)
     found, first, longest = [], 0, rng.randint(*spt)
@@ -94,13 +94,14 @@ def random_layout(seed, sparing, order="plain", heads=None, surfaces=False, zone
         longest -= rng.randint(1, 3) if rng.random() < 0.7 else 0
         if rng.random() < 0.5:
             skews = rng.uniform(0.05, 0.2), rng.uniform(0.1, 0.3)
-    return Layout(heads, first, order, found)
+    return Layout(heads, first, order, found, run)
 
 
 def drive_text(layout, more="", sector_bytes=512, unit=1):
     """The layout as .fbdrive text, its units of `unit` sectors each."""
     lines = ["fbdrive 1", "period_ps 6000000000", "seed 1", "heads %d" % layout.heads,
-             "order " + ORDERS[layout.order], "sector_bytes %d" % sector_bytes,
+             "order " + ORDERS[layout.order], "surface_run %d" % layout.surface_run,
+             "sector_bytes %d" % sector_bytes,
              "head_switch_ns 500000", "write_settle_ns 200000", "noise off", "bus_ns 1000",
              "seek 1 800000", "seek %d 3000000" % max(layout.cylinders - 1, 2)]
     if unit > 1:

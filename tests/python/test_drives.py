@@ -80,6 +80,8 @@ class Text:
         zone = bisect.bisect_right(self.starts, lbn) - 1
         first, _, _, start, track, cyl_skew, _ = self.zones[zone]
         spts = self.spts(zone)
+        if int(self.one.get("surface_run", 1)) > 1:
+            return self.run_place(zone, lbn)
         cyl, left = divmod(lbn - self.starts[zone], sum(spts))
         order = list(range(self.heads))
         if self.one["order"] == "serpentine" and cyl % 2:
@@ -91,6 +93,19 @@ class Text:
         spt = spts[order[step]]
         turns = start + (cyl * (self.heads - 1) + step) * track + cyl * cyl_skew + left / spt
         return int(first) + cyl, order[step], left, turns % 1, spt
+
+    def run_place(self, zone, lbn):
+        """The same where LBNs stay on a surface; tracks are of one length and heads in order."""
+        first, last, spt, start, across, along, _ = self.zones[zone]
+        run, spt = int(self.one["surface_run"]), int(spt)
+        number, left = divmod(lbn - self.starts[zone], spt)
+        band, rest = divmod(number, run * self.heads)
+        wide = min(run, int(last) + 1 - int(first) - band * run)
+        head, at = divmod(rest, wide)
+        runs = band * self.heads + head
+        turns = start + runs * across + (number - runs) * along + left / spt
+        cyl = int(first) + band * run + (wide - 1 - at if head % 2 else at)
+        return cyl, head, left, turns % 1, spt
 
     def move_ns(self, cylinders, other_head, write):
         """Seek or head switch, and settling."""

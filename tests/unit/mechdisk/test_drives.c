@@ -45,6 +45,7 @@ struct sheet {
 	u32 heads;
 	u32 cylinders;
 	u32 zones;
+	u32 run;		/* tracks on a surface; 0: heads change after each */
 	u32 spt[2];
 	double rpm;
 	double bend;
@@ -80,12 +81,12 @@ static const struct sheet sheets[] = {
 		.seek_ms = { 1.2, 12, 24 }, .skew_ms = { 2.0, 2.4 }, .rate = 137,
 	},
 	{
-		/* 1/16 turn less 0.000008 of skew, 372 sectors a track */
+		/* 1/16 turn less 0.000008 of skew, half a turn more between surfaces */
 		.name = "x300.fbdrive", .bytes = 9767541168ULL * 512,
 		.sector_bytes = 512, .physical_exponent = 3, .heads = 10,
-		.cylinders = 327960, .zones = 24, .spt = { 500, 229 },
+		.cylinders = 327960, .zones = 24, .run = 315, .spt = { 500, 229 },
 		.rpm = 7199.6, .bend = 1.131, .seek_ms = { 0.4, 7.5, 14.6 },
-		.skew_ms = { 0.520796, 0.520796 }, .rate = 183,
+		.skew_ms = { 4.687694, 0.520796 }, .rate = 183,
 	},
 };
 
@@ -192,7 +193,17 @@ static void expect_place(const struct sheet *sheet, const struct mde_config *c,
 	u32 cyl = index / in_cylinder, sector = index % in_cylinder, h = 0, head;
 	struct mdl_piece p;
 
-	for (;; h++) {
+	if (sheet->run) {
+		u32 band = cyl / sheet->run * sheet->run, all = z->cyl_last - z->cyl_first + 1;
+		u32 wide = band + sheet->run < all ? sheet->run : all - band;
+		u64 track = index / z->spt - (u64)band * c->heads;
+
+		h = track / wide;
+		cyl = band + (h % 2 ? wide - 1 - track % wide : track % wide);
+		head = h;
+		sector = index % z->spt;
+	}
+	for (; !sheet->run; h++) {
 		u32 spt;
 
 		head = c->order != MDE_PLAIN && cyl % 2 ? c->heads - 1 - h : h;
@@ -346,8 +357,9 @@ static void check_skews(const struct sheet *sheet, const struct mde_config *c)
 	u64 lbn = 0;
 	u32 track;
 
-	for (track = 0; track < 3 * c->heads; track++) {
-		double want = sheet->skew_ms[track % c->heads ? 0 : 1];
+	for (track = 0; track < 3 * max(c->heads, sheet->run); track++) {
+		bool across = sheet->run ? track % sheet->run == 0 : track % c->heads != 0;
+		double want = sheet->skew_ms[across ? 0 : 1];
 
 		mdl_locate(c, lbn, U32_MAX, &p);
 		angle = mdu_turn(p.angle);

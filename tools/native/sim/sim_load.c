@@ -121,7 +121,9 @@ u32 siml_longest(const struct siml *l)
 	return most;
 }
 
-/* the band of cylinders lies anywhere, as the seed wills */
+/*
+ * The band of cylinders lies anywhere, as the seed wills: as many tracks, in the order of LBNs.
+ */
 static void siml_init_band(struct siml *l, const struct disk_model *dm, u32 longest)
 {
 	u64 cylinders = dm_info(dm)->cylinders, most, first, end;

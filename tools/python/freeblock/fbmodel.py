@@ -18,8 +18,8 @@ MAX_BYTES = 16 << 20
 
 # Once each, before the first zone
 HEADER = ("vendor", "product", "serial", "revision", "wwn", "distrusted", "sectors",
-          "physical_sectors", "granule_sectors", "cylinders", "heads", "head_order", "period_ps",
-          "head_switch_ns", "write_settle_ns", "zero_latency", "read_overhead_ns",
+          "physical_sectors", "granule_sectors", "cylinders", "heads", "head_order", "surface_run",
+          "period_ps", "head_switch_ns", "write_settle_ns", "zero_latency", "read_overhead_ns",
           "write_overhead_ns", "read_report_ns", "write_report_ns")
 POINTS = ("seek", "write_seek", "seek_spread")
 FIRST_LINE = b"fbmodel 1\n"

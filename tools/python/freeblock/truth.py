@@ -99,6 +99,7 @@ def _header(scalars, lists, layout, scale):
             "granule_sectors %d" % granule_sectors(held, physical),
             "cylinders %d" % (layout[-1].last + 1), "heads %d" % heads,
             "head_order " + ORDERS[scalars.get("order", ["plain"])[0]],
+            *["surface_run " + words[0] for words in [scalars.get("surface_run")] if words],
             "period_ps %d" % period_ps(scalars),
             "head_switch_ns " + scalars.get("head_switch_ns", ["0"])[0],
             "write_settle_ns " + scalars.get("write_settle_ns", ["0"])[0],

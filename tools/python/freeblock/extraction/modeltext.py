@@ -111,6 +111,8 @@ def fbmodel(layout, identity, mechanics):
                                       MAX_CYLINDERS),
               "heads %d" % within("the number of heads", layout.heads, 1, MAX_HEADS),
               "head_order " + layout.order]
+    if layout.surface_run > 1:
+        lines.append("surface_run %d" % layout.surface_run)
     if identity.get("distrusted"):
         lines.append("distrusted %s" % identity["distrusted"])
     lines += _mechanics_lines(mechanics)

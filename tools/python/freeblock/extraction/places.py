@@ -71,6 +71,7 @@ class _Index:
             return np.array([get(zone) for zone in zones], dtype=kind)
 
         self.first_cyl = column(lambda z: z.first_cyl)
+        self.cyls = column(lambda z: z.last_cyl - z.first_cyl + 1)
         self.cyl_slots = column(lambda z: z.cyl_slots(heads))
         slots = column(lambda z: z.slots(heads))
         self.base = np.concatenate(([0], np.cumsum(slots)))
@@ -79,8 +80,9 @@ class _Index:
         self.first = np.concatenate(([0], np.cumsum(self.held)))
         self.angle = column(lambda z: z.angle, float)
         self.track_skew = column(lambda z: z.track_skew, float)
+        self.cyl_skew = column(lambda z: z.cyl_skew, float)
         # what a cylinder adds, less whole turns, so that many stay exact
-        self.turn = (column(lambda z: z.cyl_skew, float) + (heads - 1) * self.track_skew) % 1
+        self.turn = (self.cyl_skew + (heads - 1) * self.track_skew) % 1
         self.spt = np.array([z.head_spt or [z.spt] * heads for z in zones], dtype=np.int64)
         self.before = self._cumulated()
         self._index_slips(zones)
@@ -151,13 +153,18 @@ class _Index:
 
 @dataclass
 class Layout:
-    """A whole drive. zones follow each other from cylinder 0; not to be changed
-    once asked."""
+    """A whole drive. zones follow each other from cylinder 0; surface_run: cylinders whose
+    tracks of a surface follow each other in the order of units before those of the next;
+    not to be changed once asked.
+
+    Below, cylinders are often counted from their zone's first, and a *band* is as many of
+    them as a surface_run; a band's heads are counted in the order of units (`track`)."""
 
     heads: int
     cylinders: int
     order: str
     zones: list
+    surface_run: int = 1
     _index: _Index = field(default=None, repr=False, compare=False)
 
     @property
@@ -174,34 +181,69 @@ class Layout:
 
     capacity = blocks
 
+    def _band(self, zone, cyl):
+        """The first cylinder of the band, and how many it has."""
+        first = cyl - cyl % self.surface_run
+        return first, np.minimum(self.surface_run, self.index.cyls[zone] - first)
+
     def _backwards(self, zone, cyl):
-        """Whether cylinders run from the last head to the first."""
+        """Whether bands run from the last head to the first."""
         if self.order == "plain":
             return np.zeros(np.shape(cyl), dtype=np.int64)
-        return (cyl - (self.index.first_cyl[zone] if self.order == "serpentine-zone" else 0)) & 1
+        if self.order == "serpentine-disk":
+            cyl = cyl + self.index.first_cyl[zone]
+        return cyl // self.surface_run & 1
+
+    def _track_of(self, zone, cyl, head):
+        """A head's number in the order of units, or the other way round."""
+        return np.where(self._backwards(zone, cyl), self.heads - 1 - head, head)
+
+    @staticmethod
+    def _step(count, track, at):
+        """The cylinder of a band whose track is the at-th under a head, or the inverse."""
+        return np.where(track & 1, count - 1 - at, at)
+
+    def _number(self, zone, cyl, track):
+        """The number of a track among those of its zone, in the order of units."""
+        first, count = self._band(zone, cyl)
+        return first * self.heads + track * count + self._step(count, track, cyl - first)
+
+    def _numbered(self, zone, number):
+        """The inverse: cylinder and head in the order of units."""
+        first, count = self._band(zone, number // self.heads)
+        track, at = np.divmod(number - first * self.heads, count)
+        return first + self._step(count, track, at), track
 
     def slot_place(self, number, zone):
         """PLACE array of slots, given by their numbers among those of all zones."""
         index = self.index
         places = np.empty(np.shape(number), PLACE)
-        cyl, slot = np.divmod(number - index.base[zone], index.cyl_slots[zone])
-        back = self._backwards(zone, cyl + index.first_cyl[zone])
+        number = number - index.base[zone]
+        first, count = self._band(zone, number // index.cyl_slots[zone])
+        number = number - first * index.cyl_slots[zone]
+        back = self._backwards(zone, first)
         track = np.zeros(np.shape(number), dtype=np.int64)
         for i in range(1, self.heads):
-            track += slot >= index.before[zone, back, i]
-        slot = slot - index.before[zone, back, track]
-        head = np.where(back, self.heads - 1 - track, track)
+            track += number >= count * index.before[zone, back, i]
+        number = number - count * index.before[zone, back, track]
+        head = self._track_of(zone, first, track)
         spt = index.spt[zone, head]
+        at, slot = np.divmod(number, spt)
+        cyl = first + self._step(count, track, at)
         places["zone"], places["cyl"] = zone, cyl + index.first_cyl[zone]
         places["head"], places["slot"], places["spt"] = head, slot, spt
         places["start"] = (self._track_start(zone, cyl, track) + slot / spt) % 1
         return places
 
     def _track_start(self, zone, cyl, track):
-        """Angle of slot 0 of the zone's cyl-th cylinder's track in order."""
+        """Angle of slot 0 of a track."""
         index = self.index
-        return (index.angle[zone] + cyl * index.turn[zone] % 1 +
-                track * index.track_skew[zone]) % 1
+        if self.surface_run == 1:
+            return (index.angle[zone] + cyl * index.turn[zone] % 1 +
+                    track * index.track_skew[zone]) % 1
+        runs = cyl // self.surface_run * self.heads + track
+        return (index.angle[zone] + runs * index.track_skew[zone] % 1 +
+                (self._number(zone, cyl, track) - runs) * index.cyl_skew[zone]) % 1
 
     def locate(self, blocks):
         """PLACE array: zone, cyl, head, slot, spt, and the angle at which the
@@ -223,11 +265,13 @@ class Layout:
             raise ValueError("a track that the drive does not have")
         index = self.index
         zone = np.searchsorted(index.first_cyl, cyl, side="right") - 1
-        back = self._backwards(zone, cyl)
-        track = np.where(back, self.heads - 1 - head, head)
         cyl = cyl - index.first_cyl[zone]
-        number = index.base[zone] + cyl * index.cyl_slots[zone] + index.before[zone, back, track]
-        return zone, number, index.spt[zone, head], self._track_start(zone, cyl, track)
+        track, spt = self._track_of(zone, cyl, head), index.spt[zone, head]
+        first, count = self._band(zone, cyl)
+        number = index.base[zone] + first * index.cyl_slots[zone] + \
+            count * index.before[zone, self._backwards(zone, cyl), track] + \
+            spt * self._step(count, track, cyl - first)
+        return zone, number, spt, self._track_start(zone, cyl, track)
 
     def block_at(self, cyl, head, turns):
         """The block whose unit begins next at or after an angle on a track; -1
@@ -258,14 +302,13 @@ class Layout:
         ends = np.array([first_block, last_block], dtype=np.int64)
         zone = index.zone_of(ends)
         at = self.slot_place(index.number(ends, zone), zone)
-        back = self._backwards(zone, at["cyl"].astype(np.int64))
-        track = np.where(back, self.heads - 1 - at["head"], at["head"])
-        order = np.arange(at["cyl"][0] * np.int64(self.heads) + track[0],
-                          at["cyl"][1] * np.int64(self.heads) + track[1] + 1)
-        cyl, track = np.divmod(order, self.heads)
-        zone = np.searchsorted(index.first_cyl, cyl, side="right") - 1
-        back = self._backwards(zone, cyl)
-        return self._tracks(cyl, np.where(back, self.heads - 1 - track, track))
+        cyl = at["cyl"] - index.first_cyl[zone]
+        ends = index.first_cyl[zone] * self.heads + \
+            self._number(zone, cyl, self._track_of(zone, cyl, at["head"].astype(np.int64)))
+        order = np.arange(ends[0], ends[1] + 1)
+        zone = np.searchsorted(index.first_cyl, order // self.heads, side="right") - 1
+        cyl, track = self._numbered(zone, order - index.first_cyl[zone] * self.heads)
+        return self._tracks(cyl + index.first_cyl[zone], self._track_of(zone, cyl, track))
 
     def _tracks(self, cyl, head):
         zone, number, spt, start = self.track_base(cyl, head)
@@ -319,14 +362,15 @@ class Layout:
             for name in ("slips", "remaps"):
                 zone[name] = _pairs(zone[name]).tolist()
         return {"heads": self.heads, "cylinders": self.cylinders, "order": self.order,
-                "zones": zones}
+                "surface_run": self.surface_run, "zones": zones}
 
     @staticmethod
     def from_dict(said):
         """The inverse of as_dict()."""
         zones = [Zone(**dict(zone, **{name: list(map(tuple, zone[name]))
                                       for name in ("slips", "remaps")})) for zone in said["zones"]]
-        return Layout(said["heads"], said["cylinders"], said["order"], zones)
+        return Layout(said["heads"], said["cylinders"], said["order"], zones,
+                      said["surface_run"])
 
     @staticmethod
     def of_model(model):
@@ -339,7 +383,7 @@ class Layout:
                       float(zone.cyl_skew), zone.dead, zone.spares, list(zone.slips),
                       list(zone.remaps), zone.head_spt or None) for zone in model.zones]
         return Layout(model.number("heads"), model.number("cylinders"), model.text("head_order"),
-                      zones)
+                      zones, model.number("surface_run", 1))
 
     @staticmethod
     def load(path):

@@ -240,9 +240,14 @@ def _zones(layout):
     def column(get):
         return np.array([get(zone) for zone in layout.zones])
 
+    track_skew, cylinder_skew = column(lambda z: z.track_skew), column(lambda z: z.cyl_skew)
+    if layout.surface_run > 1:
+        # the next track is mostly the neighbour on the same surface
+        track_skew = cylinder_skew = cylinder_skew + \
+            (track_skew - cylinder_skew) / layout.surface_run
     return Zones(column(lambda z: z.first_cyl), column(lambda z: z.last_cyl),
-                 column(lambda z: z.cyl_slots(heads) / heads), column(lambda z: z.track_skew),
-                 column(lambda z: z.cyl_skew), ends - held, held,
+                 column(lambda z: z.cyl_slots(heads) / heads), track_skew, cylinder_skew,
+                 ends - held, held,
                  column(lambda z: sum(count for _, count in z.slips) / z.slots(heads)),
                  column(lambda z: math.gcd(*(count for _, count in z.slips))),
                  column(lambda z: z.first_cyl + z.dead / z.cyl_slots(heads)),
