@@ -1108,24 +1108,12 @@ static void test_unlifted(void **state)
 	assert_int_equal(places, 0x9ab83f38b5e8634fULL);
 }
 
+static const char *disk_text;
+
 static int setup(void **state)
 {
 	(void)state;
-	dm = support_model_text(small_disk);
-	return 0;
-}
-
-static int setup_surfaces(void **state)
-{
-	(void)state;
-	dm = support_model_text(surfaces_disk);
-	return 0;
-}
-
-static int setup_runs(void **state)
-{
-	(void)state;
-	dm = support_model_text(runs_disk);
+	dm = support_model_text(disk_text);
 	return 0;
 }
 
@@ -1203,7 +1191,12 @@ int main(void)
 		cmocka_unit_test(test_runs),
 	};
 
-	return cmocka_run_group_tests_name("search", tests, setup, teardown) +
-	       cmocka_run_group_tests_name("surfaces", surfaces, setup_surfaces, teardown) +
-	       cmocka_run_group_tests_name("runs", surfaces, setup_runs, teardown);
+	int failed;
+
+	disk_text = small_disk;
+	failed = cmocka_run_group_tests_name("search", tests, setup, teardown);
+	disk_text = surfaces_disk;
+	failed += cmocka_run_group_tests_name("surfaces", surfaces, setup, teardown);
+	disk_text = runs_disk;
+	return failed + cmocka_run_group_tests_name("runs", surfaces, setup, teardown);
 }

@@ -116,7 +116,7 @@ static u32 mdl_head(const struct mde_config *c, const struct mde_zone *z,
 	return back ? c->heads - 1 - h : h;
 }
 
-/* The band's cylinder whose track is the @k-th in LBN order under the @h-th head, or the inverse. */
+/* The band's cylinder whose track is the @k-th in LBN order under its @h-th head, or inverse. */
 static u32 mdl_step(const struct mdl_band *b, u32 h, u32 k)
 {
 	return h & 1 ? b->cyls - 1 - k : k;
