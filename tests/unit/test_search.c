@@ -1181,7 +1181,6 @@ int main(void)
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_avoided),
 	};
-
 	const struct CMUnitTest surfaces[] = {
 		cmocka_unit_test(test_feasible),
 		cmocka_unit_test(test_optimum),
@@ -1190,7 +1189,6 @@ int main(void)
 		cmocka_unit_test(test_exactly_once),
 		cmocka_unit_test(test_runs),
 	};
-
 	int failed;
 
 	disk_text = small_disk;
