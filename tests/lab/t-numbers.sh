@@ -115,7 +115,8 @@ for policy in sptf sptf-sw; do
 	oltp choice-$policy --iodepth=256 --runtime=10
 	expect_le "$policy: choice among 256, mean ns" \
 		$(($(stats "$disk" choice_ns) / $(stats "$disk" choices))) 16000
-	expect_le "$policy: choice among 256, longest ns" "$(stats "$disk" choice_max_ns)" 30000
+	# one of some 1700, with the tick in it: 20 to 25 us with sptf, 23 to 29 with sptf-sw
+	expect_le "$policy: choice among 256, longest ns" "$(stats "$disk" choice_max_ns)" 40000
 done
 expect_le "drive late, ns" "$(drive_stat $d late_max_ns)" 20000
 drive_off $d
