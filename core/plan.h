@@ -17,6 +17,13 @@
  * whole scans of the Atlas 10K agree within 1 %, and 30 look at the fewest tracks.
  */
 #define FB_HOP_STEPS 30
+/*
+ * The longest read holds 1.5 of the drive's longest tracks, the most that one gap can yield, within
+ * these bounds: 256 KiB, which suits the papers' drives, and 1280 KiB, the kernel's default limit
+ * for a command (max_sectors_kb). Sectors.
+ */
+#define FB_LONGEST_READ_MIN 512
+#define FB_LONGEST_READ_MAX 2560
 #define FB_WEIGHT_ONE 256	/* weight of a granule where all are worth the same */
 #define FB_ROOTS 1024		/* last index of fb_limits.root */
 
@@ -313,6 +320,19 @@ struct fb_search {
 	u64 granule_end;
 	bool begun;
 };
+
+/**
+ * fb_longest_read() - get the longest free read that makes sense on a drive
+ * @info: of its model
+ *
+ * Return: sectors, see FB_LONGEST_READ_MIN.
+ */
+static inline u32 fb_longest_read(const struct dm_info *info)
+{
+	u32 nsect = max(info->granule_sectors, info->spt_most + info->spt_most / 2);
+
+	return min_t(u32, max_t(u32, nsect, FB_LONGEST_READ_MIN), FB_LONGEST_READ_MAX);
+}
 
 /* the first granule that begins at @lbn or later */
 static inline u64 fb_granule_first(u32 granule_sectors, u64 lbn)

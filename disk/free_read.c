@@ -137,13 +137,10 @@ static int fb_free_read_alloc(const struct fb_free_reads *bufs, struct fb_free_r
 	return buf->data ? 0 : -ENOMEM;
 }
 
-/* 1.5 tracks, see FB_FREE_READ_MIN_SECTORS */
 static u32 fb_free_read_size(const struct disk_model *dm)
 {
-	u32 spt = dm_info(dm)->spt_most, nsect = max(dm_info(dm)->granule_sectors, spt + spt / 2);
-
-	nsect = max_t(u32, nsect, FB_FREE_READ_MIN_SECTORS);
-	return min_t(u32, round_up(nsect, PAGE_SECTORS), FB_FREE_READ_MAX_SECTORS);
+	BUILD_BUG_ON(FB_LONGEST_READ_MAX % PAGE_SECTORS);
+	return round_up(fb_longest_read(dm_info(dm)), PAGE_SECTORS);
 }
 
 /* Allocate @n more buffers, which are unused until fb_free_reads.n includes them. */

@@ -15,15 +15,8 @@
 
 struct fb_disk;
 
-/*
- * A buffer holds 1.5 of the drive's longest tracks, the most that one gap can yield, within
- * these bounds: 256 KiB, which suits the papers' drives, and 1280 KiB, the kernel's default
- * limit for a command (max_sectors_kb).
- */
-#define FB_FREE_READ_MIN_SECTORS 512
-#define FB_FREE_READ_MAX_SECTORS 2560
 #define FB_MIN_GRANULE 8	/* sectors */
-#define FB_FREE_READ_GRANULES (FB_FREE_READ_MAX_SECTORS / FB_MIN_GRANULE)
+#define FB_FREE_READ_GRANULES (FB_LONGEST_READ_MAX / FB_MIN_GRANULE)
 
 /* Buffers consist of chunks of this order, to need few segments; of pages if those are scarce. */
 #define FB_FREE_READ_CHUNK_ORDER get_order(64 * 1024)

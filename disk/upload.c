@@ -81,7 +81,7 @@ static int fb_upload_check_model(struct fb_disk *fd, const struct disk_model *dm
 	if (fd->product[0] && strcmp(info->product, fd->product))
 		return fb_upload_refuse(fd, -EINVAL, "it is for product '%s', the disk says '%s'",
 					info->product, fd->product);
-	BUILD_BUG_ON(DM_GRANULE_MAX > FB_FREE_READ_MAX_SECTORS);
+	BUILD_BUG_ON(DM_GRANULE_MAX > FB_LONGEST_READ_MAX);
 	if (info->granule_sectors < FB_MIN_GRANULE)
 		return fb_upload_refuse(fd, -EINVAL,
 					"granule of %u sectors, at least %u are needed",

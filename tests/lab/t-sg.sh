@@ -181,7 +181,7 @@ refused "another size" "sectors of 512 bytes" model=$TINY
 fresh atlas10k "journal_records 40000"
 sched_set "$disk" mq-deadline
 F="model=$ATLAS reads=.67 seconds=$SECONDS_EACH"
-P="policy=sptf-sw"
+P="preset=paper"
 W="allow_writes=1 confirm=MD10K0176"
 S="drive=/lab/files/atlas10k.fbdrive"
 T="task=scan conservatism_us=300"
@@ -210,7 +210,7 @@ expect_eq "scan: commands left" "$(drive_stat d outstanding)" 0
 expect_le "scan: drive late, ns" "$(drive_stat d late_max_ns)" 20000
 
 # policy auto, what is learnt on the way, and the drive's own order
-A="policy=auto conservatism_us=auto lift=auto depth=auto seconds=15"
+A="preset=paper policy=auto conservatism_us=auto lift=auto depth=auto seconds=15"
 # what it learns from the beginning makes two runs part further
 seeds="$seeds 4 5 6"
 both auto "$W" $S $F task=scan $A

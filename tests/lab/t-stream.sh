@@ -72,7 +72,7 @@ expect_eq "a scan: whose order" "$(state "$disk" order)" policy
 expect_eq "a scan: most commands scheduled" "$(stats "$disk" max_in_flight)" 2
 expect_within "scan stops" 20 scan_stop "$disk"
 
-# Poisson arrivals, 86 % of what the drive can do. The simulator (freeblock sim --rate 110
+# Poisson arrivals, 86 % of what the drive can do. The simulator (freeblock sim --preset paper --rate 110
 # --reads 1 --size 8k --policy sptf --hold 0,1 --seconds 10) has 12 % less with hold_back.
 iosched "$disk" depth 2
 for hold in 0 1; do

@@ -20,10 +20,8 @@ import taptest  # noqa: E402
 from freeblock import sim  # noqa: E402
 from research import peers, peersum  # noqa: E402
 
-# What a user has who sets nothing; a buffer has 1280 KiB on a disk of long tracks
-MODULE = {"policy": "auto", "depth": "auto", "task": "scan", "idle": "on",
-          "conservatism_us": "auto", "lift": "auto", "max_sectors": "2560",
-          "max_prepend_sectors": "2560"}
+# What a user has who sets nothing
+MODULE = {"task": "scan"}
 DRIVE = "nearline16"
 SECONDS = 60
 LAB_SEEDS = (1, 2, 3, 4)

@@ -68,7 +68,8 @@ class Extract(unittest.TestCase):
         self.check_spread()
         with open(self.at("true"), "wb") as file:
             file.write(truth.model(sim.drive_file("toy")))
-        rates = [sim.simulate(drive="toy", model=model, task="fresh", seconds="60")["free_mb_s"]
+        rates = [sim.simulate(drive="toy", model=model, task="fresh", seconds="60",
+                              preset="paper")["free_mb_s"]
                  for model in (self.model, self.at("true"))]
         self.assertAlmostEqual(rates[0] / rates[1], 1, delta=0.03)
 

@@ -75,7 +75,8 @@ class Queues(unittest.TestCase):
         for more in ({"rate": 110.0}, {"think_time": 0.1}):
             found, wanted = self.told("clook", **more)
             self.assertEqual(found, wanted)
-        # 17.6 ms: freeblock sim --policy clook --think 100 --think-spread exponential --hold 1
+        # 17.6 ms: freeblock sim --preset paper --policy clook --think 100 \
+        #       --think-spread exponential --hold 1
         self.assertAlmostEqual(self.told("clook", think_time=0.1)[0] * 1e3, 17.6, delta=0.5)
         found = predicted(FreeSettings(policy="clook"), rate=68.0)
         self.assertEqual((found.fresh, found.slowdown, found.saturated), (0, 0, False))
@@ -335,7 +336,8 @@ class Simulated(unittest.TestCase):
         """The free bandwidth of both, relative."""
         names = {"conservatism_us": "%g" % (settings.conservatism * 1e6), "lift": settings.lift,
                  "policy": settings.policy, "task": "fresh", "seconds": "60"}
-        ran = sim.simulate(drive="atlas10k", **names, **{k: "%g" % v for k, v in more.items()})
+        ran = sim.simulate(preset="paper", drive="atlas10k", **names,
+                           **{k: "%g" % v for k, v in more.items()})
         found = predicted(settings, **more)
         self.assertAlmostEqual(found.fresh / ran["free_mb_s"] / 1e6, 1, delta=within)
         self.assertAlmostEqual(found.requests_per_second / ran["requests_per_s"], 1, delta=0.05)
@@ -350,8 +352,8 @@ class Simulated(unittest.TestCase):
     def test_whole_scan(self):
         """Of the Atlas 10K by sstf: 15 %."""
         # Seen to fail: blocks across the ends of tracks never read
-        ran = sim.simulate(drive="atlas10k", policy="sstf", outstanding="10", lift="all",
-                           task="scan", whole="1")
+        ran = sim.simulate(preset="paper", drive="atlas10k", policy="sstf", outstanding="10",
+                           lift="all", task="scan", whole="1")
         found = predicted(FreeSettings(policy="sstf", lift="all"), scan=True)
         self.assertAlmostEqual(found.scan_seconds / ran["scan_s"], 1, delta=0.15)
 

@@ -24,7 +24,7 @@ from freeblock import ToolError, sg, sim  # noqa: E402
 MODEL = os.path.join(TOP, "models", "atlas10k.fbmodel")
 TINY = {"drive": os.path.join(TOP, "tests", "lab", "files", "tiny.fbdrive"),
         "model": os.path.join(TOP, "tests", "lab", "files", "tiny.fbmodel"),
-        "noise": "off", "set": "jitter_ns 0", "policy": "none"}
+        "noise": "off", "set": "jitter_ns 0", "policy": "none", "preset": "paper"}
 TINY_SECTORS = 50129
 TINY_TURN_MS = 6
 

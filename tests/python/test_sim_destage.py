@@ -22,7 +22,7 @@ from freeblock import sim  # noqa: E402
 
 WC = {"drive": "nearline16-wc", "seconds": "200"}
 ALONE = {"policy": "none"}
-MODULE = {"policy": "auto", "depth": "auto", "task": "scan", "idle": "on",
+MODULE = {"preset": "paper", "policy": "auto", "depth": "auto", "task": "scan", "idle": "on",
           "conservatism_us": "auto", "lift": "auto", "max_sectors": "2560",
           "max_prepend_sectors": "2560"}
 SEEDS = ("201", "202", "203")

@@ -19,11 +19,11 @@ from freeblock import ToolError, sim  # noqa: E402
 
 # a drive of 524 MB that somebody uses now and then
 TOY = {"drive": "toy", "rate": "20", "size": "4k", "task": "scan", "conservatism_us": "auto",
-       "idle": "on", "steps": "20", "policy": "sptf-sw"}
+       "idle": "on", "steps": "20", "preset": "paper"}
 # nobody uses it, and idle reads follow each other: the policy is out of the way
 ALONE = {"rate": "0.001", "task": "scan", "idle": "on", "idle_wait_us": "0",
          "idle_mean_us": "1e6", "idle_max_us": "1e6", "idle_command": "verify", "seconds": "20",
-         "policy": "sptf-sw"}
+         "preset": "paper"}
 
 
 class Idle(unittest.TestCase):
@@ -177,7 +177,6 @@ class Refused(Idle):
         self.refused("1 to 512 regions", order="staggered:513")
         self.refused("idle: neither on nor off: 'yes'", idle="yes")
         self.refused("idle_command: neither verify nor read", idle_command="write")
-        self.refused("idle: there is no task to read for", task="none")
         self.refused("random:SHARE needs a share", start="random:1")
         self.refused("segment_kib: not whole blocks", segment_kib="5")
 

@@ -36,7 +36,8 @@ LAB_TIMEOUT_S = 300
 def simulated(seconds, **settings):
     """(requests in 100 s, free kB/s), means over seeds; figures of a fresh map
     depend on how long the run is, so it is as long as the lab's."""
-    jobs = [sim.complete([("drive", DRIVE), ("seed", str(seed + 1)), ("reads", "0.67"),
+    jobs = [sim.complete([("drive", DRIVE), ("seed", str(seed + 1)), ("preset", "paper"),
+                          ("reads", "0.67"),
                           ("size", SIZES), ("seconds", str(seconds))] + list(settings.items()))
             for seed in range(SEEDS)]
     results = sim.run_jobs(jobs)

@@ -66,7 +66,7 @@ class Truth(unittest.TestCase):
             model = path_of(folder, "m", text)
             self.assertEqual(facts(text)[-1], "slip 2898 2")
             self.assertGreater(sim.simulate(drive=drive, model=model, task="fresh",
-                                            seconds="2")["requests_per_s"], 0)
+                                            seconds="2", preset="paper")["requests_per_s"], 0)
 
     def test_not_a_drive(self):
         """A model is no description."""
@@ -84,7 +84,8 @@ class AsDrive(unittest.TestCase):
                 model = path_of(folder, "m", truth.model(sim.drive_file(name)))
                 drive = path_of(folder, "d.fbdrive", asdrive.drive(model).encode())
                 runs = [sim.simulate(drive=d, model=model, noise="off", task="fresh",
-                                     seconds="20") for d in (sim.drive_file(name), drive)]
+                                     seconds="20", preset="paper")
+                        for d in (sim.drive_file(name), drive)]
             for key in ("requests_per_s", "free_mb_s"):
                 self.assertAlmostEqual(runs[0][key] / runs[1][key], 1, delta=0.01,
                                        msg="%s %s" % (name, key))

@@ -3,7 +3,8 @@
 # adds EXTRA_CFLAGS and EXTRA_LDFLAGS
 
 # The map: a checkout elsewhere makes the same program
-CFLAGS := -std=gnu11 -g -O2 -Wall -Wextra -Wno-unused-parameter -MMD -MP -I$(ROOT) \
+CFLAGS := -std=gnu11 -g -O2 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
+	-MMD -MP -I$(ROOT) \
 	-ffile-prefix-map=$(ROOT)=.
 
 all: $(PROGRAM)

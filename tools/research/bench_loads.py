@@ -11,7 +11,7 @@ from .bench_run import command
 from .peers import ATLAS_CACHE
 
 # What the module does with nothing set; its buffers are 1280 KiB on a disk of long tracks
-MODULE = {"policy": "auto", "depth": "auto", "task": "scan", "idle": "on",
+MODULE = {"preset": "paper", "policy": "auto", "depth": "auto", "task": "scan", "idle": "on",
           "conservatism_us": "auto", "lift": "auto", "max_sectors": "2560",
           "max_prepend_sectors": "2560"}
 ALONE = {"policy": "none"}

@@ -13,8 +13,8 @@ import os
 
 from freeblock import sim
 
-# The policy of cells that name none
-PAPER = "sptf-sw"
+# Whose settings those are that a cell does not name
+PAPER = "paper"
 # A setting's option on the command line of `sim`
 OPTIONS = {name: option for option, name, _, _ in sim.SETTINGS}
 
@@ -27,7 +27,7 @@ def digest(path):
 
 def job_of(cell):
     """The simulator's words for a cell: a list of (setting, text)."""
-    cell = {"policy": PAPER, **cell}
+    cell = {"preset": PAPER, **cell}
     lines = [("set", line) for line in cell.get("set", "").split("\n") if line]
     return sim.complete([(name, str(value)) for name, value in sorted(cell.items())
                          if name != "set"] + lines)
@@ -43,7 +43,7 @@ def kept_name(job):
 
 def command(cell, *more):
     """The line a person types for a cell."""
-    cell = {"policy": PAPER, **cell}
+    cell = {"preset": PAPER, **cell}
     words = []
     for name, value in cell.items():
         if name == "set":

@@ -32,7 +32,7 @@ STANDARD = (
 )
 MODES = {"translate": ["--quick"], "full": ["--full", "--no-translation"],
          "quick": ["--quick", "--no-translation"]}
-SIM = {"task": "fresh", "seconds": "1200", "policy": "sptf-sw"}
+SIM = {"task": "fresh", "seconds": "1200", "preset": "paper"}
 KEYS = ("drive", "mode", "lbn_mismatches", "track_boundaries_wrong", "angle_err_p99_turn",
         "rotation_err_ppm", "seek_err_max_us", "seek_err_true_max_us", "within_50us_pct",
         "within_100us_pct", "disk_time_s", "free_mb_s_extracted", "free_mb_s_true",

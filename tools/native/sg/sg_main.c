@@ -131,13 +131,20 @@ static void sgm_read(struct sgm *m, char **words, int n)
 
 /* ---- opening ---- */
 
-static u32 sgm_longest(const struct sgm *m)
+/* the longest command; what nobody has set is as long as the device takes it */
+static u32 sgm_longest(struct sgm *m)
 {
 	const struct simo *o = &m->sim.o;
-	u32 own = siml_longest(&m->sim.load), longest = own;
+	struct fb_limits *lim = &m->sim.task.lim;
+	u32 own = siml_longest(&m->sim.load), longest = own, most = m->v.most_sectors;
 
+	if (o->scan && o->max_sectors == SIMO_AUTO)
+		lim->max_sectors = min(lim->max_sectors,
+				       most - most % lim->granule_sectors);
+	if (o->scan && o->max_prepend_sectors == SIMO_AUTO && most >= own)
+		lim->max_prepend_sectors = min(lim->max_prepend_sectors, most - own);
 	if (o->scan)
-		longest = max_t(u32, own + o->max_prepend_sectors, o->max_sectors);
+		longest = max_t(u32, own + lim->max_prepend_sectors, lim->max_sectors);
 	if (longest > m->v.most_sectors)
 		sim_fail("commands of %u sectors, %s takes %u: %s, or raise max_sectors_kb of %s",
 			 longest, m->v.path, m->v.most_sectors,

@@ -16,46 +16,54 @@
 
 #define SIMO_EDGE_MAX 250	/* weights stay within 16 bits */
 
-enum simo_type { SIMO_TEXT, SIMO_LINES, SIMO_WHOLE, SIMO_REAL, SIMO_REAL_OR_AUTO };
+enum simo_type {
+	SIMO_TEXT, SIMO_LINES, SIMO_WHOLE, SIMO_REAL, SIMO_WHOLE_OR_AUTO, SIMO_REAL_OR_AUTO,
+};
 
 /**
  * struct simo_setting - one setting
  * @name: as in words and results
- * @type: what it is in struct simo: char *, char *, u64, double, double
+ * @type: what it is in struct simo: char *, char *, u64, and double from there on
  * @offset: its place there
- * @preset: default
+ * @module: default: what the module does that was told nothing
  * @least: of a number
  * @most: of a number
  * @not_zero: 0 is what stands for "not given": it is refused when it is given
+ * @paper: default with preset=paper; NULL: @module
  */
 struct simo_setting {
 	const char *name;
 	enum simo_type type;
 	size_t offset;
-	const char *preset;
+	const char *module;
 	double least;
 	double most;
 	bool not_zero;
+	const char *paper;
 };
 
 /*
- * Presets: the paper's drive; the kernel's policy, and limits as in the paper; the paper's workload
- * (5.1) without its think time. 512 sectors are the kernel's buffers (disk/disk.h), 200 tracks
- * what it looks at in its 200 us.
+ * The paper's drive and workload (5.1) without its think time. The scheduler is by default as in
+ * the kernel, whose search_us of 100 are some 100 tracks; with preset=paper it is the paper's:
+ * SPTF-SW60, two commands, a fixed conservatism, none of its limits lifted, all blocks worth the
+ * same, and nothing read while the drive is idle. 512 sectors were this project's first buffers.
  */
 static const struct simo_setting simo_settings[] = {
+	{ "preset", SIMO_TEXT, offsetof(struct simo, preset), "module", 0, 0 },
 	{ "drive", SIMO_TEXT, offsetof(struct simo, drive),
 	  "tools/mechdisk/drives/atlas10k.fbdrive", 0, 0 },
 	{ "set", SIMO_LINES, offsetof(struct simo, set), "", 0, 0 },
 	{ "model", SIMO_TEXT, offsetof(struct simo, model), "models/atlas10k.fbmodel", 0, 0 },
 	{ "noise", SIMO_TEXT, offsetof(struct simo, noise), "", 0, 0 },
 	{ "seed", SIMO_WHOLE, offsetof(struct simo, seed), "1", 0, 1e15 },
-	{ "policy", SIMO_TEXT, offsetof(struct simo, policy_name), "auto", 0, 0 },
+	{ "policy", SIMO_TEXT, offsetof(struct simo, policy_name), "auto", 0, 0,
+	  .paper = "sptf-sw" },
 	{ "sw_percent", SIMO_WHOLE, offsetof(struct simo, sw_percent), "60", 0, 1000 },
 	{ "foreground_cost_ppm", SIMO_WHOLE, offsetof(struct simo, foreground_cost_ppm),
 	  "10000", 1, FB_JOINT_COST_PPM_MAX },
 	{ "joint_price", SIMO_REAL, offsetof(struct simo, joint_price), "0", 0, 64 },
-	{ "depth", SIMO_REAL_OR_AUTO, offsetof(struct simo, depth), "0", 0, 32, true },
+	{ "depth", SIMO_WHOLE_OR_AUTO, offsetof(struct simo, depth), "auto", 0, 32, true,
+	  .paper = "0" },
 	{ "hold", SIMO_WHOLE, offsetof(struct simo, hold), "1", 0, 1 },
 	{ "read_expire_ms", SIMO_WHOLE, offsetof(struct simo, read_expire_ms), "500", 0, 1e6 },
 	{ "write_expire_ms", SIMO_WHOLE, offsetof(struct simo, write_expire_ms),
@@ -79,32 +87,36 @@ static const struct simo_setting simo_settings[] = {
 	{ "granule", SIMO_WHOLE, offsetof(struct simo, granule), "0", 0, SIMO_MAX_BYTES,
 	  true },
 	{ "conservatism_us", SIMO_REAL_OR_AUTO, offsetof(struct simo, conservatism_us),
-	  "400", 0, 1e5 },
+	  "auto", 0, 1e5, .paper = "400" },
 	{ "target_slowdown_ppm", SIMO_WHOLE, offsetof(struct simo, target_slowdown_ppm),
 	  "5000", 1, 1e6 },
-	{ "max_sectors", SIMO_WHOLE, offsetof(struct simo, max_sectors), "512", 1, 65536 },
-	{ "max_prepend_sectors", SIMO_WHOLE, offsetof(struct simo, max_prepend_sectors),
-	  "512", 0, 65536 },
+	{ "max_sectors", SIMO_WHOLE_OR_AUTO, offsetof(struct simo, max_sectors),
+	  "auto", 1, 65536, .paper = "512" },
+	{ "max_prepend_sectors", SIMO_WHOLE_OR_AUTO, offsetof(struct simo, max_prepend_sectors),
+	  "auto", 0, 65536, .paper = "512" },
 	{ "separate", SIMO_WHOLE, offsetof(struct simo, separate), "1", 0, 1 },
-	{ "lift", SIMO_TEXT, offsetof(struct simo, lift_text), "none", 0, 0 },
+	{ "lift", SIMO_TEXT, offsetof(struct simo, lift_text), "auto", 0, 0, .paper = "none" },
 	{ "switch_us", SIMO_REAL, offsetof(struct simo, switch_us), "0", 0, 1e5, true },
 	{ "turn_us", SIMO_REAL, offsetof(struct simo, turn_us), "0", 0, 1e5, true },
 	{ "pipe_read_us", SIMO_REAL_OR_AUTO, offsetof(struct simo, pipe_read_us),
 	  "auto", 0, 1e5 },
 	{ "pipe_write_us", SIMO_REAL_OR_AUTO, offsetof(struct simo, pipe_write_us),
 	  "auto", 0, 1e5 },
-	{ "weight", SIMO_TEXT, offsetof(struct simo, weight_text), "flat", 0, 0 },
+	{ "weight", SIMO_TEXT, offsetof(struct simo, weight_text), "balance", 0, 0,
+	  .paper = "flat" },
 	{ "balance_s", SIMO_REAL, offsetof(struct simo, balance_s), "5", 0.1, 1e6 },
-	{ "value", SIMO_TEXT, offsetof(struct simo, value_name), "count", 0, 0 },
+	{ "value", SIMO_TEXT, offsetof(struct simo, value_name), "root", 0, 0,
+	  .paper = "count" },
 	{ "hop_steps", SIMO_WHOLE, offsetof(struct simo, hop_steps), "30", 0, 1e9 },
 	{ "miss_gaps", SIMO_WHOLE, offsetof(struct simo, miss_gaps), "0", 0, 1e6 },
 	{ "miss_half_us", SIMO_REAL, offsetof(struct simo, miss_half_us), "100", 0.1, 1e5 },
-	{ "steps", SIMO_WHOLE, offsetof(struct simo, steps), "200", 1, 1e9 },
+	{ "steps", SIMO_WHOLE, offsetof(struct simo, steps), "100", 1, 1e9, .paper = "200" },
 	{ "search_us", SIMO_REAL, offsetof(struct simo, search_us), "0", 0, 1e5 },
-	{ "guard_ppm", SIMO_WHOLE, offsetof(struct simo, guard_ppm), "0", 0, 1e6 },
+	{ "guard_ppm", SIMO_WHOLE_OR_AUTO, offsetof(struct simo, guard_ppm), "auto", 0, 1e6,
+	  .paper = "0" },
 	{ "calibrate", SIMO_WHOLE, offsetof(struct simo, calibrate), "1", 0, 1 },
 	{ "destage", SIMO_WHOLE, offsetof(struct simo, destage), "1", 0, 1 },
-	{ "idle", SIMO_TEXT, offsetof(struct simo, idle_name), "off", 0, 0 },
+	{ "idle", SIMO_TEXT, offsetof(struct simo, idle_name), "on", 0, 0, .paper = "off" },
 	{ "idle_wait_us", SIMO_REAL_OR_AUTO, offsetof(struct simo, idle_wait_us), "auto", 0, 1e9 },
 	{ "idle_size_kib", SIMO_REAL_OR_AUTO, offsetof(struct simo, idle_size_kib),
 	  "auto", 4, 4096 },
@@ -137,14 +149,14 @@ static char *simo_copy(const char *text, size_t len, const char *more)
 
 static double simo_number(const struct simo_setting *s, const char *text)
 {
+	bool whole = s->type == SIMO_WHOLE || s->type == SIMO_WHOLE_OR_AUTO;
 	char *end;
 	double x = strtod(text, &end);
 
-	if (s->type == SIMO_REAL_OR_AUTO && !strcmp(text, "auto"))
+	if (s->type >= SIMO_WHOLE_OR_AUTO && !strcmp(text, "auto"))
 		return SIMO_AUTO;
-	if (!*text || *end || !isfinite(x) || (s->type == SIMO_WHOLE && x != floor(x)))
-		sim_fail("%s: not a%s number: '%s'", s->name,
-			 s->type == SIMO_WHOLE ? " whole" : "", text);
+	if (!*text || *end || !isfinite(x) || (whole && x != floor(x)))
+		sim_fail("%s: not a%s number: '%s'", s->name, whole ? " whole" : "", text);
 	if (x < s->least || x > s->most)
 		sim_fail("%s: %s is not between %.12g and %.12g", s->name, text, s->least,
 			 s->most);
@@ -169,6 +181,7 @@ static void simo_assign(struct simo *o, const struct simo_setting *s, const char
 		*(u64 *)field = simo_number(s, text);
 		break;
 	case SIMO_REAL:
+	case SIMO_WHOLE_OR_AUTO:
 	case SIMO_REAL_OR_AUTO:
 		*(double *)field = simo_number(s, text);
 		break;
@@ -395,6 +408,14 @@ static void simo_read_start(struct simo *o)
 			 o->start_text);
 }
 
+/* as fb_inflight_learners() has it: behind a learnt conservatism twice the target */
+static void simo_read_guard(struct simo *o)
+{
+	o->guard = o->guard_ppm;
+	if (o->guard_ppm == SIMO_AUTO)
+		o->guard = o->target_slowdown_ppm * (o->conservatism_us == SIMO_AUTO ? 2 : 1);
+}
+
 static void simo_read_texts(struct simo *o)
 {
 	o->policy = SIMO_NONE;
@@ -403,16 +424,20 @@ static void simo_read_texts(struct simo *o)
 		if (o->policy < 0)
 			sim_fail("policy: no such policy: '%s'", o->policy_name);
 	}
+	/* none leaves all to the drive anyway */
+	if (o->policy == SIMO_NONE && o->depth == SIMO_AUTO)
+		o->depth = 0;
 	o->joint = fb_policy_joins(o->policy);
 	o->order_cost = fb_policy_has_cost(o->policy);
 	o->think_constant = simo_first_of("think", o->think_name, "constant", "exponential");
 	o->fresh = !strcmp(o->task_name, "fresh");
 	o->scan = o->fresh || simo_first_of("task", o->task_name, "scan", "none");
 	o->root = simo_first_of("value", o->value_name, "root", "count");
-	o->idle = simo_first_of("idle", o->idle_name, "on", "off");
+	o->idle = simo_first_of("idle", o->idle_name, "on", "off") && o->scan;
 	o->verify = simo_first_of("idle_command", o->idle_command, "verify", "read");
 	simo_read_order(o);
 	simo_read_start(o);
+	simo_read_guard(o);
 	simo_read_lift(o);
 	simo_read_weight(o);
 	simo_read_sizes(o);
@@ -429,30 +454,42 @@ static void simo_check(const struct simo *o)
 		sim_fail("whole: there is no task that ends");
 	if (o->scan && o->policy == SIMO_NONE)
 		sim_fail("task: under the drive's own order (policy none) no gap is known");
-	if (o->idle && !o->scan)
-		sim_fail("idle: there is no task to read for");
 	if (!o->scan && (strcmp(o->start_text, "none") || *o->save))
 		sim_fail("start, save: there is no task");
-	if (o->depth != floor(o->depth))
-		sim_fail("depth: %g is not a whole number", o->depth);
 	if (o->scan && o->depth > 0 && o->depth != 2)
 		sim_fail("task: gaps are known with two commands at the drive, not %.0f",
 			 o->depth);
-	if (o->policy == SIMO_NONE && o->depth == SIMO_AUTO)
-		sim_fail("depth: auto is for a policy; none leaves all to the drive");
 	if (o->granule & (o->granule - 1) || (o->granule && o->granule < 512))
 		sim_fail("granule: %llu bytes are not a power of two from 512",
 			 (unsigned long long)o->granule);
 }
 
+/* whose defaults; the last word that says so counts */
+static bool simo_is_paper(char **words, int n)
+{
+	static const char word[] = "preset=";
+	bool paper = false;
+	int k;
+
+	for (k = 0; k < n; k++)
+		if (!strncmp(words[k], word, strlen(word)))
+			paper = simo_first_of("preset", words[k] + strlen(word), "paper",
+					      "module");
+	return paper;
+}
+
 void simo_read(struct simo *o, char **words, int n)
 {
+	bool paper = simo_is_paper(words, n);
 	size_t i;
 	int k;
 
 	memset(o, 0, sizeof(*o));
-	for (i = 0; i < ARRAY_SIZE(simo_settings); i++)
-		simo_assign(o, &simo_settings[i], simo_settings[i].preset);
+	for (i = 0; i < ARRAY_SIZE(simo_settings); i++) {
+		const struct simo_setting *s = &simo_settings[i];
+
+		simo_assign(o, s, paper && s->paper ? s->paper : s->module);
+	}
 	for (k = 0; k < n; k++)
 		simo_word(o, words[k]);
 	if (!o->seconds && !o->requests && !o->whole && !*o->trace)
@@ -488,9 +525,9 @@ void simo_print(const struct simo *o, FILE *out)
 		fprintf(out, "%s\"%s\": ", i ? ", " : "{", s->name);
 		if (s->type == SIMO_WHOLE)
 			fprintf(out, "%llu", (unsigned long long)*(const u64 *)field);
-		else if (s->type == SIMO_REAL_OR_AUTO && *(const double *)field == SIMO_AUTO)
+		else if (s->type >= SIMO_WHOLE_OR_AUTO && *(const double *)field == SIMO_AUTO)
 			simo_print_text("auto", out);
-		else if (s->type == SIMO_REAL || s->type == SIMO_REAL_OR_AUTO)
+		else if (s->type >= SIMO_REAL)
 			fprintf(out, "%.10g", *(const double *)field);
 		else
 			simo_print_text(*(char * const *)field, out);

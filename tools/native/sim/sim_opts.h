@@ -32,6 +32,7 @@ struct simo_sizes {
 
 /**
  * struct simo - the settings; those of @private are read from the texts above them
+ * @preset: whose the defaults are: module or paper
  * @drive: .fbdrive file
  * @set: further lines of it, each with its newline
  * @model: .fbmodel file
@@ -64,8 +65,8 @@ struct simo_sizes {
  * @granule: coverage granule, bytes; 0: the model's
  * @conservatism_us: added to each seek of the freeblock decision; SIMO_AUTO: it is learnt
  * @target_slowdown_ppm: what free reads may cost then
- * @max_sectors: longest separate read
- * @max_prepend_sectors: longest prepend
+ * @max_sectors: longest separate read; SIMO_AUTO: fb_longest_read()
+ * @max_prepend_sectors: longest prepend; SIMO_AUTO: as above
  * @separate: separate reads are allowed
  * @lift_text: which limits of the paper's to lift: source, dest, several, with "+"
  *	between them; all; auto: all, but source and dest as the probe allows; empty: none
@@ -84,7 +85,8 @@ struct simo_sizes {
  * @miss_half_us: margin that halves this cost
  * @steps: search budget, tracks
  * @search_us: how long a gap must have been known before its plan can be used
- * @guard_ppm: turns that free reads may cost the foreground; 0: no guard
+ * @guard_ppm: turns that free reads may cost the foreground; SIMO_AUTO: as the module lets
+ *	them; 0: no guard
  * @calibrate: 1: seek times are corrected by what completions say
  * @destage: 1: mind what a drive with a write cache still has to write
  * @idle_name: off; on: blocks are read when nobody else wants anything, too
@@ -112,10 +114,11 @@ struct simo_sizes {
  * @fresh: of @task_name
  * @lift: of @lift_text
  * @probe: of @lift_text: the drive's look-ahead is probed
+ * @guard: of @guard_ppm and @target_slowdown_ppm, ppm
  * @root: of @value_name
  * @balance: of @weight_text
  * @edge: K of @weight_text; 0: none
- * @idle: of @idle_name
+ * @idle: of @idle_name, and there is a task
  * @verify: of @idle_command
  * @order: of @order_text
  * @order_regions: of @order_text; 0: as many as the order likes
@@ -124,6 +127,7 @@ struct simo_sizes {
  * @count: of @range_text; 0: the whole disk
  */
 struct simo {
+	char *preset;
 	char *drive;
 	char *set;
 	char *model;
@@ -155,8 +159,8 @@ struct simo {
 	u64 granule;
 	double conservatism_us;
 	u64 target_slowdown_ppm;
-	u64 max_sectors;
-	u64 max_prepend_sectors;
+	double max_sectors;
+	double max_prepend_sectors;
 	u64 separate;
 	char *lift_text;
 	double switch_us;
@@ -171,7 +175,7 @@ struct simo {
 	double miss_half_us;
 	u64 steps;
 	double search_us;
-	u64 guard_ppm;
+	double guard_ppm;
 	u64 calibrate;
 	u64 destage;
 	char *idle_name;
@@ -200,6 +204,7 @@ struct simo {
 	bool fresh;
 	u32 lift;
 	bool probe;
+	u32 guard;
 	bool root;
 	bool balance;
 	double edge;

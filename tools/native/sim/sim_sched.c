@@ -559,8 +559,8 @@ static struct fb_completion sims_learners(struct sims *s)
 		.margin = s->task->lim.odds ? &s->task->margin : NULL,
 		.calib = s->o->calibrate ? &s->calib : NULL,
 		.may_correct = true,
-		.guard = s->o->guard_ppm ? &s->task->guard : NULL,
-		.guard_ppm = s->o->guard_ppm,
+		.guard = s->o->guard ? &s->task->guard : NULL,
+		.guard_ppm = s->o->guard,
 		.probe = &s->task->probe,
 		.stats = &s->stats.ends,
 	};

@@ -131,7 +131,7 @@ bool simt_may_read(struct simt *t, u64 now_ns)
 {
 	if (!t->bm.n_wanted && !t->again_n)
 		return false;
-	return !t->o->guard_ppm || fb_guard_on(&t->guard, now_ns);
+	return !t->o->guard || fb_guard_on(&t->guard, now_ns);
 }
 
 bool simt_over(const struct simt *t)
@@ -315,14 +315,22 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 {
 	const struct simo *o = t->o;
 	struct fb_limits *lim = &t->lim;
+	u32 longest;
 
 	lim->granule_sectors = o->granule ? o->granule / 512 : info->granule_sectors;
 	if (lim->granule_sectors < info->physical_sectors)
 		sim_fail("granule: shorter than the drive's blocks of %u bytes",
 			 info->physical_sectors * 512);
-	if (o->max_sectors < lim->granule_sectors)
+	longest = max(fb_longest_read(info), lim->granule_sectors);
+	lim->max_sectors = o->max_sectors;
+	if (o->max_sectors == SIMO_AUTO)
+		lim->max_sectors = longest;
+	if (lim->max_sectors < lim->granule_sectors)
 		sim_fail("max_sectors: shorter than a granule, %u sectors",
 			 lim->granule_sectors);
+	lim->max_prepend_sectors = o->max_prepend_sectors;
+	if (o->max_prepend_sectors == SIMO_AUTO)
+		lim->max_prepend_sectors = longest;
 	lim->conservatism_ns = t->margin.one_ns;
 	if (o->conservatism_us == SIMO_AUTO) {
 		lim->odds = &t->margin.odds;
@@ -330,8 +338,6 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 	} else {
 		lim->conservatism_ns = o->conservatism_us * 1000;
 	}
-	lim->max_sectors = o->max_sectors;
-	lim->max_prepend_sectors = o->max_prepend_sectors;
 	lim->separate = o->separate;
 	lim->lift = o->lift;
 	lim->switch_ns = o->switch_us * 1000;

@@ -28,7 +28,7 @@
  * @gap_ns: rotational latency of the gap planned last
  * @extra_ns: what reads in it cost, see fb_search_extra_ns()
  * @balanced_ns: when regions were weighed last
- * @guard: the guard; its memory is used only if @o->guard_ppm
+ * @guard: the guard; its memory is used only if @o->guard
  * @joint: the price when requests and their free reads are chosen together
  * @order_cost: what their order is compared with
  * @joint_windows: windows of @joint's that count

@@ -22,8 +22,8 @@ DAY_S = 86400.0
 # Shorter recordings say little: the scan has to find its pace
 LEAST_S = 5.0
 MOST_SECTORS = 65535
-# As the module is set by default (Documentation/admin-guide.rst)
-MODULE = {"policy": "auto", "depth": "auto", "conservatism_us": "auto", "lift": "all"}
+# The module's defaults, but for the probe of the look-ahead, which is over after a minute
+MODULE = {"preset": "module", "lift": "all"}
 
 
 def add_parser(subparsers):
@@ -80,7 +80,7 @@ def write_requests(chunk, path):
 def _jobs(common):
     """Runs: as now, freeblock without a task, with a scan at its beginning and in each
     stage, and these with idle time."""
-    scan = dict(MODULE, task="scan")
+    scan = dict(MODULE, task="scan", idle="off")
     scans = [scan] + [dict(scan, start="random:%g" % done) for _, done in STAGES]
     jobs = [{"policy": "none"}, MODULE] + scans + [dict(job, idle="on") for job in scans]
     return [sim.complete(list({**common, **job}.items())) for job in jobs]

@@ -34,6 +34,8 @@ OF_TASK = ("task", "range", "granule", "conservatism_us", "target_slowdown_ppm",
 
 # option, setting, what stands for its value, help
 SETTINGS = (
+    ("--preset", "preset", "WHOSE", "defaults: module, or paper: sptf-sw, two commands, 400 us of "
+     "conservatism, no limit lifted, weights flat, gaps only (module)"),
     ("--drive", "drive", "NAME", "a drive of tools/mechdisk/drives, or a .fbdrive file "
      "(atlas10k)"),
     ("--model", "model", "FILE", "its .fbmodel (that of the same name)"),
@@ -41,13 +43,13 @@ SETTINGS = (
      "deviation (as the drive says)"),
     ("--seed", "seed", "N", "of drive and foreground (1)"),
     ("--policy", "policy", "P", "fifo, clook, sstf, sptf, sptf-sw, none: the drive's own order, "
-     "or auto, joint: each request with its free read (auto, as the module)"),
+     "or auto, joint: each request with its free read (auto)"),
     ("--foreground-cost-ppm", "foreground_cost_ppm", "PPM", "what free reads may cost in all "
      "under auto and joint (10000)"),
     ("--joint-price", "joint_price", "GAPS", "of a turn under joint, in mean gaps (0: found)"),
     ("--sw-percent", "sw_percent", "N", "of sptf-sw (60)"),
     ("--depth", "depth", "N", "commands at the drive, or auto: two while free reads are wanted, "
-     "else its own queue (2; with policy none as many as it takes)"),
+     "else its own queue (auto; with policy none as many as it takes)"),
     ("--hold", "hold", "0|1", "keep the second command back until the first is about to end (1)"),
     ("--outstanding", "outstanding", "N", "processes of the closed loop (10)"),
     ("--think", "think_ms", "MS", "their think time (0)"),
@@ -69,31 +71,31 @@ SETTINGS = (
     ("--range", "range", "FIRST+COUNT", "sectors that the scan wants (all)"),
     ("--granule", "granule", "BYTES", "coverage granule (the model's)"),
     ("--conservatism", "conservatism_us", "US", "added to each seek of the freeblock decision, "
-     "or auto: learnt (400)"),
+     "or auto: learnt (auto)"),
     ("--target-slowdown-ppm", "target_slowdown_ppm", "PPM", "what free reads may cost then (5000)"),
-    ("--max-sectors", "max_sectors", "N", "longest separate read (512)"),
-    ("--max-prepend-sectors", "max_prepend_sectors", "N", "longest prepend (512)"),
+    ("--max-sectors", "max_sectors", "N", "longest separate read (auto: as the module's buffers)"),
+    ("--max-prepend-sectors", "max_prepend_sectors", "N", "longest prepend (auto: likewise)"),
     ("--separate", "separate", "0|1", "separate reads (1)"),
     ("--lift", "lift", "LIMITS", "of the paper's that are lifted: source+dest+several, or all, "
-     "or auto: as a probe of the drive's look-ahead allows (none)"),
+     "or auto: as a probe of the drive's look-ahead allows (auto)"),
     ("--switch", "switch_us", "US", "conservatism of head switches (--conservatism)"),
     ("--turn", "turn_us", "US", "conservatism on the same track (--conservatism)"),
     ("--pipe-read", "pipe_read_us", "US", "least head time of a command before a read (auto)"),
     ("--pipe-write", "pipe_write_us", "US", "least head time of a command before a write (auto)"),
     ("--weight", "weight", "W", "what a block is worth where it lies: flat, balance, edge or "
-     "edge:K (flat)"),
+     "edge:K (balance)"),
     ("--balance", "balance_s", "S", "disk time between two looks at the balance (5)"),
-    ("--value", "value", "V", "what a track's blocks are worth: count, or root (count)"),
+    ("--value", "value", "V", "what a track's blocks are worth: count, or root (root)"),
     ("--hop-steps", "hop_steps", "N", "search budget for one of several pieces (30; 0: no bound)"),
     ("--miss-gaps", "miss_gaps", "N", "a seek without margin costs what N gaps bring (0)"),
     ("--miss-half", "miss_half_us", "US", "margin that halves this (100)"),
-    ("--steps", "steps", "N", "search budget, tracks (200)"),
+    ("--steps", "steps", "N", "search budget, tracks (100)"),
     ("--search", "search_us", "US", "how long a search takes (0)"),
-    ("--guard", "guard_ppm", "PPM", "turns that free reads may cost, 0: no bound (0)"),
+    ("--guard", "guard_ppm", "PPM", "turns that free reads may cost, 0: no bound "
+     "(auto: as the module lets them)"),
     ("--calibrate", "calibrate", "0|1", "correct seek times by what completions say (1)"),
-    ("--destage", "destage", "0|1", "mind what a write cache still has to write, as the module is "
-     "to do but does not yet (0)"),
-    ("--idle", "idle", "off|on", "read when nobody else wants anything, too (off)"),
+    ("--destage", "destage", "0|1", "mind what a write cache still has to write (1)"),
+    ("--idle", "idle", "off|on", "read when nobody else wants anything, too (on)"),
     ("--idle-wait", "idle_wait_us", "US", "idle so long before the first idle read (auto)"),
     ("--idle-size", "idle_size_kib", "KIB", "longest idle read (auto)"),
     ("--idle-mean", "idle_mean_us", "US", "what they may cost a request on the mean (1000)"),

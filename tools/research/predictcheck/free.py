@@ -137,7 +137,7 @@ def files(cell, out):
 
 def measured(cell, drive, model):
     """The simulator's result."""
-    said = {"drive": drive, **dict(cell.settings)}
+    said = {"drive": drive, "preset": "paper", **dict(cell.settings)}
     if model:
         said.update(model=model, granule="%d" % GRANULE)
     if cell.group == WHOLE:

@@ -27,8 +27,8 @@ def load(device, rate):
 
 def compare(drive, rate, policy, hold):
     """(simulated, predicted) mean response, s."""
-    seen = sim.simulate(drive=drive, rate=rate, policy=policy, hold=hold, requests=REQUESTS,
-                        read_expire_ms=0, write_expire_ms=0)
+    seen = sim.simulate(preset="paper", drive=drive, rate=rate, policy=policy, hold=hold,
+                        requests=REQUESTS, read_expire_ms=0, write_expire_ms=0)
     device = Device.from_drive(sim.drive_file(drive))
     said = compose.predict(device, load(device, float(rate)), policy, EARLY[hold])
     return seen["response_ms"]["mean"] * 1e-3, said.response_time
