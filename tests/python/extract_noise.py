@@ -104,7 +104,8 @@ def layout_row(program, name, jitter, host):
 
 def main():
     """Print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(allow_abbrev=False,
+                                     description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--layout", action="store_true", help="of layouts, not of periods")
     if parser.parse_args().layout:
         form = "%-16s %9s %8s %11s %10s %17s %7s"

@@ -67,6 +67,20 @@ class Houses(unittest.TestCase):
             self.assertRegex(err, r"\Ausage: %s .*\n%s: error: .*invalid choice: 'no-such'.*\n\Z" %
                              (command, command))
 
+    def test_whole_words(self):
+        """What begins like an option is none, of any program. Seen to fail: argparse's default."""
+        for command in ("freeblock sim --sec 1", "freeblock models install --di x y",
+                        "freeblock-lab bench --out x", "examples/freeblock-backup check --js x"):
+            words = command.split()
+            status, out, err = run(*words)
+            self.assertEqual((status, out), (2, ""), command)
+            self.assertIn("unrecognized arguments: " + words[-2 - command.count(" y")], err)
+        found = subprocess.run(["git", "grep", "-n", "ArgumentParser(", "--", "tests", "tools"],
+                               cwd=taptest.TOP, text=True, check=True, stdout=subprocess.PIPE)
+        for line in found.stdout.splitlines():
+            if not re.search(r"allow_abbrev=False|class Parser\(|test_commands", line):
+                self.fail(line)
+
     def test_version(self):
         """Both have the package's."""
         said = {run(command, "--version")[1] for command in ("freeblock", "freeblock-lab")}

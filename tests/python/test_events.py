@@ -5,6 +5,8 @@ that the catalog explains each. The machine is a tree of files; logger(1) is a s
 real one is tried by tests/install. Prints TAP; a second.
 """
 
+import contextlib
+import io
 import os
 import re
 import shutil
@@ -137,6 +139,24 @@ class Told(Case):
         os.rmdir(os.path.join(self.machine.root, events.JOURNAL))
         events.send("kept_off", "sda", "again")
         self.assertEqual(len(self.machine.told), 1)
+
+    def test_logger(self):
+        """What the journal does not take is said, and why: a unit's errors are in the journal, too.
+        Seen to fail: a status that nobody looks at."""
+        out = io.StringIO()
+        with mock.patch.object(events.kernel, "command",
+                               return_value=(1, "logger: no --journald")), \
+                contextlib.redirect_stderr(out):
+            events.send("kept_off", "sda", "it stays off")
+        self.assertEqual(out.getvalue(), "freeblock: sda: it stays off (without its message id: "
+                         "logger: no --journald)\n")
+
+    def test_spoiled(self):
+        """Whatever is in the file, it counts as nothing told. Seen to fail: a RecursionError."""
+        for text in ("[" * 100000, "{", "[]", '{"x": 1}', "\xff", '{"%s": []}' % WWN):
+            self.machine.write(events.TOLD, text.encode("latin-1"))
+            self.machine.write(KERNEL + "stats/bad_blocks", "1\n")
+            self.assertEqual([kind for kind, _ in self.told()], ["bad_blocks"], text[:20])
 
     def test_off(self):
         """Nothing is left of it when freeblock is off."""

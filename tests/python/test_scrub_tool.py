@@ -262,6 +262,25 @@ class Journals(Case):
                 scrub_state.open_journal(self.path, {**DISK, key: value})
         self.assertEqual(self.written(), raw)
 
+    def test_links(self):
+        """No file that a link names is read, written over or locked; what is in the way of the
+        new file goes. Seen to fail: each of the three opened as usual."""
+        other = os.path.join(self.folder, "other")
+        for ending, refused in (("", True), (".lock", True), (".new", False)):
+            path = os.path.join(self.folder, "link" + ending.replace(".", "-"))
+            with open(other, "wb") as file:
+                file.write(b"somebody else's")
+            os.symlink(other, path + ending)
+            if refused:
+                with self.assertRaisesRegex(ToolError, "a symbolic link"):
+                    scrub_state.open_journal(path, DISK)
+            else:
+                journal, _ = scrub_state.open_journal(path, DISK)
+                journal.save(journal.bits, 1)
+                journal.close()
+            with open(other, "rb") as file:
+                self.assertEqual(file.read(), b"somebody else's", ending)
+
     def test_two(self):
         """Only one may save to a file."""
         grown = Growth(self.path, 1, 3)

@@ -5,6 +5,7 @@ back and setup can go on from, and what is said when the kernel does not do its 
 files are a tree here; the real ones are those of tests/lab/t-setup.sh. Prints TAP; some seconds.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -666,6 +667,20 @@ class Books(Case):
         self.assertRegex(said, "sda: a trial of it is at work")
         self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(self.tree(), nothing)
+
+    def test_dangling(self):
+        """A folder of ours, or one above, that is a link to nothing is told, not waited for.
+        Seen to fail: "another freeblock setup or off is at work, again and again"."""
+        for name in ("var/lib/freeblock/setup", "var/lib/freeblock"):
+            path = os.path.join(self.machine.root, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            os.symlink("/nowhere", path)
+            status, said = self.do("setup", "/dev/sda", "--model", self.file, "--observe", "0")
+            self.assertEqual(status, 1)
+            self.assertIn("%s: a symbolic link to /nowhere, which is not there" % path, said)
+            os.unlink(path)
+            with contextlib.suppress(FileNotFoundError):
+                os.rmdir(os.path.join(self.machine.root, "var/lib/freeblock"))
 
     def test_race(self):
         """Many at once: each has it done, or is told that another is at work, by its number; the

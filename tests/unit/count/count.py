@@ -82,7 +82,8 @@ def figures(name, counts, said):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(allow_abbrev=False,
+                                     description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("program")
     parser.add_argument("--only", default="", help="regular expression: cases to run")
     parser.add_argument("--json", help="file to write")

@@ -63,14 +63,21 @@ def say(result, args):
         print("unreadable: sector %d, %d long" % (first, sectors))
 
 
+class Parser(argparse.ArgumentParser):
+    """Also of the subcommands: what begins like an option is none."""
+
+    def __init__(self, **more):
+        super().__init__(allow_abbrev=False, **more)
+
+
 def parser():
     """Of the command line."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="freeblock-backup", description="An image of a mounted disk at one point in time, "
         "read in the gaps of its foreground. Exit status: 0 good; 1 an error; 2 usage; 3 blocks "
         "could not be read; 4 the image is invalid; 129, 130, 143 interrupted.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    common = argparse.ArgumentParser(add_help=False)
+    common = Parser(add_help=False)
     common.add_argument("--json", action="store_true", help="print the result as an object")
     common.add_argument("--quiet", action="store_true", help="no progress")
 

@@ -52,7 +52,7 @@ def load(path):
             found = json.load(file)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BackupError("%s: %s" % (path, error)) from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise BackupError("%s: not of this program, or of another version of it" % path)

@@ -17,6 +17,14 @@ RESEARCH = ("bench", "bench-extract", "bench-scrub", "fidelity", "makes", "model
             "replay", "validate-predict", "yardstick")
 
 
+class Parser(argparse.ArgumentParser):
+    """Of a program, and, as argparse makes them of the same class, of its subcommands. What begins
+    like an option is none: it would become another's, or nobody's, with the next version."""
+
+    def __init__(self, **more):
+        super().__init__(allow_abbrev=False, **more)
+
+
 def _commands(package, word):
     """The modules of a package that are subcommands, that of this name first."""
     names = [found.name for found in pkgutil.iter_modules(sys.modules[package].__path__)
@@ -31,7 +39,7 @@ def _commands(package, word):
 def make_parser(word=None, prog="freeblock", package=PRODUCT, about=ABOUT):
     """The parser of the subcommand `word` of a program whose subcommands are modules of a
     package, or of all of them."""
-    parser = argparse.ArgumentParser(prog=prog, description=about)
+    parser = Parser(prog=prog, description=about)
     parser.add_argument("--version", action="version", version="%s %s" % (prog, __version__))
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for module in _commands(package, word):

@@ -22,9 +22,11 @@ IDLE = {"state": "state/idle", "wait_us": "state/idle_wait_us", "size_kib": "sta
         "reads": "stats/idle_reads_ended", "sectors": "stats/idle_sectors",
         "used_us": "stats/idle_used_us", "idle_us": "stats/idle_us"}
 # of a scan or scrub
-JOB = ("order", "first", "sectors", "block_sectors", "blocks_total", "blocks_verified",
+JOB = ("first", "sectors", "block_sectors", "blocks_total", "blocks_verified",
        "blocks_before", "blocks_delivered", "blocks_flying", "blocks_bad", "blocks_skipped",
        "rate_kib_s", "deadline", "began", "passes")
+# of state/: in words
+WORDS = ("scheduling", "free_reads", "idle")
 # no task is served while the scheduler says one of these; else why it is transparent
 NEXT = {
     "no model": "load it: cat FILE.fbmodel > /%s/%%s/model" % KERNEL,
@@ -58,10 +60,17 @@ def read(*parts):
 
 
 def number(word):
-    """A word as a number, if it is one; sums of differences can be negative."""
+    """A word as a number; sums of differences can be negative. None if it is none: what another
+    version of the module says there is not known, as though the file were missing."""
     if re.fullmatch(r"-?[0-9]+", word):
         return int(word)
-    return float(word) if re.fullmatch(r"-?[0-9]+\.[0-9]+", word) else word
+    return float(word) if re.fullmatch(r"-?[0-9]+\.[0-9]+", word) else None
+
+
+def count(text):
+    """A number of something; 0 if that is not what the text says, or there is none."""
+    found = number(text or "")
+    return max(found, 0) if isinstance(found, int) else 0
 
 
 class Hidden(ToolError):
@@ -111,13 +120,13 @@ class Disk:
         return table(self.name, name)
 
     def value(self, name):
-        """The same, as a number if it is one; None without it."""
+        """The same, a number; None without one."""
         text = self.read(name)
         return number(text) if text else None
 
     def state(self, key):
-        """What holds now; None if it is not known."""
-        return self.value("state/" + key)
+        """What holds now, a number or, of some, words; None if it is not known."""
+        return self.read("state/" + key) or None if key in WORDS else self.value("state/" + key)
 
     def counter(self, key):
         """A counter since the disk was first seen. They stand still while the disk has another
@@ -131,6 +140,7 @@ class Disk:
     def idle(self):
         """Idle reads: what they do now, and what they cost."""
         found = {key: self.value(name) for key, name in IDLE.items()}
+        found["state"] = self.state("idle")
         if found["mean_us"] is not None:
             found["mean_us"] /= 1000
         return {key: value for key, value in found.items() if value is not None}
@@ -138,11 +148,12 @@ class Disk:
     def job(self, name):
         """The scan or the scrub: its state, then its numbers; {} if there is no such file. The
         state is read first: the numbers of one that is over are its last."""
-        found = {"state": self.value(name)}
+        found = {"state": self.read(name) or None,
+                 "order": self.read(name + "_stats/order") or None}
         found.update((key, self.value("%s_stats/%s" % (name, key))) for key in JOB)
         regions, segment = (self.value("%s_stats/%s" % (name, key))
                             for key in ("regions", "segment_kib"))
-        if regions:
+        if regions and segment is not None:
             found["order"] = "%s=%d segment=%d" % (found["order"], regions, segment)
         return {key: value for key, value in found.items() if value is not None}
 
@@ -169,11 +180,11 @@ class Disk:
 
     def identity(self):
         """What is the disk's own, whatever its name: unique id, sectors."""
-        return {"id": self.read("id") or "-", "sectors": self.value("sectors") or 0}
+        return {"id": self.read("id") or "-", "sectors": count(self.read("sectors"))}
 
     def granule_bytes(self):
         """Bytes of a block; 0 without a model."""
-        return int(self.read("granule_bytes") or 0)
+        return count(self.read("granule_bytes"))
 
     def stuck(self):
         """Why no task advances now, and what to do; None if nothing hinders it."""

@@ -26,9 +26,10 @@ CAUSED = ("miss_prepend", "miss_separate", "miss_after")
 def _block_stat(name):
     """Requests done and milliseconds spent in them, reads and writes."""
     words = (fbstate.read("sys/block", name, "stat") or "").split()
-    if len(words) < 8:
+    found = [fbstate.number(word) for word in words]
+    if len(found) < 8 or None in found[:8]:
         return None
-    return int(words[0]) + int(words[4]), int(words[3]) + int(words[7])
+    return found[0] + found[4], found[3] + found[7]
 
 
 def sample(name):
@@ -62,14 +63,20 @@ def _less(after, before, key):
     return after[key] - before[key]
 
 
+def _change(after, before, key):
+    """By how much a sum grew, which may also shrink; None if it was not there."""
+    known = after[key] is not None and before[key] is not None
+    return after[key] - before[key] if known else None
+
+
 def _in_all_us(after, before, requests):
     """The mean cost of a request, if it is known of at least half of them; or None."""
     if after["cached"]:
         return after["idle"].get("mean_us")
-    followed = _less(after, before, "followed")
-    if not followed or not requests or followed < requests / 2:
+    followed, later = _less(after, before, "followed"), _change(after, before, "later_us")
+    if not followed or not requests or followed < requests / 2 or later is None:
         return None
-    return round((after["later_us"] - before["later_us"]) / followed, 3)
+    return round(later / followed, 3)
 
 
 def _order(after, before):
@@ -78,7 +85,9 @@ def _order(after, before):
     ordered = _less(after, before, "ordered")
     if not ordered:
         return None, None
-    later, took = (after[key] - before[key] for key in ("order_us", "order_took_us"))
+    later, took = (_change(after, before, key) for key in ("order_us", "order_took_us"))
+    if later is None or took is None:
+        return None, None
     return round(later / ordered, 1), round(100 * later / took, 2) if took > 0 else None
 
 
@@ -138,7 +147,7 @@ def text(cost):
     words = "%d foreground requests, %s misses caused" % (cost["requests"], cost["misses_caused"])
     if cost["mean_added_us"] is not None:
         words += ", %.1f us added to each on average" % cost["mean_added_us"]
-    if cost.get("idle"):
+    if len(cost.get("idle", ())) == 2:
         words += ", idle reads added %(mean_us).1f us to each, %(max_us)d at most" % cost["idle"]
     if cost.get("order_pct") is not None:
         words += ", their order takes %.1f us %s for each than SPTF's, %.2f %%" % (

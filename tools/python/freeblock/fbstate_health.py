@@ -30,8 +30,8 @@ def watched(named=()):
 
 def remaining_blocks(job):
     """Blocks that a scan or scrub has not had; None before the first."""
-    keys = ("blocks_total", "blocks_before", "blocks_delivered")
-    if not all(isinstance(job.get(key), int) for key in keys):
+    keys = ("blocks_total", "blocks_before", "blocks_delivered", "block_sectors")
+    if "state" not in job or not all(isinstance(job.get(key), int) for key in keys):
         return None
     return max(job["blocks_total"] - job["blocks_before"] - job["blocks_delivered"], 0)
 

@@ -58,7 +58,13 @@ def _has(name, *parts):
 
 
 def _number(name, *parts):
-    return int(fbstate.read(CLASS, name, *parts))
+    text = fbstate.read(CLASS, name, *parts)
+    found = fbstate.number(text or "")
+    if not isinstance(found, int) or found < 0:
+        raise ToolError("%s: %s says %s, not how many sectors: is it still there?" % (
+            name, os.path.join("/", CLASS, name, *parts),
+            "nothing" if text is None else "'%s'" % text))
+    return found
 
 
 def _segments(name, member=None):

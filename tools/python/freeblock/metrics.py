@@ -182,7 +182,7 @@ def add_job(page, name, job, labels):
         for state in JOB_STATES:
             page.add("job_state", int(state == job["state"]), {**labels, "state": state})
     left = fbstate_health.remaining_blocks(job)
-    if left is None:
+    if left is None or "sectors" not in job:
         return
     block, size = job["block_sectors"] * SECTOR, job["sectors"] * SECTOR
     page.add("job_size_bytes", size, labels)

@@ -15,7 +15,7 @@ import re
 import struct
 import zlib
 
-from . import ToolError
+from . import ToolError, openers
 from .scan_file import _write_all as write_all
 from .scan_file import sync_folder
 
@@ -100,7 +100,7 @@ class Journal:
     def _lock(self, path):
         os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
         # pylint: disable-next=consider-using-with
-        self.lock = open(path + ".lock", "w", encoding="ascii")
+        self.lock = open(path + ".lock", "w", encoding="ascii", opener=openers.no_link)
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -152,7 +152,7 @@ class Journal:
         data = self.header() + b"".join(
             self.record(*run) for run in changed_runs(bytes(len(bits)), bits))
         # pylint: disable-next=consider-using-with
-        file = open(new, "wb+", buffering=0)
+        file = open(new, "wb+", buffering=0, opener=openers.new_file)
         try:
             write_all(file.fileno(), data, 0)
             os.fsync(file.fileno())
@@ -245,7 +245,7 @@ def open_journal(path, identity):
 
 def _load(journal):
     try:
-        with open(journal.path, "rb") as file:
+        with open(journal.path, "rb", opener=openers.no_link) as file:
             raw = file.read()
     except FileNotFoundError:
         return None

@@ -14,7 +14,7 @@ import json
 import os
 import zlib
 
-from .. import ToolError
+from .. import ToolError, jsontext, openers
 
 DIRECTORY = "/var/lib/freeblock/modes"
 ENDING = ".json"
@@ -57,24 +57,13 @@ def make_directory(path):
         sync_directory(os.path.dirname(name))
 
 
-def _new_file(path, flags):
-    """An opener that makes the file: what a killed process has left there, or somebody else has put
-    there, a link say, is neither written to nor followed."""
-    flags |= os.O_EXCL
-    try:
-        return os.open(path, flags, 0o644)
-    except FileExistsError:
-        os.unlink(path)
-        return os.open(path, flags, 0o644)
-
-
 def write_file(path, data, mode=None, owner=None):
     """Replace a file: afterwards there is the old one or the whole new one, also after a crash.
     Nobody else may write to it, whatever the umask: units are among these; unless it is to have
     this mode and owner, (user, group)."""
     beside = path + ".new"
     try:
-        with open(beside, "wb", opener=_new_file) as file:
+        with open(beside, "wb", opener=openers.new_file) as file:
             file.write(data)
             if owner:
                 os.fchown(file.fileno(), *owner)
@@ -110,7 +99,7 @@ def read_sealed(path, version):
     another version."""
     try:
         with open(path, "rb") as file:
-            content = json.loads(file.read())
+            content = jsontext.parse(file.read())
     except FileNotFoundError:
         return None
     except ValueError as error:
@@ -118,7 +107,7 @@ def read_sealed(path, version):
     check = content.pop("check", None) if isinstance(content, dict) else None
     if check is None or check != _check(content):
         raise Spoiled("%s: its checksum is wrong: it is not used" % path)
-    if content.pop("format") != version:
+    if content.pop("format", None) != version:
         raise ToolError("%s: of a version that this tool does not know" % path)
     return content
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from .. import ToolError
+from .. import ToolError, jsontext
 from . import trials
 from .device import FUA, OVERLAP, READ, WRITE
 from .onebit import Bits
@@ -85,7 +85,7 @@ class Mechanics:
         """What save() wrote."""
         try:
             with open(path, encoding="ascii") as file:
-                return cls(**json.load(file))
+                return cls(**jsontext.parse(file.read()))
         except (OSError, ValueError, TypeError) as error:
             raise ToolError("%s: not saved mechanics: %s" % (path, error)) from error
 

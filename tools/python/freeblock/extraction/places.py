@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from .. import ToolError
+from .. import ToolError, jsontext
 from .modeltext import fbmodel
 
 ORDERS = ("plain", "serpentine-zone", "serpentine-disk")
@@ -390,6 +390,6 @@ class Layout:
         """What save() wrote."""
         try:
             with open(path, encoding="ascii") as file:
-                return Layout.from_dict(json.load(file))
+                return Layout.from_dict(jsontext.parse(file.read()))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ToolError("%s: not a saved layout: %s" % (path, error)) from error

@@ -4,7 +4,7 @@
 import json
 import os
 
-from .. import ToolError
+from .. import ToolError, jsontext
 from .journal import make_directory, write_file
 
 VERSION = 1
@@ -35,14 +35,16 @@ class State:
     def _load(self, key):
         try:
             with open(self.path, encoding="ascii") as file:
-                said = json.load(file)
+                said = jsontext.parse(file.read())
+                if not isinstance(said, dict):
+                    raise ValueError("not an object")
         except FileNotFoundError:
             return
         except (OSError, ValueError) as error:
             raise ToolError("%s: not the state of an extraction (%s); --fresh begins anew" %
                             (self.path, error)) from error
         if said.get("version") == VERSION and said.get("key") == key:
-            self._said, self.resumed = said, bool(said["stages"])
+            self._said, self.resumed = said, bool(said.get("stages"))
 
     @property
     def disk_ns(self):

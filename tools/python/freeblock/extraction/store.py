@@ -51,7 +51,7 @@ def disk_of(name):
     return {"name": name, "vendor": line("device/vendor"), "product": line("device/model"),
             "revision": line("device/rev"), "serial": _serial(name),
             "wwn": wwn if wwn.startswith(("naa.", "eui.")) else "",
-            "sectors": int(line("size") or 0)}
+            "sectors": fbstate.count(line("size"))}
 
 
 def _serial(name):

@@ -222,7 +222,7 @@ def apply(name, conf):
             continue
         path = fbstate.path(where % name)
         try:
-            with open(path, "w", encoding="ascii") as file:
+            with open(path, "w", encoding="utf-8") as file:
                 file.write("%d\n" % said[key])
         except OSError as error:
             raise ToolError(fbstate.refusal(name, "%d > %s" % (said[key], path), error)) from error

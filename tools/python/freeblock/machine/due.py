@@ -10,7 +10,7 @@ import json
 import os
 import time
 
-from .. import ToolError, fbstate
+from .. import ToolError, fbstate, jsontext
 from ..extraction import identity as names
 from ..extraction import journal, store
 from . import book, kernel
@@ -89,9 +89,9 @@ def record_of(disk):
     """What is known; a record that is spoiled begins anew."""
     try:
         with open(path_of(disk), encoding="ascii") as file:
-            said = json.load(file)
+            said = jsontext.parse(file.read())
         found = {key: said[key] for key in ("first", "began", "ended")}
-    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
     fine = _is_time(found["first"]) and all(
         found[key] is None or _is_time(found[key]) for key in ("began", "ended"))

@@ -9,10 +9,11 @@ module's counters do not outlive a boot either.
 import contextlib
 import json
 import os
+import sys
 import syslog
 import time
 
-from .. import fbstate, fbstate_health
+from .. import fbstate, fbstate_health, jsontext
 from ..extraction import identity as names
 from ..extraction import journal, store
 from . import due, kernel
@@ -42,9 +43,14 @@ def send(kind, name, text, **fields):
                   "SYSLOG_IDENTIFIER": "freeblock", "FREEBLOCK_DISK": name,
                   "FREEBLOCK_WWN": (fbstate.read("sys/block", name, "device/wwid") or "-").strip(),
                   **fields}
-        kernel.command(["logger", "--journald"],
-                       "".join("%s=%s\n" % pair for pair in values.items()))
-    elif fbstate.ROOT == "/":
+        status, said = kernel.command(["logger", "--journald"],
+                                      "".join("%s=%s\n" % pair for pair in values.items()))
+        if not status:
+            return
+        # a unit's errors are in the journal, too
+        print("freeblock: %s (without its message id: %s)" % (
+            text, said or "logger: status %d" % status), file=sys.stderr)
+    if fbstate.ROOT == "/":
         syslog.openlog("freeblock", syslog.LOG_PID, syslog.LOG_DAEMON)
         syslog.syslog(priority, text)
 
@@ -52,7 +58,7 @@ def send(kind, name, text, **fields):
 def _told():
     """What was told of which disk."""
     with contextlib.suppress(ValueError):
-        said = json.loads(fbstate.read(TOLD) or "")
+        said = jsontext.parse(fbstate.read(TOLD) or "")
         if isinstance(said, dict):
             return {key: value for key, value in said.items() if isinstance(value, dict)}
     return {}

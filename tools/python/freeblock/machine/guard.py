@@ -14,7 +14,7 @@ import datetime
 import json
 import os
 
-from .. import fbstate
+from .. import fbstate, jsontext
 from ..extraction import journal
 from . import kernel
 
@@ -52,7 +52,7 @@ def _read(name):
         return None
     found = {"boot_id": "", "time": "a time unknown", "reason": "%s is spoiled" % name}
     with contextlib.suppress(ValueError):
-        said = json.loads(text)
+        said = jsontext.parse(text)
         if isinstance(said, dict):
             found["reason"] = "no reason is known"
             # an empty reason would be none

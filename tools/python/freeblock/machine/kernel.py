@@ -22,7 +22,7 @@ class NeedsReboot(ToolError):
 
 def has_died():
     """Whether there was an oops since the boot: whatever is asked of the kernel may hang."""
-    return bool(int(fbstate.read("proc/sys/kernel/tainted") or 0) & DIED)
+    return bool(fbstate.count(fbstate.read("proc/sys/kernel/tainted")) & DIED)
 
 
 def is_loaded():
@@ -77,7 +77,7 @@ def switch(disk, scheduler):
     what = "%s > %s" % (scheduler, path)
 
     def write():
-        with open(path, "w", encoding="ascii") as file:
+        with open(path, "w", encoding="utf-8") as file:
             file.write(scheduler + "\n")
 
     until = time.monotonic() + PATIENCE_S

@@ -359,7 +359,7 @@ class Settings(Step):
             if value is None or not path or not os.path.exists(path):
                 continue
             if fbstate.read(path) != value:
-                with open(path, "w", encoding="ascii") as file:
+                with open(path, "w", encoding="utf-8") as file:
                     file.write(value + "\n")
 
 
@@ -435,7 +435,7 @@ def end_tasks(disk):
 def _told(there, name, words):
     """A command to a task that may have just ended by itself."""
     def write():
-        with open(fbstate.path(fbstate.KERNEL, there.name, name), "w", encoding="ascii") as file:
+        with open(fbstate.path(fbstate.KERNEL, there.name, name), "w", encoding="utf-8") as file:
             file.write(words)
 
     try:

@@ -92,7 +92,7 @@ def _directories(root, made):
 def _made(root):
     """The directories that an earlier `enable` made."""
     try:
-        with open(os.path.join(root, RULE), encoding="utf-8") as file:
+        with open(os.path.join(root, RULE), encoding="utf-8", errors="replace") as file:
             lines = [line[len(MADE):].split() for line in file if line.startswith(MADE)]
     except FileNotFoundError:
         return []

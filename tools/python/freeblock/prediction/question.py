@@ -7,7 +7,7 @@ import functools
 import json
 from dataclasses import dataclass
 
-from .. import ToolError, UsageError, tracefile
+from .. import ToolError, UsageError, jsontext, tracefile
 from . import characterise, units
 from .device import CacheSpec, Device
 from .workload import Workload
@@ -155,7 +155,7 @@ def read_json(path):
     """A workload's attributes from a file; ToolError names it, and the line."""
     try:
         with open(path, encoding="utf-8") as file:
-            said = json.load(file)
+            said = jsontext.parse(file.read())
     except json.JSONDecodeError as error:
         raise ToolError("%s: line %d: not JSON: %s" % (path, error.lineno, error.msg)) from error
     except UnicodeDecodeError as error:
