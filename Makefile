@@ -2,6 +2,10 @@
 # What a person types. The kernel module's own rules are in Kbuild; results
 # land under build/, and nothing else in the tree is written to.
 
+ifneq ($(words x$(subst :, ,$(CURDIR))),1)
+$(error $(CURDIR): make, and the kernel's build, take no spaces or colons in a folder's name: move it)
+endif
+
 SHELL := /bin/sh
 BUILD ?= build
 override BUILD := $(abspath $(BUILD))

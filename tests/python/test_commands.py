@@ -9,9 +9,12 @@ freeblock-lab that freeblock does not know of.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -23,7 +26,7 @@ TOOLS = os.path.join(taptest.TOP, "tools")
 sys.path[:0] = [os.path.join(TOOLS, "python"), TOOLS]
 
 import research.cli  # noqa: E402
-from freeblock import cli  # noqa: E402
+from freeblock import ToolError, cli, hosts  # noqa: E402
 
 
 def run(command, *words):
@@ -80,6 +83,22 @@ class Houses(unittest.TestCase):
         for line in found.stdout.splitlines():
             if not re.search(r"allow_abbrev=False|class Parser\(|test_commands", line):
                 self.fail(line)
+
+    def test_spaces(self):
+        """A checkout in a folder that make cannot work in is told so. Seen to fail: "building
+        multiple external modules is not supported"."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("a b", "a:b"):
+                os.mkdir(os.path.join(folder, name))
+                shutil.copy(os.path.join(taptest.TOP, "Makefile"), os.path.join(folder, name))
+                done = subprocess.run(["make", "help"], cwd=os.path.join(folder, name), text=True,
+                                      check=False, stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("no spaces or colons in a folder's name", done.stdout)
+                with mock.patch.object(hosts, "TOP", os.path.join(folder, name)), \
+                        self.assertRaisesRegex(ToolError, "no spaces or colons"):
+                    hosts.build("tools/native/sim", "freeblock-sim")
 
     def test_version(self):
         """Both have the package's."""

@@ -69,6 +69,10 @@ def _lock(folder):
 def build(folder, what):
     """Bring the program made in a folder of the tree up to date; `what` names it in a
     message."""
+    for path in (TOP, os.path.abspath(BUILD)):
+        if set(" :") & set(path):
+            raise ToolError("%s: make takes no spaces or colons in a folder's name: move it, or "
+                            "install the packages" % path)
     with _lock(folder) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
