@@ -77,17 +77,28 @@ expect_le "without a model: greatest age, us" "$(stats "$disk" background_max_ag
 # ---- beside 60 % load
 
 model_load "$disk" nearline16.fbmodel
-foreground alone depth=256 rate=49000 warmup=2 seconds=60
-mean_alone=$mean
-p99_alone=$p99
-reset
-background beside-bg warmup=2 seconds=60 bytes=131072 depth=16
-foreground beside depth=256 rate=49000 warmup=2 seconds=60
-ended beside-bg
-expect_ge "beside: KiB/s" $((kib / 60)) 20000
-expect_le "beside: mean, per mille of alone" $((mean * 1000 / mean_alone)) 1150
-# it hangs on 29 reads: 1030 to 1104 from run to run
-expect_le "beside: 99th percentile, per mille of alone" $((p99 * 1000 / p99_alone)) 1200
+means=
+p99s=
+kibs=
+for seed in 1 2 3; do
+	foreground alone depth=256 rate=49000 warmup=2 seconds=60 seed=$seed
+	mean_alone=$mean
+	p99_alone=$p99
+	reset
+	background beside-bg warmup=2 seconds=60 bytes=131072 depth=16
+	foreground beside depth=256 rate=49000 warmup=2 seconds=60 seed=$seed
+	ended beside-bg
+	means="$means $((mean * 1000 / mean_alone))"
+	p99s="$p99s $((p99 * 1000 / p99_alone))"
+	kibs="$kibs $((kib / 60))"
+done
+# shellcheck disable=SC2086
+expect_mean "beside: KiB/s" 20000 60000 $kibs
+# shellcheck disable=SC2086
+expect_mean "beside: mean, per mille of alone" 1050 1150 $means
+# each hangs on 29 reads
+# shellcheck disable=SC2086
+expect_mean "beside: 99th percentile, per mille of alone" 900 1200 $p99s
 expect_ge "beside: without foreground" "$(stats "$disk" background_idle)" 500
 
 # ---- a foreground that leaves no time: the age is kept
