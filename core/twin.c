@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What idle reads cost where the drive orders by itself; see core/twin.h. Calls: core/vdrive.c,
- * core/head.c, disk_model.c. Core: no locks, the caller serialises.
+ * core/drive_order.c, core/head.c, disk_model.c. Core: no locks, the caller serialises.
  */
 #include "core/twin.h"
 
@@ -47,6 +47,7 @@ void fb_twin_lose(struct fb_twin *t)
 	}
 	t->follows = false;
 	t->reading = false;
+	fb_drive_order_forget(&t->order);
 }
 
 /* do what one of them has begun by now; what is left over is done at the next event */
@@ -107,6 +108,10 @@ static void fb_twin_begin(struct fb_twin *t, const struct fb_head *head, u64 now
 	t->sum_ns = 0;
 	fb_vdrive_clear(&t->without, &head->at, now);
 	fb_vdrive_clear(&t->with, &head->at, now);
+	t->without.rule = fb_drive_order_rule(&t->order);
+	t->without.next_lbn = t->order.next_lbn;
+	t->with.rule = t->without.rule;
+	t->with.next_lbn = t->without.next_lbn;
 }
 
 /* when the idle read will end if the drive has nothing else to do */
@@ -129,6 +134,7 @@ void fb_twin_sent(struct fb_twin *t, const struct fb_head *head, u64 now, bool b
 	bool wrote = t->wrote;
 
 	t->wrote = false;
+	fb_drive_order_moved(&t->order);
 	if (!head) {
 		fb_twin_lose(t);
 		return;
@@ -166,6 +172,7 @@ void fb_twin_ended(struct fb_twin *t, u64 now)
 		return;
 	t->reading = false;
 	t->with.free_ns = now - dm_info(t->dm)->read_report_ns;
+	t->with.next_lbn = t->idle.lbn + t->idle.nsect;
 	t->without.free_ns = max(t->without.free_ns, fb_twin_busy_ns(t, now));
 	if (dm_place_of(t->dm, t->idle.lbn + t->idle.nsect - 1, &t->with.at))
 		fb_twin_lose(t);
@@ -175,6 +182,7 @@ void fb_twin_ended(struct fb_twin *t, u64 now)
 
 void fb_twin_served(struct fb_twin *t, u64 now, const struct fb_idle_cost_req *req)
 {
+	fb_drive_order_ended(&t->order, now, req);
 	if (!t->reading || req->arrived_ns < t->sent_ns)
 		return;
 	t->reading = false;
@@ -187,6 +195,8 @@ void fb_twin_arrived(struct fb_twin *t, const struct fb_head *head,
 		     const struct fb_idle_cost_req *req, bool cached)
 {
 	t->wrote |= cached;
+	if (!cached)
+		fb_drive_order_arrived(&t->order, req);
 	if (!t->follows || t->alike)
 		return;
 	if (!head) {

@@ -24,6 +24,7 @@
  * @sent_ns: when it was sent
  * @due_ns: when it should end if the drive has nothing else to do; 0: it does not matter
  * @wrote: a cached write has come since the last idle read was sent
+ * @order: in which order the drive serves
  * @with: the drive with idle reads
  * @without: the one without
  * @open: requests that somebody waits for and that one of them has not ended, for each
@@ -39,6 +40,7 @@ struct fb_twin {
 	u64 sent_ns;
 	u64 due_ns;
 	bool wrote;
+	struct fb_drive_order order;
 	struct fb_vdrive with;
 	struct fb_vdrive without;
 	u32 open;

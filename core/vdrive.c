@@ -71,21 +71,37 @@ static u64 fb_vdrive_begin_ns(const struct fb_vdrive *v, const struct fb_head *h
 	return max(ready_ns, v->free_ns);
 }
 
-/* of those that the drive has got and that are ready, the one with the shortest positioning time */
+/* what the drive wants least of in the next one */
+static u64 fb_vdrive_cost(const struct fb_vdrive *v, const struct fb_head *head,
+			  const struct dm_place *from, const struct fb_vdrive_req *r)
+{
+	u64 seek_ns, latency_ns;
+
+	switch (v->rule) {
+	case FB_DRIVE_ORDER_ADDRESS:
+		return fb_drive_order_cost(v->next_lbn, r->req.lbn);
+	case FB_DRIVE_ORDER_ARRIVAL:
+		return r->req.arrived_ns;
+	default:
+		dm_position(head->dm, from, &r->start, r->req.write, &seek_ns, &latency_ns);
+		return seek_ns + latency_ns;
+	}
+}
+
+/* of those that the drive has got and that are ready, the one that it takes */
 static u32 fb_vdrive_choose(const struct fb_vdrive *v, const struct fb_head *head,
 			    const struct dm_place *from, u64 begin_ns)
 {
-	u64 seek_ns, latency_ns, best_ns = U64_MAX;
+	u64 cost, best_cost = U64_MAX;
 	u32 i, best = 0;
 
 	for (i = 0; i < min(v->n, FB_VDRIVE_DEPTH); i++) {
 		if (fb_vdrive_ready_ns(head, &v->queue[i].req) > begin_ns)
 			continue;
-		dm_position(head->dm, from, &v->queue[i].start, v->queue[i].req.write, &seek_ns,
-			    &latency_ns);
-		if (seek_ns + latency_ns >= best_ns)
+		cost = fb_vdrive_cost(v, head, from, &v->queue[i]);
+		if (cost >= best_cost)
 			continue;
-		best_ns = seek_ns + latency_ns;
+		best_cost = cost;
 		best = i;
 	}
 	return best;
@@ -109,6 +125,7 @@ bool fb_vdrive_serve(struct fb_vdrive *v, const struct fb_head *head, u64 now,
 		return false;
 	fb_vdrive_take_out(v, i);
 	v->at = acc.end;
+	v->next_lbn = out->req.lbn + out->req.nsect;
 	v->free_ns = begin_ns + acc.total_ns;
 	return true;
 }

@@ -2,14 +2,14 @@
 /*
  * A virtual drive: what a drive would do with some requests, by the disk model. It keeps its own
  * queue, and serves of those that it has got the one with the shortest positioning time, as drives
- * do. Cached writes are jobs of its queue like others: the medium has to do them some time. Core;
- * the caller serialises. Nothing here sleeps or allocates. All times are nanoseconds of one
- * monotonic clock, passed in.
+ * do, or by another rule. Cached writes are jobs of its queue like others: the medium has to do
+ * them some time. Core; the caller serialises. Nothing here sleeps or allocates. All times are
+ * nanoseconds of one monotonic clock, passed in.
  */
 #ifndef FB_VDRIVE_H
 #define FB_VDRIVE_H
 
-#include "core/idle_cost.h"
+#include "core/drive_order.h"
 
 #define FB_VDRIVE_DEPTH 32U	/* of so many requests the drive chooses, as with ATA's queueing */
 #define FB_VDRIVE_QUEUE 256	/* requests that it takes */
@@ -34,12 +34,16 @@ struct fb_vdrive_req {
  * struct fb_vdrive - a virtual drive
  * @at: where the head is; the angle means nothing
  * @free_ns: since when it has nothing to do, or until when it is at work
+ * @rule: in which order it serves
+ * @next_lbn: the sector behind what it has done last
  * @queue: its queue, in the order in which the requests came
  * @n: number of requests there
  */
 struct fb_vdrive {
 	struct dm_place at;
 	u64 free_ns;
+	enum fb_drive_order_rule rule;
+	u64 next_lbn;
 	struct fb_vdrive_req queue[FB_VDRIVE_QUEUE];
 	u32 n;
 };

@@ -9,8 +9,8 @@
  * not charged to them (test_clean); read-ahead that is seen only where the phase is known, or that
  * a long transfer hides (test_should); recovery charged, or learnt (test_recovery); what came later
  * charged for longer than it was there (test_overtaken); what was written since believed to be read
- * ahead (test_written); where the drive orders, a stream behind idle reads learnt as undisturbed, or
- * not charged, or without a bound (test_ordered).
+ * ahead (test_written); where the drive orders, a stream behind idle reads learnt as undisturbed,
+ * or not charged, or without a bound (test_ordered).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -584,9 +584,9 @@ static s64 bench_stream(struct bench *b, u64 *lbn, u64 took_ns, bool read)
 /*
  * Where the drive orders and reads ahead for a stream, a request behind idle reads is charged what
  * it takes longer than others, of which the virtual drives know nothing; and a write where the
- * stream goes on ends its read-ahead. Seen to fail when such requests are told to the virtual drives
- * only, when writes are not told to the account of streams, and when it is not in the mean that
- * thresholds are found by.
+ * stream goes on ends its read-ahead. Seen to fail when such requests are told to the virtual
+ * drives only, when writes are not told to the account of streams, and when it is not in the mean
+ * that thresholds are found by.
  */
 static void test_ordered_stream(void **state)
 {

@@ -14,7 +14,8 @@
  * idle read is sent stays there (test_left); what has not ended when they are lost is dropped, or
  * is taken to end for both at once (test_lost_open); a request that only one of them has room for
  * (test_room); what the drive has read ahead is a job without idle reads, too, or none with them,
- * or remains one when it has come from the cache (test_ahead).
+ * or remains one when it has come from the cache (test_ahead); they serve what is nearest though
+ * the drive goes by address, or go on elsewhere than it (test_rule).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -461,6 +462,69 @@ static void test_ahead(void **state)
 	bench_end(&b);
 }
 
+/* the drive goes by address: so many reads end in this order */
+static void bench_sweep(struct bench *b)
+{
+	struct fb_idle_cost_req req = { .nsect = 8 };
+	u32 i, k;
+
+	for (k = 0; k < 20; k++) {
+		req.arrived_ns = b->now;
+		for (i = 0; i < 4; i++) {
+			req.lbn = (7 * i + 3) % 4 * 1000;
+			bench_arrive(b, req.lbn, false);
+		}
+		for (i = 0; i < 4; i++) {
+			b->now += 10 * MS;
+			req.lbn = 1000 * i;
+			fb_twin_served(&b->t, b->now, &req);
+		}
+	}
+	b->head.anchor_ns = b->now / TURN_NS * TURN_NS;
+}
+
+/*
+ * A drive that goes by address is at 3008. Reads come while the idle read is at work: without it
+ * the drive takes those above 3008, and then what is behind the highest address; with it, all from
+ * the lowest on, for the idle read was above them. One that comes when the first without it is in
+ * service is behind the drive.
+ */
+static void test_rule(void **state)
+{
+	static const u32 with[] = { 0, 3, 1, 2 }, without[] = { 1, 2, 0, 3 };
+	struct bench b;
+	u64 lbn[4], came;
+	u32 i, k;
+
+	(void)state;
+	for (i = 0; i < 40; i++) {
+		lbn[0] = 70 * i % 2900;
+		lbn[1] = 3100 + 530 * i % 2000;
+		lbn[2] = 5200 + 370 * i % 2700;
+		lbn[3] = 3050;
+		bench_begin(&b);
+		bench_sweep(&b);
+		b.now = b.head.anchor_ns + TURN_NS;
+		b.with.free_ns = b.now;
+		b.without.free_ns = b.now;
+		bench_send(&b, true);
+		assert_int_equal(b.t.with.rule, FB_DRIVE_ORDER_ADDRESS);
+		bench_idle_ends(&b, b.now + IDLE_NS);
+		bench_arrive(&b, lbn[2], false);
+		bench_arrive(&b, lbn[0], false);
+		bench_arrive(&b, lbn[1], false);
+		came = b.now;
+		b.now += MS / 2;
+		bench_arrive(&b, lbn[3], false);
+		for (k = 0; k < 4; k++) {
+			b.later_ns += lane_serve(&b, &b.with, lbn[with[k]], false, came);
+			b.later_ns -= lane_serve(&b, &b.without, lbn[without[k]], false, came);
+		}
+		assert_int_equal(bench_cost(&b), b.later_ns);
+		bench_end(&b);
+	}
+}
+
 /* without a known head nothing is followed, and giving up is for the interval */
 static void test_lost(void **state)
 {
@@ -497,6 +561,7 @@ int main(void)
 		cmocka_unit_test(test_lost_open),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_rule),
 		cmocka_unit_test(test_lost),
 	};
 
