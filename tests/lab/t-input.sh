@@ -138,25 +138,39 @@ model_load "$disk" toy.fbmodel
 expect_eq "another model: not forced" "$(cat "$dir/model_force")" 0
 expect_eq "another model: scheduling" "$(state "$disk" scheduling)" yes
 
-# ---- tracks that differ from head to head, on a drive of its own
+# ---- layouts that most drives here do not have, each on a drive of its own
 
-surfaces=$(drive_new s nearline16-surfaces.fbdrive 'noise off') || exit 1
-sched_set "$surfaces" freeblock
-model_load "$surfaces" nearline16-surfaces.fbmodel
-# two at the drive, as while free reads are wanted: then each is predicted
-iosched "$surfaces" depth 2
-fio_run surfaces --filename="/dev/$surfaces" --direct=1 --ioengine=libaio --iodepth=8 \
-	--rw=randread --bs=4k --number_ios=400
-it=$(debug "$surfaces")/status
-expect_eq "surfaces: all were read" "$(fio_ios surfaces)" 400
-# on a busy host completions are late, and no model fits them
-if [ "$LAB_CLOCK" = icount ]; then
-	expect_eq "surfaces: scheduling" "$(kv "$it" scheduling)" yes
+# predicted NAME DISK MODEL [WHERE..]: a disk's reads end when its model says
+predicted()
+{
+	local name="$1" disk="$2" model="$3" it total
+
+	shift 3
+	sched_set "$disk" freeblock
+	model_load "$disk" "$model"
+	# two at the drive, as while free reads are wanted: then each is predicted
+	iosched "$disk" depth 2
+	fio_run "$name" --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=8 \
+		--rw=randread --bs=4k --number_ios=400 "$@"
+	it=$(debug "$disk")/status
+	expect_eq "$name: all were read" "$(fio_ios "$name")" 400
+	# on a busy host completions are late, and no model fits them
+	[ "$LAB_CLOCK" = icount ] || return
+	expect_eq "$name: scheduling" "$(kv "$it" scheduling)" yes
 	total=$(kv "$it" pred_total)
-	expect_ge "surfaces: predicted" "$total" 300
-	expect_ge "surfaces: of them within 50 us" "$(kv "$it" end_within_50us)" \
+	expect_ge "$name: predicted" "$total" 300
+	expect_ge "$name: of them within 50 us" "$(kv "$it" end_within_50us)" \
 		$((total * 95 / 100))
-fi
+}
+
+# tracks that differ from head to head
+surfaces=$(drive_new s nearline16-surfaces.fbdrive 'noise off') || exit 1
+predicted surfaces "$surfaces" nearline16-surfaces.fbmodel
+
+# LBNs that stay on a surface for 315 tracks: the first surfaces of the first bands
+runs=$(drive_new r x300.fbdrive 'noise off') || exit 1
+predicted runs "$runs" x300.fbmodel --size=12g
+drive_off r
 
 # two MiB of buffers, and a map; what another consumer takes has three more
 load_module fbconsumer
