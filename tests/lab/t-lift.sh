@@ -2,7 +2,7 @@
 # Limits of the paper's scheduler (policy sptf-sw) lifted, one after the other, on the simulated
 # Atlas 10K with 10 requests outstanding, a fresh map each time: several pieces in a gap, the source
 # and the whole destination track, a conservatism that is learnt instead of 300 us. The
-# host judges each block delivered.
+# host judges each block delivered. Figures are means of two seeds of the foreground.
 #
 # Seen to fail: no fb_free_read_need(), so that a plan's second piece finds no carrier (44
 # pieces given up in 74 plans of several; free kB/s with conservatism auto).
@@ -14,13 +14,13 @@
 SECONDS_EACH=30
 SIZES=4k/50:8k/25:12k/12:16k/7:20k/3:24k/1:28k/1:32k/1
 
-# oltp NAME: the foreground; sets $rate in requests per 100 s
+# oltp NAME: the foreground, with $seed; sets $rate in requests per 100 s
 oltp()
 {
 	echo 1 > "/sys/kernel/debug/freeblock/$disk/reset"
 	fio_run "$1" --filename="/dev/$disk" --direct=1 --ioengine=libaio \
 		--iodepth=10 --rw=randrw --rwmixread=67 --bssplit=$SIZES \
-		--norandommap --random_generator=tausworthe64 --randseed=1 \
+		--norandommap --random_generator=tausworthe64 --randseed=$seed \
 		--allrandrepeat=1 --time_based --runtime=$SECONDS_EACH
 	rate=$(($(fio_ios "$1") * 100 / SECONDS_EACH))
 	expect_eq "$1: no errors" "$(fio_errors "$1")" 0
@@ -46,6 +46,7 @@ scan()
 	consumer_keep "$disk" d
 }
 
+papers="" plans="" more_several="" more_all="" autos="" slower="" ends=""
 load_module mechdisk
 load_module freeblock
 disk=$(drive_new d atlas10k.fbdrive "journal_records 262144") || exit 1
@@ -55,31 +56,39 @@ iosched "$disk" policy sptf-sw
 iosched "$disk" conservatism_us 300
 iosched "$disk" depth 2
 
-oltp alone
-alone=$rate
-scan paper none
-paper=$free
-scan several several
-several=$free
-scan all source+dest+several
-all=$free
-expect_ok "conservatism auto" iosched "$disk" conservatism_us auto
-scan auto auto
+for seed in 1 2; do
+	iosched "$disk" conservatism_us 300
+	oltp alone$seed
+	alone=$rate
+	scan paper$seed none
+	papers="$papers $free"
+	paper=$free
+	scan several$seed several
+	plans="$plans $(kv /out/several$seed.status several)"
+	several=$free
+	more_several="$more_several $((several - paper))"
+	scan all$seed source+dest+several
+	more_all="$more_all $((free - several))"
+	expect_ok "conservatism auto" iosched "$disk" conservatism_us auto
+	scan auto$seed auto
+	autos="$autos $free"
+	slower="$slower $(((alone - rate) * 1000 / alone))"
+	ends="$ends $(($(stats "$disk" end_within_50us) * 1000 / $(stats "$disk" pred_total)))"
+done
 expect_match "the drive says that it does not read ahead" "$(kv "$(debug "$disk")/status" \
 	lift_source)" 'allowed .look-ahead off'
 expect_eq "and in a word" "$(state "$disk" lift_source)" allowed
-expect_mean "the paper's limits: free kB/s" 7200 7500 $paper
-# On a fresh map only some 65 gaps in 30 s take several pieces: they bring less than two draws
+expect_mean "the paper's limits: free kB/s" 7200 7500 $papers
+# On a fresh map only some 75 gaps in 30 s take several pieces: they bring less than two draws
 # differ by. What they bring to whole scans is measured in Documentation/results.rst; here they
 # are to be made, and to take nothing away.
-expect_mean "several pieces: plans of them" 50 85 "$(kv /out/several.status several)"
-expect_mean "several pieces: kB/s more than with the paper's limits" -150 250 $((several - paper))
-expect_mean "all limits lifted: kB/s more than with several pieces" 100 530 $((all - several))
-expect_mean "and conservatism auto: free kB/s" 7090 7970 $free
+expect_mean "several pieces: plans of them" 45 110 $plans
+expect_mean "several pieces: kB/s more than with the paper's limits" -150 250 $more_several
+expect_mean "all limits lifted: kB/s more than with several pieces" 80 530 $more_all
+expect_mean "and conservatism auto: free kB/s" 6990 7930 $autos
 # auto aims at 5
-expect_mean "slowdown, per mille" -3 10 $(((alone - rate) * 1000 / alone))
-expect_ge "its predictions: ends within 50 us, per mille" \
-	$(($(stats "$disk" end_within_50us) * 1000 / $(stats "$disk" pred_total))) 980
+expect_mean "slowdown, per mille" -3 10 $slower
+expect_mean "its predictions: ends within 50 us, per mille" 980 995 $ends
 expect_le "drive late, ns" "$(drive_stat d late_max_ns)" 10000
 drive_off d
 unload_module fbconsumer
