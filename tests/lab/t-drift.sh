@@ -4,8 +4,9 @@
 # is accepted and fits from the beginning. A model of another layout, or with other seeks, is
 # given up: transparent, and it says why.
 #
-# Expected: 95 %. What seeks really take is the drive's description; what was
-# learnt lags behind by minutes. s-drift.sh, in make soak, does a whole hour.
+# Expected: 95 %. What seeks really take is the drive's description: 19000 ppm longer after 400 s. What
+# was learnt lags behind by minutes, and is 2000 off by chance, as in freeblock sim with 24 seeds:
+# 20000 (8700 after 200 s, and 300 without a drift). s-drift.sh, in make soak, does a whole hour.
 #
 # Seen to fail: corrections never applied (the model has got that); fb_head_misfit() and
 # fb_seek_fit_misfit() not asked (both wrong models).
@@ -15,8 +16,8 @@
 
 . /lab/lib.sh
 
-: "${DRIFT_RUNS:=2}" "${DRIFT_SECONDS:=100}" "${DRIFT_RATE:=9}"
-: "${DRIFT_SEEKS:=30000 400}" "${DRIFT_LEAST:=2000}" "${DRIFT_MOST:=24000}"
+: "${DRIFT_RUNS:=4}" "${DRIFT_SECONDS:=100}" "${DRIFT_RATE:=15}"
+: "${DRIFT_SEEKS:=30000 400}" "${DRIFT_LEAST:=11000}" "${DRIFT_MOST:=30000}"
 
 # load NAME SECONDS ARGUMENTS...: random 4 KiB reads and writes
 load()
@@ -30,7 +31,7 @@ load()
 	expect_eq "$name: no errors" "$(fio_errors "$name")" 0
 }
 
-# predicted NAME SECONDS: at Poisson times, with how many within 50 us
+# predicted NAME SECONDS: at Poisson times; adds per mille within 50 us to $parts
 predicted()
 {
 	local total within
@@ -42,7 +43,7 @@ predicted()
 	within=$(stats "$disk" pred_within_50us)
 	note "$1: $within of $total within 50 us"
 	expect_ge "$1: predicted" "$total" $(($2 * DRIFT_RATE * 8 / 10))
-	expect_ge "$1: within 50 us, per mille" $((within * 1000 / (total + 1))) 950
+	parts="$parts $((within * 1000 / (total + 1)))"
 }
 
 # learnt KEY: of the band of 1024 cylinders and more
@@ -84,9 +85,12 @@ load_module freeblock
 
 attach a atlas10k.fbdrive atlas10k.fbmodel "rpm_drift 200 3600
 seek_drift $DRIFT_SEEKS"
+parts=
 for run in $(seq "$DRIFT_RUNS"); do
 	predicted "run-$run" "$DRIFT_SECONDS"
 done
+# shellcheck disable=SC2086
+expect_mean "within 50 us, per mille" 950 990 $parts
 sed 's/^/# /' "$calibration"
 cp "$calibration" /out/calibration
 expect_eq "the phase is known" "$(kv "$calibration" phase)" locked
@@ -103,7 +107,12 @@ expect_le "but not too long" $longer "$DRIFT_MOST"
 model_load "$disk" /tmp/new.fbmodel
 expect_eq "its period is the tracked one" "$(kv "$calibration" model_period_ps)" \
 	"$(kv /out/calibration period_ps)"
-predicted with-it 40
+parts=
+for run in 1 2; do
+	predicted "with-it-$run" 60
+done
+# shellcheck disable=SC2086
+expect_mean "with it: within 50 us, per mille" 950 990 $parts
 drive_off a
 
 given_up skewed tiny-skewed.fbmodel
