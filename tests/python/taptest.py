@@ -74,7 +74,7 @@ def freeblock_lab(*words):
 
 def status_of(said):
     """The exit status that belongs to a refusal: argparse's, if it is an option that is wrong."""
-    return 2 if re.match(r"freeblock(?:-lab)?: (?:--|one of: )", said) else 1
+    return 2 if re.match(r"freeblock(?:-lab)?: (?:--|say one of: )", said) else 1
 
 
 class _Tap:

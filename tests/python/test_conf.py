@@ -106,6 +106,10 @@ idle_mean_us = 0
         path = self.machine.write("x.conf", b"[all]\n# \xff\n")
         self.assertRaisesRegex(ToolError, "x.conf:2: not UTF-8", conf.load, path)
         self.assertEqual(self.do("conf", "check", "/nonexistent")[0], 1)
+        # seen to fail: "well: 0 sections"
+        status, said = self.do("conf", "check")
+        self.assertEqual(status, 0)
+        self.assertIn("it is not there", said)
         self.assertEqual(conf.load().sections, [])
         path = self.machine.write("x.conf", b"\xef\xbb\xbf[all]\r\norder = near\r\n")
         self.assertEqual(conf.load(path).sections, [conf.Section("all", "", {"order": "near"})])

@@ -2,6 +2,7 @@
 """conf: check /etc/freeblock.conf, show and set what it says, and scrub what is due by it."""
 
 import json
+import os
 import time
 from types import SimpleNamespace
 
@@ -46,7 +47,9 @@ def _named(path):
 def run_check(args):
     """`conf check`."""
     found = conf.load(args.file)
-    print("%s: well: %d sections" % (args.file or fbstate.path(conf.FILE), len(found.sections)))
+    path = args.file or fbstate.path(conf.FILE)
+    print("%s: %s" % (path, "well: %d sections" % len(found.sections) if os.path.exists(path) else
+                      "it is not there: the module's defaults hold, and no scrub is started"))
     return 0
 
 

@@ -79,7 +79,7 @@ def show(report):
 def run(args):
     """The subcommand."""
     if bool(args.device) == bool(args.simulated):
-        raise UsageError("one of: DEVICE, --simulated")
+        raise UsageError("say one of: DEVICE, --simulated")
     if args.seed < 0:
         raise UsageError("--seed %d: less than 0" % args.seed)
     if args.destructive and not args.simulated:

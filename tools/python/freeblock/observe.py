@@ -176,7 +176,7 @@ def judge(model, trace, seed=1, quiet=False):
 def run(args):
     """The subcommand."""
     if bool(args.disk) == bool(args.trace):
-        raise UsageError("one of: DISK, --trace")
+        raise UsageError("say one of: DISK, --trace")
     model_facts(args.model)     # its errors before a minute of recording
     with tempfile.TemporaryDirectory(prefix="freeblock-observe-") as folder:
         trace = args.trace or recorded(

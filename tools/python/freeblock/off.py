@@ -191,7 +191,7 @@ def show(undone, what):
 def run(args):
     """The subcommand."""
     if bool(args.disk) == args.all:
-        raise UsageError("one of: DISK, --all")
+        raise UsageError("say one of: DISK, --all")
     with book.locked():
         books, spoiled = book.disks()
         chosen = books if args.all else chosen_by(args.disk, books, spoiled)

@@ -85,7 +85,7 @@ def disks_of(args):
     found += [question.Disk(sim.drive_file(name), described=True, cache_from="drive")
               for name in args.drive]
     if not found:
-        raise UsageError("one of: --model, --drive: a disk is wanted")
+        raise UsageError("say one of: --model, --drive: a disk is wanted")
     return found
 
 
@@ -99,7 +99,7 @@ def loads_of(args):
              for path in args.trace]
     found += [question.Load(path, file=path, changes=changes) for path in args.workload]
     if not found and not changes:
-        raise UsageError("one of: --trace, --workload, --set: a workload is wanted")
+        raise UsageError("say one of: --trace, --workload, --set: a workload is wanted")
     return found or [question.Load("--set", changes=changes)]
 
 

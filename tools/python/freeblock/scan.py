@@ -285,7 +285,8 @@ def add_parser(subparsers):
 def check(args):
     """Refuse what makes no sense; what to compare with, or None."""
     if not args.output and not args.verify:
-        raise UsageError("one of: -o FILE, to write digests, --verify FILE, to compare; or both")
+        raise UsageError("say one of: -o FILE, to write digests, --verify FILE, to compare; or "
+                         "both")
     if not 0 <= args.before <= 3600:
         raise UsageError("--before: %g is not between 0 and 3600" % args.before)
     old = scan_file.open_finished(args.verify) if args.verify else None

@@ -279,7 +279,7 @@ def run(args):
     if args.model and args.service:
         raise UsageError("--model and --service: one of them")
     if bool(args.generate) + args.table2 + bool(args.record) + bool(args.traces) != 1:
-        raise UsageError("one of: traces, --record, --generate, --table2")
+        raise UsageError("say one of: traces, --record, --generate, --table2")
     check_needs()
     if args.generate:
         return generate(args)
