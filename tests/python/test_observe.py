@@ -13,11 +13,13 @@ import random
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
+import fakemachine  # noqa: E402
 import taptest  # noqa: E402
 from freeblock import crosscheck, observe, sim  # noqa: E402
 
@@ -35,6 +37,26 @@ def workload(path, capacity, seconds=SECONDS):
                 128166372003061629 + int(now * 1e7), rng.choice(("Read", "Read", "Write")),
                 rng.randrange(capacity // 16) * 8192))
             now += rng.expovariate(RATE)
+
+
+class Kept(fakemachine.Case):
+    """Which model, if none is named."""
+
+    def test_kept(self):
+        """The one that setup has left; told at once if there is none. Seen to fail: a model that
+        had to be named, wherever it was."""
+        said = []
+        with mock.patch.object(observe, "recorded", lambda *_: "trace"), \
+                mock.patch.object(observe, "judge", lambda model, *_: said.append(model)), \
+                mock.patch.object(observe, "show", lambda _: None):
+            status, out = self.do("observe", "/dev/sda")
+            self.assertEqual(status, 2)
+            self.assertIn("none is kept of /dev/sda: freeblock extract", out)
+            self.assertEqual(self.do("setup", "/dev/sda", "--model", self.file, "--observe",
+                                     "0")[0], 0)
+            self.assertEqual(self.do("observe", "/dev/sda"), (0, ""))
+        folder = os.path.join(self.machine.root, "etc/freeblock/models")
+        self.assertEqual(said, [os.path.join(folder, name) for name in os.listdir(folder)])
 
 
 class Observe(unittest.TestCase):
@@ -95,6 +117,7 @@ class Observe(unittest.TestCase):
         workload(self.trace, 2 * self.capacity, 20)
         for words, reason in (
                 (["--model", self.model], "one of: DISK, --trace"),
+                (["--trace", self.trace], "--model: whose requests"),
                 (["--trace", self.trace, "--model", self.model], "is it this disk's model"),
                 (["--trace", self.trace, "--model", self.trace], "not a model")):
             code, out, err = self.observe(*words)

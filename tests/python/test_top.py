@@ -105,9 +105,9 @@ class Top(unittest.TestCase):
         self.assertEqual(self.once(), [
             "sda      2.0 MB/s, 75 % of it in idle time; foreground 20.0/s, each later by 0.50 ms "
             "now, 0.29 ms in all",
-            "         scrub running, 25.0 %, left 50m00s; 1 tasks",
+            "         scrub running, 25.0 %, left 50m00s; tasks: 1",
             "         gaps: on; idle time: reading, 50 % of it used",
-            "sdb      another scheduler; 2 tasks wait"])
+            "sdb      another scheduler; tasks that wait: 2"])
         self.assertEqual(len(self.once("/dev/sdc")), 1)
 
     def test_unknown(self):

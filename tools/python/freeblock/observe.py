@@ -14,7 +14,8 @@ import tempfile
 
 import numpy as np
 
-from . import ToolError, UsageError, asdrive, crosscheck, fbmodel, sim, tracefile
+from . import ToolError, UsageError, asdrive, crosscheck, fbmodel, fbstate, sim, tracefile
+from .extraction import store
 
 # A scan's last blocks are slower: (share of the disk, read already in the midst of it)
 STAGES = ((0.5, 0.25), (0.3, 0.65), (0.15, 0.875), (0.05, 0.975))
@@ -36,8 +37,8 @@ def add_parser(subparsers):
                         "(as root)")
     parser.add_argument("--trace", metavar="FILE", help="a recording instead: blktrace, blkparse "
                         "text, fio iolog, MSR CSV")
-    parser.add_argument("--model", metavar="FILE", required=True, help="the disk's .fbmodel "
-                        "(freeblock extract makes it)")
+    parser.add_argument("--model", metavar="FILE", help="the disk's .fbmodel, which freeblock "
+                        "extract makes (the one that setup keeps of DISK)")
     parser.add_argument("--seconds", type=int, default=60, metavar="S",
                         help="how long to record (60)")
     parser.add_argument("-o", "--output", metavar="FILE", help="keep the recording there")
@@ -142,13 +143,14 @@ def show(found):
             found["measured_mean_ms"], found["now_mean_ms"],
             "" if 0.8 < found["now_mean_ms"] / found["measured_mean_ms"] < 1.25 else
             " - they differ: caches, or not this disk's model; trust the rest less"))
-    print("%-24s %10s %12s %11s %10s" % ("freeblock would give", "free MB/s", "days a scan",
+    print("%-24s %10s %12s %11s %10s" % ("freeblock would give", "free MB/s", "whole scan",
                                          "mean cost", "p99 cost"))
     for name, key in (("in gaps", "gaps"), ("in gaps and idle time", "gaps_and_idle")):
         side = found[key]
         print("%-24s %10.2f %12s %10.1f%% %9.1f%%" % (
             name, side["free_mb_s"],
-            "never" if side["days_per_scan"] is None else "%.2f" % side["days_per_scan"],
+            "never" if side["days_per_scan"] is None else fbstate.span(
+                side["days_per_scan"] * DAY_S),
             side["mean_cost_pct"], side["p99_cost_pct"]))
     print("(cost: response against the drive's own order, without a scan)")
     if "predict" in found:
@@ -173,10 +175,21 @@ def judge(model, trace, seed=1, quiet=False):
     return predict(model, chunk, sectors, seed, quiet)
 
 
+def kept_model(disk):
+    """The model that freeblock setup, or models install, has put where they are kept."""
+    if not disk:
+        raise UsageError("--model: whose requests are they?")
+    path = os.path.join(fbstate.path(store.DIRECTORY), store.file_name(store.disk_of(disk)))
+    if not os.path.exists(path):
+        raise UsageError("--model: none is kept of %s: freeblock extract makes one" % disk)
+    return path
+
+
 def run(args):
     """The subcommand."""
     if bool(args.disk) == bool(args.trace):
         raise UsageError("say one of: DISK, --trace")
+    args.model = args.model or kept_model(args.disk)
     model_facts(args.model)     # its errors before a minute of recording
     with tempfile.TemporaryDirectory(prefix="freeblock-observe-") as folder:
         trace = args.trace or recorded(

@@ -118,8 +118,8 @@ def measure(disk, draft, states):
     if options.model:
         journal.write_file(draft, given(disk).data)
     elif os.path.exists(steps.model_path(disk.identity)):
-        disk.notes.append("%s was there: the disk was not measured again (freeblock models "
-                          "remove)" % steps.model_path(disk.identity))
+        disk.notes.append("%s was there: the disk was not measured again (after freeblock "
+                          "models remove it would be)" % steps.model_path(disk.identity))
     else:
         _extract(disk, draft, states)
 
@@ -207,6 +207,14 @@ def take(step, journal_of, disk):
     return True
 
 
+def announced(step, disk):
+    """What is done next, for people."""
+    path = steps.model_path(disk.identity)
+    if step.name != "measure" or not (disk.options.model or os.path.exists(path)):
+        return step.says
+    return "take the model " + (disk.options.model or path)
+
+
 def setup(disk):
     """All steps; what to say of it."""
     options = disk.options
@@ -219,7 +227,7 @@ def setup(disk):
         if step.name == "scheduler" and not step.holds(disk):
             seen = observe_now(disk)
         if not options.quiet and not options.json:
-            print("%s: %s" % (disk.name, step.says), file=sys.stderr, flush=True)
+            print("%s: %s" % (disk.name, announced(step, disk)), file=sys.stderr, flush=True)
         if take(step, machine if step.name in steps.MACHINE else mine, disk):
             taken.append(step.name)
     return {"disk": disk.name, "id": disk.key, "steps": taken, "observed": seen,

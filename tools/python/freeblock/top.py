@@ -58,7 +58,7 @@ def lines(now, before):
     name = "%-8s " % now["disk"]
     blank = " " * len(name)
     if not now["attached"]:
-        return [name + "another scheduler; %d tasks wait" % (now["tasks"] or 0)]
+        return [name + "another scheduler; tasks that wait: %d" % (now["tasks"] or 0)]
     seconds = now["cost"]["at"] - before["cost"]["at"]
     free, idle = (_grew(now, before, key) for key in ("free_sectors", "idle_sectors"))
     cost = fbstate_cost.between(now["cost"], before["cost"])
@@ -69,7 +69,7 @@ def lines(now, before):
         ("-" if free is None or seconds <= 0 else "%.1f" % (free * SECTOR / 1e6 / seconds),
             _share(idle, free), "-" if requests is None or seconds <= 0 else
             "%.1f" % (requests / seconds), _later(cost), _later(now["in_all"])),
-        blank + "; ".join(work + ["%d tasks" % (now["tasks"] or 0)]),
+        blank + "; ".join(work + ["tasks: %d" % (now["tasks"] or 0)]),
         blank + ("not scheduling: " + now["stuck"] if now["stuck"] else
                  "gaps: %s; idle time: %s, %s of it used" % (
                      now["free_reads"] or "-", now["idle"] or "-",

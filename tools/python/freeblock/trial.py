@@ -225,8 +225,8 @@ def lines(found):
         yield row("%s, mean ms" % kind, cost)
     yield row("requests/s", found["per_s"])
     if found["free_mb_s"]:
-        yield "  free reads       %.2f MB/s: all of the disk in %.1f days" % (found["free_mb_s"],
-                                                                            found["days"])
+        yield "  free reads       %.2f MB/s: all of the disk in %s" % (
+            found["free_mb_s"], fbstate.span(found["days"] * 86400))
     if found["guard_trips"]:
         yield "  the guard stopped reads in gaps %d times" % found["guard_trips"]
     yield from ("  " + note for note in found["notes"])
