@@ -380,7 +380,10 @@ class Answers(Folder):
         status, out, _ = taptest.freeblock("predict", "--json", "--model", TOY, *words())
         free = json.loads(out)["free"]
         self.assertEqual(status, 0)
-        self.assertIsNone(self.one("--model", TOY, *words())["free"]["days_per_scan"])
+        none = self.one("--model", TOY, *words())["free"]
+        self.assertIsNone(none["days_per_scan"])
+        self.assertIsNone(none["days_whole"])
+        self.assertLess(free["days_whole"], free["days_per_scan"])
         size = json.loads(out)["capacity_bytes"]
         self.assertAlmostEqual(free["days_per_scan"] * 86400 * free["scan_mb_s"] * 1e6 / size, 1)
         self.assertLess(free["scan_mb_s"], free["gaps_mb_s"])
@@ -507,13 +510,17 @@ class AnswersUnits(unittest.TestCase):
             self.assertAlmostEqual(said[key], value, 9, key)
         self.assertAlmostEqual(said["scan_mb_s"], toy.capacity / 86400 / 1e6, 9)
         self.assertEqual(said["mb_s_by_coverage"], [[0.5, 3.0], [1.0, 0.75]])
-        idle = freeidle.idle_reads(toy, found.idle_fraction, 40.0).rate * 0.75 + \
+        idle = freeidle.idle_reads(toy, freeidle.Idle(found.idle_fraction, 40.0)).rate[0] * 0.75 + \
             freeidle.undisturbed(toy) * 0.25
         self.assertAlmostEqual(said["idle_mb_s"], idle / 1e6, 9)
         self.assertAlmostEqual(said["fresh_mb_s"], 1.5 + idle / 1e6, 9)
         self.assertAlmostEqual(said["days_least"] * answer.DAY_S * said["fresh_high_mb_s"] * 1e6,
                                toy.capacity, delta=1)
         self.assertTrue(said["fresh_low_mb_s"] < said["fresh_high_mb_s"])
+        self.assertIsNone(said["days_whole"])
+        said = answer.free_json(found, toy, like, None, scan=True)
+        self.assertTrue(said["days_whole_low"] < said["days_whole"] < said["days_whole_high"])
+        self.assertTrue(said["days_least"] < said["days_whole"] < said["days_per_scan"])
 
 
 class StandIns(Folder):

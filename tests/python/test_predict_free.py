@@ -195,12 +195,14 @@ class Queue(unittest.TestCase):
         reads do not follow each other; a threshold where they would cost more than the goal."""
         # Seen to fail: no margin behind a cache; no threshold
         nearline = Device.from_drive(sim.drive_file("nearline16"))
-        rare, often = (freeidle.idle_reads(nearline, 0.5, rate) for rate in (10.0, 60.0))
+        rare, often = (freeidle.idle_reads(nearline, freeidle.Idle(0.5, rate))
+                       for rate in (10.0, 60.0))
         self.assertGreater(rare.rate, often.rate)
-        self.assertAlmostEqual(rare.rate / (0.5 * freeidle.stream_rate(nearline)), 1, delta=0.05)
+        self.assertAlmostEqual(rare.rate[0] / (0.5 * freeidle.stream_rate(nearline)), 1, delta=0.05)
         self.assertEqual(rare.wait, 0)
-        self.assertLess(freeidle.idle_reads(nearline, 0.5, 60.0, 4e-3).rate, 0.95 * often.rate)
-        self.assertGreater(freeidle.idle_reads(ATLAS, 0.5, 30.0).wait, 5e-3)
+        self.assertLess(freeidle.idle_reads(nearline, freeidle.Idle(0.5, 60.0, 4e-3)).rate,
+                        0.95 * often.rate)
+        self.assertGreater(freeidle.idle_reads(ATLAS, freeidle.Idle(0.5, 30.0)).wait, 5e-3)
 
     def test_idle_simulated(self):
         """Gaps and idle time, write cache off and on, within 15 % of the simulator. Seen to fail:
@@ -228,7 +230,7 @@ class Queue(unittest.TestCase):
             took = np.mean([each["idle"]["read_ms"] for each in ran])
             found = [each["free_mb_s"] for each in ran]
             with self.subTest(drive=drive, rate=rate, took=took, spread=np.std(found)):
-                told = freeidle.idle_reads(device, 0.5, float(rate)).read_time
+                told = freeidle.idle_reads(device, freeidle.Idle(0.5, float(rate))).read_time
                 self.assertAlmostEqual(told * 1e3 / took, 1, delta=0.2)
                 self.assertAlmostEqual(unseenfree.told(device, load)["fresh_mb_s"] /
                                        np.mean(found), 1, delta=0.2)

@@ -19,8 +19,9 @@ from .model import replace_all
 OUT = os.path.join(BUILD, "predict")
 PROCESSES = 2
 TABLES = {"3": "table 3", "5": "table 5", "6": "table 6", "figure6": "figure 6",
-          "beyond": "beyond the paper", "traces": "traces", "writes": "write cache"}
-APART = ("traces", "writes")    # .. whose cells are not of the drives named
+          "beyond": "beyond the paper", "traces": "traces", "writes": "write cache",
+          "days": "whole scan"}
+APART = ("traces", "writes", "days")    # .. whose cells are not of the drives named
 FREE = "free"           # free bandwidth: alone, for it takes an hour
 
 
@@ -33,7 +34,8 @@ def add_parser(subparsers):
         "summary.json and pictures.")
     parser.add_argument("--drive", metavar="NAMES", help="of hp_c2490a, atlas10k-paper, atlas10k, "
                         "nearline16-paper, nearline16, separated by commas; -paper: with the "
-                        "paper's cache (all)")
+                        "paper's cache (all); of --table days: atlas10k, cheetah9, nearline16, "
+                        "archive8; or nearline24, atlas10k-hs08")
     parser.add_argument("--table", metavar="NAMES", help="of %s, separated by commas (all); or %s, "
                         "alone: free bandwidth beside the simulator" % (", ".join(TABLES), FREE))
     parser.add_argument("--random", type=int, metavar="N", help="instead of all these: N drives "
@@ -52,7 +54,7 @@ def add_parser(subparsers):
 def chosen(args):
     """(cells to compare, what is left out)"""
     from .predictcheck import (  # pylint: disable=import-outside-toplevel
-        cells, devices, verdict, writecells)
+        cells, days, devices, verdict, writecells)
     if args.random:
         return verdict.select(list(cells.random_cells(args.random, args.seed, args.output)),
                               args.cell), []
@@ -60,8 +62,11 @@ def chosen(args):
     for name in names:
         if name not in TABLES:
             raise UsageError("--table %s: not one of %s" % (name, ", ".join(TABLES)))
-    drives, said = devices.find(args.drive.split(",") if args.drive else devices.names(),
-                                args.output)
+    wanted = dict.fromkeys(args.drive.split(",") if args.drive else
+                           [*devices.names(), *days.DRIVES])
+    scanned = {**days.DRIVES, **days.OTHERS}
+    drives, said = devices.find([name for name in wanted if name not in scanned or
+                                 name in devices.names() and names != ["days"]], args.output)
     every = cells.all_cells(drives, [TABLES[name] for name in names if name not in APART])
     if "traces" in names:
         every += cells.trace_cells(drives, args.output)
@@ -71,6 +76,8 @@ def chosen(args):
     if "writes" in names:
         every += cells.write_cells([name for name in writecells.ON if not args.drive or
                                     name in args.drive.split(",")], args.output)
+    if "days" in names:
+        every += cells.whole_cells([name for name in wanted if name in scanned], args.output)
     return verdict.select(every, args.cell), said
 
 
@@ -187,6 +194,7 @@ def run(args):
     if args.table == FREE:
         return run_free_random(args) if args.random else run_free(args)
     replay.build_host()
+    sim.build_host()
     wanted, left_out = chosen(args)
     for line in left_out:
         print(line, file=sys.stderr)

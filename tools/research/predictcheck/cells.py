@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from freeblock.prediction import bands, compose, workloads
-from . import devices, tracecells, unseen, verdict, writecells
+from . import days, devices, tracecells, unseen, verdict, writecells
 
 # Utilisations of figure 6, and requests measured at each: delays vary the more the
 # nearer it is to 1
@@ -124,6 +124,12 @@ def write_cells(names, out):
         yield Cell(writecells.GROUP, drive, label, what, policy, goal_pct=writecells.EACH_PCT)
 
 
+def whole_cells(names, out):
+    """Whole scans (days.py)."""
+    for drive, label, what in days.all_of(names, out):
+        yield Cell(days.GROUP, drive, label, what, "auto", goal_pct=days.EACH_PCT)
+
+
 def all_cells(drives, groups=GROUPS):
     """The cells of these groups on these drives."""
     return [cell for drive in drives for group in groups for cell in TABLES[group](drive)]
@@ -197,6 +203,8 @@ def timed(predict, *args):
 
 def compare(cell, seed):
     """Measure and predict: the cell's row. Its requests depend on seed and name alone."""
+    if cell.group == days.GROUP:
+        return days.compare(cell, seed)
     rng = np.random.default_rng([seed, zlib.crc32(cell.name.encode())])
     case, skip = make_case(cell, rng)
     said = devices.measure(cell.drive, case, cell.policy, skip)

@@ -10,14 +10,14 @@ with a 48th of its cylinders and the same granule, made here. Seeks are shorter 
 prediction is told of that.
 """
 
-import os
 import time
 from typing import NamedTuple
 
-from freeblock import fbdrive, sim, truth
+from freeblock import sim
 from freeblock.prediction import freeband
 from freeblock.prediction.device import Device
 from freeblock.prediction.workload import Workload
+from . import shortdrive
 
 FRESH, WHOLE = "free, fresh map", "free, whole scan"
 GOALS = {FRESH: 10.0, WHOLE: 15.0}      # %
@@ -32,7 +32,6 @@ MANY = ("sptf", "sstf", "sptf-sw")
 NO_WHOLE = ("nearline24",)              # nearline16 stands for it
 GRANULE = 131072                        # bytes, of its model
 SECONDS, LEARNING_SECONDS = 200, 1800   # disk time of a fresh map; auto learns for long
-SHORTER = 48                            # of the nearline drive's cylinders
 
 
 class Cell(NamedTuple):
@@ -106,32 +105,10 @@ def all_cells(drives=tuple(RATES)):
             if make is _fresh or drive not in NO_WHOLE for cell in make(drive)]
 
 
-def shorter(out):
-    """(.fbdrive, .fbmodel) of the nearline drive with a part of its cylinders, in a folder."""
-    with open(sim.drive_file("nearline16"), encoding="utf-8") as file:
-        lines = list(fbdrive.lines(file))
-    kept, at = [], 0
-    for words in lines:
-        if words[0] == "zone":
-            count = (int(words[2]) - int(words[1]) + 1) // SHORTER
-            words[1:3] = str(at), str(at + count - 1)
-            words[7:] = [str(int(spare) // SHORTER) for spare in words[7:]]
-            at += count
-        kept.append(words)
-    kept = [words for words in kept if words[0] != "seek" or int(words[1]) < at]
-    paths = [os.path.join(out, "nearline16-short" + end) for end in (".fbdrive", ".fbmodel")]
-    os.makedirs(out, exist_ok=True)
-    with open(paths[0], "w", encoding="utf-8") as file:
-        file.write("".join(" ".join(words) + "\n" for words in kept))
-    with open(paths[1], "wb") as file:
-        file.write(truth.model(paths[0]))
-    return paths
-
-
 def files(cell, out):
     """(drive, model) of a cell, None for the simulator's own."""
     if cell.group == WHOLE and cell.drive == "nearline16":
-        return shorter(out)
+        return shortdrive.make("nearline16", out)
     return sim.drive_file(cell.drive), None
 
 

@@ -2,11 +2,12 @@
 """What rows come to: tables for people, and whether the goals are met."""
 
 import math
+import operator
 import re
 import statistics
 
 from freeblock import UsageError
-from . import unseen, writecells
+from . import days, unseen, writecells
 
 # What is asked of each of the tables' workloads, the median of all, each of figure 6, ms of a
 # prediction
@@ -59,6 +60,10 @@ APART_COLUMNS = (
     ("predicted", 9, "%.1f", lambda r: 100 * r["predicted_utilisation"]),
     ("error%", 7, "%+.1f", lambda r: apart_error(r, "utilisation")),
 )
+DAYS_COLUMNS = [(head, 9, form, operator.itemgetter(key)) for head, key, form in (
+    ("days", "measured_days", "%.4f"), ("predicted", "predicted_days", "%.4f"),
+    ("error%", "error_pct", "%+.1f"), ("9 of 10", "low_days", "%.4f"), ("", "high_days", "%.4f"),
+    ("MB/s at 1st", "measured_first_mb_s", "%.2f"), ("pred.", "predicted_first_mb_s", "%.2f"))]
 
 
 def cell(row, form, value):
@@ -73,7 +78,8 @@ def table(rows):
     lines, said = [], None
     for row in rows:
         heading = "%s, %s" % (row["group"], row["drive"])
-        columns = APART_COLUMNS if row["group"] == writecells.GROUP else COLUMNS
+        columns = {writecells.GROUP: APART_COLUMNS, days.GROUP: DAYS_COLUMNS}.get(
+            row["group"], COLUMNS)
         if heading != said:
             said = heading
             lines += ["", said, "%-*s" % (width, "workload") + "".join(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import ToolError, UsageError
-from . import bands, compose, freeband, freeidle, paper, standin, units
+from . import bands, compose, freeband, freecourse, freeidle, paper, standin, units
 from .device import SECTOR
 
 ALGORITHMS = ("fcfs", "look", "clook", "sstf", "sptf")
@@ -153,9 +153,9 @@ def _cached_idle(device, workload):
     return max(1 - busy, 0.0), math.sqrt(mechanism.random(1, False).variance())
 
 
-def _idle_reads(found, device, like):
-    """(bytes/s read in idle time, share of what gaps bring that is left) of the time outside of
-    pauses, on a map on which all is wanted."""
+def _idle(found, device, like):
+    """(freeidle.Idle, None without idle reads; share of what gaps bring that is left) of the time
+    outside of pauses."""
     load = like.workload
     caches, gaps, spread = _caches_writes(device, load), 1.0, None
     idle = found.idle_fraction
@@ -168,8 +168,8 @@ def _idle_reads(found, device, like):
         # who thinks ends it
         rate = load.outstanding / load.think_time if load.think_time > 0 else math.inf
     if found.saturated or not math.isfinite(rate) or idle <= 0:
-        return 0.0, gaps
-    return freeidle.idle_reads(device, idle, rate, spread).rate, gaps
+        return None, gaps
+    return freeidle.Idle(idle, rate, spread), gaps
 
 
 def _scanned(found, gaps, awake):
@@ -183,18 +183,32 @@ def _scanned(found, gaps, awake):
     return found.scan_seconds / awake, course
 
 
-def free_json(found, device, like, nearest, doubtful=None):
+def _whole(found, device, idle, gaps, awake):
+    """(least, told, most) days of a whole scan in gaps and in idle time; Nones without an end."""
+    def brings(done):
+        if gaps < 1 or found.by_coverage is None:
+            return gaps * found.fresh * (1 - done)
+        return np.interp(done, found.coverage, found.by_coverage)
+    course = freecourse.course(device, brings, idle, awake)
+    if course is None:
+        return None, None, None
+    return tuple(factor * course.seconds / DAY_S for factor in (bands.DAYS[0], 1.0, bands.DAYS[1]))
+
+
+def free_json(found, device, like, nearest, doubtful=None, scan=False):
     """A freeband.FreeBandwidth of a StandIn as JSON; doubtful: why the nearest order's responses
-    are unknown, if they are. It tells of the time outside of pauses; means over all the time are
-    made of that here."""
+    are unknown, if they are; scan: with the days of a whole one. It tells of the time outside of
+    pauses; means over all the time are made of that here."""
     awake = like.workload.request_rate / like.workload.rate
-    idle, share = _idle_reads(found, device, like)
+    times, share = _idle(found, device, like)
     gaps = found.fresh * share * awake
+    idle = float(freeidle.idle_reads(device, times).rate[0]) if times else 0.0
     # pauses are all idle
     idle = idle * awake + freeidle.undisturbed(device) * (1 - awake)
     first = gaps + idle
     low, high = bands.FREE[bands.free_kind(device, like.workload)]
     whole, course = _scanned(found, share, awake)
+    days = _whole(found, device, times, share, awake) if scan else (None, None, None)
     alone, busy = _responses(found, like, nearest)
     unknown = ["seek_spread"] * (not device.spread_known) + \
         ["response"] * bool(like.roughly and doubtful)
@@ -207,6 +221,7 @@ def free_json(found, device, like, nearest, doubtful=None):
             "fresh_high_mb_s": high * first / 1e6, "gaps_mb_s": gaps / 1e6,
             "idle_mb_s": idle / 1e6,
             "days_least": device.capacity / (high * first) / DAY_S if first else None,
+            "days_whole_low": days[0], "days_whole": days[1], "days_whole_high": days[2],
             "scan_mb_s": device.capacity / whole / 1e6 if whole else None,
             "days_per_scan": whole / DAY_S if whole else None, "mb_s_by_coverage": course,
             "gaps_per_s": found.gaps_per_second * awake, "gap_ms": _ms(found.gap_mean),
@@ -275,4 +290,5 @@ def answer(disk, device, load, workload, trace, settings):
         "trace": trace_json(trace, told) if trace else None, "random": _random(orders["fcfs"]),
         "order": settings.order, "orders": told,
         "paper": paper_json(paper.foretell(device, workload, orders["fcfs"].parts.mechanism)),
-        "free": free_json(free, device, like, nearest, bands.doubtful(workload, nearest))}
+        "free": free_json(free, device, like, nearest, bands.doubtful(workload, nearest),
+                          settings.scan)}

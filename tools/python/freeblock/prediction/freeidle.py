@@ -22,6 +22,8 @@ import math
 from statistics import NormalDist
 from typing import NamedTuple
 
+import numpy as np
+
 from .freeyield import FreeSettings, granule_bytes
 
 GOAL = 1e-3             # s, what idle reads may cost a request on the mean (idle_mean_us)
@@ -32,16 +34,17 @@ LANDINGS = 3            # tracks nearby of which a read takes the one that it ca
 # SEED=19: of reads by LBN, those that end where the head is known again; turns that a first read
 # takes longer, as many begin with the head unknown; of what a request waits, how much a busy drive
 # makes good, as it then chooses among more
-FOUND, UNFOUND, MADE_GOOD = 0.1, 0.5, 0.5
+FOUND, UNFOUND, MADE_GOOD = 0.1, 1.0, 0.75
+LEAST_REST = 1e-6       # s that who meets a read waits at least
 LATE = 1 / 3            # of the first reads behind writes (core/destage.c)
 
 
 class IdleReads(NamedTuple):
-    """rate: bytes/s that they read; used: of the idle time; wait: s, the threshold; read_time: s of
-    a read."""
+    """rate: bytes/s that they read if all idle times began so, and used: of the idle time, arrays
+    as Begins has them; wait: s, the threshold; read_time: s of a read."""
 
-    rate: float
-    used: float
+    rate: np.ndarray
+    used: np.ndarray
     wait: float
     read_time: float
 
@@ -64,17 +67,19 @@ def first_way(device):
     return device.read_overhead + move + granule / 2 / stream_rate(device)
 
 
-def _ahead(device):
+def reads_ahead(device):
     """Whether the drive reads ahead."""
     return bool(device.cache and device.cache.read_ahead != "none")
 
 
 class _Reads(NamedTuple):
-    """Reads one behind the other. time, square: s and s^2, means; held: bytes of each."""
+    """Reads one behind the other. time, square: s and s^2, means; held: bytes of each; behind:
+    share that begins with the head unknown."""
 
     time: float
     square: float
     held: float
+    behind: float = 0.0
 
     @property
     def rest(self):
@@ -95,15 +100,31 @@ def late(device, tau):
     return mean / 2
 
 
-def _reads(device, ends=0.0):
-    """The _Reads of idle times, of which `ends` a second end."""
-    granule = granule_bytes(device, FreeSettings())
-    held = max(SIZE, granule)
-    if _ahead(device):
+def _by_lbn(device, held):
+    """_Reads of a drive that orders reads and cached writes alone, so that nobody knows where its
+    head is: each begins where the one before it ended, and has just missed that."""
+    turn, track = device.revolution_time, device.track_bytes()
+    if device.zero_latency:
+        # what passes first is read first; the end of a track costs its skew
+        took = turn * (1 + held / track * float(device.zone_weights() @ device.zones.track_skew))
+        return _Reads(took, took ** 2, held)
+    # what is read over what that costs, its square, is most if reading takes as long as the wait
+    held *= 2 ** max(math.floor(math.log2(track / held)), 0)
+    took = turn * (1 + held / track)
+    return _Reads(took, took ** 2, held)
+
+
+def _reads(device, ends=0.0, ordered=False):
+    """The _Reads of idle times, of which `ends` a second end; ordered: behind writes in the drive's
+    cache."""
+    held = max(SIZE, granule_bytes(device, FreeSettings()))
+    if reads_ahead(device):
         took = held / stream_rate(device)
         return _Reads(took, took ** 2, held)
+    if ordered:
+        return _by_lbn(device, held)
     turn, track = device.revolution_time, device.track_bytes()
-    tau = turn * granule / track
+    tau = turn * granule_bytes(device, FreeSettings()) / track
     move = device.track_switch if device.heads > 1 else device.cylinder_switch
     # a track's reads; what is left over is mostly left for another time
     count = max(track / held, 1.0)
@@ -113,7 +134,8 @@ def _reads(device, ends=0.0):
     if device.zero_latency:
         times = _found_again(times, each + turn * (1 - 1 / count), turn + move, ends)
     return _Reads(sum(share * took for share, took in times),
-                  sum(share * took ** 2 for share, took in times), held)
+                  sum(share * took ** 2 for share, took in times), held,
+                  times[2][0] if device.zero_latency else 0.0)
 
 
 def _found_again(times, slow, by_lbn, ends):
@@ -140,22 +162,51 @@ def margin(spread):
     return spread * (normal.pdf(at) + at * (1 - LATE))
 
 
-def idle_reads(device, idle, rate, spread=None):
-    """IdleReads on a map on which all is wanted. idle: share of the time in which the medium has
-    nothing to do; rate: 1/s at which such times end; spread: s, standard deviation of a
-    destage, if there is a write-back cache."""
-    reads = _reads(device, rate)
-    until = first_way(device) + (margin(spread) if spread else 0.0)
-    if device.zero_latency and not _ahead(device):
-        until += UNFOUND * device.revolution_time
+class Begins(NamedTuple):
+    """Where idle times begin: arrays, equal shares of them. more: s that the way to the first block
+    is longer than on a map on which all is wanted; back: s that the way from there to a request is;
+    rate: bytes/s of reading on there, over the disk's mean."""
+
+    more: np.ndarray
+    back: np.ndarray
+    rate: np.ndarray
+
+
+HERE = Begins(np.zeros(1), np.zeros(1), np.ones(1))
+
+
+class Idle(NamedTuple):
+    """Idle times. share: of the time, in which the medium has nothing to do; ends: 1/s at which
+    they end; spread: s, standard deviation of a destage, if there is a write-back cache."""
+
+    share: float
+    ends: float
+    spread: float = None
+
+
+def _way(device, idle, reads):
+    """s to the first block of a map on which all is wanted, but for what all reads take."""
+    if idle.spread and not reads_ahead(device):
+        return device.read_overhead
+    return first_way(device) + UNFOUND * reads.behind * device.revolution_time
+
+
+def idle_reads(device, idle, begins=HERE, kept=KEPT):
+    """The IdleReads of an Idle. kept: of the goal, what is made use of."""
+    reads = _reads(device, idle.ends, bool(idle.spread))
+    until = _way(device, idle, reads) + begins.more
+    took = reads.time / begins.rate if reads_ahead(device) else reads.time
     # who comes before the first block has been read waits for that, else for what is left of one
-    early = -math.expm1(-rate * until)
-    rest = early * (until + reads.time) / 2 + (1 - early) * reads.rest
-    if not spread:
-        rest *= 1 - MADE_GOOD * (1 - idle)
-    hit = min(1.0, KEPT * GOAL / rest)
+    early = -np.expm1(-idle.ends * until)
+    rest = np.mean(early * (until + took) / 2 + (1 - early) * reads.rest + begins.back)
+    # the way back may be shorter than the way that it is in place of
+    rest = max(float(rest), LEAST_REST)
+    rest *= 1 - MADE_GOOD * (1 - idle.share) ** 2
+    hit = min(1.0, kept * GOAL / rest)
     used = hit * (1 - early)
+    if idle.spread and reads_ahead(device):
+        used = used * math.exp(-idle.ends * margin(idle.spread))
     # busy periods are longer by as much
-    idle = max(idle * (1 - rate * hit * rest), 0.0)
-    return IdleReads(idle * used * reads.held / reads.time, used, -math.log(hit) / rate,
+    share = max(idle.share * (1 - idle.ends * hit * rest), 0.0)
+    return IdleReads(share * used * reads.held / took, used, -math.log(hit) / idle.ends,
                      reads.time)

@@ -162,6 +162,9 @@ def _free_lines(said):
                      "idle time: %.2f days at least" % (
                          free["fresh_mb_s"], free["fresh_low_mb_s"], free["fresh_high_mb_s"],
                          free["gaps_mb_s"], free["idle_mb_s"], free["days_least"]))
+        if free["days_whole"] is not None:
+            lines.append("           a whole scan %.2f days (9 of 10: %.2f-%.2f)" % (
+                free["days_whole"], free["days_whole_low"], free["days_whole_high"]))
         if free["days_per_scan"] is not None:
             lines.append("           in gaps alone %.2f MB/s over a whole scan: %.2f days" % (
                 free["scan_mb_s"], free["days_per_scan"]))
