@@ -84,6 +84,23 @@ class Houses(unittest.TestCase):
             if not re.search(r"allow_abbrev=False|class Parser\(|test_commands", line):
                 self.fail(line)
 
+    def test_units(self):
+        """What systemd starts are commands that there are, and each unit names the manual page of
+        one. Seen to fail: a unit that says "models load --boot"; one without a page."""
+        folder = os.path.join(TOOLS, "boot")
+        units = [name for name in os.listdir(folder) if name.endswith((".service.in", ".timer.in"))]
+        self.assertGreater(len(units), 7)
+        pages = {"man:freeblock-%s(1)" % word for word in offered("freeblock")}
+        for name in units:
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                text = file.read()
+            said = re.search(r"^Documentation=(.*)$", text, re.M)
+            self.assertTrue(said and set(said.group(1).split()) <= pages |
+                            {"man:freeblock.conf(5)"}, name)
+            for words in re.findall(r"^Exec\w+=@FREEBLOCK@ (.*)$", text, re.M):
+                words = words.replace("@OPTIONS@", "--scheduler ").replace("%i", "sda").split()
+                self.assertTrue(cli.make_parser(words[0]).parse_args(words).run, name)
+
     def test_spaces(self):
         """A checkout in a folder that make cannot work in is told so. Seen to fail: "building
         multiple external modules is not supported"."""
