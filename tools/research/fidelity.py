@@ -14,7 +14,7 @@ import os
 import re
 
 from freeblock import ToolError, hosts
-from . import disksim, drivetext, libparam, replay, score, traces
+from . import ablation, disksim, drivetext, libparam, replay, score, traces
 from .model import comments, product_name, replace_all
 
 DRIVES = os.path.join(os.environ.get("FREEBLOCK_DRIVES") or
@@ -217,7 +217,24 @@ def add_parser(subparsers):
     parser.add_argument("-o", "--output", metavar="FOLDER",
                         default=os.path.join(hosts.BUILD, "fidelity"),
                         help="where the results go (%(default)s)")
+    parser.add_argument("--ablate", action="store_true", help="leave out each parameter of the "
+                        "drives in turn, and say by how much the demerit figure grows, in %% of "
+                        "the mean")
     parser.set_defaults(run=run)
+
+
+def ablate(folders, out):
+    """A table of what each parameter is worth; ablation.json."""
+    found = {}
+    for number, folder in enumerate(folders, 1):
+        drive, records = import_drive(folder, out), traces.read(folder.trace)
+        think, _ = think_reading(folder.name, drive, records)
+        found[folder.name] = ablation.effects(drive, records, think, out)
+        print("[%d/%d] %s" % (number, len(folders), folder.name), flush=True)
+    replace_all([(os.path.join(out, "ablation.json"),
+                  (json.dumps(found, indent=1) + "\n").encode("ascii"))])
+    print("\n".join(ablation.lines(found)))
+    return 0
 
 
 def run(args):
@@ -241,6 +258,8 @@ def run(args):
         os.makedirs(args.output, exist_ok=True)
     except OSError as error:
         raise ToolError("%s: %s" % (args.output, error.strerror)) from error
+    if args.ablate:
+        return ablate(folders, args.output)
     rows, errors = measure_all(folders, args.output)
     rows = [rows[name] for name in sorted(rows)]
     replace_all([(os.path.join(args.output, "table.json"),
