@@ -282,7 +282,8 @@ def ablated(folder):
     records = [record._replace(response_ns=ns) for record, ns in
                zip(records, replay.responses(drive, records, "before"))]
     found = ablation.effects(drive, records, "before", folder)
-    check("ablation: what matters", found["bus_ns"] > 1 and found["overhead_ns read_miss"] > 1, found)
+    check("ablation: what matters", found["bus_ns"] > 1 and found["overhead_ns read_miss"] > 1,
+          found)
     same("ablation: what does not", [found[name] for name in (
         "write_settle_ns", "overhead_ns write_miss", "firmware")], [0, 0, 0])
     same("ablation: the drive itself stays", {"zone", "seek", "heads"} & set(found), set())
