@@ -22,6 +22,7 @@ import numpy as np  # noqa: E402
 
 import taptest  # noqa: E402
 from layouts import drive_places, drive_text, host_program, random_layout  # noqa: E402
+from freeblock import ToolError  # noqa: E402
 from freeblock.extraction import sample  # noqa: E402
 from freeblock.extraction.device import Device  # noqa: E402
 from freeblock.extraction.phase import Phase  # noqa: E402
@@ -129,6 +130,16 @@ class Invented(Case):
                     "zone 100 199 200 0 %s 100\nseek 1 700000\nseek 199 3000000\n"
                     "head_switch_ns 1000000\n%s" % (skews, skews, JITTER))
                 self.exact(path, self.found(path)[0])
+
+    def test_stays_on_a_surface(self):
+        """Refused at once: surfaces are not told apart. Seen to fail without the look at what
+        zones have in common."""
+        path = self.write(
+            "fbdrive 1\nperiod_ps 8333333333\nheads 4\nsurface_run 24\n"
+            "zone 0 1499 200 0 0.13 0.0725 500\nzone 1500 2999 176 0.3 0.13 0.0725 500\n"
+            "seek 1 500000\nseek 2999 9000000\nhead_switch_ns 700000\n" + JITTER)
+        with self.assertRaisesRegex(ToolError, "stay on a surface for some tracks .*24 of them"):
+            self.found(path)
 
     def test_resume(self):
         """Interrupted after each zone, a run ends with what one without ends with.

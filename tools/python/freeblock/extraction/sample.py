@@ -45,6 +45,7 @@ SEARCHES = 1000         # units read to find what trials have missed
 CHECKS = 500            # of the finished layout
 ANGLE_LIMIT = 0.002     # turns off that a checked unit may be
 MORE_CYLINDERS = 0.05   # of what was seen that the drive may have besides
+RUNS = 4                # stretches in a row that are alike but for where they begin
 
 
 @dataclass
@@ -663,6 +664,24 @@ class Sampler:
         self.hint = law.heads
         self._tell("zone %d: units %d to %d, %d tracks a cylinder of %d sectors" %
                    (len(self.zones) - 1, begin, self.next - 1, law.heads, law.slots.max()))
+        self._refuse_runs()
+
+    def _refuse_runs(self):
+        """ToolError if units stay on a surface for some tracks before heads change
+        (model-format.rst, surface_run). Each run of tracks is then taken for a zone: in a row
+        they are as long as each other, as are their tracks, and the skew is one."""
+        row = self.zones[-RUNS:]
+        laws = [law for _, law in row]
+        firsts = np.array([first for first, _ in row] + [self.next])
+        slots = np.concatenate([law.slots for law in laws])
+        if len(row) < RUNS or np.ptp(np.diff(firsts)) or np.ptp(slots) or np.any(np.abs(
+                wrap([law.theta[1] - laws[0].theta[1] for law in laws])) > ANGLE_LIMIT):
+            return
+        raise ToolError("units stay on a surface for some tracks before the heads change (%d of "
+                        "them from unit %d on), as on most drives since about 2000: surfaces are "
+                        "not told apart yet. A model of it must be written by hand, with a record "
+                        "surface_run (Documentation/model-format.rst)" %
+                        (round((firsts[1] - firsts[0]) / slots[0]), firsts[0]))
 
     def _readable(self, first):
         """The first unit from one on that can be read, of some."""
