@@ -17,7 +17,7 @@
 static DEFINE_MUTEX(fb_disks_mutex);
 static LIST_HEAD(fb_disks);		/* the one detached last is at the end */
 static LIST_HEAD(fb_disks_lost);	/* no longer found; fb_disk_lost_work() ends them */
-static struct kset *fb_disk_kset;
+static struct kobject *fb_disk_folder;
 static struct dentry *fb_disk_debugfs;
 static const struct fb_disk_client *const *fb_disk_clients;
 static enum cpuhp_state fb_disk_hotplug;
@@ -540,13 +540,12 @@ static struct fb_disk *fb_disk_new(const struct fb_disk *like, const char *name)
 	fb_lookahead_init(&fd->lookahead);
 	fb_quarantine_init(&fd->quarantine);
 	strscpy(fd->model_status, "none\n", sizeof(fd->model_status));
-	fd->kobj.kset = fb_disk_kset;
 	fb_disk_yield_name(name);
 	fd->debugfs = debugfs_create_dir(name, fb_disk_debugfs);
 	for (c = fb_disk_clients; *c; c++)
 		if ((*c)->init)
 			(*c)->init(fd);
-	if (kobject_init_and_add(&fd->kobj, &fb_disk_ktype, NULL, "%s", name)) {
+	if (kobject_init_and_add(&fd->kobj, &fb_disk_ktype, fb_disk_folder, "%s", name)) {
 		debugfs_remove_recursive(fd->debugfs);
 		kobject_put(&fd->kobj);
 		return NULL;
@@ -859,14 +858,14 @@ int fb_disk_init(const struct fb_disk_client *const *clients,
 
 	fb_disk_clients = clients;
 	fb_disk_ktype.default_groups = groups;
-	fb_disk_kset = kset_create_and_add("freeblock", NULL, kernel_kobj);
-	if (!fb_disk_kset)
+	fb_disk_folder = kobject_create_and_add("freeblock", kernel_kobj);
+	if (!fb_disk_folder)
 		return -ENOMEM;
 	/* Dynamic states are left before CPUHP_AP_BLK_MQ_ONLINE. */
 	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "block/freeblock:online", NULL,
 					fb_disk_cpu_offline);
 	if (ret < 0) {
-		kset_unregister(fb_disk_kset);
+		kobject_put(fb_disk_folder);
 		return ret;
 	}
 	fb_disk_hotplug = ret;
@@ -889,5 +888,5 @@ void fb_disk_exit(void)
 	schedule_work(&fb_disk_lost);
 	flush_work(&fb_disk_lost);
 	debugfs_remove_recursive(fb_disk_debugfs);
-	kset_unregister(fb_disk_kset);
+	kobject_put(fb_disk_folder);
 }

@@ -106,11 +106,10 @@ static inline int fbgcov_sbitmap_init_node(struct sbitmap *map, unsigned int dep
 		sbitmap_init_node(map, depth, shift, gfp, node, turn, hint);
 }
 
-static inline struct kset *
-fbgcov_kset_create_and_add(const char *name, const struct kset_uevent_ops *ops,
-			   struct kobject *parent)
+static inline struct kobject *fbgcov_kobject_create_and_add(const char *name,
+							    struct kobject *parent)
 {
-	return fbgcov_fails() ? NULL : kset_create_and_add(name, ops, parent);
+	return fbgcov_fails() ? NULL : kobject_create_and_add(name, parent);
 }
 
 static inline int fbgcov_misc_register(struct miscdevice *misc)
@@ -151,7 +150,7 @@ static inline struct workqueue_struct *fbgcov_alloc_workqueue(const char *name,
 #define vmap fbgcov_vmap
 #define alloc_pages fbgcov_alloc_pages
 #define sbitmap_init_node fbgcov_sbitmap_init_node
-#define kset_create_and_add fbgcov_kset_create_and_add
+#define kobject_create_and_add fbgcov_kobject_create_and_add
 #define misc_register fbgcov_misc_register
 #define cpuhp_setup_state_nocalls fbgcov_cpuhp_setup_state_nocalls
 #define elv_register fbgcov_elv_register
