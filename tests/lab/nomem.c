@@ -4,7 +4,8 @@
  * Needs a kernel with fault injection, or a module that counts its branches, whose own requests of
  * the kernel fail then (gcov/failing.c); see s-nomem.sh.
  *
- *	nomem write FILE TEXT [UNDO_FILE UNDO_TEXT [MODULE.ko]]		of a module that is new
+ *	nomem write FILE TEXT [UNDO_FILE UNDO_TEXT]
+ *	nomem switch SCHEDULER_FILE UNREF.ko [FREEBLOCK.ko]	to freeblock, of a new module
  *	nomem copy FILE SOURCE [UNDO_FILE UNDO_TEXT]	its text, in pieces of a page
  *	nomem read FILE
  *	nomem insmod MODULE.ko
@@ -12,6 +13,12 @@
  *
  * Loading a module takes hundreds of allocations, and seconds: there only the last ones fail, which
  * are the module's own.
+ *
+ * So does a new scheduler. Linux 6.1 forgets the reference to its module when there is no memory
+ * for the tags (blk_mq_init_sched()), or the elevator's queue (elevator_alloc()), which come before
+ * all that is ours. There the last allocation fails first, then the one before it, until a
+ * reference is lost, which fbunref takes back; what is before that is not ours to undo. Of very
+ * many, as a module has that is new, with its disk, each third one fails.
  *
  * What came to pass although an allocation failed is undone before the next trial. One line for
  * each call: "NAME: N allocations failed, N of the calls". A call that fails otherwise than for
@@ -23,6 +30,8 @@
 
 #define TRIALS_MAX 4000
 #define LAST_OF_MODULE 40
+#define MANY 500
+#define REFS "/sys/module/freeblock/refcnt"
 
 struct call {
 	const char *name;
@@ -30,7 +39,7 @@ struct call {
 	const char *undo_file, *undo_text;
 	char *data;
 	size_t bytes;
-	int dev, bdev, module;
+	int dev, bdev, module, unref;
 	unsigned long request;
 	void *arg;
 };
@@ -67,6 +76,17 @@ static int put(const char *path, const char *text)
 		ret = -1;
 	close(file);
 	return ret;
+}
+
+static int refs(void)
+{
+	char text[16] = "";
+	int file = open_or_die(REFS, O_RDONLY);
+
+	if (read(file, text, sizeof(text) - 1) <= 0)
+		die(REFS);
+	close(file);
+	return atoi(text);
 }
 
 static int do_write(struct call *call)
@@ -166,7 +186,7 @@ static int walk(struct call *call, call_fn fn)
 {
 	unsigned int n, failed = 0, first = 1;
 
-	if (fn == do_insmod || call->module) {
+	if (fn == do_insmod) {
 		n = count(call, fn);
 		first = n > LAST_OF_MODULE ? n - LAST_OF_MODULE : 1;
 	}
@@ -200,6 +220,43 @@ static int walk(struct call *call, call_fn fn)
 	}
 	printf("%s: %u allocations failed, %u of the calls\n", call->name, n - first, failed);
 	return n == TRIALS_MAX;
+}
+
+/* Of a switch to freeblock, from the last allocation back to the kernel's own; see above. */
+static int walk_back(struct call *call)
+{
+	int n, step, failed = 0, tried = 0, lost = 0;
+
+	/* the first one fills caches */
+	count(call, do_write);
+	n = count(call, do_write);
+	step = n > MANY ? 3 : 1;
+	for (; n > 0 && !lost; n -= step) {
+		int ret, error, left, before;
+
+		renew(call);
+		before = refs();
+		nth_set(n);
+		ret = do_write(call);
+		error = errno;
+		left = nth_left();
+		nth_set(0);
+		if (ret && (left || !is_refusal(error))) {
+			printf("%s: trial %d: %s\n", call->name, n, strerror(error));
+			return 1;
+		}
+		if (!ret)
+			undo(call);
+		else if (refs() > before)
+			lost = 1;
+		tried += !left;
+		failed += !!ret;
+	}
+	if (lost && (syscall(SYS_finit_module, call->unref, "", 0) == 0 || errno != ENODEV))
+		die("fbunref");
+	printf("%s: %d allocations failed, %d of the calls\n", call->name, tried - lost,
+	       failed - lost);
+	return 0;
 }
 
 /* One file goes through a reader's life; of the calls that change its state the file is new. */
@@ -238,6 +295,8 @@ static int walk_user(const char *block)
 	};
 	unsigned int i, n;
 
+	/* all that is removed was all that it wanted */
+	setup.flags |= FREEBLOCK_IOC_KEEP;
 	bad = walk(&call, do_open);
 	for (i = 0; !bad && i < ARRAY_SIZE(step); i++) {
 		unsigned int failed = 0, left = 0;
@@ -288,10 +347,17 @@ int main(int argc, char **argv)
 		call.undo_file = argv[4];
 		call.undo_text = argv[5];
 	}
-	if (argc > 6)
-		call.module = open_or_die(argv[6], O_RDONLY);
 	if (!strcmp(argv[1], "write"))
 		return walk(&call, do_write);
+	if (!strcmp(argv[1], "switch") && argc > 3) {
+		call.text = "freeblock";
+		call.undo_file = call.file;
+		call.undo_text = "none";
+		call.unref = open_or_die(argv[3], O_RDONLY);
+		if (argc > 4)
+			call.module = open_or_die(argv[4], O_RDONLY);
+		return walk_back(&call);
+	}
 	if (!strcmp(argv[1], "read"))
 		return walk(&call, do_read);
 	if (!strcmp(argv[1], "user"))

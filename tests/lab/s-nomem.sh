@@ -5,7 +5,9 @@
 #
 # Expected: every call either does what it should or is refused for want of memory; what was begun
 # is undone (kmemleak, the account of memory_mib), nothing is used after it was freed (KASAN);
-# and all of it works afterwards.
+# and all of it works afterwards. Seen to fail with fb_disk_new() that does not put the disk's kobject
+# when it cannot be added (kmemleak), and with a kset for the disks' folder, whose name Linux 6.1
+# leaks (kmemleak).
 #
 # `make coverage LAB=1` runs it on the stock kernel, too: there what the module itself asks the kernel
 # for fails (gcov/failing.h), which is less than all that its calls need.
@@ -44,10 +46,11 @@ walk()
 walk 10/5 insmod /lab/modules/freeblock.ko
 disk=$(drive_new d $drive_kind.fbdrive) || exit 1
 scheduler=/sys/block/$disk/queue/scheduler
-walk 10/5 write "$scheduler" freeblock "$scheduler" none /lab/modules/freeblock.ko
+walk 100/5 switch "$scheduler" /lab/modules/fbunref.ko /lab/modules/freeblock.ko
 sched_set "$disk" none
 expect_ok "it can be loaded anew" sh -c "rmmod freeblock && insmod /lab/modules/freeblock.ko"
-walk 5/2 write "$scheduler" freeblock "$scheduler" none
+walk 40/2 switch "$scheduler" /lab/modules/fbunref.ko
+sched_set "$disk" freeblock
 expect_eq "it has the scheduler in the end" "$(sched_get "$disk")" freeblock
 D=$(fb "$disk")
 walk 5/10 copy "$D/model" "$(lab_file $drive_kind.fbmodel)"
@@ -90,6 +93,10 @@ if [ -d $gcov ]; then
 	expect_eq "no idle reads meanwhile" "$(stats "$disk" idle_reads_ended)" "$reads"
 	expect_ok "they come later" wait_for 20 grep -q finished "$D/scan"
 fi
+# With the goals that hold by default nothing is read of a drive that turns ten times a second, for no
+# read keeps them.
+echo 10000000 > "$D/idle_mean_us"
+echo 10000000 > "$D/idle_max_us"
 expect_ok "scan" sh -c "echo 'start 0 64' > $D/scan"
 expect_ok "it comes to its end" wait_for 60 grep -q finished "$D/scan"
 scan_stop "$disk"
