@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # A disk that has spun down is not woken for idle reads. After ten seconds without any request the
 # drive is asked: by REQUEST SENSE, or where that is refused by CHECK POWER MODE (SAT), neither of
-# which wakes it.
+# which wakes it. One that refuses both (untold) may have spun down.
 #
 # Expected: beside a drive that spins, however it says so, a scan that begins then ends; beside
-# one that has spun down no read reaches it; and a request of the foreground,
+# one that has spun down, or may have, no read reaches it; and a request of the foreground,
 # after which it spins, is what the scan goes on with.
 #
 # Seen to fail with: fb_drive_query_is_awake() true whatever the drive says (low, standby and stopped
@@ -36,11 +36,11 @@ reads()
 load_module mechdisk
 load_module freeblock
 
-for mode in scsi active idle low standby; do
+for mode in scsi active idle low standby untold; do
 	disk=$(drive_new a tiny.fbdrive "power_mode $mode") || exit 1
 	rested "$disk" tiny.fbmodel
 	case $mode in
-	low|standby)
+	low|standby|untold)
 		expect_eq "$mode: no idle reads" "$(reads "$disk")" 0
 		expect_eq "$mode: none of the drive's sectors was read" \
 			"$(job "$disk" scan blocks_delivered)" 0
@@ -53,6 +53,26 @@ for mode in scsi active idle low standby; do
 		expect_ge "$mode: by idle reads" "$(reads "$disk")" 20
 		;;
 	esac
+	sched_set "$disk" none
+	drive_off a
+	echo a > /sys/kernel/mechdisk/delete
+done
+
+# Does it read ahead? One that refuses MODE SENSE is believed to, until trials say otherwise.
+for answer in on off; do
+	disk=$(drive_new a tiny.fbdrive "look_ahead off
+mode_sense $answer") || exit 1
+	sched_set "$disk" freeblock
+	model_load "$disk" tiny.fbmodel
+	echo start > "$(fb "$disk")/scan"
+	expect_ok "MODE SENSE $answer: the scan ends" \
+		wait_for 20 grep -qx finished "$(fb "$disk")/scan"
+	case $answer in
+	on) lift='^allowed .look-ahead off' ;;
+	off) lift='^trial' ;;
+	esac
+	expect_match "MODE SENSE $answer: look-ahead" "$(kv "$(debug "$disk")/status" lift_source)" \
+		"$lift"
 	sched_set "$disk" none
 	drive_off a
 	echo a > /sys/kernel/mechdisk/delete

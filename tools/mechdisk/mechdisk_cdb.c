@@ -97,7 +97,7 @@ static void mdr_capacity_16(const struct mde_config *cfg, struct scsi_cmnd *cmd)
 	mdr_send(cmd, r, len, get_unaligned_be32(cmd->cmnd + 10));
 }
 
-static void mdr_mode_sense(struct mdh *h, struct scsi_cmnd *cmd)
+static void mdr_mode_sense(struct mdh *h, const struct mde_config *cfg, struct scsi_cmnd *cmd)
 {
 	const u8 *cdb = cmd->cmnd;
 	u32 room = cdb[0] == MODE_SENSE_10 ? get_unaligned_be16(cdb + 7) :
@@ -107,6 +107,8 @@ static void mdr_mode_sense(struct mdh *h, struct scsi_cmnd *cmd)
 	struct mdp pages;
 	u32 len;
 
+	if (!cfg->mode_sense)
+		return mdr_refuse(cmd, MDR_BAD_OPCODE);
 	mdh_pages(h, &pages);
 	len = mdp_sense(&pages, cdb, r, &err);
 	if (!len)
@@ -255,7 +257,8 @@ static void mdr_ata(const struct mde_config *cfg, struct scsi_cmnd *cmd)
 	};
 	u8 *sense = cmd->sense_buffer;
 
-	if (cfg->power < MDE_POWER_ACTIVE || cmd->cmnd[14] != MDR_CHECK_POWER_MODE)
+	if (cfg->power < MDE_POWER_ACTIVE || cfg->power == MDE_POWER_UNTOLD ||
+	    cmd->cmnd[14] != MDR_CHECK_POWER_MODE)
 		return mdr_refuse(cmd, MDR_BAD_OPCODE);
 	scsi_build_sense(cmd, 1, RECOVERED_ERROR, 0, 0x1d);
 	sense[7] = 14;
@@ -288,7 +291,7 @@ static void mdr_reply(struct mdh *h, const struct mde_config *cfg,
 		return mdr_refuse(cmd, MDR_BAD_FIELD);
 	case MODE_SENSE:
 	case MODE_SENSE_10:
-		return mdr_mode_sense(h, cmd);
+		return mdr_mode_sense(h, cfg, cmd);
 	case SEND_DIAGNOSTIC:
 		return mdr_send_diag(h, cfg, cmd);
 	case RECEIVE_DIAGNOSTIC:

@@ -24,9 +24,10 @@ enum mde_order { MDE_PLAIN, MDE_SERPENTINE, MDE_SERPENTINE_DISK };
 enum mde_zoned { MDE_ZONED_NO, MDE_ZONED_VPD, MDE_ZONED_IDENTIFY };
 enum mde_noise { MDE_NOISE_OFF, MDE_NOISE_GAUSS, MDE_NOISE_LAPLACE };
 enum mde_policy { MDE_FCFS, MDE_SPTF, MDE_CLOOK, MDE_SSTF };
-/* Whether a drive spins: as REQUEST SENSE says (awake, spun down), or CHECK POWER MODE does. */
+/* Whether a drive spins: REQUEST SENSE says it (awake, spun down), CHECK POWER MODE, or neither. */
 enum mde_power {
-	MDE_POWER_SCSI, MDE_POWER_LOW, MDE_POWER_ACTIVE, MDE_POWER_IDLE, MDE_POWER_STANDBY
+	MDE_POWER_SCSI, MDE_POWER_LOW, MDE_POWER_ACTIVE, MDE_POWER_IDLE, MDE_POWER_STANDBY,
+	MDE_POWER_UNTOLD
 };
 
 /* What commands are when it comes to overheads. */
@@ -241,6 +242,7 @@ struct mde_bad {
  * @zoned: enum mde_zoned
  * @trim: IDENTIFY DEVICE data say that blocks can be trimmed, 0 or 1
  * @power: enum mde_power
+ * @mode_sense: MODE SENSE is answered, 0 or 1
  * @actuators: over how many the LBNs are said to be spread
  * @internal_period_ns: every so often the drive is busy with itself; 0: never
  * @internal_ns: for how long
@@ -332,6 +334,7 @@ struct mde_config {
 	u64 zoned;
 	u64 trim;
 	u64 power;
+	u64 mode_sense;
 	u64 actuators;
 	u64 internal_period_ns;
 	u64 internal_ns;

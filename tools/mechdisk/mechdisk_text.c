@@ -51,7 +51,8 @@ static const char *const mdt_queueing[] = { "tagged", "ncq", NULL };
 /* where data are looked for */
 static const char *const mdt_where[] = { "medium", "cache", NULL };
 static const char *const mdt_zoned[] = { "no", "vpd", "identify", NULL };
-static const char *const mdt_power[] = { "scsi", "low", "active", "idle", "standby", NULL };
+static const char *const mdt_power[] = { "scsi", "low", "active", "idle", "standby", "untold",
+					 NULL };
 static const char *const mdt_trigger[] = { "any", "same-track", NULL };
 static const char *const mdt_stop[] = { "sector", "at-once", NULL };
 static const char *const mdt_destage[] = { "eager", "idle", NULL };
@@ -88,6 +89,7 @@ static const struct mdt_scalar mdt_scalars[] = {
 	MDT_WORD("zoned", zoned, mdt_zoned, MDE_ZONED_NO),
 	MDT_SWITCH(trim, 0),
 	MDT_WORD("power_mode", power, mdt_power, MDE_POWER_SCSI),
+	MDT_SWITCH(mode_sense, 1),
 	MDT_NUM("actuators", actuators, 1, 4, 1),
 	MDT_SWITCH(read_cache, 1),
 	MDT_SWITCH(look_ahead, 1),
