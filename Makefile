@@ -37,7 +37,7 @@ help:
 	@echo '                   ruff, shellcheck, import-linter'
 	@echo 'make fidelity      the simulated drive against traces of real ones; DRIVES=folder'
 	@echo 'make yardstick     the simulated drive against DiskSim in closed loops'
-	@echo 'make compare-idle  lab and simulator beside a disk that is half busy'
+	@echo 'make compare-idle  lab and simulator beside a disk that is idle at times; SEEDS="1 2 3"'
 	@echo 'make bench-peers   freeblock, bfq, mq-deadline, kyber and none side by side: tables, picture'
 	@echo '                   DRIVE= LOAD= PEER= SECONDS_= SET= WIDE=1 FRESH=1 KEPT=1 restrict or vary it'
 	@echo 'make bench-scrub   scrubbers beside foregrounds: tables, picture, build/bench-scrub/summary.json'
@@ -151,7 +151,8 @@ yardstick: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab yardstick
 
 compare-idle: modules
-	@FREEBLOCK_BUILD='$(BUILD)' $(PYTHON) tests/python/compare_idle.py
+	@FREEBLOCK_BUILD='$(BUILD)' $(if $(SEEDS),SEEDS='$(SEEDS)') $(PYTHON) \
+		tests/python/test_sim_lab_idle.py
 
 # The simulator's part, and, if all is wanted, that of the lab: tests/lab/b-*.sh
 .PHONY: bench soak

@@ -1,45 +1,62 @@
 # SPDX-License-Identifier: GPL-2.0
-# The guest's part of tests/python/compare_idle.py: a scan with the module's defaults beside
-# Poisson arrivals, of a disk that is idle at times. It measures; the test compares.
+# The guest's part of tests/python/test_sim_lab_idle.py: a scan with the module's defaults beside
+# the requests of traces, on a disk that is idle at times. It measures; the test compares.
 #
-# Variables, all set by the test: CELLS, words DRIVE:CACHE:RATE:SEED with CACHE "back" or "off"
-# and RATE in requests per 1000 s; RUN_S. File: load (tests/lab/load.c, compiled). Left behind:
-# /out/DRIVE-CACHE-RATE-SEED.lat, of the loads, and .free, KiB that the scan got.
+# Variables, all set by the test: DRIVE; CACHE, its write cache, "back" or "off"; TRACES, names of
+# files; RUN_S; WARMUP_S, before that, of which nothing is counted. Files: load (tests/lab/load.c,
+# compiled) and the traces. Left behind, for each trace: /out/TRACE.lat, of the requests, and .free,
+# KiB that the scan got.
 
 . /lab/lib.sh
 
-# cell DRIVE CACHE RATE SEED: on a drive that nobody has seen before. Commands may be as long as
-# those of most adapters (queue/max_sectors_kb 1280).
+# cpu: ticks that the disk's thread has had
+cpu()
+{
+	cat /proc/[0-9]*/stat 2>/dev/null | awk -v name="(freeblock/$disk)" '$2 == name { print $15 }'
+}
+
+# Has the thread entered a scan's blocks into its map? It rests then.
+entered()
+{
+	local before
+
+	before=$(cpu)
+	sleep 0.5
+	[ -n "$before" ] && [ "$(cpu)" = "$before" ]
+}
+
+# cell TRACE: on a drive that nobody has seen before. Commands may be as long as those of most
+# adapters (queue/max_sectors_kb 1280).
 cell()
 {
-	local out="/out/$1-$2-$3-$4" before
+	local out="/out/$1" free
 
 	n=$((n + 1))
 	load_module freeblock
-	disk=$(drive_new d$n "$1.fbdrive" "journal_records 1
+	disk=$(drive_new d$n "$DRIVE.fbdrive" "journal_records 1
 max_sectors 2560
-write_cache $2") || exit 1
+write_cache $CACHE") || exit 1
 	sched_set "$disk" freeblock
-	model_load "$disk" "$1.fbmodel"
-	# the thread has a billion blocks to enter into the map, and should not read meanwhile
+	model_load "$disk" "$DRIVE.fbmodel"
+	# there are 122 million blocks to enter, and nothing should be read meanwhile
 	echo 0 > "$(fb "$disk")/idle_mean_us"
 	echo start > "$(fb "$disk")/scan"
-	sleep 30
+	expect_ok "$1: blocks entered" wait_for 60 entered
 	echo 1000 > "$(fb "$disk")/idle_mean_us"
-	before=$(stats "$disk" free_sectors)
-	expect_ok "$1 $2 $3 $4" /lab/files/load random "/dev/$disk" depth=1024 rate="$3" reads=67 \
-		seconds="$RUN_S" seed="$4" out="$out.lat"
-	echo $((($(stats "$disk" free_sectors) - before) / 2)) > "$out.free"
+	free="/sys/kernel/freeblock/$disk/stats/free_sectors"
+	expect_ok "$1" /lab/files/load replay "/dev/$disk" depth=1024 \
+		warmup="$WARMUP_S" seconds="$RUN_S" trace="/lab/files/$1" out="$out.lat" \
+		snap="$free" snaps=/tmp/free
+	echo $((($(tail -n 1 /tmp/free.end) - $(tail -n 1 /tmp/free.begin)) / 2)) > "$out.free"
 	note "$(tr '\n' ' ' < "$(debug "$disk")/idle_status")"
 	scan_stop "$disk"
 	drive_off d$n
-	expect_ok "$1 $2 $3 $4: unload" unload_module freeblock
+	expect_ok "$1: unload" unload_module freeblock
 }
 
 n=0
 load_module mechdisk
-for c in $CELLS; do
-	# shellcheck disable=SC2046 # words are meant
-	cell $(echo "$c" | tr : ' ')
+for trace in $TRACES; do
+	cell "$trace"
 done
 done_testing

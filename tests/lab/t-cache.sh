@@ -3,7 +3,7 @@
 # for the medium who need not; after 32 reads without one the policy orders and has its gaps. When
 # the cache is switched this is noticed. Cached writes are no foreground that a scan has to wait for,
 # but what they leave to the drive is waited for. What a scan brings and costs beside such a drive,
-# tests/python/compare_idle.py measures.
+# tests/python/test_sim_lab_idle.py measures.
 #
 # Expected: design.rst, "With a write cache auto departs from two commands".
 #
