@@ -86,8 +86,7 @@ struct fb_joint_at {
  * @cost_ppm: what free reads may cost, order included, 1 .. FB_JOINT_COST_PPM_MAX: a share of the
  *	foreground's throughput on a drive that is never idle, else of its mean response time; may
  *	be changed at any time
- * @price: of a turn, in 256ths of the mean value of a gap; also for a lost turn
- *	(fb_block_value_miss())
+ * @price: of a turn, in 256ths of the mean value of a gap
  * @fixed: @price does not move
  * @spent_ppm: what free reads cost lately, order included
  * @window_ppm: the same, of the last window
@@ -117,6 +116,14 @@ struct fb_joint {
  * @cost_ppm: see struct fb_joint
  */
 void fb_joint_init(struct fb_joint *j, const struct disk_model *dm, u32 cost_ppm);
+
+/**
+ * fb_joint_miss_price() - price of a turn that is lost behind a free read
+ * @j: state
+ *
+ * Return: the price, for fb_block_value_miss().
+ */
+u32 fb_joint_miss_price(const struct fb_joint *j);
 
 /**
  * fb_joint_begin() - begin a round

@@ -90,7 +90,9 @@ void fb_order_cost_lost(struct fb_order_cost *sh);
  * @sum: its cost is added; both orders have served the same requests in the end, so only sums over
  *	many mean something
  *
- * If the shadow is to begin it does so behind this choice.
+ * If the shadow is to begin it does so behind this choice, which is then charged nothing. Such are
+ * the choices for an idle drive, which SPTF makes; of the others it is 15 in 60,000 beside ten
+ * outstanding.
  *
  * Cost: under 15,000 instructions.
  *

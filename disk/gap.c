@@ -43,15 +43,16 @@ void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_l
 /**
  * fb_gap_ask() - have the thread ask for gaps, one after the other (fb_disk_sched_ops.next_gap)
  * @fd: the disk, locked
- * @price: of a lost turn
+ * @joint: what it may cost, and the price of a turn
  *
  * Context: fb_disk.lock held.
  */
-void fb_gap_ask(struct fb_disk *fd, u32 price)
+void fb_gap_ask(struct fb_disk *fd, const struct fb_joint *joint)
 {
 	lockdep_assert_held(&fd->lock);
 	fd->mail.asked = true;
-	fd->mail.price = price;
+	fd->mail.price = fb_joint_miss_price(joint);
+	fd->mail.cost_ppm = joint->cost_ppm;
 	fd->mail.spent_ns = 0;
 	wake_up(&fd->wait);
 }

@@ -6,6 +6,7 @@
 #ifndef FB_GAP_H
 #define FB_GAP_H
 
+#include "core/joint.h"
 #include "core/plan.h"
 
 struct fb_disk;
@@ -25,6 +26,7 @@ struct fb_disk_client;
  * @probing: of @lim.lift, use only what fb_disk.lookahead allows
  * @spent_ns: what searches since @asked have taken
  * @price: of a lost turn, for a shared gap; see fb_conservatism_odds.price
+ * @cost_ppm: fb_joint.cost_ppm, for a shared gap
  * @mean: value gained per gap lately; see fb_block_value.mean
  * @settled: one of the shared gaps is used, and its plan brings @value; the thread has not seen it
  * @value: see @settled
@@ -42,6 +44,7 @@ struct fb_gap_mail {
 	bool probing;
 	u64 spent_ns;
 	u32 price;
+	u32 cost_ppm;
 	u64 mean;
 	bool settled;
 	u64 value;
@@ -49,7 +52,7 @@ struct fb_gap_mail {
 
 extern const struct fb_disk_client fb_gap_client;
 void fb_gap_open(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim);
-void fb_gap_ask(struct fb_disk *fd, u32 price);
+void fb_gap_ask(struct fb_disk *fd, const struct fb_joint *joint);
 void fb_gap_go_on(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_limits *lim);
 void fb_gap_settle(struct fb_disk *fd, const struct fb_gap *gap, const struct fb_plan *plan,
 		   bool searched);

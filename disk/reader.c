@@ -20,15 +20,6 @@
  */
 #define FB_READER_HOLD_NS (20 * NSEC_PER_MSEC)
 
-/*
- * Leftovers: after FRUITLESS searches in a row without a result (some seconds of a busy disk),
- * and with at most LEFTOVER blocks wanted, read one a second: each may cost the foreground a
- * turn or two. The Atlas 10K has eleven of them.
- */
-#define FB_READER_FRUITLESS 256
-#define FB_READER_LEFTOVER 256
-#define FB_READER_LEFTOVER_NS NSEC_PER_SEC
-
 static bool fb_reader_publish(struct fb_disk *fd, const struct fb_plan *plan, u32 gen)
 {
 	if (!fb_gap_publish(fd, plan, gen))
@@ -45,6 +36,7 @@ static bool fb_reader_publish(struct fb_disk *fd, const struct fb_plan *plan, u3
  * @gen: fb_gap_mail.gen
  * @budget_ns: time for the search
  * @shared: fb_gap_mail.shared
+ * @cost_ppm: share of the foreground's time that blocks may take which fit into no gap
  */
 struct fb_reader_job {
 	struct fb_gap gap;
@@ -52,6 +44,7 @@ struct fb_reader_job {
 	u32 gen;
 	u64 budget_ns;
 	bool shared;
+	u32 cost_ppm;
 };
 
 /*
@@ -88,11 +81,11 @@ static bool fb_reader_take(struct fb_coverage *cov, struct fb_reader_job *job)
 	open = fb_gap_take(fd, &job->gap, lim) && fb_coverage_may_read(fd);
 	job->gen = fd->mail.gen;
 	job->shared = fd->mail.shared;
+	job->cost_ppm = job->shared ? fd->mail.cost_ppm : FB_LEFTOVER_COST_PPM;
 	spent_ns = job->shared ? fd->mail.spent_ns : 0;
 	job->budget_ns = fd->mail.search_ns - min(fd->mail.search_ns, spent_ns);
 	if (lim->odds) {
 		cov->odds = *lim->odds;
-		/* A turn has one price, whether order or a miss takes it. */
 		if (job->shared)
 			cov->odds.price = fd->mail.price;
 		lim->odds = &cov->odds;
@@ -113,28 +106,22 @@ static void fb_reader_count(struct fb_disk *fd, const struct fb_search *s, u64 n
 	spin_unlock_irq(&fd->lock);
 }
 
-/*
- * Some blocks fit into no gap: those that span the end of a zone, or have a sector that was
- * remapped far away. When few blocks are left and nothing has been found for long, read one
- * of them anyway, seldom enough that the cost is negligible.
- */
-static void fb_reader_leftover(struct fb_coverage *cov, u32 found, u32 gen)
+/* one of the last blocks, which fits into no gap; a plan without value (sched/round.c) */
+static void fb_reader_leftover(struct fb_coverage *cov, u32 found, const struct fb_reader_job *job)
 {
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1, .wanted = 1 };
 	u32 granule = dm_info(cov->fd->model)->granule_sectors;
 	u64 now = ktime_get_ns();
 	u64 block;
 
-	cov->fruitless = found ? 0 : cov->fruitless + 1;
-	if (cov->fruitless < FB_READER_FRUITLESS || cov->map->n_wanted > FB_READER_LEFTOVER ||
-	    now - cov->leftover_ns < FB_READER_LEFTOVER_NS)
+	if (!fb_leftover_due(&cov->leftover, found, cov->map->n_wanted, job->cost_ppm, now))
 		return;
 	block = fb_bitmap_next_wanted(cov->map, 0, cov->map->granules);
 	plan.piece[0].lbn = block * granule;
 	plan.piece[0].nsect = min_t(u64, granule, cov->fd->sectors - plan.piece[0].lbn);
 	if (fb_quarantine_divert(&cov->fd->quarantine, cov->map, &plan.piece[0]) &&
-	    fb_coverage_cut(cov, &plan) && fb_reader_publish(cov->fd, &plan, gen))
-		cov->leftover_ns = now;
+	    fb_coverage_cut(cov, &plan) && fb_reader_publish(cov->fd, &plan, job->gen))
+		cov->leftover.read_ns = now;
 }
 
 static void fb_reader_search(struct fb_coverage *cov)
@@ -182,7 +169,7 @@ static void fb_reader_search(struct fb_coverage *cov)
 	if (!job.shared)
 		fb_block_value_gap(&cov->worth, value);
 	if (job.lim.separate)
-		fb_reader_leftover(cov, found, job.gen);
+		fb_reader_leftover(cov, found, &job);
 }
 
 /*

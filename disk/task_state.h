@@ -15,6 +15,7 @@
 #include "fb_bitmap.h"
 #include "core/conservatism.h"
 #include "core/idle_order.h"
+#include "core/leftover.h"
 #include "core/pace.h"
 #include "core/plan.h"
 #include "core/block_value.h"
@@ -184,8 +185,7 @@ struct freeblock_task {
  * @blocked: a task's first change cannot be entered now; retried when a buffer becomes
  *	free, and periodically
  * @asked: the drive has been asked about its look-ahead
- * @fruitless: searches in a row that found nothing
- * @leftover_ns: when a block that fits into no gap was last read
+ * @leftover: when to read a block that fits into no gap
  */
 struct fb_coverage {
 	struct fb_disk *fd;
@@ -204,8 +204,7 @@ struct fb_coverage {
 	struct fb_search search;
 	bool blocked;
 	bool asked;
-	u32 fruitless;
-	u64 leftover_ns;
+	struct fb_leftover leftover;
 };
 
 #endif /* FB_TASK_STATE_H */

@@ -86,6 +86,8 @@ void fb_choice_void(struct fb_sched *fs)
 	fs->choice.req = NULL;
 	fs->pinned = false;
 	fs->round.settled = false;
+	/* its generation alone would be valid again after 2^32 */
+	fs->round.begun = false;
 	fb_gap_void(fs->fd);
 }
 

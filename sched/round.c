@@ -162,7 +162,7 @@ void fb_round_begin(struct fb_sched *fs)
 	round->next = 0;
 	round->plan.kind = FB_PLAN_NONE;
 	round->gen = fs->fd->mail.gen;
-	fb_gap_ask(fs->fd, round->joint.price);
+	fb_gap_ask(fs->fd, &round->joint);
 }
 
 /**
@@ -181,7 +181,7 @@ void fb_round_offer(struct fb_sched *fs, struct fb_policy_req *req)
 		return;
 	at = fb_round_at(fs, ktime_get_ns());
 	if (fb_joint_arrived(&fs->round.joint, &at, &fs->round.r, req))
-		fb_gap_ask(fs->fd, fs->round.joint.price);
+		fb_gap_ask(fs->fd, &fs->round.joint);
 }
 
 /**

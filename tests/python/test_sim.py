@@ -412,6 +412,7 @@ class Joint(Case):
                        for r, a in zip(runs, alone)) / 3
             self.between(low, cost, high)
             self.between(-.2, cost - sum(r["joint_cost_ppm"] for r in runs) / 3e4, .6)
+            self.assertGreater(min(r["order"]["followed"] / r["requests"] for r in runs), .999)
             self.assertGreater(sum(r["free_mb_s"] for r in runs) / 3, free)
 
 

@@ -8,11 +8,6 @@
 #include "sim_task.h"
 #include "sim_file.h"
 
-/* as in disk/reader.c: when blocks that fit into no gap are read all the same, and how often */
-#define SIMT_FRUITLESS 256
-#define SIMT_LEFTOVER 256
-#define SIMT_LEFTOVER_NS 1000000000ULL
-
 #define SIMT_AGAIN_NS 1000000000ULL	/* a drive tries for seconds: one block in so long */
 
 /* the disk's last block may be short */
@@ -157,13 +152,13 @@ static void simt_plan_block(struct simt *t, u64 block, struct fb_plan *plan)
 /* one of the last blocks, which no gap can hold; see fb_reader_leftover() */
 static void simt_leftover(struct simt *t, u64 now_ns, struct fb_plan *plan)
 {
-	t->fruitless = plan->kind == FB_PLAN_NONE ? t->fruitless + 1 : 0;
-	if (t->fruitless < SIMT_FRUITLESS || !t->bm.n_wanted ||
-	    t->bm.n_wanted > SIMT_LEFTOVER || !t->lim.separate ||
-	    now_ns - t->leftover_ns < SIMT_LEFTOVER_NS)
+	u32 cost_ppm = t->o->joint ? t->o->foreground_cost_ppm : FB_LEFTOVER_COST_PPM;
+
+	if (!fb_leftover_due(&t->leftover, plan->kind != FB_PLAN_NONE, t->bm.n_wanted, cost_ppm,
+			     now_ns) || !t->lim.separate)
 		return;
 	simt_plan_block(t, fb_bitmap_next_wanted(&t->bm, 0, t->bm.granules), plan);
-	t->leftover_ns = now_ns;
+	t->leftover.read_ns = now_ns;
 	t->leftovers++;
 }
 
@@ -194,8 +189,7 @@ static void simt_weigh(struct simt *t, u64 now_ns)
 		t->balanced_ns = now_ns;
 	}
 	if (t->lim.odds) {
-		/* a turn has one price, whether order or a miss takes it */
-		price = t->o->joint ? t->joint.price : t->lim.odds->price;
+		price = t->o->joint ? fb_joint_miss_price(&t->joint) : t->lim.odds->price;
 		t->lim.miss_value = fb_block_value_miss(&t->worth, price);
 		t->lim.conservatism_ns = t->margin.one_ns;
 	} else {

@@ -10,6 +10,7 @@
 #include "core/lookahead.h"
 #include "core/block_value.h"
 #include "core/joint.h"
+#include "core/leftover.h"
 #include "core/order_cost.h"
 #include "sim_opts.h"
 
@@ -45,8 +46,7 @@
  * @slack_ns: slack of the plans, sum
  * @plans: gaps for which one was found
  * @leftovers: blocks read though they fit into no gap
- * @fruitless: searches in a row that found nothing
- * @leftover_ns: when the last leftover was read
+ * @leftover: when to read such blocks
  * @again: ring of blocks in flight whose read failed, nobody knows which: each is to be
  *	read alone
  * @again_first: the first of them
@@ -85,8 +85,7 @@ struct simt {
 	u64 slack_ns;
 	u64 plans;
 	u64 leftovers;
-	u32 fruitless;
-	u64 leftover_ns;
+	struct fb_leftover leftover;
 	u64 again[SIMT_AGAIN];
 	u32 again_first;
 	u32 again_n;
