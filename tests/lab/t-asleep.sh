@@ -8,7 +8,8 @@
 # after which it spins, is what the scan goes on with.
 #
 # Seen to fail with: fb_drive_query_is_awake() true whatever the drive says (low, standby and stopped
-# are read); FB_QUERY_ATA_IDLE not among the modes in which it spins (idle: no reads).
+# are read); FB_QUERY_ATA_IDLE not among the modes in which it spins (idle: no reads); an answer
+# without the drive's registers taken for that of a drive that spins (untold is read).
 #
 # lab-kernel-modules: scsi_debug
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -59,6 +60,7 @@ for mode in scsi active idle low standby untold; do
 done
 
 # Does it read ahead? One that refuses MODE SENSE is believed to, until trials say otherwise.
+# Seen to fail with the read-ahead believed to be off where that command fails (off: allowed).
 for answer in on off; do
 	disk=$(drive_new a tiny.fbdrive "look_ahead off
 mode_sense $answer") || exit 1
