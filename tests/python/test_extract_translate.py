@@ -23,6 +23,7 @@ import numpy as np  # noqa: E402
 import layouts  # noqa: E402
 import taptest  # noqa: E402
 from layouts import ORDERS, SPARINGS, drive_text, random_layout  # noqa: E402
+from freeblock import ToolError  # noqa: E402
 from freeblock.extraction import diagnostics, translate  # noqa: E402
 from freeblock.extraction.chart import Chart  # noqa: E402
 from freeblock.extraction.device import Device  # noqa: E402
@@ -215,6 +216,15 @@ class Angles(Case):
                      Zone(20, 39, spt, 0.6, 0.11, 0.3, 2, 30)]
             found = self.check(Layout(2, 40, "plain", zones))
             self.assertEqual([zone.first_cyl for zone in found.zones], [0, 20])
+
+    def test_stays_on_a_surface(self):
+        """Refused, with what the reason may be and what to do. Seen to fail with the message
+        that only said "not understood"."""
+        for heads, run in ((2, 5), (4, 24)):
+            zones = [Zone(0, 99, 20, 0.1, 0.11, 0.3)]
+            dev = self.device(Layout(heads, 100, "plain", zones, run))
+            with self.assertRaisesRegex(ToolError, "lies before block .*record surface_run"):
+                translate.extract(dev, Phase.measure(dev, seconds=5))
 
     def test_resumed(self):
         """Cut short after each zone, it goes on there."""

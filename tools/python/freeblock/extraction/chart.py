@@ -358,7 +358,11 @@ class Chart:
             block, before = block + 1, before + 1
         slot -= there - block
         if slot <= before:
-            raise ToolError("block %d lies before block %d: not understood" % (block, block - 1))
+            raise ToolError("block %d lies before block %d: not understood. Perhaps blocks stay "
+                            "on a surface for some tracks before the heads change, as on most "
+                            "drives since about 2000: a model of such a drive must be written by "
+                            "hand, with a record surface_run (Documentation/model-format.rst)" %
+                            (block, block - 1))
         slips.forget_guess(before + 1)
         slips.hole(before + 1, slot)
         if slot > before + 1:
