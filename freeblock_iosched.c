@@ -67,7 +67,7 @@ static void fb_iosched_look(struct fb_sched *fs, u32 own)
 	if (busy == known && !fs->nr_unseen)
 		return;
 	if (busy - known > fs->nr_unseen) {
-		fb_inflight_arrived(fs, NULL, true);
+		fb_inflight_arrived(fs, NULL, true, ktime_get_ns());
 		fb_head_lose(&fs->head);
 		fs->tail_known = false;
 	}
@@ -97,6 +97,7 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 {
 	struct fb_sched_rq *fq = fb_sched_rq(rq);
 	bool again = fq && fq->state == FB_SCHED_REQUEUED, background;
+	u64 now = ktime_get_ns();
 
 	lockdep_assert_held(&fs->fd->lock);
 	/* its insertion is traced when it is aimed, if it ever is */
@@ -117,14 +118,14 @@ static void fb_iosched_insert_one(struct fb_sched *fs, struct request *rq, bool 
 		fs->fd->stats.untracked++;
 	/* what comes again was counted when it came first, and may be a read of ours */
 	if (!again && !background && (fq || rq->rq_flags & FB_COMPAT_PREPARED))
-		fb_inflight_arrived(fs, fq, at_head);
+		fb_inflight_arrived(fs, fq, at_head, now);
 	if (!again && !background && fq)
 		fb_destage_arrived(&fs->fd->destage, op_is_write(req_op(rq)));
 	if (!fq || at_head) {
 		list_add(&rq->queuelist, &fs->bypass);
 		return;
 	}
-	fb_pool_add(fs, fq);
+	fb_pool_add(fs, fq, now);
 	fb_iosched_note_activity(fs);
 	fb_choice_offer(fs, fq);
 }

@@ -116,18 +116,15 @@ static void fb_idle_withdraw(struct fb_disk *fd)
 /**
  * fb_idle_arrive() - note a request of the foreground that idle reads may keep waiting
  * @fd: the disk, locked
- * @req: the request, without the time; NULL: it is not known where, or when it will have ended
+ * @now: the time
+ * @req: the request; NULL: it is not known where, or when it will have ended
  *
  * Context: fb_disk.lock held.
  */
-void fb_idle_arrive(struct fb_disk *fd, struct fb_idle_cost_req *req)
+void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req)
 {
-	u64 now = ktime_get_ns();
-
 	lockdep_assert_held(&fd->lock);
 	fb_idle_withdraw(fd);
-	if (req)
-		req->arrived_ns = now;
 	fb_idle_policy_arrive(&fd->idle.wait, now, fd->head, req);
 	if (req && fd->head && !fb_idle_cost_is_ahead(&fd->idle.wait.cost, req))
 		fb_shadow_arrived(&fd->shadow, fd->head, req);
@@ -138,15 +135,14 @@ void fb_idle_arrive(struct fb_disk *fd, struct fb_idle_cost_req *req)
 /**
  * fb_idle_wrote() - note a write that the drive's cache takes, so that nobody waits for idle reads
  * @fd: the disk, locked
- * @req: the write, without the time
+ * @req: the write
  *
  * Context: fb_disk.lock held.
  */
-void fb_idle_wrote(struct fb_disk *fd, struct fb_idle_cost_req *req)
+void fb_idle_wrote(struct fb_disk *fd, const struct fb_idle_cost_req *req)
 {
 	lockdep_assert_held(&fd->lock);
 	fb_idle_withdraw(fd);
-	req->arrived_ns = ktime_get_ns();
 	fb_idle_policy_wrote(&fd->idle.wait, fd->head, req);
 	fb_shadow_lose(&fd->shadow);
 }
@@ -170,7 +166,7 @@ void fb_idle_lose(struct fb_disk *fd)
  * fb_idle_served() - note that such a request has ended
  * @fd: the disk, locked
  * @now: the time
- * @req: the request
+ * @req: the request, as fb_idle_arrive() was told of it but for what was merged since
  *
  * Context: fb_disk.lock held.
  */

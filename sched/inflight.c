@@ -73,12 +73,13 @@ static bool fb_inflight_waits(const struct fb_sched *fs, const struct fb_sched_r
  * @fs: the scheduler, its disk locked
  * @fq: the request; NULL: it bypasses schedulers
  * @bypass: it will not be in a pool
+ * @now: when it came: the same as fb_pool_add() is told, for the end is matched by it
  *
  * Context: fb_disk.lock held.
  */
-void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool bypass)
+void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool bypass, u64 now)
 {
-	struct fb_idle_cost_req req = { 0 };
+	struct fb_idle_cost_req req = { .arrived_ns = now };
 
 	lockdep_assert_held(&fs->fd->lock);
 	fs->fd->fg.active = true;
@@ -94,10 +95,10 @@ void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool
 	/* what waits for others' background reads, or for the cache, tells nothing of the medium */
 	if (!fq || bypass || !fb_sched_is_media(fq) || fb_sched_is_cached(fs, fq) ||
 	    fs->others.flying) {
-		fb_idle_arrive(fs->fd, NULL);
+		fb_idle_arrive(fs->fd, now, NULL);
 		return;
 	}
-	fb_idle_arrive(fs->fd, &req);
+	fb_idle_arrive(fs->fd, now, &req);
 }
 
 /* what the foreground waits: the block layer's own counts have our reads in them, too */

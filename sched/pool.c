@@ -23,10 +23,11 @@ static enum fb_policy_class fb_pool_class(unsigned short ioprio)
  * fb_pool_add() - add a new request to its pool
  * @fs: the scheduler, its disk locked
  * @fq: the request, in no pool; its @background is set
+ * @now: when it came, see fb_inflight_arrived()
  *
  * Context: fb_disk.lock held.
  */
-void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq)
+void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now)
 {
 	struct request *rq = fq->rq;
 	bool write = op_is_write(req_op(rq));
@@ -38,8 +39,8 @@ void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq)
 	fq->fg.lbn = blk_rq_pos(rq);
 	fq->fg.nsect = blk_rq_sectors(rq);
 	fq->fg.write = write;
-	fq->fg.arrived_ns = ktime_get_ns();
-	fq->fg.deadline_ns = fq->fg.arrived_ns + fs->expire_ns[write];
+	fq->fg.arrived_ns = now;
+	fq->fg.deadline_ns = now + fs->expire_ns[write];
 	if (fq->background) {
 		fb_background_add(fs, fq);
 	} else {

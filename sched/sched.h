@@ -281,7 +281,7 @@ struct fb_sched_rq *fb_slots_take(struct fb_sched *fs, struct request *rq);
 void fb_slots_leave(struct fb_sched_rq *fq);
 
 /* sched/pool.c */
-void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq);
+void fb_pool_add(struct fb_sched *fs, struct fb_sched_rq *fq, u64 now);
 void fb_pool_del(struct fb_sched *fs, struct fb_sched_rq *fq);
 struct fb_policy_req *fb_pool_above(struct fb_policy_pool *pool, enum fb_policy_class class,
 				    bool write, u64 lbn);
@@ -331,7 +331,7 @@ void fb_order_wants_changed(struct fb_disk *fd);
 /* sched/inflight.c */
 void fb_inflight_sent(struct fb_sched *fs, struct fb_sched_rq *fq);
 void fb_inflight_ended(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now);
-void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool bypass);
+void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool bypass, u64 now);
 void fb_inflight_served(struct fb_sched *fs, const struct fb_sched_rq *fq, u64 now);
 bool fb_inflight_hold(struct fb_sched *fs);
 bool fb_inflight_window_open(const struct fb_sched *fs, u64 now);
