@@ -53,20 +53,39 @@ static void fb_drive_order_learn(struct fb_drive_order *o, u32 taken)
 		o->right[i] /= 2;
 }
 
-void fb_drive_order_ended(struct fb_drive_order *o, u64 now, const struct fb_idle_cost_req *req)
+/* where is it among those that wait? @o->n: it is not */
+static u32 fb_drive_order_at(const struct fb_drive_order *o, const struct fb_idle_cost_req *req)
 {
 	u32 i;
 
 	for (i = 0; i < o->n; i++)
 		if (o->waits[i].lbn == req->lbn && o->waits[i].arrived_ns == req->arrived_ns)
 			break;
-	if (i < o->n) {
+	return i;
+}
+
+static void fb_drive_order_take_out(struct fb_drive_order *o, u32 i)
+{
+	if (i == o->n)
+		return;
+	o->n--;
+	memmove(&o->waits[i], &o->waits[i + 1], (o->n - i) * sizeof(o->waits[0]));
+}
+
+void fb_drive_order_ended(struct fb_drive_order *o, u64 now, const struct fb_idle_cost_req *req)
+{
+	u32 i = fb_drive_order_at(o, req);
+
+	if (i < o->n)
 		fb_drive_order_learn(o, i);
-		o->n--;
-		memmove(&o->waits[i], &o->waits[i + 1], (o->n - i) * sizeof(o->waits[0]));
-	}
+	fb_drive_order_take_out(o, i);
 	o->next_lbn = req->lbn + req->nsect;
 	o->ended_ns = now;
+}
+
+void fb_drive_order_hit(struct fb_drive_order *o, const struct fb_idle_cost_req *req)
+{
+	fb_drive_order_take_out(o, fb_drive_order_at(o, req));
 }
 
 void fb_drive_order_moved(struct fb_drive_order *o)

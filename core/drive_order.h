@@ -73,6 +73,13 @@ void fb_drive_order_arrived(struct fb_drive_order *o, const struct fb_idle_cost_
 void fb_drive_order_ended(struct fb_drive_order *o, u64 now, const struct fb_idle_cost_req *req);
 
 /**
+ * fb_drive_order_hit() - note that a request has ended without the medium
+ * @o: the order
+ * @req: the request
+ */
+void fb_drive_order_hit(struct fb_drive_order *o, const struct fb_idle_cost_req *req);
+
+/**
  * fb_drive_order_moved() - note another command: where the drive goes on is not known
  * @o: the order
  */

@@ -135,6 +135,8 @@ void fb_twin_sent(struct fb_twin *t, const struct fb_head *head, u64 now, bool b
 
 	t->wrote = false;
 	fb_drive_order_moved(&t->order);
+	/* nobody waits; whose end was not told was merged into another one */
+	fb_drive_order_forget(&t->order);
 	if (!head) {
 		fb_twin_lose(t);
 		return;
@@ -227,8 +229,21 @@ void fb_twin_ahead(struct fb_twin *t, const struct fb_head *head,
 
 void fb_twin_hit(struct fb_twin *t, const struct fb_idle_cost_req *req)
 {
-	if (t->follows)
-		fb_vdrive_remove(&t->with, req);
+	u32 with, without;
+
+	fb_drive_order_hit(&t->order, req);
+	with = fb_vdrive_find(&t->with, req);
+	if (!t->follows || with == t->with.n)
+		return;
+	if (!t->with.queue[with].cached) {
+		without = fb_vdrive_find(&t->without, req);
+		/* it has ended there */
+		if (without == t->without.n)
+			return;
+		fb_vdrive_take_out(&t->without, without);
+		t->open -= 2;
+	}
+	fb_vdrive_take_out(&t->with, with);
 }
 
 s64 fb_twin_take(struct fb_twin *t)

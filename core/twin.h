@@ -120,6 +120,9 @@ void fb_twin_ahead(struct fb_twin *t, const struct fb_head *head,
  * fb_twin_hit() - note that such a read came from the cache in spite of idle reads
  * @t: the two
  * @req: the request
+ *
+ * Perhaps only its end shows that the drive had read it ahead, and fb_twin_arrived() was told of
+ * it. Then it need not be served without idle reads either.
  */
 void fb_twin_hit(struct fb_twin *t, const struct fb_idle_cost_req *req);
 

@@ -33,23 +33,22 @@ bool fb_vdrive_add(struct fb_vdrive *v, const struct disk_model *dm,
 	return true;
 }
 
-static void fb_vdrive_take_out(struct fb_vdrive *v, u32 i)
-{
-	v->n--;
-	memmove(&v->queue[i], &v->queue[i + 1], (v->n - i) * sizeof(v->queue[0]));
-}
-
-void fb_vdrive_remove(struct fb_vdrive *v, const struct fb_idle_cost_req *req)
+u32 fb_vdrive_find(const struct fb_vdrive *v, const struct fb_idle_cost_req *req)
 {
 	u32 i = v->n;
 
 	/* it has come lately */
 	while (i--)
 		if (v->queue[i].req.lbn == req->lbn &&
-		    v->queue[i].req.arrived_ns == req->arrived_ns) {
-			fb_vdrive_take_out(v, i);
-			return;
-		}
+		    v->queue[i].req.arrived_ns == req->arrived_ns)
+			return i;
+	return v->n;
+}
+
+void fb_vdrive_take_out(struct fb_vdrive *v, u32 i)
+{
+	v->n--;
+	memmove(&v->queue[i], &v->queue[i + 1], (v->n - i) * sizeof(v->queue[0]));
 }
 
 /* when the drive could move its arm for a request, were it idle */

@@ -70,11 +70,20 @@ bool fb_vdrive_add(struct fb_vdrive *v, const struct disk_model *dm,
 		   const struct fb_idle_cost_req *req, bool cached);
 
 /**
- * fb_vdrive_remove() - take out a request that need not be served
+ * fb_vdrive_find() - find a request in the queue
  * @v: the drive
- * @req: the request; nothing happens if it is not there
+ * @req: the request
+ *
+ * Return: its index; @v->n: it is not there, has been served or has joined another one.
  */
-void fb_vdrive_remove(struct fb_vdrive *v, const struct fb_idle_cost_req *req);
+u32 fb_vdrive_find(const struct fb_vdrive *v, const struct fb_idle_cost_req *req);
+
+/**
+ * fb_vdrive_take_out() - take out a request that need not be served
+ * @v: the drive
+ * @i: its index, below @v->n
+ */
+void fb_vdrive_take_out(struct fb_vdrive *v, u32 i);
 
 /**
  * fb_vdrive_serve() - serve a request, if one has been begun by now

@@ -8,7 +8,7 @@
  * then (test_later); behind the highest address the next higher of none is the highest (test_wrap);
  * an idle read between is taken for none (test_moved); a rule is believed by few ends (test_few);
  * what was learnt does not fade (test_changed); more than can be looked at overrun the table
- * (test_many).
+ * (test_many); what the cache had stays among those that wait, or tells something (test_hit).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -200,6 +200,26 @@ static void test_moved(void **state)
 	assert_int_equal(o.tries, 0);
 }
 
+/* what the cache had at once tells nothing of the order, and waits no longer */
+static void test_hit(void **state)
+{
+	struct fb_idle_cost_req req = { 900, 8, false, 2 * MS };
+	struct fb_drive_order o;
+
+	(void)state;
+	begin(&o);
+	send(&o, 700, 4 * MS);
+	fb_drive_order_hit(&o, &req);
+	assert_int_equal(o.tries, 0);
+	assert_int_equal(o.n, 2);
+	assert_int_equal(o.next_lbn, 108);
+	end(&o, 500, 3 * MS, 20 * MS);
+	assert_int_equal(o.tries, 1);
+	assert_int_equal(o.right[FB_DRIVE_ORDER_ARRIVAL], 1);
+	fb_drive_order_hit(&o, &req);
+	assert_int_equal(o.n, 1);
+}
+
 static void test_few(void **state)
 {
 	struct bench b;
@@ -249,6 +269,7 @@ int main(void)
 		cmocka_unit_test(test_later),
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_hit),
 		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_many),

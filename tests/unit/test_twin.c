@@ -15,7 +15,9 @@
  * is taken to end for both at once (test_lost_open); a request that only one of them has room for
  * (test_room); what the drive has read ahead is a job without idle reads, too, or none with them,
  * or remains one when it has come from the cache (test_ahead); they serve what is nearest though
- * the drive goes by address, or go on elsewhere than it (test_rule).
+ * the drive goes by address, or go on elsewhere than it (test_rule); what turns out to have been
+ * read ahead only when it ends is taken from one of them alone, or though the other has ended it,
+ * or waits for ever (test_late_hit); who was merged into another one does (test_merged).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -462,6 +464,64 @@ static void test_ahead(void **state)
 	bench_end(&b);
 }
 
+/*
+ * A read that nobody knew to have been read ahead when it came, as the one that it goes on from was
+ * still at the drive: it is a job of both, and of none when it has come from the cache. If one of
+ * them has done it by then, it stays one of the other.
+ */
+static void test_late_hit(void **state)
+{
+	struct fb_idle_cost_req req = { .lbn = 300, .nsect = 8 };
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b);
+	bench_send(&b, true);
+	bench_idle_ends(&b, b.now + IDLE_NS);
+	b.now += 5 * MS;
+	req.arrived_ns = b.now;
+	bench_arrive(&b, req.lbn, false);
+	fb_twin_hit(&b.t, &req);
+	assert_int_equal(b.t.order.n, 0);
+	bench_arrive(&b, 6540, false);
+	bench_serve(&b, 6540, false);
+	assert_int_equal(bench_cost(&b), b.later_ns);
+	assert_int_equal(b.t.open, 0);
+	bench_end(&b);
+
+	bench_begin(&b);
+	bench_send(&b, true);
+	bench_idle_ends(&b, b.now + IDLE_NS);
+	b.now += 5 * MS;
+	req.arrived_ns = b.now;
+	bench_arrive(&b, req.lbn, false);
+	bench_serve(&b, req.lbn, false);
+	b.now += 13 * MS;
+	assert_true(b.without.free_ns < b.now);
+	bench_arrive(&b, 6540, false);
+	fb_twin_hit(&b.t, &req);
+	assert_int_equal(b.t.with.n, 2);
+	assert_int_equal(b.t.open, 3);
+	b.now += 20 * MS;
+	bench_arrive(&b, 0, true);
+	assert_int_equal(b.t.open, 0);
+	bench_end(&b);
+}
+
+/* a read that does not end, for it was merged, waits no longer when an idle read is sent */
+static void test_merged(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b);
+	bench_arrive(&b, 300, false);
+	assert_int_equal(b.t.order.n, 1);
+	bench_send(&b, true);
+	assert_int_equal(b.t.order.n, 0);
+	bench_end(&b);
+}
+
 /* the drive goes by address: so many reads end in this order */
 static void bench_sweep(struct bench *b)
 {
@@ -561,6 +621,8 @@ int main(void)
 		cmocka_unit_test(test_lost_open),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_late_hit),
+		cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_rule),
 		cmocka_unit_test(test_lost),
 	};
