@@ -405,7 +405,7 @@ static void fb_snapshot_print_group(const struct fb_snapshot *s, struct attribut
 		if (file->kind == FB_SNAPSHOT_U64)
 			seq_printf(m, "%llu\n", div_u64(*(const u64 *)field, file->unit));
 		else if (file->kind == FB_SNAPSHOT_S64)
-			seq_printf(m, "%lld\n", *(const s64 *)field);
+			seq_printf(m, "%lld\n", div_s64(*(const s64 *)field, file->unit));
 		else
 			seq_printf(m, "%s\n", *(const char *const *)field);
 	}

@@ -12,7 +12,7 @@
 #
 # Seen to fail: an upload that silence never ends; uploads without an owner; a counter that starts
 # anew when the scheduler is attached; a file without a newline; state of a scheduler that is not
-# attached.
+# attached; debugfs with nanoseconds for the microseconds of sums that may be negative.
 #
 # lab-python: freeblock
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -208,6 +208,11 @@ expect_eq "what the scan did" "$(cat "$dir/scan_stats/blocks_delivered")" \
 expect_eq "scan: order" "$(cat "$dir/scan_stats/order")" near
 expect_eq "debugfs has a line for each value" "$(cut -d' ' -f1 "$debug/status" | sort)" \
 	"$({ files state; files stats; echo conservatism_ns; } | sed 's,.*/,,' | sort)"
+expect_ne "the order was followed" "$(cat "$dir/stats/order_took_us")" 0
+for name in order_took_us order_us cost_us; do
+	expect_eq "debugfs: $name in the same unit" "$(kv "$debug/status" $name)" \
+		"$(cat "$dir/stats/$name")"
+done
 expect_eq "debugfs: scan" "$(kv "$debug/scan" blocks_delivered)" \
 	"$(cat "$dir/scan_stats/blocks_delivered")"
 echo 1 > "$debug/reset"
