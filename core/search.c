@@ -114,7 +114,7 @@ static u32 fb_arm_skippable(const struct fb_search *s, const struct fb_search_ar
 
 	if (!fb_search_has_runs(s))
 		return fb_bitmap_skippable(s->bm, first * heads, heads, n, arm->up, need);
-	for (head = 0; head < heads; head++) {
+	for (head = 0; n && head < heads; head++) {
 		dm_run_at(s->dm, first, head, &run);
 		n = min(n, (arm->up ? run.inner : run.outer) + 1);
 		n = fb_bitmap_skippable(s->bm, run.index, 1, n, arm->up != run.back, need);

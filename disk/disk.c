@@ -888,5 +888,7 @@ void fb_disk_exit(void)
 	schedule_work(&fb_disk_lost);
 	flush_work(&fb_disk_lost);
 	debugfs_remove_recursive(fb_disk_debugfs);
+	/* its name is free at once, whenever its last reference goes */
+	kobject_del(fb_disk_folder);
 	kobject_put(fb_disk_folder);
 }
