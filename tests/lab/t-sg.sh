@@ -13,7 +13,7 @@
 # completions stamped to 200 us (predictions); a block device that is not opened
 # exclusively (swap); commands held back as long as in the simulator (plans too late); no
 # look for partitions; requests that are not sent again (hang); an end that does not wait
-# for commands (interrupted).
+# for commands (interrupted); idle reads as long as the policy likes them (short).
 #
 # lab-programs: sg sim
 # lab: kernel=stock clock=icount smp=1 timeout=500
@@ -149,6 +149,9 @@ refused "writes unconfirmed" "confirm its serial number" model=$TINY $W
 refused "writes to another drive" "you said 'MDTINY002'" model=$TINY $W confirm=MDTINY002
 refused "a block device" "name the SCSI generic device" model=$TINY device="/dev/$disk"
 refused "long commands" "takes 1024" model=$TINY size=1024k
+refused "long idle reads" "takes 1024: .*idle_size_kib" model=$TINY task=scan size=4k \
+	idle_size_kib=4096
+refused "long blocks" "granule: .*takes 1024" model=$TINY task=scan size=4k granule=1048576
 refused "direct transfers that are not allowed" "echo 1 > /sys/module/sg" model=$TINY direct=1
 refused "no room for a file" "crc: /nowhere" model=$TINY task=scan crc=/nowhere/crc
 echo 1 > "/sys/block/$disk/device/queue_depth"
@@ -175,6 +178,12 @@ good unused model=$TINY seconds=.1
 fresh toy "vendor MECHDISK
 product TINY"
 refused "another size" "sectors of 512 bytes" model=$TINY
+
+# reads in idle time, too, are no longer than the device takes them, and than was announced
+fresh tiny "max_sectors 128"
+good short model=$TINY task=scan size=4k rate=5 seconds=5
+expect_ge "short: idle reads" \
+	"$(sed -n 's/.*"idle": {.*"reads": \([0-9]*\).*/\1/p' /out/short.json)" 5
 
 # ---- the figures
 

@@ -84,6 +84,23 @@ class Houses(unittest.TestCase):
             if not re.search(r"allow_abbrev=False|class Parser\(|test_commands", line):
                 self.fail(line)
 
+    def test_whole_words_in_c(self):
+        """The same of array_scrub, whose options getopt_long() reads: each whole word, its value
+        behind it or behind a "=", is taken. Seen to fail: getopt_long() alone."""
+        subprocess.run(["make", "-s", "--no-print-directory", "-C",
+                        os.path.join(TOOLS, "examples", "array_scrub"), "BUILD=" + taptest.BUILD],
+                       check=True)
+        program = os.path.join(taptest.BUILD, "array_scrub", "array_scrub")
+        for words in ("--js /dev/null", "--int 3 /dev/null", "/dev/null --int=3", "--hel"):
+            status, out, err = run(program, *words.split())
+            self.assertEqual((status, out), (2, ""), words)
+            self.assertIn("usage: array_scrub", err)
+        for words in ("--json --interval 3 /dev/null --rate=5",
+                      "/dev/null --interval=3 --memory 64"):
+            status, out, err = run(program, *words.split())
+            self.assertEqual((status, out), (1, ""), words)
+            self.assertIn("/dev/null: not a block device", err)
+
     def test_units(self):
         """What systemd starts are commands that there are, and each unit names the manual page of
         one. Seen to fail: a unit that says "models load --boot"; one without a page."""

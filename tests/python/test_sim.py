@@ -788,6 +788,15 @@ class Sweeps(Case):
         self.assertTrue(all(math.isfinite(float(line[2])) for line in lines[1:]))
 
 
+    def test_texts(self):
+        """A text comes back whatever it is made of. Seen to fail: a tab in JSON as it is; a name
+        that is not UTF-8."""
+        texts = {"set": "noise\toff",
+                 "save": os.path.join(os.path.dirname(self.drive), "a\tb\\\"\udcff")}
+        found = sim.simulate(task="scan", seconds="1", **texts)["settings"]
+        self.assertEqual(found, {**found, **texts, "set": texts["set"] + "\n"})
+
+
 class Refusals(Case):
     """What cannot be simulated: status 1, and a message that names it."""
 

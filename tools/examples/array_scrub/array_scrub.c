@@ -446,6 +446,15 @@ static int number(const char *text, uint64_t most, uint64_t *value)
 	return *text < '0' || *text > '9' || *rest || errno || *value > most ? -1 : 0;
 }
 
+/* getopt_long() takes what begins like an option for it: is what it has just found a whole word? */
+static bool is_whole(char **argv, const char *name)
+{
+	const char *word = argv[optind - 1 - (optarg == argv[optind - 1])] + strlen("--");
+	size_t len = strlen(name);
+
+	return !strncmp(word, name, len) && (!word[len] || word[len] == '=');
+}
+
 static void arguments(int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -458,9 +467,11 @@ static void arguments(int argc, char **argv)
 		{ }
 	};
 	uint64_t seconds = options.interval;
-	int option, wrong = 0;
+	int option, which, wrong = 0;
 
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "", known, &which)) != -1) {
+		if (option != '?' && !is_whole(argv, known[which].name))
+			option = '?';
 		if (option == 'h') {
 			say_usage(stdout);
 			exit(EXIT_SUCCESS);

@@ -131,6 +131,12 @@ static void sgm_read(struct sgm *m, char **words, int n)
 
 /* ---- opening ---- */
 
+/* the longest idle read that somebody has asked for, sectors; 0: nobody has */
+static u32 sgm_idle_size(const struct simo *o)
+{
+	return o->idle && o->idle_size_kib != SIMO_AUTO ? o->idle_size_kib * 2 : 0;
+}
+
 /* the longest command; what nobody has set is as long as the device takes it */
 static u32 sgm_longest(struct sgm *m)
 {
@@ -138,6 +144,9 @@ static u32 sgm_longest(struct sgm *m)
 	struct fb_limits *lim = &m->sim.task.lim;
 	u32 own = siml_longest(&m->sim.load), longest = own, most = m->v.most_sectors;
 
+	if (o->scan && lim->granule_sectors > most)
+		sim_fail("granule: blocks of %u sectors, %s takes %u: lower it",
+			 lim->granule_sectors, m->v.path, most);
 	if (o->scan && o->max_sectors == SIMO_AUTO)
 		lim->max_sectors = min(lim->max_sectors,
 				       most - most % lim->granule_sectors);
@@ -145,10 +154,13 @@ static u32 sgm_longest(struct sgm *m)
 		lim->max_prepend_sectors = min(lim->max_prepend_sectors, most - own);
 	if (o->scan)
 		longest = max_t(u32, own + lim->max_prepend_sectors, lim->max_sectors);
-	if (longest > m->v.most_sectors)
+	longest = max(longest, sgm_idle_size(o));
+	if (longest > most)
 		sim_fail("commands of %u sectors, %s takes %u: %s, or raise max_sectors_kb of %s",
-			 longest, m->v.path, m->v.most_sectors,
-			 "lower max_prepend_sectors, max_sectors or size", m->v.block);
+			 longest, m->v.path, most,
+			 "lower max_prepend_sectors, max_sectors, idle_size_kib or size",
+			 m->v.block);
+	m->sim.sched.idle.longest = longest;
 	return longest;
 }
 

@@ -17,6 +17,7 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
 	i->o = o;
 	i->task = task;
 	i->ahead = ahead && !o->verify;
+	i->longest = U32_MAX;
 	i->next_ns = SIMI_NEVER;
 	if (!o->idle)
 		return;
@@ -58,7 +59,7 @@ bool simi_find(struct simi *i, u64 now_ns, const struct dm_place *head,
 		.bm = &i->task->bm,
 		.head = head,
 		.ahead = i->ahead,
-		.max_sectors = i->wait.sectors,
+		.max_sectors = min(i->wait.sectors, i->longest),
 		.max_ns = fb_idle_policy_longest_ns(&i->wait),
 	};
 	u64 begin_ns = fb_idle_policy_begin_ns(&i->wait, now_ns);

@@ -17,6 +17,7 @@
  * @o: settings
  * @task: whose blocks are read
  * @ahead: the drive reads on behind an idle read, and answers from that
+ * @longest: sectors of the longest read that the drive takes; U32_MAX: any
  * @wait: when
  * @order: where
  * @foreground: requests in the system
@@ -31,6 +32,7 @@ struct simi {
 	const struct simo *o;
 	const struct simt *task;
 	bool ahead;
+	u32 longest;
 	struct fb_idle_policy wait;
 	struct fb_idle_order order;
 	u32 foreground;

@@ -508,6 +508,8 @@ static void simo_print_text(const char *text, FILE *out)
 			fputs("\\n", out);
 		else if (*text == '"' || *text == '\\')
 			fprintf(out, "\\%c", *text);
+		else if ((u8)*text < ' ')
+			fprintf(out, "\\u%04x", *text);
 		else
 			fputc(*text, out);
 	}

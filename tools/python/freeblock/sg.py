@@ -41,8 +41,8 @@ def run_host(words, quiet):
     progress = sim.Progress(1, quiet)
     said = []
     held = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with subprocess.Popen([build_host(), "--progress", *words], text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE,
+    with subprocess.Popen([build_host(), "--progress", *words], text=True,
+                          errors="surrogateescape", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, held)) as process:
         for line in process.stderr:
             word, _, rest = line.partition(" ")

@@ -201,8 +201,10 @@ class Runs:
         if self.failed:
             return None
         words = ["%s=%s" % item for item in self.jobs[number]]
+        # names of files come back in the settings, whatever bytes they are made of
         with subprocess.Popen([build_host(), "--progress", *words], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                              errors="surrogateescape", stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
             said = []
             for line in process.stderr:
                 word, _, rest = line.partition(" ")
