@@ -112,6 +112,18 @@ class Read(unittest.TestCase):
             with self.assertRaisesRegex(ToolError, "^m: .*" + pattern):
                 ask()
 
+    def test_surface_run(self):
+        """What the module refuses is refused here, too. Seen to fail: any whole number."""
+        for value, order, pattern in (
+                ("0", "plain", "0: not from 1 to 65535"), ("65536", "plain", "65536: not from"),
+                ("9" * 20, "plain", "9: not from"), ("\u0663", "plain", ": not a whole number"),
+                ("2", "serpentine-disk", "2: goes with head_order plain or serpentine-zone")):
+            found = model(TEXT.replace("heads 2\n", "heads 2\nhead_order %s\nsurface_run %s\n" %
+                                       (order, value)))
+            with self.assertRaisesRegex(ToolError, "^m: surface_run .*" + pattern):
+                found.surface_run()
+        self.assertEqual(model(TEXT).surface_run(), 1)
+
 
 if __name__ == "__main__":
     taptest.main()

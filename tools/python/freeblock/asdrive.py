@@ -60,7 +60,7 @@ def _head(model):
     """All but layout and seeks. Sectors are the model's, of 512 bytes."""
     return ["fbdrive 1"] + ["%s %d" % (name, model.number(name)) for name in SAME] + [
         "order " + ORDERS[model.text("head_order")],
-        "surface_run %d" % model.number("surface_run", 1),
+        "surface_run %d" % model.surface_run(),
         "physical_exponent %d" % int(math.log2(model.number("physical_sectors", 1))),
         "zero_latency " + ("on" if model.text("zero_latency") == "yes" else "off"),
         "noise laplace %d" % _spread(model.points["seek_spread"]),

@@ -23,6 +23,7 @@ HEADER = ("vendor", "product", "serial", "revision", "wwn", "distrusted", "secto
           "write_overhead_ns", "read_report_ns", "write_report_ns")
 POINTS = ("seek", "write_seek", "seek_spread")
 FIRST_LINE = b"fbmodel 1\n"
+MOST_RUN = 65535
 
 
 def within(what, value, low, high):
@@ -163,9 +164,19 @@ class Model:
         if name not in self.header and default is not None:
             return default
         text = self.text(name)
-        if not text.isdecimal():
+        if not (text.isascii() and text.isdecimal()):
             raise ToolError("%s: %s %s: not a whole number" % (self.name, name, text))
         return int(text)
+
+    def surface_run(self):
+        """The record of this name, as the module would take it."""
+        run = self.number("surface_run", 1)
+        if not 1 <= run <= MOST_RUN:
+            raise ToolError("%s: surface_run %d: not from 1 to %d" % (self.name, run, MOST_RUN))
+        if run > 1 and self.text("head_order") == "serpentine-disk":
+            raise ToolError("%s: surface_run %d: goes with head_order plain or serpentine-zone" % (
+                self.name, run))
+        return run
 
     def text(self, name):
         """A record of the header that must be there."""

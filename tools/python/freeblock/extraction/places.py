@@ -366,11 +366,11 @@ class Layout:
 
     @staticmethod
     def from_dict(said):
-        """The inverse of as_dict()."""
+        """The inverse of as_dict(), also of older versions, which knew no surface_run."""
         zones = [Zone(**dict(zone, **{name: list(map(tuple, zone[name]))
                                       for name in ("slips", "remaps")})) for zone in said["zones"]]
         return Layout(said["heads"], said["cylinders"], said["order"], zones,
-                      said["surface_run"])
+                      said.get("surface_run", 1))
 
     @staticmethod
     def of_model(model):
@@ -383,7 +383,7 @@ class Layout:
                       float(zone.cyl_skew), zone.dead, zone.spares, list(zone.slips),
                       list(zone.remaps), zone.head_spt or None) for zone in model.zones]
         return Layout(model.number("heads"), model.number("cylinders"), model.text("head_order"),
-                      zones, model.number("surface_run", 1))
+                      zones, model.surface_run())
 
     @staticmethod
     def load(path):
