@@ -21,7 +21,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import taptest  # noqa: E402
-from freeblock import fbmodel, sim  # noqa: E402
+from freeblock import fbmodel, sim, truth  # noqa: E402
 
 
 def simulate(**settings):
@@ -807,6 +807,17 @@ class Refusals(Case):
         for text in said:
             self.assertIn(text, err)
 
+    def narrow(self):
+        """Drive and model with tracks of 5 sectors. Seen to fail: a band in which no unit begins
+        and ends had 2^64 - 1 of them, and the run no end."""
+        zone = ("zone 0 9999 64 ", "zone 0 9999 5 ")
+        path = os.path.join(os.path.dirname(self.drive), "narrow.fb")
+        with open(path + "drive", "w", encoding="ascii") as file:
+            file.write(DRIVE.replace(*zone))
+        with open(path + "model", "wb") as file:
+            file.write(truth.model(path + "drive"))
+        return path + "drive", path + "model"
+
     def test_values(self):
         """Single settings."""
         for words, *said in (
@@ -823,7 +834,9 @@ class Refusals(Case):
                 ("--size 4k/50:8k", "size"), ("--size exp:", "size"),
                 ("--size exp:2k", "size", "4096"), ("--size 4k/0", "share"),
                 ("--locality cylinders:0", "cylinders:N"), ("--locality near", "locality"),
-                ("--locality cylinders:99999", "10042 cylinders"), ("--reads 1.5", "reads", "1.5"),
+                ("--locality cylinders:99999", "10042 cylinders"),
+                ("--seed 4 --locality cylinders:1 --drive %s --model %s" % self.narrow(),
+                 "shorter than a request"), ("--reads 1.5", "reads", "1.5"),
                 ("--outstanding 0", "outstanding"), ("--outstanding 2.5", "whole number"),
                 ("--think-spread wide", "think", "'wide'"), ("--rate -1", "rate"),
                 ("--steps x", "steps"), ("--task read", "task"), ("--seed ''", "seed"),

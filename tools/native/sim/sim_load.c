@@ -145,7 +145,8 @@ static void siml_init_band(struct siml *l, const struct disk_model *dm, u32 long
 	    !dm_track_by_index(dm, (cyl + l->o->places) * dm_info(dm)->heads, &b) && b.nsect)
 		end = b.first_lbn;
 	l->cyl_first = siml_units(l, first);
-	l->cyl_units = end / l->unit - l->cyl_first;
+	/* a band shorter than a unit may end before the first that begins in it */
+	l->cyl_units = max(end / l->unit, l->cyl_first) - l->cyl_first;
 	if (l->cyl_units * l->unit < longest)
 		sim_fail("locality: %llu cylinders are shorter than a request",
 			 (unsigned long long)l->o->places);
