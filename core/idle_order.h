@@ -15,6 +15,12 @@
 #define FB_IDLE_ORDER_REGIONS_MAX 512U
 #define FB_IDLE_ORDER_SEGMENT 128U	/* staggered: default of the paper, sectors: 64 KiB */
 
+/*
+ * Until a read has been found and sent; who asks where the head is then has as much margin as that
+ * takes less. Without any, a drive that does not read ahead loses a turn in every other read.
+ */
+#define FB_IDLE_ORDER_SEND_NS 50000U
+
 struct fb_idle_order;
 
 /**

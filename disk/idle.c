@@ -19,9 +19,6 @@
 /* After this time without a command a drive may have spun down: ask it before reading. */
 #define FB_IDLE_ASLEEP_NS (10 * (u64)NSEC_PER_SEC)
 
-/* the time to find a read and to send it to the drive */
-#define FB_IDLE_SEND_NS (50 * (u64)NSEC_PER_USEC)
-
 static void fb_idle_init(struct fb_disk *fd)
 {
 	fd->idle.goal_mean_us = FB_IDLE_POLICY_MEAN_NS / NSEC_PER_USEC;
@@ -298,7 +295,7 @@ static bool fb_idle_find(struct fb_coverage *cov, struct fb_plan_piece *piece)
 	if (!task)
 		return false;
 	spin_lock_irq(&fd->lock);
-	start_ns = ktime_get_ns() + FB_IDLE_SEND_NS + dm_info(fd->model)->read_overhead_ns;
+	start_ns = ktime_get_ns() + FB_IDLE_ORDER_SEND_NS + dm_info(fd->model)->read_overhead_ns;
 	ask = (struct fb_idle_order_ask) {
 		.dm = fd->model,
 		.bm = &task->map,

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # What freeblock observe foretells from a disk's requests under mq-deadline, against what the
-# scheduler then gives beside the same load: within 15 % in gaps. With idle time it is
-# too cautious, a lower bound: 0.65 to 0.71 of what came in three runs, 0.58 in one with the
-# module's settings in the simulator, too, when the module had come to read a fifth more (a
-# collision costs 9.7 ms in the simulator, 5.7 ms by the module's account).
+# scheduler then gives beside the same load: within 15 % in gaps. With idle time 0.88 of what came in
+# one run; runs of 40 s have a standard deviation of some 7 % in the simulator. Seen to fail: a
+# simulator whose idle reads have no time to spare (0.58).
 #
 # lab-programs: load sim
 # lab-python: freeblock.observe freeblock.tuning.record freeblock.tracefile.detect _pydecimal concurrent.futures.thread
@@ -56,7 +55,7 @@ for idle in gaps gaps_and_idle; do
 	     awk '{ printf "%d", 1000 * $1 / ($2 * $3 / 1e6 / '$SECONDS_EACH') }')
 	note "$idle: foretold $want MB/s, $pm per mille of what came"
 	expect_ge "$idle: foretold, per mille of measured" "$pm" \
-		$([ $idle = gaps ] && echo 850 || echo 500)
+		$([ $idle = gaps ] && echo 850 || echo 750)
 	expect_le "$idle: foretold, per mille of measured" "$pm" 1150
 	sched_set "$disk" none
 	expect_within "$idle: unload freeblock" 20 unload_module freeblock

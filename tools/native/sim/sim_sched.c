@@ -510,7 +510,8 @@ static void sims_read_idle(struct sims *s, u64 now_ns)
 	if (!s->o->idle || s->idle.foreground || s->nr_flight || !simt_may_read(s->task, now_ns))
 		return;
 	fb_idle_policy_hold(&s->idle.wait, fb_destage_begin_ns(&s->destage, now_ns));
-	known = fb_completion_idle_head(&s->head, now_ns, false, &head, &start_ns);
+	known = fb_completion_idle_head(&s->head, now_ns + FB_IDLE_ORDER_SEND_NS, false, &head,
+					&start_ns);
 	if (!simi_find(&s->idle, now_ns, known ? &head : NULL, &p))
 		return;
 	sims_send(s, &(struct sims_cmd) {

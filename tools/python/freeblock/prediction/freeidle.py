@@ -9,8 +9,9 @@ those behind him in his busy period wait as long: of all requests on the mean ex
 what is left of a read. The threshold is such that this stays below a goal.
 
 Reads of a drive that reads ahead follow each other at the medium's rate and are short. Else a
-track takes a turn and the way to the next one, each read loses what passes until it is understood
-and half a granule, and who comes to a track too late, by the spread of seeks, loses a turn. With
+track takes a turn and the way to the next one, each read loses what passes until it is understood,
+the time that it has to spare, and half a granule, and who comes to a track too late, by the spread
+of seeks, loses a turn. With
 zero-latency access that costs less, but the read ends where nobody has foreseen, and until the
 head is found again reads follow by LBN and take a turn each.
 
@@ -27,14 +28,17 @@ import numpy as np
 from .freeyield import FreeSettings, granule_bytes
 
 GOAL = 1e-3             # s, what idle reads may cost a request on the mean (idle_mean_us)
-KEPT = 0.8              # .. of which so much is made use of: charges vary
+# .. of which so much is made use of, as charges vary: of a drive that reads ahead, of another one
+KEPT = {True: 0.8, False: 0.85}
 SIZE = 65536            # bytes of a read at least
 LANDINGS = 3            # tracks nearby of which a read takes the one that it can begin on first
-# Set by the 28 runs of the Atlas 10K and cheetah9 in make validate-predict TABLE=free RANDOM=200
-# SEED=19: of reads by LBN, those that end where the head is known again; turns that a first read
-# takes longer, as many begin with the head unknown; of what a request waits, how much a busy drive
-# makes good, as it then chooses among more
-FOUND, UNFOUND, MADE_GOOD = 0.1, 1.0, 0.75
+# Of reads by LBN, those that end where the head is known again; turns that a first read takes
+# longer, as many begin with the head unknown; of what a request waits, how much a busy drive makes
+# good, as it then chooses among more: with a cache, and without any. All but that with one were set by
+# runs of cheetah9, the Atlas 10K and atlas10k-hs08 at 35 and 70 requests/s, seeds 1 to 5
+FOUND, UNFOUND = 1.0, 1.0
+MADE_GOOD = {True: 0.75, False: 1.0}
+SEND = 50e-6            # s that a read has to spare (core/idle_order.h)
 LEAST_REST = 1e-6       # s that who meets a read waits at least
 LATE = 1 / 3            # of the first reads behind writes (core/destage.c)
 
@@ -89,7 +93,7 @@ class _Reads(NamedTuple):
 
 def late(device, tau):
     """Chance that a read on another track begins too late, for errors of seeks that are Laplace's:
-    there is slack of the least of LANDINGS parts of a granule, which passes in tau s."""
+    there is slack of SEND and of the least of LANDINGS parts of a granule, which passes in tau s."""
     scale = device.seek_spread / math.sqrt(2)
     if not scale:
         return 0.0
@@ -97,7 +101,7 @@ def late(device, tau):
     mean = -math.expm1(-part) / part        # of exp(-slack / scale)
     for count in range(2, LANDINGS + 1):
         mean = count / part * (1 - mean)    # integrated by parts
-    return mean / 2
+    return mean / 2 * math.exp(-SEND / scale)
 
 
 def _by_lbn(device, held):
@@ -128,8 +132,9 @@ def _reads(device, ends=0.0, ordered=False):
     move = device.track_switch if device.heads > 1 else device.cylinder_switch
     # a track's reads; what is left over is mostly left for another time
     count = max(track / held, 1.0)
-    each = (turn + move) / count + device.read_overhead + device.read_report + tau / 2
-    lost = late(device, tau) / count
+    each = (turn + move) / count + device.read_overhead + device.read_report + SEND + tau / 2
+    # a switch of heads always takes as long; each heads-th track is another cylinder's
+    lost = late(device, tau) / count / device.heads
     times = [(1 - lost, each), (lost, each + turn)]
     if device.zero_latency:
         times = _found_again(times, each + turn * (1 - 1 / count), turn + move, ends)
@@ -191,8 +196,9 @@ def _way(device, idle, reads):
     return first_way(device) + UNFOUND * reads.behind * device.revolution_time
 
 
-def idle_reads(device, idle, begins=HERE, kept=KEPT):
-    """The IdleReads of an Idle. kept: of the goal, what is made use of."""
+def idle_reads(device, idle, begins=HERE, kept=None):
+    """The IdleReads of an Idle. kept: of the goal, what is made use of; None: as KEPT says."""
+    kept = KEPT[reads_ahead(device)] if kept is None else kept
     reads = _reads(device, idle.ends, bool(idle.spread))
     until = _way(device, idle, reads) + begins.more
     took = reads.time / begins.rate if reads_ahead(device) else reads.time
@@ -201,7 +207,8 @@ def idle_reads(device, idle, begins=HERE, kept=KEPT):
     rest = np.mean(early * (until + took) / 2 + (1 - early) * reads.rest + begins.back)
     # the way back may be shorter than the way that it is in place of
     rest = max(float(rest), LEAST_REST)
-    rest *= 1 - MADE_GOOD * (1 - idle.share) ** 2
+    alone = not idle.spread and not reads_ahead(device)
+    rest *= 1 - MADE_GOOD[not alone] * (1 - idle.share) ** 2
     hit = min(1.0, kept * GOAL / rest)
     used = hit * (1 - early)
     if idle.spread and reads_ahead(device):
