@@ -34,8 +34,8 @@ SIZE = 65536            # bytes of a read at least
 LANDINGS = 3            # tracks nearby of which a read takes the one that it can begin on first
 # Of reads by LBN, those that end where the head is known again; turns that a first read takes
 # longer, as many begin with the head unknown; of what a request waits, how much a busy drive makes
-# good, as it then chooses among more: with a cache, and without any. All but that with one were set by
-# runs of cheetah9, the Atlas 10K and atlas10k-hs08 at 35 and 70 requests/s, seeds 1 to 5
+# good, as it then chooses among more: with a cache, and without any. All but that with one were
+# set by runs of cheetah9, the Atlas 10K and atlas10k-hs08 at 35 and 70 requests/s, seeds 1 to 5
 FOUND, UNFOUND = 1.0, 1.0
 MADE_GOOD = {True: 0.75, False: 1.0}
 SEND = 50e-6            # s that a read has to spare (core/idle_order.h)
@@ -93,7 +93,8 @@ class _Reads(NamedTuple):
 
 def late(device, tau):
     """Chance that a read on another track begins too late, for errors of seeks that are Laplace's:
-    there is slack of SEND and of the least of LANDINGS parts of a granule, which passes in tau s."""
+    there is slack of SEND and of the least of LANDINGS parts of a granule, which passes in
+    tau s."""
     scale = device.seek_spread / math.sqrt(2)
     if not scale:
         return 0.0
