@@ -7,6 +7,7 @@ Prints TAP."""
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -296,6 +297,34 @@ def ablated(folder):
         ["no", "difference:", "x"]])
 
 
+def ablated_short(folder):
+    """A drive with a trace of one request, about which nothing can be told, is named with the
+    reason; the others are told. Seen to fail: a table of one request's figures; an end at the first
+    bad drive."""
+    source, drives = os.path.join(DRIVES, "disks", "hp_c2490a"), os.path.join(folder, "several")
+    if not os.path.isdir(source):
+        check("ablation: short traces # SKIP no %s; set FREEBLOCK_DRIVES" % DRIVES, True)
+        return
+    for name, count in (("long", 120), ("short", 1)):
+        shutil.copytree(source, os.path.join(drives, name))
+        trace = os.path.join(drives, name, "hp_c2490a.trace")
+        with open(trace, encoding="ascii") as file:
+            lines = file.readlines()[:count]
+        os.chmod(trace, 0o644)
+        write(trace, "".join(lines))
+    status, said, err = taptest.freeblock_lab("fidelity", "--ablate", "--drives", drives,
+                                              "--output", os.path.join(folder, "ablated"))
+    check("ablation: too short a trace", status == 1 and "short: failed: a trace of 1 requests: of "
+          "fewer than 100" in said, (status, said, err))
+    with open(os.path.join(folder, "ablated", "ablation.json"), encoding="ascii") as file:
+        same("ablation: of the other drive", list(json.load(file)), ["long"])
+    shutil.rmtree(os.path.join(drives, "long"))
+    status, said, err = taptest.freeblock_lab("fidelity", "--ablate", "--drives", drives,
+                                              "--output", os.path.join(folder, "none"))
+    check("ablation: nothing but a short trace", (status, err) == (1, "") and
+          "without" not in said, (status, said, err))
+
+
 def incomplete(folder):
     """Folders without the parts, and no folder at all."""
     os.mkdir(os.path.join(folder, "drives"))
@@ -353,6 +382,7 @@ def main():
         host_refused(folder)
         reading(folder)
         ablated(folder)
+        ablated_short(folder)
         incomplete(folder)
     for test in (renamed, real_drives):
         with tempfile.TemporaryDirectory() as folder:

@@ -12,6 +12,7 @@ KEPT = {"fbdrive", "vendor", "product", "revision", "serial", "seed", "noise", "
         "period_ps", "heads", "order", "zone", "seek"}
 BY_KIND = {"overhead_ns"}       # several lines, told apart by their first word
 LEAST = 0.05                    # of the mean, %: no difference below it
+LEAST_RECORDS = 100             # a few responses are as good without a parameter by chance
 
 
 def parameter(line):
@@ -29,7 +30,10 @@ def without(text, name):
 
 def effects(path, records, think, out):
     """{parameter: by how many % of the mean response the demerit figure grows without it; None if
-    there is no such drive without it}"""
+    there is no such drive without it}; ToolError of a trace that is too short"""
+    if len(records) < LEAST_RECORDS:
+        raise ToolError("a trace of %d requests: of fewer than %d it cannot be told what a "
+                        "parameter is worth" % (len(records), LEAST_RECORDS))
     with open(path, encoding="utf-8") as file:
         text = file.read()
     measured = [record.response_ns for record in records]

@@ -223,18 +223,29 @@ def add_parser(subparsers):
     parser.set_defaults(run=run)
 
 
+def ablate_one(folder, out):
+    """What each parameter of a drive is worth."""
+    drive, records = import_drive(folder, out), traces.read(folder.trace)
+    think, _ = think_reading(folder.name, drive, records)
+    return ablation.effects(drive, records, think, out)
+
+
 def ablate(folders, out):
-    """A table of what each parameter is worth; ablation.json."""
+    """A table of what each parameter is worth; ablation.json. 1 if a drive's files are bad."""
     found = {}
     for number, folder in enumerate(folders, 1):
-        drive, records = import_drive(folder, out), traces.read(folder.trace)
-        think, _ = think_reading(folder.name, drive, records)
-        found[folder.name] = ablation.effects(drive, records, think, out)
-        print("[%d/%d] %s" % (number, len(folders), folder.name), flush=True)
+        said = ""
+        try:
+            found[folder.name] = ablate_one(folder, out)
+        except (ToolError, ValueError, OSError) as error:
+            said = ": failed: %s" % error
+        print("[%d/%d] %s%s" % (number, len(folders), folder.name, said), flush=True)
+    if not found:
+        return 1
     replace_all([(os.path.join(out, "ablation.json"),
                   (json.dumps(found, indent=1) + "\n").encode("ascii"))])
     print("\n".join(ablation.lines(found)))
-    return 0
+    return 0 if len(found) == len(folders) else 1
 
 
 def run(args):
