@@ -275,7 +275,13 @@ class Command(unittest.TestCase):
 
     def test_refused(self):
         """Names that are none, and nothing left."""
-        for words, reason in ((("--drive", "x"), "--drive x: not one of hp_c2490a"),
+        for words, reason in ((("--drive", "x"), "--drive x: of --table 3,5,6,figure6,beyond,"),
+                              (("--drive", "x", "--table", "days"), "--drive x: of --table days "
+                               "there are atlas10k, cheetah9, nearline16, archive8, nearline24, "),
+                              (("--drive", "hp_c2490a", "--table", "days"),
+                               "--drive hp_c2490a: of --table days"),
+                              (("--drive", "cheetah9", "--table", "3"), "--drive cheetah9: of "
+                               "--table 3 there are hp_c2490a, "),
                               (("--table", "4"), "--table 4: not one of 3, 5, 6, figure6, beyond"),
                               (("--cell", "no such"), "nothing to compare"),
                               (("--cell", "("), "--cell (: "),

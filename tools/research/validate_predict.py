@@ -65,6 +65,11 @@ def chosen(args):
     wanted = dict.fromkeys(args.drive.split(",") if args.drive else
                            [*devices.names(), *days.DRIVES])
     scanned = {**days.DRIVES, **days.OTHERS}
+    known = dict.fromkeys(devices.names() * (names != ["days"]) + [*scanned] * ("days" in names))
+    for name in wanted if args.drive else ():
+        if name not in known:
+            raise UsageError("--drive %s: of --table %s there are %s" % (
+                name, ",".join(names), ", ".join(known)))
     drives, said = devices.find([name for name in wanted if name not in scanned or
                                  name in devices.names() and names != ["days"]], args.output)
     every = cells.all_cells(drives, [TABLES[name] for name in names if name not in APART])
