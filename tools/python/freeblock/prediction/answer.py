@@ -21,6 +21,8 @@ DAY_S = 86400.0
 MODULE = {"policy": "auto", "conservatism": "auto", "lift": "all"}
 # Its buffers: of 1.5 of the longest tracks, within these bounds (design.rst), bytes
 BUFFER_TRACKS, BUFFER_LEAST, BUFFER_MOST = 1.5, 262144, 1310720
+# A scan in gaps alone that takes longer than that, s, has no end: a hundred years
+ENDLESS_S = 100 * 365.25 * DAY_S
 # While fewer reads than that have come since the last write, a drive with a write-back cache orders
 # alone, and nothing is read in gaps (core/destage.c)
 READS_ALONE = 32
@@ -174,8 +176,8 @@ def _idle(found, device, like):
 
 def _scanned(found, gaps, awake):
     """(s that a whole scan in gaps alone takes, [share read, MB/s] pairs); None and none of a drive
-    whose gaps are left alone."""
-    if not found.scan_seconds or gaps < 1:
+    whose gaps are left alone, or bring too little for the scan to have an end."""
+    if not found.scan_seconds or gaps < 1 or found.scan_seconds > ENDLESS_S * awake:
         return None, []
     course = [] if found.coverage is None else \
         [[float(share), float(each) * awake / 1e6]
@@ -195,6 +197,19 @@ def _whole(found, device, idle, gaps, awake):
     return tuple(factor * course.seconds / DAY_S for factor in (bands.DAYS[0], 1.0, bands.DAYS[1]))
 
 
+def days_of(least, whole):
+    """(days at least, (least, told, most) days of a whole scan), which do not contradict each
+    other. The former are a scan's that goes on as fast as it may begin, which no band goes below.
+    But a whole scan that is told to take less yet, as idle reads may use more of their goal in the
+    long run, is not cut short: its own band says then what it takes at least."""
+    low, told, most = whole
+    if least is None or told is None:
+        return least, whole
+    if least > told:
+        return low, whole
+    return least, (max(low, least), told, most)
+
+
 def free_json(found, device, like, nearest, doubtful=None, scan=False):
     """A freeband.FreeBandwidth of a StandIn as JSON; doubtful: why the nearest order's responses
     are unknown, if they are; scan: with the days of a whole one. It tells of the time outside of
@@ -208,7 +223,8 @@ def free_json(found, device, like, nearest, doubtful=None, scan=False):
     first = gaps + idle
     low, high = bands.FREE[bands.free_kind(device, like.workload)]
     whole, course = _scanned(found, share, awake)
-    days = _whole(found, device, times, share, awake) if scan else (None, None, None)
+    least, days = days_of(device.capacity / (high * first) / DAY_S if first else None,
+                        _whole(found, device, times, share, awake) if scan else (None,) * 3)
     alone, busy = _responses(found, like, nearest)
     unknown = ["seek_spread"] * (not device.spread_known) + \
         ["response"] * bool(like.roughly and doubtful)
@@ -220,7 +236,7 @@ def free_json(found, device, like, nearest, doubtful=None, scan=False):
             "fresh_mb_s": first / 1e6, "fresh_low_mb_s": low * first / 1e6,
             "fresh_high_mb_s": high * first / 1e6, "gaps_mb_s": gaps / 1e6,
             "idle_mb_s": idle / 1e6,
-            "days_least": device.capacity / (high * first) / DAY_S if first else None,
+            "days_least": least,
             "days_whole_low": days[0], "days_whole": days[1], "days_whole_high": days[2],
             "scan_mb_s": device.capacity / whole / 1e6 if whole else None,
             "days_per_scan": whole / DAY_S if whole else None, "mb_s_by_coverage": course,

@@ -20,7 +20,7 @@ import numpy as np
 from .. import ToolError
 from . import compose, freegap, freescan
 from .distribution import Dist
-from .freeyield import WAYS, FreeSettings, gap_yield, granule_bytes
+from .freeyield import SECTOR, WAYS, FreeSettings, gap_yield, granule_bytes
 from .mechanism import Mechanism
 from .queue import Moments, Services, closed
 
@@ -36,6 +36,7 @@ LEAST_AUTO = 20e-6      # s, the least conservatism then
 UNIT = 4096             # bytes
 MOST_UNITS = 65
 NEAREST = 64.0          # cylinders: to what a gap's mean distance is rounded
+LEAST_TRACK = 2.0       # granules: of shorter tracks nearly all lie across a track's end
 
 
 @dataclass(frozen=True)
@@ -409,11 +410,22 @@ def _mean_choice(load, queue):
     return freegap.Choice.mix(queue.weights[at], [load.choice(n + 1) for n in at])
 
 
+def _check_tracks(device, settings):
+    """ToolError of a device with tracks on which hardly a granule lies whole."""
+    shortest = SECTOR * float(np.min(device.zones.sectors_per_track))
+    granule = granule_bytes(device, settings)
+    if shortest < LEAST_TRACK * granule:
+        raise ToolError(
+            "%s has tracks of %.0f bytes: free bandwidth cannot be predicted where they are "
+            "shorter than two granules of %.0f bytes" % (device.name, shortest, granule))
+
+
 def free_bandwidth(device, workload, settings=None, scan=False):
     """The FreeBandwidth of a workload on a device, on a map where everything is wanted; with
     `scan` the course of a scan of the whole disk, too, which takes longer to say."""
     settings = (settings or FreeSettings()).check()
     workload.check()
+    _check_tracks(device, settings)
     load = Load(device, workload, settings)
     if settings.policy == "clook":
         return _swept(load)

@@ -16,6 +16,7 @@ from .mechanism import gamma_nodes
 STATES = 60             # of a chain to begin with
 MOST_STATES = 480       # more requests than that are not told apart
 NEGLIGIBLE = 1e-7       # what a chain may leave out, probability
+RARE = 1e-3             # utilisation below which pairs of requests are too few to be counted
 TURNS_NEGLIGIBLE = 1e-4 # .. and what it may leave out
 EARLY_ITERATIONS = 12
 EARLY_ENOUGH = 1e-3     # of the response
@@ -479,10 +480,23 @@ def state_dependent(rate, services, alone=None):
                           rate)
         most *= 2
     utilisation = 1 - float(states[0])
-    count = np.arange(len(states))
-    size, pairs = float(states @ count), float(states @ (count * (count - 1.0)))
-    # served in order, those left behind came during a response: the square of its Poisson mean
-    return Queued(size / rate, utilisation, states, utilisation / rate, rate, pairs / rate ** 2)
+    size = float(states @ np.arange(len(states)))
+    return Queued(size / rate, utilisation, states, utilisation / rate, rate,
+                  _square(rate, states, alone or services[0]))
+
+
+def _square(rate, states, first):
+    """E[response^2], s^2, of Poisson arrivals served in order: those left behind came during a
+    response, so pairs of them are the square of its Poisson mean. Where they are hardly ever seen
+    they are less than what is rounded: the square is then M/G/1's (Takacs), of a service whose
+    third moment is that of a gamma distribution."""
+    mean, square = first.mean(), first.second_moment()
+    if rate * mean > RARE:
+        count = np.arange(len(states))
+        return float(states @ (count * (count - 1.0))) / rate ** 2
+    wait = mg1_delay(rate, mean, square)
+    third = square * (2 * square / mean - mean)
+    return square + 2 * wait * (mean + wait) + rate * third / 3 / (1 - rate * mean)
 
 
 # Two commands at the drive
