@@ -22,7 +22,7 @@ TRIES = 4               # of tracks that cannot be read: others instead
 
 
 def recut(layout, cuts):
-    """The same layout with zones that also begin at these cylinders."""
+    """The same layout with zones that also begin at these cylinders, where bands begin."""
     zones, index = [], layout.index
     for number, zone in enumerate(layout.zones):
         inside = [cut for cut in sorted(set(cuts)) if zone.first_cyl < cut <= zone.last_cyl]
@@ -41,7 +41,7 @@ def recut(layout, cuts):
                               int(high - low - (dead - low) - (stop - begin)), mine,
                               [(a - low, b - low) for a, b in zone.remaps if low <= a < high],
                               zone.head_spt))
-    return Layout(layout.heads, layout.cylinders, layout.order, zones)
+    return Layout(layout.heads, layout.cylinders, layout.order, zones, layout.surface_run)
 
 
 class Timer:
@@ -89,109 +89,144 @@ class Timer:
 
 
 class _Zones:
-    """Finds the laws of a zone's tracks, and where they change."""
+    """Finds the laws of a zone's tracks, and where they change. Bands (places.Layout) are
+    counted from the zone's first, and a band's tracks in the order of blocks: a plain drive's
+    bands are cylinders. A law's (anglelaw.py) cylinders and tracks are here what the zone's
+    cyl_skew and track_skew count where bands are wider: steps within runs, and runs."""
 
     def __init__(self, timer, zone):
         self.timer, self.zone, self.layout = timer, zone, timer.layout
-        self.heads = timer.layout.heads
-        self.cyl = np.zeros(0, np.int64)
+        self.heads, self.run = timer.layout.heads, timer.layout.surface_run
+        self.bands = -(-(zone.last_cyl + 1 - zone.first_cyl) // self.run)
+        self.band = np.zeros(0, np.int64)
         self.track = np.zeros(0, np.int64)
         self.angle = np.zeros(0)
 
-    def _head(self, cyl, track):
-        """Physical heads of the track-th of cylinders."""
-        order, first = self.layout.order, self.zone.first_cyl
-        back = 0 if order == "plain" else (cyl - (first if order == "serpentine-zone" else 0)) & 1
-        return np.where(back, self.heads - 1 - track, track)
+    def _width(self, band):
+        """Cylinders of bands: of the last maybe fewer."""
+        return np.minimum(self.run, self.zone.last_cyl + 1 - self.zone.first_cyl -
+                          band * self.run)
 
-    def time(self, cyl, track):
+    def _place(self, band, track):
+        """(cylinder, head) of the track-th of bands."""
+        width = self._width(band)
+        at, step = np.divmod(track, width)
+        cyl = band * self.run + np.where(at & 1, width - 1 - step, step) + self.zone.first_cyl
+        order = self.layout.order
+        if order == "serpentine-disk":
+            band = band + self.zone.first_cyl
+        back = 0 if order == "plain" else band & 1
+        return cyl, np.where(back, self.heads - 1 - at, at)
+
+    def _count(self, band, track, first):
+        """What a law that begins with band `first` counts up to a track."""
+        if self.run == 1:
+            return band - first, track
+        runs = (band - first) * self.heads + track // self._width(band)
+        return (band - first) * self.heads * self.run + track - runs, runs
+
+    def time(self, band, track):
         """Take tracks in; their angles."""
-        cyl, track = (np.asarray(values, dtype=np.int64) for values in (cyl, track))
-        angle = self.timer.start(cyl, self._head(cyl, track))
-        self.cyl = np.concatenate((self.cyl, cyl))
+        band, track = (np.asarray(values, dtype=np.int64) for values in (band, track))
+        angle = self.timer.start(*self._place(band, track))
+        self.band = np.concatenate((self.band, band))
         self.track = np.concatenate((self.track, track))
         self.angle = np.concatenate((self.angle, angle))
         return angle
 
     def _plan(self, first, end):
-        """Cylinders at growing distances, some tracks of each, and any others."""
-        apart, at = [0, 1, 2], 2.0
-        while at * GROWTH < end - 1 - first:
-            at *= GROWTH
-            apart.append(int(at))
-        apart = [c for c in apart if c < end - first] + [end - 1 - first]
-        tracks = sorted({0, 1, self.heads // 2, self.heads - 1} & set(range(self.heads)))
-        wanted = {(0, track) for track in range(self.heads)}
-        wanted |= {(c, track) for c in apart for track in tracks}
-        rng = np.random.default_rng(first)
+        """Bands at growing distances, some tracks of each, and any others."""
+        apart = _growing(end - first)
+        width = int(self._width(first))
+        if self.run == 1:
+            wanted = {(0, track) for track in range(self.heads)}
+            tracks = {0, 1, self.heads // 2, self.heads - 1}
+        else:
+            wanted = {(0, track) for track in _growing(self.heads * width)}
+            # both sides of where heads change tell what that adds
+            tracks = {0, 1, width - 1, width, self.heads * width - 1}
+        rng = np.random.default_rng(first + self.zone.first_cyl)
+        wanted |= {(b, track) for b in apart for track in tracks}
         wanted |= set(zip(rng.integers(0, end - first, RANDOM).tolist(),
-                          rng.integers(0, self.heads, RANDOM).tolist()))
+                          rng.integers(0, self.heads * width, RANDOM).tolist()))
         plan = np.array(sorted(wanted))
-        return plan[:, 0] + first, plan[:, 1]
+        plan[:, 0] += first
+        plan = plan[plan[:, 1] < self.heads * self._width(plan[:, 0])]
+        return plan[:, 0], plan[:, 1]
 
     def _known(self, first, end):
-        """The timed tracks of these cylinders, in order."""
-        some = np.flatnonzero((self.cyl >= first) & (self.cyl < end) & np.isfinite(self.angle))
-        some = some[np.argsort(self.cyl[some], kind="stable")]
-        return self.cyl[some] - first, self.track[some], self.angle[some]
+        """The timed tracks of these bands, in order: band, what the law counts, angle."""
+        some = np.flatnonzero((self.band >= first) & (self.band < end) & np.isfinite(self.angle))
+        some = some[np.argsort(self.band[some], kind="stable")]
+        band = self.band[some]
+        return (band, *self._count(band, self.track[some], first), self.angle[some])
 
-    def _off(self, law, first, cyl, track, angle):
-        """The middle one of how far tracks of each of the cylinders are off: (cylinder,
-        by how much)."""
-        late = law.off(cyl - first, track, angle)
-        found, at = np.unique(cyl, return_index=True)
+    @staticmethod
+    def _off(law, band, *counted):
+        """The middle one of how far tracks of each of the bands are off: (band, by how
+        much)."""
+        late = law.off(*counted)
+        found, at = np.unique(band, return_index=True)
         return found, np.array([abs(np.median(part)) for part in np.split(late, at[1:])])
 
     def _prefix(self, first, end):
-        """(last timed cylinder up to which one law holds, first for which it does not,
-        the law), or None if it holds for all."""
-        cyl, track, angle = self._known(first, end)
-        if not len(cyl):
+        """(last timed band up to which one law holds, first for which it does not, the law), or
+        None if it holds for all."""
+        band, *counted = self._known(first, end)
+        if not len(band):
             return None
-        law = fit(cyl, track, angle)
-        if np.all(self._off(law, 0, cyl, track, angle)[1] <= self.timer.tolerance):
+        if np.all(self._off(fit(*counted), band, *counted)[1] <= self.timer.tolerance):
             return None
-        cylinders = np.unique(cyl)
-        for low, high in zip(cylinders, cylinders[1:]):
-            some = cyl <= low
-            law = fit(cyl[some], track[some], angle[some])
-            here = cyl == high
+        bands = np.unique(band)
+        for low, high in zip(bands, bands[1:]):
+            law = fit(*(values[band <= low] for values in counted))
+            here = [values[band == high] for values in (band, *counted)]
             # of one cylinder alone no law can be told
-            if low > cylinders[0] and self._off(law, 0, cyl[here], track[here], angle[here])[1] > \
-                    FAR * self.timer.tolerance:
-                return first + int(low), first + int(high), law
+            if (low > bands[0] or self.run > 1) and \
+                    self._off(law, *here)[1] > FAR * self.timer.tolerance:
+                return int(low), int(high), law
         return None
 
     def _break(self, first, low, high, law):
-        """The first cylinder in (low, high] for which a law does not hold."""
-        tracks = np.arange(min(self.heads, 3))
+        """The first band in (low, high] for which a law does not hold."""
         while high - low > 1:
             half = (low + high) // 2
-            cyl = np.full(len(tracks), half)
-            angle = self.time(cyl, tracks)
+            tracks = np.arange(min(self.heads * int(self._width(half)), 3))
+            band = np.full(len(tracks), half)
+            angle = self.time(band, tracks)
             known = np.isfinite(angle)
-            # a cylinder without blocks belongs to what precedes it
+            counted = [values[known] for values in self._count(band, tracks, first)]
+            # a band without blocks belongs to what precedes it
             holds = not np.any(known) or self._off(
-                law, first, cyl[known], tracks[known], angle[known])[1] <= \
-                FAR * self.timer.tolerance
+                law, band[known], *counted, angle[known])[1] <= FAR * self.timer.tolerance
             low, high = (half, high) if holds else (low, half)
-        if self.layout.order == "serpentine-zone" and (high - self.zone.first_cyl) & 1:
+        if self.layout.order == "serpentine-zone" and high & 1:
             high += 1
         return high
 
     def find(self):
         """[(first cylinder, Law)]."""
-        first, end, found = self.zone.first_cyl, self.zone.last_cyl + 1, []
+        first, end, found = 0, self.bands, []
         while True:
             self.time(*self._plan(first, end))
             change = self._prefix(first, end)
             cut = self._break(first, *change) if change else end
             cut = end if cut >= end else cut
-            known = self._known(first, cut)
-            found.append((first, fit(*known) if len(known[0]) else Law()))
+            _, *known = self._known(first, cut)
+            found.append((self.zone.first_cyl + first * self.run,
+                          fit(*known) if len(known[0]) else Law()))
             if cut == end:
                 return found
             first = cut
+
+
+def _growing(count):
+    """Numbers below a count at growing distances from 0, the last among them."""
+    apart, at = [0, 1, 2], 2.0
+    while at * GROWTH < count - 1:
+        at *= GROWTH
+        apart.append(int(at))
+    return [number for number in apart if number < count] + [count - 1]
 
 
 def with_angles(dev, phase, layout, laws=None, save=None, progress=None):
@@ -211,5 +246,6 @@ def with_angles(dev, phase, layout, laws=None, save=None, progress=None):
     for zone, (_, *law) in zip(cut.zones, laws):
         law = Law(*law)
         zone.angle, zone.track_skew = float(law.angle), float(law.track)
-        zone.cyl_skew = float(law.cyl_skew(layout.heads))
-    return Layout(cut.heads, cut.cylinders, cut.order, cut.zones)
+        zone.cyl_skew = float(law.cyl_skew(layout.heads)) if layout.surface_run == 1 else \
+            float(law.cylinder)
+    return Layout(cut.heads, cut.cylinders, cut.order, cut.zones, cut.surface_run)

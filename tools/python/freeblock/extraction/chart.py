@@ -25,6 +25,8 @@ MOST_SPARES = 50000
 # Cylinders of each zone whose tracks' lengths are asked for in the end, if not all
 SOME_CYLINDERS = 16
 REPEATS = 2             # periods of slips after which a third and all others are expected
+SOME_BANDS = 9          # places at which it is asked how wide bands are,
+FEW_BANDS = 3           # so many if all are of one cylinder there
 
 
 def last_true(holds, low, high):
@@ -84,11 +86,15 @@ class _Slips:
     def forget_guess(self, slot):
         """A guess was wrong: none from there on is worth anything."""
         if self.guessed is not None and slot >= self.guessed:
-            self.until(slot)
-            more = self.listed[self.listed >= slot]
-            if len(more):
-                self._add(more)
-            self.guessed = None
+            self.anew(slot, self.listed)
+
+    def anew(self, slot, listed):
+        """From a slot on only those are known that are listed."""
+        self.until(slot)
+        self.listed, self.guessed = np.unique(np.array(listed, dtype=np.int64)), None
+        more = self.listed[self.listed >= slot]
+        if len(more):
+            self._add(more)
 
     def guess(self, at, periods, slots):
         """If the runs up to `at` repeat after one of the periods, so will they."""
@@ -124,6 +130,8 @@ class Chart:
         self.grown = defects(translator.dev, GROWN)
         self.heads = self._count_heads()
         self.cylinders = self._count_cylinders()
+        self.run = self._band_width()   # cylinders of a band (places.Layout)
+        self.ended = False              # the last zone ends before the drive does
         self._layout = None
 
     # ---- what there is
@@ -148,6 +156,46 @@ class Chart:
                                 MAX_SECTORS) + 1
             found.append(spt)
         return found
+
+    def _band_width(self):
+        """For how many cylinders blocks stay on a surface: the widest band of some, for a
+        zone's last is narrower. Wide bands that run from the last head to the first are noted."""
+        if self.heads == 1:
+            return 1
+        widest, back, lengths = 1, False, None
+        blocks = np.random.default_rng(1).integers(0, self.blocks, SOME_BANDS - 1).tolist()
+        for seen, block in enumerate([0] + blocks):
+            if seen == FEW_BANDS and widest == 1:
+                break
+            cyl = self._place(block).cyl
+            lengths = self._lengths(cyl, lengths)
+            here = [self._some_block(cyl, *track) for track in enumerate(lengths)]
+
+            def along(step, cyl=cyl, lengths=lengths, here=here):
+                return self._in_band(cyl, cyl + step, lengths, here)
+
+            up = last_true(along, 0, self.cylinders - cyl)
+            down = last_true(lambda step, along=along: along(-step), 0, cyl + 1)
+            widest = max(widest, up + down + 1)
+            held = [block for block in here if block is not None]
+            back |= len(held) > 1 and held[1] < held[0]
+        if widest > 1 and back:
+            self.order = "serpentine-zone"
+        return widest
+
+    def _in_band(self, cyl, other, lengths, here):
+        """Whether two cylinders are of one band: under each head, of which `here` are blocks,
+        there are not more blocks between them than fit on the tracks between. Of two bands the
+        tracks of one head may follow each other, too, but not those of two."""
+        known = 0
+        for head, spt in enumerate(lengths):
+            there = self._some_block(other, head, spt)
+            if here[head] is None or there is None:
+                continue
+            if abs(there - here[head]) > (abs(other - cyl) + 0.5) * spt:
+                return False
+            known += 1
+        return known > 1
 
     def _some_block(self, cyl, head, spt):
         """A block that lives on a track, or None."""
@@ -187,23 +235,38 @@ class Chart:
                 zone.slips = slips.runs
                 zones.append(zone)
             zone, slips = self.zones[-1]
-            zone.last_cyl, zone.spares = self.cylinders - 1, slips.total()
-            self._layout = Layout(self.heads, self.cylinders, self.order, zones)
+            if not self.ended:
+                zone.last_cyl = self.cylinders - 1
+            zone.spares = slips.total()
+            self._layout = Layout(self.heads, self.cylinders, self.order, zones, self.run)
         return self._layout
 
     def _slot(self, place, zone):
         """The number, within a zone, of a place's slot."""
+        return sum(self._slot_of_run(place, zone))
+
+    def _slot_of_run(self, place, zone):
+        """The same of the first slot of the tracks that follow each other under a place's head,
+        and how many slots behind that the place is."""
         spts = zone.head_spt or [zone.spt] * self.heads
         cyl = place.cyl - zone.first_cyl
+        begin = cyl - cyl % self.run
+        width = min(self.run, zone.last_cyl + 1 - zone.first_cyl - begin)
         if self._is_back(zone, place.cyl):
-            before = sum(spts[place.head + 1:])
+            track, before = self.heads - 1 - place.head, sum(spts[place.head + 1:])
         else:
-            before = sum(spts[:place.head])
-        return cyl * sum(spts) + before + place.slot
+            track, before = place.head, sum(spts[:place.head])
+        at = width - 1 - (cyl - begin) if track & 1 else cyl - begin
+        return begin * sum(spts) + width * before, at * spts[place.head] + place.slot
 
     def _is_back(self, zone, cyl):
         base = zone.first_cyl if self.order == "serpentine-zone" else 0
-        return self.order != "plain" and (cyl - base) & 1 == 1
+        return self.order != "plain" and (cyl - base) // self.run & 1 == 1
+
+    def _band_of(self, zone, number):
+        """The first cylinder of the band of a slot, by its number within a zone."""
+        cyl = zone.first_cyl + number // zone.cyl_slots(self.heads)
+        return cyl - (cyl - zone.first_cyl) % self.run
 
     def _agrees(self, block):
         """Whether a block lies where the chart says; of blocks that live in spares, the
@@ -216,10 +279,10 @@ class Chart:
         if block >= self.layout.blocks or not self._lies(block, place):
             return False
         if self.order == "plain" or 2 * place.head + 1 != self.heads or \
-                block <= place.slot + 1:
+                block <= self._slot_of_run(place, self.zones[-1][0])[1] + 1:
             return True
-        # the middle head's track is in its place whichever way the cylinder runs
-        block -= place.slot + 1
+        # the middle head's tracks are in their places whichever way the band runs
+        block -= self._slot_of_run(place, self.zones[-1][0])[1] + 1
         place = self._place(block)
         return place.moved or self._lies(block, place)
 
@@ -244,7 +307,8 @@ class Chart:
         spts = zone.head_spt or [zone.spt] * self.heads
         found = []
         for cyl, head, slot in self.primary.places if self.primary else ():
-            if cyl < zone.first_cyl or head >= self.heads or slot >= spts[head]:
+            if not zone.first_cyl <= cyl <= zone.last_cyl or head >= self.heads or \
+                    slot >= spts[head]:
                 continue
             some = range(spts[head]) if slot < 0 else (slot,)
             for at in some:
@@ -254,17 +318,19 @@ class Chart:
     def _begin_zone(self, cyl, lengths, place, ahead=0):
         """A zone of which the block `ahead` of that at `place` is the first."""
         back = self._backwards(cyl, lengths)
-        if back and not self.order_sure and self.order == "serpentine-zone" and cyl & 1:
-            self.order = "serpentine-disk"
-        self.order_sure |= self.order != "plain" and bool(cyl & 1) and back is not None
+        if self.run == 1:
+            if back and not self.order_sure and self.order == "serpentine-zone" and cyl & 1:
+                self.order = "serpentine-disk"
+            self.order_sure |= self.order != "plain" and bool(cyl & 1) and back is not None
         if back and self.order == "serpentine-zone":
-            cyl -= 1
+            cyl -= self.run
             if cyl < 0 or self.zones and cyl <= self.zones[-1][0].first_cyl:
                 raise ToolError("cylinder %d runs from the last head to the first, though its "
-                                "zone begins there" % (cyl + 1))
+                                "zone begins there" % (cyl + self.run))
         longest = max(lengths)
         zone = Zone(cyl, self.cylinders - 1, longest,
                     head_spt=lengths if min(lengths) < longest else None)
+        self.ended = False
         zone.dead = self._slot(place, zone) - ahead
         if zone.dead < 0:
             raise ToolError("the zone of cylinder %d has no room before its first block" % cyl)
@@ -277,13 +343,15 @@ class Chart:
         if not place:
             raise ToolError("all blocks live in spares")
         lengths = self._lengths(place.cyl, None)
-        if place.cyl + 1 < self.cylinders and \
-                self._backwards(place.cyl + 1, self._lengths(place.cyl + 1, lengths)):
+        after = place.cyl + 1
+        if self.run == 1 and after < self.cylinders and \
+                self._backwards(after, self._lengths(after, lengths)):
             self.order = "serpentine-zone"
-        if self._backwards(place.cyl, lengths) and not place.cyl & 1:
+        if self._backwards(place.cyl, lengths) and not place.cyl // self.run & 1:
             raise ToolError("cylinder %d runs from the last head to the first" % place.cyl)
-        self._begin_zone(place.cyl, lengths, place, block)
-        if place.cyl:
+        cyl = place.cyl if self.run == 1 else 0
+        self._begin_zone(cyl, lengths, place, block)
+        if cyl:
             self._stretch_front()
 
     def _stretch_front(self):
@@ -310,14 +378,35 @@ class Chart:
     def _change(self, zone, before, place):
         """The cylinder at which another zone begins before or at `place`, the first
         wrong one, or None. before: the slot of the last right one."""
-        cyl = zone.first_cyl + before // zone.cyl_slots(self.heads)
+        cyl = self._band_of(zone, before)
         # where tracks have other lengths the first blocks may be right all the same
         if not self._alike(cyl, zone):
             return cyl
+        if self.run > 1:
+            return self._change_at_band(zone, cyl, place)
         if place.cyl != cyl and (not self._alike(place.cyl, zone) or
                                  self._turned(place.cyl, zone)):
             return place.cyl
         return None
+
+    def _change_at_band(self, zone, cyl, place):
+        """_change() of bands of several cylinders, of which that of `cyl` is a zone's own at
+        least in part. A zone that begins with slots without blocks begins before `place`."""
+        if self.ended and place.cyl > zone.last_cyl:
+            return zone.last_cyl + 1
+        if place.cyl > cyl and not self._alike(place.cyl, zone):
+            return last_true(lambda at: self._alike(at, zone), cyl, place.cyl) + 1
+        return place.cyl if place.cyl > cyl and self._turned(place.cyl, zone) else None
+
+    def _narrower(self, zone, before, place):
+        """Whether the band of slot `before`, the last right one, ends with its cylinder: the
+        next head follows there. A zone's last band may be narrower than others."""
+        begin = self._band_of(zone, before)
+        at = before - (begin - zone.first_cyl) * zone.cyl_slots(self.heads)
+        head = self.heads - 1 if self._is_back(zone, begin) else 0
+        last = at // (zone.head_spt or [zone.spt] * self.heads)[head]
+        return not self.ended and last < self.run - 1 and place.cyl == begin + last and \
+            place.head != head
 
     def _split(self, cyl, block):
         """End the last zone before a cylinder, and begin another there; `block` is the
@@ -347,6 +436,10 @@ class Chart:
         zone, slips = self.zones[-1]
         index, number = self.layout.index, np.int64(len(self.zones) - 1)
         before = int(index.number(np.int64(block - 1), number) - index.base[number])
+        if self._narrower(zone, before, place):
+            self._layout, self.ended, zone.last_cyl = None, True, place.cyl
+            slips.anew(before + 1, self._listed(zone))
+            return block
         cyl = self._change(zone, before, place)
         if cyl is not None:
             return self._split(cyl, block)
@@ -358,11 +451,7 @@ class Chart:
             block, before = block + 1, before + 1
         slot -= there - block
         if slot <= before:
-            raise ToolError("block %d lies before block %d: not understood. Perhaps blocks stay "
-                            "on a surface for some tracks before the heads change, as on most "
-                            "drives since about 2000: a model of such a drive must be written by "
-                            "hand, with a record surface_run (Documentation/model-format.rst)" %
-                            (block, block - 1))
+            raise ToolError("block %d lies before block %d: not understood" % (block, block - 1))
         slips.forget_guess(before + 1)
         slips.hole(before + 1, slot)
         if slot > before + 1:
@@ -394,10 +483,11 @@ class Chart:
         zone.spares = zone.slots(self.heads) - zone.dead - held
         zones = [zone for zone, _ in self.zones]
         order = self.order
-        if order == "serpentine-zone" and not any(zone.first_cyl & 1 for zone in zones):
+        if order == "serpentine-zone" and self.run == 1 and \
+                not any(zone.first_cyl & 1 for zone in zones):
             # then both say the same, but this one lets zones be cut anywhere
             order = "serpentine-disk"
-        return Layout(self.heads, self.cylinders, order, zones)
+        return Layout(self.heads, self.cylinders, order, zones, self.run)
 
     # ---- in the end
 
@@ -431,11 +521,17 @@ class Chart:
             good = block
         return None
 
+    def _forget_behind(self, number):
+        """Forget zones behind one, which then is the last."""
+        if number + 1 < len(self.zones):
+            zone, _ = self.zones[number]
+            self.ended = (zone.last_cyl + 1 - zone.first_cyl) % self.run > 0
+            del self.zones[number + 1:]
+        self._layout = None
+
     def _back_to(self, layout, good, wrong):
         """Forget what the chart says from the zone of a wrong block on."""
-        number = int(layout.index.zone_of(good))
-        del self.zones[number + 1:]
-        self._layout = None
+        self._forget_behind(int(layout.index.zone_of(good)))
         return self._mend(last_true(self._agrees, good, wrong) + 1) + 1
 
     def _check_lengths(self, layout):
@@ -447,7 +543,7 @@ class Chart:
             index = layout.index
             last = index.number(index.first[number + 1] - 1, np.int64(number)) - \
                 index.base[number]
-            last = zone.first_cyl + int(last) // zone.cyl_slots(self.heads)
+            last = min(self._band_of(zone, int(last)) + self.run - 1, zone.last_cyl)
             cyls = np.arange(zone.first_cyl, last + 1)
             if not self._few() and len(cyls) > SOME_CYLINDERS:
                 cyls = np.append(np.sort(rng.choice(cyls, SOME_CYLINDERS, False)), last)
@@ -459,8 +555,7 @@ class Chart:
 
     def _back_to_lengths(self, layout, number, cyl):
         """Forget what the chart says from a cylinder on."""
-        del self.zones[number + 1:]
-        self._layout = None
+        self._forget_behind(number)
         zone = self.zones[number][0]
         base = (cyl - zone.first_cyl) * zone.cyl_slots(self.heads)
         block = int(layout.index.block_from(base + layout.index.base[number], np.int64(number)))
@@ -469,11 +564,15 @@ class Chart:
     def make(self):
         """(Layout without angles, MOVED array)."""
         self._begin()
-        first = 1
+        first, seen = 1, []
         while True:
             self._survey(first)
             layout = self._finish()
             wrong, change = self._check(layout), self._check_lengths(layout)
+            if (wrong, change) in seen:
+                raise ToolError("%s lies elsewhere whatever is made of it" % (
+                    "block %d" % wrong[1] if wrong else "cylinder %d" % change[1]))
+            seen.append((wrong, change))
             if wrong:
                 first = self._back_to(layout, *wrong)
             elif change:

@@ -52,9 +52,9 @@ def cut_at_spares(layout, moved):
     for i in np.flatnonzero(spare < behind):
         block = layout.index.block_from(spare[i], zone[i])
         cyl = int(layout.locate(block)["cyl"])
-        first = layout.zones[zone[i]].first_cyl
-        if layout.order == "serpentine-zone" and (cyl - first) & 1:
-            cyl -= 1
+        beyond = cyl - layout.zones[zone[i]].first_cyl
+        # where a zone may begin
+        cyl -= beyond % (layout.surface_run * (2 if layout.order == "serpentine-zone" else 1))
         if cyl <= moved["cyl"][i]:
             raise ToolError("block %d lives in a spare that lies before others of its cylinder, "
                             "%d, which a model cannot say" % (moved["block"][i], cyl))
@@ -82,7 +82,8 @@ def _places(dev, progress):
     layout, moved = chart.make()
     layout = cut_at_spares(layout, moved)
     _set_remaps(layout, moved)
-    return Layout(layout.heads, layout.cylinders, layout.order, layout.zones), chart.notes
+    return Layout(layout.heads, layout.cylinders, layout.order, layout.zones,
+                  layout.surface_run), chart.notes
 
 
 def extract(dev, phase, state=None, save=None, progress=None):
