@@ -51,7 +51,8 @@ class Machine:
         self.drive = Drive()
         self.drive.close = lambda: None
         self.told = []                  # events that the journal got
-        self.module = "there"           # "missing": it does not load; "used": it does not unload
+        # what modprobe says of the module if not "there"; "used": it does not unload
+        self.module = "there"
         for name in ("etc", "var/lib", "run/units", "sys/module", "sys/kernel"):
             os.makedirs(os.path.join(root, name))
         self.disk("sda")
@@ -83,8 +84,8 @@ class Machine:
     def command(self, words, text=""):
         """What modprobe and rmmod do, each at once."""
         if words[0] == "modprobe":
-            if self.module == "missing":
-                return 1, "FATAL: Module freeblock not found"
+            if self.module not in ("there", "used"):
+                return 1, self.module
             folder = tempfile.mkdtemp(dir=os.path.dirname(self.root))
             self.write(os.path.join(folder, "module", "refcnt"), "0\n")
             for name in os.listdir(os.path.join(self.root, "sys/block")):

@@ -351,7 +351,7 @@ class Kernel(Case):
         """It does not load: what to do is said; off puts back the rest; setup goes on when it
         does."""
         before = self.tree()
-        self.machine.module = "missing"
+        self.machine.module = "FATAL: Module freeblock not found"
         status, said = self.setup()
         self.assertEqual(status, 1)
         self.assertRegex(said, "set up in part(?s:.*)Module freeblock not found.*make modules KDIR")
@@ -362,6 +362,22 @@ class Kernel(Case):
         self.assertEqual(self.setup()[0], 0)
         self.do("off", "--all")
         self.assertEqual(self.tree(), before)
+
+    def test_secure_boot(self):
+        """It is refused for its signature: how its key is enrolled is said.
+
+        Seen to fail: any module that is not permitted, whatever the kernel has locked."""
+        refused = "ERROR: could not insert 'freeblock': "
+        for why, lockdown, enrol in (("Key was rejected by service", "", True),
+                                     ("Operation not permitted", "none [integrity] x\n", True),
+                                     ("Operation not permitted", "[none] integrity\n", False),
+                                     ("Operation not permitted", "", False)):
+            self.machine.write("sys/kernel/security/lockdown", lockdown)
+            self.machine.module = refused + why
+            status, said = self.setup()
+            self.assertEqual(status, 1)
+            self.assertEqual("mokutil --import /var/lib/dkms/mok.pub" in said, enrol, said)
+            self.assertEqual("install freeblock-dkms" in said, not enrol, said)
 
     def test_module_gone(self):
         """Somebody has unloaded it, or the machine booted without."""

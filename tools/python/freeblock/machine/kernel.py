@@ -5,6 +5,7 @@ killed, and is left behind.
 
 import errno
 import os
+import re
 import subprocess
 import time
 
@@ -92,16 +93,29 @@ def switch(disk, scheduler):
         time.sleep(LOOK_S)
 
 
+def _not_signed(said):
+    """Whether a module was refused for its signature: a kernel that has locked itself, as with
+    Secure Boot, says only that it is not permitted."""
+    locked = re.search(r"\[(?!none)", fbstate.read("sys/kernel/security/lockdown") or "")
+    return re.search("Key was rejected|Required key not available", said) or (
+        locked and "Operation not permitted" in said)
+
+
 def load():
     """Load the module. ToolError with what modprobe says."""
     status, said = command(["modprobe", "freeblock"])
-    if status or not is_loaded():
-        raise ToolError(
-            "the module does not load (modprobe freeblock: %s): install freeblock-dkms and "
-            "linux-headers-amd64, or in a checkout make modules KDIR=/lib/modules/$(uname -r)/"
-            "build and insmod build/kernel-$(uname -r)/freeblock/freeblock.ko; then say setup "
-            "again" %
-            (said.replace("\n", "; ") or "status %d" % status))
+    if not status and is_loaded():
+        return
+    if _not_signed(said):
+        todo = ("the kernel does not know the key that it is signed with, and Secure Boot is on: "
+                "mokutil --import /var/lib/dkms/mok.pub, reboot, and choose \"Enroll MOK\" on the "
+                "blue screen")
+    else:
+        todo = ("install freeblock-dkms and linux-headers-amd64, or in a checkout make modules "
+                "KDIR=/lib/modules/$(uname -r)/build and insmod build/kernel-$(uname -r)/"
+                "freeblock/freeblock.ko")
+    raise ToolError("the module does not load (modprobe freeblock: %s): %s; then say setup again" %
+                    (said.replace("\n", "; ") or "status %d" % status, todo))
 
 
 def unload():
