@@ -10,6 +10,12 @@
 #define FB_DRIVE_ORDER_WRONG 8	/* ... if less than one in so many is against it */
 #define FB_DRIVE_ORDER_FADES 128	/* ends after which they count half */
 
+const char *const fb_drive_order_name[FB_DRIVE_ORDER_RULES] = {
+	[FB_DRIVE_ORDER_NEAREST] = "nearest",
+	[FB_DRIVE_ORDER_ADDRESS] = "address",
+	[FB_DRIVE_ORDER_ARRIVAL] = "arrival",
+};
+
 void fb_drive_order_arrived(struct fb_drive_order *o, const struct fb_idle_cost_req *req)
 {
 	/* the drive has more than we can look at */

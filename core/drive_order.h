@@ -27,6 +27,9 @@ enum fb_drive_order_rule {
 	FB_DRIVE_ORDER_RULES,
 };
 
+/** fb_drive_order_name: a word for each rule, for status output */
+extern const char *const fb_drive_order_name[FB_DRIVE_ORDER_RULES];
+
 /**
  * struct fb_drive_order - what is known of it; private but @next_lbn
  * @waits: requests that have not ended, in the order in which they came

@@ -893,4 +893,5 @@ void fb_idle_policy_status(const struct fb_idle_policy *w, u64 now,
 	st->idle_ns += w->busy ? 0 : now - w->idle_ns;
 	st->credit_ns = w->credit_ns;
 	st->moved_ns = fb_idle_policy_moved_ns(w);
+	st->order = fb_drive_order_rule(&w->twin.order);
 }

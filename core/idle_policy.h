@@ -113,6 +113,7 @@ struct fb_idle_policy_first {
  * @credit_ns: what may be charged before reads pause; negative: they pause
  * @moved_ns: how much longer the first request after idle reads takes, the rest of a read aside;
  *	negative: it takes less, which counts for the threshold, too
+ * @order: the order in which the drive serves what it has, as far as it is known
  */
 struct fb_idle_policy_status {
 	enum fb_idle_policy_why why;
@@ -128,6 +129,7 @@ struct fb_idle_policy_status {
 	u64 idle_ns;
 	s64 credit_ns;
 	s64 moved_ns;
+	enum fb_drive_order_rule order;
 };
 
 /**
