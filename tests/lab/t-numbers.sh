@@ -110,14 +110,26 @@ expect_le "slowdown, per mille" $(((alone - rate) * 1000 / alone)) 21
 # ---- the choice among 256
 
 echo 512 > "/sys/block/$disk/queue/nr_requests"
-for policy in sptf sptf-sw; do
-	iosched "$disk" policy $policy
-	oltp choice-$policy --iodepth=256 --runtime=10
-	expect_le "$policy: choice among 256, mean ns" \
-		$(($(stats "$disk" choice_ns) / $(stats "$disk" choices))) 16000
-	# one of some 1700, with the tick in it: 20 to 25 us with sptf, 23 to 29 with sptf-sw
-	expect_le "$policy: choice among 256, longest ns" "$(stats "$disk" choice_max_ns)" 40000
-done
+
+# choice POLICY: the time that it takes; the longest is one of some 700, perhaps with the tick in it,
+# so the mean of six is judged, too
+choice()
+{
+	local seed longest=
+
+	iosched "$disk" policy "$1"
+	for seed in 1 2 3 4 5 6; do
+		oltp "choice-$1-$seed" --iodepth=256 --runtime=4 --randseed=$seed
+		expect_le "$1: choice among 256, mean ns" \
+			$(($(stats "$disk" choice_ns) / $(stats "$disk" choices))) 16000
+		expect_le "$1: choice among 256, longest ns" "$(stats "$disk" choice_max_ns)" 30000
+		longest="$longest $(stats "$disk" choice_max_ns)"
+	done
+	expect_mean "$1: choice among 256, mean of the longest, ns" "$2" "$3" $longest
+}
+
+choice sptf 14500 24200
+choice sptf-sw 18000 30000
 expect_le "drive late, ns" "$(drive_stat $d late_max_ns)" 20000
 drive_off $d
 
