@@ -24,6 +24,9 @@
  */
 #define FB_LONGEST_READ_MIN 512
 #define FB_LONGEST_READ_MAX 2560
+#define FB_MIN_GRANULE 8	/* sectors */
+/* granules of a read of our own at most, so that a buffer's mask has a bit for each */
+#define FB_READ_GRANULES (FB_LONGEST_READ_MAX / FB_MIN_GRANULE)
 #define FB_WEIGHT_ONE 256	/* weight of a granule where all are worth the same */
 #define FB_ROOTS 1024		/* last index of fb_limits.root */
 
@@ -332,6 +335,17 @@ static inline u32 fb_longest_read(const struct dm_info *info)
 	u32 nsect = max(info->granule_sectors, info->spt_most + info->spt_most / 2);
 
 	return min_t(u32, max_t(u32, nsect, FB_LONGEST_READ_MIN), FB_LONGEST_READ_MAX);
+}
+
+/**
+ * fb_longest_verify() - get the longest VERIFY, which needs no memory for data
+ * @granule_sectors: of the coverage; a read of our own has so many granules at most
+ *
+ * Return: sectors.
+ */
+static inline u32 fb_longest_verify(u32 granule_sectors)
+{
+	return FB_READ_GRANULES * granule_sectors;
 }
 
 /* the first granule that begins at @lbn or later */

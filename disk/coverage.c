@@ -556,15 +556,15 @@ static void fb_coverage_take(struct fb_coverage *cov, struct fb_free_read *buf)
 	for (i = 0; i < FREEBLOCK_TASKS; i++) {
 		struct freeblock_task *task = fb_coverage_task(cov, i);
 
-		bitmap_zero(buf->share[i].mask, FB_FREE_READ_GRANULES);
+		bitmap_zero(buf->share[i].mask, FB_READ_GRANULES);
 		if (!fb_coverage_may_take(cov, task) || !fb_coverage_is_served(task, buf))
 			continue;
 		walk.map = &task->map;
 		walk.mask = buf->share[i].mask;
 		fb_coverage_buf_runs(cov, buf, fb_coverage_take_run, &walk);
-		if (!bitmap_empty(walk.mask, FB_FREE_READ_GRANULES))
+		if (!bitmap_empty(walk.mask, FB_READ_GRANULES))
 			pending |= BIT(i);
-		bitmap_or(buf->mask, buf->mask, walk.mask, FB_FREE_READ_GRANULES);
+		bitmap_or(buf->mask, buf->mask, walk.mask, FB_READ_GRANULES);
 	}
 	if (fb_coverage_is_joint(cov)) {
 		walk.map = &cov->all;
@@ -660,17 +660,17 @@ static void fb_coverage_count_ended(struct fb_coverage *cov, const struct fb_fre
 	else if (buf->status)
 		st->free_errors++;
 	else
-		st->free_sectors += (u64)bitmap_weight(buf->mask, FB_FREE_READ_GRANULES) * granule;
+		st->free_sectors += (u64)bitmap_weight(buf->mask, FB_READ_GRANULES) * granule;
 }
 
 /* The drive did not try what follows a bad block: want it again, for the quarantine's reads. */
 static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *buf)
 {
 	unsigned int from = buf->good / fb_coverage_granule(cov) + 1, i;
-	DECLARE_BITMAP(tail, FB_FREE_READ_GRANULES);
+	DECLARE_BITMAP(tail, FB_READ_GRANULES);
 	struct fb_coverage_walk walk = { .mask = tail, .land = fb_bitmap_untake };
 
-	if (from >= FB_FREE_READ_GRANULES)
+	if (from >= FB_READ_GRANULES)
 		return;
 	for (i = 0; i <= FREEBLOCK_TASKS; i++) {
 		/* the last pass is for the union */
@@ -680,10 +680,10 @@ static void fb_coverage_cut_tail(struct fb_coverage *cov, struct fb_free_read *b
 		if (all ? !fb_coverage_is_joint(cov) : !(buf->pending & BIT(i)))
 			continue;
 		walk.map = all ? &cov->all : &cov->task[i]->map;
-		bitmap_copy(tail, mask, FB_FREE_READ_GRANULES);
+		bitmap_copy(tail, mask, FB_READ_GRANULES);
 		bitmap_clear(tail, 0, from);
 		fb_coverage_buf_runs(cov, buf, fb_coverage_land_run, &walk);
-		bitmap_andnot(mask, mask, tail, FB_FREE_READ_GRANULES);
+		bitmap_andnot(mask, mask, tail, FB_READ_GRANULES);
 	}
 }
 

@@ -307,7 +307,7 @@ static void fb_delivery_work(struct work_struct *work)
 		if (!fb_delivery_claim(task, buf))
 			continue;
 		invalidate_kernel_vmap_range(buf->data, bufs->sectors << SECTOR_SHIFT);
-		for_each_set_bit(i, buf->share[task->slot].mask, FB_FREE_READ_GRANULES) {
+		for_each_set_bit(i, buf->share[task->slot].mask, FB_READ_GRANULES) {
 			failed += !fb_delivery_block(task, buf, i);
 			done++;
 		}

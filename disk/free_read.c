@@ -324,7 +324,7 @@ static void fb_free_read_aim(struct fb_free_read *buf, struct request *rq, u64 l
 	buf->began_ns = 0;
 	buf->how = FB_VERIFY_READ;
 	buf->proven = false;
-	bitmap_zero(buf->mask, FB_FREE_READ_GRANULES);
+	bitmap_zero(buf->mask, FB_READ_GRANULES);
 	buf->state = FB_FREE_READ_SENT;
 }
 

@@ -15,9 +15,6 @@
 
 struct fb_disk;
 
-#define FB_MIN_GRANULE 8	/* sectors */
-#define FB_FREE_READ_GRANULES (FB_LONGEST_READ_MAX / FB_MIN_GRANULE)
-
 /* Buffers consist of chunks of this order, to need few segments; of pages if those are scarce. */
 #define FB_FREE_READ_CHUNK_ORDER get_order(64 * 1024)
 
@@ -91,9 +88,9 @@ struct fb_free_read {
 	u32 nsect;
 	u32 good;
 	blk_status_t status;
-	DECLARE_BITMAP(mask, FB_FREE_READ_GRANULES);
+	DECLARE_BITMAP(mask, FB_READ_GRANULES);
 	struct {
-		DECLARE_BITMAP(mask, FB_FREE_READ_GRANULES);
+		DECLARE_BITMAP(mask, FB_READ_GRANULES);
 	} share[FREEBLOCK_TASKS];
 	u32 pending;
 	u32 served;

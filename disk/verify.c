@@ -100,7 +100,7 @@ void fb_verify_describe(const struct fb_verify *m, char *text, size_t size)
  */
 u32 fb_verify_max(const struct fb_disk *fd)
 {
-	u32 sectors = FB_FREE_READ_GRANULES * dm_info(fd->model)->granule_sectors;
+	u32 sectors = fb_longest_verify(dm_info(fd->model)->granule_sectors);
 	u32 limit = min_not_zero(fd->q->limits.max_dev_sectors, queue_max_hw_sectors(fd->q));
 
 	lockdep_assert_held(&fd->lock);

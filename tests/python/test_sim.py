@@ -457,7 +457,7 @@ class Joint(Case):
 
     def test_preset(self):
         """The paper's settings, wherever the word stands, but for what is named. Seen to fail:
-        words read before the preset is known."""
+        words read before the preset is known; depth told as 0 where it was 2, or the queue."""
         found = [sim.run_jobs([sim.complete(words)])[0]["settings"] for words in (
             [("requests", "10"), ("preset", "paper")],
             [("conservatism_us", "300"), ("requests", "10"), ("preset", "paper")],
@@ -466,6 +466,8 @@ class Joint(Case):
                           for each in found], [["sptf-sw", 400, "none", "off"],
                                                ["sptf-sw", 300, "none", "off"],
                                                ["auto", "auto", "auto", "on"]])
+        self.assertEqual([each["depth"] for each in found], [2, 2, "auto"])
+        self.assertEqual(sim.simulate(requests="10", policy="none")["settings"]["depth"], 32)
 
     def test_buffers(self):
         """Reads are as long as the module's buffers: 1.5 of the longest track, 256 to 1280 KiB.

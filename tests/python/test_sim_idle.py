@@ -137,6 +137,17 @@ class Goals(Idle):
         self.assertEqual(got["idle"]["reads"], 0)
         self.assertIn("shorter than any read", got["idle"]["state"])
 
+    def test_buffers(self):
+        """Whatever is asked for, a read is no longer than the module's buffers, 256 KiB for this
+        drive, and a VERIFY no longer than 320 of its blocks. Seen to fail: reads of 4 MiB."""
+        for command, longest in (("read", "256"), ("verify", "1280")):
+            found = [sim.simulate(drive="atlas10k", task="fresh", rate="2", seconds="20",
+                                  idle_wait_us="0", idle_mean_us="1e6", idle_max_us="1e6",
+                                  idle_command=command, idle_size_kib=size)["idle"]["kib_per_read"]
+                     for size in (longest, "4096", "64")]
+            self.assertEqual(found[0], found[1], command)
+            self.assertLess(found[2], found[0], command)
+
     def test_one_at_a_time(self):
         """A request that comes waits for one command: its residual is below what one takes."""
         got = self.kept(20000, 50000, idle_size_kib="64", task="fresh")

@@ -131,12 +131,6 @@ static void sgm_read(struct sgm *m, char **words, int n)
 
 /* ---- opening ---- */
 
-/* the longest idle read that somebody has asked for, sectors; 0: nobody has */
-static u32 sgm_idle_size(const struct simo *o)
-{
-	return o->idle && o->idle_size_kib != SIMO_AUTO ? o->idle_size_kib * 2 : 0;
-}
-
 /* the longest command; what nobody has set is as long as the device takes it */
 static u32 sgm_longest(struct sgm *m)
 {
@@ -154,13 +148,12 @@ static u32 sgm_longest(struct sgm *m)
 		lim->max_prepend_sectors = min(lim->max_prepend_sectors, most - own);
 	if (o->scan)
 		longest = max_t(u32, own + lim->max_prepend_sectors, lim->max_sectors);
-	longest = max(longest, sgm_idle_size(o));
 	if (longest > most)
 		sim_fail("commands of %u sectors, %s takes %u: %s, or raise max_sectors_kb of %s",
 			 longest, m->v.path, most,
-			 "lower max_prepend_sectors, max_sectors, idle_size_kib or size",
+			 "lower max_prepend_sectors, max_sectors or size",
 			 m->v.block);
-	m->sim.sched.idle.longest = longest;
+	m->sim.sched.idle.longest = min(m->sim.sched.idle.longest, longest);
 	return longest;
 }
 

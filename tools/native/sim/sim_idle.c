@@ -17,7 +17,8 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
 	i->o = o;
 	i->task = task;
 	i->ahead = ahead && !o->verify;
-	i->longest = U32_MAX;
+	i->longest = o->verify ? fb_longest_verify(task->lim.granule_sectors) :
+		     task->lim.max_sectors;
 	i->next_ns = SIMI_NEVER;
 	if (!o->idle)
 		return;

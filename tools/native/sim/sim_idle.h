@@ -17,7 +17,8 @@
  * @o: settings
  * @task: whose blocks are read
  * @ahead: the drive reads on behind an idle read, and answers from that
- * @longest: sectors of the longest read that the drive takes; U32_MAX: any
+ * @longest: sectors of the longest read that there can be: it goes into a buffer of the module,
+ *	whatever the policy would like
  * @wait: when
  * @order: where
  * @foreground: requests in the system

@@ -51,6 +51,9 @@ void sim_run_begin(struct sim *sim)
 	simt_init(&sim->task, o, sim->dm);
 	simi_init(&s->idle, o, &sim->task, !info.look_ahead_off);
 	sims_init(s);
+	/* what "the default" and "the drive's queue" came to */
+	if (!sim->o.depth)
+		sim->o.depth = s->depth;
 	if (*o->log) {
 		s->stats.log = fopen(o->log, "w");
 		if (!s->stats.log)

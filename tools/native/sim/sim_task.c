@@ -8,6 +8,7 @@
 #include "sim_task.h"
 #include "sim_file.h"
 
+#define SIMT_PAGE_SECTORS 8		/* the module's buffers are whole pages */
 #define SIMT_AGAIN_NS 1000000000ULL	/* a drive tries for seconds: one block in so long */
 
 /* the disk's last block may be short */
@@ -316,6 +317,7 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 		sim_fail("granule: shorter than the drive's blocks of %u bytes",
 			 info->physical_sectors * 512);
 	longest = max(fb_longest_read(info), lim->granule_sectors);
+	longest += -longest % SIMT_PAGE_SECTORS;
 	lim->max_sectors = o->max_sectors;
 	if (o->max_sectors == SIMO_AUTO)
 		lim->max_sectors = longest;

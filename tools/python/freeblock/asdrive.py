@@ -50,9 +50,9 @@ def drive(path, max_sectors=MAX_SECTORS):
     The drive has the model's layout and mechanics and no cache; its seeks vary by the
     median of seek_spread."""
     model = fbmodel.Model.of_file(path)
-    model.need("seek")
+    seeks = model.seeks()
     lines = _head(model) + ["max_sectors %d" % max_sectors] + _zone_lines(model.zones)
-    lines += ["seek %d %d" % point for point in model.points["seek"]]
+    lines += ["seek %d %d" % point for point in seeks]
     return "\n".join(lines) + "\n"
 
 

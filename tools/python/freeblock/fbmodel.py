@@ -184,6 +184,15 @@ class Model:
             raise ToolError("%s: not a whole model: no record %s" % (self.name, name))
         return self.header[name]
 
+    def seeks(self):
+        """Points of the seek profile. ToolError: there is none, or no zone. A disk of one cylinder
+        has no seeks; who wants a curve all the same gets a switch of heads."""
+        if self.number("cylinders", 0) == 1:
+            self.need()
+            return [(1, max(self.number("head_switch_ns", 0), 1))]
+        self.need("seek")
+        return self.points["seek"]
+
     def need(self, *kinds):
         """ToolError if there is no zone, or no point of one of these kinds."""
         for kind, found in (("zone", self.zones), *((kind, self.points[kind]) for kind in kinds)):

@@ -127,8 +127,10 @@ def model(path):
     scale = int(scalars.get("sector_bytes", ["512"])[0]) // 512
     layout = zones(lists, scale)
     lines = _header(scalars, lists, layout, scale)
-    lines += ["seek %s %s" % (distance, ns) for distance, ns in lists["seek"]]
-    lines.append("seek_spread 1 %d" % seek_spread_ns(scalars))
+    if layout[-1].last:
+        # one cylinder has no seeks, whatever is said of them
+        lines += ["seek %s %s" % (distance, ns) for distance, ns in lists["seek"]]
+        lines.append("seek_spread 1 %d" % seek_spread_ns(scalars))
     for zone in layout:
         lines += zone.text(int(scalars["heads"][0]))
     return seal(("\n".join(lines) + "\n").encode("ascii"))

@@ -275,10 +275,9 @@ def _of_model(path, text, cache, algorithm, described=False):
     if algorithm not in ALGORITHMS:
         raise ToolError("algorithm %r: not one of %s" % (algorithm, ", ".join(ALGORITHMS)))
     model = fbmodel.Model(text, path)
-    model.need("seek")
+    distance, time = _points(model.seeks())
     layout = Layout.of_model(model)
     zones, held = _zones(layout)
-    distance, time = _points(model.points["seek"])
     write_distance, write_time = _points(model.points["write_seek"])
     spread = model.points["seek_spread"] or [(1, asdrive.SPREAD_NS)]
     switch = model.number("head_switch_ns") * 1e-9
@@ -292,7 +291,7 @@ def _of_model(path, text, cache, algorithm, described=False):
         cylinder_switch=one if same_head else max(one, switch), head_changes=not same_head,
         zero_latency=model.text("zero_latency") == "yes",
         seek_spread=float(np.mean([ns for _, ns in spread])) * 1e-9,
-        spread_known=bool(model.points["seek_spread"]),
+        spread_known=bool(model.points["seek_spread"]) or layout.cylinders == 1,
         cache=cache, algorithm=algorithm,
         block=SECTOR * float(model.number("physical_sectors", 1)),
         **{name: model.number(name + "_ns", 0) * 1e-9

@@ -55,8 +55,7 @@ class Model:
     def __init__(self, path):
         self.name = path
         self.model = fbmodel.Model.of_file(path)
-        self.model.need("seek")
-        self.seeks = [(0, 0), *self.model.points["seek"]]
+        self.seeks = [(0, 0), *self.model.seeks()]
         self.period_ns = Fraction(self.model.number("period_ps"), 1000)
         self.per_kib_ns = self.transfer()
         self.seek_ns = self.mean_seek()
