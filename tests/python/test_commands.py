@@ -101,6 +101,15 @@ class Houses(unittest.TestCase):
             self.assertEqual((status, out), (1, ""), words)
             self.assertIn("/dev/null: not a block device", err)
 
+    def test_usage_in_shell(self):
+        """What is no folder's name is not taken for one. Seen to fail: mkdir's and mount's errors.
+        """
+        for name in ("make-deb", "with-usr", "dkms-check"):
+            for word in ("--help", "--hel", "-x"):
+                status, out, err = run(name, word)
+                self.assertEqual((status, out), (2, ""), (name, word))
+                self.assertRegex(err, r"\Ausage: tools/%s [^\n]*\n\Z" % name)
+
     def test_units(self):
         """What systemd starts are commands that there are, and each unit names the manual page of
         one. Seen to fail: a unit that says "models load --boot"; one without a page."""
