@@ -19,16 +19,12 @@ BUILD = os.environ.get("FREEBLOCK_BUILD") or os.path.join(TOP, "build")
 
 
 def build():
-    """Compile vectors_model and vectors_drive. Tests run side by side: one at a
-    time. Ends the script if that fails."""
+    """Compile vectors_model and vectors_drive. Tests run side by side: one at a time."""
     os.makedirs(BUILD, exist_ok=True)
     with open(os.path.join(BUILD, "tools.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        failed = subprocess.run(["make", "-s", "--no-print-directory", "-C", HERE,
-                                 "BUILD=" + BUILD], check=False).returncode
-    if failed:
-        print("not ok the programs do not compile\n1..1")
-        sys.exit(1)
+        subprocess.run(["make", "-s", "--no-print-directory", "-C", HERE, "BUILD=" + BUILD],
+                       check=True)
 
 
 def build_library():

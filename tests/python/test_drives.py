@@ -322,6 +322,10 @@ class Surfaces(unittest.TestCase):
                     self.assertLess(abs((angle - turn + 0.5) % 1 - 0.5), 1e-8, (seed, want))
 
 
-if __name__ == "__main__":
+def setUpModule():
+    """What texts are asked of."""
     taptest.build()
+
+
+if __name__ == "__main__":
     taptest.main()

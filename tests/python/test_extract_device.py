@@ -386,4 +386,5 @@ class Noise(Case):
         self.assertTrue(found.visible)
 
 
-taptest.main()
+if __name__ == "__main__":
+    taptest.main()

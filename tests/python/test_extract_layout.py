@@ -26,7 +26,6 @@ from freeblock import ToolError  # noqa: E402
 from freeblock.extraction.compress import house  # noqa: E402
 from freeblock.extraction.layout import MOVED, Layout, Zone, compress  # noqa: E402
 
-PROGRAM = None
 IDENTITY = {"vendor": "ACME", "product": "TINY", "serial": "1"}
 MECHANICS = {"period_ps": 6000000000, "zero_latency": True, "head_switch_ns": 500000,
              "write_settle_ns": 200000, "seek": [(1, 800000), (2, 900000)]}
@@ -87,7 +86,7 @@ class Places(Case):
             with self.subTest(name):
                 path = self.write("x.fbdrive", drive_text(layout))
                 blocks = np.arange(layout.blocks)
-                self.same(layout.locate(blocks), drive_places(PROGRAM, path, blocks))
+                self.same(layout.locate(blocks), drive_places(layouts.host_program(), path, blocks))
 
     def test_block_at(self):
         """The block at each block's angle, a moment before, and a moment after."""
@@ -339,6 +338,4 @@ class Compress(Case):
 
 
 if __name__ == "__main__":
-    taptest.build()
-    PROGRAM = layouts.host_program()
     taptest.main()

@@ -793,6 +793,10 @@ class Costs(unittest.TestCase):
         self.assertEqual(may, set(disksim.COSTS))
 
 
-if __name__ == "__main__":
+def setUpModule():
+    """What texts are asked of."""
     taptest.build()
+
+
+if __name__ == "__main__":
     taptest.main()

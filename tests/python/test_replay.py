@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+import pytest
+
 sys.dont_write_bytecode = True
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(TOP, "tools", "python"), os.path.join(TOP, "tools")]
@@ -46,18 +48,29 @@ seek 1 1000000
 seek 99 1000000
 """
 TURN_US = 6000
-count = failed = 0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _host():
+    """The program that replays."""
+    replay.build_host()
+
+
+@pytest.fixture(name="folder")
+def _folder():
+    """A folder of its own, of which nothing is left."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield folder
 
 
 def check(name, right, said=""):
-    global count, failed
-    count += 1
-    failed += not right
-    print("ok " + name if right else "not ok %s - %s" % (name, str(said).replace("\n", " | ")))
+    """One of a test's checks."""
+    assert right, "%s: %s" % (name, said)
 
 
 def same(name, got, want):
-    check(name, got == want, "got %r, want %r" % (got, want))
+    """The same, of two values."""
+    assert got == want, name
 
 
 def write(path, text):
@@ -90,7 +103,7 @@ class Case:
         return [round(1000 * float(row[-1]), 3) for row in rows[1:]]
 
 
-def exact(folder):
+def test_exact(folder):
     """The first response depends on where the platter happens to be; from the
     first completion on (LBN 0 has passed: angle 1/60) all are known.
 
@@ -110,7 +123,7 @@ def exact(folder):
           for step, pause in zip(steps_us, (1000.0, 500.5, 250, 0))])
 
 
-def figures(folder):
+def test_figures(folder):
     """The tool's words and JSON agree with the CSV."""
     case = Case(folder, ["R Hit 0 1 100 0", "R Hit 30 1 3000 0", "R Hit 0 1 2900 0"])
     status, out, err = case.run("before", "--json")
@@ -127,7 +140,7 @@ def figures(folder):
           "paired errors: median 0.100 ms" in words, words)
 
 
-def refused(folder):
+def test_refused(folder):
     """Bad input: file, line and reason; status 1; nothing written."""
     good = "R Hit 0 1 100 0"
     cases = (
@@ -179,7 +192,7 @@ def refused(folder):
     check("refused: a CSV that cannot be written", case.run("before", "--output", out)[0] == 1)
 
 
-def host_refused(folder):
+def test_host_refused(folder):
     """The program itself: what its caller should not have let through.
 
     Seen to fail: hung; "line 0"; a message cut at the NUL."""
@@ -207,7 +220,7 @@ def synthetic(folder, think, requests=600):
             for r, ns in zip(records, times)]
 
 
-def reading(folder):
+def test_reading(folder):
     """--think auto finds how a trace of the drive itself was made, and does not
     make anything of times that have to do with no drive.
 
@@ -231,7 +244,7 @@ def reading(folder):
     check("auto: too few pairs is an error", status == 1 and "too few" in err, err)
 
 
-def real_drives(folder):
+def test_real_drives(folder):
     """The simulated drive is about as faithful to real ones as DiskSim is, whose
     predictions lie beside the traces: at most 0.3 points more of the mean
     response, at most 1 % less of the pairs within 0.3 ms. st41601n has no
@@ -243,8 +256,7 @@ def real_drives(folder):
     read hits; the think time of atlas_III read the other way."""
     drives = os.path.join(DRIVES, "disks")
     if not os.path.isdir(drives):
-        check("fidelity to real drives # SKIP no %s; set FREEBLOCK_DRIVES" % DRIVES, True)
-        return
+        pytest.skip("no %s; set FREEBLOCK_DRIVES" % DRIVES)
     status, out, _ = taptest.freeblock_lab("fidelity", "--drives", drives, "--output", folder)
     same("fidelity: status", status, 0)
     check("fidelity: names a folder that lacks its trace",
@@ -270,7 +282,7 @@ def faithful(folder, row):
     check("auto: trace of " + name, found[0] == row["think"], found)
 
 
-def ablated(folder):
+def test_ablated(folder):
     """What a drive's own trace loses without each of its parameters: nothing but by those that it
     has obeyed, and a cache that holds writes cannot be left out.
 
@@ -297,14 +309,13 @@ def ablated(folder):
         ["no", "difference:", "x"]])
 
 
-def ablated_short(folder):
+def test_ablated_short(folder):
     """A drive with a trace of one request, about which nothing can be told, is named with the
     reason; the others are told. Seen to fail: a table of one request's figures; an end at the first
     bad drive."""
     source, drives = os.path.join(DRIVES, "disks", "hp_c2490a"), os.path.join(folder, "several")
     if not os.path.isdir(source):
-        check("ablation: short traces # SKIP no %s; set FREEBLOCK_DRIVES" % DRIVES, True)
-        return
+        pytest.skip("no %s; set FREEBLOCK_DRIVES" % DRIVES)
     for name, count in (("long", 120), ("short", 1)):
         shutil.copytree(source, os.path.join(drives, name))
         trace = os.path.join(drives, name, "hp_c2490a.trace")
@@ -325,7 +336,7 @@ def ablated_short(folder):
           "without" not in said, (status, said, err))
 
 
-def incomplete(folder):
+def test_incomplete(folder):
     """Folders without the parts, and no folder at all."""
     os.mkdir(os.path.join(folder, "drives"))
     os.mkdir(os.path.join(folder, "drives", "bare"))
@@ -347,14 +358,13 @@ def incomplete(folder):
     check("fidelity: without data it is skipped", status == 0 and "skipped" in said, said)
 
 
-def renamed(folder):
+def test_renamed(folder):
     """A drive whose files' names INQUIRY has no room for, given itself.
 
     Seen to fail: refused for its product; measured nothing."""
     source = os.path.join(DRIVES, "disks", "hp_c2490a")
     if not os.path.isdir(source):
-        check("fidelity to a renamed drive # SKIP no %s; set FREEBLOCK_DRIVES" % DRIVES, True)
-        return
+        pytest.skip("no %s; set FREEBLOCK_DRIVES" % DRIVES)
     drive, out = os.path.join(folder, "a drive"), os.path.join(folder, "out")
     os.mkdir(drive)
     for name in os.listdir(source):
@@ -373,22 +383,5 @@ def renamed(folder):
           not {"demerit_ms", "demerit_pct", "paired_within_300us_pct"} - set(rows[0]), rows)
 
 
-def main():
-    replay.build_host()
-    with tempfile.TemporaryDirectory() as folder:
-        exact(folder)
-        figures(folder)
-        refused(folder)
-        host_refused(folder)
-        reading(folder)
-        ablated(folder)
-        ablated_short(folder)
-        incomplete(folder)
-    for test in (renamed, real_drives):
-        with tempfile.TemporaryDirectory() as folder:
-            test(folder)
-    print("1..%d" % count)
-    return 1 if failed else 0
-
-
-sys.exit(main())
+if __name__ == "__main__":
+    taptest.main()

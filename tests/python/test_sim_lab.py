@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # needs: modules
 """Lab and simulator make the same experiments: they agree within 2 % in
-requests/s and free bandwidth. Prints the lab's TAP.
+requests/s and free bandwidth. Prints TAP.
 
 The simulator's figures are means over seeds; the lab's one run of 60 s has a
 standard error of 0.4 % in requests/s and 1 % in free bandwidth, and is the same
@@ -18,8 +18,11 @@ import sys
 
 sys.dont_write_bytecode = True
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+LAB = os.path.join(TOP, "tests", "lab")
+sys.path[:0] = [os.path.join(TOP, "tools", "python"), LAB]
 
+import tap  # noqa: E402
+import taptest  # noqa: E402
 from freeblock import sim  # noqa: E402
 
 DRIVE = "atlas10k"
@@ -45,7 +48,7 @@ def simulated(seconds, **settings):
             sum(r.get("free_mb_s", 0) for r in results) * 1000 / SEEDS)
 
 
-def main():
+def test_lab():
     """Simulate, then let the lab measure and compare."""
     alone, _ = simulated(SPTF_S, policy="sptf")
     rate, free = simulated(SCAN_S, policy="sptf-sw", task="scan",
@@ -54,13 +57,15 @@ def main():
     variables = {"DRIVE": DRIVE, "SIZES": SIZES, "CONSERVATISM_US": CONSERVATISM_US,
                  "SPTF_S": SPTF_S, "SCAN_S": SCAN_S, "SPTF_RATE": round(alone),
                  "SCAN_RATE": round(rate), "SCAN_FREE": round(free), "WITHIN_PM": WITHIN_PM}
-    command = [os.path.join(TOP, "tests", "lab", "lab"),
-               os.path.join(TOP, "tests", "lab", "sim.sh"), "--build", os.path.abspath(sim.BUILD),
-               "--timeout", str(LAB_TIMEOUT_S)]
+    command = [os.path.join(LAB, "lab"), os.path.join(LAB, "sim.sh"), "--build",
+               os.path.abspath(sim.BUILD), "--timeout", str(LAB_TIMEOUT_S)]
     for item in variables.items():
         command += ["--set", "%s=%s" % item]
-    return subprocess.run(command, check=False).returncode
+    done = subprocess.run(command, check=False, text=True, stdout=subprocess.PIPE)
+    said = tap.parse(done.stdout)
+    assert (done.returncode, said.failed, said.errors) == (0, [], []), done.stdout
+    assert said.passed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    taptest.main()
