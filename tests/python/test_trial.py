@@ -29,7 +29,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 import fakedisk  # noqa: E402
 import taptest  # noqa: E402
 from freeblock import ToolError, cli, fbstate, trial, trial_stats, trial_undo  # noqa: E402
-from freeblock.machine import lock  # noqa: E402
+from freeblock.machine import kernel, lock  # noqa: E402
 
 SYSFS, DEBUG = fakedisk.KERNEL + "sda/", fakedisk.DEBUG + "sda/"
 DRAWS = 600
@@ -394,12 +394,53 @@ class Command(unittest.TestCase):
         self.assertNotIn("put back", complained)
 
     def test_without_the_module(self):
-        """It says what to do."""
+        """It says what to do, if it cannot be loaded."""
         self.tree.remove("sys/kernel/freeblock")
-        found, _, complained = self.trial()
+        with mock.patch.object(kernel, "command", lambda *_: (1, "not found")):
+            found, _, complained = self.trial()
         self.assertEqual(found, 1)
-        self.assertIn("modprobe freeblock", complained)
+        self.assertRegex(complained, r"modprobe freeblock: not found.*then say trial again")
+        self.assertNotIn("put back", complained)
         self.assertFalse(os.path.isdir(fbstate.path(fbstate.KERNEL)))
+
+    def test_loads_the_module(self):
+        """And unloads it at the end, with the scheduler put back before; not if it was there, or
+        was to be kept, nor while another disk has the scheduler.
+
+        Seen to fail: a module that stays; one unloaded that was there; the module first."""
+        self.tree.write("sys/kernel/freeblock/sda/state/scheduling", "yes")
+        for words, there, other, stays in (
+                ((), False, False, False), ((), True, False, True),
+                (("--keep",), False, False, True),
+                ((), False, True, True)):
+            with self.subTest(words=words, there=there, other=other), \
+                    contextlib.ExitStack() as stack:
+                for patch in self.own():
+                    stack.enter_context(patch)
+                self.tree.disk("sdb", 8000000, 65536, scheduler="mq-deadline [freeblock]" if other
+                               else "[mq-deadline] freeblock")
+                away = os.path.join(self.tree.root, "away")
+                if not there:
+                    os.rename(fbstate.path(fbstate.KERNEL), away)
+
+                def command(words, away=away):
+                    kernel_files = fbstate.path(fbstate.KERNEL)
+                    os.rename(*((away, kernel_files) if words[0] == "modprobe" else
+                                (kernel_files, away)))
+                    self.tree.write("said", "%s, sda: %s" % (
+                        words[0], self.tree.said("sys/devices/sda/queue/scheduler")))
+                    return 0, ""
+
+                stack.enter_context(mock.patch.object(kernel, "command", command))
+                stack.enter_context(mock.patch.object(kernel, "is_loaded", trial.is_loaded))
+                # its clock is another one, in which the disk's load goes on
+                stack.enter_context(mock.patch.object(kernel, "patiently", lambda do, _: do()))
+                found, said, _ = self.trial("--pairs", "4", *words)
+                self.assertEqual((found, trial.is_loaded()), (0, stays))
+                if not stays:
+                    self.assertEqual(self.tree.said("said"), "rmmod, sda: mq-deadline")
+                    os.rename(away, fbstate.path(fbstate.KERNEL))
+                self.assertEqual("but that the module stays loaded" in said, other)
 
 
 if __name__ == "__main__":

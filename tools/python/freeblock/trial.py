@@ -7,13 +7,14 @@ a verdict. Documentation/trial.rst describes it.
 import errno
 import json
 import math
+import os
 import signal
 import sys
 import time
 
 from . import ToolError, UsageError, fbstate, fbstate_where, status, trial_stats
 from .extraction import store
-from .machine import lock
+from .machine import kernel, lock
 from .scrub_port import Port
 from .trial_undo import Undo
 
@@ -40,6 +41,8 @@ class Trial:
         self.args, self.disk, self.undo = args, disk, undo
         self.paused, self.pairs = [], []
         self.work, self.notes = "the tasks that were there", []
+        # the module, though it was not there before
+        self.stays = False
 
     def begin(self):
         """Something is to be read: by the tasks that run, or by a scrub or scan of our own."""
@@ -203,7 +206,8 @@ def result_of(trial, interrupted):
         "days": size / 1e6 / free / 86400 if free else None,
         "guard_trips": sum(pair["with"]["guard_trips"] for pair in pairs),
         "limit_pct": trial.args.limit, "verdict": word, "words": words,
-        "kept": trial.args.keep and not interrupted, "notes": trial.notes,
+        "kept": trial.args.keep and not interrupted, "module_stays": trial.stays,
+        "notes": trial.notes,
     }
 
 
@@ -232,15 +236,24 @@ def lines(found):
     yield from ("  " + note for note in found["notes"])
     yield "verdict: " + found["words"]
     yield "%s: %s" % (found["disk"], "the scheduler stays, and what reads goes on"
-                      if found["kept"] else "all is as it was before; the module stays loaded")
+                      if found["kept"] else "all is as it was before" +
+                      ", but that the module stays loaded" * found["module_stays"])
+
+
+def is_loaded():
+    """Whether the module's files are there."""
+    return os.path.isdir(fbstate.path(fbstate.KERNEL))
 
 
 def choose(args, name, undo):
-    """The disk with the scheduler and a model."""
+    """The disk with the scheduler and a model, the module loaded first if it is not."""
     disk = fbstate.Disk(name)
     scheduler = disk.scheduler()
     if scheduler is None:
         raise ToolError("%s: no such disk" % name)
+    if not is_loaded():
+        undo.say("module")
+        kernel.load("trial")
     if scheduler != "freeblock":
         undo.say("scheduler " + scheduler)
     if scheduler != "freeblock" or not disk.granule_bytes():
@@ -268,7 +281,7 @@ def attempt(args, name):
 
 def _attempt(args, name, stop):
     """The same, with nobody else at it. The process that puts back has the lock, too."""
-    undo, trial, interrupted = Undo(name), None, None
+    undo, trial, interrupted, was_loaded = Undo(name), None, None, is_loaded()
     try:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, stop)
@@ -283,6 +296,8 @@ def _attempt(args, name, stop):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         undo.close()
+    if trial:
+        trial.stays = not was_loaded and is_loaded()
     return trial, interrupted
 
 
@@ -304,9 +319,9 @@ def add_parser(subparsers):
         "reads, in pairs whose order is drawn, and say what free reads cost, with its confidence, "
         "and what they bring. Reads for the tasks that run on the disk; if there are none, a scrub "
         "is started for the time of the trial, on a disk without the scheduler that one, too, with "
-        "the model that is installed. All is put back at the end, however it comes. Exit status: 0 "
-        "the cost is within the limit; 3 above it; 4 that cannot be told; 1 an error; 2 usage; "
-        "129, 130, 143 interrupted.")
+        "the model that is installed; the module is loaded if it is not. All is put back at the "
+        "end, however it comes. Exit status: 0 the cost is within the limit; 3 above it; 4 that "
+        "cannot be told; 1 an error; 2 usage; 129, 130, 143 interrupted.")
     parser.add_argument("device", metavar="DEVICE", help="/dev/sda, sda")
     parser.add_argument("--pairs", type=int, default=20, metavar="N",
                         help="of windows (%(default)s)")
@@ -334,7 +349,6 @@ def run(args):
     pieces = fbstate_where.locate(args.device)
     if len({piece.disk for piece in pieces}) > 1:
         raise ToolError("%s lies on several disks: name one of them" % args.device)
-    fbstate.names()
     trial, interrupted = attempt(args, pieces[0].disk)
     if trial is None:
         return 128 + interrupted

@@ -13,6 +13,7 @@ import sys
 import time
 
 from . import ToolError, fbstate
+from .machine import kernel
 
 # A choice of scheduler may be refused for a while (EBUSY of Linux 7)
 RETRY_S, RETRIES = 0.1, 50
@@ -21,8 +22,13 @@ WELL = (errno.EALREADY, errno.ENOENT, errno.ENODEV)
 
 
 def put_back(disk, change):
-    """Undo one change: "scheduler NAME", "start scrub", "pause ID"."""
-    what, word = change.split(" ", 1)
+    """Undo one change: "scheduler NAME", "start scrub", "pause ID", "module"."""
+    what, _, word = change.partition(" ")
+    if what == "module":
+        why = kernel.unload()
+        if why:
+            print("freeblock: the module stays loaded: " + why, file=sys.stderr, flush=True)
+        return
     if what == "scheduler":
         _write(fbstate.path("sys/block", disk, "queue/scheduler"), word)
         return
@@ -64,6 +70,10 @@ def _attend(disk, lines):
         except OSError as error:
             print("freeblock: %s: could not be put back: %s: %s" % (disk, change, error.strerror),
                   file=sys.stderr, flush=True)
+            status = 1
+        except ToolError as error:
+            print("freeblock: %s: could not be put back: %s" % (disk, error), file=sys.stderr,
+                  flush=True)
             status = 1
     return status
 

@@ -101,7 +101,7 @@ def _not_signed(said):
         locked and "Operation not permitted" in said)
 
 
-def load():
+def load(command_name="setup"):
     """Load the module. ToolError with what modprobe says."""
     status, said = command(["modprobe", "freeblock"])
     if not status and is_loaded():
@@ -114,8 +114,8 @@ def load():
         todo = ("install freeblock-dkms and linux-headers-amd64, or in a checkout make modules "
                 "KDIR=/lib/modules/$(uname -r)/build and insmod build/kernel-$(uname -r)/"
                 "freeblock/freeblock.ko")
-    raise ToolError("the module does not load (modprobe freeblock: %s): %s; then say setup again" %
-                    (said.replace("\n", "; ") or "status %d" % status, todo))
+    raise ToolError("the module does not load (modprobe freeblock: %s): %s; then say %s again" %
+                    (said.replace("\n", "; ") or "status %d" % status, todo, command_name))
 
 
 def unload():
