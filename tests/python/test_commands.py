@@ -166,9 +166,14 @@ class Houses(unittest.TestCase):
         results go, how many at once, a file or a folder that keeps a state, a trace of a disk.
 
         Seen to fail: bench with --out; sim with --processes; sim's --trace, of lines of its
-        own; extract's --state, a folder."""
+        own; extract's --state, a folder; sg with --search and --search-us for one setting; calibrate's
+        -o and positional arguments without a word about them."""
         for command in _parsers(cli.make_parser()) + _parsers(research.cli.make_parser()):
             with self.subTest(command.prog):
+                values = [action for action in command._actions     # pylint: disable=W0212
+                          if action.nargs in (None, "?") and action.dest != "help"]
+                self.assertEqual(len({action.dest for action in values}), len(values))
+                self.assertFalse([action.dest for action in values if not action.help])
                 self.one_name({name: action for action in command._actions  # pylint: disable=W0212
                                for name in action.option_strings})
 

@@ -499,11 +499,11 @@ def add_parser(subparsers):
     parser.add_argument("--seconds", type=int, default=0,
                         help="disk time that is counted, of each cell (0: %s)" % ", ".join(
                             "%s %d" % item for item in SECONDS.items()))
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the requests (1)")
     parser.add_argument("--fresh", action="store_true", help="measure what is there already, too")
     parser.add_argument("--through", default="", metavar="COMMAND",
                         help="put in front of each virtual machine's command")
-    parser.add_argument("--build", default=BUILD)
+    parser.add_argument("--build", default=BUILD, metavar="DIR", help="where all is made (build)")
     parser.set_defaults(run=run)
 
 

@@ -107,10 +107,11 @@ def add_parser(subparsers):
         description="Write a model like the one given, or the one that the module has, with the "
         "rotation period and the seek times that the module found for DISK. Needs debugfs, "
         "and some minutes of foreground work before.")
-    parser.add_argument("disk", metavar="DISK", help="as in /sys/block")
+    parser.add_argument("disk", metavar="DISK", help="sdX, or /dev/sdX")
     parser.add_argument("model", nargs="?", metavar="MODEL.fbmodel",
                         help="the model in force (the module's)")
-    parser.add_argument("-o", "--output", required=True, metavar="NEW.fbmodel")
+    parser.add_argument("-o", "--output", required=True, metavar="NEW.fbmodel",
+                        help="where the new model goes")
     parser.set_defaults(run=run)
 
 

@@ -10,7 +10,8 @@ import sys
 
 from . import ToolError, UsageError, __name__ as PRODUCT, __version__
 
-ABOUT = "Tools for the freeblock scheduler's drives and models."
+ABOUT = "Background reads of a busy disk, by the I/O scheduler freeblock. For a disk of yours: " \
+    "setup, then scrub or scan, status and top; off puts everything back."
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 # Commands of freeblock-lab, with which freeblock is measured: it is no part of what is installed
 RESEARCH = ("bench", "bench-extract", "bench-scrub", "fidelity", "makes", "model", "peers",

@@ -29,7 +29,7 @@ def add_parser(subparsers):
     kind.add_argument("file", nargs="?", metavar="FILE", help="(/%s)" % conf.FILE)
     kind = add("show", run_show, "show what it says of disks, and when they are scrubbed")
     kind.add_argument("disk", nargs="?", metavar="DISK", help="sdX; all that are here")
-    kind.add_argument("--json", action="store_true", help="as a list of objects")
+    kind.add_argument("--json", action="store_true", help="print a JSON list of objects")
     kind = add("apply", run_apply, "set what it says of disks that have the scheduler")
     kind.add_argument("disk", nargs="?", metavar="DISK", help="sdX; all of them")
     add("due", run_due, "start scrubs that are due, stop those outside of their window (a timer "

@@ -47,7 +47,7 @@ def add_parser(subparsers):
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the choice of places "
                         "(1)")
     parser.add_argument("--quiet", action="store_true", help="no progress")
-    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
+    parser.add_argument("--json", action="store_true", help="print what was found as a JSON object")
     parser.set_defaults(run=run)
 
 

@@ -168,14 +168,15 @@ def add_parser(subparsers):
         return kind
 
     kind = add("list", run_list, "show the models that are kept")
-    kind.add_argument("--json", action="store_true", help="as a list of objects")
+    kind.add_argument("--json", action="store_true", help="print a JSON list of objects")
     kind = add("install", run_install, "keep a model")
     kind.add_argument("file", metavar="FILE", help="an .fbmodel")
-    kind.add_argument("--disk", metavar="sdX", help="it is this disk's (if the model does not say)")
+    kind.add_argument("--disk", metavar="DISK", help="it is this disk's, sdX or /dev/sdX (if the "
+                      "model does not say)")
     kind = add("remove", run_remove, "forget a model")
     kind.add_argument("name", metavar="NAME", help="as listed")
     kind = add("load", run_load, "load the models of disks into the kernel")
-    kind.add_argument("disks", metavar="sdX", nargs="+", help="as in /sys/block")
+    kind.add_argument("disks", metavar="DISK", nargs="+", help="sdX, or /dev/sdX")
     kind.add_argument("--scheduler", action="store_true", help="choose freeblock for them, too")
     kind.add_argument("--syslog", action="store_true", help="say it in the system's log, too")
     kind.add_argument("--at-boot", action="store_true", help="unless the guard says that it must "
@@ -188,6 +189,6 @@ def add_parser(subparsers):
                       help="and choose freeblock for disks that have a model")
     kind.add_argument("--program", metavar="PATH", default=hosts.command(),
                       help="what udev and systemd start (this command)")
-    kind.add_argument("--root", metavar="DIR", default="/", help="install below this directory")
+    kind.add_argument("--root", metavar="DIR", default="/", help="install below this directory (/)")
     kind = add("disable", run_disable, "undo `enable`")
-    kind.add_argument("--root", metavar="DIR", default="/", help="remove below this directory")
+    kind.add_argument("--root", metavar="DIR", default="/", help="remove below this directory (/)")

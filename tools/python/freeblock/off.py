@@ -32,7 +32,7 @@ def add_parser(subparsers):
     parser.add_argument("disk", nargs="?", metavar="DISK", help="/dev/sdX, or its world-wide "
                         "name, as root")
     parser.add_argument("--all", action="store_true", help="every disk that was set up")
-    parser.add_argument("--json", action="store_true", help="print the result as an object")
+    parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
     parser.set_defaults(run=run)
 
 

@@ -49,7 +49,8 @@ def add_parser(subparsers):
                       "clook, sstf, sptf (clook)")
     free.add_argument("--policy", metavar="NAME", help="freeblock's: clook, sstf, sptf, sptf-sw, "
                       "auto (auto)")
-    free.add_argument("--conservatism", metavar="TIME", help="added to each seek of a free read")
+    free.add_argument("--conservatism", metavar="TIME", help="added to each seek of a free read, "
+                      "as 300us, or auto: learnt (auto)")
     free.add_argument("--no-scan", action="store_true", help="do not tell how long a whole scan "
                       "takes, which takes longer to say than all the rest")
     many = parser.add_argument_group("many")

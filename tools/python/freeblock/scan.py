@@ -277,7 +277,7 @@ def add_parser(subparsers):
     parser.add_argument("--member", metavar="NAME", help="of an md raid1: the member to read")
     parser.add_argument("--before", type=float, default=5, metavar="SECONDS",
                         help="measure the foreground's latency that long before beginning (5)")
-    parser.add_argument("--json", action="store_true", help="print the result as an object")
+    parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
 

@@ -364,11 +364,12 @@ def add_parser(subparsers):
         "when the disk comes back; ends when all is verified. start: the same, unattended, and "
         "nothing is saved. install-service: print a systemd unit for run. Exit status: 0 well; "
         "1 an error; 2 usage; 3 bad blocks were found; 130, 143 interrupted.")
-    parser.add_argument("device", metavar="DEVICE", help="/dev/sda, sda2")
+    parser.add_argument("device", metavar="DEVICE", help="a disk or partition: sda, /dev/sda2")
     parser.add_argument("action", choices=ACTIONS, help="what to do")
-    parser.add_argument("--order", metavar="ORDER", help="while the disk is idle: sequential, "
-                        "near, staggered=REGIONS")
-    parser.add_argument("--segment", type=int, metavar="KIB", help="of staggered")
+    parser.add_argument("--order", metavar="ORDER", help="while the disk is idle: near, sequential "
+                        "or staggered=REGIONS (near)")
+    parser.add_argument("--segment", type=int, metavar="KIB", help="of staggered: so much "
+                        "of a region at a time, KiB (64)")
     parser.add_argument("--deadline", type=float, metavar="DAYS", help="run, start: it should be "
                         "over so many days from now; while it would not be at its rate, it goes "
                         "before other tasks")
@@ -377,7 +378,7 @@ def add_parser(subparsers):
     parser.add_argument("--wait", action="store_true", help="run: wait for module, disk and model")
     parser.add_argument("--before", type=float, default=5, metavar="SECONDS",
                         help="run: measure the foreground's latency that long before (5)")
-    parser.add_argument("--json", action="store_true", help="print the result as an object")
+    parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
 

@@ -44,7 +44,7 @@ def add_parser(subparsers):
     parser.add_argument("--program", metavar="PATH", default=hosts.command(),
                         help="what is started at boot (this command)")
     parser.add_argument("--quiet", action="store_true", help="no progress")
-    parser.add_argument("--json", action="store_true", help="print the result as an object")
+    parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
     parser.set_defaults(run=run)
 
 

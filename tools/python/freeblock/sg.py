@@ -14,7 +14,7 @@ from . import ToolError, hosts, sim
 
 # of the simulator's settings: what only a simulated drive has, and what is described
 # otherwise here
-NOT_OURS = ("drive", "model", "noise", "reads")
+NOT_OURS = ("drive", "model", "noise", "reads", "search_us")
 # option, setting, what stands for its value, help
 SETTINGS = (
     ("--reads", "reads", "SHARE", "of all requests, 0 to 1 (1)"),
@@ -103,7 +103,7 @@ def add_parser(subparsers):
                         "needs --confirm")
     parser.add_argument("--direct", action="store_true",
                         help="transfer without copying (needs /sys/module/sg/parameters/allow_dio)")
-    parser.add_argument("--json", action="store_true", help="print the result as an object")
+    parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
 

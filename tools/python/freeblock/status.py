@@ -157,10 +157,11 @@ def add_parser(subparsers):
         description="Show what the module does on each disk that it knows, or on one. Takes a "
         "second, to see how fast tasks advance. Exit status: 0, or 1: an error; with --check, as "
         "monitoring plugins have it, 0 well, 1 warning, 2 critical, 3 unknown.")
-    parser.add_argument("device", nargs="?", metavar="DEVICE", help="a disk or partition")
+    parser.add_argument("device", nargs="?", metavar="DEVICE",
+                        help="a disk or partition (all that the module knows)")
     parser.add_argument("--seconds", type=float, default=1, metavar="S",
-                        help="between the two looks that give rates (1; 0: no rates)")
-    parser.add_argument("--json", action="store_true", help="print a list of objects")
+                        help="seconds between the two looks that give rates (1; 0: no rates)")
+    parser.add_argument("--json", action="store_true", help="print a JSON list of objects")
     parser.add_argument("--check", action="store_true", help="print one line for a monitoring "
                         "system, of the disks that have the scheduler, or tasks")
     fbstate_health.add_days(parser)

@@ -115,9 +115,10 @@ def add_parser(subparsers):
         description="Show, again and again, how fast tasks read from the disks that have the "
         "scheduler, or tasks, or from those named, and what the foreground pays for it. Ends "
         "with q. Exit status: 0, or 1: an error.")
-    parser.add_argument("device", nargs="*", metavar="DEVICE", help="a disk or partition")
+    parser.add_argument("device", nargs="*", metavar="DEVICE", help="a disk or partition "
+                        "(all that have the scheduler, or tasks)")
     parser.add_argument("--seconds", type=float, default=2, metavar="S",
-                        help="between two looks (2)")
+                        help="seconds between two looks (2)")
     parser.add_argument("--once", action="store_true",
                         help="print it once, after that time, and end")
     parser.set_defaults(run=run)

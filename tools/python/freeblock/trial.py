@@ -322,23 +322,25 @@ def add_parser(subparsers):
         "the model that is installed; the module is loaded if it is not. All is put back at the "
         "end, however it comes. Exit status: 0 the cost is within the limit; 3 above it; 4 that "
         "cannot be told; 1 an error; 2 usage; 129, 130, 143 interrupted.")
-    parser.add_argument("device", metavar="DEVICE", help="/dev/sda, sda")
+    parser.add_argument("device", metavar="DEVICE", help="sdX, or /dev/sdX, as root")
     parser.add_argument("--pairs", type=int, default=20, metavar="N",
-                        help="of windows (%(default)s)")
+                        help="pairs of windows (%(default)s)")
     parser.add_argument("--seconds", type=float, default=20, metavar="S",
-                        help="of a window that are measured (%(default)s)")
+                        help="seconds of a window that are measured (%(default)s)")
     parser.add_argument("--settle", type=float, default=5, metavar="S",
-                        help="at the beginning of each that are not (%(default)s)")
+                        help="seconds at the beginning of each that are not (%(default)s)")
     parser.add_argument("--limit", type=float, default=10, metavar="PERCENT",
-                        help="by which requests may take longer (%(default)s)")
+                        help="by how much requests may take longer, per cent "
+                        "(%(default)s)")
     parser.add_argument("--work", choices=("scrub", "scan"), default="scrub",
                         help="what is started where no task runs (%(default)s)")
     parser.add_argument("--keep", action="store_true", help="leave the scheduler, and what reads, "
                         "as in the windows with free reads")
-    parser.add_argument("--seed", type=int, metavar="N", help="of the order of windows")
+    parser.add_argument("--seed", type=int, metavar="N",
+                        help="of the order of windows (another each time)")
     parser.add_argument("--dir", metavar="DIR", default=store.DIRECTORY,
                         help="where models are kept (%(default)s)")
-    parser.add_argument("--json", action="store_true", help="print an object")
+    parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
 
