@@ -166,8 +166,8 @@ class Houses(unittest.TestCase):
         results go, how many at once, a file or a folder that keeps a state, a trace of a disk.
 
         Seen to fail: bench with --out; sim with --processes; sim's --trace, of lines of its
-        own; extract's --state, a folder; sg with --search and --search-us for one setting; calibrate's
-        -o and positional arguments without a word about them."""
+        own; extract's --state, a folder; sg with --search and --search-us for one setting;
+        calibrate's -o without a word about it."""
         for command in _parsers(cli.make_parser()) + _parsers(research.cli.make_parser()):
             with self.subTest(command.prog):
                 values = [action for action in command._actions     # pylint: disable=W0212

@@ -4,7 +4,7 @@ holds, and the trace is replayed without it."""
 
 import os
 
-from freeblock import ToolError
+from freeblock import ToolError, fbdrive
 from . import replay, score
 
 # Not parameters, or nothing works without them
@@ -17,8 +17,8 @@ LEAST_RECORDS = 100             # a few responses are as good without a paramete
 
 def parameter(line):
     """The parameter that a line of a description sets; None of what is kept."""
-    words = line.split()
-    if not words or words[0].startswith("#") or words[0] in KEPT:
+    words = next(fbdrive.lines([line]), None)
+    if not words or words[0] in KEPT:
         return None
     return " ".join(words[:2]) if words[0] in BY_KIND else words[0]
 

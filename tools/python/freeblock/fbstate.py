@@ -100,7 +100,8 @@ def names():
     """The disks that the module knows."""
     folder = path(KERNEL)
     if not os.path.isdir(folder):
-        raise ToolError("the module freeblock is not loaded: modprobe freeblock, or insmod "
+        raise ToolError("the module freeblock is not loaded: freeblock setup /dev/sdX does that, "
+                        "or by hand modprobe freeblock, or in a checkout insmod "
                         "build/kernel-$(uname -r)/freeblock/freeblock.ko")
     return sorted(name for name in os.listdir(folder) if os.path.isdir(os.path.join(folder, name)))
 
