@@ -388,7 +388,8 @@ class Runs(Case):
         self.assertRegex(err, "sda has no model.*load it: cat FILE.fbmodel > /sys/kernel/fr")
         self.tree.remove("sys/kernel/freeblock/sda")
         self.assertRegex(freeblock("sda", "-o", self.out)[2],
-                         "does not have the scheduler: echo freeblock > /sys/block/sda/queue")
+                         "does not have the scheduler: freeblock setup /dev/sda .* by hand: echo "
+                         "freeblock > /sys/block/sda/queue")
         self.tree.remove("sys/kernel/freeblock")
         self.assertRegex(freeblock("sda", "-o", self.out)[2],
                          "not loaded: freeblock setup .* modprobe freeblock")

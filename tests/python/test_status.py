@@ -205,7 +205,7 @@ class Status(unittest.TestCase):
         self.tree.write(DEBUGFS + "tasks", "nonsense")
         self.assertRegex(self.status("sda")[2], "sda: tasks: not understood: 'nonsense'")
         self.tree.remove("sys/kernel/freeblock/sdb")
-        self.assertRegex(self.status("sdb")[2], "sdb does not have the scheduler: echo")
+        self.assertRegex(self.status("sdb")[2], "sdb does not have the scheduler: freeblock ")
         self.tree.remove("sys/kernel/freeblock/sda")
         self.assertRegex(self.status()[1], "the module knows no disk: echo")
         self.tree.remove("sys/kernel/freeblock")

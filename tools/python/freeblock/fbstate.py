@@ -226,16 +226,17 @@ def need(name):
     if name in known:
         return Disk(name)
     if os.path.isdir(path("sys/block", name)):
-        raise ToolError("%s does not have the scheduler: echo freeblock > "
-                        "/sys/block/%s/queue/scheduler" % (name, name))
+        raise ToolError("%s does not have the scheduler: freeblock setup /dev/%s gives it that, and "
+                        "a model; by hand: %s" % (name, name, NEXT["another scheduler"] % name))
     raise ToolError("%s: no such disk; freeblock knows %s" % (name, ", ".join(known) or "none"))
 
 
 def need_model(disk):
     """`disk`, or a ToolError if it has no model."""
     if not disk.granule_bytes():
-        raise ToolError("%s has no model, without which nothing is read; %s" %
-                        (disk.name, NEXT["no model"] % disk.name))
+        raise ToolError("%s has no model, without which nothing is read: freeblock setup /dev/%s "
+                        "measures it; or, if you have it, %s" %
+                        (disk.name, disk.name, NEXT["no model"] % disk.name))
     return disk
 
 
