@@ -136,6 +136,20 @@ class Status(unittest.TestCase):
         self.assertEqual((task["name"], task["bytes_per_s"], task["eta_s"]),
                          ("my scan", 100 * 65536, 622))
 
+    def test_left(self):
+        """Of a scrub that has read nothing in this second, at its mean rate: 15625 blocks of 64 KiB
+        at 1000 KiB/s. Seen to fail: "left -", now and then."""
+        self.task = lambda _: self.tree.write(
+            DEBUGFS + "tasks", "7 scrub running 1 62500 46875 0 128\n8 scan paused 1 9 1 0 128")
+        self.task(0)
+        self.tree.write(SYSFS + "scrub", "running")
+        self.tree.values(SYSFS + "scrub_stats", {
+            "sectors": 8000000, "block_sectors": 128, "blocks_total": 62500, "blocks_before": 0,
+            "blocks_delivered": 46875, "rate_kib_s": 1000})
+        said = self.status("sda")[1]
+        self.assertRegex(said, "7 scrub: running, .* 0.0 MB/s, left 16m40s")
+        self.assertRegex(said, "8 scan: paused, .* left -")
+
     def test_little(self):
         """Files that are not there are no error."""
         for folder in (SYSFS + "state", SYSFS + "stats", DEBUGFS):

@@ -226,7 +226,7 @@ def need(name):
     if name in known:
         return Disk(name)
     if os.path.isdir(path("sys/block", name)):
-        raise ToolError("%s does not have the scheduler: freeblock setup /dev/%s gives it that, and "
+        raise ToolError("%s does not have the scheduler: freeblock setup /dev/%s gives it that and "
                         "a model; by hand: %s" % (name, name, NEXT["another scheduler"] % name))
     raise ToolError("%s: no such disk; freeblock knows %s" % (name, ", ".join(known) or "none"))
 

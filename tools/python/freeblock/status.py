@@ -13,6 +13,7 @@ from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_health, fbst
 TASK = ("priority", "total", "done", "failed", "granule")
 IDLE = ("idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us")
 BAD_SHOWN = 10
+JOBS = ("scan", "scrub")        # the kernel's own tasks
 
 
 def tasks(disk):
@@ -47,6 +48,15 @@ def add_rates(now, before, seconds):
             task["bytes_per_s"] = round(blocks * task["granule"] * 512)
             if blocks and task["state"] == "running":
                 task["eta_s"] = round((task["total"] - task["done"]) / blocks)
+
+
+def add_left(now, disk):
+    """Time left of a scan or scrub of the kernel that has read nothing between the two looks, at
+    its mean rate: idle reads come in bursts."""
+    for task in now.values():
+        if task["eta_s"] is None and task["state"] == "running" and task["name"] in JOBS:
+            left = fbstate_health.remaining_s(disk.job(task["name"]))
+            task["eta_s"] = None if left is None else round(left)
 
 
 def look(disk):
@@ -195,8 +205,9 @@ def run(args):
     if args.seconds and any(before):
         time.sleep(args.seconds)
     found = [look(disk) for disk in disks]
-    for one, old in zip(found, before):
+    for disk, one, old in zip(disks, found, before):
         add_rates(one["tasks"] or {}, old or {}, time.monotonic() - began)
+        add_left(one["tasks"] or {}, disk)
     if found and fbstate.hidden():
         print("tasks and bad blocks are not listed: " + fbstate.hidden(), file=sys.stderr)
     if args.json:

@@ -11,7 +11,6 @@ from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_health, stat
 
 SECTOR = 512
 COUNTERS = ("free_sectors", "idle_sectors", "idle_us", "idle_used_us")
-JOBS = ("scan", "scrub")
 HELP = "freeblock top: every %g s, q ends"
 
 
@@ -20,7 +19,7 @@ def look(disk):
     sample = fbstate_cost.sample(disk.name)
     return {"disk": disk.name, "cost": sample, "in_all": status.cost(sample, None),
             "counters": {name: disk.counter(name) for name in COUNTERS},
-            "jobs": {name: disk.job(name) for name in JOBS}, "tasks": disk.value("tasks"),
+            "jobs": {name: disk.job(name) for name in status.JOBS}, "tasks": disk.value("tasks"),
             "stuck": disk.stuck(), "attached": disk.attached(),
             "free_reads": disk.state("free_reads"), "idle": disk.state("idle")}
 
@@ -36,8 +35,11 @@ def _share(part, of_all):
 
 
 def _later(cost):
-    """By how much a request ends later, ms: with all that is known."""
-    us = cost["in_all_us"] if cost.get("in_all_us") is not None else cost["mean_added_us"]
+    """By how much a request ends later, ms: if that is not known in all, by lost turns and idle
+    reads, of which the module always keeps account."""
+    us = cost["in_all_us"]
+    if us is None and cost["mean_added_us"] is not None:
+        us = cost["mean_added_us"] + cost.get("idle", {}).get("mean_us", 0)
     return "-" if us is None else "%.2f ms" % (us / 1e3)
 
 
