@@ -18,7 +18,7 @@ import numpy as np  # noqa: E402
 
 import taptest  # noqa: E402
 from freeblock import ToolError, sim  # noqa: E402
-from freeblock.prediction import compose, freegap, freeidle, freescan, freeyield  # noqa: E402
+from freeblock.prediction import answer, compose, freegap, freeidle, freescan, freeyield  # noqa: E402
 from freeblock.prediction.device import Device  # noqa: E402
 from freeblock.prediction.freeband import free_bandwidth  # noqa: E402
 from freeblock.prediction.freeyield import FreeSettings  # noqa: E402
@@ -217,6 +217,27 @@ class Queue(unittest.TestCase):
             with self.subTest(drive=drive, rate=rate, spread=np.std([r["free_mb_s"] for r in ran])):
                 self.assertAlmostEqual(unseenfree.told(device, load)["fresh_mb_s"] / found, 1,
                                        delta=0.15)
+
+    def test_long_writes(self):
+        """Long writes, which the module does not hold back until an idle read ends, cost more of
+        the goal: less is read in idle time, within 30 % of the simulator. Seen to fail: as if they
+        were held back, 106 told for 58 MB/s and 85 for 30."""
+        for drive, lines, rate, reads in (("nearline16-serpentine", "", 25.0, 0.15),
+                                          ("archive8", "write_cache off", 14.0, 0.18)):
+            device = Device.from_drive(sim.drive_file(drive))
+            device = answer.through(device) if lines else device
+            load = Workload(rate, "poisson", 65536.0, reads, device.capacity,
+                            request_size_cv2=15 / 16)
+            ran = [sim.simulate(drive=drive, set=lines, rate="%g" % rate, reads="%g" % reads,
+                                size="exp:64k", seconds="100", seed=seed, **MODULE)["idle"]["mb_s"]
+                   for seed in "123"]
+            told = unseenfree.told(device, load)["idle_mb_s"]
+            with self.subTest(drive=drive, told=told, spread=np.std(ran)):
+                self.assertAlmostEqual(told / np.mean(ran), 1, delta=0.3)
+        alone = freeidle.idle_reads(device, freeidle.Idle(0.5, 20.0)).rate
+        for long, less in ((0.0, 1.0), (0.5, 0.8)):
+            found = freeidle.idle_reads(device, freeidle.Idle(0.5, 20.0, None, long)).rate
+            self.assertLessEqual(found, less * alone)
 
     def test_idle_without_read_ahead(self):
         """Where the drive does not read ahead: what a read takes, and how much is read, within 20 %

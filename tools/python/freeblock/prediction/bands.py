@@ -108,10 +108,10 @@ BANDS = {
 }
 # kind: measured over predicted free bytes/s on a map on which all is wanted
 FREE = {
-    "gaps": (0.818, 1.000),  # of 87
-    "idle, reads ahead": (0.655, 0.972),  # of 192
-    "idle, stops": (0.896, 1.231),  # of 64
-    "idle, write cache": (0.519, 1.000),  # of 41
+    "gaps": (0.841, 1.009),  # of 87
+    "idle, reads ahead": (0.818, 1.048),  # of 192
+    "idle, stops": (0.813, 1.160),  # of 64
+    "idle, write cache": (0.508, 1.008),  # of 41
 }
 # measured over predicted days of a whole scan in gaps and in idle time: of 36 (TABLE=days), but for
 # the one in twenty that is lowest, and highest

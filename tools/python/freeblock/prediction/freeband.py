@@ -34,6 +34,7 @@ AUTO_LOADED = 1 / 400
 TARGET = 5e-3           # conservatism "auto": what free reads may cost, of the time
 LEAST_AUTO = 20e-6      # s, the least conservatism then
 UNIT = 4096             # bytes
+LEAST_CV2 = 0.1         # from which on sizes vary, in units
 MOST_UNITS = 65
 NEAREST = 64.0          # cylinders: to what a gap's mean distance is rounded
 LEAST_TRACK = 2.0       # granules: of shorter tracks nearly all lie across a track's end
@@ -152,7 +153,7 @@ class Load:
             return 1.0          # pieces are cut long before
         size = self.workload.request_size
         units, share = np.array([size / UNIT]), np.ones(1)
-        if self.workload.request_size_cv2 >= 0.1:
+        if self.workload.request_size_cv2 >= LEAST_CV2:
             units = np.arange(1, MOST_UNITS)
             more = max(1 - UNIT / size, 0.0)
             share = (1 - more) * more ** (units - 1)
