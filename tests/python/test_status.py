@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -135,6 +136,19 @@ class Status(unittest.TestCase):
         task = one["tasks"]["3"]
         self.assertEqual((task["name"], task["bytes_per_s"], task["eta_s"]),
                          ("my scan", 100 * 65536, 622))
+
+    def test_documented(self):
+        """monitoring.rst names each key of what programs get. Seen to fail: recent_ppm left out."""
+        self.full()
+        with open(os.path.join(TOP, "Documentation", "monitoring.rst"), encoding="utf-8") as file:
+            page = file.read().partition("\nfreeblock status --json\n")[2]
+        told = set(re.findall(r"``(\w+)``", page.partition("\nfreeblock metrics\n")[0]))
+        (one,) = json.loads(self.status("sda", "--json")[1])
+        keys = set(one) | set(one["cost"]) | set(one["tasks"]["3"]) | set(one["idle"])
+        self.assertEqual(keys - told, set())
+        self.assertEqual(told - keys - {"model_status", "medium", "yes", "scrub_stats", "order",
+                                        "scan", "running", "paused", "stats", "mean_us", "max_us",
+                                        "idle_size_kib", "idle_mean_us", "idle_max_us"}, set())
 
     def test_left(self):
         """Of a scrub that has read nothing in this second, at its mean rate: 15625 blocks of 64 KiB
