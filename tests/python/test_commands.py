@@ -101,6 +101,15 @@ class Houses(unittest.TestCase):
             self.assertEqual((status, out), (1, ""), words)
             self.assertIn("/dev/null: not a block device", err)
 
+    def test_disks(self):
+        """A disk is sdX or /dev/sdX to all of them. Seen to fail: extract and restore, which looked
+        for a file of that name."""
+        for command in ("extract", "restore"):
+            for name in ("no-disk", "/dev/no-disk"):
+                status, out, err = taptest.freeblock(command, name)
+                self.assertEqual((status, out), (1, ""))
+                self.assertEqual(err, "freeblock: /dev/no-disk: No such file or directory\n")
+
     def test_usage_in_shell(self):
         """What is no folder's name is not taken for one. Seen to fail: mkdir's and mount's errors.
         """

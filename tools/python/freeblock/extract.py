@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-from . import ToolError, UsageError
+from . import ToolError, UsageError, fbstate
 
 STATE = "/var/lib/freeblock/extract"
 
@@ -20,7 +20,8 @@ def add_parser(subparsers):
         description="Measure where a drive keeps its sectors and how fast it moves, by timing "
         "reads, and write the model with which freeblock predicts it. Nothing is written to the "
         "disk. An extraction that was interrupted goes on where it was.")
-    parser.add_argument("device", nargs="?", metavar="DEVICE", help="/dev/sdX or /dev/sgX, as root")
+    parser.add_argument("device", nargs="?", metavar="DEVICE", type=fbstate.device_path,
+                        help="/dev/sdX or /dev/sgX, as root")
     parser.add_argument("--simulated", metavar="FILE", help="a simulated drive instead, from its "
                         ".fbdrive file")
     parser.add_argument("-o", "--output", dest="out", metavar="FILE", help="where the model goes "

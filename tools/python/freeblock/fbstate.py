@@ -46,6 +46,11 @@ def path(*parts):
     return os.path.join(ROOT, *(part.lstrip("/") for part in parts))
 
 
+def device_path(name):
+    """Where a device is whose name need not have /dev before it."""
+    return name if not name or "/" in name else "/dev/" + name
+
+
 def read(*parts):
     """The text of a file without its last newline; None if it is not there, or has
     nothing to say now (ENODATA, ENODEV)."""

@@ -6,7 +6,7 @@ extraction itself would have done at its end. It is run at boot and when a disk 
 `freeblock models enable` was, and whenever somebody likes.
 """
 
-from . import ToolError
+from . import ToolError, fbstate
 from .extraction import identity as names
 from .extraction import journal, modes, sgio
 from .extraction.pages import Pages
@@ -64,7 +64,7 @@ def add_parser(subparsers):
         description="Put back the mode pages (caches, reordering) of all disks whose extraction "
         "ended without doing so: by SIGKILL, a panic, a loss of power. A disk that is not here "
         "keeps its journal. The status is 1 if one that is here could not be put back.")
-    parser.add_argument("device", metavar="DEVICE", nargs="?",
+    parser.add_argument("device", metavar="DEVICE", nargs="?", type=fbstate.device_path,
                         help="only this disk: /dev/sdX or /dev/sgX")
     parser.add_argument("--journals", metavar="DIR", default=journal.DIRECTORY,
                         help="where the journals are (%(default)s)")
