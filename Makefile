@@ -67,7 +67,8 @@ help:
 	@echo '                   restrict or vary it; goes on where it stopped'
 	@echo 'make deb           Debian packages of module, tools and documents: build/deb'
 	@echo 'make install-test  them installed, used, upgraded and purged: build/install/summary.json'
-	@echo '                   GUEST=debian12|debian13 does it in one of them'
+	@echo '                   GUEST=debian12|debian13 does it in one of them,'
+	@echo '                   STEP=secure-boot that step'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
 
@@ -266,10 +267,11 @@ install:
 deb: setup
 	@tools/make-deb '$(BUILD)'
 
-# GUEST=debian12: that one only
+# GUEST=debian12: that one only; STEP=secure-boot: that step only, after the installation
 .PHONY: install-test
 install-test: deb
-	@tests/install/run --build '$(BUILD)' $(if $(GUEST),--guest '$(GUEST)')
+	@tests/install/run --build '$(BUILD)' $(if $(GUEST),--guest '$(GUEST)') \
+		$(if $(STEP),--step '$(STEP)')
 
 .PHONY: lib install-lib
 lib:

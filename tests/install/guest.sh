@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Runs in the guest that boots three times from the root with our packages, on a simulated disk, with
-# the module that DKMS built: a disk is set up and its scrub begins; after a boot it goes on; all is
-# switched off. Says "guest ok WHAT" or "guest not WHAT: WHY", and reboots, or switches off.
+# Runs in guests that boot from the root with our packages, on a simulated disk, with the module
+# that DKMS built. Three boots: a disk is set up and its scrub begins; after a boot it goes on; all
+# is switched off. Two boots with Secure Boot: the module is refused, and loads when the key is
+# known. Says "guest ok WHAT" or "guest not WHAT: WHY", and reboots, or switches off.
 
 say()
 {
@@ -53,6 +54,15 @@ drive()
 	wait_for 60 grep -q 'on sd' /sys/kernel/mechdisk/sim/status
 }
 
+# a simulated disk; sets $disk and $fb
+simulated()
+{
+	check "a simulated disk" drive
+	disk=$(sed -n 's/.*on \(sd[a-z]*\).*/\1/p' /sys/kernel/mechdisk/sim/status | head -n 1)
+	fb=/sys/kernel/freeblock/$disk
+	wait_for 60 [ -b "/dev/$disk" ]
+}
+
 # has WHAT: its scheduler
 has()
 {
@@ -82,6 +92,7 @@ unloads()
 
 first()
 {
+	simulated
 	sed 's/.*\[\(.*\)\].*/\1/' "/sys/block/$disk/queue/scheduler" > /root/scheduler
 	check "freeblock setup" setup
 	check "the guard waits for a clean shutdown" systemctl -q is-active freeblock-guard
@@ -92,6 +103,7 @@ first()
 
 second()
 {
+	simulated
 	check "freeblock may start" freeblock guard status
 	check "the disk has the scheduler" wait_for 120 has freeblock
 	check "and the model" wait_for 120 is "$fb/state/scheduling" yes
@@ -121,6 +133,7 @@ explained()
 
 third()
 {
+	simulated
 	check "the disk has the scheduler" wait_for 120 has freeblock
 	check "an event is in the journal, and explained" told
 	systemctl -q disable --now "freeblock-scrub@$disk"
@@ -131,18 +144,71 @@ third()
 	[ -z "$left" ] || say "not nothing is left in /etc: $left"
 }
 
-stage=$(cat /root/stage 2>/dev/null || echo first)
+# says WHAT COMMAND..., whatever its status
+says()
+{
+	pattern=$1
+	shift
+	"$@" > /root/said 2>&1 || true
+	grep -q "$pattern" /root/said || { cat /root/said; false; }
+}
+
+# fails_with WHAT COMMAND...
+fails_with()
+{
+	pattern=$1
+	shift
+	if "$@" > /root/said 2>&1; then
+		echo "it did not fail"
+		return 1
+	fi
+	grep -q "$pattern" /root/said || { cat /root/said; false; }
+}
+
+# the person at the console is asked for a password twice
+import_key()
+{
+	systemctl -q mask --runtime --now serial-getty@ttyS0
+	mokutil --import "$key" < /dev/ttyS0 > /dev/ttyS0 2>&1
+	mokutil --list-new | grep -q "DKMS module signing key"
+}
+
+refused()
+{
+	dpkg -i /root/mokutil/*.deb > /root/dpkg 2>&1
+	check "Secure Boot is on" says "SecureBoot enabled" mokutil --sb-state
+	check "the kernel has locked itself" grep -qF "[integrity]" /sys/kernel/security/lockdown
+	check "the key is not known" says "is not enrolled" mokutil --test-key "$key"
+	check "modprobe is refused" fails_with "Key was rejected\|Operation not permitted" \
+		modprobe freeblock
+	check "freeblock setup would say what to do" fails_with "mokutil --import $key" \
+		python3 -c "from freeblock.machine import kernel; kernel.load()"
+	check "mokutil asks for the key to be enrolled" import_key
+}
+
+enrolled()
+{
+	check "the key is known" says "already enrolled" mokutil --test-key "$key"
+	check "modprobe" modprobe freeblock
+	# its module has the same signature
+	simulated
+	check "freeblock setup" setup
+	check "a scrub goes on" scrub_service
+	check "freeblock status" freeblock status
+	check "freeblock metrics" freeblock metrics
+	check "freeblock off --all" freeblock off --all
+}
+
+key=/var/lib/dkms/mok.pub
+stage=$(cat /root/stage)
 say "begin $stage $(uname -r)"
 modprobe -a scsi_mod sd_mod
-check "a simulated disk" drive
-disk=$(sed -n 's/.*on \(sd[a-z]*\).*/\1/p' /sys/kernel/mechdisk/sim/status | head -n 1)
-fb=/sys/kernel/freeblock/$disk
-wait_for 60 [ -b "/dev/$disk" ]
 "$stage"
 say "end"
 case $stage in
 first) echo second > /root/stage ;;
 second) echo third > /root/stage ;;
-third) exec systemctl --no-block poweroff ;;
+refused) echo enrolled > /root/stage ;;
+third|enrolled) exec systemctl --no-block poweroff ;;
 esac
 exec systemctl --no-block reboot
