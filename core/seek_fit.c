@@ -101,14 +101,17 @@ void fb_seek_fit_forget(struct fb_seek_fit *c, const struct disk_model *dm)
 	c->applied_ns = applied_ns;
 }
 
-static s32 fb_seek_fit_bounded(s64 ppm)
+static s64 fb_seek_fit_bounded(s64 fine)
 {
-	return clamp_t(s64, ppm, -FB_SEEK_FIT_MOST_PPM, FB_SEEK_FIT_MOST_PPM);
+	return clamp_t(s64, fine, -FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE,
+		       FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE);
 }
 
 s32 fb_seek_fit_ppm(const struct fb_seek_fit *c, u32 band)
 {
-	return fb_seek_fit_bounded((s64)c->common.ppm + c->band[band].own.ppm);
+	s64 fine = fb_seek_fit_bounded(c->common.fine + c->band[band].own.fine);
+
+	return div_s64(fine, FB_SEEK_FIT_FINE);
 }
 
 u32 fb_seek_fit_error_ppm(const struct fb_seek_fit *c, u32 band)
@@ -230,7 +233,7 @@ static bool fb_seek_fit_evaluate(const struct fb_seek_fit *c, const struct fb_co
  */
 static void fb_seek_fit_step(struct fb_seek_fit_part *p, u64 var, s64 by, u64 reduction)
 {
-	p->ppm = fb_seek_fit_bounded(p->ppm + div64_s64(by * (s64)p->var, var));
+	p->fine = fb_seek_fit_bounded(p->fine + div64_s64(by * (s64)p->var, var));
 	p->var -= min(mul_u64_u64_div_u64(mul_u64_u64_div_u64(p->var, p->var, var), reduction,
 					  FB_SEEK_FIT_ONE), p->var - 1);
 }
@@ -249,7 +252,7 @@ static void fb_seek_fit_follow(struct fb_seek_fit *c, struct fb_seek_fit_band *b
 	reduction = div64_u64(info << 16, FB_SEEK_FIT_ONE + info);
 	/* var * slope / (1 + info) * innovation */
 	by = div_u64(mul_u64_u64_shr(var, t->slope, 10), FB_SEEK_FIT_MILLION);
-	by = div64_s64(by * innovation, FB_SEEK_FIT_ONE + (s64)info);
+	by = div64_s64(by * innovation * FB_SEEK_FIT_FINE, FB_SEEK_FIT_ONE + (s64)info);
 	fb_seek_fit_step(&c->common, var, by, reduction);
 	fb_seek_fit_step(&b->own, var, by, reduction);
 }

@@ -18,13 +18,21 @@
 
 #define FB_SEEK_FIT_MOST_PPM 100000	/* largest correction of the seek time */
 
+/*
+ * Parts of a ppm in an estimate. A trial with an ample wait that is not late, as most are, moves
+ * it by a hundredth of a ppm, and a late one by hundreds: if the many small steps down were
+ * rounded to none, seeks would look some 15 us longer than they are beside a scan, which leaves
+ * few trials with short waits.
+ */
+#define FB_SEEK_FIT_FINE 4096LL
+
 /**
  * struct fb_seek_fit_part - a part of the correction
- * @ppm: its estimate
+ * @fine: its estimate, FB_SEEK_FIT_FINE parts of a ppm
  * @var: variance of the estimate, ppm^2
  */
 struct fb_seek_fit_part {
-	s32 ppm;
+	s64 fine;
 	u64 var;
 };
 

@@ -315,7 +315,7 @@ static void test_correct(void **state)
 	struct fb_completion_result out;
 
 	settle(&rig);
-	rig.calib.common.ppm = 10000;
+	rig.calib.common.fine = 10000 * FB_SEEK_FIT_FINE;
 	rig.calib.common.var = 1;
 	rig.now += 4 * NS_PER_S;
 	rig.learners.may_correct = false;

@@ -181,14 +181,14 @@ static void test_misfit(void **state)
 	struct fb_seek_fit c;
 
 	fb_seek_fit_init(&c, dm);
-	c.common.ppm = -FB_SEEK_FIT_MOST_PPM;
+	c.common.fine = -FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE;
 	c.band[3].trials = 199;
 	assert_false(fb_seek_fit_misfit(&c));
 	c.band[3].trials = 200;
 	assert_true(fb_seek_fit_misfit(&c));
-	c.common.ppm = FB_SEEK_FIT_MOST_PPM;
+	c.common.fine = FB_SEEK_FIT_MOST_PPM * FB_SEEK_FIT_FINE;
 	assert_true(fb_seek_fit_misfit(&c));
-	c.common.ppm--;
+	c.common.fine--;
 	assert_false(fb_seek_fit_misfit(&c));
 }
 
@@ -227,15 +227,15 @@ static void test_forget(void **state)
 	struct fb_seek_fit c;
 
 	fb_seek_fit_init(&c, dm);
-	c.common.ppm = 5000;
+	c.common.fine = 5000 * FB_SEEK_FIT_FINE;
 	c.applied[2] = 700;
 	c.applied_ns = SECOND;
 	fb_seek_fit_forget(&c, dm);
-	assert_int_equal(c.common.ppm, 0);
+	assert_int_equal(c.common.fine, 0);
 	assert_int_equal(c.applied[2], 700);
 	assert_int_equal(c.applied_ns, SECOND);
 	/* so that the next correction is not made before its time */
-	c.common = (struct fb_seek_fit_part) { .ppm = 5000, .var = 1 };
+	c.common = (struct fb_seek_fit_part) { .fine = 5000 * FB_SEEK_FIT_FINE, .var = 1 };
 	assert_false(fb_seek_fit_due(&c, 4 * SECOND));
 	assert_true(fb_seek_fit_due(&c, 5 * SECOND));
 }

@@ -10,8 +10,9 @@
  * (test_lands_inside); trials at any wait (test_other_causes); corrections added twice, the
  * difference of believed and applied left out of fb_seek_fit_evaluate() (test_slower); no bound
  * to a step (test_steps); the band's own part not learnt (test_one_band); what is written down as
- * learnt from free reads (test_free_reads); the floor taken with the band's own correction
- * (test_floor); nothing forgotten, or what is applied, too (test_forgets).
+ * learnt from free reads (test_free_reads); estimates in whole ppm (test_ample); the floor
+ * taken with the band's own correction (test_floor); nothing forgotten, or what is applied, too
+ * (test_forgets).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,6 +56,8 @@ static const char disk_text[] = DISK_HEAD DISK_ZONE;
  * @c: what is tested
  * @now: the time
  * @every: between completions, ns
+ * @least: no wait is shorter ...
+ * @most: ... and none as long, ns
  * @near_ppm: seeks of less than FAR cylinders take so much longer
  * @far_ppm: the others
  * @spread: mean of the exponential errors to either side, ns
@@ -69,6 +72,8 @@ struct disk {
 	struct fb_seek_fit c;
 	u64 now;
 	u64 every;
+	u64 least;
+	u64 most;
 	s64 near_ppm;
 	s64 far_ppm;
 	u64 spread;
@@ -84,6 +89,7 @@ static void disk_begin(struct disk *d, u64 seed)
 	d->dm = support_model_text(disk_text);
 	d->said = support_model_text(disk_text);
 	d->every = 10000000;
+	d->most = PERIOD;
 	d->spread = 85000;
 	fb_seek_fit_init(&d->c, d->dm);
 }
@@ -141,7 +147,7 @@ static void complete(struct disk *d)
 
 	to.cyl = min(cyls, (u32)CYLINDERS - 1);
 	leg.dist = to.cyl;
-	leg.slack_ns = rnd_below(&d->r, PERIOD);
+	leg.slack_ns = d->least + rnd_below(&d->r, d->most - d->least);
 	believed = dm_seek_ns(d->dm, &from, &to, false);
 	truth = dm_seek_ns(d->said, &from, &to, false);
 	truth += seek_error(d, to.cyl, truth);
@@ -287,6 +293,31 @@ static void test_free_reads(void **state)
 	run(&d, 10000);
 	check_all("free reads", &d, 0, 0);
 	assert_int_equal(d.c.band[5].trials, 0);
+	disk_end(&d);
+}
+
+/*
+ * Beside a scan few waits are short. Most trials then are far from the median and not late, and
+ * say little each: seeks that are right are still found so, on the mean of many moments.
+ */
+static void test_ample(void **state)
+{
+	s64 sum = 0;
+	struct disk d;
+	u32 i;
+
+	(void)state;
+	disk_begin(&d, 105);
+	d.every = 50000000;
+	d.least = 100000;
+	d.most = 600000;
+	run(&d, 20000);
+	for (i = 0; i < 800; i++) {
+		run(&d, 100);
+		sum += fb_seek_fit_ppm(&d.c, 6);
+	}
+	if (sum / 800 < -1500 || sum / 800 > 1500)
+		fail_msg("seeks are %lld ppm longer on the mean", (long long)(sum / 800));
 	disk_end(&d);
 }
 
@@ -487,6 +518,7 @@ int main(void)
 		cmocka_unit_test(test_other_causes),
 		cmocka_unit_test(test_one_band),
 		cmocka_unit_test(test_free_reads),
+		cmocka_unit_test(test_ample),
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_forgets),
 		cmocka_unit_test(test_floor),
