@@ -95,6 +95,13 @@
 #define FB_CONSERVATISM_TEST_SHIFT 6
 #define FB_CONSERVATISM_TEST_MASK 3
 
+/*
+ * What plain requests lose corrects the tables by no more than a factor of two, and hardly before
+ * so many turns are expected to be lost.
+ */
+#define FB_CONSERVATISM_MORE_ONE 65536
+#define FB_CONSERVATISM_MORE_TURNS 64
+
 /* most turns of delay charged to free reads; longer delays are error recovery by the drive */
 #define FB_CONSERVATISM_TURNS_MAX 2
 
@@ -351,6 +358,18 @@ static void fb_conservatism_move(struct fb_conservatism *m, s32 left)
 				FB_CONSERVATISM_PRICE_MOST);
 }
 
+/* what have plain requests lost, against the tables? */
+static void fb_conservatism_compare(struct fb_conservatism *m)
+{
+	u64 expected_ns = m->plain_expected_ns + FB_CONSERVATISM_MORE_TURNS * m->period_ns;
+	s64 more_ns = m->plain_ns - (s64)m->plain_expected_ns;
+
+	m->odds.more = clamp_t(s64, div64_s64(more_ns * FB_CONSERVATISM_MORE_ONE, expected_ns),
+			       -FB_CONSERVATISM_MORE_ONE / 2, FB_CONSERVATISM_MORE_ONE);
+	m->plain_ns -= m->plain_ns >> FB_CONSERVATISM_FADE_SHIFT;
+	m->plain_expected_ns -= m->plain_expected_ns >> FB_CONSERVATISM_FADE_SHIFT;
+}
+
 static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
 {
 	u64 span_ns = now_ns - m->since_ns;
@@ -364,6 +383,7 @@ static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
 		m->cost_ppm += (fb_conservatism_cost_ppm(m, span_ns) -
 				m->cost_ppm) / FB_CONSERVATISM_GAIN;
 	}
+	fb_conservatism_compare(m);
 	fb_conservatism_fade(m->tail[0], DM_BANDS * FB_CONSERVATISM_BINS);
 	fb_conservatism_fade(m->all, FB_CONSERVATISM_BINS);
 	fb_conservatism_fade(m->early, FB_CONSERVATISM_BINS);
@@ -371,6 +391,29 @@ static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
 	m->since_ns = now_ns;
 	m->behind = 0;
 	m->cost_ns = 0;
+}
+
+u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns)
+{
+	u32 ns = min_t(u64, margin_ns, FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS), i;
+
+	/* interpolate linearly between the bins' middles */
+	ns = max_t(u32, ns, FB_CONSERVATISM_BIN_NS / 2) - FB_CONSERVATISM_BIN_NS / 2;
+	i = ns / FB_CONSERVATISM_BIN_NS;
+	if (i >= FB_CONSERVATISM_BINS - 1)
+		return chance[FB_CONSERVATISM_BINS - 1];
+	/* fb_conservatism_monotone() made chances fall with margin */
+	return chance[i] - (chance[i] - chance[i + 1]) *
+		(ns % FB_CONSERVATISM_BIN_NS) / FB_CONSERVATISM_BIN_NS;
+}
+
+/* what a chance costs on the mean; beyond the table there is none */
+static s64 fb_conservatism_chance_ns(const u16 chance[FB_CONSERVATISM_BINS], u64 period_ns,
+				     u64 margin_ns)
+{
+	if (margin_ns >= FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS)
+		return 0;
+	return period_ns * fb_conservatism_chance(chance, margin_ns) >> 16;
 }
 
 static s32 fb_conservatism_turns(const struct fb_conservatism *m, s64 late_ns)
@@ -392,6 +435,22 @@ static void fb_conservatism_charge(struct fb_conservatism *m, const struct fb_co
 	m->behind++;
 	m->cost_ns += leg->extra_ns;
 	m->cost_ns -= fb_conservatism_alone_ns(m, leg->gap_ns);
+}
+
+/* a foreground request without a free read in its gap: what did it lose, and what should it? */
+static void fb_conservatism_plain(struct fb_conservatism *m, const struct fb_conservatism_leg *leg,
+				  s32 turns)
+{
+	s64 most_ns = FB_CONSERVATISM_TURNS_MAX * m->period_ns;
+
+	/* only seeks vary */
+	if (leg->cause != FB_CAUSE_PLAIN || !leg->dist)
+		return;
+	if (turns > 0)
+		m->plain_ns += min(leg->late_ns, most_ns);
+	m->plain_ns -= mul_u64_u32_shr(m->period_ns, fb_conservatism_own(m), 30);
+	m->plain_expected_ns += fb_conservatism_chance_ns(m->odds.late[dm_band(leg->dist)],
+							  m->period_ns, leg->slack_ns);
 }
 
 void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_model *dm,
@@ -420,6 +479,7 @@ void fb_conservatism_learn(struct fb_conservatism *m, u64 now_ns,
 
 	fb_conservatism_feed_back(m, now_ns);
 	fb_conservatism_charge(m, leg, turns);
+	fb_conservatism_plain(m, leg, turns);
 	if (leg->cause == FB_CAUSE_PLAIN && bin == FB_CONSERVATISM_BINS - 1)
 		fb_conservatism_count(&m->own, turns > 0);
 	if (!leg->simple)
@@ -513,38 +573,16 @@ void fb_conservatism_expect(struct fb_conservatism *m, const struct disk_model *
 
 /* ---- the answer ---- */
 
-u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns)
-{
-	u32 ns = min_t(u64, margin_ns, FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS), i;
-
-	/* interpolate linearly between the bins' middles */
-	ns = max_t(u32, ns, FB_CONSERVATISM_BIN_NS / 2) - FB_CONSERVATISM_BIN_NS / 2;
-	i = ns / FB_CONSERVATISM_BIN_NS;
-	if (i >= FB_CONSERVATISM_BINS - 1)
-		return chance[FB_CONSERVATISM_BINS - 1];
-	/* fb_conservatism_monotone() made chances fall with margin */
-	return chance[i] - (chance[i] - chance[i + 1]) *
-		(ns % FB_CONSERVATISM_BIN_NS) / FB_CONSERVATISM_BIN_NS;
-}
-
-/* what a chance costs on the mean; beyond the table there is none */
-static s64 fb_conservatism_chance_ns(const u16 chance[FB_CONSERVATISM_BINS], u64 period_ns,
-				     u64 margin_ns)
-{
-	if (margin_ns >= FB_CONSERVATISM_BINS * FB_CONSERVATISM_BIN_NS)
-		return 0;
-	return period_ns * fb_conservatism_chance(chance, margin_ns) >> 16;
-}
-
 s64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 period_ns, u32 cyls,
 				u64 seek_ns, u64 latency_ns)
 {
-	s64 ns = seek_ns + latency_ns;
+	s64 ns = seek_ns + latency_ns, late_ns;
 
 	/* only seeks vary */
 	if (!odds || !seek_ns)
 		return ns;
-	ns += fb_conservatism_chance_ns(odds->late[dm_band(cyls)], period_ns, latency_ns);
+	late_ns = fb_conservatism_chance_ns(odds->late[dm_band(cyls)], period_ns, latency_ns);
+	ns += late_ns + (late_ns * odds->more >> 16);
 	return ns - fb_conservatism_chance_ns(odds->early, period_ns,
 					      period_ns - min(latency_ns, period_ns));
 }

@@ -70,6 +70,7 @@ struct fb_conservatism_trials {
  * @late: chance of losing a turn by band and margin, 16 binary places; see
  *	fb_conservatism_chance()
  * @early: chance of gaining a turn, by what is missing of one
+ * @more: time is lost at so much more than @late says in all, 16 binary places; below 0: less
  * @price: cost of a lost turn, in 256ths of a gap's mean value
  *
  * A margin that is the same for all plans refuses some that are worth their risk and accepts
@@ -80,6 +81,7 @@ struct fb_conservatism_odds {
 	u32 floor_ns[DM_BANDS];
 	u16 late[DM_BANDS][FB_CONSERVATISM_BINS];
 	u16 early[FB_CONSERVATISM_BINS];
+	s32 more;
 	u32 price;
 };
 
@@ -96,6 +98,8 @@ struct fb_conservatism_odds {
  * @prior: initial @share according to the model, if @prior_known
  * @prior_known: the model says how much seeks vary
  * @own: plain foreground trials in the last bin
+ * @plain_ns: what plain foreground requests lost lately, less what is the drive's own ...
+ * @plain_expected_ns: ... and what the tables of @odds had said
  * @odds: for a search that weighs the risk itself
  * @one_ns: what to add to seek estimates of any distance; changes by a few us a second at most
  * @early_ns: a gap whose wait is this near a whole turn is left alone
@@ -118,6 +122,8 @@ struct fb_conservatism {
 	u32 prior[FB_CONSERVATISM_BINS];
 	bool prior_known;
 	struct fb_conservatism_trials own;
+	s64 plain_ns;
+	u64 plain_expected_ns;
 	struct fb_conservatism_odds odds;
 	u32 one_ns;
 	u32 early_ns;
@@ -188,7 +194,9 @@ u32 fb_conservatism_chance(const u16 chance[FB_CONSERVATISM_BINS], u64 margin_ns
  * @latency_ns: predicted rotational latency
  *
  * A seek that only just reaches its sector loses a turn at times, and one that just misses it
- * gains one.
+ * gains one. What is lost is less than a turn if the head lands within the wanted sectors and the
+ * drive has zero-latency access; and the tables have priors in them, and free reads. So the losses
+ * are corrected by what plain requests have lost in all.
  *
  * Return: ns.
  */
