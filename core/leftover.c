@@ -2,20 +2,51 @@
 /*
  * When to read a block that fits into no gap; see core/leftover.h.
  *
- * Calls: nothing. Core: no locks, the caller serialises.
+ * Calls: disk_model.c. Core: no locks, the caller serialises.
  */
 #include "core/leftover.h"
 
-/* with more blocks wanted, or after fewer searches in vain, a gap will bring one soon */
+/*
+ * With more blocks wanted, or after fewer searches in vain, a gap will bring one soon. A search
+ * that is cut short says little, but if all are, the scan shall end, too.
+ */
 #define FB_LEFTOVER_BLOCKS 256
-#define FB_LEFTOVER_FRUITLESS 32
+#define FB_LEFTOVER_WHOLE 32
+#define FB_LEFTOVER_FRUITLESS (32 * FB_LEFTOVER_WHOLE)
 
-/* a seek, half a turn, and the way back: what a block costs the foreground, times a million */
-#define FB_LEFTOVER_TIME_NS 10000000000000ULL
+#define FB_LEFTOVER_MILLION 1000000
 
-bool fb_leftover_due(struct fb_leftover *l, bool found, u64 wanted, u32 cost_ppm, u64 now_ns)
+bool fb_leftover_due(struct fb_leftover *l, enum fb_leftover_search search, u64 wanted,
+		     u32 cost_ppm, u64 now_ns)
 {
-	l->fruitless = found ? 0 : l->fruitless + 1;
-	return l->fruitless >= FB_LEFTOVER_FRUITLESS && wanted && wanted <= FB_LEFTOVER_BLOCKS &&
-	       now_ns - l->read_ns >= div_u64(FB_LEFTOVER_TIME_NS, cost_ppm);
+	if (search == FB_LEFTOVER_FOUND)
+		l->fruitless = 0;
+	else
+		l->fruitless += search == FB_LEFTOVER_CUT ? 1 : FB_LEFTOVER_WHOLE;
+	l->fruitless = min(l->fruitless, (u32)FB_LEFTOVER_FRUITLESS);
+	return l->fruitless == FB_LEFTOVER_FRUITLESS && wanted && wanted <= FB_LEFTOVER_BLOCKS &&
+	       now_ns - l->read_ns >= mul_u64_u64_div_u64(l->cost_ns, FB_LEFTOVER_MILLION,
+							   cost_ppm);
+}
+
+/* how much later the foreground request behind the gap ends; where nothing is known, two turns */
+static u64 fb_leftover_cost_ns(const struct disk_model *dm, const struct fb_gap *gap, u64 lbn,
+			       u32 nsect)
+{
+	struct dm_access alone, read, behind;
+	u64 both_ns;
+
+	if (dm_access(dm, &gap->src, gap->dst_lbn, gap->dst_nsect, gap->dst_write, &alone) ||
+	    dm_access(dm, &gap->src, lbn, nsect, false, &read) ||
+	    dm_access(dm, &read.end, gap->dst_lbn, gap->dst_nsect, gap->dst_write, &behind))
+		return 2 * dm_period_ns(dm);
+	both_ns = read.total_ns + behind.total_ns;
+	return both_ns - min(both_ns, alone.total_ns);
+}
+
+void fb_leftover_read(struct fb_leftover *l, const struct disk_model *dm, const struct fb_gap *gap,
+		      u64 lbn, u32 nsect, u64 now_ns)
+{
+	l->read_ns = now_ns;
+	l->cost_ns = fb_leftover_cost_ns(dm, gap, lbn, nsect);
 }

@@ -107,21 +107,23 @@ static void fb_reader_count(struct fb_disk *fd, const struct fb_search *s, u64 n
 }
 
 /* one of the last blocks, which fits into no gap; a plan without value (sched/round.c) */
-static void fb_reader_leftover(struct fb_coverage *cov, u32 found, const struct fb_reader_job *job)
+static void fb_reader_leftover(struct fb_coverage *cov, enum fb_leftover_search search,
+			       const struct fb_reader_job *job)
 {
 	struct fb_plan plan = { .kind = FB_PLAN_SEPARATE, .npieces = 1, .wanted = 1 };
 	u32 granule = dm_info(cov->fd->model)->granule_sectors;
 	u64 now = ktime_get_ns();
 	u64 block;
 
-	if (!fb_leftover_due(&cov->leftover, found, cov->map->n_wanted, job->cost_ppm, now))
+	if (!fb_leftover_due(&cov->leftover, search, cov->map->n_wanted, job->cost_ppm, now))
 		return;
 	block = fb_bitmap_next_wanted(cov->map, 0, cov->map->granules);
 	plan.piece[0].lbn = block * granule;
 	plan.piece[0].nsect = min_t(u64, granule, cov->fd->sectors - plan.piece[0].lbn);
 	if (fb_quarantine_divert(&cov->fd->quarantine, cov->map, &plan.piece[0]) &&
 	    fb_coverage_cut(cov, &plan) && fb_reader_publish(cov->fd, &plan, job->gen))
-		cov->leftover.read_ns = now;
+		fb_leftover_read(&cov->leftover, cov->fd->model, &job->gap, plan.piece[0].lbn,
+				 plan.piece[0].nsect, now);
 }
 
 static void fb_reader_search(struct fb_coverage *cov)
@@ -169,7 +171,8 @@ static void fb_reader_search(struct fb_coverage *cov)
 	if (!job.shared)
 		fb_block_value_gap(&cov->worth, value);
 	if (job.lim.separate)
-		fb_reader_leftover(cov, found, &job);
+		fb_reader_leftover(cov, found ? FB_LEFTOVER_FOUND :
+				   more ? FB_LEFTOVER_CUT : FB_LEFTOVER_VAIN, &job);
 }
 
 /*

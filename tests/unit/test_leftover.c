@@ -13,21 +13,45 @@
 #define SECOND_NS 1000000000ULL
 #define VAIN 32		/* searches */
 #define FEW 256		/* blocks */
+#define MODEL "models/toy.fbmodel"
 
-/* how often such a block is read in @searches searches in vain, one each @every_ns */
-static u32 reads(u64 wanted, u32 cost_ppm, u32 searches, u64 every_ns)
+/* a gap between two tracks of @dm, and a block elsewhere */
+static struct fb_gap some_gap(const struct disk_model *dm, u64 *block)
 {
+	struct fb_gap gap = { .dst_lbn = 1000, .dst_nsect = 8 };
+
+	*block = 200000;
+	assert_int_equal(0, dm_place_of(dm, 0, &gap.src));
+	assert_int_equal(0, dm_place_of(dm, gap.dst_lbn, &gap.dst));
+	return gap;
+}
+
+/* how often such a block is read in @searches searches, one each @every_ns; what that costs */
+static u32 reads(enum fb_leftover_search search, u64 wanted, u32 cost_ppm, u32 searches,
+		 u64 every_ns, u64 *cost_ns)
+{
+	struct disk_model *dm = support_model_file(MODEL);
 	struct fb_leftover l = { 0 };
-	u64 now_ns = SECOND_NS;
+	u64 now_ns = SECOND_NS, block;
+	struct fb_gap gap = some_gap(dm, &block);
 	u32 n = 0, i;
 
-	for (i = 0; i < searches; i++, now_ns += every_ns) {
-		if (!fb_leftover_due(&l, false, wanted, cost_ppm, now_ns))
+	for (*cost_ns = 0, i = 0; i < searches; i++, now_ns += every_ns) {
+		if (!fb_leftover_due(&l, search, wanted, cost_ppm, now_ns))
 			continue;
-		l.read_ns = now_ns;
+		fb_leftover_read(&l, dm, &gap, block, 8, now_ns);
+		*cost_ns += l.cost_ns;
 		n++;
 	}
+	dm_free(dm);
 	return n;
+}
+
+static u32 vain(u64 wanted, u32 searches)
+{
+	u64 cost_ns;
+
+	return reads(FB_LEFTOVER_VAIN, wanted, 500000, searches, SECOND_NS, &cost_ns);
 }
 
 /* Seen to fail: a search that finds something counts as one that does not; one search fewer. */
@@ -38,42 +62,75 @@ static void test_in_vain(void **state)
 
 	for (k = 0; k < 2; k++) {
 		for (i = 1; i < VAIN; i++)
-			assert_false(fb_leftover_due(&l, false, 1, 10000, 5 * SECOND_NS));
-		assert_false(fb_leftover_due(&l, true, 1, 10000, 5 * SECOND_NS));
+			assert_false(fb_leftover_due(&l, FB_LEFTOVER_VAIN, 1, 10000, 5 * SECOND_NS));
+		assert_false(fb_leftover_due(&l, FB_LEFTOVER_FOUND, 1, 10000, 5 * SECOND_NS));
 	}
 	for (i = 1; i < VAIN; i++)
-		assert_false(fb_leftover_due(&l, false, 1, 10000, 5 * SECOND_NS));
-	assert_true(fb_leftover_due(&l, false, 1, 10000, 5 * SECOND_NS));
+		assert_false(fb_leftover_due(&l, FB_LEFTOVER_VAIN, 1, 10000, 5 * SECOND_NS));
+	assert_true(fb_leftover_due(&l, FB_LEFTOVER_VAIN, 1, 10000, 5 * SECOND_NS));
 	/* it was not read: the next time, then */
-	assert_true(fb_leftover_due(&l, false, 1, 10000, 5 * SECOND_NS));
+	assert_true(fb_leftover_due(&l, FB_LEFTOVER_VAIN, 1, 10000, 5 * SECOND_NS));
 }
 
 /* Seen to fail: no bound; one above it; no look at whether anything is wanted. */
 static void test_few(void **state)
 {
-	assert_int_equal(reads(0, 10000, 100, SECOND_NS), 0);
-	assert_int_equal(reads(1, 10000, 100, SECOND_NS), 100 - VAIN + 1);
-	assert_int_equal(reads(FEW, 10000, 100, SECOND_NS), 100 - VAIN + 1);
-	assert_int_equal(reads(FEW + 1, 10000, 100, SECOND_NS), 0);
+	assert_int_equal(vain(0, 100), 0);
+	assert_int_equal(vain(1, 100), 100 - VAIN + 1);
+	assert_int_equal(vain(FEW, 100), 100 - VAIN + 1);
+	assert_int_equal(vain(FEW + 1, 100), 0);
 }
 
 /*
- * Of blocks that cost 10 ms each as many as the share of the time allows.
+ * A search that was cut short says little; but if all are, the blocks are read in the end.
  *
- * Seen to fail: one a second whatever it may cost; a share in per cent.
+ * Seen to fail: such a search counts as a whole one; it does not count at all.
+ */
+static void test_cut(void **state)
+{
+	u64 cost_ns;
+
+	assert_int_equal(reads(FB_LEFTOVER_CUT, 1, 500000, 31 * VAIN, SECOND_NS, &cost_ns), 0);
+	assert_int_equal(reads(FB_LEFTOVER_CUT, 1, 500000, 32 * VAIN + 4, SECOND_NS, &cost_ns), 5);
+}
+
+/*
+ * Of blocks as many are read as the share of the time allows, by what each costs.
+ *
+ * Seen to fail: one a second whatever it may cost; a share in per cent; the way back left out of
+ * the cost.
  */
 static void test_share(void **state)
 {
 	static const u32 cost_ppm[] = { 1000, 10000, 60000, 500000 };
-	u64 searches = 100000, every_ns = SECOND_NS / 200, spent_ns, may_ns;
+	u64 searches = 100000, every_ns = SECOND_NS / 2000, spent_ns, may_ns;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(cost_ppm); i++) {
-		spent_ns = reads(1, cost_ppm[i], searches, every_ns) * (SECOND_NS / 100);
+		reads(FB_LEFTOVER_VAIN, 1, cost_ppm[i], searches, every_ns, &spent_ns);
 		may_ns = searches * every_ns / 1000000 * cost_ppm[i];
-		/* searches are 5 ms apart, which the next block waits for at most */
-		assert_in_range(spent_ns, may_ns * 75 / 100, may_ns + SECOND_NS / 100);
+		/* the first is not paid for before; the next waits for a search, 0.5 ms at most */
+		assert_in_range(spent_ns, may_ns * 90 / 100, may_ns + SECOND_NS / 50);
 	}
+}
+
+/* The cost is what a block puts the request behind the gap off by: here whole turns. */
+static void test_cost(void **state)
+{
+	struct disk_model *dm = support_model_file(MODEL);
+	struct fb_leftover l = { 0 };
+	u64 block, turns;
+	struct fb_gap gap = some_gap(dm, &block);
+
+	fb_leftover_read(&l, dm, &gap, block, 8, SECOND_NS);
+	assert_int_equal(l.read_ns, SECOND_NS);
+	turns = (l.cost_ns + dm_period_ns(dm) / 2) / dm_period_ns(dm);
+	assert_in_range(turns, 1, 4);
+	assert_in_range(l.cost_ns + 100, turns * dm_period_ns(dm), turns * dm_period_ns(dm) + 200);
+	/* a block that is no block: dear, for nothing is known */
+	fb_leftover_read(&l, dm, &gap, U64_MAX, 8, SECOND_NS);
+	assert_int_equal(l.cost_ns, 2 * dm_period_ns(dm));
+	dm_free(dm);
 }
 
 int main(void)
@@ -81,7 +138,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_in_vain),
 		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_share),
+		cmocka_unit_test(test_cost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,15 +151,20 @@ static void simt_plan_block(struct simt *t, u64 block, struct fb_plan *plan)
 }
 
 /* one of the last blocks, which no gap can hold; see fb_reader_leftover() */
-static void simt_leftover(struct simt *t, u64 now_ns, struct fb_plan *plan)
+static void simt_leftover(struct simt *t, const struct fb_gap *gap, bool cut, u64 now_ns,
+			  struct fb_plan *plan)
 {
 	u32 cost_ppm = t->o->joint ? t->o->foreground_cost_ppm : FB_LEFTOVER_COST_PPM;
+	enum fb_leftover_search search = cut ? FB_LEFTOVER_CUT : FB_LEFTOVER_VAIN;
 
-	if (!fb_leftover_due(&t->leftover, plan->kind != FB_PLAN_NONE, t->bm.n_wanted, cost_ppm,
-			     now_ns) || !t->lim.separate)
+	if (plan->kind != FB_PLAN_NONE)
+		search = FB_LEFTOVER_FOUND;
+	if (!fb_leftover_due(&t->leftover, search, t->bm.n_wanted, cost_ppm, now_ns) ||
+	    !t->lim.separate)
 		return;
 	simt_plan_block(t, fb_bitmap_next_wanted(&t->bm, 0, t->bm.granules), plan);
-	t->leftover.read_ns = now_ns;
+	fb_leftover_read(&t->leftover, t->dm, gap, plan->piece[0].lbn, plan->piece[0].nsect,
+			 now_ns);
 	t->leftovers++;
 }
 
@@ -218,9 +223,9 @@ static void simt_begin_round(struct simt *t, u64 now_ns)
 		t->lim.lift = fb_lookahead_allowed(&t->probe, t->o->lift, now_ns);
 }
 
-/* the gap that is used */
-static void simt_use(struct simt *t, const struct fb_search *search, bool searched, u64 now_ns,
-		     struct fb_plan *plan)
+/* the gap that is used; @steps: what all searches took */
+static void simt_use(struct simt *t, const struct fb_search *search, bool searched, u64 steps,
+		     u64 now_ns, struct fb_plan *plan)
 {
 	t->gap_ns = search->latency_ns;
 	t->extra_ns = search->extra_ns;
@@ -239,7 +244,7 @@ static void simt_use(struct simt *t, const struct fb_search *search, bool search
 		t->plans++;
 		t->slack_ns += plan->slack_ns;
 	}
-	simt_leftover(t, now_ns, plan);
+	simt_leftover(t, &search->gap, steps >= t->o->steps, now_ns, plan);
 }
 
 void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_plan *plan)
@@ -252,7 +257,7 @@ void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_p
 		return;
 	simt_begin_round(t, now_ns);
 	searched = simt_search(t, gap, &steps, &search);
-	simt_use(t, &search, searched, now_ns, plan);
+	simt_use(t, &search, searched, steps, now_ns, plan);
 }
 
 void simt_plan_joint(struct simt *t, struct fb_joint_round *r, const struct simt_gap *gap,
@@ -271,7 +276,7 @@ void simt_plan_joint(struct simt *t, struct fb_joint_round *r, const struct simt
 			       searched[i] && search[i].best.kind != FB_PLAN_NONE ?
 			       &search[i].best : NULL);
 	}
-	simt_use(t, &search[r->best], searched[r->best], now_ns, plan);
+	simt_use(t, &search[r->best], searched[r->best], steps, now_ns, plan);
 	fb_joint_sent(&t->joint, r);
 }
 
