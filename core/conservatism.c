@@ -97,10 +97,11 @@
 
 /*
  * What plain requests lose corrects the tables by no more than a factor of two, and hardly before
- * so many turns are expected to be lost.
+ * so many turns are expected to be lost: first all slacks alike, then each kind.
  */
 #define FB_CONSERVATISM_MORE_ONE 65536
 #define FB_CONSERVATISM_MORE_TURNS 64
+#define FB_CONSERVATISM_WAIT_NS (4 * FB_CONSERVATISM_BIN_NS)
 
 /* most turns of delay charged to free reads; longer delays are error recovery by the drive */
 #define FB_CONSERVATISM_TURNS_MAX 2
@@ -358,16 +359,37 @@ static void fb_conservatism_move(struct fb_conservatism *m, s32 left)
 				FB_CONSERVATISM_PRICE_MOST);
 }
 
+/* by how much more than expected is lost, 16 binary places; @prior: so it was taken to be */
+static s32 fb_conservatism_more(const struct fb_conservatism *m,
+				const struct fb_conservatism_plain *p, s32 prior)
+{
+	s64 prior_ns = FB_CONSERVATISM_MORE_TURNS * m->period_ns;
+	s64 more_ns = p->lost_ns - (s64)p->expected_ns;
+
+	more_ns = more_ns * FB_CONSERVATISM_MORE_ONE + prior_ns * prior;
+	return clamp_t(s64, div64_s64(more_ns, p->expected_ns + prior_ns),
+		       -FB_CONSERVATISM_MORE_ONE / 2, FB_CONSERVATISM_MORE_ONE);
+}
+
 /* what have plain requests lost, against the tables? */
 static void fb_conservatism_compare(struct fb_conservatism *m)
 {
-	u64 expected_ns = m->plain_expected_ns + FB_CONSERVATISM_MORE_TURNS * m->period_ns;
-	s64 more_ns = m->plain_ns - (s64)m->plain_expected_ns;
+	struct fb_conservatism_plain all = { 0 };
+	s32 more;
+	u32 i;
 
-	m->odds.more = clamp_t(s64, div64_s64(more_ns * FB_CONSERVATISM_MORE_ONE, expected_ns),
-			       -FB_CONSERVATISM_MORE_ONE / 2, FB_CONSERVATISM_MORE_ONE);
-	m->plain_ns -= m->plain_ns >> FB_CONSERVATISM_FADE_SHIFT;
-	m->plain_expected_ns -= m->plain_expected_ns >> FB_CONSERVATISM_FADE_SHIFT;
+	for (i = 0; i < FB_CONSERVATISM_WAITS; i++) {
+		all.lost_ns += m->plain[i].lost_ns;
+		all.expected_ns += m->plain[i].expected_ns;
+	}
+	more = fb_conservatism_more(m, &all, 0);
+	for (i = 0; i < FB_CONSERVATISM_WAITS; i++) {
+		struct fb_conservatism_plain *p = &m->plain[i];
+
+		m->odds.more[i] = fb_conservatism_more(m, p, more);
+		p->lost_ns -= p->lost_ns >> FB_CONSERVATISM_FADE_SHIFT;
+		p->expected_ns -= p->expected_ns >> FB_CONSERVATISM_FADE_SHIFT;
+	}
 }
 
 static void fb_conservatism_feed_back(struct fb_conservatism *m, u64 now_ns)
@@ -437,20 +459,27 @@ static void fb_conservatism_charge(struct fb_conservatism *m, const struct fb_co
 	m->cost_ns -= fb_conservatism_alone_ns(m, leg->gap_ns);
 }
 
+static u32 fb_conservatism_wait(u64 slack_ns)
+{
+	return min_t(u64, div_u64(slack_ns, FB_CONSERVATISM_WAIT_NS), FB_CONSERVATISM_WAITS - 1);
+}
+
 /* a foreground request without a free read in its gap: what did it lose, and what should it? */
 static void fb_conservatism_plain(struct fb_conservatism *m, const struct fb_conservatism_leg *leg,
 				  s32 turns)
 {
 	s64 most_ns = FB_CONSERVATISM_TURNS_MAX * m->period_ns;
+	struct fb_conservatism_plain *p;
 
 	/* only seeks vary */
 	if (leg->cause != FB_CAUSE_PLAIN || !leg->dist)
 		return;
+	p = &m->plain[fb_conservatism_wait(leg->slack_ns)];
 	if (turns > 0)
-		m->plain_ns += min(leg->late_ns, most_ns);
-	m->plain_ns -= mul_u64_u32_shr(m->period_ns, fb_conservatism_own(m), 30);
-	m->plain_expected_ns += fb_conservatism_chance_ns(m->odds.late[dm_band(leg->dist)],
-							  m->period_ns, leg->slack_ns);
+		p->lost_ns += min(leg->late_ns, most_ns);
+	p->lost_ns -= mul_u64_u32_shr(m->period_ns, fb_conservatism_own(m), 30);
+	p->expected_ns += fb_conservatism_chance_ns(m->odds.late[dm_band(leg->dist)], m->period_ns,
+						    leg->slack_ns);
 }
 
 void fb_conservatism_predict(struct fb_conservatism_leg *leg, const struct disk_model *dm,
@@ -582,7 +611,7 @@ s64 fb_conservatism_expected_ns(const struct fb_conservatism_odds *odds, u64 per
 	if (!odds || !seek_ns)
 		return ns;
 	late_ns = fb_conservatism_chance_ns(odds->late[dm_band(cyls)], period_ns, latency_ns);
-	ns += late_ns + (late_ns * odds->more >> 16);
+	ns += late_ns + (late_ns * odds->more[fb_conservatism_wait(latency_ns)] >> 16);
 	return ns - fb_conservatism_chance_ns(odds->early, period_ns,
 					      period_ns - min(latency_ns, period_ns));
 }

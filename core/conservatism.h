@@ -17,6 +17,7 @@
 
 #define FB_CONSERVATISM_BINS 64		/* bins of slack; the last one holds all longer slacks */
 #define FB_CONSERVATISM_BIN_NS 20000	/* width of a bin */
+#define FB_CONSERVATISM_WAITS 4		/* kinds of slack: up to 80, 160, 240 us, and more */
 /* the paper's value, until there are trials, unless fb_conservatism_expect() is called */
 #define FB_CONSERVATISM_START_NS 400000
 #define FB_CONSERVATISM_TARGET_PPM 5000	/* default target */
@@ -70,7 +71,8 @@ struct fb_conservatism_trials {
  * @late: chance of losing a turn by band and margin, 16 binary places; see
  *	fb_conservatism_chance()
  * @early: chance of gaining a turn, by what is missing of one
- * @more: time is lost at so much more than @late says in all, 16 binary places; below 0: less
+ * @more: by kind of slack, at so much more than @late says is time lost in all, 16 binary places;
+ *	below 0: less
  * @price: cost of a lost turn, in 256ths of a gap's mean value
  *
  * A margin that is the same for all plans refuses some that are worth their risk and accepts
@@ -81,8 +83,18 @@ struct fb_conservatism_odds {
 	u32 floor_ns[DM_BANDS];
 	u16 late[DM_BANDS][FB_CONSERVATISM_BINS];
 	u16 early[FB_CONSERVATISM_BINS];
-	s32 more;
+	s32 more[FB_CONSERVATISM_WAITS];
 	u32 price;
+};
+
+/**
+ * struct fb_conservatism_plain - what plain foreground requests lost lately
+ * @lost_ns: in fact, less what is the drive's own
+ * @expected_ns: by the tables of odds
+ */
+struct fb_conservatism_plain {
+	s64 lost_ns;
+	u64 expected_ns;
 };
 
 /**
@@ -98,8 +110,7 @@ struct fb_conservatism_odds {
  * @prior: initial @share according to the model, if @prior_known
  * @prior_known: the model says how much seeks vary
  * @own: plain foreground trials in the last bin
- * @plain_ns: what plain foreground requests lost lately, less what is the drive's own ...
- * @plain_expected_ns: ... and what the tables of @odds had said
+ * @plain: by kind of slack, what plain foreground requests lost
  * @odds: for a search that weighs the risk itself
  * @one_ns: what to add to seek estimates of any distance; changes by a few us a second at most
  * @early_ns: a gap whose wait is this near a whole turn is left alone
@@ -122,8 +133,7 @@ struct fb_conservatism {
 	u32 prior[FB_CONSERVATISM_BINS];
 	bool prior_known;
 	struct fb_conservatism_trials own;
-	s64 plain_ns;
-	u64 plain_expected_ns;
+	struct fb_conservatism_plain plain[FB_CONSERVATISM_WAITS];
 	struct fb_conservatism_odds odds;
 	u32 one_ns;
 	u32 early_ns;

@@ -93,6 +93,7 @@ struct fb_joint_at {
  * @latency: rotational latency of the requests chosen, running mean times FB_JOINT_GAPS
  * @age: their age then, the same
  * @since_ns: beginning of the controller's window
+ * @owed_ppm: what free reads have cost too much, summed up over windows; below 0: too little
  * @order_ns: what the order cost in the window
  * @rounds: choices in the window
  */
@@ -105,6 +106,7 @@ struct fb_joint {
 	u64 latency;
 	u64 age;
 	u64 since_ns;
+	s64 owed_ppm;
 	s64 order_ns;
 	u32 rounds;
 };
