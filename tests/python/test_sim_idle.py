@@ -97,6 +97,16 @@ class Coverage(Idle):
         got = sim.simulate(**{**TOY, "idle": "off"}, seconds="0.1", start="random:0.75")
         self.assertAlmostEqual(got["task_done"], 0.75, delta=0.01)
 
+    def test_course_start(self):
+        """A share in reads of up to half a track: what is left lies in runs, a quarter of a track
+        long on the mean half way (less, by what log(2) says). Seen to fail: one block a read."""
+        path = self.file("course")
+        got = sim.simulate(**{**TOY, "idle": "off"}, seconds="0.1", start="course:0.5", save=path)
+        self.assertAlmostEqual(got["task_done"], 0.5, delta=0.01)
+        with open(path, encoding="ascii") as lines:
+            runs = [int(line.split()[1]) for line in list(lines)[1:]]
+        self.assertGreater(sum(runs) / len(runs), 4)
+
 
 class Goals(Idle):
     """Mean and maximum, against the same requests without idle reads."""
@@ -189,6 +199,7 @@ class Refused(Idle):
         self.refused("idle: neither on nor off: 'yes'", idle="yes")
         self.refused("idle_command: neither verify nor read", idle_command="write")
         self.refused("random:SHARE needs a share", start="random:1")
+        self.refused("course:SHARE needs a share", start="course:")
         self.refused("segment_kib: not whole blocks", segment_kib="5")
 
     def test_maps(self):

@@ -398,14 +398,17 @@ static void simo_read_order(struct simo *o)
 
 static void simo_read_start(struct simo *o)
 {
+	const char *share;
 	char *end;
 
-	if (strncmp(o->start_text, "random:", 7))
+	o->start_course = !strncmp(o->start_text, "course:", 7);
+	if (!o->start_course && strncmp(o->start_text, "random:", 7))
 		return;
-	o->start_share = strtod(o->start_text + 7, &end);
-	if (end == o->start_text + 7 || *end || !(o->start_share >= 0 && o->start_share < 1))
-		sim_fail("start: random:SHARE needs a share from 0 to below 1: '%s'",
-			 o->start_text);
+	share = o->start_text + 7;
+	o->start_share = strtod(share, &end);
+	if (end == share || *end || !(o->start_share >= 0 && o->start_share < 1))
+		sim_fail("start: %.6s:SHARE needs a share from 0 to below 1: '%s'",
+			 o->start_text, o->start_text);
 }
 
 /* as fb_inflight_learners() has it: behind a learnt conservatism twice the target */

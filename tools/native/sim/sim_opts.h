@@ -97,7 +97,8 @@ struct simo_sizes {
  * @order_text: sequential, staggered, staggered:REGIONS or near
  * @segment_kib: staggered: of a region, at a time; 0: 64, or a block
  * @idle_command: read or verify
- * @start_text: what is read already: none, random:SHARE, or a file that save= has written
+ * @start_text: what is read already: none, random:SHARE, course:SHARE, or a file that save= has
+ *	written
  * @save: file that gets what is left at the end; empty: none
  * @log: file that gets arrival and response of each request; empty: none
  * @seconds: end after so much disk time; 0: no such end, but 60 if there is no other
@@ -123,6 +124,7 @@ struct simo_sizes {
  * @order: of @order_text
  * @order_regions: of @order_text; 0: as many as the order likes
  * @start_share: SHARE of @start_text; 0: none
+ * @start_course: it is of course:SHARE
  * @first: of @range_text
  * @count: of @range_text; 0: the whole disk
  */
@@ -213,6 +215,7 @@ struct simo {
 	const struct fb_idle_order_ops *order;
 	u64 order_regions;
 	double start_share;
+	bool start_course;
 	u64 first;
 	u64 count;
 };

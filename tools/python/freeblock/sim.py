@@ -104,8 +104,8 @@ SETTINGS = (
      "staggered:REGIONS (near)"),
     ("--segment", "segment_kib", "KIB", "of a region at a time, staggered (64)"),
     ("--idle-command", "idle_command", "CMD", "read or verify (read)"),
-    ("--start", "start", "MAP", "what is read already: none, random:SHARE, or a file of "
-     "--save (none)"),
+    ("--start", "start", "MAP", "what is read already: none, random:SHARE of the blocks, "
+     "course:SHARE in reads, or a file of --save (none)"),
     ("--save", "save", "FILE", "write there what is left at the end"),
     ("--log", "log", "FILE", "write there arrival and response of each request, ns"),
     ("--seconds", "seconds", "S", "disk time of a run (60)"),
