@@ -399,20 +399,20 @@ class Joint(Case):
     def test_cost(self):
         """They cost what was asked for, against sptf without a scan, and the account says so.
 
-        Of three seeds 1.20 (1.03 to 1.28) and 5.88 % (5.78 to 5.99), of which the account saw 1.00
-        and 5.60. Seen to fail: a shadow that goes on from where the real head is, a shadow
+        Of three seeds .92 (.81 to 1.12) and 5.85 % (5.71 to 6.01), of which the account saw .99
+        and 5.90. Seen to fail: a shadow that goes on from where the real head is, a shadow
         that arrivals do not reach, lost turns not counted, a shadow that is lost at
         every 500th choice."""
         seeds = ("1", "2", "3")
         alone = [simulate(policy="sptf", seconds="900", seed=s) for s in seeds]
-        for asked, low, high, free in (("10000", .8, 1.6, 5.3), ("60000", 5.3, 6.5, 6.2)):
+        for asked, low, high, free in (("10000", .6, 1.25, 5.3), ("60000", 5.5, 6.3, 6.2)):
             runs = [simulate(policy="joint", foreground_cost_ppm=asked, task="scan",
                                  conservatism_us="auto", lift="all", value="root",
                                  weight="balance", seconds="900", seed=s) for s in seeds]
             cost = sum(100 * (1 - r["requests_per_s"] / a["requests_per_s"])
                        for r, a in zip(runs, alone)) / 3
             self.between(low, cost, high)
-            self.between(-.2, cost - sum(r["joint_cost_ppm"] for r in runs) / 3e4, .6)
+            self.between(-.35, cost - sum(r["joint_cost_ppm"] for r in runs) / 3e4, .35)
             self.assertGreater(min(r["order"]["followed"] / r["requests"] for r in runs), .999)
             self.assertGreater(sum(r["free_mb_s"] for r in runs) / 3, free)
 
