@@ -23,7 +23,7 @@ bool fb_leftover_due(struct fb_leftover *l, enum fb_leftover_search search, u64 
 		l->fruitless = 0;
 	else
 		l->fruitless += search == FB_LEFTOVER_CUT ? 1 : FB_LEFTOVER_WHOLE;
-	l->fruitless = min(l->fruitless, (u32)FB_LEFTOVER_FRUITLESS);
+	l->fruitless = min_t(u32, l->fruitless, FB_LEFTOVER_FRUITLESS);
 	return l->fruitless == FB_LEFTOVER_FRUITLESS && wanted && wanted <= FB_LEFTOVER_BLOCKS &&
 	       now_ns - l->read_ns >= mul_u64_u64_div_u64(l->cost_ns, FB_LEFTOVER_MILLION,
 							   cost_ppm);

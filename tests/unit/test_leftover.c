@@ -58,18 +58,19 @@ static u32 vain(u64 wanted, u32 searches)
 static void test_in_vain(void **state)
 {
 	struct fb_leftover l = { 0 };
+	u64 now = 5 * SECOND_NS;
 	u32 i, k;
 
 	for (k = 0; k < 2; k++) {
 		for (i = 1; i < VAIN; i++)
-			assert_false(fb_leftover_due(&l, FB_LEFTOVER_VAIN, 1, 10000, 5 * SECOND_NS));
-		assert_false(fb_leftover_due(&l, FB_LEFTOVER_FOUND, 1, 10000, 5 * SECOND_NS));
+			assert_false(fb_leftover_due(&l, FB_LEFTOVER_VAIN, 1, 10000, now));
+		assert_false(fb_leftover_due(&l, FB_LEFTOVER_FOUND, 1, 10000, now));
 	}
 	for (i = 1; i < VAIN; i++)
-		assert_false(fb_leftover_due(&l, FB_LEFTOVER_VAIN, 1, 10000, 5 * SECOND_NS));
-	assert_true(fb_leftover_due(&l, FB_LEFTOVER_VAIN, 1, 10000, 5 * SECOND_NS));
+		assert_false(fb_leftover_due(&l, FB_LEFTOVER_VAIN, 1, 10000, now));
+	assert_true(fb_leftover_due(&l, FB_LEFTOVER_VAIN, 1, 10000, now));
 	/* it was not read: the next time, then */
-	assert_true(fb_leftover_due(&l, FB_LEFTOVER_VAIN, 1, 10000, 5 * SECOND_NS));
+	assert_true(fb_leftover_due(&l, FB_LEFTOVER_VAIN, 1, 10000, now));
 }
 
 /* Seen to fail: no bound; one above it; no look at whether anything is wanted. */

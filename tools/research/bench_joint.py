@@ -32,9 +32,9 @@ FIGURES = {"free_mb_s": ("MB/s", free),
            "mean_ms": ("ms", lambda r: r["response_ms"]["mean"]),
            "last_tenth_pct": ("%", lambda r: 100 * last_tenth(r))}
 # A scan's course: how fast it is with such a share read already, one for each tenth, in its middle.
-# A scan leaves more than it takes where blocks lie together, so it is faster than with as many
-# blocks taken at random; but it takes what is easy first, so it is slower than with as much taken by
-# reads at random. Whole scans say how far between. Seconds of a run: few blocks are read in it.
+# A scan leaves blocks that lie together, so it is faster than with as many taken at random, one by
+# one; but it takes what is easy first, so it is slower than with as much taken in reads at random.
+# Whole scans say how far between. Seconds of a run: few blocks are read in it.
 COURSE = ["%.2f" % (tenth / 10 + .05) for tenth in range(10)]
 COURSES = ("random", "course")
 COURSE_S = {ATLAS: 30, CHEETAH: 30, NEARLINE: 300}
