@@ -203,6 +203,8 @@ away()
 	expect_within "freeblock unloads" 30 unload_module freeblock
 	[ ! -d /sys/module/freeblock ] || exit 1
 	expect_eq "this process is as it was" "$(process_flags)" 0
+	# nor may it be the next one's
+	[ "$(process_flags)" = 0 ] || exit 1
 	expect_eq "no folder is left" "$(ls -d /sys/kernel/freeblock /sys/kernel/debug/freeblock \
 		2> /dev/null)" ""
 }
