@@ -9,6 +9,8 @@
 #define FB_DRIVE_ORDER_KNOWN 32	/* least ends by which a rule is believed ... */
 #define FB_DRIVE_ORDER_WRONG 8	/* ... if less than one in so many is against it */
 #define FB_DRIVE_ORDER_FADES 128	/* ends after which they count half */
+/* what ends within this part of a turn behind the one before may have come from the cache */
+#define FB_DRIVE_ORDER_HIT_PART 8
 
 const char *const fb_drive_order_name[FB_DRIVE_ORDER_RULES] = {
 	[FB_DRIVE_ORDER_NEAREST] = "nearest",
@@ -80,11 +82,18 @@ static void fb_drive_order_take_out(struct fb_drive_order *o, u32 i)
 
 void fb_drive_order_ended(struct fb_drive_order *o, u64 now, const struct fb_idle_cost_req *req)
 {
+	u64 begun_ns = max(o->last_ns, req->arrived_ns);
+	bool hit = now < begun_ns + o->turn_ns / FB_DRIVE_ORDER_HIT_PART;
 	u32 i = fb_drive_order_at(o, req);
 
-	if (i < o->n)
+	if (i < o->n && !hit)
 		fb_drive_order_learn(o, i);
 	fb_drive_order_take_out(o, i);
+	o->last_ns = now;
+	if (hit) {
+		fb_drive_order_moved(o);
+		return;
+	}
 	o->next_lbn = req->lbn + req->nsect;
 	o->ended_ns = now;
 }

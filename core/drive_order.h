@@ -3,8 +3,9 @@
  * In which order does a drive take the commands that it has? What the firmware does is said
  * nowhere; most take what has the shortest positioning time, some go by address, as C-LOOK does, or
  * by arrival. The latter two are told by the order in which reads end, whatever the drive writes
- * between them. Core; the caller serialises. Nothing here sleeps or allocates. All times are
- * nanoseconds of one monotonic clock, passed in.
+ * between them; not by reads that may have come from its cache, where they may have been for long.
+ * Core; the caller serialises. Nothing here sleeps or allocates. All times are nanoseconds of one
+ * monotonic clock, passed in.
  */
 #ifndef FB_DRIVE_ORDER_H
 #define FB_DRIVE_ORDER_H
@@ -36,6 +37,8 @@ extern const char *const fb_drive_order_name[FB_DRIVE_ORDER_RULES];
  * @n: how many
  * @next_lbn: the sector behind the one that has ended last
  * @ended_ns: when that was; 0: another command came between, or nothing is known
+ * @last_ns: when any has ended last, from the cache, too
+ * @turn_ns: one revolution
  * @tries: ends that a rule could be told by
  * @right: of these, those that agree with each
  */
@@ -44,6 +47,8 @@ struct fb_drive_order {
 	u32 n;
 	u64 next_lbn;
 	u64 ended_ns;
+	u64 last_ns;
+	u64 turn_ns;
 	u32 tries;
 	u32 right[FB_DRIVE_ORDER_RULES];
 };

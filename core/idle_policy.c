@@ -527,7 +527,7 @@ void fb_idle_policy_set_drive(struct fb_idle_policy *w, u64 turn_ns, u32 sector_
 	/* places of the old model mean nothing any more */
 	fb_idle_cost_set_drive(&w->cost, turn_ns, sector_ps);
 	w->moved = (struct fb_idle_cost_mean) { 0 };
-	fb_twin_init(&w->twin);
+	fb_twin_init(&w->twin, turn_ns);
 	w->behind = (struct fb_idle_cost_mean) { 0 };
 	fb_idle_policy_tune(w);
 }

@@ -5,9 +5,10 @@
  */
 #include "core/twin.h"
 
-void fb_twin_init(struct fb_twin *t)
+void fb_twin_init(struct fb_twin *t, u64 turn_ns)
 {
 	memset(t, 0, sizeof(*t));
+	t->order.turn_ns = turn_ns;
 }
 
 static void fb_twin_settle(struct fb_twin *t)

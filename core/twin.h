@@ -51,8 +51,9 @@ struct fb_twin {
 /**
  * fb_twin_init() - follow nothing
  * @t: the two
+ * @turn_ns: one revolution
  */
-void fb_twin_init(struct fb_twin *t);
+void fb_twin_init(struct fb_twin *t, u64 turn_ns);
 
 /**
  * fb_twin_lose() - give up until the next interval: something happened that cannot be followed

@@ -8,7 +8,9 @@
  * then (test_later); behind the highest address the next higher of none is the highest (test_wrap);
  * an idle read between is taken for none (test_moved); a rule is believed by few ends (test_few);
  * what was learnt does not fade (test_changed); more than can be looked at overrun the table
- * (test_many); what the cache had stays among those that wait, or tells something (test_hit).
+ * (test_many); what the cache had stays among those that wait, or tells something (test_hit);
+ * what may have come from the cache tells something (test_ahead: a drive that takes what is nearest
+ * is held for one that goes by arrival).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -220,6 +222,38 @@ static void test_hit(void **state)
 	assert_int_equal(o.n, 1);
 }
 
+/*
+ * Two streams that the drive reads ahead for, each with two requests at the drive: both have long
+ * been in its cache, and end one behind the other as they have come
+ */
+static void test_ahead(void **state)
+{
+	struct fb_drive_order o = { .turn_ns = 8 * MS };
+	u64 ns = 0;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 100; i++, ns += 50 * MS) {
+		send(&o, 100 + 8 * i, ns + 1 * MS);
+		send(&o, 5000 + 8 * i, ns + 2 * MS);
+		send(&o, 9000 + 8 * i, ns + 3 * MS);
+		/* the first waits for something else */
+		end(&o, 100 + 8 * i, ns + 1 * MS, ns + 20 * MS);
+		end(&o, 5000 + 8 * i, ns + 2 * MS, ns + 20 * MS + MS / 5);
+		end(&o, 9000 + 8 * i, ns + 3 * MS, ns + 20 * MS + 2 * MS / 5);
+	}
+	assert_int_equal(o.n, 0);
+	assert_int_equal(fb_drive_order_rule(&o), FB_DRIVE_ORDER_NEAREST);
+	/* behind these it is not known where the drive goes on, but behind the next one it is */
+	send(&o, 100, ns + 1 * MS);
+	send(&o, 900, ns + 2 * MS);
+	send(&o, 500, ns + 3 * MS);
+	end(&o, 100, ns + 1 * MS, ns + 10 * MS);
+	end(&o, 500, ns + 3 * MS, ns + 18 * MS);
+	assert_int_equal(o.tries, 1);
+	assert_int_equal(o.right[FB_DRIVE_ORDER_ADDRESS], 1);
+}
+
 static void test_few(void **state)
 {
 	struct bench b;
@@ -270,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_moved),
 		cmocka_unit_test(test_hit),
+		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_many),

@@ -85,7 +85,7 @@ static void bench_begin(struct bench *b)
 	b->head.known = true;
 	b->with.at = b->head.at;
 	b->without.at = b->head.at;
-	fb_twin_init(&b->t);
+	fb_twin_init(&b->t, dm_period_ns(b->dm));
 }
 
 static void bench_end(struct bench *b)

@@ -216,7 +216,7 @@ static void twins(u32 pending)
 		phase.trust = FB_HEAD_LOCK;
 		phase.known = true;
 		phase.at = support_place(&r, dm);
-		fb_twin_init(&twin);
+		fb_twin_init(&twin, dm_period_ns(dm));
 		fb_twin_sent(&twin, &phase, NOW_NS, true, 0, 128);
 		fb_twin_ended(&twin, NOW_NS + 20000000);
 		for (k = 0; k < pending; k++) {
