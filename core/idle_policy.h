@@ -307,6 +307,23 @@ void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_he
 			   const struct fb_idle_cost_req *req);
 
 /**
+ * fb_idle_policy_arrive_unfollowed() - note a request that waits for something else than the medium
+ * @w: the policy
+ * @now: the time
+ * @req: the request; NULL: it is not known where
+ *
+ * It passes by the scheduler, or the drive's cache takes it, and fb_idle_policy_served() will not
+ * tell its end. What it takes tells nothing, but a write voids what the drive has read ahead.
+ */
+static inline void fb_idle_policy_arrive_unfollowed(struct fb_idle_policy *w, u64 now,
+						    const struct fb_idle_cost_req *req)
+{
+	fb_idle_policy_arrive(w, now, NULL, NULL);
+	if (req && req->write)
+		fb_idle_cost_wrote(&w->cost, req);
+}
+
+/**
  * fb_idle_policy_wrote() - note that a write has arrived that the drive's cache takes
  * @w: the policy
  * @head: head and phase; NULL: unknown

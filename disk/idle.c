@@ -114,7 +114,7 @@ static void fb_idle_withdraw(struct fb_disk *fd)
  * fb_idle_arrive() - note a request of the foreground that idle reads may keep waiting
  * @fd: the disk, locked
  * @now: the time
- * @req: the request; NULL: it is not known where, or when it will have ended
+ * @req: the request
  *
  * Context: fb_disk.lock held.
  */
@@ -123,10 +123,26 @@ void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *
 	lockdep_assert_held(&fd->lock);
 	fb_idle_withdraw(fd);
 	fb_idle_policy_arrive(&fd->idle.wait, now, fd->head, req);
-	if (req && fd->head && !fb_idle_cost_is_ahead(&fd->idle.wait.cost, req))
+	if (fd->head && !fb_idle_cost_is_ahead(&fd->idle.wait.cost, req))
 		fb_shadow_arrived(&fd->shadow, fd->head, req);
 	else
 		fb_shadow_lose(&fd->shadow);
+}
+
+/**
+ * fb_idle_arrive_unfollowed() - note one whose end tells nothing of idle reads, or is not told
+ * @fd: the disk, locked
+ * @now: the time
+ * @req: the request; NULL: it is not known where
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_idle_arrive_unfollowed(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req)
+{
+	lockdep_assert_held(&fd->lock);
+	fb_idle_withdraw(fd);
+	fb_idle_policy_arrive_unfollowed(&fd->idle.wait, now, req);
+	fb_shadow_lose(&fd->shadow);
 }
 
 /**

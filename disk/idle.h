@@ -47,6 +47,7 @@ struct fb_idle {
 extern const struct fb_disk_client fb_idle_client;
 void fb_idle_changed(struct fb_disk *fd);
 void fb_idle_arrive(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req);
+void fb_idle_arrive_unfollowed(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req);
 void fb_idle_wrote(struct fb_disk *fd, const struct fb_idle_cost_req *req);
 void fb_idle_lose(struct fb_disk *fd);
 void fb_idle_served(struct fb_disk *fd, u64 now, const struct fb_idle_cost_req *req);

@@ -261,7 +261,7 @@ bool fb_background_expire(struct fb_sched *fs)
 		some = true;
 	}
 	if (some) {
-		fb_idle_arrive(fs->fd, now, NULL);
+		fb_idle_arrive_unfollowed(fs->fd, now, NULL);
 		fs->fd->fg.active = true;
 	}
 	return some;

@@ -80,10 +80,11 @@ static bool fb_inflight_waits(const struct fb_sched *fs, const struct fb_sched_r
 void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool bypass, u64 now)
 {
 	struct fb_idle_cost_req req = { .arrived_ns = now };
+	bool media = fq && fb_sched_is_media(fq);
 
 	lockdep_assert_held(&fs->fd->lock);
 	fs->fd->fg.active = true;
-	if (fq) {
+	if (media) {
 		req.lbn = blk_rq_pos(fq->rq);
 		req.nsect = blk_rq_sectors(fq->rq);
 		req.write = op_is_write(req_op(fq->rq));
@@ -93,9 +94,8 @@ void fb_inflight_arrived(struct fb_sched *fs, const struct fb_sched_rq *fq, bool
 		return;
 	}
 	/* what waits for others' background reads, or for the cache, tells nothing of the medium */
-	if (!fq || bypass || !fb_sched_is_media(fq) || fb_sched_is_cached(fs, fq) ||
-	    fs->others.flying) {
-		fb_idle_arrive(fs->fd, now, NULL);
+	if (!media || bypass || fb_sched_is_cached(fs, fq) || fs->others.flying) {
+		fb_idle_arrive_unfollowed(fs->fd, now, media ? &req : NULL);
 		return;
 	}
 	fb_idle_arrive(fs->fd, now, &req);

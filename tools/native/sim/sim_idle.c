@@ -44,6 +44,13 @@ void simi_arrived(struct simi *i, u64 now_ns, const struct fb_head *head,
 		fb_idle_policy_arrive(&i->wait, now_ns, head, req);
 }
 
+void simi_arrived_unfollowed(struct simi *i, u64 now_ns, const struct fb_idle_cost_req *req)
+{
+	i->foreground++;
+	if (i->o->idle)
+		fb_idle_policy_arrive_unfollowed(&i->wait, now_ns, req);
+}
+
 void simi_gone(struct simi *i, u64 now_ns, const struct fb_idle_cost_req *req)
 {
 	if (i->o->idle && req)

@@ -61,10 +61,18 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
  * @i: idle reads
  * @now_ns: the time
  * @head: head and phase
- * @req: the request; NULL: a flush
+ * @req: the request
  */
 void simi_arrived(struct simi *i, u64 now_ns, const struct fb_head *head,
 		  const struct fb_idle_cost_req *req);
+
+/**
+ * simi_arrived_unfollowed() - one has come that waits for something else than the medium
+ * @i: idle reads
+ * @now_ns: the time
+ * @req: a write that we may hold back and the drive's cache takes; NULL: a flush
+ */
+void simi_arrived_unfollowed(struct simi *i, u64 now_ns, const struct fb_idle_cost_req *req);
 
 /**
  * simi_wrote() - a write has come that the drive's cache takes

@@ -123,7 +123,7 @@ static void sims_gone(struct sims *s, const struct siml_req *req, u64 now_ns)
 	if (sims_shadows(s, req))
 		fb_shadow_served(&s->shadow, &s->head, now_ns, req->arrived_ns);
 	if (sims_waits(s, req))
-		simi_gone(&s->idle, now_ns, &idle);
+		simi_gone(&s->idle, now_ns, sims_is_cached(s, req) ? NULL : &idle);
 	if (!s->idle.foreground)
 		fb_shadow_idle(&s->shadow, &s->head, now_ns);
 }
@@ -144,10 +144,12 @@ void sims_insert(struct sims *s, struct siml_req *req, u64 now_ns)
 		fb_shadow_arrived(&s->shadow, &s->head, &idle);
 	else
 		fb_shadow_lose(&s->shadow);
-	if (sims_waits(s, req))
-		simi_arrived(&s->idle, now_ns, &s->head, &idle);
-	else
+	if (!sims_waits(s, req))
 		simi_wrote(&s->idle, &s->head, &idle);
+	else if (sims_is_cached(s, req))
+		simi_arrived_unfollowed(&s->idle, now_ns, &idle);
+	else
+		simi_arrived(&s->idle, now_ns, &s->head, &idle);
 	if (!s->deep)
 		sims_reconsider(s, req, now_ns);
 }
@@ -707,7 +709,7 @@ static void sims_flush(struct sims *s, struct siml_req *req, u64 now_ns)
 	req->arrived_ns = now_ns;
 	list_add_tail(&req->fg.node, &s->flushes);
 	fb_shadow_lose(&s->shadow);
-	simi_arrived(&s->idle, now_ns, &s->head, NULL);
+	simi_arrived_unfollowed(&s->idle, now_ns, NULL);
 }
 
 static void sims_flushed(struct sims *s, struct siml_req *req, u64 now_ns)
