@@ -180,7 +180,7 @@ class Bands(Case):
 
     Seen to fail: a zone's last band taken for as wide as others; one head whose tracks follow
     each other from band to band taken for all; defects that are listed behind a narrow band
-    left where a wide one had them; the middle head of a serpentine drive believed."""
+    left where a wide one had them."""
 
     def test_all(self):
         for i, sparing in enumerate(SPARINGS):

@@ -368,8 +368,9 @@ class _Auditor:
         """Where a zone's law would place blocks behind its last one, or before its first."""
         zone, heads = self.layout.zones[number], self.layout.heads
         index = self.layout.index
-        # an even number of cylinders more, lest serpentine ones turn round
-        extra = 2 * (len(blocks) // zone.cyl_slots(heads) + 2)
+        # an even number of bands more, lest serpentine ones turn round
+        run = min(self.layout.surface_run, zone.last_cyl + 1 - zone.first_cyl)
+        extra = 2 * run * (len(blocks) // (zone.cyl_slots(heads) * run) + 2)
         shift = -int(index.first[number])
         more = replace(zone, first_cyl=0, last_cyl=zone.last_cyl - zone.first_cyl + extra,
                        remaps=[])
@@ -377,13 +378,15 @@ class _Auditor:
             slots = extra * zone.cyl_slots(heads)
             shift += slots + zone.dead
             more.dead, more.slips = 0, [(at + slots, n) for at, n in zone.slips]
-            more.angle = (zone.angle - extra * float(index.turn[number])) % 1
+            turn = float(index.turn[number]) if run == 1 else \
+                heads * (zone.track_skew + (run - 1) * zone.cyl_skew)
+            more.angle = (zone.angle - extra // run * turn) % 1
         slipped = sum(int(n) for _, n in more.slips)
         more.spares = slipped
         order = "plain" if self.layout.order == "plain" else "serpentine-zone"
         if self.layout.order == "serpentine-disk" and zone.first_cyl & 1 and zone.head_spt:
             more.head_spt = zone.head_spt[::-1]
-        one = Layout(heads, more.last_cyl + 1, order, [more])
+        one = Layout(heads, more.last_cyl + 1, order, [more], run)
         at = one.locate(blocks + shift)
         return at["start"] + 1 / at["spt"]
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .. import ToolError
+from . import surfaces
 from .lattice import Law, wrap
 from .pages import Pages
 from .places import Layout
@@ -38,6 +39,7 @@ SERIES_TRIES = 3
 SETTLE_TRIES = 20       # gaps in a zone's first tracks
 BORDER = 12             # units on both sides of a border that are all looked at
 POLISH = 64             # units of each zone that are read once more
+MOST_WRONG = 0.15       # share of units that a law may place elsewhere
 NEAR_MOVE = 64          # places that a closer look takes into account
 UNREADABLE = 8          # units where a zone begins that cannot be read
 MENDS = 20              # gaps that it finds at most
@@ -394,6 +396,27 @@ class Zoner:
                 bad = middle
         return bad
 
+    def sure(self, start, low):
+        """Of a law that fits at tracks `start` and `low`: up to where it does between, too. Where
+        each track follows the one before by the same skew, and half a turn more now and then, it
+        fits at many."""
+        while low - start > 2:
+            begin, end = self.law.boundary(start), self.law.boundary(low)
+            units = np.random.default_rng(self.first).integers(begin, end, POLISH)
+            _, fits = self._read(units)
+            wrong = np.sort(units[~fits])
+            if len(wrong) <= MOST_WRONG * POLISH:
+                break
+            low = self.between(start, int(self.law.track(wrong[1])))
+        return low
+
+    def between(self, good, bad):
+        """The last track at which the law holds, from one where it does to one where not."""
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            good, bad = (middle, bad) if self.moved_at(middle, 0, 0) == 0 else (good, middle)
+        return good
+
     # ---- between what was looked at
 
     def polish(self, end):
@@ -584,7 +607,7 @@ class Sampler:
                  progress=None):
         self.dev = dev
         self.meter = Meter(dev, phase)
-        self.hint = hint
+        self.hint = self.said = hint
         self.cylinders = cylinders
         self.save = save or (lambda state: None)
         self.progress = progress or (lambda fraction, text: None)
@@ -594,6 +617,8 @@ class Sampler:
         self.notes = []
         self.approximate = 0
         self.next = 0
+        self.stay = 1               # tracks for which units stay on a surface
+        self.surfaces = None        # then: how many there are
 
     def _budget(self, times=1):
         """Whether there is disk time left; for what cannot be left out, more."""
@@ -612,6 +637,7 @@ class Sampler:
         """What resume() takes, for JSON."""
         return {"next": int(self.next), "hint": self.hint, "notes": self.notes,
                 "approximate": int(self.approximate),
+                "run": int(self.stay), "surfaces": self.surfaces,
                 "anchor": [int(self.meter.phase.block)],
                 "zones": [[int(first), law.as_dict()] for first, law in self.zones]}
 
@@ -623,6 +649,7 @@ class Sampler:
         self.next, self.hint = state["next"], state["hint"]
         self.notes, self.approximate = list(state["notes"]), state["approximate"]
         self.zones = [(first, Law.from_dict(law)) for first, law in state["zones"]]
+        self.stay, self.surfaces = state.get("run", 1), state.get("surfaces")
 
     # ---- zones
 
@@ -651,37 +678,149 @@ class Sampler:
             self._note("units 0 to %d: not explained" % (begin - 1))
             begin = 0
         zoner.first = begin = self._refine(law, begin)
-        low = zoner.extend(max(int(law.track(law.first)), 0))
+        start = max(int(law.track(law.first)), 0)
+        low = zoner.extend(start)
+        if abs(wrap(law.theta[2] - law.heads * law.theta[1])) < ANGLE_LIMIT * law.heads:
+            low = zoner.sure(start, low)
         end = zoner.end(low)
         if end <= max(begin, first):
             self._skip(first, law.period)
             return
+        self.hint = law.heads
+        if self.surfaces:
+            self._zone_of_runs(law, begin, end)
+            return
+        self._append(zoner, end)
+        self._look_for_runs()
+
+    def _append(self, zoner, end):
+        """A zone more, which ends before that unit."""
+        law, begin = zoner.law, zoner.first
         self.next = end
         self.zones.append((begin, law))
         law.rebase(begin)
-        zoner.polish(self.next)
+        zoner.polish(end)
         self.approximate += zoner.approximate
-        self.hint = law.heads
-        self._tell("zone %d: units %d to %d, %d tracks a cylinder of %d sectors" %
-                   (len(self.zones) - 1, begin, self.next - 1, law.heads, law.slots.max()))
-        self._refuse_runs()
+        self._tell("zone %d: units %d to %d, %d tracks a %s of %d sectors" % (
+            len(self.zones) - 1, begin, end - 1, law.heads,
+            "surface" if self.surfaces else "cylinder", law.slots.max()))
 
-    def _refuse_runs(self):
-        """ToolError if units stay on a surface for some tracks before heads change
-        (model-format.rst, surface_run). Each run of tracks is then taken for a zone: in a row
-        they are as long as each other, as are their tracks, and the skew is one."""
+    # ---- units that stay on a surface for some tracks
+
+    def _start(self, law, unit):
+        """The angle at which a law has the sector of a unit begin."""
+        place = law.place(np.array([unit]))
+        return float(law.angle(place)[0]) - 1 / int(law.split(place)[2][0])
+
+    def _across(self, law, first, tracks):
+        """The angle from a track to the next, exactly, by tracks that begin with unit `first`."""
+        last = first + (tracks - 1) * int(law.slots[0])
+        about = float(law.theta[1])
+        apart = self._start(law, last) - self._start(law, first)
+        return about + float(wrap(apart - (tracks - 1) * about)) / max(tracks - 1, 1)
+
+    def _look_for_runs(self):
+        """If the last zones are runs of tracks, each on one surface (model-format.rst,
+        surface_run), make one zone of them, and find out how many surfaces there are."""
+        row = self._runs_in_row()
+        if not row:
+            return
+        first, law = row[1]
+        slots = int(law.slots[0])
+        tracks, over = divmod(row[2][0] - first, slots)
+        starts = [self._start(one, unit) for unit, one in row[1:]]
+        joined = None
+        if not over and tracks > 1:
+            turn = np.diff(starts)
+            turn = float(turn[0] + np.mean(wrap(turn - turn[0])))
+            joined = surfaces.runs_law(
+                self.meter, (tracks, slots), first - tracks * slots, starts[0] - turn,
+                (self._across(law, first, tracks), turn))
+            zoner = Zoner(self.meter, joined, None, row[0][0], self._budget)
+            zoner.first = zoner.settle()
+            surfaces.learn(self.meter, joined, first + np.arange(2 * RUNS) * (tracks * slots) // 4)
+            end = zoner.end(zoner.extend(tracks))
+            self.stay = tracks
+            self.surfaces = surfaces.count(self.meter, joined, zoner.first, end, self.said)
+        # to timing alone cylinders of so many heads are runs if the arm is as fast
+        if not joined or not self.surfaces or \
+                self.surfaces == 1 and self.said not in (None, tracks):
+            self._refuse_runs(first, tracks)
+        del self.zones[-RUNS:]
+        if self.surfaces == 1:
+            self.stay, self.surfaces, self.hint = 1, None, tracks
+            self._append(zoner, end)
+        else:
+            self._note("units stay on a surface for %d tracks; %d surfaces" %
+                       (self.stay, self.surfaces))
+            self._end_in_band(zoner, end)
+
+    def _zone_of_runs(self, law, begin, end):
+        """A zone of a drive whose surfaces are known, of which the first run is from `begin` to
+        before `end`, by a law that knows no surfaces."""
+        track, at, slots = (int(part[0]) for part in law.split(law.place(np.array([begin]))))
+        tracks = int(law.track(end - 1)) - track + 1
+        place = law.track_place(track)
+        gaps = [(a - place, n) for a, n in zip(law.gap_at, law.gap_size) if a > place + at]
+        first, start = begin - at, self._start(law, begin) - at / slots
+        turn = 0.0
+        if end < self.dev.blocks:
+            angles = self.meter.angles([end] * 4)
+            turn = float(angles[0] + np.nanmean(wrap(angles - angles[0]))) - 1 / slots - start
+        about = self._across(law, law.boundary(track + 1), tracks - 1) if tracks > 2 else \
+            float(law.theta[1])
+        runs = surfaces.runs_law(self.meter, (tracks, slots), first, start, (about, turn), gaps)
+        zoner = Zoner(self.meter, runs, None, begin, self._budget)
+        self._end_in_band(zoner, max(zoner.end(zoner.extend(tracks - 1)), end))
+
+    def _end_in_band(self, zoner, end):
+        """A zone of runs, of which its law says the truth up to before unit `end`: only where a
+        band ends, if its last is narrower. That is then a zone of its own."""
+        law, width = zoner.law, zoner.law.heads
+        band = width * self.surfaces
+        law.rebase(zoner.first)
+        last = int(law.track(end - 1))
+        begin = (last - 1) // band * band
+        low = zoner.sure(begin, last - 1)
+        # a band that is narrower by a few tracks differs on few
+        if low >= begin + width - 1 and zoner.moved_at(begin + width - 1, 0, 0) != 0:
+            low = zoner.between(begin, begin + width - 1)
+        if low < last - 1:
+            end = zoner.end(low)
+        bands, over = divmod(int(law.track(end - 1)) + 1, band)
+        if not bands or not 0 < over < width:
+            self._append(zoner, end)
+            return
+        cut = law.boundary(bands * band)
+        slots, turn = int(law.slots[0]), float(law.theta[2])
+        step = float(law.theta[1])
+        change = turn - (width - 1) * step
+        narrow = surfaces.runs_law(
+            self.meter, (over, slots), cut, float(law.theta[0]) + bands * self.surfaces * turn,
+            (step, change + (over - 1) * step))
+        self._append(zoner, cut)
+        more = Zoner(self.meter, narrow, None, cut, self._budget)
+        self._append(more, max(more.end(more.extend(max(over - 1, 0))), end))
+
+    def _refuse_runs(self, first, tracks):
+        """ToolError: surfaces were not told apart."""
+        raise ToolError("units stay on a surface for some tracks before the heads change (%d of "
+                        "them from unit %d on), as on most drives since about 2000, and timing did "
+                        "not show how many surfaces there are. A model of it must be written by "
+                        "hand, with a record surface_run (Documentation/model-format.rst)" %
+                        (tracks, first))
+
+    def _runs_in_row(self):
+        """The last zones, [first unit, Law], if each is a run of tracks: in a row they are as
+        long as each other, as are their tracks, and the skew is one."""
         row = self.zones[-RUNS:]
         laws = [law for _, law in row]
         firsts = np.array([first for first, _ in row] + [self.next])
         slots = np.concatenate([law.slots for law in laws])
         if len(row) < RUNS or np.ptp(np.diff(firsts)) or np.ptp(slots) or np.any(np.abs(
                 wrap([law.theta[1] - laws[0].theta[1] for law in laws])) > ANGLE_LIMIT):
-            return
-        raise ToolError("units stay on a surface for some tracks before the heads change (%d of "
-                        "them from unit %d on), as on most drives since about 2000: surfaces are "
-                        "not told apart yet. A model of it must be written by hand, with a record "
-                        "surface_run (Documentation/model-format.rst)" %
-                        (round((firsts[1] - firsts[0]) / slots[0]), firsts[0]))
+            return None
+        return row
 
     def _readable(self, first):
         """The first unit from one on that can be read, of some."""
@@ -774,7 +913,15 @@ class Sampler:
         cyl = 0
         for (first, law), end in zip(self.zones, ends):
             zones.append(law.zone(first, end, cyl))
+            if self.surfaces:
+                zones[-1] = surfaces.zone_of(zones[-1], law.heads, self.surfaces)
+                if law.heads > self.stay or law.heads < self.stay and \
+                        zones[-1].last_cyl >= cyl + law.heads:
+                    self._refuse_runs(first, law.heads)
             cyl = zones[-1].last_cyl + 1
+        if self.surfaces:
+            # more cylinders would make bands wider
+            return Layout(self.surfaces, cyl, "plain", zones, self.stay)
         more = self._more_cylinders(cyl)
         zones = _widened(zones, more, self.zones[0][1].heads)
         back = any(len(law.counts) > law.heads for _, law in self.zones)

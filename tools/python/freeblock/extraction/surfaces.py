@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Drives whose units stay on a surface for some tracks before the heads change, by timing:
+how many surfaces they have.
+
+Units go on from run to run of tracks, and to timing a run looks like a cylinder of many heads.
+But the arm moves within a run and, in a band of as many runs as there are surfaces, hardly from
+the middle of one run to the middle of another. So the time from a run's middle to another's grows
+in steps: where it does, the next band begins.
+"""
+
+import numpy as np
+
+from .lattice import Law
+from .mechanics import LONGEST_NS, Bench
+from .onebit import Bits
+from .places import Layout
+from .survey import law_sigma
+
+MOST_SURFACES = 20
+MOST_APART = 64         # runs apart that are tried
+BANDS = 3               # of which at least so many must be seen
+SAMPLED, AIMED = 3, 7   # rounds of trials of each distance
+TRIALS = 9              # of each in a round
+CLEARLY = 4             # standard errors by which one step of time is another's
+LEAST_NS = 12e3         # no step is told that is smaller
+MISFIT = 2.5            # mean chi square up to which times are taken for one
+MOST_OFF = 25.0         # of one time, in it
+# How much better the right number of surfaces fits than others; if the drive says it, too
+MARGIN, LEAST_MARGIN = 25.0, 6.0
+FLOOR_NS = 10e3         # no time is known better
+
+
+def runs_law(meter, runs, first, start, steps, gaps=()):
+    """The law of units whose track 0, the first of a run, begins with unit `first`, at the
+    angle `start`. runs: (tracks of one, their slots); steps: angles from track to track and
+    from run to run; gaps: of the first run, as of a Law. What it says of some units of the
+    first run and the next one's first is measured."""
+    tracks, slots = runs
+    law = Law(tracks, [slots] * tracks, [slots] * tracks, first, (start, *steps))
+    for place, size in gaps:
+        law.add_gap(place, size)
+    units = [law.boundary(track) + slots // 2 for track in
+             sorted({0, 1, tracks // 3, 2 * tracks // 3, tracks - 1, tracks})]
+    learn(meter, law, np.array([unit for unit in units if unit < meter.dev.blocks - 1]))
+    return law
+
+
+def learn(meter, law, units):
+    """Take the angles of units in, those that are where the law says."""
+    angles = meter.angles(np.repeat(units, 2))
+    units = np.repeat(units, 2)
+    off = np.abs((angles - law.angle(law.place(units)) + 0.5) % 1 - 0.5)
+    good = off < 4 * meter.tolerance
+    law.learn(law.place(units[good]), angles[good], law_sigma(meter))
+
+
+def count(meter, law, first, end, said=None):
+    """How many surfaces a drive has whose units from `first` to before `end` have that law of
+    runs; 1: the runs are cylinders; None: who knows. said: how many the drive says."""
+    zone = law.zone(first, end, 0)
+    most = min(MOST_APART, zone.last_cyl - 1)
+    if most < 2 * BANDS:
+        return None
+    layout = Layout(law.heads, zone.last_cyl + 1, "plain", [zone])
+    bench = Bench(meter.dev, layout, meter.phase)
+    ways = _Ways(bench, most)
+    within, apart = ways.measure()
+    if abs(within[1][0] - within[0][0]) <= max(CLEARLY * np.hypot(within[0][1], within[1][1]),
+                                               LEAST_NS):
+        return 1
+    return steps_of(*apart, said)
+
+
+class _Ways:
+    """Times of moves: within a run to the next track and to its last, and from run to run."""
+
+    def __init__(self, bench, most):
+        self.bench, self.most = bench, most
+        self.bits = Bits(2 + most, bench.period, LONGEST_NS)
+
+    def _steps(self, way, limit):
+        """There, and back, each after half a turn in place."""
+        tracks, half = self.bench.layout.heads, self.bench.period / 2
+        here, there = ((0, 0), (0, 1)) if way == 0 else ((0, 0), (0, tracks - 1)) if way == 1 \
+            else ((0, tracks // 2), (way - 1, tracks // 2))
+        if way < 2:
+            run = int(self.bench.random.integers(0, self.most))
+            here, there = (run, here[1]), (run, there[1])
+        unit = self.bench.period / self.bench.layout.zones[0].spt
+        gap = max(limit - unit / 2, 0)
+        return [(*here, self.bench.period, -1), (*here, half, -1), (*there, gap, way)]
+
+    def _round(self, limits):
+        """Trials: limits of each way."""
+        order = [(way, limit) for way, some in enumerate(limits) for limit in some]
+        steps = []
+        for i in self.bench.random.permutation(len(order)):
+            steps += self._steps(*order[i])
+        found = self.bench.run(steps)
+        self.bits.add(found.which, found.limit)
+
+    def measure(self):
+        """(times, standard errors) of the two ways within runs, and of those from run to run."""
+        bits, random = self.bits, self.bench.random
+        for _ in range(SAMPLED):
+            self._round([bits.sample(i, TRIALS, random) for i in range(len(bits))])
+        for _ in range(AIMED):
+            bits.fit()
+            self._round([bits.aim(np.full(TRIALS, i), random) for i in range(len(bits))])
+        bits.fit()
+        sure = np.maximum(bits.sure, FLOOR_NS)
+        return list(zip(bits.mean, sure))[:2], (bits.mean[2:], sure[2:])
+
+
+def steps_of(times, sure, said=None):
+    """The number of surfaces that times of moves over 1, 2, ... runs show: even steps in which they
+    grow; None: no number explains them clearly better than others do. said: how many the
+    drive says it has, of which less is wanted."""
+    fits = {heads: _steps_fit(heads, times, sure)
+            for heads in range(2, min(MOST_SURFACES, len(times) // BANDS) + 1)}
+    order = sorted(fits, key=lambda heads: fits[heads][0])
+    if len(order) < 2:
+        return None
+    score, misfit, clear = fits[order[0]]
+    margin = fits[order[1]][0] - score
+    if misfit > MISFIT or clear < BANDS - 1 or \
+            margin < (LEAST_MARGIN if order[0] == said else MARGIN):
+        return None
+    return order[0]
+
+
+def _steps_fit(heads, times, sure):
+    """(how badly steps of so many runs fit times, more steps counting against them; mean chi
+    square; how many of the steps are clear). Moves that end on the surface where they began need no
+    switch of heads: while that is what others take longest for, they may take less, and do not
+    count."""
+    apart, weight = np.arange(1, len(times) + 1), 1 / sure ** 2
+    group, same = apart // heads, apart % heads == 0
+    mean, error = _means(group[~same], weight[~same], times[~same])
+    beyond = mean > mean[0] + CLEARLY * (error + error[0])
+    counts = ~same | beyond[np.minimum(group, len(mean) - 1)]
+    group, weight, times = group[counts], weight[counts], times[counts]
+    mean, error = _means(group, weight, times)
+    off = np.minimum(weight * (times - mean[group]) ** 2, MOST_OFF)
+    clear = np.diff(mean) > np.maximum(CLEARLY * np.hypot(error[1:], error[:-1]), LEAST_NS)
+    free = len(mean) + np.count_nonzero(~counts)
+    return np.sum(off) + free * np.log(len(counts)), \
+        np.sum(off) / max(len(group) - len(mean), 1), np.count_nonzero(clear)
+
+
+def _means(group, weight, times):
+    """Of each group: mean and standard error."""
+    total = np.bincount(group, weight)
+    return np.bincount(group, weight * times) / total, total ** -0.5
+
+
+def zone_of(plain, width, surfaces):
+    """The zone of model-format.rst whose runs of `width` tracks are another zone's cylinders."""
+    runs = plain.last_cyl - plain.first_cyl + 1
+    bands = -(-runs // surfaces)
+    return type(plain)(**{
+        **plain.__dict__, "last_cyl": plain.first_cyl + bands * width - 1,
+        "track_skew": plain.cyl_skew, "cyl_skew": plain.track_skew,
+        "spares": plain.spares + (bands * surfaces - runs) * width * plain.spt})
