@@ -5,6 +5,7 @@ against a run without idle reads too, orders compared as in figure 5 of Practica
 that go on from a map that was saved, and what must be refused. Prints TAP; 10 s.
 """
 
+import math
 import os
 import sys
 import tempfile
@@ -91,6 +92,14 @@ class Coverage(Idle):
         self.assertEqual(rest["task_done"], 1)
         left = (1 - first["task_done"]) * 524.3
         self.assertAlmostEqual(rest["free_mb_s"] * rest["seconds"], left, delta=1)
+        # what the first run has read took the second no time
+        self.assertNotIn("scans_per_day", rest)
+        begun = math.ceil(10 * first["task_done"])
+        tenths = rest["mb_s_by_tenth"]
+        self.assertEqual(tenths[:begun], [None] * begun)
+        self.assertEqual(len(tenths), 10)
+        read = sum(52.43 / speed for speed in tenths[begun:])
+        self.assertTrue(0 < read < rest["seconds"], read)
 
     def test_random_start(self):
         """A share of the blocks at random."""

@@ -198,7 +198,7 @@ static void simr_predictions(struct simr *r, const struct sims *s)
 	simr_histogram(r, st);
 }
 
-/* MB/s of each tenth that was read to its end */
+/* MB/s of each tenth that was read to its end; null: some of it before the run */
 static void simr_tenths(struct simr *r, const struct simt *t)
 {
 	u64 before_ns = 0, before = 0, blocks;
@@ -208,8 +208,12 @@ static void simr_tenths(struct simr *r, const struct simt *t)
 	fputc('[', r->out);
 	for (i = 0; i < SIMT_PARTS && t->part_ns[i]; i++) {
 		blocks = (t->total * (i + 1) + SIMT_PARTS - 1) / SIMT_PARTS;
-		fprintf(r->out, "%s%.5g", i ? ", " : "", (blocks - before) * 1e3 *
-			simt_block_bytes(t) / max_t(u64, t->part_ns[i] - before_ns, 1));
+		fputs(i ? ", " : "", r->out);
+		if (before < t->begun)
+			fputs("null", r->out);
+		else
+			fprintf(r->out, "%.5g", (blocks - before) * 1e3 * simt_block_bytes(t) /
+				max_t(u64, t->part_ns[i] - before_ns, 1));
 		before_ns = t->part_ns[i];
 		before = blocks;
 	}
@@ -359,7 +363,7 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 	fputs(whole ? "\"whole\"" : s->o->fresh ? "\"fresh\"" : "\"from fresh\"", r->out);
 	simr_real(r, "free_mb_s", (t->got - t->begun) * simt_block_bytes(t) / 1e6 / seconds);
 	simr_per(r, "task_done", t->got, t->total);
-	if (whole && !s->o->count) {
+	if (whole && !s->o->count && !t->begun) {
 		simr_real(r, "scan_s", seconds);
 		simr_real(r, "scans_per_day", SIMR_S_PER_DAY / seconds);
 	}

@@ -315,7 +315,7 @@ def table(varied, results):
 def tenths(result):
     """A line about a scan's course."""
     return "MB/s by tenth of the scan: " + " ".join(
-        "%.2f" % x for x in result.get("mb_s_by_tenth", ()))
+        "-" if x is None else "%.2f" % x for x in result.get("mb_s_by_tenth", ()))
 
 
 def probed(result):
