@@ -410,8 +410,11 @@ static void fb_joint_move(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 	price += div64_s64(price * (over + div_s64(j->owed_ppm, FB_JOINT_OWED_PART)),
 			   FB_JOINT_SLOPE_PPM * FB_JOINT_GAIN);
 	j->price = clamp_t(s64, price, FB_JOINT_PRICE_LEAST, FB_JOINT_PRICE_MOST);
-	/* where the price cannot move what is owed cannot be paid, nor what is left be spent */
-	if (j->price == price)
+	/*
+	 * Where the price cannot rise what is owed must not grow, for it cannot be paid; but it
+	 * falls, or the price would stay there. So it is with what is left where it cannot fall.
+	 */
+	if (price < FB_JOINT_PRICE_LEAST ? over > 0 : j->price == price || over < 0)
 		j->owed_ppm = clamp_t(s64, j->owed_ppm + over, -most, most);
 }
 

@@ -340,6 +340,44 @@ static void test_price(void **state)
 	assert_true(joint.price >= 256);
 }
 
+/* go on for so many windows in which each of 1,000 requests took @over_ns longer */
+static void go_on(u64 *now_ns, u32 windows, s64 over_ns)
+{
+	for (windows *= 1000; windows; windows--)
+		fb_joint_charge(&joint, over_ns, 0, 0, *now_ns += WINDOW_NS / 1000);
+}
+
+/*
+ * The price leaves a bound when free reads cost too much, or little, again: what has piled up on
+ * the way there does not hold it, and nothing piles up there. A request may take 80 us longer. Seen
+ * to fail with what is owed the same as long as the price is at a bound, at either bound, and
+ * without a stop.
+ */
+static void test_bounds(void **state)
+{
+	u64 now_ns = 0;
+
+	(void)state;
+	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+	go_on(&now_ns, 1000, 20000);
+	assert_in_range(joint.price, 256, 260);
+	go_on(&now_ns, 1000, 120000);
+	assert_true(joint.price > 64 * 256 / 2);
+	go_on(&now_ns, 1000, 160000);
+	assert_in_range(joint.price, 64 * 256 - 64, 64 * 256);
+	go_on(&now_ns, 1000, 40000);
+	assert_true(joint.price < 512);
+
+	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+	joint.price = 64 * 256;
+	go_on(&now_ns, 100, 120000);
+	assert_int_equal(joint.owed_ppm, 0);
+	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+	joint.price = 256;
+	go_on(&now_ns, 100, 20000);
+	assert_int_equal(joint.owed_ppm, 0);
+}
+
 /*
  * A window says nothing if it has less than 64 choices, or a pause as long as itself. Seen to fail
  * with "or" in place of "and", with 63 and with 65.
@@ -512,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_arrived),
 		cmocka_unit_test(test_insist),
 		cmocka_unit_test(test_price),
+		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_first_latency),
 		cmocka_unit_test(test_miss_price),
