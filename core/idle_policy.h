@@ -312,8 +312,9 @@ void fb_idle_policy_arrive(struct fb_idle_policy *w, u64 now, const struct fb_he
  * @now: the time
  * @req: the request; NULL: it is not known where
  *
- * It passes by the scheduler, or the drive's cache takes it, and fb_idle_policy_served() will not
- * tell its end. What it takes tells nothing, but a write voids what the drive has read ahead.
+ * It passes by the scheduler, or the drive's cache takes it, or others' background reads are before
+ * it. What it takes tells nothing, whether fb_idle_policy_served() tells its end or not; but a
+ * write voids what the drive has read ahead.
  */
 static inline void fb_idle_policy_arrive_unfollowed(struct fb_idle_policy *w, u64 now,
 						    const struct fb_idle_cost_req *req)
