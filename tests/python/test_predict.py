@@ -201,6 +201,9 @@ class Refused(Folder):
         self.refused("--model", ATLAS, *words(), "--order", "nosuch", says=("nosuch", "clook"))
         self.refused("--model", ATLAS, *words(), "--policy", "nosuch", says=("nosuch", "sptf"))
         self.refused("--model", ATLAS, *words(), "--conservatism", "3k", says=("3k", "a time"))
+        # seconds, where us were meant
+        self.refused("--model", ATLAS, *words(), "--conservatism", "300",
+                     says=("300.0 (s)", "0.01"))
 
     def test_cache(self):
         """Its options."""

@@ -271,6 +271,7 @@ class Queue(unittest.TestCase):
         for settings, text in ((FreeSettings(policy="sptf-sv"), "policy 'sptf-sv'"),
                                (FreeSettings(lift="sauce"), "lift 'sauce'"),
                                (FreeSettings(conservatism=-1.0), "conservatism -1.0 (s)"),
+                               (FreeSettings(conservatism=300.0), "conservatism 300.0 (s)"),
                                (FreeSettings(granule=0), "granule 0 (bytes)")):
             with self.assertRaises(ToolError) as caught:
                 predicted(settings)

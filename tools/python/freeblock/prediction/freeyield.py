@@ -25,6 +25,7 @@ SECTOR = 512
 PIECES = 4              # of one plan at most (core/search.h, FB_PLAN_PIECES)
 PHASES = 8              # positions of a granule's beginning in a window
 FINE = 4                # latencies per bin of freegap
+MOST_CONSERVATISM = 0.01 # s (sched/tunables.c)
 NEAR = 24               # cylinders on either side that are looked at on a fresh map
 LIFTS = ("source", "dest", "several")
 WAYS = ("seek", "switch", "turn", "in time on track", "in time on cylinder")
@@ -63,6 +64,9 @@ class FreeSettings:
                     self.lift, "+".join(LIFTS)))
         for field in dataclasses.fields(self):
             _check_number(field.name, getattr(self, field.name))
+        if self.conservatism != "auto" and self.conservatism > MOST_CONSERVATISM:
+            raise ToolError("settings: conservatism %r (s): more than the module takes, %g" % (
+                self.conservatism, MOST_CONSERVATISM))
         return self
 
 
