@@ -6,6 +6,7 @@ ROOT, where tests put a tree of their own. A file of sysfs holds one number, wor
 tables are in debugfs, which may not be there and is for root.
 """
 
+import argparse
 import errno
 import os
 import re
@@ -47,8 +48,11 @@ def path(*parts):
 
 
 def device_path(name):
-    """Where a device is whose name need not have /dev before it."""
-    return name if not name or "/" in name else "/dev/" + name
+    """Where a device is whose name need not have /dev before it. An empty one, as of a variable
+    that is not set, is not all devices."""
+    if not name:
+        raise argparse.ArgumentTypeError("'': no device's name")
+    return name if "/" in name else "/dev/" + name
 
 
 def read(*parts):

@@ -42,7 +42,7 @@ def disk_of(name):
     name = name[len("/dev/"):] if name.startswith("/dev/") else name
     folder = fbstate.path("sys/block", name)
     if not re.fullmatch(r"[\w-]+", name, re.ASCII) or not os.path.isdir(folder):
-        raise ToolError("%s: no such disk: name it as in /sys/block" % name)
+        raise ToolError("%s: no such disk: name it as in /sys/block" % (name or "''"))
 
     def line(what):
         return (fbstate.read("sys/block", name, what) or "").strip()
