@@ -59,6 +59,18 @@ class Demo(unittest.TestCase):
         self.assertAlmostEqual(today["days_per_pass"], 16e12 / 86400e6 / today["free_mb_s"],
                                delta=0.1)
 
+    def test_refused(self):
+        """Settings that the module would not take are refused before a machine starts. Seen to
+        fail: a policy that there is not; a conservatism above the module's most."""
+        for word in ("POLICY=best", "POLICY=", "CONSERVATISM_US=10001", "CONSERVATISM_US=-1",
+                     "SEED=0", "RUNTIME_S=x", "DRIVE=none", "NOISE=loud", "MODERN=2", "DRIFT=1"):
+            done = subprocess.run([os.path.join(taptest.TOP, "tools", "demo"), "--build",
+                                   "/dev/null/x", word], check=False, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), word)
+            for part in word.split("=")[:1 if word.startswith("DRIFT") else 2]:
+                self.assertIn(part, done.stderr)
+
 
 class Modern(unittest.TestCase):
     """What is made of the runs of the disk of today."""
