@@ -123,22 +123,26 @@ def _unpack_package(folder):
 
 
 def suite(given, build):
-    """(folder of the suite with its programs built, its name), or (None, why there is none)."""
+    """(folder of the suite with its programs built, its name), or (None, why there is none).
+    OSError: the one that was `given` is none."""
     found = [given] if given else sorted(
         glob.glob(os.path.join(os.path.dirname(TOP), "shared", "blktests", "*.tar.gz")))
-    if given and not os.path.exists(given):
-        return None, "there is no " + given
     name = os.path.basename(found[-1])[:-len(".tar.gz")] if found else "blktests of Debian"
     folder = os.path.join(build, "suite")
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     if found:
-        with tarfile.open(found[-1]) as archive:
-            archive.extractall(folder)
+        try:
+            with tarfile.open(found[-1]) as archive:
+                archive.extractall(folder)
+        except tarfile.TarError:
+            raise OSError("%s: not a tar.gz" % found[-1]) from None
     else:
         _unpack_package(folder)
     tops = [here for here, _, files in os.walk(folder)
             if "check" in files and os.path.exists(os.path.join(here, "tests", "block", "rc"))]
+    if given and not tops:
+        raise OSError("%s: no blktests are in it" % given)
     if not tops:
         return None, "no blktests: neither ../shared/blktests/*.tar.gz nor a package of Debian's"
     if os.path.exists(os.path.join(tops[0], "src", "Makefile")):

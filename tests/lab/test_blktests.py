@@ -14,6 +14,7 @@ import importlib.util
 import os
 import stat
 import sys
+import tarfile
 import tempfile
 import types
 
@@ -23,6 +24,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, HERE)
 sys.path.insert(0, BLKTESTS)
 
+import root  # noqa: E402
 import treetest  # noqa: E402
 import verdict  # noqa: E402
 from treetest import report  # noqa: E402
@@ -207,8 +209,27 @@ def guests():
     return problems
 
 
+def suites():
+    """A suite that somebody names and that is none is an error, not "skipped"."""
+    problems = []
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, name) for name in ("none", "text", "empty")]
+        with open(paths[1], "w") as file:
+            file.write("no archive")
+        with tarfile.open(paths[2], "w:gz"):
+            pass
+        for path in paths:
+            try:
+                problems.append("%s: %s" % (path, root.suite(path, folder)))
+            except OSError as error:
+                if path not in str(error):
+                    problems.append("%s: %s" % (path, error))
+    return problems
+
+
 report("results of one id", judged())
 report("verdicts", verdicts())
 report("what is run again", repeats())
 report("guests that stop, and what goes on", guests())
+report("suites that are none", suites())
 treetest.finish()
