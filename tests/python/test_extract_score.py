@@ -129,6 +129,15 @@ class Bench(unittest.TestCase):
                 self.assertEqual(taptest.freeblock_lab("bench-extract", "--drive", "toy", "--mode",
                                                    "quick", "--output", folder)[0], status)
 
+    def test_seed(self):
+        """One that no drive takes is refused. Seen to fail: status 0, as a drive drawn at random
+        with it was counted among those that are refused."""
+        for words in (("bench-extract", "--random", "1"), ("bench-extract", "--drive", "toy"),
+                      ("makes",)):
+            status, out, err = taptest.freeblock_lab(*words, "--seed", "-1")
+            self.assertEqual((status, out), (2, ""), words)
+            self.assertEqual(err, "freeblock-lab: --seed -1: less than 0\n")
+
 
 if __name__ == "__main__":
     layouts.host_program()

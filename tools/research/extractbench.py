@@ -160,6 +160,8 @@ def show(rows):
 
 def run(args):
     """The subcommand."""
+    if args.seed < 0:
+        raise UsageError("--seed %d: less than 0" % args.seed)
     if args.random is not None:
         from . import extractrandom  # pylint: disable=import-outside-toplevel
         return extractrandom.run(args)

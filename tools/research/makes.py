@@ -136,6 +136,8 @@ def run(args):
     from freeblock.extraction import store               # pylint: disable=import-outside-toplevel
     if args.drives < 6:
         raise UsageError("--drives %d: at least 6" % args.drives)
+    if args.seed < 0:
+        raise UsageError("--seed %d: less than 0" % args.seed)
     path = os.path.join(TOP, "tools", "mechdisk", "drives", args.drive + ".fbdrive")
     if not os.path.exists(path):
         raise ToolError("%s: no such file: --drive names one of that folder" % path)
