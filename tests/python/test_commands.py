@@ -131,6 +131,19 @@ class Houses(unittest.TestCase):
                 self.assertEqual((status, out), (2, ""), (name, word))
                 self.assertRegex(err, r"\Ausage: tools/%s [^\n]*\n\Z" % name)
 
+    def test_values_in_tests(self):
+        """The long runs of tests refuse what cannot be run before they build or lock anything.
+        Seen to fail: no mutants taken for 300; tracebacks of blktests; all fuzzers built first."""
+        for words, said in (("mutants/run --count 0", "--count 0: at least 1"),
+                            ("blktests/run --guests 0", "--guests 0: at least 1"),
+                            ("blktests/run --only (", "--only (: missing ), unterminated"),
+                            ("fuzz/run --target none", "no target 'none' among: cookie, ")):
+            program, *options = words.split()
+            status, out, err = run(os.path.join(taptest.TOP, "tests", program), *options,
+                                   "--build", "/dev/null/x")
+            self.assertEqual((status, out), (2, ""), words)
+            self.assertIn(said, err)
+
     def test_units(self):
         """What systemd starts are commands that there are, and each unit names the manual page of
         one. Seen to fail: a unit that says "models load --boot"; one without a page."""
