@@ -296,6 +296,27 @@ class Bad(unittest.TestCase):
             self.assertAlmostEqual(Device.from_drive(paths[0]).write_settle, -200e-6)
             self.refuse("write_settle_ns -200000", lambda: Device.from_model(paths[1]))
 
+    def test_drive(self):
+        """Records of a drive's description that no drive has. Seen to fail: an internal error,
+        divisions by zero; a drive of 65 heads, or with a hole before its zone, foretold."""
+        with open(sim.drive_file("toy"), encoding="ascii") as file:
+            text = file.read()
+        for old, new, pattern in (
+                ("heads 4", "heads 0", "heads 0: not from 1 to 64"), ("heads 4", "heads 65", "65"),
+                ("period_ps 6000000000", "period_ps 0", "period_ps 0: not from 1000000000"),
+                ("seed 1", "sector_bytes 100", "sector_bytes 100: neither 512 nor 4096"),
+                ("seed 1", "physical_exponent 99", "physical_exponent 99: not from 0 to 7"),
+                ("seed 1", "rpm_error_ppm -1000000", "not a drive's description"),
+                ("seek 1 700000", "seek 1 -5", "'seek 1 -5': numbers wanted: 2"),
+                ("laplace 30000", "laplace -5", "'noise -5': numbers wanted: 1"),
+                ("zone 0 499 220", "zone 0 499 0", "'zone 0 499 0 .* go on from 0, or"),
+                ("zone 500 999", "zone 501 999", "'zone 501 999 .* go on from 500")):
+            self.assertIn(old, text)
+            with tempfile.NamedTemporaryFile("w", suffix=".fbdrive") as file:
+                file.write(text.replace(old, new))
+                file.flush()
+                self.refuse(pattern, lambda path=file.name: Device.from_drive(path))
+
     def test_device(self):
         """Files and attributes."""
         self.refuse("nosuch.*No such file", lambda: Device.from_model("/nosuch.fbmodel"))

@@ -132,11 +132,12 @@ class Device:
         """Of a simulated drive's .fbdrive file, its cache and firmware included."""
         try:
             scalars, lists = fbdrive.records(path)
+            fbdrive.check(path, scalars, lists)
             device = _of_model(path, truth.model(path), None, "fcfs", described=True)
             return _with_drive(device, scalars, lists)
         except OSError as error:
             raise ToolError("%s: %s" % (path, error.strerror)) from error
-        except (KeyError, ValueError, IndexError, UnicodeDecodeError) as error:
+        except (KeyError, ValueError, IndexError, ArithmeticError) as error:
             raise ToolError("%s: not a drive's description: %s" % (path, error)) from error
 
     @staticmethod
