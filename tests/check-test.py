@@ -350,12 +350,16 @@ def test_kernels():
 
 
 def test_usage():
-    """Seen to fail: the expression compiled where it is used, which ends in a traceback."""
-    done = subprocess.run(["/usr/bin/python3", os.path.join(HERE, "check"), "--only", "("],
-                          text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    report("--only with what is no expression", done.returncode == 2 and
-           "check: error: --only (: " in done.stdout and "Traceback" not in done.stdout,
-           done.stdout)
+    """Seen to fail: the expression compiled where it is used, which ends in a traceback; a number
+    of guests that is clamped."""
+    for name, value, told in (("--only", "(", "--only (: "),
+                              ("--guests", "0", "argument --guests: invalid choice: 0")):
+        done = subprocess.run(["/usr/bin/python3", os.path.join(HERE, "check"), "--list", name,
+                               value], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False)
+        report("%s %s" % (name, value), done.returncode == 2 and
+               "check: error: " + told in done.stdout and "Traceback" not in done.stdout,
+               done.stdout)
 
 
 test_cmocka()

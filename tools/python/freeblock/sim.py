@@ -54,7 +54,7 @@ SETTINGS = (
     ("--outstanding", "outstanding", "N", "processes of the closed loop (10)"),
     ("--think", "think_ms", "MS", "their think time (0)"),
     ("--think-spread", "think", "KIND", "constant or exponential (constant)"),
-    ("--rate", "rate", "PER_S", "Poisson arrivals instead of the closed loop"),
+    ("--rate", "rate", "PER_S", "Poisson arrivals instead of the closed loop (0: the closed loop)"),
     ("--reads", "reads", "SHARE", "of all requests, 0 to 1 (2/3)"),
     ("--fua", "fua", "SHARE", "of the writes that have FUA (0)"),
     ("--fsync", "fsync", "SHARE", "of the writes that a flush follows (0)"),
