@@ -379,6 +379,30 @@ static void test_bounds(void **state)
 }
 
 /*
+ * While a scan goes on free reads cost ever more at the same price, here by 0.1 % a window: their
+ * cost is what it may be all the same, on the mean. Seen to fail without what is owed: 85 us.
+ */
+static void test_owed(void **state)
+{
+	s64 over_ns = 80000 * 256, sum_ns = 0;
+	u64 now_ns = 0;
+	u32 i, start;
+
+	(void)state;
+	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
+	start = joint.price;
+	for (i = 0; i < 1000; i++, over_ns += over_ns / 1000) {
+		s64 each_ns = over_ns * start / joint.price / 256;
+
+		go_on(&now_ns, 1, each_ns);
+		if (i >= 200)
+			sum_ns += each_ns;
+	}
+	/* 800 windows with a request each 8 ms: 80 us are 1 % */
+	assert_in_range(sum_ns / 800, 79000, 81000);
+}
+
+/*
  * A window says nothing if it has less than 64 choices, or a pause as long as itself. Seen to fail
  * with "or" in place of "and", with 63 and with 65.
  */
@@ -551,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_insist),
 		cmocka_unit_test(test_price),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_owed),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_first_latency),
 		cmocka_unit_test(test_miss_price),
