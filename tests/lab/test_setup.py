@@ -4,7 +4,8 @@
 dpkg-query, apt-cache, apt-get and sudo are stand-ins that write down their words. Prints TAP.
 
 Seen to fail: no space between the longest package's name and its reason (apt-get was asked for a
-package of another name); what begins like --check, or comes after it, not heard, and all installed.
+package of another name); what begins like --check, or comes after it, not heard, and all installed;
+apt-get that does not wait while a new machine's own upgrades have dpkg's lock.
 """
 
 import os
@@ -25,7 +26,9 @@ STAND_INS = {
     "dpkg-query": 'case " $HAVE " in *" $4 "*|" all ") printf installed ;; esac',
     "apt-cache": "echo known",
     # it does not see the variables that setup hands to env
-    "apt-get": 'echo "$@" >> "$ASKED"; case "$*" in *install*) exit "${REFUSED-0}" ;; esac',
+    # somebody else has dpkg's lock: only one that waits for it comes through
+    "apt-get": 'echo "$@" >> "$ASKED"; case "$*" in *DPkg::Lock::Timeout=[1-9]*install*)'
+               ' exit "${REFUSED-0}" ;; *install*) exit 100 ;; esac',
     "sudo": 'exec "$@"',
 }
 
