@@ -205,6 +205,18 @@ class Refused(Folder):
         self.refused("--model", ATLAS, *words(), "--conservatism", "300",
                      says=("300.0 (s)", "0.01"))
 
+    def test_drive(self):
+        """A description with a word that the format does not have: its line, and the word. Seen to
+        fail: taken, as were all but what the prediction reads."""
+        with open(sim.drive_file("toy"), encoding="utf-8") as file:
+            text = file.read()
+        line = text.count("\n") + 1
+        for record, says in (("rotatoin on", "'rotatoin' is no record"),
+                             ("destage lazy", "'lazy' is none of 'eager' 'idle'"),
+                             ("queue_depth 3 4", "'queue_depth' takes 1 value, not 2")):
+            self.refused("--drive", self.file("odd.fbdrive", text + record + "\n"), *words(),
+                         says="odd.fbdrive: line %d: %s" % (line, says))
+
     def test_cache(self):
         """Its options."""
         for option, text, says in (

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The .fbdrive text (Documentation/drive-format.rst): read. What a record means is told by who
-wants it: mechdisk, which has a reader of its own, says whether a text is right."""
+"""The .fbdrive text (Documentation/drive-format.rst): read. Words that the format does not have
+are refused here, as mechdisk does, which has a reader of its own; what a record means is told by
+who wants it."""
 
 import collections
 
@@ -13,27 +14,96 @@ SEVERAL = ("zone", "zone_heads", "slip", "remap", "seek", "overhead_ns")
 RANGES = {"heads": (1, 64), "period_ps": (10 ** 9, 10 ** 11), "physical_exponent": (0, 7),
           "surface_run": (1, 65535)}
 MOST_SECTORS = 65535    # of a track
+MOST_WORDS = 66         # of a line
+
+# What stands behind each record's name: how many values, least and most, and the words of which
+# the first must be one (none: a number, or text)
+_SWITCH, _WHERE = ("off", "on"), ("medium", "cache")
+SHAPES = {
+    **dict.fromkeys((
+        "fbdrive", "vendor", "product", "revision", "serial", "sector_bytes", "physical_exponent",
+        "period_ps", "rpm_error_ppm", "rpm_error_ppb", "seed", "heads", "surface_run",
+        "head_switch_ns", "write_settle_ns", "write_move_ns", "bus_ns", "bus_watermark_ppm",
+        "reselect_ns", "jitter_ns", "actuators", "read_ahead_least", "destage_delay_ns",
+        "queue_depth", "hw_queues", "max_sectors", "seg_boundary", "max_segment_size",
+        "timeout_ms", "journal_records"), (1, 1, ())),
+    **dict.fromkeys((
+        "zero_latency", "early_seek", "translate", "trim", "mode_sense", "read_cache",
+        "look_ahead", "read_ahead_on_hit", "read_ahead_join", "keep_passing", "discard_read",
+        "written_hits", "append_writes", "heal_on_write"), (1, 1, _SWITCH)),
+    **dict.fromkeys(("verify", "fua"), (1, 1, _WHERE)),
+    **dict.fromkeys(("rpm_drift", "seek_drift", "outliers", "command_overhead_ns", "seek"),
+                    (2, 2, ())),
+    **dict.fromkeys(("zone_heads", "slip"), (2, MOST_WORDS - 1, ())),
+    "order": (1, 1, ("plain", "serpentine", "serpentine-disk")),
+    "bus_order": (1, 1, ("medium", "lbn")),
+    "firmware": (1, 1, ("fcfs", "sptf", "clook", "sstf")),
+    "queueing": (1, 1, ("tagged", "ncq")),
+    "zoned": (1, 1, ("no", "vpd", "identify")),
+    "power_mode": (1, 1, ("scsi", "low", "active", "idle", "standby", "untold")),
+    "read_ahead_trigger": (1, 1, ("any", "same-track")),
+    "read_ahead_stop": (1, 1, ("sector", "at-once")),
+    "destage": (1, 1, ("eager", "idle")),
+    "write_cache": (1, 1, ("off", "stream", "back")),
+    "noise": (1, 2, ("off", "gauss", "laplace")),
+    "read_ahead": (1, 2, ("none", "track", "cylinder", "segment", "stream")),
+    "overhead_ns": (3, 3, ("read_hit", "read_miss", "write_hit", "write_miss")),
+    "completion_overhead_ns": (1, 2, ()), "extra_disconnect_ns": (5, 5, ()),
+    "internal_activity": (3, 3, ()), "cache": (3, 3, ()), "zone": (7, 8, ()),
+    "remap": (3, 3, ()), "medium_error": (2, MOST_WORDS - 1, ())}
+# Those that are "off" instead; the words behind which alone a second value may stand
+OFF = ("internal_activity", "cache")
+BEHIND = {"noise": ("gauss", "laplace"), "read_ahead": ("segment",)}
 
 
 def lines(text):
     """The words of each record, in order. text: its lines, or the file."""
-    for line in text:
+    return (words for _, words in _numbered(text))
+
+
+def _numbered(text):
+    """The number and the words of each record's line."""
+    for number, line in enumerate(text, 1):
         words = line.split("#")[0].split()
         if words:
-            yield words
+            yield number, words
+
+
+def _wrong(name, values):
+    """What is wrong with the words of a record; None: nothing."""
+    if name not in SHAPES:
+        return "'%s' is no record" % name
+    least, most, known = SHAPES[name]
+    if name in OFF and values == ["off"]:
+        return None
+    if least <= len(values) <= most:
+        if known and values[0] not in known:
+            return "'%s' is none of %s" % (values[0], " ".join("'%s'" % word for word in known))
+        if len(values) == 1 or values[0] in BEHIND.get(name, values):
+            return None
+        most = 1
+    return "'%s' takes %s, not %d" % (name, "%d value%s" % (
+        least, "s" * (least != 1)) if least == most else "%d to %d values" % (least, most),
+        len(values))
 
 
 def records(path):
     """Scalar records {name: words}, and lists of words of the others by name."""
     scalars, lists = {}, collections.defaultdict(list)
     with open(path, encoding="utf-8") as file:
-        for name, *words in lines(file):
-            if name in SEVERAL:
-                lists[name].append(words)
-            else:
-                scalars[name] = words
-    if scalars.get("fbdrive") != ["1"]:
+        found = list(_numbered(file))
+    # what precedes the last such record does not count
+    begin = max((i for i, (_, words) in enumerate(found) if words[0] == "fbdrive"), default=-1)
+    if begin < 0 or found[begin][1] != ["fbdrive", "1"]:
         raise ToolError("%s: not a drive's description (fbdrive 1)" % path)
+    for number, (name, *values) in found[begin:]:
+        wrong = _wrong(name, values)
+        if wrong:
+            raise ToolError("%s: line %d: %s" % (path, number, wrong))
+        if name in SEVERAL:
+            lists[name].append(values)
+        else:
+            scalars[name] = values
     return scalars, lists
 
 
