@@ -62,13 +62,17 @@ class Status(unittest.TestCase):
         """All files that there can be."""
         self.task(200)
         self.tree.write(SYSFS + "idle_wait_us", "auto")
+        self.tree.write(SYSFS + "idle_mean_us", "1000")
         self.tree.values(SYSFS + "state", {
-            "idle": "waiting", "idle_mean_ns": 41250, "free_reads": "on",
+            "idle": "waiting", "idle_mean_ns": 41250, "idle_wait_us": 100000,
+            "idle_size_kib": 128, "free_reads": "on",
             "period_ps": 8000000000, "cost_ppm": 321})
         self.tree.counters("sda", fg_requests=1000, miss_prepend=1, miss_separate=2, miss_after=1,
                            miss_fg=9, guard_trips=0, bad_blocks=2, idle_max_us=900,
-                           idle_reads_ended=12, order_requests=900, order_took_us=5850000,
-                           order_us=351000, cost_requests=800, cost_us=100000)
+                           idle_reads_ended=12, idle_collisions=3, idle_sectors=2000,
+                           idle_used_us=5000, idle_us=10000, order_requests=900,
+                           order_took_us=5850000, order_us=351000, cost_requests=800,
+                           cost_us=100000)
         self.tree.write(DEBUGFS + "bad_blocks", "4096 8 medium\n8192 8 medium")
 
     def test_text(self):
@@ -82,8 +86,9 @@ class Status(unittest.TestCase):
                 "6.6 MB/s, left 10m21s",
                 "  task 7 scrub: paused, priority 1, 50.0 % of 100 blocks, 0 failed, 0.0 MB/s, "
                 "left -",
-                "  idle time: wait_us auto",
-                "    state waiting, mean_us 41.25, max_us 900, reads 12",
+                "  idle time: waiting; first read after 100.0 ms (auto), of 128 KiB at most",
+                "    12 reads, 1.0 MB, in 50 % of it; 3 of them in the way of a request",
+                "    allowed: 1.00 ms a request on the mean, - ms at most",
                 "  bad blocks: 2", "    8192 8 medium",
                 "  foreground: 1000 foreground requests, 4 misses caused, 32.0 us added to each "
                 "on average, idle reads added 41.2 us to each, 900 at most, "
@@ -202,8 +207,8 @@ class Status(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertEqual(err, "tasks and bad blocks are not listed: /sys/kernel/debug/freeblock "
                          + said + "\n")
-        for line in ("  tasks: 2", "  bad blocks: 2", "    state waiting, mean_us 41.25, max_us "
-                     "900, reads 12", "  no tasks"):
+        for line in ("  tasks: 2", "  bad blocks: 2", "    12 reads, 1.0 MB, in 50 % of it; 3 of "
+                     "them in the way of a request", "  no tasks"):
             self.assertIn(line + "\n", out)
         self.assertNotIn("4096 8 medium", out)
         one = json.loads(self.status("sda", "--json")[1])[0]

@@ -104,6 +104,31 @@ def task_lines(one):
             "%.1f" % (task["bytes_per_s"] / 1e6), fbstate.span(task["eta_s"]))
 
 
+def shown(value, form, unit):
+    """A number of the module's for people; "-" if it is not known."""
+    return "-" if value is None else form % (value / unit)
+
+
+def idle_lines(settings, found):
+    """What reads in idle time do, have done, and may do; what they cost stands below."""
+    if not settings and not found:
+        return
+    own = {name: " (auto)" for name, value in settings.items() if value == "auto"}
+    yield "  idle time: %s; first read after %s ms%s, of %s KiB%s at most" % (
+        found.get("state", "-"), shown(found.get("wait_us"), "%.1f", 1e3),
+        own.get("idle_wait_us", ""), shown(found.get("size_kib"), "%d", 1),
+        own.get("idle_size_kib", ""))
+    idle_us = found.get("idle_us")
+    share = 100 * found.get("used_us", 0) / idle_us if idle_us else None
+    yield "    %s reads, %s MB, in %s %% of it; %s of them in the way of a request" % (
+        shown(found.get("reads"), "%d", 1), shown(found.get("sectors"), "%.1f", 1e6 / 512),
+        shown(share, "%.0f", 1), shown(found.get("collisions"), "%d", 1))
+    mean, most = (fbstate.number(settings.get(name) or "")
+                  for name in ("idle_mean_us", "idle_max_us"))
+    yield "    allowed: %s ms a request on the mean, %s ms at most" % (
+        shown(mean, "%.2f", 1e3), shown(most, "%.2f", 1e3))
+
+
 def lines(one):
     """A disk for people."""
     yield "%s: scheduler %s, %s" % (one["disk"], one["scheduler"] or "none: it is not there",
@@ -113,11 +138,7 @@ def lines(one):
         one["id"], (one["sectors"] or 0) * 512 / 1e9, one["model"] or "none",
         one["granule_bytes"] // 1024, one["free_reads"] or "-")
     yield from task_lines(one)
-    if one["idle"]:
-        yield "  idle time: " + ", ".join("%s %s" % (key[len("idle_"):], value)
-                                          for key, value in one["idle"].items())
-    if one["idle_status"]:
-        yield "    " + ", ".join("%s %s" % pair for pair in one["idle_status"].items())
+    yield from idle_lines(one["idle"], one["idle_status"])
     bad = one["bad_blocks"]
     yield "  bad blocks: %d" % ((one["bad_blocks_count"] or 0) if bad is None else len(bad))
     for block in (bad or [])[:BAD_SHOWN]:
