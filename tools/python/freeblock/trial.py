@@ -16,7 +16,7 @@ from . import ToolError, UsageError, fbstate, fbstate_where, status, trial_stats
 from .extraction import store
 from .machine import kernel, lock
 from .scrub_port import Port
-from .trial_undo import Undo
+from .trial_undo import Undo, is_ours, note_loaded
 
 # the module's counters of a window
 COUNTERS = ("fg_reads", "fg_writes", "fg_read_ns", "fg_write_ns", "free_sectors", "guard_trips")
@@ -254,6 +254,9 @@ def choose(args, name, undo):
     if not is_loaded():
         undo.say("module")
         kernel.load("trial")
+        note_loaded()
+    elif is_ours():
+        undo.say("module")
     if scheduler != "freeblock":
         undo.say("scheduler " + scheduler)
     if scheduler != "freeblock" or not disk.granule_bytes():
