@@ -407,6 +407,11 @@ static void fb_joint_move(struct fb_joint *j, s64 time_ppm, s64 may_ppm)
 	s64 over = clamp_t(s64, time_ppm - may_ppm, -FB_JOINT_SLOPE_PPM, FB_JOINT_SLOPE_PPM);
 	s64 most = FB_JOINT_OWED_PART * may_ppm, price = j->price;
 
+	/* what was saved while more was allowed must not be spent now, nor the reverse be paid */
+	if (j->owed_of_ppm != j->cost_ppm) {
+		j->owed_of_ppm = j->cost_ppm;
+		j->owed_ppm = 0;
+	}
 	price += div64_s64(price * (over + div_s64(j->owed_ppm, FB_JOINT_OWED_PART)),
 			   FB_JOINT_SLOPE_PPM * FB_JOINT_GAIN);
 	j->price = clamp_t(s64, price, FB_JOINT_PRICE_LEAST, FB_JOINT_PRICE_MOST);

@@ -94,6 +94,7 @@ struct fb_joint_at {
  * @age: their age then, the same
  * @since_ns: beginning of the controller's window
  * @owed_ppm: what free reads have cost too much, summed up over windows; below 0: too little
+ * @owed_of_ppm: the @cost_ppm that this is of
  * @order_ns: what the order cost in the window
  * @rounds: choices in the window
  */
@@ -107,6 +108,7 @@ struct fb_joint {
 	u64 age;
 	u64 since_ns;
 	s64 owed_ppm;
+	u32 owed_of_ppm;
 	s64 order_ns;
 	u32 rounds;
 };
