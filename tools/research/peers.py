@@ -223,6 +223,13 @@ class Cell:
                 "setting": self.setting.name, "background": self.setting.background,
                 "seconds": self.seconds, "seed": self.seed, **figures}
 
+    def void(self, figures):
+        """Why its figures say nothing; "" if they do."""
+        if self.setting.background == "scan" and not figures["bg_mb_s"]:
+            return "%s, %s, %s %s: the scan read nothing" % (
+                self.drive, self.load, self.setting.peer, self.setting.name)
+        return ""
+
     def virtual_s(self):
         """Virtual seconds it takes, about."""
         return self.seconds + self.warmup() + 3
@@ -310,11 +317,22 @@ class Bench:
         status = subprocess.run(command, check=False).returncode
         if status:
             raise ToolError("the run in the virtual machine failed (details in %s)" % out)
+        self.keep(names, os.path.join(out, "files"))
+
+    def keep(self, names, folder):
+        """Keep the cells' figures that say something; the others are measured again next time."""
+        void = []
         for name, cell in names.items():
-            figures = self.figures(os.path.join(out, "files", name))
+            figures = self.figures(os.path.join(folder, name))
+            reason = cell.void(figures)
+            if reason:
+                void.append("%s (details in %s)" % (reason, os.path.join(folder, name, "status")))
+                continue
             with open(self.path(cell), "w") as file:
                 json.dump(figures, file, indent=1)
-        self.measured.update(cells)
+            self.measured.add(cell)
+        if void:
+            raise ToolError("\n".join(void))
 
     def run(self, cells):
         """Measure what is not there yet; all rows."""
