@@ -24,6 +24,7 @@ import numpy as np  # noqa: E402
 import layouts  # noqa: E402
 import taptest  # noqa: E402
 from freeblock import fbmodel, truth  # noqa: E402
+from freeblock.fbmodel import seal  # noqa: E402
 from freeblock.extraction import audit, compress  # noqa: E402
 from freeblock.extraction.device import Device  # noqa: E402
 from freeblock.extraction.phase import Phase  # noqa: E402
@@ -181,6 +182,23 @@ class Five(Case):
                 self.assertEqual((row["result"], row["lbns_named"]), ("exact", 1), row)
 
 
+class Staying(Case):
+    """LBNs that stay on a surface."""
+
+    def test_every_track(self):
+        """--full tells runs of tracks that look like zones, or like cylinders of too few heads, by
+        their name. Seen to fail: a zone a run; a drive of three heads, of which a third of all LBNs
+        was elsewhere."""
+        for heads, run in ((3, 10), (4, 3)):
+            with open(self.path, "w", encoding="ascii") as file:
+                file.write("fbdrive 1\nperiod_ps 8333333333\nheads %d\nsurface_run %d\n"
+                           "zone 0 79 200 0.3 0.13 0.0725 500\nseek 1 400000\nseek 79 900000\n"
+                           "head_switch_ns 500000\n" % (heads, run))
+            row = extractrandom.extracted(self.path, self.folder, True, True)
+            self.assertIn("on a surface for %d tracks" % run, row.get("refused", ""), row)
+            self.assertIn("--quick tries", row["refused"])
+
+
 class Judging(unittest.TestCase):
     """What counts as told."""
 
@@ -191,6 +209,30 @@ class Judging(unittest.TestCase):
                            (((0, 99, ""), (3, 4, "")), 0)):
             self.assertEqual(extractscore.untold(wrong, told), left)
         self.assertEqual(extractscore.untold((wrong[0][:0], wrong[1][:0]), ((1, 2, ""),)), 0)
+
+    def test_staying(self):
+        """Tracks that follow each other as they do, on other surfaces: all LBNs are wrong. Seen to
+        fail: none was."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "d.fbdrive")
+            with open(path, "w", encoding="ascii") as file:
+                file.write("fbdrive 1\nperiod_ps 6000000000\nheads 2\nsurface_run 3\n"
+                           "zone 0 59 100 0 0.1 0.2 0\nseek 1 400000\n")
+            text = truth.model(path)
+            lines = text.decode().replace("heads 2", "heads 4").replace(
+                "zone 0 59", "zone 0 29").replace("cylinders 60", "cylinders 30").splitlines()
+            other = seal(("\n".join(lines[:-1]) + "\n").encode())
+            for model, wrong in ((text, 0), (other, 12000)):
+                self.assertEqual(extractscore.score(path, model, "timing")["lbn_mismatches"], wrong)
+
+    def test_whole(self):
+        """What the layout alone does not tell is measured to the end. Seen to fail: counted as not
+        told."""
+        rows = [{"result": "wrong_untold"}, {"result": "wrong_told"}]
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(extractrandom, "extracted", side_effect=rows):
+            row = extractrandom.one((2, folder))
+        self.assertEqual((row["result"], row["whole"]), ("wrong_told", True))
 
     def test_verdict(self):
         row = {"lbn_mismatches": 0, "lbns_untold": 0, "angle_err_p99_turn": 0.0001}
@@ -213,7 +255,8 @@ class Drawn(unittest.TestCase):
         features = set().union(*(randomdrive.Drive(i).features for i in range(200)))
         for name in ("512e", "blocks across tracks", "no skew at a zone's border", "slips",
                      "order serpentine", "order serpentine-disk", "remap", "short zone",
-                     "remap at nearly the angle", "surfaces differ", "unreadable first block"):
+                     "remap at nearly the angle", "surfaces differ", "unreadable first block",
+                     "LBNs stay on a surface"):
             self.assertIn(name, features)
 
     def test_told(self):

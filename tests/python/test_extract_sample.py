@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -154,8 +155,27 @@ class Invented(Case):
             for name in ("cyl", "head"):
                 self.assertEqual(units[truth[name] != got[name]].tolist(), [])
 
+    def test_short_runs(self):
+        """Runs that look like cylinders, whether the drive says how many surfaces it has or not;
+        cylinders that are some. Seen to fail: refused (16, 8), drives of 40 and of 3 heads."""
+        seeks = "seek 1 400000\nseek 24 600000\nseek 200 1500000\nseek 2999 6000000\n" \
+            "head_switch_ns 500000\nnoise laplace 20000\n"
+        for heads, run, told in ((10, 16, True), (2, 8, True), (1, 3, True), (4, 40, False),
+                                 (5, 1, True), (5, 1, False)):
+            with self.subTest(heads=heads, run=run, told=told), mock.patch.object(
+                    sample, "geometry", sample.geometry if told else lambda dev: (None, None)):
+                path, found = self.on_surfaces(heads, run, "".join(
+                    "zone %d %d %d 0.3 0.13 0.0725 500\n" % (i * 1400, i * 1400 + 1399, 200 - i)
+                    for i in range(2)), seeks)
+                self.exact(path, found)
+                self.assertEqual((found.layout.heads, found.layout.surface_run), (heads, run))
+
     def test_surfaces_not_told(self):
-        """Seeks that take no longer than a switch of heads show nothing: refused by name."""
+        """Seeks that take no longer than a switch of heads show nothing, nor do runs of two tracks:
+        refused by name. Seen to fail: a drive of two heads."""
+        with self.assertRaisesRegex(ToolError, "stay on a surface for some tracks .*2 of them"):
+            self.on_surfaces(4, 2, "zone 0 1399 200 0 0.13 0.0725 500\n",
+                             "seek 1 400000\nseek 1399 4000000\nhead_switch_ns 500000\n")
         with self.assertRaisesRegex(ToolError, "stay on a surface for some tracks .*24 of them"):
             self.on_surfaces(4, 24, "zone 0 999 200 0 0.13 0.0725 500\n",
                              "seek 1 500000\nseek 999 510000\nhead_switch_ns 700000\n")

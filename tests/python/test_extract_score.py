@@ -120,10 +120,13 @@ class Bench(unittest.TestCase):
     """freeblock-lab bench-extract."""
 
     def test_status(self):
-        """A drive that is refused is a failure; seen to fail with status 0 whatever came out."""
+        """A drive that is refused is a failure, but the one that is to be; seen to fail with
+        status 0 whatever came out, and with 1 whenever the standard list was run."""
         row = dict.fromkeys(extractbench.KEYS, 1.0)
-        for found, status in ((row, 0), (dict(row, refused="no skew"), 1)):
-            found.update(drive="toy", mode="quick")
+        late = extractbench.TO_REFUSE
+        for name, found, status in (("toy", row, 0), ("toy", dict(row, refused="no skew"), 1),
+                                    (late, row, 1), (late, dict(row, refused="late"), 0)):
+            found.update(drive=name, mode="quick")
             with tempfile.TemporaryDirectory() as folder, \
                     mock.patch.object(extractbench, "one", return_value=found):
                 self.assertEqual(taptest.freeblock_lab("bench-extract", "--drive", "toy", "--mode",

@@ -27,9 +27,12 @@ STANDARD = (
     ("toy", "toy", "full", ()),
     ("cheetah9", "cheetah9", "full", ()),
     ("nearline16-surfaces", "nearline16-surfaces", "quick", ()),
+    ("x300", "x300", "quick", ()),
     ("atlas10k-jitter0", "atlas10k", "quick", ("jitter_ns 0",)),
     ("atlas10k-jitter100", "atlas10k", "quick", ("jitter_ns 100000",)),
 )
+# Of those the one that is to be refused: its reports are too late to sample tracks
+TO_REFUSE = "atlas10k-jitter100"
 MODES = {"translate": ["--quick"], "full": ["--full", "--no-translation"],
          "quick": ["--quick", "--no-translation"]}
 SIM = {"task": "fresh", "seconds": "1200", "preset": "paper"}
@@ -189,4 +192,4 @@ def run(args):
     else:
         show(rows)
         print("summary, models and pictures: %s" % args.output)
-    return 1 if any("refused" in row for row in rows) else 0
+    return 1 if any(("refused" in row) != (row["drive"] == TO_REFUSE) for row in rows) else 0

@@ -110,6 +110,13 @@ def _middle(values, weights, share):
     return float(values[by][np.searchsorted(sums, share * sums[-1])])
 
 
+def _stay(layout):
+    """(tracks for which LBNs stay on a surface, surfaces), where they do: the arm moves by them,
+    though each LBN is on the right track."""
+    staying = layout.surface_run > 1 and layout.heads > 1
+    return (layout.surface_run, layout.heads) if staying else (1, 0)
+
+
 class _Comparison:
     """What differs between two layouts, over runs of LBNs."""
 
@@ -123,7 +130,8 @@ class _Comparison:
 
     def wrong_runs(self):
         """(first LBNs, how many) of those that are not where they should be: their place, or,
-        where cylinders and heads cannot be known, their track's LBNs and their slots on it."""
+        where cylinders and heads cannot be known, their track's LBNs and their slots on it; all, if
+        LBNs stay on surfaces otherwise than they should."""
         want, got = self.places
         wrong = want["spt"] != got["spt"]
         if self.translated:
@@ -133,6 +141,7 @@ class _Comparison:
             wrong |= self.want.moved(self.lbns) != self.got.moved(self.lbns)
             for mine, other in list(zip(*self.tracks))[::2]:
                 wrong |= mine != other
+            wrong |= _stay(self.want) != _stay(self.got)
         return self.lbns[wrong], self.count[wrong]
 
     def wrong_tracks(self):

@@ -12,6 +12,10 @@ PERIODS_PS = (4000000000, 6000000000, 8333333333, 11111111111)
 ORDERS = ("plain", "plain", "serpentine", "serpentine-disk")
 NEAR_SLOTS = 0.5        # of angle between a home and a spare that are nearly alike
 MOST_BLOCKS = 260000    # LBNs or so: an extraction takes seconds
+# Of those whose LBNs stay on a surface, for so many cylinders: one in so many, and how many tracks
+# or so, all of which --quick has the time to look at
+STAYING, STAYING_TRACKS = 6, 4000
+RUNS = (2, 3, 6, 12, 24, 40, 60, 100, 150)
 
 
 class _Zone:
@@ -25,6 +29,7 @@ class _Zone:
         self.track = self.cylinder = 0.0
         self.spares = self.dead = 0
         self.slips, self.remaps = [], []
+        self.run = 1
         if heads > 1 and rng.random() < 0.25:
             self.heads = [longest - step * rng.randint(0, max(longest // (30 * step), 1))
                           for _ in range(heads)]
@@ -40,8 +45,19 @@ class _Zone:
         """All slots."""
         return (self.last - self.first + 1) * self.cylinder_slots
 
+    def _turns_of_runs(self, slot):
+        """turns() where LBNs stay on a surface, all of whose tracks are as long as each other."""
+        track, rest = divmod(slot, self.spt)
+        bands, within = divmod(track, self.run * len(self.heads))
+        last = (self.last - self.first + 1) // self.run
+        width = self.run if bands < last else (self.last - self.first + 1) % self.run
+        runs = bands * len(self.heads) + within // max(width, 1)
+        return self.angle + runs * self.track + (track - runs) * self.cylinder + rest / self.spt
+
     def turns(self, slot, backwards):
         """The angle at which a slot begins, turns, any number of them."""
+        if self.run > 1:
+            return self._turns_of_runs(slot)
         cyl, rest = divmod(slot, self.cylinder_slots)
         heads = self.heads[::-1] if backwards(self, cyl) else self.heads
         track = 0
@@ -76,7 +92,10 @@ class Drive:
         if self.exponent and rng.random() < 0.4:
             self.step = 1
             self._note("blocks across tracks")
-        self.zones = self._draw_zones()
+        # of its own, so that the others stay what they were
+        staying = random.Random("staying %d" % number)
+        self.run = staying.choice(RUNS) if not staying.randrange(STAYING) else 1
+        self.zones = self._draw_zones() if self.run == 1 else self._draw_bands()
         self._draw_angles()
         for zone in self.zones:
             self._spoil(zone)
@@ -114,6 +133,26 @@ class Drive:
             left -= zones[-1].slots
             first += cylinders
             longest -= rng.choice((unit, 2 * unit, 5 * unit, longest // 10))
+        return zones
+
+    def _draw_bands(self):
+        """Zones of a drive whose LBNs stay on a surface; tracks are of one length."""
+        rng, zones, first = self.rng, [], 0
+        unit = 1 << self.exponent
+        self._note("LBNs stay on a surface")
+        self.heads = max(self.heads, 2)
+        self.order = "plain" if self.order == "plain" else "serpentine"
+        spt, count = (rng.randint(60, 200) * unit) // self.step * self.step, rng.randint(1, 3)
+        most = STAYING_TRACKS // (count * self.heads)
+        for _ in range(count):
+            cylinders = rng.randint(3, max(most // self.run, 6)) * self.run
+            cylinders = min(cylinders, max(most, 4 * self.run))
+            if rng.random() < 0.5:
+                cylinders += rng.randrange(self.run)
+            zones.append(_Zone(rng, first, cylinders, spt, self.heads, self.step))
+            zones[-1].run, zones[-1].heads = self.run, [spt] * self.heads
+            first += cylinders
+            spt -= rng.choice((self.step, 2 * self.step, spt // 10 // self.step * self.step))
         return zones
 
     def _draw_angles(self):
@@ -232,7 +271,8 @@ class Drive:
                   "period_ps %d" % rng.choice(PERIODS_PS),
                   "rpm_error_ppm %d" % rng.randint(-200, 200), "seed %d" % self.number,
                   "physical_exponent %d" % self.exponent, "heads %d" % self.heads,
-                  "order " + self.order, "translate %s" % rng.choice(("on", "off"))]
+                  "order " + self.order, *["surface_run %d" % self.run] * (self.run > 1),
+                  "translate %s" % rng.choice(("on", "off"))]
         lines += self._mechanics()
         for number, zone in enumerate(self.zones):
             lines += zone.text(number)

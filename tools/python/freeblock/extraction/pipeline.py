@@ -12,7 +12,7 @@ from dataclasses import asdict
 
 from .. import ToolError
 from . import audit, cache, compress, identity, journal, layout, mechanics, modes, pictures, \
-    refuse, sample, shared, store, sysfs, translate, validate, walk
+    refuse, sample, shared, store, surfaces, sysfs, translate, validate, walk
 from .device import Device
 from .phase import Phase
 from .progress import Progress
@@ -45,7 +45,9 @@ def _walked(dev, phase, part, save, tell):
     if not found.known_heads:
         notes.append("the number of heads, %d, is the drive's own word: timing does not tell" %
                      found.heads)
-    return found.layout(cylinders=cylinders), notes
+    laid = found.layout(cylinders=cylinders)
+    surfaces.refuse_walked(laid, found.heads if found.known_heads else None, heads)
+    return laid, notes
 
 
 def _sampled(dev, phase, part, save, tell):

@@ -680,15 +680,18 @@ class Sampler:
         zoner.first = begin = self._refine(law, begin)
         start = max(int(law.track(law.first)), 0)
         low = zoner.extend(start)
-        if abs(wrap(law.theta[2] - law.heads * law.theta[1])) < ANGLE_LIMIT * law.heads:
+        if _uneven(law) < ANGLE_LIMIT * law.heads:
             low = zoner.sure(start, low)
         end = zoner.end(low)
         if end <= max(begin, first):
             self._skip(first, law.period)
             return
         self.hint = law.heads
-        if self.surfaces:
-            self._zone_of_runs(law, begin, end)
+        if self.surfaces or not self.zones and self._starts_with_runs(zoner, end):
+            if _uneven(law) >= ANGLE_LIMIT and law.heads == self.stay:
+                self._end_in_band(zoner, end)
+            else:
+                self._zone_of_runs(law, begin, end)
             return
         self._append(zoner, end)
         self._look_for_runs()
@@ -718,6 +721,28 @@ class Sampler:
         about = float(law.theta[1])
         apart = self._start(law, last) - self._start(law, first)
         return about + float(wrap(apart - (tracks - 1) * about)) / max(tracks - 1, 1)
+
+    def _starts_with_runs(self, zoner, end):
+        """Whether what looks like the first zone's cylinders, which end before a unit, are short
+        runs of tracks, each on one surface. As many tracks as the drive says it has surfaces are
+        believed to be a cylinder."""
+        law = zoner.law
+        if law.heads in (1, self.said) or _uneven(law) < ANGLE_LIMIT or np.ptp(law.slots) or \
+                len(law.counts) > law.heads:
+            return False
+        if self.said is None and not surfaces.moves_within(self.meter, law, zoner.first, end):
+            return False
+        self.stay = law.heads
+        self.surfaces = 1 if self.said == 1 else \
+            surfaces.count(self.meter, law, zoner.first, end, self.said)
+        if not self.surfaces or self.surfaces == 1 != self.said:
+            self._refuse_runs(zoner.first, law.heads)
+        self._note_runs()
+        return True
+
+    def _note_runs(self):
+        self._note("units stay on a surface for %d tracks; surfaces: %d" %
+                   (self.stay, self.surfaces))
 
     def _look_for_runs(self):
         """If the last zones are runs of tracks, each on one surface (model-format.rst,
@@ -751,8 +776,7 @@ class Sampler:
             self.stay, self.surfaces, self.hint = 1, None, tracks
             self._append(zoner, end)
         else:
-            self._note("units stay on a surface for %d tracks; %d surfaces" %
-                       (self.stay, self.surfaces))
+            self._note_runs()
             self._end_in_band(zoner, end)
 
     def _zone_of_runs(self, law, begin, end):
@@ -940,6 +964,11 @@ class Sampler:
                        (self.cylinders, seen))
             return 0
         return more
+
+
+def _uneven(law):
+    """How much the skew to the next cylinder differs from that to the next track, turns."""
+    return abs(wrap(law.theta[2] - law.heads * law.theta[1]))
 
 
 def _widened(zones, more, heads):

@@ -10,6 +10,7 @@ in steps: where it does, the next band begins.
 
 import numpy as np
 
+from .. import ToolError
 from .lattice import Law
 from .mechanics import LONGEST_NS, Bench
 from .onebit import Bits
@@ -28,6 +29,8 @@ MOST_OFF = 25.0         # of one time, in it
 # How much better the right number of surfaces fits than others; if the drive says it, too
 MARGIN, LEAST_MARGIN = 25.0, 6.0
 FLOOR_NS = 10e3         # no time is known better
+IN_ROW = 4              # zones that are alike make runs of tracks
+EVENLY = 0.002          # of a turn by which skews may differ
 
 
 def runs_law(meter, runs, first, start, steps, gaps=()):
@@ -57,26 +60,41 @@ def learn(meter, law, units):
 def count(meter, law, first, end, said=None):
     """How many surfaces a drive has whose units from `first` to before `end` have that law of
     runs; 1: the runs are cylinders; None: who knows. said: how many the drive says."""
-    zone = law.zone(first, end, 0)
-    most = min(MOST_APART, zone.last_cyl - 1)
+    bench, most = _bench(meter, law, first, end)
     if most < 2 * BANDS:
         return None
+    within, apart = _Ways(bench, most, most).measure()
+    found = steps_of(*apart, said)
+    # the seek over a short run takes hardly longer than that to the next track
+    return found if found == said or _differ(within) else 1
+
+
+def moves_within(meter, law, first, end):
+    """Whether the arm clearly moves within a run, so that it is no cylinder."""
+    bench, most = _bench(meter, law, first, end)
+    return most > 0 and law.heads > 2 and _differ(_Ways(bench, most, 0).measure()[0])
+
+
+def _bench(meter, law, first, end):
+    """The drive as if runs were cylinders, and how many of them apart are tried."""
+    zone = law.zone(first, end, 0)
     layout = Layout(law.heads, zone.last_cyl + 1, "plain", [zone])
-    bench = Bench(meter.dev, layout, meter.phase)
-    ways = _Ways(bench, most)
-    within, apart = ways.measure()
-    if abs(within[1][0] - within[0][0]) <= max(CLEARLY * np.hypot(within[0][1], within[1][1]),
-                                               LEAST_NS):
-        return 1
-    return steps_of(*apart, said)
+    return Bench(meter.dev, layout, meter.phase), min(MOST_APART, zone.last_cyl - 1)
+
+
+def _differ(times):
+    """Whether two (time, standard error) clearly do."""
+    (one, err), (other, more) = times
+    return abs(other - one) > max(CLEARLY * np.hypot(err, more), LEAST_NS)
 
 
 class _Ways:
-    """Times of moves: within a run to the next track and to its last, and from run to run."""
+    """Times of moves: within a run to the next track and to its last, and from run to run.
+    most: runs that there are besides, apart: how far from run to run is measured."""
 
-    def __init__(self, bench, most):
+    def __init__(self, bench, most, apart):
         self.bench, self.most = bench, most
-        self.bits = Bits(2 + most, bench.period, LONGEST_NS)
+        self.bits = Bits(2 + apart, bench.period, LONGEST_NS)
 
     def _steps(self, way, limit):
         """There, and back, each after half a turn in place."""
@@ -152,6 +170,30 @@ def _means(group, weight, times):
     """Of each group: mean and standard error."""
     total = np.bincount(group, weight)
     return np.bincount(group, weight * times) / total, total ** -0.5
+
+
+def refuse_walked(layout, heads, said):
+    """ToolError if what every track's angle has shown are runs of tracks: zones in a row that are
+    alike but for where they begin; or cylinders of so many tracks (heads; None: nothing shows how
+    many) where the drive says that it has another number of surfaces."""
+    if any(zone.head_spt for zone in layout.zones):
+        return
+    alike = [_even_tracks(layout, zone) for zone in layout.zones]
+    rows = [row for row in zip(*(alike[i:] for i in range(IN_ROW)))
+            if row[0] and row.count(row[0]) == IN_ROW]
+    tracks = rows[0][0] if rows else heads if heads and said and heads != said else 0
+    if tracks > 1:
+        raise ToolError("units seem to stay on a surface for %d tracks before the heads change, as "
+                        "on most drives since about 2000: --full does not find out how many "
+                        "surfaces there are, --quick tries" % tracks)
+
+
+def _even_tracks(layout, zone):
+    """How many tracks a zone has that follow each other by one skew; 0: by two, or parts of
+    tracks."""
+    tracks, over = divmod(zone.slots(layout.heads) - zone.spares, zone.spt)
+    even = abs((zone.track_skew - zone.cyl_skew + 0.5) % 1 - 0.5) < EVENLY
+    return 0 if over or zone.dead or len(zone.slips) or not even else tracks
 
 
 def zone_of(plain, width, surfaces):

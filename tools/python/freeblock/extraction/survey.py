@@ -270,7 +270,10 @@ class Pattern:
             return self._heads_alike()
         if self.hint and 2 <= self.hint <= len(steps) // 2 and \
                 self._agree(steps, self.hint, 1.5):
-            return self.hint
+            # within a cylinder tracks follow each other by one skew: else what comes again are
+            # runs of fewer tracks
+            return next((heads for heads in range(2, self.hint) if self.hint % heads == 0 and
+                         self._agree(steps, heads)), self.hint)
         if self.sure:
             return None
         for heads in range(2, min(len(steps) // 2, MOST_HEADS) + 1):
@@ -468,6 +471,8 @@ def survey(meter, first, hint, sure=False, say=lambda text: None):
     pieces = []
     unit = first
     wanted = 2 * hint + 4 if hint else 9
+    # runs of tracks on a surface that are hardly longer than a cylinder come again later
+    most = 2 * (hint or MOST_HEADS) + 8 + (0 if sure else 2 * (hint or 0) + 4)
     begin = 0
     while unit < meter.dev.blocks:
         pieces.append(tracer.piece(unit, _guess(pieces, hint)))
@@ -481,7 +486,7 @@ def survey(meter, first, hint, sure=False, say=lambda text: None):
         if law:
             return law, pieces
         wanted = max(wanted + 4, wanted * 5 // 4)
-        if wanted > 2 * (hint or MOST_HEADS) + 8:
+        if wanted > most:
             say("no pattern in %d tracks from unit %d on; going on" %
                 (len(pieces) - begin, pieces[begin].first))
             begin, wanted = len(pieces) - 1, 2 * hint + 4 if hint else 9
