@@ -170,6 +170,20 @@ class Invented(Case):
                 self.exact(path, found)
                 self.assertEqual((found.layout.heads, found.layout.surface_run), (heads, run))
 
+    def test_far_next_cylinder(self):
+        """A seek of one cylinder takes twice as long as a switch of heads, and an even number of
+        tracks has no middle one; the last band is narrower by three tracks. Seen to fail: two
+        surfaces of six; refused."""
+        for heads, run, cylinders, seeks in (
+                (6, 100, 400, "seek 1 1212909\nseek 4 1257695\nseek 64 1526411\n"
+                 "seek 400 2000000\nhead_switch_ns 360742\n"),
+                (5, 24, 189, "seek 1 661615\nseek 4 783435\nseek 64 1514355\n"
+                 "seek 452 3129726\nhead_switch_ns 533606\n")):
+            zone = "zone 0 %d 119 0.3 0.0708 0.107 0\nnoise laplace 20000\n" % (cylinders - 1)
+            path, found = self.on_surfaces(heads, run, zone, seeks)
+            self.exact(path, found)
+            self.assertEqual((found.layout.heads, found.layout.surface_run), (heads, run))
+
     def test_surfaces_not_told(self):
         """Seeks that take no longer than a switch of heads show nothing, nor do runs of two tracks:
         refused by name. Seen to fail: a drive of two heads."""

@@ -95,9 +95,14 @@ class Drive:
         # of its own, so that the others stay what they were
         staying = random.Random("staying %d" % number)
         self.run = staying.choice(RUNS) if not staying.randrange(STAYING) else 1
+        # half of them have nothing that makes it harder to see
+        self.spoilt = self.run == 1 or staying.random() < 0.5
+        if not self.spoilt:
+            self.step = 1 << self.exponent
+            self.features.clear()
         self.zones = self._draw_zones() if self.run == 1 else self._draw_bands()
         self._draw_angles()
-        for zone in self.zones:
+        for zone in self.zones if self.spoilt else ():
             self._spoil(zone)
         # whole physical blocks in all: an extraction counts these
         held = sum(zone.slots - zone.spares - zone.dead for zone in self.zones)

@@ -546,7 +546,8 @@ def measure(dev, layout, phase, mode="quick", state=None, keep=None, progress=No
     total, _ = overhead(bench)
     bench.settled_ns = total + 50e3
     found.overlap_ns = max(switch(bench, _same, batches=8)[0], 0.0)
-    found.read_overhead_ns = found.read_report_ns = total / 2
+    # of electronics that take no time what is measured may be less
+    found.read_overhead_ns = found.read_report_ns = max(total, 0.0) / 2
     if layout.heads > 1:
         found.head_switch_ns = max(switch(bench)[0] - found.overlap_ns, 0.0)
     seeks = Seeks(bench, state)
