@@ -88,6 +88,15 @@ class Writes(unittest.TestCase):
         self.assertLess(even, writeback.writes_alone(jobs(), rules(1), 80.0).write / 5)
 
 
+    def test_even_delayed(self):
+        """Data stay 20 ms at least: of evenly spaced writes none finds the one before it, or, where
+        they come sooner, each, and waits for its destage. Seen to fail: as by chance, 3.9 ms for
+        0.001."""
+        for rate, wanted in ((20.0, 1e-6), (45.0, TOOK)):
+            found = writeback.writes_alone(jobs(), rules(1, "idle", 0.02, even=True, most=1), rate)
+            self.assertAlmostEqual(found.write, wanted, delta=0.03 * TOOK)
+
+
 class Mixed(unittest.TestCase):
     """Reads and writes."""
 

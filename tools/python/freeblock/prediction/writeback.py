@@ -29,6 +29,7 @@ ITERATIONS = 40
 # How much of the variance of the number of destages in a hold does not count for delays: it is
 # large after holds in which few were let in, and the other way round
 EVENED = 0.4
+MOST_FULL = 0.999       # share of evenly spaced writes that find no room: some are left to queue
 MOST_ROOM = 96          # writes; more are hardly ever held
 LEAST = 0.05            # of a time, what no choice saves
 LONG = 2                # destages: a delay that is longer spreads them over all the time
@@ -351,14 +352,20 @@ def _cut(row, count):
     return found
 
 
-def _early(rules, rate, destage):
+def _early(rules, rate, destage, lone=None):
     """Share of the writes (`rate`/s of all) that wait for the medium: that are too long, or find
-    the cache full of such as are not destaged yet, and have one destaged before its time."""
+    the cache full of such as are not destaged yet, and have one destaged before its time. lone:
+    Moments of a destage, where all that comes are writes, evenly spaced."""
     if not rules.delay:
         return rules.long
-    took = float(destage.first[0])
-    busy = min(rate * took, 0.95)
-    full = _erlang_b(rate * (rules.delay + took / (1 - busy)), rules.room)
+    if lone is not None:
+        # the write that came as many before as there is room for is still there
+        took, weights = _nodes(lone)
+        full = min(float(weights @ (rules.delay + took > rules.room / rate)), MOST_FULL)
+    else:
+        took = float(destage.first[0])
+        busy = min(rate * took, 0.95)
+        full = _erlang_b(rate * (rules.delay + took / (1 - busy)), rules.room)
     return 1 - (1 - rules.long) * (1 - full)
 
 
@@ -482,7 +489,8 @@ def writes_alone(jobs, rules, rate):
     """Found without any reads: of the mechanism's queue of destages the first `room` have been
     answered. rate: 1/s."""
     row, lone = _one_by_one(jobs, rules)
-    early, last = _early(rules, rate, row), float(row.first[-1])
+    early = _early(rules, rate, row, lone if rules.even else None)
+    last = float(row.first[-1])
     if rules.even:
         excess, busy = _even_writes(row, lone, rules, rate * (1 - early))
     else:
