@@ -205,9 +205,12 @@ sleep 1
 # all that there is to read has been found
 freeblock status "$disk" --seconds 0 > /tmp/status
 expect_match "status: free reads" "$(cat /tmp/status)" 'blocks of 4 KiB, free reads on$'
-expect_match "status: idle time" "$(cat /tmp/status)" "state [a-z ]+, wait_us [0-9]+, size_kib \
-[0-9]+, mean_us [0-9.]+, max_us [0-9]+, requests [0-9]+, collisions [0-9]+, reads [0-9]+, \
-sectors [0-9]+, used_us [0-9]+, idle_us [0-9]+$"
+expect_match "status: idle time" "$(cat /tmp/status)" "^  idle time: [a-z ]+; first read after \
+[0-9.]+ ms( \(auto\))?, of [0-9]+ KiB( \(auto\))? at most$"
+expect_match "status: what was read in it" "$(cat /tmp/status)" \
+	"^    [0-9]+ reads, [0-9.]+ MB, in [0-9]+ % of it; [0-9]+ of them in the way of a request$"
+expect_match "status: what that may cost" "$(cat /tmp/status)" \
+	"^    allowed: [0-9.]+ ms a request on the mean, [0-9.]+ ms at most$"
 expect_match "status: the cost" "$(cat /tmp/status)" \
 	'foreground: [0-9]+ foreground requests, [0-9]+ misses caused, [0-9.]+ us added'
 unload
