@@ -65,14 +65,24 @@ good()
 	expect_eq "$1: ends well" "$status $(cat "/out/$1.err")" "0 "
 }
 
-# refused NAME PATTERN SETTINGS...
+# refused NAME PATTERN SETTINGS...; misused: likewise, for a setting's sake
 refused()
 {
-	local name="$1" pattern="$2"
+	ends 1 "$@"
+}
 
-	shift 2
+misused()
+{
+	ends 2 "$@"
+}
+
+ends()
+{
+	local want="$1" name="$2" pattern="$3"
+
+	shift 3
 	run refused "$@"
-	expect_eq "refused: $name" "$status $(stat -c %s /out/refused.json)" "2 0"
+	expect_eq "refused: $name" "$status $(stat -c %s /out/refused.json)" "$want 0"
 	expect_match "refused: $name: the reason" "$(cat /out/refused.err)" "$pattern"
 }
 
@@ -144,12 +154,12 @@ fresh tiny
 W="allow_writes=1 reads=.5"
 W2="allow_writes=1 confirm=MDTINY001"
 refused "another product's model" "is for 'QUANTUM' 'ATLAS10K'" model=$ATLAS
-refused "writes by themselves" "the foreground writes" model=$TINY reads=.5
+misused "writes by themselves" "the foreground writes" model=$TINY reads=.5
 refused "writes unconfirmed" "confirm its serial number" model=$TINY $W
 refused "writes to another drive" "you said 'MDTINY002'" model=$TINY $W confirm=MDTINY002
 refused "a block device" "name the SCSI generic device" model=$TINY device="/dev/$disk"
 refused "long commands" "takes 1024" model=$TINY size=1024k
-refused "long blocks" "granule: .*takes 1024" model=$TINY task=scan size=4k granule=1048576
+misused "long blocks" "granule: .*takes 1024" model=$TINY task=scan size=4k granule=1048576
 refused "direct transfers that are not allowed" "echo 1 > /sys/module/sg" model=$TINY direct=1
 refused "no room for a file" "crc: /nowhere" model=$TINY task=scan crc=/nowhere/crc
 echo 1 > "/sys/block/$disk/device/queue_depth"
@@ -320,7 +330,7 @@ expect_ge "trace: milliseconds" "$(pm "$(get trace seconds)" 1000)" 2089
 expect_le "trace: milliseconds" "$(pm "$(get trace seconds)" 1000)" 2150
 expect_eq "trace: direct transfers" "$(get trace indirect)" 0
 printf '0 0 8 R\n5 16 8 W\n' > /tmp/trace
-refused "a trace that writes" "the foreground writes" model=$TINY trace=/tmp/trace
+misused "a trace that writes" "the foreground writes" model=$TINY trace=/tmp/trace
 
 freeblock-sg device="$sg" $B seconds=600 timeout_ms=1000 > /out/interrupted.json 2>/dev/null &
 running=$!

@@ -54,10 +54,10 @@ class Case(unittest.TestCase):
 class Refusals(Case):
     """Messages name what is wrong, and what to do."""
 
-    def refused(self, pattern, *words):
-        """It ends with status 1, this message, and nothing printed."""
-        status, out, err = freeblock(*words)
-        self.assertEqual((status, out), (1, ""))
+    def refused(self, pattern, *words, status=1):
+        """It ends with this status and message, and nothing printed."""
+        ended, out, err = freeblock(*words)
+        self.assertEqual((ended, out), (status, ""), err)
         self.assertRegex(err, pattern)
 
     def test_devices(self):
@@ -79,11 +79,13 @@ class Refusals(Case):
                      "--model", MODEL)
 
     def test_settings(self):
-        """The program's own, and the simulator's."""
+        """The program's own, and the simulator's: status 2."""
         sgx = "/dev/sg999"
         for words, pattern in (
                 (["--model", self.folder + "/none"], "none: No such file"),
-                (["--model", self.file(b"fbmodel 2\n")], r"trace:\d: "),
+                (["--model", self.file(b"fbmodel 2\n")], r"trace:\d: ")):
+            self.refused(pattern, sgx, *words)
+        for words, pattern in (
                 (["--model", MODEL, "--report-us", "-1"], "report_us: not a number from 0 to"),
                 (["--model", MODEL, "--report-us", "nan"], "report_us: not a number from 0 to"),
                 (["--model", MODEL, "--timeout", "0"], "timeout_ms: less than one"),
@@ -91,7 +93,7 @@ class Refusals(Case):
                 (["--model", MODEL, "--size", "3"], "size: '3' is not a multiple"),
                 (["--model", MODEL, "--outstanding", "0"], "outstanding: 0 is not between"),
                 (["--model", MODEL, "--whole", "1"], "whole: there is no task")):
-            self.refused(pattern, sgx, *words)
+            self.refused(pattern, sgx, *words, status=2)
 
     def test_simulated(self):
         """What only a simulated drive has is no setting."""

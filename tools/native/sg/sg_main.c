@@ -71,7 +71,7 @@ static double sgm_number(const struct sgm *m, enum sgm_name name)
 
 	if (end == m->text[name] || *end || !(x >= 0 && x <= s->most) ||
 	    (s->most == 1 && x != floor(x)))
-		sim_fail("%s: not a number from 0 to %g: '%s'", s->name, s->most, m->text[name]);
+		sim_usage("%s: not a number from 0 to %g: '%s'", s->name, s->most, m->text[name]);
 	return x;
 }
 
@@ -115,15 +115,15 @@ static void sgm_read(struct sgm *m, char **words, int n)
 	for (i = 0; i < n; i++) {
 		for (k = 0; k < (int)ARRAY_SIZE(simulated); k++)
 			if (sgm_value(words[i], simulated[k]))
-				sim_fail("%s: only a simulated drive has that", simulated[k]);
+				sim_usage("%s: only a simulated drive has that", simulated[k]);
 		model |= !!sgm_value(words[i], "model");
 		if (!sgm_own(m, words[i]))
 			rest[kept++] = words[i];
 	}
 	if (!*m->text[SGM_DEVICE])
-		sim_fail("device: which? see lsscsi -g");
+		sim_usage("device: which? see lsscsi -g");
 	if (!model)
-		sim_fail("model: which? there is none that fits all drives");
+		sim_usage("model: which? there is none that fits all drives");
 	simo_read(&m->sim.o, rest, kept);
 	m->sim.o.drive = (char *)m->text[SGM_DEVICE];
 	free(rest);
@@ -139,8 +139,8 @@ static u32 sgm_longest(struct sgm *m)
 	u32 own = siml_longest(&m->sim.load), longest = own, most = m->v.most_sectors;
 
 	if (o->scan && lim->granule_sectors > most)
-		sim_fail("granule: blocks of %u sectors, %s takes %u: lower it",
-			 lim->granule_sectors, m->v.path, most);
+		sim_usage("granule: blocks of %u sectors, %s takes %u: lower it",
+			  lim->granule_sectors, m->v.path, most);
 	if (o->scan && o->max_sectors == SIMO_AUTO)
 		lim->max_sectors = min(lim->max_sectors,
 				       most - most % lim->granule_sectors);
@@ -172,12 +172,12 @@ static void sgm_check_writes(const struct sgm *m, bool allowed)
 	bool writes = siml_writes(&m->sim.load);
 
 	if (writes && !allowed)
-		sim_fail("the foreground writes, which destroys what is on %s: %s", m->v.path,
-			 "reads=1, or allow_writes=1 and confirm=");
+		sim_usage("the foreground writes, which destroys what is on %s: %s", m->v.path,
+			  "reads=1, or allow_writes=1 and confirm=");
 	if (!writes && allowed)
-		sim_fail("allow_writes: the foreground does not write; say reads= or trace=, too");
+		sim_usage("allow_writes: the foreground does not write; say reads= or trace=, too");
 	if (*m->text[SGM_CONFIRM] && !allowed)
-		sim_fail("confirm: nothing is going to be written, see allow_writes");
+		sim_usage("confirm: nothing is going to be written, see allow_writes");
 	if (writes)
 		sgv_check_writes(&m->v, m->text[SGM_CONFIRM]);
 }
@@ -187,9 +187,9 @@ static void sgm_check_crc(const struct sgm *m)
 	if (!*m->text[SGM_CRC])
 		return;
 	if (!m->sim.o.scan)
-		sim_fail("crc: there is no task to check the blocks of");
+		sim_usage("crc: there is no task to check the blocks of");
 	if (m->sim.task.lim.granule_sectors % SGK_SECTORS)
-		sim_fail("crc: its blocks have %u bytes, granule is shorter", SGK_SECTORS * 512);
+		sim_usage("crc: its blocks have %u bytes, granule is shorter", SGK_SECTORS * 512);
 }
 
 /* nothing is sent, and no file made, before all is checked */
@@ -205,7 +205,7 @@ static void sgm_open(struct sgm *m)
 	};
 
 	if (!cfg.timeout_ms)
-		sim_fail("timeout_ms: less than one is no time at all");
+		sim_usage("timeout_ms: less than one is no time at all");
 	if (cfg.direct)
 		sgm_check_direct();
 	sim_run_model(sim);

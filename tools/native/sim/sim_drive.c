@@ -30,15 +30,32 @@ static void sim_drive_noise(struct mde_config *cfg, const char *noise)
 		if (strlen(kinds[i]) == len && !memcmp(kinds[i], noise, len))
 			break;
 	if (i == 3)
-		sim_fail("noise: no such noise: %s", noise);
+		sim_usage("noise: no such noise: %s", noise);
 	cfg->noise = i;
 	if (!noise[len])
 		return;
 	us = strtod(noise + len + 1, &end);
 	if (i == MDE_NOISE_OFF || *end || end == noise + len + 1 ||
 	    !(us >= 0 && us <= SIM_DRIVE_NOISE_MAX_US))
-		sim_fail("noise: not KIND:MICROSECONDS: %s", noise);
+		sim_usage("noise: not KIND:MICROSECONDS: %s", noise);
 	cfg->noise_sd_ns = us * 1000;
+}
+
+static u32 sim_drive_lines(const char *text, size_t len)
+{
+	u32 lines = 0;
+
+	for (; len; len--)
+		lines += *text++ == '\n';
+	return lines;
+}
+
+/* the file's lines come first, and then those that override them */
+static noreturn void sim_drive_refuse(const char *path, u32 lines, const struct mdt_error *err)
+{
+	if (err->line > lines)
+		sim_usage("set:%u: %s", err->line - lines, err->reason);
+	sim_fail("%s:%u: %s", path, err->line, err->reason);
 }
 
 struct sim_drive *sim_drive_open(const char *path, const char *lines, const char *noise,
@@ -56,7 +73,7 @@ struct sim_drive *sim_drive_open(const char *path, const char *lines, const char
 		sim_fail("out of memory");
 	memcpy(text + own, lines, len - own);
 	if (mdt_parse(text, len, &d->cfg, &err))
-		sim_fail("%s:%u: %s", path, err.line, err.reason);
+		sim_drive_refuse(path, sim_drive_lines(text, own), &err);
 	free(text);
 	if (*noise)
 		sim_drive_noise(&d->cfg, noise);

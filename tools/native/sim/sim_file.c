@@ -10,16 +10,28 @@
 
 #define SIM_FILE_MAX (16 * 1024 * 1024)	/* bytes: no text that is read here is longer */
 
+static noreturn void sim_file_end(int status, const char *fmt, va_list args)
+{
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	vfprintf(stderr, fmt, args);
+	fputc('\n', stderr);
+	exit(status);
+}
+
 void sim_fail(const char *fmt, ...)
 {
 	va_list args;
 
-	fprintf(stderr, "%s: ", program_invocation_short_name);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
-	va_end(args);
-	fputc('\n', stderr);
-	exit(2);
+	sim_file_end(1, fmt, args);
+}
+
+void sim_usage(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	sim_file_end(2, fmt, args);
 }
 
 char *sim_file_read(const char *path, size_t *len)

@@ -9,10 +9,16 @@
 #include <stdnoreturn.h>
 
 /**
- * sim_fail() - say what is wrong and end the program with status 2
+ * sim_fail() - say what is wrong and end the program with status 1
  * @fmt: as printf(), without newline
  */
 noreturn __printf(1, 2) void sim_fail(const char *fmt, ...);
+
+/**
+ * sim_usage() - the same of a setting, with status 2
+ * @fmt: as printf(), without newline
+ */
+noreturn __printf(1, 2) void sim_usage(const char *fmt, ...);
 
 /**
  * sim_file_read() - a whole file

@@ -33,7 +33,7 @@ void simi_init(struct simi *i, const struct simo *o, const struct simt *task, bo
 	fb_idle_policy_set_fixed(&i->wait, wait_ns, sectors);
 	if (fb_idle_order_init(&i->order, o->order, dm, task->lim.granule_sectors, o->order_regions,
 			       o->segment_kib * 2))
-		sim_fail("segment_kib: not whole blocks of %u sectors", task->lim.granule_sectors);
+		sim_usage("segment_kib: not whole blocks of %u sectors", task->lim.granule_sectors);
 }
 
 void simi_arrived(struct simi *i, u64 now_ns, const struct fb_head *head,

@@ -131,8 +131,8 @@ static void siml_init_band(struct siml *l, const struct disk_model *dm, u32 long
 	u32 cyl;
 
 	if (l->o->places > cylinders)
-		sim_fail("locality: the disk has only %llu cylinders",
-			 (unsigned long long)cylinders);
+		sim_usage("locality: the disk has only %llu cylinders",
+			  (unsigned long long)cylinders);
 	most = cylinders - l->o->places;
 	cyl = siml_below(&l->what, most + 1);
 	while (dm_track_by_index(dm, cyl * dm_info(dm)->heads, &a) || !a.nsect) {
@@ -148,8 +148,8 @@ static void siml_init_band(struct siml *l, const struct disk_model *dm, u32 long
 	/* a band shorter than a unit may end before the first that begins in it */
 	l->cyl_units = max(end / l->unit, l->cyl_first) - l->cyl_first;
 	if (l->cyl_units * l->unit < longest)
-		sim_fail("locality: %llu cylinders are shorter than a request",
-			 (unsigned long long)l->o->places);
+		sim_usage("locality: %llu cylinders are shorter than a request",
+			  (unsigned long long)l->o->places);
 }
 
 /* ---- when ---- */
@@ -319,14 +319,14 @@ void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm
 	l->unit = max_t(u32, SIML_UNIT, info->physical_sectors);
 	l->units = info->sectors / l->unit;
 	if (longest > info->sectors / SIML_MIN_SHARE)
-		sim_fail("size: requests of %u sectors on a disk of %llu", longest,
-			 (unsigned long long)info->sectors);
+		sim_usage("size: requests of %u sectors on a disk of %llu", longest,
+			  (unsigned long long)info->sectors);
 	l->what.state = o->seed;
 	l->when.state = ~o->seed;
 	if (o->sizes.mean && (o->sizes.mean < l->unit * 512 ||
 			      o->sizes.mean > SIML_EXP_MAX / SIML_EXP_MEAN * 512))
-		sim_fail("size: an exponential's mean is from %u to %u bytes", l->unit * 512,
-			 SIML_EXP_MAX / SIML_EXP_MEAN * 512);
+		sim_usage("size: an exponential's mean is from %u to %u bytes", l->unit * 512,
+			  SIML_EXP_MAX / SIML_EXP_MEAN * 512);
 	if (o->place == SIMO_CYLINDERS)
 		siml_init_band(l, dm, longest);
 	for (i = 0; i < o->places && o->place == SIMO_STREAMS; i++)

@@ -156,10 +156,10 @@ static double simo_number(const struct simo_setting *s, const char *text)
 	if (s->type >= SIMO_WHOLE_OR_AUTO && !strcmp(text, "auto"))
 		return SIMO_AUTO;
 	if (!*text || *end || !isfinite(x) || (whole && x != floor(x)))
-		sim_fail("%s: not a%s number: '%s'", s->name, whole ? " whole" : "", text);
+		sim_usage("%s: not a%s number: '%s'", s->name, whole ? " whole" : "", text);
 	if (x < s->least || x > s->most)
-		sim_fail("%s: %s is not between %.12g and %.12g", s->name, text, s->least,
-			 s->most);
+		sim_usage("%s: %s is not between %.12g and %.12g", s->name, text, s->least,
+			  s->most);
 	return x;
 }
 
@@ -201,7 +201,7 @@ static void simo_word(struct simo *o, const char *word)
 	size_t len, i;
 
 	if (!value)
-		sim_fail("'%s' is not NAME=VALUE", word);
+		sim_usage("'%s' is not NAME=VALUE", word);
 	len = value - word;
 	for (i = 0; i < ARRAY_SIZE(simo_settings); i++) {
 		const struct simo_setting *s = &simo_settings[i];
@@ -209,11 +209,11 @@ static void simo_word(struct simo *o, const char *word)
 		if (strlen(s->name) == len && !memcmp(word, s->name, len)) {
 			simo_assign(o, s, value + 1);
 			if (s->not_zero && simo_is_zero(o, s))
-				sim_fail("%s: 0 is taken for the default: leave it out", s->name);
+				sim_usage("%s: 0 is taken for the default: leave it out", s->name);
 			return;
 		}
 	}
-	sim_fail("no such setting: %.*s", (int)len, word);
+	sim_usage("no such setting: %.*s", (int)len, word);
 }
 
 /* ---- texts with a meaning ---- */
@@ -225,16 +225,16 @@ static u64 simo_bytes(const char *text, char stop, const char **end)
 	double x = strtod(text, &after);
 
 	if (after == text || x < 0)
-		sim_fail("size: not a size: '%s'", text);
+		sim_usage("size: not a size: '%s'", text);
 	if (*after == 'k') {
 		x *= 1024;
 		after++;
 	}
 	if (*after != stop && *after)
-		sim_fail("size: not a size: '%s'", text);
+		sim_usage("size: not a size: '%s'", text);
 	if (x < 512 || x > SIMO_MAX_BYTES || fmod(x, 512))
-		sim_fail("size: '%s' is not a multiple of 512 bytes up to %d", text,
-			 SIMO_MAX_BYTES);
+		sim_usage("size: '%s' is not a multiple of 512 bytes up to %d", text,
+			  SIMO_MAX_BYTES);
 	*end = after;
 	return x;
 }
@@ -247,7 +247,7 @@ static double simo_share(const char *text, const char **end)
 
 	if (*text != '/' || after == text + 1 || !(x > 0) || !isfinite(x) ||
 	    (*after && *after != ':'))
-		sim_fail("size: not SIZE/SHARE:SIZE/SHARE, each share above 0: '%s'", text);
+		sim_usage("size: not SIZE/SHARE:SIZE/SHARE, each share above 0: '%s'", text);
 	*end = after;
 	return x;
 }
@@ -263,7 +263,7 @@ static void simo_read_sizes(struct simo *o)
 	}
 	do {
 		if (z->n == SIMO_SIZES_MAX)
-			sim_fail("size: more than %d sizes", SIMO_SIZES_MAX);
+			sim_usage("size: more than %d sizes", SIMO_SIZES_MAX);
 		z->size[z->n].bytes = simo_bytes(text, '/', &text);
 		z->size[z->n].share = 1;
 		/* a single size needs no share */
@@ -283,7 +283,7 @@ static bool simo_counted(const char *text, const char *name, u64 most, u64 *n)
 		return false;
 	*n = strtoull(text + len + 1, &end, 10);
 	if (!isdigit((u8)text[len + 1]) || *end || !*n || *n > most)
-		sim_fail("locality: %s:N needs N from 1 to %llu", name, (unsigned long long)most);
+		sim_usage("locality: %s:N needs N from 1 to %llu", name, (unsigned long long)most);
 	return true;
 }
 
@@ -296,7 +296,7 @@ static void simo_read_place(struct simo *o)
 	else if (simo_counted(o->place_text, "streams", SIMO_PENDING_MAX, &o->places))
 		o->place = SIMO_STREAMS;
 	else
-		sim_fail("locality: not uniform, cylinders:N or streams:N: '%s'", o->place_text);
+		sim_usage("locality: not uniform, cylinders:N or streams:N: '%s'", o->place_text);
 }
 
 static void simo_read_range(struct simo *o)
@@ -307,10 +307,10 @@ static void simo_read_range(struct simo *o)
 		return;
 	o->first = strtoull(o->range_text, &end, 10);
 	if (!isdigit((u8)*o->range_text) || *end != '+' || !isdigit((u8)end[1]))
-		sim_fail("range: not FIRST+COUNT: '%s'", o->range_text);
+		sim_usage("range: not FIRST+COUNT: '%s'", o->range_text);
 	o->count = strtoull(end + 1, &end, 10);
 	if (*end || !o->count)
-		sim_fail("range: not FIRST+COUNT: '%s'", o->range_text);
+		sim_usage("range: not FIRST+COUNT: '%s'", o->range_text);
 }
 
 /* "source+several" */
@@ -334,15 +334,15 @@ static void simo_read_lift(struct simo *o)
 	if (o->probe)
 		text = "all";
 	if (!*text)
-		sim_fail("lift: not auto, none, nor of source, dest, several, all: ''");
+		sim_usage("lift: not auto, none, nor of source, dest, several, all: ''");
 	for (; *text; text += len + (text[len] == '+')) {
 		len = strcspn(text, "+");
 		for (i = 0; i < ARRAY_SIZE(lifts); i++)
 			if (strlen(lifts[i].name) == len && !memcmp(text, lifts[i].name, len))
 				break;
 		if (i == ARRAY_SIZE(lifts) || (text[len] && !text[len + 1]))
-			sim_fail("lift: not auto, none, nor of source, dest, several, all: '%s'",
-				 o->lift_text);
+			sim_usage("lift: not auto, none, nor of source, dest, several, all: '%s'",
+				  o->lift_text);
 		o->lift |= lifts[i].lift;
 	}
 }
@@ -365,15 +365,15 @@ static void simo_read_weight(struct simo *o)
 		if (end != text + 5 && !*end && o->edge > 0 && o->edge <= SIMO_EDGE_MAX)
 			return;
 	}
-	sim_fail("weight: not flat, balance, edge or edge:K with K up to %d: '%s'",
-		 SIMO_EDGE_MAX, text);
+	sim_usage("weight: not flat, balance, edge or edge:K with K up to %d: '%s'",
+		  SIMO_EDGE_MAX, text);
 }
 
 /* which of two words; @name for the message */
 static bool simo_first_of(const char *name, const char *text, const char *a, const char *b)
 {
 	if (strcmp(text, a) && strcmp(text, b))
-		sim_fail("%s: neither %s nor %s: '%s'", name, a, b, text);
+		sim_usage("%s: neither %s nor %s: '%s'", name, a, b, text);
 	return !strcmp(text, a);
 }
 
@@ -385,15 +385,15 @@ static void simo_read_order(struct simo *o)
 
 	o->order = fb_idle_order_by_name(colon ? "staggered" : o->order_text);
 	if (!o->order || (colon && strncmp(o->order_text, "staggered:", 10)))
-		sim_fail("order: not sequential, near, staggered or staggered:REGIONS: '%s'",
-			 o->order_text);
+		sim_usage("order: not sequential, near, staggered or staggered:REGIONS: '%s'",
+			  o->order_text);
 	if (!colon)
 		return;
 	o->order_regions = strtoull(colon + 1, &end, 10);
 	if (!isdigit((u8)colon[1]) || *end || !o->order_regions ||
 	    o->order_regions > FB_IDLE_ORDER_REGIONS_MAX)
-		sim_fail("order: staggered:REGIONS needs 1 to %u regions: '%s'",
-			 FB_IDLE_ORDER_REGIONS_MAX, o->order_text);
+		sim_usage("order: staggered:REGIONS needs 1 to %u regions: '%s'",
+			  FB_IDLE_ORDER_REGIONS_MAX, o->order_text);
 }
 
 static void simo_read_start(struct simo *o)
@@ -407,8 +407,8 @@ static void simo_read_start(struct simo *o)
 	share = o->start_text + 7;
 	o->start_share = strtod(share, &end);
 	if (end == share || *end || !(o->start_share >= 0 && o->start_share < 1))
-		sim_fail("start: %.6s:SHARE needs a share from 0 to below 1: '%s'",
-			 o->start_text, o->start_text);
+		sim_usage("start: %.6s:SHARE needs a share from 0 to below 1: '%s'",
+			  o->start_text, o->start_text);
 }
 
 /* as fb_inflight_learners() has it: behind a learnt conservatism twice the target */
@@ -425,7 +425,7 @@ static void simo_read_texts(struct simo *o)
 	if (strcmp(o->policy_name, "none")) {
 		o->policy = fb_policy_by_name(o->policy_name);
 		if (o->policy < 0)
-			sim_fail("policy: no such policy: '%s'", o->policy_name);
+			sim_usage("policy: no such policy: '%s'", o->policy_name);
 	}
 	/* none leaves all to the drive anyway */
 	if (o->policy == SIMO_NONE && o->depth == SIMO_AUTO)
@@ -452,19 +452,19 @@ static void simo_read_texts(struct simo *o)
 static void simo_check(const struct simo *o)
 {
 	if (*o->trace && o->rate)
-		sim_fail("rate: the trace says when requests come");
+		sim_usage("rate: the trace says when requests come");
 	if (o->whole && (!o->scan || o->fresh))
-		sim_fail("whole: there is no task that ends");
+		sim_usage("whole: there is no task that ends");
 	if (o->scan && o->policy == SIMO_NONE)
-		sim_fail("task: under the drive's own order (policy none) no gap is known");
+		sim_usage("task: under the drive's own order (policy none) no gap is known");
 	if (!o->scan && (strcmp(o->start_text, "none") || *o->save))
-		sim_fail("start, save: there is no task");
+		sim_usage("start, save: there is no task");
 	if (o->scan && o->depth > 0 && o->depth != 2)
-		sim_fail("task: gaps are known with two commands at the drive, not %.0f",
-			 o->depth);
+		sim_usage("task: gaps are known with two commands at the drive, not %.0f",
+			  o->depth);
 	if (o->granule & (o->granule - 1) || (o->granule && o->granule < 512))
-		sim_fail("granule: %llu bytes are not a power of two from 512",
-			 (unsigned long long)o->granule);
+		sim_usage("granule: %llu bytes are not a power of two from 512",
+			  (unsigned long long)o->granule);
 }
 
 /* whose defaults; the last word that says so counts */

@@ -784,7 +784,7 @@ void sims_complete(struct sims *s, const struct sim_drive_done *done)
 static u32 sims_depth(const struct sims *s)
 {
 	if (s->o->depth > s->queue)
-		sim_fail("depth: the drive's queue takes %u", s->queue);
+		sim_usage("depth: the drive's queue takes %u", s->queue);
 	if (s->o->depth > 0)
 		return s->o->depth;
 	return s->deep ? s->queue : min(2U, s->queue);
@@ -797,7 +797,7 @@ void sims_init(struct sims *s)
 	sim_drive_info(s->drive, &info);
 	fb_lookahead_off(&s->task->probe, info.look_ahead_off);
 	if (s->o->verify && !info.verify)
-		sim_fail("idle_command: this drive is not told to verify");
+		sim_usage("idle_command: this drive is not told to verify");
 	s->queue = info.queue;
 	s->host_ns = info.host_ns;
 	s->deep = s->o->policy == SIMO_NONE;

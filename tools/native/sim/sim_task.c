@@ -319,16 +319,16 @@ static void simt_init_limits(struct simt *t, const struct dm_info *info)
 
 	lim->granule_sectors = o->granule ? o->granule / 512 : info->granule_sectors;
 	if (lim->granule_sectors < info->physical_sectors)
-		sim_fail("granule: shorter than the drive's blocks of %u bytes",
-			 info->physical_sectors * 512);
+		sim_usage("granule: shorter than the drive's blocks of %u bytes",
+			  info->physical_sectors * 512);
 	longest = max(fb_longest_read(info), lim->granule_sectors);
 	longest += -longest % SIMT_PAGE_SECTORS;
 	lim->max_sectors = o->max_sectors;
 	if (o->max_sectors == SIMO_AUTO)
 		lim->max_sectors = longest;
 	if (lim->max_sectors < lim->granule_sectors)
-		sim_fail("max_sectors: shorter than a granule, %u sectors",
-			 lim->granule_sectors);
+		sim_usage("max_sectors: shorter than a granule, %u sectors",
+			  lim->granule_sectors);
 	lim->max_prepend_sectors = o->max_prepend_sectors;
 	if (o->max_prepend_sectors == SIMO_AUTO)
 		lim->max_prepend_sectors = longest;
@@ -495,10 +495,10 @@ static void simt_init_map(struct simt *t, const struct dm_info *info)
 	u64 count = t->o->count ? t->o->count : info->sectors;
 
 	if (t->o->first >= info->sectors || count > info->sectors - t->o->first)
-		sim_fail("range: beyond the disk's %llu sectors",
-			 (unsigned long long)info->sectors);
+		sim_usage("range: beyond the disk's %llu sectors",
+			  (unsigned long long)info->sectors);
 	if (t->o->first % g || (count % g && t->o->first + count != info->sectors))
-		sim_fail("range: not whole blocks of %u sectors", g);
+		sim_usage("range: not whole blocks of %u sectors", g);
 	if (fb_bitmap_init(&t->bm, (info->sectors + g - 1) / g, dm_tracks(t->dm)))
 		sim_fail("out of memory");
 	fb_for_each_run(t->dm, g, t->o->first, count, simt_want_run, t);

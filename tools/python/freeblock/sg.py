@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 
-from . import ToolError, hosts, sim
+from . import ToolError, UsageError, hosts, sim
 
 # of the simulator's settings: what only a simulated drive has, and what is described
 # otherwise here
@@ -55,7 +55,8 @@ def run_host(words, quiet):
     progress.end()
     wrong = "".join(said).strip()
     if not printed:
-        raise ToolError(wrong or "freeblock-sg: status %d" % process.returncode)
+        kind = UsageError if process.returncode == sim.USAGE else ToolError
+        raise kind(wrong or "freeblock-sg: status %d" % process.returncode)
     return json.loads(printed), wrong
 
 

@@ -21,6 +21,7 @@ HOST = os.path.join(BUILD, "sim", "freeblock-sim")
 DRIVES = hosts.data("drives")
 MODELS = hosts.data("models")
 PROCESSES = 2
+USAGE = 2                       # the program's status when a setting is wrong
 # A whole scan's slowdown is measured against so many requests without it: the
 # standard error of their rate is below 0.05 %.
 BASELINE_REQUESTS = 1000000
@@ -217,8 +218,9 @@ class Runs:
             printed = process.stdout.read()
         if process.returncode:
             self.failed = True
-            raise ToolError("".join(said).strip().replace("freeblock-sim: ", "", 1) or
-                            "%s: status %d" % (" ".join(words), process.returncode))
+            kind = UsageError if process.returncode == USAGE else ToolError
+            raise kind("".join(said).strip().replace("freeblock-sim: ", "", 1) or
+                       "%s: status %d" % (" ".join(words), process.returncode))
         self.progress.set(number, 1)
         return json.loads(printed)
 
