@@ -464,6 +464,13 @@ class Commands(Case):
             self.assertEqual(status, 2)
             self.assertIn("--deadline", err)
 
+    def test_action_missing(self):
+        """It says what there is to choose from."""
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err), self.assertRaisesRegex(SystemExit, "^2$"):
+            cli.main(["scrub", "sda"])
+        self.assertIn("required: {run,start,pause,", err.getvalue())
+
     def test_interrupted(self):
         """The kernel is stopped, what it verified is saved; nothing is read twice."""
         self.kernel.script = {9: [self.interrupt]}

@@ -61,6 +61,7 @@ class Setup(Case):
         status, said = self.do("off", "/dev/sda")
         self.assertEqual(status, 0, said)
         self.assertRegex(said, "sda: undone: choose the scheduler\n(?s:.*)as it was found")
+        self.assertRegex(said, "(?m)^naa.[0-9a-f]+: forgotten: what was measured, if anything$")
         self.assertEqual(self.tree(), before)
         self.assertEqual(self.do("off", "/dev/sda"), (0, "/dev/sda: nothing was set up\n"))
         self.assertEqual(self.do("off", "--all"), (0, "all disks: nothing was set up\n"))

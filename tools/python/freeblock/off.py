@@ -177,7 +177,7 @@ def show(undone, what):
     """For people."""
     for name, step in undone.back:
         every = {**steps.DISK, **steps.MACHINE}
-        print("%s: undone: %s" % (name, every[step].says))
+        print("%s: %s" % (name, every[step].forgotten or "undone: " + every[step].says))
     for note in undone.notes:
         print("- " + note)
     for error in undone.errors:

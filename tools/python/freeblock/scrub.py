@@ -365,7 +365,8 @@ def add_parser(subparsers):
         "nothing is saved. install-service: print a systemd unit for run. Exit status: 0 well; "
         "1 an error; 2 usage; 3 bad blocks were found; 130, 143 interrupted.")
     parser.add_argument("device", metavar="DEVICE", help="a disk or partition: sda, /dev/sda2")
-    parser.add_argument("action", choices=ACTIONS, help="what to do")
+    parser.add_argument("action", choices=ACTIONS,
+                        metavar="{%s}" % ",".join(ACTIONS), help="what to do")
     parser.add_argument("--order", metavar="ORDER", help="while the disk is idle: near, sequential "
                         "or staggered=REGIONS (near)")
     parser.add_argument("--segment", type=int, metavar="KIB", help="of staggered: so much "

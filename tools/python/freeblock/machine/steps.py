@@ -105,6 +105,8 @@ class Step:
     """One of them."""
 
     name = says = ""
+    # What is said when it is taken back; else "undone: " and the same
+    forgotten = ""
     # Whether, when it was taken and holds no more, what was found the first time still counts.
     # Else what is there now is what was there before: after a boot, or with other firmware
     keeps_found = False
@@ -114,6 +116,8 @@ class Measure(Step):
     """The model: measured, or taken from a file, and found good."""
 
     name, says = "measure", "measure the drive"
+    # the model may have been taken from a file, or have been there
+    forgotten = "forgotten: what was measured, if anything"
 
     @staticmethod
     def _states():
