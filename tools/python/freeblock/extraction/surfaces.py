@@ -30,7 +30,7 @@ MOST_OFF = 25.0         # of one time, in it
 MARGIN, LEAST_MARGIN = 25.0, 6.0
 FLOOR_NS = 10e3         # no time is known better
 LATE = 0.5              # of a turn: no move to the next run takes so much longer
-WIGGLE = 0.02           # of a time, if runs have no middle track
+WIGGLE = 0.015          # of a time, if runs have no middle track
 IN_ROW = 4              # zones that are alike make runs of tracks
 EVENLY = 0.002          # of a turn by which skews may differ
 
@@ -69,7 +69,7 @@ def count(meter, law, first, end, said=None):
     # where a narrower band begins the law does not hold, and by its angles all seems to be late
     late = np.append(np.diff(times), bench.period) > LATE * bench.period
     known = int(np.argmax(late)) + 1
-    found = steps_of(times[:known], sure[:known], said)
+    found = steps_of(times[:known], sure[:known], said, law.heads % 2 == 0)
     # the seek over a short run takes hardly longer than that to the next track
     return found if found == said or _differ(within) else 1
 
@@ -104,11 +104,8 @@ class _Ways:
     def _steps(self, way, limit):
         """There, and back, each after half a turn in place."""
         tracks, half = self.bench.layout.heads, self.bench.period / 2
-        # Of an even number of tracks none is the middle one: of every other run, which goes the
-        # other way, it lies a cylinder apart. Of two or three cylinders one more means little.
-        middle, apart = tracks // 2, 0 if tracks % 2 else min(2, tracks // 2 - 1)
         here, there = ((0, 0), (0, 1)) if way == 0 else ((0, 0), (0, tracks - 1)) if way == 1 \
-            else ((0, middle), (way - 1, middle + apart))
+            else ((0, tracks // 2), (way - 1, tracks // 2))
         if way < 2:
             run = int(self.bench.random.integers(0, self.most))
             here, there = (run, here[1]), (run, there[1])
@@ -139,11 +136,12 @@ class _Ways:
         return list(zip(bits.mean, sure))[:2], (bits.mean[2:], sure[2:])
 
 
-def steps_of(times, sure, said=None):
+def steps_of(times, sure, said=None, halved=False):
     """The number of surfaces that times of moves over 1, 2, ... runs show: even steps in which they
     grow; None: no number explains them clearly better than others do. said: how many the
-    drive says it has, of which less is wanted."""
-    fits = {heads: _steps_fit(heads, times, sure)
+    drive says it has, of which less is wanted. halved: runs have no middle track, so that those
+    which go the other way seem to lie a cylinder apart."""
+    fits = {heads: _steps_fit(heads, times, sure, halved)
             for heads in range(2, min(MOST_SURFACES, len(times) // BANDS) + 1)}
     order = sorted(fits, key=lambda heads: fits[heads][0])
     if len(order) < 2:
@@ -156,17 +154,17 @@ def steps_of(times, sure, said=None):
     return order[0]
 
 
-def _steps_fit(heads, times, sure):
+def _steps_fit(heads, times, sure, halved):
     """(how badly steps of so many runs fit times, more steps counting against them; mean chi
     square; how many of the steps are clear). Moves that end on the surface where they began need no
     switch of heads: while that is what others take longest for, they may take less, and do not
-    count."""
+    count. Nor do those within a band where some go to the next cylinder, and take twice as long."""
     apart, weight = np.arange(1, len(times) + 1), 1 / sure ** 2
     group, same = apart // heads, apart % heads == 0
     mean, error = _means(group[~same], weight[~same], times[~same])
     beyond = mean > mean[0] + CLEARLY * (error + error[0])
-    counts = ~same | beyond[np.minimum(group, len(mean) - 1)]
-    group, weight, times = group[counts], weight[counts], times[counts]
+    counts = (~same | beyond[np.minimum(group, len(mean) - 1)]) & (group >= int(halved))
+    group, weight, times = group[counts] - int(halved), weight[counts], times[counts]
     mean, error = _means(group, weight, times)
     off = np.minimum(weight * (times - mean[group]) ** 2, MOST_OFF)
     clear = np.diff(mean) > np.maximum(CLEARLY * np.hypot(error[1:], error[:-1]), LEAST_NS)
