@@ -6,7 +6,8 @@
 #
 # Expected: design.rst, "One request's way".
 #
-# Seen to fail with: fb_order_run_soon() that does nothing (what is pending waits for the time-out).
+# Seen to fail with: fb_order_run_soon() that does nothing (what is pending waits for the time-out);
+# policy_store() that tells nobody (what the last policy has chosen stays).
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
 
@@ -137,6 +138,10 @@ moves_on()
 
 load hung --rw=randread --bs=4k --iodepth=16
 hang_two "a task that ends"
+before=$(stats "$disk" choices)
+iosched "$disk" policy sstf
+expect_ge "another policy: it chooses anew" $(($(stats "$disk" choices) - before)) 1
+iosched "$disk" policy auto
 echo stop > "$(fb "$disk")/scan"
 moves_on "a task that ends"
 expect_ok "it has ended" scan_stop "$disk"

@@ -52,7 +52,7 @@ SCRIPTS = {
     "sched/order.c": ("t-order",),
     "sched/pool.c": ("t-merge",),
     "sched/slots.c": ("t-depth",),
-    "sched/tunables.c": ("t-input",),
+    "sched/tunables.c": ("t-order", "t-input"),
     "sched": ("t-scan", "t-numbers"),
     "tasks/coverage_file.c": ("t-scrub",),
     "tasks/job.c": ("t-scrub",),
