@@ -243,7 +243,7 @@ class Cache:
             segment=spec.segment_bytes, most=spec.read_ahead_bytes or math.inf,
             border={"track": 1, "stream": 1, "cylinder": device.heads}.get(spec.read_ahead, 0),
             stream=spec.read_ahead == "stream",
-            on_hit=spec.read_ahead_on_hit, discard=spec.discard_read,
+            on_hit=spec.read_ahead_on_hit, discard=spec.discard_read, keeps=spec.keep_passing,
             join=0.0 if spec.read_ahead_join else race.SECTOR)
 
     # Services
@@ -356,8 +356,10 @@ class Cache:
     def _period(self, kind):
         """After so many requests a long run goes on as before."""
         if self._refills(kind.read):
-            size = self.workload.request_size
-            return max(int((self.drive.segment + kind.hole) // (size + kind.hole)), 1)
+            size, drive = self.workload.request_size, self.drive
+            # less what passes before, mean, of a track that the head comes down on anywhere
+            room = drive.segment - drive.keeps * float(drive.track.mean()) / 3
+            return max(int((room + kind.hole) // (size + kind.hole)), 1)
         return race.SOON // 2
 
     def service(self, n=1, gap=None):

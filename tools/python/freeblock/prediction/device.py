@@ -76,6 +76,7 @@ class CacheSpec:
     transfer_rate: float = float("inf")         # from the cache to the host
     hit_overhead: float = 0.0           # of a read that the cache answers, report and all
     discard_read: bool = False
+    keep_passing: bool = False          # what passes before the wanted data takes room, too
     read_ahead_join: bool = True        # a read goes along with reading ahead though nothing of
                                         # it has been read yet
 
@@ -356,6 +357,7 @@ def _cache(scalars, lists, sector, rate):
         transfer_rate=rate,
         hit_overhead=(_hit_overheads(scalars, lists, "read_hit")[0] + report[0]) * 1e-9,
         discard_read=scalars.get("discard_read") == ["on"],
+        keep_passing=scalars.get("keep_passing") == ["on"],
         read_ahead_join=scalars.get("read_ahead_join", ["on"]) == ["on"])
 
 

@@ -126,6 +126,7 @@ class Drive:
     discard: bool = False
     join: float = 0.0           # of a request so many bytes are there before reading on goes
                                 # on for it
+    keeps: bool = False         # what passes on a track before the first wanted byte takes room
 
     @functools.cached_property
     def period(self):
@@ -176,7 +177,8 @@ class _State:
             # who came down inside it ended there: the end is still to pass
             lag = lag - (quantiles(INSIDE) * drive.turn < transfer) * quantiles(WITHIN) * transfer
         self.origin = -lag - past
-        self.begin = self.end if drive.discard else 0.0
+        self.begin = self.end if drive.discard else -self.passed(
+            drive, 0.0, quantiles(INSIDE) * drive.turn)
         self.last = self.got = self.end
         self.limit = self.end
         if drive.ahead and not drive.same_track:
@@ -194,6 +196,12 @@ class _State:
         tracks, in_track = byte / drive.track, byte * drive.pace
         return in_track + (np.ceil(tracks) - 1) * drive.switch, \
             in_track + np.floor(tracks) * drive.switch
+
+    def passed(self, drive, start, wait):
+        """Bytes before `start`, of its track, that pass and are kept in so many s."""
+        if not drive.keeps:
+            return 0.0
+        return np.minimum(wait / drive.pace, (start + self.phase) % drive.track)
 
     def front(self, drive, time):
         """How far reading ahead has come."""
@@ -324,12 +332,12 @@ def _serve(drive, state, start, size, arrival):
         begin = np.where(part, front, start)
         head = state.stream(drive, front)
         begin_at = np.where(part, head, from_start)
-        at, passed = _medium(drive, state, begin_at, past, arrival + drive.overhead +
-                             state.move(drive, begin_at, head), rides)
+        ready = arrival + drive.overhead + state.move(drive, begin_at, head)
+        at, passed = _medium(drive, state, begin_at, past, ready, rides)
         service = drive.reported(np.maximum(at, arrival), passed, end - begin) - arrival
         service = np.where(hit, answered, np.where(part, np.maximum(service, answered), service))
         kind = np.where(hit, HIT, np.where(part, PARTIAL, MISS))
-        did = (part, rides, passed)
+        did = (part, rides, passed, state.passed(drive, start, np.maximum(at - ready, 0.0)))
     _go_on(drive, state, (start, end, following), arrival, hit, reading, did)
     return service, kind
 
@@ -340,9 +348,9 @@ def _go_on(drive, state, ends, arrival, hit, reading, did):
     start, end, following = ends
     fresh = False
     if did is not None:
-        part, rides, passed = did
+        part, rides, passed, kept = did
         fresh = ~(hit | rides)
-        state.begin = np.where(hit | part, state.begin, start)
+        state.begin = np.where(hit | part, state.begin, start - kept)
     if drive.discard:
         state.begin = np.where(fresh, end, state.end)
     limit = state.far(drive, end)
