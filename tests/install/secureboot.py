@@ -8,9 +8,8 @@ import os
 PASSWORD = "enrol-freeblock"
 DOWN = "\x1b[B"
 ENTER = "\r"
-# What a person sees, one after the other, and answers: mokutil's questions ...
-IMPORT = (("input password:", PASSWORD + ENTER), ("input password again:", PASSWORD + ENTER))
-# ... and, at the next boot, MokManager's blue screen
+# What a person sees, one after the other, and answers: MokManager's blue screen, at the boot after
+# mokutil was told the password (guest.sh)
 ENROL = (("Press any key to perform MOK management", ENTER),
          ("Enroll MOK", DOWN + ENTER),      # below "Continue boot"
          ("View key 0", DOWN + ENTER),      # above "Continue"
