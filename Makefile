@@ -68,7 +68,7 @@ help:
 	@echo 'make deb           Debian packages of module, tools and documents: build/deb'
 	@echo 'make install-test  them installed, used, upgraded and purged: build/install/summary.json'
 	@echo '                   GUEST=debian12|debian13 does it in one of them,'
-	@echo '                   STEP=secure-boot that step'
+	@echo '                   STEP=secure-boot that step; STEP=zfs one more'
 	@echo 'make setup         install the Debian packages that are missing'
 	@echo 'make clean         remove $(BUILD)'
 
@@ -267,7 +267,8 @@ install:
 deb: setup
 	@tools/make-deb '$(BUILD)'
 
-# GUEST=debian12: that one only; STEP=secure-boot: that step only, after the installation
+# GUEST=debian12: that one only; STEP=secure-boot: that step only, after the installation; zfs: which
+# is in no other run
 .PHONY: install-test
 install-test: deb
 	@tests/install/run --build '$(BUILD)' $(if $(GUEST),--guest '$(GUEST)') \

@@ -3,7 +3,8 @@
 # Runs in guests that boot from the root with our packages, on a simulated disk, with the module
 # that DKMS built. Three boots: a disk is set up and its scrub begins; after a boot it goes on; all
 # is switched off. Two boots with Secure Boot: the module is refused, and loads when the key is
-# known. Says "guest ok WHAT" or "guest not WHAT: WHY", and reboots, or switches off.
+# known. One with a pool of ZFS' on the disk. Says "guest ok WHAT" or "guest not WHAT: WHY", and
+# reboots, or switches off.
 
 say()
 {
@@ -212,6 +213,75 @@ enrolled()
 	check "freeblock off --all" freeblock off --all
 }
 
+# reads of the file by who has it in no cache: all that the disk's scheduler got
+pool_read()
+{
+	zpool export tank && zpool import -d /dev tank &&
+	before=$(cat "$fb/stats/fg_reads") &&
+	md5sum < /tank/file | cmp - /root/sum &&
+	echo "$(($(cat "$fb/stats/fg_reads") - before)) reads" &&
+	[ $(($(cat "$fb/stats/fg_reads") - before)) -ge 32 ]
+}
+
+pool_file()
+{
+	before=$(cat "$fb/stats/fg_writes") &&
+	dd if=/dev/urandom of=/tank/file bs=1M count=32 conv=fsync && zpool sync tank &&
+	md5sum < /tank/file > /root/sum &&
+	[ $(($(cat "$fb/stats/fg_writes") - before)) -ge 32 ]
+}
+
+scrubs_the_disk()
+{
+	echo start > "$fb/scrub" && wait_for 60 more_than "$fb/scrub_stats/blocks_verified" 0
+}
+
+pool_scrub()
+{
+	verified=$(cat "$fb/scrub_stats/blocks_verified") &&
+	before=$(cat "$fb/stats/background_sent") &&
+	zpool scrub -w tank && zpool status tank > /root/said &&
+	grep -q "scrub repaired 0B .* with 0 errors" /root/said &&
+	grep -q "errors: No known data errors" /root/said &&
+	[ "$(cat "$fb/scrub")" = running ] &&
+	say "note beside zpool scrub: $(($(cat "$fb/scrub_stats/blocks_verified") - verified)) blocks" \
+		"verified, $(($(cat "$fb/stats/background_sent") - before)) requests were of the idle class"
+}
+
+# A pool of ZFS' on a whole disk, which it partitions
+pool()
+{
+	simulated
+	check "freeblock setup" setup
+	check "the module zfs" modprobe zfs
+	check "zpool create" zpool create -f -O compression=off tank "/dev/$disk"
+	say "note scheduler: $(cat "/sys/block/$disk/queue/scheduler")"
+	check "the disk keeps the scheduler" has freeblock
+	check "what is written is scheduled" pool_file
+	check "what is read is scheduled" pool_read
+	check "and the disk keeps the scheduler" has freeblock
+	check "a scan of its partition" freeblock scan "/dev/${disk}1" -o /root/digests \
+		--before 0 --quiet
+	check "a volume" zfs create -V 32M tank/volume
+	check "the volume is there" wait_for 60 [ -b /dev/zd0 ]
+	check "which cannot be named to scan" fails_with . freeblock scan /dev/zd0 -o /root/digests
+	say "note scan of a volume: $(cat /root/said)"
+	check "nor to scrub" fails_with . freeblock scrub /dev/zd0 run
+	say "note scrub of a volume: $(cat /root/said)"
+	check "a scrub of the disk" scrubs_the_disk
+	check "zpool scrub beside it" pool_scrub
+	verified=$(cat "$fb/scrub_stats/blocks_verified")
+	check "zpool export beside it" zpool export tank
+	check "which goes on" wait_for 60 more_than "$fb/scrub_stats/blocks_verified" "$verified"
+	check "the pool is imported again" pool_again
+	check "freeblock off --all" freeblock off --all
+}
+
+pool_again()
+{
+	zpool import -d /dev tank && md5sum < /tank/file | cmp - /root/sum && zpool export tank
+}
+
 key=/var/lib/dkms/mok.pub
 stage=$(cat /root/stage)
 say "begin $stage $(uname -r)"
@@ -222,6 +292,6 @@ case $stage in
 first) echo second > /root/stage ;;
 second) echo third > /root/stage ;;
 refused) echo enrolled > /root/stage ;;
-third|enrolled) exec systemctl --no-block poweroff ;;
+third|enrolled|pool) exec systemctl --no-block poweroff ;;
 esac
 exec systemctl --no-block reboot
