@@ -6,18 +6,22 @@
  *	fbcalls versions BLOCKDEV			structures longer and shorter than ours
  *	fbcalls arrays BLOCKDEV				all ranges or none; room; POLLOUT
  *	fbcalls values BLOCKDEV				a user_data for each block
- *	fbcalls events BLOCKDEV				caught up; POLLPRI; what it waits for
+ *	fbcalls events BLOCKDEV				caught up; POLLPRI; what it waits for; a
+ *							read() that is interrupted
  *	fbcalls stopped BLOCKDEV			stopped while its event waits for room
  *	fbcalls coverage BLOCKDEV PARTITION		bits are set when a block is read()
  *	fbcalls resized BLOCKDEV RESCAN GIB		another capacity, and the old one again:
  *							RESCAN and GIB are sysfs files
+ *	fbcalls unreadable BLOCKDEV FIRST		a block that is, among four from there on
  *	fbcalls gone BLOCKDEV				set-up of a disk without freeblock
  *	fbcalls true					nothing
  */
 #include "fbdev.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -547,6 +551,26 @@ static u64 until_caught_up(u64 user_data)
 	}
 }
 
+static void heard(int signal)
+{
+	(void)signal;
+}
+
+/* a read() for which there is nothing; again and again, for the first signal may come before it */
+static void interrupt_read(void)
+{
+	const struct itimerval often = { { .tv_usec = 100000 }, { .tv_usec = 100000 } }, never = {};
+	const struct sigaction action = { .sa_handler = heard };
+	char buf[64];
+	ssize_t n;
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	n = read(dev, buf, sizeof(buf));
+	printf("read: interrupted|%zd %s|-1 EINTR\n", n, n < 0 ? strerrorname_np(errno) : "");
+	setitimer(ITIMER_REAL, &never, NULL);
+}
+
 static int events_main(char **argv)
 {
 	int bdev = open_or_die(argv[0], O_RDONLY);
@@ -566,6 +590,7 @@ static int events_main(char **argv)
 	SAYS(0, "add", range_call(FREEBLOCK_IOC_ADD, 0, 8 * granule, 5));
 	is("caught up after", until_caught_up(5), 8 * granule);
 	is("once: poll()", polled(200) & POLLIN, 0);
+	interrupt_read();
 	SAYS(0, "add again", range_call(FREEBLOCK_IOC_ADD, granule, 2 * granule, 0));
 	is("caught up after", until_caught_up(0), 2 * granule);
 	SAYS(0, "add, and wait for the event", range_call(FREEBLOCK_IOC_ADD, 0, 8 * granule, 5));
@@ -791,6 +816,29 @@ static int resized_main(char **argv)
 	return 0;
 }
 
+static int unreadable_main(char **argv)
+{
+	int bdev = open_or_die(argv[0], O_RDONLY), bad = 0;
+	struct freeblock_ioc_setup s = usual(bdev);
+	struct freeblock_record r;
+	static char buf[1 << 16];
+	ssize_t n, at;
+
+	dev = agreed(0, 0);
+	SAYS(0, "set-up", ioctl(dev, FREEBLOCK_IOC_SETUP, &s));
+	SAYS(0, "add", range_call(FREEBLOCK_IOC_ADD, atoi(argv[1]), 4 * s.granule_sectors, 0));
+	SAYS(0, "start", ioctl(dev, FREEBLOCK_IOC_START));
+	while ((n = read(dev, buf, sizeof(buf))) > 0)
+		for (at = 0; at < n; at += r.header_bytes + r.data_bytes) {
+			memcpy(&r, buf + at, sizeof(r));
+			bad += r.status == FREEBLOCK_RECORD_UNREADABLE;
+		}
+	is("unreadable", bad, 1);
+	is("unreadable: of all blocks", progress_of(dev).done, 4);
+	is("unreadable: as the progress has it", progress_of(dev).failed, 1);
+	return 0;
+}
+
 static int gone_main(char **argv)
 {
 	dev = agreed(0, 0);
@@ -811,7 +859,8 @@ int main(int argc, char **argv)
 		{ "values", 3, values_main }, { "events", 3, events_main },
 		{ "stopped", 3, stopped_main },
 		{ "coverage", 4, coverage_main },
-		{ "resized", 5, resized_main }, { "gone", 3, gone_main },
+		{ "resized", 5, resized_main }, { "unreadable", 4, unreadable_main },
+		{ "gone", 3, gone_main },
 	};
 	unsigned int i;
 

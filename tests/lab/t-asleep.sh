@@ -59,22 +59,30 @@ for mode in scsi active idle low standby untold; do
 	echo a > /sys/kernel/mechdisk/delete
 done
 
-# Does it read ahead? One that refuses MODE SENSE is believed to, until trials say otherwise.
-# Seen to fail with the read-ahead believed to be off where that command fails (off: allowed).
-for answer in on off; do
-	disk=$(drive_new a tiny.fbdrive "look_ahead off
-mode_sense $answer") || exit 1
+# Does it read ahead? It does not without a cache (RCD) or with look-ahead off (DRA). One that refuses
+# MODE SENSE is believed to, until trials say otherwise.
+# Seen to fail with the read-ahead believed to be off where that command fails (refused: allowed); with
+# another bit for RCD (no cache: trial).
+for drive in "no cache" "look-ahead off" "reads ahead" refused; do
+	cache="cache 8 256 0
+read_ahead track"
+	off=no
+	case $drive in
+	"no cache") cache="cache off"; off=yes ;;
+	"look-ahead off") cache="$cache
+look_ahead off"; off=yes ;;
+	refused) cache="mode_sense off" ;;
+	esac
+	disk=$(drive_new a tiny.fbdrive "$cache") || exit 1
 	sched_set "$disk" freeblock
 	model_load "$disk" tiny.fbmodel
 	echo start > "$(fb "$disk")/scan"
-	expect_ok "MODE SENSE $answer: the scan ends" \
-		wait_for 20 grep -qx finished "$(fb "$disk")/scan"
-	case $answer in
-	on) lift='^allowed .look-ahead off' ;;
-	off) lift='^trial' ;;
+	expect_ok "$drive: the scan ends" wait_for 20 grep -qx finished "$(fb "$disk")/scan"
+	source=$(kv "$(debug "$disk")/status" lift_source)
+	case $off in
+	yes) expect_match "$drive: it does not" "$source" '^allowed .look-ahead off' ;;
+	no) expect_match "$drive: that is to be found out" "$source" '^trial' ;;
 	esac
-	expect_match "MODE SENSE $answer: look-ahead" "$(kv "$(debug "$disk")/status" lift_source)" \
-		"$lift"
 	sched_set "$disk" none
 	drive_off a
 	echo a > /sys/kernel/mechdisk/delete

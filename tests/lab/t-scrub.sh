@@ -9,7 +9,8 @@
 #
 # Seen to fail with: fb_job_take_piece() that does not compare the length with that of the pass that
 # is given back (KASAN: it writes behind the map of another model); a coverage that is made, or
-# may be read by anybody, when it is read; maps that memory_mib does not know.
+# may be read by anybody, when it is read; maps that memory_mib does not know; a header that is
+# refused without something behind it.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=200
 
@@ -216,6 +217,11 @@ refused "and goes on where it ended only" "in order, from the start" \
 exec 4>&-
 expect_ok "all of it" cp /tmp/kept "$coverage"
 expect_ok "is" cmp /tmp/kept "$coverage"
+exec 4> "$coverage"
+expect_ok "its header by itself" sh -c "head -c 128 /tmp/kept >&4"
+expect_ok "and the rest" sh -c "tail -c +129 /tmp/kept >&4"
+exec 4>&-
+expect_ok "is all of it" cmp /tmp/kept "$coverage"
 
 others
 range="16384 4096"

@@ -12,7 +12,8 @@
 #
 # Seen to fail: an upload that silence never ends; uploads without an owner; a counter that starts
 # anew when the scheduler is attached; a file without a newline; state of a scheduler that is not
-# attached; debugfs with nanoseconds for the microseconds of sums that may be negative.
+# attached; debugfs with nanoseconds for the microseconds of sums that may be negative; waits of
+# writes that are not summed.
 #
 # lab-python: freeblock
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -158,10 +159,11 @@ grown()
 	mv /tmp/now /tmp/before
 }
 
+# load SECONDS [randwrite]
 load()
 {
 	fio_run load --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=4 \
-		--rw=randread --bs=4k --norandommap --time_based --runtime="$1" --randseed=5 \
+		--rw="${2:-randread}" --bs=4k --norandommap --time_based --runtime="$1" --randseed=5 \
 		--allrandrepeat=1
 }
 
@@ -199,8 +201,14 @@ grown "idle time"
 sched_set "$disk" none
 sched_set "$disk" freeblock
 grown "a switch of scheduler"
-load 1
+load 1 randwrite
 grown "another load"
+expect_ge "writes that fio did" "$(fio_ios load write)" 50
+expect_eq "of these, writes" "$(cat "$dir/stats/fg_writes")" "$(fio_ios load write)"
+off=$(awk -v fio="$(fio_field load 81)" -v ns="$(cat "$dir/stats/fg_write_ns")" \
+	-v n="$(cat "$dir/stats/fg_writes")" 'BEGIN { printf "%d", fio - ns / n / 1000 }')
+expect_ge "their mean latency as fio has it, us longer" "$off" 0
+expect_le "their mean latency as fio has it, us longer" "$off" 500
 expect_ge "a scan: free sectors" "$(cat "$dir/stats/free_sectors")" 8
 expect_within "the scan ends" 60 wait_for 50 grep -qx finished "$dir/scan"
 expect_eq "what the scan did" "$(cat "$dir/scan_stats/blocks_delivered")" \

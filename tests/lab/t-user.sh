@@ -11,8 +11,10 @@
 #
 # Seen to fail with: the first range of a bad array added; user_data of the next block; a block
 # covered when it is queued; ranges entered one at a time, with reads in between (blocks that
-# several of them name came twice). Not noticed: freeblock_task.behind never set, for all that is
-# added here is entered at once. With FB_COOKIE_MAX 3000 the step "values" needs the sweep.
+# several of them name came twice); a read() that returns ERESTARTSYS as a number of bytes; a
+# progress without its count of failed blocks.
+# Not noticed: freeblock_task.behind never set, for all that is added here is entered at once. With
+# FB_COOKIE_MAX 3000 the step "values" needs the sweep.
 #
 # lab-compile: fbread.c fbread.c@32 fbcalls.c fbcalls.c@32 user-device.rst
 # lab: kernel=stock clock=icount smp=1 timeout=500
@@ -291,6 +293,8 @@ expect_eq "hears of it as well" "$(tr '\n' ' ' < /tmp/paused)" "holds read ENODE
 drive_off a
 drive b
 expect_eq "another disk has that name" "$disk" "$old"
+echo "add 813 1 recovery_ms=20 asc=11" > $M/b/medium_errors
+calls fbcalls unreadable /dev/"$disk" 800
 b=$disk
 echo 1 > $M/a/power
 wait_for 30 grep -q 'on sd' $M/a/status || die "no return"

@@ -35,9 +35,10 @@ TOGETHER = 8
 # Scripts that are about a file, the quickest first; what is about a folder comes after them
 SCRIPTS = {
     "disk/cookie.c": ("t-tasks",),
+    "disk/coverage.c": ("t-tasks",),
     "disk/disk.c": ("t-sysfs",),
     "disk/drive_query.c": ("t-asleep", "t-verify", "t-lift"),
-    "disk/free_read.c": ("t-sysfs",),
+    "disk/free_read.c": ("t-user", "t-sysfs"),
     "disk/hurry.c": ("t-deadline",),
     "disk/idle.c": ("t-cache", "t-idle"),
     "disk/memory.c": ("t-input",),

@@ -5,7 +5,7 @@
 # those after it get another guest.
 #
 # No test of its own: what is expected is expected by t-tasks.sh, t-scan.sh, t-scrub.sh,
-# t-others.sh, t-user.sh and t-input.sh, too.
+# t-others.sh, t-user.sh, t-input.sh and t-sysfs.sh, too.
 #
 # lab-compile: fbread.c fbcalls.c
 # lab-programs: load
@@ -47,6 +47,35 @@ tunables()
 	sched_set "$disk" freeblock
 }
 
+# one that is late, and may, reads beside a foreground, once a rate is known
+late()
+{
+	sleep 0.5
+	do_task "foreground p 500000"
+	do_task "deadline p 1"
+	sleep 11
+	dd if=/dev/"$disk" of=/dev/null bs=4k count=200 iflag=direct 2> /dev/null
+	expect_ok "late: it comes" task_is p running 195 195
+}
+
+# what is refused for lack of memory is given back, a KiB each
+refused_bits()
+{
+	local limit=/sys/module/freeblock/parameters/memory_mib n=0 kept
+
+	echo 0 > $limit
+	dmesg -n 1
+	kept=$(kv /proc/meminfo SUnreclaim)
+	while [ $n -lt 500 ]; do
+		do_task "bits p 0 $((sectors / 8 * 8)) 1" 2> /dev/null
+		n=$((n + 1))
+	done
+	expect_le "500 times, KiB that the kernel keeps" \
+		$(($(kv /proc/meminfo SUnreclaim | tr -d kB) - ${kept% kB})) 250
+	dmesg -n 5
+	echo 1024 > $limit
+}
+
 consumers()
 {
 	do_task "new a $disk"
@@ -86,15 +115,22 @@ consumers()
 	expect_ok "one that is" do_task "priority p 3"
 	id=$(awk '$2 == "p" { print $1 }' "$(debug "$disk")/tasks")
 	expect_fail "a task that is none" sh -c "echo 'stop 4000000' > $(fb "$disk")/tasks"
+	late
+	refused_bits
 	expect_ok "stopped by its number" sh -c "echo 'stop $id' > $(fb "$disk")/tasks"
 	expect_ok "so it is" wait_for 10 task_is p stopped
 	do_task "destroy p"
 	expect_eq "no task" "$(cat "$(fb "$disk")/tasks")" 0
+	echo 0 > /sys/module/freeblock/parameters/memory_mib
+	expect_fail "no memory for the first" do_task "new m $disk"
+	echo 1024 > /sys/module/freeblock/parameters/memory_mib
 }
 
 # a scan and reads of the idle class beside a foreground, without reads in idle time
 foreground()
 {
+	local off
+
 	iosched "$disk" target_slowdown_ppm 1000000
 	iosched "$disk" conservatism_us 300
 	expect_eq "nobody wants free reads" "$(state "$disk" free_reads)" "no task"
@@ -107,6 +143,10 @@ foreground()
 	wait $!
 	expect_eq "foreground without errors" "$(fio_errors fg)" 0
 	expect_ge "foreground served" "$(fio_ios fg)" 150
+	off=$(awk -v fio="$(fio_field fg 81)" -v ns="$(stats "$disk" fg_write_ns)" \
+		-v n="$(stats "$disk" fg_writes)" 'BEGIN { printf "%d", fio - ns / n / 1000 }')
+	expect_ge "what writes waited as fio has it, us longer" "$off" 0
+	expect_le "what writes waited as fio has it, us longer" "$off" 5000
 	expect_ge "reads of the idle class" "$(stats "$disk" background_sent)" 1
 	expect_le "two commands at the device" "$(stats "$disk" max_in_flight)" 2
 	expect_ge "free reads" "$(stats "$disk" free_sectors)" 800
@@ -139,6 +179,10 @@ scrub()
 	head -c 50 /tmp/coverage > /tmp/torn
 	expect_fail "half a coverage is refused" cp /tmp/torn "$D/coverage"
 	expect_ok "its own is not" cp /tmp/coverage "$D/coverage"
+	exec 4> "$D/coverage"
+	expect_ok "its header by itself" sh -c "head -c 128 /tmp/coverage >&4"
+	expect_ok "and the rest" sh -c "tail -c +129 /tmp/coverage >&4"
+	exec 4>&-
 }
 
 # calls WHAT ARGUMENT...: each call's result is as it should be
@@ -154,6 +198,7 @@ calls()
 program()
 {
 	local limit=/sys/module/freeblock/parameters/memory_mib
+	local errors=/sys/kernel/mechdisk/d/medium_errors
 
 	fbread copy /dev/"$disk" count=800 threads=2 > /tmp/copy 2>&1
 	expect_eq "a program's copy" "$(grep -E '^(end|missing|twice|wrong) ' /tmp/copy | sort |
@@ -162,6 +207,9 @@ program()
 	calls arrays "/dev/$disk"
 	calls events "/dev/$disk"
 	calls coverage "/dev/$disk" "/dev/${disk}1"
+	echo "add 813 1 recovery_ms=20 asc=11" > $errors
+	calls unreadable "/dev/$disk" 800
+	echo clear > $errors
 	echo 32 > $limit
 	expect_match "no memory" "$(fbread copy "/dev/$disk" count=8 kib=65536 2>&1)" \
 		"65536 KiB in what tasks may take"
