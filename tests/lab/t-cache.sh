@@ -81,6 +81,23 @@ expect_eq "the model is believed" "$(state "$disk" scheduling)" yes
 note "$(tr "\n" " " < "$(debug "$disk")/idle_status")"
 expect_ge "first idle reads behind a write" "$(kv "$(debug "$disk")/idle_status" after_writes)" 10
 scan_stop "$disk"
+
+# ---- who is late reads beside them, too: after ten seconds the rate is known ----
+
+# Seen to fail with fb_idle_wrote() that withdraws no idle read, and tells nobody of the write: 0.
+
+load_module fbtasks
+echo 0 > "$(fb "$disk")/idle_mean_us"
+for command in "new late $disk" "add late 0 800000" "foreground late 500000" "deadline late 1" \
+	"start late"; do
+	echo "$command" > /sys/kernel/debug/fbtasks/command
+done
+sleep 11
+before=$(stats "$disk" hurried)
+io write 41 100000
+expect_ge "hurried beside cached writes" $(($(stats "$disk" hurried) - before)) 20
+echo "destroy late" > /sys/kernel/debug/fbtasks/command
+expect_within "fbtasks unloads" 20 unload_module fbtasks
 drive_off d
 
 # ---- in which order does the drive serve what it has? ----
