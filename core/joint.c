@@ -358,17 +358,41 @@ void fb_joint_onward(const struct fb_joint *j, const struct fb_joint_at *at,
 
 /* ---- scores ---- */
 
+/* what so much time costs, 256ths of a plan's value */
+static s64 fb_joint_time_worth(const struct fb_joint *j, const struct disk_model *dm, u64 mean,
+			       s64 ns)
+{
+	s64 turn = mul_u64_u64_div_u64(mean, j->price, 256);
+
+	return div64_s64(max_t(s64, turn, FB_JOINT_TURN_LEAST) * ns, dm_period_ns(dm));
+}
+
+/* what the odds add to a candidate's time; a plan's value counts them already */
+static s64 fb_joint_odds_ns(const struct fb_joint_candidate *c)
+{
+	return c->expected_ns - (s64)(c->seek_ns + c->latency_ns);
+}
+
+u64 fb_joint_least(const struct fb_joint *j, const struct disk_model *dm, u64 mean,
+		   const struct fb_joint_round *r, u32 i)
+{
+	const struct fb_joint_candidate *c = &r->candidate[i];
+	s64 ns = c->time_ns - max_t(s64, fb_joint_odds_ns(c), 0), least;
+
+	if (!r->scored)
+		return 0;
+	/* fb_joint_insist() has the greatest of all scores */
+	least = min_t(s64, r->score, S64_MAX / 2) + fb_joint_time_worth(j, dm, mean, ns);
+	return max_t(s64, least, 0) >> 8;
+}
+
 void fb_joint_offer(const struct fb_joint *j, const struct disk_model *dm, u64 mean,
 		    struct fb_joint_round *r, u32 i, const struct fb_plan *plan)
 {
 	const struct fb_joint_candidate *c = &r->candidate[i];
-	s64 turn = mul_u64_u64_div_u64(mean, j->price, 256), ns = c->time_ns, score;
+	s64 ns = c->time_ns - (plan ? fb_joint_odds_ns(c) : 0), score;
 
-	turn = max_t(s64, turn, FB_JOINT_TURN_LEAST);
-	/* a plan's value counts the odds already */
-	if (plan)
-		ns += (s64)(c->seek_ns + c->latency_ns) - c->expected_ns;
-	score = (plan ? (s64)plan->value << 8 : 0) - div64_s64(turn * ns, dm_period_ns(dm));
+	score = (plan ? (s64)plan->value << 8 : 0) - fb_joint_time_worth(j, dm, mean, ns);
 	if (r->scored && score <= r->score)
 		return;
 	r->scored = true;

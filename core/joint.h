@@ -193,6 +193,21 @@ void fb_joint_onward(const struct fb_joint *j, const struct fb_joint_at *at,
 		     struct fb_joint_round *r, u32 i);
 
 /**
+ * fb_joint_least() - what the plan for a candidate must be worth more than to be the best
+ * @j: state
+ * @dm: model
+ * @mean: as in fb_joint_offer()
+ * @r: the round
+ * @i: number of the candidate, which fb_joint_onward() has looked at
+ *
+ * Also 0 where the candidate is the best without a plan.
+ *
+ * Return: the value, for fb_limits.least_value.
+ */
+u64 fb_joint_least(const struct fb_joint *j, const struct disk_model *dm, u64 mean,
+		   const struct fb_joint_round *r, u32 i);
+
+/**
  * fb_joint_offer() - score a candidate whose gap has been searched, or is left alone
  * @j: state
  * @dm: model

@@ -102,6 +102,8 @@ struct fb_avoid {
  * @miss_value: what a seek without any margin costs; it is weighed against what the piece
  *	is worth; 0 = nothing
  * @miss_ns: margin (conservatism and slack) that halves this cost
+ * @least_value: a plan begins with the piece that is worth most in the whole gap, and only if
+ *	that is worth more than this; 0 = any piece is
  * @avoid: no plan reads on a track that has any of these sectors
  * @navoid: length of @avoid
  * @odds: learnt chances, used instead of @miss_ns: @miss_value is then what a lost turn
@@ -123,6 +125,7 @@ struct fb_limits {
 	const u16 *weight;
 	const u16 *root;
 	u64 miss_value;
+	u64 least_value;
 	u32 miss_ns;
 	const struct fb_avoid *avoid;
 	u32 navoid;

@@ -299,7 +299,7 @@ static void fb_hop_open(struct fb_search *s, u32 at)
 		hop->to = s->piece[at].begin;
 	hop->window_ns = hop->to.ns - hop->from.ns;
 	if (!s->npieces)
-		s->find.value = fb_track_find_fixed_cost(s);
+		s->find.value = max(fb_track_find_fixed_cost(s), s->lim.least_value);
 	fb_hop_arms(s);
 	if (hop->last)
 		fb_track_find_prepend(s);

@@ -170,7 +170,8 @@ static void fb_reader_search(struct fb_coverage *cov)
 	/* Of gaps that share a choice only the one that is used counts. */
 	if (!job.shared)
 		fb_block_value_gap(&cov->worth, value);
-	if (job.lim.separate)
+	/* who looks for something better only has not looked everywhere */
+	if (job.lim.separate && (found || !job.lim.least_value))
 		fb_reader_leftover(cov, found ? FB_LEFTOVER_FOUND :
 				   more ? FB_LEFTOVER_CUT : FB_LEFTOVER_VAIN, &job);
 }

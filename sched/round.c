@@ -244,6 +244,8 @@ static void fb_round_open(struct fb_sched *fs, u32 i)
 		fb_round_score(fs, i, &gap, NULL);
 		return;
 	}
+	lim.least_value = fb_joint_least(&fs->round.joint, fs->fd->model, fs->fd->mail.mean,
+					 &fs->round.r, i);
 	fb_gap_go_on(fs->fd, &gap, &lim);
 	fs->round.gen = fs->fd->mail.gen;
 	fs->round.searching = true;

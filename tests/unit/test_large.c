@@ -9,7 +9,8 @@
  * Planted bugs, each seen to fail: a second plane of bits, a count per track
  * (test_memory); an allocation for what flies (test_worst); counts of twice as many tracks,
  * a fullest group sought in all but the last count, a track passed over that has just
- * enough (test_shared_search); granules of one hop left over for the next (test_several).
+ * enough (test_shared_search); the value asked for left out, and twice it (test_least); granules of
+ * one hop left over for the next (test_several).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -190,11 +191,11 @@ static struct fb_gap random_gap(struct rnd *r)
 }
 
 static u32 search(struct fb_search *s, const struct fb_bitmap *map, const struct fb_gap *gap,
-		  bool lifted, const struct fb_block_value *worth)
+		  bool lifted, const struct fb_block_value *worth, u64 least)
 {
 	struct fb_limits lim = {
 		.conservatism_ns = 300000, .separate = true, .granule_sectors = GRANULE,
-		.max_sectors = 2560, .max_prepend_sectors = 2560,
+		.max_sectors = 2560, .max_prepend_sectors = 2560, .least_value = least,
 	};
 	u32 steps = 1;
 
@@ -224,9 +225,9 @@ static void test_shared_search(void **state)
 	exact = exact_map();
 	for (i = 0; i < 200; i++) {
 		struct fb_gap gap = random_gap(&r);
-		u32 steps = search(&s, &bm, &gap, i % 2, &worth);
+		u32 steps = search(&s, &bm, &gap, i % 2, &worth, 0);
 
-		search(&e, &exact, &gap, i % 2, &worth);
+		search(&e, &exact, &gap, i % 2, &worth, 0);
 		assert_int_equal(s.best.value, e.best.value);
 		assert_true(s.tracks <= steps);
 		tracks += s.tracks;
@@ -235,6 +236,37 @@ static void test_shared_search(void **state)
 	print_message("%u plans, %u tracks a search\n", found, (u32)(tracks / 200));
 	assert_true(found > 100);
 	fb_free(exact.count);
+}
+
+/* who asks for more than a value gets the same plan if it is worth more, and else none */
+static void test_least(void **state)
+{
+	u32 i, same = 0, none = 0, fewer = 0;
+	struct fb_block_value worth;
+	struct fb_search any, s;
+	struct rnd r = { 4 };
+
+	(void)state;
+	fb_block_value_init(&worth, &bm);
+	for (i = 0; i < 300; i++) {
+		struct fb_gap gap = random_gap(&r);
+		u64 least;
+
+		search(&any, &bm, &gap, i % 2, &worth, 0);
+		least = 1 + rnd_below(&r, 2 * any.best.value + 1);
+		search(&s, &bm, &gap, i % 2, &worth, least);
+		assert_true(s.tracks <= any.tracks);
+		fewer += s.tracks < any.tracks;
+		if (any.best.value > least) {
+			assert_int_equal(s.best.value, any.best.value);
+			assert_int_equal(s.best.slack_ns, any.best.slack_ns);
+			same++;
+		} else if (any.best.value < least) {
+			assert_int_equal(s.best.kind, FB_PLAN_NONE);
+			none++;
+		}
+	}
+	assert_true(same > 50 && none > 100 && fewer > 100);
 }
 
 /* when the head is at the foreground's first sector, were the plan carried out */
@@ -296,6 +328,7 @@ int main(void)
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_worst),
 		cmocka_unit_test(test_shared_search),
+		cmocka_unit_test(test_least),
 		cmocka_unit_test(test_several),
 	};
 

@@ -244,7 +244,9 @@ static void simt_use(struct simt *t, const struct fb_search *search, bool search
 		t->plans++;
 		t->slack_ns += plan->slack_ns;
 	}
-	simt_leftover(t, &search->gap, steps >= t->o->steps, now_ns, plan);
+	/* as in fb_reader_search() */
+	if (plan->kind != FB_PLAN_NONE || !search->lim.least_value)
+		simt_leftover(t, &search->gap, steps >= t->o->steps, now_ns, plan);
 }
 
 void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_plan *plan)
@@ -271,11 +273,13 @@ void simt_plan_joint(struct simt *t, struct fb_joint_round *r, const struct simt
 	simt_begin_round(t, now_ns);
 	/* one budget for all; the first is always looked at */
 	for (i = 0; i < r->n && (!i || steps < t->o->steps); i++) {
+		t->lim.least_value = fb_joint_least(&t->joint, t->dm, t->worth.mean, r, i);
 		searched[i] = simt_search(t, &gap[i].gap, &steps, &search[i]) && !gap[i].alone;
 		fb_joint_offer(&t->joint, t->dm, t->worth.mean, r, i,
 			       searched[i] && search[i].best.kind != FB_PLAN_NONE ?
 			       &search[i].best : NULL);
 	}
+	t->lim.least_value = 0;
 	simt_use(t, &search[r->best], searched[r->best], steps, now_ns, plan);
 	fb_joint_sent(&t->joint, r);
 }
