@@ -239,6 +239,10 @@ class Status(unittest.TestCase):
         self.assertRegex(self.status("sda")[2], "sda: tasks: not understood: 'nonsense'")
         self.tree.remove("sys/kernel/freeblock/sdb")
         self.assertRegex(self.status("sdb")[2], "sdb does not have the scheduler: freeblock ")
+        # a volume of ZFS'; seen to fail: told to set it up
+        for folder in ("class/block", "block", "devices/virtual/block"):
+            self.tree.write("sys/%s/zd0/size" % folder, "8")
+        self.assertRegex(self.status("zd0")[2], "zd0 is no disk .* name the disks that hold it")
         self.tree.remove("sys/kernel/freeblock/sda")
         self.assertRegex(self.status()[1], "the module knows no disk: echo")
         self.tree.remove("sys/kernel/freeblock")

@@ -234,6 +234,9 @@ def need(name):
     name = name[len("/dev/"):] if name.startswith("/dev/") else name
     if name in known:
         return Disk(name)
+    if os.path.isdir(path("sys/devices/virtual/block", name)):
+        raise ToolError("%s is no disk but made by software, which has no scheduler of its own: "
+                        "name the disks that hold it" % name)
     if os.path.isdir(path("sys/block", name)):
         raise ToolError("%s does not have the scheduler: freeblock setup /dev/%s gives it that and "
                         "a model; by hand: %s" % (name, name, NEXT["another scheduler"] % name))
