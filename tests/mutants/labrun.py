@@ -191,14 +191,8 @@ class Guests:
 
     def __init__(self, build, through):
         self.build, self.through = build, shlex.split(through or "")
-        self.turn = threading.Lock()
 
-    def run(self, *args):
-        """As run_now(), when no other guest of ours runs: meanwhile modules can be built."""
-        with self.turn:
-            return self.run_now(*args)
-
-    def run_now(self, folder, script, modules, heard, *words):
+    def run(self, folder, script, modules, heard, *words):
         """Run a script; what ended the guest before its time, or what the lab found, or "".
         heard(line) says why a line is the end already, or ""."""
         out = os.path.join(folder, "guest")
@@ -274,7 +268,8 @@ def is_failure(line):
 class LabBench:
     """The module's objects, and the scripts."""
 
-    stages = ("plain", "checked", QUICK, "lab")
+    # where time is short, each meets what is most likely to notice it before any meets the rest
+    stages = ("plain", "checked", QUICK, "first", "lab")
 
     def __init__(self, out, build, through, opened, units):
         self.out = os.path.join(out, "lab")
@@ -349,7 +344,8 @@ class LabBench:
         if stage in ("plain", "checked"):
             return self.bench.left(stage, mutant, source) if mutant.name in self.units else []
         passed, killer = self.passed(mutant)
-        tests = [QUICK] if stage == QUICK else self.tests_of(mutant)
+        tests = self.tests_of(mutant)
+        tests = {QUICK: [QUICK], "first": tests[:1]}.get(stage, tests)
         return [] if killer else [name for name in tests if name not in (passed or ())]
 
     def batches(self, stage, mutants):
@@ -363,8 +359,8 @@ class LabBench:
             self._judge_quick(folder, mutants)
             return
         for mutant in mutants:
-            if stage == "lab":
-                self._judge_lab(folder, mutant, sources[mutant.name])
+            if stage in ("first", "lab"):
+                self._judge_lab(stage, folder, mutant, sources[mutant.name])
             else:
                 self.bench.judge(stage, folder, [mutant], sources)
 
@@ -380,9 +376,9 @@ class LabBench:
         passed[script] = self.scripts[script]
         self.kept.put(self._judged(mutant), (script if noticed else "", passed, noticed))
 
-    def _judge_lab(self, folder, mutant, source):
+    def _judge_lab(self, stage, folder, mutant, source):
         module = self.built(folder, mutant)
-        for script in self.left("lab", mutant, source):
+        for script in self.left(stage, mutant, source):
             noticed = self.guests.run(folder, self.paths[script], [module], is_failure)
             self.put(mutant, script, noticed)
             if noticed:
