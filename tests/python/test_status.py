@@ -92,8 +92,8 @@ class Status(unittest.TestCase):
                 "  bad blocks: 2", "    8192 8 medium",
                 "  foreground: 1000 foreground requests, 4 misses caused, 32.0 us added to each "
                 "on average, idle reads added 41.2 us to each, 900 at most, "
-                "their order takes 390.0 us more for each than SPTF's, 6.00 %, "
-                "in all 125.0 us",
+                "the order in which they go adds to each 390.0 us, 6.00 %; "
+                "in all each ends 125.0 us later than without freeblock",
                 "sdb: scheduler freeblock, not scheduling: no model: load it: cat FILE.fbmodel > "
                 "/sys/kernel/freeblock/sdb/model"):
             self.assertIn(line + "\n", out)
@@ -128,7 +128,8 @@ class Status(unittest.TestCase):
         cost = json.loads(self.status("sda", "--json")[1])[0]["cost"]
         self.assertEqual((cost["order_us"], cost["order_pct"], cost["in_all_us"]),
                          (-6.5, -0.1, -100))
-        self.assertIn("their order takes 6.5 us less for each than SPTF's, 0.10 %",
+        self.assertIn("the order in which they go saves each 6.5 us, 0.10 %; "
+                      "in all each ends 100.0 us sooner than without freeblock",
                       self.status("sda")[1])
 
     def test_json(self):

@@ -150,11 +150,12 @@ def text(cost):
     if len(cost.get("idle", ())) == 2:
         words += ", idle reads added %(mean_us).1f us to each, %(max_us)d at most" % cost["idle"]
     if cost.get("order_pct") is not None:
-        words += ", their order takes %.1f us %s for each than SPTF's, %.2f %%" % (
-            abs(cost["order_us"]), "less" if cost["order_us"] < 0 else "more",
+        words += ", the order in which they go %s %.1f us, %.2f %%" % (
+            "saves each" if cost["order_us"] < 0 else "adds to each", abs(cost["order_us"]),
             abs(cost["order_pct"]))
     if cost.get("in_all_us") is not None:
-        words += ", in all %.1f us" % cost["in_all_us"]
+        words += "; in all each ends %.1f us %s than without freeblock" % (
+            abs(cost["in_all_us"]), "sooner" if cost["in_all_us"] < 0 else "later")
     if cost["latency_ms"] is not None:
         words += "; latency %.2f ms" % cost["latency_ms"]
         if cost.get("latency_before_ms") is not None:
