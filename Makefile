@@ -272,7 +272,7 @@ deb: setup
 .PHONY: install-test
 install-test: deb
 	@tests/install/run --build '$(BUILD)' $(if $(GUEST),--guest '$(GUEST)') \
-		$(if $(STEP),--step '$(STEP)')
+		$(foreach name,$(STEP),--step '$(name)')
 
 .PHONY: lib install-lib
 lib:
