@@ -264,10 +264,9 @@ pool()
 		--before 0 --quiet
 	check "a volume" zfs create -V 32M tank/volume
 	check "the volume is there" wait_for 60 [ -b /dev/zd0 ]
-	check "which cannot be named to scan" fails_with . freeblock scan /dev/zd0 -o /root/digests
-	say "note scan of a volume: $(cat /root/said)"
-	check "nor to scrub" fails_with . freeblock scrub /dev/zd0 run
-	say "note scrub of a volume: $(cat /root/said)"
+	check "which cannot be named to scan" fails_with "name the disks that hold it" \
+		freeblock scan /dev/zd0 -o /root/digests
+	check "nor to scrub" fails_with "name the disks that hold it" freeblock scrub /dev/zd0 run
 	check "a scrub of the disk" scrubs_the_disk
 	check "zpool scrub beside it" pool_scrub
 	verified=$(cat "$fb/scrub_stats/blocks_verified")
