@@ -8,7 +8,8 @@
 
 /*
  * With more blocks wanted, or after fewer searches in vain, a gap will bring one soon. A search
- * that is cut short says little, but if all are, the scan shall end, too.
+ * that is cut short says little, but if all are, the scan shall end, too. Of the gaps that are
+ * searched before one choice only those count in vain where anything would have done.
  */
 #define FB_LEFTOVER_BLOCKS 256
 #define FB_LEFTOVER_WHOLE 32

@@ -103,7 +103,8 @@ struct fb_avoid {
  *	is worth; 0 = nothing
  * @miss_ns: margin (conservatism and slack) that halves this cost
  * @least_value: a plan begins with the piece that is worth most in the whole gap, and only if
- *	that is worth more than this; 0 = any piece is
+ *	that is worth this, and more than what the plan costs by itself; a plan of several pieces
+ *	that are worth this together only is not found
  * @avoid: no plan reads on a track that has any of these sectors
  * @navoid: length of @avoid
  * @odds: learnt chances, used instead of @miss_ns: @miss_value is then what a lost turn

@@ -244,9 +244,7 @@ static void simt_use(struct simt *t, const struct fb_search *search, bool search
 		t->plans++;
 		t->slack_ns += plan->slack_ns;
 	}
-	/* as in fb_reader_search() */
-	if (plan->kind != FB_PLAN_NONE || !search->lim.least_value)
-		simt_leftover(t, &search->gap, steps >= t->o->steps, now_ns, plan);
+	simt_leftover(t, &search->gap, steps >= t->o->steps, now_ns, plan);
 }
 
 void simt_plan(struct simt *t, const struct fb_gap *gap, u64 now_ns, struct fb_plan *plan)
