@@ -44,7 +44,7 @@ both()
 # scheduled NAME: what is read and written through the file system
 scheduled()
 {
-	local before
+	local before n
 
 	before=$(both fg_writes)
 	expect_ok "$1: a file" dd if=/dev/urandom of=/mnt/file bs=1M count=16 conv=fsync

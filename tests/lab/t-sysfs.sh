@@ -191,8 +191,8 @@ expect_eq "of these, reads; none of the scan's" $reads $requests
 # fio also counts what it does itself, some 20 us
 off=$(awk -v fio="$(fio_field load 40)" -v ns=$waited -v n=$reads \
 	'BEGIN { printf "%d", fio - ns / n / 1000 }')
-expect_ge "their mean latency as fio has it, us longer" "$off" 0
-expect_le "their mean latency as fio has it, us longer" "$off" 500
+expect_ge "reads: mean latency as fio has it, us longer" "$off" 0
+expect_le "reads: mean latency as fio has it, us longer" "$off" 500
 expect_eq "no writes" "$(cat "$dir/stats/fg_writes" "$dir/stats/fg_write_ns" | xargs)" "0 0"
 all_read "under a scan" 13 scan_stats
 grown "a load"
@@ -207,8 +207,8 @@ expect_ge "writes that fio did" "$(fio_ios load write)" 50
 expect_eq "of these, writes" "$(cat "$dir/stats/fg_writes")" "$(fio_ios load write)"
 off=$(awk -v fio="$(fio_field load 81)" -v ns="$(cat "$dir/stats/fg_write_ns")" \
 	-v n="$(cat "$dir/stats/fg_writes")" 'BEGIN { printf "%d", fio - ns / n / 1000 }')
-expect_ge "their mean latency as fio has it, us longer" "$off" 0
-expect_le "their mean latency as fio has it, us longer" "$off" 500
+expect_ge "writes: mean latency as fio has it, us longer" "$off" 0
+expect_le "writes: mean latency as fio has it, us longer" "$off" 500
 expect_ge "a scan: free sectors" "$(cat "$dir/stats/free_sectors")" 8
 expect_within "the scan ends" 60 wait_for 50 grep -qx finished "$dir/scan"
 expect_eq "what the scan did" "$(cat "$dir/scan_stats/blocks_delivered")" \
