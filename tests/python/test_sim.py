@@ -866,6 +866,8 @@ class Refusals(Case):
                 ("--task scan --range 17966952+100", "range", "17966953"),
                 ("--task scan --granule 1000", "granule"),
                 ("--drive nearline16 --task scan --granule 512", "granule", "4096"),
+                ("--drive nearline16 --size 512", "size: ", "512", "whole blocks", "4096"),
+                ("--drive nearline16 --size 4k/90:6k/10", "size: ", "6144", "4096"),
                 ("--task scan --granule 524288 --max-sectors 1023", "max_sectors")):
             with self.subTest(words):
                 self.refused(words, *said)
@@ -876,7 +878,6 @@ class Refusals(Case):
                 ("--drive nothing", "nothing"),
                 ("--drive /nowhere.fbdrive --model %s" % self.model, "/nowhere.fbdrive"),
                 ("--drive %s" % self.drive, "--model"),
-                ("--drive nearline16 --size 512", "whole blocks"),
                 ("--rate 1000 --seconds 60", "rate", "keep up"),
                 ("--drive toy --model %s" % self.model, "640000", "1023760"),
                 ("--drive nearline16-surfaces --model %s" % self.model, "640000")):

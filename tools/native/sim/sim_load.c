@@ -306,7 +306,17 @@ void siml_done(struct siml *l, struct siml_req *req, u64 now_ns)
 
 /* ---- beginning ---- */
 
-void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm)
+static void siml_check_sizes(const struct simo_sizes *z, u32 block)
+{
+	u32 i;
+
+	for (i = 0; i < z->n; i++)
+		if (z->size[i].bytes / 512 % block)
+			sim_usage("size: %llu bytes are not whole blocks of the drive, of %u bytes",
+				  (unsigned long long)z->size[i].bytes, block * 512);
+}
+
+void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm, u32 block)
 {
 	const struct dm_info *info = dm_info(dm);
 	u32 longest, i;
@@ -315,6 +325,8 @@ void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm
 	l->o = o;
 	if (*o->trace)
 		sim_trace_read(&l->trace, o->trace, info, SIML_TRACE_MAX);
+	else
+		siml_check_sizes(&o->sizes, block);
 	longest = siml_longest(l);
 	l->unit = max_t(u32, SIML_UNIT, info->physical_sectors);
 	l->units = info->sectors / l->unit;

@@ -101,10 +101,11 @@ struct siml {
  * @l: out
  * @o: settings, kept
  * @dm: model
+ * @block: sectors in one of the drive's blocks
  *
- * Ends the program when the disk is too small for the requests.
+ * Ends the program when the disk is too small for the requests, or they are not whole blocks.
  */
-void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm);
+void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm, u32 block);
 
 /**
  * siml_next_ns() - when the next request comes

@@ -47,7 +47,7 @@ void sim_run_begin(struct sim *sim)
 		sim_fail("%s has %llu sectors, %s has %llu", o->drive,
 			 (unsigned long long)info.sectors, o->model,
 			 (unsigned long long)dm_info(sim->dm)->sectors);
-	siml_init(&sim->load, o, sim->dm);
+	siml_init(&sim->load, o, sim->dm, info.block);
 	simt_init(&sim->task, o, sim->dm);
 	simi_init(&s->idle, o, &sim->task, !info.look_ahead_off);
 	sims_init(s);
