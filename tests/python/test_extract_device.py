@@ -348,6 +348,33 @@ class Commands(Case):
         self.assertEqual((status, sense[2] & 15), (2, device.ILLEGAL))
 
 
+class Status(unittest.TestCase):
+    """The programs in C that extract starts."""
+
+    def test_usage(self):
+        """A command line that is wrong ends with 2, as in all commands. Seen to fail: 1."""
+        for program, *words in (
+                (("tools/native/judge", "judge", "freeblock-judge"),),
+                (("tools/native/probe", "extract", "extract-probe"),),
+                (("tools/native/probe", "extract", "extract-probe"), "/dev/null", "--rubbish")):
+            with self.subTest(program=program, words=words):
+                done = subprocess.run([hosts.program(*program), *words], check=False, text=True,
+                                      capture_output=True, stdin=subprocess.DEVNULL)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn("usage: " + program[-1], done.stderr)
+                self.assertEqual(" ".join(words[1:]) + ": no such option" in done.stderr,
+                                 bool(words))
+
+    def test_full(self):
+        """Output that cannot be written is no matter of usage. Seen to fail: 2."""
+        program = hosts.program("tools/native/judge", "judge", "freeblock-judge")
+        model = os.path.join(TOP, "models", "atlas10k.fbmodel")
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([program, model], check=False, text=True, stdout=full,
+                                  stderr=subprocess.PIPE, input="0 9000000 R 0 8\n")
+        self.assertEqual(done.returncode, 1, done.stderr)
+
+
 class Noise(Case):
     """How well the rotation is seen."""
 

@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 	u64 sectors;
 
 	if (argc != 2)
-		sim_fail("usage: freeblock-judge MODEL < COMMANDS");
+		sim_usage("usage: freeblock-judge MODEL < COMMANDS");
 	j.dm = jdg_model(argv[1]);
 	sectors = dm_info(j.dm)->sectors;
 	fb_head_init(&j.head, j.dm);
@@ -149,5 +149,5 @@ int main(int argc, char **argv)
 		jdg_command(&j, &c);
 	}
 	dm_free(j.dm);
-	return fflush(stdout) ? 2 : 0;
+	return fflush(stdout) ? 1 : 0;
 }

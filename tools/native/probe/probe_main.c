@@ -229,7 +229,7 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--destructive"))
 			writes = true;
 		else
-			sim_fail("%s: no such option\n%s", argv[i], prm_usage);
+			sim_usage("%s: no such option\n%s", argv[i], prm_usage);
 	}
 	prs_open(&m.drive, argv[1], in_use, writes);
 	m.ended = prs_now();
