@@ -94,6 +94,8 @@ class Truth(unittest.TestCase):
         except ToolError as error:
             if "line 5" in str(error):
                 self.assertIn(blamed, str(error))
+            else:
+                self.assertEqual(blamed, "nothing", str(error))
         else:
             self.assertEqual(blamed, "nothing")
 
