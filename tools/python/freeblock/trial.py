@@ -14,9 +14,9 @@ import time
 
 from . import ToolError, UsageError, fbstate, fbstate_where, status, trial_stats
 from .extraction import store
-from .machine import kernel, lock
+from .machine import kernel, loaded, lock
 from .scrub_port import Port
-from .trial_undo import Undo, is_ours, note_loaded
+from .trial_undo import Undo
 
 # the module's counters of a window
 COUNTERS = ("fg_reads", "fg_writes", "fg_read_ns", "fg_write_ns", "free_sectors", "guard_trips")
@@ -254,8 +254,8 @@ def choose(args, name, undo):
     if not is_loaded():
         undo.say("module")
         kernel.load("trial")
-        note_loaded()
-    elif is_ours():
+        loaded.note()
+    elif scheduler != "freeblock" and loaded.is_for_trial():
         undo.say("module")
     if scheduler != "freeblock":
         undo.say("scheduler " + scheduler)

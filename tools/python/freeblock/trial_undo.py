@@ -6,7 +6,6 @@ to be put back. When the pipe is closed, by close() or because there is no trial
 child puts back, the last change first.
 """
 
-import contextlib
 import errno
 import os
 import signal
@@ -14,37 +13,12 @@ import sys
 import time
 
 from . import ToolError, fbstate
-from .machine import kernel
+from .machine import kernel, loaded
 
 # A choice of scheduler may be refused for a while (EBUSY of Linux 7)
 RETRY_S, RETRIES = 0.1, 50
 # what was to be put back is so already, or has gone
 WELL = (errno.EALREADY, errno.ENOENT, errno.ENODEV)
-# That a trial has loaded the module, by the number that its files have since; the last trial
-# that ends finds nobody else with the scheduler, and unloads it
-LOADED = "run/freeblock/module"
-
-
-def note_loaded():
-    """The module was loaded for a trial."""
-    with open(fbstate.path(LOADED), "w", encoding="ascii") as file:
-        file.write(_instance())
-
-
-def is_ours():
-    """Whether the module that is there was loaded for a trial, and is to go with the last."""
-    return fbstate.read(LOADED) == _instance()
-
-
-def _instance():
-    with contextlib.suppress(FileNotFoundError):
-        return str(os.stat(fbstate.path(fbstate.KERNEL)).st_ino)
-    return ""
-
-
-def _forget_loaded():
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(fbstate.path(LOADED))
 
 
 def put_back(disk, change):
@@ -55,7 +29,7 @@ def put_back(disk, change):
         if why:
             print("freeblock: the module stays loaded: " + why, file=sys.stderr, flush=True)
         else:
-            _forget_loaded()
+            loaded.forget()
         return
     if what == "scheduler":
         _write(fbstate.path("sys/block", disk, "queue/scheduler"), word)
@@ -87,7 +61,7 @@ def _attend(disk, lines):
         change = line.rstrip("\n")
         if change == "keep":
             changes = [one for one in changes if one.startswith("pause ")]
-            _forget_loaded()
+            loaded.forget()
         elif change.startswith("not "):
             changes = [one for one in changes if "not " + one != change]
         else:

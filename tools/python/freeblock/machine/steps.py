@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from .. import ToolError, fbstate
 from ..extraction import identity as names
 from ..extraction import journal, store
-from . import book, conf, due, guard, kernel, units
+from . import book, conf, due, guard, kernel, loaded, units
 
 STOP_S = 60                     # reads under way end before a task does
 LOOK_S = 0.05
@@ -188,19 +188,21 @@ class Module(Step):
 
     @staticmethod
     def found(_disk):
-        """Whether it was loaded, in this boot."""
-        return {"loaded": kernel.is_loaded(), "boot_id": journal.boot_id()}
+        """Whether it was loaded, in this boot, and would have stayed."""
+        return {"loaded": kernel.is_loaded() and not loaded.is_for_trial(),
+                "boot_id": journal.boot_id()}
 
     @staticmethod
     def holds(_disk):
-        """Not after a boot."""
-        return kernel.is_loaded()
+        """Not after a boot, nor if a trial has loaded it since."""
+        return kernel.is_loaded() and not loaded.is_for_trial()
 
     @staticmethod
     def do(_disk):
-        """Load it if it is not."""
+        """Load it if it is not; it stays, though a trial may have loaded it."""
         if not kernel.is_loaded():
             kernel.load()
+        loaded.forget()
 
     @staticmethod
     def undo(disk, found):
@@ -263,8 +265,8 @@ class Load(Step):
     @staticmethod
     def holds(disk):
         """Not after a boot, unless it was enabled; nor when another was installed."""
-        loaded = _bytes(fbstate.path(fbstate.KERNEL, disk.name, "model"))
-        return disk.kernel.stuck() is None and loaded == _bytes(model_path(disk.identity))
+        known = _bytes(fbstate.path(fbstate.KERNEL, disk.name, "model"))
+        return disk.kernel.stuck() is None and known == _bytes(model_path(disk.identity))
 
     @staticmethod
     def do(disk):
