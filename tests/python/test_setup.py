@@ -707,6 +707,26 @@ class Books(Case):
         self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(self.tree(), nothing)
 
+    def test_module_of_trial(self):
+        """Nor does setup load the module, or off unload it, while a trial is about to.
+
+        Seen to fail: each of the two without the lock."""
+        command = ("setup", "/dev/sda", "--model", self.file, "--observe", "0")
+        said = r"loads or unloads the module \(process %d\): wait" % os.getpid()
+        with mock.patch.object(lock, "PATIENCE_S", 0.01):
+            with lock.of_module():
+                status, words = self.do(*command)
+            self.assertEqual((status, kernel.is_loaded()), (1, False))
+            self.assertRegex(words, said)
+            self.assertEqual(self.do(*command)[0], 0)
+            with lock.of_module():
+                status, words = self.do("off", "--all")
+            self.assertEqual((status, kernel.is_loaded()), (1, True))
+            self.assertRegex(words, said)
+        self.assertEqual(self.do("off", "--all")[0], 0)
+        self.assertFalse(kernel.is_loaded())
+        self.assertFalse(os.path.exists(os.path.join(self.machine.root, lock.MODULE)))
+
     def test_dangling(self):
         """A folder of ours, or one above, that is a link to nothing is told, not waited for.
         Seen to fail: "another freeblock setup or off is at work, again and again"."""

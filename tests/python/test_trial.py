@@ -480,5 +480,138 @@ class Command(unittest.TestCase):
                 self.assertFalse(os.path.exists(fbstate.path(loaded.LOADED)))
 
 
+class Together(unittest.TestCase):
+    """Trials of two disks that load and unload the module, each while the other is half-way."""
+
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = Tree(folder.name)
+        self.away = os.path.join(self.tree.root, "away")
+        for name in ("sda", "sdb"):
+            self.tree.disk(name, 8000000, 65536, scheduler="[mq-deadline] freeblock")
+            self.tree.write("sys/kernel/freeblock/%s/state/scheduling" % name, "yes")
+        self.commands, self.children, self.meanwhile = [], [], None
+        for patch in self.tree.patches() + [
+                mock.patch.object(kernel, "command", self.command),
+                mock.patch.object(kernel, "is_loaded", trial.is_loaded),
+                mock.patch.object(kernel, "patiently", lambda do, _: do()),
+                mock.patch.object(trial.store, "load", self.load)]:
+            patch.start()
+            self.addCleanup(patch.stop)
+        os.makedirs(fbstate.path("run/freeblock"))
+        self.unloaded()
+
+    def unloaded(self):
+        """The module's files are elsewhere."""
+        os.rename(fbstate.path(fbstate.KERNEL), self.away)
+
+    def command(self, words):
+        """modprobe and rmmod; then something happens."""
+        self.commands.append(words[0])
+        if words[0] == "modprobe":
+            os.rename(self.away, fbstate.path(fbstate.KERNEL))
+        else:
+            self.unloaded()
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile:
+            meanwhile()
+        return 0, ""
+
+    def load(self, _directory, name, _scheduler):
+        """The disk has the scheduler then."""
+        self.tree.write("sys/devices/%s/queue/scheduler" % name, "mq-deadline [freeblock]")
+
+    @staticmethod
+    def choose(name):
+        """What a trial of the disk has its child put back."""
+        undo = mock.Mock()
+        trial.choose(mock.Mock(dir=""), name, undo)
+        return [call.args[0] for call in undo.say.call_args_list]
+
+    def other(self):
+        """A trial of sdb begins, and has some time."""
+        self.commands = []
+        child = os.fork()
+        if not child:
+            try:
+                said = self.choose("sdb")
+                self.tree.write("said", json.dumps([said, self.commands]))
+            finally:
+                os._exit(0)
+        self.children.append(child)
+        time.sleep(0.3)
+
+    def said(self):
+        """By the other: (what is to be put back, programs run)."""
+        os.waitpid(self.children.pop(), 0)
+        return json.loads(self.tree.said("said"))
+
+    def test_loading(self):
+        """The other comes when the module is there, but not yet noted: it goes with the last.
+
+        Seen to fail: without the lock."""
+        self.meanwhile = self.other
+        self.assertEqual(self.choose("sda"), ["module", "scheduler mq-deadline"])
+        self.assertEqual(self.said(), [["module", "scheduler mq-deadline"], []])
+        self.assertFalse(os.path.exists(fbstate.path(lock.MODULE)))
+
+    def test_unloading(self):
+        """The other comes while the module goes: it loads it anew, and its note stays.
+
+        Seen to fail: an unload without the lock."""
+        self.choose("sda")
+        trial_undo.put_back("sda", "scheduler mq-deadline")
+        self.meanwhile = self.other
+        trial_undo.put_back("sda", "module")
+        self.assertEqual(self.said(), [["module", "scheduler mq-deadline"], ["modprobe"]])
+        self.assertTrue(loaded.is_for_trial())
+
+    def test_made_its_own(self):
+        """setup comes meanwhile: the module stays, though no disk has the scheduler yet.
+
+        Seen to fail: a trial that goes by what it was to put back alone."""
+        self.choose("sda")
+        loaded.forget()
+        trial_undo.put_back("sda", "scheduler mq-deadline")
+        trial_undo.put_back("sda", "module")
+        self.assertEqual(self.commands, ["modprobe"])
+
+    def test_both_end(self):
+        """The second finds the module gone, which is well.
+
+        Seen to fail: it is told that the module stays."""
+        self.choose("sda")
+        trial_undo.put_back("sda", "scheduler mq-deadline")
+        trial_undo.put_back("sda", "module")
+        with contextlib.redirect_stderr(io.StringIO()) as complained, \
+                mock.patch.object(kernel, "command", lambda _: (1, "not loaded")):
+            trial_undo.put_back("sda", "module")
+        self.assertEqual((complained.getvalue(), trial.is_loaded()), ("", False))
+
+    def test_killed_meanwhile(self):
+        """A trial that is killed before it could note the module has it unloaded all the same.
+
+        Seen to fail: a note that is made only when the module is there."""
+        child = os.fork()
+        if not child:
+            self.meanwhile = lambda: os.kill(os.getpid(), signal.SIGKILL)
+            try:
+                self.choose("sda")
+            finally:
+                os._exit(1)
+        self.assertEqual(os.WTERMSIG(os.waitpid(child, 0)[1]), signal.SIGKILL)
+        self.assertTrue(trial.is_loaded())
+        trial_undo.put_back("sda", "module")
+        self.assertFalse(trial.is_loaded() or os.path.exists(fbstate.path(loaded.LOADED)))
+
+    def test_patience(self):
+        """Whoever waits too long says for whom."""
+        with lock.of_module(), mock.patch.object(lock, "PATIENCE_S", 0.01), \
+                self.assertRaisesRegex(ToolError, r"module.*\(process %d\): wait" % os.getpid()):
+            self.choose("sdb")
+
+
 if __name__ == "__main__":
     taptest.main()

@@ -251,8 +251,20 @@ def choose(args, name, undo):
     scheduler = disk.scheduler()
     if scheduler is None:
         raise ToolError("%s: no such disk" % name)
+    with lock.of_module():
+        _choose(args, disk, scheduler, undo)
+    disk = fbstate.whole(name)
+    if disk.stuck():
+        raise ToolError("%s: %s" % (name, disk.stuck()))
+    return disk
+
+
+def _choose(args, disk, scheduler, undo):
+    """The same, while nobody else loads or unloads the module."""
     if not is_loaded():
         undo.say("module")
+        # before, too: a trial that is killed meanwhile has it unloaded
+        loaded.note()
         kernel.load("trial")
         loaded.note()
     elif scheduler != "freeblock" and loaded.is_for_trial():
@@ -261,16 +273,12 @@ def choose(args, name, undo):
         undo.say("scheduler " + scheduler)
     if scheduler != "freeblock" or not disk.granule_bytes():
         try:
-            store.load(args.dir, name, True)
+            store.load(args.dir, disk.name, True)
         except ToolError:
             # what was refused, as to who is not root, need not be put back, nor could it be
             if disk.scheduler() == scheduler:
                 undo.say("not scheduler " + scheduler)
             raise
-    disk = fbstate.whole(name)
-    if disk.stuck():
-        raise ToolError("%s: %s" % (name, disk.stuck()))
-    return disk
 
 
 def attempt(args, name):

@@ -13,7 +13,7 @@ import sys
 import time
 
 from . import ToolError, fbstate
-from .machine import kernel, loaded
+from .machine import kernel, loaded, lock
 
 # A choice of scheduler may be refused for a while (EBUSY of Linux 7)
 RETRY_S, RETRIES = 0.1, 50
@@ -25,17 +25,24 @@ def put_back(disk, change):
     """Undo one change: "scheduler NAME", "start scrub", "pause ID", "module"."""
     what, _, word = change.partition(" ")
     if what == "module":
-        why = kernel.unload()
-        if why:
-            print("freeblock: the module stays loaded: " + why, file=sys.stderr, flush=True)
-        else:
-            loaded.forget()
+        with lock.of_module():
+            _unload()
         return
     if what == "scheduler":
         _write(fbstate.path("sys/block", disk, "queue/scheduler"), word)
         return
     file, text = ("tasks", "resume " + word) if what == "pause" else (word, "stop")
     _write(fbstate.path(fbstate.KERNEL, disk, file), text)
+
+
+def _unload():
+    """The module goes, unless it is another's by now."""
+    kept = kernel.is_loaded() and not loaded.is_noted()
+    why = "setup, or a trial with --keep, has it now" if kept else kernel.unload()
+    if why:
+        print("freeblock: the module stays loaded: " + why, file=sys.stderr, flush=True)
+    else:
+        loaded.forget()
 
 
 def _write(path, text):

@@ -12,7 +12,7 @@ LOADED = "run/freeblock/module"
 
 
 def note():
-    """The module was loaded for a trial."""
+    """The module was loaded for a trial, or is about to be."""
     with open(fbstate.path(LOADED), "w", encoding="ascii") as file:
         file.write(_instance())
 
@@ -21,6 +21,11 @@ def is_for_trial():
     """Whether the module that is there was loaded for a trial, and is to go with the last."""
     there = _instance()
     return there != "" and fbstate.read(LOADED) == there
+
+
+def is_noted():
+    """Whether a trial has loaded a module, and nobody has made it his own since."""
+    return os.path.exists(fbstate.path(LOADED))
 
 
 def forget():

@@ -6,12 +6,17 @@ and with those that the process has started, however they end.
 import contextlib
 import fcntl
 import os
+import time
 
 from .. import ToolError, fbstate
 from ..extraction import journal
 
 # A folder for each disk that is tried, set up or put back
 DISKS = "run/freeblock/disks"
+# One for whoever loads the module, unloads it, or counts on it until a disk has the scheduler
+MODULE = "run/freeblock/loading"
+# A module is loaded, and a scheduler chosen, in seconds; the kernel may take a minute for that
+PATIENCE_S, LOOK_S = 90, 0.05
 # Whoever removes the directory between our looks at it comes to his end
 TRIES = 1000
 
@@ -99,6 +104,32 @@ def of_disk(name, others):
             _remove(os.path.join(DISKS, name))
 
 
+@contextlib.contextmanager
+def _of_module():
+    """The module's, if nobody has it. Nothing is left of it."""
+    with held(fbstate.path(MODULE), "another trial, setup or off loads or unloads the module"):
+        try:
+            yield
+        finally:
+            _remove(MODULE)
+
+
+@contextlib.contextmanager
+def of_module():
+    """The same, once others are through. Whoever has a disk's, too, has that one first."""
+    until = time.monotonic() + PATIENCE_S
+    with contextlib.ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(_of_module())
+                break
+            except Taken:
+                if time.monotonic() > until:
+                    raise
+            time.sleep(LOOK_S)
+        yield
+
+
 def _remove(*folders):
     """What is empty of them and of those above."""
     for folder in (*folders, DISKS, os.path.dirname(DISKS)):
@@ -107,9 +138,12 @@ def _remove(*folders):
 
 
 def sweep():
-    """Remove what killed owners of disks have left."""
+    """Remove what killed owners have left."""
     with contextlib.suppress(FileNotFoundError):
         for name in os.listdir(fbstate.path(DISKS)):
             with contextlib.suppress(Taken), of_disk(name, name):
                 pass
+    if os.path.isdir(fbstate.path(MODULE)):
+        with contextlib.suppress(Taken), _of_module():
+            pass
     _remove()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from .. import ToolError, fbstate
 from ..extraction import identity as names
 from ..extraction import journal, store
-from . import book, conf, due, guard, kernel, loaded, units
+from . import book, conf, due, guard, kernel, loaded, lock, units
 
 STOP_S = 60                     # reads under way end before a task does
 LOOK_S = 0.05
@@ -200,9 +200,10 @@ class Module(Step):
     @staticmethod
     def do(_disk):
         """Load it if it is not; it stays, though a trial may have loaded it."""
-        if not kernel.is_loaded():
-            kernel.load()
-        loaded.forget()
+        with lock.of_module():
+            if not kernel.is_loaded():
+                kernel.load()
+            loaded.forget()
 
     @staticmethod
     def undo(disk, found):
@@ -210,7 +211,8 @@ class Module(Step):
         if not kernel.is_loaded() or \
                 found["loaded"] and found["boot_id"] == journal.boot_id():
             return
-        why = kernel.unload()
+        with lock.of_module():
+            why = kernel.unload()
         if why:
             disk.notes.append("the module stays loaded: " + why)
 
