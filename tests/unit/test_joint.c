@@ -404,9 +404,9 @@ static void test_owed(void **state)
 
 /*
  * Another cost counts from when it is set: what was saved, or spent, while more, or less, was
- * allowed does not let free reads cost more, or less, now. So a price with such a past goes the way of one
- * without. Requests may take 528 us longer, then 80, and the reverse; first they take 400 and 160.
- * Seen to fail with what is owed kept.
+ * allowed does not let free reads cost more, or less, now. So a price with such a past goes the
+ * way of one without. Requests may take 528 us longer, then 80, and the reverse; first they take
+ * 400 and 160. Seen to fail with what is owed kept.
  */
 static void test_change(void **state)
 {
