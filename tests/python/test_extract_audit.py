@@ -198,6 +198,17 @@ class Staying(Case):
             self.assertIn("on a surface for %d tracks" % run, row.get("refused", ""), row)
             self.assertIn("--quick tries", row["refused"])
 
+    def test_one_skew(self):
+        """Zones of as many cylinders, whose tracks follow each other by one skew, but are of other
+        lengths, are no runs. Seen to fail: refused."""
+        with open(self.path, "w", encoding="ascii") as file:
+            file.write("fbdrive 1\nperiod_ps 8333333333\nheads 2\nseek 1 400000\nseek 149 900000\n"
+                       "head_switch_ns 500000\n" + "".join(
+                           "zone %d %d %d 0 0.13 0.13 0\n" % (30 * i, 30 * i + 29, 200 - 10 * i)
+                           for i in range(5)))
+        row = extractrandom.extracted(self.path, self.folder, True, True)
+        self.assertEqual((row.get("refused"), row.get("lbn_mismatches")), (None, 0), row)
+
 
 class Judging(unittest.TestCase):
     """What counts as told."""

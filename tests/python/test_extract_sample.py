@@ -184,6 +184,18 @@ class Invented(Case):
             self.exact(path, found)
             self.assertEqual((found.layout.heads, found.layout.surface_run), (heads, run))
 
+    def test_wrong_word(self):
+        """A drive that says it has more surfaces than it has: cylinders are cylinders, and it is
+        noted. Seen to fail: refused."""
+        with mock.patch.object(sample, "geometry", return_value=(None, 8)):
+            path, found = self.on_surfaces(5, 1, "zone 0 1399 200 0.3 0.13 0.0725 500\n",
+                                           "seek 1 400000\nseek 1399 4000000\n"
+                                           "head_switch_ns 500000\nnoise laplace 20000\n")
+        self.exact(path, found)
+        self.assertEqual((found.layout.heads, found.layout.surface_run), (5, 1))
+        self.assertIn("the drive says that it has 8 surfaces, timing shows cylinders of 5 tracks",
+                      " ".join(found.report["notes"]))
+
     def test_surfaces_not_told(self):
         """Seeks that take no longer than a switch of heads show nothing, nor do runs of two tracks:
         refused by name. Seen to fail: a drive of two heads."""

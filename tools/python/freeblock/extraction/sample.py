@@ -735,8 +735,15 @@ class Sampler:
         self.stay = law.heads
         self.surfaces = 1 if self.said == 1 else \
             surfaces.count(self.meter, law, zoner.first, end, self.said)
-        if not self.surfaces or self.surfaces == 1 != self.said:
+        # two tracks have one move between them, which cannot be compared
+        if not self.surfaces or self.surfaces == 1 != self.said and law.heads == 2:
             self._refuse_runs(zoner.first, law.heads)
+        if self.surfaces == 1 != self.said:
+            self.stay, self.surfaces = 1, None
+            if self.said is not None:
+                self._note("the drive says that it has %d surfaces, timing shows cylinders of %d "
+                           "tracks" % (self.said, law.heads))
+            return False
         self._note_runs()
         return True
 

@@ -185,22 +185,35 @@ def refuse_walked(layout, heads, said):
     many) where the drive says that it has another number of surfaces."""
     if any(zone.head_spt for zone in layout.zones):
         return
-    alike = [_even_tracks(layout, zone) for zone in layout.zones]
-    rows = [row for row in zip(*(alike[i:] for i in range(IN_ROW)))
-            if row[0] and row.count(row[0]) == IN_ROW]
-    tracks = rows[0][0] if rows else heads if heads and said and heads != said else 0
-    if tracks > 1:
-        raise ToolError("units seem to stay on a surface for %d tracks before the heads change, as "
-                        "on most drives since about 2000: --full does not find out how many "
-                        "surfaces there are, --quick tries" % tracks)
+    shapes = [_even_shape(layout, zone) for zone in layout.zones]
+    for row in zip(*(shapes[i:] for i in range(IN_ROW))):
+        if all(row) and row[0][0] > 1 and all(_alike(row[0], shape) for shape in row):
+            raise ToolError("units seem to stay on a surface for %d tracks before the heads "
+                            "change, as on most drives since about 2000: --full does not find out "
+                            "how many surfaces there are, --quick tries" % row[0][0])
+    if heads and said and heads != said:
+        raise ToolError("by every track's angle cylinders have %d tracks, but the drive says that "
+                        "it has %d surfaces: either that is wrong, or units stay on a surface for "
+                        "%d tracks; --full cannot tell which, --quick tries" % (heads, said, heads))
 
 
-def _even_tracks(layout, zone):
-    """How many tracks a zone has that follow each other by one skew; 0: by two, or parts of
-    tracks."""
+def _even_shape(layout, zone):
+    """(tracks, sectors of one, skew) of a zone whose tracks follow each other by one skew; None:
+    by two, or parts of tracks."""
     tracks, over = divmod(zone.slots(layout.heads) - zone.spares, zone.spt)
-    even = abs((zone.track_skew - zone.cyl_skew + 0.5) % 1 - 0.5) < EVENLY
-    return 0 if over or zone.dead or len(zone.slips) or not even else tracks
+    if over or zone.dead or len(zone.slips) or _apart(zone.track_skew, zone.cyl_skew) >= EVENLY:
+        return None
+    return tracks, zone.spt, zone.track_skew
+
+
+def _alike(one, other):
+    """Whether two shapes are those of one zone's runs."""
+    return one[:2] == other[:2] and _apart(one[2], other[2]) < EVENLY
+
+
+def _apart(one, other):
+    """Of two skews, turns."""
+    return abs((one - other + 0.5) % 1 - 0.5)
 
 
 def zone_of(plain, width, surfaces):
