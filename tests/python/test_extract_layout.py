@@ -337,5 +337,10 @@ class Compress(Case):
             compress(tracks, 3, None, layout.cylinders, holes, moved)
 
 
+def setUpModule():
+    """What models are asked of."""
+    taptest.build()
+
+
 if __name__ == "__main__":
     taptest.main()
