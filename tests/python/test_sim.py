@@ -843,6 +843,7 @@ class Refusals(Case):
                 ("--steps x", "steps"), ("--task read", "task"), ("--seed ''", "seed"),
                 ("--depth 33", "depth"), ("--depth 1.5", "depth", "1.5"), ("--hold 2", "hold"),
                 ("--depth automatic", "depth", "'automatic'"),
+                ("--task scan --joint-price 0.001", "joint_price", "less than 1/256"),
                 ("--lift all+", "lift"), ("--lift most", "lift", "'most'"),
                 ("--lift auto+dest", "lift", "'auto+dest'"), ("--lift=", "lift", "''"),
                 ("--lift none+dest", "lift", "'none+dest'"),
@@ -883,6 +884,25 @@ class Refusals(Case):
                 ("--drive nearline16-surfaces --model %s" % self.model, "640000")):
             with self.subTest(words):
                 self.refused(words, *said, status=1)
+
+    def test_last_line(self):
+        """A file whose last line lacks its end, and is right, a comment, or wrong. Seen to fail:
+        what is set glued to it, so that it was part of the comment, or took the blame."""
+        for last, said in (("heads 2", "set:1: "), ("# the end", "set:1: "),
+                           ("heads many", ":22: ")):
+            with self.subTest(last):
+                path = self.drive + "-cut.fbdrive"
+                with open(path, "w", encoding="ascii") as file:
+                    file.write(DRIVE + last)
+                self.refused("--drive %s --model %s --set=rubbish" % (path, self.model), said,
+                             status=1 if "many" in last else 2)
+
+    def test_no_requests(self):
+        """Nothing to compare with. Seen to fail: a division by 0."""
+        words = "--seconds 1 --rate 1e-9 --baseline --task scan".split()
+        status, out, err = freeblock(*words, "--json")
+        self.assertEqual((status, json.loads(out)[0]["slowdown_pct"]), (0, None), err)
+        self.assertEqual(freeblock(*words)[0], 0)
 
     def test_texts(self):
         """A bad line is named, the simulator does not start on it."""

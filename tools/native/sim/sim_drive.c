@@ -67,10 +67,14 @@ struct sim_drive *sim_drive_open(const char *path, const char *lines, const char
 	char *text;
 
 	text = sim_file_read(path, &own);
-	len = own + strlen(lines);
-	text = realloc(text, len + 1);
+	len = own + 1 + strlen(lines);
+	text = realloc(text, len);
 	if (!d || !text)
 		sim_fail("out of memory");
+	/* the last line of the file may lack its end */
+	if (own && text[own - 1] != '\n')
+		text[own++] = '\n';
+	len = own + strlen(lines);
 	memcpy(text + own, lines, len - own);
 	if (mdt_parse(text, len, &d->cfg, &err))
 		sim_drive_refuse(path, sim_drive_lines(text, own), &err);

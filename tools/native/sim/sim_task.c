@@ -8,6 +8,9 @@
 #include "sim_task.h"
 #include "sim_file.h"
 
+#include <math.h>
+
+#define SIMT_PRICE_ONE 256		/* a price of one gap in fb_joint */
 #define SIMT_PAGE_SECTORS 8		/* the module's buffers are whole pages */
 #define SIMT_AGAIN_NS 1000000000ULL	/* a drive tries for seconds: one block in so long */
 
@@ -518,7 +521,10 @@ void simt_init(struct simt *t, const struct simo *o, const struct disk_model *dm
 	fb_joint_init(&t->joint, dm, o->foreground_cost_ppm);
 	fb_order_cost_init(&t->order_cost);
 	if (o->joint_price) {
-		t->joint.price = o->joint_price * 256;
+		t->joint.price = lround(o->joint_price * SIMT_PRICE_ONE);
+		if (!t->joint.price)
+			sim_usage("joint_price: %g is less than 1/%d", o->joint_price,
+				  SIMT_PRICE_ONE);
 		t->joint.fixed = true;
 	}
 	fb_lookahead_init(&t->probe);

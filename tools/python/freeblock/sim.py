@@ -280,7 +280,8 @@ def add_baselines(results, jobs, baselines):
         result["baseline"] = {key: base[key] for key in
                               ("seconds", "requests_per_s", "response_ms", "read_ms", "write_ms",
                                "utilisation")}
-        result["slowdown_pct"] = 100 * (1 - result["requests_per_s"] / base["requests_per_s"])
+        result["slowdown_pct"] = 100 * (1 - result["requests_per_s"] / base["requests_per_s"]) \
+            if base["requests_per_s"] else None
 
 
 def sweep(jobs, baseline, processes, quiet):
