@@ -99,6 +99,35 @@ class Truth(unittest.TestCase):
         else:
             self.assertEqual(blamed, "nothing")
 
+    def test_numbers(self):
+        """What is to be a number, and is none, is blamed as mechdisk blames it; a byte that is no
+        text, and a description without what all need, too. Seen to fail: words of Python's own."""
+        path = sim.drive_file("toy")
+        with open(path, "rb") as file:
+            text = file.read()
+        line = text.count(b"\n") + 1
+        host = hosts.program("tools/mechdisk/host", "mechdisk-host", "mechdisk-host")
+        with tempfile.TemporaryDirectory() as folder:
+            for record, odd in (("jitter_ns x", "x"), ("slip 1 abc", "abc"), ("rpm_drift x y", "x"),
+                                ("noise gauss x", "x"), ("zone 0 9 50 0 31/0 0 0", "31/0"),
+                                ("head_switch_ns " + "9" * 26, "9" * 26), ("seed 1e3", "1e3")):
+                with self.subTest(record):
+                    odd_path = path_of(folder, "d.fbdrive", text + record.encode() + b"\n")
+                    with self.assertRaisesRegex(ToolError, "line %d: '%s' is not a number" % (
+                            line, re.escape(odd))):
+                        fbdrive.records(odd_path)
+                    said = subprocess.run([host, "info", odd_path], check=False,
+                                          capture_output=True, text=True).stderr
+                    self.assertIn("line %d: " % line, said)
+            with self.assertRaisesRegex(ToolError, "line 1: .* is no record|not a drive's"):
+                fbdrive.records(path_of(folder, "d.fbdrive", b"fbdrive\xff 1\n"))
+            for record in (b"seed \xff\n", "product \xe4\n".encode()):
+                with self.assertRaisesRegex(ToolError, "line %d: .* is not " % line):
+                    fbdrive.records(path_of(folder, "d.fbdrive", text + record))
+            bare = path_of(folder, "d.fbdrive", b"fbdrive 1\nheads 2\n")
+            with self.assertRaisesRegex(ToolError, "no period_ps, no zone"):
+                fbdrive.check(bare, *fbdrive.records(bare))
+
     def test_begin(self):
         """A text's last beginning counts, as with mechdisk. Seen to fail: zones of the first."""
         with tempfile.TemporaryDirectory() as folder:

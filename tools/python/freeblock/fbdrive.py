@@ -4,6 +4,7 @@ are refused here, as mechdisk does, which has a reader of its own; what a record
 who wants it."""
 
 import collections
+import re
 
 from . import ToolError
 
@@ -54,6 +55,10 @@ SHAPES = {
 # Those that are "off" instead; the words behind which alone a second value may stand
 OFF = ("internal_activity", "cache")
 BEHIND = {"noise": ("gauss", "laplace"), "read_ahead": ("segment",)}
+# Those whose values are text, and those without which nothing is known
+TEXTS = ("vendor", "product", "revision", "serial")
+NEEDED = ("period_ps", "heads")
+NUMBER = re.compile(r"-?([0-9]+)(?:\.[0-9]+)?(?:/0*[1-9][0-9]*|\+[0-9]+)?")
 
 
 def lines(text):
@@ -87,10 +92,24 @@ def _wrong(name, values):
         len(values))
 
 
+def _no_number(name, values):
+    """The first value that is to be a number and is none, or too large a one, or text that no
+    drive can say; None: none is."""
+    if name in TEXTS:
+        return next((value for value in values if not value.isascii()), None)
+    known = SHAPES[name][2] + (("off",) if name in OFF else ())
+    values = values[1:] if values[:1] and values[0] in known else values
+    for value in values[:2] if name == "medium_error" else values:
+        found = NUMBER.fullmatch(value)
+        if not found or int(found[1]) >= 1 << 64:
+            return value
+    return None
+
+
 def records(path):
     """Scalar records {name: words}, and lists of words of the others by name."""
     scalars, lists = {}, collections.defaultdict(list)
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", errors="backslashreplace") as file:
         found = list(_numbered(file))
     # what precedes the last such record does not count
     begin = max((i for i, (_, words) in enumerate(found) if words[0] == "fbdrive"), default=-1)
@@ -100,6 +119,10 @@ def records(path):
         wrong = _wrong(name, values)
         if wrong:
             raise ToolError("%s: line %d: %s" % (path, number, wrong))
+        odd = _no_number(name, values)
+        if odd is not None:
+            raise ToolError("%s: line %d: '%s' is %s" % (
+                path, number, odd, "not plain ASCII" if name in TEXTS else "not a number"))
         if name in SEVERAL:
             lists[name].append(values)
         else:
@@ -116,6 +139,9 @@ def _numbers(path, name, words, count):
 
 def check(path, scalars, lists):
     """ToolError of records with which no drive could be reckoned with; mechdisk refuses more."""
+    missing = [name for name in NEEDED if name not in scalars] + ["zone"] * (not lists["zone"])
+    if missing:
+        raise ToolError("%s: no %s" % (path, ", no ".join(missing)))
     for name, (low, high) in RANGES.items():
         if name in scalars and not low <= _numbers(path, name, scalars[name], 1)[0] <= high:
             raise ToolError("%s: %s %s: not from %d to %d" % (path, name, scalars[name][0], low,
