@@ -274,6 +274,7 @@ static void bad_while_running(void)
 	SAYS(EALREADY, "resume: not paused", ioctl(dev, FREEBLOCK_IOC_RESUME));
 	polled_for(POLLIN);
 	SAYS(EMSGSIZE, "read: too small for a record", read(dev, buf, sizeof(buf)));
+	mentions("read: too small for a record", "a buffer of 16 bytes, the next record has ");
 	SAYS(EMSGSIZE, "read: of nothing", read(dev, buf, 0));
 	SAYS(EFAULT, "read: nowhere", read(dev, nowhere, sizeof(large)));
 	SAYS(EBADF, "write", write(dev, buf, sizeof(buf)));

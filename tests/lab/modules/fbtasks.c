@@ -295,6 +295,8 @@ static ssize_t fbt_command_write(struct file *file, const char __user *buf, size
 	mutex_lock(&fbt_mutex);
 	ret = fbt_command(strim(text));
 	mutex_unlock(&fbt_mutex);
+	/* what the interface promises */
+	WARN_ONCE(ret > 0, "%s: neither 0 nor an error: %d\n", text, ret);
 	kfree(text);
 	return ret ? ret : len;
 }
