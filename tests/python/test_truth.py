@@ -128,6 +128,12 @@ class Truth(unittest.TestCase):
             with self.assertRaisesRegex(ToolError, "no period_ps, no zone"):
                 fbdrive.check(bare, *fbdrive.records(bare))
 
+    def test_dead(self):
+        """A zone's eighth value has a name. Seen to fail: no number."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = path_of(folder, "d.fbdrive", b"fbdrive 1\nzone 0 9 50 0 0 0 0 dead=2\n")
+            self.assertEqual(fbdrive.records(path)[1]["zone"][0][7], "dead=2")
+
     def test_begin(self):
         """A text's last beginning counts, as with mechdisk. Seen to fail: zones of the first."""
         with tempfile.TemporaryDirectory() as folder:

@@ -100,7 +100,7 @@ def _no_number(name, values):
     known = SHAPES[name][2] + (("off",) if name in OFF else ())
     values = values[1:] if values[:1] and values[0] in known else values
     for value in values[:2] if name == "medium_error" else values:
-        found = NUMBER.fullmatch(value)
+        found = NUMBER.fullmatch(value.removeprefix("dead="))
         if not found or int(found[1]) >= 1 << 64:
             return value
     return None
