@@ -10,7 +10,7 @@
 # Seen to fail with: late tasks that do not go first (high ends before low); a scrub's deadline that
 # is kept, and not passed on to its task; reads charged at
 # half their time (a share of 9.99 %); a share for whom none was allowed (made without one,
-# 59 hurried; the mean does not show so few).
+# 59 hurried; the mean does not show so few); a deadline that does not wake the thread.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
 
@@ -55,6 +55,11 @@ busy()
 	fio_run "$name" --filename=/dev/"$disk" --direct=1 --ioengine=libaio --iodepth=4 --bs=4k \
 		--norandommap --time_based --runtime="$seconds" --allrandrepeat=1 "$@"
 	expect_eq "$name: no errors" "$(fio_errors "$name")" 0
+}
+
+hurried_one()
+{
+	[ "$(stats "$disk" hurried)" = 1 ]
 }
 
 load_module mechdisk
@@ -112,6 +117,16 @@ expect_ok "half" do_task "foreground t 500000"
 do_task "destroy t"
 
 echo 0 > "$(fb "$disk")/idle_mean_us"
+# Given while the thread sleeps and nobody reads: the one request that came before counts. Ten
+# seconds go by before a rate is known
+begin t "0 $sectors" 0
+expect_ok "one request" dd if=/dev/"$disk" of=/dev/null bs=4k count=1 iflag=direct
+sleep 11
+do_task "deadline t 1"
+do_task "foreground t 50000"
+expect_ok "a deadline given later is looked at" wait_for 2 hurried_one
+do_task "destroy t"
+
 iosched "$disk" conservatism_us 10000
 begin t "0 $sectors" 1 50000
 busy warm 14 --rw=randwrite --randseed=9

@@ -9,7 +9,8 @@
 # Seen to fail: reads sent with foreground at the drive (mean, 99th percentile); none that
 # joined the foreground for their age (KiB and age of "busy"); the class of a request not seen
 # where it is allocated (510 per mille of "each"); priority classes ignored
-# (real time's share of "classes"), no ageing (best effort of "classes").
+# (real time's share of "classes"), no ageing (best effort of "classes"); a read that absorbs an older
+# one and keeps its own place behind others, or gets the first place ("ages").
 #
 # lab-programs: load
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -121,6 +122,54 @@ foreground merge seconds=2 depth=4
 ended merge-bg
 expect_le "merge: requests, per mille of reads" \
 	$(($(stats "$disk" background_sent) * 4000 / kib)) 500
+
+# ---- a read that absorbs an older one has its age, and its place between those of others ----
+
+# idle_read NAME BLOCK AT_MS: one read of the class so long after $from_ms; when it ends is kept
+idle_read()
+{
+	usleep $((($3 - $(now_ms) + from_ms) * 1000))
+	(
+		ionice -c 3 dd if="/dev/$disk" of=/dev/null bs=4k skip="$2" count=1 iflag=direct \
+			2>/tmp/dd-"$1" || exit 1
+		echo $(($(now_ms) - from_ms)) > "/tmp/ended-$1"
+	) &
+	readers="$readers $!"
+}
+
+now_ms()
+{
+	awk '{ print int($1 * 1000) }' /proc/uptime
+}
+
+iosched "$disk" background_expire 2000
+# none of them joins the foreground before the two have met
+read_expire=$(iosched "$disk" read_expire)
+iosched "$disk" read_expire 50
+load random "/dev/$disk" reads=100 seconds=5 depth=32 > /tmp/ages &
+fg_pid=$!
+sleep 0.5
+from_ms=$(now_ms)
+readers=
+idle_read before 300000 100
+idle_read old 2 600
+idle_read between 600000 1100
+idle_read young 0 1600
+idle_read neighbour 1 1700	# goes into young, which then meets old
+for pid in $readers; do
+	wait "$pid"
+	expect_eq "ages: a read ends" $? 0
+done
+wait $fg_pid
+note "ages: ends, ms: $(cd /tmp && grep . ended-* | tr '\n' ' ')"
+expect_le "ages: the two were one request, apart by ms" \
+	$(($(cat /tmp/ended-young) - $(cat /tmp/ended-old))) 50
+expect_ge "ages: it comes behind one that is older, ms" \
+	$(($(cat /tmp/ended-young) - $(cat /tmp/ended-before))) 250
+expect_ge "ages: and before one that is older than its younger part, ms" \
+	$(($(cat /tmp/ended-between) - $(cat /tmp/ended-young))) 250
+iosched "$disk" read_expire "$read_expire"
+iosched "$disk" background_expire 5000
 
 # ---- requests of the class, the process is not: they leave the foreground some of the queue's
 

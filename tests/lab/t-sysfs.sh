@@ -13,7 +13,7 @@
 # Seen to fail: an upload that silence never ends; uploads without an owner; a counter that starts
 # anew when the scheduler is attached; a file without a newline; state of a scheduler that is not
 # attached; debugfs with nanoseconds for the microseconds of sums that may be negative; waits of
-# writes that are not summed.
+# writes that are not summed; room for a byte less than a long id has.
 #
 # lab-python: freeblock
 # lab: kernel=stock clock=icount smp=1 timeout=300
@@ -29,7 +29,8 @@ rounds=4
 drives_without_id ATA TINY
 load_module mechdisk
 load_module freeblock
-disk=$(drive_new a tiny.fbdrive "serial MDa") || exit 1
+disk=$(drive_new a tiny.fbdrive "serial MDa
+long_id on") || exit 1
 sched_set "$disk" freeblock
 dir=$(fb "$disk")
 debug=/sys/kernel/debug/freeblock/$disk
@@ -117,7 +118,8 @@ expect_eq "scan" "$(cat "$dir/scan")" idle
 model_load "$disk" tiny.fbmodel
 all_read "a model" 15 ""
 expect_eq "sectors" "$(cat "$dir/sectors")" "$(cat /sys/block/"$disk"/size)"
-expect_match "id" "$(cat "$dir/id")" '^naa\.'
+expect_match "id: all of a long one" "$(cat "$dir/id")" '^naa\.6[0-9a-f]{31}$'
+expect_eq "which is the disk's" "$(cat "$dir/id")" "$(cat /sys/block/"$disk"/device/wwid)"
 expect_eq "attached, model, scheduling" \
 	"$(cat "$dir/state/attached" "$dir/state/model" "$dir/state/scheduling" | xargs)" "1 1 yes"
 sched_set "$disk" none

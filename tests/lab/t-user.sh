@@ -12,7 +12,8 @@
 # Seen to fail with: the first range of a bad array added; user_data of the next block; a block
 # covered when it is queued; ranges entered one at a time, with reads in between (blocks that
 # several of them name came twice); a read() that returns ERESTARTSYS as a number of bytes; a
-# progress without its count of failed blocks.
+# progress without its count of failed blocks; EINVAL as a positive number from a buffer that holds
+# no block (a task without room, which is never told why).
 # Not noticed: freeblock_task.behind never set, for all that is added here is entered at once. With
 # FB_COOKIE_MAX 3000 the step "values" needs the sweep.
 #
@@ -305,6 +306,16 @@ expect_ne "back under a new name" "$disk" "$b"
 load
 copy "back again" /dev/"$disk" count=$((range / 4))
 load_ends
+
+# ---- blocks of another size than a reader's buffer ----
+
+if [ "$LAB_CLOCK" = icount ]; then
+	model_load "$b" tiny-coarse.fbmodel
+	fbread copy /dev/"$b" kib=64 > /tmp/small 2>&1
+	expect_match "a buffer smaller than a block: refused, and why" "$(cat /tmp/small)" \
+		"a buffer of 64 KiB holds no block of 256 sectors"
+	expect_ok "nothing is left of it" [ "$(cat "$(fb "$b")/tasks")" = 0 ]
+fi
 
 # ---- another capacity ----
 

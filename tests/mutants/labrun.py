@@ -50,6 +50,7 @@ SCRIPTS = {
     "sched/background.c": ("t-merge", "t-others"),
     "sched/choice.c": ("t-stream",),
     "sched/inflight.c": ("t-sysfs", "t-trace", "t-cache"),
+    "sched/limits.c": ("t-lift",),
     "sched/order.c": ("t-order",),
     "sched/pool.c": ("t-merge",),
     "sched/slots.c": ("t-depth",),

@@ -241,6 +241,7 @@ struct mde_bad {
  * @translate: SEND DIAGNOSTIC translates addresses, 0 or 1
  * @zoned: enum mde_zoned
  * @trim: IDENTIFY DEVICE data say that blocks can be trimmed, 0 or 1
+ * @long_id: the world-wide name has 16 bytes, not 8, 0 or 1
  * @power: enum mde_power
  * @mode_sense: MODE SENSE is answered, 0 or 1
  * @actuators: over how many the LBNs are said to be spread
@@ -333,6 +334,7 @@ struct mde_config {
 	u64 translate;
 	u64 zoned;
 	u64 trim;
+	u64 long_id;
 	u64 power;
 	u64 mode_sense;
 	u64 actuators;

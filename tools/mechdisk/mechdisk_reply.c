@@ -40,25 +40,29 @@ static u64 mdy_hash(u64 hash, const char *s)
 	return (hash ^ 0xff) * 0x100000001b3ULL;
 }
 
-/* World-wide name: hash of vendor, product and serial, locally assigned. */
-static u64 mdy_wwn(const struct mde_config *cfg)
+/* World-wide name: hash of vendor, product and serial. NAA is its first digit (SPC-5 7.7.6.6). */
+static u64 mdy_wwn(const struct mde_config *cfg, u64 naa)
 {
 	u64 hash = 0xcbf29ce484222325ULL;
 
 	hash = mdy_hash(hash, cfg->vendor);
 	hash = mdy_hash(hash, cfg->product);
 	hash = mdy_hash(hash, cfg->serial);
-	return hash >> 4 | 3ULL << 60;
+	return hash >> 4 | naa << 60;
 }
 
-/* One designator: Linux would prefer a T10 vendor identification to this. */
+/* One designator: Linux would prefer a T10 vendor identification to this. A short name is locally
+ * assigned (3), a long one registered extended (6), as those of logical units of arrays are.
+ */
 static u32 mdy_vpd_83(const struct mde_config *cfg, u8 *p)
 {
 	p[0] = 1;		/* binary */
 	p[1] = 3;		/* NAA */
-	p[3] = 8;
-	put_unaligned_be64(mdy_wwn(cfg), p + 4);
-	return 12;
+	p[3] = cfg->long_id ? 16 : 8;
+	put_unaligned_be64(mdy_wwn(cfg, cfg->long_id ? 6 : 3), p + 4);
+	if (cfg->long_id)
+		put_unaligned_be64(~mdy_wwn(cfg, 0), p + 12);
+	return 4 + p[3];
 }
 
 u32 mdy_longest(const struct mde_config *cfg)

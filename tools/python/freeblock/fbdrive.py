@@ -29,7 +29,7 @@ SHAPES = {
         "queue_depth", "hw_queues", "max_sectors", "seg_boundary", "max_segment_size",
         "timeout_ms", "journal_records"), (1, 1, ())),
     **dict.fromkeys((
-        "zero_latency", "early_seek", "translate", "trim", "mode_sense", "read_cache",
+        "zero_latency", "early_seek", "translate", "trim", "long_id", "mode_sense", "read_cache",
         "look_ahead", "read_ahead_on_hit", "read_ahead_join", "keep_passing", "discard_read",
         "written_hits", "append_writes", "heal_on_write"), (1, 1, _SWITCH)),
     **dict.fromkeys(("verify", "fua"), (1, 1, _WHERE)),
