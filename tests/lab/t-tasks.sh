@@ -8,7 +8,6 @@
 # a task that is late; a promotion in vain that stays.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
-# lab: kernel=debug clock=real smp=4 timeout=600
 
 . /lab/lib.sh
 
