@@ -133,6 +133,27 @@ expect_le "raid1: and little else" $n 110
 expect_match "raid1: a member must be named" \
 	"$(freeblock scan /dev/md0 -o /tmp/digests 2>&1)" "say which to read, --member"
 covers raid1 /dev/md0 --member "$disk"
+
+# md suspends writes to a range of sectors
+MD=/sys/block/md0/md
+echo start > "$(fb "$disk")/scrub"
+echo 0 > $MD/suspend_lo
+expect_ok "raid1: suspend" sh -c "echo 65536 > $MD/suspend_hi"
+dd if=/dev/zero of=/dev/md0 bs=4k count=1 seek=77 oflag=direct 2>/tmp/dd &
+writer=$!
+before=$(job "$disk" scrub blocks_verified)
+sleep 3
+expect_ok "raid1: suspended: its writes wait" kill -0 $writer
+expect_ok "raid1: suspended: its reads do not" \
+	dd if=/dev/md0 of=/dev/null bs=4k count=1 skip=77 iflag=direct
+expect_ge "raid1: suspended: the scrub of the disk goes on" \
+	"$(job "$disk" scrub blocks_verified)" $((before + 1))
+expect_ok "raid1: resume" sh -c "echo 0 > $MD/suspend_hi"
+expect_within "raid1: resumed: the write ends" 20 wait_for 20 [ ! -d /proc/$writer ]
+wait $writer
+expect_eq "raid1: and well" $? 0
+echo stop > "$(fb "$disk")/scrub"
+expect_within "raid1: the scrub ends" 20 wait_for 20 grep -qx 0 "$(fb "$disk")/tasks"
 expect_ok "raid1: stopped" mdadm --quiet --stop /dev/md0
 
 # ---- dm-multipath ----
