@@ -215,7 +215,7 @@ class Refused(Folder):
                              ("destage lazy", "'lazy' is none of 'eager' 'idle'"),
                              ("queue_depth 3 4", "'queue_depth' takes 1 value, not 2")):
             self.refused("--drive", self.file("odd.fbdrive", text + record + "\n"), *words(),
-                         says="odd.fbdrive: line %d: %s" % (line, says))
+                         says="odd.fbdrive, --set: line %d: %s" % (line, says))
 
     def test_cache(self):
         """Its options."""
@@ -258,7 +258,7 @@ class Refused(Folder):
             self.refused("--model", ATLAS, "--workload", path,
                          says=(path,) + ((says,) if isinstance(says, str) else says))
         self.refused("--model", ATLAS, "--workload", self.folder + "/none", says="/none: No such")
-        self.refused("--model", self.file("m", "hello\n"), *words(), says="/m: ")
+        self.refused("--model", self.file("m", "hello\n"), *words(), says="/m, --set: ")
         self.refused("--model", ATLAS, "--trace", self.file("t.csv", "hello\n"), says="t.csv")
 
     def test_other_disk(self):
@@ -770,7 +770,7 @@ class Batch(Folder):
         return status, by_name, err
 
     def test_one_bad_item(self):
-        """It is named with its reason; the others go on."""
+        """It is named with its reason, once; the others go on. Seen to fail: a path twice."""
         bad = self.file("bad.csv", "1,2\n")
         status, rows, err = self.rows("--model", self.folder + "/none", TOY, "--trace", bad,
                                       *self.traces)
@@ -781,6 +781,7 @@ class Batch(Folder):
         self.assertIn("line 1", rows[(TOY, bad)]["error"])
         self.assertIn("No such file", rows[(self.folder + "/none", self.traces[0])]["error"])
         self.assertIn("5 of 8", err)
+        self.assertEqual(err.count(bad), 2)     # with either disk
         for key in set(rows) - good:
             self.assertIn(", ".join(key), err)
 

@@ -307,6 +307,8 @@ class Bad(unittest.TestCase):
                 ("seed 1", "sector_bytes 100", "sector_bytes 100: neither 512 nor 4096"),
                 ("seed 1", "physical_exponent 99", "physical_exponent 99: not from 0 to 7"),
                 ("seed 1", "rpm_error_ppm -1000000", "not a drive's description"),
+                ("heads 4", "heads\v4", "'heads.4' is no record"),
+                ("heads 4", "heads 4\u00a0# of it", "'4[?]' is not a number"),
                 ("seek 1 700000", "seek 1 -5", "'seek 1 -5': numbers wanted: 2"),
                 ("laplace 30000", "laplace -5", "'noise -5': numbers wanted: 1"),
                 ("zone 0 499 220", "zone 0 499 0", "'zone 0 499 0 .* go on from 0, or"),

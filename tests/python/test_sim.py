@@ -756,19 +756,40 @@ class Sweeps(Case):
         self.assertGreater(results[2]["slowdown_pct"], results[3]["slowdown_pct"] + 5)
 
     def test_ended(self):
-        """Whose caller is ended does not run on: nobody hears its progress. Seen to
-        fail: run without --progress."""
+        """Whose caller is ended does not run on: nobody hears its progress; nor do they when it
+        alone is interrupted. Seen to fail: run without --progress; an interrupt that waits for
+        the runs."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number):
+                self.check_ended(number)
+
+    def check_ended(self, number):
+        """A signal ends the program and its two runs."""
         with subprocess.Popen([os.path.join(TOP, "tools", "freeblock"), "sim", "--quiet",
                                "--seconds", "9999999", "--seed", "1,2"],
+                              preexec_fn=lambda: signal.signal(signal.SIGINT,
+                                                               signal.default_int_handler),
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            self.wait_for(lambda: len(simulators(process.pid)) == 2)
-            ours = simulators(process.pid)
-            process.send_signal(signal.SIGTERM)
-        try:
-            self.wait_for(lambda: not any(map(is_running, ours)))
-        finally:
-            for pid in filter(is_running, ours):
-                os.kill(pid, signal.SIGKILL)
+            try:
+                self.wait_for(lambda: len(simulators(process.pid)) == 2)
+                ours = simulators(process.pid)
+                process.send_signal(number)
+                self.wait_for(lambda: process.poll() is not None)
+                self.wait_for(lambda: not any(map(is_running, ours)))
+            finally:
+                for pid in filter(is_running, [process.pid, *ours]):
+                    os.kill(pid, signal.SIGKILL)
+
+    def test_written(self):
+        """A file that a run writes is not given to several. Seen to fail: the last run's log is
+        kept, without a word."""
+        path = os.path.join(os.path.dirname(self.drive), "written")
+        for option in ("--log", "--save"):
+            status, out, err = freeblock("--seed", "1,2", "--seconds", "1", "--task", "scan",
+                                         option, path)
+            self.assertEqual((status, out), (2, ""))
+            self.assertIn("%s: a file for one run, and these are 2" % option, err)
+            self.assertFalse(os.path.exists(path))
 
     def wait_for(self, condition):
         """Until it is true; a minute is far more than it takes."""

@@ -58,6 +58,7 @@ BEHIND = {"noise": ("gauss", "laplace"), "read_ahead": ("segment",)}
 # Those whose values are text, and those without which nothing is known
 TEXTS = ("vendor", "product", "revision", "serial")
 NEEDED = ("period_ps", "heads")
+BLANK = re.compile(r"[ \t\r\n]+")     # between words; any other white space is part of one
 NUMBER = re.compile(r"-?([0-9]+)(?:\.[0-9]+)?(?:/0*[1-9][0-9]*|\+[0-9]+)?")
 
 
@@ -66,10 +67,15 @@ def lines(text):
     return (words for _, words in _numbered(text))
 
 
+def _shown(word):
+    """A word as a message has it: of one line of plain ASCII."""
+    return "".join(c if " " < c <= "~" else "?" for c in word)
+
+
 def _numbered(text):
     """The number and the words of each record's line."""
     for number, line in enumerate(text, 1):
-        words = line.split("#")[0].split()
+        words = [word for word in BLANK.split(line.split("#")[0]) if word]
         if words:
             yield number, words
 
@@ -77,13 +83,14 @@ def _numbered(text):
 def _wrong(name, values):
     """What is wrong with the words of a record; None: nothing."""
     if name not in SHAPES:
-        return "'%s' is no record" % name
+        return "'%s' is no record" % _shown(name)
     least, most, known = SHAPES[name]
     if name in OFF and values == ["off"]:
         return None
     if least <= len(values) <= most:
         if known and values[0] not in known:
-            return "'%s' is none of %s" % (values[0], " ".join("'%s'" % word for word in known))
+            return "'%s' is none of %s" % (_shown(values[0]),
+                                           " ".join("'%s'" % word for word in known))
         if len(values) == 1 or values[0] in BEHIND.get(name, values):
             return None
         most = 1
@@ -96,7 +103,7 @@ def _no_number(name, values):
     """The first value that is to be a number and is none, or too large a one, or text that no
     drive can say; None: none is."""
     if name in TEXTS:
-        return next((value for value in values if not value.isascii()), None)
+        return next((value for value in values if value != _shown(value)), None)
     known = SHAPES[name][2] + (("off",) if name in OFF else ())
     values = values[1:] if values[:1] and values[0] in known else values
     for value in values[:2] if name == "medium_error" else values:
@@ -109,7 +116,7 @@ def _no_number(name, values):
 def records(path):
     """Scalar records {name: words}, and lists of words of the others by name."""
     scalars, lists = {}, collections.defaultdict(list)
-    with open(path, encoding="utf-8", errors="backslashreplace") as file:
+    with open(path, encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         found = list(_numbered(file))
     # what precedes the last such record does not count
     begin = max((i for i, (_, words) in enumerate(found) if words[0] == "fbdrive"), default=-1)
@@ -122,7 +129,7 @@ def records(path):
         odd = _no_number(name, values)
         if odd is not None:
             raise ToolError("%s: line %d: '%s' is %s" % (
-                path, number, odd, "not plain ASCII" if name in TEXTS else "not a number"))
+                path, number, _shown(odd), "not plain ASCII" if name in TEXTS else "not a number"))
         if name in SEVERAL:
             lists[name].append(values)
         else:

@@ -138,8 +138,10 @@ class Printer:
         self.progress.end()
         self.failed += "error" in answer
         if "error" in answer:
-            print("freeblock: %s, %s: %s" % (answer["disk"], answer["workload_from"],
-                                             answer["error"]), file=sys.stderr)
+            names, why = (answer["disk"], answer["workload_from"]), answer["error"]
+            for name in names:
+                why = why.removeprefix(name + ": ")
+            print("freeblock: %s: %s" % (", ".join(names), why), file=sys.stderr)
         if self.json:
             print(json.dumps(answer), flush=True)
         elif "error" not in answer:

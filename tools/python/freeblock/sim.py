@@ -33,6 +33,9 @@ OF_TASK = ("task", "range", "granule", "conservatism_us", "target_slowdown_ppm",
            "idle_size_kib", "idle_mean_us", "idle_max_us", "order", "segment_kib",
            "idle_command", "start", "save", "log", "foreground_cost_ppm", "joint_price")
 
+# Files that a run writes
+WRITTEN = ("save", "log")
+
 # option, setting, what stands for its value, help
 SETTINGS = (
     ("--preset", "preset", "WHOSE", "defaults: module, or paper: sptf-sw, two commands, 400 us of "
@@ -227,7 +230,12 @@ class Runs:
     def all(self):
         """Their results in order."""
         with ThreadPoolExecutor(self.processes) as pool:
-            results = list(pool.map(self.one, range(len(self.jobs))))
+            try:
+                results = list(pool.map(self.one, range(len(self.jobs))))
+            except KeyboardInterrupt:
+                # nobody has interrupted the simulators, if it was not the terminal
+                self.failed = True
+                raise
         self.progress.end()
         return results
 
@@ -270,6 +278,9 @@ def grid(args):
     lines = [("set", line) for line in args.set]
     jobs = [complete(list(zip([name for name, _ in given], values)) + lines)
             for values in itertools.product(*(values for _, values in given))]
+    for name in WRITTEN:
+        if len(jobs) > 1 and getattr(args, name) is not None:
+            raise UsageError("--%s: a file for one run, and these are %d" % (name, len(jobs)))
     return [name for name, values in given if len(values) > 1], jobs
 
 
