@@ -15,7 +15,9 @@
 
 . /lab/lib.sh
 
-seconds=40
+# so long, and each of the disturbances once at least, which take long on a busy host
+seconds=25
+disturbances=6
 M=/sys/kernel/mechdisk
 load_module mechdisk
 load_module freeblock
@@ -114,9 +116,10 @@ note "prepends and separates: $(count)"
 step=0
 twice=""
 begin=$(cut -d. -f1 /proc/uptime)
-while [ $(($(cut -d. -f1 /proc/uptime) - begin)) -lt $seconds ]; do
+while [ $(($(cut -d. -f1 /proc/uptime) - begin)) -lt $seconds ] ||
+      [ $step -lt $disturbances ]; do
 	step=$((step + 1))
-	case $((step % 6)) in
+	case $((step % disturbances)) in
 	0) switches ;;
 	1) scans ;;
 	2) tunables ;;
