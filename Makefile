@@ -93,14 +93,20 @@ modules-race modules-stock-gcov: setup
 	@tools/build-modules $(@:modules-%=%) '$(BUILD)'
 
 # Two series more, of Debian's archive: those that are not to be had are skipped. A warning is an
-# error here, for `make style` compiles for 6.1 only
+# error here, for `make style` compiles for 6.1 only. One that it does not fit, as the newest of sid
+# may be any day, keeps no other from being built, nor the tests from being run: those there fail
 .PHONY: modules-others
 modules-others: setup
-	@for kernel in 6.12 7.x; do \
+	@failed=0; \
+	for kernel in 6.12 7.x; do \
 		status=0; \
 		KCFLAGS=-Werror tools/build-modules $$kernel '$(BUILD)' || status=$$?; \
-		case $$status in 0) ;; 3) echo "no $$kernel kernel, skipped" ;; *) exit 1 ;; esac; \
-	done
+		case $$status in \
+		0) ;; \
+		3) echo "no $$kernel kernel, skipped" ;; \
+		*) echo "modules-others: nothing was built for the $$kernel kernel"; failed=1 ;; \
+		esac; \
+	done; exit $$failed
 
 .PHONY: demo
 demo: modules
@@ -113,7 +119,9 @@ try: modules
 .PHONY: check
 check: setup
 	@needs=$$($(PYTHON) tests/check --build '$(BUILD)' --needs $(if $(ONLY),--only '$(ONLY)')) && \
-	$(MAKE) --no-print-directory setup $$needs || exit; \
+	$(MAKE) --no-print-directory setup $${needs%modules-others} || exit; \
+	case $$needs in *modules-others) \
+		$(MAKE) --no-print-directory modules-others || echo 'check: goes on without'; esac; \
 	status=0; $(PYTHON) tests/check --build '$(BUILD)' $(if $(ONLY),--only '$(ONLY)') || \
 		status=$$?; \
 	$(PYTHON) tools/examples/summarise --build '$(BUILD)' >&2; exit $$status
