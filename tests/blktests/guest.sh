@@ -163,7 +163,7 @@ one()
 		run_id "$2"
 		status=$?
 		[ "$BT_MODE" != with_scan ] || [ "$(scanned)" != "$before" ] ||
-			bt still "$(scan_state "$disk")"
+			bt still "$(job "$disk" scan), $(state "$disk" free_reads)"
 	else
 		status=3
 		echo "device $1 cannot be made" > /tmp/said

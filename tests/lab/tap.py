@@ -17,9 +17,9 @@ Tap = namedtuple("Tap", "passed failed skipped plan errors missed")
 
 _LINE = re.compile(r"^(ok|not ok)\b\s*(?:\d+\s+)?(?:-\s+)?(.*)$")
 _PLAN = re.compile(r"^1\.\.(\d+)\s*$")
-# busybox's
-_SHELL = re.compile(r"^/lab/\S+: (?:\S+ )?line \d+: .*(?:: not found|syntax error|bad number|"
-                    r"unknown operand|parameter not set)")
+# busybox's, and dash's, which leaves out the word
+SHELL = re.compile(r"^/lab/\S+: (?:\S+ )?(?:line )?\d+: .*(?:: not found|syntax error|bad number|"
+                   r"illegal number|unknown operand|parameter not set)", re.I)
 
 
 def parse(text):
@@ -30,7 +30,7 @@ def parse(text):
         if plan:
             plans.append(int(plan.group(1)))
             continue
-        if _SHELL.match(line):
+        if SHELL.match(line):
             errors.append("the shell: " + line)
         match = _LINE.match(line)
         if not match:

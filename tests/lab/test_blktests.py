@@ -182,7 +182,10 @@ def guests():
     run = run_module()
     run.SILENCE_S = 1
     plan = [("block/001", "own"), ("block/002", "simulated"), ("block/003", "own")]
-    for what, last, reason in (("crashes", "", "it crashed"), ("hangs", "sleep 600", "silent for")):
+    for what, last, reason in (
+            ("crashes", "", "it crashed"), ("hangs", "sleep 600", "silent for"),
+            ("calls what there is not",
+             "echo '/lab/script: 9: keep: not found'; echo bt end simulated block/002 0", "keep")):
         with tempfile.TemporaryDirectory() as folder:
             run.LAB = os.path.join(folder, "lab")
             with open(run.LAB, "w") as file:

@@ -193,6 +193,7 @@ def test_tap():
             ("silence", ""),
             ("a plan in the middle of a line", "ok a\nfoo 1..1\n"),
             ("a command that there is not", "/lab/script: line 2: keep: not found\nok a\n1..1\n"),
+            ("one in dash's words", "/lab/script: 2: keep: not found\nok a\n1..1\n"),
             ("a sum that is none", "/lab/lib.sh: line 9: arithmetic syntax error\nok a\n1..1\n")):
         check(name + " is an error", bool(tap.parse(text).errors))
     check("what a program in it says is not the shell's",
