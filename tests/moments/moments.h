@@ -190,7 +190,7 @@ struct event {
 };
 
 /* What an event must not be beside */
-enum { ARMED = 1, NO_ARMS = 2, NEEDS_CPUS = 4, NEEDS_FAULTS = 8, NO_HANG = 16, NEEDS_SUSPEND = 32,
+enum { ARMED = 1, NO_ARMS = 2, NEEDS_CPUS = 4, NEEDS_FAULTS = 8, NEEDS_SUSPEND = 32,
 	NEEDS_CGROUP = 64, NEEDS_DM = 128, NO_FAULTS = 256 };
 
 struct kind {
