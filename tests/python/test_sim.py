@@ -5,6 +5,7 @@ times are known, the numbers of the freeblock paper on the Atlas 10K, whole
 scans, large drives, sweeps, and settings that must be refused. Prints TAP.
 """
 
+import functools
 import json
 import math
 import os
@@ -393,45 +394,71 @@ class Order(Case):
         self.assertLess(many["order"]["followed"], 400)
 
 
+@functools.cache
+def joint(policy, **settings):
+    """Seeds 1, 2 and 3 with sptf alone, and with a scan and this policy."""
+    common = {"seconds": "900", **{k: v for k, v in settings.items() if k == "rate"}}
+    scan = {"task": "scan", "conservatism_us": "auto", "lift": "all", "value": "root",
+            "weight": "balance"}
+    seeds = ("1", "2", "3")
+    return ([simulate(policy="sptf", **common, seed=s) for s in seeds],
+            [simulate(policy=policy, **{**settings, **scan, **common}, seed=s) for s in seeds])
+
+
 class Joint(Case):
     """Requests chosen together with their free reads (Atlas 10K)."""
+
+    @staticmethod
+    def lost(asked):
+        """Per cent of the requests/s, on the mean, beside ten outstanding."""
+        alone, runs = joint("joint", foreground_cost_ppm=asked)
+        return sum(100 * (1 - r["requests_per_s"] / a["requests_per_s"])
+                   for r, a in zip(runs, alone)) / 3
+
+    @staticmethod
+    def longer(rate, what):
+        """A mean or p99 of response times under an open load, as a multiple of that alone."""
+        alone, runs = joint("auto", rate=rate)
+        return sum(r["response_ms"][what] / a["response_ms"][what]
+                   for r, a in zip(runs, alone)) / 3
+
+    def test_promise(self):
+        """They cost foreground_cost_ppm at most, of throughput, by default 1 %."""
+        self.assertLessEqual(self.lost("10000"), 1)
+
+    @taptest.missed("6.02 % of 6; three seeds have 5.82 to 6.40")
+    def test_promise_more(self):
+        """And if somebody allows more."""
+        self.assertLessEqual(self.lost("60000"), 6)
+
+    def test_promise_open(self):
+        """And of the mean response time, under open loads."""
+        self.assertLessEqual(100 * (self.longer("60", "mean") - 1), 1)
+        self.assertLessEqual(100 * (self.longer("110", "mean") - 1), 1)
 
     def test_cost(self):
         """They cost what was asked for, against sptf without a scan, and the account says so.
 
-        Of three seeds .92 (.81 to 1.12) and 5.85 % (5.71 to 6.01), of which the account saw .99
-        and 5.90. Seen to fail: a shadow that goes on from where the real head is, a shadow
+        Of three seeds .99 (.95 to 1.03) and 6.02 % (5.82 to 6.40), of which the account saw .98
+        and 5.85. Seen to fail: a shadow that goes on from where the real head is, a shadow
         that arrivals do not reach, lost turns not counted, a shadow that is lost at
         every 500th choice."""
-        seeds = ("1", "2", "3")
-        alone = [simulate(policy="sptf", seconds="900", seed=s) for s in seeds]
         for asked, low, high, free in (("10000", .6, 1.25, 5.3), ("60000", 5.5, 6.3, 6.2)):
-            runs = [simulate(policy="joint", foreground_cost_ppm=asked, task="scan",
-                                 conservatism_us="auto", lift="all", value="root",
-                                 weight="balance", seconds="900", seed=s) for s in seeds]
-            cost = sum(100 * (1 - r["requests_per_s"] / a["requests_per_s"])
-                       for r, a in zip(runs, alone)) / 3
+            cost, runs = self.lost(asked), joint("joint", foreground_cost_ppm=asked)[1]
             self.between(low, cost, high)
             self.between(-.35, cost - sum(r["joint_cost_ppm"] for r in runs) / 3e4, .35)
             self.assertGreater(min(r["order"]["followed"] / r["requests"] for r in runs), .999)
             self.assertGreater(sum(r["free_mb_s"] for r in runs) / 3, free)
 
-
     def test_open(self):
         """Under open loads auto costs what was asked for, of the mean response time.
 
-        Of three seeds .68 (.56 to .80) % at 60/s and 1.18 (1.07 to 1.37) at 110/s, in which the
+        Of three seeds .62 (.52 to .71) % at 60/s and .73 (.40 to .90) at 110/s, in which the
         first minutes, until the price is found, have a part."""
-        seeds = ("1", "2", "3")
         for rate, low, high, p99, free in (("60", .35, 1.05, 1, 1.65), ("110", .6, 2.2, .94, 4)):
-            alone = [simulate(policy="sptf", rate=rate, seconds="900", seed=s) for s in seeds]
-            runs = [simulate(policy="auto", rate=rate, task="scan", conservatism_us="auto",
-                                 lift="all", value="root", weight="balance", seconds="900", seed=s)
-                    for s in seeds]
-            mean, late = (sum(r["response_ms"][what] / a["response_ms"][what]
-                              for r, a in zip(runs, alone)) / 3 for what in ("mean", "p99"))
-            self.between(low, 100 * (mean - 1), high)
-            self.assertLess(late, p99)
+            runs = joint("auto", rate=rate)[1]
+            self.between(low, 100 * (self.longer(rate, "mean") - 1), high)
+            self.assertLess(self.longer(rate, "p99"), p99)
             self.assertGreater(sum(r["free_mb_s"] for r in runs) / 3, free)
 
     def test_default(self):
@@ -615,6 +642,10 @@ class Auto(Case):
             with self.subTest(settings):
                 self.between(.15, self.cost(**settings), .85)
 
+    @taptest.missed("0.94 % of 0.5, with a model whose seeks are 3 % too long")
+    def test_promise(self):
+        """Free reads cost target_slowdown_ppm at most, also with a model that errs."""
+        self.assertLessEqual(self.cost(model=self.off(1.03)), .5)
 
     def test_told(self):
         """A model that says how much seeks vary, as those shipped do: the first 30 s have more

@@ -65,6 +65,14 @@ class Loads(unittest.TestCase):
             charged = mean(scan, "idle", "mean_us") / 1e3
             self.assertTrue(0.67 < charged / true < 1.5, (charged, true))
 
+    @taptest.missed("1.2 ms of 1 (seeds differ by 0.6)")
+    def test_promise_order(self):
+        """Idle reads delay the foreground by idle_mean_us at most, whatever the drive's own order:
+        here C-LOOK."""
+        firmware = {"set": "firmware clook", "rate": "79"}
+        alone, scan = runs(**ALONE, **firmware), runs(**MODULE, **firmware)
+        self.assertLessEqual(mean(scan, "read_ms", "mean") - mean(alone, "read_ms", "mean"), 1)
+
     def test_fsync(self):
         """Flushes: as fast as without a scan, and no write is forgotten by them."""
         alone, scan = self.beside("48", (48, 62), fsync="0.5")
