@@ -28,6 +28,7 @@ BLOCK = re.compile(r"^(?:[ \t]+)(?:[#$] )?%s (?=[a-z][\w-]*|-)(.*)$" % PROGRAM, 
 INLINE = re.compile(r"(?<!`)``%s (?=[a-z-])([^`]*)``" % PROGRAM)
 INLINE_MARKDOWN = re.compile(r"(?<!`)`%s (?=[a-z-])([^`]*)`(?!`)" % PROGRAM)
 OTHERS = {"generate"}       # of syzkaller
+SCRIPT = re.compile(r"(?<![\w./-])(freeblock|freeblock-lab) ([a-z][^\n|;&<>]*)")
 MAKE = re.compile(r"(?:^[ \t]+(?:[#$] )?|`)make ((?:[A-Z][A-Z_]*=\S* )*[a-z][^`\n]*)", re.M)
 
 
@@ -103,6 +104,16 @@ def wrong_commands(text, markdown=False):
                    for program, line, mentioned in commands(text, markdown)
                    if not is_sentence(program, line)
                    for why in [wrong(program, line, mentioned)] if why})
+
+
+def wrong_in_script(text):
+    """The same of a script, as far as it can be told there: options that a command has not."""
+    text = re.sub(r"^\s*#.*", "", text, flags=re.M).replace("\\\n", " ")
+    found = ((program, line, wrong(program, line, True))
+             for program, line in SCRIPT.findall(text)
+             if line.split()[0] in _subcommands(program))
+    return sorted("%s %s: %s" % (program, " ".join(line.split()), why)
+                  for program, line, why in found if why)
 
 
 def wrong_targets(text, makefile):

@@ -22,7 +22,7 @@ sg=/dev/$(ls "/sys/block/$disk/device/scsi_generic")
 wait_for 10 [ -c "$sg" ] || die "no $sg"
 cache_page > /tmp/before
 
-freeblock extract "/dev/$disk" --no-translation --quick --json --state /tmp/state \
+freeblock extract "/dev/$disk" --no-translation --quick --json --state-dir /tmp/state \
 	-o /out/extracted.fbmodel > /out/report.json
 expect_eq "extract ends" $? 0
 cache_page > /tmp/after

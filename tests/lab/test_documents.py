@@ -4,7 +4,8 @@
 """Are the documents the code's? (Documentation/ABI: test_abi.py.) The examples of api.rst are
 short and are modules. Sphinx makes all of it without a warning: links lead somewhere, and the
 index names each document. The files and functions that documents name are there; commands are
-taken by what they call (doccommands.py), and those of the quick start are run (t-quickstart.sh).
+taken by what they call (doccommands.py), as are those of the lab's scripts, and those of the quick
+start are run (t-quickstart.sh).
 troubleshooting.rst has each word of the module's state, each line of its log and each reason to
 refuse a disk. Half a minute. Prints TAP.
 
@@ -98,6 +99,8 @@ def check_planted(makefile):
         text = "::\n\n        # freeblock %s\n" % line
         report("planted: %s" % line, [] if len(doccommands.wrong_commands(text)) == wrong else
                ["%s" % doccommands.wrong_commands(text)])
+    found = doccommands.wrong_in_script("freeblock off \\\n\t--some\n# freeblock off --other\n")
+    report("planted: in a script", [] if len(found) == 1 else found or ["not found"])
     report("planted: mentioned", [] if doccommands.wrong_commands("``freeblock off --some``") and
            not doccommands.wrong_commands("``freeblock off --all``") else ["not as expected"])
     report("planted: make", [] if doccommands.wrong_targets("``make benches``", makefile) and
@@ -187,6 +190,9 @@ def main():
         check_commands(path, read(path), makefile)
         report("%s links to documents" % path, [] if path == "README.md" else re.findall(
             r"``(?:Documentation/)?[a-z-]+\.rst``", read(path)))
+    report("commands of the lab's scripts", [
+        "%s: %s" % (path, why) for path in sorted(glob.glob("tests/lab/*.sh", root_dir=TOP))
+        for why in doccommands.wrong_in_script(read(path))])
     check_examples()
     treetest.finish()
 
