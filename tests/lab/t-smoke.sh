@@ -3,8 +3,6 @@
 # Uses null_blk only, so it says whether a broken run is the lab's fault.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=500
-# lab: kernel=6.12 clock=icount smp=1 timeout=500
-# lab: kernel=7.x clock=icount smp=1 timeout=500
 # lab: kernel=stock clock=real smp=4 timeout=500
 
 . /lab/lib.sh
