@@ -206,14 +206,19 @@ class Refused(Folder):
                      says=("300.0 (s)", "0.01"))
 
     def test_drive(self):
-        """A description with a word that the format does not have: its line, and the word. Seen to
-        fail: taken, as were all but what the prediction reads."""
+        """A description with a word or value that the format does not have: its line, and the
+        word. Seen to fail: taken, as were all but what the prediction reads, and reckoned with
+        for ever."""
         with open(sim.drive_file("toy"), encoding="utf-8") as file:
             text = file.read()
         line = text.count("\n") + 1
         for record, says in (("rotatoin on", "'rotatoin' is no record"),
                              ("destage lazy", "'lazy' is none of 'eager' 'idle'"),
-                             ("queue_depth 3 4", "'queue_depth' takes 1 value, not 2")):
+                             ("queue_depth 3 4", "'queue_depth' takes 1 value, not 2"),
+                             ("rpm_error_ppm -999999", "'-999999' is not within -10000 to 10000"),
+                             ("noise gauss 1000000000000", "'1000000000000' is not within 0 to"),
+                             ("zone 1400 1 140 0 0 0 0", "'1' is not within 1400 to 10000000"),
+                             ("slip 2 99999999999", "zone 2: slip 99999999999+1 lies beyond")):
             self.refused("--drive", self.file("odd.fbdrive", text + record + "\n"), *words(),
                          says="odd.fbdrive, --set: line %d: %s" % (line, says))
 

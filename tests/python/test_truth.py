@@ -15,10 +15,13 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import taptest  # noqa: E402
-from freeblock import ToolError, asdrive, fbdrive, hosts, sim, truth  # noqa: E402
+from freeblock import (ToolError, asdrive, fbdrive, fbdrive_check, fbdrive_values,  # noqa: E402
+                       hosts, sim, truth)
 
 # Written by tools/make-drives, which knows nothing of truth.py
 MADE = ("nearline16", "nearline24", "archive8", "x300", "cheetah9")
+# A drive to which a record can be added
+SMALL = b"fbdrive 1\nperiod_ps 6000000000\nheads 1\nzone 0 0 500 0 0 0 1\nseek 1 1\n"
 
 
 def facts(text):
@@ -57,16 +60,15 @@ class Truth(unittest.TestCase):
             self.assertEqual(said, ["seek_spread 1 %s" % scalars["noise"][1]], name)
 
     def test_words(self):
-        """Python takes no record, number of values or word that mechdisk does not take, and blames
-        the same line and word; what it takes of a drive, mechdisk takes. The records are those of
-        mechdisk's tables. Seen to fail: a record, a choice and a count that one of them lacks."""
+        """Python takes the records, numbers of values and words that mechdisk takes, and says the
+        same of the others. The records are those of mechdisk's tables. Seen to fail: a record, a
+        choice and a count that one of them lacks."""
         with open(os.path.join(TOP, "tools", "mechdisk", "mechdisk_text.c"),
                   encoding="ascii") as file:
             source = file.read()
         names = re.findall(r'MDT_(?:NUM|WORD)\("(\w+)"', source) + \
             re.findall(r"MDT_SWITCH\((\w+), \d", source) + re.findall(r'\{ "(\w+)", mdt_', source)
         self.assertEqual(sorted(fbdrive.SHAPES), sorted(names + ["fbdrive"]))
-        host = hosts.program("tools/mechdisk/host", "mechdisk-host", "mechdisk-host")
         tried = [name + " 1" * count for name in names + ["nosuch", "heads_"]
                  for count in (0, 1, 2, 3, 5, 6, 7, 8, 9, 65)]
         every = set(re.findall(r'"([a-z_-]+)"', " ".join(re.findall(
@@ -74,59 +76,112 @@ class Truth(unittest.TestCase):
         tried += [" ".join([name, word, *["1"] * (count - 1)])
                   for name, (least, most, known) in fbdrive.SHAPES.items() if known
                   for word in sorted(every) for count in {least, most}]
-        with tempfile.TemporaryDirectory() as folder:
-            for line in tried:
-                path = path_of(folder, "d.fbdrive", (
-                    "fbdrive 1\nperiod_ps 6000000000\nheads 1\nzone 0 0 500 0 0 0 1\n%s\n" %
-                    line).encode())
-                said = subprocess.run([host, "info", path], check=False, capture_output=True,
-                                      text=True).stderr
-                blamed = re.search(r"line 5: '\S+' (?:is no record|is none of|takes)|"
-                                   r"LBN and COUNT are missing", said)
-                with self.subTest(line=line, said=said):
-                    self.agrees(path, blamed and blamed[0])
+        for line in tried:
+            self.agree(SMALL + line.encode() + b"\n")
 
-    def agrees(self, path, blamed):
-        """What Python says of a text: the same as mechdisk, where that blames words."""
-        blamed = (blamed or "nothing").replace("LBN and COUNT are missing", "'medium_error' takes")
-        try:
-            fbdrive.records(path)
-        except ToolError as error:
-            if "line 5" in str(error):
-                self.assertIn(blamed, str(error))
-            else:
-                self.assertEqual(blamed, "nothing", str(error))
-        else:
-            self.assertEqual(blamed, "nothing")
+    def test_edges(self):
+        """Of each number's range. Seen to fail: a range too narrow or too wide by one."""
+        for name, ranges in fbdrive_values.RANGES.items():
+            word = {"noise": ["gauss"], "read_ahead": ["segment"], "overhead_ns": ["read_hit"]}
+            for number, (low, high) in enumerate(ranges):
+                for value in (low - 1, low, high, high + 1):
+                    values = [str(low) for low, _ in ranges]
+                    values[number] = str(value)
+                    said = self.agree(SMALL + " ".join(
+                        [name, *word.get(name, []), *values]).encode() + b"\n")
+                    self.assertEqual(said is None, low <= value <= high, (name, values))
 
-    def test_numbers(self):
-        """What is to be a number, and is none, is blamed as mechdisk blames it; a byte that is no
-        text, and a description without what all need, too. Seen to fail: words of Python's own."""
-        path = sim.drive_file("toy")
-        with open(path, "rb") as file:
-            text = file.read()
-        line = text.count(b"\n") + 1
+    def agree(self, text):
+        """Python's verdict on a text, after mechdisk-host, which says the same; None: it is
+        good."""
         host = hosts.program("tools/mechdisk/host", "mechdisk-host", "mechdisk-host")
         with tempfile.TemporaryDirectory() as folder:
-            for record, odd in (("jitter_ns x", "x"), ("slip 1 abc", "abc"), ("rpm_drift x y", "x"),
-                                ("noise gauss x", "x"), ("zone 0 9 50 0 31/0 0 0", "31/0"),
-                                ("head_switch_ns " + "9" * 26, "9" * 26), ("seed 1e3", "1e3")):
-                with self.subTest(record):
-                    odd_path = path_of(folder, "d.fbdrive", text + record.encode() + b"\n")
-                    with self.assertRaisesRegex(ToolError, "line %d: '%s' is not a number" % (
-                            line, re.escape(odd))):
-                        fbdrive.records(odd_path)
-                    said = subprocess.run([host, "info", odd_path], check=False,
-                                          capture_output=True, text=True).stderr
-                    self.assertIn("line %d: " % line, said)
-            with self.assertRaisesRegex(ToolError, "line 1: .* is no record|not a drive's"):
-                fbdrive.records(path_of(folder, "d.fbdrive", b"fbdrive\xff 1\n"))
-            for record in (b"seed \xff\n", "product \xe4\n".encode()):
-                with self.assertRaisesRegex(ToolError, "line %d: .* is not " % line):
-                    fbdrive.records(path_of(folder, "d.fbdrive", text + record))
-            bare = path_of(folder, "d.fbdrive", b"fbdrive 1\nheads 2\n")
-            with self.assertRaisesRegex(ToolError, "no period_ps, no zone"):
-                fbdrive.check(bare, *fbdrive.records(bare))
+            path = path_of(folder, "d.fbdrive", text)
+            done = subprocess.run([host, "info", path], check=False, capture_output=True, text=True)
+            try:
+                fbdrive_check.check(path, *fbdrive.records(path))
+                said = None
+            except ToolError as error:
+                said = str(error).removeprefix(path + ": ")
+        with self.subTest(text=text[-200:], host=done.stderr, said=said):
+            self.assertEqual(bool(done.returncode), said is not None)
+            self.assertIn(done.stderr.strip().rpartition(path + ": ")[2], said or "")
+        return said
+
+    def refused(self, *records):
+        """Both refuse toy with these records at its end: the last one's line, if any's."""
+        with open(sim.drive_file("toy"), "rb") as file:
+            text = file.read()
+        said = self.agree(text + b"".join(
+            each.encode("latin-1") + b"\n" for each in records))
+        self.assertIsNotNone(said, records)
+        return said
+
+    def test_shipped_are_good(self):
+        """Seen to fail: a range too narrow."""
+        for name in os.listdir(hosts.data("drives")):
+            if name.endswith(".fbdrive"):
+                with open(os.path.join(hosts.data("drives"), name), "rb") as file:
+                    self.assertIsNone(self.agree(file.read()), name)
+
+    def test_values(self):
+        """A value that mechdisk does not take is refused by Python in the same words. Seen to fail:
+        taken, or refused in words of Python's own."""
+        with open(sim.drive_file("toy"), "rb") as file:
+            line = file.read().count(b"\n") + 1
+        for record, why in (
+                ("rpm_error_ppm -999999", "within -10000 to 10000"),
+                ("noise gauss 1000000000000", "within 0 to 10000000"),
+                ("jitter_ns 9999999999999999999", "within 0 to 100000"),
+                ("noise laplace 99999999999999999", "within"),
+                ("zone 1400 9999999999999 140 0 0 0 0", "within 1400 to 10000000"),
+                ("seek 1399 0", "within 1400 to 10000000"), ("seek 1 1", "within 1400"),
+                ("bus_ns 3200.5", "not a number"), ("slip 9 1", "within 2 to 2"),
+                ("zone_heads 77 1", "within 0 to 2"), ("bus_ns -100", "not a number"),
+                ("seed -1", "not a number"), ("jitter_ns 10000000000", "within"),
+                ("rpm_error_ppm 900000", "within"), ("queue_depth -5", "not a number"),
+                ("actuators 0", "within 1 to 4"), ("destage_delay_ns -1", "not a number"),
+                ("product ABCDEFGHIJKLMNOPQ", "longer than 16 characters"),
+                ("product \xe4", "not plain ASCII"), ("seed \xff", "not a number"),
+                ("zone 1400 1500 50 0 31/0 0 0", "not a fraction"), ("jitter_ns x", "'x' is not"),
+                ("head_switch_ns " + "9" * 5000, "not a number"), ("slip 2 9+0", "within 1 to"),
+                ("zone 1400 1400 9 0 0 0 0 dead", "key=value"), ("sector_bytes 520", "neither"),
+                ("medium_error 1 1 asc=12", "neither 11 nor 15"), ("rpm_drift 0 0", "within 1"),
+                ("medium_error 9 0", "within 1"), ("zone_heads 0 1 1 1 1", "no head has"),
+                ("seg_boundary 4097", "power of two"), ("cache 4 8 5", "within 0 to 4"),
+                ("zone 1500 1600 50 0 0 0 0", "starts at cylinder 1500, not at 1400"),
+                ("medium_error 5000000 1", "medium error at"), ("remap 2 9 9", "within 100001"),
+                ("slip 2 %s" % " ".join(["9"] * 65), "66 words"),
+                ("internal_activity 10 5 1400", "the last is 1399")):
+            self.assertRegex(self.refused(record), "^line %d: .*%s" % (line, re.escape(why)))
+
+    def test_agree(self):
+        """Records that do not go together, and a description without what all need. Seen to fail:
+        taken, or refused in words of Python's own."""
+        for records, why in (
+                (["slip 2 99999999999"], "lies beyond"), (["write_cache back"], "no cache"),
+                (["cache 2 8 0", "write_cache back"], "no segments for writes"),
+                (["zone_heads 0 220 1"], "names 2 heads"), (["remap 2 141000 223990"], "twice"),
+                (["zone 1400 1400 9 0 0 0 30 dead=6"], "6 dead, 30 spares"),
+                (["remap 2 223900 1"], "spares are within"),
+                (["zone 1400 1400 9 0 0 0 9 dead=2", "slip 3 1"], "dead already"),
+                (["zone 1400 1400 9 0 0 0 9", "slip 3 1", "remap 3 1 30"], "slipped and"),
+                (["zone 1400 1400 9 0 0 0 9", "slip 3 30", "remap 3 1 30"], "is slipped"),
+                (["slip 2 150+99"], "slips and"), (["slip 2 223999+2"], "lies beyond"),
+                (["surface_run 2", "order serpentine-disk"], "surface_run goes with"),
+                (["medium_error 1 1"] * 65, "more than 64 medium errors"),
+                (["remap 2 223999 1"], "LBNs are within")):
+            with self.subTest(records):
+                self.assertRegex(self.refused(*records), why)
+        for text, why in ((b"heads 2\n", "no period_ps, no zone"),
+                          (b"heads 1\nperiod_ps 6000000000\nzone 0 9 9 0 0 0 0\nseek 2 1\n",
+                           "line 5: no seek time for distance 1"),
+                          (b"\xff 1\n", "is no record")):
+            with self.subTest(text):
+                self.assertRegex(self.agree(b"fbdrive 1\n" + text), why)
+        with tempfile.TemporaryDirectory() as folder, \
+                self.assertRaisesRegex(ToolError, "not a drive's"):
+            fbdrive.records(path_of(folder, "d.fbdrive", b"fbdrive\xff 1\n"))
 
     def test_dead(self):
         """A zone's eighth value has a name. Seen to fail: no number."""

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The values of one .fbdrive record: what mechdisk_text.c takes, and what it says of the rest."""
+
+import re
+
+from . import ToolError
+
+CYLINDERS = 10 ** 7
+INDEX = (2 ** 64 - 1) // 8      # of a sector within its zone
+COUNT = 2 ** 32 - 1             # of neighbouring sectors
+SECTORS = 16777216              # of the cache's segments
+MOST_BAD = 64                   # medium_error records
+LINK_NS = 10 ** 7
+COMMAND_NS = 10 ** 8
+FRACTION = re.compile(r"0|0\.[0-9]{1,18}|([0-9]+)/([0-9]+)")
+
+# From, to of each number that stands behind the record's name, and behind its word if it has one
+RANGES = {
+    "physical_exponent": [(0, 7)], "period_ps": [(10 ** 9, 10 ** 11)],
+    "rpm_error_ppm": [(-10 ** 4, 10 ** 4)], "rpm_error_ppb": [(-10 ** 7, 10 ** 7)],
+    "rpm_drift": [(-10 ** 4, 10 ** 4), (1, 10 ** 6)],
+    "seek_drift": [(-200000, 200000), (1, 10 ** 6)],
+    "seed": [(0, 2 ** 64 - 1)], "heads": [(1, 64)], "surface_run": [(1, 65535)],
+    "head_switch_ns": [(0, COMMAND_NS)], "write_settle_ns": [(-COMMAND_NS, COMMAND_NS)],
+    "write_move_ns": [(0, COMMAND_NS)], "noise": [(0, 10 ** 7)],
+    "outliers": [(0, 10 ** 6), (0, 10 ** 9)],
+    "command_overhead_ns": [(0, COMMAND_NS)] * 2, "overhead_ns": [(0, COMMAND_NS)] * 2,
+    "bus_ns": [(0, 10 ** 6)], "bus_watermark_ppm": [(0, 10 ** 6)], "reselect_ns": [(0, LINK_NS)],
+    "extra_disconnect_ns": [(0, LINK_NS)] * 5, "completion_overhead_ns": [(0, LINK_NS)] * 2,
+    "jitter_ns": [(0, 10 ** 5)], "actuators": [(1, 4)], "read_ahead": [(1, SECTORS)],
+    "read_ahead_least": [(0, SECTORS)], "destage_delay_ns": [(0, 10 ** 10)],
+    "queue_depth": [(1, 32)], "hw_queues": [(1, 64)], "max_sectors": [(8, 65535)],
+    "max_segment_size": [(4096, 2 ** 31)], "timeout_ms": [(100, 600000)],
+    "journal_records": [(0, 4194304)]}
+# Most characters of those that are text
+TEXTS = {"vendor": 8, "product": 16, "revision": 4, "serial": 20}
+
+
+def shown(word):
+    """A word as a message has it: of one line of plain ASCII, and not all of a long one."""
+    return "".join(c if " " < c <= "~" else "?" for c in word[:32])
+
+
+def _blame(word, why):
+    return ToolError("'%s' %s" % (shown(word), why))
+
+
+def _digits(word):
+    """The number that digits say; None if it has more than 64 bits, or they are none."""
+    if not word.isascii() or not word.isdecimal() or len(word.lstrip("0")) > 20:
+        return None
+    value = int(word.lstrip("0") or "0")
+    return value if value < 2 ** 64 else None
+
+
+def number(word, low, high):
+    """A word's number; ToolError if it is none, or not one from low to high."""
+    value = _digits(word[1:] if low < 0 and word.startswith("-") else word)
+    if value is None:
+        raise _blame(word, "is not a number")
+    value = -value if word.startswith("-") else value
+    if not low <= value <= high:
+        raise _blame(word, "is not within %d to %d" % (low, high))
+    return value
+
+
+def _fraction(word):
+    found = FRACTION.fullmatch(word)
+    over, under = (_digits(part or "") for part in found.groups()) if found else (None, None)
+    if not found or "/" in word and (over is None or under is None or not over < under <= COUNT):
+        raise _blame(word, "is not a fraction of a turn (a/b or 0.ddd, below 1)")
+
+
+def span(words):
+    """(first sector, how many) of INDEX or INDEX+COUNT, a slip's; of what has been checked."""
+    index, _, count = words.partition("+")
+    return int(index), int(count or "1")
+
+
+def _text(name, word):
+    if len(word) > TEXTS[name]:
+        raise _blame(word, "is longer than %d characters" % TEXTS[name])
+    if any(not " " < c <= "~" for c in word):
+        raise _blame(word, "is not plain ASCII")
+
+
+def _sector_bytes(values, _):
+    if values[0] not in ("512", "4096"):
+        raise _blame(values[0], "is neither 512 nor 4096")
+
+
+def _seg_boundary(values, _):
+    value = number(values[0], 4096, 2 ** 32)
+    if value & (value - 1):
+        raise _blame(values[0], "is not a power of two")
+
+
+def _internal_activity(values, _):
+    if values != ["off"]:
+        period = number(values[0], 10, 86400000)
+        number(values[1], 1, min(period - 1, 60000))
+        number(values[2], 0, CYLINDERS)
+
+
+def _cache(values, _):
+    if values != ["off"]:
+        segments = number(values[0], 1, 64)
+        number(values[1], 8, SECTORS)
+        number(values[2], 0, segments)
+
+
+def _zone(values, before):
+    zones = before["zone"]
+    begin = int(zones[-1][1]) + 1 if zones else 0
+    first = number(values[0], 0, CYLINDERS)
+    number(values[1], first, CYLINDERS)
+    number(values[2], 1, 65535)
+    for word in values[3:6]:
+        _fraction(word)
+    number(values[6], 0, INDEX)
+    for word in values[7:]:
+        key, equals, value = word.partition("=")
+        if not equals or key != "dead":
+            raise _blame(word, "is no option" if equals else "is not key=value")
+        number(value, 0, INDEX)
+    if first != begin:
+        raise ToolError("zone %d starts at cylinder %d, not at %d" % (len(zones), first, begin))
+
+
+def _in_zone(word, before, same=None):
+    """The zone, given before, of a record; those called `same` are in their zones' order."""
+    if not before["zone"]:
+        raise ToolError("no zone yet")
+    low = int(before[same][-1][0]) if same and before[same] else 0
+    return number(word, low, len(before["zone"]) - 1)
+
+
+def _zone_heads(values, before):
+    zone, given, heads = _in_zone(values[0], before), before["zone_heads"], len(values) - 1
+    if given and len(given[-1]) - 1 != heads:
+        raise ToolError("%d heads, but %d in the zone_heads before" % (heads, len(given[-1]) - 1))
+    if any(int(each[0]) == zone for each in given):
+        raise ToolError("zone %d has a zone_heads already" % zone)
+    longest = int(before["zone"][zone][2])
+    if max([number(word, 1, longest) for word in values[1:]]) != longest:
+        raise ToolError("zone %d: no head has the zone's %d sectors" % (zone, longest))
+
+
+def _slip(values, before):
+    zone, low = _in_zone(values[0], before, "slip"), 0
+    if before["slip"] and int(before["slip"][-1][0]) == zone:
+        low = sum(span(before["slip"][-1][-1]))
+    for word in values[1:]:
+        index, plus, count = word.partition("+")
+        count = number(count, 1, COUNT) if plus else 1
+        low = number(index, low, INDEX) + count
+
+
+def _remap(values, before):
+    zone, low = _in_zone(values[0], before, "remap"), 0
+    if before["remap"] and int(before["remap"][-1][0]) == zone:
+        low = int(before["remap"][-1][1]) + 1
+    number(values[1], low, INDEX)
+    number(values[2], 0, INDEX)
+
+
+def _seek(values, before):
+    number(values[0], int(before["seek"][-1][0]) + 1 if before["seek"] else 1, CYLINDERS)
+    number(values[1], 0, 10 ** 9)
+
+
+def _bad_option(word):
+    key, equals, value = word.partition("=")
+    most = {"recovery_ms": (0, 600000), "info": (0, 1), "times": (1, COUNT - 1)}
+    if not equals:
+        raise _blame(word, "is not key=value")
+    if key == "asc":
+        if value not in ("11", "15"):
+            raise _blame(word, "is neither 11 nor 15")
+    elif key not in most:
+        raise _blame(word, "is no option")
+    elif (key, value) != ("times", "always"):
+        number(value, *most[key])
+
+
+def _medium_error(values, before):
+    if len(before["medium_error"]) == MOST_BAD:
+        raise ToolError("more than %d medium errors" % MOST_BAD)
+    number(values[1], 1, INDEX - number(values[0], 0, INDEX - 1))
+    for word in values[2:]:
+        _bad_option(word)
+
+
+_RULES = {"sector_bytes": _sector_bytes, "seg_boundary": _seg_boundary, "cache": _cache,
+          "internal_activity": _internal_activity, "zone": _zone, "zone_heads": _zone_heads,
+          "slip": _slip, "remap": _remap, "seek": _seek, "medium_error": _medium_error}
+
+
+def check(name, values, before):
+    """ToolError with the reason if a record of the right number of words has a wrong one.
+    before: the lists of records that precede it, by name."""
+    if name in TEXTS:
+        _text(name, values[0])
+    elif name in _RULES:
+        _RULES[name](values, before)
+    else:
+        ranges = RANGES.get(name, [])
+        numbers = values[1:] if name in ("noise", "read_ahead", "overhead_ns") else values
+        for word, (low, high) in zip(numbers, ranges):
+            number(word, low, high)
