@@ -157,7 +157,8 @@ def read_json(path):
         with open(path, encoding="utf-8") as file:
             said = jsontext.parse(file.read())
     except json.JSONDecodeError as error:
-        raise ToolError("%s: line %d: not JSON: %s" % (path, error.lineno, error.msg)) from error
+        kind = "" if isinstance(error, jsontext.Refused) else "not JSON: "
+        raise ToolError("%s: line %d: %s%s" % (path, error.lineno, kind, error.msg)) from error
     except UnicodeDecodeError as error:
         raise ToolError("%s: not JSON: %s" % (path, error)) from error
     if not isinstance(said, dict):
