@@ -4,6 +4,7 @@
 Prints TAP; takes some seconds.
 """
 
+import contextlib
 import dataclasses
 import importlib.util
 import json
@@ -15,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import warnings
 from unittest import mock
@@ -759,6 +761,39 @@ class Paper(unittest.TestCase):
         self.assertEqual(paper.curve_of(few), (None, None))
 
 
+def children(pid):
+    """A process's children that there are."""
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
+def is_running(pid):
+    """Whether there is such a process, and not only its exit status."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def writing(path, stack):
+    """Whether somebody reads a pipe, which then is open for as long as the stack."""
+    try:
+        stack.callback(os.close, os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
+
+
+def kill(pids):
+    """Those that there still are."""
+    for pid in filter(is_running, pids):
+        os.kill(pid, signal.SIGKILL)
+
+
 class Batch(Folder):
     """Several disks and traces.
 
@@ -856,6 +891,41 @@ class Batch(Folder):
         self.assertEqual([trace for _, trace in sorted(rows) if "error" in rows[(TOY, trace)]],
                          [self.traces[1]])
         self.assertIn("ended unexpectedly", rows[(TOY, self.traces[1])]["error"])
+
+    def test_ended(self):
+        """Whoever ends the command ends its workers: by a signal that it can heed, or not; none of
+        them is waited for. Seen to fail: workers that go on, and an interrupt that waits for
+        what they do."""
+        pipes = [os.path.join(self.folder, name) for name in ("a.csv", "b.csv")]
+        for path in pipes:
+            os.mkfifo(path)
+        for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGINT):
+            with self.subTest(number), subprocess.Popen(
+                    [os.path.join(TOP, "tools", "freeblock"), "predict", "--quiet", "--jobs", "2",
+                     "--model", TOY, "--trace", *pipes], stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(
+                        signal.SIGINT, signal.default_int_handler)) as process:
+                self.check_ended(process, number, pipes)
+
+    def check_ended(self, process, number, pipes):
+        """A signal ends the process and its two workers, which wait for what comes in pipes."""
+        workers = []
+        with contextlib.ExitStack() as stack:
+            stack.callback(lambda: kill([process.pid, *workers]))
+            for path in pipes:
+                self.wait_for(lambda path=path: writing(path, stack))
+            workers += children(process.pid)
+            self.assertEqual(len(workers), 2)
+            process.send_signal(number)
+            self.wait_for(lambda: process.poll() is not None)
+            self.wait_for(lambda: not any(map(is_running, workers)))
+
+    def wait_for(self, done):
+        """Until it is so, not for ever."""
+        end = time.monotonic() + 20
+        while not done():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
 
     def test_table(self):
         """A line each under a head."""

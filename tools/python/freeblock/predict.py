@@ -4,6 +4,7 @@
 Documentation/predict.rst says what the numbers mean, and how good they are.
 """
 
+import contextlib
 import json
 import os
 import sys
@@ -166,8 +167,9 @@ def run(args):
     if count > 1 and not args.json:
         print(report.head(), flush=True)
     found = batch.on_dask(todo, args.dask) if args.dask else batch.in_processes(todo, processes)
-    for answer in found:
-        printer.show(answer)
+    with contextlib.closing(found):
+        for answer in found:
+            printer.show(answer)
     printer.progress.end()
     if printer.failed and count > 1:
         print("freeblock: %d of %d could not be predicted" % (printer.failed, count),

@@ -9,7 +9,10 @@ error.
 
 import asyncio
 import concurrent.futures
+import contextlib
+import ctypes
 import itertools
+import multiprocessing
 import os
 import signal
 import tempfile
@@ -25,6 +28,7 @@ from .answer import Settings, answer
 
 DASK_PACKAGE = "python3-distributed"
 CONNECT_S = 10
+PR_SET_PDEATHSIG = 1            # of prctl(2)
 
 
 class Task(NamedTuple):
@@ -148,10 +152,27 @@ def _all_failed(task, reason):
     return [failed(disk, task.load, reason) for disk in task.disks]
 
 
+def _begin(parent):
+    """In a worker: it ends without a word if the user interrupts, and with its parent, however
+    that ends; nobody else would end it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+@contextlib.contextmanager
 def _executor(processes):
-    """Processes that end without a word if the user interrupts."""
-    return concurrent.futures.ProcessPoolExecutor(
-        processes, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL))
+    """Processes that are not waited for if this one is interrupted."""
+    with concurrent.futures.ProcessPoolExecutor(
+            processes, mp_context=multiprocessing.get_context("fork"), initializer=_begin,
+            initargs=(os.getpid(),)) as executor:
+        try:
+            yield executor
+        except BaseException:
+            for child in multiprocessing.active_children():
+                child.kill()
+            raise
 
 
 def in_processes(todo, processes):
