@@ -222,7 +222,7 @@ class Refused(Folder):
                              ("zone 1400 1 140 0 0 0 0", "'1' is not within 1400 to 10000000"),
                              ("slip 2 99999999999", "zone 2: slip 99999999999+1 lies beyond")):
             self.refused("--drive", self.file("odd.fbdrive", text + record + "\n"), *words(),
-                         says="odd.fbdrive, --set: line %d: %s" % (line, says))
+                         says=("odd.fbdrive: line %d: %s" % (line, says), "(with --set)"))
 
     def test_cache(self):
         """Its options."""
@@ -257,7 +257,8 @@ class Refused(Folder):
 
     def test_files(self):
         """Broken ones, by name, line and reason. Seen to fail: the first of an attribute's two
-        values forgotten, an internal error for a number of many digits."""
+        values forgotten, an internal error for a number of many digits, the drive's line after the
+        workload's name."""
         for text, says in (("{", "line 1"), ("[1]", "attributes by name"),
                            ('\n{"a" 3}', "line 2"),
                            ('{"request_rate": "5 apples"}', ("request_rate", "5 apples")),
@@ -270,7 +271,11 @@ class Refused(Folder):
             self.refused("--model", ATLAS, "--workload", path,
                          says=(path,) + ((says,) if isinstance(says, str) else says))
         self.refused("--model", ATLAS, "--workload", self.folder + "/none", says="/none: No such")
-        self.refused("--model", self.file("m", "hello\n"), *words(), says="/m, --set: ")
+        bad = self.file("bad.json", '{"a" 3}')
+        odd = self.file("odd.fbdrive", "fbdrive 1\n\nheads 99\n")
+        self.refused("--drive", odd, "--workload", bad, says=odd + ": line 3: '99'")
+        self.refused("--drive", "toy", "--workload", bad, says=bad + ": line 1: ")
+        self.refused("--model", self.file("m", "hello\n"), *words(), says="/m: ")
         self.refused("--model", ATLAS, "--trace", self.file("t.csv", "hello\n"), says="t.csv")
 
     def test_other_disk(self):
@@ -827,8 +832,8 @@ class Batch(Folder):
         self.assertIn("No such file", rows[(self.folder + "/none", self.traces[0])]["error"])
         self.assertIn("5 of 8", err)
         self.assertEqual(err.count(bad), 2)     # with either disk
-        for key in set(rows) - good:
-            self.assertIn(", ".join(key), err)
+        for disk, load in set(rows) - good:
+            self.assertRegex(err, "freeblock: %s(, |: .*with )%s" % (disk, load))
 
     def test_parallel(self):
         """Two processes or one, in whatever order: the same answers."""

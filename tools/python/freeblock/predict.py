@@ -124,6 +124,14 @@ def _processes(args):
     return args.jobs or os.cpu_count() or 1
 
 
+def _refusal(answer):
+    """Why there is none for a disk and a workload; whose line it is stands before the line."""
+    disk, load, why = answer["disk"], answer["workload_from"], answer["error"]
+    if why.startswith(disk + ": "):
+        return "%s (with %s)" % (why, load)
+    return "%s, %s: %s" % (disk, load, why.removeprefix(load + ": "))
+
+
 class Printer:
     """Answers on standard output, what went wrong and progress on standard error."""
 
@@ -139,10 +147,7 @@ class Printer:
         self.progress.end()
         self.failed += "error" in answer
         if "error" in answer:
-            names, why = (answer["disk"], answer["workload_from"]), answer["error"]
-            for name in names:
-                why = why.removeprefix(name + ": ")
-            print("freeblock: %s: %s" % (", ".join(names), why), file=sys.stderr)
+            print("freeblock: " + _refusal(answer), file=sys.stderr)
         if self.json:
             print(json.dumps(answer), flush=True)
         elif "error" not in answer:
