@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from .. import ToolError, UsageError, jsontext, tracefile
 from . import characterise, units
 from .device import CacheSpec, Device
-from .workload import Workload
+from .workload import Workload, check_value
 
 # What is assumed of a disk whose model is all that is known: the read cache of today's
 # nearline drives as drives.rst has it, behind SATA's 6 Gbit/s
@@ -18,6 +18,7 @@ ASSUMED = CacheSpec(segments=64, segment_bytes=4096 * 1024.0, read_ahead="segmen
                     read_ahead_bytes=2048 * 1024.0, read_ahead_on_hit=True, transfer_rate=600e6,
                     hit_overhead=50e-6, write_hit=50e-6, append_writes=True)
 READ_AHEAD = ("none", "track", "cylinder", "segment", "stream")
+SLOWEST, FASTEST = 1e6, 1e12    # --cache-rate
 # Its order as Linux's mq-deadline has it: upwards, then from the lowest again
 ALGORITHM = "clook"
 # A data_span of the whole disk, whatever its size
@@ -78,7 +79,10 @@ def _flag(text):
 
 
 def _rate(text):
-    return {"transfer_rate": units.number(text, "bytes")}
+    rate = units.number(text, "bytes")
+    if not SLOWEST <= rate <= FASTEST:
+        raise ToolError("not within %g to %g bytes a second" % (SLOWEST, FASTEST))
+    return {"transfer_rate": rate}
 
 
 def _hit(text):
@@ -183,7 +187,9 @@ def changed(found, load, device):
 
 def _placed(said, device):
     if said.get("data_span") == WHOLE:
-        said["data_span"] = device.capacity - said.get("data_start", 0)
+        start = said.get("data_start", 0)
+        check_value("data_start", start)
+        said["data_span"] = device.capacity - start
     return Workload.from_dict(said)
 
 

@@ -67,7 +67,7 @@ def _workload_lines(said):
             100 * work["sparse_run_fraction"], work["requests_per_sparse_run"]))
     if work.get("bursty_fraction"):
         lines.append("           %.0f %% in bursts of %.1f requests" % (
-            100 * work["bursty_fraction"], work["requests_per_burst"]))
+            100 * work["bursty_fraction"], work.get("requests_per_burst", 1)))
     if trace:
         lines.append("           %d requests in %.1f s, pauses of %.1f s in all" % (
             trace["requests"], trace["duration_s"], trace["pauses_s"]))

@@ -58,4 +58,4 @@ def attribute(name, said):
         value = number(said, unit)
     except ToolError as error:
         raise ToolError("%s (%s): %s" % (name, unit, error)) from error
-    return int(value) if unit == "processes" and value == int(value) else value
+    return int(value) if unit == "processes" and value.is_integer() else value

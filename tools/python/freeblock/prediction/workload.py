@@ -3,35 +3,38 @@
 closed arrivals with several processes, where the data lie)."""
 
 import dataclasses
-import math
 from dataclasses import dataclass
 
 from .. import ToolError
 
 ARRIVALS = ("poisson", "bursty", "constant-open", "constant-closed", "closed")
 
+MOST_BYTES = 1e18       # more than drives have, which have at most 2^48 sectors of 4096
+MOST_CV2 = 1e6
+LONGEST = 1e6           # requests; those of longer bursts would need very long distributions
+
 # attribute: unit, least, most, whether the least itself is too little
 _RANGES = {
     "request_rate": ("requests/s", 1e-9, 1e9, False),
-    "request_size": ("bytes", 0, math.inf, True),
-    "request_size_cv2": ("a squared coefficient of variation", 0, math.inf, False),
+    "request_size": ("bytes", 0, MOST_BYTES, True),
+    "request_size_cv2": ("a squared coefficient of variation", 0, MOST_CV2, False),
     "read_fraction": ("a fraction", 0, 1, False),
-    "data_span": ("bytes", 0, math.inf, True),
-    "data_start": ("bytes", 0, math.inf, False),
-    "run_length": ("bytes", 0, math.inf, True),
-    "run_stride": ("bytes", 0, math.inf, False),
+    "data_span": ("bytes", 0, MOST_BYTES, True),
+    "data_start": ("bytes", 0, MOST_BYTES, False),
+    "run_length": ("bytes", 0, MOST_BYTES, True),
+    "run_stride": ("bytes", 0, MOST_BYTES, False),
     "locality_fraction": ("a fraction", 0, 1, False),
     "requests_per_sparse_run": ("requests", 1, 1e4, False),
-    "sparse_run_length": ("bytes", 0, math.inf, True),
+    "sparse_run_length": ("bytes", 0, MOST_BYTES, True),
     "sparse_run_fraction": ("a fraction", 0, 1, False),
-    "requests_per_burst": ("requests", 1, math.inf, False),
-    "burst_cv2": ("a squared coefficient of variation", 0, math.inf, False),
+    "requests_per_burst": ("requests", 1, LONGEST, False),
+    "burst_cv2": ("a squared coefficient of variation", 0, MOST_CV2, False),
     "bursty_fraction": ("a fraction", 0, 1, False),
     "burst_rate": ("requests/s", 1e-9, 1e12, False),
     "bursts_meet": ("a fraction", 0, 1, False),
     "outstanding": ("processes", 1, 1e9, False),
     "think_time": ("s", 0, 1e9, False),
-    "think_cv2": ("a squared coefficient of variation", 0, math.inf, False),
+    "think_cv2": ("a squared coefficient of variation", 0, MOST_CV2, False),
     "effective_request_rate": ("requests/s", 1e-9, 1e9, False),
 }
 LARGEST = 2 ** 28       # bytes; those of larger requests would need very long distributions
@@ -47,6 +50,21 @@ def _wrong(name, value, why):
 def unit_of(name):
     """An attribute's unit; None of those that are words."""
     return _RANGES[name][0] if name in _RANGES else None
+
+
+def check_value(name, value):
+    """ToolError if a number is not one of the attribute's."""
+    _, least, most, above = _RANGES[name]
+    if value is None:
+        if name not in _OPTIONAL:
+            raise _wrong(name, value, "is required")
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+        raise _wrong(name, value, "not a number")
+    if value < least or above and value == least:
+        raise _wrong(name, value, "must be %s %g" % ("over" if above else "at least", least))
+    if value > most:
+        raise _wrong(name, value, "must be at most %g" % most)
 
 
 @dataclass(frozen=True)
@@ -83,24 +101,9 @@ class Workload:
             raise _wrong("arrival_process", self.arrival_process,
                          "not one of " + ", ".join(ARRIVALS))
         for name in _RANGES:
-            self._check_range(name)
+            check_value(name, getattr(self, name))
         self._check_together()
         return self
-
-    def _check_range(self, name):
-        value = getattr(self, name)
-        _, least, most, above = _RANGES[name]
-        if value is None:
-            if name not in _OPTIONAL:
-                raise _wrong(name, value, "is required")
-            return
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or \
-                not math.isfinite(value):
-            raise _wrong(name, value, "not a number")
-        if value < least or above and value == least:
-            raise _wrong(name, value, "must be %s %g" % ("over" if above else "at least", least))
-        if value > most:
-            raise _wrong(name, value, "must be at most %g" % most)
 
     def _check_together(self):
         if self.request_size > self.data_span:
@@ -112,6 +115,12 @@ class Workload:
         if self.run_length is not None and self.run_length < self.request_size:
             raise _wrong("run_length", self.run_length,
                          "less than request_size, %g bytes" % self.request_size)
+        if self.run_length is not None and self.run_length > self.data_span:
+            raise _wrong("run_length", self.run_length,
+                         "more than data_span, %g bytes" % self.data_span)
+        if self.requests_per_burst * (1 + self.burst_cv2) > LONGEST:
+            raise _wrong("requests_per_burst", self.requests_per_burst, "with burst_cv2 %g: times "
+                         "1 + burst_cv2 more than %g" % (self.burst_cv2, LONGEST))
         if self.arrival_process == "closed":
             if self.outstanding is None:
                 raise _wrong("outstanding", None, "is required for closed arrivals")
