@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Sphinx: the documents as HTML, and three of them as manual pages."""
+"""Sphinx: the documents as HTML, and some of them as manual pages."""
 
 import os
 import re
@@ -21,7 +21,11 @@ highlight_language = "none"
 man_pages = [
     ("module", "freeblock", "I/O scheduler that reads in the gaps of a busy disk", "", 4),
     ("model-format", "freeblock.fbmodel", "what freeblock believes about a drive", "", 5),
+    ("drive-format", "freeblock.fbdrive", "what a simulated drive is", "", 5),
     ("conf-format", "freeblock.conf", "what is wanted of which disks", "", 5),
+    ("digest-format", "freeblock.digests", "digests that freeblock scan writes", "", 5),
+    ("coverage-format", "freeblock.coverage", "which blocks of a disk are done", "", 5),
+    ("trace-format", "freeblock.traces", "traces that freeblock reads", "", 5),
 ]
 
 

@@ -3,8 +3,8 @@
 
 Witness is the drive: what its head read, or verified, before the power went. Against it stand
 the kernel's map of verified blocks, at the instant of the cut, and the files that scrub and scan
-had saved, as the next boot finds them. The files' formats are those of scan-scrub.rst, read
-anew here.
+had saved, as the next boot finds them. The files' formats are those of coverage-format.rst and
+digest-format.rst, read anew here.
 """
 
 import hashlib

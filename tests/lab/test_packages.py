@@ -5,7 +5,7 @@ the command run from them without a tree and without a compiler? A minute. Print
 
 Seen to fail: a source of core/ left out of the module's package; a compiler that
 freeblock-tools depends on; a helper that is not packed (the command says which is missing);
-a command without a manual page; another version in debian/changelog.
+a command or a format without a manual page; another version in debian/changelog.
 """
 
 import os
@@ -24,6 +24,7 @@ from treetest import read, report  # noqa: E402
 COMPILERS = re.compile(r"\b(?:gcc|clang|make|cc|c-compiler|build-essential|libc6-dev|dkms)\b")
 HELPERS = ("extract-probe", "freeblock-judge", "freeblock-sg", "freeblock-sim", "mechdisk-host",
            "replay.so")
+FORMATS = ("conf", "coverage", "digests", "fbdrive", "fbmodel", "traces")
 
 
 def run(*words, **more):
@@ -101,11 +102,10 @@ def tools_package(root, number, package):
     commands = re.findall(r"^    ([a-z][\w-]*)(?: |$)", said, re.M)
     report("commands of the product only", [] if not status and "scrub" in commands and
            not {"bench", "peers", "yardstick"} & set(commands) else [said])
-    report("a manual page for each command, and of the formats of model and configuration", missing(
-        os.path.join(root, "usr/share/man"), ["man1/freeblock.1.gz",
-                                              "man5/freeblock.fbmodel.5.gz",
-                                              "man5/freeblock.conf.5.gz"] +
-        ["man1/freeblock-%s.1.gz" % name for name in commands]))
+    report("a manual page for each command and for each format", missing(
+        os.path.join(root, "usr/share/man"), ["man1/freeblock.1.gz"] +
+        ["man1/freeblock-%s.1.gz" % name for name in commands] +
+        ["man5/freeblock.%s.5.gz" % name for name in FORMATS]))
     report("what journalctl explains", missing(root, ["usr/lib/systemd/catalog/freeblock.catalog"]))
     folder = os.path.join(root, "usr/share/bash-completion/completions")
     status, said = run("bash", "-c", ". ./freeblock && complete -p freeblock", cwd=folder)

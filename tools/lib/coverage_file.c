@@ -2,23 +2,8 @@
 /*
  * libfreeblock: which blocks are done, in a file that is whole or not there.
  *
- * All numbers are little-endian:
- *
- *	  0  "FBCOVER\n"
- *	  8  u32 version, 1
- *	 12  u32 bytes of this header
- *	 16  u32 sectors of a block
- *	 20  u32 0
- *	 24  u64 first sector of the block device on the disk
- *	 32  u64 its sectors
- *	 40  u64 its blocks
- *	 48  the disk's unique id, 128 bytes, NUL-padded; empty: it has none
- *	176  u32 CRC-32 (IEEE 802.3) of all before
- *	180  u32 0
- *	184  a bit a block, beginning with the lowest of the first byte
- *	     u32 CRC-32 of the bits
- *
- * tools/python/freeblock/coverage_file.py reads and writes the same.
+ * Documentation/coverage-format.rst has the format. tools/python/freeblock/coverage_file.py
+ * reads and writes the same.
  */
 #define _GNU_SOURCE
 #include <errno.h>

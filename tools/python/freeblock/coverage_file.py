@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Which blocks are done, in a file that is whole or not there.
 
-tools/lib/coverage_file.c has the format, and reads and writes the same.
+Documentation/coverage-format.rst has the format; tools/lib/coverage_file.c reads and writes the
+same.
 """
 
 import errno

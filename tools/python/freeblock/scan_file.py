@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Files of digests: what freeblock scan writes and compares with.
 
-Documentation/scan-scrub.rst describes the format. A header in text says what was read;
+Documentation/digest-format.rst describes the format. A header in text says what was read;
 then comes a record of fixed length for each block, so that blocks may come in any order;
 the end is written when all records are on stable storage, and the file renamed from
 FILE.part to FILE. Each record has a checksum over the file's nonce, the block's number and

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Coverage of a scrub on stable storage: a journal of words of the disk's map.
 
-Documentation/scan-scrub.rst describes the format. A header in text says which disk and
+Documentation/coverage-format.rst describes the format. A header in text says which disk and
 which pass; then come records, each a run of 64-bit words of the map, a bit for a block
 that has been verified, with a checksum over the file's nonce and the record. Words are
 or-ed together, so that each record is true by itself: one that was torn, lost or spoiled
