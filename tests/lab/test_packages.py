@@ -5,7 +5,8 @@ the command run from them without a tree and without a compiler? A minute. Print
 
 Seen to fail: a source of core/ left out of the module's package; a compiler that
 freeblock-tools depends on; a helper that is not packed (the command says which is missing);
-a command or a format without a manual page; another version in debian/changelog.
+a command or a format without a manual page; no example of freeblock.conf; another version in
+debian/changelog.
 """
 
 import os
@@ -106,6 +107,8 @@ def tools_package(root, number, package):
         os.path.join(root, "usr/share/man"), ["man1/freeblock.1.gz"] +
         ["man1/freeblock-%s.1.gz" % name for name in commands] +
         ["man5/freeblock.%s.5.gz" % name for name in FORMATS]))
+    report("an example of freeblock.conf", missing(
+        os.path.join(root, "usr/share/doc/freeblock-tools/examples"), ["freeblock.conf"]))
     report("what journalctl explains", missing(root, ["usr/lib/systemd/catalog/freeblock.catalog"]))
     folder = os.path.join(root, "usr/share/bash-completion/completions")
     status, said = run("bash", "-c", ". ./freeblock && complete -p freeblock", cwd=folder)
