@@ -77,6 +77,16 @@ class Told(Case):
                                         "the module was loaded; among them the sectors 88, 800")])
         self.assertEqual(self.machine.told[0]["FREEBLOCK_BAD_BLOCKS"], "3")
 
+    def test_conf(self):
+        """A configuration that cannot be read silences no bad block. Seen to fail: nothing told."""
+        self.assertEqual(self.told(), [])
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = often\n")
+        self.machine.write(KERNEL + "stats/bad_blocks", "2\n")
+        status, said = self.do("conf", "due")
+        self.assertEqual(status, 1)
+        self.assertIn("freeblock.conf:2: ", said)
+        self.assertEqual([kind for kind, _ in self.kinds()], ["bad_blocks"])
+
     def scrubbing(self, left_s, state="running"):
         """A scrub of that remaining time, by its rate."""
         self.machine.write(KERNEL + "scrub", state + "\n")
