@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -849,6 +850,105 @@ class Sweeps(Case):
                  "save": os.path.join(os.path.dirname(self.drive), "a\tb\\\"\udcff")}
         found = sim.simulate(task="scan", seconds="1", **texts)["settings"]
         self.assertEqual(found, {**found, **texts, "set": texts["set"] + "\n"})
+
+
+class Written(Case):
+    """The files that a run writes, and reads again."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder = os.path.dirname(self.drive)
+        self.path = os.path.join(self.folder, "written")
+
+    def read(self):
+        """What has been written."""
+        with open(self.path, encoding="ascii") as file:
+            return file.read()
+
+    def sim(self, *words):
+        """A second of the toy drive's scan."""
+        return freeblock("--quiet", "--drive", "toy", "--task", "scan", "--seconds", "1", *words)
+
+    def test_full(self):
+        """A disk without space."""
+        for option in ("--log", "--save"):
+            status, out, err = self.sim(option, "/dev/full")
+            self.assertEqual((status, out), (1, ""), option)
+            self.assertIn("/dev/full: No space left on device", err)
+
+    def test_full_for_a_while(self):
+        """A log that has lost its middle is none. Seen to fail: status 0."""
+        def bound():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (8192, resource.RLIM_INFINITY))
+
+        def written():
+            return sum(os.path.getsize(os.path.join(self.folder, name))
+                       for name in os.listdir(self.folder) if name.startswith("written"))
+
+        words = {"drive": self.drive, "model": self.model, "requests": "300000", "log": self.path}
+        with subprocess.Popen([sim.build_host(), *("%s=%s" % word for word in words.items())],
+                              preexec_fn=bound, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            while process.poll() is None and written() < 8192:
+                time.sleep(.01)
+            if process.poll() is None:
+                time.sleep(.2)
+                resource.prlimit(process.pid, resource.RLIMIT_FSIZE,
+                                 (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            _, err = process.communicate()
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("%s: File too large" % self.path, err)
+        self.assertEqual(written(), 0)
+
+    def test_whole_or_not(self):
+        """What was there stays until the new one is complete, behind a link, too. Seen to fail:
+        the log of a run that failed in the place of the one before."""
+        link = self.path + "-link"
+        os.symlink(self.path, link)
+        with open(self.path, "w", encoding="ascii") as file:
+            file.write("before")
+        for option in ("--log", "--save"):
+            status, _, err = freeblock("--quiet", "--rate", "1000", "--task", "scan", option, link)
+            self.assertEqual((status, self.read()), (1, "before"), err)
+            self.assertEqual(self.sim(option, link)[0], 0)
+            self.assertNotIn("before", self.read())
+            with open(self.path, "w", encoding="ascii") as file:
+                file.write("before")
+        self.assertTrue(os.path.islink(link))
+
+    def test_cut(self):
+        """A map that is not whole is refused, wherever it was cut; what has nothing left is not.
+        Seen to fail: what was cut off passes for read."""
+        self.assertEqual(self.sim("--save", self.path)[0], 0)
+        whole = self.read()
+        lines = whole.count("\n")
+        self.assertTrue(whole.endswith("\nend %d\n" % (lines - 2)))
+        self.assertEqual(self.sim("--start", self.path)[0], 0)
+        half = whole.index("\n", len(whole) // 2) + 1
+        for cut, line in ((whole[:half], whole[:half].count("\n") + 1),
+                          (whole[:half - 1], whole[:half].count("\n") + 1),
+                          (whole[:whole.rindex("end")], lines), (whole[:-2], lines),
+                          (whole + "1 1\n", lines)):
+            with open(self.path, "w", encoding="ascii") as file:
+                file.write(cut)
+            status, out, err = self.sim("--start", self.path)
+            self.assertEqual((status, out), (1, ""))
+            self.assertIn("%s:%d: " % (self.path, line), err)
+            self.assertIn("the map's last line", err)
+        with open(self.path, "w", encoding="ascii") as file:
+            file.write(whole.split("\n", maxsplit=1)[0] + "\nend 0\n")
+        self.assertEqual(self.sim("--start", self.path)[0], 0)
+
+    def test_same(self):
+        """One name for both files, however it is spelt. Seen to fail: the map is written over
+        the log."""
+        for name in (self.path, os.path.join(self.folder, ".", "written")):
+            status, out, err = self.sim("--log", self.path, "--save", name)
+            self.assertEqual((status, out), (2, ""))
+            self.assertIn("save, log: both", err)
+            self.assertFalse(os.path.exists(self.path))
+        self.assertEqual(self.sim("--log", "/dev/null", "--save", "/dev/null")[0], 0)
 
 
 class Refusals(Case):

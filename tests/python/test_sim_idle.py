@@ -113,7 +113,7 @@ class Coverage(Idle):
         got = sim.simulate(**{**TOY, "idle": "off"}, seconds="0.1", start="course:0.5", save=path)
         self.assertAlmostEqual(got["task_done"], 0.5, delta=0.01)
         with open(path, encoding="ascii") as lines:
-            runs = [int(line.split()[1]) for line in list(lines)[1:]]
+            runs = [int(line.split()[1]) for line in list(lines)[1:-1]]
         self.assertGreater(sum(runs) / len(runs), 4)
 
 
@@ -217,7 +217,10 @@ class Refused(Idle):
         for text, said in (("freeblock-map 8 7\n", ":1: not \"freeblock-map 8 127970\""),
                            ("freeblock-map 8 127970\n9 5\n3 2\n", ":3: not a run"),
                            ("freeblock-map 8 127970\n127969 2\n", ":2: not a run"),
-                           ("freeblock-map 8 127970\n5\n", ":2: not \"FIRST COUNT\"")):
+                           ("freeblock-map 8 127970\n5\nend 0\n",
+                            ":2: not \"FIRST COUNT\""),
+                           ("freeblock-map 8 127970\n9 5\n",
+                            ":3: neither \"FIRST COUNT\" nor \"end 1\"")):
             self.refused(said, start=self.file("bad.map", text))
 
 

@@ -29,4 +29,43 @@ noreturn __printf(1, 2) void sim_usage(const char *fmt, ...);
  */
 char *sim_file_read(const char *path, size_t *len);
 
+struct sim_file_out;
+
+/**
+ * sim_file_create() - begin to write a file
+ * @path: its name
+ *
+ * What is written goes to PATH.part, which takes the place of @path when it is complete; what is
+ * there and no regular file is written as it is.
+ *
+ * Return: for sim_file_print() and sim_file_finish(); ends the program when it cannot be written.
+ */
+struct sim_file_out *sim_file_create(const char *path);
+
+/**
+ * sim_file_print() - write
+ * @out: of sim_file_create()
+ * @fmt: as printf()
+ *
+ * Ends the program when it fails, and removes what has been written.
+ */
+__printf(2, 3) void sim_file_print(struct sim_file_out *out, const char *fmt, ...);
+
+/**
+ * sim_file_finish() - all is written: give the file its name
+ * @out: of sim_file_create(), freed
+ *
+ * Ends the program when it fails, and removes what has been written.
+ */
+void sim_file_finish(struct sim_file_out *out);
+
+/**
+ * sim_file_same() - whether one of two files to be written would take the other's place
+ * @a: a name
+ * @b: another
+ *
+ * Return: whether both lead to one regular file, or would.
+ */
+bool sim_file_same(const char *a, const char *b);
+
 #endif /* SIM_FILE_H */

@@ -459,6 +459,8 @@ static void simo_check(const struct simo *o)
 		sim_usage("task: under the drive's own order (policy none) no gap is known");
 	if (!o->scan && (strcmp(o->start_text, "none") || *o->save))
 		sim_usage("start, save: there is no task");
+	if (*o->save && *o->log && sim_file_same(o->save, o->log))
+		sim_usage("save, log: both are to be written to %s", o->save);
 	if (o->scan && o->depth > 0 && o->depth != 2)
 		sim_usage("task: gaps are known with two commands at the drive, not %.0f",
 			  o->depth);

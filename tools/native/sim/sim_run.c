@@ -54,11 +54,8 @@ void sim_run_begin(struct sim *sim)
 	/* what "the default" and "the drive's queue" came to */
 	if (!sim->o.depth)
 		sim->o.depth = s->depth;
-	if (*o->log) {
-		s->stats.log = fopen(o->log, "w");
-		if (!s->stats.log)
-			sim_fail("%s: %s", o->log, strerror(errno));
-	}
+	if (*o->log)
+		s->stats.log = sim_file_create(o->log);
 }
 
 /* how much of the run is done, by what is nearest to its end */
@@ -161,8 +158,8 @@ void sim_run(struct sim *sim)
 
 void sim_run_end(struct sim *sim)
 {
-	if (sim->sched.stats.log && fclose(sim->sched.stats.log))
-		sim_fail("%s: %s", sim->o.log, strerror(errno));
+	if (sim->sched.stats.log)
+		sim_file_finish(sim->sched.stats.log);
 	if (*sim->o.save)
 		simt_save(&sim->task);
 	simt_destroy(&sim->task);

@@ -738,8 +738,9 @@ static void sims_deliver(struct sims *s, const struct sims_cmd *c, u64 now_ns)
 	simh_add(&s->stats.of[c->req->fg.write ? SIMS_WRITE : SIMS_READ],
 		 now_ns - c->req->arrived_ns);
 	if (s->stats.log)
-		fprintf(s->stats.log, "%llu %llu\n", (unsigned long long)c->req->arrived_ns,
-			(unsigned long long)(now_ns - c->req->arrived_ns));
+		sim_file_print(s->stats.log, "%llu %llu\n",
+			       (unsigned long long)c->req->arrived_ns,
+			       (unsigned long long)(now_ns - c->req->arrived_ns));
 	sims_gone(s, c->req, now_ns);
 	if (c->req->fsync && s->cache)
 		sims_flush(s, c->req, now_ns);

@@ -83,7 +83,7 @@ struct sims_stats {
 	u64 unsearched;
 	u64 deep;
 	struct fb_order_cost_sum order;
-	FILE *log;
+	struct sim_file_out *log;
 };
 
 /**

@@ -424,7 +424,20 @@ static void simt_start_course(struct simt *t, u64 state)
 	}
 }
 
-/* "freeblock-map BLOCK_SECTORS BLOCKS", and a line "FIRST COUNT" for each run that is left */
+/* behind the last of @runs: without that line a map that was cut off would pass for a whole one */
+static void simt_start_end(FILE *in, const char *path, u64 runs)
+{
+	unsigned long long said;
+
+	if (fscanf(in, "end %llu\n", &said) != 1 || said != runs || fgetc(in) != EOF)
+		sim_fail("%s:%llu: neither \"FIRST COUNT\" nor \"end %llu\", the map's last line",
+			 path, (unsigned long long)runs + 2, (unsigned long long)runs);
+}
+
+/*
+ * "freeblock-map BLOCK_SECTORS BLOCKS", a line "FIRST COUNT" for each run that is left, and
+ * "end RUNS"
+ */
 static void simt_start_file(struct simt *t, const char *path)
 {
 	unsigned long long g, n, first, count;
@@ -446,8 +459,9 @@ static void simt_start_file(struct simt *t, const char *path)
 		simt_drop(t, done, first - done);
 		done = first + count;
 	}
-	if (got != EOF)
+	if (got == 1)
 		sim_fail("%s:%llu: not \"FIRST COUNT\"", path, (unsigned long long)line + 1);
+	simt_start_end(in, path, line - 1);
 	simt_drop(t, done, n - done);
 	fclose(in);
 }
@@ -473,25 +487,25 @@ static bool simt_is_left(const struct simt *t, u64 block)
 
 void simt_save(const struct simt *t)
 {
-	FILE *out = fopen(t->o->save, "w");
-	u64 at = 0, first;
+	struct sim_file_out *out = sim_file_create(t->o->save);
+	u64 at = 0, runs = 0, first;
 
-	if (!out)
-		sim_fail("%s: %s", t->o->save, strerror(errno));
-	fprintf(out, "freeblock-map %u %llu\n", t->lim.granule_sectors,
-		(unsigned long long)t->bm.granules);
+	sim_file_print(out, "freeblock-map %u %llu\n", t->lim.granule_sectors,
+		       (unsigned long long)t->bm.granules);
 	while (at < t->bm.granules) {
 		first = at;
 		while (at < t->bm.granules && simt_is_left(t, at))
 			at++;
-		if (at > first)
-			fprintf(out, "%llu %llu\n", (unsigned long long)first,
-				(unsigned long long)(at - first));
-		else
+		if (at == first) {
 			at++;
+			continue;
+		}
+		sim_file_print(out, "%llu %llu\n", (unsigned long long)first,
+			       (unsigned long long)(at - first));
+		runs++;
 	}
-	if (fclose(out))
-		sim_fail("%s: %s", t->o->save, strerror(errno));
+	sim_file_print(out, "end %llu\n", (unsigned long long)runs);
+	sim_file_finish(out);
 }
 
 static void simt_init_map(struct simt *t, const struct dm_info *info)
