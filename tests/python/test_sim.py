@@ -940,6 +940,24 @@ class Written(Case):
             file.write(whole.split("\n", maxsplit=1)[0] + "\nend 0\n")
         self.assertEqual(self.sim("--start", self.path)[0], 0)
 
+    def test_nothing_left(self):
+        """A scan that was over before: no time, and no rate or slowdown. Seen to fail: nan, which
+        is no JSON; a slowdown of 100 %."""
+        with open(self.path, "w", encoding="ascii") as file:
+            file.write("freeblock-map 8 127970\nend 0\n")
+        words = ("--quiet", "--drive", "toy", "--task", "scan", "--whole", "1",
+                 "--start", self.path)
+        self.assertEqual(freeblock(*words)[::2], (0, ""))
+        status, out, err = freeblock(*words, "--json", "--idle", "on")
+        self.assertEqual(status, 0, err)
+        self.assertNotIn("nan", out.lower())
+        self.assertNotIn("inf", out.lower())
+        result = json.loads(out)[0]
+        self.assertEqual([result[name] for name in ("seconds", "requests_per_s", "free_mb_s",
+                                                    "utilisation", "task_done")], [0, 0, 0, 0, 1])
+        sim.add_baselines([result], [[]], {(): {**result, "requests_per_s": 5}})
+        self.assertIsNone(result["slowdown_pct"])
+
     def test_same(self):
         """One name for both files, however it is spelt. Seen to fail: the map is written over
         the log."""

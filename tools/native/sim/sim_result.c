@@ -77,8 +77,8 @@ static void simr_foreground(struct simr *r, const struct sims *s, double seconds
 	const struct sims_stats *st = &s->stats;
 
 	simr_count(r, "requests", st->requests);
-	simr_real(r, "requests_per_s", st->requests / seconds);
-	simr_real(r, "foreground_mb_s", st->sectors * 512 / 1e6 / seconds);
+	simr_per(r, "requests_per_s", st->requests, seconds);
+	simr_per(r, "foreground_mb_s", st->sectors * 512 / 1e6, seconds);
 	simr_times(r, "response_ms", &st->response);
 	simr_times(r, "read_ms", &st->of[SIMS_READ]);
 	simr_times(r, "write_ms", &st->of[SIMS_WRITE]);
@@ -101,7 +101,7 @@ static void simr_drive(struct simr *r, const struct sims *s, double seconds)
 	struct sim_drive_stats d;
 
 	sim_drive_stats(s->drive, &d);
-	simr_real(r, "utilisation", d.busy_ns / SIMR_NS_PER_S / seconds);
+	simr_per(r, "utilisation", d.busy_ns / SIMR_NS_PER_S, seconds);
 	simr_count(r, "most_at_drive", s->stats.most);
 	if (!d.inside)
 		return;
@@ -332,10 +332,10 @@ static void simr_idle(struct simr *r, const struct sims *s, double seconds)
 	simr_count(r, "requests", st.requests);
 	simr_count(r, "collisions", st.collisions);
 	simr_count(r, "reads", i->reads);
-	simr_real(r, "mb_s", i->sectors * 512 / 1e6 / seconds);
+	simr_per(r, "mb_s", i->sectors * 512 / 1e6, seconds);
 	simr_per(r, "read_ms", st.used_ns / SIMR_NS_PER_MS, st.reads);
 	simr_per(r, "kib_per_read", i->sectors / 2., i->reads);
-	simr_real(r, "idle_share", st.idle_ns / SIMR_NS_PER_S / seconds);
+	simr_per(r, "idle_share", st.idle_ns / SIMR_NS_PER_S, seconds);
 	simr_per(r, "used_share", st.used_ns, st.idle_ns);
 	simr_real(r, "moved_us", st.moved_ns / 1e3);
 	simr_real(r, "credit_us", st.credit_ns / 1e3);
@@ -361,11 +361,11 @@ static void simr_task(struct simr *r, const struct sims *s, double seconds)
 
 	simr_name(r, "map");
 	fputs(whole ? "\"whole\"" : s->o->fresh ? "\"fresh\"" : "\"from fresh\"", r->out);
-	simr_real(r, "free_mb_s", (t->got - t->begun) * simt_block_bytes(t) / 1e6 / seconds);
+	simr_per(r, "free_mb_s", (t->got - t->begun) * simt_block_bytes(t) / 1e6, seconds);
 	simr_per(r, "task_done", t->got, t->total);
 	if (whole && !s->o->count && !t->begun) {
 		simr_real(r, "scan_s", seconds);
-		simr_real(r, "scans_per_day", SIMR_S_PER_DAY / seconds);
+		simr_per(r, "scans_per_day", SIMR_S_PER_DAY, seconds);
 	}
 	simr_tenths(r, t);
 	simr_left(r, t);

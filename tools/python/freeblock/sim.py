@@ -292,7 +292,7 @@ def add_baselines(results, jobs, baselines):
                               ("seconds", "requests_per_s", "response_ms", "read_ms", "write_ms",
                                "utilisation")}
         result["slowdown_pct"] = 100 * (1 - result["requests_per_s"] / base["requests_per_s"]) \
-            if base["requests_per_s"] else None
+            if base["requests_per_s"] and result["seconds"] else None
 
 
 def sweep(jobs, baseline, processes, quiet):
