@@ -15,8 +15,8 @@
 #define SIML_EXP_MEAN 8		/* ... and that many times its mean at least: 0.03 % are cut */
 #define SIML_EXP_MOST 32	/* ... and so many at most, for drives that take less at once */
 #define SIML_BURST_NS 2e6	/* mean time between two requests of a burst */
-#define SIML_BURST_TAIL 1.5	/* exponent of the bursts' lengths: without a variance, but ... */
-#define SIML_BURST_MAX 2000	/* ... for this bound */
+#define SIML_BURST_TAIL 1.5	/* of their lengths: no variance, but for SIMO_BURST_MAX */
+#define SIML_BURST_HALVINGS 50	/* until what lengths are drawn from is as exact as a double */
 #define SIML_TRACE_MAX 2048	/* sectors: a trace's longest request, 1 MiB */
 #define SIML_MIN_SHARE 4	/* the disk is that many times longer than any request */
 
@@ -202,13 +202,45 @@ static u64 siml_think_ns(struct siml *l)
 	return l->o->think_constant ? ns : siml_exponential(&l->when, ns);
 }
 
+/* of bursts drawn from @least on, whole and bounded: the sum of how many reach each length */
+static double siml_burst_mean(double least)
+{
+	double mean = 1;
+	u32 n;
+
+	for (n = 2; n <= SIMO_BURST_MAX; n++)
+		mean += min(pow(least / n, SIML_BURST_TAIL), 1.);
+	return mean;
+}
+
+/* Pareto's own mean is not that of whole and bounded lengths: find what gives them the mean */
+static void siml_init_burst(struct siml *l)
+{
+	double low = 0, high = SIMO_BURST_MAX, most;
+	double within_ns = (l->o->burst - 1) * SIML_BURST_NS;
+	int i;
+
+	/* of single requests any number */
+	most = l->o->burst * 1e9 / within_ns;
+	if (l->o->rate > most)
+		sim_usage("rate: bursts of %g requests on the mean, %g ms apart, allow for %g/s",
+			  l->o->burst, SIML_BURST_NS / 1e6, most);
+	for (i = 0; i < SIML_BURST_HALVINGS; i++) {
+		l->burst_least = (low + high) / 2;
+		if (siml_burst_mean(l->burst_least) < l->o->burst)
+			low = l->burst_least;
+		else
+			high = l->burst_least;
+	}
+}
+
 /*
  * When the next request comes. Bursts come at random, and their lengths have a heavy tail (Pareto),
  * so that there are long pauses and long bursts at any mean rate.
  */
 static u64 siml_gap_ns(struct siml *l)
 {
-	double most, n;
+	double n;
 
 	if (!l->o->burst)
 		return siml_exponential(&l->when, 1e9 / l->o->rate);
@@ -216,11 +248,10 @@ static u64 siml_gap_ns(struct siml *l)
 		l->left--;
 		return siml_exponential(&l->when, SIML_BURST_NS);
 	}
-	most = l->o->burst * (SIML_BURST_TAIL - 1) / SIML_BURST_TAIL;
-	n = most * pow(siml_share(&l->when), -1 / SIML_BURST_TAIL);
-	l->left = clamp(n, 1., (double)SIML_BURST_MAX) - 1;
-	return siml_exponential(&l->when, max(1e9 / l->o->rate * l->o->burst -
-					       l->o->burst * SIML_BURST_NS, 1.));
+	n = l->burst_least * pow(siml_share(&l->when), -1 / SIML_BURST_TAIL);
+	l->left = clamp(n, 1., (double)SIMO_BURST_MAX) - 1;
+	return siml_exponential(&l->when, l->o->burst * 1e9 / l->o->rate -
+					  (l->o->burst - 1) * SIML_BURST_NS);
 }
 
 u64 siml_next_ns(const struct siml *l)
@@ -345,6 +376,8 @@ void siml_init(struct siml *l, const struct simo *o, const struct disk_model *dm
 		l->stream[i] = siml_below(&l->what, l->units) * l->unit;
 	for (i = 0; i < SIMO_PENDING_MAX; i++)
 		l->free[l->n_free++] = &l->req[i];
+	if (o->rate && o->burst)
+		siml_init_burst(l);
 	if (o->rate)
 		l->next_ns = siml_gap_ns(l);
 	for (i = 0; i < o->outstanding && !o->rate && !l->trace.n; i++)

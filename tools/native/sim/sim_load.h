@@ -66,6 +66,7 @@ struct siml_rnd {
  * @wake: the closed loop's processes that think, a heap by time
  * @thinking: how many
  * @next_ns: next of the arrivals at random
+ * @burst_least: what the bursts' lengths are drawn from, before they are whole and bounded
  * @left: of the burst that it belongs to, still to come
  * @trace: all requests, if they were recorded ...
  * @traced: ... and how many have come
@@ -85,6 +86,7 @@ struct siml {
 	struct siml_wake wake[SIMO_PENDING_MAX];
 	u32 thinking;
 	u64 next_ns;
+	double burst_least;
 	u32 left;
 	struct sim_trace trace;
 	u32 traced;

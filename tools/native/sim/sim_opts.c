@@ -78,7 +78,7 @@ static const struct simo_setting simo_settings[] = {
 	{ "reads", SIMO_REAL, offsetof(struct simo, reads), "0.6666666667", 0, 1 },
 	{ "fua", SIMO_REAL, offsetof(struct simo, fua), "0", 0, 1 },
 	{ "fsync", SIMO_REAL, offsetof(struct simo, fsync), "0", 0, 1 },
-	{ "burst", SIMO_REAL, offsetof(struct simo, burst), "0", 0, 1e4 },
+	{ "burst", SIMO_REAL, offsetof(struct simo, burst), "0", 0, SIMO_BURST_MAX },
 	{ "size", SIMO_TEXT, offsetof(struct simo, size_text), "exp:8k", 0, 0 },
 	{ "locality", SIMO_TEXT, offsetof(struct simo, place_text), "uniform", 0, 0 },
 	{ "trace", SIMO_TEXT, offsetof(struct simo, trace), "", 0, 0 },
@@ -453,6 +453,8 @@ static void simo_check(const struct simo *o)
 {
 	if (*o->trace && o->rate)
 		sim_usage("rate: the trace says when requests come");
+	if (o->burst > 0 && o->burst < 1)
+		sim_usage("burst: %g requests are none: 0, or 1 and more", o->burst);
 	if (o->whole && (!o->scan || o->fresh))
 		sim_usage("whole: there is no task that ends");
 	if (o->scan && o->policy == SIMO_NONE)

@@ -9,6 +9,7 @@
 #include "core/idle_order.h"
 
 #define SIMO_PENDING_MAX 4096	/* foreground requests in the system, at most */
+#define SIMO_BURST_MAX 2000	/* requests of a burst, at most */
 #define SIMO_SIZES_MAX 16
 #define SIMO_AUTO (-1)		/* "auto", where a setting has it */
 #define SIMO_NONE (-1)		/* policy: all at once to the drive's own queue */
@@ -56,7 +57,7 @@ struct simo_sizes {
  * @reads: share of reads
  * @fua: share of the writes with FUA
  * @fsync: share of the writes that are followed by a flush
- * @burst: mean length of the bursts that the arrivals come in, see siml_burst(); 0: none
+ * @burst: mean length of the bursts that the arrivals come in, see siml_gap_ns(); 0: none
  * @size_text: bytes (4k), exp:MEAN, or SIZE/SHARE:SIZE/SHARE...
  * @place_text: uniform, cylinders:N or streams:N
  * @trace: file of requests, see sim_trace.h; empty: none
