@@ -780,6 +780,43 @@ class Repeats(Case):
             self.assertEqual(r["settings"][name], value)
 
 
+class Build(unittest.TestCase):
+    """Of the programs in C."""
+
+    def test_killed(self):
+        """Killed while it compiles or links a build is taken up again, and then everything is up
+        to date. Seen to fail: the empty object, then the empty program, taken for the whole."""
+        with tempfile.TemporaryDirectory() as folder:
+            files = {
+                "main.c": '#include "main.h"\nint main(void) { return STATUS; }\n',
+                "main.h": "#define STATUS 7\n",
+                "Makefile": "ROOT := %s\nOUT := out\nPROGRAM := out/program\nOBJS := out/main.o\n"
+                            "include %s/tools/native/host.mk\n" % (folder, TOP),
+                "cc": "#!/bin/sh\nfor word; do last=$word; done\n"
+                      "case $last in *$KILLED*) : >$last; kill -9 $PPID; exit;; esac\n"
+                      "exec cc \"$@\"\n"}
+            for name, text in files.items():
+                with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+                    file.write(text)
+            os.chmod(os.path.join(folder, "cc"), 0o755)
+
+            def make(*words, **env):
+                return subprocess.run(["make", "-s", "-C", folder, *words], check=False,
+                                      stderr=subprocess.PIPE, env={**os.environ, **env})
+
+            for killed in ("out/main", "out/program"):
+                self.assertEqual(make("CC=./cc", KILLED=killed).returncode, -signal.SIGKILL)
+            self.assertEqual(make().stderr, b"")
+            program = [os.path.join(folder, "out", "program")]
+            self.assertEqual(subprocess.run(program, check=False).returncode, 7)
+            self.assertEqual(make("-q").returncode, 0)
+            with open(os.path.join(folder, "main.h"), "w", encoding="ascii") as file:
+                file.write("#define STATUS 8\n")
+            os.utime(os.path.join(folder, "main.h"), (time.time() + 9,) * 2)
+            make()
+            self.assertEqual(subprocess.run(program, check=False).returncode, 8)
+
+
 class Sweeps(Case):
     """Many runs."""
 

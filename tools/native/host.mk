@@ -9,11 +9,15 @@ CFLAGS := -std=gnu11 -g -O2 -Wall -Wextra -Wno-unused-parameter -Wno-missing-fie
 
 all: $(PROGRAM)
 
+# A file gets its name when it is complete: who is killed leaves none that looks up to date
 $(OUT)/%.o: %.c | $(OUT)
-	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) -c $< -o $@
+	$(CC) $(CFLAGS) -MF $(@:.o=.d).part -MT $@ $(EXTRA_CFLAGS) -c $< -o $@.part
+	mv $(@:.o=.d).part $(@:.o=.d)
+	mv $@.part $@
 
 $(PROGRAM): $(OBJS)
-	$(CC) $(EXTRA_LDFLAGS) $^ -lm -o $@
+	$(CC) $(EXTRA_LDFLAGS) $^ -lm -o $@.part
+	mv $@.part $@
 
 $(OUT):
 	mkdir -p $@
