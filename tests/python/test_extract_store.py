@@ -144,6 +144,18 @@ class Store(Case):
         self.write("etc/models/" + KEPT, good[:-4])
         self.assertRegex(self.models("list")[1], "end record is missing or wrong.*; sda, loaded")
 
+    def test_strange(self):
+        """One that cannot be opened, and what is no file, hide no other. Seen to fail: no end at
+        the FIFO."""
+        self.assertEqual(self.keep()[0], 0)
+        os.symlink("nowhere", os.path.join(self.folder, "link.fbmodel"))
+        os.mkfifo(os.path.join(self.folder, "fifo.fbmodel"))
+        os.mkdir(os.path.join(self.folder, "folder.fbmodel"))
+        status, said = self.models("list", "--json")
+        self.assertEqual(status, 0, said)
+        self.assertEqual([(one["name"], one["error"]) for one in json.loads(said)],
+                         [("link.fbmodel", "No such file or directory"), (KEPT, None)])
+
     def test_names(self):
         """Files' names are plain whatever drives call themselves; without a world-wide name it
         is vendor, product and serial, as the drive itself would be asked."""

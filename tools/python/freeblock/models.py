@@ -101,6 +101,8 @@ def _listed(directory, name, disk):
         one["sectors"] = int(sectors) if sectors.isdecimal() else None
     except ToolError as error:
         one["error"] = str(error)
+    except OSError as error:
+        one["error"] = error.strerror
     return one
 
 

@@ -79,10 +79,13 @@ def file_name(identity):
 
 
 def models(directory):
-    """Names of the models that are kept."""
+    """Names of the models that are kept; of a link that leads nowhere, too, but not of what might
+    never end."""
     if not os.path.isdir(directory):
         return []
-    return sorted(name for name in os.listdir(directory) if name.endswith(ENDING))
+    return sorted(name for name in os.listdir(directory) if name.endswith(ENDING) and (
+        os.path.isfile(os.path.join(directory, name)) or
+        not os.path.exists(os.path.join(directory, name))))
 
 
 def install(directory, model, identity):
