@@ -93,20 +93,19 @@ modules-race modules-stock-gcov: setup
 	@tools/build-modules $(@:modules-%=%) '$(BUILD)'
 
 # Two series more, of Debian's archive: those that are not to be had are skipped. A warning is an
-# error here, for `make style` compiles for 6.1 only. One that it does not fit, as the newest of sid
-# may be any day, keeps no other from being built, nor the tests from being run: those there fail
+# error here, for `make style` compiles for 6.1 only. It is no failure of this one if a kernel does
+# not fit, as the newest of sid may any day, or no test would be run: those on that kernel fail
 .PHONY: modules-others
 modules-others: setup
-	@failed=0; \
-	for kernel in 6.12 7.x; do \
+	@for kernel in 6.12 7.x; do \
 		status=0; \
 		KCFLAGS=-Werror tools/build-modules $$kernel '$(BUILD)' || status=$$?; \
 		case $$status in \
 		0) ;; \
 		3) echo "no $$kernel kernel, skipped" ;; \
-		*) echo "modules-others: nothing was built for the $$kernel kernel"; failed=1 ;; \
+		*) echo "nothing was built for the $$kernel kernel: its tests will fail" ;; \
 		esac; \
-	done; exit $$failed
+	done
 
 .PHONY: demo
 demo: modules
@@ -119,9 +118,7 @@ try: modules
 .PHONY: check
 check: setup
 	@needs=$$($(PYTHON) tests/check --build '$(BUILD)' --needs $(if $(ONLY),--only '$(ONLY)')) && \
-	$(MAKE) --no-print-directory setup $${needs%modules-others} || exit; \
-	case $$needs in *modules-others) \
-		$(MAKE) --no-print-directory modules-others || echo 'check: goes on without'; esac; \
+	$(MAKE) --no-print-directory setup $$needs || exit; \
 	status=0; $(PYTHON) tests/check --build '$(BUILD)' $(if $(ONLY),--only '$(ONLY)') || \
 		status=$$?; \
 	$(PYTHON) tools/examples/summarise --build '$(BUILD)' >&2; exit $$status

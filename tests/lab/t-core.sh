@@ -132,7 +132,8 @@ expect_eq "mishaps: no error reaches the foreground" "$(foreground_errors)" 0
 load_verified
 after "before deletion"
 echo 1 > /sys/block/"$disk"/device/delete
-expect_ok "deletion: the foreground ends" wait_for 60 sh -c "! grep -q '^State:.[^Z]' /proc/$fio/status"
+expect_ok "deletion: the foreground ends" wait_for 60 \
+	sh -c "! grep -q '^State:.[^Z]' /proc/$fio/status"
 wait $fio
 expect_eq "deletion: the scan waits" "$(job "$disk" scan)" running
 expect_within "power off" 30 drive_off d

@@ -79,6 +79,12 @@ def missed(why):
     return pytest.mark.xfail(reason=why, raises=AssertionError)
 
 
+def promise(what, value, most):
+    """A figure of the documents' that is promised to be no more: it is printed in any case."""
+    print("# %s: %.2f, %g at most" % (what, value, most), flush=True)
+    assert value <= most, (what, value, most)
+
+
 class _Tap:
     """A plugin of pytest: a line for each test; a test's subtests count as one."""
 

@@ -16,7 +16,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import warnings
 from unittest import mock
@@ -29,6 +28,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import processes  # noqa: E402
 import taptest  # noqa: E402
 from freeblock import ToolError, sim  # noqa: E402
 from freeblock.prediction import (answer, batch, characterise, compose, freeband,  # noqa: E402
@@ -780,24 +780,6 @@ class Paper(unittest.TestCase):
         self.assertEqual(paper.curve_of(few), (None, None))
 
 
-def children(pid):
-    """A process's children that there are."""
-    try:
-        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
-            return [int(word) for word in file.read().split()]
-    except OSError:
-        return []
-
-
-def is_running(pid):
-    """Whether there is such a process, and not only its exit status."""
-    try:
-        with open("/proc/%d/stat" % pid, encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def writing(path, stack):
     """Whether somebody reads a pipe, which then is open for as long as the stack."""
     try:
@@ -805,12 +787,6 @@ def writing(path, stack):
     except OSError:
         return False
     return True
-
-
-def kill(pids):
-    """Those that there still are."""
-    for pid in filter(is_running, pids):
-        os.kill(pid, signal.SIGKILL)
 
 
 class Batch(Folder):
@@ -930,21 +906,14 @@ class Batch(Folder):
         """A signal ends the process and its two workers, which wait for what comes in pipes."""
         workers = []
         with contextlib.ExitStack() as stack:
-            stack.callback(lambda: kill([process.pid, *workers]))
+            stack.callback(lambda: processes.kill([process.pid, *workers]))
             for path in pipes:
-                self.wait_for(lambda path=path: writing(path, stack))
-            workers += children(process.pid)
+                processes.wait_for(lambda path=path: writing(path, stack))
+            workers += processes.children(process.pid)
             self.assertEqual(len(workers), 2)
             process.send_signal(number)
-            self.wait_for(lambda: process.poll() is not None)
-            self.wait_for(lambda: not any(map(is_running, workers)))
-
-    def wait_for(self, done):
-        """Until it is so, not for ever."""
-        end = time.monotonic() + 20
-        while not done():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
+            processes.wait_for(lambda: process.poll() is not None)
+            processes.wait_for(lambda: not any(map(processes.is_running, workers)))
 
     def test_table(self):
         """A line each under a head."""

@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
+import processes  # noqa: E402
 import taptest  # noqa: E402
 from freeblock import fbmodel, sim, truth  # noqa: E402
 
@@ -88,26 +89,9 @@ def freeblock(*words):
     return taptest.freeblock("sim", *words)
 
 
-def status_of(pid):
-    """(name, state, parent) of a process; ("", "X", 0) when it is gone."""
-    try:
-        with open("/proc/%s/stat" % pid, encoding="utf-8", errors="replace") as file:
-            name, _, rest = file.read().partition("(")[2].rpartition(") ")
-    except OSError:
-        return "", "X", 0
-    state, parent = rest.split()[:2]
-    return name, state, int(parent)
-
-
-def is_running(pid):
-    """Whether a process is there and not just a name for its exit status."""
-    return status_of(pid)[1] not in "XZ"
-
-
 def simulators(parent):
     """Those that a process has started."""
-    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and
-            status_of(pid)[::2] == ("freeblock-sim", parent)]
+    return processes.children(parent, "freeblock-sim")
 
 
 class Case(unittest.TestCase):
@@ -439,17 +423,17 @@ class Joint(Case):
 
     def test_promise(self):
         """They cost foreground_cost_ppm at most, of throughput, by default 1 %."""
-        self.assertLessEqual(self.lost("10000"), 1)
+        taptest.promise("cost, %", self.lost("10000"), 1)
 
     @taptest.missed("6.02 % of 6; three seeds have 5.82 to 6.40")
     def test_promise_more(self):
         """And if somebody allows more."""
-        self.assertLessEqual(self.lost("60000"), 6)
+        taptest.promise("cost, %", self.lost("60000"), 6)
 
     def test_promise_open(self):
         """And of the mean response time, under open loads."""
-        self.assertLessEqual(100 * (self.longer("60", "mean") - 1), 1)
-        self.assertLessEqual(100 * (self.longer("110", "mean") - 1), 1)
+        for rate in ("60", "110"):
+            taptest.promise("cost at %s/s, %%" % rate, 100 * (self.longer(rate, "mean") - 1), 1)
 
     def test_cost(self):
         """They cost what was asked for, against sptf without a scan, and the account says so.
@@ -660,7 +644,7 @@ class Auto(Case):
     @taptest.missed("0.94 % of 0.5, with a model whose seeks are 3 % too long")
     def test_promise(self):
         """Free reads cost target_slowdown_ppm at most, also with a model that errs."""
-        self.assertLessEqual(self.cost(model=self.off(1.03)), .5)
+        taptest.promise("cost, %", self.cost(model=self.off(1.03)), .5)
 
     def test_told(self):
         """A model that says how much seeks vary, as those shipped do: the first 30 s have more
@@ -854,14 +838,13 @@ class Sweeps(Case):
                                                                signal.default_int_handler),
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
-                self.wait_for(lambda: len(simulators(process.pid)) == 2)
+                processes.wait_for(lambda: len(simulators(process.pid)) == 2)
                 ours = simulators(process.pid)
                 process.send_signal(number)
-                self.wait_for(lambda: process.poll() is not None)
-                self.wait_for(lambda: not any(map(is_running, ours)))
+                processes.wait_for(lambda: process.poll() is not None)
+                processes.wait_for(lambda: not any(map(processes.is_running, ours)))
             finally:
-                for pid in filter(is_running, [process.pid, *ours]):
-                    os.kill(pid, signal.SIGKILL)
+                processes.kill([process.pid, *ours])
 
     def test_written(self):
         """A file that a run writes is not given to several. Seen to fail: the last run's log is
@@ -873,13 +856,6 @@ class Sweeps(Case):
             self.assertEqual((status, out), (2, ""))
             self.assertIn("%s: a file for one run, and these are 2" % option, err)
             self.assertFalse(os.path.exists(path))
-
-    def wait_for(self, condition):
-        """Until it is true; a minute is far more than it takes."""
-        end = time.monotonic() + 60
-        while not condition():
-            self.assertLess(time.monotonic(), end, "waited a minute")
-            time.sleep(.05)
 
     def test_table(self):
         """A line a run, the settings that vary first, files by name."""
