@@ -156,9 +156,10 @@ fidelity: setup
 yardstick: setup
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab yardstick
 
+compare_idle = RATES='24 48 79' $(if $(SEEDS),SEEDS='$(SEEDS)') FREEBLOCK_BUILD='$(BUILD)' \
+	$(PYTHON) tests/python/test_sim_lab_idle.py
 compare-idle: modules
-	@FREEBLOCK_BUILD='$(BUILD)' $(if $(SEEDS),SEEDS='$(SEEDS)') $(PYTHON) \
-		tests/python/test_sim_lab_idle.py
+	@$(compare_idle)
 
 # The simulator's part, and, if all is wanted, that of the lab: tests/lab/b-*.sh
 .PHONY: bench soak
@@ -183,7 +184,7 @@ soak: $(if $(filter-out extract,$(soak_parts)),modules modules-debug,setup) \
 		$(if $(filter kernels,$(soak_parts)),modules-others) \
 		$(if $(filter races,$(soak_parts)),modules-race)
 	@status=0; \
-	$(if $(filter lab,$(soak_parts)),$(soak_lab) || status=$$?;) \
+	$(if $(filter lab,$(soak_parts)),$(soak_lab) || status=$$?; $(compare_idle) || status=$$?;) \
 	$(if $(filter kernels,$(soak_parts)),$(kernels) || status=$$?;) \
 	$(if $(filter races,$(soak_parts)),$(races) || status=$$?;) \
 	$(if $(filter moments,$(soak_parts)),$(moments) || status=$$?;) \

@@ -78,7 +78,7 @@ def assertions(path):
 def in_scripts():
     """All of them."""
     return [found for name in sorted(os.listdir(HERE))
-            if re.fullmatch(r"t-.*\.sh", name) for found in assertions(os.path.join(HERE, name))]
+            if re.fullmatch(r"[st]-.*\.sh", name) for found in assertions(os.path.join(HERE, name))]
 
 
 def in_list():

@@ -3,7 +3,7 @@
 """Tests of tools/examples/backup without a kernel: a snapshot's table, made by hand, by a
 model of the kernel's writer, torn and with garbage; what is read again; the image and what
 lies beside it; whole backups of a made-up disk that is written to meanwhile. Prints TAP.
-In the lab it is tested with the real ones (tests/lab/t-backup.sh).
+In the lab it is tested with the real ones (tests/lab/s-backup.sh).
 """
 
 import contextlib

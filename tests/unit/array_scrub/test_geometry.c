@@ -3,7 +3,7 @@
  * Where array_scrub looks for data, P and Q. Expected: drawings of four and five members, which
  * are those of mdadm(8) and md(4); for other numbers of members an enumeration that knows no
  * formula: each row of a symmetric layout is the one before, turned by one member, in an
- * asymmetric one only parity is turned. tests/lab/t-array.sh asks the kernel.
+ * asymmetric one only parity is turned. tests/lab/s-array.sh asks the kernel.
  *
  * Seen to fail: the data of an asymmetric layout begun behind P; Q's terms in the array's order;
  * P turned the other way.
