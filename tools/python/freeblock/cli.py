@@ -64,6 +64,13 @@ def run(parser, argv):
         # who read the output has enough of it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except ImportError as error:
+        # others are parts of the product, or their users say what is to be done
+        if error.name != "numpy":
+            raise
+        print("%s: %s needs the Debian package python3-numpy, which is not installed" % (
+            prog, args.command), file=sys.stderr)
+        return 1
     except OSError as error:
         # a file that the user named, or that is not where it should be; or its disk is full
         if error.filename is None and error.errno not in UNWRITABLE:

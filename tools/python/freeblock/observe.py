@@ -12,9 +12,7 @@ import os
 import sys
 import tempfile
 
-import numpy as np
-
-from . import ToolError, UsageError, asdrive, crosscheck, fbmodel, fbstate, sim, tracefile
+from . import ToolError, UsageError, asdrive, crosscheck, fbmodel, fbstate, sim
 from .extraction import store
 
 # A scan's last blocks are slower: (share of the disk, read already in the midst of it)
@@ -59,6 +57,8 @@ def model_facts(path):
 
 def read_requests(path, sectors, physical):
     """The trace's requests in whole physical blocks, as one chunk."""
+    import numpy as np  # pylint: disable=import-outside-toplevel
+    from . import tracefile  # pylint: disable=import-outside-toplevel
     chunk = tracefile.join(list(tracefile.read(path)))
     end = chunk.sector + chunk.sectors
     if int(end.max()) > sectors:
@@ -72,9 +72,9 @@ def read_requests(path, sectors, physical):
 
 def write_requests(chunk, path):
     """As the simulator reads them."""
+    kinds = ["W" if write else "R" for write in chunk.write]
     with open(path, "w", encoding="ascii") as file:
-        for row in zip(chunk.time_ns / 1e6, chunk.sector, chunk.sectors,
-                       np.where(chunk.write, "W", "R")):
+        for row in zip(chunk.time_ns / 1e6, chunk.sector, chunk.sectors, kinds):
             file.write("%.6f %d %d %s\n" % row)
 
 

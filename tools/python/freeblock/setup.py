@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 from . import ToolError, UsageError, fbstate, hosts
 from .extraction import identity as names
-from .extraction import journal, refuse, sgio, store, sysfs
+from .extraction import journal, sgio, store, sysfs
 from .machine import book, conf, guard, kernel, lock, steps, units
 
 OBSERVE_S = 30
@@ -59,6 +59,7 @@ def whole_disk(path):
 
 def unsuited(name, identity, in_use):
     """Why freeblock should leave this disk alone: Refusals."""
+    from .extraction import refuse           # pylint: disable=import-outside-toplevel
     dev = sgio.Disk("/dev/" + name)
     try:
         found = refuse.check(dev, sysfs.of_node("/dev/" + name), in_use)

@@ -106,6 +106,8 @@ def sizes_of(text):
 
 def check_needs():
     """Error if a library is missing."""
+    # the others say of numpy in a way of their own that it is missing
+    import numpy  # noqa: F401 pylint: disable=import-outside-toplevel,unused-import
     try:
         import pandas  # noqa: F401 pylint: disable=import-outside-toplevel,unused-import
         import statsmodels  # noqa: F401 pylint: disable=import-outside-toplevel,unused-import
