@@ -369,8 +369,12 @@ class Enable(Case):
         self.assertEqual(tree(self.target), before)
 
     def test_paths(self):
-        """A path that would have to be quoted is refused."""
+        """A path that would have to be quoted is refused. Seen to fail: --dir's, which told of
+        --program."""
         self.assertRegex(self.do("enable", "--program", "/my tools/freeblock")[1], "cannot name")
+        self.assertRaisesRegex(ToolError, "would not take this path, .* or give --program another",
+                               units.check_program, "/my tools/freeblock")
+        self.assertRegex(self.do("enable", "--dir", "/my models")[1], "give --dir a link")
         self.assertEqual(tree(self.target), {})
 
     def test_programs(self):

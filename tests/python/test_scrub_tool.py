@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import fakedisk  # noqa: E402
 import taptest  # noqa: E402
-from freeblock import ToolError, cli, fbstate, scrub, scrub_port, scrub_state  # noqa: E402
+from freeblock import ToolError, cli, fbstate, hosts, scrub, scrub_port, scrub_state  # noqa: E402
 
 DISK = {"id": "naa.5000", "sectors": 8 * 1000, "block_bytes": 4096, "blocks": 1000}
 
@@ -644,10 +644,26 @@ class Commands(Case):
 
     def test_service(self):
         """A unit that starts this tool."""
-        status, out, err = self.scrub("install-service")
+        with mock.patch.object(hosts, "command", lambda: "/usr/bin/true"):
+            status, out, err = self.scrub("install-service")
         self.assertEqual(status, 0)
-        self.assertRegex(out, r"ExecStart=/.* scrub %i run --wait")
+        self.assertRegex(out, "ExecStart=/usr/bin/true scrub %i run --wait")
         self.assertIn("systemctl enable --now freeblock-scrub@sda", err)
+
+    def test_service_program(self):
+        """The unit is not printed of a program that is not for root to start at boot, in words
+        that fit. Seen to fail: the program unchecked."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, said in (("freeblock", "everybody may write to .*|.* another user than root"),
+                               ("free block", "udev and systemd would not take this path")):
+                path = os.path.join(folder, name)
+                with open(path, "w", encoding="ascii") as file:
+                    os.fchmod(file.fileno(), 0o777)
+                with mock.patch.object(hosts, "command", lambda path=path: path):
+                    status, out, err = self.scrub("install-service")
+                self.assertEqual((status, out), (1, ""))
+                self.assertRegex(err, r"\Afreeblock: .*(%s).*\. Install the packages \(make deb\), "
+                                 r"or move it to where only root may change it\n\Z" % said)
 
 
 class Ports(unittest.TestCase):

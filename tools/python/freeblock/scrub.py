@@ -11,11 +11,11 @@ import signal
 import sys
 import time
 
-from . import ToolError, UsageError, fbstate, fbstate_where, scrub_state
+from . import ToolError, UsageError, fbstate, fbstate_where, hosts, scrub_state
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Progress
-from .machine import events
+from .machine import events, units
 from .scrub_port import ACTIVE, ORDERS, Coverage, Port
 
 # Of five seconds that an interruption may cost: two between saves, and the save itself
@@ -355,6 +355,15 @@ def run_command(args):
     return os.EX_OK
 
 
+def run_install_service(args):
+    """scrub DEVICE install-service"""
+    program = hosts.command()
+    units.check_program(program, "move it to where only root may change it")
+    print(SERVICE % program, end="")
+    print(HOWTO % {"disk": os.path.basename(args.device)}, file=sys.stderr)
+    return os.EX_OK
+
+
 def add_parser(subparsers):
     """Add `scrub`."""
     parser = subparsers.add_parser(
@@ -393,7 +402,5 @@ def run(args):
     if args.deadline is not None and args.action not in ("run", "start"):
         raise UsageError("--deadline is for run and start")
     if args.action == "install-service":
-        print(SERVICE % os.path.realpath(sys.argv[0]), end="")
-        print(HOWTO % {"disk": os.path.basename(args.device)}, file=sys.stderr)
-        return os.EX_OK
+        return run_install_service(args)
     return run_keeper(args) if args.action == "run" else run_command(args)

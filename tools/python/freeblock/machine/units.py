@@ -28,10 +28,13 @@ MARK = "# made by: freeblock models enable"
 MADE = "# with the directories:"
 
 
-def check_program(path):
+def check_program(path, instead="give --program another"):
     """ToolError if it is not for root to start at boot: others may change it, or it lies in
-    somebody's home, or udev and systemd would not take it without quoting."""
-    plain(path)
+    somebody's home, or udev and systemd would not take it without quoting. `instead` is what its
+    user may do who does not want the packages."""
+    if not _is_plain(path):
+        raise ToolError("%s: udev and systemd would not take this path, for blanks and the like. "
+                        "Install the packages (make deb), or %s" % (path, instead))
     homes = {os.path.realpath(user.pw_dir): user.pw_name for user in pwd.getpwall()
              if user.pw_uid == 0 or user.pw_uid >= 1000}
     homes.pop("/", None)
@@ -42,7 +45,7 @@ def check_program(path):
             "%s is the home of %s" % (name, homes[name]) if name in homes else None
         if why:
             raise ToolError("%s is not started at boot: %s. Install the packages (make deb), or "
-                            "give --program another" % (path, why))
+                            "%s" % (path, why, instead))
 
 
 def _passed(path):
@@ -61,12 +64,16 @@ def _passed(path):
             name = "/" if os.readlink(name).startswith("/") else os.path.dirname(name)
 
 
-def plain(path):
-    """A path that udev and systemd take without quoting."""
-    if not re.fullmatch(r"/[\w./+-]+", path, re.ASCII):
-        raise ToolError("%s: a rule of udev cannot name this path: give --program a link to it "
-                        "without blanks and the like" % path)
-    return path
+def _is_plain(path):
+    """Whether udev and systemd take a path without quoting."""
+    return re.fullmatch(r"/[\w./+-]+", path, re.ASCII)
+
+
+def _check_plain(path, option):
+    """ToolError if udev and systemd would not take an option's path without quoting."""
+    if not _is_plain(path):
+        raise ToolError("%s: a rule of udev cannot name this path: give %s a link to it "
+                        "without blanks and the like" % (path, option))
 
 
 def _is_ours(path):
@@ -130,8 +137,8 @@ def enable(root, program, scheduler, directory):
     """Install rule and units; whether anything was otherwise before."""
     if os.path.abspath(root) == "/":
         check_program(program)
-    plain(program)
-    plain(directory)
+    _check_plain(program, "--program")
+    _check_plain(directory, "--dir")
     for name in FILES:
         if not _is_ours(os.path.join(root, name)):
             raise ToolError("%s is there, and not ours: remove it first" %
