@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 
 import fakemachine  # noqa: E402
 import taptest  # noqa: E402
-from freeblock import crosscheck, observe, sim  # noqa: E402
+from freeblock import crosscheck, observe, setup, sim  # noqa: E402
 
 SECONDS, RATE = 60, 80
 # What the prediction may be off
@@ -125,11 +125,21 @@ class Observe(unittest.TestCase):
             self.assertIn(reason, err)
 
     def test_short(self):
-        """A recording of a second is refused."""
+        """A recording of a second is refused; the option by which it would have been longer is
+        named where there is one. Seen to fail: --seconds of a trace, and in setup."""
         workload(self.trace, self.capacity, 1)
         code, _, err = self.observe("--trace", self.trace, "--model", self.model)
         self.assertEqual(code, 1)
-        self.assertIn("at least 5", err)
+        self.assertRegex(err, "at least 5 are wanted\n$")
+        with mock.patch.object(observe, "recorded", lambda *_: self.trace):
+            code, _, err = self.observe("/dev/sda", "--model", self.model)
+            self.assertEqual(code, 1)
+            self.assertRegex(err, r"at least 5 are wanted \(--seconds\)\n$")
+            disk = mock.Mock(draft=self.model, notes=[], options=mock.Mock(observe=5, quiet=True))
+            disk.name = "sda"
+            self.assertIsNone(setup.observe_now(disk))
+        self.assertIn("at least 5 are wanted: freeblock observe, when the disk is used",
+                      disk.notes[0])
 
 
 if __name__ == "__main__":

@@ -165,13 +165,14 @@ def recorded(disk, seconds, out, quiet):
     return record.record(str(seconds), disk, out)
 
 
-def judge(model, trace, seed=1, quiet=False):
-    """What freeblock would give beside the requests of a trace."""
+def judge(model, trace, seed=1, quiet=False, longer=""):
+    """What freeblock would give beside the requests of a trace; `longer`: how its user would have
+    had one that is not too short."""
     sectors, physical = model_facts(model)
     chunk = read_requests(trace, sectors, physical)
     if float(chunk.time_ns[-1]) / 1e9 < LEAST_S:
-        raise ToolError("%s: requests of %.1f s only; at least %g are wanted (--seconds)" % (
-            trace, float(chunk.time_ns[-1]) / 1e9, LEAST_S))
+        raise ToolError("%s: requests of %.1f s only; at least %g are wanted%s" % (
+            trace, float(chunk.time_ns[-1]) / 1e9, LEAST_S, longer))
     return predict(model, chunk, sectors, seed, quiet)
 
 
@@ -194,7 +195,8 @@ def run(args):
     with tempfile.TemporaryDirectory(prefix="freeblock-observe-") as folder:
         trace = args.trace or recorded(
             args.disk, args.seconds, args.output or os.path.join(folder, "recording"), args.quiet)
-        found = judge(args.model, trace, args.seed, args.quiet)
+        found = judge(args.model, trace, args.seed, args.quiet,
+                      "" if args.trace else " (--seconds)")
         if args.predict:
             found["predict"] = crosscheck.beside(args.model, trace, found)
     if args.json:
