@@ -44,6 +44,88 @@ def offered(command):
     return set(re.findall(r"^    ([a-z][\w-]*)(?: |$)", out, re.M))
 
 
+# restore, of two disks whose modes are put back by writing down which; argv: tools, folder
+RESTORE = """
+import os, sys
+sys.path.insert(0, os.path.join(sys.argv[1], "python"))
+from freeblock import cli, restore
+
+def put_back(book, look):
+    with open(os.path.join(sys.argv[2], "done"), "a") as file:
+        file.write(book.name)
+    return True, book.name + ": put back"
+
+restore.restore_one = put_back
+sys.exit(cli.main(["restore", "--journals", sys.argv[2]]))
+"""
+
+
+def shell(line, **more):
+    """Status, output and errors of a line of shell in tools/."""
+    done = subprocess.run(["sh", "-c", line], cwd=TOOLS, text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Output(unittest.TestCase):
+    """Where it goes, and does not."""
+
+    LOST = (("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor"))
+
+    def test_lost(self):
+        """A command that prints what it found has failed if that cannot be written. Seen to fail:
+        status 0 of a descriptor that is closed, 120 of a disk that is full."""
+        for words in ("--version", "--help", "metrics", "models list", "metrics --help"):
+            for where, why in self.LOST:
+                self.assertEqual(shell("./freeblock %s %s" % (words, where)), (
+                    1, "", "freeblock: standard output: %s\n" % why), words)
+        self.assertEqual(shell("./freeblock-lab --help > /dev/full"), (
+            1, "", "freeblock-lab: standard output: No space left on device\n"))
+        # what is wrong with a command line is no less so
+        self.assertEqual(shell("./freeblock tune > /dev/full")[0], 2)
+
+    def test_work(self):
+        """What is more than its words goes on to its end, and says then that they were lost. Seen
+        to fail: the second disk's modes, not put back."""
+        for how, why in (*self.LOST, ("2> /dev/full", None), ("2>&-", None)):
+            with tempfile.TemporaryDirectory() as folder:
+                for name in ("a", "b"):
+                    with open(os.path.join(folder, name + ".json"), "wb"):
+                        pass
+                status, out, err = shell(
+                    'exec /usr/bin/python3 -Bu -c "$RESTORE" . "$FOLDER" ' + how,
+                    env=dict(os.environ, RESTORE=RESTORE, FOLDER=folder))
+                with open(os.path.join(folder, "done"), encoding="ascii") as file:
+                    self.assertEqual(file.read(), "ab")
+            self.assertEqual((status, err), (
+                1, "freeblock: standard output: %s\n" % why) if why else (0, ""))
+            self.assertEqual(out, "" if why else "a: put back\nb: put back\n")
+
+    def test_silent(self):
+        """Who prints nothing has lost nothing. Seen to fail: a descriptor that is closed, looked
+        at beforehand."""
+        with tempfile.TemporaryDirectory() as folder:
+            for where, _ in self.LOST:
+                self.assertEqual(shell("./freeblock metrics -o %s/x.prom %s" % (folder, where)),
+                                 (0, "", ""))
+                os.unlink(os.path.join(folder, "x.prom"))
+
+    def test_gone(self):
+        """A reader that goes away ends a command without a word. Seen to fail: "Exception ignored
+        ... BrokenPipeError"."""
+        for words in ("--help", "metrics"):
+            self.assertEqual(shell("(sleep .2; ./freeblock %s; echo $? >&2) | true" % words)[1:],
+                             ("", "1\n"))
+
+    def test_not_mixed(self):
+        """A file that is opened takes no closed descriptor's place, and gets nothing that was
+        meant for that. Seen to fail: errors on standard output."""
+        self.assertEqual(shell("./freeblock restore no-disk 2>&-"), (1, "", ""))
+        status, out, err = shell("./freeblock top <&-")
+        self.assertEqual((status, out), (1, ""))
+        self.assertNotIn("Traceback", err)
+
+
 class Houses(unittest.TestCase):
     """Who offers what."""
 

@@ -13,4 +13,4 @@ def make_parser(word=None):
 
 def main(argv):
     """Run the subcommand that `argv` names; its exit status."""
-    return cli.run(make_parser(argv[0] if argv else None), argv)
+    return cli.run("freeblock-lab", lambda: make_parser(argv[0] if argv else None), argv)

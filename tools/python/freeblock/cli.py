@@ -8,7 +8,7 @@ import os
 import pkgutil
 import sys
 
-from . import ToolError, UsageError, __name__ as PRODUCT, __version__
+from . import ToolError, UsageError, streams, __name__ as PRODUCT, __version__
 
 ABOUT = "Background reads of a busy disk, by the I/O scheduler freeblock. For a disk of yours: " \
     "setup, then scrub or scan, status and top; off puts everything back."
@@ -51,12 +51,36 @@ def make_parser(word=None, prog="freeblock", package=PRODUCT, about=ABOUT):
     return parser
 
 
-def run(parser, argv):
-    """Run the subcommand that `argv` names; its exit status."""
-    prog = parser.prog
-    args = parser.parse_args(argv)
+def run(prog, make, argv):
+    """Run the subcommand that `argv` names of the program whose parser make() returns; its exit
+    status."""
+    with streams.Standard() as standard:
+        status = _status(prog, make, argv)
+        lost = standard.lost()
+        if lost:
+            print("%s: standard output: %s" % (prog, lost), file=sys.stderr)
+        return status or int(bool(lost))
+
+
+def _do(parser, argv):
+    """Run the subcommand; its exit status, when all that it printed is on its way."""
     try:
-        return args.run(args)
+        args = parser.parse_args(argv)
+    except SystemExit as error:
+        if error.code:
+            raise
+        # the help, which is output as any other
+        status = 0
+    else:
+        status = args.run(args)
+    sys.stdout.flush()
+    return status
+
+
+def _status(prog, make, argv):
+    """Run the subcommand; its exit status, whatever comes of it."""
+    try:
+        return _do(make(), argv)
     except ToolError as error:
         print("%s: %s" % (prog, error), file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
@@ -69,7 +93,7 @@ def run(parser, argv):
         if error.name != "numpy":
             raise
         print("%s: %s needs the Debian package python3-numpy, which is not installed" % (
-            prog, args.command), file=sys.stderr)
+            prog, argv[0]), file=sys.stderr)
         return 1
     except OSError as error:
         # a file that the user named, or that is not where it should be; or its disk is full
@@ -83,12 +107,15 @@ def run(parser, argv):
         return 130
 
 
+def _parser_of(word):
+    """The parser of a subcommand of freeblock; it says where those are that it had once."""
+    if word in RESEARCH:
+        raise UsageError("'%s' measures freeblock itself: it is a command of tools/freeblock-lab, "
+                         "in a checkout" % word)
+    return make_parser(word)
+
+
 def main(argv=None):
     """Run the subcommand of freeblock that `argv` names; its exit status."""
     argv = sys.argv[1:] if argv is None else argv
-    word = argv[0] if argv else None
-    if word in RESEARCH:
-        print("freeblock: '%s' measures freeblock itself: it is a command of tools/freeblock-lab, "
-              "in a checkout" % word, file=sys.stderr)
-        return 2
-    return run(make_parser(word), argv)
+    return run("freeblock", lambda: _parser_of(argv[0] if argv else None), argv)

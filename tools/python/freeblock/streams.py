@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Standard output and standard error while a command runs. A disk that is full, or a descriptor
+that was closed, keeps nobody from the work: `off` puts everything back, whether or not somebody
+can be told. What was lost is told at the end.
+"""
+
+import contextlib
+import io
+import os
+import sys
+
+
+class _Patient(io.RawIOBase):
+    """A descriptor that remembers the first error of a write, and takes everything behind it: what
+    is printed has no holes. A reader that is gone is an error as ever: it wants no more."""
+
+    def __init__(self, number):
+        self._number = number
+        self.error = None
+
+    def fileno(self):
+        """As of any file."""
+        return self._number
+
+    def isatty(self):
+        """Whether a person reads it."""
+        return os.isatty(self._number)
+
+    def writable(self):
+        """It is."""
+        return True
+
+    def write(self, data):
+        """How much of it was written, or will never be."""
+        if not self.error:
+            try:
+                return os.write(self._number, data)
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                self.error = error
+        return len(data)
+
+    def text(self, before):
+        """A text file of it, like `before`, which is None if Python found the descriptor closed."""
+        if before is None:
+            return io.TextIOWrapper(io.BufferedWriter(self), encoding="utf-8")
+        return io.TextIOWrapper(io.BufferedWriter(self), encoding=before.encoding,
+                                errors=before.errors,
+                                line_buffering=before.line_buffering or before.write_through)
+
+
+def _hold():
+    """Descriptors that are closed are held: the next file that is opened would be called standard
+    output, and would get what others print."""
+    # what is written to the second is to fail, and nobody asks about the third
+    for number, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)
+            os.set_inheritable(number, True)
+    if sys.stdin is None:
+        # pylint: disable-next=consider-using-with
+        sys.stdin = open(0, encoding="utf-8", closefd=False)
+
+
+class Standard:
+    """Both of them, within a `with`; those that somebody else has put in their place are left
+    alone."""
+
+    def __init__(self):
+        self._out, self._err = _Patient(1), _Patient(2)
+        self._before = None
+
+    def __enter__(self):
+        _hold()
+        self._before = sys.stdout, sys.stderr
+        if sys.stdout is sys.__stdout__:
+            sys.stdout = self._out.text(sys.stdout)
+        if sys.stderr is sys.__stderr__:
+            sys.stderr = self._err.text(sys.stderr)
+        return self
+
+    def lost(self):
+        """Why what was printed has not arrived; None if it has."""
+        with contextlib.suppress(BrokenPipeError):
+            sys.stdout.flush()
+        return self._out.error and self._out.error.strerror
+
+    def __exit__(self, *_):
+        for file in (sys.stdout, sys.stderr):
+            with contextlib.suppress(BrokenPipeError):
+                file.flush()
+        sys.stdout, sys.stderr = self._before
