@@ -117,6 +117,24 @@ class Output(unittest.TestCase):
             self.assertEqual(shell("(sleep .2; ./freeblock %s; echo $? >&2) | true" % words)[1:],
                              ("", "1\n"))
 
+    def test_encoding(self):
+        """A name that the output's encoding does not have is printed escaped, in results and in
+        errors. Seen to fail: UnicodeEncodeError."""
+        for name, encoding, said in ((b"r\xe9gl\xe9", "utf-8", r"r\udce9gl\udce9"),
+                                     (b"r\xe9gl\xe9", "ascii", r"r\udce9gl\udce9"),
+                                     ("réglé".encode(), "ascii", r"r\xe9gl\xe9"),
+                                     ("réglé".encode(), "utf-8", "réglé")):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(os.fsencode(folder), name)
+                with open(path, "wb") as file:
+                    file.write(b"[all]\n")
+                env = {**os.environb, b"NAME": path, b"PYTHONIOENCODING": encoding.encode()}
+                status, out, err = shell('./freeblock conf check "$NAME"', env=env)
+                self.assertEqual((status, err), (0, ""))
+                self.assertTrue(out.startswith("%s/%s: well" % (folder, said)), out)
+                self.assertEqual(shell('./freeblock conf check "$NAME"x', env=env), (
+                    1, "", "freeblock: %s/%sx: No such file or directory\n" % (folder, said)))
+
     def test_not_mixed(self):
         """A file that is opened takes no closed descriptor's place, and gets nothing that was
         meant for that. Seen to fail: errors on standard output."""

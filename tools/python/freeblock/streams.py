@@ -42,12 +42,12 @@ class _Patient(io.RawIOBase):
         return len(data)
 
     def text(self, before):
-        """A text file of it, like `before`, which is None if Python found the descriptor closed."""
-        if before is None:
-            return io.TextIOWrapper(io.BufferedWriter(self), encoding="utf-8")
-        return io.TextIOWrapper(io.BufferedWriter(self), encoding=before.encoding,
-                                errors=before.errors,
-                                line_buffering=before.line_buffering or before.write_through)
+        """A text file of it, like `before`, which is None if Python found the descriptor closed.
+        What its encoding does not have, as a name in another one, is written escaped."""
+        return io.TextIOWrapper(
+            io.BufferedWriter(self), encoding=before.encoding if before else "utf-8",
+            errors="backslashreplace",
+            line_buffering=bool(before and (before.line_buffering or before.write_through)))
 
 
 def _hold():
