@@ -7,6 +7,7 @@ Seen to fail: a module of the product that imports one of research; a new comman
 freeblock-lab that freeblock does not know of.
 """
 
+import errno
 import os
 import re
 import shutil
@@ -134,6 +135,21 @@ class Output(unittest.TestCase):
                 self.assertTrue(out.startswith("%s/%s: well" % (folder, said)), out)
                 self.assertEqual(shell('./freeblock conf check "$NAME"x', env=env), (
                     1, "", "freeblock: %s/%sx: No such file or directory\n" % (folder, said)))
+
+    def test_system(self):
+        """What the system refuses is a line, with the file's name if there is one. Seen to fail: a
+        traceback of EMFILE, which has none."""
+        full = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        for error, said in ((full, "Too many open files"),
+                            (OSError(errno.ENFILE, "Too many open files in system"),
+                             "Too many open files in system"),
+                            (OSError(errno.ENOSPC, "No space"), "what is written: No space"),
+                            (OSError(errno.EMFILE, "Too many", "/x"), "/x: Too many"),
+                            (TimeoutError("no answer"), "no answer")):
+            with mock.patch("freeblock.metrics.page_of", side_effect=error):
+                self.assertEqual(taptest.freeblock("metrics"), (1, "", "freeblock: %s\n" % said))
+        with mock.patch.object(cli, "make_parser", side_effect=full):
+            self.assertEqual(taptest.freeblock("metrics")[2], "freeblock: Too many open files\n")
 
     def test_not_mixed(self):
         """A file that is opened takes no closed descriptor's place, and gets nothing that was

@@ -77,6 +77,16 @@ def _do(parser, argv):
     return status
 
 
+def _why(error):
+    """What the system refused: a file that the user named, or that is not where it should be; its
+    disk is full; or what every process has only so many of."""
+    where = error.filename
+    if where is None and error.errno in UNWRITABLE:
+        where = "what is written"
+    what = error.strerror or str(error)
+    return what if where is None else "%s: %s" % (where, what)
+
+
 def _status(prog, make, argv):
     """Run the subcommand; its exit status, whatever comes of it."""
     try:
@@ -96,11 +106,7 @@ def _status(prog, make, argv):
             prog, argv[0]), file=sys.stderr)
         return 1
     except OSError as error:
-        # a file that the user named, or that is not where it should be; or its disk is full
-        if error.filename is None and error.errno not in UNWRITABLE:
-            raise
-        print("%s: %s: %s" % (prog, error.filename or "what is written", error.strerror),
-              file=sys.stderr)
+        print("%s: %s" % (prog, _why(error)), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("%s: interrupted" % prog, file=sys.stderr)
