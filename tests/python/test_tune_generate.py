@@ -8,13 +8,16 @@ import functools
 import io
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import numpy as np  # noqa: E402
 import taptest  # noqa: E402
 
 sys.path.insert(0, os.path.join(taptest.TOP, "tools", "python"))
@@ -141,6 +144,45 @@ class Files(unittest.TestCase):
                 self.assertEqual(got["intervals"], len(trace.idle) - 1)
                 self.assertEqual(got["requests"], trace.counts.sum())
                 self.assertAlmostEqual(got["mean_s"], trace.idle[1:].mean() * 1e-7, places=9)
+
+    def test_whole(self):
+        """A trace that is not written to its end leaves what was there, a link included, and
+        nothing beside it. Seen to fail: the beginning of the new one, in place."""
+        class Full(Exception):
+            """In the midst of it."""
+
+        def requests(_):
+            yield tuple(np.zeros(3, int) for _ in range(5))
+            raise Full
+
+        trace = generate.Trace("c6t5d0", 0.02, 5)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("a.csv", "a.csv.gz", "a.csv.xz"):
+                path, link = os.path.join(folder, name), os.path.join(folder, "link-" + name)
+                os.symlink(name, link)
+                with open(path, "w", encoding="ascii") as file:
+                    file.write("old")
+                with mock.patch.object(generate.Trace, "requests", requests):
+                    self.assertRaises(Full, trace.write, link)
+                with open(path, encoding="ascii") as file:
+                    self.assertEqual(file.read(), "old")
+                trace.write(link)
+                self.assertTrue(os.path.islink(link) and os.path.getsize(path) > 100)
+            self.assertEqual(len(os.listdir(folder)), 6)
+
+    def test_elsewhere(self):
+        """Into what is no file, a pipe, it is written as it comes. Seen to fail: a file in the
+        pipe's place."""
+        trace = generate.Trace("c6t5d0", 0.02, 5)
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as came:
+            path = os.path.join(folder, "pipe")
+            os.mkfifo(path)
+            with subprocess.Popen(["cat", path], stdout=came) as reader:
+                trace.write(path)
+                self.assertEqual(reader.wait(60), 0)
+            came.seek(0)
+            self.assertEqual(came.read().count(b"\n"), trace.counts.sum())
+            self.assertEqual(os.listdir(folder), ["pipe"])
 
 
 if __name__ == "__main__":

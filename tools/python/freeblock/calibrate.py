@@ -7,7 +7,7 @@ Documentation/ABI/testing/debugfs-freeblock); all else stays as it is.
 
 import os
 
-from . import ToolError, fbmodel, fbstate
+from . import ToolError, fbmodel, fbstate, openers
 
 SEEKS = (b"seek", b"write_seek")
 # Below this many trials, of all distances together, nothing is known.
@@ -90,16 +90,6 @@ def read_model(disk, name):
         return path, file.read()
 
 
-def write_new(path, data):
-    """All of it or nothing, and never in place of another file's content half way."""
-    half = path + ".new"
-    with open(half, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(half, path)
-
-
 def add_parser(subparsers):
     """Add `calibrate`."""
     parser = subparsers.add_parser(
@@ -126,6 +116,7 @@ def run(args):
     if not done:
         raise ToolError("%s: nothing learnt yet: phase %s, %d trials of seeks (%d are needed)" % (
             disk, found.values.get("phase", "unknown"), found.trials(), TRIALS))
-    write_new(args.output, fbmodel.seal(b"".join(lines)))
+    with openers.whole_file(args.output) as file:
+        file.write(fbmodel.seal(b"".join(lines)))
     print("\n".join(done))
     return 0

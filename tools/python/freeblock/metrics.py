@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-from . import ToolError, __version__, fbstate, fbstate_health, status
+from . import ToolError, __version__, fbstate, fbstate_health, openers, status
 
 SECTOR = 512
 JOB_STATES = ("idle", "running", "paused", "stopping", "stopped", "finished")
@@ -224,23 +224,10 @@ def page_of(named, scrub_days):
 
 def write(path, text):
     """The file, whole at each moment. Who collects it may be another user, and takes *.prom."""
-    path = os.path.realpath(path)
     if os.path.exists(path) and not os.path.isfile(path):
         raise ToolError("%s: not a file that can be replaced" % path)
-    beside = "%s.%d.new" % (path, os.getpid())
-    try:
-        with open(beside, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except OSError as error:
-        # a full disk has no name
-        error.filename = path
-        raise
-    finally:
-        if os.path.exists(beside):
-            os.unlink(beside)
+    with openers.whole_file(path) as file:
+        file.write(text.encode())
 
 
 def add_parser(subparsers):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Openers, for open(): root writes in folders where others may have put a link."""
+"""Openers, for open(): root writes in folders where others may have put a link. And a file that is
+there whole, or as it was before.
+"""
 
+import contextlib
 import errno
 import os
 
@@ -28,3 +31,30 @@ def no_link(path, flags):
             raise ToolError("%s: a symbolic link, which is not followed: name the file itself" %
                             path) from error
         raise
+
+
+@contextlib.contextmanager
+def whole_file(path):
+    """A binary file to be written, which takes the place of `path` when it is complete; until then,
+    and if that fails, there is what was there. Of what is no file, a pipe say, nothing can take the
+    place: it is written to."""
+    path = os.path.realpath(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as file:
+            yield file
+        return
+    beside = "%s.%d.new" % (path, os.getpid())
+    try:
+        with open(beside, "wb", opener=new_file) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except OSError as error:
+        # a full disk has no name, and the other one is nobody's
+        if error.filename in (None, beside):
+            error.filename = path
+        raise
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside)

@@ -15,12 +15,14 @@ foreground's service times (exponential), requests per busy period (geometric).
 """
 
 import collections
+import contextlib
 import gzip
 import lzma
+import os
 
 import numpy as np
 
-from .. import ToolError, UsageError
+from .. import ToolError, UsageError, openers
 
 # s, s^2, coefficient of variation, requests (table I; the paper's week);
 # memoryless: TPC-C. To the digits of the table variance is (cov mean)^2.
@@ -268,15 +270,15 @@ class Trace:
         return offsets % CAPACITY, sizes
 
     def write(self, path):
-        """The CSV of the MSR traces; packed if the name ends in .gz or .xz."""
+        """The CSV of the MSR traces, whole or not at all; packed if the name ends in .gz or .xz."""
         form = ("%%d,%s,0,%%s,%%d,%%d,%%d\n" % ("synthetic-" + self.name)).__mod__
         total = 0
-        with create(path) as file:
+        with openers.whole_file(path) as plain, packed(path, plain) as file:
             for arrivals, responses, offsets, sizes, writes in self.requests():
                 kinds = np.where(writes, "Write", "Read").tolist()
                 rows = zip(arrivals.tolist(), kinds, offsets.tolist(), sizes.tolist(),
                            responses.tolist())
-                file.write("".join(map(form, rows)))
+                file.write("".join(map(form, rows)).encode("ascii"))
                 total += len(arrivals)
         return total
 
@@ -288,13 +290,13 @@ class Trace:
                 "cov": float(idle.std(ddof=1) / idle.mean())}
 
 
-def create(path):
-    """A text file, packed as its name says."""
+def packed(path, file):
+    """A file that packs into another, as the path that this is to have says."""
     if path.endswith(".gz"):
-        return gzip.open(path, "wt", compresslevel=1, encoding="ascii", newline="\n")
+        return gzip.GzipFile(os.path.basename(path), "wb", 1, file)
     if path.endswith(".xz"):
-        return lzma.open(path, "wt", preset=0, encoding="ascii", newline="\n")
-    return open(path, "w", encoding="ascii", newline="\n")
+        return lzma.open(file, "wb", preset=0)
+    return contextlib.nullcontext(file)
 
 
 def compared_of(trace):
