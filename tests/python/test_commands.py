@@ -236,8 +236,47 @@ class Houses(unittest.TestCase):
             self.assertIn("argument DEVICE: '': no device's name", err)
         for command in ("setup", "off", "trial"):
             status, out, err = run("freeblock", command, "")
-            self.assertIn(status, (1, 2))
-            self.assertRegex(err, "\\Afreeblock: ('': no such|say one of: DISK, --all)")
+            self.assertEqual(status, 2)
+            self.assertRegex(err, "\\Afreeblock: '' behind %s: an empty word: " % command)
+
+    def test_empty(self):
+        """No word is empty, whatever it would mean. Seen to fail: metrics on standard output, not
+        in the file; the settings of all disks applied."""
+        for words, where in ((("metrics", "-o", ""), "behind -o"),
+                             (("metrics", "--output="), "behind --output"),
+                             (("conf", "apply", ""), "behind apply"),
+                             (("status", ""), "behind status"),
+                             (("tune", "", "--stats"), "behind tune")):
+            self.assertEqual(taptest.freeblock(*words), (
+                2, "", "freeblock: '' %s: an empty word: is a variable of the shell not set?\n" %
+                where))
+
+    def test_no_effect(self):
+        """An option that would do nothing is refused, and why. Seen to fail: each of them."""
+        for words, why in (
+                ("tune x -o y", "--output is for --generate and --record"),
+                ("tune --table2 -o y", "--output is for --generate and --record"),
+                ("tune x --days 3", "--days is for --generate and --table2"),
+                ("tune --record 5 sda -o y --seed 3", "--seed is for --generate and --table2"),
+                ("tune --generate usr1 -o y --sizes 64", "--sizes is for traces that are read"),
+                ("tune --table2 --apply sda", "--apply is for traces that are read"),
+                ("tune x --stats --no-adaptive", "--no-adaptive is for what --stats leaves out"),
+                ("status --check --json", "--json is not for --check, which says one line, and at "
+                 "once"),
+                ("status --check --seconds 5", "--seconds is not for --check, which says one line, "
+                 "and at once"),
+                ("scrub sda stop --state x", "--state is for run and start"),
+                ("scrub sda status --order near", "--order is for run and start"),
+                ("scrub sda start --wait", "--wait is for run"),
+                ("scrub sda pause --json", "--json is for run and status"),
+                ("observe --trace x --seconds 5", "--seconds is for a recording: not with --trace"),
+                ("observe --trace x -o y", "--output is for a recording: not with --trace"),
+                ("setup sda --no-boot --program /opt/x",
+                 "--program is for a start at boot: not with --no-boot")):
+            self.assertEqual(taptest.freeblock(*words.split()), (2, "", "freeblock: %s\n" % why))
+        status, _, err = run("freeblock", "models", "disable", "--dir", "x")
+        self.assertEqual(status, 2)
+        self.assertIn("unrecognized arguments: --dir x", err)
 
     def test_usage_in_shell(self):
         """What is no folder's name is not taken for one. Seen to fail: mkdir's and mount's errors.

@@ -17,3 +17,10 @@ class ToolError(Exception):
 
 class UsageError(ToolError):
     """The command line is wrong: the exit status is argparse's."""
+
+
+def need_defaults(args, why, **defaults):
+    """UsageError for the first of these options that says something else, and would be ignored."""
+    for name, default in defaults.items():
+        if getattr(args, name) != default:
+            raise UsageError("--%s %s" % (name.replace("_", "-"), why))

@@ -6,6 +6,7 @@ import errno
 import importlib
 import os
 import pkgutil
+import re
 import sys
 
 from . import ToolError, UsageError, streams, __name__ as PRODUCT, __version__
@@ -62,6 +63,15 @@ def run(prog, make, argv):
         return status or int(bool(lost))
 
 
+def _check_words(argv):
+    """UsageError if one is empty, as of a variable that is not set: a command that is asked about
+    nothing in particular would take that for all there is."""
+    for before, word in zip(["", *argv], argv):
+        if not word or re.fullmatch(r"--[\w-]+=", word):
+            raise UsageError("''%s: an empty word: is a variable of the shell not set?" % (
+                " behind " + (word[:-1] or before) if word or before else ""))
+
+
 def _do(parser, argv):
     """Run the subcommand; its exit status, when all that it printed is on its way."""
     try:
@@ -72,6 +82,7 @@ def _do(parser, argv):
         # the help, which is output as any other
         status = 0
     else:
+        _check_words(argv)
         status = args.run(args)
     sys.stdout.flush()
     return status

@@ -159,13 +159,14 @@ def add_parser(subparsers):
     parser = subparsers.add_parser(
         "models", help="keep models of disks, and load them when disks appear",
         description="Models are kept under the drive's world-wide name and firmware revision.")
-    parser.set_defaults(dir=store.DIRECTORY)
     kinds = parser.add_subparsers(dest="models", required=True, metavar="WHAT")
 
     def add(name, run, text):
         kind = kinds.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-        kind.add_argument("--dir", metavar="DIR", default=store.DIRECTORY,
-                          help="where models are kept (%(default)s)")
+        # what was enabled with another is disabled without being told
+        if name != "disable":
+            kind.add_argument("--dir", metavar="DIR", default=store.DIRECTORY,
+                              help="where models are kept (%(default)s)")
         kind.set_defaults(run=run)
         return kind
 

@@ -12,7 +12,8 @@ import os
 import sys
 import tempfile
 
-from . import ToolError, UsageError, asdrive, crosscheck, fbmodel, fbstate, sim
+from . import ToolError, UsageError, asdrive, crosscheck, fbmodel, fbstate, \
+    need_defaults, sim
 from .extraction import store
 
 # A scan's last blocks are slower: (share of the disk, read already in the midst of it)
@@ -20,6 +21,7 @@ STAGES = ((0.5, 0.25), (0.3, 0.65), (0.15, 0.875), (0.05, 0.975))
 DAY_S = 86400.0
 # Shorter recordings say little: the scan has to find its pace
 LEAST_S = 5.0
+SECONDS = 60
 MOST_SECTORS = 65535
 # The module's defaults, but for the probe of the look-ahead, which is over after a minute
 MODULE = {"preset": "module", "lift": "all"}
@@ -37,8 +39,8 @@ def add_parser(subparsers):
                         "text, fio iolog, MSR CSV")
     parser.add_argument("--model", metavar="FILE", help="the disk's .fbmodel, which freeblock "
                         "extract makes (the one that setup keeps of DISK)")
-    parser.add_argument("--seconds", type=int, default=60, metavar="S",
-                        help="how long to record (60)")
+    parser.add_argument("--seconds", type=int, default=SECONDS, metavar="S",
+                        help="how long to record (%(default)s)")
     parser.add_argument("-o", "--output", metavar="FILE", help="keep the recording there")
     parser.add_argument("--seed", type=int, default=1, metavar="N",
                         help="of the simulated drive's noise (1)")
@@ -190,6 +192,8 @@ def run(args):
     """The subcommand."""
     if bool(args.disk) == bool(args.trace):
         raise UsageError("say one of: DISK, --trace")
+    if args.trace:
+        need_defaults(args, "is for a recording: not with --trace", seconds=SECONDS, output=None)
     args.model = args.model or kept_model(args.disk)
     model_facts(args.model)     # its errors before a minute of recording
     with tempfile.TemporaryDirectory(prefix="freeblock-observe-") as folder:

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 
-from . import ToolError, UsageError, fbstate, fbstate_where, hosts, scrub_state
+from . import ToolError, UsageError, fbstate, fbstate_where, hosts, need_defaults, scrub_state
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Progress
@@ -20,6 +20,7 @@ from .scrub_port import ACTIVE, ORDERS, Coverage, Port
 
 # Of five seconds that an interruption may cost: two between saves, and the save itself
 SAVE_S = 2.0
+BEFORE_S = 5                    # the foreground's latency is measured that long
 STOP_LOOKS = 20                 # within that time a scrub that is stopped should end
 FOLDER = "var/lib/freeblock"
 DAY_S = 86400
@@ -386,11 +387,23 @@ def add_parser(subparsers):
     parser.add_argument("--state", metavar="FILE", help="what has been verified is kept there "
                         "(/%s/<id>.coverage)" % FOLDER)
     parser.add_argument("--wait", action="store_true", help="run: wait for module, disk and model")
-    parser.add_argument("--before", type=float, default=5, metavar="SECONDS",
-                        help="run: measure the foreground's latency that long before (5)")
+    parser.add_argument("--before", type=float, default=BEFORE_S, metavar="SECONDS",
+                        help="run: measure the foreground's latency that long before "
+                        "(%(default)s)")
     parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.set_defaults(run=run)
+
+
+def check_effects(args):
+    """Refuse options that would do nothing."""
+    if args.action not in ("run", "start"):
+        need_defaults(args, "is for run and start", order=None, segment=None, deadline=None,
+                      state=None)
+    if args.action != "run":
+        need_defaults(args, "is for run", wait=False, before=BEFORE_S)
+    if args.action not in ("run", "status"):
+        need_defaults(args, "is for run and status", json=False)
 
 
 def run(args):
@@ -399,8 +412,7 @@ def run(args):
         raise UsageError("--before: %g is not between 0 and 3600" % args.before)
     if args.deadline is not None and not 0 < args.deadline <= DAYS:
         raise UsageError("--deadline: %g is not over 0 and up to %d days" % (args.deadline, DAYS))
-    if args.deadline is not None and args.action not in ("run", "start"):
-        raise UsageError("--deadline is for run and start")
+    check_effects(args)
     if args.action == "install-service":
         return run_install_service(args)
     return run_keeper(args) if args.action == "run" else run_command(args)

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from types import SimpleNamespace
 
-from . import ToolError, UsageError, fbstate, hosts
+from . import ToolError, UsageError, fbstate, hosts, need_defaults
 from .extraction import identity as names
 from .extraction import journal, sgio, store, sysfs
 from .machine import book, conf, guard, kernel, lock, steps, units
@@ -249,6 +249,8 @@ def run(args):
         raise UsageError("--observe %d: less than 0" % args.observe)
     if args.measure and args.model:
         raise UsageError("--measure and --model: one of them")
+    if args.no_boot:
+        need_defaults(args, "is for a start at boot: not with --no-boot", program=hosts.command())
     name = whole_disk(args.disk)
     disk = steps.Disk(store.disk_of(name), name, args, measure)
     names.key(disk.identity)        # its error, if nothing names it for good

@@ -8,11 +8,13 @@ import os
 import sys
 import time
 
-from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_health, fbstate_where
+from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_health, fbstate_where, \
+    need_defaults
 
 TASK = ("priority", "total", "done", "failed", "granule")
 IDLE = ("idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us")
 BAD_SHOWN = 10
+SECONDS = 1                     # between the two looks
 JOBS = ("scan", "scrub")        # the kernel's own tasks
 
 
@@ -190,8 +192,9 @@ def add_parser(subparsers):
         "monitoring plugins have it, 0 well, 1 warning, 2 critical, 3 unknown.")
     parser.add_argument("device", nargs="?", metavar="DEVICE",
                         help="a disk or partition (all that the module knows)")
-    parser.add_argument("--seconds", type=float, default=1, metavar="S",
-                        help="seconds between the two looks that give rates (1; 0: no rates)")
+    parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S",
+                        help="seconds between the two looks that give rates (%(default)s; 0: no "
+                        "rates)")
     parser.add_argument("--json", action="store_true", help="print a JSON list of objects")
     parser.add_argument("--check", action="store_true", help="print one line for a monitoring "
                         "system, of the disks that have the scheduler, or tasks")
@@ -211,6 +214,8 @@ def say_off():
 def run(args):
     """Look twice, print."""
     if args.check:
+        need_defaults(args, "is not for --check, which says one line, and at once", json=False,
+                      seconds=SECONDS)
         return run_check(args)
     if args.scrub_days is not None:
         raise UsageError("--scrub-days: is for --check")

@@ -11,10 +11,11 @@ import json
 import os
 import sys
 
-from . import ToolError, UsageError
+from . import ToolError, UsageError, need_defaults
 
 PROCESSES = 2
 MEAN_MS, MAX_MS = 1.0, 50.0
+DAYS, SEED = 7.0, 1
 MODEL = "nearline16"
 Goals = collections.namedtuple("Goals", "mean_us max_us")
 # What a worker needs for one trace
@@ -64,7 +65,7 @@ def add_goals(parser):
 def add_writing(parser):
     """Options about what comes out."""
     parser.add_argument("--stats", action="store_true", help="only the statistics")
-    parser.add_argument("--no-adaptive", dest="adaptive", action="store_false",
+    parser.add_argument("--no-adaptive", action="store_true",
                         help="leave out sizes that change while it scrubs")
     parser.add_argument("--plots", metavar="FOLDER", help="the paper's figures 8 to 15 as PNG")
     parser.add_argument("--json", action="store_true", help="one object a trace, a line each, as "
@@ -79,8 +80,10 @@ def add_making(parser):
                         "the paper's table II: src11, usr1, proj2, prn1, c6t8d0, c6t5d1, c6t5d0, "
                         "c3t3d0, disk66, disk88")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to (.gz, .xz: packed)")
-    parser.add_argument("--days", type=float, default=7.0, metavar="D", help="its length (7)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of its randomness (1)")
+    parser.add_argument("--days", type=float, default=DAYS, metavar="D",
+                        help="its length (%g)" % DAYS)
+    parser.add_argument("--seed", type=int, default=SEED, metavar="N",
+                        help="of its randomness (%d)" % SEED)
     parser.add_argument("--table2", action="store_true", help="the paper's table II beside what "
                         "--generate makes")
 
@@ -211,7 +214,7 @@ def tune(args, traces):
     from .tuning import plots, report  # pylint: disable=import-outside-toplevel
     goals, sizes = goals_of(args), sizes_of(args.sizes)
     jobs = [Job(path, args.device, args.model, args.service, goals, sizes, not args.stats,
-                args.adaptive, args.plots) for path in files_of(traces)]
+                not args.no_adaptive, args.plots) for path in files_of(traces)]
     if args.apply and len(jobs) != 1:
         raise UsageError("--apply: the setting of one trace, not of %d" % len(jobs))
     if args.apply and not args.model and not args.service:
@@ -249,12 +252,12 @@ def apply_to(args, job, result):
 
 def generate(args):
     """Write a synthetic trace."""
-    from .tuning import generate as maker, report  # pylint: disable=import-outside-toplevel
+    from .tuning import generate as maker  # pylint: disable=import-outside-toplevel
     if not args.output:
         raise UsageError("--generate needs -o FILE")
     trace = maker.Trace(args.generate, check_days(args.days), args.seed)
     trace.write(args.output)
-    print(report.table2([maker.compared_of(trace)]))
+    show_table2(args, [maker.compared_of(trace)])
     return 0
 
 
@@ -267,11 +270,31 @@ def check_days(days):
 
 def table2(args):
     """The paper's table II beside what is generated."""
-    from .tuning import generate as maker, report  # pylint: disable=import-outside-toplevel
+    from .tuning import generate as maker  # pylint: disable=import-outside-toplevel
     rows = [maker.compared_of(maker.Trace(name, check_days(args.days), args.seed))
             for name in maker.PROFILES]
-    print(json.dumps(rows, indent=1) if args.json else report.table2(rows))
+    show_table2(args, rows)
     return 0
+
+
+def show_table2(args, rows):
+    """Generated traces beside the paper's."""
+    from .tuning import report  # pylint: disable=import-outside-toplevel
+    print(json.dumps(rows, indent=1) if args.json else report.table2(rows))
+
+
+def check_effects(args):
+    """Refuse options that would do nothing."""
+    goals = {"mean_slowdown": MEAN_MS, "max_slowdown": MAX_MS, "sizes": None, "no_adaptive": False}
+    if args.generate or args.table2:
+        need_defaults(args, "is for traces that are read", device=None, jobs=PROCESSES, model=None,
+                      service=None, stats=False, plots=None, apply=None, **goals)
+    else:
+        need_defaults(args, "is for --generate and --table2", days=DAYS, seed=SEED)
+    if not args.generate and not args.record:
+        need_defaults(args, "is for --generate and --record", output=None)
+    if args.stats:
+        need_defaults(args, "is for what --stats leaves out", **goals)
 
 
 def run(args):
@@ -282,6 +305,7 @@ def run(args):
         raise UsageError("--model and --service: one of them")
     if bool(args.generate) + args.table2 + bool(args.record) + bool(args.traces) != 1:
         raise UsageError("say one of: traces, --record, --generate, --table2")
+    check_effects(args)
     check_needs()
     if args.generate:
         return generate(args)
