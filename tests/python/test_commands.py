@@ -151,6 +151,30 @@ class Output(unittest.TestCase):
         with mock.patch.object(cli, "make_parser", side_effect=full):
             self.assertEqual(taptest.freeblock("metrics")[2], "freeblock: Too many open files\n")
 
+    def test_names(self):
+        """A name of several lines, or that moves the cursor, is printed in one. Seen to fail: each
+        of these as it is."""
+        odd, said = "a\nb\x1b[2J\r", r"a\nb\x1b[2J\r"
+        with tempfile.TemporaryDirectory() as folder:
+            path, shown = os.path.join(folder, odd), os.path.join(folder, said)
+            with open(path, "w", encoding="ascii") as file:
+                file.write("[all]\n")
+            taken = taptest.freeblock("conf", "check", path)
+            self.assertEqual(taken, (0, shown + ": well: 1 sections\n", ""))
+            self.assertEqual(taptest.freeblock("conf", "check", path + "x"), (
+                1, "", "freeblock: %sx: No such file or directory\n" % shown))
+            os.rename(path, path + ".fbmodel")
+            out = taptest.freeblock("models", "list", "--dir", folder)[1]
+            self.assertEqual(out.count("\n"), 1)
+            self.assertTrue(out.startswith(said + ".fbmodel: "), out)
+            os.rename(path + ".fbmodel", path + ".json")
+            status, out, _ = taptest.freeblock("restore", "--journals", folder)
+            self.assertEqual((status, out.count("\n")), (1, 1))
+            self.assertTrue(out.startswith(said + ": not put back: "), out)
+            for words in (("tune", "--stats"), ("predict", "--set", "request_rate=1", "--model")):
+                status, _, err = taptest.freeblock(*words, path + ".json")
+                self.assertEqual((status, "\x1b" in err), (1, False), err)
+
     def test_not_mixed(self):
         """A file that is opened takes no closed descriptor's place, and gets nothing that was
         meant for that. Seen to fail: errors on standard output."""

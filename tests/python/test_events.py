@@ -77,6 +77,15 @@ class Told(Case):
                                         "the module was loaded; among them the sectors 88, 800")])
         self.assertEqual(self.machine.told[0]["FREEBLOCK_BAD_BLOCKS"], "3")
 
+    def test_one_field(self):
+        """A value is a field's, whatever is in it. Seen to fail: another field, of the disk's own
+        making."""
+        self.machine.write("sys/block/sda/device/wwid", "t10.A\nPRIORITY=0\n")
+        events.send("kept_off", "sda", "for\nthis\x1b[2J")
+        (told,) = self.machine.told
+        self.assertEqual((told["PRIORITY"], told["FREEBLOCK_WWN"], told["MESSAGE"]), (
+            str(events.KINDS["kept_off"][1]), r"t10.A\nPRIORITY=0", r"sda: for this\x1b[2J"))
+
     def test_conf(self):
         """A configuration that cannot be read silences no bad block. Seen to fail: nothing told."""
         self.assertEqual(self.told(), [])

@@ -132,6 +132,16 @@ class Status(unittest.TestCase):
                       "in all each ends 100.0 us sooner than without freeblock",
                       self.status("sda")[1])
 
+    def test_odd_names(self):
+        """What a module calls its task neither ends a line nor moves the cursor. Seen to fail: a
+        line that was not understood; the name as it is."""
+        self.full()
+        self.tree.write(DEBUGFS + "tasks", "3 a\x1b[2J\x0bb running 4 62500 9 2 128\n")
+        code, out, err = self.status("--seconds", "0")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn(r"  task 3 a\x1b[2J\x0bb: running, priority 4", out)
+        self.assertNotIn("\x1b", taptest.freeblock("status", "--check")[1])
+
     def test_json(self):
         """The same for programs; a partition stands for its disk."""
         self.full()

@@ -95,7 +95,7 @@ def _why(error):
     if where is None and error.errno in UNWRITABLE:
         where = "what is written"
     what = error.strerror or str(error)
-    return what if where is None else "%s: %s" % (where, what)
+    return streams.one_line(what if where is None else "%s: %s" % (where, what))
 
 
 def _status(prog, make, argv):
@@ -103,7 +103,10 @@ def _status(prog, make, argv):
     try:
         return _do(make(), argv)
     except ToolError as error:
-        print("%s: %s" % (prog, error), file=sys.stderr)
+        # some say one thing a line
+        print("\n".join(map(streams.one_line, ("%s: %s" % (
+            prog, error)).expandtabs().split("\n"))),
+              file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except BrokenPipeError:
         # who read the output has enough of it

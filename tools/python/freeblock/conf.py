@@ -10,6 +10,7 @@ from . import ToolError, fbstate, scrub
 from .extraction import identity as names
 from .extraction import store
 from .machine import conf, due, events
+from .streams import one_line
 
 
 def add_parser(subparsers):
@@ -48,7 +49,8 @@ def run_check(args):
     """`conf check`."""
     found = conf.load(args.file)
     path = args.file or fbstate.path(conf.FILE)
-    print("%s: %s" % (path, "well: %d sections" % len(found.sections) if os.path.exists(path) else
+    print("%s: %s" % (one_line(path), "well: %d sections" % len(found.sections)
+                      if os.path.exists(path) else
                       "it is not there: the module's defaults hold, and no scrub is started"))
     return 0
 

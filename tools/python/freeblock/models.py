@@ -10,6 +10,7 @@ from . import ToolError, fbstate, hosts, restore
 from .extraction import identity as names
 from .extraction import journal, store
 from .machine import conf, events, guard, units
+from .streams import one_line
 
 
 def run_enable(args):
@@ -82,7 +83,7 @@ def run_list(args):
         text = one["error"] or "%s %s, %s sectors" % (one["vendor"] or "", one["product"] or "",
                                                       one["sectors"] or "?")
         state = "%s, %s" % (one["disk"], "loaded" if one["loaded"] else "not loaded")
-        print("%s: %s; %s" % (one["name"], text, state if one["disk"] else "not here"))
+        print(one_line("%s: %s; %s" % (one["name"], text, state if one["disk"] else "not here")))
     if not kept:
         print("no models in %s" % args.dir)
     return 0
@@ -117,6 +118,7 @@ def _restore(name, directory, say):
 
 
 def _say(args, line, fine=True):
+    line = one_line(line)
     print(line if fine else "freeblock: " + line, file=sys.stdout if fine else sys.stderr)
     if args.syslog:
         syslog.openlog("freeblock", syslog.LOG_PID, syslog.LOG_DAEMON)

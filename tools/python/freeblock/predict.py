@@ -10,6 +10,7 @@ import os
 import sys
 
 from . import UsageError, sim
+from .streams import one_line
 
 
 def add_parser(subparsers):
@@ -147,12 +148,12 @@ class Printer:
         self.progress.end()
         self.failed += "error" in answer
         if "error" in answer:
-            print("freeblock: " + _refusal(answer), file=sys.stderr)
+            print("freeblock: " + one_line(_refusal(answer)), file=sys.stderr)
         if self.json:
             print(json.dumps(answer), flush=True)
         elif "error" not in answer:
             lines = report.page(answer) if self.single else [report.row(answer)]
-            print("\n".join(lines), flush=True)
+            print("\n".join(map(one_line, lines)), flush=True)
         self.progress.set(self.done, 1)
         self.done += 1
 

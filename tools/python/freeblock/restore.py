@@ -10,6 +10,7 @@ from . import ToolError, fbstate
 from .extraction import identity as names
 from .extraction import journal, modes, sgio
 from .extraction.pages import Pages
+from .streams import one_line
 
 
 def called(identity):
@@ -52,7 +53,7 @@ def restore(books, look=sgio.find, say=print):
     fine = True
     for book in books:
         done, line = restore_one(book, look)
-        say(line)
+        say(one_line(line))
         fine = fine and done
     return fine
 

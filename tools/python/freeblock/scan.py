@@ -19,6 +19,7 @@ from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
 from .fbstate_progress import Progress
 from .scan_file import GOOD, NOT_TRIED, UNREADABLE
+from .streams import one_line
 
 # Of five seconds that an interruption may cost: reads for two, and their way to the disk
 SYNC_S = 2.0
@@ -249,7 +250,7 @@ def print_result(result):
         print("differs %s: was %s, is %s" % (where % block, block["was"], block["now"]))
     progress = result["progress"]
     print("%s: %d of %d blocks of %d bytes%s: %d good, %d unreadable, %d not tried%s" % (
-        result["device"], progress["done"], progress["blocks"], progress["block_bytes"],
+        one_line(result["device"]), progress["done"], progress["blocks"], progress["block_bytes"],
         ", %d of them before" % progress["before"] if progress["before"] else "",
         result["good"], result["unreadable"], result["not_tried"],
         ", %d differ" % len(result["differing"]) if "differing" in result else ""))

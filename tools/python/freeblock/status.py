@@ -10,6 +10,7 @@ import time
 
 from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_health, fbstate_where, \
     need_defaults
+from .streams import one_line
 
 TASK = ("priority", "total", "done", "failed", "granule")
 IDLE = ("idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us")
@@ -21,8 +22,9 @@ JOBS = ("scan", "scrub")        # the kernel's own tasks
 def tasks(disk):
     """The disk's tasks: id -> what the kernel's line says. A name may have blanks."""
     found = {}
-    for line in disk.table("tasks").splitlines():
-        words = line.split()
+    # a module of the kernel's may call its task anything: splitlines() ends lines at more
+    for line in filter(None, disk.table("tasks").split("\n")):
+        words = line.split(" ")
         if len(words) < 8 or not words[0].isdigit():
             raise ToolError("%s: tasks: not understood: '%s'" % (disk.name, line))
         task = dict(zip(TASK, map(int, words[-5:])))
@@ -179,7 +181,7 @@ def check(args):
 def run_check(args):
     """One line on standard output, whatever happens."""
     severity, line = check(args)
-    print("FREEBLOCK %s - %s" % (fbstate_health.WORDS[severity], " ".join(line.split())))
+    print("FREEBLOCK %s - %s" % (fbstate_health.WORDS[severity], one_line(" ".join(line.split()))))
     return severity
 
 
@@ -239,6 +241,6 @@ def run(args):
     if args.json:
         print(json.dumps(found, indent=1))
     else:
-        print("\n".join(line for one in found for line in lines(one)) or
+        print("\n".join(one_line(line) for one in found for line in lines(one)) or
               "the module knows no disk: echo freeblock > /sys/block/DISK/queue/scheduler")
     return 0

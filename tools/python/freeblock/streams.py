@@ -10,6 +10,13 @@ import os
 import sys
 
 
+def one_line(text):
+    """A text that is one line, whatever names of files, drives or tasks are in it: what moves a
+    cursor, or ends a line, is written escaped."""
+    return "".join(char if char.isprintable() else
+                   char.encode("unicode_escape").decode("ascii") for char in text)
+
+
 class _Patient(io.RawIOBase):
     """A descriptor that remembers the first error of a write, and takes everything behind it: what
     is printed has no holes. A reader that is gone is an error as ever: it wants no more."""

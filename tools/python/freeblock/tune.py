@@ -12,6 +12,7 @@ import os
 import sys
 
 from . import ToolError, UsageError, need_defaults
+from .streams import one_line
 
 PROCESSES = 2
 MEAN_MS, MAX_MS = 1.0, 50.0
@@ -228,7 +229,7 @@ def tune(args, traces):
     good = []
     for job, result in results_of(jobs, args.jobs):
         if isinstance(result, str):
-            print("freeblock: %s" % result, file=sys.stderr)
+            print("freeblock: %s" % one_line(result), file=sys.stderr)
             continue
         good.append(result)
         print(json.dumps(result) if args.json else report.text(result), flush=True)

@@ -16,6 +16,7 @@ import time
 from .. import fbstate, fbstate_health, jsontext
 from ..extraction import identity as names
 from ..extraction import journal, store
+from ..streams import one_line
 from . import due, kernel
 
 # kind: (message id, priority)
@@ -36,7 +37,6 @@ SECTORS = 8                     # named at most
 def send(kind, name, text, **fields):
     """Tell the journal of a disk (sdX), where there is one; else the system's log."""
     ident, priority = KINDS[kind]
-    # a line is a field
     text = "%s: %s" % (name, " ".join(text.split()))
     if os.path.isdir(fbstate.path(JOURNAL)):
         values = {"MESSAGE_ID": ident, "MESSAGE": text, "PRIORITY": priority,
@@ -44,7 +44,9 @@ def send(kind, name, text, **fields):
                   "FREEBLOCK_WWN": (fbstate.read("sys/block", name, "device/wwid") or "-").strip(),
                   **fields}
         status, said = kernel.command(["logger", "--journald"],
-                                      "".join("%s=%s\n" % pair for pair in values.items()))
+                                      # a line is a field
+                              "".join("%s=%s\n" % (field, one_line(str(value)))
+                                      for field, value in values.items()))
         if not status:
             return
         # a unit's errors are in the journal, too

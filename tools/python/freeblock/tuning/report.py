@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Results for people."""
 
+from ..streams import one_line
 from .compare import used_at
 
 
@@ -20,7 +21,7 @@ def table(head, rows):
 
 def text(result):
     """All about a trace."""
-    lines = ["%s" % result["trace"], ""]
+    lines = [one_line(result["trace"]), ""]
     if "policies" in result:
         lines += best_lines(result) + [""]
     lines += statistics(result["statistics"])
