@@ -124,6 +124,42 @@ class Told(Case):
         self.assertEqual(self.told(NOW + 40 * DAY - 1), [])
         self.assertRegex(self.told(NOW + 40 * DAY)[0][1], "the scrub has missed its deadline")
 
+    def check(self, now):
+        """What status --check and metrics say then of the scrub: (status, line, alarm)."""
+        with mock.patch("time.time", return_value=now):
+            status, line = self.do("status", "--check")
+            page = self.do("metrics")[1]
+        found = re.search(r'^freeblock_alarm{.*alarm="scrub_late".*} (.)$', page, re.M)
+        return status, line.strip(), int(found.group(1)) if found else None
+
+    def test_late_outside(self):
+        """While a scrub waits for its hours it is late all the same, for whoever asks: stopped when
+        the window closed, by its rate before; never begun, when no hour of the window is left.
+
+        Seen to fail: well, as soon as the window has closed; no event before the deadline."""
+        self.machine.write(KERNEL + "state/attached", "1\n")
+        noon = int(time.mktime((2027, 1, 10, 12, 0, 0, 0, 0, -1)))
+        self.machine.write("etc/freeblock.conf", "[all]\nscrub_every_days = 30\n"
+                           "deadline_days = 10\nwindow = 22-6\n")
+        due.keep(store.disk_of("sda"), {"first": noon, "began": noon, "ended": None})
+        # eight hours a night
+        for nights, late in ((9.9, 0), (10.1, 1)):
+            self.scrubbing(int(nights * 8 * 3600), "stopped")
+            self.assertEqual([kind for kind, _ in self.told(noon)], ["scrub_late"] * late)
+            status, line, alarm = self.check(noon)
+            self.assertEqual((status, alarm), (late, late))
+            if late:
+                self.assertEqual(line, "FREEBLOCK WARNING - sda: the scrub will miss its deadline, "
+                                 "2027-01-20 12:00")
+        self.scrubbing(1, "idle")
+        due.keep(store.disk_of("sda"), {"first": noon - DAY, "began": None, "ended": None})
+        for hour, late in ((17.9, 0), (18.1, 1)):
+            now = int(noon + 8 * DAY + hour * 3600)
+            self.assertEqual((self.check(now)[2], len(self.told(now))), (late, late))
+        # the others' alarms do not hang on freeblock.conf
+        self.machine.write("etc/freeblock.conf", "[all]\ndeadline_days = soon\n")
+        self.assertEqual(self.check(noon)[::2], (0, None))
+
     def test_distrusted(self):
         """When it becomes so, and again after it was well."""
         for why, told in (("yes", 0), ("the model is distrusted: so noisy", 1),
@@ -203,6 +239,7 @@ class Window(Case):
                 (None, 5, 5, False), (None, 5, 4.99, True), (None, None, 1, False),
                 (None, None, 0, True), (None, 0, -1, False), ((22, 6), 1, 10.4, True),
                 ((22, 6), 1, 10.5, False), ((22, 6), 9, 34.4, True), ((22, 6), 9, 34.6, False),
+                ((22, 6), None, 9.4, True), ((22, 6), None, 9.6, False),
                 ((12, 13), 0.5, 0.5, False), ((12, 13), 0.6, 20, True),
                 ((12, 13), 0.6, 23.7, False)):
             self.assertEqual(due.misses(window, noon + until * 3600,

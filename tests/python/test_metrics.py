@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 import fakedisk  # noqa: E402
 import taptest  # noqa: E402
 from freeblock import fbstate, fbstate_health, metrics  # noqa: E402
+from freeblock.machine import alarms  # noqa: E402
 from prometheus_client import parser  # noqa: E402
 
 SYSFS = fakedisk.KERNEL + "sda/"
@@ -91,7 +92,7 @@ class Disks(unittest.TestCase):
         self.tree.write(fakedisk.DEBUG + "sda/tasks", '3 my "scan" \\ running 4 62500 200 2 128\n'
                         "7 scrub running 1 62501 50 0 128")
         for patch in self.tree.patches() + [
-                mock.patch.object(fbstate_health.time, "time", lambda: NOW)]:
+                mock.patch.object(alarms.time, "time", lambda: NOW)]:
             patch.start()
             self.addCleanup(patch.stop)
 

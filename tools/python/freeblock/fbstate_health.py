@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What an administrator wants to be told of a disk, from one look at it: the alarms that
-status --check and metrics share.
+"""What an administrator wants to be told of a disk, from one look at it (machine/alarms.py has
+what freeblock.conf adds).
 
 A module that was told to do nothing for a disk is no alarm: a disk with another scheduler is
 looked at only while tasks wait for it, or if it was named.
 """
-
-import time
 
 from . import UsageError, fbstate, fbstate_where
 
@@ -16,6 +14,7 @@ WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
 GUARD = "off: they cost the foreground too many turns"
 SEVERITY = {"bad_blocks": CRITICAL, "slow_recoveries": CRITICAL, "guard": WARNING,
             "scheduling": WARNING, "scrub_late": WARNING}
+UNFINISHED = ("running", "paused", "stopping", "stopped")
 DAY = 86400
 
 
@@ -36,12 +35,18 @@ def remaining_blocks(job):
     return max(job["blocks_total"] - job["blocks_before"] - job["blocks_delivered"], 0)
 
 
-def remaining_s(job):
-    """Seconds left at the mean rate of this start; None unless it runs and has a rate."""
+def needed_s(job):
+    """Seconds that the rest of a pass takes at the mean rate of this start, or, of one that was
+    stopped, of the last; None if it is over, or the rate is not known."""
     left, rate = remaining_blocks(job), job.get("rate_kib_s")
-    if job.get("state") != "running" or left is None or not rate:
+    if job.get("state") not in UNFINISHED or left is None or not rate:
         return None
     return left * job["block_sectors"] / 2 / rate
+
+
+def remaining_s(job):
+    """The same while it runs; else None."""
+    return needed_s(job) if job.get("state") == "running" else None
 
 
 def scrub_due(job, days):
@@ -60,7 +65,7 @@ def scrub_late(job, due, now):
     return now + (remaining_s(job) or 0) > due
 
 
-def alarms(disk, scrub_days=None, now=None):
+def alarms(disk, scrub_days, now):
     """Of this disk: name -> None, or what is wrong, in words. Without an entry: not known."""
     found = {}
     bad, slow = disk.value("stats/bad_blocks"), disk.value("stats/alarms")
@@ -76,7 +81,7 @@ def alarms(disk, scrub_days=None, now=None):
     job = disk.job("scrub")
     due = scrub_due(job, scrub_days)
     if due:
-        late = scrub_late(job, due[0], time.time() if now is None else now)
+        late = scrub_late(job, due[0], now)
         found["scrub_late"] = "the scrub will take " + due[1] if late else None
     return found
 

@@ -11,6 +11,7 @@ import re
 import sys
 
 from . import ToolError, __version__, fbstate, fbstate_health, openers, status
+from .machine import alarms
 
 SECTOR = 512
 JOB_STATES = ("idle", "running", "paused", "stopping", "stopped", "finished")
@@ -155,8 +156,8 @@ def _whole(disk, file):
     return value if isinstance(value, int) else None
 
 
-def add_disk(page, disk, scrub_days):
-    """All of a disk."""
+def add_disk(page, disk, scrub_days, said):
+    """All of a disk. said: by freeblock.conf."""
     labels = whose(disk)
     words = {"scheduler": disk.scheduler() or "", "scheduling": disk.state("scheduling") or "",
              "free_reads": disk.state("free_reads") or "", "idle": disk.state("idle") or ""}
@@ -168,7 +169,7 @@ def add_disk(page, disk, scrub_days):
     for name, factor, file, more in COUNTERS if disk.attached() else ():
         value = _whole(disk, "stats/" + file)
         page.add(name, value if value is None else value * factor, {**labels, **more})
-    for name, why in fbstate_health.alarms(disk, scrub_days).items():
+    for name, why in alarms.of_disk(disk, scrub_days, said).items():
         page.add("alarm", int(bool(why)), {**labels, "alarm": name})
     for job in ("scan", "scrub"):
         add_job(page, job, disk.job(job), labels)
@@ -217,8 +218,9 @@ def page_of(named, scrub_days):
     page.add("tools_info", 1, {"version": __version__})
     loaded = os.path.isdir(fbstate.path(fbstate.KERNEL))
     page.add("module_loaded", int(loaded), {})
+    said = alarms.wanted()
     for disk in fbstate_health.watched(named) if loaded or named else ():
-        add_disk(page, disk, scrub_days)
+        add_disk(page, disk, scrub_days, said)
     return page.text()
 
 

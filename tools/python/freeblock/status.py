@@ -10,6 +10,7 @@ import time
 
 from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_health, fbstate_where, \
     need_defaults
+from .machine import alarms
 from .streams import one_line
 
 TASK = ("priority", "total", "done", "failed", "granule")
@@ -167,14 +168,15 @@ def check(args):
     try:
         fbstate_health.need_days(args.scrub_days)
         disks = fbstate_health.watched([args.device] if args.device else [])
-        alarms = {disk.name: fbstate_health.alarms(disk, args.scrub_days) for disk in disks}
+        said = alarms.wanted()
+        found = {disk.name: alarms.of_disk(disk, args.scrub_days, said) for disk in disks}
     except (ToolError, OSError) as error:
         return fbstate_health.UNKNOWN, str(error)
     if not disks:
         return fbstate_health.UNKNOWN, "no disk has the scheduler freeblock"
-    wrong = ["%s: %s" % (name, why) for name, found in alarms.items()
-             for why in found.values() if why]
-    return (max(map(fbstate_health.severity, alarms.values())),
+    wrong = ["%s: %s" % (name, why) for name, each in found.items()
+             for why in each.values() if why]
+    return (max(map(fbstate_health.severity, found.values())),
             "; ".join(wrong or ["%s: %s" % (disk.name, check_words(disk)) for disk in disks]))
 
 

@@ -43,10 +43,9 @@ def is_open(window, hour):
 
 
 def misses(window, deadline, left_s, now):
-    """Whether a scrub that has to read for so long (None: not known), at the hours of its window
-    only, comes to its end after the deadline."""
-    if left_s is None:
-        return now >= deadline
+    """Whether a scrub that has to read for so long (None: not known, but for a while), at the hours
+    of its window only, comes to its end after the deadline."""
+    left_s = 1 if left_s is None else left_s
     while left_s and now < deadline:
         local = time.localtime(now)
         step = min(HOUR_S - local.tm_min * 60 - local.tm_sec, deadline - now)
@@ -69,6 +68,21 @@ def decide(said, record, now, hour, running):
         return ("stop" if running else ""), "it is due, outside of its window"
     why = "it is late, and goes on outside of its window, too" if late else "it is due"
     return ("" if running else "start"), why
+
+
+def judge(disk, said, left_s, now):
+    """(deadline, whether it will be missed) of the pass that is due, or under way; None if there is
+    none. said: as of Conf.of(); left_s: as of misses()."""
+    deadline = deadline_at(said, record_now(disk, now))
+    return None if deadline is None else (
+        deadline, misses(said["window"], deadline, left_s, now))
+
+
+def late_words(deadline, now):
+    """What is said of a pass that does."""
+    return "the scrub %s its deadline, %s" % (
+        "has missed" if now >= deadline else "will miss",
+        time.strftime("%Y-%m-%d %H:%M", time.localtime(deadline)))
 
 
 def path_of(disk):

@@ -13,11 +13,11 @@ import sys
 import syslog
 import time
 
-from .. import fbstate, fbstate_health, jsontext
+from .. import fbstate, jsontext
 from ..extraction import identity as names
 from ..extraction import journal, store
 from ..streams import one_line
-from . import due, kernel
+from . import alarms, due, kernel
 
 # kind: (message id, priority)
 KINDS = {
@@ -91,17 +91,14 @@ def _bad(disk, before):
     return count
 
 
-def _late(disk, identity, conf, before, now):
+def _late(disk, conf, before, now):
     """The pass that is due, or under way, will miss its deadline: which one that is."""
-    record, values = due.record_now(identity, now), conf.of(identity)
-    deadline = due.deadline_at(values, record)
-    left = fbstate_health.remaining_s(disk.job("scrub"))
-    if deadline is None or not due.misses(values["window"], deadline, left, now):
+    judgement = alarms.judged(disk, conf, now)
+    if not judgement or not judgement[1]:
         return before
+    deadline = judgement[0]
     if deadline != before:
-        send("scrub_late", disk.name, "the scrub %s its deadline, %s" % (
-            "has missed" if now >= deadline else "will miss",
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(deadline))),
+        send("scrub_late", disk.name, due.late_words(deadline, now),
              FREEBLOCK_DEADLINE=int(deadline))
     return deadline
 
@@ -126,7 +123,7 @@ def watch(conf, now=None):
         key = names.key(identity)
         old = before.get(key, {})
         told[key] = {"bad_blocks": _bad(disk, old.get("bad_blocks")),
-                     "late": _late(disk, identity, conf, old.get("late"), now),
+                     "late": _late(disk, conf, old.get("late"), now),
                      "distrusted": _distrusted(disk, old.get("distrusted"))}
     if told != before:
         path = fbstate.path(TOLD)

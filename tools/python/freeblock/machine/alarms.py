@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+"""All that an administrator wants to be told of a disk: what one look at it tells, and whether its
+scrub meets the deadline of freeblock.conf, which is known while it waits for its hours, too.
+"""
+
+import contextlib
+import time
+
+from .. import ToolError, fbstate_health
+from ..extraction import identity as names
+from ..extraction import store
+from . import conf, due
+
+
+def wanted():
+    """What freeblock.conf says; None if that is not to be had, of which its timer tells."""
+    with contextlib.suppress(ToolError, OSError):
+        return conf.load()
+    return None
+
+
+def judged(disk, said, now):
+    """due.judge() of a disk of the module's; None, too, if it has no name for good."""
+    with contextlib.suppress(ToolError, OSError):
+        identity = store.disk_of(disk.name)
+        if said is not None and names.is_known(identity):
+            return due.judge(identity, said.of(identity),
+                             fbstate_health.needed_s(disk.job("scrub")), now)
+    return None
+
+
+def of_disk(disk, scrub_days, said, now=None):
+    """As fbstate_health.alarms(); said: as of wanted()."""
+    now = time.time() if now is None else now
+    found = fbstate_health.alarms(disk, scrub_days, now)
+    judgement = judged(disk, said, now)
+    if judgement and not found.get("scrub_late"):
+        deadline, missed = judgement
+        found["scrub_late"] = due.late_words(deadline, now) if missed else None
+    return found
