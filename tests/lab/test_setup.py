@@ -5,12 +5,14 @@ dpkg-query, apt-cache, apt-get and sudo are stand-ins that write down their word
 
 Seen to fail: no space between the longest package's name and its reason (apt-get was asked for a
 package of another name); what begins like --check, or comes after it, not heard, and all installed;
-apt-get that does not wait while a new machine's own upgrades have dpkg's lock, or apt's own.
+apt-get that does not wait while a new machine's own upgrades have dpkg's lock, or apt's own;
+--modules on a machine without apt-get that has all the programs.
 """
 
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,14 +47,14 @@ def packages():
     return [line.split()[0] for line in table.splitlines()]
 
 
-def setup(folder, have, *words, refused=0):
+def setup(folder, have, *words, refused=0, path=None):
     """(status, the packages each call of apt-get was to install, what was said)"""
     asked = os.path.join(folder, "asked")
     open(asked, "w").close()
     done = subprocess.run(
         [os.path.join(TOP, "tools", "setup"), *words], stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, check=False,
-        env={"PATH": folder + ":/usr/bin:/bin", "HAVE": " ".join(have), "ASKED": asked,
+        env={"PATH": path or folder + ":/usr/bin:/bin", "HAVE": " ".join(have), "ASKED": asked,
              "REFUSED": str(refused)})
     with open(asked, encoding="utf-8") as file:
         calls = [line.split() for line in file]
@@ -80,6 +82,19 @@ def release(lock, over):
             break
         time.sleep(0.01)
     fcntl.lockf(lock, fcntl.LOCK_UN)
+
+
+def without_apt(folder, *missing):
+    """As setup(), with --modules, on a machine whose distribution is another one, and which has all
+    that building a module takes but these programs."""
+    path = os.path.join(folder, "elsewhere")
+    shutil.rmtree(path, ignore_errors=True)
+    os.mkdir(path)
+    for name in ("sh", "cat", "grep"):
+        os.symlink("/bin/" + name, os.path.join(path, name))
+    for name in {"gcc", "make", "pahole", "bpftool", "python3"} - set(missing):
+        os.symlink("/bin/true", os.path.join(path, name))
+    return setup(folder, [], "--modules", path=path)
 
 
 def differ(name, is_, expected):
@@ -127,6 +142,11 @@ def main():
                ["%s are asked for" % installs] if len(installs) != 1 or
                not {"gcc", "make", "pahole", "bpftool"} <= set(installs[0]) or
                "fio" in installs[0] else [])
+        differ("--modules without apt-get, all programs there: no word", without_apt(folder),
+               (0, [], ""))
+        status, _, said = without_apt(folder, "gcc", "pahole")
+        differ("--modules without apt-get: says which programs are missing",
+               (status, re.findall(r"^  (\S+) +\S", said, re.MULTILINE)), (1, ["gcc", "pahole"]))
     treetest.finish()
 
 
