@@ -1,16 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
+# needs: modules
 """What `make deb` makes: is all in the packages that must be, nothing that must not, and does
 the command run from them without a tree and without a compiler? A minute. Prints TAP.
 
 Seen to fail: a source of core/ left out of the module's package; a compiler that
 freeblock-tools depends on; a helper that is not packed (the command says which is missing);
 a command or a format without a manual page; no example of freeblock.conf; another version in
-debian/changelog.
+debian/changelog; dkms-check that compiles nothing, or for every kernel.
 """
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 
+import otherkernel  # noqa: E402
 import treetest  # noqa: E402
 from treetest import read, report  # noqa: E402
 
@@ -64,20 +67,45 @@ def module_package(root, number):
     pattern = re.compile(re.search(r'^BUILD_EXCLUSIVE_KERNEL="(.*)"', text, re.M).group(1))
     report("kernels that DKMS builds for", [release for release, known in (
         ("6.1.0-40-amd64", True), ("6.12.57+deb13-amd64", True), ("7.2.13+deb14-amd64", True),
-        ("6.10.9-amd64", False), ("6.11.2-amd64", False), ("7.20.1-amd64", False),
-        ("5.10.0-36-amd64", False)) if bool(pattern.search(release)) != known])
+        ("6.2.16-20-pve", True), ("6.8.0-45-generic", True), ("6.19.10-amd64", True),
+        ("7.0.2-amd64", True), ("6.0.19-amd64", False), ("7.3.1-amd64", False),
+        ("7.20.1-amd64", False), ("5.10.0-36-amd64", False))
+        if bool(pattern.search(release)) != known])
     report("a manual page of the module",
            missing(root, ["usr/share/man/man4/freeblock.4.gz"]))
     report("its version in dkms.conf", [] if '="%s"' % number in text else [text[:100]])
-    check_refusal(top)
+    with tempfile.TemporaryDirectory() as folder:
+        check_kernels(top, os.path.join(folder, "source"), pattern.pattern)
 
 
-def check_refusal(top):
-    """A kernel that nothing is known of is refused before anything is compiled."""
-    status, said = run(os.path.join(top, "tools", "dkms-check"), "6.1.0-none", "/nonexistent",
-                       r"^6\.1\.")
-    report("a kernel without an image is refused", [] if status == 1 and
-           "freeblock is not built for Linux 6.1.0-none, which" in said else [said])
+def check_kernels(top, source, series):
+    """Which kernels dkms-check takes, and what it says of the others. Nothing is compiled for one
+    that is refused anyway, nor for one of a series that was tried: DKMS does that, as ever."""
+    stock = otherkernel.stock()
+    elf = otherkernel.image(stock["KIMAGE"])
+    for name, release, fits, spoilt, words in (
+            ("a kernel without an image is refused", "6.1.0-none", None, True,
+             "there is no image of 6.1.0-none"),
+            ("one of a series that is not known", "7.3.1-amd64", True, True,
+             "its series is not known"),
+            ("one of a series that was tried is not compiled", "6.1.999-amd64", True, True, ""),
+            ("one between those is compiled", "6.13.5-amd64", True, False, ""),
+            ("and refused if that fails", "6.13.5-amd64", True, True,
+             "it does not compile: small.c:4:1: error: "),
+            ("or if its structures differ", "6.13.5-amd64", False, False,
+             "struct elevator_queue differs")):
+        shutil.rmtree(source, ignore_errors=True)
+        shutil.copytree(top, source)
+        otherkernel.small_module(source, spoilt)
+        kdir = os.path.join(os.path.dirname(source), "headers")
+        shutil.rmtree(kdir, ignore_errors=True)
+        otherkernel.headers(kdir, release, stock["KDIR"])
+        if fits is not None:
+            otherkernel.give_image(kdir, elf, fits)
+        status, said = run(os.path.join(source, "tools", "dkms-check"), release, kdir, series)
+        beginning = "freeblock is not built for Linux %s, which works as before: " % release
+        report(name, [] if status == bool(words) and words in said and said.count("\n") == status
+               and said.startswith(beginning if words else "") else ["%d: %s" % (status, said)])
 
 
 def tools_package(root, number, package):
