@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# xfs on a partition of a disk, and btrfs on such partitions of two: does the scheduler order what
-# comes through the file system, may what it lies on be named to scan and scrub, what becomes of a
-# scrub of the disk, and of the file system, while that is frozen, and do btrfs' own scrub, which is
-# of the idle class, and one of the disk get on beside each other?
+# ext4 and xfs on a partition of a disk, and btrfs on such partitions of two: does the scheduler
+# order what comes through the file system, may what it lies on be named to scan and scrub, what
+# becomes of a scrub of the disk, and of the file system, while that is frozen, and do btrfs' own
+# scrub, which is of the idle class, and one of the disk get on beside each other?
 #
 # Expected: Documentation/stacks.rst, whose cells these are.
 #
@@ -17,6 +17,7 @@
 
 load_module mechdisk
 load_module freeblock
+load_module ext4
 load_module xfs
 load_module btrfs
 
@@ -59,7 +60,7 @@ scheduled()
 	expect_le "$1: and little else" $n 110
 }
 
-# named NAME: frozen, for xfs writes to itself now and then, a scan is the digests of a plain read
+# named NAME: frozen, for xfs and ext4 write to themselves now and then, a scan is the digests of a plain read
 named()
 {
 	expect_ok "$1: freeze for a scan" fsfreeze --freeze /mnt
@@ -103,6 +104,16 @@ afterwards()
 	shift
 	expect_ok "$1 finds nothing" "$@"
 }
+
+# ---- ext4 ----
+
+expect_ok "ext4: mkfs" mkfs.ext4 -q -F -b 4096 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 \
+	"/dev/${disk}1"
+expect_ok "ext4: mount" mount -t ext4 "/dev/${disk}1" /mnt
+scheduled ext4
+named ext4
+frozen ext4
+afterwards ext4 e2fsck -fn "/dev/${disk}1"
 
 # ---- xfs ----
 
