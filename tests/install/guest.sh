@@ -1,8 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Runs in guests that boot from the root with our packages, on a simulated disk, with the module
-# that DKMS built. Three boots: a disk is set up and its scrub begins; after a boot it goes on; all
-# is switched off. Two boots with Secure Boot: the module is refused, and loads when the key is
+# that DKMS built. Five boots: a disk is set up and its scrub begins; after a boot it goes on; the
+# kernel's command line keeps it off; the machine goes down soon after it was started; so it stays
+# off until that is allowed again, freeblock.conf has the disk scrubbed, and all is switched off.
+# Two boots with Secure Boot: the module is refused, and loads when the key is
 # known. One with a pool of ZFS' on the disk. Says "guest ok WHAT" or "guest not WHAT: WHY", and
 # reboots, or switches off.
 
@@ -132,15 +134,62 @@ explained()
 	grep -q "freeblock guard allow.* has it started again" /root/explained
 }
 
-third()
+# With freeblock.off=1 nothing is started, also not by hand through the unit
+switched_off()
+{
+	simulated
+	check "freeblock.off=1: the unit starts nothing" fails_with "" \
+		systemctl start "freeblock-disk@$disk"
+	check "the disk keeps its scheduler" has "$(cat /root/scheduler)"
+	check "the module is not loaded" [ ! -e /sys/module/freeblock ]
+	check "freeblock guard status says why" fails_with "freeblock.off=1" freeblock guard status
+	check "and so does freeblock status" says "freeblock.off=1" freeblock status
+}
+
+# The machine goes down within ten minutes of its start, without a word to the disk
+goes_down()
 {
 	simulated
 	check "the disk has the scheduler" wait_for 120 has freeblock
+	say "end"
+	echo third > /root/stage
+	# what this test writes is to last; what freeblock leaves has to by itself
+	sync /root/stage
+	echo b > /proc/sysrq-trigger
+}
+
+# Once a unit has failed it is not tried again within a minute
+starts_again()
+{
+	freeblock guard allow && systemctl reset-failed &&
+	systemctl start "freeblock-disk@$disk" && has freeblock && is "$fb/state/scheduling" yes
+}
+
+scrubbed_by_conf()
+{
+	printf '[all]\nscrub_every_days = 30\n' > /etc/freeblock.conf &&
+	systemctl start freeblock-due.service &&
+	wait_for 120 systemctl -q is-active "freeblock-due@$disk" &&
+	wait_for 300 more_than "$fb/scrub_stats/blocks_verified" 100 &&
+	[ "$(cat "$fb/scrub")" = running ]
+}
+
+third()
+{
+	simulated
+	check "after that it stays off" wait_for 120 \
+		systemctl -q is-failed "freeblock-disk@$disk"
+	check "the disk keeps its scheduler" has "$(cat /root/scheduler)"
+	check "freeblock guard status says why" fails_with "went down within ten minutes" \
+		freeblock guard status
+	check "allowed again it starts" starts_again
 	check "an event is in the journal, and explained" told
 	systemctl -q disable --now "freeblock-scrub@$disk"
 	rm /etc/systemd/system/freeblock-scrub@.service
+	check "freeblock.conf's timer starts a scrub" scrubbed_by_conf
 	check "freeblock off --all" freeblock off --all
 	check "scheduler and module are as before" unloads
+	rm /etc/freeblock.conf
 	left=$(find /etc /usr/local /lib/systemd/system -name '*freeblock*' ! -path '/etc/alternatives/*')
 	[ -z "$left" ] || say "not nothing is left in /etc: $left"
 }
@@ -289,7 +338,8 @@ modprobe -a scsi_mod sd_mod
 say "end"
 case $stage in
 first) echo second > /root/stage ;;
-second) echo third > /root/stage ;;
+second) echo switched_off > /root/stage ;;
+switched_off) echo goes_down > /root/stage ;;
 refused) echo enrolled > /root/stage ;;
 third|enrolled|pool) exec systemctl --no-block poweroff ;;
 esac
