@@ -63,7 +63,7 @@ class Queue(unittest.TestCase):
         given = lines if isinstance(lines, bytes) else "".join(
             line + "\n" for line in lines).encode("ascii")
         done = subprocess.run([replay.HOST, subcommand, self.drive, *options], input=given,
-                              capture_output=True, check=False, timeout=60)
+                              capture_output=True, check=False)
         return done.returncode, done.stdout.decode("ascii"), done.stderr.decode("ascii")
 
     def details(self, lines, *options):
