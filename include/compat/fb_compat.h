@@ -96,7 +96,7 @@ static inline void fb_compat_set_async_depth(struct request_queue *q)
 	}
 
 /* depth_updated() for each hardware queue */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#ifdef FB_ELV_DEPTH_OF_QUEUE
 #define FB_COMPAT_DEPTH_UPDATED(fn)						\
 	static void fn##_compat(struct request_queue *q)			\
 	{									\
@@ -147,12 +147,12 @@ static inline bool fb_compat_discard_mergable(const struct request *rq)
 }
 
 /*
- * Is a shallow depth that of the whole bitmap, or of each word? It became the former in 6.18,
+ * Is a shallow depth that of the whole bitmap, or of each word? It became the former in 6.17,
  * and in some release of the 6.12 series; the headers do not tell.
  */
 static inline bool fb_compat_depth_is_total(void)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 	return true;
 #else
 	struct sbitmap map;
@@ -261,7 +261,7 @@ static inline void fb_compat_debugfs_rename(struct dentry *parent, struct dentry
 {
 	if (IS_ERR_OR_NULL(dir))
 		return;
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 	debugfs_change_name(dir, "%s", name);
 #else
 	debugfs_rename(parent, dir, parent, name);

@@ -6,8 +6,9 @@
  * A wrong layout here crashes the kernel, and module versions do not notice it (their
  * CRCs come from Module.symvers). `make modules` therefore compares these declarations with
  * the target kernel's BTF (tools/check-btf), and refuses a kernel that differs. The numbers
- * below say in which release of kernel.org a difference appeared; they were tried on 6.1, 6.12
- * and 7.2. A kernel into which such a change was carried back is refused, too.
+ * below say in which release of kernel.org a difference appeared, in a stable one if it was carried
+ * back; they were tried on 6.1, 6.12 and 7.2. A kernel into which somebody else carried such a
+ * change back is refused, too.
  */
 #ifndef FB_COMPAT_ELEVATOR_H
 #define FB_COMPAT_ELEVATOR_H
@@ -39,9 +40,14 @@ typedef unsigned int __bitwise blk_insert_t;
 #endif
 
 /* who allocates the elevator_queue: the scheduler, or, with the requests, the block layer */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 4)
 #define FB_ELV_QUEUE_GIVEN
 struct elevator_tags;
+#endif
+
+/* depth_updated() is called for a queue, or for each of its hardware queues */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 3)
+#define FB_ELV_DEPTH_OF_QUEUE
 #endif
 
 /* block/blk-mq.h: describes a request about to be allocated */
@@ -77,12 +83,12 @@ struct elevator_mq_ops {
 	void (*exit_sched)(struct elevator_queue *eq);
 	int (*init_hctx)(struct blk_mq_hw_ctx *hctx, unsigned int idx);
 	void (*exit_hctx)(struct blk_mq_hw_ctx *hctx, unsigned int idx);
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#ifdef FB_ELV_DEPTH_OF_QUEUE
 	void (*depth_updated)(struct request_queue *q);
 #else
 	void (*depth_updated)(struct blk_mq_hw_ctx *hctx);
 #endif
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 3)
 	void *(*alloc_sched_data)(struct request_queue *q);
 	void (*free_sched_data)(void *data);
 #endif
@@ -121,7 +127,7 @@ struct elevator_type {
 	struct elevator_mq_ops ops;
 	size_t icq_size;
 	size_t icq_align;
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 	const struct elv_fs_entry *elevator_attrs;
 #else
 	struct elv_fs_entry *elevator_attrs;
