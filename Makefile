@@ -119,9 +119,7 @@ try: modules
 check: setup
 	@needs=$$($(PYTHON) tests/check --build '$(BUILD)' --needs $(if $(ONLY),--only '$(ONLY)')) && \
 	$(MAKE) --no-print-directory setup $$needs || exit; \
-	status=0; $(PYTHON) tests/check --build '$(BUILD)' $(if $(ONLY),--only '$(ONLY)') || \
-		status=$$?; \
-	$(PYTHON) tools/examples/summarise --build '$(BUILD)' >&2; exit $$status
+	$(PYTHON) tests/check --build '$(BUILD)' $(if $(ONLY),--only '$(ONLY)')
 
 # Bounds are set from this (lab.rst)
 .PHONY: draws
@@ -184,7 +182,8 @@ soak: $(if $(filter-out extract,$(soak_parts)),modules modules-debug,setup) \
 		$(if $(filter kernels,$(soak_parts)),modules-others) \
 		$(if $(filter races,$(soak_parts)),modules-race)
 	@status=0; \
-	$(if $(filter lab,$(soak_parts)),$(soak_lab) || status=$$?; $(compare_idle) || status=$$?;) \
+	$(if $(filter lab,$(soak_parts)),$(soak_lab) || status=$$?; $(compare_idle) || status=$$?; \
+		$(PYTHON) tools/examples/summarise --build '$(BUILD)' || status=$$?;) \
 	$(if $(filter kernels,$(soak_parts)),$(kernels) || status=$$?;) \
 	$(if $(filter races,$(soak_parts)),$(races) || status=$$?;) \
 	$(if $(filter moments,$(soak_parts)),$(moments) || status=$$?;) \
