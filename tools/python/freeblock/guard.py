@@ -34,8 +34,7 @@ def run(args):
         if args.json:
             print(json.dumps({"starts": not why, "reason": why or None}))
         else:
-            print("freeblock stays off: %s; %s" % (why, guard.ALLOW) if why and
-                  guard.WORD not in why else "freeblock stays off: " + why if why else
+            print(guard.words(why) if why else
                   "freeblock is started when disks with models appear, if that is enabled")
         return 1 if why else 0
     getattr(guard, args.action)()

@@ -140,7 +140,7 @@ def run_load(args):
             why = args.at_boot and store.choose(args.dir, store.disk_of(disk)) and guard.ask()
             if why:
                 fine = False
-                _say(args, "%s: freeblock stays off: %s; %s" % (disk, why, guard.ALLOW), False)
+                _say(args, "%s: %s" % (disk, guard.words(why)), False)
                 events.send("kept_off", store.disk_of(disk)["name"], "freeblock stays off: " + why)
                 continue
             line = store.load(args.dir, disk, args.scheduler)

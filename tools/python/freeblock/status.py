@@ -4,13 +4,12 @@ idle time, bad blocks, and what the foreground paid.
 """
 
 import json
-import os
 import sys
 import time
 
 from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_health, fbstate_where, \
     need_defaults
-from .machine import alarms
+from .machine import alarms, guard
 from .streams import one_line
 
 TASK = ("priority", "total", "done", "failed", "granule")
@@ -208,11 +207,9 @@ def add_parser(subparsers):
 
 def say_off():
     """That the guard keeps it off, if it does."""
-    if os.path.isdir(fbstate.path("var/lib/freeblock/guard")):
-        from .machine import guard  # pylint: disable=import-outside-toplevel
-        why = guard.look().reason
-        if why:
-            print("freeblock stays off at boot: %s; %s" % (why, guard.ALLOW), file=sys.stderr)
+    why = guard.look().reason
+    if why:
+        print(guard.words(why), file=sys.stderr)
 
 
 def run(args):

@@ -85,6 +85,11 @@ def look():
                   _read(HELD))
 
 
+def words(why):
+    """What is said when it stays off, and what can be done."""
+    return "freeblock stays off: " + (why if WORD in why else "%s; %s" % (why, ALLOW))
+
+
 def ask():
     """Whether it may be started: why not, or "". Then a mark is left until passed()."""
     verdict = look()
