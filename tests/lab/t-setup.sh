@@ -10,7 +10,7 @@
 #
 # lab: kernel=stock clock=icount smp=1 timeout=300
 # lab-freeblock: setup off models scrub guard conf
-# lab-python: _pydecimal
+# lab-python: freeblock.extraction.refuse _pydecimal
 
 . /lab/lib.sh
 

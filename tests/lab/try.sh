@@ -5,7 +5,7 @@
 # Variables: ROWS COLUMNS of the terminal
 #
 # lab-freeblock: setup off trial scrub scan status top conf models guard observe metrics
-# lab-python: freeblock.tuning.record freeblock.tracefile.detect _pydecimal concurrent.futures.thread
+# lab-python: freeblock.extraction.refuse freeblock.tuning.record freeblock.tracefile.detect _pydecimal concurrent.futures.thread
 # lab-programs: sim
 
 . /lab/lib.sh
