@@ -165,13 +165,18 @@ starts_again()
 	systemctl start "freeblock-disk@$disk" && has freeblock && is "$fb/state/scheduling" yes
 }
 
+# the unit that freeblock-due.service starts: what was left of the pass may be over by now
+due_ran()
+{
+	[ "$(systemctl show -P ExecMainStartTimestampMonotonic "freeblock-due@$disk")" -gt 0 ]
+}
+
 scrubbed_by_conf()
 {
 	printf '[all]\nscrub_every_days = 30\n' > /etc/freeblock.conf &&
-	systemctl start freeblock-due.service &&
-	wait_for 120 systemctl -q is-active "freeblock-due@$disk" &&
-	wait_for 300 more_than "$fb/scrub_stats/blocks_verified" 100 &&
-	[ "$(cat "$fb/scrub")" = running ]
+	systemctl start freeblock-due.service && wait_for 120 due_ran &&
+	wait_for 300 more_than "$fb/scrub_stats/blocks_verified" 100 ||
+		{ cat "$fb/scrub"; systemctl status "freeblock-due@$disk"; false; }
 }
 
 third()
