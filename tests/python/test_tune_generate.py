@@ -184,6 +184,15 @@ class Files(unittest.TestCase):
             self.assertEqual(came.read().count(b"\n"), trace.counts.sum())
             self.assertEqual(os.listdir(folder), ["pipe"])
 
+    def test_descriptor(self):
+        """/dev/stdout that is a pipe, as >(program) of bash, has no path to go to. Seen to fail:
+        "/proc/1/fd/pipe:[2]: No such file or directory"."""
+        trace = generate.Trace("c6t5d0", 0.02, 5)
+        with subprocess.Popen(["wc", "-l"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as reader:
+            trace.write("/dev/fd/%d" % reader.stdin.fileno())
+            self.assertEqual(int(reader.communicate()[0]), trace.counts.sum())
+
 
 if __name__ == "__main__":
     taptest.main()

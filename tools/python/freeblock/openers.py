@@ -38,11 +38,12 @@ def whole_file(path):
     """A binary file to be written, which takes the place of `path` when it is complete; until then,
     and if that fails, there is what was there. Of what is no file, a pipe say, nothing can take the
     place: it is written to."""
-    path = os.path.realpath(path)
     if os.path.exists(path) and not os.path.isfile(path):
         with open(path, "wb") as file:
             yield file
         return
+    # not before: where /dev/stdout leads to if it is a pipe has no path
+    path = os.path.realpath(path)
     beside = "%s.%d.new" % (path, os.getpid())
     try:
         with open(beside, "wb", opener=new_file) as file:
