@@ -60,6 +60,22 @@ restore.restore_one = put_back
 sys.exit(cli.main(["restore", "--journals", sys.argv[2]]))
 """
 
+# Much output; argv: tools
+PRINT = """
+import os, sys
+from unittest import mock
+sys.path.insert(0, os.path.join(sys.argv[1], "python"))
+from freeblock import cli
+
+def much(args):
+    for _ in range(20000):
+        print("nine char")
+    return 0
+
+with mock.patch("freeblock.metrics.run", much):
+    sys.exit(cli.main(["metrics"]))
+"""
+
 
 def shell(line, **more):
     """Status, output and errors of a line of shell in tools/."""
@@ -117,6 +133,16 @@ class Output(unittest.TestCase):
         for words in ("--help", "metrics"):
             self.assertEqual(shell("(sleep .2; ./freeblock %s; echo $? >&2) | true" % words)[1:],
                              ("", "1\n"))
+
+    def test_patient(self):
+        """A pipe that is full, and that somebody else has made non-blocking, is waited for. Seen
+        to fail: "Resource temporarily unavailable", and no more than 64 KiB."""
+        # the descriptor is made so where the command finds it; the reader comes late
+        make = "import os, sys; os.set_blocking(1, False); os.execv(sys.argv[1], sys.argv[1:])"
+        status, out, err = shell(
+            '{ /usr/bin/python3 -c "$MAKE" /usr/bin/python3 -Bc "$PRINT" .; echo $? >&2; } |'
+            ' (sleep .5; wc -c)', env=dict(os.environ, MAKE=make, PRINT=PRINT))
+        self.assertEqual((status, out, err), (0, "200000\n", "0\n"))
 
     def test_encoding(self):
         """A name that the output's encoding does not have is printed escaped, in results and in

@@ -7,6 +7,7 @@ can be told. What was lost is told at the end.
 import contextlib
 import io
 import os
+import select
 import sys
 
 
@@ -39,11 +40,14 @@ class _Patient(io.RawIOBase):
 
     def write(self, data):
         """How much of it was written, or will never be."""
-        if not self.error:
+        while not self.error:
             try:
                 return os.write(self._number, data)
             except BrokenPipeError:
                 raise
+            except BlockingIOError:
+                # somebody who shares the pipe or the terminal wants no waiting: nothing is lost yet
+                select.select((), (self._number,), ())
             except OSError as error:
                 self.error = error
         return len(data)
