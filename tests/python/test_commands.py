@@ -76,6 +76,21 @@ with mock.patch("freeblock.metrics.run", much):
     sys.exit(cli.main(["metrics"]))
 """
 
+# A command that does something, and then has status 3; argv: tools, what it does
+GONE = """
+import os, sys
+from unittest import mock
+sys.path.insert(0, os.path.join(sys.argv[1], "python"))
+from freeblock import UsageError, cli
+
+def do(args):
+    exec(sys.argv[2])
+    return 3
+
+with mock.patch("freeblock.metrics.run", do):
+    sys.exit(cli.main(["metrics"]))
+"""
+
 
 def shell(line, **more):
     """Status, output and errors of a line of shell in tools/."""
@@ -133,6 +148,16 @@ class Output(unittest.TestCase):
         for words in ("--help", "metrics"):
             self.assertEqual(shell("(sleep .2; ./freeblock %s; echo $? >&2) | true" % words)[1:],
                              ("", "1\n"))
+
+    def test_gone_errors(self):
+        """A reader of the errors that goes away, as the tee of `2>&1 | tee` at Ctrl-C, changes
+        neither what is done nor the exit status. Seen to fail: status 1 of each, and the undoing
+        that ends at the first thing that it has to tell."""
+        for what, status in (("raise KeyboardInterrupt", 130), ("raise UsageError('no')", 2),
+                             ("print('undoing', file=sys.stderr)", 3)):
+            got = shell('{ sleep .2; /usr/bin/python3 -Bc "$GONE" . "$DO" 2>&1; echo $? >&2; } |'
+                        ' true', env=dict(os.environ, GONE=GONE, DO=what))
+            self.assertEqual(got[1:], ("", "%d\n" % status), what)
 
     def test_patient(self):
         """A pipe that is full, and that somebody else has made non-blocking, is waited for. Seen

@@ -20,10 +20,13 @@ def one_line(text):
 
 class _Patient(io.RawIOBase):
     """A descriptor that remembers the first error of a write, and takes everything behind it: what
-    is printed has no holes. A reader that is gone is an error as ever: it wants no more."""
+    is printed has no holes. A reader of results that is gone is an error as ever: it wants no more.
+    One of errors and progress is not: Ctrl-C ends the tee of `2>&1 | tee`, too, and what is then
+    put back is put back to the last, with the exit status that it has otherwise."""
 
-    def __init__(self, number):
+    def __init__(self, number, results):
         self._number = number
+        self._results = results
         self.error = None
 
     def fileno(self):
@@ -43,8 +46,10 @@ class _Patient(io.RawIOBase):
         while not self.error:
             try:
                 return os.write(self._number, data)
-            except BrokenPipeError:
-                raise
+            except BrokenPipeError as error:
+                if self._results:
+                    raise
+                self.error = error
             except BlockingIOError:
                 # somebody who shares the pipe or the terminal wants no waiting: nothing is lost yet
                 select.select((), (self._number,), ())
@@ -81,7 +86,7 @@ class Standard:
     alone."""
 
     def __init__(self):
-        self._out, self._err = _Patient(1), _Patient(2)
+        self._out, self._err = _Patient(1, True), _Patient(2, False)
         self._before = None
 
     def __enter__(self):
