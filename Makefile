@@ -93,8 +93,8 @@ modules-race modules-stock-gcov: setup
 	@tools/build-modules $(@:modules-%=%) '$(BUILD)'
 
 # Two series more, of Debian's archive: those that are not to be had are skipped. A warning is an
-# error here, for `make style` compiles for 6.1 only. It is no failure of this one if a kernel does
-# not fit, as the newest of sid may any day, or no test would be run: those on that kernel fail
+# error here, for `make style` compiles for 6.1 only. Any day the newest of sid may be one that does
+# not fit: that fails the tests on it, not this target, or no test at all would be run
 .PHONY: modules-others
 modules-others: setup
 	@for kernel in 6.12 7.x; do \

@@ -60,7 +60,8 @@ scheduled()
 	expect_le "$1: and little else" $n 110
 }
 
-# named NAME: frozen, for xfs and ext4 write to themselves now and then, a scan is the digests of a plain read
+# named NAME: a scan is the digests of a plain read; frozen, for ext4 and xfs write to themselves
+# now and then
 named()
 {
 	expect_ok "$1: freeze for a scan" fsfreeze --freeze /mnt

@@ -4,8 +4,6 @@
 """Can tools/check-style fail? A small tree with a module, first as it should
 be, then with one fault of each kind planted. Prints TAP."""
 
-import importlib.machinery
-import importlib.util
 import os
 import re
 import shutil
@@ -146,38 +144,7 @@ def check_no_tools(tree):
            "ruff cannot be installed" in said, said[-300:].replace("\n", " "))
 
 
-def check_kept():
-    """What was said of files is kept for the same ones, and not for others, nor when nothing could
-    be said. Seen to fail: kept by name; what is spoiled taken for nothing said; kept for ever."""
-    loader = importlib.machinery.SourceFileLoader("style", os.path.join(TOP, "tools/check-style"))
-    style = importlib.util.module_from_spec(importlib.util.spec_from_loader("style", loader))
-    loader.exec_module(style)
-    looks = []
-    with tempfile.TemporaryDirectory() as folder:
-        kept, source = os.path.join(folder, "kept"), os.path.join(folder, "source.c")
-        os.mkdir(kept)
-
-        def said(text, words="", could=True):
-            with open(source, "w", encoding="ascii") as file:
-                file.write(text)
-            return style.once(kept, words, [source], lambda: (looks.append(text) or [text], could))
-
-        good = [said("a"), said("a"), said("b"), said("a", "other")] == [["a"], ["a"], ["b"], ["a"]]
-        good = good and looks == ["a", "b", "a"]
-        for name in os.listdir(kept):
-            open(os.path.join(kept, name), "w", encoding="ascii").close()
-        good = good and said("a") == ["a"] and len(looks) == 4
-        said("c", could=False)
-        said("c", could=False)
-        good = good and len(looks) == 6
-        for name in os.listdir(kept)[:2]:
-            os.utime(os.path.join(kept, name), (1, 1))
-        style.drop_unused(kept)
-        report("what was said of a file is kept", good and len(os.listdir(kept)) == 1, looks)
-
-
 def main():
-    check_kept()
     with tempfile.TemporaryDirectory() as tree:
         for name in COPIED:
             os.makedirs(os.path.dirname(os.path.join(tree, name)), exist_ok=True)

@@ -32,6 +32,31 @@ def once(folder):
 class Cache(unittest.TestCase):
     """It saves time, and changes nothing."""
 
+    def test_kept(self):
+        """For the same files, and not for others, nor when nothing could be said; and not for ever.
+        Seen to fail: kept by name; entries that stay."""
+        looks = []
+
+        def said(text, words="", could=True):
+            with open(source, "w", encoding="ascii") as file:
+                file.write(text)
+            return STYLE.once(kept, words, [source], lambda: (looks.append(text) or [text], could))
+
+        with tempfile.TemporaryDirectory() as folder:
+            kept, source = os.path.join(folder, "kept"), os.path.join(folder, "source.c")
+            os.mkdir(kept)
+            self.assertEqual([said("a"), said("a"), said("b"), said("a", "other")],
+                             [["a"], ["a"], ["b"], ["a"]])
+            self.assertEqual(looks, ["a", "b", "a"])
+            for _ in range(2):
+                said("c", could=False)
+            self.assertEqual(looks[3:], ["c", "c"])
+            for entry in os.scandir(kept):
+                os.utime(entry, (1, 1))
+            said("a")
+            STYLE.drop_unused(kept)
+            self.assertEqual((len(os.listdir(kept)), len(looks)), (1, 5))
+
     def test_spoiled(self):
         """What is kept but spoiled, by a crash say, is looked for again, and kept anew. Seen to
         fail: JSONDecodeError; {} and "" taken for a pass."""
