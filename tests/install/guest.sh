@@ -158,7 +158,7 @@ goes_down()
 	echo b > /proc/sysrq-trigger
 }
 
-# Once a unit has failed it is not tried again within a minute
+# by hand, as somebody who was told why: systemd, too, is to forget that it failed
 starts_again()
 {
 	freeblock guard allow && systemctl reset-failed &&
