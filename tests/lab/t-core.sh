@@ -63,6 +63,23 @@ injected()
 	! grep -q ' [1-9]' $M/d/inject
 }
 
+# aborted N: the drive was told to abort more than N commands
+aborted()
+{
+	[ "$(drive_stat d aborts)" -gt "$1" ]
+}
+
+# One command hangs and is aborted, and the scan goes on. What meets the next one is any then: after
+# a fixed time it may be the first after an abort again and again, and that is never a free read
+hang_one()
+{
+	local aborts=$(drive_stat d aborts)
+
+	echo hang_next 1 > $M/d/inject
+	wait_for 60 aborted "$aborts"
+	wait_for 60 more blocks_delivered "$(job "$disk" scan blocks_delivered)"
+}
+
 # after NAME: the scan has read something more, and calls no block bad
 after()
 {
@@ -117,9 +134,7 @@ after "hardware errors"
 failed=$(stats "$disk" free_errors)
 tries=0
 while [ "$(stats "$disk" free_errors)" = "$failed" ] && [ $tries -lt 60 ]; do
-	echo hang_next 1 > $M/d/inject
-	wait_for 60 injected
-	sleep 1.5
+	hang_one
 	tries=$((tries + 1))
 done
 expect_ge "a free read hung" "$(stats "$disk" free_errors)" $((failed + 1))
