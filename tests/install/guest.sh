@@ -3,7 +3,8 @@
 # Runs in guests that boot from the root with our packages, on a simulated disk, with the module
 # that DKMS built. Five boots: a disk is set up and its scrub begins; after a boot it goes on; the
 # kernel's command line keeps it off; the machine goes down soon after it was started; so it stays
-# off until that is allowed again, freeblock.conf has the disk scrubbed, and all is switched off.
+# off until that is allowed again, freeblock.conf has the disk scrubbed, all is switched off, and it
+# is set up once more.
 # Two boots with Secure Boot: the module is refused, and loads when the key is
 # known. One with a pool of ZFS' on the disk. Says "guest ok WHAT" or "guest not WHAT: WHY", and
 # reboots, or switches off.
@@ -197,6 +198,7 @@ third()
 	rm /etc/freeblock.conf
 	left=$(find /etc /usr/local /lib/systemd/system -name '*freeblock*' ! -path '/etc/alternatives/*')
 	[ -z "$left" ] || say "not nothing is left in /etc: $left"
+	check "set up again, for the upgrade and the purge" setup
 }
 
 # says WHAT COMMAND..., whatever its status

@@ -346,6 +346,36 @@ class Enable(Case):
         self.do("disable")
         self.assertEqual(tree(self.target), {})
 
+    def put(self, name, text):
+        """A file as somebody else has it."""
+        with open(os.path.join(self.target, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def test_renew(self):
+        """What an older version enabled becomes what this one would, with the words that were
+        given then; what somebody has disabled stays so; a unit that the older one did not have is
+        enabled.
+
+        Seen to fail: the defaults for what was given; all links made."""
+        self.assertEqual(self.do("renew"), (0, "nothing to renew\n"))
+        self.assertEqual(tree(self.target), {})
+        for words in ((), ("--scheduler", "--dir", "/srv/m", "--program", "/opt/freeblock")):
+            self.do("enable", *words)
+            self.assertEqual(self.do("renew"), (0, "nothing to renew\n"))
+            enabled = tree(self.target)
+            self.put(units.GUARD, self.text(units.GUARD) + "# older\n")
+            self.put(units.DISK, self.text(units.DISK).replace("--at-boot ", ""))
+            timer = next(name for name, unit in units.LINKS.items() if unit == units.DUE_TIMER)
+            for name in (timer, units.DUE, units.DUE_TIMER):
+                os.unlink(os.path.join(self.target, name))
+            self.assertEqual(self.do("renew"), (0, "renewed\n"))
+            self.assertEqual(tree(self.target), enabled)
+            os.unlink(os.path.join(self.target, timer))
+            self.put(units.GUARD, units.MARK + "\n")
+            self.assertEqual(self.do("renew"), (0, "renewed\n"))
+            self.assertFalse(os.path.lexists(os.path.join(self.target, timer)))
+            self.do("disable")
+
     def test_as_commands(self):
         """What stands in the units are commands that this tool takes."""
         self.do("enable", "--scheduler")

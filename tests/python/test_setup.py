@@ -210,6 +210,21 @@ class Setup(Case):
         self.assertEqual(self.do("off", "--all")[0], 0)
         self.assertEqual(self.tree(), before)
 
+    def test_renewed(self):
+        """What a later version has renewed goes, too, also a unit that was new in it.
+
+        Seen to fail: the files on record alone."""
+        before, new = self.tree(), units.PASSED_TIMER
+        older = tuple(name for name in units.FILES if name != new)
+        with mock.patch.object(units, "FILES", older), \
+                mock.patch.object(steps.Boot, "FILES", (*older, *units.LINKS)):
+            self.setup()
+            self.assertNotIn(new, self.tree())
+        self.do("models", "renew", "--root", self.machine.root)
+        self.assertIn(new, self.tree())
+        self.assertEqual(self.do("off", "--all")[0], 0)
+        self.assertEqual(self.tree(), before)
+
     def test_modes(self):
         """A file that was there has its mode and owner again.
 

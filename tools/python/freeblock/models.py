@@ -38,6 +38,15 @@ def run_disable(args):
     return 0
 
 
+def run_renew(args):
+    """`models renew`."""
+    changed = units.renew(args.root)
+    if changed:
+        units.tell(args.root)
+    print("renewed" if changed else "nothing to renew")
+    return 0
+
+
 # ---- the models
 
 def run_install(args):
@@ -165,8 +174,8 @@ def add_parser(subparsers):
 
     def add(name, run, text):
         kind = kinds.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-        # what was enabled with another is disabled without being told
-        if name != "disable":
+        # what was enabled with another is renewed and disabled without being told
+        if name not in ("renew", "disable"):
             kind.add_argument("--dir", metavar="DIR", default=store.DIRECTORY,
                               help="where models are kept (%(default)s)")
         kind.set_defaults(run=run)
@@ -195,5 +204,7 @@ def add_parser(subparsers):
     kind.add_argument("--program", metavar="PATH", default=hosts.command(),
                       help="what udev and systemd start (this command)")
     kind.add_argument("--root", metavar="DIR", default="/", help="install below this directory (/)")
+    kind = add("renew", run_renew, "have what another version enabled as this one would enable it")
+    kind.add_argument("--root", metavar="DIR", default="/", help="renew below this directory (/)")
     kind = add("disable", run_disable, "undo `enable`")
     kind.add_argument("--root", metavar="DIR", default="/", help="remove below this directory (/)")

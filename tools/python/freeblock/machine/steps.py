@@ -325,11 +325,10 @@ class Boot(Step):
         guard.allow()
         guard.arm()
 
-    @staticmethod
-    def undo(_disk, found):
-        """The former files, or none."""
-        for name, kept in found["files"].items():
-            _put_back(fbstate.path(name), kept)
+    def undo(self, _disk, found):
+        """The former files, or none. Of what a later version has renewed there are more."""
+        for name in (*found["files"], *self.FILES):
+            _put_back(fbstate.path(name), found["files"].get(name))
         for folder in found["missing"]:
             with contextlib.suppress(OSError):      # others use it, or it is gone
                 os.rmdir(fbstate.path(folder))

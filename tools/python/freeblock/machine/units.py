@@ -139,16 +139,41 @@ def enable(root, program, scheduler, directory):
         check_program(program)
     _check_plain(program, "--program")
     _check_plain(directory, "--dir")
+    return _install(root, (program, scheduler, directory), LINKS)
+
+
+def _enabled_with(root):
+    """What enable() was given, by whatever version; None: nothing is enabled."""
+    text = _text(os.path.join(root, DISK))
+    command = text and re.search(r"^ExecStart=(/\S+) (.*)", text, re.M)
+    if not command:
+        return None
+    directory = re.search(r"--dir (\S+)", command[2])
+    return (command[1], "--scheduler " in command[2],
+            directory[1] if directory else store.DIRECTORY)
+
+
+def renew(root):
+    """Have what another version installed as this one would, and nothing enabled that somebody has
+    disabled since; whether anything was otherwise."""
+    words = _enabled_with(root)
+    missing = [name for name in FILES if not os.path.lexists(os.path.join(root, name))]
+    return words is not None and _install(
+        root, words, [name for name, target in LINKS.items() if target in missing])
+
+
+def _install(root, words, links):
+    """Rule, units and these links; whether anything was otherwise before."""
     for name in FILES:
         if not _is_ours(os.path.join(root, name)):
             raise ToolError("%s is there, and not ours: remove it first" %
                             os.path.join(root, name))
     changed = False
-    for name, text in _texts(_directories(root, _made(root)), program, scheduler, directory):
+    for name, text in _texts(_directories(root, _made(root)), *words):
         changed = _replace(os.path.join(root, name), text) or changed
-    for name, target in LINKS.items():
+    for name in links:
         if not os.path.lexists(os.path.join(root, name)):
-            os.symlink("../" + os.path.basename(target), os.path.join(root, name))
+            os.symlink("../" + os.path.basename(LINKS[name]), os.path.join(root, name))
             changed = True
     return changed
 
