@@ -580,12 +580,12 @@ class Words(unittest.TestCase):
     def test_progress(self):
         """Rate and time left, of the last minute."""
         now = [0.0]
-        one = progress.Progress("reading", 100000000, 0, True, lambda: now[0])
+        one = progress.Bytes("reading", 100000000, 0, True, lambda: now[0])
         self.assertIsNone(one.eta())
         for _ in range(100):
             now[0] += 1
             one.add(500000)
-            one.show()
+            one.tell()
         self.assertEqual(one.line("x"), "reading: 50.0 % of 100.0 MB, 0.5 MB/s, 1m40s left; x")
 
     def test_tables(self):

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 import fakedisk  # noqa: E402
 import taptest  # noqa: E402
 from freeblock import fbstate, status  # noqa: E402
-from freeblock.fbstate_progress import Progress  # noqa: E402
+from freeblock.fbstate_progress import Blocks  # noqa: E402
 
 SYSFS = fakedisk.KERNEL + "sda/"
 DEBUGFS = fakedisk.DEBUG + "sda/"
@@ -276,7 +276,7 @@ class Rates(unittest.TestCase):
 
         Seen to fail with a rate over all the time."""
         now = [0.0]
-        progress = Progress(100000, 500, 4096, clock=lambda: now[0])
+        progress = Blocks(100000, 500, 4096, clock=lambda: now[0])
         done = 500
         for second in range(420):
             now[0] += 1
@@ -289,7 +289,7 @@ class Rates(unittest.TestCase):
     def test_standstill(self):
         """No rate, no time left."""
         now = [0.0]
-        progress = Progress(10, 5, 4096, clock=lambda: now[0])
+        progress = Blocks(10, 5, 4096, clock=lambda: now[0])
         now[0] = 10
         progress.set(5)
         self.assertIsNone(progress.eta())

@@ -95,12 +95,12 @@ def one(work):
 
 def spread(task, work, jobs):
     """What task() gives for each item of work, (number, ...), in order; says how it gets on."""
-    progress = sim.Progress(len(work), False)
+    progress = sim.RunsDone(len(work), False)
     rows = [None] * len(work)
     with multiprocessing.Pool(jobs) as pool:
         for number, row in pool.imap_unordered(task, work):
             rows[number] = row
-            progress.set(number, 1)
+            progress.run(number, 1)
     progress.end()
     return rows
 

@@ -8,7 +8,7 @@ import sys
 
 from . import BackupError, files, passes, restore
 from .cow import TableError
-from .progress import Progress
+from .progress import Bytes
 from .snapshot import Invalid
 
 UNREADABLE, INVALID = 3, 4      # exit statuses
@@ -41,7 +41,7 @@ def write_back(args, signals):
 
 def _progress(what, args):
     about = files.load(files.Paths(args.image).about) or {"bytes": 0}
-    return Progress(what, about["bytes"], quiet=args.quiet)
+    return Bytes(what, about["bytes"], quiet=args.quiet)
 
 
 def say(result, args):

@@ -19,7 +19,7 @@ from freeblock import background
 
 from . import BackupError, cow, files
 from .cow import SECTOR
-from .progress import Progress
+from .progress import Bytes
 from .snapshot import Invalid, Origin, Room, Snapshot, prepare_store
 
 POLL_S = 0.5
@@ -183,7 +183,7 @@ class Backup:
         return "store %d %% full%s" % (100 * self.used[0] // self.used[1], more)
 
     def _progress(self, what, total, done=0):
-        return Progress(what, total, done, self.args.quiet)
+        return Bytes(what, total, done, self.args.quiet)
 
     def _read_disk(self):
         with background.Task(self.origin.disk, coverage=True, name="backup",
@@ -210,12 +210,12 @@ class Backup:
                 try:
                     record = task.next(POLL_S)
                 except TimeoutError:
-                    progress.show(lambda: self._store("; " + task.progress().waiting_for))
+                    progress.tell(lambda: self._store("; " + task.progress().waiting_for))
                     continue
                 if record is None:
                     break
                 self._keep(record, bad, progress)
-                progress.show(self._store)
+                progress.tell(self._store)
                 if time.monotonic() - saved >= SAVE_S:
                     task.save_coverage(self.paths.coverage)
                     saved = time.monotonic()
@@ -257,7 +257,7 @@ class Backup:
                 self._watch()
                 self.image.write(first, reader.read(first * SECTOR, sectors * SECTOR))
                 progress.add(sectors * SECTOR)
-                progress.show(self._store)
+                progress.tell(self._store)
         progress.end()
         # a snapshot that is good now was so all the time
         used, total = self.snapshot.used()
@@ -281,7 +281,7 @@ class Backup:
             self.signals.check()
             digests.append(files.digest(self.image.read(at, length)))
             progress.add(length)
-            progress.show()
+            progress.tell()
         progress.end()
         self.image.sync()
         files.write_sums(self.paths.sums, digests)
@@ -299,7 +299,7 @@ class Backup:
                         reader.read(at, length).tobytes() != self.image.read(at, length):
                     wrong.append(at)
                 progress.add(length)
-                progress.show(self._store)
+                progress.tell(self._store)
         progress.end()
         if wrong:
             raise Invalid("the image differs from the snapshot in %d MiB, at byte %s%s" % (

@@ -3,11 +3,11 @@
 
 import time
 
-from freeblock import fbstate_progress
 from freeblock.fbstate import span
+from freeblock.fbstate_progress import Blocks
 
 
-class Progress(fbstate_progress.Progress):
+class Bytes(Blocks):
     """Bytes done of `total` of a pass, `done` of them before it began."""
 
     def __init__(self, what, total, done=0, quiet=False, clock=time.monotonic):
@@ -23,7 +23,3 @@ class Progress(fbstate_progress.Progress):
         return "%s: %.1f %% of %.1f MB, %.1f MB/s, %s left%s" % (
             self.what, 100.0 * self.done / max(self.total, 1), self.total / 1e6,
             self.rate() / 1e6, span(self.eta()), "; " + more if more else "")
-
-    def show(self, remark=str):
-        """Print the line, if it is time for it, with what remark() says."""
-        super().show(remark)

@@ -41,7 +41,7 @@ def check(args, progress, signals):
     for _, data in pieces(paths, about["bytes"]):
         signals.check()
         progress.add(len(data))
-        progress.show()
+        progress.tell()
     return {"image": paths.image, "state": "good", "bytes": about["bytes"],
             "unreadable": about["unreadable"]}
 
@@ -61,7 +61,7 @@ def restore(args, progress, signals):
                 done = os.pwrite(target, left, at)
                 at, left = at + done, left[done:]
             progress.add(len(data))
-            progress.show()
+            progress.tell()
         os.fsync(target)
     finally:
         os.close(target)

@@ -1,44 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How far a task is: rate over the last minute, time left, a line now and then."""
+"""How far a task is."""
 
-import collections
 import time
 
 from .fbstate import span
+from .progress import Progress
 from .statusline import Line
 
 WINDOW_S = 60
 
 
-class Progress:
-    """Blocks done of `total`; `done` of them before we began."""
+class Blocks(Progress):
+    """Blocks done of `total`; `done` of them before we began. The rate is of late."""
 
     def __init__(self, total, done, block_bytes, quiet=False, clock=time.monotonic):
-        self.total, self.done, self.block = total, done, block_bytes
-        self.began_with = done
-        self.clock = clock
-        self.told = Line(quiet, clock)
-        self.seen = collections.deque([(clock(), done)])
-        self.start = self.seen[0][0]
-
-    def set(self, done):
-        """So many blocks are done now."""
-        now = self.clock()
-        self.done = done
-        if now - self.seen[-1][0] >= 1:
-            self.seen.append((now, done))
-            while len(self.seen) > 2 and now - self.seen[1][0] >= WINDOW_S:
-                self.seen.popleft()
-
-    def rate(self):
-        """Blocks a second of late."""
-        (at, done), now = self.seen[0], self.clock()
-        return (self.done - done) / (now - at) if now > at else 0.0
-
-    def eta(self):
-        """Seconds left at this rate; None if it stands still."""
-        rate = self.rate()
-        return (self.total - self.done) / rate if rate > 0 else None
+        super().__init__(total, done, Line(quiet, clock, stays=True), WINDOW_S, clock)
+        self.block = block_bytes
 
     def values(self):
         """For programs."""
@@ -50,15 +27,10 @@ class Progress:
 
     def line(self, more=""):
         """For people."""
-        share = 100.0 * self.done / self.total if self.total else 100.0
         return "%5.1f %%  %d of %d blocks  %.1f MB/s  left %s%s" % (
-            share, self.done, self.total, self.rate() * self.block / 1e6, span(self.eta()),
-            "  " + more if more else "")
+            100 * self.share(), self.done, self.total, self.rate() * self.block / 1e6,
+            span(self.eta()), "  " + more if more else "")
 
-    def show(self, remark):
+    def tell(self, remark=str):
         """Print the line, if it is time for it, with what remark() says."""
-        self.told.show(lambda: self.line(remark()))
-
-    def end(self):
-        """The line is complete."""
-        self.told.end()
+        self.show(lambda: self.line(remark()))

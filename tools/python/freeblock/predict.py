@@ -139,7 +139,7 @@ class Printer:
     def __init__(self, args, count):
         self.json = args.json
         self.single = count == 1
-        self.progress = sim.Progress(count, args.quiet or count == 1)
+        self.progress = sim.RunsDone(count, args.quiet or count == 1)
         self.done = self.failed = 0
 
     def show(self, answer):
@@ -154,7 +154,7 @@ class Printer:
         elif "error" not in answer:
             lines = report.page(answer) if self.single else [report.row(answer)]
             print("\n".join(map(one_line, lines)), flush=True)
-        self.progress.set(self.done, 1)
+        self.progress.run(self.done, 1)
         self.done += 1
 
 

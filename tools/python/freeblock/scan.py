@@ -17,7 +17,7 @@ import time
 from . import ToolError, UsageError, background, fbstate, fbstate_where, scan_file, scan_source
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
-from .fbstate_progress import Progress
+from .fbstate_progress import Blocks
 from .scan_file import GOOD, NOT_TRIED, UNREADABLE
 from .streams import one_line
 
@@ -106,7 +106,7 @@ class Scan:
         self.disks = {name: fbstate.Disk(name) for name in self.layout.disks()}
         self.meter = Meter(self.disks, before_s)
         self.done = self.layout.blocks - sink.state.count(0)
-        self.progress = Progress(self.layout.blocks, self.done, self.layout.block * 512, quiet)
+        self.progress = Blocks(self.layout.blocks, self.done, self.layout.block * 512, quiet)
 
     def stop(self, number, _frame):
         """A signal: save, and end."""
@@ -129,7 +129,7 @@ class Scan:
             self.sink.sync()
             self.synced = time.monotonic()
         self.progress.set(self.done)
-        self.progress.show(lambda: self.remark(gone))
+        self.progress.tell(lambda: self.remark(gone))
 
     def remark(self, gone):
         """What a reader of the progress should know."""

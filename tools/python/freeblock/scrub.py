@@ -14,7 +14,7 @@ import time
 from . import ToolError, UsageError, fbstate, fbstate_where, hosts, need_defaults, scrub_state
 from .fbstate_cost import CAVEAT, Meter
 from .fbstate_cost import text as cost_text
-from .fbstate_progress import Progress
+from .fbstate_progress import Blocks
 from .machine import events, units
 from .scrub_port import ACTIVE, ORDERS, Coverage, Port
 
@@ -185,7 +185,7 @@ class Keeper:
         self.begin()
         while not self.stopped and self.step():
             progress.set(self.verified())
-            progress.show(remark)
+            progress.tell(remark)
             time.sleep(SAVE_S)
         if self.stopped:
             self.stop()
@@ -271,7 +271,7 @@ def run_keeper(args):
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     meter = Meter([port.disk.name], args.before)
-    progress = Progress(keeper.blocks, keeper.verified(),
+    progress = Blocks(keeper.blocks, keeper.verified(),
                         journal.identity["block_bytes"], args.quiet)
     try:
         keeper.run(progress, lambda: remark_of(port, meter))

@@ -38,7 +38,7 @@ def run_host(words, quiet):
     """A run's result, and what was wrong at its end, "" if nothing.
 
     An interrupt goes to the program, too, which ends with the results so far."""
-    progress = sim.Progress(1, quiet)
+    progress = sim.RunsDone(1, quiet)
     said = []
     held = signal.signal(signal.SIGINT, signal.SIG_IGN)
     with subprocess.Popen([build_host(), "--progress", *words], text=True,
@@ -47,7 +47,7 @@ def run_host(words, quiet):
         for line in process.stderr:
             word, _, rest = line.partition(" ")
             if word == "progress":
-                progress.set(0, float(rest))
+                progress.run(0, float(rest))
             else:
                 said.append(line.replace("freeblock-sg: ", "", 1))
         printed = process.stdout.read()

@@ -11,11 +11,11 @@ import json
 import os
 import subprocess
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 from . import ToolError, UsageError, hosts, statusline
 from .hosts import BUILD
+from .progress import Progress
 
 HOST = os.path.join(BUILD, "sim", "freeblock-sim")
 DRIVES = hosts.data("drives")
@@ -164,31 +164,26 @@ def model_file(drive):
             raise ToolError("no model for %s in %s: give --model" % (drive, MODELS))
 
 
-class Progress:
-    """How far a number of runs are, told on standard error."""
+class RunsDone(Progress):
+    """How far a number of runs are."""
 
     def __init__(self, runs, quiet):
-        self.share = [0.0] * runs
-        self.began = time.monotonic()
-        self.line = statusline.Line(quiet, at_once=False)
-        self.lock = threading.Lock()
+        super().__init__(runs, 0, statusline.Line(quiet, at_once=False))
+        self._shares = [0.0] * runs
+        self._lock = threading.Lock()
 
-    def set(self, run, share):
+    def run(self, number, share):
         """A run has come so far."""
-        with self.lock:
-            self.share[run] = share
-            self.line.show(self.text)
+        with self._lock:
+            self._shares[number] = share
+            self.set(sum(self._shares))
+            self.show(self.text)
 
     def text(self):
         """For people."""
-        done = sum(self.share) / len(self.share)
-        left = (time.monotonic() - self.began) * (1 - done) / done if done else 0
         return "%d of %d runs done, %.1f %%, %d s left" % (
-            sum(share >= 1 for share in self.share), len(self.share), 100 * done, left)
-
-    def end(self):
-        """Clear the line."""
-        self.line.end(clear=True)
+            sum(share >= 1 for share in self._shares), self.total, 100 * self.share(),
+            self.eta() or 0)
 
 
 class Runs:
@@ -197,7 +192,7 @@ class Runs:
     def __init__(self, jobs, processes, quiet):
         self.jobs = jobs
         self.processes = processes
-        self.progress = Progress(len(jobs), quiet)
+        self.progress = RunsDone(len(jobs), quiet)
         self.failed = False
 
     def one(self, number):
@@ -213,7 +208,7 @@ class Runs:
             for line in process.stderr:
                 word, _, rest = line.partition(" ")
                 if word == "progress":
-                    self.progress.set(number, float(rest))
+                    self.progress.run(number, float(rest))
                 else:
                     said.append(line)
                 if self.failed:
@@ -224,7 +219,7 @@ class Runs:
             kind = UsageError if process.returncode == USAGE else ToolError
             raise kind("".join(said).strip().replace("freeblock-sim: ", "", 1) or
                        "%s: status %d" % (" ".join(words), process.returncode))
-        self.progress.set(number, 1)
+        self.progress.run(number, 1)
         return json.loads(printed)
 
     def all(self):

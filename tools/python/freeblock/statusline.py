@@ -11,8 +11,8 @@ TERMINAL_S, FILE_S = 0.5, 15
 class Line:
     """When it is written, and how."""
 
-    def __init__(self, quiet=False, clock=time.monotonic, at_once=True):
-        self._clock, self._quiet = clock, quiet
+    def __init__(self, quiet=False, clock=time.monotonic, at_once=True, stays=False):
+        self._clock, self._quiet, self._stays = clock, quiet, stays
         self._shown = None if at_once else clock()
         self._wide = 0
 
@@ -29,9 +29,9 @@ class Line:
               end="" if terminal else "\n", file=sys.stderr, flush=True)
         self._wide = len(line)
 
-    def end(self, clear=False):
-        """It stays as the last line was, or goes."""
+    def end(self):
+        """The last line stays, or goes."""
         if self._wide and sys.stderr.isatty():
-            print("\r%s\r" % (" " * self._wide) if clear else "\n", end="", file=sys.stderr,
-                  flush=True)
+            print("\n" if self._stays else "\r%s\r" % (" " * self._wide), end="",
+                  file=sys.stderr, flush=True)
         self._wide = 0

@@ -15,7 +15,7 @@ from . import audit, cache, compress, identity, journal, layout, mechanics, mode
     refuse, sample, shared, store, surfaces, sysfs, translate, validate, walk
 from .device import Device
 from .phase import Phase
-from .progress import Progress
+from .progress import Stages
 from .state import State
 
 # Shares of the whole, about: disk time in minutes on small drives
@@ -71,7 +71,7 @@ class Extraction:
                "seed": args.seed, "destructive": args.destructive}
         self.state = State(os.path.join(state_dir, self.name()), key, args.fresh)
         dev.disk_before_ns = self.state.disk_ns
-        self.progress = Progress(WEIGHTS[how], args.quiet, lambda: dev.disk_ns / 1e9)
+        self.progress = Stages(WEIGHTS[how], args.quiet, lambda: dev.disk_ns / 1e9)
         self.notes = []
         self.comments = []      # of the model's file
         self.models = [store.Model.of_file(path) for path in args.like or ()]

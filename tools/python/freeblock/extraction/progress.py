@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """How far an extraction is, told on standard error."""
 
+from ..progress import Progress
 from ..statusline import Line
+
+# Of all, before what is left can be told
+TOLD_FROM = 0.02
 
 
 def minutes(seconds):
@@ -13,18 +17,16 @@ def minutes(seconds):
     return "%.1f h" % (seconds / 3600)
 
 
-class Progress:
-    """Stages of known weight, one after the other; a stage tells its own share."""
+class Stages(Progress):
+    """Stages of known weight, one after the other; a stage tells its own share. The clock is the
+    disk's time."""
 
     def __init__(self, weights, quiet=False, disk_s=lambda: 0.0):
         self._weights = dict(weights)
-        self._whole = sum(self._weights.values())
+        super().__init__(sum(self._weights.values()), 0, Line(quiet), clock=disk_s)
         self._before = 0.0
         self._stage = None
-        self._disk_s = disk_s
-        self._line = Line(quiet)
-        # (share, disk time) where this run began
-        self._began = None
+        self._begun = False
 
     def stage(self, name):
         """The stage that begins; what came before it is done."""
@@ -39,19 +41,16 @@ class Progress:
 
     def tell(self, share, text=""):
         """The stage has come so far, 0 to 1."""
-        done = (self._before + self._weights[self._stage] * min(max(share, 0), 1)) / self._whole
-        disk_s = self._disk_s()
-        if self._began is None:
-            self._began = (done, disk_s)
-        self._line.show(lambda: "[%3d %%] %s: %s; disk time %s%s" % (
-            100 * done, self._stage, text, minutes(disk_s), self._left(done, disk_s)))
+        done = self._before + self._weights[self._stage] * min(max(share, 0), 1)
+        if not self._begun:
+            # what was skipped was done in no time
+            self.begin(done)
+            self._begun = True
+        self.set(done)
+        self.show(lambda: "[%3d %%] %s: %s; disk time %s%s" % (
+            100 * self.share(), self._stage, text, minutes(self.clock()), self._left()))
 
-    def _left(self, done, disk_s):
-        first, since = self._began
-        if done - first < 0.02:
+    def _left(self):
+        if self.done - self.began_with < TOLD_FROM * self.total or self.eta() is None:
             return ""
-        return ", about %s left" % minutes((disk_s - since) * (1 - done) / (done - first))
-
-    def end(self):
-        """Clear the line."""
-        self._line.end(clear=True)
+        return ", about %s left" % minutes(self.eta())
