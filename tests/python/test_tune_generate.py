@@ -147,7 +147,7 @@ class Files(unittest.TestCase):
 
     def test_whole(self):
         """A trace that is not written to its end leaves what was there, a link included, and
-        nothing beside it. Seen to fail: the beginning of the new one, in place."""
+        nothing beside it. Seen to fail: the beginning of the new one, in place; mode 0644."""
         class Full(Exception):
             """In the midst of it."""
 
@@ -166,8 +166,10 @@ class Files(unittest.TestCase):
                     self.assertRaises(Full, trace.write, link)
                 with open(path, encoding="ascii") as file:
                     self.assertEqual(file.read(), "old")
+                os.chmod(path, 0o640)
                 trace.write(link)
                 self.assertTrue(os.path.islink(link) and os.path.getsize(path) > 100)
+                self.assertEqual(os.stat(path).st_mode & 0o777, 0o640)
             self.assertEqual(len(os.listdir(folder)), 6)
 
     def test_elsewhere(self):

@@ -6,6 +6,7 @@ there whole, or as it was before.
 import contextlib
 import errno
 import os
+import stat
 
 from . import ToolError
 
@@ -33,11 +34,20 @@ def no_link(path, flags):
         raise
 
 
+def _like(path, handle):
+    """Mode and owner of a file that is about to be replaced, if there is one, for another."""
+    with contextlib.suppress(FileNotFoundError):
+        old = os.stat(path)
+        with contextlib.suppress(PermissionError):
+            os.fchown(handle, old.st_uid, old.st_gid)
+        os.fchmod(handle, stat.S_IMODE(old.st_mode))
+
+
 @contextlib.contextmanager
 def whole_file(path):
     """A binary file to be written, which takes the place of `path` when it is complete; until then,
-    and if that fails, there is what was there. Of what is no file, a pipe say, nothing can take the
-    place: it is written to."""
+    and if that fails, there is what was there. It has the mode of that, and the owner if it may. Of
+    what is no file, a pipe say, nothing can take the place: it is written to."""
     if os.path.exists(path) and not os.path.isfile(path):
         with open(path, "wb") as file:
             yield file
@@ -48,6 +58,7 @@ def whole_file(path):
     try:
         with open(beside, "wb", opener=new_file) as file:
             yield file
+            _like(path, file.fileno())
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
