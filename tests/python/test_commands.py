@@ -143,11 +143,12 @@ class Output(unittest.TestCase):
                 os.unlink(os.path.join(folder, "x.prom"))
 
     def test_gone(self):
-        """A reader that goes away ends a command without a word. Seen to fail: "Exception ignored
-        ... BrokenPipeError"."""
-        for words in ("--help", "metrics"):
+        """A reader that goes away ends a command without a word; the status of one that says it in
+        its status stays. Seen to fail: "Exception ignored ... BrokenPipeError"; status 1 of the
+        latter, which is a warning."""
+        for words, status in (("--help", 1), ("metrics", 1), ("status --check", 3)):
             self.assertEqual(shell("(sleep .2; ./freeblock %s; echo $? >&2) | true" % words)[1:],
-                             ("", "1\n"))
+                             ("", "%d\n" % status), words)
 
     def test_gone_errors(self):
         """A reader of the errors that goes away, as the tee of `2>&1 | tee` at Ctrl-C, changes

@@ -4,7 +4,6 @@
 import argparse
 import errno
 import importlib
-import os
 import pkgutil
 import re
 import sys
@@ -109,8 +108,7 @@ def _status(prog, make, argv):
               file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except BrokenPipeError:
-        # who read the output has enough of it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.drop_results()
         return 1
     except ImportError as error:
         # others are parts of the product, or their users say what is to be done

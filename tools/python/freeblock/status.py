@@ -10,7 +10,7 @@ import time
 from . import ToolError, UsageError, fbstate, fbstate_cost, fbstate_health, fbstate_where, \
     need_defaults
 from .machine import alarms, guard
-from .streams import one_line
+from .streams import drop_results, one_line
 
 TASK = ("priority", "total", "done", "failed", "granule")
 IDLE = ("idle_wait_us", "idle_size_kib", "idle_mean_us", "idle_max_us")
@@ -182,7 +182,12 @@ def check(args):
 def run_check(args):
     """One line on standard output, whatever happens."""
     severity, line = check(args)
-    print("FREEBLOCK %s - %s" % (fbstate_health.WORDS[severity], one_line(" ".join(line.split()))))
+    try:
+        print("FREEBLOCK %s - %s" % (fbstate_health.WORDS[severity],
+                                     one_line(" ".join(line.split()))), flush=True)
+    except BrokenPipeError:
+        # the status says it, too
+        drop_results()
     return severity
 
 

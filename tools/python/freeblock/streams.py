@@ -18,6 +18,11 @@ def one_line(text):
                    char.encode("unicode_escape").decode("ascii") for char in text)
 
 
+def drop_results():
+    """Who read standard output has enough of it: what is left of it goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 class _Patient(io.RawIOBase):
     """A descriptor that remembers the first error of a write, and takes everything behind it: what
     is printed has no holes. A reader of results that is gone is an error as ever: it wants no more.
