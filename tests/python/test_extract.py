@@ -142,7 +142,8 @@ class Extract(unittest.TestCase):
                               (["extract", self.at("none")], "none"),
                               (self.words + ["-o", self.at("none/m")], "no such directory"),
                               (self.words + ["-o", self.folder], "a directory"),
-                              (self.words + ["--seed", "-1"], "less than 0")):
+                              (self.words + ["--seed", "-1"], "less than 0"),
+                              (self.words + ["--in-use"], "--in-use is for a device")):
             code, out, err = taptest.freeblock(*words, "--state-dir", self.at("state"))
             self.assertEqual((code, out), (taptest.status_of(err), ""))
             self.assertIn(reason, err)

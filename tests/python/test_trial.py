@@ -283,6 +283,13 @@ class Command(unittest.TestCase):
             self.assertIn(words[0], complained)
         self.assertFalse(self.tree.said(SYSFS + "tasks").startswith("pause"))
 
+    def test_work(self):
+        """What is to be started is not ignored where tasks run. Seen to fail: ignored."""
+        found, _, complained = self.trial("--pairs", "4", "--work", "scan")
+        self.assertEqual(found, 2)
+        self.assertIn("--work scan: tasks are running on sda already", complained)
+        self.assertFalse(self.tree.said(SYSFS + "tasks").startswith("pause"))
+
     def test_without_a_model(self):
         """It says so, and what to do."""
         self.tree.write(SYSFS + "granule_bytes", "")

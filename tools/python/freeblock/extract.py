@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-from . import ToolError, UsageError, fbstate
+from . import ToolError, UsageError, fbstate, need_defaults
 
 STATE = "/var/lib/freeblock/extract"
 
@@ -81,6 +81,8 @@ def run(args):
     """The subcommand."""
     if bool(args.device) == bool(args.simulated):
         raise UsageError("say one of: DEVICE, --simulated")
+    if args.simulated:
+        need_defaults(args, "is for a device: nobody else uses a simulated drive", in_use=False)
     if args.seed < 0:
         raise UsageError("--seed %d: less than 0" % args.seed)
     if args.destructive and not args.simulated:

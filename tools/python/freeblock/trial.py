@@ -23,6 +23,7 @@ COUNTERS = ("fg_reads", "fg_writes", "fg_read_ns", "fg_write_ns", "free_sectors"
 KINDS = {"reads": ("read",), "writes": ("write",), "all": ("read", "write")}
 STATUS = {"within": 0, "above": 3}
 NOT_TOLD = 4
+WORK = "scrub"
 SECTOR = 512
 
 
@@ -46,10 +47,13 @@ class Trial:
 
     def begin(self):
         """Something is to be read: by the tasks that run, or by a scrub or scan of our own."""
-        if self.running():
-            return
         name = self.args.work
-        self.work = name
+        if self.running():
+            if name:
+                raise UsageError("--work %s: tasks are running on %s already, for which the trial "
+                                 "reads: leave it out, or stop them first" % (name, self.disk.name))
+            return
+        name = self.work = name or WORK
         words = "start"
         if name == "scrub":
             port = Port(self.disk)
@@ -343,8 +347,8 @@ def add_parser(subparsers):
     parser.add_argument("--limit", type=float, default=10, metavar="PERCENT",
                         help="by how much requests may take longer, per cent "
                         "(%(default)s)")
-    parser.add_argument("--work", choices=("scrub", "scan"), default="scrub",
-                        help="what is started where no task runs (%(default)s)")
+    parser.add_argument("--work", choices=("scrub", "scan"), help="what is started "
+                        "where no task runs (%s)" % WORK)
     parser.add_argument("--keep", action="store_true", help="leave the scheduler, and what reads, "
                         "as in the windows with free reads")
     parser.add_argument("--seed", type=int, metavar="N",
