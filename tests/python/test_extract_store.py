@@ -361,18 +361,21 @@ class Enable(Case):
         self.assertEqual(tree(self.target), {})
         for words in ((), ("--scheduler", "--dir", "/srv/m", "--program", "/opt/freeblock")):
             self.do("enable", *words)
-            self.assertEqual(self.do("renew"), (0, "nothing to renew\n"))
+            mine = words[-2:]
+            self.assertEqual(self.do("renew", *mine), (0, "nothing to renew\n"))
             enabled = tree(self.target)
             self.put(units.GUARD, self.text(units.GUARD) + "# older\n")
             self.put(units.DISK, self.text(units.DISK).replace("--at-boot ", ""))
             timer = next(name for name, unit in units.LINKS.items() if unit == units.DUE_TIMER)
             for name in (timer, units.DUE, units.DUE_TIMER):
                 os.unlink(os.path.join(self.target, name))
-            self.assertEqual(self.do("renew"), (0, "renewed\n"))
+            self.assertRegex(self.do("renew", "--program", "/opt/other")[1], "freeblock is started "
+                             "at boot, not /opt/other: renew it by that one")
+            self.assertEqual(self.do("renew", *mine), (0, "renewed\n"))
             self.assertEqual(tree(self.target), enabled)
             os.unlink(os.path.join(self.target, timer))
             self.put(units.GUARD, units.MARK + "\n")
-            self.assertEqual(self.do("renew"), (0, "renewed\n"))
+            self.assertEqual(self.do("renew", *mine), (0, "renewed\n"))
             self.assertFalse(os.path.lexists(os.path.join(self.target, timer)))
             self.do("disable")
 

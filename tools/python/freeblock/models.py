@@ -40,7 +40,7 @@ def run_disable(args):
 
 def run_renew(args):
     """`models renew`."""
-    changed = units.renew(args.root)
+    changed = units.renew(args.root, os.path.abspath(args.program))
     if changed:
         units.tell(args.root)
     print("renewed" if changed else "nothing to renew")
@@ -205,6 +205,8 @@ def add_parser(subparsers):
                       help="what udev and systemd start (this command)")
     kind.add_argument("--root", metavar="DIR", default="/", help="install below this directory (/)")
     kind = add("renew", run_renew, "have what another version enabled as this one would enable it")
+    kind.add_argument("--program", metavar="PATH", default=hosts.command(),
+                      help="whose it is (this command)")
     kind.add_argument("--root", metavar="DIR", default="/", help="renew below this directory (/)")
     kind = add("disable", run_disable, "undo `enable`")
     kind.add_argument("--root", metavar="DIR", default="/", help="remove below this directory (/)")

@@ -153,13 +153,18 @@ def _enabled_with(root):
             directory[1] if directory else store.DIRECTORY)
 
 
-def renew(root):
-    """Have what another version installed as this one would, and nothing enabled that somebody has
-    disabled since; whether anything was otherwise."""
+def renew(root, program):
+    """Have what another version of this program installed as this one would, and nothing enabled
+    that somebody has disabled since; whether anything was otherwise. ToolError if it is another
+    program's."""
     words = _enabled_with(root)
+    if words is None:
+        return False
+    if words[0] != program:
+        raise ToolError("%s is started at boot, not %s: renew it by that one, or say models "
+                        "enable" % (words[0], program))
     missing = [name for name in FILES if not os.path.lexists(os.path.join(root, name))]
-    return words is not None and _install(
-        root, words, [name for name, target in LINKS.items() if target in missing])
+    return _install(root, words, [name for name, target in LINKS.items() if target in missing])
 
 
 def _install(root, words, links):
