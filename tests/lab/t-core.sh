@@ -73,8 +73,9 @@ aborted()
 # a fixed time it may be the first after an abort again and again, and that is never a free read
 hang_one()
 {
-	local aborts=$(drive_stat d aborts)
+	local aborts
 
+	aborts=$(drive_stat d aborts)
 	echo hang_next 1 > $M/d/inject
 	wait_for 60 aborted "$aborts"
 	wait_for 60 more blocks_delivered "$(job "$disk" scan blocks_delivered)"

@@ -200,8 +200,9 @@ aborted()
 # is never a free read
 hang_one()
 {
-	local aborts=$(drive_stat "$1" aborts)
+	local aborts
 
+	aborts=$(drive_stat "$1" aborts)
 	echo hang_next 1 > $M/"$1"/inject
 	wait_for 60 aborted "$1" "$aborts"
 	wait_for 60 goes_on "$2" "$(progress "$2")"
