@@ -272,7 +272,7 @@ def run_keeper(args):
         signal.signal(number, stop)
     meter = Meter([port.disk.name], args.before)
     progress = Blocks(keeper.blocks, keeper.verified(),
-                        journal.identity["block_bytes"], args.quiet)
+                      journal.identity["block_bytes"], args.quiet)
     try:
         keeper.run(progress, lambda: remark_of(port, meter))
     except OSError as error:

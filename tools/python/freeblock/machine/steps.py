@@ -327,8 +327,8 @@ class Boot(Step):
 
     def undo(self, _disk, found):
         """The former files, or none. Of what a later version has renewed there are more."""
-        for name in (*found["files"], *self.FILES):
-            _put_back(fbstate.path(name), found["files"].get(name))
+        for name, kept in {**dict.fromkeys(self.FILES), **found["files"]}.items():
+            _put_back(fbstate.path(name), kept)
         for folder in found["missing"]:
             with contextlib.suppress(OSError):      # others use it, or it is gone
                 os.rmdir(fbstate.path(folder))
