@@ -64,7 +64,7 @@ class KeptRuns(sim.Runs):
         """A run's result: the kept one if there is one."""
         path = os.path.join(self.folder, kept_name(self.jobs[number]))
         if os.path.exists(path):
-            self.progress.set(number, 1)
+            self.progress.run(number, 1)
             with open(path, encoding="ascii") as file:
                 return json.load(file)
         result = super().one(number)
