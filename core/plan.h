@@ -228,12 +228,25 @@ struct fb_hop {
 };
 
 /**
+ * struct fb_need - how many granules a track must have to beat a hop's best piece
+ * @value: the piece's value
+ * @weight: weight of the track's granules; 0 = @granules is not known yet
+ * @granules: how many
+ */
+struct fb_need {
+	u64 value;
+	u32 weight;
+	u32 granules;
+};
+
+/**
  * struct fb_search_arm - cylinders at growing distance on one side of a hop's beginning or end
  * @base: cylinder of the beginning or the end
  * @dist: next distance
  * @end: first distance beyond this arm
  * @up: it goes to higher cylinders
  * @inner: it goes from one end of the hop towards the other
+ * @need: granules that a track of the stride being passed over must have
  */
 struct fb_search_arm {
 	u32 base;
@@ -241,6 +254,7 @@ struct fb_search_arm {
 	u32 end;
 	bool up;
 	bool inner;
+	struct fb_need need;
 };
 
 /**
@@ -272,9 +286,9 @@ struct fb_search_arm {
  * @steps: steps spent on it
  * @find: its best piece; if @find.wanted is 0 there is none yet, and one must be worth more
  *	than @find.value
- * @need_value: value that @need is for
- * @need_weight: weight that @need is for
- * @need: granules that a track must have to beat @find
+ * @need: granules that a track of the cylinder being examined must have
+ * @need_most: granules that a track must have where they are worth most
+ * @granules: granules that there is time for on the cylinder being examined, at most
  * @weight: weight of the cylinder being examined
  * @between: cylinders from the hop's beginning to its end
  * @arm: arms from the hop's beginning and end, inner and outer
@@ -312,9 +326,9 @@ struct fb_search {
 	struct fb_hop hop;
 	u32 steps;
 	struct fb_piece find;
-	u64 need_value;
-	u32 need_weight;
-	u32 need;
+	struct fb_need need;
+	struct fb_need need_most;
+	u32 granules;
 	u32 weight;
 	u32 between;
 	struct fb_search_arm arm[4];

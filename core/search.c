@@ -45,8 +45,8 @@ void (fb_for_each_run)(const struct disk_model *dm, u32 granule_sectors, u64 lbn
 /* ---- tracks and cylinders ---- */
 
 /* Are even the shortest legs over the arm's cylinders at distances [@dist, @end) too long? */
-static bool fb_arm_too_far(const struct fb_search *s, const struct fb_search_arm *arm,
-			   u32 dist, u32 end)
+static bool fb_arm_too_far(struct fb_search *s, const struct fb_search_arm *arm, u32 dist,
+			   u32 end)
 {
 	u32 far = arm->inner ? s->between - (end - 1) : s->between + dist;
 	u64 con = fb_track_find_con_floor_ns(s, dist);
@@ -54,35 +54,42 @@ static bool fb_arm_too_far(const struct fb_search *s, const struct fb_search_arm
 		   fb_track_find_con_floor_ns(s, far);
 
 	return fb_track_find_usable_ns(s, legs, con) < s->granule_ns *
-		fb_track_find_need(s, s->most_weight);
+		fb_track_find_need_cached(s, &s->need_most, s->most_weight);
 }
 
 /* Nothing at @arm->dist was usable: skip the distances at which nothing is usable either. */
-static void fb_arm_skip(const struct fb_search *s, struct fb_search_arm *arm)
+static void fb_arm_skip(struct fb_search *s, struct fb_search_arm *arm)
 {
 	u32 twice = min(2 * arm->dist, arm->end);
 
 	if (fb_arm_too_far(s, arm, arm->dist, arm->end))
 		arm->dist = arm->end;
-	else if (twice > arm->dist && fb_arm_too_far(s, arm, arm->dist, twice))
+	/* an outer arm's nearest cylinder decides, which was asked just now */
+	else if (arm->inner && twice > arm->dist && fb_arm_too_far(s, arm, arm->dist, twice))
 		arm->dist = twice;
 	else
 		arm->dist++;
 }
 
+/*
+ * Is there time for @need granules on the cylinder? Note how many there is time for at most: two
+ * more than pass, for what rounding cuts off and for one that ends on the next track.
+ */
 static bool fb_cylinder_usable(struct fb_search *s, u32 cyl, u32 need)
 {
 	const struct dm_place *from = &s->hop.from.place, *to = &s->hop.to.place;
 	struct dm_place src = { .cyl = cyl, .head = from->head };
 	struct dm_place dst = { .cyl = cyl, .head = to->head };
 	u64 con = fb_track_find_con_ns(s, fb_track_find_apart(from->cyl, cyl), true, true);
-	u64 legs;
+	u64 legs, usable_ns;
 
 	s->ways_ns[0] = dm_seek_ns(s->dm, from, &src, false);
 	s->ways_ns[1] = dm_seek_ns(s->dm, &dst, to, s->hop.write);
 	legs = (u64)s->ways_ns[0] + s->ways_ns[1] + con +
 	       fb_track_find_con_ns(s, fb_track_find_apart(to->cyl, cyl), true, true);
-	return fb_track_find_usable_ns(s, legs, con) >= s->granule_ns * need;
+	usable_ns = fb_track_find_usable_ns(s, legs, con);
+	s->granules = div64_u64(usable_ns, s->granule_ns) + 2;
+	return usable_ns >= s->granule_ns * need;
 }
 
 /* the nearest; of equals the first */
@@ -134,7 +141,7 @@ static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
 	/* a stride may span two regions, or more on a small disk */
 	if (s->region <= U32_MAX / FB_SEARCH_STRIDE)
 		weight = max(fb_track_find_weight(s, first), fb_track_find_weight(s, last));
-	need = fb_track_find_need_cached(s, weight);
+	need = fb_track_find_need_cached(s, &arm->need, weight);
 	arm->dist += fb_arm_skippable(s, arm, first, n, need);
 	if (arm->dist < end)
 		return true;
@@ -178,7 +185,8 @@ static bool fb_search_outward(struct fb_search *s)
 			continue;
 		cyl = arm->up ? arm->base + arm->dist : arm->base - arm->dist;
 		s->weight = fb_track_find_weight(s, cyl);
-		if (!fb_cylinder_usable(s, cyl, fb_track_find_need_cached(s, s->weight))) {
+		if (!fb_cylinder_usable(s, cyl,
+					fb_track_find_need_cached(s, &s->need, s->weight))) {
 			fb_arm_skip(s, arm);
 			continue;
 		}
@@ -201,17 +209,29 @@ static u32 fb_cylinder_track(struct fb_search *s)
 	return run.index;
 }
 
+/*
+ * May a track with @left wanted granules be worth as much as the hop's best piece? To pass over one
+ * is a step, too. @left is the track's own: more of them may be worth less, see core/block_value.h.
+ */
+static bool fb_cylinder_worth(struct fb_search *s, u32 left)
+{
+	if (fb_track_find_worth(s, s->weight, left, min(left, s->granules)) >= s->find.value)
+		return true;
+	s->steps++;
+	return false;
+}
+
 /* The next track, by its own count; false: there is none. */
 static bool fb_cylinder_counted(struct fb_search *s, struct dm_track *t, u32 *left)
 {
-	u32 need = fb_track_find_need_cached(s, s->weight), g = s->lim.granule_sectors;
+	u32 need = fb_track_find_need_cached(s, &s->need, s->weight), g = s->lim.granule_sectors;
 
 	while (s->track < s->track_end) {
 		u32 index = fb_cylinder_track(s);
 		u64 first;
 
 		*left = fb_bitmap_group(s->bm, index);
-		if (*left < need)
+		if (*left < need || (!s->bm->shift && !fb_cylinder_worth(s, *left)))
 			continue;
 		dm_track_by_index(s->dm, index, t);
 		if (!s->bm->shift)
@@ -219,7 +239,7 @@ static bool fb_cylinder_counted(struct fb_search *s, struct dm_track *t, u32 *le
 		first = fb_granule_first(g, t->first_lbn);
 		*left = fb_bitmap_count(s->bm, first,
 					fb_granule_first(g, t->first_lbn + t->nsect) - first);
-		if (*left >= need)
+		if (*left >= need && fb_cylinder_worth(s, *left))
 			return true;
 	}
 	return false;
@@ -228,7 +248,7 @@ static bool fb_cylinder_counted(struct fb_search *s, struct dm_track *t, u32 *le
 /* The cylinder's next track with enough granules; false: there is none. */
 static bool fb_cylinder_next(struct fb_search *s, struct dm_track *t, u32 *left)
 {
-	u32 need = fb_track_find_need_cached(s, s->weight), g = s->lim.granule_sectors;
+	u32 need = fb_track_find_need_cached(s, &s->need, s->weight), g = s->lim.granule_sectors;
 	u64 first;
 
 	if (!s->bm->shift || fb_search_has_runs(s))
@@ -240,7 +260,7 @@ static bool fb_cylinder_next(struct fb_search *s, struct dm_track *t, u32 *left)
 			return false;
 		s->granule = fb_granule_first(g, t->first_lbn + t->nsect);
 		*left = fb_bitmap_count(s->bm, first, s->granule - first);
-		if (*left >= need)
+		if (*left >= need && fb_cylinder_worth(s, *left))
 			return true;
 	}
 	return false;
@@ -346,7 +366,7 @@ bool fb_search_step(struct fb_search *s)
 	}
 	if (s->find.value >= s->most_value ||
 	    (s->lim.lift & FB_LIFT_SEVERAL && s->lim.hop_steps &&
-	     s->steps++ == s->lim.hop_steps))
+	     s->steps++ >= s->lim.hop_steps))
 		return fb_hop_next(s);
 	if (fb_cylinder_next(s, &t, &left)) {
 		fb_track_find_track(s, &t, left);

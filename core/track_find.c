@@ -89,20 +89,22 @@ static u32 fb_track_find_left(const struct fb_search *s, const struct dm_track *
 }
 
 /*
- * Value of @wanted of the @left granules on @t. With powers, the granules left behind count, too:
- * otherwise reads would first take large pieces from full tracks and leave a few granules on each,
- * which would cost a gap per track in the end.
+ * With powers, the granules left behind count, too: otherwise reads would first take large pieces
+ * from full tracks and leave a few granules on each, which would cost a gap per track in the end.
  */
-static u64 fb_track_find_value(const struct fb_search *s, const struct dm_track *t, u32 left,
-			       u32 wanted)
+u64 fb_track_find_worth(const struct fb_search *s, u32 weight, u32 left, u32 wanted)
 {
-	u32 weight = fb_track_find_weight(s, t->cyl);
-
 	if (!s->lim.root)
 		return (u64)wanted * weight;
 	left = max(left, wanted);
 	left = fb_track_find_root(s, left) - fb_track_find_root(s, left - wanted);
 	return (u64)left * weight / FB_WEIGHT_ONE;
+}
+
+static u64 fb_track_find_value(const struct fb_search *s, const struct dm_track *t, u32 left,
+			       u32 wanted)
+{
+	return fb_track_find_worth(s, fb_track_find_weight(s, t->cyl), left, wanted);
 }
 
 u64 fb_track_find_most(const struct fb_search *s)
@@ -407,7 +409,7 @@ static void fb_track_find_run(struct fb_search *s, const struct fb_visit *v, u64
 		return;
 	n = end - first;
 	/* a piece of equal value counts, because it may have more slack */
-	if (n + 1 < fb_track_find_need_cached(s, s->weight))
+	if (n + 1 < fb_track_find_need_cached(s, &s->need, s->weight))
 		return;
 	p.wanted = fb_bitmap_trim(s->bm, &first, &n);
 	if (n > most) {
@@ -490,7 +492,7 @@ static void fb_track_find_straddler(struct fb_search *s, const struct fb_visit *
 		if (first >= straddler)
 			continue;
 		n = straddler - first;
-		if (n + 1 < fb_track_find_need_cached(s, s->weight))
+		if (n + 1 < fb_track_find_need_cached(s, &s->need, s->weight))
 			continue;
 		wanted = fb_bitmap_trim(s->bm, &first, &n);
 		if (wanted && fb_track_find_value(s, v->t, v->left, wanted + 1) > s->find.value &&
@@ -518,9 +520,11 @@ void fb_track_find_track(struct fb_search *s, const struct dm_track *t, u32 left
 	struct fb_visit v = { .t = t, .left = left };
 	const struct fb_hop *hop = &s->hop;
 	u32 g = s->lim.granule_sectors, apart = fb_track_find_apart(hop->from.place.cyl, t->cyl), i;
+	u64 granule_ns = dm_angle_to_ns(s->dm, t->sector_angle) * g;
 	bool other = hop->from.place.head != t->head;
 	u64 leg = fb_track_find_way(s, 0, apart, other, false), legs;
 	struct dm_piece piece[2];
+	u32 most;
 
 	if (fb_track_find_forbidden(s, t->cyl, t->head) || fb_track_find_avoided(s, t))
 		return;
@@ -528,7 +532,11 @@ void fb_track_find_track(struct fb_search *s, const struct dm_track *t, u32 left
 				       hop->to.place.head != t->head, hop->write);
 	v.usable_ns = fb_track_find_usable_ns(s, legs, fb_track_find_con_ns(s, apart, other,
 									    !other));
-	if (v.usable_ns < s->granule_ns * fb_track_find_need_cached(s, s->weight))
+	if (v.usable_ns < s->granule_ns * fb_track_find_need_cached(s, &s->need, s->weight))
+		return;
+	/* what core/search.c asked of the cylinder, of this track and its longer sectors */
+	most = div64_u64(v.usable_ns, granule_ns) + 2;
+	if (fb_track_find_worth(s, s->weight, left, min(left, most)) < s->find.value)
 		return;
 	s->tracks++;
 	v.at.place.cyl = t->cyl;

@@ -94,19 +94,32 @@ u32 fb_track_find_need(const struct fb_search *s, u32 weight);
 /**
  * fb_track_find_need_cached() - get fb_track_find_need(), cached for repeated calls
  * @s: the search
+ * @need: where it is kept; whoever asks for another weight keeps it elsewhere
  * @weight: weight of the track's granules
  *
  * Return: as fb_track_find_need().
  */
-static inline u32 fb_track_find_need_cached(struct fb_search *s, u32 weight)
+static inline u32 fb_track_find_need_cached(const struct fb_search *s, struct fb_need *need,
+					    u32 weight)
 {
-	if (s->need_weight != weight || s->need_value != s->find.value) {
-		s->need_weight = weight;
-		s->need_value = s->find.value;
-		s->need = fb_track_find_need(s, weight);
+	if (need->weight != weight || need->value != s->find.value) {
+		need->weight = weight;
+		need->value = s->find.value;
+		need->granules = fb_track_find_need(s, weight);
 	}
-	return s->need;
+	return need->granules;
 }
+
+/**
+ * fb_track_find_worth() - get what some of a track's granules are worth
+ * @s: the search
+ * @weight: weight of the track's granules
+ * @left: how many are wanted
+ * @wanted: how many of these are read
+ *
+ * Return: their value; more for more of them, but not for more that are left.
+ */
+u64 fb_track_find_worth(const struct fb_search *s, u32 weight, u32 left, u32 wanted);
 
 /**
  * fb_track_find_fixed_cost() - get what reading anything at all in the gap costs
