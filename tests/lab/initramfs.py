@@ -178,8 +178,7 @@ def _add_modules(cpio, release, tree):
 
 def write_base(path, release, tree):
     """The part that is the same for all runs of one kernel."""
-    temporary = "%s.%d" % (path, os.getpid())
-    with open(temporary, "wb") as out:
+    with open(path, "wb") as out:
         cpio = Cpio(out)
         for folder in ("proc", "sys", "dev", "tmp", "out", "lab", "root", "bin"):
             cpio.directory(folder)
@@ -205,4 +204,3 @@ def write_base(path, release, tree):
         cpio.data("etc/group", b"root:x:0:\n")
         _add_modules(cpio, release, tree)
         cpio.close()
-    os.rename(temporary, path)

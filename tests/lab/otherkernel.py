@@ -10,6 +10,7 @@ import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
+CHECK_BTF = os.path.join(TOP, "tools", "check-btf")
 RELEASE = os.path.join("include", "generated", "utsrelease.h")
 # A member of struct elevator_queue, in the strings of the image's type information
 MEMBER, OTHER = b"\0elevator_data\0", b"\0elevator_dat2\0"
@@ -28,8 +29,7 @@ def stock():
 
 def image(path):
     """The bytes of the ELF file in a kernel's image."""
-    loader = importlib.machinery.SourceFileLoader("check_btf", os.path.join(TOP, "tools",
-                                                                            "check-btf"))
+    loader = importlib.machinery.SourceFileLoader("check_btf", CHECK_BTF)
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_btf", loader))
     loader.exec_module(module)
     return module.extract_vmlinux(path)
