@@ -189,6 +189,25 @@ inject()
 	scan_goes_on "$1" "$3"
 }
 
+# aborted DRIVE N: the drive was told to abort more than N commands
+aborted()
+{
+	[ "$(drive_stat "$1" aborts)" -gt "$2" ]
+}
+
+# hang_one DRIVE DISK: one command hangs and is aborted, and the scan goes on. What meets the next
+# one is any then: after a fixed time it may be the first after an abort again and again, and that
+# is never a free read
+hang_one()
+{
+	local aborts
+
+	aborts=$(drive_stat "$1" aborts)
+	echo hang_next 1 > $M/"$1"/inject
+	wait_for 60 aborted "$1" "$aborts"
+	wait_for 60 goes_on "$2" "$(progress "$2")"
+}
+
 # hang_free_read DRIVE DISK: hang one command at a time until a free read was hit
 hang_free_read()
 {
@@ -197,9 +216,7 @@ hang_free_read()
 	# real time does not skip the time-outs
 	[ "$LAB_CLOCK" = icount ] || return
 	while [ "$(stats "$2" free_errors)" = 0 ] && [ $tries -lt 60 ]; do
-		echo hang_next 1 > $M/"$1"/inject
-		wait_for 60 injected "$1"
-		sleep 1.5
+		hang_one "$1" "$2"
 		tries=$((tries + 1))
 	done
 	expect_ge "free reads that hung" "$(stats "$2" free_errors)" 1
