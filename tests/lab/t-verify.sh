@@ -5,7 +5,8 @@
 #
 # Expected: the drive's own counters of commands; no more than one command more than was
 # asked for on any path; a foreground without errors; nothing in flight afterwards, for
-# the block layer counts a VERIFY as the read that it was when it came.
+# the block layer counts a VERIFY as the read that it was when it came. One that hangs fails no
+# request that waits for it.
 #
 # lab: kernel=stock clock=icount smp=1 timeout=200
 
@@ -141,4 +142,32 @@ consume 0 "" $runtime
 expect_ge "plain: separate reads" "$(stats "$disk" separates)" 50
 expect_eq "plain: no FUA" "$(drive_stat d fua_reads)" 0
 expect_eq "plain: no VERIFY" "$(drive_stat d verifies)" 0
+
+# ---- a VERIFY hangs, and a read is turned back: nothing is sent until the VERIFY is over ----
+
+verifies()
+{
+	[ "$(drive_stat d verifies)" -gt "$1" ]
+}
+
+hung()
+{
+	[ "$(drive_stat d hung)" -ge 1 ]
+}
+
+fresh "timeout_ms 1000"
+echo $((MEDIUM | NO_DATA)) > /sys/module/fbconsumer/parameters/flags
+echo "start $disk" > $C/command || die "no task"
+expect_ok "hang: an idle disk's blocks are verified" wait_for 20 verifies 10
+echo hang_next 1 > $M/d/inject
+expect_ok "hang: a VERIFY hangs" wait_for 20 hung
+# if it has an error when six of its time-outs are over, the read is not tried again
+echo fail_next busy 1 > $M/d/inject
+echo hw_error_next 1 > $M/d/inject
+expect_ok "hang: a read that waits for its end is tried again in time" \
+	dd if=/dev/"$disk" of=/dev/null bs=4k count=1 skip=1000 iflag=direct
+expect_eq "hang: the VERIFY is aborted" "$(drive_stat d aborts)" 1
+echo stop > $C/command
+wait_for 60 grep -q 'task over' $C/state || die "the task does not end"
+echo destroy > $C/command
 done_testing

@@ -17,7 +17,7 @@
 
 #include "moments.h"
 
-/* Longer than a VERIFY that hung, 120 s, and what the SCSI layer does about it */
+/* Longer than HANDLED_S, and what comes after a hung command */
 #define WAITS_S 200
 #define BLOCKS_MOST 4
 

@@ -52,7 +52,7 @@ typedef __u64 u64;
 #define BADS_MAX 8192
 /*
  * Guest's seconds in which a command that the drive swallowed is taken back, and what waits for
- * it goes on. A VERIFY of the scrubber has 120 s, and the block layer may take some more to notice
+ * it goes on. A VERIFY of the scrubber has 16 s, and a reset, or another's error, may come before
  */
 #define HANDLED_S 150
 #define NSEC 1000000000ULL
