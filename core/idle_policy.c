@@ -39,6 +39,7 @@
 #define FB_IDLE_POLICY_RESERVE_PART 16	/* what is kept of the most that may be saved up */
 #define FB_IDLE_POLICY_START 64		/* requests whose allowance is granted at first */
 #define FB_IDLE_POLICY_CONTROL_OF 32	/* one interval in this many is left without reads ... */
+#define FB_IDLE_POLICY_CONTROL_OF_TOLD 128	/* ... where the model tells what reads cost ... */
 /* ... for this long at most; of several streams so many in a row, and then none for as long */
 #define FB_IDLE_POLICY_CONTROL_NS 10000000000ULL
 #define FB_IDLE_POLICY_CONTROL_RUN 64
@@ -470,10 +471,9 @@ static void fb_idle_policy_charge(struct fb_idle_policy *w, u32 n, s64 ns)
 
 static void fb_idle_policy_allow(struct fb_idle_policy *w)
 {
-	s64 most = (s64)(w->goal_mean_ns * FB_IDLE_POLICY_WINDOW);
-
 	w->st.requests++;
-	w->credit_ns = min_t(s64, w->credit_ns + (s64)w->goal_mean_ns, most);
+	w->credit_ns = min_t(s64, w->credit_ns + (s64)w->goal_mean_ns,
+			     w->goal_mean_ns * FB_IDLE_POLICY_WINDOW);
 }
 
 /*
@@ -741,15 +741,18 @@ void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_head *head,
 /* is the next interval left without reads? Those of a run are paid for behind it */
 static void fb_idle_policy_control(struct fb_idle_policy *w)
 {
+	bool told = w->own_order ? w->twin.follows : w->moved.n >= FB_IDLE_POLICY_ALONE_KNOWN;
+	s32 of = told ? FB_IDLE_POLICY_CONTROL_OF_TOLD : FB_IDLE_POLICY_CONTROL_OF;
+
 	if (w->control && fb_idle_policy_was_long(w)) {
 		w->controls++;
 		if (w->controls >= FB_IDLE_POLICY_CONTROL_RUN ||
 		    !fb_idle_cost_wants_clean(&w->cost, w->controls > 1)) {
-			w->eligible = -(s32)(w->controls - 1) * FB_IDLE_POLICY_CONTROL_OF;
+			w->eligible = -(s32)(w->controls - 1) * of;
 			w->controls = 0;
 		}
 	}
-	w->control = w->eligible >= FB_IDLE_POLICY_CONTROL_OF;
+	w->control = w->eligible >= of;
 }
 
 void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)

@@ -37,7 +37,7 @@ RATES = [int(word) for word in os.environ.get("RATES", "48").split()]
 # What is compared, behind what the policies take to learn: they know more in the lab, where the
 # kernel has looked for partitions
 SECONDS = 30
-WARMUP = 10
+WARMUP = 20
 SEEDS = [int(word) for word in os.environ.get("SEEDS", "1 2").split()]
 # Of the simulated drive, for each trace: its noise differs from the lab's
 SIM_SEEDS = (1, 2, 3, 4)

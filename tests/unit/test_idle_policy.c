@@ -821,7 +821,7 @@ static void test_restart(void **state)
 }
 
 /*
- * One interval in 32 is left without reads, to see what streams take undisturbed. Of eight streams
+ * One interval in 128 is left without reads, to see what streams take undisturbed. Of eight streams
  * another one may come each time, so that several such intervals follow each other, until a request
  * has taught something; the share stays what it is. Seen to fail when each such interval is alone,
  * and when what is left out is not made good.
@@ -863,8 +863,29 @@ static void test_control(void **state)
 	print_message("%u of %u intervals, at most %u in a row, %u known\n", controls, i, longest,
 		      b.w.cost.took.n);
 	assert_in_range(longest, 12, 64);
-	assert_in_range(controls * 32, i / 2, i + 64 * 32);
+	assert_in_range(controls * 128, i / 2, i + 64 * 128);
 	assert_true(b.w.cost.took.n > 8);
+}
+
+/* while nothing tells what requests behind reads wait, one interval in 32 is left alone */
+static void test_control_unknown(void **state)
+{
+	u32 i, controls = 0;
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b, 0, 0, 1);
+	fb_idle_policy_set_goals(&b.w, 1000 * MS, 2000 * MS);
+	fb_idle_policy_set_fixed(&b.w, 0, 128);
+	for (i = 0; i < 6400; i++) {
+		controls += b.w.control;
+		if (!b.w.control) {
+			fb_idle_policy_sent(&b.w, b.now, 8000000, 128, NULL);
+			fb_idle_policy_ended(&b.w, b.now + 10 * MS);
+		}
+		intervals(&b, 1, 20 * MS);
+	}
+	assert_in_range(controls, 6400 / 33 - 2, 6400 / 32);
 }
 
 /* first requests that take longer behind idle reads count as moved beyond three standard errors */
@@ -917,6 +938,7 @@ int main(void)
 		cmocka_unit_test(test_lost_twin),
 		cmocka_unit_test(test_lost_moved),
 		cmocka_unit_test(test_control),
+		cmocka_unit_test(test_control_unknown),
 		cmocka_unit_test(test_chance),
 	};
 
