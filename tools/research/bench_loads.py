@@ -16,8 +16,10 @@ MODULE = {"preset": "paper", "policy": "auto", "depth": "auto", "task": "scan", 
           "max_prepend_sectors": "2560"}
 ALONE = {"policy": "none"}
 SECONDS = 300
-# Requests a burst has on the mean, at the rate of the lowest load
+# Requests a burst has on the mean, at the rate of the lowest load; its law has a heavy tail, and a
+# mean takes more seeds
 BURST = 5
+SEEDS, BURST_SEEDS = 3, 12
 # name: drive and further lines, arrivals a second at 30, 60 and 85 % utilisation, as in peers.rst
 DRIVES = {
     "nearline16": ({"drive": NEARLINE}, (24, 48, 79)),
@@ -84,7 +86,8 @@ class Loads:
         cells = {}
         for drive, (settings, rates) in DRIVES.items():
             for load, rate in zip(LOADS, rates + rates[:1]):
-                for seed in map(str, range(101, 101 + 3 * effort.seeds)):
+                each = BURST_SEEDS if load == "bursts" else SEEDS
+                for seed in map(str, range(101, 101 + each * effort.seeds)):
                     cell = {**settings, "rate": str(rate), "seed": seed, "seconds": str(SECONDS)}
                     if load == "bursts":
                         cell["burst"] = str(BURST)
