@@ -7,7 +7,7 @@
  */
 #include "core/completion.h"
 
-/* a completion later than this many turns is error recovery, not rotation: the head is lost */
+/* later than this many turns is error recovery, or a busy host, not rotation: the head is lost */
 #define FB_COMPLETION_MAX_TURNS 8
 /* the drive's cache serves a command in less than this part of a turn */
 #define FB_COMPLETION_CACHE_PART 8
@@ -237,21 +237,30 @@ struct fb_completion_belief {
 };
 
 /*
- * A drive that did something else first, such as to write what it had in its cache, does not speak
- * against the model, and hardly against the phase.
+ * A drive that did something else first, such as to write what it had in its cache, or a host that
+ * did, if it is reported @late, does not speak against the model, and hardly against the phase.
  */
 static void fb_completion_excuse(struct fb_head *head, const struct fb_completion_belief *before,
-				 const struct fb_head_end *end)
+				 const struct fb_head_end *end, bool late)
 {
 	bool odd = end->verdict == FB_HEAD_ODD;
 
 	if (!odd && end->turns <= 0)
 		return;
 	head->right = before->right;
-	if (!odd || before->trust < 2)
+	if (!odd)
 		return;
-	head->fits = before->fits;
-	head->trust = before->trust - 1;
+	if (late || before->trust >= 2)
+		head->fits = before->fits;
+	if (before->trust >= 2)
+		head->trust = before->trust - 1;
+}
+
+/* is it reported so late that something other than rotation was in the way? */
+static bool fb_completion_is_late(const struct fb_completion *l,
+				  const struct fb_completion_result *r)
+{
+	return r->end.end_ns > r->predicted_ns + FB_COMPLETION_MAX_TURNS * dm_period_ns(l->dm);
 }
 
 /**
@@ -278,8 +287,8 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
 	r->predicted_ns = fb_completion_end_ns(c);
 	fb_head_complete(l->head, now_ns, &place, r->predicted_ns, max(c->start_ns, c->sent_ns),
 			 transfer_ns, c->write, &r->end);
-	if (c->own_order && r->predicted_ns)
-		fb_completion_excuse(l->head, &before, &r->end);
+	if (r->predicted_ns && (c->own_order || fb_completion_is_late(l, r)))
+		fb_completion_excuse(l->head, &before, &r->end, fb_completion_is_late(l, r));
 	if (r->end.verdict == FB_HEAD_MECHANICAL && r->end.turns > FB_COMPLETION_MAX_TURNS) {
 		r->end.verdict = FB_HEAD_ODD;
 		fb_head_lose(l->head);
