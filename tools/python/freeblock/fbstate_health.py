@@ -16,6 +16,8 @@ SEVERITY = {"bad_blocks": CRITICAL, "slow_recoveries": CRITICAL, "guard": WARNIN
             "scheduling": WARNING, "scrub_late": WARNING}
 UNFINISHED = ("running", "paused", "stopping", "stopped")
 DAY = 86400
+# The rate of a shorter start says nothing of a pass of days
+SURE_S = 600
 
 
 def watched(named=()):
@@ -49,6 +51,15 @@ def remaining_s(job):
     return needed_s(job) if job.get("state") == "running" else None
 
 
+def foretold_s(job):
+    """needed_s(), for an alarm; None, too, if this start has lasted for minutes only."""
+    needed = needed_s(job)
+    if needed is None:
+        return None
+    lasted_s = job["blocks_delivered"] * job["block_sectors"] / 2 / job["rate_kib_s"]
+    return needed if lasted_s >= SURE_S else None
+
+
 def scrub_due(job, days):
     """When a pass should be over, seconds since 1970, and by what; None if nobody wants that."""
     due = [(job["began"] + days * DAY, "more than %g days" % days)] \
@@ -62,7 +73,8 @@ def scrub_late(job, due, now):
     """Whether a pass will not be over by then.
 
     A pass that waits or is paused is late only once its time is over."""
-    return now + (remaining_s(job) or 0) > due
+    running = job.get("state") == "running"
+    return now + (foretold_s(job) or 0 if running else 0) > due
 
 
 def alarms(disk, scrub_days, now):

@@ -25,7 +25,7 @@ def judged(disk, said, now):
         identity = store.disk_of(disk.name)
         if said is not None and names.is_known(identity):
             return due.judge(identity, said.of(identity),
-                             fbstate_health.needed_s(disk.job("scrub")), now)
+                             fbstate_health.foretold_s(disk.job("scrub")), now)
     return None
 
 
