@@ -24,9 +24,9 @@
 /*
  * Drives may try for seconds to recover a sector, some for longer than Linux's 30 s. A time-out
  * would abort the other commands in flight and reset the drive. But once a command was turned back,
- * the SCSI layer sends nothing while another is at the drive (scsi_dev_queue_ready()), and tries
- * again no more what has an error after six of the queue's time-outs (sd's five retries). So a
- * VERIFY, which may hang, has four of them, up to 120 s.
+ * the SCSI layer sends nothing while another is at the drive (scsi_dev_queue_ready()), and does not
+ * retry after six of the queue's time-outs (sd's five retries). So a VERIFY, which may hang, has
+ * four of them, up to 120 s.
  */
 #define FB_VERIFY_TIMEOUTS 4
 #define FB_VERIFY_TIMEOUT_MAX (120 * HZ)
