@@ -263,6 +263,23 @@ static bool fb_completion_is_late(const struct fb_completion *l,
 	return r->end.end_ns > r->predicted_ns + FB_COMPLETION_MAX_TURNS * dm_period_ns(l->dm);
 }
 
+/*
+ * Can it be that a zero-latency drive's head landed within an idle read, later than predicted? It
+ * reads the rest first then, and ends where it landed, less than a turn later. Reads right behind
+ * one another do so in rows. Of others this is not asked: it would excuse nearly all that is
+ * wrong of requests of a turn.
+ */
+static bool fb_completion_has_landed(const struct fb_completion *l,
+				     const struct fb_completion_cmd *c,
+				     const struct fb_completion_result *r, u64 transfer_ns)
+{
+	u64 turn_later_ns = r->predicted_ns + dm_period_ns(l->dm);
+
+	return c->cause == FB_CAUSE_IDLE && dm_info(l->dm)->zero_latency &&
+	       r->end.verdict == FB_HEAD_ODD && r->end.end_ns <= turn_later_ns &&
+	       r->end.end_ns + transfer_ns >= turn_later_ns;
+}
+
 /**
  * fb_completion_judge() - learn from a completion
  * @l: what learns
@@ -287,7 +304,8 @@ void fb_completion_judge(const struct fb_completion *l, struct fb_completion_cmd
 	r->predicted_ns = fb_completion_end_ns(c);
 	fb_head_complete(l->head, now_ns, &place, r->predicted_ns, max(c->start_ns, c->sent_ns),
 			 transfer_ns, c->write, &r->end);
-	if (r->predicted_ns && (c->own_order || fb_completion_is_late(l, r)))
+	if (r->predicted_ns && (c->own_order || fb_completion_is_late(l, r) ||
+				fb_completion_has_landed(l, c, r, transfer_ns)))
 		fb_completion_excuse(l->head, &before, &r->end, fb_completion_is_late(l, r));
 	if (r->end.verdict == FB_HEAD_MECHANICAL && r->end.turns > FB_COMPLETION_MAX_TURNS) {
 		r->end.verdict = FB_HEAD_ODD;

@@ -22,9 +22,9 @@
 
 /*
  * Trust: of completions that were predicted seven odd ones in a row void the anchor, three the
- * lock. One that was not, or that has landed within its range, weighs little: a zero-latency drive
- * ends a read where its head has landed, half of the reads right behind another end there, and were
- * such a read to halve the trust, no later one could ever be predicted.
+ * lock. One that was not weighs little: a zero-latency drive ends a read where its head has landed,
+ * half of the reads right behind another end there, and were such a read to halve the trust, no
+ * later one could ever be predicted.
  */
 #define FB_HEAD_TRUST_MAX 64
 
@@ -345,19 +345,6 @@ static void fb_head_odd(struct fb_head *h, const struct dm_place *end, bool pred
 		fb_head_anchor(h, out->end_ns, end->angle);
 }
 
-/*
- * Can it be that a zero-latency drive's head landed within the request, later than predicted? It
- * reads the rest first then, and ends where it landed, less than a turn later. This is common for
- * an idle read right behind another, and speaks against neither phase nor model.
- */
-static bool fb_head_landed_within(const struct fb_head *h, u64 end_ns, u64 pred_ns, u64 xfer_ns)
-{
-	u64 turn_later_ns = pred_ns + fb_head_period_ns(h);
-
-	return dm_info(h->dm)->zero_latency && pred_ns && end_ns <= turn_later_ns &&
-	       end_ns + xfer_ns >= turn_later_ns;
-}
-
 /* was there a pause that is longer than the window has lasted? */
 static bool fb_head_paused(const struct fb_head *h, u64 ns)
 {
@@ -399,8 +386,6 @@ void fb_head_complete(struct fb_head *h, u64 now_ns, const struct dm_place *end,
 	if (out->residual_ns > h->tolerance_ns || out->residual_ns < -(s64)h->tolerance_ns) {
 		if (pred_ns && out->end_ns + h->tolerance_ns < pred_ns)
 			fb_head_early(h, out);
-		else if (fb_head_landed_within(h, out->end_ns, pred_ns, xfer_ns))
-			fb_head_odd(h, end, false, out);
 		else
 			fb_head_odd(h, end, pred_ns, out);
 		return;

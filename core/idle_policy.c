@@ -18,7 +18,6 @@
 #define FB_IDLE_POLICY_LEARN 32
 #define FB_IDLE_POLICY_LEARN_NS 100000000U
 #define FB_IDLE_POLICY_LEARN_SIZE 1	/* 128 KiB */
-
 /* intervals until threshold and size are found again */
 #define FB_IDLE_POLICY_RETUNE 64
 #define FB_IDLE_POLICY_AGE 8192		/* intervals after which the past counts half */
@@ -741,7 +740,8 @@ void fb_idle_policy_wrote(struct fb_idle_policy *w, const struct fb_head *head,
 /* is the next interval left without reads? Those of a run are paid for behind it */
 static void fb_idle_policy_control(struct fb_idle_policy *w)
 {
-	bool told = w->own_order ? w->twin.follows : w->moved.n >= FB_IDLE_POLICY_ALONE_KNOWN;
+	bool told = w->own_order ? w->twin.follows || w->behind.n >= FB_IDLE_POLICY_BEHIND_KNOWN :
+				   w->moved.n >= FB_IDLE_POLICY_ALONE_KNOWN;
 	s32 of = told ? FB_IDLE_POLICY_CONTROL_OF_TOLD : FB_IDLE_POLICY_CONTROL_OF;
 
 	if (w->control && fb_idle_policy_was_long(w)) {

@@ -167,6 +167,8 @@ echo hw_error_next 1 > $M/d/inject
 expect_ok "hang: a read that waits for its end is tried again in time" \
 	dd if=/dev/"$disk" of=/dev/null bs=4k count=1 skip=1000 iflag=direct
 expect_eq "hang: the VERIFY is aborted" "$(drive_stat d aborts)" 1
+expect_eq "hang: the read was turned back, and had an error" \
+	"$(grep -c ' [1-9]' $M/d/inject)" 0
 echo stop > $C/command
 wait_for 60 grep -q 'task over' $C/state || die "the task does not end"
 echo destroy > $C/command

@@ -380,48 +380,6 @@ static void test_odd(void **state)
 	assert_true(angle_error_ns(&h, &p, p.now) < 60000);
 }
 
-/*
- * Reads of three quarters of a turn, each right behind the one before: the head lands a little
- * within each. A drive with zero latency reads the rest first, which is a quarter of a turn more
- * than predicted; this speaks against phase and model of a drive without only. Seen to fail: it
- * speaks against both.
- */
-static void test_landed_within(void **state)
-{
-	const char *word = strstr(small_disk, "zero_latency no");
-	struct platter p = { .r = { 38 } };
-	u32 zero, i;
-
-	(void)state;
-	for (zero = 0; zero < 2; zero++) {
-		char text[sizeof(small_disk) + 1];
-		struct disk_model *model = dm;
-		struct fb_head_end out;
-		struct dm_place end;
-		struct fb_head h;
-
-		snprintf(text, sizeof(text), "%.*szero_latency yes%s",
-			 (int)(word - small_disk), small_disk, word + strlen("zero_latency no"));
-		if (zero)
-			model = support_model_text(text);
-		fb_head_init(&h, model);
-		settle(&h, &p, 300);
-		for (i = 0; i < 400; i++) {
-			next_end(&p, &end);
-			/* it ends where it has landed, 40 us behind its first sector */
-			end.angle += 0xc0000000 - 0x01b00000;
-			fb_head_complete(&h, report(&p, false), &end, p.now - 1540000, 0, 4500000,
-					 false, &out);
-			/* others come between */
-			settle(&h, &p, 1);
-		}
-		assert_int_equal(fb_head_misfit(&h), !zero);
-		assert_int_equal(fb_head_locked(&h, p.now), zero);
-		if (zero)
-			dm_free(model);
-	}
-}
-
 /* the platter jumps (a spin-down nobody told of): the lock is lost, then found anew */
 static void test_jump(void **state)
 {
@@ -725,7 +683,6 @@ int main(void)
 		cmocka_unit_test(test_on_the_heels),
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_odd),
-		cmocka_unit_test(test_landed_within),
 		cmocka_unit_test(test_jump),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_belief),

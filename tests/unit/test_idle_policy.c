@@ -867,25 +867,34 @@ static void test_control(void **state)
 	assert_true(b.w.cost.took.n > 8);
 }
 
-/* while nothing tells what requests behind reads wait, one interval in 32 is left alone */
+/*
+ * While nothing tells what requests behind reads wait, one interval in 32 is left alone; where the
+ * drive orders, one in 128 once enough were followed, though others cannot be. Seen to fail: what
+ * is followed just now decides.
+ */
 static void test_control_unknown(void **state)
 {
-	u32 i, controls = 0;
+	u32 own, i, controls;
 	struct bench b;
 
 	(void)state;
-	bench_begin(&b, 0, 0, 1);
-	fb_idle_policy_set_goals(&b.w, 1000 * MS, 2000 * MS);
-	fb_idle_policy_set_fixed(&b.w, 0, 128);
-	for (i = 0; i < 6400; i++) {
-		controls += b.w.control;
-		if (!b.w.control) {
-			fb_idle_policy_sent(&b.w, b.now, 8000000, 128, NULL);
-			fb_idle_policy_ended(&b.w, b.now + 10 * MS);
+	for (own = 0; own < 2; own++) {
+		bench_begin(&b, 0, 0, 1);
+		fb_idle_policy_set_goals(&b.w, 1000 * MS, 2000 * MS);
+		fb_idle_policy_set_fixed(&b.w, 0, 128);
+		fb_idle_policy_set_own_order(&b.w, own, 0);
+		controls = 0;
+		for (i = 0; i < 6400; i++) {
+			b.w.behind.n = own ? 256 : 0;
+			controls += b.w.control;
+			if (!b.w.control) {
+				fb_idle_policy_sent(&b.w, b.now, 8000000, 128, NULL);
+				fb_idle_policy_ended(&b.w, b.now + 10 * MS);
+			}
+			intervals(&b, 1, 20 * MS);
 		}
-		intervals(&b, 1, 20 * MS);
+		assert_in_range(controls, 6400 / (own ? 129 : 33) - 2, 6400 / (own ? 128 : 32));
 	}
-	assert_in_range(controls, 6400 / 33 - 2, 6400 / 32);
 }
 
 /* first requests that take longer behind idle reads count as moved beyond three standard errors */
