@@ -48,14 +48,15 @@ def mean(results, *path):
 class Loads(unittest.TestCase):
     """Poisson arrivals, two reads to a write."""
 
-    def beside(self, rate, free, writes=1.02, **settings):
-        """A scan brings `free` MB/s, and reads and writes hardly notice it; `writes`: most of the
-        latter's p99 with it, of that without."""
+    def beside(self, rate, free, writes=(0.98, 1.02), **settings):
+        """A scan brings `free` MB/s, and reads and writes hardly notice it; `writes`: where the
+        latter's p99 with it lies, of that without."""
         alone, scan = runs(**ALONE, rate=rate, **settings), runs(**MODULE, rate=rate, **settings)
         self.assertTrue(free[0] <= mean(scan, "free_mb_s") <= free[1], mean(scan, "free_mb_s"))
         self.assertLess(mean(scan, "read_ms", "mean"), 1.05 * mean(alone, "read_ms", "mean"))
         self.assertLess(mean(scan, "read_ms", "p99"), 1.05 * mean(alone, "read_ms", "p99"))
-        self.assertLess(mean(scan, "write_ms", "p99"), writes * mean(alone, "write_ms", "p99"))
+        slower = mean(scan, "write_ms", "p99") / mean(alone, "write_ms", "p99")
+        self.assertTrue(writes[0] < slower < writes[1], slower)
         return alone, scan
 
     def test_load(self):
@@ -83,10 +84,11 @@ class Loads(unittest.TestCase):
 
     def test_fua(self):
         """FUA goes to the medium: its writes are as slow as with the cache off, and meet idle reads
-        as reads do. 24 seeds have a p99 2.5 % longer, eights of them 2.2 to 2.8."""
+        as reads do: with one interval in 32 without reads and with one in 128, 24 seeds had a p99
+        2.5 % longer, eights of them 2.2 to 2.9."""
         some = runs(**ALONE, rate="24", fua="1")
         self.assertGreater(mean(some, "write_ms", "mean"), 10)
-        self.beside("24", (30, 108), writes=1.05, fua="0.3", fsync="0.5")
+        self.beside("24", (30, 108), writes=(1.01, 1.04), fua="0.3", fsync="0.5")
 
     def test_delay(self):
         """A drive that holds writes back for 100 ms: as much as with two commands, and cheaper.
