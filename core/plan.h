@@ -275,7 +275,7 @@ struct fb_search_arm {
  * @fg_ns: the foreground's transfer time
  * @tracks: tracks examined
  * @floor_ns: least conservatism of seeks in each dm_band() or a longer one
- * @region: FB_REGIONS / cylinders, 32 binary places
+ * @cylinders: the disk's
  * @most_weight: the largest weight of any cylinder
  * @most_value: upper bound on the value of a piece
  * @piece: pieces found in hops that are done
@@ -316,7 +316,7 @@ struct fb_search {
 	u64 fg_ns;
 	u32 tracks;
 	u32 floor_ns[DM_BANDS];
-	u32 region;
+	u32 cylinders;
 	u32 most_weight;
 	u64 most_value;
 	struct fb_piece piece[FB_PLAN_PIECES];

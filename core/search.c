@@ -44,36 +44,85 @@ void (fb_for_each_run)(const struct disk_model *dm, u32 granule_sectors, u64 lbn
 
 /* ---- tracks and cylinders ---- */
 
-/* Are even the shortest legs over the arm's cylinders at distances [@dist, @end) too long? */
-static bool fb_arm_too_far(struct fb_search *s, const struct fb_search_arm *arm, u32 dist,
-			   u32 end)
+static u32 fb_arm_cyl(const struct fb_search_arm *arm)
 {
-	u32 far = arm->inner ? s->between - (end - 1) : s->between + dist;
-	u64 con = fb_track_find_con_floor_ns(s, dist);
-	u64 legs = dm_seek_floor_ns(s->dm, dist) + dm_seek_floor_ns(s->dm, far) + con +
-		   fb_track_find_con_floor_ns(s, far);
-
-	return fb_track_find_usable_ns(s, legs, con) < s->granule_ns *
-		fb_track_find_need_cached(s, &s->need_most, s->most_weight);
-}
-
-/* Nothing at @arm->dist was usable: skip the distances at which nothing is usable either. */
-static void fb_arm_skip(struct fb_search *s, struct fb_search_arm *arm)
-{
-	u32 twice = min(2 * arm->dist, arm->end);
-
-	if (fb_arm_too_far(s, arm, arm->dist, arm->end))
-		arm->dist = arm->end;
-	/* an outer arm's nearest cylinder decides, which was asked just now */
-	else if (arm->inner && twice > arm->dist && fb_arm_too_far(s, arm, arm->dist, twice))
-		arm->dist = twice;
-	else
-		arm->dist++;
+	return arm->up ? arm->base + arm->dist : arm->base - arm->dist;
 }
 
 /*
- * Is there time for @need granules on the cylinder? Note how many there is time for at most: two
- * more than pass, for what rounding cuts off and for one that ends on the next track.
+ * Bound from above what is left of the hop after the legs over the arm's cylinders at distances
+ * from @arm->dist to @end, with no less conservatism than @near_ns and @far_ns.
+ */
+static u64 fb_arm_usable_ns(const struct fb_search *s, const struct fb_search_arm *arm, u32 end,
+			    u64 near_ns, u64 far_ns)
+{
+	u32 far = arm->inner ? s->between - (end - 1) : s->between + arm->dist;
+	u64 legs = dm_seek_floor_ns(s->dm, arm->dist) + dm_seek_floor_ns(s->dm, far) + near_ns +
+		   far_ns;
+
+	/* either may be the first leg */
+	return fb_track_find_usable_ns(s, legs, min(near_ns, far_ns));
+}
+
+/* Find where the arm leaves the region it is in, whose granules weigh the same. */
+static u32 fb_arm_region_end(const struct fb_search *s, const struct fb_search_arm *arm)
+{
+	u32 border;
+
+	if (!s->lim.weight)
+		return arm->end;
+	/* the first cylinder of the next region, or of this one */
+	border = fb_track_find_region(s, fb_arm_cyl(arm)) + arm->up;
+	border = DIV_ROUND_UP(border * s->cylinders, FB_REGIONS);
+	return min(arm->up ? border - arm->base : arm->base + 1 - border, arm->end);
+}
+
+/* Find how far legs remain in their bands, whose conservatism is the same; @far: the far one's. */
+static u32 fb_arm_band_end(const struct fb_search *s, const struct fb_search_arm *arm, u32 far)
+{
+	u32 end = dm_band_first(dm_band(arm->dist) + 1);
+
+	if (arm->inner)
+		return min(end, s->between + 1 - (far ? dm_band_first(dm_band(far)) : 0));
+	return min(end, dm_band_first(dm_band(far) + 1) - s->between);
+}
+
+/* Skip distances at which the same makes everything unusable as at the first. */
+static void fb_arm_skip_alike(struct fb_search *s, struct fb_search_arm *arm, u32 need)
+{
+	u32 far = arm->inner ? s->between - arm->dist : s->between + arm->dist;
+	u32 end = min(fb_arm_region_end(s, arm), fb_arm_band_end(s, arm, far));
+	u64 near_ns = fb_track_find_con_ns(s, arm->dist, true, true);
+	u64 far_ns = fb_track_find_con_ns(s, far, true, true);
+
+	while (end > arm->dist + 1 &&
+	       fb_arm_usable_ns(s, arm, end, near_ns, far_ns) >= s->granule_ns * need)
+		/* an outer arm's nearest cylinder decides, wherever it ends */
+		end = arm->inner ? arm->dist + (end - arm->dist) / 4 : 0;
+	arm->dist = max(end, arm->dist + 1);
+}
+
+/*
+ * Nothing at @arm->dist was usable, where a track must have @need granules: skip the distances at
+ * which nothing is usable either.
+ */
+static void fb_arm_skip(struct fb_search *s, struct fb_search_arm *arm, u32 need)
+{
+	u32 far = arm->inner ? s->between - (arm->end - 1) : s->between + arm->dist;
+	u64 usable_ns = fb_arm_usable_ns(s, arm, arm->end,
+					 fb_track_find_con_floor_ns(s, arm->dist),
+					 fb_track_find_con_floor_ns(s, far));
+
+	if (usable_ns < s->granule_ns *
+	    fb_track_find_need_cached(s, &s->need_most, s->most_weight))
+		arm->dist = arm->end;
+	else
+		fb_arm_skip_alike(s, arm, need);
+}
+
+/*
+ * Is there time for @need granules on the cylinder? Note how many there is time for at most: one
+ * more than pass, which ends on the next track.
  */
 static bool fb_cylinder_usable(struct fb_search *s, u32 cyl, u32 need)
 {
@@ -88,7 +137,7 @@ static bool fb_cylinder_usable(struct fb_search *s, u32 cyl, u32 need)
 	legs = (u64)s->ways_ns[0] + s->ways_ns[1] + con +
 	       fb_track_find_con_ns(s, fb_track_find_apart(to->cyl, cyl), true, true);
 	usable_ns = fb_track_find_usable_ns(s, legs, con);
-	s->granules = div64_u64(usable_ns, s->granule_ns) + 2;
+	s->granules = fb_track_find_passing(usable_ns, s->granule_ns) + 1;
 	return usable_ns >= s->granule_ns * need;
 }
 
@@ -134,12 +183,12 @@ static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
 {
 	u32 end = min(arm->dist / FB_SEARCH_STRIDE * FB_SEARCH_STRIDE + FB_SEARCH_STRIDE,
 		      arm->end), n = end - arm->dist;
-	u32 first = arm->up ? arm->base + arm->dist : arm->base - arm->dist;
+	u32 first = fb_arm_cyl(arm);
 	u32 last = arm->up ? first + n - 1 : first - (n - 1);
 	u32 weight = s->most_weight, need;
 
 	/* a stride may span two regions, or more on a small disk */
-	if (s->region <= U32_MAX / FB_SEARCH_STRIDE)
+	if (s->cylinders >= FB_REGIONS * FB_SEARCH_STRIDE)
 		weight = max(fb_track_find_weight(s, first), fb_track_find_weight(s, last));
 	need = fb_track_find_need_cached(s, &arm->need, weight);
 	arm->dist += fb_arm_skippable(s, arm, first, n, need);
@@ -148,7 +197,7 @@ static bool fb_arm_pass(struct fb_search *s, struct fb_search_arm *arm)
 	if (arm->dist % FB_SEARCH_HORIZON == 0) {
 		/* the last cylinder has too few granules, so it was not usable */
 		arm->dist--;
-		fb_arm_skip(s, arm);
+		fb_arm_skip(s, arm, need);
 	}
 	return false;
 }
@@ -177,17 +226,20 @@ static bool fb_search_outward(struct fb_search *s)
 
 	for (i = 0; i < FB_SEARCH_STRIDES; i++) {
 		struct fb_search_arm *arm = fb_nearest_arm(s);
-		u32 cyl;
+		u32 cyl, need;
 
 		if (!arm)
 			return false;
 		if (!fb_arm_pass(s, arm))
 			continue;
-		cyl = arm->up ? arm->base + arm->dist : arm->base - arm->dist;
+		cyl = fb_arm_cyl(arm);
 		s->weight = fb_track_find_weight(s, cyl);
-		if (!fb_cylinder_usable(s, cyl,
-					fb_track_find_need_cached(s, &s->need, s->weight))) {
-			fb_arm_skip(s, arm);
+		/* mostly the stride's weight, of which the need is known */
+		if (arm->need.weight == s->weight)
+			s->need = arm->need;
+		need = fb_track_find_need_cached(s, &s->need, s->weight);
+		if (!fb_cylinder_usable(s, cyl, need)) {
+			fb_arm_skip(s, arm, need);
 			continue;
 		}
 		arm->dist++;
@@ -438,7 +490,7 @@ void fb_search_start(struct fb_search *s, const struct disk_model *dm,
 	/* the longest track gives the shortest time, which is the safe bound */
 	s->granule_ns = div_u64(s->period_ns * lim->granule_sectors, info->spt_most);
 	s->fg_ns = div_u64(s->period_ns * gap->dst_nsect, info->spt_most);
-	s->region = div_u64((u64)FB_REGIONS << 32, info->cylinders);
+	s->cylinders = info->cylinders;
 	s->extra_ns = fb_search_extra_ns(dm, gap, s->latency_ns);
 	s->most_weight = fb_search_most_weight(lim);
 	s->weight = s->most_weight;

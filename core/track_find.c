@@ -177,13 +177,14 @@ u64 fb_track_find_fixed_cost(const struct fb_search *s)
 }
 
 /*
- * How many granules to leave unread for more slack: until leaving the next one would cost
- * more than it saves.
+ * How many granules to leave unread for more slack, where a miss costs @miss: until leaving the
+ * next one would cost more than it saves.
  */
 static u32 fb_track_find_spare(const struct fb_search *s, const struct dm_place *a,
-			       const struct dm_place *b, u64 slack_ns, u64 granule_ns, u64 each)
+			       const struct dm_place *b, u64 miss, u64 slack_ns, u64 granule_ns,
+			       u64 each)
 {
-	u64 miss = fb_track_find_leg_miss(s, a, b, slack_ns), less;
+	u64 less;
 	u32 n = 0;
 
 	for (; miss > each; miss = less, n++) {
@@ -284,7 +285,9 @@ static void fb_track_find_prepend_run(struct fb_search *s, const struct dm_track
 	p.value = fb_track_find_value(s, t, left, p.wanted);
 	if (s->lim.miss_value) {
 		ns = dm_angle_to_ns(s->dm, p.begin.place.angle - angle);
-		spare = fb_track_find_spare(s, &s->hop.from.place, &s->hop.to.place, ns,
+		spare = fb_track_find_spare(s, &s->hop.from.place, &s->hop.to.place,
+					    fb_track_find_leg_miss(s, &s->hop.from.place,
+								   &s->hop.to.place, ns), ns,
 					    dm_angle_to_ns(s->dm, t->sector_angle) * g,
 					    div_u64(p.value, p.wanted));
 		spare = min(spare, n - 1);
@@ -379,23 +382,59 @@ static bool fb_track_find_pass(const struct fb_search *s, const struct fb_visit 
 	return true;
 }
 
-/* Leave granules at both ends unread where slack is worth more. */
-static void fb_track_find_shorten(const struct fb_search *s, const struct fb_visit *v,
-				  const struct fb_piece *p, const u64 slack_ns[2], u64 *first,
+/* What a miss costs on the leg to a piece with so much slack, and on the leg from it. */
+static void fb_track_find_misses(const struct fb_search *s, const struct fb_visit *v,
+				 const u64 slack_ns[2], u64 miss[2])
+{
+	miss[0] = fb_track_find_leg_miss(s, &s->hop.from.place, &v->at.place, slack_ns[0]);
+	miss[1] = fb_track_find_leg_miss(s, &v->at.place, &s->hop.to.place, slack_ns[1]);
+}
+
+/*
+ * Leave granules at both ends unread where slack is worth more, as misses cost @miss and a granule
+ * is worth @each; false: none.
+ */
+static bool fb_track_find_shorten(const struct fb_search *s, const struct fb_visit *v,
+				  const u64 slack_ns[2], const u64 miss[2], u64 each, u64 *first,
 				  u32 *n)
 {
 	u64 granule_ns = dm_angle_to_ns(s->dm, v->t->sector_angle) * s->lim.granule_sectors;
-	u64 each = div_u64(p->value, p->wanted);
-	u32 spare;
+	u32 before = *n, spare;
 
-	spare = fb_track_find_spare(s, &s->hop.from.place, &v->at.place, slack_ns[0], granule_ns,
-				    each);
+	spare = fb_track_find_spare(s, &s->hop.from.place, &v->at.place, miss[0], slack_ns[0],
+				    granule_ns, each);
 	spare = min(spare, *n - 1);
 	*first += spare;
 	*n -= spare;
-	spare = fb_track_find_spare(s, &v->at.place, &s->hop.to.place, slack_ns[1], granule_ns,
-				    each);
+	spare = fb_track_find_spare(s, &v->at.place, &s->hop.to.place, miss[1], slack_ns[1],
+				    granule_ns, each);
 	*n -= min(spare, *n - 1);
+	return *n < before;
+}
+
+/*
+ * The piece @p of @n granules from @first on has just so much slack: shorten it for more, and take
+ * off its value what misses cost. false: it cannot be worth as much as the hop's best piece.
+ */
+static bool fb_track_find_settle(const struct fb_search *s, const struct fb_visit *v,
+				 struct fb_piece *p, u64 first, u32 n, u64 slack_ns[2])
+{
+	u64 each = div_u64(p->value, p->wanted), miss[2];
+
+	fb_track_find_misses(s, v, slack_ns, miss);
+	/* a granule that is left unread costs no less than the mean */
+	if (p->value < s->find.value + min(miss[0], each) + min(miss[1], each))
+		return false;
+	if (fb_track_find_shorten(s, v, slack_ns, miss, each, &first, &n)) {
+		p->wanted = fb_bitmap_trim(s->bm, &first, &n);
+		p->value = fb_track_find_value(s, v->t, v->left, p->wanted);
+		if (!p->wanted || !fb_track_find_pass(s, v, first, n, p, slack_ns))
+			return false;
+		fb_track_find_misses(s, v, slack_ns, miss);
+	}
+	p->slack_ns = min(slack_ns[0], slack_ns[1]);
+	p->value -= min(p->value, miss[0] + miss[1]);
+	return true;
 }
 
 /* Propose the best of granules [@first, @end), all of which pass within the visit. */
@@ -403,7 +442,7 @@ static void fb_track_find_run(struct fb_search *s, const struct fb_visit *v, u64
 {
 	u32 most = s->lim.max_sectors / s->lim.granule_sectors, n;
 	struct fb_piece p = { 0 };
-	u64 slack_ns[2], miss;
+	u64 slack_ns[2];
 
 	if (first >= end)
 		return;
@@ -417,21 +456,10 @@ static void fb_track_find_run(struct fb_search *s, const struct fb_visit *v, u64
 		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
 	}
 	p.value = fb_track_find_value(s, v->t, v->left, p.wanted);
-	if (!p.wanted || p.value < s->find.value || !fb_track_find_pass(s, v, first, n, &p,
-									slack_ns))
-		return;
-	if (s->lim.miss_value) {
-		fb_track_find_shorten(s, v, &p, slack_ns, &first, &n);
-		p.wanted = fb_bitmap_trim(s->bm, &first, &n);
-		p.value = fb_track_find_value(s, v->t, v->left, p.wanted);
-		if (!p.wanted || !fb_track_find_pass(s, v, first, n, &p, slack_ns))
-			return;
-	}
-	p.slack_ns = min(slack_ns[0], slack_ns[1]);
-	miss = fb_track_find_leg_miss(s, &s->hop.from.place, &v->at.place, slack_ns[0]) +
-	       fb_track_find_leg_miss(s, &v->at.place, &s->hop.to.place, slack_ns[1]);
-	p.value -= min(p.value, miss);
-	fb_track_find_propose(s, &p);
+	if (p.wanted && p.value >= s->find.value &&
+	    fb_track_find_pass(s, v, first, n, &p, slack_ns) &&
+	    fb_track_find_settle(s, v, &p, first, n, slack_ns))
+		fb_track_find_propose(s, &p);
 }
 
 /* Propose a read from @lbn on this track to @end on the next; only dm_access() can time it. */
@@ -520,7 +548,6 @@ void fb_track_find_track(struct fb_search *s, const struct dm_track *t, u32 left
 	struct fb_visit v = { .t = t, .left = left };
 	const struct fb_hop *hop = &s->hop;
 	u32 g = s->lim.granule_sectors, apart = fb_track_find_apart(hop->from.place.cyl, t->cyl), i;
-	u64 granule_ns = dm_angle_to_ns(s->dm, t->sector_angle) * g;
 	bool other = hop->from.place.head != t->head;
 	u64 leg = fb_track_find_way(s, 0, apart, other, false), legs;
 	struct dm_piece piece[2];
@@ -535,7 +562,10 @@ void fb_track_find_track(struct fb_search *s, const struct dm_track *t, u32 left
 	if (v.usable_ns < s->granule_ns * fb_track_find_need_cached(s, &s->need, s->weight))
 		return;
 	/* what core/search.c asked of the cylinder, of this track and its longer sectors */
-	most = div64_u64(v.usable_ns, granule_ns) + 2;
+	most = fb_track_find_passing(v.usable_ns, dm_angle_to_ns(s->dm, t->sector_angle) * g);
+	/* does a granule end on the next track? */
+	if ((t->first_lbn + t->nsect) & (g - 1))
+		most++;
 	if (fb_track_find_worth(s, s->weight, left, min(left, most)) < s->find.value)
 		return;
 	s->tracks++;

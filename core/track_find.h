@@ -15,6 +15,19 @@ static inline u32 fb_track_find_apart(u32 a, u32 b)
 }
 
 /**
+ * fb_track_find_region() - get the region of a cylinder
+ * @s: the search
+ * @cyl: the cylinder
+ *
+ * Return: its number, below FB_REGIONS.
+ */
+static inline u32 fb_track_find_region(const struct fb_search *s, u32 cyl)
+{
+	/* of at most 2^30: DM_CYLINDERS_MAX */
+	return cyl * FB_REGIONS / s->cylinders;
+}
+
+/**
  * fb_track_find_weight() - get what a granule of a cylinder is worth
  * @s: the search
  * @cyl: the cylinder
@@ -23,8 +36,7 @@ static inline u32 fb_track_find_apart(u32 a, u32 b)
  */
 static inline u32 fb_track_find_weight(const struct fb_search *s, u32 cyl)
 {
-	return s->lim.weight ? s->lim.weight[mul_u64_u32_shr(cyl, s->region, 32)] :
-			       FB_WEIGHT_ONE;
+	return s->lim.weight ? s->lim.weight[fb_track_find_region(s, cyl)] : FB_WEIGHT_ONE;
 }
 
 /**
@@ -73,6 +85,19 @@ static inline u64 fb_track_find_con_floor_ns(const struct fb_search *s, u32 cyls
  * Return: ns left for waiting and reading; may be 0.
  */
 u64 fb_track_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns);
+
+/**
+ * fb_track_find_passing() - bound how many granules of a track pass in a time
+ * @usable_ns: the time
+ * @granule_ns: no granule of the track takes less
+ *
+ * Return: granules; one that ends on the next track is not counted.
+ */
+static inline u32 fb_track_find_passing(u64 usable_ns, u64 granule_ns)
+{
+	/* what the rounding of angles may make the time longer by */
+	return div64_u64(usable_ns + 64, granule_ns);
+}
 
 /**
  * fb_track_find_most() - bound the value of a separate read from above

@@ -20,6 +20,12 @@
  */
 #define FB_READER_HOLD_NS (20 * NSEC_PER_MSEC)
 
+/* gaps of a round that are searched one after the other, with an eye on the carrier only */
+#define FB_READER_GAPS 4
+
+/* steps of a search, of about a microsecond each, between two looks at the clock */
+#define FB_READER_STEPS 4
+
 static bool fb_reader_publish(struct fb_disk *fd, const struct fb_plan *plan, u32 gen)
 {
 	if (!fb_gap_publish(fd, plan, gen))
@@ -126,7 +132,8 @@ static void fb_reader_leftover(struct fb_coverage *cov, enum fb_leftover_search 
 				 plan.piece[0].nsect, now);
 }
 
-static void fb_reader_search(struct fb_coverage *cov)
+/* Search the next gap, if there is one; true: its round has more of them, and nothing is urgent. */
+static bool fb_reader_search(struct fb_coverage *cov)
 {
 	struct fb_disk *fd = cov->fd;
 	struct fb_search *s = &cov->search;
@@ -134,18 +141,18 @@ static void fb_reader_search(struct fb_coverage *cov)
 	struct fb_plan plan;
 	u64 begin, spent_ns = 0;
 	u64 value = 0;
-	u32 found = 0;
+	u32 found = 0, i;
 	bool more;
 
 	fb_reader_ask(cov);
 	if (!fb_reader_take(cov, &job))
-		return;
+		return false;
 	/* A gap means foreground work, so the drive is awake. */
 	fb_drive_query_once(cov);
 	/* The search must not find blocks that were sent before this gap was opened. */
 	fb_coverage_absorb(cov);
 	if (!cov->map || !cov->map->n_wanted)
-		return;
+		return false;
 	fb_coverage_weigh(cov, &job.lim);
 	job.lim.avoid = fd->quarantine.zone;
 	job.lim.navoid = fd->quarantine.zones;
@@ -153,7 +160,8 @@ static void fb_reader_search(struct fb_coverage *cov)
 	do {
 		/* Time that others run in cond_resched() does not count against the budget. */
 		begin = ktime_get_ns();
-		more = fb_search_step(s);
+		for (i = 0, more = true; more && i < FB_READER_STEPS; i++)
+			more = fb_search_step(s);
 		spent_ns += ktime_get_ns() - begin;
 		if (s->best.value > value) {
 			value = s->best.value;
@@ -174,6 +182,7 @@ static void fb_reader_search(struct fb_coverage *cov)
 	if (job.lim.separate && (found || !job.lim.least_value))
 		fb_reader_leftover(cov, found ? FB_LEFTOVER_FOUND :
 				   more ? FB_LEFTOVER_CUT : FB_LEFTOVER_VAIN, &job);
+	return job.shared && READ_ONCE(fd->mail.asked) && !READ_ONCE(fd->reads.due);
 }
 
 /*
@@ -297,6 +306,7 @@ static void fb_reader_drain(struct fb_coverage *cov)
 int fb_reader_thread(void *data)
 {
 	struct fb_coverage *cov = data;
+	u32 i;
 
 	set_user_nice(current, MAX_NICE);
 	while (!kthread_should_stop()) {
@@ -307,7 +317,8 @@ int fb_reader_thread(void *data)
 		fb_coverage_attend(cov);
 		fb_waiting_update(cov);
 		fb_disk_correct(cov->fd);
-		fb_reader_search(cov);
+		for (i = 0; i < FB_READER_GAPS && fb_reader_search(cov); i++)
+			;
 		fb_hurry_read(cov);
 		fb_idle_read(cov);
 	}

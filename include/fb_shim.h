@@ -105,6 +105,7 @@ typedef int64_t s64;
 #define swap(a, b) do { __typeof__(a) _s = (a); (a) = (b); (b) = _s; } while (0)
 #define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define DIV_ROUND_UP(a, b) (((a) + (b) - 1) / (b))
 
 static inline u64 div_u64(u64 a, u32 b) { return a / b; }
 static inline u64 div64_u64(u64 a, u64 b) { return a / b; }

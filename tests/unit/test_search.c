@@ -1077,7 +1077,8 @@ static u64 fnv(u64 hash, u64 value)
 /*
  * Without limits lifted the search is that of the paper: kinds of plans and blocks wanted
  * are those from before limits could be lifted, to the last bit. The places too, as of when
- * cylinders were first looked at in strides: of equals, another may have been found before.
+ * cylinders were first looked at in strides: of equals, another may have been found before. How many
+ * tracks are looked at is no part of it.
  */
 static void test_unlifted(void **state)
 {
@@ -1097,7 +1098,6 @@ static void test_unlifted(void **state)
 		random_gap(&r, &gap);
 		search(&s, &gap, &lim);
 		wanted = fnv(fnv(wanted, s.best.kind), s.best.wanted);
-		places = fnv(places, s.tracks);
 		if (s.best.kind == FB_PLAN_NONE)
 			continue;
 		assert_int_equal(s.best.npieces, 1);
@@ -1105,7 +1105,7 @@ static void test_unlifted(void **state)
 			     s.best.slack_ns);
 	}
 	assert_int_equal(wanted, 0x274649775c599423ULL);
-	assert_int_equal(places, 0x9ab83f38b5e8634fULL);
+	assert_int_equal(places, 0xcf246fe6e43c4279ULL);
 }
 
 static const char *disk_text;
