@@ -394,12 +394,12 @@ class Order(Case):
 
 
 @functools.cache
-def joint(policy, **settings):
-    """Seeds 1, 2 and 3 with sptf alone, and with a scan and this policy."""
+def joint(policy, seeds=3, **settings):
+    """Seeds from 1 on with sptf alone, and with a scan and this policy."""
     common = {"seconds": "900", **{k: v for k, v in settings.items() if k == "rate"}}
     scan = {"task": "scan", "conservatism_us": "auto", "lift": "all", "value": "root",
             "weight": "balance"}
-    seeds = ("1", "2", "3")
+    seeds = [str(seed) for seed in range(1, seeds + 1)]
     return ([simulate(policy="sptf", **common, seed=s) for s in seeds],
             [simulate(policy=policy, **{**settings, **scan, **common}, seed=s) for s in seeds])
 
@@ -408,11 +408,11 @@ class Joint(Case):
     """Requests chosen together with their free reads (Atlas 10K)."""
 
     @staticmethod
-    def lost(asked):
+    def lost(asked, seeds=3):
         """Per cent of the requests/s, on the mean, beside ten outstanding."""
-        alone, runs = joint("joint", foreground_cost_ppm=asked)
+        alone, runs = joint("joint", seeds, foreground_cost_ppm=asked)
         return sum(100 * (1 - r["requests_per_s"] / a["requests_per_s"])
-                   for r, a in zip(runs, alone)) / 3
+                   for r, a in zip(runs, alone)) / seeds
 
     @staticmethod
     def longer(rate, what):
@@ -422,12 +422,14 @@ class Joint(Case):
                    for r, a in zip(runs, alone)) / 3
 
     def test_promise(self):
-        """They cost foreground_cost_ppm at most, of throughput, by default 1 %."""
-        taptest.promise("cost, %", self.lost("10000"), 1)
+        """They cost foreground_cost_ppm at most, of throughput, by default 1 %.
+
+        Nine seeds have 0.91 on the mean, each of 24 differs from theirs by 0.12."""
+        taptest.promise("cost, %", self.lost("10000", 9), 1)
 
     def test_promise_more(self):
-        """And if somebody allows more: nine seeds have 5.96, 5.72 to 6.53."""
-        taptest.promise("cost, %", self.lost("60000"), 6)
+        """And if somebody allows more: nine seeds have 5.64, each of 24 differs by 0.16."""
+        taptest.promise("cost, %", self.lost("60000", 9), 6)
 
     def test_promise_open(self):
         """And of the mean response time, under open loads."""
@@ -437,10 +439,10 @@ class Joint(Case):
     def test_cost(self):
         """They cost what was asked for, against sptf without a scan, and the account says so.
 
-        Of nine seeds .98 (.89 to 1.11) and 5.96 % (5.72 to 6.53). Seen to fail: a shadow that goes
-        on from where the real head is, a shadow that arrivals do not reach, lost turns not counted,
-        a shadow that is lost at every 500th choice."""
-        for asked, low, high, free in (("10000", .6, 1.25, 5.3), ("60000", 5.5, 6.3, 6.2)):
+        15/16 of it: of 24 seeds .93 (each .12 off) and 5.62 % (.16). Seen to fail: a shadow that
+        goes on from where the real head is, a shadow that arrivals do not reach, lost turns not
+        counted, a shadow that is lost at every 500th choice."""
+        for asked, low, high, free in (("10000", .65, 1.2, 5.3), ("60000", 5.25, 6, 6.2)):
             cost, runs = self.lost(asked), joint("joint", foreground_cost_ppm=asked)[1]
             self.between(low, cost, high)
             self.between(-.35, cost - sum(r["joint_cost_ppm"] for r in runs) / 3e4, .35)
