@@ -1077,8 +1077,8 @@ static u64 fnv(u64 hash, u64 value)
 /*
  * Without limits lifted the search is that of the paper: kinds of plans and blocks wanted
  * are those from before limits could be lifted, to the last bit. The places too, as of when
- * cylinders were first looked at in strides: of equals, another may have been found before. How many
- * tracks are looked at is no part of it.
+ * cylinders were first looked at in strides: of equals, another may have been found before.
+ * How many tracks are looked at is no part of it.
  */
 static void test_unlifted(void **state)
 {

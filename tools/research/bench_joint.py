@@ -16,7 +16,7 @@ IN = {**SCAN, **IN_DRIVE, "hop_steps": "20", "conservatism_us": "0"}
 # All but sptf-1pct and open-110 leave the Atlas as many requests/s as SPTF-SW60 has beside its own
 # scan (sw60). In the drive, seeks that are corrected by what completions say are wrong by some us,
 # and without a margin that loses turns; "exact" is who knows them as they are.
-SETTINGS = {"sw60-rate": {**LEARNT, "foreground_cost_ppm": "66000"},
+SETTINGS = {"sw60-rate": {**LEARNT, "foreground_cost_ppm": "70400"},
             "sptf-1pct": {**LEARNT, "foreground_cost_ppm": "10000"},
             "in-drive": {**IN, "joint_price": "4.1"},
             "in-drive-exact": {**IN, "joint_price": "2.75", "calibrate": "0"},
