@@ -317,8 +317,8 @@ static u32 price_after(s64 over_ns, s32 missed_ppm, u32 idle, bool fixed)
 }
 
 /*
- * A request every 8 ms: 75 us each are 15/16 of the target's 1 %, and the rest is kept back. Seen to
- * fail with the sign of "over" turned round, without @missed_ppm, with @order_ns counted twice.
+ * A request every 8 ms: 75 us each are 15/16 of the target's 1 %, and the rest is kept back. Seen
+ * to fail with the sign of "over" turned round, without @missed_ppm, with @order_ns counted twice.
  */
 static void test_price(void **state)
 {
