@@ -408,11 +408,11 @@ class Joint(Case):
     """Requests chosen together with their free reads (Atlas 10K)."""
 
     @staticmethod
-    def lost(asked, seeds=3):
-        """Per cent of the requests/s, on the mean, beside ten outstanding."""
-        alone, runs = joint("joint", seeds, foreground_cost_ppm=asked)
+    def lost(asked):
+        """Per cent of the requests/s, on the mean of nine seeds, beside ten outstanding."""
+        alone, runs = joint("joint", 9, foreground_cost_ppm=asked)
         return sum(100 * (1 - r["requests_per_s"] / a["requests_per_s"])
-                   for r, a in zip(runs, alone)) / seeds
+                   for r, a in zip(runs, alone)) / 9
 
     @staticmethod
     def longer(rate, what):
@@ -424,12 +424,12 @@ class Joint(Case):
     def test_promise(self):
         """They cost foreground_cost_ppm at most, of throughput, by default 1 %.
 
-        Nine seeds have 0.91 on the mean, each of 24 differs from theirs by 0.12."""
-        taptest.promise("cost, %", self.lost("10000", 9), 1)
+        Nine seeds have a mean of 0.91; of 24 the standard deviation is 0.12."""
+        taptest.promise("cost, %", self.lost("10000"), 1)
 
     def test_promise_more(self):
-        """And if somebody allows more: nine seeds have 5.64, each of 24 differs by 0.16."""
-        taptest.promise("cost, %", self.lost("60000", 9), 6)
+        """And if somebody allows more: nine seeds have a mean of 5.64, deviation of 24: 0.16."""
+        taptest.promise("cost, %", self.lost("60000"), 6)
 
     def test_promise_open(self):
         """And of the mean response time, under open loads."""
@@ -439,15 +439,15 @@ class Joint(Case):
     def test_cost(self):
         """They cost what was asked for, against sptf without a scan, and the account says so.
 
-        15/16 of it: of 24 seeds .93 (each .12 off) and 5.62 % (.16). Seen to fail: a shadow that
-        goes on from where the real head is, a shadow that arrivals do not reach, lost turns not
-        counted, a shadow that is lost at every 500th choice."""
-        for asked, low, high, free in (("10000", .65, 1.2, 5.3), ("60000", 5.25, 6, 6.2)):
-            cost, runs = self.lost(asked), joint("joint", foreground_cost_ppm=asked)[1]
+        15/16 of it: 24 seeds have .93 (standard deviation .12) and 5.62 % (.16). Seen to fail: a
+        shadow that goes on from where the real head is, a shadow that arrivals do not reach, lost
+        turns not counted, a shadow that is lost at every 500th choice."""
+        for asked, low, high, free in (("10000", .8, 1.05, 5.3), ("60000", 5.45, 5.8, 6.2)):
+            cost, runs = self.lost(asked), joint("joint", 9, foreground_cost_ppm=asked)[1]
             self.between(low, cost, high)
-            self.between(-.35, cost - sum(r["joint_cost_ppm"] for r in runs) / 3e4, .35)
-            self.assertGreater(min(r["order"]["followed"] / r["requests"] for r in runs), .999)
-            self.assertGreater(sum(r["free_mb_s"] for r in runs) / 3, free)
+            self.between(-.35, cost - sum(r["joint_cost_ppm"] for r in runs) / 9e4, .35)
+            self.assertGreater(sum(r["order"]["followed"] / r["requests"] for r in runs) / 9, .999)
+            self.assertGreater(sum(r["free_mb_s"] for r in runs) / 9, free)
 
     def test_open(self):
         """Under open loads auto costs what was asked for, of the mean response time.
