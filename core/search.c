@@ -77,17 +77,28 @@ static u32 fb_arm_region_end(const struct fb_search *s, const struct fb_search_a
 	return min(arm->up ? border - arm->base : arm->base + 1 - border, arm->end);
 }
 
+/* the least distance beyond that of a leg at which another conservatism counts */
+static u32 fb_arm_band_after(u32 cyls)
+{
+	u32 band = dm_band(cyls) + 1;
+
+	return band < DM_BANDS ? dm_band_first(band) : U32_MAX;
+}
+
 /* Find how far legs remain in their bands, whose conservatism is the same; @far: the far one's. */
 static u32 fb_arm_band_end(const struct fb_search *s, const struct fb_search_arm *arm, u32 far)
 {
-	u32 end = dm_band_first(dm_band(arm->dist) + 1);
+	u32 end = fb_arm_band_after(arm->dist);
 
 	if (arm->inner)
 		return min(end, s->between + 1 - (far ? dm_band_first(dm_band(far)) : 0));
-	return min(end, dm_band_first(dm_band(far) + 1) - s->between);
+	return min(end, fb_arm_band_after(far) - s->between);
 }
 
-/* Skip distances at which the same makes everything unusable as at the first. */
+/*
+ * Skip the distances of the same weight and conservatism at which there is not enough time either;
+ * at least the first.
+ */
 static void fb_arm_skip_alike(struct fb_search *s, struct fb_search_arm *arm, u32 need)
 {
 	u32 far = arm->inner ? s->between - arm->dist : s->between + arm->dist;
@@ -95,10 +106,10 @@ static void fb_arm_skip_alike(struct fb_search *s, struct fb_search_arm *arm, u3
 	u64 near_ns = fb_track_find_con_ns(s, arm->dist, true, true);
 	u64 far_ns = fb_track_find_con_ns(s, far, true, true);
 
+	/* An outer arm's nearest cylinder decides anyway; a nearer end helps an inner arm. */
 	while (end > arm->dist + 1 &&
 	       fb_arm_usable_ns(s, arm, end, near_ns, far_ns) >= s->granule_ns * need)
-		/* an outer arm's nearest cylinder decides, wherever it ends */
-		end = arm->inner ? arm->dist + (end - arm->dist) / 4 : 0;
+		end = arm->dist + (arm->inner ? (end - arm->dist) / 4 : 0);
 	arm->dist = max(end, arm->dist + 1);
 }
 

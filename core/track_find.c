@@ -422,7 +422,7 @@ static bool fb_track_find_settle(const struct fb_search *s, const struct fb_visi
 	u64 each = div_u64(p->value, p->wanted), miss[2];
 
 	fb_track_find_misses(s, v, slack_ns, miss);
-	/* a granule that is left unread costs no less than the mean */
+	/* a granule that is left unread costs no less than the mean, but for rounding */
 	if (p->value < s->find.value + min(miss[0], each) + min(miss[1], each))
 		return false;
 	if (fb_track_find_shorten(s, v, slack_ns, miss, each, &first, &n)) {
@@ -562,7 +562,7 @@ void fb_track_find_track(struct fb_search *s, const struct dm_track *t, u32 left
 	if (v.usable_ns < s->granule_ns * fb_track_find_need_cached(s, &s->need, s->weight))
 		return;
 	/* what core/search.c asked of the cylinder, of this track and its longer sectors */
-	most = fb_track_find_passing(v.usable_ns, dm_angle_to_ns(s->dm, t->sector_angle) * g);
+	most = fb_track_find_passing(v.usable_ns, div_u64(s->period_ns * g, t->spt));
 	/* does a granule end on the next track? */
 	if ((t->first_lbn + t->nsect) & (g - 1))
 		most++;

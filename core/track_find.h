@@ -23,7 +23,7 @@ static inline u32 fb_track_find_apart(u32 a, u32 b)
  */
 static inline u32 fb_track_find_region(const struct fb_search *s, u32 cyl)
 {
-	/* of at most 2^30: DM_CYLINDERS_MAX */
+	/* DM_CYLINDERS_MAX times FB_REGIONS is 2^30 */
 	return cyl * FB_REGIONS / s->cylinders;
 }
 
@@ -73,7 +73,7 @@ static inline u64 fb_track_find_con_floor_ns(const struct fb_search *s, u32 cyls
 {
 	if (s->lim.leg_ns)
 		return s->floor_ns[dm_band(cyls)];
-	return fb_track_find_con_ns(s, cyls, true, true);
+	return min_t(u64, fb_track_find_con_ns(s, cyls, true, true), s->lim.conservatism_ns);
 }
 
 /**
@@ -95,7 +95,7 @@ u64 fb_track_find_usable_ns(const struct fb_search *s, u64 legs_ns, u64 con_ns);
  */
 static inline u32 fb_track_find_passing(u64 usable_ns, u64 granule_ns)
 {
-	/* what the rounding of angles may make the time longer by */
+	/* the rounding of angles may lengthen the time by some ns */
 	return div64_u64(usable_ns + 64, granule_ns);
 }
 

@@ -20,8 +20,11 @@
  */
 #define FB_READER_HOLD_NS (20 * NSEC_PER_MSEC)
 
-/* gaps of a round that are searched one after the other, with an eye on the carrier only */
-#define FB_READER_GAPS 4
+/*
+ * Calls of fb_reader_search() in a row: the gaps of a round's candidates, and one that ends the
+ * round. In between only a carrier that is due is looked at.
+ */
+#define FB_READER_GAPS (FB_JOINT_CANDIDATES + 1)
 
 /* steps of a search, of about a microsecond each, between two looks at the clock */
 #define FB_READER_STEPS 4
@@ -101,15 +104,32 @@ static bool fb_reader_take(struct fb_coverage *cov, struct fb_reader_job *job)
 	return open;
 }
 
-static void fb_reader_count(struct fb_disk *fd, const struct fb_search *s, u64 ns)
+/* Count a search; true: the round has more gaps, and no carrier is due. */
+static bool fb_reader_count(struct fb_disk *fd, const struct fb_search *s, u64 ns)
 {
+	bool more;
+
 	spin_lock_irq(&fd->lock);
+	more = fd->mail.asked && !fd->reads.due;
 	fd->mail.spent_ns += ns;
 	fd->stats.searches++;
 	fd->stats.search_tracks += s->tracks;
 	fd->stats.search_ns += ns;
 	fd->stats.search_max_ns = max(fd->stats.search_max_ns, ns);
 	spin_unlock_irq(&fd->lock);
+	return more;
+}
+
+/* Go on with a search for some steps; returns the time spent. */
+static u64 fb_reader_step(struct fb_search *s, bool *more)
+{
+	u64 begin = ktime_get_ns();
+	u32 i;
+
+	*more = true;
+	for (i = 0; *more && i < FB_READER_STEPS; i++)
+		*more = fb_search_step(s);
+	return ktime_get_ns() - begin;
 }
 
 /* one of the last blocks, which fits into no gap; a plan without value (sched/round.c) */
@@ -139,10 +159,9 @@ static bool fb_reader_search(struct fb_coverage *cov)
 	struct fb_search *s = &cov->search;
 	struct fb_reader_job job;
 	struct fb_plan plan;
-	u64 begin, spent_ns = 0;
-	u64 value = 0;
-	u32 found = 0, i;
-	bool more;
+	u64 value = 0, spent_ns = 0;
+	u32 found = 0;
+	bool more, again;
 
 	fb_reader_ask(cov);
 	if (!fb_reader_take(cov, &job))
@@ -159,10 +178,7 @@ static bool fb_reader_search(struct fb_coverage *cov)
 	fb_search_start(s, fd->model, cov->map, &job.gap, &job.lim);
 	do {
 		/* Time that others run in cond_resched() does not count against the budget. */
-		begin = ktime_get_ns();
-		for (i = 0, more = true; more && i < FB_READER_STEPS; i++)
-			more = fb_search_step(s);
-		spent_ns += ktime_get_ns() - begin;
+		spent_ns += fb_reader_step(s, &more);
 		if (s->best.value > value) {
 			value = s->best.value;
 			plan = s->best;
@@ -174,7 +190,7 @@ static bool fb_reader_search(struct fb_coverage *cov)
 		}
 		cond_resched();
 	} while (more && READ_ONCE(fd->mail.gen) == job.gen && spent_ns < job.budget_ns);
-	fb_reader_count(fd, s, spent_ns);
+	again = fb_reader_count(fd, s, spent_ns);
 	/* Of gaps that share a choice only the one that is used counts. */
 	if (!job.shared)
 		fb_block_value_gap(&cov->worth, value);
@@ -182,7 +198,7 @@ static bool fb_reader_search(struct fb_coverage *cov)
 	if (job.lim.separate && (found || !job.lim.least_value))
 		fb_reader_leftover(cov, found ? FB_LEFTOVER_FOUND :
 				   more ? FB_LEFTOVER_CUT : FB_LEFTOVER_VAIN, &job);
-	return job.shared && READ_ONCE(fd->mail.asked) && !READ_ONCE(fd->reads.due);
+	return job.shared && again;
 }
 
 /*

@@ -10,56 +10,16 @@
  * an inner arm computed as an outer one (test_optimum); a floor that is the band's
  * own value, the far way's conservatism by the near one's length, one band for all
  * (test_legs); prepends without the conservatism (test_prepend); the end of the disk's short
- * granule dropped (test_runs);
- * straddlers skipped, a straddler's angle off by one sector (test_exactly_once); runs of a surface
- * taken to go the other way, or to end elsewhere (test_optimum). With
- * limits lifted (test_lifted): a landing only one conservatism early allowed for, no
- * bound on a piece's or the foreground's head time, the hop before a piece not searched, a
- * hop that begins where the piece before it began, a straddler that ends where it
- * began, a prepend or a piece that begins at its end. Of worth: the worth of all that is
- * left, a need one too high, one kept for another weight, regions of twice the size
- * (test_worth); a price for ways within a cylinder, a price that falls to nothing within
- * a half, none for a gap of nearly a turn, no granule left unread at either end, odds off by
- * half a bin, of another band, not for head switches, a fixed cost by the other odds (test_miss).
+ * granule dropped (test_runs); straddlers skipped, a straddler's angle off by one sector
+ * (test_exactly_once); runs of a surface taken to go the other way, or to end elsewhere
+ * (test_optimum). With limits lifted (test_lifted): a landing only one conservatism early allowed
+ * for, no bound on a piece's or the foreground's head time, the hop before a piece not searched, a
+ * hop that begins where the piece before it began, a straddler that ends where it began, a prepend
+ * or a piece that begins at its end.
  * On the disk whose tracks differ from head to head: LBN 0's track taken for the longest
  * (test_optimum), the longest track's sector angle for all (test_feasible, test_lifted).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "core/block_value.h"
-#include "support.h"
-
-/*
- * 90 cylinders of 3 heads, 6 ms per turn; 99 and 83 sectors per track, so that
- * granules of 8 straddle tracks with any number of their sectors on the first; a slip,
- * a remap; seeks that are not monotonic.
- */
-#define SMALL_DISK(run, skew, spt)							\
-	"fbmodel 1\n"									\
-	"vendor TEST\n"									\
-	"product SMALL\n"								\
-	"sectors 24190\n"								\
-	"cylinders 90\n"								\
-	"heads 3\n"									\
-	"head_order serpentine-zone\n"							\
-	"period_ps 6000000000\n"							\
-	"head_switch_ns 200000\n"							\
-	"write_settle_ns 400000\n"							\
-	"zero_latency yes\n" run							\
-	"seek 1 700000\n"								\
-	"seek 2 650000\n"								\
-	"seek 10 900000\n"								\
-	"seek 89 2600000\n"								\
-	"zone 0 39 spt 99 angle 0 track_skew " skew " cyl_skew 0.3 dead 0 spares 1\n"	\
-	"slip 700\n"									\
-	"zone 40 89 spt " spt " angle 0.9 track_skew 0.13 cyl_skew 0.31 dead 0 spares 139\n" \
-	"remap 1000 to 12449\n"
-
-static const char small_disk[] = SMALL_DISK("", "0.11", "83");
+#include "search_brute.h"
 
 /* the same, but that in the second zone as many sectors lie on tracks of different length */
 static const char surfaces_disk[] = SMALL_DISK("", "0.11", "103") "head_spt 0 83 63 103\n";
@@ -68,164 +28,7 @@ static const char surfaces_disk[] = SMALL_DISK("", "0.11", "103") "head_spt 0 83
 static const char runs_disk[] = SMALL_DISK("surface_run 7\n", "0.12", "103")
 	"head_spt 0 83 63 103\n";
 
-#define GRANULE 8
 #define REMAPPED_LBN (11879 + 1000)
-
-static struct disk_model *dm;
-static struct fb_bitmap bm;
-
-static void want_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_want(ctx, first, n, group);
-}
-
-static void take_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_take(ctx, first, n, group);
-}
-
-static void done_run(void *ctx, u64 first, u32 n, u32 group)
-{
-	fb_bitmap_done(ctx, first, n, group);
-}
-
-static void new_map(void)
-{
-	u64 sectors = dm_info(dm)->sectors;
-
-	fb_bitmap_destroy(&bm);
-	assert_int_equal(fb_bitmap_init(&bm, (sectors + GRANULE - 1) / GRANULE,
-					dm_tracks(dm)), 0);
-	fb_for_each_run(dm, GRANULE, 0, sectors, want_run, &bm);
-	assert_int_equal(bm.n_wanted, bm.granules);
-}
-
-/* leave about @per_mille of the map wanted, in runs of 1 to @longest granules */
-static void thin_map(struct rnd *r, u32 per_mille, u32 longest)
-{
-	new_map();
-	while (bm.n_wanted * 1000 > bm.granules * per_mille) {
-		u64 lbn = rnd_below(r, dm_info(dm)->sectors);
-		u64 n = (2 + rnd_below(r, longest)) * GRANULE;
-
-		n = min(n, dm_info(dm)->sectors - lbn);
-		fb_for_each_run(dm, GRANULE, lbn, n, take_run, &bm);
-		fb_for_each_run(dm, GRANULE, lbn, n, done_run, &bm);
-	}
-}
-
-static void random_gap(struct rnd *r, struct fb_gap *gap)
-{
-	memset(gap, 0, sizeof(*gap));
-	gap->src = support_place(r, dm);
-	gap->dst_nsect = 8 + rnd_below(r, 16);
-	do {
-		gap->dst_lbn = rnd_below(r, dm_info(dm)->sectors - gap->dst_nsect);
-		assert_int_equal(dm_place_of(dm, gap->dst_lbn, &gap->dst), 0);
-	} while (rnd_below(r, 2) && (gap->dst.cyl > gap->src.cyl + 5 ||
-				     gap->dst.cyl + 5 < gap->src.cyl));
-	gap->dst_write = rnd_below(r, 3) == 0;
-	gap->lead_ns = rnd_below(r, 4) ? 0 : rnd_below(r, 1000000);
-}
-
-static struct fb_limits limits(u64 conservatism_ns, u32 prepend)
-{
-	struct fb_limits lim = {
-		.conservatism_ns = conservatism_ns,
-		.max_sectors = 1024,
-		.max_prepend_sectors = prepend,
-		.separate = true,
-		.granule_sectors = GRANULE,
-	};
-
-	return lim;
-}
-
-static void search(struct fb_search *s, const struct fb_gap *gap, const struct fb_limits *lim)
-{
-	u32 steps = 0;
-
-	fb_search_start(s, dm, &bm, gap, lim);
-	while (fb_search_step(s))
-		assert_true(++steps < 10000);
-}
-
-static u32 band_of(u32 a, u32 b)
-{
-	u32 cyls = a > b ? a - b : b - a, band = 0;
-
-	for (; cyls && band < DM_BANDS - 1; cyls /= 4)
-		band++;
-	return band;
-}
-
-/* the conservatism of a way, told once more */
-static u64 leg_con(const struct fb_limits *lim, const struct dm_place *a, u32 cyl, u32 head)
-{
-	u32 own = a->head != head ? lim->switch_ns : lim->turn_ns;
-
-	if (a->cyl == cyl && own)
-		return own;
-	return lim->leg_ns ? lim->leg_ns[band_of(a->cyl, cyl)] : lim->conservatism_ns;
-}
-
-/* time left when [lbn, lbn + nsect) is read in the gap; negative: it does not fit */
-static s64 spare_ns(const struct fb_gap *gap, const struct fb_limits *lim, u64 lbn, u32 nsect,
-		    struct dm_access *a)
-{
-	struct dm_place from = gap->src;
-	u64 seek, latency, con;
-	struct dm_track t;
-
-	from.angle += dm_ns_to_angle(dm, gap->lead_ns);
-	dm_position(dm, &from, &gap->dst, gap->dst_write, &seek, &latency);
-	assert_int_equal(dm_track_of(dm, lbn, &t), 0);
-	con = leg_con(lim, &from, t.cyl, t.head);
-	from.angle += dm_ns_to_angle(dm, con);
-	assert_int_equal(dm_access(dm, &from, lbn, nsect, false, a), 0);
-	con += leg_con(lim, &a->end, gap->dst.cyl, gap->dst.head);
-	return seek + latency - con - a->total_ns -
-	       dm_seek_ns(dm, &a->end, &gap->dst, gap->dst_write);
-}
-
-static bool same_track(const struct dm_place *p, u32 cyl, u32 head)
-{
-	return p->cyl == cyl && p->head == head;
-}
-
-static bool forbidden(const struct fb_gap *gap, u32 cyl, u32 head)
-{
-	return same_track(&gap->src, cyl, head) || same_track(&gap->dst, cyl, head);
-}
-
-/* most wanted granules that one run of one track, of at most @most granules, can give */
-static u32 brute_track(const struct fb_gap *gap, const struct fb_limits *lim,
-		       const struct dm_track *t)
-{
-	u64 first = (t->first_lbn + GRANULE - 1) / GRANULE, end, a, b;
-	u32 most = lim->max_sectors / GRANULE, best = 0;
-	struct dm_access acc;
-
-	end = t->first_lbn + t->nsect == dm_info(dm)->sectors ? bm.granules :
-	      (t->first_lbn + t->nsect) / GRANULE;
-	for (a = first; a < end; a++) {
-		if (!fb_bitmap_is_wanted(&bm, a))
-			continue;
-		for (b = min(end, a + most); b > a; b--) {
-			u32 wanted = fb_bitmap_count(&bm, a, b - a);
-			u64 last = min(b * GRANULE, dm_info(dm)->sectors);
-
-			if (wanted <= best)
-				break;
-			/* what fits only by rounding need not be found */
-			if (spare_ns(gap, lim, a * GRANULE, last - a * GRANULE, &acc) < 40)
-				continue;
-			best = wanted;
-			break;
-		}
-	}
-	return best;
-}
 
 static u32 brute_force(const struct fb_gap *gap, const struct fb_limits *lim)
 {
@@ -240,11 +43,6 @@ static u32 brute_force(const struct fb_gap *gap, const struct fb_limits *lim)
 		best = max(best, brute_track(gap, lim, &t));
 	}
 	return best;
-}
-
-static u64 pick_conservatism(struct rnd *r)
-{
-	return rnd_below(r, 5) * 100000;
 }
 
 /* whatever the search finds fits, is aligned, trimmed, counted right and allowed */
@@ -735,238 +533,6 @@ static void test_lifted(void **state)
 	assert_true(better > 1000 && source > 400 && dest > 400 && several > 20);
 }
 
-/* ---- what it is worth ---- */
-
-/* to the power of 2/5 */
-static double root_of(u32 n)
-{
-	double root = n, square = (double)n * n;
-	u32 i;
-
-	for (i = 0; n && i < 60; i++)
-		root -= (root - square / (root * root * root * root)) / 5;
-	return root;
-}
-
-/* @wanted granules of a track of @left, told once more */
-static double worth(const struct fb_limits *lim, const struct dm_track *t, u32 wanted)
-{
-	u32 left = fb_bitmap_group(&bm, dm_track_index(dm, t));
-	u32 region = (u64)t->cyl * FB_REGIONS / dm_info(dm)->cylinders;
-	double value = lim->root ? root_of(left) - root_of(left - wanted) : wanted;
-
-	return value * (lim->weight ? lim->weight[region] : FB_WEIGHT_ONE);
-}
-
-/* with roots and weights, too, nothing on one track is worth more than what is found */
-static void test_worth(void **state)
-{
-	static const u32 density[] = { 1000, 500, 100, 20 };
-	struct rnd r = { 30 };
-	struct fb_block_value w;
-	u32 i, k, nonzero = 0;
-
-	(void)state;
-	fb_block_value_init(&w, &bm);
-	for (i = 0; i < 400; i++) {
-		struct fb_limits lim = limits(pick_conservatism(&r), 0);
-		double best = 0;
-		struct fb_search s;
-		struct fb_gap gap;
-
-		for (k = 0; k < FB_REGIONS; k++)
-			w.weight[k] = 1 + rnd_below(&r, 1000);
-		if (i % 50 == 0)
-			thin_map(&r, density[i / 50 % 4], i % 100 ? 1 : 6);
-		lim.weight = i % 3 ? w.weight : NULL;
-		lim.root = i % 2 ? w.root : NULL;
-		random_gap(&r, &gap);
-		search(&s, &gap, &lim);
-		for (k = 0; k < dm_tracks(dm); k++) {
-			struct dm_track t;
-			double value;
-
-			assert_int_equal(dm_track_by_index(dm, k, &t), 0);
-			if (!fb_bitmap_group(&bm, k) || forbidden(&gap, t.cyl, t.head))
-				continue;
-			value = worth(&lim, &t, brute_track(&gap, &lim, &t));
-			best = max(best, value);
-		}
-		nonzero += best > 0;
-		/* roots are rounded to a 256th, and weighed */
-		assert_true(s.best.value >= best - 8);
-	}
-	assert_true(nonzero > 150);
-}
-
-/* the price of a seek that may come late, told once more */
-static double price(const struct fb_limits *lim, double margin_ns)
-{
-	double cost = lim->miss_value;
-
-	for (; margin_ns >= lim->miss_ns; margin_ns -= lim->miss_ns)
-		cost /= 2;
-	return cost - cost / 2 * margin_ns / lim->miss_ns;
-}
-
-/* a table of odds at a margin, between the middles of its bins */
-static double chance(const u16 *table, double margin_ns)
-{
-	double at = max(margin_ns / FB_CONSERVATISM_BIN_NS - 0.5, 0.0);
-	u32 i = min(at, FB_CONSERVATISM_BINS - 1.0);
-
-	if (i == FB_CONSERVATISM_BINS - 1)
-		return table[i] / 65536.0;
-	return (table[i] + (at - i) * ((double)table[i + 1] - table[i])) / 65536;
-}
-
-/* what a way may cost that has so much slack */
-static double leg_price(const struct fb_limits *lim, const struct dm_place *a, u32 cyl, u32 head,
-			double slack_ns)
-{
-	double margin_ns = leg_con(lim, a, cyl, head) + slack_ns;
-
-	if (same_track(a, cyl, head))
-		return 0;
-	if (lim->odds)
-		return lim->miss_value * chance(lim->odds->late[band_of(a->cyl, cyl)], margin_ns);
-	return a->cyl == cyl ? 0 : price(lim, margin_ns);
-}
-
-/* what it costs that anything is read in the gap */
-static double fixed_cost(const struct fb_limits *lim, const struct fb_search *s)
-{
-	double missing_ns = s->period_ns - s->latency_ns;
-
-	if (!lim->odds)
-		return price(lim, missing_ns);
-	return (chance(lim->odds->early, missing_ns) + (double)s->extra_ns / s->period_ns) *
-	       lim->miss_value;
-}
-
-/* odds that fall with the margin, each band's in its own way */
-static void random_odds(struct rnd *r, struct fb_conservatism_odds *odds)
-{
-	u32 i, k, late, early = rnd_below(r, 40000);
-
-	for (k = 0; k < DM_BANDS; k++) {
-		odds->floor_ns[k] = rnd_below(r, 100000);
-		late = rnd_below(r, 40000);
-		for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
-			odds->late[k][i] = late;
-			late -= late * rnd_below(r, 20) / 100;
-		}
-	}
-	for (i = 0; i < FB_CONSERVATISM_BINS; i++) {
-		odds->early[i] = early;
-		early -= early * rnd_below(r, 20) / 100;
-	}
-}
-
-/* what a plan of one piece is worth, less what may go wrong; -1: it spans two tracks */
-static double net_value(const struct fb_plan *plan, const struct fb_limits *lim,
-			const struct fb_gap *gap)
-{
-	const struct fb_plan_piece *p = &plan->piece[0];
-	struct dm_access a;
-	struct dm_track t;
-	double value;
-	s64 spare;
-	u32 n;
-
-	assert_int_equal(dm_track_of(dm, p->lbn, &t), 0);
-	if (p->lbn + p->nsect > t.first_lbn + t.nsect)
-		return -1;
-	n = p->nsect + (plan->kind == FB_PLAN_PREPEND ? 0 : GRANULE - 1);
-	assert_int_equal(plan->wanted, fb_bitmap_count(&bm, p->lbn / GRANULE, n / GRANULE));
-	value = worth(lim, &t, plan->wanted);
-	if (plan->kind == FB_PLAN_PREPEND)
-		return value - leg_price(lim, &gap->src, t.cyl, t.head, plan->slack_ns);
-	spare = spare_ns(gap, lim, p->lbn, p->nsect, &a);
-	value -= leg_price(lim, &gap->src, t.cyl, t.head, a.latency_ns);
-	return value - leg_price(lim, &gap->dst, t.cyl, t.head, max_t(s64, spare, 0));
-}
-
-/* one granule less at either end would not be worth more */
-static void check_length(const struct fb_search *s, const struct fb_limits *lim,
-			 const struct fb_gap *gap, double net)
-{
-	u32 i;
-
-	for (i = 0; i < 2; i++) {
-		struct fb_plan plan = s->best;
-		struct fb_plan_piece *p = &plan.piece[0];
-		struct dm_place was, is;
-
-		if (p->nsect <= 2 * GRANULE || (i && plan.kind == FB_PLAN_PREPEND))
-			continue;
-		assert_int_equal(dm_place_of(dm, p->lbn, &was), 0);
-		p->lbn += i ? 0 : GRANULE;
-		assert_int_equal(dm_place_of(dm, p->lbn, &is), 0);
-		plan.slack_ns += dm_angle_to_ns(dm, is.angle - was.angle);
-		p->nsect -= GRANULE;
-		plan.wanted = fb_bitmap_count(&bm, p->lbn / GRANULE, p->nsect / GRANULE);
-		assert_true(net_value(&plan, lim, gap) <= net + 3 + lim->miss_value / 1000);
-	}
-}
-
-/* a plan's value is what it brings less what may go wrong, and that decides */
-static void test_miss(void **state)
-{
-	static const u32 density[] = { 1000, 500, 100, 20 };
-	u32 i, found = 0, compared = 0, worse = 0, refused = 0;
-	double sum = 0, sum_free = 0;
-	struct rnd r = { 31 };
-	struct fb_conservatism_odds odds;
-
-	(void)state;
-	for (i = 0; i < 4000; i++) {
-		struct fb_limits lim = limits(rnd_below(&r, 3) * 50000, 1024), none;
-		struct fb_search s, free_s;
-		struct fb_gap gap;
-		double net, fixed;
-
-		if (i % 500 == 0)
-			thin_map(&r, density[i / 500 % 4], 1 + i % 7);
-		random_gap(&r, &gap);
-		none = lim;
-		lim.miss_value = rnd_below(&r, 20000);
-		lim.miss_ns = 20000 + rnd_below(&r, 80000);
-		if (i % 2) {
-			random_odds(&r, &odds);
-			lim.odds = &odds;
-			lim.leg_ns = odds.floor_ns;
-			none.leg_ns = odds.floor_ns;
-		}
-		search(&s, &gap, &lim);
-		search(&free_s, &gap, &none);
-		fixed = fixed_cost(&lim, &s);
-		if (free_s.best.kind == FB_PLAN_NONE)
-			assert_int_equal(s.best.kind, FB_PLAN_NONE);
-		refused += free_s.best.kind && !s.best.kind && fixed > FB_WEIGHT_ONE;
-		/* refused for its price only */
-		if (free_s.best.kind && !s.best.kind)
-			assert_true(net_value(&free_s.best, &lim, &gap) <= fixed + 3 +
-				    lim.miss_value / 1000.);
-		net = s.best.kind ? net_value(&s.best, &lim, &gap) : 0;
-		if (s.best.kind && net >= 0) {
-			found++;
-			assert_true(s.best.value + 3 + lim.miss_value / 1000 >= net &&
-				    s.best.value <= net + 3 + lim.miss_value / 1000);
-			assert_true(s.best.value + 2 >= fixed);
-			check_length(&s, &lim, &gap, net);
-		}
-		if (!free_s.best.kind || net < 0 || net_value(&free_s.best, &lim, &gap) < 0)
-			continue;
-		compared++;
-		sum += net;
-		sum_free += net_value(&free_s.best, &lim, &gap);
-		worse += net + fixed + 3 < net_value(&free_s.best, &lim, &gap);
-	}
-	assert_true(found > 1500 && compared > 1500 && refused > 20);
-	assert_true(sum > 1.05 * sum_free && worse < compared / 100);
-}
-
 struct coverage {
 	u32 *times;
 	u64 bytes;
@@ -1108,23 +674,6 @@ static void test_unlifted(void **state)
 	assert_int_equal(places, 0xcf246fe6e43c4279ULL);
 }
 
-static const char *disk_text;
-
-static int setup(void **state)
-{
-	(void)state;
-	dm = support_model_text(disk_text);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	fb_bitmap_destroy(&bm);
-	dm_free(dm);
-	return 0;
-}
-
 /* no plan begins a read on a track that has sectors to be avoided; seen to fail without that */
 static void test_avoided(void **state)
 {
@@ -1174,8 +723,6 @@ int main(void)
 		cmocka_unit_test(test_prepend),
 		cmocka_unit_test(test_prepend_first),
 		cmocka_unit_test(test_lifted),
-		cmocka_unit_test(test_worth),
-		cmocka_unit_test(test_miss),
 		cmocka_unit_test(test_exactly_once),
 		cmocka_unit_test(test_unlifted),
 		cmocka_unit_test(test_runs),
