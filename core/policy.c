@@ -20,6 +20,8 @@
 
 #define FB_POLICY_FAR DM_CYLINDERS_MAX	/* cylinders: more than any distance */
 
+#define FB_POLICY_BUCKET_BITS 6	/* of FB_POLICY_BUCKETS */
+
 /*
  * Of so many requests one goes first because its deadline has passed. If each did, a burst whose
  * last requests wait for longer than that would be served as it came, at a third of the speed, and
@@ -48,6 +50,7 @@ struct fb_policy_view {
 	const struct disk_model *dm;	/* model; never NULL for mechanical policies */
 	/* where the head will be; never NULL for mechanical policies */
 	const struct dm_place *head;
+	const struct fb_policy_near *near;	/* those of @reqs that are placed */
 	const struct fb_policy_req *skip;	/* a request that is not there, or NULL */
 };
 
@@ -86,13 +89,15 @@ int fb_policy_by_name(const char *name)
 
 void fb_policy_pool_init(struct fb_policy_pool *pool)
 {
-	int class;
+	int class, i;
 
 	memset(pool, 0, sizeof(*pool));
 	for (class = 0; class < FB_POLICY_CLASSES; class++) {
 		INIT_LIST_HEAD(&pool->reqs[class]);
 		INIT_LIST_HEAD(&pool->fifo[class][0]);
 		INIT_LIST_HEAD(&pool->fifo[class][1]);
+		for (i = 0; i < FB_POLICY_BUCKETS; i++)
+			INIT_LIST_HEAD(&pool->near[class].bucket[i]);
 	}
 	pool->policy = FB_POLICY_FIFO;
 	pool->sw_percent = FB_POLICY_SW_PERCENT;
@@ -103,11 +108,40 @@ static u64 fb_policy_deadline(const struct fb_policy_req *req)
 	return req->deadline_ns ? req->deadline_ns : U64_MAX;
 }
 
+/* a bucket's cylinders are 1 << so much */
+static u32 fb_policy_bucket_shift(const struct disk_model *dm)
+{
+	u32 last = dm_info(dm)->cylinders - 1;
+
+	return __fls(last | (FB_POLICY_BUCKETS - 1)) + 1 - FB_POLICY_BUCKET_BITS;
+}
+
+static void fb_policy_near_add(struct fb_policy_pool *pool, struct fb_policy_req *req)
+{
+	struct fb_policy_near *near = &pool->near[req->class];
+
+	INIT_LIST_HEAD(&req->near);
+	if (!req->placed)
+		return;
+	list_add_tail(&req->near, &near->bucket[req->bucket]);
+	near->used |= BIT_ULL(req->bucket);
+}
+
+static void fb_policy_near_del(struct fb_policy_pool *pool, struct fb_policy_req *req)
+{
+	struct fb_policy_near *near = &pool->near[req->class];
+
+	list_del_init(&req->near);
+	if (list_empty(&near->bucket[req->bucket]))
+		near->used &= ~BIT_ULL(req->bucket);
+}
+
 void fb_policy_pool_add(struct fb_policy_pool *pool, struct fb_policy_req *req)
 {
 	struct list_head *fifo = &pool->fifo[req->class][req->write], *at = fifo->prev;
 
 	list_add_tail(&req->node, &pool->reqs[req->class]);
+	fb_policy_near_add(pool, req);
 	pool->count++;
 	while (at != fifo && fb_policy_deadline(list_entry(at, struct fb_policy_req,
 							   fifo)) > fb_policy_deadline(req))
@@ -119,6 +153,7 @@ void fb_policy_pool_del(struct fb_policy_pool *pool, struct fb_policy_req *req)
 {
 	list_del_init(&req->node);
 	list_del_init(&req->fifo);
+	fb_policy_near_del(pool, req);
 	pool->count--;
 }
 
@@ -135,6 +170,15 @@ void fb_policy_pool_merge(struct fb_policy_pool *pool, struct fb_policy_req *req
 void fb_policy_req_place(struct fb_policy_req *req, const struct disk_model *dm)
 {
 	req->placed = dm && !dm_place_of(dm, req->lbn, &req->start);
+	req->bucket = req->placed ? req->start.cyl >> fb_policy_bucket_shift(dm) : 0;
+}
+
+void fb_policy_pool_place(struct fb_policy_pool *pool, struct fb_policy_req *req,
+			  const struct disk_model *dm)
+{
+	fb_policy_near_del(pool, req);
+	fb_policy_req_place(req, dm);
+	fb_policy_near_add(pool, req);
 }
 
 void fb_policy_sent(struct fb_policy_pool *pool, const struct fb_policy_req *req, bool expired)
@@ -219,30 +263,89 @@ static u32 fb_policy_distance(const struct fb_policy_view *v, const struct fb_po
 	return a < b ? b - a : a - b;
 }
 
+/* a way through the placed requests, from the head's cylinder outward */
+struct fb_policy_walk {
+	const struct fb_policy_view *v;
+	u32 shift;	/* of a bucket's cylinders */
+	u32 at;		/* the head's bucket */
+	u64 above;	/* buckets that are left: the head's and those above it ... */
+	u64 below;	/* ... and those below it */
+};
+
+static void fb_policy_walk_begin(struct fb_policy_walk *w, const struct fb_policy_view *v)
+{
+	w->v = v;
+	w->shift = fb_policy_bucket_shift(v->dm);
+	w->at = v->head->cyl >> w->shift;
+	w->above = v->near->used & U64_MAX << w->at;
+	w->below = v->near->used & ~(U64_MAX << w->at);
+}
+
+/* no seek to a bucket's cylinders is shorter */
+static u64 fb_policy_walk_floor_ns(const struct fb_policy_walk *w, u32 bucket)
+{
+	u32 head = w->v->head->cyl, first = bucket << w->shift, cyls = 0;
+
+	if (bucket > w->at)
+		cyls = first - head;
+	else if (bucket < w->at)
+		cyls = head - first + 1 - (1U << w->shift);
+	return dm_seek_floor_ns(w->v->dm, cyls);
+}
+
+/* the requests of the next bucket that a seek of @seek_ns may reach; NULL: there is none left */
+static const struct list_head *fb_policy_walk_next(struct fb_policy_walk *w, u64 seek_ns)
+{
+	while (w->above || w->below) {
+		u32 up = w->above ? __ffs64(w->above) : U32_MAX;
+		u32 down = w->below ? fls64(w->below) - 1 : 0;
+		bool rise = w->above && (!w->below || up - w->at <= w->at - down);
+		u64 *left = rise ? &w->above : &w->below;
+		u32 bucket = rise ? up : down;
+
+		if (fb_policy_walk_floor_ns(w, bucket) <= seek_ns) {
+			*left &= ~BIT_ULL(bucket);
+			return &w->v->near->bucket[bucket];
+		}
+		*left = 0;
+	}
+	return NULL;
+}
+
 static bool fb_policy_sstf_before(const struct fb_policy_req *a, u64 seek_ns, u64 pos_ns)
 {
 	return a->seek_ns < seek_ns || (a->seek_ns == seek_ns && a->pos_ns < pos_ns);
 }
 
+/* of equals the one with the shorter seek, whatever the order in which they are looked at */
+static bool fb_policy_sptf_before(const struct fb_policy_req *a, u64 seek_ns, u64 pos_ns)
+{
+	return a->pos_ns < pos_ns || (a->pos_ns == pos_ns && a->seek_ns < seek_ns);
+}
+
 /* @reach: the least distance known to be too far: its shortest seek is longer than the best */
 static void fb_policy_sstf_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
 {
-	u32 reach = U32_MAX;
+	const struct list_head *reqs;
+	struct fb_policy_walk walk;
 	struct fb_policy_req *req;
+	u32 reach = U32_MAX;
 
-	list_for_each_entry(req, v->reqs, node) {
-		u32 cyls = fb_policy_distance(v, req);
+	fb_policy_walk_begin(&walk, v);
+	while ((reqs = fb_policy_walk_next(&walk, c->req ? c->seek_ns : U64_MAX)))
+		list_for_each_entry(req, reqs, near) {
+			u32 cyls = fb_policy_distance(v, req);
 
-		if (!req->placed || cyls >= reach)
-			continue;
-		if (c->req && dm_seek_floor_ns(v->dm, cyls) > c->seek_ns) {
-			reach = cyls;
-			continue;
+			if (cyls >= reach)
+				continue;
+			if (c->req && dm_seek_floor_ns(v->dm, cyls) > c->seek_ns) {
+				reach = cyls;
+				continue;
+			}
+			fb_policy_predict(v, req);
+			if (!c->req || fb_policy_sstf_before(req, c->seek_ns, c->pos_ns))
+				fb_policy_take_predicted(c, req);
 		}
-		fb_policy_predict(v, req);
-		if (!c->req || fb_policy_sstf_before(req, c->seek_ns, c->pos_ns))
-			fb_policy_take_predicted(c, req);
-	}
 }
 
 static bool fb_policy_sstf_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
@@ -306,7 +409,7 @@ static inline bool fb_policy_prune(struct fb_policy_prune *p, const struct fb_po
 {
 	u32 angle = req->start.angle - p->at;
 
-	return angle > p->angle || req->start.cyl - p->first_cyl > p->cyls || !req->placed ||
+	return angle > p->angle || req->start.cyl - p->first_cyl > p->cyls ||
 	       fb_policy_prune_floor(p, v, req, angle);
 }
 
@@ -315,27 +418,39 @@ static void fb_policy_set_best(struct fb_policy_choice *c, const struct fb_polic
 	c->best_pos_ns = req->pos_ns;
 }
 
+/* find the shortest positioning time among a bucket's requests and what @c has */
+static void fb_policy_shorter(const struct fb_policy_view *v, const struct list_head *reqs,
+			      struct fb_policy_prune *prune, struct fb_policy_choice *c)
+{
+	struct fb_policy_req *req;
+
+	list_for_each_entry(req, reqs, near) {
+		if (fb_policy_prune(prune, v, req) || req == v->skip) {
+			req->pos_ns = U64_MAX;
+			continue;
+		}
+		fb_policy_predict(v, req);
+		if (c->req && !fb_policy_sptf_before(req, c->seek_ns, c->pos_ns))
+			continue;
+		fb_policy_take_predicted(c, req);
+		fb_policy_prune_set(prune, v, c->pos_ns, c->pos_ns);
+	}
+}
+
 static void fb_policy_shortest(const struct fb_policy_view *v, struct fb_policy_prune *prune,
 			       struct fb_policy_choice *c)
 {
-	struct fb_policy_req *req;
+	const struct list_head *reqs;
+	struct fb_policy_walk walk;
 
 	prune->seek_ns = U64_MAX;
 	prune->angle = U32_MAX;
 	prune->next_ns = U64_MAX;
 	prune->at = v->head->angle;
 	fb_policy_prune_reach(prune, v, FB_POLICY_FAR);
-	list_for_each_entry(req, v->reqs, node) {
-		if (fb_policy_prune(prune, v, req) || req == v->skip) {
-			req->pos_ns = U64_MAX;
-			continue;
-		}
-		fb_policy_predict(v, req);
-		if (c->req && req->pos_ns >= c->pos_ns)
-			continue;
-		fb_policy_take_predicted(c, req);
-		fb_policy_prune_set(prune, v, c->pos_ns, c->pos_ns);
-	}
+	fb_policy_walk_begin(&walk, v);
+	while ((reqs = fb_policy_walk_next(&walk, prune->seek_ns)))
+		fb_policy_shorter(v, reqs, prune, c);
 	c->best_pos_ns = c->pos_ns;
 }
 
@@ -349,7 +464,7 @@ static void fb_policy_sptf_choose(const struct fb_policy_view *v, struct fb_poli
 static bool fb_policy_sptf_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
 				  struct fb_policy_choice *c)
 {
-	if (req->pos_ns >= c->pos_ns)
+	if (!fb_policy_sptf_before(req, c->seek_ns, c->pos_ns))
 		return false;
 	fb_policy_set_best(c, req);
 	return true;
@@ -361,15 +476,36 @@ static u64 fb_policy_sw_window(const struct fb_policy_view *v, const struct fb_p
 	return c->best_pos_ns + div_u64(c->best_pos_ns * v->pool->sw_percent, 100);
 }
 
+/* find among a bucket's requests one within the window that seeks less than @c */
+static void fb_policy_sw_nearer(const struct fb_policy_view *v, const struct list_head *reqs,
+				u64 window, struct fb_policy_prune *prune,
+				struct fb_policy_choice *c)
+{
+	struct fb_policy_req *req;
+
+	list_for_each_entry(req, reqs, near) {
+		if (req->pos_ns == U64_MAX) {
+			if (fb_policy_prune(prune, v, req))
+				continue;
+			fb_policy_predict(v, req);
+		}
+		if (req->pos_ns > window || !fb_policy_sstf_before(req, c->seek_ns, c->pos_ns))
+			continue;
+		fb_policy_take_predicted(c, req);
+		prune->seek_ns = c->seek_ns;
+	}
+}
+
 /*
  * Find the shortest positioning time first, then a request within its window that seeks less.
- * Cylinders out of reach for the shortest positioning time are out of reach for its seek,
- * too, and times computed in the first pass are reused.
+ * Cylinders out of reach for the shortest positioning time are out of reach for its seek, too: the
+ * second pass meets no request that the first one has not, and reuses the times that it computed.
  */
 static void fb_policy_sw_choose(const struct fb_policy_view *v, struct fb_policy_choice *c)
 {
+	const struct list_head *reqs;
 	struct fb_policy_prune prune;
-	struct fb_policy_req *req;
+	struct fb_policy_walk walk;
 	u64 window;
 
 	fb_policy_shortest(v, &prune, c);
@@ -377,17 +513,9 @@ static void fb_policy_sw_choose(const struct fb_policy_view *v, struct fb_policy
 		return;
 	window = fb_policy_sw_window(v, c);
 	fb_policy_prune_set(&prune, v, window, c->seek_ns);
-	list_for_each_entry(req, v->reqs, node) {
-		if (req->pos_ns == U64_MAX) {
-			if (fb_policy_prune(&prune, v, req))
-				continue;
-			fb_policy_predict(v, req);
-		}
-		if (req->pos_ns > window || !fb_policy_sstf_before(req, c->seek_ns, c->pos_ns))
-			continue;
-		fb_policy_take_predicted(c, req);
-		prune.seek_ns = c->seek_ns;
-	}
+	fb_policy_walk_begin(&walk, v);
+	while ((reqs = fb_policy_walk_next(&walk, prune.seek_ns)))
+		fb_policy_sw_nearer(v, reqs, window, &prune, c);
 }
 
 static bool fb_policy_sw_better(const struct fb_policy_view *v, const struct fb_policy_req *req,
@@ -502,6 +630,7 @@ void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 	if (class == FB_POLICY_CLASSES)
 		return;
 	v.reqs = &pool->reqs[class];
+	v.near = &pool->near[class];
 	earliest = fb_policy_earliest(pool, class);
 	if (aged || (!pool->spare && fb_policy_is_expired(earliest, now_ns))) {
 		fb_policy_take_expired(&v, aged ? aged : earliest, c);
@@ -580,9 +709,9 @@ u64 fb_policy_onward_ns(struct fb_policy_pool *pool, const struct disk_model *dm
 {
 	const struct fb_policy_view v = {
 		.pool = pool,
-		.reqs = &pool->reqs[class],
 		.dm = dm,
 		.head = head,
+		.near = &pool->near[class],
 		.skip = skip,
 	};
 	struct fb_policy_choice c = { 0 };

@@ -3,7 +3,8 @@
  * The choice of the next pending foreground request (freeblock paper, 4.2). Core.
  *
  * The pool belongs to the caller, who serialises all calls; in the kernel the scheduler's
- * lock does, so a choice among 256 pending requests must take less than 20 us.
+ * lock does, so a choice among 256 pending requests must take less than 20 us. Requests are kept
+ * by cylinder, too, and looked at from the head outward, until no seek is short enough.
  */
 #ifndef FB_POLICY_H
 #define FB_POLICY_H
@@ -54,12 +55,14 @@ enum fb_policy_class {
  * struct fb_policy_req - one pending request, embedded in the host's own structure
  * @node: list entry in the pool, in arrival order within its class
  * @fifo: list entry in the pool, by deadline within its class and direction
+ * @near: list entry in the pool, by cylinder, while @placed
  * @lbn: first sector
  * @nsect: sectors
  * @write: direction
  * @class: priority
  * @placed: @start is valid (there was a model, and the LBN was within it)
  * @start: where its first sector begins
+ * @bucket: where @near is kept
  * @deadline_ns: it is sent before all others of its class once this is past (starvation
  *	bound); 0 = none. While it is in the pool only fb_policy_pool_merge() changes it.
  * @arrived_ns: when it arrived; not before requests added to the pool earlier
@@ -69,16 +72,30 @@ enum fb_policy_class {
 struct fb_policy_req {
 	struct list_head node;
 	struct list_head fifo;
+	struct list_head near;
 	u64 lbn;
 	u32 nsect;
 	bool write;
 	enum fb_policy_class class;
 	bool placed;
 	struct dm_place start;
+	u32 bucket;
 	u64 deadline_ns;
 	u64 arrived_ns;
 	u64 seek_ns;
 	u64 pos_ns;
+};
+
+#define FB_POLICY_BUCKETS 64
+
+/**
+ * struct fb_policy_near - the placed requests of a class
+ * @used: which buckets have any
+ * @bucket: their requests; each bucket has as many cylinders, a power of two
+ */
+struct fb_policy_near {
+	u64 used;
+	struct list_head bucket[FB_POLICY_BUCKETS];
 };
 
 #define FB_POLICY_IDLE_ONE 0x100000	/* fb_policy_pool.idle: every completion */
@@ -87,6 +104,7 @@ struct fb_policy_req {
  * struct fb_policy_pool - the pending requests and the policy's memory
  * @reqs: all requests of each class, in arrival order
  * @fifo: reads [0] and writes [1] of each class, earliest deadline first
+ * @near: those of each class that are placed, by cylinder
  * @count: number of all requests
  * @policy: the policy in force
  * @sw_percent: n of SPTF-SWn%
@@ -100,6 +118,7 @@ struct fb_policy_req {
 struct fb_policy_pool {
 	struct list_head reqs[FB_POLICY_CLASSES];
 	struct list_head fifo[FB_POLICY_CLASSES][2];
+	struct fb_policy_near near[FB_POLICY_CLASSES];
 	u32 count;
 	enum fb_policy_id policy;
 	u32 sw_percent;
@@ -192,14 +211,22 @@ void fb_policy_pool_merge(struct fb_policy_pool *pool, struct fb_policy_req *req
 			  const struct fb_policy_req *gone);
 
 /**
- * fb_policy_req_place() - find where a request begins
- * @req: @lbn is read, @placed and @start are set
+ * fb_policy_req_place() - find where a request begins, before it is added to a pool
+ * @req: in no pool; @lbn is read, @placed and @start are set
  * @dm: model, or NULL: then it is not placed
- *
- * Call it when the request is inserted, and again after a front merge or when another
- * model has been loaded.
  */
 void fb_policy_req_place(struct fb_policy_req *req, const struct disk_model *dm);
+
+/**
+ * fb_policy_pool_place() - find again where a request begins
+ * @pool: the pool
+ * @req: the request, in this pool
+ * @dm: as in fb_policy_req_place(); all requests of a pool are placed by one model
+ *
+ * Call it after a front merge, and for all requests when another model has been loaded.
+ */
+void fb_policy_pool_place(struct fb_policy_pool *pool, struct fb_policy_req *req,
+			  const struct disk_model *dm);
 
 /**
  * fb_policy_choose() - choose which request goes next
@@ -214,7 +241,7 @@ void fb_policy_req_place(struct fb_policy_req *req, const struct disk_model *dm)
  *
  * Without a model or head, or when no request is placed, sstf, sptf and sptf-sw
  * choose as clook does. If only some requests are placed, the others wait for their
- * deadlines. Of equals the oldest goes.
+ * deadlines. Of equal times the shorter seek goes, of requests for the same sector the oldest.
  *
  * Cost: under 15,000 instructions at 256 pending.
  */

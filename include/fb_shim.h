@@ -143,6 +143,9 @@ static inline u32 int_sqrt64(u64 x)
 static inline unsigned int hweight_long(unsigned long w) { return __builtin_popcountl(w); }
 static inline unsigned long __ffs(unsigned long w) { return __builtin_ctzl(w); }
 static inline unsigned long __fls(unsigned long w) { return BITS_PER_LONG - 1 - __builtin_clzl(w); }
+#define BIT_ULL(n) (1ULL << (n))
+static inline unsigned long __ffs64(u64 w) { return __builtin_ctzll(w); }
+static inline int fls64(u64 w) { return w ? 64 - __builtin_clzll(w) : 0; }
 
 static inline unsigned long find_next_bit(const unsigned long *map, unsigned long size,
 					  unsigned long from)

@@ -27,18 +27,35 @@ void fb_choice_init(struct fb_sched *fs)
 
 /* ---- places ---- */
 
+/* a request gets no place while the drive orders */
+static const struct disk_model *fb_choice_model(const struct fb_sched *fs,
+						const struct fb_sched_rq *fq)
+{
+	return fb_sched_is_media(fq) && !fs->deep ? fs->fd->model : NULL;
+}
+
 /**
- * fb_choice_place() - compute where a request begins
+ * fb_choice_place() - compute where a request begins that has arrived
  * @fs: the scheduler, its disk locked
- * @fq: the request; it gets no place while the drive orders
+ * @fq: the request, in no pool
  *
  * Context: fb_disk.lock held.
  */
 void fb_choice_place(const struct fb_sched *fs, struct fb_sched_rq *fq)
 {
-	bool ask = fb_sched_is_media(fq) && !fs->deep;
+	fb_policy_req_place(&fq->fg, fb_choice_model(fs, fq));
+}
 
-	fb_policy_req_place(&fq->fg, ask ? fs->fd->model : NULL);
+/**
+ * fb_choice_moved() - compute again where a pending request begins
+ * @fs: the scheduler, its disk locked
+ * @fq: the request, of the foreground
+ *
+ * Context: fb_disk.lock held.
+ */
+void fb_choice_moved(struct fb_sched *fs, struct fb_sched_rq *fq)
+{
+	fb_policy_pool_place(&fs->pool, &fq->fg, fb_choice_model(fs, fq));
 }
 
 /**
@@ -54,7 +71,7 @@ void fb_choice_place_all(struct fb_sched *fs)
 
 	for (class = 0; class < FB_POLICY_CLASSES; class++)
 		list_for_each_entry(req, &fs->pool.reqs[class], node)
-			fb_choice_place(fs, container_of(req, struct fb_sched_rq, fg));
+			fb_choice_moved(fs, container_of(req, struct fb_sched_rq, fg));
 	fb_round_lose(fs);
 }
 

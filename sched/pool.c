@@ -184,7 +184,9 @@ void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum el
 	elv_rb_del(fb_sched_sort(fs, fq), rq);
 	elv_rb_add(fb_sched_sort(fs, fq), rq);
 	fq->fg.lbn = blk_rq_pos(rq);
-	fb_choice_place(fs, fq);
+	if (fq->background)
+		return;
+	fb_choice_moved(fs, fq);
 	if (fs->choice.req != &fq->fg && !fb_round_has(fs, &fq->fg))
 		fb_choice_offer(fs, fq);
 	else if (fs->pinned)

@@ -297,6 +297,7 @@ bool fb_limits_of_gap(struct fb_sched *fs, struct fb_sched_rq *fq, u64 latency_n
 /* sched/choice.c */
 void fb_choice_init(struct fb_sched *fs);
 void fb_choice_place(const struct fb_sched *fs, struct fb_sched_rq *fq);
+void fb_choice_moved(struct fb_sched *fs, struct fb_sched_rq *fq);
 void fb_choice_place_all(struct fb_sched *fs);
 void fb_choice_drop_plan(struct fb_sched *fs);
 void fb_choice_void(struct fb_sched *fs);

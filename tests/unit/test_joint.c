@@ -232,7 +232,7 @@ static void test_others(void **state)
 	(void)state;
 	fb_joint_init(&joint, dm, FB_JOINT_COST_PPM);
 	fill(&rnd, 6, false);
-	req[0].placed = false;
+	fb_policy_pool_place(&pool, &req[0], NULL);
 	fb_policy_pool_del(&pool, &req[1]);
 	req[1].class = FB_POLICY_IDLE;
 	fb_policy_pool_add(&pool, &req[1]);

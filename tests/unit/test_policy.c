@@ -4,8 +4,10 @@
  * pending request and applies the policy's definition (paper, 4.2) literally.
  *
  * Planted bugs, each seen to fail: SPTF-SW's second pass pruned by the shortest time
- * instead of the window, a reach taken too short (test_mechanical); fb_policy_clook_key() as
- * an absolute difference (test_clook); "deadline < now" turned round (test_expiry);
+ * instead of the window, a reach taken too short, a bucket below the head's that is taken to begin
+ * where it ends (test_mechanical); a request that stays in its bucket when it moves, or that leaves
+ * it behind as if it were empty (test_moving); fb_policy_clook_key() as an absolute difference
+ * (test_clook); "deadline < now" turned round (test_expiry);
  * fb_policy_sw_better() without the seek (test_offer); a walk for the earliest deadline, as it was
  * before there was a list by deadline (test_no_walk); no ageing, classes ignored
  * (test_classes); an offer that asks whether the choice is expired before it asks for the
@@ -64,7 +66,7 @@ static void brute_position(struct pool *p, u32 n, const struct dm_place *head,
 	}
 }
 
-/* the policy's definition, of equals the oldest */
+/* the policy's definition; of equal times the shorter seek, then the oldest */
 static u32 brute_choose(enum fb_policy_id policy, u32 percent, u32 n, const u64 seek[MOST],
 			const u64 pos[MOST])
 {
@@ -85,7 +87,8 @@ static u32 brute_choose(enum fb_policy_id policy, u32 percent, u32 n, const u64 
 		case FB_POLICY_SPTF:
 		case FB_POLICY_AUTO:
 		case FB_POLICY_JOINT:
-			if (first || pos[i] < pos[best])
+			if (first || pos[i] < pos[best] ||
+			    (pos[i] == pos[best] && seek[i] < seek[best]))
 				best = i;
 			break;
 		default:
@@ -136,6 +139,54 @@ static void test_mechanical(void **state)
 			assert_false(c.expired);
 		}
 	}
+}
+
+/* so it is when requests come and go, or move; those without a place are not there */
+static void test_moving(void **state)
+{
+	static const enum fb_policy_id policy[] = { FB_POLICY_SSTF, FB_POLICY_SPTF,
+		FB_POLICY_SPTF_SW };
+	static struct pool p;
+	static u64 seek[MOST], pos[MOST];
+	u32 i, k, best, none = 0, n = 12;
+	struct rnd r = { 36 };
+
+	(void)state;
+	fill(&p, &r, n, 0);
+	for (i = 0; i < 20000; i++) {
+		struct dm_place head = support_place(&r, dm);
+		struct fb_policy_req *req = &p.req[rnd_below(&r, n)];
+		const struct disk_model *place = rnd_below(&r, 2) ? dm : NULL;
+		struct fb_policy_choice c;
+
+		if (i % 2)
+			fb_policy_pool_del(&p.pool, req);
+		req->lbn = rnd_below(&r, dm_info(dm)->sectors - 64);
+		if (i % 2) {
+			req->class = FB_POLICY_BE + rnd_below(&r, 2);
+			fb_policy_req_place(req, place);
+			fb_policy_pool_add(&p.pool, req);
+		} else {
+			fb_policy_pool_place(&p.pool, req, place);
+		}
+		brute_position(&p, n, &head, seek, pos);
+		for (k = 0; k < n; k++)
+			if (!p.req[k].placed || p.req[k].class != FB_POLICY_BE) {
+				seek[k] = U64_MAX / 1000;
+				pos[k] = U64_MAX / 1000;
+			}
+		p.pool.policy = policy[i % ARRAY_SIZE(policy)];
+		p.pool.sw_percent = 60;
+		best = brute_choose(p.pool.policy, 60, n, seek, pos);
+		fb_policy_choose(&p.pool, dm, &head, 0, &c);
+		if (pos[best] == U64_MAX / 1000) {
+			none += list_empty(&p.pool.reqs[FB_POLICY_BE]) || !c.predicted;
+			continue;
+		}
+		assert_ptr_equal(c.req, &p.req[best]);
+		assert_int_equal(c.pos_ns, pos[best]);
+	}
+	assert_in_range(none, 100, 2000);
 }
 
 /* the load is told by completions that leave the drive idle; it takes a while either way */
@@ -338,8 +389,8 @@ static void test_unplaced(void **state)
 	(void)state;
 	fill(&p, &r, 3, 0);
 	p.pool.policy = FB_POLICY_SPTF;
-	p.req[0].placed = false;
-	p.req[2].placed = false;
+	fb_policy_pool_place(&p.pool, &p.req[0], NULL);
+	fb_policy_pool_place(&p.pool, &p.req[2], NULL);
 	fb_policy_choose(&p.pool, dm, &head, 0, &c);
 	assert_ptr_equal(c.req, &p.req[1]);
 	assert_false(fb_policy_offer(&p.pool, dm, &head, &p.req[2], &c));
@@ -353,7 +404,7 @@ static void test_unplaced(void **state)
 	assert_true(c.predicted);
 	/* a front merge moves the choice's own beginning: its times follow */
 	p.req[1].lbn -= min_t(u64, p.req[1].lbn, 8);
-	fb_policy_req_place(&p.req[1], dm);
+	fb_policy_pool_place(&p.pool, &p.req[1], dm);
 	assert_true(fb_policy_offer(&p.pool, dm, &head, &p.req[1], &c));
 	assert_false(fb_policy_offer(&p.pool, dm, &head, &p.req[1], &c));
 }
@@ -592,10 +643,10 @@ static void test_placeless(void **state)
 	for (i = 0; i < ARRAY_SIZE(policy); i++) {
 		fill(&p, &r, 3, 0);
 		p.pool.policy = policy[i];
-		fb_policy_req_place(&p.req[0], NULL);
+		fb_policy_pool_place(&p.pool, &p.req[0], NULL);
 		assert_false(p.req[0].placed);
 		p.req[2].lbn = dm_info(dm)->sectors;
-		fb_policy_req_place(&p.req[2], dm);
+		fb_policy_pool_place(&p.pool, &p.req[2], dm);
 		assert_false(p.req[2].placed);
 		fb_policy_choose(&p.pool, dm, &head, 0, &c);
 		assert_ptr_equal(c.req, &p.req[1]);
@@ -678,6 +729,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mechanical),
+		cmocka_unit_test(test_moving),
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_clook),
 		cmocka_unit_test(test_fifo),
