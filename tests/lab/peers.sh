@@ -38,6 +38,17 @@ graph()
 	done
 }
 
+# what the tracer shows for a function that does nothing: of each call so much is its own
+trace_nothing()
+{
+	echo write_null > set_ftrace_filter
+	graph
+	echo 1 > tracing_on
+	dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none
+	echo 0 > tracing_on
+	trace_sums trace
+}
+
 # trace NAMES: the time spent in functions of drive and scheduler, before the window,
 # which is to be free of the tracer's own time. First all of them are traced, to find
 # those that others call: tracing the inner ones would slow them down.
@@ -66,6 +77,8 @@ trace()
 	echo 0 > tracing_on
 	cat per_cpu/cpu0/stats > "$out/trace.stats"
 	trace_sums trace > "$out/trace.sums"
+	echo nop > current_tracer
+	trace_nothing > "$out/trace.nothing"
 	echo nop > current_tracer
 	echo > set_ftrace_filter
 	echo 1 > tracing_on

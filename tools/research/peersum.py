@@ -111,9 +111,19 @@ def read_latencies(path):
     return [int.from_bytes(raw[i:i + 4], "little") for i in range(0, len(raw), 4)]
 
 
+def traced_nothing(folder):
+    """What the tracer shows for a function that does nothing, ns."""
+    found = re.fullmatch(r"write_null (\d+) (\d+)\n",
+                         read_text(os.path.join(folder, "trace.nothing")))
+    if not found or int(found.group(1)) < 10000:
+        raise ToolError("%s: the tracer's own time is not known" % folder)
+    return int(found.group(2)) / int(found.group(1))
+
+
 def traced(folder, requests_per_s):
     """Of a traced cell: ns of a foreground request, and share of the CPU, that the
-    drive's and the scheduler's functions took. {} if the cell is not traced."""
+    drive's and the scheduler's functions took without the tracer's own time.
+    {} if the cell is not traced."""
     text = read_text(os.path.join(folder, "trace.sums"))
     if not text:
         return {}
@@ -123,12 +133,14 @@ def traced(folder, requests_per_s):
     stamps = [float(re.search(r"^%s ts:\s*([\d.]+)" % name, stats, re.M).group(1))
               for name in ("oldest event", "now")]
     seconds = stamps[1] - stamps[0]
-    found = {"drive_ns": 0, "scheduler_ns": 0, "functions": {}}
+    found = {"drive_ns": 0, "scheduler_ns": 0, "functions": {},
+             "tracer_ns_per_call": traced_nothing(folder)}
     for line in text.splitlines():
         name, calls, total = line.split()
         part = "drive_ns" if name.startswith("mdh_") else "scheduler_ns"
-        found[part] += int(total)
-        found["functions"][name] = [int(calls) / seconds, int(total) / seconds]
+        took = int(total) - int(calls) * found["tracer_ns_per_call"]
+        found[part] += took
+        found["functions"][name] = [int(calls) / seconds, took / seconds]
     for part in ("drive", "scheduler"):
         total = found.pop(part + "_ns")
         found[part + "_cpu_pct"] = total / seconds / 1e7
