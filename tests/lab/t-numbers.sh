@@ -121,15 +121,15 @@ choice()
 	for seed in 1 2 3 4 5 6; do
 		oltp "choice-$1-$seed" --iodepth=256 --runtime=4 --randseed=$seed
 		expect_le "$1: choice among 256, mean ns" \
-			$(($(stats "$disk" choice_ns) / $(stats "$disk" choices))) 16000
-		expect_le "$1: choice among 256, longest ns" "$(stats "$disk" choice_max_ns)" 30000
+			$(($(stats "$disk" choice_ns) / $(stats "$disk" choices))) 5500
+		expect_le "$1: choice among 256, longest ns" "$(stats "$disk" choice_max_ns)" 20000
 		longest="$longest $(stats "$disk" choice_max_ns)"
 	done
 	expect_mean "$1: choice among 256, mean of the longest, ns" "$2" "$3" $longest
 }
 
-choice sptf 14500 24200
-choice sptf-sw 18000 30000
+choice sptf 8900 14900
+choice sptf-sw 9800 16300
 expect_le "drive late, ns" "$(drive_stat $d late_max_ns)" 20000
 drive_off $d
 

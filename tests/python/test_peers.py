@@ -107,7 +107,7 @@ class Parsing(unittest.TestCase):
         self.assertEqual(got["errors"], 1)
 
     def test_traced(self):
-        """1 s of a trace in a run with 100 requests/s; seen to fail with the tracer's time in it."""
+        """1 s of a trace, 100 requests/s; seen to fail with the tracer's time in it."""
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(peersum.traced(folder, 100), {})
             write(folder, "trace.sums", "mdh_work 50 1000000\ndd_has_work 400 300000\n"
