@@ -18,8 +18,8 @@ IN = {**SCAN, **IN_DRIVE, "hop_steps": "20", "conservatism_us": "0"}
 # and without a margin that loses turns; "exact" is who knows them as they are.
 SETTINGS = {"sw60-rate": {**LEARNT, "foreground_cost_ppm": "70400"},
             "sptf-1pct": {**LEARNT, "foreground_cost_ppm": "10000"},
-            "in-drive": {**IN, "joint_price": "4.1"},
-            "in-drive-exact": {**IN, "joint_price": "2.75", "calibrate": "0"},
+            "in-drive": {**IN, "joint_price": "3.8"},
+            "in-drive-exact": {**IN, "joint_price": "2.6", "calibrate": "0"},
             "open-110": {**LEARNT, "rate": "110"},
             "sw60": {**LEARNT, "policy": "sptf-sw"}}
 # Without a scan, for what it is compared with
@@ -38,8 +38,8 @@ FIGURES = {"free_mb_s": ("MB/s", free),
 COURSE = ["%.2f" % (tenth / 10 + .05) for tenth in range(10)]
 COURSES = ("random", "course")
 COURSE_S = {ATLAS: 30, CHEETAH: 30, NEARLINE: 300}
-# The price that leaves as many requests/s as sw60-rate; in so short a run none would be found
-COURSE_AT = {**LEARNT, "joint_price": "3.5"}
+# The prices that leave as many requests/s as sw60-rate; in so short a run none would be found
+COURSE_PRICE = {ATLAS: "3.5", CHEETAH: "3.5", NEARLINE: "2.9"}
 DAY_S = 86400
 # What was asked, of the Atlas 10K; under open load of a fresh map
 LEAST = {("sw60-rate", "free_mb_s"): 4.3, ("sptf-1pct", "free_mb_s"): 3.3,
@@ -67,8 +67,8 @@ class Joint:
                     cells[drive, setting, seed] = {"drive": drive, **words, "seed": str(seed)}
         for (drive, seconds), kind, share in itertools.product(COURSE_S.items(), COURSES, COURSE):
             cells[drive, kind, share] = {
-                "drive": drive, **COURSE_AT, "start": "%s:%s" % (kind, share),
-                "seconds": str(seconds), "seed": "1"}
+                "drive": drive, **LEARNT, "joint_price": COURSE_PRICE[drive],
+                "start": "%s:%s" % (kind, share), "seconds": str(seconds), "seed": "1"}
         return cells
 
     @staticmethod
