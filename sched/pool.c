@@ -184,6 +184,7 @@ void fb_pool_request_merged(struct request_queue *q, struct request *rq, enum el
 	elv_rb_del(fb_sched_sort(fs, fq), rq);
 	elv_rb_add(fb_sched_sort(fs, fq), rq);
 	fq->fg.lbn = blk_rq_pos(rq);
+	/* it is in no fb_policy_pool, and is placed when it comes there (sched/background.c) */
 	if (fq->background)
 		return;
 	fb_choice_moved(fs, fq);

@@ -111,8 +111,8 @@ expect_le "slowdown, per mille" $(((alone - rate) * 1000 / alone)) 21
 
 echo 512 > "/sys/block/$disk/queue/nr_requests"
 
-# choice POLICY: the time that it takes; the longest is one of some 700, perhaps with the tick in it,
-# so the mean of six is judged, too
+# choice POLICY LEAST MOST: the time that it takes all over the disk; the longest is one of some 700,
+# perhaps with the tick in it, so the mean of six is judged, too
 choice()
 {
 	local seed longest=
@@ -130,6 +130,11 @@ choice()
 
 choice sptf 8900 14900
 choice sptf-sw 9800 16300
+# within 40 cylinders all are looked at; and some are merged
+oltp choice-near --iodepth=256 --runtime=4 --offset=50% --size=80m
+expect_le "sptf-sw, 40 cylinders: choice among 256, mean ns" \
+	$(($(stats "$disk" choice_ns) / $(stats "$disk" choices))) 20000
+expect_le "sptf-sw, 40 cylinders: choice among 256, longest ns" "$(stats "$disk" choice_max_ns)" 50000
 expect_le "drive late, ns" "$(drive_stat $d late_max_ns)" 20000
 drive_off $d
 

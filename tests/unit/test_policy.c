@@ -141,24 +141,45 @@ static void test_mechanical(void **state)
 	}
 }
 
-/* so it is when requests come and go, or move; those without a place are not there */
+/* all requests of a pool are placed by another model */
+static void place_all(struct pool *p, u32 n, const struct disk_model *place)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		p->req[i].lbn %= dm_info(place)->sectors;
+		fb_policy_pool_place(&p->pool, &p->req[i], place);
+	}
+}
+
+/*
+ * So it is when requests come and go, or move, and when there is another model, with buckets of
+ * another size; those without a place are not there.
+ */
 static void test_moving(void **state)
 {
 	static const enum fb_policy_id policy[] = { FB_POLICY_SSTF, FB_POLICY_SPTF,
 		FB_POLICY_SPTF_SW };
 	static struct pool p;
 	static u64 seek[MOST], pos[MOST];
+	struct disk_model *other = support_model_file("models/toy.fbmodel");
 	u32 i, k, best, none = 0, n = 12;
 	struct rnd r = { 36 };
 
 	(void)state;
 	fill(&p, &r, n, 0);
 	for (i = 0; i < 20000; i++) {
-		struct dm_place head = support_place(&r, dm);
 		struct fb_policy_req *req = &p.req[rnd_below(&r, n)];
-		const struct disk_model *place = rnd_below(&r, 2) ? dm : NULL;
+		const struct disk_model *place;
 		struct fb_policy_choice c;
+		struct dm_place head;
 
+		if (i % 100 == 0) {
+			swap(dm, other);
+			place_all(&p, n, dm);
+		}
+		place = rnd_below(&r, 2) ? dm : NULL;
+		head = support_place(&r, dm);
 		if (i % 2)
 			fb_policy_pool_del(&p.pool, req);
 		req->lbn = rnd_below(&r, dm_info(dm)->sectors - 64);
@@ -187,6 +208,7 @@ static void test_moving(void **state)
 		assert_int_equal(c.pos_ns, pos[best]);
 	}
 	assert_in_range(none, 100, 2000);
+	dm_free(other);
 }
 
 /* the load is told by completions that leave the drive idle; it takes a while either way */
