@@ -244,8 +244,8 @@ void fb_policy_pool_place(struct fb_policy_pool *pool, struct fb_policy_req *req
  * choose as clook does. If only some requests are placed, the others wait for their
  * deadlines. Of equal times the shorter seek goes, of equal seeks any.
  *
- * Cost: at 256 pending under 10,000 instructions if they are all over the disk, under 20,000 if they
- * are within some cylinders, where all are looked at.
+ * Cost: at 256 pending under 10,000 instructions if they are all over the disk, under 20,000 if
+ * they are within some cylinders, where all are looked at.
  */
 void fb_policy_choose(struct fb_policy_pool *pool, const struct disk_model *dm,
 		      const struct dm_place *head, u64 now_ns, struct fb_policy_choice *c);
