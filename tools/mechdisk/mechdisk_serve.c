@@ -454,6 +454,19 @@ static void mdv_read_on(struct mde *e, struct mdb_segment *g, u64 end, u64 t)
 		mda_stop(e, e->media_free);
 }
 
+/* Whole blocks came off the medium; what is behind a bad sector is not kept. */
+static u64 mdv_kept_end(struct mde *e, const struct mde_slot *s,
+			const struct mdv_span *x)
+{
+	u64 end = s->lbn + s->good;
+	const struct mde_bad *bad;
+
+	if (s->asc || x->to <= end)
+		return end;
+	bad = mdv_first_bad(e, end, x->to - end);
+	return bad ? bad->lbn : x->to;
+}
+
 /* Keep what a read took off the medium. */
 static void mdv_keep(struct mde *e, struct mde_slot *s, struct mdb_segment *g,
 		     const struct mdv_span *x)
@@ -466,7 +479,7 @@ static void mdv_keep(struct mde *e, struct mde_slot *s, struct mdb_segment *g,
 		return;
 	if (!s->held)
 		g->start = min(g->start, mdv_passed_before(e, x));
-	mdb_extend(&e->cache, g, s->lbn + s->good);
+	mdb_extend(&e->cache, g, mdv_kept_end(e, s, x));
 	g->filled = s->media_end;
 	if (e->cfg->discard_read)
 		g->start = g->end;

@@ -325,6 +325,26 @@ static void test_hits_share_bus(void **state)
 	hand_end(&h);
 }
 
+/*
+ * Blocks of 8: all that came off the medium is kept, so that reading on misses nothing; but for
+ * what is behind a bad sector. Seen to fail with what was asked for only.
+ */
+static void test_blocks(void **state)
+{
+	struct hand h;
+
+	(void)state;
+	hand_begin(&h, RECORDS "physical_exponent 3\nmedium_error 22 1\n");
+	/* 8 to 15 pass, and 10 and 11 are sent meanwhile. */
+	assert_int_equal(hand_run(&h, 0, MDE_READ, 10, 2), 16 * SECTOR);
+	assert_true(hand_hits(&h, 2 * MS, 8, 8));
+	assert_false(hand_hits(&h, 3 * MS, 15, 2));
+	hand_run(&h, 15 * MS, MDE_READ, 17, 3);
+	assert_true(hand_hits(&h, 30 * MS, 16, 6));
+	assert_false(hand_hits(&h, 31 * MS, 20, 3));
+	hand_end(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +361,7 @@ int main(void)
 		cmocka_unit_test(test_discard),
 		cmocka_unit_test(test_keep_passing),
 		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_under_way),
 		cmocka_unit_test(test_hits_share_bus),
 	};
