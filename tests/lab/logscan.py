@@ -8,10 +8,10 @@ is a test of something broken.
 
 Nor is what the kernel says when it had no memory for a name in sysfs (-12): scripts make
 allocations fail. Of one that makes pages fail (scan(text, starved=True)) nor is SLUB's complaint
-that it got none. One kind of report is let pass: a data race (KCSAN) in the kernel's own code. It
-is known by its two call traces: none has a frame in a module of ours; or by its being within a
-sleep. Whatever else such a report says, and one that is cut off, is a problem. stock_races(text)
-names those that were let pass.
+that it got none, nor a process of which the kernel could not make another. One kind of report is
+let pass: a data race (KCSAN) in the kernel's own code. It is known by its two call traces: none has
+a frame in a module of ours; or by its being within a sleep. Whatever else such a report says, and
+one that is cut off, is a problem. stock_races(text) names those that were let pass.
 """
 
 import re
@@ -70,6 +70,7 @@ _STOCK_MODULES = frozenset((
     "null_blk", "scsi_debug", "dm_mod", "dm_flakey", "dm_delay", "dm_multipath", "ext4", "jbd2",
     "mbcache", "xfs", "libcrc32c", "crc16", "crc32c_generic", "bfq", "kyber_iosched"))
 _NO_SLAB = re.compile(r"SLUB: Unable to allocate")
+_NO_VMALLOC = re.compile(r"vmalloc error: size \d+, .*failed")
 _RACE = re.compile(r"BUG: KCSAN: data-race in (.*\S)")
 # Whoever sleeps until a time reads what the timer's end writes, on the sleeper's stack: whatever
 # called that, the race is the kernel's
@@ -104,6 +105,20 @@ def _stock_race(lines, at):
     return None if modules - _STOCK_MODULES else (title.group(1), end + 1)
 
 
+def _no_vmalloc(lines, at):
+    """If a report begins here that vmalloc() got no memory, for nothing of ours: the line behind
+    its call trace; else None."""
+    if not _NO_VMALLOC.search(lines[at]):
+        return None
+    for end in range(at + 1, min(at + _MAX_LINES, len(lines))):
+        if "</TASK>" in lines[end]:
+            modules = {name for line in lines[at:end] for name in _MODULE.findall(line)}
+            return None if modules - _STOCK_MODULES else end + 1
+        if _kind(lines[end]) not in (None, "call trace"):
+            return None
+    return None
+
+
 def _split(text):
     return text.replace("\r", "").split("\n")
 
@@ -127,6 +142,10 @@ def scan(text, starved=False):
         stock = _stock_race(lines, at)
         if stock:
             at = stock[1]
+            continue
+        behind = _no_vmalloc(lines, at) if starved else None
+        if behind:
+            at = behind
             continue
         kind = _kind(lines[at])
         if kind is None or (starved and _NO_SLAB.search(lines[at])):

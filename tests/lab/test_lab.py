@@ -80,6 +80,18 @@ PLANTED = {
     "sysfs": "sysfs: cannot create duplicate filename '/kernel/freeblock/sda'",
 }
 
+VMALLOC = """\
+[9.0] sh: vmalloc error: size 32768, vm_struct allocation failed, mode:0xdc0(GFP_KERNEL|__GFP_ZERO)
+[9.0] CPU: 0 PID: 110 Comm: sh Tainted: G           O       6.1.192 #1
+[9.1] Call Trace:
+[9.1]  <TASK>
+[9.2]  warn_alloc+0x172/0x286
+[9.2]  ? kernel_clone+0x1a7/0x49e
+[9.3]  copy_process+0x5f2/0x4666
+[9.4]  </TASK>
+[9.4] Mem-Info:
+"""
+
 count = failed = 0
 
 
@@ -119,6 +131,15 @@ def test_logscan():
     check("no slab, of a script that starves", not starved, starved)
     starved = logscan.scan(CLEAN + lack + "[9.1] " + PLANTED["alloc"] + "\n", starved=True)
     check("another report behind it", len(starved) == 1, starved)
+    check("no vmalloc", len(logscan.scan(CLEAN + VMALLOC)) == 1)
+    starved = logscan.scan(CLEAN + VMALLOC, starved=True)
+    check("no vmalloc, of a script that starves", not starved, starved)
+    for what, ours in (("for a module of ours", "[9.2]  fb_map_new+0x1a/0x90 [freeblock]\n"),
+                       ("with a bug in it", "[9.2] " + PLANTED["KASAN"] + "\n")):
+        starved = logscan.scan(CLEAN + VMALLOC.replace("[9.3]", ours + "[9.3]", 1), starved=True)
+        check("no vmalloc, " + what, len(starved) == 1, starved)
+    starved = logscan.scan(CLEAN + VMALLOC + "[9.5] " + PLANTED["alloc"] + "\n", starved=True)
+    check("another report behind no vmalloc", len(starved) == 1, starved)
 
 
 RACE = """\
