@@ -2,7 +2,8 @@
 """bench-extract --random: small drives drawn at random, by timing alone (make extract RANDOM=N).
 
 Is each model right, or is it said which LBNs are not? A wrong model is *told* if the extraction
-was refused, or marks the model as distrusted, or names all LBNs that are elsewhere.
+was refused, or marks the model as distrusted, or names all LBNs that are elsewhere, or says that it
+does not know the surfaces and is right about all tracks and angles.
 """
 
 import argparse
@@ -52,14 +53,14 @@ def options(path, folder, full):
 
 
 def layout_alone(args, folder):
-    """(model text, audit, whether it is trusted) of where blocks live; how the arm moves takes
-    ten times as long and says nothing of that."""
+    """(model text, audit, whether it is trusted, and whether it knows the surfaces) of where blocks
+    live; how the arm moves takes ten times as long and says nothing of that but the last."""
     from freeblock.extraction import modes, pipeline  # pylint: disable=import-outside-toplevel
     with pipeline.open_device(args) as dev:
         work = pipeline.Extraction(dev, args, folder)
         with modes.quiet(dev, os.path.join(folder, "modes")) as switched:
             _, found, seen = work.measure_layout(switched)
-        return found.to_model(work.identity(), MOVES), seen["audit"], not seen["reason"]
+        return found.to_model(work.identity(), MOVES), seen["audit"], not seen["reason"], True
 
 
 def whole(args, folder):
@@ -67,14 +68,17 @@ def whole(args, folder):
     from freeblock.extraction import pipeline  # pylint: disable=import-outside-toplevel
     report = pipeline.extract(args, folder)
     with open(args.out, "rb") as file:
-        return file.read(), report["audit"], report["validation"]["trusted"]
+        return file.read(), report["audit"], report["validation"]["trusted"], \
+            report["layout"]["surfaces_known"]
 
 
-def verdict(said, trusted):
+def verdict(said, trusted, surfaces_known):
     """A kind of outcome, by the score."""
-    if not said["lbn_mismatches"] and said["angle_err_p99_turn"] <= MOST_ANGLE:
+    right_angles = said["angle_err_p99_turn"] <= MOST_ANGLE
+    if not said["lbn_mismatches"] and right_angles:
         return EXACT
-    told = not trusted or said["lbn_mismatches"] and not said["lbns_untold"]
+    told = not trusted or said["lbn_mismatches"] and not said["lbns_untold"] or \
+        not surfaces_known and right_angles and not said["track_boundaries_wrong"]
     return TOLD if told else UNTOLD
 
 
@@ -83,7 +87,7 @@ def extracted(path, folder, full, alone):
     from . import extractscore as score  # pylint: disable=import-outside-toplevel
     measure_it = layout_alone if alone else whole
     try:
-        text, seen, trusted = measure_it(options(path, folder, full), folder)
+        text, seen, trusted, surfaces_known = measure_it(options(path, folder, full), folder)
     except ToolError as error:
         return {"result": TOLD, "refused": " ".join(str(error).split())}
     except (ValueError, IndexError, KeyError, TypeError, ArithmeticError) as error:
@@ -93,8 +97,8 @@ def extracted(path, folder, full, alone):
     row = {key: said[key] for key in ("lbn_mismatches", "lbns_untold", "track_boundaries_wrong",
                                       "angle_err_p99_turn")}
     named = sum(last - first + 1 for first, last, _ in seen["doubtful"])
-    return dict(row, result=verdict(said, trusted), lbns_named=named, lbns=said["compared"],
-                trusted=trusted)
+    return dict(row, result=verdict(said, trusted, surfaces_known), lbns_named=named,
+                lbns=said["compared"], trusted=trusted, surfaces_known=surfaces_known)
 
 
 def one(work):
@@ -174,7 +178,8 @@ def line(row):
     why = row.get("refused") or row.get("crashed") or \
         "%d LBNs elsewhere, %d of them not named (%d of %d are)%s" % (
             row["lbn_mismatches"], row["lbns_untold"], row["lbns_named"], row["lbns"],
-            "" if row["trusted"] else "; distrusted")
+            "; distrusted" if not row["trusted"] else
+            "" if row["surfaces_known"] else "; surfaces unknown")
     return "drive %d (%s; %s): %s: %s" % (row["number"], row["mode"], ", ".join(row["features"]),
                                           row["result"].replace("_", " "), why)
 

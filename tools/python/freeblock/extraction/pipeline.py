@@ -29,6 +29,8 @@ AUDIT_S = {"translate": 60, "full": 600, "quick": 180}
 SEEKS_S = 190
 # Every track of a drive with more units takes days
 FULL_BLOCKS = 80 * 10 ** 6
+# Of a seek of one cylinder: a head switch that takes so long may be one
+SLOW_SWITCH = 0.9
 # Each stage chooses its places anew: what was measured in one is not used in another
 SEEDS = {"mechanics": 1000003, "validation": 2000003, "cache": 3000017, "audit": 4000037}
 
@@ -74,6 +76,7 @@ class Extraction:
         self.progress = Stages(WEIGHTS[how], args.quiet, lambda: dev.disk_ns / 1e9)
         self.notes = []
         self.comments = []      # of the model's file
+        self.surfaces_known = True
         self.models = [store.Model.of_file(path) for path in args.like or ()]
         shared.check(self.models, dev.inquiry, dev.blocks * dev.unit_sectors)
         if self.state.resumed:
@@ -190,7 +193,23 @@ class Extraction:
             self.find_mechanics(phase, found).as_model()
         moves.update(period_ps=phase.period_ns * 1000, period_err_ppm=phase.period_err_ppm,
                      late_ns=phase.late_ns)
+        self.doubt_surfaces(found, moves)
         return found, moves, self.find_cache(phase, found, switched), seen
+
+    def doubt_surfaces(self, found, moves):
+        """Say so if nothing tells tracks of a cylinder from tracks of neighbouring ones: angles are
+        the same if units stay on a surface for as many tracks as there are heads, or for many with
+        hardly another angle where the heads change."""
+        switch, seek = moves["head_switch_ns"], dict(moves["seek"]).get(1)
+        if self.how == "translate" or found.heads == 1 or found.surface_run > 1 or not seek or \
+                switch < SLOW_SWITCH * seek:
+            return
+        self.surfaces_known = False
+        note = "surfaces: unknown: a head switch seems to take as long as a seek of one " \
+            "cylinder (%.3f and %.3f ms), so what is told to be a cylinder of %d tracks may be " \
+            "tracks of one surface" % (switch / 1e6, seek / 1e6, found.heads)
+        self.notes.append(note)
+        self.comments = [*self.comments, note]
 
     def identity(self, reason=""):
         """The model's header."""
@@ -217,6 +236,7 @@ class Extraction:
                 "read_overhead_ns", "read_report_ns", "write_settle_ns", "zero_latency", "late_ns")
         return {"drive": dict(self.dev.inquiry, sectors=self.dev.blocks * self.dev.unit_sectors),
                 "layout": {"how": self.how, "heads": found.heads, "cylinders": found.cylinders,
+                           "surfaces_known": self.surfaces_known,
                            "order": found.order, "zones": len(found.zones),
                            "slips": sum(len(zone.slips) for zone in found.zones),
                            "remaps": sum(len(zone.remaps) for zone in found.zones)},
