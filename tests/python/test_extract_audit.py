@@ -25,10 +25,10 @@ import layouts  # noqa: E402
 import taptest  # noqa: E402
 from freeblock import fbmodel, truth  # noqa: E402
 from freeblock.fbmodel import seal  # noqa: E402
-from freeblock.extraction import audit, compress  # noqa: E402
+from freeblock.extraction import audit, compress, surfaces  # noqa: E402
 from freeblock.extraction.device import Device  # noqa: E402
 from freeblock.extraction.phase import Phase  # noqa: E402
-from freeblock.extraction.places import Layout  # noqa: E402
+from freeblock.extraction.places import Layout, Zone  # noqa: E402
 from research import extractrandom, extractscore, randomdrive  # noqa: E402
 
 # Five heads of different lengths in serpentine order: slips, and a remap (added) whose spare passes
@@ -210,10 +210,11 @@ class Staying(Case):
         self.assertEqual((row.get("refused"), row.get("lbn_mismatches")), (None, 0), row)
 
 
-    def test_two_tracks(self):
-        """Runs of as many tracks as there are heads, and runs with hardly another angle where the
-        heads change, look like cylinders in which a head switch takes as long as a seek: so it is
-        said that the surfaces are not known, in the model, too. Seen to fail: not a word."""
+    def test_unknown(self):
+        """Runs of as many tracks as there are heads look like cylinders in which a head switch
+        takes as long as a seek, and runs with hardly another angle where the heads change like a
+        drive with one skew for all: so it is said that the surfaces are not known, in the model,
+        too. Seen to fail: not a word."""
         for number, full in ((1000069, True), (1000112, False)):
             with open(self.path, "w", encoding="ascii") as file:
                 file.write(randomdrive.Drive(number).text())
@@ -221,6 +222,18 @@ class Staying(Case):
             self.assertEqual((row["result"], row["surfaces_known"]), ("wrong_told", False), row)
             with open(os.path.join(self.folder, "extracted.fbmodel"), encoding="ascii") as file:
                 self.assertIn("# surfaces: unknown", file.read())
+
+    def test_doubt(self):
+        """What tells a cylinder: another angle at its end, surfaces that differ; a fast switch."""
+        def layout(skew, head_spt=None):
+            return Layout(2, 20, "plain", [Zone(0, 9, 100, 0, 0.1, skew, head_spt=head_spt),
+                                           Zone(10, 19, 90, 0, 0.1, 0.1)])
+        for found, switch, seek, why in (
+                (layout(0.2), 500e3, 600e3, ""), (layout(0.2), 545e3, 600e3, "a head switch"),
+                (layout(0.2), 545e3, None, ""), (layout(0.101), 500e3, 600e3, "one angle"),
+                (layout(0.101, [100, 99]), 500e3, 600e3, "")):
+            said = surfaces.doubt(found, switch, seek)
+            self.assertTrue(why in said if why else said == "", (why, said))
 
     def test_fast_switch(self):
         """A head switch that is clearly the shorter way leaves no doubt."""

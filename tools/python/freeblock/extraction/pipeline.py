@@ -29,8 +29,6 @@ AUDIT_S = {"translate": 60, "full": 600, "quick": 180}
 SEEKS_S = 190
 # Every track of a drive with more units takes days
 FULL_BLOCKS = 80 * 10 ** 6
-# Of a seek of one cylinder: a head switch that takes so long may be one
-SLOW_SWITCH = 0.9
 # Each stage chooses its places anew: what was measured in one is not used in another
 SEEDS = {"mechanics": 1000003, "validation": 2000003, "cache": 3000017, "audit": 4000037}
 
@@ -197,19 +195,14 @@ class Extraction:
         return found, moves, self.find_cache(phase, found, switched), seen
 
     def doubt_surfaces(self, found, moves):
-        """Say so if nothing tells tracks of a cylinder from tracks of neighbouring ones: angles are
-        the same if units stay on a surface for as many tracks as there are heads, or for many with
-        hardly another angle where the heads change."""
-        switch, seek = moves["head_switch_ns"], dict(moves["seek"]).get(1)
-        if self.how == "translate" or found.heads == 1 or found.surface_run > 1 or not seek or \
-                switch < SLOW_SWITCH * seek:
+        """Say so if nothing tells tracks of a cylinder from those of neighbouring ones."""
+        if self.how == "translate" or found.heads == 1 or found.surface_run > 1:
             return
-        self.surfaces_known = False
-        note = "surfaces: unknown: a head switch seems to take as long as a seek of one " \
-            "cylinder (%.3f and %.3f ms), so what is told to be a cylinder of %d tracks may be " \
-            "tracks of one surface" % (switch / 1e6, seek / 1e6, found.heads)
-        self.notes.append(note)
-        self.comments = [*self.comments, note]
+        why = surfaces.doubt(found, moves["head_switch_ns"], dict(moves["seek"]).get(1))
+        if why:
+            self.surfaces_known = False
+            self.notes.append("surfaces: unknown: " + why)
+            self.comments = [*self.comments, self.notes[-1]]
 
     def identity(self, reason=""):
         """The model's header."""

@@ -33,6 +33,7 @@ LATE = 0.5              # of a turn: no move to the next run takes so much longe
 WIGGLE = 0.015          # of a time, if runs have no middle track
 IN_ROW = 4              # zones that are alike make runs of tracks
 EVENLY = 0.002          # of a turn by which skews may differ
+SLOW_SWITCH = 0.9       # of a seek of one cylinder: a head switch that takes so long may be one
 
 
 def runs_law(meter, runs, first, start, steps, gaps=()):
@@ -214,6 +215,21 @@ def _alike(one, other):
 def _apart(one, other):
     """Of two skews, turns."""
     return abs((one - other + 0.5) % 1 - 0.5)
+
+
+def doubt(layout, switch_ns, seek_ns):
+    """Why what is told to be cylinders may be tracks of one surface, or "": the angles are the same
+    if units stay on a surface for as many tracks as there are heads, or for many with hardly another
+    angle where the heads change. seek_ns: of one cylinder, or None."""
+    if all(not zone.head_spt and _apart(zone.track_skew, zone.cyl_skew) < EVENLY
+           for zone in layout.zones):
+        return "tracks follow each other by one angle, which does not tell where a cylinder " \
+            "of %d tracks ends" % layout.heads
+    if seek_ns and switch_ns >= SLOW_SWITCH * seek_ns:
+        return "a head switch seems to take as long as a seek of one cylinder (%.3f and %.3f " \
+            "ms), so what is told to be a cylinder of %d tracks may be tracks of one surface" % (
+                switch_ns / 1e6, seek_ns / 1e6, layout.heads)
+    return ""
 
 
 def zone_of(plain, width, surfaces):
