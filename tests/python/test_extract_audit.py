@@ -270,6 +270,20 @@ class Judging(unittest.TestCase):
             for model, wrong in ((text, 0), (other, 12000)):
                 self.assertEqual(extractscore.score(path, model, "timing")["lbn_mismatches"], wrong)
 
+    def test_untold_angles(self):
+        """Angles are judged with and without what is named. Seen to fail: all, both times."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "d.fbdrive")
+            with open(path, "w", encoding="ascii") as file:
+                file.write("fbdrive 1\nperiod_ps 6000000000\nheads 1\nseek 1 400000\n"
+                           "zone 0 89 100 0 0.1 0.1 0\nzone 90 99 100 0.3 0.1 0.1 0\n")
+            lines = [line.replace("angle 0.3", "angle 0.35")
+                     for line in truth.model(path).decode().splitlines()[:-1]]
+            off = seal(("\n".join(lines) + "\n").encode())
+            said = extractscore.score(path, off, "timing", [[9000, 9999, ""]])
+        self.assertAlmostEqual(said["angle_err_p99_turn"], 0.05, 4)
+        self.assertAlmostEqual(said["angle_err_p99_untold_turn"], 0, 6)
+
     def test_whole(self):
         """What the layout alone does not tell is measured to the end. Seen to fail: counted as not
         told."""
@@ -281,7 +295,7 @@ class Judging(unittest.TestCase):
 
     def test_verdict(self):
         row = {"lbn_mismatches": 0, "lbns_untold": 0, "angle_err_p99_turn": 0.0001,
-               "track_boundaries_wrong": 0}
+               "angle_err_p99_untold_turn": 0.0001, "track_boundaries_wrong": 0}
         wrong = {"lbn_mismatches": 3, "lbns_untold": 1}
         for change, trusted, known, kind in (
                 ({}, True, True, "exact"), ({}, True, False, "exact"),
@@ -289,7 +303,8 @@ class Judging(unittest.TestCase):
                 (wrong, True, True, "wrong_untold"), (wrong, False, True, "wrong_told"),
                 (wrong, True, False, "wrong_told"),
                 ({**wrong, "track_boundaries_wrong": 1}, True, False, "wrong_untold"),
-                ({**wrong, "angle_err_p99_turn": 0.01}, True, False, "wrong_untold"),
+                ({**wrong, "angle_err_p99_turn": 0.01}, True, False, "wrong_told"),
+                ({**wrong, "angle_err_p99_untold_turn": 0.01}, True, False, "wrong_untold"),
                 ({"angle_err_p99_turn": 0.01}, True, True, "wrong_untold")):
             self.assertEqual(extractrandom.verdict({**row, **change}, trusted, known), kind)
 

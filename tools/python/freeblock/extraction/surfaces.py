@@ -218,13 +218,13 @@ def _apart(one, other):
 
 
 def doubt(layout, switch_ns, seek_ns):
-    """Why what is told to be cylinders may be tracks of one surface, or "": the angles are the same
-    if units stay on a surface for as many tracks as there are heads, or for many with hardly another
+    """Why what is told to be cylinders may be tracks of one surface, or "": angles are the same if
+    units stay on a surface for as many tracks as there are heads, or for many with hardly another
     angle where the heads change. seek_ns: of one cylinder, or None."""
     if all(not zone.head_spt and _apart(zone.track_skew, zone.cyl_skew) < EVENLY
            for zone in layout.zones):
-        return "tracks follow each other by one angle, which does not tell where a cylinder " \
-            "of %d tracks ends" % layout.heads
+        return "one angle leads from track to track wherever they are, which does not tell where " \
+            "a cylinder of %d tracks ends" % layout.heads
     if seek_ns and switch_ns >= SLOW_SWITCH * seek_ns:
         return "a head switch seems to take as long as a seek of one cylinder (%.3f and %.3f " \
             "ms), so what is told to be a cylinder of %d tracks may be tracks of one surface" % (
