@@ -3,8 +3,7 @@
 
 Is each model right, or is it said which LBNs are not? A wrong model is *told* if the extraction
 was refused, or marks the model as distrusted, or names all LBNs that are elsewhere, or says that it
-does not know the surfaces and is right about all tracks, and about the angles of all LBNs that it
-does not name.
+does not know the surfaces and is right about tracks and angles of all LBNs that it does not name.
 """
 
 import argparse
@@ -78,7 +77,7 @@ def verdict(said, trusted, surfaces_known):
     if not said["lbn_mismatches"] and said["angle_err_p99_turn"] <= MOST_ANGLE:
         return EXACT
     told = not trusted or said["lbn_mismatches"] and not said["lbns_untold"] or \
-        not surfaces_known and not said["track_boundaries_wrong"] and \
+        not surfaces_known and not said["tracks_untold"] and \
         said["angle_err_p99_untold_turn"] <= MOST_ANGLE
     return TOLD if told else UNTOLD
 
@@ -95,8 +94,9 @@ def extracted(path, folder, full, alone):
         # nobody is told anything by that
         return {"result": UNTOLD, "crashed": "%s: %s" % (type(error).__name__, error)}
     said = score.score(path, text, "timing", seen["doubtful"])
-    row = {key: said[key] for key in ("lbn_mismatches", "lbns_untold", "track_boundaries_wrong",
-                                      "angle_err_p99_turn", "angle_err_p99_untold_turn")}
+    row = {key: said[key] for key in (
+        "lbn_mismatches", "lbns_untold", "tracks_untold", "track_boundaries_wrong",
+        "angle_err_p99_turn", "angle_err_p99_untold_turn")}
     named = sum(last - first + 1 for first, last, _ in seen["doubtful"])
     return dict(row, result=verdict(said, trusted, surfaces_known), lbns_named=named,
                 lbns=said["compared"], trusted=trusted, surfaces_known=surfaces_known)

@@ -128,10 +128,10 @@ class _Comparison:
         self.tracks = [_tracks_of(layout, self.lbns, at)
                        for layout, at in zip((want, got), self.places)]
 
-    def wrong_runs(self):
+    def wrong_runs(self, surfaces=True):
         """(first LBNs, how many) of those that are not where they should be: their place, or,
         where cylinders and heads cannot be known, their track's LBNs and their slots on it; all, if
-        LBNs stay on surfaces otherwise than they should."""
+        LBNs stay on surfaces otherwise than they should (surfaces)."""
         want, got = self.places
         wrong = want["spt"] != got["spt"]
         if self.translated:
@@ -141,7 +141,7 @@ class _Comparison:
             wrong |= self.want.moved(self.lbns) != self.got.moved(self.lbns)
             for mine, other in list(zip(*self.tracks))[::2]:
                 wrong |= mine != other
-            wrong |= _stay(self.want) != _stay(self.got)
+            wrong |= surfaces and _stay(self.want) != _stay(self.got)
         return self.lbns[wrong], self.count[wrong]
 
     def wrong_tracks(self):
@@ -210,6 +210,7 @@ def score(path, model_text, mode, told=()):
     at the truth's distances), compared: how many LBNs were. mode: with
     "translate" in it, cylinders and heads must be right, too. told: stretches of LBNs [first,
     last, ...] that the extraction named as doubtful; lbns_untold: mismatches in none,
+    tracks_untold: of these, those that are wrong even if surfaces are left aside,
     angle_err_p99_untold_turn: of the others."""
     true, want = true_model(path)
     found = fbmodel.Model(model_text, "the extracted model")
@@ -222,6 +223,7 @@ def score(path, model_text, mode, told=()):
     wrong = both.wrong_runs()
     return {"mode": mode, "lbn_mismatches": int(wrong[1].sum()),
             "lbns_untold": untold(wrong, told),
+            "tracks_untold": untold(both.wrong_runs(surfaces=False), told),
             "track_boundaries_wrong": both.wrong_tracks(),
             "angle_err_p99_turn": both.angle_p99(),
             "angle_err_p99_untold_turn": both.angle_p99(told),

@@ -818,6 +818,9 @@ class Sampler:
             low = zoner.between(begin, begin + width - 1)
         if low < last - 1:
             end = zoner.end(low)
+        if end <= zoner.first:
+            self._skip(zoner.first, width * int(law.slots[0]))
+            return
         bands, over = divmod(int(law.track(end - 1)) + 1, band)
         if not bands or not 0 < over < width:
             self._append(zoner, end)

@@ -33,7 +33,8 @@ LATE = 0.5              # of a turn: no move to the next run takes so much longe
 WIGGLE = 0.015          # of a time, if runs have no middle track
 IN_ROW = 4              # zones that are alike make runs of tracks
 EVENLY = 0.002          # of a turn by which skews may differ
-SLOW_SWITCH = 0.9       # of a seek of one cylinder: a head switch that takes so long may be one
+FEW, EVENLY_FEW = 3, 0.006      # cylinders of a zone whose skews are known no better
+SLOW_SWITCH = 0.85      # of a seek of one cylinder: a head switch that takes so long may be one
 
 
 def runs_law(meter, runs, first, start, steps, gaps=()):
@@ -202,9 +203,16 @@ def _even_shape(layout, zone):
     """(tracks, sectors of one, skew) of a zone whose tracks follow each other by one skew; None:
     by two, or parts of tracks."""
     tracks, over = divmod(zone.slots(layout.heads) - zone.spares, zone.spt)
-    if over or zone.dead or len(zone.slips) or _apart(zone.track_skew, zone.cyl_skew) >= EVENLY:
+    if over or zone.dead or len(zone.slips) or not _is_even(zone):
         return None
     return tracks, zone.spt, zone.track_skew
+
+
+def _is_even(zone):
+    """Whether tracks of a zone follow each other by one angle wherever they are, as far as one can
+    tell."""
+    few = zone.last_cyl - zone.first_cyl < FEW
+    return _apart(zone.track_skew, zone.cyl_skew) < (EVENLY_FEW if few else EVENLY)
 
 
 def _alike(one, other):
@@ -221,8 +229,8 @@ def doubt(layout, switch_ns, seek_ns):
     """Why what is told to be cylinders may be tracks of one surface, or "": angles are the same if
     units stay on a surface for as many tracks as there are heads, or for many with hardly another
     angle where the heads change. seek_ns: of one cylinder, or None."""
-    if all(not zone.head_spt and _apart(zone.track_skew, zone.cyl_skew) < EVENLY
-           for zone in layout.zones):
+    several = [zone for zone in layout.zones if zone.last_cyl > zone.first_cyl]
+    if several and all(not zone.head_spt and _is_even(zone) for zone in several):
         return "one angle leads from track to track wherever they are, which does not tell where " \
             "a cylinder of %d tracks ends" % layout.heads
     if seek_ns and switch_ns >= SLOW_SWITCH * seek_ns:
