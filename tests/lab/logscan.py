@@ -8,9 +8,9 @@ is a test of something broken.
 
 Nor is what the kernel says when it had no memory for a name in sysfs (-12): scripts make
 allocations fail. Of one that makes pages fail (scan(text, starved=True)) nor is SLUB's complaint
-that it got none, nor a process of which the kernel could not make another. One kind of report is
-let pass: a data race (KCSAN) in the kernel's own code. It is known by its two call traces: none has
-a frame in a module of ours; or by its being within a sleep. Whatever else such a report says, and
+that it got none, nor vmalloc()'s for something of the kernel's own. One kind of report is let
+pass: a data race (KCSAN) in the kernel's own code. It is known by its two call traces: none has a
+frame in a module of ours; or by its being within a sleep. Whatever else such a report says, and
 one that is cut off, is a problem. stock_races(text) names those that were let pass.
 """
 
@@ -85,6 +85,11 @@ def _kind(line):
     return None
 
 
+def _ours(report):
+    """The modules of ours that have a frame in these lines."""
+    return {name for line in report for name in _MODULE.findall(line)} - _STOCK_MODULES
+
+
 def _stock_race(lines, at):
     """If a report begins here, of a data race that no module of ours has part in: (its title,
     the line behind it); else None."""
@@ -101,8 +106,7 @@ def _stock_race(lines, at):
         return None
     if _SLEEP.search(title.group(1)):
         return title.group(1), end + 1
-    modules = {name for line in report for name in _MODULE.findall(line)}
-    return None if modules - _STOCK_MODULES else (title.group(1), end + 1)
+    return None if _ours(report) else (title.group(1), end + 1)
 
 
 def _no_vmalloc(lines, at):
@@ -112,8 +116,7 @@ def _no_vmalloc(lines, at):
         return None
     for end in range(at + 1, min(at + _MAX_LINES, len(lines))):
         if "</TASK>" in lines[end]:
-            modules = {name for line in lines[at:end] for name in _MODULE.findall(line)}
-            return None if modules - _STOCK_MODULES else end + 1
+            return None if _ours(lines[at:end]) else end + 1
         if _kind(lines[end]) not in (None, "call trace"):
             return None
     return None

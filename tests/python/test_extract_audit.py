@@ -209,7 +209,6 @@ class Staying(Case):
         row = extractrandom.extracted(self.path, self.folder, True, True)
         self.assertEqual((row.get("refused"), row.get("lbn_mismatches")), (None, 0), row)
 
-
     def test_unknown(self):
         """Runs of as many tracks as there are heads look like cylinders in which a head switch
         takes as long as a seek, and runs with hardly another angle where the heads change like a
@@ -234,6 +233,21 @@ class Staying(Case):
                 (layout(0.101, [100, 99]), 500e3, 600e3, "")):
             said = surfaces.doubt(found, switch, seek)
             self.assertTrue(why in said if why else said == "", (why, said))
+        # of few cylinders the angle at an end is not known well, of one not at all
+        for last, doubted in ((1, True), (9, False)):
+            found = Layout(2, 20, "plain", [Zone(0, last, 100, 0, 0.1, 0.104)])
+            self.assertEqual(bool(surfaces.doubt(found, 500e3, 600e3)), doubted)
+        found = layout(0.1)
+        found.zones.append(Zone(20, 20, 90, 0, 0.1, 0.5))
+        self.assertIn("one angle", surfaces.doubt(found, 500e3, 600e3))
+
+    def test_nowhere(self):
+        """A law of runs that holds for none of them makes no zone. Seen to fail: an empty one, and
+        a ValueError."""
+        with open(self.path, "w", encoding="ascii") as file:
+            file.write(randomdrive.Drive(1000796).text())
+        row = extractrandom.extracted(self.path, self.folder, False, True)
+        self.assertIn("on a surface for some tracks", row.get("refused", ""), row)
 
     def test_fast_switch(self):
         """A head switch that is clearly the shorter way leaves no doubt."""

@@ -31,7 +31,8 @@ MOST_ANGLE = 0.002              # of a turn, 99th percentile: a model worse than
 STEP = 1000000
 EXACT, TOLD, UNTOLD = "exact", "wrong_told", "wrong_untold"
 SOURCES = ("tools/python/freeblock/extraction/*.py", "tools/research/randomdrive.py",
-           "tools/research/extractrandom.py", "tools/mechdisk/*.[ch]")
+           "tools/research/extractrandom.py", "tools/research/extractscore.py",
+           "tools/mechdisk/*.[ch]")
 
 
 def fingerprint():
