@@ -2,8 +2,9 @@
 """bench-extract --random: small drives drawn at random, by timing alone (make extract RANDOM=N).
 
 Is each model right, or is it said which LBNs are not? A wrong model is *told* if the extraction
-was refused, or marks the model as distrusted, or names all LBNs that are elsewhere, or says that it
-does not know the surfaces and is right about tracks and angles of all LBNs that it does not name.
+was refused, or marks the model as distrusted, or names all LBNs that are elsewhere
+or at other angles, or says that it does not know the surfaces and is right about tracks and angles
+of all LBNs that it does not name.
 """
 
 import argparse
@@ -77,10 +78,9 @@ def verdict(said, trusted, surfaces_known):
     """A kind of outcome, by the score."""
     if not said["lbn_mismatches"] and said["angle_err_p99_turn"] <= MOST_ANGLE:
         return EXACT
-    told = not trusted or said["lbn_mismatches"] and not said["lbns_untold"] or \
-        not surfaces_known and not said["tracks_untold"] and \
-        said["angle_err_p99_untold_turn"] <= MOST_ANGLE
-    return TOLD if told else UNTOLD
+    left = said["lbns_untold"] if surfaces_known else said["tracks_untold"]
+    named = not left and said["angle_err_p99_untold_turn"] <= MOST_ANGLE
+    return TOLD if named or not trusted else UNTOLD
 
 
 def extracted(path, folder, full, alone):

@@ -106,6 +106,17 @@ def fit(cyl, track, start):
         reach *= 2
 
 
+def fit_error(cyl, track, start):
+    """What the law of small angles says of each of them, -0.5 to 0.5, and its standard errors."""
+    late = wrap(fit(cyl, track, start).of(cyl, track))
+    columns = np.stack([np.ones(len(cyl)), cyl - np.mean(cyl), track - np.mean(track)], axis=1)
+    rest = wrap(start - late)
+    spread = 1.4826 * np.median(np.abs(rest - np.median(rest)))
+    # a zone of one cylinder, or a drive of one head, has a column of zeros
+    inverse = np.linalg.pinv(columns.T @ columns)
+    return late, spread * np.sqrt(np.sum(columns @ inverse * columns, axis=1))
+
+
 def noise(cyl, track, start):
     """Standard deviation of single angles, from how steps to the next track (of a
     drive with one head: cylinder) differ from cylinder to cylinder."""

@@ -369,6 +369,17 @@ def house(layout, away):
     return Layout(layout.heads, layout.cylinders, layout.order, layout.zones, layout.surface_run)
 
 
+def turned(layout, laws):
+    """The layout with the angles of zones later by so much: {zone: Law}."""
+    zones = list(layout.zones)
+    for number, law in laws.items():
+        zone = zones[number]
+        zones[number] = replace(zone, angle=(zone.angle + law.angle) % 1,
+                                track_skew=(zone.track_skew + law.track) % 1,
+                                cyl_skew=(zone.cyl_skew + law.cyl_skew(layout.heads)) % 1)
+    return Layout(layout.heads, layout.cylinders, layout.order, zones, layout.surface_run)
+
+
 def compress(tracks, heads, order=None, cylinders=None, holes=None, moved=None, away=None):
     """The Layout that places each unit as the tracks do.
 

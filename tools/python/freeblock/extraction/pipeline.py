@@ -123,10 +123,10 @@ class Extraction:
         def measure(_part, _save, tell):
             seen = audit.audit(self.dev, phase, found, AUDIT_S[self.how], seed=self.seed("audit"),
                                told=self.how == "translate", progress=tell)
-            mended, notes = found, seen.lines(self.dev.unit_sectors)
+            mended, notes = compress.turned(found, seen.turned), seen.lines(self.dev.unit_sectors)
             if len(seen.away):
                 try:
-                    mended = compress.house(found, seen.away)
+                    mended = compress.house(mended, seen.away)
                 except ToolError as error:
                     notes.append("not in the model: %s" % error)
             return {"layout": mended.as_dict(), "notes": notes, "reason": seen.reason,

@@ -194,7 +194,7 @@ class Layout:
             cyl = cyl + self.index.first_cyl[zone]
         return cyl // self.surface_run & 1
 
-    def _track_of(self, zone, cyl, head):
+    def track_of(self, zone, cyl, head):
         """A head's number in the order of units, or the other way round."""
         return np.where(self._backwards(zone, cyl), self.heads - 1 - head, head)
 
@@ -226,7 +226,7 @@ class Layout:
         for i in range(1, self.heads):
             track += number >= count * index.before[zone, back, i]
         number = number - count * index.before[zone, back, track]
-        head = self._track_of(zone, first, track)
+        head = self.track_of(zone, first, track)
         spt = index.spt[zone, head]
         at, slot = np.divmod(number, spt)
         cyl = first + self._step(count, track, at)
@@ -266,7 +266,7 @@ class Layout:
         index = self.index
         zone = np.searchsorted(index.first_cyl, cyl, side="right") - 1
         cyl = cyl - index.first_cyl[zone]
-        track, spt = self._track_of(zone, cyl, head), index.spt[zone, head]
+        track, spt = self.track_of(zone, cyl, head), index.spt[zone, head]
         first, count = self._band(zone, cyl)
         number = index.base[zone] + first * index.cyl_slots[zone] + \
             count * index.before[zone, self._backwards(zone, cyl), track] + \
@@ -304,11 +304,11 @@ class Layout:
         at = self.slot_place(index.number(ends, zone), zone)
         cyl = at["cyl"] - index.first_cyl[zone]
         ends = index.first_cyl[zone] * self.heads + \
-            self._number(zone, cyl, self._track_of(zone, cyl, at["head"].astype(np.int64)))
+            self._number(zone, cyl, self.track_of(zone, cyl, at["head"].astype(np.int64)))
         order = np.arange(ends[0], ends[1] + 1)
         zone = np.searchsorted(index.first_cyl, order // self.heads, side="right") - 1
         cyl, track = self._numbered(zone, order - index.first_cyl[zone] * self.heads)
-        return self._tracks(cyl + index.first_cyl[zone], self._track_of(zone, cyl, track))
+        return self._tracks(cyl + index.first_cyl[zone], self.track_of(zone, cyl, track))
 
     def _tracks(self, cyl, head):
         zone, number, spt, start = self.track_base(cyl, head)
