@@ -23,7 +23,8 @@ FRESH, WHOLE = "free, fresh map", "free, whole scan"
 GOALS = {FRESH: 10.0, WHOLE: 15.0}      # %
 SIZES = {"4k": (4096, 0.0), "exp:8k": (8192, 0.5), "64k": (65536, 0.0)}
 READS = 2 / 3                           # the simulator's
-DEFAULTS = {"policy": "auto", "depth": "auto", "conservatism_us": "auto", "lift": "all"}
+DEFAULTS = {"policy": "auto", "depth": "auto", "conservatism_us": "auto", "lift": "all",
+            "value": "root", "weight": "balance"}
 # Arrivals per second at 30, 60 and 86 % of what the drives do under sptf-sw
 RATES = {"atlas10k": (40, 84, 130), "cheetah9": (42, 90, 135), "nearline16": (30, 62, 95),
          "atlas10k-hs08": (40, 84, 130), "toy": (70, 140, 200), "nearline24": (38, 75, 108)}
@@ -141,6 +142,7 @@ def settings(said, granule=None):
     con = said.get("conservatism_us", "400")
     return freeband.FreeSettings(
         policy=said["policy"], lift=said["lift"], granule=granule,
+        value=said.get("value", "count"),
         conservatism="auto" if con == "auto" else float(con) * 1e-6)
 
 

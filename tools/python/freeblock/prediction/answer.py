@@ -18,7 +18,7 @@ ORDER = "clook"
 NEAREST = {"fifo": "fcfs", "clook": "clook", "sstf": "sstf"}
 DAY_S = 86400.0
 # As the module is set by default (Documentation/admin-guide.rst)
-MODULE = {"policy": "auto", "conservatism": "auto", "lift": "all"}
+MODULE = {"policy": "auto", "conservatism": "auto", "lift": "all", "value": "root"}
 # Its buffers: of 1.5 of the longest tracks, within these bounds (design.rst), bytes
 BUFFER_TRACKS, BUFFER_LEAST, BUFFER_MOST = 1.5, 262144, 1310720
 # A scan in gaps alone that takes longer than that, s, has no end: a hundred years

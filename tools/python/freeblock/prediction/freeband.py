@@ -14,6 +14,7 @@ import dataclasses
 import functools
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,10 +28,15 @@ from .queue import Moments, Services, closed
 NODES = (1, 2, 3, 5, 8, 13, 21, 34)     # lengths of a queue that are computed; others between
 LENGTHS = 96            # of a queue at most: beyond is as good as saturated
 # Policy auto chooses requests together with their free reads, which is not reckoned here. In closed
-# loops a window of SPTF-SW brings as many free reads (but for the end of a scan), in open ones a
-# smaller one, the smaller the more the drive is idle; "loaded" is up to so many idle completions.
+# loops a window of SPTF-SW brings as many free reads, in open ones a smaller one, the smaller the
+# more the drive is idle; "loaded" is up to so many idle completions. As blocks get few it is wider
+# ("late"), and what the best of so many gaps brings (core/joint.h) is taken; for the later ones
+# cost more, they count only so much beside the first. These were set by whole scans of the Atlas
+# 10K, cheetah9 and nearline16, and are looked at on others (research/predictcheck/free.py).
 AUTO_WINDOW, AUTO_OPEN_WINDOW = .3, .2
+AUTO_LATE_WINDOW, AUTO_LATE_OPEN_WINDOW = .4, .3
 AUTO_LOADED = 1 / 400
+AUTO_CANDIDATES, AUTO_FREE = 3, .3
 TARGET = 5e-3           # conservatism "auto": what free reads may cost, of the time
 LEAST_AUTO = 20e-6      # s, the least conservatism then
 UNIT = 4096             # bytes
@@ -69,13 +75,16 @@ class FreeBandwidth:
 class Load:
     """Device, workload and settings: means of service by how many are pending."""
 
-    def __init__(self, device, workload, settings):
+    def __init__(self, device, workload, settings, late=False):
         self.device = device
         self.workload = workload
         self.settings = settings
+        self.open_window = AUTO_LATE_OPEN_WINDOW if late else AUTO_OPEN_WINDOW
         self.turn = device.revolution_time
         self.reads = np.array([workload.read_fraction, 1 - workload.read_fraction])
-        self.window = AUTO_WINDOW if settings.policy == "auto" else settings.sw_percent / 100
+        self.window = settings.sw_percent / 100
+        if settings.policy == "auto":
+            self.window = AUTO_LATE_WINDOW if late else AUTO_WINDOW
         self.transfer, self.transfer_square = _transfer(device, workload)
         self.overhead = float(self.reads @ (device.read_overhead, device.write_overhead))
         self.report = float(self.reads @ (device.read_report, device.write_report))
@@ -249,14 +258,15 @@ class Load:
         return tuple(round(c, 6) for c in con + (
             self.in_time(con[2]), self.in_time(con[1] + self.device.track_switch)))
 
-    def scene(self, choice, con, apart):
+    def scene(self, gaps):
         """The freescan.Scene; pieces beyond a plan's first count as gaps of their own."""
+        choice, apart, con = gaps.choice, gaps.apart, gaps.con
         ways = self.ways(con)
         distance = self.distance(choice)
         pieces = self._pieces(choice, distance, ways)
         return freescan.Scene(self.device, self.settings, choice, distance,
                               dict(zip(WAYS, ways)), self.reads, pieces,
-                              self.con_at(choice, con, apart))
+                              self.con_at(choice, con, apart), chances(self, gaps.queue))
 
     def _pieces(self, choice, distance, ways):
         """A function of latency: what several pieces bring, by what one does."""
@@ -394,7 +404,7 @@ def _auto(load, extra, queue):
         idle = queue.idle if queue else 0.0
         if idle <= AUTO_LOADED:
             break
-        load.window = round(AUTO_OPEN_WINDOW * (1 - idle), 2)
+        load.window = round(load.open_window * (1 - idle), 2)
         queue = _open(load, extra)
     return queue
 
@@ -411,6 +421,14 @@ def _mean_choice(load, queue):
     return freegap.Choice.mix(queue.weights[at], [load.choice(n + 1) for n in at])
 
 
+def chances(load, queue):
+    """Of how many requests' gaps the best is taken, on the mean."""
+    if load.settings.policy != "auto" or not queue.weights.any():
+        return 1.0
+    among = np.minimum(np.arange(1, len(queue.weights) + 1), AUTO_CANDIDATES)
+    return 1 + AUTO_FREE * float(queue.weights @ (among - 1) / queue.weights.sum())
+
+
 def _check_tracks(device, settings):
     """ToolError of a device with tracks on which hardly a granule lies whole."""
     shortest = SECTOR * float(np.min(device.zones.sectors_per_track))
@@ -419,6 +437,37 @@ def _check_tracks(device, settings):
         raise ToolError(
             "%s has tracks of %.0f bytes: free bandwidth cannot be predicted where they are "
             "shorter than two granules of %.0f bytes" % (device.name, shortest, granule))
+
+
+class _Gaps(NamedTuple):
+    """Of a Load: its queue alone, and with a task; the Choice over all gaps, how far (s) they are
+    apart, and conservatism; bytes and chance of a plan by latency; share of requests with a gap."""
+
+    alone: _Queue
+    queue: _Queue
+    choice: freegap.Choice
+    apart: float
+    con: tuple
+    brings: np.ndarray
+    plans: np.ndarray
+    share: float
+
+
+def _gaps(load):
+    """The _Gaps; None: more requests come than can be served."""
+    alone = _queue(load, lambda choice: 0.0)
+    if alone is None:
+        return None
+    choice = _mean_choice(load, alone)
+    apart = 1 / max(alone.rate * float(alone.weights.sum()), 1e-9)
+    con = load.conservatism(choice, apart)
+    brings, plans = load.gap(choice, con)
+    reckons = load.settings.policy in freegap.MECHANICAL + ("auto",)
+    share = float(alone.weights.sum()) if reckons else 0.0
+    queue = alone
+    if share:
+        queue = _queue(load, lambda c: load.loss(c, con[0], plans)) or alone
+    return _Gaps(alone, queue, choice, apart, con, brings, plans, share)
 
 
 def free_bandwidth(device, workload, settings=None, scan=False):
@@ -430,31 +479,25 @@ def free_bandwidth(device, workload, settings=None, scan=False):
     load = Load(device, workload, settings)
     if settings.policy == "clook":
         return _swept(load)
-    alone = _queue(load, lambda choice: 0.0)
-    if alone is None:
+    gaps = _gaps(load)
+    if gaps is None:
         return _saturated(load)
-    choice = _mean_choice(load, alone)
-    apart = 1 / max(alone.rate * float(alone.weights.sum()), 1e-9)
-    con = load.conservatism(choice, apart)
-    brings, plans = load.gap(choice, con)
-    reckons = settings.policy in freegap.MECHANICAL + ("auto",)
-    share = float(alone.weights.sum()) if reckons else 0.0
-    queue = alone
-    if share:
-        queue = _queue(load, lambda c: load.loss(c, con[0], plans)) or alone
-    found = _result(load, alone, queue, choice, (brings, plans, share))
-    if scan and share:
+    found = _result(load, gaps)
+    if scan and gaps.share:
+        late = gaps
+        if settings.policy == "auto":
+            load = Load(device, workload, settings, late=True)
+            late = _gaps(load) or gaps
         course = freescan.begun_at(
-            freescan.scan(load.scene(choice, con, apart), found.gaps_per_second),
-            found.fresh, device.capacity)
+            freescan.scan(load.scene(late), found.gaps_per_second), found.fresh, device.capacity)
         found = dataclasses.replace(found, scan_seconds=course.seconds, coverage=course.done,
                                     by_coverage=course.rate)
     return found
 
 
-def _result(load, alone, queue, choice, gap):
+def _result(load, gaps):
     """All figures."""
-    brings, plans, share = gap
+    alone, queue, choice, _, _, brings, plans, share = gaps
     per_gap = float(choice.latency_pmf @ brings)
     return FreeBandwidth(
         fresh=queue.rate * share * per_gap,
@@ -507,7 +550,8 @@ def _swept(load):
     none = np.zeros(len(choice.late))
     queue = _Queue(np.zeros(1), 1 - said.utilisation, said.service_time, said.response_time,
                    said.throughput, said.utilisation)
-    return dataclasses.replace(_result(load, queue, queue, choice, (none, none, 0.0)),
+    gaps = _Gaps(queue, queue, choice, math.inf, (0.0, 0.0, 0.0), none, none, 0.0)
+    return dataclasses.replace(_result(load, gaps),
                                saturated=said.saturated, saturation_rate=said.saturation_rate)
 
 
@@ -518,6 +562,6 @@ def _saturated(load):
     con = load.conservatism(choice, 1 / limit)
     brings, plans = load.gap(choice, con)
     queue = _Queue(np.ones(1), 0.0, 1 / limit, None, limit, 1.0)
-    found = _result(load, queue, queue, choice, (brings, plans, 1.0))
+    found = _result(load, _Gaps(queue, queue, choice, 1 / limit, con, brings, plans, 1.0))
     return dataclasses.replace(found, saturated=True, response_alone=None,
                                foreground_response=None)

@@ -43,6 +43,12 @@ SAME_PIECE = 0.05
 OTHER_PLANS = 0.3       # of the logarithm of their share: then con is reckoned again
 LEFTOVER = 256          # the last so many blocks are read one a second when as many gaps in a
 FRUITLESS = 256         # row have found nothing (disk/reader.c)
+# What a track's blocks are worth: the power of how many are left; and how far parts that would be
+# done later catch up with the others, as their blocks are worth more (core/block_value.c). The
+# latter was set by whole scans of the Atlas 10K, cheetah9 and nearline16.
+POWERS = {"count": 1.0, "root": 0.4}
+CAUGHT_UP = {"count": 0.0, "root": 0.3}
+WORTHS = 24             # classes of what pieces are worth then
 
 
 # ---- windows of tracks ----
@@ -197,7 +203,8 @@ def _classes(choice):
 class Scene(NamedTuple):
     """What gaps_of() needs: device, settings, choice, mean distance, con by kind, share of
     reads and of writes, pieces per plan by latency (a function); and what con is (a function)
-    when only a share of the gaps has a plan, of so many blocks."""
+    when only a share of the gaps has a plan, of so many blocks; chances: requests among whose gaps
+    the next is chosen, by what they bring."""
 
     device: object
     settings: object
@@ -207,6 +214,7 @@ class Scene(NamedTuple):
     reads: np.ndarray
     pieces: object
     con_at: object
+    chances: float
 
 
 def gaps_of(scene, tau, windows):
@@ -267,7 +275,7 @@ class Course(NamedTuple):
 class _State:
     """Tracks by blocks left, and straddlers."""
 
-    def __init__(self, granules, straddlers, most):
+    def __init__(self, granules, straddlers, most, power):
         self.granules = granules
         self.straddlers = straddlers
         self.length = max(int(round(granules - straddlers)), 1)
@@ -279,6 +287,26 @@ class _State:
         self.across = 1.0
         self.piece = float(self.most)
         self.kept = None
+        self.order, self.begins, self.worth = self._worths(power)
+
+    def _worths(self, power):
+        """What pieces of k blocks of tracks with m (of m + 1, the last across the track's end) are
+        worth, m^power - (m - k)^power, in classes:
+        (all k and m by their class, where in these each class begins, [k - 1, m]: its number)."""
+        k = np.arange(1, self.most + 1)[:, None]
+        worth = np.maximum(self.blocks, k) ** power - np.maximum(self.blocks - k, 0) ** power
+        if power < 1:
+            finest = np.log(worth.max() / worth.min()) / WORTHS
+            worth = np.round(np.log(worth / worth.min()) / max(finest, 1e-9))
+        _, classes = np.unique(worth, return_inverse=True)
+        order = np.argsort(classes.ravel(), kind="stable")
+        begins = np.searchsorted(classes.ravel()[order], np.arange(classes.max() + 1))
+        return order, begins, classes.reshape(worth.shape)
+
+    def by_worth(self, chances):
+        """[class, w]: sums of chances [k - 1, m, w]."""
+        flat = chances.reshape(-1, chances.shape[-1])
+        return np.add.reduceat(flat[self.order], self.begins, axis=0)
 
     def left(self):
         """Share of the blocks."""
@@ -326,25 +354,27 @@ class _State:
             self.across *= math.exp(-step * (float(also.sum()) + forced) / held)
 
 
-def _taken(state, gaps, budget, table, bin_share):
+def _taken(state, gaps, search, table, bin_share):
     """(take, also, plans, blocks): what a gap takes, as in _State.advance(); chance that it
-    takes anything; blocks. bin_share: of a turn that a step between windows is."""
+    takes anything; blocks. search: its steps, and the gaps of which the best is taken; bin_share:
+    of a turn that a step between windows is."""
+    budget, chances = search
     wanted, before = state.windows(table, bin_share)
     offered, crossed = gaps.within(budget, state.rich())
-    one = np.einsum("kmw,m->kw", wanted, state.tracks)
+    one = state.by_worth(wanted * state.tracks[:, None])
     at_least = np.clip(np.cumsum(one[::-1], axis=0)[::-1], 0, 1 - 1e-12)
-    end = np.einsum("kmw,m->kw", before, state.tracks) * (state.straddlers * state.across)
+    end = state.by_worth(before * state.tracks[:, None]) * (state.straddlers * state.across)
     hazard = crossed @ end.T
     none = offered @ np.log(1 - at_least).T - np.cumsum(hazard[:, ::-1], axis=1)[:, ::-1]
-    at_least = 1 - np.exp(none)
+    at_least = 1 - np.exp(chances * none)
     best = np.maximum(at_least - np.pad(at_least[:, 1:], ((0, 0), (0, 1))), 0)
     weight = offered @ one.T + hazard
     # a further piece is as likely near as the first blocks that come are wanted
     often = gaps.share * (1 + gaps.more * state.left())
     share = np.where(weight > 1e-12, best * often[:, None] / np.maximum(weight, 1e-12), 0)
-    take = np.einsum("kmw,kw->km", wanted, share.T @ offered) * state.tracks
-    also = np.einsum("kmw,kw->km", before, share.T @ crossed) * state.tracks * \
-        (state.straddlers * state.across)
+    take, also = (np.einsum("kmw,kmw->km", chances, (share.T @ tracks)[state.worth]) *
+                  state.tracks for chances, tracks in ((wanted, offered), (before, crossed)))
+    also *= state.straddlers * state.across
     k = np.arange(1, len(take) + 1)
     plain = take.sum(axis=1) @ k + also.sum(axis=1) @ (k - 1)
     return take, also, float(gaps.share @ at_least[:, 0]), \
@@ -354,7 +384,7 @@ def _taken(state, gaps, budget, table, bin_share):
 def course(scene, granules, straddlers, most, blocks, gaps_per_second):
     """The Course of tracks of so many granules; blocks: of all such tracks; gaps_per_second:
     of the whole disk."""
-    state = _State(granules, straddlers, most)
+    state = _State(granules, straddlers, most, POWERS[scene.settings.value])
     windows, table = windows_of(state.length, state.most)
     step = windows[1]
     tau = scene.device.revolution_time / granules
@@ -368,7 +398,8 @@ def course(scene, granules, straddlers, most, blocks, gaps_per_second):
                 scene = scene._replace(con=scene.con_at(plans, state.piece))
                 last = max(plans, 1e-6)
             gaps = gaps_of(scene, tau, windows)
-        take, also, plans, rate = _taken(state, gaps, budget, table, step / granules)
+        take, also, plans, rate = _taken(state, gaps, (budget, scene.chances), table,
+                                         step / granules)
         forced = math.exp(-FRUITLESS * plans) / gaps_per_second if left * blocks < LEFTOVER else 0
         share = TAIL_STEP if left < TAIL else STEP
         move = share * left * granules / max(rate + forced, 1e-15)
@@ -438,6 +469,8 @@ def scan(scene, gaps_per_second):
         per_track = gaps_per_second * length / device.capacity
         rows.append(np.append((1 - part) * passed[0] + part * passed[1],
                               (1 - part) * last[0] + part * last[1]) / per_track)
+    caught_up = CAUGHT_UP[scene.settings.value]
+    rows = (1 - caught_up) * np.array(rows) + caught_up * np.mean(rows, axis=0)
     done = np.append(POINTS, 1.0)
     times = np.unique(np.concatenate(rows))
     covered = np.mean([np.interp(times, row, done) for row in rows], axis=0)

@@ -46,6 +46,8 @@ class FreeSettings:
     switch: float = None                # conservatism of head switches; None: conservatism
     turn: float = None                  # and on one track
     lead: float = 200e-6                # how early a command must be at the drive
+    value: str = "count"                # of blocks; "root": of few on a track, and of a part of the
+    #                                     disk that lags, each is worth more (core/block_value.h)
 
     @property
     def lifted(self):
@@ -62,6 +64,8 @@ class FreeSettings:
             if word not in LIFTS:
                 raise ToolError("settings: lift %r: not none, all, or of %s" % (
                     self.lift, "+".join(LIFTS)))
+        if self.value not in ("count", "root"):
+            raise ToolError("settings: value %r: not count or root" % self.value)
         for field in dataclasses.fields(self):
             _check_number(field.name, getattr(self, field.name))
         if self.conservatism != "auto" and self.conservatism > MOST_CONSERVATISM:
@@ -72,7 +76,7 @@ class FreeSettings:
 
 def _check_number(name, value):
     """A number of the settings."""
-    if name in ("policy", "lift", "separate") or value is None or \
+    if name in ("policy", "lift", "separate", "value") or value is None or \
             (name == "conservatism" and value == "auto"):
         return
     unit = "bytes" if "bytes" in name or name == "granule" else \
