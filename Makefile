@@ -234,7 +234,8 @@ bench-peers: modules
 	@FREEBLOCK_BUILD='$(BUILD)' tools/freeblock-lab peers --build '$(BUILD)' \
 		$(if $(DRIVE),--drive '$(DRIVE)') $(if $(LOAD),--load '$(LOAD)') \
 		$(if $(PEER),--peer '$(PEER)') $(if $(SECONDS_),--seconds '$(SECONDS_)') \
-		$(if $(SET),--set '$(SET)') $(if $(THROUGH),--through '$(THROUGH)') \
+		$(if $(SEED),--seed '$(SEED)') $(if $(SET),--set '$(SET)') \
+		$(if $(THROUGH),--through '$(THROUGH)') \
 		$(if $(WIDE),--wide) $(if $(FRESH),--fresh) $(if $(KEPT),--kept)
 
 # Likewise. CELL= is a regular expression for settings as the tables call them

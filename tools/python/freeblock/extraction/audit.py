@@ -124,6 +124,7 @@ class _Auditor:
         self.found = Audit()
         self.away = {}
         self.seen = []
+        self.usual = 0.0
         self.close = 0
         self.shift = 0.0
         self.most = self._affordable(budget_s)
@@ -274,13 +275,18 @@ class _Auditor:
         return (tracks["slot"] + number + 1) / tracks["spt"]
 
     def _longer(self, tracks):
-        """Which tracks take longer than their lengths."""
-        longer = self._took(tracks, 0) > LONGER
+        """Which tracks take longer than their lengths, or than others. With zero-latency access
+        whole ones take less; one whose last block lives elsewhere takes what it would without."""
+        took, full = self._took(tracks, 0), tracks["count"] == tracks["spt"]
+        if np.count_nonzero(full) >= LEAST_SEEN:
+            self.usual = min(float(np.median(took[full])), 0.0)
+        most = LONGER + np.where(full, self.usual, 0.0)
+        longer = took > most
         for more in range(1, AGAIN + 1):
             left = np.flatnonzero(longer)
             if not len(left):
                 break
-            longer[left] = self._took(tracks[left], more) > LONGER
+            longer[left] = self._took(tracks[left], more) > most[left]
         return longer
 
     # ---- blocks
@@ -370,10 +376,14 @@ class _Auditor:
             self._doubt(block, block, ELSEWHERE)
 
     def borders(self):
-        """Blocks about zones' borders that both laws place at one angle."""
+        """Blocks about zones' borders that both laws place at one angle, or that are too few for
+        their track's length to be told."""
         index = self.layout.index
         for number in range(1, len(self.layout.zones)):
             first = int(index.first[number])
+            few = self._piece(number)
+            if few:
+                self._doubt(first, first + few - 1, BORDER)
             after = self._alike(number, first, 1)
             before = self._alike(number, first - 1, -1)
             if after or before or self._one_track(first):
@@ -389,6 +399,15 @@ class _Auditor:
         wrong = [first for first, _, why in self.found.doubts if why == ANGLE]
         if wrong and self.dev.logical_bytes < self.dev.unit_bytes:
             self._doubt(min(wrong), self.layout.blocks - 1, WITHIN)
+
+    def _piece(self, number):
+        """How many blocks stand alone on a zone's first track, if the tracks of the zone before
+        would have them as far apart from each other."""
+        old, new = self.layout.zones[number - 1:number + 1]
+        at, count = new.slips[0] if new.slips else (0, 0)
+        piece = int(at) - new.dead
+        apart = piece * abs(1 / old.spt - 1 / new.spt) * new.spt
+        return piece if count > new.spt / 2 and piece < new.spt and apart < self.half else 0
 
     def _one_track(self, first):
         """Whether the tracks before and behind a border may be one, cut at a slip that was taken

@@ -198,7 +198,7 @@ class Extraction:
         """Say so if nothing tells tracks of a cylinder from those of neighbouring ones."""
         if self.how == "translate" or found.heads == 1 or found.surface_run > 1:
             return
-        why = surfaces.doubt(found, moves["head_switch_ns"], dict(moves["seek"]).get(1))
+        why = surfaces.doubt(found, moves["head_switch_ns"], min(moves["seek"]))
         if why:
             self.surfaces_known = False
             self.notes.append("surfaces: unknown: " + why)

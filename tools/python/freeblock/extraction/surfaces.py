@@ -225,18 +225,19 @@ def _apart(one, other):
     return abs((one - other + 0.5) % 1 - 0.5)
 
 
-def doubt(layout, switch_ns, seek_ns):
+def doubt(layout, switch_ns, seek):
     """Why what is told to be cylinders may be tracks of one surface, or "": angles are the same if
     units stay on a surface for as many tracks as there are heads, or for many with hardly another
-    angle where the heads change. seek_ns: of one cylinder, or None."""
+    angle where the heads change. seek: (cylinders, ns) of the shortest that is known."""
+    cylinders, seek_ns = seek
     several = [zone for zone in layout.zones if zone.last_cyl > zone.first_cyl]
     if several and all(not zone.head_spt and _is_even(zone) for zone in several):
         return "one angle leads from track to track wherever they are, which does not tell where " \
             "a cylinder of %d tracks ends" % layout.heads
-    if seek_ns and switch_ns >= SLOW_SWITCH * seek_ns:
-        return "a head switch seems to take as long as a seek of one cylinder (%.3f and %.3f " \
+    if switch_ns >= SLOW_SWITCH * seek_ns:
+        return "a head switch seems to take as long as a seek of %d cylinder%s (%.3f and %.3f " \
             "ms), so what is told to be a cylinder of %d tracks may be tracks of one surface" % (
-                switch_ns / 1e6, seek_ns / 1e6, layout.heads)
+                cylinders, "s" * (cylinders > 1), switch_ns / 1e6, seek_ns / 1e6, layout.heads)
     return ""
 
 
