@@ -95,6 +95,24 @@ class Audits(Case):
         self.assertEqual((found.doubts, found.wrong, found.reason), ([], 0, ""))
         self.assertEqual(found.tracks, found.of)
 
+    def test_true_late(self):
+        """The same where reports are late by 30 us, which is more of a short zone's turn than
+        half a slot needs, and where some tracks take two commands and others one."""
+        # Seen to fail: a mean of few reads against one of many (zones turned by 0.002); what
+        # tracks save that are read by one command asked of those that take two
+        for change in ((("jitter_ns 10000", "jitter_ns 30000"),
+                        ("zone 0 39 200 0 0.11 0.19 400", "zone 0 39 200 0 0.11 0.19 0"),
+                        ("zone 40 79 190 0.3 0.11 0.19 190", "zone 40 139 60 0.3 0.11 0.19 0")),
+                       (("zone 0 39 200 0 0.11 0.19 400", "zone 0 15 1040 0 0.11 0.19 0"),
+                        ("zone 40 79 190 0.3 0.11 0.19 190", "zone 16 31 1000 0.3 0.11 0.19 0"))):
+            text = DRIVE
+            for old, new in (*change, ("zone_heads 0 200 192 197 200 188\n", ""),
+                             ("slip 0 4000 20123 30777\n", "")):
+                text = text.replace(old, new)
+            with mock.patch.dict(globals(), DRIVE=text):
+                found = self.audited(self.drive())
+            self.assertEqual((found.doubts, found.turned, found.reason), ([], {}, ""))
+
     def test_remap_alike(self):
         """A block whose spare passes where the block itself would, to half a slot."""
         home, spare = self.alike(np.arange(100, 30000))
@@ -169,8 +187,10 @@ class Audits(Case):
         """The layout with the second zone's angles off by another law, 0.0021 of a turn (0.4 slots)
         at most."""
         layout = self.drive()
-        zones = [layout.zones[0], replace(layout.zones[1], angle=layout.zones[1].angle + 0.0021,
-                                          cyl_skew=layout.zones[1].cyl_skew - 0.0001)]
+        zone = layout.zones[1]
+        zones = [layout.zones[0], replace(zone, angle=zone.angle + 0.0021,
+                                          track_skew=zone.track_skew - 0.0002,
+                                          cyl_skew=zone.cyl_skew + 0.00072)]
         return layout, Layout(layout.heads, layout.cylinders, layout.order, zones)
 
     def test_turned(self):
@@ -194,18 +214,32 @@ class Audits(Case):
         self.assertGreaterEqual(min(named), self.drive().index.first[1])
         self.assertGreater(len(named), 190)
 
+    def test_sampled(self):
+        """Of a zone that was not looked at whole all is named, and nothing mended."""
+        with mock.patch.object(audit, "LEAST_TURNED", 1), \
+                mock.patch.object(audit, "ALL_BUT", -0.1):
+            layout = self.turned()[1]
+            found = self.audited(layout)
+        self.assertEqual(found.turned, {})
+        self.assertEqual(len(self.named(found, audit.OFF)),
+                         layout.blocks - layout.index.first[1])
+
     def test_physical(self):
-        """Behind what is wrong tracks may begin within a physical block, where it has several."""
-        other = self.turned()[1]
-        for physical, why in ((0, {audit.ANGLE}), (3, {audit.ANGLE, audit.WITHIN})):
+        """Behind tracks that are elsewhere others may begin within a physical block, where it has
+        several; behind a block that lives elsewhere they do not."""
+        layout = self.drive()
+        wrong = Layout(layout.heads, layout.cylinders, layout.order, [
+            replace(layout.zones[0], slips=[(4000, 1), (20123, 1), (31777, 1)]), layout.zones[1]])
+        for exponent, first in ((0, None), (3, 30777)):
             with Device.simulated(self.path) as dev:
-                job = audit._Auditor(dev, Phase.measure(dev, seconds=5), other)
-                dev.logical_bytes = dev.unit_bytes >> physical
-                job.found.doubts = [(100, 200, audit.ANGLE)]
-                job.behind()
-            self.assertEqual({each for *_, each in job.found.doubts}, why)
-            self.assertEqual(max(last for _, last, _ in job.found.doubts),
-                             other.blocks - 1 if physical else 200)
+                phase = Phase.measure(dev, seconds=5)
+                dev.logical_bytes = dev.unit_bytes >> exponent
+                found = audit.audit(dev, phase, wrong, 300)
+            within = self.named(found, audit.WITHIN)
+            self.assertEqual(bool(within), exponent > 0)
+            if exponent:
+                self.assertEqual(max(within), layout.blocks - 1)
+                self.assertLess(abs(min(within) - first), 1000)
 
     def test_border(self):
         """Where zones continue each other no timing tells where the border is."""

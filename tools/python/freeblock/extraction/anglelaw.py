@@ -112,6 +112,7 @@ def fit_error(cyl, track, start):
     columns = np.stack([np.ones(len(cyl)), cyl - np.mean(cyl), track - np.mean(track)], axis=1)
     rest = wrap(start - late)
     spread = 1.4826 * np.median(np.abs(rest - np.median(rest)))
+    spread *= np.sqrt(len(cyl) / max(len(cyl) - 3, 1))
     # a zone of one cylinder, or a drive of one head, has a column of zeros
     inverse = np.linalg.pinv(columns.T @ columns)
     return late, spread * np.sqrt(np.sum(columns @ inverse * columns, axis=1))

@@ -48,7 +48,9 @@ MOST_LINES = 20         # of what is doubtful, for people
 LEAST_OFF = 3           # tracks that may be so on any drive
 SURE = 0.002            # of a turn: by how much a zone's angles may be off and nothing is said,
 WELL = 0.001            # and nothing is mended
-BETTER = 4              # times what is mended exceeds its standard error
+BETTER = 4              # times what is mended exceeds its standard error,
+LATER = 0.25            # and of how late reports are at most
+LEAST_TURNED = 60       # tracks of a zone that is mended: noise alone has few follow some law
 ALL_BUT = 0.1           # of a zone's tracks, that need not have been looked at for that
 ERRORS = 1.5            # standard errors of what they are found to be off that count, too
 LEAST_SEEN = 6          # tracks of a zone that tell it
@@ -123,7 +125,8 @@ class _Auditor:
         self.reader.calibrate(phase.block)
         self.found = Audit()
         self.away = {}
-        self.seen = []
+        self.seen = []          # (tracks, turns that they are later than the layout has them)
+        self.lost = []          # the first blocks of tracks that are elsewhere as a whole
         self.usual = 0.0
         self.close = 0
         self.shift = 0.0
@@ -159,13 +162,17 @@ class _Auditor:
         at = self.layout.locate(blocks)
         return at["start"] + 1 / at["spt"]
 
+    def _few(self, spt, most):
+        """Reads of a block of which the earliest is taken, at first."""
+        # of too early ones half as many say so but for once in a hundred; chance alone has a
+        # block seem too late, and more reads tell
+        return int(min(-(-self.reader.slot_repeats(1 / np.max(spt), self.half) // 2), most))
+
     def _off(self, blocks, spt, most=REPEATS):
         """By how many slots blocks end elsewhere, by the earliest of at most so many reads,
         and more of those that seem late; NaN: not read. And their angles."""
         repeats = self.reader.slot_repeats(1 / np.max(spt), self.half)
-        # of too early ones half as many say so but for once in a hundred; chance alone has a
-        # block seem too late, and more reads tell
-        edges = self.reader.edges(blocks, int(min(-(-repeats // 2), most)))
+        edges = self.reader.edges(blocks, self._few(spt, most))
         want = self._ends(blocks) + self.shift
         off = wrap(edges - want) * spt
         late = np.flatnonzero(off > self.half)
@@ -190,7 +197,10 @@ class _Auditor:
         """Some tracks in a row."""
         ends = np.stack([tracks["first"], tracks["first"] + tracks["count"] - 1], axis=1).ravel()
         off, _ = self._off(ends, np.repeat(tracks["spt"], 2), self.most)
-        self.seen.append((tracks, np.mean(off.reshape(-1, 2), axis=1) / tracks["spt"]))
+        # against the shift, which was found by more reads
+        later = self.reader.least_late(self._few(tracks["spt"], self.most)) - \
+            self.reader.least_late(REPEATS)
+        self.seen.append((tracks, np.mean(off.reshape(-1, 2), axis=1) / tracks["spt"] - later))
         unread = np.isnan(off).reshape(-1, 2)
         wrong = (np.abs(off) > self.half).reshape(-1, 2).any(axis=1)
         longer = self._longer(tracks)
@@ -198,6 +208,7 @@ class _Auditor:
         slips, moved = self._odd(tracks)
         if np.count_nonzero(wrong) > max(len(tracks) * MANY, LEAST_OFF):
             # no single blocks' fault
+            self.lost.append(int(tracks[wrong]["first"].min()))
             for track in tracks[wrong]:
                 self._doubt(track["first"], track["first"] + track["count"] - 1, ANGLE)
                 self._neighbours(track)
@@ -225,11 +236,17 @@ class _Auditor:
         late, error = fit_error(cyl, track, off)
         most = np.max(np.abs(late))
         first, end = self.layout.index.first[zone:zone + 2]
-        looked = int(tracks["count"].sum()) >= (1 - ALL_BUT) * (end - first)
-        if most > max(WELL, BETTER * np.max(error)) and looked and self.layout.surface_run == 1:
+        whole_zone = int(tracks["count"].sum()) >= (1 - ALL_BUT) * (end - first)
+        sure = max(WELL, BETTER * np.max(error), LATER * self.reader.late)
+        if most > sure and whole_zone and len(tracks) >= LEAST_TURNED and \
+                self.layout.surface_run == 1:
             self.found.turned[zone] = fit(cyl, track, off)
             return
-        for one in tracks[np.abs(late) + ERRORS * error > SURE]:
+        bad = np.abs(late) + ERRORS * error > SURE
+        if np.any(bad) and not whole_zone:
+            self._doubt(first, end - 1, OFF)
+            return
+        for one in tracks[bad]:
             self._doubt(one["first"], one["first"] + one["count"] - 1, OFF)
 
     def _odd(self, tracks):
@@ -277,7 +294,9 @@ class _Auditor:
     def _longer(self, tracks):
         """Which tracks take longer than their lengths, or than others. With zero-latency access
         whole ones take less; one whose last block lives elsewhere takes what it would without."""
-        took, full = self._took(tracks, 0), tracks["count"] == tracks["spt"]
+        took = self._took(tracks, 0)
+        # where a track takes several commands nothing is saved
+        full = (tracks["count"] == tracks["spt"]) & (tracks["count"] <= self.dev.longest)
         if np.count_nonzero(full) >= LEAST_SEEN:
             self.usual = min(float(np.median(took[full])), 0.0)
         most = LONGER + np.where(full, self.usual, 0.0)
@@ -312,6 +331,8 @@ class _Auditor:
             self._doubt(first, first + count - 1, LONG)
             return False
         ends = first, first + count - 1
+        if len(strays) > STRAYS:
+            self.lost.append(first)
         if len(strays) > STRAYS or away.any() or strays & set(wrong) & set(ends):
             self._doubt(*ends, ANGLE)
             self._neighbours(track)
@@ -396,9 +417,8 @@ class _Auditor:
         """Where physical blocks hold several logical ones, tracks that are not understood may end
         in the midst of one. Then those behind begin there, and their whole blocks end where the
         model says all the same."""
-        wrong = [first for first, _, why in self.found.doubts if why == ANGLE]
-        if wrong and self.dev.logical_bytes < self.dev.unit_bytes:
-            self._doubt(min(wrong), self.layout.blocks - 1, WITHIN)
+        if self.lost and self.dev.logical_bytes < self.dev.unit_bytes:
+            self._doubt(min(self.lost), self.layout.blocks - 1, WITHIN)
 
     def _piece(self, number):
         """How many blocks stand alone on a zone's first track, if the tracks of the zone before

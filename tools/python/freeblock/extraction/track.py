@@ -48,6 +48,7 @@ class Reader:
         self.phase = phase
         self.shift = 0.0        # of this session's angles against the first one's
         self.late = self.mean_late = LATE_MIN
+        self._lates = np.zeros(1)
         self._refreshed = dev.disk_ns
 
     def run(self, ops):
@@ -84,6 +85,12 @@ class Reader:
             seen = self._late(block, more)
         self.late = max(float(seen.max()) * (1 + 2 / len(seen)), LATE_MIN)
         self.mean_late = float(seen.mean())
+        self._lates = np.sort(seen)
+
+    def least_late(self, reads):
+        """How late the earliest of so many reads is on the mean, turns."""
+        above = (1 - np.arange(len(self._lates) + 1) / len(self._lates)) ** reads
+        return float(self._lates @ -np.diff(above))
 
     def _late(self, block, reads):
         """How late reads of one unit are, hiccups of the host apart."""
@@ -99,7 +106,6 @@ class Reader:
         once in ten thousand."""
         share = min(share * unit / self.late, 0.99)
         return int(np.clip(np.ceil(-9.2 / np.log(1 - share)), 2, 100))
-
 
     def fine_repeats(self, unit):
         """Reads that tell a unit's edge well enough to work out slots from differences."""
