@@ -4,8 +4,8 @@
 And some drives drawn at random (research.extractrandom). Prints TAP.
 
 Seen to fail: zones' angles not looked at (turned, not_turned); tracks not read as wholes
-(remap_alike); what is usual not minded (last_alike); angles taken for right (wrong_slip,
-distrusted); borders left out (border).
+(remap_alike); what is usual not minded (last_alike); pieces at borders left out (piece); angles
+taken for right (wrong_slip, distrusted); borders left out (border).
 """
 
 import os
@@ -147,6 +147,10 @@ class Audits(Case):
             zones = [Zone(0, 9, 100), Zone(10, 19, spt, dead=10, slips=[(15, spt - 18)])]
             job = audit._Auditor.__new__(audit._Auditor)
             job.layout, job.half = Layout(2, 20, "plain", zones), 0.5
+            job.found = audit.Audit()
+            job.borders()
+            first = int(job.layout.index.first[1])
+            self.assertEqual((first, first + 4, audit.BORDER) in job.found.doubts, few > 0)
             self.assertEqual(job._piece(1), few)
             zones[1].slips = []
             self.assertEqual(job._piece(1), 0)

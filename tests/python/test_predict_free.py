@@ -272,6 +272,7 @@ class Queue(unittest.TestCase):
         """Each with its value and unit."""
         for settings, text in ((FreeSettings(policy="sptf-sv"), "policy 'sptf-sv'"),
                                (FreeSettings(lift="sauce"), "lift 'sauce'"),
+                               (FreeSettings(value="roots"), "value 'roots'"),
                                (FreeSettings(conservatism=-1.0), "conservatism -1.0 (s)"),
                                (FreeSettings(conservatism=300.0), "conservatism 300.0 (s)"),
                                (FreeSettings(granule=0), "granule 0 (bytes)")):
@@ -356,11 +357,12 @@ class Scan(unittest.TestCase):
     def test_chosen_together(self):
         """Where requests are chosen with their free reads the best of several gaps is taken; with
         one that waits there is no choice."""
-        scene = mock.Mock(queue=mock.Mock(weights=np.array([0.5, 0.0, 0.5])))
-        load = mock.Mock(settings=FreeSettings(policy="auto"))
-        self.assertAlmostEqual(freeband.chances(load, scene.queue), 1 + freeband.AUTO_FREE)
-        load.settings = FreeSettings(policy="sptf-sw")
-        self.assertEqual(freeband.chances(load, scene.queue), 1)
+        for policy, weights, more in (("auto", (0.5, 0.0, 0.5), 1), ("auto", (1.0,), 0),
+                                      ("sptf-sw", (0.5, 0.0, 0.5), 0)):
+            load = mock.Mock(settings=FreeSettings(policy=policy))
+            self.assertAlmostEqual(
+                freeband.chances(load, mock.Mock(weights=np.array(weights))),
+                1 + more * freeband.AUTO_FREE)
 
     def test_begun_at(self):
         """A course begins with the fresh map's figure and ends as it was; its time is that of its

@@ -2,9 +2,9 @@
 """bench-extract --random: small drives drawn at random, by timing alone (make extract RANDOM=N).
 
 Is each model right, or is it said which LBNs are not? A wrong model is *told* if the extraction
-was refused, or marks the model as distrusted, or names all LBNs that are elsewhere
-or at other angles, or says that it does not know the surfaces and is right about tracks and angles
-of all LBNs that it does not name.
+was refused, or marks the model as distrusted, or names all LBNs that are elsewhere or at other
+angles, or says that it does not know the surfaces and is right about tracks and angles of all LBNs
+that it does not name.
 """
 
 import argparse

@@ -11,9 +11,9 @@ Of every track two things are looked at that a wrong layout cannot have right at
 A track that fails, and each with slips, is read block by block. Where two zones meet it is reckoned
 which blocks either's law places at one angle: no timing tells those apart. What half a slot does
 not show on one track all tracks of a zone do: if its angles are found to be off by another law, the
-model gets that, or they are named. On a drive with more
-tracks than the time allows, the neighbours of borders, slips and remaps come first, then stretches
-chosen at random; the report says how many were looked at.
+model gets that, or they are named. On a drive with more tracks than the time allows, the neighbours
+of borders, slips and remaps come first, then stretches chosen at random; the report says how many
+were looked at.
 """
 
 from dataclasses import dataclass, field, replace
