@@ -4,6 +4,8 @@
 need no machine: parsing what the guest leaves, comparing at equal latency,
 verdicts, keys of kept cells. Every figure is worked out by hand. Prints TAP."""
 
+import contextlib
+import io
 import os
 import shlex
 import struct
@@ -41,6 +43,13 @@ blocks_total 2245870
 blocks_delivered %(blocks)d
 """
 
+STATUS = """scheduling %s
+free_reads off: the drive orders, as its write cache is in use
+idle paused: the mean slowdown is at its goal
+guard_trips 2
+miss_fg 3
+"""
+
 
 def write(folder, name, data):
     """A file for the parser."""
@@ -61,7 +70,7 @@ def guest_folder(folder):
     write(folder, "fg0.lat", b"".join(
         struct.pack("<I", us | (peersum.WRITE if us % 3 == 0 else 0)) for us in range(1, 1001)))
     write(folder, "drive", "commands 2000\nlate_max_ns 12000\nlate_over_10us 4\n")
-    write(folder, "status", "scheduling yes\nguard_trips 2\nmiss_fg 3\n")
+    write(folder, "status", STATUS % "yes")
     write(folder, "granule_bytes", "4096\n")
 
 
@@ -270,11 +279,13 @@ class Cells(unittest.TestCase):
             self.assertEqual(len(names), len(set(names)))
 
     def test_void(self):
-        """A scan that read nothing, as where the model was given up, makes no row, and its cell is
-        not kept; the others of its virtual machine are. Seen to fail: kept, as it was once."""
+        """A scan that read nothing where the model was given up makes no row, and its cell is not
+        kept; the others of its virtual machine are, also that of a scan to which the foreground
+        left nothing. Seen to fail: all kept, as they were once; neither kept."""
         names = {"c0": self.cell(peers.Setting("freeblock", "scan")),
                  "c1": self.cell(peers.Setting("freeblock")),
-                 "c2": self.cell(peers.Setting("freeblock", "scan"), seed=2)}
+                 "c2": self.cell(peers.Setting("freeblock", "scan"), seed=2),
+                 "c3": self.cell(peers.Setting("freeblock", "scan"), seed=3)}
         bench = peers.Bench.__new__(peers.Bench)
         bench.sums, bench.fresh, bench.measured = self.sums, False, set()
         with tempfile.TemporaryDirectory() as bench.cells:
@@ -282,14 +293,22 @@ class Cells(unittest.TestCase):
                 folder = os.path.join(bench.cells, name)
                 os.mkdir(folder)
                 guest_folder(folder)
-            write(os.path.join(bench.cells, "c0"), "snap.end", SNAPSHOT % {
-                "now": 15 * 10**9, "idle": 7 * 10**9, "wait": 21 * 10**8, "util": 9100,
-                "busy": 9 * 10**9, "blocks": 100})
+            for name in "c0", "c3":
+                write(os.path.join(bench.cells, name), "snap.end", SNAPSHOT % {
+                    "now": 15 * 10**9, "idle": 7 * 10**9, "wait": 21 * 10**8, "util": 9100,
+                    "busy": 9 * 10**9, "blocks": 100})
+            write(os.path.join(bench.cells, "c0"), "status", STATUS % "no: the model is distrusted")
             with self.assertRaisesRegex(ToolError, "^atlas10k, closed, freeblock scan: the scan "
-                                        r"read nothing \(details in \S+/c0/status\)$"):
+                                        "read nothing, as the disk was not scheduled "
+                                        r"\(details in \S+/c0/status\)$"):
                 bench.keep(names, bench.cells)
             self.assertEqual([bool(bench.kept(cell)) for cell in names.values()],
-                             [False, True, True])
+                             [False, True, True, True])
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                peers.print_group("atlas10k", "closed", [bench.kept(names["c3"])])
+        self.assertIn("nothing was read: free reads off: the drive orders, as its write cache is in "
+                      "use, idle reads paused: the mean slowdown is at its goal\n", said.getvalue())
 
     def test_unknown(self):
         self.assertRaises(ToolError, peers.chosen, "bfq,cfq", ("bfq", "none"), "peer")

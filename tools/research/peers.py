@@ -225,8 +225,9 @@ class Cell:
 
     def void(self, figures):
         """Why its figures say nothing; "" if they do."""
-        if self.setting.background == "scan" and not figures["bg_mb_s"]:
-            return "%s, %s, %s %s: the scan read nothing" % (
+        nothing = self.setting.background == "scan" and not figures["bg_mb_s"]
+        if nothing and not figures["scan_said"]:
+            return "%s, %s, %s %s: the scan read nothing, as the disk was not scheduled" % (
                 self.drive, self.load, self.setting.peer, self.setting.name)
         return ""
 
@@ -381,6 +382,8 @@ def print_group(drive, load, rows):
         print("  %-12s %-56s" % (row["peer"], row["setting"]) +
               "".join("%10s" % c for c in cells) +
               ("   = " + " + ".join("%.2f" % p for p in parts) if len(parts) > 1 else ""))
+        if row["background"] == "scan" and not row["bg_mb_s"]:
+            print("  %-12s nothing was read: %s" % ("", row["scan_said"]))
 
 
 def print_comparison(compared):

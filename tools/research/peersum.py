@@ -111,6 +111,15 @@ def read_latencies(path):
     return [int.from_bytes(raw[i:i + 4], "little") for i in range(0, len(raw), 4)]
 
 
+def scan_said(status):
+    """Why a scan may read nothing, in the module's own words, from its status; "" if it does not
+    schedule: then it read nothing by mistake."""
+    words = dict(line.partition(" ")[::2] for line in status.splitlines())
+    if words.get("scheduling") != "yes":
+        return ""
+    return "free reads %s, idle reads %s" % (words["free_reads"], words["idle"])
+
+
 def traced_nothing(folder):
     """What the tracer shows for a function that does nothing, ns."""
     found = re.fullmatch(r"write_null (\d+) (\d+)\n",
@@ -182,7 +191,9 @@ def cell_figures(folder):
     }
     figures.update(latency_figures(latencies))
     figures.update(traced(folder, figures["requests_per_s"]))
-    status = keys(read_text(os.path.join(folder, "status")))
+    said = read_text(os.path.join(folder, "status"))
+    figures["scan_said"] = scan_said(said)
+    status = keys(said)
     figures.update({key: status[key] for key in (
         "guard_trips", "miss_fg", "miss_prepend", "miss_separate", "miss_after", "prepends",
         "separates", "pred_total", "pred_within_50us", "early_turn", "search_ns", "choice_ns",
