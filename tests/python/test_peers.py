@@ -307,8 +307,9 @@ class Cells(unittest.TestCase):
             said = io.StringIO()
             with contextlib.redirect_stdout(said):
                 peers.print_group("atlas10k", "closed", [bench.kept(names["c3"])])
-        self.assertIn("nothing was read: free reads off: the drive orders, as its write cache is in "
-                      "use, idle reads paused: the mean slowdown is at its goal\n", said.getvalue())
+        self.assertIn("nothing was read: free reads off: the drive orders, as its write cache is "
+                      "in use, idle reads paused: the mean slowdown is at its goal\n",
+                      said.getvalue())
 
     def test_unknown(self):
         self.assertRaises(ToolError, peers.chosen, "bfq,cfq", ("bfq", "none"), "peer")
