@@ -123,11 +123,15 @@ static bool fb_idle_cost_mostly_ahead(const struct fb_idle_cost *c)
 	return fb_idle_cost_mean_ns(&c->ahead, 0) > FB_IDLE_COST_ONE_NS / 2;
 }
 
+static bool fb_idle_cost_knows_streams(const struct fb_idle_cost *c)
+{
+	return c->took.n >= FB_IDLE_COST_KNOWN && c->ahead.n >= FB_IDLE_COST_KNOWN;
+}
+
 /* the drive has streams' next requests before they come */
 static bool fb_idle_cost_reads_ahead(const struct fb_idle_cost *c)
 {
-	return c->took.n >= FB_IDLE_COST_KNOWN && c->ahead.n >= FB_IDLE_COST_KNOWN &&
-	       fb_idle_cost_mostly_ahead(c);
+	return fb_idle_cost_knows_streams(c) && fb_idle_cost_mostly_ahead(c);
 }
 
 bool fb_idle_cost_is_ahead(struct fb_idle_cost *c, const struct fb_idle_cost_req *req)
@@ -227,11 +231,14 @@ void fb_idle_cost_lose(struct fb_idle_cost *c)
 	c->known = false;
 }
 
+bool fb_idle_cost_is_new_stream(const struct fb_idle_cost *c)
+{
+	return c->is_stream && !fb_idle_cost_knows_streams(c);
+}
+
 bool fb_idle_cost_wants_clean(const struct fb_idle_cost *c, bool begun)
 {
-	if (!c->is_stream)
-		return begun;
-	return !c->clean || c->took.n < FB_IDLE_COST_KNOWN || c->ahead.n < FB_IDLE_COST_KNOWN;
+	return c->is_stream ? !c->clean || !fb_idle_cost_knows_streams(c) : begun;
 }
 
 /* ---- what is served ---- */

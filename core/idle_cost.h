@@ -162,6 +162,14 @@ void fb_idle_cost_begin(struct fb_idle_cost *c, const struct fb_head *head,
 void fb_idle_cost_lose(struct fb_idle_cost *c);
 
 /**
+ * fb_idle_cost_is_new_stream() - did a stream begin this busy period while little is known of any?
+ * @c: the account
+ *
+ * Return: true if so.
+ */
+bool fb_idle_cost_is_new_stream(const struct fb_idle_cost *c);
+
+/**
  * fb_idle_cost_wants_clean() - would another interval without idle reads tell more of streams?
  * @c: the account
  * @begun: an interval before this one was left alone for the sake of streams

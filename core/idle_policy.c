@@ -43,10 +43,7 @@
 #define FB_IDLE_POLICY_CONTROL_NS 10000000000ULL
 #define FB_IDLE_POLICY_CONTROL_RUN 64
 
-/*
- * On a disk that is hardly used, debts would never be paid. After ten idle minutes another
- * collision does not affect the mean.
- */
+/* on a disk that is hardly used debts are never paid; after so long one more hardly shows */
 #define FB_IDLE_POLICY_FORGIVE_NS 600000000000ULL
 
 const char *const fb_idle_policy_why_name[] = {
@@ -752,7 +749,10 @@ static void fb_idle_policy_control(struct fb_idle_policy *w)
 			w->controls = 0;
 		}
 	}
-	w->control = w->eligible >= of;
+	/* there what streams lose is not charged before they are known */
+	if (w->own_order && w->eligible >= 0 && !w->controls)
+		w->controls = fb_idle_cost_is_new_stream(&w->cost);
+	w->control = w->controls || w->eligible >= of;
 }
 
 void fb_idle_policy_idle(struct fb_idle_policy *w, u64 now)

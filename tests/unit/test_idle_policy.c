@@ -868,6 +868,48 @@ static void test_control(void **state)
 }
 
 /*
+ * Where the drive orders nothing is charged to streams before they are known: the first intervals
+ * are left without reads until they are, though every other busy period is of no stream, and are
+ * paid for. Seen to fail: the run waits for its turn, and ends with what is of no stream.
+ */
+static void test_control_new_stream(void **state)
+{
+	struct fb_idle_cost_req req = { .nsect = 8 };
+	u32 i, controls = 0, last = 0;
+	u64 next = 0;
+	struct bench b;
+
+	(void)state;
+	bench_begin(&b, 0, 0, 1);
+	fb_idle_policy_set_goals(&b.w, 1000 * MS, 2000 * MS);
+	fb_idle_policy_set_fixed(&b.w, 0, 128);
+	fb_idle_policy_set_own_order(&b.w, true, 0);
+	b.w.cost.turn_ns = 8 * MS;
+	b.w.cost.short_sectors = 64;
+	for (i = 0; i < 500; i++) {
+		controls += b.w.control;
+		last = b.w.control ? i : last;
+		if (!b.w.control) {
+			fb_idle_policy_sent(&b.w, b.now, 8000000, 128, NULL);
+			fb_idle_policy_ended(&b.w, b.now + 10 * MS);
+		}
+		b.now += 20 * MS;
+		req.lbn = i % 2 ? 4000000 + 1000 * i : next;
+		next += i % 2 ? 0 : 8;
+		req.arrived_ns = b.now;
+		fb_idle_policy_arrive(&b.w, b.now, NULL, &req);
+		b.now += MS / 5;
+		fb_idle_policy_served(&b.w, b.now, &req);
+		fb_idle_policy_idle(&b.w, b.now);
+	}
+	print_message("%u intervals, the last %u, %u known\n", controls, last, b.w.cost.took.n);
+	/* the stream's second request begins the run, its third is touched, eight are needed */
+	assert_int_equal(last, 2 + controls);
+	assert_int_equal(controls, 18);
+	assert_true(b.w.cost.took.n >= 8);
+}
+
+/*
  * While nothing tells what requests behind reads wait, one interval in 32 is left alone; where the
  * drive orders, one in 128 once enough were followed, though others cannot be. Seen to fail: what
  * is followed just now decides.
@@ -947,6 +989,7 @@ int main(void)
 		cmocka_unit_test(test_lost_twin),
 		cmocka_unit_test(test_lost_moved),
 		cmocka_unit_test(test_control),
+		cmocka_unit_test(test_control_new_stream),
 		cmocka_unit_test(test_control_unknown),
 		cmocka_unit_test(test_chance),
 	};
