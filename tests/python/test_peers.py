@@ -20,7 +20,7 @@ sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(HERE)), word)
                 for word in ("tools/python", "tools")]
 
 import taptest  # noqa: E402
-from freeblock import ToolError  # noqa: E402
+from freeblock import ToolError, UsageError  # noqa: E402
 from research import peers, peersum  # noqa: E402
 
 SNAPSHOT = """== now
@@ -77,8 +77,8 @@ def guest_folder(folder):
 def row(peer, background, p99, mb_s, **more):
     """A row with what the comparison looks at."""
     return {"drive": "d", "load": "middle", "peer": peer, "setting": "%s %g" % (background, mb_s),
-            "background": background, "p99_ms": p99, "bg_mb_s": mb_s, "errors": 0, "late_pm": 0,
-            "instructions_per_request": 1000} | more
+            "background": background, "reads_p99_ms": p99, "bg_mb_s": mb_s, "errors": 0,
+            "late_pm": 0, "seconds": 30, "seed": 1, "instructions_per_request": 1000} | more
 
 
 class Parsing(unittest.TestCase):
@@ -98,6 +98,7 @@ class Parsing(unittest.TestCase):
         self.assertAlmostEqual(got["late_pm"], 2)
         self.assertEqual((got["guard_trips"], got["miss_fg"], got["errors"]), (2, 3, 0))
         self.assertAlmostEqual(got["p50_ms"], 0.5)
+        self.assertAlmostEqual(got["reads_p50_ms"], 0.5)
         self.assertAlmostEqual(got["p99_ms"], 0.99)
         self.assertAlmostEqual(got["max_ms"], 1.0)
         self.assertNotIn("p99.9_ms", got)
@@ -176,6 +177,41 @@ class EqualLatency(unittest.TestCase):
         self.assertIsNone(got["best_mb_s"])
 
 
+class Seeds(unittest.TestCase):
+    """Seen to fail: the first seed's rows compared; a standard deviation for the error."""
+
+    def test_means(self):
+        """Of 1 and 3, 2, with a standard error of 1; what not every row has is in none."""
+        rows = [row("freeblock", "scan", 50, 1, parts_mb_s=[1, 2], seed=1, reads_p50_ms=5,
+                    scan_said="on"),
+                row("none", "none", 50, 0),
+                row("freeblock", "scan", 54, 3, setting="scan 1", parts_mb_s=[3, 4], seed=2)]
+        scan, none = peersum.means(rows)
+        self.assertEqual((scan["seeds"], scan["reads_p99_ms"], scan["reads_p99_ms_se"]),
+                         ([1, 2], 52, 2))
+        self.assertEqual((scan["bg_mb_s"], scan["bg_mb_s_se"], scan["parts_mb_s"]), (2, 1, [2, 3]))
+        self.assertFalse({"seed", "reads_p50_ms", "reads_p50_ms_se", "scan_said"} & set(scan))
+        self.assertIs(none, rows[1])
+        got = peersum.summarize(rows)
+        self.assertEqual((got["rows"], got["comparisons"][0]["reads_p99_ms"]), (rows, 52))
+        self.assertIsNotNone(got["comparisons"][0]["peers"]["none"]["interpolated_mb_s"])
+
+    def test_given(self):
+        self.assertEqual(peers.seeds("3,1"), [3, 1])
+        for wrong in "", "1,", "-1", "1,1", "x":
+            self.assertRaisesRegex(UsageError, "not different numbers", peers.seeds, wrong)
+
+    def test_spread_is_shown(self):
+        """The columns of standard errors are there if several seeds were measured."""
+        figures = {"requests_per_s": 1, "fg_mb_s": 1, "cpu_pct": 1, "parts_mb_s": [1]}
+        rows = [row("none", "none", 50, 0, seed=seed, **figures) for seed in (1, 2)]
+        for some, shown in (rows, True), (rows[:1], False):
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                peers.print_group("d", "middle", peersum.means(some))
+            self.assertEqual("+-" in said.getvalue(), shown)
+
+
 class Verdicts(unittest.TestCase):
     """Seen to fail: a bound compared the wrong way round."""
 
@@ -191,7 +227,7 @@ class Verdicts(unittest.TestCase):
         self.assertFalse(got["p99 with scan against without"])
         self.assertTrue(got["p99 with scan against none's alone"])
         self.assertFalse(got["background at equal p99 against mq-deadline"])
-        rows[0].update(p99_ms=51)
+        rows[0].update(reads_p99_ms=51)
         rows[1].update(bg_mb_s=2.1)
         self.assertTrue(all(self.judged(rows).values()))
 

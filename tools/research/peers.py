@@ -11,6 +11,7 @@ measured and how to read it.
 import hashlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import time
@@ -364,23 +365,26 @@ def number(value, form):
     return form % value if value is not None else "-"
 
 
-COLUMNS = (("req/s", "requests_per_s", "%.1f"), ("p50", "p50_ms", "%.1f"),
-           ("p99 ms", "p99_ms", "%.1f"), ("p99.9", "p99.9_ms", "%.1f"),
-           ("fg MB/s", "fg_mb_s", "%.2f"), ("bg MB/s", "bg_mb_s", "%.2f"),
+COLUMNS = (("req/s", "requests_per_s", "%.1f"), ("p99 ms", "p99_ms", "%.1f"),
+           ("p99.9", "p99.9_ms", "%.1f"), ("reads' p50", "reads_p50_ms", "%.1f"),
+           ("+-", "reads_p50_ms_se", "%.1f"), ("p99 ms", "reads_p99_ms", "%.1f"),
+           ("+-", "reads_p99_ms_se", "%.1f"), ("fg MB/s", "fg_mb_s", "%.2f"),
+           ("bg MB/s", "bg_mb_s", "%.2f"), ("+-", "bg_mb_s_se", "%.2f"),
            ("kinst/req", "instructions_per_request", None), ("cpu %", "cpu_pct", "%.2f"),
            ("drive's", "drive_cpu_pct", "%.2f"), ("sched's", "scheduler_cpu_pct", "%.2f"))
 
 
 def print_group(drive, load, rows):
     """The table of one drive and load."""
+    columns = [c for c in COLUMNS if c[0] != "+-" or any(c[1] in row for row in rows)]
     print("\n%s, %s" % (drive, load))
-    print("  %-12s %-56s" % ("peer", "setting") + "".join("%10s" % c[0] for c in COLUMNS))
+    print("  %-12s %-56s" % ("peer", "setting") + "".join("%11s" % c[0] for c in columns))
     for row in rows:
         cells = [number(row.get(key), form) if form else "%.1f" % (row[key] / 1000)
-                 for _, key, form in COLUMNS]
+                 for _, key, form in columns]
         parts = row["parts_mb_s"]
         print("  %-12s %-56s" % (row["peer"], row["setting"]) +
-              "".join("%10s" % c for c in cells) +
+              "".join("%11s" % c for c in cells) +
               ("   = " + " + ".join("%.2f" % p for p in parts) if len(parts) > 1 else ""))
         if row["background"] == "scan" and not row["bg_mb_s"]:
             print("  %-12s nothing was read: %s" % ("", row["scan_said"]))
@@ -388,8 +392,8 @@ def print_group(drive, load, rows):
 
 def print_comparison(compared):
     """Freeblock against the best of each peer, at equal latency."""
-    print("  at freeblock's p99 of %.1f ms, MB/s (freeblock %.2f): " %
-          (compared["p99_ms"], compared["bg_mb_s"]) + ", ".join(
+    print("  at freeblock's p99 of reads, %.1f ms, MB/s (freeblock %.2f): " %
+          (compared["reads_p99_ms"], compared["bg_mb_s"]) + ", ".join(
               "%s %s" % (peer, "none" if p["interpolated_mb_s"] is None else "%.2f (%s)" %
                          (p["interpolated_mb_s"], p["setting"]))
               for peer, p in compared["peers"].items()))
@@ -401,7 +405,7 @@ def print_comparison(compared):
 
 def print_summary(summary):
     """All tables, then what is asked and what is wrong."""
-    for (drive, load), rows in peersum.group(summary["rows"]).items():
+    for (drive, load), rows in peersum.group(summary["means"]).items():
         print_group(drive, load, rows)
         for compared in summary["comparisons"]:
             if (compared["drive"], compared["load"]) == (drive, load):
@@ -437,7 +441,7 @@ def picture(path, rows):
     for (drive, load), mine in groups.items():
         axis = axes[drives.index(drive)][loads.index(load)]
         for peer, colour in COLOURS.items():
-            points = [(r["p99_ms"], r["bg_mb_s"]) for r in mine if r["peer"] == peer]
+            points = [(r["reads_p99_ms"], r["bg_mb_s"]) for r in mine if r["peer"] == peer]
             if points:
                 axis.plot(*zip(*points), "*" if peer == "freeblock" else "o", color=colour,
                           markersize=11 if peer == "freeblock" else 5, label=peer)
@@ -446,7 +450,7 @@ def picture(path, rows):
         axis.set_title("%s, %s" % (drive, load), fontsize=9)
         axis.grid(alpha=0.3)
     for axis in axes[-1]:
-        axis.set_xlabel("p99 latency of the foreground, ms")
+        axis.set_xlabel("p99 latency of the foreground's reads, ms")
     for line in axes:
         line[0].set_ylabel("background, MB/s")
     axes[0][0].legend(frameon=False, fontsize=7)
@@ -464,11 +468,20 @@ def chosen(given, known, what):
     return words
 
 
+def seeds(given):
+    """The numbers of a comma list."""
+    words = given.split(",")
+    if not all(re.fullmatch("[0-9]{1,9}", word) for word in words) or len(set(words)) < len(words):
+        raise UsageError("--seed %s: not different numbers with commas between" % given)
+    return [int(word) for word in words]
+
+
 def plan(args):
     """The cells that the arguments ask for."""
     peers = chosen(args.peer, ("freeblock", "mq-deadline", "bfq", "kyber", "none"), "peer")
     names = [name for name in args.setting.split(",") if name]
-    return [Cell(drive, load, setting, args.seconds or SECONDS[load], args.seed)
+    return [Cell(drive, load, setting, args.seconds or SECONDS[load], seed)
+            for seed in seeds(args.seed)
             for drive in chosen(args.drive, DRIVES, "drive")
             for load in chosen(args.load, LOADS, "load")
             for setting in settings(drive, load, args.set, args.wide)
@@ -479,8 +492,8 @@ def run(args):
     """Measure, merge, show; 1 if something asked for is not reached."""
     build = os.path.abspath(args.build)
     folder = os.path.join(build, "bench", "peers")
-    if args.seconds < 0 or args.seed < 0:
-        raise UsageError("--seconds %d, --seed %d: not below 0" % (args.seconds, args.seed))
+    if args.seconds < 0:
+        raise UsageError("--seconds %d: not below 0" % args.seconds)
     cells = plan(args)
     if not cells:
         raise UsageError("no setting of these peers is called '%s'" % args.setting)
@@ -495,7 +508,7 @@ def run(args):
         file.write("\n")
     print_summary(summary)
     image = os.path.join(build, "bench", "peers.png")
-    if picture(image, rows):
+    if picture(image, summary["means"]):
         print("picture: " + os.path.relpath(image))
     print("numbers: " + os.path.relpath(path))
     return 0 if all(v["good"] for v in summary["verdicts"]) and not summary["faults"] else 1
@@ -520,7 +533,8 @@ def add_parser(subparsers):
     parser.add_argument("--seconds", type=int, default=0,
                         help="disk time that is counted, of each cell (0: %s)" % ", ".join(
                             "%s %d" % item for item in SECONDS.items()))
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the requests (1)")
+    parser.add_argument("--seed", default="1", metavar="N,...",
+                        help="of the requests (1); of several, means are compared")
     parser.add_argument("--fresh", action="store_true", help="measure what is there already, too")
     parser.add_argument("--through", default="", metavar="COMMAND",
                         help="put in front of each virtual machine's command")

@@ -6,6 +6,7 @@ comparing at equal latency, verdicts. Only text and numbers; peers.py runs them.
 import math
 import os
 import re
+import statistics
 
 from freeblock import ToolError
 
@@ -17,7 +18,7 @@ LEAST_FOR_P999 = 2000
 # per mille, were answered more than 10 us late
 MOST_LATE_PM = 10.0
 WRITE = 1 << 31
-# What is asked: background at equal p99 against the best peer, p99
+# What is asked: background at equal p99 of reads against the best peer, that p99
 # with scan against without and against none, sequential foregrounds against
 # mq-deadline, instructions of a request without task against mq-deadline, CPU with
 # scan
@@ -27,6 +28,8 @@ MOST_P99_NONE = 1.03
 LEAST_SEQUENTIAL = 0.98
 MOST_INSTRUCTIONS = 2.0
 MOST_CPU_PCT = 1.5
+# What means of several seeds have a standard error of
+SPREAD = ("reads_p50_ms", "reads_p99_ms", "bg_mb_s")
 
 
 def keys(text):
@@ -89,6 +92,7 @@ def latency_figures(values):
             figures["p%g_ms" % percent] = percentile(ordered, percent) / 1000
     figures["max_ms"] = ordered[-1] / 1000
     if reads:
+        figures["reads_p50_ms"] = percentile(reads, 50) / 1000
         figures["reads_p99_ms"] = percentile(reads, 99) / 1000
         figures["reads_mean_ms"] = sum(reads) / len(reads) / 1000
     if writes:
@@ -228,13 +232,13 @@ def compare(rows):
     if not scans:
         return None
     ours = scans[0]
-    out = {"setting": ours["setting"], "p99_ms": ours["p99_ms"], "bg_mb_s": ours["bg_mb_s"],
-           "peers": {}}
+    out = {"setting": ours["setting"], "reads_p99_ms": ours["reads_p99_ms"],
+           "bg_mb_s": ours["bg_mb_s"], "peers": {}}
     for peer in sorted({r["peer"] for r in rows} - {"freeblock"}):
         mine = [r for r in rows if r["peer"] == peer]
-        measured, best = at_equal_latency([(r["p99_ms"], r["bg_mb_s"]) for r in mine],
-                                          ours["p99_ms"])
-        names = [r["setting"] for r in mine if r["p99_ms"] <= ours["p99_ms"] and
+        measured, best = at_equal_latency([(r["reads_p99_ms"], r["bg_mb_s"]) for r in mine],
+                                          ours["reads_p99_ms"])
+        names = [r["setting"] for r in mine if r["reads_p99_ms"] <= ours["reads_p99_ms"] and
                  r["bg_mb_s"] == measured]
         out["peers"][peer] = {"measured_mb_s": measured, "interpolated_mb_s": best,
                               "setting": names[0] if names else None}
@@ -310,11 +314,11 @@ def verdicts(drive, load, rows):
         return cpu_verdicts(where, alone, scan, deadline)
     if load in ("sequential", "streams", "resilver"):
         return stream_verdicts(where, alone, scan, deadline)
-    wanted = [ratio(where + "p99 with scan against without", scan, alone, "p99_ms",
+    wanted = [ratio(where + "p99 with scan against without", scan, alone, "reads_p99_ms",
                     most=MOST_P99_SCAN)]
     if load in ("low", "middle", "high"):
-        wanted.append(ratio(where + "p99 with scan against none's alone", scan, none, "p99_ms",
-                            most=MOST_P99_NONE))
+        wanted.append(ratio(where + "p99 with scan against none's alone", scan, none,
+                            "reads_p99_ms", most=MOST_P99_NONE))
     compared = compare(rows)
     if compared and compared["ratio"]:
         wanted.append({"name": where + "background at equal p99 against %s" %
@@ -332,10 +336,38 @@ def group(rows):
     return groups
 
 
+def mean_row(rows):
+    """One setting's rows, of a seed each, as one: means, and standard errors of SPREAD."""
+    first = rows[0]
+    out = {key: first[key] for key in ("drive", "load", "peer", "setting", "background", "seconds")}
+    out["seeds"] = [row["seed"] for row in rows]
+    for key in first:
+        values = [row.get(key) for row in rows]
+        if key in out or key == "seed" or None in values:
+            continue
+        if isinstance(first[key], list):
+            out[key] = [statistics.mean(parts) for parts in zip(*values)]
+        else:
+            out[key] = first[key] if isinstance(first[key], str) else statistics.mean(values)
+        if key in SPREAD:
+            out[key + "_se"] = statistics.stdev(values) / math.sqrt(len(values))
+    return out
+
+
+def means(rows):
+    """A row for each setting: as it is if one seed was measured."""
+    settings = {}
+    for row in rows:
+        settings.setdefault(tuple(row[key] for key in ("drive", "load", "peer", "setting")),
+                            []).append(row)
+    return [mean_row(mine) if len(mine) > 1 else mine[0] for mine in settings.values()]
+
+
 def summarize(rows):
-    """What is written: all rows, comparisons, verdicts, rows not to be trusted."""
-    result = {"rows": rows, "comparisons": [], "verdicts": [], "faults": []}
-    for (drive, load), mine in group(rows).items():
+    """What is written: all rows, means of several seeds, comparisons and verdicts of these, rows
+    not to be trusted."""
+    result = {"rows": rows, "means": means(rows), "comparisons": [], "verdicts": [], "faults": []}
+    for (drive, load), mine in group(result["means"]).items():
         compared = compare(mine) if load in ("closed", "low", "middle", "high") else None
         if compared:
             result["comparisons"].append({"drive": drive, "load": load, **compared})
