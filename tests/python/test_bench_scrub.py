@@ -98,6 +98,19 @@ class Sums(unittest.TestCase):
             got = scrubbench_sums.cell_figures(folder)
         self.assertAlmostEqual(got["scrub_mb_s"], 0.2048)
 
+    def test_two_tasks(self):
+        """A scan's 500 blocks and a scrub's 400 are 500. Seen to fail: their sum, 900."""
+        with tempfile.TemporaryDirectory() as folder:
+            guest_folder(folder)
+            os.unlink(os.path.join(folder, "bg.said"))
+            write(folder, "granule_bytes", "4096\n")
+            for name, blocks in ("snap.begin", 50), ("snap.end", 450):
+                with open(os.path.join(folder, name), "a", encoding="ascii") as file:
+                    file.write("== /sys/kernel/debug/freeblock/sda/scrub\nstate running\n"
+                               "blocks_delivered %d\n" % blocks)
+            got = scrubbench_sums.cell_figures(folder)
+        self.assertAlmostEqual(got["scrub_mb_s"], 0.2048)
+
     def test_lacking(self):
         """What the module does not have is no number, and says why."""
         with tempfile.TemporaryDirectory() as folder:

@@ -135,8 +135,9 @@ def twice(needs):
 
 
 def scrubs(needs):
-    """The kernel's scrubber in both orders."""
+    """The kernel's scrubber in each order."""
     return [
+        Setting("freeblock", "freeblock", "scrub near, 1 ms", "scrub near", needs, waiting(1000)),
         Setting("freeblock", "freeblock", "scrub sequential, 1 ms", "scrub sequential", needs,
                 waiting(1000)),
         Setting("freeblock", "freeblock", "scrub staggered 128, 1 ms",
@@ -153,8 +154,8 @@ def quiet():
             "regions", "none", kind, (KIB_64,), idle=False, regions=regions)]
     found += programs("size", "none", "verify", sizes[1:], idle=False, regions=128)
     # The goal is out of reach: of the two requests of this foreground one may be met
-    for order, words in (("sequential", "sequential"), ("staggered 128", STAGGERED % 128),
-                         ("staggered 512", STAGGERED % 512)):
+    for order, words in (("near", "near"), ("sequential", "sequential"),
+                         ("staggered 128", STAGGERED % 128), ("staggered 512", STAGGERED % 512)):
         found.append(Setting("freeblock", "freeblock", "scrub " + order, "scrub " + words,
                              ("scrub",) + IDLE_FILES, waiting(10 ** 7)))
     return found
@@ -181,7 +182,7 @@ def settings(load):
 
 QUICK = re.compile(r"alone|idle 64k|default 64k (0|16) ms|verify default 64k 16 ms|"
                    r"idle 64k staggered 128|gaps only|(gaps \+ idle|waiting), 1 ms|"
-                   r"scrub (sequential|staggered 128)(, 1 ms)?|"
+                   r"scrub (near|sequential|staggered 128)(, 1 ms)?|"
                    r"(verify|read) default 64k 0 ms( staggered (2|128))?")
 
 

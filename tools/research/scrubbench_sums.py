@@ -60,9 +60,9 @@ def scrubbed_bytes(folder, begin, end):
     if said:
         return said["bytes"]
     granule = int(peersum.read_text(os.path.join(folder, "granule_bytes")) or 0)
-    scans = [peersum.snapshot(text).get("blocks", 0) for text in (begin, end)]
-    scrubs = [counters(text, "/scrub").get("blocks_delivered", 0) for text in (begin, end)]
-    return max(scans[1] - scans[0], scrubs[1] - scrubs[0]) * granule
+    delivered = [[counters(text, name).get("blocks_delivered", 0) for text in (begin, end)]
+                 for name in ("/scan", "/scrub")]
+    return max(last - first for first, last in delivered) * granule
 
 
 def cell_figures(folder):
